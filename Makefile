@@ -1,0 +1,249 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+#
+# make help lists the targets. Variables:
+#
+#   CC, CXX          compilers (gcc and clang are tested)
+#   SAN=1            AddressSanitizer and UBSan for the daemon and its tests; SAN=thread: ThreadSanitizer
+#   WERROR=1         warnings are errors
+#   DESTDIR, PREFIX  for install (PREFIX is /usr/local)
+#   TESTS            what `tests/run` is to run: "unit", "mount", a name pattern (check only)
+#
+# Each combination of compiler and SAN has its own build directory: build, build-san, build-clang, build-clang-san, ….
+#
+# There are no lists of sources: a room is all its files. A test program may say what it is linked with, within its
+# first ten lines:
+#
+#   /* LINK: core trail pthread */
+#
+# core is the daemon's library, trail the application's, trail-static the same as an archive, none is nothing, any other
+# word W is -lW. The default is core for tests named unit/test_*, adversarial/fuzz_* and bench/text_*, and trail for the rest. Programs with core are
+# sanitized by SAN, the others stand for other people's programs and are not. A source tests/*/lib*.c becomes a shared
+# object lib*.so beside the programs (for dlopen).
+
+VERSION = 0.1.0
+SOVERSION = 0
+
+ifeq ($(origin CC),default)
+CC = gcc
+endif
+ifeq ($(origin CXX),default)
+CXX = $(if $(findstring clang,$(CC)),$(subst clang,clang++,$(CC)),g++)
+endif
+AR ?= ar
+PKG_CONFIG ?= pkg-config
+INSTALL ?= install
+
+PREFIX ?= /usr/local
+BINDIR ?= $(PREFIX)/bin
+LIBDIR ?= $(PREFIX)/lib
+INCLUDEDIR ?= $(PREFIX)/include
+MANDIR ?= $(PREFIX)/share/man
+DOCDIR ?= $(PREFIX)/share/doc/trailfs
+TMPFILESDIR ?= $(if $(filter /usr/local,$(PREFIX)),/etc/tmpfiles.d,$(PREFIX)/lib/tmpfiles.d)
+
+# ---- where and how to build ----
+
+san_thread := $(filter thread,$(SAN))
+comma := ,
+sanitize := $(if $(filter-out 0,$(SAN)),$(if $(san_thread),thread,address$(comma)undefined))
+
+compiler := $(notdir $(firstword $(CC)))
+B := build$(if $(filter-out gcc cc,$(compiler)),-$(compiler))$(if $(sanitize),$(if $(san_thread),-tsan,-san))
+
+CFLAGS ?= -O2 -g
+WARNINGS = -Wall -Wextra -Wshadow $(if $(filter-out 0,$(WERROR)),-Werror)
+C_WARNINGS = -Wstrict-prototypes -Wmissing-prototypes
+SANFLAGS = $(if $(sanitize),-fsanitize=$(sanitize) -fno-sanitize-recover=undefined -fno-omit-frame-pointer)
+DEPFLAGS = -MMD -MP
+
+ALL_CFLAGS = -std=gnu11 -D_GNU_SOURCE= $(CFLAGS) $(WARNINGS) $(C_WARNINGS) -I. $(DEPFLAGS)
+ALL_CXXFLAGS = -std=c++17 $(CFLAGS) $(WARNINGS) -I. $(DEPFLAGS)
+
+PACKAGES = fuse3 liburcu uuid inih
+pkg = $(shell $(PKG_CONFIG) $(1) 2>/dev/null)
+PKG_CFLAGS := $(call pkg,--cflags $(PACKAGES))
+CORE_LIBS := $(or $(call pkg,--libs liburcu uuid),-lurcu -luuid) -lpthread
+FS_LIBS := $(or $(call pkg,--libs fuse3 inih),-lfuse3 -linih)
+LTTNG_LIBS := $(call pkg,--libs lttng-ust)
+
+# ---- what there is ----
+
+CORE_SRC := $(wildcard metadata/*.c tracer/*.c)
+FS_SRC := $(wildcard fs/*.c)
+LIB_SRC := $(wildcard ustlib/*.c ustlib/*.S)
+TEST_SRC := $(wildcard tests/*.c tests/unit/*.c tests/unit/*.cc tests/mount/*.c tests/adversarial/*.c tests/adversarial/*.cc)
+BENCH_SRC := $(wildcard tests/bench/*.c)
+TOOL_SRC := $(wildcard tools/*.c)
+
+objects = $(addsuffix .o,$(addprefix $B/,$(basename $(1))))
+CORE_OBJ := $(call objects,$(CORE_SRC))
+FS_OBJ := $(call objects,$(FS_SRC))
+LIB_OBJ := $(call objects,$(LIB_SRC))
+
+SONAME = libtrail.so.$(SOVERSION)
+PRODUCTS = $B/trailfs $B/libtrail.so $B/libtrail.a $B/trail.pc
+
+# "SOURCE=word,word" for each program that declares its libraries
+PROGRAM_SRC := $(TEST_SRC) $(BENCH_SRC) $(TOOL_SRC)
+LINKS := $(if $(PROGRAM_SRC),$(shell awk 'FNR <= 10 && $$1 == "/*" && $$2 == "LINK:" { \
+	s = FILENAME "="; for (i = 3; i < NF; i++) s = s (i > 3 ? "," : "") $$i; print s }' $(PROGRAM_SRC)))
+default_link = $(if $(filter tests/unit/test_% tests/bench/text_% tests/adversarial/fuzz_%,$(1)),core,trail)
+declared = $(subst $(comma), ,$(patsubst $(1)=%,%,$(filter $(1)=%,$(LINKS))))
+libs_of = $(or $(call declared,$(1)),$(call default_link,$(1)))
+
+# A word of LINK as prerequisites, and as libraries
+word_file = $(if $(filter core,$(1)),$B/libtrailcore.a)$(if $(filter trail,$(1)),$B/libtrail.so)$(if \
+	$(filter trail-static,$(1)),$B/libtrail.a)
+word_libs = $(if $(filter core,$(1)),$B/libtrailcore.a $(CORE_LIBS))$(if $(filter trail,$(1)),-L$B -ltrail)$(if \
+	$(filter trail-static,$(1)),$B/libtrail.a)$(addprefix -l,$(filter-out core trail trail-static none,$(1)))
+
+# Programs that need what this machine does not have are left out
+buildable = $(foreach s,$(1),$(if $(and $(filter lttng-ust,$(call libs_of,$(s))),$(if $(LTTNG_LIBS),,no)),,$(s)))
+program = $(if $(filter lib%,$(notdir $(1))),$B/$(basename $(1)).so,$B/$(basename $(1)))
+programs = $(foreach s,$(call buildable,$(1)),$(call program,$(s)))
+
+# ---- targets ----
+
+.PHONY: all tests demo check check-built unit mount san layers bench soak install uninstall clean help deps
+.DELETE_ON_ERROR:
+.SECONDARY:
+MAKEFLAGS += --no-print-directory
+
+all: $(PRODUCTS)			## the daemon and the library
+
+TEST_PROGRAMS := $(call programs,$(TEST_SRC))
+tests: $(TEST_PROGRAMS)			## the test programs, without running them
+
+deps:
+	@tools/deps.sh build test $(if $(findstring clang,$(CC)),clang)
+
+# After deps, make begins anew: what pkg-config says may have changed.
+check: deps				## install what is missing, build, run all tests
+	@$(MAKE) check-built
+
+check-built: all tests
+	@$(RUN) $(TESTS)
+
+RUN = BUILD=$(abspath $B) CC='$(CC)' CXX='$(CXX)' SAN='$(SAN)' tests/run
+
+unit: $B/tests/reap $(filter $B/tests/unit/%,$(TEST_PROGRAMS))	## the unit tests (no root, no mount)
+	@$(RUN) unit
+
+mount: all $B/tests/reap $(filter $B/tests/mount/%,$(TEST_PROGRAMS))	## the tests on a mounted tree
+	@$(RUN) mount
+
+san:					## all tests with AddressSanitizer and UBSan
+	@$(MAKE) check SAN=1
+
+layers:					## who may include whom, how long files and functions may be
+	@tests/layers.sh
+
+soak: all tests				## the adversarial tests, for an hour
+	@SOAK=1 $(RUN) adversarial
+
+bench: deps				## costs beside LTTng-UST and babeltrace2
+	@tools/deps.sh --try bench
+	@$(MAKE) bench-built
+
+.PHONY: bench-built demo-built FORCE
+bench-built: all $(call programs,$(BENCH_SRC))
+	@BUILD=$(abspath $B) CC='$(CC)' tests/bench/run
+
+demo:					## mount, trace a real program, compare with babeltrace2, unmount
+	@tools/deps.sh build test
+	@$(MAKE) demo-built
+
+demo-built: all $B/tools/demo_app
+	@BUILD=$(abspath $B) tools/demo.sh
+
+help:					## this list
+	@sed -n 's/^\([a-z]*\):.*## *\(.*\)/  make \1|\2/p' Makefile | while IFS='|' read -r t d; do printf '%-16s %s\n' "$$t" "$$d"; done
+
+clean:					## remove the build directories
+	rm -rf build build-*
+
+# ---- the daemon ----
+
+$(CORE_OBJ) $(FS_OBJ): $B/%.o: %.c
+	@mkdir -p $(@D)
+	$(CC) $(ALL_CFLAGS) $(SANFLAGS) -DTRAILFS_VERSION='"$(VERSION)"' $(PKG_CFLAGS) $(CPPFLAGS) -c -o $@ $<
+
+$B/libtrailcore.a: $(CORE_OBJ)
+	@rm -f $@
+	$(AR) rcs $@ $^
+
+$B/trailfs: $(FS_OBJ) $B/libtrailcore.a
+	$(CC) $(CFLAGS) $(SANFLAGS) $(LDFLAGS) -Wl,--as-needed -o $@ $^ $(FS_LIBS) $(CORE_LIBS)
+
+# ---- the library: never sanitized, never unloaded ----
+
+LIB_CFLAGS = -fPIC -fvisibility=hidden -Iustlib
+
+$(filter $(call objects,$(wildcard ustlib/*.c)),$(LIB_OBJ)): $B/%.o: %.c
+	@mkdir -p $(@D)
+	$(CC) $(ALL_CFLAGS) $(LIB_CFLAGS) $(CPPFLAGS) -c -o $@ $<
+
+$B/ustlib/%.o: ustlib/%.S
+	@mkdir -p $(@D)
+	$(CC) $(CFLAGS) -fPIC -I. $(DEPFLAGS) -c -o $@ $<
+
+$B/$(SONAME): $(LIB_OBJ)
+	$(CC) $(CFLAGS) $(LDFLAGS) -shared -Wl,-soname,$(SONAME) -Wl,-z,nodelete -Wl,-z,defs -o $@ $^ -lpthread
+
+$B/libtrail.so: $B/$(SONAME)
+	@ln -sf $(SONAME) $@
+
+$B/libtrail.a: $(LIB_OBJ)
+	@rm -f $@
+	$(AR) rcs $@ $^
+
+# Anew each time: PREFIX may have changed.
+$B/trail.pc: trail.pc.in FORCE
+	@mkdir -p $(@D)
+	@sed 's,@PREFIX@,$(PREFIX),; s,@LIBDIR@,$(LIBDIR),; s,@INCLUDEDIR@,$(INCLUDEDIR),; s,@VERSION@,$(VERSION),' $< > $@
+
+# ---- test programs ----
+
+# $(1) source, $(2) its words
+define program_rule
+$(basename $B/$(1)).o: $(1)
+	@mkdir -p $$(@D)
+	$(if $(filter %.cc,$(1)),$$(CXX) $$(ALL_CXXFLAGS),$$(CC) $$(ALL_CFLAGS)) -Iustlib $(if $(filter lib%,$(notdir $(1))),-fPIC) \
+		$(if $(filter core,$(2)),$$(SANFLAGS)) $$(CPPFLAGS) -c -o $$@ $$<
+
+$(call program,$(1)): $(basename $B/$(1)).o $(foreach w,$(2),$(call word_file,$(w)))
+	$(if $(filter %.cc,$(1)),$$(CXX),$$(CC)) $$(CFLAGS) $(if $(filter lib%,$(notdir $(1))),-shared) $(if \
+		$(filter core,$(2)),$$(SANFLAGS)) $$(LDFLAGS) -o $$@ $$< -Wl,-rpath,'$$$$ORIGIN/../..:$$$$ORIGIN/..' \
+		-Wl,--as-needed $(foreach w,$(2),$(call word_libs,$(w))) -lm -lpthread
+endef
+$(foreach s,$(call buildable,$(PROGRAM_SRC)),$(eval $(call program_rule,$(s),$(call libs_of,$(s)))))
+
+# ---- installation ----
+
+HEADERS = $(wildcard ustlib/trail/*.h)
+
+install: all				## DESTDIR and PREFIX are honoured
+	$(INSTALL) -d $(DESTDIR)$(BINDIR) $(DESTDIR)$(LIBDIR)/pkgconfig $(DESTDIR)$(INCLUDEDIR)/trail \
+		$(DESTDIR)$(MANDIR)/man4 $(DESTDIR)$(MANDIR)/man8 $(DESTDIR)$(DOCDIR) $(DESTDIR)$(TMPFILESDIR)
+	$(INSTALL) -m 755 $B/trailfs $(DESTDIR)$(BINDIR)/
+	$(INSTALL) -m 755 $B/$(SONAME) $(DESTDIR)$(LIBDIR)/
+	ln -sf $(SONAME) $(DESTDIR)$(LIBDIR)/libtrail.so
+	$(INSTALL) -m 644 $B/libtrail.a $(DESTDIR)$(LIBDIR)/
+	$(INSTALL) -m 644 $B/trail.pc $(DESTDIR)$(LIBDIR)/pkgconfig/
+	$(INSTALL) -m 644 $(HEADERS) $(DESTDIR)$(INCLUDEDIR)/trail/
+	$(INSTALL) -m 644 docs/trailfs.4 $(DESTDIR)$(MANDIR)/man4/
+	$(INSTALL) -m 644 docs/trailfs.8 $(DESTDIR)$(MANDIR)/man8/
+	$(INSTALL) -m 644 README LICENSE docs/design.md docs/trailfs.conf $(DESTDIR)$(DOCDIR)/
+	$(INSTALL) -m 644 docs/tmpfiles.conf $(DESTDIR)$(TMPFILESDIR)/trailfs.conf
+ifeq ($(DESTDIR),)
+	if [ "$$(id -u)" = 0 ]; then $(INSTALL) -d -m 755 /run/trailfs && $(INSTALL) -d -m 1777 /run/trailfs/apps && \
+		{ ldconfig 2>/dev/null || :; }; fi
+endif
+
+uninstall:				## remove what install installed
+	rm -f $(DESTDIR)$(BINDIR)/trailfs $(DESTDIR)$(LIBDIR)/$(SONAME) $(DESTDIR)$(LIBDIR)/libtrail.so \
+		$(DESTDIR)$(LIBDIR)/libtrail.a $(DESTDIR)$(LIBDIR)/pkgconfig/trail.pc \
+		$(DESTDIR)$(MANDIR)/man4/trailfs.4 $(DESTDIR)$(MANDIR)/man8/trailfs.8 $(DESTDIR)$(TMPFILESDIR)/trailfs.conf
+	rm -rf $(DESTDIR)$(INCLUDEDIR)/trail $(DESTDIR)$(DOCDIR)
+
+-include $(wildcard $B/*/*.d $B/tests/*/*.d)

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "fs/daemon.h"
+#include "fs/log.h"
+
+static int ready = -1;
+
+/* The child's exit status, if it ends before it said that all is well. */
+static _Noreturn void wait_for(pid_t child, int fd)
+{
+	char done;
+	int status = 1;
+	ssize_t n;
+
+	do {
+		n = read(fd, &done, 1);
+	} while (n < 0 && errno == EINTR);
+	if (n == 1)
+		_exit(0);
+	while (waitpid(child, &status, 0) < 0 && errno == EINTR)
+		;
+	_exit(WIFEXITED(status) && WEXITSTATUS(status) ? WEXITSTATUS(status) : 1);
+}
+
+int daemon_begin(void)
+{
+	int fds[2];
+	pid_t child;
+
+	if (pipe2(fds, O_CLOEXEC))
+		return -errno;
+	child = fork();
+	if (child < 0)
+		return -errno;
+	if (child) {
+		close(fds[1]);
+		wait_for(child, fds[0]);
+	}
+	close(fds[0]);
+	ready = fds[1];
+	setsid();
+	return 0;
+}
+
+void daemon_ready(void)
+{
+	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+
+	say_to_syslog();
+	if (chdir("/"))
+		say(SAY_WARNING, "cannot leave the current directory");
+	for (int fd = 0; null >= 0 && fd < 3; fd++)
+		dup2(null, fd);
+	if (null > 2)
+		close(null);
+	if (write(ready, "", 1) != 1)
+		say(SAY_DEBUG, "whoever started the daemon has gone");
+	close(ready);
+}

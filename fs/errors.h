@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The `error` files: the last failures in a session, or outside any, by the user that caused them. An entry goes when the
+ * same user's next write, mkdir or rmdir in the same place succeeds. Bounded per user and in all, so that no one can
+ * make the daemon grow or push out what others need to read.
+ */
+#ifndef FS_ERRORS_H
+#define FS_ERRORS_H
+
+#include "fs/tree.h"
+
+/*
+ * Takes down how an action on (or in) n ended. rc: 0 or -errno. what: the file's name, or the action's, as the text begins
+ * with. err: the explanation; without a sentence, errno's own text stands in.
+ */
+void errors_result(const struct node *n, const char *what, const struct who *who, int rc, const struct tr_err *err);
+/* The contents of the error file n, as who may see them: in a session all, in the root one's own and root's everything. */
+int errors_show(const struct node *n, const struct who *who, struct md_buf *out);
+void errors_deinit(void);
+
+#endif

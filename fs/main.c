@@ -1,0 +1,223 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* trailfs: the daemon. */
+#include <errno.h>
+#include <malloc.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/signalfd.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "fs/daemon.h"
+#include "fs/errors.h"
+#include "fs/file.h"
+#include "fs/fs.h"
+#include "fs/log.h"
+#include "fs/mount.h"
+#include "fs/node.h"
+#include "fs/options.h"
+#include "fs/root.h"
+#include "fs/stale.h"
+#include "fs/tracedir.h"
+#include "fs/wait.h"
+#include "fs/zone.h"
+#include "tracer/keeper.h"
+#include "tracer/tracer.h"
+
+static void changed(void *unused, const char *session)
+{
+	(void)unused;
+	if (!session)
+		root_changed();
+	wait_changed();
+}
+
+static void report(void *unused, const char *line)
+{
+	(void)unused;
+	say(SAY_INFO, "%s", line);
+}
+
+/* Little memory for a daemon that is idle most of the time; descriptors for rings: one each. */
+static void set_up_process(void)
+{
+	struct rlimit files;
+
+	mallopt(M_ARENA_MAX, 2);
+	mallopt(M_MMAP_THRESHOLD, 128 * 1024);
+	mallopt(M_TRIM_THRESHOLD, 128 * 1024);
+	if (!getrlimit(RLIMIT_NOFILE, &files)) {
+		files.rlim_cur = files.rlim_max;
+		setrlimit(RLIMIT_NOFILE, &files);
+	}
+	signal(SIGPIPE, SIG_IGN);
+}
+
+/* Blocked in all threads that are started from here on; read by mount_serve. */
+static int open_signals(void)
+{
+	sigset_t set;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGTERM);
+	sigaddset(&set, SIGINT);
+	sigaddset(&set, SIGHUP);
+	pthread_sigmask(SIG_BLOCK, &set, NULL);
+	return signalfd(-1, &set, SFD_CLOEXEC);
+}
+
+static int open_tracer(const struct options *o)
+{
+	struct tracer_config config = {
+		.state_dir = o->state,
+		.max_frozen = o->max_frozen,
+		.max_sessions = o->max_sessions,
+		.changed = changed,
+		.report = report,
+	};
+	struct tr_err err = TR_ERR_INIT;
+	int rc = tracer_open(&config, &fs.tracer, &err);
+
+	if (rc == -EBUSY && !err.sentence[0])
+		say(SAY_ERROR, "%s: another trailfs daemon uses this state directory", o->state);
+	else if (rc)
+		say(SAY_ERROR, "%s: %s", o->state, err.sentence[0] ? err.sentence : strerror(-rc));
+	return rc;
+}
+
+/* fuse.conf may forbid ordinary users to let others in; then the mount is theirs alone. */
+static struct mount *open_mount(const char *path, const struct options *o)
+{
+	bool named = o->source && *o->source && !strchr(o->source, ',');
+	struct mount *m = NULL;
+	char *all = NULL;
+
+	if (asprintf(&all, "%s%sfsname=%s", o->mount_options, *o->mount_options ? "," : "",
+		     named ? o->source : "trailfs") < 0)
+		return NULL;
+	m = mount_open(path, all, o->allow_other);
+	if (!m && o->allow_other && getuid()) {
+		say(SAY_WARNING, "going on without allow_other: the mount is for you alone");
+		m = mount_open(path, all, false);
+	}
+	free(all);
+	return m;
+}
+
+/* What requests may have left behind, in the order in which one holds the other; nothing parks any more. */
+static void close_all(void)
+{
+	file_close_all();
+	wait_end();
+	tracedir_deinit();
+	node_deinit();
+	errors_deinit();
+}
+
+static int serve(const char *path, const struct options *o, int signals)
+{
+	struct mount *m = NULL;
+	int rc = node_init(&root_row);
+
+	if (!rc)
+		m = open_mount(path, o);
+	if (!rc && m)
+		rc = mount_start(m);
+	if (rc)
+		say(SAY_ERROR, "%s", strerror(-rc));
+	if (m && !rc) {
+		if (!o->foreground)
+			daemon_ready();
+		say(SAY_DEBUG, "mounted on %s, state in %s", path, o->state);
+		rc = mount_serve(m, signals);
+		say(SAY_DEBUG, rc ? "ended by signal %d" : "unmounted", rc);
+		rc = 0;
+	} else {
+		rc = -EIO;
+	}
+	wait_stop();
+	if (m)
+		mount_close(m);
+	/* An aborted connection leaves the mount behind. */
+	stale_unmount(path);
+	close_all();
+	return rc;
+}
+
+static int run(const struct options *o)
+{
+	char *path = stale_path(o->mountpoint);
+	int rc, signals;
+
+	if (!path) {
+		say(SAY_ERROR, "%s: %s", o->mountpoint, strerror(errno));
+		return 1;
+	}
+	rc = stale_unmount(path);
+	if (rc)
+		say(SAY_ERROR, "%s: a dead mount is there and cannot be taken away: %s", path, strerror(-rc));
+	if (!rc && !o->foreground)
+		rc = daemon_begin();
+	signals = open_signals();
+	/* Before the tracer, which may announce changes as soon as it is open. */
+	if (!rc && (rc = wait_start(tracedir_expire)))
+		say(SAY_ERROR, "%s", strerror(-rc));
+	if (!rc)
+		rc = open_tracer(o);
+	if (!rc) {
+		rc = serve(path, o, signals);
+		tracer_close(fs.tracer, false);
+	}
+	wait_end();
+	free(path);
+	return rc ? 1 : 0;
+}
+
+static void set_up_fs(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_REALTIME, &now);
+	fs.born = (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+	fs.uid = getuid();
+	fs.gid = getgid();
+}
+
+int main(int argc, char **argv)
+{
+	struct options o;
+	int rc;
+
+	if (argc == 3 && !strcmp(argv[1], "--keeper"))
+		return keeper_main(argv[2]);
+	rc = options_init(&o);
+	if (!rc)
+		rc = options_read(&o);
+	if (!rc)
+		rc = options_parse(&o, argc, argv);
+	if (!rc && (o.help || o.version)) {
+		if (o.help)
+			options_help();
+		else
+			printf("trailfs %s\n", TRAILFS_VERSION);
+		options_deinit(&o);
+		return 0;
+	}
+	if (!rc && zone_set(o.zone, fs.zone, sizeof(fs.zone))) {
+		say(SAY_ERROR, "option tz: there is no time zone '%s'", o.zone);
+		rc = -EINVAL;
+	}
+	if (rc) {
+		options_deinit(&o);
+		return 1;
+	}
+	say_level(o.log_level);
+	set_up_process();
+	set_up_fs();
+	rc = run(&o);
+	options_deinit(&o);
+	return rc;
+}

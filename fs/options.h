@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What can be set: in /etc/trailfs.conf, in $XDG_CONFIG_HOME/trailfs.conf, and with -o; the later wins.
+ */
+#ifndef FS_OPTIONS_H
+#define FS_OPTIONS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "fs/log.h"
+
+struct options {
+	/* Command line only. */
+	char *mountpoint;       /* as given */
+	char *source;           /* the first of two arguments, as mount(8) gives it; only shown by mount(8) */
+	bool foreground, help, version;
+	char *mount_options;    /* -o that are for mount(8) and the kernel, comma separated */
+
+	/* Everywhere. */
+	char *zone;             /* tz=; NULL: the daemon's own */
+	char *state;            /* state=; NULL: the default */
+	bool allow_other;
+	uint64_t max_frozen;
+	uint32_t max_sessions;
+	enum say_level log_level;
+};
+
+/* Defaults; state may depend on the environment. */
+int options_init(struct options *o);
+void options_deinit(struct options *o);
+/* Sets one option by name; value NULL: none was given. -ENOENT: no such option; -EINVAL: not such a value (said why). */
+int options_set(struct options *o, const char *name, const char *value);
+/* The command line. 0, or -EINVAL and was said why. */
+int options_parse(struct options *o, int argc, char **argv);
+/* The two files. 0, or -errno and was said why. A file that does not exist is no error. */
+int options_read(struct options *o);
+void options_help(void);
+
+#endif

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Which process a thread id belongs to. FUSE reports threads; a moment of trace/ belongs to a process.
+ */
+#ifndef FS_PROCESS_H
+#define FS_PROCESS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "fs/fs.h"
+
+struct process {
+	pid_t pid;              /* of the thread group; 0: not visible in the daemon's pid namespace */
+	uint64_t start;         /* when it began: a process id is used again */
+	uid_t uid;              /* tells apart those that are not visible */
+};
+
+void process_of(const struct who *who, struct process *out);
+bool process_same(const struct process *a, const struct process *b);
+
+#endif

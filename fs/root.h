@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What tables of rows in different files share.
+ */
+#ifndef FS_ROOT_H
+#define FS_ROOT_H
+
+#include "fs/tree.h"
+
+/* The daemon's own status changed. */
+void root_changed(void);
+
+/* tree_apps.c, for the directory apps/. */
+int apps_find(const struct node *dir, const char *name, const struct who *who, struct found *found);
+void apps_each(const struct node *dir, const struct who *who, struct listing *out);
+
+/* tree_channel.c, for user/ of a session. */
+extern const struct row channel_row;
+int channels_find(const struct node *dir, const char *name, const struct who *who, struct found *found);
+void channels_each(const struct node *dir, const struct who *who, struct listing *out);
+int channels_make(const struct node *dir, const char *name, const struct who *who, struct tr_err *err);
+int channels_remove(const struct node *dir, const char *name, const struct who *who, struct tr_err *err);
+/* `events` of a channel, or of user/ itself. */
+int events_read(const struct node *n, const struct who *who, struct md_buf *out);
+int events_write(const struct node *n, const struct who *who, const char *text, bool replace, struct tr_err *err);
+
+/* tree_session.c: a number that grows with each change of the session's state. */
+uint64_t session_change(const struct node *n);
+
+#endif

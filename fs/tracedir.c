@@ -1,0 +1,342 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include <errno.h>
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/queue.h>
+
+#include "fs/process.h"
+#include "fs/tracedir.h"
+#include "fs/tree.h"
+#include "fs/wait.h"
+#include "tracer/tracer.h"
+
+#define LASTS 2000      /* ms since somebody looked */
+
+struct slot {
+	struct session *session;        /* a reference, so that its address means no other session */
+	struct process process;
+	struct moment *moment;          /* never changes; NULL when over (guarded by the lock) */
+	uint64_t serial;
+
+	/* Guarded by the lock below. */
+	unsigned refs;                  /* of nodes, of the list, of who looks something up */
+	unsigned opens;
+	int64_t looked;
+	bool over;
+	TAILQ_ENTRY(slot) link;
+};
+
+static struct {
+	pthread_mutex_t lock;           /* guards the list, serial and the marked part of all slots */
+	TAILQ_HEAD(, slot) slots;       /* those that are not over */
+	uint64_t serial;
+} trace = {
+	.lock = PTHREAD_MUTEX_INITIALIZER,
+	.slots = TAILQ_HEAD_INITIALIZER(trace.slots),
+};
+
+static const struct row dir_row, file_row;
+
+void slot_put(struct slot *s)
+{
+	bool last;
+
+	if (!s)
+		return;
+	pthread_mutex_lock(&trace.lock);
+	last = !--s->refs;
+	pthread_mutex_unlock(&trace.lock);
+	if (!last)
+		return;
+	if (s->moment)
+		moment_put(s->moment);
+	session_put(s->session);
+	free(s);
+}
+
+/* With the lock: takes s off the list; the moment goes to the caller, and so does the list's reference. */
+static struct moment *end(struct slot *s)
+{
+	struct moment *m = s->moment;
+
+	TAILQ_REMOVE(&trace.slots, s, link);
+	s->over = true;
+	s->moment = NULL;
+	return m;
+}
+
+static bool outlived(const struct slot *s, int64_t now)
+{
+	return !s->opens && now - s->looked >= LASTS;
+}
+
+/* With the lock: the process's moment of this session if it lasts, with a reference more. */
+static struct slot *present(struct session *session, const struct process *p, int64_t now)
+{
+	struct slot *s;
+
+	TAILQ_FOREACH(s, &trace.slots, link) {
+		if (s->session != session || !process_same(&s->process, p) || outlived(s, now))
+			continue;
+		s->looked = now;
+		s->refs++;
+		return s;
+	}
+	return NULL;
+}
+
+static struct slot *slot_new(struct session *session, const char *name, const struct process *p, int *rc)
+{
+	struct slot *s = calloc(1, sizeof(*s));
+
+	*rc = s ? 0 : -ENOMEM;
+	if (!s)
+		return NULL;
+	s->process = *p;
+	s->refs = 2;            /* the list's and the caller's */
+	s->session = session_get(fs.tracer, name);
+	if (s->session != session)
+		*rc = -ENOENT;  /* removed, perhaps made again, while we came here */
+	else
+		*rc = moment_take(session, &s->moment);
+	if (!*rc)
+		return s;
+	session_put(s->session);
+	free(s);
+	return NULL;
+}
+
+/* The moment of the process that asks: the one it is in, or a fresh one. With a reference. */
+static int look(const struct node *n, const struct who *who, struct slot **out)
+{
+	const struct node *session = node_up(n, &session_row);
+	struct slot *s, *fresh;
+	struct process p;
+	int rc;
+
+	process_of(who, &p);
+	pthread_mutex_lock(&trace.lock);
+	s = present(n->session, &p, wait_clock());
+	pthread_mutex_unlock(&trace.lock);
+	if (s) {
+		*out = s;
+		return 0;
+	}
+	fresh = slot_new(n->session, session->name, &p, &rc);
+	if (!fresh)
+		return rc;
+	pthread_mutex_lock(&trace.lock);
+	s = present(n->session, &p, wait_clock());
+	if (!s) {               /* else another thread of the process was faster, and both must see one moment */
+		s = fresh;
+		s->looked = wait_clock();
+		s->serial = ++trace.serial;
+		TAILQ_INSERT_TAIL(&trace.slots, s, link);
+	}
+	pthread_mutex_unlock(&trace.lock);
+	if (s != fresh) {
+		slot_put(fresh);
+		slot_put(fresh);
+	} else {
+		wait_kick();    /* for tracedir_expire */
+	}
+	*out = s;
+	return 0;
+}
+
+/* A reference to the slot's moment, or NULL if it is over. */
+static struct moment *moment_of(struct slot *s)
+{
+	struct moment *m;
+
+	pthread_mutex_lock(&trace.lock);
+	m = s->moment ? moment_get(s->moment) : NULL;
+	pthread_mutex_unlock(&trace.lock);
+	return m;
+}
+
+int slot_open(struct slot *s)
+{
+	int rc = 0;
+
+	pthread_mutex_lock(&trace.lock);
+	if (s->over)
+		rc = -ESTALE;
+	else
+		s->opens++;
+	s->looked = wait_clock();
+	pthread_mutex_unlock(&trace.lock);
+	return rc;
+}
+
+void slot_release(struct slot *s)
+{
+	struct moment *m = NULL;
+	bool over;
+
+	pthread_mutex_lock(&trace.lock);
+	s->opens--;
+	over = !s->over && outlived(s, wait_clock());
+	if (over)
+		m = end(s);
+	pthread_mutex_unlock(&trace.lock);
+	if (!over) {
+		wait_kick();
+		return;
+	}
+	moment_put(m);
+	slot_put(s);
+}
+
+ssize_t slot_read(struct slot *s, size_t index, uint64_t offset, void *buf, size_t size)
+{
+	return moment_read(s->moment, index, offset, buf, size);        /* open: it stays */
+}
+
+int64_t tracedir_expire(int64_t now)
+{
+	int64_t next = -1;
+	struct slot *s;
+
+	pthread_mutex_lock(&trace.lock);
+again:
+	TAILQ_FOREACH(s, &trace.slots, link) {
+		if (outlived(s, now)) {
+			struct moment *m = end(s);
+
+			pthread_mutex_unlock(&trace.lock);
+			moment_put(m);
+			slot_put(s);
+			pthread_mutex_lock(&trace.lock);
+			goto again;
+		}
+		if (!s->opens && (next < 0 || s->looked + LASTS < next))
+			next = s->looked + LASTS;
+	}
+	pthread_mutex_unlock(&trace.lock);
+	return next;
+}
+
+void tracedir_deinit(void)
+{
+	struct slot *s;
+
+	while ((s = TAILQ_FIRST(&trace.slots))) {
+		struct moment *m = end(s);
+
+		moment_put(m);
+		slot_put(s);
+	}
+}
+
+/* ---- rows ---- */
+
+/* The path of a directory below trace/, with a '/' behind it unless it is trace/ itself. */
+static void path_of(const struct node *dir, struct md_buf *out)
+{
+	if (dir->row != &dir_row)
+		return;         /* trace/ itself */
+	path_of(dir->parent, out);
+	md_buf_printf(out, "%s/", dir->name);
+}
+
+/* What stands in the directory `prefix` on the way to `path`: its name in `name`. NULL: path is not below it. */
+static const char *step(const char *path, const char *prefix, struct md_buf *name)
+{
+	size_t skip = strlen(prefix);
+
+	if (strncmp(path, prefix, skip))
+		return NULL;
+	md_buf_reset(name);
+	md_buf_put(name, path + skip, strcspn(path + skip, "/"));
+	return path + skip + name->len;
+}
+
+int tracedir_find(const struct node *dir, const char *name, const struct who *who, struct found *found)
+{
+	struct md_buf prefix = MD_BUF_INIT, part = MD_BUF_INIT;
+	const struct moment_file *files;
+	struct moment *m = NULL;
+	struct slot *slot;
+	int rc = look(dir, who, &slot);
+
+	if (rc)
+		return rc;
+	path_of(dir, &prefix);
+	m = moment_of(slot);
+	rc = m ? -ENOENT : -ESTALE;
+	for (size_t i = 0, n = m ? moment_files(m, &files) : 0; rc && i < n; i++) {
+		const char *rest = step(files[i].path, md_buf_str(&prefix), &part);
+
+		if (!rest || strcmp(md_buf_str(&part), name))
+			continue;
+		rc = 0;
+		if (*rest)
+			*found = (struct found){ .row = &dir_row };
+		else
+			*found = (struct found){ .row = &file_row, .slot = slot, .index = i,
+						 .tag = slot->serial, .salt = slot->serial };
+	}
+	md_buf_deinit(&prefix);
+	md_buf_deinit(&part);
+	if (m)
+		moment_put(m);
+	if (rc || !found->slot)
+		slot_put(slot);
+	return rc;
+}
+
+void tracedir_list(const struct node *dir, const struct who *who, struct listing *out)
+{
+	struct md_buf prefix = MD_BUF_INIT, part = MD_BUF_INIT, last = MD_BUF_INIT;
+	const struct moment_file *files;
+	struct moment *m;
+	struct slot *slot;
+
+	if (look(dir, who, &slot))
+		return;
+	path_of(dir, &prefix);
+	m = moment_of(slot);
+	/* Sorted by path: files of one directory stand together. */
+	for (size_t i = 0, n = m ? moment_files(m, &files) : 0; i < n; i++) {
+		const char *rest = step(files[i].path, md_buf_str(&prefix), &part);
+
+		if (!rest || !strcmp(md_buf_str(&part), md_buf_str(&last)))
+			continue;
+		listing_add(out, md_buf_str(&part), *rest ? &dir_row : &file_row, *rest ? 0 : slot->serial);
+		md_buf_reset(&last);
+		md_buf_put(&last, part.data, part.len);
+	}
+	md_buf_deinit(&prefix);
+	md_buf_deinit(&part);
+	md_buf_deinit(&last);
+	if (m)
+		moment_put(m);
+	slot_put(slot);
+}
+
+static int file_attr(const struct node *n, const struct who *who, struct stat *st)
+{
+	struct moment *m = moment_of(n->slot);
+	const struct moment_file *files;
+
+	(void)who;
+	if (!m)
+		return -ESTALE;
+	if (n->index < moment_files(m, &files)) {
+		st->st_size = (off_t)files[n->index].size;
+		if (files[n->index].mtime) {
+			st->st_mtim.tv_sec = files[n->index].mtime / 1000000000;
+			st->st_mtim.tv_nsec = files[n->index].mtime % 1000000000;
+			st->st_ctim = st->st_mtim;
+		}
+	}
+	moment_put(m);
+	return 0;
+}
+
+static const struct row dir_row = { .mode = S_IFDIR | 0555, .find = tracedir_find, .list = tracedir_list };
+static const struct row file_row = { .mode = S_IFREG | 0444, .attr = file_attr };

@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* channels/CHANNEL/ of the user domain, and the streams below. */
+#include <errno.h>
+
+#include "fs/root.h"
+#include "fs/words.h"
+#include "tracer/tracer.h"
+
+#define CHANNEL_NAME_MOST 128
+
+/* NULL: not below a channel; `events` of the domain itself means channel0 then. */
+static const char *channel_of(const struct node *n)
+{
+	const struct node *channel = node_up(n, &channel_row);
+
+	return channel ? channel->name : NULL;
+}
+
+int events_read(const struct node *n, const struct who *who, struct md_buf *out)
+{
+	(void)who;
+	return events_show(n->session, channel_of(n), out);
+}
+
+int events_write(const struct node *n, const struct who *who, const char *text, bool replace, struct tr_err *err)
+{
+	(void)who;
+	return events_store(n->session, channel_of(n), text, replace, err);
+}
+
+static int show_attr(const struct node *n, const struct who *who, struct md_buf *out)
+{
+	(void)who;
+	return channel_show(n->session, channel_of(n), (enum channel_attr)n->row->arg, out);
+}
+
+static int store_attr(const struct node *n, const struct who *who, const char *text, bool replace, struct tr_err *err)
+{
+	(void)who, (void)replace;
+	return channel_store(n->session, channel_of(n), (enum channel_attr)n->row->arg, text, err);
+}
+
+static int show_status(const struct node *n, const struct who *who, struct md_buf *out)
+{
+	(void)who;
+	return channel_status(n->session, channel_of(n), out);
+}
+
+/* ---- streams/OWNER/cpuN ---- */
+
+static int stream_open(const struct node *n, void **state)
+{
+	return packet_stream_open(n->session, channel_of(n), n->parent->name, n->name, (struct packet_stream **)state);
+}
+
+static ssize_t stream_read(void *state, uint64_t offset, void *buf, size_t size)
+{
+	(void)offset;
+	return packet_stream_read(state, buf, size);
+}
+
+static void stream_close(void *state)
+{
+	packet_stream_close(state);
+}
+
+static const struct view stream_view = {
+	.open = stream_open, .read = stream_read, .close = stream_close, .streams = true,
+};
+
+static const struct row stream_row = { .mode = S_IFREG | 0444, .view = &stream_view };
+
+static int find_stream(const struct node *dir, const char *name, const struct who *who, struct found *found)
+{
+	struct md_buf names = MD_BUF_INIT;
+	int rc = owner_streams(dir->session, channel_of(dir), dir->name, &names);
+
+	(void)who;
+	if (!rc && !names_have(&names, name))
+		rc = -ENOENT;
+	md_buf_deinit(&names);
+	found->row = &stream_row;
+	return rc;
+}
+
+static void list_streams(const struct node *dir, const struct who *who, struct listing *out)
+{
+	struct md_buf names = MD_BUF_INIT;
+
+	(void)who;
+	if (!owner_streams(dir->session, channel_of(dir), dir->name, &names))
+		listing_add_all(out, &names, &stream_row);
+	md_buf_deinit(&names);
+}
+
+static const struct row owner_row = { .mode = S_IFDIR | 0555, .find = find_stream, .list = list_streams };
+
+static int find_owner(const struct node *dir, const char *name, const struct who *who, struct found *found)
+{
+	struct md_buf names = MD_BUF_INIT;
+	int rc = owners_list(dir->session, channel_of(dir), &names);
+
+	(void)who;
+	if (!rc && !names_have(&names, name))
+		rc = -ENOENT;
+	md_buf_deinit(&names);
+	found->row = &owner_row;
+	return rc;
+}
+
+static void list_owners(const struct node *dir, const struct who *who, struct listing *out)
+{
+	struct md_buf names = MD_BUF_INIT;
+
+	(void)who;
+	if (!owners_list(dir->session, channel_of(dir), &names))
+		listing_add_all(out, &names, &owner_row);
+	md_buf_deinit(&names);
+}
+
+/* ---- the channel ---- */
+
+static const struct row rows[] = {
+	{ .name = "events", .mode = S_IFREG | 0666, .show = events_read, .store = events_write, .how = STORE_LIST },
+	{ .name = "enabled", .mode = S_IFREG | 0666, .show = show_attr, .store = store_attr, .arg = CHANNEL_ENABLED },
+	{ .name = "subbuf_size", .mode = S_IFREG | 0666, .show = show_attr, .store = store_attr,
+	  .arg = CHANNEL_SUBBUF_SIZE },
+	{ .name = "subbuf_count", .mode = S_IFREG | 0666, .show = show_attr, .store = store_attr,
+	  .arg = CHANNEL_SUBBUF_COUNT },
+	{ .name = "loss_mode", .mode = S_IFREG | 0666, .show = show_attr, .store = store_attr, .arg = CHANNEL_LOSS_MODE },
+	{ .name = "buffering", .mode = S_IFREG | 0666, .show = show_attr, .store = store_attr, .arg = CHANNEL_BUFFERING },
+	{ .name = "status", .mode = S_IFREG | 0444, .show = show_status, .change = session_change },
+	{ .name = "streams", .mode = S_IFDIR | 0555, .find = find_owner, .list = list_owners },
+	{ 0 }
+};
+
+const struct row channel_row = { .mode = S_IFDIR | 0777, .rows = rows };
+
+int channels_find(const struct node *dir, const char *name, const struct who *who, struct found *found)
+{
+	(void)who;
+	found->row = &channel_row;
+	return channel_exists(dir->session, name) ? 0 : -ENOENT;
+}
+
+void channels_each(const struct node *dir, const struct who *who, struct listing *out)
+{
+	struct md_buf names = MD_BUF_INIT;
+
+	(void)who;
+	channels_list(dir->session, &names);
+	listing_add_all(out, &names, &channel_row);
+	md_buf_deinit(&names);
+}
+
+int channels_make(const struct node *dir, const char *name, const struct who *who, struct tr_err *err)
+{
+	int rc = words_name(name, CHANNEL_NAME_MOST, err);
+
+	(void)who;
+	return rc ? rc : channel_create(dir->session, name, err);
+}
+
+int channels_remove(const struct node *dir, const char *name, const struct who *who, struct tr_err *err)
+{
+	(void)who;
+	return channel_destroy(dir->session, name, err);
+}

@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* sessions/NAME/ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "fs/errors.h"
+#include "fs/root.h"
+#include "fs/tracedir.h"
+#include "tracer/tracer.h"
+
+uint64_t session_change(const struct node *n)
+{
+	struct session_info info;
+
+	session_info(n->session, &info);
+	return info.change;
+}
+
+static int show_verbs(const struct node *n, const struct who *who, struct md_buf *out)
+{
+	(void)who;
+	session_verbs(n->session, out);
+	return 0;
+}
+
+static int store_verbs(const struct node *n, const struct who *who, const char *text, bool replace, struct tr_err *err)
+{
+	(void)who, (void)replace;
+	return session_control(n->session, text, err);
+}
+
+static int show_status(const struct node *n, const struct who *who, struct md_buf *out)
+{
+	(void)who;
+	session_status(n->session, out);
+	return 0;
+}
+
+/* ---- wait: status, when it has changed ---- */
+
+struct change_wait {
+	const struct node *node;
+	uint64_t seen;
+	struct md_buf text;     /* being delivered */
+	size_t at;
+	bool ended;             /* its end was delivered, too: the next read waits for the next change */
+};
+
+static int wait_open(const struct node *n, void **state)
+{
+	struct change_wait *w = calloc(1, sizeof(*w));
+
+	if (!w)
+		return -ENOMEM;
+	w->node = n;
+	w->seen = session_change(n);
+	w->ended = true;
+	*state = w;
+	return 0;
+}
+
+static ssize_t wait_read(void *state, uint64_t offset, void *buf, size_t size)
+{
+	struct change_wait *w = state;
+	struct session_info info;
+	size_t n = w->text.len - w->at;
+
+	(void)offset;
+	if (!n && !w->ended) {
+		w->ended = true;
+		return 0;
+	}
+	if (!n) {
+		session_info(w->node->session, &info);
+		if (info.change == w->seen)
+			return info.gone ? 0 : -EAGAIN;
+		w->seen = info.change;
+		md_buf_deinit(&w->text);
+		w->text = (struct md_buf)MD_BUF_INIT;
+		w->at = 0;
+		session_status(w->node->session, &w->text);
+		if (w->text.failed)
+			return -ENOMEM;
+		w->ended = false;
+		n = w->text.len;
+	}
+	n = n < size ? n : size;
+	memcpy(buf, w->text.data + w->at, n);
+	w->at += n;
+	return (ssize_t)n;
+}
+
+static void wait_close(void *state)
+{
+	struct change_wait *w = state;
+
+	md_buf_deinit(&w->text);
+	free(w);
+}
+
+static const struct view wait_view = {
+	.open = wait_open, .read = wait_read, .close = wait_close, .streams = true, .silent = true,
+};
+
+/* ---- text and pipe ---- */
+
+static int text_view_open(const struct node *n, void **state)
+{
+	return text_open(n->session, (struct text_view **)state);
+}
+
+static ssize_t text_view_read(void *state, uint64_t offset, void *buf, size_t size)
+{
+	return text_read(state, offset, buf, size);
+}
+
+static void text_view_close(void *state)
+{
+	text_close(state);
+}
+
+static int text_attr(const struct node *n, const struct who *who, struct stat *st)
+{
+	(void)who;
+	st->st_size = (off_t)text_size(n->session);
+	return 0;
+}
+
+static int pipe_view_open(const struct node *n, void **state)
+{
+	return pipe_open(n->session, (struct pipe_view **)state);
+}
+
+static ssize_t pipe_view_read(void *state, uint64_t offset, void *buf, size_t size)
+{
+	(void)offset;
+	return pipe_read(state, buf, size);
+}
+
+static void pipe_view_close(void *state)
+{
+	pipe_close(state);
+}
+
+static const struct view text_view = { .open = text_view_open, .read = text_view_read, .close = text_view_close };
+
+static const struct view pipe_view = {
+	.open = pipe_view_open, .read = pipe_view_read, .close = pipe_view_close, .streams = true,
+};
+
+/* ---- rows ---- */
+
+static const struct row user_rows[] = {
+	{ .name = "events", .mode = S_IFREG | 0666, .show = events_read, .store = events_write, .how = STORE_LIST },
+	{ .name = "channels", .mode = S_IFDIR | 0777, .find = channels_find, .list = channels_each,
+	  .make = channels_make, .remove = channels_remove },
+	{ 0 }
+};
+
+static const struct row session_rows[] = {
+	{ .name = "control", .mode = S_IFREG | 0666, .show = show_verbs, .store = store_verbs, .how = STORE_LINES },
+	{ .name = "status", .mode = S_IFREG | 0444, .show = show_status, .change = session_change },
+	{ .name = "wait", .mode = S_IFREG | 0444, .view = &wait_view },
+	{ .name = "error", .mode = S_IFREG | 0444, .show = errors_show },
+	{ .name = "user", .mode = S_IFDIR | 0555, .rows = user_rows },
+	{ .name = "trace", .mode = S_IFDIR | 0555, .find = tracedir_find, .list = tracedir_list },
+	{ .name = "text", .mode = S_IFREG | 0444, .view = &text_view, .attr = text_attr },
+	{ .name = "pipe", .mode = S_IFREG | 0444, .view = &pipe_view },
+	{ 0 }
+};
+
+const struct row session_row = { .mode = S_IFDIR | 07777, .rows = session_rows };

@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Which types can be done. Refused is what would crash or stop a reader: babeltrace2 aborts on an empty range, and
+ * rejects the whole trace for two members of one name; an element of no size would let a length of eight bytes keep
+ * the decoder busy for years.
+ */
+#include <errno.h>
+
+#include "metadata/name.h"
+#include "metadata/program.h"
+
+static int check_type(const struct md_type *t, unsigned int depth);
+
+/* Least bytes; at most MD_FIXED_MAX + 1, however large the numbers. Only for types that passed check_type. */
+static uint64_t least(const struct md_type *t)
+{
+	uint64_t sum = 0;
+	uint32_t i;
+
+	switch (t->kind) {
+	case MD_INT: case MD_ENUM: case MD_FLOAT:
+		return t->size;
+	case MD_STRING:
+		return 1;
+	case MD_SEQUENCE:
+		return t->length_size;
+	case MD_ARRAY:
+		sum = least(t->element) * t->count;     /* < 2^31 * 2^32 */
+		break;
+	case MD_STRUCT:
+		for (i = 0; i < t->count; i++)
+			sum += least(&t->members[i].type);
+		break;
+	}
+	return sum <= MD_FIXED_MAX ? sum : MD_FIXED_MAX + 1;
+}
+
+static bool is_int_size(uint8_t size)
+{
+	return size == 1 || size == 2 || size == 4 || size == 8;
+}
+
+static int check_int(const struct md_type *t)
+{
+	bool base_known = t->base == 0 || t->base == 10 || t->base == 16 || t->base == 8 || t->base == 2;
+
+	return is_int_size(t->size) && base_known ? 0 : -EINVAL;
+}
+
+static int check_enum(const struct md_type *t)
+{
+	uint32_t i;
+
+	if (t->count && !t->mappings)
+		return -EINVAL;
+	for (i = 0; i < t->count; i++) {
+		const struct md_mapping *m = &t->mappings[i];
+
+		if (!m->name)
+			return -EINVAL;
+		if (t->is_signed ? m->begin > m->end : (uint64_t)m->begin > (uint64_t)m->end)
+			return -EINVAL;
+	}
+	return check_int(t);
+}
+
+static int check_element(const struct md_type *t, unsigned int depth)
+{
+	int ret;
+
+	/* The length of a sequence is a member of a structure; an element has no place for it. */
+	if (!t || t->kind == MD_SEQUENCE)
+		return -EINVAL;
+	ret = check_type(t, depth);
+	if (ret)
+		return ret;
+	return least(t) ? 0 : -EINVAL;
+}
+
+static int check_type(const struct md_type *t, unsigned int depth)
+{
+	int ret;
+
+	if (depth > MD_DEPTH_MAX)
+		return -EINVAL;
+	switch (t->kind) {
+	case MD_INT:
+		return check_int(t);
+	case MD_FLOAT:
+		return t->size == 4 || t->size == 8 ? 0 : -EINVAL;
+	case MD_STRING:
+		return 0;
+	case MD_ENUM:
+		return check_enum(t);
+	case MD_ARRAY:
+		ret = check_element(t->element, depth + 1);
+		if (ret)
+			return ret;
+		return least(t) <= MD_FIXED_MAX ? 0 : -EINVAL;
+	case MD_SEQUENCE:
+		if (!is_int_size(t->length_size))
+			return -EINVAL;
+		return check_element(t->element, depth + 1);
+	case MD_STRUCT:
+		if (t->count && !t->members)
+			return -EINVAL;
+		return md_type_check_fields(t->members, t->count, depth + 1);
+	default:
+		return -EINVAL;
+	}
+}
+
+int md_type_check_fields(const struct md_field *fields, uint32_t count, unsigned int depth)
+{
+	uint64_t sum = 0;
+	uint32_t i;
+	int ret;
+
+	for (i = 0; i < count; i++) {
+		if (!fields[i].name)
+			return -EINVAL;
+		ret = check_type(&fields[i].type, depth);
+		if (ret)
+			return ret;
+		sum += least(&fields[i].type);
+		if (sum > MD_FIXED_MAX)
+			return -EINVAL;
+	}
+	return md_name_check(fields, count);
+}

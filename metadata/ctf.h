@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * CTF 1.8 as LTTng 2.13 writes it: the metadata text and the packet header. (CTF 1.8.3, sections 5, 6, 7 and C.)
+ */
+#ifndef METADATA_CTF_H
+#define METADATA_CTF_H
+
+#include "metadata/buf.h"
+#include "metadata/model.h"
+
+/*
+ * Appends the whole TSDL text. Field names get the leading underscore that CTF readers strip (as LTTng does), hidden
+ * lengths of sequences are named `__NAME_length`. Returns 0 or -ENOMEM. Takes no lock: the caller keeps adders out.
+ */
+int md_ctf_print(const struct md_trace *t, struct md_buf *out);
+
+/* Appends the one `event { … };` block, `stream_id` included. */
+void md_ctf_print_event(const struct md_event *e, uint32_t stream_id, struct md_buf *out);
+
+#define MD_CTF_MAGIC 0xC1FC1FC1u
+
+/* Packet header and packet context, byte for byte as they lie in a stream file. */
+struct md_packet {
+	uint32_t magic;
+	uint8_t uuid[16];
+	uint32_t stream_id;
+	uint64_t stream_instance_id;
+	uint64_t timestamp_begin, timestamp_end;        /* clock values, ns */
+	uint64_t content_size, packet_size;             /* bits, header included */
+	uint64_t packet_seq_num;
+	uint64_t events_discarded;                      /* a counter since the stream began */
+	uint32_t cpu_id;
+} __attribute__((packed));
+
+#define MD_PACKET_HEADER sizeof(struct md_packet)      /* 84 bytes */
+
+/* Packet index file of LTTng (index/NAME.idx, CTF index 1.1); all fields big endian. */
+struct md_index_header {
+	uint32_t magic;         /* 0xC1F1DCC1 */
+	uint32_t major, minor;  /* 1, 1 */
+	uint32_t packet_index_len;      /* sizeof(struct md_index_entry) */
+} __attribute__((packed));
+
+struct md_index_entry {
+	uint64_t offset;        /* of the packet, bytes */
+	uint64_t packet_size, content_size;     /* bits */
+	uint64_t timestamp_begin, timestamp_end;
+	uint64_t events_discarded;
+	uint64_t stream_id;
+	uint64_t stream_instance_id;
+	uint64_t packet_seq_num;
+} __attribute__((packed));
+
+void md_index_header_set(struct md_index_header *h);
+void md_index_entry_set(struct md_index_entry *e, const struct md_packet *p, uint64_t offset);
+
+#endif

@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: MIT */
+/* The event decoder: see decode.h. */
+#include <errno.h>
+#include <string.h>
+
+#ifdef __SSE2__
+#include <emmintrin.h>
+#endif
+
+#include "metadata/decode.h"
+#include "metadata/number.h"
+#include "metadata/program.h"
+
+/* Longer than any trace: a length that asks for this much is no event, and coming again would not help. */
+#define ABSURD (UINT64_C(1) << 40)
+
+/*
+ * All of these step from p over something and return what lies behind it, or NULL with *error set: -EAGAIN if it goes
+ * on behind `end`, -EBADMSG.
+ */
+static inline const uint8_t *skip(const uint8_t *p, const uint8_t *end, uint64_t n, int *error)
+{
+	if (n <= (size_t)(end - p))
+		return p + n;
+	*error = n > ABSURD ? -EBADMSG : -EAGAIN;
+	return NULL;
+}
+
+static inline const uint8_t *skip_string(const uint8_t *p, const uint8_t *end, int *error)
+{
+	const uint8_t *nul;
+#ifdef __SSE2__
+	/* Most strings are short: look at the first 16 bytes without a call. */
+	if (end - p >= 16) {
+		__m128i piece = _mm_loadu_si128((const __m128i *)(const void *)p);
+		int zero = _mm_movemask_epi8(_mm_cmpeq_epi8(piece, _mm_setzero_si128()));
+
+		if (zero)
+			return p + __builtin_ctz((unsigned int)zero) + 1;
+	}
+#endif
+	nul = memchr(p, 0, (size_t)(end - p));
+	if (nul)
+		return nul + 1;
+	*error = -EAGAIN;
+	return NULL;
+}
+
+static const uint8_t *read_length(const uint8_t *p, const uint8_t *end, unsigned int size, uint64_t *n, int *error)
+{
+	if (size > (size_t)(end - p)) {
+		*error = -EAGAIN;
+		return NULL;
+	}
+	*n = md_load(p, size, 0);
+	return p + size;
+}
+
+static const uint8_t *skip_sequence(const uint8_t *p, const uint8_t *end, const struct md_walk *w, int *error)
+{
+	uint64_t n;
+
+	p = read_length(p, end, w->length_size, &n, error);
+	if (!p)
+		return NULL;
+	if (__builtin_mul_overflow(n, w->bytes, &n))
+		n = UINT64_MAX;
+	return skip(p, end, n, error);
+}
+
+static const uint8_t *walk(const uint8_t *p, const uint8_t *end, const struct md_walk *w, int *error);
+
+/* Every turn takes at least a byte (check.c sees to it), so the bytes bound the loop whatever the count. */
+static const uint8_t *walk_loop(const uint8_t *p, const uint8_t *end, const struct md_walk *w, int *error)
+{
+	uint64_t n = w->bytes;
+
+	if (w->length_size)
+		p = read_length(p, end, w->length_size, &n, error);
+	if (p && n > ABSURD) {
+		*error = -EBADMSG;
+		return NULL;
+	}
+	while (p && n--)
+		p = walk(p, end, w + 1, error);
+	return p;
+}
+
+static const uint8_t *walk(const uint8_t *p, const uint8_t *end, const struct md_walk *w, int *error)
+{
+	for (; p; w++) {
+		p = skip(p, end, w->before, error);
+		if (!p)
+			break;
+		switch (w->op) {
+		case MD_WALK_STRING:
+			p = skip_string(p, end, error);
+			break;
+		case MD_WALK_SEQUENCE:
+			p = skip_sequence(p, end, w, error);
+			break;
+		case MD_WALK_LOOP:
+			p = walk_loop(p, end, w, error);
+			w += w->body;
+			break;
+		default:
+			return p;
+		}
+	}
+	return NULL;
+}
+
+static inline const uint8_t *run(const uint8_t *p, const uint8_t *end, const struct md_program *program, int *error)
+{
+	if (program->min > (size_t)(end - p)) {
+		*error = -EAGAIN;
+		return NULL;
+	}
+	return program->fixed ? p + program->min : walk(p, end, program->walk, error);
+}
+
+/* The first value not below last whose low bits are stamp. */
+static inline uint64_t extend(uint64_t last, uint32_t stamp, unsigned int bits)
+{
+	uint64_t mask = (UINT64_C(1) << bits) - 1;
+
+	return last + ((stamp - last) & mask);
+}
+
+struct header {
+	uint32_t id;
+	uint64_t ts;
+};
+
+/* Behind `at` bytes of short id: the long id and the whole time. */
+static const uint8_t *read_extended(const uint8_t *p, const uint8_t *end, unsigned int at, struct header *h)
+{
+	if ((size_t)(end - p) < at + 12)
+		return NULL;
+	h->id = md_load32(p + at);
+	h->ts = md_load64(p + at + 4);
+	return p + at + 12;
+}
+
+/* Both return NULL if the header goes on behind `end`. The bytes may change under us: each is read once. */
+static inline const uint8_t *read_compact(const uint8_t *p, const uint8_t *end, uint64_t last, struct header *h)
+{
+	uint32_t word;
+
+	if (end - p < 4)
+		return NULL;    /* the extended form is longer still */
+	word = md_load32(p);
+	h->id = word & 31;
+	if (__builtin_expect(h->id == 31, 0))
+		return read_extended(p, end, 1, h);
+	h->ts = extend(last, word >> 5, 27);
+	return p + 4;
+}
+
+static inline const uint8_t *read_large(const uint8_t *p, const uint8_t *end, uint64_t last, struct header *h)
+{
+	if (end - p < 6)
+		return NULL;
+	h->id = md_load16(p);
+	if (__builtin_expect(h->id == 65535, 0))
+		return read_extended(p, end, 2, h);
+	h->ts = extend(last, md_load32(p + 2), 32);
+	return p + 6;
+}
+
+int md_decoder_next(struct md_decoder *d, struct md_occurrence *o)
+{
+	const uint8_t *p = d->p, *const end = d->end, *context;
+	const struct md_stream *s = d->stream;
+	const struct md_event *e;
+	int error = -EAGAIN;
+	struct header h;
+
+	if (p >= end)
+		return 0;
+	p = s->header == MD_HEADER_COMPACT ? read_compact(p, end, d->ts, &h) : read_large(p, end, d->ts, &h);
+	if (!p)
+		return -EAGAIN;
+	e = md_stream_lookup(s, h.id);
+	if (!e)
+		return -EBADMSG;
+	context = p;
+	if (s->context_program) {
+		p = run(p, end, s->context_program, &error);
+		if (!p)
+			return error;
+	}
+	o->payload = p;
+	p = run(p, end, e->program, &error);
+	if (!p)
+		return error;
+	o->context = context;
+	o->event = e;
+	o->ts = h.ts;
+	o->end = p;
+	o->limit = end;
+	d->p = p;
+	d->ts = h.ts;
+	return 1;
+}

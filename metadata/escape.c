@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: MIT */
+/* Strings as babeltrace2 shows them: see escape.h. */
+#include <stdbool.h>
+#include <string.h>
+
+#include "metadata/escape.h"
+#include "metadata/program.h"
+
+/* What stands behind the backslash; 'x' for the control bytes without a letter; 0: not escaped. */
+const char md_escapes[256] = {
+	[0x01] = 'x', [0x02] = 'x', [0x03] = 'x', [0x04] = 'x', [0x05] = 'x', [0x06] = 'x', [0x0e] = 'x', [0x0f] = 'x',
+	[0x10] = 'x', [0x11] = 'x', [0x12] = 'x', [0x13] = 'x', [0x14] = 'x', [0x15] = 'x', [0x16] = 'x', [0x17] = 'x',
+	[0x18] = 'x', [0x19] = 'x', [0x1a] = 'x', [0x1c] = 'x', [0x1d] = 'x', [0x1e] = 'x', [0x1f] = 'x', [0x7f] = 'x',
+	['\a'] = 'a', ['\b'] = 'b', [0x1b] = 'e', ['\f'] = 'f', ['\n'] = 'n', ['\r'] = 'r', ['\t'] = 't', ['\v'] = 'v',
+	['\\'] = '\\', ['\''] = '\'', ['"'] = '"', ['?'] = '?',
+};
+
+static inline char *put_byte(char *o, uint8_t c)
+{
+	char e = md_escapes[c];
+
+	if (!e) {
+		*o++ = (char)c;
+		return o;
+	}
+	*o++ = '\\';
+	*o++ = e;
+	if (e == 'x') {
+		*o++ = "0123456789abcdef"[c >> 4];
+		*o++ = "0123456789abcdef"[c & 15];
+	}
+	return o;
+}
+
+/*
+ * The bytes may lie in memory that a stranger changes meanwhile. So nothing is concluded from a byte that is read
+ * again: each turn ends at `end` at the latest, and puts at most four characters for a byte it steps over.
+ */
+char *md_escape_long(char *o, const uint8_t *p, const uint8_t *end, const uint8_t *limit, const uint8_t **stop)
+{
+	*o++ = '"';
+	while (p < end) {
+		uint8_t c;
+
+		if (limit - p >= MD_PIECE) {
+			unsigned int n = md_copy_plain(o, p);
+
+			if (n >= (size_t)(end - p)) {
+				o += end - p;
+				p = end;
+				break;
+			}
+			p += n;
+			o += n;
+			if (n == MD_PIECE)
+				continue;
+		}
+		c = *p;
+		if (!c)
+			break;
+		o = put_byte(o, c);
+		p++;
+	}
+	*stop = p;
+	*o++ = '"';
+	return o;
+}
+
+void md_escape_put(const char *s, size_t n, struct md_buf *out)
+{
+	const uint8_t *p = (const uint8_t *)s, *stop;
+	char *o = md_buf_room(out, 4 * n + 2 + MD_TEXT_SLACK);
+
+	if (o)
+		out->len += (size_t)(md_escape(o, p, p + n, p + n, &stop) - o);
+}

@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: MIT */
+/* Names as readers see them: see name.h. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "metadata/name.h"
+
+size_t md_utf8_char(const unsigned char *p, size_t n)
+{
+	size_t len, i;
+
+	if (p[0] < 0x80)
+		return 1;
+	if (p[0] >= 0xc2 && p[0] < 0xe0)
+		len = 2;
+	else if (p[0] >= 0xe0 && p[0] < 0xf0)
+		len = 3;
+	else if (p[0] >= 0xf0 && p[0] < 0xf5)
+		len = 4;
+	else
+		return 0;
+	if (n < len)
+		return 0;
+	for (i = 1; i < len; i++)
+		if ((p[i] & 0xc0) != 0x80)
+			return 0;
+	/* Overlong forms, surrogates, beyond U+10FFFF. */
+	if ((p[0] == 0xe0 && p[1] < 0xa0) || (p[0] == 0xed && p[1] >= 0xa0) || (p[0] == 0xf0 && p[1] < 0x90) ||
+	    (p[0] == 0xf4 && p[1] >= 0x90))
+		return 0;
+	return len;
+}
+
+static bool is_digit(char c)
+{
+	return c >= '0' && c <= '9';
+}
+
+/* Not isalnum(3), which asks the locale. */
+static bool is_word(char c)
+{
+	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || is_digit(c) || c == '_';
+}
+
+static void put_word(const char *name, struct md_buf *out)
+{
+	for (; *name; name++)
+		md_buf_putc(out, is_word(*name) ? *name : '_');
+}
+
+void md_name_field(const char *name, struct md_buf *out)
+{
+	if (!*name)
+		md_buf_putc(out, '_');
+	put_word(name, out);
+	if (!strcmp(name, "Bool") || !strcmp(name, "Complex") || !strcmp(name, "Imaginary"))
+		md_buf_putc(out, '_');
+}
+
+void md_name_plain(const char *name, struct md_buf *out)
+{
+	if (!*name || is_digit(*name))
+		md_buf_putc(out, '_');
+	put_word(name, out);
+}
+
+void md_name_event(const char *name, struct md_buf *out)
+{
+	const unsigned char *p = (const unsigned char *)name, *end = p + strlen(name);
+
+	while (p < end) {
+		size_t n = md_utf8_char(p, (size_t)(end - p));
+
+		if (!n || *p < 0x20 || *p == 0x7f) {
+			md_buf_putc(out, '_');
+			p++;
+		} else {
+			md_buf_put(out, p, n);
+			p += n;
+		}
+	}
+}
+
+static int compare(const void *a, const void *b)
+{
+	return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+int md_name_check(const struct md_field *fields, uint32_t count)
+{
+	struct md_buf text = MD_BUF_INIT;
+	char **names = calloc((size_t)count * 2 + 1, sizeof(*names));
+	size_t n = 0, at = 0, i;
+	int ret = -ENOMEM;
+
+	for (i = 0; names && i < count; i++) {
+		md_name_field(fields[i].name, &text);
+		md_buf_putc(&text, '\0');
+		n++;
+		if (fields[i].type.kind == MD_SEQUENCE) {
+			md_buf_putc(&text, '_');
+			md_name_field(fields[i].name, &text);
+			md_buf_put(&text, "_length", sizeof("_length"));
+			n++;
+		}
+	}
+	if (!names || text.failed)
+		goto out;
+	for (i = 0; i < n; i++) {
+		names[i] = text.data + at;
+		at += strlen(names[i]) + 1;
+	}
+	/* Sorted, not each with each: a stranger may send many thousand fields. */
+	qsort(names, n, sizeof(*names), compare);
+	ret = 0;
+	for (i = 1; i < n; i++)
+		if (!strcmp(names[i - 1], names[i]))
+			ret = -EINVAL;
+out:
+	free(names);
+	md_buf_deinit(&text);
+	return ret;
+}

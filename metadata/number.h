@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Numbers to text, quickly. All put their characters at o and return what lies behind them; the caller has made room.
+ * Private to metadata/.
+ */
+#ifndef METADATA_NUMBER_H
+#define METADATA_NUMBER_H
+
+#include <stdint.h>
+#include <string.h>
+
+static inline uint64_t md_load(const uint8_t *p, unsigned int size, int big_endian)
+{
+	uint64_t v = 0;
+
+	memcpy(&v, p, size);
+#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+	if (big_endian)
+		return v >> (64 - 8 * size);
+	return __builtin_bswap64(v);
+#else
+	return big_endian ? __builtin_bswap64(v) >> (64 - 8 * size) : v;
+#endif
+}
+
+static inline uint16_t md_load16(const uint8_t *p)
+{
+	return (uint16_t)md_load(p, 2, 0);
+}
+
+static inline uint32_t md_load32(const uint8_t *p)
+{
+	return (uint32_t)md_load(p, 4, 0);
+}
+
+static inline uint64_t md_load64(const uint8_t *p)
+{
+	return md_load(p, 8, 0);
+}
+
+extern const char md_digit_pairs[201];
+
+static inline char *md_put2(char *o, uint32_t v)
+{
+	memcpy(o, md_digit_pairs + 2 * v, 2);
+	return o + 2;
+}
+
+static inline char *md_put4(char *o, uint32_t v)
+{
+	return md_put2(md_put2(o, v / 100), v % 100);
+}
+
+/*
+ * Eight digits, leading zeros included, v < 10^8. Divides in parallel: 2 lanes of 4 digits, 4 lanes of 2, 8 of 1; each
+ * multiplication is exact for the values its lanes can have (x * 10486 >> 20 = x / 100 below 10^4, x * 103 >> 10 =
+ * x / 10 below 100).
+ */
+static inline char *md_put8(char *o, uint32_t v)
+{
+	uint64_t x = v / 10000 | (uint64_t)(v % 10000) << 32;
+	uint64_t q = (x * 10486 >> 20) & 0x7f0000007f;
+
+	x = q | (x - 100 * q) << 16;
+	q = (x * 103 >> 10) & 0x000f000f000f000f;
+	x = q | (x - 10 * q) << 8;
+	x |= 0x3030303030303030;
+#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+	x = __builtin_bswap64(x);
+#endif
+	memcpy(o, &x, 8);
+	return o + 8;
+}
+
+/* Nine digits, v < 10^9: nanoseconds. */
+static inline char *md_put9(char *o, uint32_t v)
+{
+	*o = (char)('0' + v / 100000000);
+	return md_put8(o + 1, v % 100000000);
+}
+
+/* No leading zeros, v < 10^4. */
+static inline char *md_put_small(char *o, uint32_t v)
+{
+	if (v < 10) {
+		*o = (char)('0' + v);
+		return o + 1;
+	}
+	if (v < 100)
+		return md_put2(o, v);
+	if (v < 1000) {
+		*o = (char)('0' + v / 100);
+		return md_put2(o + 1, v % 100);
+	}
+	return md_put4(o, v);
+}
+
+static inline char *md_put_u32(char *o, uint32_t v)
+{
+	if (v < 10000)
+		return md_put_small(o, v);
+	if (v < 100000000)
+		return md_put4(md_put_small(o, v / 10000), v % 10000);
+	return md_put8(md_put_small(o, v / 100000000), v % 100000000);
+}
+
+char *md_put_u64_long(char *o, uint64_t v);
+
+static inline char *md_put_u64(char *o, uint64_t v)
+{
+	return v <= UINT32_MAX ? md_put_u32(o, (uint32_t)v) : md_put_u64_long(o, v);
+}
+
+static inline char *md_put_s32(char *o, int32_t v)
+{
+	uint32_t u = (uint32_t)v;
+
+	if (v < 0) {
+		*o++ = '-';
+		u = 0 - u;
+	}
+	return md_put_u32(o, u);
+}
+
+static inline char *md_put_s64(char *o, int64_t v)
+{
+	uint64_t u = (uint64_t)v;
+
+	if (v < 0) {
+		*o++ = '-';
+		u = 0 - u;
+	}
+	return md_put_u64(o, u);
+}
+
+/*
+ * An integer of `size` bytes as babeltrace2 shows it in base 2 (0b, all bits), 8 (0), 10 or 16 (0x, upper case).
+ * v is extended to 64 bits, by its sign if it has one.
+ */
+char *md_put_int(char *o, uint64_t v, unsigned int size, unsigned int base, int is_signed);
+
+/* As printf's %g does it. Needs room for 32 characters. */
+char *md_put_double(char *o, double v);
+
+#endif

@@ -1,0 +1,433 @@
+/* SPDX-License-Identifier: MIT */
+/* The compiler from types to walks and steps: see program.h. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "metadata/escape.h"
+#include "metadata/name.h"
+#include "metadata/program.h"
+
+struct compiler {
+	struct md_buf walk, steps, labels;      /* arrays of struct md_walk, md_step, md_label */
+	struct md_buf text;
+	size_t literal;         /* where the literal of the next step begins in text */
+	uint64_t pending;       /* bytes of fixed size not yet in walk */
+};
+
+/* What a piece of the program is at least and at most. */
+struct bounds {
+	uint64_t min;           /* bytes of data */
+	bool fixed;
+	uint64_t base;          /* text that is there once */
+	uint64_t per_byte;      /* text per byte of data, beyond base */
+};
+
+enum {
+	INT_TEXT = 66,          /* the longest integer: 0b and 64 digits */
+	FLOAT_TEXT = 32,
+	INDEX_TEXT = 32,        /* `, [18446744073709551615] = ` */
+	ESCAPE_TEXT = 4,        /* \x01 */
+	PER_BYTE_MAX = 64,      /* loops above this make room for each turn */
+};
+
+/* Adds a step of the walk, with the bytes of fixed size since the last; returns its index. */
+static size_t add_walk(struct compiler *c, struct md_walk *w)
+{
+	w->before = c->pending;
+	c->pending = 0;
+	md_buf_put(&c->walk, w, sizeof(*w));
+	return c->walk.len / sizeof(*w) - 1;
+}
+
+/* Adds a step with all text since the last as its literal; returns its index. */
+static size_t add_step(struct compiler *c, struct md_step *s)
+{
+	s->literal = (uint32_t)c->literal;
+	s->literal_len = (uint32_t)(c->text.len - c->literal);
+	c->literal = c->text.len;
+	md_buf_put(&c->steps, s, sizeof(*s));
+	return c->steps.len / sizeof(*s) - 1;
+}
+
+static struct md_step *step_at(struct compiler *c, size_t i)
+{
+	return (struct md_step *)(void *)c->steps.data + i;
+}
+
+static uint8_t int_op(const struct md_type *t)
+{
+	bool swapped = t->big_endian && t->size > 1;
+	uint8_t s = t->is_signed;
+
+	if (swapped || (t->base && t->base != 10))
+		return MD_STEP_INT;
+	switch (t->size) {
+	case 1: return (uint8_t)(MD_STEP_U8 + s);
+	case 2: return (uint8_t)(MD_STEP_U16 + s);
+	case 4: return (uint8_t)(MD_STEP_U32 + s);
+	default: return (uint8_t)(MD_STEP_U64 + s);
+	}
+}
+
+static struct bounds compile_scalar(struct compiler *c, const struct md_type *t, uint8_t op)
+{
+	struct md_step s = { .op = op, .size = t->size, .base = t->base ? t->base : 10, .is_signed = t->is_signed,
+			     .big_endian = t->big_endian };
+
+	add_step(c, &s);
+	c->pending += t->size;
+	return (struct bounds){ .min = t->size, .fixed = true, .base = op == MD_STEP_FLOAT ? FLOAT_TEXT : INT_TEXT };
+}
+
+struct entry {          /* a mapping while it is sorted */
+	const struct md_mapping *mapping;
+	uint32_t place, name;
+};
+
+static int by_name(const void *a, const void *b)
+{
+	const struct entry *x = a, *y = b;
+	int order = strcmp(x->mapping->name, y->mapping->name);
+
+	return order ? order : (x->place > y->place) - (x->place < y->place);
+}
+
+static int by_label(const void *a, const void *b)
+{
+	const struct entry *x = a, *y = b;
+
+	if (x->name != y->name)
+		return x->name < y->name ? -1 : 1;
+	return (x->place > y->place) - (x->place < y->place);
+}
+
+/*
+ * babeltrace2 knows a label once, with all its ranges, where it first stood. So sort equal names together, in the
+ * order of their first place. Returns an allocated array, or NULL.
+ */
+static struct entry *sort_mappings(const struct md_type *t)
+{
+	struct entry *e = calloc(t->count, sizeof(*e));
+	uint32_t i;
+
+	if (!e)
+		return NULL;
+	for (i = 0; i < t->count; i++) {
+		e[i].mapping = &t->mappings[i];
+		e[i].place = i;
+	}
+	qsort(e, t->count, sizeof(*e), by_name);
+	for (i = 0; i < t->count; i++)
+		e[i].name = i && !strcmp(e[i].mapping->name, e[i - 1].mapping->name) ? e[i - 1].name : e[i].place;
+	qsort(e, t->count, sizeof(*e), by_label);
+	return e;
+}
+
+/* The labels' texts go into the same buffer as the literals, before the step's own literal is begun. */
+static struct bounds compile_enum(struct compiler *c, const struct md_type *t)
+{
+	struct md_step s = { .op = MD_STEP_ENUM, .size = t->size, .base = t->base ? t->base : 10,
+			     .is_signed = t->is_signed, .big_endian = t->big_endian };
+	struct bounds b = { .min = t->size, .fixed = true, .base = INT_TEXT + sizeof("( <unknown> : container =  )") };
+	struct entry *entries = sort_mappings(t);
+	struct md_label label = { 0 };
+	uint32_t i;
+
+	if (!entries) {
+		c->text.failed = true;
+		return b;
+	}
+	s.labels = (uint32_t)(c->labels.len / sizeof(label));
+	s.label_count = t->count;
+	add_step(c, &s);
+	for (i = 0; i < t->count; i++) {
+		const struct md_mapping *m = entries[i].mapping;
+
+		if (!i || entries[i].name != entries[i - 1].name) {
+			label.text = (uint32_t)c->text.len;
+			md_escape_put(m->name, strlen(m->name), &c->text);
+			label.text_len = (uint32_t)(c->text.len - label.text);
+			b.base += label.text_len + 2;
+		}
+		label.name = entries[i].name;
+		label.begin = m->begin;
+		label.end = m->end;
+		md_buf_put(&c->labels, &label, sizeof(label));
+	}
+	free(entries);
+	c->literal = c->text.len;
+	c->pending += t->size;
+	return b;
+}
+
+static struct bounds compile_length(struct compiler *c, uint8_t size)
+{
+	struct md_step s = { .op = MD_STEP_LENGTH, .size = size, .base = 10 };
+
+	add_step(c, &s);
+	return (struct bounds){ .min = size, .base = INT_TEXT };
+}
+
+static struct bounds compile_type(struct compiler *c, const struct md_type *t);
+static struct bounds compile_fields(struct compiler *c, const struct md_field *fields, uint32_t count);
+
+/* The elements of an array or sequence that are one string. */
+static struct bounds compile_text(struct compiler *c, const struct md_type *t)
+{
+	struct md_step s = { .op = MD_STEP_TEXT, .by_length = t->kind == MD_SEQUENCE, .count = t->count };
+	struct md_walk w = { .op = MD_WALK_SEQUENCE, .length_size = t->length_size, .bytes = 1 };
+	struct bounds b = { .base = 2, .per_byte = ESCAPE_TEXT };
+
+	add_step(c, &s);
+	if (s.by_length) {
+		add_walk(c, &w);
+	} else {
+		c->pending += t->count;
+		b.min = t->count;
+		b.fixed = true;
+	}
+	return b;
+}
+
+/*
+ * Compiles the body of a loop. In the walk a body of fixed size is no loop at all: its steps are taken back.
+ */
+static struct bounds compile_loop(struct compiler *c, const struct md_type *t)
+{
+	bool by_length = t->kind == MD_SEQUENCE;
+	struct md_step s = { .op = MD_STEP_LOOP, .by_length = by_length, .count = by_length ? 0 : t->count };
+	struct md_walk w = { .op = MD_WALK_LOOP, .length_size = by_length ? t->length_size : 0, .bytes = s.count };
+	struct md_step end = { .op = MD_STEP_END };
+	struct md_walk walk_end = { .op = MD_WALK_END };
+	uint64_t pending = c->pending, share;
+	size_t walk_len = c->walk.len, text_len, step, walk;
+	struct bounds b, body;
+
+	md_buf_putc(&c->text, '[');
+	step = add_step(c, &s);
+	walk = add_walk(c, &w);
+	text_len = c->text.len;
+	body = compile_type(c, t->element);
+	add_step(c, &end);
+	body.base += c->text.len - text_len;
+	if (body.fixed) {
+		c->walk.len = walk_len;
+		c->pending = pending;
+		if (by_length) {
+			w.op = MD_WALK_SEQUENCE;
+			w.bytes = body.min;
+			add_walk(c, &w);
+		} else {
+			c->pending += body.min * t->count;
+		}
+	} else {
+		size_t last = add_walk(c, &walk_end);
+
+		if (!c->walk.failed)
+			((struct md_walk *)(void *)c->walk.data)[walk].body = (uint32_t)(last - walk);
+	}
+	share = (INDEX_TEXT + body.base + body.min - 1) / body.min;
+	b = (struct bounds){ .min = by_length ? 0 : body.min * t->count, .fixed = body.fixed && !by_length,
+			     .base = INDEX_TEXT + body.base, .per_byte = body.per_byte };
+	if (!c->steps.failed) {
+		step_at(c, step)->body = (uint32_t)(c->steps.len / sizeof(s) - 1 - step);
+		step_at(c, step)->body_min = body.min;
+		step_at(c, step)->careful = share + body.per_byte > PER_BYTE_MAX;
+	}
+	if (share + body.per_byte <= PER_BYTE_MAX)
+		b.per_byte += share;
+	md_buf_puts(&c->text, " ]");
+	return b;
+}
+
+static struct bounds compile_string(struct compiler *c)
+{
+	struct md_step s = { .op = MD_STEP_STRING };
+	struct md_walk w = { .op = MD_WALK_STRING };
+
+	add_step(c, &s);
+	add_walk(c, &w);
+	return (struct bounds){ .min = 1, .base = 2, .per_byte = ESCAPE_TEXT };
+}
+
+static struct bounds compile_type(struct compiler *c, const struct md_type *t)
+{
+	switch (t->kind) {
+	case MD_ENUM:
+		if (md_type_is_enum(t))
+			return compile_enum(c, t);
+		return compile_scalar(c, t, int_op(t));
+	case MD_FLOAT:
+		return compile_scalar(c, t, MD_STEP_FLOAT);
+	case MD_STRING:
+		return compile_string(c);
+	case MD_ARRAY:
+	case MD_SEQUENCE:
+		return md_type_is_text(t->element) ? compile_text(c, t) : compile_loop(c, t);
+	case MD_STRUCT:
+		return compile_fields(c, t->members, t->count);
+	default:
+		return compile_scalar(c, t, int_op(t));
+	}
+}
+
+static void add_bounds(struct bounds *sum, const struct bounds *b)
+{
+	sum->min += b->min;
+	sum->fixed = sum->fixed && b->fixed;
+	sum->base += b->base;
+	/* The bytes of one member are none of the other's. */
+	if (b->per_byte > sum->per_byte)
+		sum->per_byte = b->per_byte;
+}
+
+/* `{ a = `…`, _b_length = `…`, b = [`…` ] }`, or `{ }` */
+static struct bounds compile_fields(struct compiler *c, const struct md_field *fields, uint32_t count)
+{
+	struct bounds sum = { .fixed = true }, b;
+	uint32_t i;
+
+	md_buf_putc(&c->text, '{');
+	for (i = 0; i < count; i++) {
+		const struct md_type *t = &fields[i].type;
+
+		md_buf_puts(&c->text, i ? ", " : " ");
+		if (t->kind == MD_SEQUENCE) {
+			md_buf_putc(&c->text, '_');
+			md_name_field(fields[i].name, &c->text);
+			md_buf_puts(&c->text, "_length = ");
+			/* The walk reads the length with the elements. */
+			b = compile_length(c, t->length_size);
+			add_bounds(&sum, &b);
+			md_buf_puts(&c->text, ", ");
+		}
+		md_name_field(fields[i].name, &c->text);
+		md_buf_puts(&c->text, " = ");
+		b = compile_type(c, t);
+		add_bounds(&sum, &b);
+	}
+	md_buf_puts(&c->text, " }");
+	return sum;
+}
+
+static uint64_t step_min(const struct md_step *s)
+{
+	switch (s->op) {
+	case MD_STEP_END: return 0;
+	case MD_STEP_STRING: return 1;
+	case MD_STEP_TEXT: return s->by_length ? 0 : s->count;
+	case MD_STEP_LOOP: return s->by_length ? 0 : s->count * s->body_min;
+	case MD_STEP_U8: case MD_STEP_S8: return 1;
+	default: return s->size;
+	}
+}
+
+static struct md_step *next_step(struct md_step *s)
+{
+	return s + 1 + (s->op == MD_STEP_LOOP ? s->body : 0);
+}
+
+/* Sets `rest` of each step in the list that begins at s, bodies included. */
+static void set_rest(struct md_step *list)
+{
+	struct md_step *s;
+	uint64_t rest = 0;
+
+	for (s = list; s->op != MD_STEP_END; s = next_step(s))
+		rest += step_min(s);
+	for (s = list; s->op != MD_STEP_END; s = next_step(s)) {
+		rest -= step_min(s);
+		s->rest = rest;
+		if (s->op == MD_STEP_LOOP)
+			set_rest(s + 1);
+	}
+}
+
+static int finish(struct compiler *c, const struct bounds *b, struct md_program *p)
+{
+	static const char slack[MD_TEXT_SLACK];
+	struct md_step end = { .op = MD_STEP_END };
+	struct md_walk walk_end = { .op = MD_WALK_END };
+
+	add_step(c, &end);
+	add_walk(c, &walk_end);
+	/* Literals are copied with their surroundings. */
+	md_buf_put(&c->text, slack, sizeof(slack));
+	if (c->walk.failed || c->steps.failed || c->labels.failed || c->text.failed)
+		return -ENOMEM;
+	/* Offsets are 32 bits. */
+	if (c->text.len > UINT32_MAX / 2)
+		return -EINVAL;
+	p->min = b->min;
+	p->fixed = b->fixed;
+	p->text_base = b->base + c->text.len;
+	p->text_per_byte = b->per_byte;
+	p->walk = (void *)c->walk.data;
+	p->steps = (void *)c->steps.data;
+	p->labels = (void *)c->labels.data;
+	p->text = c->text.data;
+	set_rest(p->steps);
+	return 0;
+}
+
+/* name: of the event, NULL for contexts. */
+static int compile(const char *name, const struct md_field *fields, uint32_t count, struct md_program **result)
+{
+	struct md_program *p = calloc(1, sizeof(*p));
+	struct compiler c = { .literal = 0 };
+	struct bounds b;
+	int ret = md_type_check_fields(fields, count, 0);
+
+	if (!p)
+		ret = -ENOMEM;
+	if (ret)
+		goto fail;
+	if (name) {
+		md_name_event(name, &c.text);
+		md_buf_puts(&c.text, ": { cpu_id = ");
+		p->title_len = (uint32_t)c.text.len;
+		c.literal = c.text.len;
+	}
+	md_buf_puts(&c.text, " }, ");
+	b = compile_fields(&c, fields, count);
+	if (name) {
+		md_buf_putc(&c.text, '\n');
+	} else {
+		/* The event's own program goes on with ` }, `. */
+		c.text.len -= c.text.failed ? 0 : 2;
+	}
+	ret = finish(&c, &b, p);
+	if (ret)
+		goto fail;
+	*result = p;
+	return 0;
+fail:
+	md_buf_deinit(&c.walk);
+	md_buf_deinit(&c.steps);
+	md_buf_deinit(&c.labels);
+	md_buf_deinit(&c.text);
+	free(p);
+	return ret;
+}
+
+int md_program_create(const struct md_event *e, struct md_program **result)
+{
+	return compile(e->name, e->fields, e->field_count, result);
+}
+
+int md_program_create_context(const struct md_field *context, uint32_t count, struct md_program **result)
+{
+	return compile(NULL, context, count, result);
+}
+
+void md_program_destroy(struct md_program *p)
+{
+	if (!p)
+		return;
+	free(p->walk);
+	free(p->steps);
+	free(p->labels);
+	free(p->text);
+	free(p);
+}

@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Random event classes, random and mutated bytes, through the decoder and the formatter. Deterministic: the seed of a
+ * round is its number, so a crash at round N repeats with `fuzz_decode SECONDS N`. Build it with
+ * -fsanitize=address,undefined.
+ */
+#include <errno.h>
+#include <time.h>
+
+#include "metadata/ctf.h"
+#include "metadata/text.h"
+#include "tests/unit/classes.h"
+
+static void fail(uint64_t round, const char *what)
+{
+	printf("not ok - round %llu: %s\n", (unsigned long long)round, what);
+	exit(1);
+}
+
+static struct md_stream *random_stream(uint64_t *seed)
+{
+	struct md_stream *s = md_stream_create(0, below(seed, 2) ? MD_HEADER_COMPACT : MD_HEADER_LARGE);
+	uint32_t i, n = 1 + (uint32_t)below(seed, 4);
+
+	if (below(seed, 2)) {
+		struct md_field *context = calloc(2, sizeof(*context));
+
+		random_fields(seed, context, 2, 0);
+		if (md_stream_set_context(s, context, 2))
+			return NULL;
+	}
+	for (i = 0; i < n; i++)
+		if (md_stream_add(s, random_event(seed, i * 11)))
+			return NULL;
+	return s;
+}
+
+/* Mostly valid events, then bytes changed, put in and cut off; or noise from the start. */
+static void random_input(uint64_t *seed, const struct md_stream *s, struct md_buf *b)
+{
+	uint64_t i, n = below(seed, 8), at;
+
+	if (below(seed, 8) == 0)
+		for (i = below(seed, 200); i; i--)
+			md_buf_putc(b, (char)rnd(seed));
+	while (n--) {
+		uint32_t id = (uint32_t)below(seed, 5) * 11;
+		const struct md_event *e = md_stream_event(s, id);
+
+		put_header(s, id, 0, rnd(seed) >> below(seed, 64), below(seed, 4) == 0, b);
+		random_values(seed, s->context, s->context_count, b);
+		if (e)
+			random_values(seed, e->fields, e->field_count, b);
+	}
+	for (i = below(seed, 6); i && b->len; i--) {
+		at = below(seed, b->len);
+		b->data[at] = (char)(below(seed, 2) ? rnd(seed) : below(seed, 2) * 255);
+	}
+	if (b->len && below(seed, 2))
+		b->len -= below(seed, b->len);
+}
+
+static void decode_all(uint64_t round, uint64_t *seed, const struct md_stream *s, const struct md_buf *b)
+{
+	struct md_buf out = MD_BUF_INIT;
+	/* Of exactly this size, so that ASan sees the first byte too many. */
+	uint8_t *copy = malloc(b->len + !b->len);
+	struct md_decoder d = { .stream = s, .p = copy, .end = copy + b->len };
+	struct md_occurrence o;
+	struct md_text text;
+	int ret;
+
+	if (b->len)
+		memcpy(copy, b->data, b->len);
+	md_text_init(&text, rnd(seed) >> below(seed, 64), "host");
+	while ((ret = md_decoder_next(&d, &o)) > 0) {
+		if (o.end != d.p || o.end > d.end || o.payload < o.context || o.end < o.payload)
+			fail(round, "an occurrence outside its bytes");
+		md_buf_reset(&out);
+		/* A writer that changes what was decoded. */
+		if (below(seed, 4) == 0 && o.end > o.context)
+			*(copy + (o.context - copy) + below(seed, (uint64_t)(o.end - o.context))) = (uint8_t)rnd(seed);
+		md_text_event(&text, &o, s, (uint32_t)rnd(seed), &out);
+		if (!out.len || out.failed || out.data[out.len - 1] != '\n' || memchr(out.data, '\n', out.len - 1))
+			fail(round, "an event is not one line");
+	}
+	if (ret && ret != -EAGAIN && ret != -EBADMSG)
+		fail(round, "an unknown error");
+	free(copy);
+	md_buf_deinit(&out);
+}
+
+static void one_round(uint64_t round)
+{
+	uint64_t seed = round * 0x9e3779b97f4a7c15 + 1;
+	struct md_stream *s = random_stream(&seed);
+	struct md_buf b = MD_BUF_INIT;
+	int i;
+
+	if (!s)
+		fail(round, "a class was refused");
+	for (i = 0; i < 20; i++) {
+		md_buf_reset(&b);
+		random_input(&seed, s, &b);
+		decode_all(round, &seed, s, &b);
+	}
+	md_buf_deinit(&b);
+	md_stream_destroy(s);
+}
+
+int main(int argc, char **argv)
+{
+	time_t end = time(NULL) + (argc > 1 ? atol(argv[1]) : 5);
+	uint64_t round = argc > 2 ? strtoull(argv[2], NULL, 10) : 0, first = round;
+
+	do
+		one_round(round++);
+	while (time(NULL) < end);
+	printf("ok - %llu rounds\n", (unsigned long long)(round - first));
+	return 0;
+}

@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* LINK: core pthread */
+/*
+ * Hostile rings: random bytes in the control blocks and in the data of a region, partly while readers are at it. All
+ * readers run over them; they must come to an end, within the memory of what a ring can hold. Deterministic but for the timing
+ * of the second thread. fuzz_ring [SECONDS [SEED]]
+ */
+#include "tests/unit/fake_session.h"
+
+#define ROUND_MAX 20            /* seconds: a round that takes longer hangs */
+
+static struct session *s;
+static atomic_bool stop;
+
+/* What a hostile process does while the daemon reads: heads that jump, side entries and data that change. */
+static void *disturb(void *arg)
+{
+	struct fake_writer f = { .state = (uintptr_t)arg };
+
+	while (!stop) {
+		const struct region *r = s->regions[fake_random(&f) % FAKE_TRACES];
+		uint32_t ring = fake_random(&f) % FAKE_RINGS;
+		struct trail_ring *c = region_ring(r, ring);
+		uint64_t *word = (uint64_t *)c + fake_random(&f) % (r->data_offset / 8);
+		uint8_t *data = (uint8_t *)region_data(r, ring);
+
+		switch (fake_random(&f) % 5) {
+		case 0:
+			__atomic_store_n(word, *word ^ 1ull << fake_random(&f) % 64, __ATOMIC_RELAXED);
+			break;
+		case 1:
+			__atomic_fetch_add(&c->head, fake_random(&f) % 100000, __ATOMIC_RELAXED);
+			break;
+		case 2:
+			__atomic_store_n(&c->head, (uint64_t)fake_random(&f) << fake_random(&f) % 20, __ATOMIC_RELAXED);
+			break;
+		case 3:
+			__atomic_store_n(&c->consumed, c->head - fake_random(&f) % 40000, __ATOMIC_RELAXED);
+			break;
+		default:
+			__atomic_store_n(data + fake_random(&f) % (r->geo.subbuf_size * r->geo.subbuf_count),
+					 (uint8_t)fake_random(&f), __ATOMIC_RELAXED);
+			break;
+		}
+		if (fake_random(&f) % 64 == 0)
+			usleep(fake_random(&f) % 50);
+	}
+	return NULL;
+}
+
+static uint64_t bound(void)
+{
+	/* Every event has 4 bytes of header or more, and its line is shorter than this. */
+	return (uint64_t)FAKE_TRACES * FAKE_RINGS * s->regions[0]->geo.subbuf_size * s->regions[0]->geo.subbuf_count / 4 * 400;
+}
+
+static void expect(bool ok, const char *what)
+{
+	if (ok)
+		return;
+	printf("fuzz_ring: %s\n", what);
+	exit(1);
+}
+
+static void read_text(struct fake_writer *f)
+{
+	static char buf[70000];
+	struct text_view *v;
+	uint64_t at = 0;
+	ssize_t n;
+
+	expect(!text_open(s, &v), "text_open");
+	while ((n = text_read(v, at, buf, 1 + fake_random(f) % sizeof(buf))) > 0 && at < bound())
+		at += (uint64_t)n;
+	expect(n >= 0, "text_read");
+	for (int i = 0; i < 10; i++)
+		expect(text_read(v, fake_random(f) % (at + 1000), buf, 1 + fake_random(f) % sizeof(buf)) >= 0, "text_read at");
+	text_size(s);
+	text_close(v);
+}
+
+static void read_pipe(void)
+{
+	static char buf[70000];
+	struct packet_stream *p;
+	struct pipe_view *v;
+	uint64_t at = 0;
+	ssize_t n;
+
+	expect(!pipe_open(s, &v), "pipe_open");
+	while ((n = pipe_read(v, buf, sizeof(buf))) > 0 && at < bound())
+		at += (uint64_t)n;
+	expect(n >= 0 || n == -EAGAIN, "pipe_read");
+	pipe_close(v);
+	for (size_t i = 0; i < s->set.count; i++) {
+		expect(!packet_stream_open(s, "channel0", s->set.streams[i].trace->owner, s->set.streams[i].name, &p), "open");
+		for (at = 0; (n = packet_stream_read(p, buf, sizeof(buf))) > 0 && at < bound();)
+			at += (uint64_t)n;
+		expect(n >= 0 || n == -EAGAIN, "packet_stream_read");
+		packet_stream_close(p);
+	}
+}
+
+static void read_moment(void)
+{
+	static char buf[70000];
+	const struct moment_file *files;
+	struct moment *m;
+	uint64_t at;
+	ssize_t n;
+
+	expect(!moment_take(s, &m), "moment_take");
+	for (size_t i = moment_files(m, &files); i-- > 0;) {
+		expect(files[i].size < bound(), "file size");
+		for (at = 0; (n = moment_read(m, i, at, buf, sizeof(buf))) > 0;)
+			at += (uint64_t)n;
+		expect(!n && at == files[i].size, "moment_read");
+	}
+	moment_put(m);
+}
+
+static void round_of(uint64_t seed)
+{
+	struct fake_writer f = { .state = seed * 31 + 7 };
+	bool live = seed % 2;
+	struct ring_counts c;
+	struct fake_threads t;
+	pthread_t id;
+
+	alarm(ROUND_MAX);
+	s = fake_session(seed % 4 < 2 ? TRAIL_MODE_DISCARD : TRAIL_MODE_OVERWRITE, 4096u << seed % 3, 2u << seed % 4);
+	fake_start(s, true);
+	fake_threads_run(&t, s, 8, fake_random(&f) % 2000);
+	if (seed % 3)
+		fake_start(s, false);
+	fake_spoil(s, 0, seed);
+	fake_spoil(s, 1, seed + 3);
+	stop = false;
+	if (live && pthread_create(&id, NULL, disturb, (void *)(uintptr_t)seed))
+		exit(1);
+	for (int i = 0; i < 3; i++) {
+		read_text(&f);
+		read_pipe();
+		read_moment();
+		for (size_t k = 0; k < s->set.count; k++)
+			ring_counts(&s->set.streams[k], &c);
+		if (i == 1)
+			fake_clear(s);
+	}
+	stop = true;
+	if (live)
+		pthread_join(id, NULL);
+	fake_session_destroy(s);
+}
+
+int main(int argc, char **argv)
+{
+	time_t end = time(NULL) + (argc > 1 ? atoi(argv[1]) : 5);
+	uint64_t seed = argc > 2 ? strtoull(argv[2], NULL, 0) : 1, rounds = 0;
+
+	setenv("TZ", "UTC", 1);
+	do {
+		round_of(seed++);
+		rounds++;
+	} while (time(NULL) < end);
+	printf("fuzz_ring: %llu rounds\n", (unsigned long long)rounds);
+	return 0;
+}

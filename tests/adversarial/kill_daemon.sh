@@ -1,0 +1,102 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-or-later
+# TIMEOUT: 120
+#
+# kill -9 of the daemon: applications go on undisturbed; the next mount finds the session, its rules, its buffers, and what was
+# recorded meanwhile. Then the same with all applications gone before the next mount: the buffers are still there.
+. "$(dirname "$0")/lib.sh"
+command -v babeltrace2 >/dev/null || skip "there is no babeltrace2"
+rounds=${KILL_ROUNDS:-5}
+
+sum() {
+	od -An -v -t u8 "$slots" 2>/dev/null | awk '{ for (i = 1; i <= NF; i++) s += $i } END { printf "%d", s }'
+}
+
+kill_daemon() {
+	kill -9 "$daemon"
+	wait "$daemon" 2>/dev/null
+	fusermount3 -u -z "$mnt" 2>/dev/null || umount -l "$mnt" 2>/dev/null
+	! mounted || fail "the dead mount stays"
+}
+
+mount_tree
+make_session kept discard 8M 8
+put start "$s/control"
+"$bin/herd" "$bin/writer" "$slots" 4 2 4000 1000 none >"$TMPDIR/herd" &
+herd=$!
+i=0
+until [ "$(sum)" -gt 1000 ]; do
+	i=$((i + 1))
+	[ $i -lt 100 ] || fail "nothing is traced"
+	sleep 0.1
+done
+
+round=0
+while [ $round -lt "$rounds" ]; do
+	round=$((round + 1))
+	# At different moments: idle, while the text is read, while another session comes and goes
+	case $((round % 3)) in
+	1) sleep 0.5 ;;
+	2)
+		timeout 20 cat "$s/pipe" >/dev/null 2>&1 &
+		sleep 0.3
+		;;
+	0)
+		(while mkdir "$mnt/sessions/other"; do
+			echo 'storm:*' >"$mnt/sessions/other/user/events"
+			echo start >"$mnt/sessions/other/control"
+			rmdir "$mnt/sessions/other"
+		done) >/dev/null 2>&1 &
+		sleep 0.4
+		;;
+	esac
+	kill_daemon
+	before=$(sum)
+	sleep 0.5
+	kill -0 $herd 2>/dev/null || fail "the applications died with the daemon"
+	expect "the applications go on" "$(sum)" -gt $((before + 100))
+	mount_tree
+	have "$s/status" 5 || fail "the session is gone"
+	expect "the session is active" "$(key state "$s/status")" = active
+	expect "the rules are there" "$(cat "$s/user/events")" = 'storm:*'
+	rmdir "$mnt/sessions/other" 2>/dev/null
+	before=$(sum)
+	sleep 0.3
+	expect "the applications go on" "$(sum)" -gt $((before + 100))
+	alive
+done
+
+# A program that started while there was no daemon is traced, too, once there is one.
+kill_daemon
+"$bin/writer" "$slots" 1000 1 0 20000 >/dev/null &
+late=$!
+sleep 0.3
+mount_tree
+sleep 1
+kill $late
+wait $late || fail "the late writer"
+
+kill $herd
+wait $herd || fail "the herd"
+put stop "$s/control"
+same_text "$s"
+tally
+nothing_lost "$s"
+grep -q 'writer = 1000' "$TMPDIR/text" || fail "a program that started without a daemon is not traced"
+
+# Nobody has the buffers any more but the keeper.
+cp "$TMPDIR/text" "$TMPDIR/text.before"
+kill_daemon
+sleep 0.3
+mount_tree
+have "$s/status" 5 || fail "the session is gone"
+expect "the session is inactive" "$(key state "$s/status")" = inactive
+same_text "$s"
+cmp "$TMPDIR/text" "$TMPDIR/text.before" || fail "what was recorded is not what it was"
+rmdir "$s" || fail "rmdir"
+umount_tree
+
+# A clean unmount destroys the sessions.
+mount_tree
+[ -z "$(ls "$mnt/sessions")" ] || fail "sessions outlive a clean unmount: $(ls "$mnt/sessions")"
+umount_tree

@@ -1,0 +1,135 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+#
+# What the adversarial tests share. They need only the tree, and the programs beside them.
+
+cd "$(dirname "$0")/../.." || exit 2
+BUILD=${BUILD:-$PWD/build}
+TMPDIR=${TMPDIR:-/tmp}
+bin=$BUILD/tests/adversarial
+mnt=$TMPDIR/mnt
+slots=$TMPDIR/slots
+TRAIL_RUNTIME_DIR=$TMPDIR/state
+export TRAIL_RUNTIME_DIR
+daemon=
+
+skip() {
+	echo "$*"
+	exit 77
+}
+
+fail() {
+	echo "FAILED: $*"
+	for f in "$mnt/error" "$mnt"/sessions/*/error; do
+		[ -s "$f" ] && { echo "$f:"; timeout 5 cat "$f"; }
+	done
+	[ -s "$TMPDIR/daemon.log" ] && { echo "daemon:"; tail -n 40 "$TMPDIR/daemon.log"; }
+	exit 1
+}
+
+# have FILE SECONDS: waits until a file exists (and answers)
+have() {
+	tries=$(($2 * 20))
+	until timeout 5 cat "$1" >/dev/null 2>&1; do
+		tries=$((tries - 1))
+		[ $tries -gt 0 ] || return 1
+		sleep 0.05
+	done
+}
+
+mounted() {
+	grep -qs " $mnt fuse" /proc/self/mounts
+}
+
+# Starts the daemon in the foreground, so that its pid is known.
+mount_tree() {
+	[ -c /dev/fuse ] || skip "there is no /dev/fuse"
+	command -v fusermount3 >/dev/null || skip "there is no fusermount3"
+	mkdir -p "$mnt" "$TRAIL_RUNTIME_DIR"
+	if [ ! -d "$TRAIL_RUNTIME_DIR/apps" ]; then
+		mkdir "$TRAIL_RUNTIME_DIR/apps"
+		[ "$(id -u)" != 0 ] || chmod 1777 "$TRAIL_RUNTIME_DIR/apps"
+	fi
+	"$BUILD/trailfs" "$mnt" -f -o tz=UTC >>"$TMPDIR/daemon.log" 2>&1 &
+	daemon=$!
+	have "$mnt/version" 10 && return
+	grep -qi 'permi\|not permitted' "$TMPDIR/daemon.log" && skip "may not mount here: $(tail -n 1 "$TMPDIR/daemon.log")"
+	fail "the daemon did not mount"
+}
+
+umount_tree() {
+	cd / || exit 2
+	fusermount3 -u "$mnt" || fail "cannot unmount"
+	tries=100
+	while kill -0 "$daemon" 2>/dev/null && [ $tries -gt 0 ]; do
+		tries=$((tries - 1))
+		sleep 0.05
+	done
+	[ $tries -gt 0 ] || fail "the daemon does not end after an unmount"
+	wait "$daemon" || fail "the daemon ended with status $?"
+	! grep -q 'ERROR: .*Sanitizer\|runtime error:' "$TMPDIR/daemon.log" || fail "the sanitizer complained"
+}
+
+alive() {
+	kill -0 "$daemon" 2>/dev/null || fail "the daemon is dead"
+	timeout 10 cat "$mnt/version" >/dev/null || fail "the daemon does not answer"
+}
+
+# put VALUE FILE: echo VALUE > FILE, or fail
+put() {
+	timeout 30 sh -c 'printf "%s\n" "$1" > "$2"' sh "$1" "$2" || fail "writing '$1' to ${2#"$mnt"/}"
+}
+
+# make_session NAME LOSS_MODE SUBBUF_SIZE SUBBUF_COUNT: with all storm events, not started
+make_session() {
+	s=$mnt/sessions/$1
+	mkdir "$s" || fail "mkdir $1"
+	mkdir "$s/user/channels/channel0" || fail "mkdir channel0"
+	put "$2" "$s/user/channels/channel0/loss_mode"
+	put "$3" "$s/user/channels/channel0/subbuf_size"
+	put "$4" "$s/user/channels/channel0/subbuf_count"
+	put 'storm:*' "$s/user/events"
+}
+
+# key NAME FILE: the value of a `key value` line
+key() {
+	timeout 10 awk -v k="$1" '$1 == k { print $2; found = 1 } END { exit !found }' "$2" || fail "no '$1' in $2"
+}
+
+# same_text SESSION_DIR: text is what babeltrace2 prints, and nothing is left to be told by it; leaves it in $TMPDIR/text
+same_text() {
+	timeout 300 cat "$1/text" >"$TMPDIR/text" || fail "cannot read text"
+	TZ=UTC timeout 300 babeltrace2 "$1/trace" >"$TMPDIR/bt" 2>"$TMPDIR/bt.err" || {
+		tail -n 20 "$TMPDIR/bt.err"
+		fail "babeltrace2 does not accept the trace"
+	}
+	grep -v discarded "$TMPDIR/bt.err" | grep . && fail "babeltrace2 complains"
+	cmp "$TMPDIR/text" "$TMPDIR/bt" || {
+		line=$(cmp "$TMPDIR/text" "$TMPDIR/bt" | sed -n 's/.*line \([0-9]*\).*/\1/p')
+		for f in text bt; do
+			echo "$f:"
+			sed -n "$((${line:-2} - 1)),$((${line:-1} + 1))p;$((${line:-1} + 1))q" "$TMPDIR/$f"
+		done
+		fail "text is not what babeltrace2 prints"
+	}
+	rm -f "$TMPDIR/bt"
+}
+
+# tally: leaves `key value` lines in $TMPDIR/tally
+tally() {
+	"$bin/tally" "$slots" <"$TMPDIR/text" >"$TMPDIR/tally" || { cat "$TMPDIR/tally"; fail "the trace is wrong"; }
+	tr '\n' ' ' <"$TMPDIR/tally"
+	echo
+}
+
+# nothing_lost: all that is missing was counted, and that is little: what came while a process was attaching
+nothing_lost() {
+	lost=$(key events_discarded "$1/status")
+	missing=$(($(key before "$TMPDIR/tally") + $(key holes "$TMPDIR/tally") + $(key behind "$TMPDIR/tally") - ${2:-0}))
+	expect "missing and not counted as discarded" "$missing" -le "$lost"
+	expect "discarded" "$lost" -le $(($(key events "$TMPDIR/tally") / 10))
+}
+
+# expect "WHAT" NUMBER TEST-OPERATOR NUMBER
+expect() {
+	test "$2" "$3" "$4" || fail "$1: $2 $3 $4 does not hold"
+}

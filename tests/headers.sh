@@ -1,0 +1,75 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-or-later
+# TIMEOUT: 180
+#
+# Every header can be included alone; the application's headers compile without a warning in each language they
+# are for, with gcc and clang as far as they are installed, also as they are when installed (nothing but include/trail).
+cd "$(dirname "$0")/.." || exit 2
+BUILD=${BUILD:-$PWD/build}
+TMPDIR=${TMPDIR:-/tmp}
+dir=$(mktemp -d "$TMPDIR/headers.XXXXXX") || exit 2
+trap 'rm -rf "$dir"' EXIT
+bad=0
+pkg=$(pkg-config --cflags fuse3 liburcu uuid inih 2>/dev/null)
+
+complain() {
+	echo "$1"
+	sed 's/^/    /' "$dir/out" | head -n 20
+	bad=$((bad + 1))
+}
+
+for h in metadata/*.h tracer/*.h fs/*.h ustlib/*.h; do
+	[ -f "$h" ] || continue
+	printf '#define _GNU_SOURCE\n#define FUSE_USE_VERSION 314\n#include "%s"\n#include "%s"\n' "$h" "$h" >"$dir/one.c"
+	${CC:-gcc} -std=gnu11 -Wall -Wextra -I. -Iustlib $pkg -Werror -fsyntax-only "$dir/one.c" >"$dir/out" 2>&1 ||
+		complain "$h does not compile alone"
+done
+
+[ -f ustlib/trail/trail.h ] || { [ $bad = 0 ] && echo "no trail/trail.h" && exit 77; }
+mkdir -p "$dir/include"
+cp -r ustlib/trail "$dir/include/"
+cat >"$dir/use.c" <<'EOF'
+#include <trail/trail.h>
+#include <trail/trail.h>
+
+enum colour { RED, GREEN };
+
+int main(int argc, char **argv)
+{
+	const char *path = argv[0];
+	unsigned char bytes[4] = { 1, 2, 3, 4 };
+	double elapsed = 0.5;
+	short small = -1;
+	unsigned long long big = 1ull << 63;
+	enum colour colour = GREEN;
+
+	TRAIL(headers, none);
+	TRAIL(headers, request, argc, path, TRAIL_FIELD(ms, elapsed / 1e3));
+	TRAIL_LEVEL(WARNING, headers, slow, argc);
+	TRAIL(headers, types, small, big, elapsed, colour, argv, TRAIL_HEX(hex, argc), TRAIL_NET(port, small));
+	TRAIL(headers, arrays, TRAIL_TEXT(text, path, 1), TRAIL_BYTES(raw, bytes, 4), TRAIL_ARRAY(fixed, bytes, 4),
+	      TRAIL_SEQUENCE(counted, bytes, (unsigned int)argc));
+	return 0;
+}
+EOF
+cp "$dir/use.c" "$dir/use.cc"
+try() { # compiler source flags…
+	compiler=$1 source=$2
+	shift 2
+	command -v "${compiler%% *}" >/dev/null || return 0
+	$compiler "$@" -Wall -Wextra -Wshadow -Werror -I"$dir/include" -c -o "$dir/use.o" "$dir/$source" >"$dir/out" 2>&1 ||
+		complain "<trail/trail.h> does not compile: $compiler $*"
+}
+for compiler in gcc clang; do
+	for std in c11 gnu11 gnu17; do
+		try $compiler use.c -std=$std -O2
+	done
+	try $compiler use.c -std=gnu11 -O0 -fPIC
+done
+for compiler in g++ clang++; do
+	for std in c++17 gnu++20; do
+		try $compiler use.cc -std=$std -O2
+	done
+	try $compiler use.cc -std=c++17 -O0 -fPIC
+done
+[ $bad = 0 ]

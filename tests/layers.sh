@@ -1,0 +1,102 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-or-later
+#
+# The house rules that a grep can check:
+#
+#              fs ──────► tracer ──────► metadata            tools ──► metadata
+#          (libfuse3,     (liburcu)      (libuuid)
+#           libinih)         │
+#                            ▼
+#                  tracer/{abi,ring,ringwrite}.h ◄── ustlib, kmod
+#
+#   - who includes whom; fuse_lowlevel.h in three files at most
+#   - files of at most 700 lines, functions of at most 100 (where Universal Ctags is installed)
+#   - every file says its licence, and the right one
+cd "$(dirname "$0")/.." || exit 2
+LC_ALL=C
+export LC_ALL
+bad=0
+
+complain() {
+	echo "$*"
+	bad=$((bad + 1))
+}
+
+# Lines `file:number:header`, header with its quotes or brackets
+includes() {
+	find "$@" -name '*.[chS]' -exec grep -Hn '^[[:space:]]*#[[:space:]]*include' {} + 2>/dev/null |
+		sed 's/^\([^:]*:[0-9]*\):[^"<]*\(["<][^">]*[">]\).*/\1 \2/'
+}
+
+# rule ROOM "what may be included in quotes (ERE)" "what may not be included in brackets (ERE)"
+rule() {
+	[ -d "$1" ] || return 0
+	while read -r where header; do
+		[ -n "$header" ] || continue
+		case $header in
+		\"*)
+			name=${header#\"}
+			name=${name%\"}
+			case $name in */*) ;; *) name=$1/$name ;; esac
+			echo "$name" | grep -Eq "^($2)\$" || complain "$where: $1 may not include $header"
+			;;
+		*)
+			name=${header#<}
+			name=${name%>}
+			echo "$name" | grep -Eq "^($3)" && complain "$where: $1 may not include $header"
+			;;
+		esac
+	done <<EOF
+$(includes "$1")
+EOF
+}
+
+shared='tracer/(abi|ring|ringwrite)\.h'
+foreign='fuse|ini\.h|urcu|uuid/|trail/|lttng/|babeltrace'
+
+rule metadata 'metadata/.*' 'fuse|ini\.h|urcu|trail/|lttng/|babeltrace'
+rule tracer '(tracer|metadata)/.*' 'fuse|ini\.h|trail/|lttng/|babeltrace'
+rule fs '(fs|tracer|metadata)/.*' 'urcu|trail/|lttng/|babeltrace'
+rule ustlib "(ustlib|trail)/.*|$shared" 'fuse|ini\.h|urcu|uuid/|lttng/|babeltrace'
+rule kmod "kmod/.*|$shared" "$foreign"
+rule tools '(tools|metadata)/.*' 'fuse|ini\.h|urcu|lttng/|babeltrace'
+
+# What is installed stands alone.
+for header in ustlib/trail/*.h; do
+	[ -f "$header" ] || continue
+	grep -n '^[[:space:]]*#[[:space:]]*include' "$header" | grep -Ev '[<"](trail/)?[a-z_0-9]+(\.h)?[>"]' |
+		grep -Ev '<(sys|linux|asm)/' | sed "s,^,$header:," | grep . && bad=$((bad + 1))
+done
+
+n=$(grep -rl 'fuse_lowlevel\.h' fs 2>/dev/null | wc -l)
+[ "$n" -le 3 ] || complain "fs: fuse_lowlevel.h is included in $n files, 3 are allowed"
+
+sources=$(find metadata tracer fs ustlib kmod tools tests -type f \( -name '*.[chS]' -o -name '*.cc' -o -name '*.sh' \))
+for f in $sources; do
+	lines=$(wc -l <"$f")
+	[ "$lines" -le 700 ] || complain "$f: $lines lines, 700 are allowed"
+	case $f in
+	ustlib/* | metadata/* | tracer/abi.h | tracer/ring.h | tracer/ringwrite.h) licence=MIT ;;
+	kmod/*) licence=GPL-2.0-only ;;
+	tests/*) licence='\(GPL-2.0-or-later\|MIT\)' ;;
+	*) licence=GPL-2.0-or-later ;;
+	esac
+	head -n 3 "$f" | grep -q "SPDX-License-Identifier: $licence\\( \\*/\\)\\?\$" ||
+		complain "$f: no line 'SPDX-License-Identifier: $licence' at its top"
+done
+
+if ctags --version 2>/dev/null | grep -q 'Universal Ctags'; then
+	long=$(find metadata tracer fs ustlib kmod tools tests -name '*.c' -o -name '*.h' -o -name '*.cc' |
+		ctags -L - -f - --languages=C,C++ --langmap=C:+.h --kinds-C=f --kinds-C++=f --fields=+ne 2>/dev/null |
+		awk -F '\t' '{
+			line = end = 0
+			for (i = 4; i <= NF; i++) {
+				if ($i ~ /^line:/) line = substr($i, 6)
+				if ($i ~ /^end:/) end = substr($i, 5)
+			}
+			if (end - line + 1 > 100) print $2 ":" line ": " $1 "() has " end - line + 1 " lines, 100 are allowed"
+		}')
+	[ -z "$long" ] || complain "$long"
+fi
+
+[ $bad = 0 ]

@@ -1,0 +1,196 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-or-later
+# TIMEOUT: 120
+#
+# Wrong writes of every kind: each gives its errno and a sentence in `error`, and changes nothing.
+. "$(dirname "$0")/lib.sh"
+mount_tree
+mkdir "$S/s" "$S/s/user/channels/c" || fail mkdir
+cd "$S/s" || exit 2
+echo 'good:rule' >user/events || fail events
+echo 'c:rule' >user/channels/c/events || fail events
+
+# All that can be seen of the session, but for counters
+state() {
+	for file in control user/events user/channels/c/events user/channels/*/enabled user/channels/*/subbuf_size \
+		user/channels/*/subbuf_count user/channels/*/loss_mode user/channels/*/buffering; do
+		echo "$file: $(cat $file)"
+	done
+	grep -E '^(state|started|owner)' status
+	ls "$S" user/channels
+	stat -c '%A %u %g' "$S/s"
+}
+
+# The error file must be readable text: no control bytes, at most a few lines an error
+explained() {
+	[ -s "$1" ] || fail "$2: nothing in ${1#"$MNT"/}"
+	LC_ALL=C.UTF-8 grep -q '[^[:print:][:space:]]' "$1" && fail "$2: control bytes in ${1#"$MNT"/}"
+	head -n 1 "$1" | grep -Eq '^[a-z_0-9]+(:[0-9]+)?: .+' || fail "$2: no sentence in $(cat "$1")"
+}
+
+# bad ERRNO FILE TEXT [FLAGS]: one write of TEXT (C escapes)
+n=0
+bad() {
+	echo >"$S/s/user/channels/c/events" && echo 'c:rule' >"$S/s/user/channels/c/events"      # a success: error is empty
+	[ ! -s error ] || fail "error is not empty after a success"
+	state >"$work/before"
+	got=$(tool open "$2" "${4:-w}" write "$3")
+	is "$2 <- $(printf %.60s "$3")" "$1" "$got"
+	explained error "$2 <- $3"
+	state >"$work/after"
+	cmp "$work/before" "$work/after" || { diff "$work/before" "$work/after"; fail "$2 <- $3 changed something"; }
+	n=$((n + 1))
+}
+
+# Verbs
+bad EINVAL control 'strat'
+bad EINVAL control 'start now'
+bad EINVAL control '"start'
+bad EINVAL control 'START'
+bad EINVAL control 'start\nstrat\n'
+bad EINVAL control 'start\000stop'
+bad EINVAL control '\377\376'
+bad EINVAL control 'rotate the wrong way'
+
+# Rules
+for rule in 'nocolon:' ':x' 'a:b:c:d loglevel' 'a:b loglevel' 'a:b loglevel nonsense' 'a:b loglevel 15' 'a:b loglevel -1' \
+	'a:b loglevel 3..1x' 'a:b except' 'a:b except ,' 'a:b excpt c' 'a b' '"a:b' 'a:b "' '!' '~' '! ' 'a:\001b' \
+	'a:b loglevel warning loglevel info' 'a:b\nc:d loglevel nonsense\n'; do
+	bad EINVAL user/events "$rule"
+	bad EINVAL user/channels/c/events "$rule" wt
+done
+bad ENOENT user/events '!not:there'
+bad ENOENT user/events 'new:rule\n!not:there\n'
+bad ENOENT user/channels/c/events '!good:rule'
+bad EINVAL user/events 'a:\303\050'
+
+# Values
+for f in subbuf_size subbuf_count; do
+	for v in nonsense -1 1.5 0x10 1Q '' '1 2' '1\n2\n' 99999999999999999999 0 inf; do
+		bad EINVAL user/channels/c/$f "$v\n"
+	done
+done
+bad EINVAL user/channels/c/enabled '2\n'
+bad EINVAL user/channels/c/enabled 'yes\n'
+bad EINVAL user/channels/c/enabled '\n'
+bad EINVAL user/channels/c/loss_mode 'overwrit\n'
+bad EINVAL user/channels/c/loss_mode 'overwrite discard\n'
+bad EINVAL user/channels/c/buffering 'per-planet\n'
+bad EINVAL user/channels/c/enabled '"1\n'
+bad EINVAL user/channels/c/enabled '"\\q"\n'
+
+# Huge lines, huge writes, noise
+head -c 70000 /dev/zero | tr '\0' a >"$work/line"
+head -c 1000000 /dev/zero | tr '\0' a >"$work/million"
+head -c 3000 /dev/urandom >"$work/noise"
+printf '\nx\n' >>"$work/noise"
+for f in line million noise; do
+	for to in control user/events user/channels/c/subbuf_size; do
+		state >"$work/before"
+		got=$(tool open $to w file "$work/$f" | head -n 1)
+		is "$f to $to" EINVAL "$got"
+		explained error "$f to $to"
+		state >"$work/after"
+		cmp "$work/before" "$work/after" || fail "$f to $to changed something"
+		n=$((n + 1))
+	done
+done
+
+# After the start
+echo start >control || fail start
+for f in subbuf_size subbuf_count loss_mode buffering; do
+	v=$(sed 's/.*\[\(.*\)\].*/\1/' user/channels/c/$f)
+	case $f in subbuf_size) v=65536 ;; subbuf_count) v=16 ;; loss_mode) v=discard ;; buffering) v=process ;; esac
+	bad EBUSY user/channels/c/$f "$v\n"
+done
+echo stop >control || fail stop
+bad EBUSY user/channels/c/subbuf_count '32\n'
+
+# Directories
+# make ERRNO PATH ERRORFILE
+make() {
+	state >"$work/before"
+	is "mkdir $(printf %.60s "${2#"$S"/}")" "$1" "$(tool mkdir "$2")"
+	case $1 in EEXIST | ENOENT) ;; *) explained "$3" "mkdir $2" ;; esac
+	state >"$work/after"
+	cmp "$work/before" "$work/after" || fail "mkdir $2 changed something"
+	n=$((n + 1))
+}
+long=$(head -c 201 /dev/zero | tr '\0' n)
+for name in .hidden -x 'a b' 'a*' 'ü' 'a\b' ':x' '+' 'a	b' 'a"b' 'a
+b'; do
+	make EINVAL "$S/$name" "$MNT/error"
+	make EINVAL "$S/s/user/channels/$name" error
+done
+make ENAMETOOLONG "$S/$long" "$MNT/error"
+make ENAMETOOLONG "$S/s/user/channels/$(printf %.129s "$long")" error
+make EEXIST "$S/s" "$MNT/error"
+make EEXIST "$S/s/user/channels/c" error
+make EPERM "$MNT/x" "$MNT/error"
+make EPERM "$MNT/available/x" "$MNT/error"
+make EPERM "$MNT/apps/123" "$MNT/error"
+make EPERM "$S/s/x" error
+make EPERM "$S/s/user/x" error
+make EPERM "$S/s/trace/x" error
+make EPERM "$S/s/user/channels/c/x" error
+make EPERM "$S/s/user/channels/c/streams/x" error
+make ENOENT "$S/none/x" error
+mkdir "$S/$(printf %.200s "$long")" "$S/s/user/channels/$(printf %.128s "$long")" || fail "the longest names"
+rmdir "$S/$(printf %.200s "$long")" "$S/s/user/channels/$(printf %.128s "$long")" || fail "rmdir of the longest names"
+
+# What is not made, removed or renamed like this
+# refuse ERRNO COMMAND…
+refuse() {
+	is "$*" "$1" "$(shift && tool "$@")"
+	n=$((n + 1))
+}
+refuse EPERM rmdir "$MNT/apps"
+refuse EPERM rmdir "$S"
+refuse EPERM rmdir user
+refuse EPERM rmdir user/channels
+refuse EPERM rmdir trace
+refuse EPERM rmdir user/channels/c/streams
+refuse ENOENT rmdir "$S/none"
+refuse ENOENT rmdir user/channels/none
+refuse ENOTDIR rmdir control
+refuse EPERM unlink control
+refuse EPERM unlink "$MNT/README"
+refuse EPERM rename "$S/s" "$S/t"
+refuse EPERM rename control kontrol
+refuse EPERM rename user/channels/c user/channels/d
+refuse EPERM link control control2
+refuse EPERM symlink /etc/passwd link
+refuse EPERM mknod fifo
+refuse EPERM open newfile wc
+refuse EPERM open "$S/newfile" wct
+refuse EPERM chmod control 777
+refuse EPERM chmod "$MNT" 777
+refuse EPERM chown user 0
+refuse EACCES open status w
+refuse EACCES open "$MNT/version" wt
+refuse EACCES open "$MNT/log" r
+refuse EACCES open text rw
+refuse EISDIR open user w
+refuse EISDIR open trace w
+has "$(cat error)" '^chown: '
+
+# The error file: bounded, escaped, and of the last ones
+i=0
+while [ $i -lt 50 ]; do
+	echo "a:b loglevel bad$i" 2>/dev/null >user/events
+	i=$((i + 1))
+done
+[ "$(wc -c <error)" -lt 20000 ] || fail "error grows without end"
+has "$(cat error)" bad49
+tool open control w write 'st\033[31mart' >/dev/null
+explained error "an escape sequence"
+echo >user/events
+is "a success clears it" "" "$(cat error)"
+
+# Nothing of this did harm
+[ "$(cat "$MNT/version")" ] || fail "the daemon does not answer"
+rmdir user/channels/c || fail "rmdir of the channel"
+cd / && rmdir "$S/s" || fail "rmdir"
+mkdir "$S/again" && rmdir "$S/again"
+is "and the root error is empty then" "" "$(cat "$MNT/error")"
+echo "$n wrong ones, $checks checks"

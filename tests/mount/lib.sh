@@ -1,0 +1,141 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+#
+# What the tests of the mounted tree share: `. "$(dirname "$0")/lib.sh"`, then mount_tree.
+#
+#   TRAILFS    the daemon; $BUILD/trailfs if not set
+#   MNT        where this test mounts: in a directory of its own, with a state directory of its own
+#   S          $MNT/sessions
+#   tool       system calls with the names of their errors, see tool.c
+#
+# At exit everything is unmounted and removed.
+
+here=$(cd "$(dirname "$0")" && pwd) || exit 2
+top=$(cd "$here/../.." && pwd) || exit 2
+BUILD=${BUILD:-$top/build}
+TRAILFS=${TRAILFS:-$BUILD/trailfs}
+umask 022
+work=$(mktemp -d "${TMPDIR:-/tmp}/trailfs-mount.XXXXXX") || exit 2
+chmod 755 "$work"
+MNT=$work/mnt
+S=$MNT/sessions
+TRAIL_RUNTIME_DIR=$work/state
+XDG_CONFIG_HOME=$work/config
+export TRAIL_RUNTIME_DIR XDG_CONFIG_HOME TRAILFS MNT S
+unset XDG_RUNTIME_DIR
+ASAN_OPTIONS=log_path=$work/sanitizer
+UBSAN_OPTIONS=log_path=$work/sanitizer
+TSAN_OPTIONS=log_path=$work/sanitizer
+export ASAN_OPTIONS UBSAN_OPTIONS TSAN_OPTIONS
+mkdir "$MNT" "$XDG_CONFIG_HOME"
+chmod 755 "$MNT"
+checks=0
+
+skip() {
+	echo "$*"
+	exit 77
+}
+
+fail() {
+	echo "FAILED: $*"
+	for f in "$MNT/error" "$S"/*/error; do
+		timeout 5 cat "$f" 2>/dev/null | sed "s,^,${f#"$MNT"/}: ,"
+	done
+	[ -s "$work/daemon.log" ] && sed 's/^/daemon: /' "$work/daemon.log"
+	exit 1
+}
+
+mounted() {
+	grep -qs " $MNT fuse" /proc/self/mounts
+}
+
+# The daemons of this test; a pid file is no part of the interface, so they are found by what they serve.
+daemon_pids() {
+	ps -eo pid=,args= | awk -v m="$MNT" '$2 ~ /trailfs$/ { for (i = 3; i <= NF; i++) if ($i == m) { print $1; next } }'
+}
+
+daemon_ended() {
+	[ -z "$(daemon_pids)" ]
+}
+
+clean_up() {
+	status=$?
+	trap - EXIT
+	cd /
+	# Whatever a failed test still has open would hold the mount.
+	[ $status = 0 ] || kill $(daemon_pids) 2>/dev/null
+	while mounted; do
+		fusermount3 -u "$MNT" 2>/dev/null || umount "$MNT" 2>/dev/null || umount -l "$MNT" 2>/dev/null ||
+			fusermount3 -u -z "$MNT" || break
+	done
+	# The daemon ends by itself when its mount goes; the keeper when the daemon says so.
+	within 15 daemon_ended || { echo "FAILED: the daemon does not end"; status=1; }
+	for report in "$work"/sanitizer.*; do
+		[ -e "$report" ] || continue
+		# What the keeper has not freed when it ends is of no interest.
+		grep -q LeakSanitizer "$report" && grep -q keeper_main "$report" && continue
+		cat "$report"
+		status=1
+	done
+	rm -rf "$work"
+	exit $status
+}
+trap clean_up EXIT
+trap 'exit 1' INT TERM HUP
+
+if [ -n "${TOOL-}" ]; then
+	:
+elif [ -x "$BUILD/tests/mount/tool" ]; then
+	TOOL=$BUILD/tests/mount/tool
+else
+	TOOL=$work/tool
+	${CC:-cc} -D_GNU_SOURCE -o "$TOOL" "$here/tool.c" || skip "cannot build tool.c"
+fi
+export TOOL
+
+tool() {
+	timeout 20 "$TOOL" "$@"
+}
+
+can_mount() {
+	[ -c /dev/fuse ] || skip "there is no /dev/fuse"
+	command -v fusermount3 >/dev/null || skip "there is no fusermount3"
+	[ -x "$TRAILFS" ] || skip "there is no $TRAILFS"
+}
+
+# mount_tree [ARGUMENT…]: in the background, as a user would
+mount_tree() {
+	can_mount
+	timeout 20 "$TRAILFS" "$MNT" "$@" >"$work/daemon.log" 2>&1 || {
+		[ "$(id -u)" = 0 ] || skip "an ordinary user cannot mount here: $(tail -n 1 "$work/daemon.log")"
+		fail "cannot mount: exit status $?"
+	}
+	mounted || fail "the daemon said all is well, but nothing is mounted"
+}
+
+# within SECONDS COMMAND…: waits until the command succeeds
+within() {
+	tries=$(($1 * 20))
+	shift
+	until "$@"; do
+		tries=$((tries - 1))
+		[ $tries -gt 0 ] || return 1
+		sleep 0.05
+	done
+}
+
+# is WHAT EXPECTED GOT
+is() {
+	checks=$((checks + 1))
+	[ "$2" = "$3" ] || fail "$1: expected '$2', got '$3'"
+}
+
+# has TEXT PATTERN: some line of the text matches
+has() {
+	checks=$((checks + 1))
+	printf '%s\n' "$1" | grep -q -- "$2" || fail "no '$2' in: $1"
+}
+
+# key NAME FILE: the value of a `key value` line
+key() {
+	awk -v k="$1" '$1 == k { print $2 }' "$2"
+}

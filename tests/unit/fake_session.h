@@ -1,0 +1,481 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * A session for tests of the views: what tracer/session.c and trace.c do for them, in memory, with rings that threads of
+ * the test fill by the portable writer. Include it in one file of a program only.
+ *
+ * Each writer has a ring of its own. The clock is CLOCK_MONOTONIC in whole steps, so that many events of different rings have
+ * the same time.
+ */
+#ifndef TESTS_UNIT_FAKE_SESSION_H
+#define TESTS_UNIT_FAKE_SESSION_H
+
+#include <errno.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "tracer/reader.h"
+#include "tracer/region.h"
+#include "tracer/ringwrite.h"
+#include "tracer/view.h"
+
+#define FAKE_TRACES 2
+#define FAKE_RINGS 4            /* of each trace */
+#define FAKE_EVENTS 40          /* ids 0 … 39: the last ones have extended headers only */
+#define FAKE_STEP 2000          /* ns of the clock's steps */
+
+struct session {
+	struct clock clock;
+	pthread_mutex_t lock;           /* guards the set against clear and adding */
+	struct trace *traces[FAKE_TRACES];
+	struct region *regions[FAKE_TRACES];
+	struct stream_set set;
+	size_t visible;                 /* so many of the streams are told of */
+	struct text_engine *engine;
+	bool active, gone;
+	uint64_t starts;
+	atomic_llong frozen;
+	int64_t frozen_max;
+	int refs;
+};
+
+static inline uint64_t fake_now(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return ((uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec) / FAKE_STEP * FAKE_STEP;
+}
+
+struct trace *trace_get(struct trace *t)
+{
+	__atomic_fetch_add(&t->refs, 1, __ATOMIC_RELAXED);
+	return t;
+}
+
+void trace_put(struct trace *t)
+{
+	if (!t || __atomic_sub_fetch(&t->refs, 1, __ATOMIC_ACQ_REL))
+		return;
+	md_trace_destroy(t->md);
+	pthread_mutex_destroy(&t->lock);
+	free(t);
+}
+
+void stream_set_deinit(struct stream_set *set)
+{
+	for (size_t i = 0; i < set->count; i++) {
+		trace_put(set->streams[i].trace);
+		region_put(set->streams[i].region);
+	}
+	free(set->streams);
+	*set = (struct stream_set){ 0 };
+}
+
+int session_streams(struct session *s, const char *channel, struct stream_set *out)
+{
+	(void)channel;
+	pthread_mutex_lock(&s->lock);
+	out->count = s->visible;
+	out->streams = calloc(s->visible + 1, sizeof(*out->streams));
+	for (size_t i = 0; i < s->visible; i++) {
+		out->streams[i] = s->set.streams[i];
+		trace_get(out->streams[i].trace);
+		region_get(out->streams[i].region);
+	}
+	pthread_mutex_unlock(&s->lock);
+	return 0;
+}
+
+/* What has the time of before the call is committed or fails. */
+static inline void fake_barrier(struct session *s)
+{
+	for (size_t i = 0; i < s->set.count; i++)
+		__atomic_fetch_add(&region_ring(s->set.streams[i].region, s->set.streams[i].ring)->head, TRAIL_HEAD_GENERATION,
+				   __ATOMIC_SEQ_CST);
+}
+
+int session_look(struct session *s, const char *channel, struct stream_set *out, uint64_t *now)
+{
+	*now = fake_now() - 1;
+	fake_barrier(s);
+	return session_streams(s, channel, out);
+}
+
+struct text_engine **session_text(struct session *s)
+{
+	return &s->engine;
+}
+
+const struct clock *session_clock(struct session *s)
+{
+	return &s->clock;
+}
+
+struct session *session_ref(struct session *s)
+{
+	__atomic_fetch_add(&s->refs, 1, __ATOMIC_RELAXED);
+	return s;
+}
+
+void session_put(struct session *s)
+{
+	__atomic_fetch_sub(&s->refs, 1, __ATOMIC_RELAXED);
+}
+
+int session_frozen(struct session *s, int64_t bytes)
+{
+	if (bytes > 0 && s->frozen + bytes > s->frozen_max)
+		return -EDQUOT;
+	s->frozen += bytes;
+	return 0;
+}
+
+void session_info(struct session *s, struct session_info *info)
+{
+	*info = (struct session_info){ .active = __atomic_load_n(&s->active, __ATOMIC_ACQUIRE),
+				       .gone = __atomic_load_n(&s->gone, __ATOMIC_ACQUIRE),
+				       .starts = __atomic_load_n(&s->starts, __ATOMIC_ACQUIRE) };
+}
+
+/* ---- what the tests do with it ---- */
+
+static inline struct md_stream *fake_class(void)
+{
+	struct md_stream *class = md_stream_create(0, MD_HEADER_COMPACT);
+
+	for (uint32_t id = 0; id < FAKE_EVENTS; id++) {
+		struct md_event *e;
+		char name[32];
+
+		snprintf(name, sizeof(name), "fake:event%u", id);
+		e = md_event_create(name, (int)(id % 15), 3);
+		e->id = id;
+		e->fields[0].name = strdup("n");
+		e->fields[0].type = (struct md_type){ .kind = MD_INT, .size = 8, .base = 10 };
+		e->fields[1].name = strdup("ring");
+		e->fields[1].type = (struct md_type){ .kind = MD_INT, .size = 2, .is_signed = true, .base = 10 };
+		e->fields[2].name = strdup("text");
+		e->fields[2].type = (struct md_type){ .kind = MD_STRING };
+		if (md_stream_add(class, e))
+			abort();
+	}
+	return class;
+}
+
+static inline struct trace *fake_trace(const struct session *s, uint8_t number, uint32_t uid)
+{
+	uint8_t uuid[16] = { 0xf0, number, 1, 2, 3, 4, 5 };
+	struct trace *t = calloc(1, sizeof(*t));
+
+	t->refs = 1;
+	pthread_mutex_init(&t->lock, NULL);
+	t->md = md_trace_create(uuid);
+	t->md->clock_offset = s->clock.offset;
+	memcpy(t->md->clock_uuid, s->clock.uuid, 16);
+	t->uid = uid;
+	snprintf(t->path, sizeof(t->path), "ust/uid/%u/64-bit", uid);
+	snprintf(t->owner, sizeof(t->owner), "%u", uid);
+	snprintf(t->hostname, sizeof(t->hostname), "vm");
+	md_trace_env(t->md, "hostname", "vm", 0);
+	md_trace_env(t->md, "domain", "ust", 0);
+	md_trace_env(t->md, "tracer_name", "lttng-ust", 0);
+	md_trace_env(t->md, "tracer_major", NULL, 2);
+	md_trace_env(t->md, "tracer_minor", NULL, 13);
+	if (md_trace_add(t->md, fake_class()))
+		abort();
+	return t;
+}
+
+static inline struct session *fake_session(enum trail_mode mode, uint64_t subbuf_size, uint32_t subbuf_count)
+{
+	struct region_geometry geo = { .mode = mode, .kind = TRAIL_RINGS_THREAD, .ring_count = FAKE_RINGS,
+				       .subbuf_count = subbuf_count, .subbuf_size = subbuf_size, .switch_count = FAKE_EVENTS };
+	struct session *s = calloc(1, sizeof(*s));
+	size_t n = 0;
+
+	pthread_mutex_init(&s->lock, NULL);
+	s->refs = 1;
+	s->frozen_max = INT64_MAX;
+	s->clock.offset = UINT64_C(1795172223238349640);
+	s->clock.uuid[0] = 1;
+	s->set.streams = calloc(FAKE_TRACES * FAKE_RINGS, sizeof(*s->set.streams));
+	for (uint8_t i = 0; i < FAKE_TRACES; i++) {
+		s->traces[i] = fake_trace(s, i, i * 1000u);
+		if (region_create(&geo, 100u + i, &s->regions[i]))
+			abort();
+		for (uint32_t id = 0; id < FAKE_EVENTS; id++)
+			region_switch(s->regions[i], id, true);
+		for (uint32_t r = 0; r < FAKE_RINGS; r++) {
+			struct stream *st = &s->set.streams[n++];
+
+			st->trace = trace_get(s->traces[i]);
+			st->region = region_get(s->regions[i]);
+			st->ring = r;
+			st->class = s->traces[i]->md->streams[0];
+			st->instance_id = r + 10u * i;
+			st->cpu = r;
+			snprintf(st->channel, sizeof(st->channel), "channel0");
+			snprintf(st->name, sizeof(st->name), "cpu%u", r);
+			snprintf(st->file, sizeof(st->file), "channel0_%u", r);
+		}
+	}
+	s->set.count = s->visible = n;
+	return s;
+}
+
+static struct session *fake_writers_of;        /* whose fake_writers are ready */
+
+static inline void fake_session_destroy(struct session *s)
+{
+	text_engine_destroy(s->engine);
+	stream_set_deinit(&s->set);
+	for (int i = 0; i < FAKE_TRACES; i++) {
+		trace_put(s->traces[i]);
+		region_put(s->regions[i]);
+	}
+	if (s->refs != 1 || s->frozen != 0) {
+		printf("# session: %d references, %lld bytes frozen\n", s->refs, (long long)s->frozen);
+		abort();
+	}
+	fake_writers_of = NULL;
+	free(s);
+}
+
+static inline void fake_start(struct session *s, bool active)
+{
+	if (active)
+		__atomic_fetch_add(&s->starts, 1, __ATOMIC_SEQ_CST);
+	__atomic_store_n(&s->active, active, __ATOMIC_SEQ_CST);
+	fake_barrier(s);
+}
+
+/* As `clear` does: what was recorded before is gone. */
+static inline void fake_clear(struct session *s)
+{
+	fake_barrier(s);
+	for (size_t i = 0; i < s->set.count; i++) {
+		const struct stream *st = &s->set.streams[i];
+		struct trail_ring *ring = region_ring(st->region, st->ring);
+		struct ring_mark m;
+
+		ring_mark(st, &m);
+		__atomic_store_n(&ring->cleared_events, m.events, __ATOMIC_RELAXED);
+		__atomic_store_n(&ring->cleared_lost, ring->cleared_lost + m.lost, __ATOMIC_RELAXED);
+		__atomic_store_n(&ring->cleared_ts, m.last_ts, __ATOMIC_RELAXED);
+		__atomic_store_n(&ring->consumed, m.head, __ATOMIC_RELEASE);
+	}
+	text_engine_reset(__atomic_load_n(&s->engine, __ATOMIC_ACQUIRE));
+}
+
+static inline uint64_t fake_clock(void *arg)
+{
+	(void)arg;
+	return fake_now();
+}
+
+static inline bool fake_populate(void *arg, uint8_t *at, uint64_t size)
+{
+	(void)arg;
+	return !madvise(at, size, MADV_POPULATE_WRITE);
+}
+
+struct fake_writer {
+	struct session *s;
+	struct ring_writer w;
+	const uint8_t *on;
+	uint32_t ring;
+	uint64_t n, written, lost;
+	uint64_t state;                 /* of the random numbers */
+};
+
+/* The writer of stream i of the set; there must be one only. */
+static inline void fake_writer_init(struct fake_writer *f, struct session *s, size_t i)
+{
+	const struct stream *st = &s->set.streams[i];
+	const struct region *r = st->region;
+
+	*f = (struct fake_writer){ .s = s, .on = r->map + r->switch_offset, .ring = (uint32_t)i, .state = 12345 + i };
+	f->w = (struct ring_writer){ .ring = region_ring(r, st->ring), .data = (uint8_t *)region_data(r, st->ring),
+				     .subbuf_size = r->geo.subbuf_size, .subbuf_count = r->geo.subbuf_count,
+				     .mode = r->geo.mode, .clock = fake_clock, .populate = fake_populate };
+}
+
+static inline uint32_t fake_random(struct fake_writer *f)
+{
+	f->state = f->state * 6364136223846793005u + 1442695040888963407u;
+	return (uint32_t)(f->state >> 33);
+}
+
+/* One event with the writer's next number. No empty strings: babeltrace2 2.0 shows what the field held before for them. */
+static inline bool fake_write(struct fake_writer *f)
+{
+	static const char text[] = "the quick brown \"fox\" jumps over the lazy dog, and over the \\ lazy dog";
+	uint8_t payload[128];
+	int16_t ring = (int16_t)f->ring;
+	uint32_t id = fake_random(f) % FAKE_EVENTS, len = 1 + fake_random(f) % (sizeof(text) - 2);
+	bool ok;
+
+	if (!__atomic_load_n(&f->s->active, __ATOMIC_ACQUIRE))
+		return false;
+	memcpy(payload, &f->n, 8);
+	memcpy(payload + 8, &ring, 2);
+	memcpy(payload + 10, text, len);
+	payload[10 + len] = 0;
+	f->n++;
+	ok = ring_write(&f->w, f->on + id, id, payload, 11 + len);
+	f->written += ok;
+	f->lost += !ok;
+	return ok;
+}
+
+struct fake_threads {
+	pthread_t ids[FAKE_TRACES * FAKE_RINGS];
+	size_t count;
+	uint64_t events;
+};
+
+/* One writer per stream, which goes on where the one before it stopped. */
+static struct fake_writer fake_writers[FAKE_TRACES * FAKE_RINGS];
+static uint64_t fake_events;
+
+static inline void *fake_thread(void *arg)
+{
+	struct fake_writer *f = arg;
+
+	for (uint64_t i = 0; i < fake_events && __atomic_load_n(&f->s->active, __ATOMIC_ACQUIRE); i++) {
+		fake_write(f);
+		/* Leave some of the machine to the reader. */
+		if (fake_events == UINT64_MAX && i % 500 == 499)
+			usleep(500);
+	}
+	return NULL;
+}
+
+static inline void fake_threads_more(struct fake_threads *t, size_t count)
+{
+	for (; t->count < count; t->count++)
+		if (pthread_create(&t->ids[t->count], NULL, fake_thread, &fake_writers[t->count]))
+			abort();
+}
+
+/* Threads that write so many events each into the first `count` streams, or until the session is stopped. */
+static inline void fake_threads_start(struct fake_threads *t, struct session *s, size_t count, uint64_t events)
+{
+	if (fake_writers_of != s)
+		for (size_t i = 0; i < s->set.count; i++)
+			fake_writer_init(&fake_writers[i], s, i);
+	fake_writers_of = s;
+	fake_events = events;
+	t->count = 0;
+	fake_threads_more(t, count);
+}
+
+static inline void fake_threads_join(struct fake_threads *t)
+{
+	for (size_t i = 0; i < t->count; i++)
+		pthread_join(t->ids[i], NULL);
+}
+
+static inline void fake_threads_run(struct fake_threads *t, struct session *s, size_t count, uint64_t events)
+{
+	fake_threads_start(t, s, count, events);
+	fake_threads_join(t);
+}
+
+/* The whole of `text`, as one open reads it. */
+static inline void fake_text(struct session *s, struct md_buf *out)
+{
+	struct text_view *v;
+	char buf[10000];
+	ssize_t n;
+
+	md_buf_reset(out);
+	if (text_open(s, &v))
+		abort();
+	while ((n = text_read(v, out->len, buf, sizeof(buf))) > 0)
+		md_buf_put(out, buf, (size_t)n);
+	if (n < 0)
+		abort();
+	text_close(v);
+	md_buf_str(out);
+}
+
+/* What a hostile application may do to the rings of one of its traces. Nobody writes meanwhile. */
+static inline void fake_spoil(struct session *s, int trace, uint64_t seed)
+{
+	const struct region *r = s->regions[trace];
+	struct fake_writer f = { .state = seed * 977 };
+
+	for (uint32_t ring = 0; ring < FAKE_RINGS; ring++) {
+		struct trail_ring *c = region_ring(r, ring);
+		uint8_t *data = (uint8_t *)region_data(r, ring);
+		uint64_t size = r->geo.subbuf_size * r->geo.subbuf_count;
+
+		switch ((seed + ring) % 6) {
+		case 0:         /* all of it */
+			for (uint64_t i = 0; i < r->data_offset / 4; i++)
+				((uint32_t *)c)[i] = fake_random(&f);
+			for (uint64_t i = 0; i < size / 4; i++)
+				((uint32_t *)data)[i] = fake_random(&f);
+			break;
+		case 1:         /* some bytes of the events */
+			for (int i = 0; i < 20; i++)
+				data[fake_random(&f) % size] = (uint8_t)fake_random(&f);
+			break;
+		case 2:         /* some words of the control block */
+			for (int i = 0; i < 10; i++)
+				((uint64_t *)c)[fake_random(&f) % (r->data_offset / 8)] ^= 1ull << fake_random(&f) % 64;
+			break;
+		case 3:         /* the head */
+			c->head += fake_random(&f) % (4 * size);
+			break;
+		case 4:         /* times and ends in the side table */
+			for (int i = 0; i < 6; i++)
+				((uint64_t *)c->side)[fake_random(&f) % (16 * r->geo.subbuf_count)] += fake_random(&f) % 9000;
+			break;
+		default:        /* consumed */
+			c->consumed = c->head - fake_random(&f) % size;
+			c->cleared_ts = c->last_ts + fake_random(&f);
+			break;
+		}
+	}
+}
+
+/* How many lines the text has; -1 if one is not whole, or out of place: the numbers of each ring only grow. */
+static inline int64_t fake_lines(const char *text, size_t len)
+{
+	long last[FAKE_TRACES * FAKE_RINGS];
+	int64_t n = 0;
+
+	memset(last, 0xff, sizeof(last));
+	for (const char *end, *line = text; line < text + len; line = end + 1, n++) {
+		const char *at;
+		long number, ring;
+		char *after;
+
+		/* Not the functions for strings: the sanitizers measure the whole text in each of them. */
+		end = memchr(line, '\n', (size_t)(text + len - line));
+		at = end ? memmem(line, (size_t)(end - line), "{ n = ", 6) : NULL;
+		if (*line != '[' || !at)
+			goto bad;
+		number = strtol(at + 6, &after, 10);
+		if (memcmp(after, ", ring = ", 9))
+			goto bad;
+		ring = strtol(after + 9, &after, 10);
+		if (ring < 0 || ring >= FAKE_TRACES * FAKE_RINGS || number <= last[ring])
+			goto bad;
+		last[ring] = number;
+		continue;
+bad:
+		printf("# line %lld: %.200s\n", (long long)n, line);
+		return -1;
+	}
+	return n;
+}
+
+#endif

@@ -1,0 +1,117 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-or-later
+#
+# What `make demo` shows: a mount, a real program traced live by mkdir and echo, and babeltrace2 reading the same trace from
+# the mount. Exit status 0: all agreed.
+cd "$(dirname "$0")/.." || exit 2
+BUILD=${BUILD:-$PWD/build}
+LC_ALL=C
+export LC_ALL
+
+work=$(mktemp -d "${TMPDIR:-/tmp}/trailfs-demo.XXXXXX") || exit 2
+mnt=$work/trace
+TRAIL_RUNTIME_DIR=$work/state
+export TRAIL_RUNTIME_DIR
+app= tail=
+
+mounted() {
+	grep -qs " $mnt fuse" /proc/self/mounts
+}
+
+clean_up() {
+	[ -n "$app" ] && kill "$app" 2>/dev/null
+	[ -n "$tail" ] && kill "$tail" 2>/dev/null
+	cd / && mounted && { fusermount3 -u -z "$mnt" 2>/dev/null || umount -l "$mnt"; }
+	rm -rf "$work"
+}
+trap clean_up EXIT
+trap 'exit 130' INT TERM HUP
+
+die() {
+	echo "demo: $*" >&2
+	[ -s "$mnt/error" ] && cat "$mnt/error" >&2
+	[ -s "$mnt/sessions/web/error" ] && cat "$mnt/sessions/web/error" >&2
+	exit 1
+}
+
+# Shows a command as one would type it, and runs it.
+show() {
+	printf '\n\033[1m# %s\033[0m\n' "$1"
+	timeout 60 sh -c "$1" || die "failed: $1"
+}
+
+say() {
+	printf '\n%s\n' "$*"
+}
+
+[ -c /dev/fuse ] || die "there is no /dev/fuse: load the module fuse, or give the container the device"
+[ -x "$BUILD/trailfs" ] || die "nothing is built; try make demo"
+PATH=$BUILD:$BUILD/tools:$PATH
+mkdir -p "$mnt" "$TRAIL_RUNTIME_DIR/apps"
+
+say "A program is running already, with tracepoints in it (tools/demo_app.c): four threads that serve requests."
+"$BUILD/tools/demo_app" &
+app=$!
+
+show "trailfs $mnt"
+i=0
+until mounted || [ $i = 50 ]; do
+	i=$((i + 1))
+	sleep 0.1
+done
+mounted || die "the file system was not mounted"
+cd "$mnt" || die "cannot enter the mount"
+show 'cat version'
+show 'ls'
+
+say "Tracepoints of all programs that run now:"
+i=0
+until grep -q '^demo:' available/user/tracepoints || [ $i = 50 ]; do
+	i=$((i + 1))
+	sleep 0.1
+done
+show 'cat available/user/tracepoints'
+
+say "A session is a directory. What is to be recorded is written into it."
+show 'mkdir sessions/web'
+cd sessions/web || die "there is no session"
+show "echo 'demo:* except demo:idle' > user/events"
+show 'cat user/events'
+show 'echo start > control'
+
+say "The trace as text, live: tail -f text, for three seconds"
+tail -n 5 -f text &
+tail=$!
+sleep 3
+kill "$tail"
+wait "$tail" 2>/dev/null
+tail=
+
+show 'cat pipe | head -n 5'
+show 'cat status'
+
+say "babeltrace2 reads the trace from the mount, while the program runs:"
+show 'babeltrace2 trace/ | tail -n 3'
+
+show 'echo stop > control'
+show 'find trace -type f'
+text=$(wc -l <text)
+bt=$(babeltrace2 trace/ | wc -l)
+say "lines of text: $text; events that babeltrace2 reads: $bt"
+babeltrace2 trace/ >"$work/babeltrace2.txt" || die "babeltrace2 does not read the trace"
+cat text >"$work/text.txt"
+[ "$text" -gt 0 ] || die "nothing was recorded"
+[ "$text" = "$bt" ] || die "they do not agree"
+cmp "$work/text.txt" "$work/babeltrace2.txt" || die "the text is not what babeltrace2 prints"
+say "They agree, byte for byte."
+
+kill "$app" && wait "$app" 2>/dev/null
+app=
+cd "$mnt" || exit 1
+show 'rmdir sessions/web'
+[ -d available/kernel ] || say "Tracing the running kernel is not in this build; what was traced is user space."
+cd /
+show "fusermount3 -u $mnt"
+mounted && die "still mounted"
+say "The demo is over."
+exit 0

@@ -1,0 +1,117 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-or-later
+#
+# tools/deps.sh [--try | --say] GROUP…: sees to the packages that building and testing need.
+#
+# Groups: build, test, bench (beside LTTng-UST), clang. On Debian and Ubuntu root gets what is missing, and nothing else,
+# installed; elsewhere it is said what to install, and the exit status is 1. --try: failing is no error; --say: install
+# nothing.
+mode=install
+case ${1-} in
+--try) mode=try && shift ;;
+--say) mode=say && shift ;;
+esac
+PATH=$PATH:/usr/sbin:/sbin
+
+missing=
+names=
+
+# need DEBIAN FEDORA ALPINE ARCH TEST…: what it is called, and a command that succeeds where it is installed
+need() {
+	debian=$1 fedora=$2 alpine=$3 arch=$4
+	shift 4
+	"$@" >/dev/null 2>&1 && return
+	missing="$missing $debian"
+	names="$names$debian|$fedora|$alpine|$arch
+"
+}
+
+has() {
+	command -v "$1"
+}
+
+pc() {
+	pkg-config --exists "$1"
+}
+
+for group in "$@"; do
+	case $group in
+	build)
+		need gcc gcc gcc gcc has gcc
+		need libc6-dev glibc-devel musl-dev glibc test -e /usr/include/stdio.h
+		need make make make make has make
+		need pkg-config pkgconf-pkg-config pkgconf pkgconf has pkg-config
+		need libfuse3-dev fuse3-devel fuse3-dev fuse3 pc fuse3
+		need fuse3 fuse3 fuse3 fuse3 has fusermount3
+		need liburcu-dev userspace-rcu-devel userspace-rcu-dev liburcu pc liburcu
+		need uuid-dev libuuid-devel util-linux-dev util-linux-libs pc uuid
+		need libinih-dev inih-devel inih-dev libinih pc inih
+		;;
+	test)
+		need babeltrace2 babeltrace2 babeltrace2 babeltrace2 has babeltrace2
+		need busybox busybox busybox busybox has busybox
+		need g++ gcc-c++ g++ gcc has g++
+		need util-linux util-linux util-linux util-linux has setpriv
+		need procps procps-ng procps procps-ng has pgrep
+		need coreutils coreutils coreutils coreutils has timeout
+		;;
+	bench)
+		need liblttng-ust-dev lttng-ust-devel lttng-ust-dev lttng-ust pc lttng-ust
+		need lttng-tools lttng-tools lttng-tools lttng-tools has lttng
+		;;
+	clang)
+		need clang clang clang clang has clang
+		;;
+	*)
+		echo "deps.sh: no such group: $group" >&2
+		exit 2
+		;;
+	esac
+done
+
+# /dev/fuse, for what mounts. Not an error here: tests that cannot mount are skipped, and say so.
+device() {
+	[ -e /dev/fuse ] && return
+	[ "$(id -u)" = 0 ] && modprobe fuse 2>/dev/null
+	if [ ! -e /dev/fuse ] && [ "$(id -u)" = 0 ] && grep -qw fuse /proc/filesystems; then
+		mknod -m 666 /dev/fuse c 10 229 2>/dev/null
+	fi
+	[ -e /dev/fuse ] || echo "deps.sh: there is no /dev/fuse: load the module fuse (modprobe fuse), or give the" \
+		"container the device (--device /dev/fuse --cap-add SYS_ADMIN)" >&2
+}
+
+column() {
+	printf '%s' "$names" | cut -d '|' -f "$1" | sort -u | tr '\n' ' '
+}
+
+say() {
+	cat >&2 <<EOF
+deps.sh: some packages are missing. Please install, on
+  Debian, Ubuntu   $(column 1)
+  Fedora           $(column 2)
+  Alpine           $(column 3)
+  Arch             $(column 4)
+EOF
+}
+
+apt() {
+	DEBIAN_FRONTEND=noninteractive apt-get -qq -o Dpkg::Use-Pty=0 "$@"
+}
+
+case " $* " in *" test "*) device ;; esac
+[ -n "$missing" ] || exit 0
+
+if [ $mode != say ] && [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null; then
+	log=$(mktemp)
+	echo "deps.sh: installing$missing"
+	# Lists that are missing or too old are the usual reason for a failure.
+	if apt install -y --no-install-recommends $missing >"$log" 2>&1 ||
+		{ apt update >"$log" 2>&1 && apt install -y --no-install-recommends $missing >>"$log" 2>&1; }; then
+		rm -f "$log"
+		exit 0
+	fi
+	cat "$log" >&2
+	rm -f "$log"
+fi
+say
+[ $mode = try ]

@@ -1,0 +1,395 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Channels of the user domain: attributes, event rules, and their streams. The functions of tracer.h take the lock; the others
+ * of core.h want it held.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tracer/core.h"
+#include "tracer/reader.h"
+
+#define CHANNEL_NAME_MAX 128
+#define SHORTCUT "channel0"
+#define BUFFER_MAX (UINT64_C(1) << 40)  /* bytes per CPU */
+
+struct channel *channel_find(const struct session *s, const char *name)
+{
+	struct channel *c;
+
+	cds_list_for_each_entry(c, &s->channels, node)
+		if (!strcmp(c->name, name ? name : SHORTCUT))
+			return c;
+	return NULL;
+}
+
+struct channel *channel_new(struct session *s, const char *name, uint32_t id)
+{
+	struct channel *c = calloc(1, sizeof(*c));
+
+	if (!c)
+		return NULL;
+	CDS_INIT_LIST_HEAD(&c->classes);
+	c->session = s;
+	snprintf(c->name, sizeof(c->name), "%s", name);
+	c->id = id;
+	if (id >= s->next_channel)
+		s->next_channel = id + 1;
+	c->serial = ++s->tracer->next_serial;
+	c->enabled = true;
+	c->loss = -1;
+	c->mode = TRAIL_MODE_OVERWRITE;
+	c->subbuf_size = 512 * 1024;
+	c->subbuf_count = 4;
+	cds_list_add_tail(&c->node, &s->channels);
+	return c;
+}
+
+/* From here on the geometry is fixed. */
+void channel_start(struct channel *c)
+{
+	if (c->started)
+		return;
+	c->started = true;
+	c->mode = c->loss < 0 ? TRAIL_MODE_OVERWRITE : (enum trail_mode)c->loss;        /* there is no output yet */
+}
+
+void channel_drop(struct channel *c)
+{
+	struct class *cl, *next;
+
+	cds_list_for_each_entry_safe(cl, next, &c->classes, node)
+		class_drop(cl);
+	cds_list_del(&c->node);
+	rule_list_deinit(&c->rules);
+	free(c);
+}
+
+bool channel_wants(const struct channel *c, const char *event, int level)
+{
+	return c->session->active && !c->session->gone && c->enabled && rule_list_match(&c->rules, event, level);
+}
+
+static int gone(struct tr_err *err)
+{
+	return tr_fail(err, -ENOENT, "the session is gone");
+}
+
+static int no_channel(struct tr_err *err, const char *name)
+{
+	return tr_fail(err, -ENOENT, "no channel '%s'", name ? name : SHORTCUT);
+}
+
+void channels_list(struct session *s, struct md_buf *names)
+{
+	struct channel *c;
+
+	pthread_mutex_lock(&s->tracer->lock);
+	cds_list_for_each_entry(c, &s->channels, node)
+		md_buf_put(names, c->name, strlen(c->name) + 1);
+	pthread_mutex_unlock(&s->tracer->lock);
+}
+
+bool channel_exists(struct session *s, const char *channel)
+{
+	bool found;
+
+	pthread_mutex_lock(&s->tracer->lock);
+	found = channel_find(s, channel) != NULL;
+	pthread_mutex_unlock(&s->tracer->lock);
+	return found;
+}
+
+int channel_create(struct session *s, const char *channel, struct tr_err *err)
+{
+	struct channel *c;
+	int ret = name_check(channel, CHANNEL_NAME_MAX, err);
+
+	if (ret)
+		return ret;
+	pthread_mutex_lock(&s->tracer->lock);
+	if (s->gone)
+		ret = gone(err);
+	else if (channel_find(s, channel))
+		ret = tr_fail(err, -EEXIST, "there is a channel '%s' already", channel);
+	else if (!(c = channel_new(s, channel, s->next_channel)))
+		ret = tr_fail(err, -ENOMEM, "out of memory");
+	else if ((ret = session_save(s))) {
+		channel_drop(c);
+		tr_fail(err, ret, "the state directory cannot be written");
+	} else {
+		session_changed(s);
+	}
+	pthread_mutex_unlock(&s->tracer->lock);
+	return ret;
+}
+
+int channel_destroy(struct session *s, const char *channel, struct tr_err *err)
+{
+	struct channel *c;
+	int ret = 0;
+
+	pthread_mutex_lock(&s->tracer->lock);
+	c = channel_find(s, channel);
+	if (!c) {
+		ret = no_channel(err, channel);
+	} else {
+		c->enabled = false;
+		session_apply(s);
+		channel_drop(c);
+		session_save(s);
+		session_changed(s);
+	}
+	pthread_mutex_unlock(&s->tracer->lock);
+	return ret;
+}
+
+/* ---- attributes ---- */
+
+static void show_attr(const struct channel *c, enum channel_attr attr, struct md_buf *out)
+{
+	static const char *const loss[] = {
+		"[default] overwrite discard", "default overwrite [discard]", "default [overwrite] discard",
+	};
+
+	switch (attr) {
+	case CHANNEL_ENABLED:
+		md_buf_printf(out, "%d\n", c->enabled);
+		break;
+	case CHANNEL_SUBBUF_SIZE:
+		md_buf_printf(out, "%" PRIu64 "\n", c->subbuf_size);
+		break;
+	case CHANNEL_SUBBUF_COUNT:
+		md_buf_printf(out, "%u\n", c->subbuf_count);
+		break;
+	case CHANNEL_LOSS_MODE:
+		md_buf_printf(out, "%s\n", loss[c->loss + 1]);
+		break;
+	case CHANNEL_BUFFERING:
+		md_buf_puts(out, c->per_process ? "user [process]\n" : "[user] process\n");
+		break;
+	}
+}
+
+static int choose(const char *value, const char *const *choices, int *chosen, struct tr_err *err)
+{
+	char all[128] = "";
+
+	for (int i = 0; choices[i]; i++) {
+		if (!strcmp(value, choices[i])) {
+			*chosen = i;
+			return 0;
+		}
+		snprintf(all + strlen(all), sizeof(all) - strlen(all), "%s%s", i ? ", " : "", choices[i]);
+	}
+	return tr_fail_at(err, -EINVAL, value, 0, "not one of %s", all);
+}
+
+/* Rounded up; a size of 2^n reads back as it was written. */
+static int power_of_two(const char *value, uint64_t min, uint64_t max, uint64_t *out, struct tr_err *err)
+{
+	uint64_t v, p = min;
+	int ret = units_size(value, &v, err);
+
+	if (ret)
+		return ret;
+	while (p < v && p <= max)
+		p *= 2;
+	if (!v || v > max || p > max)
+		return tr_fail_at(err, -EINVAL, value, 0, "must be from %" PRIu64 " to %" PRIu64, min, max);
+	*out = p;
+	return 0;
+}
+
+static int store_attr(struct channel *c, enum channel_attr attr, const char *value, struct tr_err *err)
+{
+	static const char *const bits[] = { "0", "1", NULL }, *const losses[] = { "discard", "overwrite", "default", NULL };
+	static const char *const bufferings[] = { "user", "process", "uid", "pid", NULL };
+	uint64_t v = 0;
+	int ret, i = 0;
+
+	if (attr != CHANNEL_ENABLED && c->started)
+		return tr_fail(err, -EBUSY, "cannot change after the session was first started");
+	switch (attr) {
+	case CHANNEL_ENABLED:
+		ret = choose(value, bits, &i, err);
+		if (!ret)
+			c->enabled = i;
+		return ret;
+	case CHANNEL_SUBBUF_SIZE:
+		ret = power_of_two(value, TRAIL_SUBBUF_MIN, TRAIL_SUBBUF_MAX, &v, err);
+		if (!ret && v * c->subbuf_count > BUFFER_MAX)
+			ret = tr_fail_at(err, -EINVAL, value, 0, "the buffer would be too large");
+		if (!ret)
+			c->subbuf_size = v;
+		return ret;
+	case CHANNEL_SUBBUF_COUNT:
+		ret = power_of_two(value, 2, TRAIL_SUBBUF_COUNT_MAX, &v, err);
+		if (!ret && v * c->subbuf_size > BUFFER_MAX)
+			ret = tr_fail_at(err, -EINVAL, value, 0, "the buffer would be too large");
+		if (!ret)
+			c->subbuf_count = (uint32_t)v;
+		return ret;
+	case CHANNEL_LOSS_MODE:
+		ret = choose(value, losses, &i, err);
+		if (!ret)
+			c->loss = i == 2 ? -1 : i;
+		return ret;
+	case CHANNEL_BUFFERING:
+		ret = choose(value, bufferings, &i, err);
+		if (!ret)
+			c->per_process = i & 1;
+		return ret;
+	}
+	return -EINVAL;
+}
+
+int channel_show(struct session *s, const char *channel, enum channel_attr attr, struct md_buf *out)
+{
+	struct channel *c;
+
+	pthread_mutex_lock(&s->tracer->lock);
+	c = channel_find(s, channel);
+	if (c)
+		show_attr(c, attr, out);
+	pthread_mutex_unlock(&s->tracer->lock);
+	return c ? 0 : -ENOENT;
+}
+
+int channel_store(struct session *s, const char *channel, enum channel_attr attr, const char *value, struct tr_err *err)
+{
+	struct channel *c;
+	int ret;
+
+	pthread_mutex_lock(&s->tracer->lock);
+	c = channel_find(s, channel);
+	ret = c ? store_attr(c, attr, value, err) : no_channel(err, channel);
+	if (!ret) {
+		if (attr == CHANNEL_ENABLED)
+			session_apply(s);
+		session_save(s);
+		session_changed(s);
+	}
+	pthread_mutex_unlock(&s->tracer->lock);
+	return ret;
+}
+
+/* ---- rules ---- */
+
+int events_show(struct session *s, const char *channel, struct md_buf *out)
+{
+	struct channel *c;
+
+	pthread_mutex_lock(&s->tracer->lock);
+	c = channel_find(s, channel);
+	if (c)
+		rule_list_print(&c->rules, out);
+	pthread_mutex_unlock(&s->tracer->lock);
+	return c || !channel ? 0 : -ENOENT;
+}
+
+int events_store(struct session *s, const char *channel, const char *text, bool replace, struct tr_err *err)
+{
+	struct rule_list none = { 0 }, rules = { 0 };
+	struct channel *c;
+	int ret;
+
+	pthread_mutex_lock(&s->tracer->lock);
+	c = channel_find(s, channel);
+	if (s->gone)
+		ret = gone(err);
+	else if (!c && channel)
+		ret = no_channel(err, channel);
+	else
+		ret = rule_list_apply(c ? &c->rules : &none, text, replace, &rules, err);
+	if (!ret && !c && !(c = channel_new(s, SHORTCUT, s->next_channel)))
+		ret = tr_fail(err, -ENOMEM, "out of memory");
+	if (ret) {
+		rule_list_deinit(&rules);
+	} else {
+		rule_list_deinit(&c->rules);
+		c->rules = rules;
+		if (s->active)
+			channel_start(c);
+		session_apply(s);
+		session_save(s);
+		session_changed(s);
+	}
+	pthread_mutex_unlock(&s->tracer->lock);
+	return ret;
+}
+
+/* ---- streams ---- */
+
+static void add_counts(struct ring_counts *sum, const struct ring_counts *c)
+{
+	sum->recorded += c->recorded;
+	sum->discarded += c->discarded;
+	sum->overwritten += c->overwritten;
+	sum->bytes += c->bytes;
+}
+
+int channel_status(struct session *s, const char *channel, struct md_buf *out)
+{
+	struct stream_set set;
+	struct ring_counts sum = { 0 }, c;
+	struct md_buf lines = MD_BUF_INIT;
+	int ret = channel_exists(s, channel) ? session_streams(s, channel, &set) : -ENOENT;
+
+	if (ret)
+		return ret;
+	for (size_t i = 0; i < set.count; i++) {
+		const struct stream *st = &set.streams[i];
+
+		ring_counts(st, &c);
+		add_counts(&sum, &c);
+		md_buf_printf(&lines, "stream %s/%s recorded %" PRIu64 " discarded %" PRIu64 " overwritten %" PRIu64
+			      " bytes %" PRIu64 "\n", st->trace->owner, st->name, c.recorded, c.discarded, c.overwritten, c.bytes);
+	}
+	md_buf_printf(out, "events_recorded %" PRIu64 "\nevents_discarded %" PRIu64 "\nevents_overwritten %" PRIu64
+		      "\nbytes %" PRIu64 "\n", sum.recorded, sum.discarded, sum.overwritten, sum.bytes);
+	md_buf_put(out, lines.data, lines.len);
+	md_buf_deinit(&lines);
+	stream_set_deinit(&set);
+	return 0;
+}
+
+static bool listed(const struct md_buf *names, const char *name)
+{
+	for (size_t at = 0; at < names->len; at += strlen(names->data + at) + 1)
+		if (!strcmp(names->data + at, name))
+			return true;
+	return false;
+}
+
+/* Names that occur in a set of streams, each once: owners, or the streams of one owner. */
+static int list_names(struct session *s, const char *channel, const char *owner, struct md_buf *names)
+{
+	struct stream_set set;
+	int ret = channel_exists(s, channel) ? session_streams(s, channel, &set) : -ENOENT;
+
+	if (ret)
+		return ret;
+	for (size_t i = 0; i < set.count; i++) {
+		const struct stream *st = &set.streams[i];
+		const char *name = owner ? st->name : st->trace->owner;
+
+		if ((!owner || !strcmp(st->trace->owner, owner)) && !listed(names, name))
+			md_buf_put(names, name, strlen(name) + 1);
+	}
+	stream_set_deinit(&set);
+	return 0;
+}
+
+int owners_list(struct session *s, const char *channel, struct md_buf *names)
+{
+	return list_names(s, channel, NULL, names);
+}
+
+int owner_streams(struct session *s, const char *channel, const char *owner, struct md_buf *names)
+{
+	return list_names(s, channel, owner, names);
+}

@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The tracer's state, private to the files that keep it: core.c, session.c, channel.c, class.c, app.c, serve.c, persist.c.
+ *
+ *	tracer ── sessions ── channels ── classes ── buffers ── region        what is recorded, and into what
+ *	   │         └─────── traces ───────┘
+ *	   └───── apps (registration files)                                   who records
+ *
+ * A class is what one channel records of one owner: the CTF stream class in that owner's trace, its event ids, and the buffers:
+ * one region with a ring per CPU, and more with rings for threads that cannot use those.
+ */
+#ifndef TRACER_CORE_H
+#define TRACER_CORE_H
+
+#include <pthread.h>
+#include <urcu/list.h>
+
+#include "tracer/barrier.h"
+#include "tracer/clock.h"
+#include "tracer/keeper.h"
+#include "tracer/regfile.h"
+#include "tracer/rule.h"
+#include "tracer/store.h"
+#include "tracer/trace.h"
+#include "tracer/tracer.h"
+#include "tracer/view.h"
+
+struct tracer {
+	/*
+	 * Guards everything that can be reached from here, but for what has its own sentence. Held while files of the state
+	 * directory are written and during barriers; never while waiting for an application or a user.
+	 */
+	pthread_mutex_t lock;
+	struct tracer_config config;
+	char state_dir[256];
+	int state_fd, sessions_fd;              /* directories */
+	int apps_fds[2];                        /* a user's daemon has the system's too; -1: none */
+	int lock_fd;                            /* flocked: one daemon per state directory */
+	struct keeper *keeper;
+	struct clock clock;
+	uint32_t cpus;                          /* possible CPUs */
+	char hostname[65];
+	unsigned int lane;                      /* TRAIL_LANE_* of this daemon */
+	struct cds_list_head sessions;          /* struct session */
+	uint32_t session_count;
+	struct cds_list_head apps;              /* struct app */
+	uint32_t app_count;
+	bool unkept;                            /* some buffer is not with the keeper yet */
+	uint32_t rejected;                      /* registration files that were no good, for status */
+	uint64_t next_serial;                   /* of channels */
+	int64_t frozen;                         /* bytes held by views; atomic */
+	struct server *server;                  /* serve.c */
+};
+
+struct session {
+	struct cds_list_head node;
+	int refs;                               /* atomic */
+	struct tracer *tracer;
+	char name[201];
+	uid_t uid;
+	gid_t gid;
+	mode_t mode;
+	bool active, gone;
+	uint64_t starts, change;
+	int64_t created, started;               /* ns since the epoch; started 0: never */
+	uint32_t next_channel, next_trace;
+	struct cds_list_head channels;          /* struct channel */
+	struct trace *traces;
+	struct text_engine *text;
+};
+
+struct channel {
+	struct cds_list_head node;
+	struct session *session;
+	char name[129];
+	uint32_t id;                            /* CTF stream class id */
+	uint64_t serial;                        /* unique among all channels of the daemon */
+	bool enabled;
+	bool started;                           /* geometry is fixed */
+	bool per_process;
+	int loss;                               /* -1 default, or enum trail_mode */
+	enum trail_mode mode;                   /* what it was at the first start */
+	uint64_t subbuf_size;
+	uint32_t subbuf_count;
+	struct rule_list rules;
+	struct cds_list_head classes;           /* struct class */
+};
+
+struct event_id {
+	uint64_t digest;                        /* 0: free place */
+	uint32_t id;
+};
+
+struct buffer {
+	struct cds_list_head node;
+	struct region *region;
+	uint32_t ordinal;                       /* 0: the CPU rings; others: rings for threads */
+	uint32_t pid;                           /* thread rings: whose (0: the daemon's own) */
+	bool kept;                              /* the keeper has it, or is about to */
+};
+
+struct class {
+	struct cds_list_head node;
+	struct channel *channel;
+	struct trace *trace;                    /* referenced */
+	struct md_stream *stream;               /* owned by the trace */
+	struct event_id *ids;                   /* open addressing, id_size a power of two */
+	uint32_t id_size, id_count;
+	struct cds_list_head buffers;           /* struct buffer */
+	uint32_t next_ordinal;
+};
+
+struct app {
+	struct cds_list_head node;
+	struct regfile *file;
+	char name[33];                          /* of the registration file */
+	int dir;                                /* which of apps_fds it is in */
+	uint32_t pid;                           /* as the daemon sees it; 0: not known */
+	uint64_t *signatures;                   /* per event: which channels want it, as a digest; 0: none */
+	uint8_t *words;                         /* per event: our lane's value */
+	uint8_t generation;
+	uint32_t failures;                      /* attach attempts in a row that were not completed */
+	bool retry;                             /* generations are to be changed when the retry timer fires */
+};
+
+/* session.c: all with the lock held */
+struct session *session_find(struct tracer *t, const char *name);
+struct session *session_new(struct tracer *t, const char *name, uid_t uid, gid_t gid);
+void session_changed(struct session *s);
+bool session_wants(const struct session *s, uid_t app_uid);
+/* Brings switches (with a barrier if any went off) and state words in line with the rules. */
+void session_apply(struct session *s);
+void session_drop(struct session *s);           /* frees all it has; not the session itself, which has references */
+
+/* channel.c */
+struct channel *channel_find(const struct session *s, const char *name);
+struct channel *channel_new(struct session *s, const char *name, uint32_t id);
+void channel_start(struct channel *c);          /* fixes geometry and loss mode */
+void channel_drop(struct channel *c);           /* switches are off, the barrier was passed */
+bool channel_wants(const struct channel *c, const char *event, int level);
+
+/* class.c */
+struct trace *trace_find(struct session *s, uint32_t uid, uint32_t pid);
+struct trace *trace_new(struct session *s, uint32_t uid, uint32_t pid, const char *comm, const uint8_t *uuid, int64_t created);
+struct class *class_get(struct channel *c, struct trace *t, bool create);
+/* The id of an event in a class; a new one is written to the event log. Takes e over. -errno: ENOSPC, ENOMEM, I/O. */
+int class_event(struct class *cl, uint64_t digest, struct md_event *e, uint32_t *id);
+int class_find_event(const struct class *cl, uint64_t digest, uint32_t *id);
+int class_restore(struct class *cl, struct md_event *e);        /* from the event log; takes e over */
+struct buffer *class_buffer(struct class *cl, enum trail_ring_kind kind, uint32_t pid);         /* NULL: memory */
+struct buffer *class_adopt(struct class *cl, struct region *r, uint32_t ordinal, uint32_t pid);
+/*
+ * Gives new buffers to the keeper. Apart from making them, because the keeper is another process that may have to wait for
+ * a CPU, and an application that waits for its answer must not. Takes the lock itself.
+ */
+void buffers_keep(struct tracer *t);
+void class_switch(struct class *cl);            /* sets all switch bytes by the rules; no barrier */
+void class_drop(struct class *cl);
+struct class *owner_class(struct channel *c, const struct app *a);      /* made if need be; NULL: memory, disk */
+
+/* app.c */
+int app_found(struct tracer *t, const char *name);              /* a file appeared */
+void app_identify(struct app *a);                /* finds its pid, if that is easy */
+void app_check(struct tracer *t, const char *name);             /* perhaps it is gone */
+struct app *app_by_name(struct tracer *t, const char *name);
+void app_apply(struct tracer *t, struct app *a, bool again);    /* state words by the rules; again: new generations */
+void apps_scan(struct tracer *t);
+void apps_reap(struct tracer *t);               /* those that are gone, without waiting for the kernel to say so */
+void apps_drop(struct tracer *t, bool switch_off);
+uint64_t app_signature(struct tracer *t, const struct app *a, uint32_t event);
+
+/* serve.c */
+int server_start(struct tracer *t);
+void server_stop(struct tracer *t);
+void server_retry(struct tracer *t);            /* arms the timer for apps with `retry` */
+
+/* persist.c */
+int session_save(struct session *s);
+int session_restore(struct tracer *t, const char *name);
+void session_unsave(struct session *s);
+int trace_open_log(struct session *s, struct trace *t);
+void kept_take(struct tracer *t);               /* what the keeper holds, for session_restore */
+void kept_drop(struct tracer *t);               /* what no session claimed */
+
+void tracer_report(struct tracer *t, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+void tracer_changed(struct tracer *t, const char *session);
+int64_t wall_clock(void);                       /* ns since the epoch */
+
+#endif

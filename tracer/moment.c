@@ -1,0 +1,410 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * `trace/` at one moment. Taking it costs the metadata and a plan of each stream's packets (from the side tables, up to a mark),
+ * so that all sizes are known. The first read of a stream file or of its index copies the whole stream out of its ring.
+ *
+ * A stream file is: an empty packet, whose counter of discarded events is 0; a packet per sub-buffer held, the last cut at the
+ * mark; an empty packet, if events were discarded after that. So a reader that adds up differences of the counter comes to
+ * what `status` says. A sub-buffer that was overwritten before it was copied, or does not decode, is an empty packet of
+ * the planned size, and its number leaves out one.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tracer/cursor.h"
+#include "tracer/packet.h"
+#include "tracer/view.h"
+
+struct plan {                   /* one packet */
+	uint64_t subbuf;        /* number; 0: an empty packet */
+	uint64_t pos;           /* of its content in the ring */
+	uint64_t len;
+	uint64_t begin_ts, end_ts;
+	uint64_t lost;          /* events_discarded */
+};
+
+enum kind { METADATA, STREAM, INDEX };
+
+struct source {                 /* what stands behind a stream file and its index */
+	pthread_mutex_t lock;   /* guards copying; `copied` is set last */
+	struct stream stream;   /* references are owned */
+	struct plan *plans;
+	size_t count;
+	uint64_t size;          /* of the stream file */
+	uint8_t *data;          /* the stream file, once copied; then the index */
+	bool copied;            /* atomic: data is there and does not change any more */
+};
+
+struct content {
+	enum kind kind;
+	struct source *source;          /* STREAM, INDEX */
+	struct md_buf text;             /* METADATA */
+};
+
+struct moment {
+	int refs;               /* atomic */
+	struct session *s;      /* referenced */
+	struct source *sources;
+	size_t source_count;
+	struct moment_file *files;
+	struct content *contents;       /* of the files */
+	size_t file_count;
+	int64_t frozen;         /* bytes accounted; atomic */
+	uint64_t max_ts;        /* no event in it is later */
+};
+
+static uint64_t index_size(const struct source *src)
+{
+	return sizeof(struct md_index_header) + src->count * sizeof(struct md_index_entry);
+}
+
+/* Plans the packet of sub-buffer k behind those planned before. */
+static void plan_subbuf(struct source *src, uint64_t k, const struct ring_piece *p, uint64_t base, uint64_t max_ts)
+{
+	const struct plan *before = &src->plans[src->count - 1];
+	struct plan *plan = &src->plans[src->count++];
+	uint64_t lost = p->end_lost > base ? p->end_lost - base : 0;
+
+	*plan = (struct plan){ .subbuf = k, .pos = p->begin, .len = p->end - p->begin };
+	plan->begin_ts = p->begin_ts > before->end_ts ? p->begin_ts : before->end_ts;
+	if (plan->begin_ts > max_ts)
+		plan->begin_ts = before->end_ts;        /* hostile: its events will not decode */
+	plan->end_ts = p->end_ts < max_ts ? p->end_ts : max_ts;
+	if (plan->end_ts < plan->begin_ts)
+		plan->end_ts = plan->begin_ts;
+	plan->lost = lost > before->lost ? lost : before->lost;
+	src->size += MD_PACKET_HEADER + plan->len;
+}
+
+static void plan_empty(struct source *src, uint64_t ts, uint64_t lost)
+{
+	src->plans[src->count++] = (struct plan){ .begin_ts = ts, .end_ts = ts, .lost = lost };
+	src->size += MD_PACKET_HEADER;
+}
+
+/* Plans all packets of a stream up to its mark. */
+static int plan(struct source *src, const struct ring_mark *m, uint64_t base, uint64_t max_ts)
+{
+	const struct stream *s = &src->stream;
+	uint64_t size = s->region->geo.subbuf_size, last = m->head / size, first = ring_oldest(s, m->head) / size;
+	uint64_t now = m->last_ts < max_ts ? m->last_ts : max_ts;
+	struct ring_piece p;
+
+	/* At most as many as the ring has: what a mark says is clamped to that. */
+	src->plans = calloc(s->region->geo.subbuf_count + 2, sizeof(*src->plans));
+	if (!src->plans)
+		return -ENOMEM;
+	plan_empty(src, 0, 0);
+	for (uint64_t k = first ? first : 1; k <= last; k++) {
+		bool whole = ring_piece(s, m, k, &p);
+
+		if (!ring_holds(s, k) || !whole || p.end == p.begin)
+			continue;
+		if (src->count <= s->region->geo.subbuf_count)
+			plan_subbuf(src, k, &p, base, max_ts);
+	}
+	/* The empty packet in front is of the time when the next begins. */
+	src->plans[0].begin_ts = src->plans[0].end_ts = src->count > 1 ? src->plans[1].begin_ts : now;
+	if (m->lost > src->plans[src->count - 1].lost) {
+		uint64_t end_ts = src->plans[src->count - 1].end_ts;
+
+		plan_empty(src, now > end_ts ? now : end_ts, m->lost);
+	}
+	return 0;
+}
+
+static int add_file(struct moment *m, enum kind kind, struct source *src, uint64_t size, uint64_t ts, const char *fmt,
+		    const char *dir, const char *name)
+{
+	struct moment_file *f = &m->files[m->file_count];
+	struct md_buf path = MD_BUF_INIT;
+
+	md_buf_printf(&path, fmt, dir, name);
+	md_buf_str(&path);
+	if (path.failed) {
+		md_buf_deinit(&path);
+		return -ENOMEM;
+	}
+	f->path = path.data;
+	f->size = size;
+	f->mtime = (int64_t)(session_clock(m->s)->offset + ts);
+	m->contents[m->file_count].kind = kind;
+	m->contents[m->file_count].source = src;
+	m->file_count++;
+	return 0;
+}
+
+static int add_metadata(struct moment *m, struct trace *t, uint64_t ts)
+{
+	struct content *c = &m->contents[m->file_count];
+	int err;
+
+	pthread_mutex_lock(&t->lock);
+	err = md_ctf_print(t->md, &c->text);
+	pthread_mutex_unlock(&t->lock);
+	if (err || c->text.failed) {
+		md_buf_deinit(&c->text);
+		return -ENOMEM;
+	}
+	err = session_frozen(m->s, (int64_t)c->text.len);
+	if (err) {
+		md_buf_deinit(&c->text);
+		return err;
+	}
+	m->frozen += (int64_t)c->text.len;
+	err = add_file(m, METADATA, NULL, c->text.len, ts, "%s/%s", t->path, "metadata");
+	if (err)
+		md_buf_deinit(&c->text);
+	return err;
+}
+
+struct row {
+	struct moment_file file;
+	struct content content;
+};
+
+static int compare_rows(const void *a, const void *b)
+{
+	return strcmp(((const struct row *)a)->file.path, ((const struct row *)b)->file.path);
+}
+
+static int sort_files(struct moment *m)
+{
+	struct row *rows = calloc(m->file_count + 1, sizeof(*rows));
+
+	if (!rows)
+		return -ENOMEM;
+	for (size_t i = 0; i < m->file_count; i++) {
+		rows[i].file = m->files[i];
+		rows[i].content = m->contents[i];
+	}
+	qsort(rows, m->file_count, sizeof(*rows), compare_rows);
+	for (size_t i = 0; i < m->file_count; i++) {
+		m->files[i] = rows[i].file;
+		m->contents[i] = rows[i].content;
+	}
+	free(rows);
+	return 0;
+}
+
+/* Files of all sources and the metadata of their traces; those of a trace stand side by side. */
+static int add_files(struct moment *m)
+{
+	uint64_t newest = 0;
+	int err = 0;
+
+	for (size_t i = 0; i < m->source_count && !err; i++) {
+		struct source *src = &m->sources[i];
+		struct trace *t = src->stream.trace;
+		uint64_t ts = src->plans[src->count - 1].end_ts;
+
+		err = add_file(m, STREAM, src, src->size, ts, "%s/%s", t->path, src->stream.file);
+		if (!err)
+			err = add_file(m, INDEX, src, index_size(src), ts, "%s/index/%s.idx", t->path, src->stream.file);
+		newest = ts > newest ? ts : newest;
+		if (!err && (i + 1 == m->source_count || m->sources[i + 1].stream.trace != t)) {
+			err = add_metadata(m, t, newest);
+			newest = 0;
+		}
+	}
+	return err ? err : sort_files(m);
+}
+
+/* Marks first, all close together; then the plans; then the metadata, which so has every event of the streams. */
+static int take(struct moment *m, const struct stream_set *set)
+{
+	struct ring_mark *marks = calloc(set->count + 1, sizeof(*marks));
+	uint64_t *bases = calloc(set->count + 1, sizeof(*bases));
+	int err = -ENOMEM;
+
+	m->sources = calloc(set->count + 1, sizeof(*m->sources));
+	m->files = calloc(3 * set->count + 1, sizeof(*m->files));
+	m->contents = calloc(3 * set->count + 1, sizeof(*m->contents));
+	if (!marks || !bases || !m->sources || !m->files || !m->contents)
+		goto out;
+	for (size_t i = 0; i < set->count; i++) {
+		bases[i] = ring_cleared_lost(&set->streams[i]);
+		ring_mark(&set->streams[i], &marks[i]);
+	}
+	m->max_ts = clock_now(session_clock(m->s)) + 1000000000;        /* as in merge_look */
+	for (size_t i = 0; i < set->count; i++) {
+		struct source *src = &m->sources[m->source_count++];
+
+		pthread_mutex_init(&src->lock, NULL);
+		src->stream = set->streams[i];
+		trace_get(src->stream.trace);
+		region_get(src->stream.region);
+		err = plan(src, &marks[i], bases[i], m->max_ts);
+		if (err)
+			goto out;
+	}
+	err = add_files(m);
+out:
+	free(marks);
+	free(bases);
+	return err;
+}
+
+int moment_take(struct session *s, struct moment **out)
+{
+	struct moment *m = calloc(1, sizeof(*m));
+	struct stream_set set = { 0 };
+	uint64_t now;
+	int err;
+
+	if (!m)
+		return -ENOMEM;
+	m->refs = 1;
+	m->s = session_ref(s);
+	err = session_look(s, NULL, &set, &now);
+	if (!err) {
+		err = take(m, &set);
+		stream_set_deinit(&set);
+	}
+	if (err) {
+		moment_put(m);
+		return err;
+	}
+	*out = m;
+	return 0;
+}
+
+size_t moment_files(struct moment *m, const struct moment_file **files)
+{
+	*files = m->files;
+	return m->file_count;
+}
+
+struct moment *moment_get(struct moment *m)
+{
+	__atomic_fetch_add(&m->refs, 1, __ATOMIC_RELAXED);
+	return m;
+}
+
+void moment_put(struct moment *m)
+{
+	struct session *s;
+
+	/* Release and acquire: as in region_put. */
+	if (!m || __atomic_sub_fetch(&m->refs, 1, __ATOMIC_ACQ_REL))
+		return;
+	s = m->s;
+	for (size_t i = 0; i < m->file_count; i++) {
+		free(m->files[i].path);
+		md_buf_deinit(&m->contents[i].text);
+	}
+	for (size_t i = 0; i < m->source_count; i++) {
+		struct source *src = &m->sources[i];
+
+		trace_put(src->stream.trace);
+		region_put(src->stream.region);
+		free(src->plans);
+		free(src->data);
+		pthread_mutex_destroy(&src->lock);
+	}
+	if (m->frozen)
+		session_frozen(s, -m->frozen);
+	free(m->files);
+	free(m->contents);
+	free(m->sources);
+	free(m);
+	session_put(s);
+}
+
+/* How many of the bytes are events that a reader can read, with times within the packet's. */
+static uint64_t sound(const struct plan *p, const struct stream *s, const uint8_t *bytes)
+{
+	struct md_decoder d = { .stream = s->class, .p = bytes, .end = bytes + p->len, .ts = p->begin_ts };
+	uint64_t before = d.ts, good = 0;
+	struct md_occurrence o;
+
+	while (md_decoder_next(&d, &o) == 1 && o.ts >= before && o.ts <= p->end_ts) {
+		before = o.ts;
+		good = (uint64_t)(d.p - bytes);
+	}
+	return good;
+}
+
+/* Copies a sub-buffer behind its packet's header; returns how much of it is there and sound. */
+static uint64_t copy_subbuf(const struct plan *p, const struct stream *s, uint8_t *to)
+{
+	const struct region_geometry *g = &s->region->geo;
+
+	memcpy(to, region_data(s->region, s->ring) + (p->pos & (g->subbuf_size * g->subbuf_count - 1)), p->len);
+	if (!ring_holds(s, p->subbuf)) {
+		memset(to, 0, p->len);
+		return 0;
+	}
+	return sound(p, s, to);
+}
+
+/* Makes the file and its index. src->lock is held. */
+static int copy(struct moment *m, struct source *src)
+{
+	int64_t bytes = (int64_t)(src->size + index_size(src));
+	struct md_index_entry *entry;
+	uint64_t at = 0, seq = 0;
+	int err = session_frozen(m->s, bytes);
+
+	if (err)
+		return err;
+	src->data = malloc((size_t)bytes);
+	if (!src->data) {
+		session_frozen(m->s, -bytes);
+		return -ENOMEM;
+	}
+	__atomic_fetch_add(&m->frozen, bytes, __ATOMIC_RELAXED);
+	md_index_header_set((struct md_index_header *)(src->data + src->size));
+	entry = (struct md_index_entry *)(src->data + src->size + sizeof(struct md_index_header));
+	for (size_t i = 0; i < src->count; i++) {
+		const struct plan *p = &src->plans[i];
+		uint64_t good = p->len ? copy_subbuf(p, &src->stream, src->data + at + MD_PACKET_HEADER) : 0;
+		struct md_packet h;
+
+		packet_init(&h, &src->stream, p->begin_ts);
+		h.timestamp_end = p->end_ts;
+		h.content_size = 8 * (MD_PACKET_HEADER + good);
+		h.packet_size = 8 * (MD_PACKET_HEADER + p->len);
+		h.events_discarded = p->lost;
+		if (good < p->len)
+			seq++;
+		h.packet_seq_num = seq++;
+		memcpy(src->data + at, &h, sizeof(h));
+		md_index_entry_set(&entry[i], &h, at);
+		at += MD_PACKET_HEADER + p->len;
+	}
+	/* Release: a reader that sees it sees the data. */
+	__atomic_store_n(&src->copied, true, __ATOMIC_RELEASE);
+	return 0;
+}
+
+ssize_t moment_read(struct moment *m, size_t i, uint64_t offset, void *buf, size_t size)
+{
+	struct content *c;
+	const void *data;
+	int err = 0;
+
+	if (i >= m->file_count)
+		return -EINVAL;
+	c = &m->contents[i];
+	if (offset >= m->files[i].size)
+		return 0;
+	if (c->kind == METADATA) {
+		data = c->text.data;
+	} else {
+		if (!__atomic_load_n(&c->source->copied, __ATOMIC_ACQUIRE)) {
+			pthread_mutex_lock(&c->source->lock);
+			if (!c->source->copied)
+				err = copy(m, c->source);
+			pthread_mutex_unlock(&c->source->lock);
+			if (err)
+				return err;
+		}
+		data = c->source->data + (c->kind == INDEX ? c->source->size : 0);
+	}
+	if (size > m->files[i].size - offset)
+		size = (size_t)(m->files[i].size - offset);
+	memcpy(buf, (const char *)data + offset, size);
+	return (ssize_t)size;
+}

@@ -1,0 +1,367 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Sessions in the state directory, so that a daemon that was killed finds them again: sessions/NAME/session, written whole at
+ * each change, and sessions/NAME/events-N, the event log of trace N. What the rings hold is with the keeper, under the
+ * keys that the session file names.
+ *
+ *	uid 0                                                   one `key value` per line, then
+ *	channel ID ENABLED STARTED PER_PROCESS LOSS MODE SUBBUF_SIZE SUBBUF_COUNT NAME
+ *	rule RULE                                               of the channel before
+ *	trace INDEX UID PID CREATED UUID COMM
+ *	region KEY CHANNEL TRACE ORDINAL PID
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <uuid/uuid.h>
+
+#include "tracer/core.h"
+
+#define SESSION_FILE_MAX (16u << 20)
+
+static void save_channel(const struct channel *c, struct md_buf *out)
+{
+	struct md_buf rules = MD_BUF_INIT;
+	const char *line, *end;
+
+	md_buf_printf(out, "channel %u %d %d %d %d %d %" PRIu64 " %u %s\n", c->id, c->enabled, c->started, c->per_process,
+		      c->loss, (int)c->mode, c->subbuf_size, c->subbuf_count, c->name);
+	rule_list_print(&c->rules, &rules);
+	for (line = md_buf_str(&rules); *line; line = end + (*end == '\n')) {
+		end = strchrnul(line, '\n');
+		md_buf_printf(out, "rule %.*s\n", (int)(end - line), line);
+	}
+	out->failed = out->failed || rules.failed;
+	md_buf_deinit(&rules);
+}
+
+static void save_traces(const struct trace *t, struct md_buf *out)
+{
+	char uuid[37];
+
+	if (!t)
+		return;
+	save_traces(t->next, out);      /* oldest first: the list is the other way round */
+	uuid_unparse_lower(t->md->uuid, uuid);
+	md_buf_printf(out, "trace %u %u %u %" PRId64 " %s %s\n", t->index, t->uid, t->pid, t->created, uuid, t->comm);
+}
+
+static void save_regions(const struct channel *c, struct md_buf *out)
+{
+	struct class *cl;
+	struct buffer *b;
+
+	cds_list_for_each_entry(cl, &c->classes, node)
+		cds_list_for_each_entry(b, &cl->buffers, node)
+			md_buf_printf(out, "region %016" PRIx64 " %u %u %u %u\n", b->region->key, c->id, cl->trace->index,
+				      b->ordinal, b->pid);
+}
+
+static int open_dir(struct session *s, bool create)
+{
+	int fd;
+
+	if (create && mkdirat(s->tracer->sessions_fd, s->name, 0700) < 0 && errno != EEXIST)
+		return -errno;
+	fd = openat(s->tracer->sessions_fd, s->name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	return fd < 0 ? -errno : fd;
+}
+
+int session_save(struct session *s)
+{
+	struct md_buf out = MD_BUF_INIT;
+	struct channel *c;
+	int dir, err;
+
+	if (s->gone)
+		return 0;
+	md_buf_printf(&out, "uid %u\ngid %u\nmode %u\nactive %d\nstarts %" PRIu64 "\ncreated %" PRId64 "\nstarted %" PRId64 "\n",
+		      s->uid, s->gid, s->mode, s->active, s->starts, s->created, s->started);
+	md_buf_printf(&out, "next_channel %u\nnext_trace %u\n", s->next_channel, s->next_trace);
+	cds_list_for_each_entry(c, &s->channels, node)
+		save_channel(c, &out);
+	save_traces(s->traces, &out);
+	cds_list_for_each_entry(c, &s->channels, node)
+		save_regions(c, &out);
+	dir = open_dir(s, true);
+	err = dir < 0 ? dir : out.failed ? -ENOMEM : store_write(dir, "session", out.data, out.len);
+	if (dir >= 0)
+		close(dir);
+	md_buf_deinit(&out);
+	if (err)
+		tracer_report(s->tracer, "session %s cannot be saved: %s", s->name, strerror(-err));
+	return err;
+}
+
+void session_unsave(struct session *s)
+{
+	int err = store_remove(s->tracer->sessions_fd, s->name);
+
+	if (err)
+		tracer_report(s->tracer, "session %s cannot be removed from the state directory: %s", s->name, strerror(-err));
+}
+
+int trace_open_log(struct session *s, struct trace *t)
+{
+	char name[32];
+	int dir = open_dir(s, true), err;
+
+	if (dir < 0)
+		return dir;
+	snprintf(name, sizeof(name), "events-%u", t->index);
+	err = eventlog_open(dir, name, &t->log_fd);
+	close(dir);
+	return err;
+}
+
+/* ---- reading it back: the file is ours, but it is checked all the same ---- */
+
+struct restore {
+	struct tracer *t;
+	struct session *s;
+	struct channel *channel;        /* that `rule` lines belong to */
+	struct md_buf rules;
+	struct trace *trace;            /* whose event log is being read */
+};
+
+static struct channel *channel_by_id(const struct session *s, uint32_t id)
+{
+	struct channel *c;
+
+	cds_list_for_each_entry(c, &s->channels, node)
+		if (c->id == id)
+			return c;
+	return NULL;
+}
+
+static struct trace *trace_by_index(const struct session *s, uint32_t index)
+{
+	struct trace *t;
+
+	for (t = s->traces; t && t->index != index; t = t->next)
+		;
+	return t;
+}
+
+static void finish_rules(struct restore *r)
+{
+	struct rule_list none = { 0 };
+
+	if (r->channel && r->rules.len)
+		rule_list_apply(&none, md_buf_str(&r->rules), true, &r->channel->rules, NULL);
+	md_buf_reset(&r->rules);
+}
+
+static void restore_channel(struct restore *r, const char *line)
+{
+	int enabled, started, per_process, loss, mode, n = 0;
+	uint64_t size;
+	uint32_t id, count;
+	struct channel *c;
+
+	if (sscanf(line, "%u %d %d %d %d %d %" SCNu64 " %u %n", &id, &enabled, &started, &per_process, &loss, &mode, &size,
+		   &count, &n) < 8 || !n || name_check(line + n, 128, NULL) || channel_by_id(r->s, id))
+		return;
+	c = channel_new(r->s, line + n, id);
+	if (!c)
+		return;
+	c->enabled = enabled;
+	c->started = started;
+	c->per_process = per_process;
+	c->loss = loss >= 0 && loss <= 1 ? loss : -1;
+	c->mode = mode ? TRAIL_MODE_OVERWRITE : TRAIL_MODE_DISCARD;
+	c->subbuf_size = size;
+	c->subbuf_count = count;
+	r->channel = c;
+}
+
+static int restore_event(void *arg, uint32_t stream_id, struct md_event *e)
+{
+	struct restore *r = arg;
+	struct channel *c = channel_by_id(r->s, stream_id);
+	struct class *cl = c ? class_get(c, r->trace, true) : NULL;
+
+	if (cl)
+		return class_restore(cl, e);
+	md_event_destroy(e);    /* of a channel that was removed */
+	return 0;
+}
+
+static void restore_trace(struct restore *r, const char *line)
+{
+	uint32_t index, uid, pid, next = r->s->next_trace;
+	char uuid_text[37], comm[17] = "";
+	int64_t created;
+	uint8_t uuid[16];
+	int err;
+
+	if (sscanf(line, "%u %u %u %" SCNd64 " %36s %16s", &index, &uid, &pid, &created, uuid_text, comm) < 5 ||
+	    uuid_parse(uuid_text, uuid) < 0)
+		return;
+	r->trace = trace_new(r->s, uid, pid, comm, uuid, created);
+	if (!r->trace)
+		return;
+	r->trace->index = index;
+	r->s->next_trace = index >= next ? index + 1 : next;
+	err = trace_open_log(r->s, r->trace);
+	if (!err)
+		err = eventlog_read(r->trace->log_fd, restore_event, r);
+	if (err)
+		tracer_report(r->t, "session %s: event log %u: %s", r->s->name, index, strerror(-err));
+}
+
+/* Descriptors that the keeper had, by key; those that no session claims are dropped. */
+static struct kept { uint64_t key; struct region *region; } *kept;
+static size_t kept_count;
+
+static struct region *take_kept(uint64_t key)
+{
+	for (size_t i = 0; i < kept_count; i++)
+		if (kept[i].key == key && kept[i].region) {
+			struct region *region = kept[i].region;
+
+			kept[i].region = NULL;
+			return region;
+		}
+	return NULL;
+}
+
+static void keep(void *arg, const char *name, int fd)
+{
+	struct tracer *t = arg;
+	struct kept *more = realloc(kept, (kept_count + 1) * sizeof(*kept));
+	struct region *region;
+
+	if (more)
+		kept = more;
+	if (!more || region_adopt(fd, &region)) {
+		tracer_report(t, "the keeper held something that is no buffer: %s", name);
+		close(fd);
+		return;
+	}
+	kept[kept_count++] = (struct kept){ strtoull(name, NULL, 16), region };
+}
+
+static void restore_region(struct restore *r, const char *line)
+{
+	uint64_t key;
+	uint32_t channel, trace, ordinal, pid;
+	struct region *region;
+	struct channel *c;
+	struct trace *t;
+	struct class *cl;
+	struct buffer *b;
+
+	if (sscanf(line, "%" SCNx64 " %u %u %u %u", &key, &channel, &trace, &ordinal, &pid) < 5)
+		return;
+	c = channel_by_id(r->s, channel);
+	t = trace_by_index(r->s, trace);
+	region = take_kept(key);
+	if (!region)
+		tracer_report(r->t, "session %s: a buffer of channel %s is lost", r->s->name, c ? c->name : "?");
+	cl = region && c && t ? class_get(c, t, true) : NULL;
+	b = cl ? class_adopt(cl, region, ordinal, pid) : NULL;
+	if (b)
+		b->kept = true;
+	else
+		region_put(region);
+}
+
+static void restore_key(struct session *s, const char *line)
+{
+	long long v;
+	char key[32];
+
+	if (sscanf(line, "%31s %lld", key, &v) != 2)
+		return;
+	if (!strcmp(key, "uid"))
+		s->uid = (uid_t)v;
+	else if (!strcmp(key, "gid"))
+		s->gid = (gid_t)v;
+	else if (!strcmp(key, "mode"))
+		s->mode = (mode_t)v & 0777;
+	else if (!strcmp(key, "active"))
+		s->active = v != 0;
+	else if (!strcmp(key, "starts"))
+		s->starts = (uint64_t)v;
+	else if (!strcmp(key, "created"))
+		s->created = v;
+	else if (!strcmp(key, "started"))
+		s->started = v;
+	else if (!strcmp(key, "next_channel"))
+		s->next_channel = (uint32_t)v;
+	else if (!strcmp(key, "next_trace"))
+		s->next_trace = (uint32_t)v;
+}
+
+static void restore_line(struct restore *r, const char *line)
+{
+	if (!strncmp(line, "rule ", 5)) {
+		md_buf_puts(&r->rules, line + 5);
+		md_buf_putc(&r->rules, '\n');
+		return;
+	}
+	finish_rules(r);
+	if (!strncmp(line, "channel ", 8))
+		restore_channel(r, line + 8);
+	else if (!strncmp(line, "trace ", 6))
+		restore_trace(r, line + 6);
+	else if (!strncmp(line, "region ", 7))
+		restore_region(r, line + 7);
+	else
+		restore_key(r->s, line);
+}
+
+int session_restore(struct tracer *t, const char *name)
+{
+	struct restore r = { .t = t };
+	struct md_buf text = MD_BUF_INIT;
+	char *line, *save = NULL;
+	int dir, err;
+
+	if (name_check(name, 200, NULL))
+		return -EINVAL;
+	dir = openat(t->sessions_fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	err = dir < 0 ? -errno : store_read(dir, "session", SESSION_FILE_MAX, &text);
+	if (dir >= 0)
+		close(dir);
+	if (!err && !(r.s = session_new(t, name, 0, 0)))
+		err = -ENOMEM;
+	if (!err) {
+		md_buf_str(&text);
+		for (line = strtok_r(text.data, "\n", &save); line; line = strtok_r(NULL, "\n", &save))
+			restore_line(&r, line);
+		finish_rules(&r);
+	}
+	md_buf_deinit(&r.rules);
+	md_buf_deinit(&text);
+	return err;
+}
+
+void kept_take(struct tracer *t)
+{
+	int err = t->keeper ? keeper_each(t->keeper, keep, t) : 0;
+
+	if (err)
+		tracer_report(t, "the keeper does not answer: %s", strerror(-err));
+}
+
+void kept_drop(struct tracer *t)
+{
+	char name[32];
+
+	for (size_t i = 0; i < kept_count; i++)
+		if (kept[i].region) {
+			snprintf(name, sizeof(name), "%016" PRIx64, kept[i].key);
+			keeper_drop(t->keeper, name);
+			region_put(kept[i].region);
+		}
+	free(kept);
+	kept = NULL;
+	kept_count = 0;
+}

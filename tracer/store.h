@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Small files of the state directory: `key value` lines written whole and atomically (temporary file and rename), and
+ * append-only logs. A killed daemon leaves either the old or the new contents.
+ */
+#ifndef TRACER_STORE_H
+#define TRACER_STORE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "metadata/buf.h"
+#include "metadata/model.h"
+
+int store_write(int dir, const char *name, const void *data, size_t len);      /* 0600; 0 or -errno */
+int store_read(int dir, const char *name, size_t max, struct md_buf *out);     /* -EFBIG above max */
+/* mkdir -p with mode for the last part. */
+int store_mkdir(const char *path, unsigned int mode);
+/* Removes a directory of plain files (one level of directories below it too). */
+int store_remove(int dir, const char *name);
+
+/*
+ * Event logs: every event class that a trace ever had, in the order they were added. A record is one event class with its
+ * stream class id. Appending is one write(2); a torn tail is cut off when the log is opened.
+ */
+int eventlog_open(int dir, const char *name, int *fd);          /* creates it if missing */
+int eventlog_append(int fd, uint32_t stream_id, const struct md_event *e);
+/* Calls fn for each record; fn owns e. Contents are checked: -EBADMSG ends the reading at the first bad record. */
+int eventlog_read(int fd, int (*fn)(void *arg, uint32_t stream_id, struct md_event *e), void *arg);
+
+#endif

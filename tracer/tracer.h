@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The tracer: sessions, channels, event rules, applications, and the views of what they recorded. This is all that fs/ knows
+ * of it; it never hears of FUSE.
+ *
+ * Errors: functions return 0 (or a count) or -errno, and explain the user's mistakes in a tr_err. Threads: every function may be
+ * called from any thread; none waits for an application; none blocks longer than a second. Objects are named by strings
+ * and looked up at each call, or held by reference counts (get/put).
+ */
+#ifndef TRACER_TRACER_H
+#define TRACER_TRACER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "metadata/buf.h"
+#include "tracer/err.h"
+
+struct tracer;
+struct session;
+
+struct tracer_config {
+	const char *state_dir;          /* /run/trailfs; made if missing */
+	uint64_t max_frozen;            /* bytes that views may hold in memory, all together */
+	uint32_t max_sessions;          /* 0: no limit */
+	/*
+	 * Called, from any thread and with the tracer's lock held, when something in the status of a session changed (or
+	 * name == NULL: of the applications or the daemon). Must only take a note and return.
+	 */
+	void (*changed)(void *arg, const char *session);
+	void *changed_arg;
+	/* Called for what the administrator should know (one line, no newline). May be NULL. */
+	void (*report)(void *arg, const char *line);
+	void *report_arg;
+};
+
+/*
+ * Opens the state directory (-EBUSY: another daemon has it), takes over what a killed daemon left, starts the keeper and the
+ * thread that serves applications. tracer_close stops it: with `keep` sessions go on without a daemon, else they end.
+ */
+int tracer_open(const struct tracer_config *config, struct tracer **out, struct tr_err *err);
+void tracer_close(struct tracer *t, bool keep);
+
+/* `version`: lines "ctf 1.8", "kernel none …", "clock …". */
+void tracer_version(struct tracer *t, struct md_buf *out);
+/* The daemon's own counters, `key value` lines. */
+void tracer_status(struct tracer *t, struct md_buf *out);
+/*
+ * One line of text as the event trail:log { msg } in the sessions of `uid` and of root that enabled it.
+ * msg needs no NUL; at most 4096 bytes (else -EINVAL).
+ */
+int tracer_log(struct tracer *t, uid_t uid, const char *msg, size_t len, struct tr_err *err);
+
+/* ---- applications ---- */
+
+/* What viewer may see: 0 sees all, others their own. Names are separated by NUL. */
+void apps_list(struct tracer *t, uid_t viewer, struct md_buf *names);
+enum app_file { APP_COMM, APP_UID, APP_TRACEPOINTS, APP_STATUS };
+int app_show(struct tracer *t, uid_t viewer, const char *pid, enum app_file what, struct md_buf *out);  /* -ENOENT */
+int app_owner(struct tracer *t, uid_t viewer, const char *pid, uid_t *uid);                                /* -ENOENT */
+/* available/user/tracepoints: `provider:name loglevel`, sorted, each once. */
+void available_user(struct tracer *t, uid_t viewer, struct md_buf *out);
+
+/* ---- sessions ---- */
+
+int session_create(struct tracer *t, const char *name, uid_t uid, gid_t gid, struct tr_err *err);
+int session_destroy(struct tracer *t, const char *name, struct tr_err *err);
+struct session *session_get(struct tracer *t, const char *name);       /* NULL if there is none */
+void session_put(struct session *s);                                   /* NULL is allowed */
+void sessions_list(struct tracer *t, struct md_buf *names);            /* separated by NUL */
+
+struct session_info {
+	uid_t uid;
+	gid_t gid;
+	mode_t mode;            /* permission bits of the directory; 0700 at first */
+	bool active;
+	bool gone;              /* was destroyed; only references keep it */
+	uint64_t starts;        /* how often it was started */
+	uint64_t change;        /* grows whenever `status` changes in more than its counters */
+	int64_t created;        /* ns since the epoch */
+};
+void session_info(struct session *s, struct session_info *info);
+int session_chmod(struct session *s, mode_t mode);
+int session_chown(struct session *s, uid_t uid, gid_t gid);            /* (uid_t)-1, (gid_t)-1: leave */
+
+/* Text for `control`: the verbs accepted now, one per line. */
+void session_verbs(struct session *s, struct md_buf *out);
+/*
+ * The lines of one write to `control`, NUL terminated: all are checked, then run in order; the first failure stops.
+ * `stop` and `clear` are barriers. err->line says which line.
+ */
+int session_control(struct session *s, const char *text, struct tr_err *err);
+void session_status(struct session *s, struct md_buf *out);
+
+/* ---- channels of the user domain ---- */
+
+void channels_list(struct session *s, struct md_buf *names);
+int channel_create(struct session *s, const char *channel, struct tr_err *err);
+int channel_destroy(struct session *s, const char *channel, struct tr_err *err);
+bool channel_exists(struct session *s, const char *channel);
+
+enum channel_attr { CHANNEL_ENABLED, CHANNEL_SUBBUF_SIZE, CHANNEL_SUBBUF_COUNT, CHANNEL_LOSS_MODE, CHANNEL_BUFFERING };
+int channel_show(struct session *s, const char *channel, enum channel_attr attr, struct md_buf *out);
+int channel_store(struct session *s, const char *channel, enum channel_attr attr, const char *value, struct tr_err *err);
+int channel_status(struct session *s, const char *channel, struct md_buf *out);
+
+/*
+ * Event rules. channel NULL means channel0 as the domain's shortcut: it is made by the first write that succeeds. text: the complete
+ * lines of one write; all or nothing. replace: the list becomes these lines (an empty text empties it); else they are added
+ * (and `!` lines remove). Disabling is a barrier.
+ */
+int events_show(struct session *s, const char *channel, struct md_buf *out);
+int events_store(struct session *s, const char *channel, const char *text, bool replace, struct tr_err *err);
+
+/* ---- streams/OWNER/cpuN: whole CTF packets, live ---- */
+
+int owners_list(struct session *s, const char *channel, struct md_buf *names);
+int owner_streams(struct session *s, const char *channel, const char *owner, struct md_buf *names);
+
+struct packet_stream;
+int packet_stream_open(struct session *s, const char *channel, const char *owner, const char *name,
+		       struct packet_stream **out);
+/*
+ * Copies out packet bytes: > 0; 0 at the end (the session was active, is inactive and all was delivered, or is gone);
+ * -EAGAIN: nothing yet. A packet larger than the buffer goes on with the next call. One caller at a time.
+ */
+ssize_t packet_stream_read(struct packet_stream *p, void *buf, size_t size);
+void packet_stream_close(struct packet_stream *p);
+
+/* ---- text and pipe ---- */
+
+struct text_view;
+/* One open of `text`: brings the session's text up to the present. */
+int text_open(struct session *s, struct text_view **out);
+/*
+ * Bytes at an offset of the text (counted since first start or clear). 0: nothing there yet. If what stood there is not held
+ * any more, the open goes on at the oldest event held: its offsets are shifted from then on. One caller at a time per view.
+ */
+ssize_t text_read(struct text_view *v, uint64_t offset, void *buf, size_t size);
+void text_close(struct text_view *v);
+/* The size to show: text produced so far; advances to the present while a view is open. */
+uint64_t text_size(struct session *s);
+
+struct pipe_view;
+int pipe_open(struct session *s, struct pipe_view **out);
+ssize_t pipe_read(struct pipe_view *v, void *buf, size_t size);        /* as packet_stream_read */
+void pipe_close(struct pipe_view *v);
+
+/* ---- trace/: moments ---- */
+
+struct moment;
+struct moment_file {
+	char *path;             /* "ust/uid/0/64-bit/channel0_0", "…/metadata", "…/index/channel0_0.idx" */
+	uint64_t size;          /* bytes; does not change during the moment */
+	int64_t mtime;          /* ns since the epoch: time of the newest event in it */
+};
+/* Freezes metadata and all streams together. */
+int moment_take(struct session *s, struct moment **out);
+size_t moment_files(struct moment *m, const struct moment_file **files);       /* sorted by path */
+/*
+ * Bytes of file i. The first read of a stream file copies it out of its ring (-EDQUOT beyond max_frozen); sub-buffers that
+ * were overwritten since the moment was taken become empty packets of the same size, so that the size stays true.
+ * Any number of threads.
+ */
+ssize_t moment_read(struct moment *m, size_t i, uint64_t offset, void *buf, size_t size);
+struct moment *moment_get(struct moment *m);
+void moment_put(struct moment *m);
+
+#endif

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What the views (text, pipe, streams, trace/) ask of a session, and what a session tells them. Private to tracer/.
+ */
+#ifndef TRACER_VIEW_H
+#define TRACER_VIEW_H
+
+#include "tracer/clock.h"
+#include "tracer/trace.h"
+#include "tracer/tracer.h"
+
+struct text_engine;             /* the text of a session: offsets, checkpoints; one per session, shared by its opens */
+
+/* The session's engine slot: NULL until text.c makes one; session.c destroys it with the session. */
+struct text_engine **session_text(struct session *s);
+void text_engine_destroy(struct text_engine *e);       /* NULL is allowed */
+/* After `clear` and at the first start: offsets begin at 0 again. */
+void text_engine_reset(struct text_engine *e);          /* NULL is allowed */
+
+const struct clock *session_clock(struct session *s);
+struct session *session_ref(struct session *s);         /* one more reference */
+/* Accounts bytes that a view freezes (negative: gives back). -EDQUOT beyond the limit. */
+int session_frozen(struct session *s, int64_t bytes);
+
+/*
+ * Takes the session's streams and a time: every event not later than *now is visible in them (a barrier was passed). Later
+ * ones may be too, or not.
+ */
+int session_look(struct session *s, const char *channel, struct stream_set *out, uint64_t *now);
+
+#endif

@@ -1,0 +1,418 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Registration: one file per loaded object (tracer/abi.h), written from the object's constructor, gone with its destructor or
+ * with the process. No thread, no connection, no wait; if the file cannot be had the object is not traced.
+ */
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/file.h>
+#include <sys/mman.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "ustlib/lib.h"
+
+#define MEMBARRIER_REGISTER_RSEQ (1 << 8)
+
+struct object *objects;
+char runtime_dir[LANES][92];
+
+#define DIR_SIZE 100
+static char apps_dir[LANES][DIR_SIZE];  /* where a file may go, in order; "" for none */
+static uint32_t lock;                   /* guards objects, the arena and attaching; taken with all signals blocked */
+static sigset_t lock_mask;              /* of the holder */
+static uint8_t *arena;
+static size_t arena_left;
+
+bool objects_trylock(void)
+{
+	sigset_t all, old;
+
+	sigfillset(&all);
+	pthread_sigmask(SIG_BLOCK, &all, &old);
+	if (__atomic_exchange_n(&lock, 1, __ATOMIC_ACQUIRE)) {
+		pthread_sigmask(SIG_SETMASK, &old, NULL);
+		return false;
+	}
+	lock_mask = old;
+	return true;
+}
+
+void objects_unlock(void)
+{
+	sigset_t old = lock_mask;
+
+	__atomic_store_n(&lock, 0, __ATOMIC_RELEASE);
+	pthread_sigmask(SIG_SETMASK, &old, NULL);
+}
+
+/* The holder may be attaching (10 ms at most). Only for constructors, destructors and fork. */
+static void objects_lock(void)
+{
+	while (!objects_trylock())
+		sched_yield();
+}
+
+void *arena_alloc(size_t size)
+{
+	uint8_t *p;
+
+	size = (size + 15) & ~(size_t)15;
+	if (size > arena_left) {
+		size_t chunk = size > 16384 ? size : 16384;
+
+		p = mmap(NULL, chunk, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+		if (p == MAP_FAILED)
+			return NULL;
+		arena = p;
+		arena_left = chunk;
+	}
+	p = arena;
+	arena += size;
+	arena_left -= size;
+	return p;
+}
+
+static void before_fork(void) { objects_lock(); }
+static void after_fork(void) { objects_unlock(); }
+static void in_child(void);
+
+static void set_dirs(void)
+{
+	const char *dir = secure_getenv("TRAIL_RUNTIME_DIR"), *xdg = secure_getenv("XDG_RUNTIME_DIR");
+	size_t n = 0;
+
+	if (dir && *dir == '/' && strlen(dir) < sizeof(runtime_dir[0])) {
+		strcpy(runtime_dir[TRAIL_LANE_ROOT], dir);
+		strcpy(runtime_dir[TRAIL_LANE_USER], dir);
+	} else {
+		strcpy(runtime_dir[TRAIL_LANE_ROOT], "/run/trailfs");
+		if (xdg && *xdg == '/' && strlen(xdg) < sizeof(runtime_dir[0]) - 10)
+			snprintf(runtime_dir[TRAIL_LANE_USER], sizeof(runtime_dir[0]), "%s/trailfs", xdg);
+		else
+			snprintf(runtime_dir[TRAIL_LANE_USER], sizeof(runtime_dir[0]), "/run/user/%u/trailfs", geteuid());
+	}
+	snprintf(apps_dir[n++], DIR_SIZE, "%s/apps", runtime_dir[TRAIL_LANE_ROOT]);
+	if (strcmp(runtime_dir[TRAIL_LANE_ROOT], runtime_dir[TRAIL_LANE_USER]) != 0)
+		snprintf(apps_dir[n++], DIR_SIZE, "%s/apps", runtime_dir[TRAIL_LANE_USER]);
+}
+
+static void init_once(void)
+{
+	static bool done;
+
+	if (done)
+		return;
+	done = true;
+	set_dirs();
+	thread_init();
+#ifdef SYS_membarrier
+	/* For reclaiming mappings (attach.c). Cheap now, while there is one thread. Failure: nothing is reclaimed. */
+	syscall(SYS_membarrier, MEMBARRIER_REGISTER_RSEQ, 0, 0);
+#endif
+	pthread_atfork(before_fork, after_fork, in_child);
+}
+
+static void random_name(uint8_t name[16])
+{
+	struct timespec ts;
+	uint64_t mix[2];
+	static uint64_t count;
+
+	if (getrandom(name, 16, GRND_NONBLOCK) == 16)
+		return;
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	mix[0] = (uint64_t)ts.tv_nsec * 0x9e3779b97f4a7c15u + (uint64_t)getpid();
+	mix[1] = (uint64_t)ts.tv_sec * 0xbf58476d1ce4e5b9u + ++count + (uintptr_t)&ts;
+	memcpy(name, mix, 16);
+}
+
+static void hex(const uint8_t name[16], char out[33])
+{
+	for (int i = 0; i < 16; i++) {
+		out[2 * i] = "0123456789abcdef"[name[i] >> 4];
+		out[2 * i + 1] = "0123456789abcdef"[name[i] & 15];
+	}
+	out[32] = 0;
+}
+
+/* A user's own directories, when there is no system-wide one: made here, the daemon may come later. */
+static void make_apps_dir(const char *dir)
+{
+	char parent[DIR_SIZE];
+
+	strcpy(parent, dir);
+	*strrchr(parent, '/') = 0;
+	mkdir(parent, 0700);
+	mkdir(dir, 0700);
+}
+
+/* Creates, locks and fills the file under its hidden name, and maps it (at `at`, if that is given). Renames it when complete. */
+static uint8_t *publish(const char *dir, struct object *o, const void *data, size_t size, void *at)
+{
+	char hidden[DIR_SIZE + 40], path[DIR_SIZE + 40], name[33];
+	uint8_t *map;
+	int fd;
+
+	random_name(o->name);
+	hex(o->name, name);
+	snprintf(hidden, sizeof(hidden), "%s/.%s", dir, name);
+	snprintf(path, sizeof(path), "%s/%s", dir, name);
+	fd = open(hidden, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+	if (fd < 0)
+		return NULL;
+	map = MAP_FAILED;
+	if (flock(fd, LOCK_EX | LOCK_NB) == 0 && write(fd, data, size) == (ssize_t)size)
+		map = mmap(at, size, PROT_READ | PROT_WRITE, MAP_SHARED | (at ? MAP_FIXED : 0), fd, 0);
+	if (map == MAP_FAILED || rename(hidden, path) < 0) {
+		unlink(hidden);
+		if (map != MAP_FAILED && !at)
+			munmap(map, size);
+		map = map != MAP_FAILED && at ? map : NULL;
+	}
+	close(fd);      /* the mapping keeps the file, and its lock, alive */
+	return map;
+}
+
+static void unlink_file(const struct object *o)
+{
+	char path[DIR_SIZE + 40], name[33];
+
+	hex(o->name, name);
+	for (unsigned int i = 0; i < LANES && apps_dir[i][0]; i++) {
+		snprintf(path, sizeof(path), "%.99s/%s", apps_dir[i], name);
+		if (unlink(path) == 0)
+			break;
+	}
+}
+
+/* ---- building the file ---- */
+
+struct builder {
+	struct trail_reg *reg;
+	uint8_t *base;
+	uint32_t strings;       /* used */
+	uint32_t fields;
+};
+
+static uint32_t put_name(struct builder *b, const char *s, size_t n)
+{
+	uint32_t at = b->strings;
+
+	if (n > TRAIL_NAME_MAX)
+		n = TRAIL_NAME_MAX;
+	memcpy(b->base + b->reg->string_offset + at, s, n);
+	b->base[b->reg->string_offset + at + n] = 0;
+	b->strings += (uint32_t)n + 1;
+	return at;
+}
+
+static void put_event(struct builder *b, uint32_t i, const struct trail__event *e)
+{
+	struct trail_reg_event *out = (struct trail_reg_event *)(b->base + b->reg->event_offset) + i;
+	char name[TRAIL_NAME_MAX + 1];
+
+	out->provider = put_name(b, e->provider, strlen(e->provider));
+	out->name = put_name(b, name, spelled_name(e->args, 0, name, sizeof(name)));
+	out->first_field = b->fields;
+	out->field_count = e->field_count;
+	out->level = e->level;
+	for (unsigned int f = 0; f < e->field_count; f++) {
+		const struct trail__field *from = &e->fields[f];
+		struct trail_reg_field *to = (struct trail_reg_field *)(b->base + b->reg->field_offset) + b->fields++;
+
+		to->name = from->name ? put_name(b, from->name, strlen(from->name)) :
+			   put_name(b, name, spelled_name(e->args, f + 1, name, sizeof(name)));
+		to->kind = TRAIL__KIND(from->code);
+		to->size = TRAIL__SIZE(from->code);
+		to->flags = from->code >> 16 & 255;
+		to->count = from->count;
+	}
+}
+
+/* What the state words begin with: a daemon that has an active session is asked at the first hit. */
+static uint32_t first_word(void)
+{
+	char path[DIR_SIZE];
+	uint32_t word = 0;
+	struct stat st;
+
+	/* The lane is that of the file's owner: a private directory serves either daemon. */
+	for (unsigned int i = 0; i < LANES; i++) {
+		snprintf(path, sizeof(path), "%.91s/active", runtime_dir[i]);
+		if (stat(path, &st) == 0 && (st.st_uid == 0 || st.st_uid == geteuid()))
+			word |= TRAIL_WORD_UNKNOWN << (8 * (st.st_uid == 0 ? TRAIL_LANE_ROOT : TRAIL_LANE_USER));
+	}
+	return word;
+}
+
+/* Counts what the file needs; upper bounds for the strings. */
+static size_t layout(struct trail_reg *reg, const struct object *o, const char *path)
+{
+	uint32_t at = sizeof(*reg), fields = 0, strings = (uint32_t)strlen(path) + 1;
+
+	for (uint32_t i = 0; i < o->event_count; i++) {
+		const struct trail__event *e = o->tps[i]->event;
+
+		fields += e->field_count;
+		strings += (uint32_t)strlen(e->provider) + 2 * (uint32_t)strlen(e->args) + 4 + 2u * e->field_count;
+		for (unsigned int f = 0; f < e->field_count; f++)
+			strings += e->fields[f].name ? (uint32_t)strlen(e->fields[f].name) + 1 : 2;
+	}
+	*reg = (struct trail_reg){
+		.magic = TRAIL_REG_MAGIC, .version = TRAIL_ABI_VERSION, .word_bits = 8 * sizeof(void *),
+		.event_count = o->event_count, .field_count = fields, .pid = (uint32_t)getpid(),
+	};
+	reg->state_offset = at;
+	at += (o->event_count * 4 + 7) & ~7u;
+	reg->missed_offset = at;
+	at += o->event_count * 8;
+	reg->event_offset = at;
+	at += o->event_count * (uint32_t)sizeof(struct trail_reg_event);
+	reg->field_offset = (at + 7) & ~7u;
+	at = reg->field_offset + fields * (uint32_t)sizeof(struct trail_reg_field);
+	reg->string_offset = (at + 7) & ~7u;
+	reg->string_size = strings;
+	reg->size = reg->string_offset + strings;
+	return reg->size;
+}
+
+/* The trace points of the object, each once: an inlined call site has several entries. */
+static bool collect(struct object *o)
+{
+	size_t n = (size_t)(o->end - o->begin);
+
+	if (n > TRAIL_EVENT_MAX)
+		n = TRAIL_EVENT_MAX;
+	o->tps = arena_alloc(n * sizeof(*o->tps));
+	if (!o->tps)
+		return false;
+	for (size_t i = 0; i < n; i++) {
+		struct trail__tp *tp = o->begin[i];
+
+		if (!tp || tp->object || tp->event->version != 1)
+			continue;
+		tp->object = o;
+		o->tps[o->event_count++] = tp;
+	}
+	return o->event_count > 0;
+}
+
+static void publish_object(struct object *o)
+{
+	struct trail_reg reg;
+	Dl_info info;
+	const char *path = dladdr((const void *)o->begin, &info) && info.dli_fname ? info.dli_fname : "";
+	size_t size = layout(&reg, o, path);
+	uint8_t *data = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	struct builder b = { .reg = (struct trail_reg *)data, .base = data };
+
+	if (data == MAP_FAILED)
+		return;
+	*b.reg = reg;
+	b.reg->object = put_name(&b, path, strlen(path));
+	for (uint32_t i = 0, word = first_word(); i < o->event_count; i++) {
+		((uint32_t *)(data + reg.state_offset))[i] = word;
+		put_event(&b, i, o->tps[i]->event);
+	}
+	for (unsigned int i = 0; i < LANES && apps_dir[i][0] && !o->map; i++) {
+		o->map = publish(apps_dir[i], o, data, size, NULL);
+		if (!o->map && errno == ENOENT && i == TRAIL_LANE_USER) {
+			make_apps_dir(apps_dir[i]);
+			o->map = publish(apps_dir[i], o, data, size, NULL);
+		}
+	}
+	munmap(data, size);
+	o->size = size;
+	for (uint32_t i = 0; o->map && i < o->event_count; i++) {
+		o->tps[i]->missed = (unsigned long long *)(o->map + reg.missed_offset) + i;
+		__atomic_store_n(&o->tps[i]->state, (const unsigned int *)(o->map + reg.state_offset) + i, __ATOMIC_RELEASE);
+	}
+}
+
+TRAIL_EXPORT void trail__register(struct trail__tp *const *begin, struct trail__tp *const *end)
+{
+	struct object *o;
+	int saved = errno;
+
+	if (begin == end)
+		return;
+	init_once();
+	objects_lock();
+	for (o = objects; o && o->begin != begin; o = o->next)
+		;
+	if (!o && (o = arena_alloc(sizeof(*o)))) {
+		o->begin = begin;
+		o->end = end;
+		if (collect(o))
+			publish_object(o);
+		o->next = objects;
+		objects = o;
+	}
+	objects_unlock();
+	errno = saved;
+}
+
+TRAIL_EXPORT void trail__unregister(struct trail__tp *const *begin, struct trail__tp *const *end)
+{
+	struct object **p, *o;
+	int saved = errno;
+
+	(void)end;
+	objects_lock();
+	for (p = &objects; *p && (*p)->begin != begin; p = &(*p)->next)
+		;
+	o = *p;
+	if (o) {
+		attach_last(o);
+		for (uint32_t i = 0; i < o->event_count; i++) {
+			struct trail__tp *tp = o->tps[i];
+
+			__atomic_store_n(&tp->state, &tp->off, __ATOMIC_RELEASE);
+			__atomic_store_n(&tp->missed, NULL, __ATOMIC_RELAXED);
+			tp->object = NULL;
+		}
+		if (o->map) {
+			unlink_file(o);
+			munmap(o->map, o->size);
+		}
+		*p = o->next;
+	}
+	objects_unlock();
+	errno = saved;
+}
+
+/* A forked child is an application of its own: fresh files at the same addresses, so that no trace point notices. */
+static void in_child(void)
+{
+	for (struct object *o = objects; o; o = o->next) {
+		uint8_t *copy, *map = NULL;
+
+		if (!o->map)
+			continue;
+		copy = mmap(NULL, o->size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+		if (copy != MAP_FAILED) {
+			memcpy(copy, o->map, o->size);
+			((struct trail_reg *)copy)->pid = (uint32_t)getpid();
+			/* What was missed before the fork is the parent's to account for. */
+			memset(copy + ((struct trail_reg *)copy)->missed_offset, 0, o->event_count * 8);
+			for (unsigned int i = 0; i < LANES && apps_dir[i][0] && !map; i++)
+				map = publish(apps_dir[i], o, copy, o->size, o->map);
+			munmap(copy, o->size);
+		}
+		if (!map)       /* not to be had: private words, so that the parent's are not shared; untraced from now on */
+			mmap(o->map, o->size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+	}
+	thread_forked();
+	attach_forked();
+	objects_unlock();
+}

@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The restartable sections (rseq(2)) that write to a ring; x86-64. The kernel sends a thread that was preempted, migrated or
+ * signalled between `1:` and `2:` to `4:`, so that what is between runs on one CPU without interruption by anybody
+ * else who writes to this CPU's rings, or not to the end. The last store, to head, commits.
+ *
+ * A section reads the slot through a pointer to the pointer: after membarrier(2) has restarted all sections, no thread uses
+ * what was read before.
+ */
+#ifndef USTLIB_SECTION_H
+#define USTLIB_SECTION_H
+
+#include <stddef.h>
+
+#include "ustlib/lib.h"
+
+#define RSEQ_SIGNATURE 0x53053053
+
+enum section { SECTION_DONE, SECTION_OFF, SECTION_SLOW, SECTION_ABORTED };
+
+_Static_assert(offsetof(struct slot, limit) == 40 && offsetof(struct slot, clock_mult) == 48 &&
+	       offsetof(struct slot, ring_count) == 64 && offsetof(struct slot, data_offset) == 72, "known to the assembly");
+_Static_assert(offsetof(struct rseq_area, cpu_id) == 4 && offsetof(struct rseq_area, rseq_cs) == 8, "likewise");
+
+#define SECTION_BEGIN \
+	".pushsection __rseq_cs, \"aw\"\n\t.balign 32\n\t" \
+	"3: .long 0, 0\n\t.quad 1f, 2f - 1f, 4f\n\t.popsection\n\t" \
+	"leaq 3b(%%rip), %%rax\n\tmovq %%rax, 8(%[rs])\n\t" \
+	"1:\n\t"
+/* The signature stands before the abort address, as part of an undefined instruction (ud1). */
+#define SECTION_END \
+	"2:\n\t" \
+	".pushsection .trail_abort, \"ax\"\n\t.byte 0x0f, 0xb9, 0x3d\n\t.long 0x53053053\n\t" \
+	"4: jmp %l[aborted]\n\t.popsection\n\t"
+/* r9: the ring, r10: its head (position), rcx: commits so far + 1 (guarantee G5 of ring.h). */
+#define SECTION_TALLY \
+	"xorl %%ecx, %%ecx\n\tcmpq %%r10, 16(%%r9)\n\tsete %%cl\n\taddq 24(%%r9), %%rcx\n\t"
+/* r10: the new head. Both halves of the tally are stored at once. */
+#define SECTION_COMMIT_TALLY \
+	"movq %%r10, %%xmm0\n\tmovq %%rcx, %%xmm1\n\tpunpcklqdq %%xmm1, %%xmm0\n\tmovaps %%xmm0, 16(%%r9)\n\t"
+
+/* The fast path: one event with a compact header into the sub-buffer that is open. data: 16 readable bytes behind len. */
+static inline __attribute__((always_inline)) enum section
+section_event(struct rseq_area *rs, const void *const *slot, const void *data, size_t len)
+{
+	__asm__ goto(
+		SECTION_BEGIN
+		"movq (%[pp]), %%r8\n\t"
+		"testq %%r8, %%r8\n\tjz %l[off]\n\t"
+		"movl 4(%[rs]), %%eax\n\t"
+		"cmpl %%eax, 64(%%r8)\n\tjbe %l[slow]\n\t"              /* also when cpu_id is negative */
+		"movq 8(%%r8), %%rcx\n\tcmpb $0, (%%rcx)\n\tje %l[off]\n\t"
+		"imulq 16(%%r8), %%rax\n\taddq (%%r8), %%rax\n\tmovq %%rax, %%r9\n\t"
+		"rdtsc\n\tshlq $32, %%rdx\n\torq %%rdx, %%rax\n\t"
+		"mulq 48(%%r8)\n\tshrdq $32, %%rdx, %%rax\n\taddq 56(%%r8), %%rax\n\t"
+		"movq 8(%%r9), %%rdx\n\tcmpq %%rdx, %%rax\n\tjb %l[slow]\n\t"
+		"movq %%rax, %%rcx\n\txorq %%rdx, %%rcx\n\tshrq $27, %%rcx\n\tjnz %l[slow]\n\t"
+		"movq (%%r9), %%r10\n\t"
+		"movq %%r10, %%rcx\n\tandq 24(%%r8), %%rcx\n\taddq %[len], %%rcx\n\t"
+		"cmpq 40(%%r8), %%rcx\n\tja %l[slow]\n\t"
+		"movq %%r10, %%r11\n\tandq 32(%%r8), %%r11\n\taddq %%r9, %%r11\n\taddq 72(%%r8), %%r11\n\t"
+		"movl 68(%%r8), %%edx\n\tcmpl $31, %%edx\n\tjae 6f\n\t"
+		"movl %%eax, %%ecx\n\tshll $5, %%ecx\n\torl %%edx, %%ecx\n\tmovl %%ecx, (%%r11)\n\t"
+		"addq $4, %%r11\n\tleaq 4(%%r10, %[len]), %%rdx\n\tjmp 7f\n\t"
+		"6: movb $31, (%%r11)\n\tmovl %%edx, 1(%%r11)\n\tmovq %%rax, 5(%%r11)\n\t"
+		"addq $13, %%r11\n\tleaq 13(%%r10, %[len]), %%rdx\n\t"
+		"7:\n\t"
+		SECTION_TALLY
+		"movq %%rdx, %%r10\n\t"
+		SECTION_COMMIT_TALLY
+		"xorl %%edx, %%edx\n\t"
+		"5: movups (%[data], %%rdx), %%xmm0\n\tmovups %%xmm0, (%%r11, %%rdx)\n\t"
+		"addq $16, %%rdx\n\tcmpq %[len], %%rdx\n\tjb 5b\n\t"
+		"movq %%rax, 8(%%r9)\n\t"
+		"movq %%r10, (%%r9)\n\t"
+		SECTION_END
+		:
+		: [rs] "r"(rs), [pp] "r"(slot), [data] "r"(data), [len] "r"(len)
+		: "memory", "cc", "rax", "rcx", "rdx", "r8", "r9", "r10", "r11", "xmm0", "xmm1"
+		: off, slow, aborted);
+	return SECTION_DONE;
+off:
+	return SECTION_OFF;
+slow:
+	return SECTION_SLOW;
+aborted:
+	return SECTION_ABORTED;
+}
+
+/* What a slow path has worked out; it counts only if nobody else came in between. */
+struct commit {
+	struct trail_ring *ring;        /*  0 */
+	const uint8_t *on;              /*  8 */
+	uint64_t head;                  /* 16: expected */
+	uint32_t cpu, pad;              /* 24: expected */
+	uint8_t *to;                    /* 32: an event: where its header goes; a switch: NULL */
+	uint64_t header_len;            /* 40 */
+	uint8_t header[16];             /* 48 */
+	struct trail_subbuf *close;     /* 64: a switch: entry of the sub-buffer that ends */
+	struct trail_subbuf *begin;     /* 72: and of the one that begins */
+	uint64_t close_facts[4];        /* 80: end … end_lost */
+	uint64_t begin_facts[4];        /* 112: seq … begin_lost */
+	uint64_t new_head, ts;          /* 144: stored together, 16-byte aligned */
+} __attribute__((aligned(16)));
+
+_Static_assert(offsetof(struct commit, to) == 32 && offsetof(struct commit, header) == 48 &&
+	       offsetof(struct commit, close) == 64 && offsetof(struct commit, begin_facts) == 112 &&
+	       offsetof(struct commit, new_head) == 144, "known to the assembly");
+
+#define SECTION_CHECK \
+	"movl 24(%[c]), %%eax\n\tcmpl %%eax, 4(%[rs])\n\tjne %l[aborted]\n\t" \
+	"movq (%[c]), %%r9\n\tmovq 16(%[c]), %%r10\n\tcmpq %%r10, (%%r9)\n\tjne %l[aborted]\n\t" \
+	"movq 8(%[c]), %%rax\n\tcmpb $0, (%%rax)\n\tje %l[off]\n\t"
+/* head and last_ts in one store, so that a reader elsewhere never sees the time of one with the place of the other */
+#define SECTION_COMMIT \
+	SECTION_TALLY \
+	"movq 144(%[c]), %%r10\n\t" \
+	SECTION_COMMIT_TALLY \
+	"movaps 144(%[c]), %%xmm0\n\tmovaps %%xmm0, (%%r9)\n\t"
+
+static inline enum section section_commit_event(struct rseq_area *rs, const struct commit *c, const void *data, size_t len)
+{
+	__asm__ goto(
+		SECTION_BEGIN
+		SECTION_CHECK
+		"movq 32(%[c]), %%r11\n\tmovaps 48(%[c]), %%xmm0\n\tmovups %%xmm0, (%%r11)\n\taddq 40(%[c]), %%r11\n\t"
+		"xorl %%edx, %%edx\n\t"
+		"5: movups (%[data], %%rdx), %%xmm0\n\tmovups %%xmm0, (%%r11, %%rdx)\n\t"
+		"addq $16, %%rdx\n\tcmpq %[len], %%rdx\n\tjb 5b\n\t"
+		SECTION_COMMIT
+		SECTION_END
+		:
+		: [rs] "r"(rs), [c] "r"(c), [data] "r"(data), [len] "r"(len)
+		: "memory", "cc", "rax", "rcx", "rdx", "r9", "r10", "r11", "xmm0", "xmm1"
+		: off, aborted);
+	return SECTION_DONE;
+off:
+	return SECTION_OFF;
+aborted:
+	return SECTION_ABORTED;
+}
+
+static inline enum section section_commit_switch(struct rseq_area *rs, const struct commit *c)
+{
+	__asm__ goto(
+		SECTION_BEGIN
+		SECTION_CHECK
+		"movq 64(%[c]), %%r11\n\t"
+		"movaps 80(%[c]), %%xmm0\n\tmovups %%xmm0, 32(%%r11)\n\tmovaps 96(%[c]), %%xmm0\n\tmovups %%xmm0, 48(%%r11)\n\t"
+		"movq 72(%[c]), %%r11\n\t"
+		"movaps 112(%[c]), %%xmm0\n\tmovups %%xmm0, (%%r11)\n\tmovaps 128(%[c]), %%xmm0\n\tmovups %%xmm0, 16(%%r11)\n\t"
+		SECTION_COMMIT
+		SECTION_END
+		:
+		: [rs] "r"(rs), [c] "r"(c)
+		: "memory", "cc", "rax", "rcx", "r9", "r10", "r11", "xmm0", "xmm1"
+		: off, aborted);
+	return SECTION_DONE;
+off:
+	return SECTION_OFF;
+aborted:
+	return SECTION_ABORTED;
+}
+
+#endif

@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Threads: where their rseq area is, and what those do that have none (old kernels, valgrind, other architectures): such a
+ * process gets regions of its own with a ring per thread, and the portable writer of tracer/ringwrite.h.
+ */
+#include <errno.h>
+#include <stddef.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "ustlib/lib.h"
+#include "tracer/ringwrite.h"
+
+#define RSEQ_SIGNATURE 0x53053053
+
+/* glibc 2.35 and later register every thread and say where. */
+extern const ptrdiff_t __rseq_offset __attribute__((weak));
+extern const unsigned int __rseq_size __attribute__((weak));
+
+static __thread struct rseq_area own_area __attribute__((tls_model("initial-exec"))) = { .cpu_id = (uint32_t)-1 };
+static bool by_libc;
+
+ptrdiff_t rseq_offset;
+bool rseq_usable;
+
+static bool register_self(void)
+{
+	int saved = errno;
+	bool ok = own_area.cpu_id != (uint32_t)-1;
+
+#ifdef SYS_rseq
+	ok = ok || syscall(SYS_rseq, &own_area, sizeof(own_area), 0, RSEQ_SIGNATURE) == 0;
+#endif
+	errno = saved;
+	return ok;
+}
+
+void thread_init(void)
+{
+#ifdef __x86_64__
+	if (&__rseq_size && __rseq_size > 0) {
+		rseq_offset = __rseq_offset;
+		by_libc = rseq_usable = true;
+		return;
+	}
+	rseq_offset = (char *)&own_area - (char *)__builtin_thread_pointer();
+	rseq_usable = register_self();
+#endif
+}
+
+bool thread_rseq(void)
+{
+	return rseq_usable && !by_libc && register_self();
+}
+
+/* ---- rings for threads ---- */
+
+static uint32_t holders[TRAIL_THREAD_RINGS];    /* thread ids; claimed and taken over by compare and exchange */
+static __thread uint32_t my_ring __attribute__((tls_model("initial-exec")));    /* index + 1 */
+static __thread bool writing __attribute__((tls_model("initial-exec")));        /* a signal handler must not nest */
+
+static bool claim(uint32_t i, uint32_t old, uint32_t tid)
+{
+	if (!__atomic_compare_exchange_n(&holders[i], &old, tid, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
+		return false;
+	my_ring = i + 1;
+	return true;
+}
+
+/* Finds this thread a ring: its own, a free one, or that of a thread that has ended. */
+static bool own_ring(void)
+{
+	uint32_t tid, pid, held;
+
+	if (my_ring)
+		return true;
+	tid = (uint32_t)syscall(SYS_gettid);
+	pid = (uint32_t)getpid();
+	for (uint32_t i = 0; i < TRAIL_THREAD_RINGS; i++)
+		if (__atomic_load_n(&holders[i], __ATOMIC_RELAXED) == 0 && claim(i, 0, tid))
+			return true;
+	for (uint32_t i = 0; i < TRAIL_THREAD_RINGS; i++) {
+		held = __atomic_load_n(&holders[i], __ATOMIC_RELAXED);
+		if (syscall(SYS_tgkill, pid, held, 0) < 0 && errno == ESRCH && claim(i, held, tid))
+			return true;
+	}
+	return false;
+}
+
+void thread_forked(void)
+{
+	for (uint32_t i = 0; i < TRAIL_THREAD_RINGS; i++)
+		holders[i] = 0;
+	my_ring = 0;
+	writing = false;
+}
+
+static uint64_t writer_clock(void *arg)
+{
+	const struct slot *slot = arg;
+
+	return slot_clock(slot->clock_mult, slot->clock_base);
+}
+
+static bool writer_populate(void *arg, uint8_t *at, uint64_t size)
+{
+	const struct slot *slot = arg;
+
+	return slot_populate(slot->mapping, at, size);
+}
+
+void thread_write(struct slot *slot, const void *data, size_t len)
+{
+	struct ring_writer w = {
+		.subbuf_size = slot->mapping->subbuf_size, .subbuf_count = slot->mapping->subbuf_count,
+		.mode = slot->mapping->mode, .clock = writer_clock, .populate = writer_populate, .arg = slot,
+	};
+	int saved = errno;
+
+	if (writing || !own_ring() || my_ring > slot->mapping->ring_count) {
+		slot_lost(slot, 1);
+		errno = saved;
+		return;
+	}
+	writing = true;
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	w.ring = (struct trail_ring *)(slot->rings + (my_ring - 1) * slot->ring_stride);
+	w.data = (uint8_t *)w.ring + slot->data_offset;
+	ring_write(&w, slot->on, slot->id, data, len);
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	writing = false;
+	errno = saved;
+}

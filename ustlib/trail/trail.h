@@ -1,0 +1,369 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * trail.h - trace points for programs and libraries, C11 and C++17 (gcc, clang). Link with -ltrail.
+ *
+ *	TRAIL(my_app, request, id, path, TRAIL_FIELD(ms, elapsed / 1e3));
+ *	TRAIL_LEVEL(WARNING, my_app, slow, id);
+ *
+ * is all there is to write, where it happens: it makes the event my_app:request with the fields id, path and ms. Nothing is
+ * evaluated while the event is off, which costs one load, one test and a branch not taken.
+ *
+ * Fields (up to 16). A plain argument takes its name from its spelling (`id`; `req->id` and `req.id` give `id`), and its
+ * type from its C type: integers of any size, bool and enumerations as integers, float, double, char * as a string (a
+ * null pointer reads "(null)"), other pointers as hexadecimal numbers. Bit-fields need a `+` before them. Or:
+ *
+ *	TRAIL_FIELD(name, expr)                 any of these under a name of its own
+ *	TRAIL_HEX(name, expr)                   an integer shown in hexadecimal
+ *	TRAIL_NET(name, expr)                   an integer in network byte order (as in a packet header)
+ *	TRAIL_NET_HEX(name, expr)
+ *	TRAIL_TEXT(name, pointer, length)       a counted string: length bytes of text
+ *	TRAIL_BYTES(name, pointer, length)      length bytes, shown in hexadecimal
+ *	TRAIL_SEQUENCE(name, pointer, count)    count integers of the pointer's type
+ *	TRAIL_ARRAY(name, pointer, COUNT)       the same, COUNT a constant
+ *	TRAIL_TEXT_ARRAY(name, pointer, COUNT)  COUNT bytes of text, COUNT a constant
+ *
+ * Each argument is evaluated once if the event is on. A string may change or shrink while it is recorded: what is recorded is
+ * one consistent reading of it. An event that is larger than a sub-buffer is counted as discarded.
+ *
+ * Levels: EMERG ALERT CRIT ERR WARNING NOTICE INFO DEBUG_SYSTEM DEBUG_PROGRAM DEBUG_PROCESS DEBUG_MODULE DEBUG_UNIT
+ * DEBUG_FUNCTION DEBUG_LINE DEBUG. TRAIL() has DEBUG_LINE.
+ *
+ * May be used in any thread, in signal handlers, in constructors and destructors, in inline functions and templates; not
+ * between vfork(2) and exec. The library starts no thread, takes no lock that another thread can hold for long, never
+ * waits (but 10 ms at most once when tracing is switched on), and never fails towards its caller.
+ *
+ * What begins with trail__ or TRAIL__ is not for use.
+ */
+#ifndef TRAIL_TRAIL_H
+#define TRAIL_TRAIL_H
+
+#pragma GCC system_header       /* keeps -Wpedantic and its like quiet inside the macros */
+
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+/* The variable part is the event's name, then the fields: so it is never empty, as strict C11 wants. */
+#define TRAIL(provider, ...) TRAIL__EVENT(TRAIL__LEVEL_DEBUG_LINE, #provider, #__VA_ARGS__, __VA_ARGS__)
+#define TRAIL_LEVEL(level, provider, ...) TRAIL__EVENT(TRAIL__LEVEL_##level, #provider, #__VA_ARGS__, __VA_ARGS__)
+
+#define TRAIL_FIELD(name, expr) (TRAIL__MARK, VALUE, #name, 0, expr)
+#define TRAIL_HEX(name, expr) (TRAIL__MARK, VALUE, #name, TRAIL__HEX, expr)
+#define TRAIL_NET(name, expr) (TRAIL__MARK, VALUE, #name, TRAIL__BIG_ENDIAN, expr)
+#define TRAIL_NET_HEX(name, expr) (TRAIL__MARK, VALUE, #name, TRAIL__BIG_ENDIAN | TRAIL__HEX, expr)
+#define TRAIL_TEXT(name, pointer, length) (TRAIL__MARK, SEQUENCE, #name, TRAIL__TEXT, (const char *)(pointer), length)
+#define TRAIL_BYTES(name, pointer, length) (TRAIL__MARK, SEQUENCE, #name, TRAIL__HEX, (const unsigned char *)(pointer), length)
+#define TRAIL_SEQUENCE(name, pointer, count) (TRAIL__MARK, SEQUENCE, #name, 0, pointer, count)
+#define TRAIL_ARRAY(name, pointer, count) (TRAIL__MARK, ARRAY, #name, 0, pointer, count)
+#define TRAIL_TEXT_ARRAY(name, pointer, count) (TRAIL__MARK, ARRAY, #name, TRAIL__TEXT, (const char *)(pointer), count)
+
+enum trail__level {
+	TRAIL__LEVEL_EMERG, TRAIL__LEVEL_ALERT, TRAIL__LEVEL_CRIT, TRAIL__LEVEL_ERR, TRAIL__LEVEL_WARNING,
+	TRAIL__LEVEL_NOTICE, TRAIL__LEVEL_INFO, TRAIL__LEVEL_DEBUG_SYSTEM, TRAIL__LEVEL_DEBUG_PROGRAM,
+	TRAIL__LEVEL_DEBUG_PROCESS, TRAIL__LEVEL_DEBUG_MODULE, TRAIL__LEVEL_DEBUG_UNIT, TRAIL__LEVEL_DEBUG_FUNCTION,
+	TRAIL__LEVEL_DEBUG_LINE, TRAIL__LEVEL_DEBUG
+};
+
+/* Kinds and flags: the values of tracer/abi.h. A code is kind << 8 | flags << 16 | size. */
+#define TRAIL__INT 1
+#define TRAIL__FLOAT 2
+#define TRAIL__STRING 3
+#define TRAIL__ARRAY_OF 4
+#define TRAIL__SEQUENCE_OF 5
+#define TRAIL__SIGNED 1
+#define TRAIL__HEX 2
+#define TRAIL__BIG_ENDIAN 4
+#define TRAIL__TEXT 8
+#define TRAIL__CODE_OF(kind, flags, size) ((unsigned int)(kind) << 8 | (unsigned int)(flags) << 16 | (unsigned int)(size))
+#define TRAIL__KIND(code) ((code) >> 8 & 255)
+#define TRAIL__SIZE(code) ((code) & 255)
+
+struct trail__field {
+	const char *name;       /* null: from the spelling, see trail__event.args */
+	unsigned int code;
+	unsigned int count;     /* elements of an array */
+};
+
+struct trail__event {
+	const char *provider;
+	const char *args;       /* the event's name and the arguments, as spelled */
+	const struct trail__field *fields;
+	unsigned short field_count;
+	unsigned char level;
+	unsigned char version;
+};
+
+/* A trace point. The library's but for state, which the call site tests. */
+struct trail__tp {
+	const unsigned int *state;      /* this word is zero while nobody wants the event */
+	const struct trail__event *event;
+	const void *slot;               /* where the event goes: the only place, or none */
+	const void *slots;              /* several places */
+	void *object;
+	unsigned int seen;              /* the state that slot and slots were made for */
+	unsigned int off;               /* what state points to before registration; stays 0 */
+	unsigned long long *missed;     /* counts the hits that come while another thread is attaching */
+	unsigned long pending;          /* the state that an attach in progress is for */
+};
+
+/* One field's value at a hit. */
+struct trail__piece {
+	unsigned int code;
+	unsigned int count;
+	const void *data;
+};
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* The trace points of one object: from its constructor and destructor. Calling again is no error. */
+void trail__register(struct trail__tp *const *begin, struct trail__tp *const *end);
+void trail__unregister(struct trail__tp *const *begin, struct trail__tp *const *end);
+/* Of a trace point that is on: sets it up if that is not done for this state. 0: do not evaluate the arguments. */
+int trail__ready(struct trail__tp *tp);
+/* Records len bytes; 16 more must be readable. Async-signal-safe. */
+void trail__record(struct trail__tp *tp, const void *data, size_t len);
+/* The same from pieces, when they do not fit into the call site's buffer. */
+void trail__record_pieces(struct trail__tp *tp, const struct trail__piece *pieces, unsigned int count);
+/* Copies a string with its NUL to `at`, not beyond `end`; returns the place behind it, or null if it does not fit. */
+unsigned char *trail__put_string(unsigned char *at, unsigned char *end, const char *s);
+
+extern struct trail__tp *__start_trail_tps[] __attribute__((weak, visibility("hidden")));
+extern struct trail__tp *__stop_trail_tps[] __attribute__((weak, visibility("hidden")));
+
+static void __attribute__((constructor(101), used)) trail__constructor(void)
+{
+	trail__register(__start_trail_tps, __stop_trail_tps);
+}
+
+static void __attribute__((destructor(101), used)) trail__destructor(void)
+{
+	trail__unregister(__start_trail_tps, __stop_trail_tps);
+}
+
+#define TRAIL__SCALARS 128      /* 16 fields of 8 bytes */
+#define TRAIL__DYNAMIC 256      /* bytes of strings, arrays and sequences that go through the stack */
+#define TRAIL__SPARE 16         /* a copy may read that much more */
+
+static inline __attribute__((always_inline)) unsigned char *
+trail__put(unsigned char *at, unsigned char *end, const struct trail__piece *p, int *big)
+{
+	size_t size = TRAIL__SIZE(p->code), n;
+	unsigned char *next;
+
+	switch (TRAIL__KIND(p->code)) {
+	case TRAIL__INT:
+	case TRAIL__FLOAT:
+		memcpy(at, p->data, size);
+		return at + size;
+	case TRAIL__STRING:
+		next = trail__put_string(at, end, *(const char *const *)p->data);
+		if (!next)
+			*big = 1;
+		return next ? next : at;
+	default:
+		n = TRAIL__KIND(p->code) == TRAIL__SEQUENCE_OF ? 4 : 0;
+		if (at > end || p->count * size + n > (size_t)(end - at) || *big) {
+			*big = 1;
+			return at;
+		}
+		if (n)
+			memcpy(at, &p->count, 4);
+		if (p->count)
+			memcpy(at + n, p->data, p->count * size);
+		return at + n + p->count * size;
+	}
+}
+
+#ifdef __cplusplus
+}
+#endif
+
+/* What a hit does: the same for both languages. `end` leaves room for the scalars that may follow. */
+#define TRAIL__HIT(tp, ...) \
+	TRAIL__EACH(TRAIL__CAPTURE, __VA_ARGS__) \
+	unsigned char trail__buffer[TRAIL__SCALARS + TRAIL__DYNAMIC + TRAIL__SPARE], *trail__at = trail__buffer; \
+	int trail__big = 0; \
+	TRAIL__EACH(TRAIL__PUT, __VA_ARGS__) \
+	if (__builtin_expect(trail__big, 0)) { \
+		const struct trail__piece trail__pieces[] = { \
+			TRAIL__EACH(TRAIL__PIECE, __VA_ARGS__) { 0, 0, 0 } \
+		}; \
+		trail__record_pieces((tp), trail__pieces, sizeof(trail__pieces) / sizeof(trail__pieces[0]) - 1); \
+	} else { \
+		trail__record((tp), trail__buffer, (size_t)(trail__at - trail__buffer)); \
+	}
+
+/* Guard of a call site: one load, one test while the event is off. */
+#define TRAIL__IS_ON(tp) \
+	(__builtin_expect(__atomic_load_n((tp).state, __ATOMIC_RELAXED) != 0, 0) && \
+	 (__builtin_expect(__atomic_load_n(&(tp).seen, __ATOMIC_ACQUIRE) == __atomic_load_n((tp).state, __ATOMIC_RELAXED) && \
+			   __atomic_load_n(&(tp).slot, __ATOMIC_RELAXED) != 0, 1) || trail__ready(&(tp))))
+
+#define TRAIL__PUT(i, x) \
+	trail__at = trail__put(trail__at, trail__buffer + TRAIL__DYNAMIC, &trail__p##i, &trail__big);
+#define TRAIL__PIECE(i, x) trail__p##i,
+#define TRAIL__DESCRIBE(i, x) TRAIL__CALL(TRAIL__DESCRIBE_, i, TRAIL__NORMAL(x))
+#define TRAIL__CAPTURE(i, x) TRAIL__CALL(TRAIL__CAPTURE_, i, TRAIL__NORMAL(x))
+
+#define TRAIL__DESCRIBE_VALUE(i, name, flags, e) \
+	{ name, TRAIL__CODE(e) | (unsigned int)(flags) << 16, 0 },
+#define TRAIL__DESCRIBE_SEQUENCE(i, name, flags, pointer, n) \
+	{ name, TRAIL__ELEMENT(pointer, TRAIL__SEQUENCE_OF) | (unsigned int)(flags) << 16, 0 },
+#define TRAIL__DESCRIBE_ARRAY(i, name, flags, pointer, n) \
+	{ name, TRAIL__ELEMENT(pointer, TRAIL__ARRAY_OF) | (unsigned int)(flags) << 16, (n) },
+
+#define TRAIL__CAPTURE_VALUE(i, name, flags, e) \
+	TRAIL__CHECK(e) \
+	TRAIL__AUTO trail__v##i = (e); \
+	const struct trail__piece trail__p##i = { TRAIL__CODE(e), 1, (const void *)&trail__v##i };
+#define TRAIL__CAPTURE_SEQUENCE(i, name, flags, pointer, n) \
+	const void *const trail__v##i = (const void *)(pointer); \
+	const struct trail__piece trail__p##i = { TRAIL__ELEMENT(pointer, TRAIL__SEQUENCE_OF), (unsigned int)(n), trail__v##i };
+#define TRAIL__CAPTURE_ARRAY(i, name, flags, pointer, n) \
+	const void *const trail__v##i = (const void *)(pointer); \
+	const struct trail__piece trail__p##i = { TRAIL__ELEMENT(pointer, TRAIL__ARRAY_OF), (unsigned int)(n), trail__v##i };
+
+#ifndef __cplusplus
+
+#define TRAIL__AUTO __extension__ __auto_type
+#define TRAIL__I(type) TRAIL__CODE_OF(TRAIL__INT, (type)-1 < (type)1 ? TRAIL__SIGNED : 0, sizeof(type))
+#define TRAIL__POINTER TRAIL__CODE_OF(TRAIL__INT, TRAIL__HEX, sizeof(void *))
+#define TRAIL__CODE(e) _Generic((e), \
+	_Bool: TRAIL__CODE_OF(TRAIL__INT, 0, sizeof(_Bool)), \
+	char: TRAIL__I(char), signed char: TRAIL__I(signed char), unsigned char: TRAIL__I(unsigned char), \
+	short: TRAIL__I(short), unsigned short: TRAIL__I(unsigned short), int: TRAIL__I(int), \
+	unsigned int: TRAIL__I(unsigned int), long: TRAIL__I(long), unsigned long: TRAIL__I(unsigned long), \
+	long long: TRAIL__I(long long), unsigned long long: TRAIL__I(unsigned long long), \
+	float: TRAIL__CODE_OF(TRAIL__FLOAT, 0, sizeof(float)), double: TRAIL__CODE_OF(TRAIL__FLOAT, 0, sizeof(double)), \
+	char *: TRAIL__CODE_OF(TRAIL__STRING, 0, 0), const char *: TRAIL__CODE_OF(TRAIL__STRING, 0, 0), \
+	default: TRAIL__POINTER)
+#define TRAIL__CHECK(e) \
+	_Static_assert(TRAIL__CODE(e) != TRAIL__POINTER || __builtin_classify_type(e) == 5, \
+		       "a field is an integer, a floating point number, an enumeration, a string or a pointer");
+#define TRAIL__ELEMENT(pointer, kind) ((TRAIL__CODE(*(pointer)) & ~0xff00u) | (unsigned int)(kind) << 8)
+
+#define TRAIL__EVENT(level_, provider_, args_, ...) \
+	do { \
+		static const struct trail__field trail__fields[] = { \
+			TRAIL__EACH(TRAIL__DESCRIBE, __VA_ARGS__) { 0, 0, 0 } \
+		}; \
+		static const struct trail__event trail__event = { \
+			provider_, args_, trail__fields, \
+			sizeof(trail__fields) / sizeof(trail__fields[0]) - 1, level_, 1 \
+		}; \
+		static struct trail__tp trail__tp = { &trail__tp.off, &trail__event, 0, 0, 0, 0, 0, 0, 0 }; \
+		static struct trail__tp *trail__entry __attribute__((used, section("trail_tps"))) = &trail__tp; \
+		if (TRAIL__IS_ON(trail__tp)) { \
+			TRAIL__HIT(&trail__tp, __VA_ARGS__) \
+		} \
+		(void)&trail__entry; \
+	} while (0)
+
+#else /* __cplusplus */
+
+#include <type_traits>
+
+/*
+ * In C++ the trace point is a static member of a template with internal linkage: inline functions and templates, whose
+ * copies the linker merges, would otherwise put sections of different kinds under one name. The entry in trail_tps goes
+ * with the function that holds it (section flag "?").
+ */
+namespace trail { namespace {
+
+template <class Tag> struct site { static struct trail__tp tp; };
+template <class Tag>
+struct trail__tp site<Tag>::tp = { &site<Tag>::tp.off, Tag::event(), nullptr, nullptr, nullptr, 0, 0, nullptr, 0 };
+
+template <class T, bool = std::is_enum<T>::value> struct integer { using type = T; };
+template <class T> struct integer<T, true> { using type = typename std::underlying_type<T>::type; };
+
+template <class U> constexpr unsigned int code()
+{
+	using T = typename std::decay<U>::type;
+
+	static_assert(std::is_arithmetic<T>::value || std::is_enum<T>::value || std::is_pointer<T>::value,
+		      "a field is an integer, a floating point number, an enumeration, a string or a pointer");
+	static_assert(!std::is_same<T, long double>::value, "long double cannot be recorded");
+	if constexpr (std::is_same<T, char *>::value || std::is_same<T, const char *>::value)
+		return TRAIL__CODE_OF(TRAIL__STRING, 0, 0);
+	else if constexpr (std::is_pointer<T>::value)
+		return TRAIL__CODE_OF(TRAIL__INT, TRAIL__HEX, sizeof(T));
+	else if constexpr (std::is_floating_point<T>::value)
+		return TRAIL__CODE_OF(TRAIL__FLOAT, 0, sizeof(T));
+	else
+		return TRAIL__CODE_OF(TRAIL__INT, std::is_signed<typename integer<T>::type>::value ? TRAIL__SIGNED : 0,
+				      sizeof(T));
+}
+
+} }
+
+#define TRAIL__AUTO auto
+#define TRAIL__CHECK(e)
+#define TRAIL__CODE(e) (::trail::code<decltype(e)>())
+#define TRAIL__ELEMENT(pointer, kind) \
+	((::trail::code<decltype(*(pointer))>() & ~0xff00u) | (unsigned int)(kind) << 8)
+
+#define TRAIL__EVENT(level_, provider_, args_, ...) \
+	do { \
+		static constexpr struct trail__field trail__fields[] = { \
+			TRAIL__EACH(TRAIL__DESCRIBE, __VA_ARGS__) { 0, 0, 0 } \
+		}; \
+		static constexpr struct trail__event trail__event_ = { \
+			provider_, args_, trail__fields, \
+			sizeof(trail__fields) / sizeof(trail__fields[0]) - 1, level_, 1 \
+		}; \
+		struct trail__tag { static constexpr const struct trail__event *event() { return &trail__event_; } }; \
+		using trail__site = ::trail::site<trail__tag>; \
+		__asm__ volatile(".pushsection trail_tps,\"aw?\",@progbits\n\t.balign 8\n\t.quad %c0\n\t.popsection" \
+				 :: "i"(&trail__site::tp)); \
+		if (TRAIL__IS_ON(trail__site::tp)) { \
+			TRAIL__HIT(&trail__site::tp, __VA_ARGS__) \
+		} \
+	} while (0)
+
+#endif
+
+/*
+ * Preprocessing. An argument is a field maker's tuple if it is in parentheses and begins with TRAIL__MARK, which is a
+ * function-like macro so that it survives being passed through other macros.
+ */
+#define TRAIL__MARK() ~, 1
+#define TRAIL__DETECT(...) TRAIL__FIRST(__VA_ARGS__, ~)
+#define TRAIL__FIRST(first, ...) first ()
+#define TRAIL__SECOND(a, b, ...) b
+#define TRAIL__SECOND_(...) TRAIL__SECOND(__VA_ARGS__)
+#define TRAIL__IS_TUPLE(x) TRAIL__SECOND_(TRAIL__DETECT x, 0, ~)
+#define TRAIL__PASTE(a, b) TRAIL__PASTE_(a, b)
+#define TRAIL__PASTE_(a, b) a##b
+#define TRAIL__NORMAL(x) TRAIL__PASTE(TRAIL__NORMAL_, TRAIL__IS_TUPLE(x))(x)
+#define TRAIL__NORMAL_0(x) VALUE, 0, 0, x
+#define TRAIL__NORMAL_1(x) TRAIL__REST x
+#define TRAIL__REST(mark, ...) __VA_ARGS__
+#define TRAIL__CALL(op, i, ...) TRAIL__CALL_(op, i, __VA_ARGS__)
+#define TRAIL__CALL_(op, i, maker, ...) op##maker(i, __VA_ARGS__)
+
+/* m(i, x) for each argument but the first, which is the event's name. */
+#define TRAIL__COUNT(...) TRAIL__COUNT_(__VA_ARGS__, 16, 15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0, ~)
+#define TRAIL__COUNT_(z, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11, a12, a13, a14, a15, a16, n, ...) n
+#define TRAIL__EACH(m, ...) TRAIL__PASTE(TRAIL__EACH_, TRAIL__COUNT(__VA_ARGS__))(m, __VA_ARGS__)
+#define TRAIL__EACH_0(m, z)
+#define TRAIL__EACH_1(m, z, a) m(1, a)
+#define TRAIL__EACH_2(m, z, a, ...) m(2, a) TRAIL__EACH_1(m, z, __VA_ARGS__)
+#define TRAIL__EACH_3(m, z, a, ...) m(3, a) TRAIL__EACH_2(m, z, __VA_ARGS__)
+#define TRAIL__EACH_4(m, z, a, ...) m(4, a) TRAIL__EACH_3(m, z, __VA_ARGS__)
+#define TRAIL__EACH_5(m, z, a, ...) m(5, a) TRAIL__EACH_4(m, z, __VA_ARGS__)
+#define TRAIL__EACH_6(m, z, a, ...) m(6, a) TRAIL__EACH_5(m, z, __VA_ARGS__)
+#define TRAIL__EACH_7(m, z, a, ...) m(7, a) TRAIL__EACH_6(m, z, __VA_ARGS__)
+#define TRAIL__EACH_8(m, z, a, ...) m(8, a) TRAIL__EACH_7(m, z, __VA_ARGS__)
+#define TRAIL__EACH_9(m, z, a, ...) m(9, a) TRAIL__EACH_8(m, z, __VA_ARGS__)
+#define TRAIL__EACH_10(m, z, a, ...) m(10, a) TRAIL__EACH_9(m, z, __VA_ARGS__)
+#define TRAIL__EACH_11(m, z, a, ...) m(11, a) TRAIL__EACH_10(m, z, __VA_ARGS__)
+#define TRAIL__EACH_12(m, z, a, ...) m(12, a) TRAIL__EACH_11(m, z, __VA_ARGS__)
+#define TRAIL__EACH_13(m, z, a, ...) m(13, a) TRAIL__EACH_12(m, z, __VA_ARGS__)
+#define TRAIL__EACH_14(m, z, a, ...) m(14, a) TRAIL__EACH_13(m, z, __VA_ARGS__)
+#define TRAIL__EACH_15(m, z, a, ...) m(15, a) TRAIL__EACH_14(m, z, __VA_ARGS__)
+#define TRAIL__EACH_16(m, z, a, ...) m(16, a) TRAIL__EACH_15(m, z, __VA_ARGS__)
+
+#endif
