@@ -14,10 +14,7 @@
 #include "fs/tree.h"
 #include "fs/wait.h"
 
-/*
- * Names at the top mean the same for a second. Below a session names are asked for each time: the kernel keeps a name that is
- * valid for a while in its cache even when the session was removed, and with it the session and its buffers.
- */
+/* Names of the table itself mean the same for a second; what others may make or remove is asked for each time. */
 #define NAME_LASTS 1.0
 #define ATTR_LASTS 1.0
 
@@ -49,6 +46,13 @@ static double attr_lasts(const struct node *n)
 }
 
 /* ---- what the rest of fs/ needs ---- */
+
+static struct fuse_session *session;
+
+void front_use(struct fuse_session *used)
+{
+	session = used;
+}
 
 void front_data(struct fuse_req *req, const void *data, size_t size)
 {
@@ -90,11 +94,9 @@ void front_drop(struct fuse_pollhandle *ph)
 		fuse_pollhandle_destroy(ph);
 }
 
-static struct fuse_session *session;
-
-void front_use(struct fuse_session *used)
+void front_drop_name(uint64_t parent, const char *name)
 {
-	session = used;
+	fuse_lowlevel_notify_inval_entry(session, parent, name, strlen(name));
 }
 
 /*
@@ -140,7 +142,7 @@ static void reply_entry(fuse_req_t req, struct node *dir, const char *name, cons
 		return;
 	}
 	e.ino = n->id;
-	e.entry_timeout = n->row->name && !n->session ? NAME_LASTS : 0;
+	e.entry_timeout = n->row->name ? NAME_LASTS : 0;
 	e.attr_timeout = attr_lasts(n);
 	rc = tree_attr(n, who, &e.attr);
 	if (rc) {

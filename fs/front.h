@@ -8,6 +8,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 struct fuse_lowlevel_ops;
 struct fuse_pollhandle;
@@ -28,5 +29,7 @@ bool front_interrupted(struct fuse_req *req);
 /* Wakes who polls; frees the handle. NULL is allowed. */
 void front_wake(struct fuse_pollhandle *ph);
 void front_drop(struct fuse_pollhandle *ph);
+/* The kernel shall forget a name in a directory. Waits for requests about the directory: not for threads that serve them. */
+void front_drop_name(uint64_t parent, const char *name);
 
 #endif

@@ -19,6 +19,7 @@
 #include "fs/mount.h"
 #include "fs/node.h"
 #include "fs/options.h"
+#include "fs/prune.h"
 #include "fs/root.h"
 #include "fs/stale.h"
 #include "fs/tracedir.h"
@@ -30,9 +31,19 @@
 static void changed(void *unused, const char *session)
 {
 	(void)unused;
-	if (!session)
+	if (!session) {
 		root_changed();
+		prune_later();
+	}
 	wait_changed();
+}
+
+/* What the helper thread does besides; returns when to be called again. */
+static int64_t housekeep(int64_t now)
+{
+	int64_t a = tracedir_expire(now), b = prune(now);
+
+	return a < 0 || (b >= 0 && b < a) ? b : a;
 }
 
 static void report(void *unused, const char *line)
@@ -56,7 +67,7 @@ static void set_up_process(void)
 	signal(SIGPIPE, SIG_IGN);
 }
 
-/* Blocked in all threads that are started from here on; read by mount_serve. */
+/* Blocked in all threads that are started from here on; read by mount_wait. */
 static int open_signals(void)
 {
 	sigset_t set;
@@ -111,7 +122,6 @@ static struct mount *open_mount(const char *path, const struct options *o)
 static void close_all(void)
 {
 	file_close_all();
-	wait_end();
 	tracedir_deinit();
 	node_deinit();
 	errors_deinit();
@@ -132,13 +142,15 @@ static int serve(const char *path, const struct options *o, int signals)
 		if (!o->foreground)
 			daemon_ready();
 		say(SAY_DEBUG, "mounted on %s, state in %s", path, o->state);
-		rc = mount_serve(m, signals);
+		rc = mount_wait(m, signals);
 		say(SAY_DEBUG, rc ? "ended by signal %d" : "unmounted", rc);
 		rc = 0;
 	} else {
 		rc = -EIO;
 	}
 	wait_stop();
+	/* While requests are still served: the thread may wait for some that hold the kernel's lock on a directory. */
+	wait_end();
 	if (m)
 		mount_close(m);
 	/* An aborted connection leaves the mount behind. */
@@ -163,7 +175,7 @@ static int run(const struct options *o)
 		rc = daemon_begin();
 	signals = open_signals();
 	/* Before the tracer, which may announce changes as soon as it is open. */
-	if (!rc && (rc = wait_start(tracedir_expire)))
+	if (!rc && (rc = wait_start(housekeep)))
 		say(SAY_ERROR, "%s", strerror(-rc));
 	if (!rc)
 		rc = open_tracer(o);

@@ -135,7 +135,7 @@ static void stop(struct mount *m)
 		pthread_join(m->threads[--m->running], NULL);
 }
 
-int mount_serve(struct mount *m, int signals)
+int mount_wait(struct mount *m, int signals)
 {
 	struct pollfd fds[] = { { .fd = signals, .events = POLLIN }, { .fd = m->ended, .events = POLLIN } };
 	struct signalfd_siginfo info = { 0 };
@@ -144,7 +144,6 @@ int mount_serve(struct mount *m, int signals)
 		;
 	if (fds[0].revents && read(signals, &info, sizeof(info)) != sizeof(info))
 		info.ssi_signo = 0;
-	stop(m);
 	return (int)info.ssi_signo;
 }
 

@@ -10,7 +10,7 @@
 #define BUCKETS 1024    /* a power of two */
 
 static struct {
-	pthread_mutex_t lock;           /* guards both tables, lookup and child counts of all nodes, and next_serial */
+	pthread_mutex_t lock;           /* guards both tables, counts and `removed` of all nodes, and next_serial */
 	struct node *ids[BUCKETS];
 	struct node *names[BUCKETS];    /* without those that node_unname took out */
 	struct node *root;
@@ -238,11 +238,63 @@ void node_unname(const struct node *parent, const char *name)
 		if (n->parent == parent && !strcmp(n->name, name)) {
 			*p = n->next_name;
 			n->next_name = NULL;
+			n->removed = true;
 		} else {
 			p = &n->next_name;
 		}
 	}
 	pthread_mutex_unlock(&table.lock);
+}
+
+bool node_removed(const struct node *n)
+{
+	for (n = n->parent; n; n = n->parent)
+		if (n->removed)
+			return true;
+	return false;
+}
+
+static int younger_first(const void *a, const void *b)
+{
+	const struct node *const *x = a, *const *y = b;
+
+	return (*x)->id < (*y)->id ? 1 : -1;
+}
+
+static void copy(const struct node *n, struct md_buf *out)
+{
+	size_t len = strlen(n->name) + 1, size = sizeof(struct node_name) + len;
+	struct node_name *to;
+
+	size = (size + 7) & ~(size_t)7;
+	to = (struct node_name *)(void *)md_buf_room(out, size);
+	if (!to)
+		return;
+	*to = (struct node_name){ .parent = n->parent->id, .row = n->row, .size = size };
+	memcpy(to->name, n->name, len);
+	out->len += size;
+}
+
+void node_collect(bool (*wanted)(const struct node *n), struct md_buf *out)
+{
+	struct md_buf nodes = MD_BUF_INIT;
+	const struct node **list;
+	size_t count;
+
+	pthread_mutex_lock(&table.lock);
+	for (size_t i = 0; i < BUCKETS; i++)
+		for (struct node *n = table.ids[i]; n; n = n->next_id)
+			if (n->parent && wanted(n))
+				md_buf_put(&nodes, &n, sizeof(n));
+	/* A child is always younger than its parent. */
+	list = (const struct node **)(void *)nodes.data;
+	count = nodes.len / sizeof(*list);
+	if (count)
+		qsort(list, count, sizeof(*list), younger_first);
+	for (size_t i = 0; i < count; i++)
+		copy(list[i], out);
+	pthread_mutex_unlock(&table.lock);
+	md_buf_deinit(&nodes);
 }
 
 void found_drop(struct found *found)

@@ -13,8 +13,11 @@
 #ifndef FS_NODE_H
 #define FS_NODE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+#include "metadata/buf.h"
 
 struct row;
 struct session;
@@ -35,6 +38,7 @@ struct node {
 	uint64_t tag;
 	uint64_t lookups;
 	unsigned children;
+	bool removed;
 	struct node *next_id, *next_name;
 	struct session *own_session;    /* the reference of the session's own node */
 	char name[];
@@ -61,6 +65,19 @@ void node_hold(const struct node *n);
 void node_forget(uint64_t id, uint64_t lookups);
 /* What is entered under this name from now on is another node: what it stood for was removed. */
 void node_unname(const struct node *parent, const char *name);
+
+/* One node, copied: for use without the table's lock. */
+struct node_name {
+	uint64_t parent;
+	const struct row *row;
+	size_t size;            /* of this struct with the name, to the next one */
+	char name[];
+};
+
+/* Collects struct node_name of all nodes that are wanted; children come before their parents. wanted must only look at the node. */
+void node_collect(bool (*wanted)(const struct node *n), struct md_buf *out);
+/* Within wanted: a directory above n was removed. */
+bool node_removed(const struct node *n);
 void found_drop(struct found *found);
 /* The st_ino that a node of this name has or would have. */
 uint64_t node_ino(const struct node *parent, const char *name, uint64_t salt);

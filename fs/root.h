@@ -11,6 +11,7 @@
 void root_changed(void);
 
 /* tree_apps.c, for the directory apps/. */
+extern const struct row app_row;
 int apps_find(const struct node *dir, const char *name, const struct who *who, struct found *found);
 void apps_each(const struct node *dir, const struct who *who, struct listing *out);
 

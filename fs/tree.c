@@ -3,7 +3,9 @@
 #include <string.h>
 
 #include "fs/errors.h"
+#include "fs/prune.h"
 #include "fs/tree.h"
+#include "fs/wait.h"
 #include "tracer/tracer.h"
 
 #define PERMISSIONS 07777
@@ -180,8 +182,11 @@ int tree_remove(const struct node *dir, const char *name, const struct who *who)
 		rc = dir->row->remove(dir, name, who, &err);
 	else
 		rc = tr_fail_at(&err, -EPERM, name, 0, "this directory is part of the tree and cannot be removed");
-	if (!rc)
+	if (!rc) {
 		node_unname(dir, name);
+		prune_later();
+		wait_kick();
+	}
 	errors_result(dir, "rmdir", who, rc, &err);
 	return rc;
 }

@@ -3,8 +3,6 @@
 #include "fs/root.h"
 #include "tracer/tracer.h"
 
-static const struct row app_row;
-
 static int show(const struct node *n, const struct who *who, struct md_buf *out)
 {
 	return app_show(fs.tracer, who->uid, n->parent->name, (enum app_file)n->row->arg, out);
@@ -29,7 +27,7 @@ static const struct row app_rows[] = {
 	{ 0 }
 };
 
-static const struct row app_row = { .mode = S_IFDIR | 0500, .rows = app_rows, .attr = attr };
+const struct row app_row = { .mode = S_IFDIR | 0500, .rows = app_rows, .attr = attr };
 
 int apps_find(const struct node *dir, const char *name, const struct who *who, struct found *found)
 {

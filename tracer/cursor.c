@@ -67,7 +67,10 @@ struct ring_place cursor_oldest(const struct stream *s)
 	uint64_t pos = ring_oldest(s, region_head(s->region, s->ring));
 	struct ring_place at = { .pos = pos };
 
-	/* At the start of a sub-buffer the side entry has the time; elsewhere only a clear can have put the oldest event. */
+	/*
+	 * At the start of a sub-buffer the side entry has the time; elsewhere only a clear can have put the oldest
+	 * event.
+	 */
 	if (pos & (s->region->geo.subbuf_size - 1))
 		at.ts = ring_cleared_ts(s);
 	return at;
@@ -96,8 +99,9 @@ static bool grow(struct cursor *c, size_t size)
 static uint64_t first_unread(const struct cursor *c)
 {
 	const struct stream *s = &c->stream;
-	uint64_t k = c->pos / s->region->geo.subbuf_size;
-	const struct trail_subbuf *side = &region_ring(s->region, s->ring)->side[k & (2 * s->region->geo.subbuf_count - 1)];
+	const struct region_geometry *g = &s->region->geo;
+	uint64_t k = c->pos / g->subbuf_size;
+	const struct trail_subbuf *side = &region_ring(s->region, s->ring)->side[k & (2 * g->subbuf_count - 1)];
 
 	if (!k)
 		return 1;
@@ -125,8 +129,8 @@ static void catch_up(struct cursor *c)
 }
 
 /*
- * Copies the next bytes below the mark, at least one byte. `need`: more than that many bytes at once, for an event that is longer.
- * 1, 0 at the mark, or -ENOMEM.
+ * Copies the next bytes below the mark, at least one byte. `need`: more than that many bytes at once, for an event
+ * that is longer. 1, 0 at the mark, or -ENOMEM.
  */
 static int fill(struct cursor *c, size_t need)
 {

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A cursor walks the events of one ring, from where it is put up to a mark. It copies a piece of the ring, checks against
- * head that the piece was whole, and decodes the copy: what it hands out is neither torn nor changed behind its back.
+ * A cursor walks the events of one ring, from where it is put up to a mark. It copies a piece of the ring, checks
+ * against head that the piece was whole, and decodes the copy: what it hands out is neither torn nor changed behind
+ * its back.
  *
- * The ring may be hostile. What holds for every event a cursor hands out: it was decoded within the copy, its time is not
- * before that of the event before it, and not after the time the mark was taken. A sub-buffer that breaks this is given up at
- * that place, the next one is tried. Positions only grow, at most as many sub-buffers as the ring has are looked at per mark: no
- * contents make a cursor loop. Private to tracer/.
+ * The ring may be hostile. What holds for every event a cursor hands out: it was decoded within the copy, its time is
+ * not before that of the event before it, and not after the time the mark was taken. A sub-buffer that breaks this is
+ * given up at that place, the next one is tried. Positions only grow, at most as many sub-buffers as the ring has are
+ * looked at per mark: no contents make a cursor loop. Private to tracer/.
  */
 #ifndef TRACER_CURSOR_H
 #define TRACER_CURSOR_H
@@ -30,8 +31,8 @@ struct ring_piece {
 };
 
 /*
- * Facts of sub-buffer k, which is not beyond m->head. False if the side entry is not about k or contradicts itself: then it was
- * overwritten or is hostile. They may be torn: believe them only if ring_holds(s, k) afterwards.
+ * Facts of sub-buffer k, which is not beyond m->head. False if the side entry is not about k or contradicts itself:
+ * then it was overwritten or is hostile. They may be torn: believe them only if ring_holds(s, k) afterwards.
  */
 bool ring_piece(const struct stream *s, const struct ring_mark *m, uint64_t k, struct ring_piece *p);
 /* Whether the bytes of sub-buffer k and its side entry, read before this call, were whole. */
@@ -70,7 +71,10 @@ void cursor_destroy(struct cursor *c);          /* NULL is allowed */
 /* The oldest event held now: to begin there without counting as missed what is gone. */
 struct ring_place cursor_oldest(const struct stream *s);
 
-/* Sets how far the cursor may go: takes a mark. max_ts: a clock reading from after it (or UINT64_MAX, see cursor_limit). */
+/*
+ * Sets how far the cursor may go: takes a mark. max_ts: a clock reading from after it (or UINT64_MAX, see
+ * cursor_limit).
+ */
 void cursor_mark(struct cursor *c);
 /* A clock reading that was taken after the mark: later events are lies. */
 static inline void cursor_limit(struct cursor *c, uint64_t max_ts)
@@ -80,7 +84,10 @@ static inline void cursor_limit(struct cursor *c, uint64_t max_ts)
 
 /* Steps to the next event. 1: c->o is it; 0: the mark is reached (or memory ran out). */
 int cursor_next(struct cursor *c);
-/* Like cursor_next, but takes all whole events of the copied piece at once: *p … *p + returned bytes; 0: the mark is reached. */
+/*
+ * Like cursor_next, but takes all whole events of the copied piece at once: *p … *p + returned bytes; 0: the mark is
+ * reached.
+ */
 size_t cursor_take(struct cursor *c, const uint8_t **p, uint64_t *begin_ts, uint64_t *end_ts);
 
 /* Where the current event begins (or the next one, if there is none). */

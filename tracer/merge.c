@@ -87,8 +87,8 @@ static void set_uniform(struct merge *m)
 }
 
 /*
- * Makes the cursors those of the set, in its order. Those of streams that left the session stay, at the end, until they are
- * drained.
+ * Makes the cursors those of the set, in its order. Those of streams that left the session stay, at the end, until
+ * they are drained.
  */
 static int take_up(struct merge *m, const struct stream_set *set)
 {

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The events of many rings as one sequence, ordered by time; at equal times by (trace uuid, trace path, stream class id,
- * instance id), and within a stream as they lie in the ring. That is the order of babeltrace2 2.0's muxer: it compares the
- * current messages of all streams by time, then by these four, and only then by the kind of message (muxer.c,
- * muxer_msg_iter_youngest_upstream_msg_iter; muxing.c, common_muxing_compare_messages). Private to tracer/.
+ * The events of many rings as one sequence, ordered by time; at equal times by (trace uuid, trace path, stream class
+ * id, instance id), and within a stream as they lie in the ring. That is the order of babeltrace2 2.0's muxer: it
+ * compares the current messages of all streams by time, then by these four, and only then by the kind of message
+ * (muxer.c, muxer_msg_iter_youngest_upstream_msg_iter; muxing.c, common_muxing_compare_messages). Private to tracer/.
  *
- * A merge looks at the session again and again; streams may come between looks. What is not later than the look's time is
- * complete: the events up to there have their final order. The rest waits for the next look.
+ * A merge looks at the session again and again; streams may come between looks. What is not later than the look's
+ * time is complete: the events up to there have their final order. The rest waits for the next look.
  */
 #ifndef TRACER_MERGE_H
 #define TRACER_MERGE_H
@@ -59,8 +59,9 @@ static inline struct cursor *merge_top(const struct merge *m, uint64_t limit)
 void merge_next(struct merge *m);
 
 /*
- * Formats events not later than limit until out has `want` bytes (then it stands at a line's end, a little above), or `missed` of some
- * cursor grew (then, too, all that was formatted belongs before the gap). False: no such event is left.
+ * Formats events not later than limit until out has `want` bytes (then it stands at a line's end, a little above), or
+ * `missed` of some cursor grew (then, too, all that was formatted belongs before the gap). False: no such event is
+ * left.
  */
 bool merge_text(struct merge *m, struct md_text *t, uint64_t limit, struct md_buf *out, size_t want);
 

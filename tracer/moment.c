@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * `trace/` at one moment. Taking it costs the metadata and a plan of each stream's packets (from the side tables, up to a mark),
- * so that all sizes are known. The first read of a stream file or of its index copies the whole stream out of its ring.
+ * `trace/` at one moment. Taking it costs the metadata and a plan of each stream's packets (from the side tables, up
+ * to a mark), so that all sizes are known. The first read of a stream file or of its index copies the whole stream
+ * out of its ring.
  *
- * A stream file is: an empty packet, whose counter of discarded events is 0; a packet per sub-buffer held, the last cut at the
- * mark; an empty packet, if events were discarded after that. So a reader that adds up differences of the counter comes to
- * what `status` says. A sub-buffer that was overwritten before it was copied, or does not decode, is an empty packet of
- * the planned size, and its number leaves out one.
+ * A stream file is: an empty packet, whose counter of discarded events is 0; a packet per sub-buffer held, the last
+ * cut at the mark; an empty packet, if events were discarded after that. So a reader that adds up differences of the
+ * counter comes to what `status` says. A sub-buffer that was overwritten before it was copied, or does not decode, is
+ * an empty packet of the planned size, and its number leaves out one.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -201,7 +202,8 @@ static int add_files(struct moment *m)
 
 		err = add_file(m, STREAM, src, src->size, ts, "%s/%s", t->path, src->stream.file);
 		if (!err)
-			err = add_file(m, INDEX, src, index_size(src), ts, "%s/index/%s.idx", t->path, src->stream.file);
+			err = add_file(m, INDEX, src, index_size(src), ts, "%s/index/%s.idx", t->path,
+				       src->stream.file);
 		newest = ts > newest ? ts : newest;
 		if (!err && (i + 1 == m->source_count || m->sources[i + 1].stream.trace != t)) {
 			err = add_metadata(m, t, newest);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * One open of `streams/OWNER/cpuN`: the ring as CTF packets, from the oldest event held at the open. Packets are cut wherever the
- * ring happens to be; their numbers count in this open, with a gap where sub-buffers were overwritten before they were
- * read. The stream begins with an empty packet, so that readers can tell how many events were discarded in the first one
- * that is not, and ends with one if events were discarded after the last.
+ * One open of `streams/OWNER/cpuN`: the ring as CTF packets, from the oldest event held at the open. Packets are cut
+ * wherever the ring happens to be; their numbers count in this open, with a gap where sub-buffers were overwritten
+ * before they were read. The stream begins with an empty packet, so that readers can tell how many events were
+ * discarded in the first one that is not, and ends with one if events were discarded after the last.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -83,7 +83,8 @@ void packet_stream_close(struct packet_stream *p)
 }
 
 /* Appends one packet. lost: the ring's count up to its end. */
-static void put(struct packet_stream *p, uint64_t begin, uint64_t end, uint64_t lost, const uint8_t *content, size_t len)
+static void put(struct packet_stream *p, uint64_t begin, uint64_t end, uint64_t lost, const uint8_t *content,
+		size_t len)
 {
 	struct md_packet h;
 

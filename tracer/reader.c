@@ -16,7 +16,10 @@ static const struct trail_ring *ring_of(const struct stream *s)
 	return region_ring(s->region, s->ring);
 }
 
-/* Commits while head stands at pos (guarantee G5). While it does, tally leaves {pos, n} at most once and never returns. */
+/*
+ * Commits while head stands at pos (guarantee G5). While it does, tally leaves {pos, n} at most once and never
+ * returns.
+ */
 static uint64_t commits(const struct trail_ring *ring, uint64_t pos)
 {
 	uint64_t n;

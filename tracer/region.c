@@ -182,7 +182,8 @@ int region_adopt(int fd, struct region **out)
 	r->refs = 1;
 	r->fd = fd;
 	err = -EBADMSG;
-	if (seals < 0 || (seals & (F_SEAL_SHRINK | F_SEAL_GROW)) != (F_SEAL_SHRINK | F_SEAL_GROW) || (seals & F_SEAL_WRITE))
+	if (seals < 0 || (seals & (F_SEAL_SHRINK | F_SEAL_GROW)) != (F_SEAL_SHRINK | F_SEAL_GROW) ||
+	    (seals & F_SEAL_WRITE))
 		goto fail;
 	if (fstat(fd, &st) || !S_ISREG(st.st_mode) || st.st_size < (off_t)(2 * TRAIL_PAGE) ||
 	    (uint64_t)st.st_size > REGION_SIZE_MAX + (1u << 20))
@@ -210,7 +211,10 @@ struct region *region_get(struct region *r)
 
 void region_put(struct region *r)
 {
-	/* Release: what this holder did to the region happens before the free; acquire: the one who frees sees it all. */
+	/*
+	 * Release: what this holder did to the region happens before the free; acquire: the one who frees sees it
+	 * all.
+	 */
 	if (!r || __atomic_sub_fetch(&r->refs, 1, __ATOMIC_ACQ_REL))
 		return;
 	if (r->map)

@@ -52,11 +52,19 @@ static inline uint64_t ring_commits(const struct trail_ring *ring, uint64_t pos)
 	return ring->tally.commits - (ring->tally.head == pos ? 0 : 1);
 }
 
+/* Both halves with one instruction: a writer killed in between would leave them at odds. */
+static inline void ring_put_tally(struct trail_ring *ring, uint64_t head, uint64_t commits)
+{
+	typedef uint64_t pair __attribute__((vector_size(16), may_alias));
+
+	*(volatile pair *)&ring->tally = (pair){ head, commits };
+}
+
 static inline bool ring_commit(struct trail_ring *ring, uint64_t head, uint64_t at, uint64_t ts, uint64_t commits)
 {
 	uint64_t before = ring->last_ts;
 
-	ring->tally = (struct trail_tally){ at, commits + 1 };
+	ring_put_tally(ring, at, commits + 1);
 	__atomic_store_n(&ring->last_ts, ts, __ATOMIC_RELEASE);
 	if (__atomic_compare_exchange_n(&ring->head, &head, (head & ~TRAIL_HEAD_MASK) | at, false, __ATOMIC_RELEASE,
 					__ATOMIC_RELAXED))

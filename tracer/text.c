@@ -2,12 +2,13 @@
 /*
  * One open of `text`. It is in one of two states:
  *
- * exact: the byte at `offset` of this open is the byte at `offset + shift` of the engine's text. It is taken from the engine's
- * tail, or formatted again by a run of its own that began at a checkpoint.
+ * exact: the byte at `offset` of this open is the byte at `offset + shift` of the engine's text. It is taken from the
+ * engine's tail, or formatted again by a run of its own that began at a checkpoint.
  *
- * floating: the run met a gap that the engine's text does not have (what stood there was overwritten), so it goes on at the oldest
- * event held and counts its own bytes. When it has come to the end of the engine's text, the shift is known and it is
- * exact again. It cannot have more bytes than the engine by then: it has formatted fewer of the same events.
+ * floating: the run met a gap that the engine's text does not have (what stood there was overwritten), so it goes on
+ * at the oldest event held and counts its own bytes. When it has come to the end of the engine's text, the shift is
+ * known and it is exact again. It cannot have more bytes than the engine by then: it has formatted fewer of the same
+ * events.
  */
 #include "tracer/textengine.h"
 
@@ -118,8 +119,8 @@ uint64_t text_size(struct session *s)
 }
 
 /*
- * Whether offset a is before b. A run may begin before offset 0 of an open whose offsets were shifted; that is a number just
- * below 2^64.
+ * Whether offset a is before b. A run may begin before offset 0 of an open whose offsets were shifted; that is a
+ * number just below 2^64.
  */
 static bool before(uint64_t a, uint64_t b)
 {
@@ -192,8 +193,8 @@ static int start_at(struct text_view *v, const struct text_checkpoint *p, uint64
 }
 
 /*
- * A reader that goes through the text was outrun: it goes on at the first place behind `offset` that can be had, and what it had is
- * not told again. p: the first checkpoint there. 1: at the engine's tail.
+ * A reader that goes through the text was outrun: it goes on at the first place behind `offset` that can be had, and
+ * what it had is not told again. p: the first checkpoint there. 1: at the engine's tail.
  */
 static int fall_forward(struct text_view *v, const struct text_checkpoint *p, uint64_t offset)
 {
@@ -263,8 +264,8 @@ static int format(struct text_view *v)
 }
 
 /*
- * The run is at its limit. If that is the engine's, both are at the same place. 1: go on formatting; 0: at the end. Lock
- * held.
+ * The run is at its limit. If that is the engine's, both are at the same place. 1: go on formatting; 0: at the end.
+ * Lock held.
  */
 static int arrive(struct text_view *v)
 {
@@ -279,8 +280,8 @@ static int arrive(struct text_view *v)
 }
 
 /*
- * Keeps the rest of the line that a read stopped in: should the rings outrun the reader before it comes again, it goes on with another
- * line, not in the middle of this one. Lock held; the window is empty.
+ * Keeps the rest of the line that a read stopped in: should the rings outrun the reader before it comes again, it
+ * goes on with another line, not in the middle of this one. Lock held; the window is empty.
  */
 static void keep_line(struct text_view *v, uint64_t offset)
 {

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The text of a session as a whole: how long it is, and where in it one can begin to read. Shared by the opens of `text`.
+ * The text of a session as a whole: how long it is, and where in it one can begin to read. Shared by the opens of
+ * `text`.
  *
- * The engine formats each event once, when it advances, to know what comes where; it keeps the last piece of the text and a
- * bounded number of checkpoints, from where a reader formats again what stood there. The text up to `end` consists of the
- * events not later than `limit` that were held when the engine came to them. Private to tracer/.
+ * The engine formats each event once, when it advances, to know what comes where; it keeps the last piece of the text
+ * and a bounded number of checkpoints, from where a reader formats again what stood there. The text up to `end`
+ * consists of the events not later than `limit` that were held when the engine came to them. Private to tracer/.
  */
 #ifndef TRACER_TEXTENGINE_H
 #define TRACER_TEXTENGINE_H

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
  * Attaching: the first hit after a state word changed asks the daemon where its events go. One thread does it, with signals
- * blocked and 10 ms in all; the others count what they would have recorded in tp->missed, which is moved to the rings'
+ * blocked and 10 ms in all (TRAIL_ATTACH_TIMEOUT changes that); the others count what they would have recorded in tp->missed, which is moved to the rings'
  * `lost` afterwards. After a failure nothing is tried before a word changes again.
  *
  * Reclaiming. Slots and mappings that no plan wants any more may still be in use by threads: inside a section, which read the
@@ -23,9 +23,9 @@
 #include "ustlib/lib.h"
 #include "tracer/ringwrite.h"
 
-#define ATTACH_MS 10
 #define MEMBARRIER_RSEQ (1 << 7)
 
+int attach_ms = 10;
 bool attach_failed;
 uint32_t slot_users;
 
@@ -334,7 +334,7 @@ static bool exchange(unsigned int lane)
 	static struct plan plan;        /* large; under the lock */
 	struct trail_answer answer;
 	int fds[TRAIL_REGION_MAX + 1], count = -1, fd;
-	int64_t deadline = now_ms() + ATTACH_MS;
+	int64_t deadline = now_ms() + attach_ms;
 	bool ok = false;
 
 	memset(&plan, 0, sizeof(plan));

@@ -11,6 +11,7 @@
 
 #include "tracer/abi.h"
 #include "tracer/ring.h"
+#define TRAIL__LIBRARY
 #include "trail/trail.h"
 
 #define TRAIL_HIDDEN __attribute__((visibility("hidden")))
@@ -101,6 +102,7 @@ static inline struct rseq_area *rseq_self(void)
 bool TRAIL_HIDDEN attach(struct trail__tp *tp);
 void TRAIL_HIDDEN attach_last(struct object *o);        /* the object goes: accounts for what is in tp->missed */
 void TRAIL_HIDDEN attach_forked(void);
+extern TRAIL_HIDDEN int attach_ms;               /* how long a hit may wait for the daemon: TRAIL_ATTACH_TIMEOUT */
 extern TRAIL_HIDDEN bool attach_failed;                 /* the last attempt of some lane failed: hits are counted as missed */
 /* Threads that hold a slot pointer outside a restartable section. Reclaiming waits for 0. */
 extern TRAIL_HIDDEN uint32_t slot_users;

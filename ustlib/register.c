@@ -89,8 +89,11 @@ static void in_child(void);
 static void set_dirs(void)
 {
 	const char *dir = secure_getenv("TRAIL_RUNTIME_DIR"), *xdg = secure_getenv("XDG_RUNTIME_DIR");
+	const char *timeout = secure_getenv("TRAIL_ATTACH_TIMEOUT");
 	size_t n = 0;
 
+	if (timeout && *timeout && strspn(timeout, "0123456789") == strlen(timeout) && strlen(timeout) <= 5)
+		attach_ms = atoi(timeout);
 	if (dir && *dir == '/' && strlen(dir) < sizeof(runtime_dir[0])) {
 		strcpy(runtime_dir[TRAIL_LANE_ROOT], dir);
 		strcpy(runtime_dir[TRAIL_LANE_USER], dir);
@@ -367,7 +370,8 @@ TRAIL_EXPORT void trail__unregister(struct trail__tp *const *begin, struct trail
 	struct object **p, *o;
 	int saved = errno;
 
-	(void)end;
+	if (begin == end)
+		return;
 	objects_lock();
 	for (p = &objects; *p && (*p)->begin != begin; p = &(*p)->next)
 		;

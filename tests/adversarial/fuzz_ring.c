@@ -2,8 +2,8 @@
 /* LINK: core pthread */
 /*
  * Hostile rings: random bytes in the control blocks and in the data of a region, partly while readers are at it. All
- * readers run over them; they must come to an end, within the memory of what a ring can hold. Deterministic but for the timing
- * of the second thread. fuzz_ring [SECONDS [SEED]]
+ * readers run over them; they must come to an end, within the memory of what a ring can hold. Deterministic but for
+ * the timing of the second thread. fuzz_ring [SECONDS [SEED]]
  */
 #include "tests/unit/fake_session.h"
 
@@ -51,7 +51,9 @@ static void *disturb(void *arg)
 static uint64_t bound(void)
 {
 	/* Every event has 4 bytes of header or more, and its line is shorter than this. */
-	return (uint64_t)FAKE_TRACES * FAKE_RINGS * s->regions[0]->geo.subbuf_size * s->regions[0]->geo.subbuf_count / 4 * 400;
+	const struct region_geometry *g = &s->regions[0]->geo;
+
+	return (uint64_t)FAKE_TRACES * FAKE_RINGS * g->subbuf_size * g->subbuf_count / 4 * 400;
 }
 
 static void expect(bool ok, const char *what)
@@ -73,8 +75,10 @@ static void read_text(struct fake_writer *f)
 	while ((n = text_read(v, at, buf, 1 + fake_random(f) % sizeof(buf))) > 0 && at < bound())
 		at += (uint64_t)n;
 	expect(n >= 0, "text_read");
-	for (int i = 0; i < 10; i++)
-		expect(text_read(v, fake_random(f) % (at + 1000), buf, 1 + fake_random(f) % sizeof(buf)) >= 0, "text_read at");
+	for (int i = 0; i < 10; i++) {
+		n = text_read(v, fake_random(f) % (at + 1000), buf, 1 + fake_random(f) % sizeof(buf));
+		expect(n >= 0, "text_read at");
+	}
 	text_size(s);
 	text_close(v);
 }
@@ -93,7 +97,9 @@ static void read_pipe(void)
 	expect(n >= 0 || n == -EAGAIN, "pipe_read");
 	pipe_close(v);
 	for (size_t i = 0; i < s->set.count; i++) {
-		expect(!packet_stream_open(s, "channel0", s->set.streams[i].trace->owner, s->set.streams[i].name, &p), "open");
+		const struct stream *st = &s->set.streams[i];
+
+		expect(!packet_stream_open(s, "channel0", st->trace->owner, st->name, &p), "packet_stream_open");
 		for (at = 0; (n = packet_stream_read(p, buf, sizeof(buf))) > 0 && at < bound();)
 			at += (uint64_t)n;
 		expect(n >= 0 || n == -EAGAIN, "packet_stream_read");

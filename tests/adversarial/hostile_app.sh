@@ -34,7 +34,7 @@ put 'evil:*' "$s/user/events"
 put start "$s/control"
 make_session good discard 4M 8
 put start "$s/control"
-"$bin/herd" "$bin/writer" "$slots" 2 2 4000 1000 none >"$TMPDIR/herd" &
+"$bin/herd" "$bin/writer" "$slots" 2 2 8000 1000 none >"$TMPDIR/herd" &
 herd=$!
 sleep 1
 rss0=$(rss) fds0=$(descriptors) threads0=$(threads)

@@ -22,7 +22,7 @@ kill_daemon() {
 mount_tree
 make_session kept discard 8M 8
 put start "$s/control"
-"$bin/herd" "$bin/writer" "$slots" 4 2 4000 1000 none >"$TMPDIR/herd" &
+"$bin/herd" "$bin/writer" "$slots" 4 2 8000 1000 none >"$TMPDIR/herd" &
 herd=$!
 i=0
 until [ "$(sum)" -gt 1000 ]; do

@@ -14,7 +14,7 @@ mount_tree
 # Slowly, so that all events are held: each can be looked for.
 make_session slow discard 8M 8
 put start "$s/control"
-"$bin/herd" "$bin/writer" "$slots" 8 2 3000 "$seconds" kill >"$TMPDIR/herd" || fail "the herd"
+nice -n 10 "$bin/herd" "$bin/writer" "$slots" 8 2 10000 "$seconds" kill >"$TMPDIR/herd" || fail "the herd"
 put stop "$s/control"
 alive
 killed=$(key killed "$TMPDIR/herd")
@@ -31,7 +31,7 @@ rm -f "$slots"
 # As fast as can be, in overwrite mode: the sums.
 make_session fast overwrite 64k 4
 put start "$s/control"
-"$bin/herd" "$bin/writer" "$slots" 6 2 0 "$seconds" kill >"$TMPDIR/herd" || fail "the herd"
+nice -n 10 "$bin/herd" "$bin/writer" "$slots" 6 2 0 "$seconds" kill >"$TMPDIR/herd" || fail "the herd"
 put stop "$s/control"
 alive
 killed=$(key killed "$TMPDIR/herd")

@@ -22,6 +22,13 @@ one() { # loss mode, subbuf_size, subbuf_count
 		pids="$pids $!"
 		i=$((i + 1))
 	done
+	# When each has its first event behind it, and so is attached, they all begin.
+	tries=0
+	until [ "$(head -c $((processes * 64)) "$slots" 2>/dev/null | od -An -v -t u8 -w64 | awk '$1' | wc -l)" = $processes ]; do
+		tries=$((tries + 1))
+		[ $tries -lt 200 ] || fail "not all writers are traced"
+		sleep 0.05
+	done
 	: >"$TMPDIR/go"
 	(while :; do
 		timeout 100 cat "$s/status" "$s/user/channels/channel0/status"

@@ -20,6 +20,9 @@ MNT=$work/mnt
 S=$MNT/sessions
 TRAIL_RUNTIME_DIR=$work/state
 XDG_CONFIG_HOME=$work/config
+# These tests are about contents: let no application miss its first events because this machine is busy.
+TRAIL_ATTACH_TIMEOUT=5000
+export TRAIL_ATTACH_TIMEOUT
 export TRAIL_RUNTIME_DIR XDG_CONFIG_HOME TRAILFS MNT S
 unset XDG_RUNTIME_DIR
 ASAN_OPTIONS=log_path=$work/sanitizer

@@ -68,6 +68,28 @@ frozen && fail "an open file does not keep its moment"
 exec 3<&-
 within 4 frozen || fail "a moment does not end: $(key frozen_bytes "$MNT/status") bytes are held"
 
+# A limit on what moments hold
+cd / && rmdir "$S/s"
+fusermount3 -u "$MNT"
+within 10 daemon_ended
+mount_tree -o tz=UTC,max_frozen=1
+mkdir "$S/s" || fail mkdir
+cd "$S/s" || exit 2
+echo 'trail:log' >user/events
+echo start >control
+echo message >"$MNT/log"
+is "beyond max_frozen" EDQUOT "$(tool open "$stream" r read 10000)"
+is "text is no moment" 1 "$(wc -l <text | tr -d ' ')"
+cd / && rmdir "$S/s"
+fusermount3 -u "$MNT"
+within 10 daemon_ended
+mount_tree -o tz=UTC
+mkdir "$S/s" || fail mkdir
+cd "$S/s" || exit 2
+echo 'trail:log' >user/events
+echo start >control
+seq 100 >"$MNT/log"
+
 # rmdir while a file of it is open
 exec 3<"$stream"
 cd / && rmdir "$S/s" || fail rmdir

@@ -125,6 +125,34 @@ is "access" EACCES "$(as $b "$TOOL" access "$S/alice/control")"
 as $a rmdir "$S/alice" || fail "the owner's rmdir"
 rmdir "$S/bob" || fail "root's rmdir of a user's session"
 
+# Applications: one's own, root sees all
+app=$BUILD/tools/demo_app
+if [ -x "$app" ] && cp "$app" "$work/app" && cp "$BUILD"/libtrail.so.0 "$work/" && [ -d "$TRAIL_RUNTIME_DIR/apps" ]; then
+	as $a env LD_LIBRARY_PATH="$work" "$work/app" >/dev/null 2>&1 &
+	pid=$!
+	has_app() {
+		[ -d "$MNT/apps/$pid" ]
+	}
+	within 5 has_app || fail "the program is not in apps"
+	is "mode and owner" "dr-x------ $a" "$(stat -c '%A %u' "$MNT/apps/$pid")"
+	is "comm" app "$(as $a cat "$MNT/apps/$pid/comm")"
+	is "uid" $a "$(cat "$MNT/apps/$pid/uid")"
+	has "$(as $a cat "$MNT/apps/$pid/tracepoints")" '^demo:request'
+	has "$(as $a cat "$MNT/available/user/tracepoints")" '^demo:request [a-z_]*$'
+	has "$(cat "$MNT/available/user/tracepoints")" '^demo:request'
+	as $b cat "$MNT/available/user/tracepoints" | grep demo && fail "a stranger sees the tracepoints"
+	is "a stranger sees none" "" "$(as $b ls "$MNT/apps")"
+	is "not even by name" ENOENT "$(as $b "$TOOL" open "$MNT/apps/$pid/comm" r)"
+	is "read only" EACCES "$("$TOOL" open "$MNT/apps/$pid/comm" w)"
+	is "it lists" "$pid " "$(ls "$MNT/apps" | tr '\n' ' ')"
+	kill $pid
+	wait $pid 2>/dev/null
+	app_gone() {
+		[ ! -e "$MNT/apps/$pid" ]
+	}
+	within 5 app_gone || fail "the program stays in apps"
+fi
+
 # A user's own mount, beside root's
 mine=$work/mine
 mkdir "$mine" "$work/mystate" && chown $a "$mine" "$work/mystate"

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A session for tests of the views: what tracer/session.c and trace.c do for them, in memory, with rings that threads of
- * the test fill by the portable writer. Include it in one file of a program only.
+ * A session for tests of the views: what tracer/session.c and trace.c do for them, in memory, with rings that threads
+ * of the test fill by the portable writer. Include it in one file of a program only.
  *
- * Each writer has a ring of its own. The clock is CLOCK_MONOTONIC in whole steps, so that many events of different rings have
- * the same time.
+ * Each writer has a ring of its own. The clock is CLOCK_MONOTONIC in whole steps, so that many events of different
+ * rings have the same time.
  */
 #ifndef TESTS_UNIT_FAKE_SESSION_H
 #define TESTS_UNIT_FAKE_SESSION_H
@@ -94,9 +94,11 @@ int session_streams(struct session *s, const char *channel, struct stream_set *o
 /* What has the time of before the call is committed or fails. */
 static inline void fake_barrier(struct session *s)
 {
-	for (size_t i = 0; i < s->set.count; i++)
-		__atomic_fetch_add(&region_ring(s->set.streams[i].region, s->set.streams[i].ring)->head, TRAIL_HEAD_GENERATION,
-				   __ATOMIC_SEQ_CST);
+	for (size_t i = 0; i < s->set.count; i++) {
+		struct trail_ring *ring = region_ring(s->set.streams[i].region, s->set.streams[i].ring);
+
+		__atomic_fetch_add(&ring->head, TRAIL_HEAD_GENERATION, __ATOMIC_SEQ_CST);
+	}
 }
 
 int session_look(struct session *s, const char *channel, struct stream_set *out, uint64_t *now)
@@ -194,7 +196,8 @@ static inline struct trace *fake_trace(const struct session *s, uint8_t number, 
 static inline struct session *fake_session(enum trail_mode mode, uint64_t subbuf_size, uint32_t subbuf_count)
 {
 	struct region_geometry geo = { .mode = mode, .kind = TRAIL_RINGS_THREAD, .ring_count = FAKE_RINGS,
-				       .subbuf_count = subbuf_count, .subbuf_size = subbuf_size, .switch_count = FAKE_EVENTS };
+				       .subbuf_count = subbuf_count, .subbuf_size = subbuf_size,
+				       .switch_count = FAKE_EVENTS };
 	struct session *s = calloc(1, sizeof(*s));
 	size_t n = 0;
 
@@ -311,7 +314,10 @@ static inline uint32_t fake_random(struct fake_writer *f)
 	return (uint32_t)(f->state >> 33);
 }
 
-/* One event with the writer's next number. No empty strings: babeltrace2 2.0 shows what the field held before for them. */
+/*
+ * One event with the writer's next number. No empty strings: babeltrace2 2.0 shows what the field held before for
+ * them.
+ */
 static inline bool fake_write(struct fake_writer *f)
 {
 	static const char text[] = "the quick brown \"fox\" jumps over the lazy dog, and over the \\ lazy dog";
@@ -436,7 +442,8 @@ static inline void fake_spoil(struct session *s, int trace, uint64_t seed)
 			break;
 		case 4:         /* times and ends in the side table */
 			for (int i = 0; i < 6; i++)
-				((uint64_t *)c->side)[fake_random(&f) % (16 * r->geo.subbuf_count)] += fake_random(&f) % 9000;
+				((uint64_t *)c->side)[fake_random(&f) % (16 * r->geo.subbuf_count)] +=
+					fake_random(&f) % 9000;
 			break;
 		default:        /* consumed */
 			c->consumed = c->head - fake_random(&f) % size;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Moments of trace/ against babeltrace2: it must read them without a complaint, its text must be ours byte for byte, and the
- * events that it says were discarded must be as many as the rings count.
+ * Moments of trace/ against babeltrace2: it must read them without a complaint, its text must be ours byte for byte,
+ * and the events that it says were discarded must be as many as the rings count.
  */
 #include <ctype.h>
 #include <fcntl.h>

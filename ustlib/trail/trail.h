@@ -32,6 +32,9 @@
  * between vfork(2) and exec. The library starts no thread, takes no lock that another thread can hold for long, never
  * waits (but 10 ms at most once when tracing is switched on), and never fails towards its caller.
  *
+ * Environment (not in setuid programs): TRAIL_RUNTIME_DIR, the daemon's state directory if it is not the usual one;
+ * TRAIL_ATTACH_TIMEOUT, milliseconds to wait for the daemon when tracing is switched on, 10 if not set.
+ *
  * What begins with trail__ or TRAIL__ is not for use.
  */
 #ifndef TRAIL_TRAIL_H
@@ -132,6 +135,7 @@ unsigned char *trail__put_string(unsigned char *at, unsigned char *end, const ch
 extern struct trail__tp *__start_trail_tps[] __attribute__((weak, visibility("hidden")));
 extern struct trail__tp *__stop_trail_tps[] __attribute__((weak, visibility("hidden")));
 
+#ifndef TRAIL__LIBRARY          /* which has no trace points of its own */
 static void __attribute__((constructor(101), used)) trail__constructor(void)
 {
 	trail__register(__start_trail_tps, __stop_trail_tps);
@@ -141,6 +145,7 @@ static void __attribute__((destructor(101), used)) trail__destructor(void)
 {
 	trail__unregister(__start_trail_tps, __stop_trail_tps);
 }
+#endif
 
 #define TRAIL__SCALARS 128      /* 16 fields of 8 bytes */
 #define TRAIL__DYNAMIC 256      /* bytes of strings, arrays and sequences that go through the stack */
