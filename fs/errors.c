@@ -12,7 +12,7 @@
 #define PER_USER 32
 #define IN_ALL 512
 
-/* Where it happened. Not the session itself: an entry must not keep it alive, nor be found in its successor of the same name. */
+/* Where it happened. Not the session itself: an entry neither keeps it alive nor is found in its successor of that name. */
 struct place {
 	int64_t created;        /* 0: outside sessions */
 	char session[256];

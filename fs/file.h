@@ -45,8 +45,8 @@ void file_close_all(void);
 
 /*
  * Answers the request, now or later. cached: the kernel reads for its page cache, on behalf of sendfile(2), splice(2) or a mapping.
- * That is refused but for trace/: pages are shared by all who have a file open, but each open of text has its own place. Whoever
- * tried sendfile falls back to read(2).
+ * That is refused but for trace/: pages are shared by all who have a file open, but each open of text has its own place.
+ * Whoever tried sendfile falls back to read(2).
  */
 void file_read(struct file *f, struct fuse_req *req, uint64_t offset, size_t size, bool nonblock, bool cached);
 /* 0, or what close(2) shall report. */

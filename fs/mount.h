@@ -12,8 +12,8 @@ struct mount;
 /* Mounts at an absolute path. options: for mount(8), comma separated, may be "". NULL: failed, and was said why. */
 struct mount *mount_open(const char *path, const char *options, bool allow_other);
 /*
- * Waits until the file system is unmounted (0), or one of the signals arrives that the caller blocked (its number). In the latter case
- * threads still serve until mount_close.
+ * Waits until the file system is unmounted (0), or one of the signals arrives that the caller blocked (its number). In the
+ * latter case threads still serve until mount_close.
  */
 int mount_wait(struct mount *m, int signals);
 /* Starts the threads that serve. 0 or -errno. */

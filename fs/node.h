@@ -3,9 +3,9 @@
  * The nodes that the kernel knows at the moment: which row of the tree an inode number stands for, and which objects it is
  * about. A node lives while the kernel remembers it (its lookup count) or a child of it lives.
  *
- * Two nodes never have the same id, in all the time of a mount: a session or channel that is made again under the name of a removed
- * one is another node, and whoever sits in the old one stays there. st_ino is another number: it comes from the path, so that
- * it is the same again after the kernel has forgotten the node.
+ * Two nodes never have the same id, in all the time of a mount: a session or channel that is made again under the name of
+ * a removed one is another node, and whoever sits in the old one stays there. st_ino is another number: it comes from
+ * the path, so that it is the same again after the kernel has forgotten the node.
  *
  * A node passed to a function stays valid during that call because the kernel forgets no inode that a request or an open
  * file is about.
@@ -74,7 +74,7 @@ struct node_name {
 	char name[];
 };
 
-/* Collects struct node_name of all nodes that are wanted; children come before their parents. wanted must only look at the node. */
+/* Collects struct node_name of all wanted nodes, children before their parents. wanted must only look at the node. */
 void node_collect(bool (*wanted)(const struct node *n), struct md_buf *out);
 /* Within wanted: a directory above n was removed. */
 bool node_removed(const struct node *n);

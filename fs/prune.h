@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The kernel keeps names of what is gone in its cache, for as long as it has memory to spare: what was open in a session while it was
- * removed, applications that ended. Each keeps its node here, and the session's buffers. So it is told to drop them.
+ * The kernel keeps names of what is gone in its cache for as long as it has memory to spare: what was open in a session while
+ * it was removed, applications that ended. Each keeps its node here, and the session. So it is told to drop them.
  */
 #ifndef FS_PRUNE_H
 #define FS_PRUNE_H

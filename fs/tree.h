@@ -84,8 +84,8 @@ const struct entry *listing_at(const struct listing *l, size_t i, const char **n
 void listing_deinit(struct listing *l);
 
 /*
- * Names as the tracer gives them, separated by NUL; whether NUL ends the last one, too, makes no difference. p NULL: the first one.
- * NULL: no more.
+ * Names as the tracer gives them, separated by NUL; whether NUL ends the last one, too, makes no difference. p NULL: the
+ * first one. NULL: no more.
  */
 const char *names_next(struct md_buf *names, const char *p);
 bool names_have(struct md_buf *names, const char *name);

@@ -49,8 +49,8 @@ struct waiter {
 
 static struct {
 	/*
-	 * Guards everything in this struct and the marked part of all waiters. Held while nothing but notes are taken, never while
-	 * calling a view, the tracer or a reply: the tracer takes it inside its own locks (wait_changed).
+	 * Guards everything in this struct and the marked part of all waiters. Never held while calling a view, the tracer
+	 * or a reply: the tracer takes it inside its own locks (wait_changed).
 	 */
 	pthread_mutex_t lock;
 	pthread_cond_t cond;            /* the helper's: noted or stop */

@@ -9,8 +9,8 @@
  * A view's functions are called by one thread at a time and without any lock: whoever finds a waiter busy leaves its
  * request in the waiter's queue, and who is busy serves it next. So order is kept and no thread waits.
  *
- * Every parked read is answered exactly once: with data, with 0 at the end or when the mount goes, with EINTR when its process gets
- * a signal. The kernel closes no file before its reads are answered.
+ * Every parked read is answered exactly once: with data, with 0 at the end or when the mount goes, with EINTR when its
+ * process gets a signal. The kernel closes no file before its reads are answered.
  */
 #ifndef FS_WAIT_H
 #define FS_WAIT_H

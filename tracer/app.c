@@ -40,7 +40,7 @@ static void app_free(struct app *a)
  * namespace: so it counts only if that process has the file mapped. The peer of a connection is told by the kernel (serve.c);
  * for the rest there is /proc/locks, whose reading takes the kernel some 10 ms and is left to who wants to see a list.
  */
-void app_identify(struct app *a)
+static void identify(struct app *a)
 {
 	char path[32], line[512];
 	FILE *maps;
@@ -247,6 +247,16 @@ int app_found(struct tracer *t, const char *name)
 	return 0;
 }
 
+void app_arrived(struct tracer *t, const char *name)
+{
+	struct app *a;
+
+	app_found(t, name);
+	a = app_by_name(t, name);
+	if (a)
+		identify(a);
+}
+
 /* What an application left that was killed between creating its file and naming it. A young one may be at it right now. */
 static void sweep(int dir, const char *name)
 {
@@ -274,7 +284,7 @@ static void scan_dir(struct tracer *t, int apps_fd)
 		if (d->d_name[0] == '.')
 			sweep(apps_fd, d->d_name);
 		else
-			app_found(t, d->d_name);
+			app_arrived(t, d->d_name);
 	if (dir)
 		closedir(dir);
 	else if (fd >= 0)
@@ -388,6 +398,7 @@ int app_owner(struct tracer *t, uid_t viewer, const char *pid, uid_t *uid)
 {
 	struct app *a;
 
+	identify_rest(t);
 	pthread_mutex_lock(&t->lock);
 	a = find_pid(t, viewer, pid);
 	if (a)

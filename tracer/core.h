@@ -160,7 +160,7 @@ struct class *owner_class(struct channel *c, const struct app *a);      /* made 
 
 /* app.c */
 int app_found(struct tracer *t, const char *name);              /* a file appeared */
-void app_identify(struct app *a);                /* finds its pid, if that is easy */
+void app_arrived(struct tracer *t, const char *name);           /* likewise; finds its pid too, if that is easy */
 void app_check(struct tracer *t, const char *name);             /* perhaps it is gone */
 struct app *app_by_name(struct tracer *t, const char *name);
 void app_apply(struct tracer *t, struct app *a, bool again);    /* state words by the rules; again: new generations */

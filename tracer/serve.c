@@ -362,16 +362,6 @@ static void timer_event(struct server *sv)
 
 /* ---- the apps directories ---- */
 
-static void found(struct tracer *t, const char *name)
-{
-	struct app *a;
-
-	app_found(t, name);
-	a = app_by_name(t, name);
-	if (a)
-		app_identify(a);
-}
-
 static void inotify_event(struct server *sv)
 {
 	union { struct inotify_event ev; char buf[16384]; } in;
@@ -385,7 +375,7 @@ static void inotify_event(struct server *sv)
 		if (ev->mask & IN_Q_OVERFLOW)
 			apps_scan(t);
 		else if (ev->len && ev->mask & IN_MOVED_TO)
-			found(t, ev->name);
+			app_arrived(t, ev->name);
 		else if (ev->len)
 			app_check(t, ev->name);
 	}

@@ -90,6 +90,19 @@ static void bother(struct writer *w, const char *how)
 	}
 }
 
+/* Tells a writer to stop until it does: one that was just started is not listening yet. */
+static int end_one(const struct writer *w)
+{
+	int status = -1;
+
+	while (waitpid(w->pid, &status, WNOHANG) == 0) {
+		kill(w->pid, SIGTERM);
+		kill(w->pid, SIGCONT);
+		usleep(20000);
+	}
+	return status;
+}
+
 static int end(struct writer *writers, unsigned int count)
 {
 	int bad = 0;
@@ -99,10 +112,10 @@ static int end(struct writer *writers, unsigned int count)
 		kill(writers[i].pid, SIGCONT);
 	}
 	for (unsigned int i = 0; i < count; i++) {
-		int status = -1;
+		int status = end_one(&writers[i]);
 
-		if (waitpid(writers[i].pid, &status, 0) == writers[i].pid && WIFSIGNALED(status) && WTERMSIG(status) == SIGTERM) {
-			killed++;       /* it had just been started and was not listening yet */
+		if (WIFSIGNALED(status) && WTERMSIG(status) == SIGTERM) {
+			killed++;
 		} else if (status) {
 			fprintf(stderr, "herd: a writer ended with status 0x%x\n", (unsigned int)status);
 			bad = 1;

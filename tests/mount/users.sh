@@ -128,7 +128,7 @@ rmdir "$S/bob" || fail "root's rmdir of a user's session"
 # Applications: one's own, root sees all
 app=$BUILD/tools/demo_app
 if [ -x "$app" ] && cp "$app" "$work/app" && cp "$BUILD"/libtrail.so.0 "$work/" && [ -d "$TRAIL_RUNTIME_DIR/apps" ]; then
-	as $a env LD_LIBRARY_PATH="$work" "$work/app" >/dev/null 2>&1 &
+	setpriv --reuid $a --regid $a --clear-groups env LD_LIBRARY_PATH="$work" "$work/app" >/dev/null 2>&1 &
 	pid=$!
 	has_app() {
 		[ -d "$MNT/apps/$pid" ]

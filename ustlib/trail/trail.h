@@ -33,7 +33,8 @@
  * waits (but 10 ms at most once when tracing is switched on), and never fails towards its caller.
  *
  * Environment (not in setuid programs): TRAIL_RUNTIME_DIR, the daemon's state directory if it is not the usual one;
- * TRAIL_ATTACH_TIMEOUT, milliseconds to wait for the daemon when tracing is switched on, 10 if not set.
+ * TRAIL_ATTACH_TIMEOUT, milliseconds to wait for the daemon when tracing is switched on, 10 if not set; TRAIL_RSEQ=0, do not
+ * use restartable sections but a ring per thread (as is done where the kernel has none).
  *
  * What begins with trail__ or TRAIL__ is not for use.
  */
