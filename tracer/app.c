@@ -15,7 +15,9 @@
 
 #include "tracer/core.h"
 
-#define APPS_PER_USER 16384u    /* registration files: a user's storm must not use up everybody's descriptors */
+/* What a user's registrations may take: a storm must not use up everybody's descriptors and memory. */
+#define APPS_PER_USER 16384u
+#define APP_BYTES_PER_USER (64u << 20)
 
 struct app *app_by_name(struct tracer *t, const char *name)
 {
@@ -106,14 +108,18 @@ static bool is_name(const char *name)
 	return strlen(name) == 32 && strspn(name, "0123456789abcdef") == 32;
 }
 
-static uint32_t apps_of(const struct tracer *t, uid_t uid)
+static bool too_much(const struct tracer *t, const struct regfile *f)
 {
-	uint32_t n = 0;
+	uint64_t bytes = f->size;
+	uint32_t n = 1;
 	struct app *a;
 
 	cds_list_for_each_entry(a, &t->apps, node)
-		n += a->file->uid == uid;
-	return n;
+		if (a->file->uid == f->uid) {
+			n++;
+			bytes += a->file->size;
+		}
+	return n > APPS_PER_USER || bytes > APP_BYTES_PER_USER;
 }
 
 /* The words may say anything: a forked child has its parent's, an earlier daemon left its own. */
@@ -229,7 +235,7 @@ int app_found(struct tracer *t, const char *name)
 		return err;
 	}
 	/* A daemon that is not root's serves its own user. */
-	if ((t->lane == TRAIL_LANE_USER && f->uid != geteuid()) || apps_of(t, f->uid) >= APPS_PER_USER) {
+	if ((t->lane == TRAIL_LANE_USER && f->uid != geteuid()) || too_much(t, f)) {
 		regfile_close(f);
 		return -EPERM;
 	}

@@ -26,6 +26,7 @@ struct regfile {
 	dev_t dev;
 	ino_t ino;
 	uint16_t word_bits;
+	uint32_t size;          /* of the file */
 	uint32_t state_offset, missed_offset;
 	char *object;           /* path of the object file, as claimed */
 	uint32_t event_count, field_count;

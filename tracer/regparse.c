@@ -245,6 +245,7 @@ static int copy(struct regfile *r, const struct parse *p)
 	memcpy(r->fields, p->data + h->field_offset, fields);
 	r->pid = h->pid;
 	r->word_bits = h->word_bits;
+	r->size = h->size;
 	r->state_offset = h->state_offset;
 	r->missed_offset = h->missed_offset;
 	r->field_count = h->field_count;

@@ -144,6 +144,12 @@ void session_drop(struct session *s)
 	session_apply(s);
 	cds_list_for_each_entry_safe(c, next, &s->channels, node)
 		channel_drop(c);
+	/* Views may hold on to the traces; nothing is added to them any more. */
+	for (struct trace *t = s->traces; t; t = t->next) {
+		if (t->log_fd >= 0)
+			close(t->log_fd);
+		t->log_fd = -1;
+	}
 	cds_list_del(&s->node);
 	s->tracer->session_count--;
 }

@@ -488,12 +488,18 @@ void attach_last(struct object *o)
 
 	for (uint32_t e = 0; e < o->event_count; e++)
 		missed = missed || (o->tps[e]->missed && *o->tps[e]->missed && *o->tps[e]->state);
-	if (!missed)
-		return;
-	if (attach_failed)
+	if (missed && attach_failed)
 		attach_lanes(true);
-	for (uint32_t e = 0; e < o->event_count; e++)
-		settle_missed(o->tps[e]);
+	for (uint32_t e = 0; e < o->event_count; e++) {
+		struct trail__tp *tp = o->tps[e];
+		struct slots *slots = slots_of(tp);
+
+		if (missed)
+			settle_missed(tp);
+		__atomic_store_n(&tp->slot, NULL, __ATOMIC_SEQ_CST);
+		__atomic_store_n(&tp->slots, NULL, __ATOMIC_SEQ_CST);
+		slots_retire(slots);
+	}
 }
 
 /* In a forked child: rings of the parent process alone are not ours. What is dropped is asked for at the next hit. */

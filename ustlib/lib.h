@@ -100,7 +100,7 @@ static inline struct rseq_area *rseq_self(void)
 /* attach.c */
 /* Called when the state word is not the one that tp was set up for. True: go on with tp's slots. */
 bool TRAIL_HIDDEN attach(struct trail__tp *tp);
-void TRAIL_HIDDEN attach_last(struct object *o);        /* the object goes: accounts for what is in tp->missed */
+void TRAIL_HIDDEN attach_last(struct object *o);        /* the object goes: accounts for what it missed */
 void TRAIL_HIDDEN attach_forked(void);
 extern TRAIL_HIDDEN int attach_ms;               /* how long a hit may wait for the daemon: TRAIL_ATTACH_TIMEOUT */
 extern TRAIL_HIDDEN bool attach_failed;                 /* the last attempt of some lane failed: hits are counted as missed */

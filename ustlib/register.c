@@ -29,30 +29,38 @@ char runtime_dir[LANES][92];
 #define DIR_SIZE 100
 static char apps_dir[LANES][DIR_SIZE];  /* where a file may go, in order; "" for none */
 static uint32_t lock;                   /* guards objects, the arena and attaching; taken with all signals blocked */
-static sigset_t lock_mask;              /* of the holder */
+static sigset_t lock_mask;              /* of the holder, as is: */
+static int lock_cancel;
 static uint8_t *arena;
 static size_t arena_left;
 
 bool objects_trylock(void)
 {
 	sigset_t all, old;
+	int cancel;
 
+	/* A trace point is no cancellation point, though the calls that attaching makes are. */
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
 	sigfillset(&all);
 	pthread_sigmask(SIG_BLOCK, &all, &old);
 	if (__atomic_exchange_n(&lock, 1, __ATOMIC_ACQUIRE)) {
 		pthread_sigmask(SIG_SETMASK, &old, NULL);
+		pthread_setcancelstate(cancel, NULL);
 		return false;
 	}
 	lock_mask = old;
+	lock_cancel = cancel;
 	return true;
 }
 
 void objects_unlock(void)
 {
 	sigset_t old = lock_mask;
+	int cancel = lock_cancel;
 
 	__atomic_store_n(&lock, 0, __ATOMIC_RELEASE);
 	pthread_sigmask(SIG_SETMASK, &old, NULL);
+	pthread_setcancelstate(cancel, NULL);
 }
 
 /* The holder may be attaching (10 ms at most). Only for constructors, destructors and fork. */
