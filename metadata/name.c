@@ -25,6 +25,9 @@ size_t md_utf8_char(const unsigned char *p, size_t n)
 	for (i = 1; i < len; i++)
 		if ((p[i] & 0xc0) != 0x80)
 			return 0;
+	/* The second row of control characters, which terminals obey too: U+0080 to U+009F. */
+	if (p[0] == 0xc2 && p[1] < 0xa0)
+		return 0;
 	/* Overlong forms, surrogates, beyond U+10FFFF. */
 	if ((p[0] == 0xe0 && p[1] < 0xa0) || (p[0] == 0xed && p[1] >= 0xa0) || (p[0] == 0xf0 && p[1] < 0x90) ||
 	    (p[0] == 0xf4 && p[1] >= 0x90))

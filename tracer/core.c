@@ -86,6 +86,19 @@ static int open_subdir(const struct tracer *t, const char *name, mode_t mode)
 	return fd;
 }
 
+/* A daemon that was killed holds its lock until the kernel has taken it apart: so not only once. */
+static bool take_lock(int fd)
+{
+	struct timespec pause = { .tv_nsec = 20000000 };
+
+	for (int tries = 0; tries < 50; tries++) {
+		if (flock(fd, LOCK_EX | LOCK_NB) == 0)
+			return true;
+		nanosleep(&pause, NULL);
+	}
+	return false;
+}
+
 /* The state directory and what is in it; the lock says that it is ours. */
 static int open_state(struct tracer *t, struct tr_err *err)
 {
@@ -103,7 +116,7 @@ static int open_state(struct tracer *t, struct tr_err *err)
 	t->lock_fd = openat(t->state_fd, "lock", O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
 	if (t->lock_fd < 0)
 		return tr_fail(err, -errno, "the state directory %s cannot be written: %s", t->state_dir, strerror(errno));
-	if (flock(t->lock_fd, LOCK_EX | LOCK_NB) < 0)
+	if (!take_lock(t->lock_fd))
 		return tr_fail(err, -EBUSY, "another trailfs daemon uses the state directory %s", t->state_dir);
 	t->sessions_fd = open_subdir(t, "sessions", 0700);
 	t->apps_fds[0] = open_subdir(t, "apps", root ? 01777 : 0700);

@@ -288,7 +288,7 @@ static void round_of(struct tracer *t, const char *self, const char *mode, doubl
 {
 	struct tr_err err = TR_ERR_INIT;
 	struct md_buf status = MD_BUF_INIT;
-	uint64_t begun = 0, done = 0, lines, recorded, discarded, overwritten, open_lanes = 0;
+	uint64_t begun = 0, done = 0, lines, recorded, discarded, overwritten;
 	struct session *s;
 	pthread_t reader;
 
@@ -314,7 +314,6 @@ static void round_of(struct tracer *t, const char *self, const char *mode, doubl
 	for (uint32_t i = 0; i < shared->next_lane && i < LANES_MAX; i++) {
 		begun += shared->lanes[i].begun;
 		done += shared->lanes[i].done;
-		open_lanes += shared->lanes[i].begun != shared->lanes[i].done;
 	}
 	printf("%s: emitted %" PRIu64 " (%" PRIu64 " in flight when killed), recorded %" PRIu64 ", discarded %" PRIu64
 	       ", overwritten %" PRIu64 ", found %" PRIu64 ", kills %" PRIu64 "\n", mode, begun, begun - done, recorded, discarded,

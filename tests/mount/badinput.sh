@@ -24,7 +24,7 @@ state() {
 # The error file must be readable text: no control bytes, at most a few lines an error
 explained() {
 	[ -s "$1" ] || fail "$2: nothing in ${1#"$MNT"/}"
-	LC_ALL=C.UTF-8 grep -q '[^[:print:][:space:]]' "$1" && fail "$2: control bytes in ${1#"$MNT"/}"
+	LC_ALL=C grep -qP '[\x00-\x08\x0e-\x1f\x7f]|\xc2[\x80-\x9f]' "$1" && fail "$2: control bytes in ${1#"$MNT"/}"
 	head -n 1 "$1" | grep -Eq '^[a-z_0-9]+(:[0-9]+)?: .+' || fail "$2: no sentence in $(cat "$1")"
 }
 
