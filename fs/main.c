@@ -58,8 +58,9 @@ static void set_up_process(void)
 	struct rlimit files;
 
 	mallopt(M_ARENA_MAX, 2);
-	mallopt(M_MMAP_THRESHOLD, 128 * 1024);
-	mallopt(M_TRIM_THRESHOLD, 128 * 1024);
+	/* Above the buffer of a read (128 KiB): mapping it anew for each costs more than filling it. */
+	mallopt(M_MMAP_THRESHOLD, 512 * 1024);
+	mallopt(M_TRIM_THRESHOLD, 1024 * 1024);
 	if (!getrlimit(RLIMIT_NOFILE, &files)) {
 		files.rlim_cur = files.rlim_max;
 		setrlimit(RLIMIT_NOFILE, &files);

@@ -18,15 +18,27 @@
 #define LOG_LEVEL 6             /* info */
 #define LOG_MAX 4096
 
+struct log_target {
+	const struct clock *clock;
+	const struct region *region;
+};
+
 static uint64_t log_clock(void *arg)
 {
-	return clock_now(arg);
+	const struct log_target *to = arg;
+
+	return clock_now(to->clock);
 }
 
-static bool log_populate(void *arg, uint8_t *at, uint64_t size)
+static bool log_populate(void *arg, uint64_t subbuf)
 {
-	(void)arg;
-	return madvise(at, size, MADV_POPULATE_WRITE) == 0 || errno == EINVAL;  /* EINVAL: an old kernel; it is allocated */
+	const struct log_target *to = arg;
+	const struct region_geometry *geo = &to->region->geo;
+	uint8_t *at = (uint8_t *)region_data(to->region, 0) + (subbuf & (geo->subbuf_count - 1)) * geo->subbuf_size;
+
+	if (subbuf > geo->subbuf_count)
+		return true;
+	return madvise(at, geo->subbuf_size, MADV_POPULATE_WRITE) == 0 || errno == EINVAL;      /* an old kernel: it is allocated */
 }
 
 static struct md_event *log_event(void)
@@ -62,7 +74,8 @@ static int log_to(struct channel *c, uid_t uid, const char *line, size_t len)
 {
 	struct session *s = c->session;
 	struct trace *t = trace_find(s, uid, 0);
-	struct ring_writer w = { .clock = log_clock, .populate = log_populate, .arg = &s->tracer->clock };
+	struct log_target to = { .clock = &s->tracer->clock };
+	struct ring_writer w = { .clock = log_clock, .populate = log_populate, .arg = &to };
 	struct class *cl;
 	struct buffer *b;
 	uint32_t id;
@@ -81,6 +94,7 @@ static int log_to(struct channel *c, uid_t uid, const char *line, size_t len)
 	if (err)
 		return err;
 	region_switch(b->region, id, true);
+	to.region = b->region;
 	w.ring = region_ring(b->region, 0);
 	w.data = (uint8_t *)region_data(b->region, 0);
 	w.subbuf_size = b->region->geo.subbuf_size;

@@ -23,7 +23,7 @@ struct ring_writer {
 	enum trail_mode mode;
 	uint64_t (*clock)(void *arg);
 	/* Makes a sub-buffer's memory present before its first use; false: it cannot be had. NULL: nothing to do. */
-	bool (*populate)(void *arg, uint8_t *at, uint64_t size);
+	bool (*populate)(void *arg, uint64_t subbuf);
 	void *arg;
 };
 
@@ -129,8 +129,7 @@ static inline bool ring_write(const struct ring_writer *w, const uint8_t *on, ui
 			if (TRAIL_HEADER_EXTENDED + len + TRAIL_SLACK > w->subbuf_size ||
 			    next > ring_limit(ring, w->mode, w->subbuf_size, w->subbuf_count))
 				break;
-			to = w->data + ((next * w->subbuf_size) & mask);
-			if (next <= w->subbuf_count && w->populate && !w->populate(w->arg, to, w->subbuf_size))
+			if (w->populate && !w->populate(w->arg, next))
 				break;
 			ring_put_side(ring, w->subbuf_size, w->subbuf_count, pos, ts, commits);
 			ring_commit(ring, head, next * w->subbuf_size, ts, commits);

@@ -176,6 +176,18 @@ static bool geometry(struct mapping *m)
 	       m->ring_stride <= (m->size - m->ring_offset) / m->ring_count;
 }
 
+static size_t present_size(const struct mapping *m)
+{
+	return ((size_t)m->ring_count * m->subbuf_count + 7) / 8;
+}
+
+static uint8_t *present_bits(const struct mapping *m)
+{
+	uint8_t *bits = mmap(NULL, present_size(m), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	return bits == MAP_FAILED ? NULL : bits;
+}
+
 static struct mapping *map_region(const struct trail_plan_region *r, int fd)
 {
 	struct mapping *m;
@@ -192,7 +204,7 @@ static struct mapping *map_region(const struct trail_plan_region *r, int fd)
 		free_mappings = m->next;
 	*m = (struct mapping){ .key = r->key, .size = r->size };
 	m->base = mmap(NULL, r->size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, fd, 0);
-	if (m->base != MAP_FAILED && geometry(m)) {
+	if (m->base != MAP_FAILED && geometry(m) && (m->present = present_bits(m))) {
 		m->next = mappings;
 		mappings = m;
 		return m;
@@ -368,6 +380,7 @@ static void unmap_unwanted(void)
 		}
 		*p = m->next;
 		munmap(m->base, m->size);
+		munmap(m->present, present_size(m));
 		m->next = free_mappings;
 		free_mappings = m;
 	}

@@ -31,6 +31,7 @@ struct mapping {
 	uint64_t subbuf_size, data_offset, ring_stride, ring_offset, switch_offset, switch_count;
 	uint32_t subbuf_count, ring_count, mode, kind, populate;
 	uint64_t clock_mult, clock_base;
+	uint8_t *present;               /* a bit per sub-buffer of each ring: this process has populated it */
 };
 
 /* Where one event goes. The first line is what the fast path reads (offsets are known to section.h). */
@@ -110,7 +111,7 @@ extern TRAIL_HIDDEN uint32_t slot_users;
 /* record.c */
 uint64_t TRAIL_HIDDEN slot_clock(uint64_t mult, uint64_t base);
 void TRAIL_HIDDEN tp_missed(struct trail__tp *tp);
-bool TRAIL_HIDDEN slot_populate(const struct mapping *m, uint8_t *at, uint64_t size);
+bool TRAIL_HIDDEN slot_populate(const struct mapping *m, uint32_t ring, uint64_t subbuf);
 void TRAIL_HIDDEN slot_lost(const struct slot *slot, uint64_t n);
 
 #endif

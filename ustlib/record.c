@@ -35,14 +35,22 @@ uint64_t slot_clock(uint64_t mult, uint64_t base)
 	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
 }
 
-/* The memory of a sub-buffer before its first use: a store into a page that cannot be had would be a SIGBUS. */
-bool slot_populate(const struct mapping *m, uint8_t *at, uint64_t size)
+/*
+ * Makes a sub-buffer's memory present before its first use by this process: a store into a page that cannot be had would be a
+ * SIGBUS, and one into a page that others made is a fault, which costs more one by one.
+ */
+bool slot_populate(const struct mapping *m, uint32_t ring, uint64_t subbuf)
 {
+	uint64_t place = subbuf & (m->subbuf_count - 1), bit = ring * (uint64_t)m->subbuf_count + place;
+	uint8_t *at = m->base + m->ring_offset + ring * m->ring_stride + m->data_offset + place * m->subbuf_size;
 	int saved = errno;
 	bool ok = true;
 
-	if (m->populate)
-		ok = syscall(SYS_madvise, at, size, MADV_POPULATE_WRITE) == 0;
+	if (!m->populate || __atomic_load_n(&m->present[bit / 8], __ATOMIC_RELAXED) & 1u << bit % 8)
+		return true;
+	ok = syscall(SYS_madvise, at, m->subbuf_size, MADV_POPULATE_WRITE) == 0;
+	if (ok)
+		__atomic_fetch_or(&m->present[bit / 8], (uint8_t)(1u << bit % 8), __ATOMIC_RELAXED);
 	errno = saved;
 	return ok;
 }
@@ -92,11 +100,10 @@ static enum section commit_switch(struct rseq_area *rs, struct commit *c, const 
 enum room { ROOM_HERE, ROOM_NEXT, ROOM_NONE };
 
 /* Whether the event fits where head is, or after a switch (for which the memory is then present), or not at all. */
-static enum room room(const struct slot *slot, struct trail_ring *ring, uint64_t head, size_t len)
+static enum room room(const struct slot *slot, struct trail_ring *ring, uint32_t cpu, uint64_t head, size_t len)
 {
 	const struct mapping *m = slot->mapping;
 	uint64_t need = TRAIL_HEADER_EXTENDED + len + TRAIL_SLACK, next = head / m->subbuf_size + 1;
-	uint8_t *data;
 
 	if (need > m->subbuf_size)
 		return ROOM_NONE;
@@ -104,10 +111,7 @@ static enum room room(const struct slot *slot, struct trail_ring *ring, uint64_t
 		return ROOM_HERE;
 	if (next > ring_limit(ring, m->mode, m->subbuf_size, m->subbuf_count))
 		return ROOM_NONE;
-	data = (uint8_t *)ring + slot->data_offset + (next * m->subbuf_size & slot->data_mask);
-	if (next <= m->subbuf_count && !slot_populate(m, data, m->subbuf_size))
-		return ROOM_NONE;
-	return ROOM_NEXT;
+	return slot_populate(m, cpu, next) ? ROOM_NEXT : ROOM_NONE;
 }
 
 static __attribute__((noinline, cold)) void write_slow(const struct slot *slot, const void *data, size_t len, int tries)
@@ -133,7 +137,7 @@ static __attribute__((noinline, cold)) void write_slow(const struct slot *slot, 
 		last = __atomic_load_n(&ring->last_ts, __ATOMIC_RELAXED);
 		if (!__atomic_load_n(slot->on, __ATOMIC_RELAXED))
 			return;
-		switch (room(slot, ring, c.head, len)) {
+		switch (room(slot, ring, c.cpu, c.head, len)) {
 		case ROOM_NONE:
 			slot_lost(slot, 1);
 			return;

@@ -107,11 +107,11 @@ static uint64_t writer_clock(void *arg)
 	return slot_clock(slot->clock_mult, slot->clock_base);
 }
 
-static bool writer_populate(void *arg, uint8_t *at, uint64_t size)
+static bool writer_populate(void *arg, uint64_t subbuf)
 {
 	const struct slot *slot = arg;
 
-	return slot_populate(slot->mapping, at, size);
+	return slot_populate(slot->mapping, my_ring - 1, subbuf);
 }
 
 void thread_write(struct slot *slot, const void *data, size_t len)

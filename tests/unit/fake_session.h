@@ -281,10 +281,12 @@ static inline uint64_t fake_clock(void *arg)
 	return fake_now();
 }
 
-static inline bool fake_populate(void *arg, uint8_t *at, uint64_t size)
+static inline bool fake_populate(void *arg, uint64_t subbuf)
 {
-	(void)arg;
-	return !madvise(at, size, MADV_POPULATE_WRITE);
+	const struct ring_writer *w = arg;
+
+	return subbuf > w->subbuf_count || !madvise(w->data + (subbuf & (w->subbuf_count - 1)) * w->subbuf_size, w->subbuf_size,
+						    MADV_POPULATE_WRITE);
 }
 
 struct fake_writer {
@@ -305,7 +307,7 @@ static inline void fake_writer_init(struct fake_writer *f, struct session *s, si
 	*f = (struct fake_writer){ .s = s, .on = r->map + r->switch_offset, .ring = (uint32_t)i, .state = 12345 + i };
 	f->w = (struct ring_writer){ .ring = region_ring(r, st->ring), .data = (uint8_t *)region_data(r, st->ring),
 				     .subbuf_size = r->geo.subbuf_size, .subbuf_count = r->geo.subbuf_count,
-				     .mode = r->geo.mode, .clock = fake_clock, .populate = fake_populate };
+				     .mode = r->geo.mode, .clock = fake_clock, .populate = fake_populate, .arg = &f->w };
 }
 
 static inline uint32_t fake_random(struct fake_writer *f)
