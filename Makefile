@@ -50,7 +50,8 @@ sanitize := $(if $(filter-out 0,$(SAN)),$(if $(san_thread),thread,address$(comma
 compiler := $(notdir $(firstword $(CC)))
 B := build$(if $(filter-out gcc cc,$(compiler)),-$(compiler))$(if $(sanitize),$(if $(san_thread),-tsan,-san))
 
-CFLAGS ?= -O2 -g
+# valgrind of Debian 12 does not read what clang writes as DWARF 5.
+CFLAGS ?= -O2 -g$(if $(findstring clang,$(CC)), -gdwarf-4)
 WARNINGS = -Wall -Wextra -Wshadow $(if $(filter-out 0,$(WERROR)),-Werror)
 C_WARNINGS = -Wstrict-prototypes -Wmissing-prototypes
 SANFLAGS = $(if $(sanitize),-fsanitize=$(sanitize) -fno-sanitize-recover=undefined -fno-omit-frame-pointer)

@@ -147,8 +147,11 @@ static int fill(struct cursor *c, size_t need)
 		k = c->pos / g->subbuf_size;
 		if (!ring_piece(s, &c->mark, k, &p) || (c->pos == p.begin && p.begin_ts > c->max_ts)) {
 			/* A head that jumps back and forth must not keep us here. */
-			if (!ring_holds(s, k) && tries < FILL_TRIES)
-				continue;
+			if (!ring_holds(s, k)) {
+				if (tries < FILL_TRIES)
+					continue;
+				c->missed++;
+			}
 			c->bad++;
 			c->pos = (k + 1) * g->subbuf_size;
 			continue;
@@ -166,8 +169,11 @@ static int fill(struct cursor *c, size_t need)
 			return -ENOMEM;
 		memcpy(c->buf, data + (c->pos & (g->subbuf_size * g->subbuf_count - 1)), n);
 		if (!ring_holds(s, k)) {
-			if (tries >= FILL_TRIES)
+			/* Outrun again and again: that sub-buffer is given up for the next, and counts. */
+			if (tries >= FILL_TRIES) {
+				c->missed++;
 				c->pos = (k + 1) * g->subbuf_size;
+			}
 			continue;
 		}
 		if (c->pos == p.begin && p.begin_ts > c->d.ts)

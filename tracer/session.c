@@ -517,8 +517,11 @@ int session_look(struct session *s, const char *channel, struct stream_set *out,
 	struct region **regions;
 	size_t n;
 
-	/* In this order: what is older than now is in a region that exists by then, and in its ring after the barrier. */
-	*now = clock_now(&s->tracer->clock);
+	/*
+	 * In this order: what is older than now is in a region that exists by then, and in its ring after the barrier. Less one,
+	 * because an event of this very nanosecond may still come.
+	 */
+	*now = clock_now(&s->tracer->clock) - 1;
 	n = session_regions(s, &regions);
 	barrier(regions, n);
 	while (n)

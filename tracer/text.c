@@ -274,8 +274,16 @@ static int arrive(struct text_view *v)
 
 		return err ? err : 1;
 	}
-	v->shift = v->e->end - v->next;
-	v->exact = true;
+	if (!v->exact) {
+		/*
+		 * The same place, but not the same way to go on: of what was overwritten behind the limit the engine may have a copy,
+		 * or have read more.
+		 */
+		merge_destroy(v->m);
+		v->m = NULL;
+		v->shift = v->e->end - v->next;
+		v->exact = true;
+	}
 	return 0;
 }
 
@@ -341,6 +349,7 @@ static ssize_t from_engine(struct text_view *v, uint64_t offset, char *buf, size
 static ssize_t step(struct text_view *v, uint64_t offset, char *buf, size_t size)
 {
 	struct text_engine *e = v->e;
+	uint64_t reached;
 	bool was_exact;
 	int sought;
 	ssize_t n;
@@ -361,11 +370,15 @@ static ssize_t step(struct text_view *v, uint64_t offset, char *buf, size_t size
 		if (sought < 0 || n != -EAGAIN)
 			return sought < 0 ? sought : n;
 		was_exact = v->exact;
+		reached = v->next;
 		n = format(v);
 		if (n < 0)
 			return n;
-		/* The gap was met on the way to the offset: the text goes on behind it. */
-		if (was_exact && !v->exact && before(v->next, offset))
+		/*
+		 * The gap was met on the way to the offset, perhaps in the very piece that came to it: what stands there now is some
+		 * place in some line. The text goes on with the piece behind.
+		 */
+		if (was_exact && !v->exact && before(reached, offset))
 			clear_window(v, offset);
 		if (n)
 			continue;
