@@ -63,17 +63,23 @@ static int dial(unsigned int lane)
 	struct ucred peer;
 	socklen_t len = sizeof(peer);
 	size_t n = strlen(runtime_dir[lane]);
-	int fd;
+	int fd, err;
 
 	memcpy(addr.sun_path, runtime_dir[lane], n);
 	memcpy(addr.sun_path + n, "/socket", 8);
 	fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
 	if (fd < 0)
 		return -1;
-	if (connect(fd, (struct sockaddr *)&addr, sizeof(addr)) == 0 &&
-	    getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &len) == 0 && (peer.uid == 0 || peer.uid == geteuid()))
+	if (connect(fd, (struct sockaddr *)&addr, sizeof(addr)) < 0) {
+		err = errno;
+		close(fd);
+		errno = err;
+		return -1;
+	}
+	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &len) == 0 && (peer.uid == 0 || peer.uid == geteuid()))
 		return fd;
 	close(fd);
+	errno = EACCES;
 	return -1;
 }
 
@@ -341,30 +347,48 @@ static void apply(const struct plan *p, unsigned int lane)
 		}
 }
 
-static bool exchange(unsigned int lane)
+enum outcome { TAKEN, FAILED, NOBODY };
+
+static enum outcome exchange(unsigned int lane)
 {
 	static struct plan plan;        /* large; under the lock */
 	struct trail_answer answer;
 	int fds[TRAIL_REGION_MAX + 1], count = -1, fd;
 	int64_t deadline = now_ms() + attach_ms;
-	bool ok = false;
+	enum outcome outcome = FAILED;
 
 	memset(&plan, 0, sizeof(plan));
 	fd = dial(lane);
 	if (fd < 0)
-		return false;
+		return errno == ECONNREFUSED || errno == ENOENT ? NOBODY : FAILED;
 	if (say_hello(fd, lane, &plan))
 		count = hear_answer(fd, &answer, fds, deadline);
 	if (count > 0 && map_plan(&plan, &answer, fds)) {
 		apply(&plan, lane);
-		ok = send(fd, "", 1, MSG_NOSIGNAL) == 1;
+		if (send(fd, "", 1, MSG_NOSIGNAL) == 1)
+			outcome = TAKEN;
 	}
 	if (plan.head)
 		munmap((void *)plan.head, plan.size);
 	while (count > 0)
 		close(fds[--count]);
 	close(fd);
-	return ok;
+	return outcome;
+}
+
+/*
+ * There is no daemon: what is not known is off, so that it costs nothing until one comes, which writes all words anew. Only
+ * if it has not done so just now.
+ */
+static void nobody_wants(unsigned int lane)
+{
+	for (struct object *o = objects; o; o = o->next)
+		for (uint32_t e = 0; o->map && e < o->event_count; e++) {
+			uint8_t *byte = (uint8_t *)o->tps[e]->state + lane, unknown = TRAIL_WORD_UNKNOWN;
+
+			if (__atomic_compare_exchange_n(byte, &unknown, 0, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+				set_pending(o->tps[e], lane, 0);
+		}
 }
 
 /* ---- afterwards ---- */
@@ -462,8 +486,13 @@ static void attach_lanes(bool again)
 				set_pending(o->tps[e], lane, lane_of(word, lane));
 				dirty = dirty || lane_of(word, lane) != lane_of(o->tps[e]->seen, lane);
 			}
-		if (dirty)
-			lane_failed[lane] = !exchange(lane);
+		if (dirty) {
+			enum outcome outcome = exchange(lane);
+
+			lane_failed[lane] = outcome == FAILED;
+			if (outcome == NOBODY)
+				nobody_wants(lane);
+		}
 		failed = failed || lane_failed[lane];
 	}
 	__atomic_store_n(&attach_failed, failed, __ATOMIC_RELAXED);
