@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Names as readers see them. Whoever prints a field or event name, as metadata or as text, takes it from here, so that
- * the two can never differ. Private to metadata/.
+ * the two can never differ. tracer/ uses it where it checks what applications say.
  */
 #ifndef METADATA_NAME_H
 #define METADATA_NAME_H
