@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 /*
  * Attaching: the first hit after a state word changed asks the daemon where its events go. One thread does it, with signals
- * blocked and 10 ms in all (TRAIL_ATTACH_TIMEOUT changes that); the others count what they would have recorded in tp->missed, which is moved to the rings'
- * `lost` afterwards. After a failure nothing is tried before a word changes again.
+ * blocked and 10 ms in all (TRAIL_ATTACH_TIMEOUT changes that); the others count what they would have recorded through
+ * tp->missed, in the registration file; it is moved to the rings' `lost` afterwards. After a failure nothing is tried before
+ * a word changes again.
  *
  * Reclaiming. Slots and mappings that no plan wants any more may still be in use by threads: inside a section, which read the
  * slot pointer in it, or in slow paths, which hold slot_users. So: publish the new pointers, restart all sections of this

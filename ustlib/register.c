@@ -29,8 +29,8 @@ char runtime_dir[LANES][92];
 #define DIR_SIZE 100
 static char apps_dir[LANES][DIR_SIZE];  /* where a file may go, in order; "" for none */
 static uint32_t lock;                   /* guards objects, the arena and attaching; taken with all signals blocked */
-static sigset_t lock_mask;              /* of the holder, as is: */
-static int lock_cancel;
+static sigset_t lock_mask;              /* of the holder: its signal mask, */
+static int lock_cancel;                 /* and whether it could be cancelled; both as they are to be again */
 static uint8_t *arena;
 static size_t arena_left;
 
