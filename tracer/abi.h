@@ -27,16 +27,20 @@
 
 #include <stdint.h>
 
-#define TRAIL_ABI_VERSION 1u
+#define TRAIL_ABI_VERSION 2u
 
 /* Limits that both sides keep and the daemon enforces. */
 #define TRAIL_EVENT_MAX 65536u          /* tracepoints of one object, and event ids of one channel and owner */
 #define TRAIL_FIELD_MAX 65536u          /* fields of one object */
 #define TRAIL_EVENT_FIELDS_MAX 64u      /* fields of one event */
+#define TRAIL_ENUM_MAX 4096u            /* enumerations of one object */
+#define TRAIL_LABEL_MAX 65536u          /* labels of all enumerations of one object */
 #define TRAIL_NAME_MAX 255u             /* bytes of a provider, event or field name */
 #define TRAIL_REG_SIZE_MAX (16u << 20)  /* bytes of a registration file */
 #define TRAIL_OBJECT_MAX 256u           /* objects in one hello */
 #define TRAIL_REGION_MAX 200u           /* regions in one plan (SCM_RIGHTS carries 253 descriptors) */
+#define TRAIL_CONTEXT_MAX 64u           /* contexts of one channel */
+#define TRAIL_PROGRAM_MAX 65536u        /* bytes of one event's filter program */
 
 #define TRAIL_REG_MAGIC 0x4c525454u     /* "TTRL" */
 
@@ -54,7 +58,9 @@ struct trail_reg {
 	uint32_t object;                /* string offset: path of the object file, for display */
 	uint32_t pid;                   /* in the application's own PID namespace, for display */
 	uint32_t missed_offset;         /* uint64_t[event_count]: hits that came while another thread attached; 0: none */
-	uint8_t reserved[12];
+	uint32_t enum_offset, enum_count;       /* struct trail_reg_enum[enum_count]; none: 0, 0 */
+	uint32_t label_offset, label_count;     /* struct trail_reg_label[label_count]; none: 0, 0 */
+	uint8_t reserved[4];
 };
 
 struct trail_reg_event {
@@ -63,25 +69,44 @@ struct trail_reg_event {
 	uint16_t field_count;
 	uint8_t level;                  /* 0 (emerg) … 14 (debug) */
 	uint8_t reserved;
+	uint32_t uri;                   /* string offset of the model's URI; TRAIL_NO_STRING: none */
 };
+
+#define TRAIL_NO_STRING UINT32_MAX
 
 enum trail_kind {
 	TRAIL_KIND_INT = 1,             /* size bytes */
 	TRAIL_KIND_FLOAT,               /* size 4 or 8 */
 	TRAIL_KIND_STRING,              /* NUL terminated */
 	TRAIL_KIND_ARRAY,               /* count integers of size bytes */
-	TRAIL_KIND_SEQUENCE,            /* a u32 length, then that many integers of size bytes */
+	TRAIL_KIND_SEQUENCE,            /* an unsigned length of `length` bytes, then that many integers of size bytes */
 };
 
 #define TRAIL_FIELD_SIGNED 1u
 #define TRAIL_FIELD_HEX 2u
 #define TRAIL_FIELD_BIG_ENDIAN 4u
 #define TRAIL_FIELD_TEXT 8u             /* ARRAY, SEQUENCE of bytes: UTF-8 text */
+#define TRAIL_FIELD_NOWRITE 16u         /* for filters only: behind the payload of a hit, never in a trace */
+#define TRAIL_FIELD_ENUM 32u            /* INT: count is the index of its enumeration */
 
+/* Fields with TRAIL_FIELD_NOWRITE come after all others of their event. */
 struct trail_reg_field {
 	uint32_t name;                  /* string offset */
-	uint8_t kind, size, flags, reserved;
-	uint32_t count;                 /* TRAIL_KIND_ARRAY */
+	uint8_t kind, size, flags;
+	uint8_t length;                 /* TRAIL_KIND_SEQUENCE: bytes of the length, 1, 2, 4 or 8 */
+	uint32_t count;                 /* TRAIL_KIND_ARRAY: elements; with TRAIL_FIELD_ENUM: index */
+};
+
+struct trail_reg_enum {
+	uint32_t name;                  /* string offset */
+	uint32_t first_label, label_count;
+	uint32_t reserved;
+};
+
+struct trail_reg_label {                /* begin <= value <= end, signed if the field is */
+	uint32_t name;                  /* string offset */
+	uint32_t reserved;
+	uint64_t begin, end;
 };
 
 #define TRAIL_WORD_UNKNOWN 255u         /* a lane: not told yet; daemons do not write it */
@@ -113,21 +138,58 @@ struct trail_answer {
 
 #define TRAIL_PLAN_MAGIC 0x4e4c5054u    /* "TPLN" */
 
-/* The plan: header, then regions[region_count], then slots[slot_count], sorted by (object, event). */
+/*
+ * The plan: header, then regions[region_count], contexts[context_count], slots[slot_count] sorted by (object, event), and
+ * blob_size bytes of programs and strings.
+ */
 struct trail_plan {
 	uint32_t magic, version;
-	uint32_t region_count, slot_count;
-	uint64_t reserved;
+	uint32_t region_count, context_count, slot_count, blob_size;
+	uint64_t statedump;             /* changes when a session asks for a state dump; 0: none does */
 };
 
 struct trail_plan_region {
 	uint64_t key;                   /* unique for the lifetime of the state directory: the same key is the same memory */
 	uint64_t size;                  /* bytes to map */
+	uint64_t blocking;              /* us that a hit may wait for room; 0: never waits; UINT64_MAX: as long as it takes */
 	uint32_t flags;                 /* TRAIL_REGION_* */
+	uint32_t first_context, context_count;  /* what stands before the payload of every event */
 	uint32_t reserved;
 };
 
 #define TRAIL_REGION_PROCESS 1u         /* of this process alone: a forked child must not write to it */
+
+/* Contexts. Their layouts in an event: packed, in the order of the list. */
+enum trail_context {
+	TRAIL_CONTEXT_VPID = 1,         /* int32 */
+	TRAIL_CONTEXT_VTID,             /* int32 */
+	TRAIL_CONTEXT_PROCNAME,         /* 17 bytes of text, padded with NUL */
+	TRAIL_CONTEXT_PTHREAD_ID,       /* uint64 */
+	TRAIL_CONTEXT_IP,               /* uint64, hexadecimal */
+	TRAIL_CONTEXT_CPU_ID,           /* int32 */
+	TRAIL_CONTEXT_VUID, TRAIL_CONTEXT_VEUID, TRAIL_CONTEXT_VSUID,          /* uint32 */
+	TRAIL_CONTEXT_VGID, TRAIL_CONTEXT_VEGID, TRAIL_CONTEXT_VSGID,
+	TRAIL_CONTEXT_CGROUP_NS, TRAIL_CONTEXT_IPC_NS, TRAIL_CONTEXT_MNT_NS, TRAIL_CONTEXT_NET_NS,     /* uint64: inode number */
+	TRAIL_CONTEXT_PID_NS, TRAIL_CONTEXT_TIME_NS, TRAIL_CONTEXT_USER_NS, TRAIL_CONTEXT_UTS_NS,
+	TRAIL_CONTEXT_PERF,             /* uint64: a counter of the thread */
+	TRAIL_CONTEXT_APP,              /* a tag byte, then what it says: enum trail_dynamic */
+	TRAIL_CONTEXT_KINDS
+};
+
+/* Values of application contexts: the tags and types that LTTng gives them. */
+enum trail_dynamic {
+	TRAIL_DYNAMIC_NONE, TRAIL_DYNAMIC_S8, TRAIL_DYNAMIC_S16, TRAIL_DYNAMIC_S32, TRAIL_DYNAMIC_S64, TRAIL_DYNAMIC_U8,
+	TRAIL_DYNAMIC_U16, TRAIL_DYNAMIC_U32, TRAIL_DYNAMIC_U64, TRAIL_DYNAMIC_FLOAT, TRAIL_DYNAMIC_DOUBLE,
+	TRAIL_DYNAMIC_STRING,           /* NUL terminated, at most TRAIL_NAME_MAX bytes */
+	TRAIL_DYNAMIC_TAGS
+};
+
+struct trail_plan_context {
+	uint32_t kind;                  /* enum trail_context */
+	uint32_t name;                  /* APP: offset in the blob of "provider:name" */
+	uint32_t perf_type, reserved;   /* PERF: perf_event_attr.type and .config */
+	uint64_t perf_config;
+};
 
 struct trail_plan_slot {
 	uint16_t object;                /* index into the hello's objects */
@@ -135,6 +197,9 @@ struct trail_plan_slot {
 	uint32_t event;                 /* index in the object */
 	uint32_t id;                    /* CTF event id in the region's stream class */
 	uint32_t word;                  /* the lane's value that this plan is for; events without a slot have 0 */
+	uint32_t program, program_size; /* filter in the blob (tracer/filterrun.h), 8-byte aligned; size 0: none */
+	uint8_t on;                     /* the value of the event's switch byte while this slot is good */
+	uint8_t reserved[7];
 };
 
 #endif

@@ -77,7 +77,7 @@ static int plan_slot(struct plan *p, struct channel *c, const struct app *a, uin
 {
 	const struct regfile_event *e = &a->file->events[event];
 	struct class *cl = owner_class(c, a);
-	struct trail_plan_slot slot = { .object = (uint16_t)object, .event = event, .word = a->words[event] };
+	struct trail_plan_slot slot = { .object = (uint16_t)object, .event = event, .word = a->words[event], .on = 1 };
 	struct buffer *b, *other;
 	int err = 0, region;
 

@@ -237,11 +237,13 @@ static bool map_plan(struct plan *p, const struct trail_answer *answer, const in
 	p->head = (const struct trail_plan *)base;
 	p->regions = (const struct trail_plan_region *)(p->head + 1);
 	need = sizeof(*p->head) + p->head->region_count * sizeof(*p->regions) +
-	       (uint64_t)p->head->slot_count * sizeof(*p->slots);
+	       (uint64_t)p->head->context_count * sizeof(struct trail_plan_context) +
+	       (uint64_t)p->head->slot_count * sizeof(*p->slots) + p->head->blob_size;
 	if (p->head->magic != TRAIL_PLAN_MAGIC || p->head->version != TRAIL_ABI_VERSION ||
 	    p->head->region_count != answer->region_count || need > p->size)
 		return false;
-	p->slots = (const struct trail_plan_slot *)(p->regions + p->head->region_count);
+	p->slots = (const struct trail_plan_slot *)((const struct trail_plan_context *)(p->regions + p->head->region_count) +
+						    p->head->context_count);
 	for (uint32_t i = 0; i < answer->region_count; i++)
 		p->mapped[i] = map_region(&p->regions[i], fds[i + 1]);
 	return true;
@@ -283,13 +285,6 @@ static void slots_retire(struct slots *s)
 	s->next = retired;
 	retired = s;
 	retired_count++;
-}
-
-static struct slots *slots_of(const struct trail__tp *tp)
-{
-	if (tp->slot)
-		return (struct slots *)((char *)tp->slot - offsetof(struct slots, slot));
-	return (struct slots *)tp->slots;
 }
 
 /* The slots of the other lane stay; those of this lane become what the plan says. */

@@ -7,6 +7,7 @@
 #define USTLIB_LIB_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "tracer/abi.h"
@@ -107,6 +108,16 @@ extern TRAIL_HIDDEN int attach_ms;               /* how long a hit may wait for 
 extern TRAIL_HIDDEN bool attach_failed;                 /* the last attempt of some lane failed: hits are counted as missed */
 /* Threads that hold a slot pointer outside a restartable section. Reclaiming waits for 0. */
 extern TRAIL_HIDDEN uint32_t slot_users;
+
+/* All slots of a trace point, or NULL. For holders of the registration lock and of slot_users. */
+static inline struct slots *slots_of(const struct trail__tp *tp)
+{
+	const void *slot = __atomic_load_n(&tp->slot, __ATOMIC_SEQ_CST);
+
+	if (slot)
+		return (struct slots *)((char *)slot - offsetof(struct slots, slot));
+	return (struct slots *)__atomic_load_n(&tp->slots, __ATOMIC_SEQ_CST);
+}
 
 /* record.c */
 uint64_t TRAIL_HIDDEN slot_clock(uint64_t mult, uint64_t base);

@@ -232,12 +232,31 @@ TRAIL_EXPORT int trail__ready(struct trail__tp *tp)
 	return 0;
 }
 
-TRAIL_EXPORT void trail__record(struct trail__tp *tp, const void *data, size_t len)
+TRAIL_EXPORT void trail__record_at(struct trail__tp *tp, void *data, size_t len, size_t unwritten, const void *ip)
 {
+	(void)unwritten, (void)ip;
 	if (likely(__atomic_load_n(&tp->slot, __ATOMIC_RELAXED) != NULL))
 		write_slot(&tp->slot, data, len);
 	else
 		record_several(tp, data, len);
+}
+
+TRAIL_EXPORT void trail__record(struct trail__tp *tp, void *data, size_t len)
+{
+	trail__record_at(tp, data, len, 0, NULL);
+}
+
+/* One event that could not even be put together. */
+static void record_lost(struct trail__tp *tp)
+{
+	const struct slots *slots;
+
+	__atomic_fetch_add(&slot_users, 1, __ATOMIC_SEQ_CST);
+	slots = slots_of(tp);
+	for (uint32_t i = 0; slots && i < slots->count; i++)
+		if (*slots->slot[i].on)
+			slot_lost(&slots->slot[i], 1);
+	__atomic_fetch_sub(&slot_users, 1, __ATOMIC_RELEASE);
 }
 
 static size_t piece_size(const struct trail__piece *p, size_t *string)
@@ -250,7 +269,7 @@ static size_t piece_size(const struct trail__piece *p, size_t *string)
 		*string = strlen(s ? s : "(null)");
 		return *string + 1;
 	case TRAIL__SEQUENCE_OF:
-		return 4 + (size_t)p->count * TRAIL__SIZE(p->code);
+		return TRAIL__LENGTH(p->code) + (size_t)p->count * TRAIL__SIZE(p->code);
 	case TRAIL__ARRAY_OF:
 		return (size_t)p->count * TRAIL__SIZE(p->code);
 	default:
@@ -276,47 +295,56 @@ static unsigned char *put_measured(unsigned char *at, const char *s, size_t n)
 	return nul + 1;
 }
 
-/* Events too large for the call site's stack buffer: put together in memory of their own. Rare, so it may cost a mapping. */
-TRAIL_EXPORT void trail__record_pieces(struct trail__tp *tp, const struct trail__piece *pieces, unsigned int count)
+static unsigned char *put_piece(unsigned char *at, const struct trail__piece *p, size_t string)
 {
-	size_t total = 0, strings[16] = { 0 };
-	unsigned char *buffer, *at;
+	size_t size = TRAIL__SIZE(p->code);
+	uint64_t count = p->count;
+
+	switch (TRAIL__KIND(p->code)) {
+	case TRAIL__STRING:
+		return put_measured(at, *(const char *const *)p->data, string);
+	case TRAIL__SEQUENCE_OF:
+		at = put_bytes(at, &count, TRAIL__LENGTH(p->code));
+		return put_bytes(at, p->data, p->count * size);
+	case TRAIL__ARRAY_OF:
+		return put_bytes(at, p->data, p->count * size);
+	default:
+		return put_bytes(at, p->data, size);
+	}
+}
+
+/* Events too large for the call site's stack buffer: put together in memory of their own. Rare, so it may cost a mapping. */
+TRAIL_EXPORT void trail__record_pieces_at(struct trail__tp *tp, const struct trail__piece *pieces, unsigned int count,
+					  unsigned int unwritten, const void *ip)
+{
+	size_t total = TRAIL__HEADROOM + TRAIL__SPARE, strings[TRAIL_EVENT_FIELDS_MAX] = { 0 }, len = 0;
+	unsigned char *buffer, *begin, *at;
 	int saved = errno;
 
-	if (count > 16)
+	if (count > TRAIL_EVENT_FIELDS_MAX || unwritten > count)
 		return;
 	for (unsigned int i = 0; i < count; i++)
 		total += piece_size(&pieces[i], &strings[i]);
-	buffer = mmap(NULL, total + TRAIL__SPARE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	buffer = mmap(NULL, total, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (buffer == MAP_FAILED) {
-		/* Counted like any event that cannot be had. The size alone says that it does not fit. */
-		trail__record(tp, "", SIZE_MAX / 2);
+		record_lost(tp);
 		errno = saved;
 		return;
 	}
-	at = buffer;
+	begin = at = buffer + TRAIL__HEADROOM;
 	for (unsigned int i = 0; i < count; i++) {
-		const struct trail__piece *p = &pieces[i];
-		size_t size = TRAIL__SIZE(p->code);
-
-		switch (TRAIL__KIND(p->code)) {
-		case TRAIL__STRING:
-			at = put_measured(at, *(const char *const *)p->data, strings[i]);
-			break;
-		case TRAIL__SEQUENCE_OF:
-			at = put_bytes(at, &p->count, 4);
-			at = put_bytes(at, p->data, p->count * size);
-			break;
-		case TRAIL__ARRAY_OF:
-			at = put_bytes(at, p->data, p->count * size);
-			break;
-		default:
-			at = put_bytes(at, p->data, size);
-		}
+		at = put_piece(at, &pieces[i], strings[i]);
+		if (i + 1 == count - unwritten)
+			len = (size_t)(at - begin);
 	}
-	trail__record(tp, buffer, (size_t)(at - buffer));
-	munmap(buffer, total + TRAIL__SPARE);
+	trail__record_at(tp, begin, len, (size_t)(at - begin) - len, ip);
+	munmap(buffer, total);
 	errno = saved;
+}
+
+TRAIL_EXPORT void trail__record_pieces(struct trail__tp *tp, const struct trail__piece *pieces, unsigned int count)
+{
+	trail__record_pieces_at(tp, pieces, count, 0, NULL);
 }
 
 #ifdef __x86_64__

@@ -237,6 +237,7 @@ static void put_event(struct builder *b, uint32_t i, const struct trail__event *
 	out->first_field = b->fields;
 	out->field_count = e->field_count;
 	out->level = e->level;
+	out->uri = TRAIL_NO_STRING;
 	for (unsigned int f = 0; f < e->field_count; f++) {
 		const struct trail__field *from = &e->fields[f];
 		struct trail_reg_field *to = (struct trail_reg_field *)(b->base + b->reg->field_offset) + b->fields++;
@@ -246,6 +247,7 @@ static void put_event(struct builder *b, uint32_t i, const struct trail__event *
 		to->kind = TRAIL__KIND(from->code);
 		to->size = TRAIL__SIZE(from->code);
 		to->flags = from->code >> 16 & 255;
+		to->length = to->kind == TRAIL_KIND_SEQUENCE ? (uint8_t)TRAIL__LENGTH(from->code) : 0;
 		to->count = from->count;
 	}
 }

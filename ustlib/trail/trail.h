@@ -68,7 +68,10 @@ enum trail__level {
 	TRAIL__LEVEL_DEBUG_LINE, TRAIL__LEVEL_DEBUG
 };
 
-/* Kinds and flags: the values of tracer/abi.h. A code is kind << 8 | flags << 16 | size. */
+/*
+ * Kinds and flags: the values of tracer/abi.h. A code is kind << 8 | flags << 16 | size; of a sequence also
+ * the bytes of its length << 24 (0: 4).
+ */
 #define TRAIL__INT 1
 #define TRAIL__FLOAT 2
 #define TRAIL__STRING 3
@@ -78,14 +81,29 @@ enum trail__level {
 #define TRAIL__HEX 2
 #define TRAIL__BIG_ENDIAN 4
 #define TRAIL__TEXT 8
+#define TRAIL__NOWRITE 16       /* only for filters; such fields come last */
+#define TRAIL__ENUM 32          /* an integer with an enumeration */
 #define TRAIL__CODE_OF(kind, flags, size) ((unsigned int)(kind) << 8 | (unsigned int)(flags) << 16 | (unsigned int)(size))
 #define TRAIL__KIND(code) ((code) >> 8 & 255)
 #define TRAIL__SIZE(code) ((code) & 255)
+
+struct trail__label {           /* one name of an enumeration; begin and end as the container's bits */
+	const char *name;
+	unsigned long long begin, end;
+	unsigned int automatic; /* begin and end are one more than the end of the label before (0 for the first) */
+};
+
+struct trail__enum {
+	const char *name;
+	const struct trail__label *labels;
+	unsigned int count;
+};
 
 struct trail__field {
 	const char *name;       /* null: from the spelling, see trail__event.args */
 	unsigned int code;
 	unsigned int count;     /* elements of an array */
+	const struct trail__enum *values;       /* TRAIL__ENUM */
 };
 
 struct trail__event {
@@ -95,6 +113,7 @@ struct trail__event {
 	unsigned short field_count;
 	unsigned char level;
 	unsigned char version;
+	const char *uri;        /* of the model, or null */
 };
 
 /* A trace point. The library's but for state, which the call site tests. */
@@ -109,6 +128,9 @@ struct trail__tp {
 	unsigned long long *missed;     /* counts the hits that come while another thread is attaching */
 	unsigned long pending;          /* the state that an attach in progress is for */
 };
+
+/* Elsewhere than at a call site: field codes of sequences whose length is not 4 bytes, and their kind bytes. */
+#define TRAIL__LENGTH(code) ((code) >> 24 ? (code) >> 24 : 4)
 
 /* One field's value at a hit. */
 struct trail__piece {
@@ -126,10 +148,20 @@ void trail__register(struct trail__tp *const *begin, struct trail__tp *const *en
 void trail__unregister(struct trail__tp *const *begin, struct trail__tp *const *end);
 /* Of a trace point that is on: sets it up if that is not done for this state. 0: do not evaluate the arguments. */
 int trail__ready(struct trail__tp *tp);
-/* Records len bytes; 16 more must be readable. Async-signal-safe. */
-void trail__record(struct trail__tp *tp, const void *data, size_t len);
-/* The same from pieces, when they do not fit into the call site's buffer. */
+/*
+ * Records len bytes. TRAIL__HEADROOM bytes before them are for the library to write to, TRAIL__SPARE behind must be
+ * readable. Async-signal-safe.
+ */
+void trail__record(struct trail__tp *tp, void *data, size_t len);
+/*
+ * The same. `unwritten` bytes behind the payload are the TRAIL__NOWRITE fields, for filters only; ip is the context of that
+ * name, null for the caller's address.
+ */
+void trail__record_at(struct trail__tp *tp, void *data, size_t len, size_t unwritten, const void *ip);
+/* The same from pieces, when they do not fit into the call site's buffer. The last `unwritten` are not recorded. */
 void trail__record_pieces(struct trail__tp *tp, const struct trail__piece *pieces, unsigned int count);
+void trail__record_pieces_at(struct trail__tp *tp, const struct trail__piece *pieces, unsigned int count,
+			     unsigned int unwritten, const void *ip);
 /* Copies a string with its NUL to `at`, not beyond `end`; returns the place behind it, or null if it does not fit. */
 unsigned char *trail__put_string(unsigned char *at, unsigned char *end, const char *s);
 
@@ -151,6 +183,7 @@ static void __attribute__((destructor(101), used)) trail__destructor(void)
 #define TRAIL__SCALARS 128      /* 16 fields of 8 bytes */
 #define TRAIL__DYNAMIC 256      /* bytes of strings, arrays and sequences that go through the stack */
 #define TRAIL__SPARE 16         /* a copy may read that much more */
+#define TRAIL__HEADROOM 64      /* for contexts */
 
 static inline __attribute__((always_inline)) unsigned char *
 trail__put(unsigned char *at, unsigned char *end, const struct trail__piece *p, int *big)
@@ -189,7 +222,8 @@ trail__put(unsigned char *at, unsigned char *end, const struct trail__piece *p, 
 /* What a hit does: the same for both languages. `end` leaves room for the scalars that may follow. */
 #define TRAIL__HIT(tp, ...) \
 	TRAIL__EACH(TRAIL__CAPTURE, __VA_ARGS__) \
-	unsigned char trail__buffer[TRAIL__SCALARS + TRAIL__DYNAMIC + TRAIL__SPARE], *trail__at = trail__buffer; \
+	unsigned char trail__buffer[TRAIL__HEADROOM + TRAIL__SCALARS + TRAIL__DYNAMIC + TRAIL__SPARE]; \
+	unsigned char *trail__at = trail__buffer + TRAIL__HEADROOM; \
 	int trail__big = 0; \
 	TRAIL__EACH(TRAIL__PUT, __VA_ARGS__) \
 	if (__builtin_expect(trail__big, 0)) { \
@@ -198,7 +232,8 @@ trail__put(unsigned char *at, unsigned char *end, const struct trail__piece *p, 
 		}; \
 		trail__record_pieces((tp), trail__pieces, sizeof(trail__pieces) / sizeof(trail__pieces[0]) - 1); \
 	} else { \
-		trail__record((tp), trail__buffer, (size_t)(trail__at - trail__buffer)); \
+		trail__record((tp), trail__buffer + TRAIL__HEADROOM, \
+			      (size_t)(trail__at - trail__buffer - TRAIL__HEADROOM)); \
 	}
 
 /* Guard of a call site: one load, one test while the event is off. */
@@ -208,17 +243,17 @@ trail__put(unsigned char *at, unsigned char *end, const struct trail__piece *p, 
 			   __atomic_load_n(&(tp).slot, __ATOMIC_RELAXED) != 0, 1) || trail__ready(&(tp))))
 
 #define TRAIL__PUT(i, x) \
-	trail__at = trail__put(trail__at, trail__buffer + TRAIL__DYNAMIC, &trail__p##i, &trail__big);
+	trail__at = trail__put(trail__at, trail__buffer + TRAIL__HEADROOM + TRAIL__DYNAMIC, &trail__p##i, &trail__big);
 #define TRAIL__PIECE(i, x) trail__p##i,
 #define TRAIL__DESCRIBE(i, x) TRAIL__CALL(TRAIL__DESCRIBE_, i, TRAIL__NORMAL(x))
 #define TRAIL__CAPTURE(i, x) TRAIL__CALL(TRAIL__CAPTURE_, i, TRAIL__NORMAL(x))
 
 #define TRAIL__DESCRIBE_VALUE(i, name, flags, e) \
-	{ name, TRAIL__CODE(e) | (unsigned int)(flags) << 16, 0 },
+	{ name, TRAIL__CODE(e) | (unsigned int)(flags) << 16, 0, 0 },
 #define TRAIL__DESCRIBE_SEQUENCE(i, name, flags, pointer, n) \
-	{ name, TRAIL__ELEMENT(pointer, TRAIL__SEQUENCE_OF) | (unsigned int)(flags) << 16, 0 },
+	{ name, TRAIL__ELEMENT(pointer, TRAIL__SEQUENCE_OF) | (unsigned int)(flags) << 16, 0, 0 },
 #define TRAIL__DESCRIBE_ARRAY(i, name, flags, pointer, n) \
-	{ name, TRAIL__ELEMENT(pointer, TRAIL__ARRAY_OF) | (unsigned int)(flags) << 16, (n) },
+	{ name, TRAIL__ELEMENT(pointer, TRAIL__ARRAY_OF) | (unsigned int)(flags) << 16, (n), 0 },
 
 #define TRAIL__CAPTURE_VALUE(i, name, flags, e) \
 	TRAIL__CHECK(e) \
@@ -253,11 +288,11 @@ trail__put(unsigned char *at, unsigned char *end, const struct trail__piece *p, 
 #define TRAIL__EVENT(level_, provider_, args_, ...) \
 	do { \
 		static const struct trail__field trail__fields[] = { \
-			TRAIL__EACH(TRAIL__DESCRIBE, __VA_ARGS__) { 0, 0, 0 } \
+			TRAIL__EACH(TRAIL__DESCRIBE, __VA_ARGS__) { 0, 0, 0, 0 } \
 		}; \
 		static const struct trail__event trail__event = { \
 			provider_, args_, trail__fields, \
-			sizeof(trail__fields) / sizeof(trail__fields[0]) - 1, level_, 1 \
+			sizeof(trail__fields) / sizeof(trail__fields[0]) - 1, level_, 1, 0 \
 		}; \
 		static struct trail__tp trail__tp = { &trail__tp.off, &trail__event, 0, 0, 0, 0, 0, 0, 0 }; \
 		static struct trail__tp *trail__entry __attribute__((used, section("trail_tps"))) = &trail__tp; \
@@ -314,11 +349,11 @@ template <class U> constexpr unsigned int code()
 #define TRAIL__EVENT(level_, provider_, args_, ...) \
 	do { \
 		static constexpr struct trail__field trail__fields[] = { \
-			TRAIL__EACH(TRAIL__DESCRIBE, __VA_ARGS__) { 0, 0, 0 } \
+			TRAIL__EACH(TRAIL__DESCRIBE, __VA_ARGS__) { 0, 0, 0, 0 } \
 		}; \
 		static constexpr struct trail__event trail__event_ = { \
 			provider_, args_, trail__fields, \
-			sizeof(trail__fields) / sizeof(trail__fields[0]) - 1, level_, 1 \
+			sizeof(trail__fields) / sizeof(trail__fields[0]) - 1, level_, 1, 0 \
 		}; \
 		struct trail__tag { static constexpr const struct trail__event *event() { return &trail__event_; } }; \
 		using trail__site = ::trail::site<trail__tag>; \
