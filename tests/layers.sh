@@ -7,7 +7,7 @@
 #          (libfuse3,     (liburcu)      (libuuid)
 #           libinih)         │
 #                            ▼
-#                  tracer/{abi,filterrun,ring,ringwrite}.h ◄── ustlib, kmod
+#                  tracer/{abi,filter{run,word},ring,ringwrite}.h ◄── ustlib, kmod
 #
 #   - who includes whom; fuse_lowlevel.h in three files at most
 #   - files of at most 700 lines, functions of at most 100 (where Universal Ctags is installed)
@@ -51,7 +51,7 @@ $(includes "$1")
 EOF
 }
 
-shared='tracer/(abi|filterrun|ring|ringwrite)\.h'
+shared='tracer/(abi|filterrun|filterword|ring|ringwrite)\.h'
 foreign='fuse|ini\.h|urcu|uuid/|trail/|lttng/|babeltrace'
 
 rule metadata 'metadata/.*' 'fuse|ini\.h|urcu|trail/|lttng/|babeltrace'
@@ -76,7 +76,7 @@ for f in $sources; do
 	lines=$(wc -l <"$f")
 	[ "$lines" -le 700 ] || complain "$f: $lines lines, 700 are allowed"
 	case $f in
-	ustlib/* | metadata/* | tracer/abi.h | tracer/filterrun.h | tracer/ring.h | tracer/ringwrite.h) licence=MIT ;;
+	ustlib/* | metadata/* | tracer/abi.h | tracer/filterrun.h | tracer/filterword.h | tracer/ring.h | tracer/ringwrite.h) licence=MIT ;;
 	kmod/*) licence=GPL-2.0-only ;;
 	tests/*) licence='\(GPL-2.0-or-later\|MIT\)' ;;
 	*) licence=GPL-2.0-or-later ;;

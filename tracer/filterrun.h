@@ -1,78 +1,614 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Filter programs: what tracer/filtercompile.c makes of the filters of an event, and the interpreter that runs in the
- * application before each event. No dependency but string.h and stdint.h; no allocation, no lock, no call out but
- * for contexts: async-signal-safe.
- *
- * A program is an array of 16-byte words followed by literals: text, wide ranges, tables for searching. All offsets of literals are from the
- * program's start, which is 8-byte aligned. Word 0 is FILTER_HEADER and says how many words there are; the program begins
- * at word 1.
- *
- *       0      1      2       4               8               12
- *     +------+------+-------+---------------+---------------+---------------+
- *     | op   | flag | jump  | at            | a             | b             |
- *     +------+------+-------+---------------+---------------+---------------+
- *
- * Tests decide: if the outcome is the one that the upper bit of `flag` says, jump, else go on with the next word. `jump` is the
- * number of words left out, or FILTER_JUMP_FALSE, FILTER_JUMP_TRUE, which end the program. Comparisons of an integer with a constant
- * are tests for a range, lo <= x <= hi, whatever the operator: `a < 0` on an int32 at offset 0 is one word,
- * RANGE_32 lo=-2^31 span=2^31-1, jump FALSE if it does not hold.
- *
- * Places. A field is `at` bytes behind an anchor. Anchor 0 is the start of the payload, anchor k is the end of the k-th field of variable
- * length; WALK makes anchor k+1 from anchor k if it was not made yet, so fields that nobody looks at cost nothing.
- *
- * Values are in registers; a compiler uses them as a stack: operators take registers r and r+1 and leave r.
- *
- * Failure: a value is missing (an index behind the end, a context that has none, types that do not fit, a bad shift). The
- * program goes on at the word that the last BEGIN named, where the next filter of the list begins; if none is ahead it
- * ends with false.
+ * The interpreter of filter programs (tracer/filterword.h has their format and filter_verify), which runs in the application
+ * before each event. No dependency but string.h and stdint.h; no allocation, no lock, no call out but for contexts:
+ * async-signal-safe. Needs about 1 KiB of stack.
  *
  * Guarantees, also for bytes that change while the program runs (it is read in place, from memory that may be used
  * again for something else):
- *   - Every word is copied into a local before anything in it is looked at. What it names is checked then: places in the payload
- *     against its length, literals against the program's size, registers and anchors against those that were set in this run.
- *   - The place in the program only grows, so a run ends after as many words as the program has. Text is looked at a fixed number
- *     of times per word: searching for a literal is linear in text and literal.
+ *   - Every word is copied into a local before anything in it is looked at. What it names is checked then: places in the
+ *     payload against its length, literals against the program's size, registers and anchors against those that were
+ *     set in this run.
+ *   - The place in the program only grows, so a run ends after as many words as the program has. A word looks at a text
+ *     a fixed number of times: searching for a literal is linear in text and literal.
  *   - Nothing outside program[0..size) and payload[0..len) is read. Whatever is wrong, the result is false.
- * filter_verify tells at once, when a program is taken over, whether it is one that makes sense.
+ * filter_verify tells once, when a program is taken over, whether it makes sense at all.
  */
 #ifndef TRACER_FILTERRUN_H
 #define TRACER_FILTERRUN_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
-
-#include "tracer/abi.h"
-
-struct filter_value {
-	enum { FILTER_NONE, FILTER_SIGNED, FILTER_UNSIGNED, FILTER_FLOAT, FILTER_STRING } type;
-	union {
-		int64_t i;
-		uint64_t u;
-		double f;
-		const char *s;          /* len bytes; need not end with NUL */
-	};
-	size_t len;
-};
+#include "tracer/filterword.h"
 
 struct filter_input {
 	/* The written fields, then those with TRAIL_FIELD_NOWRITE, packed as the application serializes them. */
 	const uint8_t *payload;
 	size_t len;
 	/*
-	 * The value of a context: kind is of enum trail_context. name: "provider:name" of TRAIL_CONTEXT_APP, what stands behind
-	 * `perf:thread:` of TRAIL_CONTEXT_PERF, else NULL. False, or a value of type FILTER_NONE: there is none. A string must stay until filter_run
-	 * returns, so it may not be in a buffer that the next call uses. NULL: there are no contexts.
+	 * The value of a context: kind is of enum trail_context. name: "provider:name" of TRAIL_CONTEXT_APP, what stands
+	 * behind `perf:thread:` of TRAIL_CONTEXT_PERF, else NULL. False, or a value of type FILTER_NONE: there is none. A
+	 * string must stay until filter_run returns, so it may not be in a buffer that the next call uses. NULL: there
+	 * are no contexts.
 	 */
 	bool (*context)(void *arg, uint32_t kind, const char *name, struct filter_value *out);
 	void *arg;
 };
 
-/* True: record. payload may be NULL if len is 0. */
-static inline bool filter_run(const void *program, size_t size, const struct filter_input *in);
-/* Every word is one that the compiler could have made, as far as that can be told from it alone. */
-static inline bool filter_verify(const void *program, size_t size);
+enum filter_outcome {
+	FILTER_HOLDS_NOT, FILTER_HOLDS,
+	FILTER_NEXT,                    /* no test */
+	FILTER_FAILS,
+	FILTER_BAD,                     /* the program or the payload is none */
+};
+
+struct filter_machine {
+	const uint8_t *program;
+	size_t size;
+	const struct filter_input *in;
+	size_t at;                      /* word */
+	size_t begin;                   /* where to go on after a failure */
+	uint32_t anchor_count;          /* anchors[0 … anchor_count) are set, each <= in->len */
+	uint32_t top;                   /* registers[0 … top) are set */
+	uint32_t anchors[TRAIL_EVENT_FIELDS_MAX + 1];
+	struct filter_value registers[FILTER_REGISTERS];
+};
+
+static inline uint16_t filter_load16(const uint8_t *p, bool big)
+{
+	return (uint16_t)(big ? p[0] << 8 | p[1] : p[1] << 8 | p[0]);
+}
+
+static inline uint32_t filter_load32(const uint8_t *p, bool big)
+{
+	uint32_t v;
+
+	memcpy(&v, p, sizeof(v));
+	return big == (__BYTE_ORDER__ == __ORDER_BIG_ENDIAN__) ? v : __builtin_bswap32(v);
+}
+
+static inline uint64_t filter_load64(const uint8_t *p, bool big)
+{
+	uint64_t v;
+
+	memcpy(&v, p, sizeof(v));
+	return big == (__BYTE_ORDER__ == __ORDER_BIG_ENDIAN__) ? v : __builtin_bswap64(v);
+}
+
+/* size: 1, 2, 4 or 8 */
+static inline uint64_t filter_load(const uint8_t *p, uint32_t size, bool big, bool is_signed)
+{
+	switch (size) {
+	case 1: return is_signed ? (uint64_t)(int8_t)*p : *p;
+	case 2: return is_signed ? (uint64_t)(int16_t)filter_load16(p, big) : filter_load16(p, big);
+	case 4: return is_signed ? (uint64_t)(int32_t)filter_load32(p, big) : filter_load32(p, big);
+	default: return filter_load64(p, big);
+	}
+}
+
+static inline enum filter_outcome filter_range64(const void *program, size_t size, uint32_t literal, uint64_t x)
+{
+	uint64_t range[2];
+
+	if (!filter_fits(size, 0, literal, sizeof(range)))
+		return FILTER_BAD;
+	memcpy(range, (const uint8_t *)program + literal, sizeof(range));
+	return x - range[0] <= range[1];
+}
+
+/* base: where the anchor is, not behind the payload's end. */
+static inline enum filter_outcome filter_range(const void *program, size_t size, struct filter_word w,
+					       const struct filter_input *in, size_t base)
+{
+	const uint8_t *p = in->payload;
+	uint64_t room, place = (uint64_t)base + w.at;
+	uint32_t x;
+
+	if (place >= in->len)
+		return FILTER_BAD;
+	room = in->len - place;
+	p += place;
+	switch (w.op) {
+#define FILTER_CASE(op, bytes, value) \
+	case op: \
+		if (__builtin_expect(room < (bytes), 0)) \
+			return FILTER_BAD; \
+		x = (uint32_t)(value); \
+		break
+	FILTER_CASE(FILTER_RANGE_S8, 1, (int8_t)*p);
+	FILTER_CASE(FILTER_RANGE_U8, 1, *p);
+	FILTER_CASE(FILTER_RANGE_S16, 2, (int16_t)filter_load16(p, false));
+	FILTER_CASE(FILTER_RANGE_U16, 2, filter_load16(p, false));
+	FILTER_CASE(FILTER_RANGE_32, 4, filter_load32(p, false));
+	FILTER_CASE(FILTER_RANGE_S16_BE, 2, (int16_t)filter_load16(p, true));
+	FILTER_CASE(FILTER_RANGE_U16_BE, 2, filter_load16(p, true));
+	FILTER_CASE(FILTER_RANGE_32_BE, 4, filter_load32(p, true));
+#undef FILTER_CASE
+	case FILTER_RANGE_64:
+		return room < 8 ? FILTER_BAD : filter_range64(program, size, w.a, filter_load64(p, false));
+	case FILTER_RANGE_64_BE:
+		return room < 8 ? FILTER_BAD : filter_range64(program, size, w.a, filter_load64(p, true));
+	default:
+		return FILTER_BAD;
+	}
+	return x - w.a <= w.b;
+}
+
+/* Where a field begins; false if that is behind the payload's end, or its anchor was not made. */
+static inline bool filter_place(const struct filter_machine *m, uint32_t anchor, uint32_t at, size_t *place)
+{
+	uint64_t p;
+
+	if (anchor >= m->anchor_count)
+		return false;
+	p = (uint64_t)m->anchors[anchor] + at;
+	*place = (size_t)p;
+	return p <= m->in->len;
+}
+
+/* Length of a string in the payload, without its NUL, which must be there; false if it is not. */
+static inline bool filter_length(const struct filter_machine *m, size_t place, size_t *n)
+{
+	const uint8_t *p, *nul;
+
+	if (place >= m->in->len)
+		return false;
+	p = m->in->payload + place;
+	nul = (const uint8_t *)memchr(p, 0, m->in->len - place);
+	*n = nul ? (size_t)(nul - p) : 0;
+	return nul;
+}
+
+/* A sequence: makes *place its first element's, and checks that all of it is there. */
+static inline bool filter_sequence(const struct filter_machine *m, uint32_t descriptor, size_t *place, uint64_t *n)
+{
+	uint32_t size = descriptor & 255, length = descriptor >> 24;
+
+	if (!filter_is_size(size) || !filter_is_size(length) || length > m->in->len - *place)
+		return false;
+	*n = filter_load(m->in->payload + *place, length, false, false);
+	*place += length;
+	return *n <= (m->in->len - *place) / size;
+}
+
+static inline enum filter_outcome filter_walk(struct filter_machine *m, struct filter_word w)
+{
+	uint32_t anchor = w.a >> 16 & 255, size = w.a & 255;
+	size_t place;
+	uint64_t n;
+
+	if (anchor + 1 < m->anchor_count)
+		return FILTER_NEXT;
+	if (anchor >= TRAIL_EVENT_FIELDS_MAX || !filter_place(m, anchor, w.at, &place))
+		return FILTER_BAD;
+	if (size ? !filter_sequence(m, w.a, &place, &n) : !filter_length(m, place, &place))
+		return FILTER_BAD;
+	if (size)
+		m->anchors[anchor + 1] = (uint32_t)(place + n * size);
+	else
+		m->anchors[anchor + 1] = (uint32_t)(m->anchors[anchor] + w.at + place + 1);
+	m->anchor_count = anchor + 2;
+	return FILTER_NEXT;
+}
+
+/* Register r to be set; NULL if there is none of that number yet, or not even the one before it. */
+static inline struct filter_value *filter_result(struct filter_machine *m, uint32_t r)
+{
+	if (r > m->top || r >= FILTER_REGISTERS)
+		return NULL;
+	if (r == m->top)
+		m->registers[m->top++] = (struct filter_value){ 0 };
+	return &m->registers[r];
+}
+
+static inline enum filter_outcome filter_load_text(const struct filter_machine *m, size_t place, uint64_t n,
+						   struct filter_value *v)
+{
+	const char *p = n ? (const char *)m->in->payload + place : "";
+	const char *nul = n ? (const char *)memchr(p, 0, (size_t)n) : NULL;
+
+	v->type = FILTER_STRING;
+	v->s = p;
+	v->len = nul ? (size_t)(nul - p) : (size_t)n;
+	return FILTER_NEXT;
+}
+
+static inline enum filter_outcome filter_load_number(const struct filter_machine *m, struct filter_word w, size_t place,
+						     struct filter_value *v)
+{
+	uint32_t size = w.a & 255, flags = w.a >> 8 & 255;
+	uint64_t bits;
+	bool is_signed = flags & TRAIL_FIELD_SIGNED;
+
+	if (!filter_is_size(size) || size > m->in->len - place)
+		return FILTER_BAD;
+	if (w.op == FILTER_LOAD_FLOAT) {
+		bits = filter_load(m->in->payload + place, size, flags & TRAIL_FIELD_BIG_ENDIAN, false);
+		v->type = FILTER_FLOAT;
+		if (size == 4) {
+			uint32_t half = (uint32_t)bits;
+			float f;
+
+			memcpy(&f, &half, sizeof(f));
+			v->f = f;
+		} else {
+			memcpy(&v->f, &bits, sizeof(v->f));
+		}
+		return FILTER_NEXT;
+	}
+	v->type = is_signed ? FILTER_SIGNED : FILTER_UNSIGNED;
+	v->u = filter_load(m->in->payload + place, size, flags & TRAIL_FIELD_BIG_ENDIAN, is_signed);
+	return FILTER_NEXT;
+}
+
+/* What LOAD_INT … LOAD_ELEMENT do. */
+static inline enum filter_outcome filter_load_field(const struct filter_machine *m, struct filter_word w,
+						    struct filter_value *v)
+{
+	size_t place, n;
+	uint64_t count;
+
+	if (!filter_place(m, w.a >> 16 & 255, w.at, &place))
+		return FILTER_BAD;
+	switch (w.op) {
+	case FILTER_LOAD_STRING:
+		return filter_length(m, place, &n) ? filter_load_text(m, place, n, v) : FILTER_BAD;
+	case FILTER_LOAD_TEXT:
+		return w.b <= m->in->len - place ? filter_load_text(m, place, w.b, v) : FILTER_BAD;
+	case FILTER_LOAD_SEQUENCE:
+		if ((w.a & 255) != 1 || !filter_sequence(m, w.a, &place, &count))
+			return FILTER_BAD;
+		return filter_load_text(m, place, count, v);
+	case FILTER_LOAD_ELEMENT:
+		if (!filter_sequence(m, w.a, &place, &count))
+			return FILTER_BAD;
+		if (w.b >= count)
+			return FILTER_FAILS;
+		return filter_load_number(m, w, place + (size_t)w.b * (w.a & 255), v);
+	default:
+		return filter_load_number(m, w, place, v);
+	}
+}
+
+/* The name is copied, so that the callee's has an end whatever happens to the program. */
+static __attribute__((noinline, unused)) enum filter_outcome
+filter_load_context(const struct filter_machine *m, struct filter_word w, struct filter_value *v)
+{
+	char name[TRAIL_NAME_MAX + 1];
+	struct filter_value got = { 0 };
+
+	if (w.b > TRAIL_NAME_MAX || !filter_fits(m->size, 0, w.a, w.b))
+		return FILTER_BAD;
+	memcpy(name, m->program + w.a, w.b);
+	name[w.b] = '\0';
+	if (!m->in->context || !m->in->context(m->in->arg, w.at, w.b ? name : NULL, &got) || got.type == FILTER_NONE ||
+	    (got.type == FILTER_STRING && !got.s))
+		return FILTER_FAILS;
+	*v = got;
+	return FILTER_NEXT;
+}
+
+static inline enum filter_outcome filter_load_any(struct filter_machine *m, struct filter_word w)
+{
+	struct filter_value *v = filter_result(m, w.flag);
+
+	if (!v)
+		return FILTER_BAD;
+	switch (w.op) {
+	case FILTER_CONSTANT:
+		if (w.at != FILTER_SIGNED && w.at != FILTER_UNSIGNED && w.at != FILTER_FLOAT)
+			return FILTER_BAD;
+		*v = (struct filter_value){ .u = (uint64_t)w.b << 32 | w.a };
+		v->type = w.at == FILTER_SIGNED ? FILTER_SIGNED : w.at == FILTER_UNSIGNED ? FILTER_UNSIGNED : FILTER_FLOAT;
+		return FILTER_NEXT;
+	case FILTER_LITERAL:
+		if (!filter_fits(m->size, 0, w.a, w.b))
+			return FILTER_BAD;
+		*v = (struct filter_value){ .type = FILTER_STRING, .s = (const char *)m->program + w.a, .len = w.b };
+		return FILTER_NEXT;
+	case FILTER_CONTEXT:
+		return filter_load_context(m, w, v);
+	default:
+		return filter_load_field(m, w, v);
+	}
+}
+
+static inline bool filter_is_int(const struct filter_value *v)
+{
+	return v->type == FILTER_SIGNED || v->type == FILTER_UNSIGNED;
+}
+
+/* False: it has no result. left and right may be *out. */
+static inline bool filter_operate(unsigned int op, const struct filter_value *left, const struct filter_value *right,
+				  struct filter_value *out)
+{
+	struct filter_value v = *left;
+
+	if (op == FILTER_NEGATE && v.type == FILTER_FLOAT) {
+		v.f = -v.f;
+		*out = v;
+		return true;
+	}
+	if (!filter_is_int(left) || !filter_is_int(right))
+		return false;
+	if (op == FILTER_LEFT || op == FILTER_RIGHT) {
+		if (right->u > 63)      /* or it is negative */
+			return false;
+	} else if (right->type == FILTER_UNSIGNED) {
+		v.type = FILTER_UNSIGNED;
+	}
+	switch (op) {
+	case FILTER_NEGATE:
+		v.type = FILTER_SIGNED;
+		v.u = 0 - v.u;
+		break;
+	case FILTER_COMPLEMENT: v.u = ~v.u; break;
+	case FILTER_AND: v.u &= right->u; break;
+	case FILTER_OR: v.u |= right->u; break;
+	case FILTER_XOR: v.u ^= right->u; break;
+	case FILTER_LEFT: v.u <<= right->u; break;
+	case FILTER_RIGHT: v.u >>= right->u; break;
+	default: return false;
+	}
+	*out = v;
+	return true;
+}
+
+static inline double filter_double(const struct filter_value *v)
+{
+	return v->type == FILTER_FLOAT ? v->f : v->type == FILTER_SIGNED ? (double)v->i : (double)v->u;
+}
+
+/* One of FILTER_LESS …; 0: they cannot be compared. Strings are equal or unordered. */
+static inline unsigned int filter_order(const struct filter_value *x, const struct filter_value *y)
+{
+	if (x->type == FILTER_STRING || y->type == FILTER_STRING) {
+		if (x->type != y->type)
+			return 0;
+		return x->len == y->len && (!x->len || !memcmp(x->s, y->s, x->len)) ? FILTER_EQUAL : FILTER_UNORDERED;
+	}
+	if (x->type == FILTER_NONE || y->type == FILTER_NONE)
+		return 0;
+	if (x->type == FILTER_FLOAT || y->type == FILTER_FLOAT) {
+		double f = filter_double(x), g = filter_double(y);
+
+		return f < g ? FILTER_LESS : f > g ? FILTER_GREATER : f == g ? FILTER_EQUAL : FILTER_UNORDERED;
+	}
+	if (x->type != y->type && (x->type == FILTER_SIGNED ? x : y)->i < 0)
+		return x->type == FILTER_SIGNED ? FILTER_LESS : FILTER_GREATER;
+	if (x->u == y->u)
+		return FILTER_EQUAL;
+	if (x->type == FILTER_SIGNED && y->type == FILTER_SIGNED)
+		return x->i < y->i ? FILTER_LESS : FILTER_GREATER;
+	return x->u < y->u ? FILTER_LESS : FILTER_GREATER;
+}
+
+static inline enum filter_outcome filter_compare(const struct filter_value *x, const struct filter_value *y,
+						 unsigned int relation)
+{
+	unsigned int order = filter_order(x, y);
+
+	if (!order || (x->type == FILTER_STRING && relation != FILTER_EQUAL && relation != FILTER_UNEQUAL))
+		return FILTER_FAILS;
+	return order & relation ? FILTER_HOLDS : FILTER_HOLDS_NOT;
+}
+
+static inline enum filter_outcome filter_truth(const struct filter_value *v)
+{
+	if (v->type == FILTER_STRING || v->type == FILTER_NONE)
+		return FILTER_FAILS;
+	return (v->type == FILTER_FLOAT ? v->f != 0 : v->u != 0) ? FILTER_HOLDS : FILTER_HOLDS_NOT;
+}
+
+/*
+ * Knuth, Morris, Pratt: table[k] says how much of the literal is still there when k + 1 bytes of it were and the next
+ * does not fit. It must get less each time, so the table's contents cannot do harm. Returns the bytes up to the
+ * end of the first place, or 0.
+ */
+static inline size_t filter_find(const uint8_t *literal, size_t n, const uint8_t *table, const uint8_t *s, size_t len)
+{
+	size_t have = 0, i = 0;
+
+	while (i < len) {
+		uint8_t c;
+
+		if (!have) {
+			const uint8_t *first = (const uint8_t *)memchr(s + i, literal[0], len - i);
+
+			if (!first)
+				return 0;
+			i = (size_t)(first - s);
+		}
+		c = s[i];
+		while (have && literal[have] != c) {
+			size_t less = filter_load16(table + 2 * (have - 1), false);
+
+			have = less < have ? less : 0;
+		}
+		if (literal[have] == c)
+			have++;
+		i++;
+		if (have == n)
+			return i;
+	}
+	return 0;
+}
+
+/* Cuts off of the text what fits. */
+static inline enum filter_outcome filter_match(const uint8_t *literal, size_t n, unsigned int how, struct filter_value *v)
+{
+	const char *end = v->s + v->len;
+	size_t found;
+
+	if (how == FILTER_MATCH_FIND) {
+		found = n ? filter_find(literal, n, literal + n, (const uint8_t *)v->s, v->len) : 0;
+		if (n && !found)
+			return FILTER_HOLDS_NOT;
+		v->s += found;
+		v->len -= found;
+		return FILTER_HOLDS;
+	}
+	if (how == FILTER_MATCH_WHOLE ? n != v->len : n > v->len)
+		return FILTER_HOLDS_NOT;
+	if (n && memcmp(how == FILTER_MATCH_SUFFIX ? end - n : v->s, literal, n))
+		return FILTER_HOLDS_NOT;
+	v->len -= n;
+	v->s += how == FILTER_MATCH_PREFIX ? n : 0;
+	return FILTER_HOLDS;
+}
+
+/* The literal of TEST_STRING and MATCH; false if it is outside. */
+static inline bool filter_match_literal(size_t size, struct filter_word w)
+{
+	uint32_t n = w.b & 0xffff, how = w.b >> 16;
+
+	return how <= FILTER_MATCH_FIND && filter_fits(size, 0, w.a, how == FILTER_MATCH_FIND ? 3 * n : n + 1);
+}
+
+static inline enum filter_outcome filter_string(const struct filter_machine *m, struct filter_word w)
+{
+	uint32_t n = w.b & 0xffff, how = w.b >> 16;
+	const uint8_t *literal;
+	struct filter_value v;
+	size_t place, room;
+
+	if (!filter_place(m, w.flag & ~FILTER_SENSE, w.at, &place) || !filter_match_literal(m->size, w))
+		return FILTER_BAD;
+	literal = m->program + w.a;
+	room = m->in->len - place;
+	/* There is no NUL in literals, so the text is as long as what is equal. */
+	if (how == FILTER_MATCH_WHOLE)
+		return n < room && !memcmp(m->in->payload + place, literal, n + 1) ? FILTER_HOLDS : FILTER_HOLDS_NOT;
+	if (how == FILTER_MATCH_PREFIX)
+		return n < room && !memcmp(m->in->payload + place, literal, n) ? FILTER_HOLDS : FILTER_HOLDS_NOT;
+	if (how != FILTER_MATCH_SUFFIX || !filter_length(m, place, &room))
+		return FILTER_BAD;
+	filter_load_text(m, place, room, &v);
+	return filter_match(literal, n, how, &v);
+}
+
+/* The words that only look at registers. */
+static inline enum filter_outcome filter_step_registers(struct filter_machine *m, struct filter_word w)
+{
+	uint32_t r = w.flag & ~FILTER_SENSE;
+	struct filter_value number, *v;
+
+	switch (w.op) {
+	case FILTER_COMPARE:
+		if (w.a >= m->top || w.b >= m->top)
+			return FILTER_BAD;
+		return filter_compare(&m->registers[w.a], &m->registers[w.b], w.at);
+	case FILTER_COMPARE_WITH:
+		if (r >= m->top)
+			return FILTER_BAD;
+		number = (struct filter_value){ .u = (uint64_t)w.b << 32 | w.a };
+		number.type = w.at >> 8 == FILTER_SIGNED ? FILTER_SIGNED
+			    : w.at >> 8 == FILTER_UNSIGNED ? FILTER_UNSIGNED : FILTER_FLOAT;
+		return filter_compare(&m->registers[r], &number, w.at & 255);
+	case FILTER_TRUTH:
+		return r < m->top ? filter_truth(&m->registers[r]) : FILTER_BAD;
+	case FILTER_MATCH:
+		if (r >= m->top || !filter_match_literal(m->size, w))
+			return FILTER_BAD;
+		if (m->registers[r].type != FILTER_STRING)
+			return FILTER_FAILS;
+		return filter_match(m->program + w.a, w.b & 0xffff, w.b >> 16, &m->registers[r]);
+	default:
+		if (w.a >= m->top || w.b >= m->top)
+			return FILTER_BAD;
+		v = filter_result(m, w.flag);
+		if (!v)
+			return FILTER_BAD;
+		return filter_operate(w.op, &m->registers[w.a], &m->registers[w.b], v) ? FILTER_NEXT : FILTER_FAILS;
+	}
+}
+
+static inline enum filter_outcome filter_step(struct filter_machine *m, struct filter_word w)
+{
+	uint32_t anchor = w.flag & ~FILTER_SENSE;
+
+	if (w.op >= FILTER_LOAD_INT && w.op <= FILTER_CONTEXT)
+		return filter_load_any(m, w);
+	if (w.op >= FILTER_NEGATE && w.op < FILTER_OPS)
+		return filter_step_registers(m, w);
+	switch (w.op) {
+	case FILTER_TEST_STRING:
+		return filter_string(m, w);
+	case FILTER_WALK:
+		return filter_walk(m, w);
+	case FILTER_JUMP:
+		return w.flag >> 7 ? FILTER_HOLDS : FILTER_HOLDS_NOT;
+	case FILTER_BEGIN:
+		m->begin = m->at + 1 + w.jump;
+		return FILTER_NEXT;
+	default:
+		if (anchor >= m->anchor_count)
+			return FILTER_BAD;
+		return filter_range(m->program, m->size, w, m->in, m->anchors[anchor]);
+	}
+}
+
+/* The whole machine, from a word on. */
+static __attribute__((noinline, unused)) bool
+filter_run_from(const void *program, size_t size, const struct filter_input *in, size_t at)
+{
+	struct filter_machine m;
+
+	if (in->len > UINT32_MAX)
+		return false;
+	m.program = (const uint8_t *)program;
+	m.size = size;
+	m.in = in;
+	m.begin = 0;
+	m.anchor_count = 1;
+	m.anchors[0] = 0;
+	m.top = 0;
+	for (m.at = at; m.at < size / FILTER_WORD; m.at++) {
+		struct filter_word w = filter_word(program, m.at);
+		enum filter_outcome outcome;
+
+		if (w.op == FILTER_RETURN)
+			return w.at == 1;
+		outcome = filter_step(&m, w);
+		if (outcome == FILTER_BAD)
+			return false;
+		if (outcome == FILTER_FAILS) {
+			if (m.begin <= m.at)
+				return false;
+			m.at = m.begin - 1;
+		} else if (outcome != FILTER_NEXT && outcome == (enum filter_outcome)(w.flag >> 7)) {
+			if (w.jump >= FILTER_JUMP_FALSE)
+				return w.jump & 1;
+			m.at += w.jump;
+		}
+	}
+	return false;
+}
+
+/*
+ * True: record. payload may be NULL if len is 0. Integers at constant places against constants are decided here; the
+ * machine is set up only for more.
+ */
+static inline bool filter_run(const void *program, size_t size, const struct filter_input *in)
+{
+	size_t at;
+
+	for (at = 1; at < size / FILTER_WORD; at++) {
+		struct filter_word w = filter_word(program, at);
+		enum filter_outcome outcome;
+
+		if (w.op > FILTER_RANGE_64_BE || (w.flag & ~FILTER_SENSE))
+			return filter_run_from(program, size, in, at);
+		if (w.op == FILTER_RETURN)
+			return w.at == 1;
+		outcome = filter_range(program, size, w, in, 0);
+		if (outcome == FILTER_BAD)
+			return false;
+		if (outcome == (enum filter_outcome)(w.flag >> 7)) {
+			if (w.jump >= FILTER_JUMP_FALSE)
+				return w.jump & 1;
+			at += w.jump;
+		}
+	}
+	return false;
+}
 
 #endif
