@@ -82,7 +82,9 @@ FS_OBJ := $(call objects,$(FS_SRC))
 LIB_OBJ := $(call objects,$(LIB_SRC))
 
 SONAME = libtrail.so.$(SOVERSION)
-PRODUCTS = $B/trailfs $B/libtrail.so $B/libtrail.a $B/trail.pc
+PRELOADS = libc pthread cyg-profile cyg-profile-fast dl
+PRELOAD_LIBS = $(patsubst %,$B/libtrail-%.so,$(PRELOADS))
+PRODUCTS = $B/trailfs $B/libtrail.so $B/libtrail.a $B/trail.pc $(PRELOAD_LIBS)
 
 # "SOURCE=word,word" for each program that declares its libraries
 PROGRAM_SRC := $(TEST_SRC) $(BENCH_SRC) $(TOOL_SRC)
@@ -198,6 +200,21 @@ $B/libtrail.a: $(LIB_OBJ)
 	@rm -f $@
 	$(AR) rcs $@ $^
 
+# ---- what is preloaded beside it: ustlib/preload/NAME.c is libtrail-NAME.so. Never sanitized nor unloaded either ----
+
+# That malloc is defined by means of malloc is not for the compiler to find out.
+PRELOAD_CFLAGS = -fno-builtin-malloc -fno-builtin-calloc -fno-builtin-realloc -fno-builtin-free
+
+$(call objects,$(wildcard ustlib/preload/*.c)): $B/%.o: %.c
+	@mkdir -p $(@D)
+	$(CC) $(ALL_CFLAGS) $(LIB_CFLAGS) $(PRELOAD_CFLAGS) $(CPPFLAGS) -c -o $@ $<
+
+$B/libtrail-dl.so: $B/ustlib/preload/loaded.o $B/ustlib/preload/elf.o
+
+$(PRELOAD_LIBS): $B/libtrail-%.so: $B/ustlib/preload/%.o $B/libtrail.so
+	$(CC) $(CFLAGS) $(LDFLAGS) -shared -Wl,-soname,$(@F) -Wl,-z,nodelete -Wl,-z,defs -Wl,-rpath,'$$ORIGIN' -o $@ \
+		$(filter %.o,$^) -L$B -ltrail -ldl -lpthread
+
 # Anew each time: PREFIX may have changed.
 $B/trail.pc: trail.pc.in FORCE
 	@mkdir -p $(@D)
@@ -225,13 +242,15 @@ HEADERS = $(wildcard ustlib/trail/*.h)
 
 install: all				## DESTDIR and PREFIX are honoured
 	$(INSTALL) -d $(DESTDIR)$(BINDIR) $(DESTDIR)$(LIBDIR)/pkgconfig $(DESTDIR)$(INCLUDEDIR)/trail \
-		$(DESTDIR)$(MANDIR)/man4 $(DESTDIR)$(MANDIR)/man8 $(DESTDIR)$(DOCDIR) $(DESTDIR)$(TMPFILESDIR)
+		$(DESTDIR)$(MANDIR)/man3 $(DESTDIR)$(MANDIR)/man4 $(DESTDIR)$(MANDIR)/man8 $(DESTDIR)$(DOCDIR) $(DESTDIR)$(TMPFILESDIR)
 	$(INSTALL) -m 755 $B/trailfs $(DESTDIR)$(BINDIR)/
 	$(INSTALL) -m 755 $B/$(SONAME) $(DESTDIR)$(LIBDIR)/
 	ln -sf $(SONAME) $(DESTDIR)$(LIBDIR)/libtrail.so
+	$(INSTALL) -m 755 $(PRELOAD_LIBS) $(DESTDIR)$(LIBDIR)/
 	$(INSTALL) -m 644 $B/libtrail.a $(DESTDIR)$(LIBDIR)/
 	$(INSTALL) -m 644 $B/trail.pc $(DESTDIR)$(LIBDIR)/pkgconfig/
 	$(INSTALL) -m 644 $(HEADERS) $(DESTDIR)$(INCLUDEDIR)/trail/
+	$(INSTALL) -m 644 docs/trail-preload.3 $(DESTDIR)$(MANDIR)/man3/
 	$(INSTALL) -m 644 docs/trailfs.4 $(DESTDIR)$(MANDIR)/man4/
 	$(INSTALL) -m 644 docs/trailfs.8 $(DESTDIR)$(MANDIR)/man8/
 	$(INSTALL) -m 644 README LICENSE docs/design.md docs/trailfs.conf $(DESTDIR)$(DOCDIR)/
@@ -243,8 +262,9 @@ endif
 
 uninstall:				## remove what install installed
 	rm -f $(DESTDIR)$(BINDIR)/trailfs $(DESTDIR)$(LIBDIR)/$(SONAME) $(DESTDIR)$(LIBDIR)/libtrail.so \
-		$(DESTDIR)$(LIBDIR)/libtrail.a $(DESTDIR)$(LIBDIR)/pkgconfig/trail.pc \
+		$(addprefix $(DESTDIR)$(LIBDIR)/,$(notdir $(PRELOAD_LIBS))) \
+		$(DESTDIR)$(LIBDIR)/libtrail.a $(DESTDIR)$(LIBDIR)/pkgconfig/trail.pc $(DESTDIR)$(MANDIR)/man3/trail-preload.3 \
 		$(DESTDIR)$(MANDIR)/man4/trailfs.4 $(DESTDIR)$(MANDIR)/man8/trailfs.8 $(DESTDIR)$(TMPFILESDIR)/trailfs.conf
 	rm -rf $(DESTDIR)$(INCLUDEDIR)/trail $(DESTDIR)$(DOCDIR)
 
--include $(wildcard $B/*/*.d $B/tests/*/*.d)
+-include $(wildcard $B/*/*.d $B/*/*/*.d)

@@ -407,4 +407,14 @@ template <class U> constexpr unsigned int code()
 #define TRAIL__EACH_15(m, z, a, ...) m(15, a) TRAIL__EACH_14(m, z, __VA_ARGS__)
 #define TRAIL__EACH_16(m, z, a, ...) m(16, a) TRAIL__EACH_15(m, z, __VA_ARGS__)
 
+/*
+ * State dumps, for libraries that know what a trace reader cannot: the function is called when a session asks for the state of
+ * the processes that it traces, in whichever thread attaches, maybe in a signal handler. It says what there is by
+ * trace points of its own. It must be async-signal-safe, and never go away. Up to 8 functions; again is no error.
+ */
+#ifdef __cplusplus
+extern "C"
+#endif
+void trail__on_statedump(void (*dump)(void));
+
 #endif
