@@ -14,7 +14,7 @@ static int check_type(const struct md_type *t, unsigned int depth);
 /* Least bytes; at most MD_FIXED_MAX + 1, however large the numbers. Only for types that passed check_type. */
 static uint64_t least(const struct md_type *t)
 {
-	uint64_t sum = 0;
+	uint64_t sum = 0, option;
 	uint32_t i;
 
 	switch (t->kind) {
@@ -30,6 +30,13 @@ static uint64_t least(const struct md_type *t)
 	case MD_STRUCT:
 		for (i = 0; i < t->count; i++)
 			sum += least(&t->members[i].type);
+		break;
+	case MD_VARIANT:
+		for (i = 0; i < t->count; i++) {
+			option = least(&t->members[i].type);
+			sum = !i || option < sum ? option : sum;
+		}
+		sum += 1;
 		break;
 	}
 	return sum <= MD_FIXED_MAX ? sum : MD_FIXED_MAX + 1;
@@ -68,13 +75,35 @@ static int check_element(const struct md_type *t, unsigned int depth)
 {
 	int ret;
 
-	/* The length of a sequence is a member of a structure; an element has no place for it. */
-	if (!t || t->kind == MD_SEQUENCE)
+	/* The length of a sequence, the tag of a variant is a member of a structure; an element has no place for it. */
+	if (!t || t->kind == MD_SEQUENCE || t->kind == MD_VARIANT)
 		return -EINVAL;
 	ret = check_type(t, depth);
 	if (ret)
 		return ret;
 	return least(t) ? 0 : -EINVAL;
+}
+
+static int check_variant(const struct md_type *t, unsigned int depth)
+{
+	uint32_t i;
+	int ret;
+
+	if (!t->count || t->count > MD_OPTION_MAX || !t->members)
+		return -EINVAL;
+	for (i = 0; i < t->count; i++) {
+		const struct md_type *option = &t->members[i].type;
+
+		/* No place for a length or another tag, as in check_element; but an option may be of no size. */
+		if (!t->members[i].name || option->kind == MD_SEQUENCE || option->kind == MD_VARIANT)
+			return -EINVAL;
+		ret = check_type(option, depth);
+		if (ret)
+			return ret;
+		if (least(option) > MD_FIXED_MAX)
+			return -EINVAL;
+	}
+	return md_name_check(t->members, t->count);
 }
 
 static int check_type(const struct md_type *t, unsigned int depth)
@@ -105,6 +134,8 @@ static int check_type(const struct md_type *t, unsigned int depth)
 		if (t->count && !t->members)
 			return -EINVAL;
 		return md_type_check_fields(t->members, t->count, depth + 1);
+	case MD_VARIANT:
+		return check_variant(t, depth + 1);
 	default:
 		return -EINVAL;
 	}

@@ -146,6 +146,27 @@ static void put_enum_type(const struct md_type *t, unsigned int indent, struct m
 	md_buf_putc(out, '}');
 }
 
+/* The tag of a variant; its labels are the names of the options, underscore and all. */
+static void put_tag(const struct md_field *f, unsigned int indent, struct md_buf *out)
+{
+	uint32_t i;
+
+	put_tabs(indent, out);
+	md_buf_puts(out, "enum : ");
+	put_int(1, true, "none", 10, false, out);
+	md_buf_puts(out, " {\n");
+	for (i = 0; i < f->type.count; i++) {
+		put_tabs(indent + 1, out);
+		md_buf_puts(out, "\"_");
+		md_name_field(f->type.members[i].name, out);
+		md_buf_printf(out, "\" = %" PRIu32 ",\n", i);
+	}
+	put_tabs(indent, out);
+	md_buf_puts(out, "} _");
+	md_name_field(f->name, out);
+	md_buf_puts(out, "_tag;\n");
+}
+
 static void put_fields(const struct md_field *fields, uint32_t count, unsigned int indent, struct md_buf *out);
 
 /* The type that stands before the name: of an array, that of its innermost element. */
@@ -179,10 +200,28 @@ static void put_type(const struct md_type *t, unsigned int indent, struct md_buf
 	}
 }
 
+static void put_variant(const struct md_field *f, unsigned int indent, struct md_buf *out)
+{
+	put_tag(f, indent, out);
+	put_tabs(indent, out);
+	md_buf_puts(out, "variant <_");
+	md_name_field(f->name, out);
+	md_buf_puts(out, "_tag> {\n");
+	put_fields(f->type.members, f->type.count, indent + 1, out);
+	put_tabs(indent, out);
+	md_buf_puts(out, "} _");
+	md_name_field(f->name, out);
+	md_buf_puts(out, ";\n");
+}
+
 static void put_field(const struct md_field *f, unsigned int indent, struct md_buf *out)
 {
 	const struct md_type *t = &f->type;
 
+	if (t->kind == MD_VARIANT) {
+		put_variant(f, indent, out);
+		return;
+	}
 	if (t->kind == MD_SEQUENCE) {
 		put_tabs(indent, out);
 		put_int(t->length_size, false, "none", 10, false, out);

@@ -10,7 +10,7 @@
 
 /*
  * Appends the whole TSDL text. Field names get the leading underscore that CTF readers strip (as LTTng does), hidden
- * lengths of sequences are named `__NAME_length`. Returns 0 or -ENOMEM. Takes no lock: the caller keeps adders out.
+ * lengths of sequences are named `__NAME_length`, tags of variants `_NAME_tag`. Returns 0 or -ENOMEM. Takes no lock: the caller keeps adders out.
  */
 int md_ctf_print(const struct md_trace *t, struct md_buf *out);
 

@@ -86,6 +86,23 @@ static const uint8_t *walk_loop(const uint8_t *p, const uint8_t *end, const stru
 	return p;
 }
 
+static const uint8_t *walk_variant(const uint8_t *p, const uint8_t *end, const struct md_walk *w, int *error)
+{
+	const struct md_walk *option = w + 1;
+	uint64_t tag;
+
+	p = read_length(p, end, 1, &tag, error);
+	if (!p)
+		return NULL;
+	if (tag >= w->bytes) {
+		*error = -EBADMSG;
+		return NULL;
+	}
+	while (tag--)
+		option += 1 + option->body;
+	return walk(p, end, option + 1, error);
+}
+
 static const uint8_t *walk(const uint8_t *p, const uint8_t *end, const struct md_walk *w, int *error)
 {
 	for (; p; w++) {
@@ -101,6 +118,10 @@ static const uint8_t *walk(const uint8_t *p, const uint8_t *end, const struct md
 			break;
 		case MD_WALK_LOOP:
 			p = walk_loop(p, end, w, error);
+			w += w->body;
+			break;
+		case MD_WALK_VARIANT:
+			p = walk_variant(p, end, w, error);
 			w += w->body;
 			break;
 		default:

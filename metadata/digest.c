@@ -62,6 +62,7 @@ static uint64_t type(uint64_t h, const struct md_type *t)
 		h = byte(h, t->length_size);
 		return t->element ? type(h, t->element) : h;
 	case MD_STRUCT:
+	case MD_VARIANT:
 		return fields(h, t->members, t->count);
 	default:
 		return h;
@@ -86,5 +87,7 @@ uint64_t md_event_digest(const struct md_event *e)
 
 	h = string(h, e->name);
 	h = number(h, (uint64_t)(int64_t)e->loglevel);
-	return fields(h, e->fields, e->field_count);
+	h = fields(h, e->fields, e->field_count);
+	/* Only if there is one, so that the others keep the digests that they had before there were any. */
+	return e->emf_uri ? string(h, e->emf_uri) : h;
 }

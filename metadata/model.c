@@ -32,6 +32,44 @@ void md_field_deinit(struct md_field *f)
 	md_type_deinit(&f->type);
 }
 
+static const struct {
+	const char *name;
+	struct md_type type;
+} dynamic[] = {
+	{ "none", { .kind = MD_STRUCT } },
+	{ "int8", { .kind = MD_INT, .size = 1, .is_signed = true, .base = 10 } },
+	{ "int16", { .kind = MD_INT, .size = 2, .is_signed = true, .base = 10 } },
+	{ "int32", { .kind = MD_INT, .size = 4, .is_signed = true, .base = 10 } },
+	{ "int64", { .kind = MD_INT, .size = 8, .is_signed = true, .base = 10 } },
+	{ "uint8", { .kind = MD_INT, .size = 1, .base = 10 } },
+	{ "uint16", { .kind = MD_INT, .size = 2, .base = 10 } },
+	{ "uint32", { .kind = MD_INT, .size = 4, .base = 10 } },
+	{ "uint64", { .kind = MD_INT, .size = 8, .base = 10 } },
+	{ "float", { .kind = MD_FLOAT, .size = 4 } },
+	{ "double", { .kind = MD_FLOAT, .size = 8 } },
+	{ "string", { .kind = MD_STRING } },
+};
+
+int md_type_dynamic(struct md_type *t)
+{
+	const uint32_t count = sizeof(dynamic) / sizeof(dynamic[0]);
+
+	*t = (struct md_type){ .kind = MD_VARIANT, .members = calloc(count, sizeof(*t->members)) };
+	if (!t->members)
+		return -ENOMEM;
+	for (; t->count < count; t->count++) {
+		struct md_field *option = &t->members[t->count];
+
+		option->name = strdup(dynamic[t->count].name);
+		if (!option->name) {
+			md_type_deinit(t);
+			return -ENOMEM;
+		}
+		option->type = dynamic[t->count].type;
+	}
+	return 0;
+}
+
 struct md_event *md_event_create(const char *name, int loglevel, uint32_t field_count)
 {
 	struct md_event *e = calloc(1, sizeof(*e));

@@ -22,6 +22,7 @@ enum md_kind {
 	MD_ARRAY,       /* count elements */
 	MD_SEQUENCE,    /* a length integer, then that many elements */
 	MD_STRUCT,      /* count members, for kernel structures */
+	MD_VARIANT,     /* a tag (signed, 8 bits), then the one of count options that it is the index of */
 };
 
 enum md_encoding { MD_ENCODING_NONE, MD_ENCODING_UTF8 };
@@ -41,10 +42,10 @@ struct md_type {
 	uint8_t base;           /* MD_INT: 10, 16, 8 or 2: how it is shown */
 	uint8_t encoding;       /* MD_INT of 8 bits as element: text if MD_ENCODING_UTF8 */
 	uint8_t length_size;    /* MD_SEQUENCE: bytes of the unsigned length integer before the elements */
-	uint32_t count;         /* MD_ARRAY: elements; MD_ENUM: mappings; MD_STRUCT: members */
+	uint32_t count;         /* MD_ARRAY: elements; MD_ENUM: mappings; MD_STRUCT: members; MD_VARIANT: options */
 	struct md_type *element;        /* MD_ARRAY, MD_SEQUENCE; owned */
 	struct md_mapping *mappings;    /* MD_ENUM; owned */
-	struct md_field *members;       /* MD_STRUCT; owned */
+	struct md_field *members;       /* MD_STRUCT; MD_VARIANT: options; owned */
 };
 
 struct md_field {
@@ -102,6 +103,12 @@ struct md_trace {
 void md_type_deinit(struct md_type *t);
 void md_field_deinit(struct md_field *f);
 
+/*
+ * Makes *t the type of an application's context: a variant of nothing, the integers, float, double and string, in the order
+ * of LTTng's tags (none, int8 … int64, uint8 … uint64, float, double, string). 0 or -ENOMEM; nothing is held then.
+ */
+int md_type_dynamic(struct md_type *t);
+
 /* All return NULL when memory ran out. Strings are copied. */
 struct md_event *md_event_create(const char *name, int loglevel, uint32_t field_count);
 void md_event_destroy(struct md_event *e);      /* NULL is allowed */
@@ -127,7 +134,7 @@ void md_trace_destroy(struct md_trace *t);      /* with its stream classes */
 int md_trace_env(struct md_trace *t, const char *name, const char *value, int64_t number);  /* value NULL: number; replaces */
 int md_trace_add(struct md_trace *t, struct md_stream *s);
 
-/* A digest of name, level and all field types, equal for equal layouts: FNV-1a, 64 bits. */
+/* A digest of name, level, all field types and the model's URI, equal for equal layouts: FNV-1a, 64 bits. */
 uint64_t md_event_digest(const struct md_event *e);
 
 #endif

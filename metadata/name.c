@@ -106,6 +106,10 @@ int md_name_check(const struct md_field *fields, uint32_t count)
 			md_name_field(fields[i].name, &text);
 			md_buf_put(&text, "_length", sizeof("_length"));
 			n++;
+		} else if (fields[i].type.kind == MD_VARIANT) {
+			md_name_field(fields[i].name, &text);
+			md_buf_put(&text, "_tag", sizeof("_tag"));
+			n++;
 		}
 	}
 	if (!names || text.failed)

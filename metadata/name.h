@@ -24,8 +24,8 @@ void md_name_plain(const char *name, struct md_buf *out);
 void md_name_event(const char *name, struct md_buf *out);
 
 /*
- * Returns 0, or -EINVAL if two members of one structure come to the same name, hidden lengths of sequences included
- * (a CTF reader refuses the whole trace then), or -ENOMEM. Does not look into nested structures.
+ * Returns 0, or -EINVAL if two members of one structure come to the same name, hidden lengths of sequences and tags of
+ * variants included (a CTF reader refuses the whole trace then), or -ENOMEM. Does not look into nested structures.
  */
 int md_name_check(const struct md_field *fields, uint32_t count);
 

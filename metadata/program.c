@@ -26,6 +26,7 @@ struct bounds {
 enum {
 	INT_TEXT = 66,          /* the longest integer: 0b and 64 digits */
 	FLOAT_TEXT = 32,
+	ENUM_TEXT = INT_TEXT + sizeof("( <unknown> : container =  )"),
 	INDEX_TEXT = 32,        /* `, [18446744073709551615] = ` */
 	ESCAPE_TEXT = 4,        /* \x01 */
 	PER_BYTE_MAX = 64,      /* loops above this make room for each turn */
@@ -53,6 +54,11 @@ static size_t add_step(struct compiler *c, struct md_step *s)
 static struct md_step *step_at(struct compiler *c, size_t i)
 {
 	return (struct md_step *)(void *)c->steps.data + i;
+}
+
+static struct md_walk *walk_at(struct compiler *c, size_t i)
+{
+	return (struct md_walk *)(void *)c->walk.data + i;
 }
 
 static uint8_t int_op(const struct md_type *t)
@@ -129,7 +135,7 @@ static struct bounds compile_enum(struct compiler *c, const struct md_type *t)
 {
 	struct md_step s = { .op = MD_STEP_ENUM, .size = t->size, .base = t->base ? t->base : 10,
 			     .is_signed = t->is_signed, .big_endian = t->big_endian };
-	struct bounds b = { .min = t->size, .fixed = true, .base = INT_TEXT + sizeof("( <unknown> : container =  )") };
+	struct bounds b = { .min = t->size, .fixed = true, .base = ENUM_TEXT };
 	struct entry *entries = sort_mappings(t);
 	struct md_label label = { 0 };
 	uint32_t i;
@@ -161,6 +167,9 @@ static struct bounds compile_enum(struct compiler *c, const struct md_type *t)
 	return b;
 }
 
+static struct bounds compile_type(struct compiler *c, const struct md_type *t);
+static struct bounds compile_fields(struct compiler *c, const struct md_field *fields, uint32_t count);
+
 static struct bounds compile_length(struct compiler *c, uint8_t size)
 {
 	struct md_step s = { .op = MD_STEP_LENGTH, .size = size, .base = 10 };
@@ -169,8 +178,75 @@ static struct bounds compile_length(struct compiler *c, uint8_t size)
 	return (struct bounds){ .min = size, .base = INT_TEXT };
 }
 
-static struct bounds compile_type(struct compiler *c, const struct md_type *t);
-static struct bounds compile_fields(struct compiler *c, const struct md_field *fields, uint32_t count);
+static struct bounds compile_tag(struct compiler *c, const struct md_type *t)
+{
+	struct md_step s = { .op = MD_STEP_TAG, .size = 1, .base = 10, .is_signed = true, .label_count = t->count,
+			     .labels = (uint32_t)(c->labels.len / sizeof(struct md_label)) };
+	struct bounds b = { .min = 1, .base = ENUM_TEXT };
+	struct md_label label;
+	uint32_t i;
+
+	add_step(c, &s);
+	for (i = 0; i < t->count; i++) {
+		label = (struct md_label){ .begin = i, .end = i, .name = i, .text = (uint32_t)c->text.len };
+		/* The labels keep the underscore that readers take from the names of the options. */
+		md_buf_puts(&c->text, "\"_");
+		md_name_field(t->members[i].name, &c->text);
+		md_buf_putc(&c->text, '"');
+		label.text_len = (uint32_t)(c->text.len - label.text);
+		b.base += label.text_len;
+		md_buf_put(&c->labels, &label, sizeof(label));
+	}
+	c->literal = c->text.len;
+	return b;
+}
+
+/* One option: its step and its walk, each with a body that has an end of its own. */
+static struct bounds compile_option(struct compiler *c, const struct md_type *t)
+{
+	struct md_step s = { .op = MD_STEP_OPTION }, end = { .op = MD_STEP_END };
+	struct md_walk w = { .op = MD_WALK_OPTION }, walk_end = { .op = MD_WALK_END };
+	size_t step = add_step(c, &s), walk = add_walk(c, &w), last;
+	struct bounds b = compile_type(c, t);
+
+	add_step(c, &end);
+	last = add_walk(c, &walk_end);
+	if (!c->steps.failed) {
+		step_at(c, step)->body = (uint32_t)(c->steps.len / sizeof(s) - 1 - step);
+		step_at(c, step)->body_min = b.min;
+	}
+	if (!c->walk.failed)
+		walk_at(c, walk)->body = (uint32_t)(last - walk);
+	return b;
+}
+
+/* What follows the tag: `{ `the option` }` */
+static struct bounds compile_variant(struct compiler *c, const struct md_type *t)
+{
+	struct md_step s = { .op = MD_STEP_VARIANT, .count = t->count };
+	struct md_walk w = { .op = MD_WALK_VARIANT, .bytes = t->count };
+	struct bounds b = { .base = sizeof("{  }") }, option;
+	size_t step, walk;
+	uint32_t i;
+
+	md_buf_puts(&c->text, "{ ");
+	step = add_step(c, &s);
+	walk = add_walk(c, &w);
+	for (i = 0; i < t->count; i++) {
+		option = compile_option(c, &t->members[i].type);
+		b.min = !i || option.min < b.min ? option.min : b.min;
+		b.base += option.base;
+		b.per_byte = option.per_byte > b.per_byte ? option.per_byte : b.per_byte;
+	}
+	if (!c->steps.failed) {
+		step_at(c, step)->body = (uint32_t)(c->steps.len / sizeof(s) - 1 - step);
+		step_at(c, step)->body_min = b.min;
+	}
+	if (!c->walk.failed)
+		walk_at(c, walk)->body = (uint32_t)(c->walk.len / sizeof(w) - 1 - walk);
+	md_buf_puts(&c->text, " }");
+	return b;
+}
 
 /* The elements of an array or sequence that are one string. */
 static struct bounds compile_text(struct compiler *c, const struct md_type *t)
@@ -225,7 +301,7 @@ static struct bounds compile_loop(struct compiler *c, const struct md_type *t)
 		size_t last = add_walk(c, &walk_end);
 
 		if (!c->walk.failed)
-			((struct md_walk *)(void *)c->walk.data)[walk].body = (uint32_t)(last - walk);
+			walk_at(c, walk)->body = (uint32_t)(last - walk);
 	}
 	share = (INDEX_TEXT + body.base + body.min - 1) / body.min;
 	b = (struct bounds){ .min = by_length ? 0 : body.min * t->count, .fixed = body.fixed && !by_length,
@@ -267,6 +343,8 @@ static struct bounds compile_type(struct compiler *c, const struct md_type *t)
 		return md_type_is_text(t->element) ? compile_text(c, t) : compile_loop(c, t);
 	case MD_STRUCT:
 		return compile_fields(c, t->members, t->count);
+	case MD_VARIANT:
+		return compile_variant(c, t);
 	default:
 		return compile_scalar(c, t, int_op(t));
 	}
@@ -282,7 +360,7 @@ static void add_bounds(struct bounds *sum, const struct bounds *b)
 		sum->per_byte = b->per_byte;
 }
 
-/* `{ a = `…`, _b_length = `…`, b = [`…` ] }`, or `{ }` */
+/* `{ a = `…`, _b_length = `…`, b = [`…` ], c_tag = `…`, c = { `…` } }`, or `{ }` */
 static struct bounds compile_fields(struct compiler *c, const struct md_field *fields, uint32_t count)
 {
 	struct bounds sum = { .fixed = true }, b;
@@ -299,6 +377,12 @@ static struct bounds compile_fields(struct compiler *c, const struct md_field *f
 			md_buf_puts(&c->text, "_length = ");
 			/* The walk reads the length with the elements. */
 			b = compile_length(c, t->length_size);
+			add_bounds(&sum, &b);
+			md_buf_puts(&c->text, ", ");
+		} else if (t->kind == MD_VARIANT) {
+			md_name_field(fields[i].name, &c->text);
+			md_buf_puts(&c->text, "_tag = ");
+			b = compile_tag(c, t);
 			add_bounds(&sum, &b);
 			md_buf_puts(&c->text, ", ");
 		}
@@ -318,6 +402,8 @@ static uint64_t step_min(const struct md_step *s)
 	case MD_STEP_STRING: return 1;
 	case MD_STEP_TEXT: return s->by_length ? 0 : s->count;
 	case MD_STEP_LOOP: return s->by_length ? 0 : s->count * s->body_min;
+	case MD_STEP_VARIANT: return s->body_min;
+	case MD_STEP_OPTION: return 0;
 	case MD_STEP_U8: case MD_STEP_S8: return 1;
 	default: return s->size;
 	}
@@ -325,14 +411,15 @@ static uint64_t step_min(const struct md_step *s)
 
 static struct md_step *next_step(struct md_step *s)
 {
-	return s + 1 + (s->op == MD_STEP_LOOP ? s->body : 0);
+	return s + 1 + s->body;
 }
 
 /* Sets `rest` of each step in the list that begins at s, bodies included. */
 static void set_rest(struct md_step *list)
 {
-	struct md_step *s;
+	struct md_step *s, *option;
 	uint64_t rest = 0;
+	uint32_t i;
 
 	for (s = list; s->op != MD_STEP_END; s = next_step(s))
 		rest += step_min(s);
@@ -341,6 +428,8 @@ static void set_rest(struct md_step *list)
 		s->rest = rest;
 		if (s->op == MD_STEP_LOOP)
 			set_rest(s + 1);
+		for (i = 0, option = s + 1; s->op == MD_STEP_VARIANT && i < s->count; i++, option = next_step(option))
+			set_rest(option + 1);
 	}
 }
 

@@ -17,12 +17,14 @@ enum md_walk_op {
 	MD_WALK_STRING,
 	MD_WALK_SEQUENCE,       /* a length of length_size bytes, then elements of `bytes` bytes */
 	MD_WALK_LOOP,           /* body `bytes` times, or as often as a length of length_size bytes says */
+	MD_WALK_VARIANT,        /* a tag byte, then the one of `bytes` options that it says; they are its body */
+	MD_WALK_OPTION,         /* its body has an end of its own */
 };
 
 struct md_walk {
 	uint8_t op;
 	uint8_t length_size;    /* MD_WALK_SEQUENCE; MD_WALK_LOOP: 0 for a fixed count */
-	uint32_t body;          /* MD_WALK_LOOP: steps of the body, its end included */
+	uint32_t body;          /* MD_WALK_LOOP, _VARIANT, _OPTION: steps of the body, its end included */
 	uint64_t before;        /* bytes of fixed size before it */
 	uint64_t bytes;
 };
@@ -38,6 +40,9 @@ enum md_step_op {
 	MD_STEP_LENGTH,         /* prints a length and keeps it for the next step */
 	MD_STEP_TEXT,           /* `count` bytes of text, or as many as the length says */
 	MD_STEP_LOOP,           /* body `count` times, or as often as the length says */
+	MD_STEP_TAG,            /* prints a tag as an enumeration and keeps it for the next step */
+	MD_STEP_VARIANT,        /* the one of `count` options that the tag says; they are its body */
+	MD_STEP_OPTION,         /* its body has an end of its own */
 };
 
 struct md_step {
@@ -49,10 +54,10 @@ struct md_step {
 	bool careful;           /* MD_STEP_LOOP: one turn may be long, make room for each */
 	uint32_t literal, literal_len;  /* in md_program.text */
 	uint32_t count;
-	uint32_t body;          /* MD_STEP_LOOP: steps of the body, its end included */
-	uint64_t body_min;      /* MD_STEP_LOOP: least bytes of one turn */
+	uint32_t body;          /* MD_STEP_LOOP, _VARIANT, _OPTION: steps of the body, its end included */
+	uint64_t body_min;      /* MD_STEP_LOOP: least bytes of one turn; _VARIANT, _OPTION: of the body */
 	uint64_t rest;          /* least bytes of what follows this step in its list */
-	uint32_t labels, label_count;   /* MD_STEP_ENUM: in md_program.labels */
+	uint32_t labels, label_count;   /* MD_STEP_ENUM, _TAG: in md_program.labels */
 };
 
 struct md_label {               /* one range of an enumeration; labels of the same name stand together */
@@ -73,7 +78,8 @@ struct md_program {
 };
 
 #define MD_TEXT_SLACK 32        /* literals and strings are copied in pieces of up to this size */
-#define MD_DEPTH_MAX 16         /* of nested structures, arrays and sequences */
+#define MD_DEPTH_MAX 16         /* of nested structures, arrays, sequences and variants */
+#define MD_OPTION_MAX 127u      /* options of a variant: what a tag can tell */
 #define MD_FIXED_MAX (UINT64_C(1) << 30)        /* bytes: no event is that long */
 
 /* Both return 0, -EINVAL (a type that cannot be done) or -ENOMEM. */

@@ -158,10 +158,9 @@ static bool covers(const struct md_label *l, uint64_t v, bool is_signed)
 	return v >= (uint64_t)l->begin && v <= (uint64_t)l->end;
 }
 
-static char *put_enum(char *o, const struct md_program *program, const struct md_step *s, const uint8_t *p)
+static char *put_enum(char *o, const struct md_program *program, const struct md_step *s, uint64_t v)
 {
 	const struct md_label *l = program->labels + s->labels, *end = l + s->label_count, *shown = NULL;
-	uint64_t v = load(s, p);
 
 	*o++ = '(';
 	for (; l < end; l++) {
@@ -254,6 +253,26 @@ static char *put_loop(struct run *r, const struct md_step *s, uint64_t n, char *
 	return o;
 }
 
+static char *put_variant(struct run *r, const struct md_step *s, uint64_t tag, char *o)
+{
+	const struct md_step *option = s + 1;
+
+	if (tag >= s->count) {
+		r->torn = true;
+		return o;
+	}
+	while (tag--)
+		option += 1 + option->body;
+	if (left(r) < option->body_min) {
+		r->torn = true;
+		return o;
+	}
+	o = put_steps(r, option + 1, o);
+	if (!r->torn)
+		r->torn = left(r) < s->rest;
+	return o;
+}
+
 /* The steps whose size is in the data. */
 static inline char *put_variable(struct run *r, const struct md_step *s, uint64_t length, char *o)
 {
@@ -264,6 +283,8 @@ static inline char *put_variable(struct run *r, const struct md_step *s, uint64_
 		return put_c_string(r, s, o);
 	case MD_STEP_TEXT:
 		return put_text(r, s, count, o);
+	case MD_STEP_VARIANT:
+		return put_variant(r, s, length, o);
 	default:
 		return put_loop(r, s, count, o);
 	}
@@ -323,7 +344,7 @@ static char *put_steps(struct run *r, const struct md_step *s, char *o)
 			p += s->size;
 			continue;
 		case MD_STEP_ENUM:
-			o = put_enum(o, r->program, s, p);
+			o = put_enum(o, r->program, s, load(s, p));
 			p += s->size;
 			continue;
 		case MD_STEP_LENGTH:
@@ -332,6 +353,13 @@ static char *put_steps(struct run *r, const struct md_step *s, char *o)
 			__asm__ volatile("" : "+r"(length));
 			o = md_put_u64(o, length);
 			p += s->size;
+			continue;
+		case MD_STEP_TAG:
+			length = *p;
+			/* As above. */
+			__asm__ volatile("" : "+r"(length));
+			o = put_enum(o, r->program, s, length);
+			p += 1;
 			continue;
 		case MD_STEP_END:
 			r->p = p;
@@ -342,7 +370,7 @@ static char *put_steps(struct run *r, const struct md_step *s, char *o)
 			if (__builtin_expect(r->torn, 0))
 				return o;
 			p = r->p;
-			s += s->body;   /* of a loop; else 0 */
+			s += s->body;   /* of a loop or variant; else 0 */
 		}
 	}
 }

@@ -83,6 +83,7 @@ static void put_type(struct md_buf *b, const struct md_type *t)
 		}
 		break;
 	case MD_STRUCT:
+	case MD_VARIANT:
 		for (i = 0; i < t->count; i++)
 			put_field(b, &t->members[i]);
 		break;
@@ -263,7 +264,7 @@ static void get_type(struct input *in, struct md_type *t, int depth)
 	case MD_ENUM:
 		get_mappings(in, t, count);
 		break;
-	case MD_STRUCT:
+	case MD_STRUCT: case MD_VARIANT:
 		get_members(in, t, count, depth);
 		break;
 	default:

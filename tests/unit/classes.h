@@ -80,6 +80,14 @@ static inline struct md_type t_struct(uint32_t count)
 				 .members = calloc(count + 1, sizeof(struct md_field)) };
 }
 
+static inline struct md_type t_variant(uint32_t count)
+{
+	struct md_type t = t_struct(count);
+
+	t.kind = MD_VARIANT;
+	return t;
+}
+
 static inline struct md_type t_enum(struct md_type container, uint32_t count)
 {
 	container.kind = MD_ENUM;
@@ -115,7 +123,9 @@ static inline struct md_type random_int(uint64_t *s)
 
 static inline struct md_type random_enum(uint64_t *s)
 {
-	static const char *const names[] = { "RED", "GREEN", "a \"b\" c\\", "", "line\n1\001", "\xc3\xa9 \xff", "?'" };
+	static const char *const names[] = {
+		"RED", "GREEN", "a \"b\" c\\", "", "line\n1\001", "\xc3\xa9 \xff", "?'", "_under", "\\x41 %s",
+	};
 	uint32_t n = (uint32_t)below(s, 6), i;
 	struct md_type t = t_enum(random_int(s), n);
 
@@ -124,7 +134,7 @@ static inline struct md_type random_enum(uint64_t *s)
 		int64_t b = below(s, 2) ? a : limit_int((int64_t)(rnd(s) >> below(s, 64)), &t);
 		bool ordered = t.is_signed ? a <= b : (uint64_t)a <= (uint64_t)b;
 
-		set_mapping(&t, i, names[below(s, 7)], ordered ? a : b, ordered ? b : a);
+		set_mapping(&t, i, names[below(s, 9)], ordered ? a : b, ordered ? b : a);
 	}
 	return t;
 }
@@ -144,12 +154,13 @@ static inline void random_fields(uint64_t *s, struct md_field *f, uint32_t count
 	}
 }
 
-/* An element must have a size and be no sequence. */
+/* An element must have a size and be no sequence and no variant. */
 static inline struct md_type random_element(uint64_t *s, int depth)
 {
 	struct md_type t = random_type(s, depth);
 
-	if ((t.kind == MD_STRUCT && !t.count) || t.kind == MD_SEQUENCE || t.kind == MD_ARRAY) {
+	if ((t.kind == MD_STRUCT && !t.count) || t.kind == MD_SEQUENCE || t.kind == MD_ARRAY ||
+	    t.kind == MD_VARIANT) {
 		md_type_deinit(&t);
 		t = below(s, 2) ? t_array(t_char(), 5) : t_int(1, false, 16, false);
 	} else if (t.kind == MD_STRUCT) {
@@ -159,12 +170,30 @@ static inline struct md_type random_element(uint64_t *s, int depth)
 	return t;
 }
 
+static inline struct md_type random_variant(uint64_t *s, int depth)
+{
+	struct md_type t = t_variant((uint32_t)(1 + below(s, 4)));
+	uint32_t i;
+
+	random_fields(s, t.members, t.count, depth + 1);
+	/* An option must be no sequence and no variant itself. */
+	for (i = 0; i < t.count; i++) {
+		struct md_type *option = &t.members[i].type;
+
+		if (option->kind == MD_SEQUENCE || option->kind == MD_VARIANT) {
+			md_type_deinit(option);
+			*option = below(s, 2) ? random_int(s) : t_struct(0);
+		}
+	}
+	return t;
+}
+
 static inline struct md_type random_type(uint64_t *s, int depth)
 {
 	static const int sizes[] = { 1, 2, 4, 8 };
 	struct md_type t;
 
-	switch (below(s, depth > 3 ? 6 : 10)) {
+	switch (below(s, depth > 3 ? 6 : 11)) {
 	case 0: case 1: case 2:
 		return random_int(s);
 	case 3:
@@ -177,6 +206,8 @@ static inline struct md_type random_type(uint64_t *s, int depth)
 		return t_array(below(s, 3) ? random_element(s, depth + 1) : t_char(), (uint32_t)(1 + below(s, 5)));
 	case 7: case 8:
 		return t_sequence(below(s, 3) ? random_element(s, depth + 1) : t_char(), sizes[below(s, 4)]);
+	case 9:
+		return random_variant(s, depth);
 	default:
 		t = t_struct((uint32_t)below(s, 4));
 		random_fields(s, t.members, t.count, depth + 1);
@@ -268,6 +299,11 @@ static inline void random_value(uint64_t *s, const struct md_type *t, struct md_
 		return;
 	case MD_STRUCT:
 		random_values(s, t->members, t->count, b);
+		return;
+	case MD_VARIANT:
+		n = below(s, t->count);
+		put_int(n, 1, false, b);
+		random_value(s, &t->members[n].type, b);
 		return;
 	}
 }

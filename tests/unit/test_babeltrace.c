@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "metadata/ctf.h"
+#include "metadata/program.h"
 #include "metadata/text.h"
 #include "tests/unit/classes.h"
 #include "tests/unit/test.h"
@@ -280,6 +281,95 @@ static void contexts(void)
 	writer_finish(&w);
 }
 
+/* One event per number of options: each tag once, and the longest list of them. */
+static void application_contexts(void)
+{
+	struct md_field *context = calloc(3, sizeof(*context));
+	struct md_event *e = md_event_create("all:context", 3, 2);
+	struct md_type many = t_variant(MD_OPTION_MAX);
+	uint64_t seed = 11, i;
+	struct writer w;
+	char name[32];
+
+	writer_init(&w, MD_HEADER_LARGE);
+	set_field(&context[0], "$app.my_provider:size", (struct md_type){ 0 });
+	CHECK(md_type_dynamic(&context[0].type) == 0);
+	set_field(&context[1], "vpid", t_s32());
+	set_field(&context[2], "$app.my_provider:other-one", (struct md_type){ 0 });
+	CHECK(md_type_dynamic(&context[2].type) == 0 && context[2].type.count == 12);
+	CHECK(md_stream_set_context(w.stream, context, 3) == 0);
+	for (i = 0; i < MD_OPTION_MAX; i++) {
+		snprintf(name, sizeof(name), "option%d", (int)i);
+		set_field(&many.members[i], name, i % 3 ? t_s32() : t_struct(0));
+	}
+	set_field(&e->fields[0], "many", many);
+	set_field(&e->fields[1], "a", t_s32());
+	CHECK(md_stream_add(w.stream, e) == 0);
+	begin_packet(&w, 0);
+	for (i = 0; i < 3 * MD_OPTION_MAX; i++) {
+		add_event(&w, 0, i * 1000, false);
+		md_buf_putc(&w.file, (char)(i % 12));
+		random_value(&seed, &context[0].type.members[i % 12].type, &w.file);
+		random_values(&seed, context + 1, 2, &w.file);
+		md_buf_putc(&w.file, (char)(i % MD_OPTION_MAX));
+		random_value(&seed, &many.members[i % MD_OPTION_MAX].type, &w.file);
+		put_int(i, 4, false, &w.file);
+	}
+	end_packet(&w);
+	CHECK(strstr(md_buf_str(&w.text), " _app_my_provider_size_tag = ( \"_none\" : container = 0 ), "
+					  "_app_my_provider_size = { { } }, vpid = "));
+	CHECK(strstr(md_buf_str(&w.text), "_app_my_provider_other_one_tag = ( \"_string\" : container = 11 ), "
+					  "_app_my_provider_other_one = { \""));
+	writer_finish(&w);
+}
+
+static const int64_t *enum_values(int size, bool is_signed)
+{
+	static const int64_t s1[] = { -128, -127, -2, -1, 0, 1, 126, 127, 50 }, u1[] = { 0, 1, 127, 128, 254, 255, 2, 3, 50 },
+			     s8[] = { INT64_MIN, INT64_MIN + 1, -2, -1, 0, 1, INT64_MAX - 1, INT64_MAX, 50 },
+			     u8[] = { 0, 1, INT64_MAX, INT64_MIN, -2, -1, 2, 3, 50 };
+
+	return size == 1 ? is_signed ? s1 : u1 : is_signed ? s8 : u8;
+}
+
+/* The ends of what each container holds, ranges that overlap, labels said twice, values that have none. */
+static void enumerations(void)
+{
+	struct md_event *e = md_event_create("all:enums", 3, 16);
+	struct writer w;
+	int i, k;
+
+	writer_init(&w, MD_HEADER_COMPACT);
+	for (i = 0; i < 16; i++) {
+		struct md_type t = t_enum(t_int(i & 1 ? 8 : 1, i >> 1 & 1, i >> 2 & 1 ? 16 : 10, i >> 3 & 1), 7);
+		const int64_t *v = enum_values(t.size, t.is_signed);
+		char name[8];
+
+		set_mapping(&t, 0, "lowest", v[0], v[0]);
+		set_mapping(&t, 1, "low \"half\"", v[0], v[3]);
+		set_mapping(&t, 2, "back\\slash", v[2], v[4]);
+		set_mapping(&t, 3, "twice", v[1], v[1]);
+		set_mapping(&t, 4, "twice", v[5], v[5]);
+		set_mapping(&t, 5, "?" "?/", v[7], v[7]);
+		set_mapping(&t, 6, "_none", v[3], v[3]);
+		snprintf(name, sizeof(name), "e%d", i);
+		set_field(&e->fields[i], name, t);
+	}
+	CHECK(md_stream_add(w.stream, e) == 0);
+	begin_packet(&w, 0);
+	for (k = 0; k < 9; k++) {
+		add_event(&w, 0, (uint64_t)k, false);
+		for (i = 0; i < 16; i++) {
+			const struct md_type *t = &e->fields[i].type;
+
+			put_int((uint64_t)enum_values(t->size, t->is_signed)[k], t->size, t->big_endian, &w.file);
+		}
+	}
+	end_packet(&w);
+	CHECK(strstr(md_buf_str(&w.text), "( <unknown> : container = 50 )"));
+	writer_finish(&w);
+}
+
 static double scale(double d, int exponent)
 {
 	for (; exponent > 0; exponent--)
@@ -380,6 +470,8 @@ int main(void)
 	CASE(every_byte_in_strings);
 	CASE(empty_strings);
 	CASE(contexts);
+	CASE(application_contexts);
+	CASE(enumerations);
 	CASE(floats);
 	CASE(random_traces);
 	snprintf(command, sizeof(command), "rm -rf %s %s.err", dir, dir);
