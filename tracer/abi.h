@@ -35,7 +35,8 @@
 #define TRAIL_EVENT_FIELDS_MAX 64u      /* fields of one event */
 #define TRAIL_ENUM_MAX 4096u            /* enumerations of one object */
 #define TRAIL_LABEL_MAX 65536u          /* labels of all enumerations of one object */
-#define TRAIL_NAME_MAX 255u             /* bytes of a provider, event or field name */
+#define TRAIL_NAME_MAX 255u             /* bytes of a provider, event or field name, or of a label */
+#define TRAIL_URI_MAX 4095u             /* bytes of a model's URI */
 #define TRAIL_REG_SIZE_MAX (16u << 20)  /* bytes of a registration file */
 #define TRAIL_OBJECT_MAX 256u           /* objects in one hello */
 #define TRAIL_REGION_MAX 200u           /* regions in one plan (SCM_RIGHTS carries 253 descriptors) */
@@ -99,12 +100,12 @@ struct trail_reg_field {
 
 struct trail_reg_enum {
 	uint32_t name;                  /* string offset */
-	uint32_t first_label, label_count;
+	uint32_t first_label, label_count;      /* no two enumerations share a label */
 	uint32_t reserved;
 };
 
-struct trail_reg_label {                /* begin <= value <= end, signed if the field is */
-	uint32_t name;                  /* string offset */
+struct trail_reg_label {                /* begin <= value <= end, signed if the field is; it covers nothing if begin > end */
+	uint32_t name;                  /* string offset; may be empty */
 	uint32_t reserved;
 	uint64_t begin, end;
 };

@@ -15,8 +15,10 @@
 struct regfile_event {
 	char *name;             /* "provider:event" */
 	int level;
-	uint64_t digest;        /* of name, level and fields: equal layouts have equal digests */
+	const char *uri;        /* of the model, in regfile.strings; or NULL */
+	uint64_t digest;        /* of name, level, written fields and uri: equal layouts have equal digests */
 	uint32_t first_field, field_count;      /* in regfile.fields */
+	uint32_t written;       /* the first of them; the others have TRAIL_FIELD_NOWRITE */
 };
 
 struct regfile {
@@ -29,9 +31,11 @@ struct regfile {
 	uint32_t size;          /* of the file */
 	uint32_t state_offset, missed_offset;
 	char *object;           /* path of the object file, as claimed */
-	uint32_t event_count, field_count;
+	uint32_t event_count, field_count, enum_count, label_count;
 	struct regfile_event *events;           /* owned */
 	struct trail_reg_field *fields;         /* as in the file; names are offsets into strings */
+	struct trail_reg_enum *enums;           /* as in the file, too */
+	struct trail_reg_label *labels;
 	char *strings;
 };
 
@@ -48,7 +52,7 @@ int regfile_gone(const struct regfile *r);
 int regfile_switch(const struct regfile *r, uint32_t event, unsigned int lane, uint8_t value);
 /* Hits of an event that nobody has accounted for yet. */
 uint64_t regfile_missed(const struct regfile *r, uint32_t event);
-/* The event in the type model, for a stream class; NULL when memory ran out. id is not set. */
+/* The event in the type model, what is not written left out, for a stream class; NULL when memory ran out. id is not set. */
 struct md_event *regfile_event(const struct regfile *r, uint32_t event);
 
 #endif

@@ -57,6 +57,46 @@ static void integer(const struct trail_reg_field *f, struct md_type *t)
 	t->base = f->flags & TRAIL_FIELD_HEX ? 16 : 10;
 }
 
+/* In one line, whatever it says; NULL when memory ran out. The buffer is for passing on from one to the next. */
+static char *text(const char *claimed, struct md_buf *buffer)
+{
+	md_buf_reset(buffer);
+	md_name_event(claimed, buffer);
+	return buffer->failed ? NULL : strdup(md_buf_str(buffer));
+}
+
+/* Labels that cover nothing are left out: readers do not expect them. */
+static bool covers(const struct trail_reg_label *l, bool is_signed)
+{
+	return is_signed ? (int64_t)l->begin <= (int64_t)l->end : l->begin <= l->end;
+}
+
+static bool labels(const struct regfile *r, const struct trail_reg_field *f, struct md_type *t)
+{
+	const struct trail_reg_enum *e = &r->enums[f->count];
+	const struct trail_reg_label *l = &r->labels[e->first_label], *end = l + e->label_count;
+	struct md_buf buffer = MD_BUF_INIT;
+
+	t->mappings = calloc((size_t)e->label_count + 1, sizeof(*t->mappings));
+	if (!t->mappings)
+		return false;
+	t->kind = MD_ENUM;
+	for (; l < end; l++) {
+		struct md_mapping *m = &t->mappings[t->count];
+
+		if (!covers(l, t->is_signed))
+			continue;
+		m->name = text(r->strings + l->name, &buffer);
+		if (!m->name)
+			break;
+		m->begin = (int64_t)l->begin;
+		m->end = (int64_t)l->end;
+		t->count++;
+	}
+	md_buf_deinit(&buffer);
+	return l == end;
+}
+
 static bool elements(const struct trail_reg_field *f, struct md_type *t)
 {
 	t->element = calloc(1, sizeof(*t->element));
@@ -72,12 +112,12 @@ static bool elements(const struct trail_reg_field *f, struct md_type *t)
 	return true;
 }
 
-static bool type(const struct trail_reg_field *f, struct md_type *t)
+static bool type(const struct regfile *r, const struct trail_reg_field *f, struct md_type *t)
 {
 	switch (f->kind) {
 	case TRAIL_KIND_INT:
 		integer(f, t);
-		return true;
+		return !(f->flags & TRAIL_FIELD_ENUM) || labels(r, f, t);
 	case TRAIL_KIND_FLOAT:
 		t->kind = MD_FLOAT;
 		t->size = f->size;
@@ -92,7 +132,7 @@ static bool type(const struct trail_reg_field *f, struct md_type *t)
 		return elements(f, t);
 	default:
 		t->kind = MD_SEQUENCE;
-		t->length_size = 4;
+		t->length_size = f->length;
 		return elements(f, t);
 	}
 }
@@ -100,16 +140,25 @@ static bool type(const struct trail_reg_field *f, struct md_type *t)
 struct md_event *regfile_event(const struct regfile *r, uint32_t event)
 {
 	const struct regfile_event *from = &r->events[event];
-	struct md_event *e = md_event_create(from->name, from->level, from->field_count);
+	struct md_event *e = md_event_create(from->name, from->level, from->written);
+	struct md_buf buffer = MD_BUF_INIT;
 	uint32_t i;
 
 	if (!e)
 		return NULL;
-	for (i = 0; i < from->field_count; i++) {
+	if (from->uri) {
+		e->emf_uri = text(from->uri, &buffer);
+		md_buf_deinit(&buffer);
+		if (!e->emf_uri) {
+			md_event_destroy(e);
+			return NULL;
+		}
+	}
+	for (i = 0; i < from->written; i++) {
 		const struct trail_reg_field *f = &r->fields[from->first_field + i];
 
 		e->fields[i].name = field_name(e, i, r->strings + f->name, f->kind == TRAIL_KIND_SEQUENCE);
-		if (!e->fields[i].name || !type(f, &e->fields[i].type)) {
+		if (!e->fields[i].name || !type(r, f, &e->fields[i].type)) {
 			md_event_destroy(e);
 			return NULL;
 		}

@@ -15,7 +15,12 @@
 enum {
 	OBJECT_MAX = 4095,              /* bytes of the path kept for display */
 	ARRAY_BYTES_MAX = 1 << 20,      /* of one field of fixed length; no sub-buffer's event has more */
+	LABELS_MAX = 4 * TRAIL_LABEL_MAX,       /* of all events, with one enumeration for each field that has one */
+	LABEL_BYTES_MAX = 4 << 20,      /* that any file may have of them */
 };
+
+#define FLAGS (TRAIL_FIELD_SIGNED | TRAIL_FIELD_HEX | TRAIL_FIELD_BIG_ENDIAN | TRAIL_FIELD_TEXT | TRAIL_FIELD_NOWRITE | \
+	       TRAIL_FIELD_ENUM)
 
 struct parse {
 	const uint8_t *data;
@@ -23,7 +28,8 @@ struct parse {
 	struct trail_reg head;
 	const char *strings;
 	uint64_t expanded;              /* bytes of all names of all events, written out */
-	uint32_t expanded_fields;
+	uint32_t expanded_fields, expanded_labels;
+	uint64_t label_bytes;           /* of expanded_labels */
 	const char *reason;
 };
 
@@ -56,10 +62,14 @@ static bool check_head(struct parse *p)
 		return fail(p, "the header tells another size");
 	if (h->event_count > TRAIL_EVENT_MAX || h->field_count > TRAIL_FIELD_MAX)
 		return fail(p, "too many tracepoints or fields");
+	if (h->enum_count > TRAIL_ENUM_MAX || h->label_count > TRAIL_LABEL_MAX)
+		return fail(p, "too many enumerations or labels");
 	if (!fits(p, h->state_offset, h->event_count, sizeof(uint32_t)) ||
 	    (h->missed_offset && !fits(p, h->missed_offset, h->event_count, sizeof(uint64_t))) ||
 	    !fits(p, h->event_offset, h->event_count, sizeof(struct trail_reg_event)) ||
 	    !fits(p, h->field_offset, h->field_count, sizeof(struct trail_reg_field)) ||
+	    (h->enum_count && !fits(p, h->enum_offset, h->enum_count, sizeof(struct trail_reg_enum))) ||
+	    (h->label_count && !fits(p, h->label_offset, h->label_count, sizeof(struct trail_reg_label))) ||
 	    !fits(p, h->string_offset, h->string_size, 1))
 		return fail(p, "a table lies outside the file");
 	if (!h->string_size || p->data[(uint64_t)h->string_offset + h->string_size - 1])
@@ -70,16 +80,24 @@ static bool check_head(struct parse *p)
 	return true;
 }
 
-/* Length of the string at offset, or 0 if it is no name: outside, empty or too long. */
-static size_t name_length(const struct parse *p, uint32_t offset)
+/* Length of the string at offset, or -1 if it lies outside or is longer than max. */
+static ssize_t text_length(const struct parse *p, uint32_t offset, size_t max)
 {
 	size_t len;
 
 	if (offset >= p->head.string_size)
-		return 0;
+		return -1;
 	/* The last byte of all strings is NUL. */
-	len = strnlen(p->strings + offset, TRAIL_NAME_MAX + 1);
-	return len <= TRAIL_NAME_MAX ? len : 0;
+	len = strnlen(p->strings + offset, max + 1);
+	return len <= max ? (ssize_t)len : -1;
+}
+
+/* Length of the string at offset, or 0 if it is no name: outside, empty or too long. */
+static size_t name_length(const struct parse *p, uint32_t offset)
+{
+	ssize_t len = text_length(p, offset, TRAIL_NAME_MAX);
+
+	return len > 0 ? (size_t)len : 0;
 }
 
 /* What can be printed as it is, and be a word in a rule: no control bytes, blanks, quotes, backslashes; UTF-8. */
@@ -104,6 +122,49 @@ static void get_event(const struct parse *p, uint32_t i, struct trail_reg_event 
 	memcpy(e, p->data + p->head.event_offset + i * sizeof(*e), sizeof(*e));
 }
 
+static void get_field(const struct parse *p, uint32_t i, struct trail_reg_field *f)
+{
+	memcpy(f, p->data + p->head.field_offset + i * sizeof(*f), sizeof(*f));
+}
+
+static void get_enum(const struct parse *p, uint32_t i, struct trail_reg_enum *e)
+{
+	memcpy(e, p->data + p->head.enum_offset + i * sizeof(*e), sizeof(*e));
+}
+
+static void get_label(const struct parse *p, uint32_t i, struct trail_reg_label *l)
+{
+	memcpy(l, p->data + p->head.label_offset + i * sizeof(*l), sizeof(*l));
+}
+
+/* Their texts are shown like those of strings, whatever they say; ranges may be any. */
+static bool check_enums(struct parse *p)
+{
+	uint64_t labels = 0;
+	uint32_t i;
+
+	for (i = 0; i < p->head.enum_count; i++) {
+		struct trail_reg_enum e;
+
+		get_enum(p, i, &e);
+		if (text_length(p, e.name, TRAIL_NAME_MAX) < 0)
+			return fail(p, "bad name of an enumeration");
+		if ((uint64_t)e.first_label + e.label_count > p->head.label_count)
+			return fail(p, "the labels of an enumeration are outside the table");
+		labels += e.label_count;
+	}
+	if (labels > p->head.label_count)
+		return fail(p, "enumerations share labels");
+	for (i = 0; i < p->head.label_count; i++) {
+		struct trail_reg_label l;
+
+		get_label(p, i, &l);
+		if (text_length(p, l.name, TRAIL_NAME_MAX) < 0)
+			return fail(p, "bad name of a label");
+	}
+	return true;
+}
+
 static bool is_size(unsigned int size)
 {
 	return size == 1 || size == 2 || size == 4 || size == 8;
@@ -113,8 +174,10 @@ static bool check_field(struct parse *p, const struct trail_reg_field *f)
 {
 	if (!name_length(p, f->name))
 		return fail(p, "bad name of a field");
-	if (f->flags & ~(TRAIL_FIELD_SIGNED | TRAIL_FIELD_HEX | TRAIL_FIELD_BIG_ENDIAN | TRAIL_FIELD_TEXT))
+	if (f->flags & ~FLAGS)
 		return fail(p, "unknown flags of a field");
+	if ((f->flags & TRAIL_FIELD_ENUM) && (f->kind != TRAIL_KIND_INT || f->count >= p->head.enum_count))
+		return fail(p, "no such enumeration");
 	switch (f->kind) {
 	case TRAIL_KIND_STRING:
 		return true;
@@ -127,6 +190,8 @@ static bool check_field(struct parse *p, const struct trail_reg_field *f)
 			return fail(p, "an array is too long");
 		break;
 	case TRAIL_KIND_SEQUENCE:
+		if (!is_size(f->length))
+			return fail(p, "bad size of a sequence's length");
 		break;
 	default:
 		return fail(p, "unknown kind of a field");
@@ -143,8 +208,49 @@ static bool check_fields(struct parse *p)
 	for (i = 0; i < p->head.field_count; i++) {
 		struct trail_reg_field f;
 
-		memcpy(&f, p->data + p->head.field_offset + i * sizeof(f), sizeof(f));
+		get_field(p, i, &f);
 		if (!check_field(p, &f))
+			return false;
+	}
+	return true;
+}
+
+/* What the labels of a field come to. Stops at the limit: many fields may have one long enumeration. */
+static bool expand_enum(struct parse *p, const struct trail_reg_field *f)
+{
+	struct trail_reg_enum e;
+	uint32_t i;
+
+	get_enum(p, f->count, &e);
+	p->expanded_labels += e.label_count;
+	for (i = 0; i < e.label_count && p->expanded_labels <= LABELS_MAX; i++) {
+		struct trail_reg_label l;
+
+		get_label(p, e.first_label + i, &l);
+		p->label_bytes += (uint64_t)text_length(p, l.name, TRAIL_NAME_MAX) + sizeof(struct md_mapping);
+	}
+	if (p->expanded_labels > LABELS_MAX || p->label_bytes > 16 * (uint64_t)p->size + LABEL_BYTES_MAX)
+		return fail(p, "the labels of the tracepoints are out of proportion to the file");
+	return true;
+}
+
+static bool check_event_fields(struct parse *p, const struct trail_reg_event *e)
+{
+	bool unwritten = false;
+	uint32_t i;
+
+	for (i = 0; i < e->field_count; i++) {
+		struct trail_reg_field f;
+
+		get_field(p, e->first_field + i, &f);
+		p->expanded += name_length(p, f.name) + 1;
+		if (f.flags & TRAIL_FIELD_NOWRITE) {
+			unwritten = true;
+			continue;
+		}
+		if (unwritten)
+			return fail(p, "a field follows one that is for filters only");
+		if ((f.flags & TRAIL_FIELD_ENUM) && !expand_enum(p, &f))
 			return false;
 	}
 	return true;
@@ -153,7 +259,7 @@ static bool check_fields(struct parse *p)
 static bool check_event(struct parse *p, const struct trail_reg_event *e)
 {
 	size_t provider = name_length(p, e->provider), name = name_length(p, e->name);
-	uint32_t i;
+	ssize_t uri = e->uri == TRAIL_NO_STRING ? 0 : text_length(p, e->uri, TRAIL_URI_MAX);
 
 	if (!provider || !name || !is_printable(p->strings + e->provider, provider, false) ||
 	    !is_printable(p->strings + e->name, name, true))
@@ -164,15 +270,11 @@ static bool check_event(struct parse *p, const struct trail_reg_event *e)
 		return fail(p, "a tracepoint has too many fields");
 	if ((uint64_t)e->first_field + e->field_count > p->head.field_count)
 		return fail(p, "the fields of a tracepoint are outside the table");
-	p->expanded += provider + name + 2;
+	if (uri < 0)
+		return fail(p, "bad URI of a tracepoint's model");
+	p->expanded += provider + name + 2 + (size_t)uri;
 	p->expanded_fields += e->field_count;
-	for (i = 0; i < e->field_count; i++) {
-		struct trail_reg_field f;
-
-		memcpy(&f, p->data + p->head.field_offset + (e->first_field + i) * sizeof(f), sizeof(f));
-		p->expanded += name_length(p, f.name) + 1;
-	}
-	return true;
+	return check_event_fields(p, e);
 }
 
 static bool check_events(struct parse *p)
@@ -219,6 +321,10 @@ static int copy_event(struct regfile *r, const struct parse *p, uint32_t i)
 	to->level = e.level;
 	to->first_field = e.first_field;
 	to->field_count = e.field_count;
+	while (to->written < e.field_count && !(r->fields[e.first_field + to->written].flags & TRAIL_FIELD_NOWRITE))
+		to->written++;
+	if (e.uri != TRAIL_NO_STRING && r->strings[e.uri])
+		to->uri = r->strings + e.uri;
 	r->event_count = i + 1;
 	model = regfile_event(r, i);
 	if (!model)
@@ -228,27 +334,40 @@ static int copy_event(struct regfile *r, const struct parse *p, uint32_t i)
 	return 0;
 }
 
+/* NULL when memory ran out. */
+static void *copy_table(const struct parse *p, uint32_t offset, uint32_t count, size_t unit)
+{
+	size_t size = count * unit;
+	void *table = malloc(size + 1);
+
+	/* The offset of a table without entries may be any. */
+	if (table && size)
+		memcpy(table, p->data + offset, size);
+	return table;
+}
+
 static int copy(struct regfile *r, const struct parse *p)
 {
 	const struct trail_reg *h = &p->head;
-	size_t fields = h->field_count * sizeof(*r->fields);
 	uint32_t i;
 	int ret = 0;
 
-	r->strings = malloc(h->string_size);
-	r->fields = malloc(fields + 1);
+	r->strings = copy_table(p, h->string_offset, h->string_size, 1);
+	r->fields = copy_table(p, h->field_offset, h->field_count, sizeof(*r->fields));
+	r->enums = copy_table(p, h->enum_offset, h->enum_count, sizeof(*r->enums));
+	r->labels = copy_table(p, h->label_offset, h->label_count, sizeof(*r->labels));
 	r->events = calloc((size_t)h->event_count + 1, sizeof(*r->events));
 	r->object = strndup(p->strings + h->object, OBJECT_MAX);
-	if (!r->strings || !r->fields || !r->events || !r->object)
+	if (!r->strings || !r->fields || !r->enums || !r->labels || !r->events || !r->object)
 		return -ENOMEM;
-	memcpy(r->strings, p->strings, h->string_size);
-	memcpy(r->fields, p->data + h->field_offset, fields);
 	r->pid = h->pid;
 	r->word_bits = h->word_bits;
 	r->size = h->size;
 	r->state_offset = h->state_offset;
 	r->missed_offset = h->missed_offset;
 	r->field_count = h->field_count;
+	r->enum_count = h->enum_count;
+	r->label_count = h->label_count;
 	for (i = 0; i < h->event_count && !ret; i++)
 		ret = copy_event(r, p, i);
 	return ret;
@@ -259,7 +378,7 @@ int regfile_parse(struct regfile *r, const uint8_t *data, size_t size, const cha
 	struct parse p = { .data = data, .size = size };
 	int ret;
 
-	if (!check_head(&p) || !check_fields(&p) || !check_events(&p)) {
+	if (!check_head(&p) || !check_enums(&p) || !check_fields(&p) || !check_events(&p)) {
 		*reason = p.reason;
 		return -EBADMSG;
 	}
@@ -277,10 +396,14 @@ void regfile_forget(struct regfile *r)
 		free(r->events[i].name);
 	free(r->events);
 	free(r->fields);
+	free(r->enums);
+	free(r->labels);
 	free(r->strings);
 	free(r->object);
 	r->events = NULL;
 	r->fields = NULL;
+	r->enums = NULL;
+	r->labels = NULL;
 	r->strings = r->object = NULL;
-	r->event_count = r->field_count = 0;
+	r->event_count = r->field_count = r->enum_count = r->label_count = 0;
 }

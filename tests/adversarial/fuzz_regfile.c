@@ -27,24 +27,44 @@ static void random_regs(struct regs *r)
 		"a", "provider", "x:y", "b b", "_s_length", "s", "Bool", "Bool_", "", "\xc3\xa4", "\xff", "name*",
 		"a\"",
 	};
-	uint32_t events = below(20), i, j;
+	uint32_t events = below(20), enums = below(5), i, j;
 
 	*r = (struct regs){ .strings = MD_BUF_INIT };
 	r->object = regs_string(r, "/lib/object");
+	for (i = 0; i < enums; i++) {
+		regs_enum(r, words[below(13)]);
+		for (j = below(8); j; j--) {
+			uint64_t begin = (uint64_t)below(20) - 10;
+
+			regs_label(r, words[below(13)], begin, begin + below(below(8) ? 5 : UINT32_MAX) - !below(8));
+		}
+	}
 	for (i = 0; i < events; i++) {
 		uint32_t fields = below(10);
+		bool unwritten = false;
 
 		regs_event(r, below(20) ? "my_app" : words[below(13)], below(20) ? "event" : words[below(13)],
 			   (int)below(below(200) ? 15 : 256));
 		for (j = 0; j < fields; j++) {
 			int kind = (int)below(below(200) ? 5 : 256) + 1,
 			    size = kind == TRAIL_KIND_FLOAT ? 4 << below(2) : 1 << below(4);
+			struct trail_reg_field *f = &r->fields[r->field_count];
 
 			regs_field(r, words[below(below(200) ? 8 : 13)], kind, size,
 				   below(below(200) ? 8 : 256) |
 					   (size == 1 && kind > TRAIL_KIND_STRING ? below(2) * 8 : 0),
 				   below(200));
+			if (kind == TRAIL_KIND_SEQUENCE)
+				f->length = (uint8_t)(below(200) ? 1u << below(4) : below(256));
+			if (kind == TRAIL_KIND_INT && enums && below(2)) {
+				f->flags |= TRAIL_FIELD_ENUM;
+				f->count = below(below(200) ? enums : 100);
+			}
+			unwritten = below(100) ? unwritten || !below(8) : false;
+			f->flags |= unwritten ? TRAIL_FIELD_NOWRITE : 0;
 		}
+		if (!below(4))
+			r->events[i].uri = regs_string(r, words[below(13)]);
 	}
 }
 

@@ -16,7 +16,9 @@ struct regs {
 	struct md_buf strings;
 	struct trail_reg_event events[64];
 	struct trail_reg_field fields[256];
-	uint32_t event_count, field_count, object;
+	struct trail_reg_enum enums[64];
+	struct trail_reg_label labels[256];
+	uint32_t event_count, field_count, enum_count, label_count, object;
 };
 
 static inline uint32_t regs_string(struct regs *r, const char *s)
@@ -31,7 +33,7 @@ static inline void regs_event(struct regs *r, const char *provider, const char *
 {
 	r->events[r->event_count++] = (struct trail_reg_event){
 		.provider = regs_string(r, provider), .name = regs_string(r, name), .first_field = r->field_count,
-		.level = (uint8_t)level,
+		.level = (uint8_t)level, .uri = TRAIL_NO_STRING,
 	};
 }
 
@@ -43,9 +45,24 @@ static inline void regs_field(struct regs *r, const char *name, int kind, int si
 		.kind = (uint8_t)kind,
 		.size = (uint8_t)size,
 		.flags = (uint8_t)flags,
+		.length = kind == TRAIL_KIND_SEQUENCE ? 4 : 0,
 		.count = count,
 	};
 	r->events[r->event_count - 1].field_count++;
+}
+
+/* An enumeration without labels; returns its index. */
+static inline uint32_t regs_enum(struct regs *r, const char *name)
+{
+	r->enums[r->enum_count] = (struct trail_reg_enum){ .name = regs_string(r, name), .first_label = r->label_count };
+	return r->enum_count++;
+}
+
+/* A label of the last enumeration. */
+static inline void regs_label(struct regs *r, const char *name, uint64_t begin, uint64_t end)
+{
+	r->labels[r->label_count++] = (struct trail_reg_label){ .name = regs_string(r, name), .begin = begin, .end = end };
+	r->enums[r->enum_count - 1].label_count++;
 }
 
 static inline void regs_pad(struct md_buf *b)
@@ -63,6 +80,8 @@ static inline struct trail_reg *regs_file(const struct regs *r, struct md_buf *b
 		.word_bits = 64,
 		.event_count = r->event_count,
 		.field_count = r->field_count,
+		.enum_count = r->enum_count,
+		.label_count = r->label_count,
 		.string_size = (uint32_t)r->strings.len,
 		.object = r->object,
 		.pid = 1234,
@@ -82,6 +101,12 @@ static inline struct trail_reg *regs_file(const struct regs *r, struct md_buf *b
 	h.field_offset = (uint32_t)b->len;
 	md_buf_put(b, r->fields, r->field_count * sizeof(r->fields[0]));
 	regs_pad(b);
+	h.enum_offset = (uint32_t)b->len;
+	md_buf_put(b, r->enums, r->enum_count * sizeof(r->enums[0]));
+	regs_pad(b);
+	h.label_offset = (uint32_t)b->len;
+	md_buf_put(b, r->labels, r->label_count * sizeof(r->labels[0]));
+	regs_pad(b);
 	h.string_offset = (uint32_t)b->len;
 	md_buf_put(b, r->strings.data, r->strings.len);
 	h.size = (uint32_t)b->len;
@@ -89,7 +114,31 @@ static inline struct trail_reg *regs_file(const struct regs *r, struct md_buf *b
 	return (struct trail_reg *)(void *)b->data;
 }
 
-/* One of everything. */
+/* One more event, with what is rare: field 9 and 10 have enumerations, 11 to 13 lengths of other sizes, 14 is not written. */
+static inline void regs_rare(struct regs *r)
+{
+	uint32_t colours, states;
+
+	colours = regs_enum(r, "colours");
+	regs_label(r, "RED", 0, 0);
+	regs_label(r, "other \"ones\"\\", 2, 10);
+	regs_label(r, "below", (uint64_t)-5, (uint64_t)-1);
+	states = regs_enum(r, "states");
+	regs_label(r, "all", 0, UINT64_MAX);
+	regs_event(r, "my_app", "rare", 6);
+	r->events[r->event_count - 1].uri = regs_string(r, "http://example.com/?\"a\"");
+	regs_field(r, "colour", TRAIL_KIND_INT, 4, TRAIL_FIELD_SIGNED | TRAIL_FIELD_ENUM, colours);
+	regs_field(r, "state", TRAIL_KIND_INT, 8, TRAIL_FIELD_ENUM | TRAIL_FIELD_BIG_ENDIAN, states);
+	regs_field(r, "s1", TRAIL_KIND_SEQUENCE, 4, TRAIL_FIELD_SIGNED, 0);
+	r->fields[r->field_count - 1].length = 1;
+	regs_field(r, "s2", TRAIL_KIND_SEQUENCE, 1, TRAIL_FIELD_TEXT, 0);
+	r->fields[r->field_count - 1].length = 2;
+	regs_field(r, "s8", TRAIL_KIND_SEQUENCE, 2, TRAIL_FIELD_HEX, 0);
+	r->fields[r->field_count - 1].length = 8;
+	regs_field(r, "hidden", TRAIL_KIND_INT, 4, TRAIL_FIELD_NOWRITE, 0);
+}
+
+/* One of everything that is common. */
 static inline void regs_sample(struct regs *r)
 {
 	*r = (struct regs){ .strings = MD_BUF_INIT };

@@ -121,6 +121,120 @@ static void events_in_the_model(void)
 	end();
 }
 
+static void rare_things_in_the_model(void)
+{
+	struct md_buf text = MD_BUF_INIT;
+	struct regfile *r = NULL;
+	const char *reason;
+	struct md_event *e;
+	uint64_t digest;
+
+	begin();
+	regs_rare(&regs);
+	regs_file(&regs, &file);
+	close(regs_save(dir, "f", file.data, file.len));
+	CHECK(!regfile_open(dir, "f", &r, &reason));
+	e = r ? regfile_event(r, 3) : NULL;
+	CHECK(e != NULL);
+	if (!e)
+		return;
+	CHECK(r->events[3].field_count == 6 && r->events[3].written == 5 && e->field_count == 5);
+	CHECK(r->events[0].field_count == 5 && r->events[0].written == 5 && !r->events[0].uri);
+	CHECK(r->fields[r->events[3].first_field + 5].flags & TRAIL_FIELD_NOWRITE);
+	md_ctf_print_event(e, 0, &text);
+	CHECK(strstr(md_buf_str(&text), "\tmodel.emf.uri = \"http://example.com/?\\\"a\\\"\";\n"));
+	CHECK(strstr(md_buf_str(&text),
+		     "\t\tenum : integer { size = 32; align = 8; signed = 1; encoding = none; base = 10; } {\n"
+		     "\t\t\t\"RED\" = 0,\n"
+		     "\t\t\t\"other \\\"ones\\\"\\\\\" = 2 ... 10,\n"
+		     "\t\t\t\"below\" = -5 ... -1,\n"
+		     "\t\t} _colour;\n"));
+	CHECK(strstr(md_buf_str(&text), "\"all\" = 0 ... 18446744073709551615,\n\t\t} _state;\n"));
+	CHECK(strstr(md_buf_str(&text), "integer { size = 8; align = 8; signed = 0; encoding = none; base = 10; } __s1_length;"));
+	CHECK(strstr(md_buf_str(&text), "integer { size = 16; align = 8; signed = 0; encoding = none; base = 10; } __s2_length;"));
+	CHECK(strstr(md_buf_str(&text), "integer { size = 64; align = 8; signed = 0; encoding = none; base = 10; } __s8_length;"));
+	CHECK(!strstr(md_buf_str(&text), "hidden"));
+	md_event_destroy(e);
+	digest = r->events[3].digest;
+	regfile_close(r);
+
+	/* The digest follows what is in a trace, and only that. */
+#define DIGEST(change)                                                                                                 \
+	do {                                                                                                           \
+		struct regs kept = regs;                                                                               \
+		r = NULL;                                                                                              \
+		change;                                                                                                \
+		regs_file(&regs, &file);                                                                               \
+		close(regs_save(dir, "f", file.data, file.len));                                                       \
+		CHECK(!regfile_open(dir, "f", &r, &reason));                                                           \
+		same = r && r->events[3].digest == digest;                                                             \
+		regfile_close(r);                                                                                      \
+		kept.strings = regs.strings;                                                                           \
+		regs = kept;                                                                                           \
+	} while (0)
+	{
+		bool same = false;
+
+		DIGEST(regs.events[3].field_count--);
+		CHECK(same);
+		DIGEST(regs.fields[14].size = 8);
+		CHECK(same);
+		DIGEST(regs.enums[0].name++);
+		CHECK(same);
+		DIGEST(regs.fields[14].flags = 0);
+		CHECK(!same);
+		DIGEST(regs.labels[0].end = 1);
+		CHECK(!same);
+		DIGEST(regs.fields[11].length = 2);
+		CHECK(!same);
+		DIGEST(regs.events[3].uri = TRAIL_NO_STRING);
+		CHECK(!same);
+		DIGEST((void)0);
+		CHECK(same);
+	}
+	md_buf_deinit(&text);
+	end();
+}
+
+/* Labels are shown, not trusted; what covers nothing is left out, by the field's sign. */
+static void labels_of_any_kind(void)
+{
+	struct regfile *r = NULL;
+	const char *reason;
+	struct md_stream *s = md_stream_create(0, MD_HEADER_COMPACT);
+	struct md_event *e;
+	uint32_t odd;
+
+	begin();
+	odd = regs_enum(&regs, "");
+	regs_label(&regs, "a\tb\n\x1b[1m\xff\xc2\x9b\xc3\xa4\"'\\", 5, 5);
+	regs_label(&regs, "", 6, 6);
+	regs_label(&regs, "signed", (uint64_t)-1, 1);
+	regs_label(&regs, "unsigned", 1, (uint64_t)-1);
+	regs_event(&regs, "p", "n", 1);
+	regs.events[3].uri = regs_string(&regs, "a\nb");
+	regs_field(&regs, "s", TRAIL_KIND_INT, 4, TRAIL_FIELD_SIGNED | TRAIL_FIELD_ENUM, odd);
+	regs_field(&regs, "u", TRAIL_KIND_INT, 8, TRAIL_FIELD_ENUM, odd);
+	regs_field(&regs, "none", TRAIL_KIND_INT, 1, TRAIL_FIELD_ENUM, regs_enum(&regs, "no labels"));
+	regs_file(&regs, &file);
+	close(regs_save(dir, "f", file.data, file.len));
+	CHECK(!regfile_open(dir, "f", &r, &reason));
+	e = r ? regfile_event(r, 3) : NULL;
+	CHECK(e != NULL);
+	if (!e)
+		return;
+	CHECK_STR(e->emf_uri, "a_b");
+	CHECK(e->fields[0].type.kind == MD_ENUM && e->fields[0].type.count == 3 && e->fields[1].type.count == 3);
+	CHECK_STR(e->fields[0].type.mappings[0].name, "a_b__[1m___\xc3\xa4\"'\\");
+	CHECK_STR(e->fields[0].type.mappings[1].name, "");
+	CHECK_STR(e->fields[0].type.mappings[2].name, "signed");
+	CHECK_STR(e->fields[1].type.mappings[2].name, "unsigned");
+	CHECK(!md_stream_add(s, e));
+	md_stream_destroy(s);
+	regfile_close(r);
+	end();
+}
+
 static void field_names_are_made_unique(void)
 {
 	static const char *const names[] = {
@@ -191,6 +305,7 @@ static void bad_headers(void)
 	struct trail_reg *h;
 
 	begin();
+	regs_rare(&regs);
 #define TRY(change, reason) do { h = regs_file(&regs, &file); change; CHECK_STR(verdict(), reason); } while (0)
 	TRY((void)h, "");
 	TRY(h->magic++, "wrong magic number");
@@ -205,6 +320,19 @@ static void bad_headers(void)
 	TRY(h->event_offset += 4, "a table lies outside the file");
 	TRY(h->event_offset = 0, "a table lies outside the file");
 	TRY(h->field_offset = h->size, "a table lies outside the file");
+	TRY(h->enum_count = TRAIL_ENUM_MAX + 1, "too many enumerations or labels");
+	TRY(h->label_count = TRAIL_LABEL_MAX + 1, "too many enumerations or labels");
+	TRY(h->label_count = UINT32_MAX, "too many enumerations or labels");
+	TRY(h->enum_count = 1000, "a table lies outside the file");
+	TRY(h->enum_offset = UINT32_MAX - 7, "a table lies outside the file");
+	TRY(h->enum_offset += 4, "a table lies outside the file");
+	TRY(h->label_offset = 0, "a table lies outside the file");
+	TRY(h->label_offset = h->size, "a table lies outside the file");
+	TRY(h->label_count = 1000, "a table lies outside the file");
+	TRY(h->label_count--, "the labels of an enumeration are outside the table");
+	TRY((h->label_count = 0, h->label_offset = 1), "the labels of an enumeration are outside the table");
+	TRY((h->enum_count = 0, h->enum_offset = 1), "no such enumeration");
+	TRY(h->enum_count = 1, "no such enumeration");
 	TRY(h->string_offset = 0xfffffff8, "a table lies outside the file");
 	TRY(h->string_size++, "a table lies outside the file");
 	TRY(h->string_size = UINT32_MAX, "a table lies outside the file");
@@ -224,6 +352,7 @@ static void bad_tables(void)
 	struct trail_reg_field *f = regs.fields;
 
 	begin();
+	regs_rare(&regs);
 #define EVENT(change, reason)                                                                                          \
 	do {                                                                                                           \
 		struct regs kept = regs;                                                                               \
@@ -238,7 +367,7 @@ static void bad_tables(void)
 	EVENT(e[0].level = 15, "no such log level");
 	EVENT(e[0].field_count = 65, "a tracepoint has too many fields");
 	EVENT(e[0].first_field = UINT32_MAX, "the fields of a tracepoint are outside the table");
-	EVENT(e[2].first_field++, "the fields of a tracepoint are outside the table");
+	EVENT(e[3].first_field++, "the fields of a tracepoint are outside the table");
 	EVENT(e[0].name = UINT32_MAX, "bad name of a tracepoint");
 	EVENT(e[0].provider = regs_string(&regs, ""), "bad name of a tracepoint");
 	EVENT(e[0].provider = regs_string(&regs, "a:b"), "bad name of a tracepoint");
@@ -256,10 +385,33 @@ static void bad_tables(void)
 	EVENT(f[2].size = 2, "bad size of a field");
 	EVENT(f[0].kind = 6, "unknown kind of a field");
 	EVENT(f[0].kind = 0, "unknown kind of a field");
-	EVENT(f[0].flags = 16, "unknown flags of a field");
+	EVENT(f[0].flags = 64, "unknown flags of a field");
+	EVENT(f[0].flags = 128, "unknown flags of a field");
 	EVENT(f[5].count = UINT32_MAX, "an array is too long");
 	EVENT(f[6].size = 2, "bad size of a field's elements");
 	EVENT(f[7].size = 0, "bad size of a field's elements");
+	EVENT(f[7].length = 0, "bad size of a sequence's length");
+	EVENT(f[7].length = 3, "bad size of a sequence's length");
+	EVENT(f[7].length = 16, "bad size of a sequence's length");
+	EVENT(f[5].length = 3, "");
+	EVENT(f[9].count = 2, "no such enumeration");
+	EVENT(f[9].count = UINT32_MAX, "no such enumeration");
+	EVENT(f[1].flags = TRAIL_FIELD_ENUM, "no such enumeration");
+	EVENT(f[2].flags = TRAIL_FIELD_ENUM, "no such enumeration");
+	EVENT(f[7].flags |= TRAIL_FIELD_ENUM, "no such enumeration");
+	EVENT(f[13].flags |= TRAIL_FIELD_NOWRITE, "");
+	EVENT(f[12].flags |= TRAIL_FIELD_NOWRITE, "a field follows one that is for filters only");
+	EVENT(f[0].flags |= TRAIL_FIELD_NOWRITE, "a field follows one that is for filters only");
+	EVENT(e[3].uri = UINT32_MAX - 1, "bad URI of a tracepoint's model");
+	EVENT(e[3].uri = (uint32_t)regs.strings.len, "bad URI of a tracepoint's model");
+	EVENT(e[3].uri = regs_string(&regs, ""), "");
+	EVENT(regs.enums[0].name = UINT32_MAX, "bad name of an enumeration");
+	EVENT(regs.enums[0].first_label = UINT32_MAX, "the labels of an enumeration are outside the table");
+	EVENT(regs.enums[0].label_count = UINT32_MAX, "the labels of an enumeration are outside the table");
+	EVENT(regs.enums[1].first_label = 1, "");
+	EVENT((regs.enums[1].first_label = 0, regs.enums[1].label_count = 2), "enumerations share labels");
+	EVENT(regs.labels[3].name = UINT32_MAX, "bad name of a label");
+	EVENT((regs.labels[3].begin = 1, regs.labels[3].end = 0), "");
 	end();
 }
 
@@ -292,6 +444,37 @@ static void small_files_stand_for_little_memory(void)
 		memcpy(file.data, &head, sizeof(head));
 	}
 	CHECK_STR(verdict(), "the names of the tracepoints are out of proportion to the file");
+	end();
+}
+
+/* Many events whose fields all have one long enumeration. */
+static void labels_stand_for_little_memory(void)
+{
+	uint32_t i, j, values;
+
+	begin();
+	values = regs_enum(&regs, "long");
+	for (i = 0; i < 200; i++)
+		regs_label(&regs, "label", i, i);
+	for (i = 0; i < 60; i++) {
+		regs_event(&regs, "p", "n", 0);
+		if (i == 0)
+			for (j = 0; j < 64; j++)
+				regs_field(&regs, "f", TRAIL_KIND_INT, 4, TRAIL_FIELD_ENUM, values);
+		regs.events[regs.event_count - 1].first_field = regs.events[3].first_field;
+		regs.events[regs.event_count - 1].field_count = 64;
+	}
+	regs_file(&regs, &file);
+	CHECK_STR(verdict(), "the labels of the tracepoints are out of proportion to the file");
+	regs.event_count = 10;
+	regs_file(&regs, &file);
+	CHECK_STR(verdict(), "");
+	/* What is not written is not in the model. */
+	regs.event_count = 60;
+	for (j = 0; j < 64; j++)
+		regs.fields[regs.events[3].first_field + j].flags |= TRAIL_FIELD_NOWRITE;
+	regs_file(&regs, &file);
+	CHECK_STR(verdict(), "");
 	end();
 }
 
@@ -399,11 +582,14 @@ int main(void)
 {
 	CASE(good_files_are_read);
 	CASE(events_in_the_model);
+	CASE(rare_things_in_the_model);
+	CASE(labels_of_any_kind);
 	CASE(field_names_are_made_unique);
 	CASE(switching);
 	CASE(bad_headers);
 	CASE(bad_tables);
 	CASE(small_files_stand_for_little_memory);
+	CASE(labels_stand_for_little_memory);
 	CASE(traps);
 	CASE(leases_do_not_hold_us_up);
 	CASE(other_owners);

@@ -87,7 +87,7 @@ enum trail__level {
 #define TRAIL__KIND(code) ((code) >> 8 & 255)
 #define TRAIL__SIZE(code) ((code) & 255)
 
-struct trail__label {           /* one name of an enumeration; begin and end as the container's bits */
+struct trail__label {           /* one name of an enumeration; negative values converted, as C does it */
 	const char *name;
 	unsigned long long begin, end;
 	unsigned int automatic; /* begin and end are one more than the end of the label before (0 for the first) */
