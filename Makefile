@@ -55,7 +55,8 @@ CFLAGS ?= -O2 -g$(if $(findstring clang,$(CC)), -gdwarf-4)
 WARNINGS = -Wall -Wextra -Wshadow $(if $(filter-out 0,$(WERROR)),-Werror)
 C_WARNINGS = -Wstrict-prototypes -Wmissing-prototypes
 SANFLAGS = $(if $(sanitize),-fsanitize=$(sanitize) -fno-sanitize-recover=undefined -fno-omit-frame-pointer)
-DEPFLAGS = -MMD -MP
+# -MD, not -MMD: trail.h counts as a system header.
+DEPFLAGS = -MD -MP
 
 ALL_CFLAGS = -std=gnu11 -D_GNU_SOURCE= $(CFLAGS) $(WARNINGS) $(C_WARNINGS) -I. $(DEPFLAGS)
 ALL_CXXFLAGS = -std=c++17 $(CFLAGS) $(WARNINGS) -I. $(DEPFLAGS)
@@ -196,7 +197,8 @@ $B/$(SONAME): $(LIB_OBJ)
 $B/libtrail.so: $B/$(SONAME)
 	@ln -sf $(SONAME) $@
 
-$B/libtrail.a: $(LIB_OBJ)
+# What stands in for functions of libc would stand in its way in an archive.
+$B/libtrail.a: $(filter-out $B/ustlib/interpose.o,$(LIB_OBJ))
 	@rm -f $@
 	$(AR) rcs $@ $^
 

@@ -72,6 +72,7 @@ static int log_id(struct class *cl, uint32_t *id)
 
 static int log_to(struct channel *c, uid_t uid, const char *line, size_t len)
 {
+	const uint8_t *on;
 	struct session *s = c->session;
 	struct trace *t = trace_find(s, uid, 0);
 	struct log_target to = { .clock = &s->tracer->clock };
@@ -100,7 +101,8 @@ static int log_to(struct channel *c, uid_t uid, const char *line, size_t len)
 	w.subbuf_size = b->region->geo.subbuf_size;
 	w.subbuf_count = b->region->geo.subbuf_count;
 	w.mode = b->region->geo.mode;
-	ring_write(&w, b->region->map + b->region->switch_offset + id, id, line, len + 1);
+	on = b->region->map + b->region->switch_offset + id;
+	ring_write(&w, on, __atomic_load_n(on, __ATOMIC_ACQUIRE), id, line, len + 1);
 	return 0;
 }
 

@@ -16,7 +16,6 @@
 #define SEALS (F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL)
 #define RING_COUNT_MAX 8192u
 #define REGION_SIZE_MAX (UINT64_C(1) << 45)
-#define REGION_VERSION 1u
 
 static uint64_t pages(uint64_t n)
 {
@@ -85,7 +84,7 @@ static void put_header(const struct region *r, bool populate)
 {
 	struct trail_region *h = (struct trail_region *)r->map;
 
-	h->version = REGION_VERSION;
+	h->version = TRAIL_REGION_VERSION;
 	h->mode = r->geo.mode;
 	h->kind = r->geo.kind;
 	h->ring_count = r->geo.ring_count;
@@ -155,7 +154,7 @@ static int check_header(struct region *r)
 	struct trail_region h = *(const volatile struct trail_region *)r->map;
 	uint64_t size = r->size;
 
-	if (h.magic != TRAIL_REGION_MAGIC || h.version != REGION_VERSION || h.switch_count > 65536)
+	if (h.magic != TRAIL_REGION_MAGIC || h.version != TRAIL_REGION_VERSION || h.switch_count > 65536)
 		return -EBADMSG;
 	r->key = h.key;
 	r->geo = (struct region_geometry){

@@ -39,6 +39,7 @@
 #include <stdint.h>
 
 #define TRAIL_REGION_MAGIC 0x4e474552u  /* "REGN" */
+#define TRAIL_REGION_VERSION 2u
 #define TRAIL_PAGE 4096u
 #define TRAIL_SLACK 16u                 /* bytes above an event that a copy may spoil; kept free at a sub-buffer's end */
 #define TRAIL_HEADER_COMPACT 4u         /* bytes of an event header */

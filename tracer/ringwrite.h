@@ -105,10 +105,11 @@ static inline void ring_put_side(struct trail_ring *ring, uint64_t subbuf_size, 
 }
 
 /*
- * Records one event. *on is the event's switch byte. Returns true if it was recorded; false if it was switched off or
- * counted as lost.
+ * Records one event. *on is the event's switch byte, value what it is while the event is wanted. Returns true if it was
+ * recorded; false if the byte is another or the event was counted as lost.
  */
-static inline bool ring_write(const struct ring_writer *w, const uint8_t *on, uint32_t id, const void *payload, uint64_t len)
+static inline bool ring_write(const struct ring_writer *w, const uint8_t *on, uint8_t value, uint32_t id, const void *payload,
+			      uint64_t len)
 {
 	struct trail_ring *ring = w->ring;
 	uint64_t mask = w->subbuf_size * w->subbuf_count - 1;
@@ -120,7 +121,7 @@ static inline bool ring_write(const struct ring_writer *w, const uint8_t *on, ui
 		uint32_t header;
 		uint8_t *to;
 
-		if (!__atomic_load_n(on, __ATOMIC_ACQUIRE))
+		if (__atomic_load_n(on, __ATOMIC_ACQUIRE) != value)
 			return false;
 		ts = w->clock(w->arg);
 		if (ts < ring->last_ts)

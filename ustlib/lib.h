@@ -21,7 +21,7 @@
 #define unlikely(x) __builtin_expect(!!(x), 0)
 #define LANES 2
 
-/* A region that is mapped. Never unmapped while a slot that a thread may hold names it (attach.c says when it is). */
+/* A region that is mapped. Never unmapped while a slot that a thread may hold names it (slots.c says when it is). */
 struct mapping {
 	uint64_t key, size;
 	uint8_t *base;
@@ -32,10 +32,35 @@ struct mapping {
 	uint64_t subbuf_size, data_offset, ring_stride, ring_offset, switch_offset, switch_count;
 	uint32_t subbuf_count, ring_count, mode, kind, populate;
 	uint64_t clock_mult, clock_base;
+	uint64_t blocking;              /* us that a hit may wait for room; set by each plan */
 	uint8_t *present;               /* a bit per sub-buffer of each ring: this process has populated it */
 };
 
-/* Where one event goes. The first line is what the fast path reads (offsets are known to section.h). */
+/*
+ * What a slot needs besides: contexts and a filter. Lies in memory that is only ever used for this again, with the same
+ * capacity; a reader may see it change under it, so it checks each number that it uses, and the slot's seq afterwards.
+ */
+struct extra_context {
+	uint32_t kind;                  /* enum trail_context */
+	uint32_t index;                 /* APP: of the name (app_context_index); PERF: type */
+	uint64_t config;                /* PERF */
+};
+
+struct extra {
+	uint32_t capacity;              /* bytes behind this header; constant */
+	uint32_t context_count;
+	uint32_t context_size;          /* bytes in an event; UINT32_MAX if that differs */
+	uint32_t program_size;          /* 0: no filter */
+	struct extra *next;             /* in the list of free ones */
+	uint64_t data[];                /* struct extra_context[context_count], then the program */
+};
+
+enum { SLOT_EXTRA = 1, SLOT_RETIRED = 2 };
+
+/*
+ * Where one event goes. The first line is what the fast path reads (offsets are known to section.h). Slots lie in memory that is
+ * only ever used for slots: whoever holds a pointer may read, and what he read holds if seq is still the same in the section.
+ */
 struct slot {
 	uint8_t *rings;                 /*  0: ring 0's control block */
 	const uint8_t *on;              /*  8: the event's switch byte */
@@ -47,8 +72,16 @@ struct slot {
 	uint32_t ring_count;            /* 64: 0 keeps the fast path away */
 	uint32_t id;                    /* 68 */
 	uint64_t data_offset;           /* 72 */
+	uint64_t seq;                   /* 80: another number whenever the slot was filled or retired */
+	uint8_t on_value;               /* 88: what *on is while the slot is good */
+	uint8_t lane;
+	bool own;                       /* of this process alone */
+	uint8_t flags;                  /* SLOT_*; stored before seq, loaded after it */
+	uint32_t pad;
 	struct mapping *mapping;
-	uint32_t lane;
+	struct extra *extra;            /* SLOT_EXTRA */
+	uint64_t key;                   /* of the mapping */
+	uint64_t pad2;
 };
 
 struct slots {                          /* of one event: one, or several if more than one channel records it */
@@ -87,26 +120,73 @@ struct rseq_area {                      /* linux/rseq.h, the part that is used *
 	uint32_t flags;
 	uint32_t pad[3];
 } __attribute__((aligned(32)));
+/*
+ * This thread may be two: a child of vfork(2) or clone(2) has its parent's thread pointer and with it all thread-local storage.
+ * `shift` then leads to an area that has no CPU, and `owner` is the thread that may write.
+ */
+struct thread_state {
+	ptrdiff_t shift;                /* of rseq_self() from the area that the kernel knows */
+	uint32_t owner;                 /* 0: this thread is one */
+	bool forked;                    /* by other means than fork(3): to be made good at the next hit */
+};
+extern TRAIL_HIDDEN __thread struct thread_state thread_state __attribute__((tls_model("initial-exec")));
 extern TRAIL_HIDDEN ptrdiff_t rseq_offset;      /* of this thread's area from the thread pointer */
 extern TRAIL_HIDDEN bool rseq_usable;           /* false: rings for threads */
 void TRAIL_HIDDEN thread_init(void);            /* from the constructor */
 bool TRAIL_HIDDEN thread_rseq(void);            /* makes sure that this thread is registered */
-void TRAIL_HIDDEN thread_write(struct slot *slot, const void *data, size_t len);       /* thread rings */
+/* Thread rings. False: the event's switch byte says something else. */
+bool TRAIL_HIDDEN thread_write(const struct slot *slot, const void *data, size_t len);
 void TRAIL_HIDDEN thread_forked(void);
+void TRAIL_HIDDEN thread_share(void);           /* a child on the same thread pointer is about to be made */
+void TRAIL_HIDDEN thread_unshare(void);         /* and is gone, or was not made */
+void TRAIL_HIDDEN thread_mark_forked(void);
+bool TRAIL_HIDDEN thread_is_foreign(void);      /* such a child: writes nothing */
 
-static inline struct rseq_area *rseq_self(void)
+static inline struct rseq_area *rseq_real(void)
 {
 	return (struct rseq_area *)((char *)__builtin_thread_pointer() + rseq_offset);
 }
 
+static inline struct rseq_area *rseq_self(void)
+{
+	return (struct rseq_area *)((char *)__builtin_thread_pointer() + rseq_offset + thread_state.shift);
+}
+
+/* slots.c: all with the registration lock held */
+struct mapping TRAIL_HIDDEN *mapping_get(const struct trail_plan_region *r, int fd);    /* NULL: not to be had */
+/* from[n] are what the plan says of this trace point in this lane; the slots of the other lane stay. */
+struct taken_plan;
+void TRAIL_HIDDEN slots_set(struct trail__tp *tp, unsigned int lane, const struct taken_plan *p,
+			    const struct trail_plan_slot *from, uint32_t n);
+void TRAIL_HIDDEN slots_drop(struct trail__tp *tp);
+void TRAIL_HIDDEN slots_reclaim(void);
+bool TRAIL_HIDDEN slots_populate(void);         /* all sub-buffers of all mappings, for who cannot ask for memory later */
+
 /* attach.c */
-/* Called when the state word is not the one that tp was set up for. True: go on with tp's slots. */
-bool TRAIL_HIDDEN attach(struct trail__tp *tp);
+struct taken_plan {
+	const struct trail_plan *head;
+	const struct trail_plan_region *regions;
+	const struct trail_plan_context *contexts;
+	const struct trail_plan_slot *slots;
+	const uint8_t *blob;
+	size_t size;
+	struct mapping *mapped[TRAIL_REGION_MAX];
+	struct object *objects[TRAIL_OBJECT_MAX];
+	uint32_t object_count;
+};
+
+/*
+ * Called when the state word is not the one that tp was set up for, or (again) when its slots turned out to be stale. True: go on
+ * with tp's slots.
+ */
+bool TRAIL_HIDDEN attach(struct trail__tp *tp, bool again);
 void TRAIL_HIDDEN attach_last(struct object *o);        /* the object goes: accounts for what it missed */
 void TRAIL_HIDDEN attach_forked(void);
+bool TRAIL_HIDDEN attach_daemon_lives(unsigned int lane);
 extern TRAIL_HIDDEN int attach_ms;               /* how long a hit may wait for the daemon: TRAIL_ATTACH_TIMEOUT */
 extern TRAIL_HIDDEN bool attach_failed;                 /* the last attempt of some lane failed: hits are counted as missed */
-/* Threads that hold a slot pointer outside a restartable section. Reclaiming waits for 0. */
+extern TRAIL_HIDDEN bool attach_sealed;                 /* trail_seal(): no system calls any more */
+/* Threads that use a slot's mapping outside a restartable section. Reclaiming waits for 0. */
 extern TRAIL_HIDDEN uint32_t slot_users;
 
 /* All slots of a trace point, or NULL. For holders of the registration lock and of slot_users. */
@@ -118,6 +198,27 @@ static inline struct slots *slots_of(const struct trail__tp *tp)
 		return (struct slots *)((char *)slot - offsetof(struct slots, slot));
 	return (struct slots *)__atomic_load_n(&tp->slots, __ATOMIC_SEQ_CST);
 }
+
+/* context.c */
+extern TRAIL_HIDDEN bool context_may_block;     /* TRAIL_ALLOW_BLOCKING */
+/* Bytes of the kind's value in an event; 0: no such kind; UINT32_MAX: differs. */
+uint32_t TRAIL_HIDDEN context_size(uint32_t kind);
+/* Writes the contexts of x to `at` (room bytes). Returns their size; 0 if there is not enough room. Async-signal-safe. */
+size_t TRAIL_HIDDEN context_put(const struct extra *x, uint8_t *at, size_t room, const void *ip);
+struct filter_value;
+bool TRAIL_HIDDEN context_value(void *ip, uint32_t kind, const char *name, struct filter_value *out);   /* for filters */
+uint32_t TRAIL_HIDDEN app_context_index(const char *name);      /* makes a place for the name; UINT32_MAX: no room */
+void TRAIL_HIDDEN context_changed(void);        /* what is cached does not hold any more, in all threads */
+void TRAIL_HIDDEN context_init(void);           /* from the constructor */
+void TRAIL_HIDDEN context_forked(void);
+void TRAIL_HIDDEN context_fetch(void);          /* this thread's values, for when they cannot be asked for */
+
+/* interpose.c; the archive has none */
+void TRAIL_HIDDEN interpose_init(void) __attribute__((weak));
+
+/* register.c */
+void TRAIL_HIDDEN register_forked(void);        /* in a forked child, with the registration lock held; releases it */
+void TRAIL_HIDDEN register_identity(void);      /* the process may be another user's now */
 
 /* record.c */
 uint64_t TRAIL_HIDDEN slot_clock(uint64_t mult, uint64_t base);

@@ -3,9 +3,11 @@
  * The event path. A hit whose event is on comes here with its payload on the stack:
  *
  *	guard		at the call site; trail__ready: is the trace point set up for the present state word? (else attach.c)
+ *	extra		only where the slot says so: the filter decides, the contexts are put before the payload
  *	fast path	one restartable section (section.h), a handful of nanoseconds
  *	slow path	the clock's epoch changed, the sub-buffer is full, …: work out what to store in C, then commit it in a
  *			short section that checks that it is still true
+ *	stale		the slot was retired, or the event is decided upon anew: ask the daemon, then once more
  *	lost		neither: count it where the reader finds it
  */
 #include <errno.h>
@@ -15,6 +17,7 @@
 #include <unistd.h>
 
 #include "ustlib/lib.h"
+#include "tracer/filterrun.h"
 #include "tracer/ringwrite.h"
 
 #ifndef MADV_POPULATE_WRITE
@@ -22,6 +25,8 @@
 #endif
 
 #define TRIES 200               /* aborts of one event before it counts as lost: a single-stepped writer would never end */
+#define AGAIN 3                 /* times that a hit asks the daemon anew */
+#define DONE_MAX 32             /* channels that record one event, as far as a hit remembers them */
 
 uint64_t slot_clock(uint64_t mult, uint64_t base)
 {
@@ -48,6 +53,8 @@ bool slot_populate(const struct mapping *m, uint32_t ring, uint64_t subbuf)
 
 	if (!m->populate || __atomic_load_n(&m->present[bit / 8], __ATOMIC_RELAXED) & 1u << bit % 8)
 		return true;
+	if (attach_sealed)
+		return false;
 	ok = syscall(SYS_madvise, at, m->subbuf_size, MADV_POPULATE_WRITE) == 0;
 	if (ok)
 		__atomic_fetch_or(&m->present[bit / 8], (uint8_t)(1u << bit % 8), __ATOMIC_RELAXED);
@@ -69,8 +76,11 @@ void slot_lost(const struct slot *slot, uint64_t n)
 	uint32_t ring = 0;
 	unsigned int cpu;
 
-	if (slot->mapping->kind == TRAIL_RINGS_CPU && syscall(SYS_getcpu, &cpu, NULL, NULL) == 0 &&
-	    cpu < slot->mapping->ring_count)
+	if (rseq_usable)
+		cpu = __atomic_load_n(&rseq_real()->cpu_id, __ATOMIC_RELAXED);
+	else if (attach_sealed || syscall(SYS_getcpu, &cpu, NULL, NULL) < 0)
+		cpu = 0;
+	if (slot->mapping->kind == TRAIL_RINGS_CPU && cpu < slot->mapping->ring_count)
 		ring = cpu;
 	ring_lost((struct trail_ring *)(slot->rings + ring * slot->ring_stride), n);
 }
@@ -114,16 +124,46 @@ static enum room room(const struct slot *slot, struct trail_ring *ring, uint32_t
 	return slot_populate(m, cpu, next) ? ROOM_NEXT : ROOM_NONE;
 }
 
-static __attribute__((noinline, cold)) void write_slow(const struct slot *slot, const void *data, size_t len, int tries)
+/*
+ * A full ring in discard mode may be waited for, if the user and the channel allow it. The daemon makes room; it says
+ * nothing, so this looks, less and less often; and whether there still is a daemon.
+ */
+static bool wait_for_room(const struct slot *slot, uint64_t *waited)
 {
 	const struct mapping *m = slot->mapping;
-	struct rseq_area *rs = rseq_self();
-	struct commit c = { .on = slot->on };
+	uint64_t us = *waited < 1000 ? 50 : *waited < 100000 ? 1000 : 10000;
+	const struct timespec pause = { .tv_nsec = (long)us * 1000 };
+	int saved = errno;
+
+	if (!context_may_block || attach_sealed || m->mode != TRAIL_MODE_DISCARD || *waited >= m->blocking)
+		return false;
+	nanosleep(&pause, NULL);
+	*waited += us;
+	if (*waited / 200000 != (*waited - us) / 200000 && !attach_daemon_lives(slot->lane))
+		*waited = UINT64_MAX;
+	errno = saved;
+	return *waited < UINT64_MAX && __atomic_load_n(slot->on, __ATOMIC_RELAXED) == slot->on_value;
+}
+
+/* Whether an event of that size will ever fit. */
+static bool fits_at_all(const struct slot *slot, size_t len)
+{
+	return TRAIL_HEADER_EXTENDED + (uint64_t)len + TRAIL_SLACK <= slot->mapping->subbuf_size;
+}
+
+/* The caller holds slot_users. */
+static __attribute__((noinline, cold)) bool write_slow(const struct slot *slot, const void *data, size_t len, int tries)
+{
+	const struct mapping *m = slot->mapping;
+	struct rseq_area *rs = rseq_real();
+	struct commit c = { .on = slot->on, .on_value = slot->on_value };
+	uint64_t waited = 0;
 
 	for (; tries < TRIES; tries++) {
 		struct trail_ring *ring;
 		uint64_t last;
 		enum section r;
+		uint8_t on;
 
 		c.cpu = __atomic_load_n(&rs->cpu_id, __ATOMIC_RELAXED);
 		if (c.cpu >= m->ring_count) {
@@ -135,12 +175,17 @@ static __attribute__((noinline, cold)) void write_slow(const struct slot *slot, 
 		c.ring = ring;
 		c.head = __atomic_load_n(&ring->head, __ATOMIC_RELAXED);
 		last = __atomic_load_n(&ring->last_ts, __ATOMIC_RELAXED);
-		if (!__atomic_load_n(slot->on, __ATOMIC_RELAXED))
-			return;
+		on = __atomic_load_n(slot->on, __ATOMIC_RELAXED);
+		if (on != slot->on_value)
+			return !on;
 		switch (room(slot, ring, c.cpu, c.head, len)) {
 		case ROOM_NONE:
+			if (fits_at_all(slot, len) && wait_for_room(slot, &waited)) {
+				tries--;
+				continue;
+			}
 			slot_lost(slot, 1);
-			return;
+			return true;
 		case ROOM_NEXT:
 			c.ts = slot_clock(slot->clock_mult, slot->clock_base);
 			if (c.ts < last)
@@ -157,73 +202,210 @@ static __attribute__((noinline, cold)) void write_slow(const struct slot *slot, 
 			c.new_head = c.head + c.header_len + len;
 			r = section_commit_event(rs, &c, data, len);
 			if (r == SECTION_DONE)
-				return;
+				return true;
 		}
-		if (r == SECTION_OFF)
-			return;
 	}
 	slot_lost(slot, 1);
-}
-
-static inline __attribute__((always_inline)) void write_slot(const void *const *pp, const void *data, size_t len)
-{
-	for (int tries = 0; tries < TRIES; tries++) {
-		enum section r = section_event(rseq_self(), pp, data, len);
-
-		if (likely(r == SECTION_DONE) || r == SECTION_OFF)
-			return;
-		if (r == SECTION_SLOW) {
-			const struct slot *slot;
-
-			__atomic_fetch_add(&slot_users, 1, __ATOMIC_SEQ_CST);   /* before the load: see attach.c, reclaim() */
-			slot = __atomic_load_n((const struct slot *const *)pp, __ATOMIC_SEQ_CST);
-			if (slot) {
-				if (slot->mapping->kind == TRAIL_RINGS_THREAD)
-					thread_write((struct slot *)slot, data, len);
-				else
-					write_slow(slot, data, len, tries);
-			}
-			__atomic_fetch_sub(&slot_users, 1, __ATOMIC_RELEASE);
-			return;
-		}
-	}
-	__atomic_fetch_add(&slot_users, 1, __ATOMIC_SEQ_CST);
-	if (__atomic_load_n((const struct slot *const *)pp, __ATOMIC_SEQ_CST))
-		slot_lost(*(const struct slot *const *)pp, 1);
-	__atomic_fetch_sub(&slot_users, 1, __ATOMIC_RELEASE);
-}
-#else
-static inline void write_slot(const void *const *pp, const void *data, size_t len)
-{
-	const struct slot *slot;
-
-	__atomic_fetch_add(&slot_users, 1, __ATOMIC_SEQ_CST);
-	slot = __atomic_load_n((const struct slot *const *)pp, __ATOMIC_SEQ_CST);
-	if (slot)
-		thread_write((struct slot *)slot, data, len);
-	__atomic_fetch_sub(&slot_users, 1, __ATOMIC_RELEASE);
+	return true;
 }
 #endif
 
-static __attribute__((noinline)) void record_several(struct trail__tp *tp, const void *data, size_t len)
+enum slow { SLOW_WRITE, SLOW_LOSE };
+
+/* What is done with the slot's mapping outside a section. False: stale. */
+static __attribute__((noinline, cold)) bool with_mapping(const struct slot *slot, uint64_t seq, const void *data, size_t len,
+							   int tries, enum slow what)
 {
-	const struct slots *slots;
+	bool good = true;
 
-	__atomic_fetch_add(&slot_users, 1, __ATOMIC_SEQ_CST);
-	slots = __atomic_load_n((const struct slots *const *)&tp->slots, __ATOMIC_SEQ_CST);
-	for (uint32_t i = 0; slots && i < slots->count; i++) {
-		const void *slot = &slots->slot[i];
-
-		write_slot(&slot, data, len);
-	}
+	(void)tries;
+	if (thread_is_foreign())
+		return true;
+	if (thread_state.forked)        /* rings and registration are still the parent's */
+		return false;
+	__atomic_fetch_add(&slot_users, 1, __ATOMIC_SEQ_CST);   /* before the load: see slots.c, slots_reclaim() */
+	if (__atomic_load_n(&slot->seq, __ATOMIC_SEQ_CST) != seq || slot->flags & SLOT_RETIRED)
+		good = false;
+	else if (what == SLOW_LOSE)
+		slot_lost(slot, 1);
+#ifdef __x86_64__
+	else if (slot->mapping->kind != TRAIL_RINGS_THREAD)
+		good = write_slow(slot, data, len, tries);
+#endif
+	else
+		good = thread_write(slot, data, len);
 	__atomic_fetch_sub(&slot_users, 1, __ATOMIC_RELEASE);
+	return good;
 }
+
+/* False: the slot is stale. */
+static inline __attribute__((always_inline)) bool write_slot(const struct slot *slot, uint64_t seq, const void *data, size_t len)
+{
+#ifdef __x86_64__
+	for (int tries = 0; tries < TRIES; tries++) {
+		enum section r = section_event(rseq_self(), slot, seq, data, len);
+
+		if (likely(r == SECTION_DONE) || r == SECTION_OFF)
+			return true;
+		if (r == SECTION_STALE)
+			return false;
+		if (r == SECTION_SLOW)
+			return with_mapping(slot, seq, data, len, tries, SLOW_WRITE);
+	}
+	return with_mapping(slot, seq, data, len, 0, SLOW_LOSE);
+#else
+	return with_mapping(slot, seq, data, len, 0, SLOW_WRITE);
+#endif
+}
+
+/* ---- filters and contexts ---- */
+
+struct hit {
+	uint8_t *data;          /* the payload, TRAIL__HEADROOM before it, TRAIL__SPARE behind */
+	size_t len, unwritten;
+	const void *ip;
+};
+
+/* Contexts that the headroom does not hold: the event is put together elsewhere. */
+static __attribute__((noinline)) bool write_copied(const struct slot *slot, uint64_t seq, const struct extra *x, const struct hit *h)
+{
+	uint8_t small[1536], *buffer = small;
+	size_t room = 512, total, n;
+	bool good;
+
+	for (uint32_t i = 0, max = __atomic_load_n(&x->context_count, __ATOMIC_RELAXED); i < max && i < TRAIL_CONTEXT_MAX; i++)
+		room += 24;
+	for (;;) {
+		total = room + h->len + TRAIL__SPARE;
+		if (total > sizeof(small)) {
+			buffer = attach_sealed ? MAP_FAILED : mmap(NULL, total, PROT_READ | PROT_WRITE,
+								   MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+			if (buffer == MAP_FAILED)
+				return with_mapping(slot, seq, NULL, 0, 0, SLOW_LOSE);
+		}
+		n = context_put(x, buffer, room, h->ip);
+		if (n || room > 20000)
+			break;
+		if (buffer != small)
+			munmap(buffer, total);
+		room = 20480;   /* for the largest strings */
+	}
+	memcpy(buffer + n, h->data, h->len);
+	good = n ? write_slot(slot, seq, buffer, n + h->len) : with_mapping(slot, seq, NULL, 0, 0, SLOW_LOSE);
+	if (buffer != small)
+		munmap(buffer, total);
+	return good;
+}
+
+static __attribute__((noinline)) bool hit_extra(const struct slot *slot, uint64_t seq, const struct hit *h)
+{
+	const struct extra *x = __atomic_load_n(&slot->extra, __ATOMIC_RELAXED);
+	uint32_t contexts, size, program, at;
+	int saved = errno;
+	bool good;
+
+	if (!x || __atomic_load_n(&slot->flags, __ATOMIC_RELAXED) & SLOT_RETIRED)
+		return false;
+	contexts = __atomic_load_n(&x->context_count, __ATOMIC_RELAXED);
+	size = __atomic_load_n(&x->context_size, __ATOMIC_RELAXED);
+	program = __atomic_load_n(&x->program_size, __ATOMIC_RELAXED);
+	if (program) {
+		const struct filter_input in = {
+			.payload = h->data, .len = h->len + h->unwritten, .context = context_value, .arg = (void *)h->ip,
+		};
+
+		at = contexts * (uint32_t)sizeof(struct extra_context);
+		if (contexts > TRAIL_CONTEXT_MAX || at > x->capacity || program > x->capacity - at)
+			return false;
+		if (!filter_run((const uint8_t *)x->data + at, program, &in)) {
+			/* Pairs with the fence in slots.c, slot_fill(): if seq is the same, so was all that was read. */
+			__atomic_thread_fence(__ATOMIC_ACQUIRE);
+			errno = saved;
+			return __atomic_load_n(&slot->seq, __ATOMIC_RELAXED) == seq;
+		}
+	}
+	if (!contexts)
+		good = write_slot(slot, seq, h->data, h->len);
+	else if (size <= TRAIL__HEADROOM && context_put(x, h->data - size, size, h->ip) == size)
+		good = write_slot(slot, seq, h->data - size, h->len + size);
+	else
+		good = write_copied(slot, seq, x, h);
+	errno = saved;
+	return good;
+}
+
+/* False: the slot is stale. */
+static inline __attribute__((always_inline)) bool hit_slot(const struct slot *slot, const struct hit *h)
+{
+	/* Before everything else in it; the section compares it with what is there then. */
+	uint64_t seq = __atomic_load_n(&slot->seq, __ATOMIC_ACQUIRE);
+
+	if (unlikely(__atomic_load_n(&slot->flags, __ATOMIC_RELAXED)))
+		return hit_extra(slot, seq, h);
+	return write_slot(slot, seq, h->data, h->len);
+}
+
+/* One stale slot: asks the daemon, then records wherever that was not done yet. */
+static __attribute__((noinline, cold)) void record_again(struct trail__tp *tp, const struct hit *h, const uint64_t *before, uint32_t n)
+{
+	uint64_t done[DONE_MAX];
+
+	if (n)
+		memcpy(done, before, n * sizeof(*done));
+	for (int again = 0; again < AGAIN; again++) {
+		const struct slots *slots;
+		bool good = true;
+
+		if (!attach(tp, true))
+			return;
+		slots = slots_of(tp);
+		for (uint32_t i = 0, count = slots ? slots->count : 0; i < count; i++) {
+			uint64_t key = slots->slot[i].key;
+			uint32_t d = 0;
+
+			while (d < n && done[d] != key)
+				d++;
+			if (d < n)
+				continue;
+			if (!hit_slot(&slots->slot[i], h))
+				good = false;
+			else if (n < DONE_MAX)
+				done[n++] = key;
+		}
+		if (good)
+			return;
+	}
+	tp_missed(tp);
+}
+
+static __attribute__((noinline)) void record_several(struct trail__tp *tp, const struct hit *h)
+{
+	const struct slots *slots = __atomic_load_n((const struct slots *const *)&tp->slots, __ATOMIC_ACQUIRE);
+	uint64_t done[DONE_MAX];
+	uint32_t n = 0;
+	bool good = true;
+
+	/* A block of slots never moves; if it was retired and filled again meanwhile, each seq says so. */
+	for (uint32_t i = 0, count = slots ? __atomic_load_n(&slots->count, __ATOMIC_RELAXED) : 0;
+	     i < count && i < slots->capacity; i++) {
+		uint64_t key = slots->slot[i].key;
+
+		if (!hit_slot(&slots->slot[i], h))
+			good = false;
+		else if (n < DONE_MAX)
+			done[n++] = key;
+	}
+	if (!good)
+		record_again(tp, h, done, n);
+}
+
+/* ---- entries ---- */
 
 TRAIL_EXPORT int trail__ready(struct trail__tp *tp)
 {
 	/* Pairs with the release store of seen in attach.c: what was set up for this state is visible. */
 	if (unlikely(__atomic_load_n(&tp->seen, __ATOMIC_ACQUIRE) != __atomic_load_n(tp->state, __ATOMIC_RELAXED)) &&
-	    !attach(tp))
+	    !attach(tp, false))
 		return 0;
 	if (__atomic_load_n(&tp->slot, __ATOMIC_RELAXED) || __atomic_load_n(&tp->slots, __ATOMIC_RELAXED))
 		return 1;
@@ -232,19 +414,31 @@ TRAIL_EXPORT int trail__ready(struct trail__tp *tp)
 	return 0;
 }
 
+static inline __attribute__((always_inline)) void record(struct trail__tp *tp, const struct hit *h)
+{
+	const struct slot *slot = __atomic_load_n((const struct slot *const *)&tp->slot, __ATOMIC_ACQUIRE);
+
+	if (unlikely(!slot))
+		record_several(tp, h);
+	else if (unlikely(!hit_slot(slot, h)))
+		record_again(tp, h, NULL, 0);
+}
+
 TRAIL_EXPORT void trail__record_at(struct trail__tp *tp, void *data, size_t len, size_t unwritten, const void *ip)
 {
-	(void)unwritten, (void)ip;
-	if (likely(__atomic_load_n(&tp->slot, __ATOMIC_RELAXED) != NULL))
-		write_slot(&tp->slot, data, len);
-	else
-		record_several(tp, data, len);
+	const struct hit h = { data, len, unwritten, ip ? ip : __builtin_return_address(0) };
+
+	record(tp, &h);
 }
 
 TRAIL_EXPORT void trail__record(struct trail__tp *tp, void *data, size_t len)
 {
-	trail__record_at(tp, data, len, 0, NULL);
+	const struct hit h = { data, len, 0, __builtin_return_address(0) };
+
+	record(tp, &h);
 }
+
+/* ---- events that do not fit the call site's buffer ---- */
 
 /* One event that could not even be put together. */
 static void record_lost(struct trail__tp *tp)
@@ -325,7 +519,7 @@ TRAIL_EXPORT void trail__record_pieces_at(struct trail__tp *tp, const struct tra
 		return;
 	for (unsigned int i = 0; i < count; i++)
 		total += piece_size(&pieces[i], &strings[i]);
-	buffer = mmap(NULL, total, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	buffer = attach_sealed ? MAP_FAILED : mmap(NULL, total, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (buffer == MAP_FAILED) {
 		record_lost(tp);
 		errno = saved;
@@ -344,7 +538,7 @@ TRAIL_EXPORT void trail__record_pieces_at(struct trail__tp *tp, const struct tra
 
 TRAIL_EXPORT void trail__record_pieces(struct trail__tp *tp, const struct trail__piece *pieces, unsigned int count)
 {
-	trail__record_pieces_at(tp, pieces, count, 0, NULL);
+	trail__record_pieces_at(tp, pieces, count, 0, __builtin_return_address(0));
 }
 
 #ifdef __x86_64__

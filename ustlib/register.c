@@ -92,7 +92,7 @@ void *arena_alloc(size_t size)
 
 static void before_fork(void) { objects_lock(); }
 static void after_fork(void) { objects_unlock(); }
-static void in_child(void);
+static uid_t first_euid;
 
 static void set_dirs(void)
 {
@@ -130,7 +130,11 @@ static void init_once(void)
 	/* For reclaiming mappings (attach.c). Cheap now, while there is one thread. Failure: nothing is reclaimed. */
 	syscall(SYS_membarrier, MEMBARRIER_REGISTER_RSEQ, 0, 0);
 #endif
-	pthread_atfork(before_fork, after_fork, in_child);
+	first_euid = geteuid();
+	pthread_atfork(before_fork, after_fork, register_forked);
+	context_init();
+	if (interpose_init)
+		interpose_init();
 }
 
 static void random_name(uint8_t name[16])
@@ -532,8 +536,8 @@ TRAIL_EXPORT void trail__unregister(struct trail__tp *const *begin, struct trail
 	errno = saved;
 }
 
-/* A forked child is an application of its own: fresh files at the same addresses, so that no trace point notices. */
-static void in_child(void)
+/* Fresh files at the same addresses, so that no trace point notices. */
+static void renew(void)
 {
 	for (struct object *o = objects; o; o = o->next) {
 		uint8_t *copy, *map = NULL;
@@ -544,16 +548,53 @@ static void in_child(void)
 		if (copy != MAP_FAILED) {
 			memcpy(copy, o->map, o->size);
 			((struct trail_reg *)copy)->pid = (uint32_t)getpid();
-			/* What was missed before the fork is the parent's to account for. */
+			/* What was missed before is for the old file to account for. */
 			memset(copy + ((struct trail_reg *)copy)->missed_offset, 0, o->event_count * 8);
 			for (unsigned int i = 0; i < LANES && apps_dir[i][0] && !map; i++)
 				map = publish(apps_dir[i], o, copy, o->size, o->map);
 			munmap(copy, o->size);
 		}
-		if (!map)       /* not to be had: private words, so that the parent's are not shared; untraced from now on */
+		if (!map)       /* not to be had: private words, so that others' are not shared; untraced from now on */
 			mmap(o->map, o->size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
 	}
+}
+
+/* A forked child is an application of its own. */
+void register_forked(void)
+{
+	renew();
 	thread_forked();
+	context_forked();
 	attach_forked();
 	objects_unlock();
+}
+
+/*
+ * After setuid(2) and its like: the file would still be the old user's, who would be told what another user's process does.
+ * The old file goes with its mapping. Where to record is asked anew.
+ */
+void register_identity(void)
+{
+	static uid_t registered = (uid_t)-1;    /* under the lock */
+	int saved = errno;
+	bool changed;
+
+	context_changed();
+	objects_lock();
+	changed = geteuid() != (registered == (uid_t)-1 ? first_euid : registered);
+	registered = geteuid();
+	if (changed && !attach_sealed) {
+		for (struct object *o = objects; o; o = o->next)
+			if (o->map)
+				unlink_file(o);
+		set_dirs();
+		renew();
+		for (struct object *o = objects; o; o = o->next)
+			for (uint32_t e = 0; e < o->event_count; e++) {
+				slots_drop(o->tps[e]);
+				o->tps[e]->seen = ~*o->tps[e]->state;
+			}
+	}
+	objects_unlock();
+	errno = saved;
 }

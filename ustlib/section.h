@@ -4,8 +4,8 @@
  * signalled between `1:` and `2:` to `4:`, so that what is between runs on one CPU without interruption by anybody
  * else who writes to this CPU's rings, or not to the end. The last store, to head, commits.
  *
- * A section reads the slot through a pointer to the pointer: after membarrier(2) has restarted all sections, no thread uses
- * what was read before.
+ * A section compares the slot's seq with what the caller saw: a slot that was retired before membarrier(2) restarted all
+ * sections is used by none that begins after it.
  */
 #ifndef USTLIB_SECTION_H
 #define USTLIB_SECTION_H
@@ -16,10 +16,11 @@
 
 #define RSEQ_SIGNATURE 0x53053053
 
-enum section { SECTION_DONE, SECTION_OFF, SECTION_SLOW, SECTION_ABORTED };
+enum section { SECTION_DONE, SECTION_OFF, SECTION_STALE, SECTION_SLOW, SECTION_ABORTED };
 
 _Static_assert(offsetof(struct slot, limit) == 40 && offsetof(struct slot, clock_mult) == 48 &&
-	       offsetof(struct slot, ring_count) == 64 && offsetof(struct slot, data_offset) == 72, "known to the assembly");
+	       offsetof(struct slot, ring_count) == 64 && offsetof(struct slot, data_offset) == 72 &&
+	       offsetof(struct slot, seq) == 80 && offsetof(struct slot, on_value) == 88, "known to the assembly");
 _Static_assert(offsetof(struct rseq_area, cpu_id) == 4 && offsetof(struct rseq_area, rseq_cs) == 8, "likewise");
 
 #define SECTION_BEGIN \
@@ -41,15 +42,17 @@ _Static_assert(offsetof(struct rseq_area, cpu_id) == 4 && offsetof(struct rseq_a
 
 /* The fast path: one event with a compact header into the sub-buffer that is open. data: 16 readable bytes behind len. */
 static inline __attribute__((always_inline)) enum section
-section_event(struct rseq_area *rs, const void *const *slot, const void *data, size_t len)
+section_event(struct rseq_area *rs, const struct slot *slot, uint64_t seq, const void *data, size_t len)
 {
+	register const struct slot *r8 __asm__("r8") = slot;
+
 	__asm__ goto(
 		SECTION_BEGIN
-		"movq (%[pp]), %%r8\n\t"
-		"testq %%r8, %%r8\n\tjz %l[off]\n\t"
+		"cmpq %[seq], 80(%%r8)\n\tjne %l[stale]\n\t"
 		"movl 4(%[rs]), %%eax\n\t"
 		"cmpl %%eax, 64(%%r8)\n\tjbe %l[slow]\n\t"              /* also when cpu_id is negative */
-		"movq 8(%%r8), %%rcx\n\tcmpb $0, (%%rcx)\n\tje %l[off]\n\t"
+		"movq 8(%%r8), %%rcx\n\tmovzbl (%%rcx), %%ecx\n\t"
+		"testl %%ecx, %%ecx\n\tjz %l[off]\n\tcmpb %%cl, 88(%%r8)\n\tjne %l[stale]\n\t"
 		"imulq 16(%%r8), %%rax\n\taddq (%%r8), %%rax\n\tmovq %%rax, %%r9\n\t"
 		"rdtsc\n\tshlq $32, %%rdx\n\torq %%rdx, %%rax\n\t"
 		"mulq 48(%%r8)\n\tshrdq $32, %%rdx, %%rax\n\taddq 56(%%r8), %%rax\n\t"
@@ -75,12 +78,14 @@ section_event(struct rseq_area *rs, const void *const *slot, const void *data, s
 		"movq %%r10, (%%r9)\n\t"
 		SECTION_END
 		:
-		: [rs] "r"(rs), [pp] "r"(slot), [data] "r"(data), [len] "r"(len)
-		: "memory", "cc", "rax", "rcx", "rdx", "r8", "r9", "r10", "r11", "xmm0", "xmm1"
-		: off, slow, aborted);
+		: [rs] "r"(rs), "r"(r8), [seq] "r"(seq), [data] "r"(data), [len] "r"(len)
+		: "memory", "cc", "rax", "rcx", "rdx", "r9", "r10", "r11", "xmm0", "xmm1"
+		: off, stale, slow, aborted);
 	return SECTION_DONE;
 off:
 	return SECTION_OFF;
+stale:
+	return SECTION_STALE;
 slow:
 	return SECTION_SLOW;
 aborted:
@@ -92,7 +97,8 @@ struct commit {
 	struct trail_ring *ring;        /*  0 */
 	const uint8_t *on;              /*  8 */
 	uint64_t head;                  /* 16: expected */
-	uint32_t cpu, pad;              /* 24: expected */
+	uint32_t cpu;                   /* 24: expected */
+	uint8_t on_value, pad[3];       /* 28: likewise */
 	uint8_t *to;                    /* 32: an event: where its header goes; a switch: NULL */
 	uint64_t header_len;            /* 40 */
 	uint8_t header[16];             /* 48 */
@@ -103,14 +109,14 @@ struct commit {
 	uint64_t new_head, ts;          /* 144: stored together, 16-byte aligned */
 } __attribute__((aligned(16)));
 
-_Static_assert(offsetof(struct commit, to) == 32 && offsetof(struct commit, header) == 48 &&
+_Static_assert(offsetof(struct commit, on_value) == 28 && offsetof(struct commit, to) == 32 && offsetof(struct commit, header) == 48 &&
 	       offsetof(struct commit, close) == 64 && offsetof(struct commit, begin_facts) == 112 &&
 	       offsetof(struct commit, new_head) == 144, "known to the assembly");
 
 #define SECTION_CHECK \
 	"movl 24(%[c]), %%eax\n\tcmpl %%eax, 4(%[rs])\n\tjne %l[aborted]\n\t" \
 	"movq (%[c]), %%r9\n\tmovq 16(%[c]), %%r10\n\tcmpq %%r10, (%%r9)\n\tjne %l[aborted]\n\t" \
-	"movq 8(%[c]), %%rax\n\tcmpb $0, (%%rax)\n\tje %l[off]\n\t"
+	"movq 8(%[c]), %%rax\n\tmovzbl 28(%[c]), %%ecx\n\tcmpb %%cl, (%%rax)\n\tjne %l[off]\n\t"
 /* head and last_ts in one store, so that a reader elsewhere never sees the time of one with the place of the other */
 #define SECTION_COMMIT \
 	SECTION_TALLY \

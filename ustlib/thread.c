@@ -2,6 +2,10 @@
 /*
  * Threads: where their rseq area is, and what those do that have none (old kernels, valgrind, other architectures): such a
  * process gets regions of its own with a ring per thread, and the portable writer of tracer/ringwrite.h.
+ *
+ * And children that have their parent's thread-local storage: vfork(2), clone(2) with CLONE_VM but no CLONE_SETTLS. The
+ * kernel does not tell such a child's restartable sections from its parent's, so it must not enter one: rseq_self()
+ * leads it to an area whose cpu_id is -1, and every slow path asks who it is.
  */
 #include <errno.h>
 #include <stddef.h>
@@ -19,8 +23,10 @@ extern const ptrdiff_t __rseq_offset __attribute__((weak));
 extern const unsigned int __rseq_size __attribute__((weak));
 
 static __thread struct rseq_area own_area __attribute__((tls_model("initial-exec"))) = { .cpu_id = (uint32_t)-1 };
+static __thread struct rseq_area no_area __attribute__((tls_model("initial-exec"))) = { .cpu_id = (uint32_t)-1 };
 static bool by_libc;
 
+__thread struct thread_state thread_state;
 ptrdiff_t rseq_offset;
 bool rseq_usable;
 
@@ -55,7 +61,51 @@ void thread_init(void)
 
 bool thread_rseq(void)
 {
-	return rseq_usable && !by_libc && register_self();
+	return rseq_usable && !by_libc && !attach_sealed && register_self();
+}
+
+static uint32_t self(void)
+{
+	return (uint32_t)syscall(SYS_gettid);
+}
+
+void thread_share(void)
+{
+	int saved = errno;
+
+	if (!thread_state.owner) {
+		thread_state.owner = self();
+		thread_state.shift = (char *)&no_area - (char *)rseq_real();
+	}
+	errno = saved;
+}
+
+void thread_unshare(void)
+{
+	int saved = errno;
+
+	if (thread_state.owner == self())
+		thread_state.owner = 0, thread_state.shift = 0;
+	errno = saved;
+}
+
+void thread_mark_forked(void)
+{
+	thread_state.owner = 0;
+	thread_state.forked = true;
+	thread_state.shift = (char *)&no_area - (char *)rseq_real();
+}
+
+bool thread_is_foreign(void)
+{
+	bool foreign;
+	int saved = errno;
+
+	if (likely(!thread_state.owner))
+		return false;
+	foreign = thread_state.owner != self();
+	errno = saved;
+	return foreign;
 }
 
 /* ---- rings for threads ---- */
@@ -79,7 +129,7 @@ static bool own_ring(void)
 
 	if (my_ring)
 		return true;
-	tid = (uint32_t)syscall(SYS_gettid);
+	tid = self();
 	pid = (uint32_t)getpid();
 	for (uint32_t i = 0; i < TRAIL_THREAD_RINGS; i++)
 		if (__atomic_load_n(&holders[i], __ATOMIC_RELAXED) == 0 && claim(i, 0, tid))
@@ -94,6 +144,7 @@ static bool own_ring(void)
 
 void thread_forked(void)
 {
+	thread_state = (struct thread_state){ 0 };
 	for (uint32_t i = 0; i < TRAIL_THREAD_RINGS; i++)
 		holders[i] = 0;
 	my_ring = 0;
@@ -114,25 +165,32 @@ static bool writer_populate(void *arg, uint64_t subbuf)
 	return slot_populate(slot->mapping, my_ring - 1, subbuf);
 }
 
-void thread_write(struct slot *slot, const void *data, size_t len)
+bool thread_write(const struct slot *slot, const void *data, size_t len)
 {
 	struct ring_writer w = {
 		.subbuf_size = slot->mapping->subbuf_size, .subbuf_count = slot->mapping->subbuf_count,
-		.mode = slot->mapping->mode, .clock = writer_clock, .populate = writer_populate, .arg = slot,
+		.mode = slot->mapping->mode, .clock = writer_clock, .populate = writer_populate, .arg = (void *)slot,
 	};
 	int saved = errno;
+	bool good;
+	uint8_t on;
 
 	if (writing || !own_ring() || my_ring > slot->mapping->ring_count) {
 		slot_lost(slot, 1);
 		errno = saved;
-		return;
+		return true;
 	}
 	writing = true;
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
 	w.ring = (struct trail_ring *)(slot->rings + (my_ring - 1) * slot->ring_stride);
 	w.data = (uint8_t *)w.ring + slot->data_offset;
-	ring_write(&w, slot->on, slot->id, data, len);
+	good = ring_write(&w, slot->on, slot->on_value, slot->id, data, len);
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
 	writing = false;
+	if (!good) {
+		on = __atomic_load_n(slot->on, __ATOMIC_RELAXED);
+		good = !on || on == slot->on_value;
+	}
 	errno = saved;
+	return good;
 }

@@ -335,7 +335,7 @@ static inline bool fake_write(struct fake_writer *f)
 	memcpy(payload + 10, text, len);
 	payload[10 + len] = 0;
 	f->n++;
-	ok = ring_write(&f->w, f->on + id, id, payload, 11 + len);
+	ok = ring_write(&f->w, f->on + id, 1, id, payload, 11 + len);
 	f->written += ok;
 	f->lost += !ok;
 	return ok;

@@ -162,6 +162,39 @@ void trail__record_at(struct trail__tp *tp, void *data, size_t len, size_t unwri
 void trail__record_pieces(struct trail__tp *tp, const struct trail__piece *pieces, unsigned int count);
 void trail__record_pieces_at(struct trail__tp *tp, const struct trail__piece *pieces, unsigned int count,
 			     unsigned int unwritten, const void *ip);
+/*
+ * Contexts of the application: what `$app.provider:name` is in a channel's `contexts` and in filters. get(arg, value) is called at
+ * each event that wants it, in the thread that hits it, perhaps in a signal handler: it must be async-signal-safe, fast, and
+ * keep errno; the string that it gives must stay until the thread's next event. Names are "provider:name", below 256 bytes,
+ * at most 256 of them in a process's life. Thread-safe, not for signal handlers.
+ * 0, -EINVAL (the name), -EEXIST, -ENOSPC; -ENOENT. unregister returns when no thread is in the callback any more.
+ */
+enum trail_value_type { TRAIL_VALUE_NONE, TRAIL_VALUE_SIGNED, TRAIL_VALUE_UNSIGNED, TRAIL_VALUE_DOUBLE, TRAIL_VALUE_STRING };
+
+struct trail_value {
+	enum trail_value_type type;
+	union {
+		long long i;
+		unsigned long long u;
+		double d;
+		const char *s;
+	};
+};
+
+typedef void (*trail_context_fn)(void *arg, struct trail_value *value);
+int trail_context_register(const char *name, trail_context_fn get, void *arg);
+int trail_context_unregister(const char *name);
+
+/*
+ * For programs that are about to enter a sandbox. trail_attach() asks the daemon now, instead of at the next hit, where events go. 0;
+ * -ETIMEDOUT: there is a daemon but no answer. trail_seal() does that too, makes all memory present that events may need,
+ * fetches the calling thread's contexts, and from then on the library makes no system call in this process: the events that
+ * are on now go on being recorded, whatever is switched on later is not; a channel that wants performance counters gets 0.
+ * -ENOMEM: not all memory could be had: events that need the rest will count as discarded. Not for signal handlers.
+ */
+int trail_attach(void);
+int trail_seal(void);
+
 /* Copies a string with its NUL to `at`, not beyond `end`; returns the place behind it, or null if it does not fit. */
 unsigned char *trail__put_string(unsigned char *at, unsigned char *end, const char *s);
 

@@ -1,0 +1,564 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Contexts: what a channel wants to know besides the event's own fields, put before the payload of each event; filters may
+ * ask for them too.
+ *
+ * What costs a system call is kept per thread until context_changed() says that it may be something else: after fork, setuid
+ * and its like, setns, unshare, prctl(PR_SET_NAME) (interpose.c sees these calls). The generation in the thread's cache is
+ * compared with the process's. Everything here may run in a signal handler; a handler that interrupts a fetch of the same
+ * thread fetches the same thing.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/perf_event.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "ustlib/lib.h"
+#include "tracer/filterrun.h"
+
+#define PROCNAME 17
+#define IDS 6
+#define NAMESPACES 8
+#define COUNTERS 8
+#define APP_CONTEXTS 256
+#define APP_NAME_MAX 256
+
+bool context_may_block;
+
+/* ---- what is kept ---- */
+
+struct counter {
+	uint32_t type;
+	int fd;                         /* -1: not to be had */
+	uint64_t config, event_id;
+};
+
+/* For what few ask for: a page per thread, from when it is first needed until the thread ends. */
+struct more {
+	struct more *next;              /* free ones */
+	uint32_t have;                  /* a bit per id and namespace */
+	uint32_t ids[IDS];
+	uint64_t namespaces[NAMESPACES];
+	uint32_t counter_count;
+	struct counter counters[COUNTERS];
+};
+
+struct cache {
+	uint32_t generation;            /* of the process when the rest was fetched; 0: never */
+	int32_t vtid;
+	char procname[PROCNAME + 3];
+	bool has_procname;
+	struct more *more;
+};
+
+static __thread struct cache cache __attribute__((tls_model("initial-exec")));
+static uint32_t generation = 1;         /* grows when something cached may have changed */
+static int32_t vpid;                    /* 0: ask */
+static pthread_key_t more_key;
+static bool has_key;
+
+void context_changed(void)
+{
+	/* Pairs with the load in fresh(): a hit that begins after the call that changed it asks anew. */
+	__atomic_fetch_add(&generation, 1, __ATOMIC_SEQ_CST);
+}
+
+static struct cache *fresh(void)
+{
+	uint32_t now = __atomic_load_n(&generation, __ATOMIC_ACQUIRE);
+
+	if (unlikely(cache.generation != now) && !attach_sealed) {
+		cache.vtid = 0;
+		cache.has_procname = false;
+		if (cache.more)
+			cache.more->have = 0;
+		cache.generation = now;
+	}
+	return &cache;
+}
+
+static void drop_more(void *p)
+{
+	struct more *m = p;
+
+	for (uint32_t i = 0; i < m->counter_count; i++)
+		if (m->counters[i].fd >= 0)
+			close(m->counters[i].fd);
+	cache.more = NULL;
+	munmap(m, sizeof(*m));
+}
+
+static struct more *more(void)
+{
+	struct more *m = fresh()->more;
+
+	if (m || attach_sealed)
+		return m;
+	m = mmap(NULL, sizeof(*m), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (m == MAP_FAILED)
+		return NULL;
+	cache.more = m;
+	if (has_key)
+		pthread_setspecific(more_key, m);
+	return m;
+}
+
+void context_init(void)
+{
+	const char *ours = secure_getenv("TRAIL_ALLOW_BLOCKING"), *theirs = secure_getenv("LTTNG_UST_ALLOW_BLOCKING");
+
+	context_may_block = ours || theirs;
+	has_key = pthread_key_create(&more_key, drop_more) == 0;
+}
+
+void context_forked(void)
+{
+	struct more *m = cache.more;
+
+	context_changed();
+	vpid = 0;
+	/* They count the parent's thread. Those of its other threads are out of reach here, closed at exec. */
+	for (uint32_t i = 0; m && i < m->counter_count; i++)
+		if (m->counters[i].fd >= 0)
+			close(m->counters[i].fd);
+	if (m)
+		m->counter_count = 0;
+}
+
+/* ---- one value each ---- */
+
+static int32_t get_vpid(void)
+{
+	int32_t pid = __atomic_load_n(&vpid, __ATOMIC_RELAXED);
+
+	if (unlikely(!pid) && !attach_sealed) {
+		pid = (int32_t)syscall(SYS_getpid);
+		__atomic_store_n(&vpid, pid, __ATOMIC_RELAXED);
+	}
+	return pid;
+}
+
+static int32_t get_vtid(void)
+{
+	struct cache *c = fresh();
+
+	if (unlikely(!c->vtid) && !attach_sealed)
+		c->vtid = (int32_t)syscall(SYS_gettid);
+	return c->vtid;
+}
+
+/* TASK_COMM_LEN bytes with their NUL, and one more. */
+static const char *get_procname(void)
+{
+	struct cache *c = fresh();
+	char name[PROCNAME] = "";
+
+	if (unlikely(!c->has_procname) && !attach_sealed) {
+		syscall(SYS_prctl, PR_GET_NAME, name, 0, 0, 0);
+		memset(name + strnlen(name, PROCNAME - 1), 0, PROCNAME - strnlen(name, PROCNAME - 1));
+		memcpy(c->procname, name, PROCNAME);
+		__atomic_signal_fence(__ATOMIC_SEQ_CST);
+		c->has_procname = true;
+	}
+	return c->procname;
+}
+
+static uint32_t ask_id(uint32_t kind)
+{
+	uid_t u[3] = { 0 };
+	gid_t g[3] = { 0 };
+
+	if (kind <= TRAIL_CONTEXT_VSUID) {
+		syscall(SYS_getresuid, &u[0], &u[1], &u[2]);
+		return u[kind - TRAIL_CONTEXT_VUID];
+	}
+	syscall(SYS_getresgid, &g[0], &g[1], &g[2]);
+	return g[kind - TRAIL_CONTEXT_VGID];
+}
+
+static uint32_t get_id(uint32_t kind)
+{
+	struct more *m = more();
+	uint32_t i = kind - TRAIL_CONTEXT_VUID;
+
+	if (!m)
+		return attach_sealed ? 0 : ask_id(kind);
+	if (!(m->have & 1u << i) && !attach_sealed) {
+		m->ids[i] = ask_id(kind);
+		__atomic_signal_fence(__ATOMIC_SEQ_CST);
+		m->have |= 1u << i;
+	}
+	return m->ids[i];
+}
+
+static uint64_t ask_namespace(uint32_t i)
+{
+	static const char names[NAMESPACES][8] = { "cgroup", "ipc", "mnt", "net", "pid", "time", "user", "uts" };
+	char path[40] = "/proc/thread-self/ns/";
+	struct stat st;
+
+	strcat(path, names[i]);
+	return stat(path, &st) == 0 ? st.st_ino : 0;
+}
+
+static uint64_t get_namespace(uint32_t kind)
+{
+	struct more *m = more();
+	uint32_t i = kind - TRAIL_CONTEXT_CGROUP_NS;
+
+	if (!m)
+		return attach_sealed ? 0 : ask_namespace(i);
+	if (!(m->have & 1u << (IDS + i)) && !attach_sealed) {
+		m->namespaces[i] = ask_namespace(i);
+		__atomic_signal_fence(__ATOMIC_SEQ_CST);
+		m->have |= 1u << (IDS + i);
+	}
+	return m->namespaces[i];
+}
+
+static int32_t get_cpu(void)
+{
+	unsigned int cpu = 0;
+
+	if (rseq_usable && __atomic_load_n(&rseq_real()->cpu_id, __ATOMIC_RELAXED) < 65536)
+		return (int32_t)__atomic_load_n(&rseq_real()->cpu_id, __ATOMIC_RELAXED);
+	if (!attach_sealed)
+		syscall(SYS_getcpu, &cpu, NULL, NULL);
+	return (int32_t)cpu;
+}
+
+/* ---- performance counters of the thread ---- */
+
+static struct counter *open_counter(struct more *m, uint32_t type, uint64_t config)
+{
+	struct perf_event_attr attr = {
+		.type = type, .size = sizeof(attr), .config = config, .exclude_kernel = 1, .exclude_hv = 1,
+	};
+	struct counter *c;
+	int fd, high;
+
+	if (m->counter_count == COUNTERS || attach_sealed)
+		return NULL;
+	c = &m->counters[m->counter_count];
+	*c = (struct counter){ .type = type, .config = config, .fd = -1 };
+	fd = (int)syscall(SYS_perf_event_open, &attr, 0, -1, -1, PERF_FLAG_FD_CLOEXEC);
+	if (fd < 0) {   /* software counters count what the kernel does: they may need to see it */
+		attr.exclude_kernel = 0;
+		fd = (int)syscall(SYS_perf_event_open, &attr, 0, -1, -1, PERF_FLAG_FD_CLOEXEC);
+	}
+	if (fd >= 0) {
+		/* Out of the way of programs that count on small numbers. */
+		high = fcntl(fd, F_DUPFD_CLOEXEC, 500);
+		if (high >= 0) {
+			close(fd);
+			fd = high;
+		}
+		if (ioctl(fd, PERF_EVENT_IOC_ID, &c->event_id) == 0)
+			c->fd = fd;
+		else
+			close(fd);
+	}
+	m->counter_count++;
+	return c;
+}
+
+static uint64_t get_counter(uint32_t type, uint64_t config)
+{
+	struct more *m = more();
+	struct counter *c = NULL;
+	uint64_t value = 0, id = 0;
+
+	for (uint32_t i = 0; m && !c && i < m->counter_count; i++)
+		if (m->counters[i].type == type && m->counters[i].config == config)
+			c = &m->counters[i];
+	if (!c && m)
+		c = open_counter(m, type, config);
+	if (!c || c->fd < 0 || attach_sealed)
+		return 0;
+	/* Somebody may have closed all descriptors and opened others: never read what is not ours. */
+	if (ioctl(c->fd, PERF_EVENT_IOC_ID, &id) < 0 || id != c->event_id) {
+		c->fd = -1;
+		return 0;
+	}
+	return read(c->fd, &value, sizeof(value)) == (ssize_t)sizeof(value) ? value : 0;
+}
+
+/* ---- contexts of the application ---- */
+
+struct app_context {
+	char name[APP_NAME_MAX];        /* constant once count includes it */
+	trail_context_fn get;           /* NULL: nobody provides it */
+	void *arg;
+};
+
+static struct app_context *app_contexts;        /* mapped when the first name comes; under the registration lock */
+static uint32_t app_context_count;              /* stored with release, loaded with acquire */
+static uint32_t app_context_users;              /* threads that may be in a callback */
+
+uint32_t app_context_index(const char *name)
+{
+	size_t n = strlen(name);
+
+	if (!n || n >= APP_NAME_MAX)
+		return UINT32_MAX;
+	for (uint32_t i = 0; i < app_context_count; i++)
+		if (!strcmp(app_contexts[i].name, name))
+			return i;
+	if (!app_contexts) {
+		void *p = mmap(NULL, APP_CONTEXTS * sizeof(*app_contexts), PROT_READ | PROT_WRITE,
+			       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+		if (p == MAP_FAILED)
+			return UINT32_MAX;
+		app_contexts = p;
+	}
+	if (app_context_count == APP_CONTEXTS)
+		return UINT32_MAX;
+	memcpy(app_contexts[app_context_count].name, name, n + 1);
+	__atomic_store_n(&app_context_count, app_context_count + 1, __ATOMIC_RELEASE);
+	return app_context_count - 1;
+}
+
+static int set_app_context(const char *name, trail_context_fn get, void *arg)
+{
+	int saved = errno, err = 0;
+	uint32_t i;
+
+	if (!name || !strchr(name, ':') || strlen(name) >= APP_NAME_MAX)
+		return -EINVAL;
+	while (!objects_trylock())
+		sched_yield();
+	i = app_context_index(name);
+	if (i == UINT32_MAX)
+		err = -ENOSPC;
+	else if (get && app_contexts[i].get)
+		err = -EEXIST;
+	else if (!get && !app_contexts[i].get)
+		err = -ENOENT;
+	if (!err && get)
+		app_contexts[i].arg = arg;
+	if (!err)       /* pairs with the load in app_value() */
+		__atomic_store_n(&app_contexts[i].get, get, __ATOMIC_SEQ_CST);
+	objects_unlock();
+	errno = saved;
+	return err;
+}
+
+TRAIL_EXPORT int trail_context_register(const char *name, trail_context_fn get, void *arg)
+{
+	return get ? set_app_context(name, get, arg) : -EINVAL;
+}
+
+TRAIL_EXPORT int trail_context_unregister(const char *name)
+{
+	int err = set_app_context(name, NULL, NULL);
+
+	/* Until nobody is in the callback: it may be about to be unmapped. */
+	for (int i = 0; !err && i < 10000 && __atomic_load_n(&app_context_users, __ATOMIC_SEQ_CST); i++)
+		sched_yield();
+	return err;
+}
+
+static void app_value(uint32_t index, struct trail_value *v)
+{
+	trail_context_fn get;
+
+	*v = (struct trail_value){ .type = TRAIL_VALUE_NONE };
+	if (index >= __atomic_load_n(&app_context_count, __ATOMIC_ACQUIRE))
+		return;
+	__atomic_fetch_add(&app_context_users, 1, __ATOMIC_SEQ_CST);
+	get = __atomic_load_n(&app_contexts[index].get, __ATOMIC_SEQ_CST);
+	if (get)
+		get(app_contexts[index].arg, v);
+	__atomic_fetch_sub(&app_context_users, 1, __ATOMIC_RELEASE);
+	if (v->type == TRAIL_VALUE_STRING && !v->s)
+		v->type = TRAIL_VALUE_NONE;
+}
+
+/* ---- writing ---- */
+
+uint32_t context_size(uint32_t kind)
+{
+	switch (kind) {
+	case TRAIL_CONTEXT_PROCNAME:
+		return PROCNAME;
+	case TRAIL_CONTEXT_PTHREAD_ID:
+	case TRAIL_CONTEXT_IP:
+	case TRAIL_CONTEXT_PERF:
+		return 8;
+	case TRAIL_CONTEXT_APP:
+		return UINT32_MAX;
+	default:
+		if (kind >= TRAIL_CONTEXT_CGROUP_NS && kind <= TRAIL_CONTEXT_UTS_NS)
+			return 8;
+		return kind && kind < TRAIL_CONTEXT_KINDS ? 4 : 0;
+	}
+}
+
+static size_t put_app(uint32_t index, uint8_t *at, size_t room)
+{
+	struct trail_value v;
+	size_t n = 8;
+
+	app_value(index, &v);
+	if (room < 9)
+		return 0;
+	switch (v.type) {
+	case TRAIL_VALUE_SIGNED:
+		at[0] = TRAIL_DYNAMIC_S64;
+		memcpy(at + 1, &v.i, 8);
+		break;
+	case TRAIL_VALUE_UNSIGNED:
+		at[0] = TRAIL_DYNAMIC_U64;
+		memcpy(at + 1, &v.u, 8);
+		break;
+	case TRAIL_VALUE_DOUBLE:
+		at[0] = TRAIL_DYNAMIC_DOUBLE;
+		memcpy(at + 1, &v.d, 8);
+		break;
+	case TRAIL_VALUE_STRING:
+		at[0] = TRAIL_DYNAMIC_STRING;
+		n = strnlen(v.s, TRAIL_NAME_MAX);
+		if (room < n + 2)
+			return 0;
+		memcpy(at + 1, v.s, n);
+		at[1 + n++] = 0;
+		break;
+	default:
+		at[0] = TRAIL_DYNAMIC_NONE;
+		n = 0;
+	}
+	return 1 + n;
+}
+
+static uint64_t number(uint32_t kind, uint32_t type, uint64_t config, const void *ip)
+{
+	switch (kind) {
+	case TRAIL_CONTEXT_VPID:
+		return (uint32_t)get_vpid();
+	case TRAIL_CONTEXT_VTID:
+		return (uint32_t)get_vtid();
+	case TRAIL_CONTEXT_PTHREAD_ID:
+		return (uint64_t)(uintptr_t)pthread_self();
+	case TRAIL_CONTEXT_IP:
+		return (uintptr_t)ip;
+	case TRAIL_CONTEXT_CPU_ID:
+		return (uint32_t)get_cpu();
+	case TRAIL_CONTEXT_PERF:
+		return get_counter(type, config);
+	default:
+		if (kind >= TRAIL_CONTEXT_CGROUP_NS)
+			return get_namespace(kind);
+		return get_id(kind);
+	}
+}
+
+size_t context_put(const struct extra *x, uint8_t *at, size_t room, const void *ip)
+{
+	uint32_t count = __atomic_load_n(&x->context_count, __ATOMIC_RELAXED);
+	const struct extra_context *list = (const struct extra_context *)x->data;
+	size_t used = 0, n;
+
+	if (count > TRAIL_CONTEXT_MAX || count * sizeof(*list) > x->capacity)
+		return 0;
+	for (uint32_t i = 0; i < count; i++) {
+		/* A copy: the list may change under us, see struct extra. */
+		struct extra_context c = *(const volatile struct extra_context *)&list[i];
+		uint64_t value;
+
+		n = context_size(c.kind);
+		if (!n || (n != UINT32_MAX && room - used < n))
+			return 0;
+		if (c.kind == TRAIL_CONTEXT_PROCNAME) {
+			memcpy(at + used, get_procname(), PROCNAME);
+		} else if (c.kind == TRAIL_CONTEXT_APP) {
+			n = put_app(c.index, at + used, room - used);
+			if (!n)
+				return 0;
+		} else {
+			value = number(c.kind, c.index, c.config, ip);
+			if (n == 4)
+				memcpy(at + used, &value, 4);
+			else
+				memcpy(at + used, &value, 8);
+		}
+		used += n;
+	}
+	return used;
+}
+
+/* ---- for filters ---- */
+
+static bool app_filter_value(const char *name, struct filter_value *out)
+{
+	struct trail_value v;
+	uint32_t i = 0, n = __atomic_load_n(&app_context_count, __ATOMIC_ACQUIRE);
+
+	while (i < n && strcmp(app_contexts[i].name, name) != 0)
+		i++;
+	if (i == n)
+		return false;
+	app_value(i, &v);
+	switch (v.type) {
+	case TRAIL_VALUE_SIGNED:
+		*out = (struct filter_value){ .type = FILTER_SIGNED, .i = v.i };
+		return true;
+	case TRAIL_VALUE_UNSIGNED:
+		*out = (struct filter_value){ .type = FILTER_UNSIGNED, .u = v.u };
+		return true;
+	case TRAIL_VALUE_DOUBLE:
+		*out = (struct filter_value){ .type = FILTER_FLOAT, .f = v.d };
+		return true;
+	case TRAIL_VALUE_STRING:
+		*out = (struct filter_value){ .type = FILTER_STRING, .s = v.s, .len = strlen(v.s) };
+		return true;
+	default:
+		return false;
+	}
+}
+
+bool context_value(void *ip, uint32_t kind, const char *name, struct filter_value *out)
+{
+	uint64_t value;
+
+	if (!context_size(kind))
+		return false;
+	switch (kind) {
+	case TRAIL_CONTEXT_PROCNAME:
+		*out = (struct filter_value){ .type = FILTER_STRING, .s = get_procname(), .len = strlen(get_procname()) };
+		return true;
+	case TRAIL_CONTEXT_APP:
+		return name && app_filter_value(name, out);
+	case TRAIL_CONTEXT_PERF:
+		return false;           /* a name says nothing here: see the plan's contexts */
+	default:
+		value = number(kind, 0, 0, ip);
+		if (kind <= TRAIL_CONTEXT_VTID || kind == TRAIL_CONTEXT_CPU_ID)
+			*out = (struct filter_value){ .type = FILTER_SIGNED, .i = (int32_t)value };
+		else
+			*out = (struct filter_value){ .type = FILTER_UNSIGNED, .u = value };
+		return true;
+	}
+}
+
+void context_fetch(void)
+{
+	struct more *m = more();
+
+	get_vpid();
+	get_vtid();
+	get_procname();
+	for (uint32_t k = TRAIL_CONTEXT_VUID; m && k <= TRAIL_CONTEXT_VSGID; k++)
+		get_id(k);
+	for (uint32_t k = TRAIL_CONTEXT_CGROUP_NS; m && k <= TRAIL_CONTEXT_UTS_NS; k++)
+		get_namespace(k);
+}

@@ -1,0 +1,432 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Slots: where the events of a trace point go, made from plans; and the mappings that they name. All with the registration lock
+ * held, but read by hits at any moment.
+ *
+ * Reclaiming. Slots and what hangs on them are memory of fixed kinds: a hit may read a slot that was retired, or filled again
+ * for something else, and finds out by its seq, in the restartable section at the latest. Mappings that no plan wants any
+ * more may still be in use: by a section that compared seq before the slot was retired, or by a slow path, which holds
+ * slot_users. So: retire the slots, restart all sections of this process (membarrier), and if slot_users is 0 then,
+ * nobody uses the old mappings: unmap. Else the next attach will.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stddef.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "ustlib/lib.h"
+#include "tracer/filterrun.h"
+
+#define MEMBARRIER_RSEQ (1 << 7)
+
+uint32_t slot_users;
+
+static struct mapping *mappings, *free_mappings;
+
+/* ---- mappings ---- */
+
+static bool sealed(int fd, uint64_t size, int seals)
+{
+	struct stat st;
+	int have = fcntl(fd, F_GET_SEALS);
+
+	return have >= 0 && (have & seals) == seals && fstat(fd, &st) == 0 && (uint64_t)st.st_size >= size;
+}
+
+/* Copies the geometry out of the header page and holds it against the size of the mapping. */
+static bool geometry(struct mapping *m)
+{
+	const struct trail_region *r = (const struct trail_region *)m->base;
+	uint64_t control;
+
+	m->region = r;
+	m->subbuf_size = r->subbuf_size;
+	m->subbuf_count = r->subbuf_count;
+	m->ring_count = r->ring_count;
+	m->ring_stride = r->ring_stride;
+	m->ring_offset = r->ring_offset;
+	m->data_offset = r->data_offset;
+	m->switch_offset = r->switch_offset;
+	m->switch_count = r->switch_count;
+	m->mode = r->mode;
+	m->kind = r->kind;
+	m->populate = r->populate;
+	m->clock_mult = r->clock_mult;
+	m->clock_base = r->clock_base;
+	control = sizeof(struct trail_ring) + 2 * (uint64_t)m->subbuf_count * sizeof(struct trail_subbuf);
+	return r->magic == TRAIL_REGION_MAGIC && r->version == TRAIL_REGION_VERSION && r->key == m->key &&
+	       m->subbuf_size >= TRAIL_SUBBUF_MIN && m->subbuf_size <= TRAIL_SUBBUF_MAX &&
+	       !(m->subbuf_size & (m->subbuf_size - 1)) && m->subbuf_count >= 2 &&
+	       m->subbuf_count <= TRAIL_SUBBUF_COUNT_MAX && !(m->subbuf_count & (m->subbuf_count - 1)) &&
+	       m->ring_count > 0 && m->ring_count <= 65536 && m->mode <= TRAIL_MODE_OVERWRITE && m->kind <= TRAIL_RINGS_THREAD &&
+	       m->switch_count <= TRAIL_EVENT_MAX && m->switch_offset >= sizeof(*r) &&
+	       m->switch_offset + m->switch_count <= m->size && m->ring_offset % 64 == 0 && m->ring_stride % 64 == 0 &&
+	       m->data_offset >= control && m->ring_offset <= m->size &&
+	       m->ring_stride >= m->data_offset + m->subbuf_size * m->subbuf_count &&
+	       m->ring_stride <= (m->size - m->ring_offset) / m->ring_count;
+}
+
+static size_t present_size(const struct mapping *m)
+{
+	return ((size_t)m->ring_count * m->subbuf_count + 7) / 8;
+}
+
+static uint8_t *present_bits(const struct mapping *m)
+{
+	uint8_t *bits = mmap(NULL, present_size(m), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	return bits == MAP_FAILED ? NULL : bits;
+}
+
+struct mapping *mapping_get(const struct trail_plan_region *r, int fd)
+{
+	struct mapping *m;
+
+	for (m = mappings; m; m = m->next)
+		if (m->key == r->key && m->size == r->size)
+			return m;
+	if (!sealed(fd, r->size, F_SEAL_SHRINK | F_SEAL_GROW) || r->size < sizeof(struct trail_region))
+		return NULL;
+	m = free_mappings ? free_mappings : arena_alloc(sizeof(*m));
+	if (!m)
+		return NULL;
+	if (m == free_mappings)
+		free_mappings = m->next;
+	*m = (struct mapping){ .key = r->key, .size = r->size };
+	m->base = mmap(NULL, r->size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, fd, 0);
+	if (m->base != MAP_FAILED && geometry(m) && (m->present = present_bits(m))) {
+		m->next = mappings;
+		mappings = m;
+		return m;
+	}
+	if (m->base != MAP_FAILED)
+		munmap(m->base, m->size);
+	m->next = free_mappings;
+	free_mappings = m;
+	return NULL;
+}
+
+bool slots_populate(void)
+{
+	bool all = true;
+
+	for (const struct mapping *m = mappings; m; m = m->next)
+		for (uint32_t r = 0; r < m->ring_count; r++)
+			for (uint32_t k = 0; k < m->subbuf_count; k++)
+				all = slot_populate(m, r, k) && all;
+	return all;
+}
+
+/* ---- contexts and programs ---- */
+
+#define EXTRA_CLASSES 13        /* 64 bytes << class; the largest holds TRAIL_PROGRAM_MAX and all contexts */
+static struct extra *free_extras[EXTRA_CLASSES];
+
+static struct extra *extra_alloc(size_t size)
+{
+	struct extra *x;
+	unsigned int class = 0;
+
+	while (class < EXTRA_CLASSES && (size_t)64 << class < size)
+		class++;
+	if (class == EXTRA_CLASSES)
+		return NULL;
+	if ((x = free_extras[class])) {
+		free_extras[class] = x->next;
+		return x;
+	}
+	x = arena_alloc(sizeof(*x) + ((size_t)64 << class));
+	if (x)
+		x->capacity = 64u << class;
+	return x;
+}
+
+static void extra_free(struct extra *x)
+{
+	unsigned int class = 0;
+
+	if (!x)
+		return;
+	while ((uint32_t)64 << class < x->capacity)
+		class++;
+	x->next = free_extras[class];
+	free_extras[class] = x;
+}
+
+static const char *blob_string(const struct taken_plan *p, uint32_t at)
+{
+	uint32_t size = p->head->blob_size;
+
+	if (at >= size || !memchr(p->blob + at, 0, size - at))
+		return NULL;
+	return (const char *)p->blob + at;
+}
+
+static bool put_context(const struct taken_plan *p, const struct trail_plan_context *from, struct extra *x)
+{
+	struct extra_context *to = (struct extra_context *)x->data + x->context_count;
+	uint32_t size = context_size(from->kind);
+	const char *name;
+
+	*to = (struct extra_context){ .kind = from->kind, .index = from->perf_type, .config = from->perf_config };
+	if (from->kind == TRAIL_CONTEXT_APP) {
+		name = blob_string(p, from->name);
+		to->index = name ? app_context_index(name) : UINT32_MAX;
+	}
+	if (size == UINT32_MAX || x->context_size == UINT32_MAX)
+		x->context_size = UINT32_MAX;
+	else
+		x->context_size += size;
+	x->context_count++;
+	return size != 0;
+}
+
+enum made { MADE, MADE_NONE, MADE_NOT };
+
+/* The contexts of the region and the program of the slot. */
+static enum made extra_make(const struct taken_plan *p, const struct trail_plan_slot *from, struct extra **out)
+{
+	const struct trail_plan_region *r = &p->regions[from->region];
+	uint64_t contexts = (uint64_t)r->context_count * sizeof(struct extra_context);
+	struct extra *x;
+
+	*out = NULL;
+	if (!r->context_count && !from->program_size)
+		return MADE_NONE;
+	if (r->context_count > TRAIL_CONTEXT_MAX || (uint64_t)r->first_context + r->context_count > p->head->context_count ||
+	    from->program_size > TRAIL_PROGRAM_MAX || (uint64_t)from->program + from->program_size > p->head->blob_size ||
+	    from->program % 8 || !(x = extra_alloc(contexts + from->program_size)))
+		return MADE_NOT;
+	x->context_count = x->context_size = 0;
+	x->program_size = from->program_size;
+	for (uint32_t i = 0; i < r->context_count; i++)
+		if (!put_context(p, &p->contexts[r->first_context + i], x)) {
+			extra_free(x);
+			return MADE_NOT;
+		}
+	memcpy((uint8_t *)x->data + contexts, p->blob + from->program, from->program_size);
+	if (from->program_size && !filter_verify((uint8_t *)x->data + contexts, from->program_size)) {
+		extra_free(x);
+		return MADE_NOT;
+	}
+	*out = x;
+	return MADE;
+}
+
+static bool same_extra(const struct extra *a, const struct extra *b)
+{
+	if (!a || !b)
+		return a == b;
+	return a->context_count == b->context_count && a->program_size == b->program_size &&
+	       !memcmp(a->data, b->data, a->context_count * sizeof(struct extra_context) + a->program_size);
+}
+
+/* ---- slots ---- */
+
+#define FREE_SIZES 8
+#define SLOTS_MAX (2 * TRAIL_REGION_MAX)
+static struct slots *free_slots[FREE_SIZES];    /* by capacity - 1 */
+static struct slots *retired;                   /* sections may still be at them: see slots_reclaim() */
+static unsigned int retired_count;
+static uint64_t last_seq;
+
+static struct slots *slots_alloc(uint32_t count)
+{
+	struct slots *s;
+
+	if (count <= FREE_SIZES && (s = free_slots[count - 1]))
+		free_slots[count - 1] = s->next;
+	else if ((s = arena_alloc(sizeof(*s) + count * sizeof(struct slot))))
+		s->capacity = count;
+	return s;
+}
+
+/* seq goes last, so that who has read it finds the rest; and a hit that reads of the old slot finds another seq afterwards. */
+static void slot_fill(struct slot *s, const struct slot *from)
+{
+	struct slot *volatile to = s;
+
+	__atomic_store_n(&to->flags, SLOT_RETIRED, __ATOMIC_SEQ_CST);
+	__atomic_store_n(&to->seq, ++last_seq, __ATOMIC_SEQ_CST);
+	memcpy(to, from, offsetof(struct slot, seq));
+	to->on_value = from->on_value;
+	to->lane = from->lane;
+	to->own = from->own;
+	to->mapping = from->mapping;
+	to->extra = from->extra;
+	to->key = from->key;
+	__atomic_store_n(&to->flags, from->flags, __ATOMIC_SEQ_CST);
+	__atomic_store_n(&to->seq, ++last_seq, __ATOMIC_SEQ_CST);
+}
+
+static void slots_retire(struct slots *s)
+{
+	if (!s)
+		return;
+	for (uint32_t i = 0; i < s->count; i++) {
+		__atomic_store_n(&s->slot[i].flags, SLOT_RETIRED, __ATOMIC_SEQ_CST);
+		__atomic_store_n(&s->slot[i].seq, ++last_seq, __ATOMIC_SEQ_CST);
+	}
+	s->next = retired;
+	retired = s;
+	retired_count++;
+}
+
+static bool slot_make(struct slot *s, const struct taken_plan *p, const struct trail_plan_slot *from, unsigned int lane)
+{
+	struct mapping *m = from->region < p->head->region_count ? p->mapped[from->region] : NULL;
+	uint64_t header = from->id < TRAIL_ID_EXTENDED ? TRAIL_HEADER_COMPACT : TRAIL_HEADER_EXTENDED;
+	struct extra *x;
+
+	if (!m || from->id >= m->switch_count || !from->on || extra_make(p, from, &x) == MADE_NOT)
+		return false;
+	*s = (struct slot){
+		.rings = m->base + m->ring_offset, .on = m->base + m->switch_offset + from->id, .ring_stride = m->ring_stride,
+		.subbuf_mask = m->subbuf_size - 1, .data_mask = m->subbuf_size * m->subbuf_count - 1,
+		.limit = m->subbuf_size - header - TRAIL_SLACK, .clock_mult = m->clock_mult, .clock_base = m->clock_base,
+		.ring_count = m->kind == TRAIL_RINGS_CPU && m->clock_mult ? m->ring_count : 0, .id = from->id,
+		.data_offset = m->data_offset, .on_value = from->on, .lane = (uint8_t)lane,
+		.own = p->regions[from->region].flags & TRAIL_REGION_PROCESS, .flags = x ? SLOT_EXTRA : 0,
+		.mapping = m, .extra = x, .key = m->key,
+	};
+	return true;
+}
+
+static bool same_slot(const struct slot *a, const struct slot *b)
+{
+	return !memcmp(a, b, offsetof(struct slot, seq)) && a->on_value == b->on_value && a->lane == b->lane &&
+	       a->own == b->own && a->flags == b->flags && a->mapping == b->mapping && same_extra(a->extra, b->extra);
+}
+
+static bool same_slots(const struct slots *old, const struct slot *new, uint32_t count)
+{
+	if (!old || old->count != count)
+		return !old && !count;
+	for (uint32_t i = 0; i < count; i++)
+		if (!same_slot(&old->slot[i], &new[i]))
+			return false;
+	return true;
+}
+
+static void publish(struct trail__tp *tp, struct slots *all)
+{
+	/* A hit between the stores may find neither; it is then one that came before the change took effect. */
+	__atomic_store_n(&tp->slot, NULL, __ATOMIC_SEQ_CST);
+	__atomic_store_n(&tp->slots, all && all->count > 1 ? all : NULL, __ATOMIC_SEQ_CST);
+	if (all && all->count == 1)
+		__atomic_store_n(&tp->slot, &all->slot[0], __ATOMIC_SEQ_CST);
+}
+
+/* extras of slots that stay move along: the retired slots must not free them. */
+static void keep_extras(struct slots *old, unsigned int lane, bool all)
+{
+	for (uint32_t i = 0; i < old->count; i++)
+		if (all || old->slot[i].lane != lane)
+			old->slot[i].extra = NULL;
+}
+
+void slots_set(struct trail__tp *tp, unsigned int lane, const struct taken_plan *p, const struct trail_plan_slot *from, uint32_t n)
+{
+	static struct slot scratch[SLOTS_MAX];  /* too large for a small stack; under the lock */
+	struct slots *old = slots_of(tp), *all = NULL;
+	uint32_t kept = 0, at;
+
+	for (uint32_t i = 0; old && i < old->count && kept < TRAIL_REGION_MAX; i++)
+		if (old->slot[i].lane != lane)
+			scratch[kept++] = old->slot[i];
+	at = kept;
+	for (uint32_t i = 0; i < n && at < SLOTS_MAX; i++)
+		at += slot_make(&scratch[at], p, &from[i], lane);
+	if (same_slots(old, scratch, at) || (at && !(all = slots_alloc(at)))) {
+		for (uint32_t i = kept; i < at; i++)
+			extra_free(scratch[i].extra);
+		return;
+	}
+	if (all) {
+		for (uint32_t i = 0; i < at; i++)
+			slot_fill(&all->slot[i], &scratch[i]);
+		__atomic_store_n(&all->count, at, __ATOMIC_RELEASE);
+	}
+	publish(tp, all);
+	if (old)
+		keep_extras(old, lane, false);
+	slots_retire(old);
+}
+
+void slots_drop(struct trail__tp *tp)
+{
+	struct slots *old = slots_of(tp);
+
+	publish(tp, NULL);
+	slots_retire(old);
+}
+
+/* ---- reclaiming ---- */
+
+static void unmap_unwanted(void)
+{
+	struct mapping **p, *m;
+
+	for (p = &mappings; (m = *p);) {
+		if (m->wanted) {
+			p = &m->next;
+			continue;
+		}
+		*p = m->next;
+		munmap(m->base, m->size);
+		munmap(m->present, present_size(m));
+		m->next = free_mappings;
+		free_mappings = m;
+	}
+}
+
+/* True if no thread can be at a slot that was retired before the call. */
+static bool quiescent(void)
+{
+#ifdef SYS_membarrier
+	if (rseq_usable && syscall(SYS_membarrier, MEMBARRIER_RSEQ, 0, 0) < 0)
+		return false;
+	/* Pairs with the increments in record.c: who comes after this sees that the slots are retired. */
+	return __atomic_load_n(&slot_users, __ATOMIC_SEQ_CST) == 0;
+#else
+	return false;
+#endif
+}
+
+void slots_reclaim(void)
+{
+	bool any = retired_count >= 64;
+
+	for (struct mapping *m = mappings; m; m = m->next)
+		m->wanted = false;
+	for (struct object *o = objects; o; o = o->next)
+		for (uint32_t e = 0; e < o->event_count; e++) {
+			const struct slots *slots = slots_of(o->tps[e]);
+
+			for (uint32_t i = 0; slots && i < slots->count; i++)
+				slots->slot[i].mapping->wanted = true;
+		}
+	for (struct mapping *m = mappings; m; m = m->next)
+		any = any || !m->wanted;
+	if (!any || !quiescent())
+		return;
+	unmap_unwanted();
+	while (retired) {
+		struct slots *s = retired;
+
+		retired = s->next;
+		for (uint32_t i = 0; i < s->count; i++) {
+			extra_free(s->slot[i].extra);
+			s->slot[i].extra = NULL;
+		}
+		if (s->capacity <= FREE_SIZES) {
+			s->next = free_slots[s->capacity - 1];
+			free_slots[s->capacity - 1] = s;
+		}
+	}
+	retired_count = 0;
+}
