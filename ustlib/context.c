@@ -90,6 +90,8 @@ static void drop_more(void *p)
 {
 	struct more *m = p;
 
+	if (attach_sealed)
+		return;
 	for (uint32_t i = 0; i < m->counter_count; i++)
 		if (m->counters[i].fd >= 0)
 			close(m->counters[i].fd);

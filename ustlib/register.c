@@ -488,7 +488,7 @@ TRAIL_EXPORT void trail__register(struct trail__tp *const *begin, struct trail__
 	struct object *o;
 	int saved = errno;
 
-	if (begin == end)
+	if (begin == end || attach_sealed)
 		return;
 	init_once();
 	objects_lock();
@@ -511,7 +511,7 @@ TRAIL_EXPORT void trail__unregister(struct trail__tp *const *begin, struct trail
 	struct object **p, *o;
 	int saved = errno;
 
-	if (begin == end)
+	if (begin == end || attach_sealed)
 		return;
 	objects_lock();
 	for (p = &objects; *p && (*p)->begin != begin; p = &(*p)->next)
