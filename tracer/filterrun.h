@@ -299,11 +299,6 @@ static inline enum filter_outcome filter_load_any(struct filter_machine *m, stru
 		*v = (struct filter_value){ .u = (uint64_t)w.b << 32 | w.a };
 		v->type = w.at == FILTER_SIGNED ? FILTER_SIGNED : w.at == FILTER_UNSIGNED ? FILTER_UNSIGNED : FILTER_FLOAT;
 		return FILTER_NEXT;
-	case FILTER_LITERAL:
-		if (!filter_fits(m->size, 0, w.a, w.b))
-			return FILTER_BAD;
-		*v = (struct filter_value){ .type = FILTER_STRING, .s = (const char *)m->program + w.a, .len = w.b };
-		return FILTER_NEXT;
 	case FILTER_CONTEXT:
 		return filter_load_context(m, w, v);
 	default:

@@ -70,7 +70,6 @@ enum filter_op {
 	FILTER_LOAD_SEQUENCE,           /* of text */
 	FILTER_LOAD_ELEMENT,            /* of a sequence of integers; b: index */
 	FILTER_CONSTANT,                /* at: type, a and b: 64 bits */
-	FILTER_LITERAL,                 /* a: offset, b: length */
 	FILTER_CONTEXT,                 /* at: kind, a: name, b: its length; 0: none */
 	/* Into register flag from registers a and (if there are two operands) b. */
 	FILTER_NEGATE, FILTER_COMPLEMENT, FILTER_AND, FILTER_OR, FILTER_XOR, FILTER_LEFT, FILTER_RIGHT,
@@ -168,8 +167,6 @@ static inline bool filter_verify_load(size_t size, size_t words, struct filter_w
 	switch (w.op) {
 	case FILTER_CONSTANT:
 		return w.at == FILTER_SIGNED || w.at == FILTER_UNSIGNED || w.at == FILTER_FLOAT;
-	case FILTER_LITERAL:
-		return filter_verify_literal(size, words, w, w.b);
 	case FILTER_CONTEXT:
 		if (w.at < 1 || w.at >= TRAIL_CONTEXT_KINDS)
 			return false;

@@ -45,7 +45,7 @@ static int digit(char c, int base)
 }
 
 /* \xH[H] and \O[O[O]]; s->at is at the first digit. */
-static int number(struct scan *s, int base, int max_digits, struct word *w)
+static int number(struct scan *s, int base, int max_digits, struct md_buf *out)
 {
 	int value = 0, n = 0, d;
 
@@ -56,12 +56,11 @@ static int number(struct scan *s, int base, int max_digits, struct word *w)
 	}
 	if (!n || !value || value > 255)
 		return fail(s, s->at, "the escape stands for no character");
-	md_buf_putc(&w->text, (char)value);
+	md_buf_putc(out, (char)value);
 	return 0;
 }
 
-/* s->at is behind the backslash. */
-static int escape(struct scan *s, struct word *w)
+int scan_escape(struct scan *s, struct md_buf *out)
 {
 	static const char from[] = "abfnrtv\\\"'?", to[] = "\a\b\f\n\r\t\v\\\"'?";
 	char c = s->line[s->at];
@@ -69,14 +68,14 @@ static int escape(struct scan *s, struct word *w)
 
 	if (c == 'x') {
 		s->at++;
-		return number(s, 16, 2, w);
+		return number(s, 16, 2, out);
 	}
 	if (digit(c, 8) >= 0)
-		return number(s, 8, 3, w);
+		return number(s, 8, 3, out);
 	p = c ? strchr(from, c) : NULL;
 	if (!p)
 		return fail(s, s->at, "no such escape; a backslash itself is \\\\ in quotes");
-	md_buf_putc(&w->text, to[p - from]);
+	md_buf_putc(out, to[p - from]);
 	s->at++;
 	return 0;
 }
@@ -95,7 +94,7 @@ static int quoted(struct scan *s, struct word *w, bool comma)
 		if (c == '"')
 			break;
 		if (c == '\\')
-			ret = escape(s, w);
+			ret = scan_escape(s, &w->text);
 		else
 			md_buf_putc(&w->text, c);
 	}

@@ -28,6 +28,8 @@ bool scan_at_end(const struct scan *s);         /* of the line; skip blanks firs
  * be initialized ({ 0 }), may be used again, and is deinitialized by the caller in any case.
  */
 int scan_word(struct scan *s, bool comma, struct word *w);
+/* A C escape, s->at is behind its backslash: appends the byte, never NUL. 0 or -EINVAL. */
+int scan_escape(struct scan *s, struct md_buf *out);
 const char *word_text(struct word *w);
 bool word_is(struct word *w, const char *keyword);      /* and was not in quotes */
 /* Column of byte i of the decoded word, as near as it can be told. */
