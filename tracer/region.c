@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+
 #ifndef MADV_POPULATE_WRITE
 #define MADV_POPULATE_WRITE 23          /* Linux 5.14 */
 #endif

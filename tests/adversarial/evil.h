@@ -40,7 +40,7 @@ static inline void evil_random(void *to, size_t n)
 	}
 }
 
-/* A good registration file: evil:tick { int32 n } and evil:word { int32 n, string s }. */
+/* A good registration file: evil:tick { int32 n } and evil:word { enum n, string s }. */
 struct evil_file {
 	uint8_t bytes[512];
 	size_t size;
@@ -48,30 +48,38 @@ struct evil_file {
 
 static inline void evil_file_make(struct evil_file *f)
 {
-	static const char strings[] = "\0evil\0tick\0word\0n\0s\0/bin/evil";
+	static const char strings[] = "\0evil\0tick\0word\0n\0s\0/bin/evil\0one";
 	struct trail_reg h = {
 		.magic = TRAIL_REG_MAGIC, .version = TRAIL_ABI_VERSION, .word_bits = 8 * sizeof(void *), .event_count = 2,
 		.state_offset = sizeof(h), .event_offset = sizeof(h) + 8,
 		.field_offset = sizeof(h) + 8 + 2 * sizeof(struct trail_reg_event), .field_count = 3,
+		.enum_count = 1, .label_count = 1,
 		.string_size = (sizeof(strings) + 7) & ~7u, .object = 20, .pid = (uint32_t)getpid(),
 	};
 	struct trail_reg_event events[2] = {
-		{ .provider = 1, .name = 6, .first_field = 0, .field_count = 1, .level = 13 },
-		{ .provider = 1, .name = 11, .first_field = 1, .field_count = 2, .level = 4 },
+		{ .provider = 1, .name = 6, .first_field = 0, .field_count = 1, .level = 13, .uri = TRAIL_NO_STRING },
+		{ .provider = 1, .name = 11, .first_field = 1, .field_count = 2, .level = 4, .uri = TRAIL_NO_STRING },
 	};
 	struct trail_reg_field fields[3] = {
 		{ .name = 16, .kind = TRAIL_KIND_INT, .size = 4, .flags = TRAIL_FIELD_SIGNED },
-		{ .name = 16, .kind = TRAIL_KIND_INT, .size = 4, .flags = TRAIL_FIELD_SIGNED },
+		{ .name = 16, .kind = TRAIL_KIND_INT, .size = 4, .flags = TRAIL_FIELD_SIGNED | TRAIL_FIELD_ENUM },
 		{ .name = 18, .kind = TRAIL_KIND_STRING },
 	};
 
+	struct trail_reg_enum values = { .name = 16, .label_count = 1 };
+	struct trail_reg_label label = { .name = 30, .begin = 1, .end = 1 };
+
 	memset(f, 0, sizeof(*f));
-	h.string_offset = (h.field_offset + (uint32_t)sizeof(fields) + 7) & ~7u;
+	h.enum_offset = (h.field_offset + (uint32_t)sizeof(fields) + 7) & ~7u;
+	h.label_offset = h.enum_offset + (uint32_t)sizeof(values);
+	h.string_offset = h.label_offset + (uint32_t)sizeof(label);
 	h.size = h.string_offset + h.string_size;
 	f->size = h.size;
 	memcpy(f->bytes, &h, sizeof(h));
 	memcpy(f->bytes + h.event_offset, events, sizeof(events));
 	memcpy(f->bytes + h.field_offset, fields, sizeof(fields));
+	memcpy(f->bytes + h.enum_offset, &values, sizeof(values));
+	memcpy(f->bytes + h.label_offset, &label, sizeof(label));
 	memcpy(f->bytes + h.string_offset, strings, sizeof(strings));
 }
 

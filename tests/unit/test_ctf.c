@@ -146,6 +146,40 @@ static void whole_text(void)
 	md_trace_destroy(t);
 }
 
+/* As LTTng 2.13 describes what an application's context says. */
+static void application_context(void)
+{
+	struct md_trace *t = md_trace_create(uuid);
+	struct md_stream *s = md_stream_create(0, MD_HEADER_LARGE);
+	struct md_field *context = calloc(1, sizeof(*context));
+	struct md_buf b = MD_BUF_INIT;
+
+	set_field(context, "$app.prov:name", (struct md_type){ 0 });
+	CHECK(md_type_dynamic(&context->type) == 0);
+	CHECK(md_stream_set_context(s, context, 1) == 0);
+	CHECK(md_trace_add(t, s) == 0);
+	CHECK(md_ctf_print(t, &b) == 0);
+#define INT(size, sign) "\t\t\tinteger { size = " #size "; align = 8; signed = " #sign "; encoding = none; base = 10; } "
+	CHECK(strstr(md_buf_str(&b),
+		     "\tevent.context := struct {\n"
+		     "\t\tenum : integer { size = 8; align = 8; signed = 1; encoding = none; base = 10; } {\n"
+		     "\t\t\t\"_none\" = 0,\n\t\t\t\"_int8\" = 1,\n\t\t\t\"_int16\" = 2,\n\t\t\t\"_int32\" = 3,\n"
+		     "\t\t\t\"_int64\" = 4,\n\t\t\t\"_uint8\" = 5,\n\t\t\t\"_uint16\" = 6,\n\t\t\t\"_uint32\" = 7,\n"
+		     "\t\t\t\"_uint64\" = 8,\n\t\t\t\"_float\" = 9,\n\t\t\t\"_double\" = 10,\n\t\t\t\"_string\" = 11,\n"
+		     "\t\t} __app_prov_name_tag;\n"
+		     "\t\tvariant <__app_prov_name_tag> {\n"
+		     "\t\t\tstruct {\n\t\t\t} _none;\n"
+		     INT(8, 1) "_int8;\n" INT(16, 1) "_int16;\n" INT(32, 1) "_int32;\n" INT(64, 1) "_int64;\n"
+		     INT(8, 0) "_uint8;\n" INT(16, 0) "_uint16;\n" INT(32, 0) "_uint32;\n" INT(64, 0) "_uint64;\n"
+		     "\t\t\tfloating_point { exp_dig = 8; mant_dig = 24; align = 8; } _float;\n"
+		     "\t\t\tfloating_point { exp_dig = 11; mant_dig = 53; align = 8; } _double;\n"
+		     "\t\t\tstring _string;\n"
+		     "\t\t} __app_prov_name;\n"
+		     "\t};\n};\n"));
+	md_buf_deinit(&b);
+	md_trace_destroy(t);
+}
+
 static void index_is_big_endian(void)
 {
 	struct md_packet p = { .packet_size = 8, .content_size = 7, .timestamp_begin = 1, .timestamp_end = 2,
@@ -169,6 +203,7 @@ int main(void)
 	CASE(event_block);
 	CASE(hostile_names);
 	CASE(whole_text);
+	CASE(application_context);
 	CASE(index_is_big_endian);
 	return test_summary();
 }

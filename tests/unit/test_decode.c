@@ -97,6 +97,46 @@ static void sizes(void)
 	md_buf_deinit(&b);
 }
 
+/* Every option of a variant before and behind bytes that are something else; and tags that none has. */
+static void variants(void)
+{
+	struct md_field *context = calloc(2, sizeof(*context));
+	struct md_stream *s = md_stream_create(0, MD_HEADER_COMPACT);
+	struct md_event *e = md_event_create("p:e", 3, 1);
+	struct md_buf b = MD_BUF_INIT;
+	struct md_occurrence o;
+	uint64_t seed = 3;
+	unsigned int tag;
+
+	set_field(&context[0], "dynamic", (struct md_type){ 0 });
+	CHECK(md_type_dynamic(&context[0].type) == 0);
+	set_field(&context[1], "s", t_string());
+	CHECK(md_stream_set_context(s, context, 2) == 0);
+	set_field(&e->fields[0], "a", t_s32());
+	CHECK(md_stream_add(s, e) == 0);
+	for (tag = 0; tag < 256; tag++) {
+		size_t payload;
+
+		md_buf_reset(&b);
+		put_header(s, 0, 0, 1, false, &b);
+		md_buf_putc(&b, (char)tag);
+		if (tag < 12)
+			random_value(&seed, &context[0].type.members[tag].type, &b);
+		md_buf_put(&b, "abc", 4);
+		payload = b.len;
+		put_int(42, 4, false, &b);
+		if (tag < 12) {
+			cut_everywhere(s, &b, payload);
+		} else {
+			struct md_decoder d = over(s, &b, b.len);
+
+			CHECK(md_decoder_next(&d, &o) == -EBADMSG);
+		}
+	}
+	md_buf_deinit(&b);
+	md_stream_destroy(s);
+}
+
 /* The value below which nothing may fall, and a stamp with fewer bits. */
 static void stamps_are_extended(void)
 {
@@ -148,6 +188,7 @@ int main(void)
 {
 	CASE(headers);
 	CASE(sizes);
+	CASE(variants);
 	CASE(stamps_are_extended);
 	CASE(what_is_no_event);
 	return test_summary();

@@ -4,6 +4,8 @@
 #include "metadata/model.h"
 #include "tests/unit/classes.h"
 #include "tests/unit/test.h"
+#include "metadata/program.h"
+#include "tracer/abi.h"
 
 static const uint8_t uuid[16] = { 9 };
 
@@ -114,6 +116,59 @@ static void names_must_differ(void)
 	CHECK(two_fields("a", t, "x", t_s32()) == 0);
 }
 
+static struct md_type one_option(struct md_type option)
+{
+	struct md_type t = t_variant(1);
+
+	set_field(&t.members[0], "x", option);
+	return t;
+}
+
+static void variants(void)
+{
+	struct md_type t, same;
+	uint32_t i;
+
+	CHECK(add_result(one_field("a", one_option(t_s32()))) == 0);
+	CHECK(add_result(one_field("a", one_option(t_struct(0)))) == 0);
+	CHECK(add_result(one_field("a", t_variant(0))) == -EINVAL);
+	CHECK(add_result(one_field("a", (struct md_type){ .kind = MD_VARIANT, .count = 1 })) == -EINVAL);
+	CHECK(add_result(one_field("a", t_variant(1))) == -EINVAL);     /* an option that was never set */
+	CHECK(add_result(one_field("a", one_option(t_int(3, false, 10, false)))) == -EINVAL);
+	/* No place for a length or a second tag. */
+	CHECK(add_result(one_field("a", one_option(t_sequence(t_s32(), 4)))) == -EINVAL);
+	CHECK(add_result(one_field("a", one_option(one_option(t_s32())))) == -EINVAL);
+	CHECK(add_result(one_field("a", t_array(one_option(t_s32()), 2))) == -EINVAL);
+	CHECK(add_result(one_field("a", one_option(t_array(t_int(8, false, 10, false), UINT32_MAX)))) == -EINVAL);
+	CHECK(two_fields("a", one_option(t_s32()), "a_tag", t_s32()) == -EINVAL);
+	CHECK(two_fields("a", one_option(t_s32()), "_a_tag", t_s32()) == 0);
+	t = t_variant(2);
+	set_field(&t.members[0], "x.y", t_s32());
+	set_field(&t.members[1], "x-y", t_s32());
+	CHECK(add_result(one_field("a", t)) == -EINVAL);
+	t = t_variant(MD_OPTION_MAX + 1);
+	for (i = 0; i < t.count; i++) {
+		char name[16];
+
+		snprintf(name, sizeof(name), "o%u", i);
+		set_field(&t.members[i], name, t_s32());
+	}
+	CHECK(add_result(one_field("a", t)) == -EINVAL);
+
+	/* The interface with applications says the same tags. */
+	CHECK(md_type_dynamic(&t) == 0);
+	CHECK(md_type_dynamic(&same) == 0);
+	CHECK(t.kind == MD_VARIANT && t.count == TRAIL_DYNAMIC_TAGS);
+	CHECK(t.members[TRAIL_DYNAMIC_NONE].type.kind == MD_STRUCT && !t.members[TRAIL_DYNAMIC_NONE].type.count);
+	CHECK(t.members[TRAIL_DYNAMIC_S64].type.is_signed && t.members[TRAIL_DYNAMIC_S64].type.size == 8);
+	CHECK(!t.members[TRAIL_DYNAMIC_U8].type.is_signed && t.members[TRAIL_DYNAMIC_U8].type.size == 1);
+	CHECK(t.members[TRAIL_DYNAMIC_FLOAT].type.kind == MD_FLOAT && t.members[TRAIL_DYNAMIC_FLOAT].type.size == 4);
+	CHECK(t.members[TRAIL_DYNAMIC_DOUBLE].type.size == 8);
+	CHECK(t.members[TRAIL_DYNAMIC_STRING].type.kind == MD_STRING);
+	CHECK(add_result(one_field("a", t)) == 0);
+	CHECK(two_fields("$app.p:n", same, "_app_p_n", t_s32()) == -EINVAL);
+}
+
 static void many_fields_are_quick(void)
 {
 	uint32_t n = 60000, i;
@@ -172,6 +227,11 @@ static void digests(void)
 	b->fields[0].type.base = 16;
 	CHECK(md_event_digest(b) != d);
 	b->fields[0].type.base = 10;
+	b->emf_uri = strdup("");
+	CHECK(md_event_digest(b) != d);
+	free(b->emf_uri);
+	b->emf_uri = NULL;
+	CHECK(md_event_digest(b) == d);
 	b->fields[0].name[0] = 'b';
 	CHECK(md_event_digest(b) != d);
 	md_event_destroy(a);
@@ -184,6 +244,7 @@ int main(void)
 	CASE(events_are_found);
 	CASE(types_that_cannot_be_done);
 	CASE(names_must_differ);
+	CASE(variants);
 	CASE(many_fields_are_quick);
 	CASE(context_is_set_once);
 	CASE(env_is_replaced);
