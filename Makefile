@@ -211,7 +211,7 @@ $(call objects,$(wildcard ustlib/preload/*.c)): $B/%.o: %.c
 	@mkdir -p $(@D)
 	$(CC) $(ALL_CFLAGS) $(LIB_CFLAGS) $(PRELOAD_CFLAGS) $(CPPFLAGS) -c -o $@ $<
 
-$B/libtrail-dl.so: $B/ustlib/preload/loaded.o $B/ustlib/preload/elf.o
+$B/libtrail-dl.so: $(addprefix $B/ustlib/preload/,loaded.o elf.o runpath.o)
 
 $(PRELOAD_LIBS): $B/libtrail-%.so: $B/ustlib/preload/%.o $B/libtrail.so
 	$(CC) $(CFLAGS) $(LDFLAGS) -shared -Wl,-soname,$(@F) -Wl,-z,nodelete -Wl,-z,defs -Wl,-rpath,'$$ORIGIN' -o $@ \

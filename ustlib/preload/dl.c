@@ -17,6 +17,7 @@
 
 #include "ustlib/preload/loaded.h"
 #include "ustlib/preload/point.h"
+#include "ustlib/preload/runpath.h"
 
 #define PROCNAME_SIZE 17
 
@@ -324,26 +325,43 @@ static void look_up(void)
 	FIND(dlclose);
 }
 
-EXPORT void *dlopen(const char *path, int flags)
+/* With ns null: dlopen. */
+static void *open_in(const Lmid_t *ns, const char *path, int flags)
 {
+	if (ns)
+		return REAL(dlmopen) ? REAL(dlmopen)(*ns, path, flags) : NULL;
+	return REAL(dlopen) ? REAL(dlopen)(path, flags) : NULL;
+}
+
+/* What is loaded already goes by its name, before any directory is looked into. */
+static void *open_library(const Lmid_t *ns, const char *name, int flags, void *ip)
+{
+	int saved = errno;
 	void *handle = NULL;
+	char path[PATH_MAX];
+	bool found;
 
 	if (!REAL(dlopen))
 		look_up();
-	if (REAL(dlopen))
-		handle = REAL(dlopen)(path, flags);
+	found = runpath_find(ip, name, path);
+	errno = saved;
+	if (found && (!ns || *ns != LM_ID_NEWLM))
+		handle = open_in(ns, name, flags | RTLD_NOLOAD);
+	return handle ? handle : open_in(ns, found ? path : name, flags);
+}
+
+EXPORT void *dlopen(const char *path, int flags)
+{
+	void *handle = open_library(NULL, path, flags, CALLER);
+
 	after_open(handle, NULL, flags, CALLER);
 	return handle;
 }
 
 EXPORT void *dlmopen(Lmid_t ns, const char *path, int flags)
 {
-	void *handle = NULL;
+	void *handle = open_library(&ns, path, flags, CALLER);
 
-	if (!REAL(dlmopen))
-		look_up();
-	if (REAL(dlmopen))
-		handle = REAL(dlmopen)(ns, path, flags);
 	after_open(handle, &ns, flags, CALLER);
 	return handle;
 }
