@@ -24,6 +24,9 @@ int channels_remove(const struct node *dir, const char *name, const struct who *
 /* `events` of a channel, or of user/ itself. */
 int events_read(const struct node *n, const struct who *who, struct md_buf *out);
 int events_write(const struct node *n, const struct who *who, const char *text, bool replace, struct tr_err *err);
+/* `contexts`, likewise. */
+int contexts_read(const struct node *n, const struct who *who, struct md_buf *out);
+int contexts_write(const struct node *n, const struct who *who, const char *text, bool replace, struct tr_err *err);
 
 /* tree_session.c: a number that grows with each change of the session's state. */
 uint64_t session_change(const struct node *n);

@@ -28,6 +28,18 @@ int events_write(const struct node *n, const struct who *who, const char *text, 
 	return events_store(n->session, channel_of(n), text, replace, err);
 }
 
+int contexts_read(const struct node *n, const struct who *who, struct md_buf *out)
+{
+	(void)who;
+	return contexts_show(n->session, channel_of(n), out);
+}
+
+int contexts_write(const struct node *n, const struct who *who, const char *text, bool replace, struct tr_err *err)
+{
+	(void)who;
+	return contexts_store(n->session, channel_of(n), text, replace, err);
+}
+
 static int show_attr(const struct node *n, const struct who *who, struct md_buf *out)
 {
 	(void)who;
@@ -122,6 +134,7 @@ static void list_owners(const struct node *dir, const struct who *who, struct li
 
 static const struct row rows[] = {
 	{ .name = "events", .mode = S_IFREG | 0666, .show = events_read, .store = events_write, .how = STORE_LIST },
+	{ .name = "contexts", .mode = S_IFREG | 0666, .show = contexts_read, .store = contexts_write, .how = STORE_LIST },
 	{ .name = "enabled", .mode = S_IFREG | 0666, .show = show_attr, .store = store_attr, .arg = CHANNEL_ENABLED },
 	{ .name = "subbuf_size", .mode = S_IFREG | 0666, .show = show_attr, .store = store_attr,
 	  .arg = CHANNEL_SUBBUF_SIZE },
@@ -129,6 +142,11 @@ static const struct row rows[] = {
 	  .arg = CHANNEL_SUBBUF_COUNT },
 	{ .name = "loss_mode", .mode = S_IFREG | 0666, .show = show_attr, .store = store_attr, .arg = CHANNEL_LOSS_MODE },
 	{ .name = "buffering", .mode = S_IFREG | 0666, .show = show_attr, .store = store_attr, .arg = CHANNEL_BUFFERING },
+	{ .name = "blocking_timeout", .mode = S_IFREG | 0666, .show = show_attr, .store = store_attr,
+	  .arg = CHANNEL_BLOCKING_TIMEOUT },
+	{ .name = "switch_period", .mode = S_IFREG | 0666, .show = show_attr, .store = store_attr,
+	  .arg = CHANNEL_SWITCH_PERIOD },
+	{ .name = "read_period", .mode = S_IFREG | 0666, .show = show_attr, .store = store_attr, .arg = CHANNEL_READ_PERIOD },
 	{ .name = "status", .mode = S_IFREG | 0444, .show = show_status, .change = session_change },
 	{ .name = "streams", .mode = S_IFDIR | 0555, .find = find_owner, .list = list_owners },
 	{ 0 }

@@ -6,6 +6,7 @@
 
 #include "fs/errors.h"
 #include "fs/fs.h"
+#include "fs/process.h"
 #include "fs/readme.h"
 #include "fs/root.h"
 #include "fs/tree.h"
@@ -54,12 +55,12 @@ static int show_status(const struct node *n, const struct who *who, struct md_bu
 }
 
 /* Calls fn for each line that is not empty, until one fails. */
-static int each_line(const char *text, uid_t uid, int (*fn)(uid_t, const char *, size_t, struct tr_err *),
-		     struct tr_err *err)
+static int each_line(const char *text, const struct log_writer *who,
+		     int (*fn)(const struct log_writer *, const char *, size_t, struct tr_err *), struct tr_err *err)
 {
 	for (int line = 1; *text; line++) {
 		size_t n = strcspn(text, "\n");
-		int rc = n ? fn(uid, text, n, err) : 0;
+		int rc = n ? fn(who, text, n, err) : 0;
 
 		if (rc) {
 			err->line = line;
@@ -70,30 +71,41 @@ static int each_line(const char *text, uid_t uid, int (*fn)(uid_t, const char *,
 	return 0;
 }
 
-static int check_message(uid_t uid, const char *line, size_t n, struct tr_err *err)
+static int check_message(const struct log_writer *who, const char *line, size_t n, struct tr_err *err)
 {
-	(void)uid;
+	(void)who;
 	return n <= LOG_LINE_MOST ? 0 :
 		tr_fail_at(err, -EINVAL, line, -1, "a message has at most %d bytes, this one has %zu", LOG_LINE_MOST, n);
 }
 
-static int log_message(uid_t uid, const char *line, size_t n, struct tr_err *err)
+static int log_message(const struct log_writer *who, const char *line, size_t n, struct tr_err *err)
 {
-	return tracer_log(fs.tracer, uid, line, n, err);
+	return tracer_log(fs.tracer, who, line, n, err);
 }
 
 static int store_log(const struct node *n, const struct who *who, const char *text, bool replace, struct tr_err *err)
 {
-	int rc = each_line(text, who->uid, check_message, err);
+	struct log_writer writer = { .uid = who->uid, .gid = who->gid, .tid = (uint32_t)who->pid };
+	struct process process;
+	int rc;
 
 	(void)n, (void)replace;
-	return rc ? rc : each_line(text, who->uid, log_message, err);
+	process_of(who, &process);
+	writer.pid = (uint32_t)process.pid;
+	rc = each_line(text, &writer, check_message, err);
+	return rc ? rc : each_line(text, &writer, log_message, err);
 }
 
 static int show_tracepoints(const struct node *n, const struct who *who, struct md_buf *out)
 {
-	(void)n;
-	available_user(fs.tracer, who->uid, out);
+	available_user(fs.tracer, who->uid, (enum app_file)n->row->arg, out);
+	return 0;
+}
+
+static int show_contexts(const struct node *n, const struct who *who, struct md_buf *out)
+{
+	(void)n, (void)who;
+	available_contexts(out);
 	return 0;
 }
 
@@ -153,7 +165,9 @@ static int sessions_attr(const struct node *n, const struct who *who, struct sta
 }
 
 static const struct row available_user_rows[] = {
-	{ .name = "tracepoints", .mode = S_IFREG | 0444, .show = show_tracepoints },
+	{ .name = "tracepoints", .mode = S_IFREG | 0444, .show = show_tracepoints, .arg = APP_TRACEPOINTS },
+	{ .name = "fields", .mode = S_IFREG | 0444, .show = show_tracepoints, .arg = APP_FIELDS },
+	{ .name = "contexts", .mode = S_IFREG | 0444, .show = show_contexts },
 	{ 0 }
 };
 

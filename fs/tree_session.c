@@ -149,10 +149,33 @@ static const struct view pipe_view = {
 	.open = pipe_view_open, .read = pipe_view_read, .close = pipe_view_close, .streams = true,
 };
 
+/* ---- inclusion sets ---- */
+
+static int read_track(const struct node *n, const struct who *who, struct md_buf *out)
+{
+	(void)who;
+	return track_show(n->session, (enum track_attr)n->row->arg, out);
+}
+
+static int write_track(const struct node *n, const struct who *who, const char *text, bool replace, struct tr_err *err)
+{
+	(void)who;
+	return track_store(n->session, (enum track_attr)n->row->arg, text, replace, err);
+}
+
 /* ---- rows ---- */
+
+static const struct row track_rows[] = {
+	{ .name = "vpid", .mode = S_IFREG | 0666, .show = read_track, .store = write_track, .how = STORE_LIST, .arg = TRACK_VPID },
+	{ .name = "vuid", .mode = S_IFREG | 0666, .show = read_track, .store = write_track, .how = STORE_LIST, .arg = TRACK_VUID },
+	{ .name = "vgid", .mode = S_IFREG | 0666, .show = read_track, .store = write_track, .how = STORE_LIST, .arg = TRACK_VGID },
+	{ 0 }
+};
 
 static const struct row user_rows[] = {
 	{ .name = "events", .mode = S_IFREG | 0666, .show = events_read, .store = events_write, .how = STORE_LIST },
+	{ .name = "contexts", .mode = S_IFREG | 0666, .show = contexts_read, .store = contexts_write, .how = STORE_LIST },
+	{ .name = "track", .mode = S_IFDIR | 0555, .rows = track_rows },
 	{ .name = "channels", .mode = S_IFDIR | 0777, .find = channels_find, .list = channels_each,
 	  .make = channels_make, .remove = channels_remove },
 	{ 0 }

@@ -14,6 +14,7 @@
 
 #define CHANNEL_NAME_MAX 128
 #define SHORTCUT "channel0"
+#define PERIOD_MAX (UINT64_C(3600) * 1000000)
 #define BUFFER_MAX (UINT64_C(1) << 40)  /* bytes per CPU */
 
 struct channel *channel_find(const struct session *s, const char *name)
@@ -54,7 +55,8 @@ void channel_start(struct channel *c)
 	if (c->started)
 		return;
 	c->started = true;
-	c->mode = c->loss < 0 ? TRAIL_MODE_OVERWRITE : (enum trail_mode)c->loss;        /* there is no output yet */
+	/* There is no output yet. Who may wait for room wants what is there to be kept. */
+	c->mode = c->loss >= 0 ? (enum trail_mode)c->loss : c->blocking ? TRAIL_MODE_DISCARD : TRAIL_MODE_OVERWRITE;
 }
 
 void channel_drop(struct channel *c)
@@ -65,12 +67,8 @@ void channel_drop(struct channel *c)
 		class_drop(cl);
 	cds_list_del(&c->node);
 	rule_list_deinit(&c->rules);
+	context_list_deinit(&c->contexts);
 	free(c);
-}
-
-bool channel_wants(const struct channel *c, const char *event, int level)
-{
-	return c->session->active && !c->session->gone && c->enabled && rule_list_match(&c->rules, event, level);
 }
 
 static int gone(struct tr_err *err)
@@ -149,6 +147,14 @@ int channel_destroy(struct session *s, const char *channel, struct tr_err *err)
 
 /* ---- attributes ---- */
 
+static void show_time(uint64_t us, struct md_buf *out)
+{
+	if (us == UINT64_MAX)
+		md_buf_puts(out, "inf\n");
+	else
+		md_buf_printf(out, "%" PRIu64 "\n", us);
+}
+
 static void show_attr(const struct channel *c, enum channel_attr attr, struct md_buf *out)
 {
 	static const char *const loss[] = {
@@ -170,6 +176,15 @@ static void show_attr(const struct channel *c, enum channel_attr attr, struct md
 		break;
 	case CHANNEL_BUFFERING:
 		md_buf_puts(out, c->per_process ? "user [process]\n" : "[user] process\n");
+		break;
+	case CHANNEL_BLOCKING_TIMEOUT:
+		show_time(c->blocking, out);
+		break;
+	case CHANNEL_SWITCH_PERIOD:
+		show_time(c->switch_period, out);
+		break;
+	case CHANNEL_READ_PERIOD:
+		show_time(c->read_period, out);
 		break;
 	}
 }
@@ -204,6 +219,18 @@ static int power_of_two(const char *value, uint64_t min, uint64_t max, uint64_t 
 	return 0;
 }
 
+static int store_period(const char *value, uint64_t *period, struct tr_err *err)
+{
+	uint64_t v;
+	int ret = units_time(value, &v, err);
+
+	if (!ret && v > PERIOD_MAX)
+		ret = tr_fail_at(err, -EINVAL, value, 0, "must be from 0 (off) to an hour");
+	if (!ret)
+		*period = v;
+	return ret;
+}
+
 static int store_attr(struct channel *c, enum channel_attr attr, const char *value, struct tr_err *err)
 {
 	static const char *const bits[] = { "0", "1", NULL }, *const losses[] = { "discard", "overwrite", "default", NULL };
@@ -235,6 +262,8 @@ static int store_attr(struct channel *c, enum channel_attr attr, const char *val
 		return ret;
 	case CHANNEL_LOSS_MODE:
 		ret = choose(value, losses, &i, err);
+		if (!ret && i == TRAIL_MODE_OVERWRITE && c->blocking)
+			ret = tr_fail_at(err, -EINVAL, value, 0, "blocking_timeout is set, and who overwrites never waits for room");
 		if (!ret)
 			c->loss = i == 2 ? -1 : i;
 		return ret;
@@ -243,6 +272,17 @@ static int store_attr(struct channel *c, enum channel_attr attr, const char *val
 		if (!ret)
 			c->per_process = i & 1;
 		return ret;
+	case CHANNEL_BLOCKING_TIMEOUT:
+		ret = units_time(value, &v, err);
+		if (!ret && v && c->loss == TRAIL_MODE_OVERWRITE)
+			ret = tr_fail_at(err, -EINVAL, value, 0, "loss_mode is overwrite, and who overwrites never waits for room");
+		if (!ret)
+			c->blocking = v;
+		return ret;
+	case CHANNEL_SWITCH_PERIOD:
+		return store_period(value, &c->switch_period, err);
+	case CHANNEL_READ_PERIOD:
+		return store_period(value, &c->read_period, err);
 	}
 	return -EINVAL;
 }
@@ -277,6 +317,25 @@ int channel_store(struct session *s, const char *channel, enum channel_attr attr
 	return ret;
 }
 
+struct periods session_periods(struct session *s, const char *channel)
+{
+	struct periods p = { 0 };
+	bool first = true;
+	struct channel *c;
+
+	pthread_mutex_lock(&s->tracer->lock);
+	cds_list_for_each_entry(c, &s->channels, node) {
+		if (channel && strcmp(c->name, channel) != 0)
+			continue;
+		p.hold = c->switch_period * 1000;
+		if (first || c->read_period * 1000 < p.look)
+			p.look = c->read_period * 1000;
+		first = false;
+	}
+	pthread_mutex_unlock(&s->tracer->lock);
+	return p;
+}
+
 /* ---- rules ---- */
 
 int events_show(struct session *s, const char *channel, struct md_buf *out)
@@ -305,6 +364,8 @@ int events_store(struct session *s, const char *channel, const char *text, bool 
 		ret = no_channel(err, channel);
 	else
 		ret = rule_list_apply(c ? &c->rules : &none, text, replace, &rules, err);
+	if (!ret)
+		ret = rules_check(s, &rules, err);
 	if (!ret && !c && !(c = channel_new(s, SHORTCUT, s->next_channel)))
 		ret = tr_fail(err, -ENOMEM, "out of memory");
 	if (ret) {
@@ -320,6 +381,55 @@ int events_store(struct session *s, const char *channel, const char *text, bool 
 	}
 	pthread_mutex_unlock(&s->tracer->lock);
 	return ret;
+}
+
+/* ---- contexts ---- */
+
+int contexts_show(struct session *s, const char *channel, struct md_buf *out)
+{
+	struct channel *c;
+
+	pthread_mutex_lock(&s->tracer->lock);
+	c = channel_find(s, channel);
+	if (c)
+		context_list_print(&c->contexts, out);
+	pthread_mutex_unlock(&s->tracer->lock);
+	return c || !channel ? 0 : -ENOENT;
+}
+
+int contexts_store(struct session *s, const char *channel, const char *text, bool replace, struct tr_err *err)
+{
+	struct context_list none = { 0 }, contexts = { 0 };
+	struct channel *c;
+	int ret;
+
+	pthread_mutex_lock(&s->tracer->lock);
+	c = channel_find(s, channel);
+	if (s->gone)
+		ret = gone(err);
+	else if (!c && channel)
+		ret = no_channel(err, channel);
+	else if (c && c->started)
+		ret = tr_fail(err, -EBUSY, "contexts cannot change after the session was first started");
+	else
+		ret = context_list_apply(c ? &c->contexts : &none, text, replace, true, &contexts, err);
+	if (!ret && !c && !(c = channel_new(s, SHORTCUT, s->next_channel)))
+		ret = tr_fail(err, -ENOMEM, "out of memory");
+	if (ret) {
+		context_list_deinit(&contexts);
+	} else {
+		context_list_deinit(&c->contexts);
+		c->contexts = contexts;
+		session_save(s);
+		session_changed(s);
+	}
+	pthread_mutex_unlock(&s->tracer->lock);
+	return ret;
+}
+
+void available_contexts(struct md_buf *out)
+{
+	context_available(out);
 }
 
 /* ---- streams ---- */

@@ -134,6 +134,25 @@ static int id_add(struct class *cl, uint64_t digest, uint32_t id)
 	return 0;
 }
 
+/* Room for the switch of an event id. */
+static int switch_room(struct class *cl, uint32_t id)
+{
+	uint32_t size = cl->switch_size ? cl->switch_size : 16;
+	struct event_switch *more;
+
+	while (size <= id)
+		size *= 2;
+	if (size == cl->switch_size)
+		return 0;
+	more = realloc(cl->switches, size * sizeof(*more));
+	if (!more)
+		return -ENOMEM;
+	memset(more + cl->switch_size, 0, (size - cl->switch_size) * sizeof(*more));
+	cl->switches = more;
+	cl->switch_size = size;
+	return 0;
+}
+
 int class_find_event(const struct class *cl, uint64_t digest, uint32_t *id)
 {
 	struct event_id *at = cl->id_size ? id_place(cl->ids, cl->id_size, digest ? digest : 1) : NULL;
@@ -155,6 +174,10 @@ int class_event(struct class *cl, uint64_t digest, struct md_event *e, uint32_t 
 		return -ENOSPC;
 	}
 	e->id = *id = cl->stream->event_count;
+	if (switch_room(cl, *id)) {
+		md_event_destroy(e);
+		return -ENOMEM;
+	}
 	/* On disk before anybody can record it: an id in a buffer always has its description. */
 	err = cl->trace->log_fd < 0 ? 0 : eventlog_append(cl->trace->log_fd, cl->stream->id, e);
 	if (!err) {
@@ -173,7 +196,10 @@ int class_restore(struct class *cl, struct md_event *e)
 {
 	uint64_t digest = md_event_digest(e);
 	uint32_t id = e->id;
-	int err = md_stream_add(cl->stream, e);
+	int err = id > MD_EVENT_ID_MAX ? -EINVAL : switch_room(cl, id);
+
+	if (!err)
+		err = md_stream_add(cl->stream, e);
 
 	if (err) {
 		md_event_destroy(e);
@@ -183,6 +209,21 @@ int class_restore(struct class *cl, struct md_event *e)
 }
 
 /* ---- classes and buffers ---- */
+
+static int set_context(struct md_stream *stream, const struct context_list *l)
+{
+	struct md_field *fields;
+	int err = context_list_fields(l, &fields);
+
+	if (err || !fields)
+		return err;
+	err = md_stream_set_context(stream, fields, (uint32_t)l->count);
+	for (size_t i = 0; err && i < l->count; i++)
+		md_field_deinit(&fields[i]);
+	if (err)
+		free(fields);
+	return err;
+}
 
 struct class *class_get(struct channel *c, struct trace *t, bool create)
 {
@@ -198,7 +239,7 @@ struct class *class_get(struct channel *c, struct trace *t, bool create)
 	cl->channel = c;
 	cl->stream = md_stream_create(c->id, MD_HEADER_COMPACT);
 	pthread_mutex_lock(&t->lock);
-	added = cl->stream && md_trace_add(t->md, cl->stream) == 0;
+	added = cl->stream && set_context(cl->stream, &c->contexts) == 0 && md_trace_add(t->md, cl->stream) == 0;
 	pthread_mutex_unlock(&t->lock);
 	if (!added) {
 		md_stream_destroy(cl->stream);
@@ -362,17 +403,62 @@ void buffers_keep(struct tracer *t)
 	pthread_mutex_unlock(&t->lock);
 }
 
-void class_switch(struct class *cl)
+/* What an earlier daemon left in the buffers goes on being good, as far as it says that the event is on. */
+static void switch_recall(struct class *cl, uint32_t id, uint64_t decision)
 {
+	struct event_switch *sw = &cl->switches[id];
 	struct buffer *b;
 
-	for (uint32_t id = 0; id < cl->stream->event_count; id++) {
-		const struct md_event *e = md_stream_event(cl->stream, id);
-		bool on = e && channel_wants(cl->channel, e->name, e->loglevel);
+	sw->known = true;
+	cds_list_for_each_entry(b, &cl->buffers, node)
+		if (!sw->value)
+			sw->value = region_switched(b->region, id);
+	if (sw->value)
+		sw->decision = decision ? decision : 1;
+	else    /* any, but hardly the one that a thread is just using */
+		sw->value = (uint8_t)(wall_clock() >> 10);
+}
 
-		cds_list_for_each_entry(b, &cl->buffers, node)
-			region_switch(b->region, id, on);
-	}
+/* Gives the event's byte a new value if the decision is another one. True: threads may be at work with the old one. */
+static bool switch_set(struct class *cl, uint32_t id, uint64_t decision)
+{
+	struct event_switch *sw = &cl->switches[id];
+	struct buffer *b;
+	bool was_on;
+
+	if (!sw->known)
+		switch_recall(cl, id, decision);
+	was_on = sw->decision != 0;
+	if (decision && decision != sw->decision)
+		sw->value = sw->value == UINT8_MAX ? 1 : sw->value + 1;
+	cds_list_for_each_entry(b, &cl->buffers, node)
+		if (region_switched(b->region, id) != (decision ? sw->value : 0))
+			region_switch(b->region, id, decision ? sw->value : 0);
+	was_on = was_on && sw->decision != decision;
+	sw->decision = decision;
+	return was_on;
+}
+
+static uint64_t decision_of(const struct class *cl, uint32_t id)
+{
+	const struct md_event *e = md_stream_event(cl->stream, id);
+
+	return e ? channel_decides(cl->channel, e->name, e->loglevel) : 0;
+}
+
+bool class_switch(struct class *cl)
+{
+	bool changed = false;
+
+	for (uint32_t id = 0; id < cl->stream->event_count; id++)
+		changed |= switch_set(cl, id, decision_of(cl, id));
+	return changed;
+}
+
+uint8_t class_switch_on(struct class *cl, uint32_t id)
+{
+	switch_set(cl, id, decision_of(cl, id));
+	return cl->switches[id].value;
 }
 
 void class_drop(struct class *cl)
@@ -384,5 +470,6 @@ void class_drop(struct class *cl)
 	cds_list_del(&cl->node);
 	trace_put(cl->trace);
 	free(cl->ids);
+	free(cl->switches);
 	free(cl);
 }

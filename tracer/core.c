@@ -164,6 +164,7 @@ static struct tracer *tracer_new(const struct tracer_config *config)
 	pthread_mutexattr_destroy(&attr);
 	CDS_INIT_LIST_HEAD(&t->sessions);
 	CDS_INIT_LIST_HEAD(&t->apps);
+	CDS_INIT_LIST_HEAD(&t->retries);
 	t->config = *config;
 	snprintf(t->state_dir, sizeof(t->state_dir), "%s", config->state_dir);
 	t->config.state_dir = t->state_dir;
@@ -182,6 +183,8 @@ static void tracer_free(struct tracer *t)
 		if (fds[i] >= 0)
 			close(fds[i]);
 	pthread_mutex_destroy(&t->lock);
+	apptable_destroy(t);
+	programs_drop(t);
 	free(t);
 }
 
@@ -195,6 +198,10 @@ int tracer_open(const struct tracer_config *config, struct tracer **out, struct 
 	if (strlen(config->state_dir) > 90)     /* a Unix socket's path has 108 bytes */
 		return tr_fail(err, -ENAMETOOLONG, "the state directory's path is longer than 90 bytes");
 	t = tracer_new(config);
+	if (t && apptable_create(t)) {
+		tracer_free(t);
+		t = NULL;
+	}
 	if (!t)
 		return tr_fail(err, -ENOMEM, "out of memory");
 	/* One descriptor per registration and per buffer. */

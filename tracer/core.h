@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The tracer's state, private to the files that keep it: core.c, session.c, channel.c, class.c, app.c, serve.c, persist.c.
+ * The tracer's state, private to the files that keep it: core.c, session.c, channel.c, class.c, app.c, plan.c, serve.c, persist.c.
  *
  *	tracer ── sessions ── channels ── classes ── buffers ── region        what is recorded, and into what
  *	   │         └─────── traces ───────┘
@@ -15,13 +15,16 @@
 #include <pthread.h>
 #include <urcu/list.h>
 
+#include "tracer/apptable.h"
 #include "tracer/barrier.h"
 #include "tracer/clock.h"
+#include "tracer/context.h"
 #include "tracer/keeper.h"
 #include "tracer/regfile.h"
 #include "tracer/rule.h"
 #include "tracer/store.h"
 #include "tracer/trace.h"
+#include "tracer/track.h"
 #include "tracer/tracer.h"
 #include "tracer/view.h"
 
@@ -45,9 +48,13 @@ struct tracer {
 	uint32_t session_count;
 	struct cds_list_head apps;              /* struct app */
 	uint32_t app_count;
+	struct apptable *apptable;
+	struct programs *programs;              /* want.c */
+	struct cds_list_head retries;           /* struct app */
 	bool unkept;                            /* some buffer is not with the keeper yet */
 	uint32_t rejected;                      /* registration files that were no good, for status */
 	uint64_t next_serial;                   /* of channels */
+	uint64_t last_statedump;                /* number of the last request for a state dump */
 	int64_t frozen;                         /* bytes held by views; atomic */
 	struct server *server;                  /* serve.c */
 };
@@ -64,6 +71,8 @@ struct session {
 	uint64_t starts, change;
 	int64_t created, started;               /* ns since the epoch; started 0: never */
 	uint32_t next_channel, next_trace;
+	uint64_t statedump;                     /* number of its last request; a start is one */
+	struct track track[TRACK_ATTRS];
 	struct cds_list_head channels;          /* struct channel */
 	struct trace *traces;
 	struct text_engine *text;
@@ -82,6 +91,10 @@ struct channel {
 	enum trail_mode mode;                   /* what it was at the first start */
 	uint64_t subbuf_size;
 	uint32_t subbuf_count;
+	uint64_t blocking;                      /* us that a hit waits for room; UINT64_MAX: for ever */
+	uint64_t switch_period, read_period;    /* us; see CHANNEL_* in tracer.h */
+	uint64_t epoch;                         /* grows when whoever attached has to ask again, whatever the rules say */
+	struct context_list contexts;
 	struct rule_list rules;
 	struct cds_list_head classes;           /* struct class */
 };
@@ -89,6 +102,13 @@ struct channel {
 struct event_id {
 	uint64_t digest;                        /* 0: free place */
 	uint32_t id;
+};
+
+/* The switch byte of an event id, the same in all buffers of a class. */
+struct event_switch {
+	uint64_t decision;                      /* that the value is for (channel_decides); 0: off */
+	uint8_t value;                          /* the last that was not 0; 0: not known */
+	bool known;                             /* false: an earlier daemon's, in the buffers */
 };
 
 struct buffer {
@@ -106,12 +126,16 @@ struct class {
 	struct md_stream *stream;               /* owned by the trace */
 	struct event_id *ids;                   /* open addressing, id_size a power of two */
 	uint32_t id_size, id_count;
+	struct event_switch *switches;          /* switch_size, by event id */
+	uint32_t switch_size;
 	struct cds_list_head buffers;           /* struct buffer */
 	uint32_t next_ordinal;
 };
 
 struct app {
 	struct cds_list_head node;
+	struct cds_list_head by_name, by_pid, by_file;  /* apptable.c */
+	struct user *user;
 	struct regfile *file;
 	char name[33];                          /* of the registration file */
 	int dir;                                /* which of apps_fds it is in */
@@ -120,24 +144,33 @@ struct app {
 	uint8_t *words;                         /* per event: our lane's value */
 	uint8_t generation;
 	uint32_t failures;                      /* attach attempts in a row that were not completed */
-	bool retry;                             /* generations are to be changed when the retry timer fires */
+	struct cds_list_head retry;             /* in tracer.retries: generations are to be changed at that time */
+	int64_t retry_at;                       /* wall clock */
+	gid_t gid;                              /* of the process when it registered */
+	uint64_t statedump;                     /* the newest number it was told */
 };
 
 /* session.c: all with the lock held */
 struct session *session_find(struct tracer *t, const char *name);
 struct session *session_new(struct tracer *t, const char *name, uid_t uid, gid_t gid);
 void session_changed(struct session *s);
-bool session_wants(const struct session *s, uid_t app_uid);
-/* Brings switches (with a barrier if any went off) and state words in line with the rules. */
+bool session_serves(const struct session *s, uid_t uid);        /* active, and for the user's events */
+bool session_wants(const struct session *s, const struct app *a);       /* and the inclusion sets have it */
+bool session_tracks(const struct session *s, uint32_t pid, uid_t uid, gid_t gid);
+/* Brings state words and switches (with a barrier if any went off or changed) in line with the rules. */
 void session_apply(struct session *s);
 void session_drop(struct session *s);           /* frees all it has; not the session itself, which has references */
 
 /* channel.c */
 struct channel *channel_find(const struct session *s, const char *name);
 struct channel *channel_new(struct session *s, const char *name, uint32_t id);
-void channel_start(struct channel *c);          /* fixes geometry and loss mode */
+void channel_start(struct channel *c);          /* fixes geometry, contexts and loss mode */
 void channel_drop(struct channel *c);           /* switches are off, the barrier was passed */
-bool channel_wants(const struct channel *c, const char *event, int level);
+/*
+ * What the channel's rules say of an event: 0: not recorded; else a digest that is another one when filters or
+ * the epoch have changed.
+ */
+uint64_t channel_decides(const struct channel *c, const char *event, int level);
 
 /* class.c */
 struct trace *trace_find(struct session *s, uint32_t uid, uint32_t pid);
@@ -154,7 +187,9 @@ struct buffer *class_adopt(struct class *cl, struct region *r, uint32_t ordinal,
  * a CPU, and an application that waits for its answer must not. Takes the lock itself.
  */
 void buffers_keep(struct tracer *t);
-void class_switch(struct class *cl);            /* sets all switch bytes by the rules; no barrier */
+/* Sets all switch bytes by the rules. True: some went off or changed, so a barrier is needed. */
+bool class_switch(struct class *cl);
+uint8_t class_switch_on(struct class *cl, uint32_t id);         /* of an event that is wanted: its value, set in all buffers */
 void class_drop(struct class *cl);
 struct class *owner_class(struct channel *c, const struct app *a);      /* made if need be; NULL: memory, disk */
 
@@ -162,17 +197,28 @@ struct class *owner_class(struct channel *c, const struct app *a);      /* made 
 int app_found(struct tracer *t, const char *name);              /* a file appeared */
 void app_arrived(struct tracer *t, const char *name);           /* likewise; finds its pid too, if that is easy */
 void app_check(struct tracer *t, const char *name);             /* perhaps it is gone */
-struct app *app_by_name(struct tracer *t, const char *name);
 void app_apply(struct tracer *t, struct app *a, bool again);    /* state words by the rules; again: new generations */
 void apps_scan(struct tracer *t);
 void apps_reap(struct tracer *t);               /* those that are gone, without waiting for the kernel to say so */
 void apps_drop(struct tracer *t, bool switch_off);
-uint64_t app_signature(struct tracer *t, const struct app *a, uint32_t event);
+
+/* want.c */
+struct wanted {                                 /* the program that decides at each hit; size 0: all are recorded */
+	const void *program;                    /* until the rules change, or the next call */
+	size_t size;
+};
+/* The channel's decision on an event of these fields, of a user; as app_wanted. */
+uint64_t event_wanted(struct channel *c, const char *event, int level, const struct filter_event *e, uid_t uid,
+		      struct wanted *program);
+/* The channel's decision on an event of an application, with the program (NULL: who cares). 0: nothing of it is recorded. */
+uint64_t app_wanted(struct channel *c, const struct app *a, uint32_t event, struct wanted *program);
+/* New rules against the events that are registered: -EINVAL if types clash in all that a rule takes. */
+int rules_check(const struct session *s, const struct rule_list *l, struct tr_err *err);
+void programs_drop(struct tracer *t);
 
 /* serve.c */
 int server_start(struct tracer *t);
 void server_stop(struct tracer *t);
-void server_retry(struct tracer *t);            /* arms the timer for apps with `retry` */
 
 /* persist.c */
 int session_save(struct session *s);

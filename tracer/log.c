@@ -4,10 +4,14 @@
  * with the portable writer, under the tracer's lock.
  */
 #include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include "tracer/core.h"
+#include "tracer/filterrun.h"
 #include "tracer/ringwrite.h"
 
 #ifndef MADV_POPULATE_WRITE
@@ -70,11 +74,61 @@ static int log_id(struct class *cl, uint32_t *id)
 	return 0;
 }
 
-static int log_to(struct channel *c, uid_t uid, const char *line, size_t len)
+static const struct trail_reg_field log_fields[] = { { .name = 0, .kind = TRAIL_KIND_STRING } };
+static const struct filter_event log_layout = { log_fields, 1, "msg" };
+
+static bool log_context(void *arg, uint32_t kind, const char *name, struct filter_value *out)
+{
+	const struct context_values *v = arg;
+	int64_t n;
+
+	(void)name;
+	if (kind == TRAIL_CONTEXT_PROCNAME) {
+		*out = (struct filter_value){ .type = FILTER_STRING, .s = v->comm, .len = strnlen(v->comm, sizeof(v->comm)) };
+		return true;
+	}
+	n = context_number(kind, v);
+	*out = (struct filter_value){ .type = FILTER_SIGNED, .i = n };
+	return n >= 0;
+}
+
+/* Whether the channel records the line; its decision is about the event as such. */
+static bool log_wanted(struct channel *c, const struct context_values *who, const char *line, size_t len)
+{
+	struct filter_input in = {
+		.payload = (const uint8_t *)line, .len = len + 1, .context = log_context, .arg = (void *)(uintptr_t)who,
+	};
+	struct wanted wanted;
+
+	return event_wanted(c, LOG_NAME, LOG_LEVEL, &log_layout, who->uid, &wanted) &&
+	       (!wanted.size || filter_run(wanted.program, wanted.size, &in));
+}
+
+/* What of the writer contexts tell. */
+static void look_at(const struct log_writer *who, struct context_values *v)
+{
+	char path[32];
+	ssize_t n;
+	int fd;
+
+	*v = (struct context_values){ .pid = who->pid, .tid = who->tid, .uid = who->uid, .gid = who->gid };
+	if (!who->pid)
+		return;
+	snprintf(path, sizeof(path), "/proc/%u/comm", who->pid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	n = fd < 0 ? -1 : read(fd, v->comm, sizeof(v->comm) - 1);
+	if (fd >= 0)
+		close(fd);
+	if (n > 0 && v->comm[n - 1] == '\n')
+		v->comm[n - 1] = 0;
+}
+
+static int log_to(struct channel *c, const struct context_values *who, const char *line, size_t len)
 {
 	const uint8_t *on;
 	struct session *s = c->session;
-	struct trace *t = trace_find(s, uid, 0);
+	struct trace *t = trace_find(s, who->uid, 0);
+	struct md_buf event = MD_BUF_INIT;
 	struct log_target to = { .clock = &s->tracer->clock };
 	struct ring_writer w = { .clock = log_clock, .populate = log_populate, .arg = &to };
 	struct class *cl;
@@ -83,7 +137,7 @@ static int log_to(struct channel *c, uid_t uid, const char *line, size_t len)
 	int err;
 
 	if (!t) {
-		t = trace_new(s, uid, 0, NULL, NULL, 0);
+		t = trace_new(s, who->uid, 0, NULL, NULL, 0);
 		if (!t || session_save(s) || trace_open_log(s, t))
 			return -ENOMEM;
 	}
@@ -94,7 +148,11 @@ static int log_to(struct channel *c, uid_t uid, const char *line, size_t len)
 	err = log_id(cl, &id);
 	if (err)
 		return err;
-	region_switch(b->region, id, true);
+	context_list_put(&c->contexts, who, &event);
+	md_buf_put(&event, line, len + 1);
+	if (event.failed)
+		return -ENOMEM;
+	class_switch_on(cl, id);
 	to.region = b->region;
 	w.ring = region_ring(b->region, 0);
 	w.data = (uint8_t *)region_data(b->region, 0);
@@ -102,13 +160,15 @@ static int log_to(struct channel *c, uid_t uid, const char *line, size_t len)
 	w.subbuf_count = b->region->geo.subbuf_count;
 	w.mode = b->region->geo.mode;
 	on = b->region->map + b->region->switch_offset + id;
-	ring_write(&w, on, __atomic_load_n(on, __ATOMIC_ACQUIRE), id, line, len + 1);
+	ring_write(&w, on, __atomic_load_n(on, __ATOMIC_ACQUIRE), id, event.data, event.len);
+	md_buf_deinit(&event);
 	return 0;
 }
 
-int tracer_log(struct tracer *t, uid_t uid, const char *msg, size_t len, struct tr_err *err)
+int tracer_log(struct tracer *t, const struct log_writer *who, const char *msg, size_t len, struct tr_err *err)
 {
 	char line[LOG_MAX + 1];
+	struct context_values values;
 	struct session *s;
 	struct channel *c;
 	int ret = 0;
@@ -119,13 +179,14 @@ int tracer_log(struct tracer *t, uid_t uid, const char *msg, size_t len, struct 
 		return tr_fail(err, -EINVAL, "a line of the log has no NUL bytes");
 	memcpy(line, msg, len);
 	line[len] = 0;
+	look_at(who, &values);
 	pthread_mutex_lock(&t->lock);
 	cds_list_for_each_entry(s, &t->sessions, node) {
-		if (!session_wants(s, uid))
+		if (!session_serves(s, who->uid) || !session_tracks(s, who->pid, who->uid, who->gid))
 			continue;
 		cds_list_for_each_entry(c, &s->channels, node)
-			if (channel_wants(c, LOG_NAME, LOG_LEVEL) && !ret)
-				ret = log_to(c, uid, line, len);
+			if (!ret && log_wanted(c, &values, line, len))
+				ret = log_to(c, &values, line, len);
 	}
 	pthread_mutex_unlock(&t->lock);
 	buffers_keep(t);

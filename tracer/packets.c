@@ -25,6 +25,9 @@ struct packet_stream {
 	uint64_t base;          /* the ring's `lost` that stands for 0 */
 	uint64_t lost;          /* events_discarded of the last packet */
 	uint64_t ts;            /* end of the last packet */
+	struct periods periods; /* of the channel */
+	uint64_t looked;        /* when the last look was, and the last that took what an unfinished sub-buffer has */
+	uint64_t took;
 	uint64_t starts;        /* of the session, when this was opened */
 	bool active;            /* the session was active during the open */
 	bool begun, ended;      /* the empty packets at both ends are out */
@@ -60,6 +63,7 @@ int packet_stream_open(struct session *s, const char *channel, const char *owner
 		goto out_set;
 	}
 	p->s = session_ref(s);
+	p->periods = session_periods(s, channel);
 	session_info(s, &info);
 	p->starts = info.starts;
 	p->active = info.active;
@@ -152,6 +156,18 @@ static void end(struct packet_stream *p, uint64_t ts)
 	put(p, ts, ts, lost, NULL, 0);
 }
 
+/* Marks how far to go: at each switch_period to the last event, else only as far as sub-buffers are finished. */
+static void mark(struct packet_stream *p, uint64_t now, bool all)
+{
+	uint64_t size = p->c->stream.region->geo.subbuf_size;
+
+	cursor_mark(p->c);
+	if (all || now - p->took >= p->periods.hold)
+		p->took = now;
+	else
+		p->c->mark.head &= ~(size - 1);
+}
+
 /* Cuts what is new into the empty `out`. 0: nothing and no more will come, -EAGAIN: nothing yet, 1, or -errno. */
 static int more(struct packet_stream *p)
 {
@@ -166,11 +182,15 @@ static int more(struct packet_stream *p)
 	/* Before the look: what an inactive session holds then is all there is. */
 	session_info(p->s, &info);
 	p->active |= info.active || info.starts != p->starts;
+	now = clock_now(session_clock(p->s));
+	if (info.active && now - p->looked < p->periods.look)
+		return -EAGAIN;
+	p->looked = now;
 	err = session_look(p->s, NULL, &set, &now);
 	if (err)
 		return err;
 	stream_set_deinit(&set);
-	cursor_mark(p->c);
+	mark(p, now, !info.active);
 	now = clock_now(session_clock(p->s));
 	cursor_limit(p->c, now + 1000000000);   /* as in merge_look */
 	cut(p);

@@ -6,7 +6,10 @@
  *
  *	uid 0                                                   one `key value` per line, then
  *	channel ID ENABLED STARTED PER_PROCESS LOSS MODE SUBBUF_SIZE SUBBUF_COUNT NAME
- *	rule RULE                                               of the channel before
+ *	times BLOCKING SWITCH_PERIOD READ_PERIOD                of the channel before, and so:
+ *	context NAME
+ *	rule RULE
+ *	track ATTRIBUTE [*] [ID …]
  *	trace INDEX UID PID CREATED UUID COMM
  *	region KEY CHANNEL TRACE ORDINAL PID
  */
@@ -24,20 +27,38 @@
 
 #define SESSION_FILE_MAX (16u << 20)
 
+static void save_lines(const char *key, struct md_buf *lines, struct md_buf *out)
+{
+	const char *line, *end;
+
+	for (line = md_buf_str(lines); *line; line = end + (*end == '\n')) {
+		end = strchrnul(line, '\n');
+		md_buf_printf(out, "%s %.*s\n", key, (int)(end - line), line);
+	}
+	out->failed = out->failed || lines->failed;
+	md_buf_deinit(lines);
+}
+
 static void save_channel(const struct channel *c, struct md_buf *out)
 {
-	struct md_buf rules = MD_BUF_INIT;
-	const char *line, *end;
+	struct md_buf rules = MD_BUF_INIT, contexts = MD_BUF_INIT;
 
 	md_buf_printf(out, "channel %u %d %d %d %d %d %" PRIu64 " %u %s\n", c->id, c->enabled, c->started, c->per_process,
 		      c->loss, (int)c->mode, c->subbuf_size, c->subbuf_count, c->name);
+	md_buf_printf(out, "times %" PRIu64 " %" PRIu64 " %" PRIu64 "\n", c->blocking, c->switch_period, c->read_period);
+	context_list_print(&c->contexts, &contexts);
+	save_lines("context", &contexts, out);
 	rule_list_print(&c->rules, &rules);
-	for (line = md_buf_str(&rules); *line; line = end + (*end == '\n')) {
-		end = strchrnul(line, '\n');
-		md_buf_printf(out, "rule %.*s\n", (int)(end - line), line);
+	save_lines("rule", &rules, out);
+}
+
+static void save_tracks(const struct session *s, struct md_buf *out)
+{
+	for (int i = 0; i < TRACK_ATTRS; i++) {
+		md_buf_printf(out, "track %d ", i);
+		track_print(&s->track[i], out, ' ');
+		md_buf_putc(out, '\n');
 	}
-	out->failed = out->failed || rules.failed;
-	md_buf_deinit(&rules);
 }
 
 static void save_traces(const struct trace *t, struct md_buf *out)
@@ -82,7 +103,8 @@ int session_save(struct session *s)
 		return 0;
 	md_buf_printf(&out, "uid %u\ngid %u\nmode %u\nactive %d\nstarts %" PRIu64 "\ncreated %" PRId64 "\nstarted %" PRId64 "\n",
 		      s->uid, s->gid, s->mode, s->active, s->starts, s->created, s->started);
-	md_buf_printf(&out, "next_channel %u\nnext_trace %u\n", s->next_channel, s->next_trace);
+	md_buf_printf(&out, "next_channel %u\nnext_trace %u\nstatedump %" PRIu64 "\n", s->next_channel, s->next_trace, s->statedump);
+	save_tracks(s, &out);
 	cds_list_for_each_entry(c, &s->channels, node)
 		save_channel(c, &out);
 	save_traces(s->traces, &out);
@@ -124,8 +146,8 @@ int trace_open_log(struct session *s, struct trace *t)
 struct restore {
 	struct tracer *t;
 	struct session *s;
-	struct channel *channel;        /* that `rule` lines belong to */
-	struct md_buf rules;
+	struct channel *channel;        /* that `rule` and `context` lines belong to */
+	struct md_buf rules, contexts;
 	struct trace *trace;            /* whose event log is being read */
 };
 
@@ -151,10 +173,37 @@ static struct trace *trace_by_index(const struct session *s, uint32_t index)
 static void finish_rules(struct restore *r)
 {
 	struct rule_list none = { 0 };
+	struct context_list empty = { 0 };
 
 	if (r->channel && r->rules.len)
 		rule_list_apply(&none, md_buf_str(&r->rules), true, &r->channel->rules, NULL);
+	/* Counters are not looked for again: a trace that has them goes on having them. */
+	if (r->channel && r->contexts.len)
+		context_list_apply(&empty, md_buf_str(&r->contexts), true, false, &r->channel->contexts, NULL);
 	md_buf_reset(&r->rules);
+	md_buf_reset(&r->contexts);
+	r->channel = NULL;
+}
+
+static void restore_times(const struct restore *r, const char *line)
+{
+	uint64_t blocking, switch_period, read_period;
+
+	if (!r->channel || sscanf(line, "%" SCNu64 " %" SCNu64 " %" SCNu64, &blocking, &switch_period, &read_period) != 3)
+		return;
+	r->channel->blocking = blocking;
+	r->channel->switch_period = switch_period;
+	r->channel->read_period = read_period;
+}
+
+static void restore_track(struct restore *r, const char *line)
+{
+	struct track none = { 0 };
+	int attr, n = 0;
+
+	/* Numbers only: no name is asked for. */
+	if (sscanf(line, "%d %n", &attr, &n) == 1 && n && attr >= 0 && attr < TRACK_ATTRS)
+		track_apply(&none, attr, line + n, true, &r->s->track[attr], NULL);
 }
 
 static void restore_channel(struct restore *r, const char *line)
@@ -297,18 +346,29 @@ static void restore_key(struct session *s, const char *line)
 		s->next_channel = (uint32_t)v;
 	else if (!strcmp(key, "next_trace"))
 		s->next_trace = (uint32_t)v;
+	else if (!strcmp(key, "statedump"))
+		s->statedump = (uint64_t)v;
 }
 
 static void restore_line(struct restore *r, const char *line)
 {
 	if (!strncmp(line, "rule ", 5)) {
-		md_buf_puts(&r->rules, line + 5);
-		md_buf_putc(&r->rules, '\n');
+		md_buf_printf(&r->rules, "%s\n", line + 5);
+		return;
+	}
+	if (!strncmp(line, "context ", 8)) {
+		md_buf_printf(&r->contexts, "%s\n", line + 8);
+		return;
+	}
+	if (!strncmp(line, "times ", 6)) {
+		restore_times(r, line + 6);
 		return;
 	}
 	finish_rules(r);
 	if (!strncmp(line, "channel ", 8))
 		restore_channel(r, line + 8);
+	else if (!strncmp(line, "track ", 6))
+		restore_track(r, line + 6);
 	else if (!strncmp(line, "trace ", 6))
 		restore_trace(r, line + 6);
 	else if (!strncmp(line, "region ", 7))
@@ -338,7 +398,10 @@ int session_restore(struct tracer *t, const char *name)
 			restore_line(&r, line);
 		finish_rules(&r);
 	}
+	if (!err && r.s->statedump > t->last_statedump)
+		t->last_statedump = r.s->statedump;
 	md_buf_deinit(&r.rules);
+	md_buf_deinit(&r.contexts);
 	md_buf_deinit(&text);
 	return err;
 }

@@ -14,6 +14,7 @@ struct pipe_view {
 	struct md_text text;
 	struct md_buf out;      /* text not read yet: out[taken …] */
 	size_t taken;
+	uint64_t looked;        /* when the last look was */
 	uint64_t limit;         /* events up to here may be shown */
 	uint64_t starts;        /* of the session, when the pipe was opened */
 	bool active;            /* the session was active during the open */
@@ -57,6 +58,7 @@ void pipe_close(struct pipe_view *v)
 static int more(struct pipe_view *v)
 {
 	struct session_info info;
+	uint64_t now;
 	int err;
 
 	merge_text(v->m, &v->text, v->limit, &v->out, PIECE);
@@ -65,6 +67,10 @@ static int more(struct pipe_view *v)
 	/* Before the look: what an inactive session holds then is all there is. */
 	session_info(v->s, &info);
 	v->active |= info.active || info.starts != v->starts;
+	now = clock_now(session_clock(v->s));
+	if (info.active && now - v->looked < session_periods(v->s, NULL).look)
+		return -EAGAIN;
+	v->looked = now;
 	err = merge_look_session(v->m, v->s, &v->limit);
 	if (err)
 		return err;

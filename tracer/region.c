@@ -237,9 +237,14 @@ void region_discard(struct region *r)
 	}
 }
 
-void region_switch(struct region *r, uint32_t id, bool on)
+void region_switch(struct region *r, uint32_t id, uint8_t value)
 {
 	/* Pairs with the writers' loads of the byte; for switching off, barrier() gives the rest of the guarantee. */
 	if (id < r->geo.switch_count)
-		__atomic_store_n(r->map + r->switch_offset + id, (uint8_t)on, __ATOMIC_RELEASE);
+		__atomic_store_n(r->map + r->switch_offset + id, value, __ATOMIC_RELEASE);
+}
+
+uint8_t region_switched(const struct region *r, uint32_t id)
+{
+	return id < r->geo.switch_count ? __atomic_load_n(r->map + r->switch_offset + id, __ATOMIC_RELAXED) : 0;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* One event rule: the parser of PATTERN [except …] [loglevel …]. See rule.h. */
+/* One event rule: the parser of PATTERN [except …] [loglevel …] [if …]. See rule.h. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,6 +18,7 @@ void rule_deinit(struct rule *r)
 	for (i = 0; i < r->except_count; i++)
 		free(r->except[i]);
 	free(r->except);
+	filter_put(r->filter);
 	free(r->pattern);
 	free(r->text);
 	*r = (struct rule){ 0 };
@@ -28,6 +29,7 @@ int rule_copy(const struct rule *from, struct rule *to)
 	size_t i;
 
 	*to = *from;
+	to->filter = from->filter ? filter_get(from->filter) : NULL;
 	to->text = strdup(from->text);
 	to->pattern = strdup(from->pattern);
 	to->except = calloc(from->except_count + 1, sizeof(*to->except));
@@ -300,7 +302,7 @@ static int unexpected(struct scan *s, struct word *w)
 	if (!strcmp(word_text(w), "*") || strchr(word_text(w), ':'))
 		return fail(s, column, "one pattern on a line");
 	return tr_fail_at(s->err, -EINVAL, s->line, column,
-			  "'%.60s' is not expected here; after the pattern come 'except' and 'loglevel'", word_text(w));
+			  "'%.60s' is not expected here; after the pattern come 'except', 'loglevel' and 'if'", word_text(w));
 }
 
 static int parse_clauses(struct scan *s, struct word *w, struct rule *r, struct md_buf *spec)
@@ -319,13 +321,22 @@ static int parse_clauses(struct scan *s, struct word *w, struct rule *r, struct 
 		else if (word_is(w, "loglevel") && !spec->len)
 			ret = parse_loglevel(s, r, spec);
 		else if (word_is(w, "if"))
-			return tr_fail_at(s->err, -EOPNOTSUPP, s->line, word_column(w, 0),
-					  "filters are not in this build yet");
+			return filter_parse(s->line, s->at, &r->filter, s->err);        /* to the end of the line */
 		else
 			ret = unexpected(s, w);
 		if (ret)
 			return ret;
 	}
+}
+
+/* FNV-1a */
+static uint64_t digest(const char *text, size_t from, size_t to)
+{
+	uint64_t h = 0xcbf29ce484222325u;
+
+	for (; text && from < to; from++)
+		h = (h ^ (unsigned char)text[from]) * 0x100000001b3u;
+	return h;
 }
 
 static int print(struct rule *r, struct md_buf *spec)
@@ -341,6 +352,12 @@ static int print(struct rule *r, struct md_buf *spec)
 	if (spec->len) {
 		md_buf_puts(&text, " loglevel ");
 		md_buf_put(&text, spec->data, spec->len);
+	}
+	if (r->filter) {
+		md_buf_puts(&text, " if ");
+		i = text.len;
+		filter_print(r->filter, &text);
+		r->filter_digest = digest(text.data, i, text.len);
 	}
 	md_buf_str(&text);
 	if (text.failed || spec->failed) {

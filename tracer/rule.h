@@ -2,10 +2,10 @@
 /*
  * Event rules of the user domain:
  *
- *   PATTERN [except PATTERN,…] [loglevel LEVEL | LEVEL.. | A..B | OP LEVEL]
+ *   PATTERN [except PATTERN,…] [loglevel LEVEL | LEVEL.. | A..B | OP LEVEL] [if FILTER]
  *
  * and the list of them that a channel has. A pattern is `provider:name` with `*` for any run of characters (`\*` literal), or `*`.
- * Filters (`if …`) are EOPNOTSUPP in this build, the error says so.
+ * Filters are those of filter.h, up to the end of the line.
  */
 #ifndef TRACER_RULE_H
 #define TRACER_RULE_H
@@ -16,6 +16,7 @@
 
 #include "metadata/buf.h"
 #include "tracer/err.h"
+#include "tracer/filter.h"
 
 struct rule {
 	char *text;             /* as written, white space between words normalized to one blank, without `~` */
@@ -24,6 +25,9 @@ struct rule {
 	size_t except_count;
 	int level_min, level_max;       /* inclusive, 0 (emerg) … 14 (debug) */
 	bool disabled;          /* written as ~RULE */
+	struct filter *filter;  /* NULL: none */
+	uint64_t filter_digest; /* of its normalized text */
+	int line;               /* of the write that added it; 0: it was there before */
 };
 
 struct rule_list {
@@ -33,15 +37,22 @@ struct rule_list {
 
 /* One pattern against one name, linear in practice, never exponential. */
 bool rule_glob(const char *pattern, const char *name);
-/* True if an enabled rule of the list takes the event. */
+/* True if an enabled rule of the list takes the event, or would if its filter does. */
 bool rule_list_match(const struct rule_list *l, const char *event, int level);
+/* The same as a number: 0: no rule; RULE_ALL: one without a filter; else a digest of the filters that decide. */
+uint64_t rule_list_decide(const struct rule_list *l, const char *event, int level);
+#define RULE_ALL 1u
+/* True if the rule takes the event, disabled or not, apart from its filter. */
+bool rule_match(const struct rule *r, const char *event, int level);
+/* Those filters, at most max; returns how many there are. */
+size_t rule_list_filters(const struct rule_list *l, const char *event, int level, const struct filter **out, size_t max);
 
 /*
  * Applies the lines of one write: new = (replace ? empty : a copy of old) + lines. Lines: RULE adds (adding again changes nothing, but
  * enables it), ~RULE adds or turns it into a disabled one, !RULE removes the rule with that text, !PATTERN every rule
  * spelled with exactly that pattern (nothing matched: -ENOENT), blank lines and lines that begin with # are skipped. On an
  * error `out` is untouched, err->line says which line, err->text and err->column point at the place.
- * -EINVAL, -ENOENT, -EOPNOTSUPP, -ENOMEM, -ENOSPC above 4096 rules.
+ * -EINVAL, -ENOENT, -E2BIG, -ENOMEM, -ENOSPC above 4096 rules.
  */
 int rule_list_apply(const struct rule_list *old, const char *lines, bool replace, struct rule_list *out, struct tr_err *err);
 void rule_list_print(const struct rule_list *l, struct md_buf *out);    /* one per line, readable by apply */

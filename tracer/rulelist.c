@@ -7,16 +7,21 @@
 #include "tracer/ruleparse.h"
 #include "tracer/word.h"
 
-static bool takes(const struct rule *r, const char *event, int level)
+bool rule_match(const struct rule *r, const char *event, int level)
 {
 	size_t i;
 
-	if (r->disabled || level < r->level_min || level > r->level_max || !rule_glob(r->pattern, event))
+	if (level < r->level_min || level > r->level_max || !rule_glob(r->pattern, event))
 		return false;
 	for (i = 0; i < r->except_count; i++)
 		if (rule_glob(r->except[i], event))
 			return false;
 	return true;
+}
+
+static bool takes(const struct rule *r, const char *event, int level)
+{
+	return !r->disabled && rule_match(r, event, level);
 }
 
 bool rule_list_match(const struct rule_list *l, const char *event, int level)
@@ -27,6 +32,38 @@ bool rule_list_match(const struct rule_list *l, const char *event, int level)
 		if (takes(&l->rules[i], event, level))
 			return true;
 	return false;
+}
+
+uint64_t rule_list_decide(const struct rule_list *l, const char *event, int level)
+{
+	uint64_t sum = 0;
+	bool any = false;
+	size_t i;
+
+	for (i = 0; i < l->count; i++) {
+		const struct rule *r = &l->rules[i];
+
+		if (!takes(r, event, level))
+			continue;
+		if (!r->filter)
+			return RULE_ALL;
+		any = true;
+		sum += r->filter_digest;        /* in any order: they are ORed */
+	}
+	return any ? sum << 1 | RULE_ALL << 1 : 0;
+}
+
+size_t rule_list_filters(const struct rule_list *l, const char *event, int level, const struct filter **out, size_t max)
+{
+	size_t i, n = 0;
+
+	for (i = 0; i < l->count; i++)
+		if (l->rules[i].filter && takes(&l->rules[i], event, level)) {
+			if (n < max)
+				out[n] = l->rules[i].filter;
+			n++;
+		}
+	return n;
 }
 
 void rule_list_deinit(struct rule_list *l)
@@ -87,7 +124,7 @@ static int copy(const struct rule_list *from, struct rule_list *to)
 		if (!ret)
 			ret = rule_copy(&from->rules[i], &to->rules[to->count]);
 		if (!ret)
-			to->count++;
+			to->rules[to->count++].line = 0;
 	}
 	if (ret)
 		rule_list_deinit(to);
@@ -150,7 +187,7 @@ static int drop(struct rule_list *l, const struct rule *removed, const char *lin
 }
 
 /* One line, which begins with the first character that is not blank. */
-static int apply_line(struct rule_list *l, const char *line, struct tr_err *err)
+static int apply_line(struct rule_list *l, const char *line, int number, struct tr_err *err)
 {
 	struct scan s = { line, 0, err };
 	struct rule r;
@@ -180,6 +217,7 @@ static int apply_line(struct rule_list *l, const char *line, struct tr_err *err)
 	if (ret)
 		return ret;
 	r.disabled = disabled;
+	r.line = number;
 	if (!remove)
 		return add(l, &r, line, err);
 	ret = drop(l, &r, line, s.at, err);
@@ -198,7 +236,7 @@ int rule_list_apply(const struct rule_list *old, const char *lines, bool replace
 		return tr_fail(err, ret, "out of memory");
 	while (*lines) {
 		line++;
-		ret = apply_line(&new, lines, err);
+		ret = apply_line(&new, lines, line, err);
 		if (ret) {
 			if (err)
 				err->line = line;

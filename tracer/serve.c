@@ -14,7 +14,6 @@
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/inotify.h>
-#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -24,15 +23,19 @@
 #include <unistd.h>
 
 #include "tracer/core.h"
+#include "tracer/plan.h"
 
-#define CONNS_MAX 2048u
-#define CONNS_PER_USER 512u
+#define CONNS_MAX 16384u
+#define CONNS_PER_USER 8192u    /* a thousand processes may well come at once */
 #define CONN_SECONDS 1
+#define RETRY_FIRST 10          /* ms until an attempt is asked for again; doubled with each that fails */
+#define RETRY_BATCH 64          /* at once: as many as can be answered before they give up */
 
 struct conn {
 	struct cds_list_head node;
 	int fd;
 	struct ucred peer;
+	struct user *user;
 	int64_t since;
 	bool answered;
 	uint32_t object_count;
@@ -47,131 +50,41 @@ struct server {
 	/* Only the thread's own: */
 	struct cds_list_head conns;
 	uint32_t conn_count;
+	bool deaf;                      /* accept is out of descriptors; tried again with the timer */
 };
-
-/* ---- plans ---- */
-
-struct plan {
-	struct md_buf slots;            /* struct trail_plan_slot */
-	uint32_t slot_count, region_count;
-	struct trail_plan_region regions[TRAIL_REGION_MAX];
-	struct region *held[TRAIL_REGION_MAX];
-};
-
-static int plan_region(struct plan *p, struct region *r, bool own)
-{
-	for (uint32_t i = 0; i < p->region_count; i++)
-		if (p->held[i] == r)
-			return (int)i;
-	if (p->region_count == TRAIL_REGION_MAX)
-		return -ENOSPC;
-	p->held[p->region_count] = r;
-	p->regions[p->region_count] = (struct trail_plan_region){
-		.key = r->key, .size = r->size, .flags = own ? TRAIL_REGION_PROCESS : 0,
-	};
-	return (int)p->region_count++;
-}
-
-/* The slot of one event in one channel: its id, its buffer, and the switch on. */
-static int plan_slot(struct plan *p, struct channel *c, const struct app *a, uint32_t object, uint32_t event, bool threads)
-{
-	const struct regfile_event *e = &a->file->events[event];
-	struct class *cl = owner_class(c, a);
-	struct trail_plan_slot slot = { .object = (uint16_t)object, .event = event, .word = a->words[event], .on = 1 };
-	struct buffer *b, *other;
-	int err = 0, region;
-
-	if (!cl)
-		return -ENOMEM;
-	if (class_find_event(cl, e->digest, &slot.id))
-		err = class_event(cl, e->digest, regfile_event(a->file, event), &slot.id);
-	b = err ? NULL : class_buffer(cl, threads ? TRAIL_RINGS_THREAD : TRAIL_RINGS_CPU, threads ? a->pid : 0);
-	if (!b)
-		return err ? err : -ENOMEM;
-	region = plan_region(p, b->region, threads || c->per_process);
-	if (region < 0)
-		return region;
-	cds_list_for_each_entry(other, &cl->buffers, node)
-		region_switch(other->region, slot.id, true);
-	slot.region = (uint16_t)region;
-	md_buf_put(&p->slots, &slot, sizeof(slot));
-	p->slot_count++;
-	return 0;
-}
-
-static void plan_app(struct plan *p, struct tracer *t, const struct app *a, uint32_t object, bool threads)
-{
-	struct session *s;
-	struct channel *c;
-	int err;
-
-	for (uint32_t e = 0; e < a->file->event_count; e++) {
-		if (!a->signatures[e])
-			continue;
-		cds_list_for_each_entry(s, &t->sessions, node) {
-			if (!session_wants(s, a->file->uid))
-				continue;
-			cds_list_for_each_entry(c, &s->channels, node) {
-				if (!channel_wants(c, a->file->events[e].name, a->file->events[e].level))
-					continue;
-				err = plan_slot(p, c, a, object, e, threads);
-				if (err)
-					tracer_report(t, "session %s: event %s cannot be recorded: %s", s->name,
-						      a->file->events[e].name, strerror(-err));
-			}
-		}
-	}
-}
-
-static int plan_memfd(const struct plan *p, uint32_t *size)
-{
-	struct trail_plan head = {
-		.magic = TRAIL_PLAN_MAGIC, .version = TRAIL_ABI_VERSION, .region_count = p->region_count, .slot_count = p->slot_count,
-	};
-	struct md_buf all = MD_BUF_INIT;
-	int fd;
-
-	md_buf_put(&all, &head, sizeof(head));
-	md_buf_put(&all, p->regions, p->region_count * sizeof(p->regions[0]));
-	md_buf_put(&all, p->slots.data, p->slots.len);
-	*size = (uint32_t)all.len;
-	fd = all.failed || p->slots.failed ? -1 : memfd_create("trail-plan", MFD_CLOEXEC | MFD_ALLOW_SEALING);
-	if (fd >= 0 && (write(fd, all.data, all.len) != (ssize_t)all.len ||
-			fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE | F_SEAL_SEAL) < 0)) {
-		close(fd);
-		fd = -1;
-	}
-	md_buf_deinit(&all);
-	return fd;
-}
-
-static int send_plan(struct conn *cn, const struct plan *p)
-{
-	union { char buf[CMSG_SPACE(sizeof(int) * (TRAIL_REGION_MAX + 1))]; struct cmsghdr align; } control = { 0 };
-	struct trail_answer answer = { .magic = TRAIL_ANSWER_MAGIC, .region_count = p->region_count };
-	struct iovec iov = { &answer, sizeof(answer) };
-	size_t fds_size = sizeof(int) * (p->region_count + 1);
-	struct msghdr msg = { .msg_iov = &iov, .msg_iovlen = 1, .msg_control = control.buf, .msg_controllen = CMSG_SPACE(fds_size) };
-	struct cmsghdr *c = CMSG_FIRSTHDR(&msg);
-	int fds[TRAIL_REGION_MAX + 1], err;
-
-	fds[0] = plan_memfd(p, &answer.plan_size);
-	if (fds[0] < 0)
-		return -ENOMEM;
-	for (uint32_t i = 0; i < p->region_count; i++)
-		fds[i + 1] = p->held[i]->fd;
-	c->cmsg_level = SOL_SOCKET;
-	c->cmsg_type = SCM_RIGHTS;
-	c->cmsg_len = CMSG_LEN(fds_size);
-	memcpy(CMSG_DATA(c), fds, fds_size);
-	err = sendmsg(cn->fd, &msg, MSG_NOSIGNAL | MSG_DONTWAIT) < 0 ? -errno : 0;
-	close(fds[0]);
-	return err;
-}
 
 /* ---- connections ---- */
 
+static void arm(struct server *sv, int64_t ms)
+{
+	struct itimerspec when, now;
+
+	/* Never later than it is armed for already. */
+	if (timerfd_gettime(sv->timer, &now) == 0 && (now.it_value.tv_sec || now.it_value.tv_nsec) &&
+	    now.it_value.tv_sec * 1000 + now.it_value.tv_nsec / 1000000 <= ms)
+		return;
+	when = (struct itimerspec){ .it_value = { ms / 1000, ms % 1000 * 1000000 + 1 } };
+	timerfd_settime(sv->timer, 0, &when, NULL);
+}
+
 /* An attempt that was not completed is to be made again: soon, then less and less often. */
+static void app_failed(struct server *sv, struct app *a)
+{
+	int64_t ms = (int64_t)RETRY_FIRST << (a->failures < 8 ? a->failures : 8);
+
+	a->failures++;
+	a->retry_at = wall_clock() + ms * 1000000;
+	cds_list_del(&a->retry);
+	cds_list_add_tail(&a->retry, &sv->tracer->retries);
+	arm(sv, ms);
+}
+
+static void object_name(const struct trail_hello *hello, uint32_t i, char name[33])
+{
+	for (int b = 0; b < 16; b++)
+		snprintf(name + 2 * b, 3, "%02x", hello->objects[i][b]);
+}
+
 static void conn_failed(struct server *sv, const struct conn *cn)
 {
 	struct tracer *t = sv->tracer;
@@ -180,13 +93,18 @@ static void conn_failed(struct server *sv, const struct conn *cn)
 	for (uint32_t i = 0; i < cn->object_count; i++) {
 		struct app *a = app_by_name(t, cn->objects[i]);
 
-		if (a) {
-			a->failures++;
-			a->retry = true;
-		}
+		if (a && (a->file->uid == cn->peer.uid || !cn->peer.uid))
+			app_failed(sv, a);
 	}
-	server_retry(t);
 	pthread_mutex_unlock(&t->lock);
+}
+
+static void user_conns(struct server *sv, struct user *u, int n)
+{
+	pthread_mutex_lock(&sv->tracer->lock);
+	u->conns += (uint32_t)n;
+	user_release(sv->tracer, u);
+	pthread_mutex_unlock(&sv->tracer->lock);
 }
 
 static void conn_drop(struct server *sv, struct conn *cn, bool completed)
@@ -195,41 +113,48 @@ static void conn_drop(struct server *sv, struct conn *cn, bool completed)
 		conn_failed(sv, cn);
 	cds_list_del(&cn->node);
 	sv->conn_count--;
+	user_conns(sv, cn->user, -1);
 	epoll_ctl(sv->epoll, EPOLL_CTL_DEL, cn->fd, NULL);     /* closing is not enough while a forked child has it too */
 	close(cn->fd);
 	free(cn->objects);
 	free(cn);
 }
 
+/* Who has waited too long has gone: an answer would be work for nothing, while others wait. */
+static bool hung_up(int fd)
+{
+	struct pollfd pfd = { .fd = fd, .events = POLLRDHUP };
+
+	return poll(&pfd, 1, 0) > 0 && pfd.revents & (POLLRDHUP | POLLHUP | POLLERR);
+}
+
 static int answer(struct server *sv, struct conn *cn, const struct trail_hello *hello)
 {
 	struct tracer *t = sv->tracer;
-	struct plan *p = calloc(1, sizeof(*p));
-	int err = p ? 0 : -ENOMEM;
+	bool late = hung_up(cn->fd);
+	struct plan *p = late ? NULL : plan_create();
+	int err = late ? -EPIPE : p ? 0 : -ENOMEM;
 
 	pthread_mutex_lock(&t->lock);
-	for (uint32_t i = 0; p && i < hello->object_count; i++) {
+	for (uint32_t i = 0; i < hello->object_count; i++) {
 		struct app *a;
 
-		for (int b = 0; b < 16; b++)
-			snprintf(cn->objects[i] + 2 * b, 3, "%02x", hello->objects[i][b]);
+		object_name(hello, i, cn->objects[i]);
 		cn->object_count = i + 1;
 		a = app_by_name(t, cn->objects[i]);
-		if (!a && app_found(t, cn->objects[i]) == 0)
+		if (!a && p && app_found(t, cn->objects[i]) == 0)
 			a = app_by_name(t, cn->objects[i]);
-		if (!a || (a->file->uid != cn->peer.uid && cn->peer.uid != 0))
+		if (!a || !p || (a->file->uid != cn->peer.uid && cn->peer.uid != 0))
 			continue;
 		/* The kernel's word for who it is; the lock's holder is the same, but for files in other PID namespaces. */
 		if (cn->peer.pid > 0)
-			a->pid = (uint32_t)cn->peer.pid;
+			app_set_pid(t, a, (uint32_t)cn->peer.pid);
 		plan_app(p, t, a, i, hello->flags & TRAIL_HELLO_NO_RSEQ);
 	}
 	if (p)
-		err = send_plan(cn, p);
+		err = plan_send(p, cn->fd);
 	pthread_mutex_unlock(&t->lock);
-	if (p)
-		md_buf_deinit(&p->slots);
-	free(p);
+	plan_destroy(p);
 	return err;
 }
 
@@ -271,26 +196,51 @@ static void conn_event(struct server *sv, struct conn *cn)
 		conn_drop(sv, cn, false);
 }
 
-static uint32_t conns_of(const struct server *sv, uid_t uid)
+/* There are too many: whoever has said who he is already is told to come again. */
+static void refuse(struct server *sv, int fd, uid_t uid)
 {
-	struct conn *cn;
-	uint32_t n = 0;
+	union { struct trail_hello hello; uint8_t bytes[sizeof(struct trail_hello) + TRAIL_OBJECT_MAX * 16 + 1]; } msg;
+	ssize_t n = recv(fd, &msg, sizeof(msg), MSG_DONTWAIT);
+	struct tracer *t = sv->tracer;
+	char name[33];
+	struct app *a;
 
-	cds_list_for_each_entry(cn, &sv->conns, node)
-		n += cn->peer.uid == uid;
-	return n;
+	if (n >= (ssize_t)sizeof(msg.hello) && msg.hello.magic == TRAIL_HELLO_MAGIC &&
+	    msg.hello.object_count <= TRAIL_OBJECT_MAX && n == (ssize_t)(sizeof(msg.hello) + msg.hello.object_count * 16)) {
+		pthread_mutex_lock(&t->lock);
+		for (uint32_t i = 0; i < msg.hello.object_count; i++) {
+			object_name(&msg.hello, i, name);
+			a = app_by_name(t, name);
+			if (a && (a->file->uid == uid || !uid))
+				app_failed(sv, a);
+		}
+		pthread_mutex_unlock(&t->lock);
+	}
+	close(fd);
 }
 
-static void arm(struct server *sv, int64_t ms)
+static struct user *admit(struct server *sv, uid_t uid)
 {
-	struct itimerspec when, now;
+	struct user *u;
 
-	/* Never later than it is armed for already. */
-	if (timerfd_gettime(sv->timer, &now) == 0 && (now.it_value.tv_sec || now.it_value.tv_nsec) &&
-	    now.it_value.tv_sec * 1000 + now.it_value.tv_nsec / 1000000 <= ms)
-		return;
-	when = (struct itimerspec){ .it_value = { ms / 1000, ms % 1000 * 1000000 + 1 } };
-	timerfd_settime(sv->timer, 0, &when, NULL);
+	if (sv->conn_count >= CONNS_MAX)
+		return NULL;
+	pthread_mutex_lock(&sv->tracer->lock);
+	u = user_find(sv->tracer, uid);
+	if (u && u->conns >= CONNS_PER_USER)
+		u = NULL;
+	if (u)
+		u->conns++;
+	pthread_mutex_unlock(&sv->tracer->lock);
+	return u;
+}
+
+static void listen_to(struct server *sv, bool on)
+{
+	struct epoll_event ev = { .events = on ? EPOLLIN : 0, .data.ptr = &sv->listener };
+
+	sv->deaf = !on;
+	epoll_ctl(sv->epoll, EPOLL_CTL_MOD, sv->listener, &ev);
 }
 
 static void accept_all(struct server *sv)
@@ -298,20 +248,27 @@ static void accept_all(struct server *sv)
 	for (;;) {
 		int fd = accept4(sv->listener, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
 		struct epoll_event ev = { .events = EPOLLIN };
-		socklen_t len = sizeof(struct ucred);
+		struct ucred peer = { .uid = (uid_t)-1 };
+		socklen_t len = sizeof(peer);
+		struct user *u = NULL;
 		struct conn *cn;
 
+		if (fd < 0 && (errno == EMFILE || errno == ENFILE || errno == ENOMEM || errno == ENOBUFS)) {
+			/* Those who wait stay in the queue until there is something to serve them with. */
+			listen_to(sv, false);
+			arm(sv, RETRY_FIRST);
+		}
 		if (fd < 0)
 			return;
-		cn = sv->conn_count < CONNS_MAX ? calloc(1, sizeof(*cn)) : NULL;
-		if (!cn || getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &cn->peer, &len) < 0 ||
-		    conns_of(sv, cn->peer.uid) >= CONNS_PER_USER) {
+		cn = calloc(1, sizeof(*cn));
+		if (cn && getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &len) == 0)
+			u = admit(sv, peer.uid);
+		if (!u) {
 			free(cn);
-			close(fd);
+			refuse(sv, fd, peer.uid);
 			continue;
 		}
-		cn->fd = fd;
-		cn->since = wall_clock();
+		*cn = (struct conn){ .fd = fd, .peer = peer, .user = u, .since = wall_clock() };
 		ev.data.ptr = cn;
 		cds_list_add_tail(&cn->node, &sv->conns);
 		sv->conn_count++;
@@ -324,40 +281,48 @@ static void accept_all(struct server *sv)
 
 /* ---- timer ---- */
 
-void server_retry(struct tracer *t)
+/* New generations for those whose time has come, but not for all at once: they would be in each other's way again. */
+static void retry(struct server *sv, int64_t now)
 {
-	uint32_t least = UINT32_MAX;
-	struct app *a;
+	struct tracer *t = sv->tracer;
+	struct app *a, *next;
+	int64_t soonest = INT64_MAX;
+	int n = 0;
 
-	cds_list_for_each_entry(a, &t->apps, node)
-		if (a->retry && a->failures < least)
-			least = a->failures;
-	if (t->server && least != UINT32_MAX)
-		arm(t->server, 10ll << (least < 8 ? least : 8));
+	pthread_mutex_lock(&t->lock);
+	cds_list_for_each_entry_safe(a, next, &t->retries, retry) {
+		/* A wall clock may be set back. */
+		int64_t wait = a->retry_at - now > 10000000000 ? 0 : a->retry_at - now;
+
+		if (wait > 0 || n == RETRY_BATCH) {
+			soonest = wait < soonest ? wait : soonest;
+			continue;
+		}
+		n++;
+		cds_list_del_init(&a->retry);
+		app_apply(t, a, true);
+	}
+	pthread_mutex_unlock(&t->lock);
+	if (soonest != INT64_MAX)
+		arm(sv, soonest / 1000000 < RETRY_FIRST ? RETRY_FIRST : soonest / 1000000);
 }
 
 static void timer_event(struct server *sv)
 {
-	struct tracer *t = sv->tracer;
 	struct conn *cn, *next;
 	int64_t now = wall_clock();
 	uint64_t count;
-	struct app *a;
 
 	if (read(sv->timer, &count, sizeof(count)) < 0)
 		return;
+	if (sv->deaf)
+		listen_to(sv, true);
 	cds_list_for_each_entry_safe(cn, next, &sv->conns, node)
 		if (now - cn->since > CONN_SECONDS * 1000000000ll || now < cn->since)
 			conn_drop(sv, cn, false);
 	if (sv->conn_count)
 		arm(sv, CONN_SECONDS * 1000);
-	pthread_mutex_lock(&t->lock);
-	cds_list_for_each_entry(a, &t->apps, node)
-		if (a->retry) {
-			a->retry = false;
-			app_apply(t, a, true);
-		}
-	pthread_mutex_unlock(&t->lock);
+	retry(sv, now);
 }
 
 /* ---- the apps directories ---- */

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "tracer/core.h"
+#include "tracer/nearest.h"
 #include "tracer/reader.h"
 
 #define SESSION_NAME_MAX 200
@@ -57,6 +58,8 @@ void session_put(struct session *s)
 	if (!s || __atomic_sub_fetch(&s->refs, 1, __ATOMIC_ACQ_REL))
 		return;
 	text_engine_destroy(s->text);
+	for (int i = 0; i < TRACK_ATTRS; i++)
+		track_deinit(&s->track[i]);
 	while (s->traces) {
 		struct trace *t = s->traces;
 
@@ -84,9 +87,20 @@ void session_changed(struct session *s)
 	tracer_changed(s->tracer, s->name);
 }
 
-bool session_wants(const struct session *s, uid_t app_uid)
+bool session_serves(const struct session *s, uid_t uid)
 {
-	return s->active && !s->gone && (s->uid == 0 || s->uid == app_uid);
+	return s->active && !s->gone && (s->uid == 0 || s->uid == uid);
+}
+
+bool session_tracks(const struct session *s, uint32_t pid, uid_t uid, gid_t gid)
+{
+	return track_has(&s->track[TRACK_VPID], pid) && track_has(&s->track[TRACK_VUID], uid) &&
+	       track_has(&s->track[TRACK_VGID], gid);
+}
+
+bool session_wants(const struct session *s, const struct app *a)
+{
+	return session_serves(s, a->file->uid) && session_tracks(s, a->file->pid, a->file->uid, a->gid);
 }
 
 /* The file that tells applications that begin while a session is active to ask at their first hit. */
@@ -107,6 +121,10 @@ static void mark_active(struct tracer *t)
 		close(fd);
 }
 
+/*
+ * State words first: from then on each hit asks, and waits for the lock. Then the switch bytes, so that hits which are past
+ * their words find that what they know is old, and the barrier for those that are past the bytes.
+ */
 void session_apply(struct session *s)
 {
 	struct region *regions[256];
@@ -117,9 +135,13 @@ void session_apply(struct session *s)
 	size_t n = 0;
 
 	mark_active(s->tracer);
+	cds_list_for_each_entry(a, &s->tracer->apps, node)
+		if (s->uid == 0 || s->uid == a->file->uid)
+			app_apply(s->tracer, a, false);
 	cds_list_for_each_entry(c, &s->channels, node)
 		cds_list_for_each_entry(cl, &c->classes, node) {
-			class_switch(cl);
+			if (!class_switch(cl))
+				continue;
 			/* Regions of CPU rings need one visit in all, those of thread rings one each. */
 			cds_list_for_each_entry(b, &cl->buffers, node) {
 				if (n == 256) {
@@ -129,10 +151,8 @@ void session_apply(struct session *s)
 				regions[n++] = b->region;
 			}
 		}
-	barrier(regions, n);
-	cds_list_for_each_entry(a, &s->tracer->apps, node)
-		if (s->uid == 0 || s->uid == a->file->uid)
-			app_apply(s->tracer, a, false);
+	if (n)
+		barrier(regions, n);
 }
 
 void session_drop(struct session *s)
@@ -251,6 +271,15 @@ int session_chown(struct session *s, uid_t uid, gid_t gid)
 
 /* ---- control ---- */
 
+/* A number that no session had before, not even one of an earlier daemon. */
+static void request_statedump(struct session *s)
+{
+	uint64_t now = (uint64_t)wall_clock(), *last = &s->tracer->last_statedump;
+
+	*last = now > *last ? now : *last + 1;
+	s->statedump = *last;
+}
+
 static int verb_start(struct session *s, struct tr_err *err)
 {
 	struct channel *c;
@@ -265,7 +294,21 @@ static int verb_start(struct session *s, struct tr_err *err)
 	if (!s->starts++)
 		text_engine_reset(s->text);
 	s->started = wall_clock();
+	request_statedump(s);
 	session_apply(s);
+	return 0;
+}
+
+static int verb_statedump(struct session *s, struct tr_err *err)
+{
+	struct app *a;
+
+	if (!s->active)
+		return tr_fail(err, -EBUSY, "the session is not active; its start asks for a state dump");
+	request_statedump(s);
+	cds_list_for_each_entry(a, &s->tracer->apps, node)
+		if (session_wants(s, a))
+			app_apply(s->tracer, a, true);
 	return 0;
 }
 
@@ -318,6 +361,7 @@ static const struct verb {
 	{ "start", verb_start, false, true },
 	{ "stop", verb_stop, true, false },
 	{ "clear", verb_clear, true, true },
+	{ "regenerate statedump", verb_statedump, true, false },
 };
 
 #define VERBS (sizeof(verbs) / sizeof(verbs[0]))
@@ -331,25 +375,44 @@ void session_verbs(struct session *s, struct md_buf *out)
 	pthread_mutex_unlock(&s->tracer->lock);
 }
 
+static int no_verb(const char *line, size_t len, size_t from, const char *words, size_t n, struct tr_err *err)
+{
+	const char *names[VERBS], *near;
+	char text[128];
+
+	for (size_t i = 0; i < VERBS; i++)
+		names[i] = verbs[i].name;
+	near = nearest(words, n, names, VERBS);
+	snprintf(text, sizeof(text), "%.*s", (int)(len < 100 ? len : 100), line);
+	if (near)
+		return tr_fail_at(err, -EINVAL, text, (int)(from < 100 ? from : 100), "not a verb; did you mean '%s'?", near);
+	return tr_fail_at(err, -EINVAL, text, (int)(from < 100 ? from : 100),
+			  "not a verb: start, stop, clear and regenerate statedump are");
+}
+
 /* One line of a write: its verb, NULL for an empty line or a comment. *next is where the next line begins. */
 static int parse_verb(const char *line, const struct verb **verb, const char **next, struct tr_err *err)
 {
-	size_t len = strcspn(line, "\n"), from = strspn(line, " \t\r"), n;
-	char text[128];
+	size_t len = strcspn(line, "\n"), from = strspn(line, " \t\r"), n = 0;
+	char words[64] = "";
 
 	*next = line + len + (line[len] == '\n');
 	*verb = NULL;
 	if (from >= len || line[0] == '#')
 		return 0;
-	for (n = len - from; n && strchr(" \t\r", line[from + n - 1]); n--)
-		;
+	/* With one blank between words and none behind them. */
+	for (size_t i = from; i < len && n + 2 < sizeof(words); i++) {
+		bool blank = strchr(" \t\r", line[i]) != NULL;
+
+		if (!blank && i > from && strchr(" \t\r", line[i - 1]))
+			words[n++] = ' ';
+		if (!blank)
+			words[n++] = line[i];
+	}
 	for (size_t i = 0; i < VERBS && !*verb; i++)
-		if (strlen(verbs[i].name) == n && !memcmp(verbs[i].name, line + from, n))
+		if (strlen(verbs[i].name) == n && !memcmp(verbs[i].name, words, n))
 			*verb = &verbs[i];
-	if (*verb)
-		return 0;
-	snprintf(text, sizeof(text), "%.*s", (int)(len < 100 ? len : 100), line);
-	return tr_fail_at(err, -EINVAL, text, (int)(from < 100 ? from : 100), "not a verb: start, stop and clear are");
+	return *verb ? 0 : no_verb(line, len, from, words, n, err);
 }
 
 int session_control(struct session *s, const char *text, struct tr_err *err)

@@ -48,20 +48,28 @@ void tracer_version(struct tracer *t, struct md_buf *out);
 /* The daemon's own counters, `key value` lines. */
 void tracer_status(struct tracer *t, struct md_buf *out);
 /*
- * One line of text as the event trail:log { msg } in the sessions of `uid` and of root that enabled it.
+ * One line of text as the event trail:log { msg } in the sessions of the writer and of root that enabled it.
  * msg needs no NUL; at most 4096 bytes (else -EINVAL).
  */
-int tracer_log(struct tracer *t, uid_t uid, const char *msg, size_t len, struct tr_err *err);
+struct log_writer {
+	uid_t uid;
+	gid_t gid;
+	uint32_t pid, tid;      /* 0: not known */
+};
+int tracer_log(struct tracer *t, const struct log_writer *who, const char *msg, size_t len, struct tr_err *err);
 
 /* ---- applications ---- */
 
 /* What viewer may see: 0 sees all, others their own. Names are separated by NUL. */
 void apps_list(struct tracer *t, uid_t viewer, struct md_buf *names);
-enum app_file { APP_COMM, APP_UID, APP_TRACEPOINTS, APP_STATUS };
+enum app_file { APP_COMM, APP_UID, APP_TRACEPOINTS, APP_FIELDS, APP_STATUS };
 int app_show(struct tracer *t, uid_t viewer, const char *pid, enum app_file what, struct md_buf *out);  /* -ENOENT */
 int app_owner(struct tracer *t, uid_t viewer, const char *pid, uid_t *uid);                                /* -ENOENT */
-/* available/user/tracepoints: `provider:name loglevel`, sorted, each once. */
-void available_user(struct tracer *t, uid_t viewer, struct md_buf *out);
+/*
+ * available/user/: APP_TRACEPOINTS `provider:name loglevel`, or APP_FIELDS `provider:name { type field; … }`, sorted, each
+ * once.
+ */
+void available_user(struct tracer *t, uid_t viewer, enum app_file what, struct md_buf *out);
 
 /* ---- sessions ---- */
 
@@ -101,7 +109,12 @@ int channel_create(struct session *s, const char *channel, struct tr_err *err);
 int channel_destroy(struct session *s, const char *channel, struct tr_err *err);
 bool channel_exists(struct session *s, const char *channel);
 
-enum channel_attr { CHANNEL_ENABLED, CHANNEL_SUBBUF_SIZE, CHANNEL_SUBBUF_COUNT, CHANNEL_LOSS_MODE, CHANNEL_BUFFERING };
+enum channel_attr {
+	CHANNEL_ENABLED, CHANNEL_SUBBUF_SIZE, CHANNEL_SUBBUF_COUNT, CHANNEL_LOSS_MODE, CHANNEL_BUFFERING,
+	CHANNEL_BLOCKING_TIMEOUT,       /* how long a hit waits for room, where events are discarded; 0: not at all */
+	CHANNEL_SWITCH_PERIOD,          /* how long streams/ may keep back what is in a sub-buffer that is not full; 0: not */
+	CHANNEL_READ_PERIOD,            /* how often those who wait for events look for them; 0: as often as the caller does */
+};
 int channel_show(struct session *s, const char *channel, enum channel_attr attr, struct md_buf *out);
 int channel_store(struct session *s, const char *channel, enum channel_attr attr, const char *value, struct tr_err *err);
 int channel_status(struct session *s, const char *channel, struct md_buf *out);
@@ -113,6 +126,16 @@ int channel_status(struct session *s, const char *channel, struct md_buf *out);
  */
 int events_show(struct session *s, const char *channel, struct md_buf *out);
 int events_store(struct session *s, const char *channel, const char *text, bool replace, struct tr_err *err);
+
+/* Contexts; as event rules, but that they are fixed by the first start (-EBUSY). */
+int contexts_show(struct session *s, const char *channel, struct md_buf *out);
+int contexts_store(struct session *s, const char *channel, const char *text, bool replace, struct tr_err *err);
+void available_contexts(struct md_buf *out);    /* names, one per line */
+
+/* Inclusion sets: which processes are recorded; as lists of event rules. Excluding is a barrier for each process. */
+enum track_attr { TRACK_VPID, TRACK_VUID, TRACK_VGID, TRACK_ATTRS };
+int track_show(struct session *s, enum track_attr attr, struct md_buf *out);
+int track_store(struct session *s, enum track_attr attr, const char *text, bool replace, struct tr_err *err);
 
 /* ---- streams/OWNER/cpuN: whole CTF packets, live ---- */
 

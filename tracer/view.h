@@ -22,6 +22,11 @@ struct session *session_ref(struct session *s);         /* one more reference */
 /* Accounts bytes that a view freezes (negative: gives back). -EDQUOT beyond the limit. */
 int session_frozen(struct session *s, int64_t bytes);
 
+/* In ns: how long a channel keeps back what is in an unfinished sub-buffer, and how often its readers look; 0: not set. */
+struct periods { uint64_t hold, look; };
+/* channel NULL: look is that of the channel which wants it most often. */
+struct periods session_periods(struct session *s, const char *channel);
+
 /*
  * Takes the session's streams and a time: every event not later than *now is visible in them (a barrier was passed). Later
  * ones may be too, or not.

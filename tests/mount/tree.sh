@@ -11,7 +11,7 @@ names() {
 
 is "top" "README apps available error log sessions status version " "$(names "$MNT")"
 is "available" "user " "$(names "$MNT/available")"
-is "available/user" "tracepoints " "$(names "$MNT/available/user")"
+is "available/user" "contexts fields tracepoints " "$(names "$MNT/available/user")"
 is "no sessions yet" "" "$(names "$S")"
 is "no apps yet" "" "$(names "$MNT/apps")"
 
@@ -47,7 +47,9 @@ is "no errors yet" "" "$(cat "$MNT/error")"
 # A session
 mkdir "$S/web" || fail "mkdir"
 is "the session" "control error pipe status text trace user wait " "$(names "$S/web")"
-is "user" "channels events " "$(names "$S/web/user")"
+is "user" "channels contexts events track " "$(names "$S/web/user")"
+is "track" "vgid vpid vuid " "$(names "$S/web/user/track")"
+is "all are tracked" "*" "$(cat "$S/web/user/track/vpid")"
 is "no channels yet" "" "$(names "$S/web/user/channels")"
 is "trace before the start" "" "$(names "$S/web/trace")"
 is "private" "drwx------" "$(stat -c %A "$S/web")"
@@ -65,7 +67,8 @@ drwx------ user/channels
 
 # A channel
 mkdir "$S/web/user/channels/fast" || fail "mkdir of a channel"
-is "the channel" "buffering enabled events loss_mode status streams subbuf_count subbuf_size " \
+is "the channel" "blocking_timeout buffering contexts enabled events loss_mode read_period status streams subbuf_count \
+subbuf_size switch_period " \
 	"$(names "$S/web/user/channels/fast")"
 is "modes of a channel" "-rw------- buffering
 -rw------- enabled
@@ -118,7 +121,7 @@ is "gone" "" "$(names "$S")"
 mkdir "$S/x" "$S/x/user/channels/c" || fail "mkdir"
 (cd "$S/x/user/channels/c" && rmdir "$S/x/user/channels/c" && mkdir "$S/x/user/channels/c") || fail "channel again"
 is "the new channel works" "$(names "$S/x/user/channels/c")" \
-	"buffering enabled events loss_mode status streams subbuf_count subbuf_size "
+	"blocking_timeout buffering contexts enabled events loss_mode read_period status streams subbuf_count subbuf_size switch_period "
 # rmdir of a session that is full, with open files
 exec 3<"$S/x/status" 4<"$S/x/text" 5>"$S/x/control"
 rmdir "$S/x" || fail "rmdir of a full session with open files"

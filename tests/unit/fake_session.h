@@ -113,6 +113,12 @@ struct text_engine **session_text(struct session *s)
 	return &s->engine;
 }
 
+struct periods session_periods(struct session *s, const char *channel)
+{
+	(void)s, (void)channel;
+	return (struct periods){ 0 };
+}
+
 const struct clock *session_clock(struct session *s)
 {
 	return &s->clock;
@@ -212,7 +218,7 @@ static inline struct session *fake_session(enum trail_mode mode, uint64_t subbuf
 		if (region_create(&geo, 100u + i, &s->regions[i]))
 			abort();
 		for (uint32_t id = 0; id < FAKE_EVENTS; id++)
-			region_switch(s->regions[i], id, true);
+			region_switch(s->regions[i], id, 1);
 		for (uint32_t r = 0; r < FAKE_RINGS; r++) {
 			struct stream *st = &s->set.streams[n++];
 

@@ -41,11 +41,11 @@ static void layout(void)
 	/* Control blocks and switch bytes are there; the data is not. */
 	CHECK(resident(r) >= r->ring_offset + 3 * r->data_offset);
 	CHECK(!h->populate || resident(r) < (1 << 20));
-	region_switch(r, 4999, true);
-	CHECK(r->map[r->switch_offset + 4999] == 1);
-	region_switch(r, 4999, false);
+	region_switch(r, 4999, 7);
+	CHECK(r->map[r->switch_offset + 4999] == 7);
+	region_switch(r, 4999, 0);
 	CHECK(r->map[r->switch_offset + 4999] == 0);
-	region_switch(r, 5000, true);
+	region_switch(r, 5000, 1);
 	CHECK(r->map[r->switch_offset + 5000] == 0);
 	region_put(r);
 	region_put(NULL);

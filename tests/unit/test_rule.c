@@ -175,6 +175,40 @@ static const char *levels(const char *spec)
 	return map;
 }
 
+static uint64_t decide(const char *rules)
+{
+	struct rule_list l = { 0 };
+	uint64_t r = rule_list_apply(NULL, rules, false, &l, NULL) ? 99 : rule_list_decide(&l, "a:b", 6);
+
+	rule_list_deinit(&l);
+	return r;
+}
+
+static void filters_decide(void)
+{
+	struct rule_list a = { 0 }, b = { 0 };
+	const struct filter *filters[4];
+
+	CHECK(decide("b:*") == 0 && decide("~a:*") == 0 && decide("~a:* if x > 1") == 0);
+	CHECK(decide("a:*") == RULE_ALL && decide("a:* if x > 1\na:b") == RULE_ALL);
+	CHECK(decide("a:* if x > 1") > RULE_ALL && decide("a:* if x > 1") == decide("*   if  x   >  1"));
+	CHECK(decide("a:* if x > 1") != decide("a:* if x > 2"));
+	CHECK(decide("a:* if x > 1\na:b if y == 2") == decide("a:b if y == 2\na:* if x > 1"));
+	CHECK(decide("a:* if x > 1\na:b if y == 2") != decide("a:b if y == 2"));
+	CHECK(decide("a:* if x > 1\n~a:b if y == 2\nc:d if z") == decide("a:* if x > 1"));
+	CHECK_STR(apply("a:*   loglevel err if  x>1 # no comment"), "-22 line 1 column 27: an operator such as '==' or '&&' is missing here");
+	CHECK_STR(apply("a:* if x>1\na:*  if x > 1\n~a:b if s==\"*a\""), "a:* if x > 1\n~a:b if s == \"*a\"\n");
+	CHECK_STR(apply("a:* if x>1\na:*\n!a:* if x > 1"), "a:*\n");
+	CHECK_STR(apply("a:* if x>1\na:b if x\n!a:*"), "a:b if x\n");
+	CHECK(rule_list_apply(NULL, "a:* if x > 1\nb:* if y", false, &a, NULL) == 0);
+	CHECK(a.rules[0].line == 1 && a.rules[1].line == 2);
+	CHECK(rule_list_apply(&a, "\na:b if z", false, &b, NULL) == 0);
+	CHECK(b.rules[0].line == 0 && b.rules[1].line == 0 && b.rules[2].line == 2);
+	CHECK(rule_list_filters(&b, "a:b", 0, filters, 4) == 2 && filters[0] == a.rules[0].filter);
+	rule_list_deinit(&a);
+	rule_list_deinit(&b);
+}
+
 static void rules_match(void)
 {
 	CHECK(takes("*", "a:b", 14));
@@ -214,8 +248,8 @@ static void mistakes_are_explained(void)
 		  "-22 line 1 column 15: '..LEVEL' could mean both ways; write '<= LEVEL' or '>= LEVEL'");
 	CHECK_STR(apply("a:* loglevel err except b:c"), "-22 line 1 column 17: 'except' comes once, right after the "
 							"pattern; separate its patterns with commas");
-	CHECK_STR(apply("a:* if x > 1"), "-95 line 1 column 4: filters are not in this build yet");
-	CHECK_STR(apply("a:* loglevel err.. if x"), "-95 line 1 column 19: filters are not in this build yet");
+	CHECK_STR(apply("a:b\na:* if x > \"a\" + 1"), "-22 line 2 column 15: there is no arithmetic in filters: '+' cannot stand here");
+	CHECK_STR(apply("a:* loglevel err.. if x ="), "-22 line 1 column 24: '=' is no operator; did you mean '=='?");
 	CHECK_STR(apply("a:b c:d"), "-22 line 1 column 4: one pattern on a line");
 	CHECK_STR(apply("a:b,c:d"), "-22 line 1 column 3: one pattern on a line; lists with commas are for 'except'");
 	CHECK_STR(apply("sched_switch"),
@@ -301,6 +335,7 @@ int main(void)
 	CASE(lists_change);
 	CASE(replacing_and_adding);
 	CASE(rules_match);
+	CASE(filters_decide);
 	CASE(mistakes_are_explained);
 	CASE(long_lines);
 	CASE(too_many_rules);

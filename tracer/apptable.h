@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Registrations by name, by process and by file, and what each user has of them: nothing here takes longer when there are
+ * thousands. All under the tracer's lock.
+ */
+#ifndef TRACER_APPTABLE_H
+#define TRACER_APPTABLE_H
+
+#include <stdint.h>
+#include <sys/types.h>
+
+struct app;
+struct tracer;
+
+/* What one user takes up; a storm of one must not use up what is everybody's. */
+struct user {
+	struct user *next;
+	uid_t uid;
+	uint32_t apps, conns;
+	uint64_t bytes;                 /* of registration files */
+};
+
+int apptable_create(struct tracer *t);
+void apptable_destroy(struct tracer *t);
+void apptable_add(struct tracer *t, struct app *a);
+void apptable_remove(struct tracer *t, struct app *a);
+struct app *app_by_name(struct tracer *t, const char *name);
+struct app *app_by_file(struct tracer *t, dev_t dev, ino_t ino);
+/* The registrations of a process, oldest first: a NULL gives the first. pid 0 has none. */
+struct app *app_of_pid(struct tracer *t, uint32_t pid, const struct app *a);
+void app_set_pid(struct tracer *t, struct app *a, uint32_t pid);
+
+struct user *user_find(struct tracer *t, uid_t uid);    /* made if need be; NULL: memory */
+void user_release(struct tracer *t, struct user *u);    /* frees it if it has nothing */
+
+#endif

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Names of performance counters, as LTTng and perf(1) have them, and what perf_event_open(2) wants to be told for each. */
+#ifndef TRACER_PERFCOUNTER_H
+#define TRACER_PERFCOUNTER_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct perf_counter {
+	uint32_t type;          /* perf_event_attr.type and .config */
+	uint64_t config;
+};
+
+/* `name` without `perf:thread:`, of len bytes; also `raw:rN:NAME` with hexadecimal N. 0, -ENOENT, or -EINVAL: bad raw. */
+int perf_counter_find(const char *name, size_t len, struct perf_counter *out);
+/* 0 if a thread can be counted here, or -errno of the kernel. */
+int perf_counter_probe(const struct perf_counter *c);
+/* All names of the table, by number; NULL behind the last. */
+const char *perf_counter_name(size_t i);
+
+#endif
