@@ -7,6 +7,7 @@
 #define BENCH_H
 
 #define _GNU_SOURCE
+#include <pthread.h>
 #include <sched.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -59,6 +60,53 @@ static inline void bench_report(const char *name)
 		} \
 		bench_report(name); \
 	} while (0)
+
+/*
+ * Threads: what an event costs when several record at once, in wall time of all of them: prints `threadsN NS NS`, the least and
+ * the median of some runs, elapsed time / events of all threads.
+ */
+#define BENCH_THREAD_EVENTS 1000000
+#define BENCH_THREAD_RUNS 7
+
+static pthread_barrier_t bench_gate;
+static void (*bench_thread_body)(int events);
+
+static inline void *bench_thread(void *arg)
+{
+	pthread_barrier_wait(&bench_gate);
+	bench_thread_body(BENCH_THREAD_EVENTS);
+	return arg;
+}
+
+static inline double wall_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
+}
+
+static inline void bench_threads(int threads, void (*body)(int events))
+{
+	double runs[BENCH_THREAD_RUNS], begin;
+	pthread_t ids[64];
+
+	bench_thread_body = body;
+	for (int r = 0; r < BENCH_THREAD_RUNS; r++) {
+		pthread_barrier_init(&bench_gate, NULL, (unsigned int)threads + 1);
+		for (int i = 0; i < threads; i++)
+			if (pthread_create(&ids[i], NULL, bench_thread, NULL))
+				exit(1);
+		pthread_barrier_wait(&bench_gate);
+		begin = wall_ns();
+		for (int i = 0; i < threads; i++)
+			pthread_join(ids[i], NULL);
+		runs[r] = (wall_ns() - begin) / ((double)threads * BENCH_THREAD_EVENTS);
+		pthread_barrier_destroy(&bench_gate);
+	}
+	qsort(runs, BENCH_THREAD_RUNS, sizeof(runs[0]), compare);
+	printf("threads%d %.3f %.3f\n", threads, runs[0], runs[BENCH_THREAD_RUNS / 2]);
+}
 
 static inline void bench_pin(void)
 {

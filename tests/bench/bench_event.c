@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* LINK: trail */
+/* LINK: trail pthread */
 /*
  * The cost of an event, see bench.h. A session must have all of bench: enabled but bench:off. With an argument:
  * emits that many events of bench:string instead.
@@ -29,6 +29,12 @@ static int wait_until_on(void)
 	return on;
 }
 
+static void body(int events)
+{
+	for (int i = 0; i < events; i++)
+		TRAIL(bench, one, i);
+}
+
 int main(int argc, char **argv)
 {
 	if (!wait_until_on())
@@ -40,6 +46,8 @@ int main(int argc, char **argv)
 			TRAIL(bench, string, i, sixteen);
 		return 0;
 	}
+	bench_threads(2, body);
+	bench_threads(8, body);
 	bench_pin();
 	BENCH("empty", (void)0);
 #ifdef __x86_64__
@@ -49,5 +57,9 @@ int main(int argc, char **argv)
 	BENCH("int", TRAIL(bench, one, i));
 	BENCH("int4", TRAIL(bench, four, TRAIL_FIELD(a, i), TRAIL_FIELD(b, i + 1), TRAIL_FIELD(c, i + 2), TRAIL_FIELD(d, i + 3)));
 	BENCH("int_string16", TRAIL(bench, text, i, sixteen));
+	BENCH("reject", TRAIL(bench, reject, i));
+	BENCH("reject_glob", TRAIL(bench, glob, i, sixteen));
+	BENCH("accept", TRAIL(bench, accept, i));
+	BENCH("contexts", TRAIL(bench, context, i));
 	return 0;
 }
