@@ -23,6 +23,7 @@ struct run {
 	const uint8_t *p, *end, *limit;
 	struct md_buf *out;
 	size_t per_byte, base;  /* room for a turn of a careful loop and all that follows it */
+	uint8_t tag;            /* of the variant that comes next */
 	bool torn;              /* the bytes changed since they were decoded */
 };
 
@@ -158,9 +159,10 @@ static bool covers(const struct md_label *l, uint64_t v, bool is_signed)
 	return v >= (uint64_t)l->begin && v <= (uint64_t)l->end;
 }
 
-static char *put_enum(char *o, const struct md_program *program, const struct md_step *s, uint64_t v)
+static inline __attribute__((always_inline)) char *put_enum(char *o, const struct md_program *program, const struct md_step *s, const uint8_t *p)
 {
 	const struct md_label *l = program->labels + s->labels, *end = l + s->label_count, *shown = NULL;
+	uint64_t v = load(s, p);
 
 	*o++ = '(';
 	for (; l < end; l++) {
@@ -253,9 +255,18 @@ static char *put_loop(struct run *r, const struct md_step *s, uint64_t n, char *
 	return o;
 }
 
-static char *put_variant(struct run *r, const struct md_step *s, uint64_t tag, char *o)
+/* The tag is read once, see MD_STEP_LENGTH. */
+static char *put_tag(struct run *r, const struct md_step *s, char *o)
+{
+	r->tag = *r->p++;
+	__asm__ volatile("" : "+m"(r->tag));
+	return put_enum(o, r->program, s, &r->tag);
+}
+
+static char *put_variant(struct run *r, const struct md_step *s, char *o)
 {
 	const struct md_step *option = s + 1;
+	uint8_t tag = r->tag;
 
 	if (tag >= s->count) {
 		r->torn = true;
@@ -273,7 +284,13 @@ static char *put_variant(struct run *r, const struct md_step *s, uint64_t tag, c
 	return o;
 }
 
-/* The steps whose size is in the data. */
+/* Rare, so not inline: it would cost the other steps registers. */
+static __attribute__((cold, noinline)) char *put_rare(struct run *r, const struct md_step *s, char *o)
+{
+	return s->op == MD_STEP_TAG ? put_tag(r, s, o) : put_variant(r, s, o);
+}
+
+/* The steps whose size is in the data, and tags. */
 static inline char *put_variable(struct run *r, const struct md_step *s, uint64_t length, char *o)
 {
 	uint64_t count = s->by_length ? length : s->count;
@@ -283,10 +300,10 @@ static inline char *put_variable(struct run *r, const struct md_step *s, uint64_
 		return put_c_string(r, s, o);
 	case MD_STEP_TEXT:
 		return put_text(r, s, count, o);
-	case MD_STEP_VARIANT:
-		return put_variant(r, s, length, o);
-	default:
+	case MD_STEP_LOOP:
 		return put_loop(r, s, count, o);
+	default:
+		return put_rare(r, s, o);
 	}
 }
 
@@ -344,7 +361,7 @@ static char *put_steps(struct run *r, const struct md_step *s, char *o)
 			p += s->size;
 			continue;
 		case MD_STEP_ENUM:
-			o = put_enum(o, r->program, s, load(s, p));
+			o = put_enum(o, r->program, s, p);
 			p += s->size;
 			continue;
 		case MD_STEP_LENGTH:
@@ -353,13 +370,6 @@ static char *put_steps(struct run *r, const struct md_step *s, char *o)
 			__asm__ volatile("" : "+r"(length));
 			o = md_put_u64(o, length);
 			p += s->size;
-			continue;
-		case MD_STEP_TAG:
-			length = *p;
-			/* As above. */
-			__asm__ volatile("" : "+r"(length));
-			o = put_enum(o, r->program, s, length);
-			p += 1;
 			continue;
 		case MD_STEP_END:
 			r->p = p;
