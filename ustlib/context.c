@@ -33,6 +33,8 @@
 #define APP_NAME_MAX 256
 
 bool context_may_block;
+uint32_t context_generation = 1;
+__thread struct context_block context_block;
 
 /* ---- what is kept ---- */
 
@@ -61,7 +63,6 @@ struct cache {
 };
 
 static __thread struct cache cache __attribute__((tls_model("initial-exec")));
-static uint32_t generation = 1;         /* grows when something cached may have changed */
 static int32_t vpid;                    /* 0: ask */
 static pthread_key_t more_key;
 static bool has_key;
@@ -69,12 +70,12 @@ static bool has_key;
 void context_changed(void)
 {
 	/* Pairs with the load in fresh(): a hit that begins after the call that changed it asks anew. */
-	__atomic_fetch_add(&generation, 1, __ATOMIC_SEQ_CST);
+	__atomic_fetch_add(&context_generation, 1, __ATOMIC_SEQ_CST);
 }
 
 static struct cache *fresh(void)
 {
-	uint32_t now = __atomic_load_n(&generation, __ATOMIC_ACQUIRE);
+	uint32_t now = __atomic_load_n(&context_generation, __ATOMIC_ACQUIRE);
 
 	if (unlikely(cache.generation != now) && !attach_sealed) {
 		cache.vtid = 0;
@@ -165,11 +166,14 @@ static const char *get_procname(void)
 	char name[PROCNAME] = "";
 
 	if (unlikely(!c->has_procname) && !attach_sealed) {
+		int saved = errno;
+
 		syscall(SYS_prctl, PR_GET_NAME, name, 0, 0, 0);
 		memset(name + strnlen(name, PROCNAME - 1), 0, PROCNAME - strnlen(name, PROCNAME - 1));
 		memcpy(c->procname, name, PROCNAME);
 		__atomic_signal_fence(__ATOMIC_SEQ_CST);
 		c->has_procname = true;
+		errno = saved;
 	}
 	return c->procname;
 }
@@ -189,9 +193,12 @@ static uint32_t ask_id(uint32_t kind)
 
 static uint32_t get_id(uint32_t kind)
 {
+	/* getresuid and getresgid of good addresses do not fail, but more() may. */
+	int saved = errno;
 	struct more *m = more();
 	uint32_t i = kind - TRAIL_CONTEXT_VUID;
 
+	errno = saved;
 	if (!m)
 		return attach_sealed ? 0 : ask_id(kind);
 	if (!(m->have & 1u << i) && !attach_sealed) {
@@ -209,22 +216,28 @@ static uint64_t ask_namespace(uint32_t i)
 	struct stat st;
 
 	strcat(path, names[i]);
-	return stat(path, &st) == 0 ? st.st_ino : 0;
+	if (stat(path, &st) < 0)
+		st.st_ino = 0;
+	return st.st_ino;
 }
 
 static uint64_t get_namespace(uint32_t kind)
 {
+	int saved = errno;
 	struct more *m = more();
 	uint32_t i = kind - TRAIL_CONTEXT_CGROUP_NS;
+	uint64_t inode;
 
-	if (!m)
-		return attach_sealed ? 0 : ask_namespace(i);
-	if (!(m->have & 1u << (IDS + i)) && !attach_sealed) {
-		m->namespaces[i] = ask_namespace(i);
+	if (m && (attach_sealed || m->have & 1u << (IDS + i)))
+		return m->namespaces[i];
+	inode = attach_sealed ? 0 : ask_namespace(i);
+	if (m) {
+		m->namespaces[i] = inode;
 		__atomic_signal_fence(__ATOMIC_SEQ_CST);
 		m->have |= 1u << (IDS + i);
 	}
-	return m->namespaces[i];
+	errno = saved;
+	return inode;
 }
 
 static int32_t get_cpu(void)
@@ -273,7 +286,7 @@ static struct counter *open_counter(struct more *m, uint32_t type, uint64_t conf
 	return c;
 }
 
-static uint64_t get_counter(uint32_t type, uint64_t config)
+static uint64_t count(uint32_t type, uint64_t config)
 {
 	struct more *m = more();
 	struct counter *c = NULL;
@@ -292,6 +305,15 @@ static uint64_t get_counter(uint32_t type, uint64_t config)
 		return 0;
 	}
 	return read(c->fd, &value, sizeof(value)) == (ssize_t)sizeof(value) ? value : 0;
+}
+
+static uint64_t get_counter(uint32_t type, uint64_t config)
+{
+	int saved = errno;
+	uint64_t n = count(type, config);
+
+	errno = saved;
+	return n;
 }
 
 /* ---- contexts of the application ---- */
@@ -464,8 +486,53 @@ static uint64_t number(uint32_t kind, uint32_t type, uint64_t config, const void
 	}
 }
 
+/* The common ones, in place. */
+static inline __attribute__((always_inline)) bool put_common(uint32_t kind, uint8_t *at, const void *ip)
+{
+	int32_t n;
+	uint64_t v;
+
+	switch (kind) {
+	case TRAIL_CONTEXT_VPID:
+		n = get_vpid();
+		memcpy(at, &n, 4);
+		return true;
+	case TRAIL_CONTEXT_VTID:
+		n = get_vtid();
+		memcpy(at, &n, 4);
+		return true;
+	case TRAIL_CONTEXT_PROCNAME:
+		memcpy(at, get_procname(), PROCNAME);
+		return true;
+	case TRAIL_CONTEXT_IP:
+		v = (uintptr_t)ip;
+		memcpy(at, &v, 8);
+		return true;
+	default:
+		return false;
+	}
+}
+
+static size_t put_other(const struct extra_context *c, uint8_t *at, size_t room, const void *ip)
+{
+	uint64_t value;
+
+	if (c->kind == TRAIL_CONTEXT_APP)
+		return put_app(c->index, at, room);
+	value = number(c->kind, c->index, c->config, ip);
+	if (context_size(c->kind) == 4) {
+		memcpy(at, &value, 4);
+		return 4;
+	}
+	memcpy(at, &value, 8);
+	return 8;
+}
+
 size_t context_put(const struct extra *x, uint8_t *at, size_t room, const void *ip)
 {
+	static const uint8_t sizes[] = {
+		[TRAIL_CONTEXT_VPID] = 4, [TRAIL_CONTEXT_VTID] = 4, [TRAIL_CONTEXT_PROCNAME] = PROCNAME, [TRAIL_CONTEXT_IP] = 8,
+	};
 	uint32_t count = __atomic_load_n(&x->context_count, __ATOMIC_RELAXED);
 	const struct extra_context *list = (const struct extra_context *)x->data;
 	size_t used = 0, n;
@@ -475,27 +542,47 @@ size_t context_put(const struct extra *x, uint8_t *at, size_t room, const void *
 	for (uint32_t i = 0; i < count; i++) {
 		/* A copy: the list may change under us, see struct extra. */
 		struct extra_context c = *(const volatile struct extra_context *)&list[i];
-		uint64_t value;
 
+		n = c.kind < sizeof(sizes) ? sizes[c.kind] : 0;
+		if (likely(n && n <= room - used && put_common(c.kind, at + used, ip))) {
+			used += n;
+			continue;
+		}
 		n = context_size(c.kind);
 		if (!n || (n != UINT32_MAX && room - used < n))
 			return 0;
-		if (c.kind == TRAIL_CONTEXT_PROCNAME) {
-			memcpy(at + used, get_procname(), PROCNAME);
-		} else if (c.kind == TRAIL_CONTEXT_APP) {
-			n = put_app(c.index, at + used, room - used);
-			if (!n)
-				return 0;
-		} else {
-			value = number(c.kind, c.index, c.config, ip);
-			if (n == 4)
-				memcpy(at + used, &value, 4);
-			else
-				memcpy(at + used, &value, 8);
-		}
+		n = put_other(&c, at + used, room - used, ip);
+		if (!n)
+			return 0;
 		used += n;
 	}
 	return used;
+}
+
+bool context_is_steady(uint32_t kind)
+{
+	return kind && kind < TRAIL_CONTEXT_KINDS && kind != TRAIL_CONTEXT_IP && kind != TRAIL_CONTEXT_CPU_ID &&
+	       kind != TRAIL_CONTEXT_PERF && kind != TRAIL_CONTEXT_APP;
+}
+
+bool context_refill(const struct extra *x, const void *ip)
+{
+	struct context_block *b = &context_block;
+	uint32_t size = __atomic_load_n(&x->context_size, __ATOMIC_RELAXED);
+	/* Before the values: if they change while they are fetched, the block is an old one. */
+	uint32_t generation = __atomic_load_n(&context_generation, __ATOMIC_ACQUIRE);
+	uint64_t id = __atomic_load_n(&x->steady, __ATOMIC_RELAXED);
+
+	if (size > sizeof(b->bytes))
+		return false;
+	__atomic_store_n(&b->id, 0, __ATOMIC_RELAXED);
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	if (context_put(x, b->bytes + sizeof(b->bytes) - size, size, ip) != size)
+		return false;
+	b->generation = generation;
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	__atomic_store_n(&b->id, id, __ATOMIC_RELAXED);
+	return true;
 }
 
 /* ---- for filters ---- */

@@ -51,11 +51,22 @@ struct extra {
 	uint32_t context_count;
 	uint32_t context_size;          /* bytes in an event; UINT32_MAX if that differs */
 	uint32_t program_size;          /* 0: no filter */
+	uint64_t steady;                /* not 0: the contexts stay the same for a thread until context_changed(); unique */
 	struct extra *next;             /* in the list of free ones */
 	uint64_t data[];                /* struct extra_context[context_count], then the program */
 };
 
-enum { SLOT_EXTRA = 1, SLOT_RETIRED = 2 };
+/*
+ * QUICK: the filter begins with a test of `quick`, and what fails it is rejected. DECIDED: that test is the whole filter, and
+ * there are no contexts.
+ */
+enum { SLOT_EXTRA = 1, SLOT_RETIRED = 2, SLOT_QUICK = 4, SLOT_DECIDED = 8 };
+
+/* A test of up to 8 bytes of the payload: (bytes - low) & mask <= span. A range of integers, a string's beginning. */
+struct quick {
+	uint32_t at, end;               /* in the payload; end is behind the last byte tested */
+	uint64_t mask, low, span;
+};
 
 /*
  * Where one event goes. The first line is what the fast path reads (offsets are known to section.h). Slots lie in memory that is
@@ -81,7 +92,7 @@ struct slot {
 	struct mapping *mapping;
 	struct extra *extra;            /* SLOT_EXTRA */
 	uint64_t key;                   /* of the mapping */
-	uint64_t pad2;
+	struct quick quick;             /* SLOT_QUICK */
 };
 
 struct slots {                          /* of one event: one, or several if more than one channel records it */
@@ -200,9 +211,21 @@ static inline struct slots *slots_of(const struct trail__tp *tp)
 }
 
 /* context.c */
+/* The contexts of one channel as this thread had them last, so that an event costs one copy of them. */
+struct context_block {
+	uint64_t id;                    /* extra.steady; 0: none. Stored last */
+	uint32_t generation;
+	uint8_t bytes[TRAIL__HEADROOM]; /* the contexts are at the end */
+};
+extern TRAIL_HIDDEN __thread struct context_block context_block __attribute__((tls_model("initial-exec")));
+extern TRAIL_HIDDEN uint32_t context_generation;        /* grows when something cached may have changed */
+/* Fills the block; false if the contexts cannot be had so. */
+bool TRAIL_HIDDEN context_refill(const struct extra *x, const void *ip);
 extern TRAIL_HIDDEN bool context_may_block;     /* TRAIL_ALLOW_BLOCKING */
 /* Bytes of the kind's value in an event; 0: no such kind; UINT32_MAX: differs. */
 uint32_t TRAIL_HIDDEN context_size(uint32_t kind);
+/* Whether a thread's value stays the same until context_changed(). */
+bool TRAIL_HIDDEN context_is_steady(uint32_t kind);
 /* Writes the contexts of x to `at` (room bytes). Returns their size; 0 if there is not enough room. Async-signal-safe. */
 size_t TRAIL_HIDDEN context_put(const struct extra *x, uint8_t *at, size_t room, const void *ip);
 struct filter_value;

@@ -266,11 +266,19 @@ struct hit {
 	const void *ip;
 };
 
+/* Whether what was read of the slot holds. Pairs with the order of stores in slots.c, slot_fill() and slots_retire(). */
+static inline __attribute__((always_inline)) bool still(const struct slot *slot, uint64_t seq)
+{
+	__atomic_thread_fence(__ATOMIC_ACQUIRE);
+	return __atomic_load_n(&slot->seq, __ATOMIC_RELAXED) == seq;
+}
+
 /* Contexts that the headroom does not hold: the event is put together elsewhere. */
 static __attribute__((noinline)) bool write_copied(const struct slot *slot, uint64_t seq, const struct extra *x, const struct hit *h)
 {
 	uint8_t small[1536], *buffer = small;
 	size_t room = 512, total, n;
+	int saved = errno;
 	bool good;
 
 	for (uint32_t i = 0, max = __atomic_load_n(&x->context_count, __ATOMIC_RELAXED); i < max && i < TRAIL_CONTEXT_MAX; i++)
@@ -294,15 +302,30 @@ static __attribute__((noinline)) bool write_copied(const struct slot *slot, uint
 	good = n ? write_slot(slot, seq, buffer, n + h->len) : with_mapping(slot, seq, NULL, 0, 0, SLOW_LOSE);
 	if (buffer != small)
 		munmap(buffer, total);
+	errno = saved;
 	return good;
+}
+
+/* A copy of constant size. A handler that interrupts it may replace the block: then it is not the same afterwards. */
+static inline __attribute__((always_inline)) bool put_steady(const struct extra *x, const struct hit *h)
+{
+	uint64_t id = __atomic_load_n(&x->steady, __ATOMIC_RELAXED);
+	uint32_t generation = __atomic_load_n(&context_generation, __ATOMIC_ACQUIRE);
+
+	if (!id)
+		return false;
+	if (unlikely(context_block.id != id || context_block.generation != generation) && !context_refill(x, h->ip))
+		return false;
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	memcpy(h->data - TRAIL__HEADROOM, context_block.bytes, TRAIL__HEADROOM);
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	return __atomic_load_n(&context_block.id, __ATOMIC_RELAXED) == id;
 }
 
 static __attribute__((noinline)) bool hit_extra(const struct slot *slot, uint64_t seq, const struct hit *h)
 {
 	const struct extra *x = __atomic_load_n(&slot->extra, __ATOMIC_RELAXED);
 	uint32_t contexts, size, program, at;
-	int saved = errno;
-	bool good;
 
 	if (!x || __atomic_load_n(&slot->flags, __ATOMIC_RELAXED) & SLOT_RETIRED)
 		return false;
@@ -317,21 +340,24 @@ static __attribute__((noinline)) bool hit_extra(const struct slot *slot, uint64_
 		at = contexts * (uint32_t)sizeof(struct extra_context);
 		if (contexts > TRAIL_CONTEXT_MAX || at > x->capacity || program > x->capacity - at)
 			return false;
-		if (!filter_run((const uint8_t *)x->data + at, program, &in)) {
-			/* Pairs with the fence in slots.c, slot_fill(): if seq is the same, so was all that was read. */
-			__atomic_thread_fence(__ATOMIC_ACQUIRE);
-			errno = saved;
-			return __atomic_load_n(&slot->seq, __ATOMIC_RELAXED) == seq;
-		}
+		if (!filter_run((const uint8_t *)x->data + at, program, &in))
+			return still(slot, seq);
 	}
 	if (!contexts)
-		good = write_slot(slot, seq, h->data, h->len);
-	else if (size <= TRAIL__HEADROOM && context_put(x, h->data - size, size, h->ip) == size)
-		good = write_slot(slot, seq, h->data - size, h->len + size);
-	else
-		good = write_copied(slot, seq, x, h);
-	errno = saved;
-	return good;
+		return write_slot(slot, seq, h->data, h->len);
+	if (put_steady(x, h))
+		return write_slot(slot, seq, h->data - size, h->len + size);
+	if (size <= TRAIL__HEADROOM && context_put(x, h->data - size, size, h->ip) == size)
+		return write_slot(slot, seq, h->data - size, h->len + size);
+	return write_copied(slot, seq, x, h);
+}
+
+static inline __attribute__((always_inline)) bool quick_rejects(const struct quick *q, const struct hit *h)
+{
+	uint64_t v;
+
+	memcpy(&v, h->data + q->at, sizeof(v)); /* that much behind the payload is readable: TRAIL__SPARE */
+	return ((v - q->low) & q->mask) > q->span;
 }
 
 /* False: the slot is stale. */
@@ -339,9 +365,16 @@ static inline __attribute__((always_inline)) bool hit_slot(const struct slot *sl
 {
 	/* Before everything else in it; the section compares it with what is there then. */
 	uint64_t seq = __atomic_load_n(&slot->seq, __ATOMIC_ACQUIRE);
+	uint8_t flags = __atomic_load_n(&slot->flags, __ATOMIC_RELAXED);
 
-	if (unlikely(__atomic_load_n(&slot->flags, __ATOMIC_RELAXED)))
-		return hit_extra(slot, seq, h);
+	if (unlikely(flags)) {
+		if (!(flags & SLOT_QUICK) || slot->quick.end > h->len || slot->quick.at > h->len)
+			return hit_extra(slot, seq, h);
+		if (quick_rejects(&slot->quick, h))
+			return still(slot, seq);
+		if (!(flags & SLOT_DECIDED))
+			return hit_extra(slot, seq, h);
+	}
 	return write_slot(slot, seq, h->data, h->len);
 }
 

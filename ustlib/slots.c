@@ -26,6 +26,7 @@
 uint32_t slot_users;
 
 static struct mapping *mappings, *free_mappings;
+static uint64_t last_seq;                       /* of slots and of steady contexts */
 
 /* ---- mappings ---- */
 
@@ -182,6 +183,8 @@ static bool put_context(const struct taken_plan *p, const struct trail_plan_cont
 	else
 		x->context_size += size;
 	x->context_count++;
+	if (!context_is_steady(from->kind))
+		x->steady = 0;
 	return size != 0;
 }
 
@@ -202,6 +205,7 @@ static enum made extra_make(const struct taken_plan *p, const struct trail_plan_
 	    from->program % 8 || !(x = extra_alloc(contexts + from->program_size)))
 		return MADE_NOT;
 	x->context_count = x->context_size = 0;
+	x->steady = r->context_count ? ++last_seq : 0;
 	x->program_size = from->program_size;
 	for (uint32_t i = 0; i < r->context_count; i++)
 		if (!put_context(p, &p->contexts[r->first_context + i], x)) {
@@ -213,6 +217,8 @@ static enum made extra_make(const struct taken_plan *p, const struct trail_plan_
 		extra_free(x);
 		return MADE_NOT;
 	}
+	if (x->context_size > TRAIL__HEADROOM)
+		x->steady = 0;
 	*out = x;
 	return MADE;
 }
@@ -232,7 +238,6 @@ static bool same_extra(const struct extra *a, const struct extra *b)
 static struct slots *free_slots[FREE_SIZES];    /* by capacity - 1 */
 static struct slots *retired;                   /* sections may still be at them: see slots_reclaim() */
 static unsigned int retired_count;
-static uint64_t last_seq;
 
 static struct slots *slots_alloc(uint32_t count)
 {
@@ -259,6 +264,7 @@ static void slot_fill(struct slot *s, const struct slot *from)
 	to->mapping = from->mapping;
 	to->extra = from->extra;
 	to->key = from->key;
+	to->quick = from->quick;
 	__atomic_store_n(&to->flags, from->flags, __ATOMIC_SEQ_CST);
 	__atomic_store_n(&to->seq, ++last_seq, __ATOMIC_SEQ_CST);
 }
@@ -274,6 +280,49 @@ static void slots_retire(struct slots *s)
 	s->next = retired;
 	retired = s;
 	retired_count++;
+}
+
+/* What the first instruction of the program tests, if it is a test of 4 or 8 bytes or of a string, and rejects. */
+static uint8_t quick_make(const struct extra *x, struct quick *q)
+{
+	const uint8_t *program = (const uint8_t *)x->data + x->context_count * sizeof(struct extra_context);
+	struct filter_word w = filter_word(program, 1);
+	uint64_t range[2] = { w.a, w.b }, n = w.b & 0xffff;
+	bool whole = false;
+
+	if (x->program_size >= 3 * FILTER_WORD && !x->context_count) {
+		struct filter_word next = filter_word(program, 2);
+
+		whole = next.op == FILTER_RETURN && next.at == 1;
+	}
+	/* The field is behind no other of variable length; if the test does not hold, that is the end. */
+	if (w.flag != 0 || w.jump != FILTER_JUMP_FALSE || w.at > TRAIL_SUBBUF_MAX)
+		return 0;
+	switch (w.op) {
+	case FILTER_RANGE_32:
+		n = 4;
+		break;
+	case FILTER_RANGE_64:
+		memcpy(range, program + w.a, sizeof(range));    /* inside: it was verified */
+		n = 8;
+		break;
+	case FILTER_TEST_STRING:
+		n += w.b >> 16 == FILTER_MATCH_WHOLE;
+		if (w.b >> 16 > FILTER_MATCH_PREFIX || !n)
+			return 0;
+		whole = whole && n <= 8;
+		n = n < 8 ? n : 8;
+		range[0] = range[1] = 0;
+		memcpy(range, program + w.a, n);
+		break;
+	default:
+		return 0;
+	}
+	*q = (struct quick){
+		.at = w.at, .end = w.at + (uint32_t)n, .mask = n == 8 ? UINT64_MAX : (UINT64_C(1) << 8 * n) - 1,
+		.low = range[0], .span = range[1],
+	};
+	return SLOT_QUICK | (whole ? SLOT_DECIDED : 0);
 }
 
 static bool slot_make(struct slot *s, const struct taken_plan *p, const struct trail_plan_slot *from, unsigned int lane)
@@ -293,6 +342,8 @@ static bool slot_make(struct slot *s, const struct taken_plan *p, const struct t
 		.own = p->regions[from->region].flags & TRAIL_REGION_PROCESS, .flags = x ? SLOT_EXTRA : 0,
 		.mapping = m, .extra = x, .key = m->key,
 	};
+	if (x && x->program_size)
+		s->flags |= quick_make(x, &s->quick);
 	return true;
 }
 
