@@ -3,7 +3,7 @@
 # TIMEOUT: 240
 #
 # The libraries that are preloaded: events of allocations, mutexes, functions and libraries, state dumps; the programs notice
-# nothing. Where LTTng-UST is, names and types of the events are held against its own.
+# nothing. preload/lttng.events has what LTTng-UST 2.13 writes into the metadata of the events of its helpers.
 . "$(dirname "$0")/lib.sh"
 command -v babeltrace2 >/dev/null || skip "there is no babeltrace2"
 src=$here/preload
@@ -51,11 +51,24 @@ done_with() {
 }
 count() { grep -c "$1" "$work/have"; }
 
+# defined NAME: the events in the metadata of what was done_with it, as preload/lttng.events has them
+defined() {
+	awk '/^event \{/ { name = level = fields = ""; on = 1; next }
+		on && /name = / { split($0, part, "\""); name = part[2] }
+		on && /loglevel = / { level = $3; sub(";", "", level) }
+		on && /integer|string/ { field = $0; sub(/^[ \t]*/, "", field); fields = fields " " field }
+		on && /^\};/ { print name " " level fields; on = 0 }' "$work/$1.metadata" | sort -u >"$work/defined"
+	checks=$((checks + $(wc -l <"$work/defined")))
+	[ -s "$work/defined" ] && sort "$src/lttng.events" | comm -23 "$work/defined" - >"$work/other" || fail "$1: nothing defined"
+	[ ! -s "$work/other" ] || fail "$1: not as LTTng has it: $(cat "$work/other")"
+}
+
 # ---- allocations ----
 
 session one 'lttng_ust_libc:*'
 with libc "$work/alloc" one >"$work/want"
 done_with one
+defined one
 # What is here of others has other sizes, or frees other memory.
 sed -n 's/^lttng_ust_libc://p' "$work/have" >"$work/all"
 grep -E 'size = (7000[0-9]|9223372036854705798)[, ]|nmemb = 70003' "$work/all" >"$work/sized"
@@ -67,6 +80,12 @@ is "allocations never freed twice" "" "$(awk '
 	{ for (i = 1; i < NF; i++) if ($i == "ptr" || $i == "out_ptr") p = $(i + 2) }
 	$1 == "free" && p != "0x0" { if (freed[p]) print; freed[p] = 1; next }
 	{ freed[p] = 0 }' "$work/all")"
+
+# Where looking the functions up allocates, and its memory is given back when all is there
+if ${CC:-cc} -shared -fPIC -D_GNU_SOURCE -fno-builtin -o "$work/libearly.so" "$src/early.c" -ldl; then
+	LD_PRELOAD=$BUILD/libtrail-libc.so:$work/libearly.so timeout 20 "$work/alloc" one >"$work/early" || fail "early: $?"
+	is "early" "$(wc -l <"$work/want")" "$(wc -l <"$work/early")"
+fi
 
 session many 'lttng_ust_libc:*'
 with libc "$work/alloc" many 8 300
@@ -112,6 +131,7 @@ session mutex 'lttng_ust_pthread:*'
 with pthread "$work/mutex" one >"$work/want"
 with pthread "$work/mutex" many 4 500
 done_with mutex
+defined mutex
 m=$(sed -n '1s/.*= \(0x[0-9A-F]*\).*/\1/p' "$work/want")
 sed -n "s/^lttng_ust_pthread:pthread_mutex_\(.*mutex = $m[ ,].*\)/\1/p" "$work/have" | diff "$work/want" - || fail "mutexes"
 for e in lock_req lock_acq unlock; do
@@ -124,6 +144,7 @@ session functions 'lttng_ust_cyg*:*'
 with cyg-profile "$work/functions" >"$work/want.full"
 with cyg-profile-fast "$work/functions" >"$work/want.fast"
 done_with functions
+defined functions
 sed -n 's/^lttng_ust_cyg_profile:func_\([a-z]*\) { addr = \(0x[0-9A-F]*\), call_site = 0x[0-9A-F]* }$/\1 \2/p' "$work/have" |
 	diff "$work/want.full" - || fail "functions"
 sed -n -e 's/^lttng_ust_cyg_profile_fast:func_entry { addr = \(0x[0-9A-F]*\) }$/entry \1/p' \
@@ -135,6 +156,7 @@ sed 's/^exit .*/exit/' "$work/want.fast" | diff - "$work/fast" || fail "function
 session dl 'lttng_ust_dl:*' 'lttng_ust_lib:*'
 with dl "$work/dlopen" "$work/plugin.so" libalongpath.so >"$work/base"
 done_with dl
+defined dl
 base=$(cat "$work/base")
 id='_build_id_length = 8, build_id = \[ \[0\] = 0x1, \[1\] = 0x23, \[2\] = 0x45, \[3\] = 0x67, \[4\] = 0x89, \[5\] = 0xAB, \[6\] = 0xCD, \[7\] = 0xEF \] }'
 text=$(cat "$work/have")
@@ -149,7 +171,7 @@ has "$text" "^lttng_ust_lib:unload { baddr = $base }\$"
 has "$text" "^lttng_ust_dl:dlmopen { baddr = 0x[0-9A-F]*, $memsz, nsid = -1, flags = 0x1, path = \"$work/plugin.so\", has_build_id = 1, has_debug_link = $linked }\$"
 has "$text" "^lttng_ust_lib:load .*path = \"$work/lib/libalongpath.so\""
 is "dlopen" 3 "$(count '^lttng_ust_dl:dlopen {')"
-is "dlclose" 3 "$(count '^lttng_ust_dl:dlclose {')"
+is "dlclose" 4 "$(count '^lttng_ust_dl:dlclose {')"
 is "load" 2 "$(count '^lttng_ust_lib:load {.*\(plugin\|libalongpath\).so')"
 is "unload" 1 "$(count '^lttng_ust_lib:unload {')"
 if [ $linked = 1 ]; then
@@ -163,6 +185,7 @@ fi
 session state 'lttng_ust_statedump:*'
 with dl "$work/dlopen" "$work/plugin.so" >/dev/null
 done_with state
+defined state
 text=$(cat "$work/have")
 is "first" "lttng_ust_statedump:start { }" "$(sed -n 1p "$work/have")"
 is "second" 'lttng_ust_statedump:procname { procname = "dlopen" }' "$(sed -n 2p "$work/have")"

@@ -266,12 +266,12 @@ static void opened_add(void *handle, uintptr_t base)
 	*o = (struct opened){ handle, base };
 }
 
-/* As LTTng: nothing of handles of the program itself, nor of what is loaded at 0. */
+/* As LTTng: nothing of what is loaded at 0, as are programs that are not position independent. */
 static struct link_map *map_of(void *handle)
 {
 	struct link_map *map = NULL;
 
-	if (!handle || dlinfo(handle, RTLD_DI_LINKMAP, &map) != 0 || !map || !map->l_addr || !map->l_name || !*map->l_name)
+	if (!handle || dlinfo(handle, RTLD_DI_LINKMAP, &map) != 0 || !map || !map->l_addr || !map->l_name)
 		return NULL;
 	return map;
 }
@@ -283,7 +283,8 @@ static void opened_library(const struct link_map *map, const Lmid_t *ns, int fla
 	struct file_of f = { .path = path };
 	const struct elf_id *id = &f.file.id;
 
-	if (!realpath(map->l_name, path))
+	/* The program itself has no name: as LTTng, only its closing is told. */
+	if (!*map->l_name || !realpath(map->l_name, path))
 		return;
 	if (ns)
 		POINT(ip, DEBUG_LINE, lttng_ust_dl, dlmopen, baddr, TRAIL_FIELD(memsz, file_of(&f)->id.memsz),

@@ -4,7 +4,8 @@
  *
  * The loader and libc call these functions before any constructor has run, and dlsym(3) itself may allocate: what the thread
  * that looks the functions up allocates meanwhile comes from a small static arena, and is never freed. Nothing here waits
- * or takes a lock. What is allocated inside of one of these functions, by another allocator's or by the tracer, is not an event.
+ * or takes a lock. What is allocated inside of one that is traced, by another allocator or by the tracer, is not an event.
+ * While nobody wants the event, a function costs a test more, and a jump.
  */
 #include <stdbool.h>
 #include <stdlib.h>
@@ -64,18 +65,26 @@ static size_t arena_size(const void *p)
 
 /* ---- the functions themselves ---- */
 
-/* False: we come from here, use the arena. */
+/*
+ * False: we come from here, use the arena. All are found before one is used: what this thread allocates meanwhile is given back
+ * to the arena too.
+ */
 static __attribute__((noinline, cold)) bool look_up(void)
 {
+	static const char *const names[] = { "free", "realloc", "malloc", "calloc", "memalign", "posix_memalign" };
+	void *found[sizeof(names) / sizeof(names[0])];
+
 	if (looking)
 		return false;
 	looking = true;
-	FIND(malloc);
-	FIND(free);
-	FIND(calloc);
-	FIND(realloc);
-	FIND(memalign);
-	FIND(posix_memalign);
+	for (unsigned int i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		found[i] = dlsym(RTLD_NEXT, names[i]);
+	SET(free, found[0]);
+	SET(realloc, found[1]);
+	SET(malloc, found[2]);
+	SET(calloc, found[3]);
+	SET(memalign, found[4]);
+	SET(posix_memalign, found[5]);
 	looking = false;
 	return true;
 }
@@ -119,8 +128,10 @@ static void *do_realloc(void *p, size_t size)
 		look_up();
 	if (likely(!in_arena(p)) && likely(REAL(realloc) != NULL))
 		return REAL(realloc)(p, size);
-	if (p && !in_arena(p))
+	if (p && !in_arena(p)) {
+		errno = ENOMEM;
 		return NULL;
+	}
 	new = do_malloc(size);
 	old = p ? arena_size(p) : 0;
 	if (new && old)
@@ -154,72 +165,125 @@ static int do_posix_memalign(void **out, size_t alignment, size_t size)
 
 /* ---- interposed ---- */
 
-EXPORT void *malloc(size_t size)
+#define EVENT(function, ...) \
+	static const struct trail__field function##_fields[] = { __VA_ARGS__, { 0, 0, 0, 0 } }; \
+	POINT_DECLARE(function##_tp, TRAIL__LEVEL_DEBUG_LINE, "lttng_ust_libc", #function, function##_fields)
+
+EVENT(malloc, POINT_FIELD(size, size_t), POINT_FIELD(ptr, void *));
+EVENT(free, POINT_FIELD(ptr, void *));
+EVENT(calloc, POINT_FIELD(nmemb, size_t), POINT_FIELD(size, size_t), POINT_FIELD(ptr, void *));
+EVENT(realloc, POINT_FIELD(in_ptr, void *), POINT_FIELD(size, size_t), POINT_FIELD(ptr, void *));
+EVENT(memalign, POINT_FIELD(alignment, size_t), POINT_FIELD(size, size_t), POINT_FIELD(ptr, void *));
+EVENT(posix_memalign, POINT_FIELD(out_ptr, void *), POINT_FIELD(alignment, size_t), POINT_FIELD(size, size_t),
+      POINT_FIELD(result, int));
+
+/* Of the outermost call, as the fields say. errno is the function's. */
+#define HIT(ip, function, ...) \
+	do { \
+		if (likely(nesting == 1) && TRAIL__IS_ON(function##_tp)) { \
+			int saved = errno; \
+			POINT_HIT(&function##_tp, ip, function, __VA_ARGS__) \
+			errno = saved; \
+		} \
+	} while (0)
+
+#define PLAIN(function) (POINT_OFF(function##_tp) && likely(REAL(function) != NULL))
+#define TRACED static __attribute__((noinline))
+
+TRACED void *traced_malloc(size_t size, void *ip)
 {
 	void *ptr;
 
 	nesting++;
 	ptr = do_malloc(size);
-	if (likely(nesting == 1))
-		POINT(CALLER, DEBUG_LINE, lttng_ust_libc, malloc, size, ptr);
+	HIT(ip, malloc, size, ptr);
 	nesting--;
 	return ptr;
 }
 
-EXPORT void free(void *ptr)
+EXPORT void *malloc(size_t size)
+{
+	return PLAIN(malloc) ? REAL(malloc)(size) : traced_malloc(size, CALLER);
+}
+
+TRACED void traced_free(void *ptr, void *ip)
 {
 	nesting++;
-	if (likely(nesting == 1))
-		POINT(CALLER, DEBUG_LINE, lttng_ust_libc, free, ptr);
+	HIT(ip, free, ptr);
 	do_free(ptr);
 	nesting--;
 }
 
-EXPORT void *calloc(size_t nmemb, size_t size)
+EXPORT void free(void *ptr)
+{
+	if (PLAIN(free) && likely(!in_arena(ptr)))
+		REAL(free)(ptr);
+	else
+		traced_free(ptr, CALLER);
+}
+
+TRACED void *traced_calloc(size_t nmemb, size_t size, void *ip)
 {
 	void *ptr;
 
 	nesting++;
 	ptr = do_calloc(nmemb, size);
-	if (likely(nesting == 1))
-		POINT(CALLER, DEBUG_LINE, lttng_ust_libc, calloc, nmemb, size, ptr);
+	HIT(ip, calloc, nmemb, size, ptr);
+	nesting--;
+	return ptr;
+}
+
+EXPORT void *calloc(size_t nmemb, size_t size)
+{
+	return PLAIN(calloc) ? REAL(calloc)(nmemb, size) : traced_calloc(nmemb, size, CALLER);
+}
+
+TRACED void *traced_realloc(void *in, size_t size, void *ip)
+{
+	uintptr_t was = (uintptr_t)in;  /* by then no longer a pointer */
+	void *ptr;
+
+	nesting++;
+	ptr = do_realloc(in, size);
+	HIT(ip, realloc, was, size, ptr);
 	nesting--;
 	return ptr;
 }
 
 EXPORT void *realloc(void *in, size_t size)
 {
-	uintptr_t in_ptr = (uintptr_t)in;       /* by then no longer a pointer */
+	return PLAIN(realloc) && likely(!in_arena(in)) ? REAL(realloc)(in, size) : traced_realloc(in, size, CALLER);
+}
+
+TRACED void *traced_memalign(size_t alignment, size_t size, void *ip)
+{
 	void *ptr;
 
 	nesting++;
-	ptr = do_realloc(in, size);
-	if (likely(nesting == 1))
-		POINT(CALLER, DEBUG_LINE, lttng_ust_libc, realloc, TRAIL_HEX(in_ptr, in_ptr), size, ptr);
+	ptr = do_memalign(alignment, size);
+	HIT(ip, memalign, alignment, size, ptr);
 	nesting--;
 	return ptr;
 }
 
 EXPORT void *memalign(size_t alignment, size_t size)
 {
-	void *ptr;
-
-	nesting++;
-	ptr = do_memalign(alignment, size);
-	if (likely(nesting == 1))
-		POINT(CALLER, DEBUG_LINE, lttng_ust_libc, memalign, alignment, size, ptr);
-	nesting--;
-	return ptr;
+	return PLAIN(memalign) ? REAL(memalign)(alignment, size) : traced_memalign(alignment, size, CALLER);
 }
 
-EXPORT int posix_memalign(void **memptr, size_t alignment, size_t size)
+TRACED int traced_posix_memalign(void **memptr, size_t alignment, size_t size, void *ip)
 {
 	int result;
 
 	nesting++;
 	result = do_posix_memalign(memptr, alignment, size);
-	if (likely(nesting == 1))
-		POINT(CALLER, DEBUG_LINE, lttng_ust_libc, posix_memalign, TRAIL_FIELD(out_ptr, *memptr), alignment, size, result);
+	HIT(ip, posix_memalign, *memptr, alignment, size, result);
 	nesting--;
 	return result;
+}
+
+EXPORT int posix_memalign(void **memptr, size_t alignment, size_t size)
+{
+	return PLAIN(posix_memalign) ? REAL(posix_memalign)(memptr, alignment, size) :
+	       traced_posix_memalign(memptr, alignment, size, CALLER);
 }

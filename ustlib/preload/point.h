@@ -40,12 +40,20 @@
 
 /* Declares point_tp. The last of the fields is an end mark. */
 #define POINT_TP(level_, provider_, args_, fields_) \
-	static const struct trail__event point_event = { \
+	POINT_DECLARE(point_tp, level_, provider_, args_, fields_); \
+	(void)&point_tp##_entry
+
+/* The same under another name, also outside of functions. */
+#define POINT_DECLARE(tp, level_, provider_, args_, fields_) \
+	static const struct trail__event tp##_event = { \
 		provider_, args_, fields_, sizeof(fields_) / sizeof((fields_)[0]) - 1, level_, 1, 0 \
 	}; \
-	static struct trail__tp point_tp = { &point_tp.off, &point_event, 0, 0, 0, 0, 0, 0, 0 }; \
-	static struct trail__tp *point_entry __attribute__((used, section("trail_tps"))) = &point_tp; \
-	(void)&point_entry
+	static struct trail__tp tp = { &tp.off, &tp##_event, 0, 0, 0, 0, 0, 0, 0 }; \
+	static struct trail__tp *tp##_entry __attribute__((used, section("trail_tps"))) = &tp
+
+#define POINT_FIELD(name, type) { #name, TRAIL__CODE((type)0), 0, 0 }
+/* One load and one test: nobody wants it. */
+#define POINT_OFF(tp) likely(__atomic_load_n((tp).state, __ATOMIC_RELAXED) == 0)
 
 /* TRAIL__HIT with the ip. */
 #define POINT_HIT(tp, ip_, ...) \
@@ -69,6 +77,7 @@
  * up at the same time and find the same.
  */
 #define REAL(function) __atomic_load_n(&real_##function, __ATOMIC_RELAXED)
-#define FIND(function) __atomic_store_n(&real_##function, (__typeof__(real_##function))dlsym(RTLD_NEXT, #function), __ATOMIC_RELAXED)
+#define SET(function, p) __atomic_store_n(&real_##function, (__typeof__(real_##function))(p), __ATOMIC_RELAXED)
+#define FIND(function) SET(function, dlsym(RTLD_NEXT, #function))
 
 #endif

@@ -25,28 +25,65 @@ static __attribute__((constructor(101), noinline)) void look_up(void)
 #define DO(function, mutex) \
 	(likely(REAL(function) != NULL) || (look_up(), REAL(function) != NULL) ? REAL(function)(mutex) : EINVAL)
 
-EXPORT int pthread_mutex_lock(pthread_mutex_t *mutex)
+#define EVENT(event, ...) \
+	static const struct trail__field event##_fields[] = { POINT_FIELD(mutex, void *), __VA_ARGS__ { 0, 0, 0, 0 } }; \
+	POINT_DECLARE(event##_tp, TRAIL__LEVEL_DEBUG_LINE, "lttng_ust_pthread", "pthread_mutex_" #event, event##_fields)
+
+EVENT(lock_req, );
+EVENT(lock_acq, POINT_FIELD(status, int),);
+EVENT(trylock, POINT_FIELD(status, int),);
+EVENT(unlock, POINT_FIELD(status, int),);
+
+#define HIT(ip, event, ...) \
+	do { \
+		if (TRAIL__IS_ON(event##_tp)) { \
+			int saved = errno; \
+			POINT_HIT(&event##_tp, ip, event, __VA_ARGS__) \
+			errno = saved; \
+		} \
+	} while (0)
+
+#define TRACED static __attribute__((noinline))
+
+TRACED int traced_lock(pthread_mutex_t *mutex, void *ip)
 {
 	int status;
 
-	POINT(CALLER, DEBUG_LINE, lttng_ust_pthread, pthread_mutex_lock_req, mutex);
+	HIT(ip, lock_req, mutex);
 	status = DO(pthread_mutex_lock, mutex);
-	POINT(CALLER, DEBUG_LINE, lttng_ust_pthread, pthread_mutex_lock_acq, mutex, status);
+	HIT(ip, lock_acq, mutex, status);
+	return status;
+}
+
+EXPORT int pthread_mutex_lock(pthread_mutex_t *mutex)
+{
+	if (POINT_OFF(lock_req_tp) && POINT_OFF(lock_acq_tp))
+		return DO(pthread_mutex_lock, mutex);
+	return traced_lock(mutex, CALLER);
+}
+
+TRACED int traced_trylock(pthread_mutex_t *mutex, void *ip)
+{
+	int status = DO(pthread_mutex_trylock, mutex);
+
+	HIT(ip, trylock, mutex, status);
 	return status;
 }
 
 EXPORT int pthread_mutex_trylock(pthread_mutex_t *mutex)
 {
-	int status = DO(pthread_mutex_trylock, mutex);
+	return POINT_OFF(trylock_tp) ? DO(pthread_mutex_trylock, mutex) : traced_trylock(mutex, CALLER);
+}
 
-	POINT(CALLER, DEBUG_LINE, lttng_ust_pthread, pthread_mutex_trylock, mutex, status);
+TRACED int traced_unlock(pthread_mutex_t *mutex, void *ip)
+{
+	int status = DO(pthread_mutex_unlock, mutex);
+
+	HIT(ip, unlock, mutex, status);
 	return status;
 }
 
 EXPORT int pthread_mutex_unlock(pthread_mutex_t *mutex)
 {
-	int status = DO(pthread_mutex_unlock, mutex);
-
-	POINT(CALLER, DEBUG_LINE, lttng_ust_pthread, pthread_mutex_unlock, mutex, status);
-	return status;
+	return POINT_OFF(unlock_tp) ? DO(pthread_mutex_unlock, mutex) : traced_unlock(mutex, CALLER);
 }
