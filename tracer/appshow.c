@@ -163,7 +163,21 @@ static void put_tracepoints(const struct app *a, struct md_buf *lines)
 	}
 }
 
-/* One field as `[hex] [be] int32 name`; text is an array of characters, and what only filters see says so. */
+static void put_integer(const struct regfile *f, const struct trail_reg_field *field, struct md_buf *out)
+{
+	if (field->kind == TRAIL_KIND_INT && field->flags & TRAIL_FIELD_ENUM) {
+		const char *name = f->strings + f->enums[field->count].name;
+
+		md_buf_puts(out, "enum ");
+		md_buf_escape(out, name, strlen(name));
+		md_buf_putc(out, ' ');
+	}
+	md_buf_printf(out, "%s%s%sint%u", field->flags & TRAIL_FIELD_HEX ? "hex " : "",
+		      field->flags & TRAIL_FIELD_BIG_ENDIAN && field->size > 1 ? "be " : "",
+		      field->flags & TRAIL_FIELD_SIGNED ? "" : "u", 8u * field->size);
+}
+
+/* One field as `[enum NAME] [hex] [be] int32 name`; text is an array of characters, and what only filters see says so. */
 static void put_field(const struct regfile *f, const struct trail_reg_field *field, struct md_buf *out)
 {
 	const char *name = f->strings + field->name;
@@ -177,10 +191,7 @@ static void put_field(const struct regfile *f, const struct trail_reg_field *fie
 	else if (array && field->flags & TRAIL_FIELD_TEXT)
 		md_buf_puts(out, "char");
 	else
-		md_buf_printf(out, "%s%s%s%sint%u", field->flags & TRAIL_FIELD_HEX ? "hex " : "",
-			      field->flags & TRAIL_FIELD_BIG_ENDIAN && field->size > 1 ? "be " : "",
-			      !array && field->flags & TRAIL_FIELD_ENUM ? "enum " : "",
-			      field->flags & TRAIL_FIELD_SIGNED ? "" : "u", 8u * field->size);
+		put_integer(f, field, out);
 	md_buf_putc(out, ' ');
 	md_buf_escape(out, name, strlen(name));
 	if (field->kind == TRAIL_KIND_ARRAY)

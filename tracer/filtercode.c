@@ -281,7 +281,7 @@ void code_condition(struct code *c, const struct filter_node *n, uint8_t r, stru
 {
 	const struct filter_info *i = info_of(c, n);
 
-	if (i->type == TYPE_MISSING) {
+	if (i->missing) {
 		code_go(c, c->fail);
 	} else if (i->constant) {
 		bool holds = filter_truth(&i->value) == FILTER_HOLDS;
@@ -355,7 +355,7 @@ static void value(struct code *c, const struct filter_node *n, uint8_t r)
 {
 	const struct filter_info *i = info_of(c, n);
 
-	if (i->type == TYPE_MISSING)
+	if (i->missing)
 		code_go(c, c->fail);
 	else if (i->constant)
 		number(c, i->value, r);

@@ -120,7 +120,7 @@ static int judge(struct code *c, const struct filter *f)
 	if (ret)
 		return ret == -EINVAL ? NEVER : ret;
 	i = &c->info[f->root->id];
-	if (i->type == TYPE_MISSING)
+	if (i->missing)
 		return NEVER;
 	if (i->constant)
 		return filter_truth(&i->value) == FILTER_HOLDS ? ALWAYS : NEVER;

@@ -166,7 +166,7 @@ static struct filter_node *no_operand(struct filter_parse *p)
 		return filter_fail(p, p->at, "strings are written with double quotes: \"text\"");
 	if (*s == ')')
 		return filter_fail(p, p->at, "a value is missing before ')'");
-	if (*s == '=')
+	if (*s == '=' && s[1] != '=')
 		return filter_fail(p, p->at, "a value is missing before '='");
 	for (i = 0; i < sizeof(binaries) / sizeof(binaries[0]); i++) {
 		const char *name = filter_operator_names[binaries[i].op];

@@ -578,15 +578,11 @@ filter_run_from(const void *program, size_t size, const struct filter_input *in,
 	return false;
 }
 
-/*
- * True: record. payload may be NULL if len is 0. Integers at constant places against constants are decided here; the
- * machine is set up only for more.
- */
-static inline bool filter_run(const void *program, size_t size, const struct filter_input *in)
+/* Integers at constant places against constants need no machine. */
+static __attribute__((noinline, unused)) bool
+filter_run_ranges(const void *program, size_t size, const struct filter_input *in, size_t at)
 {
-	size_t at;
-
-	for (at = 1; at < size / FILTER_WORD; at++) {
+	for (; at < size / FILTER_WORD; at++) {
 		struct filter_word w = filter_word(program, at);
 		enum filter_outcome outcome;
 
@@ -601,6 +597,32 @@ static inline bool filter_run(const void *program, size_t size, const struct fil
 			if (w.jump >= FILTER_JUMP_FALSE)
 				return w.jump & 1;
 			at += w.jump;
+		}
+	}
+	return false;
+}
+
+/*
+ * True: record. payload may be NULL if len is 0. What most filters begin with is decided in this little loop, which keeps
+ * to few registers: a test of an int or unsigned int at a constant place.
+ */
+static inline bool filter_run(const void *program, size_t size, const struct filter_input *in)
+{
+	size_t at, words = size / FILTER_WORD;
+
+	for (at = 1; at < words; at++) {
+		const volatile filter_half *p = (const volatile filter_half *)program + 2 * at;
+		uint64_t low = p[0], high = p[1];
+		uint32_t jump = (uint32_t)low >> 16;
+
+		if (((uint32_t)low & 0x7fff) != FILTER_RANGE_32)
+			return filter_run_ranges(program, size, in, at);
+		if ((low >> 32) + 4 > in->len)
+			return false;
+		if ((filter_load32(in->payload + (low >> 32), false) - (uint32_t)high <= high >> 32) == !!(low & 0x8000)) {
+			if (jump >= FILTER_JUMP_FALSE)
+				return jump & 1;
+			at += jump;
 		}
 	}
 	return false;

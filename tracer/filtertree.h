@@ -66,13 +66,14 @@ extern const struct filter_context_type filter_contexts[FILTER_CONTEXTS];
 
 /* What a node comes to for one event. */
 enum filter_type {
-	TYPE_MISSING,                   /* reached, the filter fails */
+	TYPE_UNKNOWN,                   /* of what is missing */
 	TYPE_SIGNED, TYPE_UNSIGNED, TYPE_FLOAT, TYPE_STRING,
 	TYPE_DYNAMIC,                   /* known when it runs */
 };
 
 struct filter_info {
 	enum filter_type type;
+	bool missing;                   /* where it is reached, the filter fails */
 	bool constant;                  /* then value is set; never of strings */
 	bool fails;                     /* may fail when it runs */
 	bool range;                     /* BINARY: a test of the integer at the place for lo … hi */

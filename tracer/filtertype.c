@@ -34,7 +34,7 @@ static bool is_int(enum filter_type t)
 
 static bool is_open(enum filter_type t)
 {
-	return t == TYPE_DYNAMIC || t == TYPE_MISSING;
+	return t == TYPE_DYNAMIC || t == TYPE_UNKNOWN;
 }
 
 static enum filter_type type_of_value(int type)
@@ -45,16 +45,15 @@ static enum filter_type type_of_value(int type)
 
 static void missing(struct filter_info *i)
 {
-	i->type = TYPE_MISSING;
 	i->constant = i->range = false;
-	i->fails = true;
+	i->missing = i->fails = true;
 }
 
 static void constant(struct filter_info *i, struct filter_value v)
 {
 	i->type = type_of_value(v.type);
 	i->constant = true;
-	i->fails = i->range = false;
+	i->missing = i->fails = i->range = false;
 	i->value = v;
 }
 
@@ -120,7 +119,7 @@ static int bind_field(struct bind *b, const struct filter_node *n, struct filter
 		return tr_fail(b->err, ret, "out of memory");
 	if (!ret || !filter_locate(b->e, k, &i->anchor, &i->at))
 		return 0;
-	i->fails = false;
+	i->missing = i->fails = false;
 	i->field = f = &b->e->fields[k];
 	if (f->kind == TRAIL_KIND_ARRAY || f->kind == TRAIL_KIND_SEQUENCE) {
 		if (n->index_count)
@@ -186,7 +185,7 @@ static int bind_unary(struct bind *b, const struct filter_node *n, struct filter
 	i->type = of->type;
 	if (n->op == OP_NOT || (n->op == OP_MINUS && is_int(of->type)))
 		i->type = TYPE_SIGNED;
-	if (of->type == TYPE_MISSING)
+	if (of->missing)
 		missing(i);
 	if (!of->constant)
 		return 0;
@@ -212,13 +211,10 @@ static int bind_bits(struct bind *b, const struct filter_node *n, struct filter_
 		return clash(b, n->column, "'%s' is for integers, and on its %s side is %s", filter_operator_names[n->op],
 			     is_open(l->type) || is_int(l->type) ? "right" : "left",
 			     type_name(is_open(l->type) || is_int(l->type) ? r->type : l->type));
-	i->type = l->type;
-	if (!shift && l->type == TYPE_SIGNED)
-		i->type = r->type;
-	if (l->type == TYPE_DYNAMIC || (r->type == TYPE_DYNAMIC && !shift))
-		i->type = TYPE_DYNAMIC;
+	/* What cannot be known yet will be one or the other. */
+	i->type = l->type == TYPE_UNSIGNED || (!shift && r->type == TYPE_UNSIGNED) ? TYPE_UNSIGNED : TYPE_SIGNED;
 	i->fails = l->fails || r->fails || l->type == TYPE_DYNAMIC || r->type == TYPE_DYNAMIC || (shift && !r->constant);
-	if (l->type == TYPE_MISSING || r->type == TYPE_MISSING || (shift && r->constant && r->value.u > 63))
+	if (l->missing || r->missing || (shift && r->constant && r->value.u > 63))
 		missing(i);
 	else if (l->constant && r->constant && filter_operate(bit_ops[n->op], &l->value, &r->value, &v))
 		constant(i, v);
@@ -344,7 +340,7 @@ static int bind_compare(struct bind *b, const struct filter_node *n, struct filt
 		bind_range(i, l, r->value, filter_relation(n->op, false));
 	else if (l->constant && l->value.type != FILTER_FLOAT && is_plain_int(n->last, r))
 		bind_range(i, r, l->value, filter_relation(n->op, true));
-	if (l->type == TYPE_MISSING || r->type == TYPE_MISSING)
+	if (l->missing || r->missing)
 		missing(i);
 	return ret;
 }
@@ -368,7 +364,7 @@ static void fold_logic(struct bind *b, const struct filter_node *n, struct filte
 		const struct filter_info *of = info_of(b, o);
 		bool holds = of->constant && filter_truth(&of->value) == FILTER_HOLDS;
 
-		if (of->type == TYPE_MISSING) {
+		if (of->missing) {
 			if (!kept)
 				missing(i);
 			i->fails = true;

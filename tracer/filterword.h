@@ -100,6 +100,9 @@ struct filter_word {
 	uint32_t at, a, b;
 };
 
+/* Half a word, wherever it lies. */
+typedef uint64_t filter_half __attribute__((may_alias, aligned(1)));
+
 static inline void filter_put_word(void *to, struct filter_word w)
 {
 	uint64_t halves[2] = {
@@ -112,8 +115,7 @@ static inline void filter_put_word(void *to, struct filter_word w)
 /* One load for each half, whoever writes there meanwhile. */
 static inline struct filter_word filter_word(const void *program, size_t i)
 {
-	typedef uint64_t half __attribute__((may_alias, aligned(1)));
-	const volatile half *p = (const volatile half *)((const uint8_t *)program + i * FILTER_WORD);
+	const volatile filter_half *p = (const volatile filter_half *)program + 2 * i;
 	uint64_t low = p[0], high = p[1];
 
 	return (struct filter_word){

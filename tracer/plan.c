@@ -101,7 +101,8 @@ static int plan_slot(struct plan *p, struct channel *c, const struct app *a, uin
 	b = err ? NULL : class_buffer(cl, threads ? TRAIL_RINGS_THREAD : TRAIL_RINGS_CPU, threads ? a->pid : 0);
 	if (!b)
 		return err ? err : -ENOMEM;
-	region = plan_region(p, c, b->region, threads || c->per_process);
+	/* Also when processes are chosen one by one: a forked child then has to ask for itself. */
+	region = plan_region(p, c, b->region, threads || c->per_process || c->session->track[TRACK_VPID].some);
 	if (region < 0)
 		return region;
 	slot.region = (uint16_t)region;

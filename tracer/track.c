@@ -236,7 +236,7 @@ static void put_set(struct session *s, enum track_attr attr, struct track *new)
 {
 	struct track old = s->track[attr];
 	struct tracer *t = s->tracer;
-	bool excluded = false;
+	bool excluded = attr == TRACK_VPID && new->some != old.some;   /* plans are others then: plan_slot */
 	struct channel *c;
 	struct app *a;
 
