@@ -47,6 +47,8 @@ void thread_init(void)
 #ifdef __x86_64__
 	const char *wanted = secure_getenv("TRAIL_RSEQ");
 
+	/* Sections say where they are before they find that there is nothing for them: not over the thread's own things. */
+	rseq_offset = (char *)&own_area - (char *)__builtin_thread_pointer();
 	if (wanted && !strcmp(wanted, "0"))
 		return;
 	if (&__rseq_size && __rseq_size > 0) {
@@ -54,7 +56,6 @@ void thread_init(void)
 		by_libc = rseq_usable = true;
 		return;
 	}
-	rseq_offset = (char *)&own_area - (char *)__builtin_thread_pointer();
 	rseq_usable = register_self();
 #endif
 }
