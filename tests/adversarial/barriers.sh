@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # TIMEOUT: 150
 #
-# stop, disabling a rule, clear and rmdir are barriers: once the write has returned, nothing is recorded any more that began
+# stop, disabling a rule, changing its filter, clear and rmdir are barriers: once the write has returned, nothing is recorded any more that began
 # before it, with many more threads than CPUs, half of them stopped wherever they were.
 . "$(dirname "$0")/lib.sh"
 command -v babeltrace2 >/dev/null || skip "there is no babeltrace2"
@@ -75,6 +75,12 @@ while [ $i -lt "$rounds" ]; do
 	still "disabling the rule"
 	put 'storm:*' "$s/user/events"
 	events_again "enabling the rule"
+
+	half
+	put 'storm:* if thread == 77' "$s/user/events"
+	still "another filter"
+	put 'storm:*' "$s/user/events"
+	events_again "no filter"
 
 	half
 	put 0 "$s/user/channels/channel0/enabled"
