@@ -33,6 +33,12 @@ struct filter_input {
 	void *arg;
 };
 
+/*
+ * The steps are one function in the end: handing a word on to others by value makes compilers put it together from its
+ * parts and take it apart again, which takes longer than the step.
+ */
+#define FILTER_INLINE static inline __attribute__((always_inline))
+
 enum filter_outcome {
 	FILTER_HOLDS_NOT, FILTER_HOLDS,
 	FILTER_NEXT,                    /* no test */
@@ -95,7 +101,7 @@ static inline enum filter_outcome filter_range64(const void *program, size_t siz
 }
 
 /* base: where the anchor is, not behind the payload's end. */
-static inline enum filter_outcome filter_range(const void *program, size_t size, struct filter_word w,
+FILTER_INLINE enum filter_outcome filter_range(const void *program, size_t size, struct filter_word w,
 					       const struct filter_input *in, size_t base)
 {
 	const uint8_t *p = in->payload;
@@ -133,7 +139,7 @@ static inline enum filter_outcome filter_range(const void *program, size_t size,
 }
 
 /* Where a field begins; false if that is behind the payload's end, or its anchor was not made. */
-static inline bool filter_place(const struct filter_machine *m, uint32_t anchor, uint32_t at, size_t *place)
+FILTER_INLINE bool filter_place(const struct filter_machine *m, uint32_t anchor, uint32_t at, size_t *place)
 {
 	uint64_t p;
 
@@ -145,7 +151,7 @@ static inline bool filter_place(const struct filter_machine *m, uint32_t anchor,
 }
 
 /* Length of a string in the payload, without its NUL, which must be there; false if it is not. */
-static inline bool filter_length(const struct filter_machine *m, size_t place, size_t *n)
+FILTER_INLINE bool filter_length(const struct filter_machine *m, size_t place, size_t *n)
 {
 	const uint8_t *p, *nul;
 
@@ -158,7 +164,7 @@ static inline bool filter_length(const struct filter_machine *m, size_t place, s
 }
 
 /* A sequence: makes *place its first element's, and checks that all of it is there. */
-static inline bool filter_sequence(const struct filter_machine *m, uint32_t descriptor, size_t *place, uint64_t *n)
+FILTER_INLINE bool filter_sequence(const struct filter_machine *m, uint32_t descriptor, size_t *place, uint64_t *n)
 {
 	uint32_t size = descriptor & 255, length = descriptor >> 24;
 
@@ -169,7 +175,7 @@ static inline bool filter_sequence(const struct filter_machine *m, uint32_t desc
 	return *n <= (m->in->len - *place) / size;
 }
 
-static inline enum filter_outcome filter_walk(struct filter_machine *m, struct filter_word w)
+FILTER_INLINE enum filter_outcome filter_walk(struct filter_machine *m, struct filter_word w)
 {
 	uint32_t anchor = w.a >> 16 & 255, size = w.a & 255;
 	size_t place;
@@ -190,16 +196,20 @@ static inline enum filter_outcome filter_walk(struct filter_machine *m, struct f
 }
 
 /* Register r to be set; NULL if there is none of that number yet, or not even the one before it. */
-static inline struct filter_value *filter_result(struct filter_machine *m, uint32_t r)
+FILTER_INLINE struct filter_value *filter_result(struct filter_machine *m, uint32_t r)
 {
 	if (r > m->top || r >= FILTER_REGISTERS)
 		return NULL;
-	if (r == m->top)
-		m->registers[m->top++] = (struct filter_value){ 0 };
+	if (r == m->top) {
+		m->registers[r].type = FILTER_NONE;
+		m->registers[r].u = 0;
+		m->registers[r].len = 0;
+		m->top++;
+	}
 	return &m->registers[r];
 }
 
-static inline enum filter_outcome filter_load_text(const struct filter_machine *m, size_t place, uint64_t n,
+FILTER_INLINE enum filter_outcome filter_load_text(const struct filter_machine *m, size_t place, uint64_t n,
 						   struct filter_value *v)
 {
 	const char *p = n ? (const char *)m->in->payload + place : "";
@@ -211,7 +221,7 @@ static inline enum filter_outcome filter_load_text(const struct filter_machine *
 	return FILTER_NEXT;
 }
 
-static inline enum filter_outcome filter_load_number(const struct filter_machine *m, struct filter_word w, size_t place,
+FILTER_INLINE enum filter_outcome filter_load_number(const struct filter_machine *m, struct filter_word w, size_t place,
 						     struct filter_value *v)
 {
 	uint32_t size = w.a & 255, flags = w.a >> 8 & 255;
@@ -240,7 +250,7 @@ static inline enum filter_outcome filter_load_number(const struct filter_machine
 }
 
 /* What LOAD_INT … LOAD_ELEMENT do. */
-static inline enum filter_outcome filter_load_field(const struct filter_machine *m, struct filter_word w,
+FILTER_INLINE enum filter_outcome filter_load_field(const struct filter_machine *m, struct filter_word w,
 						    struct filter_value *v)
 {
 	size_t place, n;
@@ -268,14 +278,14 @@ static inline enum filter_outcome filter_load_field(const struct filter_machine 
 	}
 }
 
-/* The name is copied, so that the callee's has an end whatever happens to the program. */
+/* The name is copied, so that the callee's has an end whatever happens to the program; APP and PERF always have one. */
 static __attribute__((noinline, unused)) enum filter_outcome
 filter_load_context(const struct filter_machine *m, struct filter_word w, struct filter_value *v)
 {
 	char name[TRAIL_NAME_MAX + 1];
 	struct filter_value got = { 0 };
 
-	if (w.b > TRAIL_NAME_MAX || !filter_fits(m->size, 0, w.a, w.b))
+	if (!filter_is_context(w) || !filter_fits(m->size, 0, w.a, w.b))
 		return FILTER_BAD;
 	memcpy(name, m->program + w.a, w.b);
 	name[w.b] = '\0';
@@ -286,7 +296,7 @@ filter_load_context(const struct filter_machine *m, struct filter_word w, struct
 	return FILTER_NEXT;
 }
 
-static inline enum filter_outcome filter_load_any(struct filter_machine *m, struct filter_word w)
+FILTER_INLINE enum filter_outcome filter_load_any(struct filter_machine *m, struct filter_word w)
 {
 	struct filter_value *v = filter_result(m, w.flag);
 
@@ -296,7 +306,7 @@ static inline enum filter_outcome filter_load_any(struct filter_machine *m, stru
 	case FILTER_CONSTANT:
 		if (w.at != FILTER_SIGNED && w.at != FILTER_UNSIGNED && w.at != FILTER_FLOAT)
 			return FILTER_BAD;
-		*v = (struct filter_value){ .u = (uint64_t)w.b << 32 | w.a };
+		v->u = (uint64_t)w.b << 32 | w.a;
 		v->type = w.at == FILTER_SIGNED ? FILTER_SIGNED : w.at == FILTER_UNSIGNED ? FILTER_UNSIGNED : FILTER_FLOAT;
 		return FILTER_NEXT;
 	case FILTER_CONTEXT:
@@ -311,39 +321,42 @@ static inline bool filter_is_int(const struct filter_value *v)
 	return v->type == FILTER_SIGNED || v->type == FILTER_UNSIGNED;
 }
 
-/* False: it has no result. left and right may be *out. */
+/*
+ * False: it has no result. left and right may be *out. (Parts, not whole values are copied: they were stored in parts, and
+ * processors do not like to load them otherwise.)
+ */
 static inline bool filter_operate(unsigned int op, const struct filter_value *left, const struct filter_value *right,
 				  struct filter_value *out)
 {
-	struct filter_value v = *left;
+	uint64_t u = left->u, v = right->u;
+	bool is_unsigned = left->type == FILTER_UNSIGNED;
 
-	if (op == FILTER_NEGATE && v.type == FILTER_FLOAT) {
-		v.f = -v.f;
-		*out = v;
+	if (op == FILTER_NEGATE && left->type == FILTER_FLOAT) {
+		out->f = -left->f;
+		out->type = FILTER_FLOAT;
 		return true;
 	}
 	if (!filter_is_int(left) || !filter_is_int(right))
 		return false;
-	if (op == FILTER_LEFT || op == FILTER_RIGHT) {
-		if (right->u > 63)      /* or it is negative */
-			return false;
-	} else if (right->type == FILTER_UNSIGNED) {
-		v.type = FILTER_UNSIGNED;
-	}
+	if (op != FILTER_LEFT && op != FILTER_RIGHT)
+		is_unsigned |= right->type == FILTER_UNSIGNED;
+	else if (v > 63)        /* or it is negative */
+		return false;
 	switch (op) {
 	case FILTER_NEGATE:
-		v.type = FILTER_SIGNED;
-		v.u = 0 - v.u;
+		is_unsigned = false;
+		u = 0 - u;
 		break;
-	case FILTER_COMPLEMENT: v.u = ~v.u; break;
-	case FILTER_AND: v.u &= right->u; break;
-	case FILTER_OR: v.u |= right->u; break;
-	case FILTER_XOR: v.u ^= right->u; break;
-	case FILTER_LEFT: v.u <<= right->u; break;
-	case FILTER_RIGHT: v.u >>= right->u; break;
+	case FILTER_COMPLEMENT: u = ~u; break;
+	case FILTER_AND: u &= v; break;
+	case FILTER_OR: u |= v; break;
+	case FILTER_XOR: u ^= v; break;
+	case FILTER_LEFT: u <<= v; break;
+	case FILTER_RIGHT: u >>= v; break;
 	default: return false;
 	}
-	*out = v;
+	out->u = u;
+	out->type = is_unsigned ? FILTER_UNSIGNED : FILTER_SIGNED;
 	return true;
 }
 
@@ -451,14 +464,14 @@ static inline enum filter_outcome filter_match(const uint8_t *literal, size_t n,
 }
 
 /* The literal of TEST_STRING and MATCH; false if it is outside. */
-static inline bool filter_match_literal(size_t size, struct filter_word w)
+FILTER_INLINE bool filter_match_literal(size_t size, struct filter_word w)
 {
 	uint32_t n = w.b & 0xffff, how = w.b >> 16;
 
 	return how <= FILTER_MATCH_FIND && filter_fits(size, 0, w.a, how == FILTER_MATCH_FIND ? 3 * n : n + 1);
 }
 
-static inline enum filter_outcome filter_string(const struct filter_machine *m, struct filter_word w)
+FILTER_INLINE enum filter_outcome filter_string(const struct filter_machine *m, struct filter_word w)
 {
 	uint32_t n = w.b & 0xffff, how = w.b >> 16;
 	const uint8_t *literal;
@@ -481,7 +494,7 @@ static inline enum filter_outcome filter_string(const struct filter_machine *m, 
 }
 
 /* The words that only look at registers. */
-static inline enum filter_outcome filter_step_registers(struct filter_machine *m, struct filter_word w)
+FILTER_INLINE enum filter_outcome filter_step_registers(struct filter_machine *m, struct filter_word w)
 {
 	uint32_t r = w.flag & ~FILTER_SENSE;
 	struct filter_value number, *v;
@@ -516,7 +529,7 @@ static inline enum filter_outcome filter_step_registers(struct filter_machine *m
 	}
 }
 
-static inline enum filter_outcome filter_step(struct filter_machine *m, struct filter_word w)
+FILTER_INLINE enum filter_outcome filter_step(struct filter_machine *m, struct filter_word w)
 {
 	uint32_t anchor = w.flag & ~FILTER_SENSE;
 
@@ -615,8 +628,11 @@ static inline bool filter_run(const void *program, size_t size, const struct fil
 		uint64_t low = p[0], high = p[1];
 		uint32_t jump = (uint32_t)low >> 16;
 
-		if (((uint32_t)low & 0x7fff) != FILTER_RANGE_32)
+		if (((uint32_t)low & 0x7fff) != FILTER_RANGE_32) {
+			if ((low & 0xff) == FILTER_RETURN)
+				return low >> 32 == 1;
 			return filter_run_ranges(program, size, in, at);
+		}
 		if ((low >> 32) + 4 > in->len)
 			return false;
 		if ((filter_load32(in->payload + (low >> 32), false) - (uint32_t)high <= high >> 32) == !!(low & 0x8000)) {

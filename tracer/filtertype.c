@@ -205,7 +205,7 @@ static int bind_bits(struct bind *b, const struct filter_node *n, struct filter_
 {
 	const struct filter_info *l = info_of(b, n->first), *r = info_of(b, n->last);
 	bool shift = n->op == OP_LEFT || n->op == OP_RIGHT;
-	struct filter_value v;
+	struct filter_value v = { 0 };
 
 	if ((!is_open(l->type) && !is_int(l->type)) || (!is_open(r->type) && !is_int(r->type)))
 		return clash(b, n->column, "'%s' is for integers, and on its %s side is %s", filter_operator_names[n->op],

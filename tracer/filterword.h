@@ -134,6 +134,14 @@ static inline bool filter_is_size(uint32_t size)
 	return size == 1 || size == 2 || size == 4 || size == 8;
 }
 
+/* Of the kinds with a name, and only of those, it is there. */
+static inline bool filter_is_context(struct filter_word w)
+{
+	bool named = w.at == TRAIL_CONTEXT_APP || w.at == TRAIL_CONTEXT_PERF;
+
+	return w.at >= 1 && w.at < TRAIL_CONTEXT_KINDS && named == (w.b > 0) && w.b <= TRAIL_NAME_MAX;
+}
+
 static inline bool filter_verify_jump(struct filter_word w, size_t at, size_t words)
 {
 	return (w.jump >= FILTER_JUMP_FALSE && w.op != FILTER_BEGIN) || at + 1 + w.jump < words;
@@ -170,11 +178,7 @@ static inline bool filter_verify_load(size_t size, size_t words, struct filter_w
 	case FILTER_CONSTANT:
 		return w.at == FILTER_SIGNED || w.at == FILTER_UNSIGNED || w.at == FILTER_FLOAT;
 	case FILTER_CONTEXT:
-		if (w.at < 1 || w.at >= TRAIL_CONTEXT_KINDS)
-			return false;
-		if (w.at != TRAIL_CONTEXT_APP && w.at != TRAIL_CONTEXT_PERF)
-			return !w.b;
-		return w.b && w.b <= TRAIL_NAME_MAX && filter_verify_literal(size, words, w, w.b);
+		return filter_is_context(w) && (!w.b || filter_verify_literal(size, words, w, w.b));
 	case FILTER_LOAD_SEQUENCE:
 	case FILTER_LOAD_ELEMENT:
 		return filter_verify_place(w, true) && (!w.b || w.op == FILTER_LOAD_ELEMENT);

@@ -379,7 +379,7 @@ static void registers(void)
 /* Filters separated by semicolons. */
 static char any(const struct sample *s, const char *texts)
 {
-	struct filter *list[10];
+	struct filter *list[10] = { NULL };
 	struct filter_event e = sample_event(s);
 	struct md_buf out = MD_BUF_INIT;
 	size_t n = 0, i;
