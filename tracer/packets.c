@@ -162,7 +162,7 @@ static void mark(struct packet_stream *p, uint64_t now, bool all)
 	uint64_t size = p->c->stream.region->geo.subbuf_size;
 
 	cursor_mark(p->c);
-	if (all || now - p->took >= p->periods.hold)
+	if (all || !p->took || now - p->took >= p->periods.hold)
 		p->took = now;
 	else
 		p->c->mark.head &= ~(size - 1);
@@ -183,7 +183,7 @@ static int more(struct packet_stream *p)
 	session_info(p->s, &info);
 	p->active |= info.active || info.starts != p->starts;
 	now = clock_now(session_clock(p->s));
-	if (info.active && now - p->looked < p->periods.look)
+	if (info.active && p->looked && now - p->looked < p->periods.look)
 		return -EAGAIN;
 	p->looked = now;
 	err = session_look(p->s, NULL, &set, &now);

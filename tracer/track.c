@@ -107,8 +107,10 @@ static int parse_id(struct scan *s, struct word *w, size_t skip, int attr, uint3
 		*id = (uint32_t)n;
 		return 0;
 	}
-	if (attr == TRACK_VPID || !*text)
+	if (attr == TRACK_VPID)
 		return tr_fail_at(s->err, -EINVAL, s->line, word_column(w, skip), "a process id or '*' is expected");
+	if (!(*text == '_' || (*text >= 'a' && *text <= 'z') || (*text >= 'A' && *text <= 'Z')))
+		return tr_fail_at(s->err, -EINVAL, s->line, word_column(w, skip), "a number, a name or '*' is expected");
 	ret = by_name(attr, text, id);
 	return ret == -ENOMEM ? tr_fail(s->err, ret, "out of memory") : ret ?
 		tr_fail_at(s->err, -ENOENT, s->line, word_column(w, skip), "no %s '%.80s'",

@@ -13,7 +13,9 @@ echo 'c:rule' >user/channels/c/events || fail events
 # All that can be seen of the session, but for counters
 state() {
 	for file in control user/events user/channels/c/events user/channels/*/enabled user/channels/*/subbuf_size \
-		user/channels/*/subbuf_count user/channels/*/loss_mode user/channels/*/buffering; do
+		user/channels/*/subbuf_count user/channels/*/loss_mode user/channels/*/buffering user/contexts \
+		user/channels/*/contexts user/channels/*/blocking_timeout user/channels/*/switch_period \
+		user/channels/*/read_period user/track/vpid user/track/vuid user/track/vgid; do
 		echo "$file: $(cat $file)"
 	done
 	grep -E '^(state|started|owner)' status
@@ -51,6 +53,10 @@ bad EINVAL control 'start\nstrat\n'
 bad EINVAL control 'start\000stop'
 bad EINVAL control '\377\376'
 bad EINVAL control 'rotate the wrong way'
+bad EINVAL control 'regenerate'
+bad EINVAL control 'regenerate metadata now'
+bad EINVAL control 'regeneratestatedump'
+bad EBUSY control 'regenerate statedump'
 
 # Rules
 for rule in 'nocolon:' ':x' 'a:b:c:d loglevel' 'a:b loglevel' 'a:b loglevel nonsense' 'a:b loglevel 15' 'a:b loglevel -1' \
@@ -64,12 +70,67 @@ bad ENOENT user/events 'new:rule\n!not:there\n'
 bad ENOENT user/channels/c/events '!good:rule'
 bad EINVAL user/events 'a:\303\050'
 
+# Filters
+for filter in '' ' ' 'x =' 'x == ' '== 1' 'x = 1' '(x == 1' 'x == 1)' 'x == "1' 'x == 1 y == 2' 'x && ' '$ctx.' '$app.x' '$nothing.x' 'x[' \
+	'x[1' 'x..y' '"a" < "b"' 'x == 1 # comment' '1 +' 'x @ 1' 'x == 0x' 'x == 1e' '!' '~' 'x == "\\q"'; do
+	bad EINVAL user/events "a:b if $filter"
+	bad EINVAL user/channels/c/events "a:b\nc:d if $filter\n" wt
+done
+bad EINVAL user/events 'if x == 1'
+bad EINVAL user/events 'a:b if x == 1 loglevel err'
+bad ENOENT user/events '!a:b if x == 1'
+bad EINVAL user/events "a:b if $(head -c 8000 /dev/zero | tr '\0' x)\\n"
+
+# Contexts
+for f in user/contexts user/channels/c/contexts; do
+	for name in nonsense vpidd 'vpid nonsense' 'vpid\nnonsense\n' VPID pid '*' 'perf:thread:nonsense' '!vtid' 'vpid,vtid' '~vpid'; do
+		bad ENOENT $f "$name"
+		bad ENOENT $f "$name" wt
+	done
+	for name in '$app.' '$app.x' '$app.:x' '$app.x:' '$app.x:a\042b' 'perf:cpu:cycles' 'perf:thread:raw:x:y' 'perf:thread:raw:r1' \
+		'"vpid' '"vp"id' '\377'; do
+		bad EINVAL $f "$name"
+	done
+done
+bad ENOSPC user/channels/c/contexts "$(i=0; while [ $i -lt 65 ]; do printf '$app.x:n%d ' $i; i=$((i + 1)); done)\\n"
+
+# Inclusion sets
+for f in vpid vuid vgid; do
+	for v in -1 1.5 0x10 99999999999999999999 4294967296 5x '"5' '1 2 -3' '5,6' '7\n8x\n'; do
+		bad EINVAL user/track/$f "$v"
+		bad EINVAL user/track/$f "$v" wt
+	done
+	bad ENOENT user/track/$f '!5'
+	bad ENOENT user/track/$f '7 !5'
+done
+bad EINVAL user/track/vpid root
+bad EINVAL user/track/vpid 0
+bad ENOENT user/track/vuid no-such-user-here
+bad ENOENT user/track/vgid no-such-group-here
+
 # Values
 for f in subbuf_size subbuf_count; do
 	for v in nonsense -1 1.5 0x10 1Q '' '1 2' '1\n2\n' 99999999999999999999 0 inf; do
 		bad EINVAL user/channels/c/$f "$v\n"
 	done
 done
+for f in blocking_timeout switch_period read_period; do
+	for v in nonsense -1 1.5 1Q 1M '' '1 2' '1\n2\n' 99999999999999999999; do
+		bad EINVAL user/channels/c/$f "$v\n"
+	done
+done
+for f in switch_period read_period; do
+	bad EINVAL user/channels/c/$f 'inf\n'
+	bad EINVAL user/channels/c/$f '3601s\n'
+done
+echo overwrite >user/channels/c/loss_mode || fail loss_mode
+bad EINVAL user/channels/c/blocking_timeout '1s\n'
+echo default >user/channels/c/loss_mode && echo 1s >user/channels/c/blocking_timeout || fail blocking_timeout
+bad EINVAL user/channels/c/loss_mode 'overwrite\n'
+is "default stays" "[default] overwrite discard" "$(cat user/channels/c/loss_mode)"
+is "microseconds" 1000000 "$(cat user/channels/c/blocking_timeout)"
+echo inf >user/channels/c/blocking_timeout || fail blocking_timeout
+is "without end" inf "$(cat user/channels/c/blocking_timeout)"
 bad EINVAL user/channels/c/enabled '2\n'
 bad EINVAL user/channels/c/enabled 'yes\n'
 bad EINVAL user/channels/c/enabled '\n'
@@ -98,12 +159,15 @@ done
 
 # After the start
 echo start >control || fail start
-for f in subbuf_size subbuf_count loss_mode buffering; do
+for f in subbuf_size subbuf_count loss_mode buffering blocking_timeout switch_period read_period; do
 	v=$(sed 's/.*\[\(.*\)\].*/\1/' user/channels/c/$f)
-	case $f in subbuf_size) v=65536 ;; subbuf_count) v=16 ;; loss_mode) v=discard ;; buffering) v=process ;; esac
+	case $f in subbuf_size) v=65536 ;; subbuf_count) v=16 ;; loss_mode) v=discard ;; buffering) v=process ;; *_*) v=2s ;; esac
 	bad EBUSY user/channels/c/$f "$v\n"
 done
+bad EBUSY user/contexts vpid
+bad EBUSY user/channels/c/contexts vpid wt
 echo stop >control || fail stop
+bad EBUSY user/contexts '\n' wt
 bad EBUSY user/channels/c/subbuf_count '32\n'
 
 # Directories
