@@ -85,7 +85,7 @@ LIB_OBJ := $(call objects,$(LIB_SRC))
 SONAME = libtrail.so.$(SOVERSION)
 PRELOADS = libc pthread cyg-profile cyg-profile-fast dl
 PRELOAD_LIBS = $(patsubst %,$B/libtrail-%.so,$(PRELOADS))
-PRODUCTS = $B/trailfs $B/libtrail.so $B/libtrail.a $B/trail.pc $(PRELOAD_LIBS)
+PRODUCTS = $B/trailfs $B/libtrail.so $B/libtrail.a $B/trail.pc $B/lttng-ust.pc $(PRELOAD_LIBS)
 
 # "SOURCE=word,word" for each program that declares its libraries
 PROGRAM_SRC := $(TEST_SRC) $(BENCH_SRC) $(TOOL_SRC)
@@ -218,7 +218,7 @@ $(PRELOAD_LIBS): $B/libtrail-%.so: $B/ustlib/preload/%.o $B/libtrail.so
 		$(filter %.o,$^) -L$B -ltrail -ldl -lpthread
 
 # Anew each time: PREFIX may have changed.
-$B/trail.pc: trail.pc.in FORCE
+$B/trail.pc $B/lttng-ust.pc: $B/%.pc: %.pc.in FORCE
 	@mkdir -p $(@D)
 	@sed 's,@PREFIX@,$(PREFIX),; s,@LIBDIR@,$(LIBDIR),; s,@INCLUDEDIR@,$(INCLUDEDIR),; s,@VERSION@,$(VERSION),' $< > $@
 
@@ -242,6 +242,11 @@ $(foreach s,$(call buildable,$(PROGRAM_SRC)),$(eval $(call program_rule,$(s),$(c
 
 HEADERS = $(wildcard ustlib/trail/*.h)
 
+# For programs with LTTng-UST trace points: what they look for, where a real LTTng-UST has nothing
+LTTNG_HEADERS = $(wildcard ustlib/lttng/lttng/*.h)
+LTTNG_INCLUDEDIR = $(INCLUDEDIR)/trail-lttng
+LTTNG_LIBDIR = $(LIBDIR)/trail
+
 install: all				## DESTDIR and PREFIX are honoured
 	$(INSTALL) -d $(DESTDIR)$(BINDIR) $(DESTDIR)$(LIBDIR)/pkgconfig $(DESTDIR)$(INCLUDEDIR)/trail \
 		$(DESTDIR)$(MANDIR)/man3 $(DESTDIR)$(MANDIR)/man4 $(DESTDIR)$(MANDIR)/man8 $(DESTDIR)$(DOCDIR) $(DESTDIR)$(TMPFILESDIR)
@@ -252,7 +257,15 @@ install: all				## DESTDIR and PREFIX are honoured
 	$(INSTALL) -m 644 $B/libtrail.a $(DESTDIR)$(LIBDIR)/
 	$(INSTALL) -m 644 $B/trail.pc $(DESTDIR)$(LIBDIR)/pkgconfig/
 	$(INSTALL) -m 644 $(HEADERS) $(DESTDIR)$(INCLUDEDIR)/trail/
-	$(INSTALL) -m 644 docs/trail-preload.3 $(DESTDIR)$(MANDIR)/man3/
+	$(INSTALL) -d $(DESTDIR)$(LTTNG_INCLUDEDIR)/lttng $(DESTDIR)$(LTTNG_LIBDIR)/pkgconfig
+	$(INSTALL) -m 644 $(LTTNG_HEADERS) $(DESTDIR)$(LTTNG_INCLUDEDIR)/lttng/
+	ln -sfn ../trail $(DESTDIR)$(LTTNG_INCLUDEDIR)/trail
+	$(INSTALL) -m 644 $B/lttng-ust.pc $(DESTDIR)$(LTTNG_LIBDIR)/pkgconfig/
+	ln -sf ../$(SONAME) $(DESTDIR)$(LTTNG_LIBDIR)/liblttng-ust.so
+	ln -sf ../$(SONAME) $(DESTDIR)$(LTTNG_LIBDIR)/liblttng-ust-common.so
+	$(INSTALL) -m 755 tools/trail-gen-tp $(DESTDIR)$(BINDIR)/
+	ln -sf $(BINDIR)/trail-gen-tp $(DESTDIR)$(LTTNG_LIBDIR)/lttng-gen-tp
+	$(INSTALL) -m 644 docs/trail-preload.3 docs/trail-lttng.3 $(DESTDIR)$(MANDIR)/man3/
 	$(INSTALL) -m 644 docs/trailfs.4 $(DESTDIR)$(MANDIR)/man4/
 	$(INSTALL) -m 644 docs/trailfs.8 $(DESTDIR)$(MANDIR)/man8/
 	$(INSTALL) -m 644 README LICENSE docs/design.md docs/trailfs.conf $(DESTDIR)$(DOCDIR)/
@@ -267,6 +280,7 @@ uninstall:				## remove what install installed
 		$(addprefix $(DESTDIR)$(LIBDIR)/,$(notdir $(PRELOAD_LIBS))) \
 		$(DESTDIR)$(LIBDIR)/libtrail.a $(DESTDIR)$(LIBDIR)/pkgconfig/trail.pc $(DESTDIR)$(MANDIR)/man3/trail-preload.3 \
 		$(DESTDIR)$(MANDIR)/man4/trailfs.4 $(DESTDIR)$(MANDIR)/man8/trailfs.8 $(DESTDIR)$(TMPFILESDIR)/trailfs.conf
-	rm -rf $(DESTDIR)$(INCLUDEDIR)/trail $(DESTDIR)$(DOCDIR)
+	rm -f $(DESTDIR)$(BINDIR)/trail-gen-tp $(DESTDIR)$(MANDIR)/man3/trail-lttng.3
+	rm -rf $(DESTDIR)$(INCLUDEDIR)/trail $(DESTDIR)$(LTTNG_INCLUDEDIR) $(DESTDIR)$(LTTNG_LIBDIR) $(DESTDIR)$(DOCDIR)
 
 -include $(wildcard $B/*/*.d $B/*/*/*.d)

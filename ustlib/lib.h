@@ -109,6 +109,7 @@ struct object {
 	size_t size;
 	uint32_t event_count;
 	struct trail__tp **tps;         /* event_count, in the order of the file */
+	bool keep_map;                  /* others may read its words when it is gone: zeros take its place */
 	struct object *next;
 };
 
@@ -117,6 +118,8 @@ extern TRAIL_HIDDEN struct object *objects;
 extern TRAIL_HIDDEN char runtime_dir[LANES][92];        /* where the lanes' daemons are */
 bool TRAIL_HIDDEN objects_trylock(void);
 void TRAIL_HIDDEN objects_unlock(void);
+/* The holder may be attaching (10 ms at most). Only for constructors, destructors and fork. */
+void TRAIL_HIDDEN objects_lock(void);
 void TRAIL_HIDDEN *arena_alloc(size_t size);            /* zeroed, never freed; NULL when memory ran out */
 
 /* names.c */
@@ -243,8 +246,12 @@ void TRAIL_HIDDEN interpose_init(void) __attribute__((weak));
 void TRAIL_HIDDEN register_forked(void);        /* in a forked child, with the registration lock held; releases it */
 void TRAIL_HIDDEN register_identity(void);      /* the process may be another user's now */
 
+/* site.c */
+void TRAIL_HIDDEN sites_forked(void);
+
 /* record.c */
 uint64_t TRAIL_HIDDEN slot_clock(uint64_t mult, uint64_t base);
+void TRAIL_HIDDEN record_lost(struct trail__tp *tp);    /* one event that could not even be put together */
 void TRAIL_HIDDEN tp_missed(struct trail__tp *tp);
 bool TRAIL_HIDDEN slot_populate(const struct mapping *m, uint32_t ring, uint64_t subbuf);
 void TRAIL_HIDDEN slot_lost(const struct slot *slot, uint64_t n);

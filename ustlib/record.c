@@ -473,8 +473,7 @@ TRAIL_EXPORT void trail__record(struct trail__tp *tp, void *data, size_t len)
 
 /* ---- events that do not fit the call site's buffer ---- */
 
-/* One event that could not even be put together. */
-static void record_lost(struct trail__tp *tp)
+void record_lost(struct trail__tp *tp)
 {
 	const struct slots *slots;
 

@@ -63,8 +63,7 @@ void objects_unlock(void)
 	pthread_setcancelstate(cancel, NULL);
 }
 
-/* The holder may be attaching (10 ms at most). Only for constructors, destructors and fork. */
-static void objects_lock(void)
+void objects_lock(void)
 {
 	while (!objects_trylock())
 		sched_yield();
@@ -528,7 +527,10 @@ TRAIL_EXPORT void trail__unregister(struct trail__tp *const *begin, struct trail
 		}
 		if (o->map) {
 			unlink_file(o);
-			munmap(o->map, o->size);
+			if (o->keep_map)        /* address space, no memory */
+				mmap(o->map, o->size, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+			else
+				munmap(o->map, o->size);
 		}
 		*p = o->next;
 	}
@@ -566,6 +568,7 @@ void register_forked(void)
 	thread_forked();
 	context_forked();
 	attach_forked();
+	sites_forked();
 	objects_unlock();
 }
 

@@ -1,0 +1,2 @@
+/* SPDX-License-Identifier: MIT */
+/* Nothing is configured here; programs include it. */
