@@ -150,6 +150,9 @@ bench: deps				## costs beside LTTng-UST and babeltrace2
 	@$(MAKE) bench-built
 
 .PHONY: bench-built demo-built FORCE
+# LTTng-UST's macros, ours
+$B/tests/bench/bench_compat.o: CPPFLAGS += -Iustlib/lttng
+
 bench-built: all $(call programs,$(BENCH_SRC))
 	@BUILD=$(abspath $B) CC='$(CC)' tests/bench/run
 
