@@ -34,7 +34,7 @@
 #include "tracer/abi.h"
 #include "tracer/err.h"
 
-#define FILTER_TEXT_MAX 4096u   /* bytes of an expression */
+#define FILTER_TEXT_MAX 4096u   /* bytes of an expression, as written and as printed */
 #define FILTER_LEVELS_MAX 64    /* of parentheses, and of operators in operators; a long chain of && or || is one level */
 
 struct filter;                  /* a parsed expression: immutable, reference counted */

@@ -267,31 +267,57 @@ static struct filter_node *expression(struct filter_parse *p, int binds)
 
 /* ---- the whole ---- */
 
-static int parse(struct filter_parse *p, size_t end)
+static int too_long(struct filter_parse *p, size_t at)
 {
-	struct filter_info *info;
+	return tr_fail_at(p->err, -E2BIG, p->line, (int)at, "a condition has at most %u bytes", FILTER_TEXT_MAX);
+}
+
+/* With its blanks and escapes it is longer than it was written, and must be accepted when it comes back so. */
+static int check_printed(struct filter_parse *p, size_t at)
+{
+	struct md_buf text = MD_BUF_INIT;
+	int ret = 0;
+
+	filter_print(p->f, &text);
+	if (text.failed)
+		ret = tr_fail(p->err, -ENOMEM, "out of memory");
+	else if (text.len > FILTER_TEXT_MAX)
+		ret = too_long(p, at);
+	md_buf_deinit(&text);
+	return ret;
+}
+
+/* What is wrong for every event is said now. */
+static int check_types(struct filter_parse *p)
+{
+	struct filter_info *info = calloc(p->f->node_count, sizeof(*info));
 	int ret;
 
-	filter_blanks(p);
-	if (!p->line[p->at]) {
-		filter_fail(p, p->at, "a condition is missing here, such as 'code >= 500'");
-		return p->ret;
-	}
-	if (end - p->at > FILTER_TEXT_MAX)
-		return tr_fail_at(p->err, -E2BIG, p->line, (int)p->at, "a condition has at most %u bytes",
-				  FILTER_TEXT_MAX);
-	p->f->root = expression(p, 0);
-	if (p->f->root && p->line[p->at])
-		filter_fail(p, p->at, "this ')' has no '('");
-	if (p->ret)
-		return p->ret;
-	/* What is wrong for every event is said now. */
-	info = calloc(p->f->node_count, sizeof(*info));
 	if (!info)
 		return tr_fail(p->err, -ENOMEM, "out of memory");
 	ret = filter_bind(p->f, NULL, info, p->err);
 	free(info);
 	return ret;
+}
+
+static int parse(struct filter_parse *p, size_t end)
+{
+	size_t begin;
+
+	filter_blanks(p);
+	begin = p->at;
+	if (!p->line[p->at]) {
+		filter_fail(p, p->at, "a condition is missing here, such as 'code >= 500'");
+		return p->ret;
+	}
+	if (end - p->at > FILTER_TEXT_MAX)
+		return too_long(p, begin);
+	p->f->root = expression(p, 0);
+	if (p->f->root && p->line[p->at])
+		filter_fail(p, p->at, "this ')' has no '('");
+	if (!p->ret)
+		p->ret = check_printed(p, begin);
+	return p->ret ? p->ret : check_types(p);
 }
 
 int filter_parse(const char *line, size_t at, struct filter **out, struct tr_err *err)

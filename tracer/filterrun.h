@@ -50,8 +50,7 @@ struct filter_machine {
 	const uint8_t *program;
 	size_t size;
 	const struct filter_input *in;
-	size_t at;                      /* word */
-	size_t begin;                   /* where to go on after a failure */
+	size_t begin;                   /* the word to go on at after a failure */
 	uint32_t anchor_count;          /* anchors[0 … anchor_count) are set, each <= in->len */
 	uint32_t top;                   /* registers[0 … top) are set */
 	uint32_t anchors[TRAIL_EVENT_FIELDS_MAX + 1];
@@ -172,7 +171,8 @@ FILTER_INLINE bool filter_sequence(const struct filter_machine *m, uint32_t desc
 		return false;
 	*n = filter_load(m->in->payload + *place, length, false, false);
 	*place += length;
-	return *n <= (m->in->len - *place) / size;
+	/* Payloads are smaller than 2^32, so the product is right. */
+	return *n <= m->in->len && *n * size <= m->in->len - *place;
 }
 
 FILTER_INLINE enum filter_outcome filter_walk(struct filter_machine *m, struct filter_word w)
@@ -544,9 +544,6 @@ FILTER_INLINE enum filter_outcome filter_step(struct filter_machine *m, struct f
 		return filter_walk(m, w);
 	case FILTER_JUMP:
 		return w.flag >> 7 ? FILTER_HOLDS : FILTER_HOLDS_NOT;
-	case FILTER_BEGIN:
-		m->begin = m->at + 1 + w.jump;
-		return FILTER_NEXT;
 	default:
 		if (anchor >= m->anchor_count)
 			return FILTER_BAD;
@@ -569,23 +566,27 @@ filter_run_from(const void *program, size_t size, const struct filter_input *in,
 	m.anchor_count = 1;
 	m.anchors[0] = 0;
 	m.top = 0;
-	for (m.at = at; m.at < size / FILTER_WORD; m.at++) {
-		struct filter_word w = filter_word(program, m.at);
+	for (; at < size / FILTER_WORD; at++) {
+		struct filter_word w = filter_word(program, at);
 		enum filter_outcome outcome;
 
 		if (w.op == FILTER_RETURN)
 			return w.at == 1;
+		if (w.op == FILTER_BEGIN) {
+			m.begin = at + 1 + w.jump;
+			continue;
+		}
 		outcome = filter_step(&m, w);
 		if (outcome == FILTER_BAD)
 			return false;
 		if (outcome == FILTER_FAILS) {
-			if (m.begin <= m.at)
+			if (m.begin <= at)
 				return false;
-			m.at = m.begin - 1;
+			at = m.begin - 1;
 		} else if (outcome != FILTER_NEXT && outcome == (enum filter_outcome)(w.flag >> 7)) {
 			if (w.jump >= FILTER_JUMP_FALSE)
 				return w.jump & 1;
-			m.at += w.jump;
+			at += w.jump;
 		}
 	}
 	return false;

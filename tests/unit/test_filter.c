@@ -331,6 +331,12 @@ static void limits(void)
 	for (i = 0; i < 1366; i++)
 		md_buf_puts(&text, "a||");
 	CHECK(filter_parse(md_buf_str(&text), 0, &f, &err) == -E2BIG && !f && err.sentence[0]);
+	/* Short enough, but not with the blanks that it is printed with. */
+	text.len = 3 * 900 + 1;
+	CHECK(filter_parse(md_buf_str(&text), 0, &f, &err) == -E2BIG && !f && err.sentence[0]);
+	text.len = 3 * 700 + 1;
+	CHECK(!filter_parse(md_buf_str(&text), 0, &f, &err));
+	filter_put(f);
 	md_buf_deinit(&text);
 	sample_deinit(&s);
 }
