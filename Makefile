@@ -123,6 +123,7 @@ deps:
 
 # After deps, make begins anew: what pkg-config says may have changed.
 check: deps				## install what is missing, build, run all tests
+	@tools/deps.sh --try multilib
 	@$(MAKE) check-built
 
 check-built: all tests

@@ -3,7 +3,7 @@
 #
 # tools/deps.sh [--try | --say] GROUP…: sees to the packages that building and testing need.
 #
-# Groups: build, test, bench (beside LTTng-UST), clang. On Debian and Ubuntu root gets what is missing, and nothing else,
+# Groups: build, test, multilib, bench (beside LTTng-UST), clang. On Debian and Ubuntu root gets what is missing, and nothing else,
 # installed; elsewhere it is said what to install, and the exit status is 1. --try: failing is no error; --say: install
 # nothing.
 mode=install
@@ -58,6 +58,10 @@ for group in "$@"; do
 	bench)
 		need liblttng-ust-dev lttng-ust-devel lttng-ust-dev lttng-ust pc lttng-ust
 		need lttng-tools lttng-tools lttng-tools lttng-tools has lttng
+		;;
+	multilib)
+		# For building programs of 32 bits beside those of 64; tests that want them are skipped without.
+		[ "$(uname -m)" != x86_64 ] || need gcc-multilib glibc-devel.i686 gcc-multilib lib32-glibc test -e /usr/lib32/libc.so.6
 		;;
 	clang)
 		need clang clang clang clang has clang

@@ -54,6 +54,9 @@
 enum trail_mode { TRAIL_MODE_DISCARD = 0, TRAIL_MODE_OVERWRITE = 1 };
 enum trail_ring_kind { TRAIL_RINGS_CPU = 0, TRAIL_RINGS_THREAD = 1 };
 
+/* As it lies in shared memory, also for machines that would put it at any multiple of 4. */
+typedef uint64_t trail_u64 __attribute__((aligned(8)));
+
 /* Page 0 of a region. Constant after it was made. */
 struct trail_region {
 	uint32_t magic, version;
@@ -61,15 +64,15 @@ struct trail_region {
 	uint32_t kind;                  /* enum trail_ring_kind */
 	uint32_t ring_count;
 	uint32_t subbuf_count;          /* N, a power of two, >= 2 */
-	uint64_t subbuf_size;           /* a power of two */
-	uint64_t switch_offset;         /* uint8_t[switch_count]: one byte per event id, 0 = off */
-	uint64_t switch_count;
-	uint64_t ring_offset, ring_stride;      /* ring i is at ring_offset + i * ring_stride */
-	uint64_t data_offset;           /* of the data area in a ring */
-	uint64_t size;                  /* of the region */
-	uint64_t key;                   /* as in the plan */
-	uint64_t clock_mult;            /* ns = (tsc * clock_mult >> 32) + clock_base; 0: CLOCK_MONOTONIC */
-	uint64_t clock_base;
+	trail_u64 subbuf_size;           /* a power of two */
+	trail_u64 switch_offset;         /* uint8_t[switch_count]: one byte per event id, 0 = off */
+	trail_u64 switch_count;
+	trail_u64 ring_offset, ring_stride;      /* ring i is at ring_offset + i * ring_stride */
+	trail_u64 data_offset;           /* of the data area in a ring */
+	trail_u64 size;                  /* of the region */
+	trail_u64 key;                   /* as in the plan */
+	trail_u64 clock_mult;            /* ns = (tsc * clock_mult >> 32) + clock_base; 0: CLOCK_MONOTONIC */
+	trail_u64 clock_base;
 	uint32_t populate;              /* 1: the writer populates sub-buffers (MADV_POPULATE_WRITE); 0: they are allocated */
 	uint32_t reserved[5];
 };
@@ -78,34 +81,34 @@ struct trail_region {
 
 /* One entry per sub-buffer number modulo 2 * N, so that closing one never touches what can still be read. */
 struct trail_subbuf {
-	uint64_t seq;                   /* sub-buffer number */
-	uint64_t begin_ts;              /* when it was begun: no event in it is earlier */
-	uint64_t begin_events;          /* events committed to the ring before it */
-	uint64_t begin_lost;            /* `lost` when it was begun */
-	uint64_t end;                   /* position after its last event */
-	uint64_t end_ts;                /* last_ts when it was closed */
-	uint64_t end_events;            /* events committed to the ring up to its end */
-	uint64_t end_lost;
+	trail_u64 seq;                   /* sub-buffer number */
+	trail_u64 begin_ts;              /* when it was begun: no event in it is earlier */
+	trail_u64 begin_events;          /* events committed to the ring before it */
+	trail_u64 begin_lost;            /* `lost` when it was begun */
+	trail_u64 end;                   /* position after its last event */
+	trail_u64 end_ts;                /* last_ts when it was closed */
+	trail_u64 end_events;            /* events committed to the ring up to its end */
+	trail_u64 end_lost;
 };
 
-struct trail_tally { uint64_t head, commits; };
+struct trail_tally { trail_u64 head, commits; };
 
 /* The control block of a ring. */
 struct trail_ring {
 	/* the writer's line */
-	uint64_t head;                  /* thread rings: generation << 48 | position, changed by cmpxchg */
-	uint64_t last_ts;               /* head and last_ts: 16-byte aligned, stored together on slow paths */
+	trail_u64 head;                  /* thread rings: generation << 48 | position, changed by cmpxchg */
+	trail_u64 last_ts;               /* head and last_ts: 16-byte aligned, stored together on slow paths */
 	struct trail_tally tally;       /* 16-byte aligned */
-	uint64_t pad0[4];
+	trail_u64 pad0[4];
 	/* what could not be recorded; added to atomically by anybody */
-	uint64_t lost;
-	uint64_t pad1[7];
+	trail_u64 lost;
+	trail_u64 pad1[7];
 	/* the reader's line */
-	uint64_t consumed;              /* position: everything below may be overwritten, and is not shown any more */
-	uint64_t cleared_events;        /* count of events and of losses at the last clear */
-	uint64_t cleared_lost;
-	uint64_t cleared_ts;
-	uint64_t pad2[4];
+	trail_u64 consumed;              /* position: everything below may be overwritten, and is not shown any more */
+	trail_u64 cleared_events;        /* count of events and of losses at the last clear */
+	trail_u64 cleared_lost;
+	trail_u64 cleared_ts;
+	trail_u64 pad2[4];
 	struct trail_subbuf side[];     /* 2 * subbuf_count */
 };
 

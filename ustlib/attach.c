@@ -249,9 +249,9 @@ static void settle_missed(struct trail__tp *tp)
 	const struct slots *slots = slots_of(tp);
 	uint64_t n;
 
-	if (!tp->missed || !__atomic_load_n(tp->missed, __ATOMIC_RELAXED))
+	if (!tp->missed || !__atomic_load_n((trail_u64 *)tp->missed, __ATOMIC_RELAXED))
 		return;
-	n = __atomic_exchange_n(tp->missed, 0, __ATOMIC_RELAXED);
+	n = __atomic_exchange_n((trail_u64 *)tp->missed, 0, __ATOMIC_RELAXED);
 	for (uint32_t i = 0; slots && i < slots->count; i++)
 		if (*slots->slot[i].on)
 			slot_lost(&slots->slot[i], n);

@@ -51,7 +51,7 @@ struct extra {
 	uint32_t context_count;
 	uint32_t context_size;          /* bytes in an event; UINT32_MAX if that differs */
 	uint32_t program_size;          /* 0: no filter */
-	uint64_t steady;                /* not 0: the contexts stay the same for a thread until context_changed(); unique */
+	trail_u64 steady;               /* not 0: the contexts stay the same for a thread until context_changed(); unique */
 	struct extra *next;             /* in the list of free ones */
 	uint64_t data[];                /* struct extra_context[context_count], then the program */
 };
@@ -83,7 +83,7 @@ struct slot {
 	uint32_t ring_count;            /* 64: 0 keeps the fast path away */
 	uint32_t id;                    /* 68 */
 	uint64_t data_offset;           /* 72 */
-	uint64_t seq;                   /* 80: another number whenever the slot was filled or retired */
+	trail_u64 seq;                  /* 80: another number whenever the slot was filled or retired */
 	uint8_t on_value;               /* 88: what *on is while the slot is good */
 	uint8_t lane;
 	bool own;                       /* of this process alone */
@@ -216,7 +216,7 @@ static inline struct slots *slots_of(const struct trail__tp *tp)
 /* context.c */
 /* The contexts of one channel as this thread had them last, so that an event costs one copy of them. */
 struct context_block {
-	uint64_t id;                    /* extra.steady; 0: none. Stored last */
+	trail_u64 id;                   /* extra.steady; 0: none. Stored last */
 	uint32_t generation;
 	uint8_t bytes[TRAIL__HEADROOM]; /* the contexts are at the end */
 };

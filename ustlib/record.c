@@ -32,10 +32,17 @@ uint64_t slot_clock(uint64_t mult, uint64_t base)
 {
 	struct timespec ts;
 
-#ifdef __x86_64__
+#if defined(__x86_64__)
 	if (mult)
 		return (uint64_t)((unsigned __int128)__builtin_ia32_rdtsc() * mult >> 32) + base;
+#elif defined(__i386__)
+	if (mult) {     /* the same number in halves */
+		uint64_t tsc = __builtin_ia32_rdtsc(), low = mult & UINT32_MAX;
+
+		return tsc * (mult >> 32) + (tsc >> 32) * low + ((tsc & UINT32_MAX) * low >> 32) + base;
+	}
 #endif
+	(void)mult, (void)base;
 	clock_gettime(CLOCK_MONOTONIC, &ts);
 	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
 }
@@ -65,7 +72,7 @@ bool slot_populate(const struct mapping *m, uint32_t ring, uint64_t subbuf)
 /* In the registration file, where the daemon finds it should the process end before it is accounted for. */
 void tp_missed(struct trail__tp *tp)
 {
-	unsigned long long *missed = __atomic_load_n(&tp->missed, __ATOMIC_RELAXED);
+	trail_u64 *missed = (trail_u64 *)__atomic_load_n(&tp->missed, __ATOMIC_RELAXED);
 
 	if (missed)
 		__atomic_fetch_add(missed, 1, __ATOMIC_RELAXED);
