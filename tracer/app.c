@@ -173,6 +173,10 @@ int app_found(struct tracer *t, const char *name)
 	}
 	if (err == -ENOENT)
 		return err;
+	if (err == -EMFILE || err == -ENFILE || err == -ENOMEM) {
+		t->unseen = true;       /* later, perhaps */
+		return err;
+	}
 	if (err) {
 		t->rejected++;
 		if (err == -EBADMSG)
@@ -243,6 +247,8 @@ static void scan_dir(struct tracer *t, int apps_fd)
 			sweep(apps_fd, d->d_name);
 		else
 			app_arrived(t, d->d_name);
+	if (!dir)
+		t->unseen = true;
 	if (dir)
 		closedir(dir);
 	else if (fd >= 0)
@@ -252,6 +258,7 @@ static void scan_dir(struct tracer *t, int apps_fd)
 /* All files that are there: at the start, and when the kernel's queue of changes overflowed. */
 void apps_scan(struct tracer *t)
 {
+	t->unseen = false;
 	apps_reap(t);
 	for (int i = 0; i < 2; i++)
 		if (t->apps_fds[i] >= 0)

@@ -52,6 +52,7 @@ struct tracer {
 	struct programs *programs;              /* want.c */
 	struct cds_list_head retries;           /* struct app */
 	bool unkept;                            /* some buffer is not with the keeper yet */
+	bool unseen;                            /* some registration could not be opened for want of descriptors or memory */
 	uint32_t rejected;                      /* registration files that were no good, for status */
 	uint64_t next_serial;                   /* of channels */
 	uint64_t last_statedump;                /* number of the last request for a state dump */

@@ -380,6 +380,9 @@ int rule_parse(const char *line, size_t at, struct rule *out, struct tr_err *err
 		ret = parse_clauses(&s, &w, &r, &spec);
 	if (!ret)
 		ret = print(&r, &spec);
+	/* It must be possible to write what it reads like, with a sign before it. */
+	if (!ret && strlen(r.text) + 2 > RULE_LINE_MAX)
+		ret = tr_fail_at(err, -EINVAL, line, (int)at, "with all its escapes the rule has more than %u bytes", RULE_LINE_MAX - 2);
 	word_deinit(&w);
 	md_buf_deinit(&spec);
 	if (ret) {

@@ -29,6 +29,7 @@
 #define CONNS_PER_USER 8192u    /* a thousand processes may well come at once */
 #define CONN_SECONDS 1
 #define RETRY_FIRST 10          /* ms until an attempt is asked for again; doubled with each that fails */
+#define SCAN_AGAIN 1000         /* ms */
 #define RETRY_BATCH 64          /* at once: as many as can be answered before they give up */
 
 struct conn {
@@ -50,6 +51,7 @@ struct server {
 	/* Only the thread's own: */
 	struct cds_list_head conns;
 	uint32_t conn_count;
+	int64_t scanned;                /* when registrations were last looked for again */
 	bool deaf;                      /* accept is out of descriptors; tried again with the timer */
 };
 
@@ -74,7 +76,7 @@ static void app_failed(struct server *sv, struct app *a)
 
 	a->failures++;
 	a->retry_at = wall_clock() + ms * 1000000;
-	cds_list_del(&a->retry);
+	cds_list_del(&a->retry);        /* from the list, or from itself */
 	cds_list_add_tail(&a->retry, &sv->tracer->retries);
 	arm(sv, ms);
 }
@@ -164,8 +166,10 @@ static void completed(struct server *sv, const struct conn *cn)
 	for (uint32_t i = 0; i < cn->object_count; i++) {
 		struct app *a = app_by_name(sv->tracer, cn->objects[i]);
 
-		if (a)
+		if (a) {
 			a->failures = 0;
+			cds_list_del_init(&a->retry);
+		}
 	}
 	pthread_mutex_unlock(&sv->tracer->lock);
 }
@@ -307,6 +311,21 @@ static void retry(struct server *sv, int64_t now)
 		arm(sv, soonest / 1000000 < RETRY_FIRST ? RETRY_FIRST : soonest / 1000000);
 }
 
+/* For registrations that there was no descriptor for when they came. */
+static void scan_again(struct server *sv, int64_t now)
+{
+	struct tracer *t = sv->tracer;
+
+	pthread_mutex_lock(&t->lock);
+	if (t->unseen && (now - sv->scanned >= SCAN_AGAIN * 1000000ll || now < sv->scanned)) {
+		sv->scanned = now;
+		apps_scan(t);
+	}
+	if (t->unseen)
+		arm(sv, SCAN_AGAIN);
+	pthread_mutex_unlock(&t->lock);
+}
+
 static void timer_event(struct server *sv)
 {
 	struct conn *cn, *next;
@@ -322,6 +341,7 @@ static void timer_event(struct server *sv)
 			conn_drop(sv, cn, false);
 	if (sv->conn_count)
 		arm(sv, CONN_SECONDS * 1000);
+	scan_again(sv, now);
 	retry(sv, now);
 }
 
@@ -344,6 +364,8 @@ static void inotify_event(struct server *sv)
 		else if (ev->len)
 			app_check(t, ev->name);
 	}
+	if (t->unseen)
+		arm(sv, SCAN_AGAIN);
 	pthread_mutex_unlock(&t->lock);
 }
 

@@ -136,8 +136,7 @@ void session_apply(struct session *s)
 
 	mark_active(s->tracer);
 	cds_list_for_each_entry(a, &s->tracer->apps, node)
-		if (s->uid == 0 || s->uid == a->file->uid)
-			app_apply(s->tracer, a, false);
+		app_apply(s->tracer, a, false);
 	cds_list_for_each_entry(c, &s->channels, node)
 		cds_list_for_each_entry(cl, &c->classes, node) {
 			if (!class_switch(cl))
@@ -241,6 +240,7 @@ void session_info(struct session *s, struct session_info *info)
 
 static int set_rights(struct session *s, mode_t mode, uid_t uid, gid_t gid)
 {
+	struct channel *c;
 	int ret = 0;
 
 	pthread_mutex_lock(&s->tracer->lock);
@@ -250,8 +250,12 @@ static int set_rights(struct session *s, mode_t mode, uid_t uid, gid_t gid)
 		s->mode = mode == (mode_t)-1 ? s->mode : mode & 0777;
 		s->uid = uid == (uid_t)-1 ? s->uid : uid;
 		s->gid = gid == (gid_t)-1 ? s->gid : gid;
-		if (uid != (uid_t)-1)
+		if (uid != (uid_t)-1) {
+			/* Whose events it was for, and is not any more, must ask again to find out. */
+			cds_list_for_each_entry(c, &s->channels, node)
+				c->epoch++;
 			session_apply(s);
+		}
 		session_save(s);
 		session_changed(s);
 	}

@@ -62,6 +62,8 @@ static void enrol(void)
 	file = open(hidden, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
 	if (file < 0 || write(file, b.data, b.len) != (ssize_t)b.len || flock(file, LOCK_EX) < 0 || rename(hidden, path) < 0)
 		die(path);
+	md_buf_deinit(&b);
+	md_buf_deinit(&r.strings);
 }
 
 static void put_words(FILE *out)

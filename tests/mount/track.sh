@@ -88,3 +88,27 @@ sh -c 'echo $$ >"$1/user/track/vpid" && echo start >"$1/control" && exec "$2" 10
 put stop "$S/u/control"
 is "the parent alone" "100 100" "$(grep -c 'thread = 0,' "$S/u/text") $(grep -c 'thread = 100,' "$S/u/text")"
 is "not its child" 0 "$(grep -c 'thread = 101,' "$S/u/text")"
+
+# As fast as they can: of a process that was excluded nothing is recorded that could turn up after a clear.
+mkdir "$S/f" "$S/f/user/channels/channel0" || fail mkdir
+put 4096 "$S/f/user/channels/channel0/subbuf_size"
+put 'tick:*' "$S/f/user/events"
+put start "$S/f/control"
+"$ticker" 1000000000 0 &
+a=$!
+"$ticker" 1000000000 0 3 &
+b=$!
+grows f "both are in the set"
+round=0
+while [ $round -lt 20 ]; do
+	put "$a $b" "$S/f/user/track/vpid"
+	sleep 0.02
+	put $a "$S/f/user/track/vpid"
+	put clear "$S/f/control"
+	grows f "one is in the set"
+	is "round $round: events of who is excluded" 0 "$(grep -c 'thread = [12],' "$S/f/text")"
+	round=$((round + 1))
+done
+kill $a $b
+wait $a $b 2>/dev/null
+exit 0
