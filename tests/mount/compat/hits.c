@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Hits everything that is in fields.h. C and C++. Arguments are plug-ins to load first. */
+/*
+ * Hits everything that is in fields.h. C and C++. Arguments are plug-ins to load first. (A field is empty always or never: babeltrace2
+ * 2.0.4 shows what it was at an earlier event.)
+ */
 #include <dlfcn.h>
 #include <stdio.h>
 #include <string.h>
@@ -78,7 +81,7 @@ int main(int argc, char **argv)
 	values();
 	levels();
 	tracepoint(compat, large, 5, text, many, 300);
-	tracepoint(compat, large, 5, "", many, 0);
+	tracepoint(compat, large, 5, "small", many, 2);
 	tracepoint(compat, first, once(), "one");
 	tracepoint(compat, second, once(), "two");
 	if (tracepoint_enabled(compat, third))
