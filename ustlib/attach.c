@@ -162,7 +162,7 @@ static bool map_plan(struct taken_plan *p, const struct trail_answer *answer, co
 	for (uint32_t i = 0; i < answer->region_count; i++) {
 		p->mapped[i] = mapping_get(&p->regions[i], fds[i + 1]);
 		if (p->mapped[i])
-			p->mapped[i]->blocking = p->regions[i].blocking;
+			__atomic_store_n(&p->mapped[i]->blocking, p->regions[i].blocking, __ATOMIC_RELAXED);
 	}
 	return true;
 }

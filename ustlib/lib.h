@@ -32,7 +32,7 @@ struct mapping {
 	uint64_t subbuf_size, data_offset, ring_stride, ring_offset, switch_offset, switch_count;
 	uint32_t subbuf_count, ring_count, mode, kind, populate;
 	uint64_t clock_mult, clock_base;
-	uint64_t blocking;              /* us that a hit may wait for room; set by each plan */
+	trail_u64 blocking;             /* us that a hit may wait for room; set by each plan */
 	uint8_t *present;               /* a bit per sub-buffer of each ring: this process has populated it */
 };
 

@@ -137,17 +137,21 @@ static enum room room(const struct slot *slot, struct trail_ring *ring, uint32_t
  */
 static bool wait_for_room(const struct slot *slot, uint64_t *waited)
 {
-	const struct mapping *m = slot->mapping;
+	struct mapping *m = slot->mapping;
 	uint64_t us = *waited < 1000 ? 50 : *waited < 100000 ? 1000 : 10000;
 	const struct timespec pause = { .tv_nsec = (long)us * 1000 };
 	int saved = errno;
 
-	if (!context_may_block || attach_sealed || m->mode != TRAIL_MODE_DISCARD || *waited >= m->blocking)
+	if (!context_may_block || attach_sealed || m->mode != TRAIL_MODE_DISCARD ||
+	    *waited >= __atomic_load_n(&m->blocking, __ATOMIC_RELAXED))
 		return false;
 	nanosleep(&pause, NULL);
 	*waited += us;
-	if (*waited / 200000 != (*waited - us) / 200000 && !attach_daemon_lives(slot->lane))
+	if (*waited / 200000 != (*waited - us) / 200000 && !attach_daemon_lives(slot->lane)) {
+		/* Nor does the next event wait, until a daemon comes with a plan. */
+		__atomic_store_n(&m->blocking, 0, __ATOMIC_RELAXED);
 		*waited = UINT64_MAX;
+	}
 	errno = saved;
 	return *waited < UINT64_MAX && __atomic_load_n(slot->on, __ATOMIC_RELAXED) == slot->on_value;
 }
