@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What a filter's nodes become in a program. See filtercode.h. */
+#include <stdio.h>
 #include <string.h>
 
 #include "tracer/filtercode.h"
+#include "tracer/perfcounter.h"
 
 static void value(struct code *c, const struct filter_node *n, uint8_t r);
 
@@ -326,8 +328,16 @@ static void condition_value(struct code *c, const struct filter_node *n, uint8_t
 static void context(struct code *c, const struct filter_node *n, uint8_t r)
 {
 	struct filter_word w = { .op = FILTER_CONTEXT, .flag = r, .at = n->context };
+	struct perf_counter counter;
+	char numbers[40];
 
-	if (n->context_name) {
+	if (n->context == TRAIL_CONTEXT_PERF) {
+		/* The table of names is the daemon's; the application is told what the kernel wants to be asked for. */
+		if (perf_counter_find(n->text + n->context_name, n->text_length - n->context_name, &counter))
+			counter = (struct perf_counter){ UINT32_MAX, 0 };
+		w.b = (uint32_t)snprintf(numbers, sizeof(numbers), "%x:%llx", counter.type, (unsigned long long)counter.config);
+		w.a = code_literal(c, numbers, w.b);
+	} else if (n->context_name) {
 		w.b = n->text_length - n->context_name;
 		w.a = code_literal(c, n->text + n->context_name, w.b);
 	}

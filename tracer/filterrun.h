@@ -24,8 +24,8 @@ struct filter_input {
 	const uint8_t *payload;
 	size_t len;
 	/*
-	 * The value of a context: kind is of enum trail_context. name: "provider:name" of TRAIL_CONTEXT_APP, what stands
-	 * behind `perf:thread:` of TRAIL_CONTEXT_PERF, else NULL. False, or a value of type FILTER_NONE: there is none. A
+	 * The value of a context: kind is of enum trail_context. name: "provider:name" of TRAIL_CONTEXT_APP, "TYPE:CONFIG" of
+	 * TRAIL_CONTEXT_PERF (hexadecimal, as perf_event_attr wants them), else NULL. False, or a value of type FILTER_NONE: there is none. A
 	 * string must stay until filter_run returns, so it may not be in a buffer that the next call uses. NULL: there
 	 * are no contexts.
 	 */

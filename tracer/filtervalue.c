@@ -8,6 +8,7 @@
 #include "metadata/name.h"
 #include "tracer/filterparse.h"
 #include "tracer/nearest.h"
+#include "tracer/perfcounter.h"
 #include "tracer/word.h"
 
 const struct filter_context_type filter_contexts[FILTER_CONTEXTS] = {
@@ -344,6 +345,7 @@ static bool unknown_context(struct filter_parse *p, size_t begin)
 static bool perf(struct filter_parse *p, struct filter_node *n, struct md_buf *out)
 {
 	static const char thread[] = ":thread:";
+	struct perf_counter counter;
 	size_t begin;
 
 	if (strncmp(p->line + p->at, thread, strlen(thread))) {
@@ -357,6 +359,10 @@ static bool perf(struct filter_parse *p, struct filter_node *n, struct md_buf *o
 		p->at++;
 	if (p->at == begin || p->at - begin > TRAIL_NAME_MAX) {
 		filter_fail(p, begin, "the name of a counter is %s", p->at == begin ? "missing here" : "too long");
+		return false;
+	}
+	if (perf_counter_find(p->line + begin, p->at - begin, &counter)) {
+		filter_fail(p, begin, "no such counter; see available/user/contexts");
 		return false;
 	}
 	n->context = TRAIL_CONTEXT_PERF;

@@ -256,7 +256,7 @@ static int32_t get_cpu(void)
 static struct counter *open_counter(struct more *m, uint32_t type, uint64_t config)
 {
 	struct perf_event_attr attr = {
-		.type = type, .size = sizeof(attr), .config = config, .exclude_kernel = 1, .exclude_hv = 1,
+		.type = type, .size = sizeof(attr), .config = config, .exclude_hv = 1,
 	};
 	struct counter *c;
 	int fd, high;
@@ -266,8 +266,8 @@ static struct counter *open_counter(struct more *m, uint32_t type, uint64_t conf
 	c = &m->counters[m->counter_count];
 	*c = (struct counter){ .type = type, .config = config, .fd = -1 };
 	fd = (int)syscall(SYS_perf_event_open, &attr, 0, -1, -1, PERF_FLAG_FD_CLOEXEC);
-	if (fd < 0) {   /* software counters count what the kernel does: they may need to see it */
-		attr.exclude_kernel = 0;
+	if (fd < 0) {   /* what the kernel does may not be for us to see (perf_event_paranoid) */
+		attr.exclude_kernel = 1;
 		fd = (int)syscall(SYS_perf_event_open, &attr, 0, -1, -1, PERF_FLAG_FD_CLOEXEC);
 	}
 	if (fd >= 0) {
@@ -615,9 +615,30 @@ static bool app_filter_value(const char *name, struct filter_value *out)
 	}
 }
 
+/* "TYPE:CONFIG" in hexadecimal; not by sscanf, for a signal handler may be here. */
+static bool counter_numbers(const char *s, uint32_t *type, uint64_t *config)
+{
+	uint64_t n[2] = { 0, 0 };
+
+	for (int part = 0; *s; s++) {
+		if (*s == ':' && part == 0)
+			part = 1;
+		else if (*s >= '0' && *s <= '9')
+			n[part] = n[part] << 4 | (uint64_t)(*s - '0');
+		else if (*s >= 'a' && *s <= 'f')
+			n[part] = n[part] << 4 | (uint64_t)(*s - 'a' + 10);
+		else
+			return false;
+	}
+	*type = (uint32_t)n[0];
+	*config = n[1];
+	return n[0] < UINT32_MAX;
+}
+
 bool context_value(void *ip, uint32_t kind, const char *name, struct filter_value *out)
 {
-	uint64_t value;
+	uint64_t value, config;
+	uint32_t type;
 
 	if (!context_size(kind))
 		return false;
@@ -628,7 +649,10 @@ bool context_value(void *ip, uint32_t kind, const char *name, struct filter_valu
 	case TRAIL_CONTEXT_APP:
 		return name && app_filter_value(name, out);
 	case TRAIL_CONTEXT_PERF:
-		return false;           /* a name says nothing here: see the plan's contexts */
+		if (!name || !counter_numbers(name, &type, &config))
+			return false;
+		*out = (struct filter_value){ .type = FILTER_UNSIGNED, .u = get_counter(type, config) };
+		return true;
 	default:
 		value = number(kind, 0, 0, ip);
 		if (kind <= TRAIL_CONTEXT_VTID || kind == TRAIL_CONTEXT_CPU_ID)

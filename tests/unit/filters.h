@@ -110,7 +110,8 @@ static inline bool sample_context(void *arg, uint32_t kind, const char *name, st
 	else if (kind == TRAIL_CONTEXT_VPID)
 		*out = (struct filter_value){ .type = FILTER_SIGNED, .i = -7 };
 	else if (kind == TRAIL_CONTEXT_PERF)
-		return !strcmp(name, "cpu-cycles");
+		/* In the expression, and in a program. */
+		return !strcmp(name, "cpu-cycles") || !strcmp(name, "0:0");
 	else if (kind == TRAIL_CONTEXT_APP && !strcmp(name, "a:int"))
 		*out = (struct filter_value){ .type = FILTER_SIGNED, .i = -5 };
 	else if (kind == TRAIL_CONTEXT_APP && !strcmp(name, "a:float"))
