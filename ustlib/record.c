@@ -297,7 +297,8 @@ static __attribute__((noinline)) bool write_copied(const struct slot *slot, uint
 	for (;;) {
 		total = room + h->len + TRAIL__SPARE;
 		if (total > sizeof(small)) {
-			buffer = attach_sealed ? MAP_FAILED : mmap(NULL, total, PROT_READ | PROT_WRITE,
+			/* Larger than any sub-buffer: not even looked at. */
+	buffer = attach_sealed || total > TRAIL_SUBBUF_MAX ? MAP_FAILED : mmap(NULL, total, PROT_READ | PROT_WRITE,
 								   MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 			if (buffer == MAP_FAILED)
 				return with_mapping(slot, seq, NULL, 0, 0, SLOW_LOSE);
@@ -363,11 +364,11 @@ static __attribute__((noinline)) bool hit_extra(const struct slot *slot, uint64_
 	return write_copied(slot, seq, x, h);
 }
 
-static inline __attribute__((always_inline)) bool quick_rejects(const struct quick *q, const struct hit *h)
+static inline __attribute__((always_inline)) bool quick_rejects(const struct quick *q, const void *data)
 {
 	uint64_t v;
 
-	memcpy(&v, h->data + q->at, sizeof(v)); /* that much behind the payload is readable: TRAIL__SPARE */
+	memcpy(&v, (const uint8_t *)data + q->at, sizeof(v)); /* that much behind the payload is readable: TRAIL__SPARE */
 	return ((v - q->low) & q->mask) > q->span;
 }
 
@@ -381,7 +382,7 @@ static inline __attribute__((always_inline)) bool hit_slot(const struct slot *sl
 	if (unlikely(flags)) {
 		if (!(flags & SLOT_QUICK) || slot->quick.end > h->len || slot->quick.at > h->len)
 			return hit_extra(slot, seq, h);
-		if (quick_rejects(&slot->quick, h))
+		if (quick_rejects(&slot->quick, h->data))
 			return still(slot, seq);
 		if (!(flags & SLOT_DECIDED))
 			return hit_extra(slot, seq, h);
@@ -458,28 +459,40 @@ TRAIL_EXPORT int trail__ready(struct trail__tp *tp)
 	return 0;
 }
 
-static inline __attribute__((always_inline)) void record(struct trail__tp *tp, const struct hit *h)
+static __attribute__((noinline)) void record(struct trail__tp *tp, void *data, size_t len, size_t unwritten, const void *ip)
 {
 	const struct slot *slot = __atomic_load_n((const struct slot *const *)&tp->slot, __ATOMIC_ACQUIRE);
+	const struct hit h = { data, len, unwritten, ip };
 
 	if (unlikely(!slot))
-		record_several(tp, h);
-	else if (unlikely(!hit_slot(slot, h)))
-		record_again(tp, h, NULL, 0);
+		record_several(tp, &h);
+	else if (unlikely(!hit_slot(slot, &h)))
+		record_again(tp, &h, NULL, 0);
+}
+
+/* What the first test of a filter rejects goes no further than here: before anything is put on the stack. */
+static inline __attribute__((always_inline)) bool rejected(struct trail__tp *tp, const void *data, size_t len)
+{
+	const struct slot *slot = __atomic_load_n((const struct slot *const *)&tp->slot, __ATOMIC_ACQUIRE);
+	uint64_t seq;
+
+	if (!slot)
+		return false;
+	seq = __atomic_load_n(&slot->seq, __ATOMIC_ACQUIRE);
+	return unlikely(__atomic_load_n(&slot->flags, __ATOMIC_RELAXED) & SLOT_QUICK) && slot->quick.end <= len &&
+	       slot->quick.at <= len && quick_rejects(&slot->quick, data) && still(slot, seq);
 }
 
 TRAIL_EXPORT void trail__record_at(struct trail__tp *tp, void *data, size_t len, size_t unwritten, const void *ip)
 {
-	const struct hit h = { data, len, unwritten, ip ? ip : __builtin_return_address(0) };
-
-	record(tp, &h);
+	if (!rejected(tp, data, len))
+		record(tp, data, len, unwritten, ip ? ip : __builtin_return_address(0));
 }
 
 TRAIL_EXPORT void trail__record(struct trail__tp *tp, void *data, size_t len)
 {
-	const struct hit h = { data, len, 0, __builtin_return_address(0) };
-
-	record(tp, &h);
+	if (!rejected(tp, data, len))
+		record(tp, data, len, 0, __builtin_return_address(0));
 }
 
 /* ---- events that do not fit the call site's buffer ---- */
@@ -562,7 +575,8 @@ TRAIL_EXPORT void trail__record_pieces_at(struct trail__tp *tp, const struct tra
 		return;
 	for (unsigned int i = 0; i < count; i++)
 		total += piece_size(&pieces[i], &strings[i]);
-	buffer = attach_sealed ? MAP_FAILED : mmap(NULL, total, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	/* Larger than any sub-buffer: not even looked at. */
+	buffer = attach_sealed || total > TRAIL_SUBBUF_MAX ? MAP_FAILED : mmap(NULL, total, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (buffer == MAP_FAILED) {
 		record_lost(tp);
 		errno = saved;

@@ -139,6 +139,16 @@ struct trail__piece {
 	const void *data;
 };
 
+/* A call through the table of addresses, without the stub that would jump there. */
+#if defined(__has_attribute)
+#if __has_attribute(noplt)
+#define TRAIL__DIRECT __attribute__((noplt))
+#endif
+#endif
+#ifndef TRAIL__DIRECT
+#define TRAIL__DIRECT
+#endif
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -152,12 +162,12 @@ int trail__ready(struct trail__tp *tp);
  * Records len bytes. TRAIL__HEADROOM bytes before them are for the library to write to, TRAIL__SPARE behind must be
  * readable. Async-signal-safe.
  */
-void trail__record(struct trail__tp *tp, void *data, size_t len);
+void TRAIL__DIRECT trail__record(struct trail__tp *tp, void *data, size_t len);
 /*
  * The same. `unwritten` bytes behind the payload are the TRAIL__NOWRITE fields, for filters only; ip is the context of that
  * name, null for the caller's address.
  */
-void trail__record_at(struct trail__tp *tp, void *data, size_t len, size_t unwritten, const void *ip);
+void TRAIL__DIRECT trail__record_at(struct trail__tp *tp, void *data, size_t len, size_t unwritten, const void *ip);
 /* The same from pieces, when they do not fit into the call site's buffer. The last `unwritten` are not recorded. */
 void trail__record_pieces(struct trail__tp *tp, const struct trail__piece *pieces, unsigned int count);
 void trail__record_pieces_at(struct trail__tp *tp, const struct trail__piece *pieces, unsigned int count,
@@ -196,7 +206,7 @@ int trail_attach(void);
 int trail_seal(void);
 
 /* Copies a string with its NUL to `at`, not beyond `end`; returns the place behind it, or null if it does not fit. */
-unsigned char *trail__put_string(unsigned char *at, unsigned char *end, const char *s);
+unsigned char *TRAIL__DIRECT trail__put_string(unsigned char *at, unsigned char *end, const char *s);
 
 extern struct trail__tp *__start_trail_tps[] __attribute__((weak, visibility("hidden")));
 extern struct trail__tp *__stop_trail_tps[] __attribute__((weak, visibility("hidden")));
