@@ -154,7 +154,7 @@ static void attach(FILE *out)
 	struct iovec iov = { &answer, sizeof(answer) };
 	struct msghdr msg = { .msg_iov = &iov, .msg_iovlen = 1, .msg_control = control.buf, .msg_controllen = sizeof(control.buf) };
 	int fd = dial(), fds[TRAIL_REGION_MAX + 1];
-	struct cmsghdr *c;
+	struct cmsghdr *c = NULL;
 	void *plan;
 
 	if (recvmsg(fd, &msg, MSG_CMSG_CLOEXEC) != (ssize_t)sizeof(answer) || !(c = CMSG_FIRSTHDR(&msg)) ||

@@ -3,7 +3,11 @@
 #include <stdio.h>
 
 #define PLAIN __attribute__((no_instrument_function))
+#ifdef __clang__
+#define SOME __attribute__((noinline))
+#else
 #define SOME __attribute__((noinline, noclone))
+#endif
 
 static volatile int sink;
 
