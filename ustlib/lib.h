@@ -107,8 +107,8 @@ struct object {
 	uint8_t name[16];               /* of the registration file */
 	uint8_t *map;                   /* the file */
 	size_t size;
-	uint32_t event_count;
-	struct trail__tp **tps;         /* event_count, in the order of the file */
+	uint32_t event_count, capacity;
+	struct trail__tp **tps;         /* event_count of capacity, in the order of the file */
 	bool keep_map;                  /* others may read its words when it is gone: zeros take its place */
 	struct object *next;
 };

@@ -415,6 +415,22 @@ static size_t layout(struct trail_reg *reg, const struct object *o, const struct
 	return reg->size;
 }
 
+static struct object *unused;           /* for a library that comes and goes all the time */
+
+static struct object *object_alloc(size_t entries)
+{
+	struct object **p = &unused, *o;
+
+	while (*p && (*p)->capacity < entries)
+		p = &(*p)->next;
+	o = *p;
+	if (!o)
+		return arena_alloc(sizeof(*o));
+	*p = o->next;
+	*o = (struct object){ .tps = o->tps, .capacity = o->capacity };
+	return o;
+}
+
 /* The trace points of the object, each once: an inlined call site has several entries. */
 static bool collect(struct object *o)
 {
@@ -422,7 +438,10 @@ static bool collect(struct object *o)
 
 	if (n > TRAIL_EVENT_MAX)
 		n = TRAIL_EVENT_MAX;
-	o->tps = arena_alloc(n * sizeof(*o->tps));
+	if (o->capacity < n) {
+		o->tps = arena_alloc(n * sizeof(*o->tps));
+		o->capacity = o->tps ? (uint32_t)n : 0;
+	}
 	if (!o->tps)
 		return false;
 	for (size_t i = 0; i < n; i++) {
@@ -493,7 +512,7 @@ TRAIL_EXPORT void trail__register(struct trail__tp *const *begin, struct trail__
 	objects_lock();
 	for (o = objects; o && o->begin != begin; o = o->next)
 		;
-	if (!o && (o = arena_alloc(sizeof(*o)))) {
+	if (!o && (o = object_alloc((size_t)(end - begin)))) {
 		o->begin = begin;
 		o->end = end;
 		if (collect(o))
@@ -533,6 +552,8 @@ TRAIL_EXPORT void trail__unregister(struct trail__tp *const *begin, struct trail
 				munmap(o->map, o->size);
 		}
 		*p = o->next;
+		o->next = unused;
+		unused = o;
 	}
 	objects_unlock();
 	errno = saved;
