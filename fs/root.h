@@ -15,13 +15,19 @@ extern const struct row app_row;
 int apps_find(const struct node *dir, const char *name, const struct who *who, struct found *found);
 void apps_each(const struct node *dir, const struct who *who, struct listing *out);
 
-/* tree_channel.c, for user/ of a session. */
-extern const struct row channel_row;
+/* tree_channel.c, for user/ and kernel/ of a session. */
+extern const struct row channel_row, kernel_channel_row;
+/* tree_session.c: kernel/, by which what is below knows its domain. */
+extern const struct row kernel_row;
+/* 0, or why this user may not change things in this domain. */
+int domain_refuses(const struct node *n, const struct who *who, struct tr_err *err);
+/* tree_kernel.c: available/kernel/. */
+extern const struct row available_kernel_row;
 int channels_find(const struct node *dir, const char *name, const struct who *who, struct found *found);
 void channels_each(const struct node *dir, const struct who *who, struct listing *out);
 int channels_make(const struct node *dir, const char *name, const struct who *who, struct tr_err *err);
 int channels_remove(const struct node *dir, const char *name, const struct who *who, struct tr_err *err);
-/* `events` of a channel, or of user/ itself. */
+/* `events` of a channel, or of user/ and kernel/ themselves. */
 int events_read(const struct node *n, const struct who *who, struct md_buf *out);
 int events_write(const struct node *n, const struct who *who, const char *text, bool replace, struct tr_err *err);
 /* `contexts`, likewise. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* channels/CHANNEL/ of the user domain, and the streams below. */
+/* channels/CHANNEL/ of both domains, and the streams below. */
 #include <errno.h>
 
 #include "fs/root.h"
@@ -13,56 +13,78 @@ static const char *channel_of(const struct node *n)
 {
 	const struct node *channel = node_up(n, &channel_row);
 
+	if (!channel)
+		channel = node_up(n, &kernel_channel_row);
 	return channel ? channel->name : NULL;
+}
+
+static enum domain domain_of(const struct node *n)
+{
+	return node_up(n, &kernel_row) ? DOMAIN_KERNEL : DOMAIN_USER;
+}
+
+int domain_refuses(const struct node *n, const struct who *who, struct tr_err *err)
+{
+	return domain_of(n) == DOMAIN_KERNEL ? kernel_refuses(n->session, who->uid, err) : 0;
 }
 
 int events_read(const struct node *n, const struct who *who, struct md_buf *out)
 {
 	(void)who;
-	return events_show(n->session, channel_of(n), out);
+	return events_show(n->session, domain_of(n), channel_of(n), out);
 }
 
 int events_write(const struct node *n, const struct who *who, const char *text, bool replace, struct tr_err *err)
 {
-	(void)who;
-	return events_store(n->session, channel_of(n), text, replace, err);
+	int rc = domain_refuses(n, who, err);
+
+	return rc ? rc : events_store(n->session, domain_of(n), channel_of(n), text, replace, err);
 }
 
 int contexts_read(const struct node *n, const struct who *who, struct md_buf *out)
 {
 	(void)who;
-	return contexts_show(n->session, channel_of(n), out);
+	return contexts_show(n->session, domain_of(n), channel_of(n), out);
 }
 
 int contexts_write(const struct node *n, const struct who *who, const char *text, bool replace, struct tr_err *err)
 {
-	(void)who;
-	return contexts_store(n->session, channel_of(n), text, replace, err);
+	int rc = domain_refuses(n, who, err);
+
+	return rc ? rc : contexts_store(n->session, domain_of(n), channel_of(n), text, replace, err);
 }
 
 static int show_attr(const struct node *n, const struct who *who, struct md_buf *out)
 {
 	(void)who;
-	return channel_show(n->session, channel_of(n), (enum channel_attr)n->row->arg, out);
+	return channel_show(n->session, domain_of(n), channel_of(n), (enum channel_attr)n->row->arg, out);
 }
 
 static int store_attr(const struct node *n, const struct who *who, const char *text, bool replace, struct tr_err *err)
 {
-	(void)who, (void)replace;
-	return channel_store(n->session, channel_of(n), (enum channel_attr)n->row->arg, text, err);
+	int rc = domain_refuses(n, who, err);
+
+	(void)replace;
+	return rc ? rc : channel_store(n->session, domain_of(n), channel_of(n), (enum channel_attr)n->row->arg, text, err);
 }
 
 static int show_status(const struct node *n, const struct who *who, struct md_buf *out)
 {
 	(void)who;
-	return channel_status(n->session, channel_of(n), out);
+	return channel_status(n->session, domain_of(n), channel_of(n), out);
 }
 
 /* ---- streams/OWNER/cpuN ---- */
 
+/* Below streams/OWNER, or streams/ itself in the kernel domain. */
+static const char *owner_of(const struct node *dir)
+{
+	return domain_of(dir) == DOMAIN_KERNEL ? OWNER_KERNEL : dir->name;
+}
+
 static int stream_open(const struct node *n, void **state)
 {
-	return packet_stream_open(n->session, channel_of(n), n->parent->name, n->name, (struct packet_stream **)state);
+	return packet_stream_open(n->session, channel_of(n), owner_of(n->parent), n->name, (struct packet_stream **)state);
 }
 
 static ssize_t stream_read(void *state, uint64_t offset, void *buf, size_t size)
@@ -85,7 +107,7 @@ static const struct row stream_row = { .mode = S_IFREG | 0444, .view = &stream_v
 static int find_stream(const struct node *dir, const char *name, const struct who *who, struct found *found)
 {
 	struct md_buf names = MD_BUF_INIT;
-	int rc = owner_streams(dir->session, channel_of(dir), dir->name, &names);
+	int rc = owner_streams(dir->session, channel_of(dir), owner_of(dir), &names);
 
 	(void)who;
 	if (!rc && !names_have(&names, name))
@@ -100,7 +122,7 @@ static void list_streams(const struct node *dir, const struct who *who, struct l
 	struct md_buf names = MD_BUF_INIT;
 
 	(void)who;
-	if (!owner_streams(dir->session, channel_of(dir), dir->name, &names))
+	if (!owner_streams(dir->session, channel_of(dir), owner_of(dir), &names))
 		listing_add_all(out, &names, &stream_row);
 	md_buf_deinit(&names);
 }
@@ -154,11 +176,35 @@ static const struct row rows[] = {
 
 const struct row channel_row = { .mode = S_IFDIR | 0777, .rows = rows };
 
+static const struct row kernel_rows[] = {
+	{ .name = "events", .mode = S_IFREG | 0666, .show = events_read, .store = events_write, .how = STORE_LIST },
+	{ .name = "contexts", .mode = S_IFREG | 0666, .show = contexts_read, .store = contexts_write, .how = STORE_LIST },
+	{ .name = "enabled", .mode = S_IFREG | 0666, .show = show_attr, .store = store_attr, .arg = CHANNEL_ENABLED },
+	{ .name = "subbuf_size", .mode = S_IFREG | 0666, .show = show_attr, .store = store_attr,
+	  .arg = CHANNEL_SUBBUF_SIZE },
+	{ .name = "subbuf_count", .mode = S_IFREG | 0666, .show = show_attr, .store = store_attr,
+	  .arg = CHANNEL_SUBBUF_COUNT },
+	{ .name = "loss_mode", .mode = S_IFREG | 0666, .show = show_attr, .store = store_attr, .arg = CHANNEL_LOSS_MODE },
+	{ .name = "switch_period", .mode = S_IFREG | 0666, .show = show_attr, .store = store_attr,
+	  .arg = CHANNEL_SWITCH_PERIOD },
+	{ .name = "read_period", .mode = S_IFREG | 0666, .show = show_attr, .store = store_attr, .arg = CHANNEL_READ_PERIOD },
+	{ .name = "status", .mode = S_IFREG | 0444, .show = show_status, .change = session_change },
+	{ .name = "streams", .mode = S_IFDIR | 0555, .find = find_stream, .list = list_streams },
+	{ 0 }
+};
+
+const struct row kernel_channel_row = { .mode = S_IFDIR | 0777, .rows = kernel_rows };
+
+static const struct row *row_of(const struct node *dir)
+{
+	return domain_of(dir) == DOMAIN_KERNEL ? &kernel_channel_row : &channel_row;
+}
+
 int channels_find(const struct node *dir, const char *name, const struct who *who, struct found *found)
 {
 	(void)who;
-	found->row = &channel_row;
-	return channel_exists(dir->session, name) ? 0 : -ENOENT;
+	found->row = row_of(dir);
+	return channel_exists(dir->session, domain_of(dir), name) ? 0 : -ENOENT;
 }
 
 void channels_each(const struct node *dir, const struct who *who, struct listing *out)
@@ -166,8 +212,8 @@ void channels_each(const struct node *dir, const struct who *who, struct listing
 	struct md_buf names = MD_BUF_INIT;
 
 	(void)who;
-	channels_list(dir->session, &names);
-	listing_add_all(out, &names, &channel_row);
+	channels_list(dir->session, domain_of(dir), &names);
+	listing_add_all(out, &names, row_of(dir));
 	md_buf_deinit(&names);
 }
 
@@ -175,12 +221,14 @@ int channels_make(const struct node *dir, const char *name, const struct who *wh
 {
 	int rc = words_name(name, CHANNEL_NAME_MOST, err);
 
-	(void)who;
-	return rc ? rc : channel_create(dir->session, name, err);
+	if (!rc)
+		rc = domain_refuses(dir, who, err);
+	return rc ? rc : channel_create(dir->session, domain_of(dir), name, err);
 }
 
 int channels_remove(const struct node *dir, const char *name, const struct who *who, struct tr_err *err)
 {
-	(void)who;
-	return channel_destroy(dir->session, name, err);
+	int rc = domain_refuses(dir, who, err);
+
+	return rc ? rc : channel_destroy(dir->session, domain_of(dir), name, err);
 }

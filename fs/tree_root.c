@@ -176,13 +176,28 @@ static const struct row available_rows[] = {
 	{ 0 }
 };
 
+/* kernel/ is there where the daemon may trace the kernel at all; who may look into it is another question. */
+static int find_available(const struct node *dir, const char *name, const struct who *who, struct found *found)
+{
+	(void)dir, (void)who;
+	found->row = &available_kernel_row;
+	return !strcmp(name, "kernel") && kernel_allowed(fs.tracer, fs.uid) ? 0 : -ENOENT;
+}
+
+static void list_available(const struct node *dir, const struct who *who, struct listing *out)
+{
+	(void)dir, (void)who;
+	if (kernel_allowed(fs.tracer, fs.uid))
+		listing_add(out, "kernel", &available_kernel_row, 0);
+}
+
 static const struct row root_rows[] = {
 	{ .name = "README", .mode = S_IFREG | 0444, .show = show_readme },
 	{ .name = "version", .mode = S_IFREG | 0444, .show = show_version },
 	{ .name = "status", .mode = S_IFREG | 0444, .show = show_status, .change = status_change },
 	{ .name = "error", .mode = S_IFREG | 0444, .show = errors_show },
 	{ .name = "log", .mode = S_IFREG | 0222, .store = store_log, .how = STORE_RAW },
-	{ .name = "available", .mode = S_IFDIR | 0555, .rows = available_rows },
+	{ .name = "available", .mode = S_IFDIR | 0555, .rows = available_rows, .find = find_available, .list = list_available },
 	{ .name = "apps", .mode = S_IFDIR | 0555, .find = apps_find, .list = apps_each },
 	{ .name = "sessions", .mode = S_IFDIR | 01777, .find = find_session, .list = list_sessions,
 	  .make = make_session, .remove = remove_session, .attr = sessions_attr },

@@ -159,8 +159,9 @@ static int read_track(const struct node *n, const struct who *who, struct md_buf
 
 static int write_track(const struct node *n, const struct who *who, const char *text, bool replace, struct tr_err *err)
 {
-	(void)who;
-	return track_store(n->session, (enum track_attr)n->row->arg, text, replace, err);
+	int rc = domain_refuses(n, who, err);
+
+	return rc ? rc : track_store(n->session, (enum track_attr)n->row->arg, text, replace, err);
 }
 
 /* ---- rows ---- */
@@ -181,6 +182,37 @@ static const struct row user_rows[] = {
 	{ 0 }
 };
 
+static const struct row kernel_track_rows[] = {
+	{ .name = "pid", .mode = S_IFREG | 0666, .show = read_track, .store = write_track, .how = STORE_LIST, .arg = TRACK_PID },
+	{ 0 }
+};
+
+static const struct row kernel_rows[] = {
+	{ .name = "events", .mode = S_IFREG | 0666, .show = events_read, .store = events_write, .how = STORE_LIST },
+	{ .name = "contexts", .mode = S_IFREG | 0666, .show = contexts_read, .store = contexts_write, .how = STORE_LIST },
+	{ .name = "track", .mode = S_IFDIR | 0555, .rows = kernel_track_rows },
+	{ .name = "channels", .mode = S_IFDIR | 0777, .find = channels_find, .list = channels_each,
+	  .make = channels_make, .remove = channels_remove },
+	{ 0 }
+};
+
+const struct row kernel_row = { .mode = S_IFDIR | 0555, .rows = kernel_rows };
+
+/* kernel/ is there if the session's owner may trace the kernel. */
+static int find_kernel(const struct node *dir, const char *name, const struct who *who, struct found *found)
+{
+	(void)who;
+	found->row = &kernel_row;
+	return !strcmp(name, "kernel") && session_kernel(dir->session) ? 0 : -ENOENT;
+}
+
+static void list_kernel(const struct node *dir, const struct who *who, struct listing *out)
+{
+	(void)who;
+	if (session_kernel(dir->session))
+		listing_add(out, "kernel", &kernel_row, 0);
+}
+
 static const struct row session_rows[] = {
 	{ .name = "control", .mode = S_IFREG | 0666, .show = show_verbs, .store = store_verbs, .how = STORE_LINES },
 	{ .name = "status", .mode = S_IFREG | 0444, .show = show_status, .change = session_change },
@@ -193,4 +225,4 @@ static const struct row session_rows[] = {
 	{ 0 }
 };
 
-const struct row session_row = { .mode = S_IFDIR | 07777, .rows = session_rows };
+const struct row session_row = { .mode = S_IFDIR | 07777, .rows = session_rows, .find = find_kernel, .list = list_kernel };

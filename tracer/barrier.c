@@ -68,3 +68,8 @@ void barrier(struct region *const *regions, size_t count)
 	if (cpus)
 		visit_cpus();
 }
+
+void barrier_cpus(void)
+{
+	visit_cpus();
+}

@@ -16,5 +16,7 @@
 
 /* The clock may be read before the call: every event older than that reading is visible after it. */
 void barrier(struct region *const *regions, size_t count);
+/* Sections of the kernel's: whoever was recording an event, with preemption off, has finished. */
+void barrier_cpus(void);
 
 #endif

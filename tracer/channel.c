@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Channels of the user domain: attributes, event rules, and their streams. The functions of tracer.h take the lock; the others
+ * Channels of both domains: attributes, event rules, and their streams. The functions of tracer.h take the lock; the others
  * of core.h want it held.
  */
 #include <errno.h>
@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "tracer/core.h"
+#include "tracer/kernel.h"
 #include "tracer/reader.h"
 
 #define CHANNEL_NAME_MAX 128
@@ -17,17 +18,17 @@
 #define PERIOD_MAX (UINT64_C(3600) * 1000000)
 #define BUFFER_MAX (UINT64_C(1) << 40)  /* bytes per CPU */
 
-struct channel *channel_find(const struct session *s, const char *name)
+struct channel *channel_find(const struct session *s, enum domain domain, const char *name)
 {
 	struct channel *c;
 
 	cds_list_for_each_entry(c, &s->channels, node)
-		if (!strcmp(c->name, name ? name : SHORTCUT))
+		if (c->kernel == (domain == DOMAIN_KERNEL) && !strcmp(c->name, name ? name : SHORTCUT))
 			return c;
 	return NULL;
 }
 
-struct channel *channel_new(struct session *s, const char *name, uint32_t id)
+struct channel *channel_new(struct session *s, enum domain domain, const char *name, uint32_t id)
 {
 	struct channel *c = calloc(1, sizeof(*c));
 
@@ -35,6 +36,7 @@ struct channel *channel_new(struct session *s, const char *name, uint32_t id)
 		return NULL;
 	CDS_INIT_LIST_HEAD(&c->classes);
 	c->session = s;
+	c->kernel = domain == DOMAIN_KERNEL;
 	snprintf(c->name, sizeof(c->name), "%s", name);
 	c->id = id;
 	if (id >= s->next_channel)
@@ -50,22 +52,29 @@ struct channel *channel_new(struct session *s, const char *name, uint32_t id)
 }
 
 /* From here on the geometry is fixed. */
-void channel_start(struct channel *c)
+int channel_start(struct channel *c, struct tr_err *err)
 {
+	int ret = 0;
+
 	if (c->started)
-		return;
-	c->started = true;
+		return c->kernel ? kchannel_start(c, err) : 0;
 	/* There is no output yet. Who may wait for room wants what is there to be kept. */
 	c->mode = c->loss >= 0 ? (enum trail_mode)c->loss : c->blocking ? TRAIL_MODE_DISCARD : TRAIL_MODE_OVERWRITE;
+	if (c->kernel)
+		ret = kchannel_start(c, err);
+	c->started = !ret;
+	return ret;
 }
 
 void channel_drop(struct channel *c)
 {
 	struct class *cl, *next;
 
+	kchannel_drop(c);
 	cds_list_for_each_entry_safe(cl, next, &c->classes, node)
 		class_drop(cl);
 	cds_list_del(&c->node);
+	free(c->adopt);
 	rule_list_deinit(&c->rules);
 	context_list_deinit(&c->contexts);
 	free(c);
@@ -81,27 +90,28 @@ static int no_channel(struct tr_err *err, const char *name)
 	return tr_fail(err, -ENOENT, "no channel '%s'", name ? name : SHORTCUT);
 }
 
-void channels_list(struct session *s, struct md_buf *names)
+void channels_list(struct session *s, enum domain domain, struct md_buf *names)
 {
 	struct channel *c;
 
 	pthread_mutex_lock(&s->tracer->lock);
 	cds_list_for_each_entry(c, &s->channels, node)
-		md_buf_put(names, c->name, strlen(c->name) + 1);
+		if (c->kernel == (domain == DOMAIN_KERNEL))
+			md_buf_put(names, c->name, strlen(c->name) + 1);
 	pthread_mutex_unlock(&s->tracer->lock);
 }
 
-bool channel_exists(struct session *s, const char *channel)
+bool channel_exists(struct session *s, enum domain domain, const char *channel)
 {
 	bool found;
 
 	pthread_mutex_lock(&s->tracer->lock);
-	found = channel_find(s, channel) != NULL;
+	found = channel_find(s, domain, channel) != NULL;
 	pthread_mutex_unlock(&s->tracer->lock);
 	return found;
 }
 
-int channel_create(struct session *s, const char *channel, struct tr_err *err)
+int channel_create(struct session *s, enum domain domain, const char *channel, struct tr_err *err)
 {
 	struct channel *c;
 	int ret = name_check(channel, CHANNEL_NAME_MAX, err);
@@ -111,9 +121,9 @@ int channel_create(struct session *s, const char *channel, struct tr_err *err)
 	pthread_mutex_lock(&s->tracer->lock);
 	if (s->gone)
 		ret = gone(err);
-	else if (channel_find(s, channel))
+	else if (channel_find(s, domain, channel))
 		ret = tr_fail(err, -EEXIST, "there is a channel '%s' already", channel);
-	else if (!(c = channel_new(s, channel, s->next_channel)))
+	else if (!(c = channel_new(s, domain, channel, s->next_channel)))
 		ret = tr_fail(err, -ENOMEM, "out of memory");
 	else if ((ret = session_save(s))) {
 		channel_drop(c);
@@ -125,13 +135,13 @@ int channel_create(struct session *s, const char *channel, struct tr_err *err)
 	return ret;
 }
 
-int channel_destroy(struct session *s, const char *channel, struct tr_err *err)
+int channel_destroy(struct session *s, enum domain domain, const char *channel, struct tr_err *err)
 {
 	struct channel *c;
 	int ret = 0;
 
 	pthread_mutex_lock(&s->tracer->lock);
-	c = channel_find(s, channel);
+	c = channel_find(s, domain, channel);
 	if (!c) {
 		ret = no_channel(err, channel);
 	} else {
@@ -142,6 +152,7 @@ int channel_destroy(struct session *s, const char *channel, struct tr_err *err)
 		session_changed(s);
 	}
 	pthread_mutex_unlock(&s->tracer->lock);
+	kernel_bury(s->tracer);
 	return ret;
 }
 
@@ -287,25 +298,25 @@ static int store_attr(struct channel *c, enum channel_attr attr, const char *val
 	return -EINVAL;
 }
 
-int channel_show(struct session *s, const char *channel, enum channel_attr attr, struct md_buf *out)
+int channel_show(struct session *s, enum domain domain, const char *channel, enum channel_attr attr, struct md_buf *out)
 {
 	struct channel *c;
 
 	pthread_mutex_lock(&s->tracer->lock);
-	c = channel_find(s, channel);
+	c = channel_find(s, domain, channel);
 	if (c)
 		show_attr(c, attr, out);
 	pthread_mutex_unlock(&s->tracer->lock);
 	return c ? 0 : -ENOENT;
 }
 
-int channel_store(struct session *s, const char *channel, enum channel_attr attr, const char *value, struct tr_err *err)
+int channel_store(struct session *s, enum domain domain, const char *channel, enum channel_attr attr, const char *value, struct tr_err *err)
 {
 	struct channel *c;
 	int ret;
 
 	pthread_mutex_lock(&s->tracer->lock);
-	c = channel_find(s, channel);
+	c = channel_find(s, domain, channel);
 	ret = c ? store_attr(c, attr, value, err) : no_channel(err, channel);
 	if (!ret) {
 		if (attr == CHANNEL_ENABLED)
@@ -317,15 +328,16 @@ int channel_store(struct session *s, const char *channel, enum channel_attr attr
 	return ret;
 }
 
-struct periods session_periods(struct session *s, const char *channel)
+struct periods session_periods(struct session *s, const char *owner, const char *channel)
 {
+	bool kernel = owner && !strcmp(owner, OWNER_KERNEL);
 	struct periods p = { 0 };
 	bool first = true;
 	struct channel *c;
 
 	pthread_mutex_lock(&s->tracer->lock);
 	cds_list_for_each_entry(c, &s->channels, node) {
-		if (channel && strcmp(c->name, channel) != 0)
+		if (channel && (c->kernel != kernel || strcmp(c->name, channel) != 0))
 			continue;
 		p.hold = c->switch_period * 1000;
 		if (first || c->read_period * 1000 < p.look)
@@ -338,73 +350,96 @@ struct periods session_periods(struct session *s, const char *channel)
 
 /* ---- rules ---- */
 
-int events_show(struct session *s, const char *channel, struct md_buf *out)
+int events_show(struct session *s, enum domain domain, const char *channel, struct md_buf *out)
 {
 	struct channel *c;
 
 	pthread_mutex_lock(&s->tracer->lock);
-	c = channel_find(s, channel);
+	c = channel_find(s, domain, channel);
 	if (c)
 		rule_list_print(&c->rules, out);
 	pthread_mutex_unlock(&s->tracer->lock);
 	return c || !channel ? 0 : -ENOENT;
 }
 
-int events_store(struct session *s, const char *channel, const char *text, bool replace, struct tr_err *err)
+static int check_rules(struct session *s, enum domain domain, const struct rule_list *l, struct tr_err *err)
+{
+	if (domain == DOMAIN_USER)
+		return rules_check(s, l, err);
+	if (!s->tracer->kernel)
+		return tr_fail(err, -EOPNOTSUPP, "the kernel cannot be traced: %s", s->tracer->no_kernel);
+	return kernel_check_rules(s->tracer->kernel, l, err);
+}
+
+int events_store(struct session *s, enum domain domain, const char *channel, const char *text, bool replace, struct tr_err *err)
 {
 	struct rule_list none = { 0 }, rules = { 0 };
 	struct channel *c;
+	bool kernel = domain == DOMAIN_KERNEL, fresh = false;
 	int ret;
 
+	/* What the kernel recorded until now is for the rules until now. */
+	if (kernel)
+		kernel_drain(s);
 	pthread_mutex_lock(&s->tracer->lock);
-	c = channel_find(s, channel);
+	c = channel_find(s, domain, channel);
 	if (s->gone)
 		ret = gone(err);
 	else if (!c && channel)
 		ret = no_channel(err, channel);
 	else
-		ret = rule_list_apply(c ? &c->rules : &none, text, replace, &rules, err);
+		ret = (kernel ? rule_list_apply_kernel : rule_list_apply)(c ? &c->rules : &none, text, replace, &rules, err);
 	if (!ret)
-		ret = rules_check(s, &rules, err);
-	if (!ret && !c && !(c = channel_new(s, SHORTCUT, s->next_channel)))
-		ret = tr_fail(err, -ENOMEM, "out of memory");
+		ret = check_rules(s, domain, &rules, err);
+	if (!ret && !c) {
+		c = channel_new(s, domain, SHORTCUT, s->next_channel);
+		fresh = c != NULL;
+		ret = c ? 0 : tr_fail(err, -ENOMEM, "out of memory");
+	}
+	if (!ret && s->active)
+		ret = channel_start(c, err);
 	if (ret) {
 		rule_list_deinit(&rules);
+		if (fresh)
+			channel_drop(c);
 	} else {
 		rule_list_deinit(&c->rules);
 		c->rules = rules;
-		if (s->active)
-			channel_start(c);
 		session_apply(s);
 		session_save(s);
 		session_changed(s);
+		if (c->kchannel && c->kchannel->error)
+			ret = tr_fail(err, c->kchannel->error, "the rules are noted, but the kernel refuses: %s",
+				      strerror(-c->kchannel->error));
 	}
 	pthread_mutex_unlock(&s->tracer->lock);
+	if (kernel)
+		buffers_keep(s->tracer);
 	return ret;
 }
 
 /* ---- contexts ---- */
 
-int contexts_show(struct session *s, const char *channel, struct md_buf *out)
+int contexts_show(struct session *s, enum domain domain, const char *channel, struct md_buf *out)
 {
 	struct channel *c;
 
 	pthread_mutex_lock(&s->tracer->lock);
-	c = channel_find(s, channel);
+	c = channel_find(s, domain, channel);
 	if (c)
 		context_list_print(&c->contexts, out);
 	pthread_mutex_unlock(&s->tracer->lock);
 	return c || !channel ? 0 : -ENOENT;
 }
 
-int contexts_store(struct session *s, const char *channel, const char *text, bool replace, struct tr_err *err)
+int contexts_store(struct session *s, enum domain domain, const char *channel, const char *text, bool replace, struct tr_err *err)
 {
 	struct context_list none = { 0 }, contexts = { 0 };
 	struct channel *c;
 	int ret;
 
 	pthread_mutex_lock(&s->tracer->lock);
-	c = channel_find(s, channel);
+	c = channel_find(s, domain, channel);
 	if (s->gone)
 		ret = gone(err);
 	else if (!c && channel)
@@ -412,8 +447,9 @@ int contexts_store(struct session *s, const char *channel, const char *text, boo
 	else if (c && c->started)
 		ret = tr_fail(err, -EBUSY, "contexts cannot change after the session was first started");
 	else
-		ret = context_list_apply(c ? &c->contexts : &none, text, replace, true, &contexts, err);
-	if (!ret && !c && !(c = channel_new(s, SHORTCUT, s->next_channel)))
+		ret = (domain == DOMAIN_KERNEL ? context_list_apply_kernel : context_list_apply)(c ? &c->contexts : &none, text,
+												 replace, true, &contexts, err);
+	if (!ret && !c && !(c = channel_new(s, domain, SHORTCUT, s->next_channel)))
 		ret = tr_fail(err, -ENOMEM, "out of memory");
 	if (ret) {
 		context_list_deinit(&contexts);
@@ -442,18 +478,24 @@ static void add_counts(struct ring_counts *sum, const struct ring_counts *c)
 	sum->bytes += c->bytes;
 }
 
-int channel_status(struct session *s, const char *channel, struct md_buf *out)
+int channel_status(struct session *s, enum domain domain, const char *channel, struct md_buf *out)
 {
 	struct stream_set set;
 	struct ring_counts sum = { 0 }, c;
 	struct md_buf lines = MD_BUF_INIT;
-	int ret = channel_exists(s, channel) ? session_streams(s, channel, &set) : -ENOENT;
+	bool kernel = domain == DOMAIN_KERNEL;
+	int ret;
 
+	if (kernel)
+		kernel_drain(s);
+	ret = channel_exists(s, domain, channel) ? session_streams(s, channel, &set) : -ENOENT;
 	if (ret)
 		return ret;
 	for (size_t i = 0; i < set.count; i++) {
 		const struct stream *st = &set.streams[i];
 
+		if (kernel != (st->trace->uid == KERNEL_UID))
+			continue;
 		ring_counts(st, &c);
 		add_counts(&sum, &c);
 		md_buf_printf(&lines, "stream %s/%s recorded %" PRIu64 " discarded %" PRIu64 " overwritten %" PRIu64
@@ -479,14 +521,21 @@ static bool listed(const struct md_buf *names, const char *name)
 static int list_names(struct session *s, const char *channel, const char *owner, struct md_buf *names)
 {
 	struct stream_set set;
-	int ret = channel_exists(s, channel) ? session_streams(s, channel, &set) : -ENOENT;
+	bool kernel = owner && !strcmp(owner, OWNER_KERNEL);
+	int ret = -ENOENT;
 
+	if (kernel)
+		kernel_drain(s);
+	if (channel_exists(s, kernel ? DOMAIN_KERNEL : DOMAIN_USER, channel))
+		ret = session_streams(s, channel, &set);
 	if (ret)
 		return ret;
 	for (size_t i = 0; i < set.count; i++) {
 		const struct stream *st = &set.streams[i];
 		const char *name = owner ? st->name : st->trace->owner;
 
+		if (kernel != (st->trace->uid == KERNEL_UID))
+			continue;
 		if ((!owner || !strcmp(st->trace->owner, owner)) && !listed(names, name))
 			md_buf_put(names, name, strlen(name) + 1);
 	}

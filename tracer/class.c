@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
+#include <sys/utsname.h>
 #include <time.h>
 #include <unistd.h>
 #include <uuid/uuid.h>
@@ -65,6 +66,31 @@ static int set_env(struct trace *t, const struct session *s, unsigned int word_b
 	return err;
 }
 
+/* The same of LTTng's kernel tracer. */
+static int set_kernel_env(struct trace *t, const struct session *s)
+{
+	struct md_trace *md = t->md;
+	struct utsname un = { 0 };
+	char when[32];
+	int err = 0;
+
+	uname(&un);
+	local_time(s->created, "%Y%m%dT%H%M%S%z", when, sizeof(when));
+	err |= md_trace_env(md, "hostname", t->hostname, 0);
+	err |= md_trace_env(md, "domain", "kernel", 0);
+	err |= md_trace_env(md, "sysname", un.sysname, 0);
+	err |= md_trace_env(md, "kernel_release", un.release, 0);
+	err |= md_trace_env(md, "kernel_version", un.version, 0);
+	err |= md_trace_env(md, "tracer_name", "lttng-modules", 0);
+	err |= md_trace_env(md, "tracer_major", NULL, 2);
+	err |= md_trace_env(md, "tracer_minor", NULL, 13);
+	err |= md_trace_env(md, "tracer_patchlevel", NULL, 0);
+	err |= md_trace_env(md, "trace_buffering_scheme", "global", 0);
+	err |= md_trace_env(md, "trace_name", s->name, 0);
+	err |= md_trace_env(md, "trace_creation_datetime", when, 0);
+	return err;
+}
+
 struct trace *trace_new(struct session *s, uint32_t uid, uint32_t pid, const char *comm, const uint8_t *uuid, int64_t created)
 {
 	struct trace *t = calloc(1, sizeof(*t));
@@ -85,13 +111,18 @@ struct trace *trace_new(struct session *s, uint32_t uid, uint32_t pid, const cha
 	snprintf(t->comm, sizeof(t->comm), "%s", comm ? comm : "");
 	snprintf(t->hostname, sizeof(t->hostname), "%s", s->tracer->hostname);
 	local_time(t->created, "%Y%m%d-%H%M%S", when, sizeof(when));
-	if (pid)
+	if (uid == KERNEL_UID)
+		snprintf(t->path, sizeof(t->path), OWNER_KERNEL);
+	else if (pid)
 		snprintf(t->path, sizeof(t->path), "ust/pid/%s-%u-%s", t->comm[0] ? t->comm : "unknown", pid, when);
 	else
 		snprintf(t->path, sizeof(t->path), "ust/uid/%u/64-bit", uid);
-	snprintf(t->owner, sizeof(t->owner), "%u", pid ? pid : uid);
+	if (uid == KERNEL_UID)
+		snprintf(t->owner, sizeof(t->owner), OWNER_KERNEL);
+	else
+		snprintf(t->owner, sizeof(t->owner), "%u", pid ? pid : uid);
 	t->md = md_trace_create(uuid ? uuid : fresh);
-	if (!t->md || set_env(t, s, 64)) {
+	if (!t->md || (uid == KERNEL_UID ? set_kernel_env(t, s) : set_env(t, s, 64))) {
 		trace_put(t);
 		return NULL;
 	}
@@ -345,13 +376,13 @@ struct buffer *class_buffer(struct class *cl, enum trail_ring_kind kind, uint32_
 		if (b->region->geo.kind == kind && (kind == TRAIL_RINGS_CPU || b->pid == pid))
 			return b;
 	if (kind == TRAIL_RINGS_THREAD)
-		geo.ring_count = pid ? TRAIL_THREAD_RINGS : 1;
+		geo.ring_count = c->kernel ? t->cpus : pid ? TRAIL_THREAD_RINGS : 1;
 	err = region_create(&geo, random_key(), &r);
 	if (err) {
 		tracer_report(t, "session %s: no buffer: %s", c->session->name, strerror(-err));
 		return NULL;
 	}
-	b = class_adopt(cl, r, kind == TRAIL_RINGS_CPU ? 0 : cl->next_ordinal + !cl->next_ordinal, pid);
+	b = class_adopt(cl, r, kind == TRAIL_RINGS_CPU || c->kernel ? 0 : cl->next_ordinal + !cl->next_ordinal, pid);
 	if (!b) {
 		region_put(r);
 		return NULL;

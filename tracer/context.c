@@ -178,12 +178,43 @@ static struct context *find(const struct context_list *l, const char *text)
 	return NULL;
 }
 
-static int apply_word(struct context_list *l, struct scan *s, struct word *w, bool probe)
+typedef int parse_fn(struct scan *s, struct word *w, size_t skip, bool probe, struct context *c);
+
+/* What a record of the kernel's buffers tells of each event. */
+static int parse_kernel(struct scan *s, struct word *w, size_t skip, bool probe, struct context *c)
+{
+	static const char *const names[] = {
+		"tid", "cpu_id", "pid", "procname", "prio", "nice", "vpid", "vtid", "ppid", "vppid", "hostname", "interruptible",
+		"preemptible", "need_reschedule", "migratable", "uid", "euid", "suid", "gid", "egid", "sgid", "vuid", "veuid", "vsuid",
+		"vgid", "vegid", "vsgid", "cgroup_ns", "ipc_ns", "mnt_ns", "net_ns", "pid_ns", "time_ns", "user_ns", "uts_ns",
+		"callstack-kernel", "callstack-user",
+	};
+	const char *name = word_text(w) + skip;
+	size_t n = sizeof(names) / sizeof(*names), i;
+
+	(void)probe;
+	*c = (struct context){ .text = (char *)(uintptr_t)name };
+	if (!strcmp(name, "tid"))
+		c->kind = TRAIL_CONTEXT_VTID;
+	else if (!strcmp(name, "cpu_id"))
+		c->kind = TRAIL_CONTEXT_CPU_ID;
+	if (c->kind)
+		return 0;
+	for (i = 0; i < n && strcmp(names[i], name) != 0; i++)
+		;
+	if (i < n || !strncmp(name, "perf:", 5))
+		return tr_fail_at(s->err, -EOPNOTSUPP, s->line, word_column(w, skip),
+				  "records of tracefs do not have '%.80s': it needs the kernel module; there are tid and cpu_id", name);
+	return tr_fail_at(s->err, -ENOENT, s->line, word_column(w, skip),
+			  "no such context '%.80s'; available/kernel/contexts lists them", name);
+}
+
+static int apply_word(struct context_list *l, struct scan *s, struct word *w, parse_fn *parse, bool probe)
 {
 	const char *text = word_text(w);
 	bool remove = text[0] == '!' && !w->quoted;
 	struct context c, *same;
-	int ret = parse_word(s, w, remove, probe && !remove, &c);
+	int ret = parse(s, w, remove, probe && !remove, &c);
 
 	if (ret)
 		return ret;
@@ -204,7 +235,7 @@ static int apply_word(struct context_list *l, struct scan *s, struct word *w, bo
 	return ret ? tr_fail(s->err, ret, "out of memory") : 0;
 }
 
-static int apply_line(struct context_list *l, const char *line, bool probe, struct tr_err *err)
+static int apply_line(struct context_list *l, const char *line, parse_fn *parse, bool probe, struct tr_err *err)
 {
 	struct scan s = { line, 0, err };
 	struct word w = { 0 };
@@ -215,7 +246,7 @@ static int apply_line(struct context_list *l, const char *line, bool probe, stru
 	for (scan_blanks(&s); !scan_at_end(&s) && !ret; scan_blanks(&s)) {
 		ret = scan_word(&s, false, &w);
 		if (!ret)
-			ret = apply_word(l, &s, &w, probe);
+			ret = apply_word(l, &s, &w, parse, probe);
 	}
 	word_deinit(&w);
 	return ret;
@@ -236,8 +267,8 @@ static int check_names(const struct context_list *l, struct tr_err *err)
 	return ret ? tr_fail(err, ret, "two contexts would have the same name in the trace") : 0;
 }
 
-int context_list_apply(const struct context_list *old, const char *text, bool replace, bool probe, struct context_list *out,
-		       struct tr_err *err)
+static int apply(const struct context_list *old, const char *text, bool replace, parse_fn *parse, bool probe,
+		 struct context_list *out, struct tr_err *err)
 {
 	static const struct context_list none;
 	struct context_list new;
@@ -247,7 +278,7 @@ int context_list_apply(const struct context_list *old, const char *text, bool re
 		return tr_fail(err, ret, "out of memory");
 	while (*text && !ret) {
 		line++;
-		ret = apply_line(&new, text, probe, err);
+		ret = apply_line(&new, text, parse, probe, err);
 		text += strcspn(text, "\n");
 		text += *text == '\n';
 	}
@@ -261,6 +292,18 @@ int context_list_apply(const struct context_list *old, const char *text, bool re
 	}
 	*out = new;
 	return 0;
+}
+
+int context_list_apply(const struct context_list *old, const char *text, bool replace, bool probe, struct context_list *out,
+		       struct tr_err *err)
+{
+	return apply(old, text, replace, parse_word, probe, out, err);
+}
+
+int context_list_apply_kernel(const struct context_list *old, const char *text, bool replace, bool probe, struct context_list *out,
+			      struct tr_err *err)
+{
+	return apply(old, text, replace, parse_kernel, probe, out, err);
 }
 
 /* ---- what readers see ---- */

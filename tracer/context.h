@@ -33,6 +33,9 @@ struct context_list {
  */
 int context_list_apply(const struct context_list *old, const char *text, bool replace, bool probe, struct context_list *out,
 		       struct tr_err *err);
+/* The same of the kernel domain. -EOPNOTSUPP: LTTng has it, but the records of tracefs do not. */
+int context_list_apply_kernel(const struct context_list *old, const char *text, bool replace, bool probe, struct context_list *out,
+			      struct tr_err *err);
 void context_list_deinit(struct context_list *l);
 void context_list_print(const struct context_list *l, struct md_buf *out);      /* one per line */
 /* The fields for md_stream_set_context; *out is NULL if there are none. 0 or -ENOMEM. */

@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "tracer/core.h"
+#include "tracer/kernel.h"
 #include "tracer/reader.h"
 
 #define SYSTEM_APPS "/run/trailfs/apps"
@@ -220,7 +221,9 @@ int tracer_open(const struct tracer_config *config, struct tracer **out, struct 
 	ret = keeper_open(t->state_dir, "/proc/self/exe", &t->keeper, &found);
 	if (ret)        /* sessions work without it; they only do not survive a kill */
 		tracer_report(t, "no keeper: %s", strerror(-ret));
+	kernel_open(t);
 	restore_all(t);
+	kernel_sweep(t);
 	ret = server_start(t);
 	if (ret) {
 		tr_fail(err, ret, "applications cannot be served at %s/socket: %s", t->state_dir, strerror(-ret));
@@ -235,6 +238,7 @@ int tracer_open(const struct tracer_config *config, struct tracer **out, struct 
 	return 0;
 
 fail_keeper:
+	kernel_close(t);
 	keeper_close(t->keeper, 0);
 fail:
 	tracer_free(t);
@@ -258,6 +262,7 @@ void tracer_close(struct tracer *t, bool keep)
 	}
 	apps_drop(t, !keep);
 	pthread_mutex_unlock(&t->lock);
+	kernel_close(t);
 	keeper_close(t->keeper, !keep);
 	if (!keep)
 		unlinkat(t->state_fd, "socket", 0);
@@ -266,7 +271,8 @@ void tracer_close(struct tracer *t, bool keep)
 
 void tracer_version(struct tracer *t, struct md_buf *out)
 {
-	md_buf_puts(out, "ctf 1.8\nkernel none (this build has no kernel tracer)\n");
+	md_buf_puts(out, "ctf 1.8\n");
+	kernel_describe(t, out);
 	clock_describe(&t->clock, out);
 }
 

@@ -58,6 +58,8 @@ struct tracer {
 	uint64_t last_statedump;                /* number of the last request for a state dump */
 	int64_t frozen;                         /* bytes held by views; atomic */
 	struct server *server;                  /* serve.c */
+	struct kernel *kernel;                  /* kernel.h; NULL: cannot be traced */
+	char no_kernel[256];                    /* why not */
 };
 
 struct session {
@@ -83,6 +85,9 @@ struct channel {
 	struct cds_list_head node;
 	struct session *session;
 	char name[129];
+	bool kernel;                            /* of the kernel domain */
+	struct kchannel *kchannel;              /* what the kernel has for it; NULL: not started */
+	char *adopt;                            /* while it is restored: the name of that */
 	uint32_t id;                            /* CTF stream class id */
 	uint64_t serial;                        /* unique among all channels of the daemon */
 	bool enabled;
@@ -163,9 +168,9 @@ void session_apply(struct session *s);
 void session_drop(struct session *s);           /* frees all it has; not the session itself, which has references */
 
 /* channel.c */
-struct channel *channel_find(const struct session *s, const char *name);
-struct channel *channel_new(struct session *s, const char *name, uint32_t id);
-void channel_start(struct channel *c);          /* fixes geometry, contexts and loss mode */
+struct channel *channel_find(const struct session *s, enum domain domain, const char *name);
+struct channel *channel_new(struct session *s, enum domain domain, const char *name, uint32_t id);
+int channel_start(struct channel *c, struct tr_err *err);       /* fixes geometry, contexts and loss mode */
 void channel_drop(struct channel *c);           /* switches are off, the barrier was passed */
 /*
  * What the channel's rules say of an event: 0: not recorded; else a digest that is another one when filters or
@@ -211,6 +216,8 @@ struct wanted {                                 /* the program that decides at e
 /* The channel's decision on an event of these fields, of a user; as app_wanted. */
 uint64_t event_wanted(struct channel *c, const char *event, int level, const struct filter_event *e, uid_t uid,
 		      struct wanted *program);
+/* The same of the kernel's events, whether the session is active or not: what was recorded is to be decided on. */
+bool kernel_wanted(struct channel *c, const char *key, const struct filter_event *e, struct wanted *program);
 /* The channel's decision on an event of an application, with the program (NULL: who cares). 0: nothing of it is recorded. */
 uint64_t app_wanted(struct channel *c, const struct app *a, uint32_t event, struct wanted *program);
 /* New rules against the events that are registered: -EINVAL if types clash in all that a rule takes. */
@@ -228,6 +235,9 @@ void session_unsave(struct session *s);
 int trace_open_log(struct session *s, struct trace *t);
 void kept_take(struct tracer *t);               /* what the keeper holds, for session_restore */
 void kept_drop(struct tracer *t);               /* what no session claimed */
+
+/* kernel.c */
+void kernel_describe(struct tracer *t, struct md_buf *out);      /* a line of `version` */
 
 void tracer_report(struct tracer *t, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 void tracer_changed(struct tracer *t, const char *session);

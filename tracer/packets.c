@@ -39,8 +39,11 @@ int packet_stream_open(struct session *s, const char *channel, const char *owner
 	struct stream_set set = { 0 };
 	struct packet_stream *p;
 	struct session_info info;
-	int err = session_streams(s, channel, &set);
+	int err;
+	uint64_t now;
 
+	/* The kernel's events come into their rings with a look. */
+	err = strcmp(owner, OWNER_KERNEL) ? session_streams(s, channel, &set) : session_look(s, channel, &set, &now);
 	if (err)
 		return err;
 	err = -ENOMEM;
@@ -63,7 +66,7 @@ int packet_stream_open(struct session *s, const char *channel, const char *owner
 		goto out_set;
 	}
 	p->s = session_ref(s);
-	p->periods = session_periods(s, channel);
+	p->periods = session_periods(s, owner, channel);
 	session_info(s, &info);
 	p->starts = info.starts;
 	p->active = info.active;

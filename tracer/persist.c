@@ -7,6 +7,7 @@
  *	uid 0                                                   one `key value` per line, then
  *	channel ID ENABLED STARTED PER_PROCESS LOSS MODE SUBBUF_SIZE SUBBUF_COUNT NAME
  *	times BLOCKING SWITCH_PERIOD READ_PERIOD                of the channel before, and so:
+ *	kernel NAME                     it is of the kernel domain; -: it has nothing in the kernel yet
  *	context NAME
  *	rule RULE
  *	track ATTRIBUTE [*] [ID …]
@@ -24,6 +25,7 @@
 #include <uuid/uuid.h>
 
 #include "tracer/core.h"
+#include "tracer/kernel.h"
 
 #define SESSION_FILE_MAX (16u << 20)
 
@@ -46,6 +48,8 @@ static void save_channel(const struct channel *c, struct md_buf *out)
 	md_buf_printf(out, "channel %u %d %d %d %d %d %" PRIu64 " %u %s\n", c->id, c->enabled, c->started, c->per_process,
 		      c->loss, (int)c->mode, c->subbuf_size, c->subbuf_count, c->name);
 	md_buf_printf(out, "times %" PRIu64 " %" PRIu64 " %" PRIu64 "\n", c->blocking, c->switch_period, c->read_period);
+	if (c->kernel)
+		md_buf_printf(out, "kernel %s\n", c->kchannel ? c->kchannel->name : "-");
 	context_list_print(&c->contexts, &contexts);
 	save_lines("context", &contexts, out);
 	rule_list_print(&c->rules, &rules);
@@ -176,10 +180,10 @@ static void finish_rules(struct restore *r)
 	struct context_list empty = { 0 };
 
 	if (r->channel && r->rules.len)
-		rule_list_apply(&none, md_buf_str(&r->rules), true, &r->channel->rules, NULL);
+		(r->channel->kernel ? rule_list_apply_kernel : rule_list_apply)(&none, md_buf_str(&r->rules), true, &r->channel->rules, NULL);
 	/* Counters are not looked for again: a trace that has them goes on having them. */
 	if (r->channel && r->contexts.len)
-		context_list_apply(&empty, md_buf_str(&r->contexts), true, false, &r->channel->contexts, NULL);
+		(r->channel->kernel ? context_list_apply_kernel : context_list_apply)(&empty, md_buf_str(&r->contexts), true, false, &r->channel->contexts, NULL);
 	md_buf_reset(&r->rules);
 	md_buf_reset(&r->contexts);
 	r->channel = NULL;
@@ -216,7 +220,7 @@ static void restore_channel(struct restore *r, const char *line)
 	if (sscanf(line, "%u %d %d %d %d %d %" SCNu64 " %u %n", &id, &enabled, &started, &per_process, &loss, &mode, &size,
 		   &count, &n) < 8 || !n || name_check(line + n, 128, NULL) || channel_by_id(r->s, id))
 		return;
-	c = channel_new(r->s, line + n, id);
+	c = channel_new(r->s, DOMAIN_USER, line + n, id);
 	if (!c)
 		return;
 	c->enabled = enabled;
@@ -350,6 +354,28 @@ static void restore_key(struct session *s, const char *line)
 		s->statedump = (uint64_t)v;
 }
 
+static void restore_kernel(struct restore *r, const char *name)
+{
+	if (!r->channel)
+		return;
+	r->channel->kernel = true;
+	free(r->channel->adopt);
+	r->channel->adopt = strdup(name);
+}
+
+/* When its rings are there. */
+static void adopt_channels(struct session *s)
+{
+	struct channel *c;
+
+	cds_list_for_each_entry(c, &s->channels, node) {
+		if (c->adopt)
+			kchannel_adopt(c, c->adopt);
+		free(c->adopt);
+		c->adopt = NULL;
+	}
+}
+
 static void restore_line(struct restore *r, const char *line)
 {
 	if (!strncmp(line, "rule ", 5)) {
@@ -362,6 +388,10 @@ static void restore_line(struct restore *r, const char *line)
 	}
 	if (!strncmp(line, "times ", 6)) {
 		restore_times(r, line + 6);
+		return;
+	}
+	if (!strncmp(line, "kernel ", 7)) {
+		restore_kernel(r, line + 7);
 		return;
 	}
 	finish_rules(r);
@@ -397,6 +427,7 @@ int session_restore(struct tracer *t, const char *name)
 		for (line = strtok_r(text.data, "\n", &save); line; line = strtok_r(NULL, "\n", &save))
 			restore_line(&r, line);
 		finish_rules(&r);
+		adopt_channels(r.s);
 	}
 	if (!err && r.s->statedump > t->last_statedump)
 		t->last_statedump = r.s->statedump;

@@ -68,7 +68,7 @@ static int more(struct pipe_view *v)
 	session_info(v->s, &info);
 	v->active |= info.active || info.starts != v->starts;
 	now = clock_now(session_clock(v->s));
-	if (info.active && v->looked && now - v->looked < session_periods(v->s, NULL).look)
+	if (info.active && v->looked && now - v->looked < session_periods(v->s, NULL, NULL).look)
 		return -EAGAIN;
 	v->looked = now;
 	err = merge_look_session(v->m, v->s, &v->limit);

@@ -166,4 +166,9 @@ void ring_counts(const struct stream *s, struct ring_counts *c)
 	}
 	if (c->overwritten > c->recorded)
 		c->overwritten = c->recorded;
+	first = load(&ring->source_overwritten);
+	if (first > RING_LOST_MAX)
+		first = 0;      /* a lie */
+	c->recorded += first;
+	c->overwritten += first;
 }

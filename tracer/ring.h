@@ -102,7 +102,9 @@ struct trail_ring {
 	trail_u64 pad0[4];
 	/* what could not be recorded; added to atomically by anybody */
 	trail_u64 lost;
-	trail_u64 pad1[7];
+	trail_u64 source_lost;           /* rings that are filled from other buffers: what those have told, of it and of the next */
+	trail_u64 source_overwritten;    /* recorded there, but overwritten before anything came here */
+	trail_u64 pad1[5];
 	/* the reader's line */
 	trail_u64 consumed;              /* position: everything below may be overwritten, and is not shown any more */
 	trail_u64 cleared_events;        /* count of events and of losses at the last clear */

@@ -6,6 +6,7 @@
 
 #include "metadata/name.h"
 #include "tracer/abi.h"
+#include "tracer/krule.h"
 #include "tracer/level.h"
 #include "tracer/nearest.h"
 #include "tracer/ruleparse.h"
@@ -90,12 +91,14 @@ static int check_part(struct scan *s, struct word *w, size_t begin, size_t end, 
 }
 
 /* A pattern is provider:name, or a lone star. */
-static int check_pattern(struct scan *s, struct word *w)
+static int check_pattern(struct scan *s, struct word *w, bool kernel)
 {
 	const char *text = word_text(w), *colon = strchr(text, ':'), *wrong;
 	size_t at;
 	int ret;
 
+	if (kernel)
+		return krule_check(s, w);
 	if (!strcmp(text, "*"))
 		return 0;
 	wrong = check_bytes(text, &at);
@@ -134,7 +137,7 @@ static int parse_pattern(struct scan *s, struct word *w, struct rule *r)
 	if (comma && !w->quoted)
 		return fail(s, word_column(w, (size_t)(comma - word_text(w))),
 			    "one pattern on a line; lists with commas are for 'except'");
-	ret = check_pattern(s, w);
+	ret = check_pattern(s, w, r->kernel);
 	if (ret)
 		return ret;
 	r->pattern = strdup(word_text(w));
@@ -165,7 +168,7 @@ static int parse_except(struct scan *s, struct word *w, struct rule *r)
 			return fail(s, (int)s->at, "a pattern is missing here");
 		ret = scan_word(s, true, w);
 		if (!ret)
-			ret = check_pattern(s, w);
+			ret = check_pattern(s, w, r->kernel);
 		if (!ret)
 			ret = add_except(r, word_text(w));
 		if (ret)
@@ -318,6 +321,8 @@ static int parse_clauses(struct scan *s, struct word *w, struct rule *r, struct 
 			return ret;
 		if (word_is(w, "except") && !r->except_count && !spec->len)
 			ret = parse_except(s, w, r);
+		else if (word_is(w, "loglevel") && r->kernel)
+			return fail(s, word_column(w, 0), "events of the kernel have no log levels");
 		else if (word_is(w, "loglevel") && !spec->len)
 			ret = parse_loglevel(s, r, spec);
 		else if (word_is(w, "if"))
@@ -368,12 +373,12 @@ static int print(struct rule *r, struct md_buf *spec)
 	return 0;
 }
 
-int rule_parse(const char *line, size_t at, struct rule *out, struct tr_err *err)
+int rule_parse(const char *line, size_t at, bool kernel, struct rule *out, struct tr_err *err)
 {
 	struct scan s = { line, at, err };
 	struct word w = { 0 };
 	struct md_buf spec = MD_BUF_INIT;
-	struct rule r = { .level_max = LEVEL_COUNT - 1 };
+	struct rule r = { .level_max = LEVEL_COUNT - 1, .kernel = kernel };
 	int ret = parse_pattern(&s, &w, &r);
 
 	if (!ret)

@@ -25,6 +25,7 @@ struct rule {
 	size_t except_count;
 	int level_min, level_max;       /* inclusive, 0 (emerg) … 14 (debug) */
 	bool disabled;          /* written as ~RULE */
+	bool kernel;            /* of the kernel domain: krule.h */
 	struct filter *filter;  /* NULL: none */
 	uint64_t filter_digest; /* of its normalized text */
 	int line;               /* of the write that added it; 0: it was there before */
@@ -55,6 +56,8 @@ size_t rule_list_filters(const struct rule_list *l, const char *event, int level
  * -EINVAL, -ENOENT, -E2BIG, -ENOMEM, -ENOSPC above 4096 rules.
  */
 int rule_list_apply(const struct rule_list *old, const char *lines, bool replace, struct rule_list *out, struct tr_err *err);
+/* The same with rules of the kernel domain: their patterns are those of krule.h, and there are no log levels. */
+int rule_list_apply_kernel(const struct rule_list *old, const char *lines, bool replace, struct rule_list *out, struct tr_err *err);
 void rule_list_print(const struct rule_list *l, struct md_buf *out);    /* one per line, readable by apply */
 void rule_list_deinit(struct rule_list *l);
 

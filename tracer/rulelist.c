@@ -4,17 +4,23 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tracer/krule.h"
 #include "tracer/ruleparse.h"
 #include "tracer/word.h"
+
+static bool means(const struct rule *r, const char *pattern, const char *event)
+{
+	return r->kernel ? krule_match(pattern, event) : rule_glob(pattern, event);
+}
 
 bool rule_match(const struct rule *r, const char *event, int level)
 {
 	size_t i;
 
-	if (level < r->level_min || level > r->level_max || !rule_glob(r->pattern, event))
+	if (level < r->level_min || level > r->level_max || !means(r, r->pattern, event))
 		return false;
 	for (i = 0; i < r->except_count; i++)
-		if (rule_glob(r->except[i], event))
+		if (means(r, r->except[i], event))
 			return false;
 	return true;
 }
@@ -187,7 +193,7 @@ static int drop(struct rule_list *l, const struct rule *removed, const char *lin
 }
 
 /* One line, which begins with the first character that is not blank. */
-static int apply_line(struct rule_list *l, const char *line, int number, struct tr_err *err)
+static int apply_line(struct rule_list *l, const char *line, int number, bool kernel, struct tr_err *err)
 {
 	struct scan s = { line, 0, err };
 	struct rule r;
@@ -213,7 +219,7 @@ static int apply_line(struct rule_list *l, const char *line, int number, struct 
 		return tr_fail_at(err, -EINVAL, line, (int)s.at, "a rule is missing behind '%c'", remove ? '!' : '~');
 	if (line[s.at] == '!' || line[s.at] == '~')
 		return tr_fail_at(err, -EINVAL, line, (int)s.at, "only one '!' or '~' is possible");
-	ret = rule_parse(line, s.at, &r, err);
+	ret = rule_parse(line, s.at, kernel, &r, err);
 	if (ret)
 		return ret;
 	r.disabled = disabled;
@@ -225,8 +231,8 @@ static int apply_line(struct rule_list *l, const char *line, int number, struct 
 	return ret;
 }
 
-int rule_list_apply(const struct rule_list *old, const char *lines, bool replace, struct rule_list *out,
-		    struct tr_err *err)
+static int apply(const struct rule_list *old, const char *lines, bool replace, bool kernel, struct rule_list *out,
+		 struct tr_err *err)
 {
 	static const struct rule_list none;
 	struct rule_list new;
@@ -236,7 +242,7 @@ int rule_list_apply(const struct rule_list *old, const char *lines, bool replace
 		return tr_fail(err, ret, "out of memory");
 	while (*lines) {
 		line++;
-		ret = apply_line(&new, lines, line, err);
+		ret = apply_line(&new, lines, line, kernel, err);
 		if (ret) {
 			if (err)
 				err->line = line;
@@ -248,4 +254,16 @@ int rule_list_apply(const struct rule_list *old, const char *lines, bool replace
 	}
 	*out = new;
 	return 0;
+}
+
+int rule_list_apply(const struct rule_list *old, const char *lines, bool replace, struct rule_list *out,
+		    struct tr_err *err)
+{
+	return apply(old, lines, replace, false, out, err);
+}
+
+int rule_list_apply_kernel(const struct rule_list *old, const char *lines, bool replace, struct rule_list *out,
+			   struct tr_err *err)
+{
+	return apply(old, lines, replace, true, out, err);
 }

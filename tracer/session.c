@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "tracer/core.h"
+#include "tracer/kernel.h"
 #include "tracer/nearest.h"
 #include "tracer/reader.h"
 
@@ -139,7 +140,7 @@ void session_apply(struct session *s)
 		app_apply(s->tracer, a, false);
 	cds_list_for_each_entry(c, &s->channels, node)
 		cds_list_for_each_entry(cl, &c->classes, node) {
-			if (!class_switch(cl))
+			if (c->kernel || !class_switch(cl))
 				continue;
 			/* Regions of CPU rings need one visit in all, those of thread rings one each. */
 			cds_list_for_each_entry(b, &cl->buffers, node) {
@@ -152,6 +153,8 @@ void session_apply(struct session *s)
 		}
 	if (n)
 		barrier(regions, n);
+	cds_list_for_each_entry(c, &s->channels, node)
+		kchannel_apply(c);
 }
 
 void session_drop(struct session *s)
@@ -214,6 +217,7 @@ int session_destroy(struct tracer *t, const char *name, struct tr_err *err)
 		ret = tr_fail(err, -ENOENT, "no session '%s'", name);
 	}
 	pthread_mutex_unlock(&t->lock);
+	kernel_bury(t);
 	session_put(s);
 	return ret;
 }
@@ -287,13 +291,17 @@ static void request_statedump(struct session *s)
 static int verb_start(struct session *s, struct tr_err *err)
 {
 	struct channel *c;
+	int ret = 0;
 
 	if (s->active)
 		return tr_fail(err, -EBUSY, "the session is active already");
 	if (cds_list_empty(&s->channels))
 		return tr_fail(err, -EINVAL, "nothing to record: write an event rule to user/events first");
 	cds_list_for_each_entry(c, &s->channels, node)
-		channel_start(c);
+		if (!ret && (!c->kernel || s->tracer->kernel))
+			ret = channel_start(c, err);
+	if (ret)
+		return ret;
 	s->active = true;
 	if (!s->starts++)
 		text_engine_reset(s->text);
@@ -349,6 +357,7 @@ static int verb_clear(struct session *s, struct tr_err *err)
 					ring->cleared_events = mark.events;
 					ring->cleared_lost = __atomic_load_n(&ring->lost, __ATOMIC_RELAXED);
 					ring->cleared_ts = mark.last_ts;
+					ring->source_overwritten = 0;
 					/* Pairs with the writers' acquire load before they use a sub-buffer again. */
 					__atomic_store_n(&ring->consumed, mark.head, __ATOMIC_RELEASE);
 				}
@@ -419,11 +428,21 @@ static int parse_verb(const char *line, const struct verb **verb, const char **n
 	return *verb ? 0 : no_verb(line, len, from, words, n, err);
 }
 
+/* The kernel's events of until now, into the rings; for that the lock is let go. */
+static int drain_before(struct session *s, struct tr_err *err)
+{
+	pthread_mutex_unlock(&s->tracer->lock);
+	kernel_drain(s);
+	pthread_mutex_lock(&s->tracer->lock);
+	return s->gone ? tr_fail(err, -ENOENT, "the session is gone") : 0;
+}
+
 int session_control(struct session *s, const char *text, struct tr_err *err)
 {
 	const struct verb *verb;
 	const char *at, *next;
 	int ret = 0, line = 0;
+	bool stopped;
 
 	for (at = text; *at && !ret; at = next) {
 		line++;
@@ -437,14 +456,20 @@ int session_control(struct session *s, const char *text, struct tr_err *err)
 		for (at = text; *at && !ret; at = next) {
 			line++;
 			parse_verb(at, &verb, &next, NULL);
-			if (verb)
+			if (verb && verb->run == verb_clear)
+				ret = drain_before(s, err);
+			if (verb && !ret)
 				ret = verb->run(s, err);
 			if (verb && !ret) {
 				session_save(s);
 				session_changed(s);
 			}
 		}
+		stopped = !s->active;
 		pthread_mutex_unlock(&s->tracer->lock);
+		if (stopped)
+			kernel_drain(s);
+		buffers_keep(s->tracer);
 	}
 	if (ret && err)
 		err->line = line;
@@ -458,6 +483,7 @@ void session_status(struct session *s, struct md_buf *out)
 	char started[40] = "never";
 	struct tm tm;
 
+	kernel_drain(s);
 	if (session_streams(s, NULL, &set) == 0)
 		for (size_t i = 0; i < set.count; i++) {
 			ring_counts(&set.streams[i], &c);
@@ -579,6 +605,18 @@ static size_t session_regions(struct session *s, struct region ***out)
 	return n;
 }
 
+static bool session_records_kernel(struct session *s)
+{
+	struct channel *c;
+	bool some = false;
+
+	pthread_mutex_lock(&s->tracer->lock);
+	cds_list_for_each_entry(c, &s->channels, node)
+		some = some || (c->kchannel && c->kchannel->recording);
+	pthread_mutex_unlock(&s->tracer->lock);
+	return some;
+}
+
 int session_look(struct session *s, const char *channel, struct stream_set *out, uint64_t *now)
 {
 	struct region **regions;
@@ -594,6 +632,9 @@ int session_look(struct session *s, const char *channel, struct stream_set *out,
 	while (n)
 		region_put(regions[--n]);
 	free(regions);
+	if (session_records_kernel(s))
+		barrier_cpus();
+	kernel_drain(s);
 	return session_streams(s, channel, out);
 }
 

@@ -16,6 +16,8 @@
 #include "metadata/model.h"
 #include "tracer/region.h"
 
+#define KERNEL_UID UINT32_MAX   /* trace.uid of the kernel's trace; nobody's */
+
 struct trace {
 	int refs;               /* atomic */
 	pthread_mutex_t lock;   /* guards adding to and printing of `md` */

@@ -71,6 +71,22 @@ int app_owner(struct tracer *t, uid_t viewer, const char *pid, uid_t *uid);     
  */
 void available_user(struct tracer *t, uid_t viewer, enum app_file what, struct md_buf *out);
 
+/* ---- the kernel domain ---- */
+
+/* There is a backend, and the user may use it: root, or of the group `tracing` where root's daemon serves. */
+bool kernel_allowed(struct tracer *t, uid_t uid);
+/* Of a session: it has a kernel domain, because its owner may trace the kernel. */
+bool session_kernel(struct session *s);
+/* -EACCES or -EOPNOTSUPP, with a sentence, if this user may not do it in this session. */
+int kernel_refuses(struct session *s, uid_t uid, struct tr_err *err);
+/* available/kernel/: names, separated by NUL; lists, one per line; the fields of a tracepoint, one per line. */
+enum kernel_list { KERNEL_TRACEPOINTS, KERNEL_SYSCALLS, KERNEL_CONTEXTS };
+void available_kernel(struct tracer *t, enum kernel_list what, struct md_buf *out);
+void available_kernel_systems(struct tracer *t, struct md_buf *names);
+void available_kernel_events(struct tracer *t, const char *system, struct md_buf *names);
+bool available_kernel_has(struct tracer *t, const char *system, const char *event);    /* event NULL: the system */
+int available_kernel_fields(struct tracer *t, const char *system, const char *event, struct md_buf *out);
+
 /* ---- sessions ---- */
 
 int session_create(struct tracer *t, const char *name, uid_t uid, gid_t gid, struct tr_err *err);
@@ -102,12 +118,14 @@ void session_verbs(struct session *s, struct md_buf *out);
 int session_control(struct session *s, const char *text, struct tr_err *err);
 void session_status(struct session *s, struct md_buf *out);
 
-/* ---- channels of the user domain ---- */
+/* ---- channels: their names are each domain's own ---- */
 
-void channels_list(struct session *s, struct md_buf *names);
-int channel_create(struct session *s, const char *channel, struct tr_err *err);
-int channel_destroy(struct session *s, const char *channel, struct tr_err *err);
-bool channel_exists(struct session *s, const char *channel);
+enum domain { DOMAIN_USER, DOMAIN_KERNEL };
+
+void channels_list(struct session *s, enum domain domain, struct md_buf *names);
+int channel_create(struct session *s, enum domain domain, const char *channel, struct tr_err *err);
+int channel_destroy(struct session *s, enum domain domain, const char *channel, struct tr_err *err);
+bool channel_exists(struct session *s, enum domain domain, const char *channel);
 
 enum channel_attr {
 	CHANNEL_ENABLED, CHANNEL_SUBBUF_SIZE, CHANNEL_SUBBUF_COUNT, CHANNEL_LOSS_MODE, CHANNEL_BUFFERING,
@@ -115,25 +133,28 @@ enum channel_attr {
 	CHANNEL_SWITCH_PERIOD,          /* how long streams/ may keep back what is in a sub-buffer that is not full; 0: not */
 	CHANNEL_READ_PERIOD,            /* how often those who wait for events look for them; 0: as often as the caller does */
 };
-int channel_show(struct session *s, const char *channel, enum channel_attr attr, struct md_buf *out);
-int channel_store(struct session *s, const char *channel, enum channel_attr attr, const char *value, struct tr_err *err);
-int channel_status(struct session *s, const char *channel, struct md_buf *out);
+int channel_show(struct session *s, enum domain domain, const char *channel, enum channel_attr attr, struct md_buf *out);
+int channel_store(struct session *s, enum domain domain, const char *channel, enum channel_attr attr, const char *value, struct tr_err *err);
+int channel_status(struct session *s, enum domain domain, const char *channel, struct md_buf *out);
 
 /*
  * Event rules. channel NULL means channel0 as the domain's shortcut: it is made by the first write that succeeds. text: the complete
  * lines of one write; all or nothing. replace: the list becomes these lines (an empty text empties it); else they are added
  * (and `!` lines remove). Disabling is a barrier.
  */
-int events_show(struct session *s, const char *channel, struct md_buf *out);
-int events_store(struct session *s, const char *channel, const char *text, bool replace, struct tr_err *err);
+int events_show(struct session *s, enum domain domain, const char *channel, struct md_buf *out);
+int events_store(struct session *s, enum domain domain, const char *channel, const char *text, bool replace, struct tr_err *err);
 
 /* Contexts; as event rules, but that they are fixed by the first start (-EBUSY). */
-int contexts_show(struct session *s, const char *channel, struct md_buf *out);
-int contexts_store(struct session *s, const char *channel, const char *text, bool replace, struct tr_err *err);
+int contexts_show(struct session *s, enum domain domain, const char *channel, struct md_buf *out);
+int contexts_store(struct session *s, enum domain domain, const char *channel, const char *text, bool replace, struct tr_err *err);
 void available_contexts(struct md_buf *out);    /* names, one per line */
 
-/* Inclusion sets: which processes are recorded; as lists of event rules. Excluding is a barrier for each process. */
-enum track_attr { TRACK_VPID, TRACK_VUID, TRACK_VGID, TRACK_ATTRS };
+/*
+ * Inclusion sets: which processes are recorded; as lists of event rules. Excluding is a barrier for each process. TRACK_PID is the
+ * kernel domain's, and what those processes start is recorded, too.
+ */
+enum track_attr { TRACK_VPID, TRACK_VUID, TRACK_VGID, TRACK_PID, TRACK_ATTRS };
 int track_show(struct session *s, enum track_attr attr, struct md_buf *out);
 int track_store(struct session *s, enum track_attr attr, const char *text, bool replace, struct tr_err *err);
 
@@ -141,6 +162,7 @@ int track_store(struct session *s, enum track_attr attr, const char *text, bool 
 
 int owners_list(struct session *s, const char *channel, struct md_buf *names);
 int owner_streams(struct session *s, const char *channel, const char *owner, struct md_buf *names);
+#define OWNER_KERNEL "kernel"   /* who has the streams of the kernel domain */
 
 struct packet_stream;
 int packet_stream_open(struct session *s, const char *channel, const char *owner, const char *name,

@@ -11,6 +11,11 @@
 #define TRACK_MAX 65536u
 #define LOOKUP_MAX (1u << 20)   /* bytes of an entry in the group database */
 
+static bool is_pid(int attr)
+{
+	return attr == TRACK_VPID || attr == TRACK_PID;
+}
+
 void track_deinit(struct track *t)
 {
 	free(t->ids);
@@ -101,13 +106,13 @@ static int parse_id(struct scan *s, struct word *w, size_t skip, int attr, uint3
 	if (*text >= '0' && *text <= '9') {
 		errno = 0;
 		n = strtoull(text, &end, 10);
-		if (*end || errno || n > INT32_MAX + (attr == TRACK_VPID ? 0ull : 0x80000000ull) || (attr == TRACK_VPID && !n))
-			return tr_fail_at(s->err, -EINVAL, s->line, word_column(w, skip), attr == TRACK_VPID ?
+		if (*end || errno || n > INT32_MAX + (is_pid(attr) ? 0ull : 0x80000000ull) || (is_pid(attr) && !n))
+			return tr_fail_at(s->err, -EINVAL, s->line, word_column(w, skip), is_pid(attr) ?
 					  "not a process id" : attr == TRACK_VUID ? "not a user id" : "not a group id");
 		*id = (uint32_t)n;
 		return 0;
 	}
-	if (attr == TRACK_VPID)
+	if (is_pid(attr))
 		return tr_fail_at(s->err, -EINVAL, s->line, word_column(w, skip), "a process id or '*' is expected");
 	if (!(*text == '_' || (*text >= 'a' && *text <= 'z') || (*text >= 'A' && *text <= 'Z')))
 		return tr_fail_at(s->err, -EINVAL, s->line, word_column(w, skip), "a number, a name or '*' is expected");

@@ -24,8 +24,8 @@ int session_frozen(struct session *s, int64_t bytes);
 
 /* In ns: how long a channel keeps back what is in an unfinished sub-buffer, and how often its readers look; 0: not set. */
 struct periods { uint64_t hold, look; };
-/* channel NULL: look is that of the channel which wants it most often. */
-struct periods session_periods(struct session *s, const char *channel);
+/* Of a channel by who has its streams (trace.owner). channel NULL: look is that of the channel which wants it most often. */
+struct periods session_periods(struct session *s, const char *owner, const char *channel);
 
 /*
  * Takes the session's streams and a time: every event not later than *now is visible in them (a barrier was passed). Later

@@ -35,7 +35,7 @@ struct programs {
 
 uint64_t channel_decides(const struct channel *c, const char *event, int level)
 {
-	uint64_t decision = c->session->active && !c->session->gone && c->enabled ? rule_list_decide(&c->rules, event, level) : 0;
+	uint64_t decision = !c->kernel && c->session->active && !c->session->gone && c->enabled ? rule_list_decide(&c->rules, event, level) : 0;
 
 	return decision ? (decision ^ c->epoch * PRIME) * PRIME | 1 : 0;
 }
@@ -155,6 +155,22 @@ uint64_t event_wanted(struct channel *c, const char *event, int level, const str
 	if (program && p->result == PROGRAM)
 		*program = (struct wanted){ p->code, p->size };
 	return decision;
+}
+
+bool kernel_wanted(struct channel *c, const char *key, const struct filter_event *e, struct wanted *program)
+{
+	uint64_t rules = rule_list_decide(&c->rules, key, 0);
+	const struct program *p;
+
+	*program = (struct wanted){ 0 };
+	if (!rules || rules == RULE_ALL)
+		return rules != 0;
+	p = program_of(c, rules, key, 0, e, 0);
+	if (!p || p->result == NEVER)
+		return false;
+	if (p->result == PROGRAM)
+		*program = (struct wanted){ p->code, p->size };
+	return true;
 }
 
 static struct filter_event fields_of(const struct app *a, uint32_t event)

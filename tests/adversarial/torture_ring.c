@@ -296,11 +296,11 @@ static void round_of(struct tracer *t, const char *self, const char *mode, doubl
 	kills = 0;
 	if (session_create(t, mode, 0, 0, &err) || !(s = session_get(t, mode)))
 		exit(2);
-	channel_create(s, "channel0", &err);
-	channel_store(s, "channel0", CHANNEL_LOSS_MODE, mode, &err);
-	channel_store(s, "channel0", CHANNEL_SUBBUF_SIZE, "64k", &err);
-	channel_store(s, "channel0", CHANNEL_SUBBUF_COUNT, strcmp(mode, "discard") ? "8" : "512", &err);
-	events_store(s, NULL, "torture:*\n", true, &err);
+	channel_create(s, DOMAIN_USER, "channel0", &err);
+	channel_store(s, DOMAIN_USER, "channel0", CHANNEL_LOSS_MODE, mode, &err);
+	channel_store(s, DOMAIN_USER, "channel0", CHANNEL_SUBBUF_SIZE, "64k", &err);
+	channel_store(s, DOMAIN_USER, "channel0", CHANNEL_SUBBUF_COUNT, strcmp(mode, "discard") ? "8" : "512", &err);
+	events_store(s, DOMAIN_USER, NULL, "torture:*\n", true, &err);
 	control(s, "start\n");
 	pthread_create(&reader, NULL, live_reader, s);
 	ordeal(self, seconds);

@@ -140,6 +140,40 @@ bad EINVAL user/channels/c/buffering 'per-planet\n'
 bad EINVAL user/channels/c/enabled '"1\n'
 bad EINVAL user/channels/c/enabled '"\\q"\n'
 
+# The kernel domain, where there is one
+if [ -d kernel ]; then
+	bad ENOENT kernel/events 'no_such_tracepoint\n'
+	bad ENOENT kernel/events 'no_such_system:*\n'
+	bad ENOENT kernel/events 'sched_switch\nshed:sched_switch\n'
+	bad ENOENT kernel/events 'syscall:no_such_call\n'
+	bad ENOENT kernel/events '!sched_switch\n'
+	bad EINVAL kernel/events 'syscall:\n'
+	bad EINVAL kernel/events 'syscall:entry:\n'
+	bad EINVAL kernel/events 'syscall:both:openat\n'
+	bad EINVAL kernel/events 'sched:\n'
+	bad EINVAL kernel/events ':sched_switch\n'
+	bad EINVAL kernel/events 'a:b:c\n'
+	bad EINVAL kernel/events '../../etc/passwd\n'
+	bad EINVAL kernel/events 'sched:sched_switch/x\n'
+	bad EINVAL kernel/events '"sched switch"\n'
+	bad EINVAL kernel/events 'sched_switch loglevel info\n'
+	bad EINVAL kernel/events 'sched_switch except\n'
+	bad EINVAL kernel/events 'sched_switch except sched:\n'
+	bad EINVAL kernel/events 'sched_switch if\n'
+	bad EINVAL kernel/events 'sched_switch if prev_comm > 3\n'
+	bad EINVAL kernel/events 'sched_\033[31mswitch\n'
+	bad EOPNOTSUPP kernel/events 'kprobe:do_exit\n'
+	bad EOPNOTSUPP kernel/events 'function:vfs_*\n'
+	bad EOPNOTSUPP kernel/events 'sched_switch if next_prio < 3 && $ctx.procname == "a"\n'
+	bad EOPNOTSUPP kernel/contexts 'procname\n'
+	bad EOPNOTSUPP kernel/contexts 'tid perf:cpu:cycles\n'
+	bad ENOENT kernel/contexts 'zebra\n'
+	bad EINVAL kernel/track/pid 'me\n'
+	bad EINVAL kernel/track/pid '0\n'
+	bad ENOENT kernel/track/pid '!17\n'
+	is "no channel was made" "" "$(ls kernel/channels)"
+fi
+
 # Huge lines, huge writes, noise
 head -c 70000 /dev/zero | tr '\0' a >"$work/line"
 head -c 1000000 /dev/zero | tr '\0' a >"$work/million"

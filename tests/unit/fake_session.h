@@ -113,9 +113,9 @@ struct text_engine **session_text(struct session *s)
 	return &s->engine;
 }
 
-struct periods session_periods(struct session *s, const char *channel)
+struct periods session_periods(struct session *s, const char *owner, const char *channel)
 {
-	(void)s, (void)channel;
+	(void)s, (void)owner, (void)channel;
 	return (struct periods){ 0 };
 }
 

@@ -1,0 +1,301 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-or-later
+#
+# The kernel domain, on whatever kernel runs this: skips where the daemon finds no backend.
+. "$(dirname "$0")/lib.sh"
+
+T=/sys/kernel/tracing
+mount_tree
+grep -q '^kernel none' "$MNT/version" && skip "the kernel cannot be traced here: $(grep '^kernel' "$MNT/version")"
+command -v babeltrace2 >/dev/null || skip "there is no babeltrace2"
+
+cat >"$work/calls.c" <<'C'
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+/* calls NUMBER [FILE]: so many getppid, or openat of the file; prints its pid */
+int main(int argc, char **argv)
+{
+	int n = atoi(argv[1]);
+
+	for (int i = 0; i < n; i++)
+		if (argc > 2)
+			close((int)syscall(SYS_openat, AT_FDCWD, argv[2], O_RDONLY, 0));
+		else
+			syscall(SYS_getppid);
+	printf("%d\n", (int)getpid());
+	return 0;
+}
+C
+${CC:-cc} -o "$work/calls" "$work/calls.c" || skip "no compiler"
+
+# Instances of this mount alone: other tests may run beside it.
+mark=$(date +%s)$$
+instances() {
+	ls $T/instances | grep -c "^trailfs-[a-z]*$mark-"
+}
+
+# same_text SESSION: babeltrace2 and text agree on it
+same_text() {
+	TZ=UTC timeout 60 babeltrace2 --clock-gmt "$1/trace" >"$work/bt" 2>"$work/bt.err" || fail "babeltrace2: $(cat "$work/bt.err")"
+	cat "$1/text" >"$work/text"
+	cmp -s "$work/bt" "$work/text" || fail "text of $1 is not what babeltrace2 says: $(diff "$work/bt" "$work/text" | head -n 4)"
+	checks=$((checks + 1))
+}
+
+# refused ERRNO WORD TEXT FILE: the write fails, and `error` says why
+refused() {
+	is "'$3'" "$1" "$(tool open "$4" w write "$3\n")"
+	has "$(cat "$S/$session/error")" "$2"
+}
+
+# --- what there is
+n=$(wc -l <"$MNT/available/kernel/tracepoints")
+[ "$n" -gt 100 ] || fail "only $n tracepoints"
+all=$(wc -l <$T/available_events)
+is "the directories list all events" "$all" "$(ls "$MNT"/available/kernel/events/* | grep -c '^[^/]*[^:]$')"
+has "$(cat "$MNT/available/kernel/events/sched/sched_switch")" '^int32 next_tid$'
+is "contexts" "tid cpu_id" "$(tr '\n' ' ' <"$MNT/available/kernel/contexts" | sed 's/ $//')"
+
+# --- rules that are refused
+session=r$mark
+mkdir "$S/$session"
+E=$S/$session/kernel/events
+refused ENOENT "did you mean 'sched'" 'shed:sched_switch' "$E"
+refused ENOENT "did you mean 'sched_switch'" 'sched:sched_swich' "$E"
+refused ENOENT "did you mean 'openat'" 'syscall:opennat' "$E"
+refused EINVAL 'no log levels' 'sched_switch loglevel info' "$E"
+refused EINVAL 'cannot be compared' 'sched_switch if prev_comm == 1' "$E"
+refused EOPNOTSUPP 'needs the kernel module' 'procname' "$S/$session/kernel/contexts"
+is "nothing was made" "" "$(ls "$S/$session/kernel/channels")"
+rmdir "$S/$session"
+
+# --- a system call, counted
+s=$S/c$mark
+mkdir "$s"
+printf '%s\n' 'syscall:getppid' 'syscall:entry:openat' >"$s/kernel/events"
+echo 'tid cpu_id' >"$s/kernel/contexts"
+echo start >"$s/control"
+is "one instance" 1 "$(instances)"
+pid=$("$work/calls" 5000)
+opener=$("$work/calls" 700 "$work/calls.c")
+echo stop >"$s/control"
+"$work/calls" 10 >/dev/null
+same_text "$s"
+is "getppid entries" 5000 "$(grep -c " syscall_entry_getppid: .*{ tid = $pid, " "$work/text")"
+is "getppid exits" 5000 "$(grep -c " syscall_exit_getppid: .*{ tid = $pid, .*ret = $$ }" "$work/text")"
+n=$(grep -c " syscall_entry_openat: .*{ tid = $opener, .*dfd = -100, " "$work/text")
+[ "$n" -ge 700 ] && [ "$n" -lt 720 ] || fail "$n opens instead of 700 and a few"
+grep -q syscall_exit_openat "$work/text" && fail "exits were not asked for"
+is "no loss" 0 "$(key events_discarded "$s/status")"
+is "recorded" "$(wc -l <"$work/text")" "$(key events_recorded "$s/status")"
+for st in "$s"/kernel/channels/channel0/streams/cpu*; do
+	[ "$(head -c 4 "$st" | od -An -tx4 | tr -d ' ')" = c1fc1fc1 ] || fail "$st does not begin with a packet"
+done
+
+# --- stop and start, clear
+echo start >"$s/control"
+pid=$("$work/calls" 300)
+printf 'stop\nclear\nstart\n' >"$s/control"
+last=$("$work/calls" 200)
+echo stop >"$s/control"
+same_text "$s"
+is "cleared" 0 "$(grep -c "{ tid = $pid, " "$work/text")"
+is "after the clear" 200 "$(grep -c " syscall_entry_getppid: .*{ tid = $last, " "$work/text")"
+rmdir "$s"
+is "rmdir removes the instance" 0 "$(instances)"
+
+# --- filters, two channels, text while it is recorded
+s=$S/f$mark
+mkdir "$s" "$s/kernel/channels/quiet"
+echo 'sched_switch if next_prio < 0' >"$s/kernel/channels/quiet/events"
+echo "syscall:exit:getppid if ret == $$" >"$s/kernel/events"
+echo start >"$s/control"
+"$work/calls" 50 >/dev/null
+("$work/calls" 70 >/dev/null; true)
+is "filter" 50 "$(grep -c syscall_exit_getppid "$s/text")"
+is "nothing is below 0" 0 "$(grep -c sched_switch "$s/text")"
+echo '!syscall:exit:getppid' >>"$s/kernel/events"
+"$work/calls" 5 >/dev/null
+is "the rule went" 50 "$(grep -c syscall_exit_getppid "$s/text")"
+rmdir "$s"
+
+# --- pid, with what it starts
+s=$S/p$mark
+mkdir "$s"
+echo 'syscall:entry:getppid' >"$s/kernel/events"
+echo tid >"$s/kernel/contexts"
+echo $$ >"$s/kernel/track/pid"
+echo start >"$s/control"
+pid=$("$work/calls" 40)
+setsid -f sleep 0.1
+echo stop >"$s/control"
+is "a child of who is tracked" 40 "$(grep -c "{ tid = $pid }" "$s/text")"
+: >"$work/none"
+echo >"$s/kernel/track/pid"
+echo start >"$s/control"
+pid=$("$work/calls" 40)
+echo stop >"$s/control"
+is "nobody is tracked" 0 "$(grep -c "{ tid = $pid }" "$s/text")"
+rmdir "$s"
+
+# --- everything at once, under load, with loss
+s=$S/e$mark
+mkdir "$s" "$s/kernel/channels/channel0"
+echo 64k >"$s/kernel/channels/channel0/subbuf_size"
+printf '*\nsyscall:*\n' >"$s/kernel/events"
+echo start >"$s/control"
+find /usr/include /usr/lib -type f 2>/dev/null | head -n 20000 >/dev/null
+echo stop >"$s/control"
+same_text "$s"
+i=$(ls -d $T/instances/trailfs-e$mark-*)
+sum=0
+for f in "$i"/per_cpu/cpu*/stats; do
+	sum=$((sum + $(awk '/^read events:|^overrun:|^commit overrun:|^dropped events:|^entries:/ { n += $NF } END { print n }' "$f")))
+done
+is "recorded and discarded are what the kernel counted" "$sum" \
+	"$(($(key events_recorded "$s/status") + $(key events_discarded "$s/status")))"
+is "held is what is not overwritten" "$(wc -l <"$work/text")" \
+	"$(($(key events_recorded "$s/status") - $(key events_overwritten "$s/status")))"
+rmdir "$s"
+
+# --- discarding instead
+s=$S/d$mark
+mkdir "$s" "$s/kernel/channels/channel0"
+echo 16k >"$s/kernel/channels/channel0/subbuf_size"
+echo 2 >"$s/kernel/channels/channel0/subbuf_count"
+echo discard >"$s/kernel/channels/channel0/loss_mode"
+echo 'syscall:getppid' >"$s/kernel/events"
+echo start >"$s/control"
+"$work/calls" 20000 >/dev/null
+echo stop >"$s/control"
+same_text "$s"
+i=$(ls -d $T/instances/trailfs-d$mark-*)
+sum=0
+for f in "$i"/per_cpu/cpu*/stats; do
+	sum=$((sum + $(awk '/^read events:|^overrun:|^commit overrun:|^dropped events:/ { n += $NF } END { print n }' "$f")))
+done
+is "discarded" "$sum" "$(($(key events_recorded "$s/status") + $(key events_discarded "$s/status")))"
+[ "$sum" -ge 40000 ] || fail "$sum events of 40000"
+rmdir "$s"
+
+# --- applications and the kernel in one text, in order
+s=$S/m$mark
+mkdir "$s"
+echo 'syscall:entry:getppid' >"$s/kernel/events"
+echo 'trail:*' >"$s/user/events"
+echo start >"$s/control"
+for i in 1 2 3; do
+	"$work/calls" 1 >/dev/null
+	echo "mark $i" >"$MNT/log"
+done
+echo stop >"$s/control"
+same_text "$s"
+order=$(grep -E "mark|syscall_entry_getppid" "$work/text" | sed 's/.*\(mark .\).*/\1/; s/.*getppid.*/call/' | uniq | tr '\n' ' ')
+is "merged" "call mark 1 call mark 2 call mark 3 " "$order"
+is "two traces" "kernel ust" "$(ls "$s/trace" | tr '\n' ' ' | sed 's/ $//')"
+rmdir "$s"
+
+# --- pipe ends at stop, with everything
+s=$S/w$mark
+mkdir "$s"
+echo 'syscall:entry:getppid' >"$s/kernel/events"
+timeout 30 cat "$s/pipe" >"$work/pipe" &
+reader=$!
+echo start >"$s/control"
+"$work/calls" 3000 >/dev/null
+echo stop >"$s/control"
+wait $reader || fail "the pipe does not end"
+[ "$(grep -c getppid "$work/pipe")" -ge 3000 ] || fail "the pipe has $(grep -c getppid "$work/pipe") of 3000 events"
+rmdir "$s"
+
+# --- who may
+if [ "$(id -u)" = 0 ] && setpriv --reuid 54321 --regid 54321 --clear-groups true 2>/dev/null; then
+	as() {
+		setpriv --reuid 54321 --regid 54321 --clear-groups "$@"
+	}
+	chmod 755 "$work"
+	as mkdir "$S/o$mark"
+	is "no kernel for a user's session" no "$(as test -e "$S/o$mark/kernel" && echo yes || echo no)"
+	is "not even for root there" no "$([ -e "$S/o$mark/kernel" ] && echo yes || echo no)"
+	as cat "$MNT/available/kernel/tracepoints" >/dev/null 2>&1 && fail "a user reads the kernel's tracepoints"
+	is "nothing to see" "" "$(as ls "$MNT/available/kernel/events")"
+	mkdir "$S/g$mark"
+	chmod 777 "$S/g$mark"
+	cp "$TOOL" "$work/tool"
+	is "a stranger in a shared session" EACCES "$(as "$work/tool" open "$S/g$mark/kernel/events" w write 'sched_switch\n')"
+	has "$(cat "$S/g$mark/error")" "members of the group 'tracing'"
+	echo sched_switch >"$S/g$mark/kernel/events"
+	echo start >"$S/g$mark/control"
+	is "recording" 1 "$(cat $T/instances/trailfs-g$mark-*/tracing_on)"
+	chown 54321 "$S/g$mark"
+	is "not for the new owner" 0 "$(cat $T/instances/trailfs-g$mark-*/tracing_on)"
+	rmdir "$S/g$mark" "$S/o$mark"
+fi
+
+# --- enabled, while active
+s=$S/a$mark
+mkdir "$s"
+echo start >"$s/control" 2>/dev/null && fail "an empty session starts"
+echo 'syscall:entry:getppid' >"$s/kernel/events"
+echo tid >"$s/kernel/contexts"
+echo start >"$s/control"
+echo 0 >"$s/kernel/channels/channel0/enabled"
+off=$("$work/calls" 30)
+echo 1 >"$s/kernel/channels/channel0/enabled"
+on=$("$work/calls" 30)
+is "disabled" 0 "$(grep -c "{ tid = $off }" "$s/text")"
+is "enabled" 30 "$(grep -c "{ tid = $on }" "$s/text")"
+is "contexts are fixed" EBUSY "$(tool open "$s/kernel/contexts" w write 'cpu_id\n')"
+is "sizes are fixed" EBUSY "$(tool open "$s/kernel/channels/channel0/subbuf_size" w write '64k\n')"
+mkdir "$s/kernel/channels/huge"
+echo 1G >"$s/kernel/channels/huge/subbuf_size"
+echo 512 >"$s/kernel/channels/huge/subbuf_count"
+is "more than the kernel gives" failed "$(echo sched_switch 2>/dev/null >"$s/kernel/channels/huge/events" || echo failed)"
+has "$(cat "$s/error")" "buffers of 549755813888 bytes"
+rmdir "$s/kernel/channels/huge"
+is "the rest goes on" 30 "$(grep -c "{ tid = $("$work/calls" 30) }" "$s/text")"
+rmdir "$s"
+
+# --- the daemon does nothing while nobody looks
+s=$S/i$mark
+mkdir "$s"
+echo 'syscall:*' >"$s/kernel/events"
+echo start >"$s/control"
+daemon=$(daemon_pids)
+before=$(cut -d ' ' -f 14,15 "/proc/$daemon/stat")
+"$work/calls" 100000 >/dev/null
+is "CPU time of the daemon" "$before" "$(cut -d ' ' -f 14,15 "/proc/$daemon/stat")"
+rmdir "$s"
+
+# --- a killed daemon: the kernel goes on recording, the next daemon finds it
+s=$S/k$mark
+mkdir "$s" "$S/l$mark"
+echo 'syscall:entry:getppid' >"$s/kernel/events"
+echo tid >"$s/kernel/contexts"
+echo 'sched_switch' >"$S/l$mark/kernel/events"
+echo start >"$s/control"
+echo start >"$S/l$mark/control"
+before=$("$work/calls" 100)
+cat "$s/text" >/dev/null
+kill -9 $(daemon_pids)
+within 10 daemon_ended
+umount -l "$MNT"
+during=$("$work/calls" 200)
+rm -rf "$work/state/sessions/l$mark"
+mount_tree
+is "what nobody has any more is removed" 1 "$(instances)"
+after=$("$work/calls" 300)
+echo stop >"$s/control"
+same_text "$s"
+is "before the kill" 100 "$(grep -c "{ tid = $before }" "$work/text")"
+is "without a daemon" 200 "$(grep -c "{ tid = $during }" "$work/text")"
+is "with the next one" 300 "$(grep -c "{ tid = $after }" "$work/text")"
+fusermount3 -u "$MNT" 2>/dev/null || umount "$MNT"
+within 15 daemon_ended
+is "a clean unmount leaves nothing" 0 "$(instances)"
+
+echo "$checks checks"

@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "tests/unit/test.h"
+#include "tracer/krule.h"
+#include "tracer/rule.h"
+
+static void patterns(void)
+{
+	static const struct { const char *pattern, *key; bool matches; } cases[] = {
+		{ "*", "sched:sched_switch", true },
+		{ "*", "syscall:entry:openat", false },
+		{ "*:*", "sched:sched_switch", true },
+		{ "*:*", "syscall:entry:openat", false },
+		{ "sched_switch", "sched:sched_switch", true },
+		{ "sched_switch", "sched:sched_switch_x", false },
+		{ "sched:sched_switch", "sched:sched_switch", true },
+		{ "sched:*", "sched:sched_switch", true },
+		{ "sched:*", "sched_ext:sched_ext_dump", false },
+		{ "*:sched_*", "sched_ext:sched_ext_dump", true },
+		{ "cpu_frequency", "power:cpu_frequency/power_cpu_frequency", true },
+		{ "power_cpu_frequency", "power:cpu_frequency/power_cpu_frequency", true },
+		{ "power_*", "power:cpu_frequency/power_cpu_frequency", true },
+		{ "power:cpu_frequency", "power:cpu_frequency/power_cpu_frequency", true },
+		{ "power:power_cpu_frequency", "power:cpu_frequency/power_cpu_frequency", false },
+		{ "syscall:openat", "syscall:entry:openat", true },
+		{ "syscall:openat", "syscall:exit:openat", true },
+		{ "syscall:open*", "syscall:exit:openat", true },
+		{ "syscall:*", "syscall:exit:openat", true },
+		{ "syscall:*", "sched:sched_switch", false },
+		{ "syscall:entry:openat", "syscall:entry:openat", true },
+		{ "syscall:entry:openat", "syscall:exit:openat", false },
+		{ "syscall:exit:*", "syscall:exit:openat", true },
+		{ "openat", "syscall:entry:openat", false },
+		{ "syscall:openat", "syscalls:sys_enter_openat", false },
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++)
+		if (krule_match(cases[i].pattern, cases[i].key) != cases[i].matches) {
+			printf("# pattern %s key %s\n", cases[i].pattern, cases[i].key);
+			CHECK(false);
+		}
+	CHECK_STR(krule_syscall_name("syscall:openat"), "openat");
+	CHECK_STR(krule_syscall_name("syscall:exit:openat"), "openat");
+}
+
+/* "ERRNO COLUMN", or how the list reads back. */
+static const char *apply(const char *lines)
+{
+	static char out[1024];
+	struct tr_err err = TR_ERR_INIT;
+	struct rule_list l = { 0 };
+	struct md_buf text = MD_BUF_INIT;
+	int ret = rule_list_apply_kernel(NULL, lines, true, &l, &err);
+
+	if (ret) {
+		snprintf(out, sizeof(out), "%d %d", ret, err.column);
+		return out;
+	}
+	rule_list_print(&l, &text);
+	snprintf(out, sizeof(out), "%s", md_buf_str(&text));
+	md_buf_deinit(&text);
+	rule_list_deinit(&l);
+	return out;
+}
+
+static void lists(void)
+{
+	char want[64];
+
+	CHECK_STR(apply("sched_switch\n*\n~syscall:*"), "sched_switch\n*\n~syscall:*\n");
+	CHECK_STR(apply("*  except  irq:*,syscall:read if a > 1"), "* except irq:*,syscall:read if a > 1\n");
+	CHECK_STR(apply("a\nb\n!a"), "b\n");
+	snprintf(want, sizeof(want), "%d 0", -EOPNOTSUPP);
+	CHECK_STR(apply("kprobe:do_exit"), want);
+	CHECK_STR(apply("usdt:/bin/true:a:b"), want);
+	snprintf(want, sizeof(want), "%d 2", -EINVAL);
+	CHECK_STR(apply("a loglevel info"), want);
+	CHECK_STR(apply("a/b") + 4, "1");
+	CHECK_STR(apply("a:") + 4, "2");
+	CHECK_STR(apply("a:b:c") + 4, "1");
+	CHECK_STR(apply("syscall:") + 4, "8");
+	CHECK_STR(apply("syscall:x:y") + 4, "8");
+}
+
+static void contexts(void)
+{
+	CHECK(!krule_context("sched_switch"));
+	CHECK(!krule_context("sched_switch if a == 1"));
+	CHECK(!krule_context("sched_switch if $ctx.cpu_id == 1 && b == \"$ctx.pid \\\"$ctx.pid\""));
+	CHECK_STR(krule_context("a if b == 1 || $ctx.procname == \"x\""), "$ctx.procname == \"x\"");
+	CHECK_STR(krule_context("a if b == \"\\\\\" || $app.a:b == 1"), "$app.a:b == 1");
+	CHECK_STR(krule_context("a if $ctx.cpu_idx"), "$ctx.cpu_idx");
+}
+
+static void excepted(void)
+{
+	struct rule_list l = { 0 };
+
+	CHECK(rule_list_apply_kernel(NULL, "sched:* except sched_switch\nsyscall:* except syscall:exit:*\n", true, &l, NULL) == 0);
+	CHECK(rule_list_match(&l, "sched:sched_waking", 0));
+	CHECK(!rule_list_match(&l, "sched:sched_switch", 0));
+	CHECK(rule_list_match(&l, "syscall:entry:read", 0));
+	CHECK(!rule_list_match(&l, "syscall:exit:read", 0));
+	rule_list_deinit(&l);
+}
+
+int main(void)
+{
+	CASE(patterns);
+	CASE(lists);
+	CASE(contexts);
+	CASE(excepted);
+	return test_summary();
+}

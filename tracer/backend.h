@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What the kernel domain needs of something that records kernel events: a small table of functions. A backend knows tracepoints
+ * by system and name, and hands over records as the kernel's `format` files describe them. It knows nothing of sessions.
+ *
+ * Functions return 0 or -errno, with a sentence where there is an err. A channel's configuring functions (record, enable, track)
+ * are called with the tracer's lock held, drain and lost with the channel's own lock (kernel.h), never two of one kind at once.
+ */
+#ifndef TRACER_BACKEND_H
+#define TRACER_BACKEND_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "metadata/buf.h"
+#include "tracer/err.h"
+
+struct backend;                 /* one backend, found usable */
+struct backend_channel;         /* one channel's buffers in the kernel */
+
+struct backend_geometry {
+	uint64_t bytes;         /* per CPU */
+	uint32_t cpus;          /* possible ones */
+	bool overwrite;
+	bool tsc;               /* times are the TSC's cycles; else CLOCK_MONOTONIC */
+};
+
+/* What a drain gives, in the order of the buffer. */
+struct backend_sink {
+	void (*record)(void *arg, uint64_t time, const uint8_t *record, size_t len);
+	void (*missed)(void *arg, uint64_t events);     /* were lost here */
+	void *arg;
+};
+
+struct backend_ops {
+	const char *name;
+	/* -EOPNOTSUPP or -EACCES: cannot be used, `err` says why. */
+	int (*probe)(struct backend **out, struct tr_err *err);
+	void (*destroy)(struct backend *b);
+	/* What it cannot do, as a part of a line of `version`. */
+	void (*describe)(const struct backend *b, struct md_buf *out);
+	int (*list)(const struct backend *b, struct md_buf *out);       /* lines system:event */
+	int (*format)(const struct backend *b, const char *system, const char *event, struct md_buf *out);
+	/* Names of channels that there are in the kernel, separated by NUL: of any daemon, perhaps dead. */
+	int (*channels)(const struct backend *b, struct md_buf *names);
+	/* adopt: of an earlier daemon, with what it recorded (-ENOENT: there is none); else made anew, recording nothing. */
+	int (*channel_open)(struct backend *b, const char *name, const struct backend_geometry *g, bool adopt,
+			    struct backend_channel **out, struct tr_err *err);
+	int (*channel_remove)(struct backend *b, const char *name);     /* of a dead daemon */
+	void (*channel_close)(struct backend_channel *c, bool remove);
+	int (*record)(struct backend_channel *c, bool on);
+	int (*enable)(struct backend_channel *c, const char *system, const char *event, bool on); /* event NULL: all of the system */
+	int (*enabled)(struct backend_channel *c, struct md_buf *out);  /* lines system:event */
+	/* Only these threads and what they start; NULL: all. */
+	int (*track)(struct backend_channel *c, const uint32_t *tids, size_t count);
+	/* Takes out what the buffer of a CPU holds now, at most once its size. */
+	int (*drain)(struct backend_channel *c, uint32_t cpu, const struct backend_sink *sink);
+	/* Events lost so far by a CPU, those told by `missed` too. */
+	int (*lost)(struct backend_channel *c, uint32_t cpu, uint64_t *events);
+};
+
+extern const struct backend_ops tracefs_backend;
+
+#endif

@@ -1,0 +1,413 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * The events that the kernel has: listed by one read of one file, their formats read when they are first needed. And what event
+ * rules mean of them.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tracer/kernel.h"
+#include "tracer/krule.h"
+#include "tracer/nearest.h"
+
+static void event_free(struct kevent *e)
+{
+	if (!e)
+		return;
+	free(e->system);
+	free(e->name);
+	free(e->key);
+	free(e->event);
+	kformat_free(e->format);
+	free(e);
+}
+
+void kcatalog_free(struct kernel *k)
+{
+	for (size_t i = 0; i < k->event_count; i++)
+		event_free(k->events[i]);
+	free(k->events);
+	free(k->by_id);
+	free(k->listed);
+	k->events = NULL;
+	k->by_id = NULL;
+	k->listed = NULL;
+	k->event_count = k->by_id_size = 0;
+}
+
+/* `syscall:entry:NAME`, or `system:name`, behind it `/NAME` if LTTng has another one. */
+static char *make_key(const struct kevent *e)
+{
+	struct md_buf key = MD_BUF_INIT;
+
+	if (!strcmp(e->system, "syscalls") && !strncmp(e->name, "sys_enter_", 10))
+		md_buf_printf(&key, "syscall:entry:%s", e->name + 10);
+	else if (!strcmp(e->system, "syscalls") && !strncmp(e->name, "sys_exit_", 9))
+		md_buf_printf(&key, "syscall:exit:%s", e->name + 9);
+	else if (strcmp(e->name, e->event) != 0)
+		md_buf_printf(&key, "%s:%s/%s", e->system, e->name, e->event);
+	else
+		md_buf_printf(&key, "%s:%s", e->system, e->name);
+	md_buf_str(&key);
+	if (key.failed) {
+		md_buf_deinit(&key);
+		return NULL;
+	}
+	return key.data;
+}
+
+/* The name in the trace; the kernel's own system before it where two would have the same. */
+static int set_names(struct kevent *e, bool prefixed)
+{
+	char name[KFORMAT_NAME_MAX + 1];
+
+	free(e->event);
+	free(e->key);
+	e->key = NULL;
+	e->event = kformat_event_name(e->system, e->name, prefixed, name) ? NULL : strdup(name);
+	if (e->event)
+		e->key = make_key(e);
+	return e->key ? 0 : -ENOMEM;
+}
+
+static struct kevent *find(struct kernel *k, const char *system, const char *name, size_t len)
+{
+	for (size_t i = 0; i < k->event_count; i++) {
+		struct kevent *e = k->events[i];
+
+		if (!strcmp(e->system, system) && (!name || (!strncmp(e->name, name, len) && !e->name[len])))
+			return e;
+	}
+	return NULL;
+}
+
+static int add(struct kernel *k, const char *line, size_t len)
+{
+	const char *colon = memchr(line, ':', len);
+	struct kevent *e, **more;
+
+	if (!colon || colon == line || (size_t)(colon - line) + 1 == len || len > 400)
+		return 0;
+	e = calloc(1, sizeof(*e));
+	more = realloc(k->events, (k->event_count + 1) * sizeof(*more));
+	if (more)
+		k->events = more;
+	if (e) {
+		e->system = strndup(line, (size_t)(colon - line));
+		e->name = strndup(colon + 1, len - (size_t)(colon - line) - 1);
+	}
+	if (!e || !more || !e->system || !e->name || set_names(e, false)) {
+		event_free(e);
+		return -ENOMEM;
+	}
+	e->present = true;
+	e->index = k->event_count;
+	k->events[k->event_count++] = e;
+	return 0;
+}
+
+static int by_event(const void *a, const void *b)
+{
+	const struct kevent *const *x = a, *const *y = b;
+	int c = strcmp((*x)->event, (*y)->event);
+
+	return c ? c : ((*x)->index > (*y)->index) - ((*x)->index < (*y)->index);
+}
+
+/* Of two events with one name the later gets its system's. */
+static int tell_apart(struct kernel *k)
+{
+	struct kevent **sorted = malloc((k->event_count + 1) * sizeof(*sorted));
+	int ret = 0;
+
+	if (!sorted)
+		return -ENOMEM;
+	if (k->event_count)
+		memcpy(sorted, k->events, k->event_count * sizeof(*sorted));
+	qsort(sorted, k->event_count, sizeof(*sorted), by_event);
+	for (size_t i = k->event_count; i-- > 1 && !ret;)
+		if (!strcmp(sorted[i]->event, sorted[i - 1]->event) && !sorted[i]->format)
+			ret = set_names(sorted[i], true);
+	free(sorted);
+	return ret;
+}
+
+static int take_list(struct kernel *k, const char *text)
+{
+	bool fresh = !k->event_count;
+	const char *line, *end;
+	struct kevent *e;
+	int ret = 0;
+
+	for (size_t i = 0; i < k->event_count; i++)
+		k->events[i]->present = false;
+	for (line = text; *line && !ret; line = end + (*end == '\n')) {
+		const char *colon = strchr(line, ':');
+		char system[128];
+
+		end = line + strcspn(line, "\n");
+		e = NULL;
+		if (!fresh && colon && colon < end && (size_t)(colon - line) < sizeof(system)) {
+			memcpy(system, line, (size_t)(colon - line));
+			system[colon - line] = 0;
+			e = find(k, system, colon + 1, (size_t)(end - colon) - 1);
+		}
+		if (e)
+			e->present = true;
+		else
+			ret = add(k, line, (size_t)(end - line));
+	}
+	return ret ? ret : tell_apart(k);
+}
+
+int kernel_refresh(struct kernel *k)
+{
+	struct md_buf text = MD_BUF_INIT;
+	int ret = k->ops->list(k->backend, &text);
+
+	md_buf_str(&text);
+	if (!ret && text.failed)
+		ret = -ENOMEM;
+	pthread_mutex_lock(&k->lock);
+	if (!ret && (!k->listed || strcmp(k->listed, text.data) != 0)) {
+		ret = take_list(k, text.data);
+		if (!ret) {
+			free(k->listed);
+			k->listed = text.data;
+			text.data = NULL;
+		}
+	}
+	pthread_mutex_unlock(&k->lock);
+	if (text.data)
+		md_buf_deinit(&text);
+	return ret;
+}
+
+size_t kernel_count(struct kernel *k)
+{
+	size_t n;
+
+	pthread_mutex_lock(&k->lock);
+	n = k->event_count;
+	pthread_mutex_unlock(&k->lock);
+	return n;
+}
+
+struct kevent *kernel_event(struct kernel *k, size_t i)
+{
+	struct kevent *e;
+
+	pthread_mutex_lock(&k->lock);
+	e = k->events[i];
+	pthread_mutex_unlock(&k->lock);
+	return e;
+}
+
+struct kevent *kernel_find(struct kernel *k, const char *system, const char *name, size_t len)
+{
+	struct kevent *e;
+
+	pthread_mutex_lock(&k->lock);
+	e = find(k, system, name, len);
+	pthread_mutex_unlock(&k->lock);
+	return e && e->present ? e : NULL;
+}
+
+/* ---- formats ---- */
+
+static int note_id(struct kernel *k, struct kevent *e)
+{
+	struct kevent **more;
+	size_t size = k->by_id_size ? k->by_id_size : 4096;
+
+	while (size <= e->format->id && size < 65536)
+		size *= 2;
+	if (e->format->id >= size)
+		return -EINVAL;
+	if (size != k->by_id_size) {
+		more = realloc(k->by_id, size * sizeof(*more));
+		if (!more)
+			return -ENOMEM;
+		memset(more + k->by_id_size, 0, (size - k->by_id_size) * sizeof(*more));
+		k->by_id = more;
+		k->by_id_size = size;
+	}
+	k->by_id[e->format->id] = e;
+	return 0;
+}
+
+int kernel_read_format(struct kernel *k, const struct kevent *e, struct kformat **out)
+{
+	struct md_buf text = MD_BUF_INIT;
+	int ret = k->ops->format(k->backend, e->system, e->name, &text);
+
+	*out = NULL;
+	if (!ret)
+		ret = kformat_parse(e->system, md_buf_str(&text), text.len, out);
+	md_buf_deinit(&text);
+	if (!ret && strcmp(kformat_name(*out), e->event) != 0)
+		ret = kformat_rename(*out, e->event);
+	return ret;
+}
+
+static void load(struct kernel *k, struct kevent *e)
+{
+	int ret = kernel_read_format(k, e, &e->format);
+
+	if (!ret)
+		ret = note_id(k, e);
+	if (ret) {
+		kformat_free(e->format);
+		e->format = NULL;
+		e->unreadable = ret != -ENOMEM;
+	}
+}
+
+const struct kformat *kernel_format(struct kernel *k, struct kevent *e)
+{
+	pthread_mutex_lock(&k->lock);
+	if (!e->format && !e->unreadable)
+		load(k, e);
+	pthread_mutex_unlock(&k->lock);
+	return e->format;
+}
+
+struct kevent *kernel_event_by_id(struct kernel *k, uint32_t id)
+{
+	struct kevent *e;
+
+	pthread_mutex_lock(&k->lock);
+	e = id < k->by_id_size ? k->by_id[id] : NULL;
+	pthread_mutex_unlock(&k->lock);
+	return e;
+}
+
+/* ---- when rules are written ---- */
+
+static const char *near_system(struct kernel *k, const char *word, size_t len)
+{
+	const char **names = malloc((k->event_count + 1) * sizeof(*names)), *near;
+	size_t n = 0;
+
+	if (!names)
+		return NULL;
+	for (size_t i = 0; i < k->event_count; i++)
+		if (!n || strcmp(names[n - 1], k->events[i]->system) != 0)
+			names[n++] = k->events[i]->system;
+	near = nearest(word, len, names, n);
+	free(names);
+	return near;
+}
+
+/* system NULL: of all. */
+static const char *near_event(struct kernel *k, const char *system, const char *prefix, const char *word)
+{
+	const char **names = malloc((k->event_count + 1) * sizeof(*names)), *near;
+	size_t n = 0, skip = strlen(prefix);
+
+	if (!names)
+		return NULL;
+	for (size_t i = 0; i < k->event_count; i++) {
+		const struct kevent *e = k->events[i];
+
+		if (system ? !strcmp(e->system, system) && !strncmp(e->name, prefix, skip) : strcmp(e->system, "syscalls") != 0)
+			names[n++] = e->name + skip;
+	}
+	near = nearest(word, strlen(word), names, n);
+	free(names);
+	return near;
+}
+
+static int no_such(const struct rule *r, const char *what, const char *word, int len, const char *near, struct tr_err *err)
+{
+	int column = (int)(word - r->pattern), ret;
+
+	if (near)
+		ret = tr_fail_at(err, -ENOENT, r->text, column, "no such %s '%.*s'; did you mean '%s'?", what, len, word, near);
+	else
+		ret = tr_fail_at(err, -ENOENT, r->text, column, "no such %s '%.*s'", what, len, word);
+	if (err)
+		err->line = r->line;
+	return ret;
+}
+
+/* Why the pattern means nothing. */
+static int explain(struct kernel *k, const struct rule *r, struct tr_err *err)
+{
+	const char *p = r->pattern, *colon = strchr(p, ':'), *word;
+	char system[128];
+
+	if (!strncmp(p, "syscall:", 8)) {
+		word = krule_syscall_name(p);
+		return no_such(r, "system call", word, (int)strlen(word), near_event(k, "syscalls", "sys_enter_", word), err);
+	}
+	if (!colon)
+		return no_such(r, "tracepoint", p, (int)strlen(p), near_event(k, NULL, "", p), err);
+	snprintf(system, sizeof(system), "%.*s", (int)(colon - p), p);
+	if (!strchr(system, '*') && !find(k, system, NULL, 0))
+		return no_such(r, "system", p, (int)(colon - p), near_system(k, system, strlen(system)), err);
+	return no_such(r, "tracepoint", colon + 1, (int)strlen(colon + 1), near_event(k, system, "", colon + 1), err);
+}
+
+static int check_rule(struct kernel *k, const struct rule *r, struct tr_err *err)
+{
+	struct tr_err first = TR_ERR_INIT;
+	struct filter_event fields;
+	const struct kevent *clash = NULL;
+	const char *context = r->filter ? krule_context(r->text) : NULL;
+	bool any = false;
+
+	if (context) {
+		tr_fail_at(err, -EOPNOTSUPP, r->text, (int)(context - r->text),
+			   "records of tracefs do not have this context: it needs the kernel module; there is $ctx.cpu_id");
+		if (err)
+			err->line = r->line;
+		return -EOPNOTSUPP;
+	}
+
+	for (size_t i = 0; i < k->event_count; i++) {
+		struct kevent *e = k->events[i];
+
+		if (!e->present || !rule_match(r, e->key, 0))
+			continue;
+		any = true;
+		if (!r->filter)
+			return 0;
+		if (!e->format && !e->unreadable)
+			load(k, e);
+		if (!e->format)
+			continue;
+		kformat_filter_event(e->format, &fields);
+		if (filter_check(r->filter, &fields, clash ? NULL : &first) != -EINVAL)
+			return 0;
+		clash = clash ? clash : e;
+	}
+	if (!any)
+		return explain(k, r, err);
+	if (!clash)
+		return 0;
+	if (err) {
+		size_t n = strlen(first.sentence);
+
+		*err = first;
+		snprintf(err->sentence + n, sizeof(err->sentence) - n, " (in %.100s)", clash->name);
+		err->line = r->line;
+	}
+	return -EINVAL;
+}
+
+int kernel_check_rules(struct kernel *k, const struct rule_list *l, struct tr_err *err)
+{
+	int ret = kernel_refresh(k);
+
+	if (ret)
+		return tr_fail(err, ret, "the kernel's events cannot be listed: %s", strerror(-ret));
+	pthread_mutex_lock(&k->lock);
+	for (size_t i = 0; i < l->count && !ret; i++)
+		if (l->rules[i].line)
+			ret = check_rule(k, &l->rules[i], err);
+	pthread_mutex_unlock(&k->lock);
+	return ret;
+}

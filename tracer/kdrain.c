@@ -1,0 +1,366 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * From the backend's buffers into the rings of a kernel channel: each record becomes the event of a CTF class, is put to the filters,
+ * and is written with its own time by the portable writer. A ring has one writer: who holds the channel's lock.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "tracer/filterrun.h"
+#include "tracer/kernel.h"
+#include "tracer/ktranscode.h"
+#include "tracer/ringwrite.h"
+
+#ifndef MADV_POPULATE_WRITE
+#define MADV_POPULATE_WRITE 23          /* Linux 5.14 */
+#endif
+
+/* What becomes of the records with one of the kernel's event ids. */
+struct coder {
+	struct kcode *code;             /* NULL: nobody knows, they count as lost */
+	const struct kformat *format;
+	const char *key;
+	uint32_t generation;            /* of the rules that the rest is of */
+	uint32_t id;                    /* in the class */
+	bool known;                     /* it has an id */
+	bool drop;                      /* no rule takes it */
+	void *program;                  /* decides; NULL: all are taken */
+	size_t program_size;
+};
+
+struct target {
+	struct kchannel *kc;
+	uint32_t cpu;
+	uint64_t ts;                    /* of the event being written */
+	uint64_t mult, base;            /* from the backend's times */
+	struct ring_writer writer;
+	struct trail_ring *ring;
+};
+
+static void coder_free(struct coder *c)
+{
+	if (!c)
+		return;
+	kcode_free(c->code);
+	free(c->program);
+	free(c);
+}
+
+void coders_free(struct kchannel *kc)
+{
+	for (size_t i = 0; i < kc->coder_count; i++)
+		coder_free(kc->coders[i]);
+	free(kc->coders);
+	kc->coders = NULL;
+	kc->coder_count = 0;
+}
+
+/* ---- what to do with an event ---- */
+
+/* Reads the formats of all that is enabled: one of them has the id. */
+static struct kevent *look_up(struct kchannel *kc, uint32_t id)
+{
+	struct kernel *k = kc->tracer->kernel;
+	struct kevent *e = kernel_event_by_id(k, id);
+	uint8_t *on = NULL;
+	size_t n;
+
+	if (e)
+		return e;
+	pthread_mutex_lock(&kc->tracer->lock);
+	n = kc->on_count;
+	on = malloc(n + 1);
+	if (on && n)
+		memcpy(on, kc->on, n);
+	pthread_mutex_unlock(&kc->tracer->lock);
+	for (size_t i = 0; on && i < n; i++)
+		if (on[i])
+			kernel_format(k, kernel_event(k, i));
+	free(on);
+	e = kernel_event_by_id(k, id);
+	/* It was switched off since. */
+	for (size_t i = 0; !e && i < kernel_count(k); i++) {
+		kernel_format(k, kernel_event(k, i));
+		e = kernel_event_by_id(k, id);
+	}
+	return e;
+}
+
+static void take_rules(struct channel *c, struct coder *co)
+{
+	struct filter_event fields;
+	struct wanted wanted;
+	void *copy = NULL;
+
+	kformat_filter_event(co->format, &fields);
+	co->drop = !kernel_wanted(c, co->key, &fields, &wanted);
+	if (!co->drop && wanted.size) {
+		copy = malloc(wanted.size);
+		if (!copy) {
+			co->drop = true;
+			return;
+		}
+		memcpy(copy, wanted.program, wanted.size);
+	}
+	free(co->program);
+	co->program = copy;
+	co->program_size = wanted.size;
+}
+
+/* Brings a coder in line with the rules, and gives it an id in the class when it first needs one. */
+static int refresh(struct kchannel *kc, struct coder *co, uint32_t generation)
+{
+	struct md_event *e = NULL;
+	struct class *cl = NULL;
+	struct trace *t;
+	uint64_t digest;
+	int ret = 0;
+
+	if (!co->known) {
+		e = kformat_event(co->format);
+		if (!e)
+			return -ENOMEM;
+	}
+	pthread_mutex_lock(&kc->tracer->lock);
+	if (kc->channel) {
+		t = kernel_trace(kc->channel->session);
+		cl = t ? class_get(kc->channel, t, false) : NULL;
+	}
+	if (!cl) {
+		ret = -ENOENT;
+	} else {
+		take_rules(kc->channel, co);
+		co->generation = generation;
+		if (e && !co->drop) {
+			digest = md_event_digest(e);
+			if (class_find_event(cl, digest, &co->id)) {
+				ret = class_event(cl, digest, e, &co->id);
+				e = NULL;
+			}
+			co->known = !ret;
+		}
+	}
+	pthread_mutex_unlock(&kc->tracer->lock);
+	md_event_destroy(e);
+	return ret;
+}
+
+static struct coder *new_coder(struct kchannel *kc, uint32_t id)
+{
+	struct coder **more, *co;
+	struct kevent *e;
+
+	if (id >= kc->coder_count) {
+		size_t n = kc->coder_count ? kc->coder_count : 1024;
+
+		while (n <= id)
+			n *= 2;
+		more = realloc(kc->coders, n * sizeof(*more));
+		if (!more)
+			return NULL;
+		memset(more + kc->coder_count, 0, (n - kc->coder_count) * sizeof(*more));
+		kc->coders = more;
+		kc->coder_count = n;
+	}
+	e = look_up(kc, id);
+	co = calloc(1, sizeof(*co));
+	if (co && e) {
+		co->format = e->format;
+		co->key = e->key;
+		co->code = kcode_make(e->format);
+	}
+	kc->coders[id] = co;
+	return co;
+}
+
+static struct coder *coder_of(struct kchannel *kc, uint32_t id)
+{
+	/* Pairs with the release in kchannel_apply. */
+	uint32_t generation = __atomic_load_n(&kc->generation, __ATOMIC_ACQUIRE);
+	struct coder *co = id < kc->coder_count ? kc->coders[id] : NULL;
+
+	if (!co)
+		co = new_coder(kc, id);
+	if (!co || !co->code)
+		return NULL;
+	if (co->generation != generation && refresh(kc, co, generation))
+		return NULL;
+	return co;
+}
+
+/* ---- one record ---- */
+
+static uint64_t given_time(void *arg)
+{
+	return ((const struct target *)arg)->ts;
+}
+
+static bool populate(void *arg, uint64_t subbuf)
+{
+	const struct target *to = arg;
+	const struct region_geometry *geo = &to->kc->region->geo;
+	uint8_t *at = (uint8_t *)region_data(to->kc->region, to->cpu) + (subbuf & (geo->subbuf_count - 1)) * geo->subbuf_size;
+
+	if (subbuf > geo->subbuf_count)
+		return true;
+	return madvise(at, geo->subbuf_size, MADV_POPULATE_WRITE) == 0 || errno == EINVAL;      /* an old kernel: it is allocated */
+}
+
+static bool context_value(void *arg, uint32_t kind, const char *name, struct filter_value *out)
+{
+	const struct target *to = arg;
+
+	(void)name;
+	*out = (struct filter_value){ .type = FILTER_SIGNED, .i = to->cpu };
+	return kind == TRAIL_CONTEXT_CPU_ID;
+}
+
+static size_t put_contexts(const struct target *to, const uint8_t *record, uint8_t *at)
+{
+	const struct kchannel *kc = to->kc;
+	int32_t value;
+
+	for (uint32_t i = 0; i < kc->context_count; i++) {
+		value = kc->contexts[i] == TRAIL_CONTEXT_CPU_ID ? (int32_t)to->cpu : krecord_pid(record);
+		memcpy(at + i * sizeof(value), &value, sizeof(value));
+	}
+	return kc->context_count * sizeof(value);
+}
+
+static bool room_for(struct kchannel *kc, size_t size)
+{
+	uint8_t *more;
+
+	if (size <= kc->room)
+		return true;
+	more = realloc(kc->payload, size);
+	if (!more)
+		return false;
+	kc->payload = more;
+	kc->room = size;
+	return true;
+}
+
+static void record(void *arg, uint64_t time, const uint8_t *bytes, size_t len)
+{
+	static const uint8_t on = 1;
+	struct target *to = arg;
+	struct kchannel *kc = to->kc;
+	struct coder *co = coder_of(kc, krecord_id(bytes));
+	struct filter_input in = { .context = context_value, .arg = to };
+	size_t head;
+	ssize_t n;
+
+	if (co && co->drop)
+		return;
+	if (!co || !co->known || !room_for(kc, kcode_bound(co->code, len) + sizeof(int32_t) * TRAIL_CONTEXT_MAX)) {
+		ring_lost(to->ring, 1);
+		return;
+	}
+	head = put_contexts(to, bytes, kc->payload);
+	n = kcode_run(co->code, bytes, len, kc->payload + head, kc->room - head);
+	if (n < 0) {
+		ring_lost(to->ring, 1);
+		return;
+	}
+	in.payload = kc->payload + head;
+	in.len = (size_t)n;
+	if (co->program && !filter_run(co->program, co->program_size, &in))
+		return;
+	to->ts = to->mult ? (uint64_t)((unsigned __int128)time * to->mult >> 32) + to->base : time;
+	ring_write(&to->writer, &on, 1, co->id, kc->payload, head + (size_t)n);
+}
+
+/*
+ * What the source says is lost; what it said already is in the ring's source_lost. In overwrite mode that is events which went
+ * the way of all old ones, if nothing older is held here; else it is a gap, and told as such.
+ */
+static void missed(void *arg, uint64_t events)
+{
+	struct target *to = arg;
+	uint64_t head = region_head(to->kc->region, to->cpu);
+
+	to->ring->source_lost += events;
+	if (to->writer.mode == TRAIL_MODE_OVERWRITE && (!head || head == to->ring->consumed))
+		to->ring->source_overwritten += events;
+	else
+		ring_lost(to->ring, events);
+}
+
+/* ---- a channel ---- */
+
+static int drain_cpu(struct kchannel *kc, uint32_t cpu)
+{
+	const struct region_geometry *geo = &kc->region->geo;
+	const struct backend_ops *ops = kc->tracer->kernel->ops;
+	struct target to = {
+		.kc = kc, .cpu = cpu, .mult = kc->tracer->clock.mult, .base = kc->tracer->clock.base, .ring = region_ring(kc->region, cpu),
+	};
+	struct backend_sink sink = { .record = record, .missed = missed, .arg = &to };
+	uint64_t lost = 0;
+	int ret, counted;
+
+	to.writer = (struct ring_writer){
+		.ring = to.ring, .data = (uint8_t *)region_data(kc->region, cpu), .subbuf_size = geo->subbuf_size,
+		.subbuf_count = geo->subbuf_count, .mode = geo->mode, .clock = given_time, .populate = populate, .arg = &to,
+	};
+	/* Before: what the buffers tell of it by themselves, in their place, is told twice otherwise. */
+	counted = ops->lost(kc->bc, cpu, &lost);
+	ret = ops->drain(kc->bc, cpu, &sink);
+	if (!counted && lost > to.ring->source_lost)
+		missed(&to, lost - to.ring->source_lost);
+	return ret;
+}
+
+static void drain_channel(struct kchannel *kc)
+{
+	bool was_recording;
+	int ret = 0, one;
+
+	if (__atomic_load_n(&kc->settled, __ATOMIC_ACQUIRE))
+		return;
+	pthread_mutex_lock(&kc->tracer->lock);
+	was_recording = kc->recording;
+	pthread_mutex_unlock(&kc->tracer->lock);
+	pthread_mutex_lock(&kc->lock);
+	for (uint32_t cpu = 0; kc->bc && cpu < kc->region->geo.ring_count; cpu++) {
+		one = drain_cpu(kc, cpu);
+		ret = ret ? ret : one;
+	}
+	pthread_mutex_unlock(&kc->lock);
+	pthread_mutex_lock(&kc->tracer->lock);
+	if (!was_recording && !kc->recording && !ret)
+		__atomic_store_n(&kc->settled, true, __ATOMIC_RELEASE);
+	if (ret && ret != kc->error && kc->channel) {
+		kc->error = ret;
+		tracer_report(kc->tracer, "session %s: channel %s: the kernel's buffers cannot be read: %s",
+			      kc->channel->session->name, kc->channel->name, strerror(-ret));
+	}
+	pthread_mutex_unlock(&kc->tracer->lock);
+}
+
+void kernel_drain(struct session *s)
+{
+	struct kchannel **all = NULL;
+	struct channel *c;
+	size_t n = 0;
+
+	pthread_mutex_lock(&s->tracer->lock);
+	cds_list_for_each_entry(c, &s->channels, node)
+		n += c->kchannel != NULL;
+	all = n ? calloc(n, sizeof(*all)) : NULL;
+	n = 0;
+	cds_list_for_each_entry(c, &s->channels, node)
+		if (all && c->kchannel) {
+			all[n++] = c->kchannel;
+			__atomic_fetch_add(&c->kchannel->refs, 1, __ATOMIC_RELAXED);
+		}
+	pthread_mutex_unlock(&s->tracer->lock);
+	for (size_t i = 0; all && i < n; i++) {
+		drain_channel(all[i]);
+		kchannel_put(all[i]);
+	}
+	free(all);
+}

@@ -1,0 +1,251 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* The kernel domain as a whole: which backend there is, who may use it, and what can be traced. */
+#include "tracer/kernel.h"
+
+#include <errno.h>
+#include <grp.h>
+#include <pwd.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define GROUP "tracing"
+#define GROUPS_MAX 4096
+#define LOOKUP_MAX 65536
+
+/* A number for the state directory, the same for the next daemon that has it. */
+static uint32_t state_number(const struct tracer *t)
+{
+	struct stat st = { 0 };
+	uint64_t h = 0xcbf29ce484222325u;
+
+	fstat(t->state_fd, &st);
+	h = (h ^ st.st_dev) * 0x100000001b3u;
+	h = (h ^ st.st_ino) * 0x100000001b3u;
+	h = (h ^ (uint64_t)st.st_uid) * 0x100000001b3u;
+	for (const char *p = t->state_dir; *p; p++)
+		h = (h ^ (unsigned char)*p) * 0x100000001b3u;
+	return (uint32_t)(h ^ h >> 32);
+}
+
+void kernel_open(struct tracer *t)
+{
+	struct tr_err err = TR_ERR_INIT;
+	struct kernel *k = calloc(1, sizeof(*k));
+
+	if (!k)
+		return;
+	k->ops = &tracefs_backend;
+	if (k->ops->probe(&k->backend, &err)) {
+		snprintf(t->no_kernel, sizeof(t->no_kernel), "%s", err.sentence);
+		free(k);
+		return;
+	}
+	pthread_mutex_init(&k->lock, NULL);
+	CDS_INIT_LIST_HEAD(&k->dead);
+	snprintf(k->suffix, sizeof(k->suffix), "-%08x", state_number(t));
+	t->kernel = k;
+}
+
+void kernel_close(struct tracer *t)
+{
+	struct kernel *k = t->kernel;
+
+	if (!k)
+		return;
+	kernel_bury(t);
+	kcatalog_free(k);
+	k->ops->destroy(k->backend);
+	pthread_mutex_destroy(&k->lock);
+	free(k);
+	t->kernel = NULL;
+}
+
+static bool in_group(uid_t uid, const char *name)
+{
+	char *space = malloc(LOOKUP_MAX);
+	gid_t *groups = calloc(GROUPS_MAX, sizeof(*groups)), wanted;
+	struct group group, *g = NULL;
+	struct passwd user, *u = NULL;
+	int n = GROUPS_MAX;
+	bool found = false;
+
+	if (space && groups && getgrnam_r(name, &group, space, LOOKUP_MAX, &g) == 0 && g) {
+		wanted = g->gr_gid;
+		if (getpwuid_r(uid, &user, space, LOOKUP_MAX, &u) == 0 && u && getgrouplist(u->pw_name, u->pw_gid, groups, &n) >= 0)
+			for (int i = 0; i < n; i++)
+				found = found || groups[i] == wanted;
+	}
+	free(space);
+	free(groups);
+	return found;
+}
+
+bool kernel_may(const struct tracer *t, uid_t uid)
+{
+	if (!t->kernel)
+		return false;
+	return uid == geteuid() || uid == 0 || (geteuid() == 0 && in_group(uid, GROUP));
+}
+
+bool kernel_allowed(struct tracer *t, uid_t uid)
+{
+	return kernel_may(t, uid);
+}
+
+bool session_kernel(struct session *s)
+{
+	uid_t uid;
+
+	pthread_mutex_lock(&s->tracer->lock);
+	uid = s->uid;
+	pthread_mutex_unlock(&s->tracer->lock);
+	return kernel_may(s->tracer, uid);
+}
+
+int kernel_refuses(struct session *s, uid_t uid, struct tr_err *err)
+{
+	if (!s->tracer->kernel)
+		return tr_fail(err, -EOPNOTSUPP, "the kernel cannot be traced: %s", s->tracer->no_kernel);
+	if (kernel_may(s->tracer, uid))
+		return 0;
+	return tr_fail(err, -EACCES, "the kernel is traced by root and by members of the group '" GROUP "'");
+}
+
+void kernel_describe(struct tracer *t, struct md_buf *out)
+{
+	if (!t->kernel) {
+		md_buf_printf(out, "kernel none (%s)\n", t->no_kernel[0] ? t->no_kernel : "out of memory");
+		return;
+	}
+	md_buf_printf(out, "kernel %s (", t->kernel->ops->name);
+	t->kernel->ops->describe(t->kernel->backend, out);
+	md_buf_puts(out, ")\n");
+}
+
+/* ---- available/kernel ---- */
+
+static bool is_syscall(const struct kevent *e)
+{
+	return !strncmp(e->key, "syscall:", 8);
+}
+
+void available_kernel_systems(struct tracer *t, struct md_buf *names)
+{
+	const char *last = "";
+
+	if (!t->kernel || kernel_refresh(t->kernel))
+		return;
+	for (size_t i = 0; i < kernel_count(t->kernel); i++) {
+		const struct kevent *e = kernel_event(t->kernel, i);
+
+		if (!e->present || !strcmp(e->system, last))
+			continue;
+		last = e->system;
+		for (size_t at = 0; last && at < names->len; at += strlen(names->data + at) + 1)
+			if (!strcmp(names->data + at, last))
+				last = NULL;
+		if (last)
+			md_buf_put(names, last, strlen(last) + 1);
+		last = e->system;
+	}
+}
+
+void available_kernel_events(struct tracer *t, const char *system, struct md_buf *names)
+{
+	if (!t->kernel || kernel_refresh(t->kernel))
+		return;
+	for (size_t i = 0; i < kernel_count(t->kernel); i++) {
+		const struct kevent *e = kernel_event(t->kernel, i);
+
+		if (e->present && !strcmp(e->system, system))
+			md_buf_put(names, e->name, strlen(e->name) + 1);
+	}
+}
+
+bool available_kernel_has(struct tracer *t, const char *system, const char *event)
+{
+	if (!t->kernel)
+		return false;
+	if (!kernel_count(t->kernel))
+		kernel_refresh(t->kernel);
+	return kernel_find(t->kernel, system, event, event ? strlen(event) : 0) != NULL;
+}
+
+static void put_type(const struct md_type *type, struct md_buf *out)
+{
+	switch (type->kind) {
+	case MD_INT:
+	case MD_ENUM:
+		md_buf_printf(out, "%s%s%s%sint%u", type->kind == MD_ENUM ? "enum " : "", type->base == 16 ? "hex " : "",
+			      type->big_endian ? "be " : "", type->is_signed ? "" : "u", 8u * type->size);
+		break;
+	case MD_FLOAT:
+		md_buf_puts(out, type->size == 4 ? "float" : "double");
+		break;
+	case MD_STRING:
+		md_buf_puts(out, "string");
+		break;
+	case MD_ARRAY:
+	case MD_SEQUENCE:
+		if (type->element->encoding == MD_ENCODING_UTF8)
+			md_buf_puts(out, "char");
+		else
+			put_type(type->element, out);
+		break;
+	default:
+		md_buf_puts(out, "struct");
+	}
+}
+
+int available_kernel_fields(struct tracer *t, const char *system, const char *event, struct md_buf *out)
+{
+	struct kevent *e = t->kernel ? kernel_find(t->kernel, system, event, strlen(event)) : NULL;
+	struct md_event *md;
+	struct kformat *f;
+	int ret = e ? kernel_read_format(t->kernel, e, &f) : -ENOENT;
+
+	if (ret)
+		return ret;
+	md = kformat_event(f);
+	kformat_free(f);
+	if (!md)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < md->field_count; i++) {
+		const struct md_field *field = &md->fields[i];
+
+		put_type(&field->type, out);
+		md_buf_printf(out, " %s", field->name);
+		if (field->type.kind == MD_ARRAY)
+			md_buf_printf(out, "[%u]", field->type.count);
+		else if (field->type.kind == MD_SEQUENCE)
+			md_buf_puts(out, "[]");
+		md_buf_putc(out, '\n');
+	}
+	md_event_destroy(md);
+	return 0;
+}
+
+void available_kernel(struct tracer *t, enum kernel_list what, struct md_buf *out)
+{
+	const char *colon;
+
+	if (what == KERNEL_CONTEXTS) {
+		md_buf_puts(out, "tid\ncpu_id\n");
+		return;
+	}
+	if (!t->kernel || kernel_refresh(t->kernel))
+		return;
+	for (size_t i = 0; i < kernel_count(t->kernel); i++) {
+		const struct kevent *e = kernel_event(t->kernel, i);
+
+		if (!e->present || is_syscall(e) != (what == KERNEL_SYSCALLS))
+			continue;
+		if (what == KERNEL_TRACEPOINTS)
+			md_buf_printf(out, "%s:%s\n", e->system, e->name);
+		else if (!strncmp(e->key, "syscall:entry:", 14) && (colon = strrchr(e->key, ':')))
+			md_buf_printf(out, "%s\n", colon + 1);
+	}
+}

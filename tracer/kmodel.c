@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The type model and the filter tables of a kernel event: see kformat.h. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "metadata/buf.h"
+#include "tracer/klabels.h"
+
+static const struct md_type text_element = {
+	.kind = MD_INT, .size = 1, .is_signed = true, .base = 10, .encoding = MD_ENCODING_UTF8
+};
+
+static struct md_type integer(const struct kformat_field *f)
+{
+	return (struct md_type){ .kind = MD_INT, .size = f->to, .is_signed = f->is_signed, .big_endian = f->big_endian,
+				 .base = f->hex ? 16 : 10 };
+}
+
+static bool set_elements(const struct kformat_field *f, struct md_type *t)
+{
+	bool is_array = f->kind != KFORMAT_SEQUENCE;
+	struct md_type element = f->kind == KFORMAT_TEXT ? text_element : integer(f);
+
+	*t = (struct md_type){ .kind = is_array ? MD_ARRAY : MD_SEQUENCE, .count = is_array ? f->count : 0,
+			       .length_size = is_array ? 0 : 4 };
+	t->element = malloc(sizeof(*t->element));
+	if (t->element)
+		*t->element = element;
+	return t->element;
+}
+
+static bool set_labels(const struct kformat_field *f, struct md_type *t)
+{
+	*t = integer(f);
+	t->kind = MD_ENUM;
+	t->mappings = calloc(f->label_count, sizeof(*t->mappings));
+	if (!t->mappings)
+		return false;
+	for (t->count = 0; t->count < f->label_count; t->count++) {
+		struct md_mapping *m = &t->mappings[t->count];
+
+		*m = f->labels[t->count];
+		m->name = strdup(m->name);
+		if (!m->name)
+			return false;
+	}
+	return true;
+}
+
+static bool set_type(const struct kformat_field *f, struct md_type *t)
+{
+	switch (f->kind) {
+	case KFORMAT_INT:
+		if (f->label_count)
+			return set_labels(f, t);
+		*t = integer(f);
+		return true;
+	case KFORMAT_STRING:
+		*t = (struct md_type){ .kind = MD_STRING, .encoding = MD_ENCODING_UTF8 };
+		return true;
+	case KFORMAT_RWBS:
+		*t = (struct md_type){ .kind = MD_INT, .size = 4, .base = 10 };
+		return true;
+	default:
+		return set_elements(f, t);
+	}
+}
+
+struct md_event *kformat_event(const struct kformat *f)
+{
+	struct md_event *e = md_event_create(f->event, MD_LOGLEVEL_NONE, f->field_count);
+	uint32_t i;
+
+	if (!e)
+		return NULL;
+	for (i = 0; i < f->field_count; i++) {
+		e->fields[i].name = strdup(f->fields[i].name);
+		if (!e->fields[i].name || !set_type(&f->fields[i], &e->fields[i].type)) {
+			md_event_destroy(e);
+			return NULL;
+		}
+	}
+	return e;
+}
+
+static struct trail_reg_field filter_field(const struct kformat_field *f)
+{
+	static const uint8_t kinds[] = {
+		[KFORMAT_INT] = TRAIL_KIND_INT, [KFORMAT_TEXT] = TRAIL_KIND_ARRAY, [KFORMAT_ARRAY] = TRAIL_KIND_ARRAY,
+		[KFORMAT_STRING] = TRAIL_KIND_STRING, [KFORMAT_SEQUENCE] = TRAIL_KIND_SEQUENCE, [KFORMAT_RWBS] = TRAIL_KIND_INT,
+	};
+	struct trail_reg_field r = { .kind = kinds[f->kind], .size = f->to };
+
+	r.flags = (uint8_t)((f->is_signed ? TRAIL_FIELD_SIGNED : 0) | (f->hex ? TRAIL_FIELD_HEX : 0) |
+			    (f->big_endian ? TRAIL_FIELD_BIG_ENDIAN : 0));
+	switch (f->kind) {
+	case KFORMAT_TEXT:
+		r.size = 1;
+		r.flags = TRAIL_FIELD_TEXT;
+		r.count = f->count;
+		break;
+	case KFORMAT_ARRAY:
+		r.count = f->count;
+		break;
+	case KFORMAT_SEQUENCE:
+		r.length = 4;
+		break;
+	case KFORMAT_STRING:
+		r.size = 1;
+		r.flags = 0;
+		break;
+	case KFORMAT_RWBS:
+		r.size = 4;
+		r.flags = 0;
+		break;
+	default:
+		break;
+	}
+	return r;
+}
+
+int kformat_make_filter(struct kformat *k)
+{
+	uint32_t i, n = k->field_count < TRAIL_EVENT_FIELDS_MAX ? k->field_count : TRAIL_EVENT_FIELDS_MAX;
+	struct md_buf strings = MD_BUF_INIT;
+
+	k->filter_fields = calloc((size_t)n + 1, sizeof(*k->filter_fields));
+	if (!k->filter_fields)
+		return -ENOMEM;
+	for (i = 0; i < n; i++) {
+		k->filter_fields[i] = filter_field(&k->fields[i]);
+		k->filter_fields[i].name = (uint32_t)strings.len;
+		md_buf_put(&strings, k->fields[i].name, strlen(k->fields[i].name) + 1);
+	}
+	md_buf_putc(&strings, '\0');
+	k->filter_strings = strings.data;
+	return strings.failed ? -ENOMEM : 0;
+}
+
+void kformat_filter_event(const struct kformat *f, struct filter_event *e)
+{
+	e->fields = f->filter_fields;
+	e->field_count = f->field_count < TRAIL_EVENT_FIELDS_MAX ? f->field_count : TRAIL_EVENT_FIELDS_MAX;
+	e->strings = f->filter_strings;
+}
+
+const char *kformat_name(const struct kformat *f)
+{
+	return f->event;
+}
+
+int kformat_rename(struct kformat *f, const char *event)
+{
+	char *name = strdup(event);
+
+	if (!name)
+		return -ENOMEM;
+	free(f->event);
+	f->event = name;
+	return 0;
+}

@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * The kernel's own tracer by its files: every kernel that has tracefs, no module. Each channel is an instance, with buffers, clock
+ * and events of its own, so that nobody else's tracing is touched.
+ */
+#include "tracer/tracefs.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+#define TRACEFS_MAGIC 0x74726163
+#define WHERE "/sys/kernel/tracing"
+#define FILE_MAX (4u << 20)
+
+ssize_t tracefs_read(int dir, const char *path, size_t max, struct md_buf *out)
+{
+	int fd = openat(dir, path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	char piece[16384];
+	size_t all = 0;
+	ssize_t n;
+
+	if (fd < 0)
+		return -errno;
+	while ((n = read(fd, piece, sizeof(piece))) > 0 && all < max) {
+		md_buf_put(out, piece, (size_t)n);
+		all += (size_t)n;
+	}
+	n = n < 0 ? -errno : out->failed ? -ENOMEM : (ssize_t)all;
+	close(fd);
+	return n;
+}
+
+int tracefs_write(int dir, const char *path, const char *text, bool truncate)
+{
+	int fd = openat(dir, path, O_WRONLY | O_CLOEXEC | (truncate ? O_TRUNC : 0)), err = 0;
+	size_t len = strlen(text);
+
+	if (fd < 0)
+		return -errno;
+	if (len && write(fd, text, len) != (ssize_t)len)
+		err = errno ? -errno : -EIO;
+	close(fd);
+	return err;
+}
+
+static bool is_tracefs(const char *path)
+{
+	struct statfs st;
+
+	return statfs(path, &st) == 0 && (unsigned long)st.f_type == TRACEFS_MAGIC;
+}
+
+/* Where tracefs is; mounted first, where that is allowed. */
+static int open_dir(struct tr_err *err)
+{
+	static const char *const places[] = { WHERE, "/sys/kernel/debug/tracing" };
+	int fd;
+
+	if (!is_tracefs(WHERE) && geteuid() == 0)
+		mount("tracefs", WHERE, "tracefs", MS_NOSUID | MS_NODEV | MS_NOEXEC, NULL);
+	for (size_t i = 0; i < sizeof(places) / sizeof(*places); i++) {
+		if (!is_tracefs(places[i]))
+			continue;
+		fd = open(places[i], O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+		if (fd < 0)
+			return tr_fail(err, -EACCES, "%s: %s", places[i], strerror(errno));
+		return fd;
+	}
+	return tr_fail(err, -EOPNOTSUPP, "tracefs is not mounted at " WHERE);
+}
+
+static bool has_word(int dir, const char *path, const char *word)
+{
+	struct md_buf text = MD_BUF_INIT;
+	bool found = tracefs_read(dir, path, FILE_MAX, &text) > 0 && strstr(md_buf_str(&text), word);
+
+	md_buf_deinit(&text);
+	return found;
+}
+
+static int look(struct backend *b, struct tr_err *err)
+{
+	struct md_buf page = MD_BUF_INIT, event = MD_BUF_INIT;
+	int ret = 0;
+
+	if (faccessat(b->dir, "instances", R_OK | W_OK | X_OK, AT_EACCESS))
+		ret = tr_fail(err, -EACCES, "instances of tracefs cannot be made: %s", strerror(errno));
+	else if (tracefs_read(b->dir, "events/header_page", FILE_MAX, &page) < 0 ||
+		 tracefs_read(b->dir, "events/header_event", FILE_MAX, &event) < 0)
+		ret = tr_fail(err, -EACCES, "the events of tracefs cannot be read");
+	else if (kpage_layout_parse(page.data, page.len, &b->layout) || kpage_check_header_event(event.data, event.len))
+		ret = tr_fail(err, -EOPNOTSUPP, "the layout of this kernel's trace buffers is not known");
+	b->kprobes = faccessat(b->dir, "kprobe_events", F_OK, 0) == 0;
+	b->uprobes = faccessat(b->dir, "uprobe_events", F_OK, 0) == 0;
+	b->tsc = has_word(b->dir, "trace_clock", "x86-tsc");
+	md_buf_deinit(&page);
+	md_buf_deinit(&event);
+	return ret;
+}
+
+static void destroy(struct backend *b)
+{
+	if (!b)
+		return;
+	if (b->dir >= 0)
+		close(b->dir);
+	free(b);
+}
+
+static int probe(struct backend **out, struct tr_err *err)
+{
+	struct backend *b = calloc(1, sizeof(*b));
+	int ret;
+
+	if (!b)
+		return tr_fail(err, -ENOMEM, "out of memory");
+	b->dir = open_dir(err);
+	ret = b->dir < 0 ? b->dir : look(b, err);
+	if (ret) {
+		destroy(b);
+		return ret;
+	}
+	*out = b;
+	return 0;
+}
+
+static void describe(const struct backend *b, struct md_buf *out)
+{
+	(void)b;
+	md_buf_puts(out, "no probes, no function tracing, no strings of system calls, no state dump, contexts only tid and cpu_id");
+}
+
+static int list(const struct backend *b, struct md_buf *out)
+{
+	ssize_t n = tracefs_read(b->dir, "available_events", FILE_MAX, out);
+
+	return n < 0 ? (int)n : 0;
+}
+
+static int format(const struct backend *b, const char *system, const char *event, struct md_buf *out)
+{
+	char path[600];
+	ssize_t n;
+
+	if ((size_t)snprintf(path, sizeof(path), "events/%s/%s/format", system, event) >= sizeof(path))
+		return -ENAMETOOLONG;
+	n = tracefs_read(b->dir, path, FILE_MAX, out);
+	return n < 0 ? (int)n : 0;
+}
+
+static int channels(const struct backend *b, struct md_buf *names)
+{
+	int fd = openat(b->dir, "instances", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+	struct dirent *d;
+
+	if (!dir) {
+		if (fd >= 0)
+			close(fd);
+		return -errno;
+	}
+	while ((d = readdir(dir)))
+		if (d->d_name[0] != '.')
+			md_buf_put(names, d->d_name, strlen(d->d_name) + 1);
+	closedir(dir);
+	return names->failed ? -ENOMEM : 0;
+}
+
+static int channel_remove(struct backend *b, const char *name)
+{
+	char path[300];
+
+	snprintf(path, sizeof(path), "instances/%s", name);
+	return unlinkat(b->dir, path, AT_REMOVEDIR) ? -errno : 0;
+}
+
+const struct backend_ops tracefs_backend = {
+	.name = "tracefs", .probe = probe, .destroy = destroy, .describe = describe, .list = list, .format = format,
+	.channels = channels, .channel_open = tracefs_channel_open, .channel_remove = channel_remove,
+	.channel_close = tracefs_channel_close, .record = tracefs_record, .enable = tracefs_enable,
+	.enabled = tracefs_enabled, .track = tracefs_track, .drain = tracefs_drain, .lost = tracefs_lost,
+};
