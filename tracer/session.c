@@ -357,7 +357,7 @@ static int verb_clear(struct session *s, struct tr_err *err)
 					ring->cleared_events = mark.events;
 					ring->cleared_lost = __atomic_load_n(&ring->lost, __ATOMIC_RELAXED);
 					ring->cleared_ts = mark.last_ts;
-					ring->source_overwritten = 0;
+					__atomic_store_n(&ring->source_overwritten, 0, __ATOMIC_RELAXED);
 					/* Pairs with the writers' acquire load before they use a sub-buffer again. */
 					__atomic_store_n(&ring->consumed, mark.head, __ATOMIC_RELEASE);
 				}

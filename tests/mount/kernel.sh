@@ -80,6 +80,7 @@ printf '%s\n' 'syscall:getppid' 'syscall:entry:openat' >"$s/kernel/events"
 echo 'tid cpu_id' >"$s/kernel/contexts"
 echo start >"$s/control"
 is "one instance" 1 "$(instances)"
+is "nobody else can remove it" EBUSY "$(tool rmdir $T/instances/trailfs-c$mark-*)"
 pid=$("$work/calls" 5000)
 opener=$("$work/calls" 700 "$work/calls.c")
 echo stop >"$s/control"
