@@ -112,13 +112,13 @@ is "rmdir removes the instance" 0 "$(instances)"
 # --- filters, two channels, text while it is recorded
 s=$S/f$mark
 mkdir "$s" "$s/kernel/channels/quiet"
-echo 'sched_switch if next_prio < 0' >"$s/kernel/channels/quiet/events"
+echo 'sched_switch if next_prio < -1' >"$s/kernel/channels/quiet/events"
 echo "syscall:exit:getppid if ret == $$" >"$s/kernel/events"
 echo start >"$s/control"
 "$work/calls" 50 >/dev/null
 ("$work/calls" 70 >/dev/null; true)
 is "filter" 50 "$(grep -c syscall_exit_getppid "$s/text")"
-is "nothing is below 0" 0 "$(grep -c sched_switch "$s/text")"
+is "nothing is below the deadline class" 0 "$(grep -c sched_switch "$s/text")"
 echo '!syscall:exit:getppid' >>"$s/kernel/events"
 "$work/calls" 5 >/dev/null
 is "the rule went" 50 "$(grep -c syscall_exit_getppid "$s/text")"
