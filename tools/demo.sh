@@ -77,6 +77,12 @@ show 'mkdir sessions/web'
 cd sessions/web || die "there is no session"
 show "echo 'demo:* except demo:idle' > user/events"
 show 'cat user/events'
+if [ -d kernel ]; then
+	say "The running kernel too: system calls of any program, and programs that are started."
+	show "printf '%s\\n' syscall:openat sched_process_exec > kernel/events"
+else
+	say "The kernel cannot be traced here: $(sed -n 's/^kernel //p' ../../version)"
+fi
 show 'echo start > control'
 
 say "The trace as text, live: tail -f text, for three seconds"
@@ -109,7 +115,6 @@ kill "$app" && wait "$app" 2>/dev/null
 app=
 cd "$mnt" || exit 1
 show 'rmdir sessions/web'
-[ -d available/kernel ] || say "Tracing the running kernel is not in this build; what was traced is user space."
 cd /
 show "fusermount3 -u $mnt"
 mounted && die "still mounted"
