@@ -288,7 +288,7 @@ static void attach_lanes(bool again)
 	__atomic_store_n(&attach_failed, failed, __ATOMIC_RELAXED);
 	for (struct object *o = objects; o; o = o->next)
 		for (uint32_t e = 0; o->map && e < o->event_count; e++)
-			/* Pairs with the acquire load in trail__record. */
+			/* Pairs with the acquire loads at the call site and in trail__ready. */
 			__atomic_store_n(&o->tps[e]->seen, (uint32_t)o->tps[e]->pending, __ATOMIC_RELEASE);
 }
 
@@ -302,7 +302,7 @@ bool attach_daemon_lives(unsigned int lane)
 	return true;
 }
 
-/* A fork that fork(3) knew nothing of is made good here: the lock was taken by nobody else, for there is one thread. */
+/* A fork that fork(3) knew nothing of is made good here, with the lock held. */
 static void after_strange_fork(void)
 {
 	thread_state.forked = false;

@@ -46,7 +46,6 @@ struct counter {
 
 /* For what few ask for: a page per thread, from when it is first needed until the thread ends. */
 struct more {
-	struct more *next;              /* free ones */
 	uint32_t have;                  /* a bit per id and namespace */
 	uint32_t ids[IDS];
 	uint64_t namespaces[NAMESPACES];

@@ -244,6 +244,7 @@ void TRAIL_HIDDEN interpose_init(void) __attribute__((weak));
 
 /* register.c */
 void TRAIL_HIDDEN register_forked(void);        /* in a forked child, with the registration lock held; releases it */
+void TRAIL_HIDDEN register_abandon(void);       /* in a child that was forked behind the lock's back */
 void TRAIL_HIDDEN register_identity(void);      /* the process may be another user's now */
 
 /* site.c */

@@ -297,11 +297,12 @@ static __attribute__((noinline)) bool write_copied(const struct slot *slot, uint
 	for (;;) {
 		total = room + h->len + TRAIL__SPARE;
 		if (total > sizeof(small)) {
-			/* Larger than any sub-buffer: not even looked at. */
-	buffer = attach_sealed || total > TRAIL_SUBBUF_MAX ? MAP_FAILED : mmap(NULL, total, PROT_READ | PROT_WRITE,
+			buffer = attach_sealed ? MAP_FAILED : mmap(NULL, total, PROT_READ | PROT_WRITE,
 								   MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-			if (buffer == MAP_FAILED)
+			if (buffer == MAP_FAILED) {
+				errno = saved;
 				return with_mapping(slot, seq, NULL, 0, 0, SLOW_LOSE);
+			}
 		}
 		n = context_put(x, buffer, room, h->ip);
 		if (n || room > 20000)
@@ -357,19 +358,23 @@ static __attribute__((noinline)) bool hit_extra(const struct slot *slot, uint64_
 	}
 	if (!contexts)
 		return write_slot(slot, seq, h->data, h->len);
-	if (put_steady(x, h))
-		return write_slot(slot, seq, h->data - size, h->len + size);
-	if (size <= TRAIL__HEADROOM && context_put(x, h->data - size, size, h->ip) == size)
+	if (size <= TRAIL__HEADROOM && (put_steady(x, h) || context_put(x, h->data - size, size, h->ip) == size))
 		return write_slot(slot, seq, h->data - size, h->len + size);
 	return write_copied(slot, seq, x, h);
 }
 
-static inline __attribute__((always_inline)) bool quick_rejects(const struct quick *q, const void *data)
+enum quick_outcome { QUICK_CANNOT, QUICK_REJECTS, QUICK_PASSES };
+
+/* The place is loaded once: the slot may be filled anew between the check and the use. */
+static inline __attribute__((always_inline)) enum quick_outcome quick_test(const struct quick *q, const void *data, size_t len)
 {
+	uint32_t at = __atomic_load_n(&q->at, __ATOMIC_RELAXED);
 	uint64_t v;
 
-	memcpy(&v, (const uint8_t *)data + q->at, sizeof(v)); /* that much behind the payload is readable: TRAIL__SPARE */
-	return ((v - q->low) & q->mask) > q->span;
+	if (at > len || q->end > len)
+		return QUICK_CANNOT;
+	memcpy(&v, (const uint8_t *)data + at, sizeof(v)); /* that much behind the payload is readable: TRAIL__SPARE */
+	return ((v - q->low) & q->mask) > q->span ? QUICK_REJECTS : QUICK_PASSES;
 }
 
 /* False: the slot is stale. */
@@ -380,11 +385,11 @@ static inline __attribute__((always_inline)) bool hit_slot(const struct slot *sl
 	uint8_t flags = __atomic_load_n(&slot->flags, __ATOMIC_RELAXED);
 
 	if (unlikely(flags)) {
-		if (!(flags & SLOT_QUICK) || slot->quick.end > h->len || slot->quick.at > h->len)
-			return hit_extra(slot, seq, h);
-		if (quick_rejects(&slot->quick, h->data))
+		enum quick_outcome quick = flags & SLOT_QUICK ? quick_test(&slot->quick, h->data, h->len) : QUICK_CANNOT;
+
+		if (quick == QUICK_REJECTS)
 			return still(slot, seq);
-		if (!(flags & SLOT_DECIDED))
+		if (quick == QUICK_CANNOT || !(flags & SLOT_DECIDED))
 			return hit_extra(slot, seq, h);
 	}
 	return write_slot(slot, seq, h->data, h->len);
@@ -479,8 +484,8 @@ static inline __attribute__((always_inline)) bool rejected(struct trail__tp *tp,
 	if (!slot)
 		return false;
 	seq = __atomic_load_n(&slot->seq, __ATOMIC_ACQUIRE);
-	return unlikely(__atomic_load_n(&slot->flags, __ATOMIC_RELAXED) & SLOT_QUICK) && slot->quick.end <= len &&
-	       slot->quick.at <= len && quick_rejects(&slot->quick, data) && still(slot, seq);
+	return unlikely(__atomic_load_n(&slot->flags, __ATOMIC_RELAXED) & SLOT_QUICK) &&
+	       quick_test(&slot->quick, data, len) == QUICK_REJECTS && still(slot, seq);
 }
 
 TRAIL_EXPORT void trail__record_at(struct trail__tp *tp, void *data, size_t len, size_t unwritten, const void *ip)

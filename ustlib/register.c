@@ -594,6 +594,16 @@ void register_forked(void)
 }
 
 /*
+ * If another thread of the parent held the lock, it is not here to release it, and what it was changing is half changed. So nothing
+ * is looked at any more: the child is not traced, and does not wait for ever in a constructor or in fork.
+ */
+void register_abandon(void)
+{
+	if (__atomic_exchange_n(&lock, 0, __ATOMIC_ACQ_REL))
+		__atomic_store_n(&attach_sealed, true, __ATOMIC_SEQ_CST);
+}
+
+/*
  * After setuid(2) and its like: the file would still be the old user's, who would be told what another user's process does.
  * The old file goes with its mapping. Where to record is asked anew.
  */

@@ -92,6 +92,7 @@ void thread_unshare(void)
 
 void thread_mark_forked(void)
 {
+	register_abandon();
 	thread_state.owner = 0;
 	thread_state.forked = true;
 	thread_state.shift = (char *)&no_area - (char *)rseq_real();

@@ -28,13 +28,15 @@
  * Levels: EMERG ALERT CRIT ERR WARNING NOTICE INFO DEBUG_SYSTEM DEBUG_PROGRAM DEBUG_PROCESS DEBUG_MODULE DEBUG_UNIT
  * DEBUG_FUNCTION DEBUG_LINE DEBUG. TRAIL() has DEBUG_LINE.
  *
- * May be used in any thread, in signal handlers, in constructors and destructors, in inline functions and templates; not
- * between vfork(2) and exec. The library starts no thread, takes no lock that another thread can hold for long, never
- * waits (but 10 ms at most once when tracing is switched on), and never fails towards its caller.
+ * May be used in any thread, in signal handlers, in constructors and destructors, in inline functions and templates; a child
+ * between vfork(2) and exec records nothing. The library starts no thread, takes no lock that another thread can hold for
+ * long, never waits (but 10 ms at most once when tracing is switched on, and for room in a full ring where the channel's
+ * blocking_timeout and TRAIL_ALLOW_BLOCKING both say so), and never fails towards its caller.
  *
  * Environment (not in setuid programs): TRAIL_RUNTIME_DIR, the daemon's state directory if it is not the usual one;
  * TRAIL_ATTACH_TIMEOUT, milliseconds to wait for the daemon when tracing is switched on, 10 if not set; TRAIL_RSEQ=0, do not
- * use restartable sections but a ring per thread (as is done where the kernel has none).
+ * use restartable sections but a ring per thread (as is done where the kernel has none); TRAIL_ALLOW_BLOCKING (or
+ * LTTNG_UST_ALLOW_BLOCKING), with any value: full rings may be waited for.
  *
  * What begins with trail__ or TRAIL__ is not for use.
  */
