@@ -4,7 +4,7 @@
  * it, with its names, fields and values. Processes come and go meanwhile: who has gone is left out.
  *
  * Where /proc knows less than the kernel: `file_table_address` is the process id (equal for those who share the table, which is all readers
- * use it for; 0 for kernel threads), `fmode` has only the bits for reading (1) and writing (2), `tid` of an interrupt is that of its thread or 0. Uids
+ * use it for; 0 for kernel threads), `fmode` has only the bits for reading (1) and writing (2), `tid` of an interrupt is 0. Uids
  * of nested user namespaces are given for the innermost and the daemon's own. What the daemon may not read is left out.
  */
 #ifndef TRACER_KSTATEDUMP_H
