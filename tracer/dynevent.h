@@ -61,7 +61,10 @@ int dyn_define(const struct dynevent *d, const char *group, const char *event, s
  * probes; -ENOENT: no such symbol or probe; -EACCES, -EPERM; those of elfsym.h.
  */
 int dyn_create(int tracefs_fd, const char *group, const struct dynevent *d, char *name, size_t size, struct tr_err *err);
-/* -EBUSY: it is enabled somewhere; -ENOENT. */
+/*
+ * -EBUSY: it is enabled somewhere, in any instance; -ENOENT. Disable it first: the kernel does not notice by itself when an event has several places,
+ * and frees what is in use. So nobody else may enable it meanwhile.
+ */
 int dyn_remove(int tracefs_fd, const char *group, const char *name);
 /*
  * Disables (at the top level) and removes all events, event probes too, of groups that begin with prefix: what a killed daemon left. Its instances have to

@@ -1,0 +1,391 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* LINK: core */
+/* Rules of dynamic events, their definitions, and, where tracefs may be written, the events themselves. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "tests/unit/test.h"
+#include "tracer/dynevent.h"
+#include "tracer/eprobe.h"
+
+__attribute__((noinline, noclone)) int dynevent_target(int x);
+__attribute__((noinline, noclone)) int dynevent_target(int x)
+{
+	__asm__ volatile("" : "+r"(x));
+	return x + 1;
+}
+
+#ifdef __x86_64__
+/* A probe with two places and a semaphore, as <sys/sdt.h> writes it. */
+static volatile unsigned short semaphore __attribute__((section(".probes"), used));
+#define PLACE(n, args) \
+	__asm__ volatile("990: nop\n.pushsection .note.stapsdt,\"\",\"note\"\n.balign 4\n.4byte 8,994f-993f,3\n" \
+			 ".asciz \"stapsdt\"\n993: .8byte 990b, _.stapsdt.base, %c1\n.asciz \"prov\"\n.asciz \"hit\"\n.asciz \"" args "\"\n" \
+			 "994: .balign 4\n.popsection\n.pushsection .stapsdt.base,\"aG\",\"progbits\",.stapsdt.base,comdat\n" \
+			 ".weak _.stapsdt.base\n.hidden _.stapsdt.base\n.ifndef _.stapsdt.base\n_.stapsdt.base: .space 1\n" \
+			 ".size _.stapsdt.base,1\n.endif\n.popsection" : : "D"(n), "i"(&semaphore), "S"(0x1122334455667788))
+static void hit(int n)
+{
+	PLACE(n, "-4@%%edi 8@%%rsi 1@$65");
+	PLACE(n + 1, "-4@%%edi 4@(%%rax,%%rbx,4) 1@$66");
+}
+#endif
+
+static void refuse(const char *text, size_t at, int column)
+{
+	struct dynevent d;
+	struct tr_err err = TR_ERR_INIT;
+
+	CHECK(dyn_parse(text, at, &d, &err) == -EINVAL && err.sentence[0] && err.column == column);
+	if (err.column != column)
+		printf("# %s: column %d, not %d: %s\n", text, err.column, column, err.sentence);
+}
+
+static void rules(void)
+{
+	struct dynevent d;
+	struct md_buf b = MD_BUF_INIT;
+
+	CHECK(dyn_parse("kprobe:vfs_read+0x10 if a", 0, &d, NULL) == 20 && d.kind == DYN_KPROBE && d.fd == -1);
+	CHECK_STR(d.symbol, "vfs_read+0x10");
+	CHECK(!dyn_define(&d, "trailfs_test", "x", &b, NULL));
+	CHECK_STR(md_buf_str(&b), "p:trailfs_test/x vfs_read+0x10\n");
+	CHECK(dyn_define(&d, "trailfs test", "x", &b, NULL) == -EINVAL && dyn_define(&d, "g", "9", &b, NULL) == -EINVAL);
+	dyn_deinit(&d);
+	md_buf_reset(&b);
+	CHECK(dyn_parse("~kretprobe:vfs_read", 1, &d, NULL) == 18 && !dyn_event_name(&d, &b));
+	CHECK_STR(md_buf_str(&b), "vfs_read_exit");
+	dyn_deinit(&d);
+	CHECK(dyn_parse("uprobe:/a\\ b/c:d\\\\:e@@V_1.2+8", 0, &d, NULL) == 29);
+	CHECK_STR(d.path, "/a b/c:d\\");
+	CHECK_STR(d.symbol, "e@@V_1.2+8");
+	CHECK(dyn_define(&d, "g", "x", &b, NULL) == -EBADF);
+	dyn_deinit(&d);
+	md_buf_reset(&b);
+	CHECK(dyn_parse("usdt:/a:b:c", 0, &d, NULL) == 11 && !dyn_event_name(&d, &b));
+	CHECK_STR(d.path, "/a");
+	CHECK_STR(md_buf_str(&b), "b:c");
+	dyn_deinit(&d);
+	dyn_deinit(&d);
+	md_buf_deinit(&b);
+	CHECK(dyn_is_rule("uretprobe:/x:y") && !dyn_is_rule("sched:x") && !dyn_is_rule(""));
+	CHECK_STR(dyn_field("__probe_ret_ip"), "parent_ip");
+	refuse("kprobe:", 0, 7);
+	refuse("kprobe:+8", 0, 7);
+	refuse("kprobe:a+", 0, 8);
+	refuse("kprobe:a+0xg", 0, 11);
+	refuse("kprobe:a+1z", 0, 10);
+	refuse("~kprobe:a;b", 1, 9);
+	refuse("kretprobe:a+4", 0, 11);
+	refuse("uprobe:a", 0, 8);
+	refuse("uprobe:x:a", 0, 7);
+	refuse("uprobe:/x:", 0, 10);
+	refuse("usdt:/x:y", 0, 9);
+	refuse("usdt:/x::y", 0, 8);
+	refuse("usdt:/x:y:", 0, 10);
+	refuse("other", 0, 0);
+}
+
+static void operand(const char *text, const char *want)
+{
+	struct md_buf b = MD_BUF_INIT;
+
+	CHECK(dyn_operand(text, strlen(text), &b) == (want != NULL));
+	CHECK_STR(md_buf_str(&b), want ? want : "");
+	md_buf_deinit(&b);
+}
+
+static void operands(void)
+{
+#ifndef __x86_64__
+	SKIP("the operands are those of x86-64");
+#endif
+	operand("-4@%edi", "%di:s32");
+	operand("8@%r10", "%r10:u64");
+	operand("1@%r15b", "%r15:u8");
+	operand("%rax", "%ax:s64");
+	operand("-4@-20(%rbp)", "-20(%bp):s32");
+	operand("2@(%rsp)", "+0(%sp):u16");
+	operand("8@0x10(%rdx)", "+16(%dx):u64");
+	operand("-4@$-5", "\\-5:s32");
+	operand("1@$65", "\\65:u8");
+	operand("8@$0xffffffffffffffff", "\\-1:u64");
+	operand("4@(%rax,%rbx,4)", NULL);
+	operand("4@name(%rip)", NULL);
+	operand("8f@%xmm0", NULL);
+	operand("1@%ah", NULL);
+	operand("3@%al", NULL);
+	operand("4@", NULL);
+	operand("4@$", NULL);
+	operand("4@-(%rbp)", NULL);
+	operand("4@8(%rbp", NULL);
+	operand("4@()", NULL);
+}
+
+/* Not on a kernel that has had an oops: a probe that goes wrong there may take the machine with it. */
+static bool is_sound(void)
+{
+	FILE *f = fopen("/proc/sys/kernel/tainted", "re");
+	unsigned long tainted = 0;
+
+	if (f && fscanf(f, "%lu", &tainted) != 1)
+		tainted = 1u << 7;
+	if (f)
+		fclose(f);
+	return !(tainted & 1u << 7);
+}
+
+static int tracefs(void)
+{
+	int fd = !is_sound() ? -1 : open("/sys/kernel/tracing", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+	if (fd >= 0 && faccessat(fd, "uprobe_events", W_OK, 0)) {
+		close(fd);
+		fd = -1;
+	}
+	return fd;
+}
+
+static char *read_at(int dir, const char *path)
+{
+	static char text[65536];
+	int fd = openat(dir, path, O_RDONLY | O_CLOEXEC);
+	ssize_t n = 0, got;
+
+	while (fd >= 0 && (got = read(fd, text + n, sizeof(text) - 1 - (size_t)n)) > 0)
+		n += got;
+	text[n] = '\0';
+	if (fd >= 0)
+		close(fd);
+	return text;
+}
+
+static bool switch_it(int fs, const char *event, const char *to)
+{
+	char path[200];
+	int fd;
+	bool ok;
+
+	snprintf(path, sizeof(path), "instances/trailfs_test_dyn/events/%s/enable", event);
+	fd = openat(fs, path, O_WRONLY | O_CLOEXEC);
+	ok = fd >= 0 && write(fd, to, 1) == 1;
+	if (fd >= 0)
+		close(fd);
+	return ok;
+}
+
+/* A group of this process: other tests run at the same time. */
+static char group[32];
+
+/* Makes the event of a rule about this program, has it recorded while this runs, and gives back what tracefs shows. */
+static char *recorded(int fs, const char *rule, void (*run)(void), char name[DYN_NAME_MAX], const char *field)
+{
+	struct dynevent d;
+	struct tr_err err = TR_ERR_INIT;
+	char path[200], event[100], *text;
+	int ret;
+
+	CHECK(dyn_parse(rule, 0, &d, &err) > 0);
+	d.fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+	ret = dyn_create(fs, group, &d, name, DYN_NAME_MAX, &err);
+	if (ret)
+		printf("# %s: %d %s\n", rule, ret, err.sentence);
+	CHECK(ret == 0);
+	CHECK(dyn_create(fs, group, &d, name, DYN_NAME_MAX, &err) == -EEXIST);
+	close(d.fd);
+	dyn_deinit(&d);
+	snprintf(path, sizeof(path), "events/%s/%s/format", group, name);
+	CHECK(strstr(read_at(fs, path), field));
+	snprintf(event, sizeof(event), "%s/%s", group, name);
+	CHECK(mkdirat(fs, "instances/trailfs_test_dyn", 0700) == 0 && switch_it(fs, event, "1"));
+	run();
+	CHECK(switch_it(fs, event, "0"));
+	text = strdup(read_at(fs, "instances/trailfs_test_dyn/trace"));
+	CHECK(unlinkat(fs, "instances/trailfs_test_dyn", AT_REMOVEDIR) == 0);
+	return text;
+}
+
+static volatile int sink;
+
+static void run_target(void)
+{
+	sink = dynevent_target(sink);
+}
+
+static void uprobes(void)
+{
+	char name[DYN_NAME_MAX], *text;
+	int fs = tracefs();
+
+	if (fs < 0)
+		SKIP("no tracefs with uprobes that may be written, or a kernel that has had an oops");
+	text = recorded(fs, "uprobe:/proc/self/exe:dynevent_target", run_target, name, " __probe_ip;");
+	CHECK(strstr(text, name));
+	free(text);
+	CHECK(dyn_remove(fs, group, name) == 0 && dyn_remove(fs, group, name) == -ENOENT);
+	text = recorded(fs, "uretprobe:/proc/self/exe:dynevent_target", run_target, name, " __probe_ret_ip;");
+	CHECK(strstr(text, name));
+	free(text);
+	CHECK(dyn_remove_group(fs, group) == 1 && dyn_remove_group(fs, group) == 0 && dyn_remove_group(fs, "") == -EINVAL);
+	close(fs);
+}
+
+#ifdef __x86_64__
+static bool was_on;
+
+static void run_hit(void)
+{
+	was_on = semaphore > 0;
+	hit(-7);
+}
+
+static void usdt(void)
+{
+	char name[DYN_NAME_MAX], *text;
+	int fs = tracefs();
+
+	if (fs < 0)
+		SKIP("no tracefs with uprobes that may be written, or a kernel that has had an oops");
+	CHECK(!semaphore);
+	text = recorded(fs, "usdt:/proc/self/exe:prov:hit", run_hit, name, "field:s32 arg1;");
+	/* Two places make one event; the second argument is not to be had in one of them, so it has none. */
+	CHECK(strstr(text, "arg1=-7 arg3=65") && strstr(text, "arg1=-6 arg3=66") && !strstr(text, "arg2"));
+	CHECK(was_on && !semaphore);
+	free(text);
+	CHECK(dyn_remove_group(fs, group) >= 1 && !strstr(read_at(fs, "dynamic_events"), group));
+	close(fs);
+}
+#endif
+
+static void put_at(int dir, const char *path, const char *text)
+{
+	int fd = openat(dir, path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+
+	CHECK(fd >= 0 && write(fd, text, strlen(text)) == (ssize_t)strlen(text));
+	close(fd);
+}
+
+/*
+ * What is enabled anywhere is not removed: nothing is written at all, for the kernel would free an event in several places. On directories that
+ * look like tracefs, not on the real one.
+ */
+static void busy(void)
+{
+	static const char *const dirs[] = { "events", "events/g", "events/g/n", "instances", "instances/i", "instances/i/events",
+		"instances/i/events/g", "instances/i/events/g/n" };
+	static const char *const files[] = { "events/g/n/enable", "instances/i/events/g/n/enable", "dynamic_events" };
+	static const char list[] = "p:g/n /x:0x1\np:g/n /x:0x2\n";
+	char path[256];
+	int fs;
+
+	snprintf(path, sizeof(path), "%s/dynevent.XXXXXX", getenv("TMPDIR") ? getenv("TMPDIR") : "/tmp");
+	CHECK(mkdtemp(path));
+	fs = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	for (size_t i = 0; i < sizeof(dirs) / sizeof(dirs[0]); i++)
+		CHECK(mkdirat(fs, dirs[i], 0700) == 0);
+	put_at(fs, files[2], list);
+	for (int i = 0; i < 4; i++) {
+		put_at(fs, files[0], i & 1 ? "1\n" : "0\n");
+		put_at(fs, files[1], i & 2 ? "1*\n" : "0*\n");
+		if (i) {
+			CHECK(dyn_remove(fs, "g", "n") == -EBUSY);
+			CHECK_STR(read_at(fs, files[2]), list);
+		} else {
+			CHECK(dyn_remove(fs, "g", "n") == 0 && strstr(read_at(fs, files[2]), "-:g/n\n"));
+			put_at(fs, files[2], list);
+		}
+	}
+	/* Enabled in an instance: left alone; files that cannot be read: not taken for off. */
+	CHECK(dyn_remove_group(fs, "g") == -EBUSY);
+	CHECK_STR(read_at(fs, files[2]), list);
+	put_at(fs, files[1], "");
+	CHECK(dyn_remove(fs, "g", "n") == -EBUSY);
+	for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++)
+		unlinkat(fs, files[i], 0);
+	for (size_t i = sizeof(dirs) / sizeof(dirs[0]); i--;)
+		unlinkat(fs, dirs[i], AT_REMOVEDIR);
+	close(fs);
+	CHECK(rmdir(path) == 0);
+}
+
+static void errors(void)
+{
+	struct dynevent d;
+	struct tr_err err = TR_ERR_INIT;
+	char name[DYN_NAME_MAX];
+	int fs = tracefs(), ret;
+
+	if (fs < 0)
+		SKIP("no tracefs with uprobes that may be written, or a kernel that has had an oops");
+	CHECK(dyn_parse("kprobe:vfs_raed", 0, &d, &err) > 0);
+	ret = dyn_create(fs, group, &d, name, sizeof(name), &err);
+	CHECK(ret == -EOPNOTSUPP || (ret == -ENOENT && strstr(err.sentence, "did you mean")));
+	dyn_deinit(&d);
+	CHECK(dyn_parse("uprobe:/proc/self/exe:dynevent_targit", 0, &d, &err) > 0);
+	d.fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+	CHECK(dyn_create(fs, group, &d, name, sizeof(name), &err) == -ENOENT && strstr(err.sentence, "did you mean 'dynevent_target'?"));
+	close(d.fd);
+	dyn_deinit(&d);
+	CHECK(dyn_parse("usdt:/x:prov:hot", 0, &d, &err) > 0);
+	d.fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+	CHECK(dyn_create(fs, group, &d, name, sizeof(name), &err) == -ENOENT && err.sentence[0]);
+	close(d.fd);
+	dyn_deinit(&d);
+	close(fs);
+	/* Not tracefs, or one without */
+	fs = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	CHECK(dyn_parse("kprobe:vfs_read", 0, &d, &err) > 0);
+	CHECK(dyn_create(fs, group, &d, name, sizeof(name), &err) == -EOPNOTSUPP && strstr(err.sentence, "kprobes"));
+	dyn_deinit(&d);
+	CHECK(dyn_remove_group(fs, group) == 0);
+	close(fs);
+}
+
+static const char format[] =
+	"name: sys_enter_openat\nID: 1\nformat:\n\tfield:unsigned short common_type;\toffset:0;\tsize:2;\tsigned:0;\n\n"
+	"\tfield:int __syscall_nr;\toffset:8;\tsize:4;\tsigned:1;\n\tfield:int dfd;\toffset:16;\tsize:8;\tsigned:0;\n"
+	"\tfield:const char * filename;\toffset:24;\tsize:8;\tsigned:0;\n\tfield:int flags;\toffset:32;\tsize:8;\tsigned:0;\n"
+	"\tfield:umode_t mode;\toffset:40;\tsize:8;\tsigned:0;\n\nprint fmt: \"\"\n";
+
+static void eprobes(void)
+{
+	struct md_buf b = MD_BUF_INIT;
+	struct tr_err err = TR_ERR_INIT;
+	int fs = tracefs(), ret;
+
+	CHECK(eprobe_define(format, "sys_enter_openat", "g", &b) == 1);
+	CHECK_STR(md_buf_str(&b), "e:g/sys_enter_openat syscalls.sys_enter_openat dfd=$dfd:s32 filename=+0($filename):ustring flags=$flags:s32 "
+		  "mode=$mode:u16\n");
+	CHECK(eprobe_define("", "sys_enter_openat", "g", &b) == -EINVAL && eprobe_define(format, "sched_switch", "g", &b) == -EINVAL);
+	md_buf_deinit(&b);
+	CHECK(eprobe_is_string("mount", "char *", "type") && !eprobe_is_string("x", "char *", "type"));
+	CHECK(!eprobe_is_string("read", "char *", "buf") && !eprobe_is_string("execve", "const char *const *", "argv"));
+	CHECK(!eprobe_is_string("x", "unsigned long", "name") && !eprobe_is_string("gethostname", "char *", "name"));
+	if (fs < 0)
+		SKIP("no tracefs that may be written");
+	ret = eprobe_create(fs, group, "sys_enter_openat", &err);
+	CHECK(ret == 1 || ret == -EOPNOTSUPP || ret == -ENOENT);
+	CHECK((ret == 1) == (dyn_remove_group(fs, group) == 1));
+	CHECK(ret == -ENOENT || eprobe_supported(fs) == (ret == 1));
+	CHECK(eprobe_create(fs, group, "sys_enter_getpid", &err) <= 0);
+	CHECK(eprobe_create(fs, group, "../x", &err) == -EINVAL && eprobe_create(fs, group, "sys_enter_nothing", &err) == -ENOENT);
+	close(fs);
+}
+
+int main(void)
+{
+	snprintf(group, sizeof(group), "trailfs_test_%d", (int)getpid());
+	CASE(rules);
+	CASE(operands);
+	CASE(uprobes);
+#ifdef __x86_64__
+	CASE(usdt);
+#endif
+	CASE(busy);
+	CASE(errors);
+	CASE(eprobes);
+	return test_summary();
+}
