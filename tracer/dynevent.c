@@ -276,7 +276,7 @@ int dyn_remove_group(int tracefs_fd, const char *prefix)
 {
 	char group[DYN_NAME_MAX], name[DYN_NAME_MAX], *line = NULL;
 	size_t size = 0;
-	int fd, removed = 0, failed = 0, ret;
+	int fd, removed = 0, failed = 0, turns = 0, ret;
 	FILE *f;
 
 	if (!*prefix)
@@ -304,7 +304,7 @@ int dyn_remove_group(int tracefs_fd, const char *prefix)
 			failed = one && one != -ENOENT ? one : failed;
 		}
 		removed += ret;
-	} while (ret);
+	} while (ret && ++turns < 16);
 	free(line);
 	fclose(f);
 	return failed ? failed : removed;

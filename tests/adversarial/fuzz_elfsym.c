@@ -69,7 +69,7 @@ static void make(void)
 	memcpy(file, &e, sizeof(e));
 	memcpy(file + 64, &ph, sizeof(ph));
 	memcpy(file + NAMES, names, sizeof(names));
-	end = add_note(NOTES, 0x400123, "prov\0one\0-4@%edi 8@$3 4@(%rax)", 32);
+	end = add_note(NOTES, 0x400123, "prov\0one\0-4@%edi 8@$3 4@(%rax)", 31);
 	end = add_note(end, 0x400200, "prov\0two\0", 10);
 	memcpy(file + SYMS, s, sizeof(s));
 	memcpy(file + DYNNAMES, symbols, sizeof(symbols));

@@ -11,8 +11,8 @@
 #include "tracer/dynevent.h"
 #include "tracer/eprobe.h"
 
-__attribute__((noinline, noclone)) int dynevent_target(int x);
-__attribute__((noinline, noclone)) int dynevent_target(int x)
+__attribute__((noinline)) int dynevent_target(int x);
+__attribute__((noinline)) int dynevent_target(int x)
 {
 	__asm__ volatile("" : "+r"(x));
 	return x + 1;
