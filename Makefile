@@ -39,7 +39,10 @@ LIBDIR ?= $(PREFIX)/lib
 INCLUDEDIR ?= $(PREFIX)/include
 MANDIR ?= $(PREFIX)/share/man
 DOCDIR ?= $(PREFIX)/share/doc/trailfs
+# These are looked for there, and not below /usr/local
 TMPFILESDIR ?= $(if $(filter /usr/local,$(PREFIX)),/etc/tmpfiles.d,$(PREFIX)/lib/tmpfiles.d)
+SYSUSERSDIR ?= $(if $(filter /usr/local,$(PREFIX)),/etc/sysusers.d,$(PREFIX)/lib/sysusers.d)
+UNITDIR ?= $(PREFIX)/lib/systemd/system
 
 # ---- where and how to build ----
 
@@ -85,7 +88,7 @@ LIB_OBJ := $(call objects,$(LIB_SRC))
 SONAME = libtrail.so.$(SOVERSION)
 PRELOADS = libc pthread cyg-profile cyg-profile-fast dl
 PRELOAD_LIBS = $(patsubst %,$B/libtrail-%.so,$(PRELOADS))
-PRODUCTS = $B/trailfs $B/libtrail.so $B/libtrail.a $B/trail.pc $B/lttng-ust.pc $(PRELOAD_LIBS)
+PRODUCTS = $B/trailfs $B/tools/trail-recover $B/libtrail.so $B/libtrail.a $B/trail.pc $B/lttng-ust.pc $(PRELOAD_LIBS)
 
 # "SOURCE=word,word" for each program that declares its libraries
 PROGRAM_SRC := $(TEST_SRC) $(BENCH_SRC) $(TOOL_SRC)
@@ -124,6 +127,7 @@ deps:
 # After deps, make begins anew: what pkg-config says may have changed.
 check: deps				## install what is missing, build, run all tests
 	@tools/deps.sh --try multilib
+	@tools/deps.sh --try analyses
 	@$(MAKE) check-built
 
 check-built: all tests
@@ -253,8 +257,8 @@ LTTNG_LIBDIR = $(LIBDIR)/trail
 
 install: all				## DESTDIR and PREFIX are honoured
 	$(INSTALL) -d $(DESTDIR)$(BINDIR) $(DESTDIR)$(LIBDIR)/pkgconfig $(DESTDIR)$(INCLUDEDIR)/trail \
-		$(DESTDIR)$(MANDIR)/man3 $(DESTDIR)$(MANDIR)/man4 $(DESTDIR)$(MANDIR)/man8 $(DESTDIR)$(DOCDIR) $(DESTDIR)$(TMPFILESDIR)
-	$(INSTALL) -m 755 $B/trailfs $(DESTDIR)$(BINDIR)/
+		$(DESTDIR)$(MANDIR)/man1 $(DESTDIR)$(MANDIR)/man3 $(DESTDIR)$(MANDIR)/man4 $(DESTDIR)$(MANDIR)/man8 $(DESTDIR)$(DOCDIR) $(DESTDIR)$(TMPFILESDIR)
+	$(INSTALL) -m 755 $B/trailfs $B/tools/trail-recover $(DESTDIR)$(BINDIR)/
 	$(INSTALL) -m 755 $B/$(SONAME) $(DESTDIR)$(LIBDIR)/
 	ln -sf $(SONAME) $(DESTDIR)$(LIBDIR)/libtrail.so
 	$(INSTALL) -m 755 $(PRELOAD_LIBS) $(DESTDIR)$(LIBDIR)/
@@ -269,11 +273,17 @@ install: all				## DESTDIR and PREFIX are honoured
 	ln -sf ../$(SONAME) $(DESTDIR)$(LTTNG_LIBDIR)/liblttng-ust-common.so
 	$(INSTALL) -m 755 tools/trail-gen-tp $(DESTDIR)$(BINDIR)/
 	ln -sf $(BINDIR)/trail-gen-tp $(DESTDIR)$(LTTNG_LIBDIR)/lttng-gen-tp
+	$(INSTALL) -m 644 docs/trail-recover.1 $(DESTDIR)$(MANDIR)/man1/
 	$(INSTALL) -m 644 docs/trail-preload.3 docs/trail-lttng.3 $(DESTDIR)$(MANDIR)/man3/
 	$(INSTALL) -m 644 docs/trailfs.4 $(DESTDIR)$(MANDIR)/man4/
 	$(INSTALL) -m 644 docs/trailfs.8 $(DESTDIR)$(MANDIR)/man8/
 	$(INSTALL) -m 644 README LICENSE docs/design.md docs/trailfs.conf $(DESTDIR)$(DOCDIR)/
-	$(INSTALL) -m 644 docs/tmpfiles.conf $(DESTDIR)$(TMPFILESDIR)/trailfs.conf
+	$(INSTALL) -d $(DESTDIR)$(DOCDIR)/examples $(DESTDIR)$(SYSUSERSDIR) $(DESTDIR)$(UNITDIR)
+	$(INSTALL) -m 644 docs/examples/tmpfiles.conf $(DESTDIR)$(TMPFILESDIR)/trailfs.conf
+	$(INSTALL) -m 644 docs/examples/sysusers.conf $(DESTDIR)$(SYSUSERSDIR)/trailfs.conf
+	sed 's,@BINDIR@,$(BINDIR),' docs/examples/trailfs.service >$(DESTDIR)$(UNITDIR)/trailfs.service
+	chmod 644 $(DESTDIR)$(UNITDIR)/trailfs.service
+	$(INSTALL) -m 644 $(filter-out %.service,$(wildcard docs/examples/*)) $(DESTDIR)$(DOCDIR)/examples/
 ifeq ($(DESTDIR),)
 	if [ "$$(id -u)" = 0 ]; then $(INSTALL) -d -m 755 /run/trailfs && $(INSTALL) -d -m 1777 /run/trailfs/apps && \
 		{ ldconfig 2>/dev/null || :; }; fi
@@ -283,7 +293,9 @@ uninstall:				## remove what install installed
 	rm -f $(DESTDIR)$(BINDIR)/trailfs $(DESTDIR)$(LIBDIR)/$(SONAME) $(DESTDIR)$(LIBDIR)/libtrail.so \
 		$(addprefix $(DESTDIR)$(LIBDIR)/,$(notdir $(PRELOAD_LIBS))) \
 		$(DESTDIR)$(LIBDIR)/libtrail.a $(DESTDIR)$(LIBDIR)/pkgconfig/trail.pc $(DESTDIR)$(MANDIR)/man3/trail-preload.3 \
-		$(DESTDIR)$(MANDIR)/man4/trailfs.4 $(DESTDIR)$(MANDIR)/man8/trailfs.8 $(DESTDIR)$(TMPFILESDIR)/trailfs.conf
+		$(DESTDIR)$(MANDIR)/man4/trailfs.4 $(DESTDIR)$(MANDIR)/man8/trailfs.8 $(DESTDIR)$(TMPFILESDIR)/trailfs.conf \
+		$(DESTDIR)$(SYSUSERSDIR)/trailfs.conf $(DESTDIR)$(UNITDIR)/trailfs.service
+	rm -f $(DESTDIR)$(BINDIR)/trail-recover $(DESTDIR)$(MANDIR)/man1/trail-recover.1
 	rm -f $(DESTDIR)$(BINDIR)/trail-gen-tp $(DESTDIR)$(MANDIR)/man3/trail-lttng.3
 	rm -rf $(DESTDIR)$(INCLUDEDIR)/trail $(DESTDIR)$(LTTNG_INCLUDEDIR) $(DESTDIR)$(LTTNG_LIBDIR) $(DESTDIR)$(DOCDIR)
 

@@ -1,73 +1,78 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* trailfs.conf */
+/* trailfs.conf: the options. (Sessions that stand behind them: presets.c.) */
 #include <errno.h>
-#include <ini.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
+#include "fs/inifile.h"
 #include "fs/options.h"
 
-struct reading {
-	struct options *options;
-	const char *path;
-	int rc;
-};
-
-/* Returns 0 for a mistake, as inih wants it. */
-static int line(void *reading, const char *section, const char *name, const char *value)
+static int item(void *options, int line, const char *section, const char *key, const char *value, struct tr_err *err)
 {
-	struct reading *r = reading;
+	static const char *const of_sessions[] = { "session", "user", "user channel", "kernel", "kernel channel" };
 	int rc;
 
-	if (strcmp(section, "trailfs")) {
-		say(SAY_ERROR, "%s: unknown section [%s]; options belong to [trailfs]", r->path, section);
-		rc = -EINVAL;
-	} else {
-		rc = options_set(r->options, name, value);
-		if (rc == -ENOENT)
-			say(SAY_ERROR, "%s: unknown option '%s'", r->path, name);
+	(void)line;
+	if (!strcmp(section, "trailfs")) {
+		rc = options_set(options, key, value);
+		return rc == -ENOENT ? tr_fail(err, -EINVAL, "unknown option '%s'", key) : rc;
 	}
-	if (rc && !r->rc)
-		r->rc = rc;
-	return !rc;
+	for (size_t i = 0; i < sizeof(of_sessions) / sizeof(of_sessions[0]); i++)
+		if (!strcmp(section, of_sessions[i]))
+			return 0;
+	if (!strncmp(section, "user ", 5)) {
+		rc = options_set_user(options, section + 5, key, value);
+		return rc == -ENOENT ? tr_fail(err, -EINVAL, "unknown option '%s'; sessions, buffers and frozen are options of a user", key) : rc;
+	}
+	return tr_fail(err, -EINVAL, "unknown section [%s]; options belong to [trailfs] or [user NAME]", section);
 }
 
 static int read_file(struct options *o, const char *path)
 {
-	struct reading r = { .options = o, .path = path };
-	int n;
+	struct tr_err err = TR_ERR_INIT;
+	struct md_buf text = MD_BUF_INIT;
+	int rc = inifile_load(path, &text);
 
-	if (access(path, R_OK)) {
+	if (rc == -ENOENT || rc == -ENOTDIR) {
+		rc = 0;
+	} else if (rc == -EACCES) {
 		/* Perhaps not even the directory can be searched: HOME is another user's after su and in namespaces. */
-		if (errno != ENOENT && errno != ENOTDIR)
-			say(SAY_WARNING, "%s is not used: %s", path, strerror(errno));
-		return 0;
+		say(SAY_WARNING, "%s is not used: %s", path, strerror(EACCES));
+		rc = 0;
+	} else if (rc) {
+		say(SAY_ERROR, "%s: cannot be read: %s", path, strerror(-rc));
+	} else {
+		rc = inifile_read(md_buf_str(&text), item, o, &err);
+		if (rc)
+			say(SAY_ERROR, "%s: mistake in line %d%s%s", path, err.line, err.sentence[0] ? ": " : "", err.sentence);
 	}
-	n = ini_parse(path, line, &r);
-	if (n > 0)
-		say(SAY_ERROR, "%s: mistake in line %d", path, n);
-	else if (n < 0)
-		say(SAY_ERROR, "%s: cannot be read", path);
-	return n ? -EINVAL : r.rc;
+	md_buf_deinit(&text);
+	return rc;
+}
+
+char *options_own_dir(void)
+{
+	const char *dir = getenv("XDG_CONFIG_HOME"), *home = getenv("HOME");
+	char *path = NULL;
+	int n = 0;
+
+	if (dir && *dir)
+		return strdup(dir);
+	if (home && *home)
+		n = asprintf(&path, "%s/.config", home);
+	return n > 0 ? path : NULL;
 }
 
 int options_read(struct options *o)
 {
-	const char *dir = getenv("XDG_CONFIG_HOME"), *home = getenv("HOME");
-	char *path = NULL;
-	int rc = read_file(o, "/etc/trailfs.conf"), n = 0;
+	char *dir = options_own_dir(), *path = NULL;
+	int rc = read_file(o, "/etc/trailfs.conf");
 
-	if (rc)
-		return rc;
-	if (dir && *dir)
-		n = asprintf(&path, "%s/trailfs.conf", dir);
-	else if (home && *home)
-		n = asprintf(&path, "%s/.config/trailfs.conf", home);
-	if (n > 0)
-		rc = read_file(o, path);
-	if (n > 0)
+	if (!rc && dir) {
+		rc = asprintf(&path, "%s/trailfs.conf", dir) < 0 ? -ENOMEM : read_file(o, path);
 		free(path);
-	return n < 0 ? -ENOMEM : rc;
+	}
+	free(dir);
+	return rc;
 }

@@ -11,6 +11,7 @@
 
 #define CUT 512                 /* writes of so many bytes may end within a line */
 #define LINE_MOST (64 * 1024)   /* bytes of one line */
+#define WHOLE_MOST (16 << 20)   /* of what is taken as a whole */
 
 /* The line of text that contains byte `at`, for an explanation. */
 static int fail_in_line(struct tr_err *err, char *text, size_t at, const char *why)
@@ -37,7 +38,7 @@ static int check(char *text, size_t len, enum store_how how, struct tr_err *err)
 		return fail_in_line(err, text, (size_t)(nul - text), "a NUL byte is no text");
 	if (how != STORE_RAW && !words_utf8(text, len, &bad))
 		return fail_in_line(err, text, bad, "this is not UTF-8 text");
-	while (begin < len) {
+	while (begin < len && how != STORE_WHOLE) {
 		size_t n = strcspn(text + begin, "\n");
 
 		if (n > LINE_MOST)
@@ -85,9 +86,9 @@ static int apply(struct file *f, char *text, size_t len, bool replace)
 
 	if (!rc && tree_gone(f->node))
 		rc = tr_fail(&err, -ENOENT, "the session was removed");
-	if (!rc && r->how != STORE_RAW)
+	if (!rc && r->how != STORE_RAW && r->how != STORE_WHOLE)
 		blank_comments(text);
-	if (!rc && r->how == STORE_VALUE)
+	if (!rc && (r->how == STORE_VALUE || r->how == STORE_CHOICE))
 		rc = apply_value(f, text, &err);
 	else if (!rc)
 		rc = r->store(f->node, &f->who, text, replace, &err);
@@ -148,6 +149,49 @@ static size_t complete(const struct md_buf *tail, size_t written)
 	return tail->len > LINE_MOST ? tail->len : 0;
 }
 
+/* With the lock, which is released: what is taken as a whole waits for close. */
+static ssize_t add_unlock(struct file *f, size_t size)
+{
+	struct tr_err err = TR_ERR_INIT;
+	bool much = f->tail.len > WHOLE_MOST;
+
+	f->wrote = true;
+	f->failed = much;
+	pthread_mutex_unlock(&f->lock);
+	if (!much)
+		return (ssize_t)size;
+	errors_result(f->node, f->node->row->name, &f->who, tr_fail(&err, -EFBIG, "more than %d bytes", WHOLE_MOST), &err);
+	return -EFBIG;
+}
+
+/*
+ * With the lock, which is released: each close of one of the open's descriptors comes here, that of `cat a` in { cat a; cat b; }, too. So
+ * what was written stays, and what comes later is taken together with it.
+ */
+static int apply_whole_unlock(struct file *f)
+{
+	bool news = f->wrote && !f->failed;
+	size_t len = f->tail.len;
+	char *text = news ? malloc(len + 1) : NULL;
+	int rc = 0;
+
+	if (text) {
+		memcpy(text, f->tail.data, len);
+		text[len] = 0;
+	}
+	f->wrote = false;
+	pthread_mutex_unlock(&f->lock);
+	if (news)
+		rc = text ? apply(f, text, len, true) : -ENOMEM;
+	free(text);
+	if (rc) {
+		pthread_mutex_lock(&f->lock);
+		f->failed = true;
+		pthread_mutex_unlock(&f->lock);
+	}
+	return rc;
+}
+
 ssize_t control_write(struct file *f, const char *buf, size_t size)
 {
 	size_t n;
@@ -167,6 +211,8 @@ ssize_t control_write(struct file *f, const char *buf, size_t size)
 		pthread_mutex_unlock(&f->lock);
 		return -ENOMEM;
 	}
+	if (f->node->row->how == STORE_WHOLE)
+		return add_unlock(f, size);
 	n = complete(&f->tail, size);
 	if (!n) {
 		pthread_mutex_unlock(&f->lock);
@@ -179,6 +225,8 @@ ssize_t control_write(struct file *f, const char *buf, size_t size)
 int control_finish(struct file *f)
 {
 	pthread_mutex_lock(&f->lock);
+	if (f->node->row->how == STORE_WHOLE)
+		return apply_whole_unlock(f);
 	if (!f->tail.len || f->failed) {
 		pthread_mutex_unlock(&f->lock);
 		return 0;

@@ -4,7 +4,8 @@
  *
  * The last line of a write needs no newline, unless the write has 512 bytes or more: then the line may have been cut by
  * whoever writes (tee, cp, a big echo), and waits for the next write or for close. After a write that failed the open
- * takes no more: what follows was meant to come after it.
+ * takes no more: what follows was meant to come after it. STORE_WHOLE is another matter: there the unit is all that was
+ * written until close(2), which reports what is wrong with it.
  */
 #ifndef FS_CONTROL_H
 #define FS_CONTROL_H

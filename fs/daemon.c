@@ -2,7 +2,11 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <stddef.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -62,4 +66,26 @@ void daemon_ready(void)
 	if (write(ready, "", 1) != 1)
 		say(SAY_DEBUG, "whoever started the daemon has gone");
 	close(ready);
+}
+
+void daemon_notify(void)
+{
+	static const char ready_text[] = "READY=1";
+	const char *path = getenv("NOTIFY_SOCKET");
+	struct sockaddr_un to = { .sun_family = AF_UNIX };
+	size_t len = path ? strlen(path) : 0;
+	int sock;
+
+	if (!len || len >= sizeof(to.sun_path))
+		return;
+	memcpy(to.sun_path, path, len);
+	if (to.sun_path[0] == '@')      /* an abstract name */
+		to.sun_path[0] = 0;
+	sock = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	if (sock < 0 || sendto(sock, ready_text, sizeof(ready_text) - 1, MSG_NOSIGNAL, (struct sockaddr *)&to,
+			       (socklen_t)(offsetof(struct sockaddr_un, sun_path) + len)) < 0)
+		say(SAY_WARNING, "NOTIFY_SOCKET: %s", strerror(errno));
+	if (sock >= 0)
+		close(sock);
+	unsetenv("NOTIFY_SOCKET");
 }

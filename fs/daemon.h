@@ -11,4 +11,7 @@ int daemon_begin(void);
 /* The mount works: the parent ends with 0, and the child leaves terminal and directory. */
 void daemon_ready(void);
 
+/* Tells who started us in the foreground (systemd, Type=notify) that the tree is there. Does nothing without $NOTIFY_SOCKET. */
+void daemon_notify(void);
+
 #endif

@@ -28,6 +28,7 @@ struct failure {
 static struct {
 	pthread_mutex_t lock;           /* guards the list and everything in it */
 	struct failure *first;          /* the oldest */
+	uint64_t count;                 /* ever */
 } errors = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
 static void place_of(const struct node *n, struct place *p)
@@ -96,6 +97,7 @@ static void add(struct failure *f)
 	while (*at)
 		at = &(*at)->next;
 	*at = f;
+	errors.count++;
 }
 
 /* The caret stands below the character it is about as a terminal shows the line, that is, after escaping. */
@@ -168,6 +170,33 @@ int errors_show(const struct node *n, const struct who *who, struct md_buf *out)
 			md_buf_puts(out, f->text);
 	pthread_mutex_unlock(&errors.lock);
 	return 0;
+}
+
+void errors_happened(const char *session, int64_t created, uid_t owner, const char *sentence)
+{
+	struct place place = { .created = created };
+	struct md_buf text = MD_BUF_INIT;
+	struct failure *f;
+
+	strncpy(place.session, session, sizeof(place.session) - 1);
+	words_clean(&text, sentence, strlen(sentence));
+	md_buf_putc(&text, '\n');
+	f = failure_new(&place, owner, &text);
+	md_buf_deinit(&text);
+	pthread_mutex_lock(&errors.lock);
+	if (f)
+		add(f);
+	pthread_mutex_unlock(&errors.lock);
+}
+
+uint64_t errors_count(void)
+{
+	uint64_t count;
+
+	pthread_mutex_lock(&errors.lock);
+	count = errors.count;
+	pthread_mutex_unlock(&errors.lock);
+	return count;
 }
 
 void errors_deinit(void)

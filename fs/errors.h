@@ -16,6 +16,10 @@
 void errors_result(const struct node *n, const char *what, const struct who *who, int rc, const struct tr_err *err);
 /* The contents of the error file n, as who may see them: in a session all, in the root one's own and root's everything. */
 int errors_show(const struct node *n, const struct who *who, struct md_buf *out);
+/* Something went wrong in a session without anybody's doing: an entry of its owner. created: as in session_info. */
+void errors_happened(const char *session, int64_t created, uid_t owner, const char *sentence);
+/* How many there were since the daemon began. */
+uint64_t errors_count(void);
 void errors_deinit(void);
 
 #endif

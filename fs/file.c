@@ -101,6 +101,7 @@ void file_close_all(void)
 
 	while ((f = LIST_FIRST(&opened.files))) {
 		md_buf_reset(&f->tail);         /* nobody closed it, so its last line is not complete */
+		f->wrote = false;
 		file_close(f);
 	}
 }

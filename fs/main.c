@@ -15,10 +15,12 @@
 #include "fs/errors.h"
 #include "fs/file.h"
 #include "fs/fs.h"
+#include "fs/inifile.h"
 #include "fs/log.h"
 #include "fs/mount.h"
 #include "fs/node.h"
 #include "fs/options.h"
+#include "fs/presets.h"
 #include "fs/prune.h"
 #include "fs/root.h"
 #include "fs/stale.h"
@@ -50,6 +52,12 @@ static void report(void *unused, const char *line)
 {
 	(void)unused;
 	say(SAY_INFO, "%s", line);
+}
+
+static void failed(void *unused, const char *session, int64_t created, uid_t owner, const char *sentence)
+{
+	(void)unused;
+	errors_happened(session, created, owner, sentence);
 }
 
 /* Little memory for a daemon that is idle most of the time; descriptors for rings: one each. */
@@ -87,6 +95,10 @@ static int open_tracer(const struct options *o)
 		.state_dir = o->state,
 		.max_frozen = o->max_frozen,
 		.max_sessions = o->max_sessions,
+		.limit = o->limit,
+		.user_limits = o->user_limits,
+		.user_limit_count = o->user_limit_count,
+		.failed = failed,
 		.changed = changed,
 		.report = report,
 	};
@@ -134,13 +146,17 @@ static int serve(const char *path, const struct options *o, int signals)
 	int rc = node_init(&root_row);
 
 	if (!rc)
+		presets_make();
+	if (!rc)
 		m = open_mount(path, o);
 	if (!rc && m)
 		rc = mount_start(m);
 	if (rc)
 		say(SAY_ERROR, "%s", strerror(-rc));
 	if (m && !rc) {
-		if (!o->foreground)
+		if (o->foreground)
+			daemon_notify();
+		else
 			daemon_ready();
 		say(SAY_DEBUG, "mounted on %s, state in %s", path, o->state);
 		rc = mount_wait(m, signals);
@@ -206,6 +222,7 @@ int main(int argc, char **argv)
 
 	if (argc == 3 && !strcmp(argv[1], "--keeper"))
 		return keeper_main(argv[2]);
+	inifile_init();
 	rc = options_init(&o);
 	if (!rc)
 		rc = options_read(&o);

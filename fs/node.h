@@ -33,9 +33,9 @@ struct node {
 	struct session *session;        /* NULL outside sessions; its node and those below have it */
 	struct slot *slot;              /* of a file in trace/: the moment it shows, else NULL */
 	size_t index;                   /* its number in the moment */
+	uint64_t tag;                   /* see struct found */
 
 	/* The rest is node.c's own. */
-	uint64_t tag;
 	uint64_t lookups;
 	unsigned children;
 	bool removed;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include <ctype.h>
 #include <errno.h>
+#include <pwd.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -26,6 +27,9 @@ static const struct option options[] = {
 	{ "allow_other", SWITCH, AT(allow_other), "[=0]    other users see the mount (default for root)" },
 	{ "max_frozen", SIZE, AT(max_frozen), "=SIZE   bytes that moments of trace/ may hold in all (default 512M)" },
 	{ "max_sessions", COUNT, AT(max_sessions), "=N    how many sessions there may be (default 0: no limit)" },
+	{ "user_sessions", COUNT, AT(limit.max_sessions), "=N   how many sessions one user may have (default 1000; 0: no limit)" },
+	{ "user_buffers", SIZE, AT(limit.max_buffers), "=SIZE bytes of buffers for one user's sessions (default 0: no limit)" },
+	{ "user_frozen", SIZE, AT(limit.max_frozen), "=SIZE  bytes that moments of one user's sessions may hold (default 256M)" },
 	{ "log_level", LEVEL, AT(log_level), "=LEVEL   error, warning, info or debug (default info)" },
 };
 
@@ -118,9 +122,10 @@ static int set_level(enum say_level *field, const char *value)
 	return -EINVAL;
 }
 
-static int set(struct options *o, const struct option *opt, const char *value)
+/* in: where the option has its place, struct options as a rule */
+static int set(void *in, const struct option *opt, const char *value)
 {
-	void *field = (char *)o + opt->at;
+	void *field = (char *)in + opt->at;
 	uint64_t n = 0;
 
 	switch (opt->kind) {
@@ -147,6 +152,64 @@ int options_set(struct options *o, const char *name, const char *value)
 		if (!strcmp(options[i].name, name))
 			return set(o, &options[i], value);
 	return -ENOENT;
+}
+
+#define UNSAID UINT32_MAX       /* it is as for all; nobody needs a limit of just this */
+
+static struct user_limit *limit_of(struct options *o, uid_t uid)
+{
+	struct user_limit *more;
+
+	for (size_t i = 0; i < o->user_limit_count; i++)
+		if (o->user_limits[i].uid == uid)
+			return &o->user_limits[i];
+	more = realloc(o->user_limits, (o->user_limit_count + 1) * sizeof(*more));
+	if (!more)
+		return NULL;
+	o->user_limits = more;
+	more[o->user_limit_count] = (struct user_limit){ uid, UNSAID, UNSAID, UNSAID };
+	return &more[o->user_limit_count++];
+}
+
+int options_set_user(struct options *o, const char *user, const char *name, const char *value)
+{
+	static const struct option of_user[] = {
+		{ "sessions", COUNT, offsetof(struct user_limit, max_sessions), NULL },
+		{ "buffers", SIZE, offsetof(struct user_limit, max_buffers), NULL },
+		{ "frozen", SIZE, offsetof(struct user_limit, max_frozen), NULL },
+	};
+	const struct passwd *pw = getpwnam(user);
+	struct user_limit *limit;
+	char *end;
+	unsigned long uid = pw ? pw->pw_uid : strtoul(user, &end, 10);
+
+	if (!pw && (!isdigit((unsigned char)*user) || *end || uid >= UINT32_MAX)) {
+		/* A file for many machines may name users that are not on all. */
+		say(SAY_WARNING, "there is no user '%s'", user);
+		return 0;
+	}
+	limit = limit_of(o, (uid_t)uid);
+	if (!limit)
+		return -ENOMEM;
+	for (size_t i = 0; i < COUNT_OF(of_user); i++)
+		if (!strcmp(of_user[i].name, name))
+			return set(limit, &of_user[i], value);
+	return -ENOENT;
+}
+
+/* When all is said: what sections of users leave open is as for all, but for whoever mounts. */
+static void settle_limits(struct options *o)
+{
+	static const struct user_limit none;
+
+	for (size_t i = 0; i < o->user_limit_count; i++) {
+		struct user_limit *l = &o->user_limits[i];
+		const struct user_limit *all = l->uid == getuid() ? &none : &o->limit;
+
+		l->max_sessions = l->max_sessions == UNSAID ? all->max_sessions : l->max_sessions;
+		l->max_buffers = l->max_buffers == UNSAID ? all->max_buffers : l->max_buffers;
+		l->max_frozen = l->max_frozen == UNSAID ? all->max_frozen : l->max_frozen;
+	}
 }
 
 static int pass_on(struct options *o, const char *opt)
@@ -227,6 +290,7 @@ int options_parse(struct options *o, int argc, char **argv)
 		else
 			rc = positional(o, a);
 	}
+	settle_limits(o);
 	if (!rc && !o->mountpoint && !o->help && !o->version) {
 		say(SAY_ERROR, "where to mount? usage: trailfs MOUNTPOINT [-f] [-o OPTION,...]");
 		return -EINVAL;
@@ -258,6 +322,7 @@ int options_init(struct options *o)
 	*o = (struct options){
 		.allow_other = !getuid(),
 		.max_frozen = 512ull << 20,
+		.limit = { .max_sessions = 1000, .max_frozen = 256ull << 20 },
 		.log_level = SAY_INFO,
 		.mount_options = strdup(""),
 	};
@@ -271,6 +336,7 @@ void options_deinit(struct options *o)
 	free(o->mount_options);
 	free(o->zone);
 	free(o->state);
+	free(o->user_limits);
 }
 
 void options_help(void)

@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 #include "fs/log.h"
+#include "tracer/tracer.h"
 
 struct options {
 	/* Command line only. */
@@ -23,6 +24,9 @@ struct options {
 	bool allow_other;
 	uint64_t max_frozen;
 	uint32_t max_sessions;
+	struct user_limit limit;        /* of each user */
+	struct user_limit *user_limits; /* of those that have a section of their own */
+	size_t user_limit_count;
 	enum say_level log_level;
 };
 
@@ -31,10 +35,14 @@ int options_init(struct options *o);
 void options_deinit(struct options *o);
 /* Sets one option by name; value NULL: none was given. -ENOENT: no such option; -EINVAL: not such a value (said why). */
 int options_set(struct options *o, const char *name, const char *value);
+/* The same of a section [user NAME]: `sessions`, `buffers`, `frozen`. NAME is a name or a number. */
+int options_set_user(struct options *o, const char *user, const char *name, const char *value);
 /* The command line. 0, or -EINVAL and was said why. */
 int options_parse(struct options *o, int argc, char **argv);
 /* The two files. 0, or -errno and was said why. A file that does not exist is no error. */
 int options_read(struct options *o);
 void options_help(void);
+/* $XDG_CONFIG_HOME, or what stands in for it; NULL: there is none. To be freed. */
+char *options_own_dir(void);
 
 #endif

@@ -17,8 +17,8 @@ void apps_each(const struct node *dir, const struct who *who, struct listing *ou
 
 /* tree_channel.c, for user/ and kernel/ of a session. */
 extern const struct row channel_row, kernel_channel_row;
-/* tree_session.c: kernel/, by which what is below knows its domain. */
-extern const struct row kernel_row;
+/* tree_session.c: kernel/, by which what is below knows its domain, and user/, for config.c. */
+extern const struct row kernel_row, user_row;
 /* 0, or why this user may not change things in this domain. */
 int domain_refuses(const struct node *n, const struct who *who, struct tr_err *err);
 /* tree_kernel.c: available/kernel/. */
@@ -34,6 +34,8 @@ int events_write(const struct node *n, const struct who *who, const char *text, 
 int contexts_read(const struct node *n, const struct who *who, struct md_buf *out);
 int contexts_write(const struct node *n, const struct who *who, const char *text, bool replace, struct tr_err *err);
 
+/* tree_session.c: a directory in snapshots/. Its tag is the time it was made. */
+extern const struct row snapshot_row;
 /* tree_session.c: a number that grows with each change of the session's state. */
 uint64_t session_change(const struct node *n);
 

@@ -8,6 +8,7 @@
 #include <sys/queue.h>
 
 #include "fs/process.h"
+#include "fs/root.h"
 #include "fs/tracedir.h"
 #include "fs/tree.h"
 #include "fs/wait.h"
@@ -15,11 +16,13 @@
 
 #define LASTS 2000      /* ms since somebody looked */
 
+/* For one process: a moment of trace/. Or for all: a snapshot, which lasts until it is removed. */
 struct slot {
 	struct session *session;        /* a reference, so that its address means no other session */
 	struct process process;
 	struct moment *moment;          /* never changes; NULL when over (guarded by the lock) */
 	uint64_t serial;
+	bool lasts;                     /* a snapshot's */
 
 	/* Guarded by the lock below. */
 	unsigned refs;                  /* of nodes, of the list, of who looks something up */
@@ -70,7 +73,7 @@ static struct moment *end(struct slot *s)
 
 static bool outlived(const struct slot *s, int64_t now)
 {
-	return !s->opens && now - s->looked >= LASTS;
+	return !s->opens && (s->lasts ? moment_ended(s->moment) : now - s->looked >= LASTS);
 }
 
 /* With the lock: the process's moment of this session if it lasts, with a reference more. */
@@ -79,7 +82,7 @@ static struct slot *present(struct session *session, const struct process *p, in
 	struct slot *s;
 
 	TAILQ_FOREACH(s, &trace.slots, link) {
-		if (s->session != session || !process_same(&s->process, p) || outlived(s, now))
+		if (s->lasts || s->session != session || !process_same(&s->process, p) || outlived(s, now))
 			continue;
 		s->looked = now;
 		s->refs++;
@@ -109,14 +112,62 @@ static struct slot *slot_new(struct session *session, const char *name, const st
 	return NULL;
 }
 
+/* With the lock: the slot of a snapshot, if there is one, with a reference more. */
+static struct slot *slot_of(const struct moment *m)
+{
+	struct slot *s;
+
+	TAILQ_FOREACH(s, &trace.slots, link) {
+		if (s->moment == m) {
+			s->refs++;
+			return s;
+		}
+	}
+	return NULL;
+}
+
+/* The snapshot that n is, or is in. With a reference. */
+static int look_snapshot(const struct node *n, const struct node *snapshot, struct slot **out)
+{
+	struct slot *s = calloc(1, sizeof(*s));
+	struct moment *m;
+	int64_t created;
+	int rc = s ? snapshot_get(n->session, snapshot->name, &m, &created) : -ENOMEM;
+
+	/* Another one may have its name by now. */
+	if (!rc && snapshot->tag != (uint64_t)created) {
+		moment_put(m);
+		rc = -ENOENT;
+	}
+	if (rc) {
+		free(s);
+		return rc;
+	}
+	*s = (struct slot){ .moment = m, .serial = (uint64_t)created, .lasts = true, .refs = 2 };
+	pthread_mutex_lock(&trace.lock);
+	*out = slot_of(m);
+	if (!*out) {
+		*out = s;
+		TAILQ_INSERT_TAIL(&trace.slots, s, link);
+	}
+	pthread_mutex_unlock(&trace.lock);
+	if (*out != s) {
+		moment_put(m);
+		free(s);
+	}
+	return 0;
+}
+
 /* The moment of the process that asks: the one it is in, or a fresh one. With a reference. */
 static int look(const struct node *n, const struct who *who, struct slot **out)
 {
-	const struct node *session = node_up(n, &session_row);
+	const struct node *session = node_up(n, &session_row), *snapshot = node_up(n, &snapshot_row);
 	struct slot *s, *fresh;
 	struct process p;
 	int rc;
 
+	if (snapshot)
+		return look_snapshot(n, snapshot, out);
 	process_of(who, &p);
 	pthread_mutex_lock(&trace.lock);
 	s = present(n->session, &p, wait_clock());
@@ -213,7 +264,7 @@ again:
 			pthread_mutex_lock(&trace.lock);
 			goto again;
 		}
-		if (!s->opens && (next < 0 || s->looked + LASTS < next))
+		if (!s->opens && !s->lasts && (next < 0 || s->looked + LASTS < next))
 			next = s->looked + LASTS;
 	}
 	pthread_mutex_unlock(&trace.lock);

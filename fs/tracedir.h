@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * trace/: which moment a process sees. A slot is one moment of one session for one process. Its files have nodes, and so
+ * trace/ and snapshots/NAME/. trace/: which moment a process sees. A slot is one moment of one session for one process. Its files have nodes, and so
  * inodes and page cache, of their own; the directories above them are the same for all.
  */
 #ifndef FS_TRACEDIR_H
@@ -16,7 +16,7 @@ struct node;
 struct slot;
 struct who;
 
-/* For the row of trace/. */
+/* For the rows of trace/ and of a snapshot. */
 int tracedir_find(const struct node *dir, const char *name, const struct who *who, struct found *found);
 void tracedir_list(const struct node *dir, const struct who *who, struct listing *out);
 

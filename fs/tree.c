@@ -195,7 +195,7 @@ int tree_refuse(const struct node *dir, const char *what, const char *name, cons
 {
 	struct tr_err err = TR_ERR_INIT;
 	int rc = tr_fail_at(&err, -EPERM, name, 0,
-			    "files of this tree are not made, removed or renamed; mkdir and rmdir work on sessions and channels");
+			    "files of this tree are not made, removed or renamed; mkdir and rmdir work on sessions, channels and snapshots");
 
 	errors_result(dir, what, who, rc, &err);
 	return rc;

@@ -27,9 +27,11 @@
 /* How what is written to a file is understood (control.c). */
 enum store_how {
 	STORE_VALUE,    /* one word: store gets it without quotes */
+	STORE_CHOICE,   /* the same; shown as the words that there are, the one that was chosen in brackets */
 	STORE_LINES,    /* lines; comments are blanked */
 	STORE_LIST,     /* the same, and the first write of an open with O_TRUNC replaces the list */
 	STORE_RAW,      /* lines as they are, of any bytes but NUL */
+	STORE_WHOLE,    /* all writes of an open together, when it is closed */
 };
 
 /* A file that is read by moving on, not by showing a text: pipe, streams, wait, text (wait.c). */
@@ -56,6 +58,7 @@ struct row {
 	int (*show)(const struct node *n, const struct who *who, struct md_buf *out);
 	int (*store)(const struct node *n, const struct who *who, const char *text, bool replace, struct tr_err *err);
 	enum store_how how;
+	bool setting;                   /* a part of `config` (config.h); of a directory: what is below, too */
 	const struct view *view;
 	/* A number that grows when a poll for POLLPRI on the file shall be answered. */
 	uint64_t (*change)(const struct node *n);

@@ -49,8 +49,9 @@ static int show_version(const struct node *n, const struct who *who, struct md_b
 
 static int show_status(const struct node *n, const struct who *who, struct md_buf *out)
 {
-	(void)n, (void)who;
-	tracer_status(fs.tracer, out);
+	(void)n;
+	tracer_status(fs.tracer, who->uid, out);
+	md_buf_printf(out, "errors %llu\n", (unsigned long long)errors_count());
 	return 0;
 }
 

@@ -4,9 +4,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "fs/config.h"
 #include "fs/errors.h"
 #include "fs/root.h"
 #include "fs/tracedir.h"
+#include "fs/words.h"
 #include "tracer/tracer.h"
 
 uint64_t session_change(const struct node *n)
@@ -149,6 +151,73 @@ static const struct view pipe_view = {
 	.open = pipe_view_open, .read = pipe_view_read, .close = pipe_view_close, .streams = true,
 };
 
+/* ---- snapshots ---- */
+
+static int find_snapshot(const struct node *dir, const char *name, const struct who *who, struct found *found)
+{
+	struct moment *m;
+	int64_t created;
+	int rc = snapshot_get(dir->session, name, &m, &created);
+
+	(void)who;
+	if (rc)
+		return rc;
+	moment_put(m);
+	*found = (struct found){ .row = &snapshot_row, .tag = (uint64_t)created, .salt = (uint64_t)created };
+	return 0;
+}
+
+static void list_snapshots(const struct node *dir, const struct who *who, struct listing *out)
+{
+	struct md_buf names = MD_BUF_INIT;
+	struct found found;
+
+	snapshots_list(dir->session, &names);
+	for (const char *p = names_next(&names, NULL); p; p = names_next(&names, p))
+		if (!find_snapshot(dir, p, who, &found))
+			listing_add(out, p, &snapshot_row, found.salt);
+	md_buf_deinit(&names);
+}
+
+static int make_snapshot(const struct node *dir, const char *name, const struct who *who, struct tr_err *err)
+{
+	int rc = words_name(name, SNAPSHOT_NAME_MAX, err);
+
+	(void)who;
+	return rc ? rc : snapshot_create(dir->session, name, err);
+}
+
+static int remove_snapshot(const struct node *dir, const char *name, const struct who *who, struct tr_err *err)
+{
+	(void)who;
+	return snapshot_destroy(dir->session, name, err);
+}
+
+static int snapshot_attr(const struct node *n, const struct who *who, struct stat *st)
+{
+	(void)who;
+	st->st_mtim.tv_sec = (time_t)(n->tag / 1000000000);
+	st->st_mtim.tv_nsec = (long)(n->tag % 1000000000);
+	st->st_atim = st->st_ctim = st->st_mtim;
+	return 0;
+}
+
+const struct row snapshot_row = { .mode = S_IFDIR | 0555, .find = tracedir_find, .list = tracedir_list, .attr = snapshot_attr };
+
+/* ---- settings ---- */
+
+static int show_attr(const struct node *n, const struct who *who, struct md_buf *out)
+{
+	(void)who;
+	return session_show(n->session, (enum session_attr)n->row->arg, out);
+}
+
+static int store_attr(const struct node *n, const struct who *who, const char *text, bool replace, struct tr_err *err)
+{
+	(void)who, (void)replace;
+	return session_store(n->session, (enum session_attr)n->row->arg, text, err);
+}
+
 /* ---- inclusion sets ---- */
 
 static int read_track(const struct node *n, const struct who *who, struct md_buf *out)
@@ -167,30 +236,36 @@ static int write_track(const struct node *n, const struct who *who, const char *
 /* ---- rows ---- */
 
 static const struct row track_rows[] = {
-	{ .name = "vpid", .mode = S_IFREG | 0666, .show = read_track, .store = write_track, .how = STORE_LIST, .arg = TRACK_VPID },
-	{ .name = "vuid", .mode = S_IFREG | 0666, .show = read_track, .store = write_track, .how = STORE_LIST, .arg = TRACK_VUID },
-	{ .name = "vgid", .mode = S_IFREG | 0666, .show = read_track, .store = write_track, .how = STORE_LIST, .arg = TRACK_VGID },
+	{ .name = "vpid", .mode = S_IFREG | 0666, .show = read_track, .store = write_track, .how = STORE_LIST, .arg = TRACK_VPID,
+	  .setting = true },
+	{ .name = "vuid", .mode = S_IFREG | 0666, .show = read_track, .store = write_track, .how = STORE_LIST, .arg = TRACK_VUID,
+	  .setting = true },
+	{ .name = "vgid", .mode = S_IFREG | 0666, .show = read_track, .store = write_track, .how = STORE_LIST, .arg = TRACK_VGID,
+	  .setting = true },
 	{ 0 }
 };
 
 static const struct row user_rows[] = {
 	{ .name = "events", .mode = S_IFREG | 0666, .show = events_read, .store = events_write, .how = STORE_LIST },
 	{ .name = "contexts", .mode = S_IFREG | 0666, .show = contexts_read, .store = contexts_write, .how = STORE_LIST },
-	{ .name = "track", .mode = S_IFDIR | 0555, .rows = track_rows },
+	{ .name = "track", .mode = S_IFDIR | 0555, .rows = track_rows, .setting = true },
 	{ .name = "channels", .mode = S_IFDIR | 0777, .find = channels_find, .list = channels_each,
 	  .make = channels_make, .remove = channels_remove },
 	{ 0 }
 };
 
+const struct row user_row = { .name = "user", .mode = S_IFDIR | 0555, .rows = user_rows };
+
 static const struct row kernel_track_rows[] = {
-	{ .name = "pid", .mode = S_IFREG | 0666, .show = read_track, .store = write_track, .how = STORE_LIST, .arg = TRACK_PID },
+	{ .name = "pid", .mode = S_IFREG | 0666, .show = read_track, .store = write_track, .how = STORE_LIST, .arg = TRACK_PID,
+	  .setting = true },
 	{ 0 }
 };
 
 static const struct row kernel_rows[] = {
 	{ .name = "events", .mode = S_IFREG | 0666, .show = events_read, .store = events_write, .how = STORE_LIST },
 	{ .name = "contexts", .mode = S_IFREG | 0666, .show = contexts_read, .store = contexts_write, .how = STORE_LIST },
-	{ .name = "track", .mode = S_IFDIR | 0555, .rows = kernel_track_rows },
+	{ .name = "track", .mode = S_IFDIR | 0555, .rows = kernel_track_rows, .setting = true },
 	{ .name = "channels", .mode = S_IFDIR | 0777, .find = channels_find, .list = channels_each,
 	  .make = channels_make, .remove = channels_remove },
 	{ 0 }
@@ -218,6 +293,11 @@ static const struct row session_rows[] = {
 	{ .name = "status", .mode = S_IFREG | 0444, .show = show_status, .change = session_change },
 	{ .name = "wait", .mode = S_IFREG | 0444, .view = &wait_view },
 	{ .name = "error", .mode = S_IFREG | 0444, .show = errors_show },
+	{ .name = "config", .mode = S_IFREG | 0666, .show = config_show, .store = config_store, .how = STORE_WHOLE },
+	{ .name = "snapshot_max_size", .mode = S_IFREG | 0666, .show = show_attr, .store = store_attr,
+	  .arg = SESSION_SNAPSHOT_MAX_SIZE, .setting = true },
+	{ .name = "snapshots", .mode = S_IFDIR | 0777, .find = find_snapshot, .list = list_snapshots,
+	  .make = make_snapshot, .remove = remove_snapshot },
 	{ .name = "user", .mode = S_IFDIR | 0555, .rows = user_rows },
 	{ .name = "trace", .mode = S_IFDIR | 0555, .find = tracedir_find, .list = tracedir_list },
 	{ .name = "text", .mode = S_IFREG | 0444, .view = &text_view, .attr = text_attr },

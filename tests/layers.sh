@@ -3,7 +3,7 @@
 #
 # The house rules that a grep can check:
 #
-#              fs ──────► tracer ──────► metadata            tools ──► metadata
+#              fs ──────► tracer ──────► metadata            tools ──► metadata, tracer/{recover,tracer}.h
 #          (libfuse3,     (liburcu)      (libuuid)
 #           libinih)         │
 #                            ▼
@@ -59,7 +59,8 @@ rule tracer '(tracer|metadata)/.*' 'fuse|ini\.h|trail/|lttng/|babeltrace'
 rule fs '(fs|tracer|metadata)/.*' 'urcu|trail/|lttng/|babeltrace'
 rule ustlib "(ustlib|trail)/.*|$shared" 'fuse|ini\.h|urcu|uuid/|lttng/|babeltrace'
 rule kmod "kmod/.*|$shared" "$foreign"
-rule tools '(tools|metadata)/.*' 'fuse|ini\.h|urcu|lttng/|babeltrace'
+# (tracer.h is what the daemon's front has of the tracer; recover.h, the same without a daemon: trail-recover.)
+rule tools '(tools|metadata)/.*|tracer/(recover|tracer)\.h' 'fuse|ini\.h|urcu|lttng/|babeltrace'
 
 # What is installed stands alone.
 for header in ustlib/trail/*.h; do

@@ -3,7 +3,7 @@
 #
 # tools/deps.sh [--try | --say] GROUP…: sees to the packages that building and testing need.
 #
-# Groups: build, test, multilib, bench (beside LTTng-UST), clang. On Debian and Ubuntu root gets what is missing, and nothing else,
+# Groups: build, test, multilib, analyses (readers of kernel traces), bench (beside LTTng-UST, perf, trace-cmd), clang. On Debian and Ubuntu root gets what is missing, and nothing else,
 # installed; elsewhere it is said what to install, and the exit status is 1. --try: failing is no error; --say: install
 # nothing.
 mode=install
@@ -55,9 +55,16 @@ for group in "$@"; do
 		need procps procps-ng procps procps-ng has pgrep
 		need coreutils coreutils coreutils coreutils has timeout
 		;;
+	analyses)
+		# Readers of LTTng's kernel traces; Debian has them.
+		need babeltrace babeltrace babeltrace babeltrace has babeltrace
+		need python3-lttnganalyses lttng-analyses lttng-analyses lttng-analyses has lttng-cputop-mi
+		;;
 	bench)
 		need liblttng-ust-dev lttng-ust-devel lttng-ust-dev lttng-ust pc lttng-ust
 		need lttng-tools lttng-tools lttng-tools lttng-tools has lttng
+		need linux-perf perf perf perf has perf
+		need trace-cmd trace-cmd trace-cmd trace-cmd has trace-cmd
 		;;
 	multilib)
 		# For building programs of 32 bits beside those of 64; tests that want them are skipped without.

@@ -112,8 +112,7 @@ static void settle_missed(struct tracer *t, const struct app *a, uint32_t event)
 			continue;
 		cds_list_for_each_entry(c, &s->channels, node) {
 			cl = app_wanted(c, a, event, NULL) ? owner_class(c, a) : NULL;
-			b = cl ? class_buffer(cl, TRAIL_RINGS_CPU, 0) : NULL;
-			if (b)
+			if (cl && class_buffer(cl, TRAIL_RINGS_CPU, 0, &b) == 0)
 				__atomic_fetch_add(&region_ring(b->region, 0)->lost, n, __ATOMIC_RELAXED);
 		}
 	}

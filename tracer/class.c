@@ -126,7 +126,7 @@ struct trace *trace_new(struct session *s, uint32_t uid, uint32_t pid, const cha
 		trace_put(t);
 		return NULL;
 	}
-	t->md->clock_offset = clock->offset;
+	t->md->clock_offset = session_clock_offset(s);
 	memcpy(t->md->clock_uuid, clock->uuid, 16);
 	t->index = s->next_trace++;
 	t->next = s->traces;
@@ -330,6 +330,12 @@ static uint64_t random_key(void)
 	return key ? key : 1;
 }
 
+/* The kernel's own buffers are as large as ours. */
+static uint64_t cost(const struct channel *c, uint64_t size)
+{
+	return c->kernel ? 2 * size : size;
+}
+
 struct buffer *class_adopt(struct class *cl, struct region *r, uint32_t ordinal, uint32_t pid)
 {
 	struct buffer *b = calloc(1, sizeof(*b));
@@ -342,6 +348,7 @@ struct buffer *class_adopt(struct class *cl, struct region *r, uint32_t ordinal,
 	if (ordinal >= cl->next_ordinal)
 		cl->next_ordinal = ordinal + 1;
 	cds_list_add_tail(&b->node, &cl->buffers);
+	quota_count_buffer(cl->channel->session, (int64_t)cost(cl->channel, r->size));
 	return b;
 }
 
@@ -351,45 +358,84 @@ static void buffer_drop(struct class *cl, struct buffer *b)
 	char name[32];
 
 	snprintf(name, sizeof(name), "%016llx", (unsigned long long)b->region->key);
-	if (t->keeper && b->kept)
+	if (t->keeper && b->kept && !t->reading)
 		keeper_drop(t->keeper, name);
 	cds_list_del(&b->node);
-	region_discard(b->region);
+	quota_count_buffer(cl->channel->session, -(int64_t)cost(cl->channel, b->region->size));
+	if (!t->reading)
+		region_discard(b->region);
 	region_put(b->region);
 	free(b);
 }
 
-struct buffer *class_buffer(struct class *cl, enum trail_ring_kind kind, uint32_t pid)
+static struct region_geometry geometry(const struct channel *c, enum trail_ring_kind kind, uint32_t pid)
 {
-	struct channel *c = cl->channel;
-	struct tracer *t = c->session->tracer;
+	const struct tracer *t = c->session->tracer;
 	struct region_geometry geo = {
 		.mode = c->mode, .kind = kind, .ring_count = t->cpus, .subbuf_count = c->subbuf_count,
 		.subbuf_size = c->subbuf_size, .switch_count = SWITCHES,
 		.clock_mult = t->clock.mult, .clock_base = t->clock.base,
 	};
-	struct buffer *b;
+
+	if (kind == TRAIL_RINGS_THREAD)
+		geo.ring_count = c->kernel ? t->cpus : pid ? TRAIL_THREAD_RINGS : 1;
+	return geo;
+}
+
+int channel_room(struct channel *c, uint64_t *bytes)
+{
+	struct region_geometry geo = geometry(c, c->kernel ? TRAIL_RINGS_THREAD : TRAIL_RINGS_CPU, 0);
+
+	if (cds_list_empty(&c->classes))
+		*bytes += cost(c, region_size(&geo));
+	return quota_buffer(c->session, *bytes);
+}
+
+/* No room for what is wanted: what has room may be there instead. */
+static int refuse_buffer(struct class *cl, struct region_geometry *geo)
+{
+	struct session *s = cl->channel->session;
+
+	if (cl->channel->kernel)
+		return -EDQUOT;
+	if (!s->buffers_refused++)
+		session_failed(s, "channel %s: user %u has no room for its buffers; what is not recorded counts as discarded",
+			       cl->channel->name, s->uid);
+	geo->mode = TRAIL_MODE_DISCARD;
+	geo->subbuf_size = TRAIL_SUBBUF_MIN;
+	geo->subbuf_count = 2;
+	return quota_buffer(s, region_size(geo));
+}
+
+int class_buffer(struct class *cl, enum trail_ring_kind kind, uint32_t pid, struct buffer **out)
+{
+	struct channel *c = cl->channel;
+	struct region_geometry geo = geometry(c, kind, pid);
+	struct tracer *t = c->session->tracer;
 	struct region *r;
 	int err;
 
-	cds_list_for_each_entry(b, &cl->buffers, node)
-		if (b->region->geo.kind == kind && (kind == TRAIL_RINGS_CPU || b->pid == pid))
-			return b;
-	if (kind == TRAIL_RINGS_THREAD)
-		geo.ring_count = c->kernel ? t->cpus : pid ? TRAIL_THREAD_RINGS : 1;
-	err = region_create(&geo, random_key(), &r);
+	cds_list_for_each_entry(*out, &cl->buffers, node)
+		if ((*out)->region->geo.kind == kind && (kind == TRAIL_RINGS_CPU || (*out)->pid == pid))
+			return 0;
+	err = quota_buffer(c->session, cost(c, region_size(&geo)));
+	if (err)
+		err = refuse_buffer(cl, &geo);
+	if (!err)
+		err = region_create(&geo, random_key(), &r);
 	if (err) {
-		tracer_report(t, "session %s: no buffer: %s", c->session->name, strerror(-err));
-		return NULL;
+		if (err != -EDQUOT)
+			tracer_report(t, "session %s: no buffer: %s", c->session->name, strerror(-err));
+		return err;
 	}
-	b = class_adopt(cl, r, kind == TRAIL_RINGS_CPU || c->kernel ? 0 : cl->next_ordinal + !cl->next_ordinal, pid);
-	if (!b) {
+	*out = class_adopt(cl, r, kind == TRAIL_RINGS_CPU || c->kernel ? 0 : cl->next_ordinal + !cl->next_ordinal, pid);
+	if (!*out) {
 		region_put(r);
-		return NULL;
+		return -ENOMEM;
 	}
 	t->unkept = true;
 	session_save(c->session);
-	return b;
+	return 0;
 }
 
 static struct buffer *unkept_buffer(struct tracer *t)

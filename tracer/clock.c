@@ -94,6 +94,8 @@ static uint64_t scale(uint64_t cycles, uint64_t mult)
 
 uint64_t clock_now(const struct clock *c)
 {
+	if (c->stands)
+		return c->stands;
 	return c->mult ? scale(tsc(), c->mult) + c->base : now(CLOCK_MONOTONIC);
 }
 
@@ -217,7 +219,7 @@ static uint64_t rate_for_trace(void)
 	return mult >= MULT_MIN && mult <= MULT_MAX ? mult : 0;
 }
 
-static uint64_t measure_offset(const struct clock *c)
+uint64_t clock_measure_offset(const struct clock *c)
 {
 	uint64_t best = 0, width = UINT64_MAX;
 	int i;
@@ -242,7 +244,7 @@ static void measure(struct clock *c, bool use_tsc)
 
 		c->base = p.ns - scale(p.tsc, c->mult);
 	}
-	c->offset = measure_offset(c);
+	c->offset = clock_measure_offset(c);
 }
 
 /* "92803caf-990c-4d36-b943-4c149e0cc4e0"; without /proc: all zero. */
@@ -296,16 +298,15 @@ static bool is_plausible(const struct clock *c)
 	return t + slack >= low && t <= high + slack;
 }
 
-static bool load(struct clock *c, int dir, const char *boot_id)
+static bool load(struct clock *c, int dir, char boot[37])
 {
 	struct md_buf text = MD_BUF_INIT;
-	char boot[37] = "";
 	bool ok = !store_read(dir, "clock", FILE_MAX, &text) &&
 		  sscanf(md_buf_str(&text), "boot_id %36s\nmult %" SCNu64 "\nbase %" SCNu64 "\noffset %" SCNu64 "\n",
 			 boot, &c->mult, &c->base, &c->offset) == 4;
 
 	md_buf_deinit(&text);
-	return ok && !strcmp(boot, boot_id) && is_plausible(c);
+	return ok;
 }
 
 static void save(const struct clock *c, int dir, const char *boot_id)
@@ -323,11 +324,11 @@ int clock_open(struct clock *c, const char *state_dir)
 	const char *forced = getenv("TRAILFS_CLOCK");
 	bool monotonic = forced && !strcmp(forced, "monotonic");
 	int dir = state_dir ? open(state_dir, O_PATH | O_DIRECTORY | O_CLOEXEC) : -1;
-	char boot_id[37];
+	char boot_id[37], boot[37] = "";
 
 	*c = (struct clock){ 0 };
 	read_boot_id(boot_id);
-	if (dir < 0 || !load(c, dir, boot_id) || (monotonic && c->mult)) {
+	if (dir < 0 || !load(c, dir, boot) || strcmp(boot, boot_id) != 0 || !is_plausible(c) || (monotonic && c->mult)) {
 		measure(c, !monotonic && tsc_is_good());
 		if (dir >= 0)
 			save(c, dir, boot_id);
@@ -337,6 +338,16 @@ int clock_open(struct clock *c, const char *state_dir)
 	if (dir >= 0)
 		close(dir);
 	return 0;
+}
+
+void clock_recall(struct clock *c, int state_fd)
+{
+	char boot[37] = "";
+
+	*c = (struct clock){ 0 };
+	if (!load(c, state_fd, boot) || !parse_uuid(boot, c->uuid) || c->offset > INT64_MAX / 2)
+		clock_open(c, NULL);
+	c->stands = UINT64_MAX / 8;
 }
 
 void clock_describe(const struct clock *c, struct md_buf *out)

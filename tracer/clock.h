@@ -17,6 +17,7 @@ struct clock {
 	uint64_t mult;          /* ns = ((unsigned __int128)tsc * mult >> 32) + base; 0: CLOCK_MONOTONIC */
 	uint64_t base;          /* modulo 2^64 */
 	uint64_t offset;        /* ns from the epoch to zero of this clock, measured with the constants */
+	uint64_t stands;        /* what it shows for ever: where there is no daemon any more; 0: it runs */
 	uint8_t uuid[16];       /* identifies the clock in metadata: one per boot */
 };
 
@@ -26,7 +27,11 @@ struct clock {
  * CLOCK_MONOTONIC.
  */
 int clock_open(struct clock *c, const char *state_dir);
+/* The clock of the daemon that had the state directory, perhaps on another machine: it stands, after all that was recorded. */
+void clock_recall(struct clock *c, int state_fd);
 uint64_t clock_now(const struct clock *c);
+/* What `offset` would be if it were measured now: another one after the system's clock was set. */
+uint64_t clock_measure_offset(const struct clock *c);
 /* "clock tsc 2596.000 MHz" or "clock monotonic" and why, one line. */
 void clock_describe(const struct clock *c, struct md_buf *out);
 

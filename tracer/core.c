@@ -5,7 +5,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <dirent.h>
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,6 +17,7 @@
 #include "tracer/core.h"
 #include "tracer/kernel.h"
 #include "tracer/reader.h"
+#include "tracer/snapshot.h"
 
 #define SYSTEM_APPS "/run/trailfs/apps"
 
@@ -40,6 +40,20 @@ void tracer_report(struct tracer *t, const char *fmt, ...)
 	vsnprintf(line, sizeof(line), fmt, ap);
 	va_end(ap);
 	t->config.report(t->config.report_arg, line);
+}
+
+void session_failed(struct session *s, const char *fmt, ...)
+{
+	const struct tracer_config *config = &s->tracer->config;
+	char line[256];
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(line, sizeof(line), fmt, ap);
+	va_end(ap);
+	tracer_report(s->tracer, "session %s: %s", s->name, line);
+	if (config->failed)
+		config->failed(config->failed_arg, s->name, s->created, s->uid, line);
 }
 
 void tracer_changed(struct tracer *t, const char *session)
@@ -130,13 +144,12 @@ static int open_state(struct tracer *t, struct tr_err *err)
 	return 0;
 }
 
-static void restore_all(struct tracer *t)
+size_t sessions_restore(struct tracer *t)
 {
 	int fd = openat(t->sessions_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC), err;
 	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
 	struct dirent *d;
 
-	kept_take(t);
 	while (dir && (d = readdir(dir))) {
 		if (d->d_name[0] == '.')
 			continue;
@@ -148,10 +161,10 @@ static void restore_all(struct tracer *t)
 		closedir(dir);
 	else if (fd >= 0)
 		close(fd);
-	kept_drop(t);
+	return kept_drop(t);
 }
 
-static struct tracer *tracer_new(const struct tracer_config *config)
+struct tracer *tracer_new(const struct tracer_config *config)
 {
 	struct tracer *t = calloc(1, sizeof(*t));
 	pthread_mutexattr_t attr;
@@ -166,17 +179,23 @@ static struct tracer *tracer_new(const struct tracer_config *config)
 	CDS_INIT_LIST_HEAD(&t->sessions);
 	CDS_INIT_LIST_HEAD(&t->apps);
 	CDS_INIT_LIST_HEAD(&t->retries);
+	CDS_INIT_LIST_HEAD(&t->dead_snapshots);
 	t->config = *config;
+	t->opened = wall_clock();
 	snprintf(t->state_dir, sizeof(t->state_dir), "%s", config->state_dir);
 	t->config.state_dir = t->state_dir;
 	t->state_fd = t->sessions_fd = t->lock_fd = t->apps_fds[0] = t->apps_fds[1] = -1;
 	t->lane = geteuid() == 0 ? TRAIL_LANE_ROOT : TRAIL_LANE_USER;
 	t->cpus = possible_cpus();
 	gethostname(t->hostname, sizeof(t->hostname) - 1);
+	if (apptable_create(t)) {
+		tracer_free(t);
+		return NULL;
+	}
 	return t;
 }
 
-static void tracer_free(struct tracer *t)
+void tracer_free(struct tracer *t)
 {
 	int fds[] = { t->sessions_fd, t->apps_fds[0], t->apps_fds[1], t->state_fd, t->lock_fd };
 
@@ -199,10 +218,6 @@ int tracer_open(const struct tracer_config *config, struct tracer **out, struct 
 	if (strlen(config->state_dir) > 90)     /* a Unix socket's path has 108 bytes */
 		return tr_fail(err, -ENAMETOOLONG, "the state directory's path is longer than 90 bytes");
 	t = tracer_new(config);
-	if (t && apptable_create(t)) {
-		tracer_free(t);
-		t = NULL;
-	}
 	if (!t)
 		return tr_fail(err, -ENOMEM, "out of memory");
 	/* One descriptor per registration and per buffer. */
@@ -222,7 +237,8 @@ int tracer_open(const struct tracer_config *config, struct tracer **out, struct 
 	if (ret)        /* sessions work without it; they only do not survive a kill */
 		tracer_report(t, "no keeper: %s", strerror(-ret));
 	kernel_open(t);
-	restore_all(t);
+	kept_take(t);
+	sessions_restore(t);
 	kernel_sweep(t);
 	ret = server_start(t);
 	if (ret) {
@@ -251,9 +267,11 @@ void tracer_close(struct tracer *t, bool keep)
 
 	server_stop(t);
 	pthread_mutex_lock(&t->lock);
+	t->reading = keep;
 	cds_list_for_each_entry_safe(s, next, &t->sessions, node) {
 		if (keep) {
-			cds_list_del(&s->node);
+			snapshots_drop(s, true);
+			session_forget(s);
 		} else {
 			session_drop(s);
 			session_unsave(s);
@@ -262,48 +280,10 @@ void tracer_close(struct tracer *t, bool keep)
 	}
 	apps_drop(t, !keep);
 	pthread_mutex_unlock(&t->lock);
+	snapshots_bury(t);
 	kernel_close(t);
 	keeper_close(t->keeper, !keep);
 	if (!keep)
 		unlinkat(t->state_fd, "socket", 0);
 	tracer_free(t);
-}
-
-void tracer_version(struct tracer *t, struct md_buf *out)
-{
-	md_buf_puts(out, "ctf 1.8\n");
-	kernel_describe(t, out);
-	clock_describe(&t->clock, out);
-}
-
-void tracer_status(struct tracer *t, struct md_buf *out)
-{
-	struct rusage usage;
-	struct session *s;
-	struct channel *c;
-	struct class *cl;
-	struct buffer *b;
-	uint32_t buffers = 0, active = 0;
-	uint64_t mapped = 0;
-
-	pthread_mutex_lock(&t->lock);
-	cds_list_for_each_entry(s, &t->sessions, node) {
-		active += s->active;
-		cds_list_for_each_entry(c, &s->channels, node)
-			cds_list_for_each_entry(cl, &c->classes, node)
-				cds_list_for_each_entry(b, &cl->buffers, node) {
-					struct stat st;
-
-					buffers++;
-					if (fstat(b->region->fd, &st) == 0)
-						mapped += (uint64_t)st.st_blocks * 512;
-				}
-	}
-	md_buf_printf(out, "sessions %u\nsessions_active %u\nregistrations %u\nregistrations_rejected %u\nbuffers %u\n"
-		      "buffer_bytes %" PRIu64 "\nfrozen_bytes %" PRId64 "\n", t->session_count, active, t->app_count, t->rejected,
-		      buffers, mapped, __atomic_load_n(&t->frozen, __ATOMIC_RELAXED));
-	pthread_mutex_unlock(&t->lock);
-	if (getrusage(RUSAGE_SELF, &usage) == 0)
-		md_buf_printf(out, "cpu_us %" PRIu64 "\n", (uint64_t)usage.ru_utime.tv_sec * 1000000 + (uint64_t)usage.ru_utime.tv_usec +
-			      (uint64_t)usage.ru_stime.tv_sec * 1000000 + (uint64_t)usage.ru_stime.tv_usec);
 }

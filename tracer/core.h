@@ -20,6 +20,7 @@
 #include "tracer/clock.h"
 #include "tracer/context.h"
 #include "tracer/keeper.h"
+#include "tracer/quota.h"
 #include "tracer/regfile.h"
 #include "tracer/rule.h"
 #include "tracer/store.h"
@@ -42,6 +43,7 @@ struct tracer {
 	struct keeper *keeper;
 	struct clock clock;
 	uint32_t cpus;                          /* possible CPUs */
+	bool reading;                           /* recover.h: neither the state directory nor what is in buffers is changed */
 	char hostname[65];
 	unsigned int lane;                      /* TRAIL_LANE_* of this daemon */
 	struct cds_list_head sessions;          /* struct session */
@@ -51,15 +53,22 @@ struct tracer {
 	struct apptable *apptable;
 	struct programs *programs;              /* want.c */
 	struct cds_list_head retries;           /* struct app */
+	struct cds_list_head dead_snapshots;    /* snapshot.c */
 	bool unkept;                            /* some buffer is not with the keeper yet */
 	bool unseen;                            /* some registration could not be opened for want of descriptors or memory */
 	uint32_t rejected;                      /* registration files that were no good, for status */
 	uint64_t next_serial;                   /* of channels */
 	uint64_t last_statedump;                /* number of the last request for a state dump */
-	int64_t frozen;                         /* bytes held by views; atomic */
+	int64_t frozen;                         /* bytes held by views */
+	int64_t opened;                         /* when; wall clock */
 	struct server *server;                  /* serve.c */
 	struct kernel *kernel;                  /* kernel.h; NULL: cannot be traced */
 	char no_kernel[256];                    /* why not */
+};
+
+/* What the user set of a session itself: with the channels and the inclusion sets, all that `config` tells. */
+struct session_settings {
+	uint64_t snapshot_max_size;             /* bytes; 0: no limit */
 };
 
 struct session {
@@ -71,14 +80,23 @@ struct session {
 	gid_t gid;
 	mode_t mode;
 	bool active, gone;
+	bool draft;                             /* draft.c: in no list and in no file */
 	uint64_t starts, change;
 	int64_t created, started;               /* ns since the epoch; started 0: never */
+	uint64_t clock_offset;                  /* see view.h; atomic */
 	uint32_t next_channel, next_trace;
 	uint64_t statedump;                     /* number of its last request; a start is one */
+	struct session_settings settings;
 	struct track track[TRACK_ATTRS];
 	struct cds_list_head channels;          /* struct channel */
+	struct cds_list_head snapshots;         /* struct snapshot */
+	uint32_t next_snapshot;                 /* number in the name of the next one without a name */
 	struct trace *traces;
 	struct text_engine *text;
+	uint64_t buffer_bytes;                  /* what it takes up of its owner's share: quota.c */
+	int64_t frozen;
+	uint64_t buffers_refused;               /* there was no room for them in that */
+	uint64_t buffers_lost;                  /* when the keeper was killed, too */
 };
 
 struct channel {
@@ -156,8 +174,14 @@ struct app {
 	uint64_t statedump;                     /* the newest number it was told */
 };
 
+/* core.c */
+struct tracer *tracer_new(const struct tracer_config *config);
+void tracer_free(struct tracer *t);
+size_t sessions_restore(struct tracer *t);      /* all that are in the state directory; returns as kept_drop */
+
 /* session.c: all with the lock held */
 struct session *session_find(struct tracer *t, const char *name);
+struct session *session_alloc(struct tracer *t, const char *name, uid_t uid, gid_t gid);      /* in no list yet */
 struct session *session_new(struct tracer *t, const char *name, uid_t uid, gid_t gid);
 void session_changed(struct session *s);
 bool session_serves(const struct session *s, uid_t uid);        /* active, and for the user's events */
@@ -165,7 +189,11 @@ bool session_wants(const struct session *s, const struct app *a);       /* and t
 bool session_tracks(const struct session *s, uint32_t pid, uid_t uid, gid_t gid);
 /* Brings state words and switches (with a barrier if any went off or changed) in line with the rules. */
 void session_apply(struct session *s);
+void session_forget(struct session *s);         /* frees what it has here; buffers and state directory stay as they are */
 void session_drop(struct session *s);           /* frees all it has; not the session itself, which has references */
+
+/* control.c: with the lock held */
+int session_start(struct session *s, struct tr_err *err);
 
 /* channel.c */
 struct channel *channel_find(const struct session *s, enum domain domain, const char *name);
@@ -186,7 +214,13 @@ struct class *class_get(struct channel *c, struct trace *t, bool create);
 int class_event(struct class *cl, uint64_t digest, struct md_event *e, uint32_t *id);
 int class_find_event(const struct class *cl, uint64_t digest, uint32_t *id);
 int class_restore(struct class *cl, struct md_event *e);        /* from the event log; takes e over */
-struct buffer *class_buffer(struct class *cl, enum trail_ring_kind kind, uint32_t pid);         /* NULL: memory */
+/*
+ * The buffer of these rings, made if need be: -ENOMEM, -EDQUOT, …. If the owner's share has no room for it, it is the smallest there can be,
+ * which discards and counts what does not fit; but not for the kernel's events.
+ */
+int class_buffer(struct class *cl, enum trail_ring_kind kind, uint32_t pid, struct buffer **out);
+/* Whether the owner's share has room for the buffers that a start of this channel asks for; *bytes is the sum so far. */
+int channel_room(struct channel *c, uint64_t *bytes);
 struct buffer *class_adopt(struct class *cl, struct region *r, uint32_t ordinal, uint32_t pid);
 /*
  * Gives new buffers to the keeper. Apart from making them, because the keeper is another process that may have to wait for
@@ -233,14 +267,21 @@ int session_save(struct session *s);
 int session_restore(struct tracer *t, const char *name);
 void session_unsave(struct session *s);
 int trace_open_log(struct session *s, struct trace *t);
+/* One more that session_restore may have; of two with one key that in which more was written. Takes r over if it returns 0. */
+int kept_add(uint64_t key, struct region *r);
 void kept_take(struct tracer *t);               /* what the keeper holds, for session_restore */
-void kept_drop(struct tracer *t);               /* what no session claimed */
+size_t kept_drop(struct tracer *t);             /* what no session claimed; how many */
 
 /* kernel.c */
 void kernel_describe(struct tracer *t, struct md_buf *out);      /* a line of `version` */
 
 void tracer_report(struct tracer *t, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 void tracer_changed(struct tracer *t, const char *session);
+/* What goes wrong in a session without anybody's doing, into its `error` file. */
+void session_failed(struct session *s, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+struct ring_counts;
+/* Sums over all streams; the number of streams, or -errno. Takes the lock itself. */
+ssize_t session_counts(struct session *s, struct ring_counts *sum);
 int64_t wall_clock(void);                       /* ns since the epoch */
 
 #endif

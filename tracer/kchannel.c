@@ -44,15 +44,16 @@ struct trace *kernel_trace(struct session *s)
 }
 
 /* Makes the rings and the object; what the backend has is opened by the caller. */
-static struct kchannel *make(struct channel *c)
+static int make(struct channel *c, struct kchannel **out)
 {
 	struct trace *t = kernel_trace(c->session);
 	struct class *cl = t ? class_get(c, t, true) : NULL;
-	struct buffer *b = cl ? class_buffer(cl, TRAIL_RINGS_THREAD, 0) : NULL;
-	struct kchannel *kc = b ? calloc(1, sizeof(*kc)) : NULL;
+	struct buffer *b;
+	int ret = cl ? class_buffer(cl, TRAIL_RINGS_THREAD, 0, &b) : -ENOMEM;
+	struct kchannel *kc = ret ? NULL : calloc(1, sizeof(*kc));
 
 	if (!kc)
-		return NULL;
+		return ret ? ret : -ENOMEM;
 	kc->refs = 1;
 	kc->tracer = c->session->tracer;
 	kc->channel = c;
@@ -61,7 +62,8 @@ static struct kchannel *make(struct channel *c)
 	pthread_mutex_init(&kc->lock, NULL);
 	for (size_t i = 0; i < c->contexts.count; i++)
 		kc->contexts[kc->context_count++] = c->contexts.items[i].kind;
-	return kc;
+	*out = kc;
+	return 0;
 }
 
 static int open_channel(struct kchannel *kc, bool adopt, struct tr_err *err)
@@ -88,9 +90,9 @@ int kchannel_start(struct channel *c, struct tr_err *err)
 		return tr_fail(err, -EOPNOTSUPP, "the kernel cannot be traced: %s", s->tracer->no_kernel);
 	if (!kernel_may(s->tracer, s->uid))
 		return tr_fail(err, -EACCES, "the owner of the session may not trace the kernel");
-	kc = make(c);
-	if (!kc)
-		return tr_fail(err, -ENOMEM, "no buffer for kernel events");
+	ret = make(c, &kc);
+	if (ret)
+		return tr_fail(err, ret, "no buffer for kernel events: %s", strerror(-ret));
 	/* Names of sessions and channels are for people to recognise it; the numbers make it unique. */
 	snprintf(kc->name, sizeof(kc->name), PREFIX "%.80s-%.80s-%llx%s", s->name, c->name,
 		 (unsigned long long)kc->region->key, k->suffix);
@@ -159,8 +161,7 @@ void kchannel_adopt(struct channel *c, const char *name)
 
 	if (!k || !c->started || strlen(name) >= sizeof(kc->name))
 		return;
-	kc = make(c);
-	if (!kc)
+	if (make(c, &kc))
 		return;
 	snprintf(kc->name, sizeof(kc->name), "%s", name);
 	if (open_channel(kc, true, &err)) {

@@ -18,6 +18,7 @@
 struct keeper {
 	pthread_mutex_t lock;   /* one request at a time */
 	int sock;
+	pid_t pid;
 	uint32_t seq;
 };
 
@@ -146,6 +147,11 @@ int keeper_each(struct keeper *k, void (*fn)(void *arg, const char *name, int fd
 	return ret;
 }
 
+pid_t keeper_pid(const struct keeper *k)
+{
+	return k->pid;
+}
+
 void keeper_close(struct keeper *k, int quit)
 {
 	if (!k)
@@ -187,6 +193,7 @@ static int attach(int dir, const char *state_dir, struct keeper **out)
 		ret = -EACCES;
 		goto no_peer;
 	}
+	k->pid = peer.pid;
 	ret = simple(k, KEEPER_HELLO, NULL, -1);
 	if (ret)
 		goto no_peer;
@@ -278,7 +285,7 @@ int keeper_open(const char *state_dir, const char *exe, struct keeper **out, int
 	while ((ret = attach(dir, path, out))) {
 		if (ret != -ENOENT && ret != -ECONNREFUSED && ret != -EPIPE)
 			break;
-		if (now_ms() >= deadline)
+		if (!exe || now_ms() >= deadline)
 			break;
 		/* A keeper that is just ending still has the lock: then ours gives up, and we come round again. */
 		if (!*found)

@@ -9,11 +9,12 @@
 #define TRACER_KEEPER_H
 
 #include <stddef.h>
+#include <sys/types.h>
 
 struct keeper;                  /* the daemon's end */
 
 /*
- * Connects to the keeper of state_dir, or starts one (fork + exec of exe with argv {"trail-keeper", "--keeper", STATE_DIR}, detached by a double
+ * Connects to the keeper of state_dir, or (exe is not NULL) starts one (fork + exec of exe with argv {"trail-keeper", "--keeper", STATE_DIR}, detached by a double
  * fork, setsid, all descriptors closed, cwd /). exe: usually "/proc/self/exe". *found tells whether an older one was there.
  */
 int keeper_open(const char *state_dir, const char *exe, struct keeper **out, int *found);
@@ -22,6 +23,8 @@ int keeper_put(struct keeper *k, const char *name, int fd);
 int keeper_drop(struct keeper *k, const char *name);
 /* Calls fn for every descriptor held; fn owns fd (close-on-exec). */
 int keeper_each(struct keeper *k, void (*fn)(void *arg, const char *name, int fd), void *arg);
+/* Its process, 0: not known. */
+pid_t keeper_pid(const struct keeper *k);
 /* quit: the keeper ends and drops everything. Frees k. NULL is allowed. */
 void keeper_close(struct keeper *k, int quit);
 

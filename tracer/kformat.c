@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tracer/eprobe.h"
 #include "tracer/kformat.h"
 #include "tracer/klabels.h"
 #include "tracer/knames.h"
@@ -252,11 +253,25 @@ static void set_plain(struct kformat_field *f, const struct line *l)
 	f->big_endian = length(type) > 4 && !memcmp(type.p, "__be", 4);
 }
 
+/* An address where all readers of such traces know a string: they get one. */
+static void set_address(struct kformat_field *f, const char *call, const struct line *l)
+{
+	char *type = copy(l->type), *name = copy(l->name);
+
+	if (type && name && f->size == sizeof(uint64_t) && eprobe_is_string(call, type, name))
+		f->kind = KFORMAT_ADDRESS;
+	free(type);
+	free(name);
+}
+
 /* A system call's argument is a whole register, of which its type is the low part. */
-static void set_argument(struct kformat_field *f, const struct line *l)
+static void set_argument(struct kformat_field *f, const char *event, const struct line *l)
 {
 	const struct kname_integer *i = integer(l->type);
+	static const char enter[] = "sys_enter_";
 
+	if (f->kind == KFORMAT_INT && f->hex && !strncmp(event, enter, strlen(enter)))
+		set_address(f, event + strlen(enter), l);
 	if (f->kind != KFORMAT_INT || f->hex || !i)
 		return;
 	if (i->size < f->to)
@@ -343,7 +358,7 @@ static int add_field(struct kformat *k, struct line *l, struct span print)
 	if (!f.kind || (!f.size && f.place == KFORMAT_FIXED))
 		return 0;
 	if (syscall)
-		set_argument(&f, l);
+		set_argument(&f, k->name, l);
 	f.kernel_name = copy(l->name);
 	if (!f.kernel_name)
 		return -ENOMEM;
@@ -415,7 +430,7 @@ static void join_values(struct kformat *k)
 			if (strlen(p->kernel_name) == n - 6 && !memcmp(p->kernel_name, v->kernel_name + 2, n - 6))
 				break;
 		}
-		if (j == i || k->fields[j].kind != KFORMAT_INT)
+		if (j == i || (k->fields[j].kind != KFORMAT_INT && k->fields[j].kind != KFORMAT_ADDRESS))
 			continue;
 		free(v->name);
 		v->name = p->name;

@@ -7,6 +7,7 @@
  *
  *	integers of 1, 2, 4, 8 bytes, bool, enum                the same; syscall arguments get their C type's size
  *	pointers                                                unsigned, hexadecimal
+ *	pointers to strings that system calls are given         a string, as LTTng's, but what it says is the address
  *	char NAME[16] where NAME ends in `comm`                 16 bytes of text, NUL after the first NUL
  *	char NAME[N]                                            a string
  *	__data_loc char[] NAME, __rel_loc char[] NAME           a string
@@ -36,6 +37,7 @@ enum kformat_kind {
 	KFORMAT_ARRAY,          /* count integers */
 	KFORMAT_STRING,
 	KFORMAT_SEQUENCE,       /* never at a KFORMAT_FIXED place */
+	KFORMAT_ADDRESS,        /* of a string that nobody read; in the trace "0x…" */
 	KFORMAT_RWBS,           /* char[N] with letters, in the trace the integer of flags that LTTng makes of them */
 };
 

@@ -57,6 +57,7 @@ static bool set_type(const struct kformat_field *f, struct md_type *t)
 		*t = integer(f);
 		return true;
 	case KFORMAT_STRING:
+	case KFORMAT_ADDRESS:
 		*t = (struct md_type){ .kind = MD_STRING, .encoding = MD_ENCODING_UTF8 };
 		return true;
 	case KFORMAT_RWBS:
@@ -89,6 +90,7 @@ static struct trail_reg_field filter_field(const struct kformat_field *f)
 	static const uint8_t kinds[] = {
 		[KFORMAT_INT] = TRAIL_KIND_INT, [KFORMAT_TEXT] = TRAIL_KIND_ARRAY, [KFORMAT_ARRAY] = TRAIL_KIND_ARRAY,
 		[KFORMAT_STRING] = TRAIL_KIND_STRING, [KFORMAT_SEQUENCE] = TRAIL_KIND_SEQUENCE, [KFORMAT_RWBS] = TRAIL_KIND_INT,
+		[KFORMAT_ADDRESS] = TRAIL_KIND_STRING,
 	};
 	struct trail_reg_field r = { .kind = kinds[f->kind], .size = f->to };
 
@@ -107,6 +109,7 @@ static struct trail_reg_field filter_field(const struct kformat_field *f)
 		r.length = 4;
 		break;
 	case KFORMAT_STRING:
+	case KFORMAT_ADDRESS:
 		r.size = 1;
 		r.flags = 0;
 		break;
@@ -131,7 +134,10 @@ int kformat_make_filter(struct kformat *k)
 	for (i = 0; i < n; i++) {
 		k->filter_fields[i] = filter_field(&k->fields[i]);
 		k->filter_fields[i].name = (uint32_t)strings.len;
-		md_buf_put(&strings, k->fields[i].name, strlen(k->fields[i].name) + 1);
+		/* An address is no text to compare with: who tries is to be told that there is no such field. */
+		if (k->fields[i].kind != KFORMAT_ADDRESS)
+			md_buf_puts(&strings, k->fields[i].name);
+		md_buf_putc(&strings, '\0');
 	}
 	md_buf_putc(&strings, '\0');
 	k->filter_strings = strings.data;

@@ -17,6 +17,7 @@ enum op {
 	WIDEN_SIGNED, WIDEN,            /* n bytes to m */
 	RWBS,                           /* n letters */
 	TEXT_LOC,                       /* n bytes, from a dynamic text */
+	ADDRESS,                        /* 8 bytes, to text */
 	STRING,                         /* up to n bytes, up to a NUL */
 	STRING_LOC, STRING_REST,
 	SEQUENCE_LOC, SEQUENCE_REST,    /* elements of n bytes */
@@ -30,6 +31,7 @@ struct step {
 };
 
 #define PROCESSES_MAX 4u
+#define ADDRESS_MAX (2u + 16 + 1)       /* bytes of text */
 
 struct kcode {
 	uint32_t count;
@@ -96,6 +98,10 @@ static void add_field(struct kcode *c, const struct kformat_field *f)
 	} else if (f->kind == KFORMAT_RWBS) {
 		s.op = RWBS;
 		c->fixed += 4;
+	} else if (f->kind == KFORMAT_ADDRESS) {
+		s.op = ADDRESS;
+		c->fixed += ADDRESS_MAX;
+		c->varies = true;
 	} else if (f->place == KFORMAT_FIXED) {
 		s.op = STRING;
 		c->fixed += f->count + 1;
@@ -262,12 +268,31 @@ static uint8_t *put_sequence(const uint8_t *from, size_t n, uint32_t element, ui
 	return to + 4 + n;
 }
 
+static uint8_t *put_address(const uint8_t *from, uint8_t *to, const uint8_t *end)
+{
+	unsigned int digits;
+	uint64_t v;
+
+	memcpy(&v, from, sizeof(v));
+	digits = v ? (67 - (unsigned int)__builtin_clzll(v)) / 4 : 1;
+	if (digits + 3 > (size_t)(end - to))
+		return NULL;
+	*to++ = '0';
+	*to++ = 'x';
+	while (digits--)
+		*to++ = (uint8_t)"0123456789abcdef"[v >> 4 * digits & 15];
+	*to++ = '\0';
+	return to;
+}
+
 /* Those of which the size is not known before. NULL: no room. */
 static uint8_t *put_dynamic(const struct step *s, const uint8_t *record, size_t len, uint8_t *to, const uint8_t *end)
 {
 	const uint8_t *from;
 	size_t n;
 
+	if (s->op == ADDRESS)
+		return put_address(record + s->at, to, end);
 	if (s->op == STRING)
 		return put_string(record + s->at, s->n, to, end);
 	from = find(s, record, len, &n);

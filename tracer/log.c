@@ -142,10 +142,9 @@ static int log_to(struct channel *c, const struct context_values *who, const cha
 			return -ENOMEM;
 	}
 	cl = class_get(c, t, true);
-	b = cl ? class_buffer(cl, TRAIL_RINGS_THREAD, 0) : NULL;
-	if (!b)
-		return -ENOMEM;
-	err = log_id(cl, &id);
+	err = cl ? class_buffer(cl, TRAIL_RINGS_THREAD, 0, &b) : -ENOMEM;
+	if (!err)
+		err = log_id(cl, &id);
 	if (err)
 		return err;
 	context_list_put(&c->contexts, who, &event);

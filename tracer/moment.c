@@ -12,52 +12,15 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include "tracer/cursor.h"
-#include "tracer/packet.h"
-#include "tracer/view.h"
+#include "tracer/moment.h"
 
-struct plan {                   /* one packet */
-	uint64_t subbuf;        /* number; 0: an empty packet */
-	uint64_t pos;           /* of its content in the ring */
-	uint64_t len;
-	uint64_t begin_ts, end_ts;
-	uint64_t lost;          /* events_discarded */
-};
-
-enum kind { METADATA, STREAM, INDEX };
-
-struct source {                 /* what stands behind a stream file and its index */
-	pthread_mutex_t lock;   /* guards copying; `copied` is set last */
-	struct stream stream;   /* references are owned */
-	struct plan *plans;
-	size_t count;
-	uint64_t size;          /* of the stream file */
-	uint8_t *data;          /* the stream file, once copied; then the index */
-	bool copied;            /* atomic: data is there and does not change any more */
-};
-
-struct content {
-	enum kind kind;
-	struct source *source;          /* STREAM, INDEX */
-	struct md_buf text;             /* METADATA */
-};
-
-struct moment {
-	int refs;               /* atomic */
-	struct session *s;      /* referenced */
-	struct source *sources;
-	size_t source_count;
-	struct moment_file *files;
-	struct content *contents;       /* of the files */
-	size_t file_count;
-	int64_t frozen;         /* bytes accounted; atomic */
-	uint64_t max_ts;        /* no event in it is later */
-};
-
-static uint64_t index_size(const struct source *src)
+uint64_t source_index_size(const struct source *src)
 {
-	return sizeof(struct md_index_header) + src->count * sizeof(struct md_index_entry);
+	return sizeof(struct md_index_header) + (src->count - src->first) * sizeof(struct md_index_entry);
 }
 
 /* Plans the packet of sub-buffer k behind those planned before. */
@@ -75,7 +38,7 @@ static void plan_subbuf(struct source *src, uint64_t k, const struct ring_piece 
 	if (plan->end_ts < plan->begin_ts)
 		plan->end_ts = plan->begin_ts;
 	plan->lost = lost > before->lost ? lost : before->lost;
-	src->size += MD_PACKET_HEADER + plan->len;
+	src->size += plan_size(plan);
 }
 
 static void plan_empty(struct source *src, uint64_t ts, uint64_t lost)
@@ -129,7 +92,7 @@ static int add_file(struct moment *m, enum kind kind, struct source *src, uint64
 	}
 	f->path = path.data;
 	f->size = size;
-	f->mtime = (int64_t)(session_clock(m->s)->offset + ts);
+	f->mtime = (int64_t)(session_clock_offset(m->s) + ts);
 	m->contents[m->file_count].kind = kind;
 	m->contents[m->file_count].source = src;
 	m->file_count++;
@@ -190,7 +153,7 @@ static int sort_files(struct moment *m)
 }
 
 /* Files of all sources and the metadata of their traces; those of a trace stand side by side. */
-static int add_files(struct moment *m)
+int moment_add_files(struct moment *m)
 {
 	uint64_t newest = 0;
 	int err = 0;
@@ -202,7 +165,7 @@ static int add_files(struct moment *m)
 
 		err = add_file(m, STREAM, src, src->size, ts, "%s/%s", t->path, src->stream.file);
 		if (!err)
-			err = add_file(m, INDEX, src, index_size(src), ts, "%s/index/%s.idx", t->path,
+			err = add_file(m, INDEX, src, source_index_size(src), ts, "%s/index/%s.idx", t->path,
 				       src->stream.file);
 		newest = ts > newest ? ts : newest;
 		if (!err && (i + 1 == m->source_count || m->sources[i + 1].stream.trace != t)) {
@@ -213,8 +176,8 @@ static int add_files(struct moment *m)
 	return err ? err : sort_files(m);
 }
 
-/* Marks first, all close together; then the plans; then the metadata, which so has every event of the streams. */
-static int take(struct moment *m, const struct stream_set *set)
+/* Marks first, all close together; then the plans; the metadata comes later, and so has every event of the streams. */
+static int plan_all(struct moment *m, const struct stream_set *set)
 {
 	struct ring_mark *marks = calloc(set->count + 1, sizeof(*marks));
 	uint64_t *bases = calloc(set->count + 1, sizeof(*bases));
@@ -230,7 +193,8 @@ static int take(struct moment *m, const struct stream_set *set)
 		ring_mark(&set->streams[i], &marks[i]);
 	}
 	m->max_ts = clock_now(session_clock(m->s)) + 1000000000;        /* as in merge_look */
-	for (size_t i = 0; i < set->count; i++) {
+	err = 0;
+	for (size_t i = 0; i < set->count && !err; i++) {
 		struct source *src = &m->sources[m->source_count++];
 
 		pthread_mutex_init(&src->lock, NULL);
@@ -238,32 +202,47 @@ static int take(struct moment *m, const struct stream_set *set)
 		trace_get(src->stream.trace);
 		region_get(src->stream.region);
 		err = plan(src, &marks[i], bases[i], m->max_ts);
-		if (err)
-			goto out;
 	}
-	err = add_files(m);
 out:
 	free(marks);
 	free(bases);
 	return err;
 }
 
-int moment_take(struct session *s, struct moment **out)
+struct moment *moment_new(struct session *s)
 {
 	struct moment *m = calloc(1, sizeof(*m));
+
+	if (!m)
+		return NULL;
+	m->refs = 1;
+	m->fd = -1;
+	m->s = session_ref(s);
+	return m;
+}
+
+int moment_plan(struct moment *m)
+{
 	struct stream_set set = { 0 };
 	uint64_t now;
+	int err = session_look(m->s, NULL, &set, &now);
+
+	if (!err)
+		err = plan_all(m, &set);
+	stream_set_deinit(&set);
+	return err;
+}
+
+int moment_take(struct session *s, struct moment **out)
+{
+	struct moment *m = moment_new(s);
 	int err;
 
 	if (!m)
 		return -ENOMEM;
-	m->refs = 1;
-	m->s = session_ref(s);
-	err = session_look(s, NULL, &set, &now);
-	if (!err) {
-		err = take(m, &set);
-		stream_set_deinit(&set);
-	}
+	err = moment_plan(m);
+	if (!err)
+		err = moment_add_files(m);
 	if (err) {
 		moment_put(m);
 		return err;
@@ -307,6 +286,10 @@ void moment_put(struct moment *m)
 	}
 	if (m->frozen)
 		session_frozen(s, -m->frozen);
+	if (m->map)
+		munmap(m->map, m->map_size);
+	if (m->fd >= 0)
+		close(m->fd);
 	free(m->files);
 	free(m->contents);
 	free(m->sources);
@@ -328,25 +311,53 @@ static uint64_t sound(const struct plan *p, const struct stream *s, const uint8_
 	return good;
 }
 
-/* Copies a sub-buffer behind its packet's header; returns how much of it is there and sound. */
-static uint64_t copy_subbuf(const struct plan *p, const struct stream *s, uint8_t *to)
+void source_packet(const struct source *src, size_t i, uint64_t good, uint64_t seq, struct md_packet *h)
+{
+	const struct plan *p = &src->plans[i];
+
+	packet_init(h, &src->stream, p->begin_ts);
+	h->timestamp_end = p->end_ts;
+	h->content_size = 8 * (MD_PACKET_HEADER + good);
+	h->packet_size = 8 * plan_size(p);
+	h->events_discarded = p->lost;
+	h->packet_seq_num = seq;
+}
+
+void source_check(const struct source *src, uint8_t *file, uint8_t *index)
+{
+	struct md_index_entry *entry = (struct md_index_entry *)(index + sizeof(struct md_index_header));
+	uint64_t at = 0, seq = src->first;
+
+	md_index_header_set((struct md_index_header *)index);
+	for (size_t i = src->first; i < src->count; i++) {
+		const struct plan *p = &src->plans[i];
+		uint64_t good = p->len && !p->gone ? sound(p, &src->stream, file + at + MD_PACKET_HEADER) : 0;
+		struct md_packet h;
+
+		seq += good < p->len;
+		source_packet(src, i, good, seq++, &h);
+		memcpy(file + at, &h, sizeof(h));
+		md_index_entry_set(entry++, &h, at);
+		at += plan_size(p);
+	}
+}
+
+/* Copies a sub-buffer behind its packet's header, if it is still there. */
+static void copy_subbuf(struct plan *p, const struct stream *s, uint8_t *to)
 {
 	const struct region_geometry *g = &s->region->geo;
 
 	memcpy(to, region_data(s->region, s->ring) + (p->pos & (g->subbuf_size * g->subbuf_count - 1)), p->len);
-	if (!ring_holds(s, p->subbuf)) {
+	p->gone = !ring_holds(s, p->subbuf);
+	if (p->gone)
 		memset(to, 0, p->len);
-		return 0;
-	}
-	return sound(p, s, to);
 }
 
 /* Makes the file and its index. src->lock is held. */
 static int copy(struct moment *m, struct source *src)
 {
-	int64_t bytes = (int64_t)(src->size + index_size(src));
-	struct md_index_entry *entry;
-	uint64_t at = 0, seq = 0;
+	int64_t bytes = (int64_t)(src->size + source_index_size(src));
+	uint64_t at = 0;
 	int err = session_frozen(m->s, bytes);
 
 	if (err)
@@ -357,27 +368,28 @@ static int copy(struct moment *m, struct source *src)
 		return -ENOMEM;
 	}
 	__atomic_fetch_add(&m->frozen, bytes, __ATOMIC_RELAXED);
-	md_index_header_set((struct md_index_header *)(src->data + src->size));
-	entry = (struct md_index_entry *)(src->data + src->size + sizeof(struct md_index_header));
 	for (size_t i = 0; i < src->count; i++) {
-		const struct plan *p = &src->plans[i];
-		uint64_t good = p->len ? copy_subbuf(p, &src->stream, src->data + at + MD_PACKET_HEADER) : 0;
-		struct md_packet h;
-
-		packet_init(&h, &src->stream, p->begin_ts);
-		h.timestamp_end = p->end_ts;
-		h.content_size = 8 * (MD_PACKET_HEADER + good);
-		h.packet_size = 8 * (MD_PACKET_HEADER + p->len);
-		h.events_discarded = p->lost;
-		if (good < p->len)
-			seq++;
-		h.packet_seq_num = seq++;
-		memcpy(src->data + at, &h, sizeof(h));
-		md_index_entry_set(&entry[i], &h, at);
-		at += MD_PACKET_HEADER + p->len;
+		if (src->plans[i].len)
+			copy_subbuf(&src->plans[i], &src->stream, src->data + at + MD_PACKET_HEADER);
+		at += plan_size(&src->plans[i]);
 	}
+	source_check(src, src->data, src->data + src->size);
 	/* Release: a reader that sees it sees the data. */
 	__atomic_store_n(&src->copied, true, __ATOMIC_RELEASE);
+	return 0;
+}
+
+/* What was copied when the snapshot was made is looked at when it is first read. src->lock is held. */
+static int check(struct moment *m, struct source *src)
+{
+	uint8_t *file = NULL, *index = NULL;
+
+	for (size_t i = 0; i < m->file_count; i++)
+		if (m->contents[i].source == src)
+			*(m->contents[i].kind == STREAM ? &file : &index) = m->contents[i].bytes;
+	if (file && index)
+		source_check(src, file, index);
+	__atomic_store_n(&src->copied, true, __ATOMIC_RELEASE);         /* as in copy */
 	return 0;
 }
 
@@ -392,19 +404,20 @@ ssize_t moment_read(struct moment *m, size_t i, uint64_t offset, void *buf, size
 	c = &m->contents[i];
 	if (offset >= m->files[i].size)
 		return 0;
-	if (c->kind == METADATA) {
-		data = c->text.data;
-	} else {
-		if (!__atomic_load_n(&c->source->copied, __ATOMIC_ACQUIRE)) {
-			pthread_mutex_lock(&c->source->lock);
-			if (!c->source->copied)
-				err = copy(m, c->source);
-			pthread_mutex_unlock(&c->source->lock);
-			if (err)
-				return err;
-		}
-		data = c->source->data + (c->kind == INDEX ? c->source->size : 0);
+	if (c->source && !__atomic_load_n(&c->source->copied, __ATOMIC_ACQUIRE)) {
+		pthread_mutex_lock(&c->source->lock);
+		if (!c->source->copied)
+			err = c->bytes ? check(m, c->source) : copy(m, c->source);
+		pthread_mutex_unlock(&c->source->lock);
+		if (err)
+			return err;
 	}
+	if (c->bytes)
+		data = c->bytes;
+	else if (c->kind == METADATA)
+		data = c->text.data;
+	else
+		data = c->source->data + (c->kind == INDEX ? c->source->size : 0);
 	if (size > m->files[i].size - offset)
 		size = (size_t)(m->files[i].size - offset);
 	memcpy(buf, (const char *)data + offset, size);

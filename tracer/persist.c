@@ -13,6 +13,7 @@
  *	track ATTRIBUTE [*] [ID …]
  *	trace INDEX UID PID CREATED UUID COMM
  *	region KEY CHANNEL TRACE ORDINAL PID
+ *	snapshot KEY CREATED NAME
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -26,6 +27,7 @@
 
 #include "tracer/core.h"
 #include "tracer/kernel.h"
+#include "tracer/snapshot.h"
 
 #define SESSION_FILE_MAX (16u << 20)
 
@@ -87,6 +89,11 @@ static void save_regions(const struct channel *c, struct md_buf *out)
 				      b->ordinal, b->pid);
 }
 
+static void save_settings(const struct session *s, struct md_buf *out)
+{
+	md_buf_printf(out, "snapshot_max_size %" PRIu64 "\nnext_snapshot %u\n", s->settings.snapshot_max_size, s->next_snapshot);
+}
+
 static int open_dir(struct session *s, bool create)
 {
 	int fd;
@@ -103,17 +110,21 @@ int session_save(struct session *s)
 	struct channel *c;
 	int dir, err;
 
-	if (s->gone)
+	if (s->gone || s->draft)
 		return 0;
 	md_buf_printf(&out, "uid %u\ngid %u\nmode %u\nactive %d\nstarts %" PRIu64 "\ncreated %" PRId64 "\nstarted %" PRId64 "\n",
 		      s->uid, s->gid, s->mode, s->active, s->starts, s->created, s->started);
-	md_buf_printf(&out, "next_channel %u\nnext_trace %u\nstatedump %" PRIu64 "\n", s->next_channel, s->next_trace, s->statedump);
+	md_buf_printf(&out, "next_channel %u\nnext_trace %u\nstatedump %" PRIu64 "\nclock_offset %" PRIu64 "\n",
+		      s->next_channel, s->next_trace, s->statedump, s->clock_offset);
+	md_buf_printf(&out, "buffers_refused %" PRIu64 "\nbuffers_lost %" PRIu64 "\n", s->buffers_refused, s->buffers_lost);
+	save_settings(s, &out);
 	save_tracks(s, &out);
 	cds_list_for_each_entry(c, &s->channels, node)
 		save_channel(c, &out);
 	save_traces(s->traces, &out);
 	cds_list_for_each_entry(c, &s->channels, node)
 		save_regions(c, &out);
+	snapshots_save(s, &out);
 	dir = open_dir(s, true);
 	err = dir < 0 ? dir : out.failed ? -ENOMEM : store_write(dir, "session", out.data, out.len);
 	if (dir >= 0)
@@ -134,13 +145,19 @@ void session_unsave(struct session *s)
 
 int trace_open_log(struct session *s, struct trace *t)
 {
+	bool reading = s->tracer->reading;
 	char name[32];
-	int dir = open_dir(s, true), err;
+	int dir = open_dir(s, !reading), err = 0;
 
 	if (dir < 0)
 		return dir;
 	snprintf(name, sizeof(name), "events-%u", t->index);
-	err = eventlog_open(dir, name, &t->log_fd);
+	if (!reading) {
+		err = eventlog_open(dir, name, &t->log_fd);
+	} else {
+		t->log_fd = openat(dir, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+		err = t->log_fd < 0 ? -errno : 0;
+	}
 	close(dir);
 	return err;
 }
@@ -202,12 +219,15 @@ static void restore_times(const struct restore *r, const char *line)
 
 static void restore_track(struct restore *r, const char *line)
 {
-	struct track none = { 0 };
+	struct track none = { 0 }, track;
 	int attr, n = 0;
 
 	/* Numbers only: no name is asked for. */
-	if (sscanf(line, "%d %n", &attr, &n) == 1 && n && attr >= 0 && attr < TRACK_ATTRS)
-		track_apply(&none, attr, line + n, true, &r->s->track[attr], NULL);
+	if (sscanf(line, "%d %n", &attr, &n) != 1 || !n || attr < 0 || attr >= TRACK_ATTRS ||
+	    track_apply(&none, attr, line + n, true, &track, NULL))
+		return;
+	track_deinit(&r->s->track[attr]);
+	r->s->track[attr] = track;
 }
 
 static void restore_channel(struct restore *r, const char *line)
@@ -254,7 +274,7 @@ static void restore_trace(struct restore *r, const char *line)
 	int err;
 
 	if (sscanf(line, "%u %u %u %" SCNd64 " %36s %16s", &index, &uid, &pid, &created, uuid_text, comm) < 5 ||
-	    uuid_parse(uuid_text, uuid) < 0)
+	    uuid_parse(uuid_text, uuid) < 0 || strchr(comm, '/') || comm[0] == '.')
 		return;
 	r->trace = trace_new(r->s, uid, pid, comm, uuid, created);
 	if (!r->trace)
@@ -269,7 +289,7 @@ static void restore_trace(struct restore *r, const char *line)
 }
 
 /* Descriptors that the keeper had, by key; those that no session claims are dropped. */
-static struct kept { uint64_t key; struct region *region; } *kept;
+static struct kept { uint64_t key; struct region *region; int snapshot; } *kept;
 static size_t kept_count;
 
 static struct region *take_kept(uint64_t key)
@@ -284,20 +304,53 @@ static struct region *take_kept(uint64_t key)
 	return NULL;
 }
 
+static uint64_t written(const struct region *r)
+{
+	uint64_t sum = 0;
+
+	for (uint32_t i = 0; i < r->geo.ring_count; i++)
+		sum += region_head(r, i);
+	return sum;
+}
+
+static int kept_put(uint64_t key, struct region *r, int snapshot)
+{
+	struct kept *more = realloc(kept, (kept_count + 1) * sizeof(*kept));
+
+	if (!more)
+		return -ENOMEM;
+	kept = more;
+	kept[kept_count++] = (struct kept){ key, r, snapshot };
+	return 0;
+}
+
+int kept_add(uint64_t key, struct region *r)
+{
+	for (size_t i = 0; i < kept_count; i++)
+		if (kept[i].key == key && kept[i].region) {
+			bool better = written(r) > written(kept[i].region);
+
+			region_put(better ? kept[i].region : r);
+			kept[i].region = better ? r : kept[i].region;
+			return 0;
+		}
+	return kept_put(key, r, -1);
+}
+
 static void keep(void *arg, const char *name, int fd)
 {
 	struct tracer *t = arg;
-	struct kept *more = realloc(kept, (kept_count + 1) * sizeof(*kept));
 	struct region *region;
 
-	if (more)
-		kept = more;
-	if (!more || region_adopt(fd, &region)) {
+	if (*name == 's') {
+		if (kept_put(strtoull(name + 1, NULL, 16), NULL, fd))
+			close(fd);
+	} else if (region_adopt(fd, &region)) {
 		tracer_report(t, "the keeper held something that is no buffer: %s", name);
 		close(fd);
-		return;
+	} else if (kept_add(strtoull(name, NULL, 16), region)) {
+		region_put(region);
 	}
-	kept[kept_count++] = (struct kept){ strtoull(name, NULL, 16), region };
 }
 
 static void restore_region(struct restore *r, const char *line)
@@ -315,14 +368,33 @@ static void restore_region(struct restore *r, const char *line)
 	c = channel_by_id(r->s, channel);
 	t = trace_by_index(r->s, trace);
 	region = take_kept(key);
-	if (!region)
-		tracer_report(r->t, "session %s: a buffer of channel %s is lost", r->s->name, c ? c->name : "?");
+	if (!region) {
+		r->s->buffers_lost++;
+		session_failed(r->s, "a buffer of channel %s is lost, and what was in it", c ? c->name : "?");
+	}
 	cl = region && c && t ? class_get(c, t, true) : NULL;
 	b = cl ? class_adopt(cl, region, ordinal, pid) : NULL;
 	if (b)
 		b->kept = true;
 	else
 		region_put(region);
+}
+
+static void restore_snapshot(struct restore *r, const char *line)
+{
+	int64_t created;
+	uint64_t key;
+	size_t i = 0;
+	int n = 0;
+
+	if (sscanf(line, "%" SCNx64 " %" SCNd64 " %n", &key, &created, &n) != 2 || !n)
+		return;
+	while (i < kept_count && (kept[i].snapshot < 0 || kept[i].key != key))
+		i++;
+	if (i < kept_count && !snapshot_adopt(r->s, line + n, created, key, kept[i].snapshot))
+		kept[i].snapshot = -1;
+	else
+		tracer_report(r->t, "session %s: snapshot %s is lost", r->s->name, line + n);
 }
 
 static void restore_key(struct session *s, const char *line)
@@ -333,7 +405,7 @@ static void restore_key(struct session *s, const char *line)
 	if (sscanf(line, "%31s %lld", key, &v) != 2)
 		return;
 	if (!strcmp(key, "uid"))
-		s->uid = (uid_t)v;
+		quota_move(s, (uid_t)v);
 	else if (!strcmp(key, "gid"))
 		s->gid = (gid_t)v;
 	else if (!strcmp(key, "mode"))
@@ -346,12 +418,22 @@ static void restore_key(struct session *s, const char *line)
 		s->created = v;
 	else if (!strcmp(key, "started"))
 		s->started = v;
+	else if (!strcmp(key, "buffers_refused"))
+		s->buffers_refused = (uint64_t)v;
+	else if (!strcmp(key, "buffers_lost"))
+		s->buffers_lost = (uint64_t)v;
 	else if (!strcmp(key, "next_channel"))
 		s->next_channel = (uint32_t)v;
 	else if (!strcmp(key, "next_trace"))
 		s->next_trace = (uint32_t)v;
 	else if (!strcmp(key, "statedump"))
 		s->statedump = (uint64_t)v;
+	else if (!strcmp(key, "snapshot_max_size"))
+		s->settings.snapshot_max_size = (uint64_t)v;
+	else if (!strcmp(key, "next_snapshot"))
+		s->next_snapshot = (uint32_t)v;
+	else if (!strcmp(key, "clock_offset"))
+		s->clock_offset = (uint64_t)v;
 }
 
 static void restore_kernel(struct restore *r, const char *name)
@@ -403,6 +485,8 @@ static void restore_line(struct restore *r, const char *line)
 		restore_trace(r, line + 6);
 	else if (!strncmp(line, "region ", 7))
 		restore_region(r, line + 7);
+	else if (!strncmp(line, "snapshot ", 9))
+		restore_snapshot(r, line + 9);
 	else
 		restore_key(r->s, line);
 }
@@ -445,17 +529,27 @@ void kept_take(struct tracer *t)
 		tracer_report(t, "the keeper does not answer: %s", strerror(-err));
 }
 
-void kept_drop(struct tracer *t)
+size_t kept_drop(struct tracer *t)
 {
+	size_t unclaimed = 0;
 	char name[32];
 
-	for (size_t i = 0; i < kept_count; i++)
-		if (kept[i].region) {
+	for (size_t i = 0; i < kept_count; i++) {
+		if (!kept[i].region && kept[i].snapshot < 0)
+			continue;
+		unclaimed += kept[i].region != NULL;
+		if (kept[i].region)
 			snprintf(name, sizeof(name), "%016" PRIx64, kept[i].key);
+		else
+			snapshot_keeper_name(kept[i].key, name);
+		if (t->keeper)
 			keeper_drop(t->keeper, name);
-			region_put(kept[i].region);
-		}
+		region_put(kept[i].region);
+		if (kept[i].snapshot >= 0)
+			close(kept[i].snapshot);
+	}
 	free(kept);
 	kept = NULL;
 	kept_count = 0;
+	return unclaimed;
 }

@@ -33,7 +33,7 @@ int pipe_open(struct session *s, struct pipe_view **out)
 		return -ENOMEM;
 	}
 	v->s = session_ref(s);
-	md_text_init(&v->text, session_clock(s)->offset, "");
+	md_text_init(&v->text, session_clock_offset(s), "");
 	session_info(s, &info);
 	v->starts = info.starts;
 	v->active = info.active;

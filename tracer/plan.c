@@ -98,9 +98,10 @@ static int plan_slot(struct plan *p, struct channel *c, const struct app *a, uin
 		return -ENOMEM;
 	if (class_find_event(cl, e->digest, &slot.id))
 		err = class_event(cl, e->digest, regfile_event(a->file, event), &slot.id);
-	b = err ? NULL : class_buffer(cl, threads ? TRAIL_RINGS_THREAD : TRAIL_RINGS_CPU, threads ? a->pid : 0);
-	if (!b)
-		return err ? err : -ENOMEM;
+	if (!err)
+		err = class_buffer(cl, threads ? TRAIL_RINGS_THREAD : TRAIL_RINGS_CPU, threads ? a->pid : 0, &b);
+	if (err)
+		return err;
 	/* Also when processes are chosen one by one: a forked child then has to ask for itself. */
 	region = plan_region(p, c, b->region, threads || c->per_process || c->session->track[TRACK_VPID].some);
 	if (region < 0)
@@ -148,7 +149,7 @@ void plan_app(struct plan *p, struct tracer *t, struct app *a, uint32_t object, 
 				continue;
 			cds_list_for_each_entry(c, &s->channels, node) {
 				err = plan_slot(p, c, a, object, e, threads);
-				if (err)
+				if (err && err != -EDQUOT)
 					tracer_report(t, "session %s: event %s cannot be recorded: %s", s->name,
 						      a->file->events[e].name, strerror(-err));
 			}

@@ -53,6 +53,13 @@ static bool layout(struct region *r)
 	return true;
 }
 
+uint64_t region_size(const struct region_geometry *geo)
+{
+	struct region r = { .geo = *geo };
+
+	return layout(&r) ? r.size : 0;
+}
+
 static bool can_populate(void *page)
 {
 	static int known;       /* 0: not probed yet; every thread that probes finds the same */
@@ -150,25 +157,35 @@ fail:
 }
 
 /* The header page as an earlier daemon made it, or as an application left it: nothing in it is believed unchecked. */
+static bool from_header(struct region *r, const struct trail_region *h)
+{
+	if (h->magic != TRAIL_REGION_MAGIC || h->version != TRAIL_REGION_VERSION || h->switch_count > 65536)
+		return false;
+	r->key = h->key;
+	r->geo = (struct region_geometry){
+		.mode = h->mode, .kind = h->kind, .ring_count = h->ring_count, .subbuf_count = h->subbuf_count,
+		.subbuf_size = h->subbuf_size, .switch_count = (uint32_t)h->switch_count,
+		.clock_mult = h->clock_mult, .clock_base = h->clock_base,
+	};
+	return layout(r) && h->size == r->size && h->switch_offset == r->switch_offset && h->ring_offset == r->ring_offset &&
+	       h->ring_stride == r->ring_stride && h->data_offset == r->data_offset;
+}
+
 static int check_header(struct region *r)
 {
 	struct trail_region h = *(const volatile struct trail_region *)r->map;
 	uint64_t size = r->size;
+	bool good = from_header(r, &h) && r->size == size;
 
-	if (h.magic != TRAIL_REGION_MAGIC || h.version != TRAIL_REGION_VERSION || h.switch_count > 65536)
-		return -EBADMSG;
-	r->key = h.key;
-	r->geo = (struct region_geometry){
-		.mode = h.mode, .kind = h.kind, .ring_count = h.ring_count, .subbuf_count = h.subbuf_count,
-		.subbuf_size = h.subbuf_size, .switch_count = (uint32_t)h.switch_count,
-		.clock_mult = h.clock_mult, .clock_base = h.clock_base,
-	};
-	if (!layout(r) || r->size != size || h.size != size || h.switch_offset != r->switch_offset ||
-	    h.ring_offset != r->ring_offset || h.ring_stride != r->ring_stride || h.data_offset != r->data_offset) {
-		r->size = size;         /* what is mapped */
-		return -EBADMSG;
-	}
-	return 0;
+	r->size = size;         /* what is mapped */
+	return good ? 0 : -EBADMSG;
+}
+
+uint64_t region_header(const struct trail_region *h)
+{
+	struct region r = { 0 };
+
+	return from_header(&r, h) ? r.size : 0;
 }
 
 int region_adopt(int fd, struct region **out)

@@ -34,6 +34,10 @@ struct region {
 	uint64_t switch_offset, ring_offset, ring_stride, data_offset;
 };
 
+/* Bytes of such a region; 0: there is none. */
+uint64_t region_size(const struct region_geometry *geo);
+/* Whether a region begins with this: its size, or 0. */
+uint64_t region_header(const struct trail_region *h);
 /* A new memfd, sized, sealed against resizing, mapped. Returns 0 or -errno. The caller holds one reference. */
 int region_create(const struct region_geometry *geo, uint64_t key, struct region **out);
 /*

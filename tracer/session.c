@@ -13,8 +13,8 @@
 
 #include "tracer/core.h"
 #include "tracer/kernel.h"
-#include "tracer/nearest.h"
 #include "tracer/reader.h"
+#include "tracer/snapshot.h"
 
 #define SESSION_NAME_MAX 200
 
@@ -28,20 +28,35 @@ struct session *session_find(struct tracer *t, const char *name)
 	return NULL;
 }
 
-struct session *session_new(struct tracer *t, const char *name, uid_t uid, gid_t gid)
+struct session *session_alloc(struct tracer *t, const char *name, uid_t uid, gid_t gid)
 {
 	struct session *s = calloc(1, sizeof(*s));
 
 	if (!s)
 		return NULL;
-	s->refs = 1;            /* the list's */
+	s->refs = 1;            /* the list's, or the caller's */
 	s->tracer = t;
 	snprintf(s->name, sizeof(s->name), "%s", name);
 	s->uid = uid;
 	s->gid = gid;
 	s->mode = 0700;
 	s->created = wall_clock();
+	s->clock_offset = t->clock.offset;
 	CDS_INIT_LIST_HEAD(&s->channels);
+	CDS_INIT_LIST_HEAD(&s->snapshots);
+	return s;
+}
+
+struct session *session_new(struct tracer *t, const char *name, uid_t uid, gid_t gid)
+{
+	struct session *s = session_alloc(t, name, uid, gid);
+
+	if (!s)
+		return NULL;
+	if (!quota_add(s)) {
+		session_put(s);
+		return NULL;
+	}
 	cds_list_add_tail(&s->node, &t->sessions);
 	t->session_count++;
 	return s;
@@ -85,6 +100,8 @@ struct session *session_get(struct tracer *t, const char *name)
 void session_changed(struct session *s)
 {
 	s->change++;
+	if (s->draft)
+		return;
 	tracer_changed(s->tracer, s->name);
 }
 
@@ -135,6 +152,8 @@ void session_apply(struct session *s)
 	struct app *a;
 	size_t n = 0;
 
+	if (s->draft)
+		return;
 	mark_active(s->tracer);
 	cds_list_for_each_entry(a, &s->tracer->apps, node)
 		app_apply(s->tracer, a, false);
@@ -157,6 +176,18 @@ void session_apply(struct session *s)
 		kchannel_apply(c);
 }
 
+void session_forget(struct session *s)
+{
+	struct channel *c, *next;
+
+	cds_list_for_each_entry_safe(c, next, &s->channels, node)
+		if (!c->kchannel)
+			channel_drop(c);
+	cds_list_del(&s->node);
+	s->tracer->session_count--;
+	quota_remove(s);
+}
+
 void session_drop(struct session *s)
 {
 	struct channel *c, *next;
@@ -166,6 +197,7 @@ void session_drop(struct session *s)
 	session_apply(s);
 	cds_list_for_each_entry_safe(c, next, &s->channels, node)
 		channel_drop(c);
+	snapshots_drop(s, false);
 	/* Views may hold on to the traces; nothing is added to them any more. */
 	for (struct trace *t = s->traces; t; t = t->next) {
 		if (t->log_fd >= 0)
@@ -174,6 +206,7 @@ void session_drop(struct session *s)
 	}
 	cds_list_del(&s->node);
 	s->tracer->session_count--;
+	quota_remove(s);
 }
 
 int session_create(struct tracer *t, const char *name, uid_t uid, gid_t gid, struct tr_err *err)
@@ -188,6 +221,8 @@ int session_create(struct tracer *t, const char *name, uid_t uid, gid_t gid, str
 		ret = tr_fail(err, -EEXIST, "there is a session '%s' already", name);
 	else if (t->config.max_sessions && t->session_count >= t->config.max_sessions)
 		ret = tr_fail(err, -ENOSPC, "no more than %u sessions", t->config.max_sessions);
+	else if ((ret = quota_session(t, uid, err)))
+		;
 	else if (!(s = session_new(t, name, uid, gid)))
 		ret = tr_fail(err, -ENOMEM, "out of memory");
 	else if ((ret = session_save(s))) {
@@ -218,6 +253,7 @@ int session_destroy(struct tracer *t, const char *name, struct tr_err *err)
 	}
 	pthread_mutex_unlock(&t->lock);
 	kernel_bury(t);
+	snapshots_bury(t);
 	session_put(s);
 	return ret;
 }
@@ -252,7 +288,8 @@ static int set_rights(struct session *s, mode_t mode, uid_t uid, gid_t gid)
 		ret = -ENOENT;
 	} else {
 		s->mode = mode == (mode_t)-1 ? s->mode : mode & 0777;
-		s->uid = uid == (uid_t)-1 ? s->uid : uid;
+		if (uid != (uid_t)-1)
+			quota_move(s, uid);
 		s->gid = gid == (gid_t)-1 ? s->gid : gid;
 		if (uid != (uid_t)-1) {
 			/* Whose events it was for, and is not any more, must ask again to find out. */
@@ -277,221 +314,79 @@ int session_chown(struct session *s, uid_t uid, gid_t gid)
 	return set_rights(s, (mode_t)-1, uid, gid);
 }
 
-/* ---- control ---- */
+/* ---- settings ---- */
 
-/* A number that no session had before, not even one of an earlier daemon. */
-static void request_statedump(struct session *s)
+int session_show(struct session *s, enum session_attr attr, struct md_buf *out)
 {
-	uint64_t now = (uint64_t)wall_clock(), *last = &s->tracer->last_statedump;
-
-	*last = now > *last ? now : *last + 1;
-	s->statedump = *last;
+	pthread_mutex_lock(&s->tracer->lock);
+	switch (attr) {
+	case SESSION_SNAPSHOT_MAX_SIZE:
+		md_buf_printf(out, "%" PRIu64 "\n", s->settings.snapshot_max_size);
+		break;
+	}
+	pthread_mutex_unlock(&s->tracer->lock);
+	return 0;
 }
 
-static int verb_start(struct session *s, struct tr_err *err)
+static int store_attr(struct session *s, enum session_attr attr, const char *value, struct tr_err *err)
 {
-	struct channel *c;
-	int ret = 0;
+	uint64_t v;
+	int ret;
 
-	if (s->active)
-		return tr_fail(err, -EBUSY, "the session is active already");
-	if (cds_list_empty(&s->channels))
-		return tr_fail(err, -EINVAL, "nothing to record: write an event rule to user/events first");
-	cds_list_for_each_entry(c, &s->channels, node)
-		if (!ret && (!c->kernel || s->tracer->kernel))
-			ret = channel_start(c, err);
-	if (ret)
+	switch (attr) {
+	case SESSION_SNAPSHOT_MAX_SIZE:
+		ret = units_size(value, &v, err);
+		if (!ret && v > INT64_MAX)
+			ret = tr_fail_at(err, -EINVAL, value, 0, "too much; 0 is no limit");
+		if (!ret)
+			s->settings.snapshot_max_size = v;
 		return ret;
-	s->active = true;
-	if (!s->starts++)
-		text_engine_reset(s->text);
-	s->started = wall_clock();
-	request_statedump(s);
-	session_apply(s);
-	return 0;
-}
-
-static int verb_statedump(struct session *s, struct tr_err *err)
-{
-	struct app *a;
-
-	if (!s->active)
-		return tr_fail(err, -EBUSY, "the session is not active; its start asks for a state dump");
-	request_statedump(s);
-	cds_list_for_each_entry(a, &s->tracer->apps, node)
-		if (session_wants(s, a))
-			app_apply(s->tracer, a, true);
-	return 0;
-}
-
-static int verb_stop(struct session *s, struct tr_err *err)
-{
-	if (!s->active)
-		return tr_fail(err, -EBUSY, "the session is not active");
-	apps_reap(s->tracer);
-	s->active = false;
-	session_apply(s);
-	return 0;
-}
-
-/* What was recorded so far goes; what is in flight is let through first, so that it cannot turn up afterwards. */
-static int verb_clear(struct session *s, struct tr_err *err)
-{
-	struct stream stream = { 0 };
-	struct ring_mark mark;
-	struct channel *c;
-	struct class *cl;
-	struct buffer *b;
-
-	(void)err;
-	cds_list_for_each_entry(c, &s->channels, node)
-		cds_list_for_each_entry(cl, &c->classes, node)
-			cds_list_for_each_entry(b, &cl->buffers, node) {
-				barrier(&b->region, 1);
-				for (uint32_t i = 0; i < b->region->geo.ring_count; i++) {
-					struct trail_ring *ring = region_ring(b->region, i);
-
-					stream.region = b->region;
-					stream.ring = i;
-					ring_mark(&stream, &mark);
-					ring->cleared_events = mark.events;
-					ring->cleared_lost = __atomic_load_n(&ring->lost, __ATOMIC_RELAXED);
-					ring->cleared_ts = mark.last_ts;
-					__atomic_store_n(&ring->source_overwritten, 0, __ATOMIC_RELAXED);
-					/* Pairs with the writers' acquire load before they use a sub-buffer again. */
-					__atomic_store_n(&ring->consumed, mark.head, __ATOMIC_RELEASE);
-				}
-			}
-	text_engine_reset(s->text);
-	return 0;
-}
-
-static const struct verb {
-	const char *name;
-	int (*run)(struct session *s, struct tr_err *err);
-	bool when_active, when_inactive;
-} verbs[] = {
-	{ "start", verb_start, false, true },
-	{ "stop", verb_stop, true, false },
-	{ "clear", verb_clear, true, true },
-	{ "regenerate statedump", verb_statedump, true, false },
-};
-
-#define VERBS (sizeof(verbs) / sizeof(verbs[0]))
-
-void session_verbs(struct session *s, struct md_buf *out)
-{
-	pthread_mutex_lock(&s->tracer->lock);
-	for (size_t i = 0; i < VERBS; i++)
-		if (s->active ? verbs[i].when_active : verbs[i].when_inactive)
-			md_buf_printf(out, "%s\n", verbs[i].name);
-	pthread_mutex_unlock(&s->tracer->lock);
-}
-
-static int no_verb(const char *line, size_t len, size_t from, const char *words, size_t n, struct tr_err *err)
-{
-	const char *names[VERBS], *near;
-	char text[128];
-
-	for (size_t i = 0; i < VERBS; i++)
-		names[i] = verbs[i].name;
-	near = nearest(words, n, names, VERBS);
-	snprintf(text, sizeof(text), "%.*s", (int)(len < 100 ? len : 100), line);
-	if (near)
-		return tr_fail_at(err, -EINVAL, text, (int)(from < 100 ? from : 100), "not a verb; did you mean '%s'?", near);
-	return tr_fail_at(err, -EINVAL, text, (int)(from < 100 ? from : 100),
-			  "not a verb: start, stop, clear and regenerate statedump are");
-}
-
-/* One line of a write: its verb, NULL for an empty line or a comment. *next is where the next line begins. */
-static int parse_verb(const char *line, const struct verb **verb, const char **next, struct tr_err *err)
-{
-	size_t len = strcspn(line, "\n"), from = strspn(line, " \t\r"), n = 0;
-	char words[64] = "";
-
-	*next = line + len + (line[len] == '\n');
-	*verb = NULL;
-	if (from >= len || line[0] == '#')
-		return 0;
-	/* With one blank between words and none behind them. */
-	for (size_t i = from; i < len && n + 2 < sizeof(words); i++) {
-		bool blank = strchr(" \t\r", line[i]) != NULL;
-
-		if (!blank && i > from && strchr(" \t\r", line[i - 1]))
-			words[n++] = ' ';
-		if (!blank)
-			words[n++] = line[i];
 	}
-	for (size_t i = 0; i < VERBS && !*verb; i++)
-		if (strlen(verbs[i].name) == n && !memcmp(verbs[i].name, words, n))
-			*verb = &verbs[i];
-	return *verb ? 0 : no_verb(line, len, from, words, n, err);
+	return -EINVAL;
 }
 
-/* The kernel's events of until now, into the rings; for that the lock is let go. */
-static int drain_before(struct session *s, struct tr_err *err)
+int session_store(struct session *s, enum session_attr attr, const char *value, struct tr_err *err)
 {
-	pthread_mutex_unlock(&s->tracer->lock);
-	kernel_drain(s);
+	int ret;
+
 	pthread_mutex_lock(&s->tracer->lock);
-	return s->gone ? tr_fail(err, -ENOENT, "the session is gone") : 0;
-}
-
-int session_control(struct session *s, const char *text, struct tr_err *err)
-{
-	const struct verb *verb;
-	const char *at, *next;
-	int ret = 0, line = 0;
-	bool stopped;
-
-	for (at = text; *at && !ret; at = next) {
-		line++;
-		ret = parse_verb(at, &verb, &next, err);
-	}
+	ret = s->gone ? tr_fail(err, -ENOENT, "the session is gone") : store_attr(s, attr, value, err);
 	if (!ret) {
-		pthread_mutex_lock(&s->tracer->lock);
-		line = 0;
-		if (s->gone)
-			ret = tr_fail(err, -ENOENT, "the session is gone");
-		for (at = text; *at && !ret; at = next) {
-			line++;
-			parse_verb(at, &verb, &next, NULL);
-			if (verb && verb->run == verb_clear)
-				ret = drain_before(s, err);
-			if (verb && !ret)
-				ret = verb->run(s, err);
-			if (verb && !ret) {
-				session_save(s);
-				session_changed(s);
-			}
-		}
-		stopped = !s->active;
-		pthread_mutex_unlock(&s->tracer->lock);
-		if (stopped)
-			kernel_drain(s);
-		buffers_keep(s->tracer);
+		session_save(s);
+		session_changed(s);
 	}
-	if (ret && err)
-		err->line = line;
+	pthread_mutex_unlock(&s->tracer->lock);
 	return ret;
+}
+
+ssize_t session_counts(struct session *s, struct ring_counts *sum)
+{
+	struct stream_set set = { 0 };
+	struct ring_counts c;
+	ssize_t count;
+	int ret;
+
+	kernel_drain(s);
+	ret = session_streams(s, NULL, &set);
+	for (size_t i = 0; i < set.count; i++) {
+		ring_counts(&set.streams[i], &c);
+		sum->recorded += c.recorded;
+		sum->discarded += c.discarded;
+		sum->overwritten += c.overwritten;
+		sum->bytes += c.bytes;
+	}
+	count = ret ? ret : (ssize_t)set.count;
+	stream_set_deinit(&set);
+	return count;
 }
 
 void session_status(struct session *s, struct md_buf *out)
 {
-	struct ring_counts sum = { 0 }, c;
-	struct stream_set set = { 0 };
+	struct ring_counts sum = { 0 };
+	ssize_t streams = session_counts(s, &sum);
 	char started[40] = "never";
 	struct tm tm;
 
-	kernel_drain(s);
-	if (session_streams(s, NULL, &set) == 0)
-		for (size_t i = 0; i < set.count; i++) {
-			ring_counts(&set.streams[i], &c);
-			sum.recorded += c.recorded;
-			sum.discarded += c.discarded;
-			sum.overwritten += c.overwritten;
-			sum.bytes += c.bytes;
-		}
 	pthread_mutex_lock(&s->tracer->lock);
 	if (s->started) {
 		time_t sec = (time_t)(s->started / 1000000000);
@@ -500,11 +395,13 @@ void session_status(struct session *s, struct md_buf *out)
 			strftime(started, sizeof(started), "%Y-%m-%dT%H:%M:%S%z", &tm);
 	}
 	md_buf_printf(out, "state %s\nowner %u\nstarted %s\nevents_recorded %" PRIu64 "\nevents_discarded %" PRIu64
-		      "\nevents_overwritten %" PRIu64 "\nbytes %" PRIu64 "\nstreams %zu\n",
+		      "\nevents_overwritten %" PRIu64 "\nbytes %" PRIu64 "\nstreams %zd\n",
 		      s->gone ? "gone" : s->active ? "active" : "inactive", s->uid, started, sum.recorded, sum.discarded,
-		      sum.overwritten, sum.bytes, set.count);
+		      sum.overwritten, sum.bytes, streams < 0 ? 0 : streams);
+	md_buf_printf(out, "buffer_bytes %" PRIu64 "\nfrozen_bytes %" PRId64 "\nbuffers_refused %" PRIu64 "\nbuffers_lost %" PRIu64 "\n",
+		      s->buffer_bytes, s->frozen, s->buffers_refused, s->buffers_lost);
+	snapshots_status(s, out);
 	pthread_mutex_unlock(&s->tracer->lock);
-	stream_set_deinit(&set);
 }
 
 /* ---- streams, and what else the views ask ---- */
@@ -648,13 +545,12 @@ const struct clock *session_clock(struct session *s)
 	return &s->tracer->clock;
 }
 
+uint64_t session_clock_offset(struct session *s)
+{
+	return __atomic_load_n(&s->clock_offset, __ATOMIC_RELAXED);
+}
+
 int session_frozen(struct session *s, int64_t bytes)
 {
-	struct tracer *t = s->tracer;
-	int64_t sum = __atomic_add_fetch(&t->frozen, bytes, __ATOMIC_RELAXED);
-
-	if (bytes <= 0 || !t->config.max_frozen || sum <= (int64_t)t->config.max_frozen)
-		return 0;
-	__atomic_fetch_sub(&t->frozen, bytes, __ATOMIC_RELAXED);
-	return -EDQUOT;
+	return quota_frozen(s, bytes);
 }

@@ -165,7 +165,7 @@ static int jump(struct text_view *v, uint64_t offset, uint64_t limit)
 	v->m = merge_create();
 	if (!v->m)
 		return -ENOMEM;
-	md_text_init(&v->text, session_clock(v->s)->offset, "");
+	md_text_init(&v->text, session_clock_offset(v->s), "");
 	clear_window(v, offset);
 	v->exact = false;
 	v->missed = 0;

@@ -170,6 +170,16 @@ static int format(struct text_engine *e)
 	return 0;
 }
 
+/* It changes with `regenerate metadata`; lines keep their length, and offsets stay. */
+static void set_clock_offset(struct text_engine *e, uint64_t offset)
+{
+	if (e->text.clock_offset == offset)
+		return;
+	e->text.clock_offset = offset;
+	for (size_t i = 0; i < e->checkpoint_count; i++)
+		e->checkpoints[i].text.clock_offset = offset;
+}
+
 int text_engine_advance(struct text_engine *e, struct session *s)
 {
 	/* Acquire: what was cleared before the reset is seen as cleared. */
@@ -186,8 +196,9 @@ int text_engine_advance(struct text_engine *e, struct session *s)
 		e->m = merge_create();
 		if (!e->m)
 			return -ENOMEM;
-		md_text_init(&e->text, session_clock(s)->offset, "");
+		md_text_init(&e->text, session_clock_offset(s), "");
 	}
+	set_clock_offset(e, session_clock_offset(s));
 	err = merge_look_session(e->m, s, &now);
 	if (err)
 		return err;

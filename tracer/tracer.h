@@ -21,16 +21,33 @@
 struct tracer;
 struct session;
 
+/* What one user may have; 0: no limit. */
+struct user_limit {
+	uid_t uid;
+	uint32_t max_sessions;
+	uint64_t max_buffers;           /* bytes, counted when they are made */
+	uint64_t max_frozen;            /* bytes that views of the user's sessions hold */
+};
+
 struct tracer_config {
 	const char *state_dir;          /* /run/trailfs; made if missing */
 	uint64_t max_frozen;            /* bytes that views may hold in memory, all together */
 	uint32_t max_sessions;          /* 0: no limit */
+	struct user_limit limit;        /* of each user but the daemon's own, and but those that follow */
+	const struct user_limit *user_limits;
+	size_t user_limit_count;
 	/*
 	 * Called, from any thread and with the tracer's lock held, when something in the status of a session changed (or
 	 * name == NULL: of the applications or the daemon). Must only take a note and return.
 	 */
 	void (*changed)(void *arg, const char *session);
 	void *changed_arg;
+	/*
+	 * Called as `changed` for what goes wrong in a session without anybody's doing; created tells it from others that had its
+	 * name. May be NULL.
+	 */
+	void (*failed)(void *arg, const char *session, int64_t created, uid_t owner, const char *sentence);
+	void *failed_arg;
 	/* Called for what the administrator should know (one line, no newline). May be NULL. */
 	void (*report)(void *arg, const char *line);
 	void *report_arg;
@@ -45,8 +62,8 @@ void tracer_close(struct tracer *t, bool keep);
 
 /* `version`: lines "ctf 1.8", "kernel none …", "clock …". */
 void tracer_version(struct tracer *t, struct md_buf *out);
-/* The daemon's own counters, `key value` lines. */
-void tracer_status(struct tracer *t, struct md_buf *out);
+/* The daemon's own counters, `key value` lines; of users all for root, else the viewer's own. */
+void tracer_status(struct tracer *t, uid_t viewer, struct md_buf *out);
 /*
  * One line of text as the event trail:log { msg } in the sessions of the writer and of root that enabled it.
  * msg needs no NUL; at most 4096 bytes (else -EINVAL).
@@ -95,6 +112,15 @@ struct session *session_get(struct tracer *t, const char *name);       /* NULL i
 void session_put(struct session *s);                                   /* NULL is allowed */
 void sessions_list(struct tracer *t, struct md_buf *names);            /* separated by NUL */
 
+/*
+ * A draft is a session that nobody else sees: with the owner of s, and with nothing in it. It is filled by the functions below, as any
+ * session is; then session_become makes s what the draft is, and starts it, or fails and changes nothing: -EBUSY if s was
+ * started before. What s had goes.
+ */
+struct session *session_draft(struct session *s);                      /* NULL: no memory */
+void session_draft_drop(struct session *draft);                        /* NULL is allowed */
+int session_become(struct session *s, struct session *draft, bool start, struct tr_err *err);
+
 struct session_info {
 	uid_t uid;
 	gid_t gid;
@@ -108,6 +134,13 @@ struct session_info {
 void session_info(struct session *s, struct session_info *info);
 int session_chmod(struct session *s, mode_t mode);
 int session_chown(struct session *s, uid_t uid, gid_t gid);            /* (uid_t)-1, (gid_t)-1: leave */
+
+/* Settings; read as what can be written. */
+enum session_attr {
+	SESSION_SNAPSHOT_MAX_SIZE,      /* bytes of a snapshot's stream files, in all; 0: no limit */
+};
+int session_show(struct session *s, enum session_attr attr, struct md_buf *out);
+int session_store(struct session *s, enum session_attr attr, const char *value, struct tr_err *err);
 
 /* Text for `control`: the verbs accepted now, one per line. */
 void session_verbs(struct session *s, struct md_buf *out);
@@ -212,5 +245,23 @@ size_t moment_files(struct moment *m, const struct moment_file **files);       /
 ssize_t moment_read(struct moment *m, size_t i, uint64_t offset, void *buf, size_t size);
 struct moment *moment_get(struct moment *m);
 void moment_put(struct moment *m);
+/* Writes its files below a directory, as LTTng lays them out, with the rights of the calling thread. */
+int moment_save(struct moment *m, int dir);
+
+/* ---- snapshots/: moments that last until they are removed ---- */
+
+#define SNAPSHOT_NAME_MAX 200
+
+/*
+ * Copies at once what the rings hold; the newest packets, if snapshot_max_size is set. name NULL: snapshot-DATE-TIME-N. -EDQUOT beyond
+ * max_frozen.
+ */
+int snapshot_create(struct session *s, const char *name, struct tr_err *err);
+int snapshot_destroy(struct session *s, const char *name, struct tr_err *err);
+void snapshots_list(struct session *s, struct md_buf *names);
+/* With a reference; -ENOENT. */
+int snapshot_get(struct session *s, const char *name, struct moment **out, int64_t *created);
+/* It was a snapshot's, and that was removed. */
+bool moment_ended(const struct moment *m);
 
 #endif

@@ -18,6 +18,8 @@ void text_engine_destroy(struct text_engine *e);       /* NULL is allowed */
 void text_engine_reset(struct text_engine *e);          /* NULL is allowed */
 
 const struct clock *session_clock(struct session *s);
+/* ns from the epoch to the clock's zero, as this session says it; changes with `regenerate metadata`. */
+uint64_t session_clock_offset(struct session *s);
 struct session *session_ref(struct session *s);         /* one more reference */
 /* Accounts bytes that a view freezes (negative: gives back). -EDQUOT beyond the limit. */
 int session_frozen(struct session *s, int64_t bytes);

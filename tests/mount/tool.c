@@ -16,6 +16,7 @@
  *     close
  *   tool mkdir|rmdir|unlink|mknod|utimes|access FILE
  *   tool rename|link|symlink OLD NEW;  tool truncate|chmod|chown FILE NUMBER
+ *   tool datagram PATH           makes a socket there, prints what comes first
  *   tool interrupt MS FILE       reads, gets a signal after MS; prints how the read ended
  *
  * Prints "ok" (or what it is about) or the name of the error.
@@ -28,8 +29,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/time.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 static void result(long rc)
@@ -243,6 +246,23 @@ static int interrupt(long ms, const char *path)
 	return 0;
 }
 
+static int datagram(const char *path)
+{
+	struct sockaddr_un at = { .sun_family = AF_UNIX };
+	int sock = socket(AF_UNIX, SOCK_DGRAM, 0);
+	char buf[4096];
+	ssize_t n;
+
+	snprintf(at.sun_path, sizeof(at.sun_path), "%s", path);
+	if (sock < 0 || bind(sock, (struct sockaddr *)&at, sizeof(at))) {
+		result(-1);
+		return 1;
+	}
+	n = recv(sock, buf, sizeof(buf), 0);
+	printf("%.*s\n", (int)(n > 0 ? n : 0), buf);
+	return n <= 0;
+}
+
 static int two(const char *verb, const char *a, const char *b)
 {
 	long number = strtol(b, NULL, 0);
@@ -280,6 +300,8 @@ static int one(const char *verb, const char *a)
 		result(utimes(a, NULL));
 	else if (!strcmp(verb, "access"))
 		result(access(a, W_OK));
+	else if (!strcmp(verb, "datagram"))
+		return datagram(a);
 	else
 		return 2;
 	return 0;

@@ -124,6 +124,11 @@ const struct clock *session_clock(struct session *s)
 	return &s->clock;
 }
 
+uint64_t session_clock_offset(struct session *s)
+{
+	return s->clock.offset;
+}
+
 struct session *session_ref(struct session *s)
 {
 	__atomic_fetch_add(&s->refs, 1, __ATOMIC_RELAXED);

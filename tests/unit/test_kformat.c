@@ -54,7 +54,7 @@ static void names_and_types(void)
 	kformat_free(f);
 	f = parse("syscalls", format_open);
 	CHECK_STR(kformat_name(f), "syscall_entry_open");
-	check_fields(f, INT(64, 0, 16) "_filename;\n" INT(32, 1, 10) "_flags;\n" INT(16, 0, 10) "_mode;\n");
+	check_fields(f, "\t\tstring _filename;\n" INT(32, 1, 10) "_flags;\n" INT(16, 0, 10) "_mode;\n");
 	kformat_free(f);
 	f = parse("syscalls", format_openat);
 	CHECK(f->field_count == 4 && f->size == 52);

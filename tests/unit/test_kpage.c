@@ -277,7 +277,7 @@ struct real {
 static void say(const struct kformat *f, const uint8_t *payload, char *to, size_t room)
 {
 	int32_t n[4];
-	uint64_t name;
+	const char *name;
 	uint16_t mode;
 
 	if (!strcmp(f->event, "sched_waking")) {
@@ -292,12 +292,11 @@ static void say(const struct kformat *f, const uint8_t *payload, char *to, size_
 		memcpy(n, payload + strlen((const char *)payload) + 1, 8);
 		snprintf(to, room, "sched_process_exec: filename=%.1000s pid=%d old_pid=%d", payload, n[0], n[1]);
 	} else {
+		name = (const char *)payload + 4;
 		memcpy(n, payload, 4);
-		memcpy(&name, payload + 4, 8);
-		memcpy(n + 1, payload + 12, 4);
-		memcpy(&mode, payload + 16, 2);
-		snprintf(to, room, "sys_openat(dfd: %#x, filename: %#llx, flags: %#x, mode: %#x)", n[0],
-			 (unsigned long long)name, n[1], mode);
+		memcpy(n + 1, name + strlen(name) + 1, 4);
+		memcpy(&mode, name + strlen(name) + 5, 2);
+		snprintf(to, room, "sys_openat(dfd: %#x, filename: %.1000s, flags: %#x, mode: %#x)", n[0], name, n[1], mode);
 	}
 }
 

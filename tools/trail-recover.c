@@ -1,0 +1,242 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* LINK: core pthread */
+/*
+ * trail-recover [-o OUTPUT] STATE_DIR [FILE…]: makes CTF traces of what a daemon left behind, without one. See trail-recover(1).
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "tracer/recover.h"
+
+#define CHUNK (1u << 20)
+
+static int failures;
+
+static void complain(const char *what, int err)
+{
+	fprintf(stderr, "trail-recover: %s: %s\n", what, strerror(err < 0 ? -err : err));
+	failures++;
+}
+
+static void report(void *unused, const char *line)
+{
+	(void)unused;
+	fprintf(stderr, "trail-recover: %s\n", line);
+}
+
+/* mkdir and open, never through a link. The directory, or -errno. */
+static int enter(int dir, const char *name)
+{
+	int fd;
+
+	if (mkdirat(dir, name, 0755) && errno != EEXIST)
+		return -errno;
+	fd = openat(dir, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	return fd < 0 ? -errno : fd;
+}
+
+/* Creates the file of a path with directories, below dir. */
+static int create(int dir, const char *path)
+{
+	int at = dup(dir), next, fd;
+	char part[NAME_MAX + 1];
+	const char *slash;
+
+	while (at >= 0 && (slash = strchr(path, '/'))) {
+		if (slash - path > NAME_MAX || !strncmp(path, "../", 3)) {
+			close(at);
+			return -EINVAL;
+		}
+		memcpy(part, path, (size_t)(slash - path));
+		part[slash - path] = 0;
+		next = enter(at, part);
+		close(at);
+		if (next < 0)
+			return next;
+		at = next;
+		path = slash + 1;
+	}
+	if (at < 0)
+		return -errno;
+	fd = openat(at, path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644);
+	fd = fd < 0 ? -errno : fd;
+	close(at);
+	return fd;
+}
+
+static int write_all(int fd, const char *p, size_t n)
+{
+	while (n) {
+		ssize_t done = write(fd, p, n);
+
+		if (done < 0 && errno == EINTR)
+			continue;
+		if (done < 0)
+			return -errno;
+		p += done;
+		n -= (size_t)done;
+	}
+	return 0;
+}
+
+static int save_file(struct moment *m, size_t i, int fd, char *buf)
+{
+	uint64_t at = 0;
+	ssize_t n;
+	int ret = 0;
+
+	while (!ret && (n = moment_read(m, i, at, buf, CHUNK)) > 0) {
+		ret = write_all(fd, buf, (size_t)n);
+		at += (uint64_t)n;
+	}
+	return !ret && n < 0 ? (int)n : ret;
+}
+
+/* All files of the session as they are now, into a directory of its name. */
+static int save_moment(struct session *s, int dir, char *buf)
+{
+	const struct moment_file *files;
+	struct moment *m;
+	size_t count;
+	int ret = moment_take(s, &m), fd;
+
+	if (ret)
+		return ret;
+	count = moment_files(m, &files);
+	for (size_t i = 0; i < count && !ret; i++) {
+		fd = create(dir, files[i].path);
+		ret = fd < 0 ? fd : save_file(m, i, fd, buf);
+		if (ret)
+			complain(files[i].path, ret);
+		if (fd >= 0 && close(fd) && !ret)
+			ret = -errno;
+	}
+	moment_put(m);
+	return ret;
+}
+
+/* Those counters of its status that matter now, on one line. */
+static void print_status(const char *name, struct session *s)
+{
+	static const char *const keys[] = { "events_recorded", "events_discarded", "events_overwritten", "buffers_lost" };
+	struct md_buf status = MD_BUF_INIT;
+	const char *text, *at;
+
+	session_status(s, &status);
+	text = md_buf_str(&status);
+	printf("%s:", name);
+	for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++) {
+		at = strstr(text, keys[i]);
+		if (at)
+			printf(" %.*s", (int)strcspn(at, "\n"), at);
+	}
+	printf("\n");
+	md_buf_deinit(&status);
+}
+
+static void save_session(struct tracer *t, const char *name, int output, char *buf)
+{
+	struct session *s = session_get(t, name);
+	int dir, ret;
+
+	if (!s)
+		return;
+	dir = enter(output, name);
+	ret = dir < 0 ? dir : save_moment(s, dir, buf);
+	if (ret)
+		complain(name, ret);
+	else
+		print_status(name, s);
+	if (dir >= 0)
+		close(dir);
+	session_put(s);
+}
+
+static void scan(struct tracer *t, const char *path)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC), n = fd < 0 ? -errno : recovery_scan(t, fd);
+
+	if (n < 0)
+		complain(path, n);
+	else
+		printf("%s: %d buffers\n", path, n);
+	if (fd >= 0)
+		close(fd);
+}
+
+static int recover(struct tracer *t, int output, char **files, int count)
+{
+	struct md_buf names = MD_BUF_INIT;
+	char *buf = malloc(CHUNK);
+	size_t unclaimed;
+	int n = recovery_keeper(t);
+
+	if (n >= 0)
+		printf("keeper: %d buffers\n", n);
+	else if (!count)
+		complain("there is no keeper to have buffers from", n);
+	for (int i = 0; i < count; i++)
+		scan(t, files[i]);
+	unclaimed = recovery_sessions(t);
+	if (unclaimed)
+		printf("%zu buffers are of no session here\n", unclaimed);
+	sessions_list(t, &names);
+	for (size_t at = 0; buf && at < names.len; at += strlen(names.data + at) + 1)
+		save_session(t, names.data + at, output, buf);
+	n = names.failed || !buf ? -ENOMEM : 0;
+	md_buf_deinit(&names);
+	free(buf);
+	return n;
+}
+
+static int usage(FILE *out)
+{
+	fprintf(out, "usage: trail-recover [-o OUTPUT] STATE_DIR [FILE...]\n"
+		"\n"
+		"Makes CTF traces of the sessions in a state directory (/run/trailfs), without a daemon:\n"
+		"of the buffers that its keeper holds, and of those that are found in the FILEs: copies\n"
+		"of buffers, core dumps. OUTPUT is made; without -o it is trail-recovered-DATE-TIME.\n");
+	return out == stderr ? 2 : 0;
+}
+
+int main(int argc, char **argv)
+{
+	struct tr_err err = TR_ERR_INIT;
+	char name[64];
+	const char *output = name;
+	time_t now = time(NULL);
+	struct tracer *t;
+	struct tm tm;
+	int dir, opt, ret;
+
+	strftime(name, sizeof(name), "trail-recovered-%Y%m%d-%H%M%S", localtime_r(&now, &tm));
+	while ((opt = getopt(argc, argv, "ho:")) != -1) {
+		if (opt != 'o')
+			return usage(opt == 'h' ? stdout : stderr);
+		output = optarg;
+	}
+	if (optind == argc)
+		return usage(stderr);
+	ret = recovery_open(argv[optind], report, NULL, &t, &err);
+	if (ret) {
+		report(NULL, err.sentence);
+		return 1;
+	}
+	/* A new one: nothing of before is mixed with it, and nobody has put anything there. */
+	dir = mkdir(output, 0700) ? -1 : open(output, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (dir < 0)
+		complain(output, errno);
+	else if ((ret = recover(t, dir, argv + optind + 1, argc - optind - 1)))
+		complain(argv[optind], ret);
+	else
+		printf("%s\n", output);
+	recovery_close(t);
+	return failures != 0;
+}

@@ -1,0 +1,274 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * `control`: the verbs of a session.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "tracer/core.h"
+#include "tracer/kernel.h"
+#include "tracer/nearest.h"
+#include "tracer/reader.h"
+#include "tracer/snapshot.h"
+
+/* A number that no session had before, not even one of an earlier daemon. */
+static void request_statedump(struct session *s)
+{
+	uint64_t now = (uint64_t)wall_clock(), *last = &s->tracer->last_statedump;
+
+	*last = now > *last ? now : *last + 1;
+	s->statedump = *last;
+}
+
+int session_start(struct session *s, struct tr_err *err)
+{
+	struct channel *c;
+	uint64_t bytes = 0;
+	int ret = 0;
+
+	if (s->active)
+		return tr_fail(err, -EBUSY, "the session is active already");
+	if (cds_list_empty(&s->channels))
+		return tr_fail(err, -EINVAL, "nothing to record: write an event rule to user/events first");
+	cds_list_for_each_entry(c, &s->channels, node)
+		if (channel_room(c, &bytes))
+			return tr_fail(err, -EDQUOT, "channel %s: no room for its buffers: user %u may have no more bytes of them",
+				       c->name, s->uid);
+	cds_list_for_each_entry(c, &s->channels, node)
+		if (!ret && (!c->kernel || s->tracer->kernel))
+			ret = channel_start(c, err);
+	if (ret)
+		return ret;
+	s->active = true;
+	if (!s->starts++)
+		text_engine_reset(s->text);
+	s->started = wall_clock();
+	request_statedump(s);
+	session_apply(s);
+	return 0;
+}
+
+static int verb_start(struct session *s, const char *arg, struct tr_err *err)
+{
+	(void)arg;
+	return session_start(s, err);
+}
+
+static int verb_statedump(struct session *s, const char *arg, struct tr_err *err)
+{
+	struct app *a;
+
+	(void)arg;
+	if (!s->active)
+		return tr_fail(err, -EBUSY, "the session is not active; its start asks for a state dump");
+	request_statedump(s);
+	cds_list_for_each_entry(a, &s->tracer->apps, node)
+		if (session_wants(s, a))
+			app_apply(s->tracer, a, true);
+	return 0;
+}
+
+static int verb_stop(struct session *s, const char *arg, struct tr_err *err)
+{
+	(void)arg;
+	if (!s->active)
+		return tr_fail(err, -EBUSY, "the session is not active");
+	apps_reap(s->tracer);
+	s->active = false;
+	session_apply(s);
+	return 0;
+}
+
+/* The kernel's events of until now, into the rings; for that the lock is let go. */
+static int drain_before(struct session *s, struct tr_err *err)
+{
+	pthread_mutex_unlock(&s->tracer->lock);
+	kernel_drain(s);
+	pthread_mutex_lock(&s->tracer->lock);
+	return s->gone ? tr_fail(err, -ENOENT, "the session is gone") : 0;
+}
+
+/* What was recorded so far goes; what is in flight is let through first, so that it cannot turn up afterwards. */
+static int verb_clear(struct session *s, const char *arg, struct tr_err *err)
+{
+	struct stream stream = { 0 };
+	struct ring_mark mark;
+	struct channel *c;
+	struct class *cl;
+	struct buffer *b;
+
+	(void)arg;
+	if (drain_before(s, err))
+		return -ENOENT;
+	cds_list_for_each_entry(c, &s->channels, node)
+		cds_list_for_each_entry(cl, &c->classes, node)
+			cds_list_for_each_entry(b, &cl->buffers, node) {
+				barrier(&b->region, 1);
+				for (uint32_t i = 0; i < b->region->geo.ring_count; i++) {
+					struct trail_ring *ring = region_ring(b->region, i);
+
+					stream.region = b->region;
+					stream.ring = i;
+					ring_mark(&stream, &mark);
+					ring->cleared_events = mark.events;
+					ring->cleared_lost = __atomic_load_n(&ring->lost, __ATOMIC_RELAXED);
+					ring->cleared_ts = mark.last_ts;
+					__atomic_store_n(&ring->source_overwritten, 0, __ATOMIC_RELAXED);
+					/* Pairs with the writers' acquire load before they use a sub-buffer again. */
+					__atomic_store_n(&ring->consumed, mark.head, __ATOMIC_RELEASE);
+				}
+			}
+	text_engine_reset(s->text);
+	return 0;
+}
+
+/* The metadata is made anew for each view, but its clock's offset is measured once, and may have become wrong since. */
+static int verb_metadata(struct session *s, const char *arg, struct tr_err *err)
+{
+	uint64_t offset = clock_measure_offset(&s->tracer->clock);
+
+	(void)arg, (void)err;
+	__atomic_store_n(&s->clock_offset, offset, __ATOMIC_RELAXED);
+	for (struct trace *t = s->traces; t; t = t->next) {
+		pthread_mutex_lock(&t->lock);
+		t->md->clock_offset = offset;
+		pthread_mutex_unlock(&t->lock);
+	}
+	return 0;
+}
+
+/* Copying takes its time: without the lock. */
+static int verb_snapshot(struct session *s, const char *arg, struct tr_err *err)
+{
+	int ret;
+
+	pthread_mutex_unlock(&s->tracer->lock);
+	ret = snapshot_create(s, arg, err);
+	pthread_mutex_lock(&s->tracer->lock);
+	return ret;
+}
+
+static const struct verb {
+	const char *name;
+	int (*run)(struct session *s, const char *arg, struct tr_err *err);
+	bool when_active, when_inactive;
+	bool takes_name;
+} verbs[] = {
+	{ "start", verb_start, false, true, false },
+	{ "stop", verb_stop, true, false, false },
+	{ "clear", verb_clear, true, true, false },
+	{ "snapshot", verb_snapshot, true, true, true },
+	{ "regenerate metadata", verb_metadata, true, true, false },
+	{ "regenerate statedump", verb_statedump, true, false, false },
+};
+
+#define VERBS (sizeof(verbs) / sizeof(verbs[0]))
+
+void session_verbs(struct session *s, struct md_buf *out)
+{
+	pthread_mutex_lock(&s->tracer->lock);
+	for (size_t i = 0; i < VERBS; i++)
+		if (s->active ? verbs[i].when_active : verbs[i].when_inactive)
+			md_buf_printf(out, "%s%s\n", verbs[i].name, verbs[i].takes_name ? " [NAME]" : "");
+	pthread_mutex_unlock(&s->tracer->lock);
+}
+
+static int no_verb(const char *line, size_t len, size_t from, const char *words, size_t n, struct tr_err *err)
+{
+	const char *names[VERBS], *near;
+	char text[128];
+
+	for (size_t i = 0; i < VERBS; i++)
+		names[i] = verbs[i].name;
+	near = nearest(words, n, names, VERBS);
+	snprintf(text, sizeof(text), "%.*s", (int)(len < 100 ? len : 100), line);
+	if (near)
+		return tr_fail_at(err, -EINVAL, text, (int)(from < 100 ? from : 100), "not a verb; did you mean '%s'?", near);
+	return tr_fail_at(err, -EINVAL, text, (int)(from < 100 ? from : 100),
+			  "not a verb: start, stop, clear, snapshot, regenerate metadata and regenerate statedump are");
+}
+
+#define WORDS_MOST 256
+
+/* One line of a write: with one blank between words and none behind them. Returns the length, 0 for an empty line or a comment. */
+static size_t line_words(const char *line, size_t len, char words[WORDS_MOST])
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < len && line[0] != '#' && n + 2 < WORDS_MOST; i++) {
+		bool blank = strchr(" \t\r", line[i]) != NULL;
+
+		if (!blank && n && strchr(" \t\r", line[i - 1]))
+			words[n++] = ' ';
+		if (!blank)
+			words[n++] = line[i];
+	}
+	words[n] = 0;
+	return n;
+}
+
+/*
+ * One line of a write: its verb, NULL for an empty line or a comment. *next is where the next line begins. *arg, in words: what
+ * stands behind the verb, NULL if nothing does.
+ */
+static int parse_verb(const char *line, char words[WORDS_MOST], const struct verb **verb, const char **arg, const char **next,
+		      struct tr_err *err)
+{
+	size_t len = strcspn(line, "\n"), n = line_words(line, len, words), size;
+
+	*next = line + len + (line[len] == '\n');
+	*verb = NULL;
+	*arg = NULL;
+	if (!n)
+		return 0;
+	for (size_t i = 0; i < VERBS && !*verb; i++) {
+		size = strlen(verbs[i].name);
+		if (strncmp(verbs[i].name, words, size) || (words[size] && (words[size] != ' ' || !verbs[i].takes_name)))
+			continue;
+		*verb = &verbs[i];
+		if (words[size])
+			*arg = words + size + 1;
+	}
+	if (!*verb)
+		return no_verb(line, len, strspn(line, " \t\r"), words, n, err);
+	return *arg ? name_check(*arg, SNAPSHOT_NAME_MAX, err) : 0;
+}
+
+int session_control(struct session *s, const char *text, struct tr_err *err)
+{
+	const struct verb *verb;
+	const char *at, *next, *arg;
+	char words[WORDS_MOST];
+	int ret = 0, line = 0;
+	bool stopped;
+
+	for (at = text; *at && !ret; at = next) {
+		line++;
+		ret = parse_verb(at, words, &verb, &arg, &next, err);
+	}
+	if (!ret) {
+		pthread_mutex_lock(&s->tracer->lock);
+		line = 0;
+		if (s->gone)
+			ret = tr_fail(err, -ENOENT, "the session is gone");
+		for (at = text; *at && !ret; at = next) {
+			line++;
+			parse_verb(at, words, &verb, &arg, &next, NULL);
+			if (verb)
+				ret = verb->run(s, arg, err);
+			if (verb && !ret) {
+				session_save(s);
+				session_changed(s);
+			}
+		}
+		stopped = !s->active;
+		pthread_mutex_unlock(&s->tracer->lock);
+		if (stopped)
+			kernel_drain(s);
+		buffers_keep(s->tracer);
+	}
+	if (ret && err)
+		err->line = line;
+	return ret;
+}

@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What moments are made of: shared by moment.c (trace/: copied when somebody reads) and snapshot.c (copied at once, into
+ * a memfd). Private to the two.
+ */
+#ifndef TRACER_MOMENT_H
+#define TRACER_MOMENT_H
+
+#include "tracer/packet.h"
+#include "tracer/view.h"
+
+struct plan {                   /* one packet */
+	uint64_t subbuf;        /* number; 0: an empty packet */
+	uint64_t pos;           /* of its content in the ring */
+	uint64_t len;
+	uint64_t begin_ts, end_ts;
+	uint64_t lost;          /* events_discarded */
+	bool gone;              /* was overwritten before it was copied */
+};
+
+enum kind { METADATA, STREAM, INDEX };
+
+struct source {                 /* what stands behind a stream file and its index */
+	pthread_mutex_t lock;   /* guards copying; `copied` is set last */
+	struct stream stream;   /* references are owned */
+	struct plan *plans;
+	size_t count;
+	size_t first;           /* of the plans that are there: the empty packet in front of the others */
+	uint64_t size;          /* of the stream file */
+	uint8_t *data;          /* the stream file, once copied; then the index */
+	bool copied;            /* atomic: data is there and does not change any more */
+};
+
+struct content {
+	enum kind kind;
+	struct source *source;          /* STREAM, INDEX; NULL: of a snapshot that an earlier daemon made */
+	struct md_buf text;             /* METADATA */
+	uint8_t *bytes;                 /* of a snapshot: the file */
+};
+
+struct moment {
+	int refs;               /* atomic */
+	struct session *s;      /* referenced */
+	struct source *sources;
+	size_t source_count;
+	struct moment_file *files;
+	struct content *contents;       /* of the files */
+	size_t file_count;
+	int64_t frozen;         /* bytes accounted; atomic */
+	uint64_t max_ts;        /* no event in it is later */
+
+	/* Of a snapshot; else fd is -1. */
+	int fd;
+	uint8_t *map;           /* all of fd */
+	size_t map_size;
+	bool ended;             /* atomic: it was removed */
+};
+
+struct moment *moment_new(struct session *s);
+/* Marks and plans of all streams; no files yet. */
+int moment_plan(struct moment *m);
+/* The files of what is planned, with the metadata as it is now. */
+int moment_add_files(struct moment *m);
+
+static inline uint64_t plan_size(const struct plan *p)
+{
+	return MD_PACKET_HEADER + p->len;
+}
+
+uint64_t source_index_size(const struct source *src);
+/* The header of packet i, if so many of its bytes are events. */
+void source_packet(const struct source *src, size_t i, uint64_t good, uint64_t seq, struct md_packet *h);
+/*
+ * Goes over a stream file that was copied, and its index: bytes that are no events of the stream become padding.
+ * file: of the packet `first` on.
+ */
+void source_check(const struct source *src, uint8_t *file, uint8_t *index);
+
+#endif

@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#define _GNU_SOURCE
+#include "tracer/recover.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "tracer/core.h"
+
+#define CHUNK (1u << 20)
+#define SLACK (UINT64_C(256) << 20)     /* for metadata, indices and packet headers of all that is recovered */
+
+int recovery_open(const char *state_dir, void (*report)(void *arg, const char *line), void *arg, struct tracer **out,
+		  struct tr_err *err)
+{
+	struct tracer_config config = { .state_dir = state_dir, .max_frozen = SLACK, .report = report, .report_arg = arg };
+	struct tracer *t = tracer_new(&config);
+
+	if (!t)
+		return tr_fail(err, -ENOMEM, "out of memory");
+	t->reading = true;
+	t->state_fd = open(state_dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	t->sessions_fd = t->state_fd < 0 ? -1 : openat(t->state_fd, "sessions", O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (t->sessions_fd < 0) {
+		int ret = tr_fail(err, -errno, "%s is no state directory: %s", state_dir, strerror(errno));
+
+		tracer_free(t);
+		return ret;
+	}
+	clock_recall(&t->clock, t->state_fd);
+	*out = t;
+	return 0;
+}
+
+void recovery_close(struct tracer *t)
+{
+	kept_drop(t);
+	tracer_close(t, true);
+}
+
+size_t recovery_sessions(struct tracer *t)
+{
+	return sessions_restore(t);
+}
+
+/* ---- buffers ---- */
+
+struct finding {
+	struct tracer *t;
+	int found;
+};
+
+static void take(void *arg, const char *name, int fd)
+{
+	struct finding *f = arg;
+	struct region *r;
+
+	(void)name;
+	if (region_adopt(fd, &r)) {
+		close(fd);
+		return;
+	}
+	if (kept_add(r->key, r)) {
+		region_put(r);
+		return;
+	}
+	f->t->config.max_frozen += r->size;
+	f->found++;
+}
+
+int recovery_keeper(struct tracer *t)
+{
+	struct finding f = { .t = t };
+	struct keeper *k;
+	int found, ret = keeper_open(t->state_dir, NULL, &k, &found);
+
+	if (ret)
+		return ret;
+	ret = keeper_each(k, take, &f);
+	keeper_close(k, 0);
+	return ret ? ret : f.found;
+}
+
+static ssize_t read_at(int fd, void *to, size_t n, off_t at)
+{
+	ssize_t got;
+
+	do
+		got = pread(fd, to, n, at);
+	while (got < 0 && errno == EINTR);
+	return got < 0 ? -errno : got;
+}
+
+/* Copies [from, from + size) of a file to the beginning of another, but for holes and what is not there. Bytes, or -errno. */
+static int64_t copy(int from_fd, off_t from, uint64_t size, int to_fd, uint8_t *buf)
+{
+	off_t at = from, end = from + (off_t)size, data;
+	int64_t sum = 0;
+
+	while (at < end) {
+		size_t want = end - at < CHUNK ? (size_t)(end - at) : CHUNK;
+		ssize_t n;
+
+		/* (Not every file knows its holes.) */
+		data = lseek(from_fd, at, SEEK_DATA);
+		if (data < 0 && errno == ENXIO)
+			break;
+		if (data > at) {
+			at = data;
+			continue;
+		}
+		n = read_at(from_fd, buf, want, at);
+		if (n <= 0)
+			return n ? n : sum;
+		if (pwrite(to_fd, buf, (size_t)n, at - from) != n)
+			return -ENOSPC;
+		sum += n;
+		at += n;
+	}
+	return sum;
+}
+
+/* A copy, sealed: nobody takes it away while it is looked at. */
+static int copy_region(struct tracer *t, int fd, off_t at, uint64_t size, uint8_t *buf)
+{
+	int to = memfd_create("trail-recover", MFD_CLOEXEC | MFD_ALLOW_SEALING), ret = 0;
+	struct region *r = NULL;
+	int64_t n;
+
+	if (to < 0 || ftruncate(to, (off_t)size) || fcntl(to, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW))
+		ret = -errno;
+	if (!ret) {
+		n = copy(fd, at, size, to, buf);
+		ret = n < 0 ? (int)n : region_adopt(to, &r);
+		if (n > 0)      /* what can be in a trace is bounded by what was there to read */
+			t->config.max_frozen += (uint64_t)n;
+	}
+	if (ret) {
+		if (to >= 0)
+			close(to);
+		return ret;
+	}
+	ret = kept_add(r->key, r);
+	if (ret)
+		region_put(r);
+	return ret;
+}
+
+/* Where the next region begins, from *at on: its size, 0: there is none, or -errno. */
+static int64_t next_region(int fd, off_t *at, uint8_t *buf)
+{
+	for (;;) {
+		off_t data = lseek(fd, *at, SEEK_DATA);
+		ssize_t n;
+
+		if (data < 0 && errno == ENXIO)
+			return 0;
+		if (data > *at)
+			*at = data & ~(off_t)(TRAIL_PAGE - 1);
+		n = read_at(fd, buf, CHUNK, *at);
+		for (ssize_t i = 0; i + (ssize_t)sizeof(struct trail_region) <= n; i += TRAIL_PAGE) {
+			struct trail_region h;
+			uint64_t size;
+
+			memcpy(&h, buf + i, sizeof(h));
+			size = region_header(&h);
+			if (size) {
+				*at += i;
+				return (int64_t)size;
+			}
+		}
+		if (n <= 0)
+			return n;
+		*at += CHUNK;
+	}
+}
+
+int recovery_scan(struct tracer *t, int fd)
+{
+	uint8_t *buf = malloc(CHUNK);
+	int found = 0, ret = 0;
+	int64_t size;
+	off_t at = 0;
+
+	if (!buf)
+		return -ENOMEM;
+	while (!ret && (size = next_region(fd, &at, buf)) > 0) {
+		ret = copy_region(t, fd, at, (uint64_t)size, buf);
+		found += !ret;
+		/* What looks like another in it is an event's contents. */
+		at += (off_t)size;
+	}
+	ret = !ret && size < 0 ? (int)size : ret;
+	free(buf);
+	return ret ? ret : found;
+}

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Snapshots: moments that last. A snapshot copies its bytes when it is made, straight from the rings into a memfd, which the
+ * keeper holds, too: so it is there after the daemon was killed, whatever has been overwritten since.
+ *
+ * The sub-buffers of a ring are copied from the newest to the oldest, and copying ends at the first that was overwritten
+ * meanwhile: what a snapshot has of a stream is without a hole.
+ */
+#ifndef TRACER_SNAPSHOT_H
+#define TRACER_SNAPSHOT_H
+
+#include <urcu/list.h>
+
+#include "tracer/tracer.h"
+
+struct snapshot {
+	struct cds_list_head node;      /* in the session's list; guarded by the tracer's lock, as all that has no sentence */
+	char name[SNAPSHOT_NAME_MAX + 1];
+	int64_t created;                /* ns since the epoch */
+	uint64_t key;                   /* of the memfd */
+	struct moment *moment;          /* NULL: it is being made */
+	uint64_t done, total;           /* bytes copied; atomic */
+};
+
+/*
+ * With the tracer's lock held. keep_memory: the keeper holds what it has, for the next daemon. What they hold themselves is given back by
+ * snapshots_bury, without the lock.
+ */
+void snapshots_drop(struct session *s, bool keep_memory);
+void snapshots_bury(struct tracer *t);
+/* Lines of the session's file, and of its status. */
+void snapshots_save(const struct session *s, struct md_buf *out);
+void snapshots_status(const struct session *s, struct md_buf *out);
+/* One of an earlier daemon. Owns fd on success. */
+int snapshot_adopt(struct session *s, const char *name, int64_t created, uint64_t key, int fd);
+/* What the keeper calls the memfd. */
+void snapshot_keeper_name(uint64_t key, char out[32]);
+
+#endif
