@@ -150,7 +150,7 @@ layers:					## who may include whom, how long files and functions may be
 soak: all tests				## the adversarial tests, for an hour
 	@SOAK=1 $(RUN) adversarial
 
-bench: deps				## costs beside LTTng-UST and babeltrace2
+bench: deps				## costs beside LTTng-UST, babeltrace2, perf and trace-cmd
 	@tools/deps.sh --try bench
 	@$(MAKE) bench-built
 
@@ -277,7 +277,7 @@ install: all				## DESTDIR and PREFIX are honoured
 	$(INSTALL) -m 644 docs/trail-preload.3 docs/trail-lttng.3 $(DESTDIR)$(MANDIR)/man3/
 	$(INSTALL) -m 644 docs/trailfs.4 $(DESTDIR)$(MANDIR)/man4/
 	$(INSTALL) -m 644 docs/trailfs.8 $(DESTDIR)$(MANDIR)/man8/
-	$(INSTALL) -m 644 README LICENSE docs/design.md docs/trailfs.conf $(DESTDIR)$(DOCDIR)/
+	$(INSTALL) -m 644 README LICENSE docs/design.md docs/lttng-commands.md docs/trailfs.conf $(DESTDIR)$(DOCDIR)/
 	$(INSTALL) -d $(DESTDIR)$(DOCDIR)/examples $(DESTDIR)$(SYSUSERSDIR) $(DESTDIR)$(UNITDIR)
 	$(INSTALL) -m 644 docs/examples/tmpfiles.conf $(DESTDIR)$(TMPFILESDIR)/trailfs.conf
 	$(INSTALL) -m 644 docs/examples/sysusers.conf $(DESTDIR)$(SYSUSERSDIR)/trailfs.conf

@@ -285,8 +285,8 @@ static int begin_channel(struct config *c, const char *name, struct tr_err *err)
 
 static int store_value(const struct node *n, const struct who *who, const char *value, struct tr_err *err)
 {
-	char *text = strdup(value), *word;
-	int line, rc = text ? words_value(text, &word, &line, err) : tr_fail(err, -ENOMEM, "out of memory");
+	char *text = strdup(value), *word = text;
+	int line = 0, rc = text && n->row->how == STORE_LINES ? 0 : text ? words_value(text, &word, &line, err) : tr_fail(err, -ENOMEM, "out of memory");
 
 	if (!rc)
 		rc = n->row->store(n, who, word, false, err);

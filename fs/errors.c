@@ -169,6 +169,8 @@ int errors_show(const struct node *n, const struct who *who, struct md_buf *out)
 		if (same_place(&f->place, &place) && (n->session || !who->uid || f->uid == who->uid))
 			md_buf_puts(out, f->text);
 	pthread_mutex_unlock(&errors.lock);
+	if (n->session)
+		session_troubles(n->session, out);
 	return 0;
 }
 

@@ -9,6 +9,7 @@
 #include "fs/file.h"
 #include "fs/front.h"
 #include "fs/tracedir.h"
+#include "fs/trim.h"
 #include "fs/wait.h"
 
 static struct {
@@ -88,6 +89,8 @@ void file_close(struct file *f)
 		slot_release(f->node->slot);
 	if (f->waiter)
 		waiter_close(f->waiter);
+	if (f->node->row->view || f->node->slot)
+		trim_later();
 	md_buf_deinit(&f->shown);
 	md_buf_deinit(&f->tail);
 	listing_deinit(&f->listing);

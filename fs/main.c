@@ -25,6 +25,7 @@
 #include "fs/root.h"
 #include "fs/stale.h"
 #include "fs/tracedir.h"
+#include "fs/trim.h"
 #include "fs/wait.h"
 #include "fs/zone.h"
 #include "tracer/keeper.h"
@@ -43,9 +44,12 @@ static void changed(void *unused, const char *session)
 /* What the helper thread does besides; returns when to be called again. */
 static int64_t housekeep(int64_t now)
 {
-	int64_t a = tracedir_expire(now), b = prune(now);
+	int64_t when[] = { tracedir_expire(now), prune(now), trim(now) }, next = -1;
 
-	return a < 0 || (b >= 0 && b < a) ? b : a;
+	for (size_t i = 0; i < sizeof(when) / sizeof(when[0]); i++)
+		if (when[i] >= 0 && (next < 0 || when[i] < next))
+			next = when[i];
+	return next;
 }
 
 static void report(void *unused, const char *line)

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "fs/process.h"
@@ -56,4 +57,19 @@ void process_of(const struct who *who, struct process *out)
 bool process_same(const struct process *a, const struct process *b)
 {
 	return a->pid == b->pid && a->start == b->start && a->uid == b->uid;
+}
+
+static bool same_file(pid_t pid, const char *what)
+{
+	struct stat ours, theirs;
+	char path[64], own[64];
+
+	snprintf(path, sizeof(path), "/proc/%d/%s", (int)pid, what);
+	snprintf(own, sizeof(own), "/proc/self/%s", what);
+	return !stat(own, &ours) && !stat(path, &theirs) && ours.st_dev == theirs.st_dev && ours.st_ino == theirs.st_ino;
+}
+
+bool process_sees_our_files(const struct who *who)
+{
+	return who->pid && same_file(who->pid, "ns/mnt") && same_file(who->pid, "root");
 }

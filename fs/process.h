@@ -18,6 +18,8 @@ struct process {
 };
 
 void process_of(const struct who *who, struct process *out);
+/* Whether paths mean to it what they mean to the daemon: it has the same mount namespace and root directory. */
+bool process_sees_our_files(const struct who *who);
 bool process_same(const struct process *a, const struct process *b);
 
 #endif

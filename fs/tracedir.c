@@ -11,6 +11,7 @@
 #include "fs/root.h"
 #include "fs/tracedir.h"
 #include "fs/tree.h"
+#include "fs/trim.h"
 #include "fs/wait.h"
 #include "tracer/tracer.h"
 
@@ -23,6 +24,7 @@ struct slot {
 	struct moment *moment;          /* never changes; NULL when over (guarded by the lock) */
 	uint64_t serial;
 	bool lasts;                     /* a snapshot's */
+	bool archives;                  /* it shows archives/, not trace/ */
 
 	/* Guarded by the lock below. */
 	unsigned refs;                  /* of nodes, of the list, of who looks something up */
@@ -58,6 +60,7 @@ void slot_put(struct slot *s)
 		moment_put(s->moment);
 	session_put(s->session);
 	free(s);
+	trim_later();
 }
 
 /* With the lock: takes s off the list; the moment goes to the caller, and so does the list's reference. */
@@ -77,12 +80,12 @@ static bool outlived(const struct slot *s, int64_t now)
 }
 
 /* With the lock: the process's moment of this session if it lasts, with a reference more. */
-static struct slot *present(struct session *session, const struct process *p, int64_t now)
+static struct slot *present(struct session *session, bool archives, const struct process *p, int64_t now)
 {
 	struct slot *s;
 
 	TAILQ_FOREACH(s, &trace.slots, link) {
-		if (s->lasts || s->session != session || !process_same(&s->process, p) || outlived(s, now))
+		if (s->lasts || s->session != session || s->archives != archives || !process_same(&s->process, p) || outlived(s, now))
 			continue;
 		s->looked = now;
 		s->refs++;
@@ -91,7 +94,7 @@ static struct slot *present(struct session *session, const struct process *p, in
 	return NULL;
 }
 
-static struct slot *slot_new(struct session *session, const char *name, const struct process *p, int *rc)
+static struct slot *slot_new(struct session *session, const char *name, bool archives, const struct process *p, int *rc)
 {
 	struct slot *s = calloc(1, sizeof(*s));
 
@@ -99,12 +102,13 @@ static struct slot *slot_new(struct session *session, const char *name, const st
 	if (!s)
 		return NULL;
 	s->process = *p;
+	s->archives = archives;
 	s->refs = 2;            /* the list's and the caller's */
 	s->session = session_get(fs.tracer, name);
 	if (s->session != session)
 		*rc = -ENOENT;  /* removed, perhaps made again, while we came here */
 	else
-		*rc = moment_take(session, &s->moment);
+		*rc = archives ? moment_take_archives(session, &s->moment) : moment_take(session, &s->moment);
 	if (!*rc)
 		return s;
 	session_put(s->session);
@@ -162,6 +166,7 @@ static int look_snapshot(const struct node *n, const struct node *snapshot, stru
 static int look(const struct node *n, const struct who *who, struct slot **out)
 {
 	const struct node *session = node_up(n, &session_row), *snapshot = node_up(n, &snapshot_row);
+	bool archives = node_up(n, &archives_row) != NULL;
 	struct slot *s, *fresh;
 	struct process p;
 	int rc;
@@ -170,17 +175,17 @@ static int look(const struct node *n, const struct who *who, struct slot **out)
 		return look_snapshot(n, snapshot, out);
 	process_of(who, &p);
 	pthread_mutex_lock(&trace.lock);
-	s = present(n->session, &p, wait_clock());
+	s = present(n->session, archives, &p, wait_clock());
 	pthread_mutex_unlock(&trace.lock);
 	if (s) {
 		*out = s;
 		return 0;
 	}
-	fresh = slot_new(n->session, session->name, &p, &rc);
+	fresh = slot_new(n->session, session->name, archives, &p, &rc);
 	if (!fresh)
 		return rc;
 	pthread_mutex_lock(&trace.lock);
-	s = present(n->session, &p, wait_clock());
+	s = present(n->session, archives, &p, wait_clock());
 	if (!s) {               /* else another thread of the process was faster, and both must see one moment */
 		s = fresh;
 		s->looked = wait_clock();

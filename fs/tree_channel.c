@@ -173,6 +173,10 @@ static const struct row rows[] = {
 	  .arg = CHANNEL_SWITCH_PERIOD, .setting = true },
 	{ .name = "read_period", .mode = S_IFREG | 0666, .show = show_attr, .store = store_attr,
 	  .arg = CHANNEL_READ_PERIOD, .setting = true },
+	{ .name = "file_size", .mode = S_IFREG | 0666, .show = show_attr, .store = store_attr,
+	  .arg = CHANNEL_FILE_SIZE, .setting = true },
+	{ .name = "file_count", .mode = S_IFREG | 0666, .show = show_attr, .store = store_attr,
+	  .arg = CHANNEL_FILE_COUNT, .setting = true },
 	{ .name = "status", .mode = S_IFREG | 0444, .show = show_status, .change = session_change },
 	{ .name = "streams", .mode = S_IFDIR | 0555, .find = find_owner, .list = list_owners },
 	{ 0 }
@@ -195,6 +199,10 @@ static const struct row kernel_rows[] = {
 	  .arg = CHANNEL_SWITCH_PERIOD, .setting = true },
 	{ .name = "read_period", .mode = S_IFREG | 0666, .show = show_attr, .store = store_attr,
 	  .arg = CHANNEL_READ_PERIOD, .setting = true },
+	{ .name = "file_size", .mode = S_IFREG | 0666, .show = show_attr, .store = store_attr,
+	  .arg = CHANNEL_FILE_SIZE, .setting = true },
+	{ .name = "file_count", .mode = S_IFREG | 0666, .show = show_attr, .store = store_attr,
+	  .arg = CHANNEL_FILE_COUNT, .setting = true },
 	{ .name = "status", .mode = S_IFREG | 0444, .show = show_status, .change = session_change },
 	{ .name = "streams", .mode = S_IFDIR | 0555, .find = find_stream, .list = list_streams },
 	{ 0 }

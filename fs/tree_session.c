@@ -6,6 +6,7 @@
 
 #include "fs/config.h"
 #include "fs/errors.h"
+#include "fs/process.h"
 #include "fs/root.h"
 #include "fs/tracedir.h"
 #include "fs/words.h"
@@ -218,6 +219,26 @@ static int store_attr(const struct node *n, const struct who *who, const char *t
 	return session_store(n->session, (enum session_attr)n->row->arg, text, err);
 }
 
+/* Unlike other values, it may be empty. */
+static int store_output(const struct node *n, const struct who *who, const char *text, bool replace, struct tr_err *err)
+{
+	char *copy = strdup(text), *word = copy;
+	int line, rc = copy ? 0 : -ENOMEM;
+
+	(void)replace;
+	if (copy && copy[strspn(copy, " \t\r\n")])
+		rc = words_value(copy, &word, &line, err);
+	else if (copy)
+		*copy = 0;
+	/* A path means to the daemon what it means to who wrote it. */
+	if (!rc && word[0] == '/' && !process_sees_our_files(who))
+		rc = tr_fail_at(err, -EACCES, word, 0, "you are in another mount namespace or root directory than the daemon");
+	if (!rc)
+		rc = session_store(n->session, SESSION_OUTPUT, word, err);
+	free(copy);
+	return rc;
+}
+
 /* ---- inclusion sets ---- */
 
 static int read_track(const struct node *n, const struct who *who, struct md_buf *out)
@@ -273,10 +294,17 @@ static const struct row kernel_rows[] = {
 
 const struct row kernel_row = { .mode = S_IFDIR | 0555, .rows = kernel_rows };
 
+/* The chunks that rotations have moved away, as they are in the output directory. */
+const struct row archives_row = { .mode = S_IFDIR | 0555, .find = tracedir_find, .list = tracedir_list };
+
 /* kernel/ is there if the session's owner may trace the kernel. */
 static int find_kernel(const struct node *dir, const char *name, const struct who *who, struct found *found)
 {
 	(void)who;
+	if (!strcmp(name, "archives")) {
+		found->row = &archives_row;
+		return 0;
+	}
 	found->row = &kernel_row;
 	return !strcmp(name, "kernel") && session_kernel(dir->session) ? 0 : -ENOENT;
 }
@@ -284,6 +312,7 @@ static int find_kernel(const struct node *dir, const char *name, const struct wh
 static void list_kernel(const struct node *dir, const struct who *who, struct listing *out)
 {
 	(void)who;
+	listing_add(out, "archives", &archives_row, 0);
 	if (session_kernel(dir->session))
 		listing_add(out, "kernel", &kernel_row, 0);
 }
@@ -298,6 +327,12 @@ static const struct row session_rows[] = {
 	  .arg = SESSION_SNAPSHOT_MAX_SIZE, .setting = true },
 	{ .name = "snapshots", .mode = S_IFDIR | 0777, .find = find_snapshot, .list = list_snapshots,
 	  .make = make_snapshot, .remove = remove_snapshot },
+	{ .name = "output", .mode = S_IFREG | 0666, .show = show_attr, .store = store_output, .how = STORE_LINES,
+	  .arg = SESSION_OUTPUT, .setting = true },
+	{ .name = "rotate_size", .mode = S_IFREG | 0666, .show = show_attr, .store = store_attr,
+	  .arg = SESSION_ROTATE_SIZE, .setting = true },
+	{ .name = "rotate_period", .mode = S_IFREG | 0666, .show = show_attr, .store = store_attr,
+	  .arg = SESSION_ROTATE_PERIOD, .setting = true },
 	{ .name = "user", .mode = S_IFDIR | 0555, .rows = user_rows },
 	{ .name = "trace", .mode = S_IFDIR | 0555, .find = tracedir_find, .list = tracedir_list },
 	{ .name = "text", .mode = S_IFREG | 0444, .view = &text_view, .attr = text_attr },

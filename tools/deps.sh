@@ -3,9 +3,9 @@
 #
 # tools/deps.sh [--try | --say] GROUP…: sees to the packages that building and testing need.
 #
-# Groups: build, test, multilib, analyses (readers of kernel traces), bench (beside LTTng-UST, perf, trace-cmd), clang. On Debian and Ubuntu root gets what is missing, and nothing else,
-# installed; elsewhere it is said what to install, and the exit status is 1. --try: failing is no error; --say: install
-# nothing.
+# Groups: build, test, multilib, analyses (readers of kernel traces), bench (beside LTTng-UST, perf, trace-cmd), clang. On Debian and Ubuntu
+# root gets what is missing, and nothing else, installed; elsewhere it is said what to install, and the exit status is 1. --try: failing is no
+# error; --say: install nothing.
 mode=install
 case ${1-} in
 --try) mode=try && shift ;;

@@ -14,8 +14,11 @@
 #include "tracer/reader.h"
 
 #define CHANNEL_NAME_MAX 128
+#define CHANNELS_MAX 256u       /* of one session: what a user makes the daemon keep has to have an end */
 #define SHORTCUT "channel0"
 #define PERIOD_MAX (UINT64_C(3600) * 1000000)
+#define FILE_MAX (UINT64_C(1) << 62)
+#define FILES_MAX 1000000u
 #define BUFFER_MAX (UINT64_C(1) << 40)  /* bytes per CPU */
 
 struct channel *channel_find(const struct session *s, enum domain domain, const char *name)
@@ -58,8 +61,9 @@ int channel_start(struct channel *c, struct tr_err *err)
 
 	if (c->started)
 		return c->kernel ? kchannel_start(c, err) : 0;
-	/* There is no output yet. Who may wait for room wants what is there to be kept. */
-	c->mode = c->loss >= 0 ? (enum trail_mode)c->loss : c->blocking ? TRAIL_MODE_DISCARD : TRAIL_MODE_OVERWRITE;
+	/* Who may wait for room wants what is there to be kept. */
+	c->mode = c->loss >= 0 ? (enum trail_mode)c->loss :
+		  c->blocking || c->session->output ? TRAIL_MODE_DISCARD : TRAIL_MODE_OVERWRITE;
 	if (c->kernel)
 		ret = kchannel_start(c, err);
 	c->started = !ret;
@@ -111,6 +115,16 @@ bool channel_exists(struct session *s, enum domain domain, const char *channel)
 	return found;
 }
 
+static uint32_t channel_count(struct session *s)
+{
+	struct channel *c;
+	uint32_t n = 0;
+
+	cds_list_for_each_entry(c, &s->channels, node)
+		n++;
+	return n;
+}
+
 int channel_create(struct session *s, enum domain domain, const char *channel, struct tr_err *err)
 {
 	struct channel *c;
@@ -123,6 +137,8 @@ int channel_create(struct session *s, enum domain domain, const char *channel, s
 		ret = gone(err);
 	else if (channel_find(s, domain, channel))
 		ret = tr_fail(err, -EEXIST, "there is a channel '%s' already", channel);
+	else if (channel_count(s) >= CHANNELS_MAX)
+		ret = tr_fail(err, -ENOSPC, "a session has at most %u channels", CHANNELS_MAX);
 	else if (!(c = channel_new(s, domain, channel, s->next_channel)))
 		ret = tr_fail(err, -ENOMEM, "out of memory");
 	else if ((ret = session_save(s))) {
@@ -196,6 +212,12 @@ static void show_attr(const struct channel *c, enum channel_attr attr, struct md
 		break;
 	case CHANNEL_READ_PERIOD:
 		show_time(c->read_period, out);
+		break;
+	case CHANNEL_FILE_SIZE:
+		md_buf_printf(out, "%" PRIu64 "\n", c->file_size);
+		break;
+	case CHANNEL_FILE_COUNT:
+		md_buf_printf(out, "%u\n", c->file_count);
 		break;
 	}
 }
@@ -294,6 +316,20 @@ static int store_attr(struct channel *c, enum channel_attr attr, const char *val
 		return store_period(value, &c->switch_period, err);
 	case CHANNEL_READ_PERIOD:
 		return store_period(value, &c->read_period, err);
+	case CHANNEL_FILE_SIZE:
+		ret = units_size(value, &v, err);
+		if (!ret && v > FILE_MAX)
+			ret = tr_fail_at(err, -EINVAL, value, 0, "more than 2^62 bytes");
+		if (!ret)
+			c->file_size = v;
+		return ret;
+	case CHANNEL_FILE_COUNT:
+		ret = units_size(value, &v, err);
+		if (!ret && v > FILES_MAX)
+			ret = tr_fail_at(err, -EINVAL, value, 0, "more than %u files", FILES_MAX);
+		if (!ret)
+			c->file_count = (uint32_t)v;
+		return ret;
 	}
 	return -EINVAL;
 }
@@ -346,6 +382,17 @@ struct periods session_periods(struct session *s, const char *owner, const char 
 	}
 	pthread_mutex_unlock(&s->tracer->lock);
 	return p;
+}
+
+void session_file_limits(struct session *s, bool kernel, const char *channel, uint64_t *size, uint32_t *count)
+{
+	struct channel *c;
+
+	pthread_mutex_lock(&s->tracer->lock);
+	c = channel_find(s, kernel ? DOMAIN_KERNEL : DOMAIN_USER, channel);
+	*size = c ? c->file_size : 0;
+	*count = c && c->file_size ? c->file_count : 0;
+	pthread_mutex_unlock(&s->tracer->lock);
 }
 
 /* ---- rules ---- */

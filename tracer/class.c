@@ -362,6 +362,7 @@ static void buffer_drop(struct class *cl, struct buffer *b)
 		keeper_drop(t->keeper, name);
 	cds_list_del(&b->node);
 	quota_count_buffer(cl->channel->session, -(int64_t)cost(cl->channel, b->region->size));
+	output_forget(b);
 	if (!t->reading)
 		region_discard(b->region);
 	region_put(b->region);
@@ -424,8 +425,9 @@ int class_buffer(struct class *cl, enum trail_ring_kind kind, uint32_t pid, stru
 	if (!err)
 		err = region_create(&geo, random_key(), &r);
 	if (err) {
-		if (err != -EDQUOT)
-			tracer_report(t, "session %s: no buffer: %s", c->session->name, strerror(-err));
+		if (err != -EDQUOT && !c->session->buffers_refused++)
+			session_failed(c->session, "channel %s: no buffer, and what it would have recorded is not counted: %s", c->name,
+				       strerror(-err));
 		return err;
 	}
 	*out = class_adopt(cl, r, kind == TRAIL_RINGS_CPU || c->kernel ? 0 : cl->next_ordinal + !cl->next_ordinal, pid);

@@ -38,6 +38,8 @@ int session_start(struct session *s, struct tr_err *err)
 	cds_list_for_each_entry(c, &s->channels, node)
 		if (!ret && (!c->kernel || s->tracer->kernel))
 			ret = channel_start(c, err);
+	if (!ret)
+		ret = output_start(s, err);
 	if (ret)
 		return ret;
 	s->active = true;
@@ -89,8 +91,8 @@ static int drain_before(struct session *s, struct tr_err *err)
 	return s->gone ? tr_fail(err, -ENOENT, "the session is gone") : 0;
 }
 
-/* What was recorded so far goes; what is in flight is let through first, so that it cannot turn up afterwards. */
-static int verb_clear(struct session *s, const char *arg, struct tr_err *err)
+/* What is in flight is let through first, so that it cannot turn up afterwards. */
+void session_clear_rings(struct session *s)
 {
 	struct stream stream = { 0 };
 	struct ring_mark mark;
@@ -98,9 +100,6 @@ static int verb_clear(struct session *s, const char *arg, struct tr_err *err)
 	struct class *cl;
 	struct buffer *b;
 
-	(void)arg;
-	if (drain_before(s, err))
-		return -ENOENT;
 	cds_list_for_each_entry(c, &s->channels, node)
 		cds_list_for_each_entry(cl, &c->classes, node)
 			cds_list_for_each_entry(b, &cl->buffers, node) {
@@ -115,12 +114,33 @@ static int verb_clear(struct session *s, const char *arg, struct tr_err *err)
 					ring->cleared_lost = __atomic_load_n(&ring->lost, __ATOMIC_RELAXED);
 					ring->cleared_ts = mark.last_ts;
 					__atomic_store_n(&ring->source_overwritten, 0, __ATOMIC_RELAXED);
+					__atomic_store_n(&ring->unwritten, 0, __ATOMIC_RELAXED);
+					/* Pairs with the acquire loads of the views. */
+					__atomic_store_n(&ring->cleared, mark.head, __ATOMIC_RELEASE);
 					/* Pairs with the writers' acquire load before they use a sub-buffer again. */
 					__atomic_store_n(&ring->consumed, mark.head, __ATOMIC_RELEASE);
 				}
 			}
 	text_engine_reset(s->text);
+}
+
+static int verb_clear(struct session *s, const char *arg, struct tr_err *err)
+{
+	(void)arg;
+	if (drain_before(s, err))
+		return -ENOENT;
+	/* With an output, it is done by who writes it. */
+	if (!s->output || !s->starts)
+		session_clear_rings(s);
 	return 0;
+}
+
+static int verb_rotate(struct session *s, const char *arg, struct tr_err *err)
+{
+	(void)arg;
+	if (!s->output)
+		return tr_fail(err, -EINVAL, "there is no output: only what is written to files is rotated");
+	return s->starts ? 0 : tr_fail(err, -EINVAL, "the session was never started: there is nothing to rotate");
 }
 
 /* The metadata is made anew for each view, but its clock's offset is measured once, and may have become wrong since. */
@@ -149,18 +169,28 @@ static int verb_snapshot(struct session *s, const char *arg, struct tr_err *err)
 	return ret;
 }
 
+static int then_stop(struct session *s, struct tr_err *err)
+{
+	(void)err;
+	kernel_drain(s);
+	output_stopped(s);
+	return 0;
+}
+
 static const struct verb {
 	const char *name;
 	int (*run)(struct session *s, const char *arg, struct tr_err *err);
 	bool when_active, when_inactive;
 	bool takes_name;
+	int (*then)(struct session *s, struct tr_err *err);     /* without the lock: what may take a while */
 } verbs[] = {
-	{ "start", verb_start, false, true, false },
-	{ "stop", verb_stop, true, false, false },
-	{ "clear", verb_clear, true, true, false },
-	{ "snapshot", verb_snapshot, true, true, true },
-	{ "regenerate metadata", verb_metadata, true, true, false },
-	{ "regenerate statedump", verb_statedump, true, false, false },
+	{ "start", verb_start, false, true, false, NULL },
+	{ "stop", verb_stop, true, false, false, then_stop },
+	{ "clear", verb_clear, true, true, false, output_clear_verb },
+	{ "snapshot", verb_snapshot, true, true, true, NULL },
+	{ "rotate", verb_rotate, true, true, false, output_rotate_verb },
+	{ "regenerate metadata", verb_metadata, true, true, false, output_metadata_verb },
+	{ "regenerate statedump", verb_statedump, true, false, false, NULL },
 };
 
 #define VERBS (sizeof(verbs) / sizeof(verbs[0]))
@@ -186,7 +216,7 @@ static int no_verb(const char *line, size_t len, size_t from, const char *words,
 	if (near)
 		return tr_fail_at(err, -EINVAL, text, (int)(from < 100 ? from : 100), "not a verb; did you mean '%s'?", near);
 	return tr_fail_at(err, -EINVAL, text, (int)(from < 100 ? from : 100),
-			  "not a verb: start, stop, clear, snapshot, regenerate metadata and regenerate statedump are");
+			  "not a verb: start, stop, clear, snapshot, rotate, regenerate metadata and regenerate statedump are");
 }
 
 #define WORDS_MOST 256
@@ -250,7 +280,7 @@ int session_control(struct session *s, const char *text, struct tr_err *err)
 	if (!ret) {
 		pthread_mutex_lock(&s->tracer->lock);
 		line = 0;
-		if (s->gone)
+		if (s->gone || s->ending)
 			ret = tr_fail(err, -ENOENT, "the session is gone");
 		for (at = text; *at && !ret; at = next) {
 			line++;
@@ -260,6 +290,11 @@ int session_control(struct session *s, const char *text, struct tr_err *err)
 			if (verb && !ret) {
 				session_save(s);
 				session_changed(s);
+			}
+			if (verb && !ret && verb->then) {
+				pthread_mutex_unlock(&s->tracer->lock);
+				ret = verb->then(s, err);
+				pthread_mutex_lock(&s->tracer->lock);
 			}
 		}
 		stopped = !s->active;

@@ -18,7 +18,9 @@
 #include "tracer/kernel.h"
 #include "tracer/reader.h"
 #include "tracer/snapshot.h"
+#include "tracer/syncer.h"
 
+#define SYNC_SECONDS 10         /* that a clean end waits for disks */
 #define SYSTEM_APPS "/run/trailfs/apps"
 
 int64_t wall_clock(void)
@@ -246,8 +248,13 @@ int tracer_open(const struct tracer_config *config, struct tracer **out, struct 
 		goto fail_keeper;
 	}
 	pthread_mutex_lock(&t->lock);
-	cds_list_for_each_entry(s, &t->sessions, node)
+	cds_list_for_each_entry(s, &t->sessions, node) {
+		struct tr_err why = TR_ERR_INIT;
+
+		if (s->starts && output_start(s, &why))
+			tracer_report(t, "session %s: output: %s", s->name, why.sentence);
 		session_apply(s);
+	}
 	apps_scan(t);
 	pthread_mutex_unlock(&t->lock);
 	*out = t;
@@ -266,6 +273,15 @@ void tracer_close(struct tracer *t, bool keep)
 	struct session *s, *next;
 
 	server_stop(t);
+	/* Nobody else is there any more. */
+	cds_list_for_each_entry_safe(s, next, &t->sessions, node) {
+		if (keep)
+			output_stop(s);
+		else
+			session_wind_up(s);
+	}
+	if (!keep)
+		syncer_finish(SYNC_SECONDS);
 	pthread_mutex_lock(&t->lock);
 	t->reading = keep;
 	cds_list_for_each_entry_safe(s, next, &t->sessions, node) {

@@ -97,6 +97,9 @@ struct session {
 	int64_t frozen;
 	uint64_t buffers_refused;               /* there was no room for them in that */
 	uint64_t buffers_lost;                  /* when the keeper was killed, too */
+	struct output *output;                  /* output.h; NULL: the rings are all there is */
+	uint64_t rotate_size, rotate_period;    /* bytes, us; 0: not by itself */
+	bool ending;                            /* is about to go: nothing can be started any more */
 };
 
 struct channel {
@@ -117,6 +120,8 @@ struct channel {
 	uint32_t subbuf_count;
 	uint64_t blocking;                      /* us that a hit waits for room; UINT64_MAX: for ever */
 	uint64_t switch_period, read_period;    /* us; see CHANNEL_* in tracer.h */
+	uint64_t file_size;                     /* bytes; 0: one file per stream */
+	uint32_t file_count;                    /* 0: no limit */
 	uint64_t epoch;                         /* grows when whoever attached has to ask again, whatever the rules say */
 	struct context_list contexts;
 	struct rule_list rules;
@@ -141,6 +146,7 @@ struct buffer {
 	uint32_t ordinal;                       /* 0: the CPU rings; others: rings for threads */
 	uint32_t pid;                           /* thread rings: whose (0: the daemon's own) */
 	bool kept;                              /* the keeper has it, or is about to */
+	struct outlog **logs;                   /* of each ring, if the session has an output; NULL: not yet */
 };
 
 struct class {
@@ -189,11 +195,35 @@ bool session_wants(const struct session *s, const struct app *a);       /* and t
 bool session_tracks(const struct session *s, uint32_t pid, uid_t uid, gid_t gid);
 /* Brings state words and switches (with a barrier if any went off or changed) in line with the rules. */
 void session_apply(struct session *s);
+void session_wind_up(struct session *s);        /* without the lock: its output is complete when it returns */
 void session_forget(struct session *s);         /* frees what it has here; buffers and state directory stay as they are */
 void session_drop(struct session *s);           /* frees all it has; not the session itself, which has references */
 
 /* control.c: with the lock held */
 int session_start(struct session *s, struct tr_err *err);
+void session_clear_rings(struct session *s);    /* what was recorded so far goes */
+
+/*
+ * output.c: with the lock held. A path that was checked, with its directory made; path NULL: none. */
+int output_restore(struct session *s, const char *path);
+int output_start(struct session *s, struct tr_err *err);        /* the thread; no error if it runs */
+void output_save(const struct session *s, struct md_buf *out);
+int output_store(struct session *s, enum session_attr attr, const char *value, struct tr_err *err);       /* without the lock */
+void output_show(const struct session *s, enum session_attr attr, struct md_buf *out);
+void output_exchange(struct session *a, struct session *b);     /* outputs that were not started, and schedules */
+void output_restore_rotation(struct session *s, const char *line);
+struct outlog *output_log(struct buffer *b, uint32_t ring);     /* NULL: memory */
+void output_forget(struct buffer *b);
+void output_destroy(struct session *s);         /* the thread has ended, or never ran */
+/* and without: */
+/* What must not be lost is written and the thread has ended when it returns, or takes too long. */
+void output_finish(struct session *s);
+void output_stop(struct session *s);            /* at once: the next daemon goes on */
+void output_status(struct session *s, struct md_buf *out);
+int output_rotate_verb(struct session *s, struct tr_err *err);
+int output_clear_verb(struct session *s, struct tr_err *err);
+int output_metadata_verb(struct session *s, struct tr_err *err);
+void output_stopped(struct session *s);         /* the session was stopped: all of it is to be in the files */
 
 /* channel.c */
 struct channel *channel_find(const struct session *s, enum domain domain, const char *name);

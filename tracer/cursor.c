@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "tracer/cursor.h"
 
+#include "tracer/filecursor.h"
+
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -43,6 +45,10 @@ struct cursor *cursor_create(const struct stream *s, struct ring_place at, size_
 	c->stream = *s;
 	trace_get(s->trace);
 	region_get(s->region);
+	if (s->log)
+		outlog_get(s->log);
+	c->fd = -1;
+	c->serial = at.file;
 	c->pos = at.pos;
 	c->d.stream = s->class;
 	c->d.ts = at.ts;
@@ -58,6 +64,8 @@ void cursor_destroy(struct cursor *c)
 		return;
 	trace_put(c->stream.trace);
 	region_put(c->stream.region);
+	filecursor_close(c);
+	outlog_put(c->stream.log);
 	free(c->buf);
 	free(c);
 }
@@ -66,6 +74,9 @@ struct ring_place cursor_oldest(const struct stream *s)
 {
 	uint64_t pos = ring_oldest(s, region_head(s->region, s->ring));
 	struct ring_place at = { .pos = pos };
+
+	if (s->log)
+		return (struct ring_place){ .file = outlog_first(s->log) };
 
 	/*
 	 * At the start of a sub-buffer the side entry has the time; elsewhere only a clear can have put the oldest
@@ -79,6 +90,30 @@ struct ring_place cursor_oldest(const struct stream *s)
 void cursor_mark(struct cursor *c)
 {
 	ring_mark(&c->stream, &c->mark);
+	if (c->stream.log)
+		filecursor_mark(c);
+}
+
+bool cursor_at_mark(const struct cursor *c)
+{
+	if (c->have || c->d.p != c->d.end)
+		return false;
+	return c->stream.log ? filecursor_at_mark(c) : cursor_place(c).pos >= c->mark.head;
+}
+
+bool cursor_held(const struct stream *s, struct ring_place at)
+{
+	uint64_t oldest;
+	struct outfile f;
+
+	if (!s->log) {
+		oldest = ring_oldest(s, region_head(s->region, s->ring));
+		return (at.pos ? at.pos : s->region->geo.subbuf_size) >= oldest;
+	}
+	if (!outlog_find(s->log, 0, &f))
+		return true;
+	outplace_put(f.place);
+	return f.serial <= (at.file ? at.file : 1);
 }
 
 static bool grow(struct cursor *c, size_t size)
@@ -140,6 +175,8 @@ static int fill(struct cursor *c, size_t need)
 	struct ring_piece p;
 	uint64_t k, n;
 
+	if (s->log)
+		return filecursor_fill(c, need);
 	for (unsigned int tries = 0;; tries++) {
 		catch_up(c);
 		if (c->pos >= c->mark.head)
@@ -272,8 +309,8 @@ size_t cursor_take(struct cursor *c, const uint8_t **p, uint64_t *begin_ts, uint
 struct ring_place cursor_place(const struct cursor *c)
 {
 	if (c->have)
-		return (struct ring_place){ c->buf_pos + (uint64_t)(c->event - c->buf), c->event_ts };
-	return (struct ring_place){ c->pos - (uint64_t)(c->d.end - c->d.p), c->d.ts };
+		return (struct ring_place){ c->buf_pos + (uint64_t)(c->event - c->buf), c->event_ts, c->serial };
+	return (struct ring_place){ c->pos - (uint64_t)(c->d.end - c->d.p), c->d.ts, c->serial };
 }
 
 void cursor_release(struct cursor *c)
@@ -284,6 +321,7 @@ void cursor_release(struct cursor *c)
 	c->d.ts = at.ts;
 	c->d.p = c->d.end = NULL;
 	c->have = false;
+	filecursor_close(c);
 	free(c->buf);
 	c->buf = NULL;
 	c->buf_size = 0;

@@ -14,12 +14,14 @@
 
 #include "metadata/decode.h"
 #include "metadata/text.h"
+#include "tracer/outlog.h"
 #include "tracer/reader.h"
 
 /* A place in a ring from where a cursor can go on: what checkpoints are made of. */
 struct ring_place {
 	uint64_t pos;           /* of an event's header; 0: where the ring begins */
 	uint64_t ts;            /* decoder time before that event */
+	uint64_t file;          /* where there is an output: serial of the file that pos is an offset in; 0: the first one */
 };
 
 /* What the side table and the mark say of one sub-buffer, checked: begin <= end, both inside it. */
@@ -62,6 +64,11 @@ struct cursor {
 	uint64_t missed;                /* sub-buffers that were overwritten before they were read */
 	uint64_t bad;                   /* sub-buffers given up */
 	struct stream stream;           /* references are owned */
+	/* Where there is an output (filecursor.h); positions are offsets in the file then: */
+	struct outfile file;            /* as it was when it was opened; its place is referenced */
+	uint64_t serial;                /* of the file that the cursor stands in */
+	int fd;                         /* that file; -1: not open */
+	struct { uint64_t serial, size; } last;         /* the mark */
 	char host[MD_TEXT_HOSTNAME_MAX + 1];    /* what stands before its events in text */
 };
 
@@ -76,6 +83,10 @@ struct ring_place cursor_oldest(const struct stream *s);
  * cursor_limit).
  */
 void cursor_mark(struct cursor *c);
+/* Everything up to the mark was handed out. */
+bool cursor_at_mark(const struct cursor *c);
+/* Whether what stands at the place can still be read. */
+bool cursor_held(const struct stream *s, struct ring_place at);
 /* A clock reading that was taken after the mark: later events are lies. */
 static inline void cursor_limit(struct cursor *c, uint64_t max_ts)
 {

@@ -57,6 +57,7 @@ static void exchange(struct session *a, struct session *b)
 	b->next_channel = next;
 	a->buffer_bytes = b->buffer_bytes;      /* those of the channels */
 	b->buffer_bytes = bytes;
+	output_exchange(a, b);
 	for (int i = 0; i < TRACK_ATTRS; i++) {
 		struct track track = a->track[i];
 

@@ -283,7 +283,7 @@ static void missed(void *arg, uint64_t events)
 	uint64_t head = region_head(to->kc->region, to->cpu);
 
 	to->ring->source_lost += events;
-	if (to->writer.mode == TRAIL_MODE_OVERWRITE && (!head || head == __atomic_load_n(&to->ring->consumed, __ATOMIC_ACQUIRE)))
+	if (to->writer.mode == TRAIL_MODE_OVERWRITE && (!head || head == __atomic_load_n(&to->ring->cleared, __ATOMIC_ACQUIRE)))
 		__atomic_fetch_add(&to->ring->source_overwritten, events, __ATOMIC_RELAXED);
 	else
 		ring_lost(to->ring, events);

@@ -72,12 +72,6 @@ static bool same(const struct cursor *c, const struct stream *s)
 	return c->stream.region == s->region && c->stream.ring == s->ring;
 }
 
-/* Whether a stream that left the session has still something to give. */
-static bool drained(const struct cursor *c)
-{
-	return !c->have && cursor_place(c).pos >= c->mark.head;
-}
-
 static void set_uniform(struct merge *m)
 {
 	m->uniform = true;
@@ -122,7 +116,7 @@ static int take_up(struct merge *m, const struct stream_set *set)
 		if (!m->cursors[j])
 			continue;
 		m->dropped = true;
-		if (drained(m->cursors[j]))
+		if (cursor_at_mark(m->cursors[j]))
 			cursor_destroy(m->cursors[j]);
 		else
 			cursors[n++] = m->cursors[j];
@@ -198,6 +192,9 @@ int merge_look_session(struct merge *m, struct session *s, uint64_t *now)
 
 	if (err)
 		return err;
+	/* Without that, what is missing may still come. */
+	if (!session_flush(s))
+		*now = 0;
 	err = merge_look(m, &set, session_clock(s));
 	stream_set_deinit(&set);
 	return err;

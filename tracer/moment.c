@@ -8,6 +8,9 @@
  * cut at the mark; an empty packet, if events were discarded after that. So a reader that adds up differences of the
  * counter comes to what `status` says. A sub-buffer that was overwritten before it was copied, or does not decode, is
  * an empty packet of the planned size, and its number leaves out one.
+ *
+ * In a session with an output, the moment is that of the files of the current chunk: what the rings had was written to them right
+ * before. They only grow, and are held open, so that nothing is copied.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -15,8 +18,10 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "tracer/archives.h"
 #include "tracer/cursor.h"
 #include "tracer/moment.h"
+#include "tracer/outlog.h"
 
 uint64_t source_index_size(const struct source *src)
 {
@@ -78,11 +83,37 @@ static int plan(struct source *src, const struct ring_mark *m, uint64_t base, ui
 	return 0;
 }
 
+/* Room for one more file, zeroed. */
+static bool room(struct moment *m)
+{
+	size_t n = m->file_room ? 2 * m->file_room : 16;
+	struct moment_file *files;
+	struct content *contents;
+
+	if (m->file_count < m->file_room)
+		return true;
+	files = realloc(m->files, n * sizeof(*files));
+	if (files)
+		m->files = files;
+	contents = realloc(m->contents, n * sizeof(*contents));
+	if (contents)
+		m->contents = contents;
+	if (!files || !contents)
+		return false;
+	memset(files + m->file_room, 0, (n - m->file_room) * sizeof(*files));
+	memset(contents + m->file_room, 0, (n - m->file_room) * sizeof(*contents));
+	m->file_room = n;
+	return true;
+}
+
 static int add_file(struct moment *m, enum kind kind, struct source *src, uint64_t size, uint64_t ts, const char *fmt,
 		    const char *dir, const char *name)
 {
-	struct moment_file *f = &m->files[m->file_count];
+	struct moment_file *f = room(m) ? &m->files[m->file_count] : NULL;
 	struct md_buf path = MD_BUF_INIT;
+
+	if (!f)
+		return -ENOMEM;
 
 	md_buf_printf(&path, fmt, dir, name);
 	md_buf_str(&path);
@@ -101,9 +132,11 @@ static int add_file(struct moment *m, enum kind kind, struct source *src, uint64
 
 static int add_metadata(struct moment *m, struct trace *t, uint64_t ts)
 {
-	struct content *c = &m->contents[m->file_count];
+	struct content *c = room(m) ? &m->contents[m->file_count] : NULL;
 	int err;
 
+	if (!c)
+		return -ENOMEM;
 	pthread_mutex_lock(&t->lock);
 	err = md_ctf_print(t->md, &c->text);
 	pthread_mutex_unlock(&t->lock);
@@ -184,9 +217,7 @@ static int plan_all(struct moment *m, const struct stream_set *set)
 	int err = -ENOMEM;
 
 	m->sources = calloc(set->count + 1, sizeof(*m->sources));
-	m->files = calloc(3 * set->count + 1, sizeof(*m->files));
-	m->contents = calloc(3 * set->count + 1, sizeof(*m->contents));
-	if (!marks || !bases || !m->sources || !m->files || !m->contents)
+	if (!marks || !bases || !m->sources || !room(m))
 		goto out;
 	for (size_t i = 0; i < set->count; i++) {
 		bases[i] = ring_cleared_lost(&set->streams[i]);
@@ -207,6 +238,62 @@ out:
 	free(marks);
 	free(bases);
 	return err;
+}
+
+/* ---- of an output ---- */
+
+/* One file of it, or its index. */
+static int add_output(struct moment *m, const struct trace *t, const struct outfile *of, bool index)
+{
+	int fd = outfile_open(of, index), err;
+
+	/* Its owner has removed it: then it is no part of the recording any more. */
+	if (fd == -ENOENT || fd == -ESTALE)
+		return 0;
+	if (fd < 0)
+		return fd;
+	err = index ? add_file(m, OUTPUT, NULL, of->index_size, 0, "%s/index/%s.idx", t->path, of->name) :
+		      add_file(m, OUTPUT, NULL, of->size, 0, "%s/%s", t->path, of->name);
+	if (err)
+		close(fd);
+	else
+		m->contents[m->file_count - 1].fd = fd;
+	return err;
+}
+
+static void set_times(struct moment *m, size_t from, uint64_t ts)
+{
+	for (; from < m->file_count; from++)
+		m->files[from].mtime = (int64_t)(session_clock_offset(m->s) + ts);
+}
+
+static int take_output(struct moment *m, const struct stream_set *set)
+{
+	uint64_t newest = 0;
+	size_t first = 0;
+	int err = 0;
+
+	for (size_t i = 0; i < set->count && !err; i++) {
+		const struct stream *st = &set->streams[i];
+		struct ring_mark mark;
+		struct outfile of;
+
+		for (uint64_t serial = outlog_first(st->log); !err && outlog_find(st->log, serial, &of); serial = of.serial + 1) {
+			err = add_output(m, st->trace, &of, false);
+			if (!err)
+				err = add_output(m, st->trace, &of, true);
+			outplace_put(of.place);
+		}
+		ring_mark(st, &mark);
+		newest = mark.last_ts > newest ? mark.last_ts : newest;
+		if (err || (i + 1 < set->count && set->streams[i + 1].trace == st->trace))
+			continue;
+		err = add_metadata(m, st->trace, newest);
+		set_times(m, first, newest);
+		first = m->file_count;
+		newest = 0;
+	}
+	return err ? err : sort_files(m);
 }
 
 struct moment *moment_new(struct session *s)
@@ -236,13 +323,52 @@ int moment_plan(struct moment *m)
 int moment_take(struct session *s, struct moment **out)
 {
 	struct moment *m = moment_new(s);
+	struct stream_set set = { 0 };
+	uint64_t now;
 	int err;
 
 	if (!m)
 		return -ENOMEM;
-	err = moment_plan(m);
+	err = session_look(s, NULL, &set, &now);
+	if (!err && set.count && set.streams[0].log) {
+		session_flush(s);
+		err = take_output(m, &set);
+	} else if (!err) {
+		err = plan_all(m, &set);
+		if (!err)
+			err = moment_add_files(m);
+	}
+	stream_set_deinit(&set);
+	if (err) {
+		moment_put(m);
+		return err;
+	}
+	*out = m;
+	return 0;
+}
+
+static int add_archived(void *arg, const char *path, uint64_t size, int64_t mtime)
+{
+	struct moment *m = arg;
+	int err = add_file(m, ARCHIVED, NULL, size, 0, "%s%s", path, "");
+
 	if (!err)
-		err = moment_add_files(m);
+		m->files[m->file_count - 1].mtime = mtime;
+	return err;
+}
+
+int moment_take_archives(struct session *s, struct moment **out)
+{
+	struct moment *m = moment_new(s);
+	int err;
+
+	if (!m)
+		return -ENOMEM;
+	err = archives_open(s, &m->archives);
+	if (!err && m->archives)
+		err = archives_each(m->archives, add_archived, m);
+	if (!err)
+		err = sort_files(m);
 	if (err) {
 		moment_put(m);
 		return err;
@@ -274,6 +400,8 @@ void moment_put(struct moment *m)
 	for (size_t i = 0; i < m->file_count; i++) {
 		free(m->files[i].path);
 		md_buf_deinit(&m->contents[i].text);
+		if (m->contents[i].kind == OUTPUT)
+			close(m->contents[i].fd);
 	}
 	for (size_t i = 0; i < m->source_count; i++) {
 		struct source *src = &m->sources[i];
@@ -284,6 +412,7 @@ void moment_put(struct moment *m)
 		free(src->data);
 		pthread_mutex_destroy(&src->lock);
 	}
+	archives_close(m->archives);
 	if (m->frozen)
 		session_frozen(s, -m->frozen);
 	if (m->map)
@@ -404,6 +533,15 @@ ssize_t moment_read(struct moment *m, size_t i, uint64_t offset, void *buf, size
 	c = &m->contents[i];
 	if (offset >= m->files[i].size)
 		return 0;
+	if (size > m->files[i].size - offset)
+		size = (size_t)(m->files[i].size - offset);
+	if (c->kind == ARCHIVED)
+		return archives_read(m->archives, m->files[i].path, offset, buf, size);
+	if (c->kind == OUTPUT) {
+		ssize_t n = pread(c->fd, buf, size, (off_t)offset);
+
+		return n < 0 ? -errno : n;
+	}
 	if (c->source && !__atomic_load_n(&c->source->copied, __ATOMIC_ACQUIRE)) {
 		pthread_mutex_lock(&c->source->lock);
 		if (!c->source->copied)
@@ -418,8 +556,6 @@ ssize_t moment_read(struct moment *m, size_t i, uint64_t offset, void *buf, size
 		data = c->text.data;
 	else
 		data = c->source->data + (c->kind == INDEX ? c->source->size : 0);
-	if (size > m->files[i].size - offset)
-		size = (size_t)(m->files[i].size - offset);
 	memcpy(buf, (const char *)data + offset, size);
 	return (ssize_t)size;
 }

@@ -18,7 +18,7 @@ struct plan {                   /* one packet */
 	bool gone;              /* was overwritten before it was copied */
 };
 
-enum kind { METADATA, STREAM, INDEX };
+enum kind { METADATA, STREAM, INDEX, OUTPUT, ARCHIVED };
 
 struct source {                 /* what stands behind a stream file and its index */
 	pthread_mutex_t lock;   /* guards copying; `copied` is set last */
@@ -36,6 +36,7 @@ struct content {
 	struct source *source;          /* STREAM, INDEX; NULL: of a snapshot that an earlier daemon made */
 	struct md_buf text;             /* METADATA */
 	uint8_t *bytes;                 /* of a snapshot: the file */
+	int fd;                         /* OUTPUT: a file that the session's output wrote; of it as much as there was then */
 };
 
 struct moment {
@@ -45,8 +46,9 @@ struct moment {
 	size_t source_count;
 	struct moment_file *files;
 	struct content *contents;       /* of the files */
-	size_t file_count;
+	size_t file_count, file_room;
 	int64_t frozen;         /* bytes accounted; atomic */
+	struct archives *archives;      /* of ARCHIVED files */
 	uint64_t max_ts;        /* no event in it is later */
 
 	/* Of a snapshot; else fd is -1. */

@@ -52,12 +52,14 @@ int packet_stream_open(struct session *s, const char *channel, const char *owner
 		goto out_set;
 	err = -ENOENT;
 	for (size_t i = 0; i < set.count; i++) {
-		const struct stream *st = &set.streams[i];
+		struct stream st = set.streams[i];
 
-		if (strcmp(st->trace->owner, owner) || strcmp(st->name, name))
+		if (strcmp(st.trace->owner, owner) || strcmp(st.name, name))
 			continue;
-		p->base = ring_cleared_lost(st);
-		p->c = cursor_create(st, cursor_oldest(st), CHUNK);
+		/* The ring's own packets, whatever was written to files. */
+		st.log = NULL;
+		p->base = ring_cleared_lost(&st);
+		p->c = cursor_create(&st, cursor_oldest(&st), CHUNK);
 		err = p->c ? 0 : -ENOMEM;
 		break;
 	}

@@ -7,10 +7,13 @@
  *	uid 0                                                   one `key value` per line, then
  *	channel ID ENABLED STARTED PER_PROCESS LOSS MODE SUBBUF_SIZE SUBBUF_COUNT NAME
  *	times BLOCKING SWITCH_PERIOD READ_PERIOD                of the channel before, and so:
+ *	files SIZE COUNT
  *	kernel NAME                     it is of the kernel domain; -: it has nothing in the kernel yet
  *	context NAME
  *	rule RULE
  *	track ATTRIBUTE [*] [ID …]
+ *	output PATH
+ *	rotate SIZE PERIOD
  *	trace INDEX UID PID CREATED UUID COMM
  *	region KEY CHANNEL TRACE ORDINAL PID
  *	snapshot KEY CREATED NAME
@@ -50,6 +53,7 @@ static void save_channel(const struct channel *c, struct md_buf *out)
 	md_buf_printf(out, "channel %u %d %d %d %d %d %" PRIu64 " %u %s\n", c->id, c->enabled, c->started, c->per_process,
 		      c->loss, (int)c->mode, c->subbuf_size, c->subbuf_count, c->name);
 	md_buf_printf(out, "times %" PRIu64 " %" PRIu64 " %" PRIu64 "\n", c->blocking, c->switch_period, c->read_period);
+	md_buf_printf(out, "files %" PRIu64 " %u\n", c->file_size, c->file_count);
 	if (c->kernel)
 		md_buf_printf(out, "kernel %s\n", c->kchannel ? c->kchannel->name : "-");
 	context_list_print(&c->contexts, &contexts);
@@ -119,6 +123,7 @@ int session_save(struct session *s)
 	md_buf_printf(&out, "buffers_refused %" PRIu64 "\nbuffers_lost %" PRIu64 "\n", s->buffers_refused, s->buffers_lost);
 	save_settings(s, &out);
 	save_tracks(s, &out);
+	output_save(s, &out);
 	cds_list_for_each_entry(c, &s->channels, node)
 		save_channel(c, &out);
 	save_traces(s->traces, &out);
@@ -215,6 +220,17 @@ static void restore_times(const struct restore *r, const char *line)
 	r->channel->blocking = blocking;
 	r->channel->switch_period = switch_period;
 	r->channel->read_period = read_period;
+}
+
+static void restore_files(const struct restore *r, const char *line)
+{
+	uint64_t size;
+	uint32_t count;
+
+	if (!r->channel || sscanf(line, "%" SCNu64 " %" SCNu32, &size, &count) != 2)
+		return;
+	r->channel->file_size = size;
+	r->channel->file_count = count;
 }
 
 static void restore_track(struct restore *r, const char *line)
@@ -348,8 +364,11 @@ static void keep(void *arg, const char *name, int fd)
 	} else if (region_adopt(fd, &region)) {
 		tracer_report(t, "the keeper held something that is no buffer: %s", name);
 		close(fd);
-	} else if (kept_add(strtoull(name, NULL, 16), region)) {
-		region_put(region);
+	} else {
+		/* Not what the header says, which applications can write. */
+		region->key = strtoull(name, NULL, 16);
+		if (kept_add(region->key, region))
+			region_put(region);
 	}
 }
 
@@ -472,6 +491,10 @@ static void restore_line(struct restore *r, const char *line)
 		restore_times(r, line + 6);
 		return;
 	}
+	if (!strncmp(line, "files ", 6)) {
+		restore_files(r, line + 6);
+		return;
+	}
 	if (!strncmp(line, "kernel ", 7)) {
 		restore_kernel(r, line + 7);
 		return;
@@ -481,6 +504,10 @@ static void restore_line(struct restore *r, const char *line)
 		restore_channel(r, line + 8);
 	else if (!strncmp(line, "track ", 6))
 		restore_track(r, line + 6);
+	else if (!strncmp(line, "output ", 7))
+		output_restore(r->s, line + 7);
+	else if (!strncmp(line, "rotate ", 7))
+		output_restore_rotation(r->s, line + 7);
 	else if (!strncmp(line, "trace ", 6))
 		restore_trace(r, line + 6);
 	else if (!strncmp(line, "region ", 7))

@@ -70,14 +70,14 @@ static uint64_t oldest_subbuf(const struct stream *s, uint64_t head)
 uint64_t ring_oldest(const struct stream *s, uint64_t head)
 {
 	/* Acquire: pairs with the release by which clear publishes the cleared_* words before it. */
-	uint64_t consumed = __atomic_load_n(&ring_of(s)->consumed, __ATOMIC_ACQUIRE) & TRAIL_HEAD_MASK;
+	uint64_t cleared = __atomic_load_n(&ring_of(s)->cleared, __ATOMIC_ACQUIRE) & TRAIL_HEAD_MASK;
 	uint64_t oldest = oldest_subbuf(s, head);
 
 	if (head < oldest)
 		return head;    /* not begun */
-	if (consumed > head)
+	if (cleared > head)
 		return oldest;  /* a lie */
-	return consumed > oldest ? consumed : oldest;
+	return cleared > oldest ? cleared : oldest;
 }
 
 bool ring_holds(const struct stream *s, uint64_t k)
@@ -95,7 +95,7 @@ bool ring_piece(const struct stream *s, const struct ring_mark *m, uint64_t k, s
 	const struct trail_ring *ring = ring_of(s);
 	const struct region_geometry *g = &s->region->geo;
 	const struct trail_subbuf *side = &ring->side[k & (2 * g->subbuf_count - 1)];
-	uint64_t begin = k * g->subbuf_size, consumed;
+	uint64_t begin = k * g->subbuf_size, cleared;
 
 	if (!k || load(&side->seq) != k || m->head < begin)
 		return false;
@@ -118,13 +118,13 @@ bool ring_piece(const struct stream *s, const struct ring_mark *m, uint64_t k, s
 		p->begin_lost = RING_LOST_MAX;
 	if (p->end_lost > RING_LOST_MAX)
 		p->end_lost = RING_LOST_MAX;
-	consumed = __atomic_load_n(&ring->consumed, __ATOMIC_ACQUIRE) & TRAIL_HEAD_MASK;  /* as in ring_oldest */
-	if (consumed > begin && consumed <= p->end) {
-		uint64_t cleared = load(&ring->cleared_ts);
+	cleared = __atomic_load_n(&ring->cleared, __ATOMIC_ACQUIRE) & TRAIL_HEAD_MASK;  /* as in ring_oldest */
+	if (cleared > begin && cleared <= p->end) {
+		uint64_t ts = load(&ring->cleared_ts);
 
-		p->begin = consumed;
-		if (cleared > p->begin_ts)
-			p->begin_ts = cleared;
+		p->begin = cleared;
+		if (ts > p->begin_ts)
+			p->begin_ts = ts;
 	}
 	return true;
 }
@@ -160,10 +160,12 @@ void ring_counts(const struct stream *s, struct ring_counts *c)
 	for (uint64_t k = first; k && k <= m.head / g->subbuf_size; k++) {
 		if (!ring_piece(s, &m, k, &p))
 			continue;
-		if (k == first && p.begin == k * g->subbuf_size)
+		if (k == first && p.begin == k * g->subbuf_size && g->mode == TRAIL_MODE_OVERWRITE && !s->log)
 			c->overwritten = since(p.begin_events, cleared);
 		c->bytes += p.end - p.begin;
 	}
+	if (s->log)
+		c->overwritten = load(&ring->unwritten);
 	if (c->overwritten > c->recorded)
 		c->overwritten = c->recorded;
 	first = load(&ring->source_overwritten);

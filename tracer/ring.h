@@ -106,11 +106,13 @@ struct trail_ring {
 	trail_u64 source_overwritten;    /* recorded there, but overwritten before anything came here */
 	trail_u64 pad1[5];
 	/* the reader's line */
-	trail_u64 consumed;              /* position: everything below may be overwritten, and is not shown any more */
+	trail_u64 consumed;              /* position: everything below may be overwritten: it was cleared, or written elsewhere */
 	trail_u64 cleared_events;        /* count of events and of losses at the last clear */
 	trail_u64 cleared_lost;
 	trail_u64 cleared_ts;
-	trail_u64 pad2[4];
+	trail_u64 cleared;               /* position of the last clear: what is below is not shown any more */
+	trail_u64 unwritten;             /* events overwritten before they were written to the output */
+	trail_u64 pad2[2];
 	struct trail_subbuf side[];     /* 2 * subbuf_count */
 };
 

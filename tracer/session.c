@@ -74,6 +74,7 @@ void session_put(struct session *s)
 	if (!s || __atomic_sub_fetch(&s->refs, 1, __ATOMIC_ACQ_REL))
 		return;
 	text_engine_destroy(s->text);
+	output_destroy(s);
 	for (int i = 0; i < TRACK_ATTRS; i++)
 		track_deinit(&s->track[i]);
 	while (s->traces) {
@@ -236,6 +237,29 @@ int session_create(struct tracer *t, const char *name, uid_t uid, gid_t gid, str
 	return ret;
 }
 
+/* Nothing is recorded any more, and what there is is in the output's files. The lock is let go meanwhile. */
+static void wind_up(struct session *s)
+{
+	if (!s->output)
+		return;
+	session_ref(s);
+	s->ending = true;
+	s->active = false;
+	session_apply(s);
+	pthread_mutex_unlock(&s->tracer->lock);
+	kernel_drain(s);
+	output_finish(s);
+	pthread_mutex_lock(&s->tracer->lock);
+	session_put(s);
+}
+
+void session_wind_up(struct session *s)
+{
+	pthread_mutex_lock(&s->tracer->lock);
+	wind_up(s);
+	pthread_mutex_unlock(&s->tracer->lock);
+}
+
 int session_destroy(struct tracer *t, const char *name, struct tr_err *err)
 {
 	struct session *s;
@@ -243,6 +267,11 @@ int session_destroy(struct tracer *t, const char *name, struct tr_err *err)
 
 	pthread_mutex_lock(&t->lock);
 	s = session_find(t, name);
+	if (s)
+		wind_up(s);
+	/* Another one may have removed it meanwhile. */
+	if (s && session_find(t, name) != s)
+		s = NULL;
 	if (s) {
 		session_drop(s);
 		session_unsave(s);
@@ -273,7 +302,7 @@ void session_info(struct session *s, struct session_info *info)
 	pthread_mutex_lock(&s->tracer->lock);
 	*info = (struct session_info){
 		.uid = s->uid, .gid = s->gid, .mode = s->mode, .active = s->active, .gone = s->gone, .starts = s->starts,
-		.change = s->change, .created = s->created,
+		.change = s->change, .created = s->created, .rotate_size = s->rotate_size, .rotate_period = s->rotate_period,
 	};
 	pthread_mutex_unlock(&s->tracer->lock);
 }
@@ -323,34 +352,33 @@ int session_show(struct session *s, enum session_attr attr, struct md_buf *out)
 	case SESSION_SNAPSHOT_MAX_SIZE:
 		md_buf_printf(out, "%" PRIu64 "\n", s->settings.snapshot_max_size);
 		break;
+	default:
+		output_show(s, attr, out);
 	}
 	pthread_mutex_unlock(&s->tracer->lock);
 	return 0;
 }
 
-static int store_attr(struct session *s, enum session_attr attr, const char *value, struct tr_err *err)
+static int store_snapshot_max_size(struct session *s, const char *value, struct tr_err *err)
 {
 	uint64_t v;
-	int ret;
+	int ret = units_size(value, &v, err);
 
-	switch (attr) {
-	case SESSION_SNAPSHOT_MAX_SIZE:
-		ret = units_size(value, &v, err);
-		if (!ret && v > INT64_MAX)
-			ret = tr_fail_at(err, -EINVAL, value, 0, "too much; 0 is no limit");
-		if (!ret)
-			s->settings.snapshot_max_size = v;
-		return ret;
-	}
-	return -EINVAL;
+	if (!ret && v > INT64_MAX)
+		ret = tr_fail_at(err, -EINVAL, value, 0, "too much; 0 is no limit");
+	if (!ret)
+		s->settings.snapshot_max_size = v;
+	return ret;
 }
 
 int session_store(struct session *s, enum session_attr attr, const char *value, struct tr_err *err)
 {
 	int ret;
 
+	if (attr != SESSION_SNAPSHOT_MAX_SIZE)
+		return output_store(s, attr, value, err);
 	pthread_mutex_lock(&s->tracer->lock);
-	ret = s->gone ? tr_fail(err, -ENOENT, "the session is gone") : store_attr(s, attr, value, err);
+	ret = s->gone ? tr_fail(err, -ENOENT, "the session is gone") : store_snapshot_max_size(s, value, err);
 	if (!ret) {
 		session_save(s);
 		session_changed(s);
@@ -402,138 +430,10 @@ void session_status(struct session *s, struct md_buf *out)
 		      s->buffer_bytes, s->frozen, s->buffers_refused, s->buffers_lost);
 	snapshots_status(s, out);
 	pthread_mutex_unlock(&s->tracer->lock);
+	output_status(s, out);
 }
 
-/* ---- streams, and what else the views ask ---- */
-
-static bool used(const struct region *r, uint32_t ring)
-{
-	return region_head(r, ring) || __atomic_load_n(&region_ring(r, ring)->lost, __ATOMIC_RELAXED);
-}
-
-static int add_stream(struct stream_set *set, const struct class *cl, const struct buffer *b, uint32_t ring)
-{
-	struct stream *st;
-
-	if ((set->count & (set->count - 1)) == 0) {
-		size_t room = set->count ? 2 * set->count : 1;
-
-		st = realloc(set->streams, room * sizeof(*st));
-		if (!st)
-			return -ENOMEM;
-		set->streams = st;
-	}
-	st = &set->streams[set->count++];
-	*st = (struct stream){
-		.trace = trace_get(cl->trace), .region = region_get(b->region), .ring = ring, .class = cl->stream,
-		.instance_id = b->ordinal ? (uint64_t)b->ordinal << 16 | ring : ring, .cpu = b->ordinal ? 0 : ring,
-	};
-	snprintf(st->channel, sizeof(st->channel), "%s", cl->channel->name);
-	if (!b->ordinal) {
-		snprintf(st->name, sizeof(st->name), "cpu%u", ring);
-		snprintf(st->file, sizeof(st->file), "%s_%u", st->channel, ring);
-	} else {
-		snprintf(st->name, sizeof(st->name), b->pid ? "thread-%u-%u" : "log", b->pid, ring);
-		snprintf(st->file, sizeof(st->file), "%s_%" PRIu64, st->channel, st->instance_id);
-	}
-	return 0;
-}
-
-static int compare(const void *a, const void *b)
-{
-	const struct stream *x = a, *y = b;
-	int c = memcmp(x->trace->md->uuid, y->trace->md->uuid, 16);
-
-	if (!c)
-		c = strcmp(x->trace->path, y->trace->path);
-	if (!c)
-		c = (x->class->id > y->class->id) - (x->class->id < y->class->id);
-	return c ? c : (x->instance_id > y->instance_id) - (x->instance_id < y->instance_id);
-}
-
-int session_streams(struct session *s, const char *channel, struct stream_set *out)
-{
-	struct channel *c;
-	struct class *cl;
-	struct buffer *b;
-	int ret = 0;
-
-	*out = (struct stream_set){ 0 };
-	pthread_mutex_lock(&s->tracer->lock);
-	cds_list_for_each_entry(c, &s->channels, node) {
-		if (channel && strcmp(c->name, channel) != 0)
-			continue;
-		cds_list_for_each_entry(cl, &c->classes, node)
-			cds_list_for_each_entry(b, &cl->buffers, node)
-				for (uint32_t i = 0; i < b->region->geo.ring_count && !ret; i++)
-					if (used(b->region, i))
-						ret = add_stream(out, cl, b, i);
-	}
-	pthread_mutex_unlock(&s->tracer->lock);
-	if (ret)
-		stream_set_deinit(out);
-	else if (out->count)
-		qsort(out->streams, out->count, sizeof(*out->streams), compare);
-	return ret;
-}
-
-/* All regions of a session, referenced: so that the barrier can be passed without the lock. */
-static size_t session_regions(struct session *s, struct region ***out)
-{
-	struct channel *c;
-	struct class *cl;
-	struct buffer *b;
-	size_t n = 0;
-
-	*out = NULL;
-	pthread_mutex_lock(&s->tracer->lock);
-	cds_list_for_each_entry(c, &s->channels, node)
-		cds_list_for_each_entry(cl, &c->classes, node)
-			cds_list_for_each_entry(b, &cl->buffers, node)
-				n++;
-	*out = n ? malloc(n * sizeof(**out)) : NULL;
-	n = 0;
-	cds_list_for_each_entry(c, &s->channels, node)
-		cds_list_for_each_entry(cl, &c->classes, node)
-			cds_list_for_each_entry(b, &cl->buffers, node)
-				if (*out)
-					(*out)[n++] = region_get(b->region);
-	pthread_mutex_unlock(&s->tracer->lock);
-	return n;
-}
-
-static bool session_records_kernel(struct session *s)
-{
-	struct channel *c;
-	bool some = false;
-
-	pthread_mutex_lock(&s->tracer->lock);
-	cds_list_for_each_entry(c, &s->channels, node)
-		some = some || (c->kchannel && c->kchannel->recording);
-	pthread_mutex_unlock(&s->tracer->lock);
-	return some;
-}
-
-int session_look(struct session *s, const char *channel, struct stream_set *out, uint64_t *now)
-{
-	struct region **regions;
-	size_t n;
-
-	/*
-	 * In this order: what is older than now is in a region that exists by then, and in its ring after the barrier. Less one,
-	 * because an event of this very nanosecond may still come.
-	 */
-	*now = clock_now(&s->tracer->clock) - 1;
-	n = session_regions(s, &regions);
-	barrier(regions, n);
-	while (n)
-		region_put(regions[--n]);
-	free(regions);
-	if (session_records_kernel(s))
-		barrier_cpus();
-	kernel_drain(s);
-	return session_streams(s, channel, out);
-}
+/* ---- what the views ask ---- */
 
 struct text_engine **session_text(struct session *s)
 {

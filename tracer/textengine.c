@@ -74,17 +74,17 @@ static bool held(const struct text_engine *e, const struct text_checkpoint *p)
 {
 	for (size_t i = 0; i < e->m->count; i++) {
 		const struct stream *s = &e->m->cursors[i]->stream;
-		uint64_t oldest = ring_oldest(s, region_head(s->region, s->ring)), pos = 0;
+		struct ring_place at = { 0 };
 
 		for (size_t j = 0; j < p->count; j++) {
 			size_t k = (i + j) % p->count;
 
 			if (p->places[k].key == s->region->key && p->places[k].ring == s->ring) {
-				pos = p->places[k].at.pos;
+				at = p->places[k].at;
 				break;
 			}
 		}
-		if ((pos ? pos : s->region->geo.subbuf_size) < oldest)
+		if (!cursor_held(s, at))
 			return false;
 	}
 	return true;

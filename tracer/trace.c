@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "tracer/outlog.h"
 #include "tracer/trace.h"
 
 struct trace *trace_get(struct trace *t)
@@ -27,6 +28,7 @@ void stream_set_deinit(struct stream_set *set)
 	for (size_t i = 0; i < set->count; i++) {
 		trace_put(set->streams[i].trace);
 		region_put(set->streams[i].region);
+		outlog_put(set->streams[i].log);
 	}
 	free(set->streams);
 	*set = (struct stream_set){ 0 };

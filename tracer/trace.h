@@ -36,6 +36,8 @@ struct trace {
 struct trace *trace_get(struct trace *t);
 void trace_put(struct trace *t);        /* NULL is allowed */
 
+struct outlog;
+
 struct stream {
 	struct trace *trace;            /* referenced */
 	struct region *region;          /* referenced */
@@ -46,6 +48,7 @@ struct stream {
 	char channel[129];              /* name of the channel */
 	char name[32];                  /* "cpu0", or "thread-PID-N" in a region of thread rings */
 	char file[176];                 /* file name in the trace directory: "channel0_0" */
+	struct outlog *log;             /* the session's output has of it (outlog.h), referenced; NULL: there is no output */
 };
 
 /* An array of streams, ordered as merging wants them: trace uuid, trace path, stream class id, instance id. */

@@ -130,6 +130,7 @@ struct session_info {
 	uint64_t starts;        /* how often it was started */
 	uint64_t change;        /* grows whenever `status` changes in more than its counters */
 	int64_t created;        /* ns since the epoch */
+	uint64_t rotate_size, rotate_period;    /* of the output's chunks: bytes, us; 0: none */
 };
 void session_info(struct session *s, struct session_info *info);
 int session_chmod(struct session *s, mode_t mode);
@@ -138,6 +139,8 @@ int session_chown(struct session *s, uid_t uid, gid_t gid);            /* (uid_t
 /* Settings; read as what can be written. */
 enum session_attr {
 	SESSION_SNAPSHOT_MAX_SIZE,      /* bytes of a snapshot's stream files, in all; 0: no limit */
+	SESSION_OUTPUT,                 /* where packets are written; fixed by the first start */
+	SESSION_ROTATE_SIZE, SESSION_ROTATE_PERIOD,
 };
 int session_show(struct session *s, enum session_attr attr, struct md_buf *out);
 int session_store(struct session *s, enum session_attr attr, const char *value, struct tr_err *err);
@@ -150,6 +153,9 @@ void session_verbs(struct session *s, struct md_buf *out);
  */
 int session_control(struct session *s, const char *text, struct tr_err *err);
 void session_status(struct session *s, struct md_buf *out);
+
+/* What has gone wrong since, and still is: text for `error`. */
+void session_troubles(struct session *s, struct md_buf *out);
 
 /* ---- channels: their names are each domain's own ---- */
 
@@ -165,6 +171,7 @@ enum channel_attr {
 	CHANNEL_BLOCKING_TIMEOUT,       /* how long a hit waits for room, where events are discarded; 0: not at all */
 	CHANNEL_SWITCH_PERIOD,          /* how long streams/ may keep back what is in a sub-buffer that is not full; 0: not */
 	CHANNEL_READ_PERIOD,            /* how often those who wait for events look for them; 0: as often as the caller does */
+	CHANNEL_FILE_SIZE, CHANNEL_FILE_COUNT,  /* files of the output: how large, and how many of a stream are kept; 0: no limit */
 };
 int channel_show(struct session *s, enum domain domain, const char *channel, enum channel_attr attr, struct md_buf *out);
 int channel_store(struct session *s, enum domain domain, const char *channel, enum channel_attr attr, const char *value, struct tr_err *err);
@@ -236,6 +243,8 @@ struct moment_file {
 };
 /* Freezes metadata and all streams together. */
 int moment_take(struct session *s, struct moment **out);
+/* The same of the chunks that rotations have moved away: paths begin with the chunk's name. */
+int moment_take_archives(struct session *s, struct moment **out);
 size_t moment_files(struct moment *m, const struct moment_file **files);       /* sorted by path */
 /*
  * Bytes of file i. The first read of a stream file copies it out of its ring (-EDQUOT beyond max_frozen); sub-buffers that

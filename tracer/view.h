@@ -29,6 +29,12 @@ struct periods { uint64_t hold, look; };
 /* Of a channel by who has its streams (trace.owner). channel NULL: look is that of the channel which wants it most often. */
 struct periods session_periods(struct session *s, const char *owner, const char *channel);
 
+/* Of a channel: file_size and file_count. */
+void session_file_limits(struct session *s, bool kernel, const char *channel, uint64_t *size, uint32_t *count);
+
+/* With an output, views show what its files have: brings what the rings have into them. False: not all of it. */
+bool session_flush(struct session *s);
+
 /*
  * Takes the session's streams and a time: every event not later than *now is visible in them (a barrier was passed). Later
  * ones may be too, or not.

@@ -357,7 +357,7 @@ bool attach(struct trail__tp *tp, bool again)
 	return true;
 }
 
-void attach_last(struct object *o)
+bool attach_last(struct object *o)
 {
 	bool missed = false;
 
@@ -365,11 +365,13 @@ void attach_last(struct object *o)
 		missed = missed || (o->tps[e]->missed && *o->tps[e]->missed && *o->tps[e]->state);
 	if (missed && attach_failed)
 		attach_lanes(true);
+	missed = missed && attach_failed;
 	for (uint32_t e = 0; e < o->event_count; e++) {
-		if (missed)
+		if (!missed)
 			settle_missed(o->tps[e]);
 		slots_drop(o->tps[e]);
 	}
+	return !missed;
 }
 
 /* In a forked child: rings of the parent process alone are not ours. What is dropped is asked for at the next hit. */

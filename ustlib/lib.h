@@ -194,7 +194,8 @@ struct taken_plan {
  * with tp's slots.
  */
 bool TRAIL_HIDDEN attach(struct trail__tp *tp, bool again);
-void TRAIL_HIDDEN attach_last(struct object *o);        /* the object goes: accounts for what it missed */
+/* The object goes: accounts for what it missed. False: a daemon that does not answer now has to do it, by the registration file. */
+bool TRAIL_HIDDEN attach_last(struct object *o);
 void TRAIL_HIDDEN attach_forked(void);
 bool TRAIL_HIDDEN attach_daemon_lives(unsigned int lane);
 extern TRAIL_HIDDEN int attach_ms;               /* how long a hit may wait for the daemon: TRAIL_ATTACH_TIMEOUT */

@@ -528,6 +528,7 @@ TRAIL_EXPORT void trail__unregister(struct trail__tp *const *begin, struct trail
 {
 	struct object **p, *o;
 	int saved = errno;
+	bool settled;
 
 	if (begin == end || attach_sealed)
 		return;
@@ -536,7 +537,7 @@ TRAIL_EXPORT void trail__unregister(struct trail__tp *const *begin, struct trail
 		;
 	o = *p;
 	if (o) {
-		attach_last(o);
+		settled = attach_last(o);
 		for (uint32_t i = 0; i < o->event_count; i++) {
 			struct trail__tp *tp = o->tps[i];
 
@@ -545,7 +546,8 @@ TRAIL_EXPORT void trail__unregister(struct trail__tp *const *begin, struct trail
 			tp->object = NULL;
 		}
 		if (o->map) {
-			unlink_file(o);
+			if (settled)
+				unlink_file(o);
 			if (o->keep_map)        /* address space, no memory */
 				mmap(o->map, o->size, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
 			else

@@ -35,7 +35,7 @@ static void *disturb(void *arg)
 			__atomic_store_n(&c->head, (uint64_t)fake_random(&f) << fake_random(&f) % 20, __ATOMIC_RELAXED);
 			break;
 		case 3:
-			__atomic_store_n(&c->consumed, c->head - fake_random(&f) % 40000, __ATOMIC_RELAXED);
+			__atomic_store_n(&c->cleared, c->head - fake_random(&f) % 40000, __ATOMIC_RELAXED);
 			break;
 		default:
 			__atomic_store_n(data + fake_random(&f) % (r->geo.subbuf_size * r->geo.subbuf_count),

@@ -65,6 +65,9 @@ for how in files mutations shrink connect hellos ring; do
 			[ $? != 124 ] || fail "copying trace/ beside a spoilt ring"
 			timeout 60 babeltrace2 "$TMPDIR/copy" >/dev/null 2>&1
 			[ $? != 124 ] || fail "babeltrace2 on a spoilt ring"
+			timeout 20 mkdir "$mnt/sessions/evil/snapshots/x" || fail "a snapshot of a spoilt ring"
+			timeout 20 cat $(find "$mnt/sessions/evil/snapshots/x" -type f) >/dev/null || fail "reading a snapshot of a spoilt ring"
+			timeout 20 rmdir "$mnt/sessions/evil/snapshots/x" || fail "removing a snapshot of a spoilt ring"
 			alive
 		done
 	fi

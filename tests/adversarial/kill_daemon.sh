@@ -2,14 +2,20 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # TIMEOUT: 120
 #
-# kill -9 of the daemon: applications go on undisturbed; the next mount finds the session, its rules, its buffers, and what was
+# kill -9 of the daemon at any moment: applications go on undisturbed; the next mount finds the session, its rules, its buffers, and what was
 # recorded meanwhile. Then the same with all applications gone before the next mount: the buffers are still there.
 . "$(dirname "$0")/lib.sh"
 command -v babeltrace2 >/dev/null || skip "there is no babeltrace2"
-rounds=${KILL_ROUNDS:-5}
+rounds=${KILL_ROUNDS:-12}
+[ -z "${SOAK-}" ] || rounds=100
 
 sum() {
 	od -An -v -t u8 "$slots" 2>/dev/null | awk '{ for (i = 1; i <= NF; i++) s += $i } END { printf "%d", s }'
+}
+
+# a_while: up to 0.6 s, any time
+a_while() {
+	sleep "0.$(od -An -N2 -t u2 /dev/urandom | awk '{ printf "%03d", $1 % 600 }')"
 }
 
 kill_daemon() {
@@ -22,6 +28,16 @@ kill_daemon() {
 mount_tree
 make_session kept discard 8M 8
 put start "$s/control"
+# … and what counts all its hits, recorded or not
+ticker=$BUILD/tests/mount/ticker
+counted=$mnt/sessions/counted
+mkdir "$counted" "$counted/user/channels/c" && put discard "$counted/user/channels/c/loss_mode" &&
+	put 'tick:*' "$counted/user/channels/c/events"
+put start "$counted/control"
+"$ticker" 0 500 2 >"$TMPDIR/ticks1" &
+ticks1=$!
+"$ticker" 0 700 >"$TMPDIR/ticks2" &
+ticks2=$!
 "$bin/herd" "$bin/writer" "$slots" 4 2 8000 1000 none >"$TMPDIR/herd" &
 herd=$!
 i=0
@@ -34,12 +50,19 @@ done
 round=0
 while [ $round -lt "$rounds" ]; do
 	round=$((round + 1))
-	# At different moments: idle, while the text is read, while another session comes and goes
-	case $((round % 3)) in
-	1) sleep 0.5 ;;
+	# At any moment: idle, while the text is read, while rules change, while another session comes and goes
+	case $((round % 4)) in
+	1) a_while ;;
 	2)
 		timeout 20 cat "$s/pipe" >/dev/null 2>&1 &
-		sleep 0.3
+		a_while
+		;;
+	3)
+		(while echo 'storm:none' >>"$s/user/events" && echo '!storm:none' >>"$s/user/events" &&
+			echo 'tick:* if n >= 0' >>"$counted/user/channels/c/events" && echo '!tick:* if n >= 0' >>"$counted/user/channels/c/events"; do
+			:
+		done) >/dev/null 2>&1 &
+		a_while
 		;;
 	0)
 		(while mkdir "$mnt/sessions/other"; do
@@ -47,22 +70,21 @@ while [ $round -lt "$rounds" ]; do
 			echo start >"$mnt/sessions/other/control"
 			rmdir "$mnt/sessions/other"
 		done) >/dev/null 2>&1 &
-		sleep 0.4
+		a_while
 		;;
 	esac
 	kill_daemon
 	before=$(sum)
-	sleep 0.5
+	sleep 0.3
 	kill -0 $herd 2>/dev/null || fail "the applications died with the daemon"
 	expect "the applications go on" "$(sum)" -gt $((before + 100))
 	mount_tree
 	have "$s/status" 5 || fail "the session is gone"
 	expect "the session is active" "$(key state "$s/status")" = active
-	expect "the rules are there" "$(cat "$s/user/events")" = 'storm:*'
+	expect "the rules are there" "$(grep -v none "$s/user/events")" = 'storm:*'
+	expect "no buffer is lost" "$(key buffers_lost "$s/status")" = 0
+	echo '!storm:none' >>"$s/user/events" 2>/dev/null
 	rmdir "$mnt/sessions/other" 2>/dev/null
-	before=$(sum)
-	sleep 0.3
-	expect "the applications go on" "$(sum)" -gt $((before + 100))
 	alive
 done
 
@@ -84,8 +106,21 @@ tally
 nothing_lost "$s"
 grep -q 'writer = 1000' "$TMPDIR/text" || fail "a program that started without a daemon is not traced"
 
-# Nobody has the buffers any more but the keeper.
 cp "$TMPDIR/text" "$TMPDIR/text.before"
+
+# To the event: all hits are there, or counted
+kill $ticks1 $ticks2
+wait $ticks1 && wait $ticks2 || fail "a ticker"
+put stop "$counted/control"
+same_text "$counted"
+there=$(wc -l <"$TMPDIR/text")
+expect "recorded" "$there" -eq "$(key events_recorded "$counted/status")"
+expect "recorded or discarded" $((there + $(key events_discarded "$counted/status"))) -eq \
+	$(($(cat "$TMPDIR/ticks1") + $(cat "$TMPDIR/ticks2")))
+echo "$there recorded, $(key events_discarded "$counted/status") discarded"
+rmdir "$counted"
+
+# Nobody has the buffers any more but the keeper.
 kill_daemon
 sleep 0.3
 mount_tree

@@ -203,7 +203,7 @@ static void say_channel(uint32_t number)
 	} else {
 		say("loss_mode = overwrite\nbuffering = user\nblocking_timeout = 0\n");
 	}
-	say("switch_period = %u\nread_period = %u\n", rnd(3600000), rnd(3600000));
+	say("switch_period = %u\nread_period = %u\nfile_size = %u\nfile_count = %u\n", rnd(3600000), rnd(3600000), rnd(2) * rnd(1u << 31), rnd(1000));
 }
 
 static void say_kernel_channel(uint32_t number)
@@ -211,8 +211,9 @@ static void say_kernel_channel(uint32_t number)
 	say("\n[kernel channel]\n");
 	say_name(number);
 	say("events = %s\n", rnd(2) ? "sched:sched_switch" : "syscall:openat if flags == 1");
-	say("contexts =%s\nenabled = %u\nsubbuf_size = %u\nsubbuf_count = %u\nloss_mode = %s\nswitch_period = %u\nread_period = 0\n",
-	    rnd(2) ? " tid" : "", rnd(2), 4096u << rnd(10), 2u << rnd(5), rnd(2) ? "discard" : "overwrite", rnd(1000));
+	say("contexts =%s\nenabled = %u\nsubbuf_size = %u\nsubbuf_count = %u\nloss_mode = %s\nswitch_period = %u\nread_period = 0\n"
+	    "file_size = 0\nfile_count = %u\n",
+	    rnd(2) ? " tid" : "", rnd(2), 4096u << rnd(10), 2u << rnd(5), rnd(2) ? "discard" : "overwrite", rnd(1000), rnd(1000));
 }
 
 static void say_session(int kernel)
@@ -220,7 +221,8 @@ static void say_session(int kernel)
 	uint32_t n = rnd(4);
 
 	len = 0;
-	say("[session]\nsnapshot_max_size = %u\n\n[user]\n", rnd(2) * rnd(1u << 31));
+	say("[session]\nsnapshot_max_size = %u\noutput =\nrotate_size = %u\nrotate_period = %u\n\n[user]\n", rnd(2) * rnd(1u << 31),
+	    rnd(2) * rnd(1u << 31), rnd(2) * (10000 + rnd(1u << 31)));
 	say_ids("track/vpid");
 	say_ids("track/vuid");
 	say_ids("track/vgid");

@@ -60,6 +60,11 @@ daemon_ended() {
 	[ -z "$(daemon_pids)" ]
 }
 
+# After a clean unmount; a sanitizer may keep it for a while.
+keeper_ended() {
+	! ps -eo args= | grep -q "^trail-keeper --keeper $TRAIL_RUNTIME_DIR\$"
+}
+
 clean_up() {
 	status=$?
 	trap - EXIT

@@ -19,6 +19,7 @@ cat "$S/web/config" >"$d/web.ini"
 cp "$d/web.ini" "$work/web.ini"
 fusermount3 -u "$MNT"
 within 15 daemon_ended || fail "the daemon does not end"
+within 15 keeper_ended || fail "the keeper does not end"
 
 {
 	printf '[session]\nstart = yes\n'

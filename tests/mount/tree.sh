@@ -50,12 +50,12 @@ is "no errors yet" "" "$(cat "$MNT/error")"
 
 # A session
 mkdir "$S/web" || fail "mkdir"
-is "the session" "control error ${kernel}pipe status text trace user wait " "$(names "$S/web")"
+is "the session" "archives config control error ${kernel}output pipe rotate_period rotate_size snapshot_max_size snapshots status text trace user wait " "$(names "$S/web")"
 if [ -n "$kernel" ]; then
 	is "kernel" "channels contexts events track " "$(names "$S/web/kernel")"
 	is "kernel track" "pid " "$(names "$S/web/kernel/track")"
 	mkdir "$S/web/kernel/channels/k" || fail "mkdir of a kernel channel"
-	is "a kernel channel" "contexts enabled events loss_mode read_period status streams subbuf_count subbuf_size switch_period " \
+	is "a kernel channel" "contexts enabled events file_count file_size loss_mode read_period status streams subbuf_count subbuf_size switch_period " \
 		"$(names "$S/web/kernel/channels/k")"
 	rmdir "$S/web/kernel/channels/k" || fail "rmdir of a kernel channel"
 fi
@@ -79,7 +79,7 @@ drwx------ user/channels
 
 # A channel
 mkdir "$S/web/user/channels/fast" || fail "mkdir of a channel"
-is "the channel" "blocking_timeout buffering contexts enabled events loss_mode read_period status streams subbuf_count \
+is "the channel" "blocking_timeout buffering contexts enabled events file_count file_size loss_mode read_period status streams subbuf_count \
 subbuf_size switch_period " \
 	"$(names "$S/web/user/channels/fast")"
 is "modes of a channel" "-rw------- buffering
@@ -134,7 +134,7 @@ is "gone" "" "$(names "$S")"
 mkdir "$S/x" "$S/x/user/channels/c" || fail "mkdir"
 (cd "$S/x/user/channels/c" && rmdir "$S/x/user/channels/c" && mkdir "$S/x/user/channels/c") || fail "channel again"
 is "the new channel works" "$(names "$S/x/user/channels/c")" \
-	"blocking_timeout buffering contexts enabled events loss_mode read_period status streams subbuf_count subbuf_size switch_period "
+	"blocking_timeout buffering contexts enabled events file_count file_size loss_mode read_period status streams subbuf_count subbuf_size switch_period "
 # rmdir of a session that is full, with open files
 exec 3<"$S/x/status" 4<"$S/x/text" 5>"$S/x/control"
 rmdir "$S/x" || fail "rmdir of a full session with open files"

@@ -42,7 +42,25 @@ end_mine() {
 }
 trap 'ended=$?; end_mine; (exit $ended); clean_up' EXIT
 
+# The user is of the group `tracing`, in a group database that is only seen here
+gid=54400
+if getent passwd $a >/dev/null; then
+	{ grep -v '^tracing:' /etc/group; echo "tracing:x:$gid:$(getent passwd $a | cut -d: -f1)"; } >"$work/group"
+	mount --bind "$work/group" /etc/group || fail "mount --bind"
+fi
+
 mount_tree
+if [ -d "$MNT/available/kernel" ] && getent group tracing >/dev/null; then
+	as $a mkdir "$S/k" || fail mkdir
+	as $a grep -q sched_switch "$MNT/available/kernel/tracepoints" || fail "a member of the group does not see what the kernel has"
+	as $a sh -c "echo sched_switch >$S/k/kernel/events && echo start >$S/k/control" || fail "a member of the group: $(cat "$S/k/error")"
+	switched() { [ "$(as $a awk '$1 == "events_recorded" { print $2 }' "$S/k/status")" -gt 10 ]; }
+	within 10 switched || fail "nothing is recorded"
+	as $a rmdir "$S/k"
+	as $b mkdir "$S/k"
+	[ ! -e "$S/k/kernel" ] || fail "a stranger's session has the kernel's domain"
+	rmdir "$S/k"
+fi
 as $a "$work/trailfs" "$work/mine" >"$work/mine.log" 2>&1 || skip "no mount of an ordinary user here: $(tail -n 1 "$work/mine.log")"
 [ -S "/run/user/$a/trailfs/socket" ] || fail "the user's state directory is elsewhere"
 mkdir "$S/r" && echo 'tick:*' >"$S/r/user/events" && echo start >"$S/r/control" || fail "root's session"

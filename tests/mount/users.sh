@@ -73,23 +73,30 @@ as $a chmod 700 "$S/alice"
 chown $b "$S/bob" || fail "root's chown"
 is "chown by root" $b "$(stat -c %u "$S/bob")"
 
-# Whose rights count: those of the opener, not of who writes
-as $a sh -c "exec 5>>$S/alice/control; setpriv --clear-groups true 2>/dev/null; exec $TOOL open /dev/fd/5 w write 'start\n'" \
-	>"$work/fd" 2>&1
+# Whose rights count: those of the opener, not of who writes: a set-user-ID program's output into a file that a user opened
+cp "$TOOL" "$work/suid" && chown 0 "$work/suid" && chmod 4755 "$work/suid"
+(umask 077 && echo secret >"$work/secret")
+# (Not where the directory is mounted nosuid.)
+suid=$(as $a "$work/suid" open "$work/secret" r)
+as $b chmod 755 "$S/bob"
+is "bob's file" EACCES "$(as $a sh -c "exec 2>&1; $work/suid mkdir $work/new >>$S/bob/control" | sed -n 's/.*Permission denied.*/EACCES/p')"
+suid_message() {
+	as $a sh -c "$work/suid access $work >$MNT/log"
+}
 # A message is its opener's, though root writes it: it goes to the user's and root's sessions
 for s in alice bob root; do
 	echo 'trail:log' >"$S/$s/user/events"
 	key state "$S/$s/status" | grep -q inactive && echo start >"$S/$s/control"
 done
-cat >"$work/relay" <<'END'
-exec 7>"$1"
-shift
-exec "$@"
-END
 as $a sh -c "echo 'from alice' >$MNT/log" || fail "a user's log"
 grep -q 'from alice' "$S/alice/text" || fail "not in the user's own session"
 grep -q 'from alice' "$S/root/text" || fail "not in root's session"
 grep -q 'from alice' "$S/bob/text" && fail "in another user's session"
+if [ "$suid" = ok ]; then
+	suid_message || fail "a program's message"
+	has "$(cat "$S/alice/text")" 'msg = "\(ok\|EACCES\)"'
+	has "$(cat "$S/root/text")" 'msg = "\(ok\|EACCES\)"'
+fi
 echo 'from root' >"$MNT/log"
 grep -q 'from root' "$S/root/text" || fail "root's message is not in root's session"
 grep -q 'from root' "$S/alice/text" && fail "root's message is in a user's session"

@@ -18,6 +18,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "tracer/archives.h"
 #include "tracer/reader.h"
 #include "tracer/region.h"
 #include "tracer/ringwrite.h"
@@ -106,6 +107,36 @@ int session_look(struct session *s, const char *channel, struct stream_set *out,
 	*now = fake_now() - 1;
 	fake_barrier(s);
 	return session_streams(s, channel, out);
+}
+
+int archives_open(struct session *s, struct archives **out)
+{
+	(void)s;
+	*out = NULL;
+	return 0;
+}
+
+void archives_close(struct archives *a)
+{
+	(void)a;
+}
+
+int archives_each(struct archives *a, int (*fn)(void *arg, const char *path, uint64_t size, int64_t mtime), void *arg)
+{
+	(void)a, (void)fn, (void)arg;
+	return 0;
+}
+
+ssize_t archives_read(struct archives *a, const char *path, uint64_t offset, void *buf, size_t size)
+{
+	(void)a, (void)path, (void)offset, (void)buf, (void)size;
+	return -ENOENT;
+}
+
+bool session_flush(struct session *s)
+{
+	(void)s;
+	return true;
 }
 
 struct text_engine **session_text(struct session *s)
@@ -281,6 +312,7 @@ static inline void fake_clear(struct session *s)
 		__atomic_store_n(&ring->cleared_events, m.events, __ATOMIC_RELAXED);
 		__atomic_store_n(&ring->cleared_lost, ring->cleared_lost + m.lost, __ATOMIC_RELAXED);
 		__atomic_store_n(&ring->cleared_ts, m.last_ts, __ATOMIC_RELAXED);
+		__atomic_store_n(&ring->cleared, m.head, __ATOMIC_RELEASE);
 		__atomic_store_n(&ring->consumed, m.head, __ATOMIC_RELEASE);
 	}
 	text_engine_reset(__atomic_load_n(&s->engine, __ATOMIC_ACQUIRE));
@@ -459,7 +491,7 @@ static inline void fake_spoil(struct session *s, int trace, uint64_t seed)
 					fake_random(&f) % 9000;
 			break;
 		default:        /* consumed */
-			c->consumed = c->head - fake_random(&f) % size;
+			c->consumed = c->cleared = c->head - fake_random(&f) % size;
 			c->cleared_ts = c->last_ts + fake_random(&f);
 			break;
 		}

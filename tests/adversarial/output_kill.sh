@@ -1,0 +1,80 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-or-later
+# TIMEOUT: 150
+#
+# kill -9 of the daemon while it writes to an output under load, at any moment, again and again (KILL_ROUNDS; in one of three rounds
+# while it rotates): what is in the files then is whole, nothing is there twice, and all that is missing was counted.
+. "$(dirname "$0")/lib.sh"
+command -v babeltrace2 >/dev/null || skip "there is no babeltrace2"
+rounds=${KILL_ROUNDS:-10}
+out=$TMPDIR/out
+
+kill_daemon() {
+	kill -9 "$daemon"
+	wait "$daemon" 2>/dev/null
+	fusermount3 -u -z "$mnt" 2>/dev/null || umount -l "$mnt" 2>/dev/null
+	! mounted || fail "the dead mount stays"
+}
+
+sum() {
+	od -An -v -t u8 "$slots" 2>/dev/null | awk '{ for (i = 1; i <= NF; i++) s += $i } END { printf "%d", s }'
+}
+
+mount_tree
+make_session kept discard 64K 32
+put 100K "$s/user/channels/channel0/file_size"
+put "$out" "$s/output"
+put start "$s/control"
+"$bin/herd" "$bin/writer" "$slots" 4 2 8000 1000 none >"$TMPDIR/herd" &
+herd=$!
+i=0
+until [ "$(sum)" -gt 1000 ]; do
+	i=$((i + 1))
+	[ $i -lt 100 ] || fail "nothing is traced"
+	sleep 0.1
+done
+
+round=0
+while [ $round -lt "$rounds" ]; do
+	round=$((round + 1))
+	sleep "0.$(awk -v r=$round 'BEGIN { srand(); printf "%03d", (rand() * 300 + r * 7) % 400 }')"
+	rotating=
+	if [ $((round % 3)) = 0 ]; then
+		(while echo rotate >"$s/control"; do :; done) 2>/dev/null &
+		rotating=$!
+		sleep 0.1
+	fi
+	kill_daemon
+	[ -z "$rotating" ] || wait $rotating
+	kill -0 $herd 2>/dev/null || fail "the applications died with the daemon"
+	sleep 0.2
+	mount_tree
+	have "$s/status" 5 || fail "the session is gone"
+	expect "the output goes on" "$(cat "$s/output")" = "$out"
+	[ -z "$(cat "$s/error")" ] || fail "$(cat "$s/error")"
+done
+kill $herd
+wait $herd || fail "the herd"
+put stop "$s/control"
+expect "pending" "$(key pending_bytes "$s/status")" = 0
+lost=$(key events_discarded "$s/status")
+rmdir "$s" || fail rmdir
+
+chunks=0
+for chunk in "$out"/archives/*; do
+	chunks=$((chunks + 1))
+	TZ=UTC timeout 100 babeltrace2 "$chunk" >"$TMPDIR/text" 2>"$TMPDIR/bt.err" || {
+		cat "$TMPDIR/bt.err"
+		fail "babeltrace2 does not accept $chunk"
+	}
+	grep -v 'discarded events\|discarded [0-9]* event' "$TMPDIR/bt.err" | grep . && fail "babeltrace2 complains about $chunk"
+done
+expect "chunks" $chunks -ge $((rounds / 3))
+TZ=UTC timeout 100 babeltrace2 "$out/archives" >"$TMPDIR/text" 2>"$TMPDIR/bt.err" || {
+	cat "$TMPDIR/bt.err"
+	fail "babeltrace2 does not accept the chunks together"
+}
+tally
+missing=$(($(key before "$TMPDIR/tally") + $(key holes "$TMPDIR/tally") + $(key behind "$TMPDIR/tally")))
+expect "missing and not counted as discarded" $missing -le "$lost"
+umount_tree

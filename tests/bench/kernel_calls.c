@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* LINK: none */
+/*
+ * What the kernel's tracing costs the traced: kernel_calls calls | switches [COUNT], on CPU 0. Prints `CASE MIN MEDIAN`, ns per system call
+ * (thread CPU time), or per switch from one process to another and back, divided by two (elapsed time: both stand still in turns).
+ * With a COUNT it does so many calls or switches, and prints nothing.
+ */
+#include "tests/bench/bench.h"
+
+#include <sys/syscall.h>
+#include <sys/wait.h>
+
+#define RUN 500         /* calls or switches that are timed together, */
+#define PAUSE_US 2000   /* and time for who records to keep up */
+
+static int there[2], back[2];
+
+static void calls(long n)
+{
+	while (n-- > 0)
+		syscall(SYS_getppid);
+}
+
+static void partner(void)
+{
+	char c;
+
+	while (read(there[0], &c, 1) == 1 && write(back[1], &c, 1) == 1)
+		;
+	_exit(0);
+}
+
+static void switches(long n)
+{
+	char c = 0;
+
+	for (n /= 2; n > 0; n--)
+		if (write(there[1], &c, 1) != 1 || read(back[0], &c, 1) != 1)
+			exit(1);
+}
+
+int main(int argc, char **argv)
+{
+	bool switching = argc > 1 && !strcmp(argv[1], "switches");
+	void (*body)(long) = switching ? switches : calls;
+	double begin;
+
+	bench_pin();
+	if (switching) {
+		if (pipe(there) || pipe(back))
+			return 1;
+		if (!fork()) {
+			close(there[1]);
+			partner();
+		}
+		close(there[0]);
+	}
+	if (argc > 2) {
+		body(atol(argv[2]));
+		return 0;
+	}
+	body(RUN);
+	for (int b = 0; b < BATCHES; b++) {
+		begin = switching ? wall_ns() : thread_ns();
+		body(RUN);
+		batch_ns[b] = ((switching ? wall_ns() : thread_ns()) - begin) / RUN;
+		usleep(PAUSE_US);
+	}
+	qsort(batch_ns, BATCHES, sizeof(batch_ns[0]), compare);
+	printf("%s %.2f %.2f\n", switching ? "switches" : "calls", batch_ns[0], batch_ns[BATCHES / 2]);
+	return 0;
+}

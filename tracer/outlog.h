@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What the output has of one stream: its files, oldest first, and how far they go. The thread that writes them adds, views read; neither
+ * waits for the other. Private to tracer/.
+ *
+ * A file is named by its directory (an open descriptor, so that it is found after the directory was moved into the archives), its
+ * name, and its inode: what another has put in its place is not read.
+ */
+#ifndef TRACER_OUTLOG_H
+#define TRACER_OUTLOG_H
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+/* A trace directory of one chunk. */
+struct outplace {
+	int refs;               /* atomic */
+	int fd, index_fd;       /* the directory, and index/ in it */
+	uint64_t chunk;         /* number of the chunk that it belongs to */
+};
+
+struct outplace *outplace_get(struct outplace *p);
+void outplace_put(struct outplace *p);          /* NULL is allowed */
+
+struct outfile {
+	uint64_t serial;        /* grows with each file of the stream */
+	struct outplace *place; /* referenced */
+	char name[192];         /* "channel0_0", "channel0_0_3" */
+	dev_t dev;
+	ino_t ino, index_ino;
+	uint64_t size, index_size;      /* whole packets */
+};
+
+struct outlog {
+	int refs;               /* atomic */
+	uint64_t key;           /* of the region */
+	uint32_t ring;
+	pthread_mutex_t lock;   /* guards the rest; nothing is called under it */
+	struct outfile *files;
+	size_t count;
+	uint64_t next_serial;
+	uint64_t chunk;         /* the current one */
+};
+
+struct outlog *outlog_create(uint64_t key, uint32_t ring);
+struct outlog *outlog_get(struct outlog *l);
+void outlog_put(struct outlog *l);              /* NULL is allowed */
+
+/* The writer's: a new file; it grew; all of the current chunk are gone; what was before belongs to an older chunk. */
+int outlog_add(struct outlog *l, const struct outfile *f);      /* takes a reference to the place */
+void outlog_grow(struct outlog *l, uint64_t size, uint64_t index_size);
+void outlog_drop(struct outlog *l, uint64_t serial);            /* one was removed */
+void outlog_clear(struct outlog *l);
+void outlog_chunk(struct outlog *l, uint64_t chunk);
+
+/*
+ * A copy of the first file whose serial is not below this one, with a reference to its place. False: there is none.
+ */
+bool outlog_find(struct outlog *l, uint64_t serial, struct outfile *out);
+/* The first of the current chunk: its serial. */
+uint64_t outlog_first(struct outlog *l);
+/* Opens what is behind the name; index: the index of it. -errno, -ESTALE if it is another file. */
+int outfile_open(const struct outfile *f, bool index);
+
+#endif

@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * A session's output: a thread that writes what the rings have into CTF stream files, and so makes room for the writers.
+ *
+ *	output.c      the thread: when it looks, what it is asked for; what the session sees of it
+ *	outstream.c   one stream: packets out of its ring, into its files
+ *	outtrace.c    one trace of the current chunk: its directory and its metadata
+ *	outrotate.c   the end of a chunk: into the archives; clear
+ *	outstate.c    how far it is, for the next daemon
+ *	outlog.c      the same for the views
+ *	outdir.c, cred.c   whose directories, with whose rights
+ *
+ * Nobody but the thread touches the user's files, so that no disk, however slow, keeps anybody else waiting for long. A packet is
+ * counted as written when the file has it whole, and its index entry, and the state file says so: in this order. Only then
+ * `consumed` moves in the ring. What cannot be written (a full disk) stays in the ring, and the thread tries again: the
+ * ring fills, and the writers count what they discard.
+ *
+ * Locks: output.lock is the last: nothing is called under it. The thread takes the tracer's lock now and then; whoever waits
+ * for the thread must not hold it.
+ */
+#ifndef TRACER_OUTPUT_H
+#define TRACER_OUTPUT_H
+
+#include "tracer/core.h"
+#include "tracer/cred.h"
+#include "tracer/outlog.h"
+#include "tracer/outstate.h"
+#include "tracer/reader.h"
+#include "tracer/syncer.h"
+
+/* What the thread is asked for; each is done once for all who asked before it began. */
+enum output_ask { OUTPUT_FLUSH, OUTPUT_SYNC, OUTPUT_ROTATE, OUTPUT_CLEAR, OUTPUT_METADATA, OUTPUT_FINISH, OUTPUT_ASKS };
+
+struct outtrace {
+	struct outtrace *next;
+	struct trace *trace;            /* referenced */
+	struct outplace *place;         /* of the current chunk; NULL: not made yet */
+	uint64_t version;               /* of the metadata that is written; 0: none */
+};
+
+struct outstream {
+	struct stream st;               /* references are owned */
+	struct outtrace *trace;
+	struct ring_mark mark;
+	uint32_t slot;                  /* in the state file */
+	struct outstate_slot at;        /* how far it is */
+	int fd, index_fd;               /* the current file; -1: not open */
+	bool seen;                      /* by the last look at the session */
+	uint64_t hold, took;            /* switch_period, and when it was last cut because of it: ns */
+	uint64_t file_size;             /* 0: no limit */
+	uint32_t file_count;
+};
+
+struct output {
+	struct session *s;
+	char *path;                     /* as it was written */
+	struct cred cred;
+	mode_t mode;                    /* of directories */
+	int dir;                        /* the output directory */
+	bool started, finished;         /* guarded by the tracer's lock */
+	pthread_t thread;
+
+	/* The thread's own. */
+	int state;
+	struct outstate_head head;
+	struct outstream **streams;
+	size_t count;
+	struct outtrace *traces;
+	struct syncgroup *sync;
+	uint64_t drained;               /* when kernel events were last fetched, ns */
+	uint64_t look;                  /* read_period of the channels, ns; 0: as it sees fit */
+	bool kernel;                    /* there are kernel channels */
+
+	pthread_mutex_t lock;           /* guards the rest */
+	pthread_cond_t asking, answered;
+	uint64_t asked[OUTPUT_ASKS], done[OUTPUT_ASKS];
+	bool quit, ended;               /* the thread is to end, and go on in the next daemon; it has ended */
+	bool nudged;                    /* the schedule of rotations has changed */
+	int error;                      /* of the last attempt to write, or 0 */
+	int64_t error_since;
+	bool rotating;
+	uint64_t pending;               /* bytes in the rings at the last look */
+	uint64_t bytes, packets;        /* written since the first start or clear */
+	uint64_t chunk_bytes;           /* in the current chunk */
+	uint64_t chunk, archives;
+	char archive[64];               /* the last one */
+	int rotate_error;
+};
+
+/* output.c */
+void output_note(struct output *o, int error);
+uint64_t output_now(void);                      /* CLOCK_MONOTONIC, ns */
+
+/* outstream.c: with the owner's rights, but for the first */
+struct outstream *outstream_create(struct output *o, const struct stream *st, struct outtrace *t);
+void outstream_destroy(struct outstream *os);
+/* Takes up what an earlier daemon wrote of it. */
+int outstream_restore(struct output *o, struct outstream *os);
+/*
+ * Writes what the ring has up to the mark: whole sub-buffers, or with `all` the rest too, and what was lost since. 0 or -errno;
+ * what was written until then was.
+ */
+int outstream_write(struct output *o, struct outstream *os, bool all);
+int outstream_open(struct output *o, struct outstream *os);     /* its file in this chunk, if there is none */
+void outstream_close(struct outstream *os);
+void outstream_sync(struct output *o, struct outstream *os);    /* all its files in this chunk */
+void outstream_unlink(struct output *o, struct outstream *os);  /* likewise */
+uint64_t outstream_pending(const struct outstream *os);
+
+/* outtrace.c */
+struct outtrace *outtrace_of(struct output *o, struct trace *t);
+void outtrace_destroy(struct outtrace *t);
+int outtrace_ready(struct output *o, struct outtrace *t);       /* directory and metadata are there, and current */
+
+/* outrotate.c */
+int output_rotate(struct output *o);
+int output_finish_rotation(struct output *o, int dir);  /* which an earlier daemon began */
+void output_clear(struct output *o);
+
+#endif

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Files on their way to the disk: a thread that calls fsync, so that nobody else has to wait for it. Private to tracer/.
+ */
+#ifndef TRACER_SYNCER_H
+#define TRACER_SYNCER_H
+
+#include <stdint.h>
+
+struct syncgroup;       /* files that belong together */
+
+struct syncgroup *syncgroup_create(void);
+void syncgroup_put(struct syncgroup *g);        /* NULL is allowed; files that are waiting are synced all the same */
+/* Takes over the descriptor. If there is no memory, it is closed without. */
+void syncgroup_add(struct syncgroup *g, int fd);
+uint64_t syncgroup_pending(const struct syncgroup *g);
+int syncgroup_error(const struct syncgroup *g); /* of any so far, or 0 */
+/* Waits until all is on the disk, but not longer than so many seconds; before the process ends. */
+void syncer_finish(int seconds);
+
+#endif
