@@ -111,7 +111,7 @@ programs = $(foreach s,$(call buildable,$(1)),$(call program,$(s)))
 
 # ---- targets ----
 
-.PHONY: all tests demo check check-built unit mount san layers bench soak install uninstall clean help deps
+.PHONY: all tests demo check check-built unit mount vm san layers bench soak install uninstall clean help deps
 .DELETE_ON_ERROR:
 .SECONDARY:
 MAKEFLAGS += --no-print-directory
@@ -126,7 +126,7 @@ deps:
 
 # After deps, make begins anew: what pkg-config says may have changed.
 check: deps				## install what is missing, build, run all tests
-	@tools/deps.sh --try multilib
+	@tools/deps.sh --try multilib vm
 	@tools/deps.sh --try analyses
 	@$(MAKE) check-built
 
@@ -146,6 +146,9 @@ san:					## all tests with AddressSanitizer and UBSan
 
 layers:					## who may include whom, how long files and functions may be
 	@tests/layers.sh
+
+vm: all tests				## the tests in guests with other kernels
+	@$(RUN) vm
 
 soak: all tests				## the adversarial tests, for an hour
 	@SOAK=1 $(RUN) adversarial

@@ -3,9 +3,9 @@
 #
 # tools/deps.sh [--try | --say] GROUP…: sees to the packages that building and testing need.
 #
-# Groups: build, test, multilib, analyses (readers of kernel traces), bench (beside LTTng-UST, perf, trace-cmd), clang. On Debian and Ubuntu
-# root gets what is missing, and nothing else, installed; elsewhere it is said what to install, and the exit status is 1. --try: failing is no
-# error; --say: install nothing.
+# Groups: build, test, multilib, vm (guests with other kernels), analyses (readers of kernel traces), bench (beside LTTng-UST, perf, trace-cmd),
+# clang. On Debian and Ubuntu root gets what is missing, and nothing else, installed; elsewhere it is said what to install, and the exit
+# status is 1. --try: failing is no error; --say: install nothing.
 mode=install
 case ${1-} in
 --try) mode=try && shift ;;
@@ -69,6 +69,10 @@ for group in "$@"; do
 	multilib)
 		# For building programs of 32 bits beside those of 64; tests that want them are skipped without.
 		[ "$(uname -m)" != x86_64 ] || need gcc-multilib glibc-devel.i686 gcc-multilib lib32-glibc test -e /usr/lib32/libc.so.6
+		;;
+	vm)
+		[ "$(uname -m)" != x86_64 ] ||
+			need qemu-system-x86 qemu-system-x86-core qemu-system-x86_64 qemu-system-x86 has qemu-system-x86_64
 		;;
 	clang)
 		need clang clang clang clang has clang

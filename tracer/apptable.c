@@ -140,22 +140,10 @@ void user_release(struct tracer *t, struct user *u)
 {
 	struct user **at;
 
-	if (!u || u->apps || u->conns || u->sessions || u->buffer_bytes || u->frozen)
+	if (!u || u->apps || u->conns)
 		return;
 	for (at = &t->apptable->users[mix(u->uid) & (USERS - 1)]; *at != u; at = &(*at)->next)
 		;
 	*at = u->next;
 	free(u);
-}
-
-struct user *user_next(struct tracer *t, const struct user *u)
-{
-	uint32_t bucket = u ? (mix(u->uid) & (USERS - 1)) + 1 : 0;
-
-	if (u && u->next)
-		return u->next;
-	for (; bucket < USERS; bucket++)
-		if (t->apptable->users[bucket])
-			return t->apptable->users[bucket];
-	return NULL;
 }

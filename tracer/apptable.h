@@ -18,9 +18,6 @@ struct user {
 	uid_t uid;
 	uint32_t apps, conns;
 	uint64_t bytes;                 /* of registration files */
-	uint32_t sessions;              /* this and what follows: quota.c */
-	uint64_t buffer_bytes;
-	int64_t frozen;
 };
 
 int apptable_create(struct tracer *t);
@@ -34,7 +31,6 @@ struct app *app_of_pid(struct tracer *t, uint32_t pid, const struct app *a);
 void app_set_pid(struct tracer *t, struct app *a, uint32_t pid);
 
 struct user *user_find(struct tracer *t, uid_t uid);    /* made if need be; NULL: memory */
-void user_release(struct tracer *t, struct user *u);    /* frees it if it has nothing; NULL is allowed */
-struct user *user_next(struct tracer *t, const struct user *u);        /* NULL gives the first; in no order */
+void user_release(struct tracer *t, struct user *u);    /* frees it if it has nothing */
 
 #endif

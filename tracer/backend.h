@@ -35,8 +35,8 @@ struct backend_sink {
 
 struct backend_ops {
 	const char *name;
-	/* -EOPNOTSUPP or -EACCES: cannot be used, `err` says why. */
-	int (*probe)(struct backend **out, struct tr_err *err);
+	/* owner: a word of [a-z0-9] that the next daemon for the same sessions has, too. -EOPNOTSUPP, -EACCES: cannot be used, `err` says why. */
+	int (*probe)(const char *owner, struct backend **out, struct tr_err *err);
 	void (*destroy)(struct backend *b);
 	/* What it cannot do, as a part of a line of `version`. */
 	void (*describe)(const struct backend *b, struct md_buf *out);
@@ -50,8 +50,11 @@ struct backend_ops {
 	int (*channel_remove)(struct backend *b, const char *name);     /* of a dead daemon */
 	void (*channel_close)(struct backend_channel *c, bool remove);
 	int (*record)(struct backend_channel *c, bool on);
+	int (*recording)(struct backend_channel *c);    /* 1; 0: it is not, whoever did that; -errno */
 	int (*enable)(struct backend_channel *c, const char *system, const char *event, bool on); /* event NULL: all of the system */
 	int (*enabled)(struct backend_channel *c, struct md_buf *out);  /* lines system:event */
+	/* Records only what this is true of, in the backend's language (kfilter.h); "": all. Replaces what was, with no gap. */
+	int (*filter)(struct backend_channel *c, const char *system, const char *event, const char *text);
 	/* Only these threads and what they start; NULL: all. */
 	int (*track)(struct backend_channel *c, const uint32_t *tids, size_t count);
 	/* Takes out what the buffer of a CPU holds now, at most once its size. */

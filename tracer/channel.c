@@ -460,8 +460,10 @@ int events_store(struct session *s, enum domain domain, const char *channel, con
 				      strerror(-c->kchannel->error));
 	}
 	pthread_mutex_unlock(&s->tracer->lock);
-	if (kernel)
+	if (kernel) {
+		kernel_scan(s->tracer);
 		buffers_keep(s->tracer);
+	}
 	return ret;
 }
 

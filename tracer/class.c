@@ -369,6 +369,12 @@ static void buffer_drop(struct class *cl, struct buffer *b)
 	free(b);
 }
 
+/* A ring for each CPU: of the kernel's too, where what it had recorded goes. */
+static bool per_cpu(const struct channel *c, enum trail_ring_kind kind, uint32_t pid)
+{
+	return kind == TRAIL_RINGS_CPU || (c->kernel && !pid);
+}
+
 static struct region_geometry geometry(const struct channel *c, enum trail_ring_kind kind, uint32_t pid)
 {
 	const struct tracer *t = c->session->tracer;
@@ -378,8 +384,8 @@ static struct region_geometry geometry(const struct channel *c, enum trail_ring_
 		.clock_mult = t->clock.mult, .clock_base = t->clock.base,
 	};
 
-	if (kind == TRAIL_RINGS_THREAD)
-		geo.ring_count = c->kernel ? t->cpus : pid ? TRAIL_THREAD_RINGS : 1;
+	if (!per_cpu(c, kind, pid))
+		geo.ring_count = pid && !c->kernel ? TRAIL_THREAD_RINGS : 1;
 	return geo;
 }
 
@@ -430,7 +436,7 @@ int class_buffer(struct class *cl, enum trail_ring_kind kind, uint32_t pid, stru
 				       strerror(-err));
 		return err;
 	}
-	*out = class_adopt(cl, r, kind == TRAIL_RINGS_CPU || c->kernel ? 0 : cl->next_ordinal + !cl->next_ordinal, pid);
+	*out = class_adopt(cl, r, per_cpu(c, kind, pid) ? 0 : cl->next_ordinal + !cl->next_ordinal, pid);
 	if (!*out) {
 		region_put(r);
 		return -ENOMEM;

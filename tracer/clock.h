@@ -32,6 +32,11 @@ void clock_recall(struct clock *c, int state_fd);
 uint64_t clock_now(const struct clock *c);
 /* What `offset` would be if it were measured now: another one after the system's clock was set. */
 uint64_t clock_measure_offset(const struct clock *c);
+/* A time of the kernel's buffers: of the TSC, or nanoseconds already. */
+static inline uint64_t clock_convert(const struct clock *c, uint64_t time)
+{
+	return c->mult ? (uint64_t)((unsigned __int128)time * c->mult >> 32) + c->base : time;
+}
 /* "clock tsc 2596.000 MHz" or "clock monotonic" and why, one line. */
 void clock_describe(const struct clock *c, struct md_buf *out);
 

@@ -180,33 +180,55 @@ static struct context *find(const struct context_list *l, const char *text)
 
 typedef int parse_fn(struct scan *s, struct word *w, size_t skip, bool probe, struct context *c);
 
-/* What a record of the kernel's buffers tells of each event. */
+/* What a record of the kernel's buffers tells of each event, and who its thread is. */
+static const struct {
+	const char *name;
+	uint32_t kind;
+} kernels[] = {
+	{ "pid", TRAIL_CONTEXT_VPID }, { "tid", TRAIL_CONTEXT_VTID }, { "procname", TRAIL_CONTEXT_PROCNAME }, { "cpu_id", TRAIL_CONTEXT_CPU_ID },
+};
+
+#define KERNEL_TEXT 16u         /* bytes of procname: as LTTng's */
+
+int context_kernel_kind(const char *name, size_t len)
+{
+	static const char *const others[] = {
+		"prio", "nice", "vpid", "vtid", "ppid", "vppid", "hostname", "interruptible", "preemptible", "need_reschedule", "migratable",
+		"uid", "euid", "suid", "gid", "egid", "sgid", "vuid", "veuid", "vsuid", "vgid", "vegid", "vsgid",
+		"cgroup_ns", "ipc_ns", "mnt_ns", "net_ns", "pid_ns", "time_ns", "user_ns", "uts_ns", "callstack-kernel", "callstack-user",
+	};
+
+	for (size_t i = 0; i < sizeof(kernels) / sizeof(*kernels); i++)
+		if (strlen(kernels[i].name) == len && !memcmp(kernels[i].name, name, len))
+			return (int)kernels[i].kind;
+	for (size_t i = 0; i < sizeof(others) / sizeof(*others); i++)
+		if (strlen(others[i]) == len && !memcmp(others[i], name, len))
+			return -EOPNOTSUPP;
+	return len > 5 && !memcmp(name, "perf:", 5) ? -EOPNOTSUPP : -ENOENT;
+}
+
+void context_available_kernel(struct md_buf *out)
+{
+	for (size_t i = 0; i < sizeof(kernels) / sizeof(*kernels); i++)
+		md_buf_printf(out, "%s\n", kernels[i].name);
+}
+
 static int parse_kernel(struct scan *s, struct word *w, size_t skip, bool probe, struct context *c)
 {
-	static const char *const names[] = {
-		"tid", "cpu_id", "pid", "procname", "prio", "nice", "vpid", "vtid", "ppid", "vppid", "hostname", "interruptible",
-		"preemptible", "need_reschedule", "migratable", "uid", "euid", "suid", "gid", "egid", "sgid", "vuid", "veuid", "vsuid",
-		"vgid", "vegid", "vsgid", "cgroup_ns", "ipc_ns", "mnt_ns", "net_ns", "pid_ns", "time_ns", "user_ns", "uts_ns",
-		"callstack-kernel", "callstack-user",
-	};
 	const char *name = word_text(w) + skip;
-	size_t n = sizeof(names) / sizeof(*names), i;
+	int kind = context_kernel_kind(name, strlen(name));
 
 	(void)probe;
-	*c = (struct context){ .text = (char *)(uintptr_t)name };
-	if (!strcmp(name, "tid"))
-		c->kind = TRAIL_CONTEXT_VTID;
-	else if (!strcmp(name, "cpu_id"))
-		c->kind = TRAIL_CONTEXT_CPU_ID;
-	if (c->kind)
-		return 0;
-	for (i = 0; i < n && strcmp(names[i], name) != 0; i++)
-		;
-	if (i < n || !strncmp(name, "perf:", 5))
-		return tr_fail_at(s->err, -EOPNOTSUPP, s->line, word_column(w, skip),
-				  "records of tracefs do not have '%.80s': it needs the kernel module; there are tid and cpu_id", name);
-	return tr_fail_at(s->err, -ENOENT, s->line, word_column(w, skip),
-			  "no such context '%.80s'; available/kernel/contexts lists them", name);
+	*c = (struct context){ .text = (char *)(uintptr_t)name, .text_size = KERNEL_TEXT };
+	if (kind == -EOPNOTSUPP)
+		return tr_fail_at(s->err, kind, s->line, word_column(w, skip),
+				  "records of tracefs do not tell '%.80s': that needs the kernel module trail.ko; there are pid, tid, "
+				  "procname and cpu_id", name);
+	if (kind < 0)
+		return tr_fail_at(s->err, kind, s->line, word_column(w, skip),
+				  "no such context '%.80s'; available/kernel/contexts lists them", name);
+	c->kind = (uint32_t)kind;
+	return 0;
 }
 
 static int apply_word(struct context_list *l, struct scan *s, struct word *w, parse_fn *parse, bool probe)
@@ -317,7 +339,7 @@ static int set_field(const struct context *c, struct md_field *f)
 		return md_type_dynamic(&f->type);
 	f->type = (struct md_type){ .kind = MD_INT, .size = 8, .base = 10 };
 	if (c->kind == TRAIL_CONTEXT_PROCNAME) {
-		f->type = (struct md_type){ .kind = MD_ARRAY, .count = plain[c->kind].size };
+		f->type = (struct md_type){ .kind = MD_ARRAY, .count = c->text_size ? c->text_size : plain[c->kind].size };
 		f->type.element = calloc(1, sizeof(*f->type.element));
 		if (!f->type.element)
 			return -ENOMEM;
@@ -329,6 +351,11 @@ static int set_field(const struct context *c, struct md_field *f)
 		f->type.is_signed = plain[c->kind].is_signed;
 	}
 	return 0;
+}
+
+size_t context_size(const struct context *c)
+{
+	return c->kind == TRAIL_CONTEXT_PROCNAME ? KERNEL_TEXT : plain[c->kind].size;
 }
 
 int context_list_fields(const struct context_list *l, struct md_field **out)

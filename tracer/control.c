@@ -91,6 +91,16 @@ static int drain_before(struct session *s, struct tr_err *err)
 	return s->gone ? tr_fail(err, -ENOENT, "the session is gone") : 0;
 }
 
+/* The kernel's state, as events, likewise. */
+static int dump_state(struct session *s, struct tr_err *err)
+{
+	pthread_mutex_unlock(&s->tracer->lock);
+	kernel_scan(s->tracer);
+	kernel_statedump(s);
+	pthread_mutex_lock(&s->tracer->lock);
+	return s->gone ? tr_fail(err, -ENOENT, "the session is gone") : 0;
+}
+
 /* What is in flight is let through first, so that it cannot turn up afterwards. */
 void session_clear_rings(struct session *s)
 {
@@ -291,6 +301,8 @@ int session_control(struct session *s, const char *text, struct tr_err *err)
 				session_save(s);
 				session_changed(s);
 			}
+			if (!ret && s->active && s->dump_begun != s->statedump)
+				ret = dump_state(s, err);
 			if (verb && !ret && verb->then) {
 				pthread_mutex_unlock(&s->tracer->lock);
 				ret = verb->then(s, err);

@@ -178,6 +178,7 @@ struct tracer *tracer_new(const struct tracer_config *config)
 	pthread_mutexattr_setprotocol(&attr, PTHREAD_PRIO_INHERIT);
 	pthread_mutex_init(&t->lock, &attr);
 	pthread_mutexattr_destroy(&attr);
+	pthread_mutex_init(&t->shares_lock, NULL);
 	CDS_INIT_LIST_HEAD(&t->sessions);
 	CDS_INIT_LIST_HEAD(&t->apps);
 	CDS_INIT_LIST_HEAD(&t->retries);
@@ -206,6 +207,7 @@ void tracer_free(struct tracer *t)
 			close(fds[i]);
 	pthread_mutex_destroy(&t->lock);
 	apptable_destroy(t);
+	quota_deinit(t);
 	programs_drop(t);
 	free(t);
 }
@@ -242,6 +244,7 @@ int tracer_open(const struct tracer_config *config, struct tracer **out, struct 
 	kept_take(t);
 	sessions_restore(t);
 	kernel_sweep(t);
+	kernel_scan(t);
 	ret = server_start(t);
 	if (ret) {
 		tr_fail(err, ret, "applications cannot be served at %s/socket: %s", t->state_dir, strerror(-ret));
@@ -273,6 +276,7 @@ void tracer_close(struct tracer *t, bool keep)
 	struct session *s, *next;
 
 	server_stop(t);
+	kernel_statedumps_end(t);
 	/* Nobody else is there any more. */
 	cds_list_for_each_entry_safe(s, next, &t->sessions, node) {
 		if (keep)

@@ -59,6 +59,8 @@ struct tracer {
 	uint32_t rejected;                      /* registration files that were no good, for status */
 	uint64_t next_serial;                   /* of channels */
 	uint64_t last_statedump;                /* number of the last request for a state dump */
+	pthread_mutex_t shares_lock;            /* guards the next two, and what sessions have of it: quota.h */
+	struct share *shares;
 	int64_t frozen;                         /* bytes held by views */
 	int64_t opened;                         /* when; wall clock */
 	struct server *server;                  /* serve.c */
@@ -86,6 +88,7 @@ struct session {
 	uint64_t clock_offset;                  /* see view.h; atomic */
 	uint32_t next_channel, next_trace;
 	uint64_t statedump;                     /* number of its last request; a start is one */
+	uint64_t dump_begun, dump_ended;        /* the kernel's: number of the last request for which that was so */
 	struct session_settings settings;
 	struct track track[TRACK_ATTRS];
 	struct cds_list_head channels;          /* struct channel */
@@ -93,7 +96,8 @@ struct session {
 	uint32_t next_snapshot;                 /* number in the name of the next one without a name */
 	struct trace *traces;
 	struct text_engine *text;
-	uint64_t buffer_bytes;                  /* what it takes up of its owner's share: quota.c */
+	uid_t payer;                            /* whose share these count for: quota.c */
+	uint64_t buffer_bytes;
 	int64_t frozen;
 	uint64_t buffers_refused;               /* there was no room for them in that */
 	uint64_t buffers_lost;                  /* when the keeper was killed, too */

@@ -100,6 +100,10 @@ int session_become(struct session *s, struct session *draft, bool start, struct 
 		session_changed(s);
 	}
 	pthread_mutex_unlock(&s->tracer->lock);
+	if (!ret && start) {
+		kernel_scan(s->tracer);
+		kernel_statedump(s);
+	}
 	buffers_keep(s->tracer);
 	return ret;
 }

@@ -78,6 +78,7 @@ int eprobe_define(const char *format, const char *event, const char *group, stru
 {
 	struct md_buf b = MD_BUF_INIT;
 	char type[WORD_MAX], name[WORD_MAX];
+	bool has_text = false;
 	int strings = 0, fields = 0, ret;
 
 	if (strncmp(event, "sys_enter_", 10))
@@ -87,10 +88,11 @@ int eprobe_define(const char *format, const char *event, const char *group, stru
 		size_t n = strcspn(p += 7, ";\n");
 		bool text;
 
-		/* The call's number is in the event's name; `__data_loc` is text that newer kernels have read already. */
-		if (p[n] != ';' || !take_field(p, n, type, name) || !strncmp(name, "common_", 7) || !strcmp(name, "__syscall_nr") ||
-		    !strncmp(type, "__data_loc", 10))
+		/* The call's number is in the event's name. */
+		if (p[n] != ';' || !take_field(p, n, type, name) || !strncmp(name, "common_", 7) || !strcmp(name, "__syscall_nr"))
 			continue;
+		/* A newer kernel has read it already. */
+		has_text = has_text || !strncmp(type, "__data_loc", 10);
 		text = eprobe_is_string(event + 10, type, name);
 		strings += text;
 		if (text)
@@ -99,7 +101,7 @@ int eprobe_define(const char *format, const char *event, const char *group, stru
 			md_buf_printf(&b, " %s=$%s:%s", name, name, number_type(type));
 	}
 	md_buf_putc(&b, '\n');
-	ret = b.failed ? -ENOMEM : !fields ? -EINVAL : strings;
+	ret = b.failed ? -ENOMEM : !fields ? -EINVAL : has_text ? 0 : strings;
 	if (ret > 0) {
 		md_buf_put(out, b.data, b.len);
 		ret = out->failed ? -ENOMEM : ret;
@@ -108,11 +110,28 @@ int eprobe_define(const char *format, const char *event, const char *group, stru
 	return ret;
 }
 
+/* Whether this kernel was built with them, so that one without is not even asked. */
+static bool built_in(void)
+{
+	FILE *f = fopen("/proc/kallsyms", "re");
+	char line[512];
+	bool found = false;
+
+	while (f && !found && fgets(line, sizeof(line), f))
+		found = strstr(line, " eprobe_event_define_fields") != NULL;
+	if (f)
+		fclose(f);
+	return found;
+}
+
 int eprobe_supported(int tracefs_fd)
 {
 	static const char line[] = "e:trailfs_trial/trial syscalls.sys_enter_openat f=+0($filename):ustring\n";
-	int ret = dyn_write(tracefs_fd, "dynamic_events", line, sizeof(line) - 1);
+	int ret;
 
+	if (!built_in())
+		return 0;
+	ret = dyn_write(tracefs_fd, "dynamic_events", line, sizeof(line) - 1);
 	if (!ret || ret == -EEXIST) {
 		dyn_remove(tracefs_fd, "trailfs_trial", "trial");
 		return 1;

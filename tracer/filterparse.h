@@ -9,6 +9,7 @@ struct filter_parse {
 	const char *line;               /* NUL at its end */
 	size_t at;
 	int depth, ret;                 /* ret: of the first mistake */
+	bool kernel;                    /* of the kernel domain: contexts have other names */
 	struct tr_err *err;
 	struct filter *f;
 };

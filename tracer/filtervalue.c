@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The parser of filters: numbers, strings, fields and contexts. See filterparse.h. */
+#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
 #include "metadata/name.h"
+#include "tracer/context.h"
 #include "tracer/filterparse.h"
 #include "tracer/nearest.h"
 #include "tracer/perfcounter.h"
@@ -371,6 +373,29 @@ static bool perf(struct filter_parse *p, struct filter_node *n, struct md_buf *o
 	return true;
 }
 
+/* The same of the kernel domain. */
+static bool kernel_context(struct filter_parse *p, struct filter_node *n, size_t begin)
+{
+	int kind, len;
+
+	/* perf:cpu:NAME */
+	while (filter_is_name(p->line[p->at]) || (p->line[p->at] == ':' && filter_is_name(p->line[p->at + 1])))
+		p->at++;
+	len = (int)(p->at - begin);
+	kind = context_kernel_kind(p->line + begin, (size_t)len);
+	if (kind > 0) {
+		n->context = (uint32_t)kind;
+		return true;
+	}
+	if (kind == -EOPNOTSUPP)
+		filter_fail(p, begin, "records of tracefs do not tell '%.*s': that needs the kernel module trail.ko; there are pid, tid, "
+			    "procname and cpu_id", len < 60 ? len : 60, p->line + begin);
+	else
+		filter_fail(p, begin, "no such context '%.*s'; available/kernel/contexts lists them", len < 60 ? len : 60, p->line + begin);
+	p->ret = kind;
+	return false;
+}
+
 /* Behind `$ctx.` */
 static bool static_context(struct filter_parse *p, struct filter_node *n, struct md_buf *out)
 {
@@ -382,6 +407,8 @@ static bool static_context(struct filter_parse *p, struct filter_node *n, struct
 	}
 	if (!name(p, out, "the name of a context, such as vpid,"))
 		return false;
+	if (p->kernel)
+		return kernel_context(p, n, begin);
 	len = p->at - begin;
 	if (len == 4 && !strncmp(p->line + begin, "perf", 4) && p->line[p->at] == ':')
 		return perf(p, n, out);
@@ -427,6 +454,8 @@ struct filter_node *filter_parse_context(struct filter_parse *p)
 	if (!n)
 		return NULL;
 	app = !strncmp(p->line + p->at, "$app.", 5);
+	if (app && p->kernel)
+		return filter_fail(p, column, "events of the kernel have no contexts of applications");
 	if (!app && strncmp(p->line + p->at, "$ctx.", 5))
 		return filter_fail(p, column, "behind '$' comes ctx.NAME or app.PROVIDER:NAME");
 	md_buf_put(&text, p->line + p->at, 5);

@@ -10,6 +10,7 @@
 
 #include "tracer/kernel.h"
 #include "tracer/krule.h"
+#include "tracer/kstatedump.h"
 #include "tracer/nearest.h"
 
 static void event_free(struct kevent *e)
@@ -103,6 +104,7 @@ static int add(struct kernel *k, const char *line, size_t len)
 		return -ENOMEM;
 	}
 	e->present = true;
+	e->dump = strcmp(e->system, KDUMP_SYSTEM) ? -1 : kdump_find(e->name);
 	e->index = k->event_count;
 	k->events[k->event_count++] = e;
 	return 0;
@@ -167,6 +169,9 @@ int kernel_refresh(struct kernel *k)
 	struct md_buf text = MD_BUF_INIT;
 	int ret = k->ops->list(k->backend, &text);
 
+	/* The daemon's own. */
+	for (int i = 0; i < KDUMP_TYPES; i++)
+		md_buf_printf(&text, KDUMP_SYSTEM ":%s\n", kdump_name((enum kdump_type)i));
 	md_buf_str(&text);
 	if (!ret && text.failed)
 		ret = -ENOMEM;
@@ -351,21 +356,26 @@ static int explain(struct kernel *k, const struct rule *r, struct tr_err *err)
 	return no_such(r, "tracepoint", colon + 1, (int)strlen(colon + 1), near_event(k, system, "", colon + 1), err);
 }
 
+/* False: nothing is known of them. */
+static bool fields_of(struct kernel *k, struct kevent *e, struct kdump_fields *out)
+{
+	if (e->dump >= 0) {
+		kdump_filter_event((enum kdump_type)e->dump, out);
+		return true;
+	}
+	if (!e->format && !e->unreadable)
+		load(k, e);
+	if (e->format)
+		kformat_filter_event(e->format, &out->event);
+	return e->format;
+}
+
 static int check_rule(struct kernel *k, const struct rule *r, struct tr_err *err)
 {
 	struct tr_err first = TR_ERR_INIT;
-	struct filter_event fields;
+	struct kdump_fields fields;
 	const struct kevent *clash = NULL;
-	const char *context = r->filter ? krule_context(r->text) : NULL;
 	bool any = false;
-
-	if (context) {
-		tr_fail_at(err, -EOPNOTSUPP, r->text, (int)(context - r->text),
-			   "records of tracefs do not have this context: it needs the kernel module; there is $ctx.cpu_id");
-		if (err)
-			err->line = r->line;
-		return -EOPNOTSUPP;
-	}
 
 	for (size_t i = 0; i < k->event_count; i++) {
 		struct kevent *e = k->events[i];
@@ -375,12 +385,9 @@ static int check_rule(struct kernel *k, const struct rule *r, struct tr_err *err
 		any = true;
 		if (!r->filter)
 			return 0;
-		if (!e->format && !e->unreadable)
-			load(k, e);
-		if (!e->format)
+		if (!fields_of(k, e, &fields))
 			continue;
-		kformat_filter_event(e->format, &fields);
-		if (filter_check(r->filter, &fields, clash ? NULL : &first) != -EINVAL)
+		if (filter_check(r->filter, &fields.event, clash ? NULL : &first) != -EINVAL)
 			return 0;
 		clash = clash ? clash : e;
 	}

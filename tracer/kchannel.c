@@ -5,14 +5,18 @@
  */
 #include <dirent.h>
 #include <errno.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "tracer/kernel.h"
+#include "tracer/kfilter.h"
 
 #define PREFIX "trailfs-"
+#define FILTERS_MAX 64          /* of one event, for the kernel */
+#define FORMATS_MAX 128         /* that are read for that at a time: the tracer's lock is held */
 
 static struct kernel *kernel_of(const struct channel *c)
 {
@@ -28,6 +32,9 @@ void kchannel_put(struct kchannel *kc)
 	region_put(kc->region);
 	track_deinit(&kc->tracked);
 	pthread_mutex_destroy(&kc->lock);
+	for (size_t i = 0; i < kc->on_count; i++)
+		free(kc->filters[i]);
+	free(kc->filters);
 	free(kc->payload);
 	free(kc->on);
 	free(kc);
@@ -60,8 +67,10 @@ static int make(struct channel *c, struct kchannel **out)
 	kc->region = region_get(b->region);
 	kc->generation = 1;
 	pthread_mutex_init(&kc->lock, NULL);
-	for (size_t i = 0; i < c->contexts.count; i++)
+	for (size_t i = 0; i < c->contexts.count; i++) {
 		kc->contexts[kc->context_count++] = c->contexts.items[i].kind;
+		kc->context_size += context_size(&c->contexts.items[i]);
+	}
 	*out = kc;
 	return 0;
 }
@@ -104,26 +113,27 @@ int kchannel_start(struct channel *c, struct tr_err *err)
 		return ret;
 	}
 	c->kchannel = kc;
+	kernel_follow(kc->tracer, true);
 	return 0;
-}
-
-static void mark_on(struct kchannel *kc, size_t index, bool on)
-{
-	if (index < kc->on_count)
-		kc->on[index] = on;
 }
 
 static int room_for(struct kchannel *kc, size_t count)
 {
 	uint8_t *more;
+	char **filters;
 
 	if (count <= kc->on_count)
 		return 0;
 	more = realloc(kc->on, count);
-	if (!more)
+	if (more)
+		kc->on = more;
+	filters = realloc(kc->filters, count * sizeof(*filters));
+	if (filters)
+		kc->filters = filters;
+	if (!more || !filters)
 		return -ENOMEM;
 	memset(more + kc->on_count, 0, count - kc->on_count);
-	kc->on = more;
+	memset(filters + kc->on_count, 0, (count - kc->on_count) * sizeof(*filters));
 	kc->on_count = count;
 	return 0;
 }
@@ -146,8 +156,10 @@ static void learn(struct kchannel *kc, struct kernel *k)
 			continue;
 		*colon = 0;
 		e = kernel_find(k, line, colon + 1, strlen(colon + 1));
-		if (e)
-			mark_on(kc, e->index, true);
+		if (e && e->index < kc->on_count) {
+			kc->on[e->index] = true;
+			kc->filters[e->index] = strdup("?");    /* not known: it is written anew */
+		}
 	}
 	md_buf_deinit(&text);
 }
@@ -175,9 +187,21 @@ void kchannel_adopt(struct channel *c, const char *name)
 	track_copy(&c->session->track[TRACK_PID], &kc->tracked);
 	learn(kc, k);
 	c->kchannel = kc;
+	kernel_follow(t, true);
 }
 
 /* ---- telling the kernel ---- */
+
+void kchannel_problem(struct kchannel *kc, int error, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(kc->problem, sizeof(kc->problem), fmt, ap);
+	va_end(ap);
+	kc->error = error;
+	tracer_report(kc->tracer, "session %s: channel %s: %s", kc->channel->session->name, kc->channel->name, kc->problem);
+}
 
 static int wish(struct kchannel *kc, struct kernel *k, bool active, uint8_t **out)
 {
@@ -195,9 +219,66 @@ static int wish(struct kchannel *kc, struct kernel *k, bool active, uint8_t **ou
 	for (size_t i = 0; active && i < n; i++) {
 		const struct kevent *e = kernel_event(k, i);
 
-		(*out)[i] = e->present && rule_list_decide(&kc->channel->rules, e->key, 0) != 0;
+		(*out)[i] = e->present && e->dump < 0 && rule_list_decide(&kc->channel->rules, e->key, 0) != 0;
 	}
 	return 0;
+}
+
+/* What the kernel can do of the filters that decide on an event. */
+static void print_filter(struct kchannel *kc, struct kernel *k, struct kevent *e, size_t *read, struct md_buf *out)
+{
+	const struct rule_list *rules = &kc->channel->rules;
+	uint64_t decision = rule_list_decide(rules, e->key, 0);
+	size_t n = rule_list_filters(rules, e->key, 0, NULL, 0);
+	const struct filter *filters[FILTERS_MAX];
+	const struct kformat *f;
+
+	if (decision == RULE_ALL || n > FILTERS_MAX || (!e->format && (*read)++ > FORMATS_MAX))
+		return;
+	f = kernel_format(k, e);
+	rule_list_filters(rules, e->key, 0, filters, n);
+	if (f)
+		kfilter_print(filters, n, f, out);
+}
+
+static void set_filter(struct kchannel *kc, struct kernel *k, const struct kevent *e, const char *text)
+{
+	char **now = &kc->filters[e->index], *copy = *text ? strdup(text) : NULL;
+	int ret;
+
+	if (!strcmp(*now ? *now : "", text)) {
+		free(copy);
+		return;
+	}
+	ret = k->ops->filter(kc->bc, e->system, e->name, copy ? copy : "");
+	if (ret && copy) {
+		/* The kernel does not understand it, and has none now. */
+		free(copy);
+		copy = NULL;
+	} else if (ret) {
+		kc->error = ret;        /* the old one may still be there */
+		return;
+	}
+	free(*now);
+	*now = copy;
+}
+
+/* Before events are switched on. */
+static void set_filters(struct kchannel *kc, struct kernel *k, const uint8_t *wanted)
+{
+	struct md_buf text = MD_BUF_INIT;
+	size_t read = 0;
+
+	for (size_t i = 0; i < kc->on_count; i++) {
+		struct kevent *e = kernel_event(k, i);
+
+		if (!wanted[i])
+			continue;
+		md_buf_reset(&text);
+		print_filter(kc, k, e, &read, &text);
+		set_filter(kc, k, e, text.failed ? "" : md_buf_str(&text));
+	}
+	md_buf_deinit(&text);
 }
 
 /* All events of a system with one write, where they are all to be the same and most are not. */
@@ -331,8 +412,10 @@ void kchannel_apply(struct channel *c)
 		kc->error = ret ? ret : kc->error;
 	}
 	ret = wish(kc, k, active, &wanted);
-	if (!ret)
+	if (!ret) {
+		set_filters(kc, k, wanted);
 		switch_events(kc, k, wanted);
+	}
 	free(wanted);
 	if (!ret && active) {
 		__atomic_store_n(&kc->settled, false, __ATOMIC_RELEASE);
@@ -342,7 +425,7 @@ void kchannel_apply(struct channel *c)
 	if (ret && !kc->error)
 		kc->error = ret;
 	if (kc->error)
-		tracer_report(s->tracer, "session %s: channel %s: the kernel refuses: %s", s->name, c->name, strerror(-kc->error));
+		kchannel_problem(kc, kc->error, "the kernel refuses: %s", strerror(-kc->error));
 }
 
 /* ---- the end ---- */
@@ -377,6 +460,9 @@ void kernel_bury(struct tracer *t)
 		kc->bc = NULL;
 		pthread_mutex_unlock(&kc->lock);
 		kchannel_put(kc);
+		pthread_mutex_lock(&t->lock);
+		kernel_follow(t, false);
+		pthread_mutex_unlock(&t->lock);
 	}
 }
 
@@ -385,6 +471,8 @@ static bool claimed(const struct tracer *t, const char *name)
 	struct session *s;
 	struct channel *c;
 
+	if (kernel_follows_by(t->kernel, name))
+		return true;
 	cds_list_for_each_entry(s, &t->sessions, node)
 		cds_list_for_each_entry(c, &s->channels, node)
 			if (c->kchannel && !strcmp(c->kchannel->name, name))

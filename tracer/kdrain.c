@@ -8,7 +8,6 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "tracer/filterrun.h"
 #include "tracer/kernel.h"
 #include "tracer/ktranscode.h"
 #include "tracer/ringwrite.h"
@@ -33,8 +32,7 @@ struct coder {
 struct target {
 	struct kchannel *kc;
 	uint32_t cpu;
-	uint64_t ts;                    /* of the event being written */
-	uint64_t mult, base;            /* from the backend's times */
+	struct kwho who;                /* of the event being written, with its time */
 	struct ring_writer writer;
 	struct trail_ring *ring;
 };
@@ -194,7 +192,7 @@ static struct coder *coder_of(struct kchannel *kc, uint32_t id)
 
 static uint64_t given_time(void *arg)
 {
-	return ((const struct target *)arg)->ts;
+	return ((const struct target *)arg)->who.ts;
 }
 
 static bool populate(void *arg, uint64_t subbuf)
@@ -208,25 +206,19 @@ static bool populate(void *arg, uint64_t subbuf)
 	return madvise(at, geo->subbuf_size, MADV_POPULATE_WRITE) == 0 || errno == EINVAL;      /* an old kernel: it is allocated */
 }
 
-static bool context_value(void *arg, uint32_t kind, const char *name, struct filter_value *out)
+/* Fields that are to have a process have its thread yet. */
+static void put_processes(const struct target *to, const struct kcode *code, uint8_t *payload)
 {
-	const struct target *to = arg;
+	struct kthread is;
+	size_t at;
+	int32_t tid;
 
-	(void)name;
-	*out = (struct filter_value){ .type = FILTER_SIGNED, .i = to->cpu };
-	return kind == TRAIL_CONTEXT_CPU_ID;
-}
-
-static size_t put_contexts(const struct target *to, const uint8_t *record, uint8_t *at)
-{
-	const struct kchannel *kc = to->kc;
-	int32_t value;
-
-	for (uint32_t i = 0; i < kc->context_count; i++) {
-		value = kc->contexts[i] == TRAIL_CONTEXT_CPU_ID ? (int32_t)to->cpu : krecord_pid(record);
-		memcpy(at + i * sizeof(value), &value, sizeof(value));
+	for (uint32_t i = 0; (at = kcode_process(code, i)) != SIZE_MAX; i++) {
+		memcpy(&tid, payload + at, sizeof(tid));
+		kernel_thread(to->who.kernel, to->who.ts, tid, &is);
+		if (is.pid >= 0)
+			memcpy(payload + at, &is.pid, sizeof(is.pid));
 	}
-	return kc->context_count * sizeof(value);
 }
 
 static bool room_for(struct kchannel *kc, size_t size)
@@ -249,27 +241,28 @@ static void record(void *arg, uint64_t time, const uint8_t *bytes, size_t len)
 	struct target *to = arg;
 	struct kchannel *kc = to->kc;
 	struct coder *co = coder_of(kc, krecord_id(bytes));
-	struct filter_input in = { .context = context_value, .arg = to };
-	size_t head;
+	struct filter_input in = { .context = kwho_value, .arg = &to->who };
+	size_t head = kc->context_size;
 	ssize_t n;
 
 	if (co && co->drop)
 		return;
-	if (!co || !co->known || !room_for(kc, kcode_bound(co->code, len) + sizeof(int32_t) * TRAIL_CONTEXT_MAX)) {
+	if (!co || !co->known || !room_for(kc, kcode_bound(co->code, len) + head)) {
 		ring_lost(to->ring, 1);
 		return;
 	}
-	head = put_contexts(to, bytes, kc->payload);
+	to->who = (struct kwho){ kc->tracer->kernel, clock_convert(&kc->tracer->clock, time), krecord_pid(bytes), to->cpu, .asked = false };
 	n = kcode_run(co->code, bytes, len, kc->payload + head, kc->room - head);
 	if (n < 0) {
 		ring_lost(to->ring, 1);
 		return;
 	}
+	put_processes(to, co->code, kc->payload + head);
 	in.payload = kc->payload + head;
 	in.len = (size_t)n;
 	if (co->program && !filter_run(co->program, co->program_size, &in))
 		return;
-	to->ts = to->mult ? (uint64_t)((unsigned __int128)time * to->mult >> 32) + to->base : time;
+	kwho_put(&to->who, kc, kc->payload);
 	ring_write(&to->writer, &on, 1, co->id, kc->payload, head + (size_t)n);
 }
 
@@ -296,7 +289,7 @@ static int drain_cpu(struct kchannel *kc, uint32_t cpu)
 	const struct region_geometry *geo = &kc->region->geo;
 	const struct backend_ops *ops = kc->tracer->kernel->ops;
 	struct target to = {
-		.kc = kc, .cpu = cpu, .mult = kc->tracer->clock.mult, .base = kc->tracer->clock.base, .ring = region_ring(kc->region, cpu),
+		.kc = kc, .cpu = cpu, .ring = region_ring(kc->region, cpu),
 	};
 	struct backend_sink sink = { .record = record, .missed = missed, .arg = &to };
 	uint64_t lost = 0;
@@ -314,10 +307,20 @@ static int drain_cpu(struct kchannel *kc, uint32_t cpu)
 	return ret;
 }
 
+/* Says so, once, if the kernel does not record what we think it does. The tracer's lock is held. */
+static void check_recording(struct kchannel *kc, int recording)
+{
+	if (recording && kc->error == -ESHUTDOWN)
+		kc->error = 0;
+	if (recording || kc->error == -ESHUTDOWN || !kc->recording || !kc->channel)
+		return;
+	kchannel_problem(kc, -ESHUTDOWN, "somebody else has stopped the recording (tracing_on of instance %s)", kc->name);
+}
+
 static void drain_channel(struct kchannel *kc)
 {
+	int ret = 0, one, recording = 1;
 	bool was_recording;
-	int ret = 0, one;
 
 	if (__atomic_load_n(&kc->settled, __ATOMIC_ACQUIRE))
 		return;
@@ -329,16 +332,25 @@ static void drain_channel(struct kchannel *kc)
 		one = drain_cpu(kc, cpu);
 		ret = ret ? ret : one;
 	}
+	if (was_recording && kc->bc)
+		recording = kc->tracer->kernel->ops->recording(kc->bc);
 	pthread_mutex_unlock(&kc->lock);
 	pthread_mutex_lock(&kc->tracer->lock);
+	check_recording(kc, recording);
 	if (!was_recording && !kc->recording && !ret)
 		__atomic_store_n(&kc->settled, true, __ATOMIC_RELEASE);
-	if (ret && ret != kc->error && kc->channel) {
-		kc->error = ret;
-		tracer_report(kc->tracer, "session %s: channel %s: the kernel's buffers cannot be read: %s",
-			      kc->channel->session->name, kc->channel->name, strerror(-ret));
-	}
+	if (ret && ret != kc->error && kc->channel)
+		kchannel_problem(kc, ret, "the kernel's buffers cannot be read: %s", strerror(-ret));
 	pthread_mutex_unlock(&kc->tracer->lock);
+}
+
+void kernel_problems(struct session *s, struct md_buf *out)
+{
+	struct channel *c;
+
+	cds_list_for_each_entry(c, &s->channels, node)
+		if (c->kchannel && c->kchannel->error)
+			md_buf_printf(out, "problem %s: %s\n", c->name, c->kchannel->problem);
 }
 
 void kernel_drain(struct session *s)

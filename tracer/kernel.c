@@ -11,6 +11,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "tracer/kstatedump.h"
+
 #define GROUP "tracing"
 #define GROUPS_MAX 4096
 #define LOOKUP_MAX 65536
@@ -34,19 +36,26 @@ void kernel_open(struct tracer *t)
 {
 	struct tr_err err = TR_ERR_INIT;
 	struct kernel *k = calloc(1, sizeof(*k));
+	pthread_condattr_t monotonic;
 
 	if (!k)
 		return;
 	k->ops = &tracefs_backend;
-	if (k->ops->probe(&k->backend, &err)) {
+	snprintf(k->suffix, sizeof(k->suffix), "-%08x", state_number(t));
+	if (k->ops->probe(k->suffix + 1, &k->backend, &err)) {
 		snprintf(t->no_kernel, sizeof(t->no_kernel), "%s", err.sentence);
 		free(k);
 		return;
 	}
 	pthread_mutex_init(&k->lock, NULL);
+	pthread_condattr_init(&monotonic);
+	pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
+	pthread_cond_init(&k->dumped, &monotonic);
+	pthread_condattr_destroy(&monotonic);
 	CDS_INIT_LIST_HEAD(&k->dead);
-	snprintf(k->suffix, sizeof(k->suffix), "-%08x", state_number(t));
 	t->kernel = k;
+	if (kernel_follower_make(t))
+		tracer_report(t, "out of memory: threads of the kernel are not followed");
 }
 
 void kernel_close(struct tracer *t)
@@ -56,9 +65,11 @@ void kernel_close(struct tracer *t)
 	if (!k)
 		return;
 	kernel_bury(t);
+	kernel_follower_free(k);
 	kcatalog_free(k);
 	k->ops->destroy(k->backend);
 	pthread_mutex_destroy(&k->lock);
+	pthread_cond_destroy(&k->dumped);
 	free(k);
 	t->kernel = NULL;
 }
@@ -204,12 +215,12 @@ int available_kernel_fields(struct tracer *t, const char *system, const char *ev
 {
 	struct kevent *e = t->kernel ? kernel_find(t->kernel, system, event, strlen(event)) : NULL;
 	struct md_event *md;
-	struct kformat *f;
-	int ret = e ? kernel_read_format(t->kernel, e, &f) : -ENOENT;
+	struct kformat *f = NULL;
+	int ret = !e ? -ENOENT : e->dump >= 0 ? 0 : kernel_read_format(t->kernel, e, &f);
 
 	if (ret)
 		return ret;
-	md = kformat_event(f);
+	md = f ? kformat_event(f) : kdump_event((enum kdump_type)e->dump);
 	kformat_free(f);
 	if (!md)
 		return -ENOMEM;
@@ -233,7 +244,7 @@ void available_kernel(struct tracer *t, enum kernel_list what, struct md_buf *ou
 	const char *colon;
 
 	if (what == KERNEL_CONTEXTS) {
-		md_buf_puts(out, "tid\ncpu_id\n");
+		context_available_kernel(out);
 		return;
 	}
 	if (!t->kernel || kernel_refresh(t->kernel))

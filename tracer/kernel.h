@@ -1,20 +1,22 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The kernel domain, behind core.h: kernel.c (the backend, rights), kcatalog.c (which events there are), kchannel.c (channels as the
- * backend records them), kdrain.c (from there into rings).
+ * backend records them), kdrain.c (from there into rings), kfollow.c (who the threads are that records speak of).
  *
  * A kernel channel is a channel like any other: it has a class in a trace, and a buffer with a ring per CPU. But its events are
  * recorded by the kernel, into buffers of the backend's, and come into the rings only when somebody looks: kernel_drain. So a
  * flight recorder that nobody reads costs the daemon nothing.
  *
- * Locks: kchannel.lock, then tracer.lock, then kernel.lock.
+ * Locks: kchannel.lock, then tracer.lock, then the follower's (kfollow.c), then kernel.lock.
  */
 #ifndef TRACER_KERNEL_H
 #define TRACER_KERNEL_H
 
 #include "tracer/backend.h"
 #include "tracer/core.h"
+#include "tracer/filterrun.h"
 #include "tracer/kformat.h"
+#include "tracer/kthreads.h"
 
 struct kevent {                         /* never freed or moved before the end */
 	char *system, *name;            /* the kernel's */
@@ -22,6 +24,7 @@ struct kevent {                         /* never freed or moved before the end *
 	char *event;                    /* LTTng's name, as in the trace */
 	size_t index;                   /* in kernel.events */
 	bool present;                   /* the kernel has it now */
+	int dump;                       /* enum kdump_type, if it is of the state dump, which the daemon makes; else -1 */
 	struct kformat *format;         /* NULL: not read yet, or not readable */
 	bool unreadable;
 };
@@ -31,6 +34,10 @@ struct kernel {
 	struct backend *backend;
 	char suffix[16];                /* of the names of this daemon's channels: which state directory */
 	struct cds_list_head dead;      /* struct kchannel, to be closed; guarded by the tracer's lock */
+	struct follower *follower;      /* constant; NULL: no memory */
+	uint32_t dumps;                 /* threads that write a state dump; this and the next two are guarded by the tracer's lock */
+	bool ending;
+	pthread_cond_t dumped;          /* one of them has ended */
 	pthread_mutex_t lock;           /* guards the rest */
 	struct kevent **events;         /* sorted by system and name but for those that came later */
 	size_t event_count;
@@ -50,10 +57,12 @@ struct kchannel {
 	/* Guarded by the tracer's lock. */
 	struct channel *channel;        /* NULL: was removed */
 	uint8_t *on;                    /* per index of an event: enabled in the kernel */
+	char **filters;                 /* likewise: its filter in the kernel; NULL: none */
 	size_t on_count;
 	bool recording;
 	struct track tracked;
-	int error;                      /* of the last attempt to tell the kernel */
+	int error;                      /* of the last attempt to tell the kernel, or to read from it */
+	char problem[160];              /* the same as a sentence, for `status` */
 
 	uint32_t generation;            /* atomic: grows when rules change */
 	bool settled;                   /* atomic: nothing is recorded, and all was drained since */
@@ -68,6 +77,7 @@ struct kchannel {
 	size_t room;
 	uint32_t contexts[TRAIL_CONTEXT_MAX];   /* their kinds */
 	uint32_t context_count;
+	size_t context_size;                    /* of all of them, in front of each payload */
 };
 
 /* kernel.c */
@@ -94,13 +104,48 @@ void kchannel_adopt(struct channel *c, const char *name);       /* an earlier da
 void kchannel_apply(struct channel *c);         /* the rules, to the kernel */
 void kchannel_drop(struct channel *c);          /* to the dead ones */
 struct trace *kernel_trace(struct session *s);  /* NULL: no memory */
+#define KERNEL_DUMP_RING 1u     /* "pid" of the buffer for the state dump */
 void kernel_sweep(struct tracer *t);            /* removes what a dead daemon left and nobody claimed */
 /* and without */
 void kernel_bury(struct tracer *t);             /* closes the dead ones, and removes what they had in the kernel */
 void kchannel_put(struct kchannel *kc);
+/* Takes down what went wrong, and reports it. With the tracer's lock held; kc has its channel. */
+void kchannel_problem(struct kchannel *kc, int error, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+
+/* kfollow.c */
+int kernel_follower_make(struct tracer *t);
+void kernel_follower_free(struct kernel *k);
+void kernel_follow(struct tracer *t, bool on);  /* one kernel channel more, or less; with the tracer's lock held */
+bool kernel_follows_by(const struct kernel *k, const char *name);       /* its channel in the kernel has this name */
+/* All threads that there are now, for when they are gone. Some 20 us each, once: not with the tracer's lock held. */
+void kernel_scan(struct tracer *t);
+/* Who a thread is at a time of the trace. */
+void kernel_thread(struct kernel *k, uint64_t time, int32_t tid, struct kthread *out);
+
+/*
+ * Who recorded an event: for contexts, which are looked up when they are first needed.
+ */
+struct kwho {
+	struct kernel *kernel;
+	uint64_t ts;
+	int32_t tid;
+	uint32_t cpu;
+	bool asked;
+	struct kthread is;
+};
+void kwho_put(struct kwho *w, const struct kchannel *kc, uint8_t *at);  /* kc->context_size bytes */
+bool kwho_value(void *who, uint32_t kind, const char *name, struct filter_value *out);  /* struct filter_input.context */
+
+/*
+ * kdumper.c: writes the state dump that was last requested, if the session is active and its channels want any, from a thread of its own; waits for it, but not for
+ * long. Without the tracer's lock.
+ */
+void kernel_statedump(struct session *s);
+void kernel_statedumps_end(struct tracer *t);   /* none is under way after this, or begins */
 
 /* kdrain.c, without the tracer's lock */
 void kernel_drain(struct session *s);
+void kernel_problems(struct session *s, struct md_buf *out);    /* lines of `status`; with the tracer's lock held */
 void coders_free(struct kchannel *kc);
 
 #endif

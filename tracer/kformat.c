@@ -373,6 +373,8 @@ static int add_field(struct kformat *k, struct line *l, struct span print)
 		ret = klabels_parse(print.p, length(print), &f);
 	else
 		ret = 0;
+	if (!ret && row && row->type == KNAME_ENUM && f.kind == KFORMAT_INT && !f.label_count)
+		ret = klabels_known(k->event, row->name, &f);
 	f.name = strdup(row && !has_name(k, row->name) ? row->name : f.kernel_name);
 	if (!f.name)
 		ret = -ENOMEM;

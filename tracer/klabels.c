@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "tracer/klabels.h"
+#include "tracer/knames.h"
 
 struct scan {
 	const char *p, *end;
@@ -88,6 +89,18 @@ static bool text(struct scan *s, const char **name, size_t *len)
 	return s->p < s->end && s->p++ && *len;
 }
 
+static int add(struct kformat_field *f, int64_t value, const char *name, size_t len)
+{
+	struct md_mapping *m = &f->labels[f->label_count];
+
+	m->name = strndup(name, len);
+	if (!m->name)
+		return -ENOMEM;
+	m->begin = m->end = value;
+	f->label_count++;
+	return 0;
+}
+
 /* { 1, "A" }, … , up to the parenthesis. */
 static int labels(struct scan *s, struct kformat_field *f)
 {
@@ -103,11 +116,8 @@ static int labels(struct scan *s, struct kformat_field *f)
 			return -EINVAL;
 		if (f->label_count == KLABELS_MAX || len > TRAIL_NAME_MAX)
 			return -EINVAL;
-		f->labels[f->label_count].name = strndup(name, len);
-		if (!f->labels[f->label_count].name)
+		if (add(f, n, name, len))
 			return -ENOMEM;
-		f->labels[f->label_count].begin = f->labels[f->label_count].end = n;
-		f->label_count++;
 	} while (eat(s, ','));
 	return eat(s, ')') ? 0 : -EINVAL;
 }
@@ -146,6 +156,22 @@ static void drop(struct kformat_field *f)
 		free(f->labels[--f->label_count].name);
 	free(f->labels);
 	f->labels = NULL;
+}
+
+int klabels_known(const char *event, const char *field, struct kformat_field *f)
+{
+	const struct kname_label *row;
+	uint32_t n = 0;
+
+	while (kname_label(event, field, n))
+		n++;
+	f->labels = n ? calloc(n, sizeof(*f->labels)) : NULL;
+	if (n && !f->labels)
+		return -ENOMEM;
+	while ((row = kname_label(event, field, f->label_count)))
+		if (add(f, row->value, row->name, strlen(row->name)))
+			return -ENOMEM;
+	return 0;
 }
 
 int klabels_parse(const char *print, size_t len, struct kformat_field *f)

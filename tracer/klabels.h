@@ -14,6 +14,9 @@
  */
 int klabels_parse(const char *print, size_t len, struct kformat_field *f);
 
+/* The same from knames.def, by the name in the trace. */
+int klabels_known(const char *event, const char *field, struct kformat_field *f);
+
 /* Makes the tables of kformat_filter_event. 0 or -ENOMEM. */
 int kformat_make_filter(struct kformat *k);
 

@@ -45,6 +45,12 @@ static const struct kname_added added[] = {
 #undef ADDED
 };
 
+static const struct kname_label labels[] = {
+#define LABEL(event, field, value, name) { event, field, value, name },
+#include "tracer/knames.def"
+#undef LABEL
+};
+
 static bool begins(const char *s, const char *with)
 {
 	return !strncmp(s, with, strlen(with));
@@ -120,6 +126,17 @@ const struct kname_added *kname_added(const char *event, uint32_t row)
 	for (i = 0; i < ROWS(added); i++) {
 		if (!strcmp(added[i].event, event) && !row--)
 			return &added[i];
+	}
+	return NULL;
+}
+
+const struct kname_label *kname_label(const char *event, const char *field, uint32_t row)
+{
+	size_t i;
+
+	for (i = 0; i < ROWS(labels); i++) {
+		if (!strcmp(labels[i].event, event) && !strcmp(labels[i].field, field) && !row--)
+			return &labels[i];
 	}
 	return NULL;
 }

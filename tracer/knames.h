@@ -14,7 +14,7 @@ enum kname_type {
 	KNAME_TEXT,                             /* char[N]: N bytes; a dynamic one: 16 */
 	KNAME_STRING,                           /* char[N] */
 	KNAME_RWBS,
-	KNAME_ENUM,                             /* the labels are those of the print format */
+	KNAME_ENUM,                             /* the labels are those of the print format, or the table's */
 	KNAME_REST,                             /* T[N] that goes on to the end of the record; hexadecimal */
 	KNAME_DROP,
 };
@@ -32,6 +32,13 @@ struct kname_added {            /* a field more */
 	const char *name;
 };
 
+struct kname_label {
+	const char *event;      /* in the trace */
+	const char *field;      /* in the trace */
+	int64_t value;
+	const char *name;
+};
+
 struct kname_integer {          /* a C type */
 	const char *type;
 	uint8_t size;
@@ -43,6 +50,9 @@ const struct kname_field *kname_field(const char *event, const char *field);
 
 /* The row'th field added to the event; NULL: there are no more. */
 const struct kname_added *kname_added(const char *event, uint32_t row);
+
+/* The row'th label of a field; NULL: there are no more. */
+const struct kname_label *kname_label(const char *event, const char *field, uint32_t row);
 
 /* The integer that a C type is, where its size in a record does not tell (system calls, elements); NULL: not known. */
 const struct kname_integer *kname_integer(const char *type);

@@ -45,23 +45,6 @@ bool krule_match(const char *pattern, const char *key)
 	return rule_glob(pattern, colon ? colon + 1 : plain) || (slash && rule_glob(pattern, slash + 1));
 }
 
-const char *krule_context(const char *text)
-{
-	static const char known[] = "$ctx.cpu_id";
-	const char *p = strstr(text, " if ");
-	bool quoted = false;
-
-	for (; p && *p; p++) {
-		if (*p == '"')
-			quoted = !quoted;
-		else if (*p == '\\' && p[1])
-			p++;
-		else if (*p == '$' && !quoted && (!begins(p, known) || strspn(p + 1, "abcdefghijklmnopqrstuvwxyz_.") != strlen(known) - 1))
-			return p;
-	}
-	return NULL;
-}
-
 int krule_check(struct scan *s, struct word *w)
 {
 	static const char *const probes[] = { "kprobe:", "kretprobe:", "uprobe:", "uretprobe:", "usdt:", "function:" };

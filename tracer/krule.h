@@ -18,8 +18,6 @@
 bool krule_match(const char *pattern, const char *key);
 /* What stands behind `syscall:`, `syscall:entry:` or `syscall:exit:`. */
 const char *krule_syscall_name(const char *pattern);
-/* The first context in a rule's filter (its normalized text) that the kernel's records do not have: `$ctx.NAME`. NULL: none. */
-const char *krule_context(const char *text);
 /* 0, -EINVAL, or -EOPNOTSUPP for what this build cannot record. */
 int krule_check(struct scan *s, struct word *w);
 

@@ -23,24 +23,24 @@ enum {
 static const struct layout {
 	const char *name;
 	const char *types;      /* one letter for each field */
-	const char *fields;     /* names, a blank between */
+	const char *fields;     /* names, a NUL between */
 } layouts[] = {
 	[KDUMP_START] = { "lttng_statedump_start", "", "" },
 	[KDUMP_END] = { "lttng_statedump_end", "", "" },
-	[KDUMP_PROCESS_STATE] = { "lttng_statedump_process_state", "dddcddddup", "tid pid ppid name type mode submode status cpu file_table_address" },
-	[KDUMP_PROCESS_PID_NS] = { "lttng_statedump_process_pid_ns", "dddddu", "tid vtid vpid vppid ns_level ns_inum" },
-	[KDUMP_PROCESS_USER_NS] = { "lttng_statedump_process_user_ns", "duudu", "tid vuid vgid ns_level ns_inum" },
-	[KDUMP_PROCESS_CGROUP_NS] = { "lttng_statedump_process_cgroup_ns", "du", "tid ns_inum" },
-	[KDUMP_PROCESS_IPC_NS] = { "lttng_statedump_process_ipc_ns", "du", "tid ns_inum" },
-	[KDUMP_PROCESS_NET_NS] = { "lttng_statedump_process_net_ns", "du", "tid ns_inum" },
-	[KDUMP_PROCESS_TIME_NS] = { "lttng_statedump_process_time_ns", "du", "tid ns_inum" },
-	[KDUMP_PROCESS_UTS_NS] = { "lttng_statedump_process_uts_ns", "du", "tid ns_inum" },
-	[KDUMP_FILE_DESCRIPTOR] = { "lttng_statedump_file_descriptor", "pdoxs", "file_table_address fd flags fmode filename" },
-	[KDUMP_BLOCK_DEVICE] = { "lttng_statedump_block_device", "us", "dev diskname" },
-	[KDUMP_NETWORK_INTERFACE] = { "lttng_statedump_network_interface", "sn", "name address_ipv4" },
-	[KDUMP_INTERRUPT] = { "lttng_statedump_interrupt", "ussd", "irq name action tid" },
+	[KDUMP_PROCESS_STATE] = { "lttng_statedump_process_state", "dddcddddup", "tid\0pid\0ppid\0name\0type\0mode\0submode\0status\0cpu\0file_table_address" },
+	[KDUMP_PROCESS_PID_NS] = { "lttng_statedump_process_pid_ns", "dddddu", "tid\0vtid\0vpid\0vppid\0ns_level\0ns_inum" },
+	[KDUMP_PROCESS_USER_NS] = { "lttng_statedump_process_user_ns", "duudu", "tid\0vuid\0vgid\0ns_level\0ns_inum" },
+	[KDUMP_PROCESS_CGROUP_NS] = { "lttng_statedump_process_cgroup_ns", "du", "tid\0ns_inum" },
+	[KDUMP_PROCESS_IPC_NS] = { "lttng_statedump_process_ipc_ns", "du", "tid\0ns_inum" },
+	[KDUMP_PROCESS_NET_NS] = { "lttng_statedump_process_net_ns", "du", "tid\0ns_inum" },
+	[KDUMP_PROCESS_TIME_NS] = { "lttng_statedump_process_time_ns", "du", "tid\0ns_inum" },
+	[KDUMP_PROCESS_UTS_NS] = { "lttng_statedump_process_uts_ns", "du", "tid\0ns_inum" },
+	[KDUMP_FILE_DESCRIPTOR] = { "lttng_statedump_file_descriptor", "pdoxs", "file_table_address\0fd\0flags\0fmode\0filename" },
+	[KDUMP_BLOCK_DEVICE] = { "lttng_statedump_block_device", "us", "dev\0diskname" },
+	[KDUMP_NETWORK_INTERFACE] = { "lttng_statedump_network_interface", "sn", "name\0address_ipv4" },
+	[KDUMP_INTERRUPT] = { "lttng_statedump_interrupt", "ussd", "irq\0name\0action\0tid" },
 	[KDUMP_CPU_TOPOLOGY] = { "lttng_statedump_cpu_topology", "shsbbshhh",
-		"architecture cpu_id vendor family model model_name physical_id core_id cores" },
+		"architecture\0cpu_id\0vendor\0family\0model\0model_name\0physical_id\0core_id\0cores" },
 };
 
 const char *kdump_name(enum kdump_type type)
@@ -75,16 +75,50 @@ struct md_event *kdump_event(enum kdump_type type)
 	const char *name = l->fields;
 
 	for (uint32_t i = 0; e && i < e->field_count; i++) {
-		size_t n = strcspn(name, " ");
-
-		e->fields[i].name = strndup(name, n);
+		e->fields[i].name = strdup(name);
 		if (!e->fields[i].name || set_type(&e->fields[i].type, l->types[i])) {
 			md_event_destroy(e);
 			return NULL;
 		}
-		name += n + (name[n] == ' ');
+		name += strlen(name) + 1;
 	}
 	return e;
+}
+
+static struct trail_reg_field filter_field(char letter)
+{
+	struct md_type t = { 0 };
+
+	if (letter == STRING)
+		return (struct trail_reg_field){ .kind = TRAIL_KIND_STRING, .size = 1 };
+	if (letter == COMM)
+		return (struct trail_reg_field){ .kind = TRAIL_KIND_ARRAY, .size = 1, .flags = TRAIL_FIELD_TEXT, .count = 16 };
+	set_type(&t, letter);
+	return (struct trail_reg_field){
+		.kind = TRAIL_KIND_INT, .size = (uint8_t)t.size,
+		.flags = (uint8_t)((t.is_signed ? TRAIL_FIELD_SIGNED : 0) | (t.big_endian ? TRAIL_FIELD_BIG_ENDIAN : 0)),
+	};
+}
+
+void kdump_filter_event(enum kdump_type type, struct kdump_fields *out)
+{
+	const struct layout *l = &layouts[type];
+	const char *name = l->fields;
+
+	out->event = (struct filter_event){ out->fields, (uint32_t)strlen(l->types), l->fields };
+	for (uint32_t i = 0; i < out->event.field_count; i++) {
+		out->fields[i] = filter_field(l->types[i]);
+		out->fields[i].name = (uint32_t)(name - l->fields);
+		name += strlen(name) + 1;
+	}
+}
+
+int kdump_find(const char *name)
+{
+	for (int i = 0; i < KDUMP_TYPES; i++)
+		if (!strcmp(layouts[i].name, name))
+			return i;
+	return -1;
 }
 
 int kdump_emit(struct kdump_sink *sink, enum kdump_type type, int32_t tid, ...)

@@ -14,6 +14,7 @@
 #include <stdint.h>
 
 #include "metadata/model.h"
+#include "tracer/filter.h"
 
 enum kdump_type {
 	KDUMP_START, KDUMP_END, KDUMP_PROCESS_STATE, KDUMP_PROCESS_PID_NS, KDUMP_PROCESS_USER_NS, KDUMP_PROCESS_CGROUP_NS, KDUMP_PROCESS_IPC_NS,
@@ -24,6 +25,9 @@ enum kdump_type {
 
 #define KDUMP_PAYLOAD_MAX 4608          /* no payload is longer: a path and some numbers */
 
+#define KDUMP_SYSTEM "lttng_statedump" /* their system, where tracepoints have one */
+#define KDUMP_FIELDS_MAX 16
+
 struct kdump_sink {
 	/*
 	 * One event: the packed payload of that type, without header and contexts. tid is whose event it is (0: nobody's). The time is the caller's.
@@ -32,10 +36,17 @@ struct kdump_sink {
 	int (*event)(struct kdump_sink *sink, enum kdump_type type, int32_t tid, const void *payload, size_t len);
 };
 
-/* "lttng_statedump_…" */
+/* "lttng_statedump_…", and back; -1: none of these */
 const char *kdump_name(enum kdump_type type);
+int kdump_find(const char *name);
 /* The event for the model, with id 0; NULL if memory ran out. */
 struct md_event *kdump_event(enum kdump_type type);
+/* The same for filters on the payload. */
+struct kdump_fields {
+	struct trail_reg_field fields[KDUMP_FIELDS_MAX];
+	struct filter_event event;
+};
+void kdump_filter_event(enum kdump_type type, struct kdump_fields *out);
 
 /*
  * Calls the sink for everything, `start` first and `end` last. Takes some 100 us per process: not for a thread that others wait for. Holds no

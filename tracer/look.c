@@ -43,7 +43,7 @@ static int add_stream(struct stream_set *set, const struct class *cl, struct buf
 		snprintf(st->name, sizeof(st->name), "cpu%u", ring);
 		snprintf(st->file, sizeof(st->file), "%s_%u", st->channel, ring);
 	} else {
-		snprintf(st->name, sizeof(st->name), b->pid ? "thread-%u-%u" : "log", b->pid, ring);
+		snprintf(st->name, sizeof(st->name), cl->channel->kernel ? "statedump" : b->pid ? "thread-%u-%u" : "log", b->pid, ring);
 		snprintf(st->file, sizeof(st->file), "%s_%" PRIu64, st->channel, st->instance_id);
 	}
 	return 0;

@@ -540,6 +540,8 @@ int session_restore(struct tracer *t, const char *name)
 		finish_rules(&r);
 		adopt_channels(r.s);
 	}
+	if (!err)
+		r.s->dump_begun = r.s->dump_ended = r.s->statedump;
 	if (!err && r.s->statedump > t->last_statedump)
 		t->last_statedump = r.s->statedump;
 	md_buf_deinit(&r.rules);

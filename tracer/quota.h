@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * What each user may take up of the daemon: sessions, bytes of buffers, bytes that views freeze. What a session has counts for
- * its owner, whoever reads or writes it. All under the tracer's lock but quota_frozen, which takes it.
+ * its owner, whoever reads or writes it. Guarded by a lock of its own, within which nothing else is called: so moments can be dropped
+ * with the tracer's lock held or without. Owners change with the tracer's lock held.
  */
 #ifndef TRACER_QUOTA_H
 #define TRACER_QUOTA_H
@@ -28,7 +29,11 @@ int quota_buffer(const struct session *s, uint64_t bytes);
 void quota_count_buffer(struct session *s, int64_t bytes);
 /* As session_frozen. */
 int quota_frozen(struct session *s, int64_t bytes);
+uint64_t quota_frozen_now(struct tracer *t);    /* of all users */
+/* Lines of a session's status: what it has of its owner's share. */
+void quota_status(struct session *s, struct md_buf *out);
 /* Lines `user UID key=value …` of those who have something: all for root and ourselves, else the viewer's own. */
 void quota_show(struct tracer *t, uid_t viewer, struct md_buf *out);
+void quota_deinit(struct tracer *t);
 
 #endif

@@ -326,7 +326,7 @@ static int parse_clauses(struct scan *s, struct word *w, struct rule *r, struct 
 		else if (word_is(w, "loglevel") && !spec->len)
 			ret = parse_loglevel(s, r, spec);
 		else if (word_is(w, "if"))
-			return filter_parse(s->line, s->at, &r->filter, s->err);        /* to the end of the line */
+			return (r->kernel ? filter_parse_kernel : filter_parse)(s->line, s->at, &r->filter, s->err);    /* to the end */
 		else
 			ret = unexpected(s, w);
 		if (ret)

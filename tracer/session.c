@@ -37,7 +37,7 @@ struct session *session_alloc(struct tracer *t, const char *name, uid_t uid, gid
 	s->refs = 1;            /* the list's, or the caller's */
 	s->tracer = t;
 	snprintf(s->name, sizeof(s->name), "%s", name);
-	s->uid = uid;
+	s->uid = s->payer = uid;
 	s->gid = gid;
 	s->mode = 0700;
 	s->created = wall_clock();
@@ -426,9 +426,10 @@ void session_status(struct session *s, struct md_buf *out)
 		      "\nevents_overwritten %" PRIu64 "\nbytes %" PRIu64 "\nstreams %zd\n",
 		      s->gone ? "gone" : s->active ? "active" : "inactive", s->uid, started, sum.recorded, sum.discarded,
 		      sum.overwritten, sum.bytes, streams < 0 ? 0 : streams);
-	md_buf_printf(out, "buffer_bytes %" PRIu64 "\nfrozen_bytes %" PRId64 "\nbuffers_refused %" PRIu64 "\nbuffers_lost %" PRIu64 "\n",
-		      s->buffer_bytes, s->frozen, s->buffers_refused, s->buffers_lost);
+	quota_status(s, out);
+	md_buf_printf(out, "buffers_refused %" PRIu64 "\nbuffers_lost %" PRIu64 "\n", s->buffers_refused, s->buffers_lost);
 	snapshots_status(s, out);
+	kernel_problems(s, out);
 	pthread_mutex_unlock(&s->tracer->lock);
 	output_status(s, out);
 }

@@ -95,12 +95,10 @@ void tracer_status(struct tracer *t, uid_t viewer, struct md_buf *out)
 				}
 	}
 	md_buf_printf(out, "sessions %u\nsessions_active %u\nregistrations %u\nregistrations_rejected %u\nbuffers %u\n"
-		      "buffer_bytes %" PRIu64 "\nbuffers_refused %" PRIu64 "\nbuffers_lost %" PRIu64 "\nfrozen_bytes %" PRId64 "\n",
-		      t->session_count, active, t->app_count, t->rejected, buffers, memory, refused, lost, t->frozen);
+		      "buffer_bytes %" PRIu64 "\nbuffers_refused %" PRIu64 "\nbuffers_lost %" PRIu64 "\nfrozen_bytes %" PRIu64 "\n",
+		      t->session_count, active, t->app_count, t->rejected, buffers, memory, refused, lost, quota_frozen_now(t));
 	pthread_mutex_unlock(&t->lock);
 	show_events(t, out);
 	show_daemon(t, out);
-	pthread_mutex_lock(&t->lock);
 	quota_show(t, viewer, out);
-	pthread_mutex_unlock(&t->lock);
 }

@@ -20,6 +20,7 @@
 #define WINDOW_HALF (256u << 10)
 #define PIECE (64u << 10)
 #define SIZE_INTERVAL 5000000u          /* ns between advances that text_size causes */
+#define END_INTERVAL 100000000u         /* ns that an end lasts which a reader of kernel events came to */
 
 struct text_view {
 	struct session *s;              /* referenced */
@@ -316,6 +317,20 @@ static void keep_line(struct text_view *v, uint64_t offset)
 	}
 }
 
+/*
+ * Reading makes kernel events. Who has just read on from the end is told that this is the end, although there may be new ones: else a
+ * recording of, say, sched_switch could not be read to its end by cat. Lock held.
+ */
+static bool at_end(const struct text_view *v)
+{
+	const struct merge *m = v->e->m;
+	bool kernel = false;
+
+	for (size_t i = 0; m && i < m->count && !kernel; i++)
+		kernel = m->cursors[i]->stream.trace->uid == KERNEL_UID;
+	return kernel && v->came && now_ns() - v->came < END_INTERVAL;
+}
+
 /* Under the engine's lock: 0: at the end, > 0: so many bytes were copied, -EAGAIN: format. */
 static ssize_t from_engine(struct text_view *v, uint64_t offset, char *buf, size_t size)
 {
@@ -337,8 +352,7 @@ static ssize_t from_engine(struct text_view *v, uint64_t offset, char *buf, size
 	if (!v->exact)
 		return -EAGAIN;
 	if (offset + v->shift >= e->end) {
-		/* Who has read on just now is told that this is the end: looking makes new events, in the kernel, without one. */
-		if (v->came && now_ns() - v->came < SIZE_INTERVAL)
+		if (at_end(v))
 			return 0;
 		err = text_engine_advance(e, v->s);
 		if (err)

@@ -109,12 +109,13 @@ static void destroy(struct backend *b)
 {
 	if (!b)
 		return;
+	tracefs_texts_destroy(b);
 	if (b->dir >= 0)
 		close(b->dir);
 	free(b);
 }
 
-static int probe(struct backend **out, struct tr_err *err)
+static int probe(const char *owner, struct backend **out, struct tr_err *err)
 {
 	struct backend *b = calloc(1, sizeof(*b));
 	int ret;
@@ -122,7 +123,8 @@ static int probe(struct backend **out, struct tr_err *err)
 	if (!b)
 		return tr_fail(err, -ENOMEM, "out of memory");
 	b->dir = open_dir(err);
-	ret = b->dir < 0 ? b->dir : look(b, err);
+	b->texts = tracefs_texts_create(owner);
+	ret = b->dir < 0 ? b->dir : b->texts ? look(b, err) : tr_fail(err, -ENOMEM, "out of memory");
 	if (ret) {
 		destroy(b);
 		return ret;
@@ -133,18 +135,28 @@ static int probe(struct backend **out, struct tr_err *err)
 
 static void describe(const struct backend *b, struct md_buf *out)
 {
-	(void)b;
-	md_buf_puts(out, "no probes, no function tracing, no strings of system calls, no state dump, contexts only tid and cpu_id");
+	md_buf_puts(out, "no probes, no function tracing");
+	if (!tracefs_texts_supported(b))
+		md_buf_puts(out, ", no strings of system calls");
 }
 
 static int list(const struct backend *b, struct md_buf *out)
 {
-	ssize_t n = tracefs_read(b->dir, "available_events", FILE_MAX, out);
+	struct md_buf text = MD_BUF_INIT;
+	ssize_t n = tracefs_read(b->dir, "available_events", FILE_MAX, &text);
+	const char *line, *end;
 
+	for (line = md_buf_str(&text); n >= 0 && *line; line = end) {
+		end = strchrnul(line, '\n');
+		end += *end == '\n';
+		if (!tracefs_is_text(line))
+			md_buf_put(out, line, (size_t)(end - line));
+	}
+	md_buf_deinit(&text);
 	return n < 0 ? (int)n : 0;
 }
 
-static int format(const struct backend *b, const char *system, const char *event, struct md_buf *out)
+static int read_format(const struct backend *b, const char *system, const char *event, struct md_buf *out)
 {
 	char path[600];
 	ssize_t n;
@@ -153,6 +165,23 @@ static int format(const struct backend *b, const char *system, const char *event
 		return -ENAMETOOLONG;
 	n = tracefs_read(b->dir, path, FILE_MAX, out);
 	return n < 0 ? (int)n : 0;
+}
+
+static int format(const struct backend *b, const char *system, const char *event, struct md_buf *out)
+{
+	struct md_buf text = MD_BUF_INIT, types = MD_BUF_INIT;
+	int ret;
+
+	if (!tracefs_has_text(b, system, event))
+		return read_format(b, system, event, out);
+	ret = read_format(b, tracefs_text_model(b), event, &text);
+	if (!ret)
+		ret = read_format(b, system, event, &types);
+	if (!ret)
+		tracefs_text_format(md_buf_str(&types), md_buf_str(&text), out);
+	md_buf_deinit(&text);
+	md_buf_deinit(&types);
+	return ret;
 }
 
 static int channels(const struct backend *b, struct md_buf *names)
@@ -175,15 +204,20 @@ static int channels(const struct backend *b, struct md_buf *names)
 
 static int channel_remove(struct backend *b, const char *name)
 {
-	char path[300];
+	char path[300], group[TRACEFS_GROUP_MAX];
 
 	snprintf(path, sizeof(path), "instances/%s", name);
-	return unlinkat(b->dir, path, AT_REMOVEDIR) ? -errno : 0;
+	if (unlinkat(b->dir, path, AT_REMOVEDIR))
+		return -errno;
+	tracefs_text_group(b, name, group);
+	tracefs_text_remove(b, group);
+	return 0;
 }
 
 const struct backend_ops tracefs_backend = {
 	.name = "tracefs", .probe = probe, .destroy = destroy, .describe = describe, .list = list, .format = format,
 	.channels = channels, .channel_open = tracefs_channel_open, .channel_remove = channel_remove,
-	.channel_close = tracefs_channel_close, .record = tracefs_record, .enable = tracefs_enable,
-	.enabled = tracefs_enabled, .track = tracefs_track, .drain = tracefs_drain, .lost = tracefs_lost,
+	.channel_close = tracefs_channel_close, .record = tracefs_record,
+	.recording = tracefs_recording, .enable = tracefs_enable,
+	.enabled = tracefs_enabled, .filter = tracefs_filter, .track = tracefs_track, .drain = tracefs_drain, .lost = tracefs_lost,
 };

@@ -25,6 +25,8 @@ struct backend_channel {
 	struct kpage_layout layout;
 	uint8_t *page;
 	size_t page_size;
+	char group[TRACEFS_GROUP_MAX];  /* of probes for text */
+	uint16_t *ids;                  /* of their records: what stands for them; 0: they are what they are */
 	int raw[];                      /* per CPU: trace_pipe_raw; -1: there is no such CPU */
 };
 
@@ -98,8 +100,15 @@ int tracefs_channel_open(struct backend *b, const char *name, const struct backe
 	for (uint32_t i = 0; i < g->cpus; i++)
 		c->raw[i] = -1;
 	snprintf(c->path, sizeof(c->path), "instances/%s", name);
+	tracefs_text_group(b, name, c->group);
+	c->ids = calloc(UINT16_MAX + 1, sizeof(*c->ids));
+	if (!c->ids) {
+		free(c);
+		return tr_fail(err, -ENOMEM, "out of memory");
+	}
 	if (!adopt && mkdirat(b->dir, c->path, 0700) < 0) {
 		ret = tr_fail(err, -errno, "tracefs gives no new instance: %s", strerror(errno));
+		free(c->ids);
 		free(c);
 		return ret;
 	}
@@ -109,6 +118,8 @@ int tracefs_channel_open(struct backend *b, const char *name, const struct backe
 		tr_fail(err, ret, "the instance of tracefs cannot be opened: %s", strerror(-ret));
 	if (!ret && !adopt)
 		ret = set_up(c, g, err);
+	if (!ret && adopt)
+		tracefs_text_adopt(b, c->group, c->ids);
 	if (!ret) {
 		ret = learn_sizes(c);
 		if (!ret)
@@ -133,8 +144,9 @@ void tracefs_channel_close(struct backend_channel *c, bool remove)
 			close(c->raw[i]);
 	if (c->dir >= 0)
 		close(c->dir);
-	if (remove)
-		unlinkat(c->b->dir, c->path, AT_REMOVEDIR);
+	if (remove && unlinkat(c->b->dir, c->path, AT_REMOVEDIR) == 0)
+		tracefs_text_remove(c->b, c->group);
+	free(c->ids);
 	free(c->page);
 	free(c);
 }
@@ -144,19 +156,83 @@ int tracefs_record(struct backend_channel *c, bool on)
 	return tracefs_write(c->dir, "tracing_on", on ? "1" : "0", false);
 }
 
+/* All of the system calls: entries with text are probes, so they cannot be had with one write. */
+static int enable_syscalls(struct backend_channel *c, bool on)
+{
+	char path[32 + TRACEFS_GROUP_MAX];
+
+	if (on)
+		return tracefs_texts_supported(c->b) ? -EOPNOTSUPP : tracefs_write(c->dir, "events/syscalls/enable", "1", false);
+	snprintf(path, sizeof(path), "events/%s/enable", c->group);
+	if (faccessat(c->dir, path, F_OK, 0) == 0)
+		tracefs_write(c->dir, path, "0", false);
+	return tracefs_write(c->dir, "events/syscalls/enable", "0", false);
+}
+
+int tracefs_recording(struct backend_channel *c)
+{
+	struct md_buf text = MD_BUF_INIT;
+	ssize_t n = tracefs_read(c->dir, "tracing_on", 16, &text);
+	int on = n > 0 && *md_buf_str(&text) != '0';
+
+	md_buf_deinit(&text);
+	return n < 0 ? (int)n : on;
+}
+
 int tracefs_enable(struct backend_channel *c, const char *system, const char *event, bool on)
 {
 	char path[600];
+	int ret;
 
+	if (!event && !strcmp(system, "syscalls"))
+		return enable_syscalls(c, on);
+	if (event && tracefs_has_text(c->b, system, event)) {
+		ret = on ? tracefs_text_make(c->b, c->group, event, c->ids) : 0;
+		if (ret)
+			return ret;
+		system = c->group;
+	}
 	if ((size_t)snprintf(path, sizeof(path), "events/%s/%s%senable", system, event ? event : "", event ? "/" : "") >= sizeof(path))
 		return -ENAMETOOLONG;
-	return tracefs_write(c->dir, path, on ? "1" : "0", false);
+	ret = tracefs_write(c->dir, path, on ? "1" : "0", false);
+	return ret == -ENOENT && !on && system == c->group ? 0 : ret;
+}
+
+int tracefs_filter(struct backend_channel *c, const char *system, const char *event, const char *text)
+{
+	char path[600];
+	int ret;
+
+	if (tracefs_has_text(c->b, system, event)) {
+		ret = *text ? tracefs_text_make(c->b, c->group, event, c->ids) : 0;
+		if (ret)
+			return ret;
+		system = c->group;
+	}
+	if ((size_t)snprintf(path, sizeof(path), "events/%s/%s/filter", system, event) >= sizeof(path))
+		return -ENAMETOOLONG;
+	ret = tracefs_write(c->dir, path, *text ? text : "0", false);
+	/* What it did not understand stands there now, and lets nothing but all through; that is not to be seen. */
+	if (ret && *text)
+		tracefs_write(c->dir, path, "0", false);
+	return ret == -ENOENT && !*text && system == c->group ? 0 : ret;
 }
 
 int tracefs_enabled(struct backend_channel *c, struct md_buf *out)
 {
-	ssize_t n = tracefs_read(c->dir, "set_event", 1u << 20, out);
+	struct md_buf text = MD_BUF_INIT;
+	ssize_t n = tracefs_read(c->dir, "set_event", 1u << 20, &text);
+	const char *line, *end;
 
+	for (line = md_buf_str(&text); n >= 0 && *line; line = end) {
+		end = strchrnul(line, '\n');
+		end += *end == '\n';
+		if (tracefs_is_text(line))
+			md_buf_printf(out, "syscalls%.*s", (int)(end - strchrnul(line, ':')), strchrnul(line, ':'));
+		else
+			md_buf_put(out, line, (size_t)(end - line));
+	}
+	md_buf_deinit(&text);
 	return n < 0 ? (int)n : 0;
 }
 
@@ -186,8 +262,13 @@ static void take(struct backend_channel *c, size_t size, const struct backend_si
 		return;
 	if (p.missed)
 		sink->missed(sink->arg, p.missed);
-	while (kpage_next(&p, &ts, &record, &len))
+	while (kpage_next(&p, &ts, &record, &len)) {
+		uint16_t as = __atomic_load_n(&c->ids[krecord_id(record)], __ATOMIC_RELAXED);
+
+		if (as)
+			memcpy((uint8_t *)(uintptr_t)record, &as, sizeof(as));  /* in c->page */
 		sink->record(sink->arg, ts, record, len);
+	}
 }
 
 int tracefs_drain(struct backend_channel *c, uint32_t cpu, const struct backend_sink *sink)

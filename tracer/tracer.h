@@ -197,6 +197,8 @@ void available_contexts(struct md_buf *out);    /* names, one per line */
 enum track_attr { TRACK_VPID, TRACK_VUID, TRACK_VGID, TRACK_PID, TRACK_ATTRS };
 int track_show(struct session *s, enum track_attr attr, struct md_buf *out);
 int track_store(struct session *s, enum track_attr attr, const char *text, bool replace, struct tr_err *err);
+/* Of the kernel domain's other attributes, by which the backend cannot tell: only `*` is possible. -EOPNOTSUPP for all else. */
+int track_store_all(const char *attr, const char *text, bool replace, struct tr_err *err);
 
 /* ---- streams/OWNER/cpuN: whole CTF packets, live ---- */
 

@@ -220,6 +220,27 @@ int track_apply(const struct track *old, int attr, const char *text, bool replac
 	return 0;
 }
 
+int track_store_all(const char *attr, const char *text, bool replace, struct tr_err *err)
+{
+	bool all = !replace;
+
+	for (int line = 1; *text; line++) {
+		size_t len = strcspn(text, "\n"), at = strspn(text, " \t"), word = strcspn(text + at, " \t\n");
+		bool star = word == 1 && text[at] == '*' && at + 1 + strspn(text + at + 1, " \t") == len;
+
+		if (*text != '#' && at < len && !star) {
+			if (err)
+				err->line = line;
+			return tr_fail_at(err, -EOPNOTSUPP, text, (int)at, "records of tracefs do not tell the %s of who ran: that needs the "
+					  "kernel module trail.ko; there is track/pid", attr);
+		}
+		all = all || star;
+		text += len + (text[len] == '\n');
+	}
+	return all ? 0 : tr_fail(err, -EOPNOTSUPP, "the set cannot be emptied: to tell by %s needs the kernel module trail.ko; there is track/pid",
+				 attr);
+}
+
 /* ---- of a session ---- */
 
 int track_show(struct session *s, enum track_attr attr, struct md_buf *out)

@@ -38,7 +38,7 @@ put start "$counted/control"
 ticks1=$!
 "$ticker" 0 700 >"$TMPDIR/ticks2" &
 ticks2=$!
-"$bin/herd" "$bin/writer" "$slots" 4 2 8000 1000 none >"$TMPDIR/herd" &
+"$bin/herd" "$bin/writer" "$slots" 4 2 20000 1000 none >"$TMPDIR/herd" &
 herd=$!
 i=0
 until [ "$(sum)" -gt 1000 ]; do

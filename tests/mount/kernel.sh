@@ -55,10 +55,10 @@ refused() {
 # --- what there is
 n=$(wc -l <"$MNT/available/kernel/tracepoints")
 [ "$n" -gt 100 ] || fail "only $n tracepoints"
-all=$(wc -l <$T/available_events)
+all=$(($(wc -l <$T/available_events) + $(grep -c '^lttng_statedump:' "$MNT/available/kernel/tracepoints")))
 is "the directories list all events" "$all" "$(ls "$MNT"/available/kernel/events/* | grep -c '^[^/]*[^:]$')"
 has "$(cat "$MNT/available/kernel/events/sched/sched_switch")" '^int32 next_tid$'
-is "contexts" "tid cpu_id" "$(tr '\n' ' ' <"$MNT/available/kernel/contexts" | sed 's/ $//')"
+is "contexts" "pid tid procname cpu_id" "$(tr '\n' ' ' <"$MNT/available/kernel/contexts" | sed 's/ $//')"
 
 # --- rules that are refused
 session=r$mark
@@ -69,7 +69,7 @@ refused ENOENT "did you mean 'sched_switch'" 'sched:sched_swich' "$E"
 refused ENOENT "did you mean 'openat'" 'syscall:opennat' "$E"
 refused EINVAL 'no log levels' 'sched_switch loglevel info' "$E"
 refused EINVAL 'cannot be compared' 'sched_switch if prev_comm == 1' "$E"
-refused EOPNOTSUPP 'needs the kernel module' 'procname' "$S/$session/kernel/contexts"
+refused EOPNOTSUPP 'needs the kernel module trail.ko' 'prio' "$S/$session/kernel/contexts"
 is "nothing was made" "" "$(ls "$S/$session/kernel/channels")"
 rmdir "$S/$session"
 
@@ -124,6 +124,16 @@ echo '!syscall:exit:getppid' >>"$s/kernel/events"
 is "the rule went" 50 "$(grep -c syscall_exit_getppid "$s/text")"
 rmdir "$s"
 
+# --- text ends, although reading it makes events
+s=$S/t$mark
+mkdir "$s"
+echo 'sched_switch' >"$s/kernel/events"
+echo 'syscall:entry:read' >>"$s/kernel/events"
+echo start >"$s/control"
+timeout 30 cat "$s/text" >"$work/text" || fail "the text of an active recording has no end"
+timeout 30 wc -l <"$s/text" >/dev/null || fail "the text of an active recording has no end"
+rmdir "$s"
+
 # --- pid, with what it starts
 s=$S/p$mark
 mkdir "$s"
@@ -143,11 +153,24 @@ echo stop >"$s/control"
 is "nobody is tracked" 0 "$(grep -c "{ tid = $pid }" "$s/text")"
 rmdir "$s"
 
+# --- by what the records do not tell
+s=$S/v$mark
+mkdir "$s"
+session=v$mark
+for attr in vpid uid vuid gid vgid; do
+	is "all" '*' "$(cat "$s/kernel/track/$attr")"
+	refused EOPNOTSUPP "the $attr of who ran: that needs the kernel module trail.ko" "# none\\n *\\n  17" "$s/kernel/track/$attr"
+	has "$(cat "$s/error")" "^$attr:3: "
+	echo >"$s/kernel/track/$attr" 2>/dev/null && fail "$attr was emptied"
+	echo '*' >"$s/kernel/track/$attr" || fail "$attr: all"
+done
+rmdir "$s"
+
 # --- everything at once, under load, with loss
 s=$S/e$mark
 mkdir "$s" "$s/kernel/channels/channel0"
 echo 64k >"$s/kernel/channels/channel0/subbuf_size"
-printf '*\nsyscall:*\n' >"$s/kernel/events"
+printf '* except lttng_statedump_*\nsyscall:*\n' >"$s/kernel/events"
 echo start >"$s/control"
 find /usr/include /usr/lib -type f 2>/dev/null | head -n 20000 >/dev/null
 echo stop >"$s/control"

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
-# TIMEOUT: 180
+# TIMEOUT: 240
 #
 # A kernel trace is one for programs that were written for LTTng's: babeltrace 1 reads it, from the mount too, and the tables that
 # lttng-analyses makes of it have the figures of a process that says what it did.

@@ -53,7 +53,7 @@ mkdir "$S/web" || fail "mkdir"
 is "the session" "archives config control error ${kernel}output pipe rotate_period rotate_size snapshot_max_size snapshots status text trace user wait " "$(names "$S/web")"
 if [ -n "$kernel" ]; then
 	is "kernel" "channels contexts events track " "$(names "$S/web/kernel")"
-	is "kernel track" "pid " "$(names "$S/web/kernel/track")"
+	is "kernel track" "gid pid uid vgid vpid vuid " "$(names "$S/web/kernel/track")"
 	mkdir "$S/web/kernel/channels/k" || fail "mkdir of a kernel channel"
 	is "a kernel channel" "contexts enabled events file_count file_size loss_mode read_period status streams subbuf_count subbuf_size switch_period " \
 		"$(names "$S/web/kernel/channels/k")"

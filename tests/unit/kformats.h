@@ -52,6 +52,15 @@ static const char format_openat[] =
 	"\tfield:__data_loc char[] __filename_val;\toffset:48;\tsize:4;\tsigned:0;\n\n"
 	"print fmt: \"\"\n";
 
+static const char format_epoll_ctl[] =
+	"name: sys_enter_epoll_ctl\nID: 502\n" COMMON
+	"\tfield:int __syscall_nr;\toffset:8;\tsize:4;\tsigned:1;\n"
+	"\tfield:int epfd;\toffset:16;\tsize:8;\tsigned:0;\n"
+	"\tfield:int op;\toffset:24;\tsize:8;\tsigned:0;\n"
+	"\tfield:int fd;\toffset:32;\tsize:8;\tsigned:0;\n"
+	"\tfield:struct epoll_event * event;\toffset:40;\tsize:8;\tsigned:0;\n\n"
+	"print fmt: \"\"\n";
+
 static const char format_odd[] =
 	"name: odd\nID: 7\n" COMMON
 	"\tfield:u8 small;\toffset:8;\tsize:1;\tsigned:0;\n"

@@ -81,6 +81,13 @@ static void all_kinds(void)
 	CHECK(f->fields[1].label_count == 3 && f->fields[1].labels[1].begin == 4 && f->fields[1].labels[2].end == 16);
 	CHECK_STR(f->fields[1].labels[0].name, "NOT_SPECIFIED");
 	kformat_free(f);
+	/* Of system calls the kernel tells no labels: those are in the table. */
+	f = parse("syscalls", format_epoll_ctl);
+	CHECK(f->field_count == 4 && f->fields[1].label_count == 3);
+	check_fields(f, INT(32, 1, 10) "_epfd;\n\t\tenum : integer { size = 32; align = 8; signed = 1; encoding = none; base = 10; } {\n"
+		     "\t\t\t\"EPOLL_CTL_ADD\" = 1,\n\t\t\t\"EPOLL_CTL_DEL\" = 2,\n\t\t\t\"EPOLL_CTL_MOD\" = 3,\n\t\t} _op_enum;\n"
+		     INT(32, 1, 10) "_fd;\n" INT(64, 0, 16) "_event;\n");
+	kformat_free(f);
 }
 
 static void probes(void)

@@ -33,6 +33,8 @@ static void patterns(void)
 		{ "syscall:entry:openat", "syscall:exit:openat", false },
 		{ "syscall:exit:*", "syscall:exit:openat", true },
 		{ "openat", "syscall:entry:openat", false },
+		{ "*", "lttng_statedump:lttng_statedump_start", true },
+		{ "lttng_statedump_*", "lttng_statedump:lttng_statedump_start", true },
 		{ "syscall:openat", "syscalls:sys_enter_openat", false },
 	};
 
@@ -86,12 +88,18 @@ static void lists(void)
 
 static void contexts(void)
 {
-	CHECK(!krule_context("sched_switch"));
-	CHECK(!krule_context("sched_switch if a == 1"));
-	CHECK(!krule_context("sched_switch if $ctx.cpu_id == 1 && b == \"$ctx.pid \\\"$ctx.pid\""));
-	CHECK_STR(krule_context("a if b == 1 || $ctx.procname == \"x\""), "$ctx.procname == \"x\"");
-	CHECK_STR(krule_context("a if b == \"\\\\\" || $app.a:b == 1"), "$app.a:b == 1");
-	CHECK_STR(krule_context("a if $ctx.cpu_idx"), "$ctx.cpu_idx");
+	char want[64];
+
+	CHECK_STR(apply("a if $ctx.cpu_id == 1 && b == \"$ctx.prio\""), "a if $ctx.cpu_id == 1 && b == \"$ctx.prio\"\n");
+	CHECK_STR(apply("a if $ctx.pid == $ctx.tid || $ctx.procname == \"x*\""), "a if $ctx.pid == $ctx.tid || $ctx.procname == \"x*\"\n");
+	snprintf(want, sizeof(want), "%d 15", -EOPNOTSUPP);
+	CHECK_STR(apply("a if b && $ctx.prio"), want);
+	CHECK_STR(apply("a if b || $ctx.perf:cpu:cycles > 1"), want);
+	snprintf(want, sizeof(want), "%d 10", -ENOENT);
+	CHECK_STR(apply("a if $ctx.cpu_idx"), want);
+	snprintf(want, sizeof(want), "%d 10", -EINVAL);
+	CHECK_STR(apply("a if 1 || $app.a:b == 1"), want);
+	CHECK_STR(apply("a if $ctx.procname == 1"), "-22 19");
 }
 
 static void excepted(void)

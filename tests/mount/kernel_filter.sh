@@ -1,0 +1,93 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-or-later
+#
+# Filters of kernel rules: what the kernel can do of them it is told, and what is recorded is the same. Skips where the daemon finds no
+# backend.
+. "$(dirname "$0")/lib.sh"
+
+T=/sys/kernel/tracing
+mount_tree
+grep -q '^kernel none' "$MNT/version" && skip "the kernel cannot be traced here: $(grep '^kernel' "$MNT/version")"
+
+cat >"$work/calls.c" <<'C'
+#include <stddef.h>
+#include <stdio.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+/* getrandom of 0 to 12 bytes, each with three flags that there are not: all fail, which does not matter */
+int main(void)
+{
+	for (int flags = 0x1000; flags < 0x1003; flags++)
+		for (long n = 0; n < 13; n++)
+			syscall(SYS_getrandom, NULL, n, flags);
+	printf("%d\n", (int)getpid());
+	return 0;
+}
+C
+${CC:-cc} -o "$work/calls" "$work/calls.c" || skip "no compiler"
+# Its name depends on the kernel. The flags are a half of a register, of which the kernel would compare the whole.
+count=$(sed -n 's/^uint64 //p' "$MNT/available/kernel/events/syscalls/sys_enter_getrandom")
+[ -n "$count" ] || skip "this kernel's getrandom has no size"
+
+mark=$(date +%s)$$
+s=$S/f$mark
+mkdir "$s"
+E=$s/kernel/events
+
+# has_filter TEXT: what stands in the kernel
+has_filter() {
+	is "in the kernel" "$1" "$(cat $T/instances/trailfs-f$mark-*/events/syscalls/sys_enter_getrandom/filter)"
+}
+
+# recorded: how many calls of one run
+recorded() {
+	pid=$("$work/calls")
+	grep -c "{ tid = $pid }, { .*flags = 409[678] " "$s/text"
+}
+
+echo tid >"$s/kernel/contexts"
+echo 'syscall:entry:getrandom' >"$E"
+echo start >"$s/control"
+has_filter none
+is "all" 39 "$(recorded)"
+
+# It is replaced, narrowed, widened and taken away while the session is active.
+echo "syscall:entry:getrandom if $count == 5" >"$E"
+has_filter "$count == 5"
+is "one count" 3 "$(recorded)"
+echo "syscall:entry:getrandom if $count < 3 && flags == 4096 && (\$ctx.tid > 0 || $count == 1)" >"$E"
+has_filter "($count < 3 && (common_pid > 0 || $count == 1))"
+is "a part of it in the kernel" 3 "$(recorded)"
+echo "syscall:entry:getrandom if $count >= 10" >>"$E"
+is "two rules" 12 "$(recorded)"
+has_filter "($count < 3 && (common_pid > 0 || $count == 1)) || $count >= 10"
+echo 'syscall:entry:getrandom if flags == 4097' >>"$E"
+has_filter none
+is "one that the kernel cannot do" "$((13 + 3 + 2 * 3))" "$(recorded)"
+echo "!syscall:entry:getrandom if flags == 4097" >>"$E"
+has_filter "($count < 3 && (common_pid > 0 || $count == 1)) || $count >= 10"
+echo 'syscall:*' >>"$E"
+has_filter none
+echo '!syscall:*' >>"$E"
+is "only there" "" "$(cat $T/events/syscalls/sys_enter_getrandom/filter | grep -v none)"
+
+# What the filter keeps out is not recorded at all.
+echo "syscall:entry:getrandom if $count == 5 && \$ctx.tid < 0" >"$E"
+before=$(cat $T/instances/trailfs-f$mark-*/per_cpu/cpu*/stats | awk '/^read events:|^entries:/ { n += $NF } END { print n }')
+"$work/calls" >/dev/null
+is "nothing new" "$before" "$(cat $T/instances/trailfs-f$mark-*/per_cpu/cpu*/stats | awk '/^read events:|^entries:/ { n += $NF } END { print n }')"
+
+# The next daemon does not know what stands there: it says it again.
+echo "syscall:entry:getrandom if $count == 6" >"$E"
+kill -9 $(daemon_pids)
+within 10 daemon_ended
+umount -l "$MNT"
+for i in $T/instances/trailfs-f$mark-*; do
+	echo "$count == 7" >"$i/events/syscalls/sys_enter_getrandom/filter"
+done
+mount_tree
+has_filter "$count == 6"
+is "with the next daemon" 3 "$(recorded)"
+rmdir "$s"
+echo "$checks checks"

@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* LINK: core */
+/* Filters in the kernel's language: what it can do of them, never more narrow. */
+#include <stdlib.h>
+
+#include "tests/unit/kformats.h"
+#include "tests/unit/test.h"
+#include "tracer/kfilter.h"
+
+static const char format_sizes[] =
+	"name: sizes\nID: 9\n" COMMON
+	"\tfield:s8 s8;\toffset:8;\tsize:1;\tsigned:1;\n"
+	"\tfield:u8 u8;\toffset:9;\tsize:1;\tsigned:0;\n"
+	"\tfield:u16 u16;\toffset:10;\tsize:2;\tsigned:0;\n"
+	"\tfield:s32 s32;\toffset:12;\tsize:4;\tsigned:1;\n"
+	"\tfield:u64 u64;\toffset:16;\tsize:8;\tsigned:0;\n"
+	"\tfield:s64 s64;\toffset:24;\tsize:8;\tsigned:1;\n"
+	"\tfield:void * pointer;\toffset:32;\tsize:8;\tsigned:0;\n"
+	"\tfield:__be16 port;\toffset:40;\tsize:2;\tsigned:0;\n"
+	"\tfield:char text[8];\toffset:42;\tsize:8;\tsigned:0;\n"
+	"\tfield:u32 pair[2];\toffset:52;\tsize:8;\tsigned:0;\n\n"
+	"print fmt: \"\"\n";
+
+static struct kformat *format;
+
+/* The lines' filters, in the kernel's language. */
+static const char *print(const char *lines)
+{
+	static char out[8192];
+	struct filter *filters[8] = { NULL };
+	struct md_buf text = MD_BUF_INIT;
+	size_t n = 0;
+
+	for (; *lines; lines += strcspn(lines, "\n"), lines += *lines == '\n')
+		if (filter_parse_kernel(lines, 0, &filters[n], NULL))
+			return "no filter";
+		else
+			n++;
+	kfilter_print((const struct filter *const *)filters, n, format, &text);
+	snprintf(out, sizeof(out), "%s", md_buf_str(&text));
+	md_buf_deinit(&text);
+	while (n)
+		filter_put(filters[--n]);
+	return out;
+}
+
+static void use(const char *system, const char *text)
+{
+	kformat_free(format);
+	format = NULL;
+	CHECK(!kformat_parse(system, text, strlen(text), &format));
+}
+
+static void names(void)
+{
+	use("sched", format_switch);
+	CHECK_STR(print("next_prio < 100"), "next_prio < 100");
+	/* The kernel's names, not the trace's. */
+	CHECK_STR(print("prev_tid == 17 || next_tid == 17"), "(prev_pid == 17 || next_pid == 17)");
+	CHECK_STR(print("next_pid == 17"), "");
+	CHECK_STR(print("$ctx.tid != 3"), "common_pid != 3");
+	CHECK_STR(print("$ctx.pid != 3"), "");
+	CHECK_STR(print("17 >= prev_state"), "prev_state <= 17");
+	CHECK_STR(print("prev_state"), "");
+	CHECK_STR(print("prev_comm == \"x\""), "");
+	/* It has the thread where the trace has the process. */
+	use("sched", "name: sched_process_fork\nID: 8\n" COMMON
+	    "\tfield:pid_t parent_pid;\toffset:8;\tsize:4;\tsigned:1;\n\tfield:pid_t child_pid;\toffset:12;\tsize:4;\tsigned:1;\n\n"
+	    "print fmt: \"\"\n");
+	CHECK_STR(print("parent_tid == 5"), "parent_pid == 5");
+	CHECK_STR(print("parent_pid == 5"), "");
+}
+
+static void logic(void)
+{
+	use("sched", format_switch);
+	CHECK_STR(print("next_prio < 100 && next_comm == \"x\" && prev_prio > -1"), "(next_prio < 100 && prev_prio > -1)");
+	CHECK_STR(print("next_prio < 100 || next_comm == \"x\""), "");
+	CHECK_STR(print("next_comm == \"x\" && (next_prio == 1 || next_prio == 2)"), "((next_prio == 1 || next_prio == 2))");
+	CHECK_STR(print("(next_prio == 1 || next_comm == \"x\") && prev_prio == 3"), "(prev_prio == 3)");
+	CHECK_STR(print("!(next_prio == 1)"), "");
+	CHECK_STR(print("next_prio == 1 && !(prev_prio == 1)"), "(next_prio == 1)");
+	CHECK_STR(print("next_prio == prev_prio"), "");
+	CHECK_STR(print("(next_prio & 1) == 1"), "");
+	CHECK_STR(print("next_prio == 1.0"), "");
+	CHECK_STR(print("missing == 1 && next_prio == 1"), "(next_prio == 1)");
+	CHECK_STR(print("missing == 1 || next_prio == 1"), "");
+}
+
+static void several(void)
+{
+	use("sched", format_switch);
+	CHECK_STR(print("next_prio == 1\nprev_prio == 2 && next_comm == \"x\""), "next_prio == 1 || (prev_prio == 2)");
+	CHECK_STR(print("next_prio == 1\nnext_comm == \"x\""), "");
+	/* A filter that clashes is never true. */
+	CHECK_STR(print("next_prio == 1\nnext_comm == 5\nnext_prio == 2"), "next_prio == 1 || next_prio == 2");
+	CHECK_STR(print("next_comm == 5"), "");
+}
+
+static void ranges(void)
+{
+	use("made", format_sizes);
+	CHECK_STR(print("s8 == -128 || s8 == 127"), "(s8 == -128 || s8 == 127)");
+	CHECK_STR(print("s8 == 128"), "");
+	CHECK_STR(print("s8 == -129"), "");
+	CHECK_STR(print("u8 == 255"), "u8 == 255");
+	CHECK_STR(print("u8 != 256"), "");
+	CHECK_STR(print("u8 > -1"), "");
+	CHECK_STR(print("u16 <= 0xffff"), "u16 <= 65535");
+	CHECK_STR(print("s32 > -2147483648"), "s32 > -2147483648");
+	CHECK_STR(print("s32 < 2147483648"), "");
+	CHECK_STR(print("u64 == 18446744073709551615u"), "u64 == 18446744073709551615");
+	CHECK_STR(print("s64 == 18446744073709551615u"), "");
+	CHECK_STR(print("s64 == 9223372036854775807"), "s64 == 9223372036854775807");
+	CHECK_STR(print("s64 >= -9223372036854775807"), "s64 >= -9223372036854775807");
+	CHECK_STR(print("pointer == 0"), "pointer == 0");
+	CHECK_STR(print("port == 80"), "");
+	CHECK_STR(print("pair[1] == 80"), "");
+	/* An argument's low half is what the trace has. */
+	use("syscalls", format_open);
+	CHECK_STR(print("flags == 1"), "");
+	/* A sign that only the C type has. */
+	use("syscalls", "name: sys_enter_lseek\nID: 10\n" COMMON
+	    "\tfield:int __syscall_nr;\toffset:8;\tsize:4;\tsigned:1;\n\tfield:off_t offset;\toffset:16;\tsize:8;\tsigned:0;\n\n"
+	    "print fmt: \"\"\n");
+	CHECK_STR(print("offset == 1 || offset != -1"), "(offset == 1 || offset != 18446744073709551615)");
+	CHECK_STR(print("offset < 1"), "");
+}
+
+static void too_long(void)
+{
+	static char text[8192];
+	size_t n = 0;
+
+	use("sched", format_switch);
+	for (int i = 0; i < 150; i++)
+		n += (size_t)snprintf(text + n, sizeof(text) - n, "%sprev_tid == %d", i ? " || " : "", i);
+	CHECK(n < FILTER_TEXT_MAX && *print(text));
+	text[n] = '\n';
+	memcpy(text + n + 1, text, n);
+	CHECK_STR(print(text), "");
+}
+
+int main(void)
+{
+	CASE(names);
+	CASE(logic);
+	CASE(several);
+	CASE(ranges);
+	CASE(too_long);
+	kformat_free(format);
+	return test_summary();
+}

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Filters in the kernel's own language (events/…/filter of tracefs), so that what is not wanted is not recorded in the first place.
+ * The daemon decides on what is recorded all the same, so this only ever has to be no narrower: comparisons of the record's own integers with
+ * constants, joined by && and ||. Of && what the kernel cannot do is left out, of || all is then.
+ */
+#ifndef TRACER_KFILTER_H
+#define TRACER_KFILTER_H
+
+#include "metadata/buf.h"
+#include "tracer/kformat.h"
+
+#define KFILTER_MAX 4000u       /* bytes: the kernel takes less than a page */
+
+/* Whether any of the filters is true of an event: appends a text. Nothing, where the kernel cannot help. */
+void kfilter_print(const struct filter *const *filters, size_t count, const struct kformat *f, struct md_buf *out);
+
+#endif
