@@ -76,7 +76,7 @@ LTTNG_LIBS := $(call pkg,--libs lttng-ust)
 CORE_SRC := $(wildcard metadata/*.c tracer/*.c)
 FS_SRC := $(wildcard fs/*.c)
 LIB_SRC := $(wildcard ustlib/*.c ustlib/*.S)
-TEST_SRC := $(wildcard tests/*.c tests/unit/*.c tests/unit/*.cc tests/mount/*.c tests/adversarial/*.c tests/adversarial/*.cc)
+TEST_SRC := $(wildcard tests/*.c tests/unit/*.c tests/unit/*.cc tests/mount/*.c tests/adversarial/*.c tests/adversarial/*.cc tests/vm/*.c)
 BENCH_SRC := $(wildcard tests/bench/*.c)
 TOOL_SRC := $(wildcard tools/*.c)
 

@@ -154,30 +154,30 @@ static void list_owners(const struct node *dir, const struct who *who, struct li
 
 /* ---- the channel ---- */
 
+#define ATTR(file, which) \
+	{ .name = file, .mode = S_IFREG | 0666, .show = show_attr, .store = store_attr, .arg = which, .setting = true }
+#define CHOICE(file, which) \
+	{ .name = file, .mode = S_IFREG | 0666, .show = show_attr, .store = store_attr, .how = STORE_CHOICE, .arg = which, .setting = true }
+#define LIST(file, reader, writer) \
+	{ .name = file, .mode = S_IFREG | 0666, .show = reader, .store = writer, .how = STORE_LIST, .setting = true }
+
+#define ROWS_OF_BOTH_DOMAINS \
+	LIST("events", events_read, events_write), \
+	LIST("contexts", contexts_read, contexts_write), \
+	ATTR("enabled", CHANNEL_ENABLED), \
+	ATTR("subbuf_size", CHANNEL_SUBBUF_SIZE), \
+	ATTR("subbuf_count", CHANNEL_SUBBUF_COUNT), \
+	CHOICE("loss_mode", CHANNEL_LOSS_MODE), \
+	ATTR("switch_period", CHANNEL_SWITCH_PERIOD), \
+	ATTR("read_period", CHANNEL_READ_PERIOD), \
+	ATTR("file_size", CHANNEL_FILE_SIZE), \
+	ATTR("file_count", CHANNEL_FILE_COUNT), \
+	{ .name = "status", .mode = S_IFREG | 0444, .show = show_status, .change = session_change }
+
 static const struct row rows[] = {
-	{ .name = "events", .mode = S_IFREG | 0666, .show = events_read, .store = events_write, .how = STORE_LIST, .setting = true },
-	{ .name = "contexts", .mode = S_IFREG | 0666, .show = contexts_read, .store = contexts_write, .how = STORE_LIST, .setting = true },
-	{ .name = "enabled", .mode = S_IFREG | 0666, .show = show_attr, .store = store_attr,
-	  .arg = CHANNEL_ENABLED, .setting = true },
-	{ .name = "subbuf_size", .mode = S_IFREG | 0666, .show = show_attr, .store = store_attr,
-	  .arg = CHANNEL_SUBBUF_SIZE, .setting = true },
-	{ .name = "subbuf_count", .mode = S_IFREG | 0666, .show = show_attr, .store = store_attr,
-	  .arg = CHANNEL_SUBBUF_COUNT, .setting = true },
-	{ .name = "loss_mode", .mode = S_IFREG | 0666, .show = show_attr, .store = store_attr,
-	  .how = STORE_CHOICE, .arg = CHANNEL_LOSS_MODE, .setting = true },
-	{ .name = "buffering", .mode = S_IFREG | 0666, .show = show_attr, .store = store_attr,
-	  .how = STORE_CHOICE, .arg = CHANNEL_BUFFERING, .setting = true },
-	{ .name = "blocking_timeout", .mode = S_IFREG | 0666, .show = show_attr, .store = store_attr,
-	  .arg = CHANNEL_BLOCKING_TIMEOUT, .setting = true },
-	{ .name = "switch_period", .mode = S_IFREG | 0666, .show = show_attr, .store = store_attr,
-	  .arg = CHANNEL_SWITCH_PERIOD, .setting = true },
-	{ .name = "read_period", .mode = S_IFREG | 0666, .show = show_attr, .store = store_attr,
-	  .arg = CHANNEL_READ_PERIOD, .setting = true },
-	{ .name = "file_size", .mode = S_IFREG | 0666, .show = show_attr, .store = store_attr,
-	  .arg = CHANNEL_FILE_SIZE, .setting = true },
-	{ .name = "file_count", .mode = S_IFREG | 0666, .show = show_attr, .store = store_attr,
-	  .arg = CHANNEL_FILE_COUNT, .setting = true },
-	{ .name = "status", .mode = S_IFREG | 0444, .show = show_status, .change = session_change },
+	ROWS_OF_BOTH_DOMAINS,
+	CHOICE("buffering", CHANNEL_BUFFERING),
+	ATTR("blocking_timeout", CHANNEL_BLOCKING_TIMEOUT),
 	{ .name = "streams", .mode = S_IFDIR | 0555, .find = find_owner, .list = list_owners },
 	{ 0 }
 };
@@ -185,25 +185,7 @@ static const struct row rows[] = {
 const struct row channel_row = { .mode = S_IFDIR | 0777, .rows = rows };
 
 static const struct row kernel_rows[] = {
-	{ .name = "events", .mode = S_IFREG | 0666, .show = events_read, .store = events_write, .how = STORE_LIST, .setting = true },
-	{ .name = "contexts", .mode = S_IFREG | 0666, .show = contexts_read, .store = contexts_write, .how = STORE_LIST, .setting = true },
-	{ .name = "enabled", .mode = S_IFREG | 0666, .show = show_attr, .store = store_attr,
-	  .arg = CHANNEL_ENABLED, .setting = true },
-	{ .name = "subbuf_size", .mode = S_IFREG | 0666, .show = show_attr, .store = store_attr,
-	  .arg = CHANNEL_SUBBUF_SIZE, .setting = true },
-	{ .name = "subbuf_count", .mode = S_IFREG | 0666, .show = show_attr, .store = store_attr,
-	  .arg = CHANNEL_SUBBUF_COUNT, .setting = true },
-	{ .name = "loss_mode", .mode = S_IFREG | 0666, .show = show_attr, .store = store_attr,
-	  .how = STORE_CHOICE, .arg = CHANNEL_LOSS_MODE, .setting = true },
-	{ .name = "switch_period", .mode = S_IFREG | 0666, .show = show_attr, .store = store_attr,
-	  .arg = CHANNEL_SWITCH_PERIOD, .setting = true },
-	{ .name = "read_period", .mode = S_IFREG | 0666, .show = show_attr, .store = store_attr,
-	  .arg = CHANNEL_READ_PERIOD, .setting = true },
-	{ .name = "file_size", .mode = S_IFREG | 0666, .show = show_attr, .store = store_attr,
-	  .arg = CHANNEL_FILE_SIZE, .setting = true },
-	{ .name = "file_count", .mode = S_IFREG | 0666, .show = show_attr, .store = store_attr,
-	  .arg = CHANNEL_FILE_COUNT, .setting = true },
-	{ .name = "status", .mode = S_IFREG | 0444, .show = show_status, .change = session_change },
+	ROWS_OF_BOTH_DOMAINS,
 	{ .name = "streams", .mode = S_IFDIR | 0555, .find = find_stream, .list = list_streams },
 	{ 0 }
 };

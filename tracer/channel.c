@@ -158,6 +158,15 @@ int channel_destroy(struct session *s, enum domain domain, const char *channel, 
 
 	pthread_mutex_lock(&s->tracer->lock);
 	c = channel_find(s, domain, channel);
+	if (c && output_runs(s)) {
+		/* What it has recorded goes to the files before it goes. */
+		c->enabled = false;
+		session_apply(s);
+		pthread_mutex_unlock(&s->tracer->lock);
+		session_flush(s);
+		pthread_mutex_lock(&s->tracer->lock);
+		c = channel_find(s, domain, channel);
+	}
 	if (!c) {
 		ret = no_channel(err, channel);
 	} else {
@@ -397,16 +406,28 @@ void session_file_limits(struct session *s, bool kernel, const char *channel, ui
 
 /* ---- rules ---- */
 
-int events_show(struct session *s, enum domain domain, const char *channel, struct md_buf *out)
+static int show_list(struct session *s, enum domain domain, const char *channel, bool contexts, struct md_buf *out)
 {
 	struct channel *c;
 
 	pthread_mutex_lock(&s->tracer->lock);
 	c = channel_find(s, domain, channel);
-	if (c)
+	if (c && contexts)
+		context_list_print(&c->contexts, out);
+	else if (c)
 		rule_list_print(&c->rules, out);
 	pthread_mutex_unlock(&s->tracer->lock);
 	return c || !channel ? 0 : -ENOENT;
+}
+
+int events_show(struct session *s, enum domain domain, const char *channel, struct md_buf *out)
+{
+	return show_list(s, domain, channel, false, out);
+}
+
+int contexts_show(struct session *s, enum domain domain, const char *channel, struct md_buf *out)
+{
+	return show_list(s, domain, channel, true, out);
 }
 
 static int check_rules(struct session *s, enum domain domain, const struct rule_list *l, struct tr_err *err)
@@ -468,18 +489,6 @@ int events_store(struct session *s, enum domain domain, const char *channel, con
 }
 
 /* ---- contexts ---- */
-
-int contexts_show(struct session *s, enum domain domain, const char *channel, struct md_buf *out)
-{
-	struct channel *c;
-
-	pthread_mutex_lock(&s->tracer->lock);
-	c = channel_find(s, domain, channel);
-	if (c)
-		context_list_print(&c->contexts, out);
-	pthread_mutex_unlock(&s->tracer->lock);
-	return c || !channel ? 0 : -ENOENT;
-}
 
 int contexts_store(struct session *s, enum domain domain, const char *channel, const char *text, bool replace, struct tr_err *err)
 {

@@ -139,8 +139,7 @@ static int verb_clear(struct session *s, const char *arg, struct tr_err *err)
 	(void)arg;
 	if (drain_before(s, err))
 		return -ENOENT;
-	/* With an output, it is done by who writes it. */
-	if (!s->output || !s->starts)
+	if (!output_runs(s))    /* else output_clear_verb does */
 		session_clear_rings(s);
 	return 0;
 }
@@ -209,7 +208,7 @@ void session_verbs(struct session *s, struct md_buf *out)
 {
 	pthread_mutex_lock(&s->tracer->lock);
 	for (size_t i = 0; i < VERBS; i++)
-		if (s->active ? verbs[i].when_active : verbs[i].when_inactive)
+		if ((s->active ? verbs[i].when_active : verbs[i].when_inactive) && (verbs[i].run != verb_rotate || s->output))
 			md_buf_printf(out, "%s%s\n", verbs[i].name, verbs[i].takes_name ? " [NAME]" : "");
 	pthread_mutex_unlock(&s->tracer->lock);
 }

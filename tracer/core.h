@@ -207,15 +207,15 @@ void session_drop(struct session *s);           /* frees all it has; not the ses
 int session_start(struct session *s, struct tr_err *err);
 void session_clear_rings(struct session *s);    /* what was recorded so far goes */
 
-/*
- * output.c: with the lock held. A path that was checked, with its directory made; path NULL: none. */
-int output_restore(struct session *s, const char *path);
+/* output.c, outattr.c: with the lock held */
+int output_restore(struct session *s, const char *path);        /* as an earlier daemon had it */
 int output_start(struct session *s, struct tr_err *err);        /* the thread; no error if it runs */
 void output_save(const struct session *s, struct md_buf *out);
 int output_store(struct session *s, enum session_attr attr, const char *value, struct tr_err *err);       /* without the lock */
 void output_show(const struct session *s, enum session_attr attr, struct md_buf *out);
 void output_exchange(struct session *a, struct session *b);     /* outputs that were not started, and schedules */
 void output_restore_rotation(struct session *s, const char *line);
+bool output_runs(const struct session *s);
 struct outlog *output_log(struct buffer *b, uint32_t ring);     /* NULL: memory */
 void output_forget(struct buffer *b);
 void output_destroy(struct session *s);         /* the thread has ended, or never ran */

@@ -230,6 +230,7 @@ static int plan_all(struct moment *m, const struct stream_set *set)
 
 		pthread_mutex_init(&src->lock, NULL);
 		src->stream = set->streams[i];
+		src->stream.log = NULL;         /* of the ring, whatever was written to files */
 		trace_get(src->stream.trace);
 		region_get(src->stream.region);
 		err = plan(src, &marks[i], bases[i], m->max_ts);

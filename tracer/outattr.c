@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -142,6 +143,22 @@ static int may_change(const struct session *s, struct tr_err *err)
 	return s->starts ? tr_fail(err, -EBUSY, "cannot change after the session was first started") : 0;
 }
 
+/* Two sessions in one directory would spoil each other's files. With the lock. */
+static int is_free(const struct session *s, int dir, struct tr_err *err)
+{
+	struct stat ours, theirs;
+	struct session *other;
+
+	cds_list_for_each_entry(other, &s->tracer->sessions, node) {
+		const struct output *o = other != s ? other->output : NULL;
+
+		if (o && dir >= 0 && o->dir >= 0 && !fstat(dir, &ours) && !fstat(o->dir, &theirs) && ours.st_dev == theirs.st_dev &&
+		    ours.st_ino == theirs.st_ino)
+			return tr_fail(err, -EBUSY, "session '%s' writes to this directory", other->name);
+	}
+	return 0;
+}
+
 static int store_output(struct session *s, const char *value, struct tr_err *err)
 {
 	struct output *o = NULL;
@@ -178,6 +195,8 @@ static int store_output(struct session *s, const char *value, struct tr_err *err
 	}
 	pthread_mutex_lock(&s->tracer->lock);
 	ret = may_change(s, err);
+	if (!ret)
+		ret = is_free(s, dir, err);
 	if (!ret) {
 		output_destroy(s);
 		s->output = o;
@@ -285,7 +304,7 @@ static struct output *output_of(struct session *s)
 	struct output *o;
 
 	pthread_mutex_lock(&s->tracer->lock);
-	o = s->output && s->output->started ? s->output : NULL;
+	o = output_runs(s) ? s->output : NULL;
 	pthread_mutex_unlock(&s->tracer->lock);
 	return o;
 }

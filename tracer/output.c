@@ -108,6 +108,7 @@ static int add_stream(struct output *o, const struct stream *st)
 		o->streams = more;
 	err = more ? take_slot(o, os) : -ENOMEM;
 	if (err) {
+		outlog_clear(os->st.log);
 		outstream_destroy(os);
 		return err;
 	}
@@ -456,7 +457,7 @@ static struct output *running(struct session *s)
 	struct output *o;
 
 	pthread_mutex_lock(&s->tracer->lock);
-	o = s->output && s->output->started ? s->output : NULL;
+	o = output_runs(s) ? s->output : NULL;
 	pthread_mutex_unlock(&s->tracer->lock);
 	return o;
 }
@@ -493,6 +494,7 @@ void output_finish(struct session *s)
 	if (!ask(o, OUTPUT_FINISH, 10000))
 		tracer_report(s->tracer, "session %s: the output does not take what is left", s->name);
 	pthread_mutex_lock(&o->lock);
+	o->quit = true;
 	pending = o->error ? o->pending : 0;
 	pthread_mutex_unlock(&o->lock);
 	if (pending)
@@ -612,6 +614,11 @@ int output_start(struct session *s, struct tr_err *err)
 		ret = start_thread(o);
 	o->started = !ret;
 	return ret ? tr_fail(err, ret, "the output cannot be begun: %s", strerror(-ret)) : 0;
+}
+
+bool output_runs(const struct session *s)
+{
+	return s->output && s->output->started;
 }
 
 void output_destroy(struct session *s)

@@ -551,7 +551,7 @@ static int old_file(int dir, const char *name, struct stat *st)
 }
 
 /* Tells the log of file `serial`; the last one is opened and cut to what the state file says. */
-static int restore_file(struct outstream *os, uint64_t serial)
+static int restore_file(struct output *o, struct outstream *os, uint64_t serial)
 {
 	bool current = serial == os->at.serial;
 	struct outfile f = { .serial = serial, .place = os->trace->place };
@@ -576,6 +576,8 @@ static int restore_file(struct outstream *os, uint64_t serial)
 		err = -ESTALE;
 	if (!err)
 		err = outlog_add(os->st.log, &f);
+	if (!err)
+		note_written(o, f.size, 0);
 	if (!err && current) {
 		os->fd = fd;
 		os->index_fd = index_fd;
@@ -608,7 +610,7 @@ int outstream_restore(struct output *o, struct outstream *os)
 		err = outtrace_ready(o, os->trace);
 		serial = os->file_count && next - os->at.first > os->file_count ? next - os->file_count : os->at.first;
 		for (; !err && serial < next; serial++) {
-			int one = restore_file(os, serial);
+			int one = restore_file(o, os, serial);
 
 			/* One that is not there any more is nobody's concern but its owner's. */
 			if (serial + 1 == next || one == -ENOMEM)

@@ -184,7 +184,7 @@ static void say_channel(uint32_t number)
 {
 	static const char *const contexts[] = { "vpid", "vtid", "procname", "cpu_id", "ip", "$app.a:b", "vuid" };
 	static const char *const losses[] = { "default", "discard" };
-	uint32_t rules = rnd(5), first = rnd(7), count = rnd(3);
+	uint32_t rules = rnd(5), first = rnd(7), count = rnd(3), any = rnd(3);
 
 	say("\n[user channel]\n");
 	say_name(number);
@@ -197,13 +197,14 @@ static void say_channel(uint32_t number)
 	for (; count; count--)
 		say("contexts = %s\n", contexts[first++ % 7]);
 	say("enabled = %u\nsubbuf_size = %u\nsubbuf_count = %u\n", rnd(2), 4096u << rnd(17), 2u << rnd(12));
-	if (rnd(3)) {
-		say("loss_mode = %s\nbuffering = %s\n", PICK(losses), rnd(2) ? "user" : "process");
-		rnd(2) ? say("blocking_timeout = inf\n") : say("blocking_timeout = %u\n", rnd(1000000));
-	} else {
-		say("loss_mode = overwrite\nbuffering = user\nblocking_timeout = 0\n");
-	}
-	say("switch_period = %u\nread_period = %u\nfile_size = %u\nfile_count = %u\n", rnd(3600000), rnd(3600000), rnd(2) * rnd(1u << 31), rnd(1000));
+	say("loss_mode = %s\n", any ? PICK(losses) : "overwrite");
+	say("switch_period = %u\nread_period = %u\n", rnd(3600000), rnd(3600000));
+	say("file_size = %u\nfile_count = %u\n", rnd(2) * rnd(1u << 31), rnd(1000));
+	say("buffering = %s\n", any && rnd(2) ? "process" : "user");
+	if (any && rnd(2))
+		say("blocking_timeout = inf\n");
+	else
+		say("blocking_timeout = %u\n", any ? rnd(1000000) : 0);
 }
 
 static void say_kernel_channel(uint32_t number)

@@ -7,10 +7,7 @@
 # kernel without histograms.
 . "$(dirname "$0")/lib.sh"
 
-T=/sys/kernel/tracing
-mount_tree
-grep -q '^kernel none' "$MNT/version" && skip "the kernel cannot be traced here: $(grep '^kernel' "$MNT/version")"
-command -v babeltrace2 >/dev/null || skip "there is no babeltrace2"
+mount_kernel
 [ -e $T/events/syscalls/sys_enter_getpid ] || skip "this kernel has no system call events"
 
 cat >"$work/bounded.c" <<'C'
@@ -79,7 +76,6 @@ int main(int argc, char **argv)
 C
 ${CC:-cc} -o "$work/bounded" "$work/bounded.c" && ${CC:-cc} -o "$work/counter" "$work/counter.c" || skip "no compiler"
 
-mark=$(date +%s)$$
 H=$T/instances/counts$mark
 mkdir "$H" || skip "no instance of tracefs can be made"
 trap 'status=$?; rmdir "$H"; (exit $status); clean_up' EXIT
@@ -168,12 +164,6 @@ counted() {
 	wait $process || fail "the process failed"
 }
 
-# kernel_all LETTER: events of a session's instance, as the kernel counts them: fetched and lost
-kernel_all() {
-	cat $T/instances/trailfs-"$1"$mark-*/per_cpu/cpu*/stats |
-		awk '/^read events:|^overrun:|^commit overrun:|^dropped events:/ { n += $NF } END { printf "%d\n", n }'
-}
-
 # everything N: a session with all events over one such process, and a load
 everything() {
 	s=$S/e$mark
@@ -199,12 +189,12 @@ everything() {
 n=2000
 everything $n
 while [ "$(key events_discarded "$s/status")" != 0 ] && [ $n -gt 100 ]; do
-	is "with loss, as the kernel counts" "$(kernel_all e)" "$(($(key events_recorded "$s/status") + $(key events_discarded "$s/status")))"
+	is "with loss, as the kernel counts" "$(kernel_counted e$mark)" "$(($(key events_recorded "$s/status") + $(key events_discarded "$s/status")))"
 	rmdir "$s"
 	n=$((n / 4))
 	everything $n
 done
-is "all, as the kernel counts" "$(kernel_all e)" "$(key events_recorded "$s/status")"
+is "all, as the kernel counts" "$(kernel_counted e$mark)" "$(key events_recorded "$s/status")"
 is "nothing is lost, every record decodes" 0 "$(key events_discarded "$s/status")"
 TZ=UTC timeout 100 babeltrace2 --clock-gmt "$s/trace" >"$work/bt" 2>"$work/bt.err" || fail "babeltrace2: $(cat "$work/bt.err")"
 is "babeltrace2 reads them all" "$(key events_recorded "$s/status")" "$(wc -l <"$work/bt")"
@@ -246,7 +236,7 @@ for mode in discard overwrite; do
 	is "all that happened, $mode" "$sum" "$((recorded + discarded))"
 	is "what is held, $mode" "$(wc -l <"$work/bt")" "$((recorded - overwritten))"
 	[ $((discarded + overwritten)) -gt 0 ] || fail "nothing was lost"
-	is "all, as the kernel counts, $mode" "$(kernel_all l)" "$sum"
+	is "all, as the kernel counts, $mode" "$(kernel_counted l$mark)" "$sum"
 	rmdir "$s"
 done
 echo "$total events of everybody, $kinds kinds of the process, by $how; $checks checks"

@@ -5,37 +5,43 @@
 # Each tracepoint of this kernel can be enabled alone, and reads back as fields; those that fire under a load decode whole.
 . "$(dirname "$0")/lib.sh"
 
-T=/sys/kernel/tracing
-mount_tree
-grep -q '^kernel none' "$MNT/version" && skip "the kernel cannot be traced here: $(grep '^kernel' "$MNT/version")"
-command -v babeltrace2 >/dev/null || skip "there is no babeltrace2"
+mount_kernel
+
+# A guest is slow: some of them, there (tests/vm/formats.c reads all formats).
+systems='*' each=1
+[ -z "${VM-}" ] || systems='[b-i]*' each=${SOAK:+1} each=${each:-20}
 
 # Fields
-for system in "$MNT"/available/kernel/events/*; do
-	for event in "$system"/*; do
-		cat "$event" >"$work/fields" || fail "$event cannot be read"
-		bad=$(grep -Ev '^(enum )?(hex )?(be )?(u?int(8|16|32|64)|char|string|float|double) [A-Za-z_0-9]+(\[[0-9]*\])?$' "$work/fields")
-		[ -z "$bad" ] || fail "$event: $bad"
-		checks=$((checks + 1))
-	done
+for system in "$MNT"/available/kernel/events/$systems; do
+	grep -Ev '^(enum )?(hex )?(be )?(u?int(8|16|32|64)|char|string|float|double) [A-Za-z_0-9]+(\[[0-9]*\])?$' "$system"/* >"$work/bad"
+	[ $? = 1 ] || fail "$system: $(head -n 4 "$work/bad")"
+	checks=$((checks + 1))
 done
 
-# One rule after the other in one active session: the kernel has exactly that event on
-mark=$(date +%s)$$
+# One rule after the other in one active session: the kernel has exactly that event on. One process does them all: a guest is slow.
 s=$S/n$mark
 mkdir "$s"
 echo sched:sched_switch >"$s/kernel/events"
 echo start >"$s/control"
 i=$(ls -d $T/instances/trailfs-n$mark-*)
 grep -v '^lttng_statedump:' "$MNT/available/kernel/tracepoints" >"$work/tracepoints"
-while read -r rule; do
-	echo "$rule" >"$s/kernel/events" || fail "$rule: $(cat "$s/error")"
-	is "enabled" "$rule" "$(cat "$i/set_event")"
-done <"$work/tracepoints"
-while read -r call; do
-	echo "syscall:exit:$call" >"$s/kernel/events" || fail "$call: $(cat "$s/error")"
-	is "enabled" "syscalls:sys_exit_$call" "$(cat "$i/set_event")"
-done <"$MNT/available/kernel/syscalls"
+{
+	sed 's/.*/& &/' "$work/tracepoints"
+	sed 's/.*/syscall:exit:& syscalls:sys_exit_&/' "$MNT/available/kernel/syscalls"
+} | awk -v each="$each" 'NR % each == 0' >"$work/rules"
+awk -v rules="$s/kernel/events" -v enabled="$i/set_event" '{
+	print $1 >rules
+	close(rules)
+	got = ""
+	while ((getline line <enabled) > 0)
+		got = got line " "
+	close(enabled)
+	if (got != $2 " ") {
+		print $1 ": enabled is " got
+		exit 1
+	}
+}' "$work/rules" || fail "the last rule"
+checks=$((checks + $(wc -l <"$work/rules")))
 echo '*' >"$s/kernel/events"
 is "all tracepoints" "$(wc -l <"$work/tracepoints")" "$(wc -l <"$i/set_event")"
 echo 'syscall:*' >>"$s/kernel/events"

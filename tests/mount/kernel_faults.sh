@@ -4,9 +4,7 @@
 # What others do to the kernel's tracing behind the daemon's back: it says so where it can know, and the rest goes on.
 . "$(dirname "$0")/lib.sh"
 
-T=/sys/kernel/tracing
-mount_tree
-grep -q '^kernel none' "$MNT/version" && skip "the kernel cannot be traced here: $(grep '^kernel' "$MNT/version")"
+mount_kernel
 
 cat >"$work/calls.c" <<'C'
 #include <stdio.h>
@@ -25,7 +23,6 @@ int main(int argc, char **argv)
 C
 ${CC:-cc} -o "$work/calls" "$work/calls.c" || skip "no compiler"
 
-mark=$(date +%s)$$
 s=$S/f$mark
 instance() {
 	ls -d $T/instances/trailfs-f$mark-*

@@ -179,6 +179,21 @@ arrived() { [ "$(babeltrace2 "$out/period" 2>/dev/null | wc -l)" = 10 ]; }
 within 10 arrived || fail "switch_period does not bring what was recorded"
 rmdir "$S/period"
 
+# Two sessions in one directory, and a channel that is removed and made again
+session one
+mkdir "$S/two"
+refused "$out/one" "$S/two/output" EBUSY "session 'one' writes"
+rmdir "$S/two"
+put start "$S/one/control"
+"$ticker" 300 100 || fail ticker
+rmdir "$c" || fail "rmdir of a channel"
+is "events of a channel that was removed" 300 "$(($(read_all "$out/one" | wc -l) + $(discarded)))"
+mkdir "$c" || fail "mkdir of a channel"
+put 'tick:*' "$c/events"
+"$ticker" 300 100 || fail ticker
+rmdir "$S/one" || fail rmdir
+is "events of both" 600 "$(($(read_all "$out/one" | wc -l) + $(discarded)))"
+
 # A path with blanks reads back as it can be written.
 mkdir "$S/blank"
 put "\"$out/a \\\"b\\\" c\"" "$S/blank/output"

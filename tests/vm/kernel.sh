@@ -1,8 +1,10 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
-# TIMEOUT: 300
+# TIMEOUT: 900
 #
 # What holds for the kernel domain on this machine's kernel holds on Debian's kernels.
 . "$(dirname "$0")/lib.sh"
 
-exec "$top/tests/mount/kernel.sh"
+"$BUILD/tests/vm/formats" || fail "not all formats are understood"
+"$top/tests/mount/kernel_each.sh" || fail "kernel_each.sh"
+"$top/tests/mount/kernel.sh" || fail "kernel.sh"

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* LINK: none */
+/* calls NUMBER [FILE]: so many getppid, or openat of the file; prints its pid. */
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+int main(int argc, char **argv)
+{
+	int n = argc > 1 ? atoi(argv[1]) : 0;
+
+	for (int i = 0; i < n; i++)
+		if (argc > 2)
+			close((int)syscall(SYS_openat, AT_FDCWD, argv[2], O_RDONLY, 0));
+		else
+			syscall(SYS_getppid);
+	printf("%d\n", (int)getpid());
+	return 0;
+}
