@@ -54,22 +54,22 @@ void process_of(const struct who *who, struct process *out)
 		out->start = start_of(buf);
 }
 
+bool process_elsewhere(const struct who *who)
+{
+	char path[64], theirs[64], ours[64];
+	struct stat root, our_root;
+	ssize_t n, m;
+
+	snprintf(path, sizeof(path), "/proc/%d/ns/mnt", (int)who->pid);
+	n = who->pid ? readlink(path, theirs, sizeof(theirs)) : -1;
+	m = readlink("/proc/self/ns/mnt", ours, sizeof(ours));
+	if (n <= 0 || n != m || memcmp(theirs, ours, (size_t)n) != 0)
+		return true;
+	snprintf(path, sizeof(path), "/proc/%d/root", (int)who->pid);
+	return stat(path, &root) || stat("/proc/self/root", &our_root) || root.st_dev != our_root.st_dev || root.st_ino != our_root.st_ino;
+}
+
 bool process_same(const struct process *a, const struct process *b)
 {
 	return a->pid == b->pid && a->start == b->start && a->uid == b->uid;
-}
-
-static bool same_file(pid_t pid, const char *what)
-{
-	struct stat ours, theirs;
-	char path[64], own[64];
-
-	snprintf(path, sizeof(path), "/proc/%d/%s", (int)pid, what);
-	snprintf(own, sizeof(own), "/proc/self/%s", what);
-	return !stat(own, &ours) && !stat(path, &theirs) && ours.st_dev == theirs.st_dev && ours.st_ino == theirs.st_ino;
-}
-
-bool process_sees_our_files(const struct who *who)
-{
-	return who->pid && same_file(who->pid, "ns/mnt") && same_file(who->pid, "root");
 }

@@ -18,8 +18,11 @@ struct process {
 };
 
 void process_of(const struct who *who, struct process *out);
-/* Whether paths mean to it what they mean to the daemon: it has the same mount namespace and root directory. */
-bool process_sees_our_files(const struct who *who);
+/*
+ * The paths that who writes mean other files to him than to the daemon: he is in another mount namespace or below another root, or cannot be
+ * looked at.
+ */
+bool process_elsewhere(const struct who *who);
 bool process_same(const struct process *a, const struct process *b);
 
 #endif

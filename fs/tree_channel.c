@@ -2,6 +2,7 @@
 /* channels/CHANNEL/ of both domains, and the streams below. */
 #include <errno.h>
 
+#include "fs/process.h"
 #include "fs/root.h"
 #include "fs/words.h"
 #include "tracer/tracer.h"
@@ -38,6 +39,8 @@ int events_write(const struct node *n, const struct who *who, const char *text, 
 {
 	int rc = domain_refuses(n, who, err);
 
+	if (!rc && domain_of(n) == DOMAIN_KERNEL && events_name_files(text) && process_elsewhere(who))
+		rc = tr_fail(err, -EACCES, "a rule has a path, and whoever opened this file has ended, or has another root or mount namespace than trailfs");
 	return rc ? rc : events_store(n->session, domain_of(n), channel_of(n), text, replace, err);
 }
 

@@ -231,7 +231,7 @@ static int store_output(const struct node *n, const struct who *who, const char 
 	else if (copy)
 		*copy = 0;
 	/* A path means to the daemon what it means to who wrote it. */
-	if (!rc && word[0] == '/' && !process_sees_our_files(who))
+	if (!rc && word[0] == '/' && process_elsewhere(who))
 		rc = tr_fail_at(err, -EACCES, word, 0, "you are in another mount namespace or root directory than the daemon");
 	if (!rc)
 		rc = session_store(n->session, SESSION_OUTPUT, word, err);

@@ -4,7 +4,8 @@
  * by system and name, and hands over records as the kernel's `format` files describe them. It knows nothing of sessions.
  *
  * Functions return 0 or -errno, with a sentence where there is an err. A channel's configuring functions (record, enable, track)
- * are called with the tracer's lock held, drain and lost with the channel's own lock (kernel.h), never two of one kind at once.
+ * are called with the tracer's lock held, as are probe_create and probe_remove; drain and lost with the channel's own lock (kernel.h),
+ * never two of one kind at once; function_check with none, since it may take long.
  */
 #ifndef TRACER_BACKEND_H
 #define TRACER_BACKEND_H
@@ -18,6 +19,7 @@
 
 struct backend;                 /* one backend, found usable */
 struct backend_channel;         /* one channel's buffers in the kernel */
+struct dynevent;
 
 struct backend_geometry {
 	uint64_t bytes;         /* per CPU */
@@ -42,6 +44,15 @@ struct backend_ops {
 	void (*describe)(const struct backend *b, struct md_buf *out);
 	int (*list)(const struct backend *b, struct md_buf *out);       /* lines system:event */
 	int (*format)(const struct backend *b, const char *system, const char *event, struct md_buf *out);
+	/*
+	 * Events of our own (dynevent.h), resolved and with the file open, in a group of events of which the caller has all. The names of those
+	 * that the probe has, made now or before, separated by NUL. They are listed, and have formats, as tracepoints have.
+	 */
+	int (*probe_create)(struct backend *b, const char *group, const struct dynevent *d, struct md_buf *names, struct tr_err *err);
+	int (*probe_remove)(struct backend *b, const char *group, const char *name);    /* -EBUSY: enabled somewhere; -ENOENT */
+	int (*probes)(const struct backend *b, const char *group, struct md_buf *names);        /* of earlier daemons, too */
+	/* That there are functions of the name, which may have stars. -ENOENT; -EOPNOTSUPP: functions cannot be traced. */
+	int (*function_check)(const struct backend *b, const char *name, struct tr_err *err);
 	/* Names of channels that there are in the kernel, separated by NUL: of any daemon, perhaps dead. */
 	int (*channels)(const struct backend *b, struct md_buf *names);
 	/* adopt: of an earlier daemon, with what it recorded (-ENOENT: there is none); else made anew, recording nothing. */
@@ -55,6 +66,8 @@ struct backend_ops {
 	int (*enabled)(struct backend_channel *c, struct md_buf *out);  /* lines system:event */
 	/* Records only what this is true of, in the backend's language (kfilter.h); "": all. Replaces what was, with no gap. */
 	int (*filter)(struct backend_channel *c, const char *system, const char *event, const char *text);
+	/* Records calls of the functions of these names, separated by blanks, as BACKEND_FUNCTION; "": none. Replaces what was set. */
+	int (*functions)(struct backend_channel *c, const char *names);
 	/* Only these threads and what they start; NULL: all. */
 	int (*track)(struct backend_channel *c, const uint32_t *tids, size_t count);
 	/* Takes out what the buffer of a CPU holds now, at most once its size. */
@@ -62,6 +75,10 @@ struct backend_ops {
 	/* Events lost so far by a CPU, those told by `missed` too. */
 	int (*lost)(struct backend_channel *c, uint32_t cpu, uint64_t *events);
 };
+
+/* Listed, if functions can be traced: the event that they are recorded as, with the fields ip and parent_ip. */
+#define BACKEND_FUNCTION_SYSTEM "ftrace"
+#define BACKEND_FUNCTION_EVENT "function"
 
 extern const struct backend_ops tracefs_backend;
 

@@ -178,6 +178,7 @@ int channel_destroy(struct session *s, enum domain domain, const char *channel, 
 	}
 	pthread_mutex_unlock(&s->tracer->lock);
 	kernel_bury(s->tracer);
+	kernel_reap(s->tracer);
 	return ret;
 }
 
@@ -430,35 +431,32 @@ int contexts_show(struct session *s, enum domain domain, const char *channel, st
 	return show_list(s, domain, channel, true, out);
 }
 
-static int check_rules(struct session *s, enum domain domain, const struct rule_list *l, struct tr_err *err)
+static int check_rules(struct session *s, enum domain domain, const struct rule_list *l, struct kprobe_plan *plan, struct tr_err *err)
 {
 	if (domain == DOMAIN_USER)
 		return rules_check(s, l, err);
 	if (!s->tracer->kernel)
 		return tr_fail(err, -EOPNOTSUPP, "the kernel cannot be traced: %s", s->tracer->no_kernel);
-	return kernel_check_rules(s->tracer->kernel, l, err);
+	return kernel_check_rules(s->tracer->kernel, l, plan, err);
 }
 
-int events_store(struct session *s, enum domain domain, const char *channel, const char *text, bool replace, struct tr_err *err)
+/* With the lock held. -EAGAIN: the plan has to be prepared before. */
+static int store_rules(struct session *s, enum domain domain, const char *channel, const char *text, bool replace, struct kprobe_plan *plan,
+		       struct tr_err *err)
 {
 	struct rule_list none = { 0 }, rules = { 0 };
-	struct channel *c;
-	bool kernel = domain == DOMAIN_KERNEL, fresh = false;
+	struct channel *c = channel_find(s, domain, channel);
+	bool fresh = false;
 	int ret;
 
-	/* What the kernel recorded until now is for the rules until now. */
-	if (kernel)
-		kernel_drain(s);
-	pthread_mutex_lock(&s->tracer->lock);
-	c = channel_find(s, domain, channel);
 	if (s->gone)
 		ret = gone(err);
 	else if (!c && channel)
 		ret = no_channel(err, channel);
 	else
-		ret = (kernel ? rule_list_apply_kernel : rule_list_apply)(c ? &c->rules : &none, text, replace, &rules, err);
+		ret = (domain == DOMAIN_KERNEL ? rule_list_apply_kernel : rule_list_apply)(c ? &c->rules : &none, text, replace, &rules, err);
 	if (!ret)
-		ret = check_rules(s, domain, &rules, err);
+		ret = check_rules(s, domain, &rules, plan, err);
 	if (!ret && !c) {
 		c = channel_new(s, domain, SHORTCUT, s->next_channel);
 		fresh = c != NULL;
@@ -470,20 +468,39 @@ int events_store(struct session *s, enum domain domain, const char *channel, con
 		rule_list_deinit(&rules);
 		if (fresh)
 			channel_drop(c);
-	} else {
-		rule_list_deinit(&c->rules);
-		c->rules = rules;
-		session_apply(s);
-		session_save(s);
-		session_changed(s);
-		if (c->kchannel && c->kchannel->error)
-			ret = tr_fail(err, c->kchannel->error, "the rules are noted, but the kernel refuses: %s",
-				      strerror(-c->kchannel->error));
+		return ret;
 	}
-	pthread_mutex_unlock(&s->tracer->lock);
-	if (kernel) {
+	rule_list_deinit(&c->rules);
+	c->rules = rules;
+	session_apply(s);
+	session_save(s);
+	session_changed(s);
+	if (c->kchannel && c->kchannel->error)
+		ret = tr_fail(err, c->kchannel->error, "the rules are noted, but the kernel refuses: %s", strerror(-c->kchannel->error));
+	return ret;
+}
+
+int events_store(struct session *s, enum domain domain, const char *channel, const char *text, bool replace, struct tr_err *err)
+{
+	struct kprobe_plan plan = { 0 };
+	uid_t owner;
+	int ret = 0;
+
+	/* What the kernel recorded until now is for the rules until now. */
+	if (domain == DOMAIN_KERNEL)
+		kernel_drain(s);
+	do {
+		pthread_mutex_lock(&s->tracer->lock);
+		owner = s->uid;
+		ret = store_rules(s, domain, channel, text, replace, &plan, err);
+		pthread_mutex_unlock(&s->tracer->lock);
+	} while (ret == -EAGAIN && kprobe_pending(&plan) && (ret = kprobe_prepare(s->tracer->kernel, &plan, owner, err)) == 0);
+	ret = kprobe_explain(&plan, ret, err);
+	kprobe_plan_deinit(&plan);
+	if (domain == DOMAIN_KERNEL) {
 		kernel_scan(s->tracer);
 		buffers_keep(s->tracer);
+		kernel_reap(s->tracer);
 	}
 	return ret;
 }

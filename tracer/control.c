@@ -310,8 +310,10 @@ int session_control(struct session *s, const char *text, struct tr_err *err)
 		}
 		stopped = !s->active;
 		pthread_mutex_unlock(&s->tracer->lock);
-		if (stopped)
+		if (stopped) {
 			kernel_drain(s);
+			kernel_reap(s->tracer);
+		}
 		buffers_keep(s->tracer);
 	}
 	if (ret && err)

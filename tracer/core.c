@@ -243,6 +243,7 @@ int tracer_open(const struct tracer_config *config, struct tracer **out, struct 
 	kernel_open(t);
 	kept_take(t);
 	sessions_restore(t);
+	kernel_adopt(t);
 	kernel_sweep(t);
 	kernel_scan(t);
 	ret = server_start(t);
@@ -260,6 +261,7 @@ int tracer_open(const struct tracer_config *config, struct tracer **out, struct 
 	}
 	apps_scan(t);
 	pthread_mutex_unlock(&t->lock);
+	kernel_reap(t);
 	*out = t;
 	return 0;
 
@@ -301,6 +303,10 @@ void tracer_close(struct tracer *t, bool keep)
 	apps_drop(t, !keep);
 	pthread_mutex_unlock(&t->lock);
 	snapshots_bury(t);
+	if (!keep) {
+		kernel_bury(t);
+		kernel_reap(t);
+	}
 	kernel_close(t);
 	keeper_close(t->keeper, !keep);
 	if (!keep)

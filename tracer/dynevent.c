@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "tracer/dynevent.h"
@@ -36,28 +37,70 @@ static bool is_kernel(const struct dynevent *d)
 }
 
 /* FNV-1a: names of events are short, rules are not. */
+static uint64_t mix(uint64_t h, const void *bytes, size_t n)
+{
+	const unsigned char *p = bytes;
+
+	while (n--)
+		h = (h ^ *p++) * 0x100000001b3u;
+	return h;
+}
+
 static uint64_t digest(const struct dynevent *d)
 {
 	const char *const parts[] = { d->path, d->symbol, d->provider, d->name };
 	uint64_t h = 0xcbf29ce484222325u ^ (uint64_t)d->kind;
 
-	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
-		for (const char *p = parts[i]; p && *p; p++)
-			h = (h ^ (unsigned char)*p) * 0x100000001b3u;
-		h = (h ^ 0xff) * 0x100000001b3u;
-	}
+	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++)
+		h = mix(mix(h, parts[i] ? parts[i] : "", parts[i] ? strlen(parts[i]) : 0), "\xff", 1);
 	return h;
 }
 
-static bool make_name(const struct dynevent *d, char *name, size_t size)
+/* Which file it is, and which state of it: a program that was built again has its symbols elsewhere. */
+static uint32_t file_digest(const struct dynevent *d)
+{
+	uint64_t h = 0xcbf29ce484222325u;
+	struct stat st;
+
+	if (d->fd < 0 || fstat(d->fd, &st))
+		return 0;
+	h = mix(h, &st.st_dev, sizeof(st.st_dev));
+	h = mix(h, &st.st_ino, sizeof(st.st_ino));
+	h = mix(h, &st.st_size, sizeof(st.st_size));
+	h = mix(h, &st.st_mtim.tv_sec, sizeof(st.st_mtim.tv_sec));
+	h = mix(h, &st.st_mtim.tv_nsec, sizeof(st.st_mtim.tv_nsec));
+	return (uint32_t)(h ^ h >> 32);
+}
+
+/* KIND_SYMBOL_RULE: what all names of a rule begin with. Its length. */
+static size_t make_stem(const struct dynevent *d, char name[DYN_NAME_MAX])
 {
 	static const char *const kinds[] = { "kprobe", "kretprobe", "uprobe", "uretprobe", "usdt" };
-	int n = snprintf(name, size, "%s_%.24s_%016llx", kinds[d->kind], d->symbol ? d->symbol : d->name, (unsigned long long)digest(d));
+	int n = snprintf(name, DYN_NAME_MAX, "%s_%.16s_%016llx_", kinds[d->kind], d->symbol ? d->symbol : d->name,
+			 (unsigned long long)digest(d));
 
 	for (char *p = name; *p; p++)
 		if (!((*p >= 'a' && *p <= 'z') || (*p >= 'A' && *p <= 'Z') || (*p >= '0' && *p <= '9')))
 			*p = '_';
-	return n > 0 && (size_t)n < size;
+	return (size_t)n;
+}
+
+/* … FILE, and PLACE behind the first. */
+static void make_name(const struct dynevent *d, size_t place, char name[DYN_NAME_MAX])
+{
+	size_t n = make_stem(d, name);
+
+	n += (size_t)snprintf(name + n, DYN_NAME_MAX - n, "%08x", file_digest(d));
+	if (place)
+		snprintf(name + n, DYN_NAME_MAX - n, "_%zx", place);
+}
+
+bool dyn_made(const struct dynevent *d, const char *name)
+{
+	char stem[DYN_NAME_MAX];
+	size_t n = make_stem(d, stem);
+
+	return !strncmp(name, stem, n);
 }
 
 static bool is_there(int tracefs_fd, const char *group, const char *name)
@@ -88,14 +131,17 @@ static bool add_near(struct near *near, const char *name, const char *wanted, si
 static int look_up(const char *symbol, size_t len, struct near *near)
 {
 	FILE *f = fopen("/proc/kallsyms", "re");
-	char line[1024], name[600];
+	char line[1024], *name;
 	int found = 0;
 
 	if (!f)
 		return -1;
 	while (!found && fgets(line, sizeof(line), f)) {
-		if (sscanf(line, "%*x %*c %599s", name) != 1)
+		name = strchr(line, ' ');       /* behind the address, the type and a blank */
+		if (!name || !name[1] || name[2] != ' ')
 			continue;
+		name += 3;
+		name[strcspn(name, " \t\n")] = '\0';
 		found = strlen(name) == len && !memcmp(name, symbol, len);
 		if (!found && !add_near(near, name, symbol, len))
 			break;
@@ -104,16 +150,18 @@ static int look_up(const char *symbol, size_t len, struct near *near)
 	return found;
 }
 
-/* Why the kernel refused a kernel symbol. */
-static int explain_symbol(const struct dynevent *d, int code, struct tr_err *err)
+int dyn_explain(const struct dynevent *d, int code, struct tr_err *err)
 {
-	size_t len = strcspn(d->symbol, "+");
-	struct near *near = calloc(1, sizeof(*near));
+	size_t len = is_kernel(d) ? strcspn(d->symbol, "+") : 0;
+	struct near *near;
 	const char *best;
 	int known;
 
+	if (!is_kernel(d) || (code != -ENOENT && code != -EINVAL && code != -EILSEQ))
+		return code;
+	near = calloc(1, sizeof(*near));
 	if (!near)
-		return tr_fail(err, -ENOMEM, "no memory for the kernel's names");
+		return code;
 	known = look_up(d->symbol, len, near);
 	best = nearest(d->symbol, len, (const char *const *)near->names, near->count);
 	if (!known && best)
@@ -136,57 +184,66 @@ static int explain(const struct dynevent *d, int code, struct tr_err *err)
 	case -EACCES:
 	case -EPERM:
 		return tr_fail(err, code, "no permission to write %s of tracefs (a locked-down kernel?)", what);
+	case -EADDRNOTAVAIL:
+		return tr_fail(err, -EINVAL, "the kernel has several functions '%s'; give the place as another function's name and +OFF",
+			       d->symbol);
 	case -ENOENT:
 	case -EINVAL:
 	case -EILSEQ:
 		if (is_kernel(d))
-			return explain_symbol(d, code, err);
+			return tr_fail(err, code, "the kernel allows no probe at '%s': %s", d->symbol, strerror(-code));
 		return tr_fail(err, code, "the kernel allows no probe in %s: %s", d->path, strerror(-code));
 	default:
 		return tr_fail(err, code, "cannot make the event in %s of tracefs: %s", what, strerror(-code));
 	}
 }
 
-static int write_lines(int tracefs_fd, const char *file, struct md_buf *b)
+/* 1: made; 0: it was there. */
+static int create_place(int tracefs_fd, const char *group, const struct dynevent *d, size_t place, const char *name, struct tr_err *err)
 {
-	const char *p = md_buf_str(b), *end;
-	int ret = 0;
+	const char *file = is_kernel(d) ? "kprobe_events" : "uprobe_events";
+	struct md_buf line = MD_BUF_INIT;
+	int ret;
 
-	for (; *p && !ret; p = end) {
-		end = p + strcspn(p, "\n");
-		end += *end == '\n';
-		ret = dyn_write(tracefs_fd, file, p, (size_t)(end - p));
+	/* A second definition of a name would add to the event, see dynevent.h. */
+	if (is_there(tracefs_fd, group, name))
+		return 0;
+	ret = dyn_define(d, place, group, name, &line, err);
+	if (!ret) {
+		ret = dyn_write(tracefs_fd, file, md_buf_str(&line), line.len);
+		ret = ret ? explain(d, ret, err) : 1;
 	}
+	md_buf_deinit(&line);
 	return ret;
 }
 
-int dyn_create(int tracefs_fd, const char *group, const struct dynevent *d, char *name, size_t size, struct tr_err *err)
+int dyn_create(int tracefs_fd, const char *group, const struct dynevent *d, struct md_buf *names, struct tr_err *err)
 {
 	const char *file = is_kernel(d) ? "kprobe_events" : "uprobe_events";
-	struct md_buf b = MD_BUF_INIT;
-	int ret;
+	size_t count = dyn_has_file(d) ? d->place_count : 1, i;
+	bool made[DYN_PLACES_MAX] = { false };
+	char name[DYN_NAME_MAX];
+	int ret = 0;
 
 	if (faccessat(tracefs_fd, file, F_OK, 0) && errno == ENOENT)
 		return tr_fail(err, -EOPNOTSUPP, is_kernel(d) ? "this kernel was built without kprobes (there is no kprobe_events in tracefs)" :
 			       "this kernel was built without uprobes (there is no uprobe_events in tracefs)");
-	if (!make_name(d, name, size))
-		return tr_fail(err, -ENAMETOOLONG, "the event's name is too long");
-	ret = dyn_define(d, group, name, &b, err);
-	if (ret)
-		goto out;
-	/* Definitions of the same name would add up to one event in several places. */
-	if (is_there(tracefs_fd, group, name)) {
-		ret = tr_fail(err, -EEXIST, "the event %s/%s is there already", group, name);
-		goto out;
+	if (!count || count > DYN_PLACES_MAX)
+		return tr_fail(err, -EINVAL, "the place of the probe is not known");
+	for (i = 0; i < count && ret >= 0; i++) {
+		make_name(d, i, name);
+		ret = create_place(tracefs_fd, group, d, i, name, err);
+		made[i] = ret > 0;
+		md_buf_put(names, name, strlen(name) + 1);
 	}
-	ret = write_lines(tracefs_fd, file, &b);
-	if (ret) {
-		dyn_remove(tracefs_fd, group, name);
-		ret = explain(d, ret, err);
+	if (ret >= 0 && names->failed)
+		ret = tr_fail(err, -ENOMEM, "no memory for the names of events");
+	while (ret < 0 && i--) {
+		make_name(d, i, name);
+		if (made[i])
+			dyn_remove(tracefs_fd, group, name);
 	}
-out:
-	md_buf_deinit(&b);
-	return ret;
+	return ret < 0 ? ret : 0;
 }
 
 /* True unless the file is not there or says that the event is off. */
@@ -270,6 +327,28 @@ static bool take_line(const char *line, const char *prefix, char group[DYN_NAME_
 	    sscanf(line, "%c:%63[^/ \n]/%63[^ \n]", &kind, group, name) != 3)
 		return false;
 	return (kind == 'p' || kind == 'r' || kind == 'e') && !strncmp(group, prefix, strlen(prefix));
+}
+
+int dyn_list(int tracefs_fd, const char *group, struct md_buf *names)
+{
+	char of[DYN_NAME_MAX], name[DYN_NAME_MAX], *line = NULL;
+	int fd = openat(tracefs_fd, "dynamic_events", O_RDONLY | O_CLOEXEC);
+	FILE *f = fd < 0 ? NULL : fdopen(fd, "r");
+	size_t size = 0;
+
+	if (!f) {
+		int ret = fd < 0 ? (errno == ENOENT ? 0 : -errno) : -ENOMEM;
+
+		if (fd >= 0)
+			close(fd);
+		return ret;
+	}
+	while (getline(&line, &size, f) >= 0)
+		if (take_line(line, group, of, name) && !strcmp(of, group))
+			md_buf_put(names, name, strlen(name) + 1);
+	free(line);
+	fclose(f);
+	return names->failed ? -ENOMEM : 0;
 }
 
 int dyn_remove_group(int tracefs_fd, const char *prefix)

@@ -4,11 +4,11 @@
  *
  *   kprobe:SYMBOL[+OFF]  kretprobe:SYMBOL  uprobe:PATH:SYMBOL[+OFF]  uretprobe:PATH:SYMBOL  usdt:PATH:PROVIDER:NAME
  *
- * become definitions in kprobe_events and uprobe_events. In a PATH `\` takes the special meaning from a blank or another `\`. Of a
- * usdt probe the arguments that tracefs can fetch become fields `argN`, counted from 1; of others the number is left out.
+ * become definitions in kprobe_events and uprobe_events. Of a usdt probe the arguments that tracefs can fetch become fields
+ * `argN`, counted from 0; of others the number is left out.
  *
- * What the tracefs format of the events has, and the names that LTTng gives it (dyn_field): kprobe, uprobe and usdt `__probe_ip` (ip);
- * kretprobe and uretprobe `__probe_func` (ip) and `__probe_ret_ip` (parent_ip); then the arguments under their own names.
+ * A usdt probe may be in several places of its file. Each is an event of its own in the kernel (one event in several places is what kernels
+ * get wrong: Linux 6.18 frees it while it is in use), with the same fields; that they are one event is the user's view.
  */
 #ifndef TRACER_DYNEVENT_H
 #define TRACER_DYNEVENT_H
@@ -22,6 +22,15 @@
 
 enum dyn_kind { DYN_KPROBE, DYN_KRETPROBE, DYN_UPROBE, DYN_URETPROBE, DYN_USDT };
 
+#define DYN_PLACES_MAX 256      /* of one usdt probe */
+#define DYN_NAME_MAX 64         /* of an event or a group in tracefs, with the NUL */
+
+struct dynplace {
+	uint64_t offset;        /* of the instruction, in the file */
+	uint64_t semaphore;     /* of the counter of listeners, in the file; 0: has none */
+	char *args;             /* of usdt, or NULL; owned */
+};
+
 struct dynevent {
 	enum dyn_kind kind;
 	char *path;             /* NULL for kernel symbols; owned, as are the other strings */
@@ -32,38 +41,39 @@ struct dynevent {
 	 * kernel is given this very file, not the path again, so that nobody can put another one in its place.
 	 */
 	int fd;
+	struct dynplace *places;        /* by dyn_resolve; none for kernel symbols */
+	size_t place_count;
 };
-
-#define DYN_NAME_MAX 64         /* of an event or a group in tracefs, with the NUL */
 
 /* True if a rule that begins here is one of these. */
 bool dyn_is_rule(const char *text);
-/*
- * Parses the rule that begins at text + at and ends at a blank or the end. Returns its length; -EINVAL and a sentence with
- * text and column; -ENOMEM. dyn_deinit afterwards, also of a zeroed one.
- */
-int dyn_parse(const char *text, size_t at, struct dynevent *out, struct tr_err *err);
+/* Parses a rule; -EINVAL and a sentence with text and column; -ENOMEM. dyn_deinit afterwards, also of a zeroed one. */
+int dyn_parse(const char *text, struct dynevent *out, struct tr_err *err);
 void dyn_deinit(struct dynevent *d);
+bool dyn_has_file(const struct dynevent *d);
+/* Finds the places in the open file, which may take a while. Errors as elfsym.h; -ENOENT: no such probe; -EFBIG. */
+int dyn_resolve(struct dynevent *d, struct tr_err *err);
 
-/* The event's name in the trace: SYMBOL[+OFF], SYMBOL_exit for return probes as LTTng, PROVIDER:NAME. */
-int dyn_event_name(const struct dynevent *d, struct md_buf *out);
-/* LTTng's name for a field of the tracefs format, or the same. */
-const char *dyn_field(const char *tracefs_name);
-
+/* The definition for tracefs of one place (0 for kernel symbols), a line. `event` is the name. -EINVAL, -ENOMEM. */
+int dyn_define(const struct dynevent *d, size_t place, const char *group, const char *event, struct md_buf *out, struct tr_err *err);
 /*
- * The definitions for tracefs, one per line (a usdt probe may be in several places, and is one event all the same). `event` is the name.
- * Errors as dyn_create.
+ * Makes the events in tracefs (a descriptor of its directory) that are not there yet, all or none; their names in the group go to
+ * names, separated by NUL. A name is the same for the same rule, file and place, whoever makes it. The group is made of letters,
+ * digits and _. -EOPNOTSUPP: this kernel has no such probes; -ENOENT: no such symbol; -EINVAL: none is possible there; -EACCES, -EPERM.
  */
-int dyn_define(const struct dynevent *d, const char *group, const char *event, struct md_buf *out, struct tr_err *err);
+int dyn_create(int tracefs_fd, const char *group, const struct dynevent *d, struct md_buf *names, struct tr_err *err);
 /*
- * Makes the event in tracefs (a descriptor of its directory); its name in the group, the same for the same rule, goes to name (DYN_NAME_MAX is
- * always enough). The group is made of letters, digits and _. -EEXIST: it is there already (name is set); -EOPNOTSUPP: this kernel has no such
- * probes; -ENOENT: no such symbol or probe; -EACCES, -EPERM; those of elfsym.h.
+ * Why the kernel refused a probe in itself with that code, better than dyn_create says it, and perhaps with another code: this may take long.
+ * Anything else stays as it is.
  */
-int dyn_create(int tracefs_fd, const char *group, const struct dynevent *d, char *name, size_t size, struct tr_err *err);
+int dyn_explain(const struct dynevent *d, int code, struct tr_err *err);
+/* True if an event of that name was made for the rule, perhaps of another file that was there then. */
+bool dyn_made(const struct dynevent *d, const char *name);
+/* The names of all dynamic events of a group, separated by NUL. */
+int dyn_list(int tracefs_fd, const char *group, struct md_buf *names);
 /*
- * -EBUSY: it is enabled somewhere, in any instance; -ENOENT. Disable it first: the kernel does not notice by itself when an event has several places,
- * and frees what is in use. So nobody else may enable it meanwhile.
+ * -EBUSY: it is enabled somewhere, in any instance; -ENOENT. Disable it first, and see to it that nobody else enables it meanwhile: not every
+ * kernel notices by itself that an event is in use.
  */
 int dyn_remove(int tracefs_fd, const char *group, const char *name);
 /*

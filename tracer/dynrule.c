@@ -6,11 +6,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "metadata/name.h"
 #include "tracer/dynevent.h"
 #include "tracer/elfsym.h"
 #include "tracer/nearest.h"
 
-enum { ARGS_MAX = 32, SYMBOL_MAX = 1000, PLACES_MAX = 512 };
+enum { ARGS_MAX = 32, SYMBOL_MAX = 1000 };
 
 static const struct {
 	const char *word;
@@ -33,39 +34,22 @@ bool dyn_is_rule(const char *text)
 	return kind_of(text) >= 0;
 }
 
+bool dyn_has_file(const struct dynevent *d)
+{
+	return d->path != NULL;
+}
+
 void dyn_deinit(struct dynevent *d)
 {
+	for (size_t i = 0; i < d->place_count; i++)
+		free(d->places[i].args);
+	free(d->places);
 	free(d->path);
 	free(d->symbol);
 	free(d->provider);
 	free(d->name);
 	memset(d, 0, sizeof(*d));
 	d->fd = -1;
-}
-
-/* Where the rule ends: at a blank that no `\` stands before. */
-static size_t rule_length(const char *p)
-{
-	size_t n = 0;
-
-	while (p[n] && !strchr(" \t\r\n", p[n]))
-		n += p[n] == '\\' && p[n + 1] && p[n + 1] != '\n' ? 2 : 1;
-	return n;
-}
-
-static char *unescape(const char *p, size_t n)
-{
-	char *s = malloc(n + 1), *to = s;
-
-	if (!s)
-		return NULL;
-	for (size_t i = 0; i < n; i++) {
-		if (p[i] == '\\' && i + 1 < n)
-			i++;
-		*to++ = p[i];
-	}
-	*to = '\0';
-	return s;
 }
 
 struct input {
@@ -119,9 +103,21 @@ static int take_symbol(const struct input *in, const char *p, bool is_kernel, bo
 
 static int take_path(const struct input *in, const char *end, struct dynevent *d)
 {
+	const unsigned char *p = (const unsigned char *)in->begin, *stop = (const unsigned char *)end;
+
 	if (in->begin == end || *in->begin != '/')
 		return wrong(in, in->begin, "the path of a program or library is missing: it begins with '/'");
-	d->path = unescape(in->begin, (size_t)(end - in->begin));
+	/* It will be a part of the event's name. */
+	while (p < stop) {
+		size_t n = md_utf8_char(p, (size_t)(stop - p));
+
+		if (!n || *p < 0x20 || *p == 0x7f)
+			return wrong(in, (const char *)p, "a path here is UTF-8 without control characters");
+		if (*p == '/' && stop - p >= 3 && p[1] == '.' && p[2] == '.' && (stop - p == 3 || p[3] == '/'))
+			return wrong(in, (const char *)p + 1, "a path here has no '..'");
+		p += n;
+	}
+	d->path = strndup(in->begin, (size_t)(end - in->begin));
 	return d->path ? 0 : -ENOMEM;
 }
 
@@ -145,20 +141,16 @@ static int take_usdt(const struct input *in, struct dynevent *d)
 	return d->provider && d->name ? 0 : -ENOMEM;
 }
 
-int dyn_parse(const char *text, size_t at, struct dynevent *out, struct tr_err *err)
+int dyn_parse(const char *text, struct dynevent *out, struct tr_err *err)
 {
-	int kind = kind_of(text + at), ret;
-	struct input in = { .text = text, .begin = text + at, .err = err };
-	size_t len = rule_length(text + at);
+	int kind = kind_of(text), ret;
+	struct input in = { .text = text, .begin = text, .end = text + strlen(text), .err = err };
 	const char *colon;
 
 	*out = (struct dynevent){ .fd = -1 };
 	if (kind < 0)
 		return wrong(&in, in.begin, "that is no rule of a dynamic event (kprobe:, kretprobe:, uprobe:, uretprobe:, usdt:)");
-	if (len > 8192)
-		return wrong(&in, in.begin, "the rule is too long");
 	out->kind = (enum dyn_kind)kind;
-	in.end = in.begin + len;
 	in.begin += kinds[kind].len;
 	if (kind == DYN_USDT) {
 		ret = take_usdt(&in, out);
@@ -177,73 +169,10 @@ int dyn_parse(const char *text, size_t at, struct dynevent *out, struct tr_err *
 		dyn_deinit(out);
 		return ret == -ENOMEM ? tr_fail(err, ret, "no memory for the rule") : ret;
 	}
-	return (int)len;
+	return 0;
 }
 
-int dyn_event_name(const struct dynevent *d, struct md_buf *out)
-{
-	if (d->kind == DYN_USDT)
-		md_buf_printf(out, "%s:%s", d->provider, d->name);
-	else
-		md_buf_printf(out, "%s%s", d->symbol, d->kind == DYN_KRETPROBE || d->kind == DYN_URETPROBE ? "_exit" : "");
-	return out->failed ? -ENOMEM : 0;
-}
-
-const char *dyn_field(const char *name)
-{
-	static const char *const names[][2] = {
-		{ "__probe_ip", "ip" }, { "__probe_func", "ip" }, { "__probe_ret_ip", "parent_ip" },
-	};
-
-	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
-		if (!strcmp(name, names[i][0]))
-			return names[i][1];
-	return name;
-}
-
-static bool is_good(const char *name)
-{
-	size_t n = strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_");
-
-	return n && !name[n] && n < DYN_NAME_MAX && !isdigit((unsigned char)*name);
-}
-
-/*
- * The fields that all places of a probe can give, as one text each: the kernel takes further places into an event only
- * if names and types of the fields agree, while the operands may differ.
- */
-static void put_args(const struct elfsym_probe *places[], size_t count, struct md_buf *out, size_t which)
-{
-	const char *at[PLACES_MAX];
-
-	for (size_t i = 0; i < count; i++)
-		at[i] = places[i]->args;
-	for (int arg = 1; arg <= ARGS_MAX; arg++) {
-		struct md_buf one = MD_BUF_INIT, first = MD_BUF_INIT, mine = MD_BUF_INIT;
-		bool good = true;
-
-		for (size_t i = 0; i < count; i++) {
-			const char *p = at[i] + strspn(at[i], " ");
-			size_t n = strcspn(p, " ");
-			struct md_buf *to = i == which ? &mine : &one;
-			const char *type;
-
-			at[i] = p + n;
-			md_buf_reset(to);
-			good = good && n && dyn_operand(p, n, to);
-			type = good ? strrchr(md_buf_str(to), ':') : NULL;
-			if (type && !i)
-				md_buf_puts(&first, type);
-			good = type && !strcmp(type, md_buf_str(&first));
-		}
-		if (good)
-			md_buf_printf(out, " arg%d=%s", arg, md_buf_str(&mine));
-		out->failed |= one.failed || first.failed || mine.failed;
-		md_buf_deinit(&one);
-		md_buf_deinit(&first);
-		md_buf_deinit(&mine);
-	}
-}
+/* ---- where it is in the file ---- */
 
 static int no_probe(const struct dynevent *d, const struct elfsym_probes *all, struct tr_err *err)
 {
@@ -261,55 +190,152 @@ static int no_probe(const struct dynevent *d, const struct elfsym_probes *all, s
 	return tr_fail(err, -ENOENT, "%s has no probe '%s:%s'", d->path, d->provider, d->name);
 }
 
-static int define_usdt(const struct dynevent *d, const char *group, const char *event, struct md_buf *out, struct tr_err *err)
+static bool is_meant(const struct dynevent *d, const struct elfsym_probe *p)
 {
-	const struct elfsym_probe *places[PLACES_MAX];
+	return !strcmp(p->provider, d->provider) && !strcmp(p->name, d->name);
+}
+
+static int resolve_usdt(struct dynevent *d, struct tr_err *err)
+{
 	struct elfsym_probes all;
 	size_t count = 0;
 	int ret = elfsym_probes(d->fd, &all, err);
 
 	if (ret)
 		return ret;
-	for (size_t i = 0; i < all.count && count < PLACES_MAX; i++)
-		if (!strcmp(all.probes[i].provider, d->provider) && !strcmp(all.probes[i].name, d->name))
-			places[count++] = &all.probes[i];
+	for (size_t i = 0; i < all.count; i++)
+		count += is_meant(d, &all.probes[i]);
 	if (!count)
 		ret = no_probe(d, &all, err);
-	for (size_t i = 0; i < count; i++) {
-		md_buf_printf(out, "p:%s/%s /proc/self/fd/%d:0x%llx", group, event, d->fd, (unsigned long long)places[i]->offset);
-		if (places[i]->semaphore)
-			md_buf_printf(out, "(0x%llx)", (unsigned long long)places[i]->semaphore);
-		put_args(places, count, out, i);
-		md_buf_putc(out, '\n');
+	else if (count > DYN_PLACES_MAX)
+		ret = tr_fail(err, -EFBIG, "%s has '%s:%s' in %zu places, more than %d", d->path, d->provider, d->name, count, DYN_PLACES_MAX);
+	else if (!(d->places = calloc(count, sizeof(*d->places))))
+		ret = tr_fail(err, -ENOMEM, "no memory for the places of the probe");
+	for (size_t i = 0; i < all.count && !ret; i++) {
+		struct elfsym_probe *p = &all.probes[i];
+
+		if (!is_meant(d, p))
+			continue;
+		d->places[d->place_count++] = (struct dynplace){ p->offset, p->semaphore, p->args };
+		p->args = NULL;
 	}
 	elfsym_probes_deinit(&all);
 	return ret;
 }
 
-static int define_symbol(const struct dynevent *d, const char *group, const char *event, struct md_buf *out, struct tr_err *err)
+static int resolve_symbol(struct dynevent *d, struct tr_err *err)
 {
-	char kind = d->kind == DYN_URETPROBE ? 'r' : 'p';
 	uint64_t offset;
 	int ret = elfsym_resolve(d->fd, d->symbol, &offset, err);
 
-	if (!ret)
-		md_buf_printf(out, "%c:%s/%s /proc/self/fd/%d:0x%llx\n", kind, group, event, d->fd, (unsigned long long)offset);
-	return ret;
+	if (ret)
+		return ret;
+	d->places = calloc(1, sizeof(*d->places));
+	if (!d->places)
+		return tr_fail(err, -ENOMEM, "no memory for the place of the probe");
+	d->places[d->place_count++].offset = offset;
+	return 0;
 }
 
-int dyn_define(const struct dynevent *d, const char *group, const char *event, struct md_buf *out, struct tr_err *err)
+int dyn_resolve(struct dynevent *d, struct tr_err *err)
 {
-	int ret = 0;
+	if (!dyn_has_file(d) || d->place_count)
+		return 0;
+	if (d->fd < 0)
+		return tr_fail(err, -EBADF, "%s is not open", d->path);
+	return d->kind == DYN_USDT ? resolve_usdt(d, err) : resolve_symbol(d, err);
+}
+
+/* ---- definitions ---- */
+
+static bool is_good(const char *name)
+{
+	size_t n = strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_");
+
+	return n && !name[n] && n < DYN_NAME_MAX && !isdigit((unsigned char)*name);
+}
+
+/* The field that an operand gives, appended with its type; false: none. */
+static bool put_arg(const char *operand, size_t len, int arg, const char *want, struct md_buf *out)
+{
+	struct md_buf fetch = MD_BUF_INIT;
+	bool good = len && dyn_operand(operand, len, &fetch);
+	const char *type = good ? strrchr(md_buf_str(&fetch), ':') : NULL;
+
+	good = type && (!want || !strcmp(type, want));
+	if (good && out)
+		md_buf_printf(out, " arg%d=%s", arg, md_buf_str(&fetch));
+	md_buf_deinit(&fetch);
+	return good;
+}
+
+/* The arg'th operand; its length, 0: there is none. */
+static size_t operand_of(const char *args, int arg, const char **operand)
+{
+	const char *p = args ? args : "";
+	size_t n;
+
+	for (;;) {
+		p += strspn(p, " ");
+		n = strcspn(p, " ");
+		*operand = p;
+		if (!n || !arg--)
+			return n;
+		p += n;
+	}
+}
+
+/* The type that an operand of the first place has, which all others must have, too: `:s32`. */
+static bool type_of(const struct dynevent *d, int arg, char type[8])
+{
+	struct md_buf fetch = MD_BUF_INIT;
+	const char *operand, *colon;
+	size_t n = operand_of(d->places[0].args, arg, &operand);
+	bool good = n && dyn_operand(operand, n, &fetch) && (colon = strrchr(md_buf_str(&fetch), ':')) && strlen(colon) < 8;
+
+	if (good)
+		strcpy(type, colon);
+	md_buf_deinit(&fetch);
+	return good;
+}
+
+/* The fields that all places of a probe can give, since it is one event to the user: names and types agree, operands differ. */
+static void put_args(const struct dynevent *d, size_t place, struct md_buf *out)
+{
+	for (int arg = 0; arg < ARGS_MAX; arg++) {
+		const char *operand;
+		char type[8];
+		size_t n;
+		bool good = type_of(d, arg, type);
+
+		for (size_t i = 1; i < d->place_count && good; i++) {
+			n = operand_of(d->places[i].args, arg, &operand);
+			good = put_arg(operand, n, arg, type, NULL);
+		}
+		n = operand_of(d->places[place].args, arg, &operand);
+		if (good)
+			put_arg(operand, n, arg, type, out);
+	}
+}
+
+int dyn_define(const struct dynevent *d, size_t place, const char *group, const char *event, struct md_buf *out, struct tr_err *err)
+{
+	bool is_return = d->kind == DYN_KRETPROBE || d->kind == DYN_URETPROBE;
 
 	if (!is_good(group) || !is_good(event))
 		return tr_fail(err, -EINVAL, "names of groups and events have letters, digits and '_' only");
-	if (d->kind == DYN_KPROBE || d->kind == DYN_KRETPROBE)
-		md_buf_printf(out, "%c:%s/%s %s\n", d->kind == DYN_KPROBE ? 'p' : 'r', group, event, d->symbol);
-	else if (d->fd < 0)
-		ret = tr_fail(err, -EBADF, "%s is not open", d->path);
-	else
-		ret = d->kind == DYN_USDT ? define_usdt(d, group, event, out, err) : define_symbol(d, group, event, out, err);
-	if (!ret && out->failed)
-		ret = tr_fail(err, -ENOMEM, "no memory for the event's definition");
-	return ret;
+	md_buf_printf(out, "%c:%s/%s ", is_return ? 'r' : 'p', group, event);
+	if (!dyn_has_file(d)) {
+		md_buf_printf(out, "%s\n", d->symbol);
+	} else {
+		if (place >= d->place_count)
+			return tr_fail(err, -EINVAL, "%s has no such place", d->path);
+		md_buf_printf(out, "/proc/self/fd/%d:0x%llx", d->fd, (unsigned long long)d->places[place].offset);
+		if (d->places[place].semaphore)
+			md_buf_printf(out, "(0x%llx)", (unsigned long long)d->places[place].semaphore);
+		if (d->kind == DYN_USDT)
+			put_args(d, place, out);
+		md_buf_putc(out, '\n');
+	}
+	return out->failed ? tr_fail(err, -ENOMEM, "no memory for the event's definition") : 0;
 }

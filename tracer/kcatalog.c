@@ -38,12 +38,29 @@ void kcatalog_free(struct kernel *k)
 	k->event_count = k->by_id_size = 0;
 }
 
-/* `syscall:entry:NAME`, or `system:name`, behind it `/NAME` if LTTng has another one. */
+static bool is_function(const char *system, const char *name)
+{
+	return !strcmp(system, BACKEND_FUNCTION_SYSTEM) && !strcmp(name, BACKEND_FUNCTION_EVENT);
+}
+
+bool kevent_is_syscall(const struct kevent *e)
+{
+	return !strncmp(e->key, "syscall:", 8);
+}
+
+bool kevent_is_tracepoint(const struct kevent *e)
+{
+	return !kevent_is_syscall(e) && !dyn_is_rule(e->key) && !krule_is_function(e->key);
+}
+
+/* `syscall:entry:NAME`, or `system:name`, behind it `/NAME` if LTTng has another one; see krule.h. */
 static char *make_key(const struct kevent *e)
 {
 	struct md_buf key = MD_BUF_INIT;
 
-	if (!strcmp(e->system, "syscalls") && !strncmp(e->name, "sys_enter_", 10))
+	if (is_function(e->system, e->name))
+		md_buf_puts(&key, KRULE_FUNCTION);
+	else if (!strcmp(e->system, "syscalls") && !strncmp(e->name, "sys_enter_", 10))
 		md_buf_printf(&key, "syscall:entry:%s", e->name + 10);
 	else if (!strcmp(e->system, "syscalls") && !strncmp(e->name, "sys_exit_", 9))
 		md_buf_printf(&key, "syscall:exit:%s", e->name + 9);
@@ -73,6 +90,30 @@ static int set_names(struct kevent *e, bool prefixed)
 	return e->key ? 0 : -ENOMEM;
 }
 
+/* A probe's name in the trace is the rule that made it. One of no rule is nobody's: no pattern is like its key. */
+static int set_probe_names(const struct kernel *k, struct kevent *e)
+{
+	const char *pattern = kprobe_pattern(k, e->name);
+	struct md_buf key = MD_BUF_INIT;
+
+	if (pattern)
+		md_buf_puts(&key, pattern);
+	else
+		md_buf_printf(&key, "kprobe:/%s", e->name);
+	e->key = strdup(md_buf_str(&key));
+	e->event = strdup(md_buf_str(&key));
+	md_buf_deinit(&key);
+	return e->key && e->event ? 0 : -ENOMEM;
+}
+
+/* Groups of probes of some trailfs daemon. */
+static bool is_group(const char *system)
+{
+	size_t n = strlen(KERNEL_GROUP_PREFIX);
+
+	return !strncmp(system, KERNEL_GROUP_PREFIX, n) && strlen(system) == n + 8 && strspn(system + n, "0123456789abcdef") == 8;
+}
+
 static struct kevent *find(struct kernel *k, const char *system, const char *name, size_t len)
 {
 	for (size_t i = 0; i < k->event_count; i++) {
@@ -99,9 +140,14 @@ static int add(struct kernel *k, const char *line, size_t len)
 		e->system = strndup(line, (size_t)(colon - line));
 		e->name = strndup(colon + 1, len - (size_t)(colon - line) - 1);
 	}
-	if (!e || !more || !e->system || !e->name || set_names(e, false)) {
+	if (!e || !more || !e->system || !e->name ||
+	    (strcmp(e->system, k->group) ? set_names(e, false) : set_probe_names(k, e))) {
 		event_free(e);
 		return -ENOMEM;
+	}
+	if (is_group(e->system) && strcmp(e->system, k->group) != 0) {   /* another daemon's */
+		event_free(e);
+		return 0;
 	}
 	e->present = true;
 	e->dump = strcmp(e->system, KDUMP_SYSTEM) ? -1 : kdump_find(e->name);
@@ -130,37 +176,84 @@ static int tell_apart(struct kernel *k)
 		memcpy(sorted, k->events, k->event_count * sizeof(*sorted));
 	qsort(sorted, k->event_count, sizeof(*sorted), by_event);
 	for (size_t i = k->event_count; i-- > 1 && !ret;)
-		if (!strcmp(sorted[i]->event, sorted[i - 1]->event) && !sorted[i]->format)
+		if (!strcmp(sorted[i]->event, sorted[i - 1]->event) && !sorted[i]->format && !dyn_is_rule(sorted[i]->key))
 			ret = set_names(sorted[i], true);
 	free(sorted);
 	return ret;
 }
 
+/* What was known of an event that is not there any more: its id may be given to another. Coders keep the format they have. */
+static void forget(struct kernel *k, struct kevent *e)
+{
+	if (e->format && e->format->id < k->by_id_size && k->by_id[e->format->id] == e)
+		k->by_id[e->format->id] = NULL;
+	kformat_free(e->format);
+	e->format = NULL;
+	e->unreadable = false;
+	e->present = false;
+}
+
+/* The event of a line, which is looked for where it was last time first. */
+static struct kevent *find_line(struct kernel *k, const char *line, size_t len, size_t hint)
+{
+	const char *colon = memchr(line, ':', len);
+	char system[128];
+	struct kevent *e = hint < k->event_count ? k->events[hint] : NULL;
+	size_t n;
+
+	if (!colon || (size_t)(colon - line) >= sizeof(system))
+		return NULL;
+	memcpy(system, line, (size_t)(colon - line));
+	system[colon - line] = 0;
+	n = len - (size_t)(colon - line) - 1;
+	if (e && !strcmp(e->system, system) && !strncmp(e->name, colon + 1, n) && !e->name[n])
+		return e;
+	return find(k, system, colon + 1, n);
+}
+
+/* A probe that is there again may be of a rule now, when it was of none before. Whoever has the old key may keep it. */
+static int renew_key(struct kernel *k, struct kevent *e)
+{
+	const char *pattern = strcmp(e->system, k->group) ? NULL : kprobe_pattern(k, e->name);
+
+	return pattern && strcmp(pattern, e->key) != 0 ? set_probe_names(k, e) : 0;
+}
+
 static int take_list(struct kernel *k, const char *text)
 {
-	bool fresh = !k->event_count;
+	bool fresh = !k->event_count, new = false;
 	const char *line, *end;
+	uint8_t *was = calloc(k->event_count + 1, 1);
+	size_t before = k->event_count, hint = 0;
 	struct kevent *e;
-	int ret = 0;
+	int ret = was ? 0 : -ENOMEM;
 
-	for (size_t i = 0; i < k->event_count; i++)
+	for (size_t i = 0; !ret && i < before; i++) {
+		was[i] = k->events[i]->present;
 		k->events[i]->present = false;
-	for (line = text; *line && !ret; line = end + (*end == '\n')) {
-		const char *colon = strchr(line, ':');
-		char system[128];
-
-		end = line + strcspn(line, "\n");
-		e = NULL;
-		if (!fresh && colon && colon < end && (size_t)(colon - line) < sizeof(system)) {
-			memcpy(system, line, (size_t)(colon - line));
-			system[colon - line] = 0;
-			e = find(k, system, colon + 1, (size_t)(end - colon) - 1);
-		}
-		if (e)
-			e->present = true;
-		else
-			ret = add(k, line, (size_t)(end - line));
 	}
+	for (line = text; *line && !ret; line = end + (*end == '\n')) {
+		end = line + strcspn(line, "\n");
+		e = fresh ? NULL : find_line(k, line, (size_t)(end - line), hint);
+		if (!e) {
+			ret = add(k, line, (size_t)(end - line));
+			new = true;
+			continue;
+		}
+		hint = e->index + 1;
+		if (e->index < before && !was[e->index]) {
+			new = true;
+			ret = renew_key(k, e);
+		}
+		e->present = true;
+	}
+	for (size_t i = 0; !ret && i < before; i++)
+		if (was[i] && !k->events[i]->present)
+			forget(k, k->events[i]);
+	free(was);
+	/* Pairs with the acquire in kdrain.c. */
+	if (new && !fresh)
+		__atomic_add_fetch(&k->epoch, 1, __ATOMIC_RELEASE);
 	return ret ? ret : tell_apart(k);
 }
 
@@ -270,13 +363,31 @@ static void load(struct kernel *k, struct kevent *e)
 	}
 }
 
-const struct kformat *kernel_format(struct kernel *k, struct kevent *e)
+struct kformat *kernel_format(struct kernel *k, struct kevent *e)
 {
+	struct kformat *f;
+
 	pthread_mutex_lock(&k->lock);
-	if (!e->format && !e->unreadable)
+	if (!e->format && !e->unreadable && e->present)
 		load(k, e);
+	f = e->format ? kformat_get(e->format) : NULL;
 	pthread_mutex_unlock(&k->lock);
-	return e->format;
+	return f;
+}
+
+void kernel_forget(struct kernel *k, const char *system, const char *name)
+{
+	struct kevent *e;
+
+	pthread_mutex_lock(&k->lock);
+	e = find(k, system, name, strlen(name));
+	if (e)
+		forget(k, e);
+	free(k->listed);
+	k->listed = NULL;
+	pthread_mutex_unlock(&k->lock);
+	/* Pairs with the acquire in kdrain.c. */
+	__atomic_add_fetch(&k->epoch, 1, __ATOMIC_RELEASE);
 }
 
 struct kevent *kernel_event_by_id(struct kernel *k, uint32_t id)
@@ -299,7 +410,7 @@ static const char *near_system(struct kernel *k, const char *word, size_t len)
 	if (!names)
 		return NULL;
 	for (size_t i = 0; i < k->event_count; i++)
-		if (!n || strcmp(names[n - 1], k->events[i]->system) != 0)
+		if (kevent_is_tracepoint(k->events[i]) && (!n || strcmp(names[n - 1], k->events[i]->system) != 0))
 			names[n++] = k->events[i]->system;
 	near = nearest(word, len, names, n);
 	free(names);
@@ -317,7 +428,7 @@ static const char *near_event(struct kernel *k, const char *system, const char *
 	for (size_t i = 0; i < k->event_count; i++) {
 		const struct kevent *e = k->events[i];
 
-		if (system ? !strcmp(e->system, system) && !strncmp(e->name, prefix, skip) : strcmp(e->system, "syscalls") != 0)
+		if (system ? !strcmp(e->system, system) && !strncmp(e->name, prefix, skip) : kevent_is_tracepoint(e))
 			names[n++] = e->name + skip;
 	}
 	near = nearest(word, strlen(word), names, n);
@@ -344,6 +455,8 @@ static int explain(struct kernel *k, const struct rule *r, struct tr_err *err)
 	const char *p = r->pattern, *colon = strchr(p, ':'), *word;
 	char system[128];
 
+	if (dyn_is_rule(p) || krule_is_function(p))
+		return no_such(r, "event", p, (int)strlen(p), NULL, err);
 	if (!strncmp(p, "syscall:", 8)) {
 		word = krule_syscall_name(p);
 		return no_such(r, "system call", word, (int)strlen(word), near_event(k, "syscalls", "sys_enter_", word), err);
@@ -405,10 +518,27 @@ static int check_rule(struct kernel *k, const struct rule *r, struct tr_err *err
 	return -EINVAL;
 }
 
-int kernel_check_rules(struct kernel *k, const struct rule_list *l, struct tr_err *err)
+/* The events that new rules are to make; all that have to be prepared are asked for at once. */
+static int make_events(struct kernel *k, const struct rule_list *l, struct kprobe_plan *plan, struct tr_err *err)
 {
-	int ret = kernel_refresh(k);
+	int ret = 0, one;
 
+	for (size_t i = 0; i < l->count && (!ret || ret == -EAGAIN); i++) {
+		if (!l->rules[i].line || !kprobe_is_rule(&l->rules[i]))
+			continue;
+		one = kprobe_make(k, plan, &l->rules[i], err);
+		ret = one ? one : ret;
+	}
+	return ret;
+}
+
+int kernel_check_rules(struct kernel *k, const struct rule_list *l, struct kprobe_plan *plan, struct tr_err *err)
+{
+	int ret = make_events(k, l, plan, err);
+
+	if (ret)
+		return ret;
+	ret = kernel_refresh(k);
 	if (ret)
 		return tr_fail(err, ret, "the kernel's events cannot be listed: %s", strerror(-ret));
 	pthread_mutex_lock(&k->lock);

@@ -13,6 +13,7 @@
 
 #include "tracer/kernel.h"
 #include "tracer/kfilter.h"
+#include "tracer/krule.h"
 
 #define PREFIX "trailfs-"
 #define FILTERS_MAX 64          /* of one event, for the kernel */
@@ -36,7 +37,9 @@ void kchannel_put(struct kchannel *kc)
 		free(kc->filters[i]);
 	free(kc->filters);
 	free(kc->payload);
+	free(kc->functions);
 	free(kc->on);
+	free(kc->ever);
 	free(kc);
 }
 
@@ -112,28 +115,39 @@ int kchannel_start(struct channel *c, struct tr_err *err)
 		kchannel_put(kc);
 		return ret;
 	}
+	kc->functions = strdup("");
 	c->kchannel = kc;
 	kernel_follow(kc->tracer, true);
 	return 0;
 }
 
+static void mark_on(struct kchannel *kc, size_t index, bool on)
+{
+	if (index < kc->on_count) {
+		kc->on[index] = on;
+		kc->ever[index] |= on;
+	}
+}
+
+/* More of an array, zeroed. */
+static bool extend(void *array, size_t size, size_t have, size_t count)
+{
+	char **at = array, *more = realloc(*at, count * size);
+
+	if (!more)
+		return false;
+	memset(more + have * size, 0, (count - have) * size);
+	*at = more;
+	return true;
+}
+
 static int room_for(struct kchannel *kc, size_t count)
 {
-	uint8_t *more;
-	char **filters;
-
 	if (count <= kc->on_count)
 		return 0;
-	more = realloc(kc->on, count);
-	if (more)
-		kc->on = more;
-	filters = realloc(kc->filters, count * sizeof(*filters));
-	if (filters)
-		kc->filters = filters;
-	if (!more || !filters)
+	if (!extend(&kc->on, 1, kc->on_count, count) || !extend(&kc->ever, 1, kc->on_count, count) ||
+	    !extend(&kc->filters, sizeof(*kc->filters), kc->on_count, count))
 		return -ENOMEM;
-	memset(more + kc->on_count, 0, count - kc->on_count);
-	memset(filters + kc->on_count, 0, (count - kc->on_count) * sizeof(*filters));
 	kc->on_count = count;
 	return 0;
 }
@@ -164,7 +178,7 @@ static void learn(struct kchannel *kc, struct kernel *k)
 	md_buf_deinit(&text);
 }
 
-void kchannel_adopt(struct channel *c, const char *name)
+static void adopt(struct channel *c, const char *name)
 {
 	struct kernel *k = kernel_of(c);
 	struct tracer *t = c->session->tracer;
@@ -184,10 +198,27 @@ void kchannel_adopt(struct channel *c, const char *name)
 		return;
 	}
 	kc->recording = c->session->active && c->enabled;
+	kc->adopted = true;
 	track_copy(&c->session->track[TRACK_PID], &kc->tracked);
 	learn(kc, k);
 	c->kchannel = kc;
 	kernel_follow(t, true);
+}
+
+void kernel_adopt(struct tracer *t)
+{
+	struct session *s;
+	struct channel *c;
+
+	/* First of all the events that rules have made, so that they are known when channels are found to record them. */
+	kprobes_restore(t);
+	cds_list_for_each_entry(s, &t->sessions, node)
+		cds_list_for_each_entry(c, &s->channels, node) {
+			if (c->adopt)
+				adopt(c, c->adopt);
+			free(c->adopt);
+			c->adopt = NULL;
+		}
 }
 
 /* ---- telling the kernel ---- */
@@ -231,7 +262,7 @@ static void print_filter(struct kchannel *kc, struct kernel *k, struct kevent *e
 	uint64_t decision = rule_list_decide(rules, e->key, 0);
 	size_t n = rule_list_filters(rules, e->key, 0, NULL, 0);
 	const struct filter *filters[FILTERS_MAX];
-	const struct kformat *f;
+	struct kformat *f;
 
 	if (decision == RULE_ALL || n > FILTERS_MAX || (!e->format && (*read)++ > FORMATS_MAX))
 		return;
@@ -239,6 +270,7 @@ static void print_filter(struct kchannel *kc, struct kernel *k, struct kevent *e
 	rule_list_filters(rules, e->key, 0, filters, n);
 	if (f)
 		kfilter_print(filters, n, f, out);
+	kformat_free(f);
 }
 
 static void set_filter(struct kchannel *kc, struct kernel *k, const struct kevent *e, const char *text)
@@ -272,13 +304,43 @@ static void set_filters(struct kchannel *kc, struct kernel *k, const uint8_t *wa
 	for (size_t i = 0; i < kc->on_count; i++) {
 		struct kevent *e = kernel_event(k, i);
 
-		if (!wanted[i])
+		if (!wanted[i] || krule_is_function(e->key))
 			continue;
 		md_buf_reset(&text);
 		print_filter(kc, k, e, &read, &text);
 		set_filter(kc, k, e, text.failed ? "" : md_buf_str(&text));
 	}
 	md_buf_deinit(&text);
+}
+
+/* Functions are switched on by their names, apart from all other events. */
+static int apply_functions(struct kchannel *kc, struct kernel *k, bool active)
+{
+	const struct rule_list *rules = &kc->channel->rules;
+	struct kevent *e = kernel_find(k, BACKEND_FUNCTION_SYSTEM, BACKEND_FUNCTION_EVENT, strlen(BACKEND_FUNCTION_EVENT));
+	struct md_buf names = MD_BUF_INIT;
+	int ret = 0;
+
+	for (size_t i = 0; active && i < rules->count; i++)
+		if (!rules->rules[i].disabled && krule_is_function(rules->rules[i].pattern))
+			md_buf_printf(&names, "%s%s", names.len ? " " : "", rules->rules[i].pattern + strlen(KRULE_FUNCTION));
+	md_buf_str(&names);
+	if (names.failed)
+		ret = -ENOMEM;
+	else if (e && !(kc->functions && !strcmp(kc->functions, names.data)))
+		ret = k->ops->functions(kc->bc, names.data);
+	else
+		goto out;
+	free(kc->functions);
+	kc->functions = ret ? NULL : names.data;
+	if (!ret) {
+		mark_on(kc, e->index, *names.data != '\0');
+		names.data = NULL;
+	}
+out:
+	if (names.data)
+		md_buf_deinit(&names);
+	return ret;
 }
 
 /* All events of a system with one write, where they are all to be the same and most are not. */
@@ -310,7 +372,7 @@ static int switch_system(struct kchannel *kc, struct kernel *k, const uint8_t *w
 		}
 		one = change > 2 && (!on || !off) && !ret ? 0 : k->ops->enable(kc->bc, system, e->name, wanted[i]);
 		if (!one)
-			kc->on[i] = wanted[i];
+			mark_on(kc, i, wanted[i]);
 		else if (!kc->error)
 			kc->error = one;
 	}
@@ -320,7 +382,7 @@ static int switch_system(struct kchannel *kc, struct kernel *k, const uint8_t *w
 static void switch_events(struct kchannel *kc, struct kernel *k, const uint8_t *wanted)
 {
 	for (size_t i = 0; i < kc->on_count; i++)
-		if (wanted[i] != kc->on[i])
+		if (wanted[i] != kc->on[i] && !krule_is_function(kernel_event(k, i)->key))
 			switch_system(kc, k, wanted, kernel_event(k, i)->system);
 }
 
@@ -417,6 +479,10 @@ void kchannel_apply(struct channel *c)
 		switch_events(kc, k, wanted);
 	}
 	free(wanted);
+	if (!ret && (ret = apply_functions(kc, k, active))) {
+		kc->error = ret;
+		ret = 0;        /* the others go on */
+	}
 	if (!ret && active) {
 		__atomic_store_n(&kc->settled, false, __ATOMIC_RELEASE);
 		ret = k->ops->record(kc->bc, true);
@@ -426,6 +492,23 @@ void kchannel_apply(struct channel *c)
 		kc->error = ret;
 	if (kc->error)
 		kchannel_problem(kc, kc->error, "the kernel refuses: %s", strerror(-kc->error));
+}
+
+bool kernel_records(struct tracer *t, const char *system, const char *name)
+{
+	struct kevent *e = kernel_find(t->kernel, system, name, strlen(name));
+	struct session *s;
+	struct channel *c;
+
+	cds_list_for_each_entry(s, &t->sessions, node)
+		cds_list_for_each_entry(c, &s->channels, node) {
+			const struct kchannel *kc = c->kchannel;
+
+			/* Of an adopted one nobody knows what was enabled before. */
+			if (kc && kc->recording && (kc->adopted || (e && e->index < kc->on_count && kc->ever[e->index])))
+				return true;
+		}
+	return false;
 }
 
 /* ---- the end ---- */

@@ -19,12 +19,13 @@
 /* What becomes of the records with one of the kernel's event ids. */
 struct coder {
 	struct kcode *code;             /* NULL: nobody knows, they count as lost */
-	const struct kformat *format;
+	struct kformat *format;         /* ours */
 	const char *key;
 	uint32_t generation;            /* of the rules that the rest is of */
 	uint32_t id;                    /* in the class */
 	bool known;                     /* it has an id */
 	bool drop;                      /* no rule takes it */
+	struct ksyms *symbols;
 	void *program;                  /* decides; NULL: all are taken */
 	size_t program_size;
 };
@@ -42,6 +43,8 @@ static void coder_free(struct coder *c)
 	if (!c)
 		return;
 	kcode_free(c->code);
+	kformat_free(c->format);
+	ksyms_free(c->symbols);
 	free(c->program);
 	free(c);
 }
@@ -75,12 +78,12 @@ static struct kevent *look_up(struct kchannel *kc, uint32_t id)
 	pthread_mutex_unlock(&kc->tracer->lock);
 	for (size_t i = 0; on && i < n; i++)
 		if (on[i])
-			kernel_format(k, kernel_event(k, i));
+			kformat_free(kernel_format(k, kernel_event(k, i)));
 	free(on);
 	e = kernel_event_by_id(k, id);
 	/* It was switched off since. */
 	for (size_t i = 0; !e && i < kernel_count(k); i++) {
-		kernel_format(k, kernel_event(k, i));
+		kformat_free(kernel_format(k, kernel_event(k, i)));
 		e = kernel_event_by_id(k, id);
 	}
 	return e;
@@ -164,10 +167,15 @@ static struct coder *new_coder(struct kchannel *kc, uint32_t id)
 	}
 	e = look_up(kc, id);
 	co = calloc(1, sizeof(*co));
-	if (co && e) {
-		co->format = e->format;
+	if (co && e)
+		co->format = kernel_format(kc->tracer->kernel, e);
+	if (co && co->format) {
 		co->key = e->key;
-		co->code = kcode_make(e->format);
+		co->code = kcode_make(co->format);
+	}
+	if (co && co->code && kcode_has_symbols(co->code)) {
+		co->symbols = ksyms_load(KSYMS_FILE);
+		kcode_symbols(co->code, co->symbols);
 	}
 	kc->coders[id] = co;
 	return co;
@@ -177,8 +185,14 @@ static struct coder *coder_of(struct kchannel *kc, uint32_t id)
 {
 	/* Pairs with the release in kchannel_apply. */
 	uint32_t generation = __atomic_load_n(&kc->generation, __ATOMIC_ACQUIRE);
-	struct coder *co = id < kc->coder_count ? kc->coders[id] : NULL;
+	/* Pairs with the releases in kcatalog.c: who sees an event with a new id sees this. */
+	uint32_t epoch = __atomic_load_n(&kc->tracer->kernel->epoch, __ATOMIC_ACQUIRE);
+	struct coder *co;
 
+	if (kc->epoch != epoch)
+		coders_free(kc);
+	kc->epoch = epoch;
+	co = id < kc->coder_count ? kc->coders[id] : NULL;
 	if (!co)
 		co = new_coder(kc, id);
 	if (!co || !co->code)
@@ -247,7 +261,7 @@ static void record(void *arg, uint64_t time, const uint8_t *bytes, size_t len)
 
 	if (co && co->drop)
 		return;
-	if (!co || !co->known || !room_for(kc, kcode_bound(co->code, len) + head)) {
+	if (!co || !co->known || !room_for(kc, kcode_bound(co->code, len) + head + 1)) {
 		ring_lost(to->ring, 1);
 		return;
 	}

@@ -53,6 +53,7 @@ void kernel_open(struct tracer *t)
 	pthread_cond_init(&k->dumped, &monotonic);
 	pthread_condattr_destroy(&monotonic);
 	CDS_INIT_LIST_HEAD(&k->dead);
+	snprintf(k->group, sizeof(k->group), KERNEL_GROUP_PREFIX "%08x", state_number(t));
 	t->kernel = k;
 	if (kernel_follower_make(t))
 		tracer_report(t, "out of memory: threads of the kernel are not followed");
@@ -67,6 +68,7 @@ void kernel_close(struct tracer *t)
 	kernel_bury(t);
 	kernel_follower_free(k);
 	kcatalog_free(k);
+	kprobes_free(k);
 	k->ops->destroy(k->backend);
 	pthread_mutex_destroy(&k->lock);
 	pthread_cond_destroy(&k->dumped);
@@ -131,17 +133,14 @@ void kernel_describe(struct tracer *t, struct md_buf *out)
 		md_buf_printf(out, "kernel none (%s)\n", t->no_kernel[0] ? t->no_kernel : "out of memory");
 		return;
 	}
-	md_buf_printf(out, "kernel %s (", t->kernel->ops->name);
-	t->kernel->ops->describe(t->kernel->backend, out);
-	md_buf_puts(out, ")\n");
+	struct md_buf missing = MD_BUF_INIT;
+
+	t->kernel->ops->describe(t->kernel->backend, &missing);
+	md_buf_printf(out, missing.len ? "kernel %s (%s)\n" : "kernel %s\n", t->kernel->ops->name, md_buf_str(&missing));
+	md_buf_deinit(&missing);
 }
 
 /* ---- available/kernel ---- */
-
-static bool is_syscall(const struct kevent *e)
-{
-	return !strncmp(e->key, "syscall:", 8);
-}
 
 void available_kernel_systems(struct tracer *t, struct md_buf *names)
 {
@@ -152,7 +151,7 @@ void available_kernel_systems(struct tracer *t, struct md_buf *names)
 	for (size_t i = 0; i < kernel_count(t->kernel); i++) {
 		const struct kevent *e = kernel_event(t->kernel, i);
 
-		if (!e->present || !strcmp(e->system, last))
+		if (!e->present || !strcmp(e->system, last) || !(kevent_is_tracepoint(e) || kevent_is_syscall(e)))
 			continue;
 		last = e->system;
 		for (size_t at = 0; last && at < names->len; at += strlen(names->data + at) + 1)
@@ -171,18 +170,21 @@ void available_kernel_events(struct tracer *t, const char *system, struct md_buf
 	for (size_t i = 0; i < kernel_count(t->kernel); i++) {
 		const struct kevent *e = kernel_event(t->kernel, i);
 
-		if (e->present && !strcmp(e->system, system))
+		if (e->present && !strcmp(e->system, system) && (kevent_is_tracepoint(e) || kevent_is_syscall(e)))
 			md_buf_put(names, e->name, strlen(e->name) + 1);
 	}
 }
 
 bool available_kernel_has(struct tracer *t, const char *system, const char *event)
 {
+	const struct kevent *e;
+
 	if (!t->kernel)
 		return false;
 	if (!kernel_count(t->kernel))
 		kernel_refresh(t->kernel);
-	return kernel_find(t->kernel, system, event, event ? strlen(event) : 0) != NULL;
+	e = kernel_find(t->kernel, system, event, event ? strlen(event) : 0);
+	return e && (kevent_is_tracepoint(e) || kevent_is_syscall(e));
 }
 
 static void put_type(const struct md_type *type, struct md_buf *out)
@@ -252,7 +254,7 @@ void available_kernel(struct tracer *t, enum kernel_list what, struct md_buf *ou
 	for (size_t i = 0; i < kernel_count(t->kernel); i++) {
 		const struct kevent *e = kernel_event(t->kernel, i);
 
-		if (!e->present || is_syscall(e) != (what == KERNEL_SYSCALLS))
+		if (!e->present || !(what == KERNEL_SYSCALLS ? kevent_is_syscall(e) : kevent_is_tracepoint(e)))
 			continue;
 		if (what == KERNEL_TRACEPOINTS)
 			md_buf_printf(out, "%s:%s\n", e->system, e->name);

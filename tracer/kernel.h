@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The kernel domain, behind core.h: kernel.c (the backend, rights), kcatalog.c (which events there are), kchannel.c (channels as the
- * backend records them), kdrain.c (from there into rings), kfollow.c (who the threads are that records speak of).
+ * The kernel domain, behind core.h: kernel.c (the backend, rights), kcatalog.c (which events there are), kprobe.c (those that rules make),
+ * kchannel.c (channels as the backend records them), kdrain.c (from there into rings), kfollow.c (who the threads are that records speak
+ * of).
  *
  * A kernel channel is a channel like any other: it has a class in a trace, and a buffer with a ring per CPU. But its events are
  * recorded by the kernel, into buffers of the backend's, and come into the rings only when somebody looks: kernel_drain. So a
@@ -15,8 +16,11 @@
 #include "tracer/backend.h"
 #include "tracer/core.h"
 #include "tracer/filterrun.h"
+#include "tracer/dynevent.h"
 #include "tracer/kformat.h"
 #include "tracer/kthreads.h"
+
+#define KERNEL_GROUP_PREFIX "trailfs_"   /* of groups of probes; behind it which daemon, 8 hexadecimal digits */
 
 struct kevent {                         /* never freed or moved before the end */
 	char *system, *name;            /* the kernel's */
@@ -25,14 +29,35 @@ struct kevent {                         /* never freed or moved before the end *
 	size_t index;                   /* in kernel.events */
 	bool present;                   /* the kernel has it now */
 	int dump;                       /* enum kdump_type, if it is of the state dump, which the daemon makes; else -1 */
-	struct kformat *format;         /* NULL: not read yet, or not readable */
+	struct kformat *format;         /* NULL: not read yet, or not readable; guarded by kernel.lock */
 	bool unreadable;
+};
+
+/* An event that a rule made. Changed with the tracer's lock and kernel.lock held. */
+struct kprobe {
+	char *name;                     /* in our group */
+	char *pattern;                  /* of the rule; NULL: an earlier daemon's that no rule is about */
+};
+
+/* The probes that the rules of one write are about, their files open. */
+struct kprobe_planned {
+	char *pattern, *text;           /* of the rule */
+	int line;
+	bool ready;
+	int refused;                    /* by the kernel: -errno */
+	struct dynevent event;
+};
+
+struct kprobe_plan {
+	struct kprobe_planned *items;
+	size_t count;
 };
 
 struct kernel {
 	const struct backend_ops *ops;
 	struct backend *backend;
 	char suffix[16];                /* of the names of this daemon's channels: which state directory */
+	char group[24];                 /* of this daemon's probes */
 	struct cds_list_head dead;      /* struct kchannel, to be closed; guarded by the tracer's lock */
 	struct follower *follower;      /* constant; NULL: no memory */
 	uint32_t dumps;                 /* threads that write a state dump; this and the next two are guarded by the tracer's lock */
@@ -44,6 +69,9 @@ struct kernel {
 	struct kevent **by_id;          /* of formats that were read */
 	size_t by_id_size;
 	char *listed;                   /* what the events were made of */
+	struct kprobe *probes;
+	size_t probe_count;
+	uint32_t epoch;                 /* atomic: grows when ids of events may have got another meaning */
 };
 
 struct coder;
@@ -58,11 +86,13 @@ struct kchannel {
 	struct channel *channel;        /* NULL: was removed */
 	uint8_t *on;                    /* per index of an event: enabled in the kernel */
 	char **filters;                 /* likewise: its filter in the kernel; NULL: none */
+	uint8_t *ever;                  /* likewise: was, since it was made */
 	size_t on_count;
-	bool recording;
+	bool recording, adopted;
 	struct track tracked;
 	int error;                      /* of the last attempt to tell the kernel, or to read from it */
 	char problem[160];              /* the same as a sentence, for `status` */
+	char *functions;                /* that are recorded; NULL: not known */
 
 	uint32_t generation;            /* atomic: grows when rules change */
 	bool settled;                   /* atomic: nothing is recorded, and all was drained since */
@@ -73,6 +103,7 @@ struct kchannel {
 	struct region *region;          /* referenced, constant */
 	struct coder **coders;          /* by the kernel's event id */
 	size_t coder_count;
+	uint32_t epoch;                 /* of the coders */
 	uint8_t *payload;
 	size_t room;
 	uint32_t contexts[TRAIL_CONTEXT_MAX];   /* their kinds */
@@ -89,22 +120,44 @@ bool kernel_may(const struct tracer *t, uid_t uid);
 int kernel_refresh(struct kernel *k);           /* the list of events, as it is now */
 size_t kernel_count(struct kernel *k);
 struct kevent *kernel_event(struct kernel *k, size_t i);
-const struct kformat *kernel_format(struct kernel *k, struct kevent *e);        /* NULL: cannot be had */
+struct kformat *kernel_format(struct kernel *k, struct kevent *e);      /* to be freed; NULL: cannot be had */
+bool kevent_is_tracepoint(const struct kevent *e);      /* the kernel's own, and no system call */
+bool kevent_is_syscall(const struct kevent *e);
+void kernel_forget(struct kernel *k, const char *system, const char *name);     /* an event that was removed */
 /* The same, to be freed by the caller: 2300 of them are many to keep. */
 int kernel_read_format(struct kernel *k, const struct kevent *e, struct kformat **out);
 struct kevent *kernel_event_by_id(struct kernel *k, uint32_t id);               /* of formats that were read */
 struct kevent *kernel_find(struct kernel *k, const char *system, const char *name, size_t len);
-/* That each new rule means events which are there, and its filter fits one of them. -ENOENT, -EINVAL. */
-int kernel_check_rules(struct kernel *k, const struct rule_list *l, struct tr_err *err);
+/*
+ * That each new rule means events which are there, and its filter fits one of them. -ENOENT, -EINVAL. Makes the probes that rules are about; -EAGAIN:
+ * the plan has to be prepared before. With the tracer's lock held.
+ */
+int kernel_check_rules(struct kernel *k, const struct rule_list *l, struct kprobe_plan *plan, struct tr_err *err);
 void kcatalog_free(struct kernel *k);
+
+/* kprobe.c */
+bool kprobe_is_rule(const struct rule *r);      /* about an event that it makes */
+const char *kprobe_pattern(const struct kernel *k, const char *name);   /* kernel.lock held; NULL: of no rule */
+int kprobe_make(struct kernel *k, struct kprobe_plan *plan, const struct rule *r, struct tr_err *err); /* as kernel_check_rules */
+bool kprobe_pending(const struct kprobe_plan *plan);   /* something has to be prepared */
+/* Opens files, as the owner could, and reads them: without any lock. */
+int kprobe_prepare(struct kernel *k, struct kprobe_plan *plan, uid_t owner, struct tr_err *err);
+/* What a refusal was about, after kprobe_make failed; likewise. */
+int kprobe_explain(const struct kprobe_plan *plan, int ret, struct tr_err *err);
+void kprobe_plan_deinit(struct kprobe_plan *plan);
+void kprobes_restore(struct tracer *t);         /* before channels are adopted */
+void kprobes_free(struct kernel *k);
+void kernel_reap(struct tracer *t);             /* removes probes without rules; without the tracer's lock */
 
 /* kchannel.c: with the tracer's lock held */
 int kchannel_start(struct channel *c, struct tr_err *err);
-void kchannel_adopt(struct channel *c, const char *name);       /* an earlier daemon's */
+void kernel_adopt(struct tracer *t);            /* what an earlier daemon left for our sessions */
 void kchannel_apply(struct channel *c);         /* the rules, to the kernel */
 void kchannel_drop(struct channel *c);          /* to the dead ones */
 struct trace *kernel_trace(struct session *s);  /* NULL: no memory */
 #define KERNEL_DUMP_RING 1u     /* "pid" of the buffer for the state dump */
+/* A channel is recording that has, or had, the event enabled. */
+bool kernel_records(struct tracer *t, const char *system, const char *name);
 void kernel_sweep(struct tracer *t);            /* removes what a dead daemon left and nobody claimed */
 /* and without */
 void kernel_bury(struct tracer *t);             /* closes the dead ones, and removes what they had in the kernel */

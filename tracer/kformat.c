@@ -401,10 +401,14 @@ static int add_more(struct kformat *k)
 				break;
 		}
 		if (row->field) {
-			if (i == k->field_count || k->fields[i].kind != KFORMAT_INT || k->fields[i].size != 4)
+			if (i == k->field_count || k->fields[i].kind != KFORMAT_INT || k->fields[i].size < 4)
 				continue;
 			f.offset = k->fields[i].offset;
-			f.process = true;
+			f.process = k->fields[i].size == 4;
+			if (!f.process) {
+				f.kind = KFORMAT_SYMBOL;
+				f.size = f.from = 8;
+			}
 		}
 		f.name = strdup(row->name);
 		f.kernel_name = strdup(row->field ? row->field : "common_pid");
@@ -549,6 +553,7 @@ int kformat_parse(const char *system, const char *text, size_t len, struct kform
 	k = calloc(1, sizeof(*k));
 	if (!k)
 		return -ENOMEM;
+	k->refs = 1;
 	k->system = strdup(system);
 	k->fields = calloc(KFORMAT_FIELDS_MAX, sizeof(*k->fields));
 	if (k->system && k->fields)
@@ -572,11 +577,18 @@ static void field_deinit(struct kformat_field *f)
 	free(f->name);
 }
 
+struct kformat *kformat_get(struct kformat *f)
+{
+	__atomic_fetch_add(&f->refs, 1, __ATOMIC_RELAXED);
+	return f;
+}
+
 void kformat_free(struct kformat *f)
 {
 	uint32_t i;
 
-	if (!f)
+	/* Release and acquire: the last one frees what all have finished with. */
+	if (!f || __atomic_sub_fetch(&f->refs, 1, __ATOMIC_ACQ_REL))
 		return;
 	for (i = 0; i < f->field_count; i++)
 		field_deinit(&f->fields[i]);

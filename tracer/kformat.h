@@ -39,6 +39,7 @@ enum kformat_kind {
 	KFORMAT_SEQUENCE,       /* never at a KFORMAT_FIXED place */
 	KFORMAT_ADDRESS,        /* of a string that nobody read; in the trace "0x…" */
 	KFORMAT_RWBS,           /* char[N] with letters, in the trace the integer of flags that LTTng makes of them */
+	KFORMAT_SYMBOL,         /* an address, in the trace the name of the kernel's function there */
 };
 
 enum kformat_place {
@@ -66,6 +67,7 @@ struct kformat_field {
 };
 
 struct kformat {
+	int refs;               /* atomic */
 	char *system, *name;    /* the kernel's */
 	char *event;            /* in the trace: LTTng's name */
 	uint32_t id;            /* the record's common_type */
@@ -81,6 +83,7 @@ struct kformat {
  * directory above the event's).
  */
 int kformat_parse(const char *system, const char *text, size_t len, struct kformat **out);
+struct kformat *kformat_get(struct kformat *f);         /* one more who has to free it */
 void kformat_free(struct kformat *f);   /* NULL is allowed */
 
 /*

@@ -58,6 +58,7 @@ static bool set_type(const struct kformat_field *f, struct md_type *t)
 		return true;
 	case KFORMAT_STRING:
 	case KFORMAT_ADDRESS:
+	case KFORMAT_SYMBOL:
 		*t = (struct md_type){ .kind = MD_STRING, .encoding = MD_ENCODING_UTF8 };
 		return true;
 	case KFORMAT_RWBS:
@@ -91,6 +92,7 @@ static struct trail_reg_field filter_field(const struct kformat_field *f)
 		[KFORMAT_INT] = TRAIL_KIND_INT, [KFORMAT_TEXT] = TRAIL_KIND_ARRAY, [KFORMAT_ARRAY] = TRAIL_KIND_ARRAY,
 		[KFORMAT_STRING] = TRAIL_KIND_STRING, [KFORMAT_SEQUENCE] = TRAIL_KIND_SEQUENCE, [KFORMAT_RWBS] = TRAIL_KIND_INT,
 		[KFORMAT_ADDRESS] = TRAIL_KIND_STRING,
+		[KFORMAT_SYMBOL] = TRAIL_KIND_STRING,
 	};
 	struct trail_reg_field r = { .kind = kinds[f->kind], .size = f->to };
 
@@ -110,6 +112,7 @@ static struct trail_reg_field filter_field(const struct kformat_field *f)
 		break;
 	case KFORMAT_STRING:
 	case KFORMAT_ADDRESS:
+	case KFORMAT_SYMBOL:
 		r.size = 1;
 		r.flags = 0;
 		break;

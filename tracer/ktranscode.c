@@ -21,6 +21,7 @@ enum op {
 	STRING,                         /* up to n bytes, up to a NUL */
 	STRING_LOC, STRING_REST,
 	SEQUENCE_LOC, SEQUENCE_REST,    /* elements of n bytes */
+	SYMBOL,                         /* an address of n bytes */
 };
 
 struct step {
@@ -39,6 +40,8 @@ struct kcode {
 	uint32_t fixed;         /* most bytes of the payload, without … */
 	uint32_t dynamic;       /* … this many that may each be as long as the record, and 5 more */
 	bool varies;            /* while it is made: there is a field of no fixed size */
+	const struct ksyms *symbols;
+	bool has_symbols;
 	uint32_t processes;
 	uint32_t process[PROCESSES_MAX];        /* places in the payload */
 	struct step steps[];
@@ -90,6 +93,12 @@ static void add_field(struct kcode *c, const struct kformat_field *f)
 		add_copy(c, f->offset, f->count * f->to);
 		return;
 	}
+	if (f->kind == KFORMAT_SYMBOL) {
+		c->steps[c->count++] = (struct step){ .op = SYMBOL, .at = f->offset, .n = f->from };
+		c->fixed += KSYMS_NAME_MAX + 1;
+		c->varies = c->has_symbols = true;
+		return;
+	}
 	s.n = string || f->kind == KFORMAT_TEXT || f->kind == KFORMAT_RWBS ? f->count : f->to;
 	if (f->kind == KFORMAT_TEXT) {
 		s.op = f->place != KFORMAT_FIXED ? TEXT_LOC : f->count == 16 ? TEXT16 : TEXT;
@@ -129,6 +138,16 @@ struct kcode *kcode_make(const struct kformat *f)
 	for (i = 0; i < f->field_count; i++)
 		add_field(c, &f->fields[i]);
 	return c;
+}
+
+bool kcode_has_symbols(const struct kcode *c)
+{
+	return c->has_symbols;
+}
+
+void kcode_symbols(struct kcode *c, const struct ksyms *s)
+{
+	c->symbols = s;
 }
 
 void kcode_free(struct kcode *c)
@@ -285,8 +304,18 @@ static uint8_t *put_address(const uint8_t *from, uint8_t *to, const uint8_t *end
 	return to;
 }
 
+static uint8_t *put_symbol(const struct ksyms *symbols, const uint8_t *from, uint8_t *to, const uint8_t *end)
+{
+	const char *name;
+	uint64_t address;
+
+	memcpy(&address, from, sizeof(address));
+	name = symbols ? ksyms_find(symbols, address) : "";
+	return put_string((const uint8_t *)name, strlen(name), to, end);
+}
+
 /* Those of which the size is not known before. NULL: no room. */
-static uint8_t *put_dynamic(const struct step *s, const uint8_t *record, size_t len, uint8_t *to, const uint8_t *end)
+static uint8_t *put_dynamic(const struct kcode *c, const struct step *s, const uint8_t *record, size_t len, uint8_t *to, const uint8_t *end)
 {
 	const uint8_t *from;
 	size_t n;
@@ -295,6 +324,8 @@ static uint8_t *put_dynamic(const struct step *s, const uint8_t *record, size_t 
 		return put_address(record + s->at, to, end);
 	if (s->op == STRING)
 		return put_string(record + s->at, s->n, to, end);
+	if (s->op == SYMBOL)
+		return put_symbol(c->symbols, record + s->at, to, end);
 	from = find(s, record, len, &n);
 	if (s->op == TEXT_LOC)
 		return put_cut_text(from, n, s->n, to, end);
@@ -322,7 +353,7 @@ static uint8_t *put_fixed(const struct step *s, const uint8_t *from, uint8_t *to
 }
 
 /* NULL: no room. */
-static inline uint8_t *put(const struct step *s, const uint8_t *record, size_t len, uint8_t *to, const uint8_t *end)
+static inline uint8_t *put(const struct kcode *c, const struct step *s, const uint8_t *record, size_t len, uint8_t *to, const uint8_t *end)
 {
 	const uint8_t *from = record + s->at;
 
@@ -338,7 +369,7 @@ static inline uint8_t *put(const struct step *s, const uint8_t *record, size_t l
 		}
 		return to + s->n;
 	}
-	return s->op < TEXT_LOC ? put_fixed(s, from, to, end) : put_dynamic(s, record, len, to, end);
+	return s->op < TEXT_LOC ? put_fixed(s, from, to, end) : put_dynamic(c, s, record, len, to, end);
 }
 
 ssize_t kcode_run(const struct kcode *c, const uint8_t *record, size_t len, uint8_t *to, size_t room)
@@ -350,7 +381,7 @@ ssize_t kcode_run(const struct kcode *c, const uint8_t *record, size_t len, uint
 	if (len < c->need)
 		return -EBADMSG;
 	for (; s < last; s++) {
-		p = put(s, record, len, p, end);
+		p = put(c, s, record, len, p, end);
 		if (!p)
 			return -ENOSPC;
 	}

@@ -10,10 +10,14 @@
 
 #include "tracer/kformat.h"
 #include "tracer/kpage.h"
+#include "tracer/ksyms.h"
 
 struct kcode;
 
 struct kcode *kcode_make(const struct kformat *f);      /* NULL: no memory. Does not need f afterwards */
+/* Whether it needs the names of functions; which stay the caller's, until it is freed. Without them names are empty. */
+bool kcode_has_symbols(const struct kcode *c);
+void kcode_symbols(struct kcode *c, const struct ksyms *s);
 void kcode_free(struct kcode *c);                       /* NULL is allowed */
 
 /*

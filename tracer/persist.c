@@ -464,19 +464,6 @@ static void restore_kernel(struct restore *r, const char *name)
 	r->channel->adopt = strdup(name);
 }
 
-/* When its rings are there. */
-static void adopt_channels(struct session *s)
-{
-	struct channel *c;
-
-	cds_list_for_each_entry(c, &s->channels, node) {
-		if (c->adopt)
-			kchannel_adopt(c, c->adopt);
-		free(c->adopt);
-		c->adopt = NULL;
-	}
-}
-
 static void restore_line(struct restore *r, const char *line)
 {
 	if (!strncmp(line, "rule ", 5)) {
@@ -538,7 +525,6 @@ int session_restore(struct tracer *t, const char *name)
 		for (line = strtok_r(text.data, "\n", &save); line; line = strtok_r(NULL, "\n", &save))
 			restore_line(&r, line);
 		finish_rules(&r);
-		adopt_channels(r.s);
 	}
 	if (!err)
 		r.s->dump_begun = r.s->dump_ended = r.s->statedump;

@@ -144,6 +144,13 @@ static int parse_pattern(struct scan *s, struct word *w, struct rule *r)
 	return r->pattern ? 0 : -ENOMEM;
 }
 
+static int check_except(struct scan *s, struct word *w, const struct rule *r)
+{
+	int ret = check_pattern(s, w, r->kernel);
+
+	return !ret && r->kernel ? krule_check_except(s, w, r->pattern) : ret;
+}
+
 static int add_except(struct rule *r, const char *pattern)
 {
 	char **more = realloc(r->except, (r->except_count + 1) * sizeof(*more));
@@ -168,7 +175,7 @@ static int parse_except(struct scan *s, struct word *w, struct rule *r)
 			return fail(s, (int)s->at, "a pattern is missing here");
 		ret = scan_word(s, true, w);
 		if (!ret)
-			ret = check_pattern(s, w, r->kernel);
+			ret = check_except(s, w, r);
 		if (!ret)
 			ret = add_except(r, word_text(w));
 		if (ret)
@@ -364,6 +371,9 @@ static int print(struct rule *r, struct md_buf *spec)
 		filter_print(r->filter, &text);
 		r->filter_digest = digest(text.data, i, text.len);
 	}
+	/* What is added to the filter then is all in the text. */
+	if (r->kernel && krule_is_function(r->pattern))
+		r->filter_digest = digest(text.data, 0, text.len);
 	md_buf_str(&text);
 	if (text.failed || spec->failed) {
 		md_buf_deinit(&text);
@@ -385,6 +395,8 @@ int rule_parse(const char *line, size_t at, bool kernel, struct rule *out, struc
 		ret = parse_clauses(&s, &w, &r, &spec);
 	if (!ret)
 		ret = print(&r, &spec);
+	if (!ret && kernel && krule_is_function(r.pattern))
+		ret = krule_add_names(&r, err);
 	/* It must be possible to write what it reads like, with a sign before it. */
 	if (!ret && strlen(r.text) + 2 > RULE_LINE_MAX)
 		ret = tr_fail_at(err, -EINVAL, line, (int)at, "with all its escapes the rule has more than %u bytes", RULE_LINE_MAX - 2);

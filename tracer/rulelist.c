@@ -19,8 +19,9 @@ bool rule_match(const struct rule *r, const char *event, int level)
 
 	if (level < r->level_min || level > r->level_max || !means(r, r->pattern, event))
 		return false;
+	/* Of functions the filter knows. */
 	for (i = 0; i < r->except_count; i++)
-		if (means(r, r->except[i], event))
+		if (means(r, r->except[i], event) && !(r->kernel && krule_is_function(r->except[i])))
 			return false;
 	return true;
 }

@@ -282,6 +282,7 @@ int session_destroy(struct tracer *t, const char *name, struct tr_err *err)
 	}
 	pthread_mutex_unlock(&t->lock);
 	kernel_bury(t);
+	kernel_reap(t);
 	snapshots_bury(t);
 	session_put(s);
 	return ret;

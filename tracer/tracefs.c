@@ -4,6 +4,8 @@
  * and events of its own, so that nobody else's tracing is touched.
  */
 #include "tracer/tracefs.h"
+#include "tracer/dynevent.h"
+#include "tracer/rule.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -85,6 +87,27 @@ static bool has_word(int dir, const char *path, const char *word)
 	return found;
 }
 
+/* There is the tracer `function` (and not only function_graph), and its files can be opened, which some kernels refuse even to root. */
+static bool has_functions(int dir)
+{
+	static const char tracer[] = "function";
+	int fd = openat(dir, "available_filter_functions", O_RDONLY | O_CLOEXEC);
+	struct md_buf text = MD_BUF_INIT;
+	size_t n = strlen(tracer);
+	bool found = false;
+
+	if (fd < 0)
+		return false;
+	close(fd);
+	if (tracefs_read(dir, "available_tracers", 4096, &text) > 0)
+		for (const char *p = md_buf_str(&text); *p && !found; p += strspn(p, " \n")) {
+			found = !strncmp(p, tracer, n) && (!p[n] || strchr(" \n", p[n]));
+			p += strcspn(p, " \n");
+		}
+	md_buf_deinit(&text);
+	return found;
+}
+
 static int look(struct backend *b, struct tr_err *err)
 {
 	struct md_buf page = MD_BUF_INIT, event = MD_BUF_INIT;
@@ -99,6 +122,7 @@ static int look(struct backend *b, struct tr_err *err)
 		ret = tr_fail(err, -EOPNOTSUPP, "the layout of this kernel's trace buffers is not known");
 	b->kprobes = faccessat(b->dir, "kprobe_events", F_OK, 0) == 0;
 	b->uprobes = faccessat(b->dir, "uprobe_events", F_OK, 0) == 0;
+	b->functions = has_functions(b->dir);
 	b->tsc = has_word(b->dir, "trace_clock", "x86-tsc");
 	md_buf_deinit(&page);
 	md_buf_deinit(&event);
@@ -112,6 +136,7 @@ static void destroy(struct backend *b)
 	tracefs_texts_destroy(b);
 	if (b->dir >= 0)
 		close(b->dir);
+	pthread_mutex_destroy(&b->lock);
 	free(b);
 }
 
@@ -122,6 +147,8 @@ static int probe(const char *owner, struct backend **out, struct tr_err *err)
 
 	if (!b)
 		return tr_fail(err, -ENOMEM, "out of memory");
+	pthread_mutex_init(&b->lock, NULL);
+	CDS_INIT_LIST_HEAD(&b->channels);
 	b->dir = open_dir(err);
 	b->texts = tracefs_texts_create(owner);
 	ret = b->dir < 0 ? b->dir : b->texts ? look(b, err) : tr_fail(err, -ENOMEM, "out of memory");
@@ -133,11 +160,24 @@ static int probe(const char *owner, struct backend **out, struct tr_err *err)
 	return 0;
 }
 
+static const char *put_part(struct md_buf *out, const char *between, const char *text)
+{
+	md_buf_printf(out, "%s%s", between, text);
+	return ", ";
+}
+
 static void describe(const struct backend *b, struct md_buf *out)
 {
-	md_buf_puts(out, "no probes, no function tracing");
+	const char *between = "";
+
+	if (!b->kprobes)
+		between = put_part(out, between, "no kprobes");
+	if (!b->uprobes)
+		between = put_part(out, between, "no uprobes");
+	if (!b->functions)
+		between = put_part(out, between, "no function tracing");
 	if (!tracefs_texts_supported(b))
-		md_buf_puts(out, ", no strings of system calls");
+		put_part(out, between, "no strings of system calls");
 }
 
 static int list(const struct backend *b, struct md_buf *out)
@@ -153,6 +193,8 @@ static int list(const struct backend *b, struct md_buf *out)
 			md_buf_put(out, line, (size_t)(end - line));
 	}
 	md_buf_deinit(&text);
+	if (n > 0 && b->functions)
+		md_buf_puts(out, BACKEND_FUNCTION_SYSTEM ":" BACKEND_FUNCTION_EVENT "\n");
 	return n < 0 ? (int)n : 0;
 }
 
@@ -182,6 +224,47 @@ static int format(const struct backend *b, const char *system, const char *event
 	md_buf_deinit(&text);
 	md_buf_deinit(&types);
 	return ret;
+}
+
+static int probe_create(struct backend *b, const char *group, const struct dynevent *d, struct md_buf *names, struct tr_err *err)
+{
+	return dyn_create(b->dir, group, d, names, err);
+}
+
+static int probe_remove(struct backend *b, const char *group, const char *name)
+{
+	int ret;
+
+	tracefs_before_reset(b);
+	ret = dyn_remove(b->dir, group, name);
+	tracefs_after_reset(b);
+	return ret;
+}
+
+static int probes(const struct backend *b, const char *group, struct md_buf *names)
+{
+	return dyn_list(b->dir, group, names);
+}
+
+/* Of some 60000 lines, `name` or `name [module]`; the kernel makes them as they are read, so the first that fits ends it. */
+static int function_check(const struct backend *b, const char *name, struct tr_err *err)
+{
+	int fd = b->functions ? openat(b->dir, "available_filter_functions", O_RDONLY | O_CLOEXEC) : -1;
+	FILE *f = fd < 0 ? NULL : fdopen(fd, "r");
+	char line[1024];
+	bool found = false;
+
+	if (!f) {
+		if (fd >= 0)
+			close(fd);
+		return tr_fail(err, -EOPNOTSUPP, "this kernel does not trace functions, or does not let us");
+	}
+	while (!found && fgets(line, sizeof(line), f)) {
+		line[strcspn(line, " \t\n")] = '\0';
+		found = rule_glob(name, line);
+	}
+	fclose(f);
+	return found ? 0 : tr_fail(err, -ENOENT, "the kernel has no function '%s' that can be traced; `kprobe:` may still be possible", name);
 }
 
 static int channels(const struct backend *b, struct md_buf *names)
@@ -216,8 +299,9 @@ static int channel_remove(struct backend *b, const char *name)
 
 const struct backend_ops tracefs_backend = {
 	.name = "tracefs", .probe = probe, .destroy = destroy, .describe = describe, .list = list, .format = format,
+	.probe_create = probe_create, .probe_remove = probe_remove, .probes = probes, .function_check = function_check,
 	.channels = channels, .channel_open = tracefs_channel_open, .channel_remove = channel_remove,
 	.channel_close = tracefs_channel_close, .record = tracefs_record,
-	.recording = tracefs_recording, .enable = tracefs_enable,
-	.enabled = tracefs_enabled, .filter = tracefs_filter, .track = tracefs_track, .drain = tracefs_drain, .lost = tracefs_lost,
+	.recording = tracefs_recording, .enable = tracefs_enable, .enabled = tracefs_enabled, .filter = tracefs_filter,
+	.functions = tracefs_functions, .track = tracefs_track, .drain = tracefs_drain, .lost = tracefs_lost,
 };

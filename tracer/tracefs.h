@@ -3,15 +3,19 @@
 #ifndef TRACER_TRACEFS_H
 #define TRACER_TRACEFS_H
 
+#include <pthread.h>
 #include <sys/types.h>
+#include <urcu/list.h>
 
 #include "tracer/backend.h"
 #include "tracer/kpage.h"
 
 struct backend {
 	int dir;                        /* of tracefs */
+	pthread_mutex_t lock;           /* guards the list */
+	struct cds_list_head channels;  /* struct backend_channel */
 	struct kpage_layout layout;     /* of a sub-buffer of one page */
-	bool kprobes, uprobes, tsc;     /* this kernel has them */
+	bool kprobes, uprobes, functions, tsc;  /* this kernel has them */
 	struct tracefs_texts *texts;    /* tracefstext.c; constant */
 };
 
@@ -40,11 +44,15 @@ void tracefs_text_format(const char *tracepoint, const char *probe, struct md_bu
 int tracefs_channel_open(struct backend *b, const char *name, const struct backend_geometry *g, bool adopt,
 			 struct backend_channel **out, struct tr_err *err);
 void tracefs_channel_close(struct backend_channel *c, bool remove);
+/* Around what may empty the buffers of channels that do not record, and begin their counters anew: what was lost is not forgotten. */
+void tracefs_before_reset(struct backend *b);
+void tracefs_after_reset(struct backend *b);
 int tracefs_record(struct backend_channel *c, bool on);
 int tracefs_recording(struct backend_channel *c);
 int tracefs_enable(struct backend_channel *c, const char *system, const char *event, bool on);
 int tracefs_enabled(struct backend_channel *c, struct md_buf *out);
 int tracefs_filter(struct backend_channel *c, const char *system, const char *event, const char *text);
+int tracefs_functions(struct backend_channel *c, const char *names);
 int tracefs_track(struct backend_channel *c, const uint32_t *tids, size_t count);
 int tracefs_drain(struct backend_channel *c, uint32_t cpu, const struct backend_sink *sink);
 int tracefs_lost(struct backend_channel *c, uint32_t cpu, uint64_t *events);

@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,6 +19,7 @@
 
 struct backend_channel {
 	struct backend *b;
+	struct cds_list_head node;      /* in b->channels */
 	char path[300];                 /* below tracefs: instances/NAME */
 	int dir;
 	uint32_t cpus;
@@ -27,7 +29,12 @@ struct backend_channel {
 	size_t page_size;
 	char group[TRACEFS_GROUP_MAX];  /* of probes for text */
 	uint16_t *ids;                  /* of their records: what stands for them; 0: they are what they are */
-	int raw[];                      /* per CPU: trace_pipe_raw; -1: there is no such CPU */
+	pthread_mutex_t lock;           /* guards the rest; held for a read, or while the tracer is changed */
+	struct {
+		int raw;                /* trace_pipe_raw; -1: there is no such CPU */
+		uint64_t lost_before;   /* the counters began anew */
+		uint64_t counted;       /* before what may begin them anew */
+	} per_cpu[];
 };
 
 static int set_up(struct backend_channel *c, const struct backend_geometry *g, struct tr_err *err)
@@ -44,6 +51,7 @@ static int set_up(struct backend_channel *c, const struct backend_geometry *g, s
 		return tr_fail(err, ret, "an instance of tracefs cannot be set up: %s", strerror(-ret));
 	/* Children of who is tracked are tracked. Where the kernel has this; a failure shows when it is needed. */
 	tracefs_write(c->dir, "options/event-fork", "1", false);
+	tracefs_write(c->dir, "options/function-fork", "1", false);
 	snprintf(size, sizeof(size), "%" PRIu64, g->bytes / 1024);
 	ret = tracefs_write(c->dir, "buffer_size_kb", size, false);
 	if (ret)
@@ -57,11 +65,20 @@ static int open_buffers(struct backend_channel *c)
 
 	for (uint32_t cpu = 0; cpu < c->cpus; cpu++) {
 		snprintf(path, sizeof(path), "per_cpu/cpu%u/trace_pipe_raw", cpu);
-		c->raw[cpu] = openat(c->dir, path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
-		if (c->raw[cpu] < 0 && errno != ENOENT)
+		c->per_cpu[cpu].raw = openat(c->dir, path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+		if (c->per_cpu[cpu].raw < 0 && errno != ENOENT)
 			return -errno;
 	}
 	return 0;
+}
+
+static void close_buffers(struct backend_channel *c)
+{
+	for (uint32_t cpu = 0; cpu < c->cpus; cpu++) {
+		if (c->per_cpu[cpu].raw >= 0)
+			close(c->per_cpu[cpu].raw);
+		c->per_cpu[cpu].raw = -1;
+	}
 }
 
 /* What the kernel made of the sizes asked for. */
@@ -88,17 +105,19 @@ static int learn_sizes(struct backend_channel *c)
 int tracefs_channel_open(struct backend *b, const char *name, const struct backend_geometry *g, bool adopt,
 			 struct backend_channel **out, struct tr_err *err)
 {
-	struct backend_channel *c = calloc(1, sizeof(*c) + g->cpus * sizeof(c->raw[0]));
+	struct backend_channel *c = calloc(1, sizeof(*c) + g->cpus * sizeof(c->per_cpu[0]));
 	int ret;
 
 	if (!c)
 		return tr_fail(err, -ENOMEM, "out of memory");
+	pthread_mutex_init(&c->lock, NULL);
+	CDS_INIT_LIST_HEAD(&c->node);
 	c->b = b;
 	c->dir = -1;
 	c->cpus = g->cpus;
 	c->bytes = g->bytes;
 	for (uint32_t i = 0; i < g->cpus; i++)
-		c->raw[i] = -1;
+		c->per_cpu[i].raw = -1;
 	snprintf(c->path, sizeof(c->path), "instances/%s", name);
 	tracefs_text_group(b, name, c->group);
 	c->ids = calloc(UINT16_MAX + 1, sizeof(*c->ids));
@@ -109,6 +128,7 @@ int tracefs_channel_open(struct backend *b, const char *name, const struct backe
 	if (!adopt && mkdirat(b->dir, c->path, 0700) < 0) {
 		ret = tr_fail(err, -errno, "tracefs gives no new instance: %s", strerror(errno));
 		free(c->ids);
+		pthread_mutex_destroy(&c->lock);
 		free(c);
 		return ret;
 	}
@@ -131,6 +151,9 @@ int tracefs_channel_open(struct backend *b, const char *name, const struct backe
 		tracefs_channel_close(c, !adopt);
 		return ret;
 	}
+	pthread_mutex_lock(&b->lock);
+	cds_list_add_tail(&c->node, &b->channels);
+	pthread_mutex_unlock(&b->lock);
 	*out = c;
 	return 0;
 }
@@ -139,14 +162,16 @@ void tracefs_channel_close(struct backend_channel *c, bool remove)
 {
 	if (!c)
 		return;
-	for (uint32_t i = 0; i < c->cpus; i++)
-		if (c->raw[i] >= 0)
-			close(c->raw[i]);
+	pthread_mutex_lock(&c->b->lock);
+	cds_list_del(&c->node);
+	pthread_mutex_unlock(&c->b->lock);
+	close_buffers(c);
 	if (c->dir >= 0)
 		close(c->dir);
 	if (remove && unlinkat(c->b->dir, c->path, AT_REMOVEDIR) == 0)
 		tracefs_text_remove(c->b, c->group);
 	free(c->ids);
+	pthread_mutex_destroy(&c->lock);
 	free(c->page);
 	free(c);
 }
@@ -236,18 +261,156 @@ int tracefs_enabled(struct backend_channel *c, struct md_buf *out)
 	return n < 0 ? (int)n : 0;
 }
 
-int tracefs_track(struct backend_channel *c, const uint32_t *tids, size_t count)
+static uint64_t stat_of(const char *text, const char *key)
+{
+	const char *at = strstr(text, key);
+
+	return at ? strtoull(at + strlen(key), NULL, 10) : 0;
+}
+
+/* What a CPU has lost since its counters began; with `held` what its buffer holds, too. */
+static int read_lost(struct backend_channel *c, uint32_t cpu, bool held, uint64_t *events)
+{
+	struct md_buf text = MD_BUF_INIT;
+	char path[64];
+	ssize_t n;
+
+	*events = 0;
+	snprintf(path, sizeof(path), "per_cpu/cpu%u/stats", cpu);
+	n = tracefs_read(c->dir, path, 4096, &text);
+	if (n > 0) {
+		const char *p = md_buf_str(&text);
+
+		*events = stat_of(p, "\noverrun: ") + stat_of(p, "\ncommit overrun: ") + stat_of(p, "\ndropped events: ");
+		*events += held && !strncmp(p, "entries: ", 9) ? strtoull(p + 9, NULL, 10) : 0;
+	}
+	md_buf_deinit(&text);
+	return n < 0 ? (int)n : 0;
+}
+
+void tracefs_before_reset(struct backend *b)
+{
+	struct backend_channel *c;
+
+	pthread_mutex_lock(&b->lock);
+	cds_list_for_each_entry(c, &b->channels, node) {
+		pthread_mutex_lock(&c->lock);
+		for (uint32_t cpu = 0; cpu < c->cpus; cpu++)
+			read_lost(c, cpu, true, &c->per_cpu[cpu].counted);
+	}
+}
+
+/* Counters that went back began anew. Of a channel that records they do not. */
+void tracefs_after_reset(struct backend *b)
+{
+	struct backend_channel *c;
+	uint64_t now;
+
+	cds_list_for_each_entry(c, &b->channels, node) {
+		for (uint32_t cpu = 0; cpu < c->cpus; cpu++)
+			if (!read_lost(c, cpu, true, &now) && now < c->per_cpu[cpu].counted)
+				c->per_cpu[cpu].lost_before += c->per_cpu[cpu].counted;
+		pthread_mutex_unlock(&c->lock);
+	}
+	pthread_mutex_unlock(&b->lock);
+}
+
+/*
+ * The kernel refuses to change the tracer while somebody has the buffers open, and empties them when it does. So this is done once for a
+ * channel, mostly before its first event; what is in the buffers otherwise counts as lost.
+ */
+static int set_tracer(struct backend_channel *c, const char *tracer)
+{
+	struct md_buf on = MD_BUF_INIT;
+	bool recording = tracefs_read(c->dir, "tracing_on", 16, &on) > 0 && *md_buf_str(&on) == '1';
+	uint64_t lost;
+	int ret, opened;
+
+	md_buf_deinit(&on);
+	pthread_mutex_lock(&c->lock);
+	tracefs_write(c->dir, "tracing_on", "0", false);
+	close_buffers(c);
+	for (uint32_t cpu = 0; cpu < c->cpus; cpu++) {
+		read_lost(c, cpu, true, &lost);
+		c->per_cpu[cpu].lost_before += lost;
+	}
+	ret = tracefs_write(c->dir, "current_tracer", tracer, false);
+	opened = open_buffers(c);
+	if (recording)
+		tracefs_write(c->dir, "tracing_on", "1", false);
+	pthread_mutex_unlock(&c->lock);
+	return ret ? ret : opened;
+}
+
+/*
+ * All names within one open: the kernel takes them over, in place of what was there, when it is closed. No name would mean every function; so
+ * there is always one that is never called while anybody is there to look. -EOPNOTSUPP: there is none; -ENOENT: no other.
+ */
+static int filter_functions(int fd, const char *names)
+{
+	static const char *const idle[] = { "kernel_halt\n", "kernel_power_off\n", "machine_halt\n", "emergency_restart\n" };
+	bool some = false, any = !*names;
+	char word[600];
+	size_t n;
+
+	for (size_t i = 0; i < sizeof(idle) / sizeof(*idle) && !some; i++)
+		some = write(fd, idle[i], strlen(idle[i])) > 0;
+	for (; *names && some; names += n + (names[n] == ' ')) {
+		n = strcspn(names, " ");
+		/* One of a module that is gone: the others go on. */
+		if ((size_t)snprintf(word, sizeof(word), "%.*s\n", (int)n, names) < sizeof(word))
+			any |= write(fd, word, n + 1) > 0;
+	}
+	return !some ? -EOPNOTSUPP : any ? 0 : -ENOENT;
+}
+
+static bool traces_functions(struct backend_channel *c)
+{
+	struct md_buf text = MD_BUF_INIT;
+	bool yes = tracefs_read(c->dir, "current_tracer", 4096, &text) > 0 && !strcmp(md_buf_str(&text), "function\n");
+
+	md_buf_deinit(&text);
+	return yes;
+}
+
+int tracefs_functions(struct backend_channel *c, const char *names)
+{
+	bool on = traces_functions(c);
+	int fd, ret;
+
+	if (!on && !*names)
+		return 0;
+	fd = openat(c->dir, "set_ftrace_filter", O_WRONLY | O_TRUNC | O_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	ret = filter_functions(fd, names);
+	/* Before the empty filter comes into force. */
+	if (ret == -EOPNOTSUPP && on)
+		set_tracer(c, "nop");
+	close(fd);
+	return ret || on ? ret : set_tracer(c, "function");
+}
+
+static int track_file(struct backend_channel *c, const char *file, const uint32_t *tids, size_t count)
 {
 	char number[16];
-	int ret = tracefs_write(c->dir, "set_event_pid", "", true), one;
+	int ret = tracefs_write(c->dir, file, "", true), one;
 
 	for (size_t i = 0; i < count && !ret; i++) {
 		snprintf(number, sizeof(number), "%u", tids[i]);
-		one = tracefs_write(c->dir, "set_event_pid", number, false);
+		one = tracefs_write(c->dir, file, number, false);
 		if (one && one != -ESRCH)
 			ret = one;
 	}
 	return ret;
+}
+
+int tracefs_track(struct backend_channel *c, const uint32_t *tids, size_t count)
+{
+	int ret = track_file(c, "set_event_pid", tids, count);
+
+	/* Functions have a set of their own. */
+	return !ret && c->b->functions ? track_file(c, "set_ftrace_pid", tids, count) : ret;
 }
 
 static void take(struct backend_channel *c, size_t size, const struct backend_sink *sink)
@@ -271,20 +434,29 @@ static void take(struct backend_channel *c, size_t size, const struct backend_si
 	}
 }
 
+/* 0: there is nothing, or no such CPU. */
+static ssize_t read_page(struct backend_channel *c, uint32_t cpu)
+{
+	ssize_t n;
+	int err;
+
+	pthread_mutex_lock(&c->lock);
+	n = c->per_cpu[cpu].raw < 0 ? 0 : read(c->per_cpu[cpu].raw, c->page, c->page_size);
+	err = errno;
+	pthread_mutex_unlock(&c->lock);
+	return n >= 0 ? n : err == EAGAIN || err == EINTR ? 0 : -err;
+}
+
 int tracefs_drain(struct backend_channel *c, uint32_t cpu, const struct backend_sink *sink)
 {
 	/* What was there at first has been read, or overwritten, after so many pages. */
 	uint64_t most = c->bytes / c->layout.data_size + 4;
 	ssize_t n;
 
-	if (cpu >= c->cpus || c->raw[cpu] < 0)
-		return 0;
-	while (most--) {
-		n = read(c->raw[cpu], c->page, c->page_size);
-		if (n < 0)
-			return errno == EAGAIN || errno == EINTR ? 0 : -errno;
-		if (!n)
-			return 0;
+	while (cpu < c->cpus && most--) {
+		n = read_page(c, cpu);
+		if (n <= 0)
+			return (int)n;
 		take(c, (size_t)n, sink);
 	}
 	return 0;
@@ -292,20 +464,13 @@ int tracefs_drain(struct backend_channel *c, uint32_t cpu, const struct backend_
 
 int tracefs_lost(struct backend_channel *c, uint32_t cpu, uint64_t *events)
 {
-	static const char *const keys[] = { "\noverrun: ", "\ncommit overrun: ", "\ndropped events: " };
-	struct md_buf text = MD_BUF_INIT;
-	char path[64];
-	const char *at;
-	ssize_t n;
+	uint64_t before;
+	int ret;
 
-	*events = 0;
-	snprintf(path, sizeof(path), "per_cpu/cpu%u/stats", cpu);
-	n = tracefs_read(c->dir, path, 4096, &text);
-	for (size_t i = 0; n > 0 && i < sizeof(keys) / sizeof(*keys); i++) {
-		at = strstr(md_buf_str(&text), keys[i]);
-		if (at)
-			*events += strtoull(at + strlen(keys[i]), NULL, 10);
-	}
-	md_buf_deinit(&text);
-	return n < 0 ? (int)n : 0;
+	pthread_mutex_lock(&c->lock);
+	before = cpu < c->cpus ? c->per_cpu[cpu].lost_before : 0;
+	ret = read_lost(c, cpu, false, events);
+	pthread_mutex_unlock(&c->lock);
+	*events += before;
+	return ret;
 }

@@ -106,10 +106,13 @@ static void check_usdt(int fd)
 	struct md_buf b = MD_BUF_INIT;
 	struct tr_err err = TR_ERR_INIT;
 
-	if (dyn_parse("usdt:/x:prov:one", 0, &d, &err) < 0)
+	if (dyn_parse("usdt:/x:prov:one", &d, &err))
 		fail("a good rule is refused");
 	d.fd = fd;
-	if (!dyn_define(&d, "trailfs_test", "x", &b, &err)) {
+	if (!dyn_resolve(&d, &err)) {
+		for (size_t i = 0; i < d.place_count; i++)
+			if (dyn_define(&d, i, "trailfs_test", "x", &b, &err))
+				fail("a place has no definition");
 		for (const char *p = md_buf_str(&b); *p; p++)
 			if ((*p < ' ' && *p != '\n') || *p > '~')
 				fail("a definition has bytes of the file's choice");

@@ -21,6 +21,12 @@
 	"\tfield:unsigned char common_preempt_count;\toffset:3;\tsize:1;\tsigned:0;\n" \
 	"\tfield:int common_pid;\toffset:4;\tsize:4;\tsigned:1;\n\n"
 
+static const char format_function[] __attribute__((unused)) =
+	"name: function\nID: 1\n" COMMON
+	"\tfield:unsigned long ip;\toffset:8;\tsize:8;\tsigned:0;\n"
+	"\tfield:unsigned long parent_ip;\toffset:16;\tsize:8;\tsigned:0;\n\n"
+	"print fmt: \" %ps <-- %ps\", (void *)REC->ip, (void *)REC->parent_ip\n";
+
 static const char format_switch[] =
 	"name: sched_switch\nID: 316\n" COMMON
 	"\tfield:char prev_comm[16];\toffset:8;\tsize:16;\tsigned:1;\n"

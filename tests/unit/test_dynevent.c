@@ -34,12 +34,12 @@ static void hit(int n)
 }
 #endif
 
-static void refuse(const char *text, size_t at, int column)
+static void refuse(const char *text, int column)
 {
 	struct dynevent d;
 	struct tr_err err = TR_ERR_INIT;
 
-	CHECK(dyn_parse(text, at, &d, &err) == -EINVAL && err.sentence[0] && err.column == column);
+	CHECK(dyn_parse(text, &d, &err) == -EINVAL && err.sentence[0] && err.column == column);
 	if (err.column != column)
 		printf("# %s: column %d, not %d: %s\n", text, err.column, column, err.sentence);
 }
@@ -49,44 +49,47 @@ static void rules(void)
 	struct dynevent d;
 	struct md_buf b = MD_BUF_INIT;
 
-	CHECK(dyn_parse("kprobe:vfs_read+0x10 if a", 0, &d, NULL) == 20 && d.kind == DYN_KPROBE && d.fd == -1);
+	CHECK(!dyn_parse("kprobe:vfs_read+0x10", &d, NULL) && d.kind == DYN_KPROBE && d.fd == -1 && !dyn_has_file(&d));
 	CHECK_STR(d.symbol, "vfs_read+0x10");
-	CHECK(!dyn_define(&d, "trailfs_test", "x", &b, NULL));
+	CHECK(!dyn_resolve(&d, NULL) && !dyn_define(&d, 0, "trailfs_test", "x", &b, NULL));
 	CHECK_STR(md_buf_str(&b), "p:trailfs_test/x vfs_read+0x10\n");
-	CHECK(dyn_define(&d, "trailfs test", "x", &b, NULL) == -EINVAL && dyn_define(&d, "g", "9", &b, NULL) == -EINVAL);
+	CHECK(dyn_define(&d, 0, "trailfs test", "x", &b, NULL) == -EINVAL && dyn_define(&d, 0, "g", "9", &b, NULL) == -EINVAL);
 	dyn_deinit(&d);
 	md_buf_reset(&b);
-	CHECK(dyn_parse("~kretprobe:vfs_read", 1, &d, NULL) == 18 && !dyn_event_name(&d, &b));
-	CHECK_STR(md_buf_str(&b), "vfs_read_exit");
-	dyn_deinit(&d);
-	CHECK(dyn_parse("uprobe:/a\\ b/c:d\\\\:e@@V_1.2+8", 0, &d, NULL) == 29);
+	CHECK(!dyn_parse("uprobe:/a b/c:d\\:e@@V_1.2+8", &d, NULL));
 	CHECK_STR(d.path, "/a b/c:d\\");
 	CHECK_STR(d.symbol, "e@@V_1.2+8");
-	CHECK(dyn_define(&d, "g", "x", &b, NULL) == -EBADF);
+	CHECK(dyn_resolve(&d, NULL) == -EBADF && dyn_define(&d, 0, "g", "x", &b, NULL) == -EINVAL);
 	dyn_deinit(&d);
 	md_buf_reset(&b);
-	CHECK(dyn_parse("usdt:/a:b:c", 0, &d, NULL) == 11 && !dyn_event_name(&d, &b));
+	CHECK(!dyn_parse("usdt:/a:b:c", &d, NULL));
 	CHECK_STR(d.path, "/a");
-	CHECK_STR(md_buf_str(&b), "b:c");
+	CHECK_STR(d.provider, "b");
+	CHECK_STR(d.name, "c");
+	CHECK(dyn_made(&d, "usdt_c_e9ec7ab6a8b9cd05_") == false && !dyn_made(&d, "") && !dyn_made(&d, "usdt_c_"));
 	dyn_deinit(&d);
 	dyn_deinit(&d);
 	md_buf_deinit(&b);
 	CHECK(dyn_is_rule("uretprobe:/x:y") && !dyn_is_rule("sched:x") && !dyn_is_rule(""));
-	CHECK_STR(dyn_field("__probe_ret_ip"), "parent_ip");
-	refuse("kprobe:", 0, 7);
-	refuse("kprobe:+8", 0, 7);
-	refuse("kprobe:a+", 0, 8);
-	refuse("kprobe:a+0xg", 0, 11);
-	refuse("kprobe:a+1z", 0, 10);
-	refuse("~kprobe:a;b", 1, 9);
-	refuse("kretprobe:a+4", 0, 11);
-	refuse("uprobe:a", 0, 8);
-	refuse("uprobe:x:a", 0, 7);
-	refuse("uprobe:/x:", 0, 10);
-	refuse("usdt:/x:y", 0, 9);
-	refuse("usdt:/x::y", 0, 8);
-	refuse("usdt:/x:y:", 0, 10);
-	refuse("other", 0, 0);
+	refuse("kprobe:", 7);
+	refuse("kprobe:+8", 7);
+	refuse("kprobe:a+", 8);
+	refuse("kprobe:a+0xg", 11);
+	refuse("kprobe:a+1z", 10);
+	refuse("kprobe:a;b", 8);
+	refuse("kretprobe:a+4", 11);
+	refuse("uprobe:a", 8);
+	refuse("uprobe:x:a", 7);
+	refuse("uprobe:/x:", 10);
+	refuse("usdt:/x:y", 9);
+	refuse("usdt:/x::y", 8);
+	refuse("usdt:/x:y:", 10);
+	refuse("uprobe:/a/../b:c", 10);
+	refuse("uprobe:/a/..:c", 10);
+	refuse("uprobe:/a\tb:c", 9);
+	refuse("usdt:/a\xff:b:c", 7);
+	refuse("kprobe:a b", 8);
+	refuse("other", 0);
 }
 
 static void operand(const char *text, const char *want)
@@ -180,29 +183,37 @@ static bool switch_it(int fs, const char *event, const char *to)
 /* A group of this process: other tests run at the same time. */
 static char group[32];
 
-/* Makes the event of a rule about this program, has it recorded while this runs, and gives back what tracefs shows. */
-static char *recorded(int fs, const char *rule, void (*run)(void), char name[DYN_NAME_MAX], const char *field)
+/* Makes the events of a rule about this program, has them recorded while this runs, and gives back what tracefs shows. */
+static char *recorded(int fs, const char *rule, void (*run)(void), struct md_buf *names, const char *field)
 {
 	struct dynevent d;
 	struct tr_err err = TR_ERR_INIT;
+	struct md_buf again = MD_BUF_INIT;
 	char path[200], event[100], *text;
 	int ret;
 
-	CHECK(dyn_parse(rule, 0, &d, &err) > 0);
+	CHECK(!dyn_parse(rule, &d, &err));
 	d.fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
-	ret = dyn_create(fs, group, &d, name, DYN_NAME_MAX, &err);
+	ret = dyn_resolve(&d, &err);
+	ret = ret ? ret : dyn_create(fs, group, &d, names, &err);
 	if (ret)
 		printf("# %s: %d %s\n", rule, ret, err.sentence);
 	CHECK(ret == 0);
-	CHECK(dyn_create(fs, group, &d, name, DYN_NAME_MAX, &err) == -EEXIST);
+	CHECK(dyn_create(fs, group, &d, &again, &err) == 0 && again.len == names->len && !memcmp(again.data, names->data, again.len));
+	CHECK(dyn_made(&d, names->data));
+	md_buf_reset(&again);
+	CHECK(dyn_list(fs, group, &again) == 0 && again.len == names->len);
+	md_buf_deinit(&again);
 	close(d.fd);
 	dyn_deinit(&d);
-	snprintf(path, sizeof(path), "events/%s/%s/format", group, name);
-	CHECK(strstr(read_at(fs, path), field));
-	snprintf(event, sizeof(event), "%s/%s", group, name);
-	CHECK(mkdirat(fs, "instances/trailfs_test_dyn", 0700) == 0 && switch_it(fs, event, "1"));
+	CHECK(mkdirat(fs, "instances/trailfs_test_dyn", 0700) == 0);
+	for (size_t at = 0; at < names->len; at += strlen(names->data + at) + 1) {
+		snprintf(path, sizeof(path), "events/%s/%s/format", group, names->data + at);
+		CHECK(strstr(read_at(fs, path), field));
+		snprintf(event, sizeof(event), "%s/%s", group, names->data + at);
+		CHECK(switch_it(fs, event, "1"));
+	}
 	run();
-	CHECK(switch_it(fs, event, "0"));
 	text = strdup(read_at(fs, "instances/trailfs_test_dyn/trace"));
 	CHECK(unlinkat(fs, "instances/trailfs_test_dyn", AT_REMOVEDIR) == 0);
 	return text;
@@ -217,18 +228,21 @@ static void run_target(void)
 
 static void uprobes(void)
 {
-	char name[DYN_NAME_MAX], *text;
+	struct md_buf names = MD_BUF_INIT;
 	int fs = tracefs();
+	char *text;
 
 	if (fs < 0)
 		SKIP("no tracefs with uprobes that may be written, or a kernel that has had an oops");
-	text = recorded(fs, "uprobe:/proc/self/exe:dynevent_target", run_target, name, " __probe_ip;");
-	CHECK(strstr(text, name));
+	text = recorded(fs, "uprobe:/proc/self/exe:dynevent_target", run_target, &names, " __probe_ip;");
+	CHECK(strstr(text, names.data));
 	free(text);
-	CHECK(dyn_remove(fs, group, name) == 0 && dyn_remove(fs, group, name) == -ENOENT);
-	text = recorded(fs, "uretprobe:/proc/self/exe:dynevent_target", run_target, name, " __probe_ret_ip;");
-	CHECK(strstr(text, name));
+	CHECK(dyn_remove(fs, group, names.data) == 0 && dyn_remove(fs, group, names.data) == -ENOENT);
+	md_buf_reset(&names);
+	text = recorded(fs, "uretprobe:/proc/self/exe:dynevent_target", run_target, &names, " __probe_ret_ip;");
+	CHECK(strstr(text, names.data));
 	free(text);
+	md_buf_deinit(&names);
 	CHECK(dyn_remove_group(fs, group) == 1 && dyn_remove_group(fs, group) == 0 && dyn_remove_group(fs, "") == -EINVAL);
 	close(fs);
 }
@@ -244,19 +258,40 @@ static void run_hit(void)
 
 static void usdt(void)
 {
-	char name[DYN_NAME_MAX], *text;
+	struct md_buf names = MD_BUF_INIT;
 	int fs = tracefs();
+	char *text;
 
 	if (fs < 0)
 		SKIP("no tracefs with uprobes that may be written, or a kernel that has had an oops");
 	CHECK(!semaphore);
-	text = recorded(fs, "usdt:/proc/self/exe:prov:hit", run_hit, name, "field:s32 arg1;");
-	/* Two places make one event; the second argument is not to be had in one of them, so it has none. */
-	CHECK(strstr(text, "arg1=-7 arg3=65") && strstr(text, "arg1=-6 arg3=66") && !strstr(text, "arg2"));
-	CHECK(was_on && !semaphore);
+	text = recorded(fs, "usdt:/proc/self/exe:prov:hit", run_hit, &names, "field:s32 arg0;");
+	/* Two places; the second argument is not to be had in one of them, so it has none. */
+	CHECK(strstr(text, "arg0=-7 arg2=65") && strstr(text, "arg0=-6 arg2=66") && !strstr(text, "arg1"));
+	CHECK(was_on && !semaphore && names.len > strlen(names.data) + 1);
 	free(text);
-	CHECK(dyn_remove_group(fs, group) >= 1 && !strstr(read_at(fs, "dynamic_events"), group));
+	md_buf_deinit(&names);
+	CHECK(dyn_remove_group(fs, group) == 2 && !strstr(read_at(fs, "dynamic_events"), group));
 	close(fs);
+}
+
+/* What becomes of this program's own probe, without a kernel. */
+static void definitions(void)
+{
+	struct dynevent d;
+	struct md_buf b = MD_BUF_INIT;
+
+	hit(1);
+	CHECK(!dyn_parse("usdt:/proc/self/exe:prov:hit", &d, NULL));
+	d.fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+	CHECK(!dyn_resolve(&d, NULL) && d.place_count == 2 && d.places[0].offset != d.places[1].offset && d.places[0].semaphore);
+	for (size_t i = 0; i < 2; i++)
+		CHECK(!dyn_define(&d, i, "g", "e", &b, NULL));
+	CHECK(strstr(md_buf_str(&b), ") arg0=%di:s32 arg2=\\65:u8\n") && strstr(md_buf_str(&b), ") arg0=%di:s32 arg2=\\66:u8\n"));
+	CHECK(dyn_define(&d, 2, "g", "e", &b, NULL) == -EINVAL);
+	close(d.fd);
+	dyn_deinit(&d);
+	md_buf_deinit(&b);
 }
 #endif
 
@@ -315,32 +350,35 @@ static void errors(void)
 {
 	struct dynevent d;
 	struct tr_err err = TR_ERR_INIT;
-	char name[DYN_NAME_MAX];
-	int fs = tracefs(), ret;
+	struct md_buf names = MD_BUF_INIT;
+	int fs = tracefs(), none, ret;
 
+	CHECK(!dyn_parse("uprobe:/proc/self/exe:dynevent_targit", &d, &err));
+	d.fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+	CHECK(dyn_resolve(&d, &err) == -ENOENT && strstr(err.sentence, "did you mean 'dynevent_target'?"));
+	CHECK(dyn_create(-1, group, &d, &names, &err) < 0);
+	close(d.fd);
+	dyn_deinit(&d);
+	CHECK(!dyn_parse("usdt:/x:prov:hot", &d, &err));
+	d.fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+	CHECK(dyn_resolve(&d, &err) == -ENOENT && err.sentence[0]);
+	close(d.fd);
+	dyn_deinit(&d);
+	/* Not tracefs, or one without */
+	none = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	CHECK(!dyn_parse("kprobe:vfs_read", &d, &err));
+	CHECK(dyn_create(none, group, &d, &names, &err) == -EOPNOTSUPP && strstr(err.sentence, "kprobes"));
+	dyn_deinit(&d);
+	CHECK(dyn_remove_group(none, group) == 0 && dyn_list(none, group, &names) == 0 && !names.len);
+	close(none);
 	if (fs < 0)
 		SKIP("no tracefs with uprobes that may be written, or a kernel that has had an oops");
-	CHECK(dyn_parse("kprobe:vfs_raed", 0, &d, &err) > 0);
-	ret = dyn_create(fs, group, &d, name, sizeof(name), &err);
-	CHECK(ret == -EOPNOTSUPP || (ret == -ENOENT && strstr(err.sentence, "did you mean")));
+	CHECK(!dyn_parse("kprobe:vfs_raed", &d, &err));
+	ret = dyn_create(fs, group, &d, &names, &err);
+	CHECK(ret == -EOPNOTSUPP || (dyn_explain(&d, ret, &err) == -ENOENT && strstr(err.sentence, "did you mean")));
+	CHECK(dyn_explain(&d, -EOPNOTSUPP, &err) == -EOPNOTSUPP);
 	dyn_deinit(&d);
-	CHECK(dyn_parse("uprobe:/proc/self/exe:dynevent_targit", 0, &d, &err) > 0);
-	d.fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
-	CHECK(dyn_create(fs, group, &d, name, sizeof(name), &err) == -ENOENT && strstr(err.sentence, "did you mean 'dynevent_target'?"));
-	close(d.fd);
-	dyn_deinit(&d);
-	CHECK(dyn_parse("usdt:/x:prov:hot", 0, &d, &err) > 0);
-	d.fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
-	CHECK(dyn_create(fs, group, &d, name, sizeof(name), &err) == -ENOENT && err.sentence[0]);
-	close(d.fd);
-	dyn_deinit(&d);
-	close(fs);
-	/* Not tracefs, or one without */
-	fs = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	CHECK(dyn_parse("kprobe:vfs_read", 0, &d, &err) > 0);
-	CHECK(dyn_create(fs, group, &d, name, sizeof(name), &err) == -EOPNOTSUPP && strstr(err.sentence, "kprobes"));
-	dyn_deinit(&d);
-	CHECK(dyn_remove_group(fs, group) == 0);
+	md_buf_deinit(&names);
 	close(fs);
 }
 
@@ -383,6 +421,7 @@ int main(void)
 	CASE(uprobes);
 #ifdef __x86_64__
 	CASE(usdt);
+	CASE(definitions);
 #endif
 	CASE(busy);
 	CASE(errors);

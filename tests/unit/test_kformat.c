@@ -2,6 +2,7 @@
 /* Formats of kernel events, what becomes of them in a trace, and payloads from records. */
 #include <errno.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "metadata/ctf.h"
 #include "metadata/text.h"
@@ -311,6 +312,39 @@ static bool passes(const struct kformat *f, const char *expression, const uint8_
 	return result;
 }
 
+/* Names of functions from the addresses. */
+static void functions(void)
+{
+	struct kformat *f = parse("ftrace", format_function);
+	struct kcode *c = kcode_make(f);
+	uint8_t r[24] = { 1 }, out[2048];
+	struct ksyms *s;
+	char path[64];
+	ssize_t n;
+	FILE *file;
+
+	snprintf(path, sizeof(path), "/tmp/kformat.%d", (int)getpid());
+	file = fopen(path, "w");
+	CHECK(file && fputs("0000000000001000 T first\n0000000000002000 t second\n", file) >= 0 && fclose(file) == 0);
+	s = ksyms_load(path);
+	CHECK(s && kcode_has_symbols(c));
+	unlink(path);
+	check_fields(f, INT(64, 0, 16) "_ip;\n" INT(64, 0, 16) "_parent_ip;\n\t\tstring _func;\n\t\tstring _parent_func;\n");
+	put32(r + 8, 0x2000);
+	put32(r + 16, 0x1004);
+	CHECK(kcode_run(c, r, sizeof(r), out, kcode_bound(c, sizeof(r))) == 16 + 1 + 1);
+	kcode_symbols(c, s);
+	n = kcode_run(c, r, sizeof(r), out, kcode_bound(c, sizeof(r)));
+	CHECK(n == 16 + 7 + 6 && !memcmp(out + 16, "second\0first", 13));
+	CHECK(passes(f, "func == \"sec*\" && func != \"secondary\" && (parent_func == \"first\" && parent_ip > 1)", out, (size_t)n));
+	CHECK(!passes(f, "func == \"first\"", out, (size_t)n));
+	CHECK(kcode_run(c, r, sizeof(r), out, 20) == -ENOSPC && kcode_run(c, r, 20, out, sizeof(out)) == -EBADMSG);
+	kcode_free(c);
+	kformat_free(kformat_get(f));
+	kformat_free(f);
+	ksyms_free(s);
+}
+
 static void filters(void)
 {
 	struct kformat *f = parse("syscalls", format_openat);
@@ -519,6 +553,7 @@ int main(void)
 	CASE(lttng_values);
 	CASE(other_sizes);
 	CASE(filters);
+	CASE(functions);
 	CASE(this_kernel);
 	CASE(speed);
 	return test_summary();

@@ -5,6 +5,7 @@
 #include "tests/unit/test.h"
 #include "tracer/krule.h"
 #include "tracer/rule.h"
+#include "tracer/tracer.h"
 
 static void patterns(void)
 {
@@ -36,6 +37,16 @@ static void patterns(void)
 		{ "*", "lttng_statedump:lttng_statedump_start", true },
 		{ "lttng_statedump_*", "lttng_statedump:lttng_statedump_start", true },
 		{ "syscall:openat", "syscalls:sys_enter_openat", false },
+		{ "kprobe:vfs_read", "kprobe:vfs_read", true },
+		{ "kprobe:vfs_read", "kprobe:vfs_read+8", false },
+		{ "uprobe:/a b:c", "uprobe:/a b:c", true },
+		{ "*", "kprobe:vfs_read", false },
+		{ "*:*", "usdt:/a:b:c", false },
+		{ "kprobe:vfs_read", "kprobes:vfs_read", false },
+		{ "function:vfs_*", "function:", true },
+		{ "*", "function:", false },
+		{ "function:*", "sched:sched_switch", false },
+		{ "function:*", "kprobe:vfs_read", false },
 	};
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++)
@@ -74,9 +85,22 @@ static void lists(void)
 	CHECK_STR(apply("sched_switch\n*\n~syscall:*"), "sched_switch\n*\n~syscall:*\n");
 	CHECK_STR(apply("*  except  irq:*,syscall:read if a > 1"), "* except irq:*,syscall:read if a > 1\n");
 	CHECK_STR(apply("a\nb\n!a"), "b\n");
-	snprintf(want, sizeof(want), "%d 0", -EOPNOTSUPP);
-	CHECK_STR(apply("kprobe:do_exit"), want);
-	CHECK_STR(apply("usdt:/bin/true:a:b"), want);
+	CHECK_STR(apply("kprobe:do_exit\nusdt:/bin/true:a:b\n~kretprobe:x"), "kprobe:do_exit\nusdt:/bin/true:a:b\n~kretprobe:x\n");
+	CHECK_STR(apply("\"uprobe:/a b/c:d\" if ip > 1"), "\"uprobe:/a b/c:d\" if ip > 1\n");
+	CHECK_STR(apply("\"uprobe:/a:b\"\n\"uprobe:/x y\\\\\\\"z:b\"\nuprobe:/a\\b:c"), "uprobe:/a:b\n\"uprobe:/x y\\\\\\\"z:b\"\nuprobe:/a\\b:c\n");
+	CHECK_STR(apply("kprobe:a\nkprobe:b\n!kprobe:a"), "kprobe:b\n");
+	CHECK_STR(apply("uprobe:/x y:b") + 4, "9");
+	CHECK_STR(apply("kprobe:a except b") + 4, "16");
+	CHECK_STR(apply("* except kprobe:a") + 4, "9");
+	CHECK_STR(apply("* except function:a") + 4, "9");
+	CHECK_STR(apply("kprobe:a*") + 4, "8");
+	CHECK_STR(apply("uprobe:/a/../b:c") + 4, "10");
+	CHECK_STR(apply("kprobe:") + 4, "7");
+	CHECK_STR(apply("function:vfs_* except function:vfs_read,function:vfs_w* if parent_ip > 1"),
+		  "function:vfs_* except function:vfs_read,function:vfs_w* if parent_ip > 1\n");
+	CHECK_STR(apply("function:") + 4, "9");
+	CHECK_STR(apply("function:a?") + 4, "10");
+	CHECK_STR(apply("function:a except b") + 4, "18");
 	snprintf(want, sizeof(want), "%d 2", -EINVAL);
 	CHECK_STR(apply("a loglevel info"), want);
 	CHECK_STR(apply("a/b") + 4, "1");
@@ -84,6 +108,39 @@ static void lists(void)
 	CHECK_STR(apply("a:b:c") + 4, "1");
 	CHECK_STR(apply("syscall:") + 4, "8");
 	CHECK_STR(apply("syscall:x:y") + 4, "8");
+}
+
+/* Names of functions are decided on by the filter. */
+static void functions(void)
+{
+	static const char *const texts[] = { "function:a*", "function:a* except function:ab", "function:a* if ip > 1", "function:b*" };
+	struct rule_list l[4] = { 0 };
+	uint64_t seen[4];
+	struct md_buf b = MD_BUF_INIT;
+
+	for (size_t i = 0; i < 4; i++) {
+		CHECK(rule_list_apply_kernel(NULL, texts[i], true, &l[i], NULL) == 0);
+		seen[i] = rule_list_decide(&l[i], KRULE_FUNCTION, 0);
+		CHECK(seen[i] > RULE_ALL);
+		for (size_t j = 0; j < i; j++)
+			CHECK(seen[i] != seen[j]);
+	}
+	filter_print(l[1].rules[0].filter, &b);
+	CHECK_STR(md_buf_str(&b), "func == \"a*\" && func != \"ab\"");
+	md_buf_reset(&b);
+	filter_print(l[2].rules[0].filter, &b);
+	CHECK_STR(md_buf_str(&b), "func == \"a*\" && (ip > 1)");
+	md_buf_deinit(&b);
+	for (size_t i = 0; i < 4; i++)
+		rule_list_deinit(&l[i]);
+}
+
+static void files(void)
+{
+	CHECK(!events_name_files("") && !events_name_files("sched_switch\nkprobe:vfs_read\n\n# uprobe:/a:b\n!uprobe:/a:b\nfunction:x"));
+	CHECK(!events_name_files("a if b == \"uprobe:/a:b\"\nuprobe:a:b\n\"uprobe:/a:b"));
+	CHECK(events_name_files("uprobe:/a:b") && events_name_files("x\n ~ usdt:/a:b:c if d"));
+	CHECK(events_name_files("\n\"\\x75probe:/a b:c\"\n"));
 }
 
 static void contexts(void)
@@ -118,6 +175,8 @@ int main(void)
 {
 	CASE(patterns);
 	CASE(lists);
+	CASE(functions);
+	CASE(files);
 	CASE(contexts);
 	CASE(excepted);
 	return test_summary();

@@ -1,0 +1,342 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-or-later
+# TIMEOUT: 900
+#
+# Probes that rules make, and function tracing: what is recorded, who shares them, and that nothing of them is left.
+VM_SECONDS=${VM_SECONDS:-440}
+export VM_SECONDS
+. "$(dirname "$0")/lib.sh"
+
+command -v babeltrace2 >/dev/null || skip "there is no babeltrace2"
+cat >"$work/probed.c" <<'C'
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+/* A probe with a semaphore, as <sys/sdt.h> writes it: here in two places. */
+static volatile unsigned short semaphore __attribute__((section(".probes"), used));
+#define PLACE(n, wide) \
+	__asm__ volatile("990: nop\n.pushsection .note.stapsdt,\"\",\"note\"\n.balign 4\n.4byte 8,994f-993f,3\n" \
+			 ".asciz \"stapsdt\"\n993: .8byte 990b, _.stapsdt.base, %c1\n.asciz \"demo\"\n.asciz \"hit\"\n" \
+			 ".asciz \"-4@%%edi 8@%%rsi\"\n994: .balign 4\n.popsection\n" \
+			 ".pushsection .stapsdt.base,\"aG\",\"progbits\",.stapsdt.base,comdat\n" \
+			 ".weak _.stapsdt.base\n.hidden _.stapsdt.base\n.ifndef _.stapsdt.base\n_.stapsdt.base: .space 1\n" \
+			 ".size _.stapsdt.base,1\n.endif\n.popsection" : : "D"(n), "i"(&semaphore), "S"(wide))
+
+int from_library(int n);
+
+__attribute__((noinline)) int from_program(int n)
+{
+	__asm__ volatile("" : "+r"(n));
+	return n + 1;
+}
+
+/* probed N: calls all of them so often; prints its pid, and how many listen to the probe */
+int main(int argc, char **argv)
+{
+	int n = argc > 1 ? atoi(argv[1]) : 1;
+
+	for (int i = 0; i < n; i++) {
+		from_program(i);
+		from_library(i);
+		PLACE(i, 0x1122334455667788);
+		PLACE(-i, 5L);
+		syscall(SYS_getppid);
+	}
+	printf("%d %d\n", (int)getpid(), semaphore);
+	return 0;
+}
+C
+echo '__attribute__((noinline)) int from_library(int n) { __asm__ volatile("" : "+r"(n)); return n - 1; }' >"$work/lib.c"
+mkdir "$work/a dir"
+P=$work/probed
+L="$work/a dir/libprobed.so"
+cc="${CC:-cc} -O1 -fcf-protection=none"
+$cc -shared -fPIC -o "$L" "$work/lib.c" || skip "no compiler"
+$cc -fPIE -pie -o "$P" "$work/probed.c" "$L" || fail "cannot build"
+$cc -no-pie -fno-pie -o "$work/fixed" "$work/probed.c" "$L" || fail "cannot build"
+
+probes() {
+	cat $T/kprobe_events $T/uprobe_events | grep -c trailfs_
+}
+
+# same_text SESSION: babeltrace2 and text agree on it
+same_text() {
+	TZ=UTC timeout 100 babeltrace2 --clock-gmt "$1/trace" >"$work/bt" 2>"$work/bt.err" || fail "babeltrace2: $(cat "$work/bt.err")"
+	cat "$1/text" >"$work/text"
+	cmp -s "$work/bt" "$work/text" || fail "text of $1 is not what babeltrace2 says: $(diff "$work/bt" "$work/text" | head -n 4)"
+	checks=$((checks + 1))
+}
+
+# count EVENT PID [MORE]: events in $work/text
+count() {
+	grep -c " $1: .*{ tid = $2 }.*{ .*${3-}" "$work/text"
+}
+
+# refused ERRNO WORDS RULE: the write fails, `error` says why, and nothing is left of it
+refused() {
+	before=$(probes)
+	is "'$3'" "$1" "$(tool open "$s/kernel/events" w write "$3\n")"
+	has "$(cat "$s/error")" "$2"
+	is "left by '$3'" "$before" "$(probes)"
+}
+
+mount_tree
+K='__x64_sys_getppid'
+F=$(grep -m 1 '_sys_getppid$' $T/available_filter_functions)
+
+# --- each kind, and who calls how often
+s=$S/kinds
+mkdir "$s"
+echo tid >"$s/kernel/contexts"
+cat >"$s/kernel/events" <<END
+kprobe:$K
+kretprobe:$K
+uprobe:$P:from_program
+uretprobe:$P:from_program
+uprobe:$work/fixed:from_program
+"uprobe:$L:from_library"
+usdt:$P:demo:hit
+END
+is "reads as written" "$(printf '%s\n' "kprobe:$K" "kretprobe:$K" "uprobe:$P:from_program" "uretprobe:$P:from_program" \
+	"uprobe:$work/fixed:from_program" "\"uprobe:$L:from_library\"" "usdt:$P:demo:hit")" "$(cat "$s/kernel/events")"
+is "they are there" 8 "$(probes)"
+is "none is a tracepoint" 0 "$(grep -c trailfs "$MNT/available/kernel/tracepoints")"
+ls "$MNT/available/kernel/events" | grep trailfs && fail "they are listed as tracepoints"
+set -- $("$P" 1)
+is "nobody listens yet" 0 "$2"
+echo start >"$s/control"
+set -- $("$P" 50)
+pid=$1
+is "listeners" 2 "$2"
+set -- $("$work/fixed" 30)
+fixed=$1
+echo stop >"$s/control"
+set -- $("$P" 1)
+is "nobody listens any more" 0 "$2"
+same_text "$s"
+is "kprobe" 50 "$(count "kprobe:$K" $pid 'ip = 0xFF')"
+is "kretprobe" 50 "$(count "kretprobe:$K" $pid 'ip = 0xFF.*, parent_ip = 0xFF')"
+is "uprobe of a program that lies anywhere" 50 "$(count "uprobe:$P:from_program" $pid 'ip = 0x')"
+is "its return" 50 "$(count "uretprobe:$P:from_program" $pid 'ip = 0x.*, parent_ip = 0x')"
+is "in a library" 50 "$(count "uprobe:$L:from_library" $pid 'ip = 0x7F')"
+is "another's use of it" 30 "$(count "uprobe:$L:from_library" $fixed)"
+is "uprobe of a program that lies fast" 30 "$(count "uprobe:$work/fixed:from_program" $fixed 'ip = 0x40')"
+is "not of the other" 0 "$(count "uprobe:$P:from_program" $fixed)"
+is "usdt" 100 "$(count "usdt:$P:demo:hit" $pid)"
+is "its first place" 1 "$(count "usdt:$P:demo:hit" $pid 'arg0 = 49, arg1 = 1234605616436508552 ')"
+is "its second place" 1 "$(count "usdt:$P:demo:hit" $pid 'arg0 = -49, arg1 = 5 ')"
+is "no loss" 0 "$(key events_discarded "$s/status")"
+rmdir "$s"
+is "nothing is left" 0 "$(probes)"
+
+# --- filters on fields; the same probe in two channels, and in another session
+s=$S/filters
+mkdir "$s" "$s/kernel/channels/a" "$s/kernel/channels/b" "$S/other"
+echo tid >"$s/kernel/channels/a/contexts"
+echo "usdt:$P:demo:hit if arg0 > 5" >"$s/kernel/channels/a/events"
+echo "usdt:$P:demo:hit if arg1 == 5" >"$s/kernel/channels/b/events"
+echo "usdt:$P:demo:hit" >"$S/other/kernel/events"
+is "shared" 2 "$(probes)"
+echo start >"$s/control"
+echo start >"$S/other/control"
+"$P" 20 >/dev/null
+is "first filter" 14 "$(grep -c '{ tid = .*arg0 = [0-9]*, arg1 = 12346' "$s/text")"
+is "second filter" 20 "$(grep -c '}, { ip = .*, arg1 = 5 }' "$s/text")"
+is "in all" 34 "$(wc -l <"$s/text")"
+rmdir "$s/kernel/channels/a"
+is "still in use" 2 "$(probes)"
+rmdir "$s"
+is "still in use by another session" 2 "$(probes)"
+"$P" 10 >/dev/null
+is "which goes on" 60 "$(wc -l <"$S/other/text")"
+echo "~usdt:$P:demo:hit" >"$S/other/kernel/events"
+is "disabled" 2 "$(probes)"
+"$P" 10 >/dev/null
+is "not recorded" 60 "$(wc -l <"$S/other/text")"
+echo "!usdt:$P:demo:hit" >>"$S/other/kernel/events"
+is "not removed while somebody records who had it: that would cost other events" 2 "$(probes)"
+is "old events are still there" 60 "$(wc -l <"$S/other/text")"
+
+# --- ids of the kernel's are given again: the next event is not taken for the last
+echo stop >"$S/other/control"
+is "but then" 0 "$(probes)"
+for rule in "kprobe:$K" "uretprobe:$P:from_program" "usdt:$P:demo:hit" "kprobe:$K" "uretprobe:$P:from_program" "usdt:$P:demo:hit"; do
+	echo "$rule" >"$S/other/kernel/events"
+	echo start >"$S/other/control"
+	"$P" 5 >/dev/null
+	echo stop >"$S/other/control"
+done
+is "one at a time" 2 "$(probes)"
+same_text "$S/other"
+[ "$(grep -c " kprobe:$K: " "$work/text")" -ge 10 ] || fail "kprobe: $(grep -c " kprobe:$K: " "$work/text")"
+is "uretprobe" 10 "$(grep -c " uretprobe:$P:from_program: .*parent_ip" "$work/text")"
+is "usdt" $((60 + 20)) "$(grep -c " usdt:$P:demo:hit: .*arg1" "$work/text")"
+is "no loss" 0 "$(key events_discarded "$S/other/status")"
+rmdir "$S/other"
+is "nothing is left" 0 "$(probes)"
+
+# --- the kernel empties buffers when a probe goes, and its counters begin anew: losses are not forgotten
+s=$S/losses
+mkdir "$s" "$s/kernel/channels/channel0"
+echo 4k >"$s/kernel/channels/channel0/subbuf_size"
+echo 2 >"$s/kernel/channels/channel0/subbuf_count"
+echo discard >"$s/kernel/channels/channel0/loss_mode"
+for i in 1 2; do
+	echo "uprobe:$P:from_program" >"$s/kernel/events"
+	echo start >"$s/control"
+	"$P" 2000 >/dev/null
+	printf 'stop\n' >"$s/control"
+	sum=$(($(key events_recorded "$s/status") + $(key events_discarded "$s/status")))
+	is "recorded and discarded, turn $i" $((2000 * i)) $sum
+	echo sched_process_fork >"$s/kernel/events"
+	is "the probe went" 0 "$(probes)"
+done
+[ "$(key events_discarded "$s/status")" -gt 2000 ] || fail "nothing was lost"
+rmdir "$s"
+
+# --- mistakes
+s=$S/wrong
+mkdir "$s"
+echo sched_switch >"$s/kernel/events"
+refused ENOENT "did you mean 'vfs_read'" kprobe:vfs_raed
+refused ENOENT "no such file\|No such file" uprobe:/no/such/file:main
+refused ENOENT "did you mean 'from_program'" "uprobe:$P:from_progam"
+refused ENOENT "no probe 'demo:hot'" "usdt:$P:demo:hot"
+refused EINVAL "no ELF file\|ELF" "uprobe:$work/lib.c:main"
+refused EINVAL "no regular file" uprobe:/dev/null:main
+refused EINVAL "cannot be compared" "usdt:$P:demo:hit if arg0 == \"x\""
+is "a blacklisted function" EINVAL "$(tool open "$s/kernel/events" w write "kprobe:$(sed -n 's/.*\t\(.*\)/\1/p' /sys/kernel/debug/kprobes/blacklist 2>/dev/null | head -n 1 | grep . || echo kprobe_ftrace_handler)\n")"
+has "$(cat "$s/error")" "allows no probe\|no function"
+is "one wrong line, nothing is made" ENOENT "$(tool open "$s/kernel/events" w write "kprobe:$K\nkprobe:no_such_thing_at_all\n")"
+is "nothing is left" 0 "$(probes)"
+is "the rules are as before" sched_switch "$(cat "$s/kernel/events")"
+rmdir "$s"
+
+# --- whose rights
+sed -i '/^tracing:/d' /etc/group
+echo 'tracing:x:54320:bob' >>/etc/group
+echo 'bob:x:54321:54321:::/bin/sh' >>/etc/passwd
+as_bob() {
+	setpriv --reuid 54321 --regid 54321 --groups 54320 "$@"
+}
+cp "$TOOL" "$work/tool"
+cp "$P" "$work/secret"
+chmod 700 "$work/secret"
+as_bob mkdir "$S/bob"
+for rule in "usdt:$work/secret:demo:hit" "uprobe:$work/secret:from_program"; do
+	is "'$rule' of who may not read it" EACCES "$(as_bob "$work/tool" open "$S/bob/kernel/events" w write "$rule\n")"
+	is "not even root for him" EACCES "$(tool open "$S/bob/kernel/events" w write "$rule\n")"
+done
+has "$(cat "$S/bob/error")" "owner may not read it"
+is "nothing is left" 0 "$(probes)"
+as_bob sh -c "echo 'usdt:$P:demo:hit' >'$S/bob/kernel/events'" || fail "a member of the group may not"
+is "made for him" 2 "$(probes)"
+rmdir "$S/bob"
+
+# --- others' events are others'
+echo "p:mine/vfs vfs_read" >>$T/kprobe_events
+echo "p:trailfs_00c0ffee/kprobe_x vfs_read" >>$T/kprobe_events
+is "one that somebody made is a tracepoint" 1 "$(grep -c '^mine:vfs$' "$MNT/available/kernel/tracepoints")"
+is "another daemon's is not" 0 "$(grep -c trailfs_ "$MNT/available/kernel/tracepoints")"
+mkdir "$S/all"
+echo '*' >"$S/all/kernel/events"
+echo start >"$S/all/control"
+i=$(ls -d $T/instances/trailfs-all-*)
+is "is recorded as one" 1 "$(cat "$i/events/mine/vfs/enable" | tr -d '*')"
+is "is left alone" 0 "$(cat "$i/events/trailfs_00c0ffee/kprobe_x/enable")"
+rmdir "$S/all"
+echo "-:mine/vfs" >>$T/kprobe_events
+
+# --- functions
+s=$S/functions
+mkdir "$s"
+echo tid >"$s/kernel/contexts"
+is "no such function" ENOENT "$(tool open "$s/kernel/events" w write "function:no_such_*_thing\n")"
+is "another name of a function" ENOENT "$(tool open "$s/kernel/events" w write "function:$K\n")"
+has "$(cat "$s/error")" "its other name '$F'"
+echo "function:$F" >"$s/kernel/events"
+echo "function:vfs_* except function:vfs_write,function:vfs_w* if func != \"vfs_read*\"" >>"$s/kernel/events"
+echo start >"$s/control"
+set -- $("$P" 40)
+cat "$P" >/dev/null
+echo stop >"$s/control"
+same_text "$s"
+is "calls" 40 "$(count function $1 "func = \"$F\", parent_func = \".*")"
+[ "$(grep -c 'func = "vfs_' "$work/text")" -gt 0 ] || fail "no other functions"
+is "those are excepted" 0 "$(grep -c ' func = "vfs_[wr]' "$work/text" | sed "s/^$(grep -c ' func = "vfs_rmdir\| func = "vfs_rename' "$work/text")\$/0/")"
+is "nothing else" 0 "$(grep ' function: ' "$work/text" | grep -vc " func = \"vfs_\| func = \"$F\"")"
+echo "sched_process_exit" >"$s/kernel/events"
+echo start >"$s/control"
+is "no function is traced" 1 "$(wc -l <"$(ls -d $T/instances/trailfs-functions-*)/set_ftrace_filter")"
+"$P" 10 >/dev/null
+echo stop >"$s/control"
+is "no more of them" 40 "$(grep -c "func = \"$F\", parent_func" "$s/text")"
+echo $$ >"$s/kernel/track/pid"
+echo "function:$F" >"$s/kernel/events"
+echo start >"$s/control"
+set -- $("$P" 20)
+setsid -f "$P" 3 >/dev/null
+echo stop >"$s/control"
+cat "$s/text" >"$work/text"
+is "of who is tracked" 20 "$(count function $1)"
+rmdir "$s"
+
+# --- the program goes while it is probed
+s=$S/gone
+mkdir "$s"
+cp "$P" "$work/short"
+echo "uprobe:$work/short:from_program" >"$s/kernel/events"
+echo start >"$s/control"
+"$work/short" 5 >/dev/null
+rm "$work/short"
+"$P" 5 >/dev/null
+is "what was recorded stays" 5 "$(wc -l <"$s/text")"
+cp "$P" "$work/short"
+"$work/short" 7 >/dev/null
+is "another file is not probed" 5 "$(wc -l <"$s/text")"
+echo >"$s/kernel/events"
+echo "uprobe:$work/short:from_program" >"$s/kernel/events"
+"$work/short" 7 >/dev/null
+is "but by a new rule" 12 "$(wc -l <"$s/text")"
+rmdir "$s"
+echo "-:trailfs_00c0ffee/kprobe_x" >>$T/kprobe_events
+is "nothing is left" 0 "$(probes)"
+
+# --- a killed daemon: what it recorded, what goes on, and what is not wanted any more
+s=$S/killed
+mkdir "$s" "$S/lost"
+echo tid >"$s/kernel/contexts"
+printf '%s\n' "usdt:$P:demo:hit" "kretprobe:$K" "function:$F" >"$s/kernel/events"
+printf '%s\n' "usdt:$P:demo:hit" "uprobe:$P:from_program" >"$S/lost/kernel/events"
+echo start >"$s/control"
+echo start >"$S/lost/control"
+set -- $("$P" 10)
+before=$1
+kill -9 $(daemon_pids)
+within 20 daemon_ended
+umount -l "$MNT"
+is "they stay" 4 "$(probes)"
+set -- $("$P" 20)
+during=$1
+rm -rf "$work/state/sessions/lost"
+mount_tree
+set -- $("$P" 30)
+after=$1
+echo stop >"$s/control"
+is "but for those of a session that is gone" 3 "$(probes)"
+same_text "$s"
+for one in "$before 10" "$during 20" "$after 30"; do
+	set -- $one
+	is "usdt" $((2 * $2)) "$(count "usdt:$P:demo:hit" $1)"
+	is "kretprobe" $2 "$(count "kretprobe:$K" $1)"
+	is "function" $2 "$(count function $1)"
+done
+is "no loss" 0 "$(key events_discarded "$s/status")"
+fusermount3 -u "$MNT" 2>/dev/null || umount "$MNT"
+within 20 daemon_ended
+is "a clean unmount leaves nothing" 0 "$(probes)"
+is "nor instances" 0 "$(ls $T/instances | grep -c trailfs-)"
+
+echo "$checks checks"
