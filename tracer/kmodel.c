@@ -137,10 +137,7 @@ int kformat_make_filter(struct kformat *k)
 	for (i = 0; i < n; i++) {
 		k->filter_fields[i] = filter_field(&k->fields[i]);
 		k->filter_fields[i].name = (uint32_t)strings.len;
-		/* An address is no text to compare with: who tries is to be told that there is no such field. */
-		if (k->fields[i].kind != KFORMAT_ADDRESS)
-			md_buf_puts(&strings, k->fields[i].name);
-		md_buf_putc(&strings, '\0');
+		md_buf_put(&strings, k->fields[i].name, strlen(k->fields[i].name) + 1);
 	}
 	md_buf_putc(&strings, '\0');
 	k->filter_strings = strings.data;

@@ -8,8 +8,11 @@
 mount_kernel
 
 # A guest is slow: some of them, there (tests/vm/formats.c reads all formats).
-systems='*' each=1
-[ -z "${VM-}" ] || systems='[b-i]*' each=${SOAK:+1} each=${each:-20}
+systems='*' each=1 size=4M
+if [ -n "${VM-}" ]; then
+	systems='[b-i]*' size=128k
+	[ -n "${SOAK-}" ] || each=20
+fi
 
 # Fields
 for system in "$MNT"/available/kernel/events/$systems; do
@@ -53,11 +56,13 @@ rmdir "$s"
 # All for a moment; whoever reads them meanwhile sees what babeltrace2 sees afterwards
 s=$S/a$mark
 mkdir "$s" "$s/kernel/channels/channel0"
-echo 4M >"$s/kernel/channels/channel0/subbuf_size"
+echo $size >"$s/kernel/channels/channel0/subbuf_size"
 echo discard >"$s/kernel/channels/channel0/loss_mode"
-printf '*\nsyscall:*\n' >"$s/kernel/events"
+# (babeltrace2 2.0.4 now and then shows an empty string as the one before: these two are given such.)
+printf '*\nsyscall:* except syscall:newfstatat,syscall:statx\n' >"$s/kernel/events"
 echo tid >"$s/kernel/contexts"
-timeout 60 cat "$s/pipe" >"$work/pipe" &
+# In a guest, following all events makes more of them than can be followed.
+[ -n "${VM-}" ] || timeout 60 cat "$s/pipe" >"$work/pipe" &
 reader=$!
 echo start >"$s/control"
 (sh -c 'for f in /etc/*; do [ -f "$f" ] && head -c 100 "$f"; done'; dd if=/dev/zero of="$work/file" bs=64k count=20; sync "$work/file"; sleep 0.1) \
@@ -67,7 +72,7 @@ wait $reader || fail "the pipe does not end"
 cat "$s/text" >"$work/text"
 TZ=UTC timeout 60 babeltrace2 --clock-gmt "$s/trace" >"$work/bt" 2>/dev/null
 cmp -s "$work/bt" "$work/text" || fail "babeltrace2 and text differ: $(diff "$work/bt" "$work/text" | head -n 4)"
-cmp -s "$work/pipe" "$work/text" || fail "pipe and text differ: $(diff "$work/pipe" "$work/text" | head -n 4)"
+[ -n "${VM-}" ] || cmp -s "$work/pipe" "$work/text" || fail "pipe and text differ: $(diff "$work/pipe" "$work/text" | head -n 4)"
 is "as many as counted" "$(wc -l <"$work/text")" "$(key events_recorded "$s/status")"
 kinds=$(awk '{ sub(/:$/, "", $4); print $4 }' "$work/text" | sort -u | wc -l)
 [ "$kinds" -gt 30 ] || fail "only $kinds kinds of events"
