@@ -111,7 +111,7 @@ programs = $(foreach s,$(call buildable,$(1)),$(call program,$(s)))
 
 # ---- targets ----
 
-.PHONY: all tests demo check check-built unit mount vm san layers bench soak install uninstall clean help deps
+.PHONY: all tests demo check check-built unit mount vm san layers bench soak install install-dkms uninstall clean help deps
 .DELETE_ON_ERROR:
 .SECONDARY:
 MAKEFLAGS += --no-print-directory
@@ -291,6 +291,14 @@ ifeq ($(DESTDIR),)
 	if [ "$$(id -u)" = 0 ]; then $(INSTALL) -d -m 755 /run/trailfs && $(INSTALL) -d -m 1777 /run/trailfs/apps && \
 		{ ldconfig 2>/dev/null || :; }; fi
 endif
+
+KMOD_SRC = $(DESTDIR)/usr/src/trailfs-$(VERSION)
+
+install-dkms:				## the source of the kernel module to /usr/src, for dkms
+	$(INSTALL) -d $(KMOD_SRC)/tracer
+	cp -r kmod $(KMOD_SRC)/
+	$(INSTALL) -m 644 tracer/modabi.h tracer/modring.h $(KMOD_SRC)/tracer/
+	sed 's,@VERSION@,$(VERSION),' kmod/dkms.conf > $(KMOD_SRC)/dkms.conf
 
 uninstall:				## remove what install installed
 	rm -f $(DESTDIR)$(BINDIR)/trailfs $(DESTDIR)$(LIBDIR)/$(SONAME) $(DESTDIR)$(LIBDIR)/libtrail.so \

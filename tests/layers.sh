@@ -7,7 +7,8 @@
 #          (libfuse3,     (liburcu)      (libuuid)
 #           libinih)         │
 #                            ▼
-#                  tracer/{abi,filter{run,word},ring,ringwrite}.h ◄── ustlib, kmod
+#                  tracer/{abi,filter{run,word},ring,ringwrite}.h ◄── ustlib
+#                  tracer/mod{abi,ring}.h ◄── kmod
 #
 #   - who includes whom; fuse_lowlevel.h in three files at most
 #   - files of at most 700 lines, functions of at most 100 (where Universal Ctags is installed)
@@ -58,7 +59,7 @@ rule metadata 'metadata/.*' 'fuse|ini\.h|urcu|trail/|lttng/|babeltrace'
 rule tracer '(tracer|metadata)/.*' 'fuse|ini\.h|trail/|lttng/|babeltrace'
 rule fs '(fs|tracer|metadata)/.*' 'urcu|trail/|lttng/|babeltrace'
 rule ustlib "(ustlib|trail)/.*|$shared" 'fuse|ini\.h|urcu|uuid/|lttng/|babeltrace'
-rule kmod "kmod/.*|$shared" "$foreign"
+rule kmod "kmod/.*|tracer/mod(abi|ring)\.h" "$foreign"
 # (tracer.h is what the daemon's front has of the tracer; recover.h, the same without a daemon: trail-recover.)
 rule tools '(tools|metadata)/.*|tracer/(recover|tracer)\.h' 'fuse|ini\.h|urcu|lttng/|babeltrace'
 

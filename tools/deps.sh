@@ -73,6 +73,8 @@ for group in "$@"; do
 	vm)
 		[ "$(uname -m)" != x86_64 ] ||
 			need qemu-system-x86 qemu-system-x86-core qemu-system-x86_64 qemu-system-x86 has qemu-system-x86_64
+		need gcc-12 gcc gcc gcc has gcc-12
+		need binutils binutils binutils binutils has objdump
 		;;
 	clang)
 		need clang clang clang clang has clang

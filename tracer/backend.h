@@ -61,10 +61,10 @@ struct backend_ops {
 	int (*channel_remove)(struct backend *b, const char *name);     /* of a dead daemon */
 	void (*channel_close)(struct backend_channel *c, bool remove);
 	int (*record)(struct backend_channel *c, bool on);
-	int (*recording)(struct backend_channel *c);    /* 1; 0: it is not, whoever did that; -errno */
+	int (*recording)(struct backend_channel *c);    /* 1; 0: it is not, whoever did that; -errno. NULL: nobody else can */
 	int (*enable)(struct backend_channel *c, const char *system, const char *event, bool on); /* event NULL: all of the system */
 	int (*enabled)(struct backend_channel *c, struct md_buf *out);  /* lines system:event */
-	/* Records only what this is true of, in the backend's language (kfilter.h); "": all. Replaces what was, with no gap. */
+	/* Records only what this is true of, in the backend's language (kfilter.h); "": all. Replaces what was, with no gap. NULL: it has none. */
 	int (*filter)(struct backend_channel *c, const char *system, const char *event, const char *text);
 	/* Records calls of the functions of these names, separated by blanks, as BACKEND_FUNCTION; "": none. Replaces what was set. */
 	int (*functions)(struct backend_channel *c, const char *names);
@@ -80,6 +80,6 @@ struct backend_ops {
 #define BACKEND_FUNCTION_SYSTEM "ftrace"
 #define BACKEND_FUNCTION_EVENT "function"
 
-extern const struct backend_ops tracefs_backend;
+extern const struct backend_ops tracefs_backend, module_backend;
 
 #endif

@@ -304,7 +304,7 @@ static void set_filters(struct kchannel *kc, struct kernel *k, const uint8_t *wa
 	for (size_t i = 0; i < kc->on_count; i++) {
 		struct kevent *e = kernel_event(k, i);
 
-		if (!wanted[i] || krule_is_function(e->key))
+		if (!wanted[i] || !k->ops->filter || krule_is_function(e->key))
 			continue;
 		md_buf_reset(&text);
 		print_filter(kc, k, e, &read, &text);
@@ -327,7 +327,7 @@ static int apply_functions(struct kchannel *kc, struct kernel *k, bool active)
 	md_buf_str(&names);
 	if (names.failed)
 		ret = -ENOMEM;
-	else if (e && !(kc->functions && !strcmp(kc->functions, names.data)))
+	else if (e && k->ops->functions && !(kc->functions && !strcmp(kc->functions, names.data)))
 		ret = k->ops->functions(kc->bc, names.data);
 	else
 		goto out;

@@ -346,7 +346,7 @@ static void drain_channel(struct kchannel *kc)
 		one = drain_cpu(kc, cpu);
 		ret = ret ? ret : one;
 	}
-	if (was_recording && kc->bc)
+	if (was_recording && kc->bc && kc->tracer->kernel->ops->recording)
 		recording = kc->tracer->kernel->ops->recording(kc->bc);
 	pthread_mutex_unlock(&kc->lock);
 	pthread_mutex_lock(&kc->tracer->lock);

@@ -40,9 +40,12 @@ void kernel_open(struct tracer *t)
 
 	if (!k)
 		return;
-	k->ops = &tracefs_backend;
 	snprintf(k->suffix, sizeof(k->suffix), "-%08x", state_number(t));
-	if (k->ops->probe(k->suffix + 1, &k->backend, &err)) {
+	/* What the module cannot do is not worth a word where there is none. */
+	k->ops = &module_backend;
+	if (k->ops->probe(k->suffix + 1, &k->backend, &err))
+		k->ops = &tracefs_backend;
+	if (!k->backend && k->ops->probe(k->suffix + 1, &k->backend, &err)) {
 		snprintf(t->no_kernel, sizeof(t->no_kernel), "%s", err.sentence);
 		free(k);
 		return;

@@ -76,7 +76,7 @@ static void learn_layout(struct kernel *k, struct layout *l, const char *system,
 			 uint32_t other_size)
 {
 	struct kevent *e = kernel_find(k, system, event, strlen(event));
-	const struct kformat *f = e ? kernel_format(k, e) : NULL;
+	struct kformat *f = e ? kernel_format(k, e) : NULL;
 	const struct kformat_field *tid, *name, *more;
 
 	*l = (struct layout){ 0 };
@@ -85,10 +85,10 @@ static void learn_layout(struct kernel *k, struct layout *l, const char *system,
 	tid = field(f, "pid", 4);
 	name = field(f, comm, KTHREAD_COMM);
 	more = other ? field(f, other, other_size) : tid;
-	if (!tid || !name || !more || more->size > 16)
-		return;
-	*l = (struct layout){ .id = f->id, .tid = tid->offset, .comm = name->offset, .other = more->offset, .other_size = more->size,
-			      .need = f->size };
+	if (tid && name && more && more->size <= 16)
+		*l = (struct layout){ .id = f->id, .tid = tid->offset, .comm = name->offset, .other = more->offset,
+				      .other_size = more->size, .need = f->size };
+	kformat_free(f);
 }
 
 static void record(void *arg, uint64_t time, const uint8_t *bytes, size_t len)

@@ -198,7 +198,7 @@ static int list(const struct backend *b, struct md_buf *out)
 	return n < 0 ? (int)n : 0;
 }
 
-static int read_format(const struct backend *b, const char *system, const char *event, struct md_buf *out)
+int tracefs_read_format(const struct backend *b, const char *system, const char *event, struct md_buf *out)
 {
 	char path[600];
 	ssize_t n;
@@ -215,10 +215,10 @@ static int format(const struct backend *b, const char *system, const char *event
 	int ret;
 
 	if (!tracefs_has_text(b, system, event))
-		return read_format(b, system, event, out);
-	ret = read_format(b, tracefs_text_model(b), event, &text);
+		return tracefs_read_format(b, system, event, out);
+	ret = tracefs_read_format(b, tracefs_text_model(b), event, &text);
 	if (!ret)
-		ret = read_format(b, system, event, &types);
+		ret = tracefs_read_format(b, system, event, &types);
 	if (!ret)
 		tracefs_text_format(md_buf_str(&types), md_buf_str(&text), out);
 	md_buf_deinit(&text);
@@ -226,12 +226,12 @@ static int format(const struct backend *b, const char *system, const char *event
 	return ret;
 }
 
-static int probe_create(struct backend *b, const char *group, const struct dynevent *d, struct md_buf *names, struct tr_err *err)
+int tracefs_probe_create(struct backend *b, const char *group, const struct dynevent *d, struct md_buf *names, struct tr_err *err)
 {
 	return dyn_create(b->dir, group, d, names, err);
 }
 
-static int probe_remove(struct backend *b, const char *group, const char *name)
+int tracefs_probe_remove(struct backend *b, const char *group, const char *name)
 {
 	int ret;
 
@@ -241,7 +241,7 @@ static int probe_remove(struct backend *b, const char *group, const char *name)
 	return ret;
 }
 
-static int probes(const struct backend *b, const char *group, struct md_buf *names)
+int tracefs_probes(const struct backend *b, const char *group, struct md_buf *names)
 {
 	return dyn_list(b->dir, group, names);
 }
@@ -299,7 +299,7 @@ static int channel_remove(struct backend *b, const char *name)
 
 const struct backend_ops tracefs_backend = {
 	.name = "tracefs", .probe = probe, .destroy = destroy, .describe = describe, .list = list, .format = format,
-	.probe_create = probe_create, .probe_remove = probe_remove, .probes = probes, .function_check = function_check,
+	.probe_create = tracefs_probe_create, .probe_remove = tracefs_probe_remove, .probes = tracefs_probes, .function_check = function_check,
 	.channels = channels, .channel_open = tracefs_channel_open, .channel_remove = channel_remove,
 	.channel_close = tracefs_channel_close, .record = tracefs_record,
 	.recording = tracefs_recording, .enable = tracefs_enable, .enabled = tracefs_enabled, .filter = tracefs_filter,

@@ -14,10 +14,13 @@ struct backend {
 	int dir;                        /* of tracefs */
 	pthread_mutex_t lock;           /* guards the list */
 	struct cds_list_head channels;  /* struct backend_channel */
+	int device;                     /* /dev/trail, for the module backend (module.h) */
 	struct kpage_layout layout;     /* of a sub-buffer of one page */
 	bool kprobes, uprobes, functions, tsc;  /* this kernel has them */
 	struct tracefs_texts *texts;    /* tracefstext.c; constant */
 };
+
+int tracefs_read_format(const struct backend *b, const char *system, const char *event, struct md_buf *out);
 
 /* Whole small files below a directory. read: -errno, or bytes; of at most max. */
 ssize_t tracefs_read(int dir, const char *path, size_t max, struct md_buf *out);
@@ -41,6 +44,9 @@ void tracefs_text_remove(const struct backend *b, const char *group);   /* when 
 /* The format of a probe's records with the types and the id that the tracepoint's has. */
 void tracefs_text_format(const char *tracepoint, const char *probe, struct md_buf *out);
 
+int tracefs_probe_create(struct backend *b, const char *group, const struct dynevent *d, struct md_buf *names, struct tr_err *err);
+int tracefs_probe_remove(struct backend *b, const char *group, const char *name);
+int tracefs_probes(const struct backend *b, const char *group, struct md_buf *names);
 int tracefs_channel_open(struct backend *b, const char *name, const struct backend_geometry *g, bool adopt,
 			 struct backend_channel **out, struct tr_err *err);
 void tracefs_channel_close(struct backend_channel *c, bool remove);

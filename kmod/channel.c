@@ -1,0 +1,351 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Channels: rings for every possible CPU, found by name, independent of who has them open. */
+#include <linux/anon_inodes.h>
+#include <linux/file.h>
+#include <linux/fs.h>
+#include <linux/log2.h>
+#include <linux/slab.h>
+#include <linux/timekeeping.h>
+#include <linux/vmalloc.h>
+
+#include "kmod/trail.h"
+
+#define BYTES_MAX (1ull << 36)          /* of all rings of a channel */
+#define CHANNELS_MAX 1024
+
+DEFINE_MUTEX(trail_lock);
+LIST_HEAD(trail_channels);
+
+static u64 clock_mono(void)
+{
+	return ktime_get_mono_fast_ns();
+}
+
+static struct trail_channel *find(const char *name)
+{
+	struct trail_channel *c;
+
+	list_for_each_entry(c, &trail_channels, node)
+		if (!strcmp(c->name, name))
+			return c;
+	return NULL;
+}
+
+static void free_rings(struct trail_channel *c)
+{
+	int cpu;
+
+	if (!c->rings)
+		return;
+	for_each_possible_cpu(cpu)
+		vfree(per_cpu_ptr(c->rings, cpu)->control);
+	free_percpu(c->rings);
+}
+
+static int make_rings(struct trail_channel *c)
+{
+	int cpu;
+
+	c->rings = alloc_percpu(struct trail_ring);
+	if (!c->rings)
+		return -ENOMEM;
+	for_each_possible_cpu(cpu) {
+		struct trail_ring *ring = per_cpu_ptr(c->rings, cpu);
+
+		ring->control = vmalloc_user(c->stride);
+		if (!ring->control)
+			return -ENOMEM;
+		ring->data = (u8 *)ring->control + KRING_PAGE;
+		cond_resched();
+	}
+	return 0;
+}
+
+static void release(struct kref *ref)
+{
+	struct trail_channel *c = container_of(ref, struct trail_channel, ref);
+
+	free_rings(c);
+	kfree(c);
+}
+
+void trail_channel_get(struct trail_channel *c)
+{
+	kref_get(&c->ref);
+}
+
+void trail_channel_put(struct trail_channel *c)
+{
+	kref_put(&c->ref, release);
+}
+
+static int check(const struct modabi_channel *m)
+{
+	u64 bytes = (u64)m->subbuf_size * m->subbuf_count;
+
+	if (m->reserved || m->overwrite > 1 || m->tsc > 1 || !is_power_of_2(m->subbuf_size) || !is_power_of_2(m->subbuf_count) ||
+	    m->subbuf_size < KRING_SUBBUF_MIN || m->subbuf_size > KRING_SUBBUF_MAX || m->subbuf_count < 2 ||
+	    m->subbuf_count > KRING_SUBBUF_COUNT_MAX || bytes > BYTES_MAX / num_possible_cpus())
+		return -EINVAL;
+	if (!m->name[0] || strnlen(m->name, sizeof(m->name)) == sizeof(m->name))
+		return -EINVAL;
+#ifndef CONFIG_X86_64
+	if (m->tsc)
+		return -EOPNOTSUPP;
+#endif
+	return 0;
+}
+
+static struct trail_channel *make(const struct modabi_channel *m)
+{
+	struct trail_channel *c = kzalloc(sizeof(*c), GFP_KERNEL);
+	int ret;
+
+	if (!c)
+		return ERR_PTR(-ENOMEM);
+	kref_init(&c->ref);
+	INIT_LIST_HEAD(&c->attached);
+	INIT_LIST_HEAD(&c->dying);
+	strscpy(c->name, m->name, sizeof(c->name));
+	c->geometry.size = m->subbuf_size;
+	c->geometry.total = (u64)m->subbuf_size * m->subbuf_count;
+	c->geometry.overwrite = m->overwrite;
+	c->geometry.clock = m->tsc ? NULL : clock_mono;
+	c->subbuf_count = m->subbuf_count;
+	c->stride = KRING_PAGE + c->geometry.total;
+	ret = make_rings(c);
+	if (ret) {
+		free_rings(c);
+		kfree(c);
+		return ERR_PTR(ret);
+	}
+	return c;
+}
+
+int trail_channel_create(const struct modabi_channel *m)
+{
+	struct trail_channel *c, *each;
+	unsigned int count = 0;
+	int ret = check(m);
+
+	if (ret)
+		return ret;
+	c = make(m);
+	if (IS_ERR(c))
+		return PTR_ERR(c);
+	mutex_lock(&trail_lock);
+	list_for_each_entry(each, &trail_channels, node)
+		count++;
+	ret = find(c->name) ? -EEXIST : count >= CHANNELS_MAX ? -ENOSPC : 0;
+	if (!ret)
+		list_add_tail(&c->node, &trail_channels);
+	mutex_unlock(&trail_lock);
+	if (ret)
+		trail_channel_put(c);
+	return ret;
+}
+
+/* Nothing is recorded any more, and nobody finds it. Its memory is there as long as somebody has it open or mapped. */
+static void take_out(struct trail_channel *c)
+{
+	c->removed = true;
+	WRITE_ONCE(c->recording, false);
+	list_del(&c->node);
+	trail_events_off(c);
+	trail_track_end(c);
+	tracepoint_synchronize_unregister();
+	trail_events_free(c);
+	trail_syscalls_free(c);
+}
+
+int trail_channel_remove(const char *name)
+{
+	struct trail_channel *c = NULL;
+
+	mutex_lock(&trail_lock);
+	if (strnlen(name, MODABI_NAME_MAX) < MODABI_NAME_MAX)
+		c = find(name);
+	if (c)
+		take_out(c);
+	mutex_unlock(&trail_lock);
+	if (!c)
+		return -ENOENT;
+	trail_channel_put(c);
+	return 0;
+}
+
+/* The module goes: nobody has a descriptor, they hold it. */
+void trail_channels_end(void)
+{
+	struct trail_channel *c, *next;
+
+	mutex_lock(&trail_lock);
+	list_for_each_entry_safe(c, next, &trail_channels, node) {
+		take_out(c);
+		trail_channel_put(c);
+	}
+	mutex_unlock(&trail_lock);
+}
+
+/* ---- its descriptor ---- */
+
+static int close_channel(struct inode *inode, struct file *file)
+{
+	trail_channel_put(file->private_data);
+	return 0;
+}
+
+static int map(struct file *file, struct vm_area_struct *vma)
+{
+	struct trail_channel *c = file->private_data;
+	u64 pages = c->stride >> PAGE_SHIFT, cpu = vma->vm_pgoff / pages;
+
+	if (vma->vm_flags & (VM_WRITE | VM_EXEC))
+		return -EACCES;
+	if (!(vma->vm_flags & VM_SHARED) || vma->vm_pgoff % pages || vma->vm_end - vma->vm_start != c->stride || cpu >= nr_cpu_ids ||
+	    !cpu_possible(cpu))
+		return -EINVAL;
+	compat_never_writable(vma);
+	return remap_vmalloc_range(vma, per_cpu_ptr(c->rings, cpu)->control, 0);
+}
+
+static int consume(struct trail_channel *c, const struct modabi_consume *m)
+{
+	struct kring *r;
+
+	if (m->reserved || m->cpu >= nr_cpu_ids || !cpu_possible(m->cpu))
+		return -EINVAL;
+	r = per_cpu_ptr(c->rings, m->cpu)->control;
+	if (m->consumed < r->consumed || m->consumed > smp_load_acquire(&r->head) || m->consumed & 7)
+		return -EINVAL;
+	r->consumed_events = m->events;
+	r->overwritten = m->overwritten;
+	/* The reader has finished with what the writer may use now. */
+	smp_store_release(&r->consumed, m->consumed);
+	return 0;
+}
+
+static int track(struct trail_channel *c, const struct modabi_track *m)
+{
+	u32 *tids = NULL;
+	int ret;
+
+	if (m->all > 1 || m->count > MODABI_TIDS_MAX || (m->all && m->count))
+		return -EINVAL;
+	if (m->count) {
+		tids = vmalloc(array_size(m->count, sizeof(*tids)));
+		if (!tids)
+			return -ENOMEM;
+		if (copy_from_user(tids, u64_to_user_ptr(m->tids), m->count * sizeof(*tids))) {
+			vfree(tids);
+			return -EFAULT;
+		}
+	}
+	ret = trail_track(c, tids, m->count, m->all);
+	vfree(tids);
+	return ret;
+}
+
+static int enabled(struct trail_channel *c, struct modabi_enabled *m)
+{
+	char *text = NULL;
+	size_t len = 0;
+	int ret = trail_enabled_text(c, &text, &len);
+
+	if (!ret && m->size >= len && len && copy_to_user(u64_to_user_ptr(m->buffer), text, len))
+		ret = -EFAULT;
+	m->size = len;
+	kvfree(text);
+	return ret;
+}
+
+union argument {
+	u32 on;
+	struct modabi_event event;
+	struct modabi_enabled enabled;
+	struct modabi_track track;
+	struct modabi_consume consume;
+};
+
+static int command(struct trail_channel *c, unsigned int cmd, union argument *a)
+{
+	if (c->removed)
+		return -ENODEV;
+	switch (cmd) {
+	case MODABI_RECORD:
+		if (a->on > 1)
+			return -EINVAL;
+		WRITE_ONCE(c->recording, a->on);
+		if (!a->on) {   /* probes that are under way will have finished: nothing comes after this */
+			tracepoint_synchronize_unregister();
+			trail_events_free(c);
+		}
+		return 0;
+	case MODABI_EVENT:
+		return trail_event_set(c, &a->event);
+	case MODABI_ENABLED:
+		return enabled(c, &a->enabled);
+	case MODABI_TRACK:
+		return track(c, &a->track);
+	case MODABI_CONSUME:
+		return consume(c, &a->consume);
+	}
+	return -ENOTTY;
+}
+
+static long control(struct file *file, unsigned int cmd, unsigned long arg)
+{
+	union argument *a;
+	long ret;
+
+	if (_IOC_TYPE(cmd) != 't' || _IOC_SIZE(cmd) > sizeof(*a))
+		return -ENOTTY;
+	a = kzalloc(sizeof(*a), GFP_KERNEL);
+	if (!a)
+		return -ENOMEM;
+	if (copy_from_user(a, (void __user *)arg, _IOC_SIZE(cmd))) {
+		kfree(a);
+		return -EFAULT;
+	}
+	mutex_lock(&trail_lock);
+	ret = command(file->private_data, cmd, a);
+	mutex_unlock(&trail_lock);
+	if (!ret && _IOC_DIR(cmd) & _IOC_READ && copy_to_user((void __user *)arg, a, _IOC_SIZE(cmd)))
+		ret = -EFAULT;
+	kfree(a);
+	return ret;
+}
+
+static const struct file_operations channel_fops = {
+	.owner = THIS_MODULE,
+	.release = close_channel,
+	.mmap = map,
+	.unlocked_ioctl = control,
+	.compat_ioctl = compat_ptr_ioctl,
+	.llseek = noop_llseek,
+};
+
+int trail_channel_open(struct modabi_channel *m)
+{
+	struct trail_channel *c = NULL;
+	int fd;
+
+	mutex_lock(&trail_lock);
+	if (strnlen(m->name, sizeof(m->name)) < sizeof(m->name))
+		c = find(m->name);
+	if (c)
+		trail_channel_get(c);
+	mutex_unlock(&trail_lock);
+	if (!c)
+		return -ENOENT;
+	m->subbuf_size = c->geometry.size;
+	m->subbuf_count = c->subbuf_count;
+	m->overwrite = c->geometry.overwrite;
+	m->tsc = !c->geometry.clock;
+	m->ring_stride = c->stride;
+	m->cpus = nr_cpu_ids;
+	fd = anon_inode_getfd("[trail]", &channel_fops, c, O_RDWR | O_CLOEXEC);
+	if (fd < 0)
+		trail_channel_put(c);
+	return fd;
+}

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Every difference between kernel versions is here, and nowhere else. */
+#ifndef KMOD_COMPAT_H
+#define KMOD_COMPAT_H
+
+#include <linux/mm.h>
+#include <linux/perf_event.h>
+#include <linux/tracepoint.h>
+#include <linux/uaccess.h>
+#include <linux/version.h>
+
+#ifndef CONFIG_64BIT
+#error "trail.ko is for 64-bit kernels"
+#endif
+
+/* 6.3: vm_flags are changed by functions. */
+static inline void compat_never_writable(struct vm_area_struct *vma)
+{
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 3, 0)
+	vm_flags_mod(vma, VM_DONTEXPAND | VM_DONTDUMP, VM_MAYWRITE);
+#else
+	vma->vm_flags = (vma->vm_flags | VM_DONTEXPAND | VM_DONTDUMP) & ~VM_MAYWRITE;
+#endif
+}
+
+/* 6.2: perf_sample_data knows what of it is filled in. */
+static inline const struct perf_raw_record *compat_raw(const struct perf_sample_data *data)
+{
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 2, 0)
+	return data->sample_flags & PERF_SAMPLE_RAW ? data->raw : NULL;
+#else
+	return data->raw;
+#endif
+}
+
+/* 6.10: __assign_str takes its source from where __string took the length. */
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 10, 0)
+#define TRAIL_STRINGS_BY_SOURCE
+#endif
+
+/* 6.13: probes of system calls may sleep. syscall.c switches preemption off itself, for all. */
+
+#endif

@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The writer of tracer/modring.h's rings. Includes nothing of the kernel, so that a unit test can run it with signals for interrupts.
+ *
+ * Who calls has preemption off and uses the ring of the CPU that it is on. So all writers of a ring nest: whoever interrupts one has
+ * finished before that one goes on. From this follows all the rest:
+ *
+ *   - claim: read `reserve`, take the time, compare-and-exchange `reserve` from what was read. If somebody came in between, it has claimed
+ *     something, so it fails, and a new time is taken. Hence times are in the order of positions. No lock prefix: only this
+ *     CPU writes the word.
+ *   - From then on the place is the claimer's alone. Whoever interrupts it claims behind. No late store can hit anything else.
+ *   - publish: the outermost (nest is 1) stores head = reserve's position: everything claimed so far is finished then, it being nested
+ *     in the outermost, or before. An interrupt that comes after reserve was read sees nest > 0 and leaves the publishing to us; so
+ *     after nest fell to 0 we look again. One that comes after nest fell to 0 publishes all by itself. Head never goes back, because
+ *     between an outermost's read of reserve and its store of head nobody else publishes.
+ *   - Nobody claims what is not published yet a second time around: kring_limit.
+ *   - `events` is stored before the claim and may be stale by as many events as nested in between: kring_events puts that right by the
+ *     count's low bits in reserve.
+ */
+#ifndef KMOD_RINGCORE_H
+#define KMOD_RINGCORE_H
+
+#include "tracer/modring.h"
+
+#define KRING_TRIES 100
+
+struct kring_geometry {                 /* the writer's own copy; constant */
+	__u32 size;                     /* of a sub-buffer: a power of two */
+	__u32 overwrite;
+	__u64 total;                    /* all sub-buffers: a power of two */
+	__u64 (*clock)(void);           /* NULL: kring_tsc */
+};
+
+#define kring_barrier() __asm__ __volatile__("" ::: "memory")
+#define KRING_ONCE(x) (*(volatile __typeof__(x) *)&(x))
+
+/* True if *p was `from` and is `to` now. Against interrupts of this CPU, not against others. */
+static inline _Bool kring_exchange(__u64 *p, __u64 from, __u64 to)
+{
+#ifdef __x86_64__
+	__u64 was = from;
+	_Bool done;
+
+	__asm__ __volatile__("cmpxchgq %3, %1" : "=@ccz" (done), "+m" (*p), "+a" (was) : "r" (to) : "memory");
+	return done;
+#else
+	return __atomic_compare_exchange_n(p, &from, to, 0, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
+#endif
+}
+
+static inline void kring_lost(struct kring *r)
+{
+#ifdef __x86_64__
+	__asm__ __volatile__("incq %0" : "+m" (r->lost));       /* one instruction: nothing can come in between */
+#else
+	__atomic_fetch_add(&r->lost, 1, __ATOMIC_RELAXED);
+#endif
+}
+
+/* A clock that may go back a little (CLOCK_MONOTONIC, in an NMI) does not in the ring. */
+static inline __u64 kring_time(struct kring *r, __u64 ts)
+{
+	for (;;) {
+		__u64 last = KRING_ONCE(r->last_ts);
+
+		if (ts <= last)
+			return last;
+		if (kring_exchange(&r->last_ts, last, ts))
+			return ts;
+	}
+}
+
+static inline __u64 kring_tsc(void)
+{
+#ifdef __x86_64__
+	__u32 lo, hi;
+
+	__asm__ __volatile__("rdtsc" : "=a" (lo), "=d" (hi));
+	return (__u64)hi << 32 | lo;
+#else
+	return 0;
+#endif
+}
+
+/* No position from here on may be claimed: it would overwrite what is needed. */
+static inline __u64 kring_limit(const struct kring *r, const struct kring_geometry *g)
+{
+	__u64 from = g->overwrite ? KRING_ONCE(r->head) : KRING_ONCE(r->consumed);
+
+	return (from & ~(__u64)(g->size - 1)) + g->total;
+}
+
+static inline void kring_leave(struct kring *r)
+{
+	for (;;) {
+		if (KRING_ONCE(r->nest) == 1)
+			__atomic_store_n(&r->head, kring_position(KRING_ONCE(r->reserve)), __ATOMIC_RELEASE);
+		kring_barrier();
+		KRING_ONCE(r->nest) = KRING_ONCE(r->nest) - 1;
+		kring_barrier();
+		if (KRING_ONCE(r->nest) || KRING_ONCE(r->head) == kring_position(KRING_ONCE(r->reserve)))
+			return;
+		KRING_ONCE(r->nest) = KRING_ONCE(r->nest) + 1;
+		kring_barrier();
+	}
+}
+
+/* What a new sub-buffer at `next` needs: what is left of the one before, and its own beginning. */
+static inline void kring_open(__u8 *data, const struct kring_geometry *g, __u64 pos, __u64 next, __u64 ts, __u64 events)
+{
+	struct krec *pad = (struct krec *)(data + (pos & (g->total - 1)));
+	struct krec_begin *begin = (struct krec_begin *)(data + (next & (g->total - 1)));
+
+	if (next - pos >= sizeof(*pad))
+		*pad = (struct krec){ .ts = ts, .len = (__u32)(next - pos - sizeof(*pad)), .kind = KREC_PAD };
+	*begin = (struct krec_begin){ .rec = { .ts = ts, .len = sizeof(begin->events), .kind = KREC_BEGIN }, .events = events };
+}
+
+/*
+ * Room for an event of len bytes, not zeroed. NULL: there is none, it was counted as lost. Else kring_leave must follow, as soon as the event
+ * has been written.
+ */
+static inline void *kring_enter(struct kring *r, __u8 *data, const struct kring_geometry *g, __u32 len)
+{
+	__u32 need = (__u32)sizeof(struct krec) + ((len + 7) & ~7u);
+	__u64 word, pos, at, next, events, ts;
+	struct krec *rec;
+	int tries = KRING_TRIES;
+
+	if (len > g->size - sizeof(struct krec_begin) - sizeof(struct krec) - 8) {
+		kring_lost(r);
+		return (void *)0;
+	}
+	KRING_ONCE(r->nest) = KRING_ONCE(r->nest) + 1;
+	kring_barrier();
+	do {
+		word = KRING_ONCE(r->reserve);
+		pos = at = kring_position(word);
+		events = kring_events(KRING_ONCE(r->events), word);
+		ts = g->clock ? kring_time(r, g->clock()) : kring_tsc();
+		next = 0;
+		if (!(pos & (g->size - 1)) || (pos & (g->size - 1)) + need > g->size) {
+			next = (pos + g->size - 1) & ~(__u64)(g->size - 1);
+			at = next + sizeof(struct krec_begin);
+		}
+		if (at + need > kring_limit(r, g) || !tries--) {
+			kring_lost(r);
+			kring_leave(r);
+			return (void *)0;
+		}
+		KRING_ONCE(r->events) = events + 1;
+	} while (!kring_exchange(&r->reserve, word, (events + 1) << KRING_EVENTS_SHIFT | ((at + need) >> 3)));
+	/* Readers see the claim before anything is overwritten. x86 keeps stores in order. */
+	__atomic_thread_fence(__ATOMIC_RELEASE);
+	if (at != pos)
+		kring_open(data, g, pos, next, ts, events);
+	rec = (struct krec *)(data + (at & (g->total - 1)));
+	rec->ts = ts;
+	rec->len = len;
+	rec->kind = KREC_EVENT;
+	return rec + 1;
+}
+
+#endif

@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * trail.ko: channels (channel.c), what is recorded into them (event.c, syscall.c, counter.c, track.c), and the device (main.c).
+ *
+ * Locks: trail_lock guards the list of channels, what each records, and compiled probes. Probes take no lock. What they use, attachments and
+ * rings, is freed after the probes were unregistered and a grace period of tracepoints went by.
+ */
+#ifndef KMOD_TRAIL_H
+#define KMOD_TRAIL_H
+
+#include <linux/bitmap.h>
+#include <linux/kref.h>
+#include <linux/list.h>
+#include <linux/module.h>
+#include <linux/mutex.h>
+#include <linux/percpu.h>
+#include <linux/sched.h>
+#include <linux/trace_events.h>
+
+#include "kmod/compat.h"
+#include "kmod/ringcore.h"
+#include "tracer/modabi.h"
+
+struct trail_ring {                     /* of one CPU */
+	struct kring *control;
+	u8 *data;
+};
+
+struct trail_tracked {                  /* threads: freed after a grace period */
+	DECLARE_BITMAP(tids, PID_MAX_LIMIT);
+};
+
+struct trail_channel {
+	/* read by probes */
+	struct trail_ring __percpu *rings;
+	struct kring_geometry geometry;
+	bool recording;
+	struct trail_tracked __rcu *tracked;    /* NULL: all threads are recorded */
+
+	/* guarded by trail_lock */
+	struct kref ref;                /* the list's, descriptors', and perf counters' that are being closed */
+	struct list_head node;
+	bool removed;
+	bool following;                 /* forks: track.c */
+	struct list_head attached;      /* struct trail_attach */
+	struct list_head dying;         /* likewise; probes may still be using them */
+	unsigned int dying_count;
+	struct trail_syscalls *syscalls;
+	char name[MODABI_NAME_MAX];
+	u32 subbuf_count;
+	u64 stride;
+};
+
+/* One event that a channel records. */
+struct trail_attach {
+	struct trail_channel *channel;  /* constant, as is id */
+	u32 id;
+	struct list_head node;
+	enum modabi_how how;
+	const struct trail_probe *probe;
+	struct tracepoint *tp;          /* registered there; NULL: its module is not loaded */
+	struct trail_counter *counter;
+	u32 nr;                         /* of a system call */
+	bool exit;
+	char system[64], name[128];
+};
+
+/* A compiled probe: kmod/probe/probe.h makes them. */
+struct trail_probe {
+	const char *system, *name;
+	void *func;
+};
+
+/* Those of one module. */
+struct trail_probes {
+	struct module *owner;
+	const struct trail_probe *const *probes;
+	unsigned int count;
+	struct list_head node;
+};
+
+int trail_probes_add(struct trail_probes *p);
+void trail_probes_remove(struct trail_probes *p);
+
+extern struct mutex trail_lock;
+extern struct list_head trail_channels;
+
+/* channel.c */
+int trail_channel_create(const struct modabi_channel *m);
+int trail_channel_open(struct modabi_channel *m);       /* a descriptor */
+int trail_channel_remove(const char *name);
+void trail_channels_end(void);
+void trail_channel_get(struct trail_channel *c);
+void trail_channel_put(struct trail_channel *c);
+
+/* event.c */
+int trail_event_set(struct trail_channel *c, struct modabi_event *e);
+void trail_events_off(struct trail_channel *c);        /* all; a grace period of tracepoints must follow, and then: */
+void trail_events_free(struct trail_channel *c);       /* those that are off */
+int trail_enabled_text(struct trail_channel *c, char **text, size_t *len);
+int trail_compiled_text(char **text, size_t *len);
+unsigned int trail_compiled_count(void);
+int trail_events_init(void);
+void trail_events_exit(void);
+struct tracepoint *trail_tracepoint(const char *name);  /* of the kernel itself; NULL: there is none */
+
+/* counter.c: events by the kernel's performance counters */
+struct trail_counter *trail_counter_open(struct trail_attach *a);       /* or an error pointer */
+void trail_counter_close(struct trail_counter *k);      /* no record after this */
+void trail_counters_flush(void);                        /* waits for those that are still being taken apart */
+
+/* syscall.c */
+int trail_syscall_set(struct trail_channel *c, struct trail_attach *a, bool on, u32 strings);
+void trail_syscalls_free(struct trail_channel *c);
+
+/* track.c */
+int trail_track(struct trail_channel *c, const u32 *tids, u32 count, bool all);
+void trail_track_end(struct trail_channel *c);
+
+/* ---- in probes ---- */
+
+/* The common fields of a record, as tracefs has them. */
+static __always_inline void trail_common(struct trace_entry *ent, u32 id)
+{
+	ent->type = id;
+	ent->flags = 0;
+	ent->preempt_count = preempt_count() & 0xff;
+	ent->pid = current->pid;
+}
+
+static __always_inline bool trail_wanted(const struct trail_channel *c)
+{
+	const struct trail_tracked *t;
+
+	if (!READ_ONCE(c->recording))
+		return false;
+	t = rcu_dereference_sched(c->tracked);
+	return likely(!t) || test_bit(current->pid, t->tids);
+}
+
+/* Preemption is off from a successful enter to leave. */
+static __always_inline void *trail_enter(struct trail_channel *c, struct trail_ring **ring, u32 len)
+{
+	void *at;
+
+	*ring = this_cpu_ptr(c->rings);
+	at = kring_enter((*ring)->control, (*ring)->data, &c->geometry, len);
+	return at;
+}
+
+/* For compiled probes, which may be in other modules: the record's `fixed` bytes are zero, and its common fields are there. */
+void *trail_begin(struct trail_attach *a, struct trail_ring **ring, u32 len, u32 fixed);
+void trail_end(struct trail_ring *ring);
+
+static __always_inline void trail_copy_string(char *to, const char *from, unsigned int size)
+{
+	strscpy(to, from, size);
+}
+
+#endif

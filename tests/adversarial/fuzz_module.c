@@ -1,0 +1,218 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* LINK: none */
+/*
+ * Random calls of /dev/trail, by several processes at once, while what they enable is recorded: only errors may come of them. Runs where
+ * the module is loaded (tests/vm); the kernel's own messages are looked at there. fuzz_module [SECONDS]
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "tracer/modabi.h"
+#include "tracer/modring.h"
+
+static uint64_t state;
+
+static uint64_t number(void)
+{
+	state ^= state << 13;
+	state ^= state >> 7;
+	state ^= state << 17;
+	return state;
+}
+
+/* Mostly what is nearly right. */
+static uint64_t some(void)
+{
+	static const uint64_t words[] = { 0, 1, 2, 3, 7, 8, 16, 4095, 4096, 8192, 65535, 65536, 1u << 20, UINT32_MAX, UINT64_MAX, 1ull << 63, 1ull << 48 };
+
+	return number() % 4 ? words[number() % (sizeof(words) / sizeof(*words))] : number() >> number() % 64;
+}
+
+static void scramble(void *p, size_t n)
+{
+	uint8_t *at = p;
+
+	for (size_t i = number() % 4; i; i--)
+		at[number() % n] = (uint8_t)number();
+}
+
+static const char *const events[][2] = {
+	{ "sched", "sched_switch" }, { "sched", "sched_waking" }, { "irq", "softirq_entry" }, { "timer", "hrtimer_expire_entry" },
+	{ "kmem", "mm_page_alloc" }, { "raw_syscalls", "sys_enter" }, { "syscalls", "sys_enter_openat" }, { "syscalls", "sys_exit_ioctl" },
+	{ "none", "such" },
+};
+
+static uint32_t id_of(const char *system, const char *name)
+{
+	char path[200];
+	unsigned id = 0;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/sys/kernel/tracing/events/%s/%s/id", system, name);
+	f = fopen(path, "r");
+	if (f && fscanf(f, "%u", &id) != 1)
+		id = 0;
+	if (f)
+		fclose(f);
+	return id;
+}
+
+static void random_name(char *name)
+{
+	snprintf(name, 16, "fuzz%d", (int)(number() % 6));
+}
+
+static int channel(int device)
+{
+	struct modabi_channel m = { .subbuf_size = 4096u << number() % 4, .subbuf_count = 2u << number() % 4, .overwrite = number() % 2 };
+	static const unsigned long commands[] = { MODABI_CREATE, MODABI_OPEN, MODABI_CREATE, MODABI_OPEN, MODABI_REMOVE };
+
+	random_name(m.name);
+	m.tsc = number() % 2;
+	if (number() % 8 == 0)
+		m.subbuf_size = (uint32_t)some();
+	if (number() % 8 == 0)
+		m.subbuf_count = (uint32_t)some();
+	if (number() % 8 == 0)
+		scramble(&m, sizeof(m));
+	return ioctl(device, commands[number() % 5], &m);
+}
+
+/* What is mapped cannot be written. Maps of other sizes and rights are refused. */
+static void map(int fd)
+{
+	size_t size = number() % 2 ? 4096 + (4096u << number() % 8) : some() & 0xfffff;
+	off_t at = (off_t)(number() % 2 ? size * (number() % 4) : some());
+	int prot = number() % 4 ? PROT_READ : (int)(number() % 8);
+	uint8_t *p = mmap(NULL, size, prot, number() % 8 ? MAP_SHARED : MAP_PRIVATE, fd, at);
+
+	if (p == MAP_FAILED)
+		return;
+	if (prot & PROT_WRITE || !mprotect(p, 4096, PROT_READ | PROT_WRITE)) {
+		printf("a ring could be mapped for writing\n");
+		_exit(1);
+	}
+	if (prot & PROT_READ)
+		for (size_t i = 0; i < size; i += 509)
+			*(volatile uint8_t *)(p + i);
+	if (number() % 4 == 0)
+		munmap(p, number() % 2 ? size : 4096);
+	else
+		munmap(p, size);
+}
+
+static void command(int fd)
+{
+	union { struct modabi_event e; struct modabi_enabled n; struct modabi_track t; struct modabi_consume c; uint32_t on; } a;
+	static const unsigned long commands[] = { MODABI_RECORD, MODABI_EVENT, MODABI_ENABLED, MODABI_TRACK, MODABI_CONSUME };
+	unsigned long cmd = commands[number() % 5];
+	static uint8_t space[65536];
+	uint32_t tids[4] = { (uint32_t)getpid(), 1, (uint32_t)some(), 2 };
+	size_t which = number() % (sizeof(events) / sizeof(*events));
+
+	memset(&a, 0, sizeof(a));
+	if (cmd == MODABI_RECORD) {
+		a.on = number() % 2;
+	} else if (cmd == MODABI_EVENT) {
+		strcpy(a.e.system, events[which][0]);
+		strcpy(a.e.name, events[which][1]);
+		a.e.id = number() % 8 ? id_of(a.e.system, a.e.name) : (uint32_t)some();
+		a.e.on = number() % 3 != 0;
+		a.e.strings = number() % 8 ? 2 : (uint32_t)some();
+	} else if (cmd == MODABI_ENABLED) {
+		a.n.buffer = number() % 4 ? (uintptr_t)space : some();
+		a.n.size = number() % 4 ? sizeof(space) : some();
+	} else if (cmd == MODABI_TRACK) {
+		a.t.tids = number() % 4 ? (uintptr_t)tids : some();
+		a.t.count = number() % 4 ? (uint32_t)(number() % 5) : (uint32_t)some();
+		a.t.all = !a.t.count;
+	} else {
+		a.c = (struct modabi_consume){ .consumed = some(), .events = some(), .overwritten = some(), .cpu = (uint32_t)(number() % 4) };
+	}
+	if (number() % 6 == 0)
+		scramble(&a, sizeof(a));
+	if (number() % 10 == 0)
+		cmd ^= 1ul << number() % 32;
+	ioctl(fd, cmd, number() % 20 ? (void *)&a : (void *)(uintptr_t)some());
+}
+
+static void one(int device, int *fds, size_t n)
+{
+	size_t i = number() % n;
+	struct modabi_list l = { .buffer = number() % 2 ? (uintptr_t)&l : some(), .size = number() % 2 ? 0 : some() };
+	char text[512];
+
+	switch (number() % 10) {
+	case 0:
+		if (fds[i] >= 0)
+			close(fds[i]);
+		fds[i] = channel(device);
+		break;
+	case 1:
+		ioctl(device, MODABI_LIST, &l);
+		if (pread(device, text, sizeof(text), (off_t)some()) < 0)
+			errno = 0;
+		break;
+	case 2:
+		ioctl(device, number() % 2 ? (unsigned long)some() : MODABI_CREATE, (void *)(uintptr_t)some());
+		break;
+	case 3:
+		if (fds[i] >= 0)
+			map(fds[i]);
+		break;
+	default:
+		if (fds[i] >= 0)
+			command(fds[i]);
+	}
+}
+
+static int child(int device, int seconds, uint64_t seed)
+{
+	int fds[4] = { -1, -1, -1, -1 };
+	time_t end = time(NULL) + seconds;
+
+	state = seed * 0x9e3779b97f4a7c15u + 1;
+	while (time(NULL) < end)
+		for (int i = 0; i < 20; i++)
+			one(device, fds, 4);
+	return 0;
+}
+
+int main(int argc, char **argv)
+{
+	int seconds = argc > 1 ? atoi(argv[1]) : 10, device = open("/dev/trail", O_RDWR | O_CLOEXEC), status, bad = 0;
+	struct modabi_channel m = { .reserved = 0 };
+	pid_t pid;
+
+	if (device < 0) {
+		printf("/dev/trail: %s\n", strerror(errno));
+		return 77;
+	}
+	for (int i = 0; i < 3; i++) {
+		pid = fork();
+		if (!pid)
+			_exit(child(device, seconds, (uint64_t)time(NULL) * 8 + (uint64_t)i));
+		/* One of them dies in the middle of it. */
+		if (i == 2 && pid > 0) {
+			sleep((unsigned)seconds / 2);
+			kill(pid, 9);
+		}
+	}
+	while (wait(&status) > 0)
+		bad |= !(WIFEXITED(status) && !WEXITSTATUS(status)) && !(WIFSIGNALED(status) && WTERMSIG(status) == 9);
+	for (int i = 0; i < 6; i++) {
+		snprintf(m.name, sizeof(m.name), "fuzz%d", i);
+		ioctl(device, MODABI_REMOVE, &m);
+	}
+	return bad;
+}

@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * /dev/trail: what the daemon and trail.ko say to each other. Structures have the same layout for all; pointers are 64 bits. Reserved members
+ * are zero, or the call fails with EINVAL.
+ *
+ * The device: what recording there is (MODABI_LIST), new channels and old ones (MODABI_CREATE, MODABI_OPEN give a descriptor of a channel), their
+ * end (MODABI_REMOVE). Channels outlive descriptors, and so the daemon. Reading the device gives the events that have compiled probes,
+ * lines `system:event`.
+ *
+ * A channel: what to record, and where reading has got to. Its rings (modring.h) are mapped with mmap, read-only and shared, one by one: offset
+ * cpu * ring_stride, length ring_stride.
+ */
+#ifndef TRACER_MODABI_H
+#define TRACER_MODABI_H
+
+#include <linux/ioctl.h>
+#include <linux/types.h>
+
+#define MODABI_VERSION 1u
+#define MODABI_NAME_MAX 256u            /* with the NUL */
+#define MODABI_TIDS_MAX 65536u
+#define MODABI_STRINGS_MAX 256u         /* bytes of a system call's string that are recorded, with the NUL */
+
+struct modabi_version {
+	__u32 abi;
+	__u32 cpus;                     /* possible: rings of a channel */
+	__u32 compiled;                 /* events with compiled probes */
+	__u32 reserved;
+};
+
+struct modabi_channel {
+	char name[MODABI_NAME_MAX];
+	/* for MODABI_CREATE; MODABI_OPEN fills them in */
+	__u32 subbuf_size, subbuf_count;        /* powers of two */
+	__u32 overwrite;
+	__u32 tsc;                      /* times are the TSC's; else CLOCK_MONOTONIC */
+	__u64 ring_stride;              /* out */
+	__u32 cpus;                     /* out */
+	__u32 reserved;
+};
+
+struct modabi_list {
+	__u64 buffer;                   /* names, each with a NUL */
+	__u64 size;                     /* of the buffer; out: of all names */
+};
+
+enum modabi_how {
+	MODABI_COMPILED = 1,            /* a probe of its own */
+	MODABI_SYSCALL = 2,
+	MODABI_PERF = 3,                /* by the kernel's performance counters */
+};
+
+struct modabi_event {
+	char system[64], name[128];
+	__u32 id;                       /* the kernel's, as in its format file: in the records */
+	__u32 on;
+	__u32 strings;                  /* system calls: which arguments are strings, bit by bit */
+	__u32 how;                      /* out, enum modabi_how */
+};
+
+struct modabi_enabled {
+	__u64 buffer;                   /* lines system:name */
+	__u64 size;                     /* of the buffer; out: of the text */
+};
+
+struct modabi_track {
+	__u64 tids;                     /* __u32 each */
+	__u32 count;
+	__u32 all;                      /* 1: everybody */
+};
+
+struct modabi_consume {
+	__u64 consumed;                 /* position, at an event boundary, never back */
+	__u64 events;                   /* below it */
+	__u64 overwritten;              /* of these, never seen */
+	__u32 cpu;
+	__u32 reserved;
+};
+
+#define MODABI_GET_VERSION _IOR('t', 0xa0, struct modabi_version)
+#define MODABI_LIST _IOWR('t', 0xa1, struct modabi_list)
+#define MODABI_CREATE _IOWR('t', 0xa2, struct modabi_channel)
+#define MODABI_OPEN _IOWR('t', 0xa3, struct modabi_channel)
+#define MODABI_REMOVE _IOW('t', 0xa4, struct modabi_channel)
+
+#define MODABI_RECORD _IOW('t', 0xb0, __u32)
+#define MODABI_EVENT _IOWR('t', 0xb1, struct modabi_event)
+#define MODABI_ENABLED _IOWR('t', 0xb2, struct modabi_enabled)
+#define MODABI_TRACK _IOW('t', 0xb3, struct modabi_track)
+#define MODABI_CONSUME _IOW('t', 0xb4, struct modabi_consume)
+
+#endif

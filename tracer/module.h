@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The module backend's own: module.c for what there is, modulebuf.c for one channel. Lists and formats of events are those of tracefs; `struct
+ * backend` is that of tracefs, with the device open.
+ */
+#ifndef TRACER_MODULE_H
+#define TRACER_MODULE_H
+
+#include "tracer/modabi.h"
+#include "tracer/tracefs.h"
+
+/* The format of an event as trail.ko records it; its number, and which of a system call's arguments are strings. out, id, strings may be NULL. */
+int module_format(const struct backend *b, const char *system, const char *event, struct md_buf *out, uint32_t *id, uint32_t *strings);
+
+int module_channel_open(struct backend *b, const char *name, const struct backend_geometry *g, bool adopt,
+			struct backend_channel **out, struct tr_err *err);
+int module_channel_remove(struct backend *b, const char *name);
+void module_channel_close(struct backend_channel *c, bool remove);
+int module_record(struct backend_channel *c, bool on);
+int module_enable(struct backend_channel *c, const char *system, const char *event, bool on);
+int module_enabled(struct backend_channel *c, struct md_buf *out);
+int module_track(struct backend_channel *c, const uint32_t *tids, size_t count);
+int module_drain(struct backend_channel *c, uint32_t cpu, const struct backend_sink *sink);
+int module_lost(struct backend_channel *c, uint32_t cpu, uint64_t *events);
+
+#endif
