@@ -304,19 +304,32 @@ static void comm_of(uint32_t pid, char *out, size_t size)
 		out[0] = '_';
 }
 
+/* Told once. */
+static void no_buffer(struct channel *c, int err)
+{
+	if (!c->session->buffers_refused++)
+		session_failed(c->session, "channel %s: no buffer, and what it would have recorded is not counted: %s", c->name, strerror(-err));
+}
+
 struct class *owner_class(struct channel *c, const struct app *a)
 {
 	struct session *s = c->session;
 	uint32_t pid = c->per_process ? a->pid : 0;
 	struct trace *t = trace_find(s, a->file->uid, pid);
 	char comm[17] = "";
+	int err;
 
 	if (!t) {
 		if (pid)
 			comm_of(pid, comm, sizeof(comm));
 		t = trace_new(s, a->file->uid, pid, comm, NULL, 0);
-		if (!t || session_save(s) || trace_open_log(s, t))
+		if (!t || session_save(s))
 			return NULL;
+	}
+	/* Perhaps there was no descriptor for it the last time. */
+	if (t->log_fd < 0 && (err = trace_open_log(s, t))) {
+		no_buffer(c, err);
+		return NULL;
 	}
 	return class_get(c, t, true);
 }
@@ -431,9 +444,8 @@ int class_buffer(struct class *cl, enum trail_ring_kind kind, uint32_t pid, stru
 	if (!err)
 		err = region_create(&geo, random_key(), &r);
 	if (err) {
-		if (err != -EDQUOT && !c->session->buffers_refused++)
-			session_failed(c->session, "channel %s: no buffer, and what it would have recorded is not counted: %s", c->name,
-				       strerror(-err));
+		if (err != -EDQUOT)
+			no_buffer(c, err);
 		return err;
 	}
 	*out = class_adopt(cl, r, per_cpu(c, kind, pid) ? 0 : cl->next_ordinal + !cl->next_ordinal, pid);

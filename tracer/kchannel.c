@@ -47,10 +47,13 @@ struct trace *kernel_trace(struct session *s)
 {
 	struct trace *t = trace_find(s, KERNEL_UID, 0);
 
-	if (t)
-		return t;
-	t = trace_new(s, KERNEL_UID, 0, NULL, NULL, 0);
-	return t && session_save(s) == 0 && trace_open_log(s, t) == 0 ? t : NULL;
+	if (!t) {
+		t = trace_new(s, KERNEL_UID, 0, NULL, NULL, 0);
+		if (!t || session_save(s))
+			return NULL;
+	}
+	/* Perhaps there was no descriptor for it the last time. */
+	return t->log_fd >= 0 || trace_open_log(s, t) == 0 ? t : NULL;
 }
 
 /* Makes the rings and the object; what the backend has is opened by the caller. */

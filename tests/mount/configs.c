@@ -233,6 +233,7 @@ static void say_session(int kernel)
 		return;
 	say("\n[kernel]\n");
 	say_ids("track/pid");
+	say("track/vpid = *\ntrack/uid = *\ntrack/vuid = *\ntrack/gid = *\ntrack/vgid = *\n");
 	for (n = rnd(3); n; n--)
 		say_kernel_channel(n);
 }

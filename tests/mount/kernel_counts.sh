@@ -171,7 +171,7 @@ everything() {
 	echo 8M >"$s/kernel/channels/channel0/subbuf_size"
 	echo 4 >"$s/kernel/channels/channel0/subbuf_count"
 	echo discard >"$s/kernel/channels/channel0/loss_mode"
-	printf '*\nsyscall:*\n' >"$s/kernel/events"
+	printf '* except lttng_statedump_*\nsyscall:*\n' >"$s/kernel/events"
 	echo tid >"$s/kernel/contexts"
 	begin "$1"
 	echo start >"$s/control"

@@ -119,6 +119,8 @@ static void ranges(void)
 	/* An argument's low half is what the trace has. */
 	use("syscalls", format_open);
 	CHECK_STR(print("flags == 1"), "");
+	/* Of an address that stands for a string, the trace has text. */
+	CHECK_STR(print("filename == 1"), "");
 	/* A sign that only the C type has. */
 	use("syscalls", "name: sys_enter_lseek\nID: 10\n" COMMON
 	    "\tfield:int __syscall_nr;\toffset:8;\tsize:4;\tsigned:1;\n\tfield:off_t offset;\toffset:16;\tsize:8;\tsigned:0;\n\n"

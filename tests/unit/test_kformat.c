@@ -312,6 +312,30 @@ static bool passes(const struct kformat *f, const char *expression, const uint8_
 	return result;
 }
 
+/* What nobody read is text of its address. */
+static void addresses(void)
+{
+	struct kformat *f = parse("syscalls", format_open);
+	struct kcode *c = kcode_make(f);
+	uint8_t r[40] = { 0 }, out[64];
+	ssize_t n;
+
+	put32(r + 24, 2);
+	put32(r + 32, 0644);
+	check_payload(f, r, f->size, "{ filename = \"0x0\", flags = 2, mode = 420 }\n");
+	put32(r + 16, 0xdeadbeef);
+	put32(r + 20, 0x7f1);
+	check_payload(f, r, f->size, "{ filename = \"0x7f1deadbeef\", flags = 2, mode = 420 }\n");
+	memset(r + 16, 0xff, 8);
+	check_payload(f, r, f->size, "{ filename = \"0xffffffffffffffff\", flags = 2, mode = 420 }\n");
+	n = kcode_run(c, r, f->size, out, sizeof(out));
+	CHECK(n == 19 + 4 + 2);
+	CHECK(passes(f, "filename == \"0xfff*\" && flags == 2", out, (size_t)n));
+	CHECK(!passes(f, "filename == \"/etc/*\"", out, (size_t)n));
+	kcode_free(c);
+	kformat_free(f);
+}
+
 /* Names of functions from the addresses. */
 static void functions(void)
 {
@@ -552,6 +576,7 @@ int main(void)
 	CASE(odd_values);
 	CASE(lttng_values);
 	CASE(other_sizes);
+	CASE(addresses);
 	CASE(filters);
 	CASE(functions);
 	CASE(this_kernel);
