@@ -256,7 +256,7 @@ int tracer_open(const struct tracer_config *config, struct tracer **out, struct 
 		struct tr_err why = TR_ERR_INIT;
 
 		if (s->starts && output_start(s, &why))
-			tracer_report(t, "session %s: output: %s", s->name, why.sentence);
+			session_failed(s, "output: %s", why.sentence);
 		session_apply(s);
 	}
 	apps_scan(t);

@@ -194,10 +194,10 @@ static void adopt(struct channel *c, const char *name)
 		return;
 	snprintf(kc->name, sizeof(kc->name), "%s", name);
 	if (open_channel(kc, true, &err)) {
-		tracer_report(t, "session %s: the kernel's buffer of channel %s is lost: %s", c->session->name, c->name, err.sentence);
+		session_failed(c->session, "the kernel's buffer of channel %s is lost: %s", c->name, err.sentence);
 		kchannel_put(kc);
 		if (kchannel_start(c, &err))
-			tracer_report(t, "session %s: channel %s: %s", c->session->name, c->name, err.sentence);
+			session_failed(c->session, "channel %s: %s", c->name, err.sentence);
 		return;
 	}
 	kc->recording = c->session->active && c->enabled;

@@ -268,7 +268,7 @@ static void restore(struct channel *c, const struct rule *r)
 		ret = kprobe_prepare(t->kernel, &plan, c->session->uid, &err);
 	kprobe_plan_deinit(&plan);
 	if (ret)
-		tracer_report(t, "session %s: channel %s: %s: %s", c->session->name, c->name, r->pattern, err.sentence);
+		session_failed(c->session, "channel %s: %s: %s", c->name, r->pattern, err.sentence);
 }
 
 void kprobes_restore(struct tracer *t)

@@ -413,7 +413,7 @@ static void restore_snapshot(struct restore *r, const char *line)
 	if (i < kept_count && !snapshot_adopt(r->s, line + n, created, key, kept[i].snapshot))
 		kept[i].snapshot = -1;
 	else
-		tracer_report(r->t, "session %s: snapshot %s is lost", r->s->name, line + n);
+		session_failed(r->s, "snapshot %s is lost", line + n);
 }
 
 static void restore_key(struct session *s, const char *line)

@@ -48,7 +48,8 @@ checks=$((checks + $(wc -l <"$work/rules")))
 echo '*' >"$s/kernel/events"
 is "all tracepoints" "$(wc -l <"$work/tracepoints")" "$(wc -l <"$i/set_event")"
 echo 'syscall:*' >>"$s/kernel/events"
-is "all events" "$(wc -l <$T/available_events)" "$(wc -l <"$i/set_event")"
+# (Calls with text are recorded by probes of the same name, in a group of the channel's own.)
+is "all events" "$(grep -vc '^trailtext_' $T/available_events)" "$(sed 's/^trailtext_[^:]*:/syscalls:/' "$i/set_event" | sort -u | wc -l)"
 echo >"$s/kernel/events"
 is "none" 0 "$(wc -l <"$i/set_event")"
 rmdir "$s"
