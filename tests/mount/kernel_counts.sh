@@ -171,7 +171,8 @@ everything() {
 	echo 8M >"$s/kernel/channels/channel0/subbuf_size"
 	echo 4 >"$s/kernel/channels/channel0/subbuf_count"
 	echo discard >"$s/kernel/channels/channel0/loss_mode"
-	printf '* except lttng_statedump_*\nsyscall:*\n' >"$s/kernel/events"
+	# (babeltrace2 2.0.4 now and then shows an empty string as the one before: these two are given such.)
+	printf '* except lttng_statedump_*\nsyscall:* except syscall:newfstatat,syscall:statx\n' >"$s/kernel/events"
 	echo tid >"$s/kernel/contexts"
 	begin "$1"
 	echo start >"$s/control"
