@@ -181,6 +181,7 @@ struct tracer *tracer_new(const struct tracer_config *config)
 	pthread_mutex_init(&t->shares_lock, NULL);
 	CDS_INIT_LIST_HEAD(&t->sessions);
 	CDS_INIT_LIST_HEAD(&t->apps);
+	CDS_INIT_LIST_HEAD(&t->drafts);
 	CDS_INIT_LIST_HEAD(&t->retries);
 	CDS_INIT_LIST_HEAD(&t->dead_snapshots);
 	t->config = *config;

@@ -48,6 +48,7 @@ struct tracer {
 	unsigned int lane;                      /* TRAIL_LANE_* of this daemon */
 	struct cds_list_head sessions;          /* struct session */
 	uint32_t session_count;
+	struct cds_list_head drafts;            /* struct session, too: draft.c */
 	struct cds_list_head apps;              /* struct app */
 	uint32_t app_count;
 	struct apptable *apptable;

@@ -13,8 +13,11 @@ struct session *session_draft(struct session *s)
 
 	pthread_mutex_lock(&s->tracer->lock);
 	draft = session_alloc(s->tracer, s->name, s->uid, s->gid);
-	if (draft)
+	if (draft) {
 		draft->draft = true;
+		/* So that the kernel's events which its rules need are known to be in use. */
+		cds_list_add_tail(&draft->node, &s->tracer->drafts);
+	}
 	pthread_mutex_unlock(&s->tracer->lock);
 	return draft;
 }
@@ -28,8 +31,10 @@ void session_draft_drop(struct session *draft)
 	pthread_mutex_lock(&draft->tracer->lock);
 	cds_list_for_each_entry_safe(c, next, &draft->channels, node)
 		channel_drop(c);
+	cds_list_del(&draft->node);
 	pthread_mutex_unlock(&draft->tracer->lock);
 	kernel_bury(draft->tracer);     /* what a start that failed made */
+	kernel_reap(draft->tracer);
 	session_put(draft);
 }
 

@@ -290,19 +290,30 @@ void kprobes_restore(struct tracer *t)
 
 /* ---- the end ---- */
 
+static bool has_rule(const struct session *s, const char *pattern)
+{
+	struct channel *c;
+
+	cds_list_for_each_entry(c, &s->channels, node)
+		for (size_t i = 0; c->kernel && i < c->rules.count; i++)
+			if (!strcmp(c->rules.rules[i].pattern, pattern))
+				return true;
+	return false;
+}
+
 /* By a rule, or it is too early to remove it. */
 static bool is_used(struct tracer *t, const struct kprobe *p)
 {
 	struct session *s;
-	struct channel *c;
 
 	if (kernel_records(t, t->kernel->group, p->name))
 		return true;
 	cds_list_for_each_entry(s, &t->sessions, node)
-		cds_list_for_each_entry(c, &s->channels, node)
-			for (size_t i = 0; c->kernel && p->pattern && i < c->rules.count; i++)
-				if (!strcmp(c->rules.rules[i].pattern, p->pattern))
-					return true;
+		if (p->pattern && has_rule(s, p->pattern))
+			return true;
+	cds_list_for_each_entry(s, &t->drafts, node)
+		if (p->pattern && has_rule(s, p->pattern))
+			return true;
 	return false;
 }
 

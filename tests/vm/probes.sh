@@ -235,6 +235,24 @@ as_bob sh -c "echo 'usdt:$P:demo:hit' >'$S/bob/kernel/events'" || fail "a member
 is "made for him" 2 "$(probes)"
 rmdir "$S/bob"
 
+# --- a session's configuration has them, and makes them
+s=$S/taken
+mkdir "$s"
+printf '[session]\nstart = yes\n[kernel channel]\nname = channel0\nevents = kprobe:%s\nevents = usdt:%s:demo:hit\ncontexts = tid\n' "$K" "$P" |
+	cat >"$s/config" || fail "config: $(cat "$s/error")"
+set -- $("$P" 30)
+cat "$s/text" >"$work/text"
+is "kprobe, by a configuration" 30 "$(count "kprobe:$K" "$1")"
+is "usdt, by a configuration" 60 "$(count "usdt:$P:demo:hit" "$1")"
+mkdir "$S/copy"
+cat "$s/config" >"$S/copy/config" || fail "copy: $(cat "$S/copy/error")"
+rmdir "$s"
+is "the copy needs them" 3 "$(probes)"
+printf '[kernel channel]\nname = q\nevents = kprobe:vfs_read\nevents = kprobe:no_such_thing\n' | cat >"$S/copy/config" 2>/dev/null && fail "taken"
+is "what is refused leaves nothing" 3 "$(probes)"
+rmdir "$S/copy"
+is "nothing is left of it" 0 "$(probes)"
+
 # --- others' events are others'
 echo "p:mine/vfs vfs_read" >>$T/kprobe_events
 echo "p:trailfs_00c0ffee/kprobe_x vfs_read" >>$T/kprobe_events
