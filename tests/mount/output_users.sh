@@ -7,7 +7,11 @@
 [ "$(id -u)" = 0 ] || skip "only root can be two users"
 command -v setpriv >/dev/null || skip "there is no setpriv"
 command -v babeltrace2 >/dev/null || skip "there is no babeltrace2"
-ticker=$BUILD/tests/mount/ticker
+# Where other users may read it, wherever the tree is
+cp "$BUILD/tests/mount/ticker" "$BUILD"/libtrail.so.0 "$work/" || fail cp
+ticker=$work/ticker
+LD_LIBRARY_PATH=$work
+export LD_LIBRARY_PATH
 alice=12345 bob=12346
 as() { # UID COMMAND…
 	u=$1
