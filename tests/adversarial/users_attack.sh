@@ -28,6 +28,7 @@ daemon=$(daemon_pids)
 # What a script of user $1 does to $2's session, once: the name of each error (or "ok") on a line, with what was tried
 cat >"$work/attack" <<'END'
 tool=$1 s=$2 state=$3 victim=$4 mine=$5
+cd /                    # it may not be allowed where it was called
 try() {
 	printf '%s %s\n' "$*" "$("$tool" "$@" 2>&1 | tail -n 1)"
 }
@@ -76,6 +77,7 @@ END
 # Its own limits, as far as they go and further: sessions, channels, buffers, frozen bytes, messages, errors
 cat >"$work/flood" <<'END'
 tool=$1 S=$2 MNT=$3 me=$4 ticker=$5
+cd /
 i=0
 while [ $i -lt 20 ]; do
 	i=$((i + 1))
