@@ -171,8 +171,7 @@ everything() {
 	echo 8M >"$s/kernel/channels/channel0/subbuf_size"
 	echo 4 >"$s/kernel/channels/channel0/subbuf_count"
 	echo discard >"$s/kernel/channels/channel0/loss_mode"
-	# (babeltrace2 2.0.4 now and then shows an empty string as the one before: these two are given such.)
-	printf '* except lttng_statedump_*\nsyscall:* except syscall:newfstatat,syscall:statx\n' >"$s/kernel/events"
+	printf '* except lttng_statedump_*\nsyscall:*\n' >"$s/kernel/events"
 	echo tid >"$s/kernel/contexts"
 	begin "$1"
 	echo start >"$s/control"
@@ -199,7 +198,12 @@ is "all, as the kernel counts" "$(kernel_counted e$mark)" "$(key events_recorded
 is "nothing is lost, every record decodes" 0 "$(key events_discarded "$s/status")"
 TZ=UTC timeout 100 babeltrace2 --clock-gmt "$s/trace" >"$work/bt" 2>"$work/bt.err" || fail "babeltrace2: $(cat "$work/bt.err")"
 is "babeltrace2 reads them all" "$(key events_recorded "$s/status")" "$(wc -l <"$work/bt")"
-cat "$s/text" | cmp -s - "$work/bt" || fail "text and babeltrace2 differ"
+cat "$s/text" >"$work/text"
+# (But for what babeltrace2 2.0.4 makes of empty strings: now and then the one before.)
+for f in text bt; do
+	awk 'NR == FNR { skip[FNR] = /= ""/; next } !skip[FNR]' "$work/text" "$work/$f" >"$work/$f.full"
+done
+cmp -s "$work/text.full" "$work/bt.full" || fail "text and babeltrace2 differ: $(diff "$work/text.full" "$work/bt.full" | cut -c1-300 | head -n 4)"
 grep "{ tid = $pid }" "$work/bt" | awk '{ sub(/:$/, "", $4); print $4 }' | sort | uniq -c >"$work/counts"
 while read -r name number; do
 	is "$name" "$number" "$(awk -v e="$name" '$2 == e { print $1; n++ } END { if (!n) print 0 }' "$work/counts")"
