@@ -59,7 +59,7 @@ mount_tree() {
 umount_tree() {
 	cd / || exit 2
 	fusermount3 -u "$mnt" || fail "cannot unmount"
-	tries=100
+	tries=600       # (it waits for the disk, if there was an output)
 	while kill -0 "$daemon" 2>/dev/null && [ $tries -gt 0 ]; do
 		tries=$((tries - 1))
 		sleep 0.05

@@ -76,7 +76,7 @@ clean_up() {
 			fusermount3 -u -z "$MNT" || break
 	done
 	# The daemon ends by itself when its mount goes; the keeper when the daemon says so.
-	within 15 daemon_ended || { echo "FAILED: the daemon does not end"; status=1; }
+	within 40 daemon_ended || { echo "FAILED: the daemon does not end"; status=1; }
 	for report in "$work"/sanitizer.*; do
 		[ -e "$report" ] || continue
 		# What the keeper has not freed when it ends is of no interest.
