@@ -17,18 +17,6 @@ instances() {
 	ls $T/instances | grep -c "^trailfs-[a-z]*$mark-"
 }
 
-# same_text SESSION: babeltrace2 and text agree on it
-same_text() {
-	TZ=UTC timeout 60 babeltrace2 --clock-gmt "$1/trace" >"$work/bt" 2>"$work/bt.err" || fail "babeltrace2: $(cat "$work/bt.err")"
-	cat "$1/text" >"$work/text"
-	# (But for what babeltrace2 2.0.4 makes of empty strings: now and then the one before.)
-	for f in bt text; do
-		awk 'NR == FNR { skip[FNR] = /= ""/; next } !skip[FNR]' "$work/text" "$work/$f" >"$work/$f.full"
-	done
-	cmp -s "$work/bt.full" "$work/text.full" || fail "text of $1 is not what babeltrace2 says: $(diff "$work/bt.full" "$work/text.full" | head -n 4)"
-	checks=$((checks + 1))
-}
-
 # refused ERRNO WORD TEXT FILE: the write fails, and `error` says why
 refused() {
 	is "'$3'" "$1" "$(tool open "$4" w write "$3\n")"

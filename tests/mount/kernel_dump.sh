@@ -13,14 +13,6 @@ count() {
 	grep " lttng_statedump_$1: " "$work/text" | grep -c -- "${2-}"
 }
 
-# same_text SESSION: babeltrace2 and text agree on it
-same_text() {
-	cat "$1/text" >"$work/text"
-	TZ=UTC timeout 60 babeltrace2 --clock-gmt "$1/trace" >"$work/bt" 2>"$work/bt.err" || fail "babeltrace2: $(cat "$work/bt.err")"
-	cmp -s "$work/bt" "$work/text" || fail "text of $1 is not what babeltrace2 says: $(diff "$work/bt" "$work/text" | head -n 4)"
-	checks=$((checks + 1))
-}
-
 # finished SESSION NUMBER [FILE]: so many dumps have been written; the write that asks waits for a while only
 ended() {
 	[ "$(grep -c " lttng_statedump_$3: " "$1/text")" = "$2" ]

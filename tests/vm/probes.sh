@@ -61,14 +61,6 @@ probes() {
 	cat $T/kprobe_events $T/uprobe_events | grep -c trailfs_
 }
 
-# same_text SESSION: babeltrace2 and text agree on it
-same_text() {
-	TZ=UTC timeout 100 babeltrace2 --clock-gmt "$1/trace" >"$work/bt" 2>"$work/bt.err" || fail "babeltrace2: $(cat "$work/bt.err")"
-	cat "$1/text" >"$work/text"
-	cmp -s "$work/bt" "$work/text" || fail "text of $1 is not what babeltrace2 says: $(diff "$work/bt" "$work/text" | head -n 4)"
-	checks=$((checks + 1))
-}
-
 # count EVENT PID [MORE]: events in $work/text
 count() {
 	grep -c " $1: .*{ tid = $2 }.*{ .*${3-}" "$work/text"

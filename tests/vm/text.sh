@@ -48,18 +48,6 @@ is "fields" "int32 dfd,string filename,int32 flags,uint16 mode," "$(tr '\n' ',' 
 is "a pointer stays one" "hex uint64 buf" "$(grep buf "$MNT/available/kernel/events/syscalls/sys_enter_read")"
 grep -q trailtext "$MNT/available/kernel/tracepoints" && fail "the probes are listed"
 
-# same_text SESSION: babeltrace2 and text agree on it
-same_text() {
-	TZ=UTC timeout 60 babeltrace2 --clock-gmt "$1/trace" >"$work/bt" 2>"$work/bt.err" || fail "babeltrace2: $(cat "$work/bt.err")"
-	cat "$1/text" >"$work/text"
-	# (But for what babeltrace2 2.0.4 makes of empty strings: now and then the one before.)
-	for f in bt text; do
-		awk 'NR == FNR { skip[FNR] = /= ""/; next } !skip[FNR]' "$work/text" "$work/$f" >"$work/$f.full"
-	done
-	cmp -s "$work/bt.full" "$work/text.full" || fail "text of $1 is not what babeltrace2 says: $(diff "$work/bt.full" "$work/text.full" | head -n 4)"
-	checks=$((checks + 1))
-}
-
 probes() {
 	grep -c trailtext_ $T/dynamic_events
 }
