@@ -43,6 +43,7 @@ const char readme[] =
 	"        pipe                 the same, but a read waits for the next event, and ends when the session has stopped\n"
 	"        trace/               the session as a CTF trace directory, as it was when your program first looked into it\n"
 	"        snapshots/NAME/      mkdir copies what the buffers hold into such a directory; it stays until rmdir\n"
+	"                             With an output it is also copied there, to snapshots/NAME-DATE-TIME-N; status tells how far\n"
 	"        snapshot_max_size    how many bytes of streams a snapshot may have: the newest packets; 0 is no limit\n"
 	"        config               all settings as an INI file: cat config > f saves them; mkdir another, cat f > config loads them.\n"
 	"                             Files NAME.ini in /etc/trailfs/sessions.d are loaded by each mount; `start = yes` starts them\n"

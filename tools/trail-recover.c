@@ -15,8 +15,6 @@
 
 #include "tracer/recover.h"
 
-#define CHUNK (1u << 20)
-
 static int failures;
 
 static void complain(const char *what, int err)
@@ -42,82 +40,16 @@ static int enter(int dir, const char *name)
 	return fd < 0 ? -errno : fd;
 }
 
-/* Creates the file of a path with directories, below dir. */
-static int create(int dir, const char *path)
-{
-	int at = dup(dir), next, fd;
-	char part[NAME_MAX + 1];
-	const char *slash;
-
-	while (at >= 0 && (slash = strchr(path, '/'))) {
-		if (slash - path > NAME_MAX || !strncmp(path, "../", 3)) {
-			close(at);
-			return -EINVAL;
-		}
-		memcpy(part, path, (size_t)(slash - path));
-		part[slash - path] = 0;
-		next = enter(at, part);
-		close(at);
-		if (next < 0)
-			return next;
-		at = next;
-		path = slash + 1;
-	}
-	if (at < 0)
-		return -errno;
-	fd = openat(at, path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644);
-	fd = fd < 0 ? -errno : fd;
-	close(at);
-	return fd;
-}
-
-static int write_all(int fd, const char *p, size_t n)
-{
-	while (n) {
-		ssize_t done = write(fd, p, n);
-
-		if (done < 0 && errno == EINTR)
-			continue;
-		if (done < 0)
-			return -errno;
-		p += done;
-		n -= (size_t)done;
-	}
-	return 0;
-}
-
-static int save_file(struct moment *m, size_t i, int fd, char *buf)
-{
-	uint64_t at = 0;
-	ssize_t n;
-	int ret = 0;
-
-	while (!ret && (n = moment_read(m, i, at, buf, CHUNK)) > 0) {
-		ret = write_all(fd, buf, (size_t)n);
-		at += (uint64_t)n;
-	}
-	return !ret && n < 0 ? (int)n : ret;
-}
-
 /* All files of the session as they are now, into a directory of its name. */
-static int save_moment(struct session *s, int dir, char *buf)
+static int save_moment(struct session *s, int dir)
 {
-	const struct moment_file *files;
+	struct moment_sink to = { .dir = dir, .mode = 0755 };
 	struct moment *m;
-	size_t count;
-	int ret = moment_take(s, &m), fd;
+	int ret = moment_take(s, &m);
 
 	if (ret)
 		return ret;
-	count = moment_files(m, &files);
-	for (size_t i = 0; i < count && !ret; i++) {
-		fd = create(dir, files[i].path);
-		ret = fd < 0 ? fd : save_file(m, i, fd, buf);
-		if (ret)
-			complain(files[i].path, ret);
-		if (fd >= 0 && close(fd) && !ret)
-			ret = -errno;
-	}
+	ret = moment_save(m, &to);
 	moment_put(m);
 	return ret;
 }
@@ -141,7 +73,7 @@ static void print_status(const char *name, struct session *s)
 	md_buf_deinit(&status);
 }
 
-static void save_session(struct tracer *t, const char *name, int output, char *buf)
+static void save_session(struct tracer *t, const char *name, int output)
 {
 	struct session *s = session_get(t, name);
 	int dir, ret;
@@ -149,7 +81,7 @@ static void save_session(struct tracer *t, const char *name, int output, char *b
 	if (!s)
 		return;
 	dir = enter(output, name);
-	ret = dir < 0 ? dir : save_moment(s, dir, buf);
+	ret = dir < 0 ? dir : save_moment(s, dir);
 	if (ret)
 		complain(name, ret);
 	else
@@ -174,7 +106,6 @@ static void scan(struct tracer *t, const char *path)
 static int recover(struct tracer *t, int output, char **files, int count)
 {
 	struct md_buf names = MD_BUF_INIT;
-	char *buf = malloc(CHUNK);
 	size_t unclaimed;
 	int n = recovery_keeper(t);
 
@@ -188,11 +119,10 @@ static int recover(struct tracer *t, int output, char **files, int count)
 	if (unclaimed)
 		printf("%zu buffers are of no session here\n", unclaimed);
 	sessions_list(t, &names);
-	for (size_t at = 0; buf && at < names.len; at += strlen(names.data + at) + 1)
-		save_session(t, names.data + at, output, buf);
-	n = names.failed || !buf ? -ENOMEM : 0;
+	for (size_t at = 0; at < names.len; at += strlen(names.data + at) + 1)
+		save_session(t, names.data + at, output);
+	n = names.failed ? -ENOMEM : 0;
 	md_buf_deinit(&names);
-	free(buf);
 	return n;
 }
 

@@ -5,7 +5,7 @@
  */
 #include <errno.h>
 #include <fcntl.h>
-#include <stdio.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -15,36 +15,38 @@
 
 #define PIECE (256u << 10)
 
-/* The directory that path's last part is in, made if need be; *name is the last part. A descriptor or -errno. */
-static int open_parent(int dir, const char *path, const char **name)
+/* Into one directory of the path, made if need be. dir is closed. A descriptor or -errno. */
+static int step(int dir, const char *path, size_t len, mode_t mode)
+{
+	char part[NAME_MAX + 1];
+	int next = -1, err = 0;
+
+	memcpy(part, path, len < sizeof(part) ? len : 0);
+	part[len < sizeof(part) ? len : 0] = 0;
+	if (len >= sizeof(part))
+		err = -ENAMETOOLONG;
+	else if (!len || !strcmp(part, ".."))
+		err = -EINVAL;
+	else if (mkdirat(dir, part, mode) < 0 && errno != EEXIST)
+		err = -errno;
+	else if ((next = openat(dir, part, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)) < 0)
+		err = -errno;
+	close(dir);
+	return err ? err : next;
+}
+
+/* The directory that path's last part is in; *name is the last part. A descriptor or -errno. */
+static int open_parent(int dir, const char *path, mode_t mode, const char **name)
 {
 	int fd = fcntl(dir, F_DUPFD_CLOEXEC, 0);
-	char part[256];
+	const char *slash;
 
-	while (fd >= 0 && strchr(path, '/')) {
-		int n = (int)strcspn(path, "/"), next;
-
-		if (snprintf(part, sizeof(part), "%.*s", n, path) >= (int)sizeof(part)) {
-			errno = ENAMETOOLONG;
-			break;
-		}
-		if (mkdirat(fd, part, 0770) < 0 && errno != EEXIST)
-			break;
-		next = openat(fd, part, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-		if (next < 0)
-			break;
-		close(fd);
-		fd = next;
-		path += n + 1;
-	}
+	if (fd < 0)
+		return -errno;
+	for (; fd >= 0 && (slash = strchr(path, '/')); path = slash + 1)
+		fd = step(fd, path, (size_t)(slash - path), mode);
 	*name = path;
-	if (fd >= 0 && strchr(path, '/')) {
-		int err = -errno;
-
-		close(fd);
-		return err;
-	}
-	return fd < 0 ? -errno : fd;
+	return fd;
 }
 
 static int write_all(int fd, const char *buf, size_t len)
@@ -55,35 +57,41 @@ static int write_all(int fd, const char *buf, size_t len)
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n <= 0)
-			return n < 0 ? -errno : -EIO;
+			return n < 0 ? -errno : -ENOSPC;
 		buf += n;
 		len -= (size_t)n;
 	}
 	return 0;
 }
 
-static int save_file(struct moment *m, size_t i, const char *path, int dir, char *buf)
+static int save_file(struct moment *m, size_t i, const char *path, const struct moment_sink *to, char *buf)
 {
 	const char *name;
-	int parent = open_parent(dir, path, &name), fd, err = 0;
+	int parent = open_parent(to->dir, path, to->mode, &name), fd, err;
 	uint64_t at = 0;
-	ssize_t n;
+	ssize_t n = 0;
 
 	if (parent < 0)
 		return parent;
-	fd = openat(parent, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0660);
+	fd = openat(parent, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, to->mode & 0666);
 	err = fd < 0 ? -errno : 0;
 	close(parent);
-	while (!err && (n = moment_read(m, i, at, buf, PIECE)) != 0) {
-		err = n < 0 ? (int)n : write_all(fd, buf, (size_t)n);
-		at += n > 0 ? (uint64_t)n : 0;
+	while (!err && (n = moment_read(m, i, at, buf, PIECE)) > 0) {
+		err = write_all(fd, buf, (size_t)n);
+		if (!err && to->piece)
+			err = to->piece(to->arg, (uint64_t)n);
+		at += (uint64_t)n;
 	}
+	if (!err && n < 0)
+		err = (int)n;
+	if (!err && to->file)
+		to->file(to->arg, fcntl(fd, F_DUPFD_CLOEXEC, 0));
 	if (fd >= 0 && close(fd) < 0 && !err)
 		err = -errno;
 	return err;
 }
 
-int moment_save(struct moment *m, int dir)
+int moment_save(struct moment *m, const struct moment_sink *to)
 {
 	const struct moment_file *files;
 	size_t n = moment_files(m, &files);
@@ -91,7 +99,7 @@ int moment_save(struct moment *m, int dir)
 	int err = buf ? 0 : -ENOMEM;
 
 	for (size_t i = 0; i < n && !err; i++)
-		err = save_file(m, i, files[i].path, dir, buf);
+		err = save_file(m, i, files[i].path, to, buf);
 	free(buf);
 	return err;
 }

@@ -15,6 +15,7 @@
 
 #include "tracer/outdir.h"
 #include "tracer/output.h"
+#include "tracer/snapcopy.h"
 
 #define LOOKUP_MAX 65536
 #define PERIOD_MAX (UINT64_C(366) * 86400 * 1000000)
@@ -23,11 +24,16 @@ static struct output *output_new(struct session *s, const char *path, int dir)
 {
 	struct output *o = calloc(1, sizeof(*o));
 	pthread_condattr_t attr;
+	struct stat st = { 0 };
 
-	if (!o || !(o->path = strdup(path))) {
+	if (!o || !(o->path = strdup(path)) || (dir >= 0 && fstat(dir, &st) < 0)) {
+		if (o)
+			free(o->path);
 		free(o);
 		return NULL;
 	}
+	o->dev = st.st_dev;
+	o->ino = st.st_ino;
 	o->s = s;
 	o->dir = dir;
 	o->state = -1;
@@ -143,17 +149,15 @@ static int may_change(const struct session *s, struct tr_err *err)
 	return s->starts ? tr_fail(err, -EBUSY, "cannot change after the session was first started") : 0;
 }
 
-/* Two sessions in one directory would spoil each other's files. With the lock. */
-static int is_free(const struct session *s, int dir, struct tr_err *err)
+/* Two sessions in one directory would spoil each other's files. With the lock: the disk is not asked. */
+static int is_free(const struct session *s, const struct output *ours, struct tr_err *err)
 {
-	struct stat ours, theirs;
 	struct session *other;
 
 	cds_list_for_each_entry(other, &s->tracer->sessions, node) {
 		const struct output *o = other != s ? other->output : NULL;
 
-		if (o && dir >= 0 && o->dir >= 0 && !fstat(dir, &ours) && !fstat(o->dir, &theirs) && ours.st_dev == theirs.st_dev &&
-		    ours.st_ino == theirs.st_ino)
+		if (o && ours && o->ino == ours->ino && o->dev == ours->dev)
 			return tr_fail(err, -EBUSY, "session '%s' writes to this directory", other->name);
 	}
 	return 0;
@@ -196,7 +200,7 @@ static int store_output(struct session *s, const char *value, struct tr_err *err
 	pthread_mutex_lock(&s->tracer->lock);
 	ret = may_change(s, err);
 	if (!ret)
-		ret = is_free(s, dir, err);
+		ret = is_free(s, o, err);
 	if (!ret) {
 		output_destroy(s);
 		s->output = o;
@@ -340,6 +344,7 @@ void output_status(struct session *s, struct md_buf *out)
 		md_buf_printf(out, "rotation_error %s\n", strerror(-o->rotate_error));
 	if (syncgroup_error(o->sync))
 		md_buf_printf(out, "sync_error %s\n", strerror(syncgroup_error(o->sync)));
+	snapcopies_status(o, out);
 	pthread_mutex_unlock(&o->lock);
 }
 

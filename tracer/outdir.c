@@ -151,7 +151,7 @@ int outdir_sub(int dir, const char *path, uid_t owner, mode_t mode)
 
 bool outdir_used(int dir)
 {
-	static const char *const names[] = { "kernel", "ust", "archives", "metadata" };
+	static const char *const names[] = { "kernel", "ust", "archives", "snapshots", "metadata" };
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
 		if (faccessat(dir, names[i], F_OK, AT_SYMLINK_NOFOLLOW) == 0)

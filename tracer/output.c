@@ -13,6 +13,7 @@
 
 #include "tracer/kernel.h"
 #include "tracer/outdir.h"
+#include "tracer/snapcopy.h"
 #include "tracer/view.h"
 
 #define MS UINT64_C(1000000)
@@ -493,6 +494,7 @@ void output_finish(struct session *s)
 		return;
 	if (!ask(o, OUTPUT_FINISH, 10000))
 		tracer_report(s->tracer, "session %s: the output does not take what is left", s->name);
+	snapcopies_finish(o, 10000);
 	pthread_mutex_lock(&o->lock);
 	o->quit = true;
 	pending = o->error ? o->pending : 0;
@@ -513,6 +515,7 @@ void output_stop(struct session *s)
 	pthread_cond_signal(&o->asking);
 	wait_for(o, &o->ended, 0, 0, 5000);
 	pthread_mutex_unlock(&o->lock);
+	snapcopies_finish(o, 2000);
 }
 
 int output_clear_verb(struct session *s, struct tr_err *err)
@@ -569,20 +572,22 @@ static int start_thread(struct output *o)
 static int open_state(struct output *o)
 {
 	struct session *s = o->s;
-	struct stat st;
 	int dir = openat(s->tracer->sessions_fd, s->name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC), err;
 
 	if (dir < 0)
 		return -errno;
 	err = outstate_open(dir, &o->state);
 	close(dir);
-	if (err || !outstate_head_get(o->state, &o->head))
+	if (err)
 		return err;
+	if (!outstate_head_get(o->state, &o->head)) {
+		o->dev = o->head.dev;
+		o->ino = o->head.ino;
+		return 0;
+	}
 	if (o->dir < 0)
 		return -ENOENT;
-	if (fstat(o->dir, &st) < 0)
-		return -errno;
-	o->head = (struct outstate_head){ .magic = OUTSTATE_MAGIC, .dev = st.st_dev, .ino = st.st_ino, .begin = wall_clock() };
+	o->head = (struct outstate_head){ .magic = OUTSTATE_MAGIC, .dev = o->dev, .ino = o->ino, .begin = wall_clock() };
 	return outstate_head_put(o->state, &o->head);
 }
 
@@ -613,6 +618,8 @@ int output_start(struct session *s, struct tr_err *err)
 	if (!ret)
 		ret = start_thread(o);
 	o->started = !ret;
+	if (!ret)
+		snapcopies_resume(s);
 	return ret ? tr_fail(err, ret, "the output cannot be begun: %s", strerror(-ret)) : 0;
 }
 

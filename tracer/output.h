@@ -6,6 +6,7 @@
  *	outstream.c   one stream: packets out of its ring, into its files
  *	outtrace.c    one trace of the current chunk: its directory and its metadata
  *	outrotate.c   the end of a chunk: into the archives; clear
+ *	snapcopy.c    snapshots: copied to it, by a thread of their own
  *	outstate.c    how far it is, for the next daemon
  *	outlog.c      the same for the views
  *	outdir.c, cred.c   whose directories, with whose rights
@@ -57,6 +58,8 @@ struct output {
 	struct cred cred;
 	mode_t mode;                    /* of directories */
 	int dir;                        /* the output directory */
+	dev_t dev;                      /* it is this one; 0 and 0 before an earlier daemon's is found again */
+	ino_t ino;
 	bool started, finished;         /* guarded by the tracer's lock */
 	pthread_t thread;
 
@@ -85,6 +88,10 @@ struct output {
 	uint64_t chunk, archives;
 	char archive[64];               /* the last one */
 	int rotate_error;
+	struct snapcopy *copies;        /* snapcopy.c: snapshots on their way, oldest first */
+	bool copying;                   /* there is a thread for them */
+	uint64_t copied;                /* so many are complete */
+	int copy_error;                 /* of the last one, or 0 */
 };
 
 /* output.c */

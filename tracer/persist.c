@@ -501,6 +501,8 @@ static void restore_line(struct restore *r, const char *line)
 		restore_region(r, line + 7);
 	else if (!strncmp(line, "snapshot ", 9))
 		restore_snapshot(r, line + 9);
+	else if (!strncmp(line, "copy ", 5))
+		snapshot_adopt_copy(r->s, line + 5);
 	else
 		restore_key(r->s, line);
 }

@@ -16,6 +16,7 @@
 #include "tracer/core.h"
 #include "tracer/cursor.h"
 #include "tracer/moment.h"
+#include "tracer/snapcopy.h"
 
 #define SNAPSHOTS_MAX 1000      /* of a session: each has a descriptor */
 #define MAGIC UINT64_C(0x746f687370616e53)
@@ -395,6 +396,7 @@ static int reserve(struct session *s, const char *name, struct snapshot *sn, str
 		snprintf(sn->name, sizeof(sn->name), "%s", name);
 	else
 		default_name(s, sn->name, sizeof(sn->name));
+	sn->unnamed = !name;
 	sn->created = wall_clock();
 	if (getrandom(&sn->key, sizeof(sn->key), GRND_NONBLOCK) != (ssize_t)sizeof(sn->key))
 		sn->key = (uint64_t)sn->created;
@@ -474,6 +476,7 @@ int snapshot_create(struct session *s, const char *name, struct tr_err *err)
 		drop(s, sn, false);
 	} else {
 		sn->total = 0;
+		snapcopy_add(s, sn);
 		session_save(s);
 		session_changed(s);
 	}
@@ -548,6 +551,9 @@ void snapshots_save(const struct session *s, struct md_buf *out)
 	cds_list_for_each_entry(sn, &s->snapshots, node)
 		if (sn->moment)
 			md_buf_printf(out, "snapshot %016" PRIx64 " %" PRId64 " %s\n", sn->key, sn->created, sn->name);
+	cds_list_for_each_entry(sn, &s->snapshots, node)
+		if (sn->moment && sn->copy[0])
+			md_buf_printf(out, "copy %016" PRIx64 " %s\n", sn->key, sn->copy);
 }
 
 void snapshots_status(const struct session *s, struct md_buf *out)
@@ -633,6 +639,19 @@ int snapshot_adopt(struct session *s, const char *name, int64_t created, uint64_
 	sn->moment = m;
 	cds_list_add_tail(&sn->node, &s->snapshots);
 	return 0;
+}
+
+void snapshot_adopt_copy(struct session *s, const char *line)
+{
+	struct snapshot *sn;
+	uint64_t key;
+	int n = 0;
+
+	if (sscanf(line, "%" SCNx64 " %n", &key, &n) != 1 || !n || name_check(line + n, SNAPSHOT_COPY_MAX, NULL))
+		return;
+	cds_list_for_each_entry(sn, &s->snapshots, node)
+		if (sn->key == key)
+			snprintf(sn->copy, sizeof(sn->copy), "%s", line + n);
 }
 
 bool moment_ended(const struct moment *m)

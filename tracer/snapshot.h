@@ -13,6 +13,8 @@
 
 #include "tracer/tracer.h"
 
+#define SNAPSHOT_COPY_MAX (SNAPSHOT_NAME_MAX + 32)
+
 struct snapshot {
 	struct cds_list_head node;      /* in the session's list; guarded by the tracer's lock, as all that has no sentence */
 	char name[SNAPSHOT_NAME_MAX + 1];
@@ -20,6 +22,8 @@ struct snapshot {
 	uint64_t key;                   /* of the memfd */
 	struct moment *moment;          /* NULL: it is being made */
 	uint64_t done, total;           /* bytes copied; atomic */
+	bool unnamed;                   /* nobody gave it its name */
+	char copy[SNAPSHOT_COPY_MAX + 1];       /* what it is to be called in the output, until it is there; else "" */
 };
 
 /*
@@ -33,6 +37,8 @@ void snapshots_save(const struct session *s, struct md_buf *out);
 void snapshots_status(const struct session *s, struct md_buf *out);
 /* One of an earlier daemon. Owns fd on success. */
 int snapshot_adopt(struct session *s, const char *name, int64_t created, uint64_t key, int fd);
+/* "KEY NAME": its copy to the output was not done. */
+void snapshot_adopt_copy(struct session *s, const char *line);
 /* What the keeper calls the memfd. */
 void snapshot_keeper_name(uint64_t key, char out[32]);
 

@@ -258,8 +258,15 @@ size_t moment_files(struct moment *m, const struct moment_file **files);       /
 ssize_t moment_read(struct moment *m, size_t i, uint64_t offset, void *buf, size_t size);
 struct moment *moment_get(struct moment *m);
 void moment_put(struct moment *m);
-/* Writes its files below a directory, as LTTng lays them out, with the rights of the calling thread. */
-int moment_save(struct moment *m, int dir);
+/* Writes its files below a directory, as LTTng lays them out, with the rights of the calling thread. 0 or -errno. */
+struct moment_sink {
+	int dir;
+	mode_t mode;                                    /* of directories; files have no x */
+	int (*piece)(void *arg, uint64_t bytes);        /* so much more was written; not 0 ends it. May be NULL */
+	void (*file)(void *arg, int fd);                /* a file is whole: a descriptor of its own. May be NULL */
+	void *arg;
+};
+int moment_save(struct moment *m, const struct moment_sink *to);
 
 /* ---- snapshots/: moments that last until they are removed ---- */
 

@@ -262,6 +262,15 @@ check_snapshot() {
 	rm -rf "$work/mine"
 	echo 1M >snapshot_max_size
 	is "max_size" 1048576 "$(cat snapshot_max_size)"
+	cd / && rmdir "$S/s" && mkdir "$S/s" && cd "$S/s" || fail "another session"
+	echo "$work/snapshot_output" >output
+	is "output" "$work/snapshot_output" "$(cat output)"
+	echo 'tick:*' >user/events
+	echo start >control
+	"$BUILD/tests/mount/ticker" 10 0
+	mkdir snapshots/there
+	there() { [ -d "$(echo "$work"/snapshot_output/snapshots/there-*)" ]; }
+	within 20 there || fail "no copy in the output: $(cat status)"
 }
 
 check_save() {
