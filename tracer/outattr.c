@@ -322,6 +322,19 @@ static void local_time(int64_t ns, char *out, size_t size)
 		out[0] = 0;
 }
 
+/* What was asked for and takes its time. With the lock. */
+static void show_pending(const struct output *o, struct md_buf *out)
+{
+	uint64_t percent = o->steps ? 100 * o->step / o->steps : 0;
+
+	if (o->rotating)
+		md_buf_printf(out, "pending rotation %" PRIu64 "%%\n", percent);
+	if (o->asked[OUTPUT_METADATA] > o->done[OUTPUT_METADATA])
+		md_buf_printf(out, "pending metadata %" PRIu64 "%%\n", percent);
+	if (o->asked[OUTPUT_CLEAR] > o->done[OUTPUT_CLEAR])
+		md_buf_printf(out, "pending clear %" PRIu64 "%%\n", percent);
+}
+
 void output_status(struct session *s, struct md_buf *out)
 {
 	struct output *o = output_of(s);
@@ -344,6 +357,7 @@ void output_status(struct session *s, struct md_buf *out)
 		md_buf_printf(out, "rotation_error %s\n", strerror(-o->rotate_error));
 	if (syncgroup_error(o->sync))
 		md_buf_printf(out, "sync_error %s\n", strerror(syncgroup_error(o->sync)));
+	show_pending(o, out);
 	snapcopies_status(o, out);
 	pthread_mutex_unlock(&o->lock);
 }

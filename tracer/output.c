@@ -56,6 +56,22 @@ void output_note(struct output *o, int error)
 	tell_change(o->s);
 }
 
+void output_step(struct output *o)
+{
+	pthread_mutex_lock(&o->lock);
+	o->step += o->step < o->steps;
+	pthread_mutex_unlock(&o->lock);
+}
+
+/* What was asked for has so many; 0: it is done. */
+static void set_steps(struct output *o, uint64_t steps)
+{
+	pthread_mutex_lock(&o->lock);
+	o->step = 0;
+	o->steps = steps;
+	pthread_mutex_unlock(&o->lock);
+}
+
 /* ---- streams ---- */
 
 static uint64_t digest(const struct stream *st)
@@ -219,9 +235,14 @@ static int pass(struct output *o, bool all, struct pressure *p)
 	if (!err)
 		err = look(o, &set);
 	stream_set_deinit(&set);
+	/* (A rotation takes each stream in hand once more, and then moves them.) */
+	set_steps(o, all ? (o->rotates ? 2 : 1) * o->count + 1 : 0);
 	for (size_t i = 0; i < o->count; i++) {
 		struct outstream *os = o->streams[i];
 		uint64_t pos = os->at.pos;
+
+		if (i)
+			output_step(o);
 
 		feel(os, p);
 		one = pass_stream(o, os, all, now);
@@ -294,6 +315,7 @@ static void serve(struct output *o, const bool *asked, struct pressure *p)
 	bool rotated_once = o->head.archives > 0;
 	int err;
 
+	o->rotates = asked[OUTPUT_ROTATE];
 	if (asked[OUTPUT_METADATA])
 		regenerate(o);
 	if (asked[OUTPUT_CLEAR])
@@ -310,6 +332,7 @@ static void serve(struct output *o, const bool *asked, struct pressure *p)
 	}
 	if (asked[OUTPUT_SYNC] || asked[OUTPUT_FINISH])
 		sync_all(o);
+	set_steps(o, 0);
 }
 
 /* How long until the next look, so that no ring fills until then; it only matters how full they were this time. */

@@ -46,6 +46,7 @@ struct outstream {
 	uint32_t slot;                  /* in the state file */
 	struct outstate_slot at;        /* how far it is */
 	int fd, index_fd;               /* the current file; -1: not open */
+	bool ragged;                    /* it may have more than it should: what was written of a packet could not be cut off */
 	bool seen;                      /* by the last look at the session */
 	uint64_t hold, took;            /* switch_period, and when it was last cut because of it: ns */
 	uint64_t file_size;             /* 0: no limit */
@@ -71,6 +72,7 @@ struct output {
 	struct outtrace *traces;
 	struct syncgroup *sync;
 	uint64_t drained;               /* when kernel events were last fetched, ns */
+	bool rotates;                   /* that is what it is about */
 	uint64_t look;                  /* read_period of the channels, ns; 0: as it sees fit */
 	bool kernel;                    /* there are kernel channels */
 
@@ -82,6 +84,7 @@ struct output {
 	int error;                      /* of the last attempt to write, or 0 */
 	int64_t error_since;
 	bool rotating;
+	uint64_t step, steps;           /* of what was asked for: how far it is; steps 0: not begun */
 	uint64_t pending;               /* bytes in the rings at the last look */
 	uint64_t bytes, packets;        /* written since the first start or clear */
 	uint64_t chunk_bytes;           /* in the current chunk */
@@ -97,6 +100,7 @@ struct output {
 /* output.c */
 void output_note(struct output *o, int error);
 uint64_t output_now(void);                      /* CLOCK_MONOTONIC, ns */
+void output_step(struct output *o);             /* one more of o->steps */
 
 /* outstream.c: with the owner's rights, but for the first */
 struct outstream *outstream_create(struct output *o, const struct stream *st, struct outtrace *t);
@@ -110,6 +114,7 @@ int outstream_restore(struct output *o, struct outstream *os);
 int outstream_write(struct output *o, struct outstream *os, bool all);
 int outstream_open(struct output *o, struct outstream *os);     /* its file in this chunk, if there is none */
 void outstream_close(struct outstream *os);
+int outstream_trim(struct outstream *os);       /* its file has what is whole, and nothing else */
 void outstream_sync(struct output *o, struct outstream *os);    /* all its files in this chunk */
 void outstream_unlink(struct output *o, struct outstream *os);  /* likewise */
 uint64_t outstream_pending(const struct outstream *os);

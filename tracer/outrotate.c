@@ -108,7 +108,9 @@ static int complete(struct output *o)
 
 	for (size_t i = 0; i < o->count && !err; i++) {
 		err = outtrace_ready(o, o->streams[i]->trace);
+		err = err ? err : outstream_trim(o->streams[i]);
 		outstream_sync(o, o->streams[i]);
+		output_step(o);
 	}
 	return err;
 }

@@ -127,14 +127,28 @@ static int make_files(struct output *o, struct outstream *os, struct outfile *f,
 	return *index_fd;
 }
 
+/* Cuts off what is not whole; if that fails, the next write begins with it. */
+static int cut_back(struct outstream *os, int err)
+{
+	os->ragged = ftruncate(os->fd, (off_t)os->at.size) < 0 || ftruncate(os->index_fd, (off_t)os->at.index_size) < 0;
+	return err || !os->ragged ? err : -errno;
+}
+
+int outstream_trim(struct outstream *os)
+{
+	return os->ragged ? cut_back(os, 0) : 0;
+}
+
 /* The next file of the stream; the one before it is complete. */
 static int next_file(struct output *o, struct outstream *os)
 {
 	struct md_index_header header;
 	struct outfile f = { .serial = os->st.log->next_serial, .place = os->trace->place, .index_size = sizeof(header) };
 	struct stat st = { 0 }, index_st = { 0 };
-	int fd, index_fd, err;
+	int fd, index_fd, err = outstream_trim(os);
 
+	if (err)
+		return err;
 	if (!os->at.serial)
 		os->at.first = f.serial;
 	if (os->file_count && f.serial - os->at.first >= os->file_count)
@@ -160,6 +174,7 @@ static int next_file(struct output *o, struct outstream *os)
 	outstream_close(os);
 	os->fd = fd;
 	os->index_fd = index_fd;
+	os->ragged = false;
 	os->at.serial = f.serial;
 	os->at.size = 0;
 	os->at.index_size = sizeof(header);
@@ -322,14 +337,6 @@ static int add_next(struct outstream *os, struct batch *b, bool all, uint64_t ma
 
 /* ---- writing ---- */
 
-/* Cuts off what is not whole. */
-static int cut_back(struct outstream *os, int err)
-{
-	if (ftruncate(os->fd, (off_t)os->at.size) < 0 || ftruncate(os->index_fd, (off_t)os->at.index_size) < 0)
-		return err ? err : -errno;
-	return err;
-}
-
 /* Bytes that came into the file; *err: why not more. */
 static uint64_t put_bytes(int fd, struct iovec *iov, int count, uint64_t at, int *err)
 {
@@ -404,6 +411,9 @@ static int write_out(struct output *o, struct outstream *os, struct batch *b)
 
 	if (!b->count)
 		return 0;
+	err = outstream_trim(os);
+	if (err)
+		return err;
 	done = put_bytes(os->fd, b->iov, (int)b->iovs, os->at.size, &err);
 	for (; count < b->count && whole + packet_bytes(b, count) <= done; count++) {
 		whole += packet_bytes(b, count);
