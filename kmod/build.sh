@@ -21,7 +21,7 @@ mkdir -p "$OUT/tracer"
 OUT=$(cd "$OUT" && pwd)
 rm -rf "$OUT/kmod"
 cp -r "$HERE" "$OUT/kmod"
-cp "$HERE/../tracer/modabi.h" "$HERE/../tracer/modring.h" "$OUT/tracer/"
+cp "$HERE/../tracer/modabi.h" "$HERE/../tracer/modring.h" "$HERE/../tracer/contextkind.h" "$OUT/tracer/"
 GEN=$OUT/kmod/gen
 mkdir -p "$GEN"
 

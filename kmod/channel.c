@@ -65,6 +65,7 @@ static void release(struct kref *ref)
 {
 	struct trail_channel *c = container_of(ref, struct trail_channel, ref);
 
+	trail_contexts_free(c->contexts);
 	free_rings(c);
 	kfree(c);
 }
@@ -227,22 +228,33 @@ static int consume(struct trail_channel *c, const struct modabi_consume *m)
 
 static int track(struct trail_channel *c, const struct modabi_track *m)
 {
-	u32 *tids = NULL;
+	u32 *ids = NULL;
 	int ret;
 
-	if (m->all > 1 || m->count > MODABI_TIDS_MAX || (m->all && m->count))
+	if (m->all > 1 || m->reserved || m->by >= MODABI_TRACK_COUNT || m->count > MODABI_IDS_MAX || (m->all && m->count))
 		return -EINVAL;
 	if (m->count) {
-		tids = vmalloc(array_size(m->count, sizeof(*tids)));
-		if (!tids)
-			return -ENOMEM;
-		if (copy_from_user(tids, u64_to_user_ptr(m->tids), m->count * sizeof(*tids))) {
-			vfree(tids);
-			return -EFAULT;
-		}
+		ids = vmemdup_user(u64_to_user_ptr(m->ids), m->count * sizeof(*ids));
+		if (IS_ERR(ids))
+			return PTR_ERR(ids);
 	}
-	ret = trail_track(c, tids, m->count, m->all);
-	vfree(tids);
+	ret = trail_track(c, m->by, ids, m->count, m->all);
+	kvfree(ids);
+	return ret;
+}
+
+static int set_contexts(struct trail_channel *c, const struct modabi_contexts *m)
+{
+	struct modabi_context *items;
+	int ret;
+
+	if (m->reserved || !m->count || m->count > MODABI_CONTEXTS_MAX)
+		return -EINVAL;
+	items = memdup_user(u64_to_user_ptr(m->items), m->count * sizeof(*items));
+	if (IS_ERR(items))
+		return PTR_ERR(items);
+	ret = trail_contexts_set(c, items, m->count);
+	kfree(items);
 	return ret;
 }
 
@@ -265,6 +277,7 @@ union argument {
 	struct modabi_enabled enabled;
 	struct modabi_track track;
 	struct modabi_consume consume;
+	struct modabi_contexts contexts;
 };
 
 static int command(struct trail_channel *c, unsigned int cmd, union argument *a)
@@ -289,6 +302,8 @@ static int command(struct trail_channel *c, unsigned int cmd, union argument *a)
 		return track(c, &a->track);
 	case MODABI_CONSUME:
 		return consume(c, &a->consume);
+	case MODABI_SET_CONTEXTS:
+		return set_contexts(c, &a->contexts);
 	}
 	return -ENOTTY;
 }

@@ -4,10 +4,15 @@
 #define KMOD_COMPAT_H
 
 #include <linux/mm.h>
+#include <linux/ns_common.h>
 #include <linux/perf_event.h>
+#include <linux/sched.h>
 #include <linux/tracepoint.h>
 #include <linux/uaccess.h>
 #include <linux/version.h>
+#ifdef CONFIG_X86_64
+#include <asm/processor.h>
+#endif
 
 #ifndef CONFIG_64BIT
 #error "trail.ko is for 64-bit kernels"
@@ -39,5 +44,44 @@ static inline const struct perf_raw_record *compat_raw(const struct perf_sample_
 #endif
 
 /* 6.13: probes of system calls may sleep. syscall.c switches preemption off itself, for all. */
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 13, 0)
+#define COMPAT_SYSCALL_PREEMPTS 0
+#else
+#define COMPAT_SYSCALL_PREEMPTS 1
+#endif
+
+/* What a struct mnt_namespace, which is private, begins with. Before 5.11 namespaces had their own counts. */
+struct compat_mnt_namespace {
+#if LINUX_VERSION_CODE < KERNEL_VERSION(5, 11, 0)
+	atomic_t count;
+#endif
+	struct ns_common ns;
+};
+
+static inline bool compat_migratable(const struct task_struct *task)
+{
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(5, 11, 0) && defined(CONFIG_SMP)
+	return !task->migration_disabled;
+#else
+	return true;
+#endif
+}
+
+/*
+ * The current task's memory is what addresses mean now: not so in an NMI, or an event, while the kernel goes from one to the other.
+ * (nmi_uaccess_okay needs a variable that is not exported.)
+ */
+static inline bool compat_own_memory(void)
+{
+	const struct mm_struct *mm = current->mm;
+
+	if (!mm)
+		return false;
+#ifdef CONFIG_X86_64
+	return read_cr3_pa() == __sme_pa(mm->pgd);
+#else
+	return !in_nmi();
+#endif
+}
 
 #endif

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Events without a compiled probe: a performance counter of each CPU that counts the tracepoint, and overflows each time. Its
- * handler gets the record as perf would write it, and writes it into the ring. It costs five times as much, and needs no code for the event.
+ * Performance counters of each CPU.
+ *
+ * For contexts they count, and are read by probes.
+ *
+ * For events without a compiled probe they count the tracepoint, and overflow each time. Their handler gets the record as perf would write it, and writes it into the ring. It costs five times as much, and needs no code for the event.
  *
  * To close a counter takes a grace period, and there is one for each CPU: that is left to a work. No record is written once the counter is
  * marked as closed.
@@ -16,8 +19,8 @@
 #include "kmod/trail.h"
 
 struct trail_counter {
-	struct trail_channel *channel;  /* a reference */
-	u32 id;
+	struct trail_channel *channel;  /* that an event is for: a reference. NULL: it is for a context */
+	struct perf_event_attr attr;    /* constant */
 	bool closed;
 	struct list_head node;          /* of `open`, guarded by counters_lock */
 	struct work_struct work;
@@ -45,6 +48,9 @@ static u32 total(const struct perf_raw_record *raw)
 	}
 }
 
+/* By the tracepoint, and here. */
+static const struct trail_site site = { .preempts = 2 };
+
 static void overflow(struct perf_event *event, struct perf_sample_data *data, struct pt_regs *regs)
 {
 	struct trail_counter *k = event->overflow_handler_context;
@@ -56,7 +62,7 @@ static void overflow(struct perf_event *event, struct perf_sample_data *data, st
 	if (!raw || READ_ONCE(k->closed))
 		return;
 	preempt_disable_notrace();
-	at = trail_wanted(k->channel) ? trail_enter(k->channel, &ring, total(raw)) : NULL;
+	at = trail_wanted(k->channel) ? trail_enter(k->channel, &ring, total(raw), site) : NULL;
 	if (at) {
 		struct trace_entry *entry = (struct trace_entry *)at;
 
@@ -66,7 +72,7 @@ static void overflow(struct perf_event *event, struct perf_sample_data *data, st
 			if (perf_raw_frag_last(frag))
 				break;
 		}
-		entry->type = k->id;
+		entry->type = k->attr.config;
 		kring_leave(ring->control);
 	}
 	preempt_enable_notrace();
@@ -75,17 +81,16 @@ static void overflow(struct perf_event *event, struct perf_sample_data *data, st
 /* With counters_lock. */
 static int open_cpu(struct trail_counter *k, unsigned int cpu)
 {
-	struct perf_event_attr attr = {
-		.type = PERF_TYPE_TRACEPOINT, .size = sizeof(attr), .config = k->id, .sample_period = 1, .sample_type = PERF_SAMPLE_RAW,
-	};
+	struct perf_event_attr attr = k->attr;  /* the kernel may change it */
 	struct perf_event *e;
 
 	if (k->events[cpu])
 		return 0;
-	e = perf_event_create_kernel_counter(&attr, cpu, NULL, overflow, k);
+	e = perf_event_create_kernel_counter(&attr, cpu, NULL, k->channel ? overflow : NULL, k);
 	if (IS_ERR(e))
 		return PTR_ERR(e);
-	k->events[cpu] = e;
+	/* Pairs with the address dependency in trail_counter_value. */
+	smp_store_release(&k->events[cpu], e);
 	return 0;
 }
 
@@ -93,7 +98,8 @@ static void close_cpu(struct trail_counter *k, unsigned int cpu)
 {
 	struct perf_event *e = k->events[cpu];
 
-	k->events[cpu] = NULL;
+	/* The kernel frees it after a grace period: who reads it has preemption off. */
+	WRITE_ONCE(k->events[cpu], NULL);
 	if (e)
 		perf_event_release_kernel(e);
 }
@@ -133,7 +139,8 @@ static void close_all(struct work_struct *work)
 
 	for (unsigned int cpu = 0; cpu < nr_cpu_ids; cpu++)
 		close_cpu(k, cpu);
-	trail_channel_put(k->channel);
+	if (k->channel)
+		trail_channel_put(k->channel);
 	kfree(k);
 }
 
@@ -166,19 +173,11 @@ static int prepare(void)
 	return hotplug_state < 0 ? hotplug_state : 0;
 }
 
-struct trail_counter *trail_counter_open(struct trail_attach *a)
+static int open_all(struct trail_counter *k)
 {
-	struct trail_counter *k;
 	unsigned int cpu;
-	int ret = prepare();
+	int ret = 0;
 
-	if (ret)
-		return ERR_PTR(ret);
-	k = kzalloc(struct_size(k, events, nr_cpu_ids), GFP_KERNEL);
-	if (!k)
-		return ERR_PTR(-ENOMEM);
-	k->channel = a->channel;
-	k->id = a->id;
 	mutex_lock(&counters_lock);
 	for_each_online_cpu(cpu) {
 		ret = open_cpu(k, cpu);
@@ -193,10 +192,62 @@ struct trail_counter *trail_counter_open(struct trail_attach *a)
 		for_each_possible_cpu(cpu)
 			close_cpu(k, cpu);
 	mutex_unlock(&counters_lock);
+	return ret;
+}
+
+static struct trail_counter *make(struct trail_channel *channel, const struct perf_event_attr *attr)
+{
+	struct trail_counter *k;
+	int ret = prepare();
+
+	if (ret)
+		return ERR_PTR(ret);
+	k = kzalloc(struct_size(k, events, nr_cpu_ids), GFP_KERNEL);
+	if (!k)
+		return ERR_PTR(-ENOMEM);
+	k->channel = channel;
+	k->attr = *attr;
+	ret = open_all(k);
 	if (ret) {
 		kfree(k);
 		return ERR_PTR(ret);
 	}
-	trail_channel_get(k->channel);
+	if (channel)
+		trail_channel_get(channel);
 	return k;
+}
+
+struct trail_counter *trail_counter_open(struct trail_attach *a)
+{
+	struct perf_event_attr attr = {
+		.type = PERF_TYPE_TRACEPOINT, .size = sizeof(attr), .config = a->id, .sample_period = 1, .sample_type = PERF_SAMPLE_RAW,
+	};
+
+	return make(a->channel, &attr);
+}
+
+struct trail_counter *trail_counter_for_context(u32 type, u64 config)
+{
+	struct perf_event_attr attr = { .type = type, .size = sizeof(attr), .config = config, .pinned = 1 };
+
+	if (type != PERF_TYPE_HARDWARE && type != PERF_TYPE_SOFTWARE && type != PERF_TYPE_HW_CACHE && type != PERF_TYPE_RAW)
+		return ERR_PTR(-EINVAL);
+	return make(NULL, &attr);
+}
+
+u64 trail_counter_value(struct trail_counter *k)
+{
+	struct perf_event *e = READ_ONCE(k->events[smp_processor_id()]);
+	unsigned long flags;
+	u64 value;
+
+	if (!e)
+		return 0;       /* the CPU has just come */
+	/* It is taken off the CPU by an interrupt. */
+	local_irq_save(flags);
+	if (e->state == PERF_EVENT_STATE_ACTIVE && e->oncpu == smp_processor_id())
+		e->pmu->read(e);
+	value = local64_read(&e->count);
+	local_irq_restore(flags);
+	return value;
 }

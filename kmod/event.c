@@ -24,7 +24,8 @@ static LIST_HEAD(traced_modules);
 
 void *trail_begin(struct trail_attach *a, struct trail_ring **ring, u32 len, u32 fixed)
 {
-	void *at = trail_enter(a->channel, ring, len);
+	/* The tracepoint has switched preemption off, and called the probe. */
+	void *at = trail_enter(a->channel, ring, len, (struct trail_site){ .preempts = 1, .frames = 1 });
 
 	if (likely(at)) {
 		memset(at, 0, fixed);

@@ -119,6 +119,7 @@ static void __exit trail_exit(void)
 	misc_deregister(&device);
 	trail_channels_end();
 	trail_counters_flush();
+	trail_contexts_exit();
 	trail_events_exit();
 	tracepoint_synchronize_unregister();
 	rcu_barrier();

@@ -46,6 +46,8 @@ struct strings {                        /* with preemption off; nothing that int
 
 static DEFINE_PER_CPU(struct strings, scratch);
 
+static const struct trail_site site = { .preempts = COMPAT_SYSCALL_PREEMPTS + 1 };
+
 static bool is_native(void)
 {
 #ifdef CONFIG_X86_64
@@ -113,7 +115,7 @@ static void enter(void *data, struct pt_regs *regs, long nr)
 	mask = READ_ONCE(all->calls[nr].strings);
 	if (mask)
 		s = copy_strings(args, mask);
-	r = trail_enter(a->channel, &ring, sizeof(*r) + (s ? s->len : 0));
+	r = trail_enter(a->channel, &ring, sizeof(*r) + (s ? s->len : 0), site);
 	if (r) {
 		trail_common(&r->ent, a->id);
 		r->nr = nr;
@@ -138,7 +140,7 @@ static void leave(void *data, struct pt_regs *regs, long ret)
 		return;
 	preempt_disable_notrace();
 	a = READ_ONCE(all->calls[nr].exit);
-	r = a && trail_wanted(a->channel) ? trail_enter(a->channel, &ring, sizeof(*r)) : NULL;
+	r = a && trail_wanted(a->channel) ? trail_enter(a->channel, &ring, sizeof(*r), site) : NULL;
 	if (r) {
 		trail_common(&r->ent, a->id);
 		r->nr = nr;

@@ -26,8 +26,14 @@ struct trail_ring {                     /* of one CPU */
 	u8 *data;
 };
 
-struct trail_tracked {                  /* threads: freed after a grace period */
-	DECLARE_BITMAP(tids, PID_MAX_LIMIT);
+struct trail_ids {
+	u32 count;
+	u32 ids[];                      /* sorted */
+};
+
+struct trail_tracked {                  /* freed, and what is not in the next one, after a grace period */
+	unsigned long *tids;            /* a bit for each; NULL: all */
+	struct trail_ids *sets[MODABI_TRACK_COUNT];     /* likewise NULL */
 };
 
 struct trail_channel {
@@ -35,7 +41,8 @@ struct trail_channel {
 	struct trail_ring __percpu *rings;
 	struct kring_geometry geometry;
 	bool recording;
-	struct trail_tracked __rcu *tracked;    /* NULL: all threads are recorded */
+	struct trail_tracked __rcu *tracked;    /* NULL: everybody is recorded */
+	struct trail_contexts *contexts;        /* NULL: none; set once, stays as long as the channel */
 
 	/* guarded by trail_lock */
 	struct kref ref;                /* the list's, descriptors', and perf counters' that are being closed */
@@ -108,14 +115,22 @@ struct tracepoint *trail_tracepoint(const char *name);  /* of the kernel itself;
 struct trail_counter *trail_counter_open(struct trail_attach *a);       /* or an error pointer */
 void trail_counter_close(struct trail_counter *k);      /* no record after this */
 void trail_counters_flush(void);                        /* waits for those that are still being taken apart */
+/* Counts on all CPUs, for a context. */
+struct trail_counter *trail_counter_for_context(u32 type, u64 config);
+u64 trail_counter_value(struct trail_counter *k);       /* on this CPU; preemption is off */
 
 /* syscall.c */
 int trail_syscall_set(struct trail_channel *c, struct trail_attach *a, bool on, u32 strings);
 void trail_syscalls_free(struct trail_channel *c);
 
 /* track.c */
-int trail_track(struct trail_channel *c, const u32 *tids, u32 count, bool all);
+int trail_track(struct trail_channel *c, enum modabi_track_by by, const u32 *ids, u32 count, bool all);
 void trail_track_end(struct trail_channel *c);
+
+/* context.c */
+int trail_contexts_set(struct trail_channel *c, const struct modabi_context *items, u32 count);
+void trail_contexts_free(struct trail_contexts *x);     /* no probe uses them; NULL is allowed */
+void trail_contexts_exit(void);
 
 /* ---- in probes ---- */
 
@@ -128,6 +143,8 @@ static __always_inline void trail_common(struct trace_entry *ent, u32 id)
 	ent->pid = current->pid;
 }
 
+bool trail_is_tracked(const struct trail_tracked *t);  /* the current task */
+
 static __always_inline bool trail_wanted(const struct trail_channel *c)
 {
 	const struct trail_tracked *t;
@@ -135,17 +152,24 @@ static __always_inline bool trail_wanted(const struct trail_channel *c)
 	if (!READ_ONCE(c->recording))
 		return false;
 	t = rcu_dereference_sched(c->tracked);
-	return likely(!t) || test_bit(current->pid, t->tids);
+	return likely(!t) || trail_is_tracked(t);
 }
 
-/* Preemption is off from a successful enter to leave. */
-static __always_inline void *trail_enter(struct trail_channel *c, struct trail_ring **ring, u32 len)
-{
-	void *at;
+/* Where a probe was called from: how often preemption was switched off since, and how many functions outside of trail.ko stand between. */
+struct trail_site {
+	u8 preempts, frames;
+};
 
+/* context.c: trail_enter with the channel's contexts in front. */
+void *trail_enter_contexts(struct trail_channel *c, struct trail_ring *ring, u32 len, struct trail_site site);
+
+/* Preemption is off from a successful enter to leave. */
+static __always_inline void *trail_enter(struct trail_channel *c, struct trail_ring **ring, u32 len, struct trail_site site)
+{
 	*ring = this_cpu_ptr(c->rings);
-	at = kring_enter((*ring)->control, (*ring)->data, &c->geometry, len);
-	return at;
+	if (unlikely(c->contexts))
+		return trail_enter_contexts(c, *ring, len, site);
+	return kring_enter((*ring)->control, (*ring)->data, &c->geometry, len);
 }
 
 /* For compiled probes, which may be in other modules: the record's `fixed` bytes are zero, and its common fields are there. */

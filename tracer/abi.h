@@ -27,6 +27,8 @@
 
 #include <stdint.h>
 
+#include "tracer/contextkind.h"
+
 #define TRAIL_ABI_VERSION 2u
 
 /* Limits that both sides keep and the daemon enforces. */
@@ -159,23 +161,6 @@ struct trail_plan_region {
 };
 
 #define TRAIL_REGION_PROCESS 1u         /* of this process alone: a forked child must not write to it */
-
-/* Contexts. Their layouts in an event: packed, in the order of the list. */
-enum trail_context {
-	TRAIL_CONTEXT_VPID = 1,         /* int32 */
-	TRAIL_CONTEXT_VTID,             /* int32 */
-	TRAIL_CONTEXT_PROCNAME,         /* 17 bytes of text, padded with NUL */
-	TRAIL_CONTEXT_PTHREAD_ID,       /* uint64 */
-	TRAIL_CONTEXT_IP,               /* uint64, hexadecimal */
-	TRAIL_CONTEXT_CPU_ID,           /* int32 */
-	TRAIL_CONTEXT_VUID, TRAIL_CONTEXT_VEUID, TRAIL_CONTEXT_VSUID,          /* uint32 */
-	TRAIL_CONTEXT_VGID, TRAIL_CONTEXT_VEGID, TRAIL_CONTEXT_VSGID,
-	TRAIL_CONTEXT_CGROUP_NS, TRAIL_CONTEXT_IPC_NS, TRAIL_CONTEXT_MNT_NS, TRAIL_CONTEXT_NET_NS,     /* uint64: inode number */
-	TRAIL_CONTEXT_PID_NS, TRAIL_CONTEXT_TIME_NS, TRAIL_CONTEXT_USER_NS, TRAIL_CONTEXT_UTS_NS,
-	TRAIL_CONTEXT_PERF,             /* uint64: a counter of the thread */
-	TRAIL_CONTEXT_APP,              /* a tag byte, then what it says: enum trail_dynamic */
-	TRAIL_CONTEXT_KINDS
-};
 
 /* Values of application contexts: the tags and types that LTTng gives them. */
 enum trail_dynamic {

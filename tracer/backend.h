@@ -19,6 +19,7 @@
 
 struct backend;                 /* one backend, found usable */
 struct backend_channel;         /* one channel's buffers in the kernel */
+struct context;
 struct dynevent;
 
 struct backend_geometry {
@@ -31,6 +32,8 @@ struct backend_geometry {
 /* What a drain gives, in the order of the buffer. */
 struct backend_sink {
 	void (*record)(void *arg, uint64_t time, const uint8_t *record, size_t len);
+	/* Of the record that comes next, as in a trace. NULL: they are not wanted. */
+	void (*contexts)(void *arg, const uint8_t *bytes, size_t len);
 	void (*missed)(void *arg, uint64_t events);     /* were lost here */
 	void *arg;
 };
@@ -60,6 +63,11 @@ struct backend_ops {
 			    struct backend_channel **out, struct tr_err *err);
 	int (*channel_remove)(struct backend *b, const char *name);     /* of a dead daemon */
 	void (*channel_close)(struct backend_channel *c, bool remove);
+	/*
+	 * What each record comes with, of a channel that has not recorded yet, or had these before. NULL: that is only what records tell, and who the
+	 * daemon knows their threads to be (kfollow.c).
+	 */
+	int (*contexts)(struct backend_channel *c, const struct context *contexts, size_t count);
 	int (*record)(struct backend_channel *c, bool on);
 	int (*recording)(struct backend_channel *c);    /* 1; 0: it is not, whoever did that; -errno. NULL: nobody else can */
 	int (*enable)(struct backend_channel *c, const char *system, const char *event, bool on); /* event NULL: all of the system */

@@ -6,6 +6,7 @@
 #include "metadata/name.h"
 #include "tracer/abi.h"
 #include "tracer/context.h"
+#include "tracer/kcontext.h"
 #include "tracer/nearest.h"
 #include "tracer/perfcounter.h"
 #include "tracer/word.h"
@@ -86,33 +87,34 @@ void context_list_print(const struct context_list *l, struct md_buf *out)
 
 /* ---- one word ---- */
 
-static int no_such(struct scan *s, struct word *w, int column, const char *name, const char *prefix, const char *near)
+static int no_such(struct scan *s, struct word *w, int column, const struct context *c, const char *prefix, const char *near)
 {
 	if (near)
 		return tr_fail_at(s->err, -ENOENT, s->line, word_column(w, (size_t)column),
-				  "no such context '%.80s'; did you mean '%s%s'?", name, prefix, near);
-	return tr_fail_at(s->err, -ENOENT, s->line, word_column(w, (size_t)column),
-			  "no such context '%.80s'; available/user/contexts lists them", name);
+				  "no such context '%.80s'; did you mean '%s%s'?", c->text, prefix, near);
+	return tr_fail_at(s->err, -ENOENT, s->line, word_column(w, (size_t)column), "no such context '%.80s'; available/%s/contexts lists them",
+			  c->text, c->kernel ? "kernel" : "user");
 }
 
-static int parse_perf(struct scan *s, struct word *w, const char *name, bool probe, struct context *c)
+/* at: where the counter's name begins, behind perf:thread: or perf:cpu: */
+static int parse_perf(struct scan *s, struct word *w, size_t at, bool probe, struct context *c)
 {
-	const char *names[128], *counter = name + strlen(PERF);
+	const char *names[128], *counter = word_text(w) + at;
 	struct perf_counter found;
 	size_t n = 0;
 	int ret = perf_counter_find(counter, strlen(counter), &found);
 
 	if (ret == -EINVAL)
-		return tr_fail_at(s->err, -EINVAL, s->line, word_column(w, strlen(PERF)),
-				  "a raw counter is perf:thread:raw:rN:NAME, with N in hexadecimal");
+		return tr_fail_at(s->err, -EINVAL, s->line, word_column(w, at), "a raw counter is %sraw:rN:NAME, with N in hexadecimal",
+				  c->kernel ? PERF_CPU : PERF);
 	if (ret) {
 		while (n < 128 && perf_counter_name(n)) {
 			names[n] = perf_counter_name(n);
 			n++;
 		}
-		return no_such(s, w, (int)strlen(PERF), name, PERF, nearest(counter, strlen(counter), names, n));
+		return no_such(s, w, (int)at, c, c->kernel ? PERF_CPU : PERF, nearest(counter, strlen(counter), names, n));
 	}
-	ret = probe ? perf_counter_probe(&found) : 0;
+	ret = probe ? perf_counter_probe(&found, c->kernel) : 0;
 	if (ret == -EACCES || ret == -EPERM)
 		return tr_fail_at(s->err, -EOPNOTSUPP, s->line, word_column(w, 0),
 				  "counting is not allowed here: see kernel.perf_event_paranoid");
@@ -160,12 +162,12 @@ static int parse_word(struct scan *s, struct word *w, size_t skip, bool probe, s
 	if (!strncmp(name, APP, strlen(APP)))
 		return parse_app(s, w, name, c);
 	if (!strncmp(name, PERF, strlen(PERF)))
-		return parse_perf(s, w, name, probe, c);
+		return parse_perf(s, w, strlen(PERF), probe, c);
 	if (!strncmp(name, PERF_CPU, strlen(PERF_CPU)))
 		return tr_fail_at(s->err, -EINVAL, s->line, word_column(w, skip),
 				  "counters of a CPU are for the kernel; of a thread they are called perf:thread:%.60s",
 				  name + strlen(PERF_CPU));
-	return no_such(s, w, (int)skip, name, "", nearest(name, strlen(name), names, n));
+	return no_such(s, w, (int)skip, c, "", nearest(name, strlen(name), names, n));
 }
 
 /* ---- the list ---- */
@@ -180,55 +182,21 @@ static struct context *find(const struct context_list *l, const char *text)
 
 typedef int parse_fn(struct scan *s, struct word *w, size_t skip, bool probe, struct context *c);
 
-/* What a record of the kernel's buffers tells of each event, and who its thread is. */
-static const struct {
-	const char *name;
-	uint32_t kind;
-} kernels[] = {
-	{ "pid", TRAIL_CONTEXT_VPID }, { "tid", TRAIL_CONTEXT_VTID }, { "procname", TRAIL_CONTEXT_PROCNAME }, { "cpu_id", TRAIL_CONTEXT_CPU_ID },
-};
-
-#define KERNEL_TEXT 16u         /* bytes of procname: as LTTng's */
-
-int context_kernel_kind(const char *name, size_t len)
-{
-	static const char *const others[] = {
-		"prio", "nice", "vpid", "vtid", "ppid", "vppid", "hostname", "interruptible", "preemptible", "need_reschedule", "migratable",
-		"uid", "euid", "suid", "gid", "egid", "sgid", "vuid", "veuid", "vsuid", "vgid", "vegid", "vsgid",
-		"cgroup_ns", "ipc_ns", "mnt_ns", "net_ns", "pid_ns", "time_ns", "user_ns", "uts_ns", "callstack-kernel", "callstack-user",
-	};
-
-	for (size_t i = 0; i < sizeof(kernels) / sizeof(*kernels); i++)
-		if (strlen(kernels[i].name) == len && !memcmp(kernels[i].name, name, len))
-			return (int)kernels[i].kind;
-	for (size_t i = 0; i < sizeof(others) / sizeof(*others); i++)
-		if (strlen(others[i]) == len && !memcmp(others[i], name, len))
-			return -EOPNOTSUPP;
-	return len > 5 && !memcmp(name, "perf:", 5) ? -EOPNOTSUPP : -ENOENT;
-}
-
-void context_available_kernel(struct md_buf *out)
-{
-	for (size_t i = 0; i < sizeof(kernels) / sizeof(*kernels); i++)
-		md_buf_printf(out, "%s\n", kernels[i].name);
-}
-
 static int parse_kernel(struct scan *s, struct word *w, size_t skip, bool probe, struct context *c)
 {
 	const char *name = word_text(w) + skip;
-	int kind = context_kernel_kind(name, strlen(name));
+	bool counter = !strncmp(name, PERF_CPU, strlen(PERF_CPU));
+	int kind = !counter ? kcontext_kind(name, strlen(name), !probe) : kcontext_counters(!probe) ? TRAIL_CONTEXT_PERF : -EOPNOTSUPP;
 
-	(void)probe;
-	*c = (struct context){ .text = (char *)(uintptr_t)name, .text_size = KERNEL_TEXT };
+	*c = (struct context){ .text = (char *)(uintptr_t)name, .kernel = true };
 	if (kind == -EOPNOTSUPP)
-		return tr_fail_at(s->err, kind, s->line, word_column(w, skip),
-				  "records of tracefs do not tell '%.80s': that needs the kernel module trail.ko; there are pid, tid, "
-				  "procname and cpu_id", name);
+		return tr_fail_at(s->err, kind, s->line, word_column(w, skip), "records of tracefs do not tell '%.80s': %s", name,
+				  kcontext_refusal());
 	if (kind < 0)
 		return tr_fail_at(s->err, kind, s->line, word_column(w, skip),
 				  "no such context '%.80s'; available/kernel/contexts lists them", name);
 	c->kind = (uint32_t)kind;
-	return 0;
+	return counter ? parse_perf(s, w, skip + strlen(PERF_CPU), probe, c) : 0;
 }
 
 static int apply_word(struct context_list *l, struct scan *s, struct word *w, parse_fn *parse, bool probe)
@@ -335,11 +303,13 @@ static int set_field(const struct context *c, struct md_field *f)
 	f->name = strdup(c->text);
 	if (!f->name)
 		return -ENOMEM;
+	if (c->kernel)
+		return kcontext_type(c->kind, &f->type);
 	if (c->kind == TRAIL_CONTEXT_APP)
 		return md_type_dynamic(&f->type);
 	f->type = (struct md_type){ .kind = MD_INT, .size = 8, .base = 10 };
 	if (c->kind == TRAIL_CONTEXT_PROCNAME) {
-		f->type = (struct md_type){ .kind = MD_ARRAY, .count = c->text_size ? c->text_size : plain[c->kind].size };
+		f->type = (struct md_type){ .kind = MD_ARRAY, .count = plain[c->kind].size };
 		f->type.element = calloc(1, sizeof(*f->type.element));
 		if (!f->type.element)
 			return -ENOMEM;
@@ -351,11 +321,6 @@ static int set_field(const struct context *c, struct md_field *f)
 		f->type.is_signed = plain[c->kind].is_signed;
 	}
 	return 0;
-}
-
-size_t context_size(const struct context *c)
-{
-	return c->kind == TRAIL_CONTEXT_PROCNAME ? KERNEL_TEXT : plain[c->kind].size;
 }
 
 int context_list_fields(const struct context_list *l, struct md_field **out)
@@ -389,7 +354,7 @@ void context_available(struct md_buf *out)
 		if (plain[k].name)
 			md_buf_printf(out, "%s\n", plain[k].name);
 	for (size_t i = 0; (name = perf_counter_name(i)); i++)
-		if (!perf_counter_find(name, strlen(name), &c) && !perf_counter_probe(&c))
+		if (!perf_counter_find(name, strlen(name), &c) && !perf_counter_probe(&c, false))
 			md_buf_printf(out, PERF "%s\n", name);
 }
 

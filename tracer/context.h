@@ -6,6 +6,7 @@
 #ifndef TRACER_CONTEXT_H
 #define TRACER_CONTEXT_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
@@ -15,8 +16,8 @@
 #include "tracer/err.h"
 
 struct context {
-	uint32_t kind;          /* enum trail_context; of the kernel domain: pid is VPID, tid is VTID */
-	uint32_t text_size;     /* of text, if it is not that of the user domain */
+	uint32_t kind;          /* enum trail_context */
+	bool kernel;            /* of the kernel domain: kcontext.h has its type */
 	uint32_t perf_type;     /* TRAIL_CONTEXT_PERF: perf_event_attr.type and .config */
 	uint64_t perf_config;
 	char *text;             /* as written: `vpid`, `perf:thread:NAME`, `$app.provider:name` */
@@ -34,18 +35,11 @@ struct context_list {
  */
 int context_list_apply(const struct context_list *old, const char *text, bool replace, bool probe, struct context_list *out,
 		       struct tr_err *err);
-/* The same of the kernel domain. -EOPNOTSUPP: LTTng has it, but the records of tracefs do not. */
+/* The same of the kernel domain. -EOPNOTSUPP: the backend does not tell it; without `probe` all are taken. */
 int context_list_apply_kernel(const struct context_list *old, const char *text, bool replace, bool probe, struct context_list *out,
 			      struct tr_err *err);
 void context_list_deinit(struct context_list *l);
 void context_list_print(const struct context_list *l, struct md_buf *out);      /* one per line */
-size_t context_size(const struct context *c);   /* bytes in the kernel domain, where all are of fixed size */
-/*
- * The kind of a context of the kernel domain, by name; -EOPNOTSUPP: LTTng has it, but it cannot be given honestly by records of tracefs;
- * -ENOENT.
- */
-int context_kernel_kind(const char *name, size_t len);
-void context_available_kernel(struct md_buf *out);
 /* The fields for md_stream_set_context; *out is NULL if there are none. 0 or -ENOMEM. */
 int context_list_fields(const struct context_list *l, struct md_field **out);
 /* TRAIL_CONTEXT_APP: its `provider:name`. */

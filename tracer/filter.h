@@ -44,7 +44,7 @@ struct filter;                  /* a parsed expression: immutable, reference cou
  * for types that clash whatever the event is; -E2BIG, with a sentence: the expression is too long; -ENOMEM.
  */
 int filter_parse(const char *line, size_t at, struct filter **out, struct tr_err *err);
-/* The same of the kernel domain: its contexts are those of context_kernel_kind; -EOPNOTSUPP for those that it cannot have. */
+/* The same of the kernel domain: its contexts are those of kcontext.h; -EOPNOTSUPP for those that it cannot have. */
 int filter_parse_kernel(const char *line, size_t at, struct filter **out, struct tr_err *err);
 struct filter *filter_get(struct filter *f);
 void filter_put(struct filter *f);      /* NULL is allowed */

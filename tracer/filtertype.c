@@ -10,6 +10,7 @@
 #include "metadata/name.h"
 #include "tracer/filterrun.h"
 #include "tracer/filtertree.h"
+#include "tracer/kcontext.h"
 
 struct bind {
 	const struct filter *f;
@@ -152,6 +153,8 @@ static int bind_context(struct bind *b, const struct filter_node *n, struct filt
 	for (k = 0; k < FILTER_CONTEXTS; k++)
 		if (filter_contexts[k].kind == n->context)
 			i->type = type_of_value(filter_contexts[k].type);
+	if (n->context >= TRAIL_CONTEXT_KINDS)
+		i->type = type_of_value(kcontext_value_type(n->context));
 	return 0;
 }
 

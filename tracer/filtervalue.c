@@ -7,8 +7,8 @@
 #include <strings.h>
 
 #include "metadata/name.h"
-#include "tracer/context.h"
 #include "tracer/filterparse.h"
+#include "tracer/kcontext.h"
 #include "tracer/nearest.h"
 #include "tracer/perfcounter.h"
 #include "tracer/word.h"
@@ -382,16 +382,19 @@ static bool kernel_context(struct filter_parse *p, struct filter_node *n, size_t
 	while (filter_is_name(p->line[p->at]) || (p->line[p->at] == ':' && filter_is_name(p->line[p->at + 1])))
 		p->at++;
 	len = (int)(p->at - begin);
-	kind = context_kernel_kind(p->line + begin, (size_t)len);
-	if (kind > 0) {
+	kind = kcontext_kind(p->line + begin, (size_t)len, false);
+	if (kind > 0 && kcontext_value_type((uint32_t)kind) != FILTER_NONE) {
 		n->context = (uint32_t)kind;
 		return true;
 	}
-	if (kind == -EOPNOTSUPP)
-		filter_fail(p, begin, "records of tracefs do not tell '%.*s': that needs the kernel module trail.ko; there are pid, tid, "
-			    "procname and cpu_id", len < 60 ? len : 60, p->line + begin);
-	else
+	if (kind > 0 || (len > 5 && !strncmp(p->line + begin, "perf:", 5))) {
+		kind = -EOPNOTSUPP;
+		filter_fail(p, begin, "filters cannot use callstacks and counters");
+	} else if (kind == -EOPNOTSUPP) {
+		filter_fail(p, begin, "records of tracefs do not tell '%.*s': %s", len < 60 ? len : 60, p->line + begin, kcontext_refusal());
+	} else {
 		filter_fail(p, begin, "no such context '%.*s'; available/kernel/contexts lists them", len < 60 ? len : 60, p->line + begin);
+	}
 	p->ret = kind;
 	return false;
 }

@@ -139,7 +139,7 @@ static inline bool filter_is_context(struct filter_word w)
 {
 	bool named = w.at == TRAIL_CONTEXT_APP || w.at == TRAIL_CONTEXT_PERF;
 
-	return w.at >= 1 && w.at < TRAIL_CONTEXT_KINDS && named == (w.b > 0) && w.b <= TRAIL_NAME_MAX;
+	return w.at >= 1 && w.at < TRAIL_CONTEXT_ALL && named == (w.b > 0) && w.b <= TRAIL_NAME_MAX;
 }
 
 static inline bool filter_verify_jump(struct filter_word w, size_t at, size_t words)

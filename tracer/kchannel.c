@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "tracer/kernel.h"
+#include "tracer/kcontext.h"
 #include "tracer/kfilter.h"
 #include "tracer/krule.h"
 
@@ -75,7 +76,7 @@ static int make(struct channel *c, struct kchannel **out)
 	pthread_mutex_init(&kc->lock, NULL);
 	for (size_t i = 0; i < c->contexts.count; i++) {
 		kc->contexts[kc->context_count++] = c->contexts.items[i].kind;
-		kc->context_size += context_size(&c->contexts.items[i]);
+		kc->context_size += kcontext_size(c->contexts.items[i].kind);
 	}
 	*out = kc;
 	return 0;
@@ -89,7 +90,18 @@ static int open_channel(struct kchannel *kc, bool adopt, struct tr_err *err)
 		.tsc = kc->tracer->clock.mult != 0,
 	};
 
-	return kernel_of(c)->ops->channel_open(kernel_of(c)->backend, kc->name, &g, adopt, &kc->bc, err);
+	const struct backend_ops *ops = kernel_of(c)->ops;
+	int ret = ops->channel_open(kernel_of(c)->backend, kc->name, &g, adopt, &kc->bc, err);
+
+	kc->told = ops->contexts != NULL;
+	if (ret || !kc->told)
+		return ret;
+	ret = ops->contexts(kc->bc, c->contexts.items, c->contexts.count);
+	if (!ret)
+		return 0;
+	ops->channel_close(kc->bc, !adopt);
+	kc->bc = NULL;
+	return tr_fail(err, ret, "the kernel cannot record the contexts: %s", strerror(-ret));
 }
 
 int kchannel_start(struct channel *c, struct tr_err *err)

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "tracer/kcontext.h"
 #include "tracer/kernel.h"
 #include "tracer/ktranscode.h"
 #include "tracer/ringwrite.h"
@@ -36,6 +37,8 @@ struct target {
 	struct kwho who;                /* of the event being written, with its time */
 	struct ring_writer writer;
 	struct trail_ring *ring;
+	const uint8_t *contexts;        /* of the record that comes next */
+	size_t contexts_len;
 };
 
 static void coder_free(struct coder *c)
@@ -249,6 +252,28 @@ static bool room_for(struct kchannel *kc, size_t size)
 	return true;
 }
 
+static void contexts(void *arg, const uint8_t *bytes, size_t len)
+{
+	struct target *to = arg;
+
+	to->contexts = bytes;
+	to->contexts_len = len;
+}
+
+/* Who it was, with what the backend recorded of it. Bytes of contexts in front of the payload. */
+static size_t set_who(struct target *to, uint64_t time, int32_t tid)
+{
+	const struct kchannel *kc = to->kc;
+
+	to->who = (struct kwho){ .kernel = kc->tracer->kernel, .ts = clock_convert(&kc->tracer->clock, time), .tid = tid,
+				.cpu = to->cpu, .kc = kc };
+	if (!to->contexts || !kcontext_fits(kc->contexts, kc->context_count, to->contexts, to->contexts_len))
+		return kc->context_size;
+	to->who.contexts = to->contexts;
+	to->who.contexts_len = to->contexts_len;
+	return to->contexts_len;
+}
+
 static void record(void *arg, uint64_t time, const uint8_t *bytes, size_t len)
 {
 	static const uint8_t on = 1;
@@ -256,16 +281,16 @@ static void record(void *arg, uint64_t time, const uint8_t *bytes, size_t len)
 	struct kchannel *kc = to->kc;
 	struct coder *co = coder_of(kc, krecord_id(bytes));
 	struct filter_input in = { .context = kwho_value, .arg = &to->who };
-	size_t head = kc->context_size;
+	size_t head = set_who(to, time, krecord_pid(bytes));
 	ssize_t n;
 
+	to->contexts = NULL;
 	if (co && co->drop)
 		return;
 	if (!co || !co->known || !room_for(kc, kcode_bound(co->code, len) + head + 1)) {
 		ring_lost(to->ring, 1);
 		return;
 	}
-	to->who = (struct kwho){ kc->tracer->kernel, clock_convert(&kc->tracer->clock, time), krecord_pid(bytes), to->cpu, .asked = false };
 	n = kcode_run(co->code, bytes, len, kc->payload + head, kc->room - head);
 	if (n < 0) {
 		ring_lost(to->ring, 1);
@@ -305,7 +330,7 @@ static int drain_cpu(struct kchannel *kc, uint32_t cpu)
 	struct target to = {
 		.kc = kc, .cpu = cpu, .ring = region_ring(kc->region, cpu),
 	};
-	struct backend_sink sink = { .record = record, .missed = missed, .arg = &to };
+	struct backend_sink sink = { .record = record, .contexts = contexts, .missed = missed, .arg = &to };
 	uint64_t lost = 0;
 	int ret, counted;
 

@@ -23,7 +23,7 @@
 #endif
 
 #define PATIENCE_MS 800         /* of the write that asks for a dump */
-#define CONTEXTS_MAX (TRAIL_CONTEXT_MAX * KTHREAD_COMM)
+#define CONTEXTS_MAX (TRAIL_CONTEXT_MAX * 8 + 128)      /* numbers, and two that are text */
 
 struct dump {
 	struct kdump_sink sink;

@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "tracer/kcontext.h"
 #include "tracer/kstatedump.h"
 
 #define GROUP "tracing"
@@ -55,6 +56,7 @@ void kernel_open(struct tracer *t)
 	pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
 	pthread_cond_init(&k->dumped, &monotonic);
 	pthread_condattr_destroy(&monotonic);
+	kcontext_have_all(k->ops->contexts != NULL);
 	CDS_INIT_LIST_HEAD(&k->dead);
 	snprintf(k->group, sizeof(k->group), KERNEL_GROUP_PREFIX "%08x", state_number(t));
 	t->kernel = k;
@@ -249,7 +251,7 @@ void available_kernel(struct tracer *t, enum kernel_list what, struct md_buf *ou
 	const char *colon;
 
 	if (what == KERNEL_CONTEXTS) {
-		context_available_kernel(out);
+		kcontext_available(out);
 		return;
 	}
 	if (!t->kernel || kernel_refresh(t->kernel))

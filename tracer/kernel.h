@@ -108,7 +108,8 @@ struct kchannel {
 	size_t room;
 	uint32_t contexts[TRAIL_CONTEXT_MAX];   /* their kinds */
 	uint32_t context_count;
-	size_t context_size;                    /* of all of them, in front of each payload */
+	size_t context_size;                    /* of all of them, in front of each payload, but for callstacks' addresses */
+	bool told;                              /* the backend records them */
 };
 
 /* kernel.c */
@@ -183,10 +184,13 @@ struct kwho {
 	uint64_t ts;
 	int32_t tid;
 	uint32_t cpu;
+	const struct kchannel *kc;      /* whose contexts are */
+	const uint8_t *contexts;        /* that the backend recorded, checked; NULL: none */
+	size_t contexts_len;
 	bool asked;
 	struct kthread is;
 };
-void kwho_put(struct kwho *w, const struct kchannel *kc, uint8_t *at);  /* kc->context_size bytes */
+void kwho_put(struct kwho *w, const struct kchannel *kc, uint8_t *at);  /* kc->context_size bytes; what is not known is 0 */
 bool kwho_value(void *who, uint32_t kind, const char *name, struct filter_value *out);  /* struct filter_input.context */
 
 /*

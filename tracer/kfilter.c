@@ -28,7 +28,7 @@ static bool operand(const struct print *p, const struct filter_node *n, struct o
 	const struct filter_info *i = &p->info[n->id];
 	const struct kformat_field *f;
 
-	if (n->kind == NODE_CONTEXT && n->context == TRAIL_CONTEXT_VTID) {
+	if (n->kind == NODE_CONTEXT && n->context == TRAIL_CONTEXT_TID) {
 		*o = (struct operand){ "common_pid", 4, true, true };
 		return true;
 	}

@@ -10,6 +10,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "tracer/kcontext.h"
 #include "tracer/kernel.h"
 #include "tracer/kpage.h"
 
@@ -212,37 +213,51 @@ static const struct kthread *ask(struct kwho *w)
 	return &w->is;
 }
 
-void kwho_put(struct kwho *w, const struct kchannel *kc, uint8_t *at)
+static size_t put_one(struct kwho *w, uint32_t kind, uint8_t *at)
 {
+	size_t size = kcontext_size(kind);
 	int32_t value;
 
-	for (uint32_t i = 0; i < kc->context_count; i++) {
-		if (kc->contexts[i] == TRAIL_CONTEXT_PROCNAME) {
-			memcpy(at, ask(w)->comm, KTHREAD_COMM);
-			at += KTHREAD_COMM;
-			continue;
-		}
-		value = kc->contexts[i] == TRAIL_CONTEXT_CPU_ID ? (int32_t)w->cpu :
-			kc->contexts[i] == TRAIL_CONTEXT_VPID ? ask(w)->pid : w->tid;
-		memcpy(at, &value, sizeof(value));
-		at += sizeof(value);
+	memset(at, 0, size);
+	if (kind == TRAIL_CONTEXT_PROCNAME) {
+		memcpy(at, ask(w)->comm, KTHREAD_COMM);
+		return size;
 	}
+	value = kind == TRAIL_CONTEXT_CPU_ID ? (int32_t)w->cpu : kind == TRAIL_CONTEXT_PID ? ask(w)->pid : w->tid;
+	if (kind == TRAIL_CONTEXT_CPU_ID || kind == TRAIL_CONTEXT_PID || kind == TRAIL_CONTEXT_TID)
+		memcpy(at, &value, sizeof(value));
+	return size;
+}
+
+void kwho_put(struct kwho *w, const struct kchannel *kc, uint8_t *at)
+{
+	if (w->contexts) {
+		memcpy(at, w->contexts, w->contexts_len);
+		return;
+	}
+	for (uint32_t i = 0; i < kc->context_count; i++)
+		at += put_one(w, kc->contexts[i], at);
 }
 
 bool kwho_value(void *who, uint32_t kind, const char *name, struct filter_value *out)
 {
 	struct kwho *w = who;
+	const uint8_t *at = w->contexts ? kcontext_find(w->kc->contexts, w->kc->context_count, kind, w->contexts, w->contexts_len) : NULL;
 
 	(void)name;
+	if (at) {
+		kcontext_value(kind, at, out);
+		return out->type != FILTER_NONE;
+	}
 	*out = (struct filter_value){ .type = FILTER_SIGNED };
 	switch (kind) {
 	case TRAIL_CONTEXT_CPU_ID:
 		out->i = w->cpu;
 		return true;
-	case TRAIL_CONTEXT_VTID:
+	case TRAIL_CONTEXT_TID:
 		out->i = w->tid;
 		return true;
-	case TRAIL_CONTEXT_VPID:
+	case TRAIL_CONTEXT_PID:
 		out->i = ask(w)->pid;
 		return out->i >= 0;
 	case TRAIL_CONTEXT_PROCNAME:

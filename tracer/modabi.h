@@ -16,9 +16,12 @@
 #include <linux/ioctl.h>
 #include <linux/types.h>
 
+#include "tracer/contextkind.h"
+
 #define MODABI_VERSION 1u
 #define MODABI_NAME_MAX 256u            /* with the NUL */
-#define MODABI_TIDS_MAX 65536u
+#define MODABI_IDS_MAX 65536u           /* of one set that is tracked by */
+#define MODABI_CONTEXTS_MAX 64u
 #define MODABI_STRINGS_MAX 256u         /* bytes of a system call's string that are recorded, with the NUL */
 
 struct modabi_version {
@@ -63,10 +66,35 @@ struct modabi_enabled {
 	__u64 size;                     /* of the buffer; out: of the text */
 };
 
+enum modabi_track_by {
+	MODABI_TRACK_TID,               /* threads, and what they start */
+	MODABI_TRACK_VPID, MODABI_TRACK_UID, MODABI_TRACK_VUID, MODABI_TRACK_GID, MODABI_TRACK_VGID,
+	MODABI_TRACK_COUNT
+};
+
+/* Who is recorded: whose attributes are in all of the sets. */
 struct modabi_track {
-	__u64 tids;                     /* __u32 each */
+	__u64 ids;                      /* __u32 each */
 	__u32 count;
 	__u32 all;                      /* 1: everybody */
+	__u32 by;                       /* enum modabi_track_by */
+	__u32 reserved;
+};
+
+struct modabi_context {
+	__u32 kind;                     /* enum trail_context: contextkind.h */
+	__u32 perf_type;                /* of TRAIL_CONTEXT_PERF: perf_event_attr.type and .config */
+	__u64 perf_config;
+};
+
+/*
+ * What each event has in front (KREC_CONTEXTS): packed, in this order, with the types that a trace has: tracer/kcontext.h. Can be set once. -EEXIST: it
+ * was; -EOPNOTSUPP: this kernel does not tell one of them; an error of perf_event_open(2).
+ */
+struct modabi_contexts {
+	__u64 items;                    /* struct modabi_context */
+	__u32 count;
+	__u32 reserved;
 };
 
 struct modabi_consume {
@@ -88,5 +116,6 @@ struct modabi_consume {
 #define MODABI_ENABLED _IOWR('t', 0xb2, struct modabi_enabled)
 #define MODABI_TRACK _IOW('t', 0xb3, struct modabi_track)
 #define MODABI_CONSUME _IOW('t', 0xb4, struct modabi_consume)
+#define MODABI_SET_CONTEXTS _IOW('t', 0xb8, struct modabi_contexts)
 
 #endif

@@ -42,7 +42,8 @@ struct kring {
 	__u64 overwritten;              /* of these, never seen */
 };
 
-enum krec_kind { KREC_EVENT = 1, KREC_BEGIN = 2, KREC_PAD = 3 };
+/* KREC_CONTEXTS: an event that has a __u32 in front, the number of bytes of contexts that come next; what aligns the event to 8 bytes follows. */
+enum krec_kind { KREC_EVENT = 1, KREC_BEGIN = 2, KREC_PAD = 3, KREC_CONTEXTS = 4 };
 
 struct krec {                           /* before each record */
 	__u64 ts;

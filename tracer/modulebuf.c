@@ -12,6 +12,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "tracer/context.h"
 #include "tracer/modring.h"
 #include "tracer/module.h"
 
@@ -133,6 +134,20 @@ void module_channel_close(struct backend_channel *c, bool remove)
 
 /* ---- what is recorded ---- */
 
+int module_contexts(struct backend_channel *c, const struct context *contexts, size_t count)
+{
+	struct modabi_context items[MODABI_CONTEXTS_MAX];
+	struct modabi_contexts m = { .items = (uintptr_t)items, .count = (uint32_t)count };
+
+	if (!count)
+		return 0;
+	if (count > MODABI_CONTEXTS_MAX)
+		return -E2BIG;
+	for (size_t i = 0; i < count; i++)
+		items[i] = (struct modabi_context){ contexts[i].kind, contexts[i].perf_type, contexts[i].perf_config };
+	return ioctl(c->fd, MODABI_SET_CONTEXTS, &m) && errno != EEXIST ? -errno : 0;
+}
+
 int module_record(struct backend_channel *c, bool on)
 {
 	uint32_t word = on;
@@ -175,9 +190,9 @@ int module_enabled(struct backend_channel *c, struct md_buf *out)
 
 int module_track(struct backend_channel *c, const uint32_t *tids, size_t count)
 {
-	struct modabi_track m = { .tids = (uintptr_t)tids, .count = (uint32_t)count, .all = !count };
+	struct modabi_track m = { .ids = (uintptr_t)tids, .count = (uint32_t)count, .all = !count, .by = MODABI_TRACK_TID };
 
-	if (count > MODABI_TIDS_MAX)
+	if (count > MODABI_IDS_MAX)
 		return -E2BIG;
 	return ioctl(c->fd, MODABI_TRACK, &m) ? -errno : 0;
 }
@@ -217,6 +232,24 @@ static void begin(struct place *p, uint64_t events, const struct backend_sink *s
 	p->events = events;
 }
 
+/* An event with contexts in front. */
+static int take_contexts(const struct krec *rec, const uint8_t *at, const struct backend_sink *sink)
+{
+	uint32_t size;
+	size_t front;
+
+	if (rec->len < sizeof(size))
+		return -EBADMSG;
+	memcpy(&size, at, sizeof(size));
+	front = (sizeof(size) + (size_t)size + 7) & ~(size_t)7;
+	if (rec->len < front + KRECORD_HEADER)
+		return -EBADMSG;
+	if (sink->contexts)
+		sink->contexts(sink->arg, at + sizeof(size), size);
+	sink->record(sink->arg, rec->ts, at + front, rec->len - front);
+	return 0;
+}
+
 static int take(const struct backend_channel *c, struct place *p, size_t len, const struct backend_sink *sink)
 {
 	struct krec_begin r;
@@ -233,6 +266,8 @@ static int take(const struct backend_channel *c, struct place *p, size_t len, co
 			begin(p, r.events, sink);
 		} else if (r.rec.kind == KREC_EVENT && r.rec.len >= KRECORD_HEADER) {
 			sink->record(sink->arg, r.rec.ts, c->copy + at + sizeof(r.rec), r.rec.len);
+			p->events++;
+		} else if (r.rec.kind == KREC_CONTEXTS && !take_contexts(&r.rec, c->copy + at + sizeof(r.rec), sink)) {
 			p->events++;
 		} else if (r.rec.kind != KREC_PAD) {
 			return -EBADMSG;

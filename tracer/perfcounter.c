@@ -77,12 +77,12 @@ int perf_counter_find(const char *name, size_t len, struct perf_counter *out)
 	return -ENOENT;
 }
 
-int perf_counter_probe(const struct perf_counter *c)
+int perf_counter_probe(const struct perf_counter *c, bool cpu)
 {
 	struct perf_event_attr attr = {
-		.size = sizeof(attr), .type = c->type, .config = c->config, .disabled = 1, .exclude_kernel = 1, .exclude_hv = 1,
+		.size = sizeof(attr), .type = c->type, .config = c->config, .disabled = 1, .exclude_kernel = !cpu, .exclude_hv = !cpu,
 	};
-	int fd = (int)syscall(SYS_perf_event_open, &attr, 0, -1, -1, PERF_FLAG_FD_CLOEXEC);
+	int fd = (int)syscall(SYS_perf_event_open, &attr, cpu ? -1 : 0, cpu ? 0 : -1, -1, PERF_FLAG_FD_CLOEXEC);
 
 	if (fd < 0)
 		return -errno;

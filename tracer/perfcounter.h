@@ -3,6 +3,7 @@
 #ifndef TRACER_PERFCOUNTER_H
 #define TRACER_PERFCOUNTER_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -13,8 +14,8 @@ struct perf_counter {
 
 /* `name` without `perf:thread:`, of len bytes; also `raw:rN:NAME` with hexadecimal N. 0, -ENOENT, or -EINVAL: bad raw. */
 int perf_counter_find(const char *name, size_t len, struct perf_counter *out);
-/* 0 if a thread can be counted here, or -errno of the kernel. */
-int perf_counter_probe(const struct perf_counter *c);
+/* 0 if a thread, or cpu: a CPU, can be counted here, or -errno of the kernel. */
+int perf_counter_probe(const struct perf_counter *c, bool cpu);
 /* All names of the table, by number; NULL behind the last. */
 const char *perf_counter_name(size_t i);
 

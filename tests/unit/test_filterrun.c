@@ -94,7 +94,7 @@ static void bad_programs(void)
 	CHECK(verified(word(FILTER_WALK, 0, 0, 0, many, 0)));
 	CHECK(!verified(word(FILTER_WALK, 0, 0, 0, FILTER_PLACE(0, 0, 64, 0), 0)));
 	CHECK(verified(word(FILTER_CONTEXT, 0, 0, TRAIL_CONTEXT_VPID, 0, 0)));
-	CHECK(!verified(word(FILTER_CONTEXT, 0, 0, TRAIL_CONTEXT_KINDS, 0, 0)));
+	CHECK(!verified(word(FILTER_CONTEXT, 0, 0, TRAIL_CONTEXT_ALL, 0, 0)));
 	CHECK(!verified(word(FILTER_CONTEXT, 0, 0, TRAIL_CONTEXT_APP, 48, 0)));
 	CHECK(verified(word(FILTER_CONTEXT, 0, 0, TRAIL_CONTEXT_APP, 48, 16)));
 	CHECK(!verified(word(FILTER_CONTEXT, 0, 0, TRAIL_CONTEXT_APP, 48, 17)));

@@ -1,0 +1,466 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Contexts: what a channel's events have in front, besides their own fields. They are put into the ring as they will stand in the trace.
+ *
+ * A probe may be anywhere, in an NMI too, so nothing here takes a lock or waits. It looks at the current task only, which does not change under
+ * it. Preemption is off, so that what RCU protects stays, and what the task itself gives up is given up after the interrupt that looked at it.
+ *
+ * How many addresses callstacks have must be known before there is room for them: they are written to a place of this CPU and this level of
+ * nesting first.
+ */
+#include <linux/cgroup.h>
+#include <linux/cred.h>
+#include <linux/ipc_namespace.h>
+#include <linux/nsproxy.h>
+#include <linux/pid_namespace.h>
+#include <linux/ptrace.h>
+#include <linux/sched/prio.h>
+#include <linux/slab.h>
+#include <linux/stacktrace.h>
+#include <linux/time_namespace.h>
+#include <linux/uaccess.h>
+#include <linux/user_namespace.h>
+#include <linux/utsname.h>
+#include <net/net_namespace.h>
+
+#include "kmod/trail.h"
+
+#define ADDRESSES 128                   /* of a callstack; if there are more, a last one of all ones says so */
+#define LEVELS 6                        /* task, softirq, interrupt, NMI, and faults in them */
+#define KERNEL_STACK 1u
+#define USER_STACK 2u
+
+struct trail_context_item {
+	u32 kind;                       /* enum trail_context */
+	struct trail_counter *counter;
+};
+
+struct trail_contexts {
+	u32 count;
+	u32 stacks;                     /* KERNEL_STACK | USER_STACK */
+	u32 size;                       /* bytes of all but the addresses */
+	struct trail_context_item items[];
+};
+
+struct stack {
+	u32 count;
+	unsigned long addresses[ADDRESSES + 1];
+};
+
+struct stacks {
+	u32 level;                      /* of nesting: how many are in use */
+	bool in_user;                   /* walking through the user's */
+	struct { struct stack kernel, user; } at[LEVELS];
+};
+
+static struct stacks __percpu *stacks;  /* made when first needed, with trail_lock */
+
+/* ---- callstacks ---- */
+
+static void end_stack(struct stack *s)
+{
+	if (s->count == ADDRESSES)
+		s->addresses[s->count++] = ULONG_MAX;
+}
+
+/* Without our own functions, which begin it. */
+static noinline void save_kernel_stack(struct stack *s, struct trail_site site)
+{
+	u32 n = stack_trace_save(s->addresses, ADDRESSES, 0), from = 0;
+
+	s->count = n;
+	end_stack(s);
+	while (from < n && within_module(s->addresses[from], THIS_MODULE))
+		from++;
+	from += site.frames;
+	if (from >= n)
+		return;
+	s->count -= from;
+	memmove(s->addresses, s->addresses + from, s->count * sizeof(*s->addresses));
+}
+
+#ifdef CONFIG_X86_64
+/* What a function that was compiled with frame pointers has on the stack: the caller's, and where it returns to. */
+static bool next_frame(unsigned long at, bool wide, unsigned long *next, unsigned long *address)
+{
+	unsigned long frame[2];
+	u32 narrow[2];
+
+	if (wide) {
+		if (copy_from_user_nofault(frame, (const void __user *)at, sizeof(frame)))
+			return false;
+	} else {
+		if (copy_from_user_nofault(narrow, (const void __user *)at, sizeof(narrow)))
+			return false;
+		frame[0] = narrow[0];
+		frame[1] = narrow[1];
+	}
+	*next = frame[0];
+	*address = frame[1];
+	return true;
+}
+
+static void walk_user_stack(struct stack *s)
+{
+	struct pt_regs *regs = task_pt_regs(current);
+	unsigned long at = regs->bp, next, address;
+	bool wide = user_64bit_mode(regs);
+
+	s->addresses[s->count++] = regs->ip;
+	while (s->count < ADDRESSES && at && next_frame(at, wide, &next, &address) && address) {
+		s->addresses[s->count++] = address;
+		if (next <= at)
+			break;          /* stacks grow down: no circles */
+		at = next;
+	}
+	end_stack(s);
+}
+#else
+static void walk_user_stack(struct stack *s)
+{
+}
+#endif
+
+/* Reading memory of the user's may make events itself. */
+static void save_user_stack(struct stacks *all, struct stack *s)
+{
+	s->count = 0;
+	if (all->in_user || current->flags & PF_KTHREAD || !compat_own_memory())
+		return;
+	all->in_user = true;
+	barrier();
+	walk_user_stack(s);
+	barrier();
+	all->in_user = false;
+}
+
+static const struct stack no_stack;
+
+struct both {
+	const struct stack *kernel, *user;
+};
+
+static struct both save_stacks(const struct trail_contexts *x, struct trail_site site)
+{
+	struct stacks *all = this_cpu_ptr(stacks);
+	struct both both = { &no_stack, &no_stack };
+	u32 level = all->level;
+
+	/* Who interrupts us here leaves it as it was. */
+	WRITE_ONCE(all->level, level + 1);
+	barrier();
+	if (level >= LEVELS)
+		return both;
+	if (x->stacks & KERNEL_STACK) {
+		save_kernel_stack(&all->at[level].kernel, site);
+		both.kernel = &all->at[level].kernel;
+	}
+	if (x->stacks & USER_STACK) {
+		save_user_stack(all, &all->at[level].user);
+		both.user = &all->at[level].user;
+	}
+	return both;
+}
+
+static void release_stacks(void)
+{
+	struct stacks *all = this_cpu_ptr(stacks);
+
+	barrier();
+	WRITE_ONCE(all->level, all->level - 1);
+}
+
+static u8 *put_stack(u8 *to, const struct stack *s)
+{
+	memcpy(to, &s->count, sizeof(s->count));
+	memcpy(to + sizeof(s->count), s->addresses, s->count * sizeof(*s->addresses));
+	return to + sizeof(s->count) + s->count * sizeof(*s->addresses);
+}
+
+/* ---- numbers ---- */
+
+static u32 parent(bool own)
+{
+	struct pid_namespace *ns = task_active_pid_ns(current);
+	struct task_struct *up = rcu_dereference_sched(current->real_parent);
+
+	if (!own)
+		return task_tgid_nr(up);
+	return ns ? task_tgid_nr_ns(up, ns) : 0;        /* the task is ending */
+}
+
+static u32 namespace(u32 kind)
+{
+	const struct nsproxy *all = current->nsproxy;   /* NULL: the task is ending */
+	const struct pid_namespace *pids = task_active_pid_ns(current);
+
+	switch (kind) {
+	case TRAIL_CONTEXT_CGROUP_NS:
+		return all ? all->cgroup_ns->ns.inum : 0;
+	case TRAIL_CONTEXT_IPC_NS:
+		return all ? all->ipc_ns->ns.inum : 0;
+	case TRAIL_CONTEXT_MNT_NS:
+		return all ? ((const struct compat_mnt_namespace *)all->mnt_ns)->ns.inum : 0;
+	case TRAIL_CONTEXT_NET_NS:
+		return all ? all->net_ns->ns.inum : 0;
+	case TRAIL_CONTEXT_TIME_NS:
+		return all ? all->time_ns->ns.inum : 0;
+	case TRAIL_CONTEXT_UTS_NS:
+		return all ? all->uts_ns->ns.inum : 0;
+	case TRAIL_CONTEXT_USER_NS:
+		return current_user_ns()->ns.inum;
+	default:
+		return pids ? pids->ns.inum : 0;        /* not the nsproxy's, which is for children */
+	}
+}
+
+/* As its own user namespace has it. */
+static u32 own_user(kuid_t uid)
+{
+	return from_kuid_munged(current_user_ns(), uid);
+}
+
+static u32 own_group(kgid_t gid)
+{
+	return from_kgid_munged(current_user_ns(), gid);
+}
+
+static u32 identity(u32 kind)
+{
+	const struct cred *cred = current_cred();
+
+	switch (kind) {
+	case TRAIL_CONTEXT_UID:
+		return __kuid_val(cred->uid);
+	case TRAIL_CONTEXT_EUID:
+		return __kuid_val(cred->euid);
+	case TRAIL_CONTEXT_SUID:
+		return __kuid_val(cred->suid);
+	case TRAIL_CONTEXT_GID:
+		return __kgid_val(cred->gid);
+	case TRAIL_CONTEXT_EGID:
+		return __kgid_val(cred->egid);
+	case TRAIL_CONTEXT_SGID:
+		return __kgid_val(cred->sgid);
+	case TRAIL_CONTEXT_VUID:
+		return own_user(cred->uid);
+	case TRAIL_CONTEXT_VEUID:
+		return own_user(cred->euid);
+	case TRAIL_CONTEXT_VSUID:
+		return own_user(cred->suid);
+	case TRAIL_CONTEXT_VGID:
+		return own_group(cred->gid);
+	case TRAIL_CONTEXT_VEGID:
+		return own_group(cred->egid);
+	default:
+		return own_group(cred->sgid);
+	}
+}
+
+static u32 thread(u32 kind)
+{
+	switch (kind) {
+	case TRAIL_CONTEXT_VPID:
+		return task_tgid_vnr(current);
+	case TRAIL_CONTEXT_VTID:
+		return task_pid_vnr(current);
+	case TRAIL_CONTEXT_PPID:
+		return parent(false);
+	case TRAIL_CONTEXT_VPPID:
+		return parent(true);
+	case TRAIL_CONTEXT_PRIO:
+		return current->prio - MAX_RT_PRIO;
+	case TRAIL_CONTEXT_NICE:
+		return task_nice(current);
+	default:
+		return raw_smp_processor_id();
+	}
+}
+
+static u8 state(u32 kind, struct trail_site site)
+{
+	switch (kind) {
+	case TRAIL_CONTEXT_NEED_RESCHEDULE:
+		return test_tsk_need_resched(current);
+	case TRAIL_CONTEXT_PREEMPTIBLE:
+		return preempt_count() == (IS_ENABLED(CONFIG_PREEMPT_COUNT) ? site.preempts : 0);
+	case TRAIL_CONTEXT_MIGRATABLE:
+		return compat_migratable(current);
+	default:
+		return !irqs_disabled();
+	}
+}
+
+/* ---- into the ring ---- */
+
+static u32 size_of(u32 kind)
+{
+	switch (kind) {
+	case TRAIL_CONTEXT_PROCNAME:
+		return TASK_COMM_LEN;
+	case TRAIL_CONTEXT_HOSTNAME:
+		return __NEW_UTS_LEN + 1;
+	case TRAIL_CONTEXT_PERF:
+		return sizeof(u64);
+	case TRAIL_CONTEXT_NEED_RESCHEDULE ... TRAIL_CONTEXT_INTERRUPTIBLE:
+		return sizeof(u8);
+	case TRAIL_CONTEXT_PTHREAD_ID:
+	case TRAIL_CONTEXT_IP:
+	case TRAIL_CONTEXT_APP:
+		return 0;
+	default:
+		return kind && kind < TRAIL_CONTEXT_ALL ? sizeof(u32) : 0;
+	}
+}
+
+static u8 *put_word(u8 *to, u32 value)
+{
+	memcpy(to, &value, sizeof(value));
+	return to + sizeof(value);
+}
+
+static u8 *put_text(u8 *to, const char *from, u32 size)
+{
+	u32 n = from ? strnlen(from, size - 1) : 0;
+
+	if (n)
+		memcpy(to, from, n);
+	memset(to + n, 0, size - n);
+	return to + size;
+}
+
+static u8 *put_rare(u8 *to, const struct trail_context_item *i, struct trail_site site, const struct both *stacks)
+{
+	u64 count;
+
+	switch (i->kind) {
+	case TRAIL_CONTEXT_CGROUP_NS ... TRAIL_CONTEXT_UTS_NS:
+		return put_word(to, namespace(i->kind));
+	case TRAIL_CONTEXT_VUID ... TRAIL_CONTEXT_VSGID:
+	case TRAIL_CONTEXT_UID ... TRAIL_CONTEXT_SGID:
+		return put_word(to, identity(i->kind));
+	case TRAIL_CONTEXT_NEED_RESCHEDULE ... TRAIL_CONTEXT_INTERRUPTIBLE:
+		*to = state(i->kind, site);
+		return to + 1;
+	case TRAIL_CONTEXT_HOSTNAME:
+		return put_text(to, current->nsproxy ? current->nsproxy->uts_ns->name.nodename : NULL, __NEW_UTS_LEN + 1);
+	case TRAIL_CONTEXT_CALLSTACK_KERNEL:
+		return put_stack(to, stacks->kernel);
+	case TRAIL_CONTEXT_CALLSTACK_USER:
+		return put_stack(to, stacks->user);
+	case TRAIL_CONTEXT_PERF:
+		count = trail_counter_value(i->counter);
+		memcpy(to, &count, sizeof(count));
+		return to + sizeof(count);
+	default:
+		return put_word(to, thread(i->kind));
+	}
+}
+
+static u8 *put(u8 *to, const struct trail_contexts *x, struct trail_site site, const struct both *stacks)
+{
+	for (const struct trail_context_item *i = x->items; i < x->items + x->count; i++)
+		if (i->kind == TRAIL_CONTEXT_TID)
+			to = put_word(to, current->pid);
+		else if (i->kind == TRAIL_CONTEXT_PID)
+			to = put_word(to, current->tgid);
+		else if (i->kind == TRAIL_CONTEXT_PROCNAME)
+			to = put_text(to, current->comm, TASK_COMM_LEN);
+		else
+			to = put_rare(to, i, site, stacks);
+	return to;
+}
+
+void *trail_enter_contexts(struct trail_channel *c, struct trail_ring *ring, u32 len, struct trail_site site)
+{
+	const struct trail_contexts *x = c->contexts;
+	struct both stacks = { &no_stack, &no_stack };
+	u32 size = x->size, front;
+	u8 *at, *end;
+
+	if (x->stacks) {
+		stacks = save_stacks(x, site);
+		size += (stacks.kernel->count + stacks.user->count) * sizeof(unsigned long);
+	}
+	front = ALIGN(sizeof(size) + size, 8);
+	at = kring_enter(ring->control, ring->data, &c->geometry, front + len);
+	if (at) {
+		((struct krec *)at)[-1].kind = KREC_CONTEXTS;
+		end = put(put_word(at, size), x, site, &stacks);
+		at += front;
+		memset(end, 0, at - end);
+	}
+	if (x->stacks)
+		release_stacks();
+	return at;
+}
+
+/* ---- setting ---- */
+
+static bool is_stack(u32 kind)
+{
+	return kind == TRAIL_CONTEXT_CALLSTACK_KERNEL || kind == TRAIL_CONTEXT_CALLSTACK_USER;
+}
+
+static int add(struct trail_contexts *x, const struct modabi_context *m)
+{
+	struct trail_context_item *i = &x->items[x->count];
+	u32 size = size_of(m->kind), stack = m->kind == TRAIL_CONTEXT_CALLSTACK_KERNEL ? KERNEL_STACK : USER_STACK;
+
+	if (!size || (m->kind != TRAIL_CONTEXT_PERF && (m->perf_type || m->perf_config)))
+		return -EINVAL;
+	if (is_stack(m->kind) && x->stacks & stack)
+		return -EINVAL;         /* twice */
+	if (m->kind == TRAIL_CONTEXT_CALLSTACK_USER && !IS_ENABLED(CONFIG_X86_64))
+		return -EOPNOTSUPP;
+	if (m->kind == TRAIL_CONTEXT_PERF) {
+		i->counter = trail_counter_for_context(m->perf_type, m->perf_config);
+		if (IS_ERR(i->counter))
+			return PTR_ERR(i->counter);
+	}
+	if (is_stack(m->kind)) {
+		if (!stacks)
+			stacks = alloc_percpu(struct stacks);
+		if (!stacks)
+			return -ENOMEM;
+		x->stacks |= stack;
+	}
+	i->kind = m->kind;
+	x->size += size;
+	x->count++;
+	return 0;
+}
+
+int trail_contexts_set(struct trail_channel *c, const struct modabi_context *items, u32 count)
+{
+	struct trail_contexts *x;
+	int ret = 0;
+
+	if (c->contexts)
+		return -EEXIST;
+	x = kzalloc(struct_size(x, items, count), GFP_KERNEL);
+	if (!x)
+		return -ENOMEM;
+	for (u32 i = 0; i < count && !ret; i++)
+		ret = add(x, &items[i]);
+	if (ret) {
+		trail_contexts_free(x);
+		return ret;
+	}
+	/* Pairs with the address dependency of probes. */
+	smp_store_release(&c->contexts, x);
+	return 0;
+}
+
+void trail_contexts_free(struct trail_contexts *x)
+{
+	for (u32 i = 0; x && i < x->count; i++)
+		if (x->items[i].counter)
+			trail_counter_close(x->items[i].counter);
+	kfree(x);
+}
+
+void trail_contexts_exit(void)
+{
+	free_percpu(stacks);
+}
