@@ -111,11 +111,24 @@ static void map(int fd)
 		munmap(p, size);
 }
 
+/* Counters seldom: each is one per CPU. */
+static struct modabi_context random_context(void)
+{
+	struct modabi_context c = { .kind = (uint32_t)(number() % (TRAIL_CONTEXT_ALL + 1)) };
+
+	if (number() % 8 == 0)
+		c = (struct modabi_context){ TRAIL_CONTEXT_PERF, (uint32_t)(number() % 6), number() % 16 };
+	if (number() % 16 == 0)
+		scramble(&c, sizeof(c));
+	return c;
+}
+
 static void command(int fd)
 {
-	union { struct modabi_event e; struct modabi_enabled n; struct modabi_track t; struct modabi_consume c; uint32_t on; } a;
-	static const unsigned long commands[] = { MODABI_RECORD, MODABI_EVENT, MODABI_ENABLED, MODABI_TRACK, MODABI_CONSUME };
-	unsigned long cmd = commands[number() % 5];
+	union { struct modabi_event e; struct modabi_enabled n; struct modabi_track t; struct modabi_consume c; struct modabi_contexts x; uint32_t on; } a;
+	struct modabi_context items[4];
+	static const unsigned long commands[] = { MODABI_RECORD, MODABI_EVENT, MODABI_ENABLED, MODABI_TRACK, MODABI_CONSUME, MODABI_SET_CONTEXTS };
+	unsigned long cmd = commands[number() % 6];
 	static uint8_t space[65536];
 	uint32_t tids[4] = { (uint32_t)getpid(), 1, (uint32_t)some(), 2 };
 	size_t which = number() % (sizeof(events) / sizeof(*events));
@@ -133,9 +146,15 @@ static void command(int fd)
 		a.n.buffer = number() % 4 ? (uintptr_t)space : some();
 		a.n.size = number() % 4 ? sizeof(space) : some();
 	} else if (cmd == MODABI_TRACK) {
-		a.t.tids = number() % 4 ? (uintptr_t)tids : some();
+		a.t.ids = number() % 4 ? (uintptr_t)tids : some();
+		a.t.by = (uint32_t)(number() % (MODABI_TRACK_COUNT + 1));
 		a.t.count = number() % 4 ? (uint32_t)(number() % 5) : (uint32_t)some();
 		a.t.all = !a.t.count;
+	} else if (cmd == MODABI_SET_CONTEXTS) {
+		for (size_t i = 0; i < 4; i++)
+			items[i] = random_context();
+		a.x.items = number() % 8 ? (uintptr_t)items : some();
+		a.x.count = number() % 8 ? (uint32_t)(number() % 5) : (uint32_t)some();
 	} else {
 		a.c = (struct modabi_consume){ .consumed = some(), .events = some(), .overwritten = some(), .cpu = (uint32_t)(number() % 4) };
 	}

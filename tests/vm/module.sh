@@ -116,11 +116,11 @@ for m in "$other" "$MNT"; do
 	# rcu and filemap have no compiled probes here: counters record them.
 	printf '%s\n' 'syscall:getppid' 'sched:*' 'irq:*' 'timer:*' 'signal:*' 'task:*' 'kmem:mm_*' 'power:*' 'workqueue:*' 'filemap:*' 'exceptions:*' >"$s/kernel/events" ||
 		fail "$(cat "$s/error")"
-	echo tid >"$s/kernel/contexts"
+	echo pid tid procname cpu_id >"$s/kernel/contexts"
 done
 # What CPU 0 did between the marks, without times. An interrupt may have come between the two probes of one event: order is not compared.
 window() {
-	awk -v mark="syscall_entry_getppid: { cpu_id = 0 }, { tid = $pid }" '
+	awk -v mark="syscall_entry_getppid: { cpu_id = 0 }, { pid = $pid, tid = $pid, procname = \"calls\", cpu_id = 0 }" '
 		!/: { cpu_id = 0 }, / { next }
 		{ sub(/^\[[^]]*\] \([^)]*\) /, "") }
 		index($0, mark) { marks++ }
