@@ -376,9 +376,10 @@ static void buffer_drop(struct class *cl, struct buffer *b)
 	cds_list_del(&b->node);
 	quota_count_buffer(cl->channel->session, -(int64_t)cost(cl->channel, b->region->size));
 	output_forget(b);
-	if (!t->reading)
-		region_discard(b->region);
-	region_put(b->region);
+	if (t->reading)
+		region_put(b->region);
+	else
+		region_retire(b->region);
 	free(b);
 }
 
@@ -492,7 +493,7 @@ void buffers_keep(struct tracer *t)
 			tracer_report(t, "the keeper did not take a buffer: %s", strerror(-err));
 		pthread_mutex_lock(&t->lock);
 		/* Was its session removed meanwhile? Then nobody else will take it back from the keeper. */
-		if (__atomic_load_n(&r->refs, __ATOMIC_RELAXED) == 1)
+		if (r->retired)
 			keeper_drop(t->keeper, name);
 		region_put(r);
 	}

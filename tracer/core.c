@@ -303,6 +303,7 @@ void tracer_close(struct tracer *t, bool keep)
 	}
 	apps_drop(t, !keep);
 	pthread_mutex_unlock(&t->lock);
+	region_retire_finish();
 	snapshots_bury(t);
 	if (!keep) {
 		kernel_bury(t);

@@ -4,11 +4,13 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "tracer/worker.h"
 
 #ifndef MADV_POPULATE_WRITE
 #define MADV_POPULATE_WRITE 23          /* Linux 5.14 */
@@ -17,6 +19,7 @@
 #define SEALS (F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL)
 #define RING_COUNT_MAX 8192u
 #define REGION_SIZE_MAX (UINT64_C(1) << 45)
+#define RETIRING_MAX (UINT64_C(256) << 20)      /* beyond that, who ends buffers waits */
 
 static uint64_t pages(uint64_t n)
 {
@@ -241,7 +244,7 @@ void region_put(struct region *r)
 	free(r);
 }
 
-void region_discard(struct region *r)
+static void discard(struct region *r)
 {
 	if (r->fd < 0)
 		return;
@@ -252,6 +255,48 @@ void region_discard(struct region *r)
 		(void)!fallocate(r->fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, (off_t)at,
 				 (off_t)(r->geo.subbuf_size * r->geo.subbuf_count));
 	}
+}
+
+/* Memory of no use to anybody that waits to be given back, bytes; atomic. */
+static uint64_t retiring;
+static struct worker undertaker = WORKER_INIT;
+
+struct retirement {
+	struct work work;               /* first */
+	struct region *region;
+};
+
+static void bury(struct work *work)
+{
+	struct retirement *r = (struct retirement *)work;
+	uint64_t size = r->region->size;
+
+	discard(r->region);
+	region_put(r->region);
+	__atomic_fetch_sub(&retiring, size, __ATOMIC_RELAXED);
+	free(r);
+}
+
+void region_retire(struct region *r)
+{
+	struct retirement *later = calloc(1, sizeof(*later));
+	bool much = __atomic_add_fetch(&retiring, r->size, __ATOMIC_RELAXED) > RETIRING_MAX;
+
+	r->retired = true;
+	if (later && !much) {
+		*later = (struct retirement){ { .run = bury }, r };
+		if (worker_add(&undertaker, &later->work, UINT_MAX))
+			return;
+	}
+	free(later);
+	__atomic_fetch_sub(&retiring, r->size, __ATOMIC_RELAXED);
+	discard(r);
+	region_put(r);
+}
+
+void region_retire_finish(void)
+{
+	worker_finish(&undertaker, 10);
 }
 
 void region_switch(struct region *r, uint32_t id, uint8_t value)

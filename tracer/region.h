@@ -26,6 +26,7 @@ struct region_geometry {
 
 struct region {
 	int refs;                       /* atomic */
+	bool retired;                   /* its buffer is gone; guarded by the tracer's lock */
 	int fd;                         /* the memfd; -1 in tests */
 	uint8_t *map;                   /* whole region, shared, writable */
 	size_t size;
@@ -47,8 +48,12 @@ int region_create(const struct region_geometry *geo, uint64_t key, struct region
 int region_adopt(int fd, struct region **out);
 struct region *region_get(struct region *r);
 void region_put(struct region *r);              /* NULL is allowed; the last one unmaps and closes */
-/* Gives the memory back while applications may still have it mapped; switches must be off and a barrier passed. */
-void region_discard(struct region *r);
+/*
+ * In place of region_put where a buffer ends: gives the memory back though applications may still have it mapped; switches must be off
+ * and a barrier passed. It takes the kernel long, so a thread does it.
+ */
+void region_retire(struct region *r);
+void region_retire_finish(void);                /* waits for it, before the process ends */
 
 static inline struct trail_ring *region_ring(const struct region *r, uint32_t i)
 {

@@ -62,7 +62,7 @@ static void sealed(void)
 	region_put(r);
 }
 
-static void discard(void)
+static void retire(void)
 {
 	struct region *r;
 
@@ -70,7 +70,9 @@ static void discard(void)
 	memset((uint8_t *)region_data(r, 1), 1, 3 << 20);
 	CHECK(resident(r) >= 3 << 20);
 	region_ring(r, 1)->head = 12345;
-	region_discard(r);
+	region_retire(region_get(r));
+	region_retire_finish();
+	CHECK(r->retired);
 	CHECK(resident(r) < 1 << 20);
 	CHECK(region_data(r, 1)[100] == 0);
 	CHECK(region_head(r, 1) == 12345);
@@ -171,7 +173,7 @@ int main(void)
 {
 	CASE(layout);
 	CASE(sealed);
-	CASE(discard);
+	CASE(retire);
 	CASE(refuse);
 	CASE(adopt);
 	CASE(adopt_lies);
