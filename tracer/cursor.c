@@ -52,6 +52,7 @@ struct cursor *cursor_create(const struct stream *s, struct ring_place at, size_
 	c->pos = at.pos;
 	c->d.stream = s->class;
 	c->d.ts = at.ts;
+	c->skip = at.beyond;
 	c->chunk = chunk;
 	c->max_ts = UINT64_MAX;
 	set_host(c, s->trace);
@@ -70,13 +71,10 @@ void cursor_destroy(struct cursor *c)
 	free(c);
 }
 
-struct ring_place cursor_oldest(const struct stream *s)
+static struct ring_place oldest_in_ring(const struct stream *s)
 {
 	uint64_t pos = ring_oldest(s, region_head(s->region, s->ring));
 	struct ring_place at = { .pos = pos };
-
-	if (s->log)
-		return (struct ring_place){ .file = outlog_first(s->log) };
 
 	/*
 	 * At the start of a sub-buffer the side entry has the time; elsewhere only a clear can have put the oldest
@@ -87,9 +85,15 @@ struct ring_place cursor_oldest(const struct stream *s)
 	return at;
 }
 
-void cursor_mark(struct cursor *c)
+struct ring_place cursor_oldest(const struct stream *s)
+{
+	return s->log ? (struct ring_place){ .file = outlog_first(s->log) } : oldest_in_ring(s);
+}
+
+void cursor_mark(struct cursor *c, bool ahead)
 {
 	ring_mark(&c->stream, &c->mark);
+	c->ahead = ahead;
 	if (c->stream.log)
 		filecursor_mark(c);
 }
@@ -98,7 +102,9 @@ bool cursor_at_mark(const struct cursor *c)
 {
 	if (c->have || c->d.p != c->d.end)
 		return false;
-	return c->stream.log ? filecursor_at_mark(c) : cursor_place(c).pos >= c->mark.head;
+	if (c->stream.log && !c->in_ring)
+		return filecursor_at_mark(c) && (!c->ahead || c->last.pos >= c->mark.head);
+	return c->pos >= c->mark.head;
 }
 
 bool cursor_held(const struct stream *s, struct ring_place at)
@@ -149,7 +155,7 @@ static void catch_up(struct cursor *c)
 {
 	const struct stream *s = &c->stream;
 	uint64_t size = s->region->geo.subbuf_size;
-	struct ring_place oldest = cursor_oldest(s);
+	struct ring_place oldest = oldest_in_ring(s);
 	uint64_t first, k = oldest.pos / size;
 
 	if (c->pos >= oldest.pos)
@@ -163,6 +169,18 @@ static void catch_up(struct cursor *c)
 		c->d.ts = oldest.ts;
 }
 
+/* What it was about to read in the ring is not there any more, because it has come into a file. */
+static bool written_meanwhile(struct cursor *c)
+{
+	if (!c->in_ring || c->pos >= oldest_in_ring(&c->stream).pos)
+		return false;
+	filecursor_mark(c);
+	if (c->in_ring)
+		return false;
+	c->max_ts = UINT64_MAX;         /* that is newer than the mark; the next look has another limit */
+	return true;
+}
+
 /*
  * Copies the next bytes below the mark, at least one byte. `need`: more than that many bytes at once, for an event
  * that is longer. 1, 0 at the mark, or -ENOMEM.
@@ -174,10 +192,19 @@ static int fill(struct cursor *c, size_t need)
 	const uint8_t *data = region_data(s->region, s->ring);
 	struct ring_piece p;
 	uint64_t k, n;
+	int r;
 
-	if (s->log)
-		return filecursor_fill(c, need);
+	if (s->log && !c->in_ring) {
+		r = filecursor_fill(c, need);
+		if (r || !filecursor_leave(c))
+			return r;
+	}
 	for (unsigned int tries = 0;; tries++) {
+		if (written_meanwhile(c)) {
+			r = filecursor_fill(c, need);
+			if (r || !filecursor_leave(c))
+				return r;
+		}
 		catch_up(c);
 		if (c->pos >= c->mark.head)
 			return 0;
@@ -246,10 +273,41 @@ static int refill(struct cursor *c)
 	return fill(c, have >= c->chunk / 2 ? 2 * have : c->chunk);
 }
 
+/* Whether the event was handed out before, when it was read from the ring, or as far as one can tell. */
+static bool skips(struct cursor *c)
+{
+	if (!c->skip.events)
+		return false;
+	if (c->o.ts < c->skip.ts || (c->o.ts == c->skip.ts && c->skipped < c->skip.events)) {
+		c->skipped += c->o.ts == c->skip.ts;
+		/* What the files have of it is behind the cursor. */
+		if (!c->in_ring) {
+			c->skip.events -= c->skipped;
+			c->skipped = 0;
+		}
+		return true;
+	}
+	/* Some were overwritten before they came into a file. */
+	c->missed += c->skipped < c->skip.events;
+	c->skip.events = 0;
+	return false;
+}
+
+/* The current event is behind the cursor. */
+static void pass(struct cursor *c)
+{
+	if (!c->in_ring)
+		return;
+	c->beyond.events = c->beyond.events && c->beyond.ts == c->o.ts ? c->beyond.events + 1 : 1;
+	c->beyond.ts = c->o.ts;
+}
+
 int cursor_next(struct cursor *c)
 {
 	int r;
 
+	if (c->have)
+		pass(c);
 	c->have = false;
 	for (;;) {
 		if (c->d.p == c->d.end) {
@@ -261,6 +319,10 @@ int cursor_next(struct cursor *c)
 		c->event_ts = c->d.ts;
 		r = md_decoder_next(&c->d, &c->o);
 		if (r == 1 && c->o.ts >= c->event_ts && c->o.ts <= c->max_ts) {
+			if (skips(c)) {
+				pass(c);
+				continue;
+			}
 			c->have = true;
 			return 1;
 		}
@@ -306,16 +368,28 @@ size_t cursor_take(struct cursor *c, const uint8_t **p, uint64_t *begin_ts, uint
 	return (size_t)(end - first);
 }
 
-struct ring_place cursor_place(const struct cursor *c)
+/* Where it stands in what it reads. */
+static struct ring_place stand(const struct cursor *c)
 {
 	if (c->have)
-		return (struct ring_place){ c->buf_pos + (uint64_t)(c->event - c->buf), c->event_ts, c->serial };
-	return (struct ring_place){ c->pos - (uint64_t)(c->d.end - c->d.p), c->d.ts, c->serial };
+		return (struct ring_place){ c->buf_pos + (uint64_t)(c->event - c->buf), c->event_ts, c->serial, c->skip };
+	return (struct ring_place){ c->pos - (uint64_t)(c->d.end - c->d.p), c->d.ts, c->serial, c->skip };
+}
+
+struct ring_place cursor_place(const struct cursor *c)
+{
+	struct ring_place at = stand(c);
+
+	if (c->in_ring) {
+		at = c->left;
+		at.beyond = c->skip.events ? c->skip : c->beyond;
+	}
+	return at;
 }
 
 void cursor_release(struct cursor *c)
 {
-	struct ring_place at = cursor_place(c);
+	struct ring_place at = stand(c);
 
 	c->pos = at.pos;
 	c->d.ts = at.ts;

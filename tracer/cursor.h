@@ -22,6 +22,11 @@ struct ring_place {
 	uint64_t pos;           /* of an event's header; 0: where the ring begins */
 	uint64_t ts;            /* decoder time before that event */
 	uint64_t file;          /* where there is an output: serial of the file that pos is an offset in; 0: the first one */
+	/*
+	 * Where there is an output that could not be written: the cursor went on in the ring, and of what is behind pos in the files, by now or
+	 * later, all was read that is earlier than that time, and so many events of that time. events 0: nothing was.
+	 */
+	struct beyond { uint64_t ts, events; } beyond;
 };
 
 /* What the side table and the mark say of one sub-buffer, checked: begin <= end, both inside it. */
@@ -39,6 +44,11 @@ struct ring_piece {
 bool ring_piece(const struct stream *s, const struct ring_mark *m, uint64_t k, struct ring_piece *p);
 /* Whether the bytes of sub-buffer k and its side entry, read before this call, were whole. */
 bool ring_holds(const struct stream *s, uint64_t k);
+/*
+ * When the event at `from` was, in the middle of a piece: a packet begins with it, so that packets of one stream do not begin at one
+ * time. after: no event there is earlier. (Not to be believed, but it is within these bounds.)
+ */
+uint64_t ring_first_ts(const struct stream *s, uint64_t from, const struct ring_piece *p, uint64_t after);
 /* `lost` as counted in the ring, since it was made. Hostile values are cut, so that sums do not wrap. */
 uint64_t ring_lost_total(const struct stream *s);
 uint64_t ring_cleared_lost(const struct stream *s);
@@ -68,7 +78,13 @@ struct cursor {
 	struct outfile file;            /* as it was when it was opened; its place is referenced */
 	uint64_t serial;                /* of the file that the cursor stands in */
 	int fd;                         /* that file; -1: not open */
-	struct { uint64_t serial, size; } last;         /* the mark */
+	struct outend last;             /* the mark */
+	bool ahead;                     /* it may go on in the ring from there */
+	bool in_ring;                   /* it does: positions are the ring's */
+	struct ring_place left;         /* where it left the files */
+	struct beyond beyond;           /* of `left`: what it has passed in the ring */
+	struct beyond skip;             /* what it has been told before: not handed out again; events 0: none */
+	uint64_t skipped;               /* of skip.events, since it left the files */
 	char host[MD_TEXT_HOSTNAME_MAX + 1];    /* what stands before its events in text */
 };
 
@@ -80,9 +96,9 @@ struct ring_place cursor_oldest(const struct stream *s);
 
 /*
  * Sets how far the cursor may go: takes a mark. max_ts: a clock reading from after it (or UINT64_MAX, see
- * cursor_limit).
+ * cursor_limit). ahead: where there is an output, not only through its files, but also through what they do not have yet.
  */
-void cursor_mark(struct cursor *c);
+void cursor_mark(struct cursor *c, bool ahead);
 /* Everything up to the mark was handed out. */
 bool cursor_at_mark(const struct cursor *c);
 /* Whether what stands at the place can still be read. */

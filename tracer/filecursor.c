@@ -11,12 +11,32 @@
 
 void filecursor_mark(struct cursor *c)
 {
-	struct outlog *l = c->stream.log;
+	c->last = outlog_end(c->stream.log);
+	if (!c->in_ring || (c->last.serial == c->left.file && c->last.size == c->left.pos))
+		return;
+	c->in_ring = c->have = false;
+	c->skipped = 0;
+	c->pos = c->left.pos;
+	c->piece_end = 0;
+	c->serial = c->left.file;
+	c->d.ts = c->left.ts;
+	c->d.p = c->d.end = NULL;
+	if (!c->skip.events)
+		c->skip = c->beyond;
+}
 
-	pthread_mutex_lock(&l->lock);
-	c->last.serial = l->count ? l->files[l->count - 1].serial : 0;
-	c->last.size = l->count ? l->files[l->count - 1].size : 0;
-	pthread_mutex_unlock(&l->lock);
+bool filecursor_leave(struct cursor *c)
+{
+	if (!c->ahead || c->last.pos >= c->mark.head)
+		return false;
+	filecursor_close(c);
+	c->left = (struct ring_place){ .pos = c->last.size, .ts = c->d.ts, .file = c->last.serial };
+	c->beyond = (struct beyond){ 0 };
+	c->skipped = 0;
+	c->in_ring = true;
+	c->pos = c->last.pos;
+	c->d.ts = c->last.ts;
+	return true;
 }
 
 void filecursor_close(struct cursor *c)
@@ -49,8 +69,9 @@ static bool locate(struct cursor *c)
 		offset = be64toh(e.offset);
 		end = offset + be64toh(e.content_size) / 8;
 		found = c->pos >= offset && c->pos < end;
+		/* (At its very beginning it has not begun.) */
 		if (found)
-			c->piece_end = end;
+			c->piece_end = c->pos > offset ? end : 0;
 		else if (c->pos < offset)
 			high = mid;
 		else

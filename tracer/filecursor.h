@@ -11,8 +11,10 @@
 
 #include "tracer/cursor.h"
 
-/* How far the cursor may go: to the end of what is written now. */
+/* How far the cursor may go: to the end of what is written now. If it was in the ring, and that has been written since, it goes back. */
 void filecursor_mark(struct cursor *c);
+/* At the mark, if it may go on in the ring: then it does. */
+bool filecursor_leave(struct cursor *c);
 /* As fill in cursor.c: copies the next bytes. 1, 0 at the mark, or -ENOMEM. */
 int filecursor_fill(struct cursor *c, size_t need);
 void filecursor_close(struct cursor *c);

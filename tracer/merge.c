@@ -168,7 +168,7 @@ int merge_look(struct merge *m, const struct stream_set *set, const struct clock
 		m->looked = true;
 	}
 	for (size_t i = 0; i < m->count; i++)
-		cursor_mark(m->cursors[i]);
+		cursor_mark(m->cursors[i], m->ahead);
 	later = clock_now(clock);
 	/* Clocks of two CPUs may differ a little; a second is far above that and far below what would matter. */
 	later += 1000000000;
@@ -192,9 +192,8 @@ int merge_look_session(struct merge *m, struct session *s, uint64_t *now)
 
 	if (err)
 		return err;
-	/* Without that, what is missing may still come. */
-	if (!session_flush(s))
-		*now = 0;
+	/* What the files do not have yet is in the rings. */
+	m->ahead = !session_flush(s);
 	err = merge_look(m, &set, session_clock(s));
 	stream_set_deinit(&set);
 	return err;

@@ -35,6 +35,7 @@ struct merge {
 	size_t heap_count;
 	bool looked;                    /* streams that come now are read from their beginning */
 	bool uniform;                   /* all traces have the same host name */
+	bool ahead;                     /* where there is an output: goes on in the rings behind its files */
 	bool dropped;                   /* streams were removed from the session since they were last looked at */
 };
 

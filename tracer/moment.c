@@ -10,9 +10,11 @@
  * an empty packet of the planned size, and its number leaves out one.
  *
  * In a session with an output, the moment is that of the files of the current chunk: what the rings had was written to them right
- * before. They only grow, and are held open, so that nothing is copied.
+ * before. They only grow, and are held open, so that nothing is copied. If it cannot be written, what the files lack is one more file
+ * of the stream, copied at once.
  */
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -22,6 +24,8 @@
 #include "tracer/cursor.h"
 #include "tracer/moment.h"
 #include "tracer/outlog.h"
+
+#define TRIES 5
 
 uint64_t source_index_size(const struct source *src)
 {
@@ -243,6 +247,74 @@ out:
 
 /* ---- of an output ---- */
 
+static bool lacks(const struct ring_mark *mark, const struct outend *end)
+{
+	return mark->head > end->pos || end->lost_before + mark->lost > end->lost;
+}
+
+/* Plans what the files do not have: as the next packets that would be written. */
+static int plan_rest(struct source *src, const struct ring_mark *mark, const struct outend *end, uint64_t max_ts)
+{
+	const struct stream *s = &src->stream;
+	uint64_t size = s->region->geo.subbuf_size, base = ring_cleared_lost(s), total = end->lost_before + mark->lost;
+	uint64_t oldest = ring_oldest(s, mark->head) / size, k = end->pos / size, ts = end->ts < max_ts ? end->ts : max_ts;
+	uint64_t now = mark->last_ts < max_ts ? mark->last_ts : max_ts;
+	struct ring_piece p;
+
+	src->plans = calloc(s->region->geo.subbuf_count + 2, sizeof(*src->plans));
+	if (!src->plans)
+		return -ENOMEM;
+	/* The first plan is the packet before, which the files have. */
+	src->seq = end->seq - 1;
+	src->plans[src->count++] = (struct plan){ .begin_ts = ts, .end_ts = ts, .lost = end->lost };
+	k = k < 1 ? 1 : k;
+	for (k = k < oldest ? oldest : k; k <= mark->head / size; k++) {
+		bool whole = ring_piece(s, mark, k, &p);
+		uint64_t from = p.begin > end->pos ? p.begin : end->pos;
+
+		if (!ring_holds(s, k) || !whole || p.end <= from || src->count > s->region->geo.subbuf_count)
+			continue;
+		p.begin_ts = ring_first_ts(s, from, &p, src->plans[src->count - 1].end_ts);
+		p.begin = from;
+		p.end_lost += end->lost_before;
+		plan_subbuf(src, k, &p, base, max_ts);
+	}
+	src->first = 1;
+	if (total > src->plans[src->count - 1].lost)
+		plan_empty(src, now > src->plans[src->count - 1].end_ts ? now : src->plans[src->count - 1].end_ts, total);
+	return 0;
+}
+
+static int copy(struct moment *m, struct source *src);
+
+/* A file of what the ring has behind the files. -ESTALE: it is not there any more. */
+static int add_rest(struct moment *m, const struct stream *st, const struct ring_mark *mark, const struct outend *end,
+		    const char *name)
+{
+	struct source *src = &m->sources[m->source_count++];
+	char file[208];
+	int err;
+
+	pthread_mutex_init(&src->lock, NULL);
+	src->stream = *st;
+	src->stream.log = NULL;
+	trace_get(src->stream.trace);
+	region_get(src->stream.region);
+	err = end->serial ? plan_rest(src, mark, end, m->max_ts) : plan(src, mark, ring_cleared_lost(st), m->max_ts);
+	/* What was written of a region that is gone, and of which no file is left, was told all the same. */
+	if (!err)
+		err = copy(m, src);
+	for (size_t i = src->first; i < src->count && !err; i++)
+		err = src->plans[i].gone ? -ESTALE : 0;
+	if (!err && src->count > src->first) {
+		snprintf(file, sizeof(file), "%s.idx", name);
+		err = add_file(m, STREAM, src, src->size, 0, "%s/%s", st->trace->path, name);
+		if (!err)
+			err = add_file(m, INDEX, src, source_index_size(src), 0, "%s/index/%s", st->trace->path, file);
+	}
+	return err;
+}
+
 /* One file of it, or its index. */
 static int add_output(struct moment *m, const struct trace *t, const struct outfile *of, bool index)
 {
@@ -268,24 +340,47 @@ static void set_times(struct moment *m, size_t from, uint64_t ts)
 		m->files[from].mtime = (int64_t)(session_clock_offset(m->s) + ts);
 }
 
-static int take_output(struct moment *m, const struct stream_set *set)
+/* The files of a stream, and with `all` what they lack. */
+static int take_stream(struct moment *m, const struct stream *st, bool all, struct ring_mark *mark)
+{
+	struct outend end = outlog_end(st->log);
+	struct outfile of;
+	char name[200];
+	int err = 0;
+
+	ring_mark(st, mark);
+	snprintf(name, sizeof(name), "%s.unwritten", st->file);
+	for (uint64_t serial = outlog_first(st->log); !err && outlog_find(st->log, serial, &of); serial = of.serial + 1) {
+		if (of.serial == end.serial) {
+			of.size = end.size;
+			of.index_size = end.index_size;
+		}
+		if (of.serial <= end.serial) {
+			err = add_output(m, st->trace, &of, false);
+			if (!err)
+				err = add_output(m, st->trace, &of, true);
+		}
+		outplace_put(of.place);
+	}
+	return !err && all && lacks(mark, &end) ? add_rest(m, st, mark, &end, name) : err;
+}
+
+/* flushed: the files have all that was there when one asked. */
+static int take_output(struct moment *m, const struct stream_set *set, bool flushed)
 {
 	uint64_t newest = 0;
 	size_t first = 0;
 	int err = 0;
 
+	m->max_ts = clock_now(session_clock(m->s)) + 1000000000;        /* as in merge_look */
+	m->sources = calloc(set->count + 1, sizeof(*m->sources));
+	if (!m->sources)
+		return -ENOMEM;
 	for (size_t i = 0; i < set->count && !err; i++) {
 		const struct stream *st = &set->streams[i];
 		struct ring_mark mark;
-		struct outfile of;
 
-		for (uint64_t serial = outlog_first(st->log); !err && outlog_find(st->log, serial, &of); serial = of.serial + 1) {
-			err = add_output(m, st->trace, &of, false);
-			if (!err)
-				err = add_output(m, st->trace, &of, true);
-			outplace_put(of.place);
-		}
-		ring_mark(st, &mark);
+		err = take_stream(m, st, !flushed, &mark);
 		newest = mark.last_ts > newest ? mark.last_ts : newest;
 		if (err || (i + 1 < set->count && set->streams[i + 1].trace == st->trace))
 			continue;
@@ -321,7 +416,7 @@ int moment_plan(struct moment *m)
 	return err;
 }
 
-int moment_take(struct session *s, struct moment **out)
+static int take(struct session *s, struct moment **out)
 {
 	struct moment *m = moment_new(s);
 	struct stream_set set = { 0 };
@@ -332,8 +427,7 @@ int moment_take(struct session *s, struct moment **out)
 		return -ENOMEM;
 	err = session_look(s, NULL, &set, &now);
 	if (!err && set.count && set.streams[0].log) {
-		session_flush(s);
-		err = take_output(m, &set);
+		err = take_output(m, &set, session_flush(s));
 	} else if (!err) {
 		err = plan_all(m, &set);
 		if (!err)
@@ -346,6 +440,16 @@ int moment_take(struct session *s, struct moment **out)
 	}
 	*out = m;
 	return 0;
+}
+
+int moment_take(struct session *s, struct moment **out)
+{
+	int err = -ESTALE;
+
+	/* (Written after all, and overwritten, while it was copied.) */
+	for (int i = 0; i < TRIES && err == -ESTALE; i++)
+		err = take(s, out);
+	return err;
 }
 
 static int add_archived(void *arg, const char *path, uint64_t size, int64_t mtime)
@@ -456,7 +560,7 @@ void source_packet(const struct source *src, size_t i, uint64_t good, uint64_t s
 void source_check(const struct source *src, uint8_t *file, uint8_t *index)
 {
 	struct md_index_entry *entry = (struct md_index_entry *)(index + sizeof(struct md_index_header));
-	uint64_t at = 0, seq = src->first;
+	uint64_t at = 0, seq = src->seq + src->first;
 
 	md_index_header_set((struct md_index_header *)index);
 	for (size_t i = src->first; i < src->count; i++) {
@@ -498,7 +602,7 @@ static int copy(struct moment *m, struct source *src)
 		return -ENOMEM;
 	}
 	__atomic_fetch_add(&m->frozen, bytes, __ATOMIC_RELAXED);
-	for (size_t i = 0; i < src->count; i++) {
+	for (size_t i = src->first; i < src->count; i++) {
 		if (src->plans[i].len)
 			copy_subbuf(&src->plans[i], &src->stream, src->data + at + MD_PACKET_HEADER);
 		at += plan_size(&src->plans[i]);

@@ -27,6 +27,7 @@ struct source {                 /* what stands behind a stream file and its inde
 	size_t count;
 	size_t first;           /* of the plans that are there: the empty packet in front of the others */
 	uint64_t size;          /* of the stream file */
+	uint64_t seq;           /* number of the first packet */
 	uint8_t *data;          /* the stream file, once copied; then the index */
 	bool copied;            /* atomic: data is there and does not change any more */
 };

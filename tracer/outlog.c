@@ -91,12 +91,33 @@ int outlog_add(struct outlog *l, const struct outfile *f)
 	return err;
 }
 
-void outlog_grow(struct outlog *l, uint64_t size, uint64_t index_size)
+void outlog_grow(struct outlog *l, uint64_t size, uint64_t index_size, const struct outend *end)
 {
 	pthread_mutex_lock(&l->lock);
 	l->files[l->count - 1].size = size;
 	l->files[l->count - 1].index_size = index_size;
+	l->end = *end;
 	pthread_mutex_unlock(&l->lock);
+}
+
+void outlog_set_end(struct outlog *l, const struct outend *end)
+{
+	pthread_mutex_lock(&l->lock);
+	l->end = *end;
+	pthread_mutex_unlock(&l->lock);
+}
+
+struct outend outlog_end(struct outlog *l)
+{
+	struct outend end;
+
+	pthread_mutex_lock(&l->lock);
+	end = l->end;
+	end.serial = l->count ? l->files[l->count - 1].serial : 0;
+	end.size = l->count ? l->files[l->count - 1].size : 0;
+	end.index_size = l->count ? l->files[l->count - 1].index_size : 0;
+	pthread_mutex_unlock(&l->lock);
+	return end;
 }
 
 void outlog_drop(struct outlog *l, uint64_t serial)

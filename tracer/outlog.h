@@ -33,6 +33,15 @@ struct outfile {
 	uint64_t size, index_size;      /* whole packets */
 };
 
+/* How far the files go. */
+struct outend {
+	uint64_t serial, size, index_size;      /* of the last file; 0: there is none */
+	uint64_t pos;           /* in the ring: what is below was written, or is not to be */
+	uint64_t ts;            /* end of the last packet: no event behind it is earlier */
+	uint64_t seq, lost;     /* number of the next packet, and what it has been told as discarded */
+	uint64_t lost_before;   /* of that, in a region that is gone */
+};
+
 struct outlog {
 	int refs;               /* atomic */
 	uint64_t key;           /* of the region */
@@ -42,6 +51,7 @@ struct outlog {
 	size_t count;
 	uint64_t next_serial;
 	uint64_t chunk;         /* the current one */
+	struct outend end;
 };
 
 struct outlog *outlog_create(uint64_t key, uint32_t ring);
@@ -50,7 +60,11 @@ void outlog_put(struct outlog *l);              /* NULL is allowed */
 
 /* The writer's: a new file; it grew; all of the current chunk are gone; what was before belongs to an older chunk. */
 int outlog_add(struct outlog *l, const struct outfile *f);      /* takes a reference to the place */
-void outlog_grow(struct outlog *l, uint64_t size, uint64_t index_size);
+void outlog_grow(struct outlog *l, uint64_t size, uint64_t index_size, const struct outend *end);
+/* How far it is, when no packet was written. */
+void outlog_set_end(struct outlog *l, const struct outend *end);
+/* serial and size are what they are now. */
+struct outend outlog_end(struct outlog *l);
 void outlog_drop(struct outlog *l, uint64_t serial);            /* one was removed */
 void outlog_clear(struct outlog *l);
 void outlog_chunk(struct outlog *l, uint64_t chunk);

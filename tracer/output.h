@@ -114,6 +114,7 @@ int outstream_restore(struct output *o, struct outstream *os);
 int outstream_write(struct output *o, struct outstream *os, bool all);
 int outstream_open(struct output *o, struct outstream *os);     /* its file in this chunk, if there is none */
 void outstream_close(struct outstream *os);
+void outstream_tell(const struct outstream *os);        /* the views: how far it is */
 int outstream_trim(struct outstream *os);       /* its file has what is whole, and nothing else */
 void outstream_sync(struct output *o, struct outstream *os);    /* all its files in this chunk */
 void outstream_unlink(struct output *o, struct outstream *os);  /* likewise */

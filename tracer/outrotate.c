@@ -178,6 +178,7 @@ void output_clear(struct output *o)
 		os->at.ts = __atomic_load_n(&ring->cleared_ts, __ATOMIC_RELAXED);
 		os->at.seq = os->at.lost = os->at.lost_before = os->at.serial = os->at.size = os->at.variant = 0;
 		outstate_slot_put(o->state, os->slot, &os->at);
+		outstream_tell(os);
 	}
 	if (entered)
 		cred_leave(&o->cred);

@@ -62,6 +62,19 @@ struct outstream *outstream_create(struct output *o, const struct stream *st, st
 	return os;
 }
 
+static struct outend end_of(const struct outstream *os)
+{
+	return (struct outend){ .pos = os->at.pos, .ts = os->at.ts, .seq = os->at.seq, .lost = os->at.lost,
+				.lost_before = os->at.lost_before };
+}
+
+void outstream_tell(const struct outstream *os)
+{
+	struct outend end = end_of(os);
+
+	outlog_set_end(os->st.log, &end);
+}
+
 void outstream_close(struct outstream *os)
 {
 	if (os->fd >= 0)
@@ -273,29 +286,6 @@ static bool next_piece(struct outstream *os, struct batch *b, bool all, uint64_t
 }
 
 /*
- * When the event at `from` was, the first that is not written yet: a packet begins with it, so that packets of one stream do not
- * begin at one time, whatever chunk they are in. after: no event there is earlier. (Not to be believed: see below.)
- */
-static uint64_t first_ts(const struct outstream *os, uint64_t from, const struct ring_piece *p, uint64_t after)
-{
-	const struct region_geometry *g = &os->st.region->geo;
-	const uint8_t *at = region_data(os->st.region, os->st.ring) + (from & (g->subbuf_size * g->subbuf_count - 1));
-	uint64_t ts = after, epoch = UINT64_C(1) << TRAIL_EPOCH_SHIFT;
-	uint32_t word;
-
-	if (from == p->begin)
-		return p->begin_ts;
-	if (p->end - from >= TRAIL_HEADER_EXTENDED && at[0] == TRAIL_ID_EXTENDED) {
-		memcpy(&ts, at + 5, sizeof(ts));
-	} else if (p->end - from >= sizeof(word)) {
-		memcpy(&word, at, sizeof(word));
-		ts = (after & ~(epoch - 1)) | word >> 5;
-		ts += ts < after ? epoch : 0;
-	}
-	return ts >= after && ts <= p->end_ts ? ts : after;
-}
-
-/*
  * The next packet of the ring. 1; 0: there is none (yet), but b->at may have moved on; -EFBIG: it belongs into another file.
  */
 static int add_next(struct outstream *os, struct batch *b, bool all, uint64_t max_ts)
@@ -313,7 +303,7 @@ static int add_next(struct outstream *os, struct batch *b, bool all, uint64_t ma
 			if (os->file_size && b->at.size + b->bytes &&
 			    b->at.size + b->bytes + MD_PACKET_HEADER + (p.end - from) > os->file_size)
 				return -EFBIG;
-			begin = first_ts(os, from, &p, b->at.ts);
+			begin = ring_first_ts(&os->st, from, &p, b->at.ts);
 			lost = open ? os->mark.lost : p.end_lost > base ? p.end_lost - base : 0;
 			b->at.lost = most(b->at.lost, os->at.lost_before + lost);
 			h = add(os, b, begin < max_ts ? begin : b->at.ts, p.end_ts < max_ts ? p.end_ts : max_ts);
@@ -382,15 +372,16 @@ static void consumed(struct outstream *os, uint64_t missed)
 static int write_index(struct outstream *os, const struct batch *b, unsigned int count)
 {
 	struct md_index_entry entries[BATCH] = { 0 };
+	struct iovec v = { entries, count * sizeof(entries[0]) };
 	uint64_t offset = os->at.size;
-	ssize_t n;
+	int err = 0;
 
 	for (unsigned int i = 0; i < count; i++) {
 		md_index_entry_set(&entries[i], &b->headers[i], offset);
 		offset += packet_bytes(b, i);
 	}
-	n = pwrite(os->index_fd, entries, count * sizeof(entries[0]), (off_t)os->at.index_size);
-	return n < 0 ? -errno : (size_t)n < count * sizeof(entries[0]) ? -ENOSPC : 0;
+	put_bytes(os->index_fd, &v, 1, os->at.index_size, &err);
+	return err;
 }
 
 static void note_written(struct output *o, uint64_t bytes, unsigned int packets)
@@ -407,6 +398,7 @@ static int write_out(struct output *o, struct outstream *os, struct batch *b)
 {
 	uint64_t done, whole = 0;
 	unsigned int count = 0;
+	struct outend end;
 	int err = 0, index_err;
 
 	if (!b->count)
@@ -434,7 +426,8 @@ static int write_out(struct output *o, struct outstream *os, struct batch *b)
 		err = cut_back(os, err);
 	/* Should it fail, the next daemon writes these packets again, in the place where they are now. */
 	outstate_slot_put(o->state, os->slot, &os->at);
-	outlog_grow(os->st.log, os->at.size, os->at.index_size);
+	end = end_of(os);
+	outlog_grow(os->st.log, os->at.size, os->at.index_size, &end);
 	consumed(os, b->missed);
 	note_written(o, whole, count);
 	return err;
@@ -453,7 +446,7 @@ static uint64_t begin_ts(struct outstream *os)
 	uint64_t ts = os->at.ts ? os->at.ts : os->mark.last_ts;
 
 	if (next_piece(os, &b, true, &k, &p) && p.end > most(p.begin, b.at.pos))
-		ts = first_ts(os, most(p.begin, b.at.pos), &p, os->at.ts);
+		ts = ring_first_ts(&os->st, most(p.begin, b.at.pos), &p, os->at.ts);
 	ts -= ts > os->at.ts;
 	return ts <= os->mark.last_ts ? most(ts, os->at.ts) : most(os->at.ts, os->mark.last_ts);
 }
@@ -502,6 +495,7 @@ int outstream_write(struct output *o, struct outstream *os, bool all)
 			os->at.pos = b.at.pos;
 			os->at.seq = b.at.seq;
 			os->at.events = b.at.events;
+			outstream_tell(os);
 			consumed(os, b.missed);
 			break;
 		}
@@ -634,5 +628,6 @@ int outstream_restore(struct output *o, struct outstream *os)
 	pthread_mutex_unlock(&os->st.log->lock);
 	if (err == -ENOENT || err == -ESTALE)
 		err = 0;        /* the next packet begins a new file */
+	outstream_tell(os);
 	return err;
 }

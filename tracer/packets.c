@@ -166,7 +166,7 @@ static void mark(struct packet_stream *p, uint64_t now, bool all)
 {
 	uint64_t size = p->c->stream.region->geo.subbuf_size;
 
-	cursor_mark(p->c);
+	cursor_mark(p->c, false);
 	if (all || !p->took || now - p->took >= p->periods.hold)
 		p->took = now;
 	else

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "tracer/reader.h"
 
+#include <string.h>
+
 #include "tracer/cursor.h"
 
 #define MARK_TRIES 100
@@ -127,6 +129,25 @@ bool ring_piece(const struct stream *s, const struct ring_mark *m, uint64_t k, s
 			p->begin_ts = ts;
 	}
 	return true;
+}
+
+uint64_t ring_first_ts(const struct stream *s, uint64_t from, const struct ring_piece *p, uint64_t after)
+{
+	const struct region_geometry *g = &s->region->geo;
+	const uint8_t *at = region_data(s->region, s->ring) + (from & (g->subbuf_size * g->subbuf_count - 1));
+	uint64_t ts = after, epoch = UINT64_C(1) << TRAIL_EPOCH_SHIFT;
+	uint32_t word;
+
+	if (from == p->begin)
+		return p->begin_ts;
+	if (p->end - from >= TRAIL_HEADER_EXTENDED && at[0] == TRAIL_ID_EXTENDED) {
+		memcpy(&ts, at + 5, sizeof(ts));
+	} else if (p->end - from >= sizeof(word)) {
+		memcpy(&word, at, sizeof(word));
+		ts = (after & ~(epoch - 1)) | word >> 5;
+		ts += ts < after ? epoch : 0;
+	}
+	return ts >= after && ts <= p->end_ts ? ts : after;
 }
 
 uint64_t ring_lost_total(const struct stream *s)

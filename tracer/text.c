@@ -161,6 +161,8 @@ static int look(struct text_view *v, uint64_t limit)
 
 	if (err)
 		return err;
+	/* As the engine came to its limit. */
+	v->m->ahead = v->e->m && v->e->m->ahead;
 	err = merge_look(v->m, &set, session_clock(v->s));
 	stream_set_deinit(&set);
 	if (!err)

@@ -29,6 +29,18 @@ tick() { # COUNT MICROSECONDS
 	"$ticker" "$1" "$2" || fail ticker
 	emitted=$((emitted + $1))
 }
+# shown: text and trace/ have all that was recorded, in files or not
+shown() {
+	cat "$s/text" >"$work/text" || fail "cannot read text"
+	TZ=UTC timeout 60 babeltrace2 "$s/trace" >"$work/moment" 2>"$work/warnings" || fail "babeltrace2 does not accept trace/: $(cat "$work/warnings")"
+	cmp "$work/text" "$work/moment" || fail "trace/ is not what text has: $(diff "$work/text" "$work/moment" | head -n 4)"
+	is "events in text" "$(key events_recorded "$s/status")" "$(wc -l <"$work/text" | tr -d ' ')"
+	is "losses, as trace/ tells them" "$(key events_discarded "$s/status")" \
+		"$(sed -n 's/.*Tracer discarded \([0-9]*\) event.*/\1/p' "$work/warnings" | awk '{ n += $1 } END { print n + 0 }')"
+	[ ! -e "$work/text.before" ] || cmp -n "$(stat -c %s "$work/text.before")" "$work/text" "$work/text.before" || fail "text has changed"
+	mv "$work/text" "$work/text.before"
+	kinds=$(find "$s/trace" -name '*.unwritten' | wc -l)
+}
 begins() { # WHAT HOW ERROR: it fails until it is told of, and then so long that events are discarded
 	for what in $(echo "$1" | tr + ' '); do echo "$what $2"; done >"$work/next" && cat "$work/next" >"$control"
 	i=0
@@ -46,7 +58,8 @@ begins() { # WHAT HOW ERROR: it fails until it is told of, and then so long that
 ends() { # [VERB]: the next success takes away what is in `error`
 	: >"$control"
 	within 20 well || fail "it does not go on: $(cat "$s/status")"
-	put "${1-regenerate metadata}" "$s/control"
+	[ -z "${1-}" ] || put "$1" "$s/control"
+	put 0 "$s/rotate_size"
 	is "error, when all is well again" '' "$(cat "$s/error")"
 }
 # whole: the session has stopped; its files have all that was not counted as discarded, once
@@ -72,21 +85,37 @@ mount_tree -o tz=UTC
 
 # --- writes fail; a stop, a start and a snapshot meanwhile
 session eio
+cat "$s/pipe" >"$work/pipe" &
+pipe=$!
 tick 5000 20
+shown
+is "what is not written" 0 "$kinds"
 begins write EIO 'Input/output error'
+shown
+[ "$kinds" -gt 0 ] || fail "all is written"
+tick 3000 20
+shown
 put stop "$s/control"
+wait $pipe
+cmp "$work/pipe" "$work/text.before" || fail "pipe is not what text has"
 [ "$(key pending_bytes "$s/status")" -gt 0 ] || fail "nothing is pending"
 put start "$s/control"
 mkdir "$s/snapshots/x" || fail "a snapshot meanwhile"
 [ -n "$(find "$s/snapshots/x" -name metadata)" ] || fail "nothing is in the snapshot"
 # What was written before can be read.
-TZ=UTC babeltrace2 "$disk/eio" >"$work/before" 2>"$work/warnings" || fail "babeltrace2 does not accept it: $(cat "$work/warnings")"
+TZ=UTC babeltrace2 "$disk/eio/ust" >"$work/before" 2>"$work/warnings" || fail "babeltrace2 does not accept it: $(cat "$work/warnings")"
 [ -s "$work/before" ] || fail "nothing was written"
+shown
 ends
+shown
 tick 1000 20
+shown
 put stop "$s/control"
 rm -rf "$disk/eio/snapshots"
 whole
+shown
+is "what is not written" 0 "$kinds"
+rm "$work/text.before"
 TZ=UTC babeltrace2 "$s/trace" 2>/dev/null | cmp - "$work/all" || fail "trace/ is something else"
 cmp "$s/text" "$work/all" || fail "text is something else"
 rmdir "$s" || fail rmdir

@@ -35,7 +35,7 @@ static size_t reference(const struct session *s, struct item *items)
 	for (size_t i = 0; i < s->set.count; i++) {
 		struct cursor *c = cursor_create(&s->set.streams[i], cursor_oldest(&s->set.streams[i]), 4096);
 
-		cursor_mark(c);
+		cursor_mark(c, false);
 		for (; cursor_next(c); n++)
 			items[n] = (struct item){ c->o.ts, number(c), i, n };
 		cursor_destroy(c);

@@ -27,7 +27,7 @@ static void empty(void)
 	CHECK(ring_oldest(&s->set.streams[0], 0) == 0);
 	ring_counts(&s->set.streams[0], &n);
 	CHECK(!n.recorded && !n.discarded && !n.overwritten && !n.bytes);
-	cursor_mark(c);
+	cursor_mark(c, false);
 	CHECK(!cursor_next(c));
 	cursor_destroy(c);
 	cursor_destroy(NULL);
@@ -54,7 +54,7 @@ static void all_held(void)
 		struct cursor *c = cursor_create(st, (struct ring_place){ 0 }, chunks[i]);
 		uint64_t count = 0, wrong = 0, ts = 0;
 
-		cursor_mark(c);
+		cursor_mark(c, false);
 		cursor_limit(c, fake_now());
 		while (cursor_next(c)) {
 			wrong += number(c) != count || c->o.ts < ts;
@@ -97,8 +97,8 @@ static void wrapped(void)
 	ring_mark(st, &m);
 	CHECK(n.recorded == 20000 && n.discarded == 0 && m.events == 20000);
 	late = cursor_create(st, cursor_oldest(st), 4096);
-	cursor_mark(c);
-	cursor_mark(late);
+	cursor_mark(c, false);
+	cursor_mark(late, false);
 	while (cursor_next(c)) {
 		if (!count++)
 			first = number(c);
@@ -119,7 +119,7 @@ static void wrapped(void)
 	CHECK(n.recorded == 10 && !n.overwritten);
 	cursor_destroy(late);
 	late = cursor_create(st, cursor_oldest(st), 4096);
-	cursor_mark(late);
+	cursor_mark(late, false);
 	for (count = 0; cursor_next(late); count++)
 		CHECK(number(late) == 20000 + count);
 	CHECK(count == 10 && late->missed == 0);
@@ -142,7 +142,7 @@ static void beside(enum trail_mode mode)
 	fake_start(s, true);
 	fake_threads_start(&t, s, 1, UINT64_MAX);
 	for (int i = 0; i < 3000; i++) {
-		cursor_mark(c);
+		cursor_mark(c, false);
 		ring_mark(st, &m);
 		wrong += m.head < before.head || m.last_ts < before.last_ts || m.lost < before.lost;
 		uncounted += m.events < before.events;
@@ -163,7 +163,7 @@ static void beside(enum trail_mode mode)
 	}
 	fake_start(s, false);
 	fake_threads_join(&t);
-	cursor_mark(c);
+	cursor_mark(c, false);
 	cursor_limit(c, fake_now());
 	while (cursor_next(c))
 		read++;
@@ -207,7 +207,7 @@ static void spoiled(void)
 		fake_write(&w);
 	memset((uint8_t *)region_data(st->region, 0) + 3 * 4096, 0xfe, 4096);
 	c = cursor_create(st, (struct ring_place){ 0 }, 65536);
-	cursor_mark(c);
+	cursor_mark(c, false);
 	cursor_limit(c, fake_now());
 	while (cursor_next(c)) {
 		in_third += c->buf_pos / 4096 == 3;
