@@ -103,6 +103,27 @@ is "events after clear" 500 "$(($(wc -l <"$work/files") + $(key events_discarded
 rmdir "$S/plain" || fail rmdir
 read_all "$out/plain" | cmp - "$work/text" || fail "rmdir changed what was recorded"
 
+# text from any place on, where files of one CPU end and those of another go on
+session places
+put 64 "$c/subbuf_count"
+put start "$S/places/control"
+first=$(awk '/^Cpus_allowed_list/ { split($2, c, "[-,]"); print c[1] }' /proc/self/status)
+last=$(awk '/^Cpus_allowed_list/ { n = split($2, c, "[-,]"); print c[n] }' /proc/self/status)
+for cpu in $first $last $first $last $first $last $last $first; do
+	taskset -c "$cpu" "$ticker" 3000 5 || fail ticker
+	cat "$S/places/text" >"$work/text"
+done
+size=$(stat -c %s "$work/text")
+i=0
+while [ $i -lt 40 ]; do
+	i=$((i + 1))
+	at=$((size * i / 41))
+	tail -c "+$at" "$S/places/text" | head -c 200000 >"$work/part"
+	tail -c "+$at" "$work/text" | head -c 200000 | cmp - "$work/part" || fail "text from $at on is something else"
+done
+checks=$((checks + 1))
+rmdir "$S/places"
+
 # An active session is removed: what it had is complete.
 session active
 put start "$S/active/control"
