@@ -58,7 +58,7 @@ const char readme[] =
 	"\n"
 	"    kernel/events: sched_switch  sched:*  *  syscall:openat  syscall:*  syscall:entry:NAME  syscall:exit:NAME; all the same\n"
 	"    behind it but loglevel. `*` has the state dump lttng_statedump_* at each start. Text that system calls are given (filename …)\n"
-	"    is there where the kernel has event probes.\n"
+	"    is there where the kernel has event probes. lttng_logger: what is written to `log`.\n"
 	"    Probes, named in the trace as the rule is written; where the kernel has them, see `version`:\n"
 	"    kprobe:SYMBOL+OFF  kretprobe:SYMBOL  uprobe:PATH:SYMBOL  uretprobe:PATH:SYMBOL  usdt:PATH:PROVIDER:NAME (fields arg0 …)\n"
 	"    function:NAME (with *) is calls of kernel functions: function { ip, parent_ip, func, parent_func }\n"

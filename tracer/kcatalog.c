@@ -56,14 +56,16 @@ bool kevent_is_tracepoint(const struct kevent *e)
 /* `syscall:entry:NAME`, or `system:name`, behind it `/NAME` if LTTng has another one; see krule.h. */
 static char *make_key(const struct kevent *e)
 {
+	/* Rules mean calls of 32-bit programs, too. */
+	const char *call = e->name + (strncmp(e->name, KEVENT_COMPAT, strlen(KEVENT_COMPAT)) ? 0 : strlen(KEVENT_COMPAT));
 	struct md_buf key = MD_BUF_INIT;
 
 	if (is_function(e->system, e->name))
 		md_buf_puts(&key, KRULE_FUNCTION);
-	else if (!strcmp(e->system, "syscalls") && !strncmp(e->name, "sys_enter_", 10))
-		md_buf_printf(&key, "syscall:entry:%s", e->name + 10);
-	else if (!strcmp(e->system, "syscalls") && !strncmp(e->name, "sys_exit_", 9))
-		md_buf_printf(&key, "syscall:exit:%s", e->name + 9);
+	else if (!strcmp(e->system, "syscalls") && !strncmp(call, "sys_enter_", 10))
+		md_buf_printf(&key, "syscall:entry:%s", call + 10);
+	else if (!strcmp(e->system, "syscalls") && !strncmp(call, "sys_exit_", 9))
+		md_buf_printf(&key, "syscall:exit:%s", call + 9);
 	else if (strcmp(e->name, e->event) != 0)
 		md_buf_printf(&key, "%s:%s/%s", e->system, e->name, e->event);
 	else
@@ -150,7 +152,7 @@ static int add(struct kernel *k, const char *line, size_t len)
 		return 0;
 	}
 	e->present = true;
-	e->dump = strcmp(e->system, KDUMP_SYSTEM) ? -1 : kdump_find(e->name);
+	e->dump = kdump_find(e->system, e->name);
 	e->index = k->event_count;
 	k->events[k->event_count++] = e;
 	return 0;
@@ -264,7 +266,7 @@ int kernel_refresh(struct kernel *k)
 
 	/* The daemon's own. */
 	for (int i = 0; i < KDUMP_TYPES; i++)
-		md_buf_printf(&text, KDUMP_SYSTEM ":%s\n", kdump_name((enum kdump_type)i));
+		md_buf_printf(&text, "%s:%s\n", kdump_system((enum kdump_type)i), kdump_name((enum kdump_type)i));
 	md_buf_str(&text);
 	if (!ret && text.failed)
 		ret = -ENOMEM;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * Writes the kernel's state dump into the channels whose rules take its events: each into a ring of its own beside those of the
- * CPUs, at the time when it was looked at. One thread for each dump, which ends when the session stops or asks for another one.
+ * CPUs, at the time when it was looked at. One thread for each dump, which ends when the session stops or asks for another one. And, in the
+ * same way, lines that users write to `log`.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -13,6 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "tracer/kdump.h"
 #include "tracer/kernel.h"
 #include "tracer/kstatedump.h"
 #include "tracer/ringwrite.h"
@@ -74,7 +76,7 @@ static bool wanted(struct channel *c, enum kdump_type type, struct filter_input 
 
 	if (!c->kchannel || !c->kchannel->recording)
 		return false;
-	snprintf(key, sizeof(key), KDUMP_SYSTEM ":%s", kdump_name(type));
+	snprintf(key, sizeof(key), "%s:%s", kdump_system(type), kdump_name(type));
 	kdump_filter_event(type, &fields);
 	return kernel_wanted(c, key, &fields.event, &program) && (!program.size || !in || filter_run(program.program, program.size, in));
 }
@@ -194,7 +196,7 @@ static bool wants_any(struct session *s)
 	struct channel *c;
 
 	cds_list_for_each_entry(c, &s->channels, node)
-		for (int i = 0; i < KDUMP_TYPES; i++)
+		for (int i = 0; i < KDUMP_DUMPED; i++)
 			if (wanted(c, (enum kdump_type)i, NULL))
 				return true;
 	return false;
@@ -225,6 +227,42 @@ void kernel_statedump(struct session *s)
 		}
 	}
 	pthread_mutex_unlock(&t->lock);
+}
+
+/* ---- log ---- */
+
+struct logger {
+	struct kdump_sink sink;
+	struct tracer *tracer;
+	uid_t uid;
+};
+
+static int logged(struct kdump_sink *sink, enum kdump_type type, int32_t tid, const void *payload, size_t len)
+{
+	const struct logger *l = (const struct logger *)(void *)sink;
+	struct tracer *t = l->tracer;
+	struct kwho who = { .kernel = t->kernel, .ts = clock_now(&t->clock), .tid = tid };
+	struct filter_input in = { .payload = payload, .len = len, .context = kwho_value, .arg = &who };
+	struct session *s;
+	struct channel *c;
+	int ret = 0;
+
+	kernel_thread(t->kernel, who.ts, tid, &who.is);
+	who.asked = true;
+	pthread_mutex_lock(&t->lock);
+	cds_list_for_each_entry(s, &t->sessions, node)
+		cds_list_for_each_entry(c, &s->channels, node)
+			if (!ret && session_serves(s, l->uid) && tracked(&s->track[TRACK_PID], &who) && wanted(c, type, &in))
+				ret = write_to(c, type, &who, payload, len);
+	pthread_mutex_unlock(&t->lock);
+	return ret;
+}
+
+int kernel_log(struct tracer *t, const struct log_writer *who, const char *line)
+{
+	struct logger l = { .sink.event = logged, .tracer = t, .uid = who->uid };
+
+	return t->kernel ? kdump_emit(&l.sink, KDUMP_LOGGER, (int32_t)who->tid, line) : 0;
 }
 
 void kernel_statedumps_end(struct tracer *t)

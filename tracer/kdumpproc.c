@@ -206,8 +206,8 @@ static int other_ns(struct kdump_sink *sink, int dir, const struct thread *t)
 		const char *path;
 		enum kdump_type type;
 	} kinds[] = {
-		{ "ns/cgroup", KDUMP_PROCESS_CGROUP_NS }, { "ns/ipc", KDUMP_PROCESS_IPC_NS }, { "ns/net", KDUMP_PROCESS_NET_NS },
-		{ "ns/time", KDUMP_PROCESS_TIME_NS }, { "ns/uts", KDUMP_PROCESS_UTS_NS },
+		{ "ns/cgroup", KDUMP_PROCESS_CGROUP_NS }, { "ns/ipc", KDUMP_PROCESS_IPC_NS }, { "ns/mnt", KDUMP_PROCESS_MNT_NS },
+		{ "ns/net", KDUMP_PROCESS_NET_NS }, { "ns/time", KDUMP_PROCESS_TIME_NS }, { "ns/uts", KDUMP_PROCESS_UTS_NS },
 	};
 	int ret = 0;
 

@@ -20,6 +20,7 @@
 #include "tracer/kformat.h"
 #include "tracer/kthreads.h"
 
+#define KEVENT_COMPAT "compat_"         /* before the names of system calls of 32-bit programs */
 #define KERNEL_GROUP_PREFIX "trailfs_"   /* of groups of probes; behind it which daemon, 8 hexadecimal digits */
 
 struct kevent {                         /* never freed or moved before the end */
@@ -198,6 +199,8 @@ bool kwho_value(void *who, uint32_t kind, const char *name, struct filter_value 
  * long. Without the tracer's lock.
  */
 void kernel_statedump(struct session *s);
+/* A line that was written to `log`, with a NUL: lttng_logger { msg } in the sessions that want it. 0 or -errno. Without the tracer's lock. */
+int kernel_log(struct tracer *t, const struct log_writer *who, const char *line);
 void kernel_statedumps_end(struct tracer *t);   /* none is under way after this, or begins */
 
 /* kdrain.c, without the tracer's lock */

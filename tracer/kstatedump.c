@@ -18,6 +18,7 @@
 /* Types of fields, one letter each */
 enum {
 	U8 = 'b', U16 = 'h', S32 = 'd', U32 = 'u', X32 = 'x', O32 = 'o', BE32 = 'n', X64 = 'p', STRING = 's', COMM = 'c',
+	TEXT = 't',             /* with its length in front */
 };
 
 static const struct layout {
@@ -32,6 +33,7 @@ static const struct layout {
 	[KDUMP_PROCESS_USER_NS] = { "lttng_statedump_process_user_ns", "duudu", "tid\0vuid\0vgid\0ns_level\0ns_inum" },
 	[KDUMP_PROCESS_CGROUP_NS] = { "lttng_statedump_process_cgroup_ns", "du", "tid\0ns_inum" },
 	[KDUMP_PROCESS_IPC_NS] = { "lttng_statedump_process_ipc_ns", "du", "tid\0ns_inum" },
+	[KDUMP_PROCESS_MNT_NS] = { "lttng_statedump_process_mnt_ns", "du", "tid\0ns_inum" },
 	[KDUMP_PROCESS_NET_NS] = { "lttng_statedump_process_net_ns", "du", "tid\0ns_inum" },
 	[KDUMP_PROCESS_TIME_NS] = { "lttng_statedump_process_time_ns", "du", "tid\0ns_inum" },
 	[KDUMP_PROCESS_UTS_NS] = { "lttng_statedump_process_uts_ns", "du", "tid\0ns_inum" },
@@ -41,7 +43,13 @@ static const struct layout {
 	[KDUMP_INTERRUPT] = { "lttng_statedump_interrupt", "ussd", "irq\0name\0action\0tid" },
 	[KDUMP_CPU_TOPOLOGY] = { "lttng_statedump_cpu_topology", "shsbbshhh",
 		"architecture\0cpu_id\0vendor\0family\0model\0model_name\0physical_id\0core_id\0cores" },
+	[KDUMP_LOGGER] = { "lttng_logger", "t", "msg" },
 };
+
+const char *kdump_system(enum kdump_type type)
+{
+	return type == KDUMP_LOGGER ? "lttng_logger" : "lttng_statedump";
+}
 
 const char *kdump_name(enum kdump_type type)
 {
@@ -55,7 +63,9 @@ static int set_type(struct md_type *t, char letter)
 		*t = (struct md_type){ .kind = MD_STRING };
 		return 0;
 	case COMM:
-		*t = (struct md_type){ .kind = MD_ARRAY, .count = 16, .element = calloc(1, sizeof(*t->element)) };
+	case TEXT:
+		*t = (struct md_type){ .kind = letter == TEXT ? MD_SEQUENCE : MD_ARRAY, .count = letter == TEXT ? 0 : 16,
+			.length_size = letter == TEXT ? 8 : 0, .element = calloc(1, sizeof(*t->element)) };
 		if (!t->element)
 			return -ENOMEM;
 		*t->element = (struct md_type){ .kind = MD_INT, .size = 1, .is_signed = true, .base = 10, .encoding = MD_ENCODING_UTF8 };
@@ -91,6 +101,8 @@ static struct trail_reg_field filter_field(char letter)
 
 	if (letter == STRING)
 		return (struct trail_reg_field){ .kind = TRAIL_KIND_STRING, .size = 1 };
+	if (letter == TEXT)
+		return (struct trail_reg_field){ .kind = TRAIL_KIND_SEQUENCE, .size = 1, .flags = TRAIL_FIELD_TEXT, .length = 8 };
 	if (letter == COMM)
 		return (struct trail_reg_field){ .kind = TRAIL_KIND_ARRAY, .size = 1, .flags = TRAIL_FIELD_TEXT, .count = 16 };
 	set_type(&t, letter);
@@ -113,10 +125,10 @@ void kdump_filter_event(enum kdump_type type, struct kdump_fields *out)
 	}
 }
 
-int kdump_find(const char *name)
+int kdump_find(const char *system, const char *name)
 {
 	for (int i = 0; i < KDUMP_TYPES; i++)
-		if (!strcmp(layouts[i].name, name))
+		if (!strcmp(layouts[i].name, name) && !strcmp(kdump_system((enum kdump_type)i), system))
 			return i;
 	return -1;
 }
@@ -138,6 +150,14 @@ int kdump_emit(struct kdump_sink *sink, enum kdump_type type, int32_t tid, ...)
 			memcpy(p, s, n);
 			memset(p + n, 0, *t == COMM ? 16 - n : 1);
 			p += *t == COMM ? 16 : n + 1;
+			continue;
+		}
+		if (*t == TEXT) {
+			s = va_arg(ap, const char *);
+			v = strnlen(s, 4096);
+			memcpy(p, &v, sizeof(v));
+			memcpy(p + sizeof(v), s, v);
+			p += sizeof(v) + v;
 			continue;
 		}
 		/* The model's byte order is the little one; BE32 comes as it lies in memory. */

@@ -18,14 +18,15 @@
 
 enum kdump_type {
 	KDUMP_START, KDUMP_END, KDUMP_PROCESS_STATE, KDUMP_PROCESS_PID_NS, KDUMP_PROCESS_USER_NS, KDUMP_PROCESS_CGROUP_NS, KDUMP_PROCESS_IPC_NS,
-	KDUMP_PROCESS_NET_NS, KDUMP_PROCESS_TIME_NS, KDUMP_PROCESS_UTS_NS, KDUMP_FILE_DESCRIPTOR, KDUMP_BLOCK_DEVICE,
+	KDUMP_PROCESS_MNT_NS, KDUMP_PROCESS_NET_NS, KDUMP_PROCESS_TIME_NS, KDUMP_PROCESS_UTS_NS, KDUMP_FILE_DESCRIPTOR, KDUMP_BLOCK_DEVICE,
 	KDUMP_NETWORK_INTERFACE, KDUMP_INTERRUPT, KDUMP_CPU_TOPOLOGY,
+	KDUMP_DUMPED,
+	KDUMP_LOGGER = KDUMP_DUMPED,    /* no part of the dump, but made by the daemon, too: a line that was written to `log` */
 	KDUMP_TYPES,
 };
 
 #define KDUMP_PAYLOAD_MAX 4608          /* no payload is longer: a path and some numbers */
 
-#define KDUMP_SYSTEM "lttng_statedump" /* their system, where tracepoints have one */
 #define KDUMP_FIELDS_MAX 16
 
 struct kdump_sink {
@@ -36,9 +37,11 @@ struct kdump_sink {
 	int (*event)(struct kdump_sink *sink, enum kdump_type type, int32_t tid, const void *payload, size_t len);
 };
 
+/* Their system, where tracepoints have one: "lttng_statedump" */
+const char *kdump_system(enum kdump_type type);
 /* "lttng_statedump_…", and back; -1: none of these */
 const char *kdump_name(enum kdump_type type);
-int kdump_find(const char *name);
+int kdump_find(const char *system, const char *name);
 /* The event for the model, with id 0; NULL if memory ran out. */
 struct md_event *kdump_event(enum kdump_type type);
 /* The same for filters on the payload. */

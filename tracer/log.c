@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * The daemon's own event, trail:log { msg }: what users write to `log`. It goes into a ring of its own in the writer's trace,
- * with the portable writer, under the tracer's lock.
+ * with the portable writer, under the tracer's lock. In the kernel domain it is lttng_logger { msg } (kdumper.c).
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -12,6 +12,7 @@
 
 #include "tracer/core.h"
 #include "tracer/filterrun.h"
+#include "tracer/kernel.h"
 #include "tracer/ringwrite.h"
 
 #ifndef MADV_POPULATE_WRITE
@@ -188,6 +189,8 @@ int tracer_log(struct tracer *t, const struct log_writer *who, const char *msg, 
 				ret = log_to(c, &values, line, len);
 	}
 	pthread_mutex_unlock(&t->lock);
+	if (!ret)
+		ret = kernel_log(t, who, line);
 	buffers_keep(t);
 	return ret ? tr_fail(err, ret, "the event cannot be recorded") : 0;
 }

@@ -26,7 +26,7 @@ refused() {
 # --- what there is
 n=$(wc -l <"$MNT/available/kernel/tracepoints")
 [ "$n" -gt 100 ] || fail "only $n tracepoints"
-all=$(($(grep -vc '^trailtext_' $T/available_events) + $(grep -c '^lttng_statedump:' "$MNT/available/kernel/tracepoints")))
+all=$(($(grep -vc '^trailtext_' $T/available_events) + $(grep -c '^lttng_' "$MNT/available/kernel/tracepoints")))
 is "the directories list all events" "$all" "$(ls "$MNT"/available/kernel/events/* | grep -c '^[^/]*[^:]$')"
 has "$(cat "$MNT/available/kernel/events/sched/sched_switch")" '^int32 next_tid$'
 is "contexts" "pid tid procname cpu_id" "$(tr '\n' ' ' <"$MNT/available/kernel/contexts" | sed 's/ $//')"

@@ -33,7 +33,7 @@ here=$$
 within 10 grep -q dumped-one "/proc/$pid/comm"
 file=$(readlink "/proc/$pid/fd/3")
 
-is "they are listed" 15 "$(grep -c '^lttng_statedump:lttng_statedump_' "$MNT/available/kernel/tracepoints")"
+is "they are listed" 16 "$(grep -c '^lttng_statedump:lttng_statedump_' "$MNT/available/kernel/tracepoints")"
 has "$(cat "$MNT/available/kernel/events/lttng_statedump/lttng_statedump_process_state")" '^int32 ppid$'
 
 # --- all

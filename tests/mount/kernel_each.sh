@@ -27,7 +27,7 @@ mkdir "$s"
 echo sched:sched_switch >"$s/kernel/events"
 echo start >"$s/control"
 i=$(ls -d $T/instances/trailfs-n$mark-*)
-grep -v '^lttng_statedump:' "$MNT/available/kernel/tracepoints" >"$work/tracepoints"
+grep -v '^lttng_' "$MNT/available/kernel/tracepoints" >"$work/tracepoints"
 {
 	sed 's/.*/& &/' "$work/tracepoints"
 	sed 's/.*/syscall:exit:& syscalls:sys_exit_&/' "$MNT/available/kernel/syscalls"
