@@ -224,13 +224,13 @@ static struct trail_attach *find_attached(struct trail_channel *c, const char *s
 	return NULL;
 }
 
-static int switch_on(struct trail_attach *a, u32 strings)
+static int switch_on(struct trail_attach *a)
 {
 	struct tracepoint *tp;
 
 	if (!strcmp(a->system, "syscalls")) {
 		a->how = MODABI_SYSCALL;
-		return trail_syscall_set(a->channel, a, true, strings);
+		return trail_syscall_on(a);
 	}
 	a->probe = find_probe(a->system, a->name);
 	if (a->probe) {
@@ -246,7 +246,7 @@ static int switch_on(struct trail_attach *a, u32 strings)
 static void switch_off(struct trail_attach *a)
 {
 	if (a->how == MODABI_SYSCALL)
-		trail_syscall_set(a->channel, a, false, 0);
+		trail_syscall_off(a);
 	else if (a->how == MODABI_PERF && a->counter)
 		trail_counter_close(a->counter);
 	else if (a->probe)
@@ -277,7 +277,8 @@ static int add(struct trail_channel *c, struct modabi_event *e)
 	a->id = e->id;
 	strscpy(a->system, e->system, sizeof(a->system));
 	strscpy(a->name, e->name, sizeof(a->name));
-	ret = switch_on(a, e->strings);
+	a->call = e->call;
+	ret = switch_on(a);
 	if (ret) {
 		kfree(a);
 		return ret;
@@ -291,7 +292,7 @@ int trail_event_set(struct trail_channel *c, struct modabi_event *e)
 {
 	struct trail_attach *a;
 
-	if (e->on > 1 || !e->id || e->id > U16_MAX || strnlen(e->system, sizeof(e->system)) == sizeof(e->system) ||
+	if (e->reserved || e->on > 1 || !e->id || e->id > U16_MAX || strnlen(e->system, sizeof(e->system)) == sizeof(e->system) ||
 	    strnlen(e->name, sizeof(e->name)) == sizeof(e->name))
 		return -EINVAL;
 	a = find_attached(c, e->system, e->name);

@@ -72,11 +72,27 @@ out:
 	return ret;
 }
 
+static int number(void __user *arg)
+{
+	struct modabi_number m;
+	int nr;
+
+	if (copy_from_user(&m, arg, sizeof(m)))
+		return -EFAULT;
+	if (m.reserved || strnlen(m.name, sizeof(m.name)) == sizeof(m.name))
+		return -EINVAL;
+	nr = trail_syscall_number(m.name);
+	m.nr = nr;
+	return nr < 0 ? nr : copy_to_user(arg, &m, sizeof(m)) ? -EFAULT : 0;
+}
+
 static long control(struct file *file, unsigned int cmd, unsigned long arg)
 {
 	switch (cmd) {
 	case MODABI_GET_VERSION:
 		return version((void __user *)arg);
+	case MODABI_NUMBER:
+		return number((void __user *)arg);
 	case MODABI_LIST:
 		return list((void __user *)arg);
 	case MODABI_CREATE:
@@ -104,13 +120,22 @@ static struct miscdevice device = {
 
 static int __init trail_init(void)
 {
-	int ret = trail_events_init();
+	int ret = trail_syscalls_init();
 
 	if (ret)
 		return ret;
+	ret = trail_events_init();
+	if (ret)
+		goto no_events;
 	ret = misc_register(&device);
 	if (ret)
-		trail_events_exit();
+		goto no_device;
+	return 0;
+
+no_device:
+	trail_events_exit();
+no_events:
+	trail_syscalls_exit();
 	return ret;
 }
 
@@ -122,6 +147,7 @@ static void __exit trail_exit(void)
 	trail_contexts_exit();
 	trail_events_exit();
 	tracepoint_synchronize_unregister();
+	trail_syscalls_exit();
 	rcu_barrier();
 }
 

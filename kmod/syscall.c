@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * System calls by name: one probe for all that begin and one for all that return, and for each a table by number. Records
- * are shaped as the format files of syscalls:sys_enter_X and sys_exit_X say, but for strings: the argument's 8 bytes hold a __data_loc and zeros
- * then, and the text follows. Only calls of 64-bit programs, as in tracefs.
+ * System calls by name: one probe for all that begin and one for all that return, and for each a table by number; those of 32-bit programs have
+ * tables of their own. Records are shaped as the format files of syscalls:sys_enter_X and sys_exit_X say, but for what was captured (modabi.h):
+ * places first, then the bytes. The daemon knows which argument points to what; here is only how to copy it.
  */
 #include <asm/syscall.h>
 #include <linux/slab.h>
@@ -12,159 +12,193 @@
 #include "kmod/trail.h"
 
 #define ARGUMENTS 6
-#define STRINGS 4                       /* of one call; nobody has more */
 
-struct one {
-	struct trail_attach *enter, *exit;
-	u32 strings;                    /* which arguments are */
+struct calls {                          /* of one kind. Read by probes */
+	struct trail_attach *named[MODABI_CALLS];
+	struct trail_attach *others;
 };
 
 struct trail_syscalls {
-	struct tracepoint *on_enter, *on_exit;
-	unsigned int enters, exits;     /* attached, guarded by trail_lock */
-	struct one calls[NR_syscalls];  /* read by probes */
+	struct tracepoint *tp[2];       /* entries, exits */
+	unsigned int attached[2];       /* guarded by trail_lock */
+	struct calls calls[2][2];       /* [exit][compat] */
 };
 
-struct enter_record {
+struct record {
 	struct trace_entry ent;
 	int nr;
-	unsigned long args[ARGUMENTS];
-	char text[];
+	unsigned long words[];          /* arguments, or the result */
 };
 
-struct exit_record {
-	struct trace_entry ent;
-	int nr;
-	long ret;
+#define FIXED_MAX (offsetof(struct record, words) + ARGUMENTS * 8 + MODABI_CAPTURES_MAX * sizeof(u32))
+
+struct scratch {                        /* with preemption off; nothing that interrupts makes system calls */
+	u8 record[FIXED_MAX + MODABI_CAPTURED_MAX] __aligned(8);
 };
 
-struct strings {                        /* with preemption off; nothing that interrupts makes system calls */
-	u32 count, len;
-	u32 at[STRINGS], argument[STRINGS];
-	char text[STRINGS * MODABI_STRINGS_MAX];
-};
-
-static DEFINE_PER_CPU(struct strings, scratch);
-
+static struct scratch __percpu *scratch;
 static const struct trail_site site = { .preempts = COMPAT_SYSCALL_PREEMPTS + 1 };
 
-static bool is_native(void)
+/* ---- in the probe ---- */
+
+static __always_inline bool is_compat(void)
 {
-#ifdef CONFIG_X86_64
-	return !in_ia32_syscall();
+#if defined(CONFIG_X86_64) && defined(CONFIG_IA32_EMULATION)
+	return in_ia32_syscall();
+#elif defined(CONFIG_COMPAT) && !defined(CONFIG_X86_64)
+	return in_compat_syscall();
 #else
-	return !in_compat_syscall();
+	return false;
 #endif
 }
 
-/* What is not in memory now is recorded as an empty string: a probe cannot wait for it. */
-static void copy_string(struct strings *s, const char __user *from, u32 argument)
+static __always_inline struct trail_attach *find(const struct calls *c, unsigned long nr)
 {
-	char *to = s->text + s->len;
+	struct trail_attach *a = nr < MODABI_CALLS ? READ_ONCE(c->named[nr]) : NULL;
+
+	if (a)
+		return a;
+	a = READ_ONCE(c->others);
+	return a && nr < MODABI_CALLS && a->call.known[nr / 64] >> nr % 64 & 1 ? NULL : a;
+}
+
+/* What is not in memory now is recorded as an empty string: a probe cannot wait for it. */
+static u32 copy_string(u8 *to, const char __user *from, u32 max)
+{
 	long n;
 
+	if (max < 2)
+		return 0;
 	pagefault_disable();
-	n = strncpy_from_user(to, from, MODABI_STRINGS_MAX - 1);
+	n = strncpy_from_user(to, from, max - 1);
 	pagefault_enable();
 	if (n < 0)
 		n = 0;
 	to[n] = 0;
-	s->argument[s->count] = argument;
-	s->at[s->count++] = s->len;
-	s->len += n + 1;
+	return n + 1;
 }
 
-static struct strings *copy_strings(const unsigned long *args, u32 mask)
+static u32 bytes_of(const struct modabi_capture *c, const unsigned long *args, long ret)
 {
-	struct strings *s = this_cpu_ptr(&scratch);
+	s64 n = 1;
+	s32 behind;
 
-	s->count = s->len = 0;
-	for (u32 i = 0; i < ARGUMENTS && s->count < STRINGS; i++)
-		if (mask & 1u << i)
-			copy_string(s, (const char __user *)args[i], i);
-	return s;
-}
-
-static void put_strings(struct enter_record *r, const struct strings *s)
-{
-	for (u32 i = 0; i < s->count; i++) {
-		u32 end = i + 1 < s->count ? s->at[i + 1] : s->len;
-
-		r->args[s->argument[i]] = (offsetof(struct enter_record, text) + s->at[i]) | (end - s->at[i]) << 16;
+	if (c->flags & MODABI_COUNT_RETURNED) {
+		n = ret;
+	} else if (c->flags & MODABI_COUNT_BEHIND) {
+		if (copy_from_user_nofault(&behind, (const void __user *)args[c->count], sizeof(behind)))
+			return 0;
+		n = behind;
+	} else if (c->count != MODABI_ONE) {
+		n = (s32)args[c->count];
 	}
-	memcpy(r->text, s->text, s->len);
+	if (c->flags & MODABI_COUNT_BITS)
+		n = (n + 7) >> 3;
+	return n <= 0 ? 0 : n >= U16_MAX ? U16_MAX : n * c->size;
 }
 
-static void enter(void *data, struct pt_regs *regs, long nr)
+static u32 capture(const struct modabi_capture *c, const unsigned long *args, long ret, u8 *to, u32 room)
 {
-	struct trail_syscalls *all = data;
-	struct strings *s = NULL;
-	struct trail_attach *a;
-	struct trail_ring *ring;
-	struct enter_record *r;
+	const void __user *from = (const void __user *)args[c->pointer];
+	u32 n, max = min_t(u32, c->max, room);
+
+	if ((c->flags & MODABI_IF_SUCCESS && ret < 0) || (c->flags & MODABI_IF_POSITIVE && ret <= 0))
+		return 0;
+	if (c->kind == MODABI_STRING)
+		return copy_string(to, from, max);
+	n = bytes_of(c, args, ret);
+	if (n > max)
+		n = max - max % c->size;
+	return n && !copy_from_user_nofault(to, from, n) ? n : 0;
+}
+
+static __always_inline void put_fixed(struct record *r, const struct trail_attach *a, struct pt_regs *regs, long nr, long ret, bool exit)
+{
+	trail_common(&r->ent, a->id);
+	r->nr = nr;
+	if (exit)
+		r->words[0] = ret;
+	else
+		syscall_get_arguments(current, regs, r->words);
+}
+
+static __always_inline u32 fixed_size(bool exit)
+{
+	return offsetof(struct record, words) + 8 * (exit ? 1 : ARGUMENTS);
+}
+
+/* The whole record, in memory of this CPU; its length. */
+static noinline u32 put_captured(struct record *r, const struct trail_attach *a, struct pt_regs *regs, long ret)
+{
+	const struct modabi_call *call = &a->call;
 	unsigned long args[ARGUMENTS];
-	u32 mask;
+	u32 len, n, loc, at = fixed_size(call->exit);
 
-	if ((unsigned long)nr >= NR_syscalls || !READ_ONCE(all->calls[nr].enter) || !is_native())
-		return;
-	preempt_disable_notrace();
-	a = READ_ONCE(all->calls[nr].enter);
-	if (!a || !trail_wanted(a->channel))
-		goto out;
 	syscall_get_arguments(current, regs, args);
-	mask = READ_ONCE(all->calls[nr].strings);
-	if (mask)
-		s = copy_strings(args, mask);
-	r = trail_enter(a->channel, &ring, sizeof(*r) + (s ? s->len : 0), site);
-	if (r) {
-		trail_common(&r->ent, a->id);
-		r->nr = nr;
-		memcpy(r->args, args, sizeof(args));
-		if (s)
-			put_strings(r, s);
-		kring_leave(ring->control);
+	len = at + call->captures * sizeof(loc);
+	for (u32 i = 0; i < call->captures; i++, at += sizeof(loc), len += n) {
+		n = capture(&call->capture[i], args, ret, (u8 *)r + len, sizeof(struct scratch) - len);
+		loc = n ? len | n << 16 : 0;
+		memcpy((u8 *)r + at, &loc, sizeof(loc));
 	}
+	return len;
+}
+
+static __always_inline void call(struct trail_syscalls *all, struct pt_regs *regs, long nr, long ret, bool exit)
+{
+	struct trail_attach *a = find(&all->calls[exit][is_compat()], nr);
+	struct trail_ring *ring;
+	struct record *r, *whole;
+	u32 len;
+
+	if (!a)
+		return;
+	/* From 6.13 on, these tracepoints are called with preemption on. */
+	preempt_disable_notrace();
+	if (!trail_wanted(a->channel))
+		goto out;
+	if (!a->call.captures) {
+		r = trail_enter(a->channel, &ring, fixed_size(exit), site);
+		if (r)
+			put_fixed(r, a, regs, nr, ret, exit);
+	} else {
+		whole = (struct record *)this_cpu_ptr(scratch)->record;
+		put_fixed(whole, a, regs, nr, ret, exit);
+		len = put_captured(whole, a, regs, ret);
+		r = trail_enter(a->channel, &ring, len, site);
+		if (r)
+			memcpy(r, whole, len);
+	}
+	if (r)
+		kring_leave(ring->control);
 out:
 	preempt_enable_notrace();
 }
 
+static void enter(void *data, struct pt_regs *regs, long nr)
+{
+	call(data, regs, nr, 0, false);
+}
+
 static void leave(void *data, struct pt_regs *regs, long ret)
 {
-	struct trail_syscalls *all = data;
-	long nr = syscall_get_nr(current, regs);
-	struct trail_attach *a;
-	struct trail_ring *ring;
-	struct exit_record *r;
-
-	if ((unsigned long)nr >= NR_syscalls || !READ_ONCE(all->calls[nr].exit) || !is_native())
-		return;
-	preempt_disable_notrace();
-	a = READ_ONCE(all->calls[nr].exit);
-	r = a && trail_wanted(a->channel) ? trail_enter(a->channel, &ring, sizeof(*r), site) : NULL;
-	if (r) {
-		trail_common(&r->ent, a->id);
-		r->nr = nr;
-		r->ret = ret;
-		kring_leave(ring->control);
-	}
-	preempt_enable_notrace();
+	call(data, regs, syscall_get_nr(current, regs), ret, true);
 }
 
 /* ---- switching ---- */
 
-/* The number of a call, from the kernel's own description of the event. */
-static int number_of(const char *event, u32 id)
+int trail_syscall_number(const char *event)
 {
 	struct trace_event_file *file = trace_get_event_file(NULL, "syscalls", event);
 	const struct syscall_metadata *meta;
 	int nr;
 
 	if (IS_ERR(file))
-		return PTR_ERR(file);
+		return -ENOENT;
 	meta = file->event_call->data;
-	nr = meta && file->event_call->event.type == id ? meta->syscall_nr : -ENOENT;
+	nr = meta ? meta->syscall_nr : -ENOENT;
 	trace_put_event_file(file);
-	return nr >= 0 && nr < NR_syscalls ? nr : nr < 0 ? nr : -ENOENT;
+	return nr >= 0 && nr < MODABI_CALLS ? nr : -ENOENT;
 }
 
 static struct trail_syscalls *make(void)
@@ -173,78 +207,95 @@ static struct trail_syscalls *make(void)
 
 	if (!all)
 		return NULL;
-	all->on_enter = trail_tracepoint("sys_enter");
-	all->on_exit = trail_tracepoint("sys_exit");
-	if (all->on_enter && all->on_exit)
+	all->tp[0] = trail_tracepoint("sys_enter");
+	all->tp[1] = trail_tracepoint("sys_exit");
+	if (all->tp[0] && all->tp[1])
 		return all;
 	kvfree(all);
 	return NULL;
 }
 
-static int switch_on(struct trail_syscalls *all, struct trail_attach *a, u32 strings)
+static bool is_good(const struct modabi_capture *c, bool exit)
 {
-	int ret = 0;
+	const u8 of_result = MODABI_COUNT_RETURNED | MODABI_IF_SUCCESS | MODABI_IF_POSITIVE;
 
-	if (a->exit) {
-		if (!all->exits)
-			ret = tracepoint_probe_register(all->on_exit, leave, all);
-		all->exits += !ret;
-	} else {
-		if (!all->enters)
-			ret = tracepoint_probe_register(all->on_enter, enter, all);
-		all->enters += !ret;
-	}
-	if (ret)
-		return ret;
-	if (a->exit) {
-		WRITE_ONCE(all->calls[a->nr].exit, a);
-	} else {
-		WRITE_ONCE(all->calls[a->nr].strings, strings);
-		WRITE_ONCE(all->calls[a->nr].enter, a);
-	}
+	return (c->kind == MODABI_STRING || c->kind == MODABI_BYTES) && c->pointer < ARGUMENTS &&
+	       (c->count < ARGUMENTS || (c->count == MODABI_ONE && !(c->flags & MODABI_COUNT_BEHIND))) &&
+	       !(c->flags & ~(of_result | MODABI_COUNT_BEHIND | MODABI_COUNT_BITS)) && (exit || !(c->flags & of_result)) &&
+	       c->size && c->size <= 256 && c->max <= MODABI_CAPTURED_MAX;
+}
+
+static int check(const struct modabi_call *m)
+{
+	if (m->reserved || m->compat > 1 || m->exit > 1 || m->captures > MODABI_CAPTURES_MAX ||
+	    (m->nr >= MODABI_CALLS && m->nr != MODABI_OTHERS))
+		return -EINVAL;
+	for (u32 i = 0; i < m->captures; i++)
+		if (!is_good(&m->capture[i], m->exit))
+			return -EINVAL;
 	return 0;
 }
 
-static void switch_off(struct trail_syscalls *all, struct trail_attach *a)
+static struct trail_attach **place_of(struct trail_attach *a)
 {
-	if (a->exit) {
-		WRITE_ONCE(all->calls[a->nr].exit, NULL);
-		if (!--all->exits)
-			tracepoint_probe_unregister(all->on_exit, leave, all);
-	} else {
-		WRITE_ONCE(all->calls[a->nr].enter, NULL);
-		if (!--all->enters)
-			tracepoint_probe_unregister(all->on_enter, enter, all);
-	}
+	struct calls *c = &a->channel->syscalls->calls[a->call.exit][a->call.compat];
+
+	return a->call.nr == MODABI_OTHERS ? &c->others : &c->named[a->call.nr];
 }
 
-int trail_syscall_set(struct trail_channel *c, struct trail_attach *a, bool on, u32 strings)
+static void *probe_of(const struct trail_attach *a)
 {
-	int nr;
+	return a->call.exit ? (void *)leave : (void *)enter;
+}
 
-	if (!on) {
-		switch_off(c->syscalls, a);
-		return 0;
-	}
-	if (strings >> ARGUMENTS)
-		return -EINVAL;
-	nr = number_of(a->name, a->id);
-	if (nr < 0)
-		return nr;
-	a->nr = nr;
-	a->exit = !strncmp(a->name, "sys_exit_", 9);
-	if (!c->syscalls)
-		c->syscalls = make();
-	if (!c->syscalls)
+int trail_syscall_on(struct trail_attach *a)
+{
+	struct trail_syscalls *all;
+	int exit = a->call.exit, ret = check(&a->call);
+
+	if (ret)
+		return ret;
+	if (!a->channel->syscalls)
+		a->channel->syscalls = make();
+	all = a->channel->syscalls;
+	if (!all)
 		return -EOPNOTSUPP;
 	/* Two names of one call: the first has it. */
-	if (a->exit ? c->syscalls->calls[nr].exit : c->syscalls->calls[nr].enter)
+	if (*place_of(a))
 		return -EBUSY;
-	return switch_on(c->syscalls, a, strings);
+	if (!all->attached[exit])
+		ret = tracepoint_probe_register(all->tp[exit], probe_of(a), all);
+	if (ret)
+		return ret;
+	all->attached[exit]++;
+	/* The probe reads what it points to. */
+	smp_store_release(place_of(a), a);
+	return 0;
+}
+
+void trail_syscall_off(struct trail_attach *a)
+{
+	struct trail_syscalls *all = a->channel->syscalls;
+	int exit = a->call.exit;
+
+	WRITE_ONCE(*place_of(a), NULL);
+	if (!--all->attached[exit])
+		tracepoint_probe_unregister(all->tp[exit], probe_of(a), all);
 }
 
 void trail_syscalls_free(struct trail_channel *c)
 {
 	kvfree(c->syscalls);
 	c->syscalls = NULL;
+}
+
+int trail_syscalls_init(void)
+{
+	scratch = alloc_percpu(struct scratch);
+	return scratch ? 0 : -ENOMEM;
+}
+
+void trail_syscalls_exit(void)
+{
+	free_percpu(scratch);
 }

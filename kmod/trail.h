@@ -67,8 +67,7 @@ struct trail_attach {
 	const struct trail_probe *probe;
 	struct tracepoint *tp;          /* registered there; NULL: its module is not loaded */
 	struct trail_counter *counter;
-	u32 nr;                         /* of a system call */
-	bool exit;
+	struct modabi_call call;        /* constant */
 	char system[64], name[128];
 };
 
@@ -120,8 +119,12 @@ struct trail_counter *trail_counter_for_context(u32 type, u64 config);
 u64 trail_counter_value(struct trail_counter *k);       /* on this CPU; preemption is off */
 
 /* syscall.c */
-int trail_syscall_set(struct trail_channel *c, struct trail_attach *a, bool on, u32 strings);
+int trail_syscall_on(struct trail_attach *a);
+void trail_syscall_off(struct trail_attach *a);
+int trail_syscall_number(const char *event);            /* sys_enter_NAME; -ENOENT */
 void trail_syscalls_free(struct trail_channel *c);
+int trail_syscalls_init(void);
+void trail_syscalls_exit(void);
 
 /* track.c */
 int trail_track(struct trail_channel *c, enum modabi_track_by by, const u32 *ids, u32 count, bool all);

@@ -248,6 +248,7 @@ int available_kernel_fields(struct tracer *t, const char *system, const char *ev
 
 void available_kernel(struct tracer *t, enum kernel_list what, struct md_buf *out)
 {
+	size_t skip = strlen(KEVENT_COMPAT);
 	const char *colon;
 
 	if (what == KERNEL_CONTEXTS) {
@@ -261,6 +262,9 @@ void available_kernel(struct tracer *t, enum kernel_list what, struct md_buf *ou
 
 		if (!e->present || !(what == KERNEL_SYSCALLS ? kevent_is_syscall(e) : kevent_is_tracepoint(e)))
 			continue;
+		if (what == KERNEL_SYSCALLS && !strncmp(e->name, KEVENT_COMPAT, skip) && kernel_find(t->kernel, e->system, e->name + skip,
+												    strlen(e->name + skip)))
+			continue;       /* is there already */
 		if (what == KERNEL_TRACEPOINTS)
 			md_buf_printf(out, "%s:%s\n", e->system, e->name);
 		else if (!strncmp(e->key, "syscall:entry:", 14) && (colon = strrchr(e->key, ':')))

@@ -8,6 +8,7 @@
 #include "tracer/kformat.h"
 #include "tracer/klabels.h"
 #include "tracer/knames.h"
+#include "tracer/kstruct.h"
 
 struct span {
 	const char *p, *end;
@@ -283,7 +284,10 @@ static void set_type(struct kformat_field *f, struct line *l)
 {
 	struct span type = l->type;
 
-	if (eat(&l->type, "__data_loc ") || eat(&l->type, "__rel_loc ")) {
+	if (eat(&l->type, "__captured ")) {
+		if (l->size != 4 || !kstruct_set(f, l->type.p, length(l->type)))
+			l->size = 0;    /* no idea what that is */
+	} else if (eat(&l->type, "__data_loc ") || eat(&l->type, "__rel_loc ")) {
 		f->place = *type.p == '_' && type.p[2] == 'd' ? KFORMAT_LOC : KFORMAT_REL_LOC;
 		if (l->size == 4)
 			set_dynamic(f, l);

@@ -15,6 +15,7 @@
  *	T NAME[] of size 0                                      a sequence: the rest of the record
  *	bitmaps (cpumask_t, unsigned long *[])                  a sequence of integers, hexadecimal
  *	structures and what has another size                    an array or a sequence of bytes, hexadecimal
+ *	__captured KIND NAME                                    see kstruct.h
  *	common_*                                                not in the payload
  */
 #ifndef TRACER_KFORMAT_H
@@ -40,6 +41,8 @@ enum kformat_kind {
 	KFORMAT_ADDRESS,        /* of a string that nobody read; in the trace "0x…" */
 	KFORMAT_RWBS,           /* char[N] with letters, in the trace the integer of flags that LTTng makes of them */
 	KFORMAT_SYMBOL,         /* an address, in the trace the name of the kernel's function there */
+	/* kstruct.h, always at a KFORMAT_LOC place; the first two are zeros if nothing is there */
+	KFORMAT_LOC_INT, KFORMAT_LOC_ARRAY, KFORMAT_PORT, KFORMAT_V4, KFORMAT_V6, KFORMAT_STRUCT, KFORMAT_STRUCTS,
 };
 
 enum kformat_place {
@@ -61,6 +64,7 @@ struct kformat_field {
 	bool hex, big_endian;
 	bool process;           /* the record has a thread where the trace is to have its process: kcode_process */
 	uint8_t place;          /* enum kformat_place */
+	uint8_t structure;      /* _STRUCT, _STRUCTS: which */
 	uint32_t count;         /* _TEXT, _ARRAY: elements; _STRING, _RWBS, if fixed: most bytes */
 	uint32_t label_count;   /* KFORMAT_INT: of its enumeration; 0: is none */
 	struct md_mapping *labels;

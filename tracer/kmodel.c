@@ -6,6 +6,7 @@
 
 #include "metadata/buf.h"
 #include "tracer/klabels.h"
+#include "tracer/kstruct.h"
 
 static const struct md_type text_element = {
 	.kind = MD_INT, .size = 1, .is_signed = true, .base = 10, .encoding = MD_ENCODING_UTF8
@@ -19,7 +20,7 @@ static struct md_type integer(const struct kformat_field *f)
 
 static bool set_elements(const struct kformat_field *f, struct md_type *t)
 {
-	bool is_array = f->kind != KFORMAT_SEQUENCE;
+	bool is_array = f->kind == KFORMAT_TEXT || f->kind == KFORMAT_ARRAY || f->kind == KFORMAT_LOC_ARRAY;
 	struct md_type element = f->kind == KFORMAT_TEXT ? text_element : integer(f);
 
 	*t = (struct md_type){ .kind = is_array ? MD_ARRAY : MD_SEQUENCE, .count = is_array ? f->count : 0,
@@ -28,6 +29,12 @@ static bool set_elements(const struct kformat_field *f, struct md_type *t)
 	if (t->element)
 		*t->element = element;
 	return t->element;
+}
+
+static bool set_structs(const struct kformat_field *f, struct md_type *t)
+{
+	*t = (struct md_type){ .kind = MD_SEQUENCE, .length_size = 4, .element = calloc(1, sizeof(*t->element)) };
+	return t->element && kstruct_type(f->structure, t->element);
 }
 
 static bool set_labels(const struct kformat_field *f, struct md_type *t)
@@ -61,6 +68,14 @@ static bool set_type(const struct kformat_field *f, struct md_type *t)
 	case KFORMAT_SYMBOL:
 		*t = (struct md_type){ .kind = MD_STRING, .encoding = MD_ENCODING_UTF8 };
 		return true;
+	case KFORMAT_LOC_INT:
+	case KFORMAT_PORT:
+		*t = integer(f);
+		return true;
+	case KFORMAT_STRUCT:
+		return kstruct_type(f->structure, t);
+	case KFORMAT_STRUCTS:
+		return set_structs(f, t);
 	case KFORMAT_RWBS:
 		*t = (struct md_type){ .kind = MD_INT, .size = 4, .base = 10 };
 		return true;
@@ -92,7 +107,8 @@ static struct trail_reg_field filter_field(const struct kformat_field *f)
 		[KFORMAT_INT] = TRAIL_KIND_INT, [KFORMAT_TEXT] = TRAIL_KIND_ARRAY, [KFORMAT_ARRAY] = TRAIL_KIND_ARRAY,
 		[KFORMAT_STRING] = TRAIL_KIND_STRING, [KFORMAT_SEQUENCE] = TRAIL_KIND_SEQUENCE, [KFORMAT_RWBS] = TRAIL_KIND_INT,
 		[KFORMAT_ADDRESS] = TRAIL_KIND_STRING,
-		[KFORMAT_SYMBOL] = TRAIL_KIND_STRING,
+		[KFORMAT_SYMBOL] = TRAIL_KIND_STRING, [KFORMAT_LOC_INT] = TRAIL_KIND_INT, [KFORMAT_LOC_ARRAY] = TRAIL_KIND_ARRAY,
+		[KFORMAT_PORT] = TRAIL_KIND_INT, [KFORMAT_V4] = TRAIL_KIND_SEQUENCE, [KFORMAT_V6] = TRAIL_KIND_SEQUENCE,
 	};
 	struct trail_reg_field r = { .kind = kinds[f->kind], .size = f->to };
 
@@ -105,9 +121,12 @@ static struct trail_reg_field filter_field(const struct kformat_field *f)
 		r.count = f->count;
 		break;
 	case KFORMAT_ARRAY:
+	case KFORMAT_LOC_ARRAY:
 		r.count = f->count;
 		break;
 	case KFORMAT_SEQUENCE:
+	case KFORMAT_V4:
+	case KFORMAT_V6:
 		r.length = 4;
 		break;
 	case KFORMAT_STRING:
@@ -126,9 +145,19 @@ static struct trail_reg_field filter_field(const struct kformat_field *f)
 	return r;
 }
 
+/* Filters know no structures, and so not where what follows is. */
+static uint32_t filterable(const struct kformat *k)
+{
+	uint32_t n = 0;
+
+	while (n < k->field_count && n < TRAIL_EVENT_FIELDS_MAX && k->fields[n].kind != KFORMAT_STRUCT && k->fields[n].kind != KFORMAT_STRUCTS)
+		n++;
+	return n;
+}
+
 int kformat_make_filter(struct kformat *k)
 {
-	uint32_t i, n = k->field_count < TRAIL_EVENT_FIELDS_MAX ? k->field_count : TRAIL_EVENT_FIELDS_MAX;
+	uint32_t i, n = filterable(k);
 	struct md_buf strings = MD_BUF_INIT;
 
 	k->filter_fields = calloc((size_t)n + 1, sizeof(*k->filter_fields));
@@ -147,7 +176,7 @@ int kformat_make_filter(struct kformat *k)
 void kformat_filter_event(const struct kformat *f, struct filter_event *e)
 {
 	e->fields = f->filter_fields;
-	e->field_count = f->field_count < TRAIL_EVENT_FIELDS_MAX ? f->field_count : TRAIL_EVENT_FIELDS_MAX;
+	e->field_count = filterable(f);
 	e->strings = f->filter_strings;
 }
 

@@ -56,6 +56,13 @@ static bool begins(const char *s, const char *with)
 	return !strncmp(s, with, strlen(with));
 }
 
+static const struct {
+	const char *begins, *prefix;
+} calls[] = {
+	{ "sys_enter_", "syscall_entry_" }, { "sys_exit_", "syscall_exit_" },
+	{ "compat_sys_enter_", "compat_syscall_entry_" }, { "compat_sys_exit_", "compat_syscall_exit_" },
+};
+
 /* The two parts of the name. */
 static void parts(const char *system, const char *event, const char **first, const char **second)
 {
@@ -63,15 +70,12 @@ static void parts(const char *system, const char *event, const char **first, con
 
 	*first = "";
 	*second = event;
-	if (!strcmp(system, "syscalls") && begins(event, "sys_enter_")) {
-		*first = "syscall_entry_";
-		*second = event + strlen("sys_enter_");
-		return;
-	}
-	if (!strcmp(system, "syscalls") && begins(event, "sys_exit_")) {
-		*first = "syscall_exit_";
-		*second = event + strlen("sys_exit_");
-		return;
+	for (i = 0; i < ROWS(calls) && !strcmp(system, "syscalls"); i++) {
+		if (begins(event, calls[i].begins)) {
+			*first = calls[i].prefix;
+			*second = event + strlen(calls[i].begins);
+			return;
+		}
 	}
 	for (i = 0; i < ROWS(events); i++) {
 		if (!strcmp(events[i].system, system) && !strcmp(events[i].event, event)) {
@@ -108,10 +112,17 @@ static bool matches(const char *pattern, const char *event)
 	return !strcmp(pattern, event);
 }
 
+/* Calls of 32-bit programs have the names of those of 64. */
+static const char *native(const char *event)
+{
+	return begins(event, "compat_syscall_") ? event + strlen("compat_") : event;
+}
+
 const struct kname_field *kname_field(const char *event, const char *field)
 {
 	size_t i;
 
+	event = native(event);
 	for (i = 0; i < ROWS(fields); i++) {
 		if (!strcmp(fields[i].field, field) && matches(fields[i].event, event))
 			return &fields[i];
@@ -134,6 +145,7 @@ const struct kname_label *kname_label(const char *event, const char *field, uint
 {
 	size_t i;
 
+	event = native(event);
 	for (i = 0; i < ROWS(labels); i++) {
 		if (!strcmp(labels[i].event, event) && !strcmp(labels[i].field, field) && !row--)
 			return &labels[i];

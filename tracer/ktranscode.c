@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tracer/kstruct.h"
 #include "tracer/ktranscode.h"
 
 enum op {
@@ -22,6 +23,9 @@ enum op {
 	STRING_LOC, STRING_REST,
 	SEQUENCE_LOC, SEQUENCE_REST,    /* elements of n bytes */
 	SYMBOL,                         /* an address of n bytes */
+	LOC_COPY,                       /* n bytes, or zeros */
+	ADDRESS_PART,                   /* of kind m, elements of n bytes; n 0: two bytes */
+	STRUCT, STRUCTS,                /* of kind m */
 };
 
 struct step {
@@ -77,11 +81,49 @@ static void add_int(struct kcode *c, const struct kformat_field *f)
 					      .m = f->to };
 }
 
+/* What system calls are given behind pointers. False: it is no such field. */
+static bool add_captured(struct kcode *c, const struct kformat_field *f)
+{
+	struct step s = { .at = f->offset, .m = f->structure };
+
+	switch (f->kind) {
+	case KFORMAT_LOC_INT:
+	case KFORMAT_LOC_ARRAY:
+		s.op = LOC_COPY;
+		s.n = f->to * (f->kind == KFORMAT_LOC_INT ? 1 : f->count);
+		c->fixed += s.n;
+		break;
+	case KFORMAT_PORT:
+	case KFORMAT_V4:
+	case KFORMAT_V6:
+		s.op = ADDRESS_PART;
+		s.m = f->kind;
+		s.n = f->kind == KFORMAT_PORT ? 0 : f->to;
+		c->fixed += 4 + 16;
+		break;
+	case KFORMAT_STRUCT:
+		s.op = STRUCT;
+		c->fixed += (uint32_t)kstruct_payload(f->structure);
+		break;
+	case KFORMAT_STRUCTS:
+		s.op = STRUCTS;
+		c->dynamic += 2;        /* an element is less than twice as long in the trace */
+		break;
+	default:
+		return false;
+	}
+	c->varies = true;
+	c->steps[c->count++] = s;
+	return true;
+}
+
 static void add_field(struct kcode *c, const struct kformat_field *f)
 {
 	struct step s = { .at = f->offset };
 	bool string = f->kind == KFORMAT_STRING;
 
+	if (add_captured(c, f))
+		return;
 	if (f->kind == KFORMAT_INT) {
 		/* What stands behind something dynamic has no place that is known. */
 		if (f->process && !c->varies && c->processes < PROCESSES_MAX)
@@ -314,6 +356,49 @@ static uint8_t *put_symbol(const struct ksyms *symbols, const uint8_t *from, uin
 	return put_string((const uint8_t *)name, strlen(name), to, end);
 }
 
+static uint8_t *put_structs(const struct step *s, const uint8_t *from, size_t n, uint8_t *to, const uint8_t *end)
+{
+	size_t size = kstruct_size(s->m), each = kstruct_payload(s->m);
+	uint32_t count = 0;
+	uint8_t *p = to + 4;
+
+	if (end - to < 4)
+		return NULL;
+	for (; n >= size; n -= size, from += size) {
+		if (each > (size_t)(end - p))
+			return NULL;
+		if (kstruct_put(s->m, from, p)) {
+			p += each;
+			count++;
+		}
+	}
+	memcpy(to, &count, sizeof(count));
+	return p;
+}
+
+static uint8_t *put_captured(const struct step *s, const uint8_t *from, size_t n, uint8_t *to, const uint8_t *end)
+{
+	size_t need = s->op == LOC_COPY ? s->n : s->op == STRUCT ? kstruct_payload(s->m) : 2;
+
+	if (s->op == STRUCTS)
+		return put_structs(s, from, n, to, end);
+	if (s->op == ADDRESS_PART) {
+		from = kstruct_address(s->m, from, n, &n);
+		if (s->n)
+			return put_sequence(from, n, s->n, to, end);
+	}
+	if (need > (size_t)(end - to))
+		return NULL;
+	if (s->op == STRUCT) {
+		kstruct_put(s->m, n >= kstruct_size(s->m) ? from : NULL, to);
+	} else {
+		memset(to, 0, need);
+		if (n >= need)
+			memcpy(to, from, need);
+	}
+	return to + need;
+}
+
 /* Those of which the size is not known before. NULL: no room. */
 static uint8_t *put_dynamic(const struct kcode *c, const struct step *s, const uint8_t *record, size_t len, uint8_t *to, const uint8_t *end)
 {
@@ -327,6 +412,8 @@ static uint8_t *put_dynamic(const struct kcode *c, const struct step *s, const u
 	if (s->op == SYMBOL)
 		return put_symbol(c->symbols, record + s->at, to, end);
 	from = find(s, record, len, &n);
+	if (s->op >= LOC_COPY)
+		return put_captured(s, from, n, to, end);
 	if (s->op == TEXT_LOC)
 		return put_cut_text(from, n, s->n, to, end);
 	if (s->op == STRING_LOC || s->op == STRING_REST)

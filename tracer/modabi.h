@@ -4,7 +4,7 @@
  * are zero, or the call fails with EINVAL.
  *
  * The device: what recording there is (MODABI_LIST), new channels and old ones (MODABI_CREATE, MODABI_OPEN give a descriptor of a channel), their
- * end (MODABI_REMOVE). Channels outlive descriptors, and so the daemon. Reading the device gives the events that have compiled probes,
+ * end (MODABI_REMOVE), numbers of system calls (MODABI_NUMBER). Channels outlive descriptors, and so the daemon. Reading the device gives the events that have compiled probes,
  * lines `system:event`.
  *
  * A channel: what to record, and where reading has got to. Its rings (modring.h) are mapped with mmap, read-only and shared, one by one: offset
@@ -22,7 +22,9 @@
 #define MODABI_NAME_MAX 256u            /* with the NUL */
 #define MODABI_IDS_MAX 65536u           /* of one set that is tracked by */
 #define MODABI_CONTEXTS_MAX 64u
-#define MODABI_STRINGS_MAX 256u         /* bytes of a system call's string that are recorded, with the NUL */
+#define MODABI_CALLS 512u               /* numbers of system calls that may have events of their own */
+#define MODABI_CAPTURES_MAX 6u
+#define MODABI_CAPTURED_MAX 8192u       /* bytes, of one call */
 
 struct modabi_version {
 	__u32 abi;
@@ -53,12 +55,54 @@ enum modabi_how {
 	MODABI_PERF = 3,                /* by the kernel's performance counters */
 };
 
+/*
+ * What is behind a pointer that a system call was given: copied into the record behind the fixed part, as far as it is in memory (else nothing).
+ * For each there is a __data_loc in the record, behind the arguments (or the result), in their order.
+ */
+struct modabi_capture {
+	__u8 kind;                      /* enum modabi_kind */
+	__u8 pointer;                   /* the argument that is one */
+	__u8 count;                     /* the argument that says how many, a signed number of 32 bits; or … */
+#define MODABI_ONE 16u                  /* … one */
+	__u8 flags;
+#define MODABI_COUNT_BEHIND 1u          /* that argument is a pointer to the number */
+#define MODABI_COUNT_BITS 2u            /* the number is of bits */
+#define MODABI_COUNT_RETURNED 4u        /* it is the result */
+#define MODABI_IF_SUCCESS 8u            /* only if the result is not negative, */
+#define MODABI_IF_POSITIVE 16u          /* positive */
+	__u16 size;                     /* of one */
+	__u16 max;                      /* bytes */
+};
+
+enum modabi_kind {
+	MODABI_STRING = 1,              /* up to a NUL, which is recorded, too */
+	MODABI_BYTES,
+};
+
+struct modabi_call {
+	__u32 nr;
+#define MODABI_OTHERS 0xffffffffu       /* all whose numbers are not in `known` */
+	__u8 compat;                    /* of a 32-bit program */
+	__u8 exit;
+	__u8 captures;
+	__u8 reserved;
+	struct modabi_capture capture[MODABI_CAPTURES_MAX];
+	__u64 known[MODABI_CALLS / 64];
+};
+
+struct modabi_number {                  /* of the system call that the kernel's event is about */
+	char name[128];
+	__u32 nr;                       /* out */
+	__u32 reserved;
+};
+
 struct modabi_event {
 	char system[64], name[128];
-	__u32 id;                       /* the kernel's, as in its format file: in the records */
+	__u32 id;                       /* in the records; the kernel's, as in its format file, if it has the event */
 	__u32 on;
-	__u32 strings;                  /* system calls: which arguments are strings, bit by bit */
 	__u32 how;                      /* out, enum modabi_how */
+	__u32 reserved;
+	struct modabi_call call;        /* of the system `syscalls`; else zeros */
 };
 
 struct modabi_enabled {
@@ -110,6 +154,7 @@ struct modabi_consume {
 #define MODABI_CREATE _IOWR('t', 0xa2, struct modabi_channel)
 #define MODABI_OPEN _IOWR('t', 0xa3, struct modabi_channel)
 #define MODABI_REMOVE _IOW('t', 0xa4, struct modabi_channel)
+#define MODABI_NUMBER _IOWR('t', 0xa5, struct modabi_number)
 
 #define MODABI_RECORD _IOW('t', 0xb0, __u32)
 #define MODABI_EVENT _IOWR('t', 0xb1, struct modabi_event)

@@ -3,7 +3,7 @@
  * Kernel events by trail.ko: the same events and records as tracefs has, at a fraction of the cost, and system calls with their strings.
  */
 #include "tracer/module.h"
-#include "tracer/eprobe.h"
+#include "tracer/modcall.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -15,84 +15,10 @@
 #include <unistd.h>
 
 #define DEVICE "/dev/trail"
-#define ARGS_AT 16              /* where arguments begin in a system call's record */
-#define WORD_MAX 64
-
-/* ---- formats ---- */
-
-struct line {                   /* `	field:TYPE NAME;	offset:N;	size:8;…` */
-	char type[WORD_MAX], name[WORD_MAX];
-	unsigned long offset;
-};
-
-static bool take_line(const char *p, struct line *l)
-{
-	const char *semicolon = strchr(p, ';'), *space;
-	size_t n;
-
-	if (strncmp(p, "\tfield:", 7) || !semicolon || sscanf(semicolon, ";\toffset:%lu;", &l->offset) != 1)
-		return false;
-	p += 7;
-	for (space = semicolon; space > p && space[-1] != ' '; )
-		space--;
-	n = (size_t)(semicolon - space);
-	if (space <= p || n >= WORD_MAX || space - p > WORD_MAX)
-		return false;
-	memcpy(l->name, space, n);
-	l->name[n] = '\0';
-	n = (size_t)(space - p) - 1;
-	memcpy(l->type, p, n);
-	l->type[n] = '\0';
-	return true;
-}
-
-/* System calls with strings: the pointer's place has a __data_loc in it. */
-static void put_format(const char *text, const char *event, struct md_buf *out, uint32_t *strings)
-{
-	const char *end;
-	struct line l;
-
-	*strings = 0;
-	for (; *text; text = end) {
-		end = strchr(text, '\n');
-		end = end ? end + 1 : text + strlen(text);
-		if (!strncmp(event, "sys_enter_", 10) && take_line(text, &l) && l.offset >= ARGS_AT && (l.offset - ARGS_AT) / 8 < 6 &&
-		    eprobe_is_string(event + 10, l.type, l.name)) {
-			*strings |= 1u << (l.offset - ARGS_AT) / 8;
-			md_buf_printf(out, "\tfield:__data_loc char[] %s;\toffset:%lu;\tsize:4;\tsigned:0;\n", l.name, l.offset);
-		} else {
-			md_buf_put(out, text, (size_t)(end - text));
-		}
-	}
-}
-
-int module_format(const struct backend *b, const char *system, const char *event, struct md_buf *out, uint32_t *id, uint32_t *strings)
-{
-	struct md_buf text = MD_BUF_INIT, unwanted = MD_BUF_INIT;
-	uint32_t mask = 0;
-	const char *at;
-	int ret = tracefs_read_format(b, system, event, &text);
-
-	if (!ret) {
-		at = strstr(md_buf_str(&text), "ID: ");
-		if (id)
-			*id = at ? (uint32_t)strtoul(at + 4, NULL, 10) : 0;
-		if (strcmp(system, "syscalls"))
-			md_buf_put(out ? out : &unwanted, text.data, text.len);
-		else
-			put_format(md_buf_str(&text), event, out ? out : &unwanted, &mask);
-		if (strings)
-			*strings = mask;
-		ret = text.failed || unwanted.failed ? -ENOMEM : 0;
-	}
-	md_buf_deinit(&text);
-	md_buf_deinit(&unwanted);
-	return ret;
-}
 
 static int format(const struct backend *b, const char *system, const char *event, struct md_buf *out)
 {
-	return module_format(b, system, event, out, NULL, NULL);
+	return strcmp(system, MODCALL_SYSTEM) ? tracefs_read_format(b, system, event, out) : modcall_find(b, event, NULL, out);
 }
 
 /* ---- what there is ---- */
@@ -116,7 +42,13 @@ static int probe(const char *owner, struct backend **out, struct tr_err *err)
 	}
 	(*out)->device = fd;
 	(*out)->functions = false;
-	return ret;
+	(*out)->calls = modcalls_create(*out);
+	if ((*out)->calls)
+		return 0;
+	close(fd);
+	tracefs_backend.destroy(*out);
+	*out = NULL;
+	return tr_fail(err, -ENOMEM, "out of memory");
 }
 
 static int function_check(const struct backend *b, const char *name, struct tr_err *err)
@@ -127,8 +59,10 @@ static int function_check(const struct backend *b, const char *name, struct tr_e
 
 static void destroy(struct backend *b)
 {
-	if (b)
+	if (b) {
 		close(b->device);
+		modcalls_destroy(b->calls);
+	}
 	tracefs_backend.destroy(b);
 }
 
@@ -142,7 +76,11 @@ static void describe(const struct backend *b, struct md_buf *out)
 
 static int list(const struct backend *b, struct md_buf *out)
 {
-	return tracefs_backend.list(b, out);
+	int ret = tracefs_backend.list(b, out);
+
+	if (!ret)
+		modcalls_list(b->calls, out);
+	return ret;
 }
 
 /* Those of tracefs, too: of a daemon from before the module was loaded. */

@@ -9,9 +9,6 @@
 #include "tracer/modabi.h"
 #include "tracer/tracefs.h"
 
-/* The format of an event as trail.ko records it; its number, and which of a system call's arguments are strings. out, id, strings may be NULL. */
-int module_format(const struct backend *b, const char *system, const char *event, struct md_buf *out, uint32_t *id, uint32_t *strings);
-
 int module_channel_open(struct backend *b, const char *name, const struct backend_geometry *g, bool adopt,
 			struct backend_channel **out, struct tr_err *err);
 int module_channel_remove(struct backend *b, const char *name);

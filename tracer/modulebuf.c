@@ -14,6 +14,7 @@
 
 #include "tracer/context.h"
 #include "tracer/modring.h"
+#include "tracer/modcall.h"
 #include "tracer/module.h"
 
 struct place {                          /* how far a ring was read */
@@ -158,13 +159,19 @@ int module_record(struct backend_channel *c, bool on)
 int module_enable(struct backend_channel *c, const char *system, const char *event, bool on)
 {
 	struct modabi_event m = { .on = on };
-	int ret;
+	int ret = 0, id;
 
 	if (!event)
 		return -EOPNOTSUPP;     /* one by one */
 	if (strlen(system) >= sizeof(m.system) || strlen(event) >= sizeof(m.name))
 		return -ENAMETOOLONG;
-	ret = module_format(c->b, system, event, NULL, &m.id, &m.strings);
+	if (strcmp(system, MODCALL_SYSTEM)) {
+		id = tracefs_event_id(c->b, system, event);
+		m.id = (uint32_t)id;
+		ret = id < 0 ? id : 0;
+	} else {
+		ret = modcall_find(c->b, event, &m, NULL);
+	}
 	if (ret)
 		return ret;
 	memcpy(m.system, system, strlen(system));

@@ -15,11 +15,13 @@ struct backend {
 	pthread_mutex_t lock;           /* guards the list */
 	struct cds_list_head channels;  /* struct backend_channel */
 	int device;                     /* /dev/trail, for the module backend (module.h) */
+	struct modcalls *calls;         /* likewise (modcall.h); constant */
 	struct kpage_layout layout;     /* of a sub-buffer of one page */
 	bool kprobes, uprobes, functions, tsc;  /* this kernel has them */
 	struct tracefs_texts *texts;    /* tracefstext.c; constant */
 };
 
+int tracefs_event_id(const struct backend *b, const char *system, const char *event);   /* -ENOENT */
 int tracefs_read_format(const struct backend *b, const char *system, const char *event, struct md_buf *out);
 
 /* Whole small files below a directory. read: -errno, or bytes; of at most max. */

@@ -147,7 +147,7 @@ void tracefs_text_group(const struct backend *b, const char *channel, char group
 	snprintf(group, TRACEFS_GROUP_MAX, "%s_%016" PRIx64, b->texts->group, h);
 }
 
-static int event_id(const struct backend *b, const char *system, const char *event)
+int tracefs_event_id(const struct backend *b, const char *system, const char *event)
 {
 	struct md_buf text = MD_BUF_INIT;
 	char path[300];
@@ -164,7 +164,7 @@ static int event_id(const struct backend *b, const char *system, const char *eve
 
 static int note(const struct backend *b, const char *group, const char *event, uint16_t *ids)
 {
-	int id = event_id(b, group, event), as = event_id(b, SYSTEM, event);
+	int id = tracefs_event_id(b, group, event), as = tracefs_event_id(b, SYSTEM, event);
 
 	if (id < 0 || as < 0)
 		return -ENOENT;

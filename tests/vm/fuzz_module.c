@@ -123,6 +123,31 @@ static struct modabi_context random_context(void)
 	return c;
 }
 
+/* Mostly good ones. What they capture is whatever the fuzzer's own system calls have for arguments. */
+static void random_call(struct modabi_call *m, const char *name)
+{
+	static const uint32_t numbers[] = { 257, 16, 1, 9, MODABI_OTHERS, 511, 512 };
+
+	m->nr = numbers[number() % 7];
+	m->exit = strstr(name, "exit") != NULL;
+	m->compat = number() % 8 == 0;
+	m->captures = (uint8_t)(number() % (number() % 8 ? MODABI_CAPTURES_MAX + 1 : 256));
+	for (uint32_t i = 0; i < MODABI_CAPTURES_MAX; i++) {
+		struct modabi_capture *c = &m->capture[i];
+
+		c->kind = (uint8_t)(1 + number() % 2);
+		c->pointer = (uint8_t)(number() % 6);
+		c->count = (uint8_t)(number() % 2 ? number() % 6 : MODABI_ONE);
+		c->flags = (uint8_t)(number() % 2 ? 0 : number() % 32);
+		c->size = (uint16_t)(1 + number() % 256);
+		c->max = (uint16_t)(number() % (MODABI_CAPTURED_MAX + 1));
+	}
+	for (uint32_t i = 0; i < MODABI_CALLS / 64; i++)
+		m->known[i] = number();
+	if (number() % 16 == 0)
+		scramble(m, sizeof(*m));
+}
+
 static void command(int fd)
 {
 	union { struct modabi_event e; struct modabi_enabled n; struct modabi_track t; struct modabi_consume c; struct modabi_contexts x; uint32_t on; } a;
@@ -141,7 +166,8 @@ static void command(int fd)
 		strcpy(a.e.name, events[which][1]);
 		a.e.id = number() % 8 ? id_of(a.e.system, a.e.name) : (uint32_t)some();
 		a.e.on = number() % 3 != 0;
-		a.e.strings = number() % 8 ? 2 : (uint32_t)some();
+		if (number() % 8)
+			random_call(&a.e.call, a.e.name);
 	} else if (cmd == MODABI_ENABLED) {
 		a.n.buffer = number() % 4 ? (uintptr_t)space : some();
 		a.n.size = number() % 4 ? sizeof(space) : some();
@@ -169,6 +195,7 @@ static void one(int device, int *fds, size_t n)
 {
 	size_t i = number() % n;
 	struct modabi_list l = { .buffer = number() % 2 ? (uintptr_t)&l : some(), .size = number() % 2 ? 0 : some() };
+	struct modabi_number nr = { .name = "sys_enter_openat" };
 	char text[512];
 
 	switch (number() % 10) {
@@ -179,6 +206,9 @@ static void one(int device, int *fds, size_t n)
 		break;
 	case 1:
 		ioctl(device, MODABI_LIST, &l);
+		if (number() % 2)
+			scramble(&nr, sizeof(nr));
+		ioctl(device, MODABI_NUMBER, number() % 8 ? (void *)&nr : (void *)(uintptr_t)some());
 		if (pread(device, text, sizeof(text), (off_t)some()) < 0)
 			errno = 0;
 		break;

@@ -1,0 +1,110 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-or-later
+# TIMEOUT: 900
+#
+# System calls by trail.ko: what programs of 64 and of 32 bits pass is what is recorded, field by field: strings, addresses, what poll, select and
+# epoll are given, results behind pointers; calls that have no name. State dump and log with the module.
+if [ -z "${VM-}" ] && [ -z "${SOAK-}${VM_MODULE-}" ]; then
+	echo "building modules takes minutes: VM_MODULE=1 tests/run vm/module_syscalls.sh, or make soak"
+	exit 77
+fi
+if [ -z "${VM-}" ]; then
+	here=$(dirname "$0")
+	BUILD=${BUILD:-$here/../../build}
+	export BUILD
+	# A kernel whose modules cannot be built here is left out.
+	for k in ${VM_KERNEL:-6.1 6.12}; do
+		if why=$("$here/modules" "$k"); then
+			kernels="${kernels-} $k"
+		else
+			[ $? = 77 ] || exit 1
+			echo "$k: $why"
+		fi
+	done
+	[ -n "${kernels-}" ] || exit 77
+	VM_KERNEL=$kernels
+	export VM_KERNEL
+fi
+. "$(dirname "$0")/lib.sh"
+modules=$BUILD/vm/modules-$VM${VM_FULL:+-full}/kmod
+[ -e "$modules/trail.ko" ] || skip "$VM: no modules were built"
+
+busybox insmod "$modules/trail.ko" || fail "trail.ko cannot be loaded: $(dmesg | tail -n 5)"
+mount_tree
+has "$(cat "$MNT/version")" '^kernel module'
+
+clean() {
+	dmesg | grep -E 'WARNING: |BUG: |Oops|general protection' && fail "the kernel complained"
+	checks=$((checks + 1))
+}
+
+# --- what there is
+has "$(cat "$MNT/available/kernel/syscalls")" '^openat$'
+has "$(cat "$MNT/available/kernel/syscalls")" '^socketcall$'
+is "each is named once" "" "$(sort "$MNT/available/kernel/syscalls" | uniq -d)"
+is "fields" "uint32 fd,hex uint64 buf,uint64 count,uint32 pos_low,uint32 pos_high," \
+	"$(tr '\n' ',' <"$MNT/available/kernel/events/syscalls/compat_sys_enter_pread64" | sed 's/uint64 count/uint64 count/; s/uint32 count/uint64 count/')"
+
+# --- each field of each call
+# known PROGRAM: runs it, and looks for each event that it says there must be
+known() {
+	s=$S/calls
+	mkdir "$s" "$s/kernel/channels/channel0"
+	echo 1M >"$s/kernel/channels/channel0/subbuf_size"
+	echo 'syscall:*' >"$s/kernel/events" || fail "$(cat "$s/error")"
+	echo tid >"$s/kernel/contexts"
+	echo $$ >"$s/kernel/track/pid"
+	echo start >"$s/control"
+	"$1" "$work" >"$work/expected" || fail "$1 ended with $?"
+	echo stop >"$s/control"
+	is "nothing lost" 0 "$(key events_discarded "$s/status")"
+	same_text "$s"
+	pid=$(sed -n 's/^pid //p' "$work/expected")
+	sed -n "s/^\[[^]]*\] ([^)]*) [^ ]* \([^:]*\): { cpu_id = [0-9]* }, { tid = $pid }, /\1: /p" "$work/text" >"$work/got"
+	sed '/^pid /d' "$work/expected" | sort | uniq -c | sed 's/^ *//' | while read -r n line; do
+		[ "$(grep -cxF -e "$line" "$work/got")" = "$n" ] || {
+			event=${line%%:*}
+			echo "not $n times: $line" | cut -c 1-600
+			echo "but:"
+			grep "^$event:" "$work/got" | cut -c 1-600 | head -n 12
+			return 1
+		}
+	done || fail "$1"
+	checks=$((checks + $(wc -l <"$work/expected")))
+	is "entries" 300 "$(grep -c "^$2syscall_entry_getppid: { }$" "$work/got")"
+	is "results" 300 "$(grep -c "^$2syscall_exit_getppid: " "$work/got")"
+	# What begins returns, but for exit_group; and a child begins with returning.
+	is "pairs" "$(grep -c '^[a-z_]*syscall_entry_' "$work/got")" "$(grep -c '^[a-z_]*syscall_exit_' "$work/got")"
+}
+${CC:-cc} -static -D_GNU_SOURCE -o "$work/calls64" "$here/known_calls.c" || skip "no compiler"
+known "$work/calls64" ''
+is "none of 32 bits" 0 "$(grep -c '^compat_' "$work/got")"
+rmdir "$s"
+if ${CC:-cc} -m32 -static -D_GNU_SOURCE -D_FILE_OFFSET_BITS=64 -o "$work/calls32" "$here/known_calls.c" 2>/dev/null; then
+	known "$work/calls32" compat_
+	# Before it, the shell's child was a program of 64 bits.
+	is "none of 64 bits" 0 "$(sed '1,/syscall_exit_execve/d' "$work/got" | grep -vc '^compat_')"
+	rmdir "$s"
+else
+	echo "no programs of 32 bits can be built here"
+fi
+
+# --- filters know these fields
+s=$S/filters
+mkdir "$s"
+cat >"$s/kernel/events" <<'EOF' || fail "$(cat "$s/error")"
+syscall:entry:connect if dport == 4660 && family == 2 && v4addr[3] == 1
+syscall:entry:openat if filename == "/no su*"
+syscall:exit:pipe2 if fildes[0] < fildes[1]
+syscall:entry:unknown if id == 500
+EOF
+echo $$ >"$s/kernel/track/pid"
+echo start >"$s/control"
+"$work/calls64" "$work" >/dev/null
+echo stop >"$s/control"
+is "filtered" "1 syscall_entry_connect: 1 syscall_entry_openat: 1 syscall_entry_unknown: 1 syscall_exit_pipe2:" \
+	"$(awk '{ print $4 }' "$s/text" | sort | uniq -c | xargs)"
+rmdir "$s"
+clean
+
+echo "$checks checks"
