@@ -122,7 +122,7 @@ static bool enter(struct cursor *c)
 		}
 		outplace_put(c->file.place);
 		c->file = f;
-		c->fd = outfile_open(&f, false);
+		c->fd = outlog_open(c->stream.log, &f);
 		if (c->fd < 0 || (c->pos && !c->piece_end && c->pos < f.size && !locate(c))) {
 			c->missed++;
 			filecursor_close(c);

@@ -316,9 +316,10 @@ static int add_rest(struct moment *m, const struct stream *st, const struct ring
 }
 
 /* One file of it, or its index. */
-static int add_output(struct moment *m, const struct trace *t, const struct outfile *of, bool index)
+static int add_output(struct moment *m, const struct stream *st, const struct outfile *of, bool index)
 {
-	int fd = outfile_open(of, index), err;
+	int fd = index ? outfile_open(of, true) : outlog_open(st->log, of), err;
+	const struct trace *t = st->trace;
 
 	/* Its owner has removed it: then it is no part of the recording any more. */
 	if (fd == -ENOENT || fd == -ESTALE)
@@ -356,9 +357,9 @@ static int take_stream(struct moment *m, const struct stream *st, bool all, stru
 			of.index_size = end.index_size;
 		}
 		if (of.serial <= end.serial) {
-			err = add_output(m, st->trace, &of, false);
+			err = add_output(m, st, &of, false);
 			if (!err)
-				err = add_output(m, st->trace, &of, true);
+				err = add_output(m, st, &of, true);
 		}
 		outplace_put(of.place);
 	}

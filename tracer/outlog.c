@@ -120,11 +120,14 @@ struct outend outlog_end(struct outlog *l)
 	return end;
 }
 
-void outlog_drop(struct outlog *l, uint64_t serial)
+void outlog_drop(struct outlog *l, uint64_t serial, struct outfile *out)
 {
+	out->place = NULL;
 	pthread_mutex_lock(&l->lock);
 	for (size_t i = 0; i < l->count; i++)
 		if (l->files[i].serial == serial) {
+			*out = l->files[i];
+			outplace_get(out->place);
 			remove_at(l, i);
 			break;
 		}
@@ -188,6 +191,22 @@ int outfile_open(const struct outfile *f, bool index)
 	if (fd < 0)
 		return -errno;
 	if (!fstat(fd, &st) && S_ISREG(st.st_mode) && st.st_dev == f->dev && st.st_ino == (index ? f->index_ino : f->ino))
+		return fd;
+	close(fd);
+	return -ESTALE;
+}
+
+int outlog_open(struct outlog *l, const struct outfile *f)
+{
+	int fd = outfile_open(f, false);
+	bool there = false;
+
+	/* It is dropped first, and then looked at whether anybody has it open. */
+	pthread_mutex_lock(&l->lock);
+	for (size_t i = 0; i < l->count && !there; i++)
+		there = l->files[i].serial == f->serial;
+	pthread_mutex_unlock(&l->lock);
+	if (there || fd < 0)
 		return fd;
 	close(fd);
 	return -ESTALE;

@@ -65,7 +65,8 @@ void outlog_grow(struct outlog *l, uint64_t size, uint64_t index_size, const str
 void outlog_set_end(struct outlog *l, const struct outend *end);
 /* serial and size are what they are now. */
 struct outend outlog_end(struct outlog *l);
-void outlog_drop(struct outlog *l, uint64_t serial);            /* one was removed */
+/* One is removed, or filled again. *out: what it was, with a reference to its place (NULL: it was not there). */
+void outlog_drop(struct outlog *l, uint64_t serial, struct outfile *out);
 void outlog_clear(struct outlog *l);
 void outlog_chunk(struct outlog *l, uint64_t chunk);
 
@@ -77,5 +78,7 @@ bool outlog_find(struct outlog *l, uint64_t serial, struct outfile *out);
 uint64_t outlog_first(struct outlog *l);
 /* Opens what is behind the name; index: the index of it. -errno, -ESTALE if it is another file. */
 int outfile_open(const struct outfile *f, bool index);
+/* For views, which open files that may just be dropped: what is returned is not filled again before it is closed. */
+int outlog_open(struct outlog *l, const struct outfile *f);
 
 #endif

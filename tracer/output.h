@@ -4,6 +4,7 @@
  *
  *	output.c      the thread: when it looks, what it is asked for; what the session sees of it
  *	outstream.c   one stream: packets out of its ring, into its files
+ *	outreuse.c    files that are filled again
  *	outtrace.c    one trace of the current chunk: its directory and its metadata
  *	outrotate.c   the end of a chunk: into the archives; clear
  *	snapcopy.c    snapshots: copied to it, by a thread of their own
@@ -22,6 +23,9 @@
 #ifndef TRACER_OUTPUT_H
 #define TRACER_OUTPUT_H
 
+#include <sys/uio.h>
+
+#include "metadata/ctf.h"
 #include "tracer/core.h"
 #include "tracer/cred.h"
 #include "tracer/outlog.h"
@@ -49,6 +53,7 @@ struct outstream {
 	bool ragged;                    /* it may have more than it should: what was written of a packet could not be cut off */
 	bool seen;                      /* by the last look at the session */
 	uint64_t hold, took;            /* switch_period, and when it was last cut because of it: ns */
+	uint64_t spare;                 /* size of a file that is filled again: what is behind at.size is padding; 0: it is none */
 	uint64_t file_size;             /* 0: no limit */
 	uint32_t file_count;
 };
@@ -119,6 +124,17 @@ int outstream_trim(struct outstream *os);       /* its file has what is whole, a
 void outstream_sync(struct output *o, struct outstream *os);    /* all its files in this chunk */
 void outstream_unlink(struct output *o, struct outstream *os);  /* likewise */
 uint64_t outstream_pending(const struct outstream *os);
+/* Bytes that came into the file; *err: why not more. Changes iov. */
+uint64_t output_put(int fd, struct iovec *iov, int count, uint64_t at, int *err);
+
+/* outreuse.c */
+/* Opens an old file for being filled again, under the same name; -1: it has to be a new one. */
+int outreuse_take(const struct outfile *old, const char *name);
+int outreuse_begin(struct outstream *os);       /* the file is all padding */
+/* The header of what is behind the packets that end at at->size. */
+struct md_packet outreuse_padding(const struct outstream *os, const struct outstate_slot *at);
+/* As output_put, for packets up to after->size. There is room for one more in iov. */
+uint64_t outreuse_put(struct outstream *os, const struct outstate_slot *after, struct iovec *iov, int count, int *err);
 
 /* outtrace.c */
 struct outtrace *outtrace_of(struct output *o, struct trace *t);

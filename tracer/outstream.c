@@ -30,7 +30,7 @@
 
 struct batch {
 	struct md_packet headers[BATCH];
-	struct iovec iov[2 * BATCH];
+	struct iovec iov[2 * BATCH + 1];        /* one more for outreuse_put */
 	uint64_t subbufs[BATCH];                /* 0: an empty packet */
 	struct outstate_slot after[BATCH];      /* how far the stream is after each; sizes are those of the files */
 	uint64_t bytes;
@@ -62,6 +62,14 @@ struct outstream *outstream_create(struct output *o, const struct stream *st, st
 	return os;
 }
 
+/* Cuts off what is not whole; if that fails, the next write begins with it. */
+static int cut_back(struct outstream *os, int err)
+{
+	os->ragged = ftruncate(os->fd, (off_t)os->at.size) < 0 || ftruncate(os->index_fd, (off_t)os->at.index_size) < 0;
+	os->spare = 0;
+	return err || !os->ragged ? err : -errno;
+}
+
 static struct outend end_of(const struct outstream *os)
 {
 	return (struct outend){ .pos = os->at.pos, .ts = os->at.ts, .seq = os->at.seq, .lost = os->at.lost,
@@ -77,6 +85,8 @@ void outstream_tell(const struct outstream *os)
 
 void outstream_close(struct outstream *os)
 {
+	if (os->fd >= 0 && os->spare)
+		cut_back(os, 0);
 	if (os->fd >= 0)
 		close(os->fd);
 	if (os->index_fd >= 0)
@@ -116,16 +126,22 @@ static int make_file(int dir, const char *name, mode_t mode, bool replace)
 	return fd < 0 ? -errno : fd;
 }
 
-/* Makes both files of this serial. A name that is taken, by a channel that was removed, is not taken from it. */
-static int make_files(struct output *o, struct outstream *os, struct outfile *f, int *fd, int *index_fd)
+/*
+ * Makes both files of this serial. A name that is taken, by a channel that was removed, is not taken from it. old: its place is taken;
+ * *spare: what there is of it.
+ */
+static int make_files(struct output *o, struct outstream *os, struct outfile *f, const struct outfile *old, int *fd, int *index_fd,
+		      uint64_t *spare)
 {
-	bool replace = os->file_count && f->serial - os->at.first >= os->file_count;
 	struct outplace *place = f->place;
 	char index[200];
 
 	for (;; os->at.variant++) {
 		file_name(os, f->serial, f->name, sizeof(f->name));
-		*fd = make_file(place->fd, f->name, o->mode & 0666, replace);
+		*fd = old && os->st.region->geo.mode == TRAIL_MODE_DISCARD ? outreuse_take(old, f->name) : -1;
+		*spare = *fd >= 0 ? old->size : 0;
+		if (*fd < 0)
+			*fd = make_file(place->fd, f->name, o->mode & 0666, old != NULL);
 		if (*fd != -EEXIST || os->at.serial || os->at.variant >= VARIANTS)
 			break;
 	}
@@ -140,13 +156,6 @@ static int make_files(struct output *o, struct outstream *os, struct outfile *f,
 	return *index_fd;
 }
 
-/* Cuts off what is not whole; if that fails, the next write begins with it. */
-static int cut_back(struct outstream *os, int err)
-{
-	os->ragged = ftruncate(os->fd, (off_t)os->at.size) < 0 || ftruncate(os->index_fd, (off_t)os->at.index_size) < 0;
-	return err || !os->ragged ? err : -errno;
-}
-
 int outstream_trim(struct outstream *os)
 {
 	return os->ragged ? cut_back(os, 0) : 0;
@@ -156,17 +165,22 @@ int outstream_trim(struct outstream *os)
 static int next_file(struct output *o, struct outstream *os)
 {
 	struct md_index_header header;
-	struct outfile f = { .serial = os->st.log->next_serial, .place = os->trace->place, .index_size = sizeof(header) };
+	struct outfile f = { .serial = os->st.log->next_serial, .place = os->trace->place, .index_size = sizeof(header) }, old;
 	struct stat st = { 0 }, index_st = { 0 };
 	int fd, index_fd, err = outstream_trim(os);
+	uint64_t spare;
+	bool replace;
 
 	if (err)
 		return err;
 	if (!os->at.serial)
 		os->at.first = f.serial;
-	if (os->file_count && f.serial - os->at.first >= os->file_count)
-		outlog_drop(os->st.log, f.serial - os->file_count);
-	err = make_files(o, os, &f, &fd, &index_fd);
+	replace = os->file_count && f.serial - os->at.first >= os->file_count;
+	old = (struct outfile){ 0 };
+	if (replace)
+		outlog_drop(os->st.log, f.serial - os->file_count, &old);
+	err = make_files(o, os, &f, replace ? &old : NULL, &fd, &index_fd, &spare);
+	outplace_put(old.place);
 	if (err)
 		return err;
 	md_index_header_set(&header);
@@ -193,7 +207,10 @@ static int next_file(struct output *o, struct outstream *os)
 	os->at.index_size = sizeof(header);
 	os->at.dev = st.st_dev;
 	os->at.ino = st.st_ino;
-	return outstate_slot_put(o->state, os->slot, &os->at);
+	err = outstate_slot_put(o->state, os->slot, &os->at);
+	/* Only now: the file is not what it was any more. */
+	os->spare = spare;
+	return !err && spare ? outreuse_begin(os) : err;
 }
 
 /* ---- packets ---- */
@@ -327,8 +344,7 @@ static int add_next(struct outstream *os, struct batch *b, bool all, uint64_t ma
 
 /* ---- writing ---- */
 
-/* Bytes that came into the file; *err: why not more. */
-static uint64_t put_bytes(int fd, struct iovec *iov, int count, uint64_t at, int *err)
+uint64_t output_put(int fd, struct iovec *iov, int count, uint64_t at, int *err)
 {
 	uint64_t done = 0;
 
@@ -371,16 +387,22 @@ static void consumed(struct outstream *os, uint64_t missed)
 
 static int write_index(struct outstream *os, const struct batch *b, unsigned int count)
 {
-	struct md_index_entry entries[BATCH] = { 0 };
+	struct md_index_entry entries[BATCH + 1] = { 0 };
 	struct iovec v = { entries, count * sizeof(entries[0]) };
 	uint64_t offset = os->at.size;
+	struct md_packet pad;
 	int err = 0;
 
 	for (unsigned int i = 0; i < count; i++) {
 		md_index_entry_set(&entries[i], &b->headers[i], offset);
 		offset += packet_bytes(b, i);
 	}
-	put_bytes(os->index_fd, &v, 1, os->at.index_size, &err);
+	if (os->spare) {
+		pad = outreuse_padding(os, &b->after[count - 1]);
+		md_index_entry_set(&entries[count], &pad, offset);
+		v.iov_len += sizeof(entries[0]);
+	}
+	output_put(os->index_fd, &v, 1, os->at.index_size, &err);
 	return err;
 }
 
@@ -406,7 +428,9 @@ static int write_out(struct output *o, struct outstream *os, struct batch *b)
 	err = outstream_trim(os);
 	if (err)
 		return err;
-	done = put_bytes(os->fd, b->iov, (int)b->iovs, os->at.size, &err);
+	b->after[b->count - 1].size = os->at.size + b->bytes;
+	done = os->spare ? outreuse_put(os, &b->after[b->count - 1], b->iov, (int)b->iovs, &err) :
+	       output_put(os->fd, b->iov, (int)b->iovs, os->at.size, &err);
 	for (; count < b->count && whole + packet_bytes(b, count) <= done; count++) {
 		whole += packet_bytes(b, count);
 		/* Was it still that when it was written? */
@@ -516,6 +540,8 @@ void outstream_sync(struct output *o, struct outstream *os)
 {
 	struct outfile f;
 
+	if (os->fd >= 0 && os->spare)
+		cut_back(os, 0);
 	for (uint64_t serial = outlog_first(os->st.log); outlog_find(os->st.log, serial, &f); serial = f.serial + 1) {
 		syncgroup_add(o->sync, outfile_open(&f, false));
 		syncgroup_add(o->sync, outfile_open(&f, true));
