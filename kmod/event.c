@@ -22,16 +22,13 @@ static LIST_HEAD(traced_modules);
 
 /* ---- in the probe ---- */
 
-void *trail_begin(struct trail_attach *a, struct trail_ring **ring, u32 len, u32 fixed)
+struct trail_place trail_begin(struct trail_attach *a, u32 len)
 {
-	/* The tracepoint has switched preemption off, and called the probe. */
-	void *at = trail_enter(a->channel, ring, len, (struct trail_site){ .preempts = 1, .frames = 1 });
+	struct trail_place p;
 
-	if (likely(at)) {
-		memset(at, 0, fixed);
-		trail_common(at, a->id);
-	}
-	return at;
+	/* The tracepoint has switched preemption off, and called the probe. */
+	p.record = trail_enter(a->channel, &p.ring, len, (struct trail_site){ .preempts = 1, .frames = 1 });
+	return p;
 }
 EXPORT_SYMBOL_GPL(trail_begin);
 

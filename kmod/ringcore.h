@@ -5,6 +5,7 @@
  * Who calls has preemption off and uses the ring of the CPU that it is on. So all writers of a ring nest: whoever interrupts one has
  * finished before that one goes on. From this follows all the rest:
  *
+ *   - nest is incremented first, and falls when all is written.
  *   - claim: read `reserve`, take the time, compare-and-exchange `reserve` from what was read. If somebody came in between, it has claimed
  *     something, so it fails, and a new time is taken. Hence times are in the order of positions. No lock prefix: only this
  *     CPU writes the word.
@@ -14,8 +15,8 @@
  *     after nest fell to 0 we look again. One that comes after nest fell to 0 publishes all by itself. Head never goes back, because
  *     between an outermost's read of reserve and its store of head nobody else publishes.
  *   - Nobody claims what is not published yet a second time around: kring_limit.
- *   - `events` is stored before the claim and may be stale by as many events as nested in between: kring_events puts that right by the
- *     count's low bits in reserve.
+ *   - `events` is incremented after the claim and may be stale by as many events as nest: kring_events puts that right by the count's low
+ *     bits in reserve.
  */
 #ifndef KMOD_RINGCORE_H
 #define KMOD_RINGCORE_H
@@ -31,6 +32,7 @@ struct kring_geometry {                 /* the writer's own copy; constant */
 	__u64 (*clock)(void);           /* NULL: kring_tsc */
 };
 
+#define KRING_COLD __attribute__((__noinline__, __cold__, __unused__))
 #define kring_barrier() __asm__ __volatile__("" ::: "memory")
 #define KRING_ONCE(x) (*(volatile __typeof__(x) *)&(x))
 
@@ -48,12 +50,12 @@ static inline _Bool kring_exchange(__u64 *p, __u64 from, __u64 to)
 #endif
 }
 
-static inline void kring_lost(struct kring *r)
+static inline void kring_increment(__u64 *p)
 {
 #ifdef __x86_64__
-	__asm__ __volatile__("incq %0" : "+m" (r->lost));       /* one instruction: nothing can come in between */
+	__asm__ __volatile__("incq %0" : "+m" (*p));    /* one instruction: nothing can come in between */
 #else
-	__atomic_fetch_add(&r->lost, 1, __ATOMIC_RELAXED);
+	__atomic_fetch_add(p, 1, __ATOMIC_RELAXED);
 #endif
 }
 
@@ -90,19 +92,34 @@ static inline __u64 kring_limit(const struct kring *r, const struct kring_geomet
 	return (from & ~(__u64)(g->size - 1)) + g->total;
 }
 
-static inline void kring_leave(struct kring *r)
+static KRING_COLD void kring_leave_again(struct kring *r)
 {
-	for (;;) {
-		if (KRING_ONCE(r->nest) == 1)
-			__atomic_store_n(&r->head, kring_position(KRING_ONCE(r->reserve)), __ATOMIC_RELEASE);
+	while (KRING_ONCE(r->head) != kring_position(KRING_ONCE(r->reserve))) {
+		KRING_ONCE(r->nest) = 1;
 		kring_barrier();
-		KRING_ONCE(r->nest) = KRING_ONCE(r->nest) - 1;
+		__atomic_store_n(&r->head, kring_position(KRING_ONCE(r->reserve)), __ATOMIC_RELEASE);
 		kring_barrier();
-		if (KRING_ONCE(r->nest) || KRING_ONCE(r->head) == kring_position(KRING_ONCE(r->reserve)))
-			return;
-		KRING_ONCE(r->nest) = KRING_ONCE(r->nest) + 1;
+		KRING_ONCE(r->nest) = 0;
 		kring_barrier();
 	}
+}
+
+static inline void kring_leave(struct kring *r)
+{
+	__u64 word;
+
+	kring_barrier();
+	if (KRING_ONCE(r->nest) != 1) {
+		KRING_ONCE(r->nest) = KRING_ONCE(r->nest) - 1;
+		return;
+	}
+	word = KRING_ONCE(r->reserve);
+	__atomic_store_n(&r->head, kring_position(word), __ATOMIC_RELEASE);
+	kring_barrier();
+	KRING_ONCE(r->nest) = 0;
+	kring_barrier();
+	if (__builtin_expect(KRING_ONCE(r->reserve) != word, 0))
+		kring_leave_again(r);
 }
 
 /* What a new sub-buffer at `next` needs: what is left of the one before, and its own beginning. */
@@ -116,23 +133,29 @@ static inline void kring_open(__u8 *data, const struct kring_geometry *g, __u64 
 	*begin = (struct krec_begin){ .rec = { .ts = ts, .len = sizeof(begin->events), .kind = KREC_BEGIN }, .events = events };
 }
 
-/*
- * Room for an event of len bytes, not zeroed. NULL: there is none, it was counted as lost. Else kring_leave must follow, as soon as the event
- * has been written.
- */
-static inline void *kring_enter(struct kring *r, __u8 *data, const struct kring_geometry *g, __u32 len)
+/* The position after an event of `need` bytes, and one event more. */
+static inline __u64 kring_next(__u64 word, __u64 need)
 {
-	__u32 need = (__u32)sizeof(struct krec) + ((len + 7) & ~7u);
-	__u64 word, pos, at, next, events, ts;
-	struct krec *rec;
+	return word + (1ull << KRING_EVENTS_SHIFT | need >> 3);
+}
+
+static inline void *kring_begin(struct kring *r, __u8 *data, const struct kring_geometry *g, __u64 at, __u64 ts, __u32 len)
+{
+	struct krec *rec = (struct krec *)(data + (at & (g->total - 1)));
+
+	kring_increment(&r->events);
+	rec->ts = ts;
+	rec->len = len;
+	rec->kind = KREC_EVENT;
+	return rec + 1;
+}
+
+/* Into a new sub-buffer, by another clock, or after somebody came in between. nest is counted already. */
+static KRING_COLD void *kring_enter_slow(struct kring *r, __u8 *data, const struct kring_geometry *g, __u32 len)
+{
+	__u64 word, pos, at, next, ts, events, need = sizeof(struct krec) + (((__u64)len + 7) & ~7ull);
 	int tries = KRING_TRIES;
 
-	if (len > g->size - sizeof(struct krec_begin) - sizeof(struct krec) - 8) {
-		kring_lost(r);
-		return (void *)0;
-	}
-	KRING_ONCE(r->nest) = KRING_ONCE(r->nest) + 1;
-	kring_barrier();
 	do {
 		word = KRING_ONCE(r->reserve);
 		pos = at = kring_position(word);
@@ -143,22 +166,40 @@ static inline void *kring_enter(struct kring *r, __u8 *data, const struct kring_
 			next = (pos + g->size - 1) & ~(__u64)(g->size - 1);
 			at = next + sizeof(struct krec_begin);
 		}
-		if (at + need > kring_limit(r, g) || !tries--) {
-			kring_lost(r);
+		if (len > g->size - sizeof(struct krec_begin) - sizeof(struct krec) - 8 || at + need > kring_limit(r, g) || !tries--) {
+			kring_increment(&r->lost);
 			kring_leave(r);
 			return (void *)0;
 		}
-		KRING_ONCE(r->events) = events + 1;
-	} while (!kring_exchange(&r->reserve, word, (events + 1) << KRING_EVENTS_SHIFT | ((at + need) >> 3)));
+	} while (!kring_exchange(&r->reserve, word, kring_next(word, at + need - pos)));
 	/* Readers see the claim before anything is overwritten. x86 keeps stores in order. */
 	__atomic_thread_fence(__ATOMIC_RELEASE);
 	if (at != pos)
 		kring_open(data, g, pos, next, ts, events);
-	rec = (struct krec *)(data + (at & (g->total - 1)));
-	rec->ts = ts;
-	rec->len = len;
-	rec->kind = KREC_EVENT;
-	return rec + 1;
+	return kring_begin(r, data, g, at, ts, len);
+}
+
+/*
+ * Room for an event of len bytes, not zeroed. NULL: there is none, it was counted as lost. Else kring_leave must follow, as soon as the event
+ * has been written.
+ *
+ * A sub-buffer that has been begun may be filled: its first event found the limit, a sub-buffer's end, to be beyond it.
+ */
+static inline void *kring_enter(struct kring *r, __u8 *data, const struct kring_geometry *g, __u32 len)
+{
+	__u64 word, inside, ts, need = sizeof(struct krec) + (((__u64)len + 7) & ~7ull);
+
+	KRING_ONCE(r->nest) = KRING_ONCE(r->nest) + 1;
+	kring_barrier();
+	word = KRING_ONCE(r->reserve);
+	inside = word << 3 & (g->size - 1);
+	if (__builtin_expect(!inside || inside + need > g->size || g->clock, 0))
+		return kring_enter_slow(r, data, g, len);
+	ts = kring_tsc();
+	if (__builtin_expect(!kring_exchange(&r->reserve, word, kring_next(word, need)), 0))
+		return kring_enter_slow(r, data, g, len);
+	__atomic_thread_fence(__ATOMIC_RELEASE);        /* as there */
+	return kring_begin(r, data, g, word << 3, ts, len);
 }
 
 #endif

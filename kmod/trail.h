@@ -137,13 +137,11 @@ void trail_contexts_exit(void);
 
 /* ---- in probes ---- */
 
-/* The common fields of a record, as tracefs has them. */
+/* The common fields of a record, as tracefs has them: type, flags, preempt_count and pid in one store. */
 static __always_inline void trail_common(struct trace_entry *ent, u32 id)
 {
-	ent->type = id;
-	ent->flags = 0;
-	ent->preempt_count = preempt_count() & 0xff;
-	ent->pid = current->pid;
+	BUILD_BUG_ON(sizeof(*ent) != sizeof(u64) || offsetof(struct trace_entry, preempt_count) != 3 || offsetof(struct trace_entry, pid) != 4);
+	WRITE_ONCE(*(u64 *)ent, id | (u64)(preempt_count() & 0xff) << 24 | (u64)current->pid << 32);
 }
 
 bool trail_is_tracked(const struct trail_tracked *t);  /* the current task */
@@ -175,8 +173,13 @@ static __always_inline void *trail_enter(struct trail_channel *c, struct trail_r
 	return kring_enter((*ring)->control, (*ring)->data, &c->geometry, len);
 }
 
-/* For compiled probes, which may be in other modules: the record's `fixed` bytes are zero, and its common fields are there. */
-void *trail_begin(struct trail_attach *a, struct trail_ring **ring, u32 len, u32 fixed);
+/* For compiled probes, which may be in other modules. In registers. */
+struct trail_place {
+	void *record;                   /* NULL: there is none */
+	struct trail_ring *ring;
+};
+
+struct trail_place trail_begin(struct trail_attach *a, u32 len);
 void trail_end(struct trail_ring *ring);
 
 static __always_inline void trail_copy_string(char *to, const char *from, unsigned int size)

@@ -65,7 +65,7 @@ static inline __u64 kring_events(__u64 hint, __u64 word)
 
 static inline __u64 kring_position(__u64 word)
 {
-	return (word & KRING_POSITION_MASK) << 3;
+	return word << (64 - KRING_EVENTS_SHIFT) >> (64 - KRING_EVENTS_SHIFT - 3);
 }
 
 #endif

@@ -133,18 +133,21 @@
 		struct trail_attach *__attach = __data; \
 		struct trace_event_data_offsets_##name __maybe_unused __data_offsets; \
 		struct trace_event_raw_##name *entry; \
-		struct trail_ring *__ring; \
+		struct trail_place __place; \
 		int __data_size; \
 		\
 		if (!trail_wanted(__attach->channel)) \
 			return; \
 		__data_size = trail_sizes_##name(&__data_offsets, args); \
-		entry = trail_begin(__attach, &__ring, sizeof(*entry) + __data_size, sizeof(*entry)); \
+		__place = trail_begin(__attach, sizeof(*entry) + __data_size); \
+		entry = __place.record; \
 		if (!entry) \
 			return; \
+		memset(entry, 0, sizeof(*entry));       /* what is between the fields, too */ \
+		trail_common(&entry->ent, __attach->id); \
 		tstruct \
 		{ assign; } \
-		trail_end(__ring); \
+		trail_end(__place.ring); \
 	} \
 	)
 #undef DEFINE_EVENT
