@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* LINK: none */
 /*
- * What the kernel's tracing costs the traced: kernel_calls calls | switches [COUNT], on CPU 0. Prints `CASE MIN MEDIAN`, ns per system call
+ * What the kernel's tracing costs the traced: kernel_calls calls | switches | ticks [COUNT], on CPU 0. ticks: as calls, in ticks of the TSC. Prints `CASE MIN MEDIAN`, ns per system call
  * (thread CPU time), or per switch from one process to another and back, divided by two (elapsed time: both stand still in turns).
  * With a COUNT it does so many calls or switches, and prints nothing.
  */
@@ -14,11 +14,17 @@
 #define PAUSE_US 2000   /* and time for who records to keep up */
 
 static int there[2], back[2];
+static double (*now)(void) = thread_ns;
 
 static void calls(long n)
 {
 	while (n-- > 0)
 		syscall(SYS_getppid);
+}
+
+static double ticks(void)
+{
+	return (double)__builtin_ia32_rdtsc();
 }
 
 static void partner(void)
@@ -45,6 +51,11 @@ int main(int argc, char **argv)
 	void (*body)(long) = switching ? switches : calls;
 	double begin;
 
+	if (switching)
+		now = wall_ns;
+	else if (argc > 1 && !strcmp(argv[1], "ticks"))
+		now = ticks;
+
 	bench_pin();
 	if (switching) {
 		if (pipe(there) || pipe(back))
@@ -61,9 +72,9 @@ int main(int argc, char **argv)
 	}
 	body(RUN);
 	for (int b = 0; b < BATCHES; b++) {
-		begin = switching ? wall_ns() : thread_ns();
+		begin = now();
 		body(RUN);
-		batch_ns[b] = ((switching ? wall_ns() : thread_ns()) - begin) / RUN;
+		batch_ns[b] = (now() - begin) / RUN;
 		usleep(PAUSE_US);
 	}
 	qsort(batch_ns, BATCHES, sizeof(batch_ns[0]), compare);

@@ -1,15 +1,33 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
 # For tests in a guest, `. "$(dirname "$0")/lib.sh"` as the first command: outside, it runs the whole script in a guest with
-# each kernel in $VM_KERNEL (6.1 6.12), one after the other, and ends; inside, it is tests/mount/lib.sh and goes on. $VM is
-# then the kernel's series, root has this machine's files, and nothing that is done to the kernel outlives the guest.
+# each kernel in $VM_KERNEL (6.1 6.12), all at once where there are CPUs for them (a guest uses one), and ends; inside, it is
+# tests/mount/lib.sh and goes on. $VM is then the kernel's series, root has this machine's files, and nothing that is done to
+# the kernel outlives the guest.
 
 if [ -z "${VM-}" ]; then
+	vm=$(cd "$(dirname "$0")" && pwd) || exit 2
+	BUILD=${BUILD:-$(cd "$vm/../.." && pwd)/build}
+	export BUILD
+	logs=$(mktemp -d "${TMPDIR:-/tmp}/trailfs-guests.XXXXXX") || exit 2
+	guests=
+	trap 'rm -rf "$logs"' EXIT
+	trap 'kill $guests 2>/dev/null; exit 1' INT TERM HUP
+	for kernel in ${VM_KERNEL:-6.1 6.12}; do
+		"$vm/kernel" $kernel >/dev/null         # apt does one thing at a time
+		"$vm/boot" $kernel "$0" "$@" >"$logs/$kernel" 2>&1 &
+		guests="$guests $!"
+		[ "$(nproc)" -ge 2 ] || { wait $!; echo $? >"$logs/$kernel.status"; }
+	done
 	status=77
 	for kernel in ${VM_KERNEL:-6.1 6.12}; do
+		set -- $guests
+		guest=$(cat "$logs/$kernel.status" 2>/dev/null) || { wait $1; guest=$?; }
+		shift
+		guests=$*
 		echo "--- $kernel"
-		"$(dirname "$0")/boot" $kernel "$0" "$@"
-		case $? in
+		cat "$logs/$kernel"
+		case $guest in
 		0) [ $status != 77 ] || status=0 ;;
 		77) ;;
 		*) status=1 ;;
