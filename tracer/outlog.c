@@ -189,7 +189,7 @@ int outfile_open(const struct outfile *f, bool index)
 	/* Not blocking: should it be a FIFO by now, that is found out below. */
 	fd = openat(index ? f->place->index_fd : f->place->fd, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
 	if (fd < 0)
-		return -errno;
+		return errno == ELOOP ? -ESTALE : -errno;
 	if (!fstat(fd, &st) && S_ISREG(st.st_mode) && st.st_dev == f->dev && st.st_ino == (index ? f->index_ino : f->ino))
 		return fd;
 	close(fd);
