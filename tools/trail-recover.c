@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* LINK: core pthread */
 /*
- * trail-recover [-o OUTPUT] STATE_DIR [FILE…]: makes CTF traces of what a daemon left behind, without one. See trail-recover(1).
+ * trail-recover [-a] [-o OUTPUT] STATE_DIR [FILE…]: makes CTF traces of what a daemon left behind, without one. See trail-recover(1).
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -69,6 +69,11 @@ static void print_status(const char *name, struct session *s)
 		if (at)
 			printf(" %.*s", (int)strcspn(at, "\n"), at);
 	}
+	md_buf_reset(&status);
+	session_show(s, SESSION_OUTPUT, &status);
+	text = md_buf_str(&status);
+	if (*text && *text != '\n')
+		printf("; what is not in %.*s", (int)strcspn(text, "\n"), text);
 	printf("\n");
 	md_buf_deinit(&status);
 }
@@ -103,7 +108,7 @@ static void scan(struct tracer *t, const char *path)
 		close(fd);
 }
 
-static int recover(struct tracer *t, int output, char **files, int count)
+static int recover(struct tracer *t, int output, bool rest, char **files, int count)
 {
 	struct md_buf names = MD_BUF_INIT;
 	size_t unclaimed;
@@ -115,7 +120,7 @@ static int recover(struct tracer *t, int output, char **files, int count)
 		complain("there is no keeper to have buffers from", n);
 	for (int i = 0; i < count; i++)
 		scan(t, files[i]);
-	unclaimed = recovery_sessions(t);
+	unclaimed = recovery_sessions(t, rest);
 	if (unclaimed)
 		printf("%zu buffers are of no session here\n", unclaimed);
 	sessions_list(t, &names);
@@ -128,11 +133,13 @@ static int recover(struct tracer *t, int output, char **files, int count)
 
 static int usage(FILE *out)
 {
-	fprintf(out, "usage: trail-recover [-o OUTPUT] STATE_DIR [FILE...]\n"
+	fprintf(out, "usage: trail-recover [-a] [-o OUTPUT] STATE_DIR [FILE...]\n"
 		"\n"
 		"Makes CTF traces of the sessions in a state directory (/run/trailfs), without a daemon:\n"
 		"of the buffers that its keeper holds, and of those that are found in the FILEs: copies\n"
-		"of buffers, core dumps. OUTPUT is made; without -o it is trail-recovered-DATE-TIME.\n");
+		"of buffers, core dumps. OUTPUT is made; without -o it is trail-recovered-DATE-TIME.\n"
+		"Of a session with an output, what was not written there; with -a all that the\n"
+		"buffers hold.\n");
 	return out == stderr ? 2 : 0;
 }
 
@@ -143,14 +150,18 @@ int main(int argc, char **argv)
 	const char *output = name;
 	time_t now = time(NULL);
 	struct tracer *t;
+	bool rest = true;
 	struct tm tm;
 	int dir, opt, ret;
 
 	strftime(name, sizeof(name), "trail-recovered-%Y%m%d-%H%M%S", localtime_r(&now, &tm));
-	while ((opt = getopt(argc, argv, "ho:")) != -1) {
-		if (opt != 'o')
+	while ((opt = getopt(argc, argv, "aho:")) != -1) {
+		if (opt == 'o')
+			output = optarg;
+		else if (opt == 'a')
+			rest = false;
+		else
 			return usage(opt == 'h' ? stdout : stderr);
-		output = optarg;
 	}
 	if (optind == argc)
 		return usage(stderr);
@@ -163,7 +174,7 @@ int main(int argc, char **argv)
 	dir = mkdir(output, 0700) ? -1 : open(output, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (dir < 0)
 		complain(output, errno);
-	else if ((ret = recover(t, dir, argv + optind + 1, argc - optind - 1)))
+	else if ((ret = recover(t, dir, rest, argv + optind + 1, argc - optind - 1)))
 		complain(argv[optind], ret);
 	else
 		printf("%s\n", output);

@@ -44,6 +44,7 @@ struct tracer {
 	struct clock clock;
 	uint32_t cpus;                          /* possible CPUs */
 	bool reading;                           /* recover.h: neither the state directory nor what is in buffers is changed */
+	bool rest;                              /* … and moments have only what outputs do not have */
 	char hostname[65];
 	unsigned int lane;                      /* TRAIL_LANE_* of this daemon */
 	struct cds_list_head sessions;          /* struct session */

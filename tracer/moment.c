@@ -56,33 +56,43 @@ static void plan_empty(struct source *src, uint64_t ts, uint64_t lost)
 	src->size += MD_PACKET_HEADER;
 }
 
-/* Plans all packets of a stream up to its mark. */
-static int plan(struct source *src, const struct ring_mark *m, uint64_t base, uint64_t max_ts)
+/* Plans all packets of a stream up to its mark, but for those that are in files. base: of the counter of losses. */
+static int plan(struct source *src, const struct ring_mark *m, uint64_t base, const struct outend *end, uint64_t max_ts)
 {
 	const struct stream *s = &src->stream;
 	uint64_t size = s->region->geo.subbuf_size, last = m->head / size, first = ring_oldest(s, m->head) / size;
-	uint64_t now = m->last_ts < max_ts ? m->last_ts : max_ts;
+	uint64_t now = m->last_ts < max_ts ? m->last_ts : max_ts, total = end->lost_before + m->lost;
 	struct ring_piece p;
 
 	/* At most as many as the ring has: what a mark says is clamped to that. */
 	src->plans = calloc(s->region->geo.subbuf_count + 2, sizeof(*src->plans));
 	if (!src->plans)
 		return -ENOMEM;
-	plan_empty(src, 0, 0);
+	src->seq = end->seq ? end->seq - 1 : 0;
+	plan_empty(src, end->ts < max_ts ? end->ts : max_ts, end->lost);
+	first = first < end->pos / size ? end->pos / size : first;
 	for (uint64_t k = first ? first : 1; k <= last; k++) {
 		bool whole = ring_piece(s, m, k, &p);
+		uint64_t from = p.begin > end->pos ? p.begin : end->pos;
 
-		if (!ring_holds(s, k) || !whole || p.end == p.begin)
+		if (!ring_holds(s, k) || !whole || p.end <= from || src->count > s->region->geo.subbuf_count)
 			continue;
-		if (src->count <= s->region->geo.subbuf_count)
-			plan_subbuf(src, k, &p, base, max_ts);
+		p.begin_ts = ring_first_ts(s, from, &p, src->plans[src->count - 1].end_ts);
+		p.begin = from;
+		p.end_lost += end->lost_before;
+		plan_subbuf(src, k, &p, base, max_ts);
 	}
 	/* The empty packet in front is of the time when the next begins. */
 	src->plans[0].begin_ts = src->plans[0].end_ts = src->count > 1 ? src->plans[1].begin_ts : now;
-	if (m->lost > src->plans[src->count - 1].lost) {
+	if (total > src->plans[src->count - 1].lost) {
 		uint64_t end_ts = src->plans[src->count - 1].end_ts;
 
-		plan_empty(src, now > end_ts ? now : end_ts, m->lost);
+		plan_empty(src, now > end_ts ? now : end_ts, total);
+	}
+	/* In files it has packets before it, and needs no empty one. */
+	if (end->serial) {
+		src->first = 1;
+		src->size -= MD_PACKET_HEADER;
 	}
 	return 0;
 }
@@ -216,6 +226,7 @@ int moment_add_files(struct moment *m)
 /* Marks first, all close together; then the plans; the metadata comes later, and so has every event of the streams. */
 static int plan_all(struct moment *m, const struct stream_set *set)
 {
+	const struct outend none = { 0 };
 	struct ring_mark *marks = calloc(set->count + 1, sizeof(*marks));
 	uint64_t *bases = calloc(set->count + 1, sizeof(*bases));
 	int err = -ENOMEM;
@@ -237,7 +248,7 @@ static int plan_all(struct moment *m, const struct stream_set *set)
 		src->stream.log = NULL;         /* of the ring, whatever was written to files */
 		trace_get(src->stream.trace);
 		region_get(src->stream.region);
-		err = plan(src, &marks[i], bases[i], m->max_ts);
+		err = plan(src, &marks[i], bases[i], &none, m->max_ts);
 	}
 out:
 	free(marks);
@@ -250,39 +261,6 @@ out:
 static bool lacks(const struct ring_mark *mark, const struct outend *end)
 {
 	return mark->head > end->pos || end->lost_before + mark->lost > end->lost;
-}
-
-/* Plans what the files do not have: as the next packets that would be written. */
-static int plan_rest(struct source *src, const struct ring_mark *mark, const struct outend *end, uint64_t max_ts)
-{
-	const struct stream *s = &src->stream;
-	uint64_t size = s->region->geo.subbuf_size, base = ring_cleared_lost(s), total = end->lost_before + mark->lost;
-	uint64_t oldest = ring_oldest(s, mark->head) / size, k = end->pos / size, ts = end->ts < max_ts ? end->ts : max_ts;
-	uint64_t now = mark->last_ts < max_ts ? mark->last_ts : max_ts;
-	struct ring_piece p;
-
-	src->plans = calloc(s->region->geo.subbuf_count + 2, sizeof(*src->plans));
-	if (!src->plans)
-		return -ENOMEM;
-	/* The first plan is the packet before, which the files have. */
-	src->seq = end->seq - 1;
-	src->plans[src->count++] = (struct plan){ .begin_ts = ts, .end_ts = ts, .lost = end->lost };
-	k = k < 1 ? 1 : k;
-	for (k = k < oldest ? oldest : k; k <= mark->head / size; k++) {
-		bool whole = ring_piece(s, mark, k, &p);
-		uint64_t from = p.begin > end->pos ? p.begin : end->pos;
-
-		if (!ring_holds(s, k) || !whole || p.end <= from || src->count > s->region->geo.subbuf_count)
-			continue;
-		p.begin_ts = ring_first_ts(s, from, &p, src->plans[src->count - 1].end_ts);
-		p.begin = from;
-		p.end_lost += end->lost_before;
-		plan_subbuf(src, k, &p, base, max_ts);
-	}
-	src->first = 1;
-	if (total > src->plans[src->count - 1].lost)
-		plan_empty(src, now > src->plans[src->count - 1].end_ts ? now : src->plans[src->count - 1].end_ts, total);
-	return 0;
 }
 
 static int copy(struct moment *m, struct source *src);
@@ -300,8 +278,7 @@ static int add_rest(struct moment *m, const struct stream *st, const struct ring
 	src->stream.log = NULL;
 	trace_get(src->stream.trace);
 	region_get(src->stream.region);
-	err = end->serial ? plan_rest(src, mark, end, m->max_ts) : plan(src, mark, ring_cleared_lost(st), m->max_ts);
-	/* What was written of a region that is gone, and of which no file is left, was told all the same. */
+	err = plan(src, mark, ring_cleared_lost(st), end, m->max_ts);
 	if (!err)
 		err = copy(m, src);
 	for (size_t i = src->first; i < src->count && !err; i++)
@@ -350,7 +327,7 @@ static int take_stream(struct moment *m, const struct stream *st, bool all, stru
 	int err = 0;
 
 	ring_mark(st, mark);
-	snprintf(name, sizeof(name), "%s.unwritten", st->file);
+	snprintf(name, sizeof(name), end.serial ? "%s.unwritten" : "%s", st->file);
 	for (uint64_t serial = outlog_first(st->log); !err && outlog_find(st->log, serial, &of); serial = of.serial + 1) {
 		if (of.serial == end.serial) {
 			of.size = end.size;

@@ -49,7 +49,7 @@ static struct output *output_new(struct session *s, const char *path, int dir)
 int output_restore(struct session *s, const char *path)
 {
 	/* Who only reads what the buffers have leaves the files alone. */
-	if (s->tracer->reading)
+	if (s->tracer->reading && !s->tracer->rest)
 		return 0;
 	if (s->output || outdir_check(path, NULL))
 		return -EINVAL;

@@ -492,7 +492,7 @@ bool session_flush(struct session *s)
 	bool done;
 
 	if (!o)
-		return true;
+		return !s->tracer->rest;
 	done = ask(o, OUTPUT_FLUSH, 300);
 	pthread_mutex_lock(&o->lock);
 	done = done && !o->error;

@@ -12,8 +12,11 @@
 #include <unistd.h>
 
 #include "tracer/core.h"
+#include "tracer/outlog.h"
+#include "tracer/outstate.h"
 
 #define CHUNK (1u << 20)
+#define SLOTS_MAX 100000        /* streams of a session's output */
 #define SLACK (UINT64_C(256) << 20)     /* for metadata, indices and packet headers of all that is recovered */
 
 int recovery_open(const char *state_dir, void (*report)(void *arg, const char *line), void *arg, struct tracer **out,
@@ -44,9 +47,55 @@ void recovery_close(struct tracer *t)
 	tracer_close(t, true);
 }
 
-size_t recovery_sessions(struct tracer *t)
+/* How far the output of this ring is, as its state file says: it may say anything. */
+static void note_written(struct session *s, const struct outstate_slot *slot, bool cleared)
 {
-	return sessions_restore(t);
+	struct outend end = { .pos = slot->pos, .ts = slot->ts, .seq = slot->seq, .lost = slot->lost, .lost_before = slot->lost_before };
+	struct channel *c;
+	struct class *cl;
+	struct buffer *b;
+	struct outlog *l;
+
+	if (cleared)
+		end.seq = end.lost = end.lost_before = 0;
+	cds_list_for_each_entry(c, &s->channels, node)
+		cds_list_for_each_entry(cl, &c->classes, node)
+			cds_list_for_each_entry(b, &cl->buffers, node)
+				if (b->region->key == slot->key && slot->ring < b->region->geo.ring_count &&
+				    (l = output_log(b, slot->ring)))
+					outlog_set_end(l, &end);
+}
+
+static void read_output(struct session *s)
+{
+	struct outstate_head head;
+	struct outstate_slot slot;
+	char path[256];
+	struct stat st;
+	int fd;
+
+	snprintf(path, sizeof(path), "%s/output", s->name);
+	fd = openat(s->tracer->sessions_fd, path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+	if (fd >= 0 && !fstat(fd, &st) && S_ISREG(st.st_mode) && !outstate_head_get(fd, &head))
+		for (uint32_t i = 0; i < SLOTS_MAX && !outstate_slot_get(fd, i, &slot); i++)
+			if (slot.name)
+				note_written(s, &slot, slot.cleared != head.cleared);
+	if (fd >= 0)
+		close(fd);
+}
+
+size_t recovery_sessions(struct tracer *t, bool rest)
+{
+	struct session *s;
+	size_t unclaimed;
+
+	t->rest = rest;
+	unclaimed = sessions_restore(t);
+	if (rest)
+		cds_list_for_each_entry(s, &t->sessions, node)
+			if (s->output)
+				read_output(s);
+	return unclaimed;
 }
 
 /* ---- buffers ---- */

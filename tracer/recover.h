@@ -21,8 +21,11 @@ int recovery_keeper(struct tracer *t);
  * they begin at multiples of 4096. How many, or -errno. Of two copies of one buffer that is taken in which more was written.
  */
 int recovery_scan(struct tracer *t, int fd);
-/* The sessions, with those buffers that are theirs: call it once. How many buffers nobody claims. */
-size_t recovery_sessions(struct tracer *t);
+/*
+ * The sessions, with those buffers that are theirs: call it once. How many buffers nobody claims. rest: of a session with an output, moments have
+ * what was not written there yet; else all that the buffers hold.
+ */
+size_t recovery_sessions(struct tracer *t, bool rest);
 void recovery_close(struct tracer *t);
 
 #endif

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "tracer/core.h"
+#include "tracer/outstate.h"
 #include "tracer/recover.h"
 
 #define EVENTS 300
@@ -29,7 +30,8 @@ struct part {                   /* one of the files */
 	size_t len;
 };
 
-static struct part parts[] = { { .name = "sessions/a/session" }, { .name = "sessions/a/events-0" }, { .name = "clock" }, { .name = "buffer" } };
+static struct part parts[] = { { .name = "sessions/a/session" }, { .name = "sessions/a/events-0" }, { .name = "clock" }, { .name = "buffer" },
+	{ .name = "sessions/a/output" } };
 
 #define PARTS (sizeof(parts) / sizeof(parts[0]))
 
@@ -79,6 +81,7 @@ static void load(struct part *p)
 static void make(void)
 {
 	struct tracer_config config = { .state_dir = dir };
+	char output[300];
 	struct log_writer who = { .pid = (uint32_t)getpid(), .uid = getuid(), .gid = getgid() };
 	struct tr_err err = TR_ERR_INIT;
 	struct tracer *t;
@@ -87,6 +90,7 @@ static void make(void)
 	struct class *cl;
 	struct buffer *b;
 
+	snprintf(output, sizeof(output), "%s/out", dir);
 	expect(tracer_open(&config, &t, &err) == 0, err.sentence);
 	expect(session_create(t, "a", getuid(), getgid(), &err) == 0, err.sentence);
 	s = session_get(t, "a");
@@ -94,7 +98,7 @@ static void make(void)
 	       channel_store(s, DOMAIN_USER, "c", CHANNEL_SUBBUF_SIZE, "4096", &err) == 0 &&
 	       channel_store(s, DOMAIN_USER, "c", CHANNEL_SUBBUF_COUNT, "8", &err) == 0 &&
 	       contexts_store(s, DOMAIN_USER, "c", "vpid procname\n", true, &err) == 0 &&
-	       events_store(s, DOMAIN_USER, "c", "trail:*\n", true, &err) == 0 && session_control(s, "start\n", &err) == 0, err.sentence);
+	       session_store(s, SESSION_OUTPUT, output, &err) == 0 && events_store(s, DOMAIN_USER, "c", "trail:*\n", true, &err) == 0 && session_control(s, "start\n", &err) == 0, err.sentence);
 	for (int i = 0; i < EVENTS; i++)
 		expect(tracer_log(t, &who, "a message of the log", 20, &err) == 0, err.sentence);
 	expect(session_control(s, "stop\n", &err) == 0, err.sentence);
@@ -107,7 +111,7 @@ static void make(void)
 }
 
 /* Reads everything. The number of bytes in stream files, or -1: it is not to be had. */
-static int64_t look(const char *buffer)
+static int64_t look(const char *buffer, bool rest)
 {
 	static char buf[1 << 16];
 	struct md_buf names = MD_BUF_INIT, status = MD_BUF_INIT;
@@ -122,7 +126,7 @@ static int64_t look(const char *buffer)
 	expect(fd >= 0, buffer);
 	recovery_scan(t, fd);
 	close(fd);
-	recovery_sessions(t);
+	recovery_sessions(t, rest);
 	sessions_list(t, &names);
 	for (size_t at = 0; at < names.len; at += strlen(names.data + at) + 1) {
 		struct session *s = session_get(t, names.data + at);
@@ -194,6 +198,27 @@ static void put(const struct part *p, bool spoil)
 	free(copy);
 }
 
+/* The output's state file says that the output is somewhere else. */
+static void lie(void)
+{
+	uint64_t n = 1 + rnd(4);
+	struct outstate_slot slot;
+	char path[300];
+	int fd;
+
+	snprintf(path, sizeof(path), "%s/sessions/a/output", dir);
+	fd = open(path, O_RDWR);
+	expect(fd >= 0, path);
+	for (uint32_t i = 0; !outstate_slot_get(fd, i, &slot); i++) {
+		uint64_t *fields[] = { &slot.pos, &slot.ts, &slot.seq, &slot.lost, &slot.lost_before, &slot.cleared };
+
+		while (slot.name && n--)
+			*fields[rnd(6)] += rnd(3) ? rnd(9000) - 4000 : rnd(UINT64_MAX) >> rnd(64);
+		outstate_slot_put(fd, i, &slot);
+	}
+	close(fd);
+}
+
 int main(int argc, char **argv)
 {
 	double seconds = argc > 1 ? atof(argv[1]) : 5;
@@ -216,7 +241,8 @@ int main(int argc, char **argv)
 	snprintf(buffer, sizeof(buffer), "%s/buffer", dir);
 	for (size_t i = 0; i < PARTS; i++)
 		load(&parts[i]);
-	expect(look(buffer) > EVENTS * 20, "untouched, but events are missing");
+	expect(look(buffer, false) > EVENTS * 20, "untouched, but events are missing");
+	expect(look(buffer, true) < EVENTS * 20 / 2, "untouched, but what was written is there again");
 	do {
 		uint64_t which = 1 + rnd((1 << PARTS) - 1);
 		time_t begin = time(NULL);
@@ -224,7 +250,9 @@ int main(int argc, char **argv)
 		for (size_t i = 0; i < PARTS; i++)
 			/* (Without a clock's file one is measured, which takes its time.) */
 			put(&parts[i], which >> i & 1 && (strcmp(parts[i].name, "clock") || !rnd(16)));
-		none += look(buffer) < 0;
+		if (rnd(2))
+			lie();
+		none += look(buffer, rnd(4)) < 0;
 		expect(time(NULL) - begin < ROUND_MAX, "a round that does not end");
 		rounds++;
 	} while (time(NULL) < end);
