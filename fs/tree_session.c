@@ -254,22 +254,6 @@ static int write_track(const struct node *n, const struct who *who, const char *
 	return rc ? rc : track_store(n->session, (enum track_attr)n->row->arg, text, replace, err);
 }
 
-/* Sets that no kernel backend there is can keep: they are always all. */
-static int read_all(const struct node *n, const struct who *who, struct md_buf *out)
-{
-	(void)n;
-	(void)who;
-	md_buf_puts(out, "*\n");
-	return 0;
-}
-
-static int write_all(const struct node *n, const struct who *who, const char *text, bool replace, struct tr_err *err)
-{
-	int rc = domain_refuses(n, who, err);
-
-	return rc ? rc : track_store_all(n->row->name, text, replace, err);
-}
-
 /* ---- rows ---- */
 
 static const struct row track_rows[] = {
@@ -296,11 +280,16 @@ const struct row user_row = { .name = "user", .mode = S_IFDIR | 0555, .rows = us
 static const struct row kernel_track_rows[] = {
 	{ .name = "pid", .mode = S_IFREG | 0666, .show = read_track, .store = write_track, .how = STORE_LIST, .arg = TRACK_PID,
 	  .setting = true },
-	{ .name = "vpid", .mode = S_IFREG | 0666, .show = read_all, .store = write_all, .how = STORE_LIST, .setting = true },
-	{ .name = "uid", .mode = S_IFREG | 0666, .show = read_all, .store = write_all, .how = STORE_LIST, .setting = true },
-	{ .name = "vuid", .mode = S_IFREG | 0666, .show = read_all, .store = write_all, .how = STORE_LIST, .setting = true },
-	{ .name = "gid", .mode = S_IFREG | 0666, .show = read_all, .store = write_all, .how = STORE_LIST, .setting = true },
-	{ .name = "vgid", .mode = S_IFREG | 0666, .show = read_all, .store = write_all, .how = STORE_LIST, .setting = true },
+	{ .name = "vpid", .mode = S_IFREG | 0666, .show = read_track, .store = write_track, .how = STORE_LIST,
+	  .arg = TRACK_KERNEL_VPID, .setting = true },
+	{ .name = "uid", .mode = S_IFREG | 0666, .show = read_track, .store = write_track, .how = STORE_LIST,
+	  .arg = TRACK_KERNEL_UID, .setting = true },
+	{ .name = "vuid", .mode = S_IFREG | 0666, .show = read_track, .store = write_track, .how = STORE_LIST,
+	  .arg = TRACK_KERNEL_VUID, .setting = true },
+	{ .name = "gid", .mode = S_IFREG | 0666, .show = read_track, .store = write_track, .how = STORE_LIST,
+	  .arg = TRACK_KERNEL_GID, .setting = true },
+	{ .name = "vgid", .mode = S_IFREG | 0666, .show = read_track, .store = write_track, .how = STORE_LIST,
+	  .arg = TRACK_KERNEL_VGID, .setting = true },
 	{ 0 }
 };
 

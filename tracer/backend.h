@@ -21,6 +21,7 @@ struct backend;                 /* one backend, found usable */
 struct backend_channel;         /* one channel's buffers in the kernel */
 struct context;
 struct dynevent;
+struct track;
 
 struct backend_geometry {
 	uint64_t bytes;         /* per CPU */
@@ -78,6 +79,8 @@ struct backend_ops {
 	int (*functions)(struct backend_channel *c, const char *names);
 	/* Only these threads and what they start; NULL: all. */
 	int (*track)(struct backend_channel *c, const uint32_t *tids, size_t count);
+	/* Only who has an attribute (enum track_attr, above TRACK_PID) that is in the set. NULL: it cannot tell. */
+	int (*track_by)(struct backend_channel *c, int attr, const struct track *set);
 	/* Takes out what the buffer of a CPU holds now, at most once its size. */
 	int (*drain)(struct backend_channel *c, uint32_t cpu, const struct backend_sink *sink);
 	/* Events lost so far by a CPU, those told by `missed` too. */

@@ -32,7 +32,8 @@ void kchannel_put(struct kchannel *kc)
 		return;
 	coders_free(kc);
 	region_put(kc->region);
-	track_deinit(&kc->tracked);
+	for (int i = 0; i < TRACK_ATTRS; i++)
+		track_deinit(&kc->tracked[i]);
 	pthread_mutex_destroy(&kc->lock);
 	for (size_t i = 0; i < kc->on_count; i++)
 		free(kc->filters[i]);
@@ -214,7 +215,8 @@ static void adopt(struct channel *c, const char *name)
 	}
 	kc->recording = c->session->active && c->enabled;
 	kc->adopted = true;
-	track_copy(&c->session->track[TRACK_PID], &kc->tracked);
+	for (int i = TRACK_PID; i < TRACK_ATTRS; i++)
+		track_copy(&c->session->track[i], &kc->tracked[i]);
 	learn(kc, k);
 	c->kchannel = kc;
 	kernel_follow(t, true);
@@ -448,7 +450,7 @@ static bool apply_track(struct kchannel *kc, struct kernel *k)
 	size_t count = 0;
 	int ret = 0;
 
-	if (same_track(t, &kc->tracked))
+	if (same_track(t, &kc->tracked[TRACK_PID]))
 		return !t->some || t->count;
 	/* Between the old set and the new the kernel has none, which is all: nothing is recorded meanwhile. */
 	if (kc->recording)
@@ -460,12 +462,33 @@ static bool apply_track(struct kchannel *kc, struct kernel *k)
 	if (!ret && t->some && !count)
 		return false;   /* none of them is there; an empty set would be all for the kernel */
 	if (!ret && track_copy(t, &copy) == 0) {
-		track_deinit(&kc->tracked);
-		kc->tracked = copy;
+		track_deinit(&kc->tracked[TRACK_PID]);
+		kc->tracked[TRACK_PID] = copy;
 	}
 	if (ret)
 		kc->error = ret;
 	return !ret && (!t->some || t->count);
+}
+
+/* The same of the other attributes, of which there is nothing to be found out. */
+static bool apply_attributes(struct kchannel *kc, struct kernel *k)
+{
+	const struct track *t = kc->channel->session->track;
+	struct track copy;
+	int ret = 0;
+
+	for (int i = TRACK_PID + 1; i < TRACK_ATTRS && !ret; i++) {
+		if (same_track(&t[i], &kc->tracked[i]))
+			continue;
+		ret = k->ops->track_by ? k->ops->track_by(kc->bc, i, &t[i]) : -EOPNOTSUPP;
+		if (!ret && track_copy(&t[i], &copy) == 0) {
+			track_deinit(&kc->tracked[i]);
+			kc->tracked[i] = copy;
+		}
+	}
+	if (ret)
+		kc->error = ret;
+	return !ret;
 }
 
 void kchannel_apply(struct channel *c)
@@ -482,7 +505,7 @@ void kchannel_apply(struct channel *c)
 	kc->error = 0;
 	/* Pairs with the acquire in kdrain.c: who sees it finds the rules, by the lock. */
 	__atomic_add_fetch(&kc->generation, 1, __ATOMIC_RELEASE);
-	active = s->active && !s->gone && c->enabled && kernel_may(s->tracer, s->uid) && apply_track(kc, k);
+	active = s->active && !s->gone && c->enabled && kernel_may(s->tracer, s->uid) && apply_attributes(kc, k) && apply_track(kc, k);
 	if (!active && kc->recording) {
 		ret = k->ops->record(kc->bc, false);
 		kc->recording = ret != 0;

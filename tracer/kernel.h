@@ -90,7 +90,7 @@ struct kchannel {
 	uint8_t *ever;                  /* likewise: was, since it was made */
 	size_t on_count;
 	bool recording, adopted;
-	struct track tracked;
+	struct track tracked[TRACK_ATTRS];      /* those of the kernel domain */
 	int error;                      /* of the last attempt to tell the kernel, or to read from it */
 	char problem[160];              /* the same as a sentence, for `status` */
 	char *functions;                /* that are recorded; NULL: not known */

@@ -16,6 +16,8 @@
 #include "tracer/modring.h"
 #include "tracer/modcall.h"
 #include "tracer/module.h"
+#include "tracer/track.h"
+#include "tracer/tracer.h"
 
 struct place {                          /* how far a ring was read */
 	const struct kring *ring;       /* mapped; NULL: there is no such CPU */
@@ -200,6 +202,19 @@ int module_track(struct backend_channel *c, const uint32_t *tids, size_t count)
 	struct modabi_track m = { .ids = (uintptr_t)tids, .count = (uint32_t)count, .all = !count, .by = MODABI_TRACK_TID };
 
 	if (count > MODABI_IDS_MAX)
+		return -E2BIG;
+	return ioctl(c->fd, MODABI_TRACK, &m) ? -errno : 0;
+}
+
+int module_track_by(struct backend_channel *c, int attr, const struct track *set)
+{
+	static const uint32_t by[TRACK_ATTRS] = {
+		[TRACK_KERNEL_VPID] = MODABI_TRACK_VPID, [TRACK_KERNEL_UID] = MODABI_TRACK_UID, [TRACK_KERNEL_VUID] = MODABI_TRACK_VUID,
+		[TRACK_KERNEL_GID] = MODABI_TRACK_GID, [TRACK_KERNEL_VGID] = MODABI_TRACK_VGID,
+	};
+	struct modabi_track m = { .ids = (uintptr_t)set->ids, .count = (uint32_t)set->count, .all = !set->some, .by = by[attr] };
+
+	if (set->count > MODABI_IDS_MAX)
 		return -E2BIG;
 	return ioctl(c->fd, MODABI_TRACK, &m) ? -errno : 0;
 }

@@ -193,14 +193,15 @@ int contexts_store(struct session *s, enum domain domain, const char *channel, c
 void available_contexts(struct md_buf *out);    /* names, one per line */
 
 /*
- * Inclusion sets: which processes are recorded; as lists of event rules. Excluding is a barrier for each process. TRACK_PID is the
- * kernel domain's, and what those processes start is recorded, too.
+ * Inclusion sets: which processes are recorded; as lists of event rules. Excluding is a barrier for each process. From TRACK_PID on they are the
+ * kernel domain's; what TRACK_PID's processes start is recorded, too. -EOPNOTSUPP: the backend cannot tell by that, it is always `*`.
  */
-enum track_attr { TRACK_VPID, TRACK_VUID, TRACK_VGID, TRACK_PID, TRACK_ATTRS };
+enum track_attr {
+	TRACK_VPID, TRACK_VUID, TRACK_VGID,
+	TRACK_PID, TRACK_KERNEL_VPID, TRACK_KERNEL_UID, TRACK_KERNEL_VUID, TRACK_KERNEL_GID, TRACK_KERNEL_VGID, TRACK_ATTRS
+};
 int track_show(struct session *s, enum track_attr attr, struct md_buf *out);
 int track_store(struct session *s, enum track_attr attr, const char *text, bool replace, struct tr_err *err);
-/* Of the kernel domain's other attributes, by which the backend cannot tell: only `*` is possible. -EOPNOTSUPP for all else. */
-int track_store_all(const char *attr, const char *text, bool replace, struct tr_err *err);
 
 /* ---- streams/OWNER/cpuN: whole CTF packets, live ---- */
 

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tracer/core.h"
+#include "tracer/kernel.h"
 #include "tracer/word.h"
 
 #define TRACK_MAX 65536u
@@ -13,7 +13,12 @@
 
 static bool is_pid(int attr)
 {
-	return attr == TRACK_VPID || attr == TRACK_PID;
+	return attr == TRACK_VPID || attr == TRACK_PID || attr == TRACK_KERNEL_VPID;
+}
+
+static bool is_user(int attr)
+{
+	return attr == TRACK_VUID || attr == TRACK_KERNEL_UID || attr == TRACK_KERNEL_VUID;
 }
 
 void track_deinit(struct track *t)
@@ -73,7 +78,7 @@ static int look_up(int attr, const char *name, char *space, size_t size, uint32_
 {
 	struct passwd user, *u = NULL;
 	struct group group, *g = NULL;
-	int ret = attr == TRACK_VUID ? getpwnam_r(name, &user, space, size, &u) : getgrnam_r(name, &group, space, size, &g);
+	int ret = is_user(attr) ? getpwnam_r(name, &user, space, size, &u) : getgrnam_r(name, &group, space, size, &g);
 
 	if (u)
 		*id = u->pw_uid;
@@ -108,7 +113,7 @@ static int parse_id(struct scan *s, struct word *w, size_t skip, int attr, uint3
 		n = strtoull(text, &end, 10);
 		if (*end || errno || n > INT32_MAX + (is_pid(attr) ? 0ull : 0x80000000ull) || (is_pid(attr) && !n))
 			return tr_fail_at(s->err, -EINVAL, s->line, word_column(w, skip), is_pid(attr) ?
-					  "not a process id" : attr == TRACK_VUID ? "not a user id" : "not a group id");
+					  "not a process id" : is_user(attr) ? "not a user id" : "not a group id");
 		*id = (uint32_t)n;
 		return 0;
 	}
@@ -119,7 +124,7 @@ static int parse_id(struct scan *s, struct word *w, size_t skip, int attr, uint3
 	ret = by_name(attr, text, id);
 	return ret == -ENOMEM ? tr_fail(s->err, ret, "out of memory") : ret ?
 		tr_fail_at(s->err, -ENOENT, s->line, word_column(w, skip), "no %s '%.80s'",
-			   attr == TRACK_VUID ? "user" : "group", text) : 0;
+			   is_user(attr) ? "user" : "group", text) : 0;
 }
 
 static int insert(struct track *t, uint32_t id)
@@ -220,8 +225,13 @@ int track_apply(const struct track *old, int attr, const char *text, bool replac
 	return 0;
 }
 
-int track_store_all(const char *attr, const char *text, bool replace, struct tr_err *err)
+/* Where the backend cannot tell by an attribute, its set is always `*`. */
+static int store_all(enum track_attr attr, const char *text, bool replace, struct tr_err *err)
 {
+	static const char *const names[TRACK_ATTRS] = {
+		[TRACK_KERNEL_VPID] = "vpid", [TRACK_KERNEL_UID] = "uid", [TRACK_KERNEL_VUID] = "vuid", [TRACK_KERNEL_GID] = "gid",
+		[TRACK_KERNEL_VGID] = "vgid",
+	};
 	bool all = !replace;
 
 	for (int line = 1; *text; line++) {
@@ -232,13 +242,13 @@ int track_store_all(const char *attr, const char *text, bool replace, struct tr_
 			if (err)
 				err->line = line;
 			return tr_fail_at(err, -EOPNOTSUPP, text, (int)at, "records of tracefs do not tell the %s of who ran: that needs the "
-					  "kernel module trail.ko; there is track/pid", attr);
+					  "kernel module trail.ko; there is track/pid", names[attr]);
 		}
 		all = all || star;
 		text += len + (text[len] == '\n');
 	}
 	return all ? 0 : tr_fail(err, -EOPNOTSUPP, "the set cannot be emptied: to tell by %s needs the kernel module trail.ko; there is track/pid",
-				 attr);
+				 names[attr]);
 }
 
 /* ---- of a session ---- */
@@ -290,6 +300,8 @@ int track_store(struct session *s, enum track_attr attr, const char *text, bool 
 	struct track old, new;
 	int ret = -EAGAIN;
 
+	if (attr > TRACK_PID && !(t->kernel && t->kernel->ops->track_by))
+		return store_all(attr, text, replace, err);
 	/* Names are asked for without the lock, because that may take a while: so again if somebody else was faster. */
 	while (ret == -EAGAIN) {
 		pthread_mutex_lock(&t->lock);

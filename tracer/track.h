@@ -10,7 +10,6 @@
 #include "metadata/buf.h"
 #include "tracer/err.h"
 
-
 struct track {
 	bool some;              /* only those listed; else all */
 	uint32_t *ids;          /* sorted, each once */

@@ -86,4 +86,139 @@ for line in 'size = 32; align = 8; signed = 1; encoding = none; base = 10; } _pp
 done
 rmdir "$s"
 clean
+
+# --- callstacks, counters, and the state of the CPU
+session stack 'tid callstack-kernel callstack-user perf:cpu:page-faults perf:cpu:context-switches perf:cpu:cpu-clock' 'syscall:entry:getppid'
+echo start >"$s/control"
+"$self" stack >"$work/stack"
+faults=$("$self" faults 300)
+echo stop >"$s/control"
+cat "$s/text" >"$work/events"
+read -r in_outer in_main <"$work/stack"
+upper() {
+	echo "$1" | sed 's/^0x//' | tr a-f A-F
+}
+has "$(cat "$work/events")" "callstack_user = \[ \[0\] = 0x[0-9A-F]*, \[1\] = 0x$(upper "$in_outer"), \[2\] = 0x$(upper "$in_main"), "
+# In the kernel: it begins with what the tracepoint is in, and none of ours is in it.
+awk '$2 ~ /[tT]/ { print $1, $3, $4 }' /proc/kallsyms | sort >"$work/symbols"
+grep "{ tid = $faults, " "$work/events" | head -n 1 | sed 's/.*callstack_kernel = \[ \(.*\) \], _callstack_user.*/\1/' | tr , '\n' |
+	sed 's/.*0x//' | tr A-F a-f >"$work/addresses"
+[ "$(wc -l <"$work/addresses")" -ge 3 ] || fail "kernel callstack: $(head -n 1 "$work/events")"
+awk 'NR == FNR { at[NR] = $1; name[NR] = $2 $3; n = NR; next }
+	{ for (i = 1; i <= n && at[i] <= $1; i++) ; print name[i - 1] }' "$work/symbols" "$work/addresses" >"$work/functions"
+grep -qx do_syscall_64 "$work/functions" || fail "no do_syscall_64 in: $(cat "$work/functions")"
+grep -F '[trail' "$work/functions" && fail "our own functions are in a callstack"
+head -n 1 "$work/functions" | grep -Eq 'syscall|traceiter' || fail "begins with $(head -n 1 "$work/functions")"
+# Counters of CPU 0 between two events of one program.
+count() {
+	grep "{ tid = $faults, .* }, { *}" "$work/events" | sed "s/.* perf_cpu_$1 = \([0-9]*\).*/\1/"
+}
+set -- $(count page_faults)
+[ $# = 2 ] && [ $(($2 - $1)) -ge 300 ] && [ $(($2 - $1)) -le 1000 ] || fail "page faults: $*"
+set -- $(count context_switches)
+[ $# = 2 ] && [ "$2" -gt "$1" ] || fail "context switches: $*"
+set -- $(count cpu_clock)
+[ $# = 2 ] && [ $(($2 - $1)) -ge 1000000 ] || fail "CPU clock: $*"
+same
+grep -q '_callstack_kernel\[ __callstack_kernel_length \];' "$s/trace/kernel/metadata" || fail "no sequence: $(grep callstack "$s/trace/kernel/metadata")"
+rmdir "$s"
+clean
+
+# --- in interrupts and NMIs, with faults inside of it
+session nested 'tid callstack-kernel callstack-user interruptible preemptible need_reschedule perf:cpu:cpu-clock procname' \
+	'timer:hrtimer_expire_entry' 'irq:softirq_entry' 'nmi:nmi_handler' 'exceptions:*' 'sched:sched_switch' 'syscall:entry:getppid'
+echo 4M >"$s/kernel/channels/channel0/subbuf_size"
+echo start >"$s/control"
+for i in 1 2 3 4 5; do
+	"$self" faults 50 >/dev/null &
+	echo l >/proc/sysrq-trigger
+	"$self" ids >/dev/null
+done
+wait
+echo stop >"$s/control"
+cat "$s/text" >"$work/events"
+for of in 'timer_hrtimer_expire_entry 0 0' 'irq_softirq_entry 1 0' 'nmi_handler 0 0' 'syscall_entry_getppid 1 1' 'sched_switch 0 0'; do
+	set -- $of
+	n=$(grep -c " $1: .*interruptible = $2, preemptible = $3, need" "$work/events")
+	all_of=$(grep -c " $1: " "$work/events")
+	[ "$n" -ge 1 ] && [ "$n" = "$all_of" ] || fail "$1: $n of $all_of are as they should: $(grep -m 1 " $1: " "$work/events")"
+done
+grep -q ' x86_exceptions_page_fault_user: .*callstack_user = \[ \[0\] = 0x' "$work/events" || fail "no callstack of a fault"
+same
+rmdir "$s"
+clean
+
+# --- who is tracked: by each attribute, in sessions of their own, all at once
+# SET VALUE WHO…: who of plain, ids, spaces is recorded
+sets='uid-201:ids
+uid-root:plain spaces
+gid-101:ids
+vuid-4711:spaces
+vgid-4712:spaces
+vpid-1:spaces
+pid-'$$':plain ids spaces
+uid-201-gid-9999:
+uid-201-gid-101-vpid-*:ids
+vuid-201 4711:ids spaces
+uid-:'
+recorded() {
+	if grep -qF "$(cat "$1")" "$s/text"; then echo yes; else echo no; fi
+}
+n=0
+echo "$sets" >"$work/sets"
+while IFS=: read -r set who; do
+	n=$((n + 1))
+	session "track$n" "$all" 'syscall:entry:getppid'
+	echo "$set" | tr - '\n' | while read -r attr && read -r value; do
+		echo "$value" >"$s/kernel/track/$attr" || fail "track/$attr: $(cat "$s/error")"
+	done || exit 1
+	echo start >"$s/control"
+done <"$work/sets"
+for mode in plain ids spaces; do
+	"$self" $mode >"$work/$mode" || fail "self $mode"
+done
+n=0
+while IFS=: read -r set who; do
+	n=$((n + 1))
+	s=$S/track$n
+	echo stop >"$s/control"
+	for mode in plain ids spaces; do
+		case " $who " in *" $mode "*) want=yes ;; *) want=no ;; esac
+		is "track $set: $mode" $want "$(recorded "$work/$mode")"
+	done
+	rmdir "$s"
+done <"$work/sets"
+# Sets change while it runs.
+session change "$all" 'syscall:entry:getppid'
+echo 0 >"$s/kernel/track/uid"
+echo start >"$s/control"
+"$self" ids >"$work/first"
+echo 201 >>"$s/kernel/track/uid"
+is "the set" '0
+201' "$(cat "$s/kernel/track/uid")"
+"$self" ids >"$work/second"
+
+# --- the daemon is killed: sets and contexts are the module's
+kill -9 $(daemon_pids)
+within 10 daemon_ended || fail "the daemon lives"
+"$self" ids >"$work/third"
+umount -l "$MNT"
+mount_tree
+"$self" spaces >"$work/fourth"
+echo '!201' >>"$s/kernel/track/uid" || fail "$(cat "$s/error")"
+"$self" ids >"$work/fifth"
+echo stop >"$s/control"
+for of in 'first no' 'second yes' 'third yes' 'fourth yes' 'fifth no'; do
+	set -- $of
+	is "$1" "$2" "$(recorded "$work/$1")"
+done
+same
+rmdir "$s"
+
+kill -9 $(daemon_pids)
+within 10 daemon_ended || fail "the daemon lives"
+umount -l "$MNT"
+within 10 busybox rmmod trail_events || fail "trail_events cannot be unloaded"
+busybox rmmod trail || fail "trail cannot be unloaded: $(busybox lsmod)"
+clean
 echo "$checks checks"
