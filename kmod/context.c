@@ -272,9 +272,33 @@ static u32 thread(u32 kind)
 		return current->prio - MAX_RT_PRIO;
 	case TRAIL_CONTEXT_NICE:
 		return task_nice(current);
+	case TRAIL_CONTEXT_PID:
+		return current->tgid;
+	case TRAIL_CONTEXT_TID:
+		return current->pid;
 	default:
 		return raw_smp_processor_id();
 	}
+}
+
+static bool is_namespace(u32 kind)
+{
+	return kind >= TRAIL_CONTEXT_CGROUP_NS && kind <= TRAIL_CONTEXT_UTS_NS;
+}
+
+static bool is_identity(u32 kind)
+{
+	return (kind >= TRAIL_CONTEXT_VUID && kind <= TRAIL_CONTEXT_VSGID) || (kind >= TRAIL_CONTEXT_UID && kind <= TRAIL_CONTEXT_SGID);
+}
+
+static bool is_state(u32 kind)
+{
+	return kind >= TRAIL_CONTEXT_NEED_RESCHEDULE && kind <= TRAIL_CONTEXT_INTERRUPTIBLE;
+}
+
+static u32 word(u32 kind)
+{
+	return is_namespace(kind) ? namespace(kind) : is_identity(kind) ? identity(kind) : thread(kind);
 }
 
 static u8 state(u32 kind, struct trail_site site)
@@ -293,6 +317,11 @@ static u8 state(u32 kind, struct trail_site site)
 
 /* ---- into the ring ---- */
 
+static bool is_stack(u32 kind)
+{
+	return kind == TRAIL_CONTEXT_CALLSTACK_KERNEL || kind == TRAIL_CONTEXT_CALLSTACK_USER;
+}
+
 static u32 size_of(u32 kind)
 {
 	switch (kind) {
@@ -302,14 +331,12 @@ static u32 size_of(u32 kind)
 		return __NEW_UTS_LEN + 1;
 	case TRAIL_CONTEXT_PERF:
 		return sizeof(u64);
-	case TRAIL_CONTEXT_NEED_RESCHEDULE ... TRAIL_CONTEXT_INTERRUPTIBLE:
-		return sizeof(u8);
 	case TRAIL_CONTEXT_PTHREAD_ID:
 	case TRAIL_CONTEXT_IP:
 	case TRAIL_CONTEXT_APP:
 		return 0;
 	default:
-		return kind && kind < TRAIL_CONTEXT_ALL ? sizeof(u32) : 0;
+		return !kind || kind >= TRAIL_CONTEXT_ALL ? 0 : is_state(kind) ? sizeof(u8) : sizeof(u32);
 	}
 }
 
@@ -334,14 +361,6 @@ static u8 *put_rare(u8 *to, const struct trail_context_item *i, struct trail_sit
 	u64 count;
 
 	switch (i->kind) {
-	case TRAIL_CONTEXT_CGROUP_NS ... TRAIL_CONTEXT_UTS_NS:
-		return put_word(to, namespace(i->kind));
-	case TRAIL_CONTEXT_VUID ... TRAIL_CONTEXT_VSGID:
-	case TRAIL_CONTEXT_UID ... TRAIL_CONTEXT_SGID:
-		return put_word(to, identity(i->kind));
-	case TRAIL_CONTEXT_NEED_RESCHEDULE ... TRAIL_CONTEXT_INTERRUPTIBLE:
-		*to = state(i->kind, site);
-		return to + 1;
 	case TRAIL_CONTEXT_HOSTNAME:
 		return put_text(to, current->nsproxy ? current->nsproxy->uts_ns->name.nodename : NULL, __NEW_UTS_LEN + 1);
 	case TRAIL_CONTEXT_CALLSTACK_KERNEL:
@@ -353,7 +372,10 @@ static u8 *put_rare(u8 *to, const struct trail_context_item *i, struct trail_sit
 		memcpy(to, &count, sizeof(count));
 		return to + sizeof(count);
 	default:
-		return put_word(to, thread(i->kind));
+		if (!is_state(i->kind))
+			return put_word(to, word(i->kind));
+		*to = state(i->kind, site);
+		return to + 1;
 	}
 }
 
@@ -395,12 +417,22 @@ void *trail_enter_contexts(struct trail_channel *c, struct trail_ring *ring, u32
 	return at;
 }
 
-/* ---- setting ---- */
+/* ---- in filters ---- */
 
-static bool is_stack(u32 kind)
+bool trail_context_number(u32 kind, struct trail_site site, s64 *value)
 {
-	return kind == TRAIL_CONTEXT_CALLSTACK_KERNEL || kind == TRAIL_CONTEXT_CALLSTACK_USER;
+	if (is_state(kind))
+		*value = state(kind, site);
+	else if (is_identity(kind) || is_namespace(kind))
+		*value = word(kind);
+	else if (size_of(kind) == sizeof(u32) && !is_stack(kind))
+		*value = (s32)word(kind);
+	else
+		return false;
+	return true;
 }
+
+/* ---- setting ---- */
 
 static int add(struct trail_contexts *x, const struct modabi_context *m)
 {

@@ -163,6 +163,8 @@ struct trail_site {
 
 /* context.c: trail_enter with the channel's contexts in front. */
 void *trail_enter_contexts(struct trail_channel *c, struct trail_ring *ring, u32 len, struct trail_site site);
+/* Of any channel. False: it is not a number, or one of a counter. */
+bool trail_context_number(u32 kind, struct trail_site site, s64 *value);
 
 /* Preemption is off from a successful enter to leave. */
 static __always_inline void *trail_enter(struct trail_channel *c, struct trail_ring **ring, u32 len, struct trail_site site)
