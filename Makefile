@@ -154,7 +154,7 @@ soak: all tests				## the adversarial tests, for an hour
 	@SOAK=1 $(RUN) adversarial
 
 bench: deps				## costs beside LTTng-UST, babeltrace2, perf and trace-cmd
-	@tools/deps.sh --try bench
+	@tools/deps.sh --try vm bench
 	@$(MAKE) bench-built
 
 .PHONY: bench-built demo-built FORCE

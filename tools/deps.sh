@@ -65,6 +65,7 @@ for group in "$@"; do
 		need lttng-tools lttng-tools lttng-tools lttng-tools has lttng
 		need linux-perf perf perf perf has perf
 		need trace-cmd trace-cmd trace-cmd trace-cmd has trace-cmd
+		need kmod kmod kmod kmod has depmod
 		;;
 	multilib)
 		# For building programs of 32 bits beside those of 64; tests that want them are skipped without.

@@ -1,0 +1,154 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-or-later
+#
+# tests/bench/vm/guest.sh TRAIL LOOP, in a guest whose time is the number of its instructions (VM_ICOUNT): prints lines `WHO HOW CASE
+# INSTRUCTIONS`, those of one call while WHO records it (nobody: none), with the modules in TRAIL (tests/vm/modules) and LOOP (modules).
+# HOW: plain; filter, which rejects; contexts, pid tid procname. A line is missing where WHO cannot do that.
+trail=$1 loop=$2
+T=/sys/kernel/tracing
+work=/run/bench
+mnt=$work/mnt
+TRAIL_RUNTIME_DIR=$work/state LTTNG_HOME=$work/lttng
+export TRAIL_RUNTIME_DIR LTTNG_HOME
+mkdir -p $mnt $LTTNG_HOME
+session=$mnt/sessions/bench
+
+events='power:cpu_frequency module:module_get syscalls:sys_enter_getppid syscalls:sys_exit_getppid'
+
+measure() { # WHO HOW
+	for c in cpu_frequency module_get; do
+		echo $c >/sys/module/loop/parameters/run
+		echo "$1 $2 $(cat /sys/module/loop/parameters/run)"
+	done
+	echo "$1 $2 $("$BUILD/tests/bench/kernel_calls" ticks | awk '{ print "getppid", $3 }')"
+}
+
+one_cpu_frequency() {
+	echo cpu_frequency >/sys/module/loop/parameters/run
+	sed 's/.* \([0-9]*\)\..*/\1/' /sys/module/loop/parameters/run
+}
+
+say() {
+	echo "$*" >&2
+}
+
+# ---- trail.ko ----
+
+begin_trailfs() {
+	mkdir $session $session/kernel/channels/channel0 || return
+	echo 1M >$session/kernel/channels/channel0/subbuf_size
+	echo 8 >$session/kernel/channels/channel0/subbuf_count
+	echo overwrite >$session/kernel/channels/channel0/loss_mode
+	case $1 in
+	filter) printf '%s\n' 'power:cpu_frequency if cpu_id == 7' 'module:module_get if name == "no*"' 'syscall:getppid if $ctx.tid == 1' ;;
+	*) printf '%s\n' power:cpu_frequency module:module_get syscall:getppid ;;
+	esac >$session/kernel/events || return
+	[ "$1" != contexts ] || echo 'pid tid procname' >$session/kernel/contexts || return
+	echo start >$session/control
+}
+
+end_trailfs() {
+	if [ -e $session ]; then
+		[ "$1" = filter ] || grep -q '^events_recorded [1-9]' $session/status || say "trailfs recorded nothing"
+		cat $session/error >&2
+		rmdir $session
+	fi
+}
+
+# ---- LTTng-modules ----
+
+start_lttng() {
+	ls "$loop"/lttng/ko/*.ko >/dev/null 2>&1 && command -v lttng-sessiond >/dev/null || return
+	# lttng-sessiond loads them itself.
+	m=/lib/modules/$(uname -r)
+	files=$(readlink -f "$m")
+	rm "$m" && mkdir -p "$m" && cp -r "$loop/lttng/ko" "$m/extra" || return
+	cp "$files/modules.builtin" "$files/modules.order" "$files/modules.builtin.modinfo" "$m/" 2>/dev/null
+	depmod && lttng-sessiond --background --quiet --kmod-probes=power,module >$work/sessiond.log 2>&1
+}
+
+lttng_q() {
+	lttng -n -q "$@" >/dev/null 2>>$work/sessiond.log
+}
+
+begin_lttng() {
+	lttng_q create bench --snapshot && lttng_q enable-channel -k -s bench --overwrite --subbuf-size=1M --num-subbuf=8 ch || return
+	if [ "$1" = filter ]; then
+		lttng_q enable-event -k -s bench -c ch power_cpu_frequency --filter 'cpu_id == 7' &&
+			lttng_q enable-event -k -s bench -c ch module_get --filter 'name == "no*"' &&
+			lttng_q enable-event -k -s bench -c ch --syscall getppid --filter '$ctx.tid == 1'
+	else
+		lttng_q enable-event -k -s bench -c ch power_cpu_frequency,module_get && lttng_q enable-event -k -s bench -c ch --syscall getppid
+	fi || return
+	[ "$1" != contexts ] || lttng_q add-context -k -s bench -c ch -t pid -t tid -t procname || return
+	lttng_q start bench
+}
+
+end_lttng() {
+	lttng_q destroy bench
+}
+
+# ---- an instance of tracefs ----
+
+begin_ftrace() {
+	i=$T/instances/bench
+	[ "$1" != contexts ] && mkdir $i && echo mono >$i/trace_clock && echo 8192 >$i/buffer_size_kb || return
+	if [ "$1" = filter ]; then
+		echo 'cpu_id == 7' >$i/events/power/cpu_frequency/filter && echo 'name == "no"' >$i/events/module/module_get/filter &&
+			echo 'common_pid == 1' >$i/events/syscalls/sys_enter_getppid/filter &&
+			echo 'common_pid == 1' >$i/events/syscalls/sys_exit_getppid/filter || return
+	fi
+	for e in $events; do
+		echo 1 >"$i/events/$(echo $e | tr : /)/enable" || return
+	done
+}
+
+end_ftrace() {
+	[ ! -d $T/instances/bench ] || rmdir $T/instances/bench
+}
+
+# ---- perf ----
+
+begin_perf() {
+	perf=
+	[ "$1" = plain ] && command -v perf >/dev/null || return
+	perf record -q -a -m 8M $(printf -- '-e %s ' $events) -o $work/perf.data >$work/perf.log 2>&1 &
+	perf=$!
+	# Time flies while the guest waits for its disk, and perf does not say when it begins: until a call costs something.
+	until [ "$(one_cpu_frequency)" -gt 100 ]; do
+		kill -0 $perf && sleep 1 || return
+	done
+}
+
+end_perf() {
+	[ -z "$perf" ] || { kill -INT $perf; wait $perf; } 2>/dev/null
+	rm -f $work/perf.data
+}
+
+# ---- all ----
+
+run() { # WHO…
+	for who in "$@"; do
+		for how in plain filter contexts; do
+			if begin_$who $how; then
+				measure $who $how
+			fi
+			end_$who $how
+		done
+	done
+}
+
+busybox insmod "$loop/loop/loop.ko" || exit
+measure none plain
+busybox insmod "$trail/trail.ko" && busybox insmod "$trail/trail_events.ko" || exit
+"$BUILD/trailfs" $mnt >&2 || exit
+say "$(grep '^kernel' $mnt/version), $(cat /sys/devices/system/clocksource/clocksource0/current_clocksource)"
+who='trailfs ftrace perf'
+if start_lttng; then
+	who="trailfs lttng ftrace perf"
+else
+	say "no LTTng-modules: $(tail -n 2 $work/sessiond.log 2>/dev/null)"
+fi
+run $who
+[ ! -s $work/sessiond.log ] || say "$(cat $work/sessiond.log)"
+fusermount3 -u $mnt
