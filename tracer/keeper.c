@@ -20,12 +20,14 @@ struct keeper {
 	int sock;
 	pid_t pid;
 	uint32_t seq;
+	int patience;           /* ms that an answer may take; guarded by lock */
 };
 
 enum {
 	ANSWER_MS = 1000,       /* no write blocks longer than a second */
-	START_MS = 1000,
+	START_MS = 10000,       /* but a mount may, on a busy machine: without the keeper it has no buffers */
 	START_PAUSE_MS = 10,
+	STARTS = 50,            /* of keepers that end at once */
 };
 
 static int64_t now_ms(void)
@@ -41,7 +43,7 @@ static int ask(struct keeper *k, uint32_t op, int32_t arg, const char *name, int
 	       int *got)
 {
 	struct keeper_msg msg = { KEEPER_MAGIC, op, ++k->seq, arg };
-	int64_t deadline = now_ms() + ANSWER_MS;
+	int64_t deadline = now_ms() + k->patience;
 	int ret = keeper_send(k->sock, &msg, name, fd);
 
 	*got = -1;
@@ -134,7 +136,9 @@ int keeper_each(struct keeper *k, void (*fn)(void *arg, const char *name, int fd
 	int ret;
 
 	pthread_mutex_lock(&k->lock);
+	k->patience = START_MS;
 	ret = collect(k, &all, &count);
+	k->patience = ANSWER_MS;
 	pthread_mutex_unlock(&k->lock);
 	for (i = 0; i < count; i++) {
 		if (ret)
@@ -175,6 +179,7 @@ static int attach(int dir, const char *state_dir, struct keeper **out)
 
 	if (!k)
 		return -ENOMEM;
+	k->patience = START_MS;
 	pthread_mutex_init(&k->lock, NULL);
 	k->sock = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
 	if (k->sock < 0) {
@@ -197,6 +202,7 @@ static int attach(int dir, const char *state_dir, struct keeper **out)
 	ret = simple(k, KEEPER_HELLO, NULL, -1);
 	if (ret)
 		goto no_peer;
+	k->patience = ANSWER_MS;
 	*out = k;
 	return 0;
 no_peer:
@@ -271,7 +277,7 @@ int keeper_open(const char *state_dir, const char *exe, struct keeper **out, int
 	const struct timespec pause = { .tv_nsec = START_PAUSE_MS * 1000000L };
 	int64_t deadline = now_ms() + START_MS;
 	char *path = realpath(state_dir, NULL);
-	int dir, ret;
+	int dir, ret, starts = 0;
 
 	if (!path)
 		return -errno;
@@ -285,7 +291,7 @@ int keeper_open(const char *state_dir, const char *exe, struct keeper **out, int
 	while ((ret = attach(dir, path, out))) {
 		if (ret != -ENOENT && ret != -ECONNREFUSED && ret != -EPIPE)
 			break;
-		if (!exe || now_ms() >= deadline)
+		if (!exe || now_ms() >= deadline || starts++ == STARTS)
 			break;
 		/* A keeper that is just ending still has the lock: then ours gives up, and we come round again. */
 		if (!*found)
