@@ -509,14 +509,13 @@ void moment_put(struct moment *m)
 	session_put(s);
 }
 
-/* How many of the bytes are events that a reader can read, with times within the packet's. */
-static uint64_t sound(const struct plan *p, const struct stream *s, const uint8_t *bytes)
+uint64_t events_sound(const struct md_stream *class, const uint8_t *bytes, uint64_t len, uint64_t begin_ts, uint64_t end_ts)
 {
-	struct md_decoder d = { .stream = s->class, .p = bytes, .end = bytes + p->len, .ts = p->begin_ts };
+	struct md_decoder d = { .stream = class, .p = bytes, .end = bytes + len, .ts = begin_ts };
 	uint64_t before = d.ts, good = 0;
 	struct md_occurrence o;
 
-	while (md_decoder_next(&d, &o) == 1 && o.ts >= before && o.ts <= p->end_ts) {
+	while (md_decoder_next(&d, &o) == 1 && o.ts >= before && o.ts <= end_ts) {
 		before = o.ts;
 		good = (uint64_t)(d.p - bytes);
 	}
@@ -543,7 +542,8 @@ void source_check(const struct source *src, uint8_t *file, uint8_t *index)
 	md_index_header_set((struct md_index_header *)index);
 	for (size_t i = src->first; i < src->count; i++) {
 		const struct plan *p = &src->plans[i];
-		uint64_t good = p->len && !p->gone ? sound(p, &src->stream, file + at + MD_PACKET_HEADER) : 0;
+		uint64_t good = p->len && !p->gone ? events_sound(src->stream.class, file + at + MD_PACKET_HEADER, p->len,
+								  p->begin_ts, p->end_ts) : 0;
 		struct md_packet h;
 
 		seq += good < p->len;
@@ -633,6 +633,8 @@ ssize_t moment_read(struct moment *m, size_t i, uint64_t offset, void *buf, size
 		if (err)
 			return err;
 	}
+	if (__atomic_load_n(&c->unchecked, __ATOMIC_ACQUIRE))
+		snapshot_check(m, i);
 	if (c->bytes)
 		data = c->bytes;
 	else if (c->kind == METADATA)

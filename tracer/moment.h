@@ -37,6 +37,7 @@ struct content {
 	struct source *source;          /* STREAM, INDEX; NULL: of a snapshot that an earlier daemon made */
 	struct md_buf text;             /* METADATA */
 	uint8_t *bytes;                 /* of a snapshot: the file */
+	bool unchecked;                 /* … that an earlier daemon made, and may not have looked at (snapcheck.c); atomic */
 	int fd;                         /* OUTPUT: a file that the session's output wrote; of it as much as there was then */
 };
 
@@ -70,6 +71,10 @@ static inline uint64_t plan_size(const struct plan *p)
 	return MD_PACKET_HEADER + p->len;
 }
 
+/* How many of the bytes are events that a reader can read, with times within the packet's. */
+uint64_t events_sound(const struct md_stream *class, const uint8_t *bytes, uint64_t len, uint64_t begin_ts, uint64_t end_ts);
+/* As source_check, of the stream that file i belongs to: nothing is known of it but the file itself. */
+void snapshot_check(struct moment *m, size_t i);
 uint64_t source_index_size(const struct source *src);
 /* The header of packet i, if so many of its bytes are events. */
 void source_packet(const struct source *src, size_t i, uint64_t good, uint64_t seq, struct md_packet *h);

@@ -605,6 +605,7 @@ static int adopt_files(struct moment *m)
 		if (!f->path)
 			return -ENOMEM;
 		m->contents[m->file_count].bytes = m->map + e->offset;
+		m->contents[m->file_count].unchecked = true;
 	}
 	return 0;
 }
