@@ -376,8 +376,11 @@ missing=$(rows | grep -c '	missing$')
 for name in $(rows | cut -f 2 | sort -u); do
 	case $name in
 	missing | none) ;;
+	vm/*.sh)
+		[ -x "$top/tests/$name" ] || fail "there is no tests/$name"
+		;;
 	*.sh)
-		[ -x "$here/$name" ] || echo "# there is no tests/mount/$name yet"
+		[ -x "$here/$name" ] || fail "there is no tests/mount/$name"
 		;;
 	*)
 		command -v "check_$name" >/dev/null || fail "the table names a check '$name', which there is not"
