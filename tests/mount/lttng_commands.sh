@@ -62,8 +62,10 @@ check_snapshot_mode() {
 
 check_live() {
 	echo 'tick:*' >user/events
-	timeout 20 cat pipe >"$work/pipe" &
+	exec 5<pipe     # (opened before the start, however busy the machine is)
+	timeout 20 cat <&5 >"$work/pipe" &
 	reader=$!
+	exec 5<&-
 	echo start >control
 	tick 20
 	echo stop >control
