@@ -127,4 +127,22 @@ same_text "$s"
 is "now two" "2 2" "$(count start) $(count process_state "tid = $pid, ")"
 rmdir "$s"
 kill $pid
+
+# --- what is written to `log`, made in the same way
+s=$S/logger
+mkdir "$s" "$s/kernel/channels/a" "$s/kernel/channels/b"
+echo 'lttng_logger if $ctx.procname == "sh"' >"$s/kernel/channels/a/events"
+echo 'tid procname' >"$s/kernel/channels/a/contexts"
+echo 'lttng_logger:* if msg == "two*"' >"$s/kernel/channels/b/events"
+is "fields" "char msg[]" "$(cat "$MNT/available/kernel/events/lttng_logger/lttng_logger")"
+echo 'before' >"$MNT/log"
+echo start >"$s/control"
+line=$(printf '%4096s' x | tr ' ' '\303')
+writer=$(sh -c 'echo $$; printf "one\ntwo words\n%s\n" "$1" >"$2"; exec true' sh "$line" "$MNT/log")
+echo stop >"$s/control"
+same_text "$s"
+is "lines, in one and in both" "3 2" "$(grep -c "lttng_logger: .*{ tid = $writer, procname = \"sh\" }, { _msg_length = [0-9]*, msg = " "$work/text") $(grep -c "msg = \"two words\"" "$work/text")"
+is "whole" 1 "$(grep -c "_msg_length = 4096, " "$work/text")"
+is "no state dump" 0 "$(grep -c lttng_statedump "$work/text")"
+rmdir "$s"
 echo "$checks checks"

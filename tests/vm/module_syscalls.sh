@@ -29,6 +29,10 @@ fi
 modules=$BUILD/vm/modules-$VM${VM_FULL:+-full}/kmod
 [ -e "$modules/trail.ko" ] || skip "$VM: no modules were built"
 
+# A daemon by tracefs, to compare with
+other=$(mktemp -d)      # not in $work, which is removed
+TRAIL_RUNTIME_DIR=$work/other-state "$TRAILFS" "$other" || fail "no other mount"
+has "$(cat "$other/version")" '^kernel tracefs'
 busybox insmod "$modules/trail.ko" || fail "trail.ko cannot be loaded: $(dmesg | tail -n 5)"
 mount_tree
 has "$(cat "$MNT/version")" '^kernel module'
@@ -105,6 +109,35 @@ echo stop >"$s/control"
 is "filtered" "1 syscall_entry_connect: 1 syscall_entry_openat: 1 syscall_entry_unknown: 1 syscall_exit_pipe2:" \
 	"$(awk '{ print $4 }' "$s/text" | sort | uniq -c | xargs)"
 rmdir "$s"
+clean
+
+# --- the state dump is the same by both; lines of `log` are the writer's
+sleep 1000 <"$work/calls64" &
+sleeper=$!
+for n in 1 2; do
+	m=$other
+	[ $n = 1 ] || m=$MNT
+	mkdir "$m/sessions/dump"
+	printf '%s\n' 'lttng_statedump_*' 'lttng_logger if msg != "not this*"' >"$m/sessions/dump/kernel/events" || fail "$(cat "$m/sessions/dump/error")"
+	echo 'pid tid procname' >"$m/sessions/dump/kernel/contexts"
+	echo start >"$m/sessions/dump/control"
+	within 60 grep -q lttng_statedump_end "$m/sessions/dump/text" || fail "the dump does not end"
+	sh -c 'echo $$; echo "a line of text" >"$1"; echo "not this one" >"$1"; exec true' sh "$m/log" >"$work/writer"
+	writer=$(cat "$work/writer")
+	echo stop >"$m/sessions/dump/control"
+	same_text "$m/sessions/dump"
+	is "a line of the log" 1 "$(grep -c "lttng_logger: { cpu_id = [0-9]* }, { pid = $writer, tid = $writer, procname = \"sh\" }, { _msg_length = 14, msg = \"a line of text\" }" "$work/text")"
+	is "no other" 1 "$(grep -c lttng_logger "$work/text")"
+	sed 's/^[^)]*) [^ ]* //' "$work/text" | grep -e "statedump_\(interrupt\|block\|network\|cpu\)" -e "{ tid = $sleeper, " \
+		-e "pid = $sleeper, .*fd = 0" | sed 's/statedump_\(interrupt\|block\|network\|cpu\)\([^:]*\): .*}, { /\1\2: { /' >"$work/dump.$n"
+	rmdir "$m/sessions/dump"
+done
+kill $sleeper
+[ "$(wc -l <"$work/dump.1")" -ge 20 ] || fail "only $(wc -l <"$work/dump.1") events"
+cmp -s "$work/dump.1" "$work/dump.2" || fail "the dumps differ: $(diff "$work/dump.1" "$work/dump.2" | head -n 8)"
+has "$(cat "$work/dump.2")" "statedump_process_mnt_ns: .*{ tid = $sleeper, ns_inum = $(stat -L -c %i /proc/self/ns/mnt) }"
+has "$(cat "$work/dump.2")" "statedump_file_descriptor: .*fd = 0, .*filename = \"$work/calls64\""
+fusermount3 -u "$other" 2>/dev/null || umount "$other"
 clean
 
 echo "$checks checks"
