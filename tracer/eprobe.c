@@ -25,7 +25,7 @@ bool eprobe_is_string(const char *syscall, const char *type, const char *name)
 	static const char *const names[] = {
 		"filename", "pathname", "path", "oldname", "newname", "name", "dev_name", "dir_name", "new_root", "put_old", "specialfile",
 		"special", "u_name", "name_user", "from_pathname", "to_pathname", "fs_name", "uname", "_type", "_description", "_fs_name",
-		"_key", NULL
+		"_key", "_callout_info", "uargs", "library", NULL
 	};
 	/* Here they are what the kernel fills in, or bytes with a length. */
 	static const char *const out[] = { "getcwd", "gethostname", "uname", "newuname", "olduname", NULL };

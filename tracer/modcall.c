@@ -67,6 +67,8 @@ struct captured {
 #define EPOLLED TIMES(1, 2, MODABI_COUNT_RETURNED | MODABI_IF_POSITIVE, EPOLL_EVENT, 340 * EPOLL_EVENT)
 
 static const struct captured captures[] = {
+	{ "sethostname", false, "string *", TIMES(0, 1, 0, 1, 256) },
+	{ "setdomainname", false, "string *", TIMES(0, 1, 0, 1, 256) },
 	{ "connect", false, DESTINATION, ADDRESS(1, 2) },
 	{ "bind", false, SOURCE, ADDRESS(1, 2) },
 	{ "sendto", false, DESTINATION, ADDRESS(4, 5) },
@@ -218,21 +220,23 @@ static int take_arguments(const struct backend *b, struct call *c)
 
 /* ---- formats ---- */
 
+static void put_field(struct md_buf *out, const char *type, const char *name, size_t offset, size_t size)
+{
+	md_buf_printf(out, "\tfield:%s %s;\toffset:%zu;\tsize:%zu;\tsigned:0;\n", type, name, offset, size);
+}
+
 static void put_captured(struct md_buf *out, const char *fields, const char *argument, size_t offset)
 {
+	char type[WORD_MAX], name[WORD_MAX];
 	size_t n, kind;
 
 	for (; *fields; fields += n, fields += *fields == ',') {
 		n = strcspn(fields, ",");
-		kind = strcspn(fields, " ") + 1;
-		md_buf_printf(out, "\tfield:__captured %.*s%.*s;\toffset:%zu;\tsize:4;\tsigned:0;\n", (int)kind, fields,
-			      fields[kind] == '*' ? (int)strlen(argument) : (int)(n - kind), fields[kind] == '*' ? argument : fields + kind, offset);
+		kind = strcspn(fields, " ");
+		snprintf(type, sizeof(type), "__captured %.*s", (int)kind, fields);
+		snprintf(name, sizeof(name), "%.*s", (int)(n - kind) - 1, fields + kind + 1);
+		put_field(out, strcmp(type, "__captured string") ? type : "__data_loc char[]", strcmp(name, "*") ? name : argument, offset, 4);
 	}
-}
-
-static void put_field(struct md_buf *out, const char *type, const char *name, size_t offset, size_t size)
-{
-	md_buf_printf(out, "\tfield:%s %s;\toffset:%zu;\tsize:%zu;\tsigned:0;\n", type, name, offset, size);
 }
 
 static void put_head(struct md_buf *out, const struct call *c, const char *event)
@@ -267,12 +271,6 @@ static bool put_pointer(const struct call *c, uint32_t i, struct modabi_call *m,
 	const char *name = c->exit ? "" : c->arguments[i].name;
 	bool replaced = false;
 
-	if (!c->exit && m->captures < MODABI_CAPTURES_MAX && eprobe_is_string(c->name, c->arguments[i].type, name)) {
-		put_field(out, "__data_loc char[]", name, offset + 4u * m->captures, 4);
-		m->capture[m->captures] = string;
-		m->capture[m->captures++].pointer = (uint8_t)i;
-		return true;
-	}
 	for (size_t k = 0; k < sizeof(captures) / sizeof(captures[0]); k++) {
 		const struct captured *row = &captures[k];
 
@@ -281,6 +279,12 @@ static bool put_pointer(const struct call *c, uint32_t i, struct modabi_call *m,
 		put_captured(replaces(row) ? out : after, row->fields, name, offset + 4u * m->captures);
 		m->capture[m->captures++] = row->how;
 		replaced = replaced || replaces(row);
+	}
+	if (!replaced && !c->exit && m->captures < MODABI_CAPTURES_MAX && eprobe_is_string(c->name, c->arguments[i].type, name)) {
+		put_field(out, "__data_loc char[]", name, offset + 4u * m->captures, 4);
+		m->capture[m->captures] = string;
+		m->capture[m->captures++].pointer = (uint8_t)i;
+		return true;
 	}
 	return replaced;
 }

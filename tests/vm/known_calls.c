@@ -49,6 +49,8 @@ static void strings(const char *dir)
 	syscall(SYS_unlink, (char *)16);
 	EXPECT("entry_unlink: { pathname = \"%s\" }", "");
 	EXPECT("exit_unlink: { ret = %d }", -EFAULT);
+	syscall(SYS_sethostname, "guest and more", 5L);
+	EXPECT("entry_sethostname: { name = \"%s\", len = 5 }", "guest");
 	/* What is not in memory is empty; the call itself reads it. */
 	snprintf(path, sizeof(path), "%s/away", dir);
 	fd = open(path, O_RDWR | O_CREAT, 0600);
