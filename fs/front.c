@@ -40,9 +40,12 @@ static struct node *node_of(fuse_req_t req, fuse_ino_t ino)
 	return n;
 }
 
+/* Directories change with their session's rights alone: forget_attrs. */
 static double attr_lasts(const struct node *n)
 {
-	return n->slot || (!n->session && n->row->name && !n->row->attr && !n->row->show) ? ATTR_LASTS : 0;
+	const struct row *r = n->row;
+
+	return n->slot || (!r->attr && (S_ISDIR(r->mode) || (!n->session && r->name && !r->show))) ? ATTR_LASTS : 0;
 }
 
 /* ---- what the rest of fs/ needs ---- */
@@ -267,6 +270,20 @@ static void get_attr(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 		reply_attr(req, n);
 }
 
+/* A session's rights are those of all that is in it. */
+static void forget_attrs(const struct session *s)
+{
+	struct md_buf ids = MD_BUF_INIT;
+	uint64_t id;
+
+	node_ids(s, &ids);
+	for (size_t at = 0; at + sizeof(id) <= ids.len; at += sizeof(id)) {
+		memcpy(&id, ids.data + at, sizeof(id));
+		fuse_lowlevel_notify_inval_inode(session, id, -1, 0);
+	}
+	md_buf_deinit(&ids);
+}
+
 /* Sizes and times are accepted and change nothing. The kernel has checked that the caller may do this. */
 static void set_attr(fuse_req_t req, fuse_ino_t ino, struct stat *attr, int what, struct fuse_file_info *fi)
 {
@@ -282,6 +299,8 @@ static void set_attr(fuse_req_t req, fuse_ino_t ino, struct stat *attr, int what
 				what & FUSE_SET_ATTR_GID ? attr->st_gid : (gid_t)-1, &who);
 	if (!rc && (what & FUSE_SET_ATTR_MODE))
 		rc = tree_chmod(n, attr->st_mode, &who);
+	if (n->session && (what & (FUSE_SET_ATTR_UID | FUSE_SET_ATTR_GID | FUSE_SET_ATTR_MODE)))
+		forget_attrs(n->session);
 	if (rc)
 		fuse_reply_err(req, -rc);
 	else

@@ -297,6 +297,16 @@ void node_collect(bool (*wanted)(const struct node *n), struct md_buf *out)
 	md_buf_deinit(&nodes);
 }
 
+void node_ids(const struct session *s, struct md_buf *out)
+{
+	pthread_mutex_lock(&table.lock);
+	for (size_t i = 0; i < BUCKETS; i++)
+		for (struct node *n = table.ids[i]; n; n = n->next_id)
+			if (n->session == s)
+				md_buf_put(out, &n->id, sizeof(n->id));
+	pthread_mutex_unlock(&table.lock);
+}
+
 void found_drop(struct found *found)
 {
 	session_put(found->session);

@@ -76,6 +76,8 @@ struct node_name {
 
 /* Collects struct node_name of all wanted nodes, children before their parents. wanted must only look at the node. */
 void node_collect(bool (*wanted)(const struct node *n), struct md_buf *out);
+/* The ids of all nodes of a session, uint64_t each. */
+void node_ids(const struct session *s, struct md_buf *out);
 /* Within wanted: a directory above n was removed. */
 bool node_removed(const struct node *n);
 void found_drop(struct found *found);

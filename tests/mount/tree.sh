@@ -92,8 +92,10 @@ dr-x------ streams
 -rw------- subbuf_size" "$(modes "$S/web/user/channels/fast" buffering enabled events loss_mode status streams \
 	subbuf_count subbuf_size)"
 
-# chmod and its bits in what is below
+# chmod and its bits in what is below, also where the kernel has just been told other ones
+is "a directory below" "dr-x------" "$(stat -c %A "$S/web/user")"
 chmod 750 "$S/web" || fail "chmod"
+is "chmod shows in a directory below" "dr-xr-x---" "$(stat -c %A "$S/web/user")"
 is "chmod" "drwxr-x---" "$(stat -c %A "$S/web")"
 is "chmod shows below" "-rw-r----- control
 -r--r----- text
@@ -103,6 +105,7 @@ drwxr-x--- user/channels
 chmod 770 "$S/web"
 is "the group may write" "-rw-rw----" "$(stat -c %A "$S/web/control")"
 chmod 700 "$S/web"
+is "chmod shows there again" "dr-x------" "$(stat -c %A "$S/web/user")"
 
 # What is listed can be looked up, has the type and number that were listed, and keeps them
 (cd "$MNT" && find . ! -path ./apps/\* -printf '%i %y %p\n' | sort -k 3) >"$work/walk1"
