@@ -297,7 +297,7 @@ KMOD_SRC = $(DESTDIR)/usr/src/trailfs-$(VERSION)
 install-dkms:				## the source of the kernel module to /usr/src, for dkms
 	$(INSTALL) -d $(KMOD_SRC)/tracer
 	cp -r kmod $(KMOD_SRC)/
-	$(INSTALL) -m 644 tracer/modabi.h tracer/modring.h tracer/contextkind.h $(KMOD_SRC)/tracer/
+	$(INSTALL) -m 644 $(addprefix tracer/,modabi.h modring.h abi.h contextkind.h filterword.h filterops.h filterrun.h) $(KMOD_SRC)/tracer/
 	sed 's,@VERSION@,$(VERSION),' kmod/dkms.conf > $(KMOD_SRC)/dkms.conf
 
 uninstall:				## remove what install installed

@@ -21,7 +21,9 @@ mkdir -p "$OUT/tracer"
 OUT=$(cd "$OUT" && pwd)
 rm -rf "$OUT/kmod"
 cp -r "$HERE" "$OUT/kmod"
-cp "$HERE/../tracer/modabi.h" "$HERE/../tracer/modring.h" "$HERE/../tracer/contextkind.h" "$OUT/tracer/"
+for file in modabi modring abi contextkind filterword filterops filterrun; do
+	cp "$HERE/../tracer/$file.h" "$OUT/tracer/"
+done
 GEN=$OUT/kmod/gen
 mkdir -p "$GEN"
 

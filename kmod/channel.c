@@ -278,6 +278,7 @@ union argument {
 	struct modabi_track track;
 	struct modabi_consume consume;
 	struct modabi_contexts contexts;
+	struct modabi_filter filter;
 };
 
 static int command(struct trail_channel *c, unsigned int cmd, union argument *a)
@@ -304,6 +305,8 @@ static int command(struct trail_channel *c, unsigned int cmd, union argument *a)
 		return consume(c, &a->consume);
 	case MODABI_SET_CONTEXTS:
 		return set_contexts(c, &a->contexts);
+	case MODABI_FILTER:
+		return trail_event_filter(c, &a->filter);
 	}
 	return -ENOTTY;
 }

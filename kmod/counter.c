@@ -20,6 +20,7 @@
 
 struct trail_counter {
 	struct trail_channel *channel;  /* that an event is for: a reference. NULL: it is for a context */
+	struct trail_attach *attach;    /* likewise, until it is closed and for those who are under way then */
 	struct perf_event_attr attr;    /* constant */
 	bool closed;
 	struct list_head node;          /* of `open`, guarded by counters_lock */
@@ -51,6 +52,12 @@ static u32 total(const struct perf_raw_record *raw)
 /* By the tracepoint, and here. */
 static const struct trail_site site = { .preempts = 2 };
 
+/* A filter looks at the record where it is; of several parts it is rare, and left to the daemon. */
+static bool accepted(const struct trail_counter *k, const struct perf_raw_record *raw)
+{
+	return !perf_raw_frag_last(&raw->frag) || trail_passes(k->attach, raw->frag.data, raw->frag.size, site);
+}
+
 static void overflow(struct perf_event *event, struct perf_sample_data *data, struct pt_regs *regs)
 {
 	struct trail_counter *k = event->overflow_handler_context;
@@ -59,10 +66,13 @@ static void overflow(struct perf_event *event, struct perf_sample_data *data, st
 	struct trail_ring *ring;
 	u8 *at;
 
-	if (!raw || READ_ONCE(k->closed))
+	if (!raw)
 		return;
 	preempt_disable_notrace();
-	at = trail_wanted(k->channel) ? trail_enter(k->channel, &ring, total(raw), site) : NULL;
+	if (READ_ONCE(k->closed) || !trail_wanted(k->channel) || !accepted(k, raw))
+		at = NULL;
+	else
+		at = trail_enter(k->channel, &ring, total(raw), site);
 	if (at) {
 		struct trace_entry *entry = (struct trace_entry *)at;
 
@@ -195,7 +205,8 @@ static int open_all(struct trail_counter *k)
 	return ret;
 }
 
-static struct trail_counter *make(struct trail_channel *channel, const struct perf_event_attr *attr)
+/* attach: what an event is recorded for, or NULL */
+static struct trail_counter *make(struct trail_attach *attach, const struct perf_event_attr *attr)
 {
 	struct trail_counter *k;
 	int ret = prepare();
@@ -205,15 +216,16 @@ static struct trail_counter *make(struct trail_channel *channel, const struct pe
 	k = kzalloc(struct_size(k, events, nr_cpu_ids), GFP_KERNEL);
 	if (!k)
 		return ERR_PTR(-ENOMEM);
-	k->channel = channel;
+	k->channel = attach ? attach->channel : NULL;
+	k->attach = attach;
 	k->attr = *attr;
 	ret = open_all(k);
 	if (ret) {
 		kfree(k);
 		return ERR_PTR(ret);
 	}
-	if (channel)
-		trail_channel_get(channel);
+	if (attach)
+		trail_channel_get(attach->channel);
 	return k;
 }
 
@@ -223,7 +235,7 @@ struct trail_counter *trail_counter_open(struct trail_attach *a)
 		.type = PERF_TYPE_TRACEPOINT, .size = sizeof(attr), .config = a->id, .sample_period = 1, .sample_type = PERF_SAMPLE_RAW,
 	};
 
-	return make(a->channel, &attr);
+	return make(a, &attr);
 }
 
 struct trail_counter *trail_counter_for_context(u32 type, u64 config)

@@ -27,14 +27,14 @@ struct trail_place trail_begin(struct trail_attach *a, u32 len)
 	struct trail_place p;
 
 	/* The tracepoint has switched preemption off, and called the probe. */
-	p.record = trail_enter(a->channel, &p.ring, len, (struct trail_site){ .preempts = 1, .frames = 1 });
+	p.record = trail_open(a, &p.ring, len, (struct trail_site){ .preempts = 1, .frames = 1 });
 	return p;
 }
 EXPORT_SYMBOL_GPL(trail_begin);
 
 void trail_end(struct trail_ring *ring)
 {
-	kring_leave(ring->control);
+	trail_close(ring);
 }
 EXPORT_SYMBOL_GPL(trail_end);
 
@@ -308,6 +308,16 @@ int trail_event_set(struct trail_channel *c, struct modabi_event *e)
 	return 0;
 }
 
+int trail_event_filter(struct trail_channel *c, const struct modabi_filter *m)
+{
+	struct trail_attach *a;
+
+	if (m->reserved || strnlen(m->system, sizeof(m->system)) == sizeof(m->system) || strnlen(m->name, sizeof(m->name)) == sizeof(m->name))
+		return -EINVAL;
+	a = find_attached(c, m->system, m->name);
+	return a ? trail_filter_set(a, m) : -ENOENT;
+}
+
 void trail_events_off(struct trail_channel *c)
 {
 	struct trail_attach *a, *next;
@@ -320,8 +330,10 @@ void trail_events_free(struct trail_channel *c)
 {
 	struct trail_attach *a, *next;
 
-	list_for_each_entry_safe(a, next, &c->dying, node)
+	list_for_each_entry_safe(a, next, &c->dying, node) {
+		trail_filter_free(a);
 		kfree(a);
+	}
 	INIT_LIST_HEAD(&c->dying);
 	c->dying_count = 0;
 }

@@ -148,6 +148,7 @@ static void __exit trail_exit(void)
 	trail_events_exit();
 	tracepoint_synchronize_unregister();
 	trail_syscalls_exit();
+	trail_filters_exit();
 	rcu_barrier();
 }
 

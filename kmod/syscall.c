@@ -158,19 +158,19 @@ static __always_inline void call(struct trail_syscalls *all, struct pt_regs *reg
 	if (!trail_wanted(a->channel))
 		goto out;
 	if (!a->call.captures) {
-		r = trail_enter(a->channel, &ring, fixed_size(exit), site);
+		r = trail_open(a, &ring, fixed_size(exit), site);
 		if (r)
 			put_fixed(r, a, regs, nr, ret, exit);
 	} else {
 		whole = (struct record *)this_cpu_ptr(scratch)->record;
 		put_fixed(whole, a, regs, nr, ret, exit);
 		len = put_captured(whole, a, regs, ret);
-		r = trail_enter(a->channel, &ring, len, site);
+		r = trail_passes(a, whole, len, site) ? trail_enter(a->channel, &ring, len, site) : NULL;
 		if (r)
 			memcpy(r, whole, len);
 	}
 	if (r)
-		kring_leave(ring->control);
+		trail_close(ring);
 out:
 	preempt_enable_notrace();
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * trail.ko: channels (channel.c), what is recorded into them (event.c, syscall.c, counter.c, track.c), and the device (main.c).
+ * trail.ko: channels (channel.c), what is recorded into them (event.c, syscall.c, counter.c, track.c, filter.c), and the device (main.c).
  *
  * Locks: trail_lock guards the list of channels, what each records, and compiled probes. Probes take no lock. What they use, attachments and
  * rings, is freed after the probes were unregistered and a grace period of tracepoints went by.
@@ -22,7 +22,7 @@
 #include "tracer/modabi.h"
 
 struct trail_ring {                     /* of one CPU */
-	struct kring *control;
+	struct kring *control;          /* NULL: none, filter.c has the record */
 	u8 *data;
 };
 
@@ -68,6 +68,7 @@ struct trail_attach {
 	struct tracepoint *tp;          /* registered there; NULL: its module is not loaded */
 	struct trail_counter *counter;
 	struct modabi_call call;        /* constant */
+	struct trail_filter __rcu *filter;      /* read by probes; NULL: all is recorded */
 	char system[64], name[128];
 };
 
@@ -101,6 +102,7 @@ void trail_channel_put(struct trail_channel *c);
 
 /* event.c */
 int trail_event_set(struct trail_channel *c, struct modabi_event *e);
+int trail_event_filter(struct trail_channel *c, const struct modabi_filter *m);
 void trail_events_off(struct trail_channel *c);        /* all; a grace period of tracepoints must follow, and then: */
 void trail_events_free(struct trail_channel *c);       /* those that are off */
 int trail_enabled_text(struct trail_channel *c, char **text, size_t *len);
@@ -134,6 +136,11 @@ void trail_track_end(struct trail_channel *c);
 int trail_contexts_set(struct trail_channel *c, const struct modabi_context *items, u32 count);
 void trail_contexts_free(struct trail_contexts *x);     /* no probe uses them; NULL is allowed */
 void trail_contexts_exit(void);
+
+/* filter.c */
+int trail_filter_set(struct trail_attach *a, const struct modabi_filter *m);
+void trail_filter_free(struct trail_attach *a); /* when no probe uses it any more */
+void trail_filters_exit(void);
 
 /* ---- in probes ---- */
 
@@ -173,6 +180,35 @@ static __always_inline void *trail_enter(struct trail_channel *c, struct trail_r
 	if (unlikely(c->contexts))
 		return trail_enter_contexts(c, *ring, len, site);
 	return kring_enter((*ring)->control, (*ring)->data, &c->geometry, len);
+}
+
+/* filter.c. A record of an attachment with a filter is made aside, and decided on at its end. */
+void *trail_filtered_begin(struct trail_attach *a, const struct trail_filter *f, struct trail_ring **ring, u32 len, struct trail_site site);
+void trail_filtered_end(struct trail_ring *ring);
+bool trail_filter_holds(const struct trail_filter *f, const void *record, u32 len, struct trail_site site);
+
+/* Of a record that somebody has. */
+static __always_inline bool trail_passes(const struct trail_attach *a, const void *record, u32 len, struct trail_site site)
+{
+	const struct trail_filter *f = rcu_dereference_sched(a->filter);
+
+	return likely(!f) || trail_filter_holds(f, record, len, site);
+}
+
+/* Room for a record: in the ring, or aside if a filter is to decide on it first. Likewise, from a successful open to close. */
+static __always_inline void *trail_open(struct trail_attach *a, struct trail_ring **ring, u32 len, struct trail_site site)
+{
+	const struct trail_filter *f = rcu_dereference_sched(a->filter);
+
+	return unlikely(f) ? trail_filtered_begin(a, f, ring, len, site) : trail_enter(a->channel, ring, len, site);
+}
+
+static __always_inline void trail_close(struct trail_ring *ring)
+{
+	if (unlikely(!ring->control))
+		trail_filtered_end(ring);
+	else
+		kring_leave(ring->control);
 }
 
 /* For compiled probes, which may be in other modules. In registers. */

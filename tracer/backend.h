@@ -73,8 +73,12 @@ struct backend_ops {
 	int (*recording)(struct backend_channel *c);    /* 1; 0: it is not, whoever did that; -errno. NULL: nobody else can */
 	int (*enable)(struct backend_channel *c, const char *system, const char *event, bool on); /* event NULL: all of the system */
 	int (*enabled)(struct backend_channel *c, struct md_buf *out);  /* lines system:event */
-	/* Records only what this is true of, in the backend's language (kfilter.h); "": all. Replaces what was, with no gap. NULL: it has none. */
-	int (*filter)(struct backend_channel *c, const char *system, const char *event, const char *text);
+	/*
+	 * Of an event records only what this is true of; of no length: all. Replaces what was, with no gap. Made by kfilter.h: a text with a NUL behind it
+	 * for the kernel's own filters, or where `programs` is set, a program. -ENOENT: no such event (with programs: it is not on). NULL: there are none.
+	 */
+	int (*filter)(struct backend_channel *c, const char *system, const char *event, const char *filter, size_t len);
+	bool programs;
 	/* Records calls of the functions of these names, separated by blanks, as BACKEND_FUNCTION; "": none. Replaces what was set. */
 	int (*functions)(struct backend_channel *c, const char *names);
 	/* Only these threads and what they start; NULL: all. */

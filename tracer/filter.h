@@ -63,7 +63,16 @@ struct filter_event {
 	const struct trail_reg_field *fields;
 	uint32_t field_count;
 	const char *strings;
+	/*
+	 * Of a record of the kernel, not a payload: where in it each field is, FILTER_OPAQUE if it cannot be had from there; and the kinds of contexts that
+	 * can be had with it, bit by bit. Sequences may have an enum filter_located for the size of their length, and of such texts `count` is the most
+	 * bytes (0: no limit).
+	 */
+	const uint32_t *places;         /* NULL: it is a payload */
+	uint64_t contexts;
 };
+
+#define FILTER_OPAQUE UINT32_MAX
 
 /*
  * -EINVAL, with the filter's own line and a column, if types clash for this event: a string and a number compared, an
@@ -75,6 +84,7 @@ int filter_check(const struct filter *f, const struct filter_event *e, struct tr
  * A program for "any of the filters" on this event, appended to out; its length is a multiple of 8. 0: made; 1: always
  * true, nothing appended; 2: never true, nothing appended (types clash in each, or nothing but missing fields is left to decide). A
  * filter whose types clash counts as false, the others go on. -ENOMEM; -E2BIG: more than TRAIL_PROGRAM_MAX bytes.
+ * On records, what depends on something that cannot be had is left out, so that it may be true of more, never of less.
  */
 int filter_compile(const struct filter *const *filters, size_t count, const struct filter_event *e, struct md_buf *out);
 

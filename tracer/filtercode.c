@@ -85,7 +85,7 @@ static void load_field(struct code *c, const struct filter_node *n, uint8_t r)
 		break;
 	case TRAIL_KIND_SEQUENCE:
 		w.op = n->index_count ? FILTER_LOAD_ELEMENT : FILTER_LOAD_SEQUENCE;
-		w.b = n->index_count ? (uint32_t)n->index : 0;
+		w.b = n->index_count ? (uint32_t)n->index : c->e->places ? f->count : 0;
 		break;
 	default:
 		w.op = FILTER_LOAD_INT;

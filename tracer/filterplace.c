@@ -8,8 +8,10 @@ static uint32_t length_size(const struct trail_reg_field *f)
 	return f->kind != TRAIL_KIND_SEQUENCE ? 0 : f->length ? f->length : 4;
 }
 
-static bool is_sound(const struct trail_reg_field *f)
+static bool is_sound(const struct trail_reg_field *f, bool record)
 {
+	uint32_t length = length_size(f);
+
 	switch (f->kind) {
 	case TRAIL_KIND_STRING:
 		return true;
@@ -20,7 +22,7 @@ static bool is_sound(const struct trail_reg_field *f)
 	case TRAIL_KIND_ARRAY:
 	case TRAIL_KIND_SEQUENCE:
 		return filter_is_size(f->size) && (!(f->flags & TRAIL_FIELD_TEXT) || f->size == 1) &&
-		       (f->kind == TRAIL_KIND_ARRAY || filter_is_size(length_size(f)));
+		       (f->kind == TRAIL_KIND_ARRAY || filter_is_size(length) || (record && filter_is_located(length)));
 	default:
 		return false;
 	}
@@ -32,10 +34,14 @@ bool filter_locate(const struct filter_event *e, uint32_t i, uint32_t *anchor, u
 	uint32_t k;
 
 	*anchor = 0;
+	if (e->places) {
+		*at = e->places[i];
+		return is_sound(&e->fields[i], true);
+	}
 	for (k = 0; k < i; k++) {
 		const struct trail_reg_field *f = &e->fields[k];
 
-		if (!is_sound(f))
+		if (!is_sound(f, false))
 			return false;
 		if (f->kind == TRAIL_KIND_STRING || f->kind == TRAIL_KIND_SEQUENCE) {
 			from = 0;
@@ -49,7 +55,7 @@ bool filter_locate(const struct filter_event *e, uint32_t i, uint32_t *anchor, u
 		}
 	}
 	*at = (uint32_t)from;
-	return is_sound(&e->fields[i]);
+	return is_sound(&e->fields[i], false);
 }
 
 uint32_t filter_field_place(const struct trail_reg_field *f, uint32_t anchor)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The interpreter of filter programs (tracer/filterword.h has their format and filter_verify), which runs in the application
- * before each event. No dependency but string.h and stdint.h; no allocation, no lock, no call out but for contexts:
+ * The interpreter of filter programs (tracer/filterword.h has their format and filter_verify), which runs in the application, and in the
+ * kernel (kmod/filter.c), before each event. No dependency but string.h and stdint.h; no allocation, no lock, no call out but for contexts:
  * async-signal-safe. Needs about 1 KiB of stack.
  *
  * Guarantees, also for bytes that change while the program runs (it is read in place, from memory that may be used
@@ -17,7 +17,7 @@
 #ifndef TRACER_FILTERRUN_H
 #define TRACER_FILTERRUN_H
 
-#include "tracer/filterword.h"
+#include "tracer/filterops.h"
 
 struct filter_input {
 	/* The written fields, then those with TRAIL_FIELD_NOWRITE, packed as the application serializes them. */
@@ -37,14 +37,7 @@ struct filter_input {
  * The steps are one function in the end: handing a word on to others by value makes compilers put it together from its
  * parts and take it apart again, which takes longer than the step.
  */
-#define FILTER_INLINE static inline __attribute__((always_inline))
-
-enum filter_outcome {
-	FILTER_HOLDS_NOT, FILTER_HOLDS,
-	FILTER_NEXT,                    /* no test */
-	FILTER_FAILS,
-	FILTER_BAD,                     /* the program or the payload is none */
-};
+#define FILTER_INLINE static inline __attribute__((__always_inline__))
 
 struct filter_machine {
 	const uint8_t *program;
@@ -56,38 +49,6 @@ struct filter_machine {
 	uint32_t anchors[TRAIL_EVENT_FIELDS_MAX + 1];
 	struct filter_value registers[FILTER_REGISTERS];
 };
-
-static inline uint16_t filter_load16(const uint8_t *p, bool big)
-{
-	return (uint16_t)(big ? p[0] << 8 | p[1] : p[1] << 8 | p[0]);
-}
-
-static inline uint32_t filter_load32(const uint8_t *p, bool big)
-{
-	uint32_t v;
-
-	memcpy(&v, p, sizeof(v));
-	return big == (__BYTE_ORDER__ == __ORDER_BIG_ENDIAN__) ? v : __builtin_bswap32(v);
-}
-
-static inline uint64_t filter_load64(const uint8_t *p, bool big)
-{
-	uint64_t v;
-
-	memcpy(&v, p, sizeof(v));
-	return big == (__BYTE_ORDER__ == __ORDER_BIG_ENDIAN__) ? v : __builtin_bswap64(v);
-}
-
-/* size: 1, 2, 4 or 8 */
-static inline uint64_t filter_load(const uint8_t *p, uint32_t size, bool big, bool is_signed)
-{
-	switch (size) {
-	case 1: return is_signed ? (uint64_t)(int8_t)*p : *p;
-	case 2: return is_signed ? (uint64_t)(int16_t)filter_load16(p, big) : filter_load16(p, big);
-	case 4: return is_signed ? (uint64_t)(int32_t)filter_load32(p, big) : filter_load32(p, big);
-	default: return filter_load64(p, big);
-	}
-}
 
 static inline enum filter_outcome filter_range64(const void *program, size_t size, uint32_t literal, uint64_t x)
 {
@@ -162,11 +123,34 @@ FILTER_INLINE bool filter_length(const struct filter_machine *m, size_t place, s
 	return nul;
 }
 
+/* The same as filter_sequence, of enum filter_located. */
+static inline bool filter_find_located(const struct filter_input *in, uint32_t size, uint32_t length, size_t *place, uint64_t *n)
+{
+	uint32_t word, from, bytes;
+
+	if (length == FILTER_LENGTH_REST) {
+		*n = (in->len - *place) >> __builtin_ctz(size);
+		return true;
+	}
+	if (sizeof(word) > in->len - *place)
+		return false;
+	word = filter_load32(in->payload + *place, false);
+	from = (word & 0xffff) + (length == FILTER_LENGTH_REL_LOC ? (uint32_t)*place + 4 : 0);
+	bytes = word >> 16;
+	if (from > in->len || bytes > in->len - from)
+		from = bytes = 0;
+	*place = from;
+	*n = bytes >> __builtin_ctz(size);
+	return true;
+}
+
 /* A sequence: makes *place its first element's, and checks that all of it is there. */
 FILTER_INLINE bool filter_sequence(const struct filter_machine *m, uint32_t descriptor, size_t *place, uint64_t *n)
 {
 	uint32_t size = descriptor & 255, length = descriptor >> 24;
 
+	if (filter_is_size(size) && filter_is_located(length))
+		return filter_find_located(m->in, size, length, place, n);
 	if (!filter_is_size(size) || !filter_is_size(length) || length > m->in->len - *place)
 		return false;
 	*n = filter_load(m->in->payload + *place, length, false, false);
@@ -232,17 +216,7 @@ FILTER_INLINE enum filter_outcome filter_load_number(const struct filter_machine
 		return FILTER_BAD;
 	if (w.op == FILTER_LOAD_FLOAT) {
 		bits = filter_load(m->in->payload + place, size, flags & TRAIL_FIELD_BIG_ENDIAN, false);
-		v->type = FILTER_FLOAT;
-		if (size == 4) {
-			uint32_t half = (uint32_t)bits;
-			float f;
-
-			memcpy(&f, &half, sizeof(f));
-			v->f = f;
-		} else {
-			memcpy(&v->f, &bits, sizeof(v->f));
-		}
-		return FILTER_NEXT;
+		return filter_load_float(bits, size, v);
 	}
 	v->type = is_signed ? FILTER_SIGNED : FILTER_UNSIGNED;
 	v->u = filter_load(m->in->payload + place, size, flags & TRAIL_FIELD_BIG_ENDIAN, is_signed);
@@ -266,7 +240,7 @@ FILTER_INLINE enum filter_outcome filter_load_field(const struct filter_machine 
 	case FILTER_LOAD_SEQUENCE:
 		if ((w.a & 255) != 1 || !filter_sequence(m, w.a, &place, &count))
 			return FILTER_BAD;
-		return filter_load_text(m, place, count, v);
+		return filter_load_text(m, place, w.b && w.b < count ? w.b : count, v);
 	case FILTER_LOAD_ELEMENT:
 		if (!filter_sequence(m, w.a, &place, &count))
 			return FILTER_BAD;
@@ -279,7 +253,7 @@ FILTER_INLINE enum filter_outcome filter_load_field(const struct filter_machine 
 }
 
 /* The name is copied, so that the callee's has an end whatever happens to the program; APP and PERF always have one. */
-static __attribute__((noinline, unused)) enum filter_outcome
+static __attribute__((__noinline__, unused)) enum filter_outcome
 filter_load_context(const struct filter_machine *m, struct filter_word w, struct filter_value *v)
 {
 	char name[TRAIL_NAME_MAX + 1];
@@ -304,7 +278,7 @@ FILTER_INLINE enum filter_outcome filter_load_any(struct filter_machine *m, stru
 		return FILTER_BAD;
 	switch (w.op) {
 	case FILTER_CONSTANT:
-		if (w.at != FILTER_SIGNED && w.at != FILTER_UNSIGNED && w.at != FILTER_FLOAT)
+		if (!filter_is_number(w.at))
 			return FILTER_BAD;
 		v->u = (uint64_t)w.b << 32 | w.a;
 		v->type = w.at == FILTER_SIGNED ? FILTER_SIGNED : w.at == FILTER_UNSIGNED ? FILTER_UNSIGNED : FILTER_FLOAT;
@@ -314,153 +288,6 @@ FILTER_INLINE enum filter_outcome filter_load_any(struct filter_machine *m, stru
 	default:
 		return filter_load_field(m, w, v);
 	}
-}
-
-static inline bool filter_is_int(const struct filter_value *v)
-{
-	return v->type == FILTER_SIGNED || v->type == FILTER_UNSIGNED;
-}
-
-/*
- * False: it has no result. left and right may be *out. (Parts, not whole values are copied: they were stored in parts, and
- * processors do not like to load them otherwise.)
- */
-static inline bool filter_operate(unsigned int op, const struct filter_value *left, const struct filter_value *right,
-				  struct filter_value *out)
-{
-	uint64_t u = left->u, v = right->u;
-	bool is_unsigned = left->type == FILTER_UNSIGNED;
-
-	if (op == FILTER_NEGATE && left->type == FILTER_FLOAT) {
-		out->f = -left->f;
-		out->type = FILTER_FLOAT;
-		return true;
-	}
-	if (!filter_is_int(left) || !filter_is_int(right))
-		return false;
-	if (op != FILTER_LEFT && op != FILTER_RIGHT)
-		is_unsigned |= right->type == FILTER_UNSIGNED;
-	else if (v > 63)        /* or it is negative */
-		return false;
-	switch (op) {
-	case FILTER_NEGATE:
-		is_unsigned = false;
-		u = 0 - u;
-		break;
-	case FILTER_COMPLEMENT: u = ~u; break;
-	case FILTER_AND: u &= v; break;
-	case FILTER_OR: u |= v; break;
-	case FILTER_XOR: u ^= v; break;
-	case FILTER_LEFT: u <<= v; break;
-	case FILTER_RIGHT: u >>= v; break;
-	default: return false;
-	}
-	out->u = u;
-	out->type = is_unsigned ? FILTER_UNSIGNED : FILTER_SIGNED;
-	return true;
-}
-
-static inline double filter_double(const struct filter_value *v)
-{
-	return v->type == FILTER_FLOAT ? v->f : v->type == FILTER_SIGNED ? (double)v->i : (double)v->u;
-}
-
-/* One of FILTER_LESS …; 0: they cannot be compared. Strings are equal or unordered. */
-static inline unsigned int filter_order(const struct filter_value *x, const struct filter_value *y)
-{
-	if (x->type == FILTER_STRING || y->type == FILTER_STRING) {
-		if (x->type != y->type)
-			return 0;
-		return x->len == y->len && (!x->len || !memcmp(x->s, y->s, x->len)) ? FILTER_EQUAL : FILTER_UNORDERED;
-	}
-	if (x->type == FILTER_NONE || y->type == FILTER_NONE)
-		return 0;
-	if (x->type == FILTER_FLOAT || y->type == FILTER_FLOAT) {
-		double f = filter_double(x), g = filter_double(y);
-
-		return f < g ? FILTER_LESS : f > g ? FILTER_GREATER : f == g ? FILTER_EQUAL : FILTER_UNORDERED;
-	}
-	if (x->type != y->type && (x->type == FILTER_SIGNED ? x : y)->i < 0)
-		return x->type == FILTER_SIGNED ? FILTER_LESS : FILTER_GREATER;
-	if (x->u == y->u)
-		return FILTER_EQUAL;
-	if (x->type == FILTER_SIGNED && y->type == FILTER_SIGNED)
-		return x->i < y->i ? FILTER_LESS : FILTER_GREATER;
-	return x->u < y->u ? FILTER_LESS : FILTER_GREATER;
-}
-
-static inline enum filter_outcome filter_compare(const struct filter_value *x, const struct filter_value *y,
-						 unsigned int relation)
-{
-	unsigned int order = filter_order(x, y);
-
-	if (!order || (x->type == FILTER_STRING && relation != FILTER_EQUAL && relation != FILTER_UNEQUAL))
-		return FILTER_FAILS;
-	return order & relation ? FILTER_HOLDS : FILTER_HOLDS_NOT;
-}
-
-static inline enum filter_outcome filter_truth(const struct filter_value *v)
-{
-	if (v->type == FILTER_STRING || v->type == FILTER_NONE)
-		return FILTER_FAILS;
-	return (v->type == FILTER_FLOAT ? v->f != 0 : v->u != 0) ? FILTER_HOLDS : FILTER_HOLDS_NOT;
-}
-
-/*
- * Knuth, Morris, Pratt: table[k] says how much of the literal is still there when k + 1 bytes of it were and the next
- * does not fit. It must get less each time, so the table's contents cannot do harm. Returns the bytes up to the
- * end of the first place, or 0.
- */
-static inline size_t filter_find(const uint8_t *literal, size_t n, const uint8_t *table, const uint8_t *s, size_t len)
-{
-	size_t have = 0, i = 0;
-
-	while (i < len) {
-		uint8_t c;
-
-		if (!have) {
-			const uint8_t *first = (const uint8_t *)memchr(s + i, literal[0], len - i);
-
-			if (!first)
-				return 0;
-			i = (size_t)(first - s);
-		}
-		c = s[i];
-		while (have && literal[have] != c) {
-			size_t less = filter_load16(table + 2 * (have - 1), false);
-
-			have = less < have ? less : 0;
-		}
-		if (literal[have] == c)
-			have++;
-		i++;
-		if (have == n)
-			return i;
-	}
-	return 0;
-}
-
-/* Cuts off of the text what fits. */
-static inline enum filter_outcome filter_match(const uint8_t *literal, size_t n, unsigned int how, struct filter_value *v)
-{
-	const char *end = v->s + v->len;
-	size_t found;
-
-	if (how == FILTER_MATCH_FIND) {
-		found = n ? filter_find(literal, n, literal + n, (const uint8_t *)v->s, v->len) : 0;
-		if (n && !found)
-			return FILTER_HOLDS_NOT;
-		v->s += found;
-		v->len -= found;
-		return FILTER_HOLDS;
-	}
-	if (how == FILTER_MATCH_WHOLE ? n != v->len : n > v->len)
-		return FILTER_HOLDS_NOT;
-	if (n && memcmp(how == FILTER_MATCH_SUFFIX ? end - n : v->s, literal, n))
-		return FILTER_HOLDS_NOT;
-	v->len -= n;
-	v->s += how == FILTER_MATCH_PREFIX ? n : 0;
-	return FILTER_HOLDS;
 }
 
 /* The literal of TEST_STRING and MATCH; false if it is outside. */
@@ -552,7 +379,7 @@ FILTER_INLINE enum filter_outcome filter_step(struct filter_machine *m, struct f
 }
 
 /* The whole machine, from a word on. */
-static __attribute__((noinline, unused)) bool
+static __attribute__((__noinline__, unused)) bool
 filter_run_from(const void *program, size_t size, const struct filter_input *in, size_t at)
 {
 	struct filter_machine m;
@@ -593,7 +420,7 @@ filter_run_from(const void *program, size_t size, const struct filter_input *in,
 }
 
 /* Integers at constant places against constants need no machine. */
-static __attribute__((noinline, unused)) bool
+static __attribute__((__noinline__, unused)) bool
 filter_run_ranges(const void *program, size_t size, const struct filter_input *in, size_t at)
 {
 	for (; at < size / FILTER_WORD; at++) {

@@ -76,6 +76,7 @@ struct filter_info {
 	bool missing;                   /* where it is reached, the filter fails */
 	bool constant;                  /* then value is set; never of strings */
 	bool fails;                     /* may fail when it runs */
+	bool opaque;                    /* cannot be had from the kernel's record */
 	bool range;                     /* BINARY: a test of the integer at the place for lo … hi */
 	bool inverted;                  /* … or for being outside of it */
 	uint8_t registers;              /* that it takes to have its value, at least 1 */
@@ -91,6 +92,12 @@ struct filter_info {
  * not to be used.
  */
 int filter_bind(const struct filter *f, const struct filter_event *e, struct filter_info *info, struct tr_err *err);
+
+/*
+ * On a record: takes out what cannot be had, by making it true where an && may do without it. False: nothing is left that could ever be
+ * false.
+ */
+bool filter_weaken(const struct filter *f, struct filter_info *info);
 
 /* A comparison as a set of outcomes; swapped: with its sides exchanged. */
 unsigned int filter_relation(enum filter_operator op, bool swapped);

@@ -94,6 +94,8 @@ static int bind_element(struct bind *b, const struct filter_node *n, struct filt
 		return clash(b, n->bracket[1], "the elements of '%.*s' are numbers: they have no elements",
 			     (int)n->name_length, n->text);
 	i->type = f->flags & TRAIL_FIELD_SIGNED ? TYPE_SIGNED : TYPE_UNSIGNED;
+	/* Behind its end a text has NULs in a payload, and anything in a record. */
+	i->opaque |= b->e->places && f->flags & TRAIL_FIELD_TEXT;
 	if (f->kind == TRAIL_KIND_SEQUENCE) {
 		i->fails = true;
 		if (n->index > UINT32_MAX)
@@ -122,6 +124,10 @@ static int bind_field(struct bind *b, const struct filter_node *n, struct filter
 		return 0;
 	i->missing = i->fails = false;
 	i->field = f = &b->e->fields[k];
+	if (b->e->places && i->at == FILTER_OPAQUE) {
+		i->opaque = true;
+		i->at = 0;
+	}
 	if (f->kind == TRAIL_KIND_ARRAY || f->kind == TRAIL_KIND_SEQUENCE) {
 		if (n->index_count)
 			return bind_element(b, n, i);
@@ -149,6 +155,7 @@ static int bind_context(struct bind *b, const struct filter_node *n, struct filt
 	if (n->index_count)
 		return clash(b, n->bracket[0], "a context is no array: it has no elements");
 	i->fails = true;
+	i->opaque = b->e && b->e->places && !(b->e->contexts >> n->context & 1);
 	i->type = n->context == TRAIL_CONTEXT_APP ? TYPE_DYNAMIC : TYPE_UNSIGNED;
 	for (k = 0; k < FILTER_CONTEXTS; k++)
 		if (filter_contexts[k].kind == n->context)

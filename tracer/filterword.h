@@ -21,6 +21,9 @@
  *
  * Values are in registers. A register can be set if it was set before or follows those that were: so none is read unset.
  *
+ * Records of the kernel are looked at where they lie, before they become payloads: all is behind anchor 0, and the length of a sequence may be one
+ * of enum filter_located. The module runs the programs of such.
+ *
  * Failure: a value is missing (an index behind the end, a context that has none, types that do not fit, a bad shift). The
  * program goes on at the word that the last BEGIN named, where the next filter of the list begins; if none is ahead it
  * ends with false.
@@ -34,6 +37,13 @@
 #include <string.h>
 
 #include "tracer/abi.h"
+
+/* The kernel does not compute with floating point: there, the verifier takes no program that does. */
+#ifdef __KERNEL__
+#define FILTER_FLOATS 0
+#else
+#define FILTER_FLOATS 1
+#endif
 
 struct filter_value {
 	enum { FILTER_NONE, FILTER_SIGNED, FILTER_UNSIGNED, FILTER_FLOAT, FILTER_STRING } type;
@@ -67,7 +77,7 @@ enum filter_op {
 	/* Loads into register flag. at, a: FILTER_PLACE. */
 	FILTER_LOAD_INT, FILTER_LOAD_FLOAT, FILTER_LOAD_STRING,
 	FILTER_LOAD_TEXT,               /* b: bytes */
-	FILTER_LOAD_SEQUENCE,           /* of text */
+	FILTER_LOAD_SEQUENCE,           /* of text; b: most bytes, 0: all */
 	FILTER_LOAD_ELEMENT,            /* of a sequence of integers; b: index */
 	FILTER_CONSTANT,                /* at: type, a and b: 64 bits */
 	FILTER_CONTEXT,                 /* at: kind, a: name, b: its length; 0: none */
@@ -89,6 +99,13 @@ enum filter_match {                     /* the literal is … */
 
 /* Relations: sets of outcomes. */
 enum { FILTER_LESS = 1, FILTER_EQUAL = 2, FILTER_GREATER = 4, FILTER_UNORDERED = 8, FILTER_UNEQUAL = 13 };
+
+/* Instead of the size of a length. What would lie outside of the record has no elements. */
+enum filter_located {
+	FILTER_LENGTH_LOC = 16,         /* 32 bits: where it begins in the record, and its bytes << 16 */
+	FILTER_LENGTH_REL_LOC,          /* the same from behind these 32 bits */
+	FILTER_LENGTH_REST,             /* from here to the record's end */
+};
 
 /* Where a field lies, besides its offset. flags: TRAIL_FIELD_SIGNED, TRAIL_FIELD_BIG_ENDIAN. length: of a sequence. */
 #define FILTER_PLACE(size, flags, anchor, length) \
@@ -134,12 +151,23 @@ static inline bool filter_is_size(uint32_t size)
 	return size == 1 || size == 2 || size == 4 || size == 8;
 }
 
+static inline bool filter_is_located(uint32_t length)
+{
+	return length >= FILTER_LENGTH_LOC && length <= FILTER_LENGTH_REST;
+}
+
 /* Of the kinds with a name, and only of those, it is there. */
 static inline bool filter_is_context(struct filter_word w)
 {
 	bool named = w.at == TRAIL_CONTEXT_APP || w.at == TRAIL_CONTEXT_PERF;
 
 	return w.at >= 1 && w.at < TRAIL_CONTEXT_ALL && named == (w.b > 0) && w.b <= TRAIL_NAME_MAX;
+}
+
+/* A type of constants. */
+static inline bool filter_is_number(uint32_t type)
+{
+	return type == FILTER_SIGNED || type == FILTER_UNSIGNED || (FILTER_FLOATS && type == FILTER_FLOAT);
 }
 
 static inline bool filter_verify_jump(struct filter_word w, size_t at, size_t words)
@@ -158,10 +186,10 @@ static inline bool filter_verify_place(struct filter_word w, bool sequence)
 
 	if (anchor > TRAIL_EVENT_FIELDS_MAX || (flags & ~(TRAIL_FIELD_SIGNED | TRAIL_FIELD_BIG_ENDIAN)))
 		return false;
-	if (sequence ? !filter_is_size(length) : length != 0)
+	if (sequence ? !filter_is_size(length) && (!filter_is_located(length) || w.op == FILTER_WALK) : length != 0)
 		return false;
 	switch (w.op) {
-	case FILTER_LOAD_FLOAT: return size == 4 || size == 8;
+	case FILTER_LOAD_FLOAT: return FILTER_FLOATS && (size == 4 || size == 8);
 	case FILTER_LOAD_STRING: return size == 0;
 	case FILTER_LOAD_TEXT:
 	case FILTER_LOAD_SEQUENCE: return size == 1;
@@ -176,12 +204,12 @@ static inline bool filter_verify_load(size_t size, size_t words, struct filter_w
 		return false;
 	switch (w.op) {
 	case FILTER_CONSTANT:
-		return w.at == FILTER_SIGNED || w.at == FILTER_UNSIGNED || w.at == FILTER_FLOAT;
+		return filter_is_number(w.at);
 	case FILTER_CONTEXT:
 		return filter_is_context(w) && (!w.b || filter_verify_literal(size, words, w, w.b));
 	case FILTER_LOAD_SEQUENCE:
 	case FILTER_LOAD_ELEMENT:
-		return filter_verify_place(w, true) && (!w.b || w.op == FILTER_LOAD_ELEMENT);
+		return filter_verify_place(w, true);
 	default:
 		return filter_verify_place(w, false) && (!w.b || w.op == FILTER_LOAD_TEXT);
 	}
@@ -210,8 +238,7 @@ static inline bool filter_verify_rest(size_t size, size_t words, struct filter_w
 	case FILTER_COMPARE:
 		return w.at < 16 && w.a < FILTER_REGISTERS && w.b < FILTER_REGISTERS;
 	case FILTER_COMPARE_WITH:
-		return r < FILTER_REGISTERS && (w.at & 255) < 16 &&
-		       (type == FILTER_SIGNED || type == FILTER_UNSIGNED || type == FILTER_FLOAT);
+		return r < FILTER_REGISTERS && (w.at & 255) < 16 && filter_is_number(type);
 	case FILTER_TRUTH:
 		return r < FILTER_REGISTERS;
 	case FILTER_MATCH:

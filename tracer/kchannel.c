@@ -36,7 +36,7 @@ void kchannel_put(struct kchannel *kc)
 		track_deinit(&kc->tracked[i]);
 	pthread_mutex_destroy(&kc->lock);
 	for (size_t i = 0; i < kc->on_count; i++)
-		free(kc->filters[i]);
+		free(kc->filters[i].data);
 	free(kc->filters);
 	free(kc->payload);
 	free(kc->functions);
@@ -188,7 +188,7 @@ static void learn(struct kchannel *kc, struct kernel *k)
 		e = kernel_find(k, line, colon + 1, strlen(colon + 1));
 		if (e && e->index < kc->on_count) {
 			kc->on[e->index] = true;
-			kc->filters[e->index] = strdup("?");    /* not known: it is written anew */
+			kc->filters[e->index].data = strdup("?");       /* not known: it is written anew */
 		}
 	}
 	md_buf_deinit(&text);
@@ -273,7 +273,7 @@ static int wish(struct kchannel *kc, struct kernel *k, bool active, uint8_t **ou
 }
 
 /* What the kernel can do of the filters that decide on an event. */
-static void print_filter(struct kchannel *kc, struct kernel *k, struct kevent *e, size_t *read, struct md_buf *out)
+static void make_filter(struct kchannel *kc, struct kernel *k, struct kevent *e, size_t *read, struct md_buf *out)
 {
 	const struct rule_list *rules = &kc->channel->rules;
 	uint64_t decision = rule_list_decide(rules, e->key, 0);
@@ -285,34 +285,40 @@ static void print_filter(struct kchannel *kc, struct kernel *k, struct kevent *e
 		return;
 	f = kernel_format(k, e);
 	rule_list_filters(rules, e->key, 0, filters, n);
-	if (f)
+	if (f && k->ops->programs)
+		kfilter_compile(filters, n, f, out);
+	else if (f)
 		kfilter_print(filters, n, f, out);
 	kformat_free(f);
 }
 
-static void set_filter(struct kchannel *kc, struct kernel *k, const struct kevent *e, const char *text)
+static void set_filter(struct kchannel *kc, struct kernel *k, const struct kevent *e, const char *data, size_t len)
 {
-	char **now = &kc->filters[e->index], *copy = *text ? strdup(text) : NULL;
+	struct kchannel_filter *now = &kc->filters[e->index], next = { .len = len };
 	int ret;
 
-	if (!strcmp(*now ? *now : "", text)) {
-		free(copy);
+	if (!now->data == !len && now->len == len && !(len && memcmp(now->data, data, len)))
 		return;
+	next.data = len ? malloc(len + 1) : NULL;
+	if (next.data) {
+		memcpy(next.data, data, len);
+		next.data[len] = '\0';
 	}
-	ret = k->ops->filter(kc->bc, e->system, e->name, copy ? copy : "");
-	if (ret && copy) {
+	next.len = next.data ? len : 0;
+	ret = k->ops->filter(kc->bc, e->system, e->name, next.data ? next.data : "", next.len);
+	if (ret && next.data) {
 		/* The kernel does not understand it, and has none now. */
-		free(copy);
-		copy = NULL;
-	} else if (ret) {
+		free(next.data);
+		next = (struct kchannel_filter){ NULL, 0 };
+	} else if (ret && ret != -ENOENT) {
 		kc->error = ret;        /* the old one may still be there */
 		return;
 	}
-	free(*now);
-	*now = copy;
+	free(now->data);
+	*now = next;
 }
 
-/* Before events are switched on. */
+/* Of events that have been switched on, or off: until then, the daemon alone decides. */
 static void set_filters(struct kchannel *kc, struct kernel *k, const uint8_t *wanted)
 {
 	struct md_buf text = MD_BUF_INIT;
@@ -321,11 +327,12 @@ static void set_filters(struct kchannel *kc, struct kernel *k, const uint8_t *wa
 	for (size_t i = 0; i < kc->on_count; i++) {
 		struct kevent *e = kernel_event(k, i);
 
-		if (!wanted[i] || !k->ops->filter || krule_is_function(e->key))
+		if (!k->ops->filter || krule_is_function(e->key))
 			continue;
 		md_buf_reset(&text);
-		print_filter(kc, k, e, &read, &text);
-		set_filter(kc, k, e, text.failed ? "" : md_buf_str(&text));
+		if (wanted[i])
+			make_filter(kc, k, e, &read, &text);
+		set_filter(kc, k, e, text.data, text.failed ? 0 : text.len);
 	}
 	md_buf_deinit(&text);
 }
@@ -513,8 +520,8 @@ void kchannel_apply(struct channel *c)
 	}
 	ret = wish(kc, k, active, &wanted);
 	if (!ret) {
-		set_filters(kc, k, wanted);
 		switch_events(kc, k, wanted);
+		set_filters(kc, k, wanted);
 	}
 	free(wanted);
 	if (!ret && (ret = apply_functions(kc, k, active))) {

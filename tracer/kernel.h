@@ -77,6 +77,11 @@ struct kernel {
 
 struct coder;
 
+struct kchannel_filter {                /* as backend_ops.filter takes it */
+	char *data;                     /* NULL: none */
+	size_t len;
+};
+
 struct kchannel {
 	int refs;                       /* atomic */
 	struct tracer *tracer;
@@ -86,7 +91,7 @@ struct kchannel {
 	/* Guarded by the tracer's lock. */
 	struct channel *channel;        /* NULL: was removed */
 	uint8_t *on;                    /* per index of an event: enabled in the kernel */
-	char **filters;                 /* likewise: its filter in the kernel; NULL: none */
+	struct kchannel_filter *filters;        /* likewise: its filter in the kernel */
 	uint8_t *ever;                  /* likewise: was, since it was made */
 	size_t on_count;
 	bool recording, adopted;

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "tracer/filtertree.h"
+#include "tracer/modabi.h"
 
 struct print {
 	const struct kformat *format;
@@ -147,4 +148,99 @@ void kfilter_print(const struct filter *const *filters, size_t count, const stru
 	}
 	if (!whole || out->failed || out->len - begin > KFILTER_MAX)
 		out->len = begin;
+}
+
+/* ---- programs ---- */
+
+static uint8_t length_of(const struct kformat_field *f)
+{
+	return f->place == KFORMAT_LOC ? FILTER_LENGTH_LOC : f->place == KFORMAT_REL_LOC ? FILTER_LENGTH_REL_LOC : FILTER_LENGTH_REST;
+}
+
+/* In the record, what is text in the trace: an array, or a sequence. */
+static void text_field(const struct kformat_field *f, struct trail_reg_field *r)
+{
+	bool fixed = f->place == KFORMAT_FIXED, cut = f->kind == KFORMAT_TEXT;
+
+	r->size = 1;
+	r->flags = TRAIL_FIELD_TEXT;
+	r->kind = fixed ? TRAIL_KIND_ARRAY : TRAIL_KIND_SEQUENCE;
+	r->length = fixed ? 0 : length_of(f);
+	/* A dynamic one that becomes an array loses its last byte to a NUL. */
+	r->count = fixed ? f->count : cut ? f->count - 1 : 0;
+}
+
+/* Makes a field of the payload one of the record; says where it is there. */
+static uint32_t place_field(const struct kformat_field *f, struct trail_reg_field *r)
+{
+	switch (f->kind) {
+	case KFORMAT_INT:
+		if (f->process || (f->big_endian && f->from != f->to))
+			return FILTER_OPAQUE;
+		if (f->from < f->to && f->extend != f->is_signed)
+			return FILTER_OPAQUE;
+		if (f->from < f->to)
+			r->size = f->from;
+		return f->offset;
+	case KFORMAT_ARRAY:
+		return f->from == f->to ? f->offset : FILTER_OPAQUE;
+	case KFORMAT_SEQUENCE:
+		r->length = length_of(f);
+		r->count = 0;
+		return f->from == f->to ? f->offset : FILTER_OPAQUE;
+	case KFORMAT_TEXT:
+	case KFORMAT_STRING:
+		text_field(f, r);
+		return f->offset;
+	default:
+		return FILTER_OPAQUE;
+	}
+}
+
+/* Without the filters whose types clash: of the record's fields some have other types. */
+static size_t sound_ones(const struct filter *const *filters, size_t count, const struct filter_event *payload, const struct filter **out)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < count; i++)
+		if (filter_check(filters[i], payload, NULL) != -EINVAL)
+			out[n++] = filters[i];
+	return n;
+}
+
+static void put_never(struct md_buf *out)
+{
+	uint8_t words[2][FILTER_WORD];
+
+	filter_put_word(words[0], (struct filter_word){ .op = FILTER_HEADER, .at = 2, .a = FILTER_VERSION });
+	filter_put_word(words[1], (struct filter_word){ .op = FILTER_RETURN });
+	md_buf_put(out, words, sizeof(words));
+}
+
+void kfilter_compile(const struct filter *const *filters, size_t count, const struct kformat *f, struct md_buf *out)
+{
+	struct trail_reg_field fields[TRAIL_EVENT_FIELDS_MAX];
+	uint32_t places[TRAIL_EVENT_FIELDS_MAX];
+	const struct filter **sound = calloc(count + 1, sizeof(*sound));
+	size_t begin = out->len;
+	struct filter_event e;
+	int ret;
+
+	if (!sound)
+		return;
+	kformat_filter_event(f, &e);
+	count = sound_ones(filters, count, &e, sound);
+	for (uint32_t i = 0; i < e.field_count; i++) {
+		fields[i] = e.fields[i];
+		places[i] = place_field(&f->fields[i], &fields[i]);
+	}
+	e.fields = fields;
+	e.places = places;
+	e.contexts = MODABI_FILTER_CONTEXTS;
+	ret = filter_compile(sound, count, &e, out);
+	if (ret || out->len - begin > MODABI_PROGRAM_MAX)
+		out->len = begin;
+	if (ret == 2)
+		put_never(out);
+	free(sound);
 }

@@ -175,9 +175,7 @@ int kformat_make_filter(struct kformat *k)
 
 void kformat_filter_event(const struct kformat *f, struct filter_event *e)
 {
-	e->fields = f->filter_fields;
-	e->field_count = filterable(f);
-	e->strings = f->filter_strings;
+	*e = (struct filter_event){ .fields = f->filter_fields, .field_count = filterable(f), .strings = f->filter_strings };
 }
 
 const char *kformat_name(const struct kformat *f)

@@ -117,7 +117,7 @@ void kdump_filter_event(enum kdump_type type, struct kdump_fields *out)
 	const struct layout *l = &layouts[type];
 	const char *name = l->fields;
 
-	out->event = (struct filter_event){ out->fields, (uint32_t)strlen(l->types), l->fields };
+	out->event = (struct filter_event){ .fields = out->fields, .field_count = (uint32_t)strlen(l->types), .strings = l->fields };
 	for (uint32_t i = 0; i < out->event.field_count; i++) {
 		out->fields[i] = filter_field(l->types[i]);
 		out->fields[i].name = (uint32_t)(name - l->fields);

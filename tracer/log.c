@@ -76,7 +76,7 @@ static int log_id(struct class *cl, uint32_t *id)
 }
 
 static const struct trail_reg_field log_fields[] = { { .name = 0, .kind = TRAIL_KIND_STRING } };
-static const struct filter_event log_layout = { log_fields, 1, "msg" };
+static const struct filter_event log_layout = { .fields = log_fields, .field_count = 1, .strings = "msg" };
 
 static bool log_context(void *arg, uint32_t kind, const char *name, struct filter_value *out)
 {

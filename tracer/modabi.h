@@ -25,6 +25,10 @@
 #define MODABI_CALLS 512u               /* numbers of system calls that may have events of their own */
 #define MODABI_CAPTURES_MAX 6u
 #define MODABI_CAPTURED_MAX 8192u       /* bytes, of one call */
+#define MODABI_PROGRAM_MAX 8192u        /* bytes of a filter program */
+/* Contexts that filters may ask for, bit by bit. */
+#define MODABI_FILTER_CONTEXTS (MODABI_KINDS(VPID, PROCNAME) | MODABI_KINDS(CPU_ID, UTS_NS) | MODABI_KINDS(PID, NICE) | MODABI_KINDS(UID, INTERRUPTIBLE))
+#define MODABI_KINDS(first, last) ((2ull << TRAIL_CONTEXT_##last) - (1ull << TRAIL_CONTEXT_##first))
 
 struct modabi_version {
 	__u32 abi;
@@ -149,6 +153,17 @@ struct modabi_consume {
 	__u32 reserved;
 };
 
+/*
+ * What of an event is recorded that is switched on: a program of tracer/filterword.h decides, on the record as it would be recorded. It is verified:
+ * EINVAL. Replaces the one before; switching the event off removes it.
+ */
+struct modabi_filter {
+	char system[64], name[128];
+	__u64 program;
+	__u32 size;                     /* 0: none, all is recorded */
+	__u32 reserved;
+};
+
 #define MODABI_GET_VERSION _IOR('t', 0xa0, struct modabi_version)
 #define MODABI_LIST _IOWR('t', 0xa1, struct modabi_list)
 #define MODABI_CREATE _IOWR('t', 0xa2, struct modabi_channel)
@@ -162,5 +177,6 @@ struct modabi_consume {
 #define MODABI_TRACK _IOW('t', 0xb3, struct modabi_track)
 #define MODABI_CONSUME _IOW('t', 0xb4, struct modabi_consume)
 #define MODABI_SET_CONTEXTS _IOW('t', 0xb8, struct modabi_contexts)
+#define MODABI_FILTER _IOW('t', 0xb9, struct modabi_filter)
 
 #endif

@@ -119,6 +119,6 @@ const struct backend_ops module_backend = {
 	.probe_create = tracefs_probe_create, .probe_remove = tracefs_probe_remove, .probes = tracefs_probes,
 	.function_check = function_check, .channels = channels, .channel_open = module_channel_open, .channel_remove = module_channel_remove,
 	.channel_close = module_channel_close, .contexts = module_contexts, .record = module_record, .enable = module_enable,
-	.enabled = module_enabled, .track = module_track,
+	.filter = module_filter, .programs = true, .enabled = module_enabled, .track = module_track,
 	.track_by = module_track_by, .drain = module_drain, .lost = module_lost,
 };

@@ -16,6 +16,7 @@ void module_channel_close(struct backend_channel *c, bool remove);
 int module_contexts(struct backend_channel *c, const struct context *contexts, size_t count);
 int module_record(struct backend_channel *c, bool on);
 int module_enable(struct backend_channel *c, const char *system, const char *event, bool on);
+int module_filter(struct backend_channel *c, const char *system, const char *event, const char *filter, size_t len);
 int module_enabled(struct backend_channel *c, struct md_buf *out);
 int module_track(struct backend_channel *c, const uint32_t *tids, size_t count);
 int module_track_by(struct backend_channel *c, int attr, const struct track *set);

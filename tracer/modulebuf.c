@@ -181,6 +181,25 @@ int module_enable(struct backend_channel *c, const char *system, const char *eve
 	return ioctl(c->fd, MODABI_EVENT, &m) ? -errno : 0;
 }
 
+int module_filter(struct backend_channel *c, const char *system, const char *event, const char *filter, size_t len)
+{
+	struct modabi_filter m = { .program = (uintptr_t)filter, .size = (uint32_t)len };
+	int ret;
+
+	if (strlen(system) >= sizeof(m.system) || strlen(event) >= sizeof(m.name))
+		return -ENAMETOOLONG;
+	memcpy(m.system, system, strlen(system));
+	memcpy(m.name, event, strlen(event));
+	if (!ioctl(c->fd, MODABI_FILTER, &m))
+		return 0;
+	ret = -errno;
+	/* The one before decides no longer. */
+	m.size = 0;
+	if (len)
+		ioctl(c->fd, MODABI_FILTER, &m);
+	return ret;
+}
+
 int module_enabled(struct backend_channel *c, struct md_buf *out)
 {
 	struct modabi_enabled m = { .size = 1u << 20 };

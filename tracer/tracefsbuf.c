@@ -223,10 +223,12 @@ int tracefs_enable(struct backend_channel *c, const char *system, const char *ev
 	return ret == -ENOENT && !on && system == c->group ? 0 : ret;
 }
 
-int tracefs_filter(struct backend_channel *c, const char *system, const char *event, const char *text)
+int tracefs_filter(struct backend_channel *c, const char *system, const char *event, const char *text, size_t len)
 {
 	char path[600];
 	int ret;
+
+	(void)len;
 
 	if (tracefs_has_text(c->b, system, event)) {
 		ret = *text ? tracefs_text_make(c->b, c->group, event, c->ids) : 0;

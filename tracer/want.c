@@ -177,7 +177,7 @@ static struct filter_event fields_of(const struct app *a, uint32_t event)
 {
 	const struct regfile_event *e = &a->file->events[event];
 
-	return (struct filter_event){ a->file->fields + e->first_field, e->field_count, a->file->strings };
+	return (struct filter_event){ .fields = a->file->fields + e->first_field, .field_count = e->field_count, .strings = a->file->strings };
 }
 
 uint64_t app_wanted(struct channel *c, const struct app *a, uint32_t event, struct wanted *program)

@@ -147,7 +147,7 @@ static size_t put_program(uint8_t *to, size_t room)
 		{ .name = 7, .kind = TRAIL_KIND_FLOAT, .size = 8 },
 		{ .name = 12, .kind = TRAIL_KIND_SEQUENCE, .size = 1, .length = 4 },
 	};
-	const struct filter_event e = { fields, 4, strings };
+	const struct filter_event e = { .fields = fields, .field_count = 4, .strings = strings };
 	struct md_buf out = MD_BUF_INIT;
 	struct filter *f = NULL;
 	struct tr_err err = { 0 };

@@ -28,7 +28,7 @@ static inline void sample_deinit(struct sample *s)
 
 static inline struct filter_event sample_event(const struct sample *s)
 {
-	return (struct filter_event){ s->fields, s->count, s->strings.data };
+	return (struct filter_event){ .fields = s->fields, .field_count = s->count, .strings = s->strings.data };
 }
 
 static inline void sample_field(struct sample *s, const char *name, int kind, int size, unsigned int flags, uint32_t count,

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* LINK: core */
-/* Filters in the kernel's language: what it can do of them, never more narrow. */
+/* Filters in the kernel's language, and as programs for its records: what it can do of them, never more narrow. */
 #include <stdlib.h>
 
 #include "tests/unit/kformats.h"
 #include "tests/unit/test.h"
+#include "tracer/filterrun.h"
 #include "tracer/kfilter.h"
 
 static const char format_sizes[] =
@@ -143,6 +144,101 @@ static void too_long(void)
 	CHECK_STR(print(text), "");
 }
 
+/* ---- programs ---- */
+
+static const char format_record[] =
+	"name: sched_record\nID: 12\n" COMMON
+	"\tfield:int a;\toffset:8;\tsize:4;\tsigned:1;\n"
+	"\tfield:__data_loc u32[] many;\toffset:12;\tsize:4;\tsigned:0;\n"
+	"\tfield:__data_loc char[] name;\toffset:16;\tsize:4;\tsigned:1;\n"
+	"\tfield:__rel_loc char[] other;\toffset:20;\tsize:4;\tsigned:1;\n"
+	"\tfield:char prev_comm[16];\toffset:24;\tsize:16;\tsigned:1;\n"
+	"\tfield:__data_loc char[] comm;\toffset:40;\tsize:4;\tsigned:1;\n\n"
+	"print fmt: \"\"\n";
+
+static const struct {
+	struct { uint32_t common[2]; int32_t a; uint32_t many, name, other; char prev_comm[16]; uint32_t comm; uint32_t elements[2]; } fixed;
+	char text[8], behind[4], tail[20];
+} record = {
+	{ { 0 }, -5, 44 | 8 << 16, 52 | 8 << 16, 36 | 4 << 16, "comm\0garbage", 64 | 20 << 16, { 7, 4000000000 } },
+	"text\0xx", "beh", "0123456789abcdefgh",
+};
+
+static bool ctx(void *arg, uint32_t kind, const char *name, struct filter_value *out)
+{
+	(void)arg, (void)name;
+	*out = (struct filter_value){ .type = FILTER_SIGNED, .i = kind == TRAIL_CONTEXT_TID ? 102 : 101 };
+	return true;
+}
+
+/* What becomes of the record: "all" without asking, "yes", "no". len: of the record, 0: all of it. */
+static const char *run(const char *lines, size_t len)
+{
+	struct filter_input in = { .payload = (const uint8_t *)&record, .len = len ? len : sizeof(record), .context = ctx };
+	struct filter *filters[4] = { NULL };
+	struct md_buf program = MD_BUF_INIT;
+	const char *result = "all";
+	size_t n = 0;
+
+	for (; *lines; lines += strcspn(lines, "\n"), lines += *lines == '\n')
+		if (filter_parse_kernel(lines, 0, &filters[n++], NULL))
+			return "no filter";
+	kfilter_compile((const struct filter *const *)filters, n, format, &program);
+	if (program.len && !filter_verify(program.data, program.len))
+		result = "bad";
+	else if (program.len)
+		result = filter_run(program.data, program.len, &in) ? "yes" : "no";
+	while (n)
+		filter_put(filters[--n]);
+	md_buf_deinit(&program);
+	return result;
+}
+
+static void programs(void)
+{
+	use("sched", format_record);
+	CHECK_STR(run("a == -5 && a < 0u", 0), "yes");
+	CHECK_STR(run("a > 0", 0), "no");
+	CHECK_STR(run("a", 0), "yes");
+	CHECK_STR(run("many[1] == 4000000000", 0), "yes");
+	CHECK_STR(run("many[2] == 0 || 1", 0), "no");
+	CHECK_STR(run("name == \"text\" && name != \"text*x\" && name == \"*ex*\"", 0), "yes");
+	CHECK_STR(run("other == \"beh\"", 0), "yes");
+	CHECK_STR(run("prev_comm == \"comm\"", 0), "yes");
+	/* As the trace has it: 15 bytes. */
+	CHECK_STR(run("comm == \"0123456789abcde\"", 0), "yes");
+	CHECK_STR(run("!(a == -5)", 0), "no");
+	CHECK_STR(run("$ctx.tid == 102 && $ctx.pid == 101", 0), "yes");
+	CHECK_STR(run("$ctx.cpu_id == 4", 0), "no");
+	/* What lies outside is empty, or the record is none. */
+	CHECK_STR(run("name == \"\"", 55), "yes");
+	CHECK_STR(run("name == \"\" || a", 18), "no");
+	CHECK_STR(run("a != 5", 9), "no");
+	/* Never, whatever there is. */
+	CHECK_STR(run("missing == 1", 0), "no");
+	CHECK_STR(run("name == 5\nprev_comm < 3", 0), "no");
+	CHECK_STR(run("name == 5\na == -5", 0), "yes");
+}
+
+/* A byte of a text is nothing that the record tells: of the rest as much as can be is done. */
+static void weakened(void)
+{
+	use("sched", format_record);
+	CHECK_STR(run("prev_comm[5] == 0", 0), "all");
+	CHECK_STR(run("!(prev_comm[5] == 0)", 0), "all");
+	CHECK_STR(run("prev_comm[5] == 0 || a == 1", 0), "all");
+	CHECK_STR(run("prev_comm[5] == 0 && a == 1", 0), "no");
+	CHECK_STR(run("prev_comm[5] == 0 && a == -5", 0), "yes");
+	CHECK_STR(run("a == -5 && (prev_comm[5] || a == 1)", 0), "yes");
+	CHECK_STR(run("a == 1\nprev_comm[5] == 0", 0), "all");
+	CHECK_STR(run("a == 1\nprev_comm[5] == 0 && a == 2", 0), "no");
+	/* prev_comm[5] may be 0, and then nobody asks for the element that is not there. */
+	CHECK_STR(run("prev_comm[5] && many[9] == 1 || a == -5", 0), "all");
+	CHECK_STR(run("many[9] == 1 && prev_comm[5] || a == -5", 0), "no");
+	CHECK_STR(run("prev_comm[5] && (many[0] == 8 && name == \"x\") && a == 1 || a == 2", 0), "no");
+	CHECK_STR(run("prev_comm[5] && many[9] == 1", 0), "no");
+}
+
 int main(void)
 {
 	CASE(names);
@@ -150,6 +246,8 @@ int main(void)
 	CASE(several);
 	CASE(ranges);
 	CASE(too_long);
+	CASE(programs);
+	CASE(weakened);
 	kformat_free(format);
 	return test_summary();
 }

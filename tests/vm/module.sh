@@ -4,30 +4,7 @@
 #
 # trail.ko: it records what tracefs records, field by field; strings of system calls, losses, tracking; a killed daemon; rings
 # and device against a fuzzer; and it can be unloaded while all this is going on.
-if [ -z "${VM-}" ] && [ -z "${SOAK-}${VM_MODULE-}" ]; then
-	echo "building modules and comparing takes minutes: VM_MODULE=1 tests/run vm/module.sh, or make soak"
-	exit 77
-fi
-if [ -z "${VM-}" ]; then
-	here=$(dirname "$0")
-	BUILD=${BUILD:-$here/../../build}
-	export BUILD
-	# A kernel whose modules cannot be built here is left out.
-	for k in ${VM_KERNEL:-6.1 6.12}; do
-		if why=$("$here/modules" "$k"); then
-			kernels="${kernels-} $k"
-		else
-			[ $? = 77 ] || exit 1
-			echo "$k: $why"
-		fi
-	done
-	[ -n "${kernels-}" ] || exit 77
-	VM_KERNEL=$kernels
-	export VM_KERNEL
-fi
-. "$(dirname "$0")/lib.sh"
-modules=$BUILD/vm/modules-$VM${VM_FULL:+-full}/kmod
-[ -e "$modules/trail.ko" ] || skip "$VM: no modules were built"
+. "$(dirname "$0")/modlib.sh"
 
 cat >"$work/calls.c" <<'C'
 #include <fcntl.h>
@@ -88,15 +65,6 @@ int main(int argc, char **argv)
 }
 C
 ${CC:-cc} -D_GNU_SOURCE -o "$work/calls" "$work/calls.c" || skip "no compiler"
-
-load() {
-	busybox insmod "$modules/trail.ko" && busybox insmod "$modules/trail_events.ko" || fail "the modules cannot be loaded: $(dmesg | tail -n 5)"
-}
-
-clean() {
-	dmesg | grep -E 'WARNING: |BUG: |Oops|general protection|trail.*(error|invalid)' && fail "the kernel complained"
-	checks=$((checks + 1))
-}
 
 # --- one daemon by tracefs, then one by the module: both record the same
 other=$(mktemp -d)      # not in $work, which is removed

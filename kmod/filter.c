@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Filters: programs of tracer/filterword.h, which the daemon has made for records as the probes make them, and which are verified here.
+ *
+ * An event with a filter is recorded aside first, and goes into the ring if the filter holds: so what does not pass takes no room there, is not
+ * lost if there is none, and overwrites nothing. Records that are aside are a stack of each CPU: a probe takes its place and gives it back
+ * before whoever it interrupted goes on, as with kring's nest, and everything else follows from that. What finds no room there is recorded without being
+ * asked about; the daemon decides on all records once more.
+ */
+#include <linux/percpu.h>
+#include <linux/slab.h>
+#include <linux/uaccess.h>
+
+#include "kmod/trail.h"
+#include "tracer/filterrun.h"
+
+#define STACK_SIZE 8192
+
+struct trail_filter {
+	struct rcu_head rcu;
+	u32 size;
+	u8 program[] __aligned(8);
+};
+
+struct aside {                          /* a record */
+	struct trail_ring ring;         /* its control is NULL */
+	struct trail_channel *channel;
+	const struct trail_filter *filter;
+	u32 len;
+	struct trail_site site;
+	u8 record[] __aligned(8);
+};
+
+struct stack {
+	u32 used;
+	u8 bytes[STACK_SIZE - 8] __aligned(8);
+};
+
+static struct stack __percpu *stacks;   /* made with the first filter: whoever sees a filter sees them */
+
+/* ---- in probes ---- */
+
+static bool is_unsigned(u32 kind)
+{
+	return (kind >= TRAIL_CONTEXT_VUID && kind <= TRAIL_CONTEXT_UTS_NS) || (kind >= TRAIL_CONTEXT_UID && kind <= TRAIL_CONTEXT_MIGRATABLE);
+}
+
+static bool context(void *arg, u32 kind, const char *name, struct filter_value *out)
+{
+	const struct trail_site *site = arg;
+
+	if (kind == TRAIL_CONTEXT_PROCNAME) {
+		out->type = FILTER_STRING;
+		out->s = current->comm;
+		out->len = strnlen(current->comm, sizeof(current->comm));
+		return true;
+	}
+	out->type = is_unsigned(kind) ? FILTER_UNSIGNED : FILTER_SIGNED;
+	return trail_context_number(kind, *site, &out->i);
+}
+
+bool trail_filter_holds(const struct trail_filter *f, const void *record, u32 len, struct trail_site site)
+{
+	struct filter_input in = { .payload = record, .len = len, .context = context, .arg = &site };
+
+	return filter_run(f->program, f->size, &in);
+}
+
+void *trail_filtered_begin(struct trail_attach *a, const struct trail_filter *f, struct trail_ring **ring, u32 len, struct trail_site site)
+{
+	struct stack *s = this_cpu_ptr(stacks);
+	u32 used = READ_ONCE(s->used), need = sizeof(struct aside) + ALIGN(len, 8);
+	struct aside *aside = (struct aside *)(s->bytes + used);
+
+	if (len > sizeof(s->bytes) || need > sizeof(s->bytes) - used)
+		return trail_enter(a->channel, ring, len, site);
+	WRITE_ONCE(s->used, used + need);
+	barrier();      /* whoever interrupts us takes what is above */
+	aside->ring.control = NULL;
+	aside->channel = a->channel;
+	aside->filter = f;
+	aside->len = len;
+	aside->site = site;
+	*ring = &aside->ring;
+	return aside->record;
+}
+
+void trail_filtered_end(struct trail_ring *at)
+{
+	struct aside *aside = container_of(at, struct aside, ring);
+	struct stack *s = this_cpu_ptr(stacks);
+	struct trail_ring *ring;
+	void *record;
+
+	if (trail_filter_holds(aside->filter, aside->record, aside->len, aside->site)) {
+		record = trail_enter(aside->channel, &ring, aside->len, aside->site);
+		if (record) {
+			memcpy(record, aside->record, aside->len);
+			kring_leave(ring->control);
+		}
+	}
+	barrier();
+	WRITE_ONCE(s->used, (u8 *)aside - s->bytes);
+}
+
+/* ---- setting ---- */
+
+/* No contexts but ours, which have no names. */
+static bool verify(const void *program, u32 size)
+{
+	if (!filter_verify(program, size))
+		return false;
+	for (size_t i = 1; i < filter_word(program, 0).at; i++) {
+		struct filter_word w = filter_word(program, i);
+
+		if (w.op == FILTER_CONTEXT && (w.b || !(MODABI_FILTER_CONTEXTS >> w.at & 1)))
+			return false;
+	}
+	return true;
+}
+
+static struct trail_filter *take(const struct modabi_filter *m)
+{
+	struct trail_filter *f;
+
+	if (m->size > MODABI_PROGRAM_MAX)
+		return ERR_PTR(-EINVAL);
+	if (!stacks)
+		stacks = alloc_percpu(struct stack);
+	f = stacks ? kmalloc(struct_size(f, program, m->size), GFP_KERNEL) : NULL;
+	if (!f)
+		return ERR_PTR(-ENOMEM);
+	f->size = m->size;
+	if (copy_from_user(f->program, u64_to_user_ptr(m->program), m->size)) {
+		kfree(f);
+		return ERR_PTR(-EFAULT);
+	}
+	if (!verify(f->program, f->size)) {
+		kfree(f);
+		return ERR_PTR(-EINVAL);
+	}
+	return f;
+}
+
+int trail_filter_set(struct trail_attach *a, const struct modabi_filter *m)
+{
+	struct trail_filter *old = rcu_dereference_protected(a->filter, lockdep_is_held(&trail_lock)), *f = NULL;
+
+	if (m->size) {
+		f = take(m);
+		if (IS_ERR(f))
+			return PTR_ERR(f);
+	}
+	rcu_assign_pointer(a->filter, f);
+	if (old)
+		kfree_rcu(old, rcu);
+	return 0;
+}
+
+void trail_filter_free(struct trail_attach *a)
+{
+	kfree(rcu_dereference_protected(a->filter, lockdep_is_held(&trail_lock)));
+}
+
+void trail_filters_exit(void)
+{
+	free_percpu(stacks);
+}

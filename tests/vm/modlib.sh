@@ -1,0 +1,37 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+#
+# For tests of trail.ko, `. "$(dirname "$0")/modlib.sh"` as the first command: lib.sh, with the modules that were built for the guest's kernel in
+# $modules.
+if [ -z "${VM-}" ] && [ -z "${SOAK-}${VM_MODULE-}" ]; then
+	echo "building modules and comparing takes minutes: VM_MODULE=1 tests/run vm/${0##*/}, or make soak"
+	exit 77
+fi
+if [ -z "${VM-}" ]; then
+	here=$(dirname "$0")
+	BUILD=${BUILD:-$here/../../build}
+	export BUILD
+	# A kernel whose modules cannot be built here is left out.
+	for k in ${VM_KERNEL:-6.1 6.12}; do
+		if why=$("$here/modules" "$k"); then
+			kernels="${kernels-} $k"
+		else
+			[ $? = 77 ] || exit 1
+			echo "$k: $why"
+		fi
+	done
+	[ -n "${kernels-}" ] || exit 77
+	VM_KERNEL=$kernels
+	export VM_KERNEL
+fi
+. "$(dirname "$0")/lib.sh"
+modules=$BUILD/vm/modules-$VM${VM_FULL:+-full}/kmod
+[ -e "$modules/trail.ko" ] || skip "$VM: no modules were built"
+
+load() {
+	busybox insmod "$modules/trail.ko" && busybox insmod "$modules/trail_events.ko" || fail "the modules cannot be loaded: $(dmesg | tail -n 5)"
+}
+
+clean() {
+	dmesg | grep -E 'WARNING: |BUG: |Oops|general protection|trail.*(error|invalid)' && fail "the kernel complained"
+	checks=$((checks + 1))
+}
