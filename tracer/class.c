@@ -223,6 +223,19 @@ int class_event(struct class *cl, uint64_t digest, struct md_event *e, uint32_t 
 	return id_add(cl, digest ? digest : 1, *id);
 }
 
+int class_event_id(struct class *cl, struct md_event *e, uint32_t *id)
+{
+	uint64_t digest;
+
+	if (!e)
+		return -ENOMEM;
+	digest = md_event_digest(e);
+	if (class_find_event(cl, digest, id))
+		return class_event(cl, digest, e, id);
+	md_event_destroy(e);
+	return 0;
+}
+
 int class_restore(struct class *cl, struct md_event *e)
 {
 	uint64_t digest = md_event_digest(e);

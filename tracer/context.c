@@ -199,12 +199,20 @@ static int parse_kernel(struct scan *s, struct word *w, size_t skip, bool probe,
 	return counter ? parse_perf(s, w, skip + strlen(PERF_CPU), probe, c) : 0;
 }
 
-static int apply_word(struct context_list *l, struct scan *s, struct word *w, parse_fn *parse, bool probe)
+struct change {
+	struct context_list *list;
+	parse_fn *parse;
+	bool probe;
+};
+
+static int apply_word(void *arg, struct scan *s, struct word *w)
 {
+	const struct change *change = arg;
+	struct context_list *l = change->list;
 	const char *text = word_text(w);
 	bool remove = text[0] == '!' && !w->quoted;
 	struct context c, *same;
-	int ret = parse(s, w, remove, probe && !remove, &c);
+	int ret = change->parse(s, w, remove, change->probe && !remove, &c);
 
 	if (ret)
 		return ret;
@@ -223,23 +231,6 @@ static int apply_word(struct context_list *l, struct scan *s, struct word *w, pa
 				  TRAIL_CONTEXT_MAX);
 	ret = add(l, &c);
 	return ret ? tr_fail(s->err, ret, "out of memory") : 0;
-}
-
-static int apply_line(struct context_list *l, const char *line, parse_fn *parse, bool probe, struct tr_err *err)
-{
-	struct scan s = { line, 0, err };
-	struct word w = { 0 };
-	int ret = 0;
-
-	if (line[0] == '#')
-		return 0;
-	for (scan_blanks(&s); !scan_at_end(&s) && !ret; scan_blanks(&s)) {
-		ret = scan_word(&s, false, &w);
-		if (!ret)
-			ret = apply_word(l, &s, &w, parse, probe);
-	}
-	word_deinit(&w);
-	return ret;
 }
 
 /* What would be one name for readers of the trace. */
@@ -262,21 +253,15 @@ static int apply(const struct context_list *old, const char *text, bool replace,
 {
 	static const struct context_list none;
 	struct context_list new;
-	int line = 0, ret = copy(replace ? &none : old, &new);
+	struct change change = { &new, parse, probe };
+	int ret = copy(replace ? &none : old, &new);
 
 	if (ret)
 		return tr_fail(err, ret, "out of memory");
-	while (*text && !ret) {
-		line++;
-		ret = apply_line(&new, text, parse, probe, err);
-		text += strcspn(text, "\n");
-		text += *text == '\n';
-	}
+	ret = words_each(text, apply_word, &change, err);
 	if (!ret)
 		ret = check_names(&new, err);
 	if (ret) {
-		if (err)
-			err->line = line;
 		context_list_deinit(&new);
 		return ret;
 	}

@@ -249,6 +249,8 @@ struct class *class_get(struct channel *c, struct trace *t, bool create);
 /* The id of an event in a class; a new one is written to the event log. Takes e over. -errno: ENOSPC, ENOMEM, I/O. */
 int class_event(struct class *cl, uint64_t digest, struct md_event *e, uint32_t *id);
 int class_find_event(const struct class *cl, uint64_t digest, uint32_t *id);
+/* Its id, the one that it has or a new one. Takes e over; NULL: -ENOMEM, so that who makes it need not look. */
+int class_event_id(struct class *cl, struct md_event *e, uint32_t *id);
 int class_restore(struct class *cl, struct md_event *e);        /* from the event log; takes e over */
 /*
  * The buffer of these rings, made if need be: -ENOMEM, -EDQUOT, …. If the owner's share has no room for it, it is the smallest there can be,

@@ -119,7 +119,6 @@ static int refresh(struct kchannel *kc, struct coder *co, uint32_t generation)
 	struct md_event *e = NULL;
 	struct class *cl = NULL;
 	struct trace *t;
-	uint64_t digest;
 	int ret = 0;
 
 	if (!co->known) {
@@ -138,11 +137,8 @@ static int refresh(struct kchannel *kc, struct coder *co, uint32_t generation)
 		take_rules(kc->channel, co);
 		co->generation = generation;
 		if (e && !co->drop) {
-			digest = md_event_digest(e);
-			if (class_find_event(cl, digest, &co->id)) {
-				ret = class_event(cl, digest, e, &co->id);
-				e = NULL;
-			}
+			ret = class_event_id(cl, e, &co->id);
+			e = NULL;
 			co->known = !ret;
 		}
 	}
@@ -215,12 +211,8 @@ static uint64_t given_time(void *arg)
 static bool populate(void *arg, uint64_t subbuf)
 {
 	const struct target *to = arg;
-	const struct region_geometry *geo = &to->kc->region->geo;
-	uint8_t *at = (uint8_t *)region_data(to->kc->region, to->cpu) + (subbuf & (geo->subbuf_count - 1)) * geo->subbuf_size;
 
-	if (subbuf > geo->subbuf_count)
-		return true;
-	return madvise(at, geo->subbuf_size, MADV_POPULATE_WRITE) == 0 || errno == EINVAL;      /* an old kernel: it is allocated */
+	return region_populate(to->kc->region, to->cpu, subbuf);
 }
 
 /* Fields that are to have a process have its thread yet. */

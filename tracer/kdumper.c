@@ -45,26 +45,7 @@ static uint64_t present(void *arg)
 
 static bool populate(void *arg, uint64_t subbuf)
 {
-	const struct region *r = ((const struct target *)arg)->region;
-	uint8_t *at = (uint8_t *)region_data(r, 0) + (subbuf & (r->geo.subbuf_count - 1)) * r->geo.subbuf_size;
-
-	if (subbuf > r->geo.subbuf_count)
-		return true;
-	return madvise(at, r->geo.subbuf_size, MADV_POPULATE_WRITE) == 0 || errno == EINVAL;    /* an old kernel: it is allocated */
-}
-
-static int event_id(struct class *cl, enum kdump_type type, uint32_t *id)
-{
-	struct md_event *e = kdump_event(type);
-	uint64_t digest;
-
-	if (!e)
-		return -ENOMEM;
-	digest = md_event_digest(e);
-	if (class_find_event(cl, digest, id))
-		return class_event(cl, digest, e, id);
-	md_event_destroy(e);
-	return 0;
+	return region_populate(((const struct target *)arg)->region, 0, subbuf);
 }
 
 /* Whether the channel records it now. */
@@ -95,7 +76,7 @@ static int write_to(struct channel *c, enum kdump_type type, struct kwho *who, c
 	int ret = cl ? class_buffer(cl, TRAIL_RINGS_THREAD, KERNEL_DUMP_RING, &b) : -ENOMEM;
 
 	if (!ret)
-		ret = event_id(cl, type, &id);
+		ret = class_event_id(cl, kdump_event(type), &id);
 	if (ret)
 		return ret;
 	kwho_put(who, c->kchannel, bytes);

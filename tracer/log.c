@@ -38,12 +38,8 @@ static uint64_t log_clock(void *arg)
 static bool log_populate(void *arg, uint64_t subbuf)
 {
 	const struct log_target *to = arg;
-	const struct region_geometry *geo = &to->region->geo;
-	uint8_t *at = (uint8_t *)region_data(to->region, 0) + (subbuf & (geo->subbuf_count - 1)) * geo->subbuf_size;
 
-	if (subbuf > geo->subbuf_count)
-		return true;
-	return madvise(at, geo->subbuf_size, MADV_POPULATE_WRITE) == 0 || errno == EINVAL;      /* an old kernel: it is allocated */
+	return region_populate(to->region, 0, subbuf);
 }
 
 static struct md_event *log_event(void)
@@ -59,20 +55,6 @@ static struct md_event *log_event(void)
 		return NULL;
 	}
 	return e;
-}
-
-static int log_id(struct class *cl, uint32_t *id)
-{
-	struct md_event *e = log_event();
-	uint64_t digest;
-
-	if (!e)
-		return -ENOMEM;
-	digest = md_event_digest(e);
-	if (class_find_event(cl, digest, id))
-		return class_event(cl, digest, e, id);
-	md_event_destroy(e);
-	return 0;
 }
 
 static const struct trail_reg_field log_fields[] = { { .name = 0, .kind = TRAIL_KIND_STRING } };
@@ -145,7 +127,7 @@ static int log_to(struct channel *c, const struct context_values *who, const cha
 	cl = class_get(c, t, true);
 	err = cl ? class_buffer(cl, TRAIL_RINGS_THREAD, 0, &b) : -ENOMEM;
 	if (!err)
-		err = log_id(cl, &id);
+		err = class_event_id(cl, log_event(), &id);
 	if (err)
 		return err;
 	context_list_put(&c->contexts, who, &event);

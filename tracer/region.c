@@ -299,6 +299,16 @@ void region_retire_finish(void)
 	worker_finish(&undertaker, 10);
 }
 
+bool region_populate(const struct region *r, uint32_t ring, uint64_t subbuf)
+{
+	const struct region_geometry *geo = &r->geo;
+	uint8_t *at = (uint8_t *)region_data(r, ring) + (subbuf & (geo->subbuf_count - 1)) * geo->subbuf_size;
+
+	if (subbuf > geo->subbuf_count)
+		return true;
+	return madvise(at, geo->subbuf_size, MADV_POPULATE_WRITE) == 0 || errno == EINVAL;      /* an old kernel: it is allocated */
+}
+
 void region_switch(struct region *r, uint32_t id, uint8_t value)
 {
 	/* Pairs with the writers' loads of the byte; for switching off, barrier() gives the rest of the guarantee. */

@@ -71,6 +71,8 @@ static inline uint64_t region_head(const struct region *r, uint32_t i)
 	return __atomic_load_n(&region_ring(r, i)->head, __ATOMIC_ACQUIRE) & TRAIL_HEAD_MASK;
 }
 
+/* Before the writer uses a sub-buffer of a ring for the first time. False: there is no memory. */
+bool region_populate(const struct region *r, uint32_t ring, uint64_t subbuf);
 /* Sets the switch byte of an event id (0: off); does not wait (barrier.h). */
 void region_switch(struct region *r, uint32_t id, uint8_t value);
 uint8_t region_switched(const struct region *r, uint32_t id);

@@ -158,8 +158,15 @@ static int take_out(struct track *t, uint32_t id)
 	return 0;
 }
 
-static int apply_word(struct track *t, int attr, struct scan *s, struct word *w)
+struct change {
+	struct track *track;
+	int attr;
+};
+
+static int apply_word(void *arg, struct scan *s, struct word *w)
 {
+	const struct change *change = arg;
+	struct track *t = change->track;
 	bool remove = word_text(w)[0] == '!' && !w->quoted;
 	uint32_t id = 0;
 	int ret;
@@ -171,7 +178,7 @@ static int apply_word(struct track *t, int attr, struct scan *s, struct word *w)
 		t->some = remove;
 		return 0;
 	}
-	ret = parse_id(s, w, remove, attr, &id);
+	ret = parse_id(s, w, remove, change->attr, &id);
 	if (ret)
 		return ret;
 	if (remove && !t->some)
@@ -185,39 +192,16 @@ static int apply_word(struct track *t, int attr, struct scan *s, struct word *w)
 	return ret ? tr_fail(s->err, ret, "out of memory") : 0;
 }
 
-static int apply_line(struct track *t, int attr, const char *line, struct tr_err *err)
-{
-	struct scan s = { line, 0, err };
-	struct word w = { 0 };
-	int ret = 0;
-
-	if (line[0] == '#')
-		return 0;
-	for (scan_blanks(&s); !scan_at_end(&s) && !ret; scan_blanks(&s)) {
-		ret = scan_word(&s, false, &w);
-		if (!ret)
-			ret = apply_word(t, attr, &s, &w);
-	}
-	word_deinit(&w);
-	return ret;
-}
-
 int track_apply(const struct track *old, int attr, const char *text, bool replace, struct track *out, struct tr_err *err)
 {
 	struct track empty = { .some = true }, new;
-	int line = 0, ret = track_copy(replace ? &empty : old, &new);
+	struct change change = { &new, attr };
+	int ret = track_copy(replace ? &empty : old, &new);
 
 	if (ret)
 		return tr_fail(err, ret, "out of memory");
-	while (*text && !ret) {
-		line++;
-		ret = apply_line(&new, attr, text, err);
-		text += strcspn(text, "\n");
-		text += *text == '\n';
-	}
+	ret = words_each(text, apply_word, &change, err);
 	if (ret) {
-		if (err)
-			err->line = line;
 		track_deinit(&new);
 		return ret;
 	}

@@ -131,6 +131,29 @@ int scan_word(struct scan *s, bool comma, struct word *w)
 	return ret;
 }
 
+int words_each(const char *text, int (*fn)(void *arg, struct scan *s, struct word *w), void *arg, struct tr_err *err)
+{
+	struct word w = { 0 };
+	int line = 0, ret = 0;
+
+	while (*text && !ret) {
+		struct scan s = { text, 0, err };
+
+		line++;
+		for (scan_blanks(&s); text[0] != '#' && !scan_at_end(&s) && !ret; scan_blanks(&s)) {
+			ret = scan_word(&s, false, &w);
+			if (!ret)
+				ret = fn(arg, &s, &w);
+		}
+		text += strcspn(text, "\n");
+		text += *text == '\n';
+	}
+	if (err)
+		err->line = line;
+	word_deinit(&w);
+	return ret;
+}
+
 const char *word_text(struct word *w)
 {
 	return md_buf_str(&w->text);

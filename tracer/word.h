@@ -30,6 +30,11 @@ bool scan_at_end(const struct scan *s);         /* of the line; skip blanks firs
 int scan_word(struct scan *s, bool comma, struct word *w);
 /* A C escape, s->at is behind its backslash: appends the byte, never NUL. 0 or -EINVAL. */
 int scan_escape(struct scan *s, struct md_buf *out);
+/*
+ * Calls fn for each word of each line that is no comment, until it returns an error; err then has the line, else the last one. What fn
+ * returned, or -EINVAL, -ENOMEM.
+ */
+int words_each(const char *text, int (*fn)(void *arg, struct scan *s, struct word *w), void *arg, struct tr_err *err);
 const char *word_text(struct word *w);
 bool word_is(struct word *w, const char *keyword);      /* and was not in quotes */
 /* Column of byte i of the decoded word, as near as it can be told. */

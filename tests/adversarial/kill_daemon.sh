@@ -9,20 +9,9 @@ command -v babeltrace2 >/dev/null || skip "there is no babeltrace2"
 rounds=${KILL_ROUNDS:-12}
 [ -z "${SOAK-}" ] || rounds=100
 
-sum() {
-	od -An -v -t u8 "$slots" 2>/dev/null | awk '{ for (i = 1; i <= NF; i++) s += $i } END { printf "%d", s }'
-}
-
 # a_while: up to 0.6 s, any time
 a_while() {
 	sleep "0.$(od -An -N2 -t u2 /dev/urandom | awk '{ printf "%03d", $1 % 600 }')"
-}
-
-kill_daemon() {
-	kill -9 "$daemon"
-	wait "$daemon" 2>/dev/null
-	fusermount3 -u -z "$mnt" 2>/dev/null || umount -l "$mnt" 2>/dev/null
-	! mounted || fail "the dead mount stays"
 }
 
 mount_tree
@@ -40,12 +29,7 @@ ticks1=$!
 ticks2=$!
 "$bin/herd" "$bin/writer" "$slots" 4 2 20000 1000 none >"$TMPDIR/herd" &
 herd=$!
-i=0
-until [ "$(sum)" -gt 1000 ]; do
-	i=$((i + 1))
-	[ $i -lt 100 ] || fail "nothing is traced"
-	sleep 0.1
-done
+herd_writes
 
 round=0
 while [ $round -lt "$rounds" ]; do

@@ -69,6 +69,28 @@ umount_tree() {
 	! grep -q 'ERROR: .*Sanitizer\|runtime error:' "$TMPDIR/daemon.log" || fail "the sanitizer complained"
 }
 
+# As a crash; what it served is unmounted.
+kill_daemon() {
+	kill -9 "$daemon"
+	wait "$daemon" 2>/dev/null
+	fusermount3 -u -z "$mnt" 2>/dev/null || umount -l "$mnt" 2>/dev/null
+	! mounted || fail "the dead mount stays"
+}
+
+# What the writers have counted so far, all together
+sum() {
+	od -An -v -t u8 "$slots" 2>/dev/null | awk '{ for (i = 1; i <= NF; i++) s += $i } END { printf "%d", s }'
+}
+
+herd_writes() {
+	tries=200
+	until [ "$(sum)" -gt 1000 ]; do
+		tries=$((tries - 1))
+		[ $tries -gt 0 ] || fail "nothing is traced"
+		sleep 0.1
+	done
+}
+
 alive() {
 	kill -0 "$daemon" 2>/dev/null || fail "the daemon is dead"
 	timeout 10 cat "$mnt/version" >/dev/null || fail "the daemon does not answer"

@@ -9,17 +9,6 @@ command -v babeltrace2 >/dev/null || skip "there is no babeltrace2"
 rounds=${KILL_ROUNDS:-10}
 out=$TMPDIR/out
 
-kill_daemon() {
-	kill -9 "$daemon"
-	wait "$daemon" 2>/dev/null
-	fusermount3 -u -z "$mnt" 2>/dev/null || umount -l "$mnt" 2>/dev/null
-	! mounted || fail "the dead mount stays"
-}
-
-sum() {
-	od -An -v -t u8 "$slots" 2>/dev/null | awk '{ for (i = 1; i <= NF; i++) s += $i } END { printf "%d", s }'
-}
-
 mount_tree
 make_session kept discard 64K 32
 put 100K "$s/user/channels/channel0/file_size"
@@ -27,12 +16,7 @@ put "$out" "$s/output"
 put start "$s/control"
 "$bin/herd" "$bin/writer" "$slots" 4 2 8000 1000 none >"$TMPDIR/herd" &
 herd=$!
-i=0
-until [ "$(sum)" -gt 1000 ]; do
-	i=$((i + 1))
-	[ $i -lt 100 ] || fail "nothing is traced"
-	sleep 0.1
-done
+herd_writes
 
 round=0
 while [ $round -lt "$rounds" ]; do
