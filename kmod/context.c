@@ -346,6 +346,13 @@ static u8 *put_word(u8 *to, u32 value)
 	return to + sizeof(value);
 }
 
+/* Ends with a NUL; behind the first one may be the rest of an older name. */
+static u8 *put_name(u8 *to)
+{
+	memcpy(to, current->comm, TASK_COMM_LEN);
+	return to + TASK_COMM_LEN;
+}
+
 static u8 *put_text(u8 *to, const char *from, u32 size)
 {
 	u32 n = from ? strnlen(from, size - 1) : 0;
@@ -387,7 +394,7 @@ static u8 *put(u8 *to, const struct trail_contexts *x, struct trail_site site, c
 		else if (i->kind == TRAIL_CONTEXT_PID)
 			to = put_word(to, current->tgid);
 		else if (i->kind == TRAIL_CONTEXT_PROCNAME)
-			to = put_text(to, current->comm, TASK_COMM_LEN);
+			to = put_name(to);
 		else
 			to = put_rare(to, i, site, stacks);
 	return to;

@@ -216,7 +216,15 @@ struct logger {
 	struct kdump_sink sink;
 	struct tracer *tracer;
 	uid_t uid;
+	gid_t gid;
 };
+
+/* By what is known of the writer. */
+static bool writer_tracked(const struct session *s, const struct logger *l, const struct kwho *who)
+{
+	return tracked(&s->track[TRACK_PID], who) && track_has(&s->track[TRACK_KERNEL_UID], l->uid) &&
+	       track_has(&s->track[TRACK_KERNEL_GID], l->gid);
+}
 
 static int logged(struct kdump_sink *sink, enum kdump_type type, int32_t tid, const void *payload, size_t len)
 {
@@ -233,7 +241,7 @@ static int logged(struct kdump_sink *sink, enum kdump_type type, int32_t tid, co
 	pthread_mutex_lock(&t->lock);
 	cds_list_for_each_entry(s, &t->sessions, node)
 		cds_list_for_each_entry(c, &s->channels, node)
-			if (!ret && session_serves(s, l->uid) && tracked(&s->track[TRACK_PID], &who) && wanted(c, type, &in))
+			if (!ret && session_serves(s, l->uid) && writer_tracked(s, l, &who) && wanted(c, type, &in))
 				ret = write_to(c, type, &who, payload, len);
 	pthread_mutex_unlock(&t->lock);
 	return ret;
@@ -241,7 +249,7 @@ static int logged(struct kdump_sink *sink, enum kdump_type type, int32_t tid, co
 
 int kernel_log(struct tracer *t, const struct log_writer *who, const char *line)
 {
-	struct logger l = { .sink.event = logged, .tracer = t, .uid = who->uid };
+	struct logger l = { .sink.event = logged, .tracer = t, .uid = who->uid, .gid = who->gid };
 
 	return t->kernel ? kdump_emit(&l.sink, KDUMP_LOGGER, (int32_t)who->tid, line) : 0;
 }

@@ -91,7 +91,7 @@ clean
 session stack 'tid callstack-kernel callstack-user perf:cpu:page-faults perf:cpu:context-switches perf:cpu:cpu-clock' 'syscall:entry:getppid'
 echo start >"$s/control"
 "$self" stack >"$work/stack"
-faults=$("$self" faults 300)
+faults=$("$self" faults 300 0)
 echo stop >"$s/control"
 cat "$s/text" >"$work/events"
 read -r in_outer in_main <"$work/stack"
@@ -111,7 +111,7 @@ grep -F '[trail' "$work/functions" && fail "our own functions are in a callstack
 head -n 1 "$work/functions" | grep -Eq 'syscall|traceiter' || fail "begins with $(head -n 1 "$work/functions")"
 # Counters of CPU 0 between two events of one program.
 count() {
-	grep "{ tid = $faults, .* }, { *}" "$work/events" | sed "s/.* perf_cpu_$1 = \([0-9]*\).*/\1/"
+	grep "{ tid = $faults, " "$work/events" | sed "s/.* perf_cpu_$1 = \([0-9]*\).*/\1/"
 }
 set -- $(count page_faults)
 [ $# = 2 ] && [ $(($2 - $1)) -ge 300 ] && [ $(($2 - $1)) -le 1000 ] || fail "page faults: $*"
@@ -124,13 +124,30 @@ grep -q '_callstack_kernel\[ __callstack_kernel_length \];' "$s/trace/kernel/met
 rmdir "$s"
 clean
 
+# --- counters of a CPU that was away
+session away 'tid perf:cpu:page-faults' 'syscall:entry:getppid'
+echo start >"$s/control"
+echo 0 >/sys/devices/system/cpu/cpu1/online
+echo 1 >/sys/devices/system/cpu/cpu1/online
+counted() {
+	faults=$("$self" faults 300 1) || return 1
+	cat "$s/text" >"$work/events"
+	set -- $(count page_faults)
+	[ $# = 2 ] && [ $(($2 - $1)) -ge 300 ]
+}
+# The counter is made anew after the CPU has come.
+within 20 counted || fail "no count on CPU 1: $(grep "tid = $faults" "$work/events")"
+echo stop >"$s/control"
+rmdir "$s"
+clean
+
 # --- in interrupts and NMIs, with faults inside of it
 session nested 'tid callstack-kernel callstack-user interruptible preemptible need_reschedule perf:cpu:cpu-clock procname' \
 	'timer:hrtimer_expire_entry' 'irq:softirq_entry' 'nmi:nmi_handler' 'exceptions:*' 'sched:sched_switch' 'syscall:entry:getppid'
 echo 4M >"$s/kernel/channels/channel0/subbuf_size"
 echo start >"$s/control"
 for i in 1 2 3 4 5; do
-	"$self" faults 50 >/dev/null &
+	"$self" faults 50 0 >/dev/null &
 	echo l >/proc/sysrq-trigger
 	"$self" ids >/dev/null
 done
@@ -188,6 +205,17 @@ while IFS=: read -r set who; do
 	done
 	rmdir "$s"
 done <"$work/sets"
+# Lines of `log`, by their writer.
+session log 'tid uid' 'lttng_logger'
+echo start >"$s/control"
+for uid in 201 0; do
+	echo $uid >"$s/kernel/track/uid"
+	echo "for $uid" >"$MNT/log"
+done
+echo stop >"$s/control"
+is "lines of root" "msg = \"for 0\"" "$(grep -o 'msg = .*"' "$s/text")"
+rmdir "$s"
+
 # Sets change while it runs.
 session change "$all" 'syscall:entry:getppid'
 echo 0 >"$s/kernel/track/uid"

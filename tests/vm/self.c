@@ -7,7 +7,7 @@
  *   ids        after setting all user and group ids, and its nice value
  *   spaces     in new name spaces of all kinds
  *   stack      prints two addresses of its call stack
- *   faults N   touches N pages between two calls
+ *   faults N CPU   touches N pages there, between two calls
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -149,13 +149,13 @@ static void __attribute__((noinline)) outer(void)
 	printf("0x%lx\n", (unsigned long)__builtin_return_address(0));
 }
 
-static void fault(size_t pages)
+static void fault(size_t pages, int where)
 {
 	cpu_set_t cpu;
 	char *p;
 
 	CPU_ZERO(&cpu);
-	CPU_SET(0, &cpu);
+	CPU_SET(where, &cpu);
 	sched_setaffinity(0, sizeof(cpu), &cpu);
 	p = mmap(NULL, pages * 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	madvise(p, pages * 4096, MADV_NOHUGEPAGE);
@@ -176,8 +176,8 @@ int main(int argc, char **argv)
 		outer();
 		return 0;
 	}
-	if (!strcmp(mode, "faults") && argc > 2) {
-		fault((size_t)atoi(argv[2]));
+	if (!strcmp(mode, "faults") && argc > 3) {
+		fault((size_t)atoi(argv[2]), atoi(argv[3]));
 		return 0;
 	}
 	if (!strcmp(mode, "spaces")) {
