@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "tracer/worker.h"
@@ -10,9 +11,11 @@
 #define QUEUE_MAX 4096  /* descriptors; what comes beyond is left to the kernel */
 
 struct syncgroup {
-	int refs;               /* atomic */
-	uint64_t pending;       /* atomic */
-	int error;              /* atomic */
+	struct syncgroup *next;         /* in the list of all; does not change */
+	int refs;                       /* atomic; 0: it can be used again, once its thread has ended */
+	uint64_t pending;               /* atomic */
+	int error;                      /* atomic */
+	struct worker worker;
 };
 
 struct job {
@@ -21,22 +24,49 @@ struct job {
 	int fd;
 };
 
-static struct worker worker = WORKER_INIT;
+/* Groups are never freed, because their threads end after their last job has. */
+static struct {
+	pthread_mutex_t lock;           /* guards adding, and taking one that is not used */
+	struct syncgroup *first;
+} groups = { .lock = PTHREAD_MUTEX_INITIALIZER };
+
+static bool unused(struct syncgroup *g)
+{
+	bool running;
+
+	/* Acquire: all that others did with it is done. */
+	if (__atomic_load_n(&g->refs, __ATOMIC_ACQUIRE))
+		return false;
+	pthread_mutex_lock(&g->worker.lock);
+	running = g->worker.running;
+	pthread_mutex_unlock(&g->worker.lock);
+	return !running;
+}
 
 struct syncgroup *syncgroup_create(void)
 {
-	struct syncgroup *g = calloc(1, sizeof(*g));
+	struct syncgroup *g;
 
-	if (g)
-		g->refs = 1;
+	pthread_mutex_lock(&groups.lock);
+	for (g = groups.first; g && !unused(g); g = g->next)
+		;
+	if (!g && (g = calloc(1, sizeof(*g)))) {
+		g->worker = (struct worker)WORKER_INIT;
+		g->next = groups.first;
+		groups.first = g;
+	}
+	if (g) {
+		g->error = 0;
+		__atomic_store_n(&g->refs, 1, __ATOMIC_RELAXED);
+	}
+	pthread_mutex_unlock(&groups.lock);
 	return g;
 }
 
 void syncgroup_put(struct syncgroup *g)
 {
-	/* Release and acquire: as in trace_put. */
-	if (g && !__atomic_sub_fetch(&g->refs, 1, __ATOMIC_ACQ_REL))
-		free(g);
+	if (g)
+		__atomic_fetch_sub(&g->refs, 1, __ATOMIC_RELEASE);
 }
 
 static void run(struct work *work)
@@ -65,7 +95,7 @@ void syncgroup_add(struct syncgroup *g, int fd)
 	__atomic_fetch_add(&g->refs, 1, __ATOMIC_RELAXED);
 	__atomic_fetch_add(&g->pending, 1, __ATOMIC_RELAXED);
 	*j = (struct job){ .work.run = run, .group = g, .fd = fd };
-	if (worker_add(&worker, &j->work, QUEUE_MAX))
+	if (worker_add(&g->worker, &j->work, QUEUE_MAX))
 		return;
 	__atomic_fetch_sub(&g->pending, 1, __ATOMIC_RELAXED);
 	close(fd);
@@ -85,5 +115,11 @@ int syncgroup_error(const struct syncgroup *g)
 
 void syncer_finish(int seconds)
 {
-	worker_finish(&worker, seconds);
+	time_t end = time(NULL) + seconds, now;
+	struct syncgroup *g;
+
+	pthread_mutex_lock(&groups.lock);
+	for (g = groups.first; g && (now = time(NULL)) <= end; g = g->next)
+		worker_finish(&g->worker, (int)(end - now));
+	pthread_mutex_unlock(&groups.lock);
 }

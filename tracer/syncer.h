@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Files on their way to the disk: a thread that calls fsync, so that nobody else has to wait for it. Private to tracer/.
+ * Files on their way to the disk: threads that call fsync, so that nobody else has to wait for it; one for each group, so that no disk
+ * keeps another group waiting either. Private to tracer/.
  */
 #ifndef TRACER_SYNCER_H
 #define TRACER_SYNCER_H

@@ -7,6 +7,7 @@
 . "$(dirname "$0")/lib.sh"
 command -v babeltrace2 >/dev/null || skip "there is no babeltrace2"
 rounds=${KILL_ROUNDS:-10}
+[ -z "${SOAK-}" ] || rounds=100
 out=$TMPDIR/out
 
 mount_tree

@@ -39,10 +39,24 @@ as_before() {
 	echo "$1: $before kB before, $(rss) kB after; $fds descriptors"
 }
 
+# By the hundred
+crowds() {
+	names=$(seq -f 'crowd%.0f' 100)
+	i=0
+	while [ $i -lt "$1" ]; do
+		i=$((i + 1))
+		# shellcheck disable=SC2086
+		(cd "$S" && mkdir $names && rmdir $names) || fail "crowd $i: $(cat "$MNT/error")"
+	done
+}
+
 come_and_go 100
+crowds 1
 before=$(rss) fds=$(descriptors) tasks=$(threads)
 come_and_go "$sessions"
 as_before "$sessions sessions"
+crowds 100
+as_before "10000 sessions"
 is "sessions" 0 "$(key sessions "$MNT/status")"
 is "directories of sessions" "" "$(ls "$TRAIL_RUNTIME_DIR/sessions")"
 

@@ -170,6 +170,26 @@ has "$(cat "$s/error")" 'may not be on the disk'
 whole
 rmdir "$s" || fail rmdir
 
+# … so a rotation does call it, and one disk that does not come to an end keeps no other waiting
+session hanging
+tick 1000 20
+echo 'sync hang' >"$control"
+put rotate "$s/control"
+syncing() { [ "$(key syncing_files "$1")" -gt 0 ]; }
+within 10 syncing "$s/status" || fail "a rotation syncs nothing: $(cat "$s/status")"
+mkdir "$S/elsewhere" && put "$work/elsewhere" "$S/elsewhere/output" && put 'tick:*' "$S/elsewhere/user/events"
+put start "$S/elsewhere/control"
+"$ticker" 100 0 || fail ticker
+put stop "$S/elsewhere/control"
+synced() { ! syncing "$S/elsewhere/status"; }
+within 20 synced || fail "one disk waits for the other: $(cat "$S/elsewhere/status")"
+rmdir "$S/elsewhere" || fail rmdir
+syncing "$s/status" || fail "it does not hang"
+: >"$control"
+synced() { ! syncing "$s/status"; }
+within 20 synced || fail "it does not go on: $(cat "$s/status")"
+rmdir "$s" || fail rmdir
+
 # --- all hangs: the tree answers, who stops is not held up for long, and everything arrives
 mkdir "$S/other" "$S/other/user/channels/c" && put 'tick:*' "$S/other/user/channels/c/events" && put start "$S/other/control"
 session hung
@@ -188,7 +208,7 @@ soon sh -c 'echo stop >"$1"' sh "$s/control"
 soon sh -c 'echo start >"$1"' sh "$s/control"
 soon sh -c 'echo snapshot >"$1"' sh "$s/control"
 soon mkdir "$S/new"
-soon sh -c 'echo "$1" >"$2/output"' sh "$work/elsewhere" "$S/new"
+soon sh -c 'echo "$1" >"$2/output"' sh "$work/newplace" "$S/new"
 soon rmdir "$S/new"
 soon ls -R "$S/other" >/dev/null
 : >"$control"
