@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
-# TIMEOUT: 120
+# TIMEOUT: 180
 #
 # Thousands of sessions that come and go, idle, started and recording; a thousand readers of every kind that die in the middle. The daemon's
 # memory, descriptors and threads are what they were before.
