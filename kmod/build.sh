@@ -4,20 +4,22 @@
 # build.sh KERNEL_BUILD_DIRECTORY OUTPUT_DIRECTORY [TRACE_HEADER…]
 #
 # Builds trail.ko, and modules with compiled probes for the events of all trace headers (or of those named, `sched irq`) that this kernel's
-# headers have: trail_events.ko for what needs only the kernel itself, trail_MODULE.ko for what calls into another module. What cannot be
-# compiled, because a structure is private or a function is not exported, is left out event class by event class; the kernel's performance
-# counters record those. OUTPUT/report says what is covered, OUTPUT/skip what was left out and why; a file hints/RELEASE that is such a list
-# from an earlier time saves most of the trials.
+# headers have: trail_events.ko for what needs only the kernel itself, trail_MODULE.ko for what calls into another module. Private
+# structures are completed from the kernel's BTF, if there is any (probe/btf.c). What cannot be compiled all the same is left out event class
+# by event class (probe/trial.sh); the kernel's performance counters record those. OUTPUT/report says what is covered, and what is not and why.
+# OUTPUT/hints is what was found out; as hints/SERIES, `hints/6.1`, it saves most of the trials for any kernel of that series.
+#
+# Environment: BOOT (/boot) and MODULES (/lib/modules/RELEASE), where the kernel's BTF is looked for besides the build directory and
+# /sys/kernel/btf; JOBS.
 set -eu
 KDIR=$1 OUT=$2
 shift 2
 HERE=$(cd "$(dirname "$0")" && pwd)
 JOBS=${JOBS:-$(nproc)}
-ROUNDS=12
-# 6.12's headers come with a vmlinux, for which kbuild would want pahole.
-MAKEK="make -C $KDIR M=$OUT/kmod CONFIG_DEBUG_INFO_BTF_MODULES= -j$JOBS"
+SOURCE_HEADERS=14               # trace headers in one source: what takes time is the preamble
 
 mkdir -p "$OUT/tracer"
+KDIR=$(cd "$KDIR" && pwd)
 OUT=$(cd "$OUT" && pwd)
 rm -rf "$OUT/kmod"
 cp -r "$HERE" "$OUT/kmod"
@@ -25,57 +27,136 @@ for file in modabi modring abi contextkind filterword filterops filterrun; do
 	cp "$HERE/../tracer/$file.h" "$OUT/tracer/"
 done
 GEN=$OUT/kmod/gen
-mkdir -p "$GEN"
+EMPTY=$GEN/empty/1/2/3/4        # for headers that include ../../../some/thing.h which is not shipped
+mkdir -p "$GEN/h" "$EMPTY"
+export KDIR OUT HERE GEN EMPTY
 
 say() {
 	echo "kmod: $*"
 }
 
+# 6.12's headers come with a vmlinux, for which kbuild would want pahole.
+kbuild() {
+	make -C "$KDIR" M="$OUT/kmod" CONFIG_DEBUG_INFO_BTF_MODULES= -j"$JOBS" "$@" modules >"$OUT/log" 2>&1
+}
+
 # ---- the core, whose command line is then used for trials ----
 
-$MAKEK modules >"$OUT/log" 2>&1 || {
+kbuild || {
 	cat "$OUT/log" >&2
 	exit 1
 }
 release=$(sed -n 's/^#define UTS_RELEASE "\(.*\)"/\1/p' "$KDIR/include/generated/utsrelease.h")
+MODULES=${MODULES:-/lib/modules/$release}
+HINTS=$HERE/hints/$(echo "$release" | sed 's/^\([0-9]*\.[0-9]*\).*/\1/')
+[ -e "$HINTS" ] || HINTS=/dev/null
 CC=$(sed -n '1s/^[^=]*:= \(.*\) -c -o [^ ]* [^ ]* *\(;.*\)\{0,1\}$/\1/p' "$OUT/kmod/.main.o.cmd" |
 	sed 's/ -Wp,-MMD,[^ ]*//; s/KBUILD_MODFILE=[^ ]*/KBUILD_MODFILE=0/')
+# Warnings are of no interest here, but those that are errors in the end. What is included first is in trial.h.
+TRIAL_CC="$(echo "$CC" | sed 's/ -include [^ ]*//g' | tr ' ' '\n' | awk '!/^-(g|W)/ || /^-Wno-/ || /^-Werror=/' | tr '\n' ' ') -I$EMPTY"
 COMMON=$(dirname "$(sed -n 's/^include \(.*Makefile\)$/\1/p' "$KDIR/Makefile" | head -n 1)")
 [ -d "$COMMON/include/trace" ] || COMMON=$KDIR
-[ -d "$COMMON/include/trace/stages" ] || {
-	say "$release: no trace/stages (before Linux 5.18): no compiled probes"
+export MODULES HINTS TRIAL_CC
+
+report() {
+	find "$OUT/kmod" -name '*.ko' -exec strip -d {} +
+	for n in $(cut -d ' ' -f 1 "$GEN/headers" 2>/dev/null); do
+		sed "s/^/$n want /" "$GEN/h/$n.wanted"
+		sed -n "s/^class/$n class/p" "$GEN/h/$n.skip"
+	done | sort -u >"$OUT/hints"
+	{
+		echo "$release: $(cat "$GEN"/*.events 2>/dev/null | sort -u | wc -l) events have compiled probes" \
+			"($(cat "$GEN"/h/*.wanted 2>/dev/null | sort -u | wc -l) types from BTF${BTF:+ of $BTF})"
+		for m in "$GEN"/*.events; do
+			[ ! -e "$m" ] || echo "trail_$(basename "$m" .events): $(wc -l <"$m")"
+		done
+		echo
+		echo "${1-Left out (the performance counters record them):}"
+		for s in "$GEN"/h/*.skip; do
+			[ ! -e "$s" ] || sort -u "$s" | sed "s/^/$(basename "$s" .skip): /"
+		done
+	} >"$OUT/report"
+	head -n 1 "$OUT/report"
+	rm -f "$GEN/trial.h.gch" "$GEN"/h/*.o "$GEN"/h/*.btf
 	exit 0
 }
 
-# Compiles $1 from $KDIR, as kbuild does, with more options: where the sources' relative paths begin.
-compile() {
-	source=$1
-	shift
-	(cd "$KDIR" && eval "$CC -Wno-error -w $*" '"$source"')
+BTF=
+[ -d "$COMMON/include/trace/stages" ] || report "No trace/stages (before Linux 5.18), so no compiled probes: the performance counters record all events."
+
+# ---- types ----
+
+# The kernel's own BTF, as a file
+btf() {
+	if [ -n "$(objdump -h "$KDIR/vmlinux" 2>/dev/null | grep ' \.BTF ')" ]; then
+		echo "$KDIR/vmlinux"
+	elif [ "$(uname -r)" = "$release" ] && [ -r /sys/kernel/btf/vmlinux ]; then
+		echo /sys/kernel/btf/vmlinux
+	elif [ -r "${BOOT:-/boot}/vmlinuz-$release" ]; then
+		unpack "${BOOT:-/boot}/vmlinuz-$release" && objcopy --dump-section .BTF="$GEN/vmlinux.btf" "$GEN/vmlinux" /dev/null &&
+			echo "$GEN/vmlinux.btf"
+		rm -f "$GEN/vmlinux"
+	fi
 }
+
+# A kernel image: what is compressed in it begins somewhere with a well-known number.
+unpack() {
+	while read -r program magic; do
+		for at in $(LC_ALL=C grep -abo "$(printf "$magic")" "$1" | head -n 3 | cut -d : -f 1); do
+			# What follows it is not to the unpacker's liking.
+			tail -c "+$((at + 1))" "$1" | $program -dc >"$GEN/vmlinux" 2>/dev/null || :
+			[ -z "$(objdump -h "$GEN/vmlinux" 2>/dev/null | grep ' \.BTF ')" ] || return 0
+		done
+	done <<-E
+		xz \\3757zXZ
+		zstd \\050\\265/\\375
+		gzip \\037\\213\\010
+		lz4 \\002!L\\030
+	E
+	return 1
+}
+
+if "${HOSTCC:-$(echo $CC | cut -d ' ' -f 1)}" -O1 -o "$GEN/btf" "$HERE/probe/btf.c" >"$OUT/log" 2>&1; then
+	BTF=$(btf) || :
+	[ -n "$BTF" ] || say "no BTF of $release: private structures stay private"
+else
+	say "no BTF, because its reader does not compile: $(grep -m 1 error "$OUT/log")"
+fi
+export BTF
+find "$MODULES" -name '*.ko*' >"$GEN/kos" 2>/dev/null || :
 
 # ---- what trace headers include without saying so ----
 
+trial_header() {
+	echo '#include <linux/compiler-version.h>'
+	echo '#include <linux/kconfig.h>'
+	echo '#include <linux/compiler_types.h>'
+	cat "$GEN/preamble.h"
+}
+
 preamble() {
-	{
-		echo '#define TRAIL_PREAMBLE'
-		while read -r h; do
-			printf '#if __has_include(<%s>)\n#include <%s>\n#endif\n' "$h" "$h"
-		done
-	} <"$OUT/kmod/probe/preamble" >"$GEN/preamble.h"
-	echo '#include "kmod/gen/preamble.h"' >"$GEN/trial.c"
-	for round in 1 2 3 4 5 6; do
-		compile "$GEN/trial.c" -fsyntax-only 2>"$GEN/errors" && return
-		# Whichever of them led to an error goes.
-		sed -n 's,.*gen/preamble\.h:\([0-9]*\)[:\,].*,\1,p' "$GEN/errors" | sort -un |
-			sed 's,$,d,' >"$GEN/drop"
+	while read -r h; do
+		printf '#if __has_include(<%s>)\n#include <%s>\n#endif\n' "$h" "$h"
+	done <"$HERE/probe/preamble" >"$GEN/preamble.h"
+	: >"$GEN/none.c"
+	for round in 1 2 3 4 5 6 7 8 9 10; do
+		trial_header >"$GEN/trial.h"
+		(cd "$KDIR" && eval "$TRIAL_CC" -include "$GEN/trial.h" -fsyntax-only "$GEN/none.c") 2>"$GEN/errors" && return
+		# Whichever of them led to an error goes. Three lines more are in trial.h.
+		sed -n 's,.*gen/trial\.h:\([0-9]*\)[:\,].*,\1,p' "$GEN/errors" | sort -un | while read -r n; do
+			echo "$((n - 3))d"
+		done >"$GEN/drop"
 		[ -s "$GEN/drop" ] || break
 		sed -f "$GEN/drop" "$GEN/preamble.h" >"$GEN/preamble.new"
 		mv "$GEN/preamble.new" "$GEN/preamble.h"
 	done
 	cat "$GEN/errors" >&2
-	return 1
+	: >"$GEN/preamble.h"
+	trial_header >"$GEN/trial.h"
 }
+preamble
+# Precompiled, if the compiler can: it is read some thousand times.
+(cd "$KDIR" && eval "$TRIAL_CC" -x c-header "$GEN/trial.h" -o "$GEN/trial.h.gch") >/dev/null 2>&1 || rm -f "$GEN/trial.h.gch"
 
 # ---- all headers: lines `name header file` ----
 
@@ -85,286 +166,126 @@ list_headers() {
 		echo "$n trace/events/$n.h $f"
 	done
 	for f in "$COMMON"/include/ras/*_event.h; do
-		[ -f "$f" ] && echo "$(basename "$f" .h) ras/$(basename "$f") $f"
+		[ ! -f "$f" ] || echo "$(basename "$f" .h) ras/$(basename "$f") $f"
 	done
 	for f in "$COMMON"/arch/x86/include/asm/trace/*.h; do
-		[ -f "$f" ] && echo "x86_$(basename "$f" .h) asm/trace/$(basename "$f") $f"
+		[ ! -f "$f" ] || echo "x86_$(basename "$f" .h) asm/trace/$(basename "$f") $f"
 	done
-	[ -f "$COMMON/arch/x86/include/asm/msr-trace.h" ] && echo "x86_msr asm/msr-trace.h $COMMON/arch/x86/include/asm/msr-trace.h"
-	return 0
+	f=$COMMON/arch/x86/include/asm/msr-trace.h
+	[ ! -f "$f" ] || echo "x86_msr asm/msr-trace.h $f"
 }
 
 wanted() {
-	if [ $# = 0 ]; then
-		cat
-	else
-		only=" $* "
-		while read -r n rest; do
-			case $only in *" $n "*) echo "$n $rest" ;; esac
-		done
-	fi
+	[ $# != 0 ] || exec cat
+	only=" $* "
+	while read -r n rest; do
+		case $only in *" $n "*) echo "$n $rest" ;; esac
+	done
 }
 
-# A header on its own, as part of a source.
-emit() {
-	printf '#define CREATE_TRACE_POINTS\n#define TRAIL_HEADER <%s>\n#include TRAIL_HEADER\n' "$1"
-	printf '#undef CREATE_TRACE_POINTS\n#include "kmod/probe/probe.h"\n#undef TRAIL_HEADER\n'
-}
+list_headers | wanted "$@" >"$GEN/headers"
+cut -d ' ' -f 1 "$GEN/headers" | xargs -P "$JOBS" -n 1 "$HERE/probe/trial.sh"
 
-# Source $1 of the names on stdin
+# ---- sources of several headers each ----
+
+# Source $1 of the .inc files on stdin
 emit_source() {
 	{
 		echo '#include "kmod/gen/preamble.h"'
-		echo '#include "kmod/gen/skip.h"'
-		while read -r n; do
-			grep -q "^header $n " "$OUT/skip" || emit "$(awk -v n="$n" '$1 == n { print $2 }' "$GEN/headers")"
-		done
+		sed 's,.*,#include "kmod/gen/h/&.inc",'
 	} >"$GEN/$1.c"
 }
 
-write_skip() {
-	sed -n 's/^class \([^ ]*\) .*/#define TRAIL_SKIP_\1 1/p' "$OUT/skip" | sort -u >"$GEN/skip.h"
+compiles() {
+	(cd "$KDIR" && eval "$TRIAL_CC" -include "$GEN/trial.h" -fsyntax-only "$GEN/$1.c") >/dev/null 2>&1
 }
 
-# Lines `class NAME header why` for what the errors of a trial are about; `header NAME why` where it is the header as a whole.
-blame() {
-	awk -v headers="$GEN/headers" '
-	BEGIN {
-		while ((getline line <headers) > 0) {
-			split(line, h, " ")
-			name[h[3]] = h[1]
-			short[h[2]] = h[3]
-			n = 0
-			while ((getline text <h[3]) > 0) {
-				n++
-				if (match(text, /^[ \t]*(TRACE_EVENT|DECLARE_EVENT_CLASS|DEFINE_EVENT)[A-Z_]*\(/)) {
-					rest = substr(text, RLENGTH + 1)
-					sub(/,.*/, "", rest)
-					gsub(/[ \t]/, "", rest)
-					if (rest == "") pending = n
-					else { at[h[3], n] = rest }
-				} else if (pending == n - 1 && pending) {
-					rest = text
-					sub(/,.*/, "", rest)
-					gsub(/[ \t]/, "", rest)
-					at[h[3], n - 1] = rest
-					pending = 0
-				}
-			}
-			close(h[3])
-			lines[h[3]] = n
-		}
-	}
-	function file_of(path,   s) {
-		for (s in short)
-			if (substr(path, length(path) - length(s)) == "/" s) return short[s]
-		return ""
-	}
-	# The class that line n of f is in
-	function class_of(f, n) {
-		for (; n > 0; n--)
-			if ((f, n) in at) return at[f, n]
-		return ""
-	}
-	function finish(   f, c) {
-		if (why == "" || place == "") return
-		f = substr(place, 1, index(place, SUBSEP) - 1)
-		c = class_of(f, substr(place, index(place, SUBSEP) + 1) + 0)
-		if (fatal || c == "") print "header " name[f] " " why
-		else print "class " c " " name[f] " " why
-		why = ""
-	}
-	# Errors are told with the way there: included from, in function, error, notes of macros.
-	/: (fatal )?error:/ {
-		finish()
-		why = $0
-		sub(/.*error: /, "", why)
-		fatal = /fatal error/
-		place = ""
-		if (fatal && includer != "") { place = includer }
-	}
-	{
-		line = $0
-		sub(/^ *(In file included from|from) /, "", line)
-		if (match(line, /^[^ :]+:[0-9]+/)) {
-			where = substr(line, 1, RLENGTH)
-			path = where
-			sub(/:[0-9]+$/, "", path)
-			num = where
-			sub(/.*:/, "", num)
-			f = file_of(path)
-			if (f != "") {
-				if ($0 ~ /included from|^ +from/) includer = f SUBSEP num
-				else if (why != "" && place == "") place = f SUBSEP num
-			} else if ($0 ~ /^In file included from/) includer = ""
-		}
-	}
-	END { finish() }' "$1" | sort -u
-}
-
-# Trials of source $1 until it compiles
-settle() {
-	round=0
-	while :; do
-		emit_source "$1" <"$GEN/$1.names"
-		write_skip
-		compile "$GEN/$1.c" -ffunction-sections -c -o "$GEN/$1.trial.o" -fmax-errors=0 -ftrack-macro-expansion=0 \
-			-fno-diagnostics-show-caret 2>"$GEN/$1.errors" && return
-		blame "$GEN/$1.errors" >"$GEN/$1.blame"
-		[ -s "$GEN/$1.blame" ] || break
-		# A class that was left out already and still makes errors: then its whole header.
-		while read -r kind what header rest; do
-			if [ "$kind" = header ]; then
-				echo "header $what $header $rest"
-			elif grep -q "^class $what " "$OUT/skip"; then
-				echo "header $header its $what: $rest"
-			else
-				echo "class $what $header $rest"
-			fi
-		done <"$GEN/$1.blame" >"$GEN/$1.more"
-		cat "$GEN/$1.more" >>"$OUT/skip"
-		round=$((round + 1))
-		[ $round -lt $ROUNDS ] || break
-	done
-	say "$1 cannot be settled; left out: $(tr '\n' ' ' <"$GEN/$1.names")"
-	sed 's/^\(.*\)$/header \1 not settled/' "$GEN/$1.names" >>"$OUT/skip"
-	emit_source "$1" <"$GEN/$1.names"
-}
-
-# ---- which modules, by what functions are called ----
-
-owners() {
-	awk 'FILENAME == ARGV[1] { owner[$2] = $3; next } { print $1, ($1 in owner ? owner[$1] : "?") }' "$KDIR/Module.symvers" - |
-		awk '$2 != "vmlinux"'
-}
-
-# Lines `symbol class` for what source $1 needs that is not the kernel's own nor trail.ko's
-foreign() {
-	[ -f "$GEN/$1.trial.o" ] || return 0
-	nm -u "$GEN/$1.trial.o" | awk '$2 !~ /^trail_/ { print $2 }' | owners >"$GEN/$1.foreign"
-	[ -s "$GEN/$1.foreign" ] || return 0
-	objdump -r "$GEN/$1.trial.o" | awk -v list="$GEN/$1.foreign" '
-		BEGIN { while ((getline line <list) > 0) { split(line, w, " "); owner[w[1]] = w[2] } }
-		/^RELOCATION RECORDS FOR/ { s = $4; sub(/^\[/, "", s); sub(/\]:$/, "", s); next }
-		{
-			sym = $3
-			sub(/[-+]0x[0-9a-f]*$/, "", sym)
-			if (sym in owner && s ~ /trail_probe_/) { c = s; sub(/.*trail_probe_/, "", c); print sym, owner[sym], c }
-		}' | sort -u
-}
-
-class_header() {
-	for f in $(awk '{ print $3 }' "$GEN/headers"); do
-		grep -Eq "(TRACE_EVENT|DECLARE_EVENT_CLASS)[A-Z_]*\\($1," "$f" && awk -v f="$f" '$3 == f { print $1 }' "$GEN/headers" && return
-	done
-	for f in $(awk '{ print $3 }' "$GEN/headers"); do
-		grep -Eq "^[[:space:]]*$1,|\\([[:space:]]*$1," "$f" && awk -v f="$f" '$3 == f { print $1 }' "$GEN/headers" && return
-	done
-}
-
-# ---- all of it ----
-
-: >"$OUT/skip"
-[ -f "$HERE/hints/$release" ] && cp "$HERE/hints/$release" "$OUT/skip"
-list_headers | wanted "$@" >"$GEN/headers"
-preamble
-
-# Few sources with many headers each: what takes time is the preamble.
-parts=$(($(wc -l <"$GEN/headers") / 16 + 1))
-sed -n 's/^module \([^ ]*\) \([^ ]*\)$/\1 \2/p' "$OUT/skip" >"$GEN/elsewhere"
-awk -v n=$parts -v g="$GEN" 'FILENAME == ARGV[1] { other[$1] = 1; next } !($1 in other) { print $1 >(g "/part" i++ % n ".names") }' \
-	"$GEN/elsewhere" "$GEN/headers"
-
-sources=$(cd "$GEN" && ls part*.names 2>/dev/null | sed 's/\.names//')
-running=0
-write_skip
-settle_all() {
-	for s in $1; do
-		settle "$s" &
-		running=$((running + 1))
-		[ $running -lt "$JOBS" ] || {
-			wait
-			running=0
-		}
-	done
-	wait
-	running=0
-}
-settle_all "$sources"
-for s in $sources; do
-	emit_source "$s" <"$GEN/$s.names"
-done
-write_skip
-for s in $sources; do
-	foreign "$s"
-done >"$GEN/calls"
-while read -r sym owner class; do
-	h=$(class_header "$class")
-	[ -n "$h" ] || continue
-	if [ "$owner" = '?' ]; then
-		echo "class $class $h calls $sym, which is not exported"
-	else
-		echo "module $h $(basename "$owner")"
+# Sources for the names in file $1, as many as it takes: what compiles by itself need not do so with others.
+sources=0
+split_sources() {
+	sources=$((sources + 1))
+	set -- "$1" "part$sources"
+	emit_source "$2" <"$1"
+	if [ "$(wc -l <"$1")" -le 1 ] || { [ "$(wc -l <"$1")" -le $SOURCE_HEADERS ] && compiles "$2"; }; then
+		mv "$1" "$GEN/$2.names"
+		return
 	fi
-done <"$GEN/calls" | sort -u >>"$OUT/skip"
-write_skip
-# Headers that need a module leave their part for a source of their own.
-sed -n 's/^module \([^ ]*\) \([^ ]*\)$/\1 \2/p' "$OUT/skip" | sort -u -k1,1 >"$GEN/elsewhere"
-for s in $sources; do
-	awk 'FILENAME == ARGV[1] { other[$1] = 1; next } !($1 in other)' "$GEN/elsewhere" "$GEN/$s.names" >"$GEN/names.new"
-	mv "$GEN/names.new" "$GEN/$s.names"
-	emit_source "$s" <"$GEN/$s.names"
-done
-{
-	for s in $sources; do
-		echo "events $s"
-	done
-	while read -r n module; do
-		awk -v n="$n" '$1 == n { found = 1 } END { exit !found }' "$GEN/headers" || continue
-		echo "$n" >"$GEN/own_$n.names"
-		emit_source "own_$n" <"$GEN/own_$n.names"
-		echo "$(echo "$module" | tr - _) own_$n"
-	done <"$GEN/elsewhere"
-} >"$GEN/modules"
+	rm "$GEN/$2.c"
+	awk -v g="$1" -v n="$(wc -l <"$1")" '{ print >(NR <= n / 2 ? g ".a" : g ".b") }' "$1"
+	split_sources "$1.a"
+	split_sources "$1.b"
+}
 
-# A module's table of its probes: the names are those that its sources define.
+# A module's table of its probes. The same name twice cannot be.
 table() {
 	{
 		printf '#include "kmod/trail.h"\n'
-		sed 's/.*/extern const struct trail_probe trail_event_&;/'
+		sed 's/.*/extern const struct trail_probe trail_event_&;/' "$GEN/$1.events"
 		printf 'static const struct trail_probe *const probes[] = {\n'
 		sed 's/.*/\t\&trail_event_&,/' "$GEN/$1.events"
 		printf '};\n#include "kmod/probe/table.h"\n'
-	} <"$GEN/$1.events" >"$GEN/table_$1.c"
+	} >"$GEN/table_$1.c"
 }
 
-for m in $(awk '{ print $1 }' "$GEN/modules" | sort -u); do
-	for s in $(awk -v m="$m" '$1 == m { print $2 }' "$GEN/modules"); do
-		compile "$GEN/$s.c" -E -P 2>/dev/null | grep -o 'extern const struct trail_probe trail_event_[A-Za-z0-9_]*' |
-			sed 's/.*trail_event_//'
-	done | sort -u >"$GEN/$m.events"
-	[ -s "$GEN/$m.events" ] || continue
-	table "$m"
-	echo "obj-m += trail_$m.o"
-	echo "trail_$m-y := gen/table_$m.o $(awk -v m="$m" '$1 == m { printf "gen/%s.o ", $2 }' "$GEN/modules")"
-done >"$GEN/list.mk"
-
-$MAKEK modules >"$OUT/log" 2>&1 || {
-	cat "$OUT/log" >&2
-	exit 1
-}
-for m in "$OUT"/kmod/*.ko; do
-	strip -d "$m"
-done
-sort -u "$OUT/skip" >"$GEN/skip.sorted"
-mv "$GEN/skip.sorted" "$OUT/skip"
-{
-	echo "$release: $(cat "$GEN"/*.events | sort -u | wc -l) events have compiled probes, in $(ls "$OUT"/kmod/trail_*.ko | wc -l) modules"
-	for m in "$GEN"/*.events; do
-		echo "trail_$(basename "$m" .events): $(wc -l <"$m")"
+# The modules of all that is to be built: lines `module name`
+plan() {
+	while read -r n rest; do
+		[ ! -s "$GEN/h/$n.events" ] || echo "events $n"
+		for e in "$GEN/h/$n".*.events; do
+			[ ! -s "$e" ] || e=$(basename "$e" .events)
+			[ ! -s "$GEN/h/$e.events" ] || echo "${e#"$n".} $e"
+		done
+	done <"$GEN/headers" | sort -u | while read -r m n; do
+		grep -Fqx "$n" "$GEN/dropped" || echo "$m $n"
 	done
-	echo
-	echo 'Left out (the performance counters record them):'
-	grep -v '^module' "$OUT/skip"
-} >"$OUT/report"
-head -n 1 "$OUT/report"
+}
+
+make_sources() {
+	rm -f "$GEN"/part* "$GEN"/table_* "$GEN"/*.events
+	plan >"$GEN/plan"
+	sources=0
+	for m in $(cut -d ' ' -f 1 "$GEN/plan" | sort -u); do
+		first=$((sources + 1))
+		awk -v m="$m" '$1 == m { print $2 }' "$GEN/plan" >"$GEN/todo"
+		sed "s,.*,$GEN/h/&.events," "$GEN/todo" | xargs cat | sort -u >"$GEN/$m.events"
+		split_sources "$GEN/todo"
+		table "$m"
+		echo "obj-m += trail_$m.o"
+		echo "trail_$m-y := gen/table_$m.o $(for i in $(seq $first $sources); do [ ! -e "$GEN/part$i.c" ] || printf 'gen/part%d.o ' $i; done)"
+	done >"$GEN/list.mk"
+	{
+		echo "ccflags-y += -I\$(src)/gen/empty/1/2/3/4"
+		for s in "$GEN"/part*.c; do
+			echo "CFLAGS_gen/$(basename "$s" .c).o := -w -g0"
+		done
+	} >>"$GEN/list.mk"
+}
+
+# What kbuild does not like, though it compiled: the headers of the objects that it names, or that need the symbols it names.
+objections() {
+	sed -n 's,.*gen/\(part[0-9]*\)\.o\(: \|\] Error\).*,\1,p' "$OUT/log"
+	for s in $(sed -n 's/^ERROR: modpost: .*"\([^"]*\)".*/\1/p; s/^ERROR: modpost: .* symbol \([A-Za-z0-9_]*\)[ ,].*/\1/p' "$OUT/log"); do
+		for o in "$GEN"/part*.o; do
+			! nm -u "$o" | grep -qw "$s" || basename "$o" .o
+		done
+	done
+}
+
+: >"$GEN/dropped"
+while :; do
+	make_sources
+	! kbuild -k || break
+	objections | sort -u | while read -r p; do
+		cat "$GEN/$p.names"
+	done >"$GEN/bad"
+	[ -s "$GEN/bad" ] || {
+		cat "$OUT/log" >&2
+		exit 1
+	}
+	say "kbuild refuses $(tr '\n' ' ' <"$GEN/bad")"
+	while read -r n; do
+		echo "header kbuild: $(grep -m 1 -i -E 'error' "$OUT/log")" >>"$GEN/h/${n%%.*}.skip"
+	done <"$GEN/bad"
+	cat "$GEN/bad" >>"$GEN/dropped"
+done
+report

@@ -100,7 +100,7 @@
 #undef DECLARE_EVENT_CLASS
 #define DECLARE_EVENT_CLASS(name, proto, args, tstruct, assign, print) \
 	TRAIL_UNLESS(TRAIL_SKIP_##name)( \
-	static __always_inline notrace int trail_sizes_##name(struct trace_event_data_offsets_##name *__data_offsets, proto) \
+	static inline notrace int trail_sizes_##name(struct trace_event_data_offsets_##name *__data_offsets, proto) \
 	{ \
 		int __data_size = 0; \
 		int __maybe_unused __item_length; \
