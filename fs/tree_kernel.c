@@ -67,6 +67,23 @@ static void list_systems(const struct node *dir, const struct who *who, struct l
 	md_buf_deinit(&names);
 }
 
+/* Only where it makes a difference */
+static const struct row probes_row = { .mode = S_IFREG | 0444, .show = show_list, .arg = KERNEL_PROBES };
+
+static int find_probes(const struct node *dir, const char *name, const struct who *who, struct found *found)
+{
+	(void)dir, (void)who;
+	found->row = &probes_row;
+	return !strcmp(name, "probes") && available_kernel_probes(fs.tracer) ? 0 : -ENOENT;
+}
+
+static void list_probes(const struct node *dir, const struct who *who, struct listing *out)
+{
+	(void)dir, (void)who;
+	if (available_kernel_probes(fs.tracer))
+		listing_add(out, "probes", &probes_row, 0);
+}
+
 static const struct row rows[] = {
 	{ .name = "events", .mode = S_IFDIR | 0555, .find = find_system, .list = list_systems },
 	{ .name = "tracepoints", .mode = S_IFREG | 0444, .show = show_list, .arg = KERNEL_TRACEPOINTS },
@@ -75,4 +92,4 @@ static const struct row rows[] = {
 	{ 0 }
 };
 
-const struct row available_kernel_row = { .mode = S_IFDIR | 0555, .rows = rows };
+const struct row available_kernel_row = { .mode = S_IFDIR | 0555, .rows = rows, .find = find_probes, .list = list_probes };

@@ -246,6 +246,33 @@ int available_kernel_fields(struct tracer *t, const char *system, const char *ev
 	return 0;
 }
 
+bool available_kernel_probes(struct tracer *t)
+{
+	return t->kernel && t->kernel->ops->compiled;
+}
+
+/* By what the module records each tracepoint */
+static void show_probes(struct kernel *k, struct md_buf *out)
+{
+	struct md_buf compiled = MD_BUF_INIT;
+	char line[400];
+
+	md_buf_putc(&compiled, '\n');
+	if (!k->ops->compiled || k->ops->compiled(k->backend, &compiled))
+		goto out;
+	md_buf_str(&compiled);
+	for (size_t i = 0; i < kernel_count(k) && !compiled.failed; i++) {
+		const struct kevent *e = kernel_event(k, i);
+
+		if (!e->present || e->dump >= 0 || !kevent_is_tracepoint(e))
+			continue;
+		snprintf(line, sizeof(line), "\n%s:%s\n", e->system, e->name);
+		md_buf_printf(out, "%s:%s %s\n", e->system, e->name, strstr(compiled.data, line) ? "module" : "fallback");
+	}
+out:
+	md_buf_deinit(&compiled);
+}
+
 void available_kernel(struct tracer *t, enum kernel_list what, struct md_buf *out)
 {
 	size_t skip = strlen(KEVENT_COMPAT);
@@ -257,6 +284,10 @@ void available_kernel(struct tracer *t, enum kernel_list what, struct md_buf *ou
 	}
 	if (!t->kernel || kernel_refresh(t->kernel))
 		return;
+	if (what == KERNEL_PROBES) {
+		show_probes(t->kernel, out);
+		return;
+	}
 	for (size_t i = 0; i < kernel_count(t->kernel); i++) {
 		const struct kevent *e = kernel_event(t->kernel, i);
 

@@ -66,14 +66,6 @@ static void destroy(struct backend *b)
 	tracefs_backend.destroy(b);
 }
 
-static void describe(const struct backend *b, struct md_buf *out)
-{
-	struct modabi_version v = { 0 };
-
-	ioctl(b->device, MODABI_GET_VERSION, &v);
-	md_buf_printf(out, "trail.ko; %" PRIu32 " events with compiled probes, the others by performance counters", v.compiled);
-}
-
 static int list(const struct backend *b, struct md_buf *out)
 {
 	int ret = tracefs_backend.list(b, out);
@@ -81,6 +73,30 @@ static int list(const struct backend *b, struct md_buf *out)
 	if (!ret)
 		modcalls_list(b->calls, out);
 	return ret;
+}
+
+/* Also of events that this kernel does not have: their module is not there, or they are not configured. */
+static int compiled(const struct backend *b, struct md_buf *out)
+{
+	char text[4096];
+	off_t at = 0;
+	ssize_t n;
+
+	while ((n = pread(b->device, text, sizeof(text), at)) > 0) {
+		md_buf_put(out, text, (size_t)n);
+		at += n;
+	}
+	return n < 0 ? -errno : out->failed ? -ENOMEM : 0;
+}
+
+static void describe(const struct backend *b, struct md_buf *out)
+{
+	struct modabi_version v = { 0 };
+
+	ioctl(b->device, MODABI_GET_VERSION, &v);
+	md_buf_printf(out, "trail.ko; %" PRIu32 " events with compiled probes, the others by performance counters", v.compiled);
+	if (!v.compiled)
+		md_buf_puts(out, "; trail_events.ko is not loaded");
 }
 
 /* Those of tracefs, too: of a daemon from before the module was loaded. */
@@ -115,7 +131,7 @@ static int channels(const struct backend *b, struct md_buf *names)
 }
 
 const struct backend_ops module_backend = {
-	.name = "module", .probe = probe, .destroy = destroy, .describe = describe, .list = list, .format = format,
+	.name = "module", .probe = probe, .destroy = destroy, .describe = describe, .list = list, .compiled = compiled, .format = format,
 	.probe_create = tracefs_probe_create, .probe_remove = tracefs_probe_remove, .probes = tracefs_probes,
 	.function_check = function_check, .channels = channels, .channel_open = module_channel_open, .channel_remove = module_channel_remove,
 	.channel_close = module_channel_close, .contexts = module_contexts, .record = module_record, .enable = module_enable,

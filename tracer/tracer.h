@@ -97,8 +97,9 @@ bool session_kernel(struct session *s);
 /* -EACCES or -EOPNOTSUPP, with a sentence, if this user may not do it in this session. */
 int kernel_refuses(struct session *s, uid_t uid, struct tr_err *err);
 /* available/kernel/: names, separated by NUL; lists, one per line; the fields of a tracepoint, one per line. */
-enum kernel_list { KERNEL_TRACEPOINTS, KERNEL_SYSCALLS, KERNEL_CONTEXTS };
+enum kernel_list { KERNEL_TRACEPOINTS, KERNEL_SYSCALLS, KERNEL_CONTEXTS, KERNEL_PROBES };
 void available_kernel(struct tracer *t, enum kernel_list what, struct md_buf *out);
+bool available_kernel_probes(struct tracer *t);         /* KERNEL_PROBES is not empty: the backend is the module */
 void available_kernel_systems(struct tracer *t, struct md_buf *names);
 void available_kernel_events(struct tracer *t, const char *system, struct md_buf *names);
 bool available_kernel_has(struct tracer *t, const char *system, const char *event);    /* event NULL: the system */
