@@ -181,11 +181,16 @@ static void find_constant(struct wanted *w, const struct btf *b)
 	for (unsigned int i = 0; i < b->count && !w->id; i++) {
 		const struct btf_enum *e = (const void *)(b->types[i] + 1);
 
-		for (unsigned int k = 0; kind(b->types[i]) == BTF_KIND_ENUM && k < BTF_INFO_VLEN(b->types[i]->info); k++)
+		for (unsigned int k = 0; !w->id && kind(b->types[i]) == BTF_KIND_ENUM && k < BTF_INFO_VLEN(b->types[i]->info); k++)
 			if (!strcmp(string(b, e[k].name_off), w->name)) {
 				w->btf = b;
 				w->id = b->first_id + i;
 				w->value = e[k].val;
+				/* With all the others, which may be asked for next. */
+				if (*string(b, b->types[i]->name_off)) {
+					strcpy(w->kind, "enum");
+					snprintf(w->name, sizeof(w->name), "%s", string(b, b->types[i]->name_off));
+				}
 			}
 	}
 }
@@ -196,6 +201,8 @@ static void find(struct wanted *w, const struct btf *b)
 		find_constant(w, b);
 		return;
 	}
+	if (w->id)
+		return;
 	for (unsigned int i = 0; i < b->count && !w->id; i++) {
 		const char *k = kind_name(b->types[i]);
 

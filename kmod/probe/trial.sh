@@ -14,7 +14,8 @@ me=$GEN/h/$name
 export LC_ALL=C
 header=$(awk -v n="$name" '$1 == n { print $2 }' "$GEN/headers")
 file=$(awk -v n="$name" '$1 == n { print $3 }' "$GEN/headers")
-ROUNDS=40
+ROUNDS=100
+ERRORS=40        # of one trial: for each one with an unknown name gcc looks through all names for what may have been meant
 
 # ---- types ----
 
@@ -49,13 +50,18 @@ types() {
 	mv "$me.new" "$me.wanted"
 }
 
-# The header's tags of a kind ($1) that are not complete; all enums are wanted from the beginning, structures only if an error asks for them.
+# Which of the header's types of a kind ($1, `any` are NAME_t) are not complete. Structures are wanted only if an error asks for them, the others from
+# the beginning.
 incomplete() {
-	grep -o "\\<$1 [A-Za-z_0-9][A-Za-z_0-9]*" "$file" | sort -u | while read -r tag; do
-		grep -q "^[[:space:]]*$tag[[:space:]]*{" "$file" || printf 'extern char trail_size[sizeof(%s)];\n' "$tag"
-	done | sed 's/trail_size/&_/' | awk '{ sub(/trail_size_/, "trail_size_" NR); print }' >"$me.c"
+	if [ "$1" = any ]; then
+		grep -o '\<[a-z][a-z_0-9]*_t\>' "$file"
+	else
+		grep -o "\\<$1 [A-Za-z_][A-Za-z_0-9]*" "$file"
+	fi | sort -u | while read -r tag; do
+		grep -q "^[[:space:]]*$tag[[:space:]]*{" "$file" || echo "extern char trail_size[sizeof($tag)];"
+	done | awk '{ sub(/trail_size/, "&" NR); print }' >"$me.c"
 	[ -s "$me.c" ] || return 0
-	compile "$me.c" -fsyntax-only 2>&1 | sed -n "s/.*incomplete type '\\([^']*\\)'.*/\\1/p" | sort -u
+	compile "$me.c" -fsyntax-only 2>&1 | sed -n "s/.*incomplete type '\\([^']*\\)'.*/\\1/p; s/.*: error: '\\([a-z_0-9]*\\)' undeclared.*/any \\1/p" | sort -u
 }
 
 # Whether there was anything new in it
@@ -68,7 +74,7 @@ want() {
 # ---- trials ----
 
 compile() {
-	(cd "$KDIR" && eval "$TRIAL_CC -include $GEN/trial.h $(printf '%s ' "$2" "${3-}" "${4-}" "${5-}") -fmax-errors=0 -fno-diagnostics-show-caret \
+	(cd "$KDIR" && eval "$TRIAL_CC -include $GEN/trial.h $(printf '%s ' "$2" "${3-}" "${4-}" "${5-}") -fmax-errors=$ERRORS -fno-diagnostics-show-caret \
 		-ftrack-macro-expansion=0" '"$1"')
 }
 
@@ -183,6 +189,7 @@ if [ -n "$BTF" ]; then
 	{
 		sed -n "s/^$name want //p" "$HINTS"
 		incomplete enum
+		incomplete any
 	} | want
 fi
 sed -n "s/^$name class/class/p" "$HINTS" >>"$me.skip"
