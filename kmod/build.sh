@@ -51,7 +51,7 @@ MODULES=${MODULES:-/lib/modules/$release}
 HINTS=$HERE/hints/$(echo "$release" | sed 's/^\([0-9]*\.[0-9]*\).*/\1/')
 [ -e "$HINTS" ] || HINTS=/dev/null
 CC=$(sed -n '1s/^[^=]*:= \(.*\) -c -o [^ ]* [^ ]* *\(;.*\)\{0,1\}$/\1/p' "$OUT/kmod/.main.o.cmd" |
-	sed 's/ -Wp,-MMD,[^ ]*//; s/KBUILD_MODFILE=[^ ]*/KBUILD_MODFILE=0/')
+	sed 's/^ *//; s/ -Wp,-MMD,[^ ]*//; s/KBUILD_MODFILE=[^ ]*/KBUILD_MODFILE=0/')
 # Warnings are of no interest here, but those that are errors in the end. What is included first is in trial.h.
 TRIAL_CC="$(echo "$CC" | sed 's/ -include [^ ]*//g' | tr ' ' '\n' | awk '!/^-(g|W)/ || /^-Wno-/ || /^-Werror=/' | tr '\n' ' ') -I$EMPTY"
 COMMON=$(dirname "$(sed -n 's/^include \(.*Makefile\)$/\1/p' "$KDIR/Makefile" | head -n 1)")
@@ -71,18 +71,18 @@ report() {
 			[ ! -e "$m" ] || echo "trail_$(basename "$m" .events): $(wc -l <"$m")"
 		done
 		echo
-		echo "${1-Left out (the performance counters record them):}"
+		echo "Left out (the performance counters record them):"
 		for s in "$GEN"/h/*.skip; do
 			[ ! -e "$s" ] || sort -u "$s" | sed "s/^/$(basename "$s" .skip): /"
 		done
 	} >"$OUT/report"
 	head -n 1 "$OUT/report"
 	rm -f "$GEN/trial.h.gch" "$GEN"/h/*.o "$GEN"/h/*.btf
-	exit 0
 }
 
 BTF=
-[ -d "$COMMON/include/trace/stages" ] || report "No trace/stages (before Linux 5.18), so no compiled probes: the performance counters record all events."
+: >"$GEN/headers"
+: >"$GEN/dropped"
 
 # ---- types ----
 
@@ -116,14 +116,15 @@ unpack() {
 	return 1
 }
 
-if "${HOSTCC:-$(echo $CC | cut -d ' ' -f 1)}" -O1 -o "$GEN/btf" "$HERE/probe/btf.c" >"$OUT/log" 2>&1; then
-	BTF=$(btf) || :
-	[ -n "$BTF" ] || say "no BTF of $release: private structures stay private"
-else
-	say "no BTF, because its reader does not compile: $(grep -m 1 error "$OUT/log")"
-fi
-export BTF
-find "$MODULES" -name '*.ko*' >"$GEN/kos" 2>/dev/null || :
+find_btf() {
+	if "${HOSTCC:-${CC%% *}}" -O1 -o "$GEN/btf" "$HERE/probe/btf.c" >"$OUT/log" 2>&1; then
+		BTF=$(btf) || :
+		[ -n "$BTF" ] || say "no BTF of $release: private structures stay private"
+	else
+		say "no BTF, because its reader does not compile: $(grep -m 1 error "$OUT/log")"
+	fi
+	find "$MODULES" -name '*.ko*' >"$GEN/kos" 2>/dev/null || :
+}
 
 # ---- what trace headers include without saying so ----
 
@@ -154,10 +155,6 @@ preamble() {
 	: >"$GEN/preamble.h"
 	trial_header >"$GEN/trial.h"
 }
-preamble
-# Precompiled, if the compiler can: it is read some thousand times.
-(cd "$KDIR" && eval "$TRIAL_CC" -x c-header "$GEN/trial.h" -o "$GEN/trial.h.gch") >/dev/null 2>&1 || rm -f "$GEN/trial.h.gch"
-
 # ---- all headers: lines `name header file` ----
 
 list_headers() {
@@ -183,8 +180,21 @@ wanted() {
 	done
 }
 
-list_headers | wanted "$@" >"$GEN/headers"
-cut -d ' ' -f 1 "$GEN/headers" | xargs -P "$JOBS" -n 1 "$HERE/probe/trial.sh"
+trials() {
+	find_btf
+	export BTF
+	preamble
+	# Precompiled, if the compiler can: it is read some thousand times.
+	(cd "$KDIR" && eval "$TRIAL_CC" -x c-header "$GEN/trial.h" -o "$GEN/trial.h.gch") >/dev/null 2>&1 || rm -f "$GEN/trial.h.gch"
+	list_headers | wanted "$@" >"$GEN/headers"
+	cut -d ' ' -f 1 "$GEN/headers" | xargs -P "$JOBS" -n 1 "$HERE/probe/trial.sh"
+}
+
+if [ -d "$COMMON/include/trace/stages" ]; then
+	trials "$@"
+else
+	say "$release: no trace/stages (before Linux 5.18), so no compiled probes: the performance counters record all events"
+fi
 
 # ---- sources of several headers each ----
 
@@ -244,11 +254,14 @@ make_sources() {
 	rm -f "$GEN"/part* "$GEN"/table_* "$GEN"/*.events
 	plan >"$GEN/plan"
 	sources=0
-	for m in $(cut -d ' ' -f 1 "$GEN/plan" | sort -u); do
+	# events is there in any case: DKMS installs it.
+	for m in $(echo events | cut -d ' ' -f 1 - "$GEN/plan" | sort -u); do
 		first=$((sources + 1))
 		awk -v m="$m" '$1 == m { print $2 }' "$GEN/plan" >"$GEN/todo"
-		sed "s,.*,$GEN/h/&.events," "$GEN/todo" | xargs cat | sort -u >"$GEN/$m.events"
-		split_sources "$GEN/todo"
+		while read -r n; do
+			cat "$GEN/h/$n.events"
+		done <"$GEN/todo" | sort -u >"$GEN/$m.events"
+		[ ! -s "$GEN/todo" ] || split_sources "$GEN/todo"
 		table "$m"
 		echo "obj-m += trail_$m.o"
 		echo "trail_$m-y := gen/table_$m.o $(for i in $(seq $first $sources); do [ ! -e "$GEN/part$i.c" ] || printf 'gen/part%d.o ' $i; done)"
@@ -256,7 +269,7 @@ make_sources() {
 	{
 		echo "ccflags-y += -I\$(src)/gen/empty/1/2/3/4"
 		for s in "$GEN"/part*.c; do
-			echo "CFLAGS_gen/$(basename "$s" .c).o := -w -g0"
+			[ ! -e "$s" ] || echo "CFLAGS_gen/$(basename "$s" .c).o := -w -g0"
 		done
 	} >>"$GEN/list.mk"
 }
@@ -271,7 +284,6 @@ objections() {
 	done
 }
 
-: >"$GEN/dropped"
 while :; do
 	make_sources
 	! kbuild -k || break

@@ -163,10 +163,24 @@ static const struct trail_probe *find_probe(const char *system, const char *name
 	return NULL;
 }
 
+/* Channels that recorded them before they were removed do so again. */
 int trail_probes_add(struct trail_probes *p)
 {
+	struct trail_channel *c;
+	struct trail_attach *a;
+	struct tracepoint *tp;
+
 	mutex_lock(&trail_lock);
 	list_add_tail(&p->node, &all_probes);
+	list_for_each_entry(c, &trail_channels, node)
+		list_for_each_entry(a, &c->attached, node) {
+			if (a->how != MODABI_COMPILED || a->probe)
+				continue;
+			a->probe = find_probe(a->system, a->name);
+			tp = a->probe ? find_tracepoint(a->name) : NULL;
+			if (tp)
+				attach(a, tp);
+		}
 	mutex_unlock(&trail_lock);
 	return 0;
 }
