@@ -133,6 +133,7 @@ trial_header() {
 	echo '#include <linux/kconfig.h>'
 	echo '#include <linux/compiler_types.h>'
 	cat "$GEN/preamble.h"
+	echo '#define TRAIL_PREAMBLE'
 }
 
 preamble() {
@@ -201,7 +202,7 @@ fi
 # Source $1 of the .inc files on stdin
 emit_source() {
 	{
-		echo '#include "kmod/gen/preamble.h"'
+		printf '#ifndef TRAIL_PREAMBLE\n#include "kmod/gen/preamble.h"\n#endif\n'
 		sed 's,.*,#include "kmod/gen/h/&.inc",'
 	} >"$GEN/$1.c"
 }
