@@ -147,15 +147,15 @@ n=$(wc -l </dev/trail)
 [ "$n" -ge $least ] || fail "only $n events have compiled probes, not $least"
 has "$(cat "$MNT/version")" "^kernel module (.* $n events with compiled probes"
 cp "$MNT/available/kernel/probes" "$work/probes"
-is "each tracepoint is there" "$(cat "$MNT/available/kernel/tracepoints")" "$(sed 's/ .*//' "$work/probes")"
+# The state dump is the daemon's, and what tracefs itself makes has no tracepoint.
+grep -v -e '^lttng_statedump:' -e '^ftrace:' "$MNT/available/kernel/tracepoints" >"$work/tracepoints"
+sed 's/ .*//' "$work/probes" | grep -v '^ftrace:' | cmp -s - "$work/tracepoints" || fail "not each tracepoint is there"
 sed -n 's/ module$//p' "$work/probes" | sort >"$work/covered"
 comm -23 "$work/covered" - <<-E >"$work/liars"
 	$(sort /dev/trail)
 E
 [ ! -s "$work/liars" ] || fail "not compiled: $(cat "$work/liars")"
 echo "$n events compiled; of the $(wc -l <"$work/probes") tracepoints here $(wc -l <"$work/covered")"
-# What is made by tracefs itself has no tracepoint.
-grep -v '^ftrace:' "$MNT/available/kernel/tracepoints" >"$work/tracepoints"
 "$BUILD/tests/vm/enable_each" <"$work/tracepoints" >"$work/each" || fail "no channel"
 is "each was tried" "$(wc -l <"$work/tracepoints")" "$(wc -l <"$work/each")"
 is "compiled, as the tree says" "$(cat "$work/covered")" "$(sed -n 's/ compiled$//p' "$work/each" | sort)"
