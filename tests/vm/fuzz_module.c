@@ -17,6 +17,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "tracer/filterword.h"
 #include "tracer/modabi.h"
 #include "tracer/modring.h"
 
@@ -148,6 +149,86 @@ static void random_call(struct modabi_call *m, const char *name)
 		scramble(m, sizeof(*m));
 }
 
+/* ---- programs ---- */
+
+struct told {                           /* shared by all processes */
+	uint32_t accepted, refused;     /* atomic */
+};
+
+static struct told *told;
+
+/* Words that look like some, or do not. Of most, members that the verifier wants to be small are. */
+static struct filter_word random_word(void)
+{
+	struct filter_word w = {
+		.op = (uint8_t)(1 + number() % (FILTER_OPS - 1)), .flag = (uint8_t)(number() % 4), .at = (uint32_t)(number() % 24),
+		.jump = (uint16_t)(number() % 3 ? number() % 3 : FILTER_JUMP_FALSE + number() % 2), .b = (uint32_t)(number() % 9),
+	};
+	static const uint32_t lengths[] = { 0, 0, 4, FILTER_LENGTH_LOC, FILTER_LENGTH_REL_LOC, FILTER_LENGTH_REST };
+
+	if (w.op >= FILTER_LOAD_INT && w.op <= FILTER_LOAD_ELEMENT) {
+		w.a = FILTER_PLACE(w.op == FILTER_LOAD_STRING ? 0 : 1u << number() % 4, number() % 2, 0, lengths[number() % 6]);
+		w.jump = 0;
+		w.at = (uint32_t)(number() % 80);
+	} else if (w.op == FILTER_CONTEXT || w.op == FILTER_CONSTANT) {
+		w.at = w.op == FILTER_CONTEXT ? (uint32_t)(number() % (TRAIL_CONTEXT_ALL + 1)) : (uint32_t)(1 + number() % 3);
+		w.b = w.op == FILTER_CONTEXT ? 0 : w.b;
+		w.jump = 0;
+	} else if (w.op >= FILTER_NEGATE && w.op <= FILTER_RIGHT) {
+		w.a = (uint32_t)(number() % 3);
+		w.jump = 0;
+	} else if (w.op <= FILTER_RANGE_64_BE || w.op == FILTER_TEST_STRING || w.op == FILTER_MATCH) {
+		/* The literals are behind 16 words at most. */
+		w.a = (uint32_t)(number() % 2 ? some() : 256 + number() % 200);
+		w.b = (uint32_t)(number() % 2 ? some() : number() % 60 | number() % 4 << 16);
+	}
+	if (w.op == FILTER_RETURN)
+		w.at &= 1;
+	if (number() % 8 == 0)
+		scramble(&w, sizeof(w));
+	return w;
+}
+
+static uint32_t random_program(uint8_t *to, uint32_t room)
+{
+	uint32_t words = 2 + (uint32_t)(number() % (number() % 4 ? 6 : 15)), i, size;
+
+	for (i = 1; i < words; i++)
+		filter_put_word(to + FILTER_WORD * i, i + 1 < words ? random_word() : (struct filter_word){ .op = FILTER_RETURN, .at = number() % 2 });
+	filter_put_word(to, (struct filter_word){ .op = FILTER_HEADER, .at = words, .a = FILTER_VERSION });
+	size = (uint32_t)(number() % 4 ? 480 : 8 * (number() % (room / 8)));
+	for (i *= FILTER_WORD; i < size; i++)
+		to[i] = number() % 2 ? "aks/"[number() % 4] : (uint8_t)number();
+	if (number() % 4 == 0)
+		scramble(to, size + 1);
+	return number() % 16 ? size : (uint32_t)some();
+}
+
+/* What the module takes, the verifier takes here. */
+static void filter(int fd)
+{
+	static uint8_t program[2 * MODABI_PROGRAM_MAX];
+	size_t which = number() % (sizeof(events) / sizeof(*events));
+	struct modabi_filter m = { .program = (uintptr_t)program };
+
+	strcpy(m.system, events[which][0]);
+	strcpy(m.name, events[which][1]);
+	m.size = random_program(program, sizeof(program));
+	if (number() % 16 == 0)
+		m.program = some();
+	if (number() % 16 == 0)
+		scramble(&m, sizeof(m));
+	if (!ioctl(fd, MODABI_FILTER, &m)) {
+		if (m.program == (uintptr_t)program && m.size && !filter_verify(program, m.size)) {
+			printf("a program was taken that is none\n");
+			_exit(1);
+		}
+		__atomic_fetch_add(&told->accepted, m.size != 0, __ATOMIC_RELAXED);
+	} else if (errno == EINVAL) {
+		__atomic_fetch_add(&told->refused, 1, __ATOMIC_RELAXED);
+	}
+}
+
 static void command(int fd)
 {
 	union { struct modabi_event e; struct modabi_enabled n; struct modabi_track t; struct modabi_consume c; struct modabi_contexts x; uint32_t on; } a;
@@ -198,7 +279,7 @@ static void one(int device, int *fds, size_t n)
 	struct modabi_number nr = { .name = "sys_enter_openat" };
 	char text[512];
 
-	switch (number() % 10) {
+	switch (number() % 12) {
 	case 0:
 		if (fds[i] >= 0)
 			close(fds[i]);
@@ -218,6 +299,11 @@ static void one(int device, int *fds, size_t n)
 	case 3:
 		if (fds[i] >= 0)
 			map(fds[i]);
+		break;
+	case 4:
+	case 5:
+		if (fds[i] >= 0)
+			filter(fds[i]);
 		break;
 	default:
 		if (fds[i] >= 0)
@@ -247,6 +333,9 @@ int main(int argc, char **argv)
 		printf("/dev/trail: %s\n", strerror(errno));
 		return 77;
 	}
+	told = mmap(NULL, sizeof(*told), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	if (told == MAP_FAILED)
+		return 1;
 	for (int i = 0; i < 3; i++) {
 		pid = fork();
 		if (!pid)
@@ -263,5 +352,6 @@ int main(int argc, char **argv)
 		snprintf(m.name, sizeof(m.name), "fuzz%d", i);
 		ioctl(device, MODABI_REMOVE, &m);
 	}
-	return bad;
+	printf("programs: %u taken, %u refused\n", told->accepted, told->refused);
+	return bad || !told->accepted || !told->refused;
 }
