@@ -27,6 +27,7 @@
 #ifndef TRACER_FILTER_H
 #define TRACER_FILTER_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -63,13 +64,14 @@ struct filter_event {
 	const struct trail_reg_field *fields;
 	uint32_t field_count;
 	const char *strings;
-	/*
-	 * Of a record of the kernel, not a payload: where in it each field is, FILTER_OPAQUE if it cannot be had from there; and the kinds of contexts that
-	 * can be had with it, bit by bit. Sequences may have an enum filter_located for the size of their length, and of such texts `count` is the most
-	 * bytes (0: no limit).
-	 */
-	const uint32_t *places;         /* NULL: it is a payload */
+	/* Not all can be had: somebody else decides on the rest. Then: the kinds of contexts that can, bit by bit. */
+	bool partial;
 	uint64_t contexts;
+	/*
+	 * Of a record of the kernel, which is always partial: where in it each field is, FILTER_OPAQUE if it cannot be had from there. Sequences may have
+	 * an enum filter_located for the size of their length, and of such texts `count` is the most bytes (0: no limit). NULL: it is a payload.
+	 */
+	const uint32_t *places;
 };
 
 #define FILTER_OPAQUE UINT32_MAX
@@ -84,7 +86,7 @@ int filter_check(const struct filter *f, const struct filter_event *e, struct tr
  * A program for "any of the filters" on this event, appended to out; its length is a multiple of 8. 0: made; 1: always
  * true, nothing appended; 2: never true, nothing appended (types clash in each, or nothing but missing fields is left to decide). A
  * filter whose types clash counts as false, the others go on. -ENOMEM; -E2BIG: more than TRAIL_PROGRAM_MAX bytes.
- * On records, what depends on something that cannot be had is left out, so that it may be true of more, never of less.
+ * Where it is partial, what depends on something that cannot be had is left out, so that it may be true of more, never of less.
  */
 int filter_compile(const struct filter *const *filters, size_t count, const struct filter_event *e, struct md_buf *out);
 

@@ -124,7 +124,7 @@ static int judge(struct code *c, const struct filter *f)
 		return NEVER;
 	if (i->constant)
 		return filter_truth(&i->value) == FILTER_HOLDS ? ALWAYS : NEVER;
-	return !c->e->places || filter_weaken(f, c->info) ? DEPENDS : ALWAYS;
+	return !c->e->partial || filter_weaken(f, c->info) ? DEPENDS : ALWAYS;
 }
 
 /* The filter that c->info is of. Where it is false, the next one begins; behind the last one, the program ends. */

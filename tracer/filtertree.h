@@ -76,7 +76,7 @@ struct filter_info {
 	bool missing;                   /* where it is reached, the filter fails */
 	bool constant;                  /* then value is set; never of strings */
 	bool fails;                     /* may fail when it runs */
-	bool opaque;                    /* cannot be had from the kernel's record */
+	bool opaque;                    /* cannot be had: filter_event.partial */
 	bool range;                     /* BINARY: a test of the integer at the place for lo … hi */
 	bool inverted;                  /* … or for being outside of it */
 	uint8_t registers;              /* that it takes to have its value, at least 1 */
@@ -94,7 +94,7 @@ struct filter_info {
 int filter_bind(const struct filter *f, const struct filter_event *e, struct filter_info *info, struct tr_err *err);
 
 /*
- * On a record: takes out what cannot be had, by making it true where an && may do without it. False: nothing is left that could ever be
+ * Of a partial event: takes out what cannot be had, by making it true where an && may do without it. False: nothing is left that could ever be
  * false.
  */
 bool filter_weaken(const struct filter *f, struct filter_info *info);

@@ -155,7 +155,7 @@ static int bind_context(struct bind *b, const struct filter_node *n, struct filt
 	if (n->index_count)
 		return clash(b, n->bracket[0], "a context is no array: it has no elements");
 	i->fails = true;
-	i->opaque = b->e && b->e->places && !(b->e->contexts >> n->context & 1);
+	i->opaque = b->e && b->e->partial && !(b->e->contexts >> n->context & 1);
 	i->type = n->context == TRAIL_CONTEXT_APP ? TYPE_DYNAMIC : TYPE_UNSIGNED;
 	for (k = 0; k < FILTER_CONTEXTS; k++)
 		if (filter_contexts[k].kind == n->context)

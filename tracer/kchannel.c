@@ -18,7 +18,7 @@
 
 #define PREFIX "trailfs-"
 #define FILTERS_MAX 64          /* of one event, for the kernel */
-#define FORMATS_MAX 128         /* that are read for that at a time: the tracer's lock is held */
+#define FORMATS_MAX 128         /* that are read for that at a time: the tracer's lock is held; of a backend's programs all, they may decide alone */
 
 static struct kernel *kernel_of(const struct channel *c)
 {
@@ -281,7 +281,7 @@ static void make_filter(struct kchannel *kc, struct kernel *k, struct kevent *e,
 	const struct filter *filters[FILTERS_MAX];
 	struct kformat *f;
 
-	if (decision == RULE_ALL || n > FILTERS_MAX || (!e->format && (*read)++ > FORMATS_MAX))
+	if (decision == RULE_ALL || n > FILTERS_MAX || (!e->format && (*read)++ > FORMATS_MAX && !k->ops->programs))
 		return;
 	f = kernel_format(k, e);
 	rule_list_filters(rules, e->key, 0, filters, n);

@@ -92,14 +92,26 @@ static struct kevent *look_up(struct kchannel *kc, uint32_t id)
 	return e;
 }
 
-static void take_rules(struct channel *c, struct coder *co)
+/* What filters may ask for here. Contexts that only the probe knows, its filter has asked for. */
+static uint64_t known_contexts(const struct kchannel *kc)
+{
+	uint64_t kinds = 1ull << TRAIL_CONTEXT_PID | 1ull << TRAIL_CONTEXT_TID | 1ull << TRAIL_CONTEXT_PROCNAME | 1ull << TRAIL_CONTEXT_CPU_ID;
+
+	for (uint32_t i = 0; i < kc->context_count; i++)
+		kinds |= 1ull << kc->contexts[i];
+	return kinds;
+}
+
+static void take_rules(struct kchannel *kc, struct coder *co)
 {
 	struct filter_event fields;
 	struct wanted wanted;
 	void *copy = NULL;
 
 	kformat_filter_event(co->format, &fields);
-	co->drop = !kernel_wanted(c, co->key, &fields, &wanted);
+	fields.partial = kc->tracer->kernel->ops->programs;
+	fields.contexts = known_contexts(kc);
+	co->drop = !kernel_wanted(kc->channel, co->key, &fields, &wanted);
 	if (!co->drop && wanted.size) {
 		copy = malloc(wanted.size);
 		if (!copy) {
@@ -134,7 +146,7 @@ static int refresh(struct kchannel *kc, struct coder *co, uint32_t generation)
 	if (!cl) {
 		ret = -ENOENT;
 	} else {
-		take_rules(kc->channel, co);
+		take_rules(kc, co);
 		co->generation = generation;
 		if (e && !co->drop) {
 			ret = class_event_id(cl, e, &co->id);

@@ -236,6 +236,7 @@ void kfilter_compile(const struct filter *const *filters, size_t count, const st
 	}
 	e.fields = fields;
 	e.places = places;
+	e.partial = true;
 	e.contexts = MODABI_FILTER_CONTEXTS;
 	ret = filter_compile(sound, count, &e, out);
 	if (ret || out->len - begin > MODABI_PROGRAM_MAX)

@@ -58,6 +58,8 @@ static uint64_t layout_of(const struct filter_event *e)
 {
 	uint64_t h = e->field_count + 1;
 
+	if (e->partial)
+		h = ((h ^ e->contexts) * PRIME ^ (e->contexts >> 32 | 1ull << 32)) * PRIME;
 	for (uint32_t i = 0; i < e->field_count; i++) {
 		const struct trail_reg_field *f = &e->fields[i];
 		const char *name = e->strings + f->name;

@@ -205,10 +205,9 @@ static uint32_t random_program(uint8_t *to, uint32_t room)
 }
 
 /* What the module takes, the verifier takes here. */
-static void filter(int fd)
+static void filter(int fd, size_t which)
 {
 	static uint8_t program[2 * MODABI_PROGRAM_MAX];
-	size_t which = number() % (sizeof(events) / sizeof(*events));
 	struct modabi_filter m = { .program = (uintptr_t)program };
 
 	strcpy(m.system, events[which][0]);
@@ -226,6 +225,25 @@ static void filter(int fd)
 		__atomic_fetch_add(&told->accepted, m.size != 0, __ATOMIC_RELAXED);
 	} else if (errno == EINVAL) {
 		__atomic_fetch_add(&told->refused, 1, __ATOMIC_RELAXED);
+	}
+}
+
+/* Many of one event, which is recorded if it can be; and things happen. */
+static void filters(int fd)
+{
+	size_t which = number() % (sizeof(events) / sizeof(*events));
+	struct modabi_event e = { .on = 1, .id = id_of(events[which][0], events[which][1]) };
+	uint32_t on = 1;
+
+	strcpy(e.system, events[which][0]);
+	strcpy(e.name, events[which][1]);
+	random_call(&e.call, e.name);
+	ioctl(fd, MODABI_EVENT, &e);
+	ioctl(fd, MODABI_RECORD, &on);
+	for (int i = 0; i < 100; i++) {
+		filter(fd, which);
+		close(open("/nonexistent/name", O_RDONLY));
+		usleep(10);
 	}
 }
 
@@ -303,7 +321,7 @@ static void one(int device, int *fds, size_t n)
 	case 4:
 	case 5:
 		if (fds[i] >= 0)
-			filter(fds[i]);
+			filters(fds[i]);
 		break;
 	default:
 		if (fds[i] >= 0)

@@ -195,6 +195,21 @@ is "nothing was in the rings" "0 0 0" "$(ring rejected)"
 is "nothing was lost" "0 0" "$(key events_recorded "$s/status") $(key events_discarded "$s/status")"
 rmdir "$s"
 
+# --- contexts that the channel does not record: the module decides alone
+s=$S/alone
+mkdir "$s"
+cat >"$s/kernel/events" <<'E2'
+syscall:entry:getppid if $ctx.uid == 0 && $ctx.nice == 0
+syscall:exit:getppid if $ctx.uid == 1
+E2
+echo tid >"$s/kernel/contexts"
+echo start >"$s/control"
+pid=$("$work/load" 40)
+echo stop >"$s/control"
+is "root's" 40 "$(grep -c "syscall_entry_getppid: .*{ tid = $pid }" "$s/text")"
+is "and nobody else's" 0 "$(grep -c "syscall_exit_getppid" "$s/text")"
+rmdir "$s"
+
 # --- rules that change while it records; a filter ends with its rule
 s=$S/changing
 mkdir "$s"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Filters on records of the kernel: filter_weaken in filtertree.h. A part that needs what cannot be had there is given up: of && the
+ * Filters of which only a part can be decided: filter_weaken in filtertree.h. A part that needs what cannot be had there is given up: of && the
  * others are left, of || nothing is. What is left is never false where the whole is true, failures included:
  *
  * - Where the rest of an && is false or fails, so is, or does, the whole: it comes to that part, or has become false before it.
