@@ -7,9 +7,11 @@
  * before whoever it interrupted goes on, as with kring's nest, and everything else follows from that. What finds no room there is recorded without being
  * asked about; the daemon decides on all records once more.
  */
+#include <linux/nsproxy.h>
 #include <linux/percpu.h>
 #include <linux/slab.h>
 #include <linux/uaccess.h>
+#include <linux/utsname.h>
 
 #include "kmod/trail.h"
 #include "tracer/filterrun.h"
@@ -49,10 +51,14 @@ static bool context(void *arg, u32 kind, const char *name, struct filter_value *
 {
 	const struct trail_site *site = arg;
 
-	if (kind == TRAIL_CONTEXT_PROCNAME) {
+	if (kind == TRAIL_CONTEXT_PROCNAME || kind == TRAIL_CONTEXT_HOSTNAME) {
+		bool host = kind == TRAIL_CONTEXT_HOSTNAME;
+
+		if (host && !current->nsproxy)
+			return false;   /* the task is ending */
 		out->type = FILTER_STRING;
-		out->s = current->comm;
-		out->len = strnlen(current->comm, sizeof(current->comm));
+		out->s = host ? current->nsproxy->uts_ns->name.nodename : current->comm;
+		out->len = strnlen(out->s, host ? __NEW_UTS_LEN : TASK_COMM_LEN);
 		return true;
 	}
 	out->type = is_unsigned(kind) ? FILTER_UNSIGNED : FILTER_SIGNED;

@@ -27,7 +27,7 @@
 #define MODABI_CAPTURED_MAX 8192u       /* bytes, of one call */
 #define MODABI_PROGRAM_MAX 8192u        /* bytes of a filter program */
 /* Contexts that filters may ask for, bit by bit. */
-#define MODABI_FILTER_CONTEXTS (MODABI_KINDS(VPID, PROCNAME) | MODABI_KINDS(CPU_ID, UTS_NS) | MODABI_KINDS(PID, NICE) | MODABI_KINDS(UID, INTERRUPTIBLE))
+#define MODABI_FILTER_CONTEXTS (MODABI_KINDS(VPID, PROCNAME) | MODABI_KINDS(CPU_ID, UTS_NS) | MODABI_KINDS(PID, INTERRUPTIBLE))
 #define MODABI_KINDS(first, last) ((2ull << TRAIL_CONTEXT_##last) - (1ull << TRAIL_CONTEXT_##first))
 
 struct modabi_version {
