@@ -150,8 +150,8 @@ layers:					## who may include whom, how long files and functions may be
 vm: all tests				## the tests in guests with other kernels
 	@$(RUN) vm
 
-soak: all tests				## the adversarial tests, for an hour
-	@SOAK=1 $(RUN) adversarial
+soak: all tests				## the adversarial tests and those in guests, for an hour
+	@SOAK=1 $(RUN) adversarial vm
 
 bench: deps				## costs beside LTTng-UST, babeltrace2, perf and trace-cmd
 	@tools/deps.sh --try vm bench

@@ -343,7 +343,7 @@ static int child(int device, int seconds, uint64_t seed)
 
 int main(int argc, char **argv)
 {
-	int seconds = argc > 1 ? atoi(argv[1]) : 10, device = open("/dev/trail", O_RDWR | O_CLOEXEC), status, bad = 0;
+	int seconds = argc > 1 ? atoi(argv[1]) : 5, device = open("/dev/trail", O_RDWR | O_CLOEXEC), status, bad = 0;
 	struct modabi_channel m = { .reserved = 0 };
 	pid_t pid;
 

@@ -211,7 +211,7 @@ wait $busy 2>/dev/null
 clean
 
 # --- hostile user space; unloading with what it left
-"$BUILD/tests/vm/fuzz_module" 10 || fail "the fuzzer found something"
+"$BUILD/tests/vm/fuzz_module" ${SOAK:+60} || fail "the fuzzer found something"
 clean
 within 10 busybox rmmod trail_events || fail "trail_events cannot be unloaded after the fuzzer"
 busybox rmmod trail || fail "trail cannot be unloaded after the fuzzer"

@@ -3,38 +3,10 @@
 # TIMEOUT: 900
 #
 # trail.ko: each context is what the program itself knows, from task, interrupt and NMI context; who is tracked, by each attribute.
-if [ -z "${VM-}" ] && [ -z "${SOAK-}${VM_MODULE-}" ]; then
-	echo "building modules takes minutes: VM_MODULE=1 tests/run vm/module_context.sh, or make soak"
-	exit 77
-fi
-if [ -z "${VM-}" ]; then
-	here=$(dirname "$0")
-	BUILD=${BUILD:-$here/../../build}
-	export BUILD
-	# A kernel whose modules cannot be built here is left out.
-	for k in ${VM_KERNEL:-6.1 6.12}; do
-		if why=$("$here/modules" "$k"); then
-			kernels="${kernels-} $k"
-		else
-			[ $? = 77 ] || exit 1
-			echo "$k: $why"
-		fi
-	done
-	[ -n "${kernels-}" ] || exit 77
-	VM_KERNEL=$kernels
-	export VM_KERNEL
-fi
-. "$(dirname "$0")/lib.sh"
-modules=$BUILD/vm/modules-$VM${VM_FULL:+-full}/kmod
-[ -e "$modules/trail.ko" ] || skip "$VM: no modules were built"
+. "$(dirname "$0")/modlib.sh"
 self=$work/self
 ${CC:-cc} -D_GNU_SOURCE -O1 -fno-omit-frame-pointer -fno-optimize-sibling-calls -o "$self" "$top/tests/vm/self.c" || skip "no compiler"
 chmod 755 "$work" "$self"
-
-clean() {
-	dmesg | grep -E 'WARNING: |BUG: |Oops|general protection|trail.*(error|invalid)' && fail "the kernel complained"
-	checks=$((checks + 1))
-}
 
 busybox insmod "$modules/trail.ko" && busybox insmod "$modules/trail_events.ko" || fail "the modules cannot be loaded: $(dmesg | tail -n 5)"
 mount_tree

@@ -4,30 +4,7 @@
 #
 # System calls by trail.ko: what programs of 64 and of 32 bits pass is what is recorded, field by field: strings, addresses, what poll, select and
 # epoll are given, results behind pointers; calls that have no name. State dump and log with the module.
-if [ -z "${VM-}" ] && [ -z "${SOAK-}${VM_MODULE-}" ]; then
-	echo "building modules takes minutes: VM_MODULE=1 tests/run vm/module_syscalls.sh, or make soak"
-	exit 77
-fi
-if [ -z "${VM-}" ]; then
-	here=$(dirname "$0")
-	BUILD=${BUILD:-$here/../../build}
-	export BUILD
-	# A kernel whose modules cannot be built here is left out.
-	for k in ${VM_KERNEL:-6.1 6.12}; do
-		if why=$("$here/modules" "$k"); then
-			kernels="${kernels-} $k"
-		else
-			[ $? = 77 ] || exit 1
-			echo "$k: $why"
-		fi
-	done
-	[ -n "${kernels-}" ] || exit 77
-	VM_KERNEL=$kernels
-	export VM_KERNEL
-fi
-. "$(dirname "$0")/lib.sh"
-modules=$BUILD/vm/modules-$VM${VM_FULL:+-full}/kmod
-[ -e "$modules/trail.ko" ] || skip "$VM: no modules were built"
+. "$(dirname "$0")/modlib.sh"
 
 # A daemon by tracefs, to compare with
 other=$(mktemp -d)      # not in $work, which is removed
@@ -36,11 +13,6 @@ has "$(cat "$other/version")" '^kernel tracefs'
 busybox insmod "$modules/trail.ko" || fail "trail.ko cannot be loaded: $(dmesg | tail -n 5)"
 mount_tree
 has "$(cat "$MNT/version")" '^kernel module'
-
-clean() {
-	dmesg | grep -E 'WARNING: |BUG: |Oops|general protection' && fail "the kernel complained"
-	checks=$((checks + 1))
-}
 
 # --- what there is
 has "$(cat "$MNT/available/kernel/syscalls")" '^openat$'

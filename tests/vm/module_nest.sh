@@ -1,0 +1,102 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-or-later
+# TIMEOUT: 400
+#
+# Events from tasks, softirqs, interrupts and NMIs on both CPUs, in the midst of each other's probes: each is there once, in its order, or was
+# counted as lost; time never goes back, and babeltrace2 reads the same. nest.ko makes them, with numbers.
+. "$(dirname "$0")/modlib.sh"
+run=/sys/module/nest/parameters/run
+seconds=1
+[ -z "${SOAK-}" ] || seconds=60
+
+load
+busybox insmod "${modules%/kmod}/nest/nest.ko" || fail "nest.ko cannot be loaded"
+mount_tree
+has "$(cat "$MNT/version")" '^kernel module '
+
+# session NAME MODE SIZE: begins
+session() {
+	s=$S/$1
+	mkdir "$s" "$s/kernel/channels/channel0" "$s/kernel/channels/real"
+	echo "$3" >"$s/kernel/channels/channel0/subbuf_size"
+	echo 16k >"$s/kernel/channels/real/subbuf_size"
+	for c in channel0 real; do
+		echo 4 >"$s/kernel/channels/$c/subbuf_count"
+		echo "$2" >"$s/kernel/channels/$c/loss_mode"
+	done
+	echo power:cpu_frequency >"$s/kernel/channels/channel0/events"
+	printf '%s\n' 'irq:*' 'timer:*' 'sched:*' 'nmi:*' 'workqueue:*' >"$s/kernel/channels/real/events"
+	echo start >"$s/control" || fail "$(cat "$s/error")"
+}
+
+nmis() {
+	awk '$1 == "NMI:" { print $2 + $3 }' /proc/interrupts
+}
+
+# The load, with timers of a program's beside it
+nest() {
+	before=$(nmis)
+	echo 1 >$run || fail "nest.ko does not begin"
+	"$BUILD/tests/vm/timers" "$seconds" &
+	timers=$!
+	echo l >/proc/sysrq-trigger
+	wait $timers || fail "timers"
+	echo 0 >$run
+	echo stop >"$s/control"
+	[ "$(nmis)" -gt "$before" ] || fail "there were no NMIs"
+}
+
+# of_channel CHANNEL KEY
+of_channel() {
+	key "$2" "$s/kernel/channels/$1/status"
+}
+
+# Lines `[time] (+…) power_cpu_frequency: { cpu_id = 0 }, { state = 17, cpu_id = 1000 }`. In $work/text: are times in order, and numbers of each context
+# too? lost: any may be missing, so many in all; -1: nobody knows how many.
+check() {
+	awk -v made_file="$work/made" -v mode="$1" -v lost="$2" '
+		function bad(what) { print what ": " $0; failed = 1; exit 1 }
+		BEGIN { while ((getline line <made_file) > 0) { split(line, w, " "); made[w[1]] = w[2]; all += w[2] } }
+		{ if ($1 < last) bad("time goes back"); last = $1 }
+		!/ power_cpu_frequency: / { next }
+		{
+			n = $0; sub(/.*state = /, "", n); sub(/,.*/, "", n)
+			c = $0; sub(/.*cpu_id = /, "", c); sub(/ .*/, "", c)
+			if (!(c in made)) bad("unknown context")
+			if (n + 0 >= made[c]) bad("never made")
+			if ((c in next_of) && n + 0 < next_of[c]) bad("twice, or out of order")
+			next_of[c] = n + 1; seen++; kinds[int(c / 1000)]++
+		}
+		END {
+			if (failed) exit 1
+			for (i = 1; i <= 4; i++) if (!kinds[i]) { print "nothing from context " i; exit 1 }
+			if (seen + lost != all) { print seen " seen, " lost " lost, " all " made"; exit 1 }
+			print mode ": " seen " of " all " seen; task " kinds[1] ", softirq " kinds[2] ", interrupt " kinds[3] ", NMI " kinds[4]
+		}' "$work/text" || fail "$1"
+}
+
+for mode in discard overwrite; do
+	session $mode $mode 32k
+	nest
+	cat $run >"$work/made"
+	cat "$s/text" >"$work/text"
+	lost=$(of_channel channel0 events_discarded)
+	over=$(of_channel channel0 events_overwritten)
+	check $mode $((lost + over))
+	is "$mode: recorded" "$(grep -c power_cpu_frequency "$work/text")" $(($(of_channel channel0 events_recorded) - over))
+	same_text "$s"
+	rmdir "$s"
+	clean
+done
+
+# --- somebody reads meanwhile: all that was not lost
+session read discard 32k
+cat "$s/pipe" >"$work/text" &
+reader=$!
+nest
+wait $reader
+cat $run >"$work/made"
+check read "$(of_channel channel0 events_discarded)"
+rmdir "$s"
+clean
+echo "$checks checks"
