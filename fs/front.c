@@ -40,11 +40,13 @@ static struct node *node_of(fuse_req_t req, fuse_ino_t ino)
 	return n;
 }
 
-/* Directories change with their session's rights alone: forget_attrs. */
+/* Directories change with their session's rights alone: forget_attrs. Whether the daemon is there at all is what stat(2) of the root tells. */
 static double attr_lasts(const struct node *n)
 {
 	const struct row *r = n->row;
 
+	if (!n->parent)
+		return 0;
 	return n->slot || (!r->attr && (S_ISDIR(r->mode) || (!n->session && r->name && !r->show))) ? ATTR_LASTS : 0;
 }
 

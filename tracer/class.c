@@ -336,8 +336,11 @@ struct class *owner_class(struct channel *c, const struct app *a)
 		if (pid)
 			comm_of(pid, comm, sizeof(comm));
 		t = trace_new(s, a->file->uid, pid, comm, NULL, 0);
-		if (!t || session_save(s))
+		err = t ? session_save(s) : -ENOMEM;
+		if (err) {
+			no_buffer(c, err);
 			return NULL;
+		}
 	}
 	/* Perhaps there was no descriptor for it the last time. */
 	if (t->log_fd < 0 && (err = trace_open_log(s, t))) {

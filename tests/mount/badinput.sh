@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
-# TIMEOUT: 120
+# TIMEOUT: 300
 #
 # Wrong writes of every kind: each gives its errno and a sentence in `error`, and changes nothing.
 . "$(dirname "$0")/lib.sh"
