@@ -14,12 +14,13 @@
 #include <linux/utsname.h>
 
 #include "kmod/trail.h"
-#include "tracer/filterrun.h"
+#include "kmod/quick.h"
 
 #define STACK_SIZE 8192
 
 struct trail_filter {
 	struct rcu_head rcu;
+	struct quick quick;
 	u32 size;
 	u8 program[] __aligned(8);
 };
@@ -65,11 +66,41 @@ static bool context(void *arg, u32 kind, const char *name, struct filter_value *
 	return trail_context_number(kind, *site, &out->i);
 }
 
-bool trail_filter_holds(const struct trail_filter *f, const void *record, u32 len, struct trail_site site)
+static noinline bool run(const struct trail_filter *f, const void *record, u32 len, struct trail_site site)
 {
 	struct filter_input in = { .payload = record, .len = len, .context = context, .arg = &site };
 
 	return filter_run(f->program, f->size, &in);
+}
+
+static __always_inline bool quick_context(const struct quick *q)
+{
+	if (q->at == TRAIL_CONTEXT_PROCNAME)
+		return quick_text(q, current->comm, TASK_COMM_LEN);
+	return quick_number(q, q->at == TRAIL_CONTEXT_TID ? current->pid : current->tgid);
+}
+
+bool trail_filter_may_hold(const struct trail_filter *f, const void *record, u32 len)
+{
+	const struct quick *q = &f->quick;
+
+	if (q->op == FILTER_CONTEXT)
+		return quick_context(q) != q->rejects;
+	/* What a text's place says is not there yet. */
+	return !q->op || q->op == FILTER_LOAD_SEQUENCE || !quick_is_in(q, len) || quick_holds(q, record, len) != q->rejects;
+}
+
+bool trail_filter_holds(const struct trail_filter *f, const void *record, u32 len, struct trail_site site)
+{
+	const struct quick *q = &f->quick;
+	bool outcome;
+
+	if (q->op) {
+		outcome = q->op == FILTER_CONTEXT ? quick_context(q) : quick_is_in(q, len) ? quick_holds(q, record, len) : q->rejects;
+		if (outcome == q->rejects || q->whole)
+			return outcome != q->rejects;
+	}
+	return run(f, record, len, site);
 }
 
 void *trail_filtered_begin(struct trail_attach *a, const struct trail_filter *f, struct trail_ring **ring, u32 len, struct trail_site site)
@@ -78,6 +109,8 @@ void *trail_filtered_begin(struct trail_attach *a, const struct trail_filter *f,
 	u32 used = READ_ONCE(s->used), need = sizeof(struct aside) + ALIGN(len, 8);
 	struct aside *aside = (struct aside *)(s->bytes + used);
 
+	if (f->quick.op == FILTER_CONTEXT && quick_context(&f->quick) == f->quick.rejects)
+		return NULL;
 	if (len > sizeof(s->bytes) || need > sizeof(s->bytes) - used)
 		return trail_enter(a->channel, ring, len, site);
 	WRITE_ONCE(s->used, used + need);
@@ -145,6 +178,7 @@ static struct trail_filter *take(const struct modabi_filter *m)
 		kfree(f);
 		return ERR_PTR(-EINVAL);
 	}
+	f->quick = quick_make(f->program);
 	return f;
 }
 

@@ -164,6 +164,8 @@ static __always_inline void call(struct trail_syscalls *all, struct pt_regs *reg
 	} else {
 		whole = (struct record *)this_cpu_ptr(scratch)->record;
 		put_fixed(whole, a, regs, nr, ret, exit);
+		if (!trail_may_pass(a, whole, fixed_size(exit)))
+			goto out;
 		len = put_captured(whole, a, regs, ret);
 		r = trail_passes(a, whole, len, site) ? trail_enter(a->channel, &ring, len, site) : NULL;
 		if (r)

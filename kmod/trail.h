@@ -185,7 +185,17 @@ static __always_inline void *trail_enter(struct trail_channel *c, struct trail_r
 /* filter.c. A record of an attachment with a filter is made aside, and decided on at its end. */
 void *trail_filtered_begin(struct trail_attach *a, const struct trail_filter *f, struct trail_ring **ring, u32 len, struct trail_site site);
 void trail_filtered_end(struct trail_ring *ring);
+/* False: it does not hold, as the record's first len bytes and contexts tell. */
+bool trail_filter_may_hold(const struct trail_filter *f, const void *record, u32 len);
 bool trail_filter_holds(const struct trail_filter *f, const void *record, u32 len, struct trail_site site);
+
+/* Before the whole record is there: whether it has to be made. */
+static __always_inline bool trail_may_pass(const struct trail_attach *a, const void *record, u32 len)
+{
+	const struct trail_filter *f = rcu_dereference_sched(a->filter);
+
+	return likely(!f) || trail_filter_may_hold(f, record, len);
+}
 
 /* Of a record that somebody has. */
 static __always_inline bool trail_passes(const struct trail_attach *a, const void *record, u32 len, struct trail_site site)

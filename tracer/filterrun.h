@@ -39,6 +39,13 @@ struct filter_input {
  */
 #define FILTER_INLINE static inline __attribute__((__always_inline__))
 
+/* Kernels are compiled to zero what is on the stack, which would take longer than most programs run. */
+#ifdef __KERNEL__
+#define FILTER_UNSET __uninitialized
+#else
+#define FILTER_UNSET
+#endif
+
 struct filter_machine {
 	const uint8_t *program;
 	size_t size;
@@ -256,7 +263,7 @@ FILTER_INLINE enum filter_outcome filter_load_field(const struct filter_machine 
 static __attribute__((__noinline__, unused)) enum filter_outcome
 filter_load_context(const struct filter_machine *m, struct filter_word w, struct filter_value *v)
 {
-	char name[TRAIL_NAME_MAX + 1];
+	char name[TRAIL_NAME_MAX + 1] FILTER_UNSET;
 	struct filter_value got = { 0 };
 
 	if (!filter_is_context(w) || !filter_fits(m->size, 0, w.a, w.b))
@@ -382,7 +389,7 @@ FILTER_INLINE enum filter_outcome filter_step(struct filter_machine *m, struct f
 static __attribute__((__noinline__, unused)) bool
 filter_run_from(const void *program, size_t size, const struct filter_input *in, size_t at)
 {
-	struct filter_machine m;
+	struct filter_machine m FILTER_UNSET;
 
 	if (in->len > UINT32_MAX)
 		return false;

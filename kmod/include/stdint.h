@@ -5,3 +5,5 @@
 
 #define UINT16_MAX U16_MAX
 #define UINT32_MAX U32_MAX
+#define INT64_MIN S64_MIN
+#define INT64_MAX S64_MAX
