@@ -24,11 +24,8 @@ static LIST_HEAD(traced_modules);
 
 struct trail_place trail_begin(struct trail_attach *a, u32 len)
 {
-	struct trail_place p;
-
 	/* The tracepoint has switched preemption off, and called the probe. */
-	p.record = trail_open(a, &p.ring, len, (struct trail_site){ .preempts = 1, .frames = 1 });
-	return p;
+	return trail_open(a, len, (struct trail_site){ .preempts = 1, .frames = 1 });
 }
 EXPORT_SYMBOL_GPL(trail_begin);
 

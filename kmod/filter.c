@@ -73,10 +73,15 @@ static noinline bool run(const struct trail_filter *f, const void *record, u32 l
 	return filter_run(f->program, f->size, &in);
 }
 
+static noinline bool is_named(const struct quick *q)
+{
+	return quick_text(q, current->comm, TASK_COMM_LEN);
+}
+
 static __always_inline bool quick_context(const struct quick *q)
 {
 	if (q->at == TRAIL_CONTEXT_PROCNAME)
-		return quick_text(q, current->comm, TASK_COMM_LEN);
+		return is_named(q);
 	return quick_number(q, q->at == TRAIL_CONTEXT_TID ? current->pid : current->tgid);
 }
 
@@ -103,16 +108,25 @@ bool trail_filter_holds(const struct trail_filter *f, const void *record, u32 le
 	return run(f, record, len, site);
 }
 
-void *trail_filtered_begin(struct trail_attach *a, const struct trail_filter *f, struct trail_ring **ring, u32 len, struct trail_site site)
+static noinline struct trail_place unasked(struct trail_channel *c, u32 len, struct trail_site site)
+{
+	struct trail_place p;
+
+	p.record = trail_enter(c, &p.ring, len, site);
+	return p;
+}
+
+/* What is seldom done in here and in trail_filtered_end is in functions of its own, so that these two need few registers. */
+struct trail_place trail_filtered_begin(struct trail_attach *a, const struct trail_filter *f, u32 len, struct trail_site site)
 {
 	struct stack *s = this_cpu_ptr(stacks);
 	u32 used = READ_ONCE(s->used), need = sizeof(struct aside) + ALIGN(len, 8);
 	struct aside *aside = (struct aside *)(s->bytes + used);
 
 	if (f->quick.op == FILTER_CONTEXT && quick_context(&f->quick) == f->quick.rejects)
-		return NULL;
-	if (len > sizeof(s->bytes) || need > sizeof(s->bytes) - used)
-		return trail_enter(a->channel, ring, len, site);
+		return (struct trail_place){ NULL };
+	if (unlikely(len > sizeof(s->bytes) || need > sizeof(s->bytes) - used))
+		return unasked(a->channel, len, site);
 	WRITE_ONCE(s->used, used + need);
 	barrier();      /* whoever interrupts us takes what is above */
 	aside->ring.control = NULL;
@@ -120,25 +134,32 @@ void *trail_filtered_begin(struct trail_attach *a, const struct trail_filter *f,
 	aside->filter = f;
 	aside->len = len;
 	aside->site = site;
-	*ring = &aside->ring;
-	return aside->record;
+	return (struct trail_place){ aside->record, &aside->ring };
+}
+
+static noinline void decide(const struct aside *aside)
+{
+	struct trail_ring *ring;
+	void *record;
+
+	if (!trail_filter_holds(aside->filter, aside->record, aside->len, aside->site))
+		return;
+	record = trail_enter(aside->channel, &ring, aside->len, aside->site);
+	if (record) {
+		memcpy(record, aside->record, aside->len);
+		kring_leave(ring->control);
+	}
 }
 
 void trail_filtered_end(struct trail_ring *at)
 {
 	struct aside *aside = container_of(at, struct aside, ring);
-	struct stack *s = this_cpu_ptr(stacks);
-	struct trail_ring *ring;
-	void *record;
+	struct stack *s;
 
-	if (trail_filter_holds(aside->filter, aside->record, aside->len, aside->site)) {
-		record = trail_enter(aside->channel, &ring, aside->len, aside->site);
-		if (record) {
-			memcpy(record, aside->record, aside->len);
-			kring_leave(ring->control);
-		}
-	}
+	if (!quick_rejects(&aside->filter->quick, aside->record, aside->len))
+		decide(aside);
 	barrier();
+	s = this_cpu_ptr(stacks);
 	WRITE_ONCE(s->used, (u8 *)aside - s->bytes);
 }
 

@@ -15,6 +15,8 @@ struct quick {
 	uint8_t located;        /* enum filter_located */
 	bool rejects;           /* the outcome that does; what is `whole` passes by the other one */
 	bool whole;             /* there is nothing else in the program */
+	bool begins;            /* a text fails that does not begin with `first` */
+	char first;
 	uint32_t at;            /* in the record, or the context */
 	uint32_t size;          /* bytes of an integer, most of a text (0: all), or the literal's with a context */
 	uint32_t n;             /* of literal */
@@ -86,6 +88,22 @@ static inline bool quick_holds(const struct quick *q, const uint8_t *record, uin
 static inline bool quick_is_in(const struct quick *q, uint32_t len)
 {
 	return (uint64_t)q->at + (q->op == FILTER_LOAD_SEQUENCE ? 4 : q->size) <= len;
+}
+
+/* The same in a few instructions, for what is most frequent. False: it does not reject, or that was not looked at. */
+static inline __attribute__((__always_inline__)) bool quick_rejects(const struct quick *q, const uint8_t *record, uint32_t len)
+{
+	uint64_t from = q->at;
+
+	if (from + 4 > len)
+		return false;
+	if (q->op == FILTER_RANGE_32)
+		return ((uint32_t)(filter_load32(record + from, false) - q->low) <= q->span) == q->rejects;
+	if (!q->begins)
+		return false;
+	if (q->op == FILTER_LOAD_SEQUENCE)
+		from = filter_load32(record + from, false) & 0xffff;
+	return from < len && (char)record[from] != q->first;
 }
 
 /* ---- what it is made of ---- */
@@ -174,6 +192,10 @@ static inline struct quick quick_make(const void *program)
 	q.rejects = test.flag >> 7;
 	if (at == 1 ? !quick_range(program, first, &q) : !quick_value(program, first, test, &q))
 		return (struct quick){ 0 };
+	if (q.op == FILTER_LOAD_TEXT || (q.op == FILTER_LOAD_SEQUENCE && q.located == FILTER_LENGTH_LOC)) {
+		q.begins = q.n && q.how != FILTER_MATCH_SUFFIX && !q.rejects;
+		q.first = q.begins ? *q.literal : 0;
+	}
 	if (at + 1 < words) {
 		next = filter_word(program, at + 1);
 		q.whole = next.op == FILTER_RETURN && next.at == 1;

@@ -147,8 +147,8 @@ static noinline u32 put_captured(struct record *r, const struct trail_attach *a,
 static __always_inline void call(struct trail_syscalls *all, struct pt_regs *regs, long nr, long ret, bool exit)
 {
 	struct trail_attach *a = find(&all->calls[exit][is_compat()], nr);
-	struct trail_ring *ring;
-	struct record *r, *whole;
+	struct trail_place p = { NULL };
+	struct record *whole;
 	u32 len;
 
 	if (!a)
@@ -158,21 +158,22 @@ static __always_inline void call(struct trail_syscalls *all, struct pt_regs *reg
 	if (!trail_wanted(a->channel))
 		goto out;
 	if (!a->call.captures) {
-		r = trail_open(a, &ring, fixed_size(exit), site);
-		if (r)
-			put_fixed(r, a, regs, nr, ret, exit);
+		p = trail_open(a, fixed_size(exit), site);
+		if (p.record)
+			put_fixed(p.record, a, regs, nr, ret, exit);
 	} else {
 		whole = (struct record *)this_cpu_ptr(scratch)->record;
 		put_fixed(whole, a, regs, nr, ret, exit);
 		if (!trail_may_pass(a, whole, fixed_size(exit)))
 			goto out;
 		len = put_captured(whole, a, regs, ret);
-		r = trail_passes(a, whole, len, site) ? trail_enter(a->channel, &ring, len, site) : NULL;
-		if (r)
-			memcpy(r, whole, len);
+		if (trail_passes(a, whole, len, site))
+			p.record = trail_enter(a->channel, &p.ring, len, site);
+		if (p.record)
+			memcpy(p.record, whole, len);
 	}
-	if (r)
-		trail_close(ring);
+	if (p.record)
+		trail_close(p.ring);
 out:
 	preempt_enable_notrace();
 }

@@ -182,8 +182,14 @@ static __always_inline void *trail_enter(struct trail_channel *c, struct trail_r
 	return kring_enter((*ring)->control, (*ring)->data, &c->geometry, len);
 }
 
+/* In registers. */
+struct trail_place {
+	void *record;                   /* NULL: there is none */
+	struct trail_ring *ring;
+};
+
 /* filter.c. A record of an attachment with a filter is made aside, and decided on at its end. */
-void *trail_filtered_begin(struct trail_attach *a, const struct trail_filter *f, struct trail_ring **ring, u32 len, struct trail_site site);
+struct trail_place trail_filtered_begin(struct trail_attach *a, const struct trail_filter *f, u32 len, struct trail_site site);
 void trail_filtered_end(struct trail_ring *ring);
 /* False: it does not hold, as the record's first len bytes and contexts tell. */
 bool trail_filter_may_hold(const struct trail_filter *f, const void *record, u32 len);
@@ -206,11 +212,15 @@ static __always_inline bool trail_passes(const struct trail_attach *a, const voi
 }
 
 /* Room for a record: in the ring, or aside if a filter is to decide on it first. Likewise, from a successful open to close. */
-static __always_inline void *trail_open(struct trail_attach *a, struct trail_ring **ring, u32 len, struct trail_site site)
+static __always_inline struct trail_place trail_open(struct trail_attach *a, u32 len, struct trail_site site)
 {
 	const struct trail_filter *f = rcu_dereference_sched(a->filter);
+	struct trail_place p;
 
-	return unlikely(f) ? trail_filtered_begin(a, f, ring, len, site) : trail_enter(a->channel, ring, len, site);
+	if (unlikely(f))
+		return trail_filtered_begin(a, f, len, site);
+	p.record = trail_enter(a->channel, &p.ring, len, site);
+	return p;
 }
 
 static __always_inline void trail_close(struct trail_ring *ring)
@@ -221,12 +231,7 @@ static __always_inline void trail_close(struct trail_ring *ring)
 		kring_leave(ring->control);
 }
 
-/* For compiled probes, which may be in other modules. In registers. */
-struct trail_place {
-	void *record;                   /* NULL: there is none */
-	struct trail_ring *ring;
-};
-
+/* For compiled probes, which may be in other modules. */
 struct trail_place trail_begin(struct trail_attach *a, u32 len);
 void trail_end(struct trail_ring *ring);
 
