@@ -168,6 +168,24 @@ static void expression(struct md_buf *b, const struct filter_event *e, uint32_t 
 	}
 }
 
+/* What trail.ko tests without the interpreter. */
+static void simple(struct md_buf *b, const struct filter_event *e)
+{
+	static const char *const ops[] = { "==", "!=", "<", "<=", ">", ">=" };
+	const struct trail_reg_field *f = &e->fields[below(e->field_count)];
+
+	if (f->kind == TRAIL_KIND_INT)
+		md_buf_printf(b, "%s %s %d", below(8) ? e->strings + f->name : "$ctx.tid", ops[below(6)], (int)below(5) - 2);
+	else if (!below(8))
+		md_buf_printf(b, "$ctx.tid %s %d", ops[below(6)], TRAIL_CONTEXT_TID - 4 + (int)below(5));
+	else
+		text(b, e);
+	if (below(2))
+		return;
+	md_buf_puts(b, " && ");
+	expression(b, e, 1);
+}
+
 /* ---- comparing ---- */
 
 /* 1, 0, or what the compiler said it was without running */
@@ -273,7 +291,10 @@ static void one(const struct kformat *f, const struct kcode *code, size_t which)
 	struct filter_event e;
 
 	kformat_filter_event(f, &e);
-	expression(&b, &e, 1 + below(3));
+	if (below(3))
+		expression(&b, &e, 1 + below(3));
+	else
+		simple(&b, &e);
 	if (!filter_parse_kernel(md_buf_str(&b), 0, &filter, NULL))
 		compare(f, code, which, filter, md_buf_str(&b));
 	filter_put(filter);
