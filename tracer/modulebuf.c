@@ -90,6 +90,8 @@ int module_channel_open(struct backend *b, const char *name, const struct backen
 	c->cpus = g->cpus;
 	snprintf(c->name, sizeof(c->name), "%s", name);
 	memcpy(m.name, c->name, sizeof(m.name));
+	/* What a daemon from before the module was loaded has left. */
+	tracefs_backend.channel_remove(b, c->name);
 	c->fd = open_descriptor(b, g, adopt, &m);
 	if (c->fd < 0) {
 		ret = tr_fail(err, -errno, "trail.ko gives no channel of %" PRIu64 " bytes per CPU: %s", g->bytes, strerror(errno));

@@ -142,8 +142,22 @@ same_text() {
 	checks=$((checks + 1))
 }
 
-# kernel_counted NAME: events of the instances trailfs-NAME-*, fetched and lost, as the kernel counts them
+# Whether trail.ko records, or tracefs: only this one has instances.
+by_module() {
+	grep -q '^kernel module' "$MNT/version"
+}
+
+# kernel_channels PATTERN: how many channels in the kernel have such a name behind trailfs-, whether there is a daemon or not
+kernel_channels() {
+	{ [ ! -e /dev/trail ] || "$BUILD/tests/vm/heads"; ls $T/instances; } | grep -c "^trailfs-$1"
+}
+
+# kernel_counted NAME: events of the channels trailfs-NAME-*, fetched and lost, as the kernel counts them
 kernel_counted() {
+	if by_module; then
+		"$BUILD/tests/vm/heads" "trailfs-$1-" | awk '{ n += $2 + $4 } END { printf "%d\n", n }'
+		return
+	fi
 	cat $T/instances/trailfs-"$1"-*/per_cpu/cpu*/stats |
 		awk '/^read events:|^overrun:|^commit overrun:|^dropped events:|^entries:/ { n += $NF } END { printf "%d\n", n }'
 }

@@ -3,7 +3,7 @@
 # For tests of trail.ko, `. "$(dirname "$0")/modlib.sh"` as the first command: lib.sh, with the modules that were built for the guest's kernel in
 # $modules.
 if [ -z "${VM-}" ]; then
-	here=$(dirname "$0")
+	here=$(cd "$(dirname "$0")" && pwd) || exit 2
 	BUILD=${BUILD:-$here/../../build}
 	export BUILD
 	# A kernel whose modules cannot be built here is left out.

@@ -1,0 +1,51 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-or-later
+# TIMEOUT: 900
+#
+# What holds for the kernel domain by tracefs holds with trail.ko, too; and a daemon takes over what one before left that had tracefs. SOAK: on
+# each kernel, and more of it.
+if [ -z "${VM-}${SOAK-}" ]; then
+	VM_KERNEL=${VM_KERNEL:-6.1}
+	export VM_KERNEL
+fi
+. "$(dirname "$0")/modlib.sh"
+
+# --- a killed daemon that had tracefs, and one that has the module
+calls=$BUILD/tests/mount/calls
+[ -x "$calls" ] || skip "there is no $calls"
+mount_tree
+has "$(cat "$MNT/version")" '^kernel tracefs'
+s=$S/over
+mkdir "$s" "$s/kernel/channels/f"
+printf '%s\n' syscall:entry:getppid kretprobe:__x64_sys_getppid >"$s/kernel/events" || fail "$(cat "$s/error")"
+echo 'function:vfs_readlink' >"$s/kernel/channels/f/events" || fail "$(cat "$s/error")"
+echo tid >"$s/kernel/contexts"
+echo start >"$s/control"
+"$calls" 20 >/dev/null
+kill -9 $(daemon_pids)
+within 20 daemon_ended
+umount -l "$MNT"
+load
+mount_tree
+has "$(cat "$MNT/version")" '^kernel module'
+is "no instances are left" 0 "$(ls $T/instances | grep -c trailfs-)"
+is "it goes on" active "$(key state "$s/status")"
+is "rules stay" 'function:vfs_readlink' "$(cat "$s/kernel/channels/f/events")"
+pid=$("$calls" 30)
+echo stop >"$s/control"
+same_text "$s"
+is "calls" 30 "$(grep -c " syscall_entry_getppid: .*{ tid = $pid }" "$work/text")"
+is "by a probe" 30 "$(grep -c " kretprobe:__x64_sys_getppid: .*{ tid = $pid }" "$work/text")"
+rmdir "$s"
+fusermount3 -u "$MNT" 2>/dev/null || umount "$MNT"
+within 20 daemon_ended
+is "nothing is left" "0 0" "$(kernel_channels '') $(grep -c trailfs_ $T/dynamic_events)"
+clean
+
+# --- the tests
+for t in mount/kernel_who mount/kernel_filter vm/probes ${SOAK:+mount/kernel mount/kernel_dump mount/kernel_counts}; do
+	echo "$t"
+	"$top/tests/$t.sh" || fail "$t.sh"
+	clean
+done
+echo "$checks checks"
