@@ -25,7 +25,8 @@ TRAIL_ATTACH_TIMEOUT=5000
 export TRAIL_ATTACH_TIMEOUT
 export TRAIL_RUNTIME_DIR XDG_CONFIG_HOME TRAILFS MNT S
 unset XDG_RUNTIME_DIR
-ASAN_OPTIONS=log_path=$work/sanitizer
+# (A cancelled thread leaves its marks on its stack, which the next thread gets: no signal stacks, which are looked for there at the end.)
+ASAN_OPTIONS=log_path=$work/sanitizer:use_sigaltstack=0
 UBSAN_OPTIONS=log_path=$work/sanitizer
 TSAN_OPTIONS=log_path=$work/sanitizer
 export ASAN_OPTIONS UBSAN_OPTIONS TSAN_OPTIONS
