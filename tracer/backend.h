@@ -48,6 +48,8 @@ struct backend_ops {
 	void (*describe)(const struct backend *b, struct md_buf *out);
 	int (*list)(const struct backend *b, struct md_buf *out);       /* lines system:event */
 	int (*compiled)(const struct backend *b, struct md_buf *out);   /* likewise, those with a probe of their own. NULL: it makes no difference */
+	/* Lines `system:event id`, of events that others may remove and make again, with another id. */
+	int (*ids)(const struct backend *b, struct md_buf *out);
 	int (*format)(const struct backend *b, const char *system, const char *event, struct md_buf *out);
 	/*
 	 * Events of our own (dynevent.h), resolved and with the file open, in a group of events of which the caller has all. The names of those

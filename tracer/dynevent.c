@@ -351,6 +351,37 @@ int dyn_list(int tracefs_fd, const char *group, struct md_buf *names)
 	return names->failed ? -ENOMEM : 0;
 }
 
+int dyn_ids(int tracefs_fd, const char *except, struct md_buf *out)
+{
+	char group[DYN_NAME_MAX], name[DYN_NAME_MAX], path[2 * DYN_NAME_MAX + 24], *line = NULL;
+	int fd = openat(tracefs_fd, "dynamic_events", O_RDONLY | O_CLOEXEC);
+	FILE *f = fd < 0 ? NULL : fdopen(fd, "r"), *id;
+	unsigned int number;
+	size_t size = 0;
+
+	if (!f) {
+		if (fd >= 0)
+			close(fd);
+		return fd < 0 ? (errno == ENOENT ? 0 : -errno) : -ENOMEM;
+	}
+	while (getline(&line, &size, f) >= 0) {
+		if (!take_line(line, "", group, name) || !strncmp(group, except, strlen(except)))
+			continue;
+		snprintf(path, sizeof(path), "events/%s/%s/id", group, name);
+		fd = openat(tracefs_fd, path, O_RDONLY | O_CLOEXEC);
+		id = fd < 0 ? NULL : fdopen(fd, "r");
+		if (id && fscanf(id, "%u", &number) == 1)
+			md_buf_printf(out, "%s:%s %u\n", group, name, number);
+		if (id)
+			fclose(id);
+		else if (fd >= 0)
+			close(fd);
+	}
+	free(line);
+	fclose(f);
+	return out->failed ? -ENOMEM : 0;
+}
+
 int dyn_remove_group(int tracefs_fd, const char *prefix)
 {
 	char group[DYN_NAME_MAX], name[DYN_NAME_MAX], *line = NULL;

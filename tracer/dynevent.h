@@ -71,6 +71,8 @@ int dyn_explain(const struct dynevent *d, int code, struct tr_err *err);
 bool dyn_made(const struct dynevent *d, const char *name);
 /* The names of all dynamic events of a group, separated by NUL. */
 int dyn_list(int tracefs_fd, const char *group, struct md_buf *names);
+/* Lines `group:name id` of all dynamic events but those of groups that begin with `except`. */
+int dyn_ids(int tracefs_fd, const char *except, struct md_buf *out);
 /*
  * -EBUSY: it is enabled somewhere, in any instance; -ENOENT. Disable it first, and see to it that nobody else enables it meanwhile: not every
  * kernel notices by itself that an event is in use.

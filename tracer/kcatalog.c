@@ -259,9 +259,31 @@ static int take_list(struct kernel *k, const char *text)
 	return ret ? ret : tell_apart(k);
 }
 
+/* An event that was made again under its name is another one, though the list reads as before. */
+static void take_ids(struct kernel *k, char *text)
+{
+	char *line, *save = NULL, *colon, *space;
+	struct kevent *e;
+
+	for (line = strtok_r(text, "\n", &save); line; line = strtok_r(NULL, "\n", &save)) {
+		colon = strchr(line, ':');
+		space = strchr(line, ' ');
+		if (!colon || !space)
+			continue;
+		*colon = '\0';
+		e = find(k, line, colon + 1, (size_t)(space - colon - 1));
+		if (!e || !e->present || !e->format || e->format->id == strtoul(space, NULL, 10))
+			continue;
+		forget(k, e);
+		e->present = true;
+		/* Pairs with the acquire in kdrain.c. */
+		__atomic_add_fetch(&k->epoch, 1, __ATOMIC_RELEASE);
+	}
+}
+
 int kernel_refresh(struct kernel *k)
 {
-	struct md_buf text = MD_BUF_INIT;
+	struct md_buf text = MD_BUF_INIT, ids = MD_BUF_INIT;
 	int ret = k->ops->list(k->backend, &text);
 
 	/* The daemon's own. */
@@ -279,7 +301,10 @@ int kernel_refresh(struct kernel *k)
 			text.data = NULL;
 		}
 	}
+	if (!ret && !k->ops->ids(k->backend, &ids) && *md_buf_str(&ids))
+		take_ids(k, ids.data);
 	pthread_mutex_unlock(&k->lock);
+	md_buf_deinit(&ids);
 	if (text.data)
 		md_buf_deinit(&text);
 	return ret;

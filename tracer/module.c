@@ -132,7 +132,7 @@ static int channels(const struct backend *b, struct md_buf *names)
 
 const struct backend_ops module_backend = {
 	.name = "module", .probe = probe, .destroy = destroy, .describe = describe, .list = list, .compiled = compiled, .format = format,
-	.probe_create = tracefs_probe_create, .probe_remove = tracefs_probe_remove, .probes = tracefs_probes,
+	.probe_create = tracefs_probe_create, .probe_remove = tracefs_probe_remove, .probes = tracefs_probes, .ids = tracefs_ids,
 	.function_check = function_check, .channels = channels, .channel_open = module_channel_open, .channel_remove = module_channel_remove,
 	.channel_close = module_channel_close, .contexts = module_contexts, .record = module_record, .enable = module_enable,
 	.filter = module_filter, .programs = true, .enabled = module_enabled, .track = module_track,

@@ -241,6 +241,11 @@ int tracefs_probe_remove(struct backend *b, const char *group, const char *name)
 	return ret;
 }
 
+int tracefs_ids(const struct backend *b, struct md_buf *out)
+{
+	return dyn_ids(b->dir, "trail", out);   /* groups of daemons */
+}
+
 int tracefs_probes(const struct backend *b, const char *group, struct md_buf *names)
 {
 	return dyn_list(b->dir, group, names);
@@ -298,7 +303,7 @@ static int channel_remove(struct backend *b, const char *name)
 }
 
 const struct backend_ops tracefs_backend = {
-	.name = "tracefs", .probe = probe, .destroy = destroy, .describe = describe, .list = list, .format = format,
+	.name = "tracefs", .probe = probe, .destroy = destroy, .describe = describe, .list = list, .ids = tracefs_ids, .format = format,
 	.probe_create = tracefs_probe_create, .probe_remove = tracefs_probe_remove, .probes = tracefs_probes, .function_check = function_check,
 	.channels = channels, .channel_open = tracefs_channel_open, .channel_remove = channel_remove,
 	.channel_close = tracefs_channel_close, .record = tracefs_record,

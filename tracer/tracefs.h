@@ -48,6 +48,7 @@ void tracefs_text_format(const char *tracepoint, const char *probe, struct md_bu
 
 int tracefs_probe_create(struct backend *b, const char *group, const struct dynevent *d, struct md_buf *names, struct tr_err *err);
 int tracefs_probe_remove(struct backend *b, const char *group, const char *name);
+int tracefs_ids(const struct backend *b, struct md_buf *out);
 int tracefs_probes(const struct backend *b, const char *group, struct md_buf *names);
 int tracefs_channel_open(struct backend *b, const char *name, const struct backend_geometry *g, bool adopt,
 			 struct backend_channel **out, struct tr_err *err);

@@ -268,6 +268,19 @@ else
 fi
 rmdir "$S/all"
 within 20 remove_mine || fail "cannot be removed"
+# One that is made again under its name has another id.
+for turn in 1 2; do
+	echo "p:mine/vfs vfs_read" >>$T/kprobe_events
+	mkdir "$S/again"
+	echo mine:vfs >"$S/again/kernel/events"
+	echo start >"$S/again/control"
+	"$P" 1 >/dev/null
+	echo stop >"$S/again/control"
+	grep -q ' vfs: .*{ ip = 0xFF' "$S/again/text" || fail "made again ($turn): not recorded"
+	is "made again ($turn): nothing is discarded" 0 "$(key events_discarded "$S/again/status")"
+	rmdir "$S/again"
+	within 20 remove_mine || fail "cannot be removed"
+done
 
 # --- functions
 s=$S/functions
