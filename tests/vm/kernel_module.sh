@@ -43,7 +43,7 @@ is "nothing is left" "0 0" "$(kernel_channels '') $(grep -c trailfs_ $T/dynamic_
 clean
 
 # --- the tests
-for t in mount/kernel_who mount/kernel_filter vm/probes ${SOAK:+mount/kernel mount/kernel_dump mount/kernel_counts}; do
+for t in mount/kernel_who mount/kernel_filter ${SOAK:+vm/probes mount/kernel mount/kernel_dump mount/kernel_counts}; do
 	echo "$t"
 	"$top/tests/$t.sh" || fail "$t.sh"
 	clean
