@@ -45,6 +45,12 @@ for cpu in $(awk '/^Cpus_allowed_list/ { gsub("[-,]", " ", $2); n = split($2, c,
 	taskset -c "$cpu" "$bin/writer" "$slots" $((cpu + 1)) 1 0 300 >"$TMPDIR/writer" &
 	writers="$writers $!"
 done
+# A snapshot of nothing is not copied.
+tries=100
+while [ "$(key events_recorded "$s/status")" = 0 ] && [ $tries -gt 0 ]; do
+	tries=$((tries - 1))
+	sleep 0.1
+done
 i=0
 end=$(($(date +%s) + seconds))
 while [ "$(date +%s)" -le $end ]; do
