@@ -4,7 +4,8 @@
  *
  * For contexts they count, and are read by probes.
  *
- * For events without a compiled probe they count the tracepoint, and overflow each time. Their handler gets the record as perf would write it, and writes it into the ring. It costs five times as much, and needs no code for the event.
+ * For events without a compiled probe they count the tracepoint, and overflow each time. Their handler gets the record as perf would write it,
+ * and writes it into the ring. It costs five times as much, and needs no code for the event.
  *
  * To close a counter takes a grace period, and there is one for each CPU: that is left to a work. No record is written once the counter is
  * marked as closed.

@@ -18,7 +18,7 @@
 
 #include "tracer/contextkind.h"
 
-#define MODABI_VERSION 1u
+#define MODABI_VERSION 2u
 #define MODABI_NAME_MAX 256u            /* with the NUL */
 #define MODABI_IDS_MAX 65536u           /* of one set that is tracked by */
 #define MODABI_CONTEXTS_MAX 64u

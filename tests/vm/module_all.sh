@@ -10,26 +10,7 @@ if [ -z "${VM-}" ] && [ -z "${SOAK-}${VM_MODULE-}" ]; then
 fi
 VM_FULL=1 VM_SECONDS=${VM_SECONDS:-1500} VM_MEMORY=${VM_MEMORY:-2G}
 export VM_FULL VM_SECONDS VM_MEMORY
-if [ -z "${VM-}" ]; then
-	here=$(dirname "$0")
-	BUILD=${BUILD:-$here/../../build}
-	export BUILD
-	# A kernel whose modules cannot be built here is left out.
-	for k in ${VM_KERNEL:-6.1 6.12}; do
-		if why=$("$here/modules" "$k"); then
-			kernels="${kernels-} $k"
-		else
-			[ $? = 77 ] || exit 1
-			echo "$k: $why"
-		fi
-	done
-	[ -n "${kernels-}" ] || exit 77
-	VM_KERNEL=$kernels
-	export VM_KERNEL
-fi
-. "$(dirname "$0")/lib.sh"
-modules=$BUILD/vm/modules-$VM-full/kmod
-[ -e "$modules/trail.ko" ] || skip "$VM: no modules were built"
+. "$(dirname "$0")/modlib.sh"
 cc=${CC:-cc}
 
 # Something of everything that needs no hardware
