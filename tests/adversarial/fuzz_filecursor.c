@@ -5,6 +5,7 @@
  * are cut, grow, go, or are something else. All readers come to an end, with no more than there can be, and touch no memory of
  * others. fuzz_filecursor [SECONDS [SEED]]
  */
+#include "tests/adversarial/fuzz.h"
 #include "tests/unit/fake_files.h"
 
 #define ROUND_MAX 60            /* seconds: a round that takes longer hangs */
@@ -12,14 +13,6 @@
 static struct session *s;
 static struct fake_files files;
 static atomic_bool stop;
-
-static void expect(bool ok, const char *what)
-{
-	if (ok)
-		return;
-	printf("fuzz_filecursor: %s\n", what);
-	exit(1);
-}
 
 /* What may be put in the place of a file. */
 static void replace(struct fake_writer *f, int dir, const char *name)

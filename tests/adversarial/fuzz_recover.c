@@ -14,6 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "tests/adversarial/fuzz.h"
 #include "tracer/core.h"
 #include "tracer/outstate.h"
 #include "tracer/recover.h"
@@ -21,7 +22,6 @@
 #define EVENTS 300
 #define ROUND_MAX 20            /* seconds */
 
-static uint64_t state = 88172645463325252u;
 static char dir[256];
 
 struct part {                   /* one of the files */
@@ -34,22 +34,6 @@ static struct part parts[] = { { .name = "sessions/a/session" }, { .name = "sess
 	{ .name = "sessions/a/output" } };
 
 #define PARTS (sizeof(parts) / sizeof(parts[0]))
-
-static uint64_t rnd(uint64_t below)
-{
-	state ^= state << 13;
-	state ^= state >> 7;
-	state ^= state << 17;
-	return state % below;
-}
-
-static void expect(bool ok, const char *what)
-{
-	if (ok)
-		return;
-	printf("fuzz_recover: %s\n", what);
-	exit(1);
-}
 
 static void save(const char *name, const void *data, size_t len)
 {
@@ -231,8 +215,7 @@ int main(int argc, char **argv)
 
 	if (argc == 3 && !strcmp(argv[1], "--keeper"))
 		return keeper_main(argv[2]);
-	if (argc > 2)
-		state ^= strtoull(argv[2], NULL, 0) * 0x9e3779b97f4a7c15u;
+	fuzz_seed(argc > 2 ? argv[2] : NULL);
 	snprintf(dir, sizeof(dir), "%s/fuzz_recover.XXXXXX", tmp ? tmp : "/tmp");
 	expect(mkdtemp(dir), "mkdtemp");
 	make();

@@ -5,6 +5,7 @@
  * readers run over them; they must come to an end, within the memory of what a ring can hold. Deterministic but for
  * the timing of the second thread. fuzz_ring [SECONDS [SEED]]
  */
+#include "tests/adversarial/fuzz.h"
 #include "tests/unit/fake_session.h"
 
 #define ROUND_MAX 20            /* seconds: a round that takes longer hangs */
@@ -54,14 +55,6 @@ static uint64_t bound(void)
 	const struct region_geometry *g = &s->regions[0]->geo;
 
 	return (uint64_t)FAKE_TRACES * FAKE_RINGS * g->subbuf_size * g->subbuf_count / 4 * 400;
-}
-
-static void expect(bool ok, const char *what)
-{
-	if (ok)
-		return;
-	printf("fuzz_ring: %s\n", what);
-	exit(1);
 }
 
 static void read_text(struct fake_writer *f)

@@ -10,30 +10,14 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "tests/adversarial/fuzz.h"
 #include "metadata/ctf.h"
 #include "metadata/decode.h"
 #include "tracer/core.h"
 
-static uint64_t state = 88172645463325252u;
 static char dir[256];
 static struct tracer *t;
 static struct session *s;
-
-static uint64_t rnd(uint64_t below)
-{
-	state ^= state << 13;
-	state ^= state >> 7;
-	state ^= state << 17;
-	return state % below;
-}
-
-static void expect(bool ok, const char *what)
-{
-	if (ok)
-		return;
-	printf("fuzz_snapshot: %s\n", what);
-	exit(1);
-}
 
 static void open_tracer(void)
 {
@@ -175,8 +159,7 @@ int main(int argc, char **argv)
 
 	if (argc == 3 && !strcmp(argv[1], "--keeper"))
 		return keeper_main(argv[2]);
-	if (argc > 2)
-		state ^= strtoull(argv[2], NULL, 0) * 0x9e3779b97f4a7c15u;
+	fuzz_seed(argc > 2 ? argv[2] : NULL);
 	snprintf(dir, sizeof(dir), "%s/fuzz_snapshot.XXXXXX", tmp ? tmp : "/tmp");
 	expect(mkdtemp(dir), "mkdtemp");
 	begin();

@@ -11,7 +11,6 @@ mkdir -p "$TRAIL_RUNTIME_DIR/apps"
 [ "$(id -u)" != 0 ] || chmod 1777 "$TRAIL_RUNTIME_DIR/apps"
 
 key() { sed -n "s/^$1 //p" "$2"; }
-put() { echo "$1" >"$2" || fail "echo '$1' > $2"; }
 same() {
 	cat "$1/text" >"$work/text"
 	TZ=UTC babeltrace2 "$1/trace" >"$work/bt2" 2>"$work/bt2.err" || fail "babeltrace2: $(cat "$work/bt2.err")"

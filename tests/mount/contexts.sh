@@ -5,7 +5,6 @@
 . "$(dirname "$0")/lib.sh"
 command -v babeltrace2 >/dev/null || skip "there is no babeltrace2"
 ticker=$BUILD/tests/mount/ticker
-put() { printf '%s\n' "$1" >"$2" || fail "echo '$1' > $2"; }
 mkdir -p "$TRAIL_RUNTIME_DIR/apps"
 [ "$(id -u)" != 0 ] || chmod 1777 "$TRAIL_RUNTIME_DIR/apps"
 mount_tree -o tz=UTC

@@ -174,6 +174,32 @@ within() {
 	done
 }
 
+# put WORDS FILE: echo, that says why it failed
+put() {
+	printf '%s\n' "$1" >"$2" || fail "echo '$1' > ${2#"$MNT"/}"
+}
+
+# small_disk SIZE: $disk is a file system in memory, unmounted at exit
+small_disk() {
+	disk=$work/disk
+	mkdir "$disk"
+	mount -t tmpfs -o "size=$1" small "$disk" 2>/dev/null || skip "cannot mount a tmpfs"
+	trap 'code=$?; umount -l "$disk"; (exit $code); clean_up' EXIT
+}
+
+# faulty_disk: $disk is a file system, in $work/back, that fails as $control has it (faultfs.c)
+faulty_disk() {
+	disk=$work/disk
+	control=$work/control
+	[ -x "$BUILD/tests/mount/faultfs" ] || skip "there is no faultfs"
+	can_mount
+	mkdir "$disk" "$work/back"
+	: >"$control"
+	"$BUILD/tests/mount/faultfs" "$work/back" "$control" "$disk" 2>"$work/faultfs.log" ||
+		skip "cannot mount a file system: $(cat "$work/faultfs.log")"
+	trap 'code=$?; : >"$control"; umount -l "$disk" 2>/dev/null || fusermount3 -u -z "$disk"; (exit $code); clean_up' EXIT
+}
+
 # is WHAT EXPECTED GOT
 is() {
 	checks=$((checks + 1))

@@ -4,7 +4,6 @@
 # The daemon's own event, trail:log, obeys filters and inclusion sets and has the contexts of who writes it.
 . "$(dirname "$0")/lib.sh"
 command -v babeltrace2 >/dev/null || skip "there is no babeltrace2"
-put() { printf '%s\n' "$1" >"$2" || fail "echo '$1' > $2"; }
 same() {
 	cat "$1/text" >"$work/text"
 	TZ=UTC babeltrace2 "$1/trace" >"$work/bt2" 2>"$work/bt2.err" || fail "babeltrace2: $(cat "$work/bt2.err")"

@@ -10,7 +10,6 @@ ticker=$BUILD/tests/mount/ticker
 out=$work/out
 umask 022
 
-put() { printf '%s\n' "$1" >"$2" || fail "echo '$1' > ${2#"$MNT"/}: $(cat "$S"/*/error)"; }
 refused() { # VALUE FILE ERRNO PATTERN
 	is "echo '$1' > $2" "$3" "$(tool open "$2" wt write "$1\n")"
 	has "$(cat "$S"/*/error)" "$4"

@@ -7,12 +7,8 @@
 # goes on by itself. The chunks together are what was emitted less what was counted, each event once.
 . "$(dirname "$0")/lib.sh"
 command -v babeltrace2 >/dev/null || skip "there is no babeltrace2"
-[ -x "$BUILD/tests/mount/faultfs" ] || skip "there is no faultfs"
 ticker=$BUILD/tests/mount/ticker
-disk=$work/disk
-control=$work/control
 
-put() { printf '%s\n' "$1" >"$2" || fail "echo '$1' > ${2#"$MNT"/}: $(cat "$S"/*/error)"; }
 ill() { grep -q "^output_error $1" "$s/status"; }
 well() { ! grep -q '^output_error' "$s/status"; }
 session() { # NAME: 4 sub-buffers of 16K on each CPU
@@ -76,11 +72,7 @@ whole() {
 	[ ! -s "$work/twice" ] || fail "events are there twice: $(head -n 3 "$work/twice")"
 }
 
-mkdir "$disk" "$work/back"
-can_mount
-: >"$control"
-"$BUILD/tests/mount/faultfs" "$work/back" "$control" "$disk" 2>"$work/faultfs.log" || skip "cannot mount a file system: $(cat "$work/faultfs.log")"
-trap 'code=$?; : >"$control"; umount -l "$disk" 2>/dev/null || fusermount3 -u -z "$disk"; (exit $code); clean_up' EXIT
+faulty_disk
 mount_tree -o tz=UTC
 
 # --- writes fail; a stop, a start and a snapshot meanwhile

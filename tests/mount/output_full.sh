@@ -8,12 +8,8 @@
 command -v babeltrace2 >/dev/null || skip "there is no babeltrace2"
 [ "$(id -u)" = 0 ] || skip "only root can mount a small tmpfs"
 ticker=$BUILD/tests/mount/ticker
-disk=$work/disk
-mkdir "$disk"
-mount -t tmpfs -o size=512k small "$disk" 2>/dev/null || skip "cannot mount a tmpfs"
-trap 'code=$?; umount -l "$disk"; (exit $code); clean_up' EXIT
+small_disk 512k
 
-put() { printf '%s\n' "$1" >"$2" || fail "echo '$1' > ${2#"$MNT"/}: $(cat "$S"/*/error)"; }
 full() { grep -q '^output_error No space left' "$s/status"; }
 good() { ! grep -q '^output_error' "$s/status"; }
 

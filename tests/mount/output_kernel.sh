@@ -8,7 +8,6 @@
 command -v babeltrace2 >/dev/null || skip "there is no babeltrace2"
 ticker=$BUILD/tests/mount/ticker
 out=$work/out
-put() { printf '%s\n' "$1" >"$2" || fail "echo '$1' > ${2#"$MNT"/}: $(cat "$S"/*/error)"; }
 
 mount_tree -o tz=UTC
 grep -q '^kernel tracefs' "$MNT/version" || skip "the kernel cannot be traced here: $(grep '^kernel' "$MNT/version")"

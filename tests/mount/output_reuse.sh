@@ -8,12 +8,8 @@
 command -v babeltrace2 >/dev/null || skip "there is no babeltrace2"
 [ "$(id -u)" = 0 ] || skip "only root can mount a tmpfs"
 ticker=$BUILD/tests/mount/ticker
-disk=$work/disk
-mkdir "$disk"
-mount -t tmpfs -o size=64m small "$disk" 2>/dev/null || skip "cannot mount a tmpfs"
-trap 'code=$?; umount -l "$disk"; (exit $code); clean_up' EXIT
+small_disk 64m
 
-put() { printf '%s\n' "$1" >"$2" || fail "echo '$1' > ${2#"$MNT"/}: $(cat "$S"/*/error)"; }
 read_all() { TZ=UTC babeltrace2 "$1" 2>"$work/warnings" || fail "babeltrace2 does not accept $1: $(cat "$work/warnings")"; }
 session() { # NAME FILE_SIZE
 	s=$S/$1 out=$disk/$1

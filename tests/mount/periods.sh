@@ -4,7 +4,6 @@
 #
 # switch_period: how long readers of streams/ wait for what is in an unfinished sub-buffer. read_period: how often they look.
 . "$(dirname "$0")/lib.sh"
-put() { printf '%s\n' "$1" >"$2" || fail "echo '$1' > $2"; }
 big() { head -c 2000 /dev/zero | tr '\0' "$1" >"$MNT/log" || fail log; }
 holds() { grep -aq "$1" "$work/out"; }
 

@@ -9,7 +9,6 @@ asker=$BUILD/tests/mount/asker
 [ -x "$asker" ] || skip "there is no asker"
 mkdir -p "$TRAIL_RUNTIME_DIR/apps" "$work/answers"
 [ "$(id -u)" != 0 ] || chmod 1777 "$TRAIL_RUNTIME_DIR/apps"
-put() { printf '%s\n' "$1" >"$2" || fail "echo '$1' > $2"; }
 add() { printf '%s\n' "$1" >>"$2" || fail "echo '$1' >> $2"; }
 
 mount_tree

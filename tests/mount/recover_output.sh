@@ -10,7 +10,6 @@ recover=$BUILD/tools/trail-recover
 TZ=UTC
 export TZ
 
-put() { printf '%s\n' "$1" >"$2" || fail "echo '$1' > ${2#"$MNT"/}: $(cat "$S"/*/error)"; }
 # print DIRECTORY: its text; adds what was discarded to $gone
 print() {
 	babeltrace2 "$1" >"$work/text" 2>"$work/err" || fail "babeltrace2 does not accept $1: $(cat "$work/err")"

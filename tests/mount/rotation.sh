@@ -7,7 +7,6 @@
 command -v babeltrace2 >/dev/null || skip "there is no babeltrace2"
 ticker=$BUILD/tests/mount/ticker
 out=$work/out
-put() { printf '%s\n' "$1" >"$2" || fail "echo '$1' > ${2#"$MNT"/}: $(cat "$S"/*/error)"; }
 archives() { key archives "$s/status"; }
 more() { [ "$(archives)" -gt "$before" ]; }
 events() { TZ=UTC babeltrace2 "$1" 2>/dev/null | wc -l; }

@@ -6,12 +6,8 @@
 # be copied is told; a daemon that is killed meanwhile is no matter.
 . "$(dirname "$0")/lib.sh"
 command -v babeltrace2 >/dev/null || skip "there is no babeltrace2"
-[ -x "$BUILD/tests/mount/faultfs" ] || skip "there is no faultfs"
 ticker=$BUILD/tests/mount/ticker
-disk=$work/disk
-control=$work/control
 
-put() { printf '%s\n' "$1" >"$2" || fail "echo '$1' > ${2#"$MNT"/}: $(cat "$S"/*/error)"; }
 copied() { [ "$(key snapshots_copied "$s/status")" = "$1" ]; }
 print() { TZ=UTC timeout 60 babeltrace2 "$1" 2>"$work/err" || fail "babeltrace2 does not read $1: $(cat "$work/err")"; }
 # same NAME DIRECTORY: the snapshot is what was copied
@@ -25,11 +21,7 @@ same() {
 pending() { grep -q '^pending copy ' "$s/status"; }
 
 # A disk that fails on command
-mkdir "$disk" "$work/back"
-can_mount
-: >"$control"
-"$BUILD/tests/mount/faultfs" "$work/back" "$control" "$disk" 2>"$work/faultfs.log" || skip "cannot mount a file system: $(cat "$work/faultfs.log")"
-trap 'code=$?; : >"$control"; umount -l "$disk" 2>/dev/null || fusermount3 -u -z "$disk"; (exit $code); clean_up' EXIT
+faulty_disk
 
 mount_tree -o tz=UTC
 s=$S/web

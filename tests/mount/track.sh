@@ -7,7 +7,6 @@
 ticker=$BUILD/tests/mount/ticker
 mkdir -p "$TRAIL_RUNTIME_DIR/apps"
 [ "$(id -u)" != 0 ] || chmod 1777 "$TRAIL_RUNTIME_DIR/apps"
-put() { printf '%s\n' "$1" >"$2" || fail "echo '$1' > $2"; }
 add() { printf '%s\n' "$1" >>"$2" || fail "echo '$1' >> $2"; }
 events() { key events_recorded "$S/$1/status"; }
 more() { [ "$(events "$1")" -gt "$2" ]; }
