@@ -4,7 +4,7 @@
 # LTTng in turns. Daemons keep their state and their buffers in memory, as both do in /run and /dev/shm.
 #
 # SECONDS_EACH: how long each step of the search for the highest rate takes (2). SECONDS_LONG: how long what was found must last (20).
-# SECONDS_COST: how long the CPU time is measured (8), in each of ROUNDS_RECORD (4) rounds in turns, with one of the geometries each; the
+# SECONDS_COST: how long the CPU time is measured (20), in each of ROUNDS_RECORD (4) rounds in turns, with one of the geometries each; the
 # best counts, of each.
 
 geometries='512K 64,4M 8'
@@ -94,7 +94,7 @@ highest() { # WHICH SUBBUF_SIZE SUBBUF_COUNT
 
 # The best geometry, and the highest rate with it that lasts: "MILLIONS SIZE COUNT" in $found.
 search() { # WHICH SECONDS GEOMETRY…
-	local which=$1 long=$2 g tries=4
+	local which=$1 long=$2 g tries=8
 	shift 2
 	found="0 $1"
 	for g in "$@"; do
@@ -170,9 +170,11 @@ record() {
 		"$(ratio "$(field "$theirs" 1)" "$(field "$ours" 1)" | sed "s/^0.000\$/-/")" 0.5
 	row "  … with buffers of" "${ours#* }" "${theirs#* }" ""
 	note "CPU time, set-up, end"
-	costs tmpfs 4e6 "${SECONDS_COST:-8}" "${ROUNDS_RECORD:-4}"
+	costs tmpfs 4e6 "${SECONDS_COST:-20}" "${ROUNDS_RECORD:-4}"
 	set -- "$work/ours.tmpfs" "$work/theirs.tmpfs"
 	verdict "  CPU time of the daemon, ns per event, at 4 M/s" "$(least "$1" 1)" "$(least "$2" 1)" "$(ratio "$(least "$1" 1)" "$(least "$2" 1)")" 0.5
+	g=$("$bin/plain_write" "$disk" $((16 << 20)) $((2 * file_count)) 4000 | awk '{ printf "%.2f", 25 * $1 }')
+	row "  … to write as many bytes by pwrite(2), nothing else" "$g" "$g" ""
 	row "  … events lost meanwhile" "$(least "$1" 4)" "$(least "$2" 4)" ""
 	g=$(by_system_calls)
 	verdict "  set-up, ms: system calls (lttng commands)" "$g" "$(least "$2" 2 1000)" "$(ratio "$g" "$(least "$2" 2 1000)")" 0.1

@@ -107,7 +107,7 @@ clean() {
 for other in "$BUILD"/vm/modules-*/kmod/trail.ko; do
 	case $other in */modules-$VM-full/* | */modules-$VM/*) continue ;; esac
 	[ ! -e "$other" ] || ! busybox insmod "$other" 2>/dev/null || fail "a module of another kernel was loaded: $other"
-	[ ! -e "$other" ] || has "$(dmesg | tail -n 3)" 'version magic'
+	[ ! -e "$other" ] || has "$(dmesg | tail -n 3)" 'version magic\|section size must match\|disagrees about version'
 done
 TRAIL_RUNTIME_DIR=$work/other-state
 export TRAIL_RUNTIME_DIR

@@ -51,7 +51,7 @@ static enum hrtimer_restart expired(struct hrtimer *timer)
 	make(INTERRUPT);
 	if (this_cpu_read(sources.made[INTERRUPT]) % 8 == 0)
 		send_nmi();
-	hrtimer_forward_now(timer, ns_to_ktime(150 * NSEC_PER_USEC));
+	hrtimer_forward_now(timer, ns_to_ktime(70 * NSEC_PER_USEC));
 	return HRTIMER_RESTART;
 }
 
@@ -59,7 +59,7 @@ static enum hrtimer_restart soft_expired(struct hrtimer *timer)
 {
 	for (int i = 0; i < 5; i++)
 		make(SOFTIRQ);
-	hrtimer_forward_now(timer, ns_to_ktime(370 * NSEC_PER_USEC));
+	hrtimer_forward_now(timer, ns_to_ktime(170 * NSEC_PER_USEC));
 	return HRTIMER_RESTART;
 }
 
@@ -81,7 +81,7 @@ static int work(void *unused)
 		for (int i = 0; i < 20; i++)
 			make(TASK);
 		preempt_enable();
-		udelay(200);
+		udelay(50);
 		cond_resched();
 	}
 	return 0;
