@@ -210,8 +210,21 @@ kill $busy
 wait $busy 2>/dev/null
 clean
 
-# --- hostile user space; unloading with what it left
-"$BUILD/tests/vm/fuzz_module" ${SOAK:+60} || fail "the fuzzer found something"
+# --- hostile user space, and somebody who takes the probes away and brings them back; unloading with what it left
+"$BUILD/tests/vm/fuzz_module" ${SOAK:+60} &
+fuzzer=$!
+rounds=0
+while kill -0 $fuzzer 2>/dev/null; do
+	! busybox rmmod trail 2>/dev/null || fail "unloaded in the midst of the fuzzer"
+	if busybox rmmod trail_events 2>/dev/null; then
+		rounds=$((rounds + 1))
+		busybox insmod "$modules/trail_events.ko" || fail "trail_events cannot be loaded again"
+	fi
+	sleep 0.1
+done
+wait $fuzzer || fail "the fuzzer found something"
+echo "probes unloaded and loaded $rounds times meanwhile"
+[ $rounds -gt 0 ] || fail "the probes could not be unloaded meanwhile"
 clean
 within 10 busybox rmmod trail_events || fail "trail_events cannot be unloaded after the fuzzer"
 busybox rmmod trail || fail "trail cannot be unloaded after the fuzzer"
