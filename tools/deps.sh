@@ -76,6 +76,7 @@ for group in "$@"; do
 			need qemu-system-x86 qemu-system-x86-core qemu-system-x86_64 qemu-system-x86 has qemu-system-x86_64
 		need gcc-12 gcc gcc gcc has gcc-12
 		need binutils binutils binutils binutils has objdump
+		need e2fsprogs e2fsprogs e2fsprogs e2fsprogs has mkfs.ext4
 		;;
 	clang)
 		need clang clang clang clang has clang

@@ -298,8 +298,7 @@ static void sync_all(struct output *o)
 	for (size_t i = 0; i < o->count; i++)
 		outstream_sync(o, o->streams[i]);
 	for (struct outtrace *t = o->traces; t; t = t->next)
-		if (t->place)
-			syncgroup_add(o->sync, openat(t->place->fd, "metadata", O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+		outtrace_sync(o, t);
 	cred_leave(&o->cred);
 }
 

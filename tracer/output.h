@@ -140,6 +140,7 @@ uint64_t outreuse_put(struct outstream *os, const struct outstate_slot *after, s
 struct outtrace *outtrace_of(struct output *o, struct trace *t);
 void outtrace_destroy(struct outtrace *t);
 int outtrace_ready(struct output *o, struct outtrace *t);       /* directory and metadata are there, and current */
+void outtrace_sync(struct output *o, const struct outtrace *t); /* these are on their way to the disk; with the owner's rights */
 
 /* outrotate.c */
 int output_rotate(struct output *o);

@@ -60,7 +60,11 @@ static int move(struct output *o, int dir)
 			break;
 		}
 	}
-	syncgroup_add(o->sync, err ? -1 : fcntl(archives, F_DUPFD_CLOEXEC, 0));
+	if (!err) {
+		syncgroup_add(o->sync, fcntl(dir, F_DUPFD_CLOEXEC, 0));
+		syncgroup_add(o->sync, fcntl(archives, F_DUPFD_CLOEXEC, 0));
+		syncgroup_add(o->sync, fcntl(to, F_DUPFD_CLOEXEC, 0));
+	}
 	close(archives);
 	close(to);
 	return err;
@@ -101,7 +105,7 @@ int output_finish_rotation(struct output *o, int dir)
 	return err ? err : next_chunk(o);
 }
 
-/* Each trace has its place in each chunk, if only to say that nothing happened; and all of it is on its way to the disk. */
+/* Each trace has its place in each chunk, if only to say that nothing happened; and its files are on their way to the disk. */
 static int complete(struct output *o)
 {
 	int err = 0;
@@ -134,6 +138,8 @@ int output_rotate(struct output *o)
 		err = move(o, o->dir);
 	if (!err)
 		err = next_chunk(o);
+	for (struct outtrace *t = o->traces; t && !err; t = t->next)
+		outtrace_sync(o, t);
 	cred_leave(&o->cred);
 	if (err) {
 		o->head = before;

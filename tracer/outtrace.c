@@ -115,3 +115,21 @@ int outtrace_ready(struct output *o, struct outtrace *t)
 		t->version = version;
 	return err;
 }
+
+void outtrace_sync(struct output *o, const struct outtrace *t)
+{
+	int at, up;
+
+	if (!t->place)
+		return;
+	syncgroup_add(o->sync, openat(t->place->fd, "metadata", O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+	/* A file whose name is not on the disk is not there. The same holds for each directory on its way, wherever they were moved. */
+	syncgroup_add(o->sync, fcntl(t->place->index_fd, F_DUPFD_CLOEXEC, 0));
+	at = fcntl(t->place->fd, F_DUPFD_CLOEXEC, 0);
+	for (const char *p = t->trace->path; p && at >= 0; p = strchr(p + 1, '/')) {
+		up = openat(at, "..", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+		syncgroup_add(o->sync, at);
+		at = up;
+	}
+	syncgroup_add(o->sync, at);
+}
