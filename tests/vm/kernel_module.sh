@@ -4,10 +4,7 @@
 #
 # What holds for the kernel domain by tracefs holds with trail.ko, too; and a daemon takes over what one before left that had tracefs. SOAK: on
 # each kernel, and more of it.
-if [ -z "${VM-}${SOAK-}" ]; then
-	VM_KERNEL=${VM_KERNEL:-6.1}
-	export VM_KERNEL
-fi
+kernel_in_check=6.1
 . "$(dirname "$0")/modlib.sh"
 
 # --- a killed daemon that had tracefs, and one that has the module

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
 # For tests in a guest, `. "$(dirname "$0")/lib.sh"` as the first command: outside, it runs the whole script in a guest with
-# each kernel in $VM_KERNEL (6.1 6.12), all at once where there are CPUs for them (a guest uses one), and ends; inside, it is
+# each kernel in $VM_KERNEL (6.1 6.12), all at once where there are CPUs for them (a guest uses one, and with VM_LANE others have the rest), and ends; inside, it is
 # tests/mount/lib.sh and goes on. $VM is then the kernel's series, root has this machine's files, and nothing that is done to
 # the kernel outlives the guest.
 
@@ -17,7 +17,7 @@ if [ -z "${VM-}" ]; then
 		"$vm/kernel" $kernel >/dev/null         # apt does one thing at a time
 		"$vm/boot" $kernel "$0" "$@" >"$logs/$kernel" 2>&1 &
 		guests="$guests $!"
-		[ "$(nproc)" -ge 2 ] || { wait $!; echo $? >"$logs/$kernel.status"; }
+		[ -z "${VM_LANE-}" ] && [ "$(nproc)" -ge 2 ] || { wait $!; echo $? >"$logs/$kernel.status"; }
 	done
 	status=77
 	for kernel in ${VM_KERNEL:-6.1 6.12}; do

@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
 # For tests of trail.ko, `. "$(dirname "$0")/modlib.sh"` as the first command: lib.sh, with the modules that were built for the guest's kernel in
-# $modules.
+# $modules. kernel_in_check: on which one it runs unless others are asked for, or SOAK=1; else on both.
 if [ -z "${VM-}" ]; then
 	here=$(cd "$(dirname "$0")" && pwd) || exit 2
 	BUILD=${BUILD:-$here/../../build}
 	export BUILD
+	[ -n "${VM_KERNEL-}${SOAK-}" ] || VM_KERNEL=${kernel_in_check-}
 	# A kernel whose modules cannot be built here is left out.
 	for k in ${VM_KERNEL:-6.1 6.12}; do
 		if why=$("$here/modules" "$k"); then

@@ -3,6 +3,7 @@
 # TIMEOUT: 900
 #
 # trail.ko: each context is what the program itself knows, from task, interrupt and NMI context; who is tracked, by each attribute.
+kernel_in_check=6.12
 . "$(dirname "$0")/modlib.sh"
 self=$work/self
 ${CC:-cc} -D_GNU_SOURCE -O1 -fno-omit-frame-pointer -fno-optimize-sibling-calls -o "$self" "$top/tests/vm/self.c" || skip "no compiler"

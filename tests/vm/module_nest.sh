@@ -7,6 +7,7 @@
 # them, with numbers. (QEMU's TSC is good, as one thread is both CPUs, but the kernel does not know.)
 VM_APPEND="${VM_APPEND-} tsc=reliable"
 export VM_APPEND
+kernel_in_check=6.1
 . "$(dirname "$0")/modlib.sh"
 run=/sys/module/nest/parameters/run
 seconds=1
