@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
-# TIMEOUT: 200
+# TIMEOUT: 600
 #
 # A machine that loses its power: what was said to be on the disk, after a stop and after a rotation, is there and reads; the disk is ext4, and
 # what a guest had not written to it is gone.

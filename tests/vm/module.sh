@@ -66,6 +66,14 @@ int main(int argc, char **argv)
 C
 ${CC:-cc} -D_GNU_SOURCE -o "$work/calls" "$work/calls.c" || skip "no compiler"
 
+# --- a kernel without a function that the module wants, as far as the module can tell: that is said, and tracefs is used
+wanted=for_each_kernel_tracepoint
+sed "s/$wanted/${wanted%t}T/g" "$modules/trail.ko" >"$work/odd.ko"
+busybox insmod "$work/odd.ko" 2>"$work/why" && fail "loaded without $wanted"
+has "$(dmesg | tail -n 2)" "trail: Unknown symbol ${wanted%t}T"
+[ -s "$work/why" ] || fail "insmod says nothing"
+rm "$work/odd.ko"
+
 # --- one daemon by tracefs, then one by the module: both record the same
 other=$(mktemp -d)      # not in $work, which is removed
 TRAIL_RUNTIME_DIR=$work/other-state "$TRAILFS" "$other" || fail "no other mount"
