@@ -8,7 +8,7 @@
 
 #include "tracer/worker.h"
 
-#define QUEUE_MAX 4096  /* descriptors; what comes beyond is left to the kernel */
+#define QUEUE_MAX 4096  /* descriptors; what comes beyond is left to the kernel, and told as an error */
 
 struct syncgroup {
 	struct syncgroup *next;         /* in the list of all; does not change */
@@ -87,6 +87,8 @@ void syncgroup_add(struct syncgroup *g, int fd)
 	struct job *j = calloc(1, sizeof(*j));
 
 	if (fd < 0 || !j || !g) {
+		if (fd >= 0 && g)
+			__atomic_store_n(&g->error, ENOMEM, __ATOMIC_RELAXED);
 		free(j);
 		if (fd >= 0)
 			close(fd);
@@ -97,6 +99,8 @@ void syncgroup_add(struct syncgroup *g, int fd)
 	*j = (struct job){ .work.run = run, .group = g, .fd = fd };
 	if (worker_add(&g->worker, &j->work, QUEUE_MAX))
 		return;
+	/* Nobody may take it for synced when nothing is pending. */
+	__atomic_store_n(&g->error, EAGAIN, __ATOMIC_RELAXED);
 	__atomic_fetch_sub(&g->pending, 1, __ATOMIC_RELAXED);
 	close(fd);
 	free(j);

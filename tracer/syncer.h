@@ -12,7 +12,7 @@ struct syncgroup;       /* files that belong together */
 
 struct syncgroup *syncgroup_create(void);
 void syncgroup_put(struct syncgroup *g);        /* NULL is allowed; files that are waiting are synced all the same */
-/* Takes over the descriptor. If there is no memory, it is closed without. */
+/* Takes over the descriptor; -1 is allowed. If there is no memory, or too many wait, it is closed without, and that is the error of the group. */
 void syncgroup_add(struct syncgroup *g, int fd);
 uint64_t syncgroup_pending(const struct syncgroup *g);
 int syncgroup_error(const struct syncgroup *g); /* of any so far, or 0 */
