@@ -43,6 +43,18 @@ struct outtrace {
 	uint64_t version;               /* of the metadata that is written; 0: none */
 };
 
+#define OUTREUSE_FILES 8                        /* of a stream are kept */
+#define OUTREUSE_BYTES (UINT64_C(64) << 20)     /* … if all of them have no more */
+
+/* A file that is filled again and again: open and mapped as long as it may come again */
+struct outkept {
+	dev_t dev;
+	ino_t ino;
+	int fd;
+	char *map;                      /* NULL: there is none */
+	size_t size;                    /* of the map; the file may have less */
+};
+
 struct outstream {
 	struct stream st;               /* references are owned */
 	struct outtrace *trace;
@@ -54,6 +66,7 @@ struct outstream {
 	bool seen;                      /* by the last look at the session */
 	uint64_t hold, took;            /* switch_period, and when it was last cut because of it: ns */
 	uint64_t spare;                 /* size of a file that is filled again: what is behind at.size is padding; 0: it is none */
+	struct outkept kept[OUTREUSE_FILES];    /* one of them may be the current file */
 	uint64_t file_size;             /* 0: no limit */
 	uint32_t file_count;
 };
@@ -118,7 +131,8 @@ int outstream_restore(struct output *o, struct outstream *os);
  */
 int outstream_write(struct output *o, struct outstream *os, bool all);
 int outstream_open(struct output *o, struct outstream *os);     /* its file in this chunk, if there is none */
-void outstream_close(struct outstream *os);
+void outstream_close(struct outstream *os);     /* its current file */
+void outstream_leave(struct outstream *os);     /* all files of the chunk */
 void outstream_tell(const struct outstream *os);        /* the views: how far it is */
 int outstream_trim(struct outstream *os);       /* its file has what is whole, and nothing else */
 void outstream_sync(struct output *o, struct outstream *os);    /* all its files in this chunk */
@@ -126,10 +140,13 @@ void outstream_unlink(struct output *o, struct outstream *os);  /* likewise */
 uint64_t outstream_pending(const struct outstream *os);
 /* Bytes that came into the file; *err: why not more. Changes iov. */
 uint64_t output_put(int fd, struct iovec *iov, int count, uint64_t at, int *err);
+void output_advance(struct iovec **iov, int *count, uint64_t n);        /* past so many bytes */
 
 /* outreuse.c */
-/* Opens an old file for being filled again, under the same name; -1: it has to be a new one. */
-int outreuse_take(const struct outfile *old, const char *name);
+/* An old file, for being filled again under the same name; -1: it has to be a new one. To be closed by outreuse_close. */
+int outreuse_take(struct outstream *os, const struct outfile *old, const char *name);
+void outreuse_close(struct outstream *os, int fd);      /* … which keeps those that may come again */
+void outreuse_forget(struct outstream *os);             /* until this: none of them does */
 int outreuse_begin(struct outstream *os);       /* the file is all padding */
 /* The header of what is behind the packets that end at at->size. */
 struct md_packet outreuse_padding(const struct outstream *os, const struct outstate_slot *at);

@@ -149,7 +149,7 @@ int output_rotate(struct output *o)
 	for (size_t i = 0; i < o->count; i++) {
 		struct outstream *os = o->streams[i];
 
-		outstream_close(os);
+		outstream_leave(os);
 		os->at.chunk = o->head.chunk;
 		os->at.serial = os->at.size = os->at.variant = 0;
 		outlog_chunk(os->st.log, o->head.chunk);

@@ -88,15 +88,21 @@ void outstream_close(struct outstream *os)
 	if (os->fd >= 0 && os->spare)
 		cut_back(os, 0);
 	if (os->fd >= 0)
-		close(os->fd);
+		outreuse_close(os, os->fd);
 	if (os->index_fd >= 0)
 		close(os->index_fd);
 	os->fd = os->index_fd = -1;
 }
 
-void outstream_destroy(struct outstream *os)
+void outstream_leave(struct outstream *os)
 {
 	outstream_close(os);
+	outreuse_forget(os);
+}
+
+void outstream_destroy(struct outstream *os)
+{
+	outstream_leave(os);
 	trace_put(os->st.trace);
 	region_put(os->st.region);
 	outlog_put(os->st.log);
@@ -138,7 +144,7 @@ static int make_files(struct output *o, struct outstream *os, struct outfile *f,
 
 	for (;; os->at.variant++) {
 		file_name(os, f->serial, f->name, sizeof(f->name));
-		*fd = old && os->st.region->geo.mode == TRAIL_MODE_DISCARD ? outreuse_take(old, f->name) : -1;
+		*fd = old && os->st.region->geo.mode == TRAIL_MODE_DISCARD ? outreuse_take(os, old, f->name) : -1;
 		*spare = *fd >= 0 ? old->size : 0;
 		if (*fd < 0)
 			*fd = make_file(place->fd, f->name, o->mode & 0666, old != NULL);
@@ -152,7 +158,7 @@ static int make_files(struct output *o, struct outstream *os, struct outfile *f,
 	*index_fd = make_file(place->index_fd, index, o->mode & 0666, true);
 	if (*index_fd >= 0)
 		return 0;
-	close(*fd);
+	outreuse_close(os, *fd);
 	return *index_fd;
 }
 
@@ -194,7 +200,7 @@ static int next_file(struct output *o, struct outstream *os)
 	if (!err)
 		err = outlog_add(os->st.log, &f);
 	if (err) {
-		close(fd);
+		outreuse_close(os, fd);
 		close(index_fd);
 		return err;
 	}
@@ -344,6 +350,16 @@ static int add_next(struct outstream *os, struct batch *b, bool all, uint64_t ma
 
 /* ---- writing ---- */
 
+void output_advance(struct iovec **iov, int *count, uint64_t n)
+{
+	for (; *count && n >= (*iov)->iov_len; ++*iov, --*count)
+		n -= (*iov)->iov_len;
+	if (*count) {
+		(*iov)->iov_base = (char *)(*iov)->iov_base + n;
+		(*iov)->iov_len -= n;
+	}
+}
+
 uint64_t output_put(int fd, struct iovec *iov, int count, uint64_t at, int *err)
 {
 	uint64_t done = 0;
@@ -358,12 +374,7 @@ uint64_t output_put(int fd, struct iovec *iov, int count, uint64_t at, int *err)
 			break;
 		}
 		done += (uint64_t)n;
-		for (; count && (size_t)n >= iov->iov_len; iov++, count--)
-			n -= (ssize_t)iov->iov_len;
-		if (count) {
-			iov->iov_base = (char *)iov->iov_base + n;
-			iov->iov_len -= (size_t)n;
-		}
+		output_advance(&iov, &count, (uint64_t)n);
 	}
 	return done;
 }
@@ -555,7 +566,7 @@ void outstream_unlink(struct output *o, struct outstream *os)
 	char index[200];
 
 	(void)o;
-	outstream_close(os);
+	outstream_leave(os);
 	for (uint64_t serial = outlog_first(os->st.log); outlog_find(os->st.log, serial, &f); serial = f.serial + 1) {
 		snprintf(index, sizeof(index), "%s.idx", f.name);
 		unlinkat(f.place->index_fd, index, 0);

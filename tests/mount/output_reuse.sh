@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
-# TIMEOUT: 60
+# TIMEOUT: 90
 #
 # A bounded number of files on a file system in memory: the oldest is filled again, and not replaced. Whoever reads it finds whole packets
 # at any time, also after a kill -9 of the daemon; who has one open goes on reading what it was; nothing is lost or there twice.
@@ -66,6 +66,27 @@ for f in "$d"/channel0_0_*; do
 	set -- $(od -An -v -t u8 --endian=big -j $((16 + 72 * (n - 1))) -N 16 "$i")
 	is "all of the file is indexed" "$(stat -c %s "$f")" $(($1 + $2 / 8))
 done
+rmdir "$s" || fail rmdir
+
+# Their owner cuts files while they are filled: what is in them is spoilt, the daemon is not, nor is what comes after.
+session cut 64K
+tick 30000
+pids=$(daemon_pids)
+taskset -c 0 "$ticker" 0 5 2 >"$work/ticks" &
+ticks=$!
+round=0
+while [ $round -lt 300 ]; do
+	round=$((round + 1))
+	truncate -s $((round % 3 * 10000)) "$d"/channel0_*_$((round % 3)) || fail truncate
+done
+kill $ticks
+wait $ticks
+is "the same daemon" "$pids" "$(daemon_pids)"
+tick 30000
+put stop "$s/control"
+is "no error" '' "$(cat "$s/error")"
+read_all "$out" >"$work/files"
+has "$(tail -n 1 "$work/files")" 'n = 29999'
 rmdir "$s" || fail rmdir
 
 # The daemon is killed. (Now and then that tears the end of a file which is not padded; the next daemon cuts it off.)
