@@ -146,7 +146,7 @@ void output_advance(struct iovec **iov, int *count, uint64_t n);        /* past 
 /* An old file, for being filled again under the same name; -1: it has to be a new one. To be closed by outreuse_close. */
 int outreuse_take(struct outstream *os, const struct outfile *old, const char *name);
 void outreuse_close(struct outstream *os, int fd);      /* … which keeps those that may come again */
-void outreuse_forget(struct outstream *os);             /* until this: none of them does */
+void outreuse_forget(struct outstream *os);             /* until this: none but the current one is open */
 int outreuse_begin(struct outstream *os);       /* the file is all padding */
 /* The header of what is behind the packets that end at at->size. */
 struct md_packet outreuse_padding(const struct outstream *os, const struct outstate_slot *at);

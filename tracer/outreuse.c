@@ -109,9 +109,14 @@ void outreuse_close(struct outstream *os, int fd)
 
 void outreuse_forget(struct outstream *os)
 {
-	for (int i = 0; i < OUTREUSE_FILES; i++)
-		if (os->kept[i].map)
-			let_go(&os->kept[i]);
+	for (struct outkept *k = os->kept; k < os->kept + OUTREUSE_FILES; k++) {
+		if (!k->map)
+			continue;
+		munmap(k->map, k->size);
+		k->map = NULL;
+		if (k->fd != os->fd)
+			close(k->fd);
+	}
 }
 
 /* Nobody has changed it, or has it open but for us. */

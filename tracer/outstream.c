@@ -553,6 +553,8 @@ void outstream_sync(struct output *o, struct outstream *os)
 
 	if (os->fd >= 0 && os->spare)
 		cut_back(os, 0);
+	/* Should they be removed now, nothing keeps their memory. */
+	outreuse_forget(os);
 	for (uint64_t serial = outlog_first(os->st.log); outlog_find(os->st.log, serial, &f); serial = f.serial + 1) {
 		syncgroup_add(o->sync, outfile_open(&f, false));
 		syncgroup_add(o->sync, outfile_open(&f, true));

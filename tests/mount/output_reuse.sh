@@ -52,6 +52,7 @@ exec 3<&-
 put stop "$s/control"
 is "no error" '' "$(cat "$s/error")"
 read_all "$out" >"$work/files"
+is "files that stay open, index and all" 2 "$(ls -l /proc/"$(daemon_pids)"/fd | grep -c 'again/.*channel0_0')"
 cat "$s/text" >"$work/text"
 cmp "$work/files" "$work/text" || fail "text is not what the files have"
 read_all "$s/trace" >"$work/moment"

@@ -189,6 +189,22 @@ static void fill(bool cuts)
 	}
 }
 
+static void fill_until(unsigned int lap)
+{
+	while (laps < lap) {
+		if (os.fd < 0)
+			next_file();
+		write_some(false);
+	}
+}
+
+static void write_one(void)
+{
+	do
+		write_some(false);
+	while (!os.at.size);
+}
+
 static void packets_of_all_sizes(void)
 {
 	begin(LIMIT);
@@ -230,11 +246,7 @@ static void no_descriptors_to_spare(void)
 	few.rlim_max = old.rlim_max;
 	begin(LIMIT);
 	CHECK(setrlimit(RLIMIT_NOFILE, &few) == 0);
-	while (laps < 3 * FILES) {
-		if (os.fd < 0)
-			next_file();
-		write_some(false);
-	}
+	fill_until(3 * FILES);
 	CHECK(setrlimit(RLIMIT_NOFILE, &old) == 0);
 	CHECK(refilled && !mapped);
 	end();
@@ -247,24 +259,56 @@ static void of_others(void)
 	int fd;
 
 	begin(LIMIT);
-	while (laps < 3 * FILES || !os.at.size) {
-		if (os.fd < 0)
-			next_file();
-		write_some(false);
-	}
+	fill_until(3 * FILES);
+	write_one();
 	CHECK(mapped && os.spare);
 	while (laps < 4 * FILES) {
 		fd = openat(place.fd, files[laps % FILES].name, O_RDONLY);
 		refilled = 0;
 		next_file();
 		CHECK(!refilled);
-		write_some(false);
+		write_one();
 		CHECK(fstat(fd, &st) == 0 && st.st_nlink == 0 && st.st_size > 0);
 		close(fd);
 	}
 	for (int i = 0; i < OUTREUSE_FILES; i++)
 		CHECK(!os.kept[i].map || os.kept[i].fd == os.fd);
 	end();
+}
+
+/* What was forgotten is opened anew when it comes again; the current file is written on, without its map. */
+static void forgotten_in_between(void)
+{
+	begin(LIMIT);
+	while (laps < 100) {
+		if (os.fd < 0)
+			next_file();
+		write_some(false);
+		check_file(0, false);
+		if (!rnd(10)) {
+			outreuse_forget(&os);
+			for (int i = 0; i < OUTREUSE_FILES; i++)
+				CHECK(!os.kept[i].map);
+		}
+	}
+	CHECK(refilled == 100 - FILES && mapped == refilled);
+	end();
+}
+
+static int open_files(void)
+{
+	int n = 0;
+
+	for (int fd = 0; fd < 100; fd++)
+		n += fcntl(fd, F_GETFD) >= 0;
+	return n;
+}
+
+static int open_before;
+
+static void nothing_stays_open(void)
+{
+	CHECK(open_files() == open_before);
 }
 
 int main(void)
@@ -276,13 +320,15 @@ int main(void)
 		return 77;
 	}
 	place.fd = open(directory, O_RDONLY | O_DIRECTORY);
-	fuzz_seed(NULL);
+	open_before = open_files();
 	CASE(packets_of_all_sizes);
 	CASE(not_mapped);
 	CASE(map_shorter_than_the_file);
 	CASE(cut_meanwhile);
 	CASE(no_descriptors_to_spare);
 	CASE(of_others);
+	CASE(forgotten_in_between);
+	CASE(nothing_stays_open);
 	rmdir(directory);
 	return test_summary();
 }
