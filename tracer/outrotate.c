@@ -61,9 +61,9 @@ static int move(struct output *o, int dir)
 		}
 	}
 	if (!err) {
-		syncgroup_add(o->sync, fcntl(dir, F_DUPFD_CLOEXEC, 0));
-		syncgroup_add(o->sync, fcntl(archives, F_DUPFD_CLOEXEC, 0));
-		syncgroup_add(o->sync, fcntl(to, F_DUPFD_CLOEXEC, 0));
+		syncgroup_add_copy(o->sync, dir);
+		syncgroup_add_copy(o->sync, archives);
+		syncgroup_add_copy(o->sync, to);
 	}
 	close(archives);
 	close(to);

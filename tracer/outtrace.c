@@ -116,18 +116,25 @@ int outtrace_ready(struct output *o, struct outtrace *t)
 	return err;
 }
 
+static int open_at(int dir, const char *name, int flags)
+{
+	int fd = openat(dir, name, O_RDONLY | O_CLOEXEC | flags);
+
+	return fd < 0 ? -errno : fd;
+}
+
 void outtrace_sync(struct output *o, const struct outtrace *t)
 {
 	int at, up;
 
 	if (!t->place)
 		return;
-	syncgroup_add(o->sync, openat(t->place->fd, "metadata", O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+	syncgroup_add(o->sync, open_at(t->place->fd, "metadata", O_NOFOLLOW | O_NONBLOCK));
 	/* A file whose name is not on the disk is not there. The same holds for each directory on its way, wherever they were moved. */
-	syncgroup_add(o->sync, fcntl(t->place->index_fd, F_DUPFD_CLOEXEC, 0));
-	at = fcntl(t->place->fd, F_DUPFD_CLOEXEC, 0);
+	syncgroup_add_copy(o->sync, t->place->index_fd);
+	at = open_at(t->place->fd, ".", O_DIRECTORY);
 	for (const char *p = t->trace->path; p && at >= 0; p = strchr(p + 1, '/')) {
-		up = openat(at, "..", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+		up = open_at(at, "..", O_DIRECTORY);
 		syncgroup_add(o->sync, at);
 		at = up;
 	}

@@ -2,13 +2,15 @@
 #include "tracer/syncer.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "tracer/worker.h"
 
-#define QUEUE_MAX 4096  /* descriptors; what comes beyond is left to the kernel, and told as an error */
+#define QUEUE_MAX 256   /* descriptors; for what comes beyond, the last one is for its whole file system */
 
 struct syncgroup {
 	struct syncgroup *next;         /* in the list of all; does not change */
@@ -16,12 +18,16 @@ struct syncgroup {
 	uint64_t pending;               /* atomic */
 	int error;                      /* atomic */
 	struct worker worker;
+	pthread_mutex_t lock;           /* guards the rest; before the worker's */
+	bool whole;                     /* a job waits that is for all of this file system: for what was written until it begins */
+	dev_t dev;
 };
 
 struct job {
 	struct work work;               /* first */
 	struct syncgroup *group;        /* referenced */
 	int fd;
+	bool whole;                     /* syncfs */
 };
 
 /* Groups are never freed, because their threads end after their last job has. */
@@ -52,6 +58,7 @@ struct syncgroup *syncgroup_create(void)
 		;
 	if (!g && (g = calloc(1, sizeof(*g)))) {
 		g->worker = (struct worker)WORKER_INIT;
+		g->lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
 		g->next = groups.first;
 		groups.first = g;
 	}
@@ -69,27 +76,61 @@ void syncgroup_put(struct syncgroup *g)
 		__atomic_fetch_sub(&g->refs, 1, __ATOMIC_RELEASE);
 }
 
+static void failed(struct syncgroup *g, int error)
+{
+	__atomic_store_n(&g->error, error, __ATOMIC_RELAXED);
+}
+
 static void run(struct work *work)
 {
 	struct job *j = (struct job *)work;
 
-	/* Not every file system can. */
-	if (fsync(j->fd) < 0 && errno != EINVAL && errno != EROFS)
-		__atomic_store_n(&j->group->error, errno, __ATOMIC_RELAXED);
+	if (j->whole) {
+		pthread_mutex_lock(&j->group->lock);
+		j->group->whole = false;
+		pthread_mutex_unlock(&j->group->lock);
+	}
+	/* Not every file system can. (Before Linux 5.8 syncfs does not tell of all errors.) */
+	if ((j->whole ? syncfs(j->fd) : fsync(j->fd)) < 0 && errno != EINVAL && errno != EROFS)
+		failed(j->group, errno);
 	close(j->fd);
 	__atomic_fetch_sub(&j->group->pending, 1, __ATOMIC_RELAXED);
 	syncgroup_put(j->group);
 	free(j);
 }
 
+/*
+ * The queue is full: the job becomes one for its whole file system (*taken), unless there is one. False: there is no thread, or that one is for
+ * another.
+ */
+static bool cover(struct job *j, bool *taken)
+{
+	struct syncgroup *g = j->group;
+	bool covered;
+	struct stat st;
+
+	*taken = false;
+	if (fstat(j->fd, &st) < 0)
+		return false;
+	pthread_mutex_lock(&g->lock);
+	if (!g->whole) {
+		j->whole = true;
+		*taken = g->whole = worker_add(&g->worker, &j->work, QUEUE_MAX + 1);
+		g->dev = st.st_dev;
+	}
+	covered = g->whole && g->dev == st.st_dev;
+	pthread_mutex_unlock(&g->lock);
+	return covered;
+}
+
 void syncgroup_add(struct syncgroup *g, int fd)
 {
-	struct job *j = calloc(1, sizeof(*j));
+	struct job *j = g && fd >= 0 ? calloc(1, sizeof(*j)) : NULL;
+	bool taken;
 
-	if (fd < 0 || !j || !g) {
-		if (fd >= 0 && g)
-			__atomic_store_n(&g->error, ENOMEM, __ATOMIC_RELAXED);
-		free(j);
+	if (!j) {
+		if (g && fd != -ENOENT && fd != -ESTALE)
+			failed(g, fd < 0 ? -fd : ENOMEM);
 		if (fd >= 0)
 			close(fd);
 		return;
@@ -100,11 +141,21 @@ void syncgroup_add(struct syncgroup *g, int fd)
 	if (worker_add(&g->worker, &j->work, QUEUE_MAX))
 		return;
 	/* Nobody may take it for synced when nothing is pending. */
-	__atomic_store_n(&g->error, EAGAIN, __ATOMIC_RELAXED);
+	if (!cover(j, &taken))
+		failed(g, EAGAIN);
+	if (taken)
+		return;
 	__atomic_fetch_sub(&g->pending, 1, __ATOMIC_RELAXED);
 	close(fd);
 	free(j);
 	syncgroup_put(g);
+}
+
+void syncgroup_add_copy(struct syncgroup *g, int fd)
+{
+	int copy = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+
+	syncgroup_add(g, copy < 0 ? -errno : copy);
 }
 
 uint64_t syncgroup_pending(const struct syncgroup *g)

@@ -12,8 +12,12 @@ struct syncgroup;       /* files that belong together */
 
 struct syncgroup *syncgroup_create(void);
 void syncgroup_put(struct syncgroup *g);        /* NULL is allowed; files that are waiting are synced all the same */
-/* Takes over the descriptor; -1 is allowed. If there is no memory, or too many wait, it is closed without, and that is the error of the group. */
+/*
+ * Takes over the descriptor. A negative errno in its place is the error of the group, but for -ENOENT and -ESTALE: what is not there any more need
+ * not be on the disk. Descriptors do not pile up: if many wait, all of their file system is synced in their place (syncfs(2)).
+ */
 void syncgroup_add(struct syncgroup *g, int fd);
+void syncgroup_add_copy(struct syncgroup *g, int fd);   /* the same; fd stays the caller's */
 uint64_t syncgroup_pending(const struct syncgroup *g);
 int syncgroup_error(const struct syncgroup *g); /* of any so far, or 0 */
 /* Waits until all is on the disk, but not longer than so many seconds; before the process ends. */
