@@ -153,15 +153,23 @@ void outlog_chunk(struct outlog *l, uint64_t chunk)
 
 bool outlog_find(struct outlog *l, uint64_t serial, struct outfile *out)
 {
-	bool found = false;
+	size_t low = 0, high;
+	bool found;
 
 	pthread_mutex_lock(&l->lock);
-	for (size_t i = 0; i < l->count && !found; i++) {
-		found = l->files[i].serial >= serial;
-		if (found) {
-			*out = l->files[i];
-			outplace_get(out->place);
-		}
+	/* They are in order: there may be many thousands, and who takes one after the other asks for each. */
+	for (high = l->count; low < high;) {
+		size_t middle = low + (high - low) / 2;
+
+		if (l->files[middle].serial < serial)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	found = low < l->count;
+	if (found) {
+		*out = l->files[low];
+		outplace_get(out->place);
 	}
 	pthread_mutex_unlock(&l->lock);
 	return found;
