@@ -296,9 +296,9 @@ static void sync_all(struct output *o)
 	if (cred_enter(&o->cred))
 		return;
 	for (size_t i = 0; i < o->count; i++)
-		outstream_sync(o, o->streams[i]);
+		syncgroup_fail(o->sync, outstream_sync(o, o->streams[i]));
 	for (struct outtrace *t = o->traces; t; t = t->next)
-		outtrace_sync(o, t);
+		syncgroup_fail(o->sync, outtrace_sync(o, t));
 	cred_leave(&o->cred);
 }
 

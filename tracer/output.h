@@ -135,7 +135,7 @@ void outstream_close(struct outstream *os);     /* its current file */
 void outstream_leave(struct outstream *os);     /* all files of the chunk */
 void outstream_tell(const struct outstream *os);        /* the views: how far it is */
 int outstream_trim(struct outstream *os);       /* its file has what is whole, and nothing else */
-void outstream_sync(struct output *o, struct outstream *os);    /* all its files in this chunk */
+int outstream_sync(struct output *o, struct outstream *os);     /* all its files in this chunk, but for those that cannot be opened */
 void outstream_unlink(struct output *o, struct outstream *os);  /* likewise */
 uint64_t outstream_pending(const struct outstream *os);
 /* Bytes that came into the file; *err: why not more. Changes iov. */
@@ -157,7 +157,7 @@ uint64_t outreuse_put(struct outstream *os, const struct outstate_slot *after, s
 struct outtrace *outtrace_of(struct output *o, struct trace *t);
 void outtrace_destroy(struct outtrace *t);
 int outtrace_ready(struct output *o, struct outtrace *t);       /* directory and metadata are there, and current */
-void outtrace_sync(struct output *o, const struct outtrace *t); /* these are on their way to the disk; with the owner's rights */
+int outtrace_sync(struct output *o, const struct outtrace *t); /* these are on their way to the disk; with the owner's rights */
 
 /* outrotate.c */
 int output_rotate(struct output *o);

@@ -40,8 +40,8 @@ static bool alone(int fd)
 
 /* ---- files that are kept ---- */
 
-/* Where a copy goes on when it meets a page that is not there (any more). */
-static _Thread_local sigjmp_buf *landing;
+/* Where a copy goes on when it meets a page that is not there (any more). Volatile: the handler reads it. */
+static _Thread_local sigjmp_buf *volatile landing;
 
 static void bus_error(int signal_number)
 {

@@ -61,9 +61,9 @@ static int move(struct output *o, int dir)
 		}
 	}
 	if (!err) {
-		syncgroup_add_copy(o->sync, dir);
-		syncgroup_add_copy(o->sync, archives);
-		syncgroup_add_copy(o->sync, to);
+		syncgroup_fail(o->sync, syncgroup_add_copy(o->sync, dir));
+		syncgroup_fail(o->sync, syncgroup_add_copy(o->sync, archives));
+		syncgroup_fail(o->sync, syncgroup_add_copy(o->sync, to));
 	}
 	close(archives);
 	close(to);
@@ -113,7 +113,7 @@ static int complete(struct output *o)
 	for (size_t i = 0; i < o->count && !err; i++) {
 		err = outtrace_ready(o, o->streams[i]->trace);
 		err = err ? err : outstream_trim(o->streams[i]);
-		outstream_sync(o, o->streams[i]);
+		err = err ? err : outstream_sync(o, o->streams[i]);
 		output_step(o);
 	}
 	return err;
@@ -139,7 +139,7 @@ int output_rotate(struct output *o)
 	if (!err)
 		err = next_chunk(o);
 	for (struct outtrace *t = o->traces; t && !err; t = t->next)
-		outtrace_sync(o, t);
+		syncgroup_fail(o->sync, outtrace_sync(o, t));
 	cred_leave(&o->cred);
 	if (err) {
 		o->head = before;

@@ -547,19 +547,24 @@ uint64_t outstream_pending(const struct outstream *os)
 
 /* ---- a chunk's files, all of them ---- */
 
-void outstream_sync(struct output *o, struct outstream *os)
+int outstream_sync(struct output *o, struct outstream *os)
 {
 	struct outfile f;
+	int err = 0;
 
 	if (os->fd >= 0 && os->spare)
 		cut_back(os, 0);
 	/* Should they be removed now, nothing keeps their memory. */
 	outreuse_forget(os);
 	for (uint64_t serial = outlog_first(os->st.log); outlog_find(os->st.log, serial, &f); serial = f.serial + 1) {
-		syncgroup_add(o->sync, outfile_open(&f, false));
-		syncgroup_add(o->sync, outfile_open(&f, true));
+		for (int index = 0; index < 2; index++) {
+			int one = syncgroup_add(o->sync, outfile_open(&f, index));
+
+			err = err ? err : one;
+		}
 		outplace_put(f.place);
 	}
+	return err;
 }
 
 void outstream_unlink(struct output *o, struct outstream *os)

@@ -123,20 +123,22 @@ static int open_at(int dir, const char *name, int flags)
 	return fd < 0 ? -errno : fd;
 }
 
-void outtrace_sync(struct output *o, const struct outtrace *t)
+int outtrace_sync(struct output *o, const struct outtrace *t)
 {
-	int at, up;
+	int at, up, err, one;
 
 	if (!t->place)
-		return;
-	syncgroup_add(o->sync, open_at(t->place->fd, "metadata", O_NOFOLLOW | O_NONBLOCK));
+		return 0;
+	err = syncgroup_add(o->sync, open_at(t->place->fd, "metadata", O_NOFOLLOW | O_NONBLOCK));
 	/* A file whose name is not on the disk is not there. The same holds for each directory on its way, wherever they were moved. */
-	syncgroup_add_copy(o->sync, t->place->index_fd);
+	one = syncgroup_add_copy(o->sync, t->place->index_fd);
+	err = err ? err : one;
 	at = open_at(t->place->fd, ".", O_DIRECTORY);
 	for (const char *p = t->trace->path; p && at >= 0; p = strchr(p + 1, '/')) {
 		up = open_at(at, "..", O_DIRECTORY);
 		syncgroup_add(o->sync, at);
 		at = up;
 	}
-	syncgroup_add(o->sync, at);
+	one = syncgroup_add(o->sync, at);
+	return err ? err : one;
 }

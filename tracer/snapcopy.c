@@ -96,7 +96,7 @@ static int copy_into(struct output *o, struct snapcopy *c, int dir)
 	if (err)
 		outdir_remove(dir, name, DEPTH_MAX);
 	else
-		syncgroup_add_copy(o->sync, dir);
+		syncgroup_fail(o->sync, syncgroup_add_copy(o->sync, dir));
 	return err;
 }
 

@@ -76,9 +76,10 @@ void syncgroup_put(struct syncgroup *g)
 		__atomic_fetch_sub(&g->refs, 1, __ATOMIC_RELEASE);
 }
 
-static void failed(struct syncgroup *g, int error)
+void syncgroup_fail(struct syncgroup *g, int error)
 {
-	__atomic_store_n(&g->error, error, __ATOMIC_RELAXED);
+	if (g && error)
+		__atomic_store_n(&g->error, -error, __ATOMIC_RELAXED);
 }
 
 static void run(struct work *work)
@@ -92,7 +93,7 @@ static void run(struct work *work)
 	}
 	/* Not every file system can. (Before Linux 5.8 syncfs does not tell of all errors.) */
 	if ((j->whole ? syncfs(j->fd) : fsync(j->fd)) < 0 && errno != EINVAL && errno != EROFS)
-		failed(j->group, errno);
+		syncgroup_fail(j->group, -errno);
 	close(j->fd);
 	__atomic_fetch_sub(&j->group->pending, 1, __ATOMIC_RELAXED);
 	syncgroup_put(j->group);
@@ -123,16 +124,14 @@ static bool cover(struct job *j, bool *taken)
 	return covered;
 }
 
-void syncgroup_add(struct syncgroup *g, int fd)
+static void add(struct syncgroup *g, int fd)
 {
-	struct job *j = g && fd >= 0 ? calloc(1, sizeof(*j)) : NULL;
+	struct job *j = g ? calloc(1, sizeof(*j)) : NULL;
 	bool taken;
 
 	if (!j) {
-		if (g && fd != -ENOENT && fd != -ESTALE)
-			failed(g, fd < 0 ? -fd : ENOMEM);
-		if (fd >= 0)
-			close(fd);
+		syncgroup_fail(g, -ENOMEM);
+		close(fd);
 		return;
 	}
 	__atomic_fetch_add(&g->refs, 1, __ATOMIC_RELAXED);
@@ -142,7 +141,7 @@ void syncgroup_add(struct syncgroup *g, int fd)
 		return;
 	/* Nobody may take it for synced when nothing is pending. */
 	if (!cover(j, &taken))
-		failed(g, EAGAIN);
+		syncgroup_fail(g, -EAGAIN);
 	if (taken)
 		return;
 	__atomic_fetch_sub(&g->pending, 1, __ATOMIC_RELAXED);
@@ -151,11 +150,18 @@ void syncgroup_add(struct syncgroup *g, int fd)
 	syncgroup_put(g);
 }
 
-void syncgroup_add_copy(struct syncgroup *g, int fd)
+int syncgroup_add(struct syncgroup *g, int fd)
+{
+	if (fd >= 0)
+		add(g, fd);
+	return fd >= 0 || fd == -ENOENT || fd == -ESTALE ? 0 : fd;
+}
+
+int syncgroup_add_copy(struct syncgroup *g, int fd)
 {
 	int copy = fcntl(fd, F_DUPFD_CLOEXEC, 0);
 
-	syncgroup_add(g, copy < 0 ? -errno : copy);
+	return syncgroup_add(g, copy < 0 ? -errno : copy);
 }
 
 uint64_t syncgroup_pending(const struct syncgroup *g)

@@ -185,15 +185,13 @@ static void another_file_system(void)
 static void errors(void)
 {
 	begin();
-	syncgroup_add(group, -ENOENT);
-	syncgroup_add(group, -ESTALE);
+	CHECK(syncgroup_add(group, -ENOENT) == 0 && syncgroup_add(group, -ESTALE) == 0);
+	CHECK(syncgroup_add(group, -EMFILE) == -EMFILE && syncgroup_add_copy(group, -1) == -EBADF);
+	CHECK(!syncgroup_error(group) && syncgroup_pending(group) == 0);
+	syncgroup_fail(group, 0);
 	CHECK(!syncgroup_error(group));
-	syncgroup_add(group, -EMFILE);
-	CHECK(syncgroup_error(group) == EMFILE && syncgroup_pending(group) == 0);
-	end();
-	begin();
-	syncgroup_add_copy(group, -1);
-	CHECK(syncgroup_error(group) == EBADF);
+	syncgroup_fail(group, -EMFILE);
+	CHECK(syncgroup_error(group) == EMFILE);
 	end();
 	begin();
 	disk.error = EINVAL;
@@ -213,7 +211,7 @@ static void errors(void)
 	end();
 	CHECK(syncgroup_error(group) == ENOSPC);
 	syncgroup_add(NULL, dup(file));
-	syncgroup_add(NULL, -EMFILE);
+	syncgroup_fail(NULL, -EMFILE);
 	syncgroup_put(NULL);
 	CHECK(syncgroup_pending(NULL) == 0 && syncgroup_error(NULL) == 0);
 }
