@@ -186,14 +186,15 @@ static __attribute__((noinline)) void copy_all(char *to, const struct iovec *iov
 static bool copy_guarded(char *to, const struct iovec *iov, uint64_t size)
 {
 	sigjmp_buf here;
-	bool whole = !sigsetjmp(here, 0);
 
-	if (whole) {
-		landing = &here;
-		copy_all(to, iov, size);
+	if (sigsetjmp(here, 0)) {
+		landing = NULL;
+		return false;
 	}
+	landing = &here;
+	copy_all(to, iov, size);
 	landing = NULL;
-	return whole;
+	return true;
 }
 
 /* As output_put. What goes into the file's first `room` bytes, which it has already, is copied there if it is mapped. */
