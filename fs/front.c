@@ -14,7 +14,10 @@
 #include "fs/tree.h"
 #include "fs/wait.h"
 
-/* Names of the table itself mean the same for a second; what others may make or remove is asked for each time. */
+/*
+ * Names of the table itself mean the same for a second, and those of sessions, which nothing but an rmdir(2) through this mount removes; what others
+ * may make or remove is asked for each time.
+ */
 #define NAME_LASTS 1.0
 #define ATTR_LASTS 1.0
 
@@ -47,7 +50,7 @@ static double attr_lasts(const struct node *n)
 
 	if (!n->parent)
 		return 0;
-	return n->slot || (!r->attr && (S_ISDIR(r->mode) || (!n->session && r->name && !r->show))) ? ATTR_LASTS : 0;
+	return n->slot || ((!r->attr || r->lasting) && (S_ISDIR(r->mode) || (!n->session && r->name && !r->show))) ? ATTR_LASTS : 0;
 }
 
 /* ---- what the rest of fs/ needs ---- */
@@ -147,7 +150,7 @@ static void reply_entry(fuse_req_t req, struct node *dir, const char *name, cons
 		return;
 	}
 	e.ino = n->id;
-	e.entry_timeout = n->row->name ? NAME_LASTS : 0;
+	e.entry_timeout = n->row->name || n->row == &session_row ? NAME_LASTS : 0;
 	e.attr_timeout = attr_lasts(n);
 	rc = tree_attr(n, who, &e.attr);
 	if (rc) {

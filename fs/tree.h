@@ -55,6 +55,7 @@ struct row {
 	int (*make)(const struct node *dir, const char *name, const struct who *who, struct tr_err *err);
 	int (*remove)(const struct node *dir, const char *name, const struct who *who, struct tr_err *err);
 	int (*attr)(const struct node *n, const struct who *who, struct stat *st);     /* changes what tree_attr says */
+	bool lasting;   /* … but always to the same */
 	int (*show)(const struct node *n, const struct who *who, struct md_buf *out);
 	int (*store)(const struct node *n, const struct who *who, const char *text, bool replace, struct tr_err *err);
 	enum store_how how;

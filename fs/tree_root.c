@@ -201,7 +201,7 @@ static const struct row root_rows[] = {
 	{ .name = "available", .mode = S_IFDIR | 0555, .rows = available_rows, .find = find_available, .list = list_available },
 	{ .name = "apps", .mode = S_IFDIR | 0555, .find = apps_find, .list = apps_each },
 	{ .name = "sessions", .mode = S_IFDIR | 01777, .find = find_session, .list = list_sessions,
-	  .make = make_session, .remove = remove_session, .attr = sessions_attr },
+	  .make = make_session, .remove = remove_session, .attr = sessions_attr, .lasting = true },
 	{ 0 }
 };
 

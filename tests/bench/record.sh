@@ -143,7 +143,7 @@ costs() { # WHERE RATE SECONDS ROUNDS
 # The same set-up and end by one program's system calls, without a recording in between: in ms
 by_system_calls() {
 	local s=$mnt/sessions/record c=$mnt/sessions/record/user/channels/channel0 i
-	for i in 1 2 3 4 5 6 7 8; do
+	for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16; do
 		"$bin/steps" mkdir "$s" write "$s/user/events" bench:text write "$s/output" "$disk/ours$i" write "$c/subbuf_size" 512K \
 			write "$c/subbuf_count" 64 write "$c/file_size" $file_size write "$c/file_count" $file_count \
 			write "$s/control" start || die "steps: $(cat "$s/error")"
