@@ -279,6 +279,9 @@ static int open_dir(struct output *o)
 		err = -ESTALE;
 	if (!err && o->head.moving)
 		err = output_finish_rotation(o, dir);
+	/* What the earlier daemon had not synced when it ended, of this chunk or an older one, nobody knows. */
+	if (!err)
+		syncgroup_fail(o->sync, syncgroup_add_system_of(o->sync, dir));
 	cred_leave(&o->cred);
 	if (err) {
 		if (dir >= 0)
@@ -637,6 +640,8 @@ int output_start(struct session *s, struct tr_err *err)
 	o->archives = o->head.archives;
 	if (o->head.archives)
 		memcpy(o->archive, o->head.archive, sizeof(o->archive));
+	/* An earlier daemon's is looked at, whether anything is recorded now or not. */
+	o->nudged = o->dir < 0;
 	if (!ret)
 		ret = start_thread(o);
 	o->started = !ret;

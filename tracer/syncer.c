@@ -101,8 +101,8 @@ static void run(struct work *work)
 }
 
 /*
- * The queue is full: the job becomes one for its whole file system (*taken), unless there is one. False: there is no thread, or that one is for
- * another.
+ * The queue is full, or the job is one for its whole file system: it becomes that (*taken), unless there is one. False: there is no thread, or that
+ * one is for another.
  */
 static bool cover(struct job *j, bool *taken)
 {
@@ -124,7 +124,7 @@ static bool cover(struct job *j, bool *taken)
 	return covered;
 }
 
-static void add(struct syncgroup *g, int fd)
+static void add(struct syncgroup *g, int fd, bool whole)
 {
 	struct job *j = g ? calloc(1, sizeof(*j)) : NULL;
 	bool taken;
@@ -137,7 +137,7 @@ static void add(struct syncgroup *g, int fd)
 	__atomic_fetch_add(&g->refs, 1, __ATOMIC_RELAXED);
 	__atomic_fetch_add(&g->pending, 1, __ATOMIC_RELAXED);
 	*j = (struct job){ .work.run = run, .group = g, .fd = fd };
-	if (worker_add(&g->worker, &j->work, QUEUE_MAX))
+	if (!whole && worker_add(&g->worker, &j->work, QUEUE_MAX))
 		return;
 	/* Nobody may take it for synced when nothing is pending. */
 	if (!cover(j, &taken))
@@ -150,18 +150,33 @@ static void add(struct syncgroup *g, int fd)
 	syncgroup_put(g);
 }
 
-int syncgroup_add(struct syncgroup *g, int fd)
+static int add_checked(struct syncgroup *g, int fd, bool whole)
 {
 	if (fd >= 0)
-		add(g, fd);
+		add(g, fd, whole);
 	return fd >= 0 || fd == -ENOENT || fd == -ESTALE ? 0 : fd;
+}
+
+static int copy_of(int fd)
+{
+	int copy = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+
+	return copy < 0 ? -errno : copy;
+}
+
+int syncgroup_add(struct syncgroup *g, int fd)
+{
+	return add_checked(g, fd, false);
 }
 
 int syncgroup_add_copy(struct syncgroup *g, int fd)
 {
-	int copy = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+	return add_checked(g, copy_of(fd), false);
+}
 
-	return syncgroup_add(g, copy < 0 ? -errno : copy);
+int syncgroup_add_system_of(struct syncgroup *g, int fd)
+{
+	return add_checked(g, copy_of(fd), true);
 }
 
 uint64_t syncgroup_pending(const struct syncgroup *g)

@@ -19,6 +19,7 @@ void syncgroup_put(struct syncgroup *g);        /* NULL is allowed; files that a
  */
 int syncgroup_add(struct syncgroup *g, int fd);
 int syncgroup_add_copy(struct syncgroup *g, int fd);    /* the same; fd stays the caller's */
+int syncgroup_add_system_of(struct syncgroup *g, int fd);       /* likewise, for all that its file system has */
 void syncgroup_fail(struct syncgroup *g, int error);    /* something is not synced; -errno; 0 is allowed */
 uint64_t syncgroup_pending(const struct syncgroup *g);
 int syncgroup_error(const struct syncgroup *g); /* of any so far, or 0 */

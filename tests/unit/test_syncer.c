@@ -166,6 +166,22 @@ static void begun_is_not_for_the_next(void)
 	CHECK(disk.systems == 2 && !syncgroup_error(group) && open_files() == before);
 }
 
+static void all_of_a_system(void)
+{
+	int before = open_files();
+
+	begin();
+	hold(true);
+	syncgroup_add_copy(group, file);
+	wait_inside();
+	CHECK(!syncgroup_add_system_of(group, file) && !syncgroup_add_system_of(group, file));
+	CHECK(syncgroup_pending(group) == 2);
+	hold(false);
+	end();
+	CHECK(disk.files == 1 && disk.systems == 1 && !syncgroup_error(group) && open_files() == before);
+	CHECK(syncgroup_add_system_of(group, -1) == -EBADF);
+}
+
 static void another_file_system(void)
 {
 	int other = open("/proc/self/status", O_RDONLY);
@@ -228,6 +244,7 @@ int main(void)
 	CASE(each_once);
 	CASE(more_than_can_wait);
 	CASE(begun_is_not_for_the_next);
+	CASE(all_of_a_system);
 	CASE(another_file_system);
 	CASE(errors);
 	return test_summary();

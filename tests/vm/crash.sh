@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # TIMEOUT: 600
 #
-# A machine that loses its power: what was said to be on the disk, after a stop and after a rotation, is there and reads; the disk is ext4, and
-# what a guest had not written to it is gone.
+# A machine that loses its power: what was said to be on the disk, after a stop, after a rotation, and after a rotation by a daemon that was killed
+# before it had synced anything, is there and reads; the disk is ext4, and what a guest had not written to it is gone.
 if [ -z "${VM-}" ]; then
 	PATH=$PATH:/usr/sbin:/sbin
 	here=$(cd "$(dirname "$0")" && pwd) || exit 2
@@ -26,7 +26,7 @@ if [ -z "${VM-}" ]; then
 	# (1: mended, from the journal)
 	e2fsck -f -y "$VM_DISK" >"$dir/fsck" 2>&1 || [ $? = 1 ] || { cat "$dir/fsck"; echo "FAILED: the disk is not sound"; exit 1; }
 	debugfs -R "rdump / $dir/found" "$VM_DISK" >"$dir/debugfs" 2>&1
-	for what in stopped rotated; do
+	for what in stopped rotated killed; do
 		trace=$dir/found/$what
 		[ $what = stopped ] || trace=$trace/archives
 		TZ=UTC babeltrace2 "$trace" >"$dir/text" 2>"$dir/err" || { find "$dir/found"; cat "$dir/err"; echo "FAILED: $what does not read"; exit 1; }
@@ -42,25 +42,53 @@ ticker=$BUILD/tests/mount/ticker
 disk=$work/disk
 mkdir "$disk"
 mount -t ext4 /dev/vda "$disk" || skip "the guest has no disk"
+# Nothing gets there by itself
+echo 360000 | tee /proc/sys/vm/dirty_expire_centisecs >/proc/sys/vm/dirty_writeback_centisecs
+
+record() {
+	mkdir "$S/$1" "$S/$1/user/channels/channel0" || fail "mkdir $1"
+	put 256k "$S/$1/user/channels/channel0/subbuf_size"
+	put "$disk/$1" "$S/$1/output"
+	put 'tick:*' "$S/$1/user/events"
+	put start "$S/$1/control"
+}
+
+on_disk() {
+	within 20 synced "$1" || fail "$1: not on the disk: $(cat "$S/$1/status")"
+	grep '^output_error\|^sync_error' "$S/$1/status" && fail "$1: the output fails"
+}
+
+rotate() {
+	cat "$S/$1/text" >"$OUT/$1"
+	put rotate "$S/$1/control"
+}
+
+LD_PRELOAD=$BUILD/tests/vm/libnosync.so
+export LD_PRELOAD
 mount_tree -o tz=UTC
-for s in stopped rotated; do
-	mkdir "$S/$s" "$S/$s/user/channels/channel0" || fail "mkdir $s"
-	put 256k "$S/$s/user/channels/channel0/subbuf_size"
-	put "$disk/$s" "$S/$s/output"
-	put 'tick:*' "$S/$s/user/events"
-	put start "$S/$s/control"
-done
+unset LD_PRELOAD
+record killed
+"$ticker" 5000 0 || fail ticker
+rotate killed
+put stop "$S/killed/control"
+is "archives" 1 "$(ls "$disk/killed/archives" | wc -l)"
+synced killed && fail "synced without fsync"
+kill -9 $(daemon_pids)
+within 10 daemon_ended
+mount_tree -o tz=UTC
+on_disk killed
+
+record stopped
+record rotated
 "$ticker" 5000 0 || fail ticker
 put stop "$S/stopped/control"
-cat "$S/rotated/text" >"$OUT/rotated"
-put rotate "$S/rotated/control"
-for s in stopped rotated; do
-	within 20 synced $s || fail "$s: not on the disk: $(cat "$S/$s/status")"
-	grep '^output_error\|^sync_error' "$S/$s/status" && fail "$s: the output fails"
-done
+rotate rotated
+on_disk stopped
+on_disk rotated
 cat "$S/stopped/text" >"$OUT/stopped"
-[ "$(wc -l <"$OUT/stopped")" = 5000 ] && [ "$(wc -l <"$OUT/rotated")" = 5000 ] ||
-	fail "not all is recorded: $(cat "$S"/*/status)"
+for s in killed stopped rotated; do
+	[ "$(wc -l <"$OUT/$s")" = 5000 ] || fail "$s: not all is recorded: $(cat "$S/$s/status")"
+done
 "$ticker" 5000 0 || fail ticker
 : >"$OUT/ready"
 # The end of it, without another word to any disk
