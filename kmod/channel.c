@@ -4,6 +4,7 @@
 #include <linux/file.h>
 #include <linux/fs.h>
 #include <linux/log2.h>
+#include <linux/mm.h>
 #include <linux/slab.h>
 #include <linux/timekeeping.h>
 #include <linux/vmalloc.h>
@@ -15,6 +16,7 @@
 
 DEFINE_MUTEX(trail_lock);
 LIST_HEAD(trail_channels);
+static DEFINE_MUTEX(making);                    /* so that of two who ask for all that is left, one gets it; no other is taken under it */
 
 static u64 clock_mono(void)
 {
@@ -42,10 +44,21 @@ static void free_rings(struct trail_channel *c)
 	free_percpu(c->rings);
 }
 
+/* For what is not there, the kernel would kill processes, and not those who asked. An eighth stays with the others. */
+static bool affordable(u64 bytes)
+{
+	long pages = si_mem_available();
+
+	return pages > 0 && bytes >> PAGE_SHIFT < (u64)(pages - pages / 8);
+}
+
 static int make_rings(struct trail_channel *c)
 {
 	int cpu;
 
+	lockdep_assert_held(&making);
+	if (!affordable(c->stride * num_possible_cpus()))
+		return -ENOMEM;
 	c->rings = alloc_percpu(struct trail_ring);
 	if (!c->rings)
 		return -ENOMEM;
@@ -114,7 +127,9 @@ static struct trail_channel *make(const struct modabi_channel *m)
 	c->geometry.clock = m->tsc ? NULL : clock_mono;
 	c->subbuf_count = m->subbuf_count;
 	c->stride = KRING_PAGE + c->geometry.total;
+	mutex_lock(&making);
 	ret = make_rings(c);
+	mutex_unlock(&making);
 	if (ret) {
 		free_rings(c);
 		kfree(c);

@@ -29,6 +29,6 @@ load() {
 }
 
 clean() {
-	dmesg | grep -E 'WARNING: |BUG: |Oops|general protection|trail.*(error|invalid)' && fail "the kernel complained"
+	dmesg | grep -E 'WARNING: |BUG: |Oops|general protection|trail.*(error|invalid)|[Oo]ut of memory|oom-kill' && fail "the kernel complained"
 	checks=$((checks + 1))
 }

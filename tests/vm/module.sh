@@ -183,6 +183,19 @@ for mode in discard overwrite; do
 done
 clean
 
+# --- more than there is, though less than would be refused at once: nobody is killed to make room
+s=$S/huge
+mkdir "$s" "$s/kernel/channels/channel0"
+memory=$(awk '/^MemTotal/ { print $2 }' /proc/meminfo)
+[ "$memory" -gt $((700 * 1024)) ] && [ "$memory" -lt $((1024 * 1024)) ] || fail "the guest was to have almost 1 GiB: $memory kB"
+echo 64M >"$s/kernel/channels/channel0/subbuf_size"
+echo 8 >"$s/kernel/channels/channel0/subbuf_count"
+echo 'syscall:getppid' >"$s/kernel/events"
+is "more than there is" ENOMEM "$(tool open "$s/control" w write 'start\n')"
+has "$(cat "$s/error")" "Cannot allocate memory"
+rmdir "$s"
+clean
+
 # --- the daemon is killed: recording goes on, and the next one has it all
 s=$S/kept
 mkdir "$s"
