@@ -3,8 +3,10 @@
  * `control`: the verbs of a session.
  */
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/sysinfo.h>
 
 #include "tracer/core.h"
 #include "tracer/kernel.h"
@@ -21,6 +23,14 @@ static void request_statedump(struct session *s)
 	s->statedump = *last;
 }
 
+/* With swap; buffers lie in pages that can be swapped. (The kernel's rings cannot: they are refused by who makes them.) */
+static uint64_t memory_of_machine(void)
+{
+	struct sysinfo info;
+
+	return sysinfo(&info) < 0 ? UINT64_MAX : ((uint64_t)info.totalram + info.totalswap) * info.mem_unit;
+}
+
 int session_start(struct session *s, struct tr_err *err)
 {
 	struct channel *c;
@@ -35,6 +45,9 @@ int session_start(struct session *s, struct tr_err *err)
 		if (channel_room(c, &bytes))
 			return tr_fail(err, -EDQUOT, "channel %s: no room for its buffers: user %u may have no more bytes of them",
 				       c->name, s->uid);
+	/* They are taken up as they are filled: what is too much would be found by the applications, and the kernel would kill some. */
+	if (bytes > memory_of_machine())
+		return tr_fail(err, -ENOMEM, "the buffers would have %" PRIu64 " bytes, which is more than this machine's memory", bytes);
 	cds_list_for_each_entry(c, &s->channels, node)
 		if (!ret && (!c->kernel || s->tracer->kernel))
 			ret = channel_start(c, err);

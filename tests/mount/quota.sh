@@ -86,6 +86,22 @@ is "root's session" 1000 "$(key events_recorded "$S/root/status")"
 rmdir "$S/two"
 as $a sh -c "echo stop >$S/one/control"
 
+# Nobody gets more than there is.
+mkdir "$S/huge" "$S/huge/user/channels/c" || fail "mkdir huge"
+put 'tick:*' "$S/huge/user/channels/c/events"
+memory=$(($(awk '/^MemTotal|^SwapTotal/ { n += $2 } END { print n }' /proc/meminfo) / 1024 / 1024 + 1))
+count=2
+while [ $((count * cpus)) -lt $memory ]; do count=$((count * 2)); done
+put 1G "$S/huge/user/channels/c/subbuf_size"
+put $count "$S/huge/user/channels/c/subbuf_count"
+is "more than the machine has" ENOMEM "$(tool open "$S/huge/control" w write 'start\n')"
+has "$(cat "$S/huge/error")" "more than this machine's memory"
+is "state" inactive "$(key state "$S/huge/status")"
+put 64k "$S/huge/user/channels/c/subbuf_size"
+put 2 "$S/huge/user/channels/c/subbuf_count"
+put start "$S/huge/control"
+rmdir "$S/huge"
+
 # Frozen bytes
 stream() {
 	find "$1/trace" -type f -size +4k ! -path '*/index/*' ! -name metadata
