@@ -338,15 +338,18 @@ static void show_pending(const struct output *o, struct md_buf *out)
 void output_status(struct session *s, struct md_buf *out)
 {
 	struct output *o = output_of(s);
+	uint64_t syncing;
 	char when[40];
 
 	if (!o)
 		return;
 	pthread_mutex_lock(&o->lock);
+	/* Until an earlier daemon's output was found again, it is not known to be on the disk. */
+	syncing = syncgroup_pending(o->sync) + o->inherited;
 	local_time(o->error_since, when, sizeof(when));
 	md_buf_printf(out, "output_bytes %" PRIu64 "\noutput_packets %" PRIu64 "\npending_bytes %" PRIu64
 		      "\nwritten_percent %" PRIu64 "\nsyncing_files %" PRIu64 "\n", o->bytes, o->packets, o->pending,
-		      o->pending ? 100 * o->bytes / (o->bytes + o->pending) : 100, syncgroup_pending(o->sync));
+		      o->pending ? 100 * o->bytes / (o->bytes + o->pending) : 100, syncing);
 	md_buf_printf(out, "chunk %" PRIu64 "\nrotation %s\narchives %" PRIu64 "\n", o->chunk, o->rotating ? "busy" : "idle",
 		      o->archives);
 	if (o->archive[0])

@@ -289,6 +289,7 @@ static int open_dir(struct output *o)
 		return err;
 	}
 	pthread_mutex_lock(&o->lock);
+	o->inherited = false;
 	o->dir = dir;
 	pthread_mutex_unlock(&o->lock);
 	return 0;
@@ -641,7 +642,9 @@ int output_start(struct session *s, struct tr_err *err)
 	if (o->head.archives)
 		memcpy(o->archive, o->head.archive, sizeof(o->archive));
 	/* An earlier daemon's is looked at, whether anything is recorded now or not. */
-	o->nudged = o->dir < 0;
+	pthread_mutex_lock(&o->lock);
+	o->inherited = o->nudged = o->dir < 0;
+	pthread_mutex_unlock(&o->lock);
 	if (!ret)
 		ret = start_thread(o);
 	o->started = !ret;
