@@ -98,7 +98,7 @@ struct output {
 	pthread_cond_t asking, answered;
 	uint64_t asked[OUTPUT_ASKS], done[OUTPUT_ASKS];
 	bool quit, ended;               /* the thread is to end, and go on in the next daemon; it has ended */
-	bool nudged;                    /* the schedule of rotations has changed */
+	bool nudged;                    /* it is to look now: the schedule of rotations has changed, or it is an earlier daemon's */
 	bool inherited;                 /* it is an earlier daemon's, and its directory was not found again yet */
 	int error;                      /* of the last attempt to write, or 0 */
 	int64_t error_since;
