@@ -73,7 +73,7 @@ LTTNG_LIBS := $(call pkg,--libs lttng-ust)
 
 # ---- what there is ----
 
-CORE_SRC := $(wildcard metadata/*.c tracer/*.c)
+CORE_SRC := $(wildcard metadata/*.c tracer/*.c tracer/*/*.c)
 FS_SRC := $(wildcard fs/*.c)
 LIB_SRC := $(wildcard ustlib/*.c ustlib/*.S)
 TEST_SRC := $(wildcard tests/*.c tests/unit/*.c tests/unit/*.cc tests/mount/*.c tests/adversarial/*.c tests/adversarial/*.cc tests/vm/*.c)
@@ -183,9 +183,10 @@ $(CORE_OBJ) $(FS_OBJ): $B/%.o: %.c
 	@mkdir -p $(@D)
 	$(CC) $(ALL_CFLAGS) $(SANFLAGS) -DTRAILFS_VERSION='"$(VERSION)"' $(PKG_CFLAGS) $(CPPFLAGS) -c -o $@ $<
 
+# q, not r: files of two rooms may have the same name.
 $B/libtrailcore.a: $(CORE_OBJ)
 	@rm -f $@
-	$(AR) rcs $@ $^
+	$(AR) qcs $@ $^
 
 $B/trailfs: $(FS_OBJ) $B/libtrailcore.a
 	$(CC) $(CFLAGS) $(SANFLAGS) $(LDFLAGS) -Wl,--as-needed -o $@ $^ $(FS_LIBS) $(CORE_LIBS)
@@ -295,9 +296,9 @@ endif
 KMOD_SRC = $(DESTDIR)/usr/src/trailfs-$(VERSION)
 
 install-dkms:				## the source of the kernel module to /usr/src, for dkms
-	$(INSTALL) -d $(KMOD_SRC)/tracer
+	$(INSTALL) -d $(KMOD_SRC)/tracer/abi
 	cp -r kmod $(KMOD_SRC)/
-	$(INSTALL) -m 644 $(addprefix tracer/,modabi.h modring.h abi.h contextkind.h filterword.h filterops.h filterrun.h) $(KMOD_SRC)/tracer/
+	$(INSTALL) -m 644 $(wildcard tracer/abi/*.h) $(KMOD_SRC)/tracer/abi/
 	sed 's,@VERSION@,$(VERSION),' kmod/dkms.conf > $(KMOD_SRC)/dkms.conf
 
 uninstall:				## remove what install installed
@@ -310,4 +311,4 @@ uninstall:				## remove what install installed
 	rm -f $(DESTDIR)$(BINDIR)/trail-gen-tp $(DESTDIR)$(MANDIR)/man3/trail-lttng.3
 	rm -rf $(DESTDIR)$(INCLUDEDIR)/trail $(DESTDIR)$(LTTNG_INCLUDEDIR) $(DESTDIR)$(LTTNG_LIBDIR) $(DESTDIR)$(DOCDIR)
 
--include $(wildcard $B/*/*.d $B/*/*/*.d)
+-include $(wildcard $B/*/*.d $B/*/*/*.d $B/*/*/*/*.d)

@@ -9,7 +9,7 @@
 #include <stddef.h>
 
 #include "metadata/buf.h"
-#include "tracer/err.h"
+#include "tracer/base/err.h"
 
 #define INIFILE_MOST (16u << 20)        /* bytes of a file */
 

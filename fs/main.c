@@ -28,7 +28,7 @@
 #include "fs/trim.h"
 #include "fs/wait.h"
 #include "fs/zone.h"
-#include "tracer/keeper.h"
+#include "tracer/keeper/keeper.h"
 #include "tracer/tracer.h"
 
 static void changed(void *unused, const char *session)

@@ -22,7 +22,7 @@
 #include "fs/fs.h"
 #include "fs/node.h"
 #include "metadata/buf.h"
-#include "tracer/err.h"
+#include "tracer/base/err.h"
 
 /* How what is written to a file is understood (control.c). */
 enum store_how {

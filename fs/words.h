@@ -9,7 +9,7 @@
 #include <stddef.h>
 
 #include "metadata/buf.h"
-#include "tracer/err.h"
+#include "tracer/base/err.h"
 
 /* Is it UTF-8 (no surrogates, shortest forms) without NUL? If not, *bad is where it stops being so. */
 bool words_utf8(const char *s, size_t n, size_t *bad);

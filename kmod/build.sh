@@ -23,9 +23,7 @@ KDIR=$(cd "$KDIR" && pwd)
 OUT=$(cd "$OUT" && pwd)
 rm -rf "$OUT/kmod"
 cp -r "$HERE" "$OUT/kmod"
-for file in modabi modring abi contextkind filterword filterops filterrun; do
-	cp "$HERE/../tracer/$file.h" "$OUT/tracer/"
-done
+cp -r "$HERE/../tracer/abi" "$OUT/tracer/"
 GEN=$OUT/kmod/gen
 EMPTY=$GEN/empty/1/2/3/4        # for headers that include ../../../some/thing.h which is not shipped
 mkdir -p "$GEN/h" "$EMPTY"

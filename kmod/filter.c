@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Filters: programs of tracer/filterword.h, which the daemon has made for records as the probes make them, and which are verified here.
+ * Filters: programs of tracer/abi/filter_bytecode.h, which the daemon has made for records as the probes make them, and which are verified here.
  *
  * An event with a filter is recorded aside first, and goes into the ring if the filter holds: so what does not pass takes no room there, is not
  * lost if there is none, and overwrites nothing. Records that are aside are a stack of each CPU: a probe takes its place and gives it back

@@ -7,7 +7,7 @@
 #ifndef KMOD_QUICK_H
 #define KMOD_QUICK_H
 
-#include "tracer/filterrun.h"
+#include "tracer/abi/filter_interp.h"
 
 struct quick {
 	uint8_t op;             /* what is tested: FILTER_RANGE_X, FILTER_LOAD_TEXT, FILTER_LOAD_SEQUENCE, FILTER_CONTEXT; 0: there is no such test */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The writer of tracer/modring.h's rings. Includes nothing of the kernel, so that a unit test can run it with signals for interrupts.
+ * The writer of tracer/abi/module_ring.h's rings. Includes nothing of the kernel, so that a unit test can run it with signals for interrupts.
  *
  * Who calls has preemption off and uses the ring of the CPU that it is on. So all writers of a ring nest: whoever interrupts one has
  * finished before that one goes on. From this follows all the rest:
@@ -21,7 +21,7 @@
 #ifndef KMOD_RINGCORE_H
 #define KMOD_RINGCORE_H
 
-#include "tracer/modring.h"
+#include "tracer/abi/module_ring.h"
 
 #define KRING_TRIES 100
 

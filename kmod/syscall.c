@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * System calls by name: one probe for all that begin and one for all that return, and for each a table by number; those of 32-bit programs have
- * tables of their own. Records are shaped as the format files of syscalls:sys_enter_X and sys_exit_X say, but for what was captured (modabi.h):
+ * tables of their own. Records are shaped as the format files of syscalls:sys_enter_X and sys_exit_X say, but for what was captured (abi/module.h):
  * places first, then the bytes. The daemon knows which argument points to what; here is only how to copy it.
  */
 #include <asm/syscall.h>

@@ -19,7 +19,7 @@
 
 #include "kmod/compat.h"
 #include "kmod/ringcore.h"
-#include "tracer/modabi.h"
+#include "tracer/abi/module.h"
 
 struct trail_ring {                     /* of one CPU */
 	struct kring *control;          /* NULL: none, filter.c has the record */

@@ -7,8 +7,7 @@
 #          (libfuse3,     (liburcu)      (libuuid)
 #           libinih)         │
 #                            ▼
-#                  tracer/{abi,filter{ops,run,word},ring,ringwrite}.h ◄── ustlib
-#                  tracer/{abi,contextkind,filter{ops,run,word},mod{abi,ring}}.h ◄── kmod
+#                       tracer/abi/ ◄── ustlib, kmod
 #
 #   - who includes whom; fuse_lowlevel.h in three files at most
 #   - files of at most 700 lines, functions of at most 100 (where Universal Ctags is installed)
@@ -52,14 +51,14 @@ $(includes "$1")
 EOF
 }
 
-shared='tracer/(abi|contextkind|filterops|filterrun|filterword|ring|ringwrite)\.h'
+shared='tracer/abi/.*\.h'
 foreign='fuse|ini\.h|urcu|uuid/|trail/|lttng/|babeltrace'
 
 rule metadata 'metadata/.*' 'fuse|ini\.h|urcu|trail/|lttng/|babeltrace'
 rule tracer '(tracer|metadata)/.*' 'fuse|ini\.h|trail/|lttng/|babeltrace'
 rule fs '(fs|tracer|metadata)/.*' 'urcu|trail/|lttng/|babeltrace'
 rule ustlib "(ustlib|trail)/.*|$shared" 'fuse|ini\.h|urcu|uuid/|lttng/|babeltrace'
-rule kmod "kmod/.*|tracer/(abi|contextkind|filterops|filterrun|filterword|modabi|modring)\.h" "$foreign"
+rule kmod "kmod/.*|$shared" "$foreign"
 # (tracer.h is what the daemon's front has of the tracer; recover.h, the same without a daemon: trail-recover.)
 rule tools '(tools|metadata)/.*|tracer/(recover|tracer)\.h' 'fuse|ini\.h|urcu|lttng/|babeltrace'
 
@@ -78,7 +77,8 @@ for f in $sources; do
 	lines=$(wc -l <"$f")
 	[ "$lines" -le 700 ] || complain "$f: $lines lines, 700 are allowed"
 	case $f in
-	ustlib/* | metadata/* | tracer/abi.h | tracer/contextkind.h | tracer/filterops.h | tracer/filterrun.h | tracer/filterword.h | tracer/ring.h | tracer/ringwrite.h) licence=MIT ;;
+	tracer/abi/module*) licence=GPL-2.0-or-later ;;
+	ustlib/* | metadata/* | tracer/abi/*) licence=MIT ;;
 	kmod/*) licence=GPL-2.0-only ;;
 	tests/*) licence='\(GPL-2.0-or-later\|MIT\)' ;;
 	*) licence=GPL-2.0-or-later ;;

@@ -11,9 +11,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "tracer/core.h"
-#include "tracer/outlog.h"
-#include "tracer/outstate.h"
+#include "tracer/session/core.h"
+#include "tracer/ring/stream_files.h"
+#include "tracer/output/checkpoint.h"
 
 #define CHUNK (1u << 20)
 #define SLOTS_MAX 100000        /* streams of a session's output */

@@ -6,9 +6,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "tracer/core.h"
-#include "tracer/kernel.h"
-#include "tracer/reader.h"
+#include "tracer/session/core.h"
+#include "tracer/kernel/kernel.h"
+#include "tracer/ring/reader.h"
 
 void tracer_version(struct tracer *t, struct md_buf *out)
 {

@@ -16,7 +16,7 @@
 #include <sys/types.h>
 
 #include "metadata/buf.h"
-#include "tracer/err.h"
+#include "tracer/base/err.h"
 
 struct tracer;
 struct session;

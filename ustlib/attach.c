@@ -20,7 +20,7 @@
 
 #include "ustlib/lib.h"
 #include "ustlib/statedump.h"
-#include "tracer/ringwrite.h"
+#include "tracer/abi/ring_write.h"
 
 int attach_ms = 10;
 bool attach_failed, attach_sealed;

@@ -23,7 +23,7 @@
 #include <unistd.h>
 
 #include "ustlib/lib.h"
-#include "tracer/filterrun.h"
+#include "tracer/abi/filter_interp.h"
 
 #define PROCNAME 17
 #define IDS 6

@@ -10,8 +10,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "tracer/abi.h"
-#include "tracer/ring.h"
+#include "tracer/abi/app.h"
+#include "tracer/abi/ring.h"
 #define TRAIL__LIBRARY
 #include "trail/trail.h"
 

@@ -17,8 +17,8 @@
 #include <unistd.h>
 
 #include "ustlib/lib.h"
-#include "tracer/filterrun.h"
-#include "tracer/ringwrite.h"
+#include "tracer/abi/filter_interp.h"
+#include "tracer/abi/ring_write.h"
 
 #ifndef MADV_POPULATE_WRITE
 #define MADV_POPULATE_WRITE 23

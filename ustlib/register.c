@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * Registration: one file per loaded object (tracer/abi.h), written from the object's constructor, gone with its destructor or
+ * Registration: one file per loaded object (tracer/abi/app.h), written from the object's constructor, gone with its destructor or
  * with the process. No thread, no connection, no wait; if the file cannot be had the object is not traced.
  */
 #include <dlfcn.h>

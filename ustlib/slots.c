@@ -19,7 +19,7 @@
 #include <unistd.h>
 
 #include "ustlib/lib.h"
-#include "tracer/filterrun.h"
+#include "tracer/abi/filter_interp.h"
 
 #define MEMBARRIER_RSEQ (1 << 7)
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
  * Threads: where their rseq area is, and what those do that have none (old kernels, valgrind, other architectures): such a
- * process gets regions of its own with a ring per thread, and the portable writer of tracer/ringwrite.h.
+ * process gets regions of its own with a ring per thread, and the portable writer of tracer/abi/ring_write.h.
  *
  * And children that have their parent's thread-local storage: vfork(2), clone(2) with CLONE_VM but no CLONE_SETTLS. The
  * kernel does not tell such a child's restartable sections from its parent's, so it must not enter one: rseq_self()
@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 #include "ustlib/lib.h"
-#include "tracer/ringwrite.h"
+#include "tracer/abi/ring_write.h"
 
 #define RSEQ_SIGNATURE 0x53053053
 

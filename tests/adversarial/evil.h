@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The application's side of tracer/abi.h, done by hand, for hostile.c to do wrong.
+ * The application's side of tracer/abi/app.h, done by hand, for hostile.c to do wrong.
  */
 #ifndef EVIL_H
 #define EVIL_H
@@ -18,8 +18,8 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#include "tracer/abi.h"
-#include "tracer/ring.h"
+#include "tracer/abi/app.h"
+#include "tracer/abi/ring.h"
 
 static inline void evil_random(void *to, size_t n)
 {

@@ -14,8 +14,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "tracer/dynevent.h"
-#include "tracer/elfsym.h"
+#include "tracer/probe/dynamic_event.h"
+#include "tracer/probe/elf_symbol.h"
 
 static uint64_t seed, round_now;
 static uint8_t file[65536];

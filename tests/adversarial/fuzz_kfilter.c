@@ -13,8 +13,8 @@
 #include "kmod/quick.h"
 #include "tests/unit/filters.h"
 #include "tests/unit/kformats.h"
-#include "tracer/kfilter.h"
-#include "tracer/ktranscode.h"
+#include "tracer/kevent/kernel_filter.h"
+#include "tracer/kevent/transcode.h"
 
 static uint64_t seed, round_now;
 static size_t compared, held, exact, weaker, quick;

@@ -10,7 +10,7 @@
 #include "metadata/decode.h"
 #include "tests/unit/classes.h"
 #include "tests/unit/kformats.h"
-#include "tracer/ktranscode.h"
+#include "tracer/kevent/transcode.h"
 
 static uint64_t round_number;
 

@@ -10,9 +10,9 @@
 #include <string.h>
 #include <time.h>
 
-#include "tracer/abi.h"
-#include "tracer/context.h"
-#include "tracer/track.h"
+#include "tracer/abi/app.h"
+#include "tracer/context/context.h"
+#include "tracer/context/inclusion_set.h"
 #include "tracer/tracer.h"
 
 static uint64_t seed, round_now;

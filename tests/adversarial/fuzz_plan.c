@@ -26,10 +26,10 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "tracer/abi.h"
-#include "tracer/filter.h"
-#include "tracer/filterrun.h"
-#include "tracer/region.h"
+#include "tracer/abi/app.h"
+#include "tracer/filter/filter.h"
+#include "tracer/abi/filter_interp.h"
+#include "tracer/ring/region.h"
 
 #include <trail/trail.h>
 

@@ -15,8 +15,8 @@
 #include <unistd.h>
 
 #include "tests/adversarial/fuzz.h"
-#include "tracer/core.h"
-#include "tracer/outstate.h"
+#include "tracer/session/core.h"
+#include "tracer/output/checkpoint.h"
 #include "tracer/recover.h"
 
 #define EVENTS 300

@@ -10,8 +10,8 @@
 
 #include "metadata/ctf.h"
 #include "tests/unit/regs.h"
-#include "tracer/regfile.h"
-#include "tracer/regparse.h"
+#include "tracer/app/registration.h"
+#include "tracer/app/parse.h"
 
 static uint64_t seed;
 

@@ -11,7 +11,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "tracer/rule.h"
+#include "tracer/rule/rule.h"
 
 static uint64_t seed, round_now;
 

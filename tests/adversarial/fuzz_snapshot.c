@@ -13,7 +13,7 @@
 #include "tests/adversarial/fuzz.h"
 #include "metadata/ctf.h"
 #include "metadata/decode.h"
-#include "tracer/core.h"
+#include "tracer/session/core.h"
 
 static char dir[256];
 static struct tracer *t;

@@ -27,7 +27,7 @@
 
 #include <trail/trail.h>
 
-#include "tracer/keeper.h"
+#include "tracer/keeper/keeper.h"
 #include "tracer/tracer.h"
 
 #define WRITERS 4

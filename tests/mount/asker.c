@@ -16,8 +16,8 @@
 #include <unistd.h>
 
 #include "tests/unit/regs.h"
-#include "tracer/filterrun.h"
-#include "tracer/ring.h"
+#include "tracer/abi/filter_interp.h"
+#include "tracer/abi/ring.h"
 
 static char name[33], state_dir[108];
 static uint32_t state_offset, event_count;

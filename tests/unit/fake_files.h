@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Files of an output for the streams of a fake session: what a moment says is in the rings is written into them, packet by packet, as
- * tracer/outstream.c would.
+ * tracer/output/stream_writer.c would.
  */
 #ifndef TESTS_UNIT_FAKE_FILES_H
 #define TESTS_UNIT_FAKE_FILES_H
@@ -11,7 +11,7 @@
 
 #include "metadata/ctf.h"
 #include "tests/unit/fake_session.h"
-#include "tracer/outlog.h"
+#include "tracer/ring/stream_files.h"
 
 struct fake_file {
 	struct stream *st;              /* in the session's set */

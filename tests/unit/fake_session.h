@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A session for tests of the views: what tracer/session.c and trace.c do for them, in memory, with rings that threads
+ * A session for tests of the views: what tracer/session/session.c and ring/stream.c do for them, in memory, with rings that threads
  * of the test fill by the portable writer. Include it in one file of a program only.
  *
  * Each writer has a ring of its own. The clock is CLOCK_MONOTONIC in whole steps, so that many events of different
@@ -18,11 +18,11 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "tracer/archives.h"
-#include "tracer/reader.h"
-#include "tracer/region.h"
-#include "tracer/ringwrite.h"
-#include "tracer/view.h"
+#include "tracer/snapshot/archives.h"
+#include "tracer/ring/reader.h"
+#include "tracer/ring/region.h"
+#include "tracer/abi/ring_write.h"
+#include "tracer/view/view.h"
 
 #define FAKE_TRACES 2
 #define FAKE_RINGS 4            /* of each trace */

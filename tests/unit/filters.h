@@ -11,8 +11,8 @@
 #include <string.h>
 
 #include "metadata/buf.h"
-#include "tracer/filterrun.h"
-#include "tracer/filtertree.h"
+#include "tracer/abi/filter_interp.h"
+#include "tracer/filter/tree.h"
 
 struct sample {
 	struct trail_reg_field fields[TRAIL_EVENT_FIELDS_MAX];

@@ -10,7 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "tracer/kformat.h"
+#include "tracer/kevent/format.h"
 
 #define TRACEFS "/sys/kernel/tracing"
 

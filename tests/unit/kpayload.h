@@ -5,7 +5,7 @@
 #include "metadata/decode.h"
 #include "metadata/text.h"
 #include "tests/unit/test.h"
-#include "tracer/ktranscode.h"
+#include "tracer/kevent/transcode.h"
 
 static void check_payload(const struct kformat *f, const uint8_t *record, size_t len, const char *want)
 {

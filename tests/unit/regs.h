@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "metadata/buf.h"
-#include "tracer/abi.h"
+#include "tracer/abi/app.h"
 
 struct regs {
 	struct md_buf strings;

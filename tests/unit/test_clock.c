@@ -8,8 +8,8 @@
 #include <unistd.h>
 
 #include "tests/unit/test.h"
-#include "tracer/clock.h"
-#include "tracer/store.h"
+#include "tracer/os/clock.h"
+#include "tracer/os/state_file.h"
 
 static char dir[300];
 

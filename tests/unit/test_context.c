@@ -4,9 +4,9 @@
 
 #include "metadata/ctf.h"
 #include "tests/unit/test.h"
-#include "tracer/abi.h"
-#include "tracer/context.h"
-#include "tracer/perfcounter.h"
+#include "tracer/abi/app.h"
+#include "tracer/context/context.h"
+#include "tracer/context/perfcounter.h"
 
 /* What a list reads like after one write to it; an error as `errno line column`. */
 static const char *apply(const char *before, const char *text, bool replace)

@@ -8,8 +8,8 @@
 #include <unistd.h>
 
 #include "tests/unit/test.h"
-#include "tracer/dynevent.h"
-#include "tracer/eprobe.h"
+#include "tracer/probe/dynamic_event.h"
+#include "tracer/backend/event_probe.h"
 
 __attribute__((noinline)) int dynevent_target(int x);
 __attribute__((noinline)) int dynevent_target(int x)

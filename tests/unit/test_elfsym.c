@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "tests/unit/test.h"
-#include "tracer/elfsym.h"
+#include "tracer/probe/elf_symbol.h"
 
 static char dir[256];
 

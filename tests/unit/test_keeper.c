@@ -17,9 +17,9 @@
 #include <unistd.h>
 
 #include "tests/unit/test.h"
-#include "tracer/keeper.h"
-#include "tracer/keeperproto.h"
-#include "tracer/store.h"
+#include "tracer/keeper/keeper.h"
+#include "tracer/keeper/protocol.h"
+#include "tracer/os/state_file.h"
 
 #define SELF "/proc/self/exe"
 

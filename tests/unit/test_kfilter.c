@@ -5,8 +5,8 @@
 
 #include "tests/unit/kformats.h"
 #include "tests/unit/test.h"
-#include "tracer/filterrun.h"
-#include "tracer/kfilter.h"
+#include "tracer/abi/filter_interp.h"
+#include "tracer/kevent/kernel_filter.h"
 
 static const char format_sizes[] =
 	"name: sizes\nID: 9\n" COMMON

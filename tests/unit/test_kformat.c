@@ -9,8 +9,8 @@
 #include "tests/unit/kformats.h"
 #include "tests/unit/kpayload.h"
 #include "tests/unit/test.h"
-#include "tracer/filterrun.h"
-#include "tracer/ktranscode.h"
+#include "tracer/abi/filter_interp.h"
+#include "tracer/kevent/transcode.h"
 
 static struct kformat *parse(const char *system, const char *text)
 {

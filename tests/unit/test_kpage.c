@@ -6,8 +6,8 @@
 
 #include "tests/unit/kformats.h"
 #include "tests/unit/test.h"
-#include "tracer/kpage.h"
-#include "tracer/ktranscode.h"
+#include "tracer/kevent/ring_page.h"
+#include "tracer/kevent/transcode.h"
 
 #define SIZE 4096u
 #define MISSED (UINT64_C(1) << 31)

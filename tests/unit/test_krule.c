@@ -3,8 +3,8 @@
 #include <stdlib.h>
 
 #include "tests/unit/test.h"
-#include "tracer/krule.h"
-#include "tracer/rule.h"
+#include "tracer/rule/kernel_pattern.h"
+#include "tracer/rule/rule.h"
 #include "tracer/tracer.h"
 
 static void patterns(void)

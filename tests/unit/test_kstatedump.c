@@ -12,7 +12,7 @@
 #include "metadata/ctf.h"
 #include "metadata/decode.h"
 #include "tests/unit/test.h"
-#include "tracer/kstatedump.h"
+#include "tracer/statedump/statedump.h"
 
 struct collector {
 	struct kdump_sink sink;

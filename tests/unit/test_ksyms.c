@@ -4,7 +4,7 @@
 #include <unistd.h>
 
 #include "tests/unit/test.h"
-#include "tracer/ksyms.h"
+#include "tracer/kevent/kallsyms.h"
 
 static char path[256];
 

@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "tests/unit/test.h"
-#include "tracer/kthreads.h"
+#include "tracer/kernel/thread_table.h"
 
 #define NOBODY 2147000000       /* more than any thread id */
 

@@ -2,7 +2,7 @@
 /* Merging against a naive reference: collect all events, sort them stably by (time, place of the stream). */
 #include "tests/unit/fake_session.h"
 #include "tests/unit/test.h"
-#include "tracer/merge.h"
+#include "tracer/view/merge.h"
 
 struct item {
 	uint64_t ts, n;

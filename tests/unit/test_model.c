@@ -5,7 +5,7 @@
 #include "tests/unit/classes.h"
 #include "tests/unit/test.h"
 #include "metadata/program.h"
-#include "tracer/abi.h"
+#include "tracer/abi/app.h"
 
 static const uint8_t uuid[16] = { 9 };
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The rings of trail.ko, written by the module's own writer and read by nothing but what modring.h says: a signal plays the interrupt that comes
+ * The rings of trail.ko, written by the module's own writer and read by nothing but what abi/module_ring.h says: a signal plays the interrupt that comes
  * in the middle of a writer, and nests as interrupts do.
  */
 #include <signal.h>

@@ -14,8 +14,8 @@
 
 #include "tests/adversarial/fuzz.h"
 #include "tests/unit/test.h"
-#include "tracer/output.h"
-#include "tracer/region.h"
+#include "tracer/output/output.h"
+#include "tracer/ring/region.h"
 
 #define LIMIT (48 * 1024)
 #define LARGEST 9000
@@ -64,7 +64,7 @@ static void end(void)
 		unlinkat(place.fd, files[i].name, 0);
 }
 
-/* What is not full is cut, as outstream.c does. */
+/* What is not full is cut, as output/stream_writer.c does. */
 static void next_file(void)
 {
 	struct outfile *f = &files[laps % FILES];

@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "tests/unit/test.h"
-#include "tracer/ownerfile.h"
+#include "tracer/os/open_as.h"
 
 enum { USER = 54321 };
 

@@ -5,7 +5,7 @@
  */
 #include "tests/unit/fake_session.h"
 #include "tests/unit/test.h"
-#include "tracer/cursor.h"
+#include "tracer/view/cursor.h"
 
 static uint64_t number(const struct cursor *c)
 {

@@ -12,8 +12,8 @@
 #include "metadata/ctf.h"
 #include "tests/unit/regs.h"
 #include "tests/unit/test.h"
-#include "tracer/regfile.h"
-#include "tracer/store.h"
+#include "tracer/app/registration.h"
+#include "tracer/os/state_file.h"
 
 static char path[300];
 static int dir;

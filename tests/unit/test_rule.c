@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 #include "tests/unit/test.h"
-#include "tracer/rule.h"
+#include "tracer/rule/rule.h"
 
 /* ---- globs ---- */
 

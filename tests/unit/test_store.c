@@ -10,7 +10,7 @@
 
 #include "tests/unit/classes.h"
 #include "tests/unit/test.h"
-#include "tracer/store.h"
+#include "tracer/os/state_file.h"
 
 static char path[300];
 static int dir;

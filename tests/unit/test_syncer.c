@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "tests/unit/test.h"
-#include "tracer/syncer.h"
+#include "tracer/os/syncer.h"
 
 #define MANY 5000
 

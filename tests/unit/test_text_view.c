@@ -2,7 +2,7 @@
 /* The opens of `text` and `pipe`: offsets, sizes, followers, and what they do when the rings outrun them. */
 #include "tests/unit/fake_session.h"
 #include "tests/unit/test.h"
-#include "tracer/textengine.h"
+#include "tracer/view/text_index.h"
 
 #define NO_DELTA "(+?.???" "???" "???" ")"    /* in pieces, or it would hold a trigraph */
 

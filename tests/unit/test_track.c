@@ -2,7 +2,7 @@
 #include <errno.h>
 
 #include "tests/unit/test.h"
-#include "tracer/track.h"
+#include "tracer/context/inclusion_set.h"
 #include "tracer/tracer.h"
 
 /* What a set reads like after one write to it; an error as `errno line column`. */

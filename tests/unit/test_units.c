@@ -3,8 +3,8 @@
 #include <stdint.h>
 
 #include "tests/unit/test.h"
-#include "tracer/nearest.h"
-#include "tracer/rule.h"
+#include "tracer/base/suggest.h"
+#include "tracer/rule/rule.h"
 
 #define BAD UINT64_MAX
 

@@ -12,7 +12,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-#include "tracer/modabi.h"
+#include "tracer/abi/module.h"
 
 static uint32_t id_of(const char *system, const char *name)
 {

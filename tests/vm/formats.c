@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "metadata/model.h"
-#include "tracer/kformat.h"
+#include "tracer/kevent/format.h"
 
 static unsigned events, fields, bad;
 
@@ -26,7 +26,7 @@ static const struct kformat_field *field_at(const struct kformat *f, const char 
 	return NULL;
 }
 
-/* Lines `field:TYPE NAME[…];	offset:N;	size:N;	signed:N;`, read in another way than kformat.c does. */
+/* Lines `field:TYPE NAME[…];	offset:N;	size:N;	signed:N;`, read in another way than kevent/format.c does. */
 static void check_line(const struct kformat *f, const char *line)
 {
 	const char *end = strchr(line, ';'), *name;

@@ -17,9 +17,9 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "tracer/filterword.h"
-#include "tracer/modabi.h"
-#include "tracer/modring.h"
+#include "tracer/abi/filter_bytecode.h"
+#include "tracer/abi/module.h"
+#include "tracer/abi/module_ring.h"
 
 static uint64_t state;
 

@@ -13,8 +13,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "tracer/modabi.h"
-#include "tracer/modring.h"
+#include "tracer/abi/module.h"
+#include "tracer/abi/module_ring.h"
 
 static int show(int device, const char *name)
 {

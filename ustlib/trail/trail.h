@@ -71,7 +71,7 @@ enum trail__level {
 };
 
 /*
- * Kinds and flags: the values of tracer/abi.h. A code is kind << 8 | flags << 16 | size; of a sequence also
+ * Kinds and flags: the values of tracer/abi/app.h. A code is kind << 8 | flags << 16 | size; of a sequence also
  * the bytes of its length << 24 (0: 4).
  */
 #define TRAIL__INT 1

@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The portable writer, for rings that one thread owns (TRAIL_RINGS_THREAD): the protocol of ring.h without restartable
+ * sections. The daemon writes its own events with it, the library those of processes without rseq.
+ *
+ * A ring has one writer. The commit is a compare-and-exchange on head, which carries a generation in its upper 16 bits: a
+ * barrier changes the generation, so that an event that was timed or tested before it cannot be committed after it. A
+ * signal handler that interrupts the writer must not write to the same ring (the caller keeps a flag).
+ */
+#ifndef TRACER_RINGWRITE_H
+#define TRACER_RINGWRITE_H
+
+#include <stdbool.h>
+#include <string.h>
+
+#include "tracer/abi/ring.h"
+
+struct ring_writer {
+	struct trail_ring *ring;
+	uint8_t *data;
+	uint64_t subbuf_size;           /* power of two */
+	uint32_t subbuf_count;          /* power of two */
+	enum trail_mode mode;
+	uint64_t (*clock)(void *arg);
+	/* Makes a sub-buffer's memory present before its first use; false: it cannot be had. NULL: nothing to do. */
+	bool (*populate)(void *arg, uint64_t subbuf);
+	void *arg;
+};
+
+static inline void ring_lost(struct trail_ring *ring, uint64_t n)
+{
+	__atomic_fetch_add(&ring->lost, n, __ATOMIC_RELAXED);
+}
+
+static inline uint32_t ring_put_header(uint8_t *at, uint32_t id, uint64_t ts, bool extended)
+{
+	if (!extended) {
+		uint32_t word = id | (uint32_t)(ts << 5);
+
+		memcpy(at, &word, sizeof(word));
+		return TRAIL_HEADER_COMPACT;
+	}
+	at[0] = TRAIL_ID_EXTENDED;
+	memcpy(at + 1, &id, sizeof(id));
+	memcpy(at + 5, &ts, sizeof(ts));
+	return TRAIL_HEADER_EXTENDED;
+}
+
+/* Number of commits while head stands at pos (guarantee G5). */
+static inline uint64_t ring_commits(const struct trail_ring *ring, uint64_t pos)
+{
+	return ring->tally.commits - (ring->tally.head == pos ? 0 : 1);
+}
+
+/* Both halves with one instruction: a writer killed in between would leave them at odds. */
+static inline void ring_put_tally(struct trail_ring *ring, uint64_t head, uint64_t commits)
+{
+	typedef uint64_t pair __attribute__((vector_size(16), may_alias));
+
+	*(volatile pair *)&ring->tally = (pair){ head, commits };
+}
+
+static inline bool ring_commit(struct trail_ring *ring, uint64_t head, uint64_t at, uint64_t ts, uint64_t commits)
+{
+	uint64_t before = ring->last_ts;
+
+	ring_put_tally(ring, at, commits + 1);
+	__atomic_store_n(&ring->last_ts, ts, __ATOMIC_RELEASE);
+	if (__atomic_compare_exchange_n(&ring->head, &head, (head & ~TRAIL_HEAD_MASK) | at, false, __ATOMIC_RELEASE,
+					__ATOMIC_RELAXED))
+		return true;
+	/* The next try decides on its header by the time of the last event that is there (guarantee G3). */
+	__atomic_store_n(&ring->last_ts, before, __ATOMIC_RELAXED);
+	return false;
+}
+
+/* Number of the last sub-buffer that may be begun now. */
+static inline uint64_t ring_limit(const struct trail_ring *ring, enum trail_mode mode, uint64_t subbuf_size, uint32_t subbuf_count)
+{
+	uint64_t oldest;
+
+	if (mode == TRAIL_MODE_OVERWRITE)
+		return UINT64_MAX;
+	oldest = __atomic_load_n(&ring->consumed, __ATOMIC_ACQUIRE) / subbuf_size;
+	return (oldest ? oldest : 1) + subbuf_count - 1;
+}
+
+/* Fills the side entries for a switch from pos to the next sub-buffer; they count once head is there. */
+static inline void ring_put_side(struct trail_ring *ring, uint64_t subbuf_size, uint32_t subbuf_count, uint64_t pos, uint64_t ts,
+				 uint64_t commits)
+{
+	uint64_t k = pos / subbuf_size, events = commits - k;
+	uint64_t lost = __atomic_load_n(&ring->lost, __ATOMIC_RELAXED);
+	struct trail_subbuf *side = &ring->side[k & (2 * subbuf_count - 1)];
+
+	side->end = pos;
+	side->end_ts = ring->last_ts;
+	side->end_events = events;
+	side->end_lost = lost;
+	side = &ring->side[(k + 1) & (2 * subbuf_count - 1)];
+	side->seq = k + 1;
+	side->begin_ts = ts;
+	side->begin_events = events;
+	side->begin_lost = lost;
+}
+
+/*
+ * Records one event. *on is the event's switch byte, value what it is while the event is wanted. Returns true if it was
+ * recorded; false if the byte is another or the event was counted as lost.
+ */
+static inline bool ring_write(const struct ring_writer *w, const uint8_t *on, uint8_t value, uint32_t id, const void *payload,
+			      uint64_t len)
+{
+	struct trail_ring *ring = w->ring;
+	uint64_t mask = w->subbuf_size * w->subbuf_count - 1;
+
+	for (int tries = 0; tries < 200; tries++) {
+		uint64_t head = __atomic_load_n(&ring->head, __ATOMIC_ACQUIRE);
+		uint64_t pos = head & TRAIL_HEAD_MASK, commits = ring_commits(ring, pos);
+		uint64_t used = pos & (w->subbuf_size - 1), next = pos / w->subbuf_size + 1, ts;
+		uint32_t header;
+		uint8_t *to;
+
+		if (__atomic_load_n(on, __ATOMIC_ACQUIRE) != value)
+			return false;
+		ts = w->clock(w->arg);
+		if (ts < ring->last_ts)
+			ts = ring->last_ts;
+		if (!pos || used + TRAIL_HEADER_EXTENDED + len + TRAIL_SLACK > w->subbuf_size) {
+			if (TRAIL_HEADER_EXTENDED + len + TRAIL_SLACK > w->subbuf_size ||
+			    next > ring_limit(ring, w->mode, w->subbuf_size, w->subbuf_count))
+				break;
+			if (w->populate && !w->populate(w->arg, next))
+				break;
+			ring_put_side(ring, w->subbuf_size, w->subbuf_count, pos, ts, commits);
+			ring_commit(ring, head, next * w->subbuf_size, ts, commits);
+			continue;
+		}
+		to = w->data + (pos & mask);
+		header = ring_put_header(to, id, ts, id >= TRAIL_ID_EXTENDED ||
+					 (ts >> TRAIL_EPOCH_SHIFT) != (ring->last_ts >> TRAIL_EPOCH_SHIFT));
+		memcpy(to + header, payload, len);
+		if (ring_commit(ring, head, pos + header + len, ts, commits))
+			return true;
+	}
+	ring_lost(ring, 1);
+	return false;
+}
+
+#endif

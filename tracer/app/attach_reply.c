@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "tracer/session/core.h"
+#include "tracer/app/attach_reply.h"
+
+#define BLOB_MAX (64u << 20)    /* programs and strings of one plan */
+
+struct plan {
+	struct md_buf slots;            /* struct trail_plan_slot */
+	struct md_buf contexts;         /* struct trail_plan_context */
+	struct md_buf blob;
+	uint32_t slot_count, region_count, context_count;
+	uint64_t statedump;
+	struct trail_plan_region regions[TRAIL_REGION_MAX];
+	struct region *held[TRAIL_REGION_MAX];
+};
+
+struct plan *plan_create(void)
+{
+	return calloc(1, sizeof(struct plan));
+}
+
+void plan_destroy(struct plan *p)
+{
+	if (!p)
+		return;
+	md_buf_deinit(&p->slots);
+	md_buf_deinit(&p->contexts);
+	md_buf_deinit(&p->blob);
+	free(p);
+}
+
+/* Returns the offset in the blob. */
+static uint32_t put_blob(struct plan *p, const void *data, size_t size, size_t align)
+{
+	uint32_t at;
+
+	while (p->blob.len & (align - 1))
+		md_buf_putc(&p->blob, 0);
+	at = (uint32_t)p->blob.len;
+	md_buf_put(&p->blob, data, size);
+	return at;
+}
+
+static void put_contexts(struct plan *p, const struct context_list *l)
+{
+	for (size_t i = 0; i < l->count; i++) {
+		const struct context *c = &l->items[i];
+		struct trail_plan_context out = { .kind = c->kind, .perf_type = c->perf_type, .perf_config = c->perf_config };
+
+		if (c->kind == TRAIL_CONTEXT_APP)
+			out.name = put_blob(p, context_app_name(c), strlen(context_app_name(c)) + 1, 1);
+		md_buf_put(&p->contexts, &out, sizeof(out));
+		p->context_count++;
+	}
+}
+
+static int plan_region(struct plan *p, const struct channel *c, struct region *r, bool own)
+{
+	for (uint32_t i = 0; i < p->region_count; i++)
+		if (p->held[i] == r)
+			return (int)i;
+	if (p->region_count == TRAIL_REGION_MAX)
+		return -ENOSPC;
+	p->held[p->region_count] = r;
+	p->regions[p->region_count] = (struct trail_plan_region){
+		.key = r->key, .size = r->size, .flags = own ? TRAIL_REGION_PROCESS : 0,
+		.blocking = r->geo.mode == TRAIL_MODE_DISCARD ? c->blocking : 0,
+		.first_context = p->context_count, .context_count = (uint32_t)c->contexts.count,
+	};
+	put_contexts(p, &c->contexts);
+	return (int)p->region_count++;
+}
+
+/* The slot of one event in one channel: its id, its buffer, its filter, and the switch on. */
+static int plan_slot(struct plan *p, struct channel *c, const struct app *a, uint32_t object, uint32_t event, bool threads)
+{
+	const struct regfile_event *e = &a->file->events[event];
+	struct trail_plan_slot slot = { .object = (uint16_t)object, .event = event, .word = a->words[event] };
+	struct wanted wanted;
+	struct class *cl;
+	struct buffer *b;
+	int err = 0, region;
+
+	if (!app_wanted(c, a, event, &wanted))
+		return 0;
+	if (p->blob.len + wanted.size > BLOB_MAX)
+		return -ENOSPC;
+	cl = owner_class(c, a);
+	if (!cl)
+		return -ENOMEM;
+	if (class_find_event(cl, e->digest, &slot.id))
+		err = class_event(cl, e->digest, regfile_event(a->file, event), &slot.id);
+	if (!err)
+		err = class_buffer(cl, threads ? TRAIL_RINGS_THREAD : TRAIL_RINGS_CPU, threads ? a->pid : 0, &b);
+	if (err)
+		return err;
+	/* Also when processes are chosen one by one: a forked child then has to ask for itself. */
+	region = plan_region(p, c, b->region, threads || c->per_process || c->session->track[TRACK_VPID].some);
+	if (region < 0)
+		return region;
+	slot.region = (uint16_t)region;
+	slot.on = class_switch_on(cl, slot.id);
+	if (wanted.size) {
+		slot.program = put_blob(p, wanted.program, wanted.size, 8);
+		slot.program_size = (uint32_t)wanted.size;
+	}
+	md_buf_put(&p->slots, &slot, sizeof(slot));
+	p->slot_count++;
+	return 0;
+}
+
+/* The newest request of the sessions that record it; never an older one than it knows. */
+static void plan_statedump(struct plan *p, struct tracer *t, struct app *a)
+{
+	uint64_t newest = 0;
+	struct session *s;
+
+	cds_list_for_each_entry(s, &t->sessions, node)
+		if (session_wants(s, a) && s->statedump > newest)
+			newest = s->statedump;
+	if (!newest)
+		return;
+	if (newest > a->statedump)
+		a->statedump = newest;
+	if (a->statedump > p->statedump)
+		p->statedump = a->statedump;
+}
+
+void plan_app(struct plan *p, struct tracer *t, struct app *a, uint32_t object, bool threads)
+{
+	struct session *s;
+	struct channel *c;
+	int err;
+
+	plan_statedump(p, t, a);
+	for (uint32_t e = 0; e < a->file->event_count; e++) {
+		if (!a->signatures[e])
+			continue;
+		cds_list_for_each_entry(s, &t->sessions, node) {
+			if (!session_wants(s, a))
+				continue;
+			cds_list_for_each_entry(c, &s->channels, node) {
+				err = plan_slot(p, c, a, object, e, threads);
+				if (err && err != -EDQUOT)
+					tracer_report(t, "session %s: event %s cannot be recorded: %s", s->name,
+						      a->file->events[e].name, strerror(-err));
+			}
+		}
+	}
+}
+
+static int plan_memfd(const struct plan *p, uint32_t *size)
+{
+	struct trail_plan head = {
+		.magic = TRAIL_PLAN_MAGIC, .version = TRAIL_ABI_VERSION, .region_count = p->region_count,
+		.context_count = p->context_count, .slot_count = p->slot_count, .blob_size = (uint32_t)p->blob.len,
+		.statedump = p->statedump,
+	};
+	struct md_buf all = MD_BUF_INIT;
+	int fd;
+
+	md_buf_put(&all, &head, sizeof(head));
+	md_buf_put(&all, p->regions, p->region_count * sizeof(p->regions[0]));
+	md_buf_put(&all, p->contexts.data, p->contexts.len);
+	md_buf_put(&all, p->slots.data, p->slots.len);
+	md_buf_put(&all, p->blob.data, p->blob.len);
+	*size = (uint32_t)all.len;
+	fd = all.failed || p->slots.failed || p->contexts.failed || p->blob.failed ? -1 :
+		memfd_create("trail-plan", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+	if (fd >= 0 && (write(fd, all.data, all.len) != (ssize_t)all.len ||
+			fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE | F_SEAL_SEAL) < 0)) {
+		close(fd);
+		fd = -1;
+	}
+	md_buf_deinit(&all);
+	return fd;
+}
+
+int plan_send(const struct plan *p, int to)
+{
+	union { char buf[CMSG_SPACE(sizeof(int) * (TRAIL_REGION_MAX + 1))]; struct cmsghdr align; } control = { 0 };
+	struct trail_answer answer = { .magic = TRAIL_ANSWER_MAGIC, .region_count = p->region_count };
+	struct iovec iov = { &answer, sizeof(answer) };
+	size_t fds_size = sizeof(int) * (p->region_count + 1);
+	struct msghdr msg = { .msg_iov = &iov, .msg_iovlen = 1, .msg_control = control.buf, .msg_controllen = CMSG_SPACE(fds_size) };
+	struct cmsghdr *c = CMSG_FIRSTHDR(&msg);
+	int fds[TRAIL_REGION_MAX + 1], err;
+
+	fds[0] = plan_memfd(p, &answer.plan_size);
+	if (fds[0] < 0)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < p->region_count; i++)
+		fds[i + 1] = p->held[i]->fd;
+	c->cmsg_level = SOL_SOCKET;
+	c->cmsg_type = SCM_RIGHTS;
+	c->cmsg_len = CMSG_LEN(fds_size);
+	memcpy(CMSG_DATA(c), fds, fds_size);
+	err = sendmsg(to, &msg, MSG_NOSIGNAL | MSG_DONTWAIT) < 0 ? -errno : 0;
+	close(fds[0]);
+	return err;
+}

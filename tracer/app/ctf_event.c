@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Registered tracepoints in the type model: see regfile_event in app/registration.h. */
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "metadata/name.h"
+#include "tracer/app/parse.h"
+
+/* `_NAME_length` is the name of the hidden length of the sequence NAME. */
+static bool is_length_of(const char *length, const char *name)
+{
+	size_t n = strlen(name);
+
+	return length[0] == '_' && !strncmp(length + 1, name, n) && !strcmp(length + 1 + n, "_length");
+}
+
+static bool is_taken(const struct md_event *e, uint32_t before, const char *name, bool sequence)
+{
+	uint32_t i;
+
+	for (i = 0; i < before; i++) {
+		const struct md_field *f = &e->fields[i];
+
+		if (!strcmp(f->name, name) || (sequence && is_length_of(f->name, name)) ||
+		    (f->type.kind == MD_SEQUENCE && is_length_of(name, f->name)))
+			return true;
+	}
+	return false;
+}
+
+/* Two fields of one name would make readers refuse the whole trace: the second becomes name_2. */
+static char *field_name(const struct md_event *e, uint32_t before, const char *claimed, bool sequence)
+{
+	struct md_buf name = MD_BUF_INIT;
+	unsigned int next = 2;
+	size_t len;
+
+	/* As it will be printed, so that no two come to the same later. */
+	md_name_field(claimed, &name);
+	len = name.len;
+	while (is_taken(e, before, md_buf_str(&name), sequence)) {
+		name.len = len;
+		md_buf_printf(&name, "_%u", next++);
+	}
+	if (name.failed)
+		md_buf_deinit(&name);
+	return name.data;
+}
+
+static void integer(const struct trail_reg_field *f, struct md_type *t)
+{
+	t->kind = MD_INT;
+	t->size = f->size;
+	t->is_signed = f->flags & TRAIL_FIELD_SIGNED;
+	t->big_endian = f->flags & TRAIL_FIELD_BIG_ENDIAN;
+	t->base = f->flags & TRAIL_FIELD_HEX ? 16 : 10;
+}
+
+/* In one line, whatever it says; NULL when memory ran out. The buffer is for passing on from one to the next. */
+static char *text(const char *claimed, struct md_buf *buffer)
+{
+	md_buf_reset(buffer);
+	md_name_event(claimed, buffer);
+	return buffer->failed ? NULL : strdup(md_buf_str(buffer));
+}
+
+/* Labels that cover nothing are left out: readers do not expect them. */
+static bool covers(const struct trail_reg_label *l, bool is_signed)
+{
+	return is_signed ? (int64_t)l->begin <= (int64_t)l->end : l->begin <= l->end;
+}
+
+static bool labels(const struct regfile *r, const struct trail_reg_field *f, struct md_type *t)
+{
+	const struct trail_reg_enum *e = &r->enums[f->count];
+	const struct trail_reg_label *l = &r->labels[e->first_label], *end = l + e->label_count;
+	struct md_buf buffer = MD_BUF_INIT;
+
+	t->mappings = calloc((size_t)e->label_count + 1, sizeof(*t->mappings));
+	if (!t->mappings)
+		return false;
+	t->kind = MD_ENUM;
+	for (; l < end; l++) {
+		struct md_mapping *m = &t->mappings[t->count];
+
+		if (!covers(l, t->is_signed))
+			continue;
+		m->name = text(r->strings + l->name, &buffer);
+		if (!m->name)
+			break;
+		m->begin = (int64_t)l->begin;
+		m->end = (int64_t)l->end;
+		t->count++;
+	}
+	md_buf_deinit(&buffer);
+	return l == end;
+}
+
+static bool elements(const struct trail_reg_field *f, struct md_type *t)
+{
+	t->element = calloc(1, sizeof(*t->element));
+	if (!t->element)
+		return false;
+	integer(f, t->element);
+	if (f->flags & TRAIL_FIELD_TEXT) {
+		/* As LTTng describes text: plain char, signed. */
+		t->element->is_signed = true;
+		t->element->base = 10;
+		t->element->encoding = MD_ENCODING_UTF8;
+	}
+	return true;
+}
+
+static bool type(const struct regfile *r, const struct trail_reg_field *f, struct md_type *t)
+{
+	switch (f->kind) {
+	case TRAIL_KIND_INT:
+		integer(f, t);
+		return !(f->flags & TRAIL_FIELD_ENUM) || labels(r, f, t);
+	case TRAIL_KIND_FLOAT:
+		t->kind = MD_FLOAT;
+		t->size = f->size;
+		t->big_endian = f->flags & TRAIL_FIELD_BIG_ENDIAN;
+		return true;
+	case TRAIL_KIND_STRING:
+		t->kind = MD_STRING;
+		return true;
+	case TRAIL_KIND_ARRAY:
+		t->kind = MD_ARRAY;
+		t->count = f->count;
+		return elements(f, t);
+	default:
+		t->kind = MD_SEQUENCE;
+		t->length_size = f->length;
+		return elements(f, t);
+	}
+}
+
+struct md_event *regfile_event(const struct regfile *r, uint32_t event)
+{
+	const struct regfile_event *from = &r->events[event];
+	struct md_event *e = md_event_create(from->name, from->level, from->written);
+	struct md_buf buffer = MD_BUF_INIT;
+	uint32_t i;
+
+	if (!e)
+		return NULL;
+	if (from->uri) {
+		e->emf_uri = text(from->uri, &buffer);
+		md_buf_deinit(&buffer);
+		if (!e->emf_uri) {
+			md_event_destroy(e);
+			return NULL;
+		}
+	}
+	for (i = 0; i < from->written; i++) {
+		const struct trail_reg_field *f = &r->fields[from->first_field + i];
+
+		e->fields[i].name = field_name(e, i, r->strings + f->name, f->kind == TRAIL_KIND_SEQUENCE);
+		if (!e->fields[i].name || !type(r, f, &e->fields[i].type)) {
+			md_event_destroy(e);
+			return NULL;
+		}
+	}
+	return e;
+}

@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Registration files in the daemon's hands: opening, watching, switching. See app/registration.h; app/parse.c reads their
+ * contents.
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/openat2.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <sys/file.h>
+#include <sys/fsuid.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "tracer/app/parse.h"
+
+/*
+ * Opens dir/name itself: no link, and nothing that is mounted over it. (fusermount lets users mount over their own
+ * files, and a FUSE file answers when its owner likes: the daemon would hang.)
+ */
+static int open_in(int dir, const char *name, int flags)
+{
+	struct open_how how = {
+		.flags = (uint64_t)(flags | O_NOFOLLOW | O_CLOEXEC),
+		.resolve = RESOLVE_NO_XDEV | RESOLVE_NO_SYMLINKS | RESOLVE_BENEATH,
+	};
+	int fd = (int)syscall(SYS_openat2, dir, name, &how, sizeof(how));
+
+	/* A kernel before 5.6, or a sandbox that does not know it. */
+	if (fd < 0 && (errno == ENOSYS || errno == EPERM))
+		fd = openat(dir, name, flags | O_NOFOLLOW | O_CLOEXEC);
+	return fd < 0 ? -errno : fd;
+}
+
+static const char *check_stat(const struct stat *st)
+{
+	if (!S_ISREG(st->st_mode))
+		return "not a regular file";
+	if (st->st_nlink != 1)
+		return "the file has several links";
+	if (st->st_size < (off_t)sizeof(struct trail_reg))
+		return "the file is too short";
+	if (st->st_size > (off_t)TRAIL_REG_SIZE_MAX)
+		return "the file is too long";
+	return NULL;
+}
+
+/*
+ * Opens for reading and writing with the rights of the file's owner, so that nobody makes root write where he could not
+ * himself. fsuid and fsgid are the calling thread's own; without root's rights both calls do nothing.
+ */
+static int open_as(int dir, const char *name, const struct stat *owner)
+{
+	int fd, gid = setfsgid(owner->st_gid), uid = setfsuid(owner->st_uid);
+
+	/* An owner that our user namespace does not know cannot be acted for. */
+	if ((uid_t)setfsuid((uid_t)-1) != owner->st_uid)
+		fd = -EACCES;
+	else
+		fd = open_in(dir, name, O_RDWR | O_NONBLOCK | O_NOCTTY);
+	setfsuid((uid_t)uid);
+	setfsgid((gid_t)gid);
+	return fd;
+}
+
+/* Returns the descriptor, or -errno with a reason for -EBADMSG. */
+static int open_checked(int dir, const char *name, struct stat *st, const char **reason)
+{
+	struct stat before;
+	int fd = open_in(dir, name, O_PATH), ret;
+
+	if (fd < 0)
+		return fd;
+	/* Does not open the file: a FIFO or a lease notices nothing. */
+	ret = fstat(fd, &before) ? -errno : 0;
+	close(fd);
+	if (ret)
+		return ret;
+	*reason = check_stat(&before);
+	if (*reason)
+		return -EBADMSG;
+	fd = open_as(dir, name, &before);
+	if (fd < 0)
+		return fd;
+	if (fstat(fd, st)) {
+		ret = -errno;
+		close(fd);
+		return ret;
+	}
+	*reason = check_stat(st);
+	if (!*reason && (st->st_dev != before.st_dev || st->st_ino != before.st_ino || st->st_uid != before.st_uid))
+		*reason = "the file was replaced meanwhile";
+	if (*reason) {
+		close(fd);
+		return -EBADMSG;
+	}
+	return fd;
+}
+
+static int read_whole(int fd, uint8_t *data, size_t size, const char **reason)
+{
+	size_t got = 0;
+
+	while (got < size) {
+		ssize_t n = pread(fd, data + got, size - got, (off_t)got);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return -errno;
+		if (!n) {
+			*reason = "the file was truncated meanwhile";
+			return -EBADMSG;
+		}
+		got += (size_t)n;
+	}
+	return 0;
+}
+
+int regfile_open(int dir, const char *name, struct regfile **out, const char **reason)
+{
+	struct regfile *r = NULL;
+	uint8_t *data = NULL;
+	struct stat st;
+	int fd, ret;
+
+	*reason = NULL;
+	fd = open_checked(dir, name, &st, reason);
+	if (fd < 0)
+		return fd;
+	data = malloc((size_t)st.st_size);
+	r = calloc(1, sizeof(*r));
+	ret = data && r ? read_whole(fd, data, (size_t)st.st_size, reason) : -ENOMEM;
+	if (!ret) {
+		*r = (struct regfile){ .fd = -1, .uid = st.st_uid, .dev = st.st_dev, .ino = st.st_ino };
+		ret = regfile_parse(r, data, (size_t)st.st_size, reason);
+	}
+	free(data);
+	if (ret) {
+		free(r);
+		close(fd);
+		return ret;
+	}
+	r->fd = fd;
+	*out = r;
+	return 0;
+}
+
+void regfile_close(struct regfile *r)
+{
+	if (!r)
+		return;
+	regfile_forget(r);
+	if (r->fd >= 0)
+		close(r->fd);
+	free(r);
+}
+
+int regfile_gone(const struct regfile *r)
+{
+	struct stat st;
+
+	if (fstat(r->fd, &st) || !st.st_nlink)
+		return 1;
+	/* Shared, so that root's daemon and the user's do not take each other for the application. */
+	if (flock(r->fd, LOCK_SH | LOCK_NB))
+		return 0;
+	flock(r->fd, LOCK_UN);
+	return 1;
+}
+
+int regfile_switch(const struct regfile *r, uint32_t event, unsigned int lane, uint8_t value)
+{
+	ssize_t n;
+
+	if (event >= r->event_count || lane >= sizeof(uint32_t))
+		return -EINVAL;
+	do
+		n = pwrite(r->fd, &value, 1, (off_t)r->state_offset + (off_t)event * 4 + (off_t)lane);
+	while (n < 0 && errno == EINTR);
+	return n < 0 ? -errno : n == 1 ? 0 : -EIO;
+}
+
+uint64_t regfile_missed(const struct regfile *r, uint32_t event)
+{
+	uint64_t n = 0;
+
+	if (!r->missed_offset || event >= r->event_count ||
+	    pread(r->fd, &n, sizeof(n), (off_t)r->missed_offset + (off_t)event * 8) != (ssize_t)sizeof(n))
+		return 0;
+	return n;
+}

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Registration files as the daemon reads them: hostile until checked (tracer/abi/app.h has the format). Read with pread, never
+ * mapped; only regular files with one link, of the owner's, of bounded size.
+ */
+#ifndef TRACER_REGFILE_H
+#define TRACER_REGFILE_H
+
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "metadata/model.h"
+#include "tracer/abi/app.h"
+
+struct regfile_event {
+	char *name;             /* "provider:event" */
+	int level;
+	const char *uri;        /* of the model, in regfile.strings; or NULL */
+	uint64_t digest;        /* of name, level, written fields and uri: equal layouts have equal digests */
+	uint32_t first_field, field_count;      /* in regfile.fields */
+	uint32_t written;       /* the first of them; the others have TRAIL_FIELD_NOWRITE */
+};
+
+struct regfile {
+	int fd;                 /* O_RDWR, held as long as the registration lives */
+	uid_t uid;              /* owner of the file */
+	uint32_t pid;           /* as the application sees itself */
+	dev_t dev;
+	ino_t ino;
+	uint16_t word_bits;
+	uint32_t size;          /* of the file */
+	uint32_t state_offset, missed_offset;
+	char *object;           /* path of the object file, as claimed */
+	uint32_t event_count, field_count, enum_count, label_count;
+	struct regfile_event *events;           /* owned */
+	struct trail_reg_field *fields;         /* as in the file; names are offsets into strings */
+	struct trail_reg_enum *enums;           /* as in the file, too */
+	struct trail_reg_label *labels;
+	char *strings;
+};
+
+/*
+ * Opens `name` in dir with O_RDWR|O_NOFOLLOW|O_NONBLOCK|O_NOCTTY|O_CLOEXEC (with the file owner's fsuid when root), checks it whole and
+ * parses it. 0; -EBADMSG and a reason (static string, for the log) if the contents are wrong; other -errno from the system.
+ * In all failures nothing is held. Memory is bounded by a small multiple of the file's size.
+ */
+int regfile_open(int dir, const char *name, struct regfile **out, const char **reason);
+void regfile_close(struct regfile *r);
+/* True if the application is gone: its lock can be had, or the file was unlinked. */
+int regfile_gone(const struct regfile *r);
+/* Writes one byte of one state word. lane: TRAIL_LANE_*. */
+int regfile_switch(const struct regfile *r, uint32_t event, unsigned int lane, uint8_t value);
+/* Hits of an event that nobody has accounted for yet. */
+uint64_t regfile_missed(const struct regfile *r, uint32_t event);
+/* The event in the type model, what is not written left out, for a stream class; NULL when memory ran out. id is not set. */
+struct md_event *regfile_event(const struct regfile *r, uint32_t event);
+
+#endif

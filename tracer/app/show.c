@@ -1,0 +1,283 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * What apps/ and available/user show of the applications.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+#include "tracer/session/core.h"
+
+static void match_lock(struct tracer *t, const char *line)
+{
+	unsigned int pid, major, minor;
+	unsigned long ino;
+	struct app *a;
+
+	if (sscanf(line, "%*s FLOCK %*s %*s %u %x:%x:%lu", &pid, &major, &minor, &ino) != 4)
+		return;
+	a = app_by_file(t, makedev(major, minor), ino);
+	if (a && !a->pid)
+		app_set_pid(t, a, pid);
+}
+
+static void identify_rest(struct tracer *t)
+{
+	struct md_buf text = MD_BUF_INIT;
+	char *line, *save = NULL;
+	bool unknown = false;
+	struct app *a;
+	ssize_t n = 1;
+	int fd;
+
+	pthread_mutex_lock(&t->lock);
+	cds_list_for_each_entry(a, &t->apps, node)
+		unknown = unknown || !a->pid;
+	pthread_mutex_unlock(&t->lock);
+	fd = unknown ? open("/proc/locks", O_RDONLY | O_CLOEXEC) : -1;
+	if (fd < 0)
+		return;
+	while (n > 0 && md_buf_room(&text, 65536)) {
+		n = read(fd, text.data + text.len, 65536);
+		text.len += n > 0 ? (size_t)n : 0;
+	}
+	close(fd);
+	md_buf_str(&text);
+	pthread_mutex_lock(&t->lock);
+	for (line = text.failed ? NULL : strtok_r(text.data, "\n", &save); line; line = strtok_r(NULL, "\n", &save))
+		match_lock(t, line);
+	pthread_mutex_unlock(&t->lock);
+	md_buf_deinit(&text);
+}
+
+static bool visible(const struct app *a, uid_t viewer)
+{
+	return viewer == 0 || a->file->uid == viewer;
+}
+
+/* The next registration of a process that the viewer may see. */
+static struct app *next_of(struct tracer *t, uid_t viewer, uint32_t pid, const struct app *after)
+{
+	struct app *a = app_of_pid(t, pid, after);
+
+	while (a && !visible(a, viewer))
+		a = app_of_pid(t, pid, a);
+	return a;
+}
+
+void apps_list(struct tracer *t, uid_t viewer, struct md_buf *names)
+{
+	struct app *a;
+
+	identify_rest(t);
+	pthread_mutex_lock(&t->lock);
+	cds_list_for_each_entry(a, &t->apps, node)
+		/* A process has a file per object: it is listed with the first. */
+		if (a->pid && next_of(t, viewer, a->pid, NULL) == a) {
+			md_buf_printf(names, "%u", a->pid);
+			md_buf_putc(names, 0);
+		}
+	pthread_mutex_unlock(&t->lock);
+}
+
+static struct app *find_pid(struct tracer *t, uid_t viewer, const char *pid)
+{
+	char *end;
+	unsigned long n = strtoul(pid, &end, 10);
+
+	/* As it is listed, not as 007. */
+	if (*pid < '1' || *pid > '9' || *end || n > UINT32_MAX)
+		return NULL;
+	return next_of(t, viewer, (uint32_t)n, NULL);
+}
+
+int app_owner(struct tracer *t, uid_t viewer, const char *pid, uid_t *uid)
+{
+	struct app *a;
+
+	identify_rest(t);
+	pthread_mutex_lock(&t->lock);
+	a = find_pid(t, viewer, pid);
+	if (a)
+		*uid = a->file->uid;
+	pthread_mutex_unlock(&t->lock);
+	return a ? 0 : -ENOENT;
+}
+
+static void read_proc(uint32_t pid, const char *file, struct md_buf *out)
+{
+	char path[64], text[256];
+	ssize_t n;
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/%u/%s", pid, file);
+	if (!strcmp(file, "exe")) {
+		n = readlink(path, text, sizeof(text));
+	} else {
+		fd = open(path, O_RDONLY | O_CLOEXEC);
+		n = fd < 0 ? -1 : read(fd, text, sizeof(text));
+		if (fd >= 0)
+			close(fd);
+	}
+	while (n > 0 && text[n - 1] == '\n')
+		n--;
+	if (n > 0)
+		md_buf_escape(out, text, (size_t)n);
+}
+
+static int by_name(const void *a, const void *b)
+{
+	return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+/* Sorted lines, each once. */
+static void put_sorted(struct md_buf *lines, struct md_buf *out)
+{
+	char **all, *line, *save = NULL, *text = (char *)md_buf_str(lines);
+	size_t n = 0, i = 0;
+
+	for (const char *p = text; *p; p++)
+		n += *p == '\n';
+	all = n ? malloc(n * sizeof(*all)) : NULL;
+	if (!all)
+		return;
+	for (line = strtok_r(text, "\n", &save); line && i < n; line = strtok_r(NULL, "\n", &save))
+		all[i++] = line;
+	qsort(all, i, sizeof(*all), by_name);
+	for (size_t j = 0; j < i; j++)
+		if (!j || strcmp(all[j], all[j - 1]) != 0)
+			md_buf_printf(out, "%s\n", all[j]);
+	free(all);
+}
+
+static void put_tracepoints(const struct app *a, struct md_buf *lines)
+{
+	for (uint32_t e = 0; e < a->file->event_count; e++) {
+		const struct regfile_event *ev = &a->file->events[e];
+
+		md_buf_printf(lines, "%s %s\n", ev->name, level_name(ev->level));
+	}
+}
+
+static void put_integer(const struct regfile *f, const struct trail_reg_field *field, struct md_buf *out)
+{
+	if (field->kind == TRAIL_KIND_INT && field->flags & TRAIL_FIELD_ENUM) {
+		const char *name = f->strings + f->enums[field->count].name;
+
+		md_buf_puts(out, "enum ");
+		md_buf_escape(out, name, strlen(name));
+		md_buf_putc(out, ' ');
+	}
+	md_buf_printf(out, "%s%s%sint%u", field->flags & TRAIL_FIELD_HEX ? "hex " : "",
+		      field->flags & TRAIL_FIELD_BIG_ENDIAN && field->size > 1 ? "be " : "",
+		      field->flags & TRAIL_FIELD_SIGNED ? "" : "u", 8u * field->size);
+}
+
+/* One field as `[enum NAME] [hex] [be] int32 name`; text is an array of characters, and what only filters see says so. */
+static void put_field(const struct regfile *f, const struct trail_reg_field *field, struct md_buf *out)
+{
+	const char *name = f->strings + field->name;
+	bool array = field->kind == TRAIL_KIND_ARRAY || field->kind == TRAIL_KIND_SEQUENCE;
+
+	md_buf_puts(out, field->flags & TRAIL_FIELD_NOWRITE ? " nowrite " : " ");
+	if (field->kind == TRAIL_KIND_STRING)
+		md_buf_puts(out, "string");
+	else if (field->kind == TRAIL_KIND_FLOAT)
+		md_buf_printf(out, "%s%s", field->flags & TRAIL_FIELD_BIG_ENDIAN ? "be " : "", field->size == 4 ? "float" : "double");
+	else if (array && field->flags & TRAIL_FIELD_TEXT)
+		md_buf_puts(out, "char");
+	else
+		put_integer(f, field, out);
+	md_buf_putc(out, ' ');
+	md_buf_escape(out, name, strlen(name));
+	if (field->kind == TRAIL_KIND_ARRAY)
+		md_buf_printf(out, "[%u]", field->count);
+	else if (field->kind == TRAIL_KIND_SEQUENCE)
+		md_buf_puts(out, "[]");
+}
+
+static void put_fields(const struct app *a, struct md_buf *lines)
+{
+	for (uint32_t e = 0; e < a->file->event_count; e++) {
+		const struct regfile_event *ev = &a->file->events[e];
+
+		md_buf_printf(lines, "%s {", ev->name);
+		for (uint32_t i = 0; i < ev->field_count; i++) {
+			md_buf_puts(lines, i ? ";" : "");
+			put_field(a->file, &a->file->fields[ev->first_field + i], lines);
+		}
+		md_buf_puts(lines, " }\n");
+	}
+}
+
+static void show_status(struct tracer *t, uid_t viewer, struct app *first, struct md_buf *out)
+{
+	struct md_buf lines = MD_BUF_INIT;
+	uint32_t objects = 0, on = 0;
+
+	for (struct app *a = first; a; a = next_of(t, viewer, first->pid, a)) {
+		objects++;
+		for (uint32_t e = 0; e < a->file->event_count; e++)
+			on += a->words[e] != 0;
+		md_buf_puts(&lines, "object ");
+		md_buf_escape(&lines, a->file->object, strlen(a->file->object));
+		md_buf_printf(&lines, " tracepoints %u\n", a->file->event_count);
+	}
+	md_buf_printf(out, "state %s\nexe ", on ? "traced" : "idle");
+	read_proc(first->pid, "exe", out);
+	md_buf_printf(out, "\npid_inside %u\ngid %u\nword_bits %u\nobjects %u\ntracepoints_on %u\n", first->file->pid,
+		      first->gid, first->file->word_bits, objects, on);
+	md_buf_put(out, lines.data, lines.len);
+	md_buf_deinit(&lines);
+}
+
+int app_show(struct tracer *t, uid_t viewer, const char *pid, enum app_file what, struct md_buf *out)
+{
+	void (*put)(const struct app *a, struct md_buf *lines) = what == APP_FIELDS ? put_fields : put_tracepoints;
+	struct md_buf lines = MD_BUF_INIT;
+	struct app *first, *a;
+
+	pthread_mutex_lock(&t->lock);
+	first = find_pid(t, viewer, pid);
+	switch (first ? what : APP_UID) {
+	case APP_COMM:
+		read_proc(first->pid, "comm", out);
+		md_buf_putc(out, '\n');
+		break;
+	case APP_UID:
+		if (first)
+			md_buf_printf(out, "%u\n", first->file->uid);
+		break;
+	case APP_TRACEPOINTS:
+	case APP_FIELDS:
+		for (a = first; a; a = next_of(t, viewer, first->pid, a))
+			put(a, &lines);
+		put_sorted(&lines, out);
+		break;
+	case APP_STATUS:
+		show_status(t, viewer, first, out);
+		break;
+	}
+	pthread_mutex_unlock(&t->lock);
+	md_buf_deinit(&lines);
+	return first ? 0 : -ENOENT;
+}
+
+void available_user(struct tracer *t, uid_t viewer, enum app_file what, struct md_buf *out)
+{
+	struct md_buf lines = MD_BUF_INIT;
+	struct app *a;
+
+	md_buf_puts(&lines, what == APP_FIELDS ? "trail:log { string msg }\n" : "trail:log info\n");
+	pthread_mutex_lock(&t->lock);
+	cds_list_for_each_entry(a, &t->apps, node)
+		if (visible(a, viewer))
+			(what == APP_FIELDS ? put_fields : put_tracepoints)(a, &lines);
+	pthread_mutex_unlock(&t->lock);
+	put_sorted(&lines, out);
+	md_buf_deinit(&lines);
+}

@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tracer/session/core.h"
+
+#define BUCKETS 4096u           /* a power of two */
+#define USERS 256u
+
+struct apptable {
+	struct cds_list_head names[BUCKETS], pids[BUCKETS], files[BUCKETS];
+	struct user *users[USERS];
+};
+
+int apptable_create(struct tracer *t)
+{
+	struct apptable *table = calloc(1, sizeof(*table));
+
+	if (!table)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < BUCKETS; i++) {
+		CDS_INIT_LIST_HEAD(&table->names[i]);
+		CDS_INIT_LIST_HEAD(&table->pids[i]);
+		CDS_INIT_LIST_HEAD(&table->files[i]);
+	}
+	t->apptable = table;
+	return 0;
+}
+
+void apptable_destroy(struct tracer *t)
+{
+	if (!t->apptable)
+		return;
+	for (uint32_t i = 0; i < USERS; i++)
+		while (t->apptable->users[i]) {
+			struct user *u = t->apptable->users[i];
+
+			t->apptable->users[i] = u->next;
+			free(u);
+		}
+	free(t->apptable);
+	t->apptable = NULL;
+}
+
+static uint32_t mix(uint64_t v)
+{
+	return (uint32_t)(v * 0x9e3779b97f4a7c15u >> 40) & (BUCKETS - 1);
+}
+
+static uint32_t of_name(const char *name)
+{
+	uint64_t h = 0xcbf29ce484222325u;
+
+	while (*name)
+		h = (h ^ (unsigned char)*name++) * 0x100000001b3u;
+	return mix(h);
+}
+
+static uint32_t of_file(dev_t dev, ino_t ino)
+{
+	return mix((uint64_t)ino * 31 + (uint64_t)dev);
+}
+
+void apptable_add(struct tracer *t, struct app *a)
+{
+	cds_list_add_tail(&a->by_name, &t->apptable->names[of_name(a->name)]);
+	cds_list_add_tail(&a->by_file, &t->apptable->files[of_file(a->file->dev, a->file->ino)]);
+	CDS_INIT_LIST_HEAD(&a->by_pid);
+}
+
+void apptable_remove(struct tracer *t, struct app *a)
+{
+	(void)t;
+	cds_list_del(&a->by_name);
+	cds_list_del(&a->by_file);
+	cds_list_del(&a->by_pid);
+}
+
+struct app *app_by_name(struct tracer *t, const char *name)
+{
+	struct app *a;
+
+	cds_list_for_each_entry(a, &t->apptable->names[of_name(name)], by_name)
+		if (!strcmp(a->name, name))
+			return a;
+	return NULL;
+}
+
+struct app *app_by_file(struct tracer *t, dev_t dev, ino_t ino)
+{
+	struct app *a;
+
+	cds_list_for_each_entry(a, &t->apptable->files[of_file(dev, ino)], by_file)
+		if (a->file->ino == ino && a->file->dev == dev)
+			return a;
+	return NULL;
+}
+
+struct app *app_of_pid(struct tracer *t, uint32_t pid, const struct app *a)
+{
+	struct cds_list_head *bucket = &t->apptable->pids[mix(pid)], *at = a ? a->by_pid.next : bucket->next;
+
+	for (; pid && at != bucket; at = at->next) {
+		struct app *next = cds_list_entry(at, struct app, by_pid);
+
+		if (next->pid == pid)
+			return next;
+	}
+	return NULL;
+}
+
+void app_set_pid(struct tracer *t, struct app *a, uint32_t pid)
+{
+	if (a->pid == pid)
+		return;
+	cds_list_del_init(&a->by_pid);
+	a->pid = pid;
+	if (pid)
+		cds_list_add_tail(&a->by_pid, &t->apptable->pids[mix(pid)]);
+}
+
+struct user *user_find(struct tracer *t, uid_t uid)
+{
+	struct user **bucket = &t->apptable->users[mix(uid) & (USERS - 1)], *u;
+
+	for (u = *bucket; u; u = u->next)
+		if (u->uid == uid)
+			return u;
+	u = calloc(1, sizeof(*u));
+	if (!u)
+		return NULL;
+	u->uid = uid;
+	u->next = *bucket;
+	*bucket = u;
+	return u;
+}
+
+void user_release(struct tracer *t, struct user *u)
+{
+	struct user **at;
+
+	if (!u || u->apps || u->conns)
+		return;
+	for (at = &t->apptable->users[mix(u->uid) & (USERS - 1)]; *at != u; at = &(*at)->next)
+		;
+	*at = u->next;
+	free(u);
+}

@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Strings of system calls by event probes: see backend/event_probe.h. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "tracer/probe/dynamic_event.h"
+#include "tracer/backend/event_probe.h"
+
+enum { FIELDS_MAX = 13, WORD_MAX = 64 };
+
+static bool is_one_of(const char *word, const char *const *words)
+{
+	for (; *words; words++)
+		if (!strcmp(word, *words))
+			return true;
+	return false;
+}
+
+bool eprobe_is_string(const char *syscall, const char *type, const char *name)
+{
+	/* Those that LTTng has as strings, by the names that the kernel gives them; and newer ones of their kind. */
+	static const char *const names[] = {
+		"filename", "pathname", "path", "oldname", "newname", "name", "dev_name", "dir_name", "new_root", "put_old", "specialfile",
+		"special", "u_name", "name_user", "from_pathname", "to_pathname", "fs_name", "uname", "_type", "_description", "_fs_name",
+		"_key", "_callout_info", "uargs", "library", NULL
+	};
+	/* Here they are what the kernel fills in, or bytes with a length. */
+	static const char *const out[] = { "getcwd", "gethostname", "uname", "newuname", "olduname", NULL };
+
+	if (!strstr(type, "char *") || strstr(type, "char *const") || is_one_of(syscall, out))
+		return false;
+	if (!strcmp(name, "type"))
+		return !strcmp(syscall, "mount");
+	/* sethostname, setdomainname: they have a length and no end; LTTng shows them as strings all the same. */
+	return is_one_of(name, names);
+}
+
+/* How tracefs is to show a number, by the C type of the argument. */
+static const char *number_type(const char *type)
+{
+	static const char *const small[][2] = {
+		{ "int", "s32" }, { "pid_t", "s32" }, { "clockid_t", "s32" }, { "const clockid_t", "s32" }, { "timer_t", "s32" }, { "key_t", "s32" },
+		{ "key_serial_t", "s32" }, { "mqd_t", "s32" }, { "rwf_t", "s32" }, { "s32", "s32" }, { "__s32", "s32" },
+		{ "unsigned", "u32" }, { "unsigned int", "u32" }, { "u32", "u32" }, { "__u32", "u32" }, { "uid_t", "u32" }, { "gid_t", "u32" },
+		{ "qid_t", "u32" }, { "umode_t", "u16" }, { "old_uid_t", "u16" }, { "old_gid_t", "u16" },
+		{ "long", "s64" }, { "off_t", "s64" }, { "loff_t", "s64" }, { "ssize_t", "s64" },
+	};
+
+	if (strchr(type, '*'))
+		return "x64";
+	for (size_t i = 0; i < sizeof(small) / sizeof(small[0]); i++)
+		if (!strcmp(type, small[i][0]))
+			return small[i][1];
+	return "u64";
+}
+
+/* Takes `field:TYPE NAME;` apart. False: none, or nothing that a probe could name. */
+static bool take_field(const char *p, size_t n, char type[WORD_MAX], char name[WORD_MAX])
+{
+	size_t at = n, len;
+
+	while (at && p[at - 1] != ' ')
+		at--;
+	len = n - at;
+	if (!at || at > WORD_MAX || !len || len >= WORD_MAX)
+		return false;
+	memcpy(name, p + at, len);
+	name[len] = '\0';
+	memcpy(type, p, at - 1);
+	type[at - 1] = '\0';
+	return strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_") == len;
+}
+
+int eprobe_define(const char *format, const char *event, const char *group, struct md_buf *out)
+{
+	struct md_buf b = MD_BUF_INIT;
+	char type[WORD_MAX], name[WORD_MAX];
+	bool has_text = false;
+	int strings = 0, fields = 0, ret;
+
+	if (strncmp(event, "sys_enter_", 10))
+		return -EINVAL;
+	md_buf_printf(&b, "e:%s/%s syscalls.%s", group, event, event);
+	for (const char *p = format; (p = strstr(p, "\tfield:")) && fields < FIELDS_MAX; fields++) {
+		size_t n = strcspn(p += 7, ";\n");
+		bool text;
+
+		/* The call's number is in the event's name. */
+		if (p[n] != ';' || !take_field(p, n, type, name) || !strncmp(name, "common_", 7) || !strcmp(name, "__syscall_nr"))
+			continue;
+		/* A newer kernel has read it already. */
+		has_text = has_text || !strncmp(type, "__data_loc", 10);
+		text = eprobe_is_string(event + 10, type, name);
+		strings += text;
+		if (text)
+			md_buf_printf(&b, " %s=+0($%s):ustring", name, name);
+		else
+			md_buf_printf(&b, " %s=$%s:%s", name, name, number_type(type));
+	}
+	md_buf_putc(&b, '\n');
+	ret = b.failed ? -ENOMEM : !fields ? -EINVAL : has_text ? 0 : strings;
+	if (ret > 0) {
+		md_buf_put(out, b.data, b.len);
+		ret = out->failed ? -ENOMEM : ret;
+	}
+	md_buf_deinit(&b);
+	return ret;
+}
+
+/* Whether this kernel was built with them, so that one without is not even asked. */
+static bool built_in(void)
+{
+	FILE *f = fopen("/proc/kallsyms", "re");
+	char line[512];
+	bool found = false;
+
+	while (f && !found && fgets(line, sizeof(line), f))
+		found = strstr(line, " eprobe_event_define_fields") != NULL;
+	if (f)
+		fclose(f);
+	return found;
+}
+
+int eprobe_supported(int tracefs_fd)
+{
+	static const char line[] = "e:trailfs_trial/trial syscalls.sys_enter_openat f=+0($filename):ustring\n";
+	int ret;
+
+	if (!built_in())
+		return 0;
+	ret = dyn_write(tracefs_fd, "dynamic_events", line, sizeof(line) - 1);
+	if (!ret || ret == -EEXIST) {
+		dyn_remove(tracefs_fd, "trailfs_trial", "trial");
+		return 1;
+	}
+	return ret == -EINVAL || ret == -ENOENT ? 0 : ret;
+}
+
+static ssize_t read_format(int tracefs_fd, const char *event, char *text, size_t size)
+{
+	char path[160];
+	int fd, n = snprintf(path, sizeof(path), "events/syscalls/%s/format", event);
+	ssize_t got, all = 0;
+
+	if (n < 0 || (size_t)n >= sizeof(path) || strchr(event, '/'))
+		return -EINVAL;
+	fd = openat(tracefs_fd, path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	while ((got = read(fd, text + all, size - 1 - (size_t)all)) > 0)
+		all += got;
+	if (got < 0)
+		all = -errno;
+	close(fd);
+	if (all >= 0)
+		text[all] = '\0';
+	return all;
+}
+
+int eprobe_create(int tracefs_fd, const char *group, const char *event, struct tr_err *err)
+{
+	struct md_buf b = MD_BUF_INIT;
+	char format[8192];
+	ssize_t got = read_format(tracefs_fd, event, format, sizeof(format));
+	int ret;
+
+	if (got < 0)
+		return tr_fail(err, (int)got, "cannot read the format of %s: %s", event, strerror((int)-got));
+	ret = eprobe_define(format, event, group, &b);
+	if (ret > 0) {
+		ret = dyn_write(tracefs_fd, "dynamic_events", b.data, b.len);
+		if (ret == -EINVAL && !eprobe_supported(tracefs_fd))
+			ret = tr_fail(err, -EOPNOTSUPP, "this kernel was built without event probes: strings of system calls stay pointers");
+		else if (ret)
+			tr_fail(err, ret, "cannot make an event probe on %s: %s", event, strerror(-ret));
+		else
+			ret = 1;
+	} else if (ret < 0) {
+		tr_fail(err, ret, "the format of %s makes no sense", event);
+	}
+	md_buf_deinit(&b);
+	return ret;
+}

@@ -1,0 +1,312 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * The kernel's own tracer by its files: every kernel that has tracefs, no module. Each channel is an instance, with buffers, clock
+ * and events of its own, so that nobody else's tracing is touched.
+ */
+#include "tracer/backend/tracefs.h"
+#include "tracer/probe/dynamic_event.h"
+#include "tracer/rule/rule.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+#define TRACEFS_MAGIC 0x74726163
+#define WHERE "/sys/kernel/tracing"
+#define FILE_MAX (4u << 20)
+
+ssize_t tracefs_read(int dir, const char *path, size_t max, struct md_buf *out)
+{
+	int fd = openat(dir, path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	char piece[16384];
+	size_t all = 0;
+	ssize_t n;
+
+	if (fd < 0)
+		return -errno;
+	while ((n = read(fd, piece, sizeof(piece))) > 0 && all < max) {
+		md_buf_put(out, piece, (size_t)n);
+		all += (size_t)n;
+	}
+	n = n < 0 ? -errno : out->failed ? -ENOMEM : (ssize_t)all;
+	close(fd);
+	return n;
+}
+
+int tracefs_write(int dir, const char *path, const char *text, bool truncate)
+{
+	int fd = openat(dir, path, O_WRONLY | O_CLOEXEC | (truncate ? O_TRUNC : 0)), err = 0;
+	size_t len = strlen(text);
+
+	if (fd < 0)
+		return -errno;
+	if (len && write(fd, text, len) != (ssize_t)len)
+		err = errno ? -errno : -EIO;
+	close(fd);
+	return err;
+}
+
+static bool is_tracefs(const char *path)
+{
+	struct statfs st;
+
+	return statfs(path, &st) == 0 && (unsigned long)st.f_type == TRACEFS_MAGIC;
+}
+
+/* Where tracefs is; mounted first, where that is allowed. */
+static int open_dir(struct tr_err *err)
+{
+	static const char *const places[] = { WHERE, "/sys/kernel/debug/tracing" };
+	int fd;
+
+	if (!is_tracefs(WHERE) && geteuid() == 0)
+		mount("tracefs", WHERE, "tracefs", MS_NOSUID | MS_NODEV | MS_NOEXEC, NULL);
+	for (size_t i = 0; i < sizeof(places) / sizeof(*places); i++) {
+		if (!is_tracefs(places[i]))
+			continue;
+		fd = open(places[i], O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+		if (fd < 0)
+			return tr_fail(err, -EACCES, "%s: %s", places[i], strerror(errno));
+		return fd;
+	}
+	return tr_fail(err, -EOPNOTSUPP, "tracefs is not mounted at " WHERE);
+}
+
+static bool has_word(int dir, const char *path, const char *word)
+{
+	struct md_buf text = MD_BUF_INIT;
+	bool found = tracefs_read(dir, path, FILE_MAX, &text) > 0 && strstr(md_buf_str(&text), word);
+
+	md_buf_deinit(&text);
+	return found;
+}
+
+/* There is the tracer `function` (and not only function_graph), and its files can be opened, which some kernels refuse even to root. */
+static bool has_functions(int dir)
+{
+	static const char tracer[] = "function";
+	int fd = openat(dir, "available_filter_functions", O_RDONLY | O_CLOEXEC);
+	struct md_buf text = MD_BUF_INIT;
+	size_t n = strlen(tracer);
+	bool found = false;
+
+	if (fd < 0)
+		return false;
+	close(fd);
+	if (tracefs_read(dir, "available_tracers", 4096, &text) > 0)
+		for (const char *p = md_buf_str(&text); *p && !found; p += strspn(p, " \n")) {
+			found = !strncmp(p, tracer, n) && (!p[n] || strchr(" \n", p[n]));
+			p += strcspn(p, " \n");
+		}
+	md_buf_deinit(&text);
+	return found;
+}
+
+static int look(struct backend *b, struct tr_err *err)
+{
+	struct md_buf page = MD_BUF_INIT, event = MD_BUF_INIT;
+	int ret = 0;
+
+	if (faccessat(b->dir, "instances", R_OK | W_OK | X_OK, AT_EACCESS))
+		ret = tr_fail(err, -EACCES, "instances of tracefs cannot be made: %s", strerror(errno));
+	else if (tracefs_read(b->dir, "events/header_page", FILE_MAX, &page) < 0 ||
+		 tracefs_read(b->dir, "events/header_event", FILE_MAX, &event) < 0)
+		ret = tr_fail(err, -EACCES, "the events of tracefs cannot be read");
+	else if (kpage_layout_parse(page.data, page.len, &b->layout) || kpage_check_header_event(event.data, event.len))
+		ret = tr_fail(err, -EOPNOTSUPP, "the layout of this kernel's trace buffers is not known");
+	b->kprobes = faccessat(b->dir, "kprobe_events", F_OK, 0) == 0;
+	b->uprobes = faccessat(b->dir, "uprobe_events", F_OK, 0) == 0;
+	b->functions = has_functions(b->dir);
+	b->tsc = has_word(b->dir, "trace_clock", "x86-tsc");
+	md_buf_deinit(&page);
+	md_buf_deinit(&event);
+	return ret;
+}
+
+static void destroy(struct backend *b)
+{
+	if (!b)
+		return;
+	tracefs_texts_destroy(b);
+	if (b->dir >= 0)
+		close(b->dir);
+	pthread_mutex_destroy(&b->lock);
+	free(b);
+}
+
+static int probe(const char *owner, struct backend **out, struct tr_err *err)
+{
+	struct backend *b = calloc(1, sizeof(*b));
+	int ret;
+
+	if (!b)
+		return tr_fail(err, -ENOMEM, "out of memory");
+	pthread_mutex_init(&b->lock, NULL);
+	CDS_INIT_LIST_HEAD(&b->channels);
+	b->dir = open_dir(err);
+	b->texts = tracefs_texts_create(owner);
+	ret = b->dir < 0 ? b->dir : b->texts ? look(b, err) : tr_fail(err, -ENOMEM, "out of memory");
+	if (ret) {
+		destroy(b);
+		return ret;
+	}
+	*out = b;
+	return 0;
+}
+
+static const char *put_part(struct md_buf *out, const char *between, const char *text)
+{
+	md_buf_printf(out, "%s%s", between, text);
+	return ", ";
+}
+
+static void describe(const struct backend *b, struct md_buf *out)
+{
+	const char *between = "";
+
+	if (!b->kprobes)
+		between = put_part(out, between, "no kprobes");
+	if (!b->uprobes)
+		between = put_part(out, between, "no uprobes");
+	if (!b->functions)
+		between = put_part(out, between, "no function tracing");
+	if (!tracefs_texts_supported(b))
+		put_part(out, between, "no strings of system calls");
+}
+
+static int list(const struct backend *b, struct md_buf *out)
+{
+	struct md_buf text = MD_BUF_INIT;
+	ssize_t n = tracefs_read(b->dir, "available_events", FILE_MAX, &text);
+	const char *line, *end;
+
+	for (line = md_buf_str(&text); n >= 0 && *line; line = end) {
+		end = strchrnul(line, '\n');
+		end += *end == '\n';
+		if (!tracefs_is_text(line))
+			md_buf_put(out, line, (size_t)(end - line));
+	}
+	md_buf_deinit(&text);
+	if (n > 0 && b->functions)
+		md_buf_puts(out, BACKEND_FUNCTION_SYSTEM ":" BACKEND_FUNCTION_EVENT "\n");
+	return n < 0 ? (int)n : 0;
+}
+
+int tracefs_read_format(const struct backend *b, const char *system, const char *event, struct md_buf *out)
+{
+	char path[600];
+	ssize_t n;
+
+	if ((size_t)snprintf(path, sizeof(path), "events/%s/%s/format", system, event) >= sizeof(path))
+		return -ENAMETOOLONG;
+	n = tracefs_read(b->dir, path, FILE_MAX, out);
+	return n < 0 ? (int)n : 0;
+}
+
+static int format(const struct backend *b, const char *system, const char *event, struct md_buf *out)
+{
+	struct md_buf text = MD_BUF_INIT, types = MD_BUF_INIT;
+	int ret;
+
+	if (!tracefs_has_text(b, system, event))
+		return tracefs_read_format(b, system, event, out);
+	ret = tracefs_read_format(b, tracefs_text_model(b), event, &text);
+	if (!ret)
+		ret = tracefs_read_format(b, system, event, &types);
+	if (!ret)
+		tracefs_text_format(md_buf_str(&types), md_buf_str(&text), out);
+	md_buf_deinit(&text);
+	md_buf_deinit(&types);
+	return ret;
+}
+
+int tracefs_probe_create(struct backend *b, const char *group, const struct dynevent *d, struct md_buf *names, struct tr_err *err)
+{
+	return dyn_create(b->dir, group, d, names, err);
+}
+
+int tracefs_probe_remove(struct backend *b, const char *group, const char *name)
+{
+	int ret;
+
+	tracefs_before_reset(b);
+	ret = dyn_remove(b->dir, group, name);
+	tracefs_after_reset(b);
+	return ret;
+}
+
+int tracefs_ids(const struct backend *b, struct md_buf *out)
+{
+	return dyn_ids(b->dir, "trail", out);   /* groups of daemons */
+}
+
+int tracefs_probes(const struct backend *b, const char *group, struct md_buf *names)
+{
+	return dyn_list(b->dir, group, names);
+}
+
+/* Of some 60000 lines, `name` or `name [module]`; the kernel makes them as they are read, so the first that fits ends it. */
+static int function_check(const struct backend *b, const char *name, struct tr_err *err)
+{
+	int fd = b->functions ? openat(b->dir, "available_filter_functions", O_RDONLY | O_CLOEXEC) : -1;
+	FILE *f = fd < 0 ? NULL : fdopen(fd, "r");
+	char line[1024];
+	bool found = false;
+
+	if (!f) {
+		if (fd >= 0)
+			close(fd);
+		return tr_fail(err, -EOPNOTSUPP, "this kernel does not trace functions, or does not let us");
+	}
+	while (!found && fgets(line, sizeof(line), f)) {
+		line[strcspn(line, " \t\n")] = '\0';
+		found = rule_glob(name, line);
+	}
+	fclose(f);
+	return found ? 0 : tr_fail(err, -ENOENT, "the kernel has no function '%s' that can be traced; `kprobe:` may still be possible", name);
+}
+
+static int channels(const struct backend *b, struct md_buf *names)
+{
+	int fd = openat(b->dir, "instances", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+	struct dirent *d;
+
+	if (!dir) {
+		if (fd >= 0)
+			close(fd);
+		return -errno;
+	}
+	while ((d = readdir(dir)))
+		if (d->d_name[0] != '.')
+			md_buf_put(names, d->d_name, strlen(d->d_name) + 1);
+	closedir(dir);
+	return names->failed ? -ENOMEM : 0;
+}
+
+static int channel_remove(struct backend *b, const char *name)
+{
+	char path[300], group[TRACEFS_GROUP_MAX];
+
+	snprintf(path, sizeof(path), "instances/%s", name);
+	if (unlinkat(b->dir, path, AT_REMOVEDIR))
+		return -errno;
+	tracefs_text_group(b, name, group);
+	tracefs_text_remove(b, group);
+	return 0;
+}
+
+const struct backend_ops tracefs_backend = {
+	.name = "tracefs", .probe = probe, .destroy = destroy, .describe = describe, .list = list, .ids = tracefs_ids, .format = format,
+	.probe_create = tracefs_probe_create, .probe_remove = tracefs_probe_remove, .probes = tracefs_probes, .function_check = function_check,
+	.channels = channels, .channel_open = tracefs_channel_open, .channel_remove = channel_remove,
+	.channel_close = tracefs_channel_close, .record = tracefs_record,
+	.recording = tracefs_recording, .enable = tracefs_enable, .enabled = tracefs_enabled, .filter = tracefs_filter,
+	.functions = tracefs_functions, .track = tracefs_track, .drain = tracefs_drain, .lost = tracefs_lost,
+};

@@ -1,0 +1,267 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Text that system calls are given. Records of sys_enter events have the pointers; on kernels with event probes (backend/event_probe.h), those that
+ * are to have text are recorded by a probe instead, under the tracepoint's name and id: whoever is above does not see the difference.
+ *
+ * The kernel attaches an event probe to the first instance only that enables it. So each channel has probes of its own, in a group
+ * that its name leads to; ids of their records are turned into the tracepoint's. One more, which is never enabled, shows the format.
+ */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "tracer/probe/dynamic_event.h"
+#include "tracer/backend/event_probe.h"
+#include "tracer/backend/tracefs.h"
+
+#define GROUP "trailtext_"
+#define SYSTEM "syscalls"
+#define ENTRY "sys_enter_"
+
+struct text_event {
+	char *name;
+	bool probed;
+};
+
+struct tracefs_texts {
+	pthread_mutex_t lock;           /* guards all but what is constant */
+	char group[32];                 /* of the models, and how the channels' begin; constant */
+	int supported;                  /* -1: not known yet */
+	struct text_event *events;
+	size_t count;
+};
+
+struct tracefs_texts *tracefs_texts_create(const char *owner)
+{
+	struct tracefs_texts *t = calloc(1, sizeof(*t));
+
+	if (!t)
+		return NULL;
+	pthread_mutex_init(&t->lock, NULL);
+	snprintf(t->group, sizeof(t->group), GROUP "%.16s", owner);
+	t->supported = -1;
+	return t;
+}
+
+void tracefs_texts_destroy(struct backend *b)
+{
+	struct tracefs_texts *t = b->texts;
+	char path[64];
+
+	if (!t)
+		return;
+	/* Those that an instance still has on stay, for the next daemon. */
+	snprintf(path, sizeof(path), "events/%s", t->group);
+	if (b->dir >= 0 && faccessat(b->dir, path, F_OK, 0) == 0)
+		dyn_remove_group(b->dir, t->group);
+	for (size_t i = 0; i < t->count; i++)
+		free(t->events[i].name);
+	free(t->events);
+	pthread_mutex_destroy(&t->lock);
+	free(t);
+	b->texts = NULL;
+}
+
+bool tracefs_is_text(const char *line)
+{
+	return !strncmp(line, GROUP, strlen(GROUP));
+}
+
+static bool supported(const struct backend *b)
+{
+	if (b->texts->supported < 0)
+		b->texts->supported = eprobe_supported(b->dir) == 1;
+	return b->texts->supported;
+}
+
+bool tracefs_texts_supported(const struct backend *b)
+{
+	bool yes;
+
+	pthread_mutex_lock(&b->texts->lock);
+	yes = supported(b);
+	pthread_mutex_unlock(&b->texts->lock);
+	return yes;
+}
+
+/* Makes the model, if there is something to gain. An earlier daemon's is as good. */
+static bool make(const struct backend *b, const char *event)
+{
+	int ret = supported(b) ? eprobe_create(b->dir, b->texts->group, event, NULL) : 0;
+
+	return ret == 1 || ret == -EEXIST;
+}
+
+static bool probed(const struct backend *b, const char *event)
+{
+	struct tracefs_texts *t = b->texts;
+	struct text_event *more;
+	size_t i;
+
+	for (i = 0; i < t->count; i++)
+		if (!strcmp(t->events[i].name, event))
+			return t->events[i].probed;
+	more = realloc(t->events, (t->count + 1) * sizeof(*more));
+	if (!more)
+		return false;
+	t->events = more;
+	more[i].name = strdup(event);
+	if (!more[i].name)
+		return false;
+	more[i].probed = make(b, event);
+	t->count++;
+	return more[i].probed;
+}
+
+bool tracefs_has_text(const struct backend *b, const char *system, const char *event)
+{
+	bool yes;
+
+	if (strcmp(system, SYSTEM) || strncmp(event, ENTRY, strlen(ENTRY)))
+		return false;
+	pthread_mutex_lock(&b->texts->lock);
+	yes = probed(b, event);
+	pthread_mutex_unlock(&b->texts->lock);
+	return yes;
+}
+
+const char *tracefs_text_model(const struct backend *b)
+{
+	return b->texts->group;
+}
+
+/* ---- of a channel ---- */
+
+void tracefs_text_group(const struct backend *b, const char *channel, char group[TRACEFS_GROUP_MAX])
+{
+	uint64_t h = 0xcbf29ce484222325u;
+
+	for (; *channel; channel++)
+		h = (h ^ (unsigned char)*channel) * 0x100000001b3u;
+	snprintf(group, TRACEFS_GROUP_MAX, "%s_%016" PRIx64, b->texts->group, h);
+}
+
+int tracefs_event_id(const struct backend *b, const char *system, const char *event)
+{
+	struct md_buf text = MD_BUF_INIT;
+	char path[300];
+	ssize_t n = -ENAMETOOLONG;
+	long id = 0;
+
+	if ((size_t)snprintf(path, sizeof(path), "events/%s/%s/id", system, event) < sizeof(path))
+		n = tracefs_read(b->dir, path, 4096, &text);
+	if (n > 0)
+		id = strtol(md_buf_str(&text), NULL, 10);
+	md_buf_deinit(&text);
+	return id > 0 && id <= UINT16_MAX ? (int)id : -ENOENT;
+}
+
+static int note(const struct backend *b, const char *group, const char *event, uint16_t *ids)
+{
+	int id = tracefs_event_id(b, group, event), as = tracefs_event_id(b, SYSTEM, event);
+
+	if (id < 0 || as < 0)
+		return -ENOENT;
+	/* A drain may be looking; it needs this before the event's first record, which comes after more than one system call. */
+	__atomic_store_n(&ids[id], (uint16_t)as, __ATOMIC_RELAXED);
+	return 0;
+}
+
+int tracefs_text_make(const struct backend *b, const char *group, const char *event, uint16_t *ids)
+{
+	int ret = eprobe_create(b->dir, group, event, NULL);
+
+	return ret == 1 || ret == -EEXIST ? note(b, group, event, ids) : ret ? ret : -ENOENT;
+}
+
+void tracefs_text_adopt(const struct backend *b, const char *group, uint16_t *ids)
+{
+	char path[16 + TRACEFS_GROUP_MAX];
+	struct dirent *d;
+	DIR *dir;
+	int fd;
+
+	snprintf(path, sizeof(path), "events/%s", group);
+	fd = openat(b->dir, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	dir = fd < 0 ? NULL : fdopendir(fd);
+	while (dir && (d = readdir(dir)))
+		if (!strncmp(d->d_name, ENTRY, strlen(ENTRY)))
+			note(b, group, d->d_name, ids);
+	if (dir)
+		closedir(dir);
+	else if (fd >= 0)
+		close(fd);
+}
+
+void tracefs_text_remove(const struct backend *b, const char *group)
+{
+	char path[16 + TRACEFS_GROUP_MAX];
+
+	snprintf(path, sizeof(path), "events/%s", group);
+	if (faccessat(b->dir, path, F_OK, 0) == 0)
+		dyn_remove_group(b->dir, group);
+}
+
+/* ---- formats ---- */
+
+/* The declaration `TYPE NAME` of a field's line; its length, 0: it is no such line. */
+static size_t declaration(const char *line, const char **from, const char **name)
+{
+	size_t n;
+
+	if (strncmp(line, "\tfield:", 7))
+		return 0;
+	*from = line + 7;
+	n = strcspn(*from, ";\n");
+	*name = *from + n;
+	while (*name > *from && (*name)[-1] != ' ')
+		--*name;
+	return (*from)[n] == ';' ? n : 0;
+}
+
+static const char *next_line(const char *line)
+{
+	line += strcspn(line, "\n");
+	return line + (*line == '\n');
+}
+
+/* The declaration of the same name. */
+static size_t same_name(const char *text, const char *wanted, size_t len, const char **from)
+{
+	const char *name;
+	size_t n;
+
+	for (; *text; text = next_line(text)) {
+		n = declaration(text, from, &name);
+		if (n && (size_t)(*from + n - name) == len && !memcmp(name, wanted, len))
+			return n;
+	}
+	return 0;
+}
+
+void tracefs_text_format(const char *tracepoint, const char *probe, struct md_buf *out)
+{
+	const char *line, *from, *name, *type;
+	size_t n, m;
+
+	for (line = probe; *line; line = next_line(line)) {
+		if (!strncmp(line, "ID:", 3)) {
+			type = strstr(tracepoint, "\nID:");
+			type = type ? type + 1 : line;
+			md_buf_put(out, type, (size_t)(next_line(type) - type));
+			continue;
+		}
+		n = declaration(line, &from, &name);
+		m = n && strncmp(from, "__data_loc ", 11) ? same_name(tracepoint, name, (size_t)(from + n - name), &type) : 0;
+		if (m)
+			md_buf_printf(out, "\tfield:%.*s%.*s", (int)m, type, (int)(next_line(line) - from - (ssize_t)n), from + n);
+		else
+			md_buf_put(out, line, (size_t)(next_line(line) - line));
+	}
+}

@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Words of a line: see base/lexer.h. */
+#include <errno.h>
+#include <string.h>
+
+#include "tracer/base/lexer.h"
+
+static bool is_blank(char c)
+{
+	return c == ' ' || c == '\t';
+}
+
+static bool is_end(char c)
+{
+	return c == '\0' || c == '\n';
+}
+
+void scan_blanks(struct scan *s)
+{
+	while (is_blank(s->line[s->at]))
+		s->at++;
+}
+
+bool scan_at_end(const struct scan *s)
+{
+	return is_end(s->line[s->at]);
+}
+
+static int fail(struct scan *s, size_t column, const char *sentence)
+{
+	return tr_fail_at(s->err, -EINVAL, s->line, (int)column, "%s", sentence);
+}
+
+static int digit(char c, int base)
+{
+	int d = 99;
+
+	if (c >= '0' && c <= '9')
+		d = c - '0';
+	else if (c >= 'a' && c <= 'f')
+		d = c - 'a' + 10;
+	else if (c >= 'A' && c <= 'F')
+		d = c - 'A' + 10;
+	return d < base ? d : -1;
+}
+
+/* \xH[H] and \O[O[O]]; s->at is at the first digit. */
+static int number(struct scan *s, int base, int max_digits, struct md_buf *out)
+{
+	int value = 0, n = 0, d;
+
+	while (n < max_digits && (d = digit(s->line[s->at], base)) >= 0) {
+		value = value * base + d;
+		s->at++;
+		n++;
+	}
+	if (!n || !value || value > 255)
+		return fail(s, s->at, "the escape stands for no character");
+	md_buf_putc(out, (char)value);
+	return 0;
+}
+
+int scan_escape(struct scan *s, struct md_buf *out)
+{
+	static const char from[] = "abfnrtv\\\"'?", to[] = "\a\b\f\n\r\t\v\\\"'?";
+	char c = s->line[s->at];
+	const char *p;
+
+	if (c == 'x') {
+		s->at++;
+		return number(s, 16, 2, out);
+	}
+	if (digit(c, 8) >= 0)
+		return number(s, 8, 3, out);
+	p = c ? strchr(from, c) : NULL;
+	if (!p)
+		return fail(s, s->at, "no such escape; a backslash itself is \\\\ in quotes");
+	md_buf_putc(out, to[p - from]);
+	s->at++;
+	return 0;
+}
+
+/* s->at is behind the opening quote. */
+static int quoted(struct scan *s, struct word *w, bool comma)
+{
+	int ret = 0;
+
+	while (!ret) {
+		char c = s->line[s->at];
+
+		if (is_end(c))
+			return fail(s, w->column, "the quote is never closed");
+		s->at++;
+		if (c == '"')
+			break;
+		if (c == '\\')
+			ret = scan_escape(s, &w->text);
+		else
+			md_buf_putc(&w->text, c);
+	}
+	if (ret)
+		return ret;
+	if (!scan_at_end(s) && !is_blank(s->line[s->at]) && !(comma && s->line[s->at] == ','))
+		return fail(s, s->at, "a blank is missing behind the quote");
+	return 0;
+}
+
+int scan_word(struct scan *s, bool comma, struct word *w)
+{
+	int ret = 0;
+
+	scan_blanks(s);
+	md_buf_reset(&w->text);
+	w->column = s->at;
+	w->quoted = s->line[s->at] == '"';
+	if (w->quoted) {
+		s->at++;
+		ret = quoted(s, w, comma);
+	} else {
+		while (!scan_at_end(s) && !is_blank(s->line[s->at]) && !(comma && s->line[s->at] == ',')) {
+			if (s->line[s->at] == '"')
+				return fail(s, s->at, "a quote inside a word; put the whole word in quotes");
+			md_buf_putc(&w->text, s->line[s->at++]);
+		}
+		if (s->at == w->column)
+			return fail(s, s->at, "a word is missing here");
+	}
+	md_buf_str(&w->text);
+	if (!ret && w->text.failed)
+		return tr_fail(s->err, -ENOMEM, "out of memory");
+	return ret;
+}
+
+int words_each(const char *text, int (*fn)(void *arg, struct scan *s, struct word *w), void *arg, struct tr_err *err)
+{
+	struct word w = { 0 };
+	int line = 0, ret = 0;
+
+	while (*text && !ret) {
+		struct scan s = { text, 0, err };
+
+		line++;
+		for (scan_blanks(&s); text[0] != '#' && !scan_at_end(&s) && !ret; scan_blanks(&s)) {
+			ret = scan_word(&s, false, &w);
+			if (!ret)
+				ret = fn(arg, &s, &w);
+		}
+		text += strcspn(text, "\n");
+		text += *text == '\n';
+	}
+	if (err)
+		err->line = line;
+	word_deinit(&w);
+	return ret;
+}
+
+const char *word_text(struct word *w)
+{
+	return md_buf_str(&w->text);
+}
+
+bool word_is(struct word *w, const char *keyword)
+{
+	return !w->quoted && !strcmp(word_text(w), keyword);
+}
+
+int word_column(const struct word *w, size_t i)
+{
+	return (int)(w->quoted ? w->column : w->column + i);
+}
+
+void word_deinit(struct word *w)
+{
+	md_buf_deinit(&w->text);
+}
+
+void word_print(const char *text, struct md_buf *out)
+{
+	const char *p;
+
+	if (*text && !strpbrk(text, " \t\n,\"") && !strchr("#!~", *text)) {
+		md_buf_puts(out, text);
+		return;
+	}
+	md_buf_putc(out, '"');
+	for (p = text; *p; p++) {
+		if (*p == '"' || *p == '\\')
+			md_buf_putc(out, '\\');
+		if (*p == '\n')
+			md_buf_puts(out, "\\n");
+		else
+			md_buf_putc(out, *p);
+	}
+	md_buf_putc(out, '"');
+}

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Words of a line: separated by blanks, or in double quotes with C escapes. Private to tracer/. */
+#ifndef TRACER_WORD_H
+#define TRACER_WORD_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "metadata/buf.h"
+#include "tracer/base/err.h"
+
+struct scan {
+	const char *line;       /* ends with a newline or NUL */
+	size_t at;
+	struct tr_err *err;
+};
+
+struct word {
+	struct md_buf text;     /* decoded; use word_text */
+	size_t column;          /* where it begins in the line */
+	bool quoted;
+};
+
+void scan_blanks(struct scan *s);
+bool scan_at_end(const struct scan *s);         /* of the line; skip blanks first */
+/*
+ * The next word, which must be there. A comma ends it if `comma`, unless it is in quotes. 0, -EINVAL or -ENOMEM. w must
+ * be initialized ({ 0 }), may be used again, and is deinitialized by the caller in any case.
+ */
+int scan_word(struct scan *s, bool comma, struct word *w);
+/* A C escape, s->at is behind its backslash: appends the byte, never NUL. 0 or -EINVAL. */
+int scan_escape(struct scan *s, struct md_buf *out);
+/*
+ * Calls fn for each word of each line that is no comment, until it returns an error; err then has the line, else the last one. What fn
+ * returned, or -EINVAL, -ENOMEM.
+ */
+int words_each(const char *text, int (*fn)(void *arg, struct scan *s, struct word *w), void *arg, struct tr_err *err);
+const char *word_text(struct word *w);
+bool word_is(struct word *w, const char *keyword);      /* and was not in quotes */
+/* Column of byte i of the decoded word, as near as it can be told. */
+int word_column(const struct word *w, size_t i);
+void word_deinit(struct word *w);
+/* Appends a word so that scan_word reads it back. */
+void word_print(const char *text, struct md_buf *out);
+
+#endif

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Contexts: what every event of a channel has besides its own fields. The list that a user writes, the fields that a reader
+ * sees, and the bytes for events of the daemon's own.
+ */
+#ifndef TRACER_CONTEXT_H
+#define TRACER_CONTEXT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "metadata/buf.h"
+#include "metadata/model.h"
+#include "tracer/base/err.h"
+
+struct context {
+	uint32_t kind;          /* enum trail_context */
+	bool kernel;            /* of the kernel domain: context/kernel_context.h has its type */
+	uint32_t perf_type;     /* TRAIL_CONTEXT_PERF: perf_event_attr.type and .config */
+	uint64_t perf_config;
+	char *text;             /* as written: `vpid`, `perf:thread:NAME`, `$app.provider:name` */
+};
+
+struct context_list {
+	struct context *items;
+	size_t count;
+};
+
+/*
+ * Applies one write: new = (replace ? empty : a copy of old) + its words; `!name` removes. A context that is there already
+ * stays where it is. On an error `out` is untouched. -EINVAL, -ENOENT (no such context), -EOPNOTSUPP (this machine
+ * cannot count that), -ENOSPC above TRAIL_CONTEXT_MAX, -ENOMEM. probe: look whether counters can be had.
+ */
+int context_list_apply(const struct context_list *old, const char *text, bool replace, bool probe, struct context_list *out,
+		       struct tr_err *err);
+/* The same of the kernel domain. -EOPNOTSUPP: the backend does not tell it; without `probe` all are taken. */
+int context_list_apply_kernel(const struct context_list *old, const char *text, bool replace, bool probe, struct context_list *out,
+			      struct tr_err *err);
+void context_list_deinit(struct context_list *l);
+void context_list_print(const struct context_list *l, struct md_buf *out);      /* one per line */
+/* The fields for md_stream_set_context; *out is NULL if there are none. 0 or -ENOMEM. */
+int context_list_fields(const struct context_list *l, struct md_field **out);
+/* TRAIL_CONTEXT_APP: its `provider:name`. */
+const char *context_app_name(const struct context *c);
+void context_available(struct md_buf *out);     /* names, one per line; of counters those that this machine has */
+
+/* Who writes an event of the daemon's own. */
+struct context_values {
+	uint32_t pid, tid;      /* 0: not known */
+	uid_t uid;
+	gid_t gid;
+	char comm[17];          /* padded with NUL */
+};
+int64_t context_number(uint32_t kind, const struct context_values *v);  /* -1: not one that is known of them */
+/* Appends the bytes of the contexts. What the daemon cannot know of another process is 0, or nothing. */
+void context_list_put(const struct context_list *l, const struct context_values *v, struct md_buf *out);
+
+#endif

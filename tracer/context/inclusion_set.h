@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Inclusion sets: which processes a session records, by one attribute of theirs. */
+#ifndef TRACER_TRACK_H
+#define TRACER_TRACK_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "metadata/buf.h"
+#include "tracer/base/err.h"
+
+struct track {
+	bool some;              /* only those listed; else all */
+	uint32_t *ids;          /* sorted, each once */
+	size_t count;
+};
+
+/*
+ * Applies one write: numbers, names (`user` and `group` of the system, by attr), `*` for all, `!` before what is taken out. Values that
+ * are added to `*` become the set: it is then these alone, as with lttng-track(1). attr is enum track_attr. May take a while (it
+ * asks for names). -EINVAL, -ENOENT, -ENOSPC, -ENOMEM; out is untouched then.
+ */
+int track_apply(const struct track *old, int attr, const char *text, bool replace, struct track *out, struct tr_err *err);
+bool track_has(const struct track *t, uint32_t id);
+void track_print(const struct track *t, struct md_buf *out, char separator);
+int track_copy(const struct track *from, struct track *to);
+void track_deinit(struct track *t);
+
+#endif

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The two halves of the compiler of filters: filter/compile.c and filter/codegen.c. */
+#ifndef TRACER_FILTERCODE_H
+#define TRACER_FILTERCODE_H
+
+#include <errno.h>
+
+#include "tracer/abi/filter_interp.h"
+#include "tracer/filter/tree.h"
+
+#define CODE_WORDS (TRAIL_PROGRAM_MAX / FILTER_WORD)
+
+/* A place further on. The words that jump there are chained through their jumps until it is known. */
+struct label {
+	uint16_t ends;                  /* FILTER_JUMP_FALSE, _TRUE: no place, the program ends; else 0 */
+	uint16_t chain;                 /* the last word that jumps there; 0: none (word 0 is the header) */
+	bool used;
+	uint32_t walked;                /* anchors that are made whichever word jumps */
+};
+
+struct code {
+	const struct filter_event *e;
+	struct filter_info *info;       /* of the filter at hand, by node */
+	struct filter_word *words;
+	size_t count;
+	struct md_buf literals;         /* words name offsets in it until the program is complete */
+	uint32_t walked;                /* anchors 1 … walked are made here */
+	bool dead;                      /* no way leads here: nothing is put */
+	bool full;
+	struct label *fail;             /* where the filter goes on when a value is missing */
+};
+
+/* Where a condition goes on; one of them follows, so that it needs no jump. */
+struct places {
+	struct label *yes, *no;
+	bool yes_follows;
+};
+
+size_t code_put(struct code *c, struct filter_word w);  /* its place, 0 if it was not put */
+void code_jump(struct code *c, size_t at, struct label *to);    /* makes the word at `at` jump */
+void code_here(struct code *c, struct label *l);
+void code_go(struct code *c, struct label *to);
+void code_test(struct code *c, struct filter_word w, struct places p);
+uint32_t code_literal(struct code *c, const void *data, size_t n);
+
+/* Registers below r are in use. */
+void code_condition(struct code *c, const struct filter_node *n, uint8_t r, struct places p);
+
+#endif

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Where fields lie in a payload: filter_locate in filter/tree.h. */
+#include "tracer/filter/tree.h"
+
+/* Tables of version 1 did not say it. */
+static uint32_t length_size(const struct trail_reg_field *f)
+{
+	return f->kind != TRAIL_KIND_SEQUENCE ? 0 : f->length ? f->length : 4;
+}
+
+static bool is_sound(const struct trail_reg_field *f, bool record)
+{
+	uint32_t length = length_size(f);
+
+	switch (f->kind) {
+	case TRAIL_KIND_STRING:
+		return true;
+	case TRAIL_KIND_FLOAT:
+		return f->size == 4 || f->size == 8;
+	case TRAIL_KIND_INT:
+		return filter_is_size(f->size);
+	case TRAIL_KIND_ARRAY:
+	case TRAIL_KIND_SEQUENCE:
+		return filter_is_size(f->size) && (!(f->flags & TRAIL_FIELD_TEXT) || f->size == 1) &&
+		       (f->kind == TRAIL_KIND_ARRAY || filter_is_size(length) || (record && filter_is_located(length)));
+	default:
+		return false;
+	}
+}
+
+bool filter_locate(const struct filter_event *e, uint32_t i, uint32_t *anchor, uint32_t *at)
+{
+	uint64_t from = 0;
+	uint32_t k;
+
+	*anchor = 0;
+	if (e->places) {
+		*at = e->places[i];
+		return is_sound(&e->fields[i], true);
+	}
+	for (k = 0; k < i; k++) {
+		const struct trail_reg_field *f = &e->fields[k];
+
+		if (!is_sound(f, false))
+			return false;
+		if (f->kind == TRAIL_KIND_STRING || f->kind == TRAIL_KIND_SEQUENCE) {
+			from = 0;
+			if (++*anchor > TRAIL_EVENT_FIELDS_MAX)
+				return false;
+		} else {
+			from += f->kind == TRAIL_KIND_ARRAY ? (uint64_t)f->count * f->size : f->size;
+			/* So that the last element has a place, too. */
+			if (from > INT32_MAX)
+				return false;
+		}
+	}
+	*at = (uint32_t)from;
+	return is_sound(&e->fields[i], false);
+}
+
+uint32_t filter_field_place(const struct trail_reg_field *f, uint32_t anchor)
+{
+	uint32_t size = f->kind == TRAIL_KIND_STRING ? 0 : f->size;
+
+	return FILTER_PLACE(size, f->flags & (TRAIL_FIELD_SIGNED | TRAIL_FIELD_BIG_ENDIAN), anchor, length_size(f));
+}

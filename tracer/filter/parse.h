@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The two halves of the parser of filters: filter/parse.c and filter/parse_value.c. */
+#ifndef TRACER_FILTERPARSE_H
+#define TRACER_FILTERPARSE_H
+
+#include "tracer/filter/tree.h"
+
+struct filter_parse {
+	const char *line;               /* NUL at its end */
+	size_t at;
+	int depth, ret;                 /* ret: of the first mistake */
+	bool kernel;                    /* of the kernel domain: contexts have other names */
+	struct tr_err *err;
+	struct filter *f;
+};
+
+/* Records a mistake at a column and is a node that is not there. */
+struct filter_node *filter_fail(struct filter_parse *p, size_t column, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
+bool filter_is_name(char c);
+void filter_blanks(struct filter_parse *p);
+struct filter_node *filter_no_memory(struct filter_parse *p);
+struct filter_node *filter_node(struct filter_parse *p, enum filter_node_kind kind, size_t column);
+
+/* Each is called at the value's first byte; NULL: p->ret says why. */
+struct filter_node *filter_parse_number(struct filter_parse *p);
+struct filter_node *filter_parse_string(struct filter_parse *p);
+struct filter_node *filter_parse_field(struct filter_parse *p);
+struct filter_node *filter_parse_context(struct filter_parse *p);
+
+#endif

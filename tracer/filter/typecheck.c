@@ -1,0 +1,463 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What the parts of a filter come to for one event: types, constants, places of fields. Finds what clashes. See
+ * filter_bind in filter/tree.h.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "metadata/name.h"
+#include "tracer/abi/filter_interp.h"
+#include "tracer/filter/tree.h"
+#include "tracer/context/kernel_context.h"
+
+struct bind {
+	const struct filter *f;
+	const struct filter_event *e;
+	struct filter_info *info;
+	struct tr_err *err;
+};
+
+#define clash(b, column, ...) tr_fail_at((b)->err, -EINVAL, (b)->f->line, (int)(column), __VA_ARGS__)
+
+static int bind(struct bind *b, const struct filter_node *n);
+
+static struct filter_info *info_of(struct bind *b, const struct filter_node *n)
+{
+	return &b->info[n->id];
+}
+
+static bool is_int(enum filter_type t)
+{
+	return t == TYPE_SIGNED || t == TYPE_UNSIGNED;
+}
+
+static bool is_open(enum filter_type t)
+{
+	return t == TYPE_DYNAMIC || t == TYPE_UNKNOWN;
+}
+
+static enum filter_type type_of_value(int type)
+{
+	return type == FILTER_SIGNED ? TYPE_SIGNED : type == FILTER_UNSIGNED ? TYPE_UNSIGNED
+	     : type == FILTER_FLOAT ? TYPE_FLOAT : TYPE_STRING;
+}
+
+static void missing(struct filter_info *i)
+{
+	i->constant = i->range = false;
+	i->missing = i->fails = true;
+}
+
+static void constant(struct filter_info *i, struct filter_value v)
+{
+	i->type = type_of_value(v.type);
+	i->constant = true;
+	i->missing = i->fails = i->range = false;
+	i->value = v;
+}
+
+static void constant_truth(struct filter_info *i, bool v)
+{
+	constant(i, (struct filter_value){ .type = FILTER_SIGNED, .i = v });
+}
+
+/* ---- fields and contexts ---- */
+
+/* The event's field with that name, as readers see names. 1: found, 0, -ENOMEM */
+static int find_field(const struct filter_event *e, const char *name, size_t len, uint32_t *out)
+{
+	struct md_buf shown = MD_BUF_INIT;
+	bool found = false;
+	uint32_t i;
+
+	for (i = 0; i < e->field_count && !found && !shown.failed; i++) {
+		md_buf_reset(&shown);
+		md_name_field(e->strings + e->fields[i].name, &shown);
+		found = shown.len == len && !memcmp(shown.data, name, len);
+		*out = i;
+	}
+	if (shown.failed)
+		found = false;
+	i = shown.failed;
+	md_buf_deinit(&shown);
+	return i ? -ENOMEM : found;
+}
+
+/* NAME[index] of a field with elements. */
+static int bind_element(struct bind *b, const struct filter_node *n, struct filter_info *i)
+{
+	const struct trail_reg_field *f = i->field;
+
+	if (n->index_count > 1)
+		return clash(b, n->bracket[1], "the elements of '%.*s' are numbers: they have no elements",
+			     (int)n->name_length, n->text);
+	i->type = f->flags & TRAIL_FIELD_SIGNED ? TYPE_SIGNED : TYPE_UNSIGNED;
+	/* Behind its end a text has NULs in a payload, and anything in a record. */
+	i->opaque |= b->e->places && f->flags & TRAIL_FIELD_TEXT;
+	if (f->kind == TRAIL_KIND_SEQUENCE) {
+		i->fails = true;
+		if (n->index > UINT32_MAX)
+			missing(i);
+	} else if (n->index >= f->count || i->at + n->index * f->size > INT32_MAX) {
+		missing(i);
+	} else {
+		i->at += (uint32_t)n->index * f->size;
+	}
+	return 0;
+}
+
+static int bind_field(struct bind *b, const struct filter_node *n, struct filter_info *i)
+{
+	const struct trail_reg_field *f;
+	uint32_t k;
+	int ret;
+
+	missing(i);
+	if (!b->e || n->member)
+		return 0;
+	ret = find_field(b->e, n->text, n->name_length, &k);
+	if (ret < 0)
+		return tr_fail(b->err, ret, "out of memory");
+	if (!ret || !filter_locate(b->e, k, &i->anchor, &i->at))
+		return 0;
+	i->missing = i->fails = false;
+	i->field = f = &b->e->fields[k];
+	if (b->e->places && i->at == FILTER_OPAQUE) {
+		i->opaque = true;
+		i->at = 0;
+	}
+	if (f->kind == TRAIL_KIND_ARRAY || f->kind == TRAIL_KIND_SEQUENCE) {
+		if (n->index_count)
+			return bind_element(b, n, i);
+		if (!(f->flags & TRAIL_FIELD_TEXT))
+			return clash(b, n->column, "'%s' is an array; take one of its elements, as in %s[0]", n->text,
+				     n->text);
+		i->type = TYPE_STRING;
+		return 0;
+	}
+	if (n->index_count)
+		return clash(b, n->bracket[0], "'%.*s' is no array: it has no elements", (int)n->name_length, n->text);
+	i->type = f->kind == TRAIL_KIND_STRING ? TYPE_STRING : f->kind == TRAIL_KIND_FLOAT ? TYPE_FLOAT
+		: f->flags & TRAIL_FIELD_SIGNED ? TYPE_SIGNED : TYPE_UNSIGNED;
+	return 0;
+}
+
+static int bind_context(struct bind *b, const struct filter_node *n, struct filter_info *i)
+{
+	size_t k;
+
+	if (n->member) {
+		missing(i);
+		return 0;
+	}
+	if (n->index_count)
+		return clash(b, n->bracket[0], "a context is no array: it has no elements");
+	i->fails = true;
+	i->opaque = b->e && b->e->partial && !(b->e->contexts >> n->context & 1);
+	i->type = n->context == TRAIL_CONTEXT_APP ? TYPE_DYNAMIC : TYPE_UNSIGNED;
+	for (k = 0; k < FILTER_CONTEXTS; k++)
+		if (filter_contexts[k].kind == n->context)
+			i->type = type_of_value(filter_contexts[k].type);
+	if (n->context >= TRAIL_CONTEXT_KINDS)
+		i->type = type_of_value(kcontext_value_type(n->context));
+	return 0;
+}
+
+/* ---- operators ---- */
+
+static const char *type_name(enum filter_type t)
+{
+	return t == TYPE_STRING ? "a string" : t == TYPE_FLOAT ? "a floating point number" : "an integer";
+}
+
+static int need_truth(struct bind *b, const struct filter_node *n)
+{
+	if (info_of(b, n)->type != TYPE_STRING)
+		return 0;
+	return clash(b, n->column, "a string is neither true nor false; compare it with == or !=");
+}
+
+static int bind_unary(struct bind *b, const struct filter_node *n, struct filter_info *i)
+{
+	const struct filter_info *of = info_of(b, n->first);
+	struct filter_value v;
+
+	if (n->op == OP_NOT && need_truth(b, n->first))
+		return -EINVAL;
+	if (n->op != OP_NOT && !is_open(of->type) && !is_int(of->type) &&
+	    (n->op == OP_COMPLEMENT || of->type == TYPE_STRING))
+		return clash(b, n->column, "'%s' is for %s, and this is %s", filter_operator_names[n->op],
+			     n->op == OP_COMPLEMENT ? "integers" : "numbers", type_name(of->type));
+	i->fails = of->fails || of->type == TYPE_DYNAMIC;
+	i->registers = of->registers;
+	i->type = of->type;
+	if (n->op == OP_NOT || (n->op == OP_MINUS && is_int(of->type)))
+		i->type = TYPE_SIGNED;
+	if (of->missing)
+		missing(i);
+	if (!of->constant)
+		return 0;
+	v = of->value;
+	if (n->op == OP_NOT)
+		constant_truth(i, filter_truth(&v) == FILTER_HOLDS_NOT);
+	else if (n->op == OP_PLUS || filter_operate(n->op == OP_MINUS ? FILTER_NEGATE : FILTER_COMPLEMENT, &v, &v, &v))
+		constant(i, v);
+	return 0;
+}
+
+static const uint8_t bit_ops[OP_COUNT] = {
+	[OP_LEFT] = FILTER_LEFT, [OP_RIGHT] = FILTER_RIGHT, [OP_AND] = FILTER_AND, [OP_XOR] = FILTER_XOR, [OP_OR] = FILTER_OR,
+};
+
+static int bind_bits(struct bind *b, const struct filter_node *n, struct filter_info *i)
+{
+	const struct filter_info *l = info_of(b, n->first), *r = info_of(b, n->last);
+	bool shift = n->op == OP_LEFT || n->op == OP_RIGHT;
+	struct filter_value v = { 0 };
+
+	if ((!is_open(l->type) && !is_int(l->type)) || (!is_open(r->type) && !is_int(r->type)))
+		return clash(b, n->column, "'%s' is for integers, and on its %s side is %s", filter_operator_names[n->op],
+			     is_open(l->type) || is_int(l->type) ? "right" : "left",
+			     type_name(is_open(l->type) || is_int(l->type) ? r->type : l->type));
+	/* What cannot be known yet will be one or the other. */
+	i->type = l->type == TYPE_UNSIGNED || (!shift && r->type == TYPE_UNSIGNED) ? TYPE_UNSIGNED : TYPE_SIGNED;
+	i->fails = l->fails || r->fails || l->type == TYPE_DYNAMIC || r->type == TYPE_DYNAMIC || (shift && !r->constant);
+	if (l->missing || r->missing || (shift && r->constant && r->value.u > 63))
+		missing(i);
+	else if (l->constant && r->constant && filter_operate(bit_ops[n->op], &l->value, &r->value, &v))
+		constant(i, v);
+	return 0;
+}
+
+/* ---- comparisons ---- */
+
+static const uint8_t relations[OP_COUNT] = {
+	[OP_LT] = FILTER_LESS, [OP_LE] = FILTER_LESS | FILTER_EQUAL, [OP_GT] = FILTER_GREATER,
+	[OP_GE] = FILTER_GREATER | FILTER_EQUAL, [OP_EQ] = FILTER_EQUAL, [OP_NE] = FILTER_UNEQUAL,
+};
+
+unsigned int filter_relation(enum filter_operator op, bool swapped)
+{
+	unsigned int r = relations[op];
+
+	if (!swapped)
+		return r;
+	return (r & ~5u) | (r & FILTER_LESS ? FILTER_GREATER : 0) | (r & FILTER_GREATER ? FILTER_LESS : 0);
+}
+
+bool filter_is_pattern(const struct filter_node *n)
+{
+	return n->kind == NODE_STRING && memchr(n->text, '\0', n->text_length);
+}
+
+/* An integer field against an integer constant: which values hold? */
+static void bind_range(struct filter_info *i, const struct filter_info *field, struct filter_value v, unsigned int relation)
+{
+	const struct trail_reg_field *f = field->field;
+	unsigned int bits = 8u * f->size;
+	bool is_signed = f->flags & TRAIL_FIELD_SIGNED;
+	__int128 least = is_signed ? -((__int128)1 << (bits - 1)) : 0;
+	__int128 most = ((__int128)1 << (is_signed ? bits - 1 : bits)) - 1;
+	__int128 c = v.type == FILTER_SIGNED ? (__int128)v.i : (__int128)v.u;
+	__int128 lo = relation & FILTER_LESS ? least : relation & FILTER_EQUAL ? c : c + 1;
+	__int128 hi = relation & FILTER_GREATER ? most : relation & FILTER_EQUAL ? c : c - 1;
+
+	i->inverted = relation == FILTER_UNEQUAL;
+	if (i->inverted)
+		lo = hi = c;
+	lo = lo < least ? least : lo;
+	hi = hi > most ? most : hi;
+	if (lo > hi) {
+		constant_truth(i, i->inverted);
+		return;
+	}
+	if (lo == least && hi == most) {
+		constant_truth(i, !i->inverted);
+		return;
+	}
+	i->range = true;
+	i->lo = (uint64_t)lo;
+	i->hi = (uint64_t)hi;
+	i->field = f;
+	i->anchor = field->anchor;
+	i->at = field->at;
+}
+
+/* In the payload, not somewhere behind a length. */
+static bool is_plain_int(const struct filter_node *n, const struct filter_info *i)
+{
+	return n->kind == NODE_FIELD && is_int(i->type) && i->field->kind != TRAIL_KIND_SEQUENCE;
+}
+
+/* Two literals. Only the last star ever needs to give way: see rule_glob. */
+static bool literals_match(const struct filter_node *pattern, const struct filter_node *text)
+{
+	const char *p = pattern->text, *p_end = p + pattern->text_length, *s = text->text, *s_end = s + text->text_length;
+	const char *after_star = NULL, *resume = NULL;
+
+	while (s < s_end) {
+		if (p < p_end && !*p) {
+			after_star = ++p;
+			resume = s;
+		} else if (p < p_end && *p == *s) {
+			p++;
+			s++;
+		} else if (after_star) {
+			p = after_star;
+			s = ++resume;
+		} else {
+			return false;
+		}
+	}
+	while (p < p_end && !*p)
+		p++;
+	return p == p_end;
+}
+
+static int bind_strings(struct bind *b, const struct filter_node *n, struct filter_info *i)
+{
+	const struct filter_node *l = n->first, *r = n->last, *p = filter_is_pattern(l) ? l : r, *s = p == l ? r : l;
+
+	if (n->op != OP_EQ && n->op != OP_NE)
+		return clash(b, n->column, "strings are compared with == and != only, not with '%s'",
+			     filter_operator_names[n->op]);
+	if (filter_is_pattern(l) && filter_is_pattern(r))
+		return clash(b, n->column, "both sides are patterns; a star itself is \\*");
+	if (l->kind == NODE_STRING && r->kind == NODE_STRING)
+		constant_truth(i, literals_match(p, s) == (n->op == OP_EQ));
+	else if (filter_is_pattern(p) && p->text_length == 1 && !i->fails)
+		constant_truth(i, n->op == OP_EQ);
+	return 0;
+}
+
+static int bind_compare(struct bind *b, const struct filter_node *n, struct filter_info *i)
+{
+	const struct filter_info *l = info_of(b, n->first), *r = info_of(b, n->last);
+	bool strings = l->type == TYPE_STRING || r->type == TYPE_STRING;
+	int ret = 0;
+
+	if (strings && l->type != r->type && !is_open(l->type) && !is_open(r->type))
+		return clash(b, n->column, "a string and a number cannot be compared");
+	i->type = TYPE_SIGNED;
+	i->fails = l->fails || r->fails || l->type == TYPE_DYNAMIC || r->type == TYPE_DYNAMIC;
+	if (strings)
+		ret = bind_strings(b, n, i);
+	else if (l->constant && r->constant)
+		constant_truth(i, filter_compare(&l->value, &r->value, filter_relation(n->op, false)) == FILTER_HOLDS);
+	else if (r->constant && r->value.type != FILTER_FLOAT && is_plain_int(n->first, l))
+		bind_range(i, l, r->value, filter_relation(n->op, false));
+	else if (l->constant && l->value.type != FILTER_FLOAT && is_plain_int(n->last, r))
+		bind_range(i, r, l->value, filter_relation(n->op, true));
+	if (l->missing || r->missing)
+		missing(i);
+	return ret;
+}
+
+static int bind_binary(struct bind *b, const struct filter_node *n, struct filter_info *i)
+{
+	const struct filter_info *l = info_of(b, n->first), *r = info_of(b, n->last);
+	uint8_t most = l->registers > r->registers ? l->registers : r->registers;
+
+	i->registers = l->registers == r->registers ? (uint8_t)(most + 1) : most;
+	return bit_ops[n->op] ? bind_bits(b, n, i) : bind_compare(b, n, i);
+}
+
+/* Operands are looked at in turn until one decides. What can fail before that must still be run. */
+static void fold_logic(struct bind *b, const struct filter_node *n, struct filter_info *i)
+{
+	bool decides = n->op == OP_EITHER, kept = false;
+	const struct filter_node *o;
+
+	for (o = n->first; o; o = o->next) {
+		const struct filter_info *of = info_of(b, o);
+		bool holds = of->constant && filter_truth(&of->value) == FILTER_HOLDS;
+
+		if (of->missing) {
+			if (!kept)
+				missing(i);
+			i->fails = true;
+			return;
+		}
+		if (of->constant && holds == decides) {
+			if (!i->fails)
+				constant_truth(i, decides);
+			return;
+		}
+		if (!of->constant) {
+			kept = true;
+			i->fails |= of->fails || of->type == TYPE_DYNAMIC;
+		}
+	}
+	if (!kept)
+		constant_truth(i, !decides);
+}
+
+static int bind_logic(struct bind *b, const struct filter_node *n, struct filter_info *i)
+{
+	const struct filter_node *o;
+
+	i->type = TYPE_SIGNED;
+	i->registers = 1;
+	for (o = n->first; o; o = o->next) {
+		if (need_truth(b, o))
+			return -EINVAL;
+		if (info_of(b, o)->registers > i->registers)
+			i->registers = info_of(b, o)->registers;
+	}
+	fold_logic(b, n, i);
+	return 0;
+}
+
+static int bind(struct bind *b, const struct filter_node *n)
+{
+	struct filter_info *i = info_of(b, n);
+	const struct filter_node *o;
+	int ret;
+
+	*i = (struct filter_info){ .registers = 1 };
+	for (o = n->first; o; o = o->next) {
+		ret = bind(b, o);
+		if (ret)
+			return ret;
+	}
+	switch (n->kind) {
+	case NODE_NUMBER:
+		constant(i, n->value);
+		return 0;
+	case NODE_STRING:
+		i->type = TYPE_STRING;
+		return 0;
+	case NODE_FIELD:
+		return bind_field(b, n, i);
+	case NODE_CONTEXT:
+		return bind_context(b, n, i);
+	case NODE_UNARY:
+		return bind_unary(b, n, i);
+	case NODE_BINARY:
+		return bind_binary(b, n, i);
+	default:
+		return bind_logic(b, n, i);
+	}
+}
+
+int filter_bind(const struct filter *f, const struct filter_event *e, struct filter_info *info, struct tr_err *err)
+{
+	struct bind b = { f, e, info, err };
+	int ret = bind(&b, f->root);
+
+	return ret ? ret : need_truth(&b, f->root);
+}
+
+int filter_check(const struct filter *f, const struct filter_event *e, struct tr_err *err)
+{
+	struct filter_info *info = calloc(f->node_count, sizeof(*info));
+	int ret;
+
+	if (!info)
+		return tr_fail(err, -ENOMEM, "out of memory");
+	ret = filter_bind(f, e, info, err);
+	free(info);
+	return ret;
+}

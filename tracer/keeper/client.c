@@ -1,0 +1,307 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The daemon's end of the keeper: see keeper/keeper.h. */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "tracer/keeper/keeper.h"
+#include "tracer/keeper/protocol.h"
+
+struct keeper {
+	pthread_mutex_t lock;   /* one request at a time */
+	int sock;
+	pid_t pid;
+	uint32_t seq;
+	int patience;           /* ms that an answer may take; guarded by lock */
+};
+
+enum {
+	ANSWER_MS = 1000,       /* no write blocks longer than a second */
+	START_MS = 10000,       /* but a mount may, on a busy machine: without the keeper it has no buffers */
+	START_PAUSE_MS = 10,
+	STARTS = 50,            /* of keepers that end at once */
+};
+
+static int64_t now_ms(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return ts.tv_sec * 1000 + ts.tv_nsec / 1000000;
+}
+
+/* One request, one answer. On success answer->msg.arg is the keeper's 0 or -errno. */
+static int ask(struct keeper *k, uint32_t op, int32_t arg, const char *name, int fd, struct keeper_packet *answer,
+	       int *got)
+{
+	struct keeper_msg msg = { KEEPER_MAGIC, op, ++k->seq, arg };
+	int64_t deadline = now_ms() + k->patience;
+	int ret = keeper_send(k->sock, &msg, name, fd);
+
+	*got = -1;
+	while (!ret) {
+		struct pollfd p = { .fd = k->sock, .events = POLLIN };
+		int64_t left = deadline - now_ms();
+
+		if (left < 0 || !poll(&p, 1, (int)left))
+			return -ETIMEDOUT;
+		ret = keeper_receive(k->sock, answer, got);
+		/* The answer to a request that ran out of time: drop it and wait on. */
+		if (ret >= 0 && answer->msg.seq != k->seq) {
+			if (*got >= 0)
+				close(*got);
+			*got = -1;
+			ret = 0;
+			continue;
+		}
+		if (ret == -EAGAIN)
+			ret = 0;
+		else
+			break;
+	}
+	if (ret == -ECONNRESET || ret == -ENOTCONN)
+		ret = -EPIPE;
+	return ret < 0 ? ret : 0;
+}
+
+static int simple(struct keeper *k, uint32_t op, const char *name, int fd)
+{
+	struct keeper_packet answer;
+	int got, ret;
+
+	if (name && (!*name || strlen(name) > KEEPER_NAME_MAX))
+		return -EINVAL;
+	pthread_mutex_lock(&k->lock);
+	ret = ask(k, op, 0, name, fd, &answer, &got);
+	pthread_mutex_unlock(&k->lock);
+	if (ret)
+		return ret;
+	if (got >= 0)
+		close(got);
+	return answer.msg.arg;
+}
+
+int keeper_put(struct keeper *k, const char *name, int fd)
+{
+	return fd < 0 ? -EBADF : simple(k, KEEPER_PUT, name, fd);
+}
+
+int keeper_drop(struct keeper *k, const char *name)
+{
+	return simple(k, KEEPER_DROP, name, -1);
+}
+
+struct held {
+	char *name;
+	int fd;
+};
+
+/* Asks for all of them first: fn may put and drop, which moves the keeper's indices. */
+static int collect(struct keeper *k, struct held **all, size_t *count)
+{
+	for (;;) {
+		struct keeper_packet answer;
+		struct held *more, one = { NULL, -1 };
+		int ret = ask(k, KEEPER_GET, (int32_t)*count, NULL, -1, &answer, &one.fd);
+
+		if (ret || answer.msg.arg || one.fd < 0) {
+			if (one.fd >= 0)
+				close(one.fd);
+			return ret ? ret : answer.msg.arg == -ENOENT ? 0 : answer.msg.arg ? answer.msg.arg : -EBADMSG;
+		}
+		one.name = strdup(answer.name);
+		more = one.name ? realloc(*all, (*count + 1) * sizeof(*more)) : NULL;
+		if (!more) {
+			free(one.name);
+			close(one.fd);
+			return -ENOMEM;
+		}
+		*all = more;
+		more[(*count)++] = one;
+	}
+}
+
+int keeper_each(struct keeper *k, void (*fn)(void *arg, const char *name, int fd), void *arg)
+{
+	struct held *all = NULL;
+	size_t count = 0, i;
+	int ret;
+
+	pthread_mutex_lock(&k->lock);
+	k->patience = START_MS;
+	ret = collect(k, &all, &count);
+	k->patience = ANSWER_MS;
+	pthread_mutex_unlock(&k->lock);
+	for (i = 0; i < count; i++) {
+		if (ret)
+			close(all[i].fd);
+		else
+			fn(arg, all[i].name, all[i].fd);
+		free(all[i].name);
+	}
+	free(all);
+	return ret;
+}
+
+pid_t keeper_pid(const struct keeper *k)
+{
+	return k->pid;
+}
+
+void keeper_close(struct keeper *k, int quit)
+{
+	if (!k)
+		return;
+	if (quit)
+		simple(k, KEEPER_QUIT, NULL, -1);
+	close(k->sock);
+	pthread_mutex_destroy(&k->lock);
+	free(k);
+}
+
+static int attach(int dir, const char *state_dir, struct keeper **out)
+{
+	struct sockaddr_un addr;
+	socklen_t addr_len = keeper_address(dir, state_dir, &addr);
+	struct timeval limit = { .tv_sec = 1 };
+	struct ucred peer;
+	socklen_t len = sizeof(peer);
+	struct keeper *k = calloc(1, sizeof(*k));
+	int ret;
+
+	if (!k)
+		return -ENOMEM;
+	k->patience = START_MS;
+	pthread_mutex_init(&k->lock, NULL);
+	k->sock = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+	if (k->sock < 0) {
+		ret = -errno;
+		goto no_socket;
+	}
+	/* A connect to a full backlog waits for as long as a send may. */
+	setsockopt(k->sock, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof(limit));
+	if (connect(k->sock, (struct sockaddr *)&addr, addr_len) ||
+	    getsockopt(k->sock, SOL_SOCKET, SO_PEERCRED, &peer, &len)) {
+		ret = -errno;
+		goto no_peer;
+	}
+	/* Who else could have bound it would get our descriptors. */
+	if (peer.uid && peer.uid != geteuid()) {
+		ret = -EACCES;
+		goto no_peer;
+	}
+	k->pid = peer.pid;
+	ret = simple(k, KEEPER_HELLO, NULL, -1);
+	if (ret)
+		goto no_peer;
+	k->patience = ANSWER_MS;
+	*out = k;
+	return 0;
+no_peer:
+	close(k->sock);
+no_socket:
+	pthread_mutex_destroy(&k->lock);
+	free(k);
+	return ret;
+}
+
+/* Everything above the first three and fd 3, which becomes `ready`. Only what a signal handler may call: we forked. */
+static void close_all_but(int ready)
+{
+	int fd, null = open("/dev/null", O_RDWR);
+
+	dup2(null, 0);
+	dup2(null, 1);
+	dup2(null, 2);
+	/* dup2 on itself would leave it close-on-exec. */
+	if (ready == 3)
+		fcntl(3, F_SETFD, 0);
+	else
+		dup2(ready, 3);
+	if (!close_range(4, ~0u, 0))
+		return;
+	for (fd = 4; fd < 65536; fd++)
+		close(fd);
+}
+
+static void become_keeper(const char *state_dir, const char *exe, int ready)
+{
+	char name[] = "trail-keeper", verb[] = "--keeper";
+	char *argv[] = { name, verb, (char *)state_dir, NULL };
+
+	setsid();
+	/* The second fork: what is no session leader never gets a terminal, and init adopts it. */
+	if (fork())
+		_exit(0);
+	close_all_but(ready);
+	execv(exe, argv);
+	_exit(127);
+}
+
+/* Waits until the keeper listens or is gone: either way the last copy of the pipe's other end is closed then. */
+static int start(const char *state_dir, const char *exe, int64_t deadline)
+{
+	int ends[2], status;
+	int64_t left = deadline - now_ms();
+	struct pollfd p = { 0 };
+	pid_t child;
+
+	if (pipe2(ends, O_CLOEXEC))
+		return -errno;
+	child = fork();
+	if (!child)
+		become_keeper(state_dir, exe, ends[1]);
+	close(ends[1]);
+	if (child < 0) {
+		close(ends[0]);
+		return -EAGAIN;
+	}
+	while (waitpid(child, &status, 0) < 0 && errno == EINTR)
+		;
+	p.fd = ends[0];
+	poll(&p, 1, left < 0 ? 0 : (int)left);
+	close(ends[0]);
+	return 0;
+}
+
+int keeper_open(const char *state_dir, const char *exe, struct keeper **out, int *found)
+{
+	const struct timespec pause = { .tv_nsec = START_PAUSE_MS * 1000000L };
+	int64_t deadline = now_ms() + START_MS;
+	char *path = realpath(state_dir, NULL);
+	int dir, ret, starts = 0;
+
+	if (!path)
+		return -errno;
+	dir = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (dir < 0) {
+		ret = -errno;
+		free(path);
+		return ret;
+	}
+	*found = 1;
+	while ((ret = attach(dir, path, out))) {
+		if (ret != -ENOENT && ret != -ECONNREFUSED && ret != -EPIPE)
+			break;
+		if (!exe || now_ms() >= deadline || starts++ == STARTS)
+			break;
+		/* A keeper that is just ending still has the lock: then ours gives up, and we come round again. */
+		if (!*found)
+			nanosleep(&pause, NULL);
+		*found = 0;
+		ret = start(path, exe, deadline);
+		if (ret)
+			break;
+	}
+	close(dir);
+	free(path);
+	return ret;
+}

@@ -1,0 +1,421 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * From the backend's buffers into the rings of a kernel channel: each record becomes the event of a CTF class, is put to the filters,
+ * and is written with its own time by the portable writer. A ring has one writer: who holds the channel's lock.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "tracer/context/kernel_context.h"
+#include "tracer/kernel/kernel.h"
+#include "tracer/kevent/transcode.h"
+#include "tracer/abi/ring_write.h"
+
+#ifndef MADV_POPULATE_WRITE
+#define MADV_POPULATE_WRITE 23          /* Linux 5.14 */
+#endif
+
+/* What becomes of the records with one of the kernel's event ids. */
+struct coder {
+	struct kcode *code;             /* NULL: nobody knows, they count as lost */
+	struct kformat *format;         /* ours */
+	const char *key;
+	uint32_t generation;            /* of the rules that the rest is of */
+	uint32_t id;                    /* in the class */
+	bool known;                     /* it has an id */
+	bool drop;                      /* no rule takes it */
+	struct ksyms *symbols;
+	void *program;                  /* decides; NULL: all are taken */
+	size_t program_size;
+};
+
+struct target {
+	struct kchannel *kc;
+	uint32_t cpu;
+	struct kwho who;                /* of the event being written, with its time */
+	struct ring_writer writer;
+	struct trail_ring *ring;
+	const uint8_t *contexts;        /* of the record that comes next */
+	size_t contexts_len;
+};
+
+static void coder_free(struct coder *c)
+{
+	if (!c)
+		return;
+	kcode_free(c->code);
+	kformat_free(c->format);
+	ksyms_free(c->symbols);
+	free(c->program);
+	free(c);
+}
+
+void coders_free(struct kchannel *kc)
+{
+	for (size_t i = 0; i < kc->coder_count; i++)
+		coder_free(kc->coders[i]);
+	free(kc->coders);
+	kc->coders = NULL;
+	kc->coder_count = 0;
+}
+
+/* ---- what to do with an event ---- */
+
+/* Reads the formats of all that is enabled: one of them has the id. */
+static struct kevent *look_up(struct kchannel *kc, uint32_t id)
+{
+	struct kernel *k = kc->tracer->kernel;
+	struct kevent *e = kernel_event_by_id(k, id);
+	uint8_t *on = NULL;
+	size_t n;
+
+	if (e)
+		return e;
+	pthread_mutex_lock(&kc->tracer->lock);
+	n = kc->on_count;
+	on = malloc(n + 1);
+	if (on && n)
+		memcpy(on, kc->on, n);
+	pthread_mutex_unlock(&kc->tracer->lock);
+	for (size_t i = 0; on && i < n; i++)
+		if (on[i])
+			kformat_free(kernel_format(k, kernel_event(k, i)));
+	free(on);
+	e = kernel_event_by_id(k, id);
+	/* It was switched off since. */
+	for (size_t i = 0; !e && i < kernel_count(k); i++) {
+		kformat_free(kernel_format(k, kernel_event(k, i)));
+		e = kernel_event_by_id(k, id);
+	}
+	return e;
+}
+
+/* What filters may ask for here. Contexts that only the probe knows, its filter has asked for. */
+static uint64_t known_contexts(const struct kchannel *kc)
+{
+	uint64_t kinds = 1ull << TRAIL_CONTEXT_PID | 1ull << TRAIL_CONTEXT_TID | 1ull << TRAIL_CONTEXT_PROCNAME | 1ull << TRAIL_CONTEXT_CPU_ID;
+
+	for (uint32_t i = 0; i < kc->context_count; i++)
+		kinds |= 1ull << kc->contexts[i];
+	return kinds;
+}
+
+static void take_rules(struct kchannel *kc, struct coder *co)
+{
+	struct filter_event fields;
+	struct wanted wanted;
+	void *copy = NULL;
+
+	kformat_filter_event(co->format, &fields);
+	fields.partial = kc->tracer->kernel->ops->programs;
+	fields.contexts = known_contexts(kc);
+	co->drop = !kernel_wanted(kc->channel, co->key, &fields, &wanted);
+	if (!co->drop && wanted.size) {
+		copy = malloc(wanted.size);
+		if (!copy) {
+			co->drop = true;
+			return;
+		}
+		memcpy(copy, wanted.program, wanted.size);
+	}
+	free(co->program);
+	co->program = copy;
+	co->program_size = wanted.size;
+}
+
+/* Brings a coder in line with the rules, and gives it an id in the class when it first needs one. */
+static int refresh(struct kchannel *kc, struct coder *co, uint32_t generation)
+{
+	struct md_event *e = NULL;
+	struct class *cl = NULL;
+	struct trace *t;
+	int ret = 0;
+
+	if (!co->known) {
+		e = kformat_event(co->format);
+		if (!e)
+			return -ENOMEM;
+	}
+	pthread_mutex_lock(&kc->tracer->lock);
+	if (kc->channel) {
+		t = kernel_trace(kc->channel->session);
+		cl = t ? class_get(kc->channel, t, false) : NULL;
+	}
+	if (!cl) {
+		ret = -ENOENT;
+	} else {
+		take_rules(kc, co);
+		co->generation = generation;
+		if (e && !co->drop) {
+			ret = class_event_id(cl, e, &co->id);
+			e = NULL;
+			co->known = !ret;
+		}
+	}
+	pthread_mutex_unlock(&kc->tracer->lock);
+	md_event_destroy(e);
+	return ret;
+}
+
+static struct coder *new_coder(struct kchannel *kc, uint32_t id)
+{
+	struct coder **more, *co;
+	struct kevent *e;
+
+	if (id >= kc->coder_count) {
+		size_t n = kc->coder_count ? kc->coder_count : 1024;
+
+		while (n <= id)
+			n *= 2;
+		more = realloc(kc->coders, n * sizeof(*more));
+		if (!more)
+			return NULL;
+		memset(more + kc->coder_count, 0, (n - kc->coder_count) * sizeof(*more));
+		kc->coders = more;
+		kc->coder_count = n;
+	}
+	e = look_up(kc, id);
+	co = calloc(1, sizeof(*co));
+	if (co && e)
+		co->format = kernel_format(kc->tracer->kernel, e);
+	if (co && co->format) {
+		co->key = e->key;
+		co->code = kcode_make(co->format);
+	}
+	if (co && co->code && kcode_has_symbols(co->code)) {
+		co->symbols = ksyms_load(KSYMS_FILE);
+		kcode_symbols(co->code, co->symbols);
+	}
+	kc->coders[id] = co;
+	return co;
+}
+
+static struct coder *coder_of(struct kchannel *kc, uint32_t id)
+{
+	/* Pairs with the release in kchannel_apply. */
+	uint32_t generation = __atomic_load_n(&kc->generation, __ATOMIC_ACQUIRE);
+	/* Pairs with the releases in kernel/events.c: who sees an event with a new id sees this. */
+	uint32_t epoch = __atomic_load_n(&kc->tracer->kernel->epoch, __ATOMIC_ACQUIRE);
+	struct coder *co;
+
+	if (kc->epoch != epoch)
+		coders_free(kc);
+	kc->epoch = epoch;
+	co = id < kc->coder_count ? kc->coders[id] : NULL;
+	if (!co)
+		co = new_coder(kc, id);
+	if (!co || !co->code)
+		return NULL;
+	if (co->generation != generation && refresh(kc, co, generation))
+		return NULL;
+	return co;
+}
+
+/* ---- one record ---- */
+
+static uint64_t given_time(void *arg)
+{
+	return ((const struct target *)arg)->who.ts;
+}
+
+static bool populate(void *arg, uint64_t subbuf)
+{
+	const struct target *to = arg;
+
+	return region_populate(to->kc->region, to->cpu, subbuf);
+}
+
+/* Fields that are to have a process have its thread yet. */
+static void put_processes(const struct target *to, const struct kcode *code, uint8_t *payload)
+{
+	struct kthread is;
+	size_t at;
+	int32_t tid;
+
+	for (uint32_t i = 0; (at = kcode_process(code, i)) != SIZE_MAX; i++) {
+		memcpy(&tid, payload + at, sizeof(tid));
+		kernel_thread(to->who.kernel, to->who.ts, tid, &is);
+		if (is.pid >= 0)
+			memcpy(payload + at, &is.pid, sizeof(is.pid));
+	}
+}
+
+static bool room_for(struct kchannel *kc, size_t size)
+{
+	uint8_t *more;
+
+	if (size <= kc->room)
+		return true;
+	more = realloc(kc->payload, size);
+	if (!more)
+		return false;
+	kc->payload = more;
+	kc->room = size;
+	return true;
+}
+
+static void contexts(void *arg, const uint8_t *bytes, size_t len)
+{
+	struct target *to = arg;
+
+	to->contexts = bytes;
+	to->contexts_len = len;
+}
+
+/* Who it was, with what the backend recorded of it. Bytes of contexts in front of the payload. */
+static size_t set_who(struct target *to, uint64_t time, int32_t tid)
+{
+	const struct kchannel *kc = to->kc;
+
+	to->who = (struct kwho){ .kernel = kc->tracer->kernel, .ts = clock_convert(&kc->tracer->clock, time), .tid = tid,
+				.cpu = to->cpu, .kc = kc };
+	if (!to->contexts || !kcontext_fits(kc->contexts, kc->context_count, to->contexts, to->contexts_len))
+		return kc->context_size;
+	to->who.contexts = to->contexts;
+	to->who.contexts_len = to->contexts_len;
+	return to->contexts_len;
+}
+
+static void record(void *arg, uint64_t time, const uint8_t *bytes, size_t len)
+{
+	static const uint8_t on = 1;
+	struct target *to = arg;
+	struct kchannel *kc = to->kc;
+	struct coder *co = coder_of(kc, krecord_id(bytes));
+	struct filter_input in = { .context = kwho_value, .arg = &to->who };
+	size_t head = set_who(to, time, krecord_pid(bytes));
+	ssize_t n;
+
+	to->contexts = NULL;
+	if (co && co->drop)
+		return;
+	if (!co || !co->known || !room_for(kc, kcode_bound(co->code, len) + head + 1)) {
+		ring_lost(to->ring, 1);
+		return;
+	}
+	n = kcode_run(co->code, bytes, len, kc->payload + head, kc->room - head);
+	if (n < 0) {
+		ring_lost(to->ring, 1);
+		return;
+	}
+	put_processes(to, co->code, kc->payload + head);
+	in.payload = kc->payload + head;
+	in.len = (size_t)n;
+	if (co->program && !filter_run(co->program, co->program_size, &in))
+		return;
+	kwho_put(&to->who, kc, kc->payload);
+	ring_write(&to->writer, &on, 1, co->id, kc->payload, head + (size_t)n);
+}
+
+/*
+ * What the source says is lost; what it said already is in the ring's source_lost. In overwrite mode that is events which went
+ * the way of all old ones, if nothing older is held here; else it is a gap, and told as such.
+ */
+static void missed(void *arg, uint64_t events)
+{
+	struct target *to = arg;
+	uint64_t head = region_head(to->kc->region, to->cpu);
+
+	to->ring->source_lost += events;
+	if (to->writer.mode == TRAIL_MODE_OVERWRITE && (!head || head == __atomic_load_n(&to->ring->cleared, __ATOMIC_ACQUIRE)))
+		__atomic_fetch_add(&to->ring->source_overwritten, events, __ATOMIC_RELAXED);
+	else
+		ring_lost(to->ring, events);
+}
+
+/* ---- a channel ---- */
+
+static int drain_cpu(struct kchannel *kc, uint32_t cpu)
+{
+	const struct region_geometry *geo = &kc->region->geo;
+	const struct backend_ops *ops = kc->tracer->kernel->ops;
+	struct target to = {
+		.kc = kc, .cpu = cpu, .ring = region_ring(kc->region, cpu),
+	};
+	struct backend_sink sink = { .record = record, .contexts = contexts, .missed = missed, .arg = &to };
+	uint64_t lost = 0;
+	int ret, counted;
+
+	to.writer = (struct ring_writer){
+		.ring = to.ring, .data = (uint8_t *)region_data(kc->region, cpu), .subbuf_size = geo->subbuf_size,
+		.subbuf_count = geo->subbuf_count, .mode = geo->mode, .clock = given_time, .populate = populate, .arg = &to,
+	};
+	/* Before: what the buffers tell of it by themselves, in their place, is told twice otherwise. */
+	counted = ops->lost(kc->bc, cpu, &lost);
+	ret = ops->drain(kc->bc, cpu, &sink);
+	if (!counted && lost > to.ring->source_lost)
+		missed(&to, lost - to.ring->source_lost);
+	return ret;
+}
+
+/* Says so, once, if the kernel does not record what we think it does. The tracer's lock is held. */
+static void check_recording(struct kchannel *kc, int recording)
+{
+	if (recording && kc->error == -ESHUTDOWN)
+		kc->error = 0;
+	if (recording || kc->error == -ESHUTDOWN || !kc->recording || !kc->channel)
+		return;
+	kchannel_problem(kc, -ESHUTDOWN, "somebody else has stopped the recording (tracing_on of instance %s)", kc->name);
+}
+
+static void drain_channel(struct kchannel *kc)
+{
+	int ret = 0, one, recording = 1;
+	bool was_recording;
+
+	if (__atomic_load_n(&kc->settled, __ATOMIC_ACQUIRE))
+		return;
+	pthread_mutex_lock(&kc->tracer->lock);
+	was_recording = kc->recording;
+	pthread_mutex_unlock(&kc->tracer->lock);
+	pthread_mutex_lock(&kc->lock);
+	for (uint32_t cpu = 0; kc->bc && cpu < kc->region->geo.ring_count; cpu++) {
+		one = drain_cpu(kc, cpu);
+		ret = ret ? ret : one;
+	}
+	if (was_recording && kc->bc && kc->tracer->kernel->ops->recording)
+		recording = kc->tracer->kernel->ops->recording(kc->bc);
+	pthread_mutex_unlock(&kc->lock);
+	pthread_mutex_lock(&kc->tracer->lock);
+	check_recording(kc, recording);
+	if (!was_recording && !kc->recording && !ret)
+		__atomic_store_n(&kc->settled, true, __ATOMIC_RELEASE);
+	if (ret && ret != kc->error && kc->channel)
+		kchannel_problem(kc, ret, "the kernel's buffers cannot be read: %s", strerror(-ret));
+	pthread_mutex_unlock(&kc->tracer->lock);
+}
+
+void kernel_problems(struct session *s, struct md_buf *out)
+{
+	struct channel *c;
+
+	cds_list_for_each_entry(c, &s->channels, node)
+		if (c->kchannel && c->kchannel->error)
+			md_buf_printf(out, "problem %s: %s\n", c->name, c->kchannel->problem);
+}
+
+void kernel_drain(struct session *s)
+{
+	struct kchannel **all = NULL;
+	struct channel *c;
+	size_t n = 0;
+
+	pthread_mutex_lock(&s->tracer->lock);
+	cds_list_for_each_entry(c, &s->channels, node)
+		n += c->kchannel != NULL;
+	all = n ? calloc(n, sizeof(*all)) : NULL;
+	n = 0;
+	cds_list_for_each_entry(c, &s->channels, node)
+		if (all && c->kchannel) {
+			all[n++] = c->kchannel;
+			__atomic_fetch_add(&c->kchannel->refs, 1, __ATOMIC_RELAXED);
+		}
+	pthread_mutex_unlock(&s->tracer->lock);
+	for (size_t i = 0; all && i < n; i++) {
+		drain_channel(all[i]);
+		kchannel_put(all[i]);
+	}
+	free(all);
+}

@@ -1,0 +1,304 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* The kernel domain as a whole: which backend there is, who may use it, and what can be traced. */
+#include "tracer/kernel/kernel.h"
+
+#include <errno.h>
+#include <grp.h>
+#include <pwd.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "tracer/context/kernel_context.h"
+#include "tracer/statedump/statedump.h"
+
+#define GROUP "tracing"
+#define GROUPS_MAX 4096
+#define LOOKUP_MAX 65536
+
+/* A number for the state directory, the same for the next daemon that has it. */
+static uint32_t state_number(const struct tracer *t)
+{
+	struct stat st = { 0 };
+	uint64_t h = 0xcbf29ce484222325u;
+
+	fstat(t->state_fd, &st);
+	h = (h ^ st.st_dev) * 0x100000001b3u;
+	h = (h ^ st.st_ino) * 0x100000001b3u;
+	h = (h ^ (uint64_t)st.st_uid) * 0x100000001b3u;
+	for (const char *p = t->state_dir; *p; p++)
+		h = (h ^ (unsigned char)*p) * 0x100000001b3u;
+	return (uint32_t)(h ^ h >> 32);
+}
+
+void kernel_open(struct tracer *t)
+{
+	struct tr_err err = TR_ERR_INIT;
+	struct kernel *k = calloc(1, sizeof(*k));
+	pthread_condattr_t monotonic;
+
+	if (!k)
+		return;
+	snprintf(k->suffix, sizeof(k->suffix), "-%08x", state_number(t));
+	/* What the module cannot do is not worth a word where there is none. */
+	k->ops = &module_backend;
+	if (k->ops->probe(k->suffix + 1, &k->backend, &err))
+		k->ops = &tracefs_backend;
+	if (!k->backend && k->ops->probe(k->suffix + 1, &k->backend, &err)) {
+		snprintf(t->no_kernel, sizeof(t->no_kernel), "%s", err.sentence);
+		free(k);
+		return;
+	}
+	pthread_mutex_init(&k->lock, NULL);
+	pthread_condattr_init(&monotonic);
+	pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
+	pthread_cond_init(&k->dumped, &monotonic);
+	pthread_condattr_destroy(&monotonic);
+	kcontext_have_all(k->ops->contexts != NULL);
+	CDS_INIT_LIST_HEAD(&k->dead);
+	snprintf(k->group, sizeof(k->group), KERNEL_GROUP_PREFIX "%08x", state_number(t));
+	t->kernel = k;
+	if (kernel_follower_make(t))
+		tracer_report(t, "out of memory: threads of the kernel are not followed");
+}
+
+void kernel_close(struct tracer *t)
+{
+	struct kernel *k = t->kernel;
+
+	if (!k)
+		return;
+	kernel_bury(t);
+	kernel_follower_free(k);
+	kcatalog_free(k);
+	kprobes_free(k);
+	k->ops->destroy(k->backend);
+	pthread_mutex_destroy(&k->lock);
+	pthread_cond_destroy(&k->dumped);
+	free(k);
+	t->kernel = NULL;
+}
+
+static bool in_group(uid_t uid, const char *name)
+{
+	char *space = malloc(LOOKUP_MAX);
+	gid_t *groups = calloc(GROUPS_MAX, sizeof(*groups)), wanted;
+	struct group group, *g = NULL;
+	struct passwd user, *u = NULL;
+	int n = GROUPS_MAX;
+	bool found = false;
+
+	if (space && groups && getgrnam_r(name, &group, space, LOOKUP_MAX, &g) == 0 && g) {
+		wanted = g->gr_gid;
+		if (getpwuid_r(uid, &user, space, LOOKUP_MAX, &u) == 0 && u && getgrouplist(u->pw_name, u->pw_gid, groups, &n) >= 0)
+			for (int i = 0; i < n; i++)
+				found = found || groups[i] == wanted;
+	}
+	free(space);
+	free(groups);
+	return found;
+}
+
+bool kernel_may(const struct tracer *t, uid_t uid)
+{
+	if (!t->kernel)
+		return false;
+	return uid == geteuid() || uid == 0 || (geteuid() == 0 && in_group(uid, GROUP));
+}
+
+bool kernel_allowed(struct tracer *t, uid_t uid)
+{
+	return kernel_may(t, uid);
+}
+
+bool session_kernel(struct session *s)
+{
+	uid_t uid;
+
+	pthread_mutex_lock(&s->tracer->lock);
+	uid = s->uid;
+	pthread_mutex_unlock(&s->tracer->lock);
+	return kernel_may(s->tracer, uid);
+}
+
+int kernel_refuses(struct session *s, uid_t uid, struct tr_err *err)
+{
+	if (!s->tracer->kernel)
+		return tr_fail(err, -EOPNOTSUPP, "the kernel cannot be traced: %s", s->tracer->no_kernel);
+	if (kernel_may(s->tracer, uid))
+		return 0;
+	return tr_fail(err, -EACCES, "the kernel is traced by root and by members of the group '" GROUP "'");
+}
+
+void kernel_describe(struct tracer *t, struct md_buf *out)
+{
+	if (!t->kernel) {
+		md_buf_printf(out, "kernel none (%s)\n", t->no_kernel[0] ? t->no_kernel : "out of memory");
+		return;
+	}
+	struct md_buf missing = MD_BUF_INIT;
+
+	t->kernel->ops->describe(t->kernel->backend, &missing);
+	md_buf_printf(out, missing.len ? "kernel %s (%s)\n" : "kernel %s\n", t->kernel->ops->name, md_buf_str(&missing));
+	md_buf_deinit(&missing);
+}
+
+/* ---- available/kernel ---- */
+
+void available_kernel_systems(struct tracer *t, struct md_buf *names)
+{
+	const char *last = "";
+
+	if (!t->kernel || kernel_refresh(t->kernel))
+		return;
+	for (size_t i = 0; i < kernel_count(t->kernel); i++) {
+		const struct kevent *e = kernel_event(t->kernel, i);
+
+		if (!e->present || !strcmp(e->system, last) || !(kevent_is_tracepoint(e) || kevent_is_syscall(e)))
+			continue;
+		last = e->system;
+		for (size_t at = 0; last && at < names->len; at += strlen(names->data + at) + 1)
+			if (!strcmp(names->data + at, last))
+				last = NULL;
+		if (last)
+			md_buf_put(names, last, strlen(last) + 1);
+		last = e->system;
+	}
+}
+
+void available_kernel_events(struct tracer *t, const char *system, struct md_buf *names)
+{
+	if (!t->kernel || kernel_refresh(t->kernel))
+		return;
+	for (size_t i = 0; i < kernel_count(t->kernel); i++) {
+		const struct kevent *e = kernel_event(t->kernel, i);
+
+		if (e->present && !strcmp(e->system, system) && (kevent_is_tracepoint(e) || kevent_is_syscall(e)))
+			md_buf_put(names, e->name, strlen(e->name) + 1);
+	}
+}
+
+bool available_kernel_has(struct tracer *t, const char *system, const char *event)
+{
+	const struct kevent *e;
+
+	if (!t->kernel)
+		return false;
+	if (!kernel_count(t->kernel))
+		kernel_refresh(t->kernel);
+	e = kernel_find(t->kernel, system, event, event ? strlen(event) : 0);
+	return e && (kevent_is_tracepoint(e) || kevent_is_syscall(e));
+}
+
+static void put_type(const struct md_type *type, struct md_buf *out)
+{
+	switch (type->kind) {
+	case MD_INT:
+	case MD_ENUM:
+		md_buf_printf(out, "%s%s%s%sint%u", type->kind == MD_ENUM ? "enum " : "", type->base == 16 ? "hex " : "",
+			      type->big_endian ? "be " : "", type->is_signed ? "" : "u", 8u * type->size);
+		break;
+	case MD_FLOAT:
+		md_buf_puts(out, type->size == 4 ? "float" : "double");
+		break;
+	case MD_STRING:
+		md_buf_puts(out, "string");
+		break;
+	case MD_ARRAY:
+	case MD_SEQUENCE:
+		if (type->element->encoding == MD_ENCODING_UTF8)
+			md_buf_puts(out, "char");
+		else
+			put_type(type->element, out);
+		break;
+	default:
+		md_buf_puts(out, "struct");
+	}
+}
+
+int available_kernel_fields(struct tracer *t, const char *system, const char *event, struct md_buf *out)
+{
+	struct kevent *e = t->kernel ? kernel_find(t->kernel, system, event, strlen(event)) : NULL;
+	struct md_event *md;
+	struct kformat *f = NULL;
+	int ret = !e ? -ENOENT : e->dump >= 0 ? 0 : kernel_read_format(t->kernel, e, &f);
+
+	if (ret)
+		return ret;
+	md = f ? kformat_event(f) : kdump_event((enum kdump_type)e->dump);
+	kformat_free(f);
+	if (!md)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < md->field_count; i++) {
+		const struct md_field *field = &md->fields[i];
+
+		put_type(&field->type, out);
+		md_buf_printf(out, " %s", field->name);
+		if (field->type.kind == MD_ARRAY)
+			md_buf_printf(out, "[%u]", field->type.count);
+		else if (field->type.kind == MD_SEQUENCE)
+			md_buf_puts(out, "[]");
+		md_buf_putc(out, '\n');
+	}
+	md_event_destroy(md);
+	return 0;
+}
+
+bool available_kernel_probes(struct tracer *t)
+{
+	return t->kernel && t->kernel->ops->compiled;
+}
+
+/* By what the module records each tracepoint */
+static void show_probes(struct kernel *k, struct md_buf *out)
+{
+	struct md_buf compiled = MD_BUF_INIT;
+	char line[400];
+
+	md_buf_putc(&compiled, '\n');
+	if (!k->ops->compiled || k->ops->compiled(k->backend, &compiled))
+		goto out;
+	md_buf_str(&compiled);
+	for (size_t i = 0; i < kernel_count(k) && !compiled.failed; i++) {
+		const struct kevent *e = kernel_event(k, i);
+
+		if (!e->present || e->dump >= 0 || !kevent_is_tracepoint(e))
+			continue;
+		snprintf(line, sizeof(line), "\n%s:%s\n", e->system, e->name);
+		md_buf_printf(out, "%s:%s %s\n", e->system, e->name, strstr(compiled.data, line) ? "module" : "fallback");
+	}
+out:
+	md_buf_deinit(&compiled);
+}
+
+void available_kernel(struct tracer *t, enum kernel_list what, struct md_buf *out)
+{
+	size_t skip = strlen(KEVENT_COMPAT);
+	const char *colon;
+
+	if (what == KERNEL_CONTEXTS) {
+		kcontext_available(out);
+		return;
+	}
+	if (!t->kernel || kernel_refresh(t->kernel))
+		return;
+	if (what == KERNEL_PROBES) {
+		show_probes(t->kernel, out);
+		return;
+	}
+	for (size_t i = 0; i < kernel_count(t->kernel); i++) {
+		const struct kevent *e = kernel_event(t->kernel, i);
+
+		if (!e->present || !(what == KERNEL_SYSCALLS ? kevent_is_syscall(e) : kevent_is_tracepoint(e)))
+			continue;
+		if (what == KERNEL_SYSCALLS && !strncmp(e->name, KEVENT_COMPAT, skip) && kernel_find(t->kernel, e->system, e->name + skip,
+												    strlen(e->name + skip)))
+			continue;       /* is there already */
+		if (what == KERNEL_TRACEPOINTS)
+			md_buf_printf(out, "%s:%s\n", e->system, e->name);
+		else if (!strncmp(e->key, "syscall:entry:", 14) && (colon = strrchr(e->key, ':')))
+			md_buf_printf(out, "%s\n", colon + 1);
+	}
+}

@@ -1,0 +1,265 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Writes the kernel's state dump into the channels whose rules take its events: each into a ring of its own beside those of the
+ * CPUs, at the time when it was looked at. One thread for each dump, which ends when the session stops or asks for another one. And, in the
+ * same way, lines that users write to `log`.
+ */
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "tracer/statedump/internal.h"
+#include "tracer/kernel/kernel.h"
+#include "tracer/statedump/statedump.h"
+#include "tracer/abi/ring_write.h"
+#include "tracer/view/view.h"
+
+#ifndef MADV_POPULATE_WRITE
+#define MADV_POPULATE_WRITE 23          /* Linux 5.14 */
+#endif
+
+#define PATIENCE_MS 800         /* of the write that asks for a dump */
+#define CONTEXTS_MAX (TRAIL_CONTEXT_MAX * 8 + 128)      /* numbers, and two that are text */
+
+struct dump {
+	struct kdump_sink sink;
+	struct session *session;        /* referenced */
+	uint64_t number;                /* of the request */
+};
+
+struct target {
+	const struct clock *clock;
+	const struct region *region;
+};
+
+static uint64_t present(void *arg)
+{
+	return clock_now(((const struct target *)arg)->clock);
+}
+
+static bool populate(void *arg, uint64_t subbuf)
+{
+	return region_populate(((const struct target *)arg)->region, 0, subbuf);
+}
+
+/* Whether the channel records it now. */
+static bool wanted(struct channel *c, enum kdump_type type, struct filter_input *in)
+{
+	struct kdump_fields fields;
+	struct wanted program;
+	char key[96];
+
+	if (!c->kchannel || !c->kchannel->recording)
+		return false;
+	snprintf(key, sizeof(key), "%s:%s", kdump_system(type), kdump_name(type));
+	kdump_filter_event(type, &fields);
+	return kernel_wanted(c, key, &fields.event, &program) && (!program.size || !in || filter_run(program.program, program.size, in));
+}
+
+static int write_to(struct channel *c, enum kdump_type type, struct kwho *who, const void *payload, size_t len)
+{
+	static const uint8_t on = 1;
+	uint8_t bytes[CONTEXTS_MAX + KDUMP_PAYLOAD_MAX];
+	struct target to = { .clock = &c->session->tracer->clock };
+	struct ring_writer w = { .clock = present, .populate = populate, .arg = &to };
+	struct trace *t = kernel_trace(c->session);
+	struct class *cl = t ? class_get(c, t, true) : NULL;
+	struct buffer *b = NULL;
+	size_t head = c->kchannel->context_size;
+	uint32_t id;
+	int ret = cl ? class_buffer(cl, TRAIL_RINGS_THREAD, KERNEL_DUMP_RING, &b) : -ENOMEM;
+
+	if (!ret)
+		ret = class_event_id(cl, kdump_event(type), &id);
+	if (ret)
+		return ret;
+	kwho_put(who, c->kchannel, bytes);
+	memcpy(bytes + head, payload, len);
+	to.region = b->region;
+	w.ring = region_ring(b->region, 0);
+	w.data = (uint8_t *)region_data(b->region, 0);
+	w.subbuf_size = b->region->geo.subbuf_size;
+	w.subbuf_count = b->region->geo.subbuf_count;
+	w.mode = b->region->geo.mode;
+	ring_write(&w, &on, 1, id, bytes, head + len);
+	return 0;
+}
+
+/* Whom the session records. What belongs to no process is for all but an empty set. */
+static bool tracked(const struct track *t, const struct kwho *who)
+{
+	return who->tid ? track_has(t, (uint32_t)who->is.pid) : !t->some || t->count;
+}
+
+static int event(struct kdump_sink *sink, enum kdump_type type, int32_t tid, const void *payload, size_t len)
+{
+	struct dump *d = (struct dump *)(void *)sink;
+	struct session *s = d->session;
+	struct tracer *t = s->tracer;
+	struct kwho who = { .kernel = t->kernel, .ts = clock_now(&t->clock), .tid = tid };
+	struct filter_input in = { .payload = payload, .len = len, .context = kwho_value, .arg = &who };
+	struct channel *c;
+	bool for_us;
+	int ret = 0;
+
+	kernel_thread(t->kernel, who.ts, tid ? tid : (int32_t)getpid(), &who.is);
+	who.asked = true;
+	pthread_mutex_lock(&t->lock);
+	if (t->kernel->ending || s->gone || !s->active || s->statedump != d->number)
+		ret = -ECANCELED;
+	for_us = tracked(&s->track[TRACK_PID], &who);
+	who.tid = tid ? tid : (int32_t)getpid();
+	cds_list_for_each_entry(c, &s->channels, node)
+		if (for_us && !ret && wanted(c, type, &in))
+			ret = write_to(c, type, &who, payload, len);
+	pthread_mutex_unlock(&t->lock);
+	return ret;
+}
+
+static void *run(void *arg)
+{
+	struct dump *d = arg;
+	struct tracer *t = d->session->tracer;
+	int ret = kstatedump(&d->sink);
+
+	buffers_keep(t);
+	pthread_mutex_lock(&t->lock);
+	if (ret && ret != -ECANCELED)
+		tracer_report(t, "session %s: the kernel's state dump is not complete: %s", d->session->name, strerror(-ret));
+	if (d->session->dump_ended < d->number)
+		d->session->dump_ended = d->number;
+	pthread_mutex_unlock(&t->lock);
+	session_put(d->session);
+	free(d);
+	/* Only now: who waits for the last one then frees all there is. */
+	pthread_mutex_lock(&t->lock);
+	t->kernel->dumps--;
+	pthread_cond_broadcast(&t->kernel->dumped);
+	pthread_mutex_unlock(&t->lock);
+	return NULL;
+}
+
+static int start(struct session *s)
+{
+	struct dump *d = malloc(sizeof(*d));
+	pthread_attr_t attr;
+	sigset_t all, before;
+	pthread_t thread;
+	int ret;
+
+	if (!d)
+		return -ENOMEM;
+	*d = (struct dump){ .sink.event = event, .session = session_ref(s), .number = s->statedump };
+	pthread_attr_init(&attr);
+	pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	ret = -pthread_create(&thread, &attr, run, d);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	pthread_attr_destroy(&attr);
+	if (ret) {
+		session_put(s);         /* not the last: the caller has one */
+		free(d);
+		return ret;
+	}
+	s->tracer->kernel->dumps++;
+	return 0;
+}
+
+static bool wants_any(struct session *s)
+{
+	struct channel *c;
+
+	cds_list_for_each_entry(c, &s->channels, node)
+		for (int i = 0; i < KDUMP_DUMPED; i++)
+			if (wanted(c, (enum kdump_type)i, NULL))
+				return true;
+	return false;
+}
+
+void kernel_statedump(struct session *s)
+{
+	struct tracer *t = s->tracer;
+	struct kernel *k = t->kernel;
+	struct timespec until;
+	uint64_t number;
+	int ret = 0;
+
+	clock_gettime(CLOCK_MONOTONIC, &until);
+	until.tv_nsec += PATIENCE_MS * 1000000L;
+	until.tv_sec += until.tv_nsec / 1000000000;
+	until.tv_nsec %= 1000000000;
+	pthread_mutex_lock(&t->lock);
+	number = s->statedump;
+	if (s->active && !s->gone && s->dump_begun != number) {
+		s->dump_begun = number;
+		if (k && !k->ending && wants_any(s)) {
+			ret = start(s);
+			if (ret)
+				tracer_report(t, "session %s: no state dump of the kernel: %s", s->name, strerror(-ret));
+			while (!ret && s->dump_ended < number)
+				ret = -pthread_cond_timedwait(&k->dumped, &t->lock, &until);
+		}
+	}
+	pthread_mutex_unlock(&t->lock);
+}
+
+/* ---- log ---- */
+
+struct logger {
+	struct kdump_sink sink;
+	struct tracer *tracer;
+	uid_t uid;
+	gid_t gid;
+};
+
+/* By what is known of the writer. */
+static bool writer_tracked(const struct session *s, const struct logger *l, const struct kwho *who)
+{
+	return tracked(&s->track[TRACK_PID], who) && track_has(&s->track[TRACK_KERNEL_UID], l->uid) &&
+	       track_has(&s->track[TRACK_KERNEL_GID], l->gid);
+}
+
+static int logged(struct kdump_sink *sink, enum kdump_type type, int32_t tid, const void *payload, size_t len)
+{
+	const struct logger *l = (const struct logger *)(void *)sink;
+	struct tracer *t = l->tracer;
+	struct kwho who = { .kernel = t->kernel, .ts = clock_now(&t->clock), .tid = tid };
+	struct filter_input in = { .payload = payload, .len = len, .context = kwho_value, .arg = &who };
+	struct session *s;
+	struct channel *c;
+	int ret = 0;
+
+	kernel_thread(t->kernel, who.ts, tid, &who.is);
+	who.asked = true;
+	pthread_mutex_lock(&t->lock);
+	cds_list_for_each_entry(s, &t->sessions, node)
+		cds_list_for_each_entry(c, &s->channels, node)
+			if (!ret && session_serves(s, l->uid) && writer_tracked(s, l, &who) && wanted(c, type, &in))
+				ret = write_to(c, type, &who, payload, len);
+	pthread_mutex_unlock(&t->lock);
+	return ret;
+}
+
+int kernel_log(struct tracer *t, const struct log_writer *who, const char *line)
+{
+	struct logger l = { .sink.event = logged, .tracer = t, .uid = who->uid, .gid = who->gid };
+
+	return t->kernel ? kdump_emit(&l.sink, KDUMP_LOGGER, (int32_t)who->tid, line) : 0;
+}
+
+void kernel_statedumps_end(struct tracer *t)
+{
+	pthread_mutex_lock(&t->lock);
+	if (t->kernel)
+		t->kernel->ending = true;
+	while (t->kernel && t->kernel->dumps)
+		pthread_cond_wait(&t->kernel->dumped, &t->lock);
+	pthread_mutex_unlock(&t->lock);
+}

@@ -1,0 +1,358 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Follows the kernel's threads, for what records do not say of who ran: a small buffer of the backend's for the whole daemon, in which
+ * threads' births, new names and ends are recorded while there is a kernel channel. Before a record is judged, it has been brought to that record's time.
+ */
+#include <errno.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "tracer/context/kernel_context.h"
+#include "tracer/kernel/kernel.h"
+#include "tracer/kevent/ring_page.h"
+
+#define NAME "trailfs-threads"
+#define BYTES (256u << 10)      /* per CPU: more than a thousand processes */
+#define INIT_PID_NS 0xEFFFFFFCu /* inode number of the first PID namespace: linux/proc_ns.h */
+
+enum what { BORN, RENAMED, ENDED, KINDS };
+
+struct layout {                 /* of one of the events; id 0: it is not to be had */
+	uint32_t id;
+	uint32_t tid, comm, other;      /* offsets in the record; other: of clone_flags, of the new name */
+	uint32_t other_size;
+	uint32_t need;                  /* bytes that a record has at least */
+};
+
+struct told {
+	uint64_t time;
+	enum what what;
+	int32_t tid, maker;
+	bool thread;
+	char comm[KTHREAD_COMM], after[KTHREAD_COMM];
+};
+
+struct follower {
+	struct tracer *tracer;
+	uint32_t users;                 /* kernel channels; guarded by the tracer's lock */
+	pthread_mutex_t lock;           /* guards the rest; comes after kchannel.lock and tracer.lock */
+	struct backend_channel *bc;     /* NULL: not followed */
+	bool scanned;
+	struct layout layouts[KINDS];
+	struct kthreads *threads;
+	uint64_t until;                 /* that time has been reached */
+	bool missed;                    /* during a look */
+	struct told *told;              /* of it */
+	size_t count, room;
+};
+
+static void name_of(const struct kernel *k, char *name, size_t size)
+{
+	snprintf(name, size, NAME "%s", k->suffix);
+}
+
+bool kernel_follows_by(const struct kernel *k, const char *name)
+{
+	char own[64];
+
+	name_of(k, own, sizeof(own));
+	return k->follower && k->follower->bc && !strcmp(name, own);
+}
+
+/* ---- what it is told ---- */
+
+static const struct kformat_field *field(const struct kformat *f, const char *name, uint32_t size)
+{
+	for (uint32_t i = 0; i < f->field_count; i++)
+		if (!strcmp(f->fields[i].kernel_name, name) && f->fields[i].place == KFORMAT_FIXED &&
+		    (!size || f->fields[i].size == size))
+			return &f->fields[i];
+	return NULL;
+}
+
+static void learn_layout(struct kernel *k, struct layout *l, const char *system, const char *event, const char *comm, const char *other,
+			 uint32_t other_size)
+{
+	struct kevent *e = kernel_find(k, system, event, strlen(event));
+	struct kformat *f = e ? kernel_format(k, e) : NULL;
+	const struct kformat_field *tid, *name, *more;
+
+	*l = (struct layout){ 0 };
+	if (!f)
+		return;
+	tid = field(f, "pid", 4);
+	name = field(f, comm, KTHREAD_COMM);
+	more = other ? field(f, other, other_size) : tid;
+	if (tid && name && more && more->size <= 16)
+		*l = (struct layout){ .id = f->id, .tid = tid->offset, .comm = name->offset, .other = more->offset,
+				      .other_size = more->size, .need = f->size };
+	kformat_free(f);
+}
+
+static void record(void *arg, uint64_t time, const uint8_t *bytes, size_t len)
+{
+	struct follower *f = arg;
+	const struct clock *clock = &f->tracer->clock;
+	struct told *more, *t;
+	uint64_t flags = 0;
+	int what = 0;
+
+	while (what < KINDS && (f->layouts[what].id != krecord_id(bytes) || len < f->layouts[what].need))
+		what++;
+	if (what == KINDS)
+		return;
+	if (f->count == f->room) {
+		more = realloc(f->told, (f->room ? 2 * f->room : 256) * sizeof(*more));
+		if (!more) {
+			f->missed = true;
+			return;
+		}
+		f->told = more;
+		f->room = f->room ? 2 * f->room : 256;
+	}
+	t = &f->told[f->count++];
+	*t = (struct told){ .time = clock_convert(clock, time), .what = what, .maker = krecord_pid(bytes) };
+	memcpy(&t->tid, bytes + f->layouts[what].tid, sizeof(t->tid));
+	memcpy(t->comm, bytes + f->layouts[what].comm, KTHREAD_COMM);
+	if (what == RENAMED)
+		memcpy(t->after, bytes + f->layouts[what].other, KTHREAD_COMM);
+	if (what == BORN) {
+		memcpy(&flags, bytes + f->layouts[what].other, f->layouts[what].other_size < 8 ? f->layouts[what].other_size : 8);
+		t->thread = flags & CLONE_THREAD;
+	}
+}
+
+static void missed(void *arg, uint64_t events)
+{
+	struct follower *f = arg;
+
+	(void)events;
+	f->missed = true;
+}
+
+static int by_time(const void *a, const void *b)
+{
+	const struct told *x = a, *y = b;
+
+	return (x->time > y->time) - (x->time < y->time);
+}
+
+static void take(struct follower *f)
+{
+	if (f->count)
+		qsort(f->told, f->count, sizeof(*f->told), by_time);
+	for (size_t i = 0; i < f->count; i++) {
+		const struct told *t = &f->told[i];
+
+		if (t->what == BORN)
+			kthreads_born(f->threads, t->time, t->tid, t->maker, t->thread, t->comm);
+		else if (t->what == RENAMED)
+			kthreads_renamed(f->threads, t->time, t->tid, t->comm, t->after);
+		else
+			kthreads_ended(f->threads, t->time, t->tid, t->comm);
+	}
+	f->count = 0;
+}
+
+/* Brings it to the present. */
+static void look(struct follower *f)
+{
+	struct backend_sink sink = { .record = record, .missed = missed, .arg = f };
+	const struct backend_ops *ops = f->tracer->kernel->ops;
+	uint64_t now = clock_now(&f->tracer->clock);
+
+	f->missed = false;
+	for (uint32_t cpu = 0; f->bc && cpu < f->tracer->cpus; cpu++)
+		ops->drain(f->bc, cpu, &sink);
+	if (f->missed)
+		kthreads_missed(f->threads, f->until);
+	take(f);
+	f->until = now;
+}
+
+void kernel_thread(struct kernel *k, uint64_t time, int32_t tid, struct kthread *out)
+{
+	struct follower *f = k->follower;
+
+	*out = (struct kthread){ .pid = tid ? -1 : 0 };
+	if (!f)
+		return;
+	pthread_mutex_lock(&f->lock);
+	if (f->bc && time >= f->until)
+		look(f);
+	kthreads_at(f->threads, time, tid, out);
+	pthread_mutex_unlock(&f->lock);
+}
+
+void kernel_scan(struct tracer *t)
+{
+	struct follower *f = t->kernel ? t->kernel->follower : NULL;
+
+	if (!f)
+		return;
+	pthread_mutex_lock(&f->lock);
+	if (f->bc && !f->scanned)
+		kthreads_scan(f->threads);
+	f->scanned = true;
+	pthread_mutex_unlock(&f->lock);
+}
+
+/* ---- contexts ---- */
+
+static const struct kthread *ask(struct kwho *w)
+{
+	if (!w->asked) {
+		kernel_thread(w->kernel, w->ts, w->tid, &w->is);
+		if (!w->tid)
+			snprintf(w->is.comm, sizeof(w->is.comm), "swapper/%u", w->cpu);
+		w->asked = true;
+	}
+	return &w->is;
+}
+
+static size_t put_one(struct kwho *w, uint32_t kind, uint8_t *at)
+{
+	size_t size = kcontext_size(kind);
+	int32_t value;
+
+	memset(at, 0, size);
+	if (kind == TRAIL_CONTEXT_PROCNAME) {
+		memcpy(at, ask(w)->comm, KTHREAD_COMM);
+		return size;
+	}
+	value = kind == TRAIL_CONTEXT_CPU_ID ? (int32_t)w->cpu : kind == TRAIL_CONTEXT_PID ? ask(w)->pid : w->tid;
+	if (kind == TRAIL_CONTEXT_CPU_ID || kind == TRAIL_CONTEXT_PID || kind == TRAIL_CONTEXT_TID)
+		memcpy(at, &value, sizeof(value));
+	return size;
+}
+
+void kwho_put(struct kwho *w, const struct kchannel *kc, uint8_t *at)
+{
+	if (w->contexts) {
+		memcpy(at, w->contexts, w->contexts_len);
+		return;
+	}
+	for (uint32_t i = 0; i < kc->context_count; i++)
+		at += put_one(w, kc->contexts[i], at);
+}
+
+bool kwho_value(void *who, uint32_t kind, const char *name, struct filter_value *out)
+{
+	struct kwho *w = who;
+	const uint8_t *at = w->contexts ? kcontext_find(w->kc->contexts, w->kc->context_count, kind, w->contexts, w->contexts_len) : NULL;
+
+	(void)name;
+	if (at) {
+		kcontext_value(kind, at, out);
+		return out->type != FILTER_NONE;
+	}
+	*out = (struct filter_value){ .type = FILTER_SIGNED };
+	switch (kind) {
+	case TRAIL_CONTEXT_CPU_ID:
+		out->i = w->cpu;
+		return true;
+	case TRAIL_CONTEXT_TID:
+		out->i = w->tid;
+		return true;
+	case TRAIL_CONTEXT_PID:
+		out->i = ask(w)->pid;
+		return out->i >= 0;
+	case TRAIL_CONTEXT_PROCNAME:
+		*out = (struct filter_value){ .type = FILTER_STRING, .s = ask(w)->comm, .len = strnlen(ask(w)->comm, KTHREAD_COMM) };
+		return out->len > 0;
+	default:
+		return false;
+	}
+}
+
+/* ---- its life ---- */
+
+int kernel_follower_make(struct tracer *t)
+{
+	struct follower *f = calloc(1, sizeof(*f));
+	struct stat ns;
+
+	if (!f)
+		return -ENOMEM;
+	f->tracer = t;
+	f->threads = kthreads_create(stat("/proc/self/ns/pid", &ns) == 0 && ns.st_ino == INIT_PID_NS);
+	if (!f->threads) {
+		free(f);
+		return -ENOMEM;
+	}
+	pthread_mutex_init(&f->lock, NULL);
+	t->kernel->follower = f;
+	return 0;
+}
+
+static void forget(struct follower *f, bool remove)
+{
+	if (f->bc)
+		f->tracer->kernel->ops->channel_close(f->bc, remove);
+	f->bc = NULL;
+	f->scanned = false;
+}
+
+void kernel_follower_free(struct kernel *k)
+{
+	struct follower *f = k->follower;
+
+	if (!f)
+		return;
+	forget(f, !f->users);   /* else the next daemon is to go on with it */
+	kthreads_destroy(f->threads);
+	pthread_mutex_destroy(&f->lock);
+	free(f->told);
+	free(f);
+	k->follower = NULL;
+}
+
+static int start(struct follower *f, struct tr_err *err)
+{
+	static const struct { const char *system, *event, *comm, *other; uint32_t size; } events[KINDS] = {
+		[BORN] = { "task", "task_newtask", "comm", "clone_flags", 0 },
+		[RENAMED] = { "task", "task_rename", "oldcomm", "newcomm", KTHREAD_COMM },
+		[ENDED] = { "sched", "sched_process_exit", "comm", NULL, 0 },
+	};
+	struct backend_geometry g = { .bytes = BYTES, .cpus = f->tracer->cpus, .overwrite = true, .tsc = f->tracer->clock.mult != 0 };
+	struct kernel *k = f->tracer->kernel;
+	char name[64];
+	int ret;
+
+	name_of(k, name, sizeof(name));
+	ret = kernel_refresh(k);
+	for (int i = 0; i < KINDS && !ret; i++)
+		learn_layout(k, &f->layouts[i], events[i].system, events[i].event, events[i].comm, events[i].other, events[i].size);
+	/* A killed daemon's goes on: it knows of what nobody has read yet. */
+	if (!ret && k->ops->channel_open(k->backend, name, &g, true, &f->bc, NULL))
+		ret = k->ops->channel_open(k->backend, name, &g, false, &f->bc, err);
+	for (int i = 0; i < KINDS && !ret; i++)
+		if (f->layouts[i].id)
+			ret = k->ops->enable(f->bc, events[i].system, events[i].event, true);
+	if (!ret)
+		ret = k->ops->record(f->bc, true);
+	if (ret)
+		forget(f, true);
+	return ret;
+}
+
+void kernel_follow(struct tracer *t, bool on)
+{
+	struct follower *f = t->kernel->follower;
+	struct tr_err err = TR_ERR_INIT;
+
+	if (!f)
+		return;
+	f->users += on ? 1 : -1;
+	if (f->users > 1 || (f->users == 1 && !on))
+		return;
+	pthread_mutex_lock(&f->lock);
+	if (!on)
+		forget(f, true);
+	else if (start(f, &err))
+		tracer_report(t, "threads are not followed: processes and names are those of /proc: %s", err.sentence);
+	pthread_mutex_unlock(&f->lock);
+}

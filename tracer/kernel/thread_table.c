@@ -1,0 +1,302 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "tracer/kernel/thread_table.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define BUCKETS 8192u           /* a power of two */
+#define STATES_MAX 16u          /* of one thread id: names, and lives one after the other */
+#define ENDED_MAX 16384u        /* that are remembered */
+#define ENTRIES_MAX 262144u     /* more than that many threads: all begins anew */
+
+struct state {                  /* holds until the next one begins */
+	uint64_t from;
+	struct kthread is;
+	bool guess;             /* from /proc: of whenever that was asked */
+};
+
+struct entry {                  /* of one thread id */
+	struct entry *next;
+	int32_t tid;
+	uint32_t epoch;
+	uint64_t ended;         /* the last life; 0: not */
+	uint32_t count;         /* at least 1 */
+	struct state *states;   /* by time */
+};
+
+struct kthreads {
+	struct entry *buckets[BUCKETS];
+	uint32_t count;
+	bool ask;
+	uint32_t epoch;         /* grows when something was missed … */
+	uint64_t missed;        /* … that may be as old as this */
+	struct {
+		int32_t tid;
+		uint64_t time;
+	} ended[ENDED_MAX];     /* a ring, oldest first at next_ended */
+	uint32_t next_ended;
+};
+
+struct kthreads *kthreads_create(bool ask)
+{
+	struct kthreads *k = calloc(1, sizeof(*k));
+
+	if (k)
+		k->ask = ask;
+	return k;
+}
+
+static struct entry **place(struct kthreads *k, int32_t tid)
+{
+	struct entry **e = &k->buckets[(uint32_t)tid & (BUCKETS - 1)];
+
+	while (*e && (*e)->tid != tid)
+		e = &(*e)->next;
+	return e;
+}
+
+static void drop(struct kthreads *k, struct entry **at)
+{
+	struct entry *e = *at;
+
+	*at = e->next;
+	free(e->states);
+	free(e);
+	k->count--;
+}
+
+static void drop_all(struct kthreads *k)
+{
+	for (uint32_t i = 0; i < BUCKETS; i++)
+		while (k->buckets[i])
+			drop(k, &k->buckets[i]);
+}
+
+void kthreads_destroy(struct kthreads *k)
+{
+	if (k)
+		drop_all(k);
+	free(k);
+}
+
+/* ---- /proc ---- */
+
+static ssize_t read_file(const char *path, char *text, size_t size)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	ssize_t n = fd < 0 ? -1 : read(fd, text, size - 1);
+
+	if (fd >= 0)
+		close(fd);
+	text[n > 0 ? n : 0] = '\0';
+	return n;
+}
+
+static void set_comm(struct kthread *t, const char *comm)
+{
+	size_t n = strnlen(comm, KTHREAD_COMM - 1);
+
+	memset(t->comm, 0, sizeof(t->comm));
+	memcpy(t->comm, comm, n);
+}
+
+/* /proc adds to a worker's name what it works on: kworker/0:2H-kblockd. The task is called without. */
+static void strip_worker(char *comm)
+{
+	if (!strncmp(comm, "kworker/", 8) && strncmp(comm, "kworker/R-", 10) != 0)
+		comm[strcspn(comm, "+-")] = '\0';
+}
+
+/* What /proc says of a thread, whatever its process; nobody, if there is no such thread. */
+static struct kthread look(const struct kthreads *k, int32_t tid)
+{
+	struct kthread t = { .pid = -1 };
+	char path[48], text[1024], *at;
+
+	if (!k->ask)
+		return t;
+	snprintf(path, sizeof(path), "/proc/%d/status", tid);
+	if (read_file(path, text, sizeof(text)) <= 0 || !(at = strstr(text, "\nTgid:")))
+		return t;
+	t.pid = (int32_t)strtol(at + 6, NULL, 10);
+	snprintf(path, sizeof(path), "/proc/%d/comm", tid);
+	if (read_file(path, text, sizeof(text)) > 0) {
+		text[strlen(text) - 1] = '\0';  /* the newline */
+		strip_worker(text);
+		set_comm(&t, text);
+	}
+	return t;
+}
+
+/* ---- entries ---- */
+
+static struct state *last_of(struct entry *e)
+{
+	return &e->states[e->count - 1];
+}
+
+static bool append(struct entry *e, uint64_t from, const struct kthread *is, bool guess)
+{
+	struct state *more;
+
+	if (e->count == STATES_MAX) {
+		memmove(e->states, e->states + 1, (STATES_MAX - 1) * sizeof(*e->states));
+		e->count--;
+	} else {
+		more = realloc(e->states, (e->count + 1) * sizeof(*more));
+		if (!more)
+			return false;
+		e->states = more;
+	}
+	/* Events of two looks may be out of order by what a commit takes. */
+	if (e->count && from < last_of(e)->from)
+		from = last_of(e)->from;
+	e->states[e->count++] = (struct state){ .from = from, .is = *is, .guess = guess };
+	return true;
+}
+
+/* Made if need be, with what is known of it since the beginning. NULL: no memory. */
+static struct entry *entry_of(struct kthreads *k, int32_t tid, const struct kthread *known)
+{
+	struct entry **at = place(k, tid), *e = *at;
+
+	if (e)
+		return e;
+	if (k->count == ENTRIES_MAX) {
+		drop_all(k);
+		at = place(k, tid);
+	}
+	e = calloc(1, sizeof(*e));
+	if (!e)
+		return NULL;
+	e->tid = tid;
+	e->epoch = k->epoch;
+	if (!append(e, 0, known, true)) {
+		free(e);
+		return NULL;
+	}
+	*at = e;
+	k->count++;
+	return e;
+}
+
+static struct entry *find_or_ask(struct kthreads *k, int32_t tid)
+{
+	struct entry *e = *place(k, tid);
+	struct kthread is;
+
+	if (e && e->epoch == k->epoch)
+		return e;
+	is = look(k, tid);
+	if (!e)
+		return entry_of(k, tid, &is);
+	/* Is it still what it was when something was lost? Who is gone was that to its end, for all that is known. */
+	if (is.pid >= 0 && memcmp(&is, &last_of(e)->is, sizeof(is)) != 0)
+		append(e, k->missed, &is, true);
+	e->epoch = k->epoch;
+	return e;
+}
+
+void kthreads_scan(struct kthreads *k)
+{
+	DIR *proc = k->ask ? opendir("/proc") : NULL, *tasks;
+	struct dirent *d;
+	char path[48];
+
+	while (proc && (d = readdir(proc))) {
+		if (d->d_name[0] < '1' || d->d_name[0] > '9')
+			continue;
+		snprintf(path, sizeof(path), "/proc/%.12s/task", d->d_name);
+		tasks = opendir(path);
+		while (tasks && (d = readdir(tasks)))
+			if (d->d_name[0] != '.')
+				find_or_ask(k, (int32_t)strtol(d->d_name, NULL, 10));
+		if (tasks)
+			closedir(tasks);
+	}
+	if (proc)
+		closedir(proc);
+}
+
+/* ---- what the kernel tells ---- */
+
+void kthreads_born(struct kthreads *k, uint64_t time, int32_t tid, int32_t maker, bool thread, const char *comm)
+{
+	struct kthread is = { .pid = tid }, nobody = { .pid = -1 };
+	struct entry *e;
+
+	if (thread) {
+		kthreads_at(k, time, maker, &is);
+		/* The maker may be gone, but not its child. */
+		if (is.pid < 0)
+			is = look(k, tid);
+	}
+	set_comm(&is, comm);
+	e = entry_of(k, tid, &nobody);
+	if (!e)
+		return;
+	/* Who was asked for before meant this one. */
+	if (last_of(e)->guess)
+		last_of(e)->is = nobody;
+	e->ended = 0;
+	e->epoch = k->epoch;
+	append(e, time, &is, false);
+}
+
+void kthreads_renamed(struct kthreads *k, uint64_t time, int32_t tid, const char *before, const char *after)
+{
+	struct entry *e = find_or_ask(k, tid);
+	struct kthread is;
+
+	if (!e)
+		return;
+	if (last_of(e)->guess)
+		set_comm(&last_of(e)->is, before);
+	last_of(e)->guess = false;
+	is = last_of(e)->is;
+	set_comm(&is, after);
+	append(e, time, &is, false);
+}
+
+void kthreads_ended(struct kthreads *k, uint64_t time, int32_t tid, const char *comm)
+{
+	struct entry *e = find_or_ask(k, tid), **old;
+	uint32_t i = k->next_ended;
+
+	if (!e)
+		return;
+	if (last_of(e)->guess)
+		set_comm(&last_of(e)->is, comm);
+	last_of(e)->guess = false;
+	e->ended = time;
+	old = place(k, k->ended[i].tid);
+	if (k->ended[i].time && *old && (*old)->ended == k->ended[i].time)
+		drop(k, old);
+	k->ended[i].tid = tid;
+	k->ended[i].time = time;
+	k->next_ended = (i + 1) % ENDED_MAX;
+}
+
+void kthreads_missed(struct kthreads *k, uint64_t since)
+{
+	k->epoch++;
+	k->missed = since;
+}
+
+void kthreads_at(struct kthreads *k, uint64_t time, int32_t tid, struct kthread *out)
+{
+	struct entry *e = tid ? find_or_ask(k, tid) : NULL;
+	uint32_t i;
+
+	*out = (struct kthread){ .pid = tid ? -1 : 0 };
+	if (!e)
+		return;
+	for (i = e->count; i-- && e->states[i].from > time;)
+		;
+	if (i < e->count)
+		*out = e->states[i].is;
+}

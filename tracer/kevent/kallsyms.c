@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "tracer/kevent/kallsyms.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "metadata/buf.h"
+
+#define SYMBOLS_MAX (4u << 20)
+#define FAR (1u << 20)          /* bytes: no function is that long */
+
+struct symbol {
+	uint64_t address;
+	uint32_t name;          /* in names; grows with the place in the file */
+};
+
+struct ksyms {
+	struct symbol *symbols; /* sorted by address */
+	size_t count;
+	struct md_buf names;    /* ended by NUL each */
+};
+
+/* `ffffffff81000000 T _stext`, and `\t[module]` behind it for those of modules. False: no function. */
+static bool parse(char *line, uint64_t *address, char **name)
+{
+	char *end, *p;
+
+	*address = strtoull(line, &end, 16);
+	if (end == line || *end != ' ' || !end[1] || !strchr("tTwW", end[1]) || end[2] != ' ')
+		return false;
+	p = end + 3;
+	p[strcspn(p, " \t\n")] = '\0';
+	*name = p;
+	return *p && strlen(p) <= KSYMS_NAME_MAX;
+}
+
+static bool add(struct ksyms *s, uint64_t address, const char *name)
+{
+	struct symbol *more;
+
+	if (!(s->count & (s->count - 1))) {     /* 0, 1, 2, 4 …: full */
+		more = realloc(s->symbols, (s->count ? 2 * s->count : 1) * sizeof(*more));
+		if (!more)
+			return false;
+		s->symbols = more;
+	}
+	s->symbols[s->count++] = (struct symbol){ address, (uint32_t)s->names.len };
+	md_buf_put(&s->names, name, strlen(name) + 1);
+	return !s->names.failed;
+}
+
+static int by_address(const void *a, const void *b)
+{
+	const struct symbol *x = a, *y = b;
+
+	if (x->address != y->address)
+		return x->address < y->address ? -1 : 1;
+	return (x->name > y->name) - (x->name < y->name);
+}
+
+struct ksyms *ksyms_load(const char *path)
+{
+	FILE *f = fopen(path, "re");
+	struct ksyms *s = f ? calloc(1, sizeof(*s)) : NULL;
+	char *line = NULL, *name;
+	bool good = s != NULL;
+	uint64_t address;
+	size_t size = 0;
+
+	while (good && s->count < SYMBOLS_MAX && getline(&line, &size, f) >= 0)
+		if (parse(line, &address, &name) && address)
+			good = add(s, address, name);
+	free(line);
+	if (f)
+		fclose(f);
+	if (!good || !s->count) {
+		ksyms_free(s);
+		return NULL;
+	}
+	qsort(s->symbols, s->count, sizeof(*s->symbols), by_address);
+	return s;
+}
+
+void ksyms_free(struct ksyms *s)
+{
+	if (!s)
+		return;
+	free(s->symbols);
+	md_buf_deinit(&s->names);
+	free(s);
+}
+
+const char *ksyms_find(const struct ksyms *s, uint64_t address)
+{
+	size_t low = 0, high = s->count, middle;
+
+	while (low < high) {            /* the first that lies behind */
+		middle = low + (high - low) / 2;
+		if (s->symbols[middle].address <= address)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	if (!low || address - s->symbols[low - 1].address > FAR)
+		return "";
+	while (low > 1 && s->symbols[low - 2].address == s->symbols[low - 1].address)
+		low--;
+	return s->names.data + s->symbols[low - 1].name;
+}
+
+const char *ksyms_first(const struct ksyms *s, const char *name)
+{
+	for (size_t i = 0; i < s->count; i++)
+		if (!strcmp(s->names.data + s->symbols[i].name, name))
+			return ksyms_find(s, s->symbols[i].address);
+	return NULL;
+}
+
+bool ksyms_readable(const char *path)
+{
+	FILE *f = fopen(path, "re");
+	char line[1024], *name;
+	uint64_t address = 0;
+
+	/* The first ones of a kernel may be at 0 by right, but not so many functions. */
+	for (int i = 0; f && !address && i < 1000 && fgets(line, sizeof(line), f); i++)
+		if (!parse(line, &address, &name))
+			address = 0;
+	if (f)
+		fclose(f);
+	return address != 0;
+}

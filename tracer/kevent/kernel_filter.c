@@ -1,0 +1,247 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "tracer/kevent/kernel_filter.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tracer/filter/tree.h"
+#include "tracer/abi/module.h"
+
+struct print {
+	const struct kformat *format;
+	const struct filter_event *event;
+	const struct filter_info *info;
+	struct md_buf *out;
+};
+
+/* An integer of the record whose bytes are those in the trace. */
+struct operand {
+	const char *name;               /* the kernel's */
+	unsigned int size;
+	bool is_signed;                 /* in the trace … */
+	bool kernel_signed;             /* … and when the kernel compares it */
+};
+
+static bool operand(const struct print *p, const struct filter_node *n, struct operand *o)
+{
+	const struct filter_info *i = &p->info[n->id];
+	const struct kformat_field *f;
+
+	if (n->kind == NODE_CONTEXT && n->context == TRAIL_CONTEXT_TID) {
+		*o = (struct operand){ "common_pid", 4, true, true };
+		return true;
+	}
+	if (n->kind != NODE_FIELD || i->missing || !i->field || n->index_count)
+		return false;
+	f = &p->format->fields[i->field - p->event->fields];
+	if (f->kind != KFORMAT_INT || f->place != KFORMAT_FIXED || f->process || f->big_endian || f->from != f->to || f->from != f->size)
+		return false;
+	*o = (struct operand){ f->kernel_name, f->size, f->is_signed, f->extend };
+	return true;
+}
+
+/* A constant that a field of that type can have, so that the kernel's truncation does nothing. */
+static bool print_constant(const struct filter_info *i, const struct operand *o, struct md_buf *out)
+{
+	const struct filter_value *v = &i->value;
+	unsigned int unused = 64 - 8 * o->size;
+	uint64_t most = UINT64_MAX >> (unused + o->is_signed);
+	bool negative = v->type == FILTER_SIGNED && v->i < 0;
+
+	if (!i->constant || (v->type != FILTER_SIGNED && v->type != FILTER_UNSIGNED))
+		return false;
+	if (negative ? !o->is_signed || v->i < -(int64_t)most - 1 : v->u > most)
+		return false;
+	if (o->kernel_signed)
+		md_buf_printf(out, "%" PRId64, (int64_t)(v->u << unused) >> unused);
+	else
+		md_buf_printf(out, "%" PRIu64, v->u << unused >> unused);
+	return true;
+}
+
+static bool print_comparison(struct print *p, const struct filter_node *n)
+{
+	static const char *const names[OP_COUNT][2] = {         /* as it is, and with its sides exchanged */
+		[OP_LT] = { "<", ">" }, [OP_LE] = { "<=", ">=" }, [OP_GT] = { ">", "<" }, [OP_GE] = { ">=", "<=" },
+		[OP_EQ] = { "==", "==" }, [OP_NE] = { "!=", "!=" },
+	};
+	const struct filter_node *left = n->first, *right = n->last;
+	bool swapped = false;
+	struct operand o;
+
+	if (!names[n->op][0])
+		return false;
+	if (!operand(p, left, &o)) {
+		swapped = true;
+		if (!operand(p, right, &o))
+			return false;
+	}
+	/* What is equal has the same bytes; what is less depends on the sign. */
+	if (o.is_signed != o.kernel_signed && n->op != OP_EQ && n->op != OP_NE)
+		return false;
+	md_buf_printf(p->out, "%s %s ", o.name, names[n->op][swapped]);
+	return print_constant(&p->info[(swapped ? left : right)->id], &o, p->out);
+}
+
+static bool print_node(struct print *p, const struct filter_node *n);
+
+static bool print_logic(struct print *p, const struct filter_node *n)
+{
+	bool both = n->op == OP_BOTH, any = false;
+	size_t before;
+
+	md_buf_putc(p->out, '(');
+	for (const struct filter_node *o = n->first; o; o = o->next) {
+		before = p->out->len;
+		if (any)
+			md_buf_puts(p->out, both ? " && " : " || ");
+		if (print_node(p, o))
+			any = true;
+		else if (!both)
+			return false;
+		else
+			p->out->len = before;
+	}
+	md_buf_putc(p->out, ')');
+	return any;
+}
+
+/* False: nothing that the kernel understands; what stands behind the old end of out is to be cut off. */
+static bool print_node(struct print *p, const struct filter_node *n)
+{
+	return n->kind == NODE_LOGIC ? print_logic(p, n) : n->kind == NODE_BINARY && print_comparison(p, n);
+}
+
+/* 1: printed; 0: nothing to print; -EINVAL: the filter means nothing for this event; -ENOMEM */
+static int print_filter(const struct filter *f, struct print *p)
+{
+	struct filter_info *info = calloc(f->node_count, sizeof(*info));
+	int ret = info ? filter_bind(f, p->event, info, NULL) : -ENOMEM;
+
+	p->info = info;
+	if (!ret)
+		ret = print_node(p, f->root);
+	free(info);
+	return ret;
+}
+
+void kfilter_print(const struct filter *const *filters, size_t count, const struct kformat *f, struct md_buf *out)
+{
+	struct filter_event event;
+	struct print p = { .format = f, .event = &event, .out = out };
+	size_t begin = out->len, before;
+	bool whole = true;
+	int one;
+
+	kformat_filter_event(f, &event);
+	for (size_t i = 0; i < count && whole; i++) {
+		before = out->len;
+		if (before > begin)
+			md_buf_puts(out, " || ");
+		one = print_filter(filters[i], &p);
+		if (one == -EINVAL)
+			out->len = before;
+		else
+			whole = one == 1;
+	}
+	if (!whole || out->failed || out->len - begin > KFILTER_MAX)
+		out->len = begin;
+}
+
+/* ---- programs ---- */
+
+static uint8_t length_of(const struct kformat_field *f)
+{
+	return f->place == KFORMAT_LOC ? FILTER_LENGTH_LOC : f->place == KFORMAT_REL_LOC ? FILTER_LENGTH_REL_LOC : FILTER_LENGTH_REST;
+}
+
+/* In the record, what is text in the trace: an array, or a sequence. */
+static void text_field(const struct kformat_field *f, struct trail_reg_field *r)
+{
+	bool fixed = f->place == KFORMAT_FIXED, cut = f->kind == KFORMAT_TEXT;
+
+	r->size = 1;
+	r->flags = TRAIL_FIELD_TEXT;
+	r->kind = fixed ? TRAIL_KIND_ARRAY : TRAIL_KIND_SEQUENCE;
+	r->length = fixed ? 0 : length_of(f);
+	/* A dynamic one that becomes an array loses its last byte to a NUL. */
+	r->count = fixed ? f->count : cut ? f->count - 1 : 0;
+}
+
+/* Makes a field of the payload one of the record; says where it is there. */
+static uint32_t place_field(const struct kformat_field *f, struct trail_reg_field *r)
+{
+	switch (f->kind) {
+	case KFORMAT_INT:
+		if (f->process || (f->big_endian && f->from != f->to))
+			return FILTER_OPAQUE;
+		if (f->from < f->to && f->extend != f->is_signed)
+			return FILTER_OPAQUE;
+		if (f->from < f->to)
+			r->size = f->from;
+		return f->offset;
+	case KFORMAT_ARRAY:
+		return f->from == f->to ? f->offset : FILTER_OPAQUE;
+	case KFORMAT_SEQUENCE:
+		r->length = length_of(f);
+		r->count = 0;
+		return f->from == f->to ? f->offset : FILTER_OPAQUE;
+	case KFORMAT_TEXT:
+	case KFORMAT_STRING:
+		text_field(f, r);
+		return f->offset;
+	default:
+		return FILTER_OPAQUE;
+	}
+}
+
+/* Without the filters whose types clash: of the record's fields some have other types. */
+static size_t sound_ones(const struct filter *const *filters, size_t count, const struct filter_event *payload, const struct filter **out)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < count; i++)
+		if (filter_check(filters[i], payload, NULL) != -EINVAL)
+			out[n++] = filters[i];
+	return n;
+}
+
+static void put_never(struct md_buf *out)
+{
+	uint8_t words[2][FILTER_WORD];
+
+	filter_put_word(words[0], (struct filter_word){ .op = FILTER_HEADER, .at = 2, .a = FILTER_VERSION });
+	filter_put_word(words[1], (struct filter_word){ .op = FILTER_RETURN });
+	md_buf_put(out, words, sizeof(words));
+}
+
+void kfilter_compile(const struct filter *const *filters, size_t count, const struct kformat *f, struct md_buf *out)
+{
+	struct trail_reg_field fields[TRAIL_EVENT_FIELDS_MAX];
+	uint32_t places[TRAIL_EVENT_FIELDS_MAX];
+	const struct filter **sound = calloc(count + 1, sizeof(*sound));
+	size_t begin = out->len;
+	struct filter_event e;
+	int ret;
+
+	if (!sound)
+		return;
+	kformat_filter_event(f, &e);
+	count = sound_ones(filters, count, &e, sound);
+	for (uint32_t i = 0; i < e.field_count; i++) {
+		fields[i] = e.fields[i];
+		places[i] = place_field(&f->fields[i], &fields[i]);
+	}
+	e.fields = fields;
+	e.places = places;
+	e.partial = true;
+	e.contexts = MODABI_FILTER_CONTEXTS;
+	ret = filter_compile(sound, count, &e, out);
+	if (ret || out->len - begin > MODABI_PROGRAM_MAX)
+		out->len = begin;
+	if (ret == 2)
+		put_never(out);
+	free(sound);
+}

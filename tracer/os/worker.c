@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "tracer/os/worker.h"
+
+#include <time.h>
+
+static void *run(void *arg)
+{
+	struct worker *wk = arg;
+	struct work *w;
+
+	pthread_mutex_lock(&wk->lock);
+	while ((w = wk->first)) {
+		wk->first = w->next;
+		pthread_mutex_unlock(&wk->lock);
+		w->run(w);
+		pthread_mutex_lock(&wk->lock);
+		wk->count--;
+	}
+	wk->running = false;
+	pthread_cond_broadcast(&wk->idle);
+	pthread_mutex_unlock(&wk->lock);
+	return NULL;
+}
+
+/* With the lock. */
+static bool start(struct worker *wk)
+{
+	pthread_attr_t attr;
+	pthread_t id;
+
+	pthread_attr_init(&attr);
+	pthread_attr_setstacksize(&attr, 128 * 1024);
+	pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
+	wk->running = pthread_create(&id, &attr, run, wk) == 0;
+	pthread_attr_destroy(&attr);
+	return wk->running;
+}
+
+bool worker_add(struct worker *wk, struct work *w, unsigned int max)
+{
+	bool taken;
+
+	pthread_mutex_lock(&wk->lock);
+	taken = wk->count < max && (wk->running || start(wk));
+	if (taken) {
+		w->next = NULL;
+		if (wk->first)
+			wk->last->next = w;
+		else
+			wk->first = w;
+		wk->last = w;
+		wk->count++;
+	}
+	pthread_mutex_unlock(&wk->lock);
+	return taken;
+}
+
+void worker_finish(struct worker *wk, int seconds)
+{
+	struct timespec until;
+
+	clock_gettime(CLOCK_REALTIME, &until);
+	until.tv_sec += seconds;
+	pthread_mutex_lock(&wk->lock);
+	while (wk->running && pthread_cond_timedwait(&wk->idle, &wk->lock, &until) == 0)
+		;
+	pthread_mutex_unlock(&wk->lock);
+}

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "tracer/output/checkpoint.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stddef.h>
+#include <unistd.h>
+
+#define SLOTS 4096      /* where they begin */
+
+int outstate_open(int dir, int *fd)
+{
+	*fd = openat(dir, "output", O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
+	return *fd < 0 ? -errno : 0;
+}
+
+static int get(int fd, void *to, size_t size, off_t at)
+{
+	ssize_t n = pread(fd, to, size, at);
+
+	return n < 0 ? -errno : (size_t)n < size ? -ENOENT : 0;
+}
+
+static int put(int fd, const void *from, size_t size, off_t at)
+{
+	ssize_t n = pwrite(fd, from, size, at);
+
+	return n < 0 ? -errno : (size_t)n < size ? -ENOSPC : 0;
+}
+
+int outstate_head_get(int fd, struct outstate_head *h)
+{
+	int err = get(fd, h, sizeof(*h), 0);
+
+	h->archive[sizeof(h->archive) - 1] = 0;
+	return err ? err : h->magic == OUTSTATE_MAGIC ? 0 : -ENOENT;
+}
+
+int outstate_head_put(int fd, const struct outstate_head *h)
+{
+	return put(fd, h, sizeof(*h), 0);
+}
+
+static uint64_t check_of(const struct outstate_slot *s)
+{
+	const uint64_t *p = (const uint64_t *)s;
+	uint64_t h = 0xcbf29ce484222325u;
+
+	for (size_t i = 0; i < offsetof(struct outstate_slot, check) / 8; i++)
+		h = (h ^ p[i]) * 0x100000001b3u;
+	return h;
+}
+
+int outstate_slot_get(int fd, uint32_t i, struct outstate_slot *s)
+{
+	int err = get(fd, s, sizeof(*s), SLOTS + (off_t)i * (off_t)sizeof(*s));
+
+	if (!err && s->check != check_of(s))
+		s->name = 0;
+	return err;
+}
+
+int outstate_slot_put(int fd, uint32_t i, struct outstate_slot *s)
+{
+	s->check = check_of(s);
+	return put(fd, s, sizeof(*s), SLOTS + (off_t)i * (off_t)sizeof(*s));
+}

@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * A session's output: a thread that writes what the rings have into CTF stream files, and so makes room for the writers.
+ *
+ *	output/output.c      the thread: when it looks, what it is asked for; what the session sees of it
+ *	output/stream_writer.c   one stream: packets out of its ring, into its files
+ *	output/recycle.c    files that are filled again
+ *	output/trace_dir.c    one trace of the current chunk: its directory and its metadata
+ *	output/rotate.c   the end of a chunk: into the archives; clear
+ *	snapshot/snapshot_copy.c    snapshots: copied to it, by a thread of their own
+ *	output/checkpoint.c    how far it is, for the next daemon
+ *	ring/stream_files.c      the same for the views
+ *	output/directory.c, os/cred.c   whose directories, with whose rights
+ *
+ * Nobody but the thread touches the user's files, so that no disk, however slow, keeps anybody else waiting for long. A packet is
+ * counted as written when the file has it whole, and its index entry, and the state file says so: in this order. Only then
+ * `consumed` moves in the ring. What cannot be written (a full disk) stays in the ring, and the thread tries again: the
+ * ring fills, and the writers count what they discard.
+ *
+ * Locks: output.lock is the last: nothing is called under it. The thread takes the tracer's lock now and then; whoever waits
+ * for the thread must not hold it.
+ */
+#ifndef TRACER_OUTPUT_H
+#define TRACER_OUTPUT_H
+
+#include <sys/uio.h>
+
+#include "metadata/ctf.h"
+#include "tracer/session/core.h"
+#include "tracer/os/cred.h"
+#include "tracer/ring/stream_files.h"
+#include "tracer/output/checkpoint.h"
+#include "tracer/ring/reader.h"
+#include "tracer/os/syncer.h"
+
+/* What the thread is asked for; each is done once for all who asked before it began. */
+enum output_ask { OUTPUT_FLUSH, OUTPUT_SYNC, OUTPUT_ROTATE, OUTPUT_CLEAR, OUTPUT_METADATA, OUTPUT_FINISH, OUTPUT_ASKS };
+
+struct outtrace {
+	struct outtrace *next;
+	struct trace *trace;            /* referenced */
+	struct outplace *place;         /* of the current chunk; NULL: not made yet */
+	uint64_t version;               /* of the metadata that is written; 0: none */
+};
+
+#define OUTREUSE_FILES 8                        /* of a stream are kept */
+#define OUTREUSE_BYTES (UINT64_C(64) << 20)     /* … if all of them have no more */
+
+/* A file that is filled again and again: open and mapped as long as it may come again */
+struct outkept {
+	dev_t dev;
+	ino_t ino;
+	int fd;
+	char *map;                      /* NULL: there is none */
+	size_t size;                    /* of the map; the file may have less */
+};
+
+struct outstream {
+	struct stream st;               /* references are owned */
+	struct outtrace *trace;
+	struct ring_mark mark;
+	uint32_t slot;                  /* in the state file */
+	struct outstate_slot at;        /* how far it is */
+	int fd, index_fd;               /* the current file; -1: not open */
+	bool ragged;                    /* it may have more than it should: what was written of a packet could not be cut off */
+	bool seen;                      /* by the last look at the session */
+	uint64_t hold, took;            /* switch_period, and when it was last cut because of it: ns */
+	uint64_t spare;                 /* size of a file that is filled again: what is behind at.size is padding; 0: it is none */
+	struct outkept kept[OUTREUSE_FILES];    /* one of them may be the current file */
+	uint64_t file_size;             /* 0: no limit */
+	uint32_t file_count;
+};
+
+struct output {
+	struct session *s;
+	char *path;                     /* as it was written */
+	struct cred cred;
+	mode_t mode;                    /* of directories */
+	int dir;                        /* the output directory */
+	dev_t dev;                      /* it is this one; 0 and 0 before an earlier daemon's is found again */
+	ino_t ino;
+	bool started, finished;         /* guarded by the tracer's lock */
+	pthread_t thread;
+
+	/* The thread's own. */
+	int state;
+	struct outstate_head head;
+	struct outstream **streams;
+	size_t count;
+	struct outtrace *traces;
+	struct syncgroup *sync;
+	uint64_t drained;               /* when kernel events were last fetched, ns */
+	bool rotates;                   /* that is what it is about */
+	uint64_t look;                  /* read_period of the channels, ns; 0: as it sees fit */
+	bool kernel;                    /* there are kernel channels */
+
+	pthread_mutex_t lock;           /* guards the rest */
+	pthread_cond_t asking, answered;
+	uint64_t asked[OUTPUT_ASKS], done[OUTPUT_ASKS];
+	bool quit, ended;               /* the thread is to end, and go on in the next daemon; it has ended */
+	bool nudged;                    /* it is to look now: the schedule of rotations has changed, or it is an earlier daemon's */
+	bool inherited;                 /* it is an earlier daemon's, and its directory was not found again yet */
+	int error;                      /* of the last attempt to write, or 0 */
+	int64_t error_since;
+	bool rotating;
+	uint64_t step, steps;           /* of what was asked for: how far it is; steps 0: not begun */
+	uint64_t pending;               /* bytes in the rings at the last look */
+	uint64_t bytes, packets;        /* written since the first start or clear */
+	uint64_t chunk_bytes;           /* in the current chunk */
+	uint64_t chunk, archives;
+	char archive[64];               /* the last one */
+	int rotate_error;
+	struct snapcopy *copies;        /* snapshot/snapshot_copy.c: snapshots on their way, oldest first */
+	bool copying;                   /* there is a thread for them */
+	uint64_t copied;                /* so many are complete */
+	int copy_error;                 /* of the last one, or 0 */
+};
+
+/* output/output.c */
+void output_note(struct output *o, int error);
+uint64_t output_now(void);                      /* CLOCK_MONOTONIC, ns */
+void output_step(struct output *o);             /* one more of o->steps */
+
+/* output/stream_writer.c: with the owner's rights, but for the first */
+struct outstream *outstream_create(struct output *o, const struct stream *st, struct outtrace *t);
+void outstream_destroy(struct outstream *os);
+/* Takes up what an earlier daemon wrote of it. */
+int outstream_restore(struct output *o, struct outstream *os);
+/*
+ * Writes what the ring has up to the mark: whole sub-buffers, or with `all` the rest too, and what was lost since. 0 or -errno;
+ * what was written until then was.
+ */
+int outstream_write(struct output *o, struct outstream *os, bool all);
+int outstream_open(struct output *o, struct outstream *os);     /* its file in this chunk, if there is none */
+void outstream_close(struct outstream *os);     /* its current file */
+void outstream_leave(struct outstream *os);     /* all files of the chunk */
+void outstream_tell(const struct outstream *os);        /* the views: how far it is */
+int outstream_trim(struct outstream *os);       /* its file has what is whole, and nothing else */
+int outstream_sync(struct output *o, struct outstream *os);     /* all its files in this chunk, but for those that cannot be opened */
+void outstream_unlink(struct output *o, struct outstream *os);  /* likewise */
+uint64_t outstream_pending(const struct outstream *os);
+/* Bytes that came into the file; *err: why not more. Changes iov. */
+uint64_t output_put(int fd, struct iovec *iov, int count, uint64_t at, int *err);
+void output_advance(struct iovec **iov, int *count, uint64_t n);        /* past so many bytes */
+
+/* output/recycle.c */
+/* An old file, for being filled again under the same name; -1: it has to be a new one. To be closed by outreuse_close. */
+int outreuse_take(struct outstream *os, const struct outfile *old, const char *name);
+void outreuse_close(struct outstream *os, int fd);      /* … which keeps those that may come again */
+void outreuse_forget(struct outstream *os);             /* until this: none but the current one is open */
+int outreuse_begin(struct outstream *os);       /* the file is all padding */
+/* The header of what is behind the packets that end at at->size. */
+struct md_packet outreuse_padding(const struct outstream *os, const struct outstate_slot *at);
+/* As output_put, for packets up to after->size. There is room for one more in iov. */
+uint64_t outreuse_put(struct outstream *os, const struct outstate_slot *after, struct iovec *iov, int count, int *err);
+
+/* output/trace_dir.c */
+struct outtrace *outtrace_of(struct output *o, struct trace *t);
+void outtrace_destroy(struct outtrace *t);
+int outtrace_ready(struct output *o, struct outtrace *t);       /* directory and metadata are there, and current */
+int outtrace_sync(struct output *o, const struct outtrace *t); /* these are on their way to the disk; with the owner's rights */
+
+/* output/rotate.c */
+int output_rotate(struct output *o);
+int output_finish_rotation(struct output *o, int dir);  /* which an earlier daemon began */
+void output_clear(struct output *o);
+
+#endif

@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The end of a chunk. What it has stays where it was written, and the directories move into archives/BEGIN-END-ID; what comes next goes
+ * into new ones. The state file says what is being moved before it is, so that the next daemon can finish it: nothing new
+ * is made before all of it is where it belongs.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "tracer/output/directory.h"
+#include "tracer/output/output.h"
+
+static const char *const domains[] = { "kernel", "ust" };
+
+/* As LTTng names them: 20261121T054540+0000-20261121T054640+0000-1 */
+static void name_archive(struct outstate_head *h)
+{
+	char begin[32] = "", end[32] = "";
+	time_t from = (time_t)(h->begin / 1000000000), to = (time_t)(wall_clock() / 1000000000);
+	struct tm tm;
+
+	if (localtime_r(&from, &tm))
+		strftime(begin, sizeof(begin), "%Y%m%dT%H%M%S%z", &tm);
+	if (localtime_r(&to, &tm))
+		strftime(end, sizeof(end), "%Y%m%dT%H%M%S%z", &tm);
+	snprintf(h->archive, sizeof(h->archive), "%s-%s-%" PRIu64, begin, end, h->chunk);
+}
+
+static bool exists(int dir, const char *name)
+{
+	return faccessat(dir, name, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
+}
+
+/* Moves what there is. Moved already is as good; if one cannot be, what was goes back. */
+static int move(struct output *o, int dir)
+{
+	int archives = outdir_sub(dir, "archives", o->cred.uid, o->mode), to, err = 0;
+
+	if (archives < 0)
+		return archives;
+	to = outdir_sub(archives, o->head.archive, o->cred.uid, o->mode);
+	if (to < 0) {
+		close(archives);
+		return to;
+	}
+	for (size_t i = 0; i < 2 && !err; i++) {
+		if (!exists(dir, domains[i]))
+			continue;
+		if (exists(to, domains[i]) || renameat(dir, domains[i], to, domains[i]) < 0) {
+			err = exists(to, domains[i]) ? -EEXIST : -errno;
+			while (i--)
+				renameat(to, domains[i], dir, domains[i]);
+			unlinkat(archives, o->head.archive, AT_REMOVEDIR);
+			break;
+		}
+	}
+	if (!err) {
+		syncgroup_fail(o->sync, syncgroup_add_copy(o->sync, dir));
+		syncgroup_fail(o->sync, syncgroup_add_copy(o->sync, archives));
+		syncgroup_fail(o->sync, syncgroup_add_copy(o->sync, to));
+	}
+	close(archives);
+	close(to);
+	return err;
+}
+
+static void show(struct output *o)
+{
+	pthread_mutex_lock(&o->lock);
+	o->chunk = o->head.chunk;
+	o->archives = o->head.archives;
+	o->chunk_bytes = 0;
+	memcpy(o->archive, o->head.archive, sizeof(o->archive));
+	pthread_mutex_unlock(&o->lock);
+}
+
+/* Nothing of the old chunk is in its place any more: the next begins. */
+static int next_chunk(struct output *o)
+{
+	struct outstate_head next = o->head;
+	int err;
+
+	next.moving = 0;
+	next.archives++;
+	next.chunk++;
+	next.begin = wall_clock();
+	err = outstate_head_put(o->state, &next);
+	if (err)
+		return err;
+	o->head = next;
+	show(o);
+	return 0;
+}
+
+int output_finish_rotation(struct output *o, int dir)
+{
+	int err = move(o, dir);
+
+	return err ? err : next_chunk(o);
+}
+
+/* Each trace has its place in each chunk, if only to say that nothing happened; and its files are on their way to the disk. */
+static int complete(struct output *o)
+{
+	int err = 0;
+
+	for (size_t i = 0; i < o->count && !err; i++) {
+		err = outtrace_ready(o, o->streams[i]->trace);
+		err = err ? err : outstream_trim(o->streams[i]);
+		err = err ? err : outstream_sync(o, o->streams[i]);
+		output_step(o);
+	}
+	return err;
+}
+
+int output_rotate(struct output *o)
+{
+	struct outstate_head before = o->head;
+	int err = o->dir < 0 ? -ENOENT : cred_enter(&o->cred);
+
+	if (err)
+		return err;
+	err = complete(o);
+	if (err || !o->count) {
+		cred_leave(&o->cred);
+		return err;
+	}
+	name_archive(&o->head);
+	o->head.moving = 1;
+	err = outstate_head_put(o->state, &o->head);
+	if (!err)
+		err = move(o, o->dir);
+	if (!err)
+		err = next_chunk(o);
+	for (struct outtrace *t = o->traces; t && !err; t = t->next)
+		syncgroup_fail(o->sync, outtrace_sync(o, t));
+	cred_leave(&o->cred);
+	if (err) {
+		o->head = before;
+		outstate_head_put(o->state, &before);
+		return err;
+	}
+	for (size_t i = 0; i < o->count; i++) {
+		struct outstream *os = o->streams[i];
+
+		outstream_leave(os);
+		os->at.chunk = o->head.chunk;
+		os->at.serial = os->at.size = os->at.variant = 0;
+		outlog_chunk(os->st.log, o->head.chunk);
+	}
+	for (struct outtrace *t = o->traces; t; t = t->next) {
+		outplace_put(t->place);
+		t->place = NULL;
+	}
+	return 0;
+}
+
+void output_clear(struct output *o)
+{
+	struct session *s = o->s;
+	bool entered = o->dir >= 0 && cred_enter(&o->cred) == 0;
+
+	pthread_mutex_lock(&s->tracer->lock);
+	session_clear_rings(s);
+	pthread_mutex_unlock(&s->tracer->lock);
+	o->head.cleared++;
+	o->head.begin = wall_clock();
+	outstate_head_put(o->state, &o->head);
+	for (size_t i = 0; i < o->count; i++) {
+		struct outstream *os = o->streams[i];
+		struct trail_ring *ring = region_ring(os->st.region, os->st.ring);
+
+		if (entered)
+			outstream_unlink(o, os);
+		os->at.cleared = o->head.cleared;
+		os->at.pos = __atomic_load_n(&ring->cleared, __ATOMIC_RELAXED) & TRAIL_HEAD_MASK;
+		os->at.events = __atomic_load_n(&ring->cleared_events, __ATOMIC_RELAXED);
+		os->at.ts = __atomic_load_n(&ring->cleared_ts, __ATOMIC_RELAXED);
+		os->at.seq = os->at.lost = os->at.lost_before = os->at.serial = os->at.size = os->at.variant = 0;
+		outstate_slot_put(o->state, os->slot, &os->at);
+		outstream_tell(os);
+	}
+	if (entered)
+		cred_leave(&o->cred);
+	pthread_mutex_lock(&o->lock);
+	o->bytes = o->packets = o->chunk_bytes = 0;
+	pthread_mutex_unlock(&o->lock);
+}

@@ -1,0 +1,383 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What a session shows and takes of its output: the attributes `output`, `rotate_size` and `rotate_period`, and lines of `status`.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <fcntl.h>
+#include <pwd.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "tracer/output/directory.h"
+#include "tracer/output/output.h"
+#include "tracer/snapshot/snapshot_copy.h"
+
+#define LOOKUP_MAX 65536
+#define PERIOD_MAX (UINT64_C(366) * 86400 * 1000000)
+
+static struct output *output_new(struct session *s, const char *path, int dir)
+{
+	struct output *o = calloc(1, sizeof(*o));
+	pthread_condattr_t attr;
+	struct stat st = { 0 };
+
+	if (!o || !(o->path = strdup(path)) || (dir >= 0 && fstat(dir, &st) < 0)) {
+		if (o)
+			free(o->path);
+		free(o);
+		return NULL;
+	}
+	o->dev = st.st_dev;
+	o->ino = st.st_ino;
+	o->s = s;
+	o->dir = dir;
+	o->state = -1;
+	pthread_mutex_init(&o->lock, NULL);
+	pthread_condattr_init(&attr);
+	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+	pthread_cond_init(&o->asking, &attr);
+	pthread_cond_init(&o->answered, &attr);
+	pthread_condattr_destroy(&attr);
+	return o;
+}
+
+int output_restore(struct session *s, const char *path)
+{
+	/* Who only reads what the buffers have leaves the files alone. */
+	if (s->tracer->reading && !s->tracer->rest)
+		return 0;
+	if (s->output || outdir_check(path, NULL))
+		return -EINVAL;
+	s->output = output_new(s, path, -1);
+	return s->output ? 0 : -ENOMEM;
+}
+
+/* In a session without an output they are kept all the same. */
+void output_restore_rotation(struct session *s, const char *line)
+{
+	uint64_t size, period;
+
+	if (sscanf(line, "%" SCNu64 " %" SCNu64, &size, &period) != 2)
+		return;
+	s->rotate_size = size;
+	s->rotate_period = period;
+}
+
+void output_save(const struct session *s, struct md_buf *out)
+{
+	if (s->output)
+		md_buf_printf(out, "output %s\n", s->output->path);
+	if (s->rotate_size || s->rotate_period)
+		md_buf_printf(out, "rotate %" PRIu64 " %" PRIu64 "\n", s->rotate_size, s->rotate_period);
+}
+
+struct outlog *output_log(struct buffer *b, uint32_t ring)
+{
+	if (!b->logs)
+		b->logs = calloc(b->region->geo.ring_count, sizeof(*b->logs));
+	if (b->logs && !b->logs[ring])
+		b->logs[ring] = outlog_create(b->region->key, ring);
+	return b->logs ? b->logs[ring] : NULL;
+}
+
+void output_forget(struct buffer *b)
+{
+	for (uint32_t i = 0; b->logs && i < b->region->geo.ring_count; i++)
+		outlog_put(b->logs[i]);
+	free(b->logs);
+	b->logs = NULL;
+}
+
+/* ---- output ---- */
+
+/* ~/trailfs-traces/NAME-YYYYmmdd-HHMMSS of the owner */
+static int default_path(const char *name, uid_t uid, char *out, size_t size, struct tr_err *err)
+{
+	char *space = malloc(LOOKUP_MAX), when[32] = "";
+	time_t now = time(NULL);
+	struct passwd user, *u = NULL;
+	struct tm tm;
+	int n = -1;
+
+	if (space && getpwuid_r(uid, &user, space, LOOKUP_MAX, &u) == 0 && u && localtime_r(&now, &tm) &&
+	    strftime(when, sizeof(when), "%Y%m%d-%H%M%S", &tm))
+		n = snprintf(out, size, "%s/trailfs-traces/%s-%s", u->pw_dir, name, when);
+	free(space);
+	if (n < 0)
+		return tr_fail(err, -ENOENT, "user %u has no home directory; write a path", (unsigned int)uid);
+	return (size_t)n < size ? 0 : -ENAMETOOLONG;
+}
+
+/* The directory, with the owner's rights: made if it is missing, and without a trace in it. */
+static int make_dir(const char *path, uid_t uid, gid_t gid, mode_t mode, struct tr_err *err)
+{
+	struct cred cred;
+	int fd, ret = cred_of(uid, gid, &cred);
+
+	if (ret)
+		return tr_fail(err, ret, "out of memory");
+	ret = cred_enter(&cred);
+	if (ret) {
+		cred_deinit(&cred);
+		return tr_fail(err, ret, "the rights of user %u cannot be taken on", (unsigned int)uid);
+	}
+	fd = outdir_open(path, uid, true, mode, err);
+	if (fd >= 0 && faccessat(fd, ".", W_OK | X_OK, AT_EACCESS) < 0) {
+		ret = -errno;
+		tr_fail_at(err, ret, path, -1, "the directory cannot be written: %s", strerror(-ret));
+	} else if (fd >= 0 && outdir_used(fd)) {
+		ret = tr_fail_at(err, -EEXIST, path, -1, "there is a trace in this directory already");
+	}
+	cred_leave(&cred);
+	cred_deinit(&cred);
+	if (!ret)
+		return fd;
+	close(fd);
+	return ret;
+}
+
+/* With the lock. */
+static int may_change(const struct session *s, struct tr_err *err)
+{
+	if (s->gone || s->ending)
+		return tr_fail(err, -ENOENT, "the session is gone");
+	return s->starts ? tr_fail(err, -EBUSY, "cannot change after the session was first started") : 0;
+}
+
+/* Two sessions in one directory would spoil each other's files. With the lock: the disk is not asked. */
+static int is_free(const struct session *s, const struct output *ours, struct tr_err *err)
+{
+	struct session *other;
+
+	cds_list_for_each_entry(other, &s->tracer->sessions, node) {
+		const struct output *o = other != s ? other->output : NULL;
+
+		if (o && ours && o->ino == ours->ino && o->dev == ours->dev)
+			return tr_fail(err, -EBUSY, "session '%s' writes to this directory", other->name);
+	}
+	return 0;
+}
+
+static int store_output(struct session *s, const char *value, struct tr_err *err)
+{
+	struct output *o = NULL;
+	char path[OUTDIR_PATH_MAX + 1];
+	mode_t mode;
+	uid_t uid;
+	gid_t gid;
+	int ret, dir = -1;
+
+	pthread_mutex_lock(&s->tracer->lock);
+	ret = may_change(s, err);
+	uid = s->uid;
+	gid = s->gid;
+	mode = 0700 | (s->mode & 0055);
+	pthread_mutex_unlock(&s->tracer->lock);
+	if (!ret && !strncmp(value, "net://", 6))
+		ret = tr_fail_at(err, -EOPNOTSUPP, value, 0, "streaming to a relay daemon is not there yet; write a path");
+	if (!ret && value[0] && strcmp(value, "default") != 0)
+		ret = outdir_check(value, err);
+	if (!ret && !strcmp(value, "default"))
+		ret = default_path(s->name, uid, path, sizeof(path), err);
+	else
+		snprintf(path, sizeof(path), "%s", value);
+	if (!ret && value[0])
+		dir = make_dir(path, uid, gid, mode, err);
+	if (!ret && value[0] && dir < 0)
+		ret = dir;
+	if (!ret && value[0] && !(o = output_new(s, path, dir)))
+		ret = tr_fail(err, -ENOMEM, "out of memory");
+	if (ret) {
+		if (dir >= 0)
+			close(dir);
+		return ret;
+	}
+	pthread_mutex_lock(&s->tracer->lock);
+	ret = may_change(s, err);
+	if (!ret)
+		ret = is_free(s, o, err);
+	if (!ret) {
+		output_destroy(s);
+		s->output = o;
+		session_save(s);
+		session_changed(s);
+	}
+	pthread_mutex_unlock(&s->tracer->lock);
+	if (ret && o) {
+		struct session none = { .output = o };
+
+		output_destroy(&none);
+	}
+	return ret;
+}
+
+/* ---- rotation ---- */
+
+static int store_rotation(struct session *s, enum session_attr attr, const char *value, struct tr_err *err)
+{
+	uint64_t v = 0;
+	int ret = attr == SESSION_ROTATE_SIZE ? units_size(value, &v, err) : units_time(value, &v, err);
+
+	if (!ret && attr == SESSION_ROTATE_PERIOD && v > PERIOD_MAX)
+		ret = tr_fail_at(err, -EINVAL, value, 0, "must be from 0 (off) to a year");
+	if (!ret && attr == SESSION_ROTATE_PERIOD && v && v < 10000)
+		ret = tr_fail_at(err, -EINVAL, value, 0, "must be 10ms at least");
+	if (ret)
+		return ret;
+	pthread_mutex_lock(&s->tracer->lock);
+	if (s->gone) {
+		ret = tr_fail(err, -ENOENT, "the session is gone");
+	} else {
+		*(attr == SESSION_ROTATE_SIZE ? &s->rotate_size : &s->rotate_period) = v;
+		if (s->output) {
+			pthread_mutex_lock(&s->output->lock);
+			pthread_cond_signal(&s->output->asking);
+			s->output->nudged = true;
+			pthread_mutex_unlock(&s->output->lock);
+		}
+		session_save(s);
+		session_changed(s);
+	}
+	pthread_mutex_unlock(&s->tracer->lock);
+	return ret;
+}
+
+int output_store(struct session *s, enum session_attr attr, const char *value, struct tr_err *err)
+{
+	return attr == SESSION_OUTPUT ? store_output(s, value, err) : store_rotation(s, attr, value, err);
+}
+
+/* In a form that can be written again. */
+static void show_path(const char *path, struct md_buf *out)
+{
+	bool quote = strpbrk(path, " \"\\#") != NULL;
+
+	if (quote)
+		md_buf_putc(out, '"');
+	for (; *path; path++) {
+		if (*path == '"' || *path == '\\')
+			md_buf_putc(out, '\\');
+		md_buf_putc(out, *path);
+	}
+	md_buf_puts(out, quote ? "\"\n" : "\n");
+}
+
+void output_show(const struct session *s, enum session_attr attr, struct md_buf *out)
+{
+	switch (attr) {
+	case SESSION_OUTPUT:
+		show_path(s->output ? s->output->path : "", out);
+		break;
+	case SESSION_ROTATE_SIZE:
+		md_buf_printf(out, "%" PRIu64 "\n", s->rotate_size);
+		break;
+	case SESSION_ROTATE_PERIOD:
+		md_buf_printf(out, "%" PRIu64 "\n", s->rotate_period);
+		break;
+	default:
+		break;
+	}
+}
+
+void output_exchange(struct session *a, struct session *b)
+{
+	struct output *o = a->output;
+	uint64_t size = a->rotate_size, period = a->rotate_period;
+
+	a->output = b->output;
+	a->rotate_size = b->rotate_size;
+	a->rotate_period = b->rotate_period;
+	b->output = o;
+	b->rotate_size = size;
+	b->rotate_period = period;
+	if (a->output)
+		a->output->s = a;
+	if (b->output)
+		b->output->s = b;
+}
+
+/* ---- status ---- */
+
+static struct output *output_of(struct session *s)
+{
+	struct output *o;
+
+	pthread_mutex_lock(&s->tracer->lock);
+	o = output_runs(s) ? s->output : NULL;
+	pthread_mutex_unlock(&s->tracer->lock);
+	return o;
+}
+
+static void local_time(int64_t ns, char *out, size_t size)
+{
+	time_t sec = (time_t)(ns / 1000000000);
+	struct tm tm;
+
+	if (!localtime_r(&sec, &tm) || !strftime(out, size, "%Y-%m-%dT%H:%M:%S%z", &tm))
+		out[0] = 0;
+}
+
+/* What was asked for and takes its time. With the lock. */
+static void show_pending(const struct output *o, struct md_buf *out)
+{
+	uint64_t percent = o->steps ? 100 * o->step / o->steps : 0;
+
+	if (o->rotating)
+		md_buf_printf(out, "pending rotation %" PRIu64 "%%\n", percent);
+	if (o->asked[OUTPUT_METADATA] > o->done[OUTPUT_METADATA])
+		md_buf_printf(out, "pending metadata %" PRIu64 "%%\n", percent);
+	if (o->asked[OUTPUT_CLEAR] > o->done[OUTPUT_CLEAR])
+		md_buf_printf(out, "pending clear %" PRIu64 "%%\n", percent);
+}
+
+void output_status(struct session *s, struct md_buf *out)
+{
+	struct output *o = output_of(s);
+	uint64_t syncing;
+	char when[40];
+
+	if (!o)
+		return;
+	pthread_mutex_lock(&o->lock);
+	/* Until an earlier daemon's output was found again, it is not known to be on the disk. */
+	syncing = syncgroup_pending(o->sync) + o->inherited;
+	local_time(o->error_since, when, sizeof(when));
+	md_buf_printf(out, "output_bytes %" PRIu64 "\noutput_packets %" PRIu64 "\npending_bytes %" PRIu64
+		      "\nwritten_percent %" PRIu64 "\nsyncing_files %" PRIu64 "\n", o->bytes, o->packets, o->pending,
+		      o->pending ? 100 * o->bytes / (o->bytes + o->pending) : 100, syncing);
+	md_buf_printf(out, "chunk %" PRIu64 "\nrotation %s\narchives %" PRIu64 "\n", o->chunk, o->rotating ? "busy" : "idle",
+		      o->archives);
+	if (o->archive[0])
+		md_buf_printf(out, "last_archive %s\n", o->archive);
+	if (o->error)
+		md_buf_printf(out, "output_error %s, since %s\n", strerror(-o->error), when);
+	if (o->rotate_error)
+		md_buf_printf(out, "rotation_error %s\n", strerror(-o->rotate_error));
+	if (syncgroup_error(o->sync))
+		md_buf_printf(out, "sync_error %s\n", strerror(syncgroup_error(o->sync)));
+	show_pending(o, out);
+	snapcopies_status(o, out);
+	pthread_mutex_unlock(&o->lock);
+}
+
+void session_troubles(struct session *s, struct md_buf *out)
+{
+	struct output *o = output_of(s);
+
+	if (!o)
+		return;
+	pthread_mutex_lock(&o->lock);
+	if (o->error)
+		md_buf_printf(out, "output: %s: events are discarded (and counted) when the buffers are full, until it can be written"
+			      " again\n  %s\n", strerror(-o->error), o->path);
+	if (o->rotate_error)
+		md_buf_printf(out, "rotate: the chunk cannot be moved to the archives: %s\n", strerror(-o->rotate_error));
+	if (syncgroup_error(o->sync))
+		md_buf_printf(out, "output: what was written may not be on the disk: %s\n", strerror(syncgroup_error(o->sync)));
+	pthread_mutex_unlock(&o->lock);
+}

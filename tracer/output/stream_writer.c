@@ -1,0 +1,677 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * One stream on its way to its files. Packets are headers that are made here, and bytes straight from the ring: what is below the
+ * head does not change, and in overwrite mode it is looked afterwards whether it did.
+ *
+ * The first packet of a stream in a chunk is empty: it has the counter of discarded events as it was before, so that a reader who adds
+ * up differences comes to the number lost in this chunk.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include "tracer/view/cursor.h"
+#include "tracer/output/directory.h"
+#include "tracer/output/output.h"
+#include "tracer/ring/packet.h"
+#include "tracer/view/view.h"
+
+#define BATCH 16                /* packets that are written at once */
+#define BATCH_BYTES (1u << 20)  /* … until they have so many bytes: room is made early */
+#define MISSED_MAX (UINT64_C(1) << 48)
+#define TRIES 100               /* to read a sub-buffer that writers are about to overwrite */
+#define VARIANTS 1000
+
+struct batch {
+	struct md_packet headers[BATCH];
+	struct iovec iov[2 * BATCH + 1];        /* one more for outreuse_put */
+	uint64_t subbufs[BATCH];                /* 0: an empty packet */
+	struct outstate_slot after[BATCH];      /* how far the stream is after each; sizes are those of the files */
+	uint64_t bytes;
+	uint64_t missed;                        /* events that were overwritten before they were written */
+	unsigned int count, iovs;
+	struct outstate_slot at;                /* behind the last one */
+};
+
+struct outstream *outstream_create(struct output *o, const struct stream *st, struct outtrace *t)
+{
+	struct outstream *os = calloc(1, sizeof(*os));
+	bool kernel = st->trace->uid == KERNEL_UID;
+
+	if (!os)
+		return NULL;
+	os->st = *st;
+	trace_get(st->trace);
+	region_get(st->region);
+	outlog_get(st->log);
+	os->trace = t;
+	os->fd = os->index_fd = -1;
+	os->at.key = st->region->key;
+	os->at.ring = st->ring;
+	os->at.chunk = o->head.chunk;
+	os->at.cleared = o->head.cleared;
+	os->hold = session_periods(o->s, kernel ? OWNER_KERNEL : st->trace->owner, st->channel).hold;
+	session_file_limits(o->s, kernel, st->channel, &os->file_size, &os->file_count);
+	outlog_chunk(st->log, o->head.chunk);
+	return os;
+}
+
+/* Cuts off what is not whole; if that fails, the next write begins with it. */
+static int cut_back(struct outstream *os, int err)
+{
+	os->ragged = ftruncate(os->fd, (off_t)os->at.size) < 0 || ftruncate(os->index_fd, (off_t)os->at.index_size) < 0;
+	os->spare = 0;
+	return err || !os->ragged ? err : -errno;
+}
+
+static struct outend end_of(const struct outstream *os)
+{
+	return (struct outend){ .pos = os->at.pos, .ts = os->at.ts, .seq = os->at.seq, .lost = os->at.lost,
+				.lost_before = os->at.lost_before };
+}
+
+void outstream_tell(const struct outstream *os)
+{
+	struct outend end = end_of(os);
+
+	outlog_set_end(os->st.log, &end);
+}
+
+void outstream_close(struct outstream *os)
+{
+	if (os->fd >= 0 && os->spare)
+		cut_back(os, 0);
+	if (os->fd >= 0)
+		outreuse_close(os, os->fd);
+	if (os->index_fd >= 0)
+		close(os->index_fd);
+	os->fd = os->index_fd = -1;
+}
+
+void outstream_leave(struct outstream *os)
+{
+	outstream_close(os);
+	outreuse_forget(os);
+}
+
+void outstream_destroy(struct outstream *os)
+{
+	outstream_leave(os);
+	trace_put(os->st.trace);
+	region_put(os->st.region);
+	outlog_put(os->st.log);
+	free(os);
+}
+
+/* ---- files ---- */
+
+static void file_name(const struct outstream *os, uint64_t serial, char *out, size_t size)
+{
+	uint64_t n = serial - os->at.first;
+	int len = snprintf(out, size, os->at.variant ? "%s.%u" : "%s", os->st.file, os->at.variant);
+
+	if (os->file_size && len > 0 && (size_t)len < size)
+		snprintf(out + len, size - (size_t)len, "_%" PRIu64, os->file_count ? n % os->file_count : n);
+}
+
+/* replace: what stands there is an older file of this stream. */
+static int make_file(int dir, const char *name, mode_t mode, bool replace)
+{
+	struct stat st;
+	int fd;
+
+	if (replace || (!fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) && S_ISREG(st.st_mode) && !st.st_size))
+		unlinkat(dir, name, 0);
+	fd = openat(dir, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode);
+	return fd < 0 ? -errno : fd;
+}
+
+/*
+ * Makes both files of this serial. A name that is taken, by a channel that was removed, is not taken from it. old: its place is taken;
+ * *spare: what there is of it.
+ */
+static int make_files(struct output *o, struct outstream *os, struct outfile *f, const struct outfile *old, int *fd, int *index_fd,
+		      uint64_t *spare)
+{
+	struct outplace *place = f->place;
+	char index[200];
+
+	for (;; os->at.variant++) {
+		file_name(os, f->serial, f->name, sizeof(f->name));
+		*fd = old && os->st.region->geo.mode == TRAIL_MODE_DISCARD ? outreuse_take(os, old, f->name) : -1;
+		*spare = *fd >= 0 ? old->size : 0;
+		if (*fd < 0)
+			*fd = make_file(place->fd, f->name, o->mode & 0666, old != NULL);
+		if (*fd != -EEXIST || os->at.serial || os->at.variant >= VARIANTS)
+			break;
+	}
+	if (*fd < 0)
+		return *fd;
+	snprintf(index, sizeof(index), "%s.idx", f->name);
+	unlinkat(place->index_fd, index, 0);
+	*index_fd = make_file(place->index_fd, index, o->mode & 0666, true);
+	if (*index_fd >= 0)
+		return 0;
+	outreuse_close(os, *fd);
+	return *index_fd;
+}
+
+int outstream_trim(struct outstream *os)
+{
+	return os->ragged ? cut_back(os, 0) : 0;
+}
+
+/* The next file of the stream; the one before it is complete. */
+static int next_file(struct output *o, struct outstream *os)
+{
+	struct md_index_header header;
+	struct outfile f = { .serial = os->st.log->next_serial, .place = os->trace->place, .index_size = sizeof(header) }, old;
+	struct stat st = { 0 }, index_st = { 0 };
+	int fd, index_fd, err = outstream_trim(os);
+	uint64_t spare;
+	bool replace;
+
+	if (err)
+		return err;
+	if (!os->at.serial)
+		os->at.first = f.serial;
+	replace = os->file_count && f.serial - os->at.first >= os->file_count;
+	old = (struct outfile){ 0 };
+	if (replace)
+		outlog_drop(os->st.log, f.serial - os->file_count, &old);
+	err = make_files(o, os, &f, replace ? &old : NULL, &fd, &index_fd, &spare);
+	outplace_put(old.place);
+	if (err)
+		return err;
+	md_index_header_set(&header);
+	if (fstat(fd, &st) < 0 || fstat(index_fd, &index_st) < 0)
+		err = -errno;
+	else if (pwrite(index_fd, &header, sizeof(header), 0) != (ssize_t)sizeof(header))
+		err = -ENOSPC;
+	f.dev = st.st_dev;
+	f.ino = st.st_ino;
+	f.index_ino = index_st.st_ino;
+	if (!err)
+		err = outlog_add(os->st.log, &f);
+	if (err) {
+		outreuse_close(os, fd);
+		close(index_fd);
+		return err;
+	}
+	outstream_close(os);
+	os->fd = fd;
+	os->index_fd = index_fd;
+	os->ragged = false;
+	os->at.serial = f.serial;
+	os->at.size = 0;
+	os->at.index_size = sizeof(header);
+	os->at.dev = st.st_dev;
+	os->at.ino = st.st_ino;
+	err = outstate_slot_put(o->state, os->slot, &os->at);
+	/* Only now: the file is not what it was any more. */
+	os->spare = spare;
+	return !err && spare ? outreuse_begin(os) : err;
+}
+
+/* ---- packets ---- */
+
+static uint64_t most(uint64_t a, uint64_t b)
+{
+	return a > b ? a : b;
+}
+
+static struct md_packet *add(struct outstream *os, struct batch *b, uint64_t begin, uint64_t end)
+{
+	struct md_packet *h = &b->headers[b->count];
+
+	begin = most(begin, b->at.ts);
+	packet_init(h, &os->st, begin);
+	h->timestamp_end = b->at.ts = most(begin, end);
+	h->events_discarded = b->at.lost;
+	h->packet_seq_num = b->at.seq++;
+	b->iov[b->iovs++] = (struct iovec){ h, sizeof(*h) };
+	b->bytes += sizeof(*h);
+	return h;
+}
+
+static void added(struct batch *b, uint64_t subbuf)
+{
+	b->subbufs[b->count] = subbuf;
+	b->after[b->count++] = b->at;
+}
+
+static void add_empty(struct outstream *os, struct batch *b, uint64_t ts)
+{
+	add(os, b, ts, ts);
+	added(b, 0);
+}
+
+/* Events in the ring up to the end of a sub-buffer that is closed. */
+static uint64_t events_end(const struct outstream *os, uint64_t k)
+{
+	const struct trail_subbuf *side = region_ring(os->st.region, os->st.ring)->side;
+
+	return __atomic_load_n(&side[k & (2 * os->st.region->geo.subbuf_count - 1)].end_events, __ATOMIC_RELAXED);
+}
+
+/* What was overwritten before it was written. p: the piece that follows the gap, of sub-buffer k. */
+static void count_missed(struct outstream *os, struct batch *b, uint64_t k, const struct ring_piece *p)
+{
+	uint64_t size = os->st.region->geo.subbuf_size, next = most(b->at.pos / size, 1);
+
+	b->at.pos = k * size;
+	if (p->begin_events <= b->at.events || p->begin_events - b->at.events > MISSED_MAX)
+		return;
+	b->missed += p->begin_events - b->at.events;
+	b->at.seq += k - next;
+}
+
+/* The piece of the ring behind b->at.pos, of sub-buffer *k. False: there is none (yet). */
+static bool next_piece(struct outstream *os, struct batch *b, bool all, uint64_t *k, struct ring_piece *p)
+{
+	uint64_t size = os->st.region->geo.subbuf_size;
+
+	for (int tries = 0; tries < TRIES;) {
+		uint64_t oldest = ring_oldest(&os->st, os->mark.head) / size, next = most(b->at.pos / size, 1);
+		uint64_t last = os->mark.head / size;
+		bool whole;
+
+		*k = most(next, oldest);
+		if (*k > last || (*k == last && !all))
+			return false;
+		whole = ring_piece(&os->st, &os->mark, *k, p);
+		if (!ring_holds(&os->st, *k)) {
+			/* Overwritten since the mark. */
+			if (b->count)
+				return false;
+			ring_mark(&os->st, &os->mark);
+			tries++;
+			continue;
+		}
+		if (!whole) {
+			/* No writer left it like this. */
+			if (*k == last)
+				return false;
+			b->at.pos = (*k + 1) * size;
+			continue;
+		}
+		if (*k > next)
+			count_missed(os, b, *k, p);
+		return true;
+	}
+	return false;
+}
+
+/*
+ * The next packet of the ring. 1; 0: there is none (yet), but b->at may have moved on; -EFBIG: it belongs into another file.
+ */
+static int add_next(struct outstream *os, struct batch *b, bool all, uint64_t max_ts)
+{
+	const struct region_geometry *g = &os->st.region->geo;
+	uint64_t base = ring_cleared_lost(&os->st), from, k, begin, lost;
+	struct ring_piece p;
+
+	while (next_piece(os, b, all, &k, &p)) {
+		bool open = k == os->mark.head / g->subbuf_size;
+		struct md_packet *h;
+
+		from = most(p.begin, b->at.pos);
+		if (p.end > from) {
+			if (os->file_size && b->at.size + b->bytes &&
+			    b->at.size + b->bytes + MD_PACKET_HEADER + (p.end - from) > os->file_size)
+				return -EFBIG;
+			begin = ring_first_ts(&os->st, from, &p, b->at.ts);
+			lost = open ? os->mark.lost : p.end_lost > base ? p.end_lost - base : 0;
+			b->at.lost = most(b->at.lost, os->at.lost_before + lost);
+			h = add(os, b, begin < max_ts ? begin : b->at.ts, p.end_ts < max_ts ? p.end_ts : max_ts);
+			h->content_size = h->packet_size = 8 * (MD_PACKET_HEADER + (p.end - from));
+			b->iov[b->iovs++] = (struct iovec){
+				(void *)(region_data(os->st.region, os->st.ring) + (from & (g->subbuf_size * g->subbuf_count - 1))),
+				p.end - from };
+			b->bytes += p.end - from;
+		}
+		b->at.pos = open ? most(p.end, b->at.pos) : (k + 1) * g->subbuf_size;
+		b->at.events = open ? os->mark.events : events_end(os, k);
+		if (p.end > from) {
+			added(b, k);
+			return 1;
+		}
+		if (open)
+			break;
+	}
+	return 0;
+}
+
+/* ---- writing ---- */
+
+void output_advance(struct iovec **iov, int *count, uint64_t n)
+{
+	for (; *count && n >= (*iov)->iov_len; ++*iov, --*count)
+		n -= (*iov)->iov_len;
+	if (*count) {
+		(*iov)->iov_base = (char *)(*iov)->iov_base + n;
+		(*iov)->iov_len -= n;
+	}
+}
+
+uint64_t output_put(int fd, struct iovec *iov, int count, uint64_t at, int *err)
+{
+	uint64_t done = 0;
+
+	while (count) {
+		ssize_t n = pwritev(fd, iov, count, (off_t)(at + done));
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0) {
+			*err = n ? -errno : -ENOSPC;
+			break;
+		}
+		done += (uint64_t)n;
+		output_advance(&iov, &count, (uint64_t)n);
+	}
+	return done;
+}
+
+static uint64_t packet_bytes(const struct batch *b, unsigned int i)
+{
+	return b->headers[i].packet_size / 8;
+}
+
+/* After the files and the state file have it: makes room in the ring. */
+static void consumed(struct outstream *os, uint64_t missed)
+{
+	struct trail_ring *ring = region_ring(os->st.region, os->st.ring);
+
+	if (missed)
+		__atomic_fetch_add(&ring->unwritten, missed, __ATOMIC_RELAXED);
+	/* Pairs with the writers' acquire load before they use a sub-buffer again: the bytes were read before. */
+	if (__atomic_load_n(&ring->consumed, __ATOMIC_RELAXED) < os->at.pos)
+		__atomic_store_n(&ring->consumed, os->at.pos, __ATOMIC_RELEASE);
+}
+
+static int write_index(struct outstream *os, const struct batch *b, unsigned int count)
+{
+	struct md_index_entry entries[BATCH + 1] = { 0 };
+	struct iovec v = { entries, count * sizeof(entries[0]) };
+	uint64_t offset = os->at.size;
+	struct md_packet pad;
+	int err = 0;
+
+	for (unsigned int i = 0; i < count; i++) {
+		md_index_entry_set(&entries[i], &b->headers[i], offset);
+		offset += packet_bytes(b, i);
+	}
+	if (os->spare) {
+		pad = outreuse_padding(os, &b->after[count - 1]);
+		md_index_entry_set(&entries[count], &pad, offset);
+		v.iov_len += sizeof(entries[0]);
+	}
+	output_put(os->index_fd, &v, 1, os->at.index_size, &err);
+	return err;
+}
+
+static void note_written(struct output *o, uint64_t bytes, unsigned int packets)
+{
+	pthread_mutex_lock(&o->lock);
+	o->bytes += bytes;
+	o->chunk_bytes += bytes;
+	o->packets += packets;
+	pthread_mutex_unlock(&o->lock);
+}
+
+/* Writes the batch, or as many packets of it as there is space for. */
+static int write_out(struct output *o, struct outstream *os, struct batch *b)
+{
+	uint64_t done, whole = 0;
+	unsigned int count = 0;
+	struct outend end;
+	int err = 0, index_err;
+
+	if (!b->count)
+		return 0;
+	err = outstream_trim(os);
+	if (err)
+		return err;
+	b->after[b->count - 1].size = os->at.size + b->bytes;
+	done = os->spare ? outreuse_put(os, &b->after[b->count - 1], b->iov, (int)b->iovs, &err) :
+	       output_put(os->fd, b->iov, (int)b->iovs, os->at.size, &err);
+	for (; count < b->count && whole + packet_bytes(b, count) <= done; count++) {
+		whole += packet_bytes(b, count);
+		/* Was it still that when it was written? */
+		if (b->subbufs[count] && !ring_holds(&os->st, b->subbufs[count])) {
+			err = -EAGAIN;
+			whole -= packet_bytes(b, count);
+			break;
+		}
+	}
+	index_err = count ? write_index(os, b, count) : 0;
+	if (index_err || !count)
+		return cut_back(os, index_err ? index_err : err);
+	b->after[count - 1].size = os->at.size + whole;
+	b->after[count - 1].index_size = os->at.index_size + count * sizeof(struct md_index_entry);
+	os->at = b->after[count - 1];
+	if (whole < done)
+		err = cut_back(os, err);
+	/* Should it fail, the next daemon writes these packets again, in the place where they are now. */
+	outstate_slot_put(o->state, os->slot, &os->at);
+	end = end_of(os);
+	outlog_grow(os->st.log, os->at.size, os->at.index_size, &end);
+	consumed(os, b->missed);
+	note_written(o, whole, count);
+	return err;
+}
+
+/*
+ * When the stream begins in this chunk: just before its first event. (Readers who put the packets of several chunks in order have
+ * nothing but the times that they begin at.)
+ */
+static uint64_t begin_ts(struct outstream *os)
+{
+	struct batch b = { .at = os->at };
+	struct ring_piece p;
+	uint64_t k;
+
+	uint64_t ts = os->at.ts ? os->at.ts : os->mark.last_ts;
+
+	if (next_piece(os, &b, true, &k, &p) && p.end > most(p.begin, b.at.pos))
+		ts = ring_first_ts(&os->st, most(p.begin, b.at.pos), &p, os->at.ts);
+	ts -= ts > os->at.ts;
+	return ts <= os->mark.last_ts ? most(ts, os->at.ts) : most(os->at.ts, os->mark.last_ts);
+}
+
+int outstream_open(struct output *o, struct outstream *os)
+{
+	struct batch b;
+	int err;
+
+	if (os->fd < 0) {
+		err = next_file(o, os);
+		if (err)
+			return err;
+	}
+	if (os->at.size || os->at.serial != os->at.first)
+		return 0;
+	b = (struct batch){ .at = os->at };
+	add_empty(os, &b, begin_ts(os));
+	return write_out(o, os, &b);
+}
+
+int outstream_write(struct output *o, struct outstream *os, bool all)
+{
+	unsigned int batch = os->st.region->geo.mode == TRAIL_MODE_OVERWRITE ? 1 : BATCH;
+	uint64_t max_ts = clock_now(session_clock(o->s)) + 1000000000;
+	struct batch b;
+	int err = outstream_open(o, os), more;
+
+	/* In overwrite mode there may always be more. */
+	for (uint32_t rounds = 0; !err && rounds < 2 * os->st.region->geo.subbuf_count + BATCH; rounds++) {
+		b.at = os->at;
+		b.bytes = b.missed = b.count = b.iovs = 0;
+		do
+			more = add_next(os, &b, all, max_ts);
+		while (more == 1 && b.count < batch && b.bytes < BATCH_BYTES);
+		if (more == 0 && all && os->at.lost_before + os->mark.lost > b.at.lost && b.count < BATCH) {
+			b.at.lost = os->at.lost_before + os->mark.lost;
+			add_empty(os, &b, os->mark.last_ts < max_ts ? os->mark.last_ts : b.at.ts);
+		}
+		if (b.count) {
+			err = write_out(o, os, &b);
+			err = err == -EAGAIN ? 0 : err;
+		} else if (more == -EFBIG) {
+			err = next_file(o, os);
+		} else {
+			os->at.pos = b.at.pos;
+			os->at.seq = b.at.seq;
+			os->at.events = b.at.events;
+			outstream_tell(os);
+			consumed(os, b.missed);
+			break;
+		}
+	}
+	return err;
+}
+
+uint64_t outstream_pending(const struct outstream *os)
+{
+	uint64_t head = region_head(os->st.region, os->st.ring), oldest = ring_oldest(&os->st, head), from = most(os->at.pos, oldest);
+
+	return head > from ? head - from : 0;
+}
+
+/* ---- a chunk's files, all of them ---- */
+
+int outstream_sync(struct output *o, struct outstream *os)
+{
+	struct outfile f;
+	int err = 0;
+
+	if (os->fd >= 0 && os->spare)
+		cut_back(os, 0);
+	/* Should they be removed now, nothing keeps their memory. */
+	outreuse_forget(os);
+	for (uint64_t serial = outlog_first(os->st.log); outlog_find(os->st.log, serial, &f); serial = f.serial + 1) {
+		for (int index = 0; index < 2; index++) {
+			int one = syncgroup_add(o->sync, outfile_open(&f, index));
+
+			err = err ? err : one;
+		}
+		outplace_put(f.place);
+	}
+	return err;
+}
+
+void outstream_unlink(struct output *o, struct outstream *os)
+{
+	struct outfile f;
+	char index[200];
+
+	(void)o;
+	outstream_leave(os);
+	for (uint64_t serial = outlog_first(os->st.log); outlog_find(os->st.log, serial, &f); serial = f.serial + 1) {
+		snprintf(index, sizeof(index), "%s.idx", f.name);
+		unlinkat(f.place->index_fd, index, 0);
+		unlinkat(f.place->fd, f.name, 0);
+		outplace_put(f.place);
+	}
+	outlog_clear(os->st.log);
+}
+
+/* ---- after an earlier daemon ---- */
+
+/* A file that is there, for writing (wr) or to be told of. */
+static int old_file(int dir, const char *name, struct stat *st)
+{
+	int fd = openat(dir, name, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+
+	if (fd < 0)
+		return -errno;
+	if (!fstat(fd, st) && S_ISREG(st->st_mode) && st->st_nlink == 1)
+		return fd;
+	close(fd);
+	return -ESTALE;
+}
+
+/* Tells the log of file `serial`; the last one is opened and cut to what the state file says. */
+static int restore_file(struct output *o, struct outstream *os, uint64_t serial)
+{
+	bool current = serial == os->at.serial;
+	struct outfile f = { .serial = serial, .place = os->trace->place };
+	struct stat st = { 0 }, index_st = { 0 };
+	char index[200];
+	int fd, index_fd, err = 0;
+
+	file_name(os, serial, f.name, sizeof(f.name));
+	snprintf(index, sizeof(index), "%s.idx", f.name);
+	fd = old_file(f.place->fd, f.name, &st);
+	index_fd = old_file(f.place->index_fd, index, &index_st);
+	f.dev = st.st_dev;
+	f.ino = st.st_ino;
+	f.index_ino = index_st.st_ino;
+	f.size = current ? os->at.size : (uint64_t)st.st_size;
+	f.index_size = current ? os->at.index_size : (uint64_t)index_st.st_size;
+	if (fd < 0 || index_fd < 0)
+		err = fd < 0 ? fd : index_fd;
+	else if ((uint64_t)st.st_size < f.size || (uint64_t)index_st.st_size < f.index_size)
+		err = -ESTALE;
+	else if (current && (st.st_dev != os->at.dev || st.st_ino != os->at.ino))
+		err = -ESTALE;
+	if (!err)
+		err = outlog_add(os->st.log, &f);
+	if (!err)
+		note_written(o, f.size, 0);
+	if (!err && current) {
+		os->fd = fd;
+		os->index_fd = index_fd;
+		return cut_back(os, 0);
+	}
+	if (fd >= 0)
+		close(fd);
+	if (index_fd >= 0)
+		close(index_fd);
+	return err;
+}
+
+int outstream_restore(struct output *o, struct outstream *os)
+{
+	struct trail_ring *ring = region_ring(os->st.region, os->st.ring);
+	uint64_t cleared = __atomic_load_n(&ring->cleared, __ATOMIC_RELAXED) & TRAIL_HEAD_MASK, next = os->at.serial + 1, serial;
+	int err = 0;
+
+	/* A clear that was under way. */
+	if (cleared > os->at.pos && cleared <= region_head(os->st.region, os->st.ring))
+		os->at.pos = cleared;
+	if (os->at.chunk != o->head.chunk || os->at.cleared != o->head.cleared) {
+		os->at.chunk = o->head.chunk;
+		if (os->at.cleared != o->head.cleared)
+			os->at.seq = os->at.lost = 0;
+		os->at.cleared = o->head.cleared;
+		os->at.serial = os->at.size = 0;
+	}
+	if (os->at.serial) {
+		err = outtrace_ready(o, os->trace);
+		serial = os->file_count && next - os->at.first > os->file_count ? next - os->file_count : os->at.first;
+		for (; !err && serial < next; serial++) {
+			int one = restore_file(o, os, serial);
+
+			/* One that is not there any more is nobody's concern but its owner's. */
+			if (serial + 1 == next || one == -ENOMEM)
+				err = one;
+		}
+	}
+	/* Files that are to come must not be taken for these. */
+	pthread_mutex_lock(&os->st.log->lock);
+	if (os->st.log->next_serial < next)
+		os->st.log->next_serial = next;
+	pthread_mutex_unlock(&os->st.log->lock);
+	if (err == -ENOENT || err == -ESTALE)
+		err = 0;        /* the next packet begins a new file */
+	outstream_tell(os);
+	return err;
+}

@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "metadata/ctf.h"
+#include "tracer/output/directory.h"
+#include "tracer/output/output.h"
+
+struct outtrace *outtrace_of(struct output *o, struct trace *t)
+{
+	struct outtrace *ot;
+
+	for (ot = o->traces; ot; ot = ot->next)
+		if (ot->trace == t)
+			return ot;
+	ot = calloc(1, sizeof(*ot));
+	if (!ot)
+		return NULL;
+	ot->trace = trace_get(t);
+	ot->next = o->traces;
+	o->traces = ot;
+	return ot;
+}
+
+void outtrace_destroy(struct outtrace *t)
+{
+	trace_put(t->trace);
+	outplace_put(t->place);
+	free(t);
+}
+
+static int make_place(struct output *o, struct outtrace *t)
+{
+	struct outplace *p = calloc(1, sizeof(*p));
+
+	if (!p)
+		return -ENOMEM;
+	p->refs = 1;
+	p->chunk = o->head.chunk;
+	p->index_fd = -1;
+	p->fd = outdir_sub(o->dir, t->trace->path, o->cred.uid, o->mode);
+	if (p->fd >= 0)
+		p->index_fd = outdir_sub(p->fd, "index", o->cred.uid, o->mode);
+	if (p->index_fd < 0) {
+		int err = p->fd < 0 ? p->fd : p->index_fd;
+
+		outplace_put(p);
+		return err;
+	}
+	t->place = p;
+	t->version = 0;
+	return 0;
+}
+
+/* Grows with all that is added. With the trace's lock. */
+static uint64_t version_of(const struct md_trace *md)
+{
+	uint64_t n = 1;
+
+	for (uint32_t i = 0; i < md->stream_count; i++)
+		n += 1 + md->streams[i]->event_count;
+	return n;
+}
+
+/* In place of the old one at once: a reader of the directory sees the one or the other. */
+static int replace(const struct outplace *p, mode_t mode, const char *data, size_t len)
+{
+	int fd, err = 0;
+
+	unlinkat(p->fd, ".metadata", 0);
+	fd = openat(p->fd, ".metadata", O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode);
+	if (fd < 0)
+		return -errno;
+	while (len && !err) {
+		ssize_t n = write(fd, data, len);
+
+		if (n < 0 && errno != EINTR)
+			err = -errno;
+		if (n > 0) {
+			data += n;
+			len -= (size_t)n;
+		}
+	}
+	if (close(fd) < 0 && !err)
+		err = -errno;
+	if (!err && renameat(p->fd, ".metadata", p->fd, "metadata") < 0)
+		err = -errno;
+	if (err)
+		unlinkat(p->fd, ".metadata", 0);
+	return err;
+}
+
+int outtrace_ready(struct output *o, struct outtrace *t)
+{
+	struct md_buf text = MD_BUF_INIT;
+	uint64_t version;
+	int err = t->place ? 0 : make_place(o, t);
+
+	if (err)
+		return err;
+	pthread_mutex_lock(&t->trace->lock);
+	version = version_of(t->trace->md);
+	if (version != t->version)
+		err = md_ctf_print(t->trace->md, &text);
+	pthread_mutex_unlock(&t->trace->lock);
+	if (!err && version != t->version)
+		err = replace(t->place, o->mode & 0666, text.data, text.len);
+	md_buf_deinit(&text);
+	if (!err)
+		t->version = version;
+	return err;
+}
+
+static int open_at(int dir, const char *name, int flags)
+{
+	int fd = openat(dir, name, O_RDONLY | O_CLOEXEC | flags);
+
+	return fd < 0 ? -errno : fd;
+}
+
+int outtrace_sync(struct output *o, const struct outtrace *t)
+{
+	int at, up, err, one;
+
+	if (!t->place)
+		return 0;
+	err = syncgroup_add(o->sync, open_at(t->place->fd, "metadata", O_NOFOLLOW | O_NONBLOCK));
+	/* A file whose name is not on the disk is not there. The same holds for each directory on its way, wherever they were moved. */
+	one = syncgroup_add_copy(o->sync, t->place->index_fd);
+	err = err ? err : one;
+	at = open_at(t->place->fd, ".", O_DIRECTORY);
+	for (const char *p = t->trace->path; p && at >= 0; p = strchr(p + 1, '/')) {
+		up = open_at(at, "..", O_DIRECTORY);
+		syncgroup_add(o->sync, at);
+		at = up;
+	}
+	one = syncgroup_add(o->sync, at);
+	return err ? err : one;
+}

@@ -1,0 +1,341 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Rules of dynamic kernel events, and their definitions for tracefs: see probe/dynamic_event.h. */
+#include <ctype.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "metadata/name.h"
+#include "tracer/probe/dynamic_event.h"
+#include "tracer/probe/elf_symbol.h"
+#include "tracer/base/suggest.h"
+
+enum { ARGS_MAX = 32, SYMBOL_MAX = 1000 };
+
+static const struct {
+	const char *word;
+	size_t len;
+} kinds[] = {
+	[DYN_KPROBE] = { "kprobe:", 7 }, [DYN_KRETPROBE] = { "kretprobe:", 10 }, [DYN_UPROBE] = { "uprobe:", 7 },
+	[DYN_URETPROBE] = { "uretprobe:", 10 }, [DYN_USDT] = { "usdt:", 5 },
+};
+
+static int kind_of(const char *text)
+{
+	for (int i = 0; i <= DYN_USDT; i++)
+		if (!strncmp(text, kinds[i].word, kinds[i].len))
+			return i;
+	return -1;
+}
+
+bool dyn_is_rule(const char *text)
+{
+	return kind_of(text) >= 0;
+}
+
+bool dyn_has_file(const struct dynevent *d)
+{
+	return d->path != NULL;
+}
+
+void dyn_deinit(struct dynevent *d)
+{
+	for (size_t i = 0; i < d->place_count; i++)
+		free(d->places[i].args);
+	free(d->places);
+	free(d->path);
+	free(d->symbol);
+	free(d->provider);
+	free(d->name);
+	memset(d, 0, sizeof(*d));
+	d->fd = -1;
+}
+
+struct input {
+	const char *text, *begin, *end;         /* of the rule's part behind the kind */
+	struct tr_err *err;
+};
+
+static int wrong(const struct input *in, const char *where, const char *why)
+{
+	return tr_fail_at(in->err, -EINVAL, in->text, (int)(where - in->text), "%s", why);
+}
+
+/* The colon that the last field stands behind; NULL. */
+static const char *last_colon(const char *begin, const char *end)
+{
+	while (end > begin)
+		if (*--end == ':')
+			return end;
+	return NULL;
+}
+
+/* Names of symbols: those of C, C++, Rust, compilers' suffixes, versions. No byte that means something to tracefs but + for the offset. */
+static int take_symbol(const struct input *in, const char *p, bool is_kernel, bool is_return, struct dynevent *d)
+{
+	const char *more = is_kernel ? "_.$:" : "_.$@", *q;
+
+	if (p == in->end)
+		return wrong(in, p, "a symbol is missing");
+	if (in->end - p > SYMBOL_MAX)
+		return wrong(in, p, "the symbol's name is too long");
+	for (q = p; q < in->end && *q != '+'; q++)
+		if (!isalnum((unsigned char)*q) && !strchr(more, *q))
+			return wrong(in, q, "a symbol has letters, digits, '_', '.' and '$' only");
+	if (q == p)
+		return wrong(in, p, "a symbol is missing before '+'");
+	if (q < in->end && is_return)
+		return wrong(in, q, "a return probe is at a function's return: it has no offset");
+	if (q < in->end) {
+		bool hex = in->end - q > 3 && q[1] == '0' && q[2] == 'x';
+		const char *o = q + 1 + 2 * hex;
+
+		if (o == in->end || in->end - o > 16)
+			return wrong(in, q, "an offset is a number of bytes: +16 or +0x10");
+		for (; o < in->end; o++)
+			if (hex ? !isxdigit((unsigned char)*o) : !isdigit((unsigned char)*o))
+				return wrong(in, o, "an offset is a number of bytes: +16 or +0x10");
+	}
+	d->symbol = strndup(p, (size_t)(in->end - p));
+	return d->symbol ? 0 : -ENOMEM;
+}
+
+static int take_path(const struct input *in, const char *end, struct dynevent *d)
+{
+	const unsigned char *p = (const unsigned char *)in->begin, *stop = (const unsigned char *)end;
+
+	if (in->begin == end || *in->begin != '/')
+		return wrong(in, in->begin, "the path of a program or library is missing: it begins with '/'");
+	/* It will be a part of the event's name. */
+	while (p < stop) {
+		size_t n = md_utf8_char(p, (size_t)(stop - p));
+
+		if (!n || *p < 0x20 || *p == 0x7f)
+			return wrong(in, (const char *)p, "a path here is UTF-8 without control characters");
+		if (*p == '/' && stop - p >= 3 && p[1] == '.' && p[2] == '.' && (stop - p == 3 || p[3] == '/'))
+			return wrong(in, (const char *)p + 1, "a path here has no '..'");
+		p += n;
+	}
+	d->path = strndup(in->begin, (size_t)(end - in->begin));
+	return d->path ? 0 : -ENOMEM;
+}
+
+static int take_usdt(const struct input *in, struct dynevent *d)
+{
+	const char *name = last_colon(in->begin, in->end), *provider = name ? last_colon(in->begin, name) : NULL;
+	int ret;
+
+	if (!provider)
+		return wrong(in, in->end, "a usdt rule is usdt:PATH:PROVIDER:NAME");
+	ret = take_path(in, provider, d);
+	if (ret)
+		return ret;
+	for (const char *p = provider + 1; p < in->end; p++)
+		if (p != name && !isalnum((unsigned char)*p) && !strchr("_.$-", *p))
+			return wrong(in, p, "names of providers and probes have letters, digits and '_' only");
+	if (provider + 1 == name || name + 1 == in->end)
+		return wrong(in, provider + 1 == name ? name : in->end, "a usdt rule is usdt:PATH:PROVIDER:NAME");
+	d->provider = strndup(provider + 1, (size_t)(name - provider - 1));
+	d->name = strndup(name + 1, (size_t)(in->end - name - 1));
+	return d->provider && d->name ? 0 : -ENOMEM;
+}
+
+int dyn_parse(const char *text, struct dynevent *out, struct tr_err *err)
+{
+	int kind = kind_of(text), ret;
+	struct input in = { .text = text, .begin = text, .end = text + strlen(text), .err = err };
+	const char *colon;
+
+	*out = (struct dynevent){ .fd = -1 };
+	if (kind < 0)
+		return wrong(&in, in.begin, "that is no rule of a dynamic event (kprobe:, kretprobe:, uprobe:, uretprobe:, usdt:)");
+	out->kind = (enum dyn_kind)kind;
+	in.begin += kinds[kind].len;
+	if (kind == DYN_USDT) {
+		ret = take_usdt(&in, out);
+	} else if (kind == DYN_KPROBE || kind == DYN_KRETPROBE) {
+		ret = take_symbol(&in, in.begin, true, kind == DYN_KRETPROBE, out);
+	} else {
+		colon = last_colon(in.begin, in.end);
+		if (!colon)
+			ret = wrong(&in, in.end, "a rule of this kind is PATH:SYMBOL");
+		else
+			ret = take_path(&in, colon, out);
+		if (!ret)
+			ret = take_symbol(&in, colon + 1, false, kind == DYN_URETPROBE, out);
+	}
+	if (ret) {
+		dyn_deinit(out);
+		return ret == -ENOMEM ? tr_fail(err, ret, "no memory for the rule") : ret;
+	}
+	return 0;
+}
+
+/* ---- where it is in the file ---- */
+
+static int no_probe(const struct dynevent *d, const struct elfsym_probes *all, struct tr_err *err)
+{
+	const char *names[1024], *best;
+	size_t n = 0;
+
+	if (!all->count)
+		return tr_fail(err, -ENOENT, "%s has no usdt probes", d->path);
+	for (size_t i = 0; i < all->count && n < 1024; i++)
+		if (!strcmp(all->probes[i].provider, d->provider))
+			names[n++] = all->probes[i].name;
+	best = nearest(d->name, strlen(d->name), names, n);
+	if (best)
+		return tr_fail(err, -ENOENT, "%s has no probe '%s:%s'; did you mean '%s'?", d->path, d->provider, d->name, best);
+	return tr_fail(err, -ENOENT, "%s has no probe '%s:%s'", d->path, d->provider, d->name);
+}
+
+static bool is_meant(const struct dynevent *d, const struct elfsym_probe *p)
+{
+	return !strcmp(p->provider, d->provider) && !strcmp(p->name, d->name);
+}
+
+static int resolve_usdt(struct dynevent *d, struct tr_err *err)
+{
+	struct elfsym_probes all;
+	size_t count = 0;
+	int ret = elfsym_probes(d->fd, &all, err);
+
+	if (ret)
+		return ret;
+	for (size_t i = 0; i < all.count; i++)
+		count += is_meant(d, &all.probes[i]);
+	if (!count)
+		ret = no_probe(d, &all, err);
+	else if (count > DYN_PLACES_MAX)
+		ret = tr_fail(err, -EFBIG, "%s has '%s:%s' in %zu places, more than %d", d->path, d->provider, d->name, count, DYN_PLACES_MAX);
+	else if (!(d->places = calloc(count, sizeof(*d->places))))
+		ret = tr_fail(err, -ENOMEM, "no memory for the places of the probe");
+	for (size_t i = 0; i < all.count && !ret; i++) {
+		struct elfsym_probe *p = &all.probes[i];
+
+		if (!is_meant(d, p))
+			continue;
+		d->places[d->place_count++] = (struct dynplace){ p->offset, p->semaphore, p->args };
+		p->args = NULL;
+	}
+	elfsym_probes_deinit(&all);
+	return ret;
+}
+
+static int resolve_symbol(struct dynevent *d, struct tr_err *err)
+{
+	uint64_t offset;
+	int ret = elfsym_resolve(d->fd, d->symbol, &offset, err);
+
+	if (ret)
+		return ret;
+	d->places = calloc(1, sizeof(*d->places));
+	if (!d->places)
+		return tr_fail(err, -ENOMEM, "no memory for the place of the probe");
+	d->places[d->place_count++].offset = offset;
+	return 0;
+}
+
+int dyn_resolve(struct dynevent *d, struct tr_err *err)
+{
+	if (!dyn_has_file(d) || d->place_count)
+		return 0;
+	if (d->fd < 0)
+		return tr_fail(err, -EBADF, "%s is not open", d->path);
+	return d->kind == DYN_USDT ? resolve_usdt(d, err) : resolve_symbol(d, err);
+}
+
+/* ---- definitions ---- */
+
+static bool is_good(const char *name)
+{
+	size_t n = strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_");
+
+	return n && !name[n] && n < DYN_NAME_MAX && !isdigit((unsigned char)*name);
+}
+
+/* The field that an operand gives, appended with its type; false: none. */
+static bool put_arg(const char *operand, size_t len, int arg, const char *want, struct md_buf *out)
+{
+	struct md_buf fetch = MD_BUF_INIT;
+	bool good = len && dyn_operand(operand, len, &fetch);
+	const char *type = good ? strrchr(md_buf_str(&fetch), ':') : NULL;
+
+	good = type && (!want || !strcmp(type, want));
+	if (good && out)
+		md_buf_printf(out, " arg%d=%s", arg, md_buf_str(&fetch));
+	md_buf_deinit(&fetch);
+	return good;
+}
+
+/* The arg'th operand; its length, 0: there is none. */
+static size_t operand_of(const char *args, int arg, const char **operand)
+{
+	const char *p = args ? args : "";
+	size_t n;
+
+	for (;;) {
+		p += strspn(p, " ");
+		n = strcspn(p, " ");
+		*operand = p;
+		if (!n || !arg--)
+			return n;
+		p += n;
+	}
+}
+
+/* The type that an operand of the first place has, which all others must have, too: `:s32`. */
+static bool type_of(const struct dynevent *d, int arg, char type[8])
+{
+	struct md_buf fetch = MD_BUF_INIT;
+	const char *operand, *colon;
+	size_t n = operand_of(d->places[0].args, arg, &operand);
+	bool good = n && dyn_operand(operand, n, &fetch) && (colon = strrchr(md_buf_str(&fetch), ':')) && strlen(colon) < 8;
+
+	if (good)
+		strcpy(type, colon);
+	md_buf_deinit(&fetch);
+	return good;
+}
+
+/* The fields that all places of a probe can give, since it is one event to the user: names and types agree, operands differ. */
+static void put_args(const struct dynevent *d, size_t place, struct md_buf *out)
+{
+	for (int arg = 0; arg < ARGS_MAX; arg++) {
+		const char *operand;
+		char type[8];
+		size_t n;
+		bool good = type_of(d, arg, type);
+
+		for (size_t i = 1; i < d->place_count && good; i++) {
+			n = operand_of(d->places[i].args, arg, &operand);
+			good = put_arg(operand, n, arg, type, NULL);
+		}
+		n = operand_of(d->places[place].args, arg, &operand);
+		if (good)
+			put_arg(operand, n, arg, type, out);
+	}
+}
+
+int dyn_define(const struct dynevent *d, size_t place, const char *group, const char *event, struct md_buf *out, struct tr_err *err)
+{
+	bool is_return = d->kind == DYN_KRETPROBE || d->kind == DYN_URETPROBE;
+
+	if (!is_good(group) || !is_good(event))
+		return tr_fail(err, -EINVAL, "names of groups and events have letters, digits and '_' only");
+	md_buf_printf(out, "%c:%s/%s ", is_return ? 'r' : 'p', group, event);
+	if (!dyn_has_file(d)) {
+		md_buf_printf(out, "%s\n", d->symbol);
+	} else {
+		if (place >= d->place_count)
+			return tr_fail(err, -EINVAL, "%s has no such place", d->path);
+		md_buf_printf(out, "/proc/self/fd/%d:0x%llx", d->fd, (unsigned long long)d->places[place].offset);
+		if (d->places[place].semaphore)
+			md_buf_printf(out, "(0x%llx)", (unsigned long long)d->places[place].semaphore);
+		if (d->kind == DYN_USDT)
+			put_args(d, place, out);
+		md_buf_putc(out, '\n');
+	}
+	return out->failed ? tr_fail(err, -ENOMEM, "no memory for the event's definition") : 0;
+}

@@ -1,0 +1,421 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Dynamic kernel events, made and removed in tracefs: see probe/dynamic_event.h. probe/definition.c has the rules and definitions. */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "tracer/probe/dynamic_event.h"
+#include "tracer/base/suggest.h"
+
+int dyn_write(int tracefs_fd, const char *file, const char *definition, size_t len)
+{
+	/* Truncating one of these files removes all events of the machine. */
+	int fd = openat(tracefs_fd, file, O_WRONLY | O_APPEND | O_CLOEXEC), ret = 0;
+	ssize_t n;
+
+	if (fd < 0)
+		return -errno;
+	do
+		n = write(fd, definition, len);
+	while (n < 0 && errno == EINTR);
+	if (n < 0)
+		ret = -errno;
+	else if ((size_t)n != len)
+		ret = -EIO;
+	close(fd);
+	return ret;
+}
+
+static bool is_kernel(const struct dynevent *d)
+{
+	return d->kind == DYN_KPROBE || d->kind == DYN_KRETPROBE;
+}
+
+/* FNV-1a: names of events are short, rules are not. */
+static uint64_t mix(uint64_t h, const void *bytes, size_t n)
+{
+	const unsigned char *p = bytes;
+
+	while (n--)
+		h = (h ^ *p++) * 0x100000001b3u;
+	return h;
+}
+
+static uint64_t digest(const struct dynevent *d)
+{
+	const char *const parts[] = { d->path, d->symbol, d->provider, d->name };
+	uint64_t h = 0xcbf29ce484222325u ^ (uint64_t)d->kind;
+
+	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++)
+		h = mix(mix(h, parts[i] ? parts[i] : "", parts[i] ? strlen(parts[i]) : 0), "\xff", 1);
+	return h;
+}
+
+/* Which file it is, and which state of it: a program that was built again has its symbols elsewhere. */
+static uint32_t file_digest(const struct dynevent *d)
+{
+	uint64_t h = 0xcbf29ce484222325u;
+	struct stat st;
+
+	if (d->fd < 0 || fstat(d->fd, &st))
+		return 0;
+	h = mix(h, &st.st_dev, sizeof(st.st_dev));
+	h = mix(h, &st.st_ino, sizeof(st.st_ino));
+	h = mix(h, &st.st_size, sizeof(st.st_size));
+	h = mix(h, &st.st_mtim.tv_sec, sizeof(st.st_mtim.tv_sec));
+	h = mix(h, &st.st_mtim.tv_nsec, sizeof(st.st_mtim.tv_nsec));
+	return (uint32_t)(h ^ h >> 32);
+}
+
+/* KIND_SYMBOL_RULE: what all names of a rule begin with. Its length. */
+static size_t make_stem(const struct dynevent *d, char name[DYN_NAME_MAX])
+{
+	static const char *const kinds[] = { "kprobe", "kretprobe", "uprobe", "uretprobe", "usdt" };
+	int n = snprintf(name, DYN_NAME_MAX, "%s_%.16s_%016llx_", kinds[d->kind], d->symbol ? d->symbol : d->name,
+			 (unsigned long long)digest(d));
+
+	for (char *p = name; *p; p++)
+		if (!((*p >= 'a' && *p <= 'z') || (*p >= 'A' && *p <= 'Z') || (*p >= '0' && *p <= '9')))
+			*p = '_';
+	return (size_t)n;
+}
+
+/* … FILE, and PLACE behind the first. */
+static void make_name(const struct dynevent *d, size_t place, char name[DYN_NAME_MAX])
+{
+	size_t n = make_stem(d, name);
+
+	n += (size_t)snprintf(name + n, DYN_NAME_MAX - n, "%08x", file_digest(d));
+	if (place)
+		snprintf(name + n, DYN_NAME_MAX - n, "_%zx", place);
+}
+
+bool dyn_made(const struct dynevent *d, const char *name)
+{
+	char stem[DYN_NAME_MAX];
+	size_t n = make_stem(d, stem);
+
+	return !strncmp(name, stem, n);
+}
+
+static bool is_there(int tracefs_fd, const char *group, const char *name)
+{
+	char path[2 * DYN_NAME_MAX + 16];
+
+	snprintf(path, sizeof(path), "events/%s/%s", group, name);
+	return !faccessat(tracefs_fd, path, F_OK, 0);
+}
+
+/* Of kallsyms only what begins alike and is about as long: there are some 200000 names. */
+struct near {
+	char *names[2048];
+	size_t count;
+};
+
+static bool add_near(struct near *near, const char *name, const char *wanted, size_t len)
+{
+	size_t n = strlen(name);
+
+	if (*name != *wanted || n > len + 8 || n + 3 < len || near->count == sizeof(near->names) / sizeof(near->names[0]))
+		return true;
+	near->names[near->count] = strdup(name);
+	return near->names[near->count] && ++near->count;
+}
+
+/* 1: kallsyms has it, 0: not (near is filled), -1: cannot tell */
+static int look_up(const char *symbol, size_t len, struct near *near)
+{
+	FILE *f = fopen("/proc/kallsyms", "re");
+	char line[1024], *name;
+	int found = 0;
+
+	if (!f)
+		return -1;
+	while (!found && fgets(line, sizeof(line), f)) {
+		name = strchr(line, ' ');       /* behind the address, the type and a blank */
+		if (!name || !name[1] || name[2] != ' ')
+			continue;
+		name += 3;
+		name[strcspn(name, " \t\n")] = '\0';
+		found = strlen(name) == len && !memcmp(name, symbol, len);
+		if (!found && !add_near(near, name, symbol, len))
+			break;
+	}
+	fclose(f);
+	return found;
+}
+
+int dyn_explain(const struct dynevent *d, int code, struct tr_err *err)
+{
+	size_t len = is_kernel(d) ? strcspn(d->symbol, "+") : 0;
+	struct near *near;
+	const char *best;
+	int known;
+
+	if (!is_kernel(d) || (code != -ENOENT && code != -EINVAL && code != -EILSEQ))
+		return code;
+	near = calloc(1, sizeof(*near));
+	if (!near)
+		return code;
+	known = look_up(d->symbol, len, near);
+	best = nearest(d->symbol, len, (const char *const *)near->names, near->count);
+	if (!known && best)
+		code = tr_fail(err, -ENOENT, "the kernel has no function '%.*s'; did you mean '%s'?", (int)len, d->symbol, best);
+	else if (!known)
+		code = tr_fail(err, -ENOENT, "the kernel has no function '%.*s'", (int)len, d->symbol);
+	else
+		code = tr_fail(err, code, "the kernel allows no probe at '%s': %s", d->symbol, strerror(-code));
+	for (size_t i = 0; i < near->count; i++)
+		free(near->names[i]);
+	free(near);
+	return code;
+}
+
+static int explain(const struct dynevent *d, int code, struct tr_err *err)
+{
+	const char *what = is_kernel(d) ? "kprobe_events" : "uprobe_events";
+
+	switch (code) {
+	case -EACCES:
+	case -EPERM:
+		return tr_fail(err, code, "no permission to write %s of tracefs (a locked-down kernel?)", what);
+	case -EADDRNOTAVAIL:
+		return tr_fail(err, -EINVAL, "the kernel has several functions '%s'; give the place as another function's name and +OFF",
+			       d->symbol);
+	case -ENOENT:
+	case -EINVAL:
+	case -EILSEQ:
+		if (is_kernel(d))
+			return tr_fail(err, code, "the kernel allows no probe at '%s': %s", d->symbol, strerror(-code));
+		return tr_fail(err, code, "the kernel allows no probe in %s: %s", d->path, strerror(-code));
+	default:
+		return tr_fail(err, code, "cannot make the event in %s of tracefs: %s", what, strerror(-code));
+	}
+}
+
+/* 1: made; 0: it was there. */
+static int create_place(int tracefs_fd, const char *group, const struct dynevent *d, size_t place, const char *name, struct tr_err *err)
+{
+	const char *file = is_kernel(d) ? "kprobe_events" : "uprobe_events";
+	struct md_buf line = MD_BUF_INIT;
+	int ret;
+
+	/* A second definition of a name would add to the event, see probe/dynamic_event.h. */
+	if (is_there(tracefs_fd, group, name))
+		return 0;
+	ret = dyn_define(d, place, group, name, &line, err);
+	if (!ret) {
+		ret = dyn_write(tracefs_fd, file, md_buf_str(&line), line.len);
+		ret = ret ? explain(d, ret, err) : 1;
+	}
+	md_buf_deinit(&line);
+	return ret;
+}
+
+int dyn_create(int tracefs_fd, const char *group, const struct dynevent *d, struct md_buf *names, struct tr_err *err)
+{
+	const char *file = is_kernel(d) ? "kprobe_events" : "uprobe_events";
+	size_t count = dyn_has_file(d) ? d->place_count : 1, i;
+	bool made[DYN_PLACES_MAX] = { false };
+	char name[DYN_NAME_MAX];
+	int ret = 0;
+
+	if (faccessat(tracefs_fd, file, F_OK, 0) && errno == ENOENT)
+		return tr_fail(err, -EOPNOTSUPP, is_kernel(d) ? "this kernel was built without kprobes (there is no kprobe_events in tracefs)" :
+			       "this kernel was built without uprobes (there is no uprobe_events in tracefs)");
+	if (!count || count > DYN_PLACES_MAX)
+		return tr_fail(err, -EINVAL, "the place of the probe is not known");
+	for (i = 0; i < count && ret >= 0; i++) {
+		make_name(d, i, name);
+		ret = create_place(tracefs_fd, group, d, i, name, err);
+		made[i] = ret > 0;
+		md_buf_put(names, name, strlen(name) + 1);
+	}
+	if (ret >= 0 && names->failed)
+		ret = tr_fail(err, -ENOMEM, "no memory for the names of events");
+	while (ret < 0 && i--) {
+		make_name(d, i, name);
+		if (made[i])
+			dyn_remove(tracefs_fd, group, name);
+	}
+	return ret < 0 ? ret : 0;
+}
+
+/* True unless the file is not there or says that the event is off. */
+static bool is_on(int dir, const char *path)
+{
+	int fd = openat(dir, path, O_RDONLY | O_CLOEXEC);
+	char c = '1';
+
+	if (fd < 0)
+		return errno != ENOENT;
+	if (read(fd, &c, 1) != 1)
+		c = '1';
+	close(fd);
+	return c != '0';
+}
+
+/*
+ * True if the event is, or may be, enabled anywhere. The kernel tests that itself only for events in one place: of one in several (seen on
+ * 6.18) it frees all but the last while they are armed, and the next hit runs into freed memory.
+ */
+static bool is_enabled(int tracefs_fd, const char *group, const char *name)
+{
+	char path[600];
+	struct dirent *e;
+	bool on;
+	DIR *d;
+	int fd;
+
+	snprintf(path, sizeof(path), "events/%s/%s/enable", group, name);
+	if (is_on(tracefs_fd, path))
+		return true;
+	fd = openat(tracefs_fd, "instances", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (fd < 0)
+		return errno != ENOENT;
+	d = fdopendir(fd);
+	if (!d) {
+		close(fd);
+		return true;
+	}
+	for (on = false; !on && (e = readdir(d));) {
+		snprintf(path, sizeof(path), "%s/events/%s/%s/enable", e->d_name, group, name);
+		on = e->d_name[0] != '.' && is_on(dirfd(d), path);
+	}
+	closedir(d);
+	return on;
+}
+
+int dyn_remove(int tracefs_fd, const char *group, const char *name)
+{
+	char line[2 * DYN_NAME_MAX + 8];
+	int n = snprintf(line, sizeof(line), "-:%s/%s\n", group, name);
+
+	if (n < 0 || (size_t)n >= sizeof(line))
+		return -ENAMETOOLONG;
+	if (is_enabled(tracefs_fd, group, name))
+		return -EBUSY;
+	return dyn_write(tracefs_fd, "dynamic_events", line, (size_t)n);
+}
+
+static void disable(int tracefs_fd, const char *group, const char *name)
+{
+	char path[2 * DYN_NAME_MAX + 24];
+	int fd;
+
+	snprintf(path, sizeof(path), "events/%s/%s/enable", group, name);
+	fd = openat(tracefs_fd, path, O_WRONLY | O_CLOEXEC);
+	if (fd < 0)
+		return;
+	/* If it fails, removing the event does, and says so. */
+	if (write(fd, "0", 1) != 1)
+		errno = 0;
+	close(fd);
+}
+
+/* Takes apart `p:GROUP/NAME …`, `r8:GROUP/NAME …`; false if that is none of ours. */
+static bool take_line(const char *line, const char *prefix, char group[DYN_NAME_MAX], char name[DYN_NAME_MAX])
+{
+	char kind;
+
+	if (sscanf(line, "%c%*[0-9]:%63[^/ \n]/%63[^ \n]", &kind, group, name) != 3 &&
+	    sscanf(line, "%c:%63[^/ \n]/%63[^ \n]", &kind, group, name) != 3)
+		return false;
+	return (kind == 'p' || kind == 'r' || kind == 'e') && !strncmp(group, prefix, strlen(prefix));
+}
+
+int dyn_list(int tracefs_fd, const char *group, struct md_buf *names)
+{
+	char of[DYN_NAME_MAX], name[DYN_NAME_MAX], *line = NULL;
+	int fd = openat(tracefs_fd, "dynamic_events", O_RDONLY | O_CLOEXEC);
+	FILE *f = fd < 0 ? NULL : fdopen(fd, "r");
+	size_t size = 0;
+
+	if (!f) {
+		int ret = fd < 0 ? (errno == ENOENT ? 0 : -errno) : -ENOMEM;
+
+		if (fd >= 0)
+			close(fd);
+		return ret;
+	}
+	while (getline(&line, &size, f) >= 0)
+		if (take_line(line, group, of, name) && !strcmp(of, group))
+			md_buf_put(names, name, strlen(name) + 1);
+	free(line);
+	fclose(f);
+	return names->failed ? -ENOMEM : 0;
+}
+
+int dyn_ids(int tracefs_fd, const char *except, struct md_buf *out)
+{
+	char group[DYN_NAME_MAX], name[DYN_NAME_MAX], path[2 * DYN_NAME_MAX + 24], *line = NULL;
+	int fd = openat(tracefs_fd, "dynamic_events", O_RDONLY | O_CLOEXEC);
+	FILE *f = fd < 0 ? NULL : fdopen(fd, "r"), *id;
+	unsigned int number;
+	size_t size = 0;
+
+	if (!f) {
+		if (fd >= 0)
+			close(fd);
+		return fd < 0 ? (errno == ENOENT ? 0 : -errno) : -ENOMEM;
+	}
+	while (getline(&line, &size, f) >= 0) {
+		if (!take_line(line, "", group, name) || !strncmp(group, except, strlen(except)))
+			continue;
+		snprintf(path, sizeof(path), "events/%s/%s/id", group, name);
+		fd = openat(tracefs_fd, path, O_RDONLY | O_CLOEXEC);
+		id = fd < 0 ? NULL : fdopen(fd, "r");
+		if (id && fscanf(id, "%u", &number) == 1)
+			md_buf_printf(out, "%s:%s %u\n", group, name, number);
+		if (id)
+			fclose(id);
+		else if (fd >= 0)
+			close(fd);
+	}
+	free(line);
+	fclose(f);
+	return out->failed ? -ENOMEM : 0;
+}
+
+int dyn_remove_group(int tracefs_fd, const char *prefix)
+{
+	char group[DYN_NAME_MAX], name[DYN_NAME_MAX], *line = NULL;
+	size_t size = 0;
+	int fd, removed = 0, failed = 0, turns = 0, ret;
+	FILE *f;
+
+	if (!*prefix)
+		return -EINVAL;
+	fd = openat(tracefs_fd, "dynamic_events", O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return errno == ENOENT ? 0 : -errno;
+	f = fdopen(fd, "r");
+	if (!f) {
+		close(fd);
+		return -ENOMEM;
+	}
+	/* Removing one while the list is read is safe, but what is behind it may be skipped: hence again until a turn finds none. */
+	do {
+		ret = failed = 0;
+		rewind(f);
+		while (getline(&line, &size, f) >= 0) {
+			int one;
+
+			if (!take_line(line, prefix, group, name))
+				continue;
+			disable(tracefs_fd, group, name);
+			one = dyn_remove(tracefs_fd, group, name);
+			ret += !one;
+			failed = one && one != -ENOENT ? one : failed;
+		}
+		removed += ret;
+	} while (ret && ++turns < 16);
+	free(line);
+	fclose(f);
+	return failed ? failed : removed;
+}

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The parts of an ELF file, read with pread, in one form for 32 and 64 bits: for probe/elf_symbol.c and probe/usdt_note.c. */
+#ifndef TRACER_ELFVIEW_H
+#define TRACER_ELFVIEW_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "tracer/base/err.h"
+
+struct elf_section {
+	uint32_t name, type, link;
+	uint64_t flags, address, offset, size;  /* offset and size: inside the file (0, 0 if not) */
+};
+
+struct elf_segment {                    /* PT_LOAD */
+	uint32_t flags;
+	uint64_t offset, address, size;         /* size: in the file */
+};
+
+struct elf_symbol {
+	uint32_t name;
+	uint16_t section;
+	uint8_t info;
+	uint64_t value, size;
+};
+
+struct elf_view {
+	int fd;
+	bool is64;
+	uint64_t file_size;
+	struct elf_section *sections;           /* owned */
+	uint32_t section_count, names;          /* names: index of the section of names; >= section_count: none */
+	struct elf_segment *segments;           /* owned */
+	uint32_t segment_count;
+	/* A window over the symbols being read. */
+	uint64_t window_at;
+	size_t window_len;
+	uint8_t window[65536];
+};
+
+/* fd is a file that stays the caller's. -ENOEXEC, -EIO, -ENOMEM with a sentence. */
+int elf_view_open(struct elf_view *v, int fd, struct tr_err *err);
+void elf_view_close(struct elf_view *v);
+
+/* All n bytes from `at` on of a section; false if they are not in it, or cannot be read. */
+bool elf_view_read(const struct elf_view *v, const struct elf_section *s, uint64_t at, void *out, size_t n);
+/* The first of a type; by name; NULL. */
+const struct elf_section *elf_view_section_of(const struct elf_view *v, uint32_t type);
+const struct elf_section *elf_view_section(const struct elf_view *v, const char *name);
+uint64_t elf_view_symbol_size(const struct elf_view *v);
+bool elf_view_symbol(struct elf_view *v, const struct elf_section *table, uint64_t index, struct elf_symbol *out);
+/* An address as offset in the file; -1 if no segment (with `executed`: no executable one) has it. */
+int64_t elf_view_offset(const struct elf_view *v, uint64_t address, bool executed);
+
+#endif

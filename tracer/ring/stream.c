@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "tracer/ring/stream_files.h"
+#include "tracer/ring/stream.h"
+
+struct trace *trace_get(struct trace *t)
+{
+	__atomic_fetch_add(&t->refs, 1, __ATOMIC_RELAXED);
+	return t;
+}
+
+void trace_put(struct trace *t)
+{
+	/* Release: what this holder did is done; acquire: before the last one frees. */
+	if (!t || __atomic_sub_fetch(&t->refs, 1, __ATOMIC_ACQ_REL))
+		return;
+	md_trace_destroy(t->md);
+	if (t->log_fd >= 0)
+		close(t->log_fd);
+	pthread_mutex_destroy(&t->lock);
+	free(t);
+}
+
+void stream_set_deinit(struct stream_set *set)
+{
+	for (size_t i = 0; i < set->count; i++) {
+		trace_put(set->streams[i].trace);
+		region_put(set->streams[i].region);
+		outlog_put(set->streams[i].log);
+	}
+	free(set->streams);
+	*set = (struct stream_set){ 0 };
+}

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * A trace: what CTF calls one, i.e. one metadata and the streams below it. A session has one per owner in the user domain:
+ * `ust/uid/UID/64-bit` (or `ust/pid/NAME-PID-DATETIME`). A stream is one ring of one region in it.
+ *
+ * Traces and streams only come into being while a session lives and are reference counted: a reader that holds one can go
+ * on after rmdir.
+ */
+#ifndef TRACER_TRACE_H
+#define TRACER_TRACE_H
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "metadata/model.h"
+#include "tracer/ring/region.h"
+
+#define KERNEL_UID UINT32_MAX   /* trace.uid of the kernel's trace; nobody's */
+
+struct trace {
+	int refs;               /* atomic */
+	pthread_mutex_t lock;   /* guards adding to and printing of `md` */
+	struct md_trace *md;
+	char path[320];         /* below trace/: "ust/uid/0/64-bit" */
+	char owner[32];         /* directory name in streams/: the uid, or the pid */
+	char hostname[65];
+	uint32_t uid, pid;      /* pid 0: per-user buffers */
+	struct trace *next;     /* in the session's list; guarded by the tracer's lock */
+	uint32_t index;         /* number in the session */
+	int64_t created;        /* ns since the epoch */
+	char comm[17];          /* per-process: name of the process */
+	int log_fd;             /* the event log on disk (os/state_file.h), -1: none; guarded by the tracer's lock */
+};
+
+struct trace *trace_get(struct trace *t);
+void trace_put(struct trace *t);        /* NULL is allowed */
+
+struct outlog;
+
+struct stream {
+	struct trace *trace;            /* referenced */
+	struct region *region;          /* referenced */
+	uint32_t ring;                  /* index in the region */
+	const struct md_stream *class;  /* lives as long as the trace */
+	uint64_t instance_id;           /* CTF stream_instance_id; unique in the trace, never reused */
+	uint32_t cpu;                   /* packet context's cpu_id */
+	char channel[129];              /* name of the channel */
+	char name[32];                  /* "cpu0", or "thread-PID-N" in a region of thread rings */
+	char file[176];                 /* file name in the trace directory: "channel0_0" */
+	struct outlog *log;             /* the session's output has of it (ring/stream_files.h), referenced; NULL: there is no output */
+};
+
+/* An array of streams, ordered as merging wants them: trace uuid, trace path, stream class id, instance id. */
+struct stream_set {
+	struct stream *streams;
+	size_t count;
+};
+
+struct session;
+/*
+ * All streams of the session that ever held an event (channel NULL: of all channels). References are taken.
+ * Returns 0 or -ENOMEM.
+ */
+int session_streams(struct session *s, const char *channel, struct stream_set *out);
+void stream_set_deinit(struct stream_set *set);
+
+#endif

@@ -1,0 +1,221 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "tracer/ring/stream_files.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define OLD_MAX 64      /* files of older chunks that are remembered, for those who are still reading them */
+
+struct outplace *outplace_get(struct outplace *p)
+{
+	__atomic_fetch_add(&p->refs, 1, __ATOMIC_RELAXED);
+	return p;
+}
+
+void outplace_put(struct outplace *p)
+{
+	/* Release and acquire: as in trace_put. */
+	if (!p || __atomic_sub_fetch(&p->refs, 1, __ATOMIC_ACQ_REL))
+		return;
+	if (p->fd >= 0)
+		close(p->fd);
+	if (p->index_fd >= 0)
+		close(p->index_fd);
+	free(p);
+}
+
+struct outlog *outlog_create(uint64_t key, uint32_t ring)
+{
+	struct outlog *l = calloc(1, sizeof(*l));
+
+	if (!l)
+		return NULL;
+	l->refs = 1;
+	l->key = key;
+	l->ring = ring;
+	l->next_serial = 1;
+	pthread_mutex_init(&l->lock, NULL);
+	return l;
+}
+
+struct outlog *outlog_get(struct outlog *l)
+{
+	__atomic_fetch_add(&l->refs, 1, __ATOMIC_RELAXED);
+	return l;
+}
+
+void outlog_put(struct outlog *l)
+{
+	if (!l || __atomic_sub_fetch(&l->refs, 1, __ATOMIC_ACQ_REL))
+		return;
+	for (size_t i = 0; i < l->count; i++)
+		outplace_put(l->files[i].place);
+	free(l->files);
+	pthread_mutex_destroy(&l->lock);
+	free(l);
+}
+
+/* With the lock. */
+static void remove_at(struct outlog *l, size_t i)
+{
+	outplace_put(l->files[i].place);
+	memmove(&l->files[i], &l->files[i + 1], (l->count - i - 1) * sizeof(l->files[0]));
+	l->count--;
+}
+
+int outlog_add(struct outlog *l, const struct outfile *f)
+{
+	int err = 0;
+
+	pthread_mutex_lock(&l->lock);
+	if ((l->count & (l->count + 1)) == 0) {
+		struct outfile *more = realloc(l->files, 2 * (l->count + 1) * sizeof(*more));
+
+		if (more)
+			l->files = more;
+		else
+			err = -ENOMEM;
+	}
+	if (!err) {
+		l->files[l->count] = *f;
+		outplace_get(f->place);
+		l->count++;
+		l->next_serial = f->serial + 1;
+	}
+	pthread_mutex_unlock(&l->lock);
+	return err;
+}
+
+void outlog_grow(struct outlog *l, uint64_t size, uint64_t index_size, const struct outend *end)
+{
+	pthread_mutex_lock(&l->lock);
+	l->files[l->count - 1].size = size;
+	l->files[l->count - 1].index_size = index_size;
+	l->end = *end;
+	pthread_mutex_unlock(&l->lock);
+}
+
+void outlog_set_end(struct outlog *l, const struct outend *end)
+{
+	pthread_mutex_lock(&l->lock);
+	l->end = *end;
+	pthread_mutex_unlock(&l->lock);
+}
+
+struct outend outlog_end(struct outlog *l)
+{
+	struct outend end;
+
+	pthread_mutex_lock(&l->lock);
+	end = l->end;
+	end.serial = l->count ? l->files[l->count - 1].serial : 0;
+	end.size = l->count ? l->files[l->count - 1].size : 0;
+	end.index_size = l->count ? l->files[l->count - 1].index_size : 0;
+	pthread_mutex_unlock(&l->lock);
+	return end;
+}
+
+void outlog_drop(struct outlog *l, uint64_t serial, struct outfile *out)
+{
+	out->place = NULL;
+	pthread_mutex_lock(&l->lock);
+	for (size_t i = 0; i < l->count; i++)
+		if (l->files[i].serial == serial) {
+			*out = l->files[i];
+			outplace_get(out->place);
+			remove_at(l, i);
+			break;
+		}
+	pthread_mutex_unlock(&l->lock);
+}
+
+void outlog_clear(struct outlog *l)
+{
+	pthread_mutex_lock(&l->lock);
+	while (l->count)
+		remove_at(l, l->count - 1);
+	pthread_mutex_unlock(&l->lock);
+}
+
+void outlog_chunk(struct outlog *l, uint64_t chunk)
+{
+	pthread_mutex_lock(&l->lock);
+	l->chunk = chunk;
+	while (l->count > OLD_MAX && l->files[0].place->chunk != chunk)
+		remove_at(l, 0);
+	pthread_mutex_unlock(&l->lock);
+}
+
+bool outlog_find(struct outlog *l, uint64_t serial, struct outfile *out)
+{
+	size_t low = 0, high;
+	bool found;
+
+	pthread_mutex_lock(&l->lock);
+	/* They are in order: there may be many thousands, and who takes one after the other asks for each. */
+	for (high = l->count; low < high;) {
+		size_t middle = low + (high - low) / 2;
+
+		if (l->files[middle].serial < serial)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	found = low < l->count;
+	if (found) {
+		*out = l->files[low];
+		outplace_get(out->place);
+	}
+	pthread_mutex_unlock(&l->lock);
+	return found;
+}
+
+uint64_t outlog_first(struct outlog *l)
+{
+	uint64_t serial;
+
+	pthread_mutex_lock(&l->lock);
+	serial = l->next_serial;
+	for (size_t i = l->count; i-- > 0 && l->files[i].place->chunk == l->chunk;)
+		serial = l->files[i].serial;
+	pthread_mutex_unlock(&l->lock);
+	return serial;
+}
+
+int outfile_open(const struct outfile *f, bool index)
+{
+	char name[200];
+	struct stat st;
+	int fd;
+
+	snprintf(name, sizeof(name), index ? "%s.idx" : "%s", f->name);
+	/* Not blocking: should it be a FIFO by now, that is found out below. */
+	fd = openat(index ? f->place->index_fd : f->place->fd, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	if (fd < 0)
+		return errno == ELOOP ? -ESTALE : -errno;
+	if (!fstat(fd, &st) && S_ISREG(st.st_mode) && st.st_dev == f->dev && st.st_ino == (index ? f->index_ino : f->ino))
+		return fd;
+	close(fd);
+	return -ESTALE;
+}
+
+int outlog_open(struct outlog *l, const struct outfile *f)
+{
+	int fd = outfile_open(f, false);
+	bool there = false;
+
+	/* It is dropped first, and then looked at whether anybody has it open. */
+	pthread_mutex_lock(&l->lock);
+	for (size_t i = 0; i < l->count && !there; i++)
+		there = l->files[i].serial == f->serial;
+	pthread_mutex_unlock(&l->lock);
+	if (there || fd < 0)
+		return fd;
+	close(fd);
+	return -ESTALE;
+}

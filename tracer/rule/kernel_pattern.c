@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "tracer/rule/kernel_pattern.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "tracer/probe/dynamic_event.h"
+#include "tracer/tracer.h"
+
+#define SYSCALL "syscall:"
+#define KEY_MAX 1024
+
+static bool begins(const char *text, const char *with)
+{
+	return !strncmp(text, with, strlen(with));
+}
+
+const char *krule_syscall_name(const char *pattern)
+{
+	const char *p = pattern + strlen(SYSCALL);
+
+	return begins(p, "entry:") ? p + 6 : begins(p, "exit:") ? p + 5 : p;
+}
+
+bool krule_is_function(const char *pattern)
+{
+	return begins(pattern, KRULE_FUNCTION);
+}
+
+bool krule_match(const char *pattern, const char *key)
+{
+	char plain[KEY_MAX];
+	const char *slash = strchr(key, '/'), *colon;
+	size_t n = slash ? (size_t)(slash - key) : strlen(key);
+
+	if (dyn_is_rule(pattern) || dyn_is_rule(key))
+		return !strcmp(pattern, key);
+	if (krule_is_function(pattern) || krule_is_function(key))
+		return krule_is_function(pattern) && krule_is_function(key);
+	if (begins(key, SYSCALL)) {
+		if (!begins(pattern, SYSCALL))
+			return false;
+		if (krule_syscall_name(pattern) == pattern + strlen(SYSCALL))
+			return rule_glob(pattern + strlen(SYSCALL), krule_syscall_name(key));
+		return rule_glob(pattern, key);
+	}
+	if (n >= sizeof(plain) || begins(pattern, SYSCALL))
+		return false;
+	memcpy(plain, key, n);
+	plain[n] = 0;
+	if (strchr(pattern, ':'))
+		return rule_glob(pattern, plain);
+	colon = strchr(plain, ':');
+	return rule_glob(pattern, colon ? colon + 1 : plain) || (slash && rule_glob(pattern, slash + 1));
+}
+
+static int wrong(struct scan *s, struct word *w, size_t at, const char *sentence)
+{
+	return tr_fail_at(s->err, -EINVAL, s->line, word_column(w, at), "%s", sentence);
+}
+
+static int check_dynamic(struct scan *s, struct word *w)
+{
+	struct tr_err why = TR_ERR_INIT;
+	struct dynevent d;
+	int ret = dyn_parse(word_text(w), &d, &why);
+
+	dyn_deinit(&d);
+	if (ret == -ENOMEM)
+		return tr_fail(s->err, ret, "out of memory");
+	return ret ? wrong(s, w, why.column > 0 ? (size_t)why.column : 0, why.sentence) : 0;
+}
+
+static int check_function(struct scan *s, struct word *w)
+{
+	const char *text = word_text(w);
+	size_t at = strlen(KRULE_FUNCTION);
+
+	if (!text[at])
+		return wrong(s, w, at, "the name of a function is missing; '*' stands for any");
+	at += strspn(text + at, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_*.$");
+	return text[at] ? wrong(s, w, at, "not a character of a function's name") : 0;
+}
+
+static int check_syscall(struct scan *s, struct word *w)
+{
+	const char *text = word_text(w);
+	size_t at = (size_t)(krule_syscall_name(text) - text);
+
+	if (!text[at])
+		return wrong(s, w, at, "the name of a system call is missing; '*' stands for any");
+	if (strchr(text + at, ':'))
+		return wrong(s, w, at, "of a system call there are syscall:NAME, syscall:entry:NAME and syscall:exit:NAME");
+	return 0;
+}
+
+int krule_check(struct scan *s, struct word *w)
+{
+	const char *text = word_text(w), *colon = strchr(text, ':');
+	size_t at;
+
+	if (dyn_is_rule(text))
+		return check_dynamic(s, w);
+	if (krule_is_function(text))
+		return check_function(s, w);
+	if (!*text)
+		return wrong(s, w, 0, "the pattern is empty; '*' stands for any tracepoint");
+	at = strspn(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_*.:-");
+	if (text[at])
+		return wrong(s, w, at, "not a character of a tracepoint's name");
+	if (begins(text, SYSCALL))
+		return check_syscall(s, w);
+	if (!colon)
+		return 0;
+	if (colon == text)
+		return wrong(s, w, 0, "the system is missing; '*' stands for any");
+	if (!colon[1])
+		return wrong(s, w, strlen(text), "the name is missing; '*' stands for any");
+	if (strchr(colon + 1, ':'))
+		return wrong(s, w, (size_t)(colon - text), "tracepoints of the kernel are called system:name");
+	return 0;
+}
+
+/* The first word of a line, be it good or not. */
+static bool names_file(const char *line)
+{
+	struct scan s = { line, strspn(line, "!~ \t"), NULL };
+	struct word w = { 0 };
+	struct dynevent d = { .fd = -1 };
+	bool yes = !scan_at_end(&s) && !scan_word(&s, false, &w) && dyn_is_rule(word_text(&w)) && !dyn_parse(word_text(&w), &d, NULL) &&
+		   dyn_has_file(&d);
+
+	dyn_deinit(&d);
+	word_deinit(&w);
+	return yes;
+}
+
+bool events_name_files(const char *text)
+{
+	for (const char *line = text; *line; line += strcspn(line, "\n"), line += *line == '\n')
+		if (*line != '!' && names_file(line))
+			return true;
+	return false;
+}
+
+int krule_check_except(struct scan *s, struct word *w, const char *pattern)
+{
+	if (dyn_is_rule(pattern))
+		return wrong(s, w, 0, "the rule is about one event: nothing can be excepted");
+	if (dyn_is_rule(word_text(w)))
+		return wrong(s, w, 0, "a probe is recorded only if a rule is about it, and cannot be excepted from others");
+	if (krule_is_function(pattern) != krule_is_function(word_text(w)))
+		return wrong(s, w, 0, "from functions only functions can be excepted, and only from those");
+	return 0;
+}
+
+int krule_add_names(struct rule *r, struct tr_err *err)
+{
+	size_t skip = strlen(KRULE_FUNCTION);
+	struct md_buf text = MD_BUF_INIT;
+	struct filter *f = NULL;
+	int ret;
+
+	md_buf_printf(&text, "func == \"%s\"", r->pattern + skip);
+	for (size_t i = 0; i < r->except_count; i++)
+		md_buf_printf(&text, " && func != \"%s\"", r->except[i] + skip);
+	if (r->filter) {
+		md_buf_puts(&text, " && (");
+		filter_print(r->filter, &text);
+		md_buf_putc(&text, ')');
+	}
+	ret = text.failed ? -ENOMEM : filter_parse(md_buf_str(&text), 0, &f, err);
+	md_buf_deinit(&text);
+	if (ret)
+		return ret;
+	filter_put(r->filter);
+	r->filter = f;
+	return 0;
+}

@@ -1,0 +1,411 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* One event rule: the parser of PATTERN [except …] [loglevel …] [if …]. See rule.h. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "metadata/name.h"
+#include "tracer/abi/app.h"
+#include "tracer/rule/kernel_pattern.h"
+#include "tracer/base/level.h"
+#include "tracer/base/suggest.h"
+#include "tracer/rule/rule_private.h"
+#include "tracer/base/lexer.h"
+
+void rule_deinit(struct rule *r)
+{
+	size_t i;
+
+	for (i = 0; i < r->except_count; i++)
+		free(r->except[i]);
+	free(r->except);
+	filter_put(r->filter);
+	free(r->pattern);
+	free(r->text);
+	*r = (struct rule){ 0 };
+}
+
+int rule_copy(const struct rule *from, struct rule *to)
+{
+	size_t i;
+
+	*to = *from;
+	to->filter = from->filter ? filter_get(from->filter) : NULL;
+	to->text = strdup(from->text);
+	to->pattern = strdup(from->pattern);
+	to->except = calloc(from->except_count + 1, sizeof(*to->except));
+	to->except_count = 0;
+	if (!to->text || !to->pattern || !to->except)
+		goto no_memory;
+	for (i = 0; i < from->except_count; i++) {
+		to->except[i] = strdup(from->except[i]);
+		if (!to->except[i])
+			goto no_memory;
+		to->except_count++;
+	}
+	return 0;
+no_memory:
+	rule_deinit(to);
+	return -ENOMEM;
+}
+
+static int fail(struct scan *s, int column, const char *sentence)
+{
+	return tr_fail_at(s->err, -EINVAL, s->line, column, "%s", sentence);
+}
+
+/* Bytes that an event's name can have at all (app/registration.c has the same rule); says at which byte it goes wrong. */
+static const char *check_bytes(const char *p, size_t *at)
+{
+	size_t len = strlen(p), n;
+
+	for (*at = 0; *at < len; *at += n) {
+		unsigned char c = (unsigned char)p[*at];
+
+		n = md_utf8_char((const unsigned char *)p + *at, len - *at);
+		if (!n)
+			return "not UTF-8";
+		if (c < 0x20 || c == 0x7f || (c == 0xc2 && (unsigned char)p[*at + 1] < 0xa0))
+			return "a control character in a pattern";
+		if (c == ' ' || c == '"' || c == '\'')
+			return "no event has blanks or quotes in its name";
+		if (c == '\\') {
+			if (p[*at + 1] != '*')
+				return "a backslash stands only before '*'";
+			n = 2;
+		}
+	}
+	return NULL;
+}
+
+static int check_part(struct scan *s, struct word *w, size_t begin, size_t end, const char *what)
+{
+	if (begin == end)
+		return tr_fail_at(s->err, -EINVAL, s->line, word_column(w, begin),
+				  "the %s is missing; '*' stands for any", what);
+	/* Twice: each star of a name could be written with a backslash. */
+	if (end - begin > 2 * TRAIL_NAME_MAX)
+		return tr_fail_at(s->err, -EINVAL, s->line, word_column(w, begin), "the %s is longer than any can be",
+				  what);
+	return 0;
+}
+
+/* A pattern is provider:name, or a lone star. */
+static int check_pattern(struct scan *s, struct word *w, bool kernel)
+{
+	const char *text = word_text(w), *colon = strchr(text, ':'), *wrong;
+	size_t at;
+	int ret;
+
+	if (kernel)
+		return krule_check(s, w);
+	if (!strcmp(text, "*"))
+		return 0;
+	wrong = check_bytes(text, &at);
+	if (wrong)
+		return fail(s, word_column(w, at), wrong);
+	if (!*text)
+		return fail(s, word_column(w, 0), "the pattern is empty; '*' stands for any event");
+	if (!colon)
+		return tr_fail_at(s->err, -EINVAL, s->line, word_column(w, 0),
+				  "no provider in '%.60s': events of applications are called provider:name, "
+				  "so a pattern is for instance '%.60s:*'", text, text);
+	ret = check_part(s, w, 0, (size_t)(colon - text), "provider");
+	if (!ret)
+		ret = check_part(s, w, (size_t)(colon - text) + 1, strlen(text), "name");
+	return ret;
+}
+
+static const char *const keywords[] = { "except", "loglevel", "if" };
+
+static bool is_keyword(struct word *w)
+{
+	return word_is(w, "except") || word_is(w, "loglevel") || word_is(w, "if");
+}
+
+static int parse_pattern(struct scan *s, struct word *w, struct rule *r)
+{
+	const char *comma;
+	int ret = scan_word(s, false, w);
+
+	if (ret)
+		return ret;
+	if (is_keyword(w))
+		return tr_fail_at(s->err, -EINVAL, s->line, word_column(w, 0), "a pattern is missing before '%s'",
+				  word_text(w));
+	comma = strchr(word_text(w), ',');
+	if (comma && !w->quoted)
+		return fail(s, word_column(w, (size_t)(comma - word_text(w))),
+			    "one pattern on a line; lists with commas are for 'except'");
+	ret = check_pattern(s, w, r->kernel);
+	if (ret)
+		return ret;
+	r->pattern = strdup(word_text(w));
+	return r->pattern ? 0 : -ENOMEM;
+}
+
+static int check_except(struct scan *s, struct word *w, const struct rule *r)
+{
+	int ret = check_pattern(s, w, r->kernel);
+
+	return !ret && r->kernel ? krule_check_except(s, w, r->pattern) : ret;
+}
+
+static int add_except(struct rule *r, const char *pattern)
+{
+	char **more = realloc(r->except, (r->except_count + 1) * sizeof(*more));
+
+	if (!more)
+		return -ENOMEM;
+	r->except = more;
+	more[r->except_count] = strdup(pattern);
+	if (!more[r->except_count])
+		return -ENOMEM;
+	r->except_count++;
+	return 0;
+}
+
+static int parse_except(struct scan *s, struct word *w, struct rule *r)
+{
+	for (;;) {
+		int ret;
+
+		scan_blanks(s);
+		if (scan_at_end(s) || s->line[s->at] == ',')
+			return fail(s, (int)s->at, "a pattern is missing here");
+		ret = scan_word(s, true, w);
+		if (!ret)
+			ret = check_except(s, w, r);
+		if (!ret)
+			ret = add_except(r, word_text(w));
+		if (ret)
+			return ret;
+		scan_blanks(s);
+		if (s->line[s->at] != ',')
+			return 0;
+		s->at++;
+	}
+}
+
+static bool is_level_char(char c)
+{
+	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
+}
+
+/* One level, also in quotes. Returns 0 … 14 or -EINVAL. */
+static int parse_level(struct scan *s)
+{
+	bool quoted;
+	size_t begin, len;
+	const char *near;
+	int level;
+
+	scan_blanks(s);
+	quoted = s->line[s->at] == '"';
+	s->at += quoted;
+	begin = s->at;
+	while (is_level_char(s->line[s->at]))
+		s->at++;
+	len = s->at - begin;
+	if (quoted && s->line[s->at++] != '"')
+		return fail(s, (int)begin, "no such level");
+	if (!len)
+		return fail(s, (int)begin, "a log level is missing here: emerg (0) to debug (14)");
+	level = level_parse(s->line + begin, len);
+	if (level >= 0)
+		return level;
+	near = level_nearest(s->line + begin, len);
+	if (near)
+		return tr_fail_at(s->err, -EINVAL, s->line, (int)begin, "no such level '%.*s'; did you mean '%s'?",
+				  (int)(len < 60 ? len : 60), s->line + begin, near);
+	return tr_fail_at(s->err, -EINVAL, s->line, (int)begin,
+			  "no such level '%.*s'; levels are emerg (0) to debug (14)", (int)(len < 60 ? len : 60),
+			  s->line + begin);
+}
+
+/* OP LEVEL. Smaller numbers are more severe. */
+static int parse_compared(struct scan *s, struct rule *r, struct md_buf *spec)
+{
+	size_t begin = s->at, len = strspn(s->line + s->at, "<>=!");
+	char op[4] = "";
+	int level;
+
+	if (len < sizeof(op))
+		memcpy(op, s->line + begin, len);
+	s->at += len;
+	if (!strcmp(op, "!="))
+		return fail(s, (int)begin, "'!=' makes no range of levels; write two rules, with '<' and '>'");
+	if (strcmp(op, "<") && strcmp(op, "<=") && strcmp(op, ">") && strcmp(op, ">=") && strcmp(op, "==") &&
+	    strcmp(op, "="))
+		return fail(s, (int)begin, "no such comparison; there are < <= == >= >");
+	level = parse_level(s);
+	if (level < 0)
+		return level;
+	r->level_min = op[0] == '<' ? 0 : level + !strcmp(op, ">");
+	r->level_max = op[0] == '>' ? LEVEL_COUNT - 1 : level - !strcmp(op, "<");
+	if (r->level_min > r->level_max)
+		return fail(s, (int)begin, "no level is left by that");
+	md_buf_printf(spec, "%s %s", op[0] == '=' ? "==" : op, level_name(level));
+	return 0;
+}
+
+/* LEVEL, LEVEL.. (as severe or more, as LTTng has it), A..B in either order, or .. (any). */
+static int parse_range(struct scan *s, struct rule *r, struct md_buf *spec)
+{
+	int from = LEVEL_COUNT - 1, to;
+
+	if (strncmp(s->line + s->at, "..", 2)) {
+		from = parse_level(s);
+		if (from < 0)
+			return from;
+		md_buf_puts(spec, level_name(from));
+		r->level_min = r->level_max = from;
+		scan_blanks(s);
+		if (strncmp(s->line + s->at, "..", 2))
+			return 0;
+	}
+	s->at += 2;
+	md_buf_puts(spec, "..");
+	r->level_min = 0;
+	r->level_max = from;
+	scan_blanks(s);
+	if (scan_at_end(s) || (!strncmp(s->line + s->at, "if", 2) && !is_level_char(s->line[s->at + 2])))
+		return 0;
+	if (spec->len == 2)
+		return fail(s, (int)s->at, "'..LEVEL' could mean both ways; write '<= LEVEL' or '>= LEVEL'");
+	to = parse_level(s);
+	if (to < 0)
+		return to;
+	md_buf_puts(spec, level_name(to));
+	r->level_min = from < to ? from : to;
+	r->level_max = from < to ? to : from;
+	return 0;
+}
+
+static int parse_loglevel(struct scan *s, struct rule *r, struct md_buf *spec)
+{
+	int ret;
+
+	scan_blanks(s);
+	ret = strchr("<>=!", s->line[s->at]) && !scan_at_end(s) ? parse_compared(s, r, spec) : parse_range(s, r, spec);
+	if (ret)
+		return ret;
+	if (!scan_at_end(s) && !strchr(" \t", s->line[s->at]) && !strchr(" \t", s->line[s->at - 1]))
+		return fail(s, (int)s->at,
+			    "after 'loglevel' comes LEVEL, LEVEL.., A..B or a comparison such as '<= warning'");
+	return 0;
+}
+
+static int unexpected(struct scan *s, struct word *w)
+{
+	const char *near = nearest(word_text(w), strlen(word_text(w)), keywords, 3);
+	int column = word_column(w, 0);
+
+	if (word_is(w, "except"))
+		return fail(s, column,
+			    "'except' comes once, right after the pattern; separate its patterns with commas");
+	if (word_is(w, "loglevel"))
+		return fail(s, column, "'loglevel' comes once");
+	if (near)
+		return tr_fail_at(s->err, -EINVAL, s->line, column, "no such keyword '%.60s'; did you mean '%s'?",
+				  word_text(w), near);
+	if (!strcmp(word_text(w), "*") || strchr(word_text(w), ':'))
+		return fail(s, column, "one pattern on a line");
+	return tr_fail_at(s->err, -EINVAL, s->line, column,
+			  "'%.60s' is not expected here; after the pattern come 'except', 'loglevel' and 'if'", word_text(w));
+}
+
+static int parse_clauses(struct scan *s, struct word *w, struct rule *r, struct md_buf *spec)
+{
+	for (;;) {
+		int ret;
+
+		scan_blanks(s);
+		if (scan_at_end(s))
+			return 0;
+		ret = scan_word(s, false, w);
+		if (ret)
+			return ret;
+		if (word_is(w, "except") && !r->except_count && !spec->len)
+			ret = parse_except(s, w, r);
+		else if (word_is(w, "loglevel") && r->kernel)
+			return fail(s, word_column(w, 0), "events of the kernel have no log levels");
+		else if (word_is(w, "loglevel") && !spec->len)
+			ret = parse_loglevel(s, r, spec);
+		else if (word_is(w, "if"))
+			return (r->kernel ? filter_parse_kernel : filter_parse)(s->line, s->at, &r->filter, s->err);    /* to the end */
+		else
+			ret = unexpected(s, w);
+		if (ret)
+			return ret;
+	}
+}
+
+/* FNV-1a */
+static uint64_t digest(const char *text, size_t from, size_t to)
+{
+	uint64_t h = 0xcbf29ce484222325u;
+
+	for (; text && from < to; from++)
+		h = (h ^ (unsigned char)text[from]) * 0x100000001b3u;
+	return h;
+}
+
+static int print(struct rule *r, struct md_buf *spec)
+{
+	struct md_buf text = MD_BUF_INIT;
+	size_t i;
+
+	word_print(r->pattern, &text);
+	for (i = 0; i < r->except_count; i++) {
+		md_buf_puts(&text, i ? "," : " except ");
+		word_print(r->except[i], &text);
+	}
+	if (spec->len) {
+		md_buf_puts(&text, " loglevel ");
+		md_buf_put(&text, spec->data, spec->len);
+	}
+	if (r->filter) {
+		md_buf_puts(&text, " if ");
+		i = text.len;
+		filter_print(r->filter, &text);
+		r->filter_digest = digest(text.data, i, text.len);
+	}
+	/* What is added to the filter then is all in the text. */
+	if (r->kernel && krule_is_function(r->pattern))
+		r->filter_digest = digest(text.data, 0, text.len);
+	md_buf_str(&text);
+	if (text.failed || spec->failed) {
+		md_buf_deinit(&text);
+		return -ENOMEM;
+	}
+	r->text = text.data;
+	return 0;
+}
+
+int rule_parse(const char *line, size_t at, bool kernel, struct rule *out, struct tr_err *err)
+{
+	struct scan s = { line, at, err };
+	struct word w = { 0 };
+	struct md_buf spec = MD_BUF_INIT;
+	struct rule r = { .level_max = LEVEL_COUNT - 1, .kernel = kernel };
+	int ret = parse_pattern(&s, &w, &r);
+
+	if (!ret)
+		ret = parse_clauses(&s, &w, &r, &spec);
+	if (!ret)
+		ret = print(&r, &spec);
+	if (!ret && kernel && krule_is_function(r.pattern))
+		ret = krule_add_names(&r, err);
+	/* It must be possible to write what it reads like, with a sign before it. */
+	if (!ret && strlen(r.text) + 2 > RULE_LINE_MAX)
+		ret = tr_fail_at(err, -EINVAL, line, (int)at, "with all its escapes the rule has more than %u bytes", RULE_LINE_MAX - 2);
+	word_deinit(&w);
+	md_buf_deinit(&spec);
+	if (ret) {
+		rule_deinit(&r);
+		return ret == -ENOMEM ? tr_fail(err, ret, "out of memory") : ret;
+	}
+	*out = r;
+	return 0;
+}

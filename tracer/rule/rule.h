@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Event rules of the user domain:
+ *
+ *   PATTERN [except PATTERN,…] [loglevel LEVEL | LEVEL.. | A..B | OP LEVEL] [if FILTER]
+ *
+ * and the list of them that a channel has. A pattern is `provider:name` with `*` for any run of characters (`\*` literal), or `*`.
+ * Filters are those of filter.h, up to the end of the line.
+ */
+#ifndef TRACER_RULE_H
+#define TRACER_RULE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "metadata/buf.h"
+#include "tracer/base/err.h"
+#include "tracer/filter/filter.h"
+
+struct rule {
+	char *text;             /* as written, white space between words normalized to one blank, without `~` */
+	char *pattern;
+	char **except;          /* except_count patterns */
+	size_t except_count;
+	int level_min, level_max;       /* inclusive, 0 (emerg) … 14 (debug) */
+	bool disabled;          /* written as ~RULE */
+	bool kernel;            /* of the kernel domain: rule/kernel_pattern.h */
+	struct filter *filter;  /* NULL: none */
+	uint64_t filter_digest; /* of its normalized text */
+	int line;               /* of the write that added it; 0: it was there before */
+};
+
+struct rule_list {
+	struct rule *rules;
+	size_t count;
+};
+
+/* One pattern against one name, linear in practice, never exponential. */
+bool rule_glob(const char *pattern, const char *name);
+/* True if an enabled rule of the list takes the event, or would if its filter does. */
+bool rule_list_match(const struct rule_list *l, const char *event, int level);
+/* The same as a number: 0: no rule; RULE_ALL: one without a filter; else a digest of the filters that decide. */
+uint64_t rule_list_decide(const struct rule_list *l, const char *event, int level);
+#define RULE_ALL 1u
+/* True if the rule takes the event, disabled or not, apart from its filter. */
+bool rule_match(const struct rule *r, const char *event, int level);
+/* Those filters, at most max; returns how many there are. */
+size_t rule_list_filters(const struct rule_list *l, const char *event, int level, const struct filter **out, size_t max);
+
+/*
+ * Applies the lines of one write: new = (replace ? empty : a copy of old) + lines. Lines: RULE adds (adding again changes nothing, but
+ * enables it), ~RULE adds or turns it into a disabled one, !RULE removes the rule with that text, !PATTERN every rule
+ * spelled with exactly that pattern (nothing matched: -ENOENT), blank lines and lines that begin with # are skipped. On an
+ * error `out` is untouched, err->line says which line, err->text and err->column point at the place.
+ * -EINVAL, -ENOENT, -E2BIG, -ENOMEM, -ENOSPC above 4096 rules.
+ */
+int rule_list_apply(const struct rule_list *old, const char *lines, bool replace, struct rule_list *out, struct tr_err *err);
+/* The same with rules of the kernel domain: their patterns are those of rule/kernel_pattern.h, and there are no log levels. */
+int rule_list_apply_kernel(const struct rule_list *old, const char *lines, bool replace, struct rule_list *out, struct tr_err *err);
+void rule_list_print(const struct rule_list *l, struct md_buf *out);    /* one per line, readable by apply */
+void rule_list_deinit(struct rule_list *l);
+
+/* LTTng's fifteen, by number ("emerg" … "debug") and back (any case, also with TRACE_ or numbers 0 … 14); -1: none such. */
+const char *level_name(int level);
+int level_parse(const char *name, size_t len);
+
+/* Names of sessions and channels: [A-Za-z0-9_][A-Za-z0-9_.:@+-]*, at most max bytes. 0, -EINVAL or -ENAMETOOLONG. */
+int name_check(const char *name, size_t max, struct tr_err *err);
+/* "4M", "512k", "1G", "4096" -> bytes; "100ms", "2s", "inf", "0" -> microseconds. -EINVAL with a sentence. */
+int units_size(const char *text, uint64_t *out, struct tr_err *err);
+int units_time(const char *text, uint64_t *out, struct tr_err *err);    /* UINT64_MAX: inf */
+
+#endif

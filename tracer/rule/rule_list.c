@@ -1,0 +1,270 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The list of event rules that a channel has: see rule.h. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tracer/rule/kernel_pattern.h"
+#include "tracer/rule/rule_private.h"
+#include "tracer/base/lexer.h"
+
+static bool means(const struct rule *r, const char *pattern, const char *event)
+{
+	return r->kernel ? krule_match(pattern, event) : rule_glob(pattern, event);
+}
+
+bool rule_match(const struct rule *r, const char *event, int level)
+{
+	size_t i;
+
+	if (level < r->level_min || level > r->level_max || !means(r, r->pattern, event))
+		return false;
+	/* Of functions the filter knows. */
+	for (i = 0; i < r->except_count; i++)
+		if (means(r, r->except[i], event) && !(r->kernel && krule_is_function(r->except[i])))
+			return false;
+	return true;
+}
+
+static bool takes(const struct rule *r, const char *event, int level)
+{
+	return !r->disabled && rule_match(r, event, level);
+}
+
+bool rule_list_match(const struct rule_list *l, const char *event, int level)
+{
+	size_t i;
+
+	for (i = 0; i < l->count; i++)
+		if (takes(&l->rules[i], event, level))
+			return true;
+	return false;
+}
+
+uint64_t rule_list_decide(const struct rule_list *l, const char *event, int level)
+{
+	uint64_t sum = 0;
+	bool any = false;
+	size_t i;
+
+	for (i = 0; i < l->count; i++) {
+		const struct rule *r = &l->rules[i];
+
+		if (!takes(r, event, level))
+			continue;
+		if (!r->filter)
+			return RULE_ALL;
+		any = true;
+		sum += r->filter_digest;        /* in any order: they are ORed */
+	}
+	return any ? sum << 1 | RULE_ALL << 1 : 0;
+}
+
+size_t rule_list_filters(const struct rule_list *l, const char *event, int level, const struct filter **out, size_t max)
+{
+	size_t i, n = 0;
+
+	for (i = 0; i < l->count; i++)
+		if (l->rules[i].filter && takes(&l->rules[i], event, level)) {
+			if (n < max)
+				out[n] = l->rules[i].filter;
+			n++;
+		}
+	return n;
+}
+
+void rule_list_deinit(struct rule_list *l)
+{
+	size_t i;
+
+	for (i = 0; i < l->count; i++)
+		rule_deinit(&l->rules[i]);
+	free(l->rules);
+	*l = (struct rule_list){ 0 };
+}
+
+void rule_list_print(const struct rule_list *l, struct md_buf *out)
+{
+	size_t i;
+
+	for (i = 0; i < l->count; i++) {
+		if (l->rules[i].disabled)
+			md_buf_putc(out, '~');
+		md_buf_puts(out, l->rules[i].text);
+		md_buf_putc(out, '\n');
+	}
+}
+
+static struct rule *find(struct rule_list *l, const char *text)
+{
+	size_t i;
+
+	for (i = 0; i < l->count; i++)
+		if (!strcmp(l->rules[i].text, text))
+			return &l->rules[i];
+	return NULL;
+}
+
+/* Makes room for one more. */
+static int grow(struct rule_list *l)
+{
+	struct rule *more;
+
+	/* At powers of two only, so that a long list is not copied for each line. */
+	if (l->count & (l->count - 1))
+		return 0;
+	more = realloc(l->rules, (l->count ? 2 * l->count : 1) * sizeof(*more));
+	if (!more)
+		return -ENOMEM;
+	l->rules = more;
+	return 0;
+}
+
+static int copy(const struct rule_list *from, struct rule_list *to)
+{
+	size_t i;
+	int ret = 0;
+
+	*to = (struct rule_list){ 0 };
+	for (i = 0; i < from->count && !ret; i++) {
+		ret = grow(to);
+		if (!ret)
+			ret = rule_copy(&from->rules[i], &to->rules[to->count]);
+		if (!ret)
+			to->rules[to->count++].line = 0;
+	}
+	if (ret)
+		rule_list_deinit(to);
+	return ret;
+}
+
+/* Takes over r in any case. */
+static int add(struct rule_list *l, struct rule *r, const char *line, struct tr_err *err)
+{
+	struct rule *same = find(l, r->text);
+	int ret;
+
+	if (same) {
+		same->disabled = r->disabled;
+		rule_deinit(r);
+		return 0;
+	}
+	if (l->count >= RULE_COUNT_MAX) {
+		rule_deinit(r);
+		return tr_fail_at(err, -ENOSPC, line, -1, "a channel has at most %u rules", RULE_COUNT_MAX);
+	}
+	ret = grow(l);
+	if (ret) {
+		rule_deinit(r);
+		return tr_fail(err, ret, "out of memory");
+	}
+	l->rules[l->count++] = *r;
+	return 0;
+}
+
+/* !RULE: the one of that text; !PATTERN: all of that pattern, whatever follows it. */
+static bool is_meant(const struct rule *r, const struct rule *removed, bool pattern_only)
+{
+	return pattern_only ? !strcmp(r->pattern, removed->pattern) : !strcmp(r->text, removed->text);
+}
+
+static int drop(struct rule_list *l, const struct rule *removed, const char *line, size_t at, struct tr_err *err)
+{
+	struct md_buf plain = MD_BUF_INIT;
+	size_t i, kept = 0, count = l->count;
+	bool pattern_only, no_memory;
+
+	word_print(removed->pattern, &plain);
+	pattern_only = !strcmp(md_buf_str(&plain), removed->text);
+	no_memory = plain.failed;
+	md_buf_deinit(&plain);
+	if (no_memory)
+		return tr_fail(err, -ENOMEM, "out of memory");
+	for (i = 0; i < count; i++) {
+		if (is_meant(&l->rules[i], removed, pattern_only))
+			rule_deinit(&l->rules[i]);
+		else
+			l->rules[kept++] = l->rules[i];
+	}
+	l->count = kept;
+	if (kept == count)
+		return tr_fail_at(err, -ENOENT, line, (int)at,
+				  pattern_only ? "no rule has this pattern" : "no such rule");
+	return 0;
+}
+
+/* One line, which begins with the first character that is not blank. */
+static int apply_line(struct rule_list *l, const char *line, int number, bool kernel, struct tr_err *err)
+{
+	struct scan s = { line, 0, err };
+	struct rule r;
+	bool remove, disabled;
+	size_t len = strcspn(line, "\n");
+	int ret;
+
+	if (line[0] == '#')
+		return 0;
+	if (len > RULE_LINE_MAX)
+		return tr_fail_at(err, -EINVAL, line, (int)RULE_LINE_MAX,
+				  "the line has %zu bytes, at most %u are possible", len, RULE_LINE_MAX);
+	scan_blanks(&s);
+	if (scan_at_end(&s))
+		return 0;
+	remove = line[s.at] == '!';
+	s.at += remove;
+	/* `!~RULE` is what one gets from the list itself. */
+	disabled = line[s.at] == '~';
+	s.at += disabled;
+	scan_blanks(&s);
+	if (scan_at_end(&s))
+		return tr_fail_at(err, -EINVAL, line, (int)s.at, "a rule is missing behind '%c'", remove ? '!' : '~');
+	if (line[s.at] == '!' || line[s.at] == '~')
+		return tr_fail_at(err, -EINVAL, line, (int)s.at, "only one '!' or '~' is possible");
+	ret = rule_parse(line, s.at, kernel, &r, err);
+	if (ret)
+		return ret;
+	r.disabled = disabled;
+	r.line = number;
+	if (!remove)
+		return add(l, &r, line, err);
+	ret = drop(l, &r, line, s.at, err);
+	rule_deinit(&r);
+	return ret;
+}
+
+static int apply(const struct rule_list *old, const char *lines, bool replace, bool kernel, struct rule_list *out,
+		 struct tr_err *err)
+{
+	static const struct rule_list none;
+	struct rule_list new;
+	int line = 0, ret = copy(replace || !old ? &none : old, &new);
+
+	if (ret)
+		return tr_fail(err, ret, "out of memory");
+	while (*lines) {
+		line++;
+		ret = apply_line(&new, lines, line, kernel, err);
+		if (ret) {
+			if (err)
+				err->line = line;
+			rule_list_deinit(&new);
+			return ret;
+		}
+		lines += strcspn(lines, "\n");
+		lines += *lines == '\n';
+	}
+	*out = new;
+	return 0;
+}
+
+int rule_list_apply(const struct rule_list *old, const char *lines, bool replace, struct rule_list *out,
+		    struct tr_err *err)
+{
+	return apply(old, lines, replace, false, out, err);
+}
+
+int rule_list_apply_kernel(const struct rule_list *old, const char *lines, bool replace, struct rule_list *out,
+			   struct tr_err *err)
+{
+	return apply(old, lines, replace, true, out, err);
+}

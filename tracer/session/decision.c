@@ -1,0 +1,239 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * What a channel wants of which event, and the programs that filters are compiled to. A program depends on the filters and
+ * on the event's fields; it is kept under a digest of both, so it is never out of date.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tracer/session/core.h"
+#include "tracer/rule/rule_private.h"
+
+#define PRIME 0x100000001b3u
+#define BUCKETS 1024u           /* a power of two */
+#define PROGRAMS_MAX 16384u
+#define BYTES_MAX (32u << 20)
+
+enum { PROGRAM, ALWAYS, NEVER };        /* as filter_compile says it */
+
+struct program {
+	struct program *next;
+	uint64_t filters, layout;
+	uid_t uid;                      /* whose event: who makes two layouts with one digest fools nobody but himself */
+	int result;
+	size_t size;
+	uint64_t code[];
+};
+
+struct programs {
+	struct program *buckets[BUCKETS];
+	uint32_t count;
+	size_t bytes;
+};
+
+uint64_t channel_decides(const struct channel *c, const char *event, int level)
+{
+	uint64_t decision = !c->kernel && c->session->active && !c->session->gone && c->enabled ? rule_list_decide(&c->rules, event, level) : 0;
+
+	return decision ? (decision ^ c->epoch * PRIME) * PRIME | 1 : 0;
+}
+
+void programs_drop(struct tracer *t)
+{
+	for (uint32_t i = 0; t->programs && i < BUCKETS; i++)
+		while (t->programs->buckets[i]) {
+			struct program *p = t->programs->buckets[i];
+
+			t->programs->buckets[i] = p->next;
+			free(p);
+		}
+	free(t->programs);
+	t->programs = NULL;
+}
+
+/* What stands in a registration of the event's fields, all of them. */
+static uint64_t layout_of(const struct filter_event *e)
+{
+	uint64_t h = e->field_count + 1;
+
+	if (e->partial)
+		h = ((h ^ e->contexts) * PRIME ^ (e->contexts >> 32 | 1ull << 32)) * PRIME;
+	for (uint32_t i = 0; i < e->field_count; i++) {
+		const struct trail_reg_field *f = &e->fields[i];
+		const char *name = e->strings + f->name;
+		uint64_t type = f->kind | f->size << 8 | f->flags << 16 | (uint64_t)f->length << 24 | (uint64_t)f->count << 32;
+
+		h = (h ^ type) * PRIME;
+		h = (h ^ type >> 32) * PRIME;
+		do
+			h = (h ^ (unsigned char)*name) * PRIME;
+		while (*name++);
+	}
+	return h;
+}
+
+static struct program *compile(const struct rule_list *rules, const char *event, int level, const struct filter_event *e)
+{
+	size_t n = rule_list_filters(rules, event, level, NULL, 0);
+	const struct filter **filters = calloc(n + 1, sizeof(*filters));
+	struct md_buf code = MD_BUF_INIT;
+	struct program *p = NULL;
+	int result = -ENOMEM;
+
+	if (filters) {
+		rule_list_filters(rules, event, level, filters, n);
+		result = filter_compile(filters, n, e, &code);
+	}
+	if (result >= 0)
+		p = malloc(sizeof(*p) + code.len);
+	if (p) {
+		*p = (struct program){ .result = result, .size = code.len };
+		if (code.len)
+			memcpy(p->code, code.data, code.len);
+	}
+	md_buf_deinit(&code);
+	free(filters);
+	return p;
+}
+
+static struct program *find(const struct programs *all, uint64_t filters, uint64_t layout, uid_t uid)
+{
+	struct program *p = all->buckets[(filters ^ layout ^ layout >> 32) & (BUCKETS - 1)];
+
+	while (p && (p->filters != filters || p->layout != layout || p->uid != uid))
+		p = p->next;
+	return p;
+}
+
+/* NULL: it cannot be made (memory, or it is too large). */
+static const struct program *program_of(const struct channel *c, uint64_t filters, const char *event, int level,
+					const struct filter_event *e, uid_t uid)
+{
+	struct tracer *t = c->session->tracer;
+	uint64_t layout = layout_of(e);
+	struct program *p, **bucket;
+
+	if (t->programs && (t->programs->count >= PROGRAMS_MAX || t->programs->bytes >= BYTES_MAX))
+		programs_drop(t);
+	if (!t->programs && !(t->programs = calloc(1, sizeof(*t->programs))))
+		return NULL;
+	p = find(t->programs, filters, layout, uid);
+	if (p)
+		return p;
+	p = compile(&c->rules, event, level, e);
+	if (!p) {
+		tracer_report(t, "session %s: the filter for %s cannot be had: too large, or no memory", c->session->name, event);
+		return NULL;
+	}
+	p->filters = filters;
+	p->layout = layout;
+	p->uid = uid;
+	bucket = &t->programs->buckets[(filters ^ layout ^ layout >> 32) & (BUCKETS - 1)];
+	p->next = *bucket;
+	*bucket = p;
+	t->programs->count++;
+	t->programs->bytes += sizeof(*p) + p->size;
+	return p;
+}
+
+uint64_t event_wanted(struct channel *c, const char *event, int level, const struct filter_event *e, uid_t uid,
+		      struct wanted *program)
+{
+	uint64_t decision = channel_decides(c, event, level), rules;
+	const struct program *p;
+
+	if (program)
+		*program = (struct wanted){ 0 };
+	if (!decision)
+		return 0;
+	rules = rule_list_decide(&c->rules, event, level);
+	if (rules == RULE_ALL)
+		return decision;
+	p = program_of(c, rules, event, level, e, uid);
+	if (!p || p->result == NEVER)
+		return 0;
+	if (program && p->result == PROGRAM)
+		*program = (struct wanted){ p->code, p->size };
+	return decision;
+}
+
+bool kernel_wanted(struct channel *c, const char *key, const struct filter_event *e, struct wanted *program)
+{
+	uint64_t rules = rule_list_decide(&c->rules, key, 0);
+	const struct program *p;
+
+	*program = (struct wanted){ 0 };
+	if (!rules || rules == RULE_ALL)
+		return rules != 0;
+	p = program_of(c, rules, key, 0, e, 0);
+	if (!p || p->result == NEVER)
+		return false;
+	if (p->result == PROGRAM)
+		*program = (struct wanted){ p->code, p->size };
+	return true;
+}
+
+static struct filter_event fields_of(const struct app *a, uint32_t event)
+{
+	const struct regfile_event *e = &a->file->events[event];
+
+	return (struct filter_event){ .fields = a->file->fields + e->first_field, .field_count = e->field_count, .strings = a->file->strings };
+}
+
+uint64_t app_wanted(struct channel *c, const struct app *a, uint32_t event, struct wanted *program)
+{
+	struct filter_event e = fields_of(a, event);
+
+	return event_wanted(c, a->file->events[event].name, a->file->events[event].level, &e, a->file->uid, program);
+}
+
+/* ---- when rules are written ---- */
+
+/* -EINVAL if the filter can do nothing with any event that the rule takes now. */
+static int check_rule(const struct session *s, const struct rule *r, struct tr_err *err)
+{
+	struct tr_err first = TR_ERR_INIT, *say = &first;
+	const char *event = NULL;
+	struct app *a;
+	int ret;
+
+	cds_list_for_each_entry(a, &s->tracer->apps, node) {
+		if (s->uid && s->uid != a->file->uid)
+			continue;
+		for (uint32_t i = 0; i < a->file->event_count; i++) {
+			const struct regfile_event *e = &a->file->events[i];
+			struct filter_event fields = fields_of(a, i);
+
+			if (!rule_match(r, e->name, e->level))
+				continue;
+			ret = filter_check(r->filter, &fields, say);
+			if (ret != -EINVAL)
+				return 0;
+			if (!event)
+				event = e->name;
+			say = NULL;
+		}
+	}
+	if (!event)
+		return 0;
+	if (err) {
+		size_t n = strlen(first.sentence);
+
+		*err = first;
+		snprintf(err->sentence + n, sizeof(err->sentence) - n, " (in %.100s)", event);
+		err->line = r->line;
+	}
+	return -EINVAL;
+}
+
+int rules_check(const struct session *s, const struct rule_list *l, struct tr_err *err)
+{
+	int ret = 0;
+
+	for (size_t i = 0; i < l->count && !ret; i++)
+		if (l->rules[i].filter && l->rules[i].line)
+			ret = check_rule(s, &l->rules[i], err);
+	return ret;
+}

@@ -1,0 +1,589 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * What a channel records of one owner: traces, stream classes, event ids, buffers. All under the tracer's lock.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/utsname.h>
+#include <time.h>
+#include <unistd.h>
+#include <uuid/uuid.h>
+
+#include "metadata/ctf.h"
+#include "tracer/session/core.h"
+
+#define SWITCHES 16384u         /* event ids of one class */
+
+/* ---- traces ---- */
+
+struct trace *trace_find(struct session *s, uint32_t uid, uint32_t pid)
+{
+	struct trace *t;
+
+	for (t = s->traces; t; t = t->next)
+		if (t->uid == uid && t->pid == pid)
+			return t;
+	return NULL;
+}
+
+static void local_time(int64_t ns, const char *format, char *out, size_t size)
+{
+	time_t sec = (time_t)(ns / 1000000000);
+	struct tm tm;
+
+	if (!localtime_r(&sec, &tm) || !strftime(out, size, format, &tm))
+		snprintf(out, size, "%lld", (long long)sec);
+}
+
+/* The environment that LTTng-UST's traces have: Trace Compass chooses its analyses by it. */
+static int set_env(struct trace *t, const struct session *s, unsigned int word_bits)
+{
+	struct md_trace *md = t->md;
+	char when[32];
+	int err = 0;
+
+	local_time(t->pid ? t->created : s->created, "%Y%m%dT%H%M%S%z", when, sizeof(when));
+	err |= md_trace_env(md, "domain", "ust", 0);
+	err |= md_trace_env(md, "tracer_name", "lttng-ust", 0);
+	err |= md_trace_env(md, "tracer_major", NULL, 2);
+	err |= md_trace_env(md, "tracer_minor", NULL, 13);
+	err |= md_trace_env(md, "tracer_buffering_scheme", t->pid ? "pid" : "uid", 0);
+	err |= md_trace_env(md, "tracer_buffering_id", NULL, t->pid ? t->pid : t->uid);
+	err |= md_trace_env(md, "architecture_bit_width", NULL, word_bits);
+	err |= md_trace_env(md, "trace_name", s->name, 0);
+	err |= md_trace_env(md, "trace_creation_datetime", when, 0);
+	err |= md_trace_env(md, "hostname", t->hostname, 0);
+	if (t->pid) {
+		err |= md_trace_env(md, "tracer_patchlevel", NULL, 0);
+		err |= md_trace_env(md, "vpid", NULL, t->pid);
+		err |= md_trace_env(md, "procname", t->comm, 0);
+		err |= md_trace_env(md, "vpid_datetime", when, 0);
+	}
+	return err;
+}
+
+/* The same of LTTng's kernel tracer. */
+static int set_kernel_env(struct trace *t, const struct session *s)
+{
+	struct md_trace *md = t->md;
+	struct utsname un = { 0 };
+	char when[32];
+	int err = 0;
+
+	uname(&un);
+	local_time(s->created, "%Y%m%dT%H%M%S%z", when, sizeof(when));
+	err |= md_trace_env(md, "hostname", t->hostname, 0);
+	err |= md_trace_env(md, "domain", "kernel", 0);
+	err |= md_trace_env(md, "sysname", un.sysname, 0);
+	err |= md_trace_env(md, "kernel_release", un.release, 0);
+	err |= md_trace_env(md, "kernel_version", un.version, 0);
+	err |= md_trace_env(md, "tracer_name", "lttng-modules", 0);
+	err |= md_trace_env(md, "tracer_major", NULL, 2);
+	err |= md_trace_env(md, "tracer_minor", NULL, 13);
+	err |= md_trace_env(md, "tracer_patchlevel", NULL, 0);
+	err |= md_trace_env(md, "trace_buffering_scheme", "global", 0);
+	err |= md_trace_env(md, "trace_name", s->name, 0);
+	err |= md_trace_env(md, "trace_creation_datetime", when, 0);
+	return err;
+}
+
+struct trace *trace_new(struct session *s, uint32_t uid, uint32_t pid, const char *comm, const uint8_t *uuid, int64_t created)
+{
+	struct trace *t = calloc(1, sizeof(*t));
+	const struct clock *clock = &s->tracer->clock;
+	uint8_t fresh[16];
+	char when[32];
+
+	if (!t)
+		return NULL;
+	if (!uuid)
+		uuid_generate(fresh);
+	t->refs = 1;
+	t->log_fd = -1;
+	t->uid = uid;
+	t->pid = pid;
+	t->created = created ? created : wall_clock();
+	pthread_mutex_init(&t->lock, NULL);
+	snprintf(t->comm, sizeof(t->comm), "%s", comm ? comm : "");
+	snprintf(t->hostname, sizeof(t->hostname), "%s", s->tracer->hostname);
+	local_time(t->created, "%Y%m%d-%H%M%S", when, sizeof(when));
+	if (uid == KERNEL_UID)
+		snprintf(t->path, sizeof(t->path), OWNER_KERNEL);
+	else if (pid)
+		snprintf(t->path, sizeof(t->path), "ust/pid/%s-%u-%s", t->comm[0] ? t->comm : "unknown", pid, when);
+	else
+		snprintf(t->path, sizeof(t->path), "ust/uid/%u/64-bit", uid);
+	if (uid == KERNEL_UID)
+		snprintf(t->owner, sizeof(t->owner), OWNER_KERNEL);
+	else
+		snprintf(t->owner, sizeof(t->owner), "%u", pid ? pid : uid);
+	t->md = md_trace_create(uuid ? uuid : fresh);
+	if (!t->md || (uid == KERNEL_UID ? set_kernel_env(t, s) : set_env(t, s, 64))) {
+		trace_put(t);
+		return NULL;
+	}
+	t->md->clock_offset = session_clock_offset(s);
+	memcpy(t->md->clock_uuid, clock->uuid, 16);
+	t->index = s->next_trace++;
+	t->next = s->traces;
+	s->traces = t;
+	return t;
+}
+
+/* ---- event ids ---- */
+
+static struct event_id *id_place(struct event_id *ids, uint32_t size, uint64_t digest)
+{
+	uint32_t i = (uint32_t)(digest ^ digest >> 32) & (size - 1);
+
+	while (ids[i].digest && ids[i].digest != digest)
+		i = (i + 1) & (size - 1);
+	return &ids[i];
+}
+
+static int id_add(struct class *cl, uint64_t digest, uint32_t id)
+{
+	if (2 * (cl->id_count + 1) > cl->id_size) {
+		uint32_t size = cl->id_size ? 2 * cl->id_size : 16;
+		struct event_id *ids = calloc(size, sizeof(*ids));
+
+		if (!ids)
+			return -ENOMEM;
+		for (uint32_t i = 0; i < cl->id_size; i++)
+			if (cl->ids[i].digest)
+				*id_place(ids, size, cl->ids[i].digest) = cl->ids[i];
+		free(cl->ids);
+		cl->ids = ids;
+		cl->id_size = size;
+	}
+	*id_place(cl->ids, cl->id_size, digest) = (struct event_id){ digest, id };
+	cl->id_count++;
+	return 0;
+}
+
+/* Room for the switch of an event id. */
+static int switch_room(struct class *cl, uint32_t id)
+{
+	uint32_t size = cl->switch_size ? cl->switch_size : 16;
+	struct event_switch *more;
+
+	while (size <= id)
+		size *= 2;
+	if (size == cl->switch_size)
+		return 0;
+	more = realloc(cl->switches, size * sizeof(*more));
+	if (!more)
+		return -ENOMEM;
+	memset(more + cl->switch_size, 0, (size - cl->switch_size) * sizeof(*more));
+	cl->switches = more;
+	cl->switch_size = size;
+	return 0;
+}
+
+int class_find_event(const struct class *cl, uint64_t digest, uint32_t *id)
+{
+	struct event_id *at = cl->id_size ? id_place(cl->ids, cl->id_size, digest ? digest : 1) : NULL;
+
+	if (!at || !at->digest)
+		return -ENOENT;
+	*id = at->id;
+	return 0;
+}
+
+int class_event(struct class *cl, uint64_t digest, struct md_event *e, uint32_t *id)
+{
+	int err;
+
+	if (!e)
+		return -ENOMEM;
+	if (cl->stream->event_count >= SWITCHES) {
+		md_event_destroy(e);
+		return -ENOSPC;
+	}
+	e->id = *id = cl->stream->event_count;
+	if (switch_room(cl, *id)) {
+		md_event_destroy(e);
+		return -ENOMEM;
+	}
+	/* On disk before anybody can record it: an id in a buffer always has its description. */
+	err = cl->trace->log_fd < 0 ? 0 : eventlog_append(cl->trace->log_fd, cl->stream->id, e);
+	if (!err) {
+		pthread_mutex_lock(&cl->trace->lock);
+		err = md_stream_add(cl->stream, e);
+		pthread_mutex_unlock(&cl->trace->lock);
+	}
+	if (err) {
+		md_event_destroy(e);
+		return err;
+	}
+	return id_add(cl, digest ? digest : 1, *id);
+}
+
+int class_event_id(struct class *cl, struct md_event *e, uint32_t *id)
+{
+	uint64_t digest;
+
+	if (!e)
+		return -ENOMEM;
+	digest = md_event_digest(e);
+	if (class_find_event(cl, digest, id))
+		return class_event(cl, digest, e, id);
+	md_event_destroy(e);
+	return 0;
+}
+
+int class_restore(struct class *cl, struct md_event *e)
+{
+	uint64_t digest = md_event_digest(e);
+	uint32_t id = e->id;
+	int err = id > MD_EVENT_ID_MAX ? -EINVAL : switch_room(cl, id);
+
+	if (!err)
+		err = md_stream_add(cl->stream, e);
+
+	if (err) {
+		md_event_destroy(e);
+		return err == -ENOMEM ? err : 0;
+	}
+	return id_add(cl, digest ? digest : 1, id);
+}
+
+/* ---- classes and buffers ---- */
+
+static int set_context(struct md_stream *stream, const struct context_list *l)
+{
+	struct md_field *fields;
+	int err = context_list_fields(l, &fields);
+
+	if (err || !fields)
+		return err;
+	err = md_stream_set_context(stream, fields, (uint32_t)l->count);
+	for (size_t i = 0; err && i < l->count; i++)
+		md_field_deinit(&fields[i]);
+	if (err)
+		free(fields);
+	return err;
+}
+
+struct class *class_get(struct channel *c, struct trace *t, bool create)
+{
+	struct class *cl;
+	bool added;
+
+	cds_list_for_each_entry(cl, &c->classes, node)
+		if (cl->trace == t)
+			return cl;
+	if (!create || !(cl = calloc(1, sizeof(*cl))))
+		return NULL;
+	CDS_INIT_LIST_HEAD(&cl->buffers);
+	cl->channel = c;
+	cl->stream = md_stream_create(c->id, MD_HEADER_COMPACT);
+	pthread_mutex_lock(&t->lock);
+	added = cl->stream && set_context(cl->stream, &c->contexts) == 0 && md_trace_add(t->md, cl->stream) == 0;
+	pthread_mutex_unlock(&t->lock);
+	if (!added) {
+		md_stream_destroy(cl->stream);
+		free(cl);
+		return NULL;
+	}
+	cl->trace = trace_get(t);
+	cds_list_add_tail(&cl->node, &c->classes);
+	return cl;
+}
+
+/* The process's name as a part of a path. */
+static void comm_of(uint32_t pid, char *out, size_t size)
+{
+	char path[32];
+	ssize_t n;
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/%u/comm", pid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	n = fd < 0 ? -1 : read(fd, out, size - 1);
+	if (fd >= 0)
+		close(fd);
+	while (n > 0 && out[n - 1] == '\n')
+		n--;
+	out[n > 0 ? n : 0] = 0;
+	for (char *p = out; *p; p++)
+		if (!strchr("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_+-.", *p))
+			*p = '_';
+	if (out[0] == '.')
+		out[0] = '_';
+}
+
+/* Told once. */
+static void no_buffer(struct channel *c, int err)
+{
+	if (!c->session->buffers_refused++)
+		session_failed(c->session, "channel %s: no buffer, and what it would have recorded is not counted: %s", c->name, strerror(-err));
+}
+
+struct class *owner_class(struct channel *c, const struct app *a)
+{
+	struct session *s = c->session;
+	uint32_t pid = c->per_process ? a->pid : 0;
+	struct trace *t = trace_find(s, a->file->uid, pid);
+	char comm[17] = "";
+	int err;
+
+	if (!t) {
+		if (pid)
+			comm_of(pid, comm, sizeof(comm));
+		t = trace_new(s, a->file->uid, pid, comm, NULL, 0);
+		err = t ? session_save(s) : -ENOMEM;
+		if (err) {
+			no_buffer(c, err);
+			return NULL;
+		}
+	}
+	/* Perhaps there was no descriptor for it the last time. */
+	if (t->log_fd < 0 && (err = trace_open_log(s, t))) {
+		no_buffer(c, err);
+		return NULL;
+	}
+	return class_get(c, t, true);
+}
+
+static uint64_t random_key(void)
+{
+	uint64_t key = 0;
+
+	if (getrandom(&key, sizeof(key), GRND_NONBLOCK) != (ssize_t)sizeof(key))
+		key = (uint64_t)wall_clock();
+	return key ? key : 1;
+}
+
+/* The kernel's own buffers are as large as ours. */
+static uint64_t cost(const struct channel *c, uint64_t size)
+{
+	return c->kernel ? 2 * size : size;
+}
+
+struct buffer *class_adopt(struct class *cl, struct region *r, uint32_t ordinal, uint32_t pid)
+{
+	struct buffer *b = calloc(1, sizeof(*b));
+
+	if (!b)
+		return NULL;
+	b->region = r;
+	b->ordinal = ordinal;
+	b->pid = pid;
+	if (ordinal >= cl->next_ordinal)
+		cl->next_ordinal = ordinal + 1;
+	cds_list_add_tail(&b->node, &cl->buffers);
+	quota_count_buffer(cl->channel->session, (int64_t)cost(cl->channel, r->size));
+	return b;
+}
+
+static void buffer_drop(struct class *cl, struct buffer *b)
+{
+	struct tracer *t = cl->channel->session->tracer;
+	char name[32];
+
+	snprintf(name, sizeof(name), "%016llx", (unsigned long long)b->region->key);
+	if (t->keeper && b->kept && !t->reading)
+		keeper_drop(t->keeper, name);
+	cds_list_del(&b->node);
+	quota_count_buffer(cl->channel->session, -(int64_t)cost(cl->channel, b->region->size));
+	output_forget(b);
+	if (t->reading)
+		region_put(b->region);
+	else
+		region_retire(b->region);
+	free(b);
+}
+
+/* A ring for each CPU: of the kernel's too, where what it had recorded goes. */
+static bool per_cpu(const struct channel *c, enum trail_ring_kind kind, uint32_t pid)
+{
+	return kind == TRAIL_RINGS_CPU || (c->kernel && !pid);
+}
+
+static struct region_geometry geometry(const struct channel *c, enum trail_ring_kind kind, uint32_t pid)
+{
+	const struct tracer *t = c->session->tracer;
+	struct region_geometry geo = {
+		.mode = c->mode, .kind = kind, .ring_count = t->cpus, .subbuf_count = c->subbuf_count,
+		.subbuf_size = c->subbuf_size, .switch_count = SWITCHES,
+		.clock_mult = t->clock.mult, .clock_base = t->clock.base,
+	};
+
+	if (!per_cpu(c, kind, pid))
+		geo.ring_count = pid && !c->kernel ? TRAIL_THREAD_RINGS : 1;
+	return geo;
+}
+
+int channel_room(struct channel *c, uint64_t *bytes)
+{
+	struct region_geometry geo = geometry(c, c->kernel ? TRAIL_RINGS_THREAD : TRAIL_RINGS_CPU, 0);
+
+	if (cds_list_empty(&c->classes))
+		*bytes += cost(c, region_size(&geo));
+	return quota_buffer(c->session, *bytes);
+}
+
+/* No room for what is wanted: what has room may be there instead. */
+static int refuse_buffer(struct class *cl, struct region_geometry *geo)
+{
+	struct session *s = cl->channel->session;
+
+	if (cl->channel->kernel)
+		return -EDQUOT;
+	if (!s->buffers_refused++)
+		session_failed(s, "channel %s: user %u has no room for its buffers; what is not recorded counts as discarded",
+			       cl->channel->name, s->uid);
+	geo->mode = TRAIL_MODE_DISCARD;
+	geo->subbuf_size = TRAIL_SUBBUF_MIN;
+	geo->subbuf_count = 2;
+	return quota_buffer(s, region_size(geo));
+}
+
+int class_buffer(struct class *cl, enum trail_ring_kind kind, uint32_t pid, struct buffer **out)
+{
+	struct channel *c = cl->channel;
+	struct region_geometry geo = geometry(c, kind, pid);
+	struct tracer *t = c->session->tracer;
+	struct region *r;
+	int err;
+
+	cds_list_for_each_entry(*out, &cl->buffers, node)
+		if ((*out)->region->geo.kind == kind && (kind == TRAIL_RINGS_CPU || (*out)->pid == pid))
+			return 0;
+	err = quota_buffer(c->session, cost(c, region_size(&geo)));
+	if (err)
+		err = refuse_buffer(cl, &geo);
+	if (!err)
+		err = region_create(&geo, random_key(), &r);
+	if (err) {
+		if (err != -EDQUOT)
+			no_buffer(c, err);
+		return err;
+	}
+	*out = class_adopt(cl, r, per_cpu(c, kind, pid) ? 0 : cl->next_ordinal + !cl->next_ordinal, pid);
+	if (!*out) {
+		region_put(r);
+		return -ENOMEM;
+	}
+	t->unkept = true;
+	session_save(c->session);
+	return 0;
+}
+
+static struct buffer *unkept_buffer(struct tracer *t)
+{
+	struct session *s;
+	struct channel *c;
+	struct class *cl;
+	struct buffer *b;
+
+	cds_list_for_each_entry(s, &t->sessions, node)
+		cds_list_for_each_entry(c, &s->channels, node)
+			cds_list_for_each_entry(cl, &c->classes, node)
+				cds_list_for_each_entry(b, &cl->buffers, node)
+					if (!b->kept)
+						return b;
+	return NULL;
+}
+
+void buffers_keep(struct tracer *t)
+{
+	char name[32];
+	struct buffer *b;
+	struct region *r;
+	int err;
+
+	pthread_mutex_lock(&t->lock);
+	while (t->keeper && t->unkept && (b = unkept_buffer(t))) {
+		b->kept = true;
+		r = region_get(b->region);
+		pthread_mutex_unlock(&t->lock);
+		snprintf(name, sizeof(name), "%016llx", (unsigned long long)r->key);
+		err = keeper_put(t->keeper, name, r->fd);
+		if (err)
+			tracer_report(t, "the keeper did not take a buffer: %s", strerror(-err));
+		pthread_mutex_lock(&t->lock);
+		/* Was its session removed meanwhile? Then nobody else will take it back from the keeper. */
+		if (r->retired)
+			keeper_drop(t->keeper, name);
+		region_put(r);
+	}
+	t->unkept = false;
+	pthread_mutex_unlock(&t->lock);
+}
+
+/* What an earlier daemon left in the buffers goes on being good, as far as it says that the event is on. */
+static void switch_recall(struct class *cl, uint32_t id, uint64_t decision)
+{
+	struct event_switch *sw = &cl->switches[id];
+	struct buffer *b;
+
+	sw->known = true;
+	cds_list_for_each_entry(b, &cl->buffers, node)
+		if (!sw->value)
+			sw->value = region_switched(b->region, id);
+	if (sw->value)
+		sw->decision = decision ? decision : 1;
+	else    /* any, but hardly the one that a thread is just using */
+		sw->value = (uint8_t)(wall_clock() >> 10);
+}
+
+/* Gives the event's byte a new value if the decision is another one. True: threads may be at work with the old one. */
+static bool switch_set(struct class *cl, uint32_t id, uint64_t decision)
+{
+	struct event_switch *sw = &cl->switches[id];
+	struct buffer *b;
+	bool was_on;
+
+	if (!sw->known)
+		switch_recall(cl, id, decision);
+	was_on = sw->decision != 0;
+	if (decision && decision != sw->decision)
+		sw->value = sw->value == UINT8_MAX ? 1 : sw->value + 1;
+	cds_list_for_each_entry(b, &cl->buffers, node)
+		if (region_switched(b->region, id) != (decision ? sw->value : 0))
+			region_switch(b->region, id, decision ? sw->value : 0);
+	was_on = was_on && sw->decision != decision;
+	sw->decision = decision;
+	return was_on;
+}
+
+static uint64_t decision_of(const struct class *cl, uint32_t id)
+{
+	const struct md_event *e = md_stream_event(cl->stream, id);
+
+	return e ? channel_decides(cl->channel, e->name, e->loglevel) : 0;
+}
+
+bool class_switch(struct class *cl)
+{
+	bool changed = false;
+
+	for (uint32_t id = 0; id < cl->stream->event_count; id++)
+		changed |= switch_set(cl, id, decision_of(cl, id));
+	return changed;
+}
+
+uint8_t class_switch_on(struct class *cl, uint32_t id)
+{
+	switch_set(cl, id, decision_of(cl, id));
+	return cl->switches[id].value;
+}
+
+void class_drop(struct class *cl)
+{
+	struct buffer *b, *next;
+
+	cds_list_for_each_entry_safe(b, next, &cl->buffers, node)
+		buffer_drop(cl, b);
+	cds_list_del(&cl->node);
+	trace_put(cl->trace);
+	free(cl->ids);
+	free(cl->switches);
+	free(cl);
+}

@@ -1,0 +1,226 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "tracer/session/quota.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "tracer/session/core.h"
+
+/* What holds for the user. Whose daemon it is has no limits but those that name him. */
+static struct user_limit limit_of(const struct tracer *t, uid_t uid)
+{
+	static const struct user_limit none;
+
+	for (size_t i = 0; i < t->config.user_limit_count; i++)
+		if (t->config.user_limits[i].uid == uid)
+			return t->config.user_limits[i];
+	return uid == geteuid() ? none : t->config.limit;
+}
+
+/* What one user has. */
+struct share {
+	struct share *next;
+	uid_t uid;
+	uint32_t sessions;
+	uint64_t buffer_bytes;
+	int64_t frozen;
+};
+
+static struct share **place_of(struct tracer *t, uid_t uid)
+{
+	struct share **at;
+
+	for (at = &t->shares; *at && (*at)->uid != uid; at = &(*at)->next)
+		;
+	return at;
+}
+
+/* Made if need be; NULL: memory. */
+static struct share *find(struct tracer *t, uid_t uid)
+{
+	struct share **at = place_of(t, uid);
+
+	if (!*at && (*at = calloc(1, sizeof(**at))))
+		(*at)->uid = uid;
+	return *at;
+}
+
+/* Frees it if it has nothing. */
+static void release(struct tracer *t, struct share *u)
+{
+	if (!u || u->sessions || u->buffer_bytes || u->frozen)
+		return;
+	*place_of(t, u->uid) = u->next;
+	free(u);
+}
+
+int quota_session(struct tracer *t, uid_t uid, struct tr_err *err)
+{
+	struct user_limit l = limit_of(t, uid);
+	const struct share *u;
+	int ret = 0;
+
+	pthread_mutex_lock(&t->shares_lock);
+	u = *place_of(t, uid);
+	if (u && l.max_sessions && u->sessions >= l.max_sessions)
+		ret = tr_fail(err, -EDQUOT, "no more than %u sessions of one user", l.max_sessions);
+	pthread_mutex_unlock(&t->shares_lock);
+	return ret;
+}
+
+bool quota_add(struct session *s)
+{
+	struct share *u;
+
+	pthread_mutex_lock(&s->tracer->shares_lock);
+	s->payer = s->uid;
+	u = find(s->tracer, s->payer);
+	if (u)
+		u->sessions++;
+	pthread_mutex_unlock(&s->tracer->shares_lock);
+	return u;
+}
+
+void quota_remove(struct session *s)
+{
+	struct share *u;
+
+	pthread_mutex_lock(&s->tracer->shares_lock);
+	u = *place_of(s->tracer, s->payer);
+	if (u) {
+		u->sessions--;
+		release(s->tracer, u);
+	}
+	pthread_mutex_unlock(&s->tracer->shares_lock);
+}
+
+void quota_move(struct session *s, uid_t uid)
+{
+	struct share *from, *to;
+
+	pthread_mutex_lock(&s->tracer->shares_lock);
+	from = find(s->tracer, s->payer);
+	to = find(s->tracer, uid);
+	/* Without memory it goes on counting for who had it. */
+	if (from && to && from != to) {
+		from->sessions--;
+		from->buffer_bytes -= s->buffer_bytes;
+		from->frozen -= s->frozen;
+		to->sessions++;
+		to->buffer_bytes += s->buffer_bytes;
+		to->frozen += s->frozen;
+		s->payer = uid;
+		release(s->tracer, from);
+	}
+	pthread_mutex_unlock(&s->tracer->shares_lock);
+	s->uid = uid;
+}
+
+int quota_buffer(const struct session *s, uint64_t bytes)
+{
+	uint64_t max = limit_of(s->tracer, s->payer).max_buffers, have;
+	const struct share *u;
+
+	if (!max)
+		return 0;
+	pthread_mutex_lock(&s->tracer->shares_lock);
+	u = *place_of(s->tracer, s->payer);
+	have = u ? u->buffer_bytes : 0;
+	pthread_mutex_unlock(&s->tracer->shares_lock);
+	return bytes > max || have > max - bytes ? -EDQUOT : 0;
+}
+
+void quota_count_buffer(struct session *s, int64_t bytes)
+{
+	struct share *u;
+
+	pthread_mutex_lock(&s->tracer->shares_lock);
+	/* (It is there: the session counts.) */
+	u = find(s->tracer, s->payer);
+	s->buffer_bytes += (uint64_t)bytes;
+	if (u)
+		u->buffer_bytes += (uint64_t)bytes;
+	pthread_mutex_unlock(&s->tracer->shares_lock);
+}
+
+int quota_frozen(struct session *s, int64_t bytes)
+{
+	struct tracer *t = s->tracer;
+	struct share *u;
+	uint64_t max;
+	int ret = 0;
+
+	pthread_mutex_lock(&t->shares_lock);
+	max = limit_of(t, s->payer).max_frozen;
+	u = find(t, s->payer);
+	if (!u)
+		ret = -ENOMEM;
+	else if (bytes > 0 && ((t->config.max_frozen && (uint64_t)(t->frozen + bytes) > t->config.max_frozen) ||
+			       (max && (uint64_t)(u->frozen + bytes) > max)))
+		ret = -EDQUOT;
+	if (!ret) {
+		t->frozen += bytes;
+		s->frozen += bytes;
+		u->frozen += bytes;
+	}
+	release(t, u);
+	pthread_mutex_unlock(&t->shares_lock);
+	return ret;
+}
+
+uint64_t quota_frozen_now(struct tracer *t)
+{
+	int64_t n;
+
+	pthread_mutex_lock(&t->shares_lock);
+	n = t->frozen;
+	pthread_mutex_unlock(&t->shares_lock);
+	return n > 0 ? (uint64_t)n : 0;
+}
+
+void quota_status(struct session *s, struct md_buf *out)
+{
+	pthread_mutex_lock(&s->tracer->shares_lock);
+	md_buf_printf(out, "buffer_bytes %" PRIu64 "\nfrozen_bytes %" PRId64 "\n", s->buffer_bytes, s->frozen);
+	pthread_mutex_unlock(&s->tracer->shares_lock);
+}
+
+static void show_limit(struct md_buf *out, const char *key, uint64_t limit)
+{
+	if (limit)
+		md_buf_printf(out, " %s=%" PRIu64, key, limit);
+}
+
+static void show_share(struct tracer *t, const struct share *u, struct md_buf *out)
+{
+	struct user_limit l = limit_of(t, u->uid);
+
+	md_buf_printf(out, "user %u sessions=%u buffer_bytes=%" PRIu64 " frozen_bytes=%" PRId64, u->uid, u->sessions, u->buffer_bytes,
+		      u->frozen);
+	show_limit(out, "max_sessions", l.max_sessions);
+	show_limit(out, "max_buffers", l.max_buffers);
+	show_limit(out, "max_frozen", l.max_frozen);
+	md_buf_putc(out, '\n');
+}
+
+void quota_show(struct tracer *t, uid_t viewer, struct md_buf *out)
+{
+	pthread_mutex_lock(&t->shares_lock);
+	for (const struct share *u = t->shares; u; u = u->next)
+		if (!viewer || viewer == geteuid() || viewer == u->uid)
+			show_share(t, u, out);
+	pthread_mutex_unlock(&t->shares_lock);
+}
+
+void quota_deinit(struct tracer *t)
+{
+	while (t->shares) {
+		struct share *u = t->shares;
+
+		t->shares = u->next;
+		free(u);
+	}
+	pthread_mutex_destroy(&t->shares_lock);
+}

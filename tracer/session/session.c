@@ -1,0 +1,458 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Sessions: life, control verbs, status, and what the views ask of them.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "tracer/session/core.h"
+#include "tracer/kernel/kernel.h"
+#include "tracer/ring/reader.h"
+#include "tracer/snapshot/snapshot.h"
+
+#define SESSION_NAME_MAX 200
+
+struct session *session_find(struct tracer *t, const char *name)
+{
+	struct session *s;
+
+	cds_list_for_each_entry(s, &t->sessions, node)
+		if (!strcmp(s->name, name))
+			return s;
+	return NULL;
+}
+
+struct session *session_alloc(struct tracer *t, const char *name, uid_t uid, gid_t gid)
+{
+	struct session *s = calloc(1, sizeof(*s));
+
+	if (!s)
+		return NULL;
+	s->refs = 1;            /* the list's, or the caller's */
+	s->tracer = t;
+	snprintf(s->name, sizeof(s->name), "%s", name);
+	s->uid = s->payer = uid;
+	s->gid = gid;
+	s->mode = 0700;
+	s->created = wall_clock();
+	s->clock_offset = t->clock.offset;
+	CDS_INIT_LIST_HEAD(&s->channels);
+	CDS_INIT_LIST_HEAD(&s->snapshots);
+	return s;
+}
+
+struct session *session_new(struct tracer *t, const char *name, uid_t uid, gid_t gid)
+{
+	struct session *s = session_alloc(t, name, uid, gid);
+
+	if (!s)
+		return NULL;
+	if (!quota_add(s)) {
+		session_put(s);
+		return NULL;
+	}
+	cds_list_add_tail(&s->node, &t->sessions);
+	t->session_count++;
+	return s;
+}
+
+struct session *session_ref(struct session *s)
+{
+	__atomic_fetch_add(&s->refs, 1, __ATOMIC_RELAXED);
+	return s;
+}
+
+void session_put(struct session *s)
+{
+	/* Release and acquire: the last one frees what all have finished with. */
+	if (!s || __atomic_sub_fetch(&s->refs, 1, __ATOMIC_ACQ_REL))
+		return;
+	text_engine_destroy(s->text);
+	output_destroy(s);
+	for (int i = 0; i < TRACK_ATTRS; i++)
+		track_deinit(&s->track[i]);
+	while (s->traces) {
+		struct trace *t = s->traces;
+
+		s->traces = t->next;
+		trace_put(t);
+	}
+	free(s);
+}
+
+struct session *session_get(struct tracer *t, const char *name)
+{
+	struct session *s;
+
+	pthread_mutex_lock(&t->lock);
+	s = session_find(t, name);
+	if (s)
+		session_ref(s);
+	pthread_mutex_unlock(&t->lock);
+	return s;
+}
+
+void session_changed(struct session *s)
+{
+	s->change++;
+	if (s->draft)
+		return;
+	tracer_changed(s->tracer, s->name);
+}
+
+bool session_serves(const struct session *s, uid_t uid)
+{
+	return s->active && !s->gone && (s->uid == 0 || s->uid == uid);
+}
+
+bool session_tracks(const struct session *s, uint32_t pid, uid_t uid, gid_t gid)
+{
+	return track_has(&s->track[TRACK_VPID], pid) && track_has(&s->track[TRACK_VUID], uid) &&
+	       track_has(&s->track[TRACK_VGID], gid);
+}
+
+bool session_wants(const struct session *s, const struct app *a)
+{
+	return session_serves(s, a->file->uid) && session_tracks(s, a->file->pid, a->file->uid, a->gid);
+}
+
+/* The file that tells applications that begin while a session is active to ask at their first hit. */
+static void mark_active(struct tracer *t)
+{
+	struct session *s;
+	bool active = false;
+	int fd;
+
+	cds_list_for_each_entry(s, &t->sessions, node)
+		active = active || s->active;
+	if (!active) {
+		unlinkat(t->state_fd, "active", 0);
+		return;
+	}
+	fd = openat(t->state_fd, "active", O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0644);
+	if (fd >= 0)
+		close(fd);
+}
+
+/*
+ * State words first: from then on each hit asks, and waits for the lock. Then the switch bytes, so that hits which are past
+ * their words find that what they know is old, and the barrier for those that are past the bytes.
+ */
+void session_apply(struct session *s)
+{
+	struct region *regions[256];
+	struct channel *c;
+	struct class *cl;
+	struct buffer *b;
+	struct app *a;
+	size_t n = 0;
+
+	if (s->draft)
+		return;
+	mark_active(s->tracer);
+	cds_list_for_each_entry(a, &s->tracer->apps, node)
+		app_apply(s->tracer, a, false);
+	cds_list_for_each_entry(c, &s->channels, node)
+		cds_list_for_each_entry(cl, &c->classes, node) {
+			if (c->kernel || !class_switch(cl))
+				continue;
+			/* Regions of CPU rings need one visit in all, those of thread rings one each. */
+			cds_list_for_each_entry(b, &cl->buffers, node) {
+				if (n == 256) {
+					barrier(regions, n);
+					n = 0;
+				}
+				regions[n++] = b->region;
+			}
+		}
+	if (n)
+		barrier(regions, n);
+	cds_list_for_each_entry(c, &s->channels, node)
+		kchannel_apply(c);
+}
+
+void session_forget(struct session *s)
+{
+	struct channel *c, *next;
+
+	cds_list_for_each_entry_safe(c, next, &s->channels, node)
+		if (!c->kchannel)
+			channel_drop(c);
+	cds_list_del(&s->node);
+	s->tracer->session_count--;
+	quota_remove(s);
+}
+
+void session_drop(struct session *s)
+{
+	struct channel *c, *next;
+
+	s->gone = true;
+	s->active = false;
+	session_apply(s);
+	cds_list_for_each_entry_safe(c, next, &s->channels, node)
+		channel_drop(c);
+	snapshots_drop(s, false);
+	/* Views may hold on to the traces; nothing is added to them any more. */
+	for (struct trace *t = s->traces; t; t = t->next) {
+		if (t->log_fd >= 0)
+			close(t->log_fd);
+		t->log_fd = -1;
+	}
+	cds_list_del(&s->node);
+	s->tracer->session_count--;
+	quota_remove(s);
+}
+
+int session_create(struct tracer *t, const char *name, uid_t uid, gid_t gid, struct tr_err *err)
+{
+	struct session *s;
+	int ret = name_check(name, SESSION_NAME_MAX, err);
+
+	if (ret)
+		return ret;
+	pthread_mutex_lock(&t->lock);
+	if (session_find(t, name))
+		ret = tr_fail(err, -EEXIST, "there is a session '%s' already", name);
+	else if (t->config.max_sessions && t->session_count >= t->config.max_sessions)
+		ret = tr_fail(err, -ENOSPC, "no more than %u sessions", t->config.max_sessions);
+	else if ((ret = quota_session(t, uid, err)))
+		;
+	else if (!(s = session_new(t, name, uid, gid)))
+		ret = tr_fail(err, -ENOMEM, "out of memory");
+	else if ((ret = session_save(s))) {
+		tr_fail(err, ret, "the state directory cannot be written");
+		session_drop(s);
+		session_put(s);
+	} else {
+		tracer_changed(t, NULL);
+	}
+	pthread_mutex_unlock(&t->lock);
+	return ret;
+}
+
+/* Nothing is recorded any more, and what there is is in the output's files. The lock is let go meanwhile. */
+static void wind_up(struct session *s)
+{
+	if (!s->output)
+		return;
+	session_ref(s);
+	s->ending = true;
+	s->active = false;
+	session_apply(s);
+	pthread_mutex_unlock(&s->tracer->lock);
+	kernel_drain(s);
+	output_finish(s);
+	pthread_mutex_lock(&s->tracer->lock);
+	session_put(s);
+}
+
+void session_wind_up(struct session *s)
+{
+	pthread_mutex_lock(&s->tracer->lock);
+	wind_up(s);
+	pthread_mutex_unlock(&s->tracer->lock);
+}
+
+int session_destroy(struct tracer *t, const char *name, struct tr_err *err)
+{
+	struct session *s;
+	int ret = 0;
+
+	pthread_mutex_lock(&t->lock);
+	s = session_find(t, name);
+	if (s)
+		wind_up(s);
+	/* Another one may have removed it meanwhile. */
+	if (s && session_find(t, name) != s)
+		s = NULL;
+	if (s) {
+		session_drop(s);
+		session_unsave(s);
+		session_changed(s);
+		tracer_changed(t, NULL);
+	} else {
+		ret = tr_fail(err, -ENOENT, "no session '%s'", name);
+	}
+	pthread_mutex_unlock(&t->lock);
+	kernel_bury(t);
+	kernel_reap(t);
+	snapshots_bury(t);
+	session_put(s);
+	return ret;
+}
+
+void sessions_list(struct tracer *t, struct md_buf *names)
+{
+	struct session *s;
+
+	pthread_mutex_lock(&t->lock);
+	cds_list_for_each_entry(s, &t->sessions, node)
+		md_buf_put(names, s->name, strlen(s->name) + 1);
+	pthread_mutex_unlock(&t->lock);
+}
+
+void session_info(struct session *s, struct session_info *info)
+{
+	pthread_mutex_lock(&s->tracer->lock);
+	*info = (struct session_info){
+		.uid = s->uid, .gid = s->gid, .mode = s->mode, .active = s->active, .gone = s->gone, .starts = s->starts,
+		.change = s->change, .created = s->created, .rotate_size = s->rotate_size, .rotate_period = s->rotate_period,
+	};
+	pthread_mutex_unlock(&s->tracer->lock);
+}
+
+static int set_rights(struct session *s, mode_t mode, uid_t uid, gid_t gid)
+{
+	struct channel *c;
+	int ret = 0;
+
+	pthread_mutex_lock(&s->tracer->lock);
+	if (s->gone) {
+		ret = -ENOENT;
+	} else {
+		s->mode = mode == (mode_t)-1 ? s->mode : mode & 0777;
+		if (uid != (uid_t)-1)
+			quota_move(s, uid);
+		s->gid = gid == (gid_t)-1 ? s->gid : gid;
+		if (uid != (uid_t)-1) {
+			/* Whose events it was for, and is not any more, must ask again to find out. */
+			cds_list_for_each_entry(c, &s->channels, node)
+				c->epoch++;
+			session_apply(s);
+		}
+		session_save(s);
+		session_changed(s);
+	}
+	pthread_mutex_unlock(&s->tracer->lock);
+	return ret;
+}
+
+int session_chmod(struct session *s, mode_t mode)
+{
+	return set_rights(s, mode, (uid_t)-1, (gid_t)-1);
+}
+
+int session_chown(struct session *s, uid_t uid, gid_t gid)
+{
+	return set_rights(s, (mode_t)-1, uid, gid);
+}
+
+/* ---- settings ---- */
+
+int session_show(struct session *s, enum session_attr attr, struct md_buf *out)
+{
+	pthread_mutex_lock(&s->tracer->lock);
+	switch (attr) {
+	case SESSION_SNAPSHOT_MAX_SIZE:
+		md_buf_printf(out, "%" PRIu64 "\n", s->settings.snapshot_max_size);
+		break;
+	default:
+		output_show(s, attr, out);
+	}
+	pthread_mutex_unlock(&s->tracer->lock);
+	return 0;
+}
+
+static int store_snapshot_max_size(struct session *s, const char *value, struct tr_err *err)
+{
+	uint64_t v;
+	int ret = units_size(value, &v, err);
+
+	if (!ret && v > INT64_MAX)
+		ret = tr_fail_at(err, -EINVAL, value, 0, "too much; 0 is no limit");
+	if (!ret)
+		s->settings.snapshot_max_size = v;
+	return ret;
+}
+
+int session_store(struct session *s, enum session_attr attr, const char *value, struct tr_err *err)
+{
+	int ret;
+
+	if (attr != SESSION_SNAPSHOT_MAX_SIZE)
+		return output_store(s, attr, value, err);
+	pthread_mutex_lock(&s->tracer->lock);
+	ret = s->gone ? tr_fail(err, -ENOENT, "the session is gone") : store_snapshot_max_size(s, value, err);
+	if (!ret) {
+		session_save(s);
+		session_changed(s);
+	}
+	pthread_mutex_unlock(&s->tracer->lock);
+	return ret;
+}
+
+ssize_t session_counts(struct session *s, struct ring_counts *sum)
+{
+	struct stream_set set = { 0 };
+	struct ring_counts c;
+	ssize_t count;
+	int ret;
+
+	kernel_drain(s);
+	ret = session_streams(s, NULL, &set);
+	for (size_t i = 0; i < set.count; i++) {
+		ring_counts(&set.streams[i], &c);
+		sum->recorded += c.recorded;
+		sum->discarded += c.discarded;
+		sum->overwritten += c.overwritten;
+		sum->bytes += c.bytes;
+	}
+	count = ret ? ret : (ssize_t)set.count;
+	stream_set_deinit(&set);
+	return count;
+}
+
+void session_status(struct session *s, struct md_buf *out)
+{
+	struct ring_counts sum = { 0 };
+	ssize_t streams = session_counts(s, &sum);
+	char started[40] = "never";
+	struct tm tm;
+
+	pthread_mutex_lock(&s->tracer->lock);
+	if (s->started) {
+		time_t sec = (time_t)(s->started / 1000000000);
+
+		if (localtime_r(&sec, &tm))
+			strftime(started, sizeof(started), "%Y-%m-%dT%H:%M:%S%z", &tm);
+	}
+	md_buf_printf(out, "state %s\nowner %u\nstarted %s\nevents_recorded %" PRIu64 "\nevents_discarded %" PRIu64
+		      "\nevents_overwritten %" PRIu64 "\nbytes %" PRIu64 "\nstreams %zd\n",
+		      s->gone ? "gone" : s->active ? "active" : "inactive", s->uid, started, sum.recorded, sum.discarded,
+		      sum.overwritten, sum.bytes, streams < 0 ? 0 : streams);
+	quota_status(s, out);
+	md_buf_printf(out, "buffers_refused %" PRIu64 "\nbuffers_lost %" PRIu64 "\n", s->buffers_refused, s->buffers_lost);
+	snapshots_status(s, out);
+	kernel_problems(s, out);
+	pthread_mutex_unlock(&s->tracer->lock);
+	output_status(s, out);
+}
+
+/* ---- what the views ask ---- */
+
+struct text_engine **session_text(struct session *s)
+{
+	return &s->text;
+}
+
+const struct clock *session_clock(struct session *s)
+{
+	return &s->tracer->clock;
+}
+
+uint64_t session_clock_offset(struct session *s)
+{
+	return __atomic_load_n(&s->clock_offset, __ATOMIC_RELAXED);
+}
+
+int session_frozen(struct session *s, int64_t bytes)
+{
+	return quota_frozen(s, bytes);
+}

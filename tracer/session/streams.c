@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The streams of a session as views and the output find them. */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tracer/session/core.h"
+#include "tracer/kernel/kernel.h"
+#include "tracer/ring/stream_files.h"
+#include "tracer/ring/reader.h"
+
+static bool used(const struct region *r, uint32_t ring)
+{
+	return region_head(r, ring) || __atomic_load_n(&region_ring(r, ring)->lost, __ATOMIC_RELAXED);
+}
+
+static int add_stream(struct stream_set *set, const struct class *cl, struct buffer *b, uint32_t ring)
+{
+	bool output = cl->channel->session->output != NULL;
+	struct outlog *log = output ? output_log(b, ring) : NULL;
+	struct stream *st;
+
+	if ((set->count & (set->count - 1)) == 0) {
+		size_t room = set->count ? 2 * set->count : 1;
+
+		st = realloc(set->streams, room * sizeof(*st));
+		if (!st)
+			return -ENOMEM;
+		set->streams = st;
+	}
+	if (output && !log)
+		return -ENOMEM;
+	st = &set->streams[set->count++];
+	*st = (struct stream){
+		.log = log ? outlog_get(log) : NULL,
+		.trace = trace_get(cl->trace), .region = region_get(b->region), .ring = ring, .class = cl->stream,
+		.instance_id = b->ordinal ? (uint64_t)b->ordinal << 16 | ring : ring, .cpu = b->ordinal ? 0 : ring,
+	};
+	snprintf(st->channel, sizeof(st->channel), "%s", cl->channel->name);
+	if (!b->ordinal) {
+		snprintf(st->name, sizeof(st->name), "cpu%u", ring);
+		snprintf(st->file, sizeof(st->file), "%s_%u", st->channel, ring);
+	} else {
+		snprintf(st->name, sizeof(st->name), cl->channel->kernel ? "statedump" : b->pid ? "thread-%u-%u" : "log", b->pid, ring);
+		snprintf(st->file, sizeof(st->file), "%s_%" PRIu64, st->channel, st->instance_id);
+	}
+	return 0;
+}
+
+static int compare(const void *a, const void *b)
+{
+	const struct stream *x = a, *y = b;
+	int c = memcmp(x->trace->md->uuid, y->trace->md->uuid, 16);
+
+	if (!c)
+		c = strcmp(x->trace->path, y->trace->path);
+	if (!c)
+		c = (x->class->id > y->class->id) - (x->class->id < y->class->id);
+	return c ? c : (x->instance_id > y->instance_id) - (x->instance_id < y->instance_id);
+}
+
+int session_streams(struct session *s, const char *channel, struct stream_set *out)
+{
+	struct channel *c;
+	struct class *cl;
+	struct buffer *b;
+	int ret = 0;
+
+	*out = (struct stream_set){ 0 };
+	pthread_mutex_lock(&s->tracer->lock);
+	cds_list_for_each_entry(c, &s->channels, node) {
+		if (channel && strcmp(c->name, channel) != 0)
+			continue;
+		cds_list_for_each_entry(cl, &c->classes, node)
+			cds_list_for_each_entry(b, &cl->buffers, node)
+				for (uint32_t i = 0; i < b->region->geo.ring_count && !ret; i++)
+					if (used(b->region, i))
+						ret = add_stream(out, cl, b, i);
+	}
+	pthread_mutex_unlock(&s->tracer->lock);
+	if (ret)
+		stream_set_deinit(out);
+	else if (out->count)
+		qsort(out->streams, out->count, sizeof(*out->streams), compare);
+	return ret;
+}
+
+/* All regions of a session, referenced: so that the barrier can be passed without the lock. */
+static size_t session_regions(struct session *s, struct region ***out)
+{
+	struct channel *c;
+	struct class *cl;
+	struct buffer *b;
+	size_t n = 0;
+
+	*out = NULL;
+	pthread_mutex_lock(&s->tracer->lock);
+	cds_list_for_each_entry(c, &s->channels, node)
+		cds_list_for_each_entry(cl, &c->classes, node)
+			cds_list_for_each_entry(b, &cl->buffers, node)
+				n++;
+	*out = n ? malloc(n * sizeof(**out)) : NULL;
+	n = 0;
+	cds_list_for_each_entry(c, &s->channels, node)
+		cds_list_for_each_entry(cl, &c->classes, node)
+			cds_list_for_each_entry(b, &cl->buffers, node)
+				if (*out)
+					(*out)[n++] = region_get(b->region);
+	pthread_mutex_unlock(&s->tracer->lock);
+	return n;
+}
+
+static bool session_records_kernel(struct session *s)
+{
+	struct channel *c;
+	bool some = false;
+
+	pthread_mutex_lock(&s->tracer->lock);
+	cds_list_for_each_entry(c, &s->channels, node)
+		some = some || (c->kchannel && c->kchannel->recording);
+	pthread_mutex_unlock(&s->tracer->lock);
+	return some;
+}
+
+int session_look(struct session *s, const char *channel, struct stream_set *out, uint64_t *now)
+{
+	struct region **regions;
+	size_t n;
+
+	/*
+	 * In this order: what is older than now is in a region that exists by then, and in its ring after the barrier. Less one,
+	 * because an event of this very nanosecond may still come.
+	 */
+	*now = clock_now(&s->tracer->clock) - 1;
+	n = session_regions(s, &regions);
+	barrier(regions, n);
+	while (n)
+		region_put(regions[--n]);
+	free(regions);
+	if (session_records_kernel(s))
+		barrier_cpus();
+	kernel_drain(s);
+	return session_streams(s, channel, out);
+}

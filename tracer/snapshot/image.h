@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What moments are made of: shared by snapshot/image.c (trace/: copied when somebody reads) and snapshot/snapshot.c (copied at once, into
+ * a memfd). Private to the two.
+ */
+#ifndef TRACER_MOMENT_H
+#define TRACER_MOMENT_H
+
+#include "tracer/ring/packet.h"
+#include "tracer/view/view.h"
+
+struct plan {                   /* one packet */
+	uint64_t subbuf;        /* number; 0: an empty packet */
+	uint64_t pos;           /* of its content in the ring */
+	uint64_t len;
+	uint64_t begin_ts, end_ts;
+	uint64_t lost;          /* events_discarded */
+	bool gone;              /* was overwritten before it was copied */
+};
+
+enum kind { METADATA, STREAM, INDEX, OUTPUT, ARCHIVED };
+
+struct source {                 /* what stands behind a stream file and its index */
+	pthread_mutex_t lock;   /* guards copying; `copied` is set last */
+	struct stream stream;   /* references are owned */
+	struct plan *plans;
+	size_t count;
+	size_t first;           /* of the plans that are there: the empty packet in front of the others */
+	uint64_t size;          /* of the stream file */
+	uint64_t seq;           /* number of the first packet */
+	uint8_t *data;          /* the stream file, once copied; then the index */
+	bool copied;            /* atomic: data is there and does not change any more */
+};
+
+struct content {
+	enum kind kind;
+	struct source *source;          /* STREAM, INDEX; NULL: of a snapshot that an earlier daemon made */
+	struct md_buf text;             /* METADATA */
+	uint8_t *bytes;                 /* of a snapshot: the file */
+	bool unchecked;                 /* … that an earlier daemon made, and may not have looked at (snapshot/image_check.c); atomic */
+	int fd;                         /* OUTPUT: a file that the session's output wrote; of it as much as there was then */
+};
+
+struct moment {
+	int refs;               /* atomic */
+	struct session *s;      /* referenced */
+	struct source *sources;
+	size_t source_count;
+	struct moment_file *files;
+	struct content *contents;       /* of the files */
+	size_t file_count, file_room;
+	int64_t frozen;         /* bytes accounted; atomic */
+	struct archives *archives;      /* of ARCHIVED files */
+	uint64_t max_ts;        /* no event in it is later */
+
+	/* Of a snapshot; else fd is -1. */
+	int fd;
+	uint8_t *map;           /* all of fd */
+	size_t map_size;
+	bool ended;             /* atomic: it was removed */
+};
+
+struct moment *moment_new(struct session *s);
+/* Marks and plans of all streams; no files yet. */
+int moment_plan(struct moment *m);
+/* The files of what is planned, with the metadata as it is now. */
+int moment_add_files(struct moment *m);
+
+static inline uint64_t plan_size(const struct plan *p)
+{
+	return MD_PACKET_HEADER + p->len;
+}
+
+/* How many of the bytes are events that a reader can read, with times within the packet's. */
+uint64_t events_sound(const struct md_stream *class, const uint8_t *bytes, uint64_t len, uint64_t begin_ts, uint64_t end_ts);
+/* As source_check, of the stream that file i belongs to: nothing is known of it but the file itself. */
+void snapshot_check(struct moment *m, size_t i);
+uint64_t source_index_size(const struct source *src);
+/* The header of packet i, if so many of its bytes are events. */
+void source_packet(const struct source *src, size_t i, uint64_t good, uint64_t seq, struct md_packet *h);
+/*
+ * Goes over a stream file that was copied, and its index: bytes that are no events of the stream become padding.
+ * file: of the packet `first` on.
+ */
+void source_check(const struct source *src, uint8_t *file, uint8_t *index);
+
+#endif

@@ -1,0 +1,289 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "tracer/snapshot/snapshot_copy.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "tracer/output/directory.h"
+#include "tracer/output/output.h"
+#include "tracer/snapshot/snapshot.h"
+#include "tracer/view/view.h"
+
+#define DEPTH_MAX 8             /* of directories in a snapshot */
+
+struct snapcopy {
+	struct snapcopy *next;
+	struct output *output;
+	struct moment *moment;          /* referenced */
+	uint64_t key;                   /* of the snapshot */
+	char name[SNAPSHOT_COPY_MAX + 1];
+	uint64_t done, total;           /* bytes; atomic */
+};
+
+static void destroy(struct snapcopy *c)
+{
+	moment_put(c->moment);
+	free(c);
+}
+
+/* ---- one of them, with the owner's rights ---- */
+
+static bool quits(struct output *o)
+{
+	bool quit;
+
+	pthread_mutex_lock(&o->lock);
+	quit = o->quit;
+	pthread_mutex_unlock(&o->lock);
+	return quit;
+}
+
+static int piece(void *arg, uint64_t bytes)
+{
+	struct snapcopy *c = arg;
+
+	__atomic_fetch_add(&c->done, bytes, __ATOMIC_RELAXED);
+	return quits(c->output) ? -ECANCELED : 0;
+}
+
+static void sync_file(void *arg, int fd)
+{
+	syncgroup_add(((struct snapcopy *)arg)->output->sync, fd);
+}
+
+/* What was begun and has not become whole. */
+static void sweep(int dir)
+{
+	int fd = openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *d = fd < 0 ? NULL : fdopendir(fd);
+	struct dirent *e;
+
+	if (fd >= 0 && !d)
+		close(fd);
+	while (d && (e = readdir(d)))
+		if (e->d_name[0] == '.' && strcmp(e->d_name, ".") && strcmp(e->d_name, ".."))
+			outdir_remove(dir, e->d_name, DEPTH_MAX);
+	if (d)
+		closedir(d);
+}
+
+static int copy_into(struct output *o, struct snapcopy *c, int dir)
+{
+	struct moment_sink to = { .mode = o->mode, .piece = piece, .file = sync_file, .arg = c };
+	char name[SNAPSHOT_COPY_MAX + 2];
+	int err = 0;
+
+	snprintf(name, sizeof(name), ".%s", c->name);
+	if (mkdirat(dir, name, o->mode) < 0)
+		return -errno;
+	to.dir = openat(dir, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (to.dir < 0)
+		err = -errno;
+	if (!err)
+		err = moment_save(c->moment, &to);
+	if (!err && renameat(dir, name, dir, c->name) < 0)
+		err = -errno;
+	if (to.dir >= 0)
+		close(to.dir);
+	if (err)
+		outdir_remove(dir, name, DEPTH_MAX);
+	else
+		syncgroup_fail(o->sync, syncgroup_add_copy(o->sync, dir));
+	return err;
+}
+
+static int copy(struct output *o, struct snapcopy *c)
+{
+	int top, dir, err;
+
+	/* (The next daemon's thread opens the directory when it first writes.) */
+	session_flush(o->s);
+	pthread_mutex_lock(&o->lock);
+	top = o->dir < 0 ? -1 : fcntl(o->dir, F_DUPFD_CLOEXEC, 0);
+	pthread_mutex_unlock(&o->lock);
+	if (top < 0)
+		return -ENOENT;
+	err = cred_enter(&o->cred);
+	if (!err) {
+		dir = outdir_sub(top, "snapshots", o->cred.uid, o->mode);
+		err = dir < 0 ? dir : 0;
+		if (!err) {
+			sweep(dir);
+			err = copy_into(o, c, dir);
+			close(dir);
+		}
+		cred_leave(&o->cred);
+	}
+	close(top);
+	return err;
+}
+
+/* ---- the thread ---- */
+
+/* For the session's file and its readers; the snapshot itself may be gone. */
+static void tell(struct output *o, const struct snapcopy *c, int err)
+{
+	struct session *s = o->s;
+	struct snapshot *sn;
+
+	pthread_mutex_lock(&s->tracer->lock);
+	cds_list_for_each_entry(sn, &s->snapshots, node)
+		if (sn->key == c->key)
+			sn->copy[0] = 0;
+	if (err)
+		session_failed(s, "snapshot %s cannot be copied to the output: %s", c->name, strerror(-err));
+	session_save(s);
+	session_changed(s);
+	pthread_mutex_unlock(&s->tracer->lock);
+}
+
+static struct snapcopy *first(struct output *o)
+{
+	struct snapcopy *c;
+
+	pthread_mutex_lock(&o->lock);
+	c = o->copies;
+	o->copying = c != NULL;
+	pthread_mutex_unlock(&o->lock);
+	return c;
+}
+
+static void *run(void *arg)
+{
+	struct output *o = arg;
+	struct session *s = o->s;
+	struct snapcopy *c;
+
+	while ((c = first(o))) {
+		int err = quits(o) ? -ECANCELED : copy(o, c);
+
+		if (err != -ECANCELED)
+			tell(o, c, err);
+		pthread_mutex_lock(&o->lock);
+		o->copies = c->next;
+		if (err != -ECANCELED)
+			o->copy_error = err;
+		o->copied += !err;
+		pthread_cond_broadcast(&o->answered);
+		pthread_mutex_unlock(&o->lock);
+		destroy(c);
+	}
+	session_put(s);
+	return NULL;
+}
+
+/* With output.lock, after something was queued. */
+static int start(struct output *o)
+{
+	pthread_attr_t attr;
+	pthread_t id;
+	int err;
+
+	if (o->copying)
+		return 0;
+	pthread_attr_init(&attr);
+	pthread_attr_setstacksize(&attr, 256 * 1024);
+	pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
+	session_ref(o->s);
+	err = -pthread_create(&id, &attr, run, o);
+	pthread_attr_destroy(&attr);
+	if (err)
+		__atomic_fetch_sub(&o->s->refs, 1, __ATOMIC_RELAXED);   /* the caller has another */
+	o->copying = !err;
+	return err;
+}
+
+/* NAME-DATE-TIME-N, as LTTng names them; one without a name of its own is called like that already. */
+static void give_name(struct session *s, struct snapshot *sn)
+{
+	time_t at = (time_t)(sn->created / 1000000000);
+	char when[32] = "";
+	struct tm tm;
+
+	if (sn->unnamed) {
+		snprintf(sn->copy, sizeof(sn->copy), "%s", sn->name);
+		return;
+	}
+	if (localtime_r(&at, &tm))
+		strftime(when, sizeof(when), "%Y%m%d-%H%M%S", &tm);
+	snprintf(sn->copy, sizeof(sn->copy), "%s-%s-%u", sn->name, when, s->next_snapshot++);
+}
+
+void snapcopy_add(struct session *s, struct snapshot *sn)
+{
+	const struct moment_file *files;
+	size_t count = moment_files(sn->moment, &files);
+	struct output *o = s->output;
+	struct snapcopy *c, **last;
+	int err;
+
+	/* Nothing is in it before the first start. */
+	if (!output_runs(s) || !count)
+		return;
+	if (!sn->copy[0])
+		give_name(s, sn);
+	c = calloc(1, sizeof(*c));
+	err = c ? 0 : -ENOMEM;
+	if (c) {
+		c->output = o;
+		c->moment = moment_get(sn->moment);
+		c->key = sn->key;
+		memcpy(c->name, sn->copy, sizeof(c->name));
+		for (size_t i = 0; i < count; i++)
+			c->total += files[i].size;
+		pthread_mutex_lock(&o->lock);
+		for (last = &o->copies; *last; last = &(*last)->next)
+			;
+		*last = c;
+		err = start(o);
+		if (err)
+			*last = NULL;
+		pthread_mutex_unlock(&o->lock);
+	}
+	if (err) {
+		session_failed(s, "snapshot %s cannot be copied to the output: %s", sn->copy, strerror(-err));
+		sn->copy[0] = 0;
+		if (c)
+			destroy(c);
+	}
+}
+
+void snapcopies_resume(struct session *s)
+{
+	struct snapshot *sn;
+
+	cds_list_for_each_entry(sn, &s->snapshots, node)
+		if (sn->moment && sn->copy[0])
+			snapcopy_add(s, sn);
+}
+
+void snapcopies_finish(struct output *o, unsigned int ms)
+{
+	uint64_t until = output_now() + ms * UINT64_C(1000000);
+	struct timespec ts = { (time_t)(until / 1000000000), (long)(until % 1000000000) };
+
+	pthread_mutex_lock(&o->lock);
+	while (o->copies && pthread_cond_timedwait(&o->answered, &o->lock, &ts) != ETIMEDOUT)
+		;
+	pthread_mutex_unlock(&o->lock);
+}
+
+void snapcopies_status(const struct output *o, struct md_buf *out)
+{
+	md_buf_printf(out, "snapshots_copied %" PRIu64 "\n", o->copied);
+	if (o->copy_error)
+		md_buf_printf(out, "snapshot_error %s\n", strerror(-o->copy_error));
+	for (const struct snapcopy *c = o->copies; c; c = c->next) {
+		uint64_t done = __atomic_load_n(&c->done, __ATOMIC_RELAXED);
+
+		md_buf_printf(out, "pending copy %s %" PRIu64 "%%\n", c->name, c->total ? 100 * done / c->total : 0);
+	}
+}

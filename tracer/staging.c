@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Drafts: how a session changes all it is at once, or not at all.
+ */
+#include <errno.h>
+
+#include "tracer/session/core.h"
+#include "tracer/kernel/kernel.h"
+
+struct session *session_draft(struct session *s)
+{
+	struct session *draft;
+
+	pthread_mutex_lock(&s->tracer->lock);
+	draft = session_alloc(s->tracer, s->name, s->uid, s->gid);
+	if (draft) {
+		draft->draft = true;
+		/* So that the kernel's events which its rules need are known to be in use. */
+		cds_list_add_tail(&draft->node, &s->tracer->drafts);
+	}
+	pthread_mutex_unlock(&s->tracer->lock);
+	return draft;
+}
+
+void session_draft_drop(struct session *draft)
+{
+	struct channel *c, *next;
+
+	if (!draft)
+		return;
+	pthread_mutex_lock(&draft->tracer->lock);
+	cds_list_for_each_entry_safe(c, next, &draft->channels, node)
+		channel_drop(c);
+	cds_list_del(&draft->node);
+	pthread_mutex_unlock(&draft->tracer->lock);
+	kernel_bury(draft->tracer);     /* what a start that failed made */
+	kernel_reap(draft->tracer);
+	session_put(draft);
+}
+
+static void move_channels(struct cds_list_head *from, struct session *to)
+{
+	struct channel *c;
+
+	cds_list_for_each_entry(c, from, node)
+		c->session = to;
+	cds_list_splice(from, &to->channels);
+	CDS_INIT_LIST_HEAD(from);
+}
+
+/* Everything that the functions of tracer.h set in a draft. */
+static void exchange(struct session *a, struct session *b)
+{
+	struct session_settings settings = a->settings;
+	uint32_t next = a->next_channel;
+	uint64_t bytes = a->buffer_bytes;
+	CDS_LIST_HEAD(channels);
+
+	a->settings = b->settings;
+	b->settings = settings;
+	a->next_channel = b->next_channel;
+	b->next_channel = next;
+	a->buffer_bytes = b->buffer_bytes;      /* those of the channels */
+	b->buffer_bytes = bytes;
+	output_exchange(a, b);
+	for (int i = 0; i < TRACK_ATTRS; i++) {
+		struct track track = a->track[i];
+
+		a->track[i] = b->track[i];
+		b->track[i] = track;
+	}
+	cds_list_splice(&a->channels, &channels);
+	CDS_INIT_LIST_HEAD(&a->channels);
+	move_channels(&b->channels, a);
+	move_channels(&channels, b);
+}
+
+static bool was_started(const struct session *s)
+{
+	const struct channel *c;
+	bool started = s->starts > 0;
+
+	cds_list_for_each_entry(c, &s->channels, node)
+		started = started || c->started;
+	return started;
+}
+
+int session_become(struct session *s, struct session *draft, bool start, struct tr_err *err)
+{
+	int ret;
+
+	pthread_mutex_lock(&s->tracer->lock);
+	if (s->gone) {
+		ret = tr_fail(err, -ENOENT, "the session is gone");
+	} else if (was_started(s)) {
+		ret = tr_fail(err, -EBUSY, "the session was started already; a new one can take a configuration");
+	} else {
+		exchange(s, draft);
+		ret = start ? session_start(s, err) : session_save(s);
+		if (ret && !start)
+			tr_fail(err, ret, "the state directory cannot be written");
+		if (ret)
+			exchange(s, draft);
+		session_save(s);
+		session_changed(s);
+	}
+	pthread_mutex_unlock(&s->tracer->lock);
+	if (!ret && start) {
+		kernel_scan(s->tracer);
+		kernel_statedump(s);
+	}
+	buffers_keep(s->tracer);
+	return ret;
+}

@@ -1,0 +1,317 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * The tracer as a whole: opening a state directory, taking over what is in it, closing it.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <dirent.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "tracer/session/core.h"
+#include "tracer/kernel/kernel.h"
+#include "tracer/ring/reader.h"
+#include "tracer/snapshot/snapshot.h"
+#include "tracer/os/syncer.h"
+
+#define SYNC_SECONDS 10         /* that a clean end waits for disks */
+#define SYSTEM_APPS "/run/trailfs/apps"
+
+int64_t wall_clock(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_REALTIME, &ts);
+	return (int64_t)ts.tv_sec * 1000000000 + ts.tv_nsec;
+}
+
+void tracer_report(struct tracer *t, const char *fmt, ...)
+{
+	char line[512];
+	va_list ap;
+
+	if (!t->config.report)
+		return;
+	va_start(ap, fmt);
+	vsnprintf(line, sizeof(line), fmt, ap);
+	va_end(ap);
+	t->config.report(t->config.report_arg, line);
+}
+
+void session_failed(struct session *s, const char *fmt, ...)
+{
+	const struct tracer_config *config = &s->tracer->config;
+	char line[256];
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(line, sizeof(line), fmt, ap);
+	va_end(ap);
+	tracer_report(s->tracer, "session %s: %s", s->name, line);
+	if (config->failed)
+		config->failed(config->failed_arg, s->name, s->created, s->uid, line);
+}
+
+void tracer_changed(struct tracer *t, const char *session)
+{
+	if (t->config.changed)
+		t->config.changed(t->config.changed_arg, session);
+}
+
+static uint32_t possible_cpus(void)
+{
+	long cpus = sysconf(_SC_NPROCESSORS_CONF);
+	unsigned int first, last = 0;
+	char text[256];
+	const char *range;
+	FILE *f = fopen("/sys/devices/system/cpu/possible", "re");
+
+	/* "0-1" or "0,2-7": the last number counts. */
+	if (f && fgets(text, sizeof(text), f)) {
+		range = strrchr(text, ',');
+		range = range ? range + 1 : text;
+		if (sscanf(range, "%u-%u", &first, &last) == 1)
+			last = first;
+	}
+	if (f)
+		fclose(f);
+	if (cpus < 1)
+		cpus = 1;
+	return last + 1 > (uint32_t)cpus ? last + 1 : (uint32_t)cpus;
+}
+
+static int open_subdir(const struct tracer *t, const char *name, mode_t mode)
+{
+	int fd;
+
+	if (mkdirat(t->state_fd, name, mode & 0777) < 0 && errno != EEXIST)
+		return -errno;
+	fd = openat(t->state_fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	/* What was there already (made by tmpfiles.d, say) keeps its mode unless it is ours to set. */
+	if (fchmod(fd, mode) < 0 && errno != EPERM) {
+		close(fd);
+		return -errno;
+	}
+	return fd;
+}
+
+/* A daemon that was killed holds its lock until the kernel has taken it apart: so not only once. */
+static bool take_lock(int fd)
+{
+	struct timespec pause = { .tv_nsec = 20000000 };
+
+	for (int tries = 0; tries < 50; tries++) {
+		if (flock(fd, LOCK_EX | LOCK_NB) == 0)
+			return true;
+		nanosleep(&pause, NULL);
+	}
+	return false;
+}
+
+/* The state directory and what is in it; the lock says that it is ours. */
+static int open_state(struct tracer *t, struct tr_err *err)
+{
+	bool root = t->lane == TRAIL_LANE_ROOT;
+	struct stat st;
+	int ret = store_mkdir(t->state_dir, root ? 0755 : 0700);
+
+	if (ret)
+		return tr_fail(err, ret, "the state directory %s cannot be made: %s", t->state_dir, strerror(-ret));
+	t->state_fd = open(t->state_dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (t->state_fd < 0 || fstat(t->state_fd, &st) < 0)
+		return tr_fail(err, -errno, "the state directory %s cannot be opened: %s", t->state_dir, strerror(errno));
+	if (st.st_uid != geteuid() || (st.st_mode & 022))
+		return tr_fail(err, -EPERM, "the state directory %s must be ours, and writable for nobody else", t->state_dir);
+	t->lock_fd = openat(t->state_fd, "lock", O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
+	if (t->lock_fd < 0)
+		return tr_fail(err, -errno, "the state directory %s cannot be written: %s", t->state_dir, strerror(errno));
+	if (!take_lock(t->lock_fd))
+		return tr_fail(err, -EBUSY, "another trailfs daemon uses the state directory %s", t->state_dir);
+	t->sessions_fd = open_subdir(t, "sessions", 0700);
+	t->apps_fds[0] = open_subdir(t, "apps", root ? 01777 : 0700);
+	if (t->sessions_fd < 0 || t->apps_fds[0] < 0)
+		return tr_fail(err, t->sessions_fd < 0 ? t->sessions_fd : t->apps_fds[0],
+			       "the state directory %s cannot be written", t->state_dir);
+	/* Applications register in the system's directory if there is one; a private directory is for private tests. */
+	if (!root && !getenv("TRAIL_RUNTIME_DIR"))
+		t->apps_fds[1] = open(SYSTEM_APPS, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	return 0;
+}
+
+size_t sessions_restore(struct tracer *t)
+{
+	int fd = openat(t->sessions_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC), err;
+	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+	struct dirent *d;
+
+	while (dir && (d = readdir(dir))) {
+		if (d->d_name[0] == '.')
+			continue;
+		err = session_restore(t, d->d_name);
+		if (err)
+			tracer_report(t, "session %s cannot be restored: %s", d->d_name, strerror(-err));
+	}
+	if (dir)
+		closedir(dir);
+	else if (fd >= 0)
+		close(fd);
+	return kept_drop(t);
+}
+
+struct tracer *tracer_new(const struct tracer_config *config)
+{
+	struct tracer *t = calloc(1, sizeof(*t));
+	pthread_mutexattr_t attr;
+
+	if (!t)
+		return NULL;
+	/* Who holds it runs with the priority of who waits: the thread that serves applications is in a hurry. */
+	pthread_mutexattr_init(&attr);
+	pthread_mutexattr_setprotocol(&attr, PTHREAD_PRIO_INHERIT);
+	pthread_mutex_init(&t->lock, &attr);
+	pthread_mutexattr_destroy(&attr);
+	pthread_mutex_init(&t->shares_lock, NULL);
+	CDS_INIT_LIST_HEAD(&t->sessions);
+	CDS_INIT_LIST_HEAD(&t->apps);
+	CDS_INIT_LIST_HEAD(&t->drafts);
+	CDS_INIT_LIST_HEAD(&t->retries);
+	CDS_INIT_LIST_HEAD(&t->dead_snapshots);
+	t->config = *config;
+	t->opened = wall_clock();
+	snprintf(t->state_dir, sizeof(t->state_dir), "%s", config->state_dir);
+	t->config.state_dir = t->state_dir;
+	t->state_fd = t->sessions_fd = t->lock_fd = t->apps_fds[0] = t->apps_fds[1] = -1;
+	t->lane = geteuid() == 0 ? TRAIL_LANE_ROOT : TRAIL_LANE_USER;
+	t->cpus = possible_cpus();
+	gethostname(t->hostname, sizeof(t->hostname) - 1);
+	if (apptable_create(t)) {
+		tracer_free(t);
+		return NULL;
+	}
+	return t;
+}
+
+void tracer_free(struct tracer *t)
+{
+	int fds[] = { t->sessions_fd, t->apps_fds[0], t->apps_fds[1], t->state_fd, t->lock_fd };
+
+	for (size_t i = 0; i < sizeof(fds) / sizeof(fds[0]); i++)
+		if (fds[i] >= 0)
+			close(fds[i]);
+	pthread_mutex_destroy(&t->lock);
+	apptable_destroy(t);
+	quota_deinit(t);
+	programs_drop(t);
+	free(t);
+}
+
+int tracer_open(const struct tracer_config *config, struct tracer **out, struct tr_err *err)
+{
+	struct rlimit files;
+	struct tracer *t;
+	struct session *s;
+	int ret, found = 0;
+
+	if (strlen(config->state_dir) > 90)     /* a Unix socket's path has 108 bytes */
+		return tr_fail(err, -ENAMETOOLONG, "the state directory's path is longer than 90 bytes");
+	t = tracer_new(config);
+	if (!t)
+		return tr_fail(err, -ENOMEM, "out of memory");
+	/* One descriptor per registration and per buffer. */
+	if (getrlimit(RLIMIT_NOFILE, &files) == 0) {
+		files.rlim_cur = files.rlim_max;
+		setrlimit(RLIMIT_NOFILE, &files);
+	}
+	ret = open_state(t, err);
+	if (ret)
+		goto fail;
+	ret = clock_open(&t->clock, t->state_dir);
+	if (ret) {
+		tr_fail(err, ret, "no clock: %s", strerror(-ret));
+		goto fail;
+	}
+	ret = keeper_open(t->state_dir, "/proc/self/exe", &t->keeper, &found);
+	if (ret)        /* sessions work without it; they only do not survive a kill */
+		tracer_report(t, "no keeper: %s", strerror(-ret));
+	kernel_open(t);
+	kept_take(t);
+	sessions_restore(t);
+	kernel_adopt(t);
+	kernel_sweep(t);
+	kernel_scan(t);
+	ret = server_start(t);
+	if (ret) {
+		tr_fail(err, ret, "applications cannot be served at %s/socket: %s", t->state_dir, strerror(-ret));
+		goto fail_keeper;
+	}
+	pthread_mutex_lock(&t->lock);
+	cds_list_for_each_entry(s, &t->sessions, node) {
+		struct tr_err why = TR_ERR_INIT;
+
+		if (s->starts && output_start(s, &why))
+			session_failed(s, "output: %s", why.sentence);
+		session_apply(s);
+	}
+	apps_scan(t);
+	pthread_mutex_unlock(&t->lock);
+	kernel_reap(t);
+	*out = t;
+	return 0;
+
+fail_keeper:
+	kernel_close(t);
+	keeper_close(t->keeper, 0);
+fail:
+	tracer_free(t);
+	return ret;
+}
+
+void tracer_close(struct tracer *t, bool keep)
+{
+	struct session *s, *next;
+
+	server_stop(t);
+	kernel_statedumps_end(t);
+	/* Nobody else is there any more. */
+	cds_list_for_each_entry_safe(s, next, &t->sessions, node) {
+		if (keep)
+			output_stop(s);
+		else
+			session_wind_up(s);
+	}
+	if (!keep)
+		syncer_finish(SYNC_SECONDS);
+	pthread_mutex_lock(&t->lock);
+	t->reading = keep;
+	cds_list_for_each_entry_safe(s, next, &t->sessions, node) {
+		if (keep) {
+			snapshots_drop(s, true);
+			session_forget(s);
+		} else {
+			session_drop(s);
+			session_unsave(s);
+		}
+		session_put(s);
+	}
+	apps_drop(t, !keep);
+	pthread_mutex_unlock(&t->lock);
+	region_retire_finish();
+	snapshots_bury(t);
+	if (!keep) {
+		kernel_bury(t);
+		kernel_reap(t);
+	}
+	kernel_close(t);
+	keeper_close(t->keeper, !keep);
+	if (!keep)
+		unlinkat(t->state_fd, "socket", 0);
+	tracer_free(t);
+}

@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * The daemon's own event, trail:log { msg }: what users write to `log`. It goes into a ring of its own in the writer's trace,
+ * with the portable writer, under the tracer's lock. In the kernel domain it is lttng_logger { msg } (kernel/statedump_writer.c).
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "tracer/session/core.h"
+#include "tracer/abi/filter_interp.h"
+#include "tracer/kernel/kernel.h"
+#include "tracer/abi/ring_write.h"
+
+#ifndef MADV_POPULATE_WRITE
+#define MADV_POPULATE_WRITE 23          /* Linux 5.14 */
+#endif
+
+#define LOG_NAME "trail:log"
+#define LOG_LEVEL 6             /* info */
+#define LOG_MAX 4096
+
+struct log_target {
+	const struct clock *clock;
+	const struct region *region;
+};
+
+static uint64_t log_clock(void *arg)
+{
+	const struct log_target *to = arg;
+
+	return clock_now(to->clock);
+}
+
+static bool log_populate(void *arg, uint64_t subbuf)
+{
+	const struct log_target *to = arg;
+
+	return region_populate(to->region, 0, subbuf);
+}
+
+static struct md_event *log_event(void)
+{
+	struct md_event *e = md_event_create(LOG_NAME, LOG_LEVEL, 1);
+
+	if (!e)
+		return NULL;
+	e->fields[0].name = strdup("msg");
+	e->fields[0].type.kind = MD_STRING;
+	if (!e->fields[0].name) {
+		md_event_destroy(e);
+		return NULL;
+	}
+	return e;
+}
+
+static const struct trail_reg_field log_fields[] = { { .name = 0, .kind = TRAIL_KIND_STRING } };
+static const struct filter_event log_layout = { .fields = log_fields, .field_count = 1, .strings = "msg" };
+
+static bool log_context(void *arg, uint32_t kind, const char *name, struct filter_value *out)
+{
+	const struct context_values *v = arg;
+	int64_t n;
+
+	(void)name;
+	if (kind == TRAIL_CONTEXT_PROCNAME) {
+		*out = (struct filter_value){ .type = FILTER_STRING, .s = v->comm, .len = strnlen(v->comm, sizeof(v->comm)) };
+		return true;
+	}
+	n = context_number(kind, v);
+	*out = (struct filter_value){ .type = FILTER_SIGNED, .i = n };
+	return n >= 0;
+}
+
+/* Whether the channel records the line; its decision is about the event as such. */
+static bool log_wanted(struct channel *c, const struct context_values *who, const char *line, size_t len)
+{
+	struct filter_input in = {
+		.payload = (const uint8_t *)line, .len = len + 1, .context = log_context, .arg = (void *)(uintptr_t)who,
+	};
+	struct wanted wanted;
+
+	return event_wanted(c, LOG_NAME, LOG_LEVEL, &log_layout, who->uid, &wanted) &&
+	       (!wanted.size || filter_run(wanted.program, wanted.size, &in));
+}
+
+/* What of the writer contexts tell. */
+static void look_at(const struct log_writer *who, struct context_values *v)
+{
+	char path[32];
+	ssize_t n;
+	int fd;
+
+	*v = (struct context_values){ .pid = who->pid, .tid = who->tid, .uid = who->uid, .gid = who->gid };
+	if (!who->pid)
+		return;
+	snprintf(path, sizeof(path), "/proc/%u/comm", who->pid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	n = fd < 0 ? -1 : read(fd, v->comm, sizeof(v->comm) - 1);
+	if (fd >= 0)
+		close(fd);
+	if (n > 0 && v->comm[n - 1] == '\n')
+		v->comm[n - 1] = 0;
+}
+
+static int log_to(struct channel *c, const struct context_values *who, const char *line, size_t len)
+{
+	const uint8_t *on;
+	struct session *s = c->session;
+	struct trace *t = trace_find(s, who->uid, 0);
+	struct md_buf event = MD_BUF_INIT;
+	struct log_target to = { .clock = &s->tracer->clock };
+	struct ring_writer w = { .clock = log_clock, .populate = log_populate, .arg = &to };
+	struct class *cl;
+	struct buffer *b;
+	uint32_t id;
+	int err;
+
+	if (!t) {
+		t = trace_new(s, who->uid, 0, NULL, NULL, 0);
+		if (!t || session_save(s) || trace_open_log(s, t))
+			return -ENOMEM;
+	}
+	cl = class_get(c, t, true);
+	err = cl ? class_buffer(cl, TRAIL_RINGS_THREAD, 0, &b) : -ENOMEM;
+	if (!err)
+		err = class_event_id(cl, log_event(), &id);
+	if (err)
+		return err;
+	context_list_put(&c->contexts, who, &event);
+	md_buf_put(&event, line, len + 1);
+	if (event.failed)
+		return -ENOMEM;
+	class_switch_on(cl, id);
+	to.region = b->region;
+	w.ring = region_ring(b->region, 0);
+	w.data = (uint8_t *)region_data(b->region, 0);
+	w.subbuf_size = b->region->geo.subbuf_size;
+	w.subbuf_count = b->region->geo.subbuf_count;
+	w.mode = b->region->geo.mode;
+	on = b->region->map + b->region->switch_offset + id;
+	ring_write(&w, on, __atomic_load_n(on, __ATOMIC_ACQUIRE), id, event.data, event.len);
+	md_buf_deinit(&event);
+	return 0;
+}
+
+int tracer_log(struct tracer *t, const struct log_writer *who, const char *msg, size_t len, struct tr_err *err)
+{
+	char line[LOG_MAX + 1];
+	struct context_values values;
+	struct session *s;
+	struct channel *c;
+	int ret = 0;
+
+	if (len > LOG_MAX)
+		return tr_fail(err, -EINVAL, "a line of the log has at most %d bytes", LOG_MAX);
+	if (memchr(msg, 0, len))
+		return tr_fail(err, -EINVAL, "a line of the log has no NUL bytes");
+	memcpy(line, msg, len);
+	line[len] = 0;
+	look_at(who, &values);
+	pthread_mutex_lock(&t->lock);
+	cds_list_for_each_entry(s, &t->sessions, node) {
+		if (!session_serves(s, who->uid) || !session_tracks(s, who->pid, who->uid, who->gid))
+			continue;
+		cds_list_for_each_entry(c, &s->channels, node)
+			if (!ret && log_wanted(c, &values, line, len))
+				ret = log_to(c, &values, line, len);
+	}
+	pthread_mutex_unlock(&t->lock);
+	if (!ret)
+		ret = kernel_log(t, who, line);
+	buffers_keep(t);
+	return ret ? tr_fail(err, ret, "the event cannot be recorded") : 0;
+}

@@ -1,0 +1,335 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * `control`: the verbs of a session.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/sysinfo.h>
+
+#include "tracer/session/core.h"
+#include "tracer/kernel/kernel.h"
+#include "tracer/base/suggest.h"
+#include "tracer/ring/reader.h"
+#include "tracer/snapshot/snapshot.h"
+
+/* A number that no session had before, not even one of an earlier daemon. */
+static void request_statedump(struct session *s)
+{
+	uint64_t now = (uint64_t)wall_clock(), *last = &s->tracer->last_statedump;
+
+	*last = now > *last ? now : *last + 1;
+	s->statedump = *last;
+}
+
+/* With swap; buffers lie in pages that can be swapped. (The kernel's rings cannot: they are refused by who makes them.) */
+static uint64_t memory_of_machine(void)
+{
+	struct sysinfo info;
+
+	return sysinfo(&info) < 0 ? UINT64_MAX : ((uint64_t)info.totalram + info.totalswap) * info.mem_unit;
+}
+
+int session_start(struct session *s, struct tr_err *err)
+{
+	struct channel *c;
+	uint64_t bytes = 0;
+	int ret = 0;
+
+	if (s->active)
+		return tr_fail(err, -EBUSY, "the session is active already");
+	if (cds_list_empty(&s->channels))
+		return tr_fail(err, -EINVAL, "nothing to record: write an event rule to user/events first");
+	cds_list_for_each_entry(c, &s->channels, node)
+		if (channel_room(c, &bytes))
+			return tr_fail(err, -EDQUOT, "channel %s: no room for its buffers: user %u may have no more bytes of them",
+				       c->name, s->uid);
+	/* They are taken up as they are filled: what is too much would be found by the applications, and the kernel would kill some. */
+	if (bytes > memory_of_machine())
+		return tr_fail(err, -ENOMEM, "the buffers would have %" PRIu64 " bytes, which is more than this machine's memory", bytes);
+	cds_list_for_each_entry(c, &s->channels, node)
+		if (!ret && (!c->kernel || s->tracer->kernel))
+			ret = channel_start(c, err);
+	if (!ret)
+		ret = output_start(s, err);
+	if (ret)
+		return ret;
+	s->active = true;
+	if (!s->starts++)
+		text_engine_reset(s->text);
+	s->started = wall_clock();
+	request_statedump(s);
+	session_apply(s);
+	return 0;
+}
+
+static int verb_start(struct session *s, const char *arg, struct tr_err *err)
+{
+	(void)arg;
+	return session_start(s, err);
+}
+
+static int verb_statedump(struct session *s, const char *arg, struct tr_err *err)
+{
+	struct app *a;
+
+	(void)arg;
+	if (!s->active)
+		return tr_fail(err, -EBUSY, "the session is not active; its start asks for a state dump");
+	request_statedump(s);
+	cds_list_for_each_entry(a, &s->tracer->apps, node)
+		if (session_wants(s, a))
+			app_apply(s->tracer, a, true);
+	return 0;
+}
+
+static int verb_stop(struct session *s, const char *arg, struct tr_err *err)
+{
+	(void)arg;
+	if (!s->active)
+		return tr_fail(err, -EBUSY, "the session is not active");
+	apps_reap(s->tracer);
+	s->active = false;
+	session_apply(s);
+	return 0;
+}
+
+/* The kernel's events of until now, into the rings; for that the lock is let go. */
+static int drain_before(struct session *s, struct tr_err *err)
+{
+	pthread_mutex_unlock(&s->tracer->lock);
+	kernel_drain(s);
+	pthread_mutex_lock(&s->tracer->lock);
+	return s->gone ? tr_fail(err, -ENOENT, "the session is gone") : 0;
+}
+
+/* The kernel's state, as events, likewise. */
+static int dump_state(struct session *s, struct tr_err *err)
+{
+	pthread_mutex_unlock(&s->tracer->lock);
+	kernel_scan(s->tracer);
+	kernel_statedump(s);
+	pthread_mutex_lock(&s->tracer->lock);
+	return s->gone ? tr_fail(err, -ENOENT, "the session is gone") : 0;
+}
+
+/* What is in flight is let through first, so that it cannot turn up afterwards. */
+void session_clear_rings(struct session *s)
+{
+	struct stream stream = { 0 };
+	struct ring_mark mark;
+	struct channel *c;
+	struct class *cl;
+	struct buffer *b;
+
+	cds_list_for_each_entry(c, &s->channels, node)
+		cds_list_for_each_entry(cl, &c->classes, node)
+			cds_list_for_each_entry(b, &cl->buffers, node) {
+				barrier(&b->region, 1);
+				for (uint32_t i = 0; i < b->region->geo.ring_count; i++) {
+					struct trail_ring *ring = region_ring(b->region, i);
+
+					stream.region = b->region;
+					stream.ring = i;
+					ring_mark(&stream, &mark);
+					ring->cleared_events = mark.events;
+					ring->cleared_lost = __atomic_load_n(&ring->lost, __ATOMIC_RELAXED);
+					ring->cleared_ts = mark.last_ts;
+					__atomic_store_n(&ring->source_overwritten, 0, __ATOMIC_RELAXED);
+					__atomic_store_n(&ring->unwritten, 0, __ATOMIC_RELAXED);
+					/* Pairs with the acquire loads of the views. */
+					__atomic_store_n(&ring->cleared, mark.head, __ATOMIC_RELEASE);
+					/* Pairs with the writers' acquire load before they use a sub-buffer again. */
+					__atomic_store_n(&ring->consumed, mark.head, __ATOMIC_RELEASE);
+				}
+			}
+	text_engine_reset(s->text);
+}
+
+static int verb_clear(struct session *s, const char *arg, struct tr_err *err)
+{
+	(void)arg;
+	if (drain_before(s, err))
+		return -ENOENT;
+	if (!output_runs(s))    /* else output_clear_verb does */
+		session_clear_rings(s);
+	return 0;
+}
+
+static int verb_rotate(struct session *s, const char *arg, struct tr_err *err)
+{
+	(void)arg;
+	if (!s->output)
+		return tr_fail(err, -EINVAL, "there is no output: only what is written to files is rotated");
+	return s->starts ? 0 : tr_fail(err, -EINVAL, "the session was never started: there is nothing to rotate");
+}
+
+/* The metadata is made anew for each view, but its clock's offset is measured once, and may have become wrong since. */
+static int verb_metadata(struct session *s, const char *arg, struct tr_err *err)
+{
+	uint64_t offset = clock_measure_offset(&s->tracer->clock);
+
+	(void)arg, (void)err;
+	__atomic_store_n(&s->clock_offset, offset, __ATOMIC_RELAXED);
+	for (struct trace *t = s->traces; t; t = t->next) {
+		pthread_mutex_lock(&t->lock);
+		t->md->clock_offset = offset;
+		pthread_mutex_unlock(&t->lock);
+	}
+	return 0;
+}
+
+/* Copying takes its time: without the lock. */
+static int verb_snapshot(struct session *s, const char *arg, struct tr_err *err)
+{
+	int ret;
+
+	pthread_mutex_unlock(&s->tracer->lock);
+	ret = snapshot_create(s, arg, err);
+	pthread_mutex_lock(&s->tracer->lock);
+	return ret;
+}
+
+static int then_stop(struct session *s, struct tr_err *err)
+{
+	(void)err;
+	kernel_drain(s);
+	output_stopped(s);
+	return 0;
+}
+
+static const struct verb {
+	const char *name;
+	int (*run)(struct session *s, const char *arg, struct tr_err *err);
+	bool when_active, when_inactive;
+	bool takes_name;
+	int (*then)(struct session *s, struct tr_err *err);     /* without the lock: what may take a while */
+} verbs[] = {
+	{ "start", verb_start, false, true, false, NULL },
+	{ "stop", verb_stop, true, false, false, then_stop },
+	{ "clear", verb_clear, true, true, false, output_clear_verb },
+	{ "snapshot", verb_snapshot, true, true, true, NULL },
+	{ "rotate", verb_rotate, true, true, false, output_rotate_verb },
+	{ "regenerate metadata", verb_metadata, true, true, false, output_metadata_verb },
+	{ "regenerate statedump", verb_statedump, true, false, false, NULL },
+};
+
+#define VERBS (sizeof(verbs) / sizeof(verbs[0]))
+
+void session_verbs(struct session *s, struct md_buf *out)
+{
+	pthread_mutex_lock(&s->tracer->lock);
+	for (size_t i = 0; i < VERBS; i++)
+		if ((s->active ? verbs[i].when_active : verbs[i].when_inactive) && (verbs[i].run != verb_rotate || s->output))
+			md_buf_printf(out, "%s%s\n", verbs[i].name, verbs[i].takes_name ? " [NAME]" : "");
+	pthread_mutex_unlock(&s->tracer->lock);
+}
+
+static int no_verb(const char *line, size_t len, size_t from, const char *words, size_t n, struct tr_err *err)
+{
+	const char *names[VERBS], *near;
+	char text[128];
+
+	for (size_t i = 0; i < VERBS; i++)
+		names[i] = verbs[i].name;
+	near = nearest(words, n, names, VERBS);
+	snprintf(text, sizeof(text), "%.*s", (int)(len < 100 ? len : 100), line);
+	if (near)
+		return tr_fail_at(err, -EINVAL, text, (int)(from < 100 ? from : 100), "not a verb; did you mean '%s'?", near);
+	return tr_fail_at(err, -EINVAL, text, (int)(from < 100 ? from : 100),
+			  "not a verb: start, stop, clear, snapshot, rotate, regenerate metadata and regenerate statedump are");
+}
+
+#define WORDS_MOST 256
+
+/* One line of a write: with one blank between words and none behind them. Returns the length, 0 for an empty line or a comment. */
+static size_t line_words(const char *line, size_t len, char words[WORDS_MOST])
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < len && line[0] != '#' && n + 2 < WORDS_MOST; i++) {
+		bool blank = strchr(" \t\r", line[i]) != NULL;
+
+		if (!blank && n && strchr(" \t\r", line[i - 1]))
+			words[n++] = ' ';
+		if (!blank)
+			words[n++] = line[i];
+	}
+	words[n] = 0;
+	return n;
+}
+
+/*
+ * One line of a write: its verb, NULL for an empty line or a comment. *next is where the next line begins. *arg, in words: what
+ * stands behind the verb, NULL if nothing does.
+ */
+static int parse_verb(const char *line, char words[WORDS_MOST], const struct verb **verb, const char **arg, const char **next,
+		      struct tr_err *err)
+{
+	size_t len = strcspn(line, "\n"), n = line_words(line, len, words), size;
+
+	*next = line + len + (line[len] == '\n');
+	*verb = NULL;
+	*arg = NULL;
+	if (!n)
+		return 0;
+	for (size_t i = 0; i < VERBS && !*verb; i++) {
+		size = strlen(verbs[i].name);
+		if (strncmp(verbs[i].name, words, size) || (words[size] && (words[size] != ' ' || !verbs[i].takes_name)))
+			continue;
+		*verb = &verbs[i];
+		if (words[size])
+			*arg = words + size + 1;
+	}
+	if (!*verb)
+		return no_verb(line, len, strspn(line, " \t\r"), words, n, err);
+	return *arg ? name_check(*arg, SNAPSHOT_NAME_MAX, err) : 0;
+}
+
+int session_control(struct session *s, const char *text, struct tr_err *err)
+{
+	const struct verb *verb;
+	const char *at, *next, *arg;
+	char words[WORDS_MOST];
+	int ret = 0, line = 0;
+	bool stopped;
+
+	for (at = text; *at && !ret; at = next) {
+		line++;
+		ret = parse_verb(at, words, &verb, &arg, &next, err);
+	}
+	if (!ret) {
+		pthread_mutex_lock(&s->tracer->lock);
+		line = 0;
+		if (s->gone || s->ending)
+			ret = tr_fail(err, -ENOENT, "the session is gone");
+		for (at = text; *at && !ret; at = next) {
+			line++;
+			parse_verb(at, words, &verb, &arg, &next, NULL);
+			if (verb)
+				ret = verb->run(s, arg, err);
+			if (verb && !ret) {
+				session_save(s);
+				session_changed(s);
+			}
+			if (!ret && s->active && s->dump_begun != s->statedump)
+				ret = dump_state(s, err);
+			if (verb && !ret && verb->then) {
+				pthread_mutex_unlock(&s->tracer->lock);
+				ret = verb->then(s, err);
+				pthread_mutex_lock(&s->tracer->lock);
+			}
+		}
+		stopped = !s->active;
+		pthread_mutex_unlock(&s->tracer->lock);
+		if (stopped) {
+			kernel_drain(s);
+			kernel_reap(s->tracer);
+		}
+		buffers_keep(s->tracer);
+	}
+	if (ret && err)
+		err->line = line;
+	return ret;
+}

@@ -1,0 +1,402 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "tracer/view/cursor.h"
+
+#include "tracer/view/file_cursor.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define FILL_TRIES 100000       /* more than a ring can have sub-buffers to skip */
+
+/* As babeltrace2 shows a trace's environment: `hostname`, or `hostname:procname:(vpid)`. */
+static void set_host(struct cursor *c, struct trace *t)
+{
+	const char *host = "", *proc = NULL;
+	int64_t vpid = -1;
+	int n;
+
+	pthread_mutex_lock(&t->lock);
+	for (uint32_t i = 0; t->md && i < t->md->env_count; i++) {
+		const struct md_env *e = &t->md->env[i];
+
+		if (e->value && !strcmp(e->name, "hostname"))
+			host = e->value;
+		else if (e->value && !strcmp(e->name, "procname"))
+			proc = e->value;
+		else if (!e->value && !strcmp(e->name, "vpid"))
+			vpid = e->number;
+	}
+	n = snprintf(c->host, sizeof(c->host), "%s", host);
+	if (proc && n < (int)sizeof(c->host))
+		n += snprintf(c->host + n, sizeof(c->host) - (size_t)n, "%s%s", n ? ":" : "", proc);
+	if (vpid >= 0 && n < (int)sizeof(c->host))
+		snprintf(c->host + n, sizeof(c->host) - (size_t)n, "%s(%lld)", n ? ":" : "", (long long)vpid);
+	pthread_mutex_unlock(&t->lock);
+}
+
+struct cursor *cursor_create(const struct stream *s, struct ring_place at, size_t chunk)
+{
+	struct cursor *c = calloc(1, sizeof(*c));
+
+	if (!c)
+		return NULL;
+	c->stream = *s;
+	trace_get(s->trace);
+	region_get(s->region);
+	if (s->log)
+		outlog_get(s->log);
+	c->fd = -1;
+	c->serial = at.file;
+	c->pos = at.pos;
+	c->d.stream = s->class;
+	c->d.ts = at.ts;
+	c->skip = at.beyond;
+	c->chunk = chunk;
+	c->max_ts = UINT64_MAX;
+	set_host(c, s->trace);
+	return c;
+}
+
+void cursor_destroy(struct cursor *c)
+{
+	if (!c)
+		return;
+	trace_put(c->stream.trace);
+	region_put(c->stream.region);
+	filecursor_close(c);
+	outlog_put(c->stream.log);
+	free(c->buf);
+	free(c);
+}
+
+static struct ring_place oldest_in_ring(const struct stream *s)
+{
+	uint64_t pos = ring_oldest(s, region_head(s->region, s->ring));
+	struct ring_place at = { .pos = pos };
+
+	/*
+	 * At the start of a sub-buffer the side entry has the time; elsewhere only a clear can have put the oldest
+	 * event.
+	 */
+	if (pos & (s->region->geo.subbuf_size - 1))
+		at.ts = ring_cleared_ts(s);
+	return at;
+}
+
+struct ring_place cursor_oldest(const struct stream *s)
+{
+	return s->log ? (struct ring_place){ .file = outlog_first(s->log) } : oldest_in_ring(s);
+}
+
+void cursor_mark(struct cursor *c, bool ahead)
+{
+	ring_mark(&c->stream, &c->mark);
+	c->ahead = ahead;
+	if (c->stream.log)
+		filecursor_mark(c);
+}
+
+bool cursor_at_mark(const struct cursor *c)
+{
+	if (c->have || c->d.p != c->d.end)
+		return false;
+	if (c->stream.log && !c->in_ring)
+		return filecursor_at_mark(c) && (!c->ahead || c->last.pos >= c->mark.head);
+	return c->pos >= c->mark.head;
+}
+
+bool cursor_held(const struct stream *s, struct ring_place at)
+{
+	uint64_t oldest;
+	struct outfile f;
+
+	if (!s->log) {
+		oldest = ring_oldest(s, region_head(s->region, s->ring));
+		return (at.pos ? at.pos : s->region->geo.subbuf_size) >= oldest;
+	}
+	if (!outlog_find(s->log, 0, &f))
+		return true;
+	outplace_put(f.place);
+	return f.serial <= (at.file ? at.file : 1);
+}
+
+static bool grow(struct cursor *c, size_t size)
+{
+	uint8_t *buf;
+
+	if (size <= c->buf_size)
+		return true;
+	buf = realloc(c->buf, size);
+	if (!buf)
+		return false;
+	c->buf = buf;
+	c->buf_size = size;
+	return true;
+}
+
+/* The first sub-buffer of which something was not read yet. */
+static uint64_t first_unread(const struct cursor *c)
+{
+	const struct stream *s = &c->stream;
+	const struct region_geometry *g = &s->region->geo;
+	uint64_t k = c->pos / g->subbuf_size;
+	const struct trail_subbuf *side = &region_ring(s->region, s->ring)->side[k & (2 * g->subbuf_count - 1)];
+
+	if (!k)
+		return 1;
+	return __atomic_load_n(&side->seq, __ATOMIC_RELAXED) == k &&
+	       __atomic_load_n(&side->end, __ATOMIC_RELAXED) == c->pos ? k + 1 : k;
+}
+
+/* Moves to the oldest event held, if the place is older than that. */
+static void catch_up(struct cursor *c)
+{
+	const struct stream *s = &c->stream;
+	uint64_t size = s->region->geo.subbuf_size;
+	struct ring_place oldest = oldest_in_ring(s);
+	uint64_t first, k = oldest.pos / size;
+
+	if (c->pos >= oldest.pos)
+		return;
+	/* A whole sub-buffer begins there: it was overwriting that took the others; else clear, which is no loss. */
+	first = first_unread(c);
+	if (!(oldest.pos & (size - 1)) && k > first)
+		c->missed += k - first;
+	c->pos = oldest.pos;
+	if (oldest.ts > c->d.ts)
+		c->d.ts = oldest.ts;
+}
+
+/* What it was about to read in the ring is not there any more, because it has come into a file. */
+static bool written_meanwhile(struct cursor *c)
+{
+	if (!c->in_ring || c->pos >= oldest_in_ring(&c->stream).pos)
+		return false;
+	filecursor_mark(c);
+	if (c->in_ring)
+		return false;
+	c->max_ts = UINT64_MAX;         /* that is newer than the mark; the next look has another limit */
+	return true;
+}
+
+/*
+ * Copies the next bytes below the mark, at least one byte. `need`: more than that many bytes at once, for an event
+ * that is longer. 1, 0 at the mark, or -ENOMEM.
+ */
+static int fill(struct cursor *c, size_t need)
+{
+	const struct stream *s = &c->stream;
+	const struct region_geometry *g = &s->region->geo;
+	const uint8_t *data = region_data(s->region, s->ring);
+	struct ring_piece p;
+	uint64_t k, n;
+	int r;
+
+	if (s->log && !c->in_ring) {
+		r = filecursor_fill(c, need);
+		if (r || !filecursor_leave(c))
+			return r;
+	}
+	for (unsigned int tries = 0;; tries++) {
+		if (written_meanwhile(c)) {
+			r = filecursor_fill(c, need);
+			if (r || !filecursor_leave(c))
+				return r;
+		}
+		catch_up(c);
+		if (c->pos >= c->mark.head)
+			return 0;
+		k = c->pos / g->subbuf_size;
+		if (!ring_piece(s, &c->mark, k, &p) || (c->pos == p.begin && p.begin_ts > c->max_ts)) {
+			/* A head that jumps back and forth must not keep us here. */
+			if (!ring_holds(s, k)) {
+				if (tries < FILL_TRIES)
+					continue;
+				c->missed++;
+			}
+			c->bad++;
+			c->pos = (k + 1) * g->subbuf_size;
+			continue;
+		}
+		if (c->pos >= p.end) {
+			if (k == c->mark.head / g->subbuf_size)
+				return 0;
+			c->pos = (k + 1) * g->subbuf_size;
+			continue;
+		}
+		n = p.end - c->pos;
+		if (n > c->chunk && n > need)
+			n = need > c->chunk ? need : c->chunk;
+		if (!grow(c, n))
+			return -ENOMEM;
+		memcpy(c->buf, data + (c->pos & (g->subbuf_size * g->subbuf_count - 1)), n);
+		if (!ring_holds(s, k)) {
+			/* Outrun again and again: that sub-buffer is given up for the next, and counts. */
+			if (tries >= FILL_TRIES) {
+				c->missed++;
+				c->pos = (k + 1) * g->subbuf_size;
+			}
+			continue;
+		}
+		if (c->pos == p.begin && p.begin_ts > c->d.ts)
+			c->d.ts = p.begin_ts;
+		c->buf_pos = c->pos;
+		c->pos += n;
+		c->piece_end = p.end;
+		c->d.p = c->buf;
+		c->d.end = c->buf + n;
+		return 1;
+	}
+}
+
+/* What follows in this sub-buffer is no events. */
+static void give_up(struct cursor *c)
+{
+	c->bad++;
+	c->pos = c->piece_end;
+	c->d.p = c->d.end;
+}
+
+/* An event goes on behind the copied bytes: copies them again from its start, with more behind it. */
+static int refill(struct cursor *c)
+{
+	size_t have = (size_t)(c->d.end - c->d.p);
+
+	if (c->pos >= c->piece_end) {
+		give_up(c);
+		return 1;
+	}
+	c->pos -= have;
+	c->d.p = c->d.end;
+	return fill(c, have >= c->chunk / 2 ? 2 * have : c->chunk);
+}
+
+/* Whether the event was handed out before, when it was read from the ring, or as far as one can tell. */
+static bool skips(struct cursor *c)
+{
+	if (!c->skip.events)
+		return false;
+	if (c->o.ts < c->skip.ts || (c->o.ts == c->skip.ts && c->skipped < c->skip.events)) {
+		c->skipped += c->o.ts == c->skip.ts;
+		/* What the files have of it is behind the cursor. */
+		if (!c->in_ring) {
+			c->skip.events -= c->skipped;
+			c->skipped = 0;
+		}
+		return true;
+	}
+	/* Some were overwritten before they came into a file. */
+	c->missed += c->skipped < c->skip.events;
+	c->skip.events = 0;
+	return false;
+}
+
+/* The current event is behind the cursor. */
+static void pass(struct cursor *c)
+{
+	if (!c->in_ring)
+		return;
+	c->beyond.events = c->beyond.events && c->beyond.ts == c->o.ts ? c->beyond.events + 1 : 1;
+	c->beyond.ts = c->o.ts;
+}
+
+int cursor_next(struct cursor *c)
+{
+	int r;
+
+	if (c->have)
+		pass(c);
+	c->have = false;
+	for (;;) {
+		if (c->d.p == c->d.end) {
+			r = fill(c, c->chunk);
+			if (r <= 0)
+				return 0;
+		}
+		c->event = c->d.p;
+		c->event_ts = c->d.ts;
+		r = md_decoder_next(&c->d, &c->o);
+		if (r == 1 && c->o.ts >= c->event_ts && c->o.ts <= c->max_ts) {
+			if (skips(c)) {
+				pass(c);
+				continue;
+			}
+			c->have = true;
+			return 1;
+		}
+		if (r == -EAGAIN) {
+			if (refill(c) <= 0)
+				return 0;
+			continue;
+		}
+		c->d.ts = c->event_ts;
+		give_up(c);
+	}
+}
+
+size_t cursor_take(struct cursor *c, const uint8_t **p, uint64_t *begin_ts, uint64_t *end_ts)
+{
+	const uint8_t *first, *end;
+	int r;
+
+	if (!cursor_next(c))
+		return 0;
+	first = c->event;
+	*begin_ts = c->event_ts;
+	end = c->d.p;
+	*end_ts = c->o.ts;
+	while (c->d.p < c->d.end) {
+		c->event_ts = c->d.ts;
+		r = md_decoder_next(&c->d, &c->o);
+		if (r == 1 && c->o.ts >= c->event_ts && c->o.ts <= c->max_ts) {
+			end = c->d.p;
+			*end_ts = c->o.ts;
+			continue;
+		}
+		c->d.ts = c->event_ts;
+		if (r == -EAGAIN && c->pos < c->piece_end) {
+			c->pos -= (uint64_t)(c->d.end - c->d.p);
+			c->d.p = c->d.end;
+			break;
+		}
+		give_up(c);
+	}
+	c->have = false;
+	*p = first;
+	return (size_t)(end - first);
+}
+
+/* Where it stands in what it reads. */
+static struct ring_place stand(const struct cursor *c)
+{
+	if (c->have)
+		return (struct ring_place){ c->buf_pos + (uint64_t)(c->event - c->buf), c->event_ts, c->serial, c->skip };
+	return (struct ring_place){ c->pos - (uint64_t)(c->d.end - c->d.p), c->d.ts, c->serial, c->skip };
+}
+
+struct ring_place cursor_place(const struct cursor *c)
+{
+	struct ring_place at = stand(c);
+
+	if (c->in_ring) {
+		at = c->left;
+		at.beyond = c->skip.events ? c->skip : c->beyond;
+	}
+	return at;
+}
+
+void cursor_release(struct cursor *c)
+{
+	struct ring_place at = stand(c);
+
+	c->pos = at.pos;
+	c->d.ts = at.ts;
+	c->d.p = c->d.end = NULL;
+	c->have = false;
+	filecursor_close(c);
+	free(c->buf);
+	c->buf = NULL;
+	c->buf_size = 0;
+}

@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "tracer/view/file_cursor.h"
+
+#include <endian.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "metadata/ctf.h"
+
+void filecursor_mark(struct cursor *c)
+{
+	c->last = outlog_end(c->stream.log);
+	if (!c->in_ring || (c->last.serial == c->left.file && c->last.size == c->left.pos))
+		return;
+	c->in_ring = c->have = false;
+	c->skipped = 0;
+	c->pos = c->left.pos;
+	c->piece_end = 0;
+	c->serial = c->left.file;
+	c->d.ts = c->left.ts;
+	c->d.p = c->d.end = NULL;
+	if (!c->skip.events)
+		c->skip = c->beyond;
+}
+
+bool filecursor_leave(struct cursor *c)
+{
+	if (!c->ahead || c->last.pos >= c->mark.head)
+		return false;
+	filecursor_close(c);
+	c->left = (struct ring_place){ .pos = c->last.size, .ts = c->d.ts, .file = c->last.serial };
+	c->beyond = (struct beyond){ 0 };
+	c->skipped = 0;
+	c->in_ring = true;
+	c->pos = c->last.pos;
+	c->d.ts = c->last.ts;
+	return true;
+}
+
+void filecursor_close(struct cursor *c)
+{
+	if (c->fd >= 0)
+		close(c->fd);
+	c->fd = -1;
+	outplace_put(c->file.place);
+	c->file.place = NULL;
+}
+
+bool filecursor_at_mark(const struct cursor *c)
+{
+	return c->serial > c->last.serial || (c->serial == c->last.serial && c->pos >= c->last.size);
+}
+
+/* The packet that a position in the middle of the file belongs to, from the index: where its content ends. */
+static bool locate(struct cursor *c)
+{
+	struct md_index_entry e;
+	int fd = outfile_open(&c->file, true);
+	uint64_t low = 0, high = (c->file.index_size - sizeof(struct md_index_header)) / sizeof(e);
+	bool found = false;
+
+	while (fd >= 0 && low < high && !found) {
+		uint64_t mid = low + (high - low) / 2, offset, end;
+
+		if (pread(fd, &e, sizeof(e), (off_t)(sizeof(struct md_index_header) + mid * sizeof(e))) != (ssize_t)sizeof(e))
+			break;
+		offset = be64toh(e.offset);
+		end = offset + be64toh(e.content_size) / 8;
+		found = c->pos >= offset && c->pos < end;
+		/* (At its very beginning it has not begun.) */
+		if (found)
+			c->piece_end = c->pos > offset ? end : 0;
+		else if (c->pos < offset)
+			high = mid;
+		else
+			low = mid + 1;
+	}
+	if (fd >= 0)
+		close(fd);
+	return found && c->piece_end <= c->file.size;
+}
+
+/* The file goes on to here, as far as the cursor may know. */
+static uint64_t end_of(struct cursor *c)
+{
+	struct outfile f;
+	struct stat st;
+	uint64_t size;
+
+	if (c->serial == c->last.serial)
+		return c->last.size;
+	/* It is complete. If the log has forgotten it, the file itself knows. */
+	if (outlog_find(c->stream.log, c->serial, &f)) {
+		size = f.serial == c->serial ? f.size : UINT64_MAX;
+		outplace_put(f.place);
+		if (size != UINT64_MAX)
+			return size;
+	}
+	return fstat(c->fd, &st) ? 0 : (uint64_t)st.st_size;
+}
+
+/* Opens the file that the cursor stands in, or the next that there is. False: there is none up to the mark. */
+static bool enter(struct cursor *c)
+{
+	while (c->fd < 0) {
+		struct outfile f;
+
+		if (!outlog_find(c->stream.log, c->serial, &f))
+			return false;
+		if (f.serial > c->last.serial) {
+			outplace_put(f.place);
+			return false;
+		}
+		if (f.serial != c->serial) {
+			/* The rest of that file, and what came between, is gone. */
+			if (c->serial && (c->pos || f.serial > c->serial + 1))
+				c->missed++;
+			c->pos = c->piece_end = 0;
+			c->serial = f.serial;
+		}
+		outplace_put(c->file.place);
+		c->file = f;
+		c->fd = outlog_open(c->stream.log, &f);
+		if (c->fd < 0 || (c->pos && !c->piece_end && c->pos < f.size && !locate(c))) {
+			c->missed++;
+			filecursor_close(c);
+			c->serial++;
+			c->pos = c->piece_end = 0;
+		}
+	}
+	return true;
+}
+
+/* Steps into the packet that begins at c->pos. False: this is none. */
+static bool begin_packet(struct cursor *c, uint64_t end)
+{
+	struct md_packet h;
+	uint64_t content;
+
+	if (end - c->pos < sizeof(h) || pread(c->fd, &h, sizeof(h), (off_t)c->pos) != (ssize_t)sizeof(h))
+		return false;
+	content = h.content_size / 8;
+	if (h.magic != MD_CTF_MAGIC || h.stream_id != c->stream.class->id || content < sizeof(h) || content > end - c->pos ||
+	    h.packet_size != h.content_size)
+		return false;
+	c->piece_end = c->pos + content;
+	c->pos += sizeof(h);
+	if (h.timestamp_begin > c->d.ts && h.timestamp_begin <= c->max_ts)
+		c->d.ts = h.timestamp_begin;
+	return true;
+}
+
+static void next_file(struct cursor *c)
+{
+	filecursor_close(c);
+	c->serial++;
+	c->pos = c->piece_end = 0;
+}
+
+int filecursor_fill(struct cursor *c, size_t need)
+{
+	for (;;) {
+		uint64_t end, n;
+		uint8_t *buf;
+
+		if (filecursor_at_mark(c) || !enter(c))
+			return 0;
+		end = end_of(c);
+		if (c->pos >= end) {
+			if (c->serial == c->last.serial)
+				return 0;
+			next_file(c);
+			continue;
+		}
+		if (c->pos >= c->piece_end) {
+			if (!begin_packet(c, end)) {
+				c->bad++;
+				c->pos = end;
+			}
+			continue;
+		}
+		n = c->piece_end - c->pos;
+		if (n > c->chunk && n > need)
+			n = need > c->chunk ? need : c->chunk;
+		if (n > c->buf_size) {
+			buf = realloc(c->buf, n);
+			if (!buf)
+				return -ENOMEM;
+			c->buf = buf;
+			c->buf_size = n;
+		}
+		if (pread(c->fd, c->buf, n, (off_t)c->pos) != (ssize_t)n) {
+			/* Somebody cut it off. */
+			c->bad++;
+			c->pos = end;
+			continue;
+		}
+		c->buf_pos = c->pos;
+		c->pos += n;
+		c->d.p = c->buf;
+		c->d.end = c->buf + n;
+		return 1;
+	}
+}

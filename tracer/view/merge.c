@@ -1,0 +1,277 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "tracer/view/merge.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define COPIES_MAX (1u << 20)   /* bytes that the cursors of a merge copy at a time, all together */
+#define CHUNK_MAX 32768u
+#define CHUNK_MIN 4096u
+
+struct merge *merge_create(void)
+{
+	return calloc(1, sizeof(struct merge));
+}
+
+void merge_destroy(struct merge *m)
+{
+	if (!m)
+		return;
+	for (size_t i = 0; i < m->count; i++)
+		cursor_destroy(m->cursors[i]);
+	free(m->cursors);
+	free(m->heap);
+	free(m);
+}
+
+static bool before(const struct merge_entry *a, const struct merge_entry *b)
+{
+	return a->ts < b->ts || (a->ts == b->ts && a->rank < b->rank);
+}
+
+static void sink(struct merge *m, size_t i, struct merge_entry e)
+{
+	struct merge_entry *heap = m->heap;
+	size_t child;
+
+	while ((child = 2 * i + 1) < m->heap_count) {
+		if (child + 1 < m->heap_count && before(&heap[child + 1], &heap[child]))
+			child++;
+		if (!before(&heap[child], &e))
+			break;
+		heap[i] = heap[child];
+		i = child;
+	}
+	heap[i] = e;
+}
+
+void merge_next(struct merge *m)
+{
+	struct merge_entry e = m->heap[0];
+
+	if (cursor_next(e.c)) {
+		e.ts = e.c->o.ts;
+	} else {
+		if (!--m->heap_count)
+			return;
+		e = m->heap[m->heap_count];
+	}
+	sink(m, 0, e);
+}
+
+static size_t chunk_of(size_t streams)
+{
+	size_t chunk = COPIES_MAX / (streams ? streams : 1);
+
+	return chunk > CHUNK_MAX ? CHUNK_MAX : chunk < CHUNK_MIN ? CHUNK_MIN : chunk;
+}
+
+static bool same(const struct cursor *c, const struct stream *s)
+{
+	return c->stream.region == s->region && c->stream.ring == s->ring;
+}
+
+static void set_uniform(struct merge *m)
+{
+	m->uniform = true;
+	for (size_t i = 1; i < m->count; i++)
+		if (strcmp(m->cursors[i]->host, m->cursors[0]->host))
+			m->uniform = false;
+}
+
+/*
+ * Makes the cursors those of the set, in its order. Those of streams that left the session stay, at the end, until
+ * they are drained.
+ */
+static int take_up(struct merge *m, const struct stream_set *set)
+{
+	struct cursor **cursors = calloc(set->count + m->count + 1, sizeof(*cursors));
+	struct merge_entry *heap = realloc(m->heap, (set->count + m->count + 1) * sizeof(*heap));
+	size_t i, j, n = 0;
+
+	if (heap)
+		m->heap = heap;
+	if (!cursors || !heap)
+		goto nomem;
+	for (i = 0; i < set->count; i++) {
+		const struct stream *s = &set->streams[i];
+		struct ring_place at = { 0 };
+
+		for (j = 0; j < m->count && !(m->cursors[j] && same(m->cursors[j], s)); j++)
+			;
+		if (j < m->count) {
+			cursors[i] = m->cursors[j];
+			m->cursors[j] = NULL;
+			continue;
+		}
+		if (!m->looked)
+			at = cursor_oldest(s);
+		cursors[i] = cursor_create(s, at, chunk_of(set->count));
+		if (!cursors[i])
+			goto nomem_cursor;
+	}
+	n = set->count;
+	for (j = 0; j < m->count; j++) {
+		if (!m->cursors[j])
+			continue;
+		m->dropped = true;
+		if (cursor_at_mark(m->cursors[j]))
+			cursor_destroy(m->cursors[j]);
+		else
+			cursors[n++] = m->cursors[j];
+	}
+	free(m->cursors);
+	m->cursors = cursors;
+	m->count = n;
+	set_uniform(m);
+	return 0;
+nomem_cursor:
+	/* What was taken over goes back to the free places, in any order: the next look sorts again. */
+	for (n = 0, j = 0; n < i; n++) {
+		while (j < m->count && m->cursors[j])
+			j++;
+		if (j < m->count)
+			m->cursors[j] = cursors[n];
+		else
+			cursor_destroy(cursors[n]);
+	}
+	for (n = 0, j = 0; j < m->count; j++)
+		if (m->cursors[j])
+			m->cursors[n++] = m->cursors[j];
+	m->count = n;
+	m->heap_count = 0;
+nomem:
+	free(cursors);
+	return -ENOMEM;
+}
+
+static bool unchanged(const struct merge *m, const struct stream_set *set)
+{
+	if (m->count != set->count)
+		return false;
+	for (size_t i = 0; i < set->count; i++)
+		if (!same(m->cursors[i], &set->streams[i]))
+			return false;
+	return true;
+}
+
+int merge_look(struct merge *m, const struct stream_set *set, const struct clock *clock)
+{
+	uint64_t later;
+
+	if (!m->looked || !unchanged(m, set)) {
+		int err = take_up(m, set);
+
+		if (err)
+			return err;
+		m->looked = true;
+	}
+	for (size_t i = 0; i < m->count; i++)
+		cursor_mark(m->cursors[i], m->ahead);
+	later = clock_now(clock);
+	/* Clocks of two CPUs may differ a little; a second is far above that and far below what would matter. */
+	later += 1000000000;
+	m->heap_count = 0;
+	for (size_t i = 0; i < m->count; i++) {
+		struct cursor *c = m->cursors[i];
+
+		cursor_limit(c, later);
+		if (c->have || cursor_next(c))
+			m->heap[m->heap_count++] = (struct merge_entry){ c->o.ts, (uint32_t)i, c };
+	}
+	for (size_t i = m->heap_count / 2; i-- > 0;)
+		sink(m, i, m->heap[i]);
+	return 0;
+}
+
+int merge_look_session(struct merge *m, struct session *s, uint64_t *now)
+{
+	struct stream_set set = { 0 };
+	int err = session_look(s, NULL, &set, now);
+
+	if (err)
+		return err;
+	/* What the files do not have yet is in the rings. */
+	m->ahead = !session_flush(s);
+	err = merge_look(m, &set, session_clock(s));
+	stream_set_deinit(&set);
+	return err;
+}
+
+struct merge *merge_create_at(const struct merge_place *places, size_t count, const struct stream_set *set)
+{
+	struct merge *m = merge_create();
+
+	if (!m)
+		return NULL;
+	m->looked = true;
+	m->cursors = calloc(set->count + 1, sizeof(*m->cursors));
+	m->heap = calloc(set->count + 1, sizeof(*m->heap));
+	if (!m->cursors || !m->heap)
+		goto nomem;
+	for (size_t i = 0; i < set->count; i++) {
+		const struct stream *s = &set->streams[i];
+		struct ring_place at = { 0 };
+
+		for (size_t j = 0; j < count; j++)
+			if (places[j].key == s->region->key && places[j].ring == s->ring)
+				at = places[j].at;
+		m->cursors[i] = cursor_create(s, at, chunk_of(set->count));
+		if (!m->cursors[i])
+			goto nomem;
+		m->count++;
+	}
+	set_uniform(m);
+	return m;
+nomem:
+	merge_destroy(m);
+	return NULL;
+}
+
+bool merge_text(struct merge *m, struct md_text *t, uint64_t limit, struct md_buf *out, size_t want)
+{
+	uint64_t missed;
+	struct cursor *c;
+
+	if (m->count && m->uniform)
+		md_text_hostname(t, m->cursors[0]->host);
+	while (out->len < want && !out->failed) {
+		c = merge_top(m, limit);
+		if (!c)
+			return false;
+		if (!m->uniform)
+			md_text_hostname(t, c->host);
+		md_text_event(t, &c->o, c->stream.class, c->stream.cpu, out);
+		missed = c->missed;
+		merge_next(m);
+		if (c->missed != missed)
+			break;
+	}
+	return true;
+}
+
+uint64_t merge_missed(const struct merge *m)
+{
+	uint64_t n = 0;
+
+	for (size_t i = 0; i < m->count; i++)
+		n += m->cursors[i]->missed;
+	return n;
+}
+
+void merge_places(const struct merge *m, struct merge_place *places)
+{
+	for (size_t i = 0; i < m->count; i++) {
+		const struct cursor *c = m->cursors[i];
+
+		places[i] = (struct merge_place){ c->stream.region->key, c->stream.ring, cursor_place(c) };
+	}
+}
+
+void merge_release(struct merge *m)
+{
+	for (size_t i = 0; i < m->count; i++)
+		cursor_release(m->cursors[i]);
+	m->heap_count = 0;
+}

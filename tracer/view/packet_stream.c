@@ -1,0 +1,233 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * One open of `streams/OWNER/cpuN`: the ring as CTF packets, from the oldest event held at the open. Packets are cut
+ * wherever the ring happens to be; their numbers count in this open, with a gap where sub-buffers were overwritten
+ * before they were read. The stream begins with an empty packet, so that readers can tell how many events were
+ * discarded in the first one that is not, and ends with one if events were discarded after the last.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tracer/view/cursor.h"
+#include "tracer/ring/packet.h"
+#include "tracer/view/view.h"
+
+#define CHUNK (64u << 10)
+
+struct packet_stream {
+	struct session *s;      /* referenced */
+	struct cursor *c;
+	struct md_buf out;      /* packets not read yet: out[taken …] */
+	size_t taken;
+	uint64_t seq;           /* number of the next packet */
+	uint64_t missed;        /* of the cursor, as numbered so far */
+	uint64_t base;          /* the ring's `lost` that stands for 0 */
+	uint64_t lost;          /* events_discarded of the last packet */
+	uint64_t ts;            /* end of the last packet */
+	struct periods periods; /* of the channel */
+	uint64_t looked;        /* when the last look was, and the last that took what an unfinished sub-buffer has */
+	uint64_t took;
+	uint64_t starts;        /* of the session, when this was opened */
+	bool active;            /* the session was active during the open */
+	bool begun, ended;      /* the empty packets at both ends are out */
+};
+
+int packet_stream_open(struct session *s, const char *channel, const char *owner, const char *name,
+		       struct packet_stream **out)
+{
+	struct stream_set set = { 0 };
+	struct packet_stream *p;
+	struct session_info info;
+	int err;
+	uint64_t now;
+
+	/* The kernel's events come into their rings with a look. */
+	err = strcmp(owner, OWNER_KERNEL) ? session_streams(s, channel, &set) : session_look(s, channel, &set, &now);
+	if (err)
+		return err;
+	err = -ENOMEM;
+	p = calloc(1, sizeof(*p));
+	if (!p)
+		goto out_set;
+	err = -ENOENT;
+	for (size_t i = 0; i < set.count; i++) {
+		struct stream st = set.streams[i];
+
+		if (strcmp(st.trace->owner, owner) || strcmp(st.name, name))
+			continue;
+		/* The ring's own packets, whatever was written to files. */
+		st.log = NULL;
+		p->base = ring_cleared_lost(&st);
+		p->c = cursor_create(&st, cursor_oldest(&st), CHUNK);
+		err = p->c ? 0 : -ENOMEM;
+		break;
+	}
+	if (err) {
+		free(p);
+		goto out_set;
+	}
+	p->s = session_ref(s);
+	p->periods = session_periods(s, owner, channel);
+	session_info(s, &info);
+	p->starts = info.starts;
+	p->active = info.active;
+	*out = p;
+out_set:
+	stream_set_deinit(&set);
+	return err;
+}
+
+void packet_stream_close(struct packet_stream *p)
+{
+	struct session *s;
+
+	if (!p)
+		return;
+	s = p->s;
+	cursor_destroy(p->c);
+	md_buf_deinit(&p->out);
+	free(p);
+	session_put(s);
+}
+
+/* Appends one packet. lost: the ring's count up to its end. */
+static void put(struct packet_stream *p, uint64_t begin, uint64_t end, uint64_t lost, const uint8_t *content,
+		size_t len)
+{
+	struct md_packet h;
+
+	packet_init(&h, &p->c->stream, begin > p->ts ? begin : p->ts);
+	if (end > h.timestamp_end)
+		h.timestamp_end = end;
+	lost = lost > p->base ? lost - p->base : 0;
+	if (lost > p->lost)
+		p->lost = lost;
+	h.events_discarded = p->lost;
+	h.content_size = h.packet_size = 8 * (MD_PACKET_HEADER + len);
+	p->seq += p->c->missed - p->missed;
+	p->missed = p->c->missed;
+	h.packet_seq_num = p->seq++;
+	p->ts = h.timestamp_end;
+	md_buf_put(&p->out, &h, sizeof(h));
+	md_buf_put(&p->out, content, len);
+}
+
+/* The ring's count of losses that belongs to a packet whose content ends at pos. */
+static uint64_t lost_at(const struct cursor *c, uint64_t pos)
+{
+	struct ring_piece piece;
+	uint64_t k = (pos ? pos - 1 : 0) / c->stream.region->geo.subbuf_size;
+
+	if (!ring_piece(&c->stream, &c->mark, k, &piece) || !ring_holds(&c->stream, k))
+		return 0;
+	return pos == piece.end ? piece.end_lost : piece.begin_lost;
+}
+
+/* The empty packet in front. */
+static void begin(struct packet_stream *p, uint64_t ts)
+{
+	if (p->begun)
+		return;
+	p->missed = p->c->missed;
+	put(p, ts, ts, 0, NULL, 0);
+	p->begun = true;
+}
+
+/* Cuts the next packets up to the mark. */
+static void cut(struct packet_stream *p)
+{
+	uint64_t from, to;
+	const uint8_t *bytes;
+	size_t n;
+
+	while (p->out.len < CHUNK && (n = cursor_take(p->c, &bytes, &from, &to))) {
+		begin(p, from);
+		put(p, from, to, lost_at(p->c, cursor_place(p->c).pos), bytes, n);
+	}
+}
+
+/* The empty packet behind, if it has something to say. */
+static void end(struct packet_stream *p, uint64_t ts)
+{
+	uint64_t lost = ring_lost_total(&p->c->stream);
+
+	if (p->ended)
+		return;
+	p->ended = true;
+	if (lost <= p->base + p->lost)
+		return;
+	begin(p, p->ts ? p->ts : ts);
+	put(p, ts, ts, lost, NULL, 0);
+}
+
+/* Marks how far to go: at each switch_period to the last event, else only as far as sub-buffers are finished. */
+static void mark(struct packet_stream *p, uint64_t now, bool all)
+{
+	uint64_t size = p->c->stream.region->geo.subbuf_size;
+
+	cursor_mark(p->c, false);
+	if (all || !p->took || now - p->took >= p->periods.hold)
+		p->took = now;
+	else
+		p->c->mark.head &= ~(size - 1);
+}
+
+/* Cuts what is new into the empty `out`. 0: nothing and no more will come, -EAGAIN: nothing yet, 1, or -errno. */
+static int more(struct packet_stream *p)
+{
+	struct stream_set set = { 0 };
+	struct session_info info;
+	uint64_t now;
+	int err;
+
+	cut(p);
+	if (p->out.len)
+		return 1;
+	/* Before the look: what an inactive session holds then is all there is. */
+	session_info(p->s, &info);
+	p->active |= info.active || info.starts != p->starts;
+	now = clock_now(session_clock(p->s));
+	if (info.active && p->looked && now - p->looked < p->periods.look)
+		return -EAGAIN;
+	p->looked = now;
+	err = session_look(p->s, NULL, &set, &now);
+	if (err)
+		return err;
+	stream_set_deinit(&set);
+	mark(p, now, !info.active);
+	now = clock_now(session_clock(p->s));
+	cursor_limit(p->c, now + 1000000000);   /* as in merge_look */
+	cut(p);
+	if (p->out.failed)
+		return -ENOMEM;
+	if (p->out.len)
+		return 1;
+	if (!info.gone && (!p->active || info.active)) {
+		p->ended = false;
+		cursor_release(p->c);
+		return -EAGAIN;
+	}
+	end(p, now);
+	return p->out.len ? 1 : 0;
+}
+
+ssize_t packet_stream_read(struct packet_stream *p, void *buf, size_t size)
+{
+	size_t n;
+	int err;
+
+	if (p->taken == p->out.len) {
+		md_buf_reset(&p->out);
+		p->taken = 0;
+		err = more(p);
+		if (err <= 0)
+			return err;
+	}
+	n = p->out.len - p->taken;
+	if (n > size)
+		n = size;
+	memcpy(buf, p->out.data + p->taken, n);
+	p->taken += n;
+	return (ssize_t)n;
+}

@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* One open of `pipe`: the session's text as it happens, from the oldest event held at the open. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tracer/view/merge.h"
+
+#define PIECE (64u << 10)
+
+struct pipe_view {
+	struct session *s;      /* referenced */
+	struct merge *m;
+	struct md_text text;
+	struct md_buf out;      /* text not read yet: out[taken …] */
+	size_t taken;
+	uint64_t looked;        /* when the last look was */
+	uint64_t limit;         /* events up to here may be shown */
+	uint64_t starts;        /* of the session, when the pipe was opened */
+	bool active;            /* the session was active during the open */
+};
+
+int pipe_open(struct session *s, struct pipe_view **out)
+{
+	struct pipe_view *v = calloc(1, sizeof(*v));
+	struct session_info info;
+
+	if (!v)
+		return -ENOMEM;
+	v->m = merge_create();
+	if (!v->m) {
+		free(v);
+		return -ENOMEM;
+	}
+	v->s = session_ref(s);
+	md_text_init(&v->text, session_clock_offset(s), "");
+	session_info(s, &info);
+	v->starts = info.starts;
+	v->active = info.active;
+	*out = v;
+	return 0;
+}
+
+void pipe_close(struct pipe_view *v)
+{
+	struct session *s;
+
+	if (!v)
+		return;
+	s = v->s;
+	merge_destroy(v->m);
+	md_buf_deinit(&v->out);
+	free(v);
+	session_put(s);
+}
+
+/* Formats what is new into the empty `out`. 0: nothing and no more will come, -EAGAIN: nothing yet, 1, or -errno. */
+static int more(struct pipe_view *v)
+{
+	struct session_info info;
+	uint64_t now;
+	int err;
+
+	merge_text(v->m, &v->text, v->limit, &v->out, PIECE);
+	if (v->out.len)
+		return 1;
+	/* Before the look: what an inactive session holds then is all there is. */
+	session_info(v->s, &info);
+	v->active |= info.active || info.starts != v->starts;
+	now = clock_now(session_clock(v->s));
+	if (info.active && v->looked && now - v->looked < session_periods(v->s, NULL, NULL).look)
+		return -EAGAIN;
+	v->looked = now;
+	err = merge_look_session(v->m, v->s, &v->limit);
+	if (err)
+		return err;
+	if (info.gone || (v->active && !info.active))
+		v->limit = UINT64_MAX;
+	merge_text(v->m, &v->text, v->limit, &v->out, PIECE);
+	if (v->out.len)
+		return 1;
+	if (v->out.failed)
+		return -ENOMEM;
+	if (v->limit == UINT64_MAX)
+		return 0;
+	merge_release(v->m);    /* it may be long until the next event */
+	return -EAGAIN;
+}
+
+ssize_t pipe_read(struct pipe_view *v, void *buf, size_t size)
+{
+	size_t done = 0, n;
+	int err;
+
+	while (done < size) {
+		if (v->taken == v->out.len) {
+			md_buf_reset(&v->out);
+			v->taken = 0;
+			err = more(v);
+			if (err <= 0)
+				return done ? (ssize_t)done : err;
+		}
+		n = v->out.len - v->taken;
+		if (n > size - done)
+			n = size - done;
+		memcpy((char *)buf + done, v->out.data + v->taken, n);
+		v->taken += n;
+		done += n;
+	}
+	return (ssize_t)done;
+}

@@ -1,0 +1,260 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "tracer/view/text_index.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#define SPACING_MIN (256u << 10)
+
+static pthread_mutex_t slot_lock = PTHREAD_MUTEX_INITIALIZER;   /* guards filling of sessions' slots */
+
+struct text_engine *text_engine_of(struct session *s)
+{
+	struct text_engine **slot = session_text(s), *e;
+
+	pthread_mutex_lock(&slot_lock);
+	e = *slot;
+	if (!e) {
+		e = calloc(1, sizeof(*e));
+		if (e) {
+			pthread_mutex_init(&e->lock, NULL);
+			pthread_mutex_init(&e->shown_lock, NULL);
+			e->spacing = SPACING_MIN;
+			/* Release: a reset that sees the pointer sees a whole engine. */
+			__atomic_store_n(slot, e, __ATOMIC_RELEASE);
+		}
+	}
+	pthread_mutex_unlock(&slot_lock);
+	return e;
+}
+
+static void drop_checkpoints(struct text_engine *e, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		free(e->checkpoints[i].places);
+	e->checkpoint_count -= n;
+	memmove(e->checkpoints, e->checkpoints + n, e->checkpoint_count * sizeof(e->checkpoints[0]));
+}
+
+static void forget(struct text_engine *e)
+{
+	drop_checkpoints(e, e->checkpoint_count);
+	merge_destroy(e->m);
+	e->m = NULL;
+	md_buf_reset(&e->tail[0]);
+	md_buf_reset(&e->tail[1]);
+	e->end = 0;
+	e->limit = 0;
+	e->spacing = SPACING_MIN;
+}
+
+void text_engine_destroy(struct text_engine *e)
+{
+	if (!e)
+		return;
+	forget(e);
+	md_buf_deinit(&e->tail[0]);
+	md_buf_deinit(&e->tail[1]);
+	pthread_mutex_destroy(&e->lock);
+	pthread_mutex_destroy(&e->shown_lock);
+	free(e);
+}
+
+void text_engine_reset(struct text_engine *e)
+{
+	/* Takes no lock: it may be called under the tracer's, which advancing takes under the engine's. */
+	if (e)
+		__atomic_fetch_add(&e->wanted, 1, __ATOMIC_RELEASE);
+}
+
+/* Whether what the checkpoint stands at can still be read. */
+static bool held(const struct text_engine *e, const struct text_checkpoint *p)
+{
+	for (size_t i = 0; i < e->m->count; i++) {
+		const struct stream *s = &e->m->cursors[i]->stream;
+		struct ring_place at = { 0 };
+
+		for (size_t j = 0; j < p->count; j++) {
+			size_t k = (i + j) % p->count;
+
+			if (p->places[k].key == s->region->key && p->places[k].ring == s->ring) {
+				at = p->places[k].at;
+				break;
+			}
+		}
+		if (!cursor_held(s, at))
+			return false;
+	}
+	return true;
+}
+
+/* Makes room in the table: what is gone goes first, else every other one. */
+static void thin(struct text_engine *e)
+{
+	size_t gone = 0, n = 0;
+
+	while (gone < e->checkpoint_count && !held(e, &e->checkpoints[gone]))
+		gone++;
+	drop_checkpoints(e, gone);
+	if (e->checkpoint_count < TEXT_CHECKPOINTS / 4 && e->spacing > SPACING_MIN)
+		e->spacing /= 2;
+	if (e->checkpoint_count < TEXT_CHECKPOINTS * 3 / 4)
+		return;
+	for (size_t i = 0; i < e->checkpoint_count; i++) {
+		if (i % 2)
+			free(e->checkpoints[i].places);
+		else
+			e->checkpoints[n++] = e->checkpoints[i];
+	}
+	e->checkpoint_count = n;
+	e->spacing *= 2;
+}
+
+/* A checkpoint at the end of the text, if it is time for one. Without memory there is none. */
+static void checkpoint(struct text_engine *e)
+{
+	struct text_checkpoint *p;
+	uint64_t spacing = e->spacing + e->m->count * 1024;
+
+	if (e->checkpoint_count && e->end - e->checkpoints[e->checkpoint_count - 1].offset < spacing)
+		return;
+	if (e->checkpoint_count == TEXT_CHECKPOINTS)
+		thin(e);
+	p = &e->checkpoints[e->checkpoint_count];
+	p->places = malloc((e->m->count + 1) * sizeof(*p->places));
+	if (!p->places)
+		return;
+	merge_places(e->m, p->places);
+	p->count = e->m->count;
+	p->offset = e->end;
+	p->text = e->text;
+	e->checkpoint_count++;
+}
+
+static void show(struct text_engine *e)
+{
+	pthread_mutex_lock(&e->shown_lock);
+	e->shown = e->end;
+	e->shown_generation = e->generation;
+	pthread_mutex_unlock(&e->shown_lock);
+}
+
+/* Formats up to e->limit. */
+static int format(struct text_engine *e)
+{
+	bool more = true;
+
+	while (more) {
+		struct md_buf *b = &e->tail[e->now];
+		size_t before, n;
+
+		if (b->len >= TEXT_TAIL_HALF) {
+			e->now = !e->now;
+			b = &e->tail[e->now];
+			md_buf_reset(b);
+		}
+		checkpoint(e);
+		before = b->len;
+		more = merge_text(e->m, &e->text, e->limit, b, before + TEXT_TAIL_HALF / 4);
+		n = b->len - before;
+		e->end += n;
+		if (b->failed) {
+			/* The line that did not fit is lost to this text; the rest has its place. */
+			md_buf_deinit(&e->tail[0]);
+			md_buf_deinit(&e->tail[1]);
+			return -ENOMEM;
+		}
+	}
+	return 0;
+}
+
+/* It changes with `regenerate metadata`; lines keep their length, and offsets stay. */
+static void set_clock_offset(struct text_engine *e, uint64_t offset)
+{
+	if (e->text.clock_offset == offset)
+		return;
+	e->text.clock_offset = offset;
+	for (size_t i = 0; i < e->checkpoint_count; i++)
+		e->checkpoints[i].text.clock_offset = offset;
+}
+
+int text_engine_advance(struct text_engine *e, struct session *s)
+{
+	/* Acquire: what was cleared before the reset is seen as cleared. */
+	uint32_t wanted = __atomic_load_n(&e->wanted, __ATOMIC_ACQUIRE);
+	struct timespec ts;
+	uint64_t now;
+	int err;
+
+	if (wanted != e->generation) {
+		forget(e);
+		e->generation = wanted;
+	}
+	if (!e->m) {
+		e->m = merge_create();
+		if (!e->m)
+			return -ENOMEM;
+		md_text_init(&e->text, session_clock_offset(s), "");
+	}
+	set_clock_offset(e, session_clock_offset(s));
+	err = merge_look_session(e->m, s, &now);
+	if (err)
+		return err;
+	if (e->m->dropped) {
+		/* Their events cannot be had a second time: no place before this one leads to the same text. */
+		drop_checkpoints(e, e->checkpoint_count);
+		e->m->dropped = false;
+	}
+	if (now > e->limit)
+		e->limit = now;
+	err = format(e);
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	e->looked = (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
+	show(e);
+	return err;
+}
+
+size_t text_engine_tail(const struct text_engine *e, uint64_t offset, void *buf, size_t size)
+{
+	const struct md_buf *now = &e->tail[e->now], *old = &e->tail[!e->now];
+	size_t n = 0, done = 0;
+	uint64_t back = e->end - offset;        /* how far from the end */
+
+	if (offset >= e->end || back > now->len + old->len)
+		return 0;
+	if (back > now->len) {
+		n = (size_t)back - now->len;
+		done = n < size ? n : size;
+		memcpy(buf, old->data + (old->len - n), done);
+		back = now->len;
+	}
+	n = (size_t)back < size - done ? (size_t)back : size - done;
+	if (n)
+		memcpy((char *)buf + done, now->data + (now->len - (size_t)back), n);
+	return done + n;
+}
+
+const struct text_checkpoint *text_engine_checkpoint(const struct text_engine *e, uint64_t offset)
+{
+	size_t low = 0, high = e->checkpoint_count;
+
+	while (low < high) {
+		size_t mid = (low + high) / 2;
+
+		if (e->checkpoints[mid].offset <= offset)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return low ? &e->checkpoints[low - 1] : NULL;
+}
+
+void text_engine_rest(struct text_engine *e)
+{
+	if (e->m)
+		merge_release(e->m);
+	md_buf_deinit(&e->tail[0]);
+	md_buf_deinit(&e->tail[1]);
+}
