@@ -62,7 +62,7 @@ static void note_written(struct session *s, const struct outstate_slot *slot, bo
 		cds_list_for_each_entry(cl, &c->classes, node)
 			cds_list_for_each_entry(b, &cl->buffers, node)
 				if (b->region->key == slot->key && slot->ring < b->region->geo.ring_count &&
-				    (l = output_log(b, slot->ring)))
+				    (l = buffer_files(b, slot->ring)))
 					outlog_set_end(l, &end);
 }
 

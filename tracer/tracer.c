@@ -23,47 +23,6 @@
 #define SYNC_SECONDS 10         /* that a clean end waits for disks */
 #define SYSTEM_APPS "/run/trailfs/apps"
 
-int64_t wall_clock(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_REALTIME, &ts);
-	return (int64_t)ts.tv_sec * 1000000000 + ts.tv_nsec;
-}
-
-void tracer_report(struct tracer *t, const char *fmt, ...)
-{
-	char line[512];
-	va_list ap;
-
-	if (!t->config.report)
-		return;
-	va_start(ap, fmt);
-	vsnprintf(line, sizeof(line), fmt, ap);
-	va_end(ap);
-	t->config.report(t->config.report_arg, line);
-}
-
-void session_failed(struct session *s, const char *fmt, ...)
-{
-	const struct tracer_config *config = &s->tracer->config;
-	char line[256];
-	va_list ap;
-
-	va_start(ap, fmt);
-	vsnprintf(line, sizeof(line), fmt, ap);
-	va_end(ap);
-	tracer_report(s->tracer, "session %s: %s", s->name, line);
-	if (config->failed)
-		config->failed(config->failed_arg, s->name, s->created, s->uid, line);
-}
-
-void tracer_changed(struct tracer *t, const char *session)
-{
-	if (t->config.changed)
-		t->config.changed(t->config.changed_arg, session);
-}
-
 static uint32_t possible_cpus(void)
 {
 	long cpus = sysconf(_SC_NPROCESSORS_CONF);

@@ -17,6 +17,7 @@
 
 #include "metadata/buf.h"
 #include "tracer/base/err.h"
+#include "tracer/context/inclusion_set.h"
 
 struct tracer;
 struct session;
@@ -197,10 +198,6 @@ void available_contexts(struct md_buf *out);    /* names, one per line */
  * Inclusion sets: which processes are recorded; as lists of event rules. Excluding is a barrier for each process. From TRACK_PID on they are the
  * kernel domain's; what TRACK_PID's processes start is recorded, too. -EOPNOTSUPP: the backend cannot tell by that, it is always `*`.
  */
-enum track_attr {
-	TRACK_VPID, TRACK_VUID, TRACK_VGID,
-	TRACK_PID, TRACK_KERNEL_VPID, TRACK_KERNEL_UID, TRACK_KERNEL_VUID, TRACK_KERNEL_GID, TRACK_KERNEL_VGID, TRACK_ATTRS
-};
 int track_show(struct session *s, enum track_attr attr, struct md_buf *out);
 int track_store(struct session *s, enum track_attr attr, const char *text, bool replace, struct tr_err *err);
 

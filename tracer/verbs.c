@@ -114,46 +114,15 @@ static int dump_state(struct session *s, struct tr_err *err)
 	return s->gone ? tr_fail(err, -ENOENT, "the session is gone") : 0;
 }
 
-/* What is in flight is let through first, so that it cannot turn up afterwards. */
-void session_clear_rings(struct session *s)
-{
-	struct stream stream = { 0 };
-	struct ring_mark mark;
-	struct channel *c;
-	struct class *cl;
-	struct buffer *b;
-
-	cds_list_for_each_entry(c, &s->channels, node)
-		cds_list_for_each_entry(cl, &c->classes, node)
-			cds_list_for_each_entry(b, &cl->buffers, node) {
-				barrier(&b->region, 1);
-				for (uint32_t i = 0; i < b->region->geo.ring_count; i++) {
-					struct trail_ring *ring = region_ring(b->region, i);
-
-					stream.region = b->region;
-					stream.ring = i;
-					ring_mark(&stream, &mark);
-					ring->cleared_events = mark.events;
-					ring->cleared_lost = __atomic_load_n(&ring->lost, __ATOMIC_RELAXED);
-					ring->cleared_ts = mark.last_ts;
-					__atomic_store_n(&ring->source_overwritten, 0, __ATOMIC_RELAXED);
-					__atomic_store_n(&ring->unwritten, 0, __ATOMIC_RELAXED);
-					/* Pairs with the acquire loads of the views. */
-					__atomic_store_n(&ring->cleared, mark.head, __ATOMIC_RELEASE);
-					/* Pairs with the writers' acquire load before they use a sub-buffer again. */
-					__atomic_store_n(&ring->consumed, mark.head, __ATOMIC_RELEASE);
-				}
-			}
-	text_engine_reset(s->text);
-}
-
 static int verb_clear(struct session *s, const char *arg, struct tr_err *err)
 {
 	(void)arg;
 	if (drain_before(s, err))
 		return -ENOENT;
-	if (!output_runs(s))    /* else output_clear_verb does */
+	if (!output_runs(s)) {  /* else output_clear_verb does */
 		session_clear_rings(s);
+		text_engine_reset(s->text);
+	}
 	return 0;
 }
 

@@ -10,6 +10,7 @@
 #include "tests/unit/test.h"
 #include "tracer/probe/dynamic_event.h"
 #include "tracer/backend/event_probe.h"
+#include "tracer/kevent/syscall_string.h"
 
 __attribute__((noinline)) int dynevent_target(int x);
 __attribute__((noinline)) int dynevent_target(int x)
@@ -387,9 +388,9 @@ static void eprobes(void)
 		  "mode=$mode:u16\n");
 	CHECK(eprobe_define("", "sys_enter_openat", "g", &b) == -EINVAL && eprobe_define(format, "sched_switch", "g", &b) == -EINVAL);
 	md_buf_deinit(&b);
-	CHECK(eprobe_is_string("mount", "char *", "type") && !eprobe_is_string("x", "char *", "type"));
-	CHECK(!eprobe_is_string("read", "char *", "buf") && !eprobe_is_string("execve", "const char *const *", "argv"));
-	CHECK(!eprobe_is_string("x", "unsigned long", "name") && !eprobe_is_string("gethostname", "char *", "name"));
+	CHECK(syscall_takes_string("mount", "char *", "type") && !syscall_takes_string("x", "char *", "type"));
+	CHECK(!syscall_takes_string("read", "char *", "buf") && !syscall_takes_string("execve", "const char *const *", "argv"));
+	CHECK(!syscall_takes_string("x", "unsigned long", "name") && !syscall_takes_string("gethostname", "char *", "name"));
 	if (fs < 0)
 		SKIP("this is no guest");
 	ret = eprobe_create(fs, group, "sys_enter_openat", &err);

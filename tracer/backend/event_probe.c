@@ -8,35 +8,9 @@
 
 #include "tracer/probe/dynamic_event.h"
 #include "tracer/backend/event_probe.h"
+#include "tracer/kevent/syscall_string.h"
 
 enum { FIELDS_MAX = 13, WORD_MAX = 64 };
-
-static bool is_one_of(const char *word, const char *const *words)
-{
-	for (; *words; words++)
-		if (!strcmp(word, *words))
-			return true;
-	return false;
-}
-
-bool eprobe_is_string(const char *syscall, const char *type, const char *name)
-{
-	/* Those that LTTng has as strings, by the names that the kernel gives them; and newer ones of their kind. */
-	static const char *const names[] = {
-		"filename", "pathname", "path", "oldname", "newname", "name", "dev_name", "dir_name", "new_root", "put_old", "specialfile",
-		"special", "u_name", "name_user", "from_pathname", "to_pathname", "fs_name", "uname", "_type", "_description", "_fs_name",
-		"_key", "_callout_info", "uargs", "library", NULL
-	};
-	/* Here they are what the kernel fills in, or bytes with a length. */
-	static const char *const out[] = { "getcwd", "gethostname", "uname", "newuname", "olduname", NULL };
-
-	if (!strstr(type, "char *") || strstr(type, "char *const") || is_one_of(syscall, out))
-		return false;
-	if (!strcmp(name, "type"))
-		return !strcmp(syscall, "mount");
-	/* sethostname, setdomainname: they have a length and no end; LTTng shows them as strings all the same. */
-	return is_one_of(name, names);
-}
 
 /* How tracefs is to show a number, by the C type of the argument. */
 static const char *number_type(const char *type)
@@ -93,7 +67,7 @@ int eprobe_define(const char *format, const char *event, const char *group, stru
 			continue;
 		/* A newer kernel has read it already. */
 		has_text = has_text || !strncmp(type, "__data_loc", 10);
-		text = eprobe_is_string(event + 10, type, name);
+		text = syscall_takes_string(event + 10, type, name);
 		strings += text;
 		if (text)
 			md_buf_printf(&b, " %s=+0($%s):ustring", name, name);

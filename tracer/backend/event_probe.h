@@ -17,9 +17,6 @@
 /* Tries it. 1: this kernel has event probes; 0: it has not; -errno: no access. */
 int eprobe_supported(int tracefs_fd);
 
-/* True if an argument of a system call is a string that the caller passes in: `const char * filename` and the like. */
-bool eprobe_is_string(const char *syscall, const char *type, const char *name);
-
 /*
  * The definition of an event probe on syscalls/EVENT (`sys_enter_openat`) that has all its arguments under their own names, from the text of
  * its format file (at most its first 13 fields are looked at). Strings are `ustring`, numbers have the sizes of their C types.

@@ -2,6 +2,7 @@
 /* System calls for trail.ko: see backend/module_syscalls.h. */
 #include "tracer/backend/module_syscalls.h"
 #include "tracer/backend/event_probe.h"
+#include "tracer/kevent/syscall_string.h"
 #include "tracer/kevent/lttng_names.h"
 
 #include <errno.h>
@@ -280,7 +281,7 @@ static bool put_pointer(const struct call *c, uint32_t i, struct modabi_call *m,
 		m->capture[m->captures++] = row->how;
 		replaced = replaced || replaces(row);
 	}
-	if (!replaced && !c->exit && m->captures < MODABI_CAPTURES_MAX && eprobe_is_string(c->name, c->arguments[i].type, name)) {
+	if (!replaced && !c->exit && m->captures < MODABI_CAPTURES_MAX && syscall_takes_string(c->name, c->arguments[i].type, name)) {
 		put_field(out, "__data_loc char[]", name, offset + 4u * m->captures, 4);
 		m->capture[m->captures] = string;
 		m->capture[m->captures++].pointer = (uint8_t)i;

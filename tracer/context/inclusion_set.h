@@ -10,6 +10,12 @@
 #include "metadata/buf.h"
 #include "tracer/base/err.h"
 
+/* The attributes. From TRACK_PID on they are the kernel domain's. */
+enum track_attr {
+	TRACK_VPID, TRACK_VUID, TRACK_VGID,
+	TRACK_PID, TRACK_KERNEL_VPID, TRACK_KERNEL_UID, TRACK_KERNEL_VUID, TRACK_KERNEL_GID, TRACK_KERNEL_VGID, TRACK_ATTRS
+};
+
 struct track {
 	bool some;              /* only those listed; else all */
 	uint32_t *ids;          /* sorted, each once */

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tracer/backend/event_probe.h"
+#include "tracer/kevent/syscall_string.h"
 #include "tracer/kevent/format.h"
 #include "tracer/kevent/enum_labels.h"
 #include "tracer/kevent/lttng_names.h"
@@ -259,7 +259,7 @@ static void set_address(struct kformat_field *f, const char *call, const struct 
 {
 	char *type = copy(l->type), *name = copy(l->name);
 
-	if (type && name && f->size == sizeof(uint64_t) && eprobe_is_string(call, type, name))
+	if (type && name && f->size == sizeof(uint64_t) && syscall_takes_string(call, type, name))
 		f->kind = KFORMAT_ADDRESS;
 	free(type);
 	free(name);

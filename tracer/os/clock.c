@@ -363,3 +363,11 @@ void clock_describe(const struct clock *c, struct md_buf *out)
 		md_buf_puts(out, "clock monotonic, for the kernel's own clock is not the TSC\n");
 	}
 }
+
+int64_t wall_clock(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_REALTIME, &ts);
+	return (int64_t)ts.tv_sec * 1000000000 + ts.tv_nsec;
+}

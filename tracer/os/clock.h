@@ -40,4 +40,7 @@ static inline uint64_t clock_convert(const struct clock *c, uint64_t time)
 /* "clock tsc 2596.000 MHz" or "clock monotonic" and why, one line. */
 void clock_describe(const struct clock *c, struct md_buf *out);
 
+/* CLOCK_REALTIME in ns since the epoch. Any thread; async-signal-safe. */
+int64_t wall_clock(void);
+
 #endif

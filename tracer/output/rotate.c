@@ -168,6 +168,7 @@ void output_clear(struct output *o)
 
 	pthread_mutex_lock(&s->tracer->lock);
 	session_clear_rings(s);
+	text_engine_reset(s->text);
 	pthread_mutex_unlock(&s->tracer->lock);
 	o->head.cleared++;
 	o->head.begin = wall_clock();

@@ -76,23 +76,6 @@ void output_save(const struct session *s, struct md_buf *out)
 		md_buf_printf(out, "rotate %" PRIu64 " %" PRIu64 "\n", s->rotate_size, s->rotate_period);
 }
 
-struct outlog *output_log(struct buffer *b, uint32_t ring)
-{
-	if (!b->logs)
-		b->logs = calloc(b->region->geo.ring_count, sizeof(*b->logs));
-	if (b->logs && !b->logs[ring])
-		b->logs[ring] = outlog_create(b->region->key, ring);
-	return b->logs ? b->logs[ring] : NULL;
-}
-
-void output_forget(struct buffer *b)
-{
-	for (uint32_t i = 0; b->logs && i < b->region->geo.ring_count; i++)
-		outlog_put(b->logs[i]);
-	free(b->logs);
-	b->logs = NULL;
-}
-
 /* ---- output ---- */
 
 /* ~/trailfs-traces/NAME-YYYYmmdd-HHMMSS of the owner */

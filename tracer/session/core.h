@@ -205,9 +205,14 @@ void session_wind_up(struct session *s);        /* without the lock: its output 
 void session_forget(struct session *s);         /* frees what it has here; buffers and state directory stay as they are */
 void session_drop(struct session *s);           /* frees all it has; not the session itself, which has references */
 
-/* control.c: with the lock held */
+/* verbs.c: with the lock held */
 int session_start(struct session *s, struct tr_err *err);
-void session_clear_rings(struct session *s);    /* what was recorded so far goes */
+
+/* buffer.c: with the lock held */
+/* The files of one ring, made if there is no list yet; NULL: no memory. The buffer keeps its reference. */
+struct outlog *buffer_files(struct buffer *b, uint32_t ring);
+void buffer_forget_files(struct buffer *b);
+void session_clear_rings(struct session *s);    /* `clear`: events up to now are in no view any more */
 
 /* output/output.c, output/settings.c: with the lock held */
 int output_restore(struct session *s, const char *path);        /* as an earlier daemon had it */
@@ -218,8 +223,6 @@ void output_show(const struct session *s, enum session_attr attr, struct md_buf 
 void output_exchange(struct session *a, struct session *b);     /* outputs that were not started, and schedules */
 void output_restore_rotation(struct session *s, const char *line);
 bool output_runs(const struct session *s);
-struct outlog *output_log(struct buffer *b, uint32_t ring);     /* NULL: memory */
-void output_forget(struct buffer *b);
 void output_destroy(struct session *s);         /* the thread has ended, or never ran */
 /* and without: */
 /* What must not be lost is written and the thread has ended when it returns, or takes too long. */
@@ -320,6 +323,5 @@ void session_failed(struct session *s, const char *fmt, ...) __attribute__((form
 struct ring_counts;
 /* Sums over all streams; the number of streams, or -errno. Takes the lock itself. */
 ssize_t session_counts(struct session *s, struct ring_counts *sum);
-int64_t wall_clock(void);                       /* ns since the epoch */
 
 #endif

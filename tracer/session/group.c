@@ -391,7 +391,7 @@ static void buffer_drop(struct class *cl, struct buffer *b)
 		keeper_drop(t->keeper, name);
 	cds_list_del(&b->node);
 	quota_count_buffer(cl->channel->session, -(int64_t)cost(cl->channel, b->region->size));
-	output_forget(b);
+	buffer_forget_files(b);
 	if (t->reading)
 		region_put(b->region);
 	else

@@ -19,7 +19,7 @@ static bool used(const struct region *r, uint32_t ring)
 static int add_stream(struct stream_set *set, const struct class *cl, struct buffer *b, uint32_t ring)
 {
 	bool output = cl->channel->session->output != NULL;
-	struct outlog *log = output ? output_log(b, ring) : NULL;
+	struct outlog *log = output ? buffer_files(b, ring) : NULL;
 	struct stream *st;
 
 	if ((set->count & (set->count - 1)) == 0) {

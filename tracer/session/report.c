@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* What the tracer reports to the program that opened it, through the functions of struct tracer_config. */
+#include <stdarg.h>
+#include <stdio.h>
+
+#include "tracer/session/core.h"
+
+void tracer_report(struct tracer *t, const char *fmt, ...)
+{
+	char line[512];
+	va_list ap;
+
+	if (!t->config.report)
+		return;
+	va_start(ap, fmt);
+	vsnprintf(line, sizeof(line), fmt, ap);
+	va_end(ap);
+	t->config.report(t->config.report_arg, line);
+}
+
+void session_failed(struct session *s, const char *fmt, ...)
+{
+	const struct tracer_config *config = &s->tracer->config;
+	char line[256];
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(line, sizeof(line), fmt, ap);
+	va_end(ap);
+	tracer_report(s->tracer, "session %s: %s", s->name, line);
+	if (config->failed)
+		config->failed(config->failed_arg, s->name, s->created, s->uid, line);
+}
+
+void tracer_changed(struct tracer *t, const char *session)
+{
+	if (t->config.changed)
+		t->config.changed(t->config.changed_arg, session);
+}
