@@ -131,29 +131,45 @@ static enum room room(const struct slot *slot, struct trail_ring *ring, uint32_t
 	return slot_populate(m, cpu, next) ? ROOM_NEXT : ROOM_NONE;
 }
 
+/* Microseconds of CLOCK_MONOTONIC, never 0. */
+static uint64_t monotonic_us(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (uint64_t)ts.tv_sec * 1000000 + (uint64_t)ts.tv_nsec / 1000 + 1;
+}
+
 /*
  * A full ring in discard mode may be waited for, if the user and the channel allow it. The daemon makes room; it says
- * nothing, so this looks, less and less often; and whether there still is a daemon.
+ * nothing, so this looks, less and less often; and whether there still is a daemon. A sleep may last much longer than it
+ * was asked to: what counts is the time that has passed. *began: when the wait for this event began; 0: not yet.
  */
-static bool wait_for_room(const struct slot *slot, uint64_t *waited)
+static bool wait_for_room(const struct slot *slot, uint64_t *began)
 {
 	struct mapping *m = slot->mapping;
-	uint64_t us = *waited < 1000 ? 50 : *waited < 100000 ? 1000 : 10000;
-	const struct timespec pause = { .tv_nsec = (long)us * 1000 };
+	uint64_t most = __atomic_load_n(&m->blocking, __ATOMIC_RELAXED), passed, us;
+	struct timespec pause = { 0 };
 	int saved = errno;
 
-	if (!context_may_block || attach_sealed || m->mode != TRAIL_MODE_DISCARD ||
-	    *waited >= __atomic_load_n(&m->blocking, __ATOMIC_RELAXED))
+	if (!context_may_block || attach_sealed || m->mode != TRAIL_MODE_DISCARD || !most)
 		return false;
+	if (!*began)
+		*began = monotonic_us();
+	passed = monotonic_us() - *began;
+	if (passed >= most)
+		return false;
+	us = passed < 1000 ? 50 : passed < 100000 ? 1000 : 10000;
+	pause.tv_nsec = (long)(us < most - passed ? us : most - passed) * 1000;
 	nanosleep(&pause, NULL);
-	*waited += us;
-	if (*waited / 200000 != (*waited - us) / 200000 && !attach_daemon_lives(slot->lane)) {
+	if ((monotonic_us() - *began) / 200000 != passed / 200000 && !attach_daemon_lives(slot->lane)) {
 		/* Nor does the next event wait, until a daemon comes with a plan. */
 		__atomic_store_n(&m->blocking, 0, __ATOMIC_RELAXED);
-		*waited = UINT64_MAX;
+		errno = saved;
+		return false;
 	}
 	errno = saved;
-	return *waited < UINT64_MAX && __atomic_load_n(slot->on, __ATOMIC_RELAXED) == slot->on_value;
+	return __atomic_load_n(slot->on, __ATOMIC_RELAXED) == slot->on_value;
 }
 
 /* Whether an event of that size will ever fit. */
@@ -168,7 +184,7 @@ static __attribute__((noinline, cold)) bool write_slow(const struct slot *slot, 
 	const struct mapping *m = slot->mapping;
 	struct rseq_area *rs = rseq_real();
 	struct commit c = { .on = slot->on, .on_value = slot->on_value };
-	uint64_t waited = 0;
+	uint64_t began = 0;     /* of the wait for room */
 
 	for (; tries < TRIES; tries++) {
 		struct trail_ring *ring;
@@ -191,7 +207,7 @@ static __attribute__((noinline, cold)) bool write_slow(const struct slot *slot, 
 			return !on;
 		switch (room(slot, ring, c.cpu, c.head, len)) {
 		case ROOM_NONE:
-			if (fits_at_all(slot, len) && wait_for_room(slot, &waited)) {
+			if (fits_at_all(slot, len) && wait_for_room(slot, &began)) {
 				tries--;
 				continue;
 			}
