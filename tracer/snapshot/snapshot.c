@@ -324,7 +324,8 @@ static int fill(struct moment *m, struct snapshot *sn)
 	return err;
 }
 
-static int make(struct session *s, struct snapshot *sn, uint64_t max, struct tr_err *err)
+/* Copies all that the snapshot is to have into a moment of its own: others do not see it yet. */
+static int make(struct session *s, struct snapshot *sn, uint64_t max, struct moment **out, struct tr_err *err)
 {
 	struct moment *m = moment_new(s);
 	uint64_t bytes = 4096;
@@ -343,7 +344,7 @@ static int make(struct session *s, struct snapshot *sn, uint64_t max, struct tr_
 	if (!ret)
 		ret = fill(m, sn);
 	if (!ret) {
-		sn->moment = m;
+		*out = m;
 		return 0;
 	}
 	moment_put(m);
@@ -400,11 +401,13 @@ static int reserve(struct session *s, const char *name, struct snapshot *sn, str
 	sn->created = wall_clock();
 	if (getrandom(&sn->key, sizeof(sn->key), GRND_NONBLOCK) != (ssize_t)sizeof(sn->key))
 		sn->key = (uint64_t)sn->created;
+	sn->refs = 2;           /* the list's, and the caller's */
 	cds_list_add_tail(&sn->node, &s->snapshots);
 	return 0;
 }
 
-static void keep(struct tracer *t, const struct snapshot *sn)
+/* Without the lock: the keeper may take its time. */
+static void keep(struct tracer *t, const struct snapshot *sn, const struct moment *m)
 {
 	char name[32];
 	int err;
@@ -412,22 +415,38 @@ static void keep(struct tracer *t, const struct snapshot *sn)
 	if (!t->keeper)
 		return;
 	snapshot_keeper_name(sn->key, name);
-	err = keeper_put(t->keeper, name, sn->moment->fd);
+	err = keeper_put(t->keeper, name, m->fd);
 	if (err)
 		tracer_report(t, "the keeper did not take a snapshot: %s", strerror(-err));
 }
 
-/* With the lock held; its memory goes by snapshots_bury, without. */
-static void drop(struct session *s, struct snapshot *sn, bool keep_memory)
+/* With the lock held. What the last reference held is freed by snapshots_bury, without the lock. */
+static void put_snapshot(struct tracer *t, struct snapshot *sn)
+{
+	if (--sn->refs)
+		return;
+	cds_list_add_tail(&sn->node, &t->dead_snapshots);
+}
+
+static void keeper_forget(struct tracer *t, const struct snapshot *sn)
 {
 	char name[32];
 
 	snapshot_keeper_name(sn->key, name);
-	if (s->tracer->keeper && sn->moment && !keep_memory)
-		keeper_drop(s->tracer->keeper, name);
+	if (t->keeper)
+		keeper_drop(t->keeper, name);
+}
+
+/* Takes it out of the session's list. With the lock held. One that is being made stays whole until snapshot_create puts it. */
+static void remove_snapshot(struct session *s, struct snapshot *sn, bool keep_memory)
+{
+	if (sn->moment && !keep_memory)
+		keeper_forget(s->tracer, sn);
 	if (sn->moment)
 		__atomic_store_n(&sn->moment->ended, true, __ATOMIC_RELAXED);
-	cds_list_move(&sn->node, &s->tracer->dead_snapshots);
+	cds_list_del(&sn->node);
+	sn->removed = true;
+	put_snapshot(s->tracer, sn);
 }
 
 void snapshots_bury(struct tracer *t)
@@ -446,9 +465,23 @@ void snapshots_bury(struct tracer *t)
 	}
 }
 
+/* The moment becomes the snapshot's, and visible, unless the session or the snapshot was removed while it was made. */
+static int publish(struct session *s, struct snapshot *sn, struct moment *m, struct tr_err *err)
+{
+	if (s->gone || sn->removed)
+		return tr_fail(err, -ENOENT, "the session is gone");
+	sn->moment = m;
+	sn->total = 0;
+	snapcopy_add(s, sn);
+	session_save(s);
+	session_changed(s);
+	return 0;
+}
+
 int snapshot_create(struct session *s, const char *name, struct tr_err *err)
 {
 	struct tracer *t = s->tracer;
+	struct moment *m = NULL;
 	struct snapshot *sn;
 	uint64_t max;
 	int ret = name ? name_check(name, SNAPSHOT_NAME_MAX, err) : 0;
@@ -466,21 +499,18 @@ int snapshot_create(struct session *s, const char *name, struct tr_err *err)
 		free(sn);
 		return ret;
 	}
-	ret = make(s, sn, max, err);
+	ret = make(s, sn, max, &m, err);
 	if (!ret)
-		keep(t, sn);
+		keep(t, sn, m);
 	pthread_mutex_lock(&t->lock);
-	if (!ret && s->gone)
-		ret = tr_fail(err, -ENOENT, "the session is gone");
-	if (ret) {
-		drop(s, sn, false);
-	} else {
-		sn->total = 0;
-		snapcopy_add(s, sn);
-		session_save(s);
-		session_changed(s);
-	}
+	if (!ret && (ret = publish(s, sn, m, err)))
+		keeper_forget(t, sn);
+	if (ret && !sn->removed)
+		remove_snapshot(s, sn, false);
+	put_snapshot(t, sn);
 	pthread_mutex_unlock(&t->lock);
+	if (ret)
+		moment_put(m);
 	snapshots_bury(t);
 	return ret;
 }
@@ -497,7 +527,7 @@ int snapshot_destroy(struct session *s, const char *name, struct tr_err *err)
 	} else if (!sn->moment) {
 		ret = tr_fail(err, -EBUSY, "the snapshot is just being made");
 	} else {
-		drop(s, sn, false);
+		remove_snapshot(s, sn, false);
 		session_save(s);
 		session_changed(s);
 	}
@@ -536,10 +566,8 @@ void snapshots_drop(struct session *s, bool keep_memory)
 {
 	struct snapshot *sn, *next;
 
-	/* One that is being made is dropped by who makes it. */
 	cds_list_for_each_entry_safe(sn, next, &s->snapshots, node)
-		if (sn->moment)
-			drop(s, sn, keep_memory);
+		remove_snapshot(s, sn, keep_memory);
 }
 
 /* ---- the state directory, and status ---- */
@@ -634,6 +662,7 @@ int snapshot_adopt(struct session *s, const char *name, int64_t created, uint64_
 	}
 	if (fstat(fd, &st) == 0)
 		account(m, (uint64_t)st.st_blocks * 512);
+	sn->refs = 1;
 	snprintf(sn->name, sizeof(sn->name), "%s", name);
 	sn->created = created;
 	sn->key = key;

@@ -15,12 +15,19 @@
 
 #define SNAPSHOT_COPY_MAX (SNAPSHOT_NAME_MAX + 32)
 
+/*
+ * References: the session's list holds one until the snapshot is removed. snapshot_create holds one while it copies, because an rmdir of the
+ * session can remove the snapshot meanwhile: `removed` tells it so. A reader (snapshot_get), a copy to the output (snapshot_copy.c) and a slot
+ * of the tree (fs/tracedir.c) do not hold the snapshot: each holds its moment.
+ */
 struct snapshot {
 	struct cds_list_head node;      /* in the session's list; guarded by the tracer's lock, as all that has no sentence */
+	int refs;
+	bool removed;                   /* it is in no session's list any more */
 	char name[SNAPSHOT_NAME_MAX + 1];
 	int64_t created;                /* ns since the epoch */
 	uint64_t key;                   /* of the memfd */
-	struct moment *moment;          /* NULL: it is being made */
+	struct moment *moment;          /* referenced; set once, when all of it was copied; NULL: it is being made */
 	uint64_t done, total;           /* bytes copied; atomic */
 	bool unnamed;                   /* nobody gave it its name */
 	char copy[SNAPSHOT_COPY_MAX + 1];       /* what it is to be called in the output, until it is there; else "" */
