@@ -14,6 +14,8 @@ static int item(void *options, int line, const char *section, const char *key, c
 	int rc;
 
 	(void)line;
+	if (!key)
+		return 0;
 	if (!strcmp(section, "trailfs")) {
 		rc = options_set(options, key, value);
 		return rc == -ENOENT ? tr_fail(err, -EINVAL, "unknown option '%s'", key) : rc;

@@ -92,7 +92,7 @@ static int show_setting(const struct node *n, const struct who *who, const char 
 	const struct row *r = n->row;
 	struct md_buf text = MD_BUF_INIT;
 	const char *line;
-	int rc = r->show(n, who, &text);
+	int rc = r->save ? r->save(n, who, &text) : r->show(n, who, &text);
 
 	line = md_buf_str(&text);
 	do {
@@ -140,12 +140,17 @@ static int show_settings(struct place *p, const struct who *who, const char *pre
 
 static int show_section(const struct section *sec, struct session *s, const char *channel, const struct who *who, struct md_buf *out)
 {
+	struct session_info info;
 	struct place p = { 0 };
 	int rc = enter(&p, sec, s, channel);
 
 	md_buf_printf(out, "%s[%s]\n", out->len ? "\n" : "", sec->name);
 	if (channel)
 		md_buf_printf(out, "name = %s\n", channel);
+	/* Loading must not start a session by itself: the user removes the comment sign. */
+	session_info(s, &info);
+	if (!sec->of_domain && info.active)
+		md_buf_puts(out, "# start = yes\n");
 	if (!rc)
 		rc = show_settings(&p, who, "", out);
 	leave(&p, 0);
@@ -187,6 +192,7 @@ struct config {
 	struct who who;
 	bool start;
 	const struct section *section;
+	int section_line;               /* where it begins; 0: nowhere, so no section was read yet */
 	char channel[129];              /* of the section; "": not named yet */
 
 	/* Items of one list that follow each other are stored together. */
@@ -210,6 +216,20 @@ struct config *config_begin(struct session *s, const struct who *who)
 	return NULL;
 }
 
+/*
+ * A saved session has all settings of [kernel], which a user who may not trace the kernel cannot write. Whether what was collected is what
+ * the setting has already, so that there is nothing to write.
+ */
+static bool needs_no_right(struct config *c, const struct node *n)
+{
+	struct md_buf now = MD_BUF_INIT;
+	bool same = c->section->kernel && !c->section->channel && !n->row->show(n, &c->who, &now) &&
+		    !strcmp(md_buf_str(&now), md_buf_str(&c->lines));
+
+	md_buf_deinit(&now);
+	return same;
+}
+
 /* Stores the list that was collected. err->line becomes that of the file. */
 static int store_list(struct config *c, struct tr_err *err)
 {
@@ -224,6 +244,8 @@ static int store_list(struct config *c, struct tr_err *err)
 	md_buf_printf(&key, "%s/%s/%s", c->section->name, c->channel, n->row->name);
 	if (c->lines.failed || c->numbers.failed || c->seen.failed || key.failed)
 		rc = tr_fail(err, -ENOMEM, "out of memory");
+	else if (needs_no_right(c, n))
+		rc = 0;
 	else
 		rc = n->row->store(n, &c->who, md_buf_str(&c->lines), !names_have(&c->seen, md_buf_str(&key)), err);
 	if (rc < 0 && err->line > 0 && (size_t)err->line <= c->numbers.len / sizeof(int))
@@ -315,21 +337,25 @@ static const struct section *find_section(const char *name)
 	return NULL;
 }
 
-/* The section, which may be another one than that of the last item. */
-static int turn_to(struct config *c, const char *name, struct tr_err *err)
+static int unnamed_channel(const struct config *c, struct tr_err *err)
 {
-	const struct section *sec = find_section(name);
-	int rc;
+	err->line = c->section_line;
+	return tr_fail_at(err, -EINVAL, c->section->name, -1, "a channel's section begins with its name: name = channel0");
+}
 
-	if (sec == c->section && sec)
-		return 0;
-	rc = store_list(c, err);
-	if (!rc && !sec)
-		rc = tr_fail_at(err, -EINVAL, name, 0,
-				"no such section: there are session, user, user channel, kernel and kernel channel");
-	c->section = sec;
+/* (A channel's section at the end of the text may have no name yet: who writes in pieces has not written it.) */
+static int begin_section(struct config *c, int line, const char *name, struct tr_err *err)
+{
+	int rc = store_list(c, err);
+
+	if (!rc && c->section && c->section->channel && !c->channel[0])
+		rc = unnamed_channel(c, err);
+	if (rc)
+		return rc;
+	c->section = find_section(name);
+	c->section_line = line;
 	c->channel[0] = 0;
-	return rc;
+	return 0;
 }
 
 /* One more item of a list. */
@@ -357,16 +383,24 @@ int config_item(void *config, int line, const char *section, const char *key, co
 {
 	struct config *c = config;
 	struct place p = { 0 };
-	int rc = turn_to(c, section, err);
+	int rc = 0;
 
-	if (!rc && c->section->channel && !strcmp(key, "name")) {
+	/* A value before any section, or what presets.c read before the session had its name. */
+	if (!key || !c->section)
+		rc = begin_section(c, line, section, err);
+	if (rc || !key)
+		return rc;
+	if (!c->section)
+		return tr_fail_at(err, -EINVAL, section, 0,
+				  "no such section: there are session, user, user channel, kernel and kernel channel");
+	if (c->section->channel && !strcmp(key, "name")) {
 		rc = store_list(c, err);
 		return rc ? rc : begin_channel(c, value, err);
 	}
-	if (!rc && !c->section->of_domain && !strcmp(key, "start"))
+	if (!c->section->of_domain && !strcmp(key, "start"))
 		return set_start(c, value, err);
-	if (!rc && c->section->channel && !c->channel[0])
-		rc = tr_fail_at(err, -EINVAL, key, 0, "a channel's section begins with its name: name = channel0");
+	if (c->section->channel && !c->channel[0])
+		rc = unnamed_channel(c, err);
 	if (!rc && enter(&p, c->section, c->draft, c->channel))
 		rc = tr_fail(err, -ENOMEM, "out of memory");
 	if (!rc)

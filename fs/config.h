@@ -9,7 +9,8 @@
  *	[kernel]                likewise
  *	[kernel channel]
  *
- * Lists have a line for each item. What is not mentioned is as in a new session. `start = yes` in [session] starts it.
+ * Lists have a line for each item. What is not mentioned is as in a new session. `start = yes` in [session] starts it; an active session is
+ * saved with this line as a comment.
  */
 #ifndef FS_CONFIG_H
 #define FS_CONFIG_H
@@ -20,7 +21,7 @@
 int config_show(const struct node *n, const struct who *who, struct md_buf *out);
 int config_store(const struct node *n, const struct who *who, const char *text, bool replace, struct tr_err *err);
 
-/* In pieces: what is loaded takes effect in config_end, or not at all. */
+/* In pieces: what is loaded takes effect in config_end, or not at all. config_item is an inifile_item. */
 struct config;
 struct config *config_begin(struct session *s, const struct who *who);         /* NULL: no memory */
 int config_item(void *config, int line, const char *section, const char *key, const char *value, struct tr_err *err);

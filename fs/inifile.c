@@ -10,6 +10,8 @@
 #include "fs/inifile.h"
 
 #define LINE_MOST (64 * 1024)
+#define BLANKS " \t\v\f\r"        /* at the beginning of a line */
+#define BYTE_ORDER_MARK "\xef\xbb\xbf"
 #define SECTION_MOST 49         /* the library cuts what is longer */
 
 /* Debian's libinih has these as variables; where there are none, long lines and some values are refused (below). */
@@ -22,6 +24,7 @@ struct reading {
 	const char *next;       /* what the library has not read yet */
 	const char *line;       /* the one that it is at */
 	int number;
+	bool has_key;           /* the section has a key: an indented line continues its value */
 	inifile_item item;
 	void *arg;
 	struct tr_err *err;
@@ -40,6 +43,29 @@ void inifile_init(void)
 		ini_max_line = LINE_MOST + 3;
 }
 
+/* Reports the section that begins with this line, if one does. The library itself only reports values. */
+static void begin_section(struct reading *r)
+{
+	char name[SECTION_MOST];
+	const char *from = r->line;
+	size_t n;
+
+	if (r->number == 1 && !strncmp(from, BYTE_ORDER_MARK, strlen(BYTE_ORDER_MARK)))
+		from += strlen(BYTE_ORDER_MARK);
+	if (!r->has_key)
+		from += strspn(from, BLANKS);
+	if (*from++ != '[')
+		return;
+	n = strcspn(from, "]\n");
+	/* The library rejects a line without the bracket; handle() rejects a name that is too long. */
+	if (from[n] != ']' || n >= SECTION_MOST)
+		return;
+	memcpy(name, from, n);
+	name[n] = 0;
+	r->has_key = false;
+	r->rc = r->item(r->arg, r->number, name, NULL, NULL, r->err);
+}
+
 /* As fgets(3). */
 static char *next_piece(char *buf, int size, void *reading)
 {
@@ -54,6 +80,9 @@ static char *next_piece(char *buf, int size, void *reading)
 	if (!r->line || r->next[-1] == '\n') {
 		r->line = r->next;
 		r->number++;
+		begin_section(r);
+		if (r->rc)
+			return NULL;
 	}
 	memcpy(buf, r->next, n);
 	buf[n] = 0;
@@ -91,6 +120,7 @@ static int handle(void *reading, const char *section, const char *key, const cha
 
 	if (r->rc)
 		return 0;
+	r->has_key = true;
 	if (!value || !whole(r->line, value))
 		return fail(r, -1, "this line is longer than libinih can read, or has a ; behind a blank"), 0;
 	if (strlen(section) >= SECTION_MOST)

@@ -13,7 +13,10 @@
 
 #define INIFILE_MOST (16u << 20)        /* bytes of a file */
 
-/* One value. 0, or -errno with an explanation: then no more are told of. line: 1 …. */
+/*
+ * One value; or the beginning of a section: key and value are NULL. Returns 0, or -errno with an explanation, which ends the reading.
+ * line: 1 ….
+ */
 typedef int (*inifile_item)(void *arg, int line, const char *section, const char *key, const char *value, struct tr_err *err);
 
 /* Before there are threads: the library's settings are the process's. */

@@ -99,14 +99,17 @@ static int item(void *presets, int line, const char *section, const char *key, c
 
 	if (!strcmp(section, "trailfs"))
 		return 0;
-	if (!strcmp(section, "session") && !strcmp(key, "name")) {
+	/* The section of a session's name comes before its name. */
+	if (!key && !p->name[0] && !strcmp(section, "session"))
+		return 0;
+	if (key && !strcmp(section, "session") && !strcmp(key, "name")) {
 		pass_over(p, line, 0, err);
 		rc = begin(p, value, err);
 		return rc ? pass_over(p, line, rc, err) : 0;
 	}
 	if (!p->name[0]) {
 		name = file_name(p->path);
-		rc = name ? begin(p, name, err) : tr_fail_at(err, -EINVAL, key, 0, "a session begins with its name: [session], name = web");
+		rc = name ? begin(p, name, err) : tr_fail_at(err, -EINVAL, key ? key : section, 0, "a session begins with its name: [session], name = web");
 		free(name);
 		if (rc)
 			return pass_over(p, line, rc, err);

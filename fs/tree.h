@@ -57,6 +57,8 @@ struct row {
 	int (*attr)(const struct node *n, const struct who *who, struct stat *st);     /* changes what tree_attr says */
 	bool lasting;   /* … but always to the same */
 	int (*show)(const struct node *n, const struct who *who, struct md_buf *out);
+	/* A setting, as `config` has it; NULL: as `show` has it. */
+	int (*save)(const struct node *n, const struct who *who, struct md_buf *out);
 	int (*store)(const struct node *n, const struct who *who, const char *text, bool replace, struct tr_err *err);
 	enum store_how how;
 	bool setting;                   /* a part of `config` (config.h); of a directory: what is below, too */

@@ -239,6 +239,12 @@ static int store_output(const struct node *n, const struct who *who, const char 
 	return rc;
 }
 
+static int save_output(const struct node *n, const struct who *who, struct md_buf *out)
+{
+	(void)who;
+	return session_show(n->session, SESSION_OUTPUT_SAVED, out);
+}
+
 /* ---- inclusion sets ---- */
 
 static int read_track(const struct node *n, const struct who *who, struct md_buf *out)
@@ -338,7 +344,7 @@ static const struct row session_rows[] = {
 	{ .name = "snapshots", .mode = S_IFDIR | 0777, .find = find_snapshot, .list = list_snapshots,
 	  .make = make_snapshot, .remove = remove_snapshot },
 	{ .name = "output", .mode = S_IFREG | 0666, .show = show_attr, .store = store_output, .how = STORE_LINES,
-	  .arg = SESSION_OUTPUT, .setting = true },
+	  .save = save_output, .arg = SESSION_OUTPUT, .setting = true },
 	{ .name = "rotate_size", .mode = S_IFREG | 0666, .show = show_attr, .store = store_attr,
 	  .arg = SESSION_ROTATE_SIZE, .setting = true },
 	{ .name = "rotate_period", .mode = S_IFREG | 0666, .show = show_attr, .store = store_attr,

@@ -90,7 +90,11 @@ int session_become(struct session *s, struct session *draft, bool start, struct 
 	int ret;
 
 	pthread_mutex_lock(&s->tracer->lock);
-	if (s->gone) {
+	/* Releases the lock meanwhile; the draft is the caller's alone. */
+	ret = start && !was_started(s) ? output_prepare(draft, err) : 0;
+	if (ret) {
+		;
+	} else if (s->gone) {
 		ret = tr_fail(err, -ENOENT, "the session is gone");
 	} else if (was_started(s)) {
 		ret = tr_fail(err, -EBUSY, "the session was started already; a new one can take a configuration");

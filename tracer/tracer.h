@@ -142,6 +142,7 @@ int session_chown(struct session *s, uid_t uid, gid_t gid);            /* (uid_t
 enum session_attr {
 	SESSION_SNAPSHOT_MAX_SIZE,      /* bytes of a snapshot's stream files, in all; 0: no limit */
 	SESSION_OUTPUT,                 /* where packets are written; fixed by the first start */
+	SESSION_OUTPUT_SAVED,           /* the same as `config` has it: `default` if that was written; cannot be stored */
 	SESSION_ROTATE_SIZE, SESSION_ROTATE_PERIOD,
 };
 int session_show(struct session *s, enum session_attr attr, struct md_buf *out);

@@ -66,8 +66,10 @@ int session_start(struct session *s, struct tr_err *err)
 
 static int verb_start(struct session *s, const char *arg, struct tr_err *err)
 {
+	int ret = s->active ? 0 : output_prepare(s, err);
+
 	(void)arg;
-	return session_start(s, err);
+	return ret ? ret : session_start(s, err);
 }
 
 static int verb_statedump(struct session *s, const char *arg, struct tr_err *err)

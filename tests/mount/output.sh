@@ -39,9 +39,12 @@ refused "$out/../x" "$S/bad/output" EINVAL "without '..'"
 refused net://host "$S/bad/output" EOPNOTSUPP 'relay'
 refused "$MNT/version/x" "$S/bad/output" ENOTDIR 'cannot be used'
 mkdir -p "$out/used/ust"
-refused "$out/used" "$S/bad/output" EEXIST 'a trace in this directory'
 is "output at first" '' "$(cat "$S/bad/output")"
 refused rotate "$S/bad/control" EINVAL 'no output'
+put 'tick:*' "$S/bad/user/events"
+put "$out/used" "$S/bad/output"
+refused start "$S/bad/control" EEXIST 'a trace in this directory'
+is "not started" inactive "$(key state "$S/bad/status")"
 rmdir "$S/bad"
 
 # All that was emitted, less what was discarded
@@ -202,9 +205,11 @@ rmdir "$S/period"
 # Two sessions in one directory, and a channel that is removed and made again
 session one
 mkdir "$S/two"
-refused "$out/one" "$S/two/output" EBUSY "session 'one' writes"
-rmdir "$S/two"
+put "$out/one" "$S/two/output"
+put 'tick:*' "$S/two/user/events"
 put start "$S/one/control"
+refused start "$S/two/control" EEXIST "session 'one' writes\|a trace in this directory"
+rmdir "$S/two"
 "$ticker" 300 100 || fail ticker
 rmdir "$c" || fail "rmdir of a channel"
 is "events of a channel that was removed" 300 "$(($(read_all "$out/one" | wc -l) + $(discarded)))"

@@ -39,7 +39,7 @@ mount_tree
 error=$(cat "$MNT/error")
 is "made" "conf first started third web" "$(ls "$S" | tr '\n' ' ' | sed 's/ $//')"
 cmp "$work/web.ini" "$S/web/config" || fail "the preset is not what it was"
-cmp "$work/web.ini" "$S/started/config" || fail "the preset with start is not what it was"
+sed '/^# start = yes$/d' "$S/started/config" | cmp "$work/web.ini" - || fail "the preset with start is not what it was"
 is "not started" inactive "$(key state "$S/web/status")"
 is "started" active "$(key state "$S/started/status")"
 echo hello >"$MNT/log"

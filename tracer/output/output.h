@@ -79,6 +79,7 @@ struct output {
 	int dir;                        /* the output directory */
 	dev_t dev;                      /* it is this one; 0 and 0 before an earlier daemon's is found again */
 	ino_t ino;
+	bool by_default;                /* the path was chosen by the daemon: `default` was written */
 	bool started, finished;         /* guarded by the tracer's lock */
 	pthread_t thread;
 

@@ -18,7 +18,15 @@
 #include "tracer/snapshot/snapshot_copy.h"
 
 #define LOOKUP_MAX 65536
+#define DEFAULT "default"
+#define DEFAULTS_MOST 99        /* numbered directories of one session and one second */
 #define PERIOD_MAX (UINT64_C(366) * 86400 * 1000000)
+
+struct owner {
+	uid_t uid;
+	gid_t gid;
+	mode_t mode;
+};
 
 static struct output *output_new(struct session *s, const char *path, int dir)
 {
@@ -46,7 +54,7 @@ static struct output *output_new(struct session *s, const char *path, int dir)
 	return o;
 }
 
-int output_restore(struct session *s, const char *path)
+int output_restore(struct session *s, const char *path, bool by_default)
 {
 	/* Who only reads what the buffers have leaves the files alone. */
 	if (s->tracer->reading && !s->tracer->rest)
@@ -54,6 +62,8 @@ int output_restore(struct session *s, const char *path)
 	if (s->output || outdir_check(path, NULL))
 		return -EINVAL;
 	s->output = output_new(s, path, -1);
+	if (s->output)
+		s->output->by_default = by_default;
 	return s->output ? 0 : -ENOMEM;
 }
 
@@ -71,7 +81,7 @@ void output_restore_rotation(struct session *s, const char *line)
 void output_save(const struct session *s, struct md_buf *out)
 {
 	if (s->output)
-		md_buf_printf(out, "output %s\n", s->output->path);
+		md_buf_printf(out, "output%s %s\n", s->output->by_default ? "_default" : "", s->output->path);
 	if (s->rotate_size || s->rotate_period)
 		md_buf_printf(out, "rotate %" PRIu64 " %" PRIu64 "\n", s->rotate_size, s->rotate_period);
 }
@@ -96,24 +106,27 @@ static int default_path(const char *name, uid_t uid, char *out, size_t size, str
 	return (size_t)n < size ? 0 : -ENAMETOOLONG;
 }
 
-/* The directory, with the owner's rights: made if it is missing, and without a trace in it. */
-static int make_dir(const char *path, uid_t uid, gid_t gid, mode_t mode, struct tr_err *err)
+/*
+ * Opens the directory with the owner's rights, and makes it if it is missing. unused: -EEXIST if there is a trace in it. Returns a
+ * descriptor or -errno. Called without the tracer's lock: a disk may be slow.
+ */
+static int make_dir(const char *path, const struct owner *of, bool unused, struct tr_err *err)
 {
 	struct cred cred;
-	int fd, ret = cred_of(uid, gid, &cred);
+	int fd, ret = cred_of(of->uid, of->gid, &cred);
 
 	if (ret)
 		return tr_fail(err, ret, "out of memory");
 	ret = cred_enter(&cred);
 	if (ret) {
 		cred_deinit(&cred);
-		return tr_fail(err, ret, "the rights of user %u cannot be taken on", (unsigned int)uid);
+		return tr_fail(err, ret, "the rights of user %u cannot be taken on", (unsigned int)of->uid);
 	}
-	fd = outdir_open(path, uid, true, mode, err);
+	fd = outdir_open(path, of->uid, true, of->mode, err);
 	if (fd >= 0 && faccessat(fd, ".", W_OK | X_OK, AT_EACCESS) < 0) {
 		ret = -errno;
 		tr_fail_at(err, ret, path, -1, "the directory cannot be written: %s", strerror(-ret));
-	} else if (fd >= 0 && outdir_used(fd)) {
+	} else if (fd >= 0 && unused && outdir_used(fd)) {
 		ret = tr_fail_at(err, -EEXIST, path, -1, "there is a trace in this directory already");
 	}
 	cred_leave(&cred);
@@ -124,6 +137,12 @@ static int make_dir(const char *path, uid_t uid, gid_t gid, mode_t mode, struct 
 	return ret;
 }
 
+/* Who owns a session, and the mode of the directories that are made for it. */
+static struct owner owner_of(const struct session *s)
+{
+	return (struct owner){ .uid = s->uid, .gid = s->gid, .mode = 0700 | (s->mode & 0055) };
+}
+
 /* With the lock. */
 static int may_change(const struct session *s, struct tr_err *err)
 {
@@ -132,71 +151,155 @@ static int may_change(const struct session *s, struct tr_err *err)
 	return s->starts ? tr_fail(err, -EBUSY, "cannot change after the session was first started") : 0;
 }
 
-/* Two sessions in one directory would spoil each other's files. With the lock: the disk is not asked. */
-static int is_free(const struct session *s, const struct output *ours, struct tr_err *err)
+/*
+ * Whether no other session writes to the directory of this one: two would overwrite each other's files. Caller holds tracer.lock, so
+ * this does not look at the disk.
+ */
+static int check_free(const struct session *s, struct tr_err *err)
 {
+	const struct output *ours = s->output;
 	struct session *other;
 
 	cds_list_for_each_entry(other, &s->tracer->sessions, node) {
-		const struct output *o = other != s ? other->output : NULL;
+		const struct output *o = other != s && output_runs(other) ? other->output : NULL;
 
-		if (o && ours && o->ino == ours->ino && o->dev == ours->dev)
-			return tr_fail(err, -EBUSY, "session '%s' writes to this directory", other->name);
+		if (o && o->ino == ours->ino && o->dev == ours->dev)
+			return tr_fail(err, -EEXIST, "session '%s' writes to this directory", other->name);
 	}
+	return 0;
+}
+
+/* The path that a value of `output` stands for. */
+static int resolve_path(const struct session *s, const char *value, uid_t uid, char path[OUTDIR_PATH_MAX + 1], struct tr_err *err)
+{
+	int ret;
+
+	if (!strncmp(value, "net://", 6))
+		return tr_fail_at(err, -EOPNOTSUPP, value, 0, "streaming to a relay daemon is not there yet; write a path");
+	if (!strcmp(value, DEFAULT))
+		return default_path(s->name, uid, path, OUTDIR_PATH_MAX + 1, err);
+	ret = value[0] ? outdir_check(value, err) : 0;
+	if (!ret)
+		snprintf(path, OUTDIR_PATH_MAX + 1, "%s", value);
+	return ret;
+}
+
+/* The output that a value stands for; *out is NULL for an empty value. Makes the directory. Called without tracer.lock. */
+static int make_output(struct session *s, const char *value, const struct owner *of, struct output **out, struct tr_err *err)
+{
+	char path[OUTDIR_PATH_MAX + 1];
+	int dir, ret = resolve_path(s, value, of->uid, path, err);
+
+	*out = NULL;
+	if (ret || !value[0])
+		return ret;
+	dir = make_dir(path, of, false, err);
+	if (dir < 0)
+		return dir;
+	*out = output_new(s, path, dir);
+	if (!*out) {
+		close(dir);
+		return tr_fail(err, -ENOMEM, "out of memory");
+	}
+	(*out)->by_default = !strcmp(value, DEFAULT);
 	return 0;
 }
 
 static int store_output(struct session *s, const char *value, struct tr_err *err)
 {
-	struct output *o = NULL;
-	char path[OUTDIR_PATH_MAX + 1];
-	mode_t mode;
-	uid_t uid;
-	gid_t gid;
-	int ret, dir = -1;
+	struct session none = { 0 };
+	struct owner of;
+	int ret;
 
 	pthread_mutex_lock(&s->tracer->lock);
 	ret = may_change(s, err);
-	uid = s->uid;
-	gid = s->gid;
-	mode = 0700 | (s->mode & 0055);
+	of = owner_of(s);
 	pthread_mutex_unlock(&s->tracer->lock);
-	if (!ret && !strncmp(value, "net://", 6))
-		ret = tr_fail_at(err, -EOPNOTSUPP, value, 0, "streaming to a relay daemon is not there yet; write a path");
-	if (!ret && value[0] && strcmp(value, "default") != 0)
-		ret = outdir_check(value, err);
-	if (!ret && !strcmp(value, "default"))
-		ret = default_path(s->name, uid, path, sizeof(path), err);
-	else
-		snprintf(path, sizeof(path), "%s", value);
-	if (!ret && value[0])
-		dir = make_dir(path, uid, gid, mode, err);
-	if (!ret && value[0] && dir < 0)
-		ret = dir;
-	if (!ret && value[0] && !(o = output_new(s, path, dir)))
-		ret = tr_fail(err, -ENOMEM, "out of memory");
-	if (ret) {
-		if (dir >= 0)
-			close(dir);
+	if (!ret)
+		ret = make_output(s, value, &of, &none.output, err);
+	if (ret)
 		return ret;
-	}
 	pthread_mutex_lock(&s->tracer->lock);
 	ret = may_change(s, err);
-	if (!ret)
-		ret = is_free(s, o, err);
 	if (!ret) {
-		output_destroy(s);
-		s->output = o;
+		struct output *old = s->output;
+
+		s->output = none.output;
+		none.output = old;
 		session_save(s);
 		session_changed(s);
 	}
 	pthread_mutex_unlock(&s->tracer->lock);
-	if (ret && o) {
-		struct session none = { .output = o };
-
-		output_destroy(&none);
-	}
+	output_destroy(&none);
 	return ret;
+}
+
+/* ---- the first start ---- */
+
+/*
+ * A directory without a trace for the output of this path. A default path that has one gets a number at its end. Returns a descriptor or
+ * -errno.
+ */
+static int make_unused(char path[OUTDIR_PATH_MAX + 1], bool by_default, const struct owner *of, struct tr_err *err)
+{
+	struct tr_err why = TR_ERR_INIT;
+	char first[OUTDIR_PATH_MAX + 1];
+	int dir = make_dir(path, of, true, &why);
+
+	memcpy(first, path, sizeof(first));
+	for (int i = 2; dir == -EEXIST && by_default && i <= DEFAULTS_MOST; i++) {
+		if ((size_t)snprintf(path, sizeof(first), "%s-%d", first, i) >= sizeof(first))
+			break;
+		why = (struct tr_err)TR_ERR_INIT;
+		dir = make_dir(path, of, true, &why);
+	}
+	if (dir < 0 && err)
+		*err = why;
+	return dir;
+}
+
+/* Takes over path and dir. */
+static void set_dir(struct output *o, char *path, int dir, const struct stat *st)
+{
+	if (o->dir >= 0)
+		close(o->dir);
+	free(o->path);
+	o->path = path;
+	o->dir = dir;
+	o->dev = st->st_dev;
+	o->ino = st->st_ino;
+}
+
+int output_prepare(struct session *s, struct tr_err *err)
+{
+	char before[OUTDIR_PATH_MAX + 1], path[OUTDIR_PATH_MAX + 1];
+	struct stat st;
+	struct owner of;
+	bool by_default;
+	char *copy;
+	int dir;
+
+	while (s->output && !s->starts && !s->output->started) {
+		snprintf(before, sizeof(before), "%s", s->output->path);
+		memcpy(path, before, sizeof(path));
+		by_default = s->output->by_default;
+		of = owner_of(s);
+		pthread_mutex_unlock(&s->tracer->lock);
+		dir = make_unused(path, by_default, &of, err);
+		copy = dir < 0 || fstat(dir, &st) ? NULL : strdup(path);
+		pthread_mutex_lock(&s->tracer->lock);
+		if (copy && s->output && !s->output->started && !strcmp(s->output->path, before)) {
+			set_dir(s->output, copy, dir, &st);
+			return s->gone || s->ending ? tr_fail(err, -ENOENT, "the session is gone") : check_free(s, err);
+		}
+		free(copy);
+		if (dir < 0)
+			return dir;
+		close(dir);
+		if (!copy)
+			return tr_fail(err, -ENOMEM, "out of memory");
+	}
+	return s->gone || s->ending ? tr_fail(err, -ENOENT, "the session is gone") : 0;
 }
 
 /* ---- rotation ---- */
@@ -253,6 +356,12 @@ static void show_path(const char *path, struct md_buf *out)
 void output_show(const struct session *s, enum session_attr attr, struct md_buf *out)
 {
 	switch (attr) {
+	case SESSION_OUTPUT_SAVED:
+		if (s->output && s->output->by_default) {
+			md_buf_puts(out, DEFAULT "\n");
+			break;
+		}
+		/* fall through */
 	case SESSION_OUTPUT:
 		show_path(s->output ? s->output->path : "", out);
 		break;

@@ -215,7 +215,12 @@ void buffer_forget_files(struct buffer *b);
 void session_clear_rings(struct session *s);    /* `clear`: events up to now are in no view any more */
 
 /* output/output.c, output/settings.c: with the lock held */
-int output_restore(struct session *s, const char *path);        /* as an earlier daemon had it */
+int output_restore(struct session *s, const char *path, bool by_default);       /* as an earlier daemon had it */
+/*
+ * Before a first start: makes sure that the output's directory exists, has no trace, and no other session writes to it (else
+ * -EEXIST). Releases the lock while it looks at the disk, and holds it again at return: start the session without releasing it.
+ */
+int output_prepare(struct session *s, struct tr_err *err);
 int output_start(struct session *s, struct tr_err *err);        /* the thread; no error if it runs */
 void output_save(const struct session *s, struct md_buf *out);
 int output_store(struct session *s, enum session_attr attr, const char *value, struct tr_err *err);       /* without the lock */

@@ -12,7 +12,7 @@
  *	context NAME
  *	rule RULE
  *	track ATTRIBUTE [*] [ID …]
- *	output PATH
+ *	output PATH                     output_default PATH: the daemon chose it
  *	rotate SIZE PERIOD
  *	trace INDEX UID PID CREATED UUID COMM
  *	region KEY CHANNEL TRACE ORDINAL PID
@@ -492,7 +492,9 @@ static void restore_line(struct restore *r, const char *line)
 	else if (!strncmp(line, "track ", 6))
 		restore_track(r, line + 6);
 	else if (!strncmp(line, "output ", 7))
-		output_restore(r->s, line + 7);
+		output_restore(r->s, line + 7, false);
+	else if (!strncmp(line, "output_default ", 15))
+		output_restore(r->s, line + 15, true);
 	else if (!strncmp(line, "rotate ", 7))
 		output_restore_rotation(r->s, line + 7);
 	else if (!strncmp(line, "trace ", 6))
