@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/signalfd.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -15,6 +16,7 @@
 #include "fs/errors.h"
 #include "fs/file.h"
 #include "fs/fs.h"
+#include "fs/holder.h"
 #include "fs/inifile.h"
 #include "fs/log.h"
 #include "fs/mount.h"
@@ -109,8 +111,8 @@ static int open_tracer(const struct options *o)
 	struct tr_err err = TR_ERR_INIT;
 	int rc = tracer_open(&config, &fs.tracer, &err);
 
-	if (rc == -EBUSY && !err.sentence[0])
-		say(SAY_ERROR, "%s: another trailfs daemon uses this state directory", o->state);
+	if (rc == -EBUSY)
+		holder_say(o->state);
 	else if (rc)
 		say(SAY_ERROR, "%s: %s", o->state, err.sentence[0] ? err.sentence : strerror(-rc));
 	return rc;
@@ -144,10 +146,26 @@ static void close_all(void)
 	errors_deinit();
 }
 
+/* Why the daemon ends and what goes with it. Before it goes: ending may take seconds. */
+static void say_end(int signal_number, pid_t sender)
+{
+	struct md_buf what = MD_BUF_INIT;
+
+	tracer_contents(fs.tracer, &what);
+	if (signal_number)
+		say(SAY_INFO, "ends by SIG%s of process %d: destroys %s", sigabbrev_np(signal_number), (int)sender,
+		    md_buf_str(&what));
+	else
+		say(SAY_INFO, "ends, it was unmounted: destroys %s", md_buf_str(&what));
+	md_buf_deinit(&what);
+}
+
+/* Serves until the end. -EIO: could not be mounted, the reason was said. */
 static int serve(const char *path, const struct options *o, int signals)
 {
 	struct mount *m = NULL;
 	int rc = node_init(&root_row);
+	pid_t sender = 0;
 
 	if (!rc)
 		presets_make();
@@ -158,13 +176,14 @@ static int serve(const char *path, const struct options *o, int signals)
 	if (rc)
 		say(SAY_ERROR, "%s", strerror(-rc));
 	if (m && !rc) {
+		holder_announce(fs.tracer, path, mount_device(m));
 		if (o->foreground)
 			daemon_notify();
 		else
 			daemon_ready();
 		say(SAY_DEBUG, "mounted on %s, state in %s", path, o->state);
-		rc = mount_wait(m, signals);
-		say(SAY_DEBUG, rc ? "ended by signal %d" : "unmounted", rc);
+		rc = mount_wait(m, signals, &sender);
+		say_end(rc, sender);
 		rc = 0;
 	} else {
 		rc = -EIO;
@@ -180,6 +199,46 @@ static int serve(const char *path, const struct options *o, int signals)
 	return rc;
 }
 
+static bool has_sessions(void)
+{
+	struct md_buf names = MD_BUF_INIT;
+	bool some;
+
+	sessions_list(fs.tracer, &names);
+	some = names.len != 0;
+	md_buf_deinit(&names);
+	return some;
+}
+
+/* What mount(8) refuses, and libfuse does not: it mounts on a file a file system whose root would have to be a file. */
+static int check_mountpoint(const char *path)
+{
+	struct stat st;
+	int rc = stat(path, &st) ? -errno : S_ISDIR(st.st_mode) ? 0 : -ENOTDIR;
+
+	if (rc)
+		say(SAY_ERROR, "%s: %s", path, strerror(-rc));
+	return rc;
+}
+
+/* Is the state directory at or below the path? Then the mount would hide it from applications, and from the daemon itself. */
+static int check_state(const char *path, const struct options *o)
+{
+	char *state = realpath(o->state, NULL);
+	size_t n = strlen(path);
+	bool below;
+
+	if (!state)
+		return 0;
+	if (path[n - 1] == '/')
+		n--;
+	below = !strncmp(state, path, n) && (!state[n] || state[n] == '/');
+	if (below)
+		say(SAY_ERROR, "%s: the state directory %s is there: a mount would hide it from applications", path, state);
+	free(state);
+	return below ? -EBUSY : 0;
+}
+
 static int run(const struct options *o)
 {
 	char *path = stale_path(o->mountpoint);
@@ -192,6 +251,10 @@ static int run(const struct options *o)
 	rc = stale_unmount(path);
 	if (rc)
 		say(SAY_ERROR, "%s: a dead mount is there and cannot be taken away: %s", path, strerror(-rc));
+	if (!rc)
+		rc = check_mountpoint(path);
+	if (!rc)
+		rc = check_state(path, o);
 	if (!rc && !o->foreground)
 		rc = daemon_begin();
 	signals = open_signals();
@@ -201,8 +264,11 @@ static int run(const struct options *o)
 	if (!rc)
 		rc = open_tracer(o);
 	if (!rc) {
+		bool left = has_sessions();
+
 		rc = serve(path, o, signals);
-		tracer_close(fs.tracer, false);
+		/* A mount that fails leaves what a killed daemon left to the next one. */
+		tracer_close(fs.tracer, rc && left);
 	}
 	wait_end();
 	free(path);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include <errno.h>
+#include <fcntl.h>
 #ifndef FUSE_USE_VERSION
 #define FUSE_USE_VERSION 314
 #endif
@@ -17,6 +18,7 @@
 #include "fs/front.h"
 #include "fs/log.h"
 #include "fs/mount.h"
+#include "fs/mounttable.h"
 
 #define THREADS 6
 #define STACK (512 * 1024)
@@ -27,6 +29,8 @@ struct mount {
 	pthread_t threads[THREADS];
 	unsigned running;
 	int ended;              /* eventfd: a thread saw the end of the mount */
+	char *path;
+	char device[24];        /* of the file system, as the mount table has it; "": not known */
 };
 
 static void report(enum fuse_log_level level, const char *fmt, va_list ap)
@@ -43,6 +47,7 @@ struct mount *mount_open(const char *path, const char *options, bool allow_other
 {
 	struct fuse_args args = FUSE_ARGS_INIT(0, NULL);
 	struct mount *m = calloc(1, sizeof(*m));
+	struct mount_entry top;
 	char *opts = NULL;
 
 	fuse_set_log_func(report);
@@ -58,6 +63,9 @@ struct mount *mount_open(const char *path, const char *options, bool allow_other
 		goto fail;
 	}
 	front_use(m->session);
+	m->path = strdup(path);
+	if (mounttable_find(0, path, NULL, &top))
+		memcpy(m->device, top.device, sizeof(m->device));
 	m->ended = eventfd(0, EFD_CLOEXEC);
 	free(opts);
 	fuse_opt_free_args(&args);
@@ -135,7 +143,7 @@ static void stop(struct mount *m)
 		pthread_join(m->threads[--m->running], NULL);
 }
 
-int mount_wait(struct mount *m, int signals)
+int mount_wait(struct mount *m, int signals, pid_t *sender)
 {
 	struct pollfd fds[] = { { .fd = signals, .events = POLLIN }, { .fd = m->ended, .events = POLLIN } };
 	struct signalfd_siginfo info = { 0 };
@@ -144,14 +152,49 @@ int mount_wait(struct mount *m, int signals)
 		;
 	if (fds[0].revents && read(signals, &info, sizeof(info)) != sizeof(info))
 		info.ssi_signo = 0;
+	*sender = (pid_t)info.ssi_pid;
 	return (int)info.ssi_signo;
+}
+
+const char *mount_device(const struct mount *m)
+{
+	return m->device;
+}
+
+/*
+ * Whether an unmount of the path would take away another mount than ours: ours was unmounted in this mount namespace (copies
+ * of it elsewhere kept the daemon alive), or is below another one.
+ */
+static bool is_foreign(const struct mount *m)
+{
+	struct mount_entry top;
+
+	return m->path && m->device[0] && mounttable_find(0, m->path, NULL, &top) && strcmp(top.device, m->device) != 0;
+}
+
+/*
+ * Ends the connection before fuse_session_unmount, which then unmounts nothing: it takes a descriptor that polls as
+ * POLLERR, which a pipe without a reader does, for a mount that has gone.
+ */
+static void cut_connection(struct mount *m)
+{
+	int ends[2];
+
+	if (pipe2(ends, O_CLOEXEC))
+		return;
+	dup3(ends[1], fuse_session_fd(m->session), O_CLOEXEC);
+	close(ends[0]);
+	close(ends[1]);
 }
 
 void mount_close(struct mount *m)
 {
 	stop(m);
+	if (is_foreign(m))
+		cut_connection(m);
 	fuse_session_unmount(m->session);
 	fuse_session_destroy(m->session);
 	close(m->ended);
+	free(m->path);
 	free(m);
 }

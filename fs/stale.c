@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include <errno.h>
 #include <limits.h>
-#include <mntent.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,6 +10,7 @@
 #include <spawn.h>
 #include <unistd.h>
 
+#include "fs/mounttable.h"
 #include "fs/stale.h"
 
 extern char **environ;
@@ -45,18 +45,9 @@ char *stale_path(const char *path)
 /* Is the uppermost mount at the path one of ours? */
 static bool ours(const char *path)
 {
-	FILE *mounts = setmntent("/proc/self/mounts", "r");
-	struct mntent entry;
-	char buf[4 * PATH_MAX];
-	bool yes = false;
+	struct mount_entry top;
 
-	if (!mounts)
-		return false;
-	while (getmntent_r(mounts, &entry, buf, sizeof(buf)))
-		if (!strcmp(entry.mnt_dir, path))
-			yes = !strcmp(entry.mnt_type, "fuse.trailfs");
-	endmntent(mounts);
-	return yes;
+	return mounttable_find(0, path, NULL, &top) && !strcmp(top.type, "fuse.trailfs");
 }
 
 /* An ordinary user needs the setuid helper, which checks whose mount it is. */

@@ -94,6 +94,7 @@ static int open_state(struct tracer *t, struct tr_err *err)
 		return tr_fail(err, -errno, "the state directory %s cannot be written: %s", t->state_dir, strerror(errno));
 	if (!take_lock(t->lock_fd))
 		return tr_fail(err, -EBUSY, "another trailfs daemon uses the state directory %s", t->state_dir);
+	tracer_announce(t, "");
 	t->sessions_fd = open_subdir(t, "sessions", 0700);
 	t->apps_fds[0] = open_subdir(t, "apps", root ? 01777 : 0700);
 	if (t->sessions_fd < 0 || t->apps_fds[0] < 0)

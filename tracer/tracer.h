@@ -60,6 +60,14 @@ struct tracer_config {
  */
 int tracer_open(const struct tracer_config *config, struct tracer **out, struct tr_err *err);
 void tracer_close(struct tracer *t, bool keep);
+/*
+ * Text of the caller's that tells the next daemon who has the state directory. tracer_announced reads it, also while a daemon
+ * has the directory: 0 or -errno; empty if that daemon has announced nothing.
+ */
+void tracer_announce(struct tracer *t, const char *text);
+int tracer_announced(const char *state_dir, struct md_buf *out);
+/* What a tracer_close without `keep` would destroy, in words, for the log: "2 sessions (a active, b), …". */
+void tracer_contents(struct tracer *t, struct md_buf *out);
 
 /* `version`: lines "ctf 1.8", "kernel none …", "clock …". */
 void tracer_version(struct tracer *t, struct md_buf *out);

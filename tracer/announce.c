@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* What a daemon writes for the next one, and for its log: who uses the state directory, and what goes when it ends. */
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "tracer/session/core.h"
+
+#define ANNOUNCED_MAX 8192      /* bytes of an announcement that are read */
+
+void tracer_announce(struct tracer *t, const char *text)
+{
+	size_t len = strlen(text);
+
+	/* Shorter first: a reader finds the old text, a beginning of the new one, or all of it. */
+	if (ftruncate(t->lock_fd, 0) || pwrite(t->lock_fd, text, len, 0) != (ssize_t)len)
+		tracer_report(t, "the lock of the state directory %s cannot be written: %s", t->state_dir, strerror(errno));
+}
+
+int tracer_announced(const char *state_dir, struct md_buf *out)
+{
+	int dir = open(state_dir, O_PATH | O_DIRECTORY | O_CLOEXEC), ret;
+
+	if (dir < 0)
+		return -errno;
+	ret = store_read(dir, "lock", ANNOUNCED_MAX, out);
+	close(dir);
+	return ret;
+}
+
+static uint64_t buffer_bytes(const struct session *s)
+{
+	const struct channel *c;
+	const struct class *cl;
+	const struct buffer *b;
+	uint64_t sum = 0;
+
+	cds_list_for_each_entry(c, &s->channels, node)
+		cds_list_for_each_entry(cl, &c->classes, node)
+			cds_list_for_each_entry(b, &cl->buffers, node)
+				sum += b->region->size;
+	return sum;
+}
+
+void tracer_contents(struct tracer *t, struct md_buf *out)
+{
+	const struct cds_list_head *p;
+	unsigned int snapshots = 0;
+	const struct session *s;
+	uint64_t bytes = 0;
+
+	pthread_mutex_lock(&t->lock);
+	if (!t->session_count)
+		md_buf_puts(out, "no sessions");
+	else
+		md_buf_printf(out, "%u session%s", t->session_count, t->session_count > 1 ? "s" : "");
+	cds_list_for_each_entry(s, &t->sessions, node) {
+		md_buf_puts(out, s == cds_list_first_entry(&t->sessions, struct session, node) ? " (" : ", ");
+		md_buf_puts(out, s->name);
+		if (s->active)
+			md_buf_puts(out, " active");
+		cds_list_for_each(p, &s->snapshots)
+			snapshots++;
+		bytes += buffer_bytes(s);
+	}
+	if (t->session_count)
+		md_buf_printf(out, "), %" PRIu64 " bytes of buffers and %u snapshot%s", bytes, snapshots,
+			      snapshots == 1 ? "" : "s");
+	pthread_mutex_unlock(&t->lock);
+}
