@@ -194,9 +194,11 @@ void kernel_scan(struct tracer *t)
 	if (!f)
 		return;
 	pthread_mutex_lock(&f->lock);
-	if (f->bc && !f->scanned)
+	/* Before the first start there is no channel to follow threads with: the scan of that start is still to come. */
+	if (f->bc && !f->scanned) {
 		kthreads_scan(f->threads);
-	f->scanned = true;
+		f->scanned = true;
+	}
 	pthread_mutex_unlock(&f->lock);
 }
 
