@@ -102,9 +102,16 @@ struct trail_ring {
 	trail_u64 pad0[4];
 	/* what could not be recorded; added to atomically by anybody */
 	trail_u64 lost;
-	trail_u64 source_lost;           /* rings that are filled from other buffers: what those have told, of it and of the next */
-	trail_u64 source_overwritten;    /* recorded there, but overwritten before anything came here */
-	trail_u64 pad1[5];
+	/*
+	 * Rings that are filled from other buffers. source_lost: losses there that were counted here so far, of which source_discarded
+	 * were not recorded there either; the rest was overwritten there. Of the latter since the last clear: source_overwritten while
+	 * this ring held nothing older; source_gaps between events that it holds, so that they are in `lost`, too.
+	 */
+	trail_u64 source_lost;
+	trail_u64 source_overwritten;
+	trail_u64 source_discarded;
+	trail_u64 source_gaps;
+	trail_u64 pad1[3];
 	/* the reader's line */
 	trail_u64 consumed;              /* position: everything below may be overwritten: it was cleared, or written elsewhere */
 	trail_u64 cleared_events;        /* count of events and of losses at the last clear */

@@ -30,12 +30,19 @@ struct backend_geometry {
 	bool tsc;               /* times are the TSC's cycles; else CLOCK_MONOTONIC */
 };
 
+/* Events of one CPU that nobody will see, since the channel was made. */
+struct backend_losses {
+	uint64_t overwritten;   /* recorded, then overwritten before they were read; those that `missed` gave are among them */
+	uint64_t discarded;     /* not recorded for want of room, or emptied out with a buffer */
+};
+
 /* What a drain gives, in the order of the buffer. */
 struct backend_sink {
 	void (*record)(void *arg, uint64_t time, const uint8_t *record, size_t len);
 	/* Of the record that comes next, as in a trace. NULL: they are not wanted. */
 	void (*contexts)(void *arg, const uint8_t *bytes, size_t len);
-	void (*missed)(void *arg, uint64_t events);     /* were lost here */
+	/* That many were overwritten here before anybody read them. 0: some were, and `lost` will tell how many. */
+	void (*missed)(void *arg, uint64_t events);
 	void *arg;
 };
 
@@ -90,8 +97,7 @@ struct backend_ops {
 	int (*track_by)(struct backend_channel *c, int attr, const struct track *set);
 	/* Takes out what the buffer of a CPU holds now, at most once its size. */
 	int (*drain)(struct backend_channel *c, uint32_t cpu, const struct backend_sink *sink);
-	/* Events lost so far by a CPU, those told by `missed` too. */
-	int (*lost)(struct backend_channel *c, uint32_t cpu, uint64_t *events);
+	int (*lost)(struct backend_channel *c, uint32_t cpu, struct backend_losses *losses);
 };
 
 /* Listed, if functions can be traced: the event that they are recorded as, with the fields ip and parent_ip. */

@@ -353,13 +353,13 @@ int module_drain(struct backend_channel *c, uint32_t cpu, const struct backend_s
 	return ret;
 }
 
-int module_lost(struct backend_channel *c, uint32_t cpu, uint64_t *events)
+int module_lost(struct backend_channel *c, uint32_t cpu, struct backend_losses *losses)
 {
 	struct place now = c->places[cpu];
 	struct krec_begin first;
 	uint64_t from;
 
-	*events = 0;
+	*losses = (struct backend_losses){ 0 };
 	if (cpu >= c->cpus || !now.ring)
 		return 0;
 	while (now.pos < (from = oldest(c, now.ring))) {
@@ -370,6 +370,7 @@ int module_lost(struct backend_channel *c, uint32_t cpu, uint64_t *events)
 			break;
 		}
 	}
-	*events = __atomic_load_n(&now.ring->lost, __ATOMIC_RELAXED) + now.overwritten;
+	losses->discarded = __atomic_load_n(&now.ring->lost, __ATOMIC_RELAXED);
+	losses->overwritten = now.overwritten;
 	return 0;
 }

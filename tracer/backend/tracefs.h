@@ -64,6 +64,6 @@ int tracefs_filter(struct backend_channel *c, const char *system, const char *ev
 int tracefs_functions(struct backend_channel *c, const char *names);
 int tracefs_track(struct backend_channel *c, const uint32_t *tids, size_t count);
 int tracefs_drain(struct backend_channel *c, uint32_t cpu, const struct backend_sink *sink);
-int tracefs_lost(struct backend_channel *c, uint32_t cpu, uint64_t *events);
+int tracefs_lost(struct backend_channel *c, uint32_t cpu, struct backend_losses *losses);
 
 #endif

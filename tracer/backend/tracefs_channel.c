@@ -32,8 +32,8 @@ struct backend_channel {
 	pthread_mutex_t lock;           /* guards the rest; held for a read, or while the tracer is changed */
 	struct {
 		int raw;                /* trace_pipe_raw; -1: there is no such CPU */
-		uint64_t lost_before;   /* the counters began anew */
-		uint64_t counted;       /* before what may begin them anew */
+		struct backend_losses before;   /* the counters began anew */
+		struct backend_losses counted;  /* before what may begin them anew: `discarded` has what the buffer held */
 	} per_cpu[];
 };
 
@@ -270,24 +270,31 @@ static uint64_t stat_of(const char *text, const char *key)
 	return at ? strtoull(at + strlen(key), NULL, 10) : 0;
 }
 
-/* What a CPU has lost since its counters began; with `held` what its buffer holds, too. */
-static int read_lost(struct backend_channel *c, uint32_t cpu, bool held, uint64_t *events)
+/* What a CPU has lost since its counters began; with `held`, what its buffer holds counts as discarded. */
+static int read_lost(struct backend_channel *c, uint32_t cpu, bool held, struct backend_losses *l)
 {
 	struct md_buf text = MD_BUF_INIT;
 	char path[64];
 	ssize_t n;
 
-	*events = 0;
+	*l = (struct backend_losses){ 0 };
 	snprintf(path, sizeof(path), "per_cpu/cpu%u/stats", cpu);
 	n = tracefs_read(c->dir, path, 4096, &text);
 	if (n > 0) {
 		const char *p = md_buf_str(&text);
 
-		*events = stat_of(p, "\noverrun: ") + stat_of(p, "\ncommit overrun: ") + stat_of(p, "\ndropped events: ");
-		*events += held && !strncmp(p, "entries: ", 9) ? strtoull(p + 9, NULL, 10) : 0;
+		l->overwritten = stat_of(p, "\noverrun: ");
+		l->discarded = stat_of(p, "\ncommit overrun: ") + stat_of(p, "\ndropped events: ");
+		l->discarded += held && !strncmp(p, "entries: ", 9) ? strtoull(p + 9, NULL, 10) : 0;
 	}
 	md_buf_deinit(&text);
 	return n < 0 ? (int)n : 0;
+}
+
+static void add_losses(struct backend_losses *sum, const struct backend_losses *l)
+{
+	sum->overwritten += l->overwritten;
+	sum->discarded += l->discarded;
 }
 
 void tracefs_before_reset(struct backend *b)
@@ -306,12 +313,14 @@ void tracefs_before_reset(struct backend *b)
 void tracefs_after_reset(struct backend *b)
 {
 	struct backend_channel *c;
-	uint64_t now;
+	struct backend_losses now, *then;
 
 	cds_list_for_each_entry(c, &b->channels, node) {
-		for (uint32_t cpu = 0; cpu < c->cpus; cpu++)
-			if (!read_lost(c, cpu, true, &now) && now < c->per_cpu[cpu].counted)
-				c->per_cpu[cpu].lost_before += c->per_cpu[cpu].counted;
+		for (uint32_t cpu = 0; cpu < c->cpus; cpu++) {
+			then = &c->per_cpu[cpu].counted;
+			if (!read_lost(c, cpu, true, &now) && now.overwritten + now.discarded < then->overwritten + then->discarded)
+				add_losses(&c->per_cpu[cpu].before, then);
+		}
 		pthread_mutex_unlock(&c->lock);
 	}
 	pthread_mutex_unlock(&b->lock);
@@ -325,7 +334,7 @@ static int set_tracer(struct backend_channel *c, const char *tracer)
 {
 	struct md_buf on = MD_BUF_INIT;
 	bool recording = tracefs_read(c->dir, "tracing_on", 16, &on) > 0 && *md_buf_str(&on) == '1';
-	uint64_t lost;
+	struct backend_losses lost;
 	int ret, opened;
 
 	md_buf_deinit(&on);
@@ -334,7 +343,7 @@ static int set_tracer(struct backend_channel *c, const char *tracer)
 	close_buffers(c);
 	for (uint32_t cpu = 0; cpu < c->cpus; cpu++) {
 		read_lost(c, cpu, true, &lost);
-		c->per_cpu[cpu].lost_before += lost;
+		add_losses(&c->per_cpu[cpu].before, &lost);
 	}
 	ret = tracefs_write(c->dir, "current_tracer", tracer, false);
 	opened = open_buffers(c);
@@ -426,7 +435,7 @@ static void take(struct backend_channel *c, size_t size, const struct backend_si
 	if (kpage_begin(&p, c->page, size, &layout))
 		return;
 	if (p.missed)
-		sink->missed(sink->arg, p.missed);
+		sink->missed(sink->arg, p.missed_known ? p.missed : 0);
 	while (kpage_next(&p, &ts, &record, &len)) {
 		uint16_t as = __atomic_load_n(&c->ids[krecord_id(record)], __ATOMIC_RELAXED);
 
@@ -464,15 +473,14 @@ int tracefs_drain(struct backend_channel *c, uint32_t cpu, const struct backend_
 	return 0;
 }
 
-int tracefs_lost(struct backend_channel *c, uint32_t cpu, uint64_t *events)
+int tracefs_lost(struct backend_channel *c, uint32_t cpu, struct backend_losses *losses)
 {
-	uint64_t before;
 	int ret;
 
 	pthread_mutex_lock(&c->lock);
-	before = cpu < c->cpus ? c->per_cpu[cpu].lost_before : 0;
-	ret = read_lost(c, cpu, false, events);
+	ret = read_lost(c, cpu, false, losses);
+	if (cpu < c->cpus)
+		add_losses(losses, &c->per_cpu[cpu].before);
 	pthread_mutex_unlock(&c->lock);
-	*events += before;
 	return ret;
 }

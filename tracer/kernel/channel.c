@@ -126,7 +126,7 @@ int kchannel_start(struct channel *c, struct tr_err *err)
 		 (unsigned long long)kc->region->key, k->suffix);
 	ret = open_channel(kc, false, err);
 	for (uint32_t i = 0; !ret && i < kc->region->geo.ring_count; i++)
-		region_ring(kc->region, i)->source_lost = 0;
+		region_ring(kc->region, i)->source_lost = region_ring(kc->region, i)->source_discarded = 0;
 	if (ret) {
 		kchannel_put(kc);
 		return ret;

@@ -39,6 +39,7 @@ struct target {
 	struct trail_ring *ring;
 	const uint8_t *contexts;        /* of the record that comes next */
 	size_t contexts_len;
+	struct backend_losses losses;   /* that the source had counted when this drain began */
 };
 
 static void coder_free(struct coder *c)
@@ -309,20 +310,50 @@ static void record(void *arg, uint64_t time, const uint8_t *bytes, size_t len)
 	ring_write(&to->writer, &on, 1, co->id, kc->payload, head + (size_t)n);
 }
 
+/* Of what the source has counted as overwritten, that which was not counted here yet. */
+static uint64_t new_overwritten(const struct target *to)
+{
+	uint64_t counted = to->ring->source_lost - to->ring->source_discarded;
+
+	return to->losses.overwritten > counted ? to->losses.overwritten - counted : 0;
+}
+
 /*
- * What the source says is lost; what it said already is in the ring's source_lost. In overwrite mode that is events which went
- * the way of all old ones, if nothing older is held here; else it is a gap, and told as such.
+ * Events that the source overwrote. In a ring that overwrites they went the way of all old ones. If nothing older is held here, the
+ * trace begins after them; else they leave a gap in it, which the packets say by their counts of discarded events.
  */
 static void missed(void *arg, uint64_t events)
 {
 	struct target *to = arg;
 	uint64_t head = region_head(to->kc->region, to->cpu);
+	bool overwrites = to->writer.mode == TRAIL_MODE_OVERWRITE;
 
+	if (!events)
+		events = new_overwritten(to);
+	events += !events;      /* one at least */
 	to->ring->source_lost += events;
-	if (to->writer.mode == TRAIL_MODE_OVERWRITE && (!head || head == __atomic_load_n(&to->ring->cleared, __ATOMIC_ACQUIRE)))
+	if (overwrites && (!head || head == __atomic_load_n(&to->ring->cleared, __ATOMIC_ACQUIRE))) {
 		__atomic_fetch_add(&to->ring->source_overwritten, events, __ATOMIC_RELAXED);
-	else
-		ring_lost(to->ring, events);
+		return;
+	}
+	if (overwrites)
+		__atomic_fetch_add(&to->ring->source_gaps, events, __ATOMIC_RELAXED);
+	ring_lost(to->ring, events);
+}
+
+/* What the source lost that its pages do not say. */
+static void count_rest(struct target *to)
+{
+	uint64_t counted = to->ring->source_discarded, rest = new_overwritten(to);
+
+	if (rest)
+		missed(to, rest);
+	if (to->losses.discarded <= counted)
+		return;
+	rest = to->losses.discarded - counted;
+	to->ring->source_lost += rest;
+	to->ring->source_discarded += rest;
+	ring_lost(to->ring, rest);
 }
 
 /* ---- a channel ---- */
@@ -335,7 +366,6 @@ static int drain_cpu(struct kchannel *kc, uint32_t cpu)
 		.kc = kc, .cpu = cpu, .ring = region_ring(kc->region, cpu),
 	};
 	struct backend_sink sink = { .record = record, .contexts = contexts, .missed = missed, .arg = &to };
-	uint64_t lost = 0;
 	int ret, counted;
 
 	to.writer = (struct ring_writer){
@@ -343,10 +373,10 @@ static int drain_cpu(struct kchannel *kc, uint32_t cpu)
 		.subbuf_count = geo->subbuf_count, .mode = geo->mode, .clock = given_time, .populate = populate, .arg = &to,
 	};
 	/* Before: what the buffers tell of it by themselves, in their place, is told twice otherwise. */
-	counted = ops->lost(kc->bc, cpu, &lost);
+	counted = ops->lost(kc->bc, cpu, &to.losses);
 	ret = ops->drain(kc->bc, cpu, &sink);
-	if (!counted && lost > to.ring->source_lost)
-		missed(&to, lost - to.ring->source_lost);
+	if (!counted)
+		count_rest(&to);
 	return ret;
 }
 

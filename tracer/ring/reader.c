@@ -167,6 +167,20 @@ uint64_t ring_cleared_ts(const struct stream *s)
 	return load(&ring_of(s)->cleared_ts);
 }
 
+/* What was overwritten before it came here; of that, what left a gap is in `lost`. */
+static void add_source(const struct trail_ring *ring, struct ring_counts *c)
+{
+	uint64_t gone = load(&ring->source_overwritten), gaps = load(&ring->source_gaps);
+
+	if (gone > RING_LOST_MAX)
+		gone = 0;       /* a lie */
+	if (gaps > c->discarded)
+		gaps = c->discarded;
+	c->discarded -= gaps;
+	c->recorded += gone + gaps;
+	c->overwritten += gone + gaps;
+}
+
 void ring_counts(const struct stream *s, struct ring_counts *c)
 {
 	const struct region_geometry *g = &s->region->geo;
@@ -189,9 +203,5 @@ void ring_counts(const struct stream *s, struct ring_counts *c)
 		c->overwritten = load(&ring->unwritten);
 	if (c->overwritten > c->recorded)
 		c->overwritten = c->recorded;
-	first = load(&ring->source_overwritten);
-	if (first > RING_LOST_MAX)
-		first = 0;      /* a lie */
-	c->recorded += first;
-	c->overwritten += first;
+	add_source(ring, c);
 }

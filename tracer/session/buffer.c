@@ -49,6 +49,7 @@ void session_clear_rings(struct session *s)
 					ring->cleared_lost = __atomic_load_n(&ring->lost, __ATOMIC_RELAXED);
 					ring->cleared_ts = mark.last_ts;
 					__atomic_store_n(&ring->source_overwritten, 0, __ATOMIC_RELAXED);
+					__atomic_store_n(&ring->source_gaps, 0, __ATOMIC_RELAXED);
 					__atomic_store_n(&ring->unwritten, 0, __ATOMIC_RELAXED);
 					/* Pairs with the acquire loads of the views. */
 					__atomic_store_n(&ring->cleared, mark.head, __ATOMIC_RELEASE);
