@@ -19,8 +19,6 @@
 #define MADV_POPULATE_WRITE 23          /* Linux 5.14 */
 #endif
 
-#define LOG_NAME "trail:log"
-#define LOG_LEVEL 6             /* info */
 #define LOG_MAX 4096
 
 struct log_target {
@@ -44,7 +42,7 @@ static bool log_populate(void *arg, uint64_t subbuf)
 
 static struct md_event *log_event(void)
 {
-	struct md_event *e = md_event_create(LOG_NAME, LOG_LEVEL, 1);
+	struct md_event *e = md_event_create(LOG_EVENT, LOG_EVENT_LEVEL, 1);
 
 	if (!e)
 		return NULL;
@@ -83,7 +81,7 @@ static bool log_wanted(struct channel *c, const struct context_values *who, cons
 	};
 	struct wanted wanted;
 
-	return event_wanted(c, LOG_NAME, LOG_LEVEL, &log_layout, who->uid, &wanted) &&
+	return event_wanted(c, LOG_EVENT, LOG_EVENT_LEVEL, &log_layout, who->uid, &wanted) &&
 	       (!wanted.size || filter_run(wanted.program, wanted.size, &in));
 }
 

@@ -90,4 +90,18 @@ int filter_check(const struct filter *f, const struct filter_event *e, struct tr
  */
 int filter_compile(const struct filter *const *filters, size_t count, const struct filter_event *e, struct md_buf *out);
 
+/* ---- the fields that a filter names: filter/fields.c ---- */
+
+struct filter_node;
+
+/* The i-th field that it names, from 0 on, the filter's own. NULL: it names no more. */
+const struct filter_node *filter_named_field(const struct filter *f, size_t i);
+/* Whether an event has the field; true, too, when memory runs out. */
+bool filter_event_has(const struct filter_event *e, const struct filter_node *field);
+/* Appends the names of the event's fields as filters use them, each with a NUL. */
+void filter_event_names(const struct filter_event *e, struct md_buf *out);
+/* -EINVAL, at the field's place: there is no such field in `where`; suggests the nearest of the names. */
+int filter_no_field(const struct filter *f, const struct filter_node *field, const char *where, struct md_buf *names,
+		    struct tr_err *err);
+
 #endif

@@ -13,6 +13,8 @@
 #include "tracer/statedump/statedump.h"
 #include "tracer/base/suggest.h"
 
+#define SUGGEST_EVENTS 64      /* whose fields are suggested for one that no event has */
+
 static void event_free(struct kevent *e)
 {
 	if (!e)
@@ -510,7 +512,41 @@ static bool fields_of(struct kernel *k, struct kevent *e, struct kdump_fields *o
 	return e->format;
 }
 
-static int check_rule(struct kernel *k, const struct rule *r, struct tr_err *err)
+/* -EINVAL if of the events that the rule takes none has some field that its filter names. */
+static int check_fields(struct kernel *k, const struct rule *r, struct tr_err *err)
+{
+	const struct filter_node *field;
+	struct kdump_fields fields;
+	int ret = 0;
+
+	for (size_t n = 0; !ret && (field = filter_named_field(r->filter, n)); n++) {
+		struct md_buf names = MD_BUF_INIT;
+		const char *where = NULL;
+		bool found = false;
+		size_t events = 0;
+
+		for (size_t i = 0; i < k->event_count && !found; i++) {
+			struct kevent *e = k->events[i];
+
+			if (!e->present || !rule_match(r, e->key, 0))
+				continue;
+			/* An event with a format that cannot be read may have any field. */
+			found = !fields_of(k, e, &fields) || filter_event_has(&fields.event, field);
+			where = where ? where : e->name;
+			if (events++ < SUGGEST_EVENTS && !found)
+				filter_event_names(&fields.event, &names);
+		}
+		if (!found && where)
+			ret = filter_no_field(r->filter, field, events > 1 ? "any of the rule's events" : where, &names, err);
+		md_buf_deinit(&names);
+	}
+	if (ret && err)
+		err->line = r->line;
+	return ret;
+}
+
+/* -EINVAL, as in the first event that the rule takes, if the filter's types clash in all. -ENOENT: it takes none. */
+static int check_types(struct kernel *k, const struct rule *r, struct tr_err *err)
 {
 	struct tr_err first = TR_ERR_INIT;
 	struct kdump_fields fields;
@@ -543,6 +579,13 @@ static int check_rule(struct kernel *k, const struct rule *r, struct tr_err *err
 		err->line = r->line;
 	}
 	return -EINVAL;
+}
+
+static int check_rule(struct kernel *k, const struct rule *r, struct tr_err *err)
+{
+	int ret = check_types(k, r, err);
+
+	return ret || !r->filter ? ret : check_fields(k, r, err);
 }
 
 /* The events that new rules are to make; all that have to be prepared are asked for at once. */

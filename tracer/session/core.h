@@ -191,6 +191,10 @@ struct tracer *tracer_new(const struct tracer_config *config);
 void tracer_free(struct tracer *t);
 size_t sessions_restore(struct tracer *t);      /* all that are in the state directory; returns as kept_drop */
 
+/* user_log.c: the event that each line written to `log` becomes */
+#define LOG_EVENT "trail:log"
+#define LOG_EVENT_LEVEL 6       /* info */
+
 /* session.c: all with the lock held */
 struct session *session_find(struct tracer *t, const char *name);
 struct session *session_alloc(struct tracer *t, const char *name, uid_t uid, gid_t gid);      /* in no list yet */
@@ -302,6 +306,7 @@ bool kernel_wanted(struct channel *c, const char *key, const struct filter_event
 uint64_t app_wanted(struct channel *c, const struct app *a, uint32_t event, struct wanted *program);
 /* New rules against the events that are registered: -EINVAL if types clash in all that a rule takes. */
 int rules_check(const struct session *s, const struct rule_list *l, struct tr_err *err);
+void rules_status(const struct session *s, struct md_buf *out); /* lines `unmatched RULE`: no tracepoint that is registered now */
 void programs_drop(struct tracer *t);
 
 /* app/attach_server.c */

@@ -15,6 +15,7 @@
 #define BUCKETS 1024u           /* a power of two */
 #define PROGRAMS_MAX 16384u
 #define BYTES_MAX (32u << 20)
+#define UNMATCHED_LOOKS 1000000u        /* of rules at tracepoints, in one read of `status`: the tracer's lock is held */
 
 enum { PROGRAM, ALWAYS, NEVER };        /* as filter_compile says it */
 
@@ -226,6 +227,35 @@ static int check_rule(const struct session *s, const struct rule *r, struct tr_e
 		err->line = r->line;
 	}
 	return -EINVAL;
+}
+
+/* Whether an application that the session records has registered a tracepoint that the rule takes. budget: looks that are left. */
+static bool is_registered(const struct session *s, const struct rule *r, size_t *budget)
+{
+	struct app *a;
+
+	/* The daemon's own event. */
+	if (rule_match(r, LOG_EVENT, LOG_EVENT_LEVEL))
+		return true;
+	cds_list_for_each_entry(a, &s->tracer->apps, node) {
+		if (s->uid && s->uid != a->file->uid)
+			continue;
+		for (uint32_t i = 0; i < a->file->event_count; i++)
+			if (!(*budget)-- || rule_match(r, a->file->events[i].name, a->file->events[i].level))
+				return true;
+	}
+	return false;
+}
+
+void rules_status(const struct session *s, struct md_buf *out)
+{
+	size_t budget = UNMATCHED_LOOKS;
+	struct channel *c;
+
+	cds_list_for_each_entry(c, &s->channels, node)
+		for (size_t i = 0; !c->kernel && budget && i < c->rules.count; i++)
+			if (!c->rules.rules[i].disabled && !is_registered(s, &c->rules.rules[i], &budget) && budget)
+				md_buf_printf(out, "unmatched %s\n", c->rules.rules[i].text);
 }
 
 int rules_check(const struct session *s, const struct rule_list *l, struct tr_err *err)

@@ -431,6 +431,7 @@ void session_status(struct session *s, struct md_buf *out)
 	md_buf_printf(out, "buffers_refused %" PRIu64 "\nbuffers_lost %" PRIu64 "\n", s->buffers_refused, s->buffers_lost);
 	snapshots_status(s, out);
 	kernel_problems(s, out);
+	rules_status(s, out);
 	pthread_mutex_unlock(&s->tracer->lock);
 	output_status(s, out);
 }

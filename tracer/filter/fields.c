@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Which fields a filter names, and whether an event has them. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "metadata/name.h"
+#include "tracer/base/suggest.h"
+#include "tracer/filter/tree.h"
+
+static const struct filter_node *find_number(const struct filter_node *n, size_t *i)
+{
+	const struct filter_node *found = NULL;
+
+	if (n->kind == NODE_FIELD && !(*i)--)
+		return n;
+	for (const struct filter_node *o = n->first; o && !found; o = o->next)
+		found = find_number(o, i);
+	return found;
+}
+
+const struct filter_node *filter_named_field(const struct filter *f, size_t i)
+{
+	return find_number(f->root, &i);
+}
+
+bool filter_event_has(const struct filter_event *e, const struct filter_node *field)
+{
+	struct md_buf shown = MD_BUF_INIT;
+	bool found = false;
+
+	/* Structures have no members that a filter could name. */
+	for (uint32_t i = 0; i < e->field_count && !found && !field->member; i++) {
+		md_buf_reset(&shown);
+		md_name_field(e->strings + e->fields[i].name, &shown);
+		found = shown.failed || (shown.len == field->name_length && !memcmp(shown.data, field->text, shown.len));
+	}
+	md_buf_deinit(&shown);
+	return found;
+}
+
+void filter_event_names(const struct filter_event *e, struct md_buf *out)
+{
+	for (uint32_t i = 0; i < e->field_count; i++) {
+		md_name_field(e->strings + e->fields[i].name, out);
+		md_buf_putc(out, '\0');
+	}
+}
+
+int filter_no_field(const struct filter *f, const struct filter_node *field, const char *where, struct md_buf *names,
+		    struct tr_err *err)
+{
+	const char **list = calloc(names->len + 1, sizeof(*list)), *near = NULL;
+	size_t n = 0;
+	int ret;
+
+	for (size_t at = 0; list && !names->failed && at < names->len; at += strlen(names->data + at) + 1)
+		list[n++] = names->data + at;
+	if (list)
+		near = nearest(field->text, field->name_length, list, n);
+	if (near)
+		ret = tr_fail_at(err, -EINVAL, f->line, (int)field->column, "no field '%s' in %s; did you mean '%s'?",
+				 field->text, where, near);
+	else
+		ret = tr_fail_at(err, -EINVAL, f->line, (int)field->column, "no field '%s' in %s", field->text, where);
+	free(list);
+	return ret;
+}
