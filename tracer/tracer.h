@@ -232,7 +232,8 @@ struct text_view;
 /* One open of `text`: brings the session's text up to the present. */
 int text_open(struct session *s, struct text_view **out);
 /*
- * Bytes at an offset of the text (counted since first start or clear). 0: nothing there yet. If what stood there is not held
+ * Bytes at an offset of the text (counted since first start or clear). 0: the offset is where the text ended at the open; the
+ * next read moves that end to the present, so that a reader that stops at 0 ends, and one that comes again follows. If what stood there is not held
  * any more, the open goes on at the oldest event held: its offsets are shifted from then on. One caller at a time per view.
  */
 ssize_t text_read(struct text_view *v, uint64_t offset, void *buf, size_t size);

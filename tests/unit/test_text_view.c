@@ -261,6 +261,59 @@ static void clear(void)
 	fake_session_destroy(s);
 }
 
+/* Reads as cat does while `more` events are recorded between any two reads; how many reads until one returns 0. */
+static int read_to_end(struct session *s, struct text_view *v, struct md_buf *seen, size_t size, uint64_t more)
+{
+	struct fake_threads t;
+	char buf[3000];
+	ssize_t n = 1;
+	int reads;
+
+	for (reads = 0; n > 0 && reads < 3000; reads++) {
+		n = text_read(v, seen->len, buf, size);
+		CHECK(n >= 0);
+		md_buf_put(seen, buf, n > 0 ? (size_t)n : 0);
+		fake_threads_run(&t, s, 8, more);
+		/* Others bring the session's text up to the present. */
+		text_size(s);
+	}
+	return reads;
+}
+
+/* An open ends at what was recorded when it was made, however much comes meanwhile; the read after the end goes on. */
+static void ends(void)
+{
+	struct session *s = fake_session(TRAIL_MODE_DISCARD, 65536, 32);
+	struct md_buf all = MD_BUF_INIT, seen = MD_BUF_INIT;
+	struct fake_threads t;
+	struct text_view *v;
+	char buf[3000];
+
+	fake_start(s, true);
+	fake_threads_run(&t, s, 8, 100);
+	fake_text(s, &all);
+	CHECK(text_open(s, &v) == 0);
+	CHECK(read_to_end(s, v, &seen, sizeof(buf), 50) < 3000);
+	CHECK(seen.len == all.len);
+	CHECK_STR(md_buf_str(&seen), md_buf_str(&all));
+	CHECK(text_read(v, seen.len, buf, sizeof(buf)) == sizeof(buf));
+	text_close(v);
+	md_buf_deinit(&all);
+	fake_session_destroy(s);
+
+	/* A reader that is outrun all the time comes to its end too. */
+	s = fake_session(TRAIL_MODE_OVERWRITE, 4096, 8);
+	fake_start(s, true);
+	fake_threads_run(&t, s, 8, 1000);
+	md_buf_reset(&seen);
+	CHECK(text_open(s, &v) == 0);
+	CHECK(read_to_end(s, v, &seen, 1000, 10) < 3000);
+	CHECK(text_read(v, seen.len, buf, sizeof(buf)) > 0);
+	text_close(v);
+	md_buf_deinit(&seen);
+	fake_session_destroy(s);
+}
+
 struct reader {
 	struct session *s;
 	int number;
@@ -323,6 +376,7 @@ int main(void)
 	CASE(overtaken);
 	CASE(late);
 	CASE(clear);
+	CASE(ends);
 	CASE(together);
 	return test_summary();
 }

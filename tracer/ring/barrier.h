@@ -4,8 +4,9 @@
  * will start over, with a new time and a new look at the switch bytes (guarantee G6 of ring.h).
  *
  * CPU rings: a thread runs once on each CPU, which aborts any restartable section that was preempted there or makes it
- * finish. CPUs that this process may not run on are covered by membarrier(2) and a pause. Thread rings: the generation in the
- * head is changed, so that a pending compare-and-exchange fails.
+ * finish. On CPUs that are online but outside of this process' cpuset, root's daemon has the kernel do that; any other uses
+ * membarrier(2) and a pause, which takes 10 to 20 ms. Thread rings: the generation in the head is changed, so that a pending
+ * compare-and-exchange fails.
  *
  * May be called from any thread; concurrent calls are fine. Takes about 30 us per CPU.
  */

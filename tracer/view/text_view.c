@@ -15,12 +15,10 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #define WINDOW_HALF (256u << 10)
 #define PIECE (64u << 10)
 #define SIZE_INTERVAL 5000000u          /* ns between advances that text_size causes */
-#define END_INTERVAL 100000000u         /* ns that an end lasts which a reader of kernel events came to */
 
 struct text_view {
 	struct session *s;              /* referenced */
@@ -33,12 +31,26 @@ struct text_view {
 	uint64_t limit;                 /* events up to here are below the marks of the run */
 	uint64_t missed;
 	uint64_t served;                /* offset behind what was read last */
-	uint64_t came;                  /* when a read at the end found more, ns; 0: never */
+	/*
+	 * The end of the text for this open: that of the engine's text at the open. A read that comes to it returns 0, whatever was
+	 * recorded since; the next read after that 0 sets a new end. So `cat` ends though recording continues faster than it
+	 * reads, and `tail -f` follows. Both belong to one moment: offset in the engine's text, and time of its last event.
+	 */
+	uint64_t mark, mark_limit;
+	bool ended;                     /* the last read returned 0 */
 	uint64_t next;                  /* offset of what the run formats next */
 	struct md_buf window[2];        /* [at, next): window[!now], then window[now] */
 	unsigned int now;
 	uint64_t at;
 };
+
+/* Lock held. */
+static void set_mark(struct text_view *v)
+{
+	v->mark = v->e->end;
+	v->mark_limit = v->e->limit;
+	v->ended = false;
+}
 
 int text_open(struct session *s, struct text_view **out)
 {
@@ -57,6 +69,7 @@ int text_open(struct session *s, struct text_view **out)
 	e->views++;
 	err = text_engine_advance(e, s);
 	v->generation = e->generation;
+	set_mark(v);
 	pthread_mutex_unlock(&e->lock);
 	if (err) {
 		text_close(v);
@@ -64,14 +77,6 @@ int text_open(struct session *s, struct text_view **out)
 	}
 	*out = v;
 	return 0;
-}
-
-static uint64_t now_ns(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
 }
 
 static void clear_window(struct text_view *v, uint64_t at)
@@ -137,12 +142,23 @@ static bool before(uint64_t a, uint64_t b)
 	return (int64_t)(a - b) < 0;
 }
 
+/* How many of `size` bytes at this offset are before the mark. A floating run ends there by its limit. */
+static size_t clip(const struct text_view *v, uint64_t offset, size_t size)
+{
+	if (!v->exact)
+		return size;
+	if (!before(offset + v->shift, v->mark))
+		return 0;
+	return v->mark - (offset + v->shift) < size ? (size_t)(v->mark - (offset + v->shift)) : size;
+}
+
 static size_t from_window(const struct text_view *v, uint64_t offset, char *buf, size_t size)
 {
 	const struct md_buf *b = &v->window[!v->now];
 	uint64_t from = v->at;
 
-	if (offset - v->at >= v->next - v->at)
+	size = clip(v, offset, size);
+	if (!size || offset - v->at >= v->next - v->at)
 		return 0;
 	if (offset - from >= b->len) {
 		from += b->len;
@@ -204,6 +220,13 @@ static int start_at(struct text_view *v, const struct text_checkpoint *p, uint64
 	return err ? err : merge_missed(v->m) ? -ESTALE : 0;
 }
 
+/* All before the mark was overwritten, and the reader goes on at a later place: that is its end then. */
+static void pass_mark(struct text_view *v, uint64_t offset)
+{
+	if (before(v->mark, offset + v->shift))
+		v->mark = offset + v->shift;
+}
+
 /*
  * A reader that goes through the text was outrun: it goes on at the first place behind `offset` that can be had, and
  * what it had is not told again. p: the first checkpoint there. 1: at the engine's tail.
@@ -216,13 +239,15 @@ static int fall_forward(struct text_view *v, const struct text_checkpoint *p, ui
 		int err;
 
 		v->shift = p->offset - offset;
-		err = start_at(v, p, e->limit);
+		pass_mark(v, offset);
+		err = start_at(v, p, v->mark_limit);
 		if (err != -ESTALE)
 			return err;
 	}
 	end_run(v);
 	/* Both halves of the tail begin with a line. */
 	v->shift = e->end - e->tail[0].len - e->tail[1].len - offset;
+	pass_mark(v, offset);
 	return 1;
 }
 
@@ -237,12 +262,12 @@ static int seek(struct text_view *v, uint64_t offset)
 	/* Going on is better than going back to a checkpoint before the run. */
 	if (ahead && (!p || !before(v->next, p->offset - v->shift)))
 		return 0;
-	err = p ? start_at(v, p, e->limit) : -ESTALE;
+	err = p ? start_at(v, p, v->mark_limit) : -ESTALE;
 	if (err != -ESTALE)
 		return err;
 	if (v->exact && offset && offset == v->served)
 		return fall_forward(v, p ? p + 1 : e->checkpoints, offset);
-	return jump(v, offset, e->limit);
+	return jump(v, offset, v->mark_limit);
 }
 
 /* Formats the next piece into the window. 1; 0: the run is at v->limit. */
@@ -276,17 +301,17 @@ static int format(struct text_view *v)
 }
 
 /*
- * The run is at its limit. If that is the engine's, both are at the same place. 1: go on formatting; 0: at the end.
+ * The run is at its limit. If that is the engine's, both are at the same place. 1: go on formatting; 0: at the mark.
  * Lock held.
  */
 static int arrive(struct text_view *v)
 {
-	if (v->limit < v->e->limit) {
-		int err = look(v, v->e->limit);
+	if (v->limit < v->mark_limit) {
+		int err = look(v, v->mark_limit);
 
 		return err ? err : 1;
 	}
-	if (!v->exact) {
+	if (!v->exact && v->limit == v->e->limit) {
 		/*
 		 * The same place, but not the same way to go on: of what was overwritten behind the limit the engine may have a copy,
 		 * or have read more.
@@ -319,18 +344,14 @@ static void keep_line(struct text_view *v, uint64_t offset)
 	}
 }
 
-/*
- * Reading makes kernel events. Who has just read on from the end is told that this is the end, although there may be new ones: else a
- * recording of, say, sched_switch could not be read to its end by cat. Lock held.
- */
-static bool at_end(const struct text_view *v)
+/* The read before came to the mark: sets a new one, with all that was recorded since. Lock held. */
+static int move_mark(struct text_view *v)
 {
-	const struct merge *m = v->e->m;
-	bool kernel = false;
+	int err = text_engine_advance(v->e, v->s);
 
-	for (size_t i = 0; m && i < m->count && !kernel; i++)
-		kernel = m->cursors[i]->stream.trace->uid == KERNEL_UID;
-	return kernel && v->came && now_ns() - v->came < END_INTERVAL;
+	if (!err)
+		set_mark(v);
+	return err;
 }
 
 /* Under the engine's lock: 0: at the end, > 0: so many bytes were copied, -EAGAIN: format. */
@@ -340,8 +361,8 @@ static ssize_t from_engine(struct text_view *v, uint64_t offset, char *buf, size
 	ssize_t n;
 	int err;
 
-	if (__atomic_load_n(&e->wanted, __ATOMIC_ACQUIRE) != e->generation) {
-		err = text_engine_advance(e, v->s);
+	if (v->ended || __atomic_load_n(&e->wanted, __ATOMIC_ACQUIRE) != e->generation) {
+		err = move_mark(v);
 		if (err)
 			return err;
 	}
@@ -350,19 +371,19 @@ static ssize_t from_engine(struct text_view *v, uint64_t offset, char *buf, size
 		v->generation = e->generation;
 		v->exact = true;
 		v->shift = 0;
+		set_mark(v);
 	}
 	if (!v->exact)
 		return -EAGAIN;
-	if (offset + v->shift >= e->end) {
-		if (at_end(v))
-			return 0;
-		err = text_engine_advance(e, v->s);
+	/* Its user knows of a later end, by stat(2). */
+	if (before(v->mark, offset + v->shift)) {
+		err = move_mark(v);
 		if (err)
 			return err;
-		if (offset + v->shift >= e->end)
-			return 0;
-		v->came = now_ns();
 	}
+	size = clip(v, offset, size);
+	if (!size)
+		return 0;
 	n = (ssize_t)text_engine_tail(e, offset + v->shift, buf, size);
 	if (!n)
 		return -EAGAIN;
@@ -414,7 +435,7 @@ static ssize_t step(struct text_view *v, uint64_t offset, char *buf, size_t size
 		pthread_mutex_lock(&e->lock);
 		n = arrive(v);
 		pthread_mutex_unlock(&e->lock);
-		if (n < 0 || (!n && was_exact && !before(offset, v->next)))
+		if (n < 0 || (!n && (was_exact || !v->exact) && !before(offset, v->next)))
 			return n;
 	}
 }
@@ -431,5 +452,7 @@ ssize_t text_read(struct text_view *v, uint64_t offset, void *buf, size_t size)
 		done += (size_t)n;
 		v->served = offset + done;
 	}
+	if (!done && !n)
+		v->ended = true;
 	return done ? (ssize_t)done : n;
 }
