@@ -5,6 +5,7 @@
 #   CC, CXX          compilers (gcc and clang are tested)
 #   SAN=1            AddressSanitizer and UBSan for the daemon and its tests; SAN=thread: ThreadSanitizer
 #   WERROR=1         warnings are errors
+#   V=1              show all commands, and all that the tests print
 #   DESTDIR, PREFIX  for install (PREFIX is /usr/local)
 #   TESTS            what `tests/run` is to run: "unit", "mount", a name pattern (check only)
 #
@@ -114,6 +115,11 @@ programs = $(foreach s,$(call buildable,$(1)),$(call program,$(s)))
 .PHONY: all tests demo check check-built unit mount vm san layers bench soak install install-dkms uninstall clean help deps
 .DELETE_ON_ERROR:
 .SECONDARY:
+ifeq ($(filter-out 0,$(V)),)
+.SILENT:
+endif
+# What a rule makes: the only line that it shows without V=1. Objects and test programs show none.
+made = @echo '  $(patsubst $(CURDIR)/%,%,$@)'
 MAKEFLAGS += --no-print-directory
 
 all: $(PRODUCTS)			## the daemon and the library
@@ -130,7 +136,7 @@ check: deps				## install what is missing, build, run all tests
 	@tools/deps.sh --try analyses
 	@$(MAKE) check-built
 
-check-built: all tests
+check-built: all tests			## all tests, with the packages that are installed
 	@$(RUN) $(TESTS)
 
 RUN = BUILD=$(abspath $B) CC='$(CC)' CXX='$(CXX)' SAN='$(SAN)' tests/run
@@ -161,18 +167,18 @@ bench: deps				## costs beside LTTng-UST, babeltrace2, perf and trace-cmd
 # LTTng-UST's macros, ours
 $B/tests/bench/bench_compat.o: CPPFLAGS += -Iustlib/lttng
 
-bench-built: all $(call programs,$(BENCH_SRC))
+bench-built: all $(call programs,$(BENCH_SRC))	## make bench, with the packages that are installed
 	@BUILD=$(abspath $B) CC='$(CC)' tests/bench/run
 
 demo:					## mount, trace a real program, compare with babeltrace2, unmount
 	@tools/deps.sh build test
 	@$(MAKE) demo-built
 
-demo-built: all $B/tools/demo_app
+demo-built: all $B/tools/demo_app	## make demo, with the packages that are installed
 	@BUILD=$(abspath $B) tools/demo.sh
 
 help:					## this list
-	@sed -n 's/^\([a-z]*\):.*## *\(.*\)/  make \1|\2/p' Makefile | while IFS='|' read -r t d; do printf '%-16s %s\n' "$$t" "$$d"; done
+	@sed -n 's/^\([a-z-]*\):.*## *\(.*\)/  make \1|\2/p' Makefile | while IFS='|' read -r t d; do printf '%-20s %s\n' "$$t" "$$d"; done
 
 clean:					## remove the build directories
 	rm -rf build build-*
@@ -185,10 +191,12 @@ $(CORE_OBJ) $(FS_OBJ): $B/%.o: %.c
 
 # q, not r: files of two rooms may have the same name.
 $B/libtrailcore.a: $(CORE_OBJ)
+	$(made)
 	@rm -f $@
 	$(AR) qcs $@ $^
 
 $B/trailfs: $(FS_OBJ) $B/libtrailcore.a
+	$(made)
 	$(CC) $(CFLAGS) $(SANFLAGS) $(LDFLAGS) -Wl,--as-needed -o $@ $^ $(FS_LIBS) $(CORE_LIBS)
 
 # ---- the library: never sanitized, never unloaded ----
@@ -204,6 +212,7 @@ $B/ustlib/%.o: ustlib/%.S
 	$(CC) $(CFLAGS) -fPIC -I. $(DEPFLAGS) -c -o $@ $<
 
 $B/$(SONAME): $(LIB_OBJ)
+	$(made)
 	$(CC) $(CFLAGS) $(LDFLAGS) -shared -Wl,-soname,$(SONAME) -Wl,-z,nodelete -Wl,-z,defs -o $@ $^ -lpthread
 
 $B/libtrail.so: $B/$(SONAME)
@@ -211,6 +220,7 @@ $B/libtrail.so: $B/$(SONAME)
 
 # What stands in for functions of libc would stand in its way in an archive.
 $B/libtrail.a: $(filter-out $B/ustlib/interpose.o,$(LIB_OBJ))
+	$(made)
 	@rm -f $@
 	$(AR) rcs $@ $^
 
@@ -226,6 +236,7 @@ $(call objects,$(wildcard ustlib/preload/*.c)): $B/%.o: %.c
 $B/libtrail-dl.so: $(addprefix $B/ustlib/preload/,loaded.o elf.o runpath.o)
 
 $(PRELOAD_LIBS): $B/libtrail-%.so: $B/ustlib/preload/%.o $B/libtrail.so
+	$(made)
 	$(CC) $(CFLAGS) $(LDFLAGS) -shared -Wl,-soname,$(@F) -Wl,-z,nodelete -Wl,-z,defs -Wl,-rpath,'$$ORIGIN' -o $@ \
 		$(filter %.o,$^) -L$B -ltrail -ldl -lpthread
 
@@ -259,7 +270,7 @@ LTTNG_HEADERS = $(wildcard ustlib/lttng/lttng/*.h)
 LTTNG_INCLUDEDIR = $(INCLUDEDIR)/trail-lttng
 LTTNG_LIBDIR = $(LIBDIR)/trail
 
-install: all				## DESTDIR and PREFIX are honoured
+install: all				## to PREFIX below DESTDIR; makes /run/trailfs only with PREFIX /usr or /usr/local
 	$(INSTALL) -d $(DESTDIR)$(BINDIR) $(DESTDIR)$(LIBDIR)/pkgconfig $(DESTDIR)$(INCLUDEDIR)/trail \
 		$(DESTDIR)$(MANDIR)/man1 $(DESTDIR)$(MANDIR)/man3 $(DESTDIR)$(MANDIR)/man4 $(DESTDIR)$(MANDIR)/man8 $(DESTDIR)$(DOCDIR) $(DESTDIR)$(TMPFILESDIR)
 	$(INSTALL) -m 755 $B/trailfs $B/tools/trail-recover $(DESTDIR)$(BINDIR)/
@@ -288,7 +299,9 @@ install: all				## DESTDIR and PREFIX are honoured
 	sed 's,@BINDIR@,$(BINDIR),' docs/examples/trailfs.service >$(DESTDIR)$(UNITDIR)/trailfs.service
 	chmod 644 $(DESTDIR)$(UNITDIR)/trailfs.service
 	$(INSTALL) -m 644 $(filter-out %.service,$(wildcard docs/examples/*)) $(DESTDIR)$(DOCDIR)/examples/
-ifeq ($(DESTDIR),)
+	@echo 'installed below $(DESTDIR)$(PREFIX)'
+# Not for a package (DESTDIR), nor for a private PREFIX: these belong to the whole system.
+ifneq ($(and $(if $(DESTDIR),,yes),$(filter /usr /usr/local,$(patsubst %/,%,$(PREFIX)))),)
 	if [ "$$(id -u)" = 0 ]; then $(INSTALL) -d -m 755 /run/trailfs && $(INSTALL) -d -m 1777 /run/trailfs/apps && \
 		{ ldconfig 2>/dev/null || :; }; fi
 endif

@@ -3,10 +3,10 @@
 # What an event costs in the kernel, for tests/bench/run: by instructions, in a guest that counts them (tests/vm), with trail.ko beside
 # LTTng-modules, an instance of tracefs and perf. The same on every machine, but for what a cache miss costs on it.
 
-instructions_of() { # WHO HOW CASE: less those that nobody's recording costs
-	awk -v who="$1" -v how="$2" -v case="$3" '
-		$1 == "none" && $3 == case { none = $4 }
-		$1 == who && $2 == how && $3 == case { n = $4 }
+instructions_of() { # WHO HOW KIND: less those that nobody's recording costs
+	awk -v who="$1" -v how="$2" -v kind="$3" '
+		$1 == "none" && $3 == kind { none = $4 }
+		$1 == who && $2 == how && $3 == kind { n = $4 }
 		END { if (n) printf "%.0f", n - none }' "$work/instructions"
 }
 

@@ -1,0 +1,45 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+#
+# How far tests/run is: `57/183 ~9 min`. Files: `NAME HUNDREDTHS` of the tests that have ended, the same of earlier runs, and the names of
+# all tests. Variables: cpus, total, slow (a factor for tests that were never run), first (1: a sentence before the first test).
+#
+# Tests in guests run beside the others, on one CPU until the others have ended, and on all then.
+
+FNR == 1 { file = FILENAME }
+
+# (An empty file has no first line: files are told apart by their names.)
+file == ARGV[1] { done[$1] = 1; ended++; next }
+file == ARGV[2] { known[$1] = $2; next }
+
+!($1 in done) {
+	time = $1 in known ? known[$1] : guess($1)
+	if ($1 ~ /^vm\//)
+		guests += time
+	else
+		others += time
+}
+
+END {
+	left = others
+	if (guests > others)
+		left += (guests - others) / (cpus > 1 ? cpus : 1)
+	if (cpus < 2)
+		left = guests + others
+	if (first)
+		printf "%d tests, %s: result, time, number of %d, time left, name\n", total, words(left), total
+	else
+		printf "%" length(total) "d/%d %-7s", ended, total, ended < total ? "~" words(left) : ""
+}
+
+# Hundredths of seconds, as measured on two CPUs
+function guess(name) {
+	if (name ~ /^vm\//)
+		return 9000 * slow
+	if (name ~ /^adversarial\//)
+		return 1200 * slow
+	return (name ~ /^unit\// ? 120 : 500) * slow
+}
+
+function words(hundredths) {
+	return hundredths < 6000 ? int(hundredths / 100 + 0.99) " s" : int(hundredths / 6000 + 0.5) " min"
+}
