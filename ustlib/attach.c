@@ -1,41 +1,41 @@
 // SPDX-License-Identifier: MIT
 /*
- * Attaching: the first hit after a state word changed asks the daemon where its events go. One thread does it, with signals
- * blocked and 10 ms in all (TRAIL_ATTACH_TIMEOUT changes that); the others count what they would have recorded through
- * tp->missed, in the registration file; it is moved to the rings' `lost` afterwards. After a failure nothing is tried before
- * a word changes again. What becomes of the answer is in slots.c.
+ * Attaching: asking the daemon where events go. An object's constructor does it if a session is
+ * active then; else the first hit after a state word changed. One thread asks, with signals
+ * blocked, until the daemon was silent for 10 ms (TRAIL_ATTACH_TIMEOUT) or 250 ms have passed.
+ * Threads that need the answer too sleep until it is there (lock.c). After that nobody waits before
+ * a word changes: hits of tracepoints without a place are counted through tp->missed, in the
+ * registration file, and moved to the rings' `lost` when an answer comes (exchange.c keeps the
+ * question open). A tracepoint that has places goes on with them. What becomes of the answer is in
+ * slots.c.
  */
 #include <errno.h>
-#include <fcntl.h>
-#include <poll.h>
-#include <sched.h>
 #include <stddef.h>
-#include <sys/mman.h>
-#include <sys/socket.h>
+#include <stdio.h>
+#include <string.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
-#include <sys/un.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "ustlib/lib.h"
 #include "ustlib/statedump.h"
-#include "tracer/abi/ring_write.h"
+
+#define TOTAL 25ll /* times attach_ms: a wait in all, while the daemon shows that it lives */
+#define TOTAL_MS_MAX 60000
 
 int attach_ms = 10;
 bool attach_failed, attach_sealed;
 
 /* Under the registration lock, as all here: */
 static bool lane_failed[LANES];
-static uint64_t lane_statedump[LANES];          /* the number that the last plan had */
+static uint64_t lane_statedump[LANES]; /* the number that the last plan had */
 static bool statedump_due;
+static uint32_t answers; /* atomic: how many were taken */
 
-static int64_t now_ms(void)
+int64_t attach_total_us(void)
 {
-	struct timespec ts;
+	int64_t ms = attach_ms * TOTAL, most = attach_ms > TOTAL_MS_MAX ? attach_ms : TOTAL_MS_MAX;
 
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (int64_t)ts.tv_sec * 1000 + ts.tv_nsec / 1000000;
+	return (ms < most ? ms : most) * 1000;
 }
 
 static uint32_t lane_of(uint32_t word, unsigned int lane)
@@ -43,207 +43,136 @@ static uint32_t lane_of(uint32_t word, unsigned int lane)
 	return word >> (8 * lane) & 255;
 }
 
-/* ---- the exchange ---- */
-
-static int dial(unsigned int lane)
+static uint32_t word_of(const struct trail__tp *tp)
 {
-	struct sockaddr_un addr = { .sun_family = AF_UNIX };
-	struct ucred peer;
-	socklen_t len = sizeof(peer);
-	size_t n = strlen(runtime_dir[lane]);
-	int fd, err;
-
-	memcpy(addr.sun_path, runtime_dir[lane], n);
-	memcpy(addr.sun_path + n, "/socket", 8);
-	fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-	if (fd < 0)
-		return -1;
-	if (connect(fd, (struct sockaddr *)&addr, sizeof(addr)) < 0) {
-		err = errno;
-		close(fd);
-		errno = err;
-		return -1;
-	}
-	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &len) == 0 && (peer.uid == 0 || peer.uid == geteuid()))
-		return fd;
-	close(fd);
-	errno = EACCES;
-	return -1;
+	return __atomic_load_n(tp->state, __ATOMIC_RELAXED);
 }
 
-static bool say_hello(int fd, unsigned int lane, struct taken_plan *p)
+/* From now on tp is set up for this value of the lane. */
+static void set_seen(struct trail__tp *tp, unsigned int lane, uint32_t value)
 {
-	uint8_t msg[sizeof(struct trail_hello) + TRAIL_OBJECT_MAX * 16];
-	struct trail_hello hello = {
-		.magic = TRAIL_HELLO_MAGIC, .version = TRAIL_ABI_VERSION, .word_bits = 8 * sizeof(void *),
-		.lane = lane, .flags = rseq_usable ? 0 : TRAIL_HELLO_NO_RSEQ,
-	};
-	size_t size = sizeof(hello);
+	uint32_t seen = (tp->seen & ~(255u << (8 * lane))) | (value & 255) << (8 * lane);
 
-	for (struct object *o = objects; o && p->object_count < TRAIL_OBJECT_MAX; o = o->next) {
-		if (!o->map)
-			continue;
-		memcpy(msg + size, o->name, 16);
-		size += 16;
-		p->objects[p->object_count++] = o;
-	}
-	hello.object_count = p->object_count;
-	memcpy(msg, &hello, sizeof(hello));
-	return send(fd, msg, size, MSG_NOSIGNAL) == (ssize_t)size;
+	/*
+	 * Pairs with the acquire loads at the call site and in trail__ready: the slots were stored
+	 * before.
+	 */
+	__atomic_store_n(&tp->seen, seen, __ATOMIC_RELEASE);
 }
 
-/* The answer and its descriptors; -1 if there is none in time. */
-static int hear_answer(int fd, struct trail_answer *answer, int *fds, int64_t deadline)
+/* ---- what a lane's words say when it was not told ---- */
+
+/*
+ * Changes the lane's byte of all words of the object that have the value `from`. The daemon may be
+ * writing them, too.
+ */
+static void change_words(const struct object *o, unsigned int lane, uint8_t from, uint8_t to)
 {
-	union { char buf[CMSG_SPACE(sizeof(int) * (TRAIL_REGION_MAX + 1))]; struct cmsghdr align; } control;
-	struct iovec iov = { answer, sizeof(*answer) };
-	struct msghdr msg = { .msg_iov = &iov, .msg_iovlen = 1, .msg_control = control.buf, .msg_controllen = sizeof(control.buf) };
-	struct pollfd pfd = { .fd = fd, .events = POLLIN };
-	struct cmsghdr *c;
-	int count = 0;
-	ssize_t n;
+	for (uint32_t e = 0; o->map && e < o->event_count; e++) {
+		uint8_t *byte = (uint8_t *)o->tps[e]->state + lane, expected = from;
 
-	for (;;) {
-		int64_t left = deadline - now_ms();
-
-		/* Late ourselves, we still take an answer that is there. */
-		if (poll(&pfd, 1, left > 0 ? (int)left : 0) <= 0)
-			return -1;
-		n = recvmsg(fd, &msg, MSG_CMSG_CLOEXEC | MSG_DONTWAIT);
-		if (n >= 0 || (errno != EAGAIN && errno != EINTR))
-			break;
+		__atomic_compare_exchange_n(byte, &expected, to, false, __ATOMIC_RELAXED,
+					    __ATOMIC_RELAXED);
 	}
-	for (c = n < 0 ? NULL : CMSG_FIRSTHDR(&msg); c; c = CMSG_NXTHDR(&msg, c)) {
-		if (c->cmsg_level != SOL_SOCKET || c->cmsg_type != SCM_RIGHTS)
-			continue;
-		count = (int)((c->cmsg_len - CMSG_LEN(0)) / sizeof(int));
-		memcpy(fds, CMSG_DATA(c), (size_t)count * sizeof(int));
-	}
-	if (n == (ssize_t)sizeof(*answer) && answer->magic == TRAIL_ANSWER_MAGIC && !answer->error &&
-	    !(msg.msg_flags & MSG_CTRUNC) && count == (int)answer->region_count + 1)
-		return count;
-	while (count > 0)
-		close(fds[--count]);
-	return -1;
 }
 
-/* ---- taking a plan over ---- */
-
-static bool sealed(int fd, uint64_t size, int seals)
+static void set_unknown(struct object *o, unsigned int lane)
 {
+	change_words(o, lane, 0, TRAIL_WORD_UNKNOWN);
+	o->unknown |= (uint8_t)(1u << lane);
+}
+
+static void clear_unknown(struct object *o, unsigned int lane)
+{
+	if (o->unknown & 1u << lane)
+		change_words(o, lane, TRAIL_WORD_UNKNOWN, 0);
+	o->unknown &= (uint8_t) ~(1u << lane);
+}
+
+/* A daemon that was killed left this file, and a later one will account for what was missed. */
+static bool daemon_was_here(unsigned int lane)
+{
+	char path[sizeof(runtime_dir[0]) + 8];
 	struct stat st;
-	int have = fcntl(fd, F_GET_SEALS);
 
-	return have >= 0 && (have & seals) == seals && fstat(fd, &st) == 0 && (uint64_t)st.st_size >= size;
+	snprintf(path, sizeof(path), "%s/active", runtime_dir[lane]);
+	return stat(path, &st) == 0 && (lane == TRAIL_LANE_ROOT) == (st.st_uid == 0);
 }
 
-static bool map_plan(struct taken_plan *p, const struct trail_answer *answer, const int *fds)
+/* No answer will come: nothing is tried again before a word changes. */
+static void give_up(unsigned int lane)
 {
-	uint64_t need;
-	const uint8_t *base;
-
-	p->size = answer->plan_size;
-	if (p->size < sizeof(struct trail_plan) || !sealed(fds[0], p->size, F_SEAL_SHRINK | F_SEAL_WRITE))
-		return false;
-	base = mmap(NULL, p->size, PROT_READ, MAP_PRIVATE, fds[0], 0);
-	if (base == MAP_FAILED)
-		return false;
-	p->head = (const struct trail_plan *)base;
-	p->regions = (const struct trail_plan_region *)(p->head + 1);
-	need = sizeof(*p->head) + p->head->region_count * sizeof(*p->regions) +
-	       (uint64_t)p->head->context_count * sizeof(struct trail_plan_context) +
-	       (uint64_t)p->head->slot_count * sizeof(*p->slots) + p->head->blob_size;
-	if (p->head->magic != TRAIL_PLAN_MAGIC || p->head->version != TRAIL_ABI_VERSION ||
-	    p->head->region_count != answer->region_count || need > p->size)
-		return false;
-	p->contexts = (const struct trail_plan_context *)(p->regions + p->head->region_count);
-	p->slots = (const struct trail_plan_slot *)(p->contexts + p->head->context_count);
-	p->blob = (const uint8_t *)(p->slots + p->head->slot_count);
-	for (uint32_t i = 0; i < answer->region_count; i++) {
-		p->mapped[i] = mapping_get(&p->regions[i], fds[i + 1]);
-		if (p->mapped[i])
-			__atomic_store_n(&p->mapped[i]->blocking, p->regions[i].blocking, __ATOMIC_RELAXED);
-	}
-	return true;
+	for (struct object *o = objects; o; o = o->next)
+		for (uint32_t e = 0; o->map && e < o->event_count; e++)
+			set_seen(o->tps[e], lane, lane_of(word_of(o->tps[e]), lane));
 }
 
-/* The state that the trace point will have been set up for when this is over. */
-static void set_pending(struct trail__tp *tp, unsigned int lane, uint32_t value)
+/* ---- an answer ---- */
+
+static uint64_t *placed_bits(struct object *o, unsigned int lane)
 {
-	tp->pending &= ~(255ul << (8 * lane));
-	tp->pending |= (unsigned long)(value & 255) << (8 * lane);
-}
-
-static void apply(const struct taken_plan *p, unsigned int lane)
-{
-	uint32_t i = 0, n = p->head->slot_count;
-
-	for (uint32_t o = 0; o < p->object_count; o++)
-		for (uint32_t e = 0; e < p->objects[o]->event_count; e++) {
-			uint32_t first;
-
-			while (i < n && (p->slots[i].object < o || (p->slots[i].object == o && p->slots[i].event < e)))
-				i++;
-			for (first = i; i < n && p->slots[i].object == o && p->slots[i].event == e; i++)
-				;
-			slots_set(p->objects[o]->tps[e], lane, p, &p->slots[first], i - first);
-			set_pending(p->objects[o]->tps[e], lane, i > first ? p->slots[first].word : 0);
-		}
-}
-
-enum outcome { TAKEN, FAILED, NOBODY };
-
-static enum outcome exchange(unsigned int lane)
-{
-	static struct taken_plan plan;        /* large; under the lock */
-	struct trail_answer answer;
-	int fds[TRAIL_REGION_MAX + 1], count = -1, fd;
-	int64_t deadline = now_ms() + attach_ms;
-	enum outcome outcome = FAILED;
-
-	memset(&plan, 0, sizeof(plan));
-	while ((fd = dial(lane)) < 0 && errno == EAGAIN && now_ms() < deadline) {
-		const struct timespec pause = { .tv_nsec = 500000 };    /* the daemon's queue is full */
-
-		nanosleep(&pause, NULL);
-	}
-	if (fd < 0)
-		return errno == ECONNREFUSED || errno == ENOENT ? NOBODY : FAILED;
-	if (say_hello(fd, lane, &plan))
-		count = hear_answer(fd, &answer, fds, deadline);
-	if (count > 0 && map_plan(&plan, &answer, fds)) {
-		apply(&plan, lane);
-		statedump_due = statedump_due || (plan.head->statedump && plan.head->statedump != lane_statedump[lane]);
-		lane_statedump[lane] = plan.head->statedump;
-		if (send(fd, "", 1, MSG_NOSIGNAL) == 1)
-			outcome = TAKEN;
-	}
-	if (plan.head)
-		munmap((void *)plan.head, plan.size);
-	while (count > 0)
-		close(fds[--count]);
-	close(fd);
-	return outcome;
+	if (!o->placed[lane])
+		o->placed[lane] = arena_alloc((o->capacity + 63) / 64 * sizeof(uint64_t));
+	return o->placed[lane];
 }
 
 /*
- * There is no daemon: what is not known is off, so that it costs nothing until one comes, which writes all words anew. Only
- * if it has not done so just now.
+ * The slots from first to end are the plan's for object number `index`. What had slots and is not
+ * among them loses them.
  */
-static void nobody_wants(unsigned int lane)
+static void apply_object(const struct taken_plan *p, unsigned int lane, uint32_t index,
+			 uint32_t first, uint32_t end)
 {
-	for (struct object *o = objects; o; o = o->next)
-		for (uint32_t e = 0; o->map && e < o->event_count; e++) {
-			uint8_t *byte = (uint8_t *)o->tps[e]->state + lane, unknown = TRAIL_WORD_UNKNOWN;
+	static uint64_t now[TRAIL_EVENT_MAX / 64]; /* under the lock */
+	struct object *o = p->objects[index];
+	uint64_t *placed = placed_bits(o, lane), gone;
+	uint32_t words = (o->event_count + 63) / 64, next;
 
-			if (__atomic_compare_exchange_n(byte, &unknown, 0, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
-				set_pending(o->tps[e], lane, 0);
+	if (!placed)
+		return;
+	memset(now, 0, words * sizeof(*now));
+	for (uint32_t i = first; i < end; i = next) {
+		uint32_t e = p->slots[i].event;
+
+		for (next = i + 1; next < end && p->slots[next].event == e; next++)
+			;
+		if (e >= o->event_count)
+			continue;
+		slots_set(o->tps[e], lane, p, &p->slots[i], next - i);
+		set_seen(o->tps[e], lane, p->slots[i].word);
+		now[e / 64] |= UINT64_C(1) << e % 64;
+	}
+	for (uint32_t w = 0; w < words; w++) {
+		for (gone = placed[w] & ~now[w]; gone; gone &= gone - 1) {
+			uint32_t e = w * 64 + (uint32_t)__builtin_ctzll(gone);
+
+			slots_set(o->tps[e], lane, p, NULL, 0);
+			set_seen(o->tps[e], lane, 0);
 		}
+		placed[w] = now[w];
+	}
+	clear_unknown(o, lane);
 }
 
-/* ---- afterwards ---- */
+void attach_apply(const struct taken_plan *p, unsigned int lane)
+{
+	uint32_t i = 0, end, n = p->head->slot_count;
 
-/* What other threads counted while there were no slots goes to the rings that would have had it. */
+	for (uint32_t o = 0; o < p->object_count; o++) {
+		for (; i < n && p->slots[i].object < o; i++)
+			;
+		for (end = i; end < n && p->slots[end].object == o; end++)
+			;
+		if (p->objects[o] && p->objects[o]->map)
+			apply_object(p, lane, o, i, end);
+		i = end;
+	}
+	statedump_due =
+		statedump_due || (p->head->statedump && p->head->statedump != lane_statedump[lane]);
+	lane_statedump[lane] = p->head->statedump;
+}
+
+/* What was counted while there were no slots goes to the rings that would have had it. */
 static void settle_missed(struct trail__tp *tp)
 {
 	const struct slots *slots = slots_of(tp);
@@ -257,49 +186,112 @@ static void settle_missed(struct trail__tp *tp)
 			slot_lost(&slots->slot[i], n);
 }
 
-/* Attaches the lanes in which some word is not the one seen (all: also those that failed last time). */
-static void attach_lanes(bool again)
+static void settle_all(void)
+{
+	if (attach_failed || !__atomic_exchange_n(&missed_any, false, __ATOMIC_RELAXED))
+		return;
+	for (struct object *o = objects; o; o = o->next)
+		for (uint32_t e = 0; e < o->event_count; e++)
+			settle_missed(o->tps[e]);
+}
+
+/* ---- asking ---- */
+
+static enum outcome note_outcome(unsigned int lane, enum outcome outcome)
+{
+	lane_failed[lane] = outcome != TAKEN && (outcome != NOBODY || daemon_was_here(lane));
+	if (outcome == TAKEN)
+		__atomic_fetch_add(&answers, 1, __ATOMIC_RELEASE);
+	else if (outcome == NOBODY && !lane_failed[lane])
+		for (struct object *o = objects; o; o = o->next)
+			clear_unknown(
+				o,
+				lane); /* so that it costs nothing until a daemon comes, which writes all words */
+	if (outcome == FAILED || outcome == NOBODY)
+		give_up(lane);
+	return outcome;
+}
+
+/* While a question is open no other is put: a daemon that stands still is waited for once. */
+static enum outcome ask_lane(unsigned int lane)
+{
+	enum outcome outcome =
+		exchange_open(lane) ? note_outcome(lane, exchange_look(lane)) : TAKEN;
+
+	return outcome == LATE ? LATE : note_outcome(lane, exchange(lane));
+}
+
+static void update_failed(void)
 {
 	bool failed = false;
 
-	for (unsigned int lane = 0; lane < LANES; lane++) {
-		bool dirty = again && lane_failed[lane];
-
-		for (struct object *o = objects; o; o = o->next)
-			for (uint32_t e = 0; o->map && e < o->event_count; e++) {
-				/*
-				 * If the daemon does not answer: not again before this changes. Taken before it is asked, so that
-				 * a change after that is seen as a change.
-				 */
-				uint32_t word = __atomic_load_n(o->tps[e]->state, __ATOMIC_ACQUIRE);
-
-				set_pending(o->tps[e], lane, lane_of(word, lane));
-				dirty = dirty || lane_of(word, lane) != lane_of(o->tps[e]->seen, lane);
-			}
-		if (dirty) {
-			enum outcome outcome = exchange(lane);
-
-			lane_failed[lane] = outcome == FAILED;
-			if (outcome == NOBODY)
-				nobody_wants(lane);
-		}
+	for (unsigned int lane = 0; lane < LANES; lane++)
 		failed = failed || lane_failed[lane];
-	}
 	__atomic_store_n(&attach_failed, failed, __ATOMIC_RELAXED);
-	for (struct object *o = objects; o; o = o->next)
-		for (uint32_t e = 0; o->map && e < o->event_count; e++)
-			/* Pairs with the acquire loads at the call site and in trail__ready. */
-			__atomic_store_n(&o->tps[e]->seen, (uint32_t)o->tps[e]->pending, __ATOMIC_RELEASE);
 }
 
-bool attach_daemon_lives(unsigned int lane)
+static bool is_stale(const struct slot *slot)
 {
-	int fd = dial(lane);
+	uint8_t on = __atomic_load_n(slot->on, __ATOMIC_RELAXED);
 
-	if (fd < 0)
-		return errno == EAGAIN;
-	close(fd);
-	return true;
+	return on && on != slot->on_value;
+}
+
+/* The lanes that have a stale slot here. */
+static unsigned int stale_lanes(const struct trail__tp *tp)
+{
+	const struct slots *slots = slots_of(tp);
+	unsigned int lanes = 0;
+
+	for (uint32_t i = 0; slots && i < slots->count; i++)
+		if (is_stale(&slots->slot[i]))
+			lanes |= 1u << slots->slot[i].lane;
+	return lanes;
+}
+
+static unsigned int dirty_lanes(const struct trail__tp *tp)
+{
+	uint32_t word = word_of(tp);
+	unsigned int lanes = 0;
+
+	for (unsigned int lane = 0; lane < LANES; lane++)
+		if (lane_of(word, lane) != lane_of(tp->seen, lane))
+			lanes |= 1u << lane;
+	return lanes;
+}
+
+static void after_asking(void)
+{
+	update_failed();
+	settle_all();
+	slots_reclaim();
+}
+
+/* The lock is held. */
+static void ask(struct trail__tp *tp, bool again)
+{
+	unsigned int lanes = dirty_lanes(tp) | (again ? stale_lanes(tp) : 0);
+
+	for (unsigned int lane = 0; tp->object && lane < LANES; lane++) {
+		/*
+		 * Taken before the daemon is asked, so that a change after that is seen as a
+		 * change.
+		 */
+		uint32_t value = lane_of(word_of(tp), lane);
+
+		if (!(lanes & 1u << lane))
+			continue;
+		/* The answer that was open may be all that is needed. */
+		if (exchange_open(lane) && note_outcome(lane, exchange_look(lane)) != FAILED &&
+		    (lane_failed[lane] || !((dirty_lanes(tp) | stale_lanes(tp)) & 1u << lane)))
+			continue;
+		if (note_outcome(lane, exchange(lane)) == TAKEN &&
+		    lane_of(word_of(tp), lane) == value)
+			set_seen(
+				tp, lane,
+				value); /* on, but there is no place for it: no reason to ask at each hit */
+	}
+	after_asking();
 }
 
 /* A fork that fork(3) knew nothing of is made good here, with the lock held. */
@@ -310,51 +302,104 @@ static void after_strange_fork(void)
 	register_forked();
 }
 
-static bool any_stale(const struct trail__tp *tp)
+static bool has_slots(const struct trail__tp *tp)
 {
-	const struct slots *slots = slots_of(tp);
+	return __atomic_load_n(&tp->slot, __ATOMIC_RELAXED) ||
+	       __atomic_load_n(&tp->slots, __ATOMIC_RELAXED);
+}
 
-	for (uint32_t i = 0; slots && i < slots->count; i++)
-		if (*slots->slot[i].on && *slots->slot[i].on != slots->slot[i].on_value)
+/*
+ * Without the lock: all that is to be asked has been, and it is not yet time to look for the
+ * answers.
+ */
+static bool nothing_to_do(const struct trail__tp *tp, bool again)
+{
+	unsigned int lanes = dirty_lanes(tp);
+	int64_t now = 0;
+
+	if (again)
+		return false;
+	for (unsigned int lane = 0; lane < LANES; lane++) {
+		if (!(lanes & 1u << lane))
+			continue;
+		now = now ? now : now_us();
+		if (!exchange_open(lane) || exchange_due(lane, now))
+			return false;
+	}
+	return true;
+}
+
+/* Another thread has just done what this one wants. */
+static bool done_meanwhile(const struct trail__tp *tp, bool again, uint32_t before)
+{
+	if (again)
+		return before != __atomic_load_n(&answers, __ATOMIC_ACQUIRE);
+	/* Pairs with the release in set_seen(). */
+	return __atomic_load_n(&tp->seen, __ATOMIC_ACQUIRE) == word_of(tp);
+}
+
+/* True: the lock is held. False: somebody else has asked, or no more time; *done says which. */
+static bool take_turn(const struct trail__tp *tp, bool again, bool *done)
+{
+	uint32_t before = __atomic_load_n(&answers, __ATOMIC_ACQUIRE);
+	bool may_go_on = has_slots(tp);
+	int64_t us = attach_total_us(), until = 0;
+
+	if (may_go_on && us > attach_ms * 1000ll)
+		us = attach_ms * 1000ll;
+	for (;;) {
+		*done = done_meanwhile(tp, again, before) || (!again && nothing_to_do(tp, false));
+		if (*done)
+			return false;
+		if (objects_trylock())
 			return true;
-	return false;
+		until = until ? until : now_us() + us;
+		if (!objects_wait(until)) {
+			if (!may_go_on && us > 0 && now_us() >= until)
+				objects_stuck();
+			return false;
+		}
+	}
 }
 
 bool attach(struct trail__tp *tp, bool again)
 {
-	bool dump = false;
+	bool done, dump = false;
 	int saved = errno;
 
 	if (attach_sealed || thread_is_foreign())
 		return false;
 	if (thread_state.forked && objects_trylock())
 		after_strange_fork();
-	if (!objects_trylock()) {
-		tp_missed(tp);
-		errno = saved;
-		return false;
-	}
-	/* The word may be an old one: of a process that the daemon does not know yet. Ask all the same. */
-	if (again && tp->seen == __atomic_load_n(tp->state, __ATOMIC_RELAXED))
-		tp->seen = ~tp->seen;
-	if (tp->object && tp->seen != __atomic_load_n(tp->state, __ATOMIC_RELAXED)) {
-		attach_lanes(false);
-		for (struct object *o = objects; o; o = o->next)
-			for (uint32_t e = 0; e < o->event_count; e++)
-				if (!attach_failed)
-					settle_missed(o->tps[e]);
-		/* Nobody who could tell: what is stale stays so, and costs no more attempts before a word changes. */
-		if (again && any_stale(tp))
-			slots_drop(tp);
-		slots_reclaim();
+	if (take_turn(tp, again, &done)) {
+		if (attach_sealed) {
+			objects_unlock();
+			return false;
+		}
+		register_identity_now();
+		ask(tp, again);
 		dump = statedump_due;
 		statedump_due = false;
+		done = true;
+		objects_unlock();
 	}
-	objects_unlock();
 	if (dump)
 		trail__statedump_run();
 	errno = saved;
-	return true;
+	return done || has_slots(tp);
+}
+
+bool attach_object(struct object *o, unsigned int lanes)
+{
+	bool dump;
+
+	for (unsigned int lane = 0; lane < LANES; lane++)
+		if (lanes & 1u << lane && o->map && ask_lane(lane) != TAKEN && lane_failed[lane])
+			set_unknown(o, lane);
+	after_asking();
+	dump = statedump_due;
+	statedump_due = false;
+	return dump;
 }
 
 bool attach_last(struct object *o)
@@ -363,68 +408,98 @@ bool attach_last(struct object *o)
 
 	for (uint32_t e = 0; e < o->event_count; e++)
 		missed = missed || (o->tps[e]->missed && *o->tps[e]->missed && *o->tps[e]->state);
-	if (missed && attach_failed)
-		attach_lanes(true);
+	for (unsigned int lane = 0; missed && lane < LANES; lane++)
+		if (lane_failed[lane])
+			ask_lane(lane);
+	update_failed();
 	missed = missed && attach_failed;
 	for (uint32_t e = 0; e < o->event_count; e++) {
 		if (!missed)
 			settle_missed(o->tps[e]);
 		slots_drop(o->tps[e]);
 	}
+	exchange_forget(o);
 	return !missed;
 }
 
-/* In a forked child: rings of the parent process alone are not ours. What is dropped is asked for at the next hit. */
-void attach_forked(void)
+static bool has_own(const struct trail__tp *tp)
 {
-	slot_users = 0;         /* the other threads are not here */
+	const struct slots *slots = slots_of(tp);
+
+	for (uint32_t i = 0; slots && i < slots->count; i++)
+		if (slots->slot[i].own)
+			return true;
+	return false;
+}
+
+/*
+ * In a forked child: rings of the parent process alone are not ours. What is dropped is asked for
+ * at once.
+ */
+bool attach_forked(void)
+{
+	unsigned int lanes = 0;
+	bool dump;
+
+	slot_users = 0; /* the other threads are not here */
+	for (unsigned int lane = 0; lane < LANES; lane++)
+		exchange_drop(lane);
 	for (struct object *o = objects; o; o = o->next)
 		for (uint32_t e = 0; e < o->event_count; e++) {
 			struct trail__tp *tp = o->tps[e];
-			const struct slots *slots = slots_of(tp);
-			bool own = false;
 
-			for (uint32_t i = 0; slots && i < slots->count; i++)
-				own = own || slots->slot[i].own;
-			if (!own)
+			if (!has_own(tp))
 				continue;
 			slots_drop(tp);
 			tp->seen = ~*tp->state;
+			for (unsigned int lane = 0; lane < LANES; lane++)
+				lanes |= (o->placed[lane] != NULL) << lane;
+		}
+	for (unsigned int lane = 0; lane < LANES; lane++)
+		if (lanes & 1u << lane)
+			ask_lane(lane);
+	update_failed();
+	dump = statedump_due;
+	statedump_due = false;
+	return dump;
+}
+
+void attach_anew(void)
+{
+	for (unsigned int lane = 0; lane < LANES; lane++)
+		exchange_drop(lane);
+	for (struct object *o = objects; o; o = o->next)
+		for (uint32_t e = 0; e < o->event_count; e++) {
+			slots_drop(o->tps[e]);
+			o->tps[e]->seen = ~*o->tps[e]->state;
 		}
 }
 
-/* ---- for applications ---- */
-
-TRAIL_EXPORT int trail_attach(void)
+void attach_drop_stale(struct trail__tp *tp)
 {
-	int saved = errno, tries = 0;
-	bool failed;
+	int saved = errno;
 
-	while (!objects_trylock())
-		if (tries++ > 1000 || attach_sealed)
-			return -EAGAIN;
-		else
-			sched_yield();
-	attach_lanes(true);
-	slots_reclaim();
-	failed = attach_failed;
-	objects_unlock();
+	if (!attach_sealed && !thread_is_foreign() && objects_trylock()) {
+		slots_drop_stale(tp);
+		objects_unlock();
+	}
 	errno = saved;
-	return failed ? -ETIMEDOUT : 0;
 }
 
-TRAIL_EXPORT int trail_seal(void)
+static bool any_dirty(unsigned int lane)
 {
-	int saved = errno, err = trail_attach();
-	bool all;
+	for (struct object *o = objects; o; o = o->next)
+		for (uint32_t e = 0; o->map && e < o->event_count; e++)
+			if (dirty_lanes(o->tps[e]) & 1u << lane)
+				return true;
+	return false;
+}
 
-	while (!objects_trylock())
-		sched_yield();
-	all = slots_populate();
-	context_fetch();
-	/* Pairs with the loads at each place that would make a system call. */
-	__atomic_store_n(&attach_sealed, true, __ATOMIC_SEQ_CST);
-	objects_unlock();
-	errno = saved;
-	return err ? err : all ? 0 : -ENOMEM;
+int attach_all(void)
+{
+	for (unsigned int lane = 0; lane < LANES; lane++)
+		if (lane_failed[lane] || any_dirty(lane))
+			note_outcome(lane, exchange(lane));
+	after_asking();
+	return attach_failed ? -ETIMEDOUT : 0;
 }

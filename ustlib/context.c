@@ -358,8 +358,7 @@ static int set_app_context(const char *name, trail_context_fn get, void *arg)
 
 	if (!name || !strchr(name, ':') || strlen(name) >= APP_NAME_MAX)
 		return -EINVAL;
-	while (!objects_trylock())
-		sched_yield();
+	objects_lock();
 	i = app_context_index(name);
 	if (i == UINT32_MAX)
 		err = -ENOSPC;

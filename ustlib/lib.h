@@ -27,7 +27,7 @@ struct mapping {
 	uint8_t *base;
 	const struct trail_region *region;
 	struct mapping *next;
-	bool wanted;                    /* by the newest plan of some lane */
+	uint32_t users;                 /* slots that are not retired */
 	/* The geometry, checked against size when it was mapped: the header page is shared and could change. */
 	uint64_t subbuf_size, data_offset, ring_stride, ring_offset, switch_offset, switch_count;
 	uint32_t subbuf_count, ring_count, mode, kind, populate;
@@ -109,17 +109,29 @@ struct object {
 	size_t size;
 	uint32_t event_count, capacity;
 	struct trail__tp **tps;         /* event_count of capacity, in the order of the file */
+	uint64_t *placed[LANES];        /* attach.c: a bit for each tracepoint that has slots of the lane; of `capacity` bits */
+	uint8_t unknown;                /* a bit for each lane: words may be TRAIL_WORD_UNKNOWN */
 	bool keep_map;                  /* others may read its words when it is gone: zeros take its place */
 	struct object *next;
 };
 
-/* register.c: guarded by the registration lock, which only (un)register, fork and attach take. */
-extern TRAIL_HIDDEN struct object *objects;
-extern TRAIL_HIDDEN char runtime_dir[LANES][92];        /* where the lanes' daemons are */
+/* lock.c: the registration lock, which only (un)register, fork and attach take. Holders keep it for 250 ms at most. */
 bool TRAIL_HIDDEN objects_trylock(void);
 void TRAIL_HIDDEN objects_unlock(void);
-/* The holder may be attaching (10 ms at most). Only for constructors, destructors and fork. */
-void TRAIL_HIDDEN objects_lock(void);
+void TRAIL_HIDDEN objects_lock(void);                   /* only for constructors, destructors and fork */
+/*
+ * Sleeps until the lock may be free, or a moment (now_us) has come. False: it is not free, or this thread must not sleep:
+ * it holds the lock itself, or trail_seal() was called. Async-signal-safe.
+ */
+bool TRAIL_HIDDEN objects_wait(int64_t until);
+void TRAIL_HIDDEN objects_stuck(void);                  /* a full wait was in vain: objects_wait() fails till it is free */
+void TRAIL_HIDDEN objects_waiters_gone(void);           /* waits for who was about to sleep when attach_sealed was set */
+void TRAIL_HIDDEN objects_forked(void);                 /* in a child: the other threads are not here */
+int64_t TRAIL_HIDDEN now_us(void);                      /* CLOCK_MONOTONIC */
+
+/* register.c: guarded by the registration lock */
+extern TRAIL_HIDDEN struct object *objects;
+extern TRAIL_HIDDEN char runtime_dir[LANES][92];        /* where the lanes' daemons are */
 void TRAIL_HIDDEN *arena_alloc(size_t size);            /* zeroed, never freed; NULL when memory ran out */
 
 /* names.c */
@@ -142,6 +154,7 @@ struct thread_state {
 	ptrdiff_t shift;                /* of rseq_self() from the area that the kernel knows */
 	uint32_t owner;                 /* 0: this thread is one */
 	bool forked;                    /* by other means than fork(3): to be made good at the next hit */
+	bool holds;                     /* the registration lock */
 };
 extern TRAIL_HIDDEN __thread struct thread_state thread_state __attribute__((tls_model("initial-exec")));
 extern TRAIL_HIDDEN ptrdiff_t rseq_offset;      /* of this thread's area from the thread pointer */
@@ -173,10 +186,11 @@ struct taken_plan;
 void TRAIL_HIDDEN slots_set(struct trail__tp *tp, unsigned int lane, const struct taken_plan *p,
 			    const struct trail_plan_slot *from, uint32_t n);
 void TRAIL_HIDDEN slots_drop(struct trail__tp *tp);
+void TRAIL_HIDDEN slots_drop_stale(struct trail__tp *tp);
 void TRAIL_HIDDEN slots_reclaim(void);
 bool TRAIL_HIDDEN slots_populate(void);         /* all sub-buffers of all mappings, for who cannot ask for memory later */
 
-/* attach.c */
+/* exchange.c: with the registration lock held */
 struct taken_plan {
 	const struct trail_plan *head;
 	const struct trail_plan_region *regions;
@@ -185,21 +199,42 @@ struct taken_plan {
 	const uint8_t *blob;
 	size_t size;
 	struct mapping *mapped[TRAIL_REGION_MAX];
-	struct object *objects[TRAIL_OBJECT_MAX];
+	struct object *objects[TRAIL_OBJECT_MAX];       /* of the question; NULL: unloaded since */
 	uint32_t object_count;
 };
 
 /*
+ * TAKEN: attach_apply() was called with the answer. LATE: none yet; the question stays open, see exchange_look(). FAILED: none
+ * will come. NOBODY: there is no daemon.
+ */
+enum outcome { TAKEN, LATE, FAILED, NOBODY };
+/* Asks the lane's daemon, and waits attach_ms without a sign of life (attach_total_us() in all). An open question is dropped. */
+enum outcome TRAIL_HIDDEN exchange(unsigned int lane);
+enum outcome TRAIL_HIDDEN exchange_look(unsigned int lane);    /* takes the answer to an open question if it has come */
+bool TRAIL_HIDDEN exchange_open(unsigned int lane);             /* there is an open question */
+bool TRAIL_HIDDEN exchange_due(unsigned int lane, int64_t now); /* it is time to look; without the lock */
+void TRAIL_HIDDEN exchange_drop(unsigned int lane);
+void TRAIL_HIDDEN exchange_forget(const struct object *o);      /* it is unloaded */
+bool TRAIL_HIDDEN daemon_lives(unsigned int lane);              /* without the lock */
+
+/* attach.c */
+/*
  * Called when the state word is not the one that tp was set up for, or (again) when its slots turned out to be stale. True: go on
- * with tp's slots.
+ * with tp's slots, if it has any. False: this hit could not attach, and nobody has counted it.
  */
 bool TRAIL_HIDDEN attach(struct trail__tp *tp, bool again);
+void TRAIL_HIDDEN attach_apply(const struct taken_plan *p, unsigned int lane);
+/* A new object, whose words are 0: asks the lanes of this mask, so that no hit has to. True: a state dump is due. */
+bool TRAIL_HIDDEN attach_object(struct object *o, unsigned int lanes);
 /* The object goes: accounts for what it missed. False: a daemon that does not answer now has to do it, by the registration file. */
 bool TRAIL_HIDDEN attach_last(struct object *o);
-void TRAIL_HIDDEN attach_forked(void);
-bool TRAIL_HIDDEN attach_daemon_lives(unsigned int lane);
-extern TRAIL_HIDDEN int attach_ms;               /* how long a hit may wait for the daemon: TRAIL_ATTACH_TIMEOUT */
-extern TRAIL_HIDDEN bool attach_failed;                 /* the last attempt of some lane failed: hits are counted as missed */
+bool TRAIL_HIDDEN attach_forked(void);                  /* True: a state dump is due */
+void TRAIL_HIDDEN attach_anew(void);                    /* all slots are dropped; each is asked for at the next hit */
+int TRAIL_HIDDEN attach_all(void);                      /* with the lock held: asks now, also who did not answer before */
+void TRAIL_HIDDEN attach_drop_stale(struct trail__tp *tp);      /* takes the lock itself */
+int64_t TRAIL_HIDDEN attach_total_us(void);
+extern TRAIL_HIDDEN int attach_ms;                      /* how long the daemon may be silent: TRAIL_ATTACH_TIMEOUT */
+extern TRAIL_HIDDEN bool attach_failed;                 /* some lane's daemon did not answer: hits are counted as missed */
 extern TRAIL_HIDDEN bool attach_sealed;                 /* trail_seal(): no system calls any more */
 /* Threads that use a slot's mapping outside a restartable section. Reclaiming waits for 0. */
 extern TRAIL_HIDDEN uint32_t slot_users;
@@ -247,6 +282,7 @@ void TRAIL_HIDDEN interpose_init(void) __attribute__((weak));
 void TRAIL_HIDDEN register_forked(void);        /* in a forked child, with the registration lock held; releases it */
 void TRAIL_HIDDEN register_abandon(void);       /* in a child that was forked behind the lock's back */
 void TRAIL_HIDDEN register_identity(void);      /* the process may be another user's now */
+void TRAIL_HIDDEN register_identity_now(void);  /* the same with the lock held: it may be so without our having seen the call */
 
 /* site.c */
 void TRAIL_HIDDEN sites_forked(void);
@@ -255,6 +291,7 @@ void TRAIL_HIDDEN sites_forked(void);
 uint64_t TRAIL_HIDDEN slot_clock(uint64_t mult, uint64_t base);
 void TRAIL_HIDDEN record_lost(struct trail__tp *tp);    /* one event that could not even be put together */
 void TRAIL_HIDDEN tp_missed(struct trail__tp *tp);
+extern TRAIL_HIDDEN bool missed_any;                    /* some hit was, since the last attach */
 bool TRAIL_HIDDEN slot_populate(const struct mapping *m, uint32_t ring, uint64_t subbuf);
 void TRAIL_HIDDEN slot_lost(const struct slot *slot, uint64_t n);
 

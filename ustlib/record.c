@@ -69,6 +69,8 @@ bool slot_populate(const struct mapping *m, uint32_t ring, uint64_t subbuf)
 	return ok;
 }
 
+bool missed_any;
+
 /* In the registration file, where the daemon finds it should the process end before it is accounted for. */
 void tp_missed(struct trail__tp *tp)
 {
@@ -76,6 +78,7 @@ void tp_missed(struct trail__tp *tp)
 
 	if (missed)
 		__atomic_fetch_add(missed, 1, __ATOMIC_RELAXED);
+	__atomic_store_n(&missed_any, true, __ATOMIC_RELAXED);
 }
 
 void slot_lost(const struct slot *slot, uint64_t n)
@@ -162,7 +165,7 @@ static bool wait_for_room(const struct slot *slot, uint64_t *began)
 	us = passed < 1000 ? 50 : passed < 100000 ? 1000 : 10000;
 	pause.tv_nsec = (long)(us < most - passed ? us : most - passed) * 1000;
 	nanosleep(&pause, NULL);
-	if ((monotonic_us() - *began) / 200000 != passed / 200000 && !attach_daemon_lives(slot->lane)) {
+	if ((monotonic_us() - *began) / 200000 != passed / 200000 && !daemon_lives(slot->lane)) {
 		/* Nor does the next event wait, until a daemon comes with a plan. */
 		__atomic_store_n(&m->blocking, 0, __ATOMIC_RELAXED);
 		errno = saved;
@@ -246,9 +249,9 @@ static __attribute__((noinline, cold)) bool with_mapping(const struct slot *slot
 	bool good = true;
 
 	(void)tries;
-	if (thread_is_foreign())
-		return true;
-	if (thread_state.forked)        /* rings and registration are still the parent's */
+	if (thread_is_foreign())        /* must not write, but may count */
+		what = SLOW_LOSE;
+	else if (thread_state.forked)        /* rings and registration are still the parent's */
 		return false;
 	__atomic_fetch_add(&slot_users, 1, __ATOMIC_SEQ_CST);   /* before the load: see slots.c, slots_reclaim() */
 	if (__atomic_load_n(&slot->seq, __ATOMIC_SEQ_CST) != seq || slot->flags & SLOT_RETIRED)
@@ -411,6 +414,31 @@ static inline __attribute__((always_inline)) bool hit_slot(const struct slot *sl
 	return write_slot(slot, seq, h->data, h->len);
 }
 
+static bool is_done(const uint64_t *done, uint32_t n, uint64_t key)
+{
+	while (n > 0 && done[n - 1] != key)
+		n--;
+	return n > 0;
+}
+
+/* Not recorded where it should have been, except in the places that are done: counted in the others. */
+static void lose_others(struct trail__tp *tp, const uint64_t *done, uint32_t n)
+{
+	const struct slots *slots;
+	uint32_t counted = 0;
+
+	__atomic_fetch_add(&slot_users, 1, __ATOMIC_SEQ_CST);   /* before the load: see slots.c, slots_reclaim() */
+	slots = slots_of(tp);
+	for (uint32_t i = 0; slots && i < slots->count; i++)
+		if (!is_done(done, n, slots->slot[i].key) && !(slots->slot[i].flags & SLOT_RETIRED) && *slots->slot[i].on) {
+			slot_lost(&slots->slot[i], 1);
+			counted++;
+		}
+	__atomic_fetch_sub(&slot_users, 1, __ATOMIC_RELEASE);
+	if (!counted && !n)
+		tp_missed(tp);
+}
+
 /* One stale slot: asks the daemon, then records wherever that was not done yet. */
 static __attribute__((noinline, cold)) void record_again(struct trail__tp *tp, const struct hit *h, const uint64_t *before, uint32_t n)
 {
@@ -418,20 +446,14 @@ static __attribute__((noinline, cold)) void record_again(struct trail__tp *tp, c
 
 	if (n)
 		memcpy(done, before, n * sizeof(*done));
-	for (int again = 0; again < AGAIN; again++) {
-		const struct slots *slots;
+	for (int again = 0; again < AGAIN && attach(tp, true); again++) {
+		const struct slots *slots = slots_of(tp);
 		bool good = true;
 
-		if (!attach(tp, true))
-			return;
-		slots = slots_of(tp);
 		for (uint32_t i = 0, count = slots ? slots->count : 0; i < count; i++) {
 			uint64_t key = slots->slot[i].key;
-			uint32_t d = 0;
 
-			while (d < n && done[d] != key)
-				d++;
-			if (d < n)
+			if (is_done(done, n, key))
 				continue;
 			if (!hit_slot(&slots->slot[i], h))
 				good = false;
@@ -441,7 +463,10 @@ static __attribute__((noinline, cold)) void record_again(struct trail__tp *tp, c
 		if (good)
 			return;
 	}
-	tp_missed(tp);
+	lose_others(tp, done, n);
+	/* Nobody could tell: what is stale stays so, and costs no more attempts before a word changes. */
+	if (__atomic_load_n(&attach_failed, __ATOMIC_RELAXED))
+		attach_drop_stale(tp);
 }
 
 static __attribute__((noinline)) void record_several(struct trail__tp *tp, const struct hit *h)
@@ -467,12 +492,24 @@ static __attribute__((noinline)) void record_several(struct trail__tp *tp, const
 
 /* ---- entries ---- */
 
+static __attribute__((noinline, cold)) int attach_first(struct trail__tp *tp)
+{
+	if (!attach(tp, false)) {
+		tp_missed(tp);
+		return 0;
+	}
+	if (__atomic_load_n(&tp->slot, __ATOMIC_RELAXED) || __atomic_load_n(&tp->slots, __ATOMIC_RELAXED))
+		return 1;
+	if (__atomic_load_n(&attach_failed, __ATOMIC_RELAXED))
+		tp_missed(tp);
+	return 0;
+}
+
 TRAIL_EXPORT int trail__ready(struct trail__tp *tp)
 {
 	/* Pairs with the release store of seen in attach.c: what was set up for this state is visible. */
-	if (unlikely(__atomic_load_n(&tp->seen, __ATOMIC_ACQUIRE) != __atomic_load_n(tp->state, __ATOMIC_RELAXED)) &&
-	    !attach(tp, false))
-		return 0;
+	if (unlikely(__atomic_load_n(&tp->seen, __ATOMIC_ACQUIRE) != __atomic_load_n(tp->state, __ATOMIC_RELAXED)))
+		return attach_first(tp);
 	if (__atomic_load_n(&tp->slot, __ATOMIC_RELAXED) || __atomic_load_n(&tp->slots, __ATOMIC_RELAXED))
 		return 1;
 	if (__atomic_load_n(&attach_failed, __ATOMIC_RELAXED))

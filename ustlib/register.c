@@ -7,8 +7,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
-#include <sched.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/file.h>
@@ -20,6 +18,7 @@
 #include <unistd.h>
 
 #include "ustlib/lib.h"
+#include "ustlib/statedump.h"
 
 #define MEMBARRIER_REGISTER_RSEQ (1 << 8)
 
@@ -28,46 +27,8 @@ char runtime_dir[LANES][92];
 
 #define DIR_SIZE 100
 static char apps_dir[LANES][DIR_SIZE];  /* where a file may go, in order; "" for none */
-static uint32_t lock;                   /* guards objects, the arena and attaching; taken with all signals blocked */
-static sigset_t lock_mask;              /* of the holder: its signal mask, */
-static int lock_cancel;                 /* and whether it could be cancelled; both as they are to be again */
 static uint8_t *arena;
 static size_t arena_left;
-
-bool objects_trylock(void)
-{
-	sigset_t all, old;
-	int cancel;
-
-	/* A trace point is no cancellation point, though the calls that attaching makes are. */
-	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
-	sigfillset(&all);
-	pthread_sigmask(SIG_BLOCK, &all, &old);
-	if (__atomic_exchange_n(&lock, 1, __ATOMIC_ACQUIRE)) {
-		pthread_sigmask(SIG_SETMASK, &old, NULL);
-		pthread_setcancelstate(cancel, NULL);
-		return false;
-	}
-	lock_mask = old;
-	lock_cancel = cancel;
-	return true;
-}
-
-void objects_unlock(void)
-{
-	sigset_t old = lock_mask;
-	int cancel = lock_cancel;
-
-	__atomic_store_n(&lock, 0, __ATOMIC_RELEASE);
-	pthread_sigmask(SIG_SETMASK, &old, NULL);
-	pthread_setcancelstate(cancel, NULL);
-}
-
-void objects_lock(void)
-{
-	while (!objects_trylock())
-		sched_yield();
-}
 
 void *arena_alloc(size_t size)
 {
@@ -348,20 +309,20 @@ static void put_event(struct builder *b, uint32_t i, const struct trail__event *
 		put_field(b, e, f);
 }
 
-/* What the state words begin with: a daemon that has an active session is asked at the first hit. */
-static uint32_t first_word(void)
+/* The lanes whose daemon has an active session: they are asked at once. A bit for each. */
+static unsigned int active_lanes(void)
 {
 	char path[DIR_SIZE];
-	uint32_t word = 0;
+	unsigned int lanes = 0;
 	struct stat st;
 
 	/* The lane is that of the file's owner: a private directory serves either daemon. */
 	for (unsigned int i = 0; i < LANES; i++) {
 		snprintf(path, sizeof(path), "%.91s/active", runtime_dir[i]);
 		if (stat(path, &st) == 0 && (st.st_uid == 0 || st.st_uid == geteuid()))
-			word |= TRAIL_WORD_UNKNOWN << (8 * (st.st_uid == 0 ? TRAIL_LANE_ROOT : TRAIL_LANE_USER));
+			lanes |= 1u << (st.st_uid == 0 ? TRAIL_LANE_ROOT : TRAIL_LANE_USER);
 	}
-	return word;
+	return lanes;
 }
 
 /* An upper bound. */
@@ -427,7 +388,10 @@ static struct object *object_alloc(size_t entries)
 	if (!o)
 		return arena_alloc(sizeof(*o));
 	*p = o->next;
-	*o = (struct object){ .tps = o->tps, .capacity = o->capacity };
+	*o = (struct object){ .tps = o->tps, .capacity = o->capacity, .placed = { o->placed[0], o->placed[1] } };
+	for (unsigned int lane = 0; lane < LANES; lane++)
+		if (o->placed[lane])
+			memset(o->placed[lane], 0, (o->capacity + 63) / 64 * sizeof(uint64_t));
 	return o;
 }
 
@@ -441,6 +405,7 @@ static bool collect(struct object *o)
 	if (o->capacity < n) {
 		o->tps = arena_alloc(n * sizeof(*o->tps));
 		o->capacity = o->tps ? (uint32_t)n : 0;
+		memset(o->placed, 0, sizeof(o->placed));
 	}
 	if (!o->tps)
 		return false;
@@ -461,10 +426,8 @@ static void fill(uint8_t *data, const struct trail_reg *reg, const struct object
 
 	*b.reg = *reg;
 	b.reg->object = put_name(&b, path, strlen(path));
-	for (uint32_t i = 0, word = first_word(); i < o->event_count; i++) {
-		((uint32_t *)(data + reg->state_offset))[i] = word;
+	for (uint32_t i = 0; i < o->event_count; i++)
 		put_event(&b, i, o->tps[i]->event);
-	}
 	put_enums(&b);
 }
 
@@ -505,6 +468,7 @@ TRAIL_EXPORT void trail__register(struct trail__tp *const *begin, struct trail__
 {
 	struct object *o;
 	int saved = errno;
+	bool dump = false;
 
 	if (begin == end || attach_sealed)
 		return;
@@ -519,8 +483,11 @@ TRAIL_EXPORT void trail__register(struct trail__tp *const *begin, struct trail__
 			publish_object(o);
 		o->next = objects;
 		objects = o;
+		dump = attach_object(o, active_lanes());
 	}
 	objects_unlock();
+	if (dump)
+		statedump_early();
 	errno = saved;
 }
 
@@ -587,50 +554,48 @@ static void renew(void)
 /* A forked child is an application of its own. */
 void register_forked(void)
 {
+	bool dump;
+
 	renew();
+	objects_forked();
 	thread_forked();
 	context_forked();
-	attach_forked();
+	dump = attach_forked();
 	sites_forked();
 	objects_unlock();
+	if (dump)
+		trail__statedump_run();
 }
 
-/*
- * If another thread of the parent held the lock, it is not here to release it, and what it was changing is half changed. So nothing
- * is looked at any more: the child is not traced, and does not wait for ever in a constructor or in fork.
- */
-void register_abandon(void)
-{
-	if (__atomic_exchange_n(&lock, 0, __ATOMIC_ACQ_REL))
-		__atomic_store_n(&attach_sealed, true, __ATOMIC_SEQ_CST);
-}
+static uid_t registered = (uid_t)-1;    /* as whom; -1: first_euid */
 
 /*
  * After setuid(2) and its like: the file would still be the old user's, who would be told what another user's process does.
  * The old file goes with its mapping. Where to record is asked anew.
  */
+void register_identity_now(void)
+{
+	uid_t euid = geteuid();
+	bool changed = euid != (registered == (uid_t)-1 ? first_euid : registered);
+
+	registered = euid;
+	if (!changed || attach_sealed)
+		return;
+	for (struct object *o = objects; o; o = o->next)
+		if (o->map)
+			unlink_file(o);
+	set_dirs();
+	renew();
+	attach_anew();
+}
+
 void register_identity(void)
 {
-	static uid_t registered = (uid_t)-1;    /* under the lock */
 	int saved = errno;
-	bool changed;
 
 	context_changed();
 	objects_lock();
-	changed = geteuid() != (registered == (uid_t)-1 ? first_euid : registered);
-	registered = geteuid();
-	if (changed && !attach_sealed) {
-		for (struct object *o = objects; o; o = o->next)
-			if (o->map)
-				unlink_file(o);
-		set_dirs();
-		renew();
-		for (struct object *o = objects; o; o = o->next)
-			for (uint32_t e = 0; e < o->event_count; e++) {
-				slots_drop(o->tps[e]);
-				o->tps[e]->seen = ~*o->tps[e]->state;
-			}
-	}
+	register_identity_now();
 	objects_unlock();
 	errno = saved;
 }

@@ -266,6 +266,7 @@ static void slot_fill(struct slot *s, const struct slot *from)
 	to->extra = from->extra;
 	to->key = from->key;
 	to->quick = from->quick;
+	to->mapping->users++;
 	__atomic_store_n(&to->flags, from->flags, __ATOMIC_SEQ_CST);
 	__atomic_store_n(&to->seq, ++last_seq, __ATOMIC_SEQ_CST);
 }
@@ -277,6 +278,7 @@ static void slots_retire(struct slots *s)
 	for (uint32_t i = 0; i < s->count; i++) {
 		__atomic_store_n(&s->slot[i].flags, SLOT_RETIRED, __ATOMIC_SEQ_CST);
 		__atomic_store_n(&s->slot[i].seq, ++last_seq, __ATOMIC_SEQ_CST);
+		s->slot[i].mapping->users--;
 	}
 	s->next = retired;
 	retired = s;
@@ -413,7 +415,38 @@ void slots_drop(struct trail__tp *tp)
 {
 	struct slots *old = slots_of(tp);
 
+	if (!old)
+		return;
 	publish(tp, NULL);
+	slots_retire(old);
+}
+
+/* Those whose event is decided upon anew go, the others stay. */
+void slots_drop_stale(struct trail__tp *tp)
+{
+	struct slots *old = slots_of(tp), *all;
+	uint32_t good = 0, at = 0;
+	bool stays[SLOTS_MAX];
+
+	for (uint32_t i = 0; old && i < old->count; i++) {
+		uint8_t on = __atomic_load_n(old->slot[i].on, __ATOMIC_RELAXED);
+
+		stays[i] = !on || on == old->slot[i].on_value;
+		good += stays[i];
+	}
+	if (!old || good == old->count)
+		return;
+	if (!good || !(all = slots_alloc(good))) {
+		slots_drop(tp);
+		return;
+	}
+	for (uint32_t i = 0; i < old->count; i++)
+		if (stays[i]) {
+			slot_fill(&all->slot[at++], &old->slot[i]);
+			old->slot[i].extra = NULL;
+		}
+	__atomic_store_n(&all->count, good, __ATOMIC_RELEASE);
+	publish(tp, all);
 	slots_retire(old);
 }
 
@@ -424,7 +457,7 @@ static void unmap_unwanted(void)
 	struct mapping **p, *m;
 
 	for (p = &mappings; (m = *p);) {
-		if (m->wanted) {
+		if (m->users) {
 			p = &m->next;
 			continue;
 		}
@@ -454,16 +487,7 @@ void slots_reclaim(void)
 	bool any = retired_count >= 64;
 
 	for (struct mapping *m = mappings; m; m = m->next)
-		m->wanted = false;
-	for (struct object *o = objects; o; o = o->next)
-		for (uint32_t e = 0; e < o->event_count; e++) {
-			const struct slots *slots = slots_of(o->tps[e]);
-
-			for (uint32_t i = 0; slots && i < slots->count; i++)
-				slots->slot[i].mapping->wanted = true;
-		}
-	for (struct mapping *m = mappings; m; m = m->next)
-		any = any || !m->wanted;
+		any = any || !m->users;
 	if (!any || !quiescent())
 		return;
 	unmap_unwanted();

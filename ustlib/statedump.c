@@ -9,6 +9,7 @@
 static void (*dumps[DUMPS])(void);      /* filled from the start, never emptied */
 static uint32_t asked;                  /* a run is wanted that has not begun */
 static uint32_t running;                /* some thread is at it */
+static bool early;                      /* a run was wanted in a constructor: who registers after that runs at once */
 
 /* Who was at it is not here. */
 static void in_child(void)
@@ -30,6 +31,8 @@ TRAIL_EXPORT void trail__on_statedump(void (*dump)(void))
 			continue;
 		if (i == 0)
 			pthread_atfork(NULL, NULL, in_child);
+		if (__atomic_load_n(&early, __ATOMIC_RELAXED))
+			dump();
 		break;
 	}
 	errno = saved;
@@ -61,4 +64,10 @@ void trail__statedump_run(void)
 		__atomic_store_n(&running, 0, __ATOMIC_SEQ_CST);
 	}
 	errno = saved;
+}
+
+void statedump_early(void)
+{
+	__atomic_store_n(&early, true, __ATOMIC_RELAXED);
+	trail__statedump_run();
 }

@@ -10,5 +10,7 @@
  * one seen. Async-signal-safe, keeps errno. If it is already running, in this or another thread, it runs once more there.
  */
 void TRAIL_HIDDEN trail__statedump_run(void);
+/* The same in a constructor. What registers later was not there to be called, so it runs when it registers. */
+void TRAIL_HIDDEN statedump_early(void);
 
 #endif

@@ -146,7 +146,7 @@ static bool own_ring(void)
 
 void thread_forked(void)
 {
-	thread_state = (struct thread_state){ 0 };
+	thread_state = (struct thread_state){ .holds = thread_state.holds };
 	for (uint32_t i = 0; i < TRAIL_THREAD_RINGS; i++)
 		holders[i] = 0;
 	my_ring = 0;

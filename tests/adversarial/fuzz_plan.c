@@ -336,7 +336,15 @@ static long serve(int listener, pid_t app, double until)
 			continue;
 		p = (struct pollfd){ .fd = conn, .events = POLLIN };
 		n = poll(&p, 1, 20) > 0 ? recv(conn, hello, sizeof(hello), MSG_DONTWAIT) : -1;
+		for (int i = 0; one_in(4) && i < 3; i++) {
+			const struct trail_answer life = { .magic = TRAIL_ALIVE_MAGIC };
+
+			send(conn, &life, sizeof(life), MSG_NOSIGNAL | MSG_DONTWAIT);
+			usleep((useconds_t)(rnd() % 9000));
+		}
 		if (n >= (ssize_t)sizeof(struct trail_hello) && !one_in(50)) {
+			if (one_in(8))
+				usleep(15000);  /* late */
 			answer(conn, ((struct trail_hello *)hello)->object_count);
 			answers++;
 		}

@@ -2,7 +2,8 @@
 /* LINK: trail pthread */
 /*
  * process WHAT: what processes do that tracers stumble over; each says with its events p:n { who, n } what it did, and on
- * standard output how many there should be: `WHO COUNT` lines. who: 0 itself, 1 a child, 2 what must not be seen.
+ * standard output how many there should be: `WHO COUNT` lines. who: 0 itself, 1 a child, 2 what must not be seen; `lost`:
+ * how many are to count as discarded.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -34,6 +35,15 @@ static void say(int who, long count)
 {
 	char line[32];
 	int n = snprintf(line, sizeof(line), "%d %ld\n", who, count);
+
+	if (write(1, line, (size_t)n) != n)
+		_exit(1);
+}
+
+static void say_lost(long count)
+{
+	char line[32];
+	int n = snprintf(line, sizeof(line), "lost %ld\n", count);
 
 	if (write(1, line, (size_t)n) != n)
 		_exit(1);
@@ -82,6 +92,7 @@ static int do_vfork(void)
 	stop = 1;
 	pthread_join(t, NULL);
 	say(0, 1 + 3000 + other);
+	say_lost(300 * 50);
 	return 0;
 }
 
@@ -114,6 +125,7 @@ static int do_clone_vm(void)
 	}
 	hit(0, 1000);
 	say(0, 21001);
+	say_lost(20 * 5000);
 	return 0;
 }
 

@@ -11,16 +11,17 @@
  * State words. One 32-bit word per tracepoint; the call site tests it for non-zero. Byte 0 belongs to root's daemon, byte 1
  * to the daemon of the application's own user. A lane is 0 when that daemon wants nothing of this tracepoint, else
  * a generation: the library attaches when the word is not the one it attached with. While a session is active the state
- * directory has a file `active`; an object that registers then begins with TRAIL_WORD_UNKNOWN, so that its first hit asks
- * the daemon at once, and a short program is traced from its first event.
+ * directory has a file `active`; an object that registers then attaches at once, so that a short program is traced from its
+ * first event. If it gets no answer it sets its words to TRAIL_WORD_UNKNOWN, so that its hits ask.
  *
- * Hits that come while another thread of the process attaches are counted in the file, and moved to the rings' `lost` by the
+ * Hits that find no place because the daemon has not answered are counted in the file, and moved to the rings' `lost` by the
  * library when it has them, or by the daemon if the process is gone first.
  *
  * Attach. A SOCK_SEQPACKET connection to `socket` in the state directory; the application sends trail_hello, the daemon
- * answers with trail_answer, whose SCM_RIGHTS are the plan (a sealed memfd) and the regions it names, in that order. The
- * application sends one byte when it has taken the plan over, and closes. A daemon that does not see the byte counts the
- * attempt as failed and changes the generations, so that the application tries again.
+ * answers with trail_answer, whose SCM_RIGHTS are the plan (a sealed memfd) and the regions it names, in that order. A daemon
+ * that needs some time sends a trail_answer with TRAIL_ALIVE_MAGIC every few milliseconds before it. The
+ * application sends one byte when it has taken the plan over, and closes. It may do so late. A daemon that does not see the byte
+ * counts the attempt as failed and changes the generations, so that the application tries again.
  */
 #ifndef TRACER_ABI_H
 #define TRACER_ABI_H
@@ -29,7 +30,7 @@
 
 #include "tracer/abi/context_kind.h"
 
-#define TRAIL_ABI_VERSION 2u
+#define TRAIL_ABI_VERSION 3u
 
 /* Limits that both sides keep and the daemon enforces. */
 #define TRAIL_EVENT_MAX 65536u          /* tracepoints of one object, and event ids of one channel and owner */
@@ -131,6 +132,7 @@ struct trail_hello {
 };
 
 #define TRAIL_ANSWER_MAGIC 0x534e4154u  /* "TANS" */
+#define TRAIL_ALIVE_MAGIC 0x564c4154u   /* "TALV": a sign of life; all else is 0, there are no descriptors */
 
 struct trail_answer {
 	uint32_t magic;

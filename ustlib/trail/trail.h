@@ -29,12 +29,16 @@
  * DEBUG_FUNCTION DEBUG_LINE DEBUG. TRAIL() has DEBUG_LINE.
  *
  * May be used in any thread, in signal handlers, in constructors and destructors, in inline functions and templates; a child
- * between vfork(2) and exec records nothing. The library starts no thread, takes no lock that another thread can hold for
- * long, never waits (but 10 ms at most once when tracing is switched on, and for room in a full ring where the channel's
- * blocking_timeout and TRAIL_ALLOW_BLOCKING both say so), and never fails towards its caller.
+ * between vfork(2) and exec records nothing: its events count as discarded. The library starts no thread, takes no lock that
+ * another thread can hold for long, and never fails towards its caller. It waits in two cases only. Where a session is active
+ * when an object is loaded, or where tracing is switched on later, the constructor or the first hit asks the daemon, and
+ * other threads that need the answer wait for it, too: less than a millisecond as a rule, until the daemon has been silent
+ * for 10 ms, and for 250 ms in all if it shows that it is at work. And a full ring may be waited for, where the channel's
+ * blocking_timeout and TRAIL_ALLOW_BLOCKING both say so.
  *
  * Environment (not in setuid programs): TRAIL_RUNTIME_DIR, the daemon's state directory if it is not the usual one;
- * TRAIL_ATTACH_TIMEOUT, milliseconds to wait for the daemon when tracing is switched on, 10 if not set; TRAIL_RSEQ=0, do not
+ * TRAIL_ATTACH_TIMEOUT, milliseconds that the daemon may be silent when it is asked, 10 if not set (the wait is 25 times as long
+ * in all, or a minute; 0: do not wait); TRAIL_RSEQ=0, do not
  * use restartable sections but a ring per thread (as is done where the kernel has none); TRAIL_ALLOW_BLOCKING (or
  * LTTNG_UST_ALLOW_BLOCKING), with any value: full rings may be waited for.
  *
@@ -127,8 +131,8 @@ struct trail__tp {
 	void *object;
 	unsigned int seen;              /* the state that slot and slots were made for */
 	unsigned int off;               /* what state points to before registration; stays 0 */
-	unsigned long long *missed;     /* counts the hits that come while another thread is attaching */
-	unsigned long pending;          /* the state that an attach in progress is for */
+	unsigned long long *missed;     /* counts the hits that have no place for want of an answer */
+	unsigned long pending;          /* not used */
 };
 
 /* Elsewhere than at a call site: field codes of sequences whose length is not 4 bytes, and their kind bytes. */

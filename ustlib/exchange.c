@@ -1,0 +1,328 @@
+// SPDX-License-Identifier: MIT
+/*
+ * The exchange with the daemon of one lane (tracer/abi/app.h): the question, the wait, the answer. The
+ * wait ends when the daemon has been silent for attach_ms. Then the connection stays open, so that
+ * an answer that comes late is taken by a later hit instead of being asked for again. All with the
+ * registration lock held, where nothing else is said.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "ustlib/lib.h"
+
+/* A question without an answer. */
+static struct question {
+	bool open; /* atomic */
+	int fd;
+	dev_t dev; /* what fd is: the program may close descriptors that are not its own */
+	ino_t ino;
+	int64_t asked, look; /* now_us; look: when to look for the answer next; atomic */
+	uint32_t object_count;
+	struct object *objects[TRAIL_OBJECT_MAX];
+} questions[LANES];
+
+static int dial(unsigned int lane)
+{
+	struct sockaddr_un addr = { .sun_family = AF_UNIX };
+	struct ucred peer;
+	socklen_t len = sizeof(peer);
+	size_t n = strlen(runtime_dir[lane]);
+	int fd, err;
+
+	memcpy(addr.sun_path, runtime_dir[lane], n);
+	memcpy(addr.sun_path + n, "/socket", 8);
+	fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+	if (fd < 0)
+		return -1;
+	if (connect(fd, (struct sockaddr *)&addr, sizeof(addr)) < 0) {
+		err = errno;
+		close(fd);
+		errno = err;
+		return -1;
+	}
+	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &len) == 0 &&
+	    (peer.uid == 0 || peer.uid == geteuid()))
+		return fd;
+	close(fd);
+	errno = EACCES;
+	return -1;
+}
+
+bool daemon_lives(unsigned int lane)
+{
+	int fd = dial(lane);
+
+	if (fd < 0)
+		return errno == EAGAIN;
+	close(fd);
+	return true;
+}
+
+static bool say_hello(struct question *q, unsigned int lane)
+{
+	uint8_t msg[sizeof(struct trail_hello) + TRAIL_OBJECT_MAX * 16];
+	struct trail_hello hello = {
+		.magic = TRAIL_HELLO_MAGIC,
+		.version = TRAIL_ABI_VERSION,
+		.word_bits = 8 * sizeof(void *),
+		.lane = lane,
+		.flags = rseq_usable ? 0 : TRAIL_HELLO_NO_RSEQ,
+	};
+	size_t size = sizeof(hello);
+
+	q->object_count = 0;
+	for (struct object *o = objects; o && q->object_count < TRAIL_OBJECT_MAX; o = o->next) {
+		if (!o->map)
+			continue;
+		memcpy(msg + size, o->name, 16);
+		size += 16;
+		q->objects[q->object_count++] = o;
+	}
+	hello.object_count = q->object_count;
+	memcpy(msg, &hello, sizeof(hello));
+	return send(q->fd, msg, size, MSG_NOSIGNAL) == (ssize_t)size;
+}
+
+enum heard { HEARD_ANSWER, HEARD_LIFE, HEARD_NOTHING, HEARD_END };
+
+/* One message, without waiting. An answer comes with descriptors, as many as *count says. */
+static enum heard hear(int fd, struct trail_answer *answer, int *fds, int *count)
+{
+	union {
+		char buf[CMSG_SPACE(sizeof(int) * (TRAIL_REGION_MAX + 1))];
+		struct cmsghdr align;
+	} control;
+	struct iovec iov = { answer, sizeof(*answer) };
+	struct msghdr msg = {
+		.msg_iov = &iov,
+		.msg_iovlen = 1,
+		.msg_control = control.buf,
+		.msg_controllen = sizeof(control.buf),
+	};
+	struct cmsghdr *c;
+	ssize_t n;
+
+	*count = 0;
+	do
+		n = recvmsg(fd, &msg, MSG_CMSG_CLOEXEC | MSG_DONTWAIT);
+	while (n < 0 && errno == EINTR);
+	if (n < 0)
+		return errno == EAGAIN ? HEARD_NOTHING : HEARD_END;
+	for (c = CMSG_FIRSTHDR(&msg); c; c = CMSG_NXTHDR(&msg, c)) {
+		if (c->cmsg_level != SOL_SOCKET || c->cmsg_type != SCM_RIGHTS)
+			continue;
+		*count = (int)((c->cmsg_len - CMSG_LEN(0)) / sizeof(int));
+		memcpy(fds, CMSG_DATA(c), (size_t)*count * sizeof(int));
+	}
+	if (n == (ssize_t)sizeof(*answer) && answer->magic == TRAIL_ALIVE_MAGIC && !*count)
+		return HEARD_LIFE;
+	if (n == (ssize_t)sizeof(*answer) && answer->magic == TRAIL_ANSWER_MAGIC &&
+	    !answer->error && !(msg.msg_flags & MSG_CTRUNC) &&
+	    *count == (int)answer->region_count + 1)
+		return HEARD_ANSWER;
+	while (*count > 0)
+		close(fds[--*count]);
+	return HEARD_END;
+}
+
+/* ---- taking a plan over ---- */
+
+static bool sealed(int fd, uint64_t size, int seals)
+{
+	struct stat st;
+	int have = fcntl(fd, F_GET_SEALS);
+
+	return have >= 0 && (have & seals) == seals && fstat(fd, &st) == 0 &&
+	       (uint64_t)st.st_size >= size;
+}
+
+static bool map_plan(struct taken_plan *p, const struct trail_answer *answer, const int *fds)
+{
+	uint64_t need;
+	const uint8_t *base;
+
+	p->size = answer->plan_size;
+	if (p->size < sizeof(struct trail_plan) ||
+	    !sealed(fds[0], p->size, F_SEAL_SHRINK | F_SEAL_WRITE))
+		return false;
+	base = mmap(NULL, p->size, PROT_READ, MAP_PRIVATE | MAP_POPULATE, fds[0], 0);
+	if (base == MAP_FAILED)
+		return false;
+	p->head = (const struct trail_plan *)base;
+	p->regions = (const struct trail_plan_region *)(p->head + 1);
+	need = sizeof(*p->head) + p->head->region_count * sizeof(*p->regions) +
+	       (uint64_t)p->head->context_count * sizeof(struct trail_plan_context) +
+	       (uint64_t)p->head->slot_count * sizeof(*p->slots) + p->head->blob_size;
+	if (p->head->magic != TRAIL_PLAN_MAGIC || p->head->version != TRAIL_ABI_VERSION ||
+	    p->head->region_count != answer->region_count || need > p->size)
+		return false;
+	p->contexts = (const struct trail_plan_context *)(p->regions + p->head->region_count);
+	p->slots = (const struct trail_plan_slot *)(p->contexts + p->head->context_count);
+	p->blob = (const uint8_t *)(p->slots + p->head->slot_count);
+	for (uint32_t i = 0; i < answer->region_count; i++) {
+		p->mapped[i] = mapping_get(&p->regions[i], fds[i + 1]);
+		if (p->mapped[i])
+			__atomic_store_n(&p->mapped[i]->blocking, p->regions[i].blocking,
+					 __ATOMIC_RELAXED);
+	}
+	return true;
+}
+
+static enum outcome take(const struct question *q, unsigned int lane,
+			 const struct trail_answer *answer, int *fds, int count)
+{
+	static struct taken_plan plan; /* large; under the lock */
+	enum outcome outcome = FAILED;
+
+	memset(&plan, 0, sizeof(plan));
+	memcpy(plan.objects, q->objects, sizeof(plan.objects));
+	plan.object_count = q->object_count;
+	if (map_plan(&plan, answer, fds)) {
+		attach_apply(&plan, lane);
+		if (send(q->fd, "", 1, MSG_NOSIGNAL) == 1)
+			outcome = TAKEN;
+	}
+	if (plan.head)
+		munmap((void *)plan.head, plan.size);
+	while (count > 0)
+		close(fds[--count]);
+	return outcome;
+}
+
+/* ---- questions ---- */
+
+static bool is_ours(const struct question *q)
+{
+	struct stat st;
+
+	return fstat(q->fd, &st) == 0 && S_ISSOCK(st.st_mode) && st.st_dev == q->dev &&
+	       st.st_ino == q->ino;
+}
+
+void exchange_drop(unsigned int lane)
+{
+	struct question *q = &questions[lane];
+
+	if (q->open && is_ours(q))
+		close(q->fd);
+	__atomic_store_n(&q->open, false, __ATOMIC_RELAXED);
+}
+
+void exchange_forget(const struct object *gone)
+{
+	for (unsigned int lane = 0; lane < LANES; lane++)
+		for (uint32_t i = 0; i < questions[lane].object_count; i++)
+			if (questions[lane].objects[i] == gone)
+				questions[lane].objects[i] = NULL;
+}
+
+bool exchange_open(unsigned int lane)
+{
+	return __atomic_load_n(&questions[lane].open, __ATOMIC_RELAXED);
+}
+
+/* Less and less often: a daemon that stands still must not cost each hit some system calls. */
+bool exchange_due(unsigned int lane, int64_t now)
+{
+	return now >= __atomic_load_n(&questions[lane].look, __ATOMIC_RELAXED);
+}
+
+enum outcome exchange_look(unsigned int lane)
+{
+	struct question *q = &questions[lane];
+	int fds[TRAIL_REGION_MAX + 1], count;
+	struct trail_answer answer;
+	int64_t now = now_us();
+	enum heard heard;
+	enum outcome outcome;
+
+	if (!q->open || !is_ours(q)) {
+		__atomic_store_n(&q->open, false, __ATOMIC_RELAXED);
+		return FAILED;
+	}
+	do
+		heard = hear(q->fd, &answer, fds, &count);
+	while (heard == HEARD_LIFE);
+	if (heard == HEARD_NOTHING) {
+		__atomic_store_n(&q->look, now + (now - q->asked) / 32, __ATOMIC_RELAXED);
+		return LATE;
+	}
+	outcome = heard == HEARD_ANSWER ? take(q, lane, &answer, fds, count) : FAILED;
+	exchange_drop(lane);
+	return outcome;
+}
+
+/* Leaves the question open for later hits, if that can be. */
+static enum outcome leave_open(struct question *q)
+{
+	struct stat st;
+
+	if (fstat(q->fd, &st) < 0) {
+		close(q->fd);
+		return FAILED;
+	}
+	q->dev = st.st_dev;
+	q->ino = st.st_ino;
+	q->asked = now_us();
+	__atomic_store_n(&q->look, q->asked, __ATOMIC_RELAXED);
+	__atomic_store_n(&q->open, true, __ATOMIC_RELAXED);
+	return LATE;
+}
+
+/* The daemon may be silent for attach_ms; a sign of life begins that anew, but not beyond `end`. */
+static enum outcome wait_for_answer(struct question *q, unsigned int lane, int64_t silence,
+				    int64_t end)
+{
+	int fds[TRAIL_REGION_MAX + 1], count;
+	struct pollfd pfd = { .fd = q->fd, .events = POLLIN };
+	struct trail_answer answer;
+	enum outcome outcome;
+	enum heard heard;
+
+	for (;;) {
+		int64_t left = silence - now_us();
+		const struct timespec timeout = { .tv_sec = left / 1000000,
+						  .tv_nsec = left % 1000000 * 1000 };
+
+		/* Late ourselves, we still take an answer that is there. */
+		if (ppoll(&pfd, 1, left > 0 ? &timeout : &(struct timespec){ 0 }, NULL) <= 0)
+			return leave_open(q);
+		heard = hear(q->fd, &answer, fds, &count);
+		if (heard == HEARD_LIFE) {
+			silence = now_us() + (int64_t)attach_ms * 1000;
+			silence = silence < end ? silence : end;
+		} else if (heard != HEARD_NOTHING) {
+			break;
+		}
+	}
+	outcome = heard == HEARD_ANSWER ? take(q, lane, &answer, fds, count) : FAILED;
+	close(q->fd);
+	return outcome;
+}
+
+enum outcome exchange(unsigned int lane)
+{
+	struct question *q = &questions[lane];
+	int64_t begin = now_us(), silence = begin + (int64_t)attach_ms * 1000;
+
+	exchange_drop(lane);
+	while ((q->fd = dial(lane)) < 0 && errno == EAGAIN && now_us() < silence) {
+		const struct timespec pause = { .tv_nsec =
+							500000 }; /* the daemon's queue is full */
+
+		nanosleep(&pause, NULL);
+	}
+	if (q->fd < 0)
+		return errno == ECONNREFUSED || errno == ENOENT ? NOBODY : FAILED;
+	if (say_hello(q, lane))
+		return wait_for_answer(q, lane, silence, begin + attach_total_us());
+	close(q->fd);
+	return FAILED;
+}
