@@ -56,8 +56,9 @@ static void note_written(struct session *s, const struct outstate_slot *slot, bo
 	struct buffer *b;
 	struct outlog *l;
 
+	/* A clear that was not finished: the counters of the ring began anew. */
 	if (cleared)
-		end.seq = end.lost = end.lost_before = 0;
+		end.lost_before = end.lost;
 	cds_list_for_each_entry(c, &s->channels, node)
 		cds_list_for_each_entry(cl, &c->classes, node)
 			cds_list_for_each_entry(b, &cl->buffers, node)

@@ -38,7 +38,8 @@ struct outstate_slot {
 	uint64_t size, index_size;
 	uint64_t dev, ino;
 	uint64_t events;                /* in the ring up to pos */
-	uint64_t pad[14];
+	uint64_t begin;                 /* when the last packet begins; 0: there was none */
+	uint64_t pad[13];
 	uint64_t check;                 /* of all that is above */
 };
 

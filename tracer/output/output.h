@@ -4,6 +4,7 @@
  *
  *	output/output.c      the thread: when it looks, what it is asked for; what the session sees of it
  *	output/stream_writer.c   one stream: packets out of its ring, into its files
+ *	output/stream_files_restore.c   … and what an earlier daemon wrote of it
  *	output/recycle.c    files that are filled again
  *	output/trace_dir.c    one trace of the current chunk: its directory and its metadata
  *	output/rotate.c   the end of a chunk: into the archives; clear
@@ -138,6 +139,9 @@ void outstream_leave(struct outstream *os);     /* all files of the chunk */
 void outstream_tell(const struct outstream *os);        /* the views: how far it is */
 int outstream_trim(struct outstream *os);       /* its file has what is whole, and nothing else */
 int outstream_sync(struct output *o, struct outstream *os);     /* all its files in this chunk, but for those that cannot be opened */
+void outstream_file_name(const struct outstream *os, uint64_t serial, char *out, size_t size);
+void output_written(struct output *o, uint64_t bytes, unsigned int packets);     /* … to files: for `status` */
+void outstream_cleared(struct output *o, struct outstream *os); /* os->at, after a clear: no file; positions are the caller's */
 void outstream_unlink(struct output *o, struct outstream *os);  /* likewise */
 uint64_t outstream_pending(const struct outstream *os);
 /* Bytes that came into the file; *err: why not more. Changes iov. */

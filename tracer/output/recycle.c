@@ -217,7 +217,8 @@ struct md_packet outreuse_padding(const struct outstream *os, const struct outst
 {
 	struct md_packet h;
 
-	packet_init(&h, &os->st, at->ts);
+	/* (Never the same as the packet's before it: see add_empty in stream_writer.c.) */
+	packet_init(&h, &os->st, at->ts > at->begin ? at->ts : at->begin + 1);
 	h.events_discarded = at->lost;
 	h.packet_seq_num = at->seq;
 	h.packet_size = 8 * (os->spare - at->size);

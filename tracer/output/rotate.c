@@ -166,24 +166,26 @@ void output_clear(struct output *o)
 	struct session *s = o->s;
 	bool entered = o->dir >= 0 && cred_enter(&o->cred) == 0;
 
+	/* First of all: should the daemon be killed now, the next one removes the files that this one has not removed. */
+	o->head.cleared++;
+	o->head.begin = wall_clock();
+	outstate_head_put(o->state, &o->head);
 	pthread_mutex_lock(&s->tracer->lock);
 	session_clear_rings(s);
 	text_engine_reset(s->text);
 	pthread_mutex_unlock(&s->tracer->lock);
-	o->head.cleared++;
-	o->head.begin = wall_clock();
-	outstate_head_put(o->state, &o->head);
 	for (size_t i = 0; i < o->count; i++) {
 		struct outstream *os = o->streams[i];
 		struct trail_ring *ring = region_ring(os->st.region, os->st.ring);
+		uint64_t ts;
 
 		if (entered)
 			outstream_unlink(o, os);
-		os->at.cleared = o->head.cleared;
+		outstream_cleared(o, os);
 		os->at.pos = __atomic_load_n(&ring->cleared, __ATOMIC_RELAXED) & TRAIL_HEAD_MASK;
 		os->at.events = __atomic_load_n(&ring->cleared_events, __ATOMIC_RELAXED);
-		os->at.ts = __atomic_load_n(&ring->cleared_ts, __ATOMIC_RELAXED);
-		os->at.seq = os->at.lost = os->at.lost_before = os->at.serial = os->at.size = os->at.variant = 0;
+		ts = __atomic_load_n(&ring->cleared_ts, __ATOMIC_RELAXED);
+		os->at.ts = ts > os->at.ts ? ts : os->at.ts;
 		outstate_slot_put(o->state, os->slot, &os->at);
 		outstream_tell(os);
 	}

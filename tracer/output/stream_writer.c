@@ -111,7 +111,7 @@ void outstream_destroy(struct outstream *os)
 
 /* ---- files ---- */
 
-static void file_name(const struct outstream *os, uint64_t serial, char *out, size_t size)
+void outstream_file_name(const struct outstream *os, uint64_t serial, char *out, size_t size)
 {
 	uint64_t n = serial - os->at.first;
 	int len = snprintf(out, size, os->at.variant ? "%s.%u" : "%s", os->st.file, os->at.variant);
@@ -143,7 +143,7 @@ static int make_files(struct output *o, struct outstream *os, struct outfile *f,
 	char index[200];
 
 	for (;; os->at.variant++) {
-		file_name(os, f->serial, f->name, sizeof(f->name));
+		outstream_file_name(os, f->serial, f->name, sizeof(f->name));
 		*fd = old && os->st.region->geo.mode == TRAIL_MODE_DISCARD ? outreuse_take(os, old, f->name) : -1;
 		*spare = *fd >= 0 ? old->size : 0;
 		if (*fd < 0)
@@ -232,6 +232,7 @@ static struct md_packet *add(struct outstream *os, struct batch *b, uint64_t beg
 
 	begin = most(begin, b->at.ts);
 	packet_init(h, &os->st, begin);
+	b->at.begin = begin;
 	h->timestamp_end = b->at.ts = most(begin, end);
 	h->events_discarded = b->at.lost;
 	h->packet_seq_num = b->at.seq++;
@@ -246,8 +247,13 @@ static void added(struct batch *b, uint64_t subbuf)
 	b->after[b->count++] = b->at;
 }
 
+/*
+ * An empty packet, not before ts. Readers sort the packets of a stream by the times that they begin at: no two may begin at the
+ * same time.
+ */
 static void add_empty(struct outstream *os, struct batch *b, uint64_t ts)
 {
+	ts = most(ts, b->at.begin + 1);
 	add(os, b, ts, ts);
 	added(b, 0);
 }
@@ -417,7 +423,7 @@ static int write_index(struct outstream *os, const struct batch *b, unsigned int
 	return err;
 }
 
-static void note_written(struct output *o, uint64_t bytes, unsigned int packets)
+void output_written(struct output *o, uint64_t bytes, unsigned int packets)
 {
 	pthread_mutex_lock(&o->lock);
 	o->bytes += bytes;
@@ -464,31 +470,43 @@ static int write_out(struct output *o, struct outstream *os, struct batch *b)
 	end = end_of(os);
 	outlog_grow(os->st.log, os->at.size, os->at.index_size, &end);
 	consumed(os, b->missed);
-	note_written(o, whole, count);
+	output_written(o, whole, count);
 	return err;
 }
 
 /*
- * When the stream begins in this chunk: just before its first event. (Readers who put the packets of several chunks in order have
- * nothing but the times that they begin at.)
+ * When the stream begins in this chunk: just before its first event, and after all that was written before. (Readers who put the
+ * packets of several chunks in order have nothing but the times that they begin at.) False: there is no time in between.
  */
-static uint64_t begin_ts(struct outstream *os)
+static bool begin_ts(struct outstream *os, uint64_t *ts)
 {
+	uint64_t size = os->st.region->geo.subbuf_size, k, first;
 	struct batch b = { .at = os->at };
 	struct ring_piece p;
-	uint64_t k;
 
-	uint64_t ts = os->at.ts ? os->at.ts : os->mark.last_ts;
-
-	if (next_piece(os, &b, true, &k, &p) && p.end > most(p.begin, b.at.pos))
-		ts = ring_first_ts(&os->st, most(p.begin, b.at.pos), &p, os->at.ts);
-	ts -= ts > os->at.ts;
-	return ts <= os->mark.last_ts ? most(ts, os->at.ts) : most(os->at.ts, os->mark.last_ts);
+	*ts = most(os->at.ts, os->mark.last_ts);
+	do {
+		if (!next_piece(os, &b, true, &k, &p))
+			return true;
+		/* All of this sub-buffer may have been written before it was closed. */
+		b.at.pos = most(b.at.pos, p.begin);
+		if (p.end > b.at.pos)
+			break;
+		b.at.pos = (k + 1) * size;
+	} while (k < os->mark.head / size);
+	if (p.end <= most(p.begin, b.at.pos))
+		return true;
+	first = ring_first_ts(&os->st, most(p.begin, b.at.pos), &p, os->at.ts);
+	/* (A time after the mark's is a lie.) */
+	if (first > 0 && first <= os->mark.last_ts)
+		*ts = first - 1;
+	return *ts >= os->at.ts && (!os->at.begin || *ts > os->at.begin);
 }
 
 int outstream_open(struct output *o, struct outstream *os)
 {
 	struct batch b;
+	uint64_t ts;
 	int err;
 
 	if (os->fd < 0) {
@@ -496,10 +514,10 @@ int outstream_open(struct output *o, struct outstream *os)
 		if (err)
 			return err;
 	}
-	if (os->at.size || os->at.serial != os->at.first)
+	if (os->at.size || os->at.serial != os->at.first || !begin_ts(os, &ts))
 		return 0;
 	b = (struct batch){ .at = os->at };
-	add_empty(os, &b, begin_ts(os));
+	add_empty(os, &b, ts);
 	return write_out(o, os, &b);
 }
 
@@ -581,97 +599,4 @@ void outstream_unlink(struct output *o, struct outstream *os)
 		outplace_put(f.place);
 	}
 	outlog_clear(os->st.log);
-}
-
-/* ---- after an earlier daemon ---- */
-
-/* A file that is there, for writing (wr) or to be told of. */
-static int old_file(int dir, const char *name, struct stat *st)
-{
-	int fd = openat(dir, name, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-
-	if (fd < 0)
-		return -errno;
-	if (!fstat(fd, st) && S_ISREG(st->st_mode) && st->st_nlink == 1)
-		return fd;
-	close(fd);
-	return -ESTALE;
-}
-
-/* Tells the log of file `serial`; the last one is opened and cut to what the state file says. */
-static int restore_file(struct output *o, struct outstream *os, uint64_t serial)
-{
-	bool current = serial == os->at.serial;
-	struct outfile f = { .serial = serial, .place = os->trace->place };
-	struct stat st = { 0 }, index_st = { 0 };
-	char index[200];
-	int fd, index_fd, err = 0;
-
-	file_name(os, serial, f.name, sizeof(f.name));
-	snprintf(index, sizeof(index), "%s.idx", f.name);
-	fd = old_file(f.place->fd, f.name, &st);
-	index_fd = old_file(f.place->index_fd, index, &index_st);
-	f.dev = st.st_dev;
-	f.ino = st.st_ino;
-	f.index_ino = index_st.st_ino;
-	f.size = current ? os->at.size : (uint64_t)st.st_size;
-	f.index_size = current ? os->at.index_size : (uint64_t)index_st.st_size;
-	if (fd < 0 || index_fd < 0)
-		err = fd < 0 ? fd : index_fd;
-	else if ((uint64_t)st.st_size < f.size || (uint64_t)index_st.st_size < f.index_size)
-		err = -ESTALE;
-	else if (current && (st.st_dev != os->at.dev || st.st_ino != os->at.ino))
-		err = -ESTALE;
-	if (!err)
-		err = outlog_add(os->st.log, &f);
-	if (!err)
-		note_written(o, f.size, 0);
-	if (!err && current) {
-		os->fd = fd;
-		os->index_fd = index_fd;
-		return cut_back(os, 0);
-	}
-	if (fd >= 0)
-		close(fd);
-	if (index_fd >= 0)
-		close(index_fd);
-	return err;
-}
-
-int outstream_restore(struct output *o, struct outstream *os)
-{
-	struct trail_ring *ring = region_ring(os->st.region, os->st.ring);
-	uint64_t cleared = __atomic_load_n(&ring->cleared, __ATOMIC_RELAXED) & TRAIL_HEAD_MASK, next = os->at.serial + 1, serial;
-	int err = 0;
-
-	/* A clear that was under way. */
-	if (cleared > os->at.pos && cleared <= region_head(os->st.region, os->st.ring))
-		os->at.pos = cleared;
-	if (os->at.chunk != o->head.chunk || os->at.cleared != o->head.cleared) {
-		os->at.chunk = o->head.chunk;
-		if (os->at.cleared != o->head.cleared)
-			os->at.seq = os->at.lost = 0;
-		os->at.cleared = o->head.cleared;
-		os->at.serial = os->at.size = 0;
-	}
-	if (os->at.serial) {
-		err = outtrace_ready(o, os->trace);
-		serial = os->file_count && next - os->at.first > os->file_count ? next - os->file_count : os->at.first;
-		for (; !err && serial < next; serial++) {
-			int one = restore_file(o, os, serial);
-
-			/* One that is not there any more is nobody's concern but its owner's. */
-			if (serial + 1 == next || one == -ENOMEM)
-				err = one;
-		}
-	}
-	/* Files that are to come must not be taken for these. */
-	pthread_mutex_lock(&os->st.log->lock);
-	if (os->st.log->next_serial < next)
-		os->st.log->next_serial = next;
-	pthread_mutex_unlock(&os->st.log->lock);
-	if (err == -ENOENT || err == -ESTALE)
-		err = 0;        /* the next packet begins a new file */
-	outstream_tell(os);
-	return err;
 }

@@ -138,8 +138,11 @@ uint64_t ring_first_ts(const struct stream *s, uint64_t from, const struct ring_
 	uint64_t ts = after, epoch = UINT64_C(1) << TRAIL_EPOCH_SHIFT;
 	uint32_t word;
 
-	if (from == p->begin)
+	if (!(from & (g->subbuf_size - 1)))
 		return p->begin_ts;
+	/* The piece begins in the middle of a sub-buffer, where a clear left off: begin_ts is the end of what was cleared. */
+	if (from == p->begin && after < p->begin_ts)
+		ts = after = p->begin_ts;
 	if (p->end - from >= TRAIL_HEADER_EXTENDED && at[0] == TRAIL_ID_EXTENDED) {
 		memcpy(&ts, at + 5, sizeof(ts));
 	} else if (p->end - from >= sizeof(word)) {

@@ -56,6 +56,12 @@ static void plan_empty(struct source *src, uint64_t ts, uint64_t lost)
 	src->size += MD_PACKET_HEADER;
 }
 
+/* Readers sort the packets of a stream by the times that they begin at. (0 is a lie.) */
+uint64_t just_before(uint64_t ts)
+{
+	return ts ? ts - 1 : 0;
+}
+
 /* Plans all packets of a stream up to its mark, but for those that are in files. base: of the counter of losses. */
 static int plan(struct source *src, const struct ring_mark *m, uint64_t base, const struct outend *end, uint64_t max_ts)
 {
@@ -82,15 +88,16 @@ static int plan(struct source *src, const struct ring_mark *m, uint64_t base, co
 		p.end_lost += end->lost_before;
 		plan_subbuf(src, k, &p, base, max_ts);
 	}
-	/* The empty packet in front is of the time when the next begins. */
-	src->plans[0].begin_ts = src->plans[0].end_ts = src->count > 1 ? src->plans[1].begin_ts : now;
 	if (total > src->plans[src->count - 1].lost) {
-		uint64_t end_ts = src->plans[src->count - 1].end_ts;
+		const struct plan *before = &src->plans[src->count - 1];
+		uint64_t end_ts = before->end_ts > before->begin_ts ? before->end_ts : before->begin_ts + 1;
 
 		plan_empty(src, now > end_ts ? now : end_ts, total);
 	}
-	/* In files it has packets before it, and needs no empty one. */
-	if (end->serial) {
+	/* The empty packet in front is of the time just before the next begins. */
+	src->plans[0].begin_ts = src->plans[0].end_ts = src->count > 1 ? just_before(src->plans[1].begin_ts) : now;
+	/* In files it has packets before it, and needs no empty one; nor is there one where there is no time for it. */
+	if (end->serial || src->plans[0].begin_ts < end->ts) {
 		src->first = 1;
 		src->size -= MD_PACKET_HEADER;
 	}

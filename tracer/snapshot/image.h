@@ -71,6 +71,8 @@ static inline uint64_t plan_size(const struct plan *p)
 	return MD_PACKET_HEADER + p->len;
 }
 
+/* A time for the empty packet that stands in front of one that begins at ts. */
+uint64_t just_before(uint64_t ts);
 /* How many of the bytes are events that a reader can read, with times within the packet's. */
 uint64_t events_sound(const struct md_stream *class, const uint8_t *bytes, uint64_t len, uint64_t begin_ts, uint64_t end_ts);
 /* As source_check, of the stream that file i belongs to: nothing is known of it but the file itself. */

@@ -62,7 +62,7 @@ static int newest_first(const void *a, const void *b)
 static void drop_packets(struct source *src, size_t n)
 {
 	struct plan *empty = &src->plans[n];
-	uint64_t ts = n + 1 < src->count ? src->plans[n + 1].begin_ts : empty->end_ts, lost = empty->lost;
+	uint64_t ts = n + 1 < src->count ? just_before(src->plans[n + 1].begin_ts) : empty->end_ts, lost = empty->lost;
 
 	for (size_t i = src->first; i < n; i++)
 		src->size -= plan_size(&src->plans[i + 1]);
@@ -70,7 +70,7 @@ static void drop_packets(struct source *src, size_t n)
 	*empty = (struct plan){ .begin_ts = ts, .end_ts = ts };
 	/* So that what was lost is told, though no packet follows. */
 	if (n + 1 == src->count && lost) {
-		src->plans[src->count++] = (struct plan){ .begin_ts = ts, .end_ts = ts, .lost = lost };
+		src->plans[src->count++] = (struct plan){ .begin_ts = ts + 1, .end_ts = ts + 1, .lost = lost };
 		src->size += MD_PACKET_HEADER;
 	}
 }
