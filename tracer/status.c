@@ -34,6 +34,7 @@ static void show_daemon(struct tracer *t, struct md_buf *out)
 		md_buf_printf(out, "keeper %d\n", (int)keeper);
 	else
 		md_buf_puts(out, "keeper none\n");
+	md_buf_printf(out, "keepers_replaced %u\n", __atomic_load_n(&t->keepers_replaced, __ATOMIC_RELAXED));
 	md_buf_printf(out, "uptime_us %" PRId64 "\ncpu_us %" PRIu64 "\ncpu_user_us %" PRIu64 "\ncpu_system_us %" PRIu64 "\n",
 		      uptime > 0 ? uptime / 1000 : 0, microseconds(usage.ru_utime) + microseconds(usage.ru_stime),
 		      microseconds(usage.ru_utime), microseconds(usage.ru_stime));

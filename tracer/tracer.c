@@ -14,6 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "tracer/keeper_guard.h"
 #include "tracer/session/core.h"
 #include "tracer/kernel/kernel.h"
 #include "tracer/ring/reader.h"
@@ -223,6 +224,7 @@ int tracer_open(const struct tracer_config *config, struct tracer **out, struct 
 	apps_scan(t);
 	pthread_mutex_unlock(&t->lock);
 	kernel_reap(t);
+	keeper_guard_start(t);
 	*out = t;
 	return 0;
 
@@ -239,6 +241,7 @@ void tracer_close(struct tracer *t, bool keep)
 	struct session *s, *next;
 
 	server_stop(t);
+	keeper_guard_stop(t);
 	kernel_statedumps_end(t);
 	/* Nobody else is there any more. */
 	cds_list_for_each_entry_safe(s, next, &t->sessions, node) {

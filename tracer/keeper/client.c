@@ -16,15 +16,21 @@
 #include "tracer/keeper/protocol.h"
 
 struct keeper {
-	pthread_mutex_t lock;   /* one request at a time */
+	pthread_mutex_t lock;   /* guards all but what is constant: one request at a time */
+	char *state_dir, *exe;  /* constant; for a successor. exe NULL: none may be started */
 	int sock;
-	pid_t pid;
+	pid_t pid;              /* 0: it has ended. Atomic, written with the lock held */
 	uint32_t seq;
-	int patience;           /* ms that an answer may take; guarded by lock */
+	int patience;           /* ms that an answer may take */
+	/*
+	 * Requests whose answers have not come. Not 0 between two requests: the keeper ran out of time, is stopped perhaps. Then
+	 * requests are sent without waiting: it carries them out, in order, when it runs again.
+	 */
+	unsigned int unanswered;
 };
 
 enum {
-	ANSWER_MS = 1000,       /* no write blocks longer than a second */
+	ANSWER_MS = 500,        /* no operation blocks longer than a second, and it may have to wait once */
 	START_MS = 10000,       /* but a mount may, on a busy machine: without the keeper it has no buffers */
 	START_PAUSE_MS = 10,
 	STARTS = 50,            /* of keepers that end at once */
@@ -38,49 +44,93 @@ static int64_t now_ms(void)
 	return ts.tv_sec * 1000 + ts.tv_nsec / 1000000;
 }
 
+/* The connection is of no use any more; keeper_watch sees it too, and a successor gets everything. */
+static int lose_connection(struct keeper *k)
+{
+	__atomic_store_n(&k->pid, 0, __ATOMIC_RELAXED);
+	return -EPIPE;
+}
+
+/* The next answer, if it comes before the deadline. 0 or -errno; *got is owned by the caller. */
+static int receive_answer(struct keeper *k, int64_t deadline, struct keeper_packet *answer, int *got)
+{
+	int ret = -EAGAIN;
+
+	while (ret == -EAGAIN) {
+		struct pollfd p = { .fd = k->sock, .events = POLLIN };
+		int64_t left = deadline - now_ms();
+
+		if (poll(&p, 1, left < 0 ? 0 : (int)left) == 0)
+			return -ETIMEDOUT;
+		ret = keeper_receive(k->sock, answer, got);
+	}
+	if (ret == -ECONNRESET || ret == -ENOTCONN || ret == -EPIPE)
+		return lose_connection(k);
+	if (k->unanswered)
+		k->unanswered--;
+	return ret < 0 ? ret : 0;
+}
+
+static int send_request(struct keeper *k, uint32_t op, int32_t arg, const char *name, int fd)
+{
+	struct keeper_msg msg = { KEEPER_MAGIC, op, ++k->seq, arg };
+	int ret = keeper_send(k->sock, &msg, name, fd);
+
+	if (ret == -ECONNRESET || ret == -ENOTCONN || ret == -EPIPE)
+		return lose_connection(k);
+	/* Its queue is full: it has been stopped for a long time. */
+	if (ret == -EAGAIN)
+		return -ETIMEDOUT;
+	k->unanswered += !ret;
+	return ret;
+}
+
 /* One request, one answer. On success answer->msg.arg is the keeper's 0 or -errno. */
 static int ask(struct keeper *k, uint32_t op, int32_t arg, const char *name, int fd, struct keeper_packet *answer,
 	       int *got)
 {
-	struct keeper_msg msg = { KEEPER_MAGIC, op, ++k->seq, arg };
 	int64_t deadline = now_ms() + k->patience;
-	int ret = keeper_send(k->sock, &msg, name, fd);
+	int ret = send_request(k, op, arg, name, fd);
 
 	*got = -1;
 	while (!ret) {
-		struct pollfd p = { .fd = k->sock, .events = POLLIN };
-		int64_t left = deadline - now_ms();
-
-		if (left < 0 || !poll(&p, 1, (int)left))
-			return -ETIMEDOUT;
-		ret = keeper_receive(k->sock, answer, got);
-		/* The answer to a request that ran out of time: drop it and wait on. */
-		if (ret >= 0 && answer->msg.seq != k->seq) {
-			if (*got >= 0)
-				close(*got);
-			*got = -1;
-			ret = 0;
-			continue;
-		}
-		if (ret == -EAGAIN)
-			ret = 0;
-		else
+		ret = receive_answer(k, deadline, answer, got);
+		if (ret || answer->msg.seq == k->seq)
 			break;
+		/* The answer to a request that ran out of time: drop it and wait on. */
+		if (*got >= 0)
+			close(*got);
+		*got = -1;
 	}
-	if (ret == -ECONNRESET || ret == -ENOTCONN)
-		ret = -EPIPE;
-	return ret < 0 ? ret : 0;
+	return ret;
+}
+
+/* Is the keeper late with an answer to an earlier request? Takes those that have come. */
+static bool is_late(struct keeper *k)
+{
+	struct keeper_packet answer;
+	int got;
+
+	while (k->unanswered && !receive_answer(k, 0, &answer, &got))
+		if (got >= 0)
+			close(got);
+	return k->unanswered != 0;
 }
 
 static int simple(struct keeper *k, uint32_t op, const char *name, int fd)
 {
-	struct keeper_packet answer;
-	int got, ret;
+	struct keeper_packet answer = { .msg.arg = 0 };
+	int got = -1, ret;
 
 	if (name && (!*name || strlen(name) > KEEPER_NAME_MAX))
 		return -EINVAL;
 	pthread_mutex_lock(&k->lock);
-	ret = ask(k, op, 0, name, fd, &answer, &got);
+	if (!k->pid)
+		ret = -EPIPE;
+	else if (is_late(k))
+		ret = send_request(k, op, 0, name, fd);
+	else
+		ret = ask(k, op, 0, name, fd, &answer, &got);
 	pthread_mutex_unlock(&k->lock);
 	if (ret)
 		return ret;
@@ -153,7 +203,15 @@ int keeper_each(struct keeper *k, void (*fn)(void *arg, const char *name, int fd
 
 pid_t keeper_pid(const struct keeper *k)
 {
-	return k->pid;
+	return __atomic_load_n(&k->pid, __ATOMIC_RELAXED);
+}
+
+static void free_keeper(struct keeper *k)
+{
+	pthread_mutex_destroy(&k->lock);
+	free(k->state_dir);
+	free(k->exe);
+	free(k);
 }
 
 void keeper_close(struct keeper *k, int quit)
@@ -163,8 +221,40 @@ void keeper_close(struct keeper *k, int quit)
 	if (quit)
 		simple(k, KEEPER_QUIT, NULL, -1);
 	close(k->sock);
-	pthread_mutex_destroy(&k->lock);
-	free(k);
+	free_keeper(k);
+}
+
+bool keeper_watch(struct keeper *k, int stop)
+{
+	/* A hang-up needs not be asked for; answers, which the others wait for, do not wake us. Only keeper_replace changes sock. */
+	struct pollfd p[2] = { { .fd = k->sock }, { .fd = stop, .events = POLLIN } };
+
+	while (poll(p, 2, -1) < 0)
+		;
+	if (p[1].revents)
+		return false;
+	pthread_mutex_lock(&k->lock);
+	lose_connection(k);
+	pthread_mutex_unlock(&k->lock);
+	return true;
+}
+
+int keeper_replace(struct keeper *k)
+{
+	struct keeper *fresh;
+	int found, ret = keeper_open(k->state_dir, k->exe, &fresh, &found);
+
+	if (ret)
+		return ret;
+	pthread_mutex_lock(&k->lock);
+	close(k->sock);
+	k->sock = fresh->sock;
+	k->seq = fresh->seq;
+	k->unanswered = 0;
+	__atomic_store_n(&k->pid, fresh->pid, __ATOMIC_RELAXED);
+	pthread_mutex_unlock(&k->lock);
+	free_keeper(fresh);
+	return 0;
 }
 
 static int attach(int dir, const char *state_dir, struct keeper **out)
@@ -208,8 +298,7 @@ static int attach(int dir, const char *state_dir, struct keeper **out)
 no_peer:
 	close(k->sock);
 no_socket:
-	pthread_mutex_destroy(&k->lock);
-	free(k);
+	free_keeper(k);
 	return ret;
 }
 
@@ -302,6 +391,11 @@ int keeper_open(const char *state_dir, const char *exe, struct keeper **out, int
 			break;
 	}
 	close(dir);
+	if (!ret) {
+		(*out)->exe = exe ? strdup(exe) : NULL;
+		(*out)->state_dir = path;
+		return 0;
+	}
 	free(path);
 	return ret;
 }

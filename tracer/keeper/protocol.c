@@ -35,7 +35,7 @@ int keeper_send(int sock, const struct keeper_msg *msg, const char *name, int fd
 		memcpy(CMSG_DATA(CMSG_FIRSTHDR(&h)), &fd, sizeof(fd));
 	}
 	do
-		n = sendmsg(sock, &h, MSG_NOSIGNAL);
+		n = sendmsg(sock, &h, MSG_NOSIGNAL | MSG_DONTWAIT);
 	while (n < 0 && errno == EINTR);
 	return n < 0 ? -errno : 0;
 }

@@ -40,7 +40,7 @@ struct keeper_packet {
 };
 
 /*
- * Sends msg, name and fd (-1: none). 0 or -errno. receive: length of the name or -errno (0 bytes = -EPIPE); the name
+ * Sends msg, name and fd (-1: none), without waiting (-EAGAIN: the queue is full). 0 or -errno. receive: length of the name or -errno (0 bytes = -EPIPE); the name
  * gets its NUL; *fd is -1 or owned by the caller. A packet with anything else than that is -EBADMSG, and what came with
  * it is closed.
  */

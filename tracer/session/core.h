@@ -41,6 +41,8 @@ struct tracer {
 	int apps_fds[2];                        /* a user's daemon has the system's too; -1: none */
 	int lock_fd;                            /* flocked: one daemon per state directory */
 	struct keeper *keeper;
+	struct keeper_guard *keeper_guard;      /* keeper_guard.h; NULL: does not run */
+	uint32_t keepers_replaced;              /* how often another keeper took the place of one that had ended; atomic */
 	struct clock clock;
 	uint32_t cpus;                          /* possible CPUs */
 	bool reading;                           /* recover.h: neither the state directory nor what is in buffers is changed */

@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include "tracer/keeper_guard.h"
+#include "tracer/session/core.h"
+#include "tracer/snapshot/image.h"
+#include "tracer/snapshot/snapshot.h"
+
+#define STACK (128 * 1024)
+#define RETRY_MS 2000           /* between two tries to start a keeper */
+
+struct keeper_guard {
+	pthread_t thread;
+	int stop;               /* eventfd */
+};
+
+struct frozen {                 /* a snapshot's memory */
+	uint64_t key;
+	int fd;
+};
+
+/* All buffers are to be handed over again. Returns how many. */
+static unsigned int forget_kept(struct tracer *t)
+{
+	unsigned int count = 0;
+	struct session *s;
+	struct channel *c;
+	struct class *cl;
+	struct buffer *b;
+
+	pthread_mutex_lock(&t->lock);
+	cds_list_for_each_entry(s, &t->sessions, node)
+		cds_list_for_each_entry(c, &s->channels, node)
+			cds_list_for_each_entry(cl, &c->classes, node)
+				cds_list_for_each_entry(b, &cl->buffers, node) {
+					b->kept = false;
+					count++;
+				}
+	t->unkept = true;
+	pthread_mutex_unlock(&t->lock);
+	return count;
+}
+
+/* Duplicates, so that they can be handed over without the lock. -ENOMEM: some are missing. */
+static int collect_snapshots(struct tracer *t, struct md_buf *out)
+{
+	struct snapshot *sn;
+	struct session *s;
+	int missing = 0;
+
+	pthread_mutex_lock(&t->lock);
+	cds_list_for_each_entry(s, &t->sessions, node)
+		cds_list_for_each_entry(sn, &s->snapshots, node) {
+			struct frozen f = { .key = sn->key };
+
+			if (!sn->moment)
+				continue;
+			f.fd = fcntl(sn->moment->fd, F_DUPFD_CLOEXEC, 0);
+			if (f.fd >= 0)
+				md_buf_put(out, &f, sizeof(f));
+			else
+				missing++;
+		}
+	pthread_mutex_unlock(&t->lock);
+	return missing || out->failed ? -ENOMEM : 0;
+}
+
+/* Caller holds tracer.lock. */
+static bool has_snapshot(struct tracer *t, uint64_t key)
+{
+	struct snapshot *sn;
+	struct session *s;
+
+	cds_list_for_each_entry(s, &t->sessions, node)
+		cds_list_for_each_entry(sn, &s->snapshots, node)
+			if (sn->key == key && sn->moment)
+				return true;
+	return false;
+}
+
+static unsigned int keep_snapshots(struct tracer *t)
+{
+	struct md_buf all = MD_BUF_INIT;
+	int err = collect_snapshots(t, &all);
+	unsigned int count = 0;
+
+	for (size_t at = 0; at + sizeof(struct frozen) <= all.len; at += sizeof(struct frozen)) {
+		struct frozen f;
+		char name[32];
+
+		memcpy(&f, all.data + at, sizeof(f));
+		snapshot_keeper_name(f.key, name);
+		if (!keeper_put(t->keeper, name, f.fd))
+			count++;
+		else
+			err = -EIO;
+		close(f.fd);
+		/* Was it removed meanwhile? Then no one else takes it back from the keeper. */
+		pthread_mutex_lock(&t->lock);
+		if (!has_snapshot(t, f.key))
+			keeper_drop(t->keeper, name);
+		pthread_mutex_unlock(&t->lock);
+	}
+	md_buf_deinit(&all);
+	if (err)
+		tracer_report(t, "the new keeper did not get all snapshots: %s", strerror(-err));
+	return count;
+}
+
+/* Starts a keeper, again and again if need be. False: stop. */
+static bool replace(struct tracer *t, int stop)
+{
+	struct pollfd p = { .fd = stop, .events = POLLIN };
+	int ret, reported = 0;
+
+	while ((ret = keeper_replace(t->keeper))) {
+		if (ret != reported)
+			tracer_report(t, "the keeper has ended, and no other can be started: %s. A daemon that is killed now loses "
+				      "all buffers", strerror(-ret));
+		reported = ret;
+		if (poll(&p, 1, RETRY_MS) > 0)
+			return false;
+	}
+	return true;
+}
+
+static void *guard(void *arg)
+{
+	struct tracer *t = arg;
+	int stop = t->keeper_guard->stop;
+	pid_t before = keeper_pid(t->keeper);
+
+	while (keeper_watch(t->keeper, stop)) {
+		unsigned int buffers, snapshots;
+
+		if (!replace(t, stop))
+			break;
+		buffers = forget_kept(t);
+		buffers_keep(t);
+		snapshots = keep_snapshots(t);
+		__atomic_fetch_add(&t->keepers_replaced, 1, __ATOMIC_RELAXED);
+		tracer_report(t, "the keeper, process %d, has ended. Process %d takes its place and has got %u buffers and %u snapshots",
+			      (int)before, (int)keeper_pid(t->keeper), buffers, snapshots);
+		before = keeper_pid(t->keeper);
+		pthread_mutex_lock(&t->lock);
+		tracer_changed(t, NULL);
+		pthread_mutex_unlock(&t->lock);
+	}
+	return NULL;
+}
+
+void keeper_guard_start(struct tracer *t)
+{
+	struct keeper_guard *g = t->keeper ? calloc(1, sizeof(*g)) : NULL;
+	pthread_attr_t attr;
+	int err = ENOMEM;
+
+	if (!t->keeper)
+		return;
+	if (g)
+		g->stop = eventfd(0, EFD_CLOEXEC);
+	if (g && g->stop >= 0) {
+		t->keeper_guard = g;
+		pthread_attr_init(&attr);
+		pthread_attr_setstacksize(&attr, STACK);
+		err = pthread_create(&g->thread, &attr, guard, t);
+		pthread_attr_destroy(&attr);
+		if (!err)
+			return;
+		t->keeper_guard = NULL;
+		close(g->stop);
+	}
+	free(g);
+	tracer_report(t, "no thread watches the keeper: %s", strerror(err));
+}
+
+void keeper_guard_stop(struct tracer *t)
+{
+	struct keeper_guard *g = t->keeper_guard;
+	uint64_t one = 1;
+
+	if (!g)
+		return;
+	/* Cannot fail: an eventfd takes any count of ones. */
+	if (write(g->stop, &one, sizeof(one)) == sizeof(one))
+		pthread_join(g->thread, NULL);
+	close(g->stop);
+	free(g);
+	t->keeper_guard = NULL;
+}
