@@ -38,7 +38,7 @@ is "events of the new one" 0 "$(events "$s/trace")"
 is "events of the new one" 50 "$(events "$s/trace")"
 is "text of the new one" 50 "$(wc -l <"$s/text" | tr -d ' ')"
 put rotate "$s/control"
-is "text goes on" 50 "$(wc -l <"$s/text" | tr -d ' ')"
+is "text of a chunk without events" 0 "$(wc -l <"$s/text" | tr -d ' ')"
 is "events of the second" 50 "$(events "$s/archives/$(ls "$s/archives" | grep -- '-1$')")"
 
 # By time

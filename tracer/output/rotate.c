@@ -70,6 +70,22 @@ static int move(struct output *o, int dir)
 	return err;
 }
 
+uint64_t session_chunk(struct session *s)
+{
+	struct output *o;
+	uint64_t chunk = 0;
+
+	pthread_mutex_lock(&s->tracer->lock);
+	o = output_runs(s) ? s->output : NULL;
+	pthread_mutex_unlock(&s->tracer->lock);
+	if (!o)
+		return 0;
+	pthread_mutex_lock(&o->lock);
+	chunk = o->chunk;
+	pthread_mutex_unlock(&o->lock);
+	return chunk;
+}
+
 static void show(struct output *o)
 {
 	pthread_mutex_lock(&o->lock);

@@ -47,6 +47,7 @@ static void forget(struct text_engine *e)
 	md_buf_reset(&e->tail[1]);
 	e->end = 0;
 	e->limit = 0;
+	e->floor = 0;
 	e->spacing = SPACING_MIN;
 }
 
@@ -112,14 +113,19 @@ static void thin(struct text_engine *e)
 	e->spacing *= 2;
 }
 
-/* A checkpoint at the end of the text, if it is time for one. Without memory there is none. */
+/* Whether it is time for a checkpoint at the end of the text. */
+static bool checkpoint_due(const struct text_engine *e)
+{
+	uint64_t spacing = e->spacing + e->m->count * 1024;
+
+	return !e->checkpoint_count || e->end - e->checkpoints[e->checkpoint_count - 1].offset >= spacing;
+}
+
+/* A checkpoint at the end of the text. Without memory there is none. */
 static void checkpoint(struct text_engine *e)
 {
 	struct text_checkpoint *p;
-	uint64_t spacing = e->spacing + e->m->count * 1024;
 
-	if (e->checkpoint_count && e->end - e->checkpoints[e->checkpoint_count - 1].offset < spacing)
-		return;
 	if (e->checkpoint_count == TEXT_CHECKPOINTS)
 		thin(e);
 	p = &e->checkpoints[e->checkpoint_count];
@@ -155,7 +161,8 @@ static int format(struct text_engine *e)
 			b = &e->tail[e->now];
 			md_buf_reset(b);
 		}
-		checkpoint(e);
+		if (checkpoint_due(e))
+			checkpoint(e);
 		before = b->len;
 		more = merge_text(e->m, &e->text, e->limit, b, before + TEXT_TAIL_HALF / 4);
 		n = b->len - before;
@@ -180,8 +187,23 @@ static void set_clock_offset(struct text_engine *e, uint64_t offset)
 		e->checkpoints[i].text.clock_offset = offset;
 }
 
+/*
+ * The text has all of the chunks before this one. They are in the archives now: an open that follows does not show them, but those
+ * before it read on.
+ */
+static void begin_chunk(struct text_engine *e, uint64_t chunk)
+{
+	if (e->chunk == chunk)
+		return;
+	e->chunk = chunk;
+	e->floor = e->end;
+	checkpoint(e);
+}
+
 int text_engine_advance(struct text_engine *e, struct session *s)
 {
+	uint64_t chunk = session_chunk(s);
+
 	/* Acquire: what was cleared before the reset is seen as cleared. */
 	uint32_t wanted = __atomic_load_n(&e->wanted, __ATOMIC_ACQUIRE);
 	struct timespec ts;
@@ -196,6 +218,7 @@ int text_engine_advance(struct text_engine *e, struct session *s)
 		e->m = merge_create();
 		if (!e->m)
 			return -ENOMEM;
+		e->chunk = chunk;
 		md_text_init(&e->text, session_clock_offset(s), "");
 	}
 	set_clock_offset(e, session_clock_offset(s));
@@ -210,6 +233,8 @@ int text_engine_advance(struct text_engine *e, struct session *s)
 	if (now > e->limit)
 		e->limit = now;
 	err = format(e);
+	if (!err)
+		begin_chunk(e, chunk);
 	clock_gettime(CLOCK_MONOTONIC, &ts);
 	e->looked = (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
 	show(e);

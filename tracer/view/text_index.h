@@ -37,6 +37,8 @@ struct text_engine {
 	struct md_text text;
 	uint64_t end;                   /* bytes of text so far */
 	uint64_t limit;                 /* the text has all events up to this time */
+	uint64_t chunk;                 /* of the output, which was the current one at the last advance */
+	uint64_t floor;                 /* before this offset there are events of archived chunks: no new open begins there */
 	uint64_t looked;                /* CLOCK_MONOTONIC, ns: the last advance */
 	struct md_buf tail[2];          /* the last bytes of the text: tail[!now], then tail[now] */
 	unsigned int now;

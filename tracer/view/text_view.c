@@ -37,6 +37,7 @@ struct text_view {
 	 * reads, and `tail -f` follows. Both belong to one moment: offset in the engine's text, and time of its last event.
 	 */
 	uint64_t mark, mark_limit;
+	uint64_t floor;                 /* the engine's at the open, offset in its text */
 	bool ended;                     /* the last read returned 0 */
 	uint64_t next;                  /* offset of what the run formats next */
 	struct md_buf window[2];        /* [at, next): window[!now], then window[now] */
@@ -69,6 +70,7 @@ int text_open(struct session *s, struct text_view **out)
 	e->views++;
 	err = text_engine_advance(e, s);
 	v->generation = e->generation;
+	v->floor = e->floor;
 	set_mark(v);
 	pthread_mutex_unlock(&e->lock);
 	if (err) {
@@ -140,6 +142,12 @@ uint64_t text_size(struct session *s)
 static bool before(uint64_t a, uint64_t b)
 {
 	return (int64_t)(a - b) < 0;
+}
+
+/* Whether what stands at this offset was in the archives when the reader came. */
+static bool archived(const struct text_view *v, uint64_t offset)
+{
+	return v->exact && before(offset + v->shift, v->floor);
 }
 
 /* How many of `size` bytes at this offset are before the mark. A floating run ends there by its limit. */
@@ -259,6 +267,8 @@ static int seek(struct text_view *v, uint64_t offset)
 	bool ahead = v->m && !before(offset, v->next);
 	int err;
 
+	if (archived(v, offset))
+		return jump(v, offset, v->mark_limit);
 	/* Going on is better than going back to a checkpoint before the run. */
 	if (ahead && (!p || !before(v->next, p->offset - v->shift)))
 		return 0;
@@ -371,9 +381,10 @@ static ssize_t from_engine(struct text_view *v, uint64_t offset, char *buf, size
 		v->generation = e->generation;
 		v->exact = true;
 		v->shift = 0;
+		v->floor = e->floor;
 		set_mark(v);
 	}
-	if (!v->exact)
+	if (!v->exact || archived(v, offset))
 		return -EAGAIN;
 	/* Its user knows of a later end, by stat(2). */
 	if (before(v->mark, offset + v->shift)) {

@@ -34,6 +34,8 @@ void session_file_limits(struct session *s, bool kernel, const char *channel, ui
 
 /* With an output, views show what its files have: brings what the rings have into them. False: not all of it. */
 bool session_flush(struct session *s);
+/* Number of the output's current chunk; 0 without an output. What is in older chunks is in the archives, not in the session's views. */
+uint64_t session_chunk(struct session *s);
 
 /*
  * Takes the session's streams and a time: every event not later than *now is visible in them (a barrier was passed). Later
