@@ -95,7 +95,7 @@ static unsigned int keep_snapshots(struct tracer *t)
 		char name[32];
 
 		memcpy(&f, all.data + at, sizeof(f));
-		snapshot_keeper_name(f.key, name);
+		kept_descriptor_name(f.key, name);
 		if (!keeper_put(t->keeper, name, f.fd))
 			count++;
 		else

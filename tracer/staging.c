@@ -4,6 +4,7 @@
  */
 #include <errno.h>
 
+#include "tracer/output/output.h"
 #include "tracer/session/core.h"
 #include "tracer/kernel/kernel.h"
 
@@ -51,18 +52,15 @@ static void move_channels(struct cds_list_head *from, struct session *to)
 /* Everything that the functions of tracer.h set in a draft. */
 static void exchange(struct session *a, struct session *b)
 {
-	struct session_settings settings = a->settings;
 	uint32_t next = a->next_channel;
 	uint64_t bytes = a->buffer_bytes;
 	CDS_LIST_HEAD(channels);
 
-	a->settings = b->settings;
-	b->settings = settings;
 	a->next_channel = b->next_channel;
 	b->next_channel = next;
 	a->buffer_bytes = b->buffer_bytes;      /* those of the channels */
 	b->buffer_bytes = bytes;
-	output_exchange(a, b);
+	session_exchange_parts(a, b);
 	for (int i = 0; i < TRACK_ATTRS; i++) {
 		struct track track = a->track[i];
 

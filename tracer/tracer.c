@@ -19,7 +19,12 @@
 #include "tracer/kernel/kernel.h"
 #include "tracer/ring/reader.h"
 #include "tracer/snapshot/snapshot.h"
+#include "tracer/output/output.h"
 #include "tracer/os/syncer.h"
+#include "tracer/view/text_index.h"
+
+/* What a session has besides its channels: session/part.h. A later part may use an earlier one. */
+static const struct session_part *const session_parts[] = { &text_part, &output_part, &snapshot_part, NULL };
 
 #define SYNC_SECONDS 10         /* that a clean end waits for disks */
 #define SYSTEM_APPS "/run/trailfs/apps"
@@ -145,6 +150,7 @@ struct tracer *tracer_new(const struct tracer_config *config)
 	CDS_INIT_LIST_HEAD(&t->drafts);
 	CDS_INIT_LIST_HEAD(&t->retries);
 	CDS_INIT_LIST_HEAD(&t->dead_snapshots);
+	t->parts = session_parts;
 	t->config = *config;
 	t->opened = wall_clock();
 	snprintf(t->state_dir, sizeof(t->state_dir), "%s", config->state_dir);
@@ -217,8 +223,9 @@ int tracer_open(const struct tracer_config *config, struct tracer **out, struct 
 	cds_list_for_each_entry(s, &t->sessions, node) {
 		struct tr_err why = TR_ERR_INIT;
 
-		if (s->starts && output_start(s, &why))
-			session_failed(s, "output: %s", why.sentence);
+		for_each_part(p, t)
+			if (s->starts && (*p)->start && (*p)->start(s, &why))
+				session_failed(s, "%s: %s", (*p)->name, why.sentence);
 		session_apply(s);
 	}
 	apps_scan(t);
@@ -245,9 +252,10 @@ void tracer_close(struct tracer *t, bool keep)
 	kernel_statedumps_end(t);
 	/* Nobody else is there any more. */
 	cds_list_for_each_entry_safe(s, next, &t->sessions, node) {
-		if (keep)
-			output_stop(s);
-		else
+		for_each_part(p, t)
+			if (keep && (*p)->suspend)
+				(*p)->suspend(s);
+		if (!keep)
 			session_wind_up(s);
 	}
 	if (!keep)
@@ -256,7 +264,7 @@ void tracer_close(struct tracer *t, bool keep)
 	t->reading = keep;
 	cds_list_for_each_entry_safe(s, next, &t->sessions, node) {
 		if (keep) {
-			snapshots_drop(s, true);
+			session_drop_parts(s, true);
 			session_forget(s);
 		} else {
 			session_drop(s);
@@ -267,7 +275,7 @@ void tracer_close(struct tracer *t, bool keep)
 	apps_drop(t, !keep);
 	pthread_mutex_unlock(&t->lock);
 	region_retire_finish();
-	snapshots_bury(t);
+	parts_gc(t);
 	if (!keep) {
 		kernel_bury(t);
 		kernel_reap(t);

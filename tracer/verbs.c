@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/sysinfo.h>
 
+#include "tracer/output/output.h"
 #include "tracer/session/core.h"
 #include "tracer/kernel/kernel.h"
 #include "tracer/base/suggest.h"
@@ -51,13 +52,14 @@ int session_start(struct session *s, struct tr_err *err)
 	cds_list_for_each_entry(c, &s->channels, node)
 		if (!ret && (!c->kernel || s->tracer->kernel))
 			ret = channel_start(c, err);
-	if (!ret)
-		ret = output_start(s, err);
+	for_each_part(p, s->tracer)
+		if (!ret && (*p)->start)
+			ret = (*p)->start(s, err);
 	if (ret)
 		return ret;
 	s->active = true;
 	if (!s->starts++)
-		text_engine_reset(s->text);
+		session_clear_parts(s);
 	s->started = wall_clock();
 	request_statedump(s);
 	session_apply(s);
@@ -121,10 +123,8 @@ static int verb_clear(struct session *s, const char *arg, struct tr_err *err)
 	(void)arg;
 	if (drain_before(s, err))
 		return -ENOENT;
-	if (!output_runs(s)) {  /* else output_clear_verb does */
+	if (!output_runs(s))    /* else output_clear_verb does */
 		session_clear_rings(s);
-		text_engine_reset(s->text);
-	}
 	return 0;
 }
 

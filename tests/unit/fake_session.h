@@ -22,7 +22,8 @@
 #include "tracer/ring/reader.h"
 #include "tracer/ring/region.h"
 #include "tracer/abi/ring_write.h"
-#include "tracer/view/view.h"
+#include "tracer/session/streams.h"
+#include "tracer/view/text_index.h"
 
 #define FAKE_TRACES 2
 #define FAKE_RINGS 4            /* of each trace */

@@ -18,7 +18,7 @@
 #include "tracer/kernel/kernel.h"
 #include "tracer/statedump/statedump.h"
 #include "tracer/abi/ring_write.h"
-#include "tracer/view/view.h"
+#include "tracer/session/streams.h"
 
 #ifndef MADV_POPULATE_WRITE
 #define MADV_POPULATE_WRITE 23          /* Linux 5.14 */

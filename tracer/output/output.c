@@ -14,7 +14,7 @@
 #include "tracer/kernel/kernel.h"
 #include "tracer/output/directory.h"
 #include "tracer/snapshot/snapshot_copy.h"
-#include "tracer/view/view.h"
+#include "tracer/session/streams.h"
 
 #define MS UINT64_C(1000000)
 #define AGAIN (200 * MS)        /* until the next attempt after one that failed */
@@ -489,7 +489,7 @@ static struct output *running(struct session *s)
 	return o;
 }
 
-bool session_flush(struct session *s)
+bool output_flush(struct session *s)
 {
 	struct output *o = running(s);
 	bool done;
@@ -520,7 +520,6 @@ void output_finish(struct session *s)
 		return;
 	if (!ask(o, OUTPUT_FINISH, 10000))
 		tracer_report(s->tracer, "session %s: the output does not take what is left", s->name);
-	snapcopies_finish(o, 10000);
 	pthread_mutex_lock(&o->lock);
 	o->quit = true;
 	pending = o->error ? o->pending : 0;
@@ -530,7 +529,7 @@ void output_finish(struct session *s)
 			      (unsigned long long)pending);
 }
 
-void output_stop(struct session *s)
+void output_suspend(struct session *s)
 {
 	struct output *o = running(s);
 
@@ -541,7 +540,6 @@ void output_stop(struct session *s)
 	pthread_cond_signal(&o->asking);
 	wait_for(o, &o->ended, 0, 0, 5000);
 	pthread_mutex_unlock(&o->lock);
-	snapcopies_finish(o, 2000);
 }
 
 int output_clear_verb(struct session *s, struct tr_err *err)
@@ -648,8 +646,6 @@ int output_start(struct session *s, struct tr_err *err)
 	if (!ret)
 		ret = start_thread(o);
 	o->started = !ret;
-	if (!ret)
-		snapcopies_resume(s);
 	return ret ? tr_fail(err, ret, "the output cannot be begun: %s", strerror(-ret)) : 0;
 }
 

@@ -118,7 +118,30 @@ struct output {
 	int copy_error;                 /* of the last one, or 0 */
 };
 
-/* output/output.c */
+/* The output of a session, as a part of it (session/part.h). */
+extern const struct session_part output_part;
+
+/* Locked. */
+bool output_runs(const struct session *s);
+/* As an earlier daemon had it. */
+int output_restore(struct session *s, const char *path, bool by_default);
+void output_destroy(struct session *s);         /* the thread has ended, or never ran */
+/* Unlocked: each waits for the thread, at most a second. */
+int output_rotate_verb(struct session *s, struct tr_err *err);
+int output_clear_verb(struct session *s, struct tr_err *err);
+int output_metadata_verb(struct session *s, struct tr_err *err);
+void output_stopped(struct session *s);         /* the session was stopped: all of it is to be in the files */
+
+/* output.c, private to the room */
+/*
+ * Locked; releases the lock while it looks at the disk. Before a first start: makes sure that the output's directory exists, has no
+ * trace, and no other session writes to it (else -EEXIST).
+ */
+int output_prepare(struct session *s, struct tr_err *err);
+int output_start(struct session *s, struct tr_err *err);        /* locked: the thread; no error if it runs */
+bool output_flush(struct session *s);           /* unlocked */
+void output_finish(struct session *s);          /* unlocked */
+void output_suspend(struct session *s);         /* unlocked */
 void output_note(struct output *o, int error);
 uint64_t output_now(void);                      /* CLOCK_MONOTONIC, ns */
 void output_step(struct output *o);             /* one more of o->steps */

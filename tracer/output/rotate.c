@@ -188,7 +188,6 @@ void output_clear(struct output *o)
 	outstate_head_put(o->state, &o->head);
 	pthread_mutex_lock(&s->tracer->lock);
 	session_clear_rings(s);
-	text_engine_reset(s->text);
 	pthread_mutex_unlock(&s->tracer->lock);
 	for (size_t i = 0; i < o->count; i++) {
 		struct outstream *os = o->streams[i];

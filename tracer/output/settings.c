@@ -15,7 +15,6 @@
 
 #include "tracer/output/directory.h"
 #include "tracer/output/output.h"
-#include "tracer/snapshot/snapshot_copy.h"
 
 #define LOOKUP_MAX 65536
 #define DEFAULT "default"
@@ -68,7 +67,7 @@ int output_restore(struct session *s, const char *path, bool by_default)
 }
 
 /* In a session without an output they are kept all the same. */
-void output_restore_rotation(struct session *s, const char *line)
+static void restore_rotation(struct session *s, const char *line)
 {
 	uint64_t size, period;
 
@@ -78,7 +77,7 @@ void output_restore_rotation(struct session *s, const char *line)
 	s->rotate_period = period;
 }
 
-void output_save(const struct session *s, struct md_buf *out)
+static void save_output(const struct session *s, struct md_buf *out)
 {
 	if (s->output)
 		md_buf_printf(out, "output%s %s\n", s->output->by_default ? "_default" : "", s->output->path);
@@ -333,9 +332,14 @@ static int store_rotation(struct session *s, enum session_attr attr, const char 
 	return ret;
 }
 
-int output_store(struct session *s, enum session_attr attr, const char *value, struct tr_err *err)
+static int store_rotate_size(struct session *s, const char *value, struct tr_err *err)
 {
-	return attr == SESSION_OUTPUT ? store_output(s, value, err) : store_rotation(s, attr, value, err);
+	return store_rotation(s, SESSION_ROTATE_SIZE, value, err);
+}
+
+static int store_rotate_period(struct session *s, const char *value, struct tr_err *err)
+{
+	return store_rotation(s, SESSION_ROTATE_PERIOD, value, err);
 }
 
 /* In a form that can be written again. */
@@ -353,30 +357,31 @@ static void show_path(const char *path, struct md_buf *out)
 	md_buf_puts(out, quote ? "\"\n" : "\n");
 }
 
-void output_show(const struct session *s, enum session_attr attr, struct md_buf *out)
+static void show_output(const struct session *s, struct md_buf *out)
 {
-	switch (attr) {
-	case SESSION_OUTPUT_SAVED:
-		if (s->output && s->output->by_default) {
-			md_buf_puts(out, DEFAULT "\n");
-			break;
-		}
-		/* fall through */
-	case SESSION_OUTPUT:
-		show_path(s->output ? s->output->path : "", out);
-		break;
-	case SESSION_ROTATE_SIZE:
-		md_buf_printf(out, "%" PRIu64 "\n", s->rotate_size);
-		break;
-	case SESSION_ROTATE_PERIOD:
-		md_buf_printf(out, "%" PRIu64 "\n", s->rotate_period);
-		break;
-	default:
-		break;
-	}
+	show_path(s->output ? s->output->path : "", out);
 }
 
-void output_exchange(struct session *a, struct session *b)
+/* As `config` saves it: the directory that `default` chose is another one for the next session. */
+static void show_output_saved(const struct session *s, struct md_buf *out)
+{
+	if (s->output && s->output->by_default)
+		md_buf_puts(out, DEFAULT "\n");
+	else
+		show_output(s, out);
+}
+
+static void show_rotate_size(const struct session *s, struct md_buf *out)
+{
+	md_buf_printf(out, "%" PRIu64 "\n", s->rotate_size);
+}
+
+static void show_rotate_period(const struct session *s, struct md_buf *out)
+{
+	md_buf_printf(out, "%" PRIu64 "\n", s->rotate_period);
+}
+
+static void exchange_outputs(struct session *a, struct session *b)
 {
 	struct output *o = a->output;
 	uint64_t size = a->rotate_size, period = a->rotate_period;
@@ -427,9 +432,9 @@ static void show_pending(const struct output *o, struct md_buf *out)
 		md_buf_printf(out, "pending clear %" PRIu64 "%%\n", percent);
 }
 
-void output_status(struct session *s, struct md_buf *out)
+static void show_status(struct session *s, struct md_buf *out)
 {
-	struct output *o = output_of(s);
+	struct output *o = output_runs(s) ? s->output : NULL;
 	uint64_t syncing;
 	char when[40];
 
@@ -453,7 +458,6 @@ void output_status(struct session *s, struct md_buf *out)
 	if (syncgroup_error(o->sync))
 		md_buf_printf(out, "sync_error %s\n", strerror(syncgroup_error(o->sync)));
 	show_pending(o, out);
-	snapcopies_status(o, out);
 	pthread_mutex_unlock(&o->lock);
 }
 
@@ -473,3 +477,37 @@ void session_troubles(struct session *s, struct md_buf *out)
 		md_buf_printf(out, "output: what was written may not be on the disk: %s\n", strerror(syncgroup_error(o->sync)));
 	pthread_mutex_unlock(&o->lock);
 }
+
+/* ---- the session's part ---- */
+
+static bool restore_line(struct session *s, const char *key, const char *value)
+{
+	if (!strcmp(key, "output"))
+		output_restore(s, value, false);
+	else if (!strcmp(key, "output_default"))
+		output_restore(s, value, true);
+	else if (!strcmp(key, "rotate"))
+		restore_rotation(s, value);
+	else
+		return false;
+	return true;
+}
+
+static bool has_output(const struct session *s)
+{
+	return s->output != NULL;
+}
+
+static const struct session_setting settings[] = {
+	{ SESSION_OUTPUT, show_output, store_output },
+	{ SESSION_OUTPUT_SAVED, show_output_saved, NULL },
+	{ SESSION_ROTATE_SIZE, show_rotate_size, store_rotate_size },
+	{ SESSION_ROTATE_PERIOD, show_rotate_period, store_rotate_period },
+	{ 0 }
+};
+
+const struct session_part output_part = {
+	.name = "output", .settings = settings, .save = save_output, .restore_line = restore_line,
+	.exchange = exchange_outputs, .start = output_start, .flush = output_flush, .status = show_status,
+	.must_finish = has_output, .finish = output_finish, .suspend = output_suspend, .destroy = output_destroy,
+};

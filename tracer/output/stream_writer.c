@@ -20,7 +20,7 @@
 #include "tracer/output/directory.h"
 #include "tracer/output/output.h"
 #include "tracer/ring/packet.h"
-#include "tracer/view/view.h"
+#include "tracer/session/streams.h"
 
 #define BATCH 16                /* packets that are written at once */
 #define BATCH_BYTES (1u << 20)  /* … until they have so many bytes: room is made early */

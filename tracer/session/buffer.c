@@ -57,4 +57,5 @@ void session_clear_rings(struct session *s)
 					__atomic_store_n(&ring->consumed, mark.head, __ATOMIC_RELEASE);
 				}
 			}
+	session_clear_parts(s);
 }

@@ -158,7 +158,7 @@ int channel_destroy(struct session *s, enum domain domain, const char *channel, 
 
 	pthread_mutex_lock(&s->tracer->lock);
 	c = channel_find(s, domain, channel);
-	if (c && output_runs(s)) {
+	if (c && session_must_finish(s)) {
 		/* What it has recorded goes to the files before it goes. */
 		c->enabled = false;
 		session_apply(s);

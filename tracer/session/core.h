@@ -20,6 +20,7 @@
 #include "tracer/os/clock.h"
 #include "tracer/context/context.h"
 #include "tracer/keeper/keeper.h"
+#include "tracer/session/part.h"
 #include "tracer/session/quota.h"
 #include "tracer/app/registration.h"
 #include "tracer/rule/rule.h"
@@ -27,7 +28,7 @@
 #include "tracer/ring/stream.h"
 #include "tracer/context/inclusion_set.h"
 #include "tracer/tracer.h"
-#include "tracer/view/view.h"
+#include "tracer/session/streams.h"
 
 struct tracer {
 	/*
@@ -57,6 +58,7 @@ struct tracer {
 	struct apptable *apptable;
 	struct programs *programs;              /* session/decision.c */
 	struct cds_list_head retries;           /* struct app */
+	const struct session_part *const *parts;        /* session/part.h; ends with NULL; constant */
 	struct cds_list_head dead_snapshots;    /* snapshot/snapshot.c */
 	bool unkept;                            /* some buffer is not with the keeper yet */
 	bool unseen;                            /* some registration could not be opened for want of descriptors or memory */
@@ -220,31 +222,6 @@ struct outlog *buffer_files(struct buffer *b, uint32_t ring);
 void buffer_forget_files(struct buffer *b);
 void session_clear_rings(struct session *s);    /* `clear`: events up to now are in no view any more */
 
-/* output/output.c, output/settings.c: with the lock held */
-int output_restore(struct session *s, const char *path, bool by_default);       /* as an earlier daemon had it */
-/*
- * Before a first start: makes sure that the output's directory exists, has no trace, and no other session writes to it (else
- * -EEXIST). Releases the lock while it looks at the disk, and holds it again at return: start the session without releasing it.
- */
-int output_prepare(struct session *s, struct tr_err *err);
-int output_start(struct session *s, struct tr_err *err);        /* the thread; no error if it runs */
-void output_save(const struct session *s, struct md_buf *out);
-int output_store(struct session *s, enum session_attr attr, const char *value, struct tr_err *err);       /* without the lock */
-void output_show(const struct session *s, enum session_attr attr, struct md_buf *out);
-void output_exchange(struct session *a, struct session *b);     /* outputs that were not started, and schedules */
-void output_restore_rotation(struct session *s, const char *line);
-bool output_runs(const struct session *s);
-void output_destroy(struct session *s);         /* the thread has ended, or never ran */
-/* and without: */
-/* What must not be lost is written and the thread has ended when it returns, or takes too long. */
-void output_finish(struct session *s);
-void output_stop(struct session *s);            /* at once: the next daemon goes on */
-void output_status(struct session *s, struct md_buf *out);
-int output_rotate_verb(struct session *s, struct tr_err *err);
-int output_clear_verb(struct session *s, struct tr_err *err);
-int output_metadata_verb(struct session *s, struct tr_err *err);
-void output_stopped(struct session *s);         /* the session was stopped: all of it is to be in the files */
-
 /* channel.c */
 struct channel *channel_find(const struct session *s, enum domain domain, const char *name);
 struct channel *channel_new(struct session *s, enum domain domain, const char *name, uint32_t id);
@@ -322,6 +299,10 @@ void session_unsave(struct session *s);
 int trace_open_log(struct session *s, struct trace *t);
 /* One more that session_restore may have; of two with one key that in which more was written. Takes r over if it returns 0. */
 int kept_add(uint64_t key, struct region *r);
+/* A descriptor that the keeper held for a part of a session, by its key: it stays the list's until it is taken; -1: none. */
+int kept_descriptor(uint64_t key);
+void kept_descriptor_taken(uint64_t key);
+void kept_descriptor_name(uint64_t key, char out[32]);  /* its name in the keeper */
 void kept_take(struct tracer *t);               /* what the keeper holds, for session_restore */
 size_t kept_drop(struct tracer *t);             /* what no session claimed; how many */
 

@@ -14,7 +14,6 @@
 #include "tracer/session/core.h"
 #include "tracer/kernel/kernel.h"
 #include "tracer/ring/reader.h"
-#include "tracer/snapshot/snapshot.h"
 
 #define SESSION_NAME_MAX 200
 
@@ -73,8 +72,9 @@ void session_put(struct session *s)
 	/* Release and acquire: the last one frees what all have finished with. */
 	if (!s || __atomic_sub_fetch(&s->refs, 1, __ATOMIC_ACQ_REL))
 		return;
-	text_engine_destroy(s->text);
-	output_destroy(s);
+	for_each_part(p, s->tracer)
+		if ((*p)->destroy)
+			(*p)->destroy(s);
 	for (int i = 0; i < TRACK_ATTRS; i++)
 		track_deinit(&s->track[i]);
 	while (s->traces) {
@@ -198,7 +198,7 @@ void session_drop(struct session *s)
 	session_apply(s);
 	cds_list_for_each_entry_safe(c, next, &s->channels, node)
 		channel_drop(c);
-	snapshots_drop(s, false);
+	session_drop_parts(s, false);
 	/* Views may hold on to the traces; nothing is added to them any more. */
 	for (struct trace *t = s->traces; t; t = t->next) {
 		if (t->log_fd >= 0)
@@ -237,10 +237,15 @@ int session_create(struct tracer *t, const char *name, uid_t uid, gid_t gid, str
 	return ret;
 }
 
-/* Nothing is recorded any more, and what there is is in the output's files. The lock is let go meanwhile. */
+/*
+ * Stops recording and lets each part finish, without the lock. In reverse order: a later part writes into an earlier one.
+ * Caller holds tracer.lock.
+ */
 static void wind_up(struct session *s)
 {
-	if (!s->output)
+	const struct session_part *const *p = s->tracer->parts;
+
+	if (!session_must_finish(s))
 		return;
 	session_ref(s);
 	s->ending = true;
@@ -248,7 +253,11 @@ static void wind_up(struct session *s)
 	session_apply(s);
 	pthread_mutex_unlock(&s->tracer->lock);
 	kernel_drain(s);
-	output_finish(s);
+	while (*p)
+		p++;
+	while (p != s->tracer->parts)
+		if ((*--p)->finish)
+			(*p)->finish(s);
 	pthread_mutex_lock(&s->tracer->lock);
 	session_put(s);
 }
@@ -283,7 +292,7 @@ int session_destroy(struct tracer *t, const char *name, struct tr_err *err)
 	pthread_mutex_unlock(&t->lock);
 	kernel_bury(t);
 	kernel_reap(t);
-	snapshots_bury(t);
+	parts_gc(t);
 	session_put(s);
 	return ret;
 }
@@ -344,49 +353,7 @@ int session_chown(struct session *s, uid_t uid, gid_t gid)
 	return set_rights(s, (mode_t)-1, uid, gid);
 }
 
-/* ---- settings ---- */
-
-int session_show(struct session *s, enum session_attr attr, struct md_buf *out)
-{
-	pthread_mutex_lock(&s->tracer->lock);
-	switch (attr) {
-	case SESSION_SNAPSHOT_MAX_SIZE:
-		md_buf_printf(out, "%" PRIu64 "\n", s->settings.snapshot_max_size);
-		break;
-	default:
-		output_show(s, attr, out);
-	}
-	pthread_mutex_unlock(&s->tracer->lock);
-	return 0;
-}
-
-static int store_snapshot_max_size(struct session *s, const char *value, struct tr_err *err)
-{
-	uint64_t v;
-	int ret = units_size(value, &v, err);
-
-	if (!ret && v > INT64_MAX)
-		ret = tr_fail_at(err, -EINVAL, value, 0, "too much; 0 is no limit");
-	if (!ret)
-		s->settings.snapshot_max_size = v;
-	return ret;
-}
-
-int session_store(struct session *s, enum session_attr attr, const char *value, struct tr_err *err)
-{
-	int ret;
-
-	if (attr != SESSION_SNAPSHOT_MAX_SIZE)
-		return output_store(s, attr, value, err);
-	pthread_mutex_lock(&s->tracer->lock);
-	ret = s->gone ? tr_fail(err, -ENOENT, "the session is gone") : store_snapshot_max_size(s, value, err);
-	if (!ret) {
-		session_save(s);
-		session_changed(s);
-	}
-	pthread_mutex_unlock(&s->tracer->lock);
-	return ret;
-}
+/* ---- status ---- */
 
 ssize_t session_counts(struct session *s, struct ring_counts *sum)
 {
@@ -429,11 +396,12 @@ void session_status(struct session *s, struct md_buf *out)
 		      sum.overwritten, sum.bytes, streams < 0 ? 0 : streams);
 	quota_status(s, out);
 	md_buf_printf(out, "buffers_refused %" PRIu64 "\nbuffers_lost %" PRIu64 "\n", s->buffers_refused, s->buffers_lost);
-	snapshots_status(s, out);
 	kernel_problems(s, out);
 	rules_status(s, out);
+	for_each_part(p, s->tracer)
+		if ((*p)->status)
+			(*p)->status(s, out);
 	pthread_mutex_unlock(&s->tracer->lock);
-	output_status(s, out);
 }
 
 /* ---- what the views ask ---- */

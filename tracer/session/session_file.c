@@ -12,11 +12,9 @@
  *	context NAME
  *	rule RULE
  *	track ATTRIBUTE [*] [ID …]
- *	output PATH                     output_default PATH: the daemon chose it
- *	rotate SIZE PERIOD
  *	trace INDEX UID PID CREATED UUID COMM
  *	region KEY CHANNEL TRACE ORDINAL PID
- *	snapshot KEY CREATED NAME
+ *	KEY VALUE                       of a part (session/part.h)
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -30,7 +28,6 @@
 
 #include "tracer/session/core.h"
 #include "tracer/kernel/kernel.h"
-#include "tracer/snapshot/snapshot.h"
 
 #define SESSION_FILE_MAX (16u << 20)
 
@@ -93,11 +90,6 @@ static void save_regions(const struct channel *c, struct md_buf *out)
 				      b->ordinal, b->pid);
 }
 
-static void save_settings(const struct session *s, struct md_buf *out)
-{
-	md_buf_printf(out, "snapshot_max_size %" PRIu64 "\nnext_snapshot %u\n", s->settings.snapshot_max_size, s->next_snapshot);
-}
-
 static int open_dir(struct session *s, bool create)
 {
 	int fd;
@@ -121,15 +113,13 @@ int session_save(struct session *s)
 	md_buf_printf(&out, "next_channel %u\nnext_trace %u\nstatedump %" PRIu64 "\nclock_offset %" PRIu64 "\n",
 		      s->next_channel, s->next_trace, s->statedump, s->clock_offset);
 	md_buf_printf(&out, "buffers_refused %" PRIu64 "\nbuffers_lost %" PRIu64 "\n", s->buffers_refused, s->buffers_lost);
-	save_settings(s, &out);
 	save_tracks(s, &out);
-	output_save(s, &out);
 	cds_list_for_each_entry(c, &s->channels, node)
 		save_channel(c, &out);
 	save_traces(s->traces, &out);
 	cds_list_for_each_entry(c, &s->channels, node)
 		save_regions(c, &out);
-	snapshots_save(s, &out);
+	session_save_parts(s, &out);
 	dir = open_dir(s, true);
 	err = dir < 0 ? dir : out.failed ? -ENOMEM : store_write(dir, "session", out.data, out.len);
 	if (dir >= 0)
@@ -340,6 +330,26 @@ static int kept_put(uint64_t key, struct region *r, int snapshot)
 	return 0;
 }
 
+void kept_descriptor_name(uint64_t key, char out[32])
+{
+	snprintf(out, 32, "s%016" PRIx64, key);
+}
+
+int kept_descriptor(uint64_t key)
+{
+	for (size_t i = 0; i < kept_count; i++)
+		if (kept[i].snapshot >= 0 && kept[i].key == key)
+			return kept[i].snapshot;
+	return -1;
+}
+
+void kept_descriptor_taken(uint64_t key)
+{
+	for (size_t i = 0; i < kept_count; i++)
+		if (kept[i].key == key)
+			kept[i].snapshot = -1;
+}
+
 int kept_add(uint64_t key, struct region *r)
 {
 	for (size_t i = 0; i < kept_count; i++)
@@ -399,23 +409,6 @@ static void restore_region(struct restore *r, const char *line)
 		region_put(region);
 }
 
-static void restore_snapshot(struct restore *r, const char *line)
-{
-	int64_t created;
-	uint64_t key;
-	size_t i = 0;
-	int n = 0;
-
-	if (sscanf(line, "%" SCNx64 " %" SCNd64 " %n", &key, &created, &n) != 2 || !n)
-		return;
-	while (i < kept_count && (kept[i].snapshot < 0 || kept[i].key != key))
-		i++;
-	if (i < kept_count && !snapshot_adopt(r->s, line + n, created, key, kept[i].snapshot))
-		kept[i].snapshot = -1;
-	else
-		session_failed(r->s, "snapshot %s is lost", line + n);
-}
-
 static void restore_key(struct session *s, const char *line)
 {
 	long long v;
@@ -447,10 +440,6 @@ static void restore_key(struct session *s, const char *line)
 		s->next_trace = (uint32_t)v;
 	else if (!strcmp(key, "statedump"))
 		s->statedump = (uint64_t)v;
-	else if (!strcmp(key, "snapshot_max_size"))
-		s->settings.snapshot_max_size = (uint64_t)v;
-	else if (!strcmp(key, "next_snapshot"))
-		s->next_snapshot = (uint32_t)v;
 	else if (!strcmp(key, "clock_offset"))
 		s->clock_offset = (uint64_t)v;
 }
@@ -462,6 +451,18 @@ static void restore_kernel(struct restore *r, const char *name)
 	r->channel->kernel = true;
 	free(r->channel->adopt);
 	r->channel->adopt = strdup(name);
+}
+
+static bool restore_part(struct restore *r, const char *line)
+{
+	size_t len = strcspn(line, " ");
+	char key[32];
+
+	if (len >= sizeof(key) || !line[len])
+		return false;
+	memcpy(key, line, len);
+	key[len] = 0;
+	return session_restore_part(r->s, key, line + len + 1);
 }
 
 static void restore_line(struct restore *r, const char *line)
@@ -491,21 +492,11 @@ static void restore_line(struct restore *r, const char *line)
 		restore_channel(r, line + 8);
 	else if (!strncmp(line, "track ", 6))
 		restore_track(r, line + 6);
-	else if (!strncmp(line, "output ", 7))
-		output_restore(r->s, line + 7, false);
-	else if (!strncmp(line, "output_default ", 15))
-		output_restore(r->s, line + 15, true);
-	else if (!strncmp(line, "rotate ", 7))
-		output_restore_rotation(r->s, line + 7);
 	else if (!strncmp(line, "trace ", 6))
 		restore_trace(r, line + 6);
 	else if (!strncmp(line, "region ", 7))
 		restore_region(r, line + 7);
-	else if (!strncmp(line, "snapshot ", 9))
-		restore_snapshot(r, line + 9);
-	else if (!strncmp(line, "copy ", 5))
-		snapshot_adopt_copy(r->s, line + 5);
-	else
+	else if (!restore_part(r, line))
 		restore_key(r->s, line);
 }
 
@@ -560,7 +551,7 @@ size_t kept_drop(struct tracer *t)
 		if (kept[i].region)
 			snprintf(name, sizeof(name), "%016" PRIx64, kept[i].key);
 		else
-			snapshot_keeper_name(kept[i].key, name);
+			kept_descriptor_name(kept[i].key, name);
 		if (t->keeper)
 			keeper_drop(t->keeper, name);
 		region_put(kept[i].region);

@@ -7,7 +7,7 @@
 #define TRACER_MOMENT_H
 
 #include "tracer/ring/packet.h"
-#include "tracer/view/view.h"
+#include "tracer/session/streams.h"
 
 struct plan {                   /* one packet */
 	uint64_t subbuf;        /* number; 0: an empty packet */

@@ -9,322 +9,19 @@
 #include <sys/mman.h>
 #include <sys/random.h>
 #include <sys/stat.h>
-#include <sys/uio.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "tracer/output/output.h"
 #include "tracer/session/core.h"
-#include "tracer/view/cursor.h"
 #include "tracer/snapshot/image.h"
 #include "tracer/snapshot/snapshot_copy.h"
+#include "tracer/snapshot/snapshot_memory.h"
 
 #define SNAPSHOTS_MAX 1000      /* of a session: each has a descriptor */
-#define MAGIC UINT64_C(0x746f687370616e53)
+#define FINISH_MS 10000         /* how long the end of a session waits for its copies */
+#define SUSPEND_MS 2000
 
-/*
- * The memfd: this, the files, then `count` struct entry and behind them the paths, each with its NUL. Between the files there may be
- * room that was never used, and takes no memory.
- */
-struct header {
-	uint64_t magic;
-	uint64_t size;          /* of all */
-	uint64_t count;
-	uint64_t entries;       /* offset */
-};
-
-struct entry {
-	uint64_t path;          /* offset */
-	uint64_t offset, size;  /* of the contents */
-	int64_t mtime;
-};
-
-void snapshot_keeper_name(uint64_t key, char out[32])
-{
-	snprintf(out, 32, "s%016" PRIx64, key);
-}
-
-/* ---- how much of it ---- */
-
-struct candidate { uint64_t end_ts; size_t source, packet; };
-
-static int newest_first(const void *a, const void *b)
-{
-	const struct candidate *x = a, *y = b;
-
-	if (x->end_ts != y->end_ts)
-		return x->end_ts < y->end_ts ? 1 : -1;
-	if (x->source != y->source)
-		return x->source < y->source ? 1 : -1;
-	return x->packet < y->packet ? 1 : -1;
-}
-
-/* The first `n` packets with events go; an empty one takes the place of the last of them. */
-static void drop_packets(struct source *src, size_t n)
-{
-	struct plan *empty = &src->plans[n];
-	uint64_t ts = n + 1 < src->count ? just_before(src->plans[n + 1].begin_ts) : empty->end_ts, lost = empty->lost;
-
-	for (size_t i = src->first; i < n; i++)
-		src->size -= plan_size(&src->plans[i + 1]);
-	src->first = n;
-	*empty = (struct plan){ .begin_ts = ts, .end_ts = ts };
-	/* So that what was lost is told, though no packet follows. */
-	if (n + 1 == src->count && lost) {
-		src->plans[src->count++] = (struct plan){ .begin_ts = ts + 1, .end_ts = ts + 1, .lost = lost };
-		src->size += MD_PACKET_HEADER;
-	}
-}
-
-/* Leaves out the oldest packets, so that the stream files have no more than max bytes together. */
-static int limit(struct moment *m, uint64_t max)
-{
-	struct candidate *all;
-	uint64_t sum = 0;
-	size_t n = 0, kept = 0;
-
-	for (size_t i = 0; i < m->source_count; i++)
-		n += m->sources[i].count;
-	all = calloc(n + 1, sizeof(*all));
-	if (!all)
-		return -ENOMEM;
-	n = 0;
-	for (size_t i = 0; i < m->source_count; i++)
-		for (size_t k = 0; k < m->sources[i].count; k++) {
-			const struct plan *p = &m->sources[i].plans[k];
-
-			if (p->len)
-				all[n++] = (struct candidate){ p->end_ts, i, k };
-			else
-				sum += plan_size(p);
-		}
-	qsort(all, n, sizeof(*all), newest_first);
-	while (kept < n && sum + plan_size(&m->sources[all[kept].source].plans[all[kept].packet]) <= max) {
-		sum += plan_size(&m->sources[all[kept].source].plans[all[kept].packet]);
-		kept++;
-	}
-	/* Newest first: the first of a source that is not kept is the last that goes. */
-	for (size_t i = kept; i < n; i++) {
-		struct source *src = &m->sources[all[i].source];
-
-		if (src->first < all[i].packet)
-			drop_packets(src, all[i].packet);
-	}
-	free(all);
-	return 0;
-}
-
-/* ---- copying ---- */
-
-static int put(int fd, const void *data, size_t len, uint64_t at)
-{
-	while (len) {
-		ssize_t n = pwrite(fd, data, len, (off_t)at);
-
-		if (n <= 0)
-			return n < 0 ? -errno : -EIO;
-		data = (const char *)data + n;
-		len -= (size_t)n;
-		at += (uint64_t)n;
-	}
-	return 0;
-}
-
-/* A packet with its header. 1: it was overwritten before it was copied. */
-static int put_packet(int fd, const struct source *src, size_t i, uint64_t at)
-{
-	const struct plan *p = &src->plans[i];
-	const struct stream *s = &src->stream;
-	uint64_t mask = s->region->geo.subbuf_size * s->region->geo.subbuf_count - 1;
-	struct md_packet h;
-	struct iovec v[2] = {
-		{ &h, sizeof(h) }, { (uint8_t *)region_data(s->region, s->ring) + (p->pos & mask), p->len },
-	};
-	ssize_t n;
-	int err = 0;
-
-	source_packet(src, i, p->len, i, &h);
-	if (p->len && !ring_holds(s, p->subbuf))
-		return 1;
-	n = pwritev(fd, v, p->len ? 2 : 1, (off_t)at);
-	if (n < 0)
-		return -errno;
-	if ((size_t)n < sizeof(h))
-		err = put(fd, (const char *)&h + n, sizeof(h) - (size_t)n, at + (uint64_t)n);
-	if (!err && (uint64_t)n < plan_size(p)) {
-		uint64_t done = (size_t)n > sizeof(h) ? (size_t)n - sizeof(h) : 0;
-
-		err = put(fd, (const char *)v[1].iov_base + done, p->len - done, at + sizeof(h) + done);
-	}
-	if (err)
-		return err;
-	return p->len && !ring_holds(s, p->subbuf) ? 1 : 0;
-}
-
-/* The stream file, from its last packet on, in [at, at + src->size). Returns 0; *begin is where it begins in the end. */
-static int copy_stream(struct moment *m, struct source *src, uint64_t at, struct snapshot *sn, uint64_t *begin)
-{
-	uint64_t end = at + src->size;
-	int ret = 0;
-
-	for (size_t i = src->count - 1; i > src->first; i--) {
-		uint64_t size = plan_size(&src->plans[i]);
-
-		ret = put_packet(m->fd, src, i, end - size);
-		if (ret < 0)
-			return ret;
-		if (ret) {
-			uint64_t before = src->size;
-			size_t count = src->count;
-
-			drop_packets(src, i);
-			/* One more empty packet behind all: at the end there is room, for what was to be there is gone. */
-			if (src->count > count)
-				ret = put_packet(m->fd, src, src->count - 1, end -= MD_PACKET_HEADER);
-			m->frozen -= (int64_t)(before - src->size);
-			session_frozen(m->s, -(int64_t)(before - src->size));
-			ret = ret < 0 ? ret : 0;
-			break;
-		}
-		end -= size;
-		__atomic_fetch_add(&sn->done, size, __ATOMIC_RELAXED);
-	}
-	if (ret)
-		return ret;
-	*begin = end - MD_PACKET_HEADER;
-	return put_packet(m->fd, src, src->first, *begin);
-}
-
-static int put_index(int fd, const struct source *src, uint64_t at)
-{
-	size_t size = source_index_size(src);
-	struct md_index_header *index = malloc(size);
-	struct md_index_entry *e;
-	uint64_t offset = 0;
-	int err;
-
-	if (!index)
-		return -ENOMEM;
-	md_index_header_set(index);
-	e = (struct md_index_entry *)(index + 1);
-	for (size_t i = src->first; i < src->count; i++) {
-		struct md_packet h;
-
-		source_packet(src, i, src->plans[i].len, i, &h);
-		md_index_entry_set(e++, &h, offset);
-		offset += plan_size(&src->plans[i]);
-	}
-	err = put(fd, index, size, at);
-	free(index);
-	return err;
-}
-
-/* Copies all streams; begins[i] is where the file of source i begins. *end: behind all. */
-static int copy_streams(struct moment *m, struct snapshot *sn, uint64_t *begins, uint64_t *end)
-{
-	uint64_t at = sizeof(struct header);
-	int err = 0;
-
-	for (size_t i = 0; i < m->source_count && !err; i++) {
-		uint64_t room = m->sources[i].size;
-
-		err = copy_stream(m, &m->sources[i], at, sn, &begins[i]);
-		at += room;
-	}
-	*end = at;
-	return err;
-}
-
-/* The other files, behind the streams; then what says where all are. */
-static int put_files(struct moment *m, const uint64_t *begins, uint64_t at)
-{
-	struct entry *entries = calloc(m->file_count + 1, sizeof(*entries));
-	struct md_buf paths = MD_BUF_INIT;
-	struct header h = { .magic = MAGIC, .count = m->file_count };
-	int err = entries ? 0 : -ENOMEM;
-
-	for (size_t i = 0; i < m->file_count && !err; i++) {
-		const struct content *c = &m->contents[i];
-
-		entries[i] = (struct entry){ .path = paths.len, .offset = at, .size = m->files[i].size, .mtime = m->files[i].mtime };
-		md_buf_put(&paths, m->files[i].path, strlen(m->files[i].path) + 1);
-		if (c->kind == STREAM) {
-			entries[i].offset = begins[c->source - m->sources];
-			continue;
-		}
-		err = c->kind == METADATA ? put(m->fd, c->text.data, c->text.len, at) : put_index(m->fd, c->source, at);
-		at += m->files[i].size;
-	}
-	h.entries = at = (at + 7) & ~UINT64_C(7);
-	at += m->file_count * sizeof(*entries);
-	for (size_t i = 0; i < m->file_count && !err; i++)
-		entries[i].path += at;
-	h.size = at + paths.len;
-	if (!err)
-		err = paths.failed ? -ENOMEM : put(m->fd, entries, m->file_count * sizeof(*entries), h.entries);
-	if (!err)
-		err = put(m->fd, paths.data, paths.len, at);
-	if (!err)
-		err = put(m->fd, &h, sizeof(h), 0);
-	md_buf_deinit(&paths);
-	free(entries);
-	return err;
-}
-
-static const struct entry *entries_of(const struct moment *m)
-{
-	return (const struct entry *)(m->map + ((const struct header *)m->map)->entries);
-}
-
-static int map(struct moment *m)
-{
-	struct stat st;
-	void *at;
-
-	if (fstat(m->fd, &st) < 0)
-		return -errno;
-	at = mmap(NULL, (size_t)st.st_size, PROT_READ | PROT_WRITE, MAP_SHARED, m->fd, 0);
-	if (at == MAP_FAILED)
-		return -errno;
-	m->map = at;
-	m->map_size = (size_t)st.st_size;
-	return 0;
-}
-
-/* Besides the streams and their indexes: what is not known before. */
-static int account(struct moment *m, uint64_t bytes)
-{
-	int err = session_frozen(m->s, (int64_t)bytes);
-
-	if (!err)
-		m->frozen += (int64_t)bytes;
-	return err;
-}
-
-static int fill(struct moment *m, struct snapshot *sn)
-{
-	uint64_t *begins = calloc(m->source_count + 1, sizeof(*begins)), end;
-	int err = begins ? 0 : -ENOMEM;
-
-	if (!err)
-		err = copy_streams(m, sn, begins, &end);
-	if (!err)
-		err = moment_add_files(m);
-	if (!err)
-		err = account(m, m->file_count * sizeof(struct entry));
-	if (!err)
-		err = put_files(m, begins, end);
-	if (!err)
-		err = map(m);
-	for (size_t i = 0; i < m->file_count && !err; i++) {
-		m->contents[i].bytes = m->map + entries_of(m)[i].offset;
-		md_buf_deinit(&m->contents[i].text);
-		m->contents[i].text = (struct md_buf)MD_BUF_INIT;
-	}
-	free(begins);
-	return err;
-}
-
-/* Copies all that the snapshot is to have into a moment of its own: others do not see it yet. */
 static int make(struct session *s, struct snapshot *sn, uint64_t max, struct moment **out, struct tr_err *err)
 {
 	struct moment *m = moment_new(s);
@@ -332,17 +29,17 @@ static int make(struct session *s, struct snapshot *sn, uint64_t max, struct mom
 	int ret = m ? moment_plan(m) : -ENOMEM;
 
 	if (!ret && max)
-		ret = limit(m, max);
+		ret = snapshot_limit(m, max);
 	for (size_t i = 0; m && i < m->source_count && !ret; i++) {
 		bytes += m->sources[i].size + source_index_size(&m->sources[i]);
 		__atomic_fetch_add(&sn->total, m->sources[i].size, __ATOMIC_RELAXED);
 	}
 	if (!ret)
-		ret = account(m, bytes);
+		ret = snapshot_account(m, bytes);
 	if (!ret && (m->fd = memfd_create("trailfs-snapshot", MFD_CLOEXEC)) < 0)
 		ret = -errno;
 	if (!ret)
-		ret = fill(m, sn);
+		ret = snapshot_fill(m, sn);
 	if (!ret) {
 		*out = m;
 		return 0;
@@ -414,7 +111,7 @@ static void keep(struct tracer *t, const struct snapshot *sn, const struct momen
 
 	if (!t->keeper)
 		return;
-	snapshot_keeper_name(sn->key, name);
+	kept_descriptor_name(sn->key, name);
 	err = keeper_put(t->keeper, name, m->fd);
 	if (err)
 		tracer_report(t, "the keeper did not take a snapshot: %s", strerror(-err));
@@ -432,7 +129,7 @@ static void keeper_forget(struct tracer *t, const struct snapshot *sn)
 {
 	char name[32];
 
-	snapshot_keeper_name(sn->key, name);
+	kept_descriptor_name(sn->key, name);
 	if (t->keeper)
 		keeper_drop(t->keeper, name);
 }
@@ -449,7 +146,7 @@ static void remove_snapshot(struct session *s, struct snapshot *sn, bool keep_me
 	put_snapshot(s->tracer, sn);
 }
 
-void snapshots_bury(struct tracer *t)
+static void free_dead(struct tracer *t)
 {
 	struct snapshot *sn, *next;
 	CDS_LIST_HEAD(dead);
@@ -511,7 +208,7 @@ int snapshot_create(struct session *s, const char *name, struct tr_err *err)
 	pthread_mutex_unlock(&t->lock);
 	if (ret)
 		moment_put(m);
-	snapshots_bury(t);
+	free_dead(t);
 	return ret;
 }
 
@@ -532,7 +229,7 @@ int snapshot_destroy(struct session *s, const char *name, struct tr_err *err)
 		session_changed(s);
 	}
 	pthread_mutex_unlock(&s->tracer->lock);
-	snapshots_bury(s->tracer);
+	free_dead(s->tracer);
 	return ret;
 }
 
@@ -562,7 +259,7 @@ int snapshot_get(struct session *s, const char *name, struct moment **out, int64
 	return *out ? 0 : -ENOENT;
 }
 
-void snapshots_drop(struct session *s, bool keep_memory)
+static void drop_snapshots(struct session *s, bool keep_memory)
 {
 	struct snapshot *sn, *next;
 
@@ -572,10 +269,11 @@ void snapshots_drop(struct session *s, bool keep_memory)
 
 /* ---- the state directory, and status ---- */
 
-void snapshots_save(const struct session *s, struct md_buf *out)
+static void save_snapshots(const struct session *s, struct md_buf *out)
 {
 	struct snapshot *sn;
 
+	md_buf_printf(out, "snapshot_max_size %" PRIu64 "\nnext_snapshot %u\n", s->settings.snapshot_max_size, s->next_snapshot);
 	cds_list_for_each_entry(sn, &s->snapshots, node)
 		if (sn->moment)
 			md_buf_printf(out, "snapshot %016" PRIx64 " %" PRId64 " %s\n", sn->key, sn->created, sn->name);
@@ -584,7 +282,7 @@ void snapshots_save(const struct session *s, struct md_buf *out)
 			md_buf_printf(out, "copy %016" PRIx64 " %s\n", sn->key, sn->copy);
 }
 
-void snapshots_status(const struct session *s, struct md_buf *out)
+static void show_status(struct session *s, struct md_buf *out)
 {
 	struct snapshot *sn;
 	unsigned int n = 0;
@@ -598,47 +296,11 @@ void snapshots_status(const struct session *s, struct md_buf *out)
 		if (!sn->moment)
 			md_buf_printf(out, "pending snapshot %s %" PRIu64 "%%\n", sn->name, total ? 100 * done / total : 0);
 	}
+	if (output_runs(s))
+		snapcopies_status(s->output, out);
 }
 
-/* Whether the header agrees with itself and the size; the memory was only ever a daemon's. */
-static bool sane(const struct moment *m)
-{
-	const struct header *h = (const struct header *)m->map;
-	const struct entry *e;
-
-	if (m->map_size < sizeof(*h) || h->magic != MAGIC || h->size != m->map_size || h->count > h->size / sizeof(*e) ||
-	    h->entries > h->size || h->entries % 8 || h->count * sizeof(*e) > h->size - h->entries)
-		return false;
-	e = entries_of(m);
-	for (uint64_t i = 0; i < h->count; i++)
-		if (e[i].offset > h->size || e[i].size > h->size - e[i].offset || e[i].path >= h->size ||
-		    !memchr(m->map + e[i].path, 0, h->size - e[i].path))
-			return false;
-	return true;
-}
-
-static int adopt_files(struct moment *m)
-{
-	const struct header *h = (const struct header *)m->map;
-	const struct entry *e = entries_of(m);
-
-	m->files = calloc(h->count + 1, sizeof(*m->files));
-	m->contents = calloc(h->count + 1, sizeof(*m->contents));
-	if (!m->files || !m->contents)
-		return -ENOMEM;
-	for (; m->file_count < h->count; m->file_count++, e++) {
-		struct moment_file *f = &m->files[m->file_count];
-
-		*f = (struct moment_file){ .path = strdup((const char *)m->map + e->path), .size = e->size, .mtime = e->mtime };
-		if (!f->path)
-			return -ENOMEM;
-		m->contents[m->file_count].bytes = m->map + e->offset;
-		m->contents[m->file_count].unchecked = true;
-	}
-	return 0;
-}
-
-int snapshot_adopt(struct session *s, const char *name, int64_t created, uint64_t key, int fd)
+static int adopt_snapshot(struct session *s, const char *name, int64_t created, uint64_t key, int fd)
 {
 	struct snapshot *sn = calloc(1, sizeof(*sn));
 	struct moment *m = moment_new(s);
@@ -647,12 +309,8 @@ int snapshot_adopt(struct session *s, const char *name, int64_t created, uint64_
 
 	if (!err) {
 		m->fd = fd;
-		err = map(m);
+		err = snapshot_map(m);
 	}
-	if (!err && !sane(m))
-		err = -EBADMSG;
-	if (!err)
-		err = adopt_files(m);
 	if (err) {
 		if (m)
 			m->fd = -1;     /* it stays the caller's */
@@ -661,7 +319,7 @@ int snapshot_adopt(struct session *s, const char *name, int64_t created, uint64_
 		return err;
 	}
 	if (fstat(fd, &st) == 0)
-		account(m, (uint64_t)st.st_blocks * 512);
+		snapshot_account(m, (uint64_t)st.st_blocks * 512);
 	sn->refs = 1;
 	snprintf(sn->name, sizeof(sn->name), "%s", name);
 	sn->created = created;
@@ -671,7 +329,7 @@ int snapshot_adopt(struct session *s, const char *name, int64_t created, uint64_
 	return 0;
 }
 
-void snapshot_adopt_copy(struct session *s, const char *line)
+static void adopt_copy(struct session *s, const char *line)
 {
 	struct snapshot *sn;
 	uint64_t key;
@@ -688,3 +346,95 @@ bool moment_ended(const struct moment *m)
 {
 	return __atomic_load_n(&m->ended, __ATOMIC_RELAXED);
 }
+
+/* ---- the session's part ---- */
+
+static void show_max_size(const struct session *s, struct md_buf *out)
+{
+	md_buf_printf(out, "%" PRIu64 "\n", s->settings.snapshot_max_size);
+}
+
+static int store_max_size(struct session *s, const char *value, struct tr_err *err)
+{
+	uint64_t v;
+	int ret = units_size(value, &v, err);
+
+	if (!ret && v > INT64_MAX)
+		ret = tr_fail_at(err, -EINVAL, value, 0, "too much; 0 is no limit");
+	if (ret)
+		return ret;
+	pthread_mutex_lock(&s->tracer->lock);
+	if (s->gone) {
+		ret = tr_fail(err, -ENOENT, "the session is gone");
+	} else {
+		s->settings.snapshot_max_size = v;
+		session_save(s);
+		session_changed(s);
+	}
+	pthread_mutex_unlock(&s->tracer->lock);
+	return ret;
+}
+
+static void exchange_settings(struct session *a, struct session *b)
+{
+	struct session_settings settings = a->settings;
+
+	a->settings = b->settings;
+	b->settings = settings;
+}
+
+static void restore_snapshot(struct session *s, const char *line)
+{
+	int64_t created;
+	uint64_t key;
+	int n = 0, fd;
+
+	if (sscanf(line, "%" SCNx64 " %" SCNd64 " %n", &key, &created, &n) != 2 || !n)
+		return;
+	fd = kept_descriptor(key);
+	if (fd >= 0 && !adopt_snapshot(s, line + n, created, key, fd))
+		kept_descriptor_taken(key);
+	else
+		session_failed(s, "snapshot %s is lost", line + n);
+}
+
+static bool restore_line(struct session *s, const char *key, const char *value)
+{
+	if (!strcmp(key, "snapshot"))
+		restore_snapshot(s, value);
+	else if (!strcmp(key, "copy"))
+		adopt_copy(s, value);
+	else if (!strcmp(key, "snapshot_max_size"))
+		s->settings.snapshot_max_size = strtoull(value, NULL, 10);
+	else if (!strcmp(key, "next_snapshot"))
+		s->next_snapshot = (uint32_t)strtoul(value, NULL, 10);
+	else
+		return false;
+	return true;
+}
+
+static int start_copies(struct session *s, struct tr_err *err)
+{
+	(void)err;
+	if (output_runs(s))
+		snapcopies_resume(s);
+	return 0;
+}
+
+static void finish_copies(struct session *s)
+{
+	snapcopies_finish(s, FINISH_MS);
+}
+
+static void suspend_copies(struct session *s)
+{
+	snapcopies_finish(s, SUSPEND_MS);
+}
+
+static const struct session_setting settings[] = { { SESSION_SNAPSHOT_MAX_SIZE, show_max_size, store_max_size }, { 0 } };
+
+const struct session_part snapshot_part = {
+	.name = "snapshots", .settings = settings, .save = save_snapshots, .restore_line = restore_line,
+	.exchange = exchange_settings, .start = start_copies, .status = show_status, .finish = finish_copies,
+	.suspend = suspend_copies, .drop = drop_snapshots, .gc = free_dead,
+};

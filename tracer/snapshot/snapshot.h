@@ -33,20 +33,7 @@ struct snapshot {
 	char copy[SNAPSHOT_COPY_MAX + 1];       /* what it is to be called in the output, until it is there; else "" */
 };
 
-/*
- * With the tracer's lock held. keep_memory: the keeper holds what it has, for the next daemon. What they hold themselves is given back by
- * snapshots_bury, without the lock.
- */
-void snapshots_drop(struct session *s, bool keep_memory);
-void snapshots_bury(struct tracer *t);
-/* Lines of the session's file, and of its status. */
-void snapshots_save(const struct session *s, struct md_buf *out);
-void snapshots_status(const struct session *s, struct md_buf *out);
-/* One of an earlier daemon. Owns fd on success. */
-int snapshot_adopt(struct session *s, const char *name, int64_t created, uint64_t key, int fd);
-/* "KEY NAME": its copy to the output was not done. */
-void snapshot_adopt_copy(struct session *s, const char *line);
-/* What the keeper calls the memfd. */
-void snapshot_keeper_name(uint64_t key, char out[32]);
+/* The snapshots of a session, as a part of it (session/part.h). */
+extern const struct session_part snapshot_part;
 
 #endif

@@ -15,7 +15,7 @@
 #include "tracer/output/directory.h"
 #include "tracer/output/output.h"
 #include "tracer/snapshot/snapshot.h"
-#include "tracer/view/view.h"
+#include "tracer/session/streams.h"
 
 #define DEPTH_MAX 8             /* of directories in a snapshot */
 
@@ -265,19 +265,26 @@ void snapcopies_resume(struct session *s)
 			snapcopy_add(s, sn);
 }
 
-void snapcopies_finish(struct output *o, unsigned int ms)
+void snapcopies_finish(struct session *s, unsigned int ms)
 {
+	struct output *o;
 	uint64_t until = output_now() + ms * UINT64_C(1000000);
 	struct timespec ts = { (time_t)(until / 1000000000), (long)(until % 1000000000) };
 
+	pthread_mutex_lock(&s->tracer->lock);
+	o = output_runs(s) ? s->output : NULL;
+	pthread_mutex_unlock(&s->tracer->lock);
+	if (!o)
+		return;
 	pthread_mutex_lock(&o->lock);
 	while (o->copies && pthread_cond_timedwait(&o->answered, &o->lock, &ts) != ETIMEDOUT)
 		;
 	pthread_mutex_unlock(&o->lock);
 }
 
-void snapcopies_status(const struct output *o, struct md_buf *out)
+void snapcopies_status(struct output *o, struct md_buf *out)
 {
+	pthread_mutex_lock(&o->lock);
 	md_buf_printf(out, "snapshots_copied %" PRIu64 "\n", o->copied);
 	if (o->copy_error)
 		md_buf_printf(out, "snapshot_error %s\n", strerror(-o->copy_error));
@@ -286,4 +293,5 @@ void snapcopies_status(const struct output *o, struct md_buf *out)
 
 		md_buf_printf(out, "pending copy %s %" PRIu64 "%%\n", c->name, c->total ? 100 * done / c->total : 0);
 	}
+	pthread_mutex_unlock(&o->lock);
 }

@@ -20,8 +20,8 @@ void snapcopy_add(struct session *s, struct snapshot *sn);
 /* With the tracer's lock: those that an earlier daemon did not get done. */
 void snapcopies_resume(struct session *s);
 /* Without: all are done, or ms have passed. */
-void snapcopies_finish(struct output *o, unsigned int ms);
-/* With output.lock: lines of `status`. */
-void snapcopies_status(const struct output *o, struct md_buf *out);
+void snapcopies_finish(struct session *s, unsigned int ms);
+/* With the tracer's lock: lines of `status`. */
+void snapcopies_status(struct output *o, struct md_buf *out);
 
 #endif

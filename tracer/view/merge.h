@@ -13,7 +13,7 @@
 
 #include "metadata/text.h"
 #include "tracer/view/cursor.h"
-#include "tracer/view/view.h"
+#include "tracer/session/streams.h"
 
 /* Where one stream of a merge stands. Regions are named by their keys, which are never used twice. */
 struct merge_place {

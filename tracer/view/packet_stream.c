@@ -11,7 +11,7 @@
 
 #include "tracer/view/cursor.h"
 #include "tracer/ring/packet.h"
-#include "tracer/view/view.h"
+#include "tracer/session/streams.h"
 
 #define CHUNK (64u << 10)
 

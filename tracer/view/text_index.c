@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "tracer/view/text_index.h"
 
+#include "tracer/session/part.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -283,3 +285,17 @@ void text_engine_rest(struct text_engine *e)
 	md_buf_deinit(&e->tail[0]);
 	md_buf_deinit(&e->tail[1]);
 }
+
+/* ---- the session's part ---- */
+
+static void clear_text(struct session *s)
+{
+	text_engine_reset(*session_text(s));
+}
+
+static void destroy_text(struct session *s)
+{
+	text_engine_destroy(*session_text(s));
+}
+
+const struct session_part text_part = { .name = "text", .clear = clear_text, .destroy = destroy_text };

@@ -47,6 +47,12 @@ struct text_engine {
 	uint64_t spacing;               /* bytes of text between checkpoints */
 };
 
+void text_engine_destroy(struct text_engine *e);       /* NULL is allowed */
+/* After `clear` and at the first start: offsets begin at 0 again. Takes no lock. */
+void text_engine_reset(struct text_engine *e);          /* NULL is allowed */
+/* The text of a session, as a part of it (session/part.h). */
+extern const struct session_part text_part;
+
 /* The session's engine, made if it is not there. NULL when memory ran out. */
 struct text_engine *text_engine_of(struct session *s);
 

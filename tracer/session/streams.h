@@ -2,8 +2,8 @@
 /*
  * What the views (text, pipe, streams, trace/) ask of a session, and what a session tells them. Private to tracer/.
  */
-#ifndef TRACER_VIEW_H
-#define TRACER_VIEW_H
+#ifndef TRACER_SESSION_STREAMS_H
+#define TRACER_SESSION_STREAMS_H
 
 #include "tracer/os/clock.h"
 #include "tracer/ring/stream.h"
@@ -11,11 +11,8 @@
 
 struct text_engine;             /* the text of a session: offsets, checkpoints; one per session, shared by its opens */
 
-/* The session's engine slot: NULL until text.c makes one; session.c destroys it with the session. */
+/* The session's engine slot: NULL until view/ makes one; the text part destroys it with the session. */
 struct text_engine **session_text(struct session *s);
-void text_engine_destroy(struct text_engine *e);       /* NULL is allowed */
-/* After `clear` and at the first start: offsets begin at 0 again. */
-void text_engine_reset(struct text_engine *e);          /* NULL is allowed */
 
 const struct clock *session_clock(struct session *s);
 /* ns from the epoch to the clock's zero, as this session says it; changes with `regenerate metadata`. */

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* The parts of a session as a whole: see session/part.h. */
+#include "tracer/session/part.h"
+
+#include <errno.h>
+
+#include "tracer/session/core.h"
+
+static const struct session_setting *find_setting(const struct tracer *t, enum session_attr attr)
+{
+	for_each_part(p, t)
+		for (const struct session_setting *row = (*p)->settings; row && row->show; row++)
+			if (row->attr == attr)
+				return row;
+	return NULL;
+}
+
+int session_show(struct session *s, enum session_attr attr, struct md_buf *out)
+{
+	const struct session_setting *row = find_setting(s->tracer, attr);
+
+	if (!row)
+		return -EINVAL;
+	pthread_mutex_lock(&s->tracer->lock);
+	row->show(s, out);
+	pthread_mutex_unlock(&s->tracer->lock);
+	return 0;
+}
+
+int session_store(struct session *s, enum session_attr attr, const char *value, struct tr_err *err)
+{
+	const struct session_setting *row = find_setting(s->tracer, attr);
+
+	return row && row->store ? row->store(s, value, err) : -EINVAL;
+}
+
+bool session_flush(struct session *s)
+{
+	bool done = true;
+
+	for_each_part(p, s->tracer)
+		if ((*p)->flush)
+			done = (*p)->flush(s) && done;
+	return done;
+}
+
+void session_clear_parts(struct session *s)
+{
+	for_each_part(p, s->tracer)
+		if ((*p)->clear)
+			(*p)->clear(s);
+}
+
+void parts_gc(struct tracer *t)
+{
+	for_each_part(p, t)
+		if ((*p)->gc)
+			(*p)->gc(t);
+}
+
+void session_drop_parts(struct session *s, bool keep)
+{
+	for_each_part(p, s->tracer)
+		if ((*p)->drop)
+			(*p)->drop(s, keep);
+}
+
+void session_exchange_parts(struct session *a, struct session *b)
+{
+	for_each_part(p, a->tracer)
+		if ((*p)->exchange)
+			(*p)->exchange(a, b);
+}
+
+void session_save_parts(const struct session *s, struct md_buf *out)
+{
+	for_each_part(p, s->tracer)
+		if ((*p)->save)
+			(*p)->save(s, out);
+}
+
+bool session_restore_part(struct session *s, const char *key, const char *value)
+{
+	for_each_part(p, s->tracer)
+		if ((*p)->restore_line && (*p)->restore_line(s, key, value))
+			return true;
+	return false;
+}
+
+bool session_must_finish(const struct session *s)
+{
+	for_each_part(p, s->tracer)
+		if ((*p)->must_finish && (*p)->must_finish(s))
+			return true;
+	return false;
+}

@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Parts of a session: what a session has besides its channels (its text, its snapshots, its output). The model calls a
+ * part only through its row, so session/ knows none of them. A new part is one row in tracer.c and one file with the hooks.
+ *
+ * Locks: each hook says whether the caller holds tracer.lock. A hook may be NULL.
+ */
+#ifndef TRACER_SESSION_PART_H
+#define TRACER_SESSION_PART_H
+
+#include <stdbool.h>
+
+#include "metadata/buf.h"
+#include "tracer/tracer.h"
+
+/* One file of the session's directory that shows and takes a setting. */
+struct session_setting {
+	enum session_attr attr;
+	/* Locked. One line, in a form that store() accepts. */
+	void (*show)(const struct session *s, struct md_buf *out);
+	/* Unlocked: it may open directories. 0 or -errno with a sentence; a failure changes nothing. */
+	int (*store)(struct session *s, const char *value, struct tr_err *err);
+};
+
+struct session_part {
+	const char *name;
+	const struct session_setting *settings;         /* ends with a row whose show is NULL; NULL: no settings */
+
+	/* Locked. Lines `KEY VALUE` of the session's file in the state directory. */
+	void (*save)(const struct session *s, struct md_buf *out);
+	/* No other thread knows the session yet. False: the key belongs to another part. */
+	bool (*restore_line)(struct session *s, const char *key, const char *value);
+	/* Locked. Two sessions that were never started exchange what the user set. */
+	void (*exchange)(struct session *a, struct session *b);
+
+	/* Locked. The session starts. 0 or -errno with a sentence. */
+	int (*start)(struct session *s, struct tr_err *err);
+	/* Locked. What was recorded so far is in no view any more. */
+	void (*clear)(struct session *s);
+	/* Unlocked: waits for a writer, at most half a second. What the rings hold is where views read it; false: not all of it. */
+	bool (*flush)(struct session *s);
+	/* Locked. Lines `key value` of the session's status. */
+	void (*status)(struct session *s, struct md_buf *out);
+
+	/* Locked. finish() is needed before the session goes. */
+	bool (*must_finish)(const struct session *s);
+	/* Unlocked: waits for a writer. The session ends: nothing is recorded any more, and all of it reaches its place. */
+	void (*finish)(struct session *s);
+	/* Unlocked: waits for a writer. This daemon ends, and the next one continues the session. */
+	void (*suspend)(struct session *s);
+	/* Locked. The session goes. keep: the keeper holds what the part has, for the next daemon. */
+	void (*drop)(struct session *s, bool keep);
+	/* Unlocked. Frees what drop() has set aside, in all sessions. */
+	void (*gc)(struct tracer *t);
+	/* The last reference to the session is gone. */
+	void (*destroy)(struct session *s);
+};
+
+/* The parts of all sessions, in the order in which they are called. */
+#define for_each_part(p, t) for (const struct session_part *const *p = (t)->parts; *p; p++)
+
+void parts_gc(struct tracer *t);                /* unlocked */
+/* Each calls one hook of every part, in the order of the table; locked. */
+void session_clear_parts(struct session *s);
+bool session_must_finish(const struct session *s);
+void session_drop_parts(struct session *s, bool keep);
+void session_exchange_parts(struct session *a, struct session *b);
+void session_save_parts(const struct session *s, struct md_buf *out);
+/* True: the line was a part's. No other thread knows the session yet. */
+bool session_restore_part(struct session *s, const char *key, const char *value);
+
+#endif

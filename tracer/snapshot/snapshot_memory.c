@@ -1,0 +1,360 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* The memory of a snapshot: see snapshot/snapshot_memory.h. */
+#include "tracer/snapshot/snapshot_memory.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include "tracer/ring/reader.h"
+#include "tracer/snapshot/image.h"
+#include "tracer/view/cursor.h"
+
+#define MAGIC UINT64_C(0x746f687370616e53)
+
+/*
+ * The memfd: this, the files, then `count` struct entry and behind them the paths, each with its NUL. Between the files there may be
+ * room that was never used, and takes no memory.
+ */
+struct header {
+	uint64_t magic;
+	uint64_t size;          /* of all */
+	uint64_t count;
+	uint64_t entries;       /* offset */
+};
+
+struct entry {
+	uint64_t path;          /* offset */
+	uint64_t offset, size;  /* of the contents */
+	int64_t mtime;
+};
+
+struct candidate { uint64_t end_ts; size_t source, packet; };
+
+static int newest_first(const void *a, const void *b)
+{
+	const struct candidate *x = a, *y = b;
+
+	if (x->end_ts != y->end_ts)
+		return x->end_ts < y->end_ts ? 1 : -1;
+	if (x->source != y->source)
+		return x->source < y->source ? 1 : -1;
+	return x->packet < y->packet ? 1 : -1;
+}
+
+/* The first `n` packets with events go; an empty one takes the place of the last of them. */
+static void drop_packets(struct source *src, size_t n)
+{
+	struct plan *empty = &src->plans[n];
+	uint64_t ts = n + 1 < src->count ? just_before(src->plans[n + 1].begin_ts) : empty->end_ts, lost = empty->lost;
+
+	for (size_t i = src->first; i < n; i++)
+		src->size -= plan_size(&src->plans[i + 1]);
+	src->first = n;
+	*empty = (struct plan){ .begin_ts = ts, .end_ts = ts };
+	/* So that what was lost is told, though no packet follows. */
+	if (n + 1 == src->count && lost) {
+		src->plans[src->count++] = (struct plan){ .begin_ts = ts + 1, .end_ts = ts + 1, .lost = lost };
+		src->size += MD_PACKET_HEADER;
+	}
+}
+
+int snapshot_limit(struct moment *m, uint64_t max)
+{
+	struct candidate *all;
+	uint64_t sum = 0;
+	size_t n = 0, kept = 0;
+
+	for (size_t i = 0; i < m->source_count; i++)
+		n += m->sources[i].count;
+	all = calloc(n + 1, sizeof(*all));
+	if (!all)
+		return -ENOMEM;
+	n = 0;
+	for (size_t i = 0; i < m->source_count; i++)
+		for (size_t k = 0; k < m->sources[i].count; k++) {
+			const struct plan *p = &m->sources[i].plans[k];
+
+			if (p->len)
+				all[n++] = (struct candidate){ p->end_ts, i, k };
+			else
+				sum += plan_size(p);
+		}
+	qsort(all, n, sizeof(*all), newest_first);
+	while (kept < n && sum + plan_size(&m->sources[all[kept].source].plans[all[kept].packet]) <= max) {
+		sum += plan_size(&m->sources[all[kept].source].plans[all[kept].packet]);
+		kept++;
+	}
+	/* Newest first: the first of a source that is not kept is the last that goes. */
+	for (size_t i = kept; i < n; i++) {
+		struct source *src = &m->sources[all[i].source];
+
+		if (src->first < all[i].packet)
+			drop_packets(src, all[i].packet);
+	}
+	free(all);
+	return 0;
+}
+
+/* ---- copying ---- */
+
+static int put(int fd, const void *data, size_t len, uint64_t at)
+{
+	while (len) {
+		ssize_t n = pwrite(fd, data, len, (off_t)at);
+
+		if (n <= 0)
+			return n < 0 ? -errno : -EIO;
+		data = (const char *)data + n;
+		len -= (size_t)n;
+		at += (uint64_t)n;
+	}
+	return 0;
+}
+
+/* A packet with its header. 1: it was overwritten before it was copied. */
+static int put_packet(int fd, const struct source *src, size_t i, uint64_t at)
+{
+	const struct plan *p = &src->plans[i];
+	const struct stream *s = &src->stream;
+	uint64_t mask = s->region->geo.subbuf_size * s->region->geo.subbuf_count - 1;
+	struct md_packet h;
+	struct iovec v[2] = {
+		{ &h, sizeof(h) }, { (uint8_t *)region_data(s->region, s->ring) + (p->pos & mask), p->len },
+	};
+	ssize_t n;
+	int err = 0;
+
+	source_packet(src, i, p->len, i, &h);
+	if (p->len && !ring_holds(s, p->subbuf))
+		return 1;
+	n = pwritev(fd, v, p->len ? 2 : 1, (off_t)at);
+	if (n < 0)
+		return -errno;
+	if ((size_t)n < sizeof(h))
+		err = put(fd, (const char *)&h + n, sizeof(h) - (size_t)n, at + (uint64_t)n);
+	if (!err && (uint64_t)n < plan_size(p)) {
+		uint64_t done = (size_t)n > sizeof(h) ? (size_t)n - sizeof(h) : 0;
+
+		err = put(fd, (const char *)v[1].iov_base + done, p->len - done, at + sizeof(h) + done);
+	}
+	if (err)
+		return err;
+	return p->len && !ring_holds(s, p->subbuf) ? 1 : 0;
+}
+
+/* The stream file, from its last packet on, in [at, at + src->size). Returns 0; *begin is where it begins in the end. */
+static int copy_stream(struct moment *m, struct source *src, uint64_t at, struct snapshot *sn, uint64_t *begin)
+{
+	uint64_t end = at + src->size;
+	int ret = 0;
+
+	for (size_t i = src->count - 1; i > src->first; i--) {
+		uint64_t size = plan_size(&src->plans[i]);
+
+		ret = put_packet(m->fd, src, i, end - size);
+		if (ret < 0)
+			return ret;
+		if (ret) {
+			uint64_t before = src->size;
+			size_t count = src->count;
+
+			drop_packets(src, i);
+			/* One more empty packet behind all: at the end there is room, for what was to be there is gone. */
+			if (src->count > count)
+				ret = put_packet(m->fd, src, src->count - 1, end -= MD_PACKET_HEADER);
+			m->frozen -= (int64_t)(before - src->size);
+			session_frozen(m->s, -(int64_t)(before - src->size));
+			ret = ret < 0 ? ret : 0;
+			break;
+		}
+		end -= size;
+		__atomic_fetch_add(&sn->done, size, __ATOMIC_RELAXED);
+	}
+	if (ret)
+		return ret;
+	*begin = end - MD_PACKET_HEADER;
+	return put_packet(m->fd, src, src->first, *begin);
+}
+
+static int put_index(int fd, const struct source *src, uint64_t at)
+{
+	size_t size = source_index_size(src);
+	struct md_index_header *index = malloc(size);
+	struct md_index_entry *e;
+	uint64_t offset = 0;
+	int err;
+
+	if (!index)
+		return -ENOMEM;
+	md_index_header_set(index);
+	e = (struct md_index_entry *)(index + 1);
+	for (size_t i = src->first; i < src->count; i++) {
+		struct md_packet h;
+
+		source_packet(src, i, src->plans[i].len, i, &h);
+		md_index_entry_set(e++, &h, offset);
+		offset += plan_size(&src->plans[i]);
+	}
+	err = put(fd, index, size, at);
+	free(index);
+	return err;
+}
+
+/* Copies all streams; begins[i] is where the file of source i begins. *end: behind all. */
+static int copy_streams(struct moment *m, struct snapshot *sn, uint64_t *begins, uint64_t *end)
+{
+	uint64_t at = sizeof(struct header);
+	int err = 0;
+
+	for (size_t i = 0; i < m->source_count && !err; i++) {
+		uint64_t room = m->sources[i].size;
+
+		err = copy_stream(m, &m->sources[i], at, sn, &begins[i]);
+		at += room;
+	}
+	*end = at;
+	return err;
+}
+
+/* The other files, behind the streams; then what says where all are. */
+static int put_files(struct moment *m, const uint64_t *begins, uint64_t at)
+{
+	struct entry *entries = calloc(m->file_count + 1, sizeof(*entries));
+	struct md_buf paths = MD_BUF_INIT;
+	struct header h = { .magic = MAGIC, .count = m->file_count };
+	int err = entries ? 0 : -ENOMEM;
+
+	for (size_t i = 0; i < m->file_count && !err; i++) {
+		const struct content *c = &m->contents[i];
+
+		entries[i] = (struct entry){ .path = paths.len, .offset = at, .size = m->files[i].size, .mtime = m->files[i].mtime };
+		md_buf_put(&paths, m->files[i].path, strlen(m->files[i].path) + 1);
+		if (c->kind == STREAM) {
+			entries[i].offset = begins[c->source - m->sources];
+			continue;
+		}
+		err = c->kind == METADATA ? put(m->fd, c->text.data, c->text.len, at) : put_index(m->fd, c->source, at);
+		at += m->files[i].size;
+	}
+	h.entries = at = (at + 7) & ~UINT64_C(7);
+	at += m->file_count * sizeof(*entries);
+	for (size_t i = 0; i < m->file_count && !err; i++)
+		entries[i].path += at;
+	h.size = at + paths.len;
+	if (!err)
+		err = paths.failed ? -ENOMEM : put(m->fd, entries, m->file_count * sizeof(*entries), h.entries);
+	if (!err)
+		err = put(m->fd, paths.data, paths.len, at);
+	if (!err)
+		err = put(m->fd, &h, sizeof(h), 0);
+	md_buf_deinit(&paths);
+	free(entries);
+	return err;
+}
+
+static const struct entry *entries_of(const struct moment *m)
+{
+	return (const struct entry *)(m->map + ((const struct header *)m->map)->entries);
+}
+
+static int map_memory(struct moment *m)
+{
+	struct stat st;
+	void *at;
+
+	if (fstat(m->fd, &st) < 0)
+		return -errno;
+	at = mmap(NULL, (size_t)st.st_size, PROT_READ | PROT_WRITE, MAP_SHARED, m->fd, 0);
+	if (at == MAP_FAILED)
+		return -errno;
+	m->map = at;
+	m->map_size = (size_t)st.st_size;
+	return 0;
+}
+
+int snapshot_account(struct moment *m, uint64_t bytes)
+{
+	int err = session_frozen(m->s, (int64_t)bytes);
+
+	if (!err)
+		m->frozen += (int64_t)bytes;
+	return err;
+}
+
+int snapshot_fill(struct moment *m, struct snapshot *sn)
+{
+	uint64_t *begins = calloc(m->source_count + 1, sizeof(*begins)), end;
+	int err = begins ? 0 : -ENOMEM;
+
+	if (!err)
+		err = copy_streams(m, sn, begins, &end);
+	if (!err)
+		err = moment_add_files(m);
+	if (!err)
+		err = snapshot_account(m, m->file_count * sizeof(struct entry));
+	if (!err)
+		err = put_files(m, begins, end);
+	if (!err)
+		err = map_memory(m);
+	for (size_t i = 0; i < m->file_count && !err; i++) {
+		m->contents[i].bytes = m->map + entries_of(m)[i].offset;
+		md_buf_deinit(&m->contents[i].text);
+		m->contents[i].text = (struct md_buf)MD_BUF_INIT;
+	}
+	free(begins);
+	return err;
+}
+
+/* Copies all that the snapshot is to have into a moment of its own: others do not see it yet. */
+
+/* Whether the header agrees with itself and the size; the memory was only ever a daemon's. */
+static bool sane(const struct moment *m)
+{
+	const struct header *h = (const struct header *)m->map;
+	const struct entry *e;
+
+	if (m->map_size < sizeof(*h) || h->magic != MAGIC || h->size != m->map_size || h->count > h->size / sizeof(*e) ||
+	    h->entries > h->size || h->entries % 8 || h->count * sizeof(*e) > h->size - h->entries)
+		return false;
+	e = entries_of(m);
+	for (uint64_t i = 0; i < h->count; i++)
+		if (e[i].offset > h->size || e[i].size > h->size - e[i].offset || e[i].path >= h->size ||
+		    !memchr(m->map + e[i].path, 0, h->size - e[i].path))
+			return false;
+	return true;
+}
+
+static int adopt_files(struct moment *m)
+{
+	const struct header *h = (const struct header *)m->map;
+	const struct entry *e = entries_of(m);
+
+	m->files = calloc(h->count + 1, sizeof(*m->files));
+	m->contents = calloc(h->count + 1, sizeof(*m->contents));
+	if (!m->files || !m->contents)
+		return -ENOMEM;
+	for (; m->file_count < h->count; m->file_count++, e++) {
+		struct moment_file *f = &m->files[m->file_count];
+
+		*f = (struct moment_file){ .path = strdup((const char *)m->map + e->path), .size = e->size, .mtime = e->mtime };
+		if (!f->path)
+			return -ENOMEM;
+		m->contents[m->file_count].bytes = m->map + e->offset;
+		m->contents[m->file_count].unchecked = true;
+	}
+	return 0;
+}
+
+int snapshot_map(struct moment *m)
+{
+	int err = map_memory(m);
+
+	if (!err && !sane(m))
+		err = -EBADMSG;
+	return err ? err : adopt_files(m);
+}
