@@ -156,8 +156,13 @@ static void attach(FILE *out)
 	int fd = dial(), fds[TRAIL_REGION_MAX + 1];
 	struct cmsghdr *c = NULL;
 	void *plan;
+	ssize_t n;
 
-	if (recvmsg(fd, &msg, MSG_CMSG_CLOEXEC) != (ssize_t)sizeof(answer) || !(c = CMSG_FIRSTHDR(&msg)) ||
+	do {
+		msg.msg_controllen = sizeof(control.buf);
+		n = recvmsg(fd, &msg, MSG_CMSG_CLOEXEC);
+	} while (n == (ssize_t)sizeof(answer) && answer.magic == TRAIL_ALIVE_MAGIC);
+	if (n != (ssize_t)sizeof(answer) || !(c = CMSG_FIRSTHDR(&msg)) ||
 	    c->cmsg_len != CMSG_LEN(sizeof(int) * (answer.region_count + 1)))
 		die("the answer");
 	memcpy(fds, CMSG_DATA(c), c->cmsg_len - CMSG_LEN(0));

@@ -61,11 +61,16 @@ static bool too_much(const struct user *u, const struct regfile *f)
 static void read_words(struct app *a, unsigned int lane)
 {
 	const struct regfile *f = a->file;
-	uint32_t word;
+	uint32_t words[1024], n;
 
 	for (uint32_t e = 0; e < f->event_count; e++) {
-		if (pread(f->fd, &word, sizeof(word), f->state_offset + 4 * (off_t)e) == (ssize_t)sizeof(word))
-			a->words[e] = word >> (8 * lane) & 255;
+		/* Many at once: one by one they would cost more than all else that attaching does. */
+		if (e % 1024 == 0) {
+			n = f->event_count - e < 1024 ? f->event_count - e : 1024;
+			if (pread(f->fd, words, n * 4, f->state_offset + 4 * (off_t)e) != (ssize_t)(n * 4))
+				return;
+		}
+		a->words[e] = words[e % 1024] >> (8 * lane) & 255;
 		if (a->words[e] > a->generation && a->words[e] != TRAIL_WORD_UNKNOWN)
 			a->generation = a->words[e];
 	}
@@ -97,9 +102,8 @@ static struct app *app_new(struct regfile *f, const char *name, int dir)
 }
 
 /* What a process that is gone had counted but not moved to its rings: hits while it was attaching. */
-static void settle_missed(struct tracer *t, const struct app *a, uint32_t event)
+static void settle_missed(struct tracer *t, const struct app *a, uint32_t event, uint64_t n)
 {
-	uint64_t n = regfile_missed(a->file, event);
 	struct session *s;
 	struct channel *c;
 	struct class *cl;
@@ -115,6 +119,20 @@ static void settle_missed(struct tracer *t, const struct app *a, uint32_t event)
 			if (cl && class_buffer(cl, TRAIL_RINGS_CPU, 0, &b) == 0)
 				__atomic_fetch_add(&region_ring(b->region, 0)->lost, n, __ATOMIC_RELAXED);
 		}
+	}
+}
+
+static void settle_all(struct tracer *t, const struct app *a)
+{
+	uint64_t missed[512];
+	uint32_t n;
+
+	for (uint32_t e = 0; e < a->file->event_count; e += n) {
+		n = regfile_missed(a->file, e, missed, 512);
+		for (uint32_t i = 0; i < n; i++)
+			settle_missed(t, a, e + i, missed[i]);
+		if (!n)
+			break;
 	}
 }
 
@@ -144,8 +162,7 @@ void app_check(struct tracer *t, const char *name)
 	struct app *a = is_name(name) ? app_by_name(t, name) : NULL;
 
 	if (a && regfile_gone(a->file)) {
-		for (uint32_t e = 0; a->file->missed_offset && e < a->file->event_count; e++)
-			settle_missed(t, a, e);
+		settle_all(t, a);
 		unlinkat(t->apps_fds[a->dir], name, 0);
 		app_drop(t, a);
 	}

@@ -24,6 +24,7 @@
 
 #include "tracer/session/core.h"
 #include "tracer/app/attach_reply.h"
+#include "tracer/app/pulse.h"
 
 #define CONNS_MAX 16384u
 #define CONNS_PER_USER 8192u    /* a thousand processes may well come at once */
@@ -46,6 +47,7 @@ struct conn {
 struct server {
 	struct tracer *tracer;
 	pthread_t thread;
+	struct pulse *pulse;
 	int epoll, listener, inotify, timer, wake;
 	bool stop;                      /* atomic; set before wake is written */
 	/* Only the thread's own: */
@@ -116,6 +118,7 @@ static void conn_drop(struct server *sv, struct conn *cn, bool completed)
 	cds_list_del(&cn->node);
 	sv->conn_count--;
 	user_conns(sv, cn->user, -1);
+	pulse_remove(sv->pulse, cn->fd);
 	epoll_ctl(sv->epoll, EPOLL_CTL_DEL, cn->fd, NULL);     /* closing is not enough while a forked child has it too */
 	close(cn->fd);
 	free(cn->objects);
@@ -196,7 +199,9 @@ static void conn_event(struct server *sv, struct conn *cn)
 		return;
 	}
 	cn->answered = true;
-	if (answer(sv, cn, &msg.hello))
+	if (answer(sv, cn, &msg.hello) == 0)
+		pulse_remove(sv->pulse, cn->fd);
+	else
 		conn_drop(sv, cn, false);
 }
 
@@ -250,7 +255,8 @@ static void listen_to(struct server *sv, bool on)
 static void accept_all(struct server *sv)
 {
 	for (;;) {
-		int fd = accept4(sv->listener, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
+		int early = pulse_accept(sv->pulse);
+		int fd = early >= 0 ? early : accept4(sv->listener, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
 		struct epoll_event ev = { .events = EPOLLIN };
 		struct ucred peer = { .uid = (uid_t)-1 };
 		socklen_t len = sizeof(peer);
@@ -269,6 +275,7 @@ static void accept_all(struct server *sv)
 			u = admit(sv, peer.uid);
 		if (!u) {
 			free(cn);
+			pulse_remove(sv->pulse, fd);
 			refuse(sv, fd, peer.uid);
 			continue;
 		}
@@ -276,6 +283,7 @@ static void accept_all(struct server *sv)
 		ev.data.ptr = cn;
 		cds_list_add_tail(&cn->node, &sv->conns);
 		sv->conn_count++;
+		pulse_add(sv->pulse, fd);
 		if (epoll_ctl(sv->epoll, EPOLL_CTL_ADD, fd, &ev) < 0)
 			conn_drop(sv, cn, true);
 		else
@@ -399,7 +407,9 @@ static void *serve(void *arg)
 	be_quick();
 	while (!__atomic_load_n(&sv->stop, __ATOMIC_ACQUIRE)) {
 		int n = epoll_wait(sv->epoll, events, 64, -1);
+		uint64_t count;
 
+		pulse_busy(sv->pulse);
 		for (int i = 0; i < n; i++) {
 			void *what = events[i].data.ptr;
 
@@ -411,11 +421,14 @@ static void *serve(void *arg)
 				timer_event(sv);
 			else if (what != &sv->wake)
 				conn_event(sv, what);
+			else if (read(sv->wake, &count, sizeof(count)) > 0)
+				accept_all(sv);
 			/* A timer may have dropped a connection that is further on in this batch: look again. */
 			if (what == &sv->timer)
 				break;
 		}
 		buffers_keep(sv->tracer);
+		pulse_idle(sv->pulse);
 	}
 	cds_list_for_each_entry_safe(cn, next, &sv->conns, node)
 		conn_drop(sv, cn, true);
@@ -466,6 +479,7 @@ static void server_free(struct server *sv)
 {
 	int fds[] = { sv->epoll, sv->listener, sv->inotify, sv->timer, sv->wake };
 
+	pulse_destroy(sv->pulse);
 	for (size_t i = 0; i < sizeof(fds) / sizeof(fds[0]); i++)
 		if (fds[i] >= 0)
 			close(fds[i]);
@@ -498,6 +512,8 @@ int server_start(struct tracer *t)
 		err = add(sv, &sv->wake);
 	if (!err)
 		err = watch(sv);
+	if (!err)
+		err = pulse_create(sv->listener, sv->wake, &sv->pulse);
 	if (!err) {
 		t->server = sv;
 		pthread_attr_init(&attr);

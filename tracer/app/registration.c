@@ -184,12 +184,15 @@ int regfile_switch(const struct regfile *r, uint32_t event, unsigned int lane, u
 	return n < 0 ? -errno : n == 1 ? 0 : -EIO;
 }
 
-uint64_t regfile_missed(const struct regfile *r, uint32_t event)
+uint32_t regfile_missed(const struct regfile *r, uint32_t first, uint64_t *out, uint32_t max)
 {
-	uint64_t n = 0;
+	uint32_t n = first < r->event_count ? r->event_count - first : 0;
+	size_t size;
 
-	if (!r->missed_offset || event >= r->event_count ||
-	    pread(r->fd, &n, sizeof(n), (off_t)r->missed_offset + (off_t)event * 8) != (ssize_t)sizeof(n))
+	n = n < max ? n : max;
+	size = n * sizeof(*out);
+	if (!r->missed_offset || !n ||
+	    pread(r->fd, out, size, (off_t)r->missed_offset + (off_t)first * 8) != (ssize_t)size)
 		return 0;
 	return n;
 }

@@ -50,8 +50,8 @@ void regfile_close(struct regfile *r);
 int regfile_gone(const struct regfile *r);
 /* Writes one byte of one state word. lane: TRAIL_LANE_*. */
 int regfile_switch(const struct regfile *r, uint32_t event, unsigned int lane, uint8_t value);
-/* Hits of an event that nobody has accounted for yet. */
-uint64_t regfile_missed(const struct regfile *r, uint32_t event);
+/* Hits of `max` events from `first` on that nobody has accounted for yet. Returns of how many it knows. */
+uint32_t regfile_missed(const struct regfile *r, uint32_t first, uint64_t *out, uint32_t max);
 /* The event in the type model, what is not written left out, for a stream class; NULL when memory ran out. id is not set. */
 struct md_event *regfile_event(const struct regfile *r, uint32_t event);
 

@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include <errno.h>
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/timerfd.h>
+#include <unistd.h>
+
+#include "tracer/abi/app.h"
+#include "tracer/app/pulse.h"
+
+#define PERIOD 3000000          /* ns between two signs: a few of them in what applications wait */
+#define EARLY_MAX 1024u         /* connections accepted ahead of the thread that answers */
+
+struct fds {
+	int *items;
+	uint32_t count, size;
+};
+
+struct pulse {
+	pthread_t thread;
+	int listener, wake, timer;
+	bool stop;                      /* atomic */
+	pthread_mutex_t lock;           /* guards the rest; held for some sends at most */
+	struct fds waiting;             /* all that wait for an answer */
+	struct fds early;               /* those of them that pulse_accept() has not returned yet */
+};
+
+static int fds_add(struct fds *f, int fd)
+{
+	if (f->count == f->size) {
+		uint32_t size = f->size ? 2 * f->size : 64;
+		int *more = realloc(f->items, size * sizeof(*more));
+
+		if (!more)
+			return -ENOMEM;
+		f->items = more;
+		f->size = size;
+	}
+	f->items[f->count++] = fd;
+	return 0;
+}
+
+/* The newest are last, and answered first if there are few. */
+static void fds_remove(struct fds *f, int fd)
+{
+	for (uint32_t i = f->count; i > 0; i--)
+		if (f->items[i - 1] == fd) {
+			f->items[i - 1] = f->items[--f->count];
+			return;
+		}
+}
+
+static void accept_early(struct pulse *p)
+{
+	const uint64_t one = 1;
+	uint32_t before = p->early.count;
+
+	while (p->early.count < EARLY_MAX) {
+		int fd = accept4(p->listener, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
+
+		if (fd < 0)
+			break;
+		if (fds_add(&p->early, fd)) {
+			close(fd);
+			break;
+		}
+		fds_add(&p->waiting, fd);
+	}
+	if (p->early.count > before && write(p->wake, &one, sizeof(one)) < 0)
+		return;         /* it is full: so it is awake */
+}
+
+static void beat(struct pulse *p)
+{
+	const struct trail_answer life = { .magic = TRAIL_ALIVE_MAGIC };
+
+	pthread_mutex_lock(&p->lock);
+	accept_early(p);
+	for (uint32_t i = 0; i < p->waiting.count; i++)
+		send(p->waiting.items[i], &life, sizeof(life), MSG_NOSIGNAL | MSG_DONTWAIT);
+	pthread_mutex_unlock(&p->lock);
+}
+
+static void *run(void *arg)
+{
+	struct pulse *p = arg;
+	uint64_t ticks;
+
+	setpriority(PRIO_PROCESS, (id_t)syscall(SYS_gettid), -15);      /* as near to being in time as can be */
+	while (read(p->timer, &ticks, sizeof(ticks)) == sizeof(ticks) || errno == EINTR) {
+		/* Pairs with the release store in pulse_destroy(). */
+		if (__atomic_load_n(&p->stop, __ATOMIC_ACQUIRE))
+			break;
+		beat(p);
+	}
+	return NULL;
+}
+
+static void set_timer(const struct pulse *p, long ns)
+{
+	const struct itimerspec when = { .it_value.tv_nsec = ns, .it_interval.tv_nsec = ns };
+
+	timerfd_settime(p->timer, 0, &when, NULL);
+}
+
+void pulse_busy(struct pulse *p)
+{
+	set_timer(p, PERIOD);
+}
+
+void pulse_idle(struct pulse *p)
+{
+	set_timer(p, 0);
+}
+
+int pulse_add(struct pulse *p, int fd)
+{
+	int err = 0;
+
+	pthread_mutex_lock(&p->lock);
+	fds_remove(&p->waiting, fd);    /* if it was accepted early */
+	err = fds_add(&p->waiting, fd);
+	pthread_mutex_unlock(&p->lock);
+	return err;
+}
+
+void pulse_remove(struct pulse *p, int fd)
+{
+	pthread_mutex_lock(&p->lock);
+	fds_remove(&p->waiting, fd);
+	pthread_mutex_unlock(&p->lock);
+}
+
+int pulse_accept(struct pulse *p)
+{
+	int fd = -1;
+
+	pthread_mutex_lock(&p->lock);
+	if (p->early.count) {
+		fd = p->early.items[0];
+		p->early.count--;
+		memmove(p->early.items, p->early.items + 1, p->early.count * sizeof(int));
+	}
+	pthread_mutex_unlock(&p->lock);
+	return fd;
+}
+
+int pulse_create(int listener, int wake, struct pulse **out)
+{
+	struct pulse *p = calloc(1, sizeof(*p));
+	pthread_attr_t attr;
+	int err = -ENOMEM;
+
+	if (!p)
+		return err;
+	p->listener = listener;
+	p->wake = wake;
+	pthread_mutex_init(&p->lock, NULL);
+	p->timer = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC);
+	err = p->timer < 0 ? -errno : 0;
+	if (!err) {
+		pthread_attr_init(&attr);
+		pthread_attr_setstacksize(&attr, 128 * 1024);
+		err = -pthread_create(&p->thread, &attr, run, p);
+		pthread_attr_destroy(&attr);
+		if (err)
+			close(p->timer);
+	}
+	if (err) {
+		pthread_mutex_destroy(&p->lock);
+		free(p);
+		return err;
+	}
+	*out = p;
+	return 0;
+}
+
+void pulse_destroy(struct pulse *p)
+{
+	if (!p)
+		return;
+	__atomic_store_n(&p->stop, true, __ATOMIC_RELEASE);
+	set_timer(p, 1);
+	pthread_join(p->thread, NULL);
+	for (uint32_t i = 0; i < p->early.count; i++)
+		close(p->early.items[i]);
+	free(p->early.items);
+	free(p->waiting.items);
+	close(p->timer);
+	pthread_mutex_destroy(&p->lock);
+	free(p);
+}
