@@ -82,6 +82,7 @@ static int apply(struct file *f, char *text, size_t len, bool replace)
 {
 	const struct row *r = f->node->row;
 	struct tr_err err = TR_ERR_INIT;
+	uint64_t since = errors_count();
 	int rc = check(text, len, r->how, &err);
 
 	if (!rc && tree_gone(f->node))
@@ -92,7 +93,7 @@ static int apply(struct file *f, char *text, size_t len, bool replace)
 		rc = apply_value(f, text, &err);
 	else if (!rc)
 		rc = r->store(f->node, &f->who, text, replace, &err);
-	errors_result(f->node, r->name, &f->who, rc, &err);
+	errors_result(f->node, r->name, &f->who, since, rc, &err);
 	return rc < 0 ? rc : 0;
 }
 
@@ -160,7 +161,8 @@ static ssize_t add_unlock(struct file *f, size_t size)
 	pthread_mutex_unlock(&f->lock);
 	if (!much)
 		return (ssize_t)size;
-	errors_result(f->node, f->node->row->name, &f->who, tr_fail(&err, -EFBIG, "more than %d bytes", WHOLE_MOST), &err);
+	errors_result(f->node, f->node->row->name, &f->who, errors_count(),
+			      tr_fail(&err, -EFBIG, "more than %d bytes", WHOLE_MOST), &err);
 	return -EFBIG;
 }
 

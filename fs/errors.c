@@ -22,6 +22,7 @@ struct failure {
 	struct failure *next;
 	struct place place;
 	uid_t uid;
+	uint64_t number;        /* of all that there were: 1 … */
 	char text[];
 };
 
@@ -75,12 +76,13 @@ static void make_room(const uid_t *uid, const struct place *place, unsigned most
 		unlink_at(oldest);
 }
 
-static void clear(const struct place *place, uid_t uid)
+/* Takes out the user's entries in the place up to this number. */
+static void clear(const struct place *place, uid_t uid, uint64_t most)
 {
 	struct failure **at = &errors.first;
 
 	while (*at) {
-		if ((*at)->uid == uid && same_place(&(*at)->place, place))
+		if ((*at)->uid == uid && (*at)->number <= most && same_place(&(*at)->place, place))
 			unlink_at(at);
 		else
 			at = &(*at)->next;
@@ -97,7 +99,7 @@ static void add(struct failure *f)
 	while (*at)
 		at = &(*at)->next;
 	*at = f;
-	errors.count++;
+	f->number = ++errors.count;
 }
 
 /* The caret stands below the character it is about as a terminal shows the line, that is, after escaping. */
@@ -139,7 +141,7 @@ static struct failure *failure_new(const struct place *place, uid_t uid, struct 
 	return f;
 }
 
-void errors_result(const struct node *n, const char *what, const struct who *who, int rc, const struct tr_err *err)
+void errors_result(const struct node *n, const char *what, const struct who *who, uint64_t since, int rc, const struct tr_err *err)
 {
 	struct md_buf text = MD_BUF_INIT;
 	struct failure *f = NULL;
@@ -153,7 +155,7 @@ void errors_result(const struct node *n, const char *what, const struct who *who
 	}
 	pthread_mutex_lock(&errors.lock);
 	if (rc >= 0)
-		clear(&place, who->uid);
+		clear(&place, who->uid, since);
 	else if (f)
 		add(f);
 	pthread_mutex_unlock(&errors.lock);

@@ -30,7 +30,7 @@ static void complain(const struct presets *p, int rc, const struct tr_err *err)
 	const struct node *root = node_by_id(NODE_ROOT);
 
 	say(SAY_ERROR, "%s:%d: %s", p->path, err->line > 0 ? err->line : 0, err->sentence[0] ? err->sentence : strerror(-rc));
-	errors_result(root, p->path, &p->who, rc, err);
+	errors_result(root, p->path, &p->who, errors_count(), rc, err);
 }
 
 /* The session of now is complete. rc: what went wrong with it, if anything did. */

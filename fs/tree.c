@@ -159,6 +159,7 @@ int tree_attr(const struct node *n, const struct who *who, struct stat *st)
 int tree_make(const struct node *dir, const char *name, const struct who *who)
 {
 	struct tr_err err = TR_ERR_INIT;
+	uint64_t since = errors_count();
 	int rc;
 
 	if (tree_gone(dir))
@@ -167,13 +168,14 @@ int tree_make(const struct node *dir, const char *name, const struct who *who)
 		rc = dir->row->make(dir, name, who, &err);
 	else
 		rc = tr_fail_at(&err, -EPERM, name, 0, "no directory can be made here");
-	errors_result(dir, "mkdir", who, rc, &err);
+	errors_result(dir, "mkdir", who, since, rc, &err);
 	return rc;
 }
 
 int tree_remove(const struct node *dir, const char *name, const struct who *who)
 {
 	struct tr_err err = TR_ERR_INIT;
+	uint64_t since = errors_count();
 	int rc;
 
 	if (tree_gone(dir))
@@ -187,42 +189,45 @@ int tree_remove(const struct node *dir, const char *name, const struct who *who)
 		prune_later();
 		wait_kick();
 	}
-	errors_result(dir, "rmdir", who, rc, &err);
+	errors_result(dir, "rmdir", who, since, rc, &err);
 	return rc;
 }
 
 int tree_refuse(const struct node *dir, const char *what, const char *name, const struct who *who)
 {
 	struct tr_err err = TR_ERR_INIT;
+	uint64_t since = errors_count();
 	int rc = tr_fail_at(&err, -EPERM, name, 0,
 			    "files of this tree are not made, removed or renamed; mkdir and rmdir work on sessions, channels and snapshots");
 
-	errors_result(dir, what, who, rc, &err);
+	errors_result(dir, what, who, since, rc, &err);
 	return rc;
 }
 
 int tree_chmod(const struct node *n, mode_t mode, const struct who *who)
 {
 	struct tr_err err = TR_ERR_INIT;
+	uint64_t since = errors_count();
 	int rc;
 
 	if (n->row == &session_row)
 		rc = session_chmod(n->session, mode & PERMISSIONS);
 	else
 		rc = tr_fail_at(&err, -EPERM, n->name, 0, "only the directory of a session has a mode of its own");
-	errors_result(n, "chmod", who, rc, &err);
+	errors_result(n, "chmod", who, since, rc, &err);
 	return rc;
 }
 
 int tree_chown(const struct node *n, uid_t uid, gid_t gid, const struct who *who)
 {
 	struct tr_err err = TR_ERR_INIT;
+	uint64_t since = errors_count();
 	int rc;
 
 	if (n->row == &session_row)
 		rc = session_chown(n->session, uid, gid);
 	else
 		rc = tr_fail_at(&err, -EPERM, n->name, 0, "only the directory of a session has an owner of its own");
-	errors_result(n, "chown", who, rc, &err);
+	errors_result(n, "chown", who, since, rc, &err);
 	return rc;
 }

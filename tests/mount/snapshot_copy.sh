@@ -70,7 +70,8 @@ for how in ENOSPC EIO EACCES; do
 	mkdir "$s/snapshots/bad-$how" || fail "a snapshot that cannot be copied"
 	failed() { grep -q "^snapshot_error $why" "$s/status"; }
 	within 20 failed || fail "$how is not told: $(cat "$s/status")"
-	has "$(cat "$s/error")" "snapshot bad-$how-[0-9-]* cannot be copied to the output: $why"
+	explained() { grep -q "snapshot bad-$how-[0-9-]* cannot be copied to the output: $why" "$s/error"; }
+	within 20 explained || fail "$how is not explained: $(cat "$s/error")"
 	: >"$control"
 	not_there() { [ -z "$(ls -A "$out" | grep "bad-$how")" ]; }
 	within 10 not_there || fail "something is left: $(ls -A "$out")"
