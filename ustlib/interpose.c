@@ -4,13 +4,14 @@
  * Each does what libc's does, and tells the rest of the library. Only in the shared library, whose names come before libc's;
  * who makes these system calls in another way goes unseen: names and ids in contexts are then the old ones.
  *
- *	prctl, pthread_setname_np			the thread's name
+ *	prctl, pthread_setname_np			the thread's name, and whether it may read the TSC
  *	set*id, setns, unshare				contexts, and whose application it is
  *	vfork, clone					children that share memory must not record (thread.c)
  *	_Fork, clone without CLONE_VM			a fork that pthread_atfork does not hear of
  */
 #include <dlfcn.h>
 #include <errno.h>
+#include <linux/seccomp.h>
 #include <pthread.h>
 #include <sched.h>
 #include <stdarg.h>
@@ -39,6 +40,7 @@ TRAIL_EXPORT int prctl(int option, ...)
 {
 	unsigned long a[4];
 	va_list ap;
+	bool no_tsc;
 	long ret;
 
 	/* As libc does: whatever was passed, and as many more. */
@@ -46,7 +48,14 @@ TRAIL_EXPORT int prctl(int option, ...)
 	for (int i = 0; i < 4; i++)
 		a[i] = va_arg(ap, unsigned long);
 	va_end(ap);
+	/* Both make reading the TSC a SIGSEGV for this thread. */
+	no_tsc = (option == PR_SET_SECCOMP && a[0] == SECCOMP_MODE_STRICT) ||
+		 (option == PR_SET_TSC && a[0] == PR_TSC_SIGSEGV);
+	if (no_tsc)
+		thread_lose_tsc();
 	ret = syscall(SYS_prctl, option, a[0], a[1], a[2], a[3]);
+	if (no_tsc ? ret < 0 : !ret && option == PR_SET_TSC)
+		thread_regain_tsc();
 	if (option == PR_SET_NAME)
 		context_changed();
 	return (int)ret;

@@ -155,6 +155,11 @@ struct thread_state {
 	uint32_t owner;                 /* 0: this thread is one */
 	bool forked;                    /* by other means than fork(3): to be made good at the next hit */
 	bool holds;                     /* the registration lock */
+	struct {
+		bool without_tsc;       /* reading it would be SIGSEGV: `shift` keeps the fast path away */
+		uint64_t tsc;           /* when it was last read, */
+		uint64_t then;          /* and CLOCK_MONOTONIC at that time, ns */
+	} clock;
 };
 extern TRAIL_HIDDEN __thread struct thread_state thread_state __attribute__((tls_model("initial-exec")));
 extern TRAIL_HIDDEN ptrdiff_t rseq_offset;      /* of this thread's area from the thread pointer */
@@ -167,6 +172,12 @@ void TRAIL_HIDDEN thread_forked(void);
 void TRAIL_HIDDEN thread_share(void);           /* a child on the same thread pointer is about to be made */
 void TRAIL_HIDDEN thread_unshare(void);         /* and is gone, or was not made */
 void TRAIL_HIDDEN thread_mark_forked(void);
+void TRAIL_HIDDEN thread_lose_tsc(void);        /* before the calling thread gives up the right to read the TSC */
+void TRAIL_HIDDEN thread_regain_tsc(void);
+/* For a thread without TSC: ns since *tsc was read. Async-signal-safe; no system call after trail_seal(). */
+uint64_t TRAIL_HIDDEN thread_clock(uint64_t *tsc);
+struct timespec;
+void TRAIL_HIDDEN thread_now(struct timespec *ts);      /* CLOCK_MONOTONIC, for any thread */
 bool TRAIL_HIDDEN thread_is_foreign(void);      /* such a child: writes nothing */
 
 static inline struct rseq_area *rseq_real(void)

@@ -28,21 +28,29 @@
 #define AGAIN 3                 /* times that a hit asks the daemon anew */
 #define DONE_MAX 32             /* channels that record one event, as far as a hit remembers them */
 
+static uint64_t scale_tsc(uint64_t tsc, uint64_t mult, uint64_t base)
+{
+#ifdef __SIZEOF_INT128__
+	return (uint64_t)((unsigned __int128)tsc * mult >> 32) + base;
+#else   /* the same number in halves */
+	uint64_t low = mult & UINT32_MAX;
+	return tsc * (mult >> 32) + (tsc >> 32) * low + ((tsc & UINT32_MAX) * low >> 32) + base;
+#endif
+}
+
 uint64_t slot_clock(uint64_t mult, uint64_t base)
 {
 	struct timespec ts;
+#if defined(__x86_64__) || defined(__i386__)
+	if (unlikely(thread_state.clock.without_tsc)) {
+		uint64_t tsc, passed = thread_clock(&tsc);
 
-#if defined(__x86_64__)
-	if (mult)
-		return (uint64_t)((unsigned __int128)__builtin_ia32_rdtsc() * mult >> 32) + base;
-#elif defined(__i386__)
-	if (mult) {     /* the same number in halves */
-		uint64_t tsc = __builtin_ia32_rdtsc(), low = mult & UINT32_MAX;
-
-		return tsc * (mult >> 32) + (tsc >> 32) * low + ((tsc & UINT32_MAX) * low >> 32) + base;
+		return mult ? scale_tsc(tsc, mult, base) + passed : thread_state.clock.then + passed;
 	}
+	if (mult)
+		return scale_tsc(__builtin_ia32_rdtsc(), mult, base);
 #endif
-	(void)mult, (void)base;
+	(void)mult, (void)base, (void)scale_tsc;
 	clock_gettime(CLOCK_MONOTONIC, &ts);
 	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
 }
@@ -139,7 +147,7 @@ static uint64_t monotonic_us(void)
 {
 	struct timespec ts;
 
-	clock_gettime(CLOCK_MONOTONIC, &ts);
+	thread_now(&ts);
 	return (uint64_t)ts.tv_sec * 1000000 + (uint64_t)ts.tv_nsec / 1000 + 1;
 }
 

@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/file.h>
@@ -105,7 +106,7 @@ static void random_name(uint8_t name[16])
 
 	if (getrandom(name, 16, GRND_NONBLOCK) == 16)
 		return;
-	clock_gettime(CLOCK_MONOTONIC, &ts);
+	thread_now(&ts);
 	mix[0] = (uint64_t)ts.tv_nsec * 0x9e3779b97f4a7c15u + (uint64_t)getpid();
 	mix[1] = (uint64_t)ts.tv_sec * 0xbf58476d1ce4e5b9u + ++count + (uintptr_t)&ts;
 	memcpy(name, mix, 16);
@@ -131,6 +132,27 @@ static void make_apps_dir(const char *dir)
 	mkdir(dir, 0700);
 }
 
+/*
+ * As write(2), but a limit on the size of files (RLIMIT_FSIZE) is an error alone. The signal that comes with it would end the
+ * program; signals are blocked here, so it is pending and can be taken, unless it was before.
+ */
+static ssize_t write_file(int fd, const void *data, size_t size)
+{
+	const struct timespec now = { 0 };
+	sigset_t pending, limit;
+	ssize_t n;
+
+	sigpending(&pending);
+	n = write(fd, data, size);
+	if (n < 0 && errno == EFBIG && !sigismember(&pending, SIGXFSZ)) {
+		sigemptyset(&limit);
+		sigaddset(&limit, SIGXFSZ);
+		sigtimedwait(&limit, NULL, &now);
+		errno = EFBIG;
+	}
+	return n;
+}
+
 /* Creates, locks and fills the file under its hidden name, and maps it (at `at`, if that is given). Renames it when complete. */
 static uint8_t *publish(const char *dir, struct object *o, const void *data, size_t size, void *at)
 {
@@ -146,7 +168,7 @@ static uint8_t *publish(const char *dir, struct object *o, const void *data, siz
 	if (fd < 0)
 		return NULL;
 	map = MAP_FAILED;
-	if (flock(fd, LOCK_EX | LOCK_NB) == 0 && write(fd, data, size) == (ssize_t)size)
+	if (flock(fd, LOCK_EX | LOCK_NB) == 0 && write_file(fd, data, size) == (ssize_t)size)
 		map = mmap(at, size, PROT_READ | PROT_WRITE, MAP_SHARED | (at ? MAP_FIXED : 0), fd, 0);
 	if (map == MAP_FAILED || rename(hidden, path) < 0) {
 		unlink(hidden);

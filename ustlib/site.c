@@ -90,7 +90,7 @@ static void wait_for_hits(void)
 {
 	struct timespec begin, now;
 
-	clock_gettime(CLOCK_MONOTONIC, &begin);
+	thread_now(&begin);
 	while (__atomic_exchange_n(&waiting, 1, __ATOMIC_ACQUIRE))
 		sched_yield();
 	for (int i = 0; i < 2; i++) {
@@ -98,7 +98,7 @@ static void wait_for_hits(void)
 
 		while (!nobody_inside(p)) {
 			sched_yield();
-			clock_gettime(CLOCK_MONOTONIC, &now);
+			thread_now(&now);
 			if ((now.tv_sec - begin.tv_sec) * 1000000000ll + (now.tv_nsec - begin.tv_nsec) > 1000000000ll)
 				break;
 		}

@@ -8,9 +8,11 @@
  * leads it to an area whose cpu_id is -1, and every slow path asks who it is.
  */
 #include <errno.h>
+#include <signal.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "ustlib/lib.h"
@@ -70,13 +72,19 @@ static uint32_t self(void)
 	return (uint32_t)syscall(SYS_gettid);
 }
 
+/* Sections of this thread find that they have no CPU, before they read the TSC. */
+static void leave_fast_path(void)
+{
+	thread_state.shift = (char *)&no_area - (char *)rseq_real();
+}
+
 void thread_share(void)
 {
 	int saved = errno;
 
 	if (!thread_state.owner) {
 		thread_state.owner = self();
-		thread_state.shift = (char *)&no_area - (char *)rseq_real();
+		leave_fast_path();
 	}
 	errno = saved;
 }
@@ -85,8 +93,11 @@ void thread_unshare(void)
 {
 	int saved = errno;
 
-	if (thread_state.owner == self())
-		thread_state.owner = 0, thread_state.shift = 0;
+	if (thread_state.owner == self()) {
+		thread_state.owner = 0;
+		if (!thread_state.clock.without_tsc)
+			thread_state.shift = 0;
+	}
 	errno = saved;
 }
 
@@ -95,7 +106,7 @@ void thread_mark_forked(void)
 	register_abandon();
 	thread_state.owner = 0;
 	thread_state.forked = true;
-	thread_state.shift = (char *)&no_area - (char *)rseq_real();
+	leave_fast_path();
 }
 
 bool thread_is_foreign(void)
@@ -110,89 +121,211 @@ bool thread_is_foreign(void)
 	return foreign;
 }
 
+/* ---- threads that may not read the TSC ---- */
+
+static uint64_t nanoseconds(const struct timespec *ts)
+{
+	return (uint64_t)ts->tv_sec * 1000000000u + (uint64_t)ts->tv_nsec;
+}
+
+void thread_lose_tsc(void)
+{
+	struct timespec ts;
+
+#if defined(__x86_64__) || defined(__i386__)
+	if (thread_state.clock.without_tsc)
+		return;
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	thread_state.clock.tsc = __builtin_ia32_rdtsc();
+	thread_state.clock.then = nanoseconds(&ts);
+	thread_state.clock.without_tsc = true;
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	leave_fast_path();
+#else
+	(void)ts;
+#endif
+}
+
+void thread_regain_tsc(void)
+{
+	if (!thread_state.clock.without_tsc)
+		return;
+	thread_state.shift = 0;
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	thread_state.clock.without_tsc = false;
+}
+
+void thread_now(struct timespec *ts)
+{
+	/* The vDSO reads the TSC. */
+	if (thread_state.clock.without_tsc)
+		syscall(SYS_clock_gettime, CLOCK_MONOTONIC, ts);
+	else
+		clock_gettime(CLOCK_MONOTONIC, ts);
+}
+
+uint64_t thread_clock(uint64_t *tsc)
+{
+	struct timespec ts;
+	uint64_t now;
+
+	/* The coarse clock is a load from the vDSO; any other may be a system call there, or read the TSC. */
+	if (attach_sealed)
+		clock_gettime(CLOCK_MONOTONIC_COARSE, &ts);
+	else
+		thread_now(&ts);
+	now = nanoseconds(&ts);
+	*tsc = thread_state.clock.tsc;
+	return now > thread_state.clock.then ? now - thread_state.clock.then : 0;
+}
+
 /* ---- rings for threads ---- */
 
 static uint32_t holders[TRAIL_THREAD_RINGS];    /* thread ids; claimed and taken over by compare and exchange */
-static __thread uint32_t my_ring __attribute__((tls_model("initial-exec")));    /* index + 1 */
-static __thread bool writing __attribute__((tls_model("initial-exec")));        /* a signal handler must not nest */
 
-static bool claim(uint32_t i, uint32_t old, uint32_t tid)
+/*
+ * What this thread writes to: the first for events, another one for those of a signal handler that interrupted the writing of an
+ * event, and so on. A handler may leave by siglongjmp(3), and the event that it interrupted never ends: so a writer stores
+ * where on the stack it is. A writer that finds itself at that place or above knows that the earlier one is gone.
+ */
+#define NESTED 3
+
+struct own_ring {
+	uint32_t ring;          /* index + 1; 0: none yet */
+	uintptr_t frame;        /* of the writer at work; 0: none. One store takes the ring, one gives it back */
+	bool torn;              /* the writer before did not end */
+};
+
+static __thread struct own_ring own_rings[NESTED] __attribute__((tls_model("initial-exec")));
+
+static bool claim(struct own_ring *own, uint32_t i, uint32_t old, uint32_t tid)
 {
 	if (!__atomic_compare_exchange_n(&holders[i], &old, tid, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
 		return false;
-	my_ring = i + 1;
+	own->ring = i + 1;
 	return true;
 }
 
 /* Finds this thread a ring: its own, a free one, or that of a thread that has ended. */
-static bool own_ring(void)
+static bool find_ring(struct own_ring *own)
 {
 	uint32_t tid, pid, held;
 
-	if (my_ring)
+	if (own->ring)
 		return true;
+	if (own != own_rings && attach_sealed)
+		return false;
 	tid = self();
 	pid = (uint32_t)getpid();
 	for (uint32_t i = 0; i < TRAIL_THREAD_RINGS; i++)
-		if (__atomic_load_n(&holders[i], __ATOMIC_RELAXED) == 0 && claim(i, 0, tid))
+		if (__atomic_load_n(&holders[i], __ATOMIC_RELAXED) == 0 && claim(own, i, 0, tid))
 			return true;
 	for (uint32_t i = 0; i < TRAIL_THREAD_RINGS; i++) {
 		held = __atomic_load_n(&holders[i], __ATOMIC_RELAXED);
-		if (syscall(SYS_tgkill, pid, held, 0) < 0 && errno == ESRCH && claim(i, held, tid))
+		if (syscall(SYS_tgkill, pid, held, 0) < 0 && errno == ESRCH && claim(own, i, held, tid))
 			return true;
 	}
 	return false;
 }
 
+/*
+ * Is the writer at that frame gone? A call is never at the frame of another one that has not returned, nor above it, on the same
+ * stack. A handler on an alternate stack says nothing of the thread's other stack; a thread that is not on it any more has left it.
+ */
+static bool is_gone(uintptr_t writer, uintptr_t here)
+{
+	bool writer_there, we_there;
+	stack_t alternate;
+	uintptr_t low, size;
+
+	if (attach_sealed || syscall(SYS_sigaltstack, NULL, &alternate) < 0)
+		return false;
+	low = (uintptr_t)alternate.ss_sp;
+	size = alternate.ss_flags & SS_DISABLE ? 0 : alternate.ss_size;
+	writer_there = writer - low < size;
+	we_there = here - low < size;
+	return writer_there == we_there ? here >= writer : writer_there;
+}
+
+/* A ring that no writer of this thread is at work on, taken. NULL: there is none. */
+static struct own_ring *take_ring(uintptr_t here)
+{
+	for (struct own_ring *own = own_rings; own < own_rings + NESTED; own++) {
+		if (own->frame && !is_gone(own->frame, here))
+			continue;
+		if (!find_ring(own))
+			return NULL;
+		if (own->frame)
+			own->torn = true;
+		own->frame = here;
+		__atomic_signal_fence(__ATOMIC_SEQ_CST);
+		return own;
+	}
+	return NULL;
+}
+
 void thread_forked(void)
 {
-	thread_state = (struct thread_state){ .holds = thread_state.holds };
+	thread_state = (struct thread_state){ .holds = thread_state.holds, .clock = thread_state.clock };
+	if (thread_state.clock.without_tsc)
+		leave_fast_path();
 	for (uint32_t i = 0; i < TRAIL_THREAD_RINGS; i++)
 		holders[i] = 0;
-	my_ring = 0;
-	writing = false;
+	for (int i = 0; i < NESTED; i++)
+		own_rings[i] = (struct own_ring){ 0 };
 }
+
+struct thread_writer {
+	const struct slot *slot;
+	uint32_t ring;
+};
 
 static uint64_t writer_clock(void *arg)
 {
-	const struct slot *slot = arg;
+	const struct thread_writer *w = arg;
 
-	return slot_clock(slot->clock_mult, slot->clock_base);
+	return slot_clock(w->slot->clock_mult, w->slot->clock_base);
 }
 
 static bool writer_populate(void *arg, uint64_t subbuf)
 {
-	const struct slot *slot = arg;
+	const struct thread_writer *w = arg;
 
-	return slot_populate(slot->mapping, my_ring - 1, subbuf);
+	return slot_populate(w->slot->mapping, w->ring, subbuf);
 }
 
-bool thread_write(const struct slot *slot, const void *data, size_t len)
+__attribute__((noinline)) bool thread_write(const struct slot *slot, const void *data, size_t len)
 {
+	struct thread_writer writer = { .slot = slot };
 	struct ring_writer w = {
 		.subbuf_size = slot->mapping->subbuf_size, .subbuf_count = slot->mapping->subbuf_count,
-		.mode = slot->mapping->mode, .clock = writer_clock, .populate = writer_populate, .arg = (void *)slot,
+		.mode = slot->mapping->mode, .clock = writer_clock, .populate = writer_populate, .arg = &writer,
 	};
+	struct own_ring *own;
 	int saved = errno;
-	bool good;
+	bool good = true;
 	uint8_t on;
 
-	if (writing || !own_ring() || my_ring > slot->mapping->ring_count) {
+	own = take_ring((uintptr_t)__builtin_frame_address(0));
+	if (!own || own->ring > slot->mapping->ring_count) {
 		slot_lost(slot, 1);
-		errno = saved;
-		return true;
+		goto out;
 	}
-	writing = true;
-	__atomic_signal_fence(__ATOMIC_SEQ_CST);
-	w.ring = (struct trail_ring *)(slot->rings + (my_ring - 1) * slot->ring_stride);
+	writer.ring = own->ring - 1;
+	w.whole_time = own->torn;
+	w.ring = (struct trail_ring *)(slot->rings + writer.ring * slot->ring_stride);
 	w.data = (uint8_t *)w.ring + slot->data_offset;
 	good = ring_write(&w, slot->on, slot->on_value, slot->id, data, len);
-	__atomic_signal_fence(__ATOMIC_SEQ_CST);
-	writing = false;
-	if (!good) {
+	if (good) {
+		own->torn = false;
+	} else {
 		on = __atomic_load_n(slot->on, __ATOMIC_RELAXED);
 		good = !on || on == slot->on_value;
 	}
+out:
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	if (own)
+		own->frame = 0;
 	errno = saved;
 	return good;
 }

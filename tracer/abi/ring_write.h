@@ -25,6 +25,8 @@ struct ring_writer {
 	/* Makes a sub-buffer's memory present before its first use; false: it cannot be had. NULL: nothing to do. */
 	bool (*populate)(void *arg, uint64_t subbuf);
 	void *arg;
+	/* An earlier writer was left before it ended: last_ts may be later than the last event, so the whole time is recorded. */
+	bool whole_time;
 };
 
 static inline void ring_lost(struct trail_ring *ring, uint64_t n)
@@ -137,7 +139,7 @@ static inline bool ring_write(const struct ring_writer *w, const uint8_t *on, ui
 			continue;
 		}
 		to = w->data + (pos & mask);
-		header = ring_put_header(to, id, ts, id >= TRAIL_ID_EXTENDED ||
+		header = ring_put_header(to, id, ts, id >= TRAIL_ID_EXTENDED || w->whole_time ||
 					 (ts >> TRAIL_EPOCH_SHIFT) != (ring->last_ts >> TRAIL_EPOCH_SHIFT));
 		memcpy(to + header, payload, len);
 		if (ring_commit(ring, head, pos + header + len, ts, commits))

@@ -207,6 +207,11 @@ int trail_context_unregister(const char *name);
  * fetches the calling thread's contexts, and from then on the library makes no system call in this process: the events that
  * are on now go on being recorded, whatever is switched on later is not; a channel that wants performance counters gets 0.
  * -ENOMEM: not all memory could be had: events that need the rest will count as discarded. Not for signal handlers.
+ *
+ * SECCOMP_MODE_STRICT and PR_SET_TSC with PR_TSC_SIGSEGV make reading the TSC, the clock of events, a SIGSEGV for the thread that asks for them.
+ * libtrail.so sees both if they are made by prctl(2) of the C library: the thread goes on recording, by CLOCK_MONOTONIC, and after
+ * trail_seal() by CLOCK_MONOTONIC_COARSE, whose steps are 1 to 10 ms. Made in another way, or in a program that is linked with
+ * libtrail.a, or inherited from the thread that started this one, they are not seen: such a thread must not record.
  */
 int trail_attach(void);
 int trail_seal(void);
