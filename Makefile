@@ -125,7 +125,7 @@ MAKEFLAGS += --no-print-directory
 all: $(PRODUCTS)			## the daemon and the library
 
 TEST_PROGRAMS := $(call programs,$(TEST_SRC))
-tests: $(TEST_PROGRAMS)			## the test programs, without running them
+tests: $(TEST_PROGRAMS) $B/tools/demo_app			## the test programs, without running them
 
 deps:
 	@tools/deps.sh build test $(if $(findstring clang,$(CC)),clang)

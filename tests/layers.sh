@@ -1,5 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
+# TIMEOUT: 300
 #
 # The house rules that a grep can check:
 #

@@ -12,7 +12,7 @@ work=$(mktemp -d "${TMPDIR:-/tmp}/trailfs-demo.XXXXXX") || exit 2
 mnt=$work/trace
 TRAIL_RUNTIME_DIR=$work/state
 export TRAIL_RUNTIME_DIR
-app= tail=
+app=
 
 mounted() {
 	grep -qs " $mnt fuse" /proc/self/mounts
@@ -20,7 +20,6 @@ mounted() {
 
 clean_up() {
 	[ -n "$app" ] && kill "$app" 2>/dev/null
-	[ -n "$tail" ] && kill "$tail" 2>/dev/null
 	cd / && mounted && { fusermount3 -u -z "$mnt" 2>/dev/null || umount -l "$mnt"; }
 	rm -rf "$work"
 }
@@ -34,9 +33,13 @@ die() {
 	exit 1
 }
 
+# Bold, on a terminal
+bold= plain=
+[ -t 1 ] && [ "${TERM:-dumb}" != dumb ] && bold=$(printf '\033[1m') plain=$(printf '\033[0m')
+
 # Shows a command as one would type it, and runs it.
 show() {
-	printf '\n\033[1m# %s\033[0m\n' "$1"
+	printf '\n%s# %s%s\n' "$bold" "$1" "$plain"
 	timeout 60 sh -c "$1" || die "failed: $1"
 }
 
@@ -78,29 +81,31 @@ cd sessions/web || die "there is no session"
 show "echo 'demo:* except demo:idle' > user/events"
 show 'cat user/events'
 if [ -d kernel ]; then
-	say "The running kernel too: system calls of any program, and programs that are started."
-	show "printf '%s\\n' syscall:openat sched_process_exec > kernel/events"
+	say "The running kernel too: each program that this demo starts, and no other. (What a tracked process starts is tracked, too.)"
+	show 'echo sched_process_exec > kernel/events'
+	show "echo $$ > kernel/track/pid"
 else
-	say "The kernel cannot be traced here: $(sed -n 's/^kernel //p' ../../version)"
+	say "Without events of the kernel. It cannot be traced here: $(sed -n 's/^kernel none //p' ../../version)"
 fi
 show 'echo start > control'
 
-say "The trace as text, live: tail -f text, for three seconds"
-tail -n 5 -f text &
-tail=$!
-sleep 3
-kill "$tail"
-wait "$tail" 2>/dev/null
-tail=
-
-show 'cat pipe | head -n 5'
+say "The trace as text, live, for three seconds at most:"
+show 'timeout 3 tail -n 5 -f text | head -n 12'
+if [ -d kernel ]; then
+	# The shell of each command above was started by this one.
+	show "grep sched_process_exec text | head -n 3"
+	grep -q sched_process_exec text || die "no event of the kernel"
+	missing=$(sed -n 's/^kernel [a-z]* (\(.*\))$/\1/p' ../../version)
+	[ -z "$missing" ] || say "Left out here, because this kernel does not have what it needs: $missing"
+fi
+show 'cat pipe | head -n 3'
 show 'cat status'
 
 say "babeltrace2 reads the trace from the mount, while the program runs:"
 show 'babeltrace2 trace/ | tail -n 3'
 
 show 'echo stop > control'
-show 'find trace -type f'
+show 'find trace -name metadata'
 text=$(wc -l <text)
 bt=$(babeltrace2 trace/ | wc -l)
 say "lines of text: $text; events that babeltrace2 reads: $bt"
@@ -110,6 +115,9 @@ cat text >"$work/text.txt"
 [ "$text" = "$bt" ] || die "they do not agree"
 cmp "$work/text.txt" "$work/babeltrace2.txt" || die "the text is not what babeltrace2 prints"
 say "They agree, byte for byte."
+lost=$(awk '/^events_(discarded|overwritten) / { n += $2 } END { print n + 0 }' status)
+[ "$lost" = 0 ] || die "$lost events were lost"
+say "No event was lost."
 
 kill "$app" && wait "$app" 2>/dev/null
 app=

@@ -1,5 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
+# TIMEOUT: 300
 #
 # make: what it shows, and what `make install` touches. tests/run: the number of each test.
 . "$(dirname "$0")/lib.sh"
