@@ -164,10 +164,11 @@ static int verb_snapshot(struct session *s, const char *arg, struct tr_err *err)
 
 static int then_stop(struct session *s, struct tr_err *err)
 {
-	(void)err;
+	int ret;
+
 	kernel_drain(s);
-	output_stopped(s);
-	return 0;
+	ret = output_stopped(s);
+	return ret ? tr_fail(err, ret, "the session has stopped, but what its buffers hold cannot be written: %s", strerror(-ret)) : 0;
 }
 
 static const struct verb {

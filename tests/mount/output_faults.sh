@@ -87,7 +87,9 @@ shown
 [ "$kinds" -gt 0 ] || fail "all is written"
 tick 3000 20
 shown
-put stop "$s/control"
+is "stop" EIO "$(tool open "$s/control" w write 'stop\n')"
+has "$(cat "$s/error")" 'cannot be written: Input/output error'
+is "state" inactive "$(key state "$s/status")"
 wait $pipe
 cmp "$work/pipe" "$work/text.before" || fail "pipe is not what text has"
 [ "$(key pending_bytes "$s/status")" -gt 0 ] || fail "nothing is pending"
@@ -217,7 +219,10 @@ session lost
 tick 3000 20
 echo 'write EIO' >"$control"
 tick 3000 20
-rmdir "$s" || fail rmdir
+rmdir "$s" 2>"$work/err" && fail "rmdir of a session whose data cannot be written"
+has "$(cat "$work/err")" 'Input/output error'
+put clear "$s/control"
+rmdir "$s" || fail "rmdir after a clear"
 : >"$control"
 timeout 60 babeltrace2 "$disk/lost" >"$work/all" 2>"$work/warnings" || fail "babeltrace2 does not accept it: $(cat "$work/warnings")"
 echo "$checks checks"

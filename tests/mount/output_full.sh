@@ -40,7 +40,7 @@ TZ=UTC babeltrace2 "$disk/out" >"$work/before" 2>"$work/warnings" || fail "babel
 [ "$(df --output=avail "$disk" | tail -n 1)" -le 16 ] || fail "the disk is not full"
 
 # A stop and a start meanwhile lose nothing.
-put stop "$s/control"
+is "stop" ENOSPC "$(tool open "$s/control" w write 'stop\n')"
 [ "$(key pending_bytes "$s/status")" -gt 0 ] || fail "nothing is pending"
 put start "$s/control"
 

@@ -206,7 +206,8 @@ static int pass_stream(struct output *o, struct outstream *os, bool all, uint64_
 	}
 	if (!whole && !(due && (os->mark.head > pos || os->at.lost_before + os->mark.lost > os->at.lost)))
 		return 0;
-	err = outtrace_ready(o, os->trace);
+	err = outstream_check(o, os);
+	err = err ? err : outtrace_ready(o, os->trace);
 	return err ? err : outstream_write(o, os, due);
 }
 
@@ -243,7 +244,8 @@ static int pass(struct output *o, bool all, struct pressure *p)
 
 		if (i)
 			output_step(o);
-
+		one = all ? outstream_check(o, os) : 0;
+		err = err ? err : one;
 		feel(os, p);
 		one = pass_stream(o, os, all, now);
 		err = err ? err : one;
@@ -503,12 +505,18 @@ bool output_flush(struct session *s)
 	return done;
 }
 
-void output_stopped(struct session *s)
+int output_stopped(struct session *s)
 {
 	struct output *o = running(s);
+	int err = 0;
 
-	if (o)
-		ask(o, OUTPUT_SYNC, 800);
+	if (!o || !ask(o, OUTPUT_SYNC, 800))
+		return 0;
+	pthread_mutex_lock(&o->lock);
+	if (o->error && o->pending)
+		err = o->error == -ENOSPC || o->error == -EDQUOT ? o->error : -EIO;
+	pthread_mutex_unlock(&o->lock);
+	return err;
 }
 
 void output_finish(struct session *s)

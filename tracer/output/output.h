@@ -5,6 +5,7 @@
  *	output/output.c      the thread: when it looks, what it is asked for; what the session sees of it
  *	output/stream_writer.c   one stream: packets out of its ring, into its files
  *	output/stream_files_restore.c   … and what an earlier daemon wrote of it
+ *	output/lost_file.c   files that another program has removed or cut
  *	output/recycle.c    files that are filled again
  *	output/trace_dir.c    one trace of the current chunk: its directory and its metadata
  *	output/rotate.c   the end of a chunk: into the archives; clear
@@ -114,6 +115,7 @@ struct output {
 	int rotate_error;
 	struct snapcopy *copies;        /* snapshot/snapshot_copy.c: snapshots on their way, oldest first */
 	bool copying;                   /* there is a thread for them */
+	uint64_t lost_files;            /* that other programs have removed or cut while they were being written */
 	uint64_t copied;                /* so many are complete */
 	int copy_error;                 /* of the last one, or 0 */
 };
@@ -130,7 +132,11 @@ void output_destroy(struct session *s);         /* the thread has ended, or neve
 int output_rotate_verb(struct session *s, struct tr_err *err);
 int output_clear_verb(struct session *s, struct tr_err *err);
 int output_metadata_verb(struct session *s, struct tr_err *err);
-void output_stopped(struct session *s);         /* the session was stopped: all of it is to be in the files */
+/*
+ * The session was stopped: all of it is to be in the files. 0, also if that takes longer than a write may; -ENOSPC, -EDQUOT or -EIO: it
+ * cannot be written, and is still in the buffers.
+ */
+int output_stopped(struct session *s);
 
 /* output.c, private to the room */
 /*
@@ -163,6 +169,8 @@ void outstream_tell(const struct outstream *os);        /* the views: how far it
 int outstream_trim(struct outstream *os);       /* its file has what is whole, and nothing else */
 int outstream_sync(struct output *o, struct outstream *os);     /* all its files in this chunk, but for those that cannot be opened */
 void outstream_file_name(const struct outstream *os, uint64_t serial, char *out, size_t size);
+/* lost_file.c: before a write: a file that was removed or cut is given up. 0, or -errno of making its directory again. */
+int outstream_check(struct output *o, struct outstream *os);
 void output_written(struct output *o, uint64_t bytes, unsigned int packets);     /* … to files: for `status` */
 void outstream_cleared(struct output *o, struct outstream *os); /* os->at, after a clear: no file; positions are the caller's */
 void outstream_unlink(struct output *o, struct outstream *os);  /* likewise */

@@ -207,6 +207,6 @@ void output_clear(struct output *o)
 	if (entered)
 		cred_leave(&o->cred);
 	pthread_mutex_lock(&o->lock);
-	o->bytes = o->packets = o->chunk_bytes = 0;
+	o->bytes = o->packets = o->chunk_bytes = o->pending = 0;
 	pthread_mutex_unlock(&o->lock);
 }

@@ -451,6 +451,8 @@ static void show_status(struct session *s, struct md_buf *out)
 		      o->archives);
 	if (o->archive[0])
 		md_buf_printf(out, "last_archive %s\n", o->archive);
+	if (o->lost_files)
+		md_buf_printf(out, "output_files_lost %" PRIu64 "\n", o->lost_files);
 	if (o->error)
 		md_buf_printf(out, "output_error %s, since %s\n", strerror(-o->error), when);
 	if (o->rotate_error)
@@ -471,6 +473,9 @@ void session_troubles(struct session *s, struct md_buf *out)
 	if (o->error)
 		md_buf_printf(out, "output: %s: events are discarded (and counted) when the buffers are full, until it can be written"
 			      " again\n  %s\n", strerror(-o->error), o->path);
+	if (o->lost_files)
+		md_buf_printf(out, "output: other programs have removed or cut %" PRIu64 " files while they were being written;"
+			      " recording continued in new files\n  %s\n", o->lost_files, o->path);
 	if (o->rotate_error)
 		md_buf_printf(out, "rotate: the chunk cannot be moved to the archives: %s\n", strerror(-o->rotate_error));
 	if (syncgroup_error(o->sync))
@@ -509,5 +514,5 @@ static const struct session_setting settings[] = {
 const struct session_part output_part = {
 	.name = "output", .settings = settings, .save = save_output, .restore_line = restore_line,
 	.exchange = exchange_outputs, .start = output_start, .flush = output_flush, .status = show_status,
-	.must_finish = has_output, .finish = output_finish, .suspend = output_suspend, .destroy = output_destroy,
+	.stopped = output_stopped, .must_finish = has_output, .finish = output_finish, .suspend = output_suspend, .destroy = output_destroy,
 };

@@ -42,6 +42,8 @@ struct session_part {
 	/* Locked. Lines `key value` of the session's status. */
 	void (*status)(struct session *s, struct md_buf *out);
 
+	/* Unlocked: waits for a writer, at most a second. The session has stopped. -errno: what it recorded cannot reach its place. */
+	int (*stopped)(struct session *s);
 	/* Locked. finish() is needed before the session goes. */
 	bool (*must_finish)(const struct session *s);
 	/* Unlocked: waits for a writer. The session ends: nothing is recorded any more, and all of it reaches its place. */

@@ -269,19 +269,49 @@ void session_wind_up(struct session *s)
 	pthread_mutex_unlock(&s->tracer->lock);
 }
 
+/*
+ * Stops a session that is to be removed. An error: what its buffers hold cannot be written, so it stays, and its user decides: to make
+ * room and try again, or to clear it. The lock is let go meanwhile; the caller has a reference.
+ */
+static int stop_for_removal(struct session *s, struct tr_err *err)
+{
+	int ret = 0;
+
+	if (s->ending || !session_must_finish(s))
+		return 0;
+	s->active = false;
+	session_apply(s);
+	session_save(s);
+	session_changed(s);
+	pthread_mutex_unlock(&s->tracer->lock);
+	kernel_drain(s);
+	for_each_part(p, s->tracer)
+		if (!ret && (*p)->stopped)
+			ret = (*p)->stopped(s);
+	pthread_mutex_lock(&s->tracer->lock);
+	return ret ? tr_fail(err, ret, "session '%s' has stopped, but what its buffers hold cannot be written: %s; 'clear' discards it",
+			     s->name, strerror(-ret)) : 0;
+}
+
 int session_destroy(struct tracer *t, const char *name, struct tr_err *err)
 {
-	struct session *s;
+	struct session *s, *held;
 	int ret = 0;
 
 	pthread_mutex_lock(&t->lock);
 	s = session_find(t, name);
+	held = s ? session_ref(s) : NULL;
 	if (s)
+		ret = stop_for_removal(s, err);
+	if (s && !ret && session_find(t, name) == s)
 		wind_up(s);
 	/* Another one may have removed it meanwhile. */
 	if (s && session_find(t, name) != s)
 		s = NULL;
-	if (s) {
+	if (ret && s) {
+		s = NULL;
+	} else if (s) {
+		ret = 0;
 		session_drop(s);
 		session_unsave(s);
 		session_changed(s);
@@ -294,6 +324,7 @@ int session_destroy(struct tracer *t, const char *name, struct tr_err *err)
 	kernel_reap(t);
 	parts_gc(t);
 	session_put(s);
+	session_put(held);
 	return ret;
 }
 

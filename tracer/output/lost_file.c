@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Files that another program has removed or cut while they are being written. That is looked at before each batch of packets. The
+ * stream goes on in a new file, with its numbers and counters, so that readers see the gap; a file that was cut is cut back to
+ * whole packets, so that the rest of it can be read. Directories that were removed are made again.
+ */
+#include <endian.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "tracer/output/directory.h"
+#include "tracer/output/output.h"
+
+enum damage { DAMAGE_NONE, DAMAGE_CUT, DAMAGE_REMOVED };
+
+static enum damage damage_of(const struct outstream *os)
+{
+	uint64_t size = os->spare ? os->spare : os->at.size;
+	struct stat st, index;
+
+	/* A file system that does not answer is another trouble, which the write finds. */
+	if (fstat(os->fd, &st) < 0 || fstat(os->index_fd, &index) < 0)
+		return DAMAGE_NONE;
+	if (!st.st_nlink || !index.st_nlink)
+		return DAMAGE_REMOVED;
+	return (uint64_t)st.st_size < size || (uint64_t)index.st_size < os->at.index_size ? DAMAGE_CUT : DAMAGE_NONE;
+}
+
+/* Cuts the file and its index back to the last packet that both have whole. */
+static void cut_to_packets(struct outstream *os)
+{
+	const uint64_t header = sizeof(struct md_index_header);
+	struct outend end = outlog_end(os->st.log);
+	struct stat st = { 0 }, index_st = { 0 };
+	struct md_index_entry e;
+	struct outfile f;
+	uint64_t entries, size = 0;
+	int fd = -1;
+
+	if (outlog_find(os->st.log, os->at.serial, &f)) {
+		fd = f.serial == os->at.serial ? outfile_open(&f, true) : -1;
+		outplace_put(f.place);
+	}
+	if (fstat(os->fd, &st) < 0 || fstat(os->index_fd, &index_st) < 0)
+		st.st_size = 0;
+	entries = (uint64_t)index_st.st_size > header ? ((uint64_t)index_st.st_size - header) / sizeof(e) : 0;
+	for (; fd >= 0 && entries && !size; entries -= !size) {
+		uint64_t packet_end = 0;
+
+		if (pread(fd, &e, sizeof(e), (off_t)(header + (entries - 1) * sizeof(e))) == (ssize_t)sizeof(e))
+			packet_end = be64toh(e.offset) + be64toh(e.packet_size) / 8;
+		size = packet_end <= (uint64_t)st.st_size ? packet_end : 0;
+	}
+	if (fd >= 0)
+		close(fd);
+	if (!ftruncate(os->fd, (off_t)size) && !ftruncate(os->index_fd, (off_t)(header + entries * sizeof(e))))
+		outlog_grow(os->st.log, size, header + entries * sizeof(e), &end);
+}
+
+/* The output directory itself may be gone. The descriptor keeps its number: others may have just read it. */
+static int make_dir_again(struct output *o)
+{
+	struct outstate_head head = o->head;
+	struct stat st;
+	int dir, err;
+
+	if (fstat(o->dir, &st) < 0 || st.st_nlink)
+		return 0;
+	dir = outdir_open(o->path, o->cred.uid, true, o->mode, NULL);
+	if (dir < 0)
+		return dir;
+	err = fstat(dir, &st) < 0 || dup3(dir, o->dir, O_CLOEXEC) < 0 ? -errno : 0;
+	close(dir);
+	if (err)
+		return err;
+	head.dev = st.st_dev;
+	head.ino = st.st_ino;
+	err = outstate_head_put(o->state, &head);
+	if (!err)
+		o->head = head;
+	return err;
+}
+
+/* Directories that were removed are made again with the next file, and the metadata in any case. */
+static int forget_places(struct output *o)
+{
+	struct stat st;
+
+	for (struct outtrace *t = o->traces; t; t = t->next) {
+		t->version = 0;
+		if (t->place && ((!fstat(t->place->fd, &st) && !st.st_nlink) || (!fstat(t->place->index_fd, &st) && !st.st_nlink))) {
+			outplace_put(t->place);
+			t->place = NULL;
+		}
+	}
+	return make_dir_again(o);
+}
+
+static void report(struct output *o, const char *name, enum damage damage)
+{
+	pthread_mutex_lock(&o->lock);
+	o->lost_files++;
+	pthread_mutex_unlock(&o->lock);
+	tracer_report(o->s->tracer, "session %s: output: another program has %s %s; recording continues in a new file", o->s->name,
+		      damage == DAMAGE_CUT ? "cut" : "removed", name);
+	pthread_mutex_lock(&o->s->tracer->lock);
+	session_changed(o->s);
+	pthread_mutex_unlock(&o->s->tracer->lock);
+}
+
+int outstream_check(struct output *o, struct outstream *os)
+{
+	enum damage damage = os->fd < 0 ? DAMAGE_NONE : damage_of(os);
+	struct outfile old = { 0 };
+	char name[192];
+
+	if (damage == DAMAGE_NONE)
+		return 0;
+	outstream_file_name(os, os->at.serial, name, sizeof(name));
+	if (damage == DAMAGE_CUT)
+		cut_to_packets(os);
+	else
+		outlog_drop(os->st.log, os->at.serial, &old);
+	outplace_put(old.place);
+	/* Not to be made as long again as it was. */
+	os->spare = 0;
+	os->ragged = false;
+	outstream_leave(os);
+	os->at.size = 0;
+	/* Files of limited size have numbers: the next one has the next. Else it has the same name, or a variant. */
+	if (!os->file_size)
+		os->at.serial = 0;
+	report(o, name, damage);
+	return forget_places(o);
+}
