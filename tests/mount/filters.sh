@@ -33,6 +33,11 @@ seen() {
 contexts=
 all="0 1 2 3 4 5 6 7 8 9 "
 seen 'f:all' "$all"
+# Without a colon a pattern is for the whole name.
+seen 'f*all' "$all"
+seen '*all except *x*' "$all"
+seen '* except f*l' ""
+seen 'f\*all*' ""
 seen 'f:all if n < 3' "0 1 2 "
 seen 'f:all if n >= 3 && n != 7' "3 4 5 6 8 9 "
 seen 'f:all if n == 2 || n == 4' "2 4 "

@@ -95,6 +95,7 @@ static void rules_are_printed_in_one_way(void)
 {
 	CHECK_STR(apply(""), "");
 	CHECK_STR(apply("*"), "*\n");
+	CHECK_STR(apply("my_app*\n*request except a*b"), "my_app*\n*request except a*b\n");
 	CHECK_STR(apply("\n  \n# comment\nmy_app:*\n"), "my_app:*\n");
 	CHECK_STR(apply("  my_app:*\t except   a:b ,\tc:*  loglevel  <=warning  "),
 		  "my_app:* except a:b,c:* loglevel <= warning\n");
@@ -255,6 +256,8 @@ static void mistakes_are_explained(void)
 	CHECK_STR(apply("sched_switch"),
 		  "-22 line 1 column 0: no provider in 'sched_switch': events of applications are called "
 		  "provider:name, so a pattern is for instance 'sched_switch:*'");
+	CHECK_STR(apply("a\\*"), "-22 line 1 column 0: no provider in 'a\\*': events of applications are called "
+				 "provider:name, so a pattern is for instance 'a\\*:*'");
 	CHECK_STR(apply("a:"), "-22 line 1 column 2: the name is missing; '*' stands for any");
 	CHECK_STR(apply(":b"), "-22 line 1 column 0: the provider is missing; '*' stands for any");
 	CHECK_STR(apply("\n\n!"), "-22 line 3 column 1: a rule is missing behind '!'");

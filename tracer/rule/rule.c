@@ -90,7 +90,18 @@ static int check_part(struct scan *s, struct word *w, size_t begin, size_t end, 
 	return 0;
 }
 
-/* A pattern is provider:name, or a lone star. */
+/* A star that stands for any run of characters, also for one with a colon in it. */
+static bool has_star(const char *pattern)
+{
+	for (; *pattern; pattern++)
+		if (*pattern == '\\' && pattern[1])
+			pattern++;
+		else if (*pattern == '*')
+			return true;
+	return false;
+}
+
+/* A pattern is provider:name; without a colon it must have a star, which stands for one. */
 static int check_pattern(struct scan *s, struct word *w, bool kernel)
 {
 	const char *text = word_text(w), *colon = strchr(text, ':'), *wrong;
@@ -106,6 +117,8 @@ static int check_pattern(struct scan *s, struct word *w, bool kernel)
 		return fail(s, word_column(w, at), wrong);
 	if (!*text)
 		return fail(s, word_column(w, 0), "the pattern is empty; '*' stands for any event");
+	if (!colon && has_star(text))
+		return check_part(s, w, 0, strlen(text), "pattern");
 	if (!colon)
 		return tr_fail_at(s->err, -EINVAL, s->line, word_column(w, 0),
 				  "no provider in '%.60s': events of applications are called provider:name, "
