@@ -340,7 +340,10 @@ static void open_file(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 	/* trace/ can be mapped and is cached: what a moment holds never changes. Everything else is read as it is now. */
 	fi->keep_cache = n->slot != NULL;
 	fi->direct_io = !n->slot;
-	fi->nonseekable = n->row->view && n->row->view->streams;
+	/*
+	 * A pipe or stream ignores the offset, but lseek(2) must succeed: its mode is that of a regular file, and head(1) moves
+	 * back in regular files.
+	 */
 	fi->noflush = (fi->flags & O_ACCMODE) == O_RDONLY;
 	if (n->row->view)
 		make_readable(n);
