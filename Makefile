@@ -269,6 +269,8 @@ HEADERS = $(wildcard ustlib/trail/*.h)
 LTTNG_HEADERS = $(wildcard ustlib/lttng/lttng/*.h)
 LTTNG_INCLUDEDIR = $(INCLUDEDIR)/trail-lttng
 LTTNG_LIBDIR = $(LIBDIR)/trail
+# LTTng-UST's names of the libraries that are preloaded, for command lines that its manual has
+LTTNG_HELPERS = libc-wrapper=libtrail-libc.so pthread-wrapper=libtrail-pthread.so cyg-profile=libtrail-cyg-profile.so 	cyg-profile-fast=libtrail-cyg-profile-fast.so dl=libtrail-dl.so fork=$(SONAME) fd=$(SONAME)
 
 install: all				## to PREFIX below DESTDIR; makes /run/trailfs only with PREFIX /usr or /usr/local
 	$(INSTALL) -d $(DESTDIR)$(BINDIR) $(DESTDIR)$(LIBDIR)/pkgconfig $(DESTDIR)$(INCLUDEDIR)/trail \
@@ -286,6 +288,12 @@ install: all				## to PREFIX below DESTDIR; makes /run/trailfs only with PREFIX 
 	$(INSTALL) -m 644 $B/lttng-ust.pc $(DESTDIR)$(LTTNG_LIBDIR)/pkgconfig/
 	ln -sf ../$(SONAME) $(DESTDIR)$(LTTNG_LIBDIR)/liblttng-ust.so
 	ln -sf ../$(SONAME) $(DESTDIR)$(LTTNG_LIBDIR)/liblttng-ust-common.so
+	ln -sf ../$(SONAME) $(DESTDIR)$(LTTNG_LIBDIR)/$(SONAME)
+	for h in $(LTTNG_HELPERS); do \
+		ln -sf ../$${h#*=} $(DESTDIR)$(LTTNG_LIBDIR)/liblttng-ust-$${h%%=*}.so || exit 1; \
+		[ -e $(DESTDIR)$(LIBDIR)/liblttng-ust-$${h%%=*}.so ] || \
+			ln -sf $${h#*=} $(DESTDIR)$(LIBDIR)/liblttng-ust-$${h%%=*}.so || exit 1; \
+	done
 	$(INSTALL) -m 755 tools/trail-gen-tp $(DESTDIR)$(BINDIR)/
 	ln -sf $(BINDIR)/trail-gen-tp $(DESTDIR)$(LTTNG_LIBDIR)/lttng-gen-tp
 	$(INSTALL) -m 644 docs/trail-recover.1 $(DESTDIR)$(MANDIR)/man1/
@@ -322,6 +330,10 @@ uninstall:				## remove what install installed
 		$(DESTDIR)$(SYSUSERSDIR)/trailfs.conf $(DESTDIR)$(UNITDIR)/trailfs.service
 	rm -f $(DESTDIR)$(BINDIR)/trail-recover $(DESTDIR)$(MANDIR)/man1/trail-recover.1
 	rm -f $(DESTDIR)$(BINDIR)/trail-gen-tp $(DESTDIR)$(MANDIR)/man3/trail-lttng.3
+	for h in $(LTTNG_HELPERS); do \
+		l=$(DESTDIR)$(LIBDIR)/liblttng-ust-$${h%%=*}.so; \
+		[ "$$(readlink $$l)" != $${h#*=} ] || rm -f $$l; \
+	done
 	rm -rf $(DESTDIR)$(INCLUDEDIR)/trail $(DESTDIR)$(LTTNG_INCLUDEDIR) $(DESTDIR)$(LTTNG_LIBDIR) $(DESTDIR)$(DOCDIR)
 
 -include $(wildcard $B/*/*.d $B/*/*/*.d $B/*/*/*/*.d)

@@ -16,6 +16,17 @@ for f in bin/trailfs bin/trail-recover lib/systemd/system/trailfs.service lib/sy
 	checks=$((checks + 1))
 done
 has "$(cat "$work/root/usr/lib/systemd/system/trailfs.service")" '^ExecStart=/usr/bin/trailfs /trace -f$'
+# A run path that leads to liblttng-ust.so leads to the library itself; the names of LTTng-UST's helpers.
+for f in trail/liblttng-ust.so trail/libtrail.so.0 trail/liblttng-ust-fork.so trail/liblttng-ust-fd.so; do
+	is "$f" "$(readlink -f "$work/root/usr/lib/libtrail.so.0")" "$(readlink -f "$work/root/usr/lib/$f")"
+done
+for f in libc-wrapper pthread-wrapper cyg-profile cyg-profile-fast dl; do
+	for d in "$work/root/usr/lib" "$work/root/usr/lib/trail"; do
+		LD_PRELOAD=$d/liblttng-ust-$f.so grep -c "/libtrail-${f%-wrapper}\.so" /proc/self/maps >"$work/out" 2>"$work/err" ||
+			fail "liblttng-ust-$f.so is not libtrail-${f%-wrapper}.so: $(cat "$work/err")"
+		checks=$((checks + 1))
+	done
+done
 make -s -C "$top" uninstall DESTDIR="$work/root" PREFIX=/usr >"$work/log" 2>&1 || fail "make uninstall: $(cat "$work/log")"
 is "left by uninstall" "" "$(find "$work/root" ! -type d)"
 
