@@ -553,17 +553,31 @@ static void add_counts(struct ring_counts *sum, const struct ring_counts *c)
 	sum->bytes += c->bytes;
 }
 
+/* Whether hits may wait for room in the channel. 0 or -ENOENT. */
+static int channel_blocking(struct session *s, enum domain domain, const char *channel, bool *blocks)
+{
+	const struct channel *c;
+
+	pthread_mutex_lock(&s->tracer->lock);
+	c = channel_find(s, domain, channel);
+	*blocks = c && c->blocking;
+	pthread_mutex_unlock(&s->tracer->lock);
+	return c ? 0 : -ENOENT;
+}
+
 int channel_status(struct session *s, enum domain domain, const char *channel, struct md_buf *out)
 {
 	struct stream_set set;
 	struct ring_counts sum = { 0 }, c;
 	struct md_buf lines = MD_BUF_INIT;
-	bool kernel = domain == DOMAIN_KERNEL;
+	bool kernel = domain == DOMAIN_KERNEL, blocks;
 	int ret;
 
 	if (kernel)
 		kernel_drain(s);
-	ret = channel_exists(s, domain, channel) ? session_streams(s, channel, &set) : -ENOENT;
+	ret = channel_blocking(s, domain, channel, &blocks);
+	if (!ret)
+		ret = session_streams(s, channel, &set);
 	if (ret)
 		return ret;
 	for (size_t i = 0; i < set.count; i++) {
@@ -578,6 +592,8 @@ int channel_status(struct session *s, enum domain domain, const char *channel, s
 	}
 	md_buf_printf(out, "events_recorded %" PRIu64 "\nevents_discarded %" PRIu64 "\nevents_overwritten %" PRIu64
 		      "\nbytes %" PRIu64 "\n", sum.recorded, sum.discarded, sum.overwritten, sum.bytes);
+	if (blocks)
+		md_buf_puts(out, "blocking " CHANNEL_BLOCKING_NOTE "\n");
 	md_buf_put(out, lines.data, lines.len);
 	md_buf_deinit(&lines);
 	stream_set_deinit(&set);

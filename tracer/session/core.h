@@ -223,6 +223,8 @@ void buffer_forget_files(struct buffer *b);
 void session_clear_rings(struct session *s);    /* `clear`: events up to now are in no view any more */
 
 /* channel.c */
+/* What `status` says of a channel with a blocking_timeout */
+#define CHANNEL_BLOCKING_NOTE "only programs with TRAIL_ALLOW_BLOCKING or LTTNG_UST_ALLOW_BLOCKING in their environment wait"
 struct channel *channel_find(const struct session *s, enum domain domain, const char *name);
 struct channel *channel_new(struct session *s, enum domain domain, const char *name, uint32_t id);
 int channel_start(struct channel *c, struct tr_err *err);       /* fixes geometry, contexts and loss mode */

@@ -412,6 +412,7 @@ void session_status(struct session *s, struct md_buf *out)
 	struct ring_counts sum = { 0 };
 	ssize_t streams = session_counts(s, &sum);
 	char started[40] = "never";
+	const struct channel *c;
 	struct tm tm;
 
 	pthread_mutex_lock(&s->tracer->lock);
@@ -432,6 +433,9 @@ void session_status(struct session *s, struct md_buf *out)
 	for_each_part(p, s->tracer)
 		if ((*p)->status)
 			(*p)->status(s, out);
+	cds_list_for_each_entry(c, &s->channels, node)
+		if (c->blocking)
+			md_buf_printf(out, "blocking %s: " CHANNEL_BLOCKING_NOTE "\n", c->name);
 	pthread_mutex_unlock(&s->tracer->lock);
 }
 
