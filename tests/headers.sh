@@ -72,4 +72,18 @@ for compiler in g++ clang++; do
 	done
 	try $compiler use.cc -std=c++17 -O0 -fPIC
 done
+
+# Qt has macros with these names; a member or parameter called so would not compile with it.
+for h in trail/trail.h trail/site.h trail/object.h trail/log.h lttng/tracepoint.h lttng/tracef.h lttng/tracelog.h; do
+	printf '#define %s @ not with Qt @\n' slots signals emit foreach forever >"$dir/qt.c"
+	printf '#include <%s>\n' "$h" >>"$dir/qt.c"
+	sed '/^#include/d' "$dir/use.c" | { [ "$h" != trail/trail.h ] || cat; } >>"$dir/qt.c"
+	cp "$dir/qt.c" "$dir/qt.cc"
+	for f in qt.c qt.cc; do
+		case $f in *.cc) command=${CXX:-g++} std=c++17 ;; *) command=${CC:-gcc} std=gnu11 ;; esac
+		command -v "${command%% *}" >/dev/null || continue
+		$command -std=$std -I"$dir/include" -Iustlib/lttng -fsyntax-only "$dir/$f" >"$dir/out" 2>&1 ||
+			complain "<$h> does not compile beside Qt's macros: $command"
+	done
+done
 [ $bad = 0 ]

@@ -305,7 +305,7 @@ static void after_strange_fork(void)
 static bool has_slots(const struct trail__tp *tp)
 {
 	return __atomic_load_n(&tp->slot, __ATOMIC_RELAXED) ||
-	       __atomic_load_n(&tp->slots, __ATOMIC_RELAXED);
+	       __atomic_load_n(&tp->places, __ATOMIC_RELAXED);
 }
 
 /*

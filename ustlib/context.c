@@ -33,7 +33,12 @@
 #define APP_NAME_MAX 256
 
 bool context_may_block;
-uint32_t context_generation = 1;
+/*
+ * A page of its own, which the kernel fills with zeros in every child that does not share our memory, whichever system call
+ * made it: then what is cached is of another generation, and asked for anew. Writing to it: context_init, context_changed.
+ */
+struct context_page context_page __attribute__((aligned(sizeof(struct context_page))));
+static uint32_t last_generation;        /* the newest of this process and of those that it was forked from */
 __thread struct context_block context_block;
 
 /* ---- what is kept ---- */
@@ -62,19 +67,18 @@ struct cache {
 };
 
 static __thread struct cache cache __attribute__((tls_model("initial-exec")));
-static int32_t vpid;                    /* 0: ask */
 static pthread_key_t more_key;
 static bool has_key;
 
 void context_changed(void)
 {
 	/* Pairs with the load in fresh(): a hit that begins after the call that changed it asks anew. */
-	__atomic_fetch_add(&context_generation, 1, __ATOMIC_SEQ_CST);
+	__atomic_store_n(&context_page.generation, __atomic_add_fetch(&last_generation, 1, __ATOMIC_SEQ_CST), __ATOMIC_SEQ_CST);
 }
 
 static struct cache *fresh(void)
 {
-	uint32_t now = __atomic_load_n(&context_generation, __ATOMIC_ACQUIRE);
+	uint32_t now = __atomic_load_n(&context_page.generation, __ATOMIC_ACQUIRE);
 
 	if (unlikely(cache.generation != now) && !attach_sealed) {
 		cache.vtid = 0;
@@ -119,6 +123,11 @@ void context_init(void)
 	const char *ours = secure_getenv("TRAIL_ALLOW_BLOCKING"), *theirs = secure_getenv("LTTNG_UST_ALLOW_BLOCKING");
 
 	context_may_block = ours || theirs;
+	context_changed();
+#ifdef MADV_WIPEONFORK
+	/* Linux 4.14; without, a child that neither fork(3) nor clone(2) of libc made has its parent's identifiers. */
+	madvise(&context_page, sizeof(context_page), MADV_WIPEONFORK);
+#endif
 	has_key = pthread_key_create(&more_key, drop_more) == 0;
 }
 
@@ -127,7 +136,7 @@ void context_forked(void)
 	struct more *m = cache.more;
 
 	context_changed();
-	vpid = 0;
+	__atomic_store_n(&context_page.vpid, 0, __ATOMIC_RELAXED);
 	/* They count the parent's thread. Those of its other threads are out of reach here, closed at exec. */
 	for (uint32_t i = 0; m && i < m->counter_count; i++)
 		if (m->counters[i].fd >= 0)
@@ -140,11 +149,11 @@ void context_forked(void)
 
 static int32_t get_vpid(void)
 {
-	int32_t pid = __atomic_load_n(&vpid, __ATOMIC_RELAXED);
+	int32_t pid = __atomic_load_n(&context_page.vpid, __ATOMIC_RELAXED);
 
 	if (unlikely(!pid) && !attach_sealed) {
 		pid = (int32_t)syscall(SYS_getpid);
-		__atomic_store_n(&vpid, pid, __ATOMIC_RELAXED);
+		__atomic_store_n(&context_page.vpid, pid, __ATOMIC_RELAXED);
 	}
 	return pid;
 }
@@ -568,7 +577,7 @@ bool context_refill(const struct extra *x, const void *ip)
 	struct context_block *b = &context_block;
 	uint32_t size = __atomic_load_n(&x->context_size, __ATOMIC_RELAXED);
 	/* Before the values: if they change while they are fetched, the block is an old one. */
-	uint32_t generation = __atomic_load_n(&context_generation, __ATOMIC_ACQUIRE);
+	uint32_t generation = __atomic_load_n(&context_page.generation, __ATOMIC_ACQUIRE);
 	uint64_t id = __atomic_load_n(&x->steady, __ATOMIC_RELAXED);
 
 	if (size > sizeof(b->bytes))

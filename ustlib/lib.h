@@ -138,6 +138,13 @@ void TRAIL_HIDDEN *arena_alloc(size_t size);            /* zeroed, never freed; 
 /* Name of element i of the list of arguments as spelled (0 is the event's). Returns its length, cut to size - 1. */
 size_t TRAIL_HIDDEN spelled_name(const char *args, unsigned int i, char *out, size_t size);
 
+/*
+ * fields.c: the fields as the registration file has them, one after the other: a structure, then its members. Returns how
+ * many; calls fn for each of them unless it is null.
+ */
+typedef void field_fn(void *arg, const struct trail__field *f, const char *name);
+uint32_t TRAIL_HIDDEN each_field(const struct trail__event *e, field_fn *fn, void *arg);
+
 /* thread.c */
 struct rseq_area {                      /* linux/rseq.h, the part that is used */
 	uint32_t cpu_id_start;
@@ -257,7 +264,7 @@ static inline struct slots *slots_of(const struct trail__tp *tp)
 
 	if (slot)
 		return (struct slots *)((char *)slot - offsetof(struct slots, slot));
-	return (struct slots *)__atomic_load_n(&tp->slots, __ATOMIC_SEQ_CST);
+	return (struct slots *)__atomic_load_n(&tp->places, __ATOMIC_SEQ_CST);
 }
 
 /* context.c */
@@ -268,7 +275,12 @@ struct context_block {
 	uint8_t bytes[TRAIL__HEADROOM]; /* the contexts are at the end */
 };
 extern TRAIL_HIDDEN __thread struct context_block context_block __attribute__((tls_model("initial-exec")));
-extern TRAIL_HIDDEN uint32_t context_generation;        /* grows when something cached may have changed */
+struct context_page {
+	uint32_t generation;            /* another number when something cached may have changed; 0: in a child of fork */
+	int32_t vpid;                   /* 0: ask */
+	char rest[4096 - 8];
+};
+extern TRAIL_HIDDEN struct context_page context_page;
 /* Fills the block; false if the contexts cannot be had so. */
 bool TRAIL_HIDDEN context_refill(const struct extra *x, const void *ip);
 extern TRAIL_HIDDEN bool context_may_block;     /* TRAIL_ALLOW_BLOCKING */

@@ -37,6 +37,32 @@ static const char *element_end(const char *s)
 	return s;
 }
 
+/*
+ * The last word that is in no brackets: of `req->id` it is id, of `a[i].b` b, of `size(v)` size, of `(int)n` n. If all are in
+ * brackets, the last one.
+ */
+static void last_word(const char *s, const char *end, const char **from, const char **to)
+{
+	int depth = 0;
+
+	*from = *to = end;
+	for (const char *p = s; p < end; p++) {
+		depth += *p == '(' || *p == '[' || *p == '{';
+		depth -= *p == ')' || *p == ']' || *p == '}';
+		if (depth == 0 && word(*p)) {
+			if (p == s || !word(p[-1]))
+				*from = p;
+			*to = p + 1;
+		}
+	}
+	if (*from < *to)
+		return;
+	for (*to = end; *to > s && !word((*to)[-1]); --*to)
+		;
+	for (*from = *to; *from > s && word((*from)[-1]); --*from)
+		;
+}
+
 size_t spelled_name(const char *args, unsigned int i, char *out, size_t size)
 {
 	const char *s = args, *end = element_end(s), *from, *to;
@@ -46,11 +72,7 @@ size_t spelled_name(const char *args, unsigned int i, char *out, size_t size)
 		s = end + 1;
 		end = element_end(s);
 	}
-	/* The last identifier: of `req->id` it is id, of `a[i].b` b. */
-	for (to = end; to > s && !word(to[-1]); to--)
-		;
-	for (from = to; from > s && word(from[-1]); from--)
-		;
+	last_word(s, end, &from, &to);
 	for (; from < to && n + 1 < size; from++)
 		out[n++] = *from;
 	if (!n && size > 1)

@@ -11,6 +11,8 @@
  *	lost		neither: count it where the reader finds it
  */
 #include <errno.h>
+#include <pthread.h>
+#include <signal.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <time.h>
@@ -152,6 +154,26 @@ static uint64_t monotonic_us(void)
 }
 
 /*
+ * False: a signal that asks the process to end is there. It is kept until after the pause, so that its handler does not
+ * run within a wait that would then continue; a thread that has it blocked does not wait either.
+ */
+static bool pause_for(uint64_t us)
+{
+	const struct timespec pause = { .tv_nsec = (long)us * 1000 };
+	sigset_t ending, old, pending;
+
+	sigemptyset(&ending);
+	sigaddset(&ending, SIGTERM);
+	sigaddset(&ending, SIGINT);
+	pthread_sigmask(SIG_BLOCK, &ending, &old);
+	nanosleep(&pause, NULL);
+	sigemptyset(&pending);
+	sigpending(&pending);
+	pthread_sigmask(SIG_SETMASK, &old, NULL);
+	return !sigismember(&pending, SIGTERM) && !sigismember(&pending, SIGINT);
+}
+
+/*
  * A full ring in discard mode may be waited for, if the user and the channel allow it. The daemon makes room; it says
  * nothing, so this looks, less and less often; and whether there still is a daemon. A sleep may last much longer than it
  * was asked to: what counts is the time that has passed. *began: when the wait for this event began; 0: not yet.
@@ -160,7 +182,6 @@ static bool wait_for_room(const struct slot *slot, uint64_t *began)
 {
 	struct mapping *m = slot->mapping;
 	uint64_t most = __atomic_load_n(&m->blocking, __ATOMIC_RELAXED), passed, us;
-	struct timespec pause = { 0 };
 	int saved = errno;
 
 	if (!context_may_block || attach_sealed || m->mode != TRAIL_MODE_DISCARD || !most)
@@ -171,8 +192,10 @@ static bool wait_for_room(const struct slot *slot, uint64_t *began)
 	if (passed >= most)
 		return false;
 	us = passed < 1000 ? 50 : passed < 100000 ? 1000 : 10000;
-	pause.tv_nsec = (long)(us < most - passed ? us : most - passed) * 1000;
-	nanosleep(&pause, NULL);
+	if (!pause_for(us < most - passed ? us : most - passed)) {
+		errno = saved;
+		return false;
+	}
 	if ((monotonic_us() - *began) / 200000 != passed / 200000 && !daemon_lives(slot->lane)) {
 		/* Nor does the next event wait, until a daemon comes with a plan. */
 		__atomic_store_n(&m->blocking, 0, __ATOMIC_RELAXED);
@@ -350,7 +373,7 @@ static __attribute__((noinline)) bool write_copied(const struct slot *slot, uint
 static inline __attribute__((always_inline)) bool put_steady(const struct extra *x, const struct hit *h)
 {
 	uint64_t id = __atomic_load_n(&x->steady, __ATOMIC_RELAXED);
-	uint32_t generation = __atomic_load_n(&context_generation, __ATOMIC_ACQUIRE);
+	uint32_t generation = __atomic_load_n(&context_page.generation, __ATOMIC_ACQUIRE);
 
 	if (!id)
 		return false;
@@ -479,7 +502,7 @@ static __attribute__((noinline, cold)) void record_again(struct trail__tp *tp, c
 
 static __attribute__((noinline)) void record_several(struct trail__tp *tp, const struct hit *h)
 {
-	const struct slots *slots = __atomic_load_n((const struct slots *const *)&tp->slots, __ATOMIC_ACQUIRE);
+	const struct slots *slots = __atomic_load_n((const struct slots *const *)&tp->places, __ATOMIC_ACQUIRE);
 	uint64_t done[DONE_MAX];
 	uint32_t n = 0;
 	bool good = true;
@@ -506,7 +529,7 @@ static __attribute__((noinline, cold)) int attach_first(struct trail__tp *tp)
 		tp_missed(tp);
 		return 0;
 	}
-	if (__atomic_load_n(&tp->slot, __ATOMIC_RELAXED) || __atomic_load_n(&tp->slots, __ATOMIC_RELAXED))
+	if (__atomic_load_n(&tp->slot, __ATOMIC_RELAXED) || __atomic_load_n(&tp->places, __ATOMIC_RELAXED))
 		return 1;
 	if (__atomic_load_n(&attach_failed, __ATOMIC_RELAXED))
 		tp_missed(tp);
@@ -518,7 +541,7 @@ TRAIL_EXPORT int trail__ready(struct trail__tp *tp)
 	/* Pairs with the release store of seen in attach.c: what was set up for this state is visible. */
 	if (unlikely(__atomic_load_n(&tp->seen, __ATOMIC_ACQUIRE) != __atomic_load_n(tp->state, __ATOMIC_RELAXED)))
 		return attach_first(tp);
-	if (__atomic_load_n(&tp->slot, __ATOMIC_RELAXED) || __atomic_load_n(&tp->slots, __ATOMIC_RELAXED))
+	if (__atomic_load_n(&tp->slot, __ATOMIC_RELAXED) || __atomic_load_n(&tp->places, __ATOMIC_RELAXED))
 		return 1;
 	if (__atomic_load_n(&attach_failed, __ATOMIC_RELAXED))
 		tp_missed(tp);
@@ -559,142 +582,4 @@ TRAIL_EXPORT void trail__record(struct trail__tp *tp, void *data, size_t len)
 {
 	if (!rejected(tp, data, len))
 		record(tp, data, len, 0, __builtin_return_address(0));
-}
-
-/* ---- events that do not fit the call site's buffer ---- */
-
-void record_lost(struct trail__tp *tp)
-{
-	const struct slots *slots;
-
-	__atomic_fetch_add(&slot_users, 1, __ATOMIC_SEQ_CST);
-	slots = slots_of(tp);
-	for (uint32_t i = 0; slots && i < slots->count; i++)
-		if (*slots->slot[i].on)
-			slot_lost(&slots->slot[i], 1);
-	__atomic_fetch_sub(&slot_users, 1, __ATOMIC_RELEASE);
-}
-
-static size_t piece_size(const struct trail__piece *p, size_t *string)
-{
-	const char *s;
-
-	switch (TRAIL__KIND(p->code)) {
-	case TRAIL__STRING:
-		s = *(const char *const *)p->data;
-		*string = strlen(s ? s : "(null)");
-		return *string + 1;
-	case TRAIL__SEQUENCE_OF:
-		return TRAIL__LENGTH(p->code) + (size_t)p->count * TRAIL__SIZE(p->code);
-	case TRAIL__ARRAY_OF:
-		return (size_t)p->count * TRAIL__SIZE(p->code);
-	default:
-		return TRAIL__SIZE(p->code);
-	}
-}
-
-static unsigned char *put_bytes(unsigned char *at, const void *data, size_t n)
-{
-	if (n)
-		memcpy(at, data, n);
-	return at + n;
-}
-
-/* A string of n bytes when it was measured; it may have become shorter, its NUL is where the reader looks for it. */
-static unsigned char *put_measured(unsigned char *at, const char *s, size_t n)
-{
-	unsigned char *nul;
-
-	memcpy(at, s ? s : "(null)", n);
-	at[n] = 0;
-	nul = memchr(at, 0, n + 1);
-	return nul + 1;
-}
-
-static unsigned char *put_piece(unsigned char *at, const struct trail__piece *p, size_t string)
-{
-	size_t size = TRAIL__SIZE(p->code);
-	uint64_t count = p->count;
-
-	switch (TRAIL__KIND(p->code)) {
-	case TRAIL__STRING:
-		return put_measured(at, *(const char *const *)p->data, string);
-	case TRAIL__SEQUENCE_OF:
-		at = put_bytes(at, &count, TRAIL__LENGTH(p->code));
-		return put_bytes(at, p->data, p->count * size);
-	case TRAIL__ARRAY_OF:
-		return put_bytes(at, p->data, p->count * size);
-	default:
-		return put_bytes(at, p->data, size);
-	}
-}
-
-/* Events too large for the call site's stack buffer: put together in memory of their own. Rare, so it may cost a mapping. */
-TRAIL_EXPORT void trail__record_pieces_at(struct trail__tp *tp, const struct trail__piece *pieces, unsigned int count,
-					  unsigned int unwritten, const void *ip)
-{
-	size_t total = TRAIL__HEADROOM + TRAIL__SPARE, strings[TRAIL_EVENT_FIELDS_MAX] = { 0 }, len = 0;
-	unsigned char *buffer, *begin, *at;
-	int saved = errno;
-
-	if (count > TRAIL_EVENT_FIELDS_MAX || unwritten > count)
-		return;
-	for (unsigned int i = 0; i < count; i++)
-		total += piece_size(&pieces[i], &strings[i]);
-	/* Larger than any sub-buffer: not even looked at. */
-	buffer = attach_sealed || total > TRAIL_SUBBUF_MAX ? MAP_FAILED : mmap(NULL, total, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	if (buffer == MAP_FAILED) {
-		record_lost(tp);
-		errno = saved;
-		return;
-	}
-	begin = at = buffer + TRAIL__HEADROOM;
-	for (unsigned int i = 0; i < count; i++) {
-		at = put_piece(at, &pieces[i], strings[i]);
-		if (i + 1 == count - unwritten)
-			len = (size_t)(at - begin);
-	}
-	trail__record_at(tp, begin, len, (size_t)(at - begin) - len, ip);
-	munmap(buffer, total);
-	errno = saved;
-}
-
-TRAIL_EXPORT void trail__record_pieces(struct trail__tp *tp, const struct trail__piece *pieces, unsigned int count)
-{
-	trail__record_pieces_at(tp, pieces, count, 0, __builtin_return_address(0));
-}
-
-#ifdef __x86_64__
-#include <emmintrin.h>
-#endif
-
-TRAIL_EXPORT unsigned char *trail__put_string(unsigned char *at, unsigned char *end, const char *s)
-{
-	size_t n;
-
-	if (unlikely(!s))
-		s = "(null)";
-#ifdef __x86_64__
-	/*
-	 * Sixteen bytes at a time, tested and stored from one load each, so that a string that changes meanwhile is still
-	 * recorded as one. A load does not cross into a page that may not be there. (Without rseq, which valgrind does not
-	 * have, bytes behind the NUL are left alone.)
-	 */
-	while (likely(rseq_usable) && ((uintptr_t)s & 4095) <= 4096 - 16 && end - at >= 16) {
-		__m128i bytes = _mm_loadu_si128((const __m128i *)s);
-		unsigned int zero = (unsigned int)_mm_movemask_epi8(_mm_cmpeq_epi8(bytes, _mm_setzero_si128()));
-
-		_mm_storeu_si128((__m128i *)at, bytes);
-		if (zero)
-			return at + __builtin_ctz(zero) + 1;
-		at += 16;
-		s += 16;
-	}
-#endif
-	if (at >= end)
-		return NULL;
-	n = strnlen(s, (size_t)(end - at));
-	if (n == (size_t)(end - at))
-		return NULL;
-	return put_measured(at, s, n);
 }

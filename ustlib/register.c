@@ -231,14 +231,26 @@ static void collect_enum(struct enums *e, const struct trail__enum *values)
 	e->labels += values->count;
 }
 
+static void count_enum(void *arg, const struct trail__field *f, const char *name)
+{
+	(void)name;
+	*(uint32_t *)arg += has_enum(f);
+}
+
+static void collect_field(void *arg, const struct trail__field *f, const char *name)
+{
+	(void)name;
+	if (has_enum(f))
+		collect_enum(arg, f->values);
+}
+
 static void collect_enums(struct enums *e, const struct object *o)
 {
 	uint32_t n = 0;
 
 	*e = (struct enums){ 0 };
 	for (uint32_t i = 0; i < o->event_count; i++)
-		for (unsigned int f = 0; f < o->tps[i]->event->field_count; f++)
-			n += has_enum(&o->tps[i]->event->fields[f]);
+		each_field(o->tps[i]->event, count_enum, &n);
 	if (!n)
 		return;
 	e->size = n * sizeof(*e->of);
@@ -248,9 +260,7 @@ static void collect_enums(struct enums *e, const struct object *o)
 		return;
 	}
 	for (uint32_t i = 0; i < o->event_count; i++)
-		for (unsigned int f = 0; f < o->tps[i]->event->field_count; f++)
-			if (has_enum(&o->tps[i]->event->fields[f]))
-				collect_enum(e, o->tps[i]->event->fields[f].values);
+		each_field(o->tps[i]->event, collect_field, e);
 }
 
 static uint32_t put_text(struct builder *b, const char *s, size_t n, size_t max)
@@ -295,20 +305,22 @@ static void put_enums(struct builder *b)
 	}
 }
 
-static void put_field(struct builder *b, const struct trail__event *e, unsigned int f)
+static void put_field(void *arg, const struct trail__field *from, const char *name)
 {
-	const struct trail__field *from = &e->fields[f];
+	struct builder *b = arg;
 	struct trail_reg_field *to = (struct trail_reg_field *)(b->base + b->reg->field_offset) + b->fields++;
-	char name[TRAIL_NAME_MAX + 1];
 	uint32_t values;
 
-	to->name = from->name ? put_name(b, from->name, strlen(from->name)) :
-		   put_name(b, name, spelled_name(e->args, f + 1, name, sizeof(name)));
+	to->name = put_name(b, name, strlen(name));
 	to->kind = TRAIL__KIND(from->code);
 	to->size = TRAIL__SIZE(from->code);
 	to->flags = from->code >> 16 & 255 & ~TRAIL_FIELD_ENUM;
 	to->length = to->kind == TRAIL_KIND_SEQUENCE ? (uint8_t)TRAIL__LENGTH(from->code) : 0;
 	to->count = from->count;
+	if (to->kind == TRAIL_KIND_STRING)
+		to->flags &= TRAIL_FIELD_NOWRITE;
+	if (to->kind == TRAIL_KIND_STRUCT && from->values)
+		to->count = from->values->count;
 	values = has_enum(from) ? find_enum(b->enums, from->values) : b->enums->count;
 	if (values < b->enums->count) {
 		to->flags |= TRAIL_FIELD_ENUM;
@@ -324,11 +336,9 @@ static void put_event(struct builder *b, uint32_t i, const struct trail__event *
 	out->provider = put_name(b, e->provider, strlen(e->provider));
 	out->name = put_name(b, name, spelled_name(e->args, 0, name, sizeof(name)));
 	out->first_field = b->fields;
-	out->field_count = e->field_count;
 	out->level = e->level;
 	out->uri = e->uri ? put_text(b, e->uri, strlen(e->uri), TRAIL_URI_MAX) : TRAIL_NO_STRING;
-	for (unsigned int f = 0; f < e->field_count; f++)
-		put_field(b, e, f);
+	out->field_count = (uint16_t)each_field(e, put_field, b);
 }
 
 /* The lanes whose daemon has an active session: they are asked at once. A bit for each. */
@@ -360,6 +370,12 @@ static uint32_t enum_strings(const struct enums *e)
 	return n;
 }
 
+static void count_name(void *arg, const struct trail__field *f, const char *name)
+{
+	(void)f;
+	*(uint32_t *)arg += (uint32_t)strlen(name) + 1;
+}
+
 /* Counts what the file needs; upper bounds for the strings. */
 static size_t layout(struct trail_reg *reg, const struct object *o, const struct enums *enums, const char *path)
 {
@@ -368,11 +384,9 @@ static size_t layout(struct trail_reg *reg, const struct object *o, const struct
 	for (uint32_t i = 0; i < o->event_count; i++) {
 		const struct trail__event *e = o->tps[i]->event;
 
-		fields += e->field_count;
-		strings += (uint32_t)strlen(e->provider) + 2 * (uint32_t)strlen(e->args) + 4 + 2u * e->field_count;
+		fields += each_field(e, count_name, &strings);
+		strings += (uint32_t)strlen(e->provider) + (uint32_t)strlen(e->args) + 4;
 		strings += e->uri ? (uint32_t)strlen(e->uri) + 1 : 0;
-		for (unsigned int f = 0; f < e->field_count; f++)
-			strings += e->fields[f].name ? (uint32_t)strlen(e->fields[f].name) + 1 : 2;
 	}
 	*reg = (struct trail_reg){
 		.magic = TRAIL_REG_MAGIC, .version = TRAIL_ABI_VERSION, .word_bits = 8 * sizeof(void *),

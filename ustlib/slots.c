@@ -370,7 +370,7 @@ static void publish(struct trail__tp *tp, struct slots *all)
 {
 	/* A hit between the stores may find neither; it is then one that came before the change took effect. */
 	__atomic_store_n(&tp->slot, NULL, __ATOMIC_SEQ_CST);
-	__atomic_store_n(&tp->slots, all && all->count > 1 ? all : NULL, __ATOMIC_SEQ_CST);
+	__atomic_store_n(&tp->places, all && all->count > 1 ? all : NULL, __ATOMIC_SEQ_CST);
 	if (all && all->count == 1)
 		__atomic_store_n(&tp->slot, &all->slot[0], __ATOMIC_SEQ_CST);
 }

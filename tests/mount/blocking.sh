@@ -17,6 +17,8 @@ begin() { # NAME TIMEOUT
 discarded() { sed -n 's/^events_discarded //p' "$S/$1/status"; }
 alive() { kill -0 "$1" 2>/dev/null && [ "$(awk '{ print $3 }' "/proc/$1/stat")" != Z ]; }
 gone() { ! alive "$1"; }
+# Its counter stands still: what it recorded does not change any more
+stands_still() { a=$(key events_recorded "$S/says/status"); sleep 0.2; [ "$a" -gt 0 ] && [ "$a" = "$(key events_recorded "$S/says/status")" ]; }
 
 # Who did not say so is never kept waiting.
 begin never inf
@@ -52,6 +54,20 @@ while alive $pid; do
 done
 wait $pid || fail "exit status $?"
 rmdir "$S/ever"
+
+# status says what has to be done so that somebody waits.
+begin says inf
+has "$(cat "$S/says/status")" '^blocking c: .*TRAIL_ALLOW_BLOCKING'
+has "$(cat "$S/says/user/channels/c/status")" '^blocking only .*TRAIL_ALLOW_BLOCKING'
+# A program that catches SIGTERM, to end in its own way, comes back from a wait without end.
+"$BUILD/tests/mount/polite" >"$work/polite" &
+pid=$!
+within 20 grep -q begins "$work/polite" || fail "polite does not begin"
+within 20 stands_still $pid || fail "polite does not wait"
+kill -TERM $pid
+within 20 gone $pid || fail "SIGTERM does not end a wait"
+wait $pid || fail "polite: exit status $?"
+rmdir "$S/says"
 
 for how in stop disable rmdir kill; do
 	begin w$how inf

@@ -3,8 +3,10 @@
 /* names: events c:step { what } before and after what contexts tell has changed. */
 #include <pthread.h>
 #include <sched.h>
+#include <signal.h>
 #include <stdio.h>
 #include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -49,6 +51,14 @@ int main(void)
 	}
 	waitpid(child, NULL, 0);
 	printf("child %d\n", (int)child);
+	/* Not by a function of libc */
+	child = (pid_t)syscall(SYS_clone, SIGCHLD, NULL, NULL, NULL, NULL);
+	if (child == 0) {
+		step("raw");
+		_exit(0);
+	}
+	waitpid(child, NULL, 0);
+	printf("raw %d\n", (int)child);
 	if (geteuid() == 0 && unshare(CLONE_NEWUTS) == 0) {
 		step("unshared");
 		if (seteuid(65534))

@@ -28,6 +28,8 @@ has thread-named "vpid = $pid, vtid = "
 case $line in *'procname = "of-the-thread"'*) ;; *) fail "a thread's name: $line" ;; esac
 case $line in *"vtid = $pid,"*) fail "a thread's id: $line" ;; esac
 child=$(sed -n 's/^child //p' "$work/out")
+raw=$(sed -n 's/^raw //p' "$work/out")
+has raw "vpid = $raw, vtid = $raw, procname = \"second-name\", "
 has child "vpid = $child, vtid = $child, procname = \"second-name\", "
 if grep -q '"unshared"' "$work/text"; then
 	grep '"unshared"' "$work/text" | grep -q "uts_ns = $uts " && fail "the namespace is still the old one"

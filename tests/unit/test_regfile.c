@@ -196,6 +196,82 @@ static void rare_things_in_the_model(void)
 	end();
 }
 
+/* A structure has its members in it, with theirs; floating point numbers may be elements. */
+static void structures_in_the_model(void)
+{
+	struct regfile *r = NULL;
+	const char *reason;
+	struct md_stream *s = md_stream_create(0, MD_HEADER_COMPACT);
+	struct md_event *e;
+
+	begin();
+	regs_event(&regs, "p", "n", 1);
+	regs_field(&regs, "outer", TRAIL_KIND_STRUCT, 0, 0, 3);
+	regs_field(&regs, "x", TRAIL_KIND_INT, 4, 0, 0);
+	regs_field(&regs, "inner", TRAIL_KIND_STRUCT, 0, 0, 2);
+	regs_field(&regs, "x", TRAIL_KIND_STRING, 0, 0, 0);
+	regs_field(&regs, "x", TRAIL_KIND_SEQUENCE, 8, TRAIL_FIELD_FLOAT, 0);
+	regs_field(&regs, "y", TRAIL_KIND_ARRAY, 4, TRAIL_FIELD_FLOAT, 3);
+	regs_field(&regs, "x", TRAIL_KIND_INT, 1, 0, 0);
+	regs_field(&regs, "last", TRAIL_KIND_INT, 1, TRAIL_FIELD_NOWRITE, 0);
+	regs_file(&regs, &file);
+	close(regs_save(dir, "f", file.data, file.len));
+	CHECK(!regfile_open(dir, "f", &r, &reason));
+	e = r ? regfile_event(r, 3) : NULL;
+	CHECK(e != NULL);
+	if (!e)
+		return;
+	CHECK(e->field_count == 2 && e->fields[0].type.kind == MD_STRUCT && e->fields[0].type.count == 3);
+	CHECK_STR(e->fields[1].name, "x");
+	CHECK_STR(e->fields[0].type.members[1].name, "inner");
+	CHECK_STR(e->fields[0].type.members[2].name, "y");
+	CHECK(e->fields[0].type.members[2].type.element->kind == MD_FLOAT);
+	CHECK(e->fields[0].type.members[1].type.count == 2);
+	CHECK_STR(e->fields[0].type.members[1].type.members[1].name, "x_2");
+	CHECK(!md_stream_add(s, e));
+	md_stream_destroy(s);
+	regfile_close(r);
+	end();
+}
+
+static const char *refused(void)
+{
+	struct regfile *r = NULL;
+	const char *reason = NULL;
+
+	regs_file(&regs, &file);
+	close(regs_save(dir, "f", file.data, file.len));
+	return regfile_open(dir, "f", &r, &reason) == -EBADMSG ? reason : "taken";
+}
+
+static void bad_structures(void)
+{
+	struct trail_reg_field *f;
+	uint32_t i;
+
+	begin();
+	f = regs.fields + regs.field_count;
+	regs_event(&regs, "p", "n", 1);
+	for (i = 0; i < TRAIL_STRUCT_DEPTH + 1; i++)
+		regs_field(&regs, "s", TRAIL_KIND_STRUCT, 0, 0, 1);
+	regs_field(&regs, "x", TRAIL_KIND_INT, 4, 0, 0);
+	CHECK_STR(refused(), "a structure is empty, or too deep in others");
+	for (i = 3; i < TRAIL_STRUCT_DEPTH + 1; i++)
+		f[i].kind = TRAIL_KIND_STRING;
+	f[2].count = 0;
+	CHECK_STR(refused(), "a structure is empty, or too deep in others");
+	f[2].count = 100;
+	CHECK_STR(refused(), "a structure has members outside of its event");
+	f[2].count = UINT32_MAX;
+	CHECK_STR(refused(), "a structure has members outside of its event");
+	f[2].count = 1;
+	f[3].flags = TRAIL_FIELD_NOWRITE;
+	CHECK_STR(refused(), "a member of a structure is for filters only");
+	f[2].flags = TRAIL_FIELD_NOWRITE;
+	CHECK_STR(refused(), "unknown flags of a structure");
+	end();
+}
+
 /* Labels are shown, not trusted; what covers nothing is left out, by the field's sign. */
 static void labels_of_any_kind(void)
 {
@@ -383,9 +459,9 @@ static void bad_tables(void)
 	EVENT(f[0].name = regs_string(&regs, ""), "bad name of a field");
 	EVENT(f[0].size = 3, "bad size of a field");
 	EVENT(f[2].size = 2, "bad size of a field");
-	EVENT(f[0].kind = 6, "unknown kind of a field");
+	EVENT(f[0].kind = 7, "unknown kind of a field");
 	EVENT(f[0].kind = 0, "unknown kind of a field");
-	EVENT(f[0].flags = 64, "unknown flags of a field");
+	EVENT(f[0].flags = 64, "bad size of floating point elements");
 	EVENT(f[0].flags = 128, "unknown flags of a field");
 	EVENT(f[5].count = UINT32_MAX, "an array is too long");
 	EVENT(f[6].size = 2, "bad size of a field's elements");
@@ -584,6 +660,8 @@ int main(void)
 	CASE(events_in_the_model);
 	CASE(rare_things_in_the_model);
 	CASE(labels_of_any_kind);
+	CASE(structures_in_the_model);
+	CASE(bad_structures);
 	CASE(field_names_are_made_unique);
 	CASE(switching);
 	CASE(bad_headers);

@@ -84,7 +84,10 @@ enum trail_kind {
 	TRAIL_KIND_STRING,              /* NUL terminated */
 	TRAIL_KIND_ARRAY,               /* count integers of size bytes */
 	TRAIL_KIND_SEQUENCE,            /* an unsigned length of `length` bytes, then that many integers of size bytes */
+	TRAIL_KIND_STRUCT,              /* nothing of its own: the next `count` fields of the event are its members, with theirs */
 };
+
+#define TRAIL_STRUCT_DEPTH 8u           /* structures in each other */
 
 #define TRAIL_FIELD_SIGNED 1u
 #define TRAIL_FIELD_HEX 2u
@@ -93,12 +96,14 @@ enum trail_kind {
 #define TRAIL_FIELD_NOWRITE 16u         /* for filters only: behind the payload of a hit, never in a trace */
 #define TRAIL_FIELD_ENUM 32u            /* INT: count is the index of its enumeration */
 
+#define TRAIL_FIELD_FLOAT 64u           /* ARRAY, SEQUENCE: of floating point numbers */
+
 /* Fields with TRAIL_FIELD_NOWRITE come after all others of their event. */
 struct trail_reg_field {
 	uint32_t name;                  /* string offset */
 	uint8_t kind, size, flags;
 	uint8_t length;                 /* TRAIL_KIND_SEQUENCE: bytes of the length, 1, 2, 4 or 8 */
-	uint32_t count;                 /* TRAIL_KIND_ARRAY: elements; with TRAIL_FIELD_ENUM: index */
+	uint32_t count;                 /* TRAIL_KIND_ARRAY: elements; _STRUCT: members; with TRAIL_FIELD_ENUM: index */
 };
 
 struct trail_reg_enum {

@@ -78,7 +78,7 @@ enum filter_op {
 	FILTER_LOAD_INT, FILTER_LOAD_FLOAT, FILTER_LOAD_STRING,
 	FILTER_LOAD_TEXT,               /* b: bytes */
 	FILTER_LOAD_SEQUENCE,           /* of text; b: most bytes, 0: all */
-	FILTER_LOAD_ELEMENT,            /* of a sequence of integers; b: index */
+	FILTER_LOAD_ELEMENT,            /* of a sequence of numbers; b: index */
 	FILTER_CONSTANT,                /* at: type, a and b: 64 bits */
 	FILTER_CONTEXT,                 /* at: kind, a: name, b: its length; 0: none */
 	/* Into register flag from registers a and (if there are two operands) b. */
@@ -107,7 +107,7 @@ enum filter_located {
 	FILTER_LENGTH_REST,             /* from here to the record's end */
 };
 
-/* Where a field lies, besides its offset. flags: TRAIL_FIELD_SIGNED, TRAIL_FIELD_BIG_ENDIAN. length: of a sequence. */
+/* Where a field lies, besides its offset. flags: TRAIL_FIELD_SIGNED, TRAIL_FIELD_BIG_ENDIAN, TRAIL_FIELD_FLOAT. length: of a sequence. */
 #define FILTER_PLACE(size, flags, anchor, length) \
 	((uint32_t)(size) | (uint32_t)(flags) << 8 | (uint32_t)(anchor) << 16 | (uint32_t)(length) << 24)
 
@@ -184,7 +184,10 @@ static inline bool filter_verify_place(struct filter_word w, bool sequence)
 {
 	uint32_t size = w.a & 255, flags = w.a >> 8 & 255, anchor = w.a >> 16 & 255, length = w.a >> 24;
 
-	if (anchor > TRAIL_EVENT_FIELDS_MAX || (flags & ~(TRAIL_FIELD_SIGNED | TRAIL_FIELD_BIG_ENDIAN)))
+	if (anchor > TRAIL_EVENT_FIELDS_MAX || (flags & ~(TRAIL_FIELD_SIGNED | TRAIL_FIELD_BIG_ENDIAN | TRAIL_FIELD_FLOAT)))
+		return false;
+	if ((flags & TRAIL_FIELD_FLOAT) && (!FILTER_FLOATS || size < 4 || (w.op != FILTER_LOAD_FLOAT && w.op != FILTER_LOAD_ELEMENT &&
+									      w.op != FILTER_WALK)))
 		return false;
 	if (sequence ? !filter_is_size(length) && (!filter_is_located(length) || w.op == FILTER_WALK) : length != 0)
 		return false;

@@ -221,7 +221,7 @@ FILTER_INLINE enum filter_outcome filter_load_number(const struct filter_machine
 
 	if (!filter_is_size(size) || size > m->in->len - place)
 		return FILTER_BAD;
-	if (w.op == FILTER_LOAD_FLOAT) {
+	if (w.op == FILTER_LOAD_FLOAT || (FILTER_FLOATS && flags & TRAIL_FIELD_FLOAT)) {
 		bits = filter_load(m->in->payload + place, size, flags & TRAIL_FIELD_BIG_ENDIAN, false);
 		return filter_load_float(bits, size, v);
 	}

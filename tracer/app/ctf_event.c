@@ -15,12 +15,12 @@ static bool is_length_of(const char *length, const char *name)
 	return length[0] == '_' && !strncmp(length + 1, name, n) && !strcmp(length + 1 + n, "_length");
 }
 
-static bool is_taken(const struct md_event *e, uint32_t before, const char *name, bool sequence)
+static bool is_taken(const struct md_field *fields, uint32_t before, const char *name, bool sequence)
 {
 	uint32_t i;
 
 	for (i = 0; i < before; i++) {
-		const struct md_field *f = &e->fields[i];
+		const struct md_field *f = &fields[i];
 
 		if (!strcmp(f->name, name) || (sequence && is_length_of(f->name, name)) ||
 		    (f->type.kind == MD_SEQUENCE && is_length_of(name, f->name)))
@@ -30,7 +30,7 @@ static bool is_taken(const struct md_event *e, uint32_t before, const char *name
 }
 
 /* Two fields of one name would make readers refuse the whole trace: the second becomes name_2. */
-static char *field_name(const struct md_event *e, uint32_t before, const char *claimed, bool sequence)
+static char *field_name(const struct md_field *fields, uint32_t before, const char *claimed, bool sequence)
 {
 	struct md_buf name = MD_BUF_INIT;
 	unsigned int next = 2;
@@ -39,7 +39,7 @@ static char *field_name(const struct md_event *e, uint32_t before, const char *c
 	/* As it will be printed, so that no two come to the same later. */
 	md_name_field(claimed, &name);
 	len = name.len;
-	while (is_taken(e, before, md_buf_str(&name), sequence)) {
+	while (is_taken(fields, before, md_buf_str(&name), sequence)) {
 		name.len = len;
 		md_buf_printf(&name, "_%u", next++);
 	}
@@ -103,6 +103,8 @@ static bool elements(const struct trail_reg_field *f, struct md_type *t)
 	if (!t->element)
 		return false;
 	integer(f, t->element);
+	if (f->flags & TRAIL_FIELD_FLOAT)
+		t->element->kind = MD_FLOAT;
 	if (f->flags & TRAIL_FIELD_TEXT) {
 		/* As LTTng describes text: plain char, signed. */
 		t->element->is_signed = true;
@@ -137,13 +139,55 @@ static bool type(const struct regfile *r, const struct trail_reg_field *f, struc
 	}
 }
 
+/* How many fields the structure at f takes, with all that is in it; another field takes 1. */
+static uint32_t extent(const struct trail_reg_field *f)
+{
+	uint64_t left = 1;
+	uint32_t n = 0;
+
+	for (; left; left--, n++)
+		left += f[n].kind == TRAIL_KIND_STRUCT ? f[n].count : 0;
+	return n;
+}
+
+/* Fills count fields from the table; those of structures too (app/parse.c has checked how deep). False: no memory. */
+static bool fill(const struct regfile *r, const struct trail_reg_field *f, struct md_field *fields, uint32_t count)
+{
+	uint32_t i;
+
+	for (i = 0; i < count; f += extent(f), i++) {
+		struct md_type *t = &fields[i].type;
+
+		fields[i].name = field_name(fields, i, r->strings + f->name, f->kind == TRAIL_KIND_SEQUENCE);
+		if (!fields[i].name)
+			return false;
+		if (f->kind != TRAIL_KIND_STRUCT) {
+			if (!type(r, f, t))
+				return false;
+			continue;
+		}
+		t->members = calloc(f->count, sizeof(*t->members));
+		if (!t->members)
+			return false;
+		t->kind = MD_STRUCT;
+		t->count = f->count;
+		if (!fill(r, f + 1, t->members, f->count))
+			return false;
+	}
+	return true;
+}
+
 struct md_event *regfile_event(const struct regfile *r, uint32_t event)
 {
 	const struct regfile_event *from = &r->events[event];
-	struct md_event *e = md_event_create(from->name, from->level, from->written);
+	const struct trail_reg_field *fields = &r->fields[from->first_field];
 	struct md_buf buffer = MD_BUF_INIT;
-	uint32_t i;
+	struct md_event *e;
+	uint32_t i, count = 0;
 
+	for (i = 0; i < from->written; i += extent(&fields[i]))
+		count++;
+	e = md_event_create(from->name, from->level, count);
 	if (!e)
 		return NULL;
 	if (from->uri) {
@@ -154,14 +198,9 @@ struct md_event *regfile_event(const struct regfile *r, uint32_t event)
 			return NULL;
 		}
 	}
-	for (i = 0; i < from->written; i++) {
-		const struct trail_reg_field *f = &r->fields[from->first_field + i];
-
-		e->fields[i].name = field_name(e, i, r->strings + f->name, f->kind == TRAIL_KIND_SEQUENCE);
-		if (!e->fields[i].name || !type(r, f, &e->fields[i].type)) {
-			md_event_destroy(e);
-			return NULL;
-		}
+	if (!fill(r, fields, e->fields, count)) {
+		md_event_destroy(e);
+		return NULL;
 	}
 	return e;
 }

@@ -20,7 +20,7 @@ enum {
 };
 
 #define FLAGS (TRAIL_FIELD_SIGNED | TRAIL_FIELD_HEX | TRAIL_FIELD_BIG_ENDIAN | TRAIL_FIELD_TEXT | TRAIL_FIELD_NOWRITE | \
-	       TRAIL_FIELD_ENUM)
+	       TRAIL_FIELD_ENUM | TRAIL_FIELD_FLOAT)
 
 struct parse {
 	const uint8_t *data;
@@ -178,6 +178,11 @@ static bool check_field(struct parse *p, const struct trail_reg_field *f)
 		return fail(p, "unknown flags of a field");
 	if ((f->flags & TRAIL_FIELD_ENUM) && (f->kind != TRAIL_KIND_INT || f->count >= p->head.enum_count))
 		return fail(p, "no such enumeration");
+	if (f->kind == TRAIL_KIND_STRUCT)
+		return !f->flags || fail(p, "unknown flags of a structure");
+	if ((f->flags & TRAIL_FIELD_FLOAT) &&
+	    ((f->kind != TRAIL_KIND_ARRAY && f->kind != TRAIL_KIND_SEQUENCE) || f->size < 4 || f->flags & TRAIL_FIELD_TEXT))
+		return fail(p, "bad size of floating point elements");
 	switch (f->kind) {
 	case TRAIL_KIND_STRING:
 		return true;
@@ -234,6 +239,34 @@ static bool expand_enum(struct parse *p, const struct trail_reg_field *f)
 	return true;
 }
 
+/* Each structure has its members within the event, and all of them are recorded. */
+static bool check_members(struct parse *p, const struct trail_reg_event *e)
+{
+	uint32_t left[TRAIL_STRUCT_DEPTH], depth = 0, i;
+
+	for (i = 0; i < e->field_count; i++) {
+		struct trail_reg_field f;
+
+		get_field(p, e->first_field + i, &f);
+		while (depth && !left[depth - 1])
+			depth--;
+		if (depth) {
+			left[depth - 1]--;
+			if (f.flags & TRAIL_FIELD_NOWRITE)
+				return fail(p, "a member of a structure is for filters only");
+		}
+		if (f.kind != TRAIL_KIND_STRUCT)
+			continue;
+		if (depth == TRAIL_STRUCT_DEPTH || !f.count)
+			return fail(p, "a structure is empty, or too deep in others");
+		left[depth++] = f.count;
+	}
+	while (depth)
+		if (left[--depth])
+			return fail(p, "a structure has members outside of its event");
+	return true;
+}
+
 static bool check_event_fields(struct parse *p, const struct trail_reg_event *e)
 {
 	bool unwritten = false;
@@ -274,7 +307,7 @@ static bool check_event(struct parse *p, const struct trail_reg_event *e)
 		return fail(p, "bad URI of a tracepoint's model");
 	p->expanded += provider + name + 2 + (size_t)uri;
 	p->expanded_fields += e->field_count;
-	return check_event_fields(p, e);
+	return check_members(p, e) && check_event_fields(p, e);
 }
 
 static bool check_events(struct parse *p)

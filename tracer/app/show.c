@@ -190,6 +190,8 @@ static void put_field(const struct regfile *f, const struct trail_reg_field *fie
 		md_buf_printf(out, "%s%s", field->flags & TRAIL_FIELD_BIG_ENDIAN ? "be " : "", field->size == 4 ? "float" : "double");
 	else if (array && field->flags & TRAIL_FIELD_TEXT)
 		md_buf_puts(out, "char");
+	else if (field->flags & TRAIL_FIELD_FLOAT)
+		md_buf_puts(out, field->size == 4 ? "float" : "double");
 	else
 		put_integer(f, field, out);
 	md_buf_putc(out, ' ');
@@ -200,15 +202,37 @@ static void put_field(const struct regfile *f, const struct trail_reg_field *fie
 		md_buf_puts(out, "[]");
 }
 
+/* `struct { members } name` for a structure. Returns the field after it. */
+static const struct trail_reg_field *put_nested(const struct regfile *f, const struct trail_reg_field *field, struct md_buf *out)
+{
+	const struct trail_reg_field *member = field + 1;
+	const char *name = f->strings + field->name;
+
+	if (field->kind != TRAIL_KIND_STRUCT) {
+		put_field(f, field, out);
+		return member;
+	}
+	md_buf_puts(out, " struct {");
+	for (uint32_t i = 0; i < field->count; i++) {
+		md_buf_puts(out, i ? ";" : "");
+		member = put_nested(f, member, out);
+	}
+	md_buf_puts(out, " } ");
+	md_buf_escape(out, name, strlen(name));
+	return member;
+}
+
 static void put_fields(const struct app *a, struct md_buf *lines)
 {
 	for (uint32_t e = 0; e < a->file->event_count; e++) {
 		const struct regfile_event *ev = &a->file->events[e];
 
+		const struct trail_reg_field *begin = &a->file->fields[ev->first_field];
+
 		md_buf_printf(lines, "%s {", ev->name);
-		for (uint32_t i = 0; i < ev->field_count; i++) {
-			md_buf_puts(lines, i ? ";" : "");
-			put_field(a->file, &a->file->fields[ev->first_field + i], lines);
+		for (const struct trail_reg_field *field = begin; field < begin + ev->field_count;) {
+			md_buf_puts(lines, field > begin ? ";" : "");
+			field = put_nested(a->file, field, lines);
 		}
 		md_buf_puts(lines, " }\n");
 	}

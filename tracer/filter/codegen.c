@@ -80,7 +80,7 @@ static void load_field(struct code *c, const struct filter_node *n, uint8_t r)
 		w.op = FILTER_LOAD_STRING;
 		break;
 	case TRAIL_KIND_ARRAY:
-		w.op = n->index_count ? FILTER_LOAD_INT : FILTER_LOAD_TEXT;
+		w.op = !n->index_count ? FILTER_LOAD_TEXT : f->flags & TRAIL_FIELD_FLOAT ? FILTER_LOAD_FLOAT : FILTER_LOAD_INT;
 		w.b = n->index_count ? 0 : f->count;
 		break;
 	case TRAIL_KIND_SEQUENCE:

@@ -14,6 +14,7 @@ static bool is_sound(const struct trail_reg_field *f, bool record)
 
 	switch (f->kind) {
 	case TRAIL_KIND_STRING:
+	case TRAIL_KIND_STRUCT:
 		return true;
 	case TRAIL_KIND_FLOAT:
 		return f->size == 4 || f->size == 8;
@@ -47,7 +48,7 @@ bool filter_locate(const struct filter_event *e, uint32_t i, uint32_t *anchor, u
 			from = 0;
 			if (++*anchor > TRAIL_EVENT_FIELDS_MAX)
 				return false;
-		} else {
+		} else if (f->kind != TRAIL_KIND_STRUCT) {
 			from += f->kind == TRAIL_KIND_ARRAY ? (uint64_t)f->count * f->size : f->size;
 			/* So that the last element has a place, too. */
 			if (from > INT32_MAX)
@@ -62,5 +63,5 @@ uint32_t filter_field_place(const struct trail_reg_field *f, uint32_t anchor)
 {
 	uint32_t size = f->kind == TRAIL_KIND_STRING ? 0 : f->size;
 
-	return FILTER_PLACE(size, f->flags & (TRAIL_FIELD_SIGNED | TRAIL_FIELD_BIG_ENDIAN), anchor, length_size(f));
+	return FILTER_PLACE(size, f->flags & (TRAIL_FIELD_SIGNED | TRAIL_FIELD_BIG_ENDIAN | TRAIL_FIELD_FLOAT), anchor, length_size(f));
 }

@@ -65,21 +65,31 @@ static void constant_truth(struct filter_info *i, bool v)
 
 /* ---- fields and contexts ---- */
 
-/* The event's field with that name, as readers see names. 1: found, 0, -ENOMEM */
+/* The event's field with that name, as readers see names; a.b is member b of structure a. 1: found, 0, -ENOMEM */
 static int find_field(const struct filter_event *e, const char *name, size_t len, uint32_t *out)
 {
 	struct md_buf shown = MD_BUF_INIT;
+	uint32_t i, depth = 0, left[TRAIL_STRUCT_DEPTH];
+	size_t prefix[TRAIL_STRUCT_DEPTH];
 	bool found = false;
-	uint32_t i;
 
 	for (i = 0; i < e->field_count && !found && !shown.failed; i++) {
-		md_buf_reset(&shown);
+		while (depth && !left[depth - 1])
+			depth--;
+		shown.len = 0;
+		if (depth) {
+			left[depth - 1]--;
+			shown.len = prefix[depth - 1];
+		}
 		md_name_field(e->strings + e->fields[i].name, &shown);
-		found = shown.len == len && !memcmp(shown.data, name, len);
+		found = !shown.failed && shown.len == len && !memcmp(shown.data, name, len);
 		*out = i;
+		if (e->fields[i].kind == TRAIL_KIND_STRUCT && depth < TRAIL_STRUCT_DEPTH) {
+			left[depth] = e->fields[i].count;
+			md_buf_putc(&shown, '.');
+			prefix[depth++] = shown.len;
+		}
 	}
-	if (shown.failed)
-		found = false;
 	i = shown.failed;
 	md_buf_deinit(&shown);
 	return i ? -ENOMEM : found;
@@ -93,7 +103,7 @@ static int bind_element(struct bind *b, const struct filter_node *n, struct filt
 	if (n->index_count > 1)
 		return clash(b, n->bracket[1], "the elements of '%.*s' are numbers: they have no elements",
 			     (int)n->name_length, n->text);
-	i->type = f->flags & TRAIL_FIELD_SIGNED ? TYPE_SIGNED : TYPE_UNSIGNED;
+	i->type = f->flags & TRAIL_FIELD_FLOAT ? TYPE_FLOAT : f->flags & TRAIL_FIELD_SIGNED ? TYPE_SIGNED : TYPE_UNSIGNED;
 	/* Behind its end a text has NULs in a payload, and anything in a record. */
 	i->opaque |= b->e->places && f->flags & TRAIL_FIELD_TEXT;
 	if (f->kind == TRAIL_KIND_SEQUENCE) {
@@ -108,6 +118,14 @@ static int bind_element(struct bind *b, const struct filter_node *n, struct filt
 	return 0;
 }
 
+/* How much of `a.b[3]` is the name of a field: up to the first bracket, after which nothing has a name. 0: none of it. */
+static size_t path_length(const struct filter_node *n)
+{
+	size_t len = strcspn(n->text, "[");
+
+	return strchr(n->text + len, '.') ? 0 : len;
+}
+
 static int bind_field(struct bind *b, const struct filter_node *n, struct filter_info *i)
 {
 	const struct trail_reg_field *f;
@@ -115,9 +133,9 @@ static int bind_field(struct bind *b, const struct filter_node *n, struct filter
 	int ret;
 
 	missing(i);
-	if (!b->e || n->member)
+	if (!b->e)
 		return 0;
-	ret = find_field(b->e, n->text, n->name_length, &k);
+	ret = find_field(b->e, n->text, n->member ? path_length(n) : n->name_length, &k);
 	if (ret < 0)
 		return tr_fail(b->err, ret, "out of memory");
 	if (!ret || !filter_locate(b->e, k, &i->anchor, &i->at))
@@ -128,6 +146,8 @@ static int bind_field(struct bind *b, const struct filter_node *n, struct filter
 		i->opaque = true;
 		i->at = 0;
 	}
+	if (f->kind == TRAIL_KIND_STRUCT)
+		return clash(b, n->column, "'%s' is a structure; take one of its members, as in %s.x", n->text, n->text);
 	if (f->kind == TRAIL_KIND_ARRAY || f->kind == TRAIL_KIND_SEQUENCE) {
 		if (n->index_count)
 			return bind_element(b, n, i);

@@ -27,13 +27,14 @@
 
 #define POINT_(ip_, level_, provider_, args_, ...) \
 	do { \
+		TRAIL__EACH(TRAIL__DECLARE, __VA_ARGS__) \
 		static const struct trail__field point_fields[] = { \
 			TRAIL__EACH(TRAIL__DESCRIBE, __VA_ARGS__) { 0, 0, 0, 0 } \
 		}; \
 		POINT_TP(level_, provider_, args_, point_fields); \
 		if (TRAIL__IS_ON(point_tp)) { \
 			int point_errno = errno; \
-			POINT_HIT(&point_tp, ip_, __VA_ARGS__) \
+			POINT_HIT_DECLARED(&point_tp, ip_, __VA_ARGS__) \
 			errno = point_errno; \
 		} \
 	} while (0)
@@ -57,6 +58,9 @@
 
 /* TRAIL__HIT with the ip. */
 #define POINT_HIT(tp, ip_, ...) \
+	TRAIL__EACH(TRAIL__DECLARE, __VA_ARGS__) \
+	POINT_HIT_DECLARED(tp, ip_, __VA_ARGS__)
+#define POINT_HIT_DECLARED(tp, ip_, ...) \
 	TRAIL__EACH(TRAIL__CAPTURE, __VA_ARGS__) \
 	unsigned char trail__buffer[TRAIL__HEADROOM + TRAIL__SCALARS + TRAIL__DYNAMIC + TRAIL__SPARE]; \
 	unsigned char *trail__at = trail__buffer + TRAIL__HEADROOM; \

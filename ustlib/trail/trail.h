@@ -8,19 +8,30 @@
  * is all there is to write, where it happens: it makes the event my_app:request with the fields id, path and ms. Nothing is
  * evaluated while the event is off, which costs one load, one test and a branch not taken.
  *
- * Fields (up to 16). A plain argument takes its name from its spelling (`id`; `req->id` and `req.id` give `id`), and its
- * type from its C type: integers of any size, bool and enumerations as integers, float, double, char * as a string (a
- * null pointer reads "(null)"), other pointers as hexadecimal numbers. Bit-fields need a `+` before them. Or:
+ * Fields (up to 16). A plain argument takes its name from its spelling (`id`; `req->id`, `req.id` and `ids[i].id` give
+ * `id`, `length(s)` gives `length`), and its type from its C type: integers of any size, bool and enumerations as integers,
+ * float, double, char * as a string (a null pointer reads "(null)"), other pointers as hexadecimal numbers; arrays of
+ * numbers as such, arrays of char as a string that ends with the array at the latest. Bit-fields need a `+` before them. An
+ * expression that is none of these (`i + 1`, `-i`, a literal, also as a macro) has no name: it does not compile. Or:
  *
  *	TRAIL_FIELD(name, expr)                 any of these under a name of its own
+ *	TRAIL_ENUM(name, expr, LABEL, ...)      an integer or enumeration, with the names of up to 16 constants
  *	TRAIL_HEX(name, expr)                   an integer shown in hexadecimal
  *	TRAIL_NET(name, expr)                   an integer in network byte order (as in a packet header)
  *	TRAIL_NET_HEX(name, expr)
  *	TRAIL_TEXT(name, pointer, length)       a counted string: length bytes of text
  *	TRAIL_BYTES(name, pointer, length)      length bytes, shown in hexadecimal
- *	TRAIL_SEQUENCE(name, pointer, count)    count integers of the pointer's type
+ *	TRAIL_SEQUENCE(name, pointer, count)    count numbers of the pointer's type
  *	TRAIL_ARRAY(name, pointer, COUNT)       the same, COUNT a constant
  *	TRAIL_TEXT_ARRAY(name, pointer, COUNT)  COUNT bytes of text, COUNT a constant
+ *
+ * In C++ also: std::string, std::string_view and what else has data() and size() of char, as strings up to the first NUL;
+ * std::array, std::vector, std::span and what else has data() and size() of numbers, as arrays and sequences. Said once, at
+ * namespace scope where the type is declared:
+ *
+ *	TRAIL_LABELS(type, type::LABEL, ...)    fields of this enumeration have the names of these up to 16 constants
+ *	TRAIL_MEMBERS(type, member, ...)        fields of this class are structures with these up to 16 members, each of any
+ *	                                        type that a field can have
  *
  * Each argument is evaluated once if the event is on. A string may change or shrink while it is recorded: what is recorded is
  * one consistent reading of it. An event that is larger than a sub-buffer is counted as discarded.
@@ -58,6 +69,7 @@
 #define TRAIL_LEVEL(level, provider, ...) TRAIL__EVENT(TRAIL__LEVEL_##level, #provider, #__VA_ARGS__, __VA_ARGS__)
 
 #define TRAIL_FIELD(name, expr) (TRAIL__MARK, VALUE, #name, 0, expr)
+#define TRAIL_ENUM(name, expr, ...) (TRAIL__MARK, ENUM, #name, TRAIL__ENUM, expr, TRAIL__EACH(TRAIL__LABEL, 0, __VA_ARGS__))
 #define TRAIL_HEX(name, expr) (TRAIL__MARK, VALUE, #name, TRAIL__HEX, expr)
 #define TRAIL_NET(name, expr) (TRAIL__MARK, VALUE, #name, TRAIL__BIG_ENDIAN, expr)
 #define TRAIL_NET_HEX(name, expr) (TRAIL__MARK, VALUE, #name, TRAIL__BIG_ENDIAN | TRAIL__HEX, expr)
@@ -83,12 +95,14 @@ enum trail__level {
 #define TRAIL__STRING 3
 #define TRAIL__ARRAY_OF 4
 #define TRAIL__SEQUENCE_OF 5
+#define TRAIL__STRUCT 6         /* values is the head of a struct trail__struct */
 #define TRAIL__SIGNED 1
 #define TRAIL__HEX 2
 #define TRAIL__BIG_ENDIAN 4
-#define TRAIL__TEXT 8
+#define TRAIL__TEXT 8           /* of a string: it ends after `count` bytes at the latest */
 #define TRAIL__NOWRITE 16       /* only for filters; such fields come last */
 #define TRAIL__ENUM 32          /* an integer with an enumeration */
+#define TRAIL__REAL 64          /* an array or sequence of floating point numbers */
 #define TRAIL__CODE_OF(kind, flags, size) ((unsigned int)(kind) << 8 | (unsigned int)(flags) << 16 | (unsigned int)(size))
 #define TRAIL__KIND(code) ((code) >> 8 & 255)
 #define TRAIL__SIZE(code) ((code) & 255)
@@ -112,6 +126,11 @@ struct trail__field {
 	const struct trail__enum *values;       /* TRAIL__ENUM */
 };
 
+struct trail__struct {
+	struct trail__enum head;        /* nothing but the count of fields */
+	const struct trail__field *fields;
+};
+
 struct trail__event {
 	const char *provider;
 	const char *args;       /* the event's name and the arguments, as spelled */
@@ -127,7 +146,7 @@ struct trail__tp {
 	const unsigned int *state;      /* this word is zero while nobody wants the event */
 	const struct trail__event *event;
 	const void *slot;               /* where the event goes: the only place, or none */
-	const void *slots;              /* several places */
+	const void *places;             /* several places (`slots` is a macro of Qt) */
 	void *object;
 	unsigned int seen;              /* the state that slot and slots were made for */
 	unsigned int off;               /* what state points to before registration; stays 0 */
@@ -219,6 +238,9 @@ int trail_seal(void);
 /* Copies a string with its NUL to `at`, not beyond `end`; returns the place behind it, or null if it does not fit. */
 unsigned char *TRAIL__DIRECT trail__put_string(unsigned char *at, unsigned char *end, const char *s);
 
+/* The same of at most max bytes; s may be null, and is empty then. */
+unsigned char *TRAIL__DIRECT trail__put_text(unsigned char *at, unsigned char *end, const char *s, size_t max);
+
 extern struct trail__tp *__start_trail_tps[] __attribute__((weak, visibility("hidden")));
 extern struct trail__tp *__stop_trail_tps[] __attribute__((weak, visibility("hidden")));
 
@@ -251,7 +273,8 @@ trail__put(unsigned char *at, unsigned char *end, const struct trail__piece *p, 
 		memcpy(at, p->data, size);
 		return at + size;
 	case TRAIL__STRING:
-		next = trail__put_string(at, end, *(const char *const *)p->data);
+		next = p->code & TRAIL__TEXT << 16 ? trail__put_text(at, end, *(const char *const *)p->data, p->count)
+						   : trail__put_string(at, end, *(const char *const *)p->data);
 		if (!next)
 			*big = 1;
 		return next ? next : at;
@@ -281,10 +304,7 @@ trail__put(unsigned char *at, unsigned char *end, const struct trail__piece *p, 
 	int trail__big = 0; \
 	TRAIL__EACH(TRAIL__PUT, __VA_ARGS__) \
 	if (__builtin_expect(trail__big, 0)) { \
-		const struct trail__piece trail__pieces[] = { \
-			TRAIL__EACH(TRAIL__PIECE, __VA_ARGS__) { 0, 0, 0 } \
-		}; \
-		trail__record_pieces((tp), trail__pieces, sizeof(trail__pieces) / sizeof(trail__pieces[0]) - 1); \
+		TRAIL__HIT_PIECES(tp, __VA_ARGS__) \
 	} else { \
 		trail__record((tp), trail__buffer + TRAIL__HEADROOM, \
 			      (size_t)(trail__at - trail__buffer - TRAIL__HEADROOM)); \
@@ -296,31 +316,33 @@ trail__put(unsigned char *at, unsigned char *end, const struct trail__piece *p, 
 	 (__builtin_expect(__atomic_load_n(&(tp).seen, __ATOMIC_ACQUIRE) == __atomic_load_n((tp).state, __ATOMIC_RELAXED) && \
 			   __atomic_load_n(&(tp).slot, __ATOMIC_RELAXED) != 0, 1) || trail__ready(&(tp))))
 
-#define TRAIL__PUT(i, x) \
-	trail__at = trail__put(trail__at, trail__buffer + TRAIL__HEADROOM + TRAIL__DYNAMIC, &trail__p##i, &trail__big);
-#define TRAIL__PIECE(i, x) trail__p##i,
+#define TRAIL__DECLARE(i, x) TRAIL__CALL(TRAIL__DECLARE_, i, TRAIL__NORMAL(x))
 #define TRAIL__DESCRIBE(i, x) TRAIL__CALL(TRAIL__DESCRIBE_, i, TRAIL__NORMAL(x))
 #define TRAIL__CAPTURE(i, x) TRAIL__CALL(TRAIL__CAPTURE_, i, TRAIL__NORMAL(x))
 
-#define TRAIL__DESCRIBE_VALUE(i, name, flags, e) \
-	{ name, TRAIL__CODE(e) | (unsigned int)(flags) << 16, 0, 0 },
+#define TRAIL__NO_NAME(e) "TRAIL: the field " #e " has no name: write TRAIL_FIELD(name, " #e ")"
+#define TRAIL__NO_TYPE(name) "TRAIL: the field " name " is of a type that cannot be recorded"
+
+#define TRAIL__DECLARE_SEQUENCE(i, name, flags, pointer, n)
+#define TRAIL__DECLARE_ARRAY(i, name, flags, pointer, n)
+#define TRAIL__DESCRIBE_PLAIN TRAIL__DESCRIBE_VALUE
 #define TRAIL__DESCRIBE_SEQUENCE(i, name, flags, pointer, n) \
 	{ name, TRAIL__ELEMENT(pointer, TRAIL__SEQUENCE_OF) | (unsigned int)(flags) << 16, 0, 0 },
 #define TRAIL__DESCRIBE_ARRAY(i, name, flags, pointer, n) \
 	{ name, TRAIL__ELEMENT(pointer, TRAIL__ARRAY_OF) | (unsigned int)(flags) << 16, (n), 0 },
 
-#define TRAIL__CAPTURE_VALUE(i, name, flags, e) \
-	TRAIL__CHECK(e) \
-	TRAIL__AUTO trail__v##i = (e); \
-	const struct trail__piece trail__p##i = { TRAIL__CODE(e), 1, (const void *)&trail__v##i };
-#define TRAIL__CAPTURE_SEQUENCE(i, name, flags, pointer, n) \
-	const void *const trail__v##i = (const void *)(pointer); \
-	const struct trail__piece trail__p##i = { TRAIL__ELEMENT(pointer, TRAIL__SEQUENCE_OF), (unsigned int)(n), trail__v##i };
-#define TRAIL__CAPTURE_ARRAY(i, name, flags, pointer, n) \
-	const void *const trail__v##i = (const void *)(pointer); \
-	const struct trail__piece trail__p##i = { TRAIL__ELEMENT(pointer, TRAIL__ARRAY_OF), (unsigned int)(n), trail__v##i };
-
 #ifndef __cplusplus
+
+/* ---- C ---- */
+
+#define TRAIL__PUT(i, x) \
+	trail__at = trail__put(trail__at, trail__buffer + TRAIL__HEADROOM + TRAIL__DYNAMIC, &trail__p##i, &trail__big);
+#define TRAIL__PIECE(i, x) trail__p##i,
+#define TRAIL__HIT_PIECES(tp, ...) \
+	const struct trail__piece trail__pieces[] = { TRAIL__EACH(TRAIL__PIECE, __VA_ARGS__) { 0, 0, 0 } }; \
+	trail__record_pieces((tp), trail__pieces, sizeof(trail__pieces) / sizeof(trail__pieces[0]) - 1);
+
+#define TRAIL__LABEL(i, label) { #label, (unsigned long long)(label), (unsigned long long)(label), 0 },
 
 #define TRAIL__AUTO __extension__ __auto_type
 #define TRAIL__I(type) TRAIL__CODE_OF(TRAIL__INT, (type)-1 < (type)1 ? TRAIL__SIGNED : 0, sizeof(type))
@@ -334,13 +356,100 @@ trail__put(unsigned char *at, unsigned char *end, const struct trail__piece *p, 
 	float: TRAIL__CODE_OF(TRAIL__FLOAT, 0, sizeof(float)), double: TRAIL__CODE_OF(TRAIL__FLOAT, 0, sizeof(double)), \
 	char *: TRAIL__CODE_OF(TRAIL__STRING, 0, 0), const char *: TRAIL__CODE_OF(TRAIL__STRING, 0, 0), \
 	default: TRAIL__POINTER)
-#define TRAIL__CHECK(e) \
-	_Static_assert(TRAIL__CODE(e) != TRAIL__POINTER || __builtin_classify_type(e) == 5, \
-		       "a field is an integer, a floating point number, an enumeration, a string or a pointer");
-#define TRAIL__ELEMENT(pointer, kind) ((TRAIL__CODE(*(pointer)) & ~0xff00u) | (unsigned int)(kind) << 8)
+
+/* An array is what becomes something else where its value is taken, and is no function, which is what it points to. */
+#define TRAIL__DECAYS(e) \
+	(__builtin_classify_type(e) == 5 && !__builtin_types_compatible_p(__typeof__(e), __typeof__((0, (e)))))
+#define TRAIL__DECAYED(e) __builtin_choose_expr(TRAIL__DECAYS(e), (e), (int *)0)
+#define TRAIL__IS_ARRAY(e) \
+	(TRAIL__DECAYS(e) && !__builtin_types_compatible_p(__typeof__(e), __typeof__(*TRAIL__DECAYED(e))))
+#define TRAIL__IS_TEXT(e) (TRAIL__IS_ARRAY(e) && _Generic(*TRAIL__DECAYED(e), char: 1, default: 0))
+#define TRAIL__IS_FIXED(e) (!TRAIL__IS_ARRAY(e) || __builtin_constant_p(sizeof(__typeof__(e))))
+#define TRAIL__LENGTH_OF(e) \
+	(TRAIL__IS_ARRAY(e) ? __builtin_choose_expr(__builtin_constant_p(sizeof(__typeof__(e))), sizeof(__typeof__(e)), 0) / sizeof(*TRAIL__DECAYED(e)) : 1)
+/* Of what has such an element. */
+#define TRAIL__ELEMENTS(code, kind) \
+	(TRAIL__KIND(code) == TRAIL__FLOAT ? TRAIL__CODE_OF(kind, TRAIL__REAL, TRAIL__SIZE(code)) : \
+	 TRAIL__KIND(code) == TRAIL__STRING ? TRAIL__CODE_OF(kind, TRAIL__HEX, sizeof(void *)) : \
+	 (((code) & ~0xff00u) | (unsigned int)(kind) << 8))
+#define TRAIL__ELEMENT(pointer, kind) TRAIL__ELEMENTS(TRAIL__CODE(*(pointer)), kind)
+#define TRAIL__VALUE_CODE(e) \
+	(TRAIL__IS_TEXT(e) ? TRAIL__CODE_OF(TRAIL__STRING, TRAIL__TEXT, 0) : \
+	 TRAIL__IS_ARRAY(e) ? TRAIL__ELEMENTS(TRAIL__CODE(*TRAIL__DECAYED(e)), TRAIL__ARRAY_OF) : TRAIL__CODE(e))
+#define TRAIL__IS_TYPE(e) (TRAIL__CODE(e) != TRAIL__POINTER || __builtin_classify_type(e) == 5)
+
+/*
+ * A cast binds tighter than every operator with two or three operands: if there is one, the type is another. Of the others, the
+ * first character says what they are; brackets around all of it say nothing, unless they are a macro's, as those of errno.
+ */
+#define TRAIL__IN(text, at, from, to) \
+	(__builtin_memcmp((text) + (at), from, 1) >= 0 && __builtin_memcmp((text) + (at), to, 1) <= 0)
+#define TRAIL__IS(text, at, what) (__builtin_memcmp((text) + (at), what, sizeof(what) - 1) == 0)
+#define TRAIL__EAT(...)         /* leaves nothing of what is in one pair of brackets */
+#define TRAIL__STRING_OF(...) TRAIL__STRING_OF_(__VA_ARGS__)
+#define TRAIL__STRING_OF_(...) #__VA_ARGS__
+#define TRAIL__HAS_NAME(e, text) \
+	(__builtin_types_compatible_p(__typeof__((_Bool) e), _Bool) && \
+	 (TRAIL__IN(text, 0, "a", "z") || TRAIL__IN(text, 0, "A", "Z") || TRAIL__IS(text, 0, "_") || TRAIL__IS(text, 0, "*") || \
+	  TRAIL__IS(text, 0, "&") || (TRAIL__IS(text, 0, "+") && !TRAIL__IN(text " ", 1, "+", "9")) || \
+	  (TRAIL__IS(text, 0, "(") && (TRAIL__IS(text " ", 1, "*") || sizeof(TRAIL__STRING_OF(TRAIL__EAT e)) > 1))) && \
+	 !TRAIL__IS(text, sizeof(text) - 2, "+") && !TRAIL__IS(text, sizeof(text) - 2, "-") && \
+	 !TRAIL__IS(text, sizeof(text) - 2, "\"") && !TRAIL__IS(text, sizeof(text) - 2, "'"))
+
+#define TRAIL__CHECK(name, e) \
+	_Static_assert(TRAIL__IS_TYPE(e), TRAIL__NO_TYPE(name) \
+		       ", which are integers, floating point numbers, enumerations, strings, pointers and arrays"); \
+	_Static_assert(!TRAIL__IS_ARRAY(e) || TRAIL__IS_TYPE(*TRAIL__DECAYED(e)), TRAIL__NO_TYPE(name) ": an array, but not of numbers"); \
+	_Static_assert(!TRAIL__IS_ARRAY(e) || !TRAIL__DECAYS(*TRAIL__DECAYED(e)), TRAIL__NO_TYPE(name) \
+		       ": an array of arrays; write TRAIL_ARRAY(name, &array[0][0], count)"); \
+	_Static_assert(TRAIL__IS_FIXED(e), TRAIL__NO_TYPE(name) ": an array of variable length; write TRAIL_SEQUENCE(name, array, count)");
+#define TRAIL__CHECK_ELEMENT(name, pointer) \
+	_Static_assert(TRAIL__IS_TYPE(*(pointer)), TRAIL__NO_TYPE(name) ": these are no numbers");
+
+#define TRAIL__DECLARE_PLAIN(i, name, flags, e) \
+	_Pragma("GCC diagnostic push") \
+	_Pragma("GCC diagnostic ignored \"-Waddress\"") \
+	_Static_assert(TRAIL__HAS_NAME(e, #e), TRAIL__NO_NAME(e)); \
+	_Pragma("GCC diagnostic pop") \
+	TRAIL__CHECK(#e, e) \
+	TRAIL__DECLARE_CODE(i, e)
+#define TRAIL__DECLARE_VALUE(i, name, flags, e) \
+	TRAIL__CHECK(name, e) \
+	TRAIL__DECLARE_CODE(i, e)
+#define TRAIL__DECLARE_CODE(i, e) enum { trail__c##i = TRAIL__VALUE_CODE(e), trail__n##i = TRAIL__LENGTH_OF(e) };
+#define TRAIL__DECLARE_ENUM(i, name, flags, e, ...) \
+	_Static_assert(TRAIL__KIND(TRAIL__CODE(e)) == TRAIL__INT && __builtin_classify_type(e) != 5 && TRAIL__IS_TYPE(e), \
+		       "TRAIL: the field " name " is neither an integer nor an enumeration"); \
+	static const struct trail__label trail__l##i[] = { __VA_ARGS__ }; \
+	static const struct trail__enum trail__e##i = { name, trail__l##i, sizeof(trail__l##i) / sizeof(trail__l##i[0]) };
+
+#define TRAIL__DESCRIBE_VALUE(i, name, flags, e) \
+	{ name, (unsigned int)trail__c##i | (unsigned int)(flags) << 16, \
+	  TRAIL__KIND(trail__c##i) == TRAIL__ARRAY_OF ? (unsigned int)trail__n##i : 0, 0 },
+#define TRAIL__DESCRIBE_ENUM(i, name, flags, e, ...) { name, TRAIL__CODE(e) | (unsigned int)(flags) << 16, 0, &trail__e##i },
+
+#define TRAIL__CAPTURE_PLAIN TRAIL__CAPTURE_VALUE
+#define TRAIL__CAPTURE_VALUE(i, name, flags, e) \
+	TRAIL__AUTO trail__v##i = (e); \
+	const struct trail__piece trail__p##i = { \
+		trail__c##i, trail__n##i, \
+		(const void *)__builtin_choose_expr(TRAIL__KIND(trail__c##i) == TRAIL__ARRAY_OF, trail__v##i, &trail__v##i) \
+	};
+#define TRAIL__CAPTURE_ENUM(i, name, flags, e, ...) \
+	TRAIL__AUTO trail__v##i = (e); \
+	const struct trail__piece trail__p##i = { TRAIL__CODE(e), 1, (const void *)&trail__v##i };
+#define TRAIL__CAPTURE_SEQUENCE(i, name, flags, pointer, n) \
+	TRAIL__CHECK_ELEMENT(name, pointer) \
+	const void *const trail__v##i = (const void *)(pointer); \
+	const struct trail__piece trail__p##i = { TRAIL__ELEMENT(pointer, TRAIL__SEQUENCE_OF), (unsigned int)(n), trail__v##i };
+#define TRAIL__CAPTURE_ARRAY(i, name, flags, pointer, n) \
+	TRAIL__CHECK_ELEMENT(name, pointer) \
+	const void *const trail__v##i = (const void *)(pointer); \
+	const struct trail__piece trail__p##i = { TRAIL__ELEMENT(pointer, TRAIL__ARRAY_OF), (unsigned int)(n), trail__v##i };
 
 #define TRAIL__EVENT(level_, provider_, args_, ...) \
 	do { \
+		TRAIL__EACH(TRAIL__DECLARE, __VA_ARGS__) \
 		static const struct trail__field trail__fields[] = { \
 			TRAIL__EACH(TRAIL__DESCRIBE, __VA_ARGS__) { 0, 0, 0, 0 } \
 		}; \
@@ -356,69 +465,9 @@ trail__put(unsigned char *at, unsigned char *end, const struct trail__piece *p, 
 		(void)&trail__entry; \
 	} while (0)
 
-#else /* __cplusplus */
-
-#include <type_traits>
-
-/*
- * In C++ the trace point is a static member of a template with internal linkage: inline functions and templates, whose
- * copies the linker merges, would otherwise put sections of different kinds under one name. The entry in trail_tps goes
- * with the function that holds it (section flag "?").
- */
-namespace trail { namespace {
-
-template <class Tag> struct site { static struct trail__tp tp; };
-template <class Tag>
-struct trail__tp site<Tag>::tp = { &site<Tag>::tp.off, Tag::event(), nullptr, nullptr, nullptr, 0, 0, nullptr, 0 };
-
-template <class T, bool = std::is_enum<T>::value> struct integer { using type = T; };
-template <class T> struct integer<T, true> { using type = typename std::underlying_type<T>::type; };
-
-template <class U> constexpr unsigned int code()
-{
-	using T = typename std::decay<U>::type;
-
-	static_assert(std::is_arithmetic<T>::value || std::is_enum<T>::value || std::is_pointer<T>::value,
-		      "a field is an integer, a floating point number, an enumeration, a string or a pointer");
-	static_assert(!std::is_same<T, long double>::value, "long double cannot be recorded");
-	if constexpr (std::is_same<T, char *>::value || std::is_same<T, const char *>::value)
-		return TRAIL__CODE_OF(TRAIL__STRING, 0, 0);
-	else if constexpr (std::is_pointer<T>::value)
-		return TRAIL__CODE_OF(TRAIL__INT, TRAIL__HEX, sizeof(T));
-	else if constexpr (std::is_floating_point<T>::value)
-		return TRAIL__CODE_OF(TRAIL__FLOAT, 0, sizeof(T));
-	else
-		return TRAIL__CODE_OF(TRAIL__INT, std::is_signed<typename integer<T>::type>::value ? TRAIL__SIGNED : 0,
-				      sizeof(T));
-}
-
-} }
-
-#define TRAIL__AUTO auto
-#define TRAIL__CHECK(e)
-#define TRAIL__CODE(e) (::trail::code<decltype(e)>())
-#define TRAIL__ELEMENT(pointer, kind) \
-	((::trail::code<decltype(*(pointer))>() & ~0xff00u) | (unsigned int)(kind) << 8)
-
-#define TRAIL__EVENT(level_, provider_, args_, ...) \
-	do { \
-		static constexpr struct trail__field trail__fields[] = { \
-			TRAIL__EACH(TRAIL__DESCRIBE, __VA_ARGS__) { 0, 0, 0, 0 } \
-		}; \
-		static constexpr struct trail__event trail__event_ = { \
-			provider_, args_, trail__fields, \
-			sizeof(trail__fields) / sizeof(trail__fields[0]) - 1, level_, 1, 0 \
-		}; \
-		struct trail__tag { static constexpr const struct trail__event *event() { return &trail__event_; } }; \
-		using trail__site = ::trail::site<trail__tag>; \
-		__asm__ volatile(".pushsection trail_tps,\"aw?\",@progbits\n\t.balign 8\n\t.quad %c0\n\t.popsection" \
-				 :: "i"(&trail__site::tp)); \
-		if (TRAIL__IS_ON(trail__site::tp)) { \
-			TRAIL__HIT(&trail__site::tp, __VA_ARGS__) \
-		} \
-	} while (0)
-
-#endif
+#elif __cplusplus >= 201703L
+#include <trail/cxx.h>
+#endif                          /* before C++17 there are only the declarations, for lttng/tracepoint.h */
 
 /*
  * Preprocessing. An argument is a field maker's tuple if it is in parentheses and begins with TRAIL__MARK, which is a
@@ -433,7 +482,7 @@ template <class U> constexpr unsigned int code()
 #define TRAIL__PASTE(a, b) TRAIL__PASTE_(a, b)
 #define TRAIL__PASTE_(a, b) a##b
 #define TRAIL__NORMAL(x) TRAIL__PASTE(TRAIL__NORMAL_, TRAIL__IS_TUPLE(x))(x)
-#define TRAIL__NORMAL_0(x) VALUE, 0, 0, x
+#define TRAIL__NORMAL_0(x) PLAIN, 0, 0, x
 #define TRAIL__NORMAL_1(x) TRAIL__REST x
 #define TRAIL__REST(mark, ...) __VA_ARGS__
 #define TRAIL__CALL(op, i, ...) TRAIL__CALL_(op, i, __VA_ARGS__)

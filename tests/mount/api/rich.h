@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* For C11 and C++17 alike: names, arrays, labels. rich_fields(1) makes rich:names and so on, n = 0, 1, 2. */
+#include <errno.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <trail/trail.h>
+
+enum phase { PHASE_IDLE, PHASE_BUSY = 5, PHASE_FAILED = -1 };
+
+struct item { int id; short parts[2]; struct item *next; };
+
+static int twice(int n) { return 2 * n; }
+
+static void rich_names(int n)
+{
+	struct item items[2] = { { n, { 1, 2 }, NULL }, { n + 10, { 3, 4 }, NULL } }, *p = &items[1];
+	int index[3] = { 0, 1, 2 };
+
+	p->next = items;
+	errno = n;
+	TRAIL(rich, names, items[index[1]].id, p->next->parts[1], twice(n), (long)n, +n, *index, errno);
+}
+
+static void rich_arrays(int n)
+{
+	int ints[3] = { n, -n, 3 };
+	const double doubles[2] = { n + 0.5, -1e9 };
+	float floats[2] = { 0.25f, 1.5f };
+	unsigned char bytes[2] = { 0, 255 };
+	bool flags[2] = { true, false };
+	uint64_t wide[1] = { 18446744073709551615u };
+	enum phase phases[2] = { PHASE_IDLE, PHASE_FAILED };
+	char text[8] = "text", full[4] = { 'f', 'u', 'l', 'l' };
+	struct item item = { 1, { 7, -8 }, NULL };
+	int *addresses[2] = { (int *)16, NULL };
+	const char *words[1] = { (const char *)32 };
+
+	TRAIL(rich, arrays, ints, doubles, floats, bytes, flags, wide, phases, text, full, item.parts, addresses, words,
+	      TRAIL_FIELD(literal, "abc"), TRAIL_SEQUENCE(some, doubles, 2), TRAIL_ARRAY(one, floats, 1), n);
+}
+
+static void rich_labels(int n)
+{
+	enum phase phase = n == 0 ? PHASE_IDLE : n == 1 ? PHASE_BUSY : PHASE_FAILED;
+	unsigned short code = (unsigned short)(n + 4);
+
+	TRAIL(rich, labels, TRAIL_ENUM(phase, phase, PHASE_IDLE, PHASE_BUSY, PHASE_FAILED),
+	      TRAIL_ENUM(code, code, PHASE_IDLE, PHASE_BUSY), TRAIL_ENUM(small, (signed char)-n, PHASE_FAILED), n);
+}
+
+/* More than the call site's buffer has room for */
+static void rich_large(int n)
+{
+	int ints[100];
+	char text[300], full[300];
+
+	for (int i = 0; i < 100; i++)
+		ints[i] = n;
+	memset(text, 't', sizeof(text));
+	text[10] = 0;
+	memset(full, 'f', sizeof(full));
+	TRAIL(rich, large, ints, text, full, TRAIL_ENUM(phase, n, PHASE_IDLE), n);
+}
+
+static void rich_fields(int step)
+{
+	for (int n = 0; n < 3; n += step) {
+		rich_names(n);
+		rich_arrays(n);
+		rich_labels(n);
+		rich_large(n);
+	}
+}

@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: MIT
+/* Strings and text at call sites, and events that do not fit the call site's buffer. */
+#include <errno.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "ustlib/lib.h"
+#include "tracer/abi/ring.h"
+
+void record_lost(struct trail__tp *tp)
+{
+	const struct slots *slots;
+
+	__atomic_fetch_add(&slot_users, 1, __ATOMIC_SEQ_CST);
+	slots = slots_of(tp);
+	for (uint32_t i = 0; slots && i < slots->count; i++)
+		if (*slots->slot[i].on)
+			slot_lost(&slots->slot[i], 1);
+	__atomic_fetch_sub(&slot_users, 1, __ATOMIC_RELEASE);
+}
+
+static size_t piece_size(const struct trail__piece *p, size_t *string)
+{
+	const char *s;
+
+	switch (TRAIL__KIND(p->code)) {
+	case TRAIL__STRING:
+		s = *(const char *const *)p->data;
+		if (p->code & TRAIL__TEXT << 16)
+			*string = s ? strnlen(s, p->count) : 0;
+		else
+			*string = strlen(s ? s : "(null)");
+		return *string + 1;
+	case TRAIL__SEQUENCE_OF:
+		return TRAIL__LENGTH(p->code) + (size_t)p->count * TRAIL__SIZE(p->code);
+	case TRAIL__ARRAY_OF:
+		return (size_t)p->count * TRAIL__SIZE(p->code);
+	default:
+		return TRAIL__SIZE(p->code);
+	}
+}
+
+static unsigned char *put_bytes(unsigned char *at, const void *data, size_t n)
+{
+	if (n)
+		memcpy(at, data, n);
+	return at + n;
+}
+
+/* A string of n bytes when it was measured; it may have become shorter, its NUL is where the reader looks for it. */
+static unsigned char *put_measured(unsigned char *at, const char *s, size_t n)
+{
+	unsigned char *nul;
+
+	if (n)
+		memcpy(at, s ? s : "(null)", n);
+	at[n] = 0;
+	nul = memchr(at, 0, n + 1);
+	return nul + 1;
+}
+
+static unsigned char *put_piece(unsigned char *at, const struct trail__piece *p, size_t string)
+{
+	size_t size = TRAIL__SIZE(p->code);
+	uint64_t count = p->count;
+
+	switch (TRAIL__KIND(p->code)) {
+	case TRAIL__STRING:
+		return put_measured(at, *(const char *const *)p->data, string);
+	case TRAIL__SEQUENCE_OF:
+		at = put_bytes(at, &count, TRAIL__LENGTH(p->code));
+		return put_bytes(at, p->data, p->count * size);
+	case TRAIL__ARRAY_OF:
+		return put_bytes(at, p->data, p->count * size);
+	default:
+		return put_bytes(at, p->data, size);
+	}
+}
+
+/* Events too large for the call site's stack buffer: put together in memory of their own. Rare, so it may cost a mapping. */
+TRAIL_EXPORT void trail__record_pieces_at(struct trail__tp *tp, const struct trail__piece *pieces, unsigned int count,
+					  unsigned int unwritten, const void *ip)
+{
+	size_t total = TRAIL__HEADROOM + TRAIL__SPARE, strings[TRAIL_EVENT_FIELDS_MAX] = { 0 }, len = 0;
+	unsigned char *buffer, *begin, *at;
+	int saved = errno;
+
+	if (count > TRAIL_EVENT_FIELDS_MAX || unwritten > count)
+		return;
+	for (unsigned int i = 0; i < count; i++)
+		total += piece_size(&pieces[i], &strings[i]);
+	/* Larger than any sub-buffer: not even looked at. */
+	buffer = attach_sealed || total > TRAIL_SUBBUF_MAX ? MAP_FAILED : mmap(NULL, total, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (buffer == MAP_FAILED) {
+		record_lost(tp);
+		errno = saved;
+		return;
+	}
+	begin = at = buffer + TRAIL__HEADROOM;
+	for (unsigned int i = 0; i < count; i++) {
+		at = put_piece(at, &pieces[i], strings[i]);
+		if (i + 1 == count - unwritten)
+			len = (size_t)(at - begin);
+	}
+	trail__record_at(tp, begin, len, (size_t)(at - begin) - len, ip);
+	munmap(buffer, total);
+	errno = saved;
+}
+
+TRAIL_EXPORT void trail__record_pieces(struct trail__tp *tp, const struct trail__piece *pieces, unsigned int count)
+{
+	trail__record_pieces_at(tp, pieces, count, 0, __builtin_return_address(0));
+}
+
+#ifdef __x86_64__
+#include <emmintrin.h>
+#endif
+
+TRAIL_EXPORT unsigned char *trail__put_string(unsigned char *at, unsigned char *end, const char *s)
+{
+	size_t n;
+
+	if (unlikely(!s))
+		s = "(null)";
+#ifdef __x86_64__
+	/*
+	 * Sixteen bytes at a time, tested and stored from one load each, so that a string that changes meanwhile is still
+	 * recorded as one. A load does not cross into a page that may not be there. (Without rseq, which valgrind does not
+	 * have, bytes behind the NUL are left alone.)
+	 */
+	while (likely(rseq_usable) && ((uintptr_t)s & 4095) <= 4096 - 16 && end - at >= 16) {
+		__m128i bytes = _mm_loadu_si128((const __m128i *)s);
+		unsigned int zero = (unsigned int)_mm_movemask_epi8(_mm_cmpeq_epi8(bytes, _mm_setzero_si128()));
+
+		_mm_storeu_si128((__m128i *)at, bytes);
+		if (zero)
+			return at + __builtin_ctz(zero) + 1;
+		at += 16;
+		s += 16;
+	}
+#endif
+	if (at >= end)
+		return NULL;
+	n = strnlen(s, (size_t)(end - at));
+	if (n == (size_t)(end - at))
+		return NULL;
+	return put_measured(at, s, n);
+}
+
+TRAIL_EXPORT unsigned char *trail__put_text(unsigned char *at, unsigned char *end, const char *s, size_t max)
+{
+	size_t room = at < end ? (size_t)(end - at) : 0, n = s ? strnlen(s, max < room ? max : room) : 0;
+
+	return n < room ? put_measured(at, s, n) : NULL;
+}
