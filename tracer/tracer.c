@@ -151,6 +151,8 @@ struct tracer *tracer_new(const struct tracer_config *config)
 	CDS_INIT_LIST_HEAD(&t->retries);
 	CDS_INIT_LIST_HEAD(&t->dead_snapshots);
 	t->parts = session_parts;
+	t->domains[DOMAIN_USER] = &user_domain;
+	t->domains[DOMAIN_KERNEL] = &kernel_domain;
 	t->config = *config;
 	t->opened = wall_clock();
 	snprintf(t->state_dir, sizeof(t->state_dir), "%s", config->state_dir);

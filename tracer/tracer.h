@@ -170,7 +170,7 @@ void session_troubles(struct session *s, struct md_buf *out);
 
 /* ---- channels: their names are each domain's own ---- */
 
-enum domain { DOMAIN_USER, DOMAIN_KERNEL };
+enum domain { DOMAIN_USER, DOMAIN_KERNEL, DOMAINS };
 
 void channels_list(struct session *s, enum domain domain, struct md_buf *names);
 int channel_create(struct session *s, enum domain domain, const char *channel, struct tr_err *err);

@@ -417,7 +417,7 @@ static void drain_channel(struct kchannel *kc)
 	pthread_mutex_unlock(&kc->tracer->lock);
 }
 
-void kernel_problems(struct session *s, struct md_buf *out)
+void kernel_problems(const struct session *s, struct md_buf *out)
 {
 	struct channel *c;
 

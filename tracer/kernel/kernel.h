@@ -118,6 +118,9 @@ struct kchannel {
 	bool told;                              /* the backend records them */
 };
 
+/* The kernel domain, as the model calls it: kernel_domain.c. */
+extern const struct domain_ops kernel_domain;
+
 /* kernel/kernel.c */
 void kernel_open(struct tracer *t);
 void kernel_close(struct tracer *t);
@@ -210,7 +213,7 @@ void kernel_statedumps_end(struct tracer *t);   /* none is under way after this,
 
 /* kernel/drain.c, without the tracer's lock */
 void kernel_drain(struct session *s);
-void kernel_problems(struct session *s, struct md_buf *out);    /* lines of `status`; with the tracer's lock held */
+void kernel_problems(const struct session *s, struct md_buf *out);    /* lines of `status`; with the tracer's lock held */
 void coders_free(struct kchannel *kc);
 
 #endif

@@ -10,7 +10,6 @@
 #include <string.h>
 
 #include "tracer/session/core.h"
-#include "tracer/kernel/kernel.h"
 #include "tracer/ring/reader.h"
 
 #define CHANNEL_NAME_MAX 128
@@ -54,18 +53,29 @@ struct channel *channel_new(struct session *s, enum domain domain, const char *n
 	return c;
 }
 
+static const struct domain_ops *domain_ops(const struct session *s, enum domain domain)
+{
+	return s->tracer->domains[domain];
+}
+
+static const struct domain_ops *channel_ops(const struct channel *c)
+{
+	return domain_ops(c->session, c->kernel ? DOMAIN_KERNEL : DOMAIN_USER);
+}
+
 /* From here on the geometry is fixed. */
 int channel_start(struct channel *c, struct tr_err *err)
 {
+	const struct domain_ops *ops = channel_ops(c);
 	int ret = 0;
 
 	if (c->started)
-		return c->kernel ? kchannel_start(c, err) : 0;
+		return ops->start ? ops->start(c, err) : 0;
 	/* Who may wait for room wants what is there to be kept. */
 	c->mode = c->loss >= 0 ? (enum trail_mode)c->loss :
 		  c->blocking || c->session->output ? TRAIL_MODE_DISCARD : TRAIL_MODE_OVERWRITE;
-	if (c->kernel)
-		ret = kchannel_start(c, err);
+	if (ops->start)
+		ret = ops->start(c, err);
 	c->started = !ret;
 	return ret;
 }
@@ -74,7 +84,8 @@ void channel_drop(struct channel *c)
 {
 	struct class *cl, *next;
 
-	kchannel_drop(c);
+	if (channel_ops(c)->drop)
+		channel_ops(c)->drop(c);
 	cds_list_for_each_entry_safe(cl, next, &c->classes, node)
 		class_drop(cl);
 	cds_list_del(&c->node);
@@ -177,8 +188,7 @@ int channel_destroy(struct session *s, enum domain domain, const char *channel, 
 		session_changed(s);
 	}
 	pthread_mutex_unlock(&s->tracer->lock);
-	kernel_bury(s->tracer);
-	kernel_reap(s->tracer);
+	domains_gc(s->tracer);
 	return ret;
 }
 
@@ -431,17 +441,8 @@ int contexts_show(struct session *s, enum domain domain, const char *channel, st
 	return show_list(s, domain, channel, true, out);
 }
 
-static int check_rules(struct session *s, enum domain domain, const struct rule_list *l, struct kprobe_plan *plan, struct tr_err *err)
-{
-	if (domain == DOMAIN_USER)
-		return rules_check(s, l, err);
-	if (!s->tracer->kernel)
-		return tr_fail(err, -EOPNOTSUPP, "the kernel cannot be traced: %s", s->tracer->no_kernel);
-	return kernel_check_rules(s->tracer->kernel, l, plan, err);
-}
-
 /* With the lock held. -EAGAIN: the plan has to be prepared before. */
-static int store_rules(struct session *s, enum domain domain, const char *channel, const char *text, bool replace, struct kprobe_plan *plan,
+static int store_rules(struct session *s, enum domain domain, const char *channel, const char *text, bool replace, struct rule_preparation **prep,
 		       struct tr_err *err)
 {
 	struct rule_list none = { 0 }, rules = { 0 };
@@ -456,7 +457,7 @@ static int store_rules(struct session *s, enum domain domain, const char *channe
 	else
 		ret = (domain == DOMAIN_KERNEL ? rule_list_apply_kernel : rule_list_apply)(c ? &c->rules : &none, text, replace, &rules, err);
 	if (!ret)
-		ret = check_rules(s, domain, &rules, plan, err);
+		ret = domain_ops(s, domain)->check_rules(s, &rules, prep, err);
 	if (!ret && !c) {
 		c = channel_new(s, domain, SHORTCUT, s->next_channel);
 		fresh = c != NULL;
@@ -475,33 +476,27 @@ static int store_rules(struct session *s, enum domain domain, const char *channe
 	session_apply(s);
 	session_save(s);
 	session_changed(s);
-	if (c->kchannel && c->kchannel->error)
-		ret = tr_fail(err, c->kchannel->error, "the rules are noted, but the kernel refuses: %s", strerror(-c->kchannel->error));
-	return ret;
+	return channel_ops(c)->applied ? channel_ops(c)->applied(c, err) : 0;
 }
 
 int events_store(struct session *s, enum domain domain, const char *channel, const char *text, bool replace, struct tr_err *err)
 {
-	struct kprobe_plan plan = { 0 };
+	const struct domain_ops *ops = domain_ops(s, domain);
+	struct rule_preparation *prep = NULL;
 	uid_t owner;
-	int ret = 0;
+	int ret;
 
-	/* What the kernel recorded until now is for the rules until now. */
-	if (domain == DOMAIN_KERNEL)
-		kernel_drain(s);
+	/* What was recorded until now is for the rules until now. */
+	if (ops->drain)
+		ops->drain(s);
 	do {
 		pthread_mutex_lock(&s->tracer->lock);
 		owner = s->uid;
-		ret = store_rules(s, domain, channel, text, replace, &plan, err);
+		ret = store_rules(s, domain, channel, text, replace, &prep, err);
 		pthread_mutex_unlock(&s->tracer->lock);
-	} while (ret == -EAGAIN && kprobe_pending(&plan) && (ret = kprobe_prepare(s->tracer->kernel, &plan, owner, err)) == 0);
-	ret = kprobe_explain(&plan, ret, err);
-	kprobe_plan_deinit(&plan);
-	if (domain == DOMAIN_KERNEL) {
-		kernel_scan(s->tracer);
-		buffers_keep(s->tracer);
-		kernel_reap(s->tracer);
-	}
+	} while (ret == -EAGAIN && ops->prepare_rules && (ret = ops->prepare_rules(s, prep, owner, err)) == 0);
+	if (ops->end_rules)
+		ret = ops->end_rules(s, prep, ret, err);
 	return ret;
 }
 
@@ -574,7 +569,7 @@ int channel_status(struct session *s, enum domain domain, const char *channel, s
 	int ret;
 
 	if (kernel)
-		kernel_drain(s);
+		domains_drain(s);
 	ret = channel_blocking(s, domain, channel, &blocks);
 	if (!ret)
 		ret = session_streams(s, channel, &set);
@@ -616,7 +611,7 @@ static int list_names(struct session *s, const char *channel, const char *owner,
 	int ret = -ENOENT;
 
 	if (kernel)
-		kernel_drain(s);
+		domains_drain(s);
 	if (channel_exists(s, kernel ? DOMAIN_KERNEL : DOMAIN_USER, channel))
 		ret = session_streams(s, channel, &set);
 	if (ret)

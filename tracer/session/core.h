@@ -20,6 +20,7 @@
 #include "tracer/os/clock.h"
 #include "tracer/context/context.h"
 #include "tracer/keeper/keeper.h"
+#include "tracer/session/domain.h"
 #include "tracer/session/part.h"
 #include "tracer/session/quota.h"
 #include "tracer/app/registration.h"
@@ -58,6 +59,7 @@ struct tracer {
 	struct apptable *apptable;
 	struct programs *programs;              /* session/decision.c */
 	struct cds_list_head retries;           /* struct app */
+	const struct domain_ops *domains[DOMAINS];      /* session/domain.h; constant */
 	const struct session_part *const *parts;        /* session/part.h; ends with NULL; constant */
 	struct cds_list_head dead_snapshots;    /* snapshot/snapshot.c */
 	bool unkept;                            /* some buffer is not with the keeper yet */
@@ -205,7 +207,6 @@ struct session *session_alloc(struct tracer *t, const char *name, uid_t uid, gid
 struct session *session_new(struct tracer *t, const char *name, uid_t uid, gid_t gid);
 void session_changed(struct session *s);
 bool session_serves(const struct session *s, uid_t uid);        /* active, and for the user's events */
-bool session_wants(const struct session *s, const struct app *a);       /* and the inclusion sets have it */
 bool session_tracks(const struct session *s, uint32_t pid, uid_t uid, gid_t gid);
 /* Brings state words and switches (with a barrier if any went off or changed) in line with the rules. */
 void session_apply(struct session *s);
@@ -239,6 +240,8 @@ uint64_t channel_decides(const struct channel *c, const char *event, int level);
 struct trace *trace_find(struct session *s, uint32_t uid, uint32_t pid);
 struct trace *trace_new(struct session *s, uint32_t uid, uint32_t pid, const char *comm, const uint8_t *uuid, int64_t created);
 struct class *class_get(struct channel *c, struct trace *t, bool create);
+/* Reports, once in a session, that a buffer of the channel could not be made: err is -errno. */
+void channel_refuse_buffer(struct channel *c, int err);
 /* The id of an event in a class; a new one is written to the event log. Takes e over. -errno: ENOSPC, ENOMEM, I/O. */
 int class_event(struct class *cl, uint64_t digest, struct md_event *e, uint32_t *id);
 int class_find_event(const struct class *cl, uint64_t digest, uint32_t *id);
@@ -262,6 +265,13 @@ void buffers_keep(struct tracer *t);
 bool class_switch(struct class *cl);
 uint8_t class_switch_on(struct class *cl, uint32_t id);         /* of an event that is wanted: its value, set in all buffers */
 void class_drop(struct class *cl);
+/* Sets the switch bytes of all events of the user domain by the rules, with a barrier if any went off or changed. */
+void session_switch(struct session *s);
+
+/* app/user_domain.c: with the lock held */
+extern const struct domain_ops user_domain;
+/* The session records events of the application: it is active, serves the user, and the inclusion sets have the process. */
+bool session_wants(const struct session *s, const struct app *a);
 struct class *owner_class(struct channel *c, const struct app *a);      /* made if need be; NULL: memory, disk */
 
 /* app.c */
@@ -286,8 +296,6 @@ bool kernel_wanted(struct channel *c, const char *key, const struct filter_event
 /* The channel's decision on an event of an application, with the program (NULL: who cares). 0: nothing of it is recorded. */
 uint64_t app_wanted(struct channel *c, const struct app *a, uint32_t event, struct wanted *program);
 /* New rules against the events that are registered: -EINVAL if types clash in all that a rule takes. */
-int rules_check(const struct session *s, const struct rule_list *l, struct tr_err *err);
-void rules_status(const struct session *s, struct md_buf *out); /* lines `unmatched RULE`: no tracepoint that is registered now */
 void programs_drop(struct tracer *t);
 
 /* app/attach_server.c */

@@ -15,7 +15,6 @@
 #define BUCKETS 1024u           /* a power of two */
 #define PROGRAMS_MAX 16384u
 #define BYTES_MAX (32u << 20)
-#define UNMATCHED_LOOKS 1000000u        /* of rules at tracepoints, in one read of `status`: the tracer's lock is held */
 
 enum { PROGRAM, ALWAYS, NEVER };        /* as filter_compile says it */
 
@@ -174,96 +173,4 @@ bool kernel_wanted(struct channel *c, const char *key, const struct filter_event
 	if (p->result == PROGRAM)
 		*program = (struct wanted){ p->code, p->size };
 	return true;
-}
-
-static struct filter_event fields_of(const struct app *a, uint32_t event)
-{
-	const struct regfile_event *e = &a->file->events[event];
-
-	return (struct filter_event){ .fields = a->file->fields + e->first_field, .field_count = e->field_count, .strings = a->file->strings };
-}
-
-uint64_t app_wanted(struct channel *c, const struct app *a, uint32_t event, struct wanted *program)
-{
-	struct filter_event e = fields_of(a, event);
-
-	return event_wanted(c, a->file->events[event].name, a->file->events[event].level, &e, a->file->uid, program);
-}
-
-/* ---- when rules are written ---- */
-
-/* -EINVAL if the filter can do nothing with any event that the rule takes now. */
-static int check_rule(const struct session *s, const struct rule *r, struct tr_err *err)
-{
-	struct tr_err first = TR_ERR_INIT, *say = &first;
-	const char *event = NULL;
-	struct app *a;
-	int ret;
-
-	cds_list_for_each_entry(a, &s->tracer->apps, node) {
-		if (s->uid && s->uid != a->file->uid)
-			continue;
-		for (uint32_t i = 0; i < a->file->event_count; i++) {
-			const struct regfile_event *e = &a->file->events[i];
-			struct filter_event fields = fields_of(a, i);
-
-			if (!rule_match(r, e->name, e->level))
-				continue;
-			ret = filter_check(r->filter, &fields, say);
-			if (ret != -EINVAL)
-				return 0;
-			if (!event)
-				event = e->name;
-			say = NULL;
-		}
-	}
-	if (!event)
-		return 0;
-	if (err) {
-		size_t n = strlen(first.sentence);
-
-		*err = first;
-		snprintf(err->sentence + n, sizeof(err->sentence) - n, " (in %.100s)", event);
-		err->line = r->line;
-	}
-	return -EINVAL;
-}
-
-/* Whether an application that the session records has registered a tracepoint that the rule takes. budget: looks that are left. */
-static bool is_registered(const struct session *s, const struct rule *r, size_t *budget)
-{
-	struct app *a;
-
-	/* The daemon's own event. */
-	if (rule_match(r, LOG_EVENT, LOG_EVENT_LEVEL))
-		return true;
-	cds_list_for_each_entry(a, &s->tracer->apps, node) {
-		if (s->uid && s->uid != a->file->uid)
-			continue;
-		for (uint32_t i = 0; i < a->file->event_count; i++)
-			if (!(*budget)-- || rule_match(r, a->file->events[i].name, a->file->events[i].level))
-				return true;
-	}
-	return false;
-}
-
-void rules_status(const struct session *s, struct md_buf *out)
-{
-	size_t budget = UNMATCHED_LOOKS;
-	struct channel *c;
-
-	cds_list_for_each_entry(c, &s->channels, node)
-		for (size_t i = 0; !c->kernel && budget && i < c->rules.count; i++)
-			if (!c->rules.rules[i].disabled && !is_registered(s, &c->rules.rules[i], &budget) && budget)
-				md_buf_printf(out, "unmatched %s\n", c->rules.rules[i].text);
-}
-
-int rules_check(const struct session *s, const struct rule_list *l, struct tr_err *err)
-{
-	int ret = 0;
-
-	for (size_t i = 0; i < l->count && !ret; i++)
-		if (l->rules[i].filter && l->rules[i].line)
-			ret = check_rule(s, &l->rules[i], err);
-	return ret;
 }

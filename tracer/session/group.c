@@ -295,59 +295,11 @@ struct class *class_get(struct channel *c, struct trace *t, bool create)
 	return cl;
 }
 
-/* The process's name as a part of a path. */
-static void comm_of(uint32_t pid, char *out, size_t size)
-{
-	char path[32];
-	ssize_t n;
-	int fd;
-
-	snprintf(path, sizeof(path), "/proc/%u/comm", pid);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	n = fd < 0 ? -1 : read(fd, out, size - 1);
-	if (fd >= 0)
-		close(fd);
-	while (n > 0 && out[n - 1] == '\n')
-		n--;
-	out[n > 0 ? n : 0] = 0;
-	for (char *p = out; *p; p++)
-		if (!strchr("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_+-.", *p))
-			*p = '_';
-	if (out[0] == '.')
-		out[0] = '_';
-}
-
-/* Told once. */
-static void no_buffer(struct channel *c, int err)
+/* Reports the first buffer of the session that could not be made. */
+void channel_refuse_buffer(struct channel *c, int err)
 {
 	if (!c->session->buffers_refused++)
 		session_failed(c->session, "channel %s: no buffer, and what it would have recorded is not counted: %s", c->name, strerror(-err));
-}
-
-struct class *owner_class(struct channel *c, const struct app *a)
-{
-	struct session *s = c->session;
-	uint32_t pid = c->per_process ? a->pid : 0;
-	struct trace *t = trace_find(s, a->file->uid, pid);
-	char comm[17] = "";
-	int err;
-
-	if (!t) {
-		if (pid)
-			comm_of(pid, comm, sizeof(comm));
-		t = trace_new(s, a->file->uid, pid, comm, NULL, 0);
-		err = t ? session_save(s) : -ENOMEM;
-		if (err) {
-			no_buffer(c, err);
-			return NULL;
-		}
-	}
-	/* Perhaps there was no descriptor for it the last time. */
-	if (t->log_fd < 0 && (err = trace_open_log(s, t))) {
-		no_buffer(c, err);
-		return NULL;
-	}
-	return class_get(c, t, true);
 }
 
 static uint64_t random_key(void)
@@ -462,7 +414,7 @@ int class_buffer(struct class *cl, enum trail_ring_kind kind, uint32_t pid, stru
 		err = region_create(&geo, random_key(), &r);
 	if (err) {
 		if (err != -EDQUOT)
-			no_buffer(c, err);
+			channel_refuse_buffer(c, err);
 		return err;
 	}
 	*out = class_adopt(cl, r, per_cpu(c, kind, pid) ? 0 : cl->next_ordinal + !cl->next_ordinal, pid);
@@ -586,4 +538,32 @@ void class_drop(struct class *cl)
 	free(cl->ids);
 	free(cl->switches);
 	free(cl);
+}
+
+/*
+ * Regions of CPU rings need one visit of each CPU in all, those of thread rings one each.
+ * Caller holds tracer.lock.
+ */
+void session_switch(struct session *s)
+{
+	struct region *regions[256];
+	struct channel *c;
+	struct class *cl;
+	struct buffer *b;
+	size_t n = 0;
+
+	cds_list_for_each_entry(c, &s->channels, node)
+		cds_list_for_each_entry(cl, &c->classes, node) {
+			if (c->kernel || !class_switch(cl))
+				continue;
+			cds_list_for_each_entry(b, &cl->buffers, node) {
+				if (n == 256) {
+					barrier(regions, n);
+					n = 0;
+				}
+				regions[n++] = b->region;
+			}
+		}
+	if (n)
+		barrier(regions, n);
 }

@@ -12,7 +12,6 @@
 #include <unistd.h>
 
 #include "tracer/session/core.h"
-#include "tracer/kernel/kernel.h"
 #include "tracer/ring/reader.h"
 
 #define SESSION_NAME_MAX 200
@@ -117,11 +116,6 @@ bool session_tracks(const struct session *s, uint32_t pid, uid_t uid, gid_t gid)
 	       track_has(&s->track[TRACK_VGID], gid);
 }
 
-bool session_wants(const struct session *s, const struct app *a)
-{
-	return session_serves(s, a->file->uid) && session_tracks(s, a->file->pid, a->file->uid, a->gid);
-}
-
 /* The file that tells applications that begin while a session is active to ask at their first hit. */
 static void mark_active(struct tracer *t)
 {
@@ -140,41 +134,12 @@ static void mark_active(struct tracer *t)
 		close(fd);
 }
 
-/*
- * State words first: from then on each hit asks, and waits for the lock. Then the switch bytes, so that hits which are past
- * their words find that what they know is old, and the barrier for those that are past the bytes.
- */
 void session_apply(struct session *s)
 {
-	struct region *regions[256];
-	struct channel *c;
-	struct class *cl;
-	struct buffer *b;
-	struct app *a;
-	size_t n = 0;
-
 	if (s->draft)
 		return;
 	mark_active(s->tracer);
-	cds_list_for_each_entry(a, &s->tracer->apps, node)
-		app_apply(s->tracer, a, false);
-	cds_list_for_each_entry(c, &s->channels, node)
-		cds_list_for_each_entry(cl, &c->classes, node) {
-			if (c->kernel || !class_switch(cl))
-				continue;
-			/* Regions of CPU rings need one visit in all, those of thread rings one each. */
-			cds_list_for_each_entry(b, &cl->buffers, node) {
-				if (n == 256) {
-					barrier(regions, n);
-					n = 0;
-				}
-				regions[n++] = b->region;
-			}
-		}
-	if (n)
-		barrier(regions, n);
-	cds_list_for_each_entry(c, &s->channels, node)
-		kchannel_apply(c);
+	domains_apply(s);
 }
 
 void session_forget(struct session *s)
@@ -252,7 +217,7 @@ static void wind_up(struct session *s)
 	s->active = false;
 	session_apply(s);
 	pthread_mutex_unlock(&s->tracer->lock);
-	kernel_drain(s);
+	domains_drain(s);
 	while (*p)
 		p++;
 	while (p != s->tracer->parts)
@@ -320,8 +285,7 @@ int session_destroy(struct tracer *t, const char *name, struct tr_err *err)
 		ret = tr_fail(err, -ENOENT, "no session '%s'", name);
 	}
 	pthread_mutex_unlock(&t->lock);
-	kernel_bury(t);
-	kernel_reap(t);
+	domains_gc(t);
 	parts_gc(t);
 	session_put(s);
 	session_put(held);
@@ -393,7 +357,7 @@ ssize_t session_counts(struct session *s, struct ring_counts *sum)
 	ssize_t count;
 	int ret;
 
-	kernel_drain(s);
+	domains_drain(s);
 	ret = session_streams(s, NULL, &set);
 	for (size_t i = 0; i < set.count; i++) {
 		ring_counts(&set.streams[i], &c);
@@ -428,8 +392,9 @@ void session_status(struct session *s, struct md_buf *out)
 		      sum.overwritten, sum.bytes, streams < 0 ? 0 : streams);
 	quota_status(s, out);
 	md_buf_printf(out, "buffers_refused %" PRIu64 "\nbuffers_lost %" PRIu64 "\n", s->buffers_refused, s->buffers_lost);
-	kernel_problems(s, out);
-	rules_status(s, out);
+	for_each_domain(d, s->tracer)
+		if ((*d)->status)
+			(*d)->status(s, out);
 	for_each_part(p, s->tracer)
 		if ((*p)->status)
 			(*p)->status(s, out);

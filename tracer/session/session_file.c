@@ -27,7 +27,6 @@
 #include <uuid/uuid.h>
 
 #include "tracer/session/core.h"
-#include "tracer/kernel/kernel.h"
 
 #define SESSION_FILE_MAX (16u << 20)
 
@@ -51,8 +50,8 @@ static void save_channel(const struct channel *c, struct md_buf *out)
 		      c->loss, (int)c->mode, c->subbuf_size, c->subbuf_count, c->name);
 	md_buf_printf(out, "times %" PRIu64 " %" PRIu64 " %" PRIu64 "\n", c->blocking, c->switch_period, c->read_period);
 	md_buf_printf(out, "files %" PRIu64 " %u\n", c->file_size, c->file_count);
-	if (c->kernel)
-		md_buf_printf(out, "kernel %s\n", c->kchannel ? c->kchannel->name : "-");
+	if (c->session->tracer->domains[c->kernel]->save)
+		c->session->tracer->domains[c->kernel]->save(c, out);
 	context_list_print(&c->contexts, &contexts);
 	save_lines("context", &contexts, out);
 	rule_list_print(&c->rules, &rules);

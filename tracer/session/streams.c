@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "tracer/session/core.h"
-#include "tracer/kernel/kernel.h"
 #include "tracer/ring/stream_files.h"
 #include "tracer/ring/reader.h"
 
@@ -112,16 +111,15 @@ static size_t session_regions(struct session *s, struct region ***out)
 	return n;
 }
 
-static bool session_records_kernel(struct session *s)
+static bool needs_cpu_barrier(struct session *s)
 {
-	struct channel *c;
-	bool some = false;
+	bool needs = false;
 
 	pthread_mutex_lock(&s->tracer->lock);
-	cds_list_for_each_entry(c, &s->channels, node)
-		some = some || (c->kchannel && c->kchannel->recording);
+	for_each_domain(d, s->tracer)
+		needs = needs || ((*d)->needs_cpu_barrier && (*d)->needs_cpu_barrier(s));
 	pthread_mutex_unlock(&s->tracer->lock);
-	return some;
+	return needs;
 }
 
 int session_look(struct session *s, const char *channel, struct stream_set *out, uint64_t *now)
@@ -139,8 +137,8 @@ int session_look(struct session *s, const char *channel, struct stream_set *out,
 	while (n)
 		region_put(regions[--n]);
 	free(regions);
-	if (session_records_kernel(s))
+	if (needs_cpu_barrier(s))
 		barrier_cpus();
-	kernel_drain(s);
+	domains_drain(s);
 	return session_streams(s, channel, out);
 }

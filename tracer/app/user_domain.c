@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* The user domain (session/domain.h): what rules mean for the tracepoints that applications have registered. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "tracer/session/core.h"
+
+#define UNMATCHED_LOOKS 1000000u        /* of rules at tracepoints, in one read of `status`: the tracer's lock is held */
+
+bool session_wants(const struct session *s, const struct app *a)
+{
+	return session_serves(s, a->file->uid) && session_tracks(s, a->file->pid, a->file->uid, a->gid);
+}
+
+/* The process's name as a part of a path. */
+static void comm_of(uint32_t pid, char *out, size_t size)
+{
+	char path[32];
+	ssize_t n;
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/%u/comm", pid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	n = fd < 0 ? -1 : read(fd, out, size - 1);
+	if (fd >= 0)
+		close(fd);
+	while (n > 0 && out[n - 1] == '\n')
+		n--;
+	out[n > 0 ? n : 0] = 0;
+	for (char *p = out; *p; p++)
+		if (!strchr("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_+-.", *p))
+			*p = '_';
+	if (out[0] == '.')
+		out[0] = '_';
+}
+
+struct class *owner_class(struct channel *c, const struct app *a)
+{
+	struct session *s = c->session;
+	uint32_t pid = c->per_process ? a->pid : 0;
+	struct trace *t = trace_find(s, a->file->uid, pid);
+	char comm[17] = "";
+	int err;
+
+	if (!t) {
+		if (pid)
+			comm_of(pid, comm, sizeof(comm));
+		t = trace_new(s, a->file->uid, pid, comm, NULL, 0);
+		err = t ? session_save(s) : -ENOMEM;
+		if (err) {
+			channel_refuse_buffer(c, err);
+			return NULL;
+		}
+	}
+	/* Perhaps there was no descriptor for it the last time. */
+	if (t->log_fd < 0 && (err = trace_open_log(s, t))) {
+		channel_refuse_buffer(c, err);
+		return NULL;
+	}
+	return class_get(c, t, true);
+}
+
+static struct filter_event fields_of(const struct app *a, uint32_t event)
+{
+	const struct regfile_event *e = &a->file->events[event];
+
+	return (struct filter_event){ .fields = a->file->fields + e->first_field, .field_count = e->field_count, .strings = a->file->strings };
+}
+
+uint64_t app_wanted(struct channel *c, const struct app *a, uint32_t event, struct wanted *program)
+{
+	struct filter_event e = fields_of(a, event);
+
+	return event_wanted(c, a->file->events[event].name, a->file->events[event].level, &e, a->file->uid, program);
+}
+
+/* ---- when rules are written ---- */
+
+/* -EINVAL if the filter can do nothing with any event that the rule takes now. */
+static int check_rule(const struct session *s, const struct rule *r, struct tr_err *err)
+{
+	struct tr_err first = TR_ERR_INIT, *say = &first;
+	const char *event = NULL;
+	struct app *a;
+	int ret;
+
+	cds_list_for_each_entry(a, &s->tracer->apps, node) {
+		if (s->uid && s->uid != a->file->uid)
+			continue;
+		for (uint32_t i = 0; i < a->file->event_count; i++) {
+			const struct regfile_event *e = &a->file->events[i];
+			struct filter_event fields = fields_of(a, i);
+
+			if (!rule_match(r, e->name, e->level))
+				continue;
+			ret = filter_check(r->filter, &fields, say);
+			if (ret != -EINVAL)
+				return 0;
+			if (!event)
+				event = e->name;
+			say = NULL;
+		}
+	}
+	if (!event)
+		return 0;
+	if (err) {
+		size_t n = strlen(first.sentence);
+
+		*err = first;
+		snprintf(err->sentence + n, sizeof(err->sentence) - n, " (in %.100s)", event);
+		err->line = r->line;
+	}
+	return -EINVAL;
+}
+
+/* Whether an application that the session records has registered a tracepoint that the rule takes. budget: looks that are left. */
+static bool is_registered(const struct session *s, const struct rule *r, size_t *budget)
+{
+	struct app *a;
+
+	/* The daemon's own event. */
+	if (rule_match(r, LOG_EVENT, LOG_EVENT_LEVEL))
+		return true;
+	cds_list_for_each_entry(a, &s->tracer->apps, node) {
+		if (s->uid && s->uid != a->file->uid)
+			continue;
+		for (uint32_t i = 0; i < a->file->event_count; i++)
+			if (!(*budget)-- || rule_match(r, a->file->events[i].name, a->file->events[i].level))
+				return true;
+	}
+	return false;
+}
+
+static void show_unmatched(const struct session *s, struct md_buf *out)
+{
+	size_t budget = UNMATCHED_LOOKS;
+	struct channel *c;
+
+	cds_list_for_each_entry(c, &s->channels, node)
+		for (size_t i = 0; !c->kernel && budget && i < c->rules.count; i++)
+			if (!c->rules.rules[i].disabled && !is_registered(s, &c->rules.rules[i], &budget) && budget)
+				md_buf_printf(out, "unmatched %s\n", c->rules.rules[i].text);
+}
+
+static int check_rules(struct session *s, const struct rule_list *l, struct rule_preparation **prep, struct tr_err *err)
+{
+	int ret = 0;
+
+	(void)prep;
+	for (size_t i = 0; i < l->count && !ret; i++)
+		if (l->rules[i].filter && l->rules[i].line)
+			ret = check_rule(s, &l->rules[i], err);
+	return ret;
+}
+
+/*
+ * First the state words: from then on each hit asks, and waits for the lock. Then the switch bytes, so that a hit which has
+ * passed its word finds that what it knows is old. Then the barrier, for those that have passed the byte.
+ */
+static void apply_rules(struct session *s)
+{
+	struct app *a;
+
+	cds_list_for_each_entry(a, &s->tracer->apps, node)
+		app_apply(s->tracer, a, false);
+	session_switch(s);
+}
+
+const struct domain_ops user_domain = {
+	.name = "user", .check_rules = check_rules, .apply = apply_rules, .status = show_unmatched,
+};

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* The kernel domain as the model calls it: session/domain.h. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tracer/kernel/kernel.h"
+
+struct rule_preparation {
+	struct kprobe_plan plan;
+};
+
+static int check_rules(struct session *s, const struct rule_list *rules, struct rule_preparation **prep, struct tr_err *err)
+{
+	if (!s->tracer->kernel)
+		return tr_fail(err, -EOPNOTSUPP, "the kernel cannot be traced: %s", s->tracer->no_kernel);
+	if (!*prep && !(*prep = calloc(1, sizeof(**prep))))
+		return tr_fail(err, -ENOMEM, "out of memory");
+	return kernel_check_rules(s->tracer->kernel, rules, &(*prep)->plan, err);
+}
+
+static int prepare_rules(struct session *s, struct rule_preparation *prep, uid_t owner, struct tr_err *err)
+{
+	if (!prep || !kprobe_pending(&prep->plan))
+		return -EAGAIN;
+	return kprobe_prepare(s->tracer->kernel, &prep->plan, owner, err);
+}
+
+static int end_rules(struct session *s, struct rule_preparation *prep, int ret, struct tr_err *err)
+{
+	if (prep) {
+		ret = kprobe_explain(&prep->plan, ret, err);
+		kprobe_plan_deinit(&prep->plan);
+		free(prep);
+	}
+	kernel_scan(s->tracer);
+	buffers_keep(s->tracer);
+	kernel_reap(s->tracer);
+	return ret;
+}
+
+static void apply_rules(struct session *s)
+{
+	struct channel *c;
+
+	cds_list_for_each_entry(c, &s->channels, node)
+		kchannel_apply(c);
+}
+
+static int applied(const struct channel *c, struct tr_err *err)
+{
+	int error = c->kchannel ? c->kchannel->error : 0;
+
+	return error ? tr_fail(err, error, "the rules are noted, but the kernel refuses: %s", strerror(-error)) : 0;
+}
+
+static bool is_recording(const struct session *s)
+{
+	const struct channel *c;
+
+	cds_list_for_each_entry(c, &s->channels, node)
+		if (c->kchannel && c->kchannel->recording)
+			return true;
+	return false;
+}
+
+static void remove_unused(struct tracer *t)
+{
+	kernel_bury(t);
+	kernel_reap(t);
+}
+
+static void save_channel(const struct channel *c, struct md_buf *out)
+{
+	md_buf_printf(out, "kernel %s\n", c->kchannel ? c->kchannel->name : "-");
+}
+
+const struct domain_ops kernel_domain = {
+	.name = "kernel", .check_rules = check_rules, .prepare_rules = prepare_rules, .end_rules = end_rules,
+	.start = kchannel_start, .apply = apply_rules, .applied = applied, .drain = kernel_drain,
+	.needs_cpu_barrier = is_recording, .drop = kchannel_drop, .gc = remove_unused, .status = kernel_problems,
+	.save = save_channel,
+};

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* The tracing domains as a whole: see session/domain.h. */
+#include "tracer/session/domain.h"
+
+#include "tracer/session/core.h"
+
+void domains_apply(struct session *s)
+{
+	for_each_domain(d, s->tracer)
+		if ((*d)->apply)
+			(*d)->apply(s);
+}
+
+void domains_drain(struct session *s)
+{
+	for_each_domain(d, s->tracer)
+		if ((*d)->drain)
+			(*d)->drain(s);
+}
+
+void domains_gc(struct tracer *t)
+{
+	for_each_domain(d, t)
+		if ((*d)->gc)
+			(*d)->gc(t);
+}

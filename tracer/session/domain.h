@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Tracing domains: who records the events of a channel. The user domain (app/) tells applications which tracepoints to
+ * switch on, and they write into the rings. The kernel domain (kernel/) tells the kernel, and copies its records into the
+ * rings. The model calls a domain only through its row, so session/ knows neither applications nor the kernel.
+ *
+ * Locks: each hook says whether the caller holds tracer.lock. A hook may be NULL.
+ */
+#ifndef TRACER_SESSION_DOMAIN_H
+#define TRACER_SESSION_DOMAIN_H
+
+#include <stdbool.h>
+
+#include "metadata/buf.h"
+#include "tracer/rule/rule.h"
+#include "tracer/tracer.h"
+
+struct channel;
+
+/* What one write of rules has to prepare before they can be checked; each domain has its own. */
+struct rule_preparation;
+
+struct domain_ops {
+	const char *name;
+
+	/*
+	 * Locked. Checks new rules against the events that exist: 0, -ENOENT, -EINVAL, … with a sentence. -EAGAIN: unlock, call
+	 * prepare_rules, and check again. *prep begins as NULL; the caller passes it to end_rules.
+	 */
+	int (*check_rules)(struct session *s, const struct rule_list *rules, struct rule_preparation **prep, struct tr_err *err);
+	/* Unlocked: opens the files that the rules name, with the owner's rights. 0 or -errno with a sentence. */
+	int (*prepare_rules)(struct session *s, struct rule_preparation *prep, uid_t owner, struct tr_err *err);
+	/* Unlocked. Frees prep and returns ret, with the sentence for a refusal that prep explains better. */
+	int (*end_rules)(struct session *s, struct rule_preparation *prep, int ret, struct tr_err *err);
+
+	/* Locked. A channel starts for the first time, or again. 0 or -errno with a sentence. */
+	int (*start)(struct channel *c, struct tr_err *err);
+	/* Locked. Brings what is recorded in line with the rules of all channels. What goes off is off when it returns. */
+	void (*apply)(struct session *s);
+	/* Locked. 0, or -errno with a sentence if the last apply() could not do all that the channel's rules ask. */
+	int (*applied)(const struct channel *c, struct tr_err *err);
+	/* Unlocked: waits for a writer. Events recorded so far come into the rings. */
+	void (*drain)(struct session *s);
+	/* Locked. An event that began before now may still be under way on some CPU: views need a barrier on all CPUs first. */
+	bool (*needs_cpu_barrier)(const struct session *s);
+	/* Locked. The channel goes. */
+	void (*drop)(struct channel *c);
+	/* Unlocked. Removes what no rule and no channel needs any more, in all sessions. */
+	void (*gc)(struct tracer *t);
+	/* Locked. Lines `key value` of the session's status. */
+	void (*status)(const struct session *s, struct md_buf *out);
+	/* Locked. One line of the session's file that says where the domain has the channel. */
+	void (*save)(const struct channel *c, struct md_buf *out);
+};
+
+/* The domains of a tracer, by enum domain. */
+#define for_each_domain(d, t) \
+	for (const struct domain_ops *const *d = (t)->domains; d != (t)->domains + DOMAINS; d++)
+
+/* Each calls one hook of every domain. */
+void domains_apply(struct session *s);          /* locked */
+void domains_drain(struct session *s);          /* unlocked */
+void domains_gc(struct tracer *t);              /* unlocked */
+
+#endif
