@@ -6,9 +6,8 @@
 
 #include "fs/log.h"
 
-/* Set before there are threads. */
-static enum say_level most = SAY_INFO;
-static bool to_syslog;
+static enum say_level most = SAY_INFO;  /* set before there are threads */
+static bool to_syslog;                  /* atomic: it is set while other threads may log */
 
 void say(enum say_level level, const char *fmt, ...)
 {
@@ -21,7 +20,8 @@ void say(enum say_level level, const char *fmt, ...)
 	va_start(ap, fmt);
 	vsnprintf(line, sizeof(line), fmt, ap);
 	va_end(ap);
-	if (to_syslog)
+	/* Pairs with the release in say_to_syslog: the log is open. */
+	if (__atomic_load_n(&to_syslog, __ATOMIC_ACQUIRE))
 		syslog(priorities[level], "%s", line);
 	else
 		fprintf(stderr, "trailfs: %s\n", line);
@@ -35,5 +35,5 @@ void say_level(enum say_level level)
 void say_to_syslog(void)
 {
 	openlog("trailfs", LOG_PID, LOG_DAEMON);
-	to_syslog = true;
+	__atomic_store_n(&to_syslog, true, __ATOMIC_RELEASE);
 }

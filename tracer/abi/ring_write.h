@@ -54,12 +54,21 @@ static inline uint64_t ring_commits(const struct trail_ring *ring, uint64_t pos)
 	return ring->tally.commits - (ring->tally.head == pos ? 0 : 1);
 }
 
-/* Both halves with one instruction: a writer killed in between would leave them at odds. */
+/*
+ * Stores both halves with one instruction: a writer killed in between would leave them at odds.
+ * Readers load each half atomically. ThreadSanitizer knows no atomic store of 16 bytes and reports a
+ * race: builds with it store each half atomically.
+ */
 static inline void ring_put_tally(struct trail_ring *ring, uint64_t head, uint64_t commits)
 {
+#ifdef __SANITIZE_THREAD__
+	__atomic_store_n(&ring->tally.head, head, __ATOMIC_RELEASE);
+	__atomic_store_n(&ring->tally.commits, commits, __ATOMIC_RELEASE);
+#else
 	typedef uint64_t pair __attribute__((vector_size(16), may_alias));
 
 	*(volatile pair *)&ring->tally = (pair){ head, commits };
+#endif
 }
 
 static inline bool ring_commit(struct trail_ring *ring, uint64_t head, uint64_t at, uint64_t ts, uint64_t commits)
@@ -87,7 +96,10 @@ static inline uint64_t ring_limit(const struct trail_ring *ring, enum trail_mode
 	return (oldest ? oldest : 1) + subbuf_count - 1;
 }
 
-/* Fills the side entries for a switch from pos to the next sub-buffer; they count once head is there. */
+/*
+ * Fills the side entries for a switch from pos to the next sub-buffer. They count once head is there:
+ * readers load head with acquire, then these.
+ */
 static inline void ring_put_side(struct trail_ring *ring, uint64_t subbuf_size, uint32_t subbuf_count, uint64_t pos, uint64_t ts,
 				 uint64_t commits)
 {
@@ -95,15 +107,15 @@ static inline void ring_put_side(struct trail_ring *ring, uint64_t subbuf_size, 
 	uint64_t lost = __atomic_load_n(&ring->lost, __ATOMIC_RELAXED);
 	struct trail_subbuf *side = &ring->side[k & (2 * subbuf_count - 1)];
 
-	side->end = pos;
-	side->end_ts = ring->last_ts;
-	side->end_events = events;
-	side->end_lost = lost;
+	__atomic_store_n(&side->end, pos, __ATOMIC_RELAXED);
+	__atomic_store_n(&side->end_ts, ring->last_ts, __ATOMIC_RELAXED);
+	__atomic_store_n(&side->end_events, events, __ATOMIC_RELAXED);
+	__atomic_store_n(&side->end_lost, lost, __ATOMIC_RELAXED);
 	side = &ring->side[(k + 1) & (2 * subbuf_count - 1)];
-	side->seq = k + 1;
-	side->begin_ts = ts;
-	side->begin_events = events;
-	side->begin_lost = lost;
+	__atomic_store_n(&side->seq, k + 1, __ATOMIC_RELAXED);
+	__atomic_store_n(&side->begin_ts, ts, __ATOMIC_RELAXED);
+	__atomic_store_n(&side->begin_events, events, __ATOMIC_RELAXED);
+	__atomic_store_n(&side->begin_lost, lost, __ATOMIC_RELAXED);
 }
 
 /*

@@ -23,6 +23,23 @@ void buffer_forget_files(struct buffer *b)
 	b->logs = NULL;
 }
 
+/* What is below the mark is not shown any more. Views read the ring meanwhile, without a lock. */
+static void clear_ring(struct trail_ring *ring, const struct ring_mark *mark)
+{
+	uint64_t lost = __atomic_load_n(&ring->lost, __ATOMIC_RELAXED);
+
+	__atomic_store_n(&ring->cleared_events, mark->events, __ATOMIC_RELAXED);
+	__atomic_store_n(&ring->cleared_lost, lost, __ATOMIC_RELAXED);
+	__atomic_store_n(&ring->cleared_ts, mark->last_ts, __ATOMIC_RELAXED);
+	__atomic_store_n(&ring->source_overwritten, 0, __ATOMIC_RELAXED);
+	__atomic_store_n(&ring->source_gaps, 0, __ATOMIC_RELAXED);
+	__atomic_store_n(&ring->unwritten, 0, __ATOMIC_RELAXED);
+	/* Pairs with the acquire loads of the views. */
+	__atomic_store_n(&ring->cleared, mark->head, __ATOMIC_RELEASE);
+	/* Pairs with the writers' acquire load before they use a sub-buffer again. */
+	__atomic_store_n(&ring->consumed, mark->head, __ATOMIC_RELEASE);
+}
+
 /*
  * The barrier lets each event that a writer has begun finish first, so that none of them appears after `clear`.
  * Caller holds tracer.lock.
@@ -40,21 +57,10 @@ void session_clear_rings(struct session *s)
 			cds_list_for_each_entry(b, &cl->buffers, node) {
 				barrier(&b->region, 1);
 				for (uint32_t i = 0; i < b->region->geo.ring_count; i++) {
-					struct trail_ring *ring = region_ring(b->region, i);
-
 					stream.region = b->region;
 					stream.ring = i;
 					ring_mark(&stream, &mark);
-					ring->cleared_events = mark.events;
-					ring->cleared_lost = __atomic_load_n(&ring->lost, __ATOMIC_RELAXED);
-					ring->cleared_ts = mark.last_ts;
-					__atomic_store_n(&ring->source_overwritten, 0, __ATOMIC_RELAXED);
-					__atomic_store_n(&ring->source_gaps, 0, __ATOMIC_RELAXED);
-					__atomic_store_n(&ring->unwritten, 0, __ATOMIC_RELAXED);
-					/* Pairs with the acquire loads of the views. */
-					__atomic_store_n(&ring->cleared, mark.head, __ATOMIC_RELEASE);
-					/* Pairs with the writers' acquire load before they use a sub-buffer again. */
-					__atomic_store_n(&ring->consumed, mark.head, __ATOMIC_RELEASE);
+					clear_ring(region_ring(b->region, i), &mark);
 				}
 			}
 	session_clear_parts(s);
