@@ -122,6 +122,9 @@ size_t sessions_restore(struct tracer *t)
 		if (d->d_name[0] == '.')
 			continue;
 		err = session_restore(t, d->d_name);
+		/* One that was removed, or never made whole, when there was no descriptor for its directory. */
+		if (err == -ENOENT && !t->reading && !store_remove(t->sessions_fd, d->d_name))
+			continue;
 		if (err)
 			tracer_report(t, "session %s cannot be restored: %s", d->d_name, strerror(-err));
 	}

@@ -195,6 +195,8 @@ int session_create(struct tracer *t, const char *name, uid_t uid, gid_t gid, str
 		tr_fail(err, ret, "the state directory cannot be written");
 		session_drop(s);
 		session_put(s);
+		/* Its directory may have been made, though no descriptor was left for the file in it. */
+		unlinkat(t->sessions_fd, name, AT_REMOVEDIR);
 	} else {
 		tracer_changed(t, NULL);
 	}

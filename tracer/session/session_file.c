@@ -131,8 +131,16 @@ int session_save(struct session *s)
 
 void session_unsave(struct session *s)
 {
-	int err = store_remove(s->tracer->sessions_fd, s->name);
+	char path[256];
+	int err;
 
+	/*
+	 * First the file that makes it a session, by its path: to remove a directory takes a
+	 * descriptor, and there may be none.
+	 */
+	snprintf(path, sizeof(path), "%s/session", s->name);
+	unlinkat(s->tracer->sessions_fd, path, 0);
+	err = store_remove(s->tracer->sessions_fd, s->name);
 	if (err)
 		tracer_report(s->tracer, "session %s cannot be removed from the state directory: %s", s->name, strerror(-err));
 }
