@@ -54,6 +54,56 @@ static int save_moment(struct session *s, int dir)
 	return ret;
 }
 
+/* Its snapshots, each into a directory of its name. */
+static int save_snapshots(struct session *s, int dir)
+{
+	struct md_buf names = MD_BUF_INIT;
+	struct moment *m;
+	int64_t created;
+	int ret = 0;
+
+	snapshots_list(s, &names);
+	for (size_t at = 0; !ret && at < names.len; at += strlen(names.data + at) + 1) {
+		struct moment_sink to = { .mode = 0755 };
+
+		ret = snapshot_get(s, names.data + at, &m, &created);
+		if (ret)
+			break;
+		to.dir = ret = enter(dir, names.data + at);
+		if (ret >= 0) {
+			ret = moment_save(m, &to);
+			close(to.dir);
+		}
+		moment_put(m);
+	}
+	ret = names.failed ? -ENOMEM : ret;
+	md_buf_deinit(&names);
+	return ret;
+}
+
+/*
+ * Into SESSION~snapshots, a name that no session can have. It is beside the session's directory, not
+ * in it: a reader of that directory would find the events of snapshots twice.
+ */
+static int snapshots_dir(struct session *s, const char *name, int output)
+{
+	struct md_buf names = MD_BUF_INIT;
+	char path[300];
+	int dir, ret = 0;
+
+	snapshots_list(s, &names);
+	if (names.len) {
+		snprintf(path, sizeof(path), "%s~snapshots", name);
+		dir = ret = enter(output, path);
+		if (dir >= 0) {
+			ret = save_snapshots(s, dir);
+			close(dir);
+		}
+	}
+	md_buf_deinit(&names);
+	return ret;
+}
+
 /* Those counters of its status that matter now, on one line. */
 static void print_status(const char *name, struct session *s)
 {
@@ -87,6 +137,8 @@ static void save_session(struct tracer *t, const char *name, int output)
 		return;
 	dir = enter(output, name);
 	ret = dir < 0 ? dir : save_moment(s, dir);
+	if (!ret)
+		ret = snapshots_dir(s, name, output);
 	if (ret)
 		complain(name, ret);
 	else
@@ -139,7 +191,7 @@ static int usage(FILE *out)
 		"of the buffers that its keeper holds, and of those that are found in the FILEs: copies\n"
 		"of buffers, core dumps. OUTPUT is made; without -o it is trail-recovered-DATE-TIME.\n"
 		"Of a session with an output, what was not written there; with -a all that the\n"
-		"buffers hold.\n");
+		"buffers hold. Snapshots are in OUTPUT/SESSION~snapshots.\n");
 	return out == stderr ? 2 : 0;
 }
 

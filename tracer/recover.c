@@ -111,7 +111,11 @@ static void take(void *arg, const char *name, int fd)
 	struct finding *f = arg;
 	struct region *r;
 
-	(void)name;
+	if (*name == 's') {
+		if (kept_add_descriptor(strtoull(name + 1, NULL, 16), fd))
+			close(fd);
+		return;
+	}
 	if (region_adopt(fd, &r)) {
 		close(fd);
 		return;

@@ -14,7 +14,10 @@
 /* report: for what is wrong but does not end it, one line without a newline; may be NULL. */
 int recovery_open(const char *state_dir, void (*report)(void *arg, const char *line), void *arg, struct tracer **out,
 		  struct tr_err *err);
-/* The buffers that the directory's keeper holds, if there is one: how many, or -errno. */
+/*
+ * Takes the buffers and the snapshots that the directory's keeper holds, if there is one. Returns the
+ * number of buffers, or -errno.
+ */
 int recovery_keeper(struct tracer *t);
 /*
  * The buffers that are found in an open file: a buffer's own memory or a copy of it, or an image (a core dump, say) in which

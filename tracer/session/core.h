@@ -309,6 +309,8 @@ void session_unsave(struct session *s);
 int trace_open_log(struct session *s, struct trace *t);
 /* One more that session_restore may have; of two with one key that in which more was written. Takes r over if it returns 0. */
 int kept_add(uint64_t key, struct region *r);
+/* The same for a descriptor of a part of a session. Takes fd over if it returns 0. */
+int kept_add_descriptor(uint64_t key, int fd);
 /* A descriptor that the keeper held for a part of a session, by its key: it stays the list's until it is taken; -1: none. */
 int kept_descriptor(uint64_t key);
 void kept_descriptor_taken(uint64_t key);

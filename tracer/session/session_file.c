@@ -370,13 +370,18 @@ int kept_add(uint64_t key, struct region *r)
 	return kept_put(key, r, -1);
 }
 
+int kept_add_descriptor(uint64_t key, int fd)
+{
+	return kept_put(key, NULL, fd);
+}
+
 static void keep(void *arg, const char *name, int fd)
 {
 	struct tracer *t = arg;
 	struct region *region;
 
 	if (*name == 's') {
-		if (kept_put(strtoull(name + 1, NULL, 16), NULL, fd))
+		if (kept_add_descriptor(strtoull(name + 1, NULL, 16), fd))
 			close(fd);
 	} else if (region_adopt(fd, &region)) {
 		tracer_report(t, "the keeper held something that is no buffer: %s", name);

@@ -394,6 +394,8 @@ static void restore_snapshot(struct session *s, const char *line)
 	fd = kept_descriptor(key);
 	if (fd >= 0 && !adopt_snapshot(s, line + n, created, key, fd))
 		kept_descriptor_taken(key);
+	else if (s->tracer->reading)
+		session_failed(s, "snapshot %s is not here: the keeper has it", line + n);
 	else
 		session_failed(s, "snapshot %s is lost", line + n);
 }

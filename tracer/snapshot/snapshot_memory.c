@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "tracer/ring/reader.h"
+#include "tracer/session/core.h"
 #include "tracer/snapshot/image.h"
 #include "tracer/view/cursor.h"
 
@@ -262,14 +263,19 @@ static const struct entry *entries_of(const struct moment *m)
 	return (const struct entry *)(m->map + ((const struct header *)m->map)->entries);
 }
 
+/*
+ * image_check.c writes into the map. A tracer that only reads (recover.h) writes into pages of its
+ * own: a daemon may use the same snapshot.
+ */
 static int map_memory(struct moment *m)
 {
+	int flags = m->s->tracer->reading ? MAP_PRIVATE | MAP_NORESERVE : MAP_SHARED;
 	struct stat st;
 	void *at;
 
 	if (fstat(m->fd, &st) < 0)
 		return -errno;
-	at = mmap(NULL, (size_t)st.st_size, PROT_READ | PROT_WRITE, MAP_SHARED, m->fd, 0);
+	at = mmap(NULL, (size_t)st.st_size, PROT_READ | PROT_WRITE, flags, m->fd, 0);
 	if (at == MAP_FAILED)
 		return -errno;
 	m->map = at;
