@@ -63,11 +63,13 @@ int file_open(const struct node *n, const struct who *who, int flags, struct fil
 	f = calloc(1, sizeof(*f));
 	if (!f)
 		return -ENOMEM;
+	node_hold(n);
 	f->node = n;
 	f->who = *who;
 	f->flags = flags;
 	rc = attach(f);
 	if (rc) {
+		node_forget(n->id, 1);
 		free(f);
 		return rc;
 	}
@@ -95,6 +97,7 @@ void file_close(struct file *f)
 	md_buf_deinit(&f->tail);
 	listing_deinit(&f->listing);
 	pthread_mutex_destroy(&f->lock);
+	node_forget(f->node->id, 1);
 	free(f);
 }
 
@@ -215,8 +218,12 @@ int file_list(struct file *f, size_t from, bool (*add)(void *arg, size_t i, cons
 	struct listing fresh, old = { 0 };
 	const struct entry *e;
 	const char *name;
+	bool listed;
 
-	if (!from || !f->listing.dir) {
+	pthread_mutex_lock(&f->lock);
+	listed = f->listing.dir != NULL;
+	pthread_mutex_unlock(&f->lock);
+	if (!from || !listed) {
 		int rc = tree_list(f->node, &f->who, &fresh);
 
 		if (rc)

@@ -19,7 +19,7 @@ struct fuse_req;
 struct waiter;
 
 struct file {
-	const struct node *node;
+	const struct node *node;        /* referenced (node_hold): the kernel may forget it first */
 	struct who who;                 /* the opener */
 	int flags;                      /* of open */
 	struct waiter *waiter;          /* of a view, or of a file that can be polled for changes; else NULL */

@@ -92,8 +92,8 @@ int session_become(struct session *s, struct session *draft, bool start, struct 
 	ret = start && !was_started(s) ? output_prepare(draft, err) : 0;
 	if (ret) {
 		;
-	} else if (s->gone) {
-		ret = tr_fail(err, -ENOENT, "the session is gone");
+	} else if ((ret = session_check_alive(s, err))) {
+		;
 	} else if (was_started(s)) {
 		ret = tr_fail(err, -EBUSY, "the session was started already; a new one can take a configuration");
 	} else {

@@ -289,5 +289,10 @@ void tracer_close(struct tracer *t, bool keep)
 	keeper_close(t->keeper, !keep);
 	if (!keep)
 		unlinkat(t->state_fd, "socket", 0);
-	tracer_free(t);
+	/*
+	 * A thread of an output that waits for a disk for too long still has its session, which
+	 * refers to the tracer: then both stay until the process ends.
+	 */
+	if (!__atomic_load_n(&t->objects, __ATOMIC_ACQUIRE))
+		tracer_free(t);
 }

@@ -38,6 +38,9 @@ int session_start(struct session *s, struct tr_err *err)
 	uint64_t bytes = 0;
 	int ret = 0;
 
+	ret = session_check_alive(s, err);
+	if (ret)
+		return ret;
 	if (s->active)
 		return tr_fail(err, -EBUSY, "the session is active already");
 	if (cds_list_empty(&s->channels))
@@ -105,7 +108,7 @@ static int drain_before(struct session *s, struct tr_err *err)
 	pthread_mutex_unlock(&s->tracer->lock);
 	kernel_drain(s);
 	pthread_mutex_lock(&s->tracer->lock);
-	return s->gone ? tr_fail(err, -ENOENT, "the session is gone") : 0;
+	return session_check_alive(s, err);
 }
 
 /* The kernel's state, as events, likewise. */
@@ -115,7 +118,7 @@ static int dump_state(struct session *s, struct tr_err *err)
 	kernel_scan(s->tracer);
 	kernel_statedump(s);
 	pthread_mutex_lock(&s->tracer->lock);
-	return s->gone ? tr_fail(err, -ENOENT, "the session is gone") : 0;
+	return session_check_alive(s, err);
 }
 
 static int verb_clear(struct session *s, const char *arg, struct tr_err *err)
@@ -274,12 +277,12 @@ int session_control(struct session *s, const char *text, struct tr_err *err)
 	if (!ret) {
 		pthread_mutex_lock(&s->tracer->lock);
 		line = 0;
-		if (s->gone || s->ending)
-			ret = tr_fail(err, -ENOENT, "the session is gone");
 		for (at = text; *at && !ret; at = next) {
 			line++;
 			parse_verb(at, words, &verb, &arg, &next, NULL);
-			if (verb)
+			/* An earlier verb may have released the lock, and an rmdir have begun. */
+			ret = session_check_alive(s, err);
+			if (verb && !ret)
 				ret = verb->run(s, arg, err);
 			if (verb && !ret) {
 				session_save(s);

@@ -174,7 +174,7 @@ static void round_of(uint64_t seed)
 		read_pipe();
 		read_moment();
 		if (i == 1)
-			text_engine_reset(s->engine);
+			text_engine_reset(&s->engine);
 	}
 	stop = true;
 	if (live)

@@ -322,7 +322,7 @@ static inline void fake_clear(struct session *s)
 		__atomic_store_n(&ring->cleared, m.head, __ATOMIC_RELEASE);
 		__atomic_store_n(&ring->consumed, m.head, __ATOMIC_RELEASE);
 	}
-	text_engine_reset(__atomic_load_n(&s->engine, __ATOMIC_ACQUIRE));
+	text_engine_reset(&s->engine);
 }
 
 static inline uint64_t fake_clock(void *arg)

@@ -340,7 +340,7 @@ static void *read_along(void *arg)
 			md_buf_put(&seen, buf, (size_t)n);
 			text_size(r->s);
 			if (r->number == 0 && i % 40 == 39)
-				text_engine_reset(r->s->engine);
+				text_engine_reset(&r->s->engine);
 		}
 		text_close(v);
 	}

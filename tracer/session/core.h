@@ -31,7 +31,30 @@
 #include "tracer/tracer.h"
 #include "tracer/session/streams.h"
 
+/*
+ * An operation has a reference to whatever it uses while it does not hold tracer.lock, because an
+ * rmdir or a verb of another thread ends objects at any time:
+ *
+ *	session       References: the list of sessions, each node of the tree (fs/node.h), the threads of
+ *	              its output, of its snapshot copies and of a state dump, each view, each moment.
+ *	              After the lock was released, ask session_check_alive when it is held again.
+ *	draft         Belongs to the caller of session_draft. Others find it in `drafts`, under the lock.
+ *	channel       No references: look it up by its name again after the lock was released.
+ *	kchannel      References: its channel, and kernel_drain while it reads. kchannel.channel is
+ *	              NULL after the channel was removed.
+ *	class, buffer No references, as channels. Streams (session_streams), cursors and barriers refer
+ *	              to the region, the trace and the outlog instead, which outlive the buffer.
+ *	snapshot      References: its session's list, and snapshot_create while it copies (snapshot.h).
+ *	moment        References: its snapshot, each slot of the tree (fs/tracedir.c), each copy to the
+ *	              output, each read. It refers to its session.
+ *	output        Lives as long as its session, once it was started. Before that it is used under
+ *	              the lock alone.
+ *	text engine   Lives as long as its session. Each open of `text` refers to that.
+ *	app           No references: look it up by its name again after the lock was released.
+ *	tracer        Lives as long as a session does (tracer_close).
+ */
 struct tracer {
+	uint32_t objects;                       /* sessions and drafts that are not freed yet; atomic */
 	/*
 	 * Guards everything that can be reached from here, but for what has its own sentence. Held while files of the state
 	 * directory are written and during barriers; never while waiting for an application or a user.
@@ -205,6 +228,8 @@ size_t sessions_restore(struct tracer *t);      /* all that are in the state dir
 struct session *session_find(struct tracer *t, const char *name);
 struct session *session_alloc(struct tracer *t, const char *name, uid_t uid, gid_t gid);      /* in no list yet */
 struct session *session_new(struct tracer *t, const char *name, uid_t uid, gid_t gid);
+/* -ENOENT if it was removed or its rmdir has begun. Ask again after the lock was released. */
+int session_check_alive(const struct session *s, struct tr_err *err);
 void session_changed(struct session *s);
 bool session_serves(const struct session *s, uid_t uid);        /* active, and for the user's events */
 bool session_tracks(const struct session *s, uint32_t pid, uid_t uid, gid_t gid);

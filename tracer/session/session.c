@@ -34,6 +34,7 @@ struct session *session_alloc(struct tracer *t, const char *name, uid_t uid, gid
 		return NULL;
 	s->refs = 1;            /* the list's, or the caller's */
 	s->tracer = t;
+	__atomic_fetch_add(&t->objects, 1, __ATOMIC_RELAXED);
 	snprintf(s->name, sizeof(s->name), "%s", name);
 	s->uid = s->payer = uid;
 	s->gid = gid;
@@ -68,9 +69,12 @@ struct session *session_ref(struct session *s)
 
 void session_put(struct session *s)
 {
+	struct tracer *tracer;
+
 	/* Release and acquire: the last one frees what all have finished with. */
 	if (!s || __atomic_sub_fetch(&s->refs, 1, __ATOMIC_ACQ_REL))
 		return;
+	tracer = s->tracer;
 	for_each_part(p, s->tracer)
 		if ((*p)->destroy)
 			(*p)->destroy(s);
@@ -83,6 +87,8 @@ void session_put(struct session *s)
 		trace_put(t);
 	}
 	free(s);
+	/* Pairs with the acquire in tracer_close: nothing of the tracer is used after this. */
+	__atomic_fetch_sub(&tracer->objects, 1, __ATOMIC_RELEASE);
 }
 
 struct session *session_get(struct tracer *t, const char *name)
@@ -95,6 +101,11 @@ struct session *session_get(struct tracer *t, const char *name)
 		session_ref(s);
 	pthread_mutex_unlock(&t->lock);
 	return s;
+}
+
+int session_check_alive(const struct session *s, struct tr_err *err)
+{
+	return s->gone || s->ending ? tr_fail(err, -ENOENT, "the session is gone") : 0;
 }
 
 void session_changed(struct session *s)
@@ -207,6 +218,7 @@ int session_create(struct tracer *t, const char *name, uid_t uid, gid_t gid, str
 /*
  * Stops recording and lets each part finish, without the lock. In reverse order: a later part writes into an earlier one.
  * Caller holds tracer.lock.
+ * The caller has a reference, and asks afterwards whether another thread has removed the session.
  */
 static void wind_up(struct session *s)
 {
@@ -214,7 +226,6 @@ static void wind_up(struct session *s)
 
 	if (!session_must_finish(s))
 		return;
-	session_ref(s);
 	s->ending = true;
 	s->active = false;
 	session_apply(s);
@@ -226,7 +237,6 @@ static void wind_up(struct session *s)
 		if ((*--p)->finish)
 			(*p)->finish(s);
 	pthread_mutex_lock(&s->tracer->lock);
-	session_put(s);
 }
 
 void session_wind_up(struct session *s)
@@ -289,7 +299,7 @@ int session_destroy(struct tracer *t, const char *name, struct tr_err *err)
 	pthread_mutex_unlock(&t->lock);
 	domains_gc(t);
 	parts_gc(t);
-	session_put(s);
+	session_put(s);         /* the list's reference */
 	session_put(held);
 	return ret;
 }

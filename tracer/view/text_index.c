@@ -65,8 +65,11 @@ void text_engine_destroy(struct text_engine *e)
 	free(e);
 }
 
-void text_engine_reset(struct text_engine *e)
+void text_engine_reset(struct text_engine **slot)
 {
+	/* Acquire: pairs with the release in text_engine_of, which another thread may be in. */
+	struct text_engine *e = __atomic_load_n(slot, __ATOMIC_ACQUIRE);
+
 	/* Takes no lock: it may be called under the tracer's, which advancing takes under the engine's. */
 	if (e)
 		__atomic_fetch_add(&e->wanted, 1, __ATOMIC_RELEASE);
@@ -290,7 +293,7 @@ void text_engine_rest(struct text_engine *e)
 
 static void clear_text(struct session *s)
 {
-	text_engine_reset(*session_text(s));
+	text_engine_reset(session_text(s));
 }
 
 static void destroy_text(struct session *s)

@@ -49,7 +49,7 @@ struct text_engine {
 
 void text_engine_destroy(struct text_engine *e);       /* NULL is allowed */
 /* After `clear` and at the first start: offsets begin at 0 again. Takes no lock. */
-void text_engine_reset(struct text_engine *e);          /* NULL is allowed */
+void text_engine_reset(struct text_engine **slot);      /* of a session; it may be empty */
 /* The text of a session, as a part of it (session/part.h). */
 extern const struct session_part text_part;
 
