@@ -261,7 +261,7 @@ static int stop_for_removal(struct session *s, struct tr_err *err)
 	session_save(s);
 	session_changed(s);
 	pthread_mutex_unlock(&s->tracer->lock);
-	kernel_drain(s);
+	domains_drain(s);
 	for_each_part(p, s->tracer)
 		if (!ret && (*p)->stopped)
 			ret = (*p)->stopped(s);
