@@ -146,6 +146,9 @@ static int add(struct rule_list *l, struct rule *r, const char *line, struct tr_
 
 	if (same) {
 		same->disabled = r->disabled;
+		/* It is checked as a new one: the file of a probe may be another one now. */
+		if (r->kernel)
+			same->line = r->line;
 		rule_deinit(r);
 		return 0;
 	}
