@@ -142,7 +142,8 @@ mount_tree
 mkdir "$S/r" || fail mkdir
 is "root's limit" EDQUOT "$("$TOOL" mkdir "$S/r2")"
 if [ -d "$S/r/kernel" ]; then
-	mkdir "$S/r/kernel/channels/c" && echo 64k >"$S/r/kernel/channels/c/subbuf_size" && echo sched_switch >"$S/r/kernel/channels/c/events"
+	mkdir "$S/r/kernel/channels/c" && echo 4 >"$S/r/kernel/channels/c/subbuf_count"
+	echo 64k >"$S/r/kernel/channels/c/subbuf_size" && echo sched_switch >"$S/r/kernel/channels/c/events"
 	is "a kernel channel" EDQUOT "$("$TOOL" open "$S/r/control" w write 'start\n')"
 	echo 16k >"$S/r/kernel/channels/c/subbuf_size"
 	echo start >"$S/r/control" || fail "a small kernel channel"

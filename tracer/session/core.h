@@ -224,6 +224,10 @@ size_t sessions_restore(struct tracer *t);      /* all that are in the state dir
 #define LOG_EVENT "trail:log"
 #define LOG_EVENT_LEVEL 6       /* info */
 
+/* advice.c, without the lock */
+void session_advice(struct session *s, struct md_buf *out);     /* lines `advice FILE: …`, if events are lost */
+void kernel_default_geometry(uint32_t cpus, uint64_t *subbuf_size, uint32_t *subbuf_count);
+
 /* session.c: all with the lock held */
 struct session *session_find(struct tracer *t, const char *name);
 struct session *session_alloc(struct tracer *t, const char *name, uid_t uid, gid_t gid);      /* in no list yet */

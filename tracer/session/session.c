@@ -414,6 +414,7 @@ void session_status(struct session *s, struct md_buf *out)
 		if (c->blocking)
 			md_buf_printf(out, "blocking %s: " CHANNEL_BLOCKING_NOTE "\n", c->name);
 	pthread_mutex_unlock(&s->tracer->lock);
+	session_advice(s, out);
 }
 
 /* ---- what the views ask ---- */

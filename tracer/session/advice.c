@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* What to write where, if a session loses events: lines of `status`. And how large the kernel's buffers are if the user says nothing. */
+#include <inttypes.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "tracer/ring/reader.h"
+#include "tracer/session/core.h"
+
+#define MIB (1u << 20)
+
+/* One line for each channel: the streams are many. */
+static void advise(const struct stream *st, const struct ring_counts *c, struct md_buf *out)
+{
+	const struct region_geometry *g = &st->region->geo;
+	struct md_buf line = MD_BUF_INIT;
+
+	md_buf_printf(&line, "advice %s/channels/%s/subbuf_count: events are %s: buffers of more than %u x %" PRIu64
+		      " bytes per CPU hold more; write it before a session's first start\n",
+		      st->trace->uid == KERNEL_UID ? "kernel" : "user", st->channel, c->discarded ? "discarded" : "overwritten",
+		      g->subbuf_count, g->subbuf_size);
+	if (!line.failed && !strstr(md_buf_str(out), md_buf_str(&line)))
+		md_buf_put(out, line.data, line.len);
+	md_buf_deinit(&line);
+}
+
+void session_advice(struct session *s, struct md_buf *out)
+{
+	struct stream_set set = { 0 };
+	struct md_buf lines = MD_BUF_INIT;
+	struct ring_counts c;
+
+	/* Of those that memory was had for. */
+	session_streams(s, NULL, &set);
+	for (size_t i = 0; i < set.count; i++) {
+		ring_counts(&set.streams[i], &c);
+		/* That a flight recorder of applications overwrites is what it is for; in the kernel it may take a moment only. */
+		if (c.discarded || (c.overwritten && set.streams[i].trace->uid == KERNEL_UID))
+			advise(&set.streams[i], &c, &lines);
+	}
+	md_buf_put(out, lines.data, lines.len);
+	md_buf_deinit(&lines);
+	stream_set_deinit(&set);
+}
+
+/*
+ * The kernel makes tens of millions of bytes of events per second and CPU when all system calls are recorded. Its buffers are allocated at the
+ * start, so all CPUs' together get a 128th of the memory: from 2 MiB to 64 MiB for each.
+ */
+void kernel_default_geometry(uint32_t cpus, uint64_t *subbuf_size, uint32_t *subbuf_count)
+{
+	uint64_t share = (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE) / 128 / (cpus ? cpus : 1);
+	uint64_t bytes = 2 * MIB;
+
+	while (bytes < 64 * MIB && 2 * bytes <= share)
+		bytes *= 2;
+	*subbuf_count = bytes < 4 * MIB ? 4 : (uint32_t)(bytes / MIB);
+	*subbuf_size = bytes / *subbuf_count;
+}
