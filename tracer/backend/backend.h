@@ -81,6 +81,13 @@ struct backend_ops {
 	int (*contexts)(struct backend_channel *c, const struct context *contexts, size_t count);
 	int (*record)(struct backend_channel *c, bool on);
 	int (*recording)(struct backend_channel *c);    /* 1; 0: it is not, whoever did that; -errno. NULL: nobody else can */
+	/*
+	 * Names of files that others have changed, appended with commas: true if there are any. tracked: 1: the set of threads is not empty; 0: there
+	 * is none; -1: it may be empty. NULL: nobody else can change anything; then there is no filter_text either.
+	 */
+	bool (*changed)(struct backend_channel *c, int tracked, struct md_buf *out);
+	/* What `filter` has set, as a text. -errno */
+	int (*filter_text)(struct backend_channel *c, const char *system, const char *event, struct md_buf *out);
 	int (*enable)(struct backend_channel *c, const char *system, const char *event, bool on); /* event NULL: all of the system */
 	int (*enabled)(struct backend_channel *c, struct md_buf *out);  /* lines system:event */
 	/*

@@ -307,6 +307,7 @@ const struct backend_ops tracefs_backend = {
 	.probe_create = tracefs_probe_create, .probe_remove = tracefs_probe_remove, .probes = tracefs_probes, .function_check = function_check,
 	.channels = channels, .channel_open = tracefs_channel_open, .channel_remove = channel_remove,
 	.channel_close = tracefs_channel_close, .record = tracefs_record,
-	.recording = tracefs_recording, .enable = tracefs_enable, .enabled = tracefs_enabled, .filter = tracefs_filter,
+	.recording = tracefs_recording, .changed = tracefs_changed, .filter_text = tracefs_filter_text,
+	 .enable = tracefs_enable, .enabled = tracefs_enabled, .filter = tracefs_filter,
 	.functions = tracefs_functions, .track = tracefs_track, .drain = tracefs_drain, .lost = tracefs_lost,
 };

@@ -60,6 +60,8 @@ int tracefs_record(struct backend_channel *c, bool on);
 int tracefs_recording(struct backend_channel *c);
 int tracefs_enable(struct backend_channel *c, const char *system, const char *event, bool on);
 int tracefs_enabled(struct backend_channel *c, struct md_buf *out);
+bool tracefs_changed(struct backend_channel *c, int tracked, struct md_buf *out);
+int tracefs_filter_text(struct backend_channel *c, const char *system, const char *event, struct md_buf *out);
 int tracefs_filter(struct backend_channel *c, const char *system, const char *event, const char *text, size_t len);
 int tracefs_functions(struct backend_channel *c, const char *names);
 int tracefs_track(struct backend_channel *c, const uint32_t *tids, size_t count);

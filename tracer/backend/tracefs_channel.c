@@ -24,6 +24,7 @@ struct backend_channel {
 	int dir;
 	uint32_t cpus;
 	uint64_t bytes;                 /* that a CPU's buffer holds */
+	bool overwrite, tsc;
 	struct kpage_layout layout;
 	uint8_t *page;
 	size_t page_size;
@@ -116,6 +117,8 @@ int tracefs_channel_open(struct backend *b, const char *name, const struct backe
 	c->dir = -1;
 	c->cpus = g->cpus;
 	c->bytes = g->bytes;
+	c->overwrite = g->overwrite;
+	c->tsc = g->tsc;
 	for (uint32_t i = 0; i < g->cpus; i++)
 		c->per_cpu[i].raw = -1;
 	snprintf(c->path, sizeof(c->path), "instances/%s", name);
@@ -176,8 +179,54 @@ void tracefs_channel_close(struct backend_channel *c, bool remove)
 	free(c);
 }
 
+/* Whether the word in brackets is that: `local [mono] x86-tsc`. */
+static bool has_choice(struct backend_channel *c, const char *file, const char *word)
+{
+	struct md_buf text = MD_BUF_INIT;
+	char choice[32];
+	bool has;
+
+	snprintf(choice, sizeof(choice), "[%s]", word);
+	has = tracefs_read(c->dir, file, 4096, &text) <= 0 || strstr(md_buf_str(&text), choice);
+	md_buf_deinit(&text);
+	return has;
+}
+
+bool tracefs_changed(struct backend_channel *c, int tracked, struct md_buf *out)
+{
+	struct md_buf text = MD_BUF_INIT;
+	size_t before = out->len;
+	bool some;
+
+	if (!has_choice(c, "trace_clock", c->tsc ? "x86-tsc" : "mono"))
+		md_buf_puts(out, "trace_clock");
+	if (tracefs_read(c->dir, "options/overwrite", 16, &text) > 0 && (*md_buf_str(&text) != '0') != c->overwrite)
+		md_buf_printf(out, "%soptions/overwrite", out->len ? ", " : "");
+	md_buf_reset(&text);
+	/* Empty, or `no pid`. */
+	if (tracefs_read(c->dir, "set_event_pid", 1u << 20, &text) >= 0) {
+		some = strpbrk(md_buf_str(&text), "0123456789");
+		if (tracked >= 0 && some != tracked)
+			md_buf_printf(out, "%sset_event_pid", out->len ? ", " : "");
+	}
+	md_buf_deinit(&text);
+	return out->len > before;
+}
+
+/* Another clock empties the buffers: it is set only where somebody has changed it. */
+static void set_again(struct backend_channel *c)
+{
+	const char *clock = c->tsc ? "x86-tsc" : "mono";
+
+	if (!has_choice(c, "trace_clock", clock))
+		tracefs_write(c->dir, "trace_clock", clock, false);
+	tracefs_write(c->dir, "options/overwrite", c->overwrite ? "1" : "0", false);
+}
+
 int tracefs_record(struct backend_channel *c, bool on)
 {
+	if (on)
+		set_again(c);
 	return tracefs_write(c->dir, "tracing_on", on ? "1" : "0", false);
 }
 
@@ -243,6 +292,26 @@ int tracefs_filter(struct backend_channel *c, const char *system, const char *ev
 	if (ret && *text)
 		tracefs_write(c->dir, path, "0", false);
 	return ret == -ENOENT && !*text && system == c->group ? 0 : ret;
+}
+
+int tracefs_filter_text(struct backend_channel *c, const char *system, const char *event, struct md_buf *out)
+{
+	char path[600];
+	ssize_t n;
+
+	if (tracefs_has_text(c->b, system, event))
+		system = c->group;
+	if ((size_t)snprintf(path, sizeof(path), "events/%s/%s/filter", system, event) >= sizeof(path))
+		return -ENAMETOOLONG;
+	n = tracefs_read(c->dir, path, 1u << 16, out);
+	if (n < 0)
+		return (int)n;
+	md_buf_str(out);
+	if (out->len && out->data[out->len - 1] == '\n')
+		out->len--;
+	if (out->len == 4 && !memcmp(out->data, "none", 4))
+		out->len = 0;
+	return 0;
 }
 
 int tracefs_enabled(struct backend_channel *c, struct md_buf *out)

@@ -457,7 +457,7 @@ static bool apply_track(struct kchannel *kc, struct kernel *k)
 	size_t count = 0;
 	int ret = 0;
 
-	if (same_track(t, &kc->tracked[TRACK_PID]))
+	if (same_track(t, &kc->tracked[TRACK_PID]) && !kc->track_again)
 		return !t->some || t->count;
 	/* Between the old set and the new the kernel has none, which is all: nothing is recorded meanwhile. */
 	if (kc->recording)
@@ -468,6 +468,7 @@ static bool apply_track(struct kchannel *kc, struct kernel *k)
 	free(tids);
 	if (!ret && t->some && !count)
 		return false;   /* none of them is there; an empty set would be all for the kernel */
+	kc->track_again = ret != 0;
 	if (!ret && track_copy(t, &copy) == 0) {
 		track_deinit(&kc->tracked[TRACK_PID]);
 		kc->tracked[TRACK_PID] = copy;
@@ -509,6 +510,8 @@ void kchannel_apply(struct channel *c)
 
 	if (!kc || !k)
 		return;
+	kchannel_check(kc, true);
+	kc->changed[0] = '\0';
 	kc->error = 0;
 	/* Pairs with the acquire in kernel/drain.c: who sees it finds the rules, by the lock. */
 	__atomic_add_fetch(&kc->generation, 1, __ATOMIC_RELEASE);

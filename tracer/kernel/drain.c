@@ -421,9 +421,15 @@ void kernel_problems(const struct session *s, struct md_buf *out)
 {
 	struct channel *c;
 
-	cds_list_for_each_entry(c, &s->channels, node)
-		if (c->kchannel && c->kchannel->error)
+	cds_list_for_each_entry(c, &s->channels, node) {
+		if (!c->kchannel)
+			continue;
+		kchannel_check(c->kchannel, false);
+		if (c->kchannel->error)
 			md_buf_printf(out, "problem %s: %s\n", c->name, c->kchannel->problem);
+		if (c->kchannel->changed[0])
+			md_buf_printf(out, "problem %s: %s\n", c->name, c->kchannel->changed);
+	}
 }
 
 void kernel_drain(struct session *s)

@@ -98,6 +98,9 @@ struct kchannel {
 	struct track tracked[TRACK_ATTRS];      /* those of the kernel domain */
 	int error;                      /* of the last attempt to tell the kernel, or to read from it */
 	char problem[160];              /* the same as a sentence, for `status` */
+	char changed[320];              /* what others changed in the kernel, as a sentence; empty: nothing */
+	bool track_again;               /* the kernel's set of processes was changed by others */
+	size_t next_filter;             /* index of the event whose filter is looked at next */
 	char *functions;                /* that are recorded; NULL: not known */
 
 	uint32_t generation;            /* atomic: grows when rules change */
@@ -164,6 +167,11 @@ int kchannel_start(struct channel *c, struct tr_err *err);
 void kernel_adopt(struct tracer *t);            /* what an earlier daemon left for our sessions */
 void kchannel_apply(struct channel *c);         /* the rules, to the kernel */
 void kchannel_drop(struct channel *c);          /* to the dead ones */
+/*
+ * kernel/instance_check.c: compares what the kernel has with what it was told. repair: what differs will be told anew by the caller.
+ * With the tracer's lock held.
+ */
+void kchannel_check(struct kchannel *kc, bool repair);
 struct trace *kernel_trace(struct session *s);  /* NULL: no memory */
 #define KERNEL_DUMP_RING 1u     /* "pid" of the buffer for the state dump */
 /* A channel is recording that has, or had, the event enabled. */

@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Whether the kernel still records what it was told: everybody who may write to tracefs can change an instance. What differs is said in
+ * `status` and in the root's `error`; the next change of rules, or start, sets it right. All with the tracer's lock held.
+ */
+#include <errno.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tracer/kernel/kernel.h"
+#include "tracer/rule/kernel_pattern.h"
+
+#define FILTERS_AT_ONCE 128     /* files that are read for one look: the next one goes on */
+
+static void name_change(struct md_buf *out, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+/* One more file that was changed; a sentence has room for a few. */
+static void name_change(struct md_buf *out, const char *fmt, ...)
+{
+	char name[320];
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(name, sizeof(name), fmt, ap);
+	va_end(ap);
+	if (out->len < 100)
+		md_buf_printf(out, "%s%s", out->len ? ", " : "", name);
+}
+
+/* True if the tracked processes are the kernel's business, and one of them is alive. */
+static bool tracks_somebody(const struct kchannel *kc)
+{
+	const struct track *t = &kc->tracked[TRACK_PID];
+
+	for (size_t i = 0; t->some && i < t->count; i++)
+		if (kill((pid_t)t->ids[i], 0) == 0 || errno == EPERM)
+			return true;
+	return false;
+}
+
+static void check_events(struct kchannel *kc, struct kernel *k, bool repair, struct md_buf *out)
+{
+	uint8_t *now = calloc(kc->on_count + 1, 1);
+	struct md_buf text = MD_BUF_INIT;
+	char *line, *save = NULL, *colon;
+	struct kevent *e;
+
+	if (!now || k->ops->enabled(kc->bc, &text) || !md_buf_str(&text) || text.failed)
+		goto out;
+	for (line = strtok_r(text.data, "\n", &save); line; line = strtok_r(NULL, "\n", &save)) {
+		colon = strchr(line, ':');
+		if (!colon)
+			continue;
+		*colon = '\0';
+		e = kernel_find(k, line, colon + 1, strlen(colon + 1));
+		if (e && e->index < kc->on_count)
+			now[e->index] = 1;
+	}
+	for (size_t i = 0; i < kc->on_count; i++) {
+		e = kernel_event(k, i);
+		if (now[i] == kc->on[i] || !e->present || krule_is_function(e->key))
+			continue;
+		name_change(out, "events/%s/%s/enable", e->system, e->name);
+		if (repair)
+			kc->on[i] = now[i];
+	}
+out:
+	md_buf_deinit(&text);
+	free(now);
+}
+
+static void check_filters(struct kchannel *kc, struct kernel *k, bool repair, struct md_buf *out)
+{
+	/* All of them where some are known to differ: there may be thousands. */
+	bool all = repair && strstr(kc->changed, "/filter");
+	struct md_buf text = MD_BUF_INIT;
+	size_t read = 0;
+
+	for (size_t n = 0; n < kc->on_count && (all || read < FILTERS_AT_ONCE); n++) {
+		size_t i = kc->next_filter++ % kc->on_count;
+		struct kchannel_filter *f = &kc->filters[i];
+		const struct kevent *e = kernel_event(k, i);
+
+		if (!kc->on[i] || !e->present || krule_is_function(e->key))
+			continue;
+		read++;
+		md_buf_reset(&text);
+		if (k->ops->filter_text(kc->bc, e->system, e->name, &text) || text.failed ||
+		    !strcmp(md_buf_str(&text), f->data ? f->data : ""))
+			continue;
+		name_change(out, "events/%s/%s/filter", e->system, e->name);
+		if (!repair)
+			continue;
+		free(f->data);
+		*f = (struct kchannel_filter){ strdup("?"), 1 };        /* is written anew */
+	}
+	md_buf_deinit(&text);
+}
+
+void kchannel_check(struct kchannel *kc, bool repair)
+{
+	struct kernel *k = kc->tracer->kernel;
+	struct md_buf what = MD_BUF_INIT;
+	char said[sizeof(kc->changed)];
+
+	if (!kc->recording || !kc->bc || !k->ops->changed || !kc->channel)
+		return;
+	if (k->ops->changed(kc->bc, kc->tracked[TRACK_PID].some ? tracks_somebody(kc) ? 1 : -1 : 0, &what))
+		kc->track_again |= strstr(md_buf_str(&what), "set_event_pid") != NULL;
+	check_events(kc, k, repair, &what);
+	check_filters(kc, k, repair, &what);
+	memcpy(said, kc->changed, sizeof(said));
+	kc->changed[0] = '\0';
+	if (what.len && !what.failed)
+		snprintf(kc->changed, sizeof(kc->changed), "another program changed %s of instance %.60s", md_buf_str(&what), kc->name);
+	if (kc->changed[0] && strcmp(said, kc->changed) != 0)
+		tracer_report(kc->tracer, "session %s: channel %s: %s", kc->channel->session->name, kc->channel->name, kc->changed);
+	md_buf_deinit(&what);
+}
