@@ -138,6 +138,6 @@ int main(int argc, char **argv)
 		return tsc();
 	if (!strcmp(how, "jump"))
 		return jump();
-	TRAIL(rude, before, 0);
+	TRAIL(rude, before, TRAIL_FIELD(n, 0));
 	return puts("alive") < 0;
 }
