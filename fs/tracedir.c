@@ -21,7 +21,7 @@
 struct slot {
 	struct session *session;        /* a reference, so that its address means no other session */
 	struct process process;
-	struct moment *moment;          /* never changes; NULL when over (guarded by the lock) */
+	struct trace_image *moment;          /* never changes; NULL when over (guarded by the lock) */
 	uint64_t serial;
 	bool lasts;                     /* a snapshot's */
 	bool archives;                  /* it shows archives/, not trace/ */
@@ -57,16 +57,16 @@ void slot_put(struct slot *s)
 	if (!last)
 		return;
 	if (s->moment)
-		moment_put(s->moment);
+		image_put(s->moment);
 	session_put(s->session);
 	free(s);
 	trim_later();
 }
 
 /* With the lock: takes s off the list; the moment goes to the caller, and so does the list's reference. */
-static struct moment *end(struct slot *s)
+static struct trace_image *end(struct slot *s)
 {
-	struct moment *m = s->moment;
+	struct trace_image *m = s->moment;
 
 	TAILQ_REMOVE(&trace.slots, s, link);
 	s->over = true;
@@ -76,7 +76,7 @@ static struct moment *end(struct slot *s)
 
 static bool outlived(const struct slot *s, int64_t now)
 {
-	return !s->opens && (s->lasts ? moment_ended(s->moment) : now - s->looked >= LASTS);
+	return !s->opens && (s->lasts ? image_ended(s->moment) : now - s->looked >= LASTS);
 }
 
 /* With the lock: the process's moment of this session if it lasts, with a reference more. */
@@ -108,7 +108,7 @@ static struct slot *slot_new(struct session *session, const char *name, bool arc
 	if (s->session != session)
 		*rc = -ENOENT;  /* removed, perhaps made again, while we came here */
 	else
-		*rc = archives ? moment_take_archives(session, &s->moment) : moment_take(session, &s->moment);
+		*rc = archives ? image_take_archives(session, &s->moment) : image_take(session, &s->moment);
 	if (!*rc)
 		return s;
 	session_put(s->session);
@@ -117,7 +117,7 @@ static struct slot *slot_new(struct session *session, const char *name, bool arc
 }
 
 /* With the lock: the slot of a snapshot, if there is one, with a reference more. */
-static struct slot *slot_of(const struct moment *m)
+static struct slot *slot_of(const struct trace_image *m)
 {
 	struct slot *s;
 
@@ -134,13 +134,13 @@ static struct slot *slot_of(const struct moment *m)
 static int look_snapshot(const struct node *n, const struct node *snapshot, struct slot **out)
 {
 	struct slot *s = calloc(1, sizeof(*s));
-	struct moment *m;
+	struct trace_image *m;
 	int64_t created;
 	int rc = s ? snapshot_get(n->session, snapshot->name, &m, &created) : -ENOMEM;
 
 	/* Another one may have its name by now. */
 	if (!rc && snapshot->tag != (uint64_t)created) {
-		moment_put(m);
+		image_put(m);
 		rc = -ENOENT;
 	}
 	if (rc) {
@@ -156,7 +156,7 @@ static int look_snapshot(const struct node *n, const struct node *snapshot, stru
 	}
 	pthread_mutex_unlock(&trace.lock);
 	if (*out != s) {
-		moment_put(m);
+		image_put(m);
 		free(s);
 	}
 	return 0;
@@ -204,12 +204,12 @@ static int look(const struct node *n, const struct who *who, struct slot **out)
 }
 
 /* A reference to the slot's moment, or NULL if it is over. */
-static struct moment *moment_of(struct slot *s)
+static struct trace_image *image_of(struct slot *s)
 {
-	struct moment *m;
+	struct trace_image *m;
 
 	pthread_mutex_lock(&trace.lock);
-	m = s->moment ? moment_get(s->moment) : NULL;
+	m = s->moment ? image_get(s->moment) : NULL;
 	pthread_mutex_unlock(&trace.lock);
 	return m;
 }
@@ -230,7 +230,7 @@ int slot_open(struct slot *s)
 
 void slot_release(struct slot *s)
 {
-	struct moment *m = NULL;
+	struct trace_image *m = NULL;
 	bool over;
 
 	pthread_mutex_lock(&trace.lock);
@@ -243,13 +243,13 @@ void slot_release(struct slot *s)
 		wait_kick();
 		return;
 	}
-	moment_put(m);
+	image_put(m);
 	slot_put(s);
 }
 
 ssize_t slot_read(struct slot *s, size_t index, uint64_t offset, void *buf, size_t size)
 {
-	return moment_read(s->moment, index, offset, buf, size);        /* open: it stays */
+	return image_read(s->moment, index, offset, buf, size);        /* open: it stays */
 }
 
 int64_t tracedir_expire(int64_t now)
@@ -261,10 +261,10 @@ int64_t tracedir_expire(int64_t now)
 again:
 	TAILQ_FOREACH(s, &trace.slots, link) {
 		if (outlived(s, now)) {
-			struct moment *m = end(s);
+			struct trace_image *m = end(s);
 
 			pthread_mutex_unlock(&trace.lock);
-			moment_put(m);
+			image_put(m);
 			slot_put(s);
 			pthread_mutex_lock(&trace.lock);
 			goto again;
@@ -281,9 +281,9 @@ void tracedir_deinit(void)
 	struct slot *s;
 
 	while ((s = TAILQ_FIRST(&trace.slots))) {
-		struct moment *m = end(s);
+		struct trace_image *m = end(s);
 
-		moment_put(m);
+		image_put(m);
 		slot_put(s);
 	}
 }
@@ -314,17 +314,17 @@ static const char *step(const char *path, const char *prefix, struct md_buf *nam
 int tracedir_find(const struct node *dir, const char *name, const struct who *who, struct found *found)
 {
 	struct md_buf prefix = MD_BUF_INIT, part = MD_BUF_INIT;
-	const struct moment_file *files;
-	struct moment *m = NULL;
+	const struct image_file *files;
+	struct trace_image *m = NULL;
 	struct slot *slot;
 	int rc = look(dir, who, &slot);
 
 	if (rc)
 		return rc;
 	path_of(dir, &prefix);
-	m = moment_of(slot);
+	m = image_of(slot);
 	rc = m ? -ENOENT : -ESTALE;
-	for (size_t i = 0, n = m ? moment_files(m, &files) : 0; rc && i < n; i++) {
+	for (size_t i = 0, n = m ? image_files(m, &files) : 0; rc && i < n; i++) {
 		const char *rest = step(files[i].path, md_buf_str(&prefix), &part);
 
 		if (!rest || strcmp(md_buf_str(&part), name))
@@ -339,7 +339,7 @@ int tracedir_find(const struct node *dir, const char *name, const struct who *wh
 	md_buf_deinit(&prefix);
 	md_buf_deinit(&part);
 	if (m)
-		moment_put(m);
+		image_put(m);
 	if (rc || !found->slot)
 		slot_put(slot);
 	return rc;
@@ -348,16 +348,16 @@ int tracedir_find(const struct node *dir, const char *name, const struct who *wh
 void tracedir_list(const struct node *dir, const struct who *who, struct listing *out)
 {
 	struct md_buf prefix = MD_BUF_INIT, part = MD_BUF_INIT, last = MD_BUF_INIT;
-	const struct moment_file *files;
-	struct moment *m;
+	const struct image_file *files;
+	struct trace_image *m;
 	struct slot *slot;
 
 	if (look(dir, who, &slot))
 		return;
 	path_of(dir, &prefix);
-	m = moment_of(slot);
+	m = image_of(slot);
 	/* Sorted by path: files of one directory stand together. */
-	for (size_t i = 0, n = m ? moment_files(m, &files) : 0; i < n; i++) {
+	for (size_t i = 0, n = m ? image_files(m, &files) : 0; i < n; i++) {
 		const char *rest = step(files[i].path, md_buf_str(&prefix), &part);
 
 		if (!rest || !strcmp(md_buf_str(&part), md_buf_str(&last)))
@@ -370,19 +370,19 @@ void tracedir_list(const struct node *dir, const struct who *who, struct listing
 	md_buf_deinit(&part);
 	md_buf_deinit(&last);
 	if (m)
-		moment_put(m);
+		image_put(m);
 	slot_put(slot);
 }
 
 static int file_attr(const struct node *n, const struct who *who, struct stat *st)
 {
-	struct moment *m = moment_of(n->slot);
-	const struct moment_file *files;
+	struct trace_image *m = image_of(n->slot);
+	const struct image_file *files;
 
 	(void)who;
 	if (!m)
 		return -ESTALE;
-	if (n->index < moment_files(m, &files)) {
+	if (n->index < image_files(m, &files)) {
 		st->st_size = (off_t)files[n->index].size;
 		if (files[n->index].mtime) {
 			st->st_mtim.tv_sec = files[n->index].mtime / 1000000000;
@@ -390,7 +390,7 @@ static int file_attr(const struct node *n, const struct who *who, struct stat *s
 			st->st_ctim = st->st_mtim;
 		}
 	}
-	moment_put(m);
+	image_put(m);
 	return 0;
 }
 

@@ -156,14 +156,14 @@ static const struct view pipe_view = {
 
 static int find_snapshot(const struct node *dir, const char *name, const struct who *who, struct found *found)
 {
-	struct moment *m;
+	struct trace_image *m;
 	int64_t created;
 	int rc = snapshot_get(dir->session, name, &m, &created);
 
 	(void)who;
 	if (rc)
 		return rc;
-	moment_put(m);
+	image_put(m);
 	*found = (struct found){ .row = &snapshot_row, .tag = (uint64_t)created, .salt = (uint64_t)created };
 	return 0;
 }

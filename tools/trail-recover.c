@@ -43,14 +43,14 @@ static int enter(int dir, const char *name)
 /* All files of the session as they are now, into a directory of its name. */
 static int save_moment(struct session *s, int dir)
 {
-	struct moment_sink to = { .dir = dir, .mode = 0755 };
-	struct moment *m;
-	int ret = moment_take(s, &m);
+	struct image_sink to = { .dir = dir, .mode = 0755 };
+	struct trace_image *m;
+	int ret = image_take(s, &m);
 
 	if (ret)
 		return ret;
-	ret = moment_save(m, &to);
-	moment_put(m);
+	ret = image_save(m, &to);
+	image_put(m);
 	return ret;
 }
 
@@ -58,23 +58,23 @@ static int save_moment(struct session *s, int dir)
 static int save_snapshots(struct session *s, int dir)
 {
 	struct md_buf names = MD_BUF_INIT;
-	struct moment *m;
+	struct trace_image *m;
 	int64_t created;
 	int ret = 0;
 
 	snapshots_list(s, &names);
 	for (size_t at = 0; !ret && at < names.len; at += strlen(names.data + at) + 1) {
-		struct moment_sink to = { .mode = 0755 };
+		struct image_sink to = { .mode = 0755 };
 
 		ret = snapshot_get(s, names.data + at, &m, &created);
 		if (ret)
 			break;
 		to.dir = ret = enter(dir, names.data + at);
 		if (ret >= 0) {
-			ret = moment_save(m, &to);
+			ret = image_save(m, &to);
 			close(to.dir);
 		}
-		moment_put(m);
+		image_put(m);
 	}
 	ret = names.failed ? -ENOMEM : ret;
 	md_buf_deinit(&names);
@@ -160,7 +160,7 @@ static void scan(struct tracer *t, const char *path)
 		close(fd);
 }
 
-static int recover(struct tracer *t, int output, bool rest, char **files, int count)
+static int recover(struct tracer *t, int output, bool only_unwritten, char **files, int count)
 {
 	struct md_buf names = MD_BUF_INIT;
 	size_t unclaimed;
@@ -172,7 +172,7 @@ static int recover(struct tracer *t, int output, bool rest, char **files, int co
 		complain("there is no keeper to have buffers from", n);
 	for (int i = 0; i < count; i++)
 		scan(t, files[i]);
-	unclaimed = recovery_sessions(t, rest);
+	unclaimed = recovery_sessions(t, only_unwritten);
 	if (unclaimed)
 		printf("%zu buffers are of no session here\n", unclaimed);
 	sessions_list(t, &names);
@@ -202,7 +202,7 @@ int main(int argc, char **argv)
 	const char *output = name;
 	time_t now = time(NULL);
 	struct tracer *t;
-	bool rest = true;
+	bool only_unwritten = true;
 	struct tm tm;
 	int dir, opt, ret;
 
@@ -211,7 +211,7 @@ int main(int argc, char **argv)
 		if (opt == 'o')
 			output = optarg;
 		else if (opt == 'a')
-			rest = false;
+			only_unwritten = false;
 		else
 			return usage(opt == 'h' ? stdout : stderr);
 	}
@@ -226,7 +226,7 @@ int main(int argc, char **argv)
 	dir = mkdir(output, 0700) ? -1 : open(output, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (dir < 0)
 		complain(output, errno);
-	else if ((ret = recover(t, dir, rest, argv + optind + 1, argc - optind - 1)))
+	else if ((ret = recover(t, dir, only_unwritten, argv + optind + 1, argc - optind - 1)))
 		complain(argv[optind], ret);
 	else
 		printf("%s\n", output);

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "tracer/session/core.h"
+#include "tracer/session/session.h"
 
 #define ANNOUNCED_MAX 8192      /* bytes of an announcement that are read */
 
@@ -25,7 +25,7 @@ int tracer_announced(const char *state_dir, struct md_buf *out)
 
 	if (dir < 0)
 		return -errno;
-	ret = store_read(dir, "lock", ANNOUNCED_MAX, out);
+	ret = state_file_read(dir, "lock", ANNOUNCED_MAX, out);
 	close(dir);
 	return ret;
 }
@@ -33,12 +33,12 @@ int tracer_announced(const char *state_dir, struct md_buf *out)
 static uint64_t buffer_bytes(const struct session *s)
 {
 	const struct channel *c;
-	const struct class *cl;
+	const struct stream_group *cl;
 	const struct buffer *b;
 	uint64_t sum = 0;
 
 	cds_list_for_each_entry(c, &s->channels, node)
-		cds_list_for_each_entry(cl, &c->classes, node)
+		cds_list_for_each_entry(cl, &c->groups, node)
 			cds_list_for_each_entry(b, &cl->buffers, node)
 				sum += b->region->size;
 	return sum;

@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "tracer/keeper_guard.h"
-#include "tracer/session/core.h"
+#include "tracer/session/session.h"
 #include "tracer/snapshot/image.h"
 #include "tracer/snapshot/snapshot.h"
 
@@ -31,18 +31,18 @@ static unsigned int forget_kept(struct tracer *t)
 	unsigned int count = 0;
 	struct session *s;
 	struct channel *c;
-	struct class *cl;
+	struct stream_group *cl;
 	struct buffer *b;
 
 	pthread_mutex_lock(&t->lock);
 	cds_list_for_each_entry(s, &t->sessions, node)
 		cds_list_for_each_entry(c, &s->channels, node)
-			cds_list_for_each_entry(cl, &c->classes, node)
+			cds_list_for_each_entry(cl, &c->groups, node)
 				cds_list_for_each_entry(b, &cl->buffers, node) {
 					b->kept = false;
 					count++;
 				}
-	t->unkept = true;
+	t->keeper_pending = true;
 	pthread_mutex_unlock(&t->lock);
 	return count;
 }

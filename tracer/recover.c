@@ -11,7 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "tracer/session/core.h"
+#include "tracer/session/session.h"
 #include "tracer/ring/stream_files.h"
 #include "tracer/output/checkpoint.h"
 
@@ -48,51 +48,51 @@ void recovery_close(struct tracer *t)
 }
 
 /* How far the output of this ring is, as its state file says: it may say anything. */
-static void note_written(struct session *s, const struct outstate_slot *slot, bool cleared)
+static void note_written(struct session *s, const struct checkpoint_slot *slot, bool cleared)
 {
 	struct outend end = { .pos = slot->pos, .ts = slot->ts, .seq = slot->seq, .lost = slot->lost, .lost_before = slot->lost_before };
 	struct channel *c;
-	struct class *cl;
+	struct stream_group *cl;
 	struct buffer *b;
-	struct outlog *l;
+	struct stream_files *l;
 
 	/* A clear that was not finished: the counters of the ring began anew. */
 	if (cleared)
 		end.lost_before = end.lost;
 	cds_list_for_each_entry(c, &s->channels, node)
-		cds_list_for_each_entry(cl, &c->classes, node)
+		cds_list_for_each_entry(cl, &c->groups, node)
 			cds_list_for_each_entry(b, &cl->buffers, node)
 				if (b->region->key == slot->key && slot->ring < b->region->geo.ring_count &&
 				    (l = buffer_files(b, slot->ring)))
-					outlog_set_end(l, &end);
+					stream_files_set_end(l, &end);
 }
 
 static void read_output(struct session *s)
 {
-	struct outstate_head head;
-	struct outstate_slot slot;
+	struct checkpoint_head head;
+	struct checkpoint_slot slot;
 	char path[256];
 	struct stat st;
 	int fd;
 
 	snprintf(path, sizeof(path), "%s/output", s->name);
 	fd = openat(s->tracer->sessions_fd, path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
-	if (fd >= 0 && !fstat(fd, &st) && S_ISREG(st.st_mode) && !outstate_head_get(fd, &head))
-		for (uint32_t i = 0; i < SLOTS_MAX && !outstate_slot_get(fd, i, &slot); i++)
+	if (fd >= 0 && !fstat(fd, &st) && S_ISREG(st.st_mode) && !checkpoint_head_get(fd, &head))
+		for (uint32_t i = 0; i < SLOTS_MAX && !checkpoint_slot_get(fd, i, &slot); i++)
 			if (slot.name)
 				note_written(s, &slot, slot.cleared != head.cleared);
 	if (fd >= 0)
 		close(fd);
 }
 
-size_t recovery_sessions(struct tracer *t, bool rest)
+size_t recovery_sessions(struct tracer *t, bool only_unwritten)
 {
 	struct session *s;
 	size_t unclaimed;
 
-	t->rest = rest;
+	t->only_unwritten = only_unwritten;
 	unclaimed = sessions_restore(t);
-	if (rest)
+	if (only_unwritten)
 		cds_list_for_each_entry(s, &t->sessions, node)
 			if (s->output)
 				read_output(s);

@@ -25,10 +25,10 @@ int recovery_keeper(struct tracer *t);
  */
 int recovery_scan(struct tracer *t, int fd);
 /*
- * The sessions, with those buffers that are theirs: call it once. How many buffers nobody claims. rest: of a session with an output, moments have
+ * The sessions, with those buffers that are theirs: call it once. How many buffers no session claims. only_unwritten: of a session with an output, moments have
  * what was not written there yet; else all that the buffers hold.
  */
-size_t recovery_sessions(struct tracer *t, bool rest);
+size_t recovery_sessions(struct tracer *t, bool only_unwritten);
 void recovery_close(struct tracer *t);
 
 #endif

@@ -5,7 +5,7 @@
 #include <errno.h>
 
 #include "tracer/output/output.h"
-#include "tracer/session/core.h"
+#include "tracer/session/session.h"
 #include "tracer/kernel/kernel.h"
 
 struct session *session_draft(struct session *s)
@@ -34,8 +34,8 @@ void session_draft_drop(struct session *draft)
 		channel_drop(c);
 	cds_list_del(&draft->node);
 	pthread_mutex_unlock(&draft->tracer->lock);
-	kernel_bury(draft->tracer);     /* what a start that failed made */
-	kernel_reap(draft->tracer);
+	kernel_channels_gc(draft->tracer);     /* what a start that failed made */
+	kernel_probes_gc(draft->tracer);
 	session_put(draft);
 }
 

@@ -6,7 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "tracer/session/core.h"
+#include "tracer/session/session.h"
 #include "tracer/kernel/kernel.h"
 #include "tracer/ring/reader.h"
 
@@ -77,7 +77,7 @@ void tracer_status(struct tracer *t, uid_t viewer, struct md_buf *out)
 	uint32_t buffers = 0, active = 0;
 	struct session *s;
 	struct channel *c;
-	struct class *cl;
+	struct stream_group *cl;
 	struct buffer *b;
 
 	pthread_mutex_lock(&t->lock);
@@ -86,7 +86,7 @@ void tracer_status(struct tracer *t, uid_t viewer, struct md_buf *out)
 		refused += s->buffers_refused;
 		lost += s->buffers_lost;
 		cds_list_for_each_entry(c, &s->channels, node)
-			cds_list_for_each_entry(cl, &c->classes, node)
+			cds_list_for_each_entry(cl, &c->groups, node)
 				cds_list_for_each_entry(b, &cl->buffers, node) {
 					struct stat st;
 

@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 #include "tracer/keeper_guard.h"
-#include "tracer/session/core.h"
+#include "tracer/session/session.h"
 #include "tracer/kernel/kernel.h"
 #include "tracer/ring/reader.h"
 #include "tracer/snapshot/snapshot.h"
@@ -86,7 +86,7 @@ static int open_state(struct tracer *t, struct tr_err *err)
 {
 	bool root = t->lane == TRAIL_LANE_ROOT;
 	struct stat st;
-	int ret = store_mkdir(t->state_dir, root ? 0755 : 0700);
+	int ret = state_file_mkdir(t->state_dir, root ? 0755 : 0700);
 
 	if (ret)
 		return tr_fail(err, ret, "the state directory %s cannot be made: %s", t->state_dir, strerror(-ret));
@@ -123,7 +123,7 @@ size_t sessions_restore(struct tracer *t)
 			continue;
 		err = session_restore(t, d->d_name);
 		/* One that was removed, or never made whole, when there was no descriptor for its directory. */
-		if (err == -ENOENT && !t->reading && !store_remove(t->sessions_fd, d->d_name))
+		if (err == -ENOENT && !t->reading && !state_file_remove(t->sessions_fd, d->d_name))
 			continue;
 		if (err)
 			tracer_report(t, "session %s cannot be restored: %s", d->d_name, strerror(-err));
@@ -164,7 +164,7 @@ struct tracer *tracer_new(const struct tracer_config *config)
 	t->lane = geteuid() == 0 ? TRAIL_LANE_ROOT : TRAIL_LANE_USER;
 	t->cpus = possible_cpus();
 	gethostname(t->hostname, sizeof(t->hostname) - 1);
-	if (apptable_create(t)) {
+	if (app_table_create(t)) {
 		tracer_free(t);
 		return NULL;
 	}
@@ -179,7 +179,7 @@ void tracer_free(struct tracer *t)
 		if (fds[i] >= 0)
 			close(fds[i]);
 	pthread_mutex_destroy(&t->lock);
-	apptable_destroy(t);
+	app_table_destroy(t);
 	quota_deinit(t);
 	programs_drop(t);
 	free(t);
@@ -217,7 +217,7 @@ int tracer_open(const struct tracer_config *config, struct tracer **out, struct 
 	kept_take(t);
 	sessions_restore(t);
 	kernel_adopt(t);
-	kernel_sweep(t);
+	kernel_leftovers_gc(t);
 	kernel_scan(t);
 	ret = server_start(t);
 	if (ret) {
@@ -235,7 +235,7 @@ int tracer_open(const struct tracer_config *config, struct tracer **out, struct 
 	}
 	apps_scan(t);
 	pthread_mutex_unlock(&t->lock);
-	kernel_reap(t);
+	kernel_probes_gc(t);
 	keeper_guard_start(t);
 	*out = t;
 	return 0;
@@ -261,7 +261,7 @@ void tracer_close(struct tracer *t, bool keep)
 			if (keep && (*p)->suspend)
 				(*p)->suspend(s);
 		if (!keep)
-			session_wind_up(s);
+			session_finish(s);
 	}
 	if (!keep)
 		syncer_finish(SYNC_SECONDS);
@@ -273,7 +273,7 @@ void tracer_close(struct tracer *t, bool keep)
 			session_forget(s);
 		} else {
 			session_drop(s);
-			session_unsave(s);
+			session_forget_on_disk(s);
 		}
 		session_put(s);
 	}
@@ -282,8 +282,8 @@ void tracer_close(struct tracer *t, bool keep)
 	region_retire_finish();
 	parts_gc(t);
 	if (!keep) {
-		kernel_bury(t);
-		kernel_reap(t);
+		kernel_channels_gc(t);
+		kernel_probes_gc(t);
 	}
 	kernel_close(t);
 	keeper_close(t->keeper, !keep);

@@ -248,34 +248,34 @@ void pipe_close(struct pipe_view *v);
 
 /* ---- trace/: moments ---- */
 
-struct moment;
-struct moment_file {
+struct trace_image;
+struct image_file {
 	char *path;             /* "ust/uid/0/64-bit/channel0_0", "…/metadata", "…/index/channel0_0.idx" */
 	uint64_t size;          /* bytes; does not change during the moment */
 	int64_t mtime;          /* ns since the epoch: time of the newest event in it */
 };
 /* Freezes metadata and all streams together. */
-int moment_take(struct session *s, struct moment **out);
+int image_take(struct session *s, struct trace_image **out);
 /* The same of the chunks that rotations have moved away: paths begin with the chunk's name. */
-int moment_take_archives(struct session *s, struct moment **out);
-size_t moment_files(struct moment *m, const struct moment_file **files);       /* sorted by path */
+int image_take_archives(struct session *s, struct trace_image **out);
+size_t image_files(struct trace_image *m, const struct image_file **files);       /* sorted by path */
 /*
  * Bytes of file i. The first read of a stream file copies it out of its ring (-EDQUOT beyond max_frozen); sub-buffers that
  * were overwritten since the moment was taken become empty packets of the same size, so that the size stays true.
  * Any number of threads.
  */
-ssize_t moment_read(struct moment *m, size_t i, uint64_t offset, void *buf, size_t size);
-struct moment *moment_get(struct moment *m);
-void moment_put(struct moment *m);
+ssize_t image_read(struct trace_image *m, size_t i, uint64_t offset, void *buf, size_t size);
+struct trace_image *image_get(struct trace_image *m);
+void image_put(struct trace_image *m);
 /* Writes its files below a directory, as LTTng lays them out, with the rights of the calling thread. 0 or -errno. */
-struct moment_sink {
+struct image_sink {
 	int dir;
 	mode_t mode;                                    /* of directories; files have no x */
 	int (*piece)(void *arg, uint64_t bytes);        /* so much more was written; not 0 ends it. May be NULL */
 	void (*file)(void *arg, int fd);                /* a file is whole: a descriptor of its own. May be NULL */
 	void *arg;
 };
-int moment_save(struct moment *m, const struct moment_sink *to);
+int image_save(struct trace_image *m, const struct image_sink *to);
 
 /* ---- snapshots/: moments that last until they are removed ---- */
 
@@ -289,8 +289,8 @@ int snapshot_create(struct session *s, const char *name, struct tr_err *err);
 int snapshot_destroy(struct session *s, const char *name, struct tr_err *err);
 void snapshots_list(struct session *s, struct md_buf *names);
 /* With a reference; -ENOENT. */
-int snapshot_get(struct session *s, const char *name, struct moment **out, int64_t *created);
+int snapshot_get(struct session *s, const char *name, struct trace_image **out, int64_t *created);
 /* It was a snapshot's, and that was removed. */
-bool moment_ended(const struct moment *m);
+bool image_ended(const struct trace_image *m);
 
 #endif

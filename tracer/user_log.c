@@ -10,7 +10,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "tracer/session/core.h"
+#include "tracer/session/session.h"
 #include "tracer/abi/filter_interp.h"
 #include "tracer/kernel/kernel.h"
 #include "tracer/abi/ring_write.h"
@@ -112,7 +112,7 @@ static int log_to(struct channel *c, const struct context_values *who, const cha
 	struct md_buf event = MD_BUF_INIT;
 	struct log_target to = { .clock = &s->tracer->clock };
 	struct ring_writer w = { .clock = log_clock, .populate = log_populate, .arg = &to };
-	struct class *cl;
+	struct stream_group *cl;
 	struct buffer *b;
 	uint32_t id;
 	int err;
@@ -122,17 +122,17 @@ static int log_to(struct channel *c, const struct context_values *who, const cha
 		if (!t || session_save(s) || trace_open_log(s, t))
 			return -ENOMEM;
 	}
-	cl = class_get(c, t, true);
-	err = cl ? class_buffer(cl, TRAIL_RINGS_THREAD, 0, &b) : -ENOMEM;
+	cl = group_get(c, t, true);
+	err = cl ? group_buffer(cl, TRAIL_RINGS_THREAD, 0, &b) : -ENOMEM;
 	if (!err)
-		err = class_event_id(cl, log_event(), &id);
+		err = group_event_id(cl, log_event(), &id);
 	if (err)
 		return err;
 	context_list_put(&c->contexts, who, &event);
 	md_buf_put(&event, line, len + 1);
 	if (event.failed)
 		return -ENOMEM;
-	class_switch_on(cl, id);
+	group_switch_on(cl, id);
 	to.region = b->region;
 	w.ring = region_ring(b->region, 0);
 	w.data = (uint8_t *)region_data(b->region, 0);

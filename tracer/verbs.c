@@ -9,7 +9,7 @@
 #include <sys/sysinfo.h>
 
 #include "tracer/output/output.h"
-#include "tracer/session/core.h"
+#include "tracer/session/session.h"
 #include "tracer/kernel/kernel.h"
 #include "tracer/base/suggest.h"
 #include "tracer/ring/reader.h"
@@ -96,7 +96,7 @@ static int verb_stop(struct session *s, const char *arg, struct tr_err *err)
 	(void)arg;
 	if (!s->active)
 		return tr_fail(err, -EBUSY, "the session is not active");
-	apps_reap(s->tracer);
+	apps_gc(s->tracer);
 	s->active = false;
 	session_apply(s);
 	return 0;
@@ -300,7 +300,7 @@ int session_control(struct session *s, const char *text, struct tr_err *err)
 		pthread_mutex_unlock(&s->tracer->lock);
 		if (stopped) {
 			kernel_drain(s);
-			kernel_reap(s->tracer);
+			kernel_probes_gc(s->tracer);
 		}
 		buffers_keep(s->tracer);
 	}

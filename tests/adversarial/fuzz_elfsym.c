@@ -102,16 +102,16 @@ static void spoil(void)
 
 static void check_usdt(int fd)
 {
-	struct dynevent d;
+	struct dynamic_event d;
 	struct md_buf b = MD_BUF_INIT;
 	struct tr_err err = TR_ERR_INIT;
 
-	if (dyn_parse("usdt:/x:prov:one", &d, &err))
+	if (dynamic_event_parse("usdt:/x:prov:one", &d, &err))
 		fail("a good rule is refused");
 	d.fd = fd;
-	if (!dyn_resolve(&d, &err)) {
+	if (!dynamic_event_resolve(&d, &err)) {
 		for (size_t i = 0; i < d.place_count; i++)
-			if (dyn_define(&d, i, "trailfs_test", "x", &b, &err))
+			if (dynamic_event_define(&d, i, "trailfs_test", "x", &b, &err))
 				fail("a place has no definition");
 		for (const char *p = md_buf_str(&b); *p; p++)
 			if ((*p < ' ' && *p != '\n') || *p > '~')
@@ -119,7 +119,7 @@ static void check_usdt(int fd)
 	} else if (!err.sentence[0]) {
 		fail("no sentence");
 	}
-	dyn_deinit(&d);
+	dynamic_event_deinit(&d);
 	md_buf_deinit(&b);
 }
 

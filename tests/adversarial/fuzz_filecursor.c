@@ -132,19 +132,19 @@ static void read_pipe(void)
 static void read_moment(void)
 {
 	static char buf[70000];
-	const struct moment_file *list;
-	struct moment *m;
+	const struct image_file *list;
+	struct trace_image *m;
 	uint64_t at;
 	ssize_t n;
 
-	expect(!moment_take(s, &m), "moment_take");
-	for (size_t i = moment_files(m, &list); i-- > 0;) {
-		for (at = 0; (n = moment_read(m, i, at, buf, sizeof(buf))) > 0;)
+	expect(!image_take(s, &m), "image_take");
+	for (size_t i = image_files(m, &list); i-- > 0;) {
+		for (at = 0; (n = image_read(m, i, at, buf, sizeof(buf))) > 0;)
 			at += (uint64_t)n;
 		/* (Files may be shorter than they were.) */
-		expect(n == 0 && at <= list[i].size, "moment_read");
+		expect(n == 0 && at <= list[i].size, "image_read");
 	}
-	moment_put(m);
+	image_put(m);
 }
 
 static void round_of(uint64_t seed)

@@ -220,7 +220,7 @@ static size_t put_plan(uint8_t *plan, size_t room, uint32_t objects, uint32_t re
 	return (size_t)(blob + used - plan);
 }
 
-static int plan_fd(const uint8_t *plan, size_t size)
+static int attach_reply_fd(const uint8_t *plan, size_t size)
 {
 	int fd = memfd_create("plan", MFD_CLOEXEC | MFD_ALLOW_SEALING);
 
@@ -256,7 +256,7 @@ static void answer(int conn, uint32_t objects)
 		scribble(plan, one_in(2) ? size : sizeof(struct trail_plan) + n * sizeof(struct trail_plan_region),
 			 1 + (unsigned int)(rnd() % 4));
 	a.plan_size = (uint32_t)(one_in(30) ? rnd() : size);
-	fds[0] = plan_fd(plan, one_in(30) ? size / 2 : size);
+	fds[0] = attach_reply_fd(plan, one_in(30) ? size / 2 : size);
 	for (uint32_t i = 0; i < n; i++)
 		fds[i + 1] = one_in(60) ? fds[0] : regions[i]->fd;
 	c->cmsg_level = SOL_SOCKET;

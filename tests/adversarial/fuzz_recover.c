@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 #include "tests/adversarial/fuzz.h"
-#include "tracer/session/core.h"
+#include "tracer/session/session.h"
 #include "tracer/output/checkpoint.h"
 #include "tracer/recover.h"
 
@@ -71,7 +71,7 @@ static void make(void)
 	struct tracer *t;
 	struct session *s;
 	struct channel *c;
-	struct class *cl;
+	struct stream_group *cl;
 	struct buffer *b;
 
 	snprintf(output, sizeof(output), "%s/out", dir);
@@ -87,7 +87,7 @@ static void make(void)
 		expect(tracer_log(t, &who, "a message of the log", 20, &err) == 0, err.sentence);
 	expect(session_control(s, "stop\n", &err) == 0, err.sentence);
 	c = channel_find(s, DOMAIN_USER, "c");
-	cl = cds_list_first_entry(&c->classes, struct class, node);
+	cl = cds_list_first_entry(&c->groups, struct stream_group, node);
 	b = cds_list_first_entry(&cl->buffers, struct buffer, node);
 	save("buffer", b->region->map, b->region->size);
 	session_put(s);
@@ -95,7 +95,7 @@ static void make(void)
 }
 
 /* Reads everything. The number of bytes in stream files, or -1: it is not to be had. */
-static int64_t look(const char *buffer, bool rest)
+static int64_t look(const char *buffer, bool only_unwritten)
 {
 	static char buf[1 << 16];
 	struct md_buf names = MD_BUF_INIT, status = MD_BUF_INIT;
@@ -110,27 +110,27 @@ static int64_t look(const char *buffer, bool rest)
 	expect(fd >= 0, buffer);
 	recovery_scan(t, fd);
 	close(fd);
-	recovery_sessions(t, rest);
+	recovery_sessions(t, only_unwritten);
 	sessions_list(t, &names);
 	for (size_t at = 0; at < names.len; at += strlen(names.data + at) + 1) {
 		struct session *s = session_get(t, names.data + at);
-		const struct moment_file *files;
-		struct moment *m;
+		const struct image_file *files;
+		struct trace_image *m;
 
 		session_status(s, &status);
-		if (moment_take(s, &m) == 0) {
+		if (image_take(s, &m) == 0) {
 			sum = 0;
-			for (size_t i = 0, n = moment_files(m, &files); i < n; i++) {
+			for (size_t i = 0, n = image_files(m, &files); i < n; i++) {
 				uint64_t off = 0;
 				ssize_t got;
 
 				expect(!strstr(files[i].path, "..") && files[i].path[0] != '/', "a path that leads out");
-				while ((got = moment_read(m, i, off, buf, sizeof(buf))) > 0)
+				while ((got = image_read(m, i, off, buf, sizeof(buf))) > 0)
 					off += (uint64_t)got;
 				expect(got < 0 || off == files[i].size, "a file is not as long as it says");
 				sum += strstr(files[i].path, "metadata") ? 0 : (int64_t)off;
 			}
-			moment_put(m);
+			image_put(m);
 		}
 		session_put(s);
 	}
@@ -186,19 +186,19 @@ static void put(const struct part *p, bool spoil)
 static void lie(void)
 {
 	uint64_t n = 1 + rnd(4);
-	struct outstate_slot slot;
+	struct checkpoint_slot slot;
 	char path[300];
 	int fd;
 
 	snprintf(path, sizeof(path), "%s/sessions/a/output", dir);
 	fd = open(path, O_RDWR);
 	expect(fd >= 0, path);
-	for (uint32_t i = 0; !outstate_slot_get(fd, i, &slot); i++) {
+	for (uint32_t i = 0; !checkpoint_slot_get(fd, i, &slot); i++) {
 		uint64_t *fields[] = { &slot.pos, &slot.ts, &slot.seq, &slot.lost, &slot.lost_before, &slot.cleared };
 
 		while (slot.name && n--)
 			*fields[rnd(6)] += rnd(3) ? rnd(9000) - 4000 : rnd(UINT64_MAX) >> rnd(64);
-		outstate_slot_put(fd, i, &slot);
+		checkpoint_slot_put(fd, i, &slot);
 	}
 	close(fd);
 }

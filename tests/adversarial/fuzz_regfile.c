@@ -101,14 +101,14 @@ static void spoil(struct md_buf *b)
 		memcpy(b->data + offsetof(struct trail_reg, size), &v, 4);
 }
 
-static void check_events(struct regfile *r, uint64_t round)
+static void check_events(struct registration *r, uint64_t round)
 {
 	struct md_stream *s = md_stream_create(0, MD_HEADER_COMPACT);
 	struct md_buf text = MD_BUF_INIT;
 	uint32_t i;
 
 	for (i = 0; i < r->event_count && i < 200; i++) {
-		struct md_event *e = regfile_event(r, i);
+		struct md_event *e = registration_event(r, i);
 
 		e->id = i;
 		md_ctf_print_event(e, 0, &text);
@@ -124,7 +124,7 @@ static void check_events(struct regfile *r, uint64_t round)
 static bool one_round(uint64_t round)
 {
 	struct md_buf file = MD_BUF_INIT;
-	struct regfile r = { .fd = -1 };
+	struct registration r = { .fd = -1 };
 	struct regs regs;
 	const char *reason = NULL;
 	uint8_t *exact;
@@ -138,11 +138,11 @@ static bool one_round(uint64_t round)
 	/* Of just that size, for the sanitizer to watch its end. */
 	exact = malloc(file.len);
 	memcpy(exact, file.data, file.len);
-	ret = regfile_parse(&r, exact, file.len, &reason);
+	ret = registration_parse(&r, exact, file.len, &reason);
 	free(exact);
 	if (!ret) {
 		check_events(&r, round);
-		regfile_forget(&r);
+		registration_forget(&r);
 	} else if (!reason || r.events || r.strings) {
 		printf("not ok - round %llu: no reason, or something is held\n", (unsigned long long)round);
 		exit(1);

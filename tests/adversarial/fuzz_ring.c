@@ -103,19 +103,19 @@ static void read_pipe(void)
 static void read_moment(void)
 {
 	static char buf[70000];
-	const struct moment_file *files;
-	struct moment *m;
+	const struct image_file *files;
+	struct trace_image *m;
 	uint64_t at;
 	ssize_t n;
 
-	expect(!moment_take(s, &m), "moment_take");
-	for (size_t i = moment_files(m, &files); i-- > 0;) {
+	expect(!image_take(s, &m), "image_take");
+	for (size_t i = image_files(m, &files); i-- > 0;) {
 		expect(files[i].size < bound(), "file size");
-		for (at = 0; (n = moment_read(m, i, at, buf, sizeof(buf))) > 0;)
+		for (at = 0; (n = image_read(m, i, at, buf, sizeof(buf))) > 0;)
 			at += (uint64_t)n;
-		expect(!n && at == files[i].size, "moment_read");
+		expect(!n && at == files[i].size, "image_read");
 	}
-	moment_put(m);
+	image_put(m);
 }
 
 static void round_of(uint64_t seed)

@@ -13,7 +13,7 @@
 #include "tests/adversarial/fuzz.h"
 #include "metadata/ctf.h"
 #include "metadata/decode.h"
-#include "tracer/session/core.h"
+#include "tracer/session/session.h"
 
 static char dir[256];
 static struct tracer *t;
@@ -62,7 +62,7 @@ static void record(unsigned int n)
 static void spoil(void)
 {
 	struct channel *c = channel_find(s, DOMAIN_USER, "c");
-	struct class *cl = cds_list_first_entry(&c->classes, struct class, node);
+	struct stream_group *cl = cds_list_first_entry(&c->groups, struct stream_group, node);
 	struct buffer *b = cds_list_first_entry(&cl->buffers, struct buffer, node);
 	uint8_t *data = (uint8_t *)region_data(b->region, 0);
 
@@ -107,7 +107,7 @@ static uint64_t look_at(const char *path, const uint8_t *file, uint64_t size, co
 	return events;
 }
 
-static uint8_t *bytes_of(struct moment *m, const struct moment_file *files, size_t count, const char *path, uint64_t *size)
+static uint8_t *bytes_of(struct trace_image *m, const struct image_file *files, size_t count, const char *path, uint64_t *size)
 {
 	uint8_t *bytes;
 
@@ -115,17 +115,17 @@ static uint8_t *bytes_of(struct moment *m, const struct moment_file *files, size
 		if (!strcmp(files[i].path, path)) {
 			*size = files[i].size;
 			bytes = malloc(*size + 1);
-			expect(moment_read(m, i, 0, bytes, *size) == (ssize_t)*size, "moment_read");
+			expect(image_read(m, i, 0, bytes, *size) == (ssize_t)*size, "image_read");
 			return bytes;
 		}
 	expect(false, path);
 	return NULL;
 }
 
-static uint64_t look(struct moment *m, bool index_first)
+static uint64_t look(struct trace_image *m, bool index_first)
 {
-	const struct moment_file *files;
-	size_t count = moment_files(m, &files);
+	const struct image_file *files;
+	size_t count = image_files(m, &files);
 	uint64_t size, index_size, events = 0;
 
 	for (size_t i = 0; i < count; i++) {
@@ -154,7 +154,7 @@ int main(int argc, char **argv)
 	struct tr_err err = TR_ERR_INIT;
 	const char *tmp = getenv("TMPDIR");
 	char command[300];
-	struct moment *m;
+	struct trace_image *m;
 	int64_t created;
 
 	if (argc == 3 && !strcmp(argv[1], "--keeper"))
@@ -171,14 +171,14 @@ int main(int argc, char **argv)
 		/* Partly looked at, or not at all */
 		expect(snapshot_get(s, "x", &m, &created) == 0, "snapshot_get");
 		before = rounds % 3 ? 0 : look(m, false);
-		moment_put(m);
+		image_put(m);
 		close_tracer();
 		open_tracer();
 		expect(s && snapshot_get(s, "x", &m, &created) == 0, "the snapshot is lost");
 		events += look(m, rounds % 2);
 		if (before)
 			expect(look(m, false) == before, "not what it was");
-		moment_put(m);
+		image_put(m);
 		expect(snapshot_destroy(s, "x", &err) == 0 && session_control(s, "clear\n", &err) == 0, err.sentence);
 		rounds++;
 	} while (time(NULL) < end);

@@ -15,8 +15,8 @@
 
 struct fake_file {
 	struct stream *st;              /* in the session's set */
-	struct outplace *place;
-	struct outlog *log;
+	struct trace_place *place;
+	struct stream_files *log;
 	uint8_t *bytes;                 /* all packets, and their index */
 	struct md_index_header *index;
 	size_t packets, written;
@@ -32,18 +32,18 @@ struct fake_files {
 	size_t count;
 };
 
-static inline uint8_t *fake_bytes(struct moment *m, const struct stream *st, const char *format, uint64_t *size)
+static inline uint8_t *fake_bytes(struct trace_image *m, const struct stream *st, const char *format, uint64_t *size)
 {
-	const struct moment_file *files;
+	const struct image_file *files;
 	uint8_t *bytes = NULL;
 	char path[600];
 
 	snprintf(path, sizeof(path), format, st->trace->path, st->file);
-	for (size_t i = moment_files(m, &files); i-- > 0;)
+	for (size_t i = image_files(m, &files); i-- > 0;)
 		if (!strcmp(files[i].path, path)) {
 			*size = files[i].size;
 			bytes = malloc(files[i].size);
-			if (moment_read(m, i, 0, bytes, files[i].size) != (ssize_t)files[i].size)
+			if (image_read(m, i, 0, bytes, files[i].size) != (ssize_t)files[i].size)
 				abort();
 		}
 	if (!bytes)
@@ -54,12 +54,12 @@ static inline uint8_t *fake_bytes(struct moment *m, const struct stream *st, con
 /* The session's streams have logs from now on; of no file yet. each: as above. */
 static inline void fake_files_init(struct fake_files *ff, struct session *s, size_t each)
 {
-	struct moment *m;
+	struct trace_image *m;
 	uint64_t size;
 	char path[128];
 
 	*ff = (struct fake_files){ .dir = "/tmp/fake-files-XXXXXX", .count = s->set.count };
-	if (moment_take(s, &m) || !mkdtemp(ff->dir))
+	if (image_take(s, &m) || !mkdtemp(ff->dir))
 		abort();
 	for (size_t i = 0; i < ff->count; i++) {
 		struct fake_file *f = &ff->file[i];
@@ -68,7 +68,7 @@ static inline void fake_files_init(struct fake_files *ff, struct session *s, siz
 		f->bytes = fake_bytes(m, f->st, "%s/%s", &size);
 		f->index = (struct md_index_header *)fake_bytes(m, f->st, "%s/index/%s.idx", &size);
 		f->packets = (size - sizeof(*f->index)) / sizeof(struct md_index_entry);
-		f->log = f->st->log = outlog_create(f->st->region->key, f->st->ring);
+		f->log = f->st->log = stream_files_create(f->st->region->key, f->st->ring);
 		f->place = calloc(1, sizeof(*f->place));
 		f->place->refs = 1;
 		snprintf(path, sizeof(path), "%s/%zu", ff->dir, i);
@@ -77,12 +77,12 @@ static inline void fake_files_init(struct fake_files *ff, struct session *s, siz
 		mkdirat(f->place->fd, "index", 0700);
 		f->place->index_fd = openat(f->place->fd, "index", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	}
-	moment_put(m);
+	image_put(m);
 }
 
 static inline void fake_next_file(struct fake_file *f)
 {
-	struct outfile of = { .serial = ++f->serial, .place = f->place, .index_size = sizeof(*f->index) };
+	struct stream_file of = { .serial = ++f->serial, .place = f->place, .index_size = sizeof(*f->index) };
 	struct stat st, index_st;
 	char index[200];
 
@@ -102,7 +102,7 @@ static inline void fake_next_file(struct fake_file *f)
 	of.ino = st.st_ino;
 	of.index_ino = index_st.st_ino;
 	f->size = 0;
-	if (outlog_add(f->log, &of))
+	if (stream_files_add(f->log, &of))
 		abort();
 }
 
@@ -135,7 +135,7 @@ static inline bool fake_file_write(struct fake_file *f)
 	f->size += h.packet_size / 8;
 	f->written++;
 	/* In discard mode they are the sub-buffers from the first on. */
-	outlog_grow(f->log, f->size, (uint64_t)index_at + sizeof(e), &(struct outend){
+	stream_files_grow(f->log, f->size, (uint64_t)index_at + sizeof(e), &(struct outend){
 		.pos = !content ? g->subbuf_size : (content + 1) * g->subbuf_size < head ? (content + 1) * g->subbuf_size : head,
 		.ts = h.timestamp_end, .seq = h.packet_seq_num + 1, .lost = h.events_discarded });
 	return true;
@@ -149,7 +149,7 @@ static inline void fake_files_deinit(struct fake_files *ff)
 		struct fake_file *f = &ff->file[i];
 
 		f->st->log = NULL;
-		outlog_put(f->log);
+		stream_files_put(f->log);
 		outplace_put(f->place);
 		if (f->fd >= 0) {
 			close(f->fd);

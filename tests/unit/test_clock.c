@@ -87,7 +87,7 @@ static void second_open_is_identical(void)
 	d = open(dir, O_PATH | O_DIRECTORY);
 	CHECK(!fstatat(d, "clock", &st, 0) && (st.st_mode & 0777) == 0600);
 	close(d);
-	store_remove(AT_FDCWD, dir);
+	state_file_remove(AT_FDCWD, dir);
 }
 
 /* A measurement may well come out the same to the nanosecond: what tells is that the file was written anew. */
@@ -98,7 +98,7 @@ static bool measured_after(const char *text)
 	int d = open(dir, O_PATH | O_DIRECTORY), fd;
 
 	CHECK(!clock_open(&a, dir));
-	CHECK(!store_write(d, "clock", text, strlen(text)));
+	CHECK(!state_file_write(d, "clock", text, strlen(text)));
 	CHECK(!clock_open(&b, dir));
 	fd = openat(d, "clock", O_RDONLY);
 	CHECK(fd >= 0 && read(fd, now_there, sizeof(now_there) - 1) > 0);
@@ -129,7 +129,7 @@ static void bad_files_are_measured_anew(void)
 	snprintf(text, sizeof(text), "boot_id %s\nmult 1\nbase 0\noffset 1\n", boot);
 	CHECK(measured_after(text));
 	CHECK(!clock_open(&c, "/no/such/directory") && c.offset);
-	store_remove(AT_FDCWD, dir);
+	state_file_remove(AT_FDCWD, dir);
 }
 
 static void monotonic_when_forced(void)
@@ -149,7 +149,7 @@ static void monotonic_when_forced(void)
 	unsetenv("TRAILFS_CLOCK");
 	CHECK(!clock_open(&b, dir) && !memcmp(&a, &b, sizeof(a)));
 	md_buf_deinit(&text);
-	store_remove(AT_FDCWD, dir);
+	state_file_remove(AT_FDCWD, dir);
 }
 
 int main(void)

@@ -37,41 +37,41 @@ __attribute__((noinline)) static void hit(int n)
 
 static void refuse(const char *text, int column)
 {
-	struct dynevent d;
+	struct dynamic_event d;
 	struct tr_err err = TR_ERR_INIT;
 
-	CHECK(dyn_parse(text, &d, &err) == -EINVAL && err.sentence[0] && err.column == column);
+	CHECK(dynamic_event_parse(text, &d, &err) == -EINVAL && err.sentence[0] && err.column == column);
 	if (err.column != column)
 		printf("# %s: column %d, not %d: %s\n", text, err.column, column, err.sentence);
 }
 
 static void rules(void)
 {
-	struct dynevent d;
+	struct dynamic_event d;
 	struct md_buf b = MD_BUF_INIT;
 
-	CHECK(!dyn_parse("kprobe:vfs_read+0x10", &d, NULL) && d.kind == DYN_KPROBE && d.fd == -1 && !dyn_has_file(&d));
+	CHECK(!dynamic_event_parse("kprobe:vfs_read+0x10", &d, NULL) && d.kind == DYN_KPROBE && d.fd == -1 && !dynamic_event_has_file(&d));
 	CHECK_STR(d.symbol, "vfs_read+0x10");
-	CHECK(!dyn_resolve(&d, NULL) && !dyn_define(&d, 0, "trailfs_test", "x", &b, NULL));
+	CHECK(!dynamic_event_resolve(&d, NULL) && !dynamic_event_define(&d, 0, "trailfs_test", "x", &b, NULL));
 	CHECK_STR(md_buf_str(&b), "p:trailfs_test/x vfs_read+0x10\n");
-	CHECK(dyn_define(&d, 0, "trailfs test", "x", &b, NULL) == -EINVAL && dyn_define(&d, 0, "g", "9", &b, NULL) == -EINVAL);
-	dyn_deinit(&d);
+	CHECK(dynamic_event_define(&d, 0, "trailfs test", "x", &b, NULL) == -EINVAL && dynamic_event_define(&d, 0, "g", "9", &b, NULL) == -EINVAL);
+	dynamic_event_deinit(&d);
 	md_buf_reset(&b);
-	CHECK(!dyn_parse("uprobe:/a b/c:d\\:e@@V_1.2+8", &d, NULL));
+	CHECK(!dynamic_event_parse("uprobe:/a b/c:d\\:e@@V_1.2+8", &d, NULL));
 	CHECK_STR(d.path, "/a b/c:d\\");
 	CHECK_STR(d.symbol, "e@@V_1.2+8");
-	CHECK(dyn_resolve(&d, NULL) == -EBADF && dyn_define(&d, 0, "g", "x", &b, NULL) == -EINVAL);
-	dyn_deinit(&d);
+	CHECK(dynamic_event_resolve(&d, NULL) == -EBADF && dynamic_event_define(&d, 0, "g", "x", &b, NULL) == -EINVAL);
+	dynamic_event_deinit(&d);
 	md_buf_reset(&b);
-	CHECK(!dyn_parse("usdt:/a:b:c", &d, NULL));
+	CHECK(!dynamic_event_parse("usdt:/a:b:c", &d, NULL));
 	CHECK_STR(d.path, "/a");
 	CHECK_STR(d.provider, "b");
 	CHECK_STR(d.name, "c");
-	CHECK(dyn_made(&d, "usdt_c_e9ec7ab6a8b9cd05_") == false && !dyn_made(&d, "") && !dyn_made(&d, "usdt_c_"));
-	dyn_deinit(&d);
-	dyn_deinit(&d);
+	CHECK(dynamic_event_made(&d, "usdt_c_e9ec7ab6a8b9cd05_") == false && !dynamic_event_made(&d, "") && !dynamic_event_made(&d, "usdt_c_"));
+	dynamic_event_deinit(&d);
+	dynamic_event_deinit(&d);
 	md_buf_deinit(&b);
-	CHECK(dyn_is_rule("uretprobe:/x:y") && !dyn_is_rule("sched:x") && !dyn_is_rule(""));
+	CHECK(dynamic_event_is_rule("uretprobe:/x:y") && !dynamic_event_is_rule("sched:x") && !dynamic_event_is_rule(""));
 	refuse("kprobe:", 7);
 	refuse("kprobe:+8", 7);
 	refuse("kprobe:a+", 8);
@@ -97,7 +97,7 @@ static void operand(const char *text, const char *want)
 {
 	struct md_buf b = MD_BUF_INIT;
 
-	CHECK(dyn_operand(text, strlen(text), &b) == (want != NULL));
+	CHECK(dynamic_event_operand(text, strlen(text), &b) == (want != NULL));
 	CHECK_STR(md_buf_str(&b), want ? want : "");
 	md_buf_deinit(&b);
 }
@@ -175,26 +175,26 @@ static char group[32];
 /* Makes the events of a rule about this program, has them recorded while this runs, and gives back what tracefs shows. */
 static char *recorded(int fs, const char *rule, void (*run)(void), struct md_buf *names, const char *field)
 {
-	struct dynevent d;
+	struct dynamic_event d;
 	struct tr_err err = TR_ERR_INIT;
 	struct md_buf again = MD_BUF_INIT;
 	char path[200], event[100], *text;
 	int ret;
 
-	CHECK(!dyn_parse(rule, &d, &err));
+	CHECK(!dynamic_event_parse(rule, &d, &err));
 	d.fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
-	ret = dyn_resolve(&d, &err);
-	ret = ret ? ret : dyn_create(fs, group, &d, names, &err);
+	ret = dynamic_event_resolve(&d, &err);
+	ret = ret ? ret : dynamic_event_create(fs, group, &d, names, &err);
 	if (ret)
 		printf("# %s: %d %s\n", rule, ret, err.sentence);
 	CHECK(ret == 0);
-	CHECK(dyn_create(fs, group, &d, &again, &err) == 0 && again.len == names->len && !memcmp(again.data, names->data, again.len));
-	CHECK(dyn_made(&d, names->data));
+	CHECK(dynamic_event_create(fs, group, &d, &again, &err) == 0 && again.len == names->len && !memcmp(again.data, names->data, again.len));
+	CHECK(dynamic_event_made(&d, names->data));
 	md_buf_reset(&again);
-	CHECK(dyn_list(fs, group, &again) == 0 && again.len == names->len);
+	CHECK(dynamic_event_list(fs, group, &again) == 0 && again.len == names->len);
 	md_buf_deinit(&again);
 	close(d.fd);
-	dyn_deinit(&d);
+	dynamic_event_deinit(&d);
 	CHECK(mkdirat(fs, "instances/trailfs_test_dyn", 0700) == 0);
 	for (size_t at = 0; at < names->len; at += strlen(names->data + at) + 1) {
 		snprintf(path, sizeof(path), "events/%s/%s/format", group, names->data + at);
@@ -226,13 +226,13 @@ static void uprobes(void)
 	text = recorded(fs, "uprobe:/proc/self/exe:dynevent_target", run_target, &names, " __probe_ip;");
 	CHECK(strstr(text, names.data));
 	free(text);
-	CHECK(dyn_remove(fs, group, names.data) == 0 && dyn_remove(fs, group, names.data) == -ENOENT);
+	CHECK(dynamic_event_remove(fs, group, names.data) == 0 && dynamic_event_remove(fs, group, names.data) == -ENOENT);
 	md_buf_reset(&names);
 	text = recorded(fs, "uretprobe:/proc/self/exe:dynevent_target", run_target, &names, " __probe_ret_ip;");
 	CHECK(strstr(text, names.data));
 	free(text);
 	md_buf_deinit(&names);
-	CHECK(dyn_remove_group(fs, group) == 1 && dyn_remove_group(fs, group) == 0 && dyn_remove_group(fs, "") == -EINVAL);
+	CHECK(dynamic_event_remove_group(fs, group) == 1 && dynamic_event_remove_group(fs, group) == 0 && dynamic_event_remove_group(fs, "") == -EINVAL);
 	close(fs);
 }
 
@@ -260,26 +260,26 @@ static void usdt(void)
 	CHECK(was_on && !semaphore && names.len > strlen(names.data) + 1);
 	free(text);
 	md_buf_deinit(&names);
-	CHECK(dyn_remove_group(fs, group) == 2 && !strstr(read_at(fs, "dynamic_events"), group));
+	CHECK(dynamic_event_remove_group(fs, group) == 2 && !strstr(read_at(fs, "dynamic_events"), group));
 	close(fs);
 }
 
 /* What becomes of this program's own probe, without a kernel. */
 static void definitions(void)
 {
-	struct dynevent d;
+	struct dynamic_event d;
 	struct md_buf b = MD_BUF_INIT;
 
 	hit(1);
-	CHECK(!dyn_parse("usdt:/proc/self/exe:prov:hit", &d, NULL));
+	CHECK(!dynamic_event_parse("usdt:/proc/self/exe:prov:hit", &d, NULL));
 	d.fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
-	CHECK(!dyn_resolve(&d, NULL) && d.place_count == 2 && d.places[0].offset != d.places[1].offset && d.places[0].semaphore);
+	CHECK(!dynamic_event_resolve(&d, NULL) && d.place_count == 2 && d.places[0].offset != d.places[1].offset && d.places[0].semaphore);
 	for (size_t i = 0; i < 2; i++)
-		CHECK(!dyn_define(&d, i, "g", "e", &b, NULL));
+		CHECK(!dynamic_event_define(&d, i, "g", "e", &b, NULL));
 	CHECK(strstr(md_buf_str(&b), ") arg0=%di:s32 arg2=\\65:u8\n") && strstr(md_buf_str(&b), ") arg0=%di:s32 arg2=\\66:u8\n"));
-	CHECK(dyn_define(&d, 2, "g", "e", &b, NULL) == -EINVAL);
+	CHECK(dynamic_event_define(&d, 2, "g", "e", &b, NULL) == -EINVAL);
 	close(d.fd);
-	dyn_deinit(&d);
+	dynamic_event_deinit(&d);
 	md_buf_deinit(&b);
 }
 #endif
@@ -315,18 +315,18 @@ static void busy(void)
 		put_at(fs, files[0], i & 1 ? "1\n" : "0\n");
 		put_at(fs, files[1], i & 2 ? "1*\n" : "0*\n");
 		if (i) {
-			CHECK(dyn_remove(fs, "g", "n") == -EBUSY);
+			CHECK(dynamic_event_remove(fs, "g", "n") == -EBUSY);
 			CHECK_STR(read_at(fs, files[2]), list);
 		} else {
-			CHECK(dyn_remove(fs, "g", "n") == 0 && strstr(read_at(fs, files[2]), "-:g/n\n"));
+			CHECK(dynamic_event_remove(fs, "g", "n") == 0 && strstr(read_at(fs, files[2]), "-:g/n\n"));
 			put_at(fs, files[2], list);
 		}
 	}
 	/* Enabled in an instance: left alone; files that cannot be read: not taken for off. */
-	CHECK(dyn_remove_group(fs, "g") == -EBUSY);
+	CHECK(dynamic_event_remove_group(fs, "g") == -EBUSY);
 	CHECK_STR(read_at(fs, files[2]), list);
 	put_at(fs, files[1], "");
-	CHECK(dyn_remove(fs, "g", "n") == -EBUSY);
+	CHECK(dynamic_event_remove(fs, "g", "n") == -EBUSY);
 	for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++)
 		unlinkat(fs, files[i], 0);
 	for (size_t i = sizeof(dirs) / sizeof(dirs[0]); i--;)
@@ -337,36 +337,36 @@ static void busy(void)
 
 static void errors(void)
 {
-	struct dynevent d;
+	struct dynamic_event d;
 	struct tr_err err = TR_ERR_INIT;
 	struct md_buf names = MD_BUF_INIT;
 	int fs = tracefs(), none, ret;
 
-	CHECK(!dyn_parse("uprobe:/proc/self/exe:dynevent_targit", &d, &err));
+	CHECK(!dynamic_event_parse("uprobe:/proc/self/exe:dynevent_targit", &d, &err));
 	d.fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
-	CHECK(dyn_resolve(&d, &err) == -ENOENT && strstr(err.sentence, "did you mean 'dynevent_target'?"));
-	CHECK(dyn_create(-1, group, &d, &names, &err) < 0);
+	CHECK(dynamic_event_resolve(&d, &err) == -ENOENT && strstr(err.sentence, "did you mean 'dynevent_target'?"));
+	CHECK(dynamic_event_create(-1, group, &d, &names, &err) < 0);
 	close(d.fd);
-	dyn_deinit(&d);
-	CHECK(!dyn_parse("usdt:/x:prov:hot", &d, &err));
+	dynamic_event_deinit(&d);
+	CHECK(!dynamic_event_parse("usdt:/x:prov:hot", &d, &err));
 	d.fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
-	CHECK(dyn_resolve(&d, &err) == -ENOENT && err.sentence[0]);
+	CHECK(dynamic_event_resolve(&d, &err) == -ENOENT && err.sentence[0]);
 	close(d.fd);
-	dyn_deinit(&d);
+	dynamic_event_deinit(&d);
 	/* Not tracefs, or one without */
 	none = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	CHECK(!dyn_parse("kprobe:vfs_read", &d, &err));
-	CHECK(dyn_create(none, group, &d, &names, &err) == -EOPNOTSUPP && strstr(err.sentence, "kprobes"));
-	dyn_deinit(&d);
-	CHECK(dyn_remove_group(none, group) == 0 && dyn_list(none, group, &names) == 0 && !names.len);
+	CHECK(!dynamic_event_parse("kprobe:vfs_read", &d, &err));
+	CHECK(dynamic_event_create(none, group, &d, &names, &err) == -EOPNOTSUPP && strstr(err.sentence, "kprobes"));
+	dynamic_event_deinit(&d);
+	CHECK(dynamic_event_remove_group(none, group) == 0 && dynamic_event_list(none, group, &names) == 0 && !names.len);
 	close(none);
 	if (fs < 0)
 		SKIP("this is no guest, or it has no uprobes");
-	CHECK(!dyn_parse("kprobe:vfs_raed", &d, &err));
-	ret = dyn_create(fs, group, &d, &names, &err);
-	CHECK(ret == -EOPNOTSUPP || (dyn_explain(&d, ret, &err) == -ENOENT && strstr(err.sentence, "did you mean")));
-	CHECK(dyn_explain(&d, -EOPNOTSUPP, &err) == -EOPNOTSUPP);
-	dyn_deinit(&d);
+	CHECK(!dynamic_event_parse("kprobe:vfs_raed", &d, &err));
+	ret = dynamic_event_create(fs, group, &d, &names, &err);
+	CHECK(ret == -EOPNOTSUPP || (dynamic_event_explain(&d, ret, &err) == -ENOENT && strstr(err.sentence, "did you mean")));
+	CHECK(dynamic_event_explain(&d, -EOPNOTSUPP, &err) == -EOPNOTSUPP);
+	dynamic_event_deinit(&d);
 	md_buf_deinit(&names);
 	close(fs);
 }
@@ -383,22 +383,22 @@ static void eprobes(void)
 	struct tr_err err = TR_ERR_INIT;
 	int fs = tracefs(), ret;
 
-	CHECK(eprobe_define(format, "sys_enter_openat", "g", &b) == 1);
+	CHECK(event_probe_define(format, "sys_enter_openat", "g", &b) == 1);
 	CHECK_STR(md_buf_str(&b), "e:g/sys_enter_openat syscalls.sys_enter_openat dfd=$dfd:s32 filename=+0($filename):ustring flags=$flags:s32 "
 		  "mode=$mode:u16\n");
-	CHECK(eprobe_define("", "sys_enter_openat", "g", &b) == -EINVAL && eprobe_define(format, "sched_switch", "g", &b) == -EINVAL);
+	CHECK(event_probe_define("", "sys_enter_openat", "g", &b) == -EINVAL && event_probe_define(format, "sched_switch", "g", &b) == -EINVAL);
 	md_buf_deinit(&b);
 	CHECK(syscall_takes_string("mount", "char *", "type") && !syscall_takes_string("x", "char *", "type"));
 	CHECK(!syscall_takes_string("read", "char *", "buf") && !syscall_takes_string("execve", "const char *const *", "argv"));
 	CHECK(!syscall_takes_string("x", "unsigned long", "name") && !syscall_takes_string("gethostname", "char *", "name"));
 	if (fs < 0)
 		SKIP("this is no guest");
-	ret = eprobe_create(fs, group, "sys_enter_openat", &err);
+	ret = event_probe_create(fs, group, "sys_enter_openat", &err);
 	CHECK(ret == 1 || ret == -EOPNOTSUPP || ret == -ENOENT);
-	CHECK((ret == 1) == (dyn_remove_group(fs, group) == 1));
-	CHECK(ret == -ENOENT || eprobe_supported(fs) == (ret == 1));
-	CHECK(eprobe_create(fs, group, "sys_enter_getpid", &err) <= 0);
-	CHECK(eprobe_create(fs, group, "../x", &err) == -EINVAL && eprobe_create(fs, group, "sys_enter_nothing", &err) == -ENOENT);
+	CHECK((ret == 1) == (dynamic_event_remove_group(fs, group) == 1));
+	CHECK(ret == -ENOENT || event_probe_supported(fs) == (ret == 1));
+	CHECK(event_probe_create(fs, group, "sys_enter_getpid", &err) <= 0);
+	CHECK(event_probe_create(fs, group, "../x", &err) == -EINVAL && event_probe_create(fs, group, "sys_enter_nothing", &err) == -ENOENT);
 	close(fs);
 }
 

@@ -35,7 +35,7 @@ static void new_dir(void)
 
 static void remove_dir(void)
 {
-	store_remove(AT_FDCWD, dir);
+	state_file_remove(AT_FDCWD, dir);
 }
 
 static int memfd(const char *text)

@@ -35,7 +35,7 @@ static void read_file(const char *path, struct md_buf *b)
 	md_buf_str(b);
 }
 
-static void write_file(struct moment *m, size_t i, const struct moment_file *f)
+static void write_file(struct trace_image *m, size_t i, const struct image_file *f)
 {
 	char path[512], *buf = malloc(100000);
 	uint64_t at = 0;
@@ -50,7 +50,7 @@ static void write_file(struct moment *m, size_t i, const struct moment_file *f)
 	out = fopen(path, "w");
 	if (!out)
 		abort();
-	while ((n = moment_read(m, i, at, buf, 99999)) > 0) {
+	while ((n = image_read(m, i, at, buf, 99999)) > 0) {
 		fwrite(buf, 1, (size_t)n, out);
 		at += (uint64_t)n;
 	}
@@ -98,10 +98,10 @@ static void print_directory(struct printed *p)
 }
 
 /* Writes all files, in the order given or backwards, and lets babeltrace2 print them. */
-static void print_moment(struct moment *m, struct printed *p, bool backwards)
+static void print_moment(struct trace_image *m, struct printed *p, bool backwards)
 {
-	const struct moment_file *files;
-	size_t n = moment_files(m, &files);
+	const struct image_file *files;
+	size_t n = image_files(m, &files);
 	char command[512];
 
 	snprintf(command, sizeof(command), "rm -rf %s/trace && mkdir %s/trace", dir, dir);
@@ -159,13 +159,13 @@ static uint64_t held(const struct session *s)
 static void agree(struct session *s)
 {
 	struct md_buf text = MD_BUF_INIT;
-	struct moment *m;
+	struct trace_image *m;
 	struct printed p;
 
 	fake_text(s, &text);
-	CHECK(moment_take(s, &m) == 0);
+	CHECK(image_take(s, &m) == 0);
 	print_moment(m, &p, true);
-	moment_put(m);
+	image_put(m);
 	CHECK_STR(md_buf_str(&text), md_buf_str(&p.out));
 	CHECK(lines(text.data) == held(s));
 	CHECK(p.discarded == discarded(s));
@@ -218,10 +218,10 @@ static void live(enum trail_mode mode)
 	fake_start(s, true);
 	fake_threads_start(&t, s, 8, UINT64_MAX);
 	for (int i = 0; i < 8; i++) {
-		struct moment *m;
+		struct trace_image *m;
 		struct printed p;
 
-		CHECK(moment_take(s, &m) == 0);
+		CHECK(image_take(s, &m) == 0);
 		if (i % 2)
 			usleep(300);
 		print_moment(m, &p, i % 4 < 2);
@@ -229,7 +229,7 @@ static void live(enum trail_mode mode)
 		CHECK(fake_lines(p.out.data, p.out.len) >= 0);
 		packets += p.packets;
 		printed_deinit(&p);
-		moment_put(m);
+		image_put(m);
 		if (i % 3 == 2)
 			fake_clear(s);
 	}
@@ -255,51 +255,51 @@ static void vanished(void)
 {
 	struct session *s = fake_session(TRAIL_MODE_OVERWRITE, 4096, 8);
 	struct fake_threads t;
-	struct moment *m;
+	struct trace_image *m;
 	struct printed p;
 
 	fake_start(s, true);
 	fake_threads_run(&t, s, 8, 3000);
-	CHECK(moment_take(s, &m) == 0);
+	CHECK(image_take(s, &m) == 0);
 	fake_threads_run(&t, s, 8, 150);
 	print_moment(m, &p, false);
 	CHECK(p.packets > 8);
 	CHECK(p.discarded == 0);
 	CHECK(fake_lines(p.out.data, p.out.len) > 0);
 	printed_deinit(&p);
-	moment_put(m);
+	image_put(m);
 	fake_session_destroy(s);
 }
 
 static void quota(void)
 {
 	struct session *s = fake_session(TRAIL_MODE_DISCARD, 4096, 8);
-	const struct moment_file *files;
+	const struct image_file *files;
 	struct fake_threads t;
-	struct moment *m;
+	struct trace_image *m;
 	char c[4];
 	size_t n, refused = 0;
 
 	fake_start(s, true);
 	fake_threads_run(&t, s, 8, 3000);
-	CHECK(moment_take(s, &m) == 0);
+	CHECK(image_take(s, &m) == 0);
 	s->frozen_max = s->frozen + 60000;
-	n = moment_files(m, &files);
+	n = image_files(m, &files);
 	CHECK(n == 8 * 2 + 2);
 	for (size_t i = 0; i < n; i++) {
-		ssize_t r = moment_read(m, i, 0, c, 4);
+		ssize_t r = image_read(m, i, 0, c, 4);
 
 		CHECK(r == 4 || r == -EDQUOT);
 		refused += r < 0;
 	}
 	CHECK(refused > 0 && refused < 16);
-	CHECK(moment_read(m, n, 0, c, 4) == -EINVAL);
-	CHECK(moment_read(m, 0, files[0].size, c, 4) == 0);
-	CHECK(moment_read(m, 0, files[0].size - 1, c, 4) == 1 || moment_read(m, 0, 0, c, 4) == -EDQUOT);
-	moment_put(moment_get(m));
-	moment_put(m);
+	CHECK(image_read(m, n, 0, c, 4) == -EINVAL);
+	CHECK(image_read(m, 0, files[0].size, c, 4) == 0);
+	CHECK(image_read(m, 0, files[0].size - 1, c, 4) == 1 || image_read(m, 0, 0, c, 4) == -EDQUOT);
+	image_put(image_get(m));
+	image_put(m);
 	s->frozen_max = 10;
-	CHECK(moment_take(s, &m) == -EDQUOT);
+	CHECK(image_take(s, &m) == -EDQUOT);
 	fake_session_destroy(s);
 }
 
@@ -332,17 +332,17 @@ static void streams(enum trail_mode mode)
 	struct packet_stream *p[FAKE_TRACES * FAKE_RINGS];
 	FILE *out[FAKE_TRACES * FAKE_RINGS];
 	struct fake_threads t;
-	struct moment *m;
+	struct trace_image *m;
 	struct printed printed;
 	char path[640];
 	ssize_t n = 0;
 
 	CHECK(packet_stream_open(s, "channel0", "0", "cpu9", &p[0]) == -ENOENT);
 	CHECK(packet_stream_open(s, "channel0", "7", "cpu0", &p[0]) == -ENOENT);
-	CHECK(moment_take(s, &m) == 0);
+	CHECK(image_take(s, &m) == 0);
 	print_moment(m, &printed, false);       /* for the directory and the metadata */
 	printed_deinit(&printed);
-	moment_put(m);
+	image_put(m);
 	for (size_t i = 0; i < s->set.count; i++) {
 		const struct stream *st = &s->set.streams[i];
 
@@ -398,7 +398,7 @@ static void hostile(void)
 		struct session *s = fake_session(seed % 2 ? TRAIL_MODE_DISCARD : TRAIL_MODE_OVERWRITE, 4096, 8);
 		struct md_buf text = MD_BUF_INIT;
 		struct fake_threads t;
-		struct moment *m;
+		struct trace_image *m;
 		struct printed p;
 		uint64_t n;
 
@@ -410,10 +410,10 @@ static void hostile(void)
 		fake_spoil(s, 1, seed);
 		fake_text(s, &text);
 		CHECK(honest_lines(&text) >= n);
-		CHECK(moment_take(s, &m) == 0);
+		CHECK(image_take(s, &m) == 0);
 		print_moment(m, &p, true);
 		CHECK(honest_lines(&p.out) >= n);
-		moment_put(m);
+		image_put(m);
 		printed_deinit(&p);
 		md_buf_deinit(&text);
 		fake_session_destroy(s);

@@ -25,9 +25,9 @@ static char directory[] = "/dev/shm/outreuse.XXXXXX";
 static struct md_trace md = { .uuid = "0123456789abcde" };
 static struct md_stream class;
 static struct trace trace = { .md = &md };
-static struct outplace place = { .refs = 1 };
-static struct outstream os;
-static struct outfile files[FILES];
+static struct trace_place place = { .refs = 1 };
+static struct stream_writer os;
+static struct stream_file files[FILES];
 static char want[LIMIT + LARGEST], got[2 * (LIMIT + LARGEST)];
 static unsigned int laps, refilled, mapped;
 
@@ -51,14 +51,14 @@ static void begin(uint64_t limit)
 static void leave(void)
 {
 	if (os.fd >= 0)
-		outreuse_close(&os, os.fd);
+		recycle_close(&os, os.fd);
 	os.fd = -1;
 }
 
 static void end(void)
 {
 	leave();
-	outreuse_forget(&os);
+	recycle_forget(&os);
 	close(os.index_fd);
 	for (int i = 0; i < FILES; i++)
 		unlinkat(place.fd, files[i].name, 0);
@@ -67,11 +67,11 @@ static void end(void)
 /* What is not full is cut, as output/stream_writer.c does. */
 static void next_file(void)
 {
-	struct outfile *f = &files[laps % FILES];
+	struct stream_file *f = &files[laps % FILES];
 	struct stat st;
 
 	if (laps) {
-		struct outfile *last = &files[(laps - 1) % FILES];
+		struct stream_file *last = &files[(laps - 1) % FILES];
 
 		if (os.spare)
 			CHECK(ftruncate(os.fd, (off_t)os.at.size) == 0);
@@ -79,10 +79,10 @@ static void next_file(void)
 		CHECK(fstat(os.fd, &st) == 0 && (uint64_t)st.st_size == os.at.size);
 	}
 	leave();
-	os.fd = laps < FILES ? -1 : outreuse_take(&os, f, f->name);
+	os.fd = laps < FILES ? -1 : recycle_take(&os, f, f->name);
 	os.spare = os.fd < 0 ? 0 : f->size;
 	refilled += os.fd >= 0;
-	for (int i = 0; i < OUTREUSE_FILES; i++)
+	for (int i = 0; i < RECYCLE_FILES; i++)
 		mapped += os.fd >= 0 && os.kept[i].map && os.kept[i].fd == os.fd;
 	if (os.fd < 0) {
 		unlinkat(place.fd, f->name, 0);
@@ -92,7 +92,7 @@ static void next_file(void)
 	f->dev = st.st_dev;
 	f->ino = st.st_ino;
 	os.at.size = 0;
-	CHECK(!os.spare || outreuse_begin(&os) == 0);
+	CHECK(!os.spare || recycle_begin(&os) == 0);
 	laps++;
 }
 
@@ -130,7 +130,7 @@ static char *random_bytes(size_t n)
 static void write_some(bool cut)
 {
 	struct iovec iov[7];
-	struct outstate_slot after;
+	struct checkpoint_slot after;
 	uint64_t bytes = 0, done;
 	int n = 2 * (1 + (int)rnd(3)), err = 0;
 
@@ -164,7 +164,7 @@ static void write_some(bool cut)
 		memcpy(want + at, iov[i].iov_base, iov[i].iov_len);
 	if (cut)
 		CHECK(ftruncate(os.fd, (off_t)rnd(os.at.size + 1)) == 0);
-	done = os.spare ? outreuse_put(&os, &after, iov, n, &err) : output_put(os.fd, iov, n, os.at.size, &err);
+	done = os.spare ? recycle_put(&os, &after, iov, n, &err) : output_put(os.fd, iov, n, os.at.size, &err);
 	CHECK(err == 0 && done == bytes);
 	os.at = after;
 }
@@ -216,7 +216,7 @@ static void packets_of_all_sizes(void)
 static void not_mapped(void)
 {
 	begin(LIMIT);
-	os.file_count = OUTREUSE_FILES + 1;
+	os.file_count = RECYCLE_FILES + 1;
 	fill(false);
 	CHECK(refilled == 200 - FILES && !mapped);
 	end();
@@ -275,7 +275,7 @@ static void of_others(void)
 		CHECK(fstat(fd, &st) == 0 && st.st_nlink == 0 && st.st_size > 0);
 		close(fd);
 	}
-	for (int i = 0; i < OUTREUSE_FILES; i++)
+	for (int i = 0; i < RECYCLE_FILES; i++)
 		CHECK(!os.kept[i].map || os.kept[i].fd == os.fd);
 	end();
 }
@@ -290,8 +290,8 @@ static void forgotten_in_between(void)
 		write_some(false);
 		check_file(0, false);
 		if (!rnd(10)) {
-			outreuse_forget(&os);
-			for (int i = 0; i < OUTREUSE_FILES; i++)
+			recycle_forget(&os);
+			for (int i = 0; i < RECYCLE_FILES; i++)
 				CHECK(!os.kept[i].map);
 		}
 	}

@@ -33,7 +33,7 @@ static void begin(void)
 static void end(void)
 {
 	close(dir);
-	store_remove(AT_FDCWD, path);
+	state_file_remove(AT_FDCWD, path);
 	md_buf_deinit(&regs.strings);
 	md_buf_deinit(&file);
 }
@@ -41,14 +41,14 @@ static void end(void)
 /* Writes the file built last and opens it: the reason, or "" for success. */
 static const char *verdict(void)
 {
-	struct regfile *r = NULL;
+	struct registration *r = NULL;
 	const char *reason = NULL;
 	int fd = regs_save(dir, "f", file.data, file.len), ret;
 
-	ret = regfile_open(dir, "f", &r, &reason);
+	ret = registration_open(dir, "f", &r, &reason);
 	close(fd);
 	if (!ret)
-		regfile_close(r);
+		registration_close(r);
 	else
 		CHECK(!r);
 	CHECK(!ret || (ret == -EBADMSG && reason));
@@ -57,7 +57,7 @@ static const char *verdict(void)
 
 static void good_files_are_read(void)
 {
-	struct regfile *r = NULL;
+	struct registration *r = NULL;
 	const char *reason;
 	int fd;
 
@@ -65,7 +65,7 @@ static void good_files_are_read(void)
 	regs_file(&regs, &file);
 	fd = regs_save(dir, "f", file.data, file.len);
 	CHECK(!flock(fd, LOCK_EX | LOCK_NB));
-	CHECK(!regfile_open(dir, "f", &r, &reason));
+	CHECK(!registration_open(dir, "f", &r, &reason));
 	if (!r)
 		return;
 	CHECK(r->uid == geteuid() && r->pid == 1234 && r->word_bits == 64 && r->event_count == 3);
@@ -74,18 +74,18 @@ static void good_files_are_read(void)
 	CHECK_STR(r->events[1].name, "my_app:ns::empty");
 	CHECK(r->events[0].level == 4 && r->events[0].field_count == 5 && r->events[2].first_field == 5);
 	CHECK(r->events[0].digest != r->events[2].digest && r->events[0].digest);
-	CHECK(!regfile_gone(r));
+	CHECK(!registration_gone(r));
 	close(fd);
-	CHECK(regfile_gone(r));
-	CHECK(regfile_gone(r));
-	regfile_close(r);
-	regfile_close(NULL);
+	CHECK(registration_gone(r));
+	CHECK(registration_gone(r));
+	registration_close(r);
+	registration_close(NULL);
 	end();
 }
 
 static void events_in_the_model(void)
 {
-	struct regfile *r = NULL;
+	struct registration *r = NULL;
 	const char *reason;
 	struct md_buf text = MD_BUF_INIT;
 	struct md_stream *s = md_stream_create(0, MD_HEADER_COMPACT);
@@ -94,9 +94,9 @@ static void events_in_the_model(void)
 	begin();
 	regs_file(&regs, &file);
 	close(regs_save(dir, "f", file.data, file.len));
-	CHECK(!regfile_open(dir, "f", &r, &reason));
+	CHECK(!registration_open(dir, "f", &r, &reason));
 	for (i = 0; r && i < r->event_count; i++) {
-		struct md_event *e = regfile_event(r, i);
+		struct md_event *e = registration_event(r, i);
 
 		e->id = i;
 		CHECK(md_event_digest(e) == r->events[i].digest);
@@ -117,14 +117,14 @@ static void events_in_the_model(void)
 	CHECK(strstr(md_buf_str(&text), "signed = 0; encoding = none; base = 16; } _mac[6];"));
 	md_stream_destroy(s);
 	md_buf_deinit(&text);
-	regfile_close(r);
+	registration_close(r);
 	end();
 }
 
 static void rare_things_in_the_model(void)
 {
 	struct md_buf text = MD_BUF_INIT;
-	struct regfile *r = NULL;
+	struct registration *r = NULL;
 	const char *reason;
 	struct md_event *e;
 	uint64_t digest;
@@ -133,8 +133,8 @@ static void rare_things_in_the_model(void)
 	regs_rare(&regs);
 	regs_file(&regs, &file);
 	close(regs_save(dir, "f", file.data, file.len));
-	CHECK(!regfile_open(dir, "f", &r, &reason));
-	e = r ? regfile_event(r, 3) : NULL;
+	CHECK(!registration_open(dir, "f", &r, &reason));
+	e = r ? registration_event(r, 3) : NULL;
 	CHECK(e != NULL);
 	if (!e)
 		return;
@@ -156,7 +156,7 @@ static void rare_things_in_the_model(void)
 	CHECK(!strstr(md_buf_str(&text), "hidden"));
 	md_event_destroy(e);
 	digest = r->events[3].digest;
-	regfile_close(r);
+	registration_close(r);
 
 	/* The digest follows what is in a trace, and only that. */
 #define DIGEST(change)                                                                                                 \
@@ -166,9 +166,9 @@ static void rare_things_in_the_model(void)
 		change;                                                                                                \
 		regs_file(&regs, &file);                                                                               \
 		close(regs_save(dir, "f", file.data, file.len));                                                       \
-		CHECK(!regfile_open(dir, "f", &r, &reason));                                                           \
+		CHECK(!registration_open(dir, "f", &r, &reason));                                                           \
 		same = r && r->events[3].digest == digest;                                                             \
-		regfile_close(r);                                                                                      \
+		registration_close(r);                                                                                      \
 		kept.strings = regs.strings;                                                                           \
 		regs = kept;                                                                                           \
 	} while (0)
@@ -199,7 +199,7 @@ static void rare_things_in_the_model(void)
 /* A structure has its members in it, with theirs; floating point numbers may be elements. */
 static void structures_in_the_model(void)
 {
-	struct regfile *r = NULL;
+	struct registration *r = NULL;
 	const char *reason;
 	struct md_stream *s = md_stream_create(0, MD_HEADER_COMPACT);
 	struct md_event *e;
@@ -216,8 +216,8 @@ static void structures_in_the_model(void)
 	regs_field(&regs, "last", TRAIL_KIND_INT, 1, TRAIL_FIELD_NOWRITE, 0);
 	regs_file(&regs, &file);
 	close(regs_save(dir, "f", file.data, file.len));
-	CHECK(!regfile_open(dir, "f", &r, &reason));
-	e = r ? regfile_event(r, 3) : NULL;
+	CHECK(!registration_open(dir, "f", &r, &reason));
+	e = r ? registration_event(r, 3) : NULL;
 	CHECK(e != NULL);
 	if (!e)
 		return;
@@ -230,18 +230,18 @@ static void structures_in_the_model(void)
 	CHECK_STR(e->fields[0].type.members[1].type.members[1].name, "x_2");
 	CHECK(!md_stream_add(s, e));
 	md_stream_destroy(s);
-	regfile_close(r);
+	registration_close(r);
 	end();
 }
 
 static const char *refused(void)
 {
-	struct regfile *r = NULL;
+	struct registration *r = NULL;
 	const char *reason = NULL;
 
 	regs_file(&regs, &file);
 	close(regs_save(dir, "f", file.data, file.len));
-	return regfile_open(dir, "f", &r, &reason) == -EBADMSG ? reason : "taken";
+	return registration_open(dir, "f", &r, &reason) == -EBADMSG ? reason : "taken";
 }
 
 static void bad_structures(void)
@@ -275,7 +275,7 @@ static void bad_structures(void)
 /* Labels are shown, not trusted; what covers nothing is left out, by the field's sign. */
 static void labels_of_any_kind(void)
 {
-	struct regfile *r = NULL;
+	struct registration *r = NULL;
 	const char *reason;
 	struct md_stream *s = md_stream_create(0, MD_HEADER_COMPACT);
 	struct md_event *e;
@@ -294,8 +294,8 @@ static void labels_of_any_kind(void)
 	regs_field(&regs, "none", TRAIL_KIND_INT, 1, TRAIL_FIELD_ENUM, regs_enum(&regs, "no labels"));
 	regs_file(&regs, &file);
 	close(regs_save(dir, "f", file.data, file.len));
-	CHECK(!regfile_open(dir, "f", &r, &reason));
-	e = r ? regfile_event(r, 3) : NULL;
+	CHECK(!registration_open(dir, "f", &r, &reason));
+	e = r ? registration_event(r, 3) : NULL;
 	CHECK(e != NULL);
 	if (!e)
 		return;
@@ -307,7 +307,7 @@ static void labels_of_any_kind(void)
 	CHECK_STR(e->fields[1].type.mappings[2].name, "unsigned");
 	CHECK(!md_stream_add(s, e));
 	md_stream_destroy(s);
-	regfile_close(r);
+	registration_close(r);
 	end();
 }
 
@@ -316,7 +316,7 @@ static void field_names_are_made_unique(void)
 	static const char *const names[] = {
 		"a", "a", "a b", "a-b", "a_2", "", "1x", "Bool", "Bool_", "s", "_s_length", "_t_length", "t",
 	};
-	struct regfile *r = NULL;
+	struct registration *r = NULL;
 	const char *reason;
 	struct md_stream *s = md_stream_create(0, MD_HEADER_COMPACT);
 	struct md_event *e;
@@ -330,8 +330,8 @@ static void field_names_are_made_unique(void)
 				   0);
 	regs_file(&regs, &file);
 	close(regs_save(dir, "f", file.data, file.len));
-	CHECK(!regfile_open(dir, "f", &r, &reason));
-	e = r ? regfile_event(r, 3) : NULL;
+	CHECK(!registration_open(dir, "f", &r, &reason));
+	e = r ? registration_event(r, 3) : NULL;
 	CHECK(e != NULL);
 	if (!e)
 		return;
@@ -346,13 +346,13 @@ static void field_names_are_made_unique(void)
 	CHECK_STR(e->fields[11].name, "t_2");
 	CHECK(!md_stream_add(s, e));
 	md_stream_destroy(s);
-	regfile_close(r);
+	registration_close(r);
 	end();
 }
 
 static void switching(void)
 {
-	struct regfile *r = NULL;
+	struct registration *r = NULL;
 	const char *reason;
 	uint32_t words[3];
 	int fd;
@@ -360,18 +360,18 @@ static void switching(void)
 	begin();
 	regs_file(&regs, &file);
 	fd = regs_save(dir, "f", file.data, file.len);
-	CHECK(!regfile_open(dir, "f", &r, &reason));
+	CHECK(!registration_open(dir, "f", &r, &reason));
 	if (!r)
 		return;
-	CHECK(!regfile_switch(r, 0, TRAIL_LANE_ROOT, 7));
-	CHECK(!regfile_switch(r, 2, TRAIL_LANE_USER, 9));
-	CHECK(regfile_switch(r, 3, TRAIL_LANE_ROOT, 1) == -EINVAL && regfile_switch(r, 0, 4, 1) == -EINVAL);
+	CHECK(!registration_switch(r, 0, TRAIL_LANE_ROOT, 7));
+	CHECK(!registration_switch(r, 2, TRAIL_LANE_USER, 9));
+	CHECK(registration_switch(r, 3, TRAIL_LANE_ROOT, 1) == -EINVAL && registration_switch(r, 0, 4, 1) == -EINVAL);
 	CHECK(pread(fd, words, sizeof(words), r->state_offset) == sizeof(words));
 	CHECK(words[0] == 7 && words[1] == 0 && words[2] == 9 << 8);
 	/* It may be cut under us: no signal, no harm. */
-	CHECK(!ftruncate(fd, 0) && !regfile_switch(r, 2, 0, 1));
-	CHECK(!unlinkat(dir, "f", 0) && regfile_gone(r));
-	regfile_close(r);
+	CHECK(!ftruncate(fd, 0) && !registration_switch(r, 2, 0, 1));
+	CHECK(!unlinkat(dir, "f", 0) && registration_gone(r));
+	registration_close(r);
 	close(fd);
 	end();
 }
@@ -556,12 +556,12 @@ static void labels_stand_for_little_memory(void)
 
 static int try_open(const char *name)
 {
-	struct regfile *r = NULL;
+	struct registration *r = NULL;
 	const char *reason = NULL;
-	int ret = regfile_open(dir, name, &r, &reason);
+	int ret = registration_open(dir, name, &r, &reason);
 
 	if (!ret)
-		regfile_close(r);
+		registration_close(r);
 	return ret;
 }
 
@@ -609,7 +609,7 @@ static void leases_do_not_hold_us_up(void)
 
 static void other_owners(void)
 {
-	struct regfile *r = NULL;
+	struct registration *r = NULL;
 	const char *reason;
 	int fd;
 
@@ -620,9 +620,9 @@ static void other_owners(void)
 	regs_file(&regs, &file);
 	fd = regs_save(dir, "f", file.data, file.len);
 	CHECK(!fchown(fd, 4321, 4321));
-	CHECK(!regfile_open(dir, "f", &r, &reason) && r->uid == 4321);
-	CHECK(r && !regfile_switch(r, 0, 0, 1));
-	regfile_close(r);
+	CHECK(!registration_open(dir, "f", &r, &reason) && r->uid == 4321);
+	CHECK(r && !registration_switch(r, 0, 0, 1));
+	registration_close(r);
 	/* What the owner may not write himself, root does not write for him. */
 	CHECK(!fchmod(fd, 0400) && try_open("f") == -EACCES);
 	CHECK(!fchmod(fd, 0600) && !try_open("f"));

@@ -27,7 +27,7 @@ static void begin(void)
 static void end(void)
 {
 	close(dir);
-	CHECK(!store_remove(AT_FDCWD, path));
+	CHECK(!state_file_remove(AT_FDCWD, path));
 	CHECK(access(path, F_OK) && errno == ENOENT);
 }
 
@@ -38,25 +38,25 @@ static void files(void)
 	char *big = calloc(1, 300000);
 
 	begin();
-	CHECK(store_read(dir, "none", 10, &b) == -ENOENT);
-	CHECK(!store_write(dir, "a", "one\n", 4));
+	CHECK(state_file_read(dir, "none", 10, &b) == -ENOENT);
+	CHECK(!state_file_write(dir, "a", "one\n", 4));
 	CHECK(!fstatat(dir, "a", &st, 0) && (st.st_mode & 07777) == 0600);
 	md_buf_puts(&b, "before ");
-	CHECK(!store_read(dir, "a", 4, &b));
+	CHECK(!state_file_read(dir, "a", 4, &b));
 	CHECK_STR(md_buf_str(&b), "before one\n");
-	CHECK(store_read(dir, "a", 3, &b) == -EFBIG && b.len == 11);
-	CHECK(!store_write(dir, "a", "", 0) && !store_read(dir, "a", 0, &b) && b.len == 11);
-	CHECK(!store_write(dir, "a", big, 300000));
+	CHECK(state_file_read(dir, "a", 3, &b) == -EFBIG && b.len == 11);
+	CHECK(!state_file_write(dir, "a", "", 0) && !state_file_read(dir, "a", 0, &b) && b.len == 11);
+	CHECK(!state_file_write(dir, "a", big, 300000));
 	md_buf_reset(&b);
-	CHECK(!store_read(dir, "a", 300000, &b) && b.len == 300000 && !memcmp(b.data, big, b.len));
-	CHECK(!mkdirat(dir, "d", 0700) && !store_write(dir, "d/x", "y", 1));
-	CHECK(store_write(dir, "d", "y", 1) == -EISDIR && store_write(dir, "none/x", "y", 1) == -ENOENT);
-	CHECK(!symlinkat("a", dir, "l") && store_read(dir, "l", 1000000, &b) == -ELOOP);
-	CHECK(!mkfifoat(dir, "f", 0600) && store_read(dir, "f", 10, &b) == -EINVAL);
-	CHECK(store_read(dir, "d", 10, &b) < 0);
+	CHECK(!state_file_read(dir, "a", 300000, &b) && b.len == 300000 && !memcmp(b.data, big, b.len));
+	CHECK(!mkdirat(dir, "d", 0700) && !state_file_write(dir, "d/x", "y", 1));
+	CHECK(state_file_write(dir, "d", "y", 1) == -EISDIR && state_file_write(dir, "none/x", "y", 1) == -ENOENT);
+	CHECK(!symlinkat("a", dir, "l") && state_file_read(dir, "l", 1000000, &b) == -ELOOP);
+	CHECK(!mkfifoat(dir, "f", 0600) && state_file_read(dir, "f", 10, &b) == -EINVAL);
+	CHECK(state_file_read(dir, "d", 10, &b) < 0);
 	CHECK(faccessat(dir, ".a.new", F_OK, 0) && faccessat(dir, ".d.new", F_OK, 0));
 	/* A link that lies in wait under the temporary name is not followed. */
-	CHECK(!symlinkat("a", dir, ".z.new") && store_write(dir, "z", "y", 1) == -ELOOP);
+	CHECK(!symlinkat("a", dir, ".z.new") && state_file_write(dir, "z", "y", 1) == -ELOOP);
 	unlinkat(dir, ".z.new", 0);
 	free(big);
 	md_buf_deinit(&b);
@@ -71,19 +71,19 @@ static void directories(void)
 	begin();
 	umask(077);
 	snprintf(p, sizeof(p), "%s/x//y/z/", path);
-	CHECK(!store_mkdir(p, 01777) && !stat(p, &st) && (st.st_mode & 07777) == 01777);
-	CHECK(!store_mkdir(p, 0700) && !stat(p, &st) && (st.st_mode & 07777) == 01777);
-	CHECK(!store_write(dir, "file", "", 0));
+	CHECK(!state_file_mkdir(p, 01777) && !stat(p, &st) && (st.st_mode & 07777) == 01777);
+	CHECK(!state_file_mkdir(p, 0700) && !stat(p, &st) && (st.st_mode & 07777) == 01777);
+	CHECK(!state_file_write(dir, "file", "", 0));
 	snprintf(p, sizeof(p), "%s/file/y", path);
-	CHECK(store_mkdir(p, 0700) == -ENOTDIR);
+	CHECK(state_file_mkdir(p, 0700) == -ENOTDIR);
 	snprintf(p, sizeof(p), "%s/file", path);
-	CHECK(store_mkdir(p, 0700) == -ENOTDIR);
-	CHECK(!store_mkdir("/", 0700));
+	CHECK(state_file_mkdir(p, 0700) == -ENOTDIR);
+	CHECK(!state_file_mkdir("/", 0700));
 	umask(022);
 	/* Two levels: the session and what is in it. */
-	CHECK(store_remove(dir, "x") == -ENOTEMPTY);
-	CHECK(!unlinkat(dir, "x/y/z", AT_REMOVEDIR) && !store_remove(dir, "x"));
-	CHECK(store_remove(dir, "x") == -ENOENT && !store_remove(dir, "file"));
+	CHECK(state_file_remove(dir, "x") == -ENOTEMPTY);
+	CHECK(!unlinkat(dir, "x/y/z", AT_REMOVEDIR) && !state_file_remove(dir, "x"));
+	CHECK(state_file_remove(dir, "x") == -ENOENT && !state_file_remove(dir, "file"));
 	end();
 }
 
@@ -98,7 +98,7 @@ static void removing_many(void)
 		snprintf(name, sizeof(name), i % 2 ? "s/%d" : "s/t/%d", i);
 		close(openat(dir, name, O_CREAT | O_WRONLY, 0400));
 	}
-	CHECK(!store_remove(dir, "s") && faccessat(dir, "s", F_OK, 0));
+	CHECK(!state_file_remove(dir, "s") && faccessat(dir, "s", F_OK, 0));
 	end();
 }
 
@@ -177,13 +177,13 @@ static void torn_tails_are_cut(void)
 		ends[i + 1] = (size_t)st.st_size;
 	}
 	close(fd);
-	CHECK(!store_read(dir, "log", 1 << 20, &b));
+	CHECK(!state_file_read(dir, "log", 1 << 20, &b));
 	for (cut = 0; cut <= b.len; cut++) {
 		struct got g = { 0 };
 
 		for (n = 0; n < 5 && ends[n + 1] <= cut; n++)
 			;
-		CHECK(!store_write(dir, "log", b.data, cut));
+		CHECK(!state_file_write(dir, "log", b.data, cut));
 		if (eventlog_open(dir, "log", &fd)) {
 			CHECK(false);
 			break;
@@ -195,7 +195,7 @@ static void torn_tails_are_cut(void)
 	}
 	/* The last record's bytes did not all arrive, though its length is there. */
 	b.data[b.len - 1] ^= 1;
-	CHECK(!store_write(dir, "log", b.data, b.len) && !eventlog_open(dir, "log", &fd));
+	CHECK(!state_file_write(dir, "log", b.data, b.len) && !eventlog_open(dir, "log", &fd));
 	CHECK(!fstat(fd, &st) && (size_t)st.st_size == ends[4]);
 	close(fd);
 	md_buf_deinit(&b);
@@ -213,13 +213,13 @@ static void bad_records_end_the_reading(void)
 	CHECK(!eventlog_open(dir, "log", &fd));
 	CHECK(!append_some(fd, &seed, 6, digests));
 	close(fd);
-	CHECK(!store_read(dir, "log", 1 << 20, &b));
+	CHECK(!state_file_read(dir, "log", 1 << 20, &b));
 	for (i = 0; i < b.len; i++) {
 		struct got g = { 0 };
 		int ret;
 
 		b.data[i] ^= (char)(1 << i % 8);
-		CHECK(!store_write(dir, "log", b.data, b.len));
+		CHECK(!state_file_write(dir, "log", b.data, b.len));
 		ret = eventlog_open(dir, "log", &fd);
 		CHECK(i < 8 ? ret == -EBADMSG : !ret);
 		if (!ret) {
@@ -267,13 +267,13 @@ static void lying_records_do_no_harm(void)
 			close(fd);
 		}
 		md_buf_reset(&b);
-		CHECK(!store_read(dir, "log", 1 << 20, &b));
+		CHECK(!state_file_read(dir, "log", 1 << 20, &b));
 		while (changes-- && b.len > 16)
 			b.data[16 + below(&seed, b.len - 16)] = (char)(below(&seed, 2) ? 255 : below(&seed, 256));
 		if (below(&seed, 4) == 0)
 			b.len = 16 + below(&seed, b.len - 15);
 		seal(&b);
-		CHECK(!store_write(dir, "bad", b.data, b.len));
+		CHECK(!state_file_write(dir, "bad", b.data, b.len));
 		CHECK(!eventlog_open(dir, "bad", &fd));
 		{
 			int ret = eventlog_read(fd, take, &g);
@@ -309,7 +309,7 @@ static void killed_writers(void)
 				_exit(1);
 			for (;;) {
 				memset(text, 'a' + (int)(seed % 26), sizeof(text));
-				if (store_write(dir, "file", text, sizeof(text)) || append_some(fd, &seed, 1, digests))
+				if (state_file_write(dir, "file", text, sizeof(text)) || append_some(fd, &seed, 1, digests))
 					_exit(1);
 			}
 		}
@@ -317,7 +317,7 @@ static void killed_writers(void)
 		kill(pid, SIGKILL);
 		waitpid(pid, &status, 0);
 		CHECK(WIFSIGNALED(status));
-		if (!store_read(dir, "file", 5000, &b)) {
+		if (!state_file_read(dir, "file", 5000, &b)) {
 			CHECK(b.len == 5000 && b.data[0] == b.data[4999]);
 			/* (It may have been killed before its first record.) */
 			CHECK(!eventlog_open(dir, "log", &fd) && !eventlog_read(fd, take, &g) && g.count >= before);

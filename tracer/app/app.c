@@ -12,7 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "tracer/session/core.h"
+#include "tracer/session/session.h"
 
 /* What a user's registrations may take: a storm must not use up everybody's descriptors and memory. */
 #define APPS_PER_USER 16384u
@@ -20,7 +20,7 @@
 
 static void app_free(struct app *a)
 {
-	regfile_close(a->file);
+	registration_close(a->file);
 	free(a->signatures);
 	free(a->words);
 	free(a);
@@ -52,7 +52,7 @@ static bool is_name(const char *name)
 	return strlen(name) == 32 && strspn(name, "0123456789abcdef") == 32;
 }
 
-static bool too_much(const struct user *u, const struct regfile *f)
+static bool too_much(const struct user *u, const struct registration *f)
 {
 	return u->apps >= APPS_PER_USER || u->bytes + f->size > APP_BYTES_PER_USER;
 }
@@ -60,7 +60,7 @@ static bool too_much(const struct user *u, const struct regfile *f)
 /* The words may say anything: a forked child has its parent's, an earlier daemon left its own. */
 static void read_words(struct app *a, unsigned int lane)
 {
-	const struct regfile *f = a->file;
+	const struct registration *f = a->file;
 	uint32_t words[1024], n;
 
 	for (uint32_t e = 0; e < f->event_count; e++) {
@@ -76,7 +76,7 @@ static void read_words(struct app *a, unsigned int lane)
 	}
 }
 
-static struct app *app_new(struct regfile *f, const char *name, int dir)
+static struct app *app_new(struct registration *f, const char *name, int dir)
 {
 	struct app *a = calloc(1, sizeof(*a));
 	struct stat st;
@@ -106,7 +106,7 @@ static void settle_missed(struct tracer *t, const struct app *a, uint32_t event,
 {
 	struct session *s;
 	struct channel *c;
-	struct class *cl;
+	struct stream_group *cl;
 	struct buffer *b;
 
 	if (!n || n > UINT32_MAX)       /* more than any process hits in 10 ms: not to be believed */
@@ -115,8 +115,8 @@ static void settle_missed(struct tracer *t, const struct app *a, uint32_t event,
 		if (!session_wants(s, a))
 			continue;
 		cds_list_for_each_entry(c, &s->channels, node) {
-			cl = app_wanted(c, a, event, NULL) ? owner_class(c, a) : NULL;
-			if (cl && class_buffer(cl, TRAIL_RINGS_CPU, 0, &b) == 0)
+			cl = app_wanted(c, a, event, NULL) ? owner_group(c, a) : NULL;
+			if (cl && group_buffer(cl, TRAIL_RINGS_CPU, 0, &b) == 0)
 				__atomic_fetch_add(&region_ring(b->region, 0)->lost, n, __ATOMIC_RELAXED);
 		}
 	}
@@ -128,7 +128,7 @@ static void settle_all(struct tracer *t, const struct app *a)
 	uint32_t n;
 
 	for (uint32_t e = 0; e < a->file->event_count; e += n) {
-		n = regfile_missed(a->file, e, missed, 512);
+		n = registration_missed(a->file, e, missed, 512);
 		for (uint32_t i = 0; i < n; i++)
 			settle_missed(t, a, e + i, missed[i]);
 		if (!n)
@@ -136,7 +136,7 @@ static void settle_all(struct tracer *t, const struct app *a)
 	}
 }
 
-void apps_reap(struct tracer *t)
+void apps_gc(struct tracer *t)
 {
 	struct app *a, *next;
 
@@ -148,7 +148,7 @@ static void app_drop(struct tracer *t, struct app *a)
 {
 	cds_list_del(&a->node);
 	cds_list_del(&a->retry);
-	apptable_remove(t, a);
+	app_table_remove(t, a);
 	a->user->apps--;
 	a->user->bytes -= a->file->size;
 	user_release(t, a->user);
@@ -161,7 +161,7 @@ void app_check(struct tracer *t, const char *name)
 {
 	struct app *a = is_name(name) ? app_by_name(t, name) : NULL;
 
-	if (a && regfile_gone(a->file)) {
+	if (a && registration_gone(a->file)) {
 		settle_all(t, a);
 		unlinkat(t->apps_fds[a->dir], name, 0);
 		app_drop(t, a);
@@ -171,7 +171,7 @@ void app_check(struct tracer *t, const char *name)
 int app_found(struct tracer *t, const char *name)
 {
 	const char *reason = "";
-	struct regfile *f = NULL;
+	struct registration *f = NULL;
 	struct user *u;
 	struct app *a;
 	int err = -ENOENT, dir;
@@ -183,14 +183,14 @@ int app_found(struct tracer *t, const char *name)
 	for (dir = 0; dir < 2; dir++) {
 		if (t->apps_fds[dir] < 0)
 			continue;
-		err = regfile_open(t->apps_fds[dir], name, &f, &reason);
+		err = registration_open(t->apps_fds[dir], name, &f, &reason);
 		if (err != -ENOENT)
 			break;
 	}
 	if (err == -ENOENT)
 		return err;
 	if (err == -EMFILE || err == -ENFILE || err == -ENOMEM) {
-		t->unseen = true;       /* later, perhaps */
+		t->rescan_pending = true;       /* later, perhaps */
 		return err;
 	}
 	if (err) {
@@ -203,18 +203,18 @@ int app_found(struct tracer *t, const char *name)
 	u = user_find(t, f->uid);
 	if (!u || (t->lane == TRAIL_LANE_USER && f->uid != geteuid()) || too_much(u, f)) {
 		user_release(t, u);
-		regfile_close(f);
+		registration_close(f);
 		return -EPERM;
 	}
 	a = app_new(f, name, dir);
 	if (!a) {
 		user_release(t, u);
-		regfile_close(f);
+		registration_close(f);
 		return -ENOMEM;
 	}
 	read_words(a, t->lane);
 	cds_list_add_tail(&a->node, &t->apps);
-	apptable_add(t, a);
+	app_table_add(t, a);
 	a->user = u;
 	u->apps++;
 	u->bytes += f->size;
@@ -264,7 +264,7 @@ static void scan_dir(struct tracer *t, int apps_fd)
 		else
 			app_arrived(t, d->d_name);
 	if (!dir)
-		t->unseen = true;
+		t->rescan_pending = true;
 	if (dir)
 		closedir(dir);
 	else if (fd >= 0)
@@ -274,8 +274,8 @@ static void scan_dir(struct tracer *t, int apps_fd)
 /* All files that are there: at the start, and when the kernel's queue of changes overflowed. */
 void apps_scan(struct tracer *t)
 {
-	t->unseen = false;
-	apps_reap(t);
+	t->rescan_pending = false;
+	apps_gc(t);
 	for (int i = 0; i < 2; i++)
 		if (t->apps_fds[i] >= 0)
 			scan_dir(t, t->apps_fds[i]);
@@ -288,7 +288,7 @@ void apps_drop(struct tracer *t, bool switch_off)
 	cds_list_for_each_entry_safe(a, next, &t->apps, node) {
 		for (uint32_t e = 0; switch_off && e < a->file->event_count; e++)
 			if (a->words[e])
-				regfile_switch(a->file, e, t->lane, 0);
+				registration_switch(a->file, e, t->lane, 0);
 		app_drop(t, a);
 	}
 }
@@ -328,7 +328,7 @@ void app_apply(struct tracer *t, struct app *a, bool again)
 		}
 		a->signatures[e] = want;
 		word = want ? a->generation : 0;
-		if (word != a->words[e] && regfile_switch(a->file, e, t->lane, word) == 0)
+		if (word != a->words[e] && registration_switch(a->file, e, t->lane, word) == 0)
 			a->words[e] = word;
 	}
 }

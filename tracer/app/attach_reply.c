@@ -7,12 +7,12 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "tracer/session/core.h"
+#include "tracer/session/session.h"
 #include "tracer/app/attach_reply.h"
 
 #define BLOB_MAX (64u << 20)    /* programs and strings of one plan */
 
-struct plan {
+struct attach_reply {
 	struct md_buf slots;            /* struct trail_plan_slot */
 	struct md_buf contexts;         /* struct trail_plan_context */
 	struct md_buf blob;
@@ -22,12 +22,12 @@ struct plan {
 	struct region *held[TRAIL_REGION_MAX];
 };
 
-struct plan *plan_create(void)
+struct attach_reply *attach_reply_create(void)
 {
-	return calloc(1, sizeof(struct plan));
+	return calloc(1, sizeof(struct attach_reply));
 }
 
-void plan_destroy(struct plan *p)
+void attach_reply_destroy(struct attach_reply *p)
 {
 	if (!p)
 		return;
@@ -38,7 +38,7 @@ void plan_destroy(struct plan *p)
 }
 
 /* Returns the offset in the blob. */
-static uint32_t put_blob(struct plan *p, const void *data, size_t size, size_t align)
+static uint32_t put_blob(struct attach_reply *p, const void *data, size_t size, size_t align)
 {
 	uint32_t at;
 
@@ -49,7 +49,7 @@ static uint32_t put_blob(struct plan *p, const void *data, size_t size, size_t a
 	return at;
 }
 
-static void put_contexts(struct plan *p, const struct context_list *l)
+static void put_contexts(struct attach_reply *p, const struct context_list *l)
 {
 	for (size_t i = 0; i < l->count; i++) {
 		const struct context *c = &l->items[i];
@@ -62,7 +62,7 @@ static void put_contexts(struct plan *p, const struct context_list *l)
 	}
 }
 
-static int plan_region(struct plan *p, const struct channel *c, struct region *r, bool own)
+static int attach_reply_region(struct attach_reply *p, const struct channel *c, struct region *r, bool own)
 {
 	for (uint32_t i = 0; i < p->region_count; i++)
 		if (p->held[i] == r)
@@ -80,12 +80,12 @@ static int plan_region(struct plan *p, const struct channel *c, struct region *r
 }
 
 /* The slot of one event in one channel: its id, its buffer, its filter, and the switch on. */
-static int plan_slot(struct plan *p, struct channel *c, const struct app *a, uint32_t object, uint32_t event, bool threads)
+static int attach_reply_slot(struct attach_reply *p, struct channel *c, const struct app *a, uint32_t object, uint32_t event, bool threads)
 {
-	const struct regfile_event *e = &a->file->events[event];
+	const struct registration_event *e = &a->file->events[event];
 	struct trail_plan_slot slot = { .object = (uint16_t)object, .event = event, .word = a->words[event] };
 	struct wanted wanted;
-	struct class *cl;
+	struct stream_group *cl;
 	struct buffer *b;
 	int err = 0, region;
 
@@ -93,21 +93,21 @@ static int plan_slot(struct plan *p, struct channel *c, const struct app *a, uin
 		return 0;
 	if (p->blob.len + wanted.size > BLOB_MAX)
 		return -ENOSPC;
-	cl = owner_class(c, a);
+	cl = owner_group(c, a);
 	if (!cl)
 		return -ENOMEM;
-	if (class_find_event(cl, e->digest, &slot.id))
-		err = class_event(cl, e->digest, regfile_event(a->file, event), &slot.id);
+	if (group_find_event(cl, e->digest, &slot.id))
+		err = group_event(cl, e->digest, registration_event(a->file, event), &slot.id);
 	if (!err)
-		err = class_buffer(cl, threads ? TRAIL_RINGS_THREAD : TRAIL_RINGS_CPU, threads ? a->pid : 0, &b);
+		err = group_buffer(cl, threads ? TRAIL_RINGS_THREAD : TRAIL_RINGS_CPU, threads ? a->pid : 0, &b);
 	if (err)
 		return err;
 	/* Also when processes are chosen one by one: a forked child then has to ask for itself. */
-	region = plan_region(p, c, b->region, threads || c->per_process || c->session->track[TRACK_VPID].some);
+	region = attach_reply_region(p, c, b->region, threads || c->per_process || c->session->track[TRACK_VPID].some);
 	if (region < 0)
 		return region;
 	slot.region = (uint16_t)region;
-	slot.on = class_switch_on(cl, slot.id);
+	slot.on = group_switch_on(cl, slot.id);
 	if (wanted.size) {
 		slot.program = put_blob(p, wanted.program, wanted.size, 8);
 		slot.program_size = (uint32_t)wanted.size;
@@ -118,7 +118,7 @@ static int plan_slot(struct plan *p, struct channel *c, const struct app *a, uin
 }
 
 /* The newest request of the sessions that record it; never an older one than it knows. */
-static void plan_statedump(struct plan *p, struct tracer *t, struct app *a)
+static void attach_reply_statedump(struct attach_reply *p, struct tracer *t, struct app *a)
 {
 	uint64_t newest = 0;
 	struct session *s;
@@ -134,13 +134,13 @@ static void plan_statedump(struct plan *p, struct tracer *t, struct app *a)
 		p->statedump = a->statedump;
 }
 
-void plan_app(struct plan *p, struct tracer *t, struct app *a, uint32_t object, bool threads)
+void attach_reply_app(struct attach_reply *p, struct tracer *t, struct app *a, uint32_t object, bool threads)
 {
 	struct session *s;
 	struct channel *c;
 	int err;
 
-	plan_statedump(p, t, a);
+	attach_reply_statedump(p, t, a);
 	for (uint32_t e = 0; e < a->file->event_count; e++) {
 		if (!a->signatures[e])
 			continue;
@@ -148,7 +148,7 @@ void plan_app(struct plan *p, struct tracer *t, struct app *a, uint32_t object, 
 			if (!session_wants(s, a))
 				continue;
 			cds_list_for_each_entry(c, &s->channels, node) {
-				err = plan_slot(p, c, a, object, e, threads);
+				err = attach_reply_slot(p, c, a, object, e, threads);
 				if (err && err != -EDQUOT)
 					tracer_report(t, "session %s: event %s cannot be recorded: %s", s->name,
 						      a->file->events[e].name, strerror(-err));
@@ -157,7 +157,7 @@ void plan_app(struct plan *p, struct tracer *t, struct app *a, uint32_t object, 
 	}
 }
 
-static int plan_memfd(const struct plan *p, uint32_t *size)
+static int attach_reply_memfd(const struct attach_reply *p, uint32_t *size)
 {
 	struct trail_plan head = {
 		.magic = TRAIL_PLAN_MAGIC, .version = TRAIL_ABI_VERSION, .region_count = p->region_count,
@@ -184,7 +184,7 @@ static int plan_memfd(const struct plan *p, uint32_t *size)
 	return fd;
 }
 
-int plan_send(const struct plan *p, int to)
+int attach_reply_send(const struct attach_reply *p, int to)
 {
 	union { char buf[CMSG_SPACE(sizeof(int) * (TRAIL_REGION_MAX + 1))]; struct cmsghdr align; } control = { 0 };
 	struct trail_answer answer = { .magic = TRAIL_ANSWER_MAGIC, .region_count = p->region_count };
@@ -194,7 +194,7 @@ int plan_send(const struct plan *p, int to)
 	struct cmsghdr *c = CMSG_FIRSTHDR(&msg);
 	int fds[TRAIL_REGION_MAX + 1], err;
 
-	fds[0] = plan_memfd(p, &answer.plan_size);
+	fds[0] = attach_reply_memfd(p, &answer.plan_size);
 	if (fds[0] < 0)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < p->region_count; i++)

@@ -3,20 +3,20 @@
  * The plan that an application gets when it attaches: where each of its events goes (tracer/abi/app.h). Made and sent with
  * the tracer's lock held; destroying needs no lock.
  */
-#ifndef TRACER_PLAN_H
-#define TRACER_PLAN_H
+#ifndef TRACER_APP_ATTACH_REPLY_H
+#define TRACER_APP_ATTACH_REPLY_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
 struct app;
-struct plan;
+struct attach_reply;
 struct tracer;
 
-struct plan *plan_create(void);                 /* NULL: memory */
+struct attach_reply *attach_reply_create(void);                 /* NULL: memory */
 /* Adds what is wanted of a registration, object number `object` of the hello. threads: it needs rings for threads. */
-void plan_app(struct plan *p, struct tracer *t, struct app *a, uint32_t object, bool threads);
-int plan_send(const struct plan *p, int fd);    /* with the regions' descriptors; 0 or -errno */
-void plan_destroy(struct plan *p);              /* NULL is allowed */
+void attach_reply_app(struct attach_reply *p, struct tracer *t, struct app *a, uint32_t object, bool threads);
+int attach_reply_send(const struct attach_reply *p, int fd);    /* with the regions' descriptors; 0 or -errno */
+void attach_reply_destroy(struct attach_reply *p);              /* NULL is allowed */
 
 #endif

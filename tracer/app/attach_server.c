@@ -22,7 +22,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#include "tracer/session/core.h"
+#include "tracer/session/session.h"
 #include "tracer/app/attach_reply.h"
 #include "tracer/app/pulse.h"
 
@@ -137,7 +137,7 @@ static int answer(struct server *sv, struct conn *cn, const struct trail_hello *
 {
 	struct tracer *t = sv->tracer;
 	bool late = hung_up(cn->fd);
-	struct plan *p = late ? NULL : plan_create();
+	struct attach_reply *p = late ? NULL : attach_reply_create();
 	int err = late ? -EPIPE : p ? 0 : -ENOMEM;
 
 	pthread_mutex_lock(&t->lock);
@@ -154,12 +154,12 @@ static int answer(struct server *sv, struct conn *cn, const struct trail_hello *
 		/* The kernel's word for who it is; the lock's holder is the same, but for files in other PID namespaces. */
 		if (cn->peer.pid > 0)
 			app_set_pid(t, a, (uint32_t)cn->peer.pid);
-		plan_app(p, t, a, i, hello->flags & TRAIL_HELLO_NO_RSEQ);
+		attach_reply_app(p, t, a, i, hello->flags & TRAIL_HELLO_NO_RSEQ);
 	}
 	if (p)
-		err = plan_send(p, cn->fd);
+		err = attach_reply_send(p, cn->fd);
 	pthread_mutex_unlock(&t->lock);
-	plan_destroy(p);
+	attach_reply_destroy(p);
 	return err;
 }
 
@@ -325,11 +325,11 @@ static void scan_again(struct server *sv, int64_t now)
 	struct tracer *t = sv->tracer;
 
 	pthread_mutex_lock(&t->lock);
-	if (t->unseen && (now - sv->scanned >= SCAN_AGAIN * 1000000ll || now < sv->scanned)) {
+	if (t->rescan_pending && (now - sv->scanned >= SCAN_AGAIN * 1000000ll || now < sv->scanned)) {
 		sv->scanned = now;
 		apps_scan(t);
 	}
-	if (t->unseen)
+	if (t->rescan_pending)
 		arm(sv, SCAN_AGAIN);
 	pthread_mutex_unlock(&t->lock);
 }
@@ -372,7 +372,7 @@ static void inotify_event(struct server *sv)
 		else if (ev->len)
 			app_check(t, ev->name);
 	}
-	if (t->unseen)
+	if (t->rescan_pending)
 		arm(sv, SCAN_AGAIN);
 	pthread_mutex_unlock(&t->lock);
 }

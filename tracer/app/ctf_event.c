@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Registered tracepoints in the type model: see regfile_event in app/registration.h. */
+/* Registered tracepoints in the type model: see registration_event in app/registration.h. */
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -71,7 +71,7 @@ static bool covers(const struct trail_reg_label *l, bool is_signed)
 	return is_signed ? (int64_t)l->begin <= (int64_t)l->end : l->begin <= l->end;
 }
 
-static bool labels(const struct regfile *r, const struct trail_reg_field *f, struct md_type *t)
+static bool labels(const struct registration *r, const struct trail_reg_field *f, struct md_type *t)
 {
 	const struct trail_reg_enum *e = &r->enums[f->count];
 	const struct trail_reg_label *l = &r->labels[e->first_label], *end = l + e->label_count;
@@ -114,7 +114,7 @@ static bool elements(const struct trail_reg_field *f, struct md_type *t)
 	return true;
 }
 
-static bool type(const struct regfile *r, const struct trail_reg_field *f, struct md_type *t)
+static bool type(const struct registration *r, const struct trail_reg_field *f, struct md_type *t)
 {
 	switch (f->kind) {
 	case TRAIL_KIND_INT:
@@ -151,7 +151,7 @@ static uint32_t extent(const struct trail_reg_field *f)
 }
 
 /* Fills count fields from the table; those of structures too (app/parse.c has checked how deep). False: no memory. */
-static bool fill(const struct regfile *r, const struct trail_reg_field *f, struct md_field *fields, uint32_t count)
+static bool fill(const struct registration *r, const struct trail_reg_field *f, struct md_field *fields, uint32_t count)
 {
 	uint32_t i;
 
@@ -177,9 +177,9 @@ static bool fill(const struct regfile *r, const struct trail_reg_field *f, struc
 	return true;
 }
 
-struct md_event *regfile_event(const struct regfile *r, uint32_t event)
+struct md_event *registration_event(const struct registration *r, uint32_t event)
 {
-	const struct regfile_event *from = &r->events[event];
+	const struct registration_event *from = &r->events[event];
 	const struct trail_reg_field *fields = &r->fields[from->first_field];
 	struct md_buf buffer = MD_BUF_INIT;
 	struct md_event *e;

@@ -341,9 +341,9 @@ static char *join(const char *provider, const char *name)
 	return s;
 }
 
-static int copy_event(struct regfile *r, const struct parse *p, uint32_t i)
+static int copy_event(struct registration *r, const struct parse *p, uint32_t i)
 {
-	struct regfile_event *to = &r->events[i];
+	struct registration_event *to = &r->events[i];
 	struct trail_reg_event e;
 	struct md_event *model;
 
@@ -359,7 +359,7 @@ static int copy_event(struct regfile *r, const struct parse *p, uint32_t i)
 	if (e.uri != TRAIL_NO_STRING && r->strings[e.uri])
 		to->uri = r->strings + e.uri;
 	r->event_count = i + 1;
-	model = regfile_event(r, i);
+	model = registration_event(r, i);
 	if (!model)
 		return -ENOMEM;
 	to->digest = md_event_digest(model);
@@ -379,7 +379,7 @@ static void *copy_table(const struct parse *p, uint32_t offset, uint32_t count, 
 	return table;
 }
 
-static int copy(struct regfile *r, const struct parse *p)
+static int copy(struct registration *r, const struct parse *p)
 {
 	const struct trail_reg *h = &p->head;
 	uint32_t i;
@@ -406,7 +406,7 @@ static int copy(struct regfile *r, const struct parse *p)
 	return ret;
 }
 
-int regfile_parse(struct regfile *r, const uint8_t *data, size_t size, const char **reason)
+int registration_parse(struct registration *r, const uint8_t *data, size_t size, const char **reason)
 {
 	struct parse p = { .data = data, .size = size };
 	int ret;
@@ -417,11 +417,11 @@ int regfile_parse(struct regfile *r, const uint8_t *data, size_t size, const cha
 	}
 	ret = copy(r, &p);
 	if (ret)
-		regfile_forget(r);
+		registration_forget(r);
 	return ret;
 }
 
-void regfile_forget(struct regfile *r)
+void registration_forget(struct registration *r)
 {
 	uint32_t i;
 

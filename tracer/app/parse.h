@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The contents of registration files: app/parse.c and app/ctf_event.c for app/registration.c. Private to tracer/. */
-#ifndef TRACER_REGPARSE_H
-#define TRACER_REGPARSE_H
+#ifndef TRACER_APP_PARSE_H
+#define TRACER_APP_PARSE_H
 
 #include <stddef.h>
 
@@ -11,8 +11,8 @@
  * Checks the bytes of a whole file and fills r from them (nothing in r points into data then). 0, -EBADMSG with a
  * reason, or -ENOMEM; nothing is held after a failure.
  */
-int regfile_parse(struct regfile *r, const uint8_t *data, size_t size, const char **reason);
-/* Frees what regfile_parse made. */
-void regfile_forget(struct regfile *r);
+int registration_parse(struct registration *r, const uint8_t *data, size_t size, const char **reason);
+/* Frees what registration_parse made. */
+void registration_forget(struct registration *r);
 
 #endif

@@ -120,9 +120,9 @@ static int read_whole(int fd, uint8_t *data, size_t size, const char **reason)
 	return 0;
 }
 
-int regfile_open(int dir, const char *name, struct regfile **out, const char **reason)
+int registration_open(int dir, const char *name, struct registration **out, const char **reason)
 {
-	struct regfile *r = NULL;
+	struct registration *r = NULL;
 	uint8_t *data = NULL;
 	struct stat st;
 	int fd, ret;
@@ -135,8 +135,8 @@ int regfile_open(int dir, const char *name, struct regfile **out, const char **r
 	r = calloc(1, sizeof(*r));
 	ret = data && r ? read_whole(fd, data, (size_t)st.st_size, reason) : -ENOMEM;
 	if (!ret) {
-		*r = (struct regfile){ .fd = -1, .uid = st.st_uid, .dev = st.st_dev, .ino = st.st_ino };
-		ret = regfile_parse(r, data, (size_t)st.st_size, reason);
+		*r = (struct registration){ .fd = -1, .uid = st.st_uid, .dev = st.st_dev, .ino = st.st_ino };
+		ret = registration_parse(r, data, (size_t)st.st_size, reason);
 	}
 	free(data);
 	if (ret) {
@@ -149,17 +149,17 @@ int regfile_open(int dir, const char *name, struct regfile **out, const char **r
 	return 0;
 }
 
-void regfile_close(struct regfile *r)
+void registration_close(struct registration *r)
 {
 	if (!r)
 		return;
-	regfile_forget(r);
+	registration_forget(r);
 	if (r->fd >= 0)
 		close(r->fd);
 	free(r);
 }
 
-int regfile_gone(const struct regfile *r)
+int registration_gone(const struct registration *r)
 {
 	struct stat st;
 
@@ -172,7 +172,7 @@ int regfile_gone(const struct regfile *r)
 	return 1;
 }
 
-int regfile_switch(const struct regfile *r, uint32_t event, unsigned int lane, uint8_t value)
+int registration_switch(const struct registration *r, uint32_t event, unsigned int lane, uint8_t value)
 {
 	ssize_t n;
 
@@ -184,7 +184,7 @@ int regfile_switch(const struct regfile *r, uint32_t event, unsigned int lane, u
 	return n < 0 ? -errno : n == 1 ? 0 : -EIO;
 }
 
-uint32_t regfile_missed(const struct regfile *r, uint32_t first, uint64_t *out, uint32_t max)
+uint32_t registration_missed(const struct registration *r, uint32_t first, uint64_t *out, uint32_t max)
 {
 	uint32_t n = first < r->event_count ? r->event_count - first : 0;
 	size_t size;

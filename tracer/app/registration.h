@@ -3,8 +3,8 @@
  * Registration files as the daemon reads them: hostile until checked (tracer/abi/app.h has the format). Read with pread, never
  * mapped; only regular files with one link, of the owner's, of bounded size.
  */
-#ifndef TRACER_REGFILE_H
-#define TRACER_REGFILE_H
+#ifndef TRACER_APP_REGISTRATION_H
+#define TRACER_APP_REGISTRATION_H
 
 #include <stdint.h>
 #include <sys/types.h>
@@ -12,7 +12,7 @@
 #include "metadata/model.h"
 #include "tracer/abi/app.h"
 
-struct regfile_event {
+struct registration_event {
 	char *name;             /* "provider:event" */
 	int level;
 	const char *uri;        /* of the model, in regfile.strings; or NULL */
@@ -21,7 +21,7 @@ struct regfile_event {
 	uint32_t written;       /* the first of them; the others have TRAIL_FIELD_NOWRITE */
 };
 
-struct regfile {
+struct registration {
 	int fd;                 /* O_RDWR, held as long as the registration lives */
 	uid_t uid;              /* owner of the file */
 	uint32_t pid;           /* as the application sees itself */
@@ -32,7 +32,7 @@ struct regfile {
 	uint32_t state_offset, missed_offset;
 	char *object;           /* path of the object file, as claimed */
 	uint32_t event_count, field_count, enum_count, label_count;
-	struct regfile_event *events;           /* owned */
+	struct registration_event *events;           /* owned */
 	struct trail_reg_field *fields;         /* as in the file; names are offsets into strings */
 	struct trail_reg_enum *enums;           /* as in the file, too */
 	struct trail_reg_label *labels;
@@ -44,15 +44,15 @@ struct regfile {
  * parses it. 0; -EBADMSG and a reason (static string, for the log) if the contents are wrong; other -errno from the system.
  * In all failures nothing is held. Memory is bounded by a small multiple of the file's size.
  */
-int regfile_open(int dir, const char *name, struct regfile **out, const char **reason);
-void regfile_close(struct regfile *r);
+int registration_open(int dir, const char *name, struct registration **out, const char **reason);
+void registration_close(struct registration *r);
 /* True if the application is gone: its lock can be had, or the file was unlinked. */
-int regfile_gone(const struct regfile *r);
+int registration_gone(const struct registration *r);
 /* Writes one byte of one state word. lane: TRAIL_LANE_*. */
-int regfile_switch(const struct regfile *r, uint32_t event, unsigned int lane, uint8_t value);
+int registration_switch(const struct registration *r, uint32_t event, unsigned int lane, uint8_t value);
 /* Hits of `max` events from `first` on that nobody has accounted for yet. Returns of how many it knows. */
-uint32_t regfile_missed(const struct regfile *r, uint32_t first, uint64_t *out, uint32_t max);
+uint32_t registration_missed(const struct registration *r, uint32_t first, uint64_t *out, uint32_t max);
 /* The event in the type model, what is not written left out, for a stream class; NULL when memory ran out. id is not set. */
-struct md_event *regfile_event(const struct regfile *r, uint32_t event);
+struct md_event *registration_event(const struct registration *r, uint32_t event);
 
 #endif

@@ -10,7 +10,7 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
-#include "tracer/session/core.h"
+#include "tracer/session/session.h"
 
 static void match_lock(struct tracer *t, const char *line)
 {
@@ -157,13 +157,13 @@ static void put_sorted(struct md_buf *lines, struct md_buf *out)
 static void put_tracepoints(const struct app *a, struct md_buf *lines)
 {
 	for (uint32_t e = 0; e < a->file->event_count; e++) {
-		const struct regfile_event *ev = &a->file->events[e];
+		const struct registration_event *ev = &a->file->events[e];
 
 		md_buf_printf(lines, "%s %s\n", ev->name, level_name(ev->level));
 	}
 }
 
-static void put_integer(const struct regfile *f, const struct trail_reg_field *field, struct md_buf *out)
+static void put_integer(const struct registration *f, const struct trail_reg_field *field, struct md_buf *out)
 {
 	if (field->kind == TRAIL_KIND_INT && field->flags & TRAIL_FIELD_ENUM) {
 		const char *name = f->strings + f->enums[field->count].name;
@@ -178,7 +178,7 @@ static void put_integer(const struct regfile *f, const struct trail_reg_field *f
 }
 
 /* One field as `[enum NAME] [hex] [be] int32 name`; text is an array of characters, and what only filters see says so. */
-static void put_field(const struct regfile *f, const struct trail_reg_field *field, struct md_buf *out)
+static void put_field(const struct registration *f, const struct trail_reg_field *field, struct md_buf *out)
 {
 	const char *name = f->strings + field->name;
 	bool array = field->kind == TRAIL_KIND_ARRAY || field->kind == TRAIL_KIND_SEQUENCE;
@@ -203,7 +203,7 @@ static void put_field(const struct regfile *f, const struct trail_reg_field *fie
 }
 
 /* `struct { members } name` for a structure. Returns the field after it. */
-static const struct trail_reg_field *put_nested(const struct regfile *f, const struct trail_reg_field *field, struct md_buf *out)
+static const struct trail_reg_field *put_nested(const struct registration *f, const struct trail_reg_field *field, struct md_buf *out)
 {
 	const struct trail_reg_field *member = field + 1;
 	const char *name = f->strings + field->name;
@@ -225,7 +225,7 @@ static const struct trail_reg_field *put_nested(const struct regfile *f, const s
 static void put_fields(const struct app *a, struct md_buf *lines)
 {
 	for (uint32_t e = 0; e < a->file->event_count; e++) {
-		const struct regfile_event *ev = &a->file->events[e];
+		const struct registration_event *ev = &a->file->events[e];
 
 		const struct trail_reg_field *begin = &a->file->fields[ev->first_field];
 

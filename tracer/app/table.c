@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tracer/session/core.h"
+#include "tracer/session/session.h"
 
 #define BUCKETS 4096u           /* a power of two */
 #define USERS 256u
@@ -13,7 +13,7 @@ struct apptable {
 	struct user *users[USERS];
 };
 
-int apptable_create(struct tracer *t)
+int app_table_create(struct tracer *t)
 {
 	struct apptable *table = calloc(1, sizeof(*table));
 
@@ -28,7 +28,7 @@ int apptable_create(struct tracer *t)
 	return 0;
 }
 
-void apptable_destroy(struct tracer *t)
+void app_table_destroy(struct tracer *t)
 {
 	if (!t->apptable)
 		return;
@@ -62,14 +62,14 @@ static uint32_t of_file(dev_t dev, ino_t ino)
 	return mix((uint64_t)ino * 31 + (uint64_t)dev);
 }
 
-void apptable_add(struct tracer *t, struct app *a)
+void app_table_add(struct tracer *t, struct app *a)
 {
 	cds_list_add_tail(&a->by_name, &t->apptable->names[of_name(a->name)]);
 	cds_list_add_tail(&a->by_file, &t->apptable->files[of_file(a->file->dev, a->file->ino)]);
 	CDS_INIT_LIST_HEAD(&a->by_pid);
 }
 
-void apptable_remove(struct tracer *t, struct app *a)
+void app_table_remove(struct tracer *t, struct app *a)
 {
 	(void)t;
 	cds_list_del(&a->by_name);

@@ -3,8 +3,8 @@
  * Registrations by name, by process and by file, and what each user has of them: nothing here takes longer when there are
  * thousands. All under the tracer's lock.
  */
-#ifndef TRACER_APPTABLE_H
-#define TRACER_APPTABLE_H
+#ifndef TRACER_APP_TABLE_H
+#define TRACER_APP_TABLE_H
 
 #include <stdint.h>
 #include <sys/types.h>
@@ -20,10 +20,10 @@ struct user {
 	uint64_t bytes;                 /* of registration files */
 };
 
-int apptable_create(struct tracer *t);
-void apptable_destroy(struct tracer *t);
-void apptable_add(struct tracer *t, struct app *a);
-void apptable_remove(struct tracer *t, struct app *a);
+int app_table_create(struct tracer *t);
+void app_table_destroy(struct tracer *t);
+void app_table_add(struct tracer *t, struct app *a);
+void app_table_remove(struct tracer *t, struct app *a);
 struct app *app_by_name(struct tracer *t, const char *name);
 struct app *app_by_file(struct tracer *t, dev_t dev, ino_t ino);
 /* The registrations of a process, oldest first: a NULL gives the first. pid 0 has none. */

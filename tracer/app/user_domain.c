@@ -6,7 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "tracer/session/core.h"
+#include "tracer/session/session.h"
 
 #define UNMATCHED_LOOKS 1000000u        /* of rules at tracepoints, in one read of `status`: the tracer's lock is held */
 
@@ -37,7 +37,7 @@ static void comm_of(uint32_t pid, char *out, size_t size)
 		out[0] = '_';
 }
 
-struct class *owner_class(struct channel *c, const struct app *a)
+struct stream_group *owner_group(struct channel *c, const struct app *a)
 {
 	struct session *s = c->session;
 	uint32_t pid = c->per_process ? a->pid : 0;
@@ -60,12 +60,12 @@ struct class *owner_class(struct channel *c, const struct app *a)
 		channel_refuse_buffer(c, err);
 		return NULL;
 	}
-	return class_get(c, t, true);
+	return group_get(c, t, true);
 }
 
 static struct filter_event fields_of(const struct app *a, uint32_t event)
 {
-	const struct regfile_event *e = &a->file->events[event];
+	const struct registration_event *e = &a->file->events[event];
 
 	return (struct filter_event){ .fields = a->file->fields + e->first_field, .field_count = e->field_count, .strings = a->file->strings };
 }
@@ -91,7 +91,7 @@ static int check_rule(const struct session *s, const struct rule *r, struct tr_e
 		if (s->uid && s->uid != a->file->uid)
 			continue;
 		for (uint32_t i = 0; i < a->file->event_count; i++) {
-			const struct regfile_event *e = &a->file->events[i];
+			const struct registration_event *e = &a->file->events[i];
 			struct filter_event fields = fields_of(a, i);
 
 			if (!rule_match(r, e->name, e->level))

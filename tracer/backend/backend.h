@@ -7,8 +7,8 @@
  * are called with the tracer's lock held, as are probe_create and probe_remove; drain and lost with the channel's own lock (kernel/kernel.h),
  * never two of one kind at once; function_check with none, since it may take long.
  */
-#ifndef TRACER_BACKEND_H
-#define TRACER_BACKEND_H
+#ifndef TRACER_BACKEND_BACKEND_H
+#define TRACER_BACKEND_BACKEND_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -20,7 +20,7 @@
 struct backend;                 /* one backend, found usable */
 struct backend_channel;         /* one channel's buffers in the kernel */
 struct context;
-struct dynevent;
+struct dynamic_event;
 struct track;
 
 struct backend_geometry {
@@ -62,7 +62,7 @@ struct backend_ops {
 	 * Events of our own (probe/dynamic_event.h), resolved and with the file open, in a group of events of which the caller has all. The names of those
 	 * that the probe has, made now or before, separated by NUL. They are listed, and have formats, as tracepoints have.
 	 */
-	int (*probe_create)(struct backend *b, const char *group, const struct dynevent *d, struct md_buf *names, struct tr_err *err);
+	int (*probe_create)(struct backend *b, const char *group, const struct dynamic_event *d, struct md_buf *names, struct tr_err *err);
 	int (*probe_remove)(struct backend *b, const char *group, const char *name);    /* -EBUSY: enabled somewhere; -ENOENT */
 	int (*probes)(const struct backend *b, const char *group, struct md_buf *names);        /* of earlier daemons, too */
 	/* That there are functions of the name, which may have stars. -ENOENT; -EOPNOTSUPP: functions cannot be traced. */

@@ -48,7 +48,7 @@ static bool take_field(const char *p, size_t n, char type[WORD_MAX], char name[W
 	return strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_") == len;
 }
 
-int eprobe_define(const char *format, const char *event, const char *group, struct md_buf *out)
+int event_probe_define(const char *format, const char *event, const char *group, struct md_buf *out)
 {
 	struct md_buf b = MD_BUF_INIT;
 	char type[WORD_MAX], name[WORD_MAX];
@@ -98,16 +98,16 @@ static bool built_in(void)
 	return found;
 }
 
-int eprobe_supported(int tracefs_fd)
+int event_probe_supported(int tracefs_fd)
 {
 	static const char line[] = "e:trailfs_trial/trial syscalls.sys_enter_openat f=+0($filename):ustring\n";
 	int ret;
 
 	if (!built_in())
 		return 0;
-	ret = dyn_write(tracefs_fd, "dynamic_events", line, sizeof(line) - 1);
+	ret = dynamic_event_write(tracefs_fd, "dynamic_events", line, sizeof(line) - 1);
 	if (!ret || ret == -EEXIST) {
-		dyn_remove(tracefs_fd, "trailfs_trial", "trial");
+		dynamic_event_remove(tracefs_fd, "trailfs_trial", "trial");
 		return 1;
 	}
 	return ret == -EINVAL || ret == -ENOENT ? 0 : ret;
@@ -134,7 +134,7 @@ static ssize_t read_format(int tracefs_fd, const char *event, char *text, size_t
 	return all;
 }
 
-int eprobe_create(int tracefs_fd, const char *group, const char *event, struct tr_err *err)
+int event_probe_create(int tracefs_fd, const char *group, const char *event, struct tr_err *err)
 {
 	struct md_buf b = MD_BUF_INIT;
 	char format[8192];
@@ -143,10 +143,10 @@ int eprobe_create(int tracefs_fd, const char *group, const char *event, struct t
 
 	if (got < 0)
 		return tr_fail(err, (int)got, "cannot read the format of %s: %s", event, strerror((int)-got));
-	ret = eprobe_define(format, event, group, &b);
+	ret = event_probe_define(format, event, group, &b);
 	if (ret > 0) {
-		ret = dyn_write(tracefs_fd, "dynamic_events", b.data, b.len);
-		if (ret == -EINVAL && !eprobe_supported(tracefs_fd))
+		ret = dynamic_event_write(tracefs_fd, "dynamic_events", b.data, b.len);
+		if (ret == -EINVAL && !event_probe_supported(tracefs_fd))
 			ret = tr_fail(err, -EOPNOTSUPP, "this kernel was built without event probes: strings of system calls stay pointers");
 		else if (ret)
 			tr_fail(err, ret, "cannot make an event probe on %s: %s", event, strerror(-ret));

@@ -3,8 +3,8 @@
  * The module backend's own: module.c for what there is, backend/module_channel.c for one channel. Lists and formats of events are those of tracefs; `struct
  * backend` is that of tracefs, with the device open.
  */
-#ifndef TRACER_MODULE_H
-#define TRACER_MODULE_H
+#ifndef TRACER_BACKEND_MODULE_H
+#define TRACER_BACKEND_MODULE_H
 
 #include "tracer/abi/module.h"
 #include "tracer/backend/tracefs.h"

@@ -3,8 +3,8 @@
  * System calls as trail.ko records them: those that the kernel has events for, those of 32-bit programs (compat_sys_enter_NAME), and all others
  * (…_unknown). What is behind pointers is captured by the module and described by the format as `__captured` fields (kevent/syscall_struct.h).
  */
-#ifndef TRACER_MODCALL_H
-#define TRACER_MODCALL_H
+#ifndef TRACER_BACKEND_MODULE_SYSCALLS_H
+#define TRACER_BACKEND_MODULE_SYSCALLS_H
 
 #include "tracer/abi/module.h"
 #include "tracer/backend/tracefs.h"

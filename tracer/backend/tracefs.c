@@ -226,9 +226,9 @@ static int format(const struct backend *b, const char *system, const char *event
 	return ret;
 }
 
-int tracefs_probe_create(struct backend *b, const char *group, const struct dynevent *d, struct md_buf *names, struct tr_err *err)
+int tracefs_probe_create(struct backend *b, const char *group, const struct dynamic_event *d, struct md_buf *names, struct tr_err *err)
 {
-	return dyn_create(b->dir, group, d, names, err);
+	return dynamic_event_create(b->dir, group, d, names, err);
 }
 
 int tracefs_probe_remove(struct backend *b, const char *group, const char *name)
@@ -236,19 +236,19 @@ int tracefs_probe_remove(struct backend *b, const char *group, const char *name)
 	int ret;
 
 	tracefs_before_reset(b);
-	ret = dyn_remove(b->dir, group, name);
+	ret = dynamic_event_remove(b->dir, group, name);
 	tracefs_after_reset(b);
 	return ret;
 }
 
 int tracefs_ids(const struct backend *b, struct md_buf *out)
 {
-	return dyn_ids(b->dir, "trail", out);   /* groups of daemons */
+	return dynamic_event_ids(b->dir, "trail", out);   /* groups of daemons */
 }
 
 int tracefs_probes(const struct backend *b, const char *group, struct md_buf *names)
 {
-	return dyn_list(b->dir, group, names);
+	return dynamic_event_list(b->dir, group, names);
 }
 
 /* Of some 60000 lines, `name` or `name [module]`; the kernel makes them as they are read, so the first that fits ends it. */

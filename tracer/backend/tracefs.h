@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The tracefs backend's own: backend/tracefs.c for what is there, backend/tracefs_channel.c for one channel. */
-#ifndef TRACER_TRACEFS_H
-#define TRACER_TRACEFS_H
+#ifndef TRACER_BACKEND_TRACEFS_H
+#define TRACER_BACKEND_TRACEFS_H
 
 #include <pthread.h>
 #include <sys/types.h>
@@ -46,7 +46,7 @@ void tracefs_text_remove(const struct backend *b, const char *group);   /* when 
 /* The format of a probe's records with the types and the id that the tracepoint's has. */
 void tracefs_text_format(const char *tracepoint, const char *probe, struct md_buf *out);
 
-int tracefs_probe_create(struct backend *b, const char *group, const struct dynevent *d, struct md_buf *names, struct tr_err *err);
+int tracefs_probe_create(struct backend *b, const char *group, const struct dynamic_event *d, struct md_buf *names, struct tr_err *err);
 int tracefs_probe_remove(struct backend *b, const char *group, const char *name);
 int tracefs_ids(const struct backend *b, struct md_buf *out);
 int tracefs_probes(const struct backend *b, const char *group, struct md_buf *names);

@@ -59,7 +59,7 @@ void tracefs_texts_destroy(struct backend *b)
 	/* Those that an instance still has on stay, for the next daemon. */
 	snprintf(path, sizeof(path), "events/%s", t->group);
 	if (b->dir >= 0 && faccessat(b->dir, path, F_OK, 0) == 0)
-		dyn_remove_group(b->dir, t->group);
+		dynamic_event_remove_group(b->dir, t->group);
 	for (size_t i = 0; i < t->count; i++)
 		free(t->events[i].name);
 	free(t->events);
@@ -76,7 +76,7 @@ bool tracefs_is_text(const char *line)
 static bool supported(const struct backend *b)
 {
 	if (b->texts->supported < 0)
-		b->texts->supported = eprobe_supported(b->dir) == 1;
+		b->texts->supported = event_probe_supported(b->dir) == 1;
 	return b->texts->supported;
 }
 
@@ -93,7 +93,7 @@ bool tracefs_texts_supported(const struct backend *b)
 /* Makes the model, if there is something to gain. An earlier daemon's is as good. */
 static bool make(const struct backend *b, const char *event)
 {
-	int ret = supported(b) ? eprobe_create(b->dir, b->texts->group, event, NULL) : 0;
+	int ret = supported(b) ? event_probe_create(b->dir, b->texts->group, event, NULL) : 0;
 
 	return ret == 1 || ret == -EEXIST;
 }
@@ -175,7 +175,7 @@ static int note(const struct backend *b, const char *group, const char *event, u
 
 int tracefs_text_make(const struct backend *b, const char *group, const char *event, uint16_t *ids)
 {
-	int ret = eprobe_create(b->dir, group, event, NULL);
+	int ret = event_probe_create(b->dir, group, event, NULL);
 
 	return ret == 1 || ret == -EEXIST ? note(b, group, event, ids) : ret ? ret : -ENOENT;
 }
@@ -205,7 +205,7 @@ void tracefs_text_remove(const struct backend *b, const char *group)
 
 	snprintf(path, sizeof(path), "events/%s", group);
 	if (faccessat(b->dir, path, F_OK, 0) == 0)
-		dyn_remove_group(b->dir, group);
+		dynamic_event_remove_group(b->dir, group);
 }
 
 /* ---- formats ---- */

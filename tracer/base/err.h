@@ -7,8 +7,8 @@
  *     my_app:* loglevel warnin
  *                       ^
  */
-#ifndef TRACER_ERR_H
-#define TRACER_ERR_H
+#ifndef TRACER_BASE_ERR_H
+#define TRACER_BASE_ERR_H
 
 struct tr_err {
 	char sentence[256];     /* no newline, no final period needed; "" if nothing was said */

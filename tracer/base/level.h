@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Log levels beside what rule.h says of them. Private to tracer/. */
-#ifndef TRACER_LEVEL_H
-#define TRACER_LEVEL_H
+#ifndef TRACER_BASE_LEVEL_H
+#define TRACER_BASE_LEVEL_H
 
 #include <stddef.h>
 

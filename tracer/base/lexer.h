@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Words of a line: separated by blanks, or in double quotes with C escapes. Private to tracer/. */
-#ifndef TRACER_WORD_H
-#define TRACER_WORD_H
+#ifndef TRACER_BASE_LEXER_H
+#define TRACER_BASE_LEXER_H
 
 #include <stdbool.h>
 #include <stddef.h>

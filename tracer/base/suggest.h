@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* "Did you mean …?": the word of a list that a misspelled one is nearest to. */
-#ifndef TRACER_NEAREST_H
-#define TRACER_NEAREST_H
+#ifndef TRACER_BASE_SUGGEST_H
+#define TRACER_BASE_SUGGEST_H
 
 #include <stddef.h>
 

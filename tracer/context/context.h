@@ -3,8 +3,8 @@
  * Contexts: what every event of a channel has besides its own fields. The list that a user writes, the fields that a reader
  * sees, and the bytes for events of the daemon's own.
  */
-#ifndef TRACER_CONTEXT_H
-#define TRACER_CONTEXT_H
+#ifndef TRACER_CONTEXT_CONTEXT_H
+#define TRACER_CONTEXT_CONTEXT_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Inclusion sets: which processes a session records, by one attribute of theirs. */
-#ifndef TRACER_TRACK_H
-#define TRACER_TRACK_H
+#ifndef TRACER_CONTEXT_INCLUSION_SET_H
+#define TRACER_CONTEXT_INCLUSION_SET_H
 
 #include <stdbool.h>
 #include <stddef.h>

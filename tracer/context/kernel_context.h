@@ -3,8 +3,8 @@
  * Contexts of the kernel domain: their names, as LTTng has them, what the backend can tell of them, and their bytes in front of an event, which are
  * the same in records of trail.ko and in the trace.
  */
-#ifndef TRACER_KCONTEXT_H
-#define TRACER_KCONTEXT_H
+#ifndef TRACER_CONTEXT_KERNEL_CONTEXT_H
+#define TRACER_CONTEXT_KERNEL_CONTEXT_H
 
 #include <stdbool.h>
 #include <stddef.h>

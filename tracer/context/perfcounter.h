@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Names of performance counters, as LTTng and perf(1) have them, and what perf_event_open(2) wants to be told for each. */
-#ifndef TRACER_PERFCOUNTER_H
-#define TRACER_PERFCOUNTER_H
+#ifndef TRACER_CONTEXT_PERFCOUNTER_H
+#define TRACER_CONTEXT_PERFCOUNTER_H
 
 #include <stdbool.h>
 #include <stddef.h>

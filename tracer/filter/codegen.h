@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The two halves of the compiler of filters: filter/compile.c and filter/codegen.c. */
-#ifndef TRACER_FILTERCODE_H
-#define TRACER_FILTERCODE_H
+#ifndef TRACER_FILTER_CODEGEN_H
+#define TRACER_FILTER_CODEGEN_H
 
 #include <errno.h>
 

@@ -24,8 +24,8 @@
  * missing value matters only if it is reached: with no field b, `a == 1 || b == 2` is true when a is 1, and `b == 2 || a == 1`,
  * `!b` and `!(b == 2)` never are.
  */
-#ifndef TRACER_FILTER_H
-#define TRACER_FILTER_H
+#ifndef TRACER_FILTER_FILTER_H
+#define TRACER_FILTER_FILTER_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The two halves of the parser of filters: filter/parse.c and filter/parse_value.c. */
-#ifndef TRACER_FILTERPARSE_H
-#define TRACER_FILTERPARSE_H
+#ifndef TRACER_FILTER_PARSE_H
+#define TRACER_FILTER_PARSE_H
 
 #include "tracer/filter/tree.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* A filter as a tree: filter/parse.c makes it, filter/typecheck.c and filter/compile.c read it. Private to tracer/. */
-#ifndef TRACER_FILTERTREE_H
-#define TRACER_FILTERTREE_H
+#ifndef TRACER_FILTER_TREE_H
+#define TRACER_FILTER_TREE_H
 
 #include <stdbool.h>
 

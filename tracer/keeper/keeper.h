@@ -5,8 +5,8 @@
  * and outlives a daemon that is killed. It serves one daemon at a time on a Unix socket (`keeper` in the state directory, 0600;
  * SOCK_SEQPACKET; the peer must have its own uid or be root).
  */
-#ifndef TRACER_KEEPER_H
-#define TRACER_KEEPER_H
+#ifndef TRACER_KEEPER_KEEPER_H
+#define TRACER_KEEPER_KEEPER_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -9,8 +9,8 @@
  *
  * `keeper.lock` in the state directory is flocked by the keeper as long as it lives: who has it may replace the socket.
  */
-#ifndef TRACER_KEEPERPROTO_H
-#define TRACER_KEEPERPROTO_H
+#ifndef TRACER_KEEPER_PROTOCOL_H
+#define TRACER_KEEPER_PROTOCOL_H
 
 #include <stdint.h>
 #include <sys/socket.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * Channels of the kernel domain: their life in the backend, and what of their rules the kernel has to know. Everything here but
- * kernel_bury has the tracer's lock held.
+ * kernel_channels_gc has the tracer's lock held.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -62,9 +62,9 @@ struct trace *kernel_trace(struct session *s)
 static int make(struct channel *c, struct kchannel **out)
 {
 	struct trace *t = kernel_trace(c->session);
-	struct class *cl = t ? class_get(c, t, true) : NULL;
+	struct stream_group *cl = t ? group_get(c, t, true) : NULL;
 	struct buffer *b;
-	int ret = cl ? class_buffer(cl, TRAIL_RINGS_THREAD, 0, &b) : -ENOMEM;
+	int ret = cl ? group_buffer(cl, TRAIL_RINGS_THREAD, 0, &b) : -ENOMEM;
 	struct kchannel *kc = ret ? NULL : calloc(1, sizeof(*kc));
 
 	if (!kc)
@@ -532,7 +532,7 @@ void kchannel_apply(struct channel *c)
 		ret = 0;        /* the others go on */
 	}
 	if (!ret && active) {
-		__atomic_store_n(&kc->settled, false, __ATOMIC_RELEASE);
+		__atomic_store_n(&kc->drained, false, __ATOMIC_RELEASE);
 		ret = k->ops->record(kc->bc, true);
 		kc->recording = !ret;
 	}
@@ -572,7 +572,7 @@ void kchannel_drop(struct channel *c)
 	cds_list_add_tail(&kc->dead, &kc->tracer->kernel->dead);
 }
 
-void kernel_bury(struct tracer *t)
+void kernel_channels_gc(struct tracer *t)
 {
 	struct kchannel *kc;
 
@@ -611,7 +611,7 @@ static bool claimed(const struct tracer *t, const char *name)
 	return false;
 }
 
-void kernel_sweep(struct tracer *t)
+void kernel_leftovers_gc(struct tracer *t)
 {
 	struct kernel *k = t->kernel;
 	struct md_buf names = MD_BUF_INIT;

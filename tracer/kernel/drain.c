@@ -34,7 +34,7 @@ struct coder {
 struct target {
 	struct kchannel *kc;
 	uint32_t cpu;
-	struct kwho who;                /* of the event being written, with its time */
+	struct event_origin who;                /* of the event being written, with its time */
 	struct ring_writer writer;
 	struct trail_ring *ring;
 	const uint8_t *contexts;        /* of the record that comes next */
@@ -130,7 +130,7 @@ static void take_rules(struct kchannel *kc, struct coder *co)
 static int refresh(struct kchannel *kc, struct coder *co, uint32_t generation)
 {
 	struct md_event *e = NULL;
-	struct class *cl = NULL;
+	struct stream_group *cl = NULL;
 	struct trace *t;
 	int ret = 0;
 
@@ -142,7 +142,7 @@ static int refresh(struct kchannel *kc, struct coder *co, uint32_t generation)
 	pthread_mutex_lock(&kc->tracer->lock);
 	if (kc->channel) {
 		t = kernel_trace(kc->channel->session);
-		cl = t ? class_get(kc->channel, t, false) : NULL;
+		cl = t ? group_get(kc->channel, t, false) : NULL;
 	}
 	if (!cl) {
 		ret = -ENOENT;
@@ -150,7 +150,7 @@ static int refresh(struct kchannel *kc, struct coder *co, uint32_t generation)
 		take_rules(kc, co);
 		co->generation = generation;
 		if (e && !co->drop) {
-			ret = class_event_id(cl, e, &co->id);
+			ret = group_event_id(cl, e, &co->id);
 			e = NULL;
 			co->known = !ret;
 		}
@@ -270,7 +270,7 @@ static size_t set_who(struct target *to, uint64_t time, int32_t tid)
 {
 	const struct kchannel *kc = to->kc;
 
-	to->who = (struct kwho){ .kernel = kc->tracer->kernel, .ts = clock_convert(&kc->tracer->clock, time), .tid = tid,
+	to->who = (struct event_origin){ .kernel = kc->tracer->kernel, .ts = clock_convert(&kc->tracer->clock, time), .tid = tid,
 				.cpu = to->cpu, .kc = kc };
 	if (!to->contexts || !kcontext_fits(kc->contexts, kc->context_count, to->contexts, to->contexts_len))
 		return kc->context_size;
@@ -285,7 +285,7 @@ static void record(void *arg, uint64_t time, const uint8_t *bytes, size_t len)
 	struct target *to = arg;
 	struct kchannel *kc = to->kc;
 	struct coder *co = coder_of(kc, krecord_id(bytes));
-	struct filter_input in = { .context = kwho_value, .arg = &to->who };
+	struct filter_input in = { .context = event_origin_value, .arg = &to->who };
 	size_t head = set_who(to, time, krecord_pid(bytes));
 	ssize_t n;
 
@@ -306,7 +306,7 @@ static void record(void *arg, uint64_t time, const uint8_t *bytes, size_t len)
 	in.len = (size_t)n;
 	if (co->program && !filter_run(co->program, co->program_size, &in))
 		return;
-	kwho_put(&to->who, kc, kc->payload);
+	event_origin_put(&to->who, kc, kc->payload);
 	ring_write(&to->writer, &on, 1, co->id, kc->payload, head + (size_t)n);
 }
 
@@ -395,7 +395,7 @@ static void drain_channel(struct kchannel *kc)
 	int ret = 0, one, recording = 1;
 	bool was_recording;
 
-	if (__atomic_load_n(&kc->settled, __ATOMIC_ACQUIRE))
+	if (__atomic_load_n(&kc->drained, __ATOMIC_ACQUIRE))
 		return;
 	pthread_mutex_lock(&kc->tracer->lock);
 	was_recording = kc->recording;
@@ -411,7 +411,7 @@ static void drain_channel(struct kchannel *kc)
 	pthread_mutex_lock(&kc->tracer->lock);
 	check_recording(kc, recording);
 	if (!was_recording && !kc->recording && !ret)
-		__atomic_store_n(&kc->settled, true, __ATOMIC_RELEASE);
+		__atomic_store_n(&kc->drained, true, __ATOMIC_RELEASE);
 	if (ret && ret != kc->error && kc->channel)
 		kchannel_problem(kc, ret, "the kernel's buffers cannot be read: %s", strerror(-ret));
 	pthread_mutex_unlock(&kc->tracer->lock);

@@ -52,7 +52,7 @@ bool kevent_is_syscall(const struct kevent *e)
 
 bool kevent_is_tracepoint(const struct kevent *e)
 {
-	return !kevent_is_syscall(e) && !dyn_is_rule(e->key) && !krule_is_function(e->key);
+	return !kevent_is_syscall(e) && !dynamic_event_is_rule(e->key) && !krule_is_function(e->key);
 }
 
 /* `syscall:entry:NAME`, or `system:name`, behind it `/NAME` if LTTng has another one; see rule/kernel_pattern.h. */
@@ -180,7 +180,7 @@ static int tell_apart(struct kernel *k)
 		memcpy(sorted, k->events, k->event_count * sizeof(*sorted));
 	qsort(sorted, k->event_count, sizeof(*sorted), by_event);
 	for (size_t i = k->event_count; i-- > 1 && !ret;)
-		if (!strcmp(sorted[i]->event, sorted[i - 1]->event) && !sorted[i]->format && !dyn_is_rule(sorted[i]->key))
+		if (!strcmp(sorted[i]->event, sorted[i - 1]->event) && !sorted[i]->format && !dynamic_event_is_rule(sorted[i]->key))
 			ret = set_names(sorted[i], true);
 	free(sorted);
 	return ret;
@@ -484,7 +484,7 @@ static int explain(struct kernel *k, const struct rule *r, struct tr_err *err)
 	const char *p = r->pattern, *colon = strchr(p, ':'), *word;
 	char system[128];
 
-	if (dyn_is_rule(p) || krule_is_function(p))
+	if (dynamic_event_is_rule(p) || krule_is_function(p))
 		return no_such(r, "event", p, (int)strlen(p), NULL, err);
 	if (!strncmp(p, "syscall:", 8)) {
 		word = krule_syscall_name(p);

@@ -70,7 +70,7 @@ void kernel_close(struct tracer *t)
 
 	if (!k)
 		return;
-	kernel_bury(t);
+	kernel_channels_gc(t);
 	kernel_follower_free(k);
 	kcatalog_free(k);
 	kprobes_free(k);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The kernel domain, behind session/core.h: kernel/kernel.c (the backend, rights), kernel/events.c (which events there are), kernel/probes.c (those that rules make),
+ * The kernel domain, behind session/session.h: kernel/kernel.c (the backend, rights), kernel/events.c (which events there are), kernel/probes.c (those that rules make),
  * kernel/channel.c (channels as the backend records them), kernel/drain.c (from there into rings), kernel/thread_events.c (who the threads are that records speak
  * of).
  *
@@ -10,11 +10,11 @@
  *
  * Locks: kchannel.lock, then tracer.lock, then the follower's (kernel/thread_events.c), then kernel.lock.
  */
-#ifndef TRACER_KERNEL_H
-#define TRACER_KERNEL_H
+#ifndef TRACER_KERNEL_KERNEL_H
+#define TRACER_KERNEL_KERNEL_H
 
 #include "tracer/backend/backend.h"
-#include "tracer/session/core.h"
+#include "tracer/session/session.h"
 #include "tracer/abi/filter_interp.h"
 #include "tracer/probe/dynamic_event.h"
 #include "tracer/kevent/format.h"
@@ -46,7 +46,7 @@ struct kprobe_planned {
 	int line;
 	bool ready;
 	int refused;                    /* by the kernel: -errno */
-	struct dynevent event;
+	struct dynamic_event event;
 };
 
 struct kprobe_plan {
@@ -104,7 +104,7 @@ struct kchannel {
 	char *functions;                /* that are recorded; NULL: not known */
 
 	uint32_t generation;            /* atomic: grows when rules change */
-	bool settled;                   /* atomic: nothing is recorded, and all was drained since */
+	bool drained;                   /* atomic: nothing is recorded, and all was drained since */
 
 	/* One drain at a time. Guards the rest, and that bc is open. */
 	pthread_mutex_t lock;
@@ -160,7 +160,7 @@ int kprobe_explain(const struct kprobe_plan *plan, int ret, struct tr_err *err);
 void kprobe_plan_deinit(struct kprobe_plan *plan);
 void kprobes_restore(struct tracer *t);         /* before channels are adopted */
 void kprobes_free(struct kernel *k);
-void kernel_reap(struct tracer *t);             /* removes probes without rules; without the tracer's lock */
+void kernel_probes_gc(struct tracer *t);             /* removes probes without rules; without the tracer's lock */
 
 /* kernel/channel.c: with the tracer's lock held */
 int kchannel_start(struct channel *c, struct tr_err *err);
@@ -176,9 +176,9 @@ struct trace *kernel_trace(struct session *s);  /* NULL: no memory */
 #define KERNEL_DUMP_RING 1u     /* "pid" of the buffer for the state dump */
 /* A channel is recording that has, or had, the event enabled. */
 bool kernel_records(struct tracer *t, const char *system, const char *name);
-void kernel_sweep(struct tracer *t);            /* removes what a dead daemon left and nobody claimed */
+void kernel_leftovers_gc(struct tracer *t);            /* removes what a dead daemon left and nobody claimed */
 /* and without */
-void kernel_bury(struct tracer *t);             /* closes the dead ones, and removes what they had in the kernel */
+void kernel_channels_gc(struct tracer *t);             /* closes the dead ones, and removes what they had in the kernel */
 void kchannel_put(struct kchannel *kc);
 /* Takes down what went wrong, and reports it. With the tracer's lock held; kc has its channel. */
 void kchannel_problem(struct kchannel *kc, int error, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
@@ -196,7 +196,7 @@ void kernel_thread(struct kernel *k, uint64_t time, int32_t tid, struct kthread 
 /*
  * Who recorded an event: for contexts, which are looked up when they are first needed.
  */
-struct kwho {
+struct event_origin {
 	struct kernel *kernel;
 	uint64_t ts;
 	int32_t tid;
@@ -207,8 +207,8 @@ struct kwho {
 	bool asked;
 	struct kthread is;
 };
-void kwho_put(struct kwho *w, const struct kchannel *kc, uint8_t *at);  /* kc->context_size bytes; what is not known is 0 */
-bool kwho_value(void *who, uint32_t kind, const char *name, struct filter_value *out);  /* struct filter_input.context */
+void event_origin_put(struct event_origin *w, const struct kchannel *kc, uint8_t *at);  /* kc->context_size bytes; what is not known is 0 */
+bool event_origin_value(void *who, uint32_t kind, const char *name, struct filter_value *out);  /* struct filter_input.context */
 
 /*
  * kernel/statedump_writer.c: writes the state dump that was last requested, if the session is active and its channels want any, from a thread of its own; waits for it, but not for

@@ -35,7 +35,7 @@ static int end_rules(struct session *s, struct rule_preparation *prep, int ret, 
 	}
 	kernel_scan(s->tracer);
 	buffers_keep(s->tracer);
-	kernel_reap(s->tracer);
+	kernel_probes_gc(s->tracer);
 	return ret;
 }
 
@@ -66,8 +66,8 @@ static bool is_recording(const struct session *s)
 
 static void remove_unused(struct tracer *t)
 {
-	kernel_bury(t);
-	kernel_reap(t);
+	kernel_channels_gc(t);
+	kernel_probes_gc(t);
 }
 
 static void save_channel(const struct channel *c, struct md_buf *out)

@@ -83,7 +83,7 @@ void kprobes_free(struct kernel *k)
 
 bool kprobe_is_rule(const struct rule *r)
 {
-	return dyn_is_rule(r->pattern) || krule_is_function(r->pattern);
+	return dynamic_event_is_rule(r->pattern) || krule_is_function(r->pattern);
 }
 
 void kprobe_plan_deinit(struct kprobe_plan *plan)
@@ -93,7 +93,7 @@ void kprobe_plan_deinit(struct kprobe_plan *plan)
 
 		if (p->event.fd >= 0)
 			close(p->event.fd);
-		dyn_deinit(&p->event);
+		dynamic_event_deinit(&p->event);
 		free(p->pattern);
 		free(p->text);
 	}
@@ -138,14 +138,14 @@ static int function_ready(const struct kernel *k, const char *pattern, struct tr
 	return ret;
 }
 
-static int event_ready(struct dynevent *d, const char *pattern, uid_t owner, struct tr_err *err)
+static int event_ready(struct dynamic_event *d, const char *pattern, uid_t owner, struct tr_err *err)
 {
-	int ret = dyn_parse(pattern, d, err);
+	int ret = dynamic_event_parse(pattern, d, err);
 
-	if (ret || !dyn_has_file(d))
+	if (ret || !dynamic_event_has_file(d))
 		return ret;
 	d->fd = ownerfile_open(owner, d->path, err);
-	return d->fd < 0 ? d->fd : dyn_resolve(d, err);
+	return d->fd < 0 ? d->fd : dynamic_event_resolve(d, err);
 }
 
 /* What users are told is one of a few numbers. */
@@ -234,7 +234,7 @@ int kprobe_explain(const struct kprobe_plan *plan, int ret, struct tr_err *err)
 	for (size_t i = 0; i < plan->count && ret; i++) {
 		const struct kprobe_planned *p = &plan->items[i];
 		struct tr_err why = TR_ERR_INIT;
-		int code = p->refused ? dyn_explain(&p->event, p->refused, &why) : 0;
+		int code = p->refused ? dynamic_event_explain(&p->event, p->refused, &why) : 0;
 
 		if (!why.sentence[0])
 			continue;
@@ -254,16 +254,16 @@ static void restore(struct channel *c, const struct rule *r)
 	struct tracer *t = c->session->tracer;
 	struct kprobe_plan plan = { 0 };
 	struct tr_err err = TR_ERR_INIT;
-	struct dynevent d;
+	struct dynamic_event d;
 	int ret;
 
-	if (!dyn_is_rule(r->pattern))
+	if (!dynamic_event_is_rule(r->pattern))
 		return;
-	ret = dyn_parse(r->pattern, &d, &err);
+	ret = dynamic_event_parse(r->pattern, &d, &err);
 	for (size_t i = 0; i < t->kernel->probe_count && !ret; i++)
-		if (!t->kernel->probes[i].pattern && dyn_made(&d, t->kernel->probes[i].name))
+		if (!t->kernel->probes[i].pattern && dynamic_event_made(&d, t->kernel->probes[i].name))
 			t->kernel->probes[i].pattern = strdup(r->pattern);
-	dyn_deinit(&d);
+	dynamic_event_deinit(&d);
 	while (!ret && (ret = kprobe_make(t->kernel, &plan, r, &err)) == -EAGAIN && kprobe_pending(&plan))
 		ret = kprobe_prepare(t->kernel, &plan, c->session->uid, &err);
 	kprobe_plan_deinit(&plan);
@@ -343,7 +343,7 @@ static void drain_all(struct tracer *t)
 	md_buf_deinit(&names);
 }
 
-void kernel_reap(struct tracer *t)
+void kernel_probes_gc(struct tracer *t)
 {
 	struct kernel *k = t->kernel;
 

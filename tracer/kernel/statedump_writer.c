@@ -62,24 +62,24 @@ static bool wanted(struct channel *c, enum kdump_type type, struct filter_input 
 	return kernel_wanted(c, key, &fields.event, &program) && (!program.size || !in || filter_run(program.program, program.size, in));
 }
 
-static int write_to(struct channel *c, enum kdump_type type, struct kwho *who, const void *payload, size_t len)
+static int write_to(struct channel *c, enum kdump_type type, struct event_origin *who, const void *payload, size_t len)
 {
 	static const uint8_t on = 1;
 	uint8_t bytes[CONTEXTS_MAX + KDUMP_PAYLOAD_MAX];
 	struct target to = { .clock = &c->session->tracer->clock };
 	struct ring_writer w = { .clock = present, .populate = populate, .arg = &to };
 	struct trace *t = kernel_trace(c->session);
-	struct class *cl = t ? class_get(c, t, true) : NULL;
+	struct stream_group *cl = t ? group_get(c, t, true) : NULL;
 	struct buffer *b = NULL;
 	size_t head = c->kchannel->context_size;
 	uint32_t id;
-	int ret = cl ? class_buffer(cl, TRAIL_RINGS_THREAD, KERNEL_DUMP_RING, &b) : -ENOMEM;
+	int ret = cl ? group_buffer(cl, TRAIL_RINGS_THREAD, KERNEL_DUMP_RING, &b) : -ENOMEM;
 
 	if (!ret)
-		ret = class_event_id(cl, kdump_event(type), &id);
+		ret = group_event_id(cl, kdump_event(type), &id);
 	if (ret)
 		return ret;
-	kwho_put(who, c->kchannel, bytes);
+	event_origin_put(who, c->kchannel, bytes);
 	memcpy(bytes + head, payload, len);
 	to.region = b->region;
 	w.ring = region_ring(b->region, 0);
@@ -92,7 +92,7 @@ static int write_to(struct channel *c, enum kdump_type type, struct kwho *who, c
 }
 
 /* Whom the session records. What belongs to no process is for all but an empty set. */
-static bool tracked(const struct track *t, const struct kwho *who)
+static bool tracked(const struct track *t, const struct event_origin *who)
 {
 	return who->tid ? track_has(t, (uint32_t)who->is.pid) : !t->some || t->count;
 }
@@ -102,8 +102,8 @@ static int event(struct kdump_sink *sink, enum kdump_type type, int32_t tid, con
 	struct dump *d = (struct dump *)(void *)sink;
 	struct session *s = d->session;
 	struct tracer *t = s->tracer;
-	struct kwho who = { .kernel = t->kernel, .ts = clock_now(&t->clock), .tid = tid };
-	struct filter_input in = { .payload = payload, .len = len, .context = kwho_value, .arg = &who };
+	struct event_origin who = { .kernel = t->kernel, .ts = clock_now(&t->clock), .tid = tid };
+	struct filter_input in = { .payload = payload, .len = len, .context = event_origin_value, .arg = &who };
 	struct channel *c;
 	bool for_us;
 	int ret = 0;
@@ -220,7 +220,7 @@ struct logger {
 };
 
 /* By what is known of the writer. */
-static bool writer_tracked(const struct session *s, const struct logger *l, const struct kwho *who)
+static bool writer_tracked(const struct session *s, const struct logger *l, const struct event_origin *who)
 {
 	return tracked(&s->track[TRACK_PID], who) && track_has(&s->track[TRACK_KERNEL_UID], l->uid) &&
 	       track_has(&s->track[TRACK_KERNEL_GID], l->gid);
@@ -230,8 +230,8 @@ static int logged(struct kdump_sink *sink, enum kdump_type type, int32_t tid, co
 {
 	const struct logger *l = (const struct logger *)(void *)sink;
 	struct tracer *t = l->tracer;
-	struct kwho who = { .kernel = t->kernel, .ts = clock_now(&t->clock), .tid = tid };
-	struct filter_input in = { .payload = payload, .len = len, .context = kwho_value, .arg = &who };
+	struct event_origin who = { .kernel = t->kernel, .ts = clock_now(&t->clock), .tid = tid };
+	struct filter_input in = { .payload = payload, .len = len, .context = event_origin_value, .arg = &who };
 	struct session *s;
 	struct channel *c;
 	int ret = 0;

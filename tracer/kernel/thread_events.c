@@ -204,7 +204,7 @@ void kernel_scan(struct tracer *t)
 
 /* ---- contexts ---- */
 
-static const struct kthread *ask(struct kwho *w)
+static const struct kthread *ask(struct event_origin *w)
 {
 	if (!w->asked) {
 		kernel_thread(w->kernel, w->ts, w->tid, &w->is);
@@ -215,7 +215,7 @@ static const struct kthread *ask(struct kwho *w)
 	return &w->is;
 }
 
-static size_t put_one(struct kwho *w, uint32_t kind, uint8_t *at)
+static size_t put_one(struct event_origin *w, uint32_t kind, uint8_t *at)
 {
 	size_t size = kcontext_size(kind);
 	int32_t value;
@@ -231,7 +231,7 @@ static size_t put_one(struct kwho *w, uint32_t kind, uint8_t *at)
 	return size;
 }
 
-void kwho_put(struct kwho *w, const struct kchannel *kc, uint8_t *at)
+void event_origin_put(struct event_origin *w, const struct kchannel *kc, uint8_t *at)
 {
 	if (w->contexts) {
 		memcpy(at, w->contexts, w->contexts_len);
@@ -241,9 +241,9 @@ void kwho_put(struct kwho *w, const struct kchannel *kc, uint8_t *at)
 		at += put_one(w, kc->contexts[i], at);
 }
 
-bool kwho_value(void *who, uint32_t kind, const char *name, struct filter_value *out)
+bool event_origin_value(void *who, uint32_t kind, const char *name, struct filter_value *out)
 {
-	struct kwho *w = who;
+	struct event_origin *w = who;
 	const uint8_t *at = w->contexts ? kcontext_find(w->kc->contexts, w->kc->context_count, kind, w->contexts, w->contexts_len) : NULL;
 
 	(void)name;

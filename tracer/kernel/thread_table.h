@@ -6,8 +6,8 @@
  *
  * Times are those of the trace. No locks: the caller has one.
  */
-#ifndef TRACER_KTHREADS_H
-#define TRACER_KTHREADS_H
+#ifndef TRACER_KERNEL_THREAD_TABLE_H
+#define TRACER_KERNEL_THREAD_TABLE_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Private to kformat*.c: what else a format is made of. */
-#ifndef TRACER_KLABELS_H
-#define TRACER_KLABELS_H
+#ifndef TRACER_KEVENT_ENUM_LABELS_H
+#define TRACER_KEVENT_ENUM_LABELS_H
 
 #include "tracer/kevent/format.h"
 #include "tracer/kevent/ring_page.h"

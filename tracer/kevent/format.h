@@ -18,8 +18,8 @@
  *	__captured KIND NAME                                    see kevent/syscall_struct.h
  *	common_*                                                not in the payload
  */
-#ifndef TRACER_KFORMAT_H
-#define TRACER_KFORMAT_H
+#ifndef TRACER_KEVENT_FORMAT_H
+#define TRACER_KEVENT_FORMAT_H
 
 #include <stdbool.h>
 #include <stddef.h>

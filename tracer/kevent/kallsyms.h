@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Which function of the kernel an address is in, by the names of /proc/kallsyms: those that function tracing knows. */
-#ifndef TRACER_KSYMS_H
-#define TRACER_KSYMS_H
+#ifndef TRACER_KEVENT_KALLSYMS_H
+#define TRACER_KEVENT_KALLSYMS_H
 
 #include <stdbool.h>
 #include <stdint.h>

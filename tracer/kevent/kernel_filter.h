@@ -7,8 +7,8 @@
  * trail.ko do all but fields whose values the daemon makes: processes from threads, addresses as text, names of functions, letters of block
  * requests.
  */
-#ifndef TRACER_KFILTER_H
-#define TRACER_KFILTER_H
+#ifndef TRACER_KEVENT_KERNEL_FILTER_H
+#define TRACER_KEVENT_KERNEL_FILTER_H
 
 #include "metadata/buf.h"
 #include "tracer/kevent/format.h"

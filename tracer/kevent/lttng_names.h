@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What LTTng calls the kernel's events and fields, and which types it gives them: lookups in the tables of kevent/lttng_names.def. */
-#ifndef TRACER_KNAMES_H
-#define TRACER_KNAMES_H
+#ifndef TRACER_KEVENT_LTTNG_NAMES_H
+#define TRACER_KEVENT_LTTNG_NAMES_H
 
 #include <stdint.h>
 

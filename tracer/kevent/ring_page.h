@@ -7,8 +7,8 @@
  * A record is a word of 5 bits type and 27 bits time since the record before, then its data. What is read is checked: no byte
  * outside of the page is touched, and a page that is no good ends early, with p->error set.
  */
-#ifndef TRACER_KPAGE_H
-#define TRACER_KPAGE_H
+#ifndef TRACER_KEVENT_RING_PAGE_H
+#define TRACER_KEVENT_RING_PAGE_H
 
 #include <stdbool.h>
 #include <stddef.h>

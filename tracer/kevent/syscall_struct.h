@@ -10,8 +10,8 @@
  *	pollfds polled	a sequence of what is asked for, of what there was
  *	epoll_event epoll_events	one, a sequence
  */
-#ifndef TRACER_KSTRUCT_H
-#define TRACER_KSTRUCT_H
+#ifndef TRACER_KEVENT_SYSCALL_STRUCT_H
+#define TRACER_KEVENT_SYSCALL_STRUCT_H
 
 #include "tracer/kevent/format.h"
 

@@ -3,8 +3,8 @@
  * From the bytes of a kernel record to the payload of the CTF event class that kformat_event makes: a list of copies, compiled once
  * for each event. Read only afterwards, so threads may share it.
  */
-#ifndef TRACER_KTRANSCODE_H
-#define TRACER_KTRANSCODE_H
+#ifndef TRACER_KEVENT_TRANSCODE_H
+#define TRACER_KEVENT_TRANSCODE_H
 
 #include <sys/types.h>
 

@@ -301,7 +301,7 @@ static bool is_plausible(const struct clock *c)
 static bool load(struct clock *c, int dir, char boot[37])
 {
 	struct md_buf text = MD_BUF_INIT;
-	bool ok = !store_read(dir, "clock", FILE_MAX, &text) &&
+	bool ok = !state_file_read(dir, "clock", FILE_MAX, &text) &&
 		  sscanf(md_buf_str(&text), "boot_id %36s\nmult %" SCNu64 "\nbase %" SCNu64 "\noffset %" SCNu64 "\n",
 			 boot, &c->mult, &c->base, &c->offset) == 4;
 
@@ -316,7 +316,7 @@ static void save(const struct clock *c, int dir, const char *boot_id)
 			 boot_id, c->mult, c->base, c->offset);
 
 	/* Not to be had: then the next daemon measures again. */
-	store_write(dir, "clock", text, (size_t)n);
+	state_file_write(dir, "clock", text, (size_t)n);
 }
 
 int clock_open(struct clock *c, const char *state_dir)

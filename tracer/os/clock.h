@@ -6,8 +6,8 @@
  * The constants are measured once per boot and kept in the state directory (file `clock`), so that a restarted daemon
  * goes on with the same time and recordings before and after fit together.
  */
-#ifndef TRACER_CLOCK_H
-#define TRACER_CLOCK_H
+#ifndef TRACER_OS_CLOCK_H
+#define TRACER_OS_CLOCK_H
 
 #include <stdint.h>
 

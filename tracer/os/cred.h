@@ -3,8 +3,8 @@
  * Acting for a user: what one thread does with files is done with that user's rights, and no others. The process stays root's:
  * the user cannot send it signals. Private to tracer/.
  */
-#ifndef TRACER_CRED_H
-#define TRACER_CRED_H
+#ifndef TRACER_OS_CRED_H
+#define TRACER_OS_CRED_H
 
 #include <sys/types.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Files that users name in control files, opened with the rights of the session's owner. */
-#ifndef TRACER_OWNERFILE_H
-#define TRACER_OWNERFILE_H
+#ifndef TRACER_OS_OPEN_AS_H
+#define TRACER_OS_OPEN_AS_H
 
 #include <sys/types.h>
 

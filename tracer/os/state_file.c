@@ -56,7 +56,7 @@ static int replace(int dir, const char *name, const char *temp, const void *data
 	return ret;
 }
 
-int store_write(int dir, const char *name, const void *data, size_t len)
+int state_file_write(int dir, const char *name, const void *data, size_t len)
 {
 	char temp[PATH_MAX];
 	int ret = temporary(name, temp, sizeof(temp));
@@ -91,7 +91,7 @@ static int read_all(int fd, size_t max, struct md_buf *out)
 	}
 }
 
-int store_read(int dir, const char *name, size_t max, struct md_buf *out)
+int state_file_read(int dir, const char *name, size_t max, struct md_buf *out)
 {
 	int fd = openat(dir, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC), ret;
 	size_t begin = out->len;
@@ -126,7 +126,7 @@ static int make(const char *path, unsigned int mode, bool last)
 	return S_ISDIR(st.st_mode) ? 0 : -ENOTDIR;
 }
 
-int store_mkdir(const char *path, unsigned int mode)
+int state_file_mkdir(const char *path, unsigned int mode)
 {
 	char *copy = strdup(path), *p;
 	int ret = 0;
@@ -196,7 +196,7 @@ static int remove_below(int dir, const char *name, int depth)
 	return ret;
 }
 
-int store_remove(int dir, const char *name)
+int state_file_remove(int dir, const char *name)
 {
 	if (!unlinkat(dir, name, 0))
 		return 0;

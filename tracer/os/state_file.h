@@ -3,8 +3,8 @@
  * Small files of the state directory: `key value` lines written whole and atomically (temporary file and rename), and
  * append-only logs. A killed daemon leaves either the old or the new contents.
  */
-#ifndef TRACER_STORE_H
-#define TRACER_STORE_H
+#ifndef TRACER_OS_STATE_FILE_H
+#define TRACER_OS_STATE_FILE_H
 
 #include <stddef.h>
 #include <stdint.h>
@@ -12,12 +12,12 @@
 #include "metadata/buf.h"
 #include "metadata/model.h"
 
-int store_write(int dir, const char *name, const void *data, size_t len);      /* 0600; 0 or -errno */
-int store_read(int dir, const char *name, size_t max, struct md_buf *out);     /* -EFBIG above max */
+int state_file_write(int dir, const char *name, const void *data, size_t len);      /* 0600; 0 or -errno */
+int state_file_read(int dir, const char *name, size_t max, struct md_buf *out);     /* -EFBIG above max */
 /* mkdir -p with mode for the last part. */
-int store_mkdir(const char *path, unsigned int mode);
+int state_file_mkdir(const char *path, unsigned int mode);
 /* Removes a directory of plain files (one level of directories below it too). */
-int store_remove(int dir, const char *name);
+int state_file_remove(int dir, const char *name);
 
 /*
  * Event logs: every event class that a trace ever had, in the order they were added. A record is one event class with its

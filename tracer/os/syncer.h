@@ -3,8 +3,8 @@
  * Files on their way to the disk: threads that call fsync, so that nobody else has to wait for it; one for each group, so that no disk
  * keeps another group waiting either. Private to tracer/.
  */
-#ifndef TRACER_SYNCER_H
-#define TRACER_SYNCER_H
+#ifndef TRACER_OS_SYNCER_H
+#define TRACER_OS_SYNCER_H
 
 #include <stdint.h>
 

@@ -3,8 +3,8 @@
  * A thread for work that takes the kernel long, so that nobody has to wait for it. There is one while there is work. Private to
  * tracer/.
  */
-#ifndef TRACER_WORKER_H
-#define TRACER_WORKER_H
+#ifndef TRACER_OS_WORKER_H
+#define TRACER_OS_WORKER_H
 
 #include <pthread.h>
 #include <stdbool.h>

@@ -8,7 +8,7 @@
 
 #define SLOTS 4096      /* where they begin */
 
-int outstate_open(int dir, int *fd)
+int checkpoint_open(int dir, int *fd)
 {
 	*fd = openat(dir, "output", O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
 	return *fd < 0 ? -errno : 0;
@@ -28,30 +28,30 @@ static int put(int fd, const void *from, size_t size, off_t at)
 	return n < 0 ? -errno : (size_t)n < size ? -ENOSPC : 0;
 }
 
-int outstate_head_get(int fd, struct outstate_head *h)
+int checkpoint_head_get(int fd, struct checkpoint_head *h)
 {
 	int err = get(fd, h, sizeof(*h), 0);
 
 	h->archive[sizeof(h->archive) - 1] = 0;
-	return err ? err : h->magic == OUTSTATE_MAGIC ? 0 : -ENOENT;
+	return err ? err : h->magic == CHECKPOINT_MAGIC ? 0 : -ENOENT;
 }
 
-int outstate_head_put(int fd, const struct outstate_head *h)
+int checkpoint_head_put(int fd, const struct checkpoint_head *h)
 {
 	return put(fd, h, sizeof(*h), 0);
 }
 
-static uint64_t check_of(const struct outstate_slot *s)
+static uint64_t check_of(const struct checkpoint_slot *s)
 {
 	const uint64_t *p = (const uint64_t *)s;
 	uint64_t h = 0xcbf29ce484222325u;
 
-	for (size_t i = 0; i < offsetof(struct outstate_slot, check) / 8; i++)
+	for (size_t i = 0; i < offsetof(struct checkpoint_slot, check) / 8; i++)
 		h = (h ^ p[i]) * 0x100000001b3u;
 	return h;
 }
 
-int outstate_slot_get(int fd, uint32_t i, struct outstate_slot *s)
+int checkpoint_slot_get(int fd, uint32_t i, struct checkpoint_slot *s)
 {
 	int err = get(fd, s, sizeof(*s), SLOTS + (off_t)i * (off_t)sizeof(*s));
 
@@ -60,7 +60,7 @@ int outstate_slot_get(int fd, uint32_t i, struct outstate_slot *s)
 	return err;
 }
 
-int outstate_slot_put(int fd, uint32_t i, struct outstate_slot *s)
+int checkpoint_slot_put(int fd, uint32_t i, struct checkpoint_slot *s)
 {
 	s->check = check_of(s);
 	return put(fd, s, sizeof(*s), SLOTS + (off_t)i * (off_t)sizeof(*s));

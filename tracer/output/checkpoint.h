@@ -4,15 +4,15 @@
  * head and a slot for each stream, each written at once after what it tells of was done. What the files have beyond that is cut
  * off, and what the rings have beyond that is written. Private to tracer/.
  */
-#ifndef TRACER_OUTSTATE_H
-#define TRACER_OUTSTATE_H
+#ifndef TRACER_OUTPUT_CHECKPOINT_H
+#define TRACER_OUTPUT_CHECKPOINT_H
 
 #include <stdint.h>
 #include <sys/types.h>
 
-#define OUTSTATE_MAGIC UINT64_C(0x7473747570747531)
+#define CHECKPOINT_MAGIC UINT64_C(0x7473747570747531)
 
-struct outstate_head {
+struct checkpoint_head {
 	uint64_t magic;
 	uint64_t dev, ino;              /* of the output directory */
 	uint64_t chunk;                 /* number of the current one */
@@ -24,7 +24,7 @@ struct outstate_head {
 	uint64_t pad[8];
 };
 
-struct outstate_slot {
+struct checkpoint_slot {
 	uint64_t name;                  /* of the stream, as a digest */
 	uint64_t key;                   /* of the region */
 	uint32_t ring;
@@ -43,13 +43,13 @@ struct outstate_slot {
 	uint64_t check;                 /* of all that is above */
 };
 
-_Static_assert(sizeof(struct outstate_slot) == 256, "a slot lies in one page, so that it is written whole or not at all");
-_Static_assert(sizeof(struct outstate_head) <= 4096, "the head lies in the first page");
+_Static_assert(sizeof(struct checkpoint_slot) == 256, "a slot lies in one page, so that it is written whole or not at all");
+_Static_assert(sizeof(struct checkpoint_head) <= 4096, "the head lies in the first page");
 
-int outstate_open(int dir, int *fd);                    /* made if it is missing */
-int outstate_head_get(int fd, struct outstate_head *h); /* -ENOENT: it is new */
-int outstate_head_put(int fd, const struct outstate_head *h);
-int outstate_slot_get(int fd, uint32_t i, struct outstate_slot *s);     /* -ENOENT behind the last */
-int outstate_slot_put(int fd, uint32_t i, struct outstate_slot *s);     /* sets check */
+int checkpoint_open(int dir, int *fd);                    /* made if it is missing */
+int checkpoint_head_get(int fd, struct checkpoint_head *h); /* -ENOENT: it is new */
+int checkpoint_head_put(int fd, const struct checkpoint_head *h);
+int checkpoint_slot_get(int fd, uint32_t i, struct checkpoint_slot *s);     /* -ENOENT behind the last */
+int checkpoint_slot_put(int fd, uint32_t i, struct checkpoint_slot *s);     /* sets check */
 
 #endif

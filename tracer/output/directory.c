@@ -13,12 +13,12 @@
 
 #define LINKS_MAX 40
 
-int outdir_check(const char *path, struct tr_err *err)
+int output_dir_check(const char *path, struct tr_err *err)
 {
 	size_t n = strlen(path);
 
-	if (n > OUTDIR_PATH_MAX)
-		return tr_fail(err, -ENAMETOOLONG, "a path of more than %d bytes", OUTDIR_PATH_MAX);
+	if (n > OUTPUT_DIR_PATH_MAX)
+		return tr_fail(err, -ENAMETOOLONG, "a path of more than %d bytes", OUTPUT_DIR_PATH_MAX);
 	if (path[0] != '/')
 		return tr_fail_at(err, -EINVAL, path, 0, "must be an absolute path, 'default', or empty");
 	for (const char *p = path; (p = strstr(p, "/..")); p += 3)
@@ -94,7 +94,7 @@ static int step(int *at, char *rest, size_t size, uid_t owner, bool make, mode_t
 	return 0;
 }
 
-int outdir_open(const char *path, uid_t owner, bool make, mode_t mode, struct tr_err *err)
+int output_dir_open(const char *path, uid_t owner, bool make, mode_t mode, struct tr_err *err)
 {
 	char rest[PATH_MAX];
 	int at = open("/", O_PATH | O_CLOEXEC), fd, ret = at < 0 ? -errno : 0, links = 0;
@@ -116,7 +116,7 @@ int outdir_open(const char *path, uid_t owner, bool make, mode_t mode, struct tr
 	return ret ? tr_fail_at(err, ret, path, -1, "the directory cannot be used: %s", strerror(-ret)) : fd;
 }
 
-int outdir_sub(int dir, const char *path, uid_t owner, mode_t mode)
+int output_dir_sub(int dir, const char *path, uid_t owner, mode_t mode)
 {
 	char name[NAME_MAX + 1];
 	int at = openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC), next, err = 0;
@@ -149,7 +149,7 @@ int outdir_sub(int dir, const char *path, uid_t owner, mode_t mode)
 	return at < 0 ? -errno : at;
 }
 
-bool outdir_used(int dir)
+bool output_dir_used(int dir)
 {
 	static const char *const names[] = { "kernel", "ust", "archives", "snapshots", "metadata" };
 
@@ -159,7 +159,7 @@ bool outdir_used(int dir)
 	return false;
 }
 
-void outdir_remove(int dir, const char *name, int deep)
+void output_dir_remove(int dir, const char *name, int deep)
 {
 	int fd = deep ? openat(dir, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC) : -1;
 	DIR *d = fd < 0 ? NULL : fdopendir(fd);
@@ -169,7 +169,7 @@ void outdir_remove(int dir, const char *name, int deep)
 		close(fd);
 	while (d && (e = readdir(d)))
 		if (strcmp(e->d_name, ".") && strcmp(e->d_name, "..") && unlinkat(fd, e->d_name, 0) < 0)
-			outdir_remove(fd, e->d_name, deep - 1);
+			output_dir_remove(fd, e->d_name, deep - 1);
 	if (d)
 		closedir(d);
 	unlinkat(dir, name, AT_REMOVEDIR);

@@ -15,7 +15,7 @@
 
 enum damage { DAMAGE_NONE, DAMAGE_CUT, DAMAGE_REMOVED };
 
-static enum damage damage_of(const struct outstream *os)
+static enum damage damage_of(const struct stream_writer *os)
 {
 	uint64_t size = os->spare ? os->spare : os->at.size;
 	struct stat st, index;
@@ -29,17 +29,17 @@ static enum damage damage_of(const struct outstream *os)
 }
 
 /* Cuts the file and its index back to the last packet that both have whole. */
-static void cut_to_packets(struct outstream *os)
+static void cut_to_packets(struct stream_writer *os)
 {
 	const uint64_t header = sizeof(struct md_index_header);
-	struct outend end = outlog_end(os->st.log);
+	struct outend end = stream_files_end(os->st.log);
 	struct stat st = { 0 }, index_st = { 0 };
 	struct md_index_entry e;
-	struct outfile f;
+	struct stream_file f;
 	uint64_t entries, size = 0;
 	int fd = -1;
 
-	if (outlog_find(os->st.log, os->at.serial, &f)) {
+	if (stream_files_find(os->st.log, os->at.serial, &f)) {
 		fd = f.serial == os->at.serial ? outfile_open(&f, true) : -1;
 		outplace_put(f.place);
 	}
@@ -56,19 +56,19 @@ static void cut_to_packets(struct outstream *os)
 	if (fd >= 0)
 		close(fd);
 	if (!ftruncate(os->fd, (off_t)size) && !ftruncate(os->index_fd, (off_t)(header + entries * sizeof(e))))
-		outlog_grow(os->st.log, size, header + entries * sizeof(e), &end);
+		stream_files_grow(os->st.log, size, header + entries * sizeof(e), &end);
 }
 
 /* The output directory itself may be gone. The descriptor keeps its number: others may have just read it. */
 static int make_dir_again(struct output *o)
 {
-	struct outstate_head head = o->head;
+	struct checkpoint_head head = o->head;
 	struct stat st;
 	int dir, err;
 
 	if (fstat(o->dir, &st) < 0 || st.st_nlink)
 		return 0;
-	dir = outdir_open(o->path, o->cred.uid, true, o->mode, NULL);
+	dir = output_dir_open(o->path, o->cred.uid, true, o->mode, NULL);
 	if (dir < 0)
 		return dir;
 	err = fstat(dir, &st) < 0 || dup3(dir, o->dir, O_CLOEXEC) < 0 ? -errno : 0;
@@ -77,7 +77,7 @@ static int make_dir_again(struct output *o)
 		return err;
 	head.dev = st.st_dev;
 	head.ino = st.st_ino;
-	err = outstate_head_put(o->state, &head);
+	err = checkpoint_head_put(o->state, &head);
 	if (!err)
 		o->head = head;
 	return err;
@@ -88,7 +88,7 @@ static int forget_places(struct output *o)
 {
 	struct stat st;
 
-	for (struct outtrace *t = o->traces; t; t = t->next) {
+	for (struct trace_dir *t = o->traces; t; t = t->next) {
 		t->version = 0;
 		if (t->place && ((!fstat(t->place->fd, &st) && !st.st_nlink) || (!fstat(t->place->index_fd, &st) && !st.st_nlink))) {
 			outplace_put(t->place);
@@ -110,24 +110,24 @@ static void report(struct output *o, const char *name, enum damage damage)
 	pthread_mutex_unlock(&o->s->tracer->lock);
 }
 
-int outstream_check(struct output *o, struct outstream *os)
+int stream_writer_check(struct output *o, struct stream_writer *os)
 {
 	enum damage damage = os->fd < 0 ? DAMAGE_NONE : damage_of(os);
-	struct outfile old = { 0 };
+	struct stream_file old = { 0 };
 	char name[192];
 
 	if (damage == DAMAGE_NONE)
 		return 0;
-	outstream_file_name(os, os->at.serial, name, sizeof(name));
+	stream_writer_file_name(os, os->at.serial, name, sizeof(name));
 	if (damage == DAMAGE_CUT)
 		cut_to_packets(os);
 	else
-		outlog_drop(os->st.log, os->at.serial, &old);
+		stream_files_drop(os->st.log, os->at.serial, &old);
 	outplace_put(old.place);
 	/* Not to be made as long again as it was. */
 	os->spare = 0;
-	os->ragged = false;
-	outstream_leave(os);
+	os->needs_truncate = false;
+	stream_writer_leave(os);
 	os->at.size = 0;
 	/* Files of limited size have numbers: the next one has the next. Else it has the same name, or a variant. */
 	if (!os->file_size)

@@ -87,18 +87,18 @@ static uint64_t digest(const struct stream *st)
 }
 
 /* Its slot in the state file: the one that an earlier daemon had for it, or a new one. */
-static int take_slot(struct output *o, struct outstream *os)
+static int take_slot(struct output *o, struct stream_writer *os)
 {
 	uint64_t name = digest(&os->st);
-	struct outstate_slot old;
+	struct checkpoint_slot old;
 	int err;
 
-	for (os->slot = 0; !(err = outstate_slot_get(o->state, os->slot, &old)); os->slot++) {
+	for (os->slot = 0; !(err = checkpoint_slot_get(o->state, os->slot, &old)); os->slot++) {
 		if (old.name != name)
 			continue;
 		if (old.key == os->at.key && old.ring == os->at.ring) {
 			os->at = old;
-			return outstream_restore(o, os);
+			return stream_writer_restore(o, os);
 		}
 		/* The region is lost; what was written of it is not. */
 		old.key = os->at.key;
@@ -106,16 +106,16 @@ static int take_slot(struct output *o, struct outstream *os)
 		old.pos = old.events = 0;
 		old.lost_before = old.lost;
 		os->at = old;
-		return outstream_restore(o, os);
+		return stream_writer_restore(o, os);
 	}
 	os->at.name = name;
-	return err == -ENOENT ? outstate_slot_put(o->state, os->slot, &os->at) : err;
+	return err == -ENOENT ? checkpoint_slot_put(o->state, os->slot, &os->at) : err;
 }
 
 static int add_stream(struct output *o, const struct stream *st)
 {
-	struct outtrace *t = outtrace_of(o, st->trace);
-	struct outstream *os = t ? outstream_create(o, st, t) : NULL, **more;
+	struct trace_dir *t = trace_dir_of(o, st->trace);
+	struct stream_writer *os = t ? stream_writer_create(o, st, t) : NULL, **more;
 	int err;
 
 	if (!os)
@@ -125,8 +125,8 @@ static int add_stream(struct output *o, const struct stream *st)
 		o->streams = more;
 	err = more ? take_slot(o, os) : -ENOMEM;
 	if (err) {
-		outlog_clear(os->st.log);
-		outstream_destroy(os);
+		stream_files_clear(os->st.log);
+		stream_writer_destroy(os);
 		return err;
 	}
 	os->seen = true;
@@ -134,10 +134,10 @@ static int add_stream(struct output *o, const struct stream *st)
 	return 0;
 }
 
-static struct outstream *find_stream(struct output *o, const struct stream *st, size_t hint)
+static struct stream_writer *find_stream(struct output *o, const struct stream *st, size_t hint)
 {
 	for (size_t i = 0; i < o->count; i++) {
-		struct outstream *os = o->streams[(hint + i) % o->count];
+		struct stream_writer *os = o->streams[(hint + i) % o->count];
 
 		if (os->st.region == st->region && os->st.ring == st->ring)
 			return os;
@@ -154,7 +154,7 @@ static int look(struct output *o, const struct stream_set *set)
 	for (size_t i = 0; i < o->count; i++)
 		o->streams[i]->seen = false;
 	for (size_t i = 0; i < set->count && !err; i++) {
-		struct outstream *os = find_stream(o, &set->streams[i], i);
+		struct stream_writer *os = find_stream(o, &set->streams[i], i);
 
 		if (os)
 			os->seen = true;
@@ -166,7 +166,7 @@ static int look(struct output *o, const struct stream_set *set)
 		if (o->streams[i]->seen || err)
 			o->streams[n++] = o->streams[i];
 		else
-			outstream_destroy(o->streams[i]);
+			stream_writer_destroy(o->streams[i]);
 	}
 	o->count = n;
 	for (size_t i = 0; i < o->count; i++)
@@ -183,10 +183,10 @@ struct pressure {
 	bool some;              /* something was recorded since the last pass */
 };
 
-static void feel(const struct outstream *os, struct pressure *p)
+static void feel(const struct stream_writer *os, struct pressure *p)
 {
 	const struct region_geometry *g = &os->st.region->geo;
-	uint64_t capacity = g->subbuf_size * (g->subbuf_count - 1), full = outstream_pending(os);
+	uint64_t capacity = g->subbuf_size * (g->subbuf_count - 1), full = stream_writer_pending(os);
 
 	if (!p->capacity || capacity < p->capacity)
 		p->capacity = capacity;
@@ -194,7 +194,7 @@ static void feel(const struct outstream *os, struct pressure *p)
 		p->percent = (unsigned int)(100 * full / capacity);
 }
 
-static int pass_stream(struct output *o, struct outstream *os, bool all, uint64_t now)
+static int pass_stream(struct output *o, struct stream_writer *os, bool all, uint64_t now)
 {
 	uint64_t size = os->st.region->geo.subbuf_size, pos = os->at.pos;
 	bool due = all, whole = os->mark.head / size > (pos > size ? pos : size) / size;
@@ -206,9 +206,9 @@ static int pass_stream(struct output *o, struct outstream *os, bool all, uint64_
 	}
 	if (!whole && !(due && (os->mark.head > pos || os->at.lost_before + os->mark.lost > os->at.lost)))
 		return 0;
-	err = outstream_check(o, os);
-	err = err ? err : outtrace_ready(o, os->trace);
-	return err ? err : outstream_write(o, os, due);
+	err = stream_writer_check(o, os);
+	err = err ? err : trace_dir_ready(o, os->trace);
+	return err ? err : stream_writer_write(o, os, due);
 }
 
 static int open_dir(struct output *o);
@@ -239,22 +239,22 @@ static int pass(struct output *o, bool all, struct pressure *p)
 	/* (A rotation takes each stream in hand once more, and then moves them.) */
 	set_steps(o, all ? (o->rotates ? 2 : 1) * o->count + 1 : 0);
 	for (size_t i = 0; i < o->count; i++) {
-		struct outstream *os = o->streams[i];
+		struct stream_writer *os = o->streams[i];
 		uint64_t pos = os->at.pos;
 
 		if (i)
 			output_step(o);
-		one = all ? outstream_check(o, os) : 0;
+		one = all ? stream_writer_check(o, os) : 0;
 		err = err ? err : one;
 		feel(os, p);
 		one = pass_stream(o, os, all, now);
 		err = err ? err : one;
 		p->some = p->some || os->at.pos != pos || os->mark.head > os->at.pos;
-		p->pending += outstream_pending(os);
+		p->pending += stream_writer_pending(os);
 	}
-	for (struct outtrace *t = o->traces; t && all && !err; t = t->next)
+	for (struct trace_dir *t = o->traces; t && all && !err; t = t->next)
 		if (t->place)
-			err = outtrace_ready(o, t);
+			err = trace_dir_ready(o, t);
 	cred_leave(&o->cred);
 	pthread_mutex_lock(&o->lock);
 	o->pending = p->pending;
@@ -275,7 +275,7 @@ static int open_dir(struct output *o)
 	err = cred_enter(&o->cred);
 	if (err)
 		return err;
-	dir = outdir_open(o->path, o->cred.uid, false, o->mode, NULL);
+	dir = output_dir_open(o->path, o->cred.uid, false, o->mode, NULL);
 	err = dir < 0 ? dir : fstat(dir, &st) < 0 ? -errno : 0;
 	if (!err && (st.st_dev != o->head.dev || st.st_ino != o->head.ino))
 		err = -ESTALE;
@@ -302,15 +302,15 @@ static void sync_all(struct output *o)
 	if (cred_enter(&o->cred))
 		return;
 	for (size_t i = 0; i < o->count; i++)
-		syncgroup_fail(o->sync, outstream_sync(o, o->streams[i]));
-	for (struct outtrace *t = o->traces; t; t = t->next)
-		syncgroup_fail(o->sync, outtrace_sync(o, t));
+		syncgroup_fail(o->sync, stream_writer_sync(o, o->streams[i]));
+	for (struct trace_dir *t = o->traces; t; t = t->next)
+		syncgroup_fail(o->sync, trace_dir_sync(o, t));
 	cred_leave(&o->cred);
 }
 
 static void regenerate(struct output *o)
 {
-	for (struct outtrace *t = o->traces; t; t = t->next)
+	for (struct trace_dir *t = o->traces; t; t = t->next)
 		t->version = 0;
 }
 
@@ -497,7 +497,7 @@ bool output_flush(struct session *s)
 	bool done;
 
 	if (!o)
-		return !s->tracer->rest;
+		return !s->tracer->only_unwritten;
 	done = ask(o, OUTPUT_FLUSH, 300);
 	pthread_mutex_lock(&o->lock);
 	done = done && !o->error;
@@ -608,19 +608,19 @@ static int open_state(struct output *o)
 
 	if (dir < 0)
 		return -errno;
-	err = outstate_open(dir, &o->state);
+	err = checkpoint_open(dir, &o->state);
 	close(dir);
 	if (err)
 		return err;
-	if (!outstate_head_get(o->state, &o->head)) {
+	if (!checkpoint_head_get(o->state, &o->head)) {
 		o->dev = o->head.dev;
 		o->ino = o->head.ino;
 		return 0;
 	}
 	if (o->dir < 0)
 		return -ENOENT;
-	o->head = (struct outstate_head){ .magic = OUTSTATE_MAGIC, .dev = o->dev, .ino = o->ino, .begin = wall_clock() };
-	return outstate_head_put(o->state, &o->head);
+	o->head = (struct checkpoint_head){ .magic = CHECKPOINT_MAGIC, .dev = o->dev, .ino = o->ino, .begin = wall_clock() };
+	return checkpoint_head_put(o->state, &o->head);
 }
 
 int output_start(struct session *s, struct tr_err *err)
@@ -669,13 +669,13 @@ void output_destroy(struct session *s)
 	if (!o)
 		return;
 	for (size_t i = 0; i < o->count; i++)
-		outstream_destroy(o->streams[i]);
+		stream_writer_destroy(o->streams[i]);
 	free(o->streams);
 	while (o->traces) {
-		struct outtrace *t = o->traces;
+		struct trace_dir *t = o->traces;
 
 		o->traces = t->next;
-		outtrace_destroy(t);
+		trace_dir_destroy(t);
 	}
 	if (o->dir >= 0)
 		close(o->dir);

@@ -22,13 +22,13 @@
  * Locks: output.lock is the last: nothing is called under it. The thread takes the tracer's lock now and then; whoever waits
  * for the thread must not hold it.
  */
-#ifndef TRACER_OUTPUT_H
-#define TRACER_OUTPUT_H
+#ifndef TRACER_OUTPUT_OUTPUT_H
+#define TRACER_OUTPUT_OUTPUT_H
 
 #include <sys/uio.h>
 
 #include "metadata/ctf.h"
-#include "tracer/session/core.h"
+#include "tracer/session/session.h"
 #include "tracer/os/cred.h"
 #include "tracer/ring/stream_files.h"
 #include "tracer/output/checkpoint.h"
@@ -38,18 +38,18 @@
 /* What the thread is asked for; each is done once for all who asked before it began. */
 enum output_ask { OUTPUT_FLUSH, OUTPUT_SYNC, OUTPUT_ROTATE, OUTPUT_CLEAR, OUTPUT_METADATA, OUTPUT_FINISH, OUTPUT_ASKS };
 
-struct outtrace {
-	struct outtrace *next;
+struct trace_dir {
+	struct trace_dir *next;
 	struct trace *trace;            /* referenced */
-	struct outplace *place;         /* of the current chunk; NULL: not made yet */
+	struct trace_place *place;         /* of the current chunk; NULL: not made yet */
 	uint64_t version;               /* of the metadata that is written; 0: none */
 };
 
-#define OUTREUSE_FILES 8                        /* of a stream are kept */
-#define OUTREUSE_BYTES (UINT64_C(64) << 20)     /* … if all of them have no more */
+#define RECYCLE_FILES 8                        /* of a stream are kept */
+#define RECYCLE_BYTES (UINT64_C(64) << 20)     /* … if all of them have no more */
 
 /* A file that is filled again and again: open and mapped as long as it may come again */
-struct outkept {
+struct recycled_file {
 	dev_t dev;
 	ino_t ino;
 	int fd;
@@ -57,18 +57,18 @@ struct outkept {
 	size_t size;                    /* of the map; the file may have less */
 };
 
-struct outstream {
+struct stream_writer {
 	struct stream st;               /* references are owned */
-	struct outtrace *trace;
+	struct trace_dir *trace;
 	struct ring_mark mark;
 	uint32_t slot;                  /* in the state file */
-	struct outstate_slot at;        /* how far it is */
+	struct checkpoint_slot at;        /* how far it is */
 	int fd, index_fd;               /* the current file; -1: not open */
-	bool ragged;                    /* it may have more than it should: what was written of a packet could not be cut off */
+	bool needs_truncate;                    /* it may have more than it should: what was written of a packet could not be cut off */
 	bool seen;                      /* by the last look at the session */
 	uint64_t hold, took;            /* switch_period, and when it was last cut because of it: ns */
 	uint64_t spare;                 /* size of a file that is filled again: what is behind at.size is padding; 0: it is none */
-	struct outkept kept[OUTREUSE_FILES];    /* one of them may be the current file */
+	struct recycled_file kept[RECYCLE_FILES];    /* one of them may be the current file */
 	uint64_t file_size;             /* 0: no limit */
 	uint32_t file_count;
 };
@@ -87,10 +87,10 @@ struct output {
 
 	/* The thread's own. */
 	int state;
-	struct outstate_head head;
-	struct outstream **streams;
+	struct checkpoint_head head;
+	struct stream_writer **streams;
 	size_t count;
-	struct outtrace *traces;
+	struct trace_dir *traces;
 	struct syncgroup *sync;
 	uint64_t drained;               /* when kernel events were last fetched, ns */
 	bool rotates;                   /* that is what it is about */
@@ -113,7 +113,7 @@ struct output {
 	uint64_t chunk, archives;
 	char archive[64];               /* the last one */
 	int rotate_error;
-	struct snapcopy *copies;        /* snapshot/snapshot_copy.c: snapshots on their way, oldest first */
+	struct snapshot_copy *copies;        /* snapshot/snapshot_copy.c: snapshots on their way, oldest first */
 	bool copying;                   /* there is a thread for them */
 	uint64_t lost_files;            /* that other programs have removed or cut while they were being written */
 	uint64_t copied;                /* so many are complete */
@@ -153,48 +153,48 @@ uint64_t output_now(void);                      /* CLOCK_MONOTONIC, ns */
 void output_step(struct output *o);             /* one more of o->steps */
 
 /* output/stream_writer.c: with the owner's rights, but for the first */
-struct outstream *outstream_create(struct output *o, const struct stream *st, struct outtrace *t);
-void outstream_destroy(struct outstream *os);
+struct stream_writer *stream_writer_create(struct output *o, const struct stream *st, struct trace_dir *t);
+void stream_writer_destroy(struct stream_writer *os);
 /* Takes up what an earlier daemon wrote of it. */
-int outstream_restore(struct output *o, struct outstream *os);
+int stream_writer_restore(struct output *o, struct stream_writer *os);
 /*
  * Writes what the ring has up to the mark: whole sub-buffers, or with `all` the rest too, and what was lost since. 0 or -errno;
  * what was written until then was.
  */
-int outstream_write(struct output *o, struct outstream *os, bool all);
-int outstream_open(struct output *o, struct outstream *os);     /* its file in this chunk, if there is none */
-void outstream_close(struct outstream *os);     /* its current file */
-void outstream_leave(struct outstream *os);     /* all files of the chunk */
-void outstream_tell(const struct outstream *os);        /* the views: how far it is */
-int outstream_trim(struct outstream *os);       /* its file has what is whole, and nothing else */
-int outstream_sync(struct output *o, struct outstream *os);     /* all its files in this chunk, but for those that cannot be opened */
-void outstream_file_name(const struct outstream *os, uint64_t serial, char *out, size_t size);
+int stream_writer_write(struct output *o, struct stream_writer *os, bool all);
+int stream_writer_open(struct output *o, struct stream_writer *os);     /* its file in this chunk, if there is none */
+void stream_writer_close(struct stream_writer *os);     /* its current file */
+void stream_writer_leave(struct stream_writer *os);     /* all files of the chunk */
+void stream_writer_tell(const struct stream_writer *os);        /* the views: how far it is */
+int stream_writer_trim(struct stream_writer *os);       /* its file has what is whole, and nothing else */
+int stream_writer_sync(struct output *o, struct stream_writer *os);     /* all its files in this chunk, but for those that cannot be opened */
+void stream_writer_file_name(const struct stream_writer *os, uint64_t serial, char *out, size_t size);
 /* lost_file.c: before a write: a file that was removed or cut is given up. 0, or -errno of making its directory again. */
-int outstream_check(struct output *o, struct outstream *os);
+int stream_writer_check(struct output *o, struct stream_writer *os);
 void output_written(struct output *o, uint64_t bytes, unsigned int packets);     /* … to files: for `status` */
-void outstream_cleared(struct output *o, struct outstream *os); /* os->at, after a clear: no file; positions are the caller's */
-void outstream_unlink(struct output *o, struct outstream *os);  /* likewise */
-uint64_t outstream_pending(const struct outstream *os);
+void stream_writer_cleared(struct output *o, struct stream_writer *os); /* os->at, after a clear: no file; positions are the caller's */
+void stream_writer_unlink(struct output *o, struct stream_writer *os);  /* likewise */
+uint64_t stream_writer_pending(const struct stream_writer *os);
 /* Bytes that came into the file; *err: why not more. Changes iov. */
 uint64_t output_put(int fd, struct iovec *iov, int count, uint64_t at, int *err);
 void output_advance(struct iovec **iov, int *count, uint64_t n);        /* past so many bytes */
 
 /* output/recycle.c */
-/* An old file, for being filled again under the same name; -1: it has to be a new one. To be closed by outreuse_close. */
-int outreuse_take(struct outstream *os, const struct outfile *old, const char *name);
-void outreuse_close(struct outstream *os, int fd);      /* … which keeps those that may come again */
-void outreuse_forget(struct outstream *os);             /* until this: none but the current one is open */
-int outreuse_begin(struct outstream *os);       /* the file is all padding */
+/* An old file, for being filled again under the same name; -1: it has to be a new one. To be closed by recycle_close. */
+int recycle_take(struct stream_writer *os, const struct stream_file *old, const char *name);
+void recycle_close(struct stream_writer *os, int fd);      /* … which keeps those that may come again */
+void recycle_forget(struct stream_writer *os);             /* until this: none but the current one is open */
+int recycle_begin(struct stream_writer *os);       /* the file is all padding */
 /* The header of what is behind the packets that end at at->size. */
-struct md_packet outreuse_padding(const struct outstream *os, const struct outstate_slot *at);
+struct md_packet recycle_padding(const struct stream_writer *os, const struct checkpoint_slot *at);
 /* As output_put, for packets up to after->size. There is room for one more in iov. */
-uint64_t outreuse_put(struct outstream *os, const struct outstate_slot *after, struct iovec *iov, int count, int *err);
+uint64_t recycle_put(struct stream_writer *os, const struct checkpoint_slot *after, struct iovec *iov, int count, int *err);
 
 /* output/trace_dir.c */
-struct outtrace *outtrace_of(struct output *o, struct trace *t);
-void outtrace_destroy(struct outtrace *t);
-int outtrace_ready(struct output *o, struct outtrace *t);       /* directory and metadata are there, and current */
-int outtrace_sync(struct output *o, const struct outtrace *t); /* these are on their way to the disk; with the owner's rights */
+struct trace_dir *trace_dir_of(struct output *o, struct trace *t);
+void trace_dir_destroy(struct trace_dir *t);
+int trace_dir_ready(struct output *o, struct trace_dir *t);       /* directory and metadata are there, and current */
+int trace_dir_sync(struct output *o, const struct trace_dir *t); /* these are on their way to the disk; with the owner's rights */
 
 /* output/rotate.c */
 int output_rotate(struct output *o);

@@ -59,15 +59,15 @@ static void catch_bus_errors(void)
 	sigaction(SIGBUS, &act, NULL);
 }
 
-static struct outkept *kept_of(struct outstream *os, int fd)
+static struct recycled_file *kept_of(struct stream_writer *os, int fd)
 {
-	for (int i = 0; i < OUTREUSE_FILES; i++)
+	for (int i = 0; i < RECYCLE_FILES; i++)
 		if (os->kept[i].map && os->kept[i].fd == fd)
 			return &os->kept[i];
 	return NULL;
 }
 
-static void let_go(struct outkept *k)
+static void let_go(struct recycled_file *k)
 {
 	munmap(k->map, k->size);
 	close(k->fd);
@@ -75,41 +75,41 @@ static void let_go(struct outkept *k)
 }
 
 /* Few enough, and small, and descriptors are left for others. */
-static bool worth_keeping(const struct outstream *os, int fd)
+static bool worth_keeping(const struct stream_writer *os, int fd)
 {
 	struct rlimit limit;
 
-	return os->file_count <= OUTREUSE_FILES && os->file_size <= OUTREUSE_BYTES / os->file_count &&
+	return os->file_count <= RECYCLE_FILES && os->file_size <= RECYCLE_BYTES / os->file_count &&
 	       !getrlimit(RLIMIT_NOFILE, &limit) && (rlim_t)fd < limit.rlim_cur / 2;
 }
 
 /* What cannot be mapped is written and closed as any other. */
-static void keep(struct outstream *os, int fd, const struct stat *st)
+static void keep(struct stream_writer *os, int fd, const struct stat *st)
 {
 	static pthread_once_t once = PTHREAD_ONCE_INIT;
-	struct outkept *k = os->kept;
+	struct recycled_file *k = os->kept;
 	char *map;
 
-	while (k < os->kept + OUTREUSE_FILES && k->map)
+	while (k < os->kept + RECYCLE_FILES && k->map)
 		k++;
-	if (k == os->kept + OUTREUSE_FILES || !worth_keeping(os, fd))
+	if (k == os->kept + RECYCLE_FILES || !worth_keeping(os, fd))
 		return;
 	map = mmap(NULL, os->file_size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, fd, 0);
 	if (map == MAP_FAILED)
 		return;
 	pthread_once(&once, catch_bus_errors);
-	*k = (struct outkept){ .dev = st->st_dev, .ino = st->st_ino, .fd = fd, .map = map, .size = os->file_size };
+	*k = (struct recycled_file){ .dev = st->st_dev, .ino = st->st_ino, .fd = fd, .map = map, .size = os->file_size };
 }
 
-void outreuse_close(struct outstream *os, int fd)
+void recycle_close(struct stream_writer *os, int fd)
 {
 	if (!kept_of(os, fd))
 		close(fd);
 }
 
-void outreuse_forget(struct outstream *os)
+void recycle_forget(struct stream_writer *os)
 {
-	for (struct outkept *k = os->kept; k < os->kept + OUTREUSE_FILES; k++) {
+	for (struct recycled_file *k = os->kept; k < os->kept + RECYCLE_FILES; k++) {
 		if (!k->map)
 			continue;
 		munmap(k->map, k->size);
@@ -120,23 +120,23 @@ void outreuse_forget(struct outstream *os)
 }
 
 /* Nobody has changed it, or has it open but for us. */
-static bool untouched(int fd, const struct stat *st, const struct outfile *old)
+static bool untouched(int fd, const struct stat *st, const struct stream_file *old)
 {
 	return S_ISREG(st->st_mode) && st->st_nlink == 1 && st->st_dev == old->dev && st->st_ino == old->ino &&
 	       (uint64_t)st->st_size == old->size && old->size >= MD_PACKET_HEADER && alone(fd);
 }
 
-int outreuse_take(struct outstream *os, const struct outfile *old, const char *name)
+int recycle_take(struct stream_writer *os, const struct stream_file *old, const char *name)
 {
-	struct outkept *k = os->kept;
+	struct recycled_file *k = os->kept;
 	bool same = !strcmp(old->name, name);
 	struct statfs fs;
 	struct stat st;
 	int fd;
 
-	while (k < os->kept + OUTREUSE_FILES && !(k->map && k->fd != os->fd && k->dev == old->dev && k->ino == old->ino))
+	while (k < os->kept + RECYCLE_FILES && !(k->map && k->fd != os->fd && k->dev == old->dev && k->ino == old->ino))
 		k++;
-	if (k < os->kept + OUTREUSE_FILES) {
+	if (k < os->kept + RECYCLE_FILES) {
 		if (same && !fstatat(old->place->fd, name, &st, AT_SYMLINK_NOFOLLOW) && untouched(k->fd, &st, old))
 			return k->fd;
 		let_go(k);
@@ -198,9 +198,9 @@ static bool copy_guarded(char *to, const struct iovec *iov, uint64_t size)
 }
 
 /* As output_put. What goes into the file's first `room` bytes, which it has already, is copied there if it is mapped. */
-static uint64_t put(struct outstream *os, uint64_t room, struct iovec *iov, int count, uint64_t at, int *err)
+static uint64_t put(struct stream_writer *os, uint64_t room, struct iovec *iov, int count, uint64_t at, int *err)
 {
-	struct outkept *k = kept_of(os, os->fd);
+	struct recycled_file *k = kept_of(os, os->fd);
 	uint64_t size = 0, done;
 
 	for (int i = 0; i < count; i++)
@@ -213,7 +213,7 @@ static uint64_t put(struct outstream *os, uint64_t room, struct iovec *iov, int 
 	return done + output_put(os->fd, iov, count, at + done, err);
 }
 
-struct md_packet outreuse_padding(const struct outstream *os, const struct outstate_slot *at)
+struct md_packet recycle_padding(const struct stream_writer *os, const struct checkpoint_slot *at)
 {
 	struct md_packet h;
 
@@ -225,7 +225,7 @@ struct md_packet outreuse_padding(const struct outstream *os, const struct outst
 	return h;
 }
 
-uint64_t outreuse_put(struct outstream *os, const struct outstate_slot *after, struct iovec *iov, int count, int *err)
+uint64_t recycle_put(struct stream_writer *os, const struct checkpoint_slot *after, struct iovec *iov, int count, int *err)
 {
 	uint64_t from = os->at.size, behind = from + iov[0].iov_len, rest = after->size - behind, old = os->spare, done;
 	struct iovec first = iov[0];
@@ -235,7 +235,7 @@ uint64_t outreuse_put(struct outstream *os, const struct outstate_slot *after, s
 	if (after->size + sizeof(pad) > old)
 		os->spare = 0;
 	if (os->spare) {
-		pad = outreuse_padding(os, after);
+		pad = recycle_padding(os, after);
 		iov[count] = (struct iovec){ &pad, sizeof(pad) };
 		rest += sizeof(pad);
 	}
@@ -251,9 +251,9 @@ uint64_t outreuse_put(struct outstream *os, const struct outstate_slot *after, s
 	return behind - from + (done < after->size - behind ? done : after->size - behind);
 }
 
-int outreuse_begin(struct outstream *os)
+int recycle_begin(struct stream_writer *os)
 {
-	struct md_packet pad = outreuse_padding(os, &os->at);
+	struct md_packet pad = recycle_padding(os, &os->at);
 	struct md_index_entry entry;
 
 	md_index_entry_set(&entry, &pad, 0);

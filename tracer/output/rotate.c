@@ -19,7 +19,7 @@
 static const char *const domains[] = { "kernel", "ust" };
 
 /* As LTTng names them: 20261121T054540+0000-20261121T054640+0000-1 */
-static void name_archive(struct outstate_head *h)
+static void name_archive(struct checkpoint_head *h)
 {
 	char begin[32] = "", end[32] = "";
 	time_t from = (time_t)(h->begin / 1000000000), to = (time_t)(wall_clock() / 1000000000);
@@ -40,11 +40,11 @@ static bool exists(int dir, const char *name)
 /* Moves what there is. Moved already is as good; if one cannot be, what was goes back. */
 static int move(struct output *o, int dir)
 {
-	int archives = outdir_sub(dir, "archives", o->cred.uid, o->mode), to, err = 0;
+	int archives = output_dir_sub(dir, "archives", o->cred.uid, o->mode), to, err = 0;
 
 	if (archives < 0)
 		return archives;
-	to = outdir_sub(archives, o->head.archive, o->cred.uid, o->mode);
+	to = output_dir_sub(archives, o->head.archive, o->cred.uid, o->mode);
 	if (to < 0) {
 		close(archives);
 		return to;
@@ -99,14 +99,14 @@ static void show(struct output *o)
 /* Nothing of the old chunk is in its place any more: the next begins. */
 static int next_chunk(struct output *o)
 {
-	struct outstate_head next = o->head;
+	struct checkpoint_head next = o->head;
 	int err;
 
 	next.moving = 0;
 	next.archives++;
 	next.chunk++;
 	next.begin = wall_clock();
-	err = outstate_head_put(o->state, &next);
+	err = checkpoint_head_put(o->state, &next);
 	if (err)
 		return err;
 	o->head = next;
@@ -127,9 +127,9 @@ static int complete(struct output *o)
 	int err = 0;
 
 	for (size_t i = 0; i < o->count && !err; i++) {
-		err = outtrace_ready(o, o->streams[i]->trace);
-		err = err ? err : outstream_trim(o->streams[i]);
-		err = err ? err : outstream_sync(o, o->streams[i]);
+		err = trace_dir_ready(o, o->streams[i]->trace);
+		err = err ? err : stream_writer_trim(o->streams[i]);
+		err = err ? err : stream_writer_sync(o, o->streams[i]);
 		output_step(o);
 	}
 	return err;
@@ -137,7 +137,7 @@ static int complete(struct output *o)
 
 int output_rotate(struct output *o)
 {
-	struct outstate_head before = o->head;
+	struct checkpoint_head before = o->head;
 	int err = o->dir < 0 ? -ENOENT : cred_enter(&o->cred);
 
 	if (err)
@@ -149,28 +149,28 @@ int output_rotate(struct output *o)
 	}
 	name_archive(&o->head);
 	o->head.moving = 1;
-	err = outstate_head_put(o->state, &o->head);
+	err = checkpoint_head_put(o->state, &o->head);
 	if (!err)
 		err = move(o, o->dir);
 	if (!err)
 		err = next_chunk(o);
-	for (struct outtrace *t = o->traces; t && !err; t = t->next)
-		syncgroup_fail(o->sync, outtrace_sync(o, t));
+	for (struct trace_dir *t = o->traces; t && !err; t = t->next)
+		syncgroup_fail(o->sync, trace_dir_sync(o, t));
 	cred_leave(&o->cred);
 	if (err) {
 		o->head = before;
-		outstate_head_put(o->state, &before);
+		checkpoint_head_put(o->state, &before);
 		return err;
 	}
 	for (size_t i = 0; i < o->count; i++) {
-		struct outstream *os = o->streams[i];
+		struct stream_writer *os = o->streams[i];
 
-		outstream_leave(os);
+		stream_writer_leave(os);
 		os->at.chunk = o->head.chunk;
 		os->at.serial = os->at.size = os->at.variant = 0;
-		outlog_chunk(os->st.log, o->head.chunk);
+		stream_files_chunk(os->st.log, o->head.chunk);
 	}
-	for (struct outtrace *t = o->traces; t; t = t->next) {
+	for (struct trace_dir *t = o->traces; t; t = t->next) {
 		outplace_put(t->place);
 		t->place = NULL;
 	}
@@ -185,24 +185,24 @@ void output_clear(struct output *o)
 	/* First of all: should the daemon be killed now, the next one removes the files that this one has not removed. */
 	o->head.cleared++;
 	o->head.begin = wall_clock();
-	outstate_head_put(o->state, &o->head);
+	checkpoint_head_put(o->state, &o->head);
 	pthread_mutex_lock(&s->tracer->lock);
 	session_clear_rings(s);
 	pthread_mutex_unlock(&s->tracer->lock);
 	for (size_t i = 0; i < o->count; i++) {
-		struct outstream *os = o->streams[i];
+		struct stream_writer *os = o->streams[i];
 		struct trail_ring *ring = region_ring(os->st.region, os->st.ring);
 		uint64_t ts;
 
 		if (entered)
-			outstream_unlink(o, os);
-		outstream_cleared(o, os);
+			stream_writer_unlink(o, os);
+		stream_writer_cleared(o, os);
 		os->at.pos = __atomic_load_n(&ring->cleared, __ATOMIC_RELAXED) & TRAIL_HEAD_MASK;
 		os->at.events = __atomic_load_n(&ring->cleared_events, __ATOMIC_RELAXED);
 		ts = __atomic_load_n(&ring->cleared_ts, __ATOMIC_RELAXED);
 		os->at.ts = ts > os->at.ts ? ts : os->at.ts;
-		outstate_slot_put(o->state, os->slot, &os->at);
-		outstream_tell(os);
+		checkpoint_slot_put(o->state, os->slot, &os->at);
+		stream_writer_tell(os);
 	}
 	if (entered)
 		cred_leave(&o->cred);

@@ -56,9 +56,9 @@ static struct output *output_new(struct session *s, const char *path, int dir)
 int output_restore(struct session *s, const char *path, bool by_default)
 {
 	/* Who only reads what the buffers have leaves the files alone. */
-	if (s->tracer->reading && !s->tracer->rest)
+	if (s->tracer->reading && !s->tracer->only_unwritten)
 		return 0;
-	if (s->output || outdir_check(path, NULL))
+	if (s->output || output_dir_check(path, NULL))
 		return -EINVAL;
 	s->output = output_new(s, path, -1);
 	if (s->output)
@@ -121,11 +121,11 @@ static int make_dir(const char *path, const struct owner *of, bool unused, struc
 		cred_deinit(&cred);
 		return tr_fail(err, ret, "the rights of user %u cannot be taken on", (unsigned int)of->uid);
 	}
-	fd = outdir_open(path, of->uid, true, of->mode, err);
+	fd = output_dir_open(path, of->uid, true, of->mode, err);
 	if (fd >= 0 && faccessat(fd, ".", W_OK | X_OK, AT_EACCESS) < 0) {
 		ret = -errno;
 		tr_fail_at(err, ret, path, -1, "the directory cannot be written: %s", strerror(-ret));
-	} else if (fd >= 0 && unused && outdir_used(fd)) {
+	} else if (fd >= 0 && unused && output_dir_used(fd)) {
 		ret = tr_fail_at(err, -EEXIST, path, -1, "there is a trace in this directory already");
 	}
 	cred_leave(&cred);
@@ -169,24 +169,24 @@ static int check_free(const struct session *s, struct tr_err *err)
 }
 
 /* The path that a value of `output` stands for. */
-static int resolve_path(const struct session *s, const char *value, uid_t uid, char path[OUTDIR_PATH_MAX + 1], struct tr_err *err)
+static int resolve_path(const struct session *s, const char *value, uid_t uid, char path[OUTPUT_DIR_PATH_MAX + 1], struct tr_err *err)
 {
 	int ret;
 
 	if (!strncmp(value, "net://", 6))
 		return tr_fail_at(err, -EOPNOTSUPP, value, 0, "streaming to a relay daemon is not there yet; write a path");
 	if (!strcmp(value, DEFAULT))
-		return default_path(s->name, uid, path, OUTDIR_PATH_MAX + 1, err);
-	ret = value[0] ? outdir_check(value, err) : 0;
+		return default_path(s->name, uid, path, OUTPUT_DIR_PATH_MAX + 1, err);
+	ret = value[0] ? output_dir_check(value, err) : 0;
 	if (!ret)
-		snprintf(path, OUTDIR_PATH_MAX + 1, "%s", value);
+		snprintf(path, OUTPUT_DIR_PATH_MAX + 1, "%s", value);
 	return ret;
 }
 
 /* The output that a value stands for; *out is NULL for an empty value. Makes the directory. Called without tracer.lock. */
 static int make_output(struct session *s, const char *value, const struct owner *of, struct output **out, struct tr_err *err)
 {
-	char path[OUTDIR_PATH_MAX + 1];
+	char path[OUTPUT_DIR_PATH_MAX + 1];
 	int dir, ret = resolve_path(s, value, of->uid, path, err);
 
 	*out = NULL;
@@ -239,10 +239,10 @@ static int store_output(struct session *s, const char *value, struct tr_err *err
  * A directory without a trace for the output of this path. A default path that has one gets a number at its end. Returns a descriptor or
  * -errno.
  */
-static int make_unused(char path[OUTDIR_PATH_MAX + 1], bool by_default, const struct owner *of, struct tr_err *err)
+static int make_unused(char path[OUTPUT_DIR_PATH_MAX + 1], bool by_default, const struct owner *of, struct tr_err *err)
 {
 	struct tr_err why = TR_ERR_INIT;
-	char first[OUTDIR_PATH_MAX + 1];
+	char first[OUTPUT_DIR_PATH_MAX + 1];
 	int dir = make_dir(path, of, true, &why);
 
 	memcpy(first, path, sizeof(first));
@@ -271,7 +271,7 @@ static void set_dir(struct output *o, char *path, int dir, const struct stat *st
 
 int output_prepare(struct session *s, struct tr_err *err)
 {
-	char before[OUTDIR_PATH_MAX + 1], path[OUTDIR_PATH_MAX + 1];
+	char before[OUTPUT_DIR_PATH_MAX + 1], path[OUTPUT_DIR_PATH_MAX + 1];
 	struct stat st;
 	struct owner of;
 	bool by_default;

@@ -25,15 +25,15 @@ static int old_file(int dir, const char *name, struct stat *st)
 }
 
 /* Tells the log of file `serial`; the last one is opened and cut to what the state file says. */
-static int restore_file(struct output *o, struct outstream *os, uint64_t serial)
+static int restore_file(struct output *o, struct stream_writer *os, uint64_t serial)
 {
 	bool current = serial == os->at.serial;
-	struct outfile f = { .serial = serial, .place = os->trace->place };
+	struct stream_file f = { .serial = serial, .place = os->trace->place };
 	struct stat st = { 0 }, index_st = { 0 };
 	char index[200];
 	int fd, index_fd, err = 0;
 
-	outstream_file_name(os, serial, f.name, sizeof(f.name));
+	stream_writer_file_name(os, serial, f.name, sizeof(f.name));
 	snprintf(index, sizeof(index), "%s.idx", f.name);
 	fd = old_file(f.place->fd, f.name, &st);
 	index_fd = old_file(f.place->index_fd, index, &index_st);
@@ -49,14 +49,14 @@ static int restore_file(struct output *o, struct outstream *os, uint64_t serial)
 	else if (current && (st.st_dev != os->at.dev || st.st_ino != os->at.ino))
 		err = -ESTALE;
 	if (!err)
-		err = outlog_add(os->st.log, &f);
+		err = stream_files_add(os->st.log, &f);
 	if (!err)
 		output_written(o, f.size, 0);
 	if (!err && current) {
 		os->fd = fd;
 		os->index_fd = index_fd;
-		os->ragged = true;
-		return outstream_trim(os);
+		os->needs_truncate = true;
+		return stream_writer_trim(os);
 	}
 	if (fd >= 0)
 		close(fd);
@@ -66,26 +66,26 @@ static int restore_file(struct output *o, struct outstream *os, uint64_t serial)
 }
 
 /* The daemon was killed during a clear of this chunk: what it has not removed is removed now. */
-static void remove_cleared(struct output *o, struct outstream *os)
+static void remove_cleared(struct output *o, struct stream_writer *os)
 {
-	struct outplace *place;
+	struct trace_place *place;
 	uint64_t serial = os->at.first, next = os->at.serial + 1;
 	char name[192], index[200];
 
-	if (!os->at.serial || os->at.chunk != o->head.chunk || outtrace_ready(o, os->trace))
+	if (!os->at.serial || os->at.chunk != o->head.chunk || trace_dir_ready(o, os->trace))
 		return;
 	place = os->trace->place;
 	if (os->file_count && next - serial > os->file_count)
 		serial = next - os->file_count;
 	for (; serial < next; serial++) {
-		outstream_file_name(os, serial, name, sizeof(name));
+		stream_writer_file_name(os, serial, name, sizeof(name));
 		snprintf(index, sizeof(index), "%s.idx", name);
 		unlinkat(place->index_fd, index, 0);
 		unlinkat(place->fd, name, 0);
 	}
 }
 
-void outstream_cleared(struct output *o, struct outstream *os)
+void stream_writer_cleared(struct output *o, struct stream_writer *os)
 {
 	os->at.cleared = o->head.cleared;
 	os->at.serial = os->at.size = os->at.variant = 0;
@@ -95,7 +95,7 @@ void outstream_cleared(struct output *o, struct outstream *os)
 	os->at.lost_before = os->at.lost;
 }
 
-int outstream_restore(struct output *o, struct outstream *os)
+int stream_writer_restore(struct output *o, struct stream_writer *os)
 {
 	struct trail_ring *ring = region_ring(os->st.region, os->st.ring);
 	uint64_t cleared = __atomic_load_n(&ring->cleared, __ATOMIC_RELAXED) & TRAIL_HEAD_MASK, next = os->at.serial + 1, serial;
@@ -110,7 +110,7 @@ int outstream_restore(struct output *o, struct outstream *os)
 			uint64_t before = os->at.lost_before, lost = os->at.lost;
 
 			remove_cleared(o, os);
-			outstream_cleared(o, os);
+			stream_writer_cleared(o, os);
 			/* Killed before the ring was cleared: its counter goes on as it was. */
 			ring_mark(&os->st, &os->mark);
 			if (before + os->mark.lost >= lost)
@@ -119,7 +119,7 @@ int outstream_restore(struct output *o, struct outstream *os)
 		os->at.serial = os->at.size = os->at.variant = 0;
 	}
 	if (os->at.serial) {
-		err = outtrace_ready(o, os->trace);
+		err = trace_dir_ready(o, os->trace);
 		serial = os->file_count && next - os->at.first > os->file_count ? next - os->file_count : os->at.first;
 		for (; !err && serial < next; serial++) {
 			int one = restore_file(o, os, serial);
@@ -136,6 +136,6 @@ int outstream_restore(struct output *o, struct outstream *os)
 	pthread_mutex_unlock(&os->st.log->lock);
 	if (err == -ENOENT || err == -ESTALE)
 		err = 0;        /* the next packet begins a new file */
-	outstream_tell(os);
+	stream_writer_tell(os);
 	return err;
 }

@@ -30,18 +30,18 @@
 
 struct batch {
 	struct md_packet headers[BATCH];
-	struct iovec iov[2 * BATCH + 1];        /* one more for outreuse_put */
+	struct iovec iov[2 * BATCH + 1];        /* one more for recycle_put */
 	uint64_t subbufs[BATCH];                /* 0: an empty packet */
-	struct outstate_slot after[BATCH];      /* how far the stream is after each; sizes are those of the files */
+	struct checkpoint_slot after[BATCH];      /* how far the stream is after each; sizes are those of the files */
 	uint64_t bytes;
 	uint64_t missed;                        /* events that were overwritten before they were written */
 	unsigned int count, iovs;
-	struct outstate_slot at;                /* behind the last one */
+	struct checkpoint_slot at;                /* behind the last one */
 };
 
-struct outstream *outstream_create(struct output *o, const struct stream *st, struct outtrace *t)
+struct stream_writer *stream_writer_create(struct output *o, const struct stream *st, struct trace_dir *t)
 {
-	struct outstream *os = calloc(1, sizeof(*os));
+	struct stream_writer *os = calloc(1, sizeof(*os));
 	bool kernel = st->trace->uid == KERNEL_UID;
 
 	if (!os)
@@ -49,7 +49,7 @@ struct outstream *outstream_create(struct output *o, const struct stream *st, st
 	os->st = *st;
 	trace_get(st->trace);
 	region_get(st->region);
-	outlog_get(st->log);
+	stream_files_get(st->log);
 	os->trace = t;
 	os->fd = os->index_fd = -1;
 	os->at.key = st->region->key;
@@ -58,60 +58,60 @@ struct outstream *outstream_create(struct output *o, const struct stream *st, st
 	os->at.cleared = o->head.cleared;
 	os->hold = session_periods(o->s, kernel ? OWNER_KERNEL : st->trace->owner, st->channel).hold;
 	session_file_limits(o->s, kernel, st->channel, &os->file_size, &os->file_count);
-	outlog_chunk(st->log, o->head.chunk);
+	stream_files_chunk(st->log, o->head.chunk);
 	return os;
 }
 
 /* Cuts off what is not whole; if that fails, the next write begins with it. */
-static int cut_back(struct outstream *os, int err)
+static int cut_back(struct stream_writer *os, int err)
 {
-	os->ragged = ftruncate(os->fd, (off_t)os->at.size) < 0 || ftruncate(os->index_fd, (off_t)os->at.index_size) < 0;
+	os->needs_truncate = ftruncate(os->fd, (off_t)os->at.size) < 0 || ftruncate(os->index_fd, (off_t)os->at.index_size) < 0;
 	os->spare = 0;
-	return err || !os->ragged ? err : -errno;
+	return err || !os->needs_truncate ? err : -errno;
 }
 
-static struct outend end_of(const struct outstream *os)
+static struct outend end_of(const struct stream_writer *os)
 {
 	return (struct outend){ .pos = os->at.pos, .ts = os->at.ts, .seq = os->at.seq, .lost = os->at.lost,
 				.lost_before = os->at.lost_before };
 }
 
-void outstream_tell(const struct outstream *os)
+void stream_writer_tell(const struct stream_writer *os)
 {
 	struct outend end = end_of(os);
 
-	outlog_set_end(os->st.log, &end);
+	stream_files_set_end(os->st.log, &end);
 }
 
-void outstream_close(struct outstream *os)
+void stream_writer_close(struct stream_writer *os)
 {
 	if (os->fd >= 0 && os->spare)
 		cut_back(os, 0);
 	if (os->fd >= 0)
-		outreuse_close(os, os->fd);
+		recycle_close(os, os->fd);
 	if (os->index_fd >= 0)
 		close(os->index_fd);
 	os->fd = os->index_fd = -1;
 }
 
-void outstream_leave(struct outstream *os)
+void stream_writer_leave(struct stream_writer *os)
 {
-	outstream_close(os);
-	outreuse_forget(os);
+	stream_writer_close(os);
+	recycle_forget(os);
 }
 
-void outstream_destroy(struct outstream *os)
+void stream_writer_destroy(struct stream_writer *os)
 {
-	outstream_leave(os);
+	stream_writer_leave(os);
 	trace_put(os->st.trace);
 	region_put(os->st.region);
-	outlog_put(os->st.log);
+	stream_files_put(os->st.log);
 	free(os);
 }
 
 /* ---- files ---- */
 
-void outstream_file_name(const struct outstream *os, uint64_t serial, char *out, size_t size)
+void stream_writer_file_name(const struct stream_writer *os, uint64_t serial, char *out, size_t size)
 {
 	uint64_t n = serial - os->at.first;
 	int len = snprintf(out, size, os->at.variant ? "%s.%u" : "%s", os->st.file, os->at.variant);
@@ -136,15 +136,15 @@ static int make_file(int dir, const char *name, mode_t mode, bool replace)
  * Makes both files of this serial. A name that is taken, by a channel that was removed, is not taken from it. old: its place is taken;
  * *spare: what there is of it.
  */
-static int make_files(struct output *o, struct outstream *os, struct outfile *f, const struct outfile *old, int *fd, int *index_fd,
+static int make_files(struct output *o, struct stream_writer *os, struct stream_file *f, const struct stream_file *old, int *fd, int *index_fd,
 		      uint64_t *spare)
 {
-	struct outplace *place = f->place;
+	struct trace_place *place = f->place;
 	char index[200];
 
 	for (;; os->at.variant++) {
-		outstream_file_name(os, f->serial, f->name, sizeof(f->name));
-		*fd = old && os->st.region->geo.mode == TRAIL_MODE_DISCARD ? outreuse_take(os, old, f->name) : -1;
+		stream_writer_file_name(os, f->serial, f->name, sizeof(f->name));
+		*fd = old && os->st.region->geo.mode == TRAIL_MODE_DISCARD ? recycle_take(os, old, f->name) : -1;
 		*spare = *fd >= 0 ? old->size : 0;
 		if (*fd < 0)
 			*fd = make_file(place->fd, f->name, o->mode & 0666, old != NULL);
@@ -158,22 +158,22 @@ static int make_files(struct output *o, struct outstream *os, struct outfile *f,
 	*index_fd = make_file(place->index_fd, index, o->mode & 0666, true);
 	if (*index_fd >= 0)
 		return 0;
-	outreuse_close(os, *fd);
+	recycle_close(os, *fd);
 	return *index_fd;
 }
 
-int outstream_trim(struct outstream *os)
+int stream_writer_trim(struct stream_writer *os)
 {
-	return os->ragged ? cut_back(os, 0) : 0;
+	return os->needs_truncate ? cut_back(os, 0) : 0;
 }
 
 /* The next file of the stream; the one before it is complete. */
-static int next_file(struct output *o, struct outstream *os)
+static int next_file(struct output *o, struct stream_writer *os)
 {
 	struct md_index_header header;
-	struct outfile f = { .serial = os->st.log->next_serial, .place = os->trace->place, .index_size = sizeof(header) }, old;
+	struct stream_file f = { .serial = os->st.log->next_serial, .place = os->trace->place, .index_size = sizeof(header) }, old;
 	struct stat st = { 0 }, index_st = { 0 };
-	int fd, index_fd, err = outstream_trim(os);
+	int fd, index_fd, err = stream_writer_trim(os);
 	uint64_t spare;
 	bool replace;
 
@@ -182,9 +182,9 @@ static int next_file(struct output *o, struct outstream *os)
 	if (!os->at.serial)
 		os->at.first = f.serial;
 	replace = os->file_count && f.serial - os->at.first >= os->file_count;
-	old = (struct outfile){ 0 };
+	old = (struct stream_file){ 0 };
 	if (replace)
-		outlog_drop(os->st.log, f.serial - os->file_count, &old);
+		stream_files_drop(os->st.log, f.serial - os->file_count, &old);
 	err = make_files(o, os, &f, replace ? &old : NULL, &fd, &index_fd, &spare);
 	outplace_put(old.place);
 	if (err)
@@ -198,25 +198,25 @@ static int next_file(struct output *o, struct outstream *os)
 	f.ino = st.st_ino;
 	f.index_ino = index_st.st_ino;
 	if (!err)
-		err = outlog_add(os->st.log, &f);
+		err = stream_files_add(os->st.log, &f);
 	if (err) {
-		outreuse_close(os, fd);
+		recycle_close(os, fd);
 		close(index_fd);
 		return err;
 	}
-	outstream_close(os);
+	stream_writer_close(os);
 	os->fd = fd;
 	os->index_fd = index_fd;
-	os->ragged = false;
+	os->needs_truncate = false;
 	os->at.serial = f.serial;
 	os->at.size = 0;
 	os->at.index_size = sizeof(header);
 	os->at.dev = st.st_dev;
 	os->at.ino = st.st_ino;
-	err = outstate_slot_put(o->state, os->slot, &os->at);
+	err = checkpoint_slot_put(o->state, os->slot, &os->at);
 	/* Only now: the file is not what it was any more. */
 	os->spare = spare;
-	return !err && spare ? outreuse_begin(os) : err;
+	return !err && spare ? recycle_begin(os) : err;
 }
 
 /* ---- packets ---- */
@@ -226,7 +226,7 @@ static uint64_t most(uint64_t a, uint64_t b)
 	return a > b ? a : b;
 }
 
-static struct md_packet *add(struct outstream *os, struct batch *b, uint64_t begin, uint64_t end)
+static struct md_packet *add(struct stream_writer *os, struct batch *b, uint64_t begin, uint64_t end)
 {
 	struct md_packet *h = &b->headers[b->count];
 
@@ -251,7 +251,7 @@ static void added(struct batch *b, uint64_t subbuf)
  * An empty packet, not before ts. Readers sort the packets of a stream by the times that they begin at: no two may begin at the
  * same time.
  */
-static void add_empty(struct outstream *os, struct batch *b, uint64_t ts)
+static void add_empty(struct stream_writer *os, struct batch *b, uint64_t ts)
 {
 	ts = most(ts, b->at.begin + 1);
 	add(os, b, ts, ts);
@@ -259,7 +259,7 @@ static void add_empty(struct outstream *os, struct batch *b, uint64_t ts)
 }
 
 /* Events in the ring up to the end of a sub-buffer that is closed. */
-static uint64_t events_end(const struct outstream *os, uint64_t k)
+static uint64_t events_end(const struct stream_writer *os, uint64_t k)
 {
 	const struct trail_subbuf *side = region_ring(os->st.region, os->st.ring)->side;
 
@@ -267,7 +267,7 @@ static uint64_t events_end(const struct outstream *os, uint64_t k)
 }
 
 /* What was overwritten before it was written. p: the piece that follows the gap, of sub-buffer k. */
-static void count_missed(struct outstream *os, struct batch *b, uint64_t k, const struct ring_piece *p)
+static void count_missed(struct stream_writer *os, struct batch *b, uint64_t k, const struct ring_piece *p)
 {
 	uint64_t size = os->st.region->geo.subbuf_size, next = most(b->at.pos / size, 1);
 
@@ -279,7 +279,7 @@ static void count_missed(struct outstream *os, struct batch *b, uint64_t k, cons
 }
 
 /* The piece of the ring behind b->at.pos, of sub-buffer *k. False: there is none (yet). */
-static bool next_piece(struct outstream *os, struct batch *b, bool all, uint64_t *k, struct ring_piece *p)
+static bool next_piece(struct stream_writer *os, struct batch *b, bool all, uint64_t *k, struct ring_piece *p)
 {
 	uint64_t size = os->st.region->geo.subbuf_size;
 
@@ -317,7 +317,7 @@ static bool next_piece(struct outstream *os, struct batch *b, bool all, uint64_t
 /*
  * The next packet of the ring. 1; 0: there is none (yet), but b->at may have moved on; -EFBIG: it belongs into another file.
  */
-static int add_next(struct outstream *os, struct batch *b, bool all, uint64_t max_ts)
+static int add_next(struct stream_writer *os, struct batch *b, bool all, uint64_t max_ts)
 {
 	const struct region_geometry *g = &os->st.region->geo;
 	uint64_t base = ring_cleared_lost(&os->st), from, k, begin, lost;
@@ -391,7 +391,7 @@ static uint64_t packet_bytes(const struct batch *b, unsigned int i)
 }
 
 /* After the files and the state file have it: makes room in the ring. */
-static void consumed(struct outstream *os, uint64_t missed)
+static void consumed(struct stream_writer *os, uint64_t missed)
 {
 	struct trail_ring *ring = region_ring(os->st.region, os->st.ring);
 
@@ -402,7 +402,7 @@ static void consumed(struct outstream *os, uint64_t missed)
 		__atomic_store_n(&ring->consumed, os->at.pos, __ATOMIC_RELEASE);
 }
 
-static int write_index(struct outstream *os, const struct batch *b, unsigned int count)
+static int write_index(struct stream_writer *os, const struct batch *b, unsigned int count)
 {
 	struct md_index_entry entries[BATCH + 1] = { 0 };
 	struct iovec v = { entries, count * sizeof(entries[0]) };
@@ -415,7 +415,7 @@ static int write_index(struct outstream *os, const struct batch *b, unsigned int
 		offset += packet_bytes(b, i);
 	}
 	if (os->spare) {
-		pad = outreuse_padding(os, &b->after[count - 1]);
+		pad = recycle_padding(os, &b->after[count - 1]);
 		md_index_entry_set(&entries[count], &pad, offset);
 		v.iov_len += sizeof(entries[0]);
 	}
@@ -433,7 +433,7 @@ void output_written(struct output *o, uint64_t bytes, unsigned int packets)
 }
 
 /* Writes the batch, or as many packets of it as there is space for. */
-static int write_out(struct output *o, struct outstream *os, struct batch *b)
+static int write_out(struct output *o, struct stream_writer *os, struct batch *b)
 {
 	uint64_t done, whole = 0;
 	unsigned int count = 0;
@@ -442,11 +442,11 @@ static int write_out(struct output *o, struct outstream *os, struct batch *b)
 
 	if (!b->count)
 		return 0;
-	err = outstream_trim(os);
+	err = stream_writer_trim(os);
 	if (err)
 		return err;
 	b->after[b->count - 1].size = os->at.size + b->bytes;
-	done = os->spare ? outreuse_put(os, &b->after[b->count - 1], b->iov, (int)b->iovs, &err) :
+	done = os->spare ? recycle_put(os, &b->after[b->count - 1], b->iov, (int)b->iovs, &err) :
 	       output_put(os->fd, b->iov, (int)b->iovs, os->at.size, &err);
 	for (; count < b->count && whole + packet_bytes(b, count) <= done; count++) {
 		whole += packet_bytes(b, count);
@@ -466,9 +466,9 @@ static int write_out(struct output *o, struct outstream *os, struct batch *b)
 	if (whole < done)
 		err = cut_back(os, err);
 	/* Should it fail, the next daemon writes these packets again, in the place where they are now. */
-	outstate_slot_put(o->state, os->slot, &os->at);
+	checkpoint_slot_put(o->state, os->slot, &os->at);
 	end = end_of(os);
-	outlog_grow(os->st.log, os->at.size, os->at.index_size, &end);
+	stream_files_grow(os->st.log, os->at.size, os->at.index_size, &end);
 	consumed(os, b->missed);
 	output_written(o, whole, count);
 	return err;
@@ -478,7 +478,7 @@ static int write_out(struct output *o, struct outstream *os, struct batch *b)
  * When the stream begins in this chunk: just before its first event, and after all that was written before. (Readers who put the
  * packets of several chunks in order have nothing but the times that they begin at.) False: there is no time in between.
  */
-static bool begin_ts(struct outstream *os, uint64_t *ts)
+static bool begin_ts(struct stream_writer *os, uint64_t *ts)
 {
 	uint64_t size = os->st.region->geo.subbuf_size, k, first;
 	struct batch b = { .at = os->at };
@@ -503,7 +503,7 @@ static bool begin_ts(struct outstream *os, uint64_t *ts)
 	return *ts >= os->at.ts && (!os->at.begin || *ts > os->at.begin);
 }
 
-int outstream_open(struct output *o, struct outstream *os)
+int stream_writer_open(struct output *o, struct stream_writer *os)
 {
 	struct batch b;
 	uint64_t ts;
@@ -521,12 +521,12 @@ int outstream_open(struct output *o, struct outstream *os)
 	return write_out(o, os, &b);
 }
 
-int outstream_write(struct output *o, struct outstream *os, bool all)
+int stream_writer_write(struct output *o, struct stream_writer *os, bool all)
 {
 	unsigned int batch = os->st.region->geo.mode == TRAIL_MODE_OVERWRITE ? 1 : BATCH;
 	uint64_t max_ts = clock_now(session_clock(o->s)) + 1000000000;
 	struct batch b;
-	int err = outstream_open(o, os), more;
+	int err = stream_writer_open(o, os), more;
 
 	/* In overwrite mode there may always be more. */
 	for (uint32_t rounds = 0; !err && rounds < 2 * os->st.region->geo.subbuf_count + BATCH; rounds++) {
@@ -548,7 +548,7 @@ int outstream_write(struct output *o, struct outstream *os, bool all)
 			os->at.pos = b.at.pos;
 			os->at.seq = b.at.seq;
 			os->at.events = b.at.events;
-			outstream_tell(os);
+			stream_writer_tell(os);
 			consumed(os, b.missed);
 			break;
 		}
@@ -556,7 +556,7 @@ int outstream_write(struct output *o, struct outstream *os, bool all)
 	return err;
 }
 
-uint64_t outstream_pending(const struct outstream *os)
+uint64_t stream_writer_pending(const struct stream_writer *os)
 {
 	uint64_t head = region_head(os->st.region, os->st.ring), oldest = ring_oldest(&os->st, head), from = most(os->at.pos, oldest);
 
@@ -565,16 +565,16 @@ uint64_t outstream_pending(const struct outstream *os)
 
 /* ---- a chunk's files, all of them ---- */
 
-int outstream_sync(struct output *o, struct outstream *os)
+int stream_writer_sync(struct output *o, struct stream_writer *os)
 {
-	struct outfile f;
+	struct stream_file f;
 	int err = 0;
 
 	if (os->fd >= 0 && os->spare)
 		cut_back(os, 0);
 	/* Should they be removed now, nothing keeps their memory. */
-	outreuse_forget(os);
-	for (uint64_t serial = outlog_first(os->st.log); outlog_find(os->st.log, serial, &f); serial = f.serial + 1) {
+	recycle_forget(os);
+	for (uint64_t serial = stream_files_first(os->st.log); stream_files_find(os->st.log, serial, &f); serial = f.serial + 1) {
 		for (int index = 0; index < 2; index++) {
 			int one = syncgroup_add(o->sync, outfile_open(&f, index));
 
@@ -585,18 +585,18 @@ int outstream_sync(struct output *o, struct outstream *os)
 	return err;
 }
 
-void outstream_unlink(struct output *o, struct outstream *os)
+void stream_writer_unlink(struct output *o, struct stream_writer *os)
 {
-	struct outfile f;
+	struct stream_file f;
 	char index[200];
 
 	(void)o;
-	outstream_leave(os);
-	for (uint64_t serial = outlog_first(os->st.log); outlog_find(os->st.log, serial, &f); serial = f.serial + 1) {
+	stream_writer_leave(os);
+	for (uint64_t serial = stream_files_first(os->st.log); stream_files_find(os->st.log, serial, &f); serial = f.serial + 1) {
 		snprintf(index, sizeof(index), "%s.idx", f.name);
 		unlinkat(f.place->index_fd, index, 0);
 		unlinkat(f.place->fd, f.name, 0);
 		outplace_put(f.place);
 	}
-	outlog_clear(os->st.log);
+	stream_files_clear(os->st.log);
 }

@@ -11,9 +11,9 @@
 #include "tracer/output/directory.h"
 #include "tracer/output/output.h"
 
-struct outtrace *outtrace_of(struct output *o, struct trace *t)
+struct trace_dir *trace_dir_of(struct output *o, struct trace *t)
 {
-	struct outtrace *ot;
+	struct trace_dir *ot;
 
 	for (ot = o->traces; ot; ot = ot->next)
 		if (ot->trace == t)
@@ -27,25 +27,25 @@ struct outtrace *outtrace_of(struct output *o, struct trace *t)
 	return ot;
 }
 
-void outtrace_destroy(struct outtrace *t)
+void trace_dir_destroy(struct trace_dir *t)
 {
 	trace_put(t->trace);
 	outplace_put(t->place);
 	free(t);
 }
 
-static int make_place(struct output *o, struct outtrace *t)
+static int make_place(struct output *o, struct trace_dir *t)
 {
-	struct outplace *p = calloc(1, sizeof(*p));
+	struct trace_place *p = calloc(1, sizeof(*p));
 
 	if (!p)
 		return -ENOMEM;
 	p->refs = 1;
 	p->chunk = o->head.chunk;
 	p->index_fd = -1;
-	p->fd = outdir_sub(o->dir, t->trace->path, o->cred.uid, o->mode);
+	p->fd = output_dir_sub(o->dir, t->trace->path, o->cred.uid, o->mode);
 	if (p->fd >= 0)
-		p->index_fd = outdir_sub(p->fd, "index", o->cred.uid, o->mode);
+		p->index_fd = output_dir_sub(p->fd, "index", o->cred.uid, o->mode);
 	if (p->index_fd < 0) {
 		int err = p->fd < 0 ? p->fd : p->index_fd;
 
@@ -68,7 +68,7 @@ static uint64_t version_of(const struct md_trace *md)
 }
 
 /* In place of the old one at once: a reader of the directory sees the one or the other. */
-static int replace(const struct outplace *p, mode_t mode, const char *data, size_t len)
+static int replace(const struct trace_place *p, mode_t mode, const char *data, size_t len)
 {
 	int fd, err = 0;
 
@@ -95,7 +95,7 @@ static int replace(const struct outplace *p, mode_t mode, const char *data, size
 	return err;
 }
 
-int outtrace_ready(struct output *o, struct outtrace *t)
+int trace_dir_ready(struct output *o, struct trace_dir *t)
 {
 	struct md_buf text = MD_BUF_INIT;
 	uint64_t version;
@@ -123,7 +123,7 @@ static int open_at(int dir, const char *name, int flags)
 	return fd < 0 ? -errno : fd;
 }
 
-int outtrace_sync(struct output *o, const struct outtrace *t)
+int trace_dir_sync(struct output *o, const struct trace_dir *t)
 {
 	int at, up, err, one;
 

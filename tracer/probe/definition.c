@@ -29,17 +29,17 @@ static int kind_of(const char *text)
 	return -1;
 }
 
-bool dyn_is_rule(const char *text)
+bool dynamic_event_is_rule(const char *text)
 {
 	return kind_of(text) >= 0;
 }
 
-bool dyn_has_file(const struct dynevent *d)
+bool dynamic_event_has_file(const struct dynamic_event *d)
 {
 	return d->path != NULL;
 }
 
-void dyn_deinit(struct dynevent *d)
+void dynamic_event_deinit(struct dynamic_event *d)
 {
 	for (size_t i = 0; i < d->place_count; i++)
 		free(d->places[i].args);
@@ -72,7 +72,7 @@ static const char *last_colon(const char *begin, const char *end)
 }
 
 /* Names of symbols: those of C, C++, Rust, compilers' suffixes, versions. No byte that means something to tracefs but + for the offset. */
-static int take_symbol(const struct input *in, const char *p, bool is_kernel, bool is_return, struct dynevent *d)
+static int take_symbol(const struct input *in, const char *p, bool is_kernel, bool is_return, struct dynamic_event *d)
 {
 	const char *more = is_kernel ? "_.$:" : "_.$@", *q;
 
@@ -101,7 +101,7 @@ static int take_symbol(const struct input *in, const char *p, bool is_kernel, bo
 	return d->symbol ? 0 : -ENOMEM;
 }
 
-static int take_path(const struct input *in, const char *end, struct dynevent *d)
+static int take_path(const struct input *in, const char *end, struct dynamic_event *d)
 {
 	const unsigned char *p = (const unsigned char *)in->begin, *stop = (const unsigned char *)end;
 
@@ -121,7 +121,7 @@ static int take_path(const struct input *in, const char *end, struct dynevent *d
 	return d->path ? 0 : -ENOMEM;
 }
 
-static int take_usdt(const struct input *in, struct dynevent *d)
+static int take_usdt(const struct input *in, struct dynamic_event *d)
 {
 	const char *name = last_colon(in->begin, in->end), *provider = name ? last_colon(in->begin, name) : NULL;
 	int ret;
@@ -141,16 +141,16 @@ static int take_usdt(const struct input *in, struct dynevent *d)
 	return d->provider && d->name ? 0 : -ENOMEM;
 }
 
-int dyn_parse(const char *text, struct dynevent *out, struct tr_err *err)
+int dynamic_event_parse(const char *text, struct dynamic_event *out, struct tr_err *err)
 {
 	int kind = kind_of(text), ret;
 	struct input in = { .text = text, .begin = text, .end = text + strlen(text), .err = err };
 	const char *colon;
 
-	*out = (struct dynevent){ .fd = -1 };
+	*out = (struct dynamic_event){ .fd = -1 };
 	if (kind < 0)
 		return wrong(&in, in.begin, "that is no rule of a dynamic event (kprobe:, kretprobe:, uprobe:, uretprobe:, usdt:)");
-	out->kind = (enum dyn_kind)kind;
+	out->kind = (enum dynamic_event_kind)kind;
 	in.begin += kinds[kind].len;
 	if (kind == DYN_USDT) {
 		ret = take_usdt(&in, out);
@@ -166,7 +166,7 @@ int dyn_parse(const char *text, struct dynevent *out, struct tr_err *err)
 			ret = take_symbol(&in, colon + 1, false, kind == DYN_URETPROBE, out);
 	}
 	if (ret) {
-		dyn_deinit(out);
+		dynamic_event_deinit(out);
 		return ret == -ENOMEM ? tr_fail(err, ret, "no memory for the rule") : ret;
 	}
 	return 0;
@@ -174,7 +174,7 @@ int dyn_parse(const char *text, struct dynevent *out, struct tr_err *err)
 
 /* ---- where it is in the file ---- */
 
-static int no_probe(const struct dynevent *d, const struct elfsym_probes *all, struct tr_err *err)
+static int no_probe(const struct dynamic_event *d, const struct elfsym_probes *all, struct tr_err *err)
 {
 	const char *names[1024], *best;
 	size_t n = 0;
@@ -190,12 +190,12 @@ static int no_probe(const struct dynevent *d, const struct elfsym_probes *all, s
 	return tr_fail(err, -ENOENT, "%s has no probe '%s:%s'", d->path, d->provider, d->name);
 }
 
-static bool is_meant(const struct dynevent *d, const struct elfsym_probe *p)
+static bool is_meant(const struct dynamic_event *d, const struct elfsym_probe *p)
 {
 	return !strcmp(p->provider, d->provider) && !strcmp(p->name, d->name);
 }
 
-static int resolve_usdt(struct dynevent *d, struct tr_err *err)
+static int resolve_usdt(struct dynamic_event *d, struct tr_err *err)
 {
 	struct elfsym_probes all;
 	size_t count = 0;
@@ -223,7 +223,7 @@ static int resolve_usdt(struct dynevent *d, struct tr_err *err)
 	return ret;
 }
 
-static int resolve_symbol(struct dynevent *d, struct tr_err *err)
+static int resolve_symbol(struct dynamic_event *d, struct tr_err *err)
 {
 	uint64_t offset;
 	int ret = elfsym_resolve(d->fd, d->symbol, &offset, err);
@@ -237,9 +237,9 @@ static int resolve_symbol(struct dynevent *d, struct tr_err *err)
 	return 0;
 }
 
-int dyn_resolve(struct dynevent *d, struct tr_err *err)
+int dynamic_event_resolve(struct dynamic_event *d, struct tr_err *err)
 {
-	if (!dyn_has_file(d) || d->place_count)
+	if (!dynamic_event_has_file(d) || d->place_count)
 		return 0;
 	if (d->fd < 0)
 		return tr_fail(err, -EBADF, "%s is not open", d->path);
@@ -259,7 +259,7 @@ static bool is_good(const char *name)
 static bool put_arg(const char *operand, size_t len, int arg, const char *want, struct md_buf *out)
 {
 	struct md_buf fetch = MD_BUF_INIT;
-	bool good = len && dyn_operand(operand, len, &fetch);
+	bool good = len && dynamic_event_operand(operand, len, &fetch);
 	const char *type = good ? strrchr(md_buf_str(&fetch), ':') : NULL;
 
 	good = type && (!want || !strcmp(type, want));
@@ -286,12 +286,12 @@ static size_t operand_of(const char *args, int arg, const char **operand)
 }
 
 /* The type that an operand of the first place has, which all others must have, too: `:s32`. */
-static bool type_of(const struct dynevent *d, int arg, char type[8])
+static bool type_of(const struct dynamic_event *d, int arg, char type[8])
 {
 	struct md_buf fetch = MD_BUF_INIT;
 	const char *operand, *colon;
 	size_t n = operand_of(d->places[0].args, arg, &operand);
-	bool good = n && dyn_operand(operand, n, &fetch) && (colon = strrchr(md_buf_str(&fetch), ':')) && strlen(colon) < 8;
+	bool good = n && dynamic_event_operand(operand, n, &fetch) && (colon = strrchr(md_buf_str(&fetch), ':')) && strlen(colon) < 8;
 
 	if (good)
 		strcpy(type, colon);
@@ -300,7 +300,7 @@ static bool type_of(const struct dynevent *d, int arg, char type[8])
 }
 
 /* The fields that all places of a probe can give, since it is one event to the user: names and types agree, operands differ. */
-static void put_args(const struct dynevent *d, size_t place, struct md_buf *out)
+static void put_args(const struct dynamic_event *d, size_t place, struct md_buf *out)
 {
 	for (int arg = 0; arg < ARGS_MAX; arg++) {
 		const char *operand;
@@ -318,14 +318,14 @@ static void put_args(const struct dynevent *d, size_t place, struct md_buf *out)
 	}
 }
 
-int dyn_define(const struct dynevent *d, size_t place, const char *group, const char *event, struct md_buf *out, struct tr_err *err)
+int dynamic_event_define(const struct dynamic_event *d, size_t place, const char *group, const char *event, struct md_buf *out, struct tr_err *err)
 {
 	bool is_return = d->kind == DYN_KRETPROBE || d->kind == DYN_URETPROBE;
 
 	if (!is_good(group) || !is_good(event))
 		return tr_fail(err, -EINVAL, "names of groups and events have letters, digits and '_' only");
 	md_buf_printf(out, "%c:%s/%s ", is_return ? 'r' : 'p', group, event);
-	if (!dyn_has_file(d)) {
+	if (!dynamic_event_has_file(d)) {
 		md_buf_printf(out, "%s\n", d->symbol);
 	} else {
 		if (place >= d->place_count)

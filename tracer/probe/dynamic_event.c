@@ -12,7 +12,7 @@
 #include "tracer/probe/dynamic_event.h"
 #include "tracer/base/suggest.h"
 
-int dyn_write(int tracefs_fd, const char *file, const char *definition, size_t len)
+int dynamic_event_write(int tracefs_fd, const char *file, const char *definition, size_t len)
 {
 	/* Truncating one of these files removes all events of the machine. */
 	int fd = openat(tracefs_fd, file, O_WRONLY | O_APPEND | O_CLOEXEC), ret = 0;
@@ -31,7 +31,7 @@ int dyn_write(int tracefs_fd, const char *file, const char *definition, size_t l
 	return ret;
 }
 
-static bool is_kernel(const struct dynevent *d)
+static bool is_kernel(const struct dynamic_event *d)
 {
 	return d->kind == DYN_KPROBE || d->kind == DYN_KRETPROBE;
 }
@@ -46,7 +46,7 @@ static uint64_t mix(uint64_t h, const void *bytes, size_t n)
 	return h;
 }
 
-static uint64_t digest(const struct dynevent *d)
+static uint64_t digest(const struct dynamic_event *d)
 {
 	const char *const parts[] = { d->path, d->symbol, d->provider, d->name };
 	uint64_t h = 0xcbf29ce484222325u ^ (uint64_t)d->kind;
@@ -57,7 +57,7 @@ static uint64_t digest(const struct dynevent *d)
 }
 
 /* Which file it is, and which state of it: a program that was built again has its symbols elsewhere. */
-static uint32_t file_digest(const struct dynevent *d)
+static uint32_t file_digest(const struct dynamic_event *d)
 {
 	uint64_t h = 0xcbf29ce484222325u;
 	struct stat st;
@@ -73,7 +73,7 @@ static uint32_t file_digest(const struct dynevent *d)
 }
 
 /* KIND_SYMBOL_RULE: what all names of a rule begin with. Its length. */
-static size_t make_stem(const struct dynevent *d, char name[DYN_NAME_MAX])
+static size_t make_stem(const struct dynamic_event *d, char name[DYN_NAME_MAX])
 {
 	static const char *const kinds[] = { "kprobe", "kretprobe", "uprobe", "uretprobe", "usdt" };
 	int n = snprintf(name, DYN_NAME_MAX, "%s_%.16s_%016llx_", kinds[d->kind], d->symbol ? d->symbol : d->name,
@@ -86,7 +86,7 @@ static size_t make_stem(const struct dynevent *d, char name[DYN_NAME_MAX])
 }
 
 /* … FILE, and PLACE behind the first. */
-static void make_name(const struct dynevent *d, size_t place, char name[DYN_NAME_MAX])
+static void make_name(const struct dynamic_event *d, size_t place, char name[DYN_NAME_MAX])
 {
 	size_t n = make_stem(d, name);
 
@@ -95,7 +95,7 @@ static void make_name(const struct dynevent *d, size_t place, char name[DYN_NAME
 		snprintf(name + n, DYN_NAME_MAX - n, "_%zx", place);
 }
 
-bool dyn_made(const struct dynevent *d, const char *name)
+bool dynamic_event_made(const struct dynamic_event *d, const char *name)
 {
 	char stem[DYN_NAME_MAX];
 	size_t n = make_stem(d, stem);
@@ -150,7 +150,7 @@ static int look_up(const char *symbol, size_t len, struct near *near)
 	return found;
 }
 
-int dyn_explain(const struct dynevent *d, int code, struct tr_err *err)
+int dynamic_event_explain(const struct dynamic_event *d, int code, struct tr_err *err)
 {
 	size_t len = is_kernel(d) ? strcspn(d->symbol, "+") : 0;
 	struct near *near;
@@ -176,7 +176,7 @@ int dyn_explain(const struct dynevent *d, int code, struct tr_err *err)
 	return code;
 }
 
-static int explain(const struct dynevent *d, int code, struct tr_err *err)
+static int explain(const struct dynamic_event *d, int code, struct tr_err *err)
 {
 	const char *what = is_kernel(d) ? "kprobe_events" : "uprobe_events";
 
@@ -199,7 +199,7 @@ static int explain(const struct dynevent *d, int code, struct tr_err *err)
 }
 
 /* 1: made; 0: it was there. */
-static int create_place(int tracefs_fd, const char *group, const struct dynevent *d, size_t place, const char *name, struct tr_err *err)
+static int create_place(int tracefs_fd, const char *group, const struct dynamic_event *d, size_t place, const char *name, struct tr_err *err)
 {
 	const char *file = is_kernel(d) ? "kprobe_events" : "uprobe_events";
 	struct md_buf line = MD_BUF_INIT;
@@ -208,19 +208,19 @@ static int create_place(int tracefs_fd, const char *group, const struct dynevent
 	/* A second definition of a name would add to the event, see probe/dynamic_event.h. */
 	if (is_there(tracefs_fd, group, name))
 		return 0;
-	ret = dyn_define(d, place, group, name, &line, err);
+	ret = dynamic_event_define(d, place, group, name, &line, err);
 	if (!ret) {
-		ret = dyn_write(tracefs_fd, file, md_buf_str(&line), line.len);
+		ret = dynamic_event_write(tracefs_fd, file, md_buf_str(&line), line.len);
 		ret = ret ? explain(d, ret, err) : 1;
 	}
 	md_buf_deinit(&line);
 	return ret;
 }
 
-int dyn_create(int tracefs_fd, const char *group, const struct dynevent *d, struct md_buf *names, struct tr_err *err)
+int dynamic_event_create(int tracefs_fd, const char *group, const struct dynamic_event *d, struct md_buf *names, struct tr_err *err)
 {
 	const char *file = is_kernel(d) ? "kprobe_events" : "uprobe_events";
-	size_t count = dyn_has_file(d) ? d->place_count : 1, i;
+	size_t count = dynamic_event_has_file(d) ? d->place_count : 1, i;
 	bool made[DYN_PLACES_MAX] = { false };
 	char name[DYN_NAME_MAX];
 	int ret = 0;
@@ -241,7 +241,7 @@ int dyn_create(int tracefs_fd, const char *group, const struct dynevent *d, stru
 	while (ret < 0 && i--) {
 		make_name(d, i, name);
 		if (made[i])
-			dyn_remove(tracefs_fd, group, name);
+			dynamic_event_remove(tracefs_fd, group, name);
 	}
 	return ret < 0 ? ret : 0;
 }
@@ -291,7 +291,7 @@ static bool is_enabled(int tracefs_fd, const char *group, const char *name)
 	return on;
 }
 
-int dyn_remove(int tracefs_fd, const char *group, const char *name)
+int dynamic_event_remove(int tracefs_fd, const char *group, const char *name)
 {
 	char line[2 * DYN_NAME_MAX + 8];
 	int n = snprintf(line, sizeof(line), "-:%s/%s\n", group, name);
@@ -300,7 +300,7 @@ int dyn_remove(int tracefs_fd, const char *group, const char *name)
 		return -ENAMETOOLONG;
 	if (is_enabled(tracefs_fd, group, name))
 		return -EBUSY;
-	return dyn_write(tracefs_fd, "dynamic_events", line, (size_t)n);
+	return dynamic_event_write(tracefs_fd, "dynamic_events", line, (size_t)n);
 }
 
 static void disable(int tracefs_fd, const char *group, const char *name)
@@ -329,7 +329,7 @@ static bool take_line(const char *line, const char *prefix, char group[DYN_NAME_
 	return (kind == 'p' || kind == 'r' || kind == 'e') && !strncmp(group, prefix, strlen(prefix));
 }
 
-int dyn_list(int tracefs_fd, const char *group, struct md_buf *names)
+int dynamic_event_list(int tracefs_fd, const char *group, struct md_buf *names)
 {
 	char of[DYN_NAME_MAX], name[DYN_NAME_MAX], *line = NULL;
 	int fd = openat(tracefs_fd, "dynamic_events", O_RDONLY | O_CLOEXEC);
@@ -351,7 +351,7 @@ int dyn_list(int tracefs_fd, const char *group, struct md_buf *names)
 	return names->failed ? -ENOMEM : 0;
 }
 
-int dyn_ids(int tracefs_fd, const char *except, struct md_buf *out)
+int dynamic_event_ids(int tracefs_fd, const char *except, struct md_buf *out)
 {
 	char group[DYN_NAME_MAX], name[DYN_NAME_MAX], path[2 * DYN_NAME_MAX + 24], *line = NULL;
 	int fd = openat(tracefs_fd, "dynamic_events", O_RDONLY | O_CLOEXEC);
@@ -382,7 +382,7 @@ int dyn_ids(int tracefs_fd, const char *except, struct md_buf *out)
 	return out->failed ? -ENOMEM : 0;
 }
 
-int dyn_remove_group(int tracefs_fd, const char *prefix)
+int dynamic_event_remove_group(int tracefs_fd, const char *prefix)
 {
 	char group[DYN_NAME_MAX], name[DYN_NAME_MAX], *line = NULL;
 	size_t size = 0;
@@ -409,7 +409,7 @@ int dyn_remove_group(int tracefs_fd, const char *prefix)
 			if (!take_line(line, prefix, group, name))
 				continue;
 			disable(tracefs_fd, group, name);
-			one = dyn_remove(tracefs_fd, group, name);
+			one = dynamic_event_remove(tracefs_fd, group, name);
 			ret += !one;
 			failed = one && one != -ENOENT ? one : failed;
 		}

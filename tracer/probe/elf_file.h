@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The parts of an ELF file, read with pread, in one form for 32 and 64 bits: for probe/elf_symbol.c and probe/usdt_note.c. */
-#ifndef TRACER_ELFVIEW_H
-#define TRACER_ELFVIEW_H
+#ifndef TRACER_PROBE_ELF_FILE_H
+#define TRACER_PROBE_ELF_FILE_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -3,8 +3,8 @@
  * Where in an ELF file a uprobe goes: symbols and statically defined probes (USDT, the notes that <sys/sdt.h> makes). The file may be
  * made up and may change while it is read: it is never mapped, every number is checked, every table bounded.
  */
-#ifndef TRACER_ELFSYM_H
-#define TRACER_ELFSYM_H
+#ifndef TRACER_PROBE_ELF_SYMBOL_H
+#define TRACER_PROBE_ELF_SYMBOL_H
 
 #include <stddef.h>
 #include <stdint.h>

@@ -74,7 +74,7 @@ static const char *take_number(const char *p, const char *end, long long *value)
 	return p + (stop - text);
 }
 
-bool dyn_operand(const char *operand, size_t len, struct md_buf *out)
+bool dynamic_event_operand(const char *operand, size_t len, struct md_buf *out)
 {
 #ifdef __x86_64__
 	const char *end = operand + len, *type, *p = take_size(operand, end, &type), *reg;

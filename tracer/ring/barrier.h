@@ -10,8 +10,8 @@
  *
  * May be called from any thread; concurrent calls are fine. Takes about 30 us per CPU.
  */
-#ifndef TRACER_BARRIER_H
-#define TRACER_BARRIER_H
+#ifndef TRACER_RING_BARRIER_H
+#define TRACER_RING_BARRIER_H
 
 #include "tracer/ring/region.h"
 

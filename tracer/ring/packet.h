@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The headers of the packets that views cut (metadata/ctf.h). Private to tracer/. */
-#ifndef TRACER_PACKET_H
-#define TRACER_PACKET_H
+#ifndef TRACER_RING_PACKET_H
+#define TRACER_RING_PACKET_H
 
 #include <string.h>
 

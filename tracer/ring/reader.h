@@ -7,8 +7,8 @@
  * oldest held up to a mark, in pieces that were copied and then checked against head (overwrite mode), so that what it
  * hands out is never torn. All functions stand hostile ring contents: positions and ends are clamped to the geometry.
  */
-#ifndef TRACER_READER_H
-#define TRACER_READER_H
+#ifndef TRACER_RING_READER_H
+#define TRACER_RING_READER_H
 
 #include "tracer/ring/stream.h"
 

@@ -5,8 +5,8 @@
  * An application that maps a region may write anything into it. So the geometry that the daemon works with is its own copy,
  * and whatever is read from the mapping (heads, side entries, events) is checked before it is used as a size or a place.
  */
-#ifndef TRACER_REGION_H
-#define TRACER_REGION_H
+#ifndef TRACER_RING_REGION_H
+#define TRACER_RING_REGION_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -28,7 +28,7 @@ void stream_set_deinit(struct stream_set *set)
 	for (size_t i = 0; i < set->count; i++) {
 		trace_put(set->streams[i].trace);
 		region_put(set->streams[i].region);
-		outlog_put(set->streams[i].log);
+		stream_files_put(set->streams[i].log);
 	}
 	free(set->streams);
 	*set = (struct stream_set){ 0 };

@@ -6,8 +6,8 @@
  * Traces and streams only come into being while a session lives and are reference counted: a reader that holds one can go
  * on after rmdir.
  */
-#ifndef TRACER_TRACE_H
-#define TRACER_TRACE_H
+#ifndef TRACER_RING_STREAM_H
+#define TRACER_RING_STREAM_H
 
 #include <pthread.h>
 #include <stdbool.h>
@@ -36,7 +36,7 @@ struct trace {
 struct trace *trace_get(struct trace *t);
 void trace_put(struct trace *t);        /* NULL is allowed */
 
-struct outlog;
+struct stream_files;
 
 struct stream {
 	struct trace *trace;            /* referenced */
@@ -48,7 +48,7 @@ struct stream {
 	char channel[129];              /* name of the channel */
 	char name[32];                  /* "cpu0", or "thread-PID-N" in a region of thread rings */
 	char file[176];                 /* file name in the trace directory: "channel0_0" */
-	struct outlog *log;             /* the session's output has of it (ring/stream_files.h), referenced; NULL: there is no output */
+	struct stream_files *log;             /* the session's output has of it (ring/stream_files.h), referenced; NULL: there is no output */
 };
 
 /* An array of streams, ordered as merging wants them: trace uuid, trace path, stream class id, instance id. */

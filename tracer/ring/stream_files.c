@@ -11,13 +11,13 @@
 
 #define OLD_MAX 64      /* files of older chunks that are remembered, for those who are still reading them */
 
-struct outplace *outplace_get(struct outplace *p)
+struct trace_place *outplace_get(struct trace_place *p)
 {
 	__atomic_fetch_add(&p->refs, 1, __ATOMIC_RELAXED);
 	return p;
 }
 
-void outplace_put(struct outplace *p)
+void outplace_put(struct trace_place *p)
 {
 	/* Release and acquire: as in trace_put. */
 	if (!p || __atomic_sub_fetch(&p->refs, 1, __ATOMIC_ACQ_REL))
@@ -29,9 +29,9 @@ void outplace_put(struct outplace *p)
 	free(p);
 }
 
-struct outlog *outlog_create(uint64_t key, uint32_t ring)
+struct stream_files *stream_files_create(uint64_t key, uint32_t ring)
 {
-	struct outlog *l = calloc(1, sizeof(*l));
+	struct stream_files *l = calloc(1, sizeof(*l));
 
 	if (!l)
 		return NULL;
@@ -43,13 +43,13 @@ struct outlog *outlog_create(uint64_t key, uint32_t ring)
 	return l;
 }
 
-struct outlog *outlog_get(struct outlog *l)
+struct stream_files *stream_files_get(struct stream_files *l)
 {
 	__atomic_fetch_add(&l->refs, 1, __ATOMIC_RELAXED);
 	return l;
 }
 
-void outlog_put(struct outlog *l)
+void stream_files_put(struct stream_files *l)
 {
 	if (!l || __atomic_sub_fetch(&l->refs, 1, __ATOMIC_ACQ_REL))
 		return;
@@ -61,20 +61,20 @@ void outlog_put(struct outlog *l)
 }
 
 /* With the lock. */
-static void remove_at(struct outlog *l, size_t i)
+static void remove_at(struct stream_files *l, size_t i)
 {
 	outplace_put(l->files[i].place);
 	memmove(&l->files[i], &l->files[i + 1], (l->count - i - 1) * sizeof(l->files[0]));
 	l->count--;
 }
 
-int outlog_add(struct outlog *l, const struct outfile *f)
+int stream_files_add(struct stream_files *l, const struct stream_file *f)
 {
 	int err = 0;
 
 	pthread_mutex_lock(&l->lock);
 	if ((l->count & (l->count + 1)) == 0) {
-		struct outfile *more = realloc(l->files, 2 * (l->count + 1) * sizeof(*more));
+		struct stream_file *more = realloc(l->files, 2 * (l->count + 1) * sizeof(*more));
 
 		if (more)
 			l->files = more;
@@ -91,7 +91,7 @@ int outlog_add(struct outlog *l, const struct outfile *f)
 	return err;
 }
 
-void outlog_grow(struct outlog *l, uint64_t size, uint64_t index_size, const struct outend *end)
+void stream_files_grow(struct stream_files *l, uint64_t size, uint64_t index_size, const struct outend *end)
 {
 	pthread_mutex_lock(&l->lock);
 	l->files[l->count - 1].size = size;
@@ -100,14 +100,14 @@ void outlog_grow(struct outlog *l, uint64_t size, uint64_t index_size, const str
 	pthread_mutex_unlock(&l->lock);
 }
 
-void outlog_set_end(struct outlog *l, const struct outend *end)
+void stream_files_set_end(struct stream_files *l, const struct outend *end)
 {
 	pthread_mutex_lock(&l->lock);
 	l->end = *end;
 	pthread_mutex_unlock(&l->lock);
 }
 
-struct outend outlog_end(struct outlog *l)
+struct outend stream_files_end(struct stream_files *l)
 {
 	struct outend end;
 
@@ -120,7 +120,7 @@ struct outend outlog_end(struct outlog *l)
 	return end;
 }
 
-void outlog_drop(struct outlog *l, uint64_t serial, struct outfile *out)
+void stream_files_drop(struct stream_files *l, uint64_t serial, struct stream_file *out)
 {
 	out->place = NULL;
 	pthread_mutex_lock(&l->lock);
@@ -134,7 +134,7 @@ void outlog_drop(struct outlog *l, uint64_t serial, struct outfile *out)
 	pthread_mutex_unlock(&l->lock);
 }
 
-void outlog_clear(struct outlog *l)
+void stream_files_clear(struct stream_files *l)
 {
 	pthread_mutex_lock(&l->lock);
 	while (l->count)
@@ -142,7 +142,7 @@ void outlog_clear(struct outlog *l)
 	pthread_mutex_unlock(&l->lock);
 }
 
-void outlog_chunk(struct outlog *l, uint64_t chunk)
+void stream_files_chunk(struct stream_files *l, uint64_t chunk)
 {
 	pthread_mutex_lock(&l->lock);
 	l->chunk = chunk;
@@ -151,7 +151,7 @@ void outlog_chunk(struct outlog *l, uint64_t chunk)
 	pthread_mutex_unlock(&l->lock);
 }
 
-bool outlog_find(struct outlog *l, uint64_t serial, struct outfile *out)
+bool stream_files_find(struct stream_files *l, uint64_t serial, struct stream_file *out)
 {
 	size_t low = 0, high;
 	bool found;
@@ -175,7 +175,7 @@ bool outlog_find(struct outlog *l, uint64_t serial, struct outfile *out)
 	return found;
 }
 
-uint64_t outlog_first(struct outlog *l)
+uint64_t stream_files_first(struct stream_files *l)
 {
 	uint64_t serial;
 
@@ -187,7 +187,7 @@ uint64_t outlog_first(struct outlog *l)
 	return serial;
 }
 
-int outfile_open(const struct outfile *f, bool index)
+int outfile_open(const struct stream_file *f, bool index)
 {
 	char name[200];
 	struct stat st;
@@ -204,7 +204,7 @@ int outfile_open(const struct outfile *f, bool index)
 	return -ESTALE;
 }
 
-int outlog_open(struct outlog *l, const struct outfile *f)
+int stream_files_open(struct stream_files *l, const struct stream_file *f)
 {
 	int fd = outfile_open(f, false);
 	bool there = false;

@@ -34,7 +34,7 @@ bool krule_match(const char *pattern, const char *key)
 	const char *slash = strchr(key, '/'), *colon;
 	size_t n = slash ? (size_t)(slash - key) : strlen(key);
 
-	if (dyn_is_rule(pattern) || dyn_is_rule(key))
+	if (dynamic_event_is_rule(pattern) || dynamic_event_is_rule(key))
 		return !strcmp(pattern, key);
 	if (krule_is_function(pattern) || krule_is_function(key))
 		return krule_is_function(pattern) && krule_is_function(key);
@@ -63,10 +63,10 @@ static int wrong(struct scan *s, struct word *w, size_t at, const char *sentence
 static int check_dynamic(struct scan *s, struct word *w)
 {
 	struct tr_err why = TR_ERR_INIT;
-	struct dynevent d;
-	int ret = dyn_parse(word_text(w), &d, &why);
+	struct dynamic_event d;
+	int ret = dynamic_event_parse(word_text(w), &d, &why);
 
-	dyn_deinit(&d);
+	dynamic_event_deinit(&d);
 	if (ret == -ENOMEM)
 		return tr_fail(s->err, ret, "out of memory");
 	return ret ? wrong(s, w, why.column > 0 ? (size_t)why.column : 0, why.sentence) : 0;
@@ -100,7 +100,7 @@ int krule_check(struct scan *s, struct word *w)
 	const char *text = word_text(w), *colon = strchr(text, ':');
 	size_t at;
 
-	if (dyn_is_rule(text))
+	if (dynamic_event_is_rule(text))
 		return check_dynamic(s, w);
 	if (krule_is_function(text))
 		return check_function(s, w);
@@ -127,11 +127,11 @@ static bool names_file(const char *line)
 {
 	struct scan s = { line, strspn(line, "!~ \t"), NULL };
 	struct word w = { 0 };
-	struct dynevent d = { .fd = -1 };
-	bool yes = !scan_at_end(&s) && !scan_word(&s, false, &w) && dyn_is_rule(word_text(&w)) && !dyn_parse(word_text(&w), &d, NULL) &&
-		   dyn_has_file(&d);
+	struct dynamic_event d = { .fd = -1 };
+	bool yes = !scan_at_end(&s) && !scan_word(&s, false, &w) && dynamic_event_is_rule(word_text(&w)) && !dynamic_event_parse(word_text(&w), &d, NULL) &&
+		   dynamic_event_has_file(&d);
 
-	dyn_deinit(&d);
+	dynamic_event_deinit(&d);
 	word_deinit(&w);
 	return yes;
 }
@@ -146,9 +146,9 @@ bool events_name_files(const char *text)
 
 int krule_check_except(struct scan *s, struct word *w, const char *pattern)
 {
-	if (dyn_is_rule(pattern))
+	if (dynamic_event_is_rule(pattern))
 		return wrong(s, w, 0, "the rule is about one event: nothing can be excepted");
-	if (dyn_is_rule(word_text(w)))
+	if (dynamic_event_is_rule(word_text(w)))
 		return wrong(s, w, 0, "a probe is recorded only if a rule is about it, and cannot be excepted from others");
 	if (krule_is_function(pattern) != krule_is_function(word_text(w)))
 		return wrong(s, w, 0, "from functions only functions can be excepted, and only from those");

@@ -11,8 +11,8 @@
  * The key of an event, that patterns are matched with, is `system:name`, `system:name/lttng_name`, `syscall:entry:name`, the rule itself for
  * events that rules make, or KRULE_FUNCTION. Function tracing is one event with a field `func`, so a rule's NAME is a part of its filter.
  */
-#ifndef TRACER_KRULE_H
-#define TRACER_KRULE_H
+#ifndef TRACER_RULE_KERNEL_PATTERN_H
+#define TRACER_RULE_KERNEL_PATTERN_H
 
 #include <stdbool.h>
 

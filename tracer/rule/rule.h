@@ -7,8 +7,8 @@
  * and the list of them that a channel has. A pattern is `provider:name` with `*` for any run of characters (`\*` literal), or `*`.
  * Filters are those of filter.h, up to the end of the line.
  */
-#ifndef TRACER_RULE_H
-#define TRACER_RULE_H
+#ifndef TRACER_RULE_RULE_H
+#define TRACER_RULE_RULE_H
 
 #include <stdbool.h>
 #include <stddef.h>

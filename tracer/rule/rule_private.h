@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The parser of one event rule: rule.c for rule/rule_list.c. Private to tracer/. */
-#ifndef TRACER_RULEPARSE_H
-#define TRACER_RULEPARSE_H
+#ifndef TRACER_RULE_RULE_PRIVATE_H
+#define TRACER_RULE_RULE_PRIVATE_H
 
 #include "tracer/rule/rule.h"
 

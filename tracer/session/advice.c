@@ -5,7 +5,7 @@
 #include <unistd.h>
 
 #include "tracer/ring/reader.h"
-#include "tracer/session/core.h"
+#include "tracer/session/session.h"
 
 #define MIB (1u << 20)
 

@@ -4,21 +4,21 @@
 
 #include "tracer/ring/reader.h"
 #include "tracer/ring/stream_files.h"
-#include "tracer/session/core.h"
+#include "tracer/session/session.h"
 
-struct outlog *buffer_files(struct buffer *b, uint32_t ring)
+struct stream_files *buffer_files(struct buffer *b, uint32_t ring)
 {
 	if (!b->logs)
 		b->logs = calloc(b->region->geo.ring_count, sizeof(*b->logs));
 	if (b->logs && !b->logs[ring])
-		b->logs[ring] = outlog_create(b->region->key, ring);
+		b->logs[ring] = stream_files_create(b->region->key, ring);
 	return b->logs ? b->logs[ring] : NULL;
 }
 
 void buffer_forget_files(struct buffer *b)
 {
 	for (uint32_t i = 0; b->logs && i < b->region->geo.ring_count; i++)
-		outlog_put(b->logs[i]);
+		stream_files_put(b->logs[i]);
 	free(b->logs);
 	b->logs = NULL;
 }
@@ -49,11 +49,11 @@ void session_clear_rings(struct session *s)
 	struct stream stream = { 0 };
 	struct ring_mark mark;
 	struct channel *c;
-	struct class *cl;
+	struct stream_group *cl;
 	struct buffer *b;
 
 	cds_list_for_each_entry(c, &s->channels, node)
-		cds_list_for_each_entry(cl, &c->classes, node)
+		cds_list_for_each_entry(cl, &c->groups, node)
 			cds_list_for_each_entry(b, &cl->buffers, node) {
 				barrier(&b->region, 1);
 				for (uint32_t i = 0; i < b->region->geo.ring_count; i++) {

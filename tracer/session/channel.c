@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * Channels of both domains: attributes, event rules, and their streams. The functions of tracer.h take the lock; the others
- * of session/core.h want it held.
+ * of session/session.h want it held.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tracer/session/core.h"
+#include "tracer/session/session.h"
 #include "tracer/ring/reader.h"
 
 #define CHANNEL_NAME_MAX 128
@@ -36,7 +36,7 @@ struct channel *channel_new(struct session *s, enum domain domain, const char *n
 
 	if (!c)
 		return NULL;
-	CDS_INIT_LIST_HEAD(&c->classes);
+	CDS_INIT_LIST_HEAD(&c->groups);
 	c->session = s;
 	c->kernel = domain == DOMAIN_KERNEL;
 	snprintf(c->name, sizeof(c->name), "%s", name);
@@ -84,12 +84,12 @@ int channel_start(struct channel *c, struct tr_err *err)
 
 void channel_drop(struct channel *c)
 {
-	struct class *cl, *next;
+	struct stream_group *cl, *next;
 
 	if (channel_ops(c)->drop)
 		channel_ops(c)->drop(c);
-	cds_list_for_each_entry_safe(cl, next, &c->classes, node)
-		class_drop(cl);
+	cds_list_for_each_entry_safe(cl, next, &c->groups, node)
+		group_drop(cl);
 	cds_list_del(&c->node);
 	free(c->adopt);
 	rule_list_deinit(&c->rules);

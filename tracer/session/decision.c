@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tracer/session/core.h"
+#include "tracer/session/session.h"
 #include "tracer/rule/rule_private.h"
 
 #define PRIME 0x100000001b3u

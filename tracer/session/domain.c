@@ -2,7 +2,7 @@
 /* The tracing domains as a whole: see session/domain.h. */
 #include "tracer/session/domain.h"
 
-#include "tracer/session/core.h"
+#include "tracer/session/session.h"
 
 void domains_apply(struct session *s)
 {

@@ -14,7 +14,7 @@
 #include <uuid/uuid.h>
 
 #include "metadata/ctf.h"
-#include "tracer/session/core.h"
+#include "tracer/session/session.h"
 
 #define SWITCHES 16384u         /* event ids of one class */
 
@@ -145,7 +145,7 @@ static struct event_id *id_place(struct event_id *ids, uint32_t size, uint64_t d
 	return &ids[i];
 }
 
-static int id_add(struct class *cl, uint64_t digest, uint32_t id)
+static int id_add(struct stream_group *cl, uint64_t digest, uint32_t id)
 {
 	if (2 * (cl->id_count + 1) > cl->id_size) {
 		uint32_t size = cl->id_size ? 2 * cl->id_size : 16;
@@ -166,7 +166,7 @@ static int id_add(struct class *cl, uint64_t digest, uint32_t id)
 }
 
 /* Room for the switch of an event id. */
-static int switch_room(struct class *cl, uint32_t id)
+static int switch_room(struct stream_group *cl, uint32_t id)
 {
 	uint32_t size = cl->switch_size ? cl->switch_size : 16;
 	struct event_switch *more;
@@ -184,7 +184,7 @@ static int switch_room(struct class *cl, uint32_t id)
 	return 0;
 }
 
-int class_find_event(const struct class *cl, uint64_t digest, uint32_t *id)
+int group_find_event(const struct stream_group *cl, uint64_t digest, uint32_t *id)
 {
 	struct event_id *at = cl->id_size ? id_place(cl->ids, cl->id_size, digest ? digest : 1) : NULL;
 
@@ -194,7 +194,7 @@ int class_find_event(const struct class *cl, uint64_t digest, uint32_t *id)
 	return 0;
 }
 
-int class_event(struct class *cl, uint64_t digest, struct md_event *e, uint32_t *id)
+int group_event(struct stream_group *cl, uint64_t digest, struct md_event *e, uint32_t *id)
 {
 	int err;
 
@@ -223,20 +223,20 @@ int class_event(struct class *cl, uint64_t digest, struct md_event *e, uint32_t 
 	return id_add(cl, digest ? digest : 1, *id);
 }
 
-int class_event_id(struct class *cl, struct md_event *e, uint32_t *id)
+int group_event_id(struct stream_group *cl, struct md_event *e, uint32_t *id)
 {
 	uint64_t digest;
 
 	if (!e)
 		return -ENOMEM;
 	digest = md_event_digest(e);
-	if (class_find_event(cl, digest, id))
-		return class_event(cl, digest, e, id);
+	if (group_find_event(cl, digest, id))
+		return group_event(cl, digest, e, id);
 	md_event_destroy(e);
 	return 0;
 }
 
-int class_restore(struct class *cl, struct md_event *e)
+int group_restore(struct stream_group *cl, struct md_event *e)
 {
 	uint64_t digest = md_event_digest(e);
 	uint32_t id = e->id;
@@ -269,12 +269,12 @@ static int set_context(struct md_stream *stream, const struct context_list *l)
 	return err;
 }
 
-struct class *class_get(struct channel *c, struct trace *t, bool create)
+struct stream_group *group_get(struct channel *c, struct trace *t, bool create)
 {
-	struct class *cl;
+	struct stream_group *cl;
 	bool added;
 
-	cds_list_for_each_entry(cl, &c->classes, node)
+	cds_list_for_each_entry(cl, &c->groups, node)
 		if (cl->trace == t)
 			return cl;
 	if (!create || !(cl = calloc(1, sizeof(*cl))))
@@ -291,7 +291,7 @@ struct class *class_get(struct channel *c, struct trace *t, bool create)
 		return NULL;
 	}
 	cl->trace = trace_get(t);
-	cds_list_add_tail(&cl->node, &c->classes);
+	cds_list_add_tail(&cl->node, &c->groups);
 	return cl;
 }
 
@@ -317,7 +317,7 @@ static uint64_t cost(const struct channel *c, uint64_t size)
 	return c->kernel ? 2 * size : size;
 }
 
-struct buffer *class_adopt(struct class *cl, struct region *r, uint32_t ordinal, uint32_t pid)
+struct buffer *group_adopt(struct stream_group *cl, struct region *r, uint32_t ordinal, uint32_t pid)
 {
 	struct buffer *b = calloc(1, sizeof(*b));
 
@@ -333,7 +333,7 @@ struct buffer *class_adopt(struct class *cl, struct region *r, uint32_t ordinal,
 	return b;
 }
 
-static void buffer_drop(struct class *cl, struct buffer *b)
+static void buffer_drop(struct stream_group *cl, struct buffer *b)
 {
 	struct tracer *t = cl->channel->session->tracer;
 	char name[32];
@@ -375,13 +375,13 @@ int channel_room(struct channel *c, uint64_t *bytes)
 {
 	struct region_geometry geo = geometry(c, c->kernel ? TRAIL_RINGS_THREAD : TRAIL_RINGS_CPU, 0);
 
-	if (cds_list_empty(&c->classes))
+	if (cds_list_empty(&c->groups))
 		*bytes += cost(c, region_size(&geo));
 	return quota_buffer(c->session, *bytes);
 }
 
 /* No room for what is wanted: what has room may be there instead. */
-static int refuse_buffer(struct class *cl, struct region_geometry *geo)
+static int refuse_buffer(struct stream_group *cl, struct region_geometry *geo)
 {
 	struct session *s = cl->channel->session;
 
@@ -396,7 +396,7 @@ static int refuse_buffer(struct class *cl, struct region_geometry *geo)
 	return quota_buffer(s, region_size(geo));
 }
 
-int class_buffer(struct class *cl, enum trail_ring_kind kind, uint32_t pid, struct buffer **out)
+int group_buffer(struct stream_group *cl, enum trail_ring_kind kind, uint32_t pid, struct buffer **out)
 {
 	struct channel *c = cl->channel;
 	struct region_geometry geo = geometry(c, kind, pid);
@@ -417,12 +417,12 @@ int class_buffer(struct class *cl, enum trail_ring_kind kind, uint32_t pid, stru
 			channel_refuse_buffer(c, err);
 		return err;
 	}
-	*out = class_adopt(cl, r, per_cpu(c, kind, pid) ? 0 : cl->next_ordinal + !cl->next_ordinal, pid);
+	*out = group_adopt(cl, r, per_cpu(c, kind, pid) ? 0 : cl->next_ordinal + !cl->next_ordinal, pid);
 	if (!*out) {
 		region_put(r);
 		return -ENOMEM;
 	}
-	t->unkept = true;
+	t->keeper_pending = true;
 	session_save(c->session);
 	return 0;
 }
@@ -431,12 +431,12 @@ static struct buffer *unkept_buffer(struct tracer *t)
 {
 	struct session *s;
 	struct channel *c;
-	struct class *cl;
+	struct stream_group *cl;
 	struct buffer *b;
 
 	cds_list_for_each_entry(s, &t->sessions, node)
 		cds_list_for_each_entry(c, &s->channels, node)
-			cds_list_for_each_entry(cl, &c->classes, node)
+			cds_list_for_each_entry(cl, &c->groups, node)
 				cds_list_for_each_entry(b, &cl->buffers, node)
 					if (!b->kept)
 						return b;
@@ -451,7 +451,7 @@ void buffers_keep(struct tracer *t)
 	int err;
 
 	pthread_mutex_lock(&t->lock);
-	while (t->keeper && t->unkept && (b = unkept_buffer(t))) {
+	while (t->keeper && t->keeper_pending && (b = unkept_buffer(t))) {
 		b->kept = true;
 		r = region_get(b->region);
 		pthread_mutex_unlock(&t->lock);
@@ -465,12 +465,12 @@ void buffers_keep(struct tracer *t)
 			keeper_drop(t->keeper, name);
 		region_put(r);
 	}
-	t->unkept = false;
+	t->keeper_pending = false;
 	pthread_mutex_unlock(&t->lock);
 }
 
 /* What an earlier daemon left in the buffers goes on being good, as far as it says that the event is on. */
-static void switch_recall(struct class *cl, uint32_t id, uint64_t decision)
+static void switch_recall(struct stream_group *cl, uint32_t id, uint64_t decision)
 {
 	struct event_switch *sw = &cl->switches[id];
 	struct buffer *b;
@@ -486,7 +486,7 @@ static void switch_recall(struct class *cl, uint32_t id, uint64_t decision)
 }
 
 /* Gives the event's byte a new value if the decision is another one. True: threads may be at work with the old one. */
-static bool switch_set(struct class *cl, uint32_t id, uint64_t decision)
+static bool switch_set(struct stream_group *cl, uint32_t id, uint64_t decision)
 {
 	struct event_switch *sw = &cl->switches[id];
 	struct buffer *b;
@@ -505,14 +505,14 @@ static bool switch_set(struct class *cl, uint32_t id, uint64_t decision)
 	return was_on;
 }
 
-static uint64_t decision_of(const struct class *cl, uint32_t id)
+static uint64_t decision_of(const struct stream_group *cl, uint32_t id)
 {
 	const struct md_event *e = md_stream_event(cl->stream, id);
 
 	return e ? channel_decides(cl->channel, e->name, e->loglevel) : 0;
 }
 
-bool class_switch(struct class *cl)
+bool group_switch(struct stream_group *cl)
 {
 	bool changed = false;
 
@@ -521,13 +521,13 @@ bool class_switch(struct class *cl)
 	return changed;
 }
 
-uint8_t class_switch_on(struct class *cl, uint32_t id)
+uint8_t group_switch_on(struct stream_group *cl, uint32_t id)
 {
 	switch_set(cl, id, decision_of(cl, id));
 	return cl->switches[id].value;
 }
 
-void class_drop(struct class *cl)
+void group_drop(struct stream_group *cl)
 {
 	struct buffer *b, *next;
 
@@ -548,13 +548,13 @@ void session_switch(struct session *s)
 {
 	struct region *regions[256];
 	struct channel *c;
-	struct class *cl;
+	struct stream_group *cl;
 	struct buffer *b;
 	size_t n = 0;
 
 	cds_list_for_each_entry(c, &s->channels, node)
-		cds_list_for_each_entry(cl, &c->classes, node) {
-			if (c->kernel || !class_switch(cl))
+		cds_list_for_each_entry(cl, &c->groups, node) {
+			if (c->kernel || !group_switch(cl))
 				continue;
 			cds_list_for_each_entry(b, &cl->buffers, node) {
 				if (n == 256) {

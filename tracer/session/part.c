@@ -4,7 +4,7 @@
 
 #include <errno.h>
 
-#include "tracer/session/core.h"
+#include "tracer/session/session.h"
 
 static const struct session_setting *find_setting(const struct tracer *t, enum session_attr attr)
 {

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "tracer/session/core.h"
+#include "tracer/session/session.h"
 
 /* What holds for the user. Whose daemon it is has no limits but those that name him. */
 static struct user_limit limit_of(const struct tracer *t, uid_t uid)

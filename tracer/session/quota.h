@@ -4,8 +4,8 @@
  * its owner, whoever reads or writes it. Guarded by a lock of its own, within which nothing else is called: so moments can be dropped
  * with the tracer's lock held or without. Owners change with the tracer's lock held.
  */
-#ifndef TRACER_QUOTA_H
-#define TRACER_QUOTA_H
+#ifndef TRACER_SESSION_QUOTA_H
+#define TRACER_SESSION_QUOTA_H
 
 #include <stdbool.h>
 #include <stdint.h>

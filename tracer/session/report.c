@@ -3,7 +3,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-#include "tracer/session/core.h"
+#include "tracer/session/session.h"
 
 void tracer_report(struct tracer *t, const char *fmt, ...)
 {

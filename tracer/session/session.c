@@ -11,7 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "tracer/session/core.h"
+#include "tracer/session/session.h"
 #include "tracer/ring/reader.h"
 
 #define SESSION_NAME_MAX 200
@@ -239,7 +239,7 @@ static void wind_up(struct session *s)
 	pthread_mutex_lock(&s->tracer->lock);
 }
 
-void session_wind_up(struct session *s)
+void session_finish(struct session *s)
 {
 	pthread_mutex_lock(&s->tracer->lock);
 	wind_up(s);
@@ -290,7 +290,7 @@ int session_destroy(struct tracer *t, const char *name, struct tr_err *err)
 	} else if (s) {
 		ret = 0;
 		session_drop(s);
-		session_unsave(s);
+		session_forget_on_disk(s);
 		session_changed(s);
 		tracer_changed(t, NULL);
 	} else {

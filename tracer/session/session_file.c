@@ -26,7 +26,7 @@
 #include <unistd.h>
 #include <uuid/uuid.h>
 
-#include "tracer/session/core.h"
+#include "tracer/session/session.h"
 
 #define SESSION_FILE_MAX (16u << 20)
 
@@ -80,10 +80,10 @@ static void save_traces(const struct trace *t, struct md_buf *out)
 
 static void save_regions(const struct channel *c, struct md_buf *out)
 {
-	struct class *cl;
+	struct stream_group *cl;
 	struct buffer *b;
 
-	cds_list_for_each_entry(cl, &c->classes, node)
+	cds_list_for_each_entry(cl, &c->groups, node)
 		cds_list_for_each_entry(b, &cl->buffers, node)
 			md_buf_printf(out, "region %016" PRIx64 " %u %u %u %u\n", b->region->key, c->id, cl->trace->index,
 				      b->ordinal, b->pid);
@@ -120,7 +120,7 @@ int session_save(struct session *s)
 		save_regions(c, &out);
 	session_save_parts(s, &out);
 	dir = open_dir(s, true);
-	err = dir < 0 ? dir : out.failed ? -ENOMEM : store_write(dir, "session", out.data, out.len);
+	err = dir < 0 ? dir : out.failed ? -ENOMEM : state_file_write(dir, "session", out.data, out.len);
 	if (dir >= 0)
 		close(dir);
 	md_buf_deinit(&out);
@@ -129,7 +129,7 @@ int session_save(struct session *s)
 	return err;
 }
 
-void session_unsave(struct session *s)
+void session_forget_on_disk(struct session *s)
 {
 	char path[256];
 	int err;
@@ -140,7 +140,7 @@ void session_unsave(struct session *s)
 	 */
 	snprintf(path, sizeof(path), "%s/session", s->name);
 	unlinkat(s->tracer->sessions_fd, path, 0);
-	err = store_remove(s->tracer->sessions_fd, s->name);
+	err = state_file_remove(s->tracer->sessions_fd, s->name);
 	if (err)
 		tracer_report(s->tracer, "session %s cannot be removed from the state directory: %s", s->name, strerror(-err));
 }
@@ -270,10 +270,10 @@ static int restore_event(void *arg, uint32_t stream_id, struct md_event *e)
 {
 	struct restore *r = arg;
 	struct channel *c = channel_by_id(r->s, stream_id);
-	struct class *cl = c ? class_get(c, r->trace, true) : NULL;
+	struct stream_group *cl = c ? group_get(c, r->trace, true) : NULL;
 
 	if (cl)
-		return class_restore(cl, e);
+		return group_restore(cl, e);
 	md_event_destroy(e);    /* of a channel that was removed */
 	return 0;
 }
@@ -401,7 +401,7 @@ static void restore_region(struct restore *r, const char *line)
 	struct region *region;
 	struct channel *c;
 	struct trace *t;
-	struct class *cl;
+	struct stream_group *cl;
 	struct buffer *b;
 
 	if (sscanf(line, "%" SCNx64 " %u %u %u %u", &key, &channel, &trace, &ordinal, &pid) < 5)
@@ -413,8 +413,8 @@ static void restore_region(struct restore *r, const char *line)
 		r->s->buffers_lost++;
 		session_failed(r->s, "a buffer of channel %s is lost, and what was in it", c ? c->name : "?");
 	}
-	cl = region && c && t ? class_get(c, t, true) : NULL;
-	b = cl ? class_adopt(cl, region, ordinal, pid) : NULL;
+	cl = region && c && t ? group_get(c, t, true) : NULL;
+	b = cl ? group_adopt(cl, region, ordinal, pid) : NULL;
 	if (b)
 		b->kept = true;
 	else
@@ -522,7 +522,7 @@ int session_restore(struct tracer *t, const char *name)
 	if (name_check(name, 200, NULL))
 		return -EINVAL;
 	dir = openat(t->sessions_fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	err = dir < 0 ? -errno : store_read(dir, "session", SESSION_FILE_MAX, &text);
+	err = dir < 0 ? -errno : state_file_read(dir, "session", SESSION_FILE_MAX, &text);
 	if (dir >= 0)
 		close(dir);
 	if (!err && !(r.s = session_new(t, name, 0, 0)))

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tracer/session/core.h"
+#include "tracer/session/session.h"
 #include "tracer/ring/stream_files.h"
 #include "tracer/ring/reader.h"
 
@@ -15,10 +15,10 @@ static bool used(const struct region *r, uint32_t ring)
 	return region_head(r, ring) || __atomic_load_n(&region_ring(r, ring)->lost, __ATOMIC_RELAXED);
 }
 
-static int add_stream(struct stream_set *set, const struct class *cl, struct buffer *b, uint32_t ring)
+static int add_stream(struct stream_set *set, const struct stream_group *cl, struct buffer *b, uint32_t ring)
 {
 	bool output = cl->channel->session->output != NULL;
-	struct outlog *log = output ? buffer_files(b, ring) : NULL;
+	struct stream_files *log = output ? buffer_files(b, ring) : NULL;
 	struct stream *st;
 
 	if ((set->count & (set->count - 1)) == 0) {
@@ -33,7 +33,7 @@ static int add_stream(struct stream_set *set, const struct class *cl, struct buf
 		return -ENOMEM;
 	st = &set->streams[set->count++];
 	*st = (struct stream){
-		.log = log ? outlog_get(log) : NULL,
+		.log = log ? stream_files_get(log) : NULL,
 		.trace = trace_get(cl->trace), .region = region_get(b->region), .ring = ring, .class = cl->stream,
 		.instance_id = b->ordinal ? (uint64_t)b->ordinal << 16 | ring : ring, .cpu = b->ordinal ? 0 : ring,
 	};
@@ -63,7 +63,7 @@ static int compare(const void *a, const void *b)
 int session_streams(struct session *s, const char *channel, struct stream_set *out)
 {
 	struct channel *c;
-	struct class *cl;
+	struct stream_group *cl;
 	struct buffer *b;
 	int ret = 0;
 
@@ -72,7 +72,7 @@ int session_streams(struct session *s, const char *channel, struct stream_set *o
 	cds_list_for_each_entry(c, &s->channels, node) {
 		if (channel && strcmp(c->name, channel) != 0)
 			continue;
-		cds_list_for_each_entry(cl, &c->classes, node)
+		cds_list_for_each_entry(cl, &c->groups, node)
 			cds_list_for_each_entry(b, &cl->buffers, node)
 				for (uint32_t i = 0; i < b->region->geo.ring_count && !ret; i++)
 					if (used(b->region, i))
@@ -90,20 +90,20 @@ int session_streams(struct session *s, const char *channel, struct stream_set *o
 static size_t session_regions(struct session *s, struct region ***out)
 {
 	struct channel *c;
-	struct class *cl;
+	struct stream_group *cl;
 	struct buffer *b;
 	size_t n = 0;
 
 	*out = NULL;
 	pthread_mutex_lock(&s->tracer->lock);
 	cds_list_for_each_entry(c, &s->channels, node)
-		cds_list_for_each_entry(cl, &c->classes, node)
+		cds_list_for_each_entry(cl, &c->groups, node)
 			cds_list_for_each_entry(b, &cl->buffers, node)
 				n++;
 	*out = n ? malloc(n * sizeof(**out)) : NULL;
 	n = 0;
 	cds_list_for_each_entry(c, &s->channels, node)
-		cds_list_for_each_entry(cl, &c->classes, node)
+		cds_list_for_each_entry(cl, &c->groups, node)
 			cds_list_for_each_entry(b, &cl->buffers, node)
 				if (*out)
 					(*out)[n++] = region_get(b->region);

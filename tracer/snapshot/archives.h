@@ -3,8 +3,8 @@
  * archives/ of a session's output, as its owner could read it: the directory belongs to the owner, who may have put anything there.
  * Links are not followed, and only regular files are shown. Private to tracer/.
  */
-#ifndef TRACER_ARCHIVES_H
-#define TRACER_ARCHIVES_H
+#ifndef TRACER_SNAPSHOT_ARCHIVES_H
+#define TRACER_SNAPSHOT_ARCHIVES_H
 
 #include <stdint.h>
 #include <sys/types.h>

@@ -33,13 +33,13 @@ uint64_t source_index_size(const struct source *src)
 }
 
 /* Plans the packet of sub-buffer k behind those planned before. */
-static void plan_subbuf(struct source *src, uint64_t k, const struct ring_piece *p, uint64_t base, uint64_t max_ts)
+static void packet_plan_subbuf(struct source *src, uint64_t k, const struct ring_piece *p, uint64_t base, uint64_t max_ts)
 {
-	const struct plan *before = &src->plans[src->count - 1];
-	struct plan *plan = &src->plans[src->count++];
+	const struct packet_plan *before = &src->plans[src->count - 1];
+	struct packet_plan *plan = &src->plans[src->count++];
 	uint64_t lost = p->end_lost > base ? p->end_lost - base : 0;
 
-	*plan = (struct plan){ .subbuf = k, .pos = p->begin, .len = p->end - p->begin };
+	*plan = (struct packet_plan){ .subbuf = k, .pos = p->begin, .len = p->end - p->begin };
 	plan->begin_ts = p->begin_ts > before->end_ts ? p->begin_ts : before->end_ts;
 	if (plan->begin_ts > max_ts)
 		plan->begin_ts = before->end_ts;        /* hostile: its events will not decode */
@@ -47,12 +47,12 @@ static void plan_subbuf(struct source *src, uint64_t k, const struct ring_piece 
 	if (plan->end_ts < plan->begin_ts)
 		plan->end_ts = plan->begin_ts;
 	plan->lost = lost > before->lost ? lost : before->lost;
-	src->size += plan_size(plan);
+	src->size += packet_plan_size(plan);
 }
 
-static void plan_empty(struct source *src, uint64_t ts, uint64_t lost)
+static void packet_plan_empty(struct source *src, uint64_t ts, uint64_t lost)
 {
-	src->plans[src->count++] = (struct plan){ .begin_ts = ts, .end_ts = ts, .lost = lost };
+	src->plans[src->count++] = (struct packet_plan){ .begin_ts = ts, .end_ts = ts, .lost = lost };
 	src->size += MD_PACKET_HEADER;
 }
 
@@ -75,7 +75,7 @@ static int plan(struct source *src, const struct ring_mark *m, uint64_t base, co
 	if (!src->plans)
 		return -ENOMEM;
 	src->seq = end->seq ? end->seq - 1 : 0;
-	plan_empty(src, end->ts < max_ts ? end->ts : max_ts, end->lost);
+	packet_plan_empty(src, end->ts < max_ts ? end->ts : max_ts, end->lost);
 	first = first < end->pos / size ? end->pos / size : first;
 	for (uint64_t k = first ? first : 1; k <= last; k++) {
 		bool whole = ring_piece(s, m, k, &p);
@@ -86,13 +86,13 @@ static int plan(struct source *src, const struct ring_mark *m, uint64_t base, co
 		p.begin_ts = ring_first_ts(s, from, &p, src->plans[src->count - 1].end_ts);
 		p.begin = from;
 		p.end_lost += end->lost_before;
-		plan_subbuf(src, k, &p, base, max_ts);
+		packet_plan_subbuf(src, k, &p, base, max_ts);
 	}
 	if (total > src->plans[src->count - 1].lost) {
-		const struct plan *before = &src->plans[src->count - 1];
+		const struct packet_plan *before = &src->plans[src->count - 1];
 		uint64_t end_ts = before->end_ts > before->begin_ts ? before->end_ts : before->begin_ts + 1;
 
-		plan_empty(src, now > end_ts ? now : end_ts, total);
+		packet_plan_empty(src, now > end_ts ? now : end_ts, total);
 	}
 	/* The empty packet in front is of the time just before the next begins. */
 	src->plans[0].begin_ts = src->plans[0].end_ts = src->count > 1 ? just_before(src->plans[1].begin_ts) : now;
@@ -105,10 +105,10 @@ static int plan(struct source *src, const struct ring_mark *m, uint64_t base, co
 }
 
 /* Room for one more file, zeroed. */
-static bool room(struct moment *m)
+static bool room(struct trace_image *m)
 {
 	size_t n = m->file_room ? 2 * m->file_room : 16;
-	struct moment_file *files;
+	struct image_file *files;
 	struct content *contents;
 
 	if (m->file_count < m->file_room)
@@ -127,10 +127,10 @@ static bool room(struct moment *m)
 	return true;
 }
 
-static int add_file(struct moment *m, enum kind kind, struct source *src, uint64_t size, uint64_t ts, const char *fmt,
+static int add_file(struct trace_image *m, enum kind kind, struct source *src, uint64_t size, uint64_t ts, const char *fmt,
 		    const char *dir, const char *name)
 {
-	struct moment_file *f = room(m) ? &m->files[m->file_count] : NULL;
+	struct image_file *f = room(m) ? &m->files[m->file_count] : NULL;
 	struct md_buf path = MD_BUF_INIT;
 
 	if (!f)
@@ -151,7 +151,7 @@ static int add_file(struct moment *m, enum kind kind, struct source *src, uint64
 	return 0;
 }
 
-static int add_metadata(struct moment *m, struct trace *t, uint64_t ts)
+static int add_metadata(struct trace_image *m, struct trace *t, uint64_t ts)
 {
 	struct content *c = room(m) ? &m->contents[m->file_count] : NULL;
 	int err;
@@ -178,7 +178,7 @@ static int add_metadata(struct moment *m, struct trace *t, uint64_t ts)
 }
 
 struct row {
-	struct moment_file file;
+	struct image_file file;
 	struct content content;
 };
 
@@ -187,7 +187,7 @@ static int compare_rows(const void *a, const void *b)
 	return strcmp(((const struct row *)a)->file.path, ((const struct row *)b)->file.path);
 }
 
-static int sort_files(struct moment *m)
+static int sort_files(struct trace_image *m)
 {
 	struct row *rows = calloc(m->file_count + 1, sizeof(*rows));
 
@@ -207,7 +207,7 @@ static int sort_files(struct moment *m)
 }
 
 /* Files of all sources and the metadata of their traces; those of a trace stand side by side. */
-int moment_add_files(struct moment *m)
+int image_add_files(struct trace_image *m)
 {
 	uint64_t newest = 0;
 	int err = 0;
@@ -231,7 +231,7 @@ int moment_add_files(struct moment *m)
 }
 
 /* Marks first, all close together; then the plans; the metadata comes later, and so has every event of the streams. */
-static int plan_all(struct moment *m, const struct stream_set *set)
+static int plan_all(struct trace_image *m, const struct stream_set *set)
 {
 	const struct outend none = { 0 };
 	struct ring_mark *marks = calloc(set->count + 1, sizeof(*marks));
@@ -270,10 +270,10 @@ static bool lacks(const struct ring_mark *mark, const struct outend *end)
 	return mark->head > end->pos || end->lost_before + mark->lost > end->lost;
 }
 
-static int copy(struct moment *m, struct source *src);
+static int copy(struct trace_image *m, struct source *src);
 
 /* A file of what the ring has behind the files. -ESTALE: it is not there any more. */
-static int add_rest(struct moment *m, const struct stream *st, const struct ring_mark *mark, const struct outend *end,
+static int add_rest(struct trace_image *m, const struct stream *st, const struct ring_mark *mark, const struct outend *end,
 		    const char *name)
 {
 	struct source *src = &m->sources[m->source_count++];
@@ -300,9 +300,9 @@ static int add_rest(struct moment *m, const struct stream *st, const struct ring
 }
 
 /* One file of it, or its index. */
-static int add_output(struct moment *m, const struct stream *st, const struct outfile *of, bool index)
+static int add_output(struct trace_image *m, const struct stream *st, const struct stream_file *of, bool index)
 {
-	int fd = index ? outfile_open(of, true) : outlog_open(st->log, of), err;
+	int fd = index ? outfile_open(of, true) : stream_files_open(st->log, of), err;
 	const struct trace *t = st->trace;
 
 	/* Its owner has removed it: then it is no part of the recording any more. */
@@ -319,23 +319,23 @@ static int add_output(struct moment *m, const struct stream *st, const struct ou
 	return err;
 }
 
-static void set_times(struct moment *m, size_t from, uint64_t ts)
+static void set_times(struct trace_image *m, size_t from, uint64_t ts)
 {
 	for (; from < m->file_count; from++)
 		m->files[from].mtime = (int64_t)(session_clock_offset(m->s) + ts);
 }
 
 /* The files of a stream, and with `all` what they lack. */
-static int take_stream(struct moment *m, const struct stream *st, bool all, struct ring_mark *mark)
+static int take_stream(struct trace_image *m, const struct stream *st, bool all, struct ring_mark *mark)
 {
-	struct outend end = outlog_end(st->log);
-	struct outfile of;
+	struct outend end = stream_files_end(st->log);
+	struct stream_file of;
 	char name[200];
 	int err = 0;
 
 	ring_mark(st, mark);
 	snprintf(name, sizeof(name), end.serial ? "%s.unwritten" : "%s", st->file);
-	for (uint64_t serial = outlog_first(st->log); !err && outlog_find(st->log, serial, &of); serial = of.serial + 1) {
+	for (uint64_t serial = stream_files_first(st->log); !err && stream_files_find(st->log, serial, &of); serial = of.serial + 1) {
 		if (of.serial == end.serial) {
 			of.size = end.size;
 			of.index_size = end.index_size;
@@ -351,7 +351,7 @@ static int take_stream(struct moment *m, const struct stream *st, bool all, stru
 }
 
 /* flushed: the files have all that was there when one asked. */
-static int take_output(struct moment *m, const struct stream_set *set, bool flushed)
+static int take_output(struct trace_image *m, const struct stream_set *set, bool flushed)
 {
 	uint64_t newest = 0;
 	size_t first = 0;
@@ -377,9 +377,9 @@ static int take_output(struct moment *m, const struct stream_set *set, bool flus
 	return err ? err : sort_files(m);
 }
 
-struct moment *moment_new(struct session *s)
+struct trace_image *image_new(struct session *s)
 {
-	struct moment *m = calloc(1, sizeof(*m));
+	struct trace_image *m = calloc(1, sizeof(*m));
 
 	if (!m)
 		return NULL;
@@ -389,7 +389,7 @@ struct moment *moment_new(struct session *s)
 	return m;
 }
 
-int moment_plan(struct moment *m)
+int image_plan(struct trace_image *m)
 {
 	struct stream_set set = { 0 };
 	uint64_t now;
@@ -401,9 +401,9 @@ int moment_plan(struct moment *m)
 	return err;
 }
 
-static int take(struct session *s, struct moment **out)
+static int take(struct session *s, struct trace_image **out)
 {
-	struct moment *m = moment_new(s);
+	struct trace_image *m = image_new(s);
 	struct stream_set set = { 0 };
 	uint64_t now;
 	int err;
@@ -416,18 +416,18 @@ static int take(struct session *s, struct moment **out)
 	} else if (!err) {
 		err = plan_all(m, &set);
 		if (!err)
-			err = moment_add_files(m);
+			err = image_add_files(m);
 	}
 	stream_set_deinit(&set);
 	if (err) {
-		moment_put(m);
+		image_put(m);
 		return err;
 	}
 	*out = m;
 	return 0;
 }
 
-int moment_take(struct session *s, struct moment **out)
+int image_take(struct session *s, struct trace_image **out)
 {
 	int err = -ESTALE;
 
@@ -439,7 +439,7 @@ int moment_take(struct session *s, struct moment **out)
 
 static int add_archived(void *arg, const char *path, uint64_t size, int64_t mtime)
 {
-	struct moment *m = arg;
+	struct trace_image *m = arg;
 	int err = add_file(m, ARCHIVED, NULL, size, 0, "%s%s", path, "");
 
 	if (!err)
@@ -447,9 +447,9 @@ static int add_archived(void *arg, const char *path, uint64_t size, int64_t mtim
 	return err;
 }
 
-int moment_take_archives(struct session *s, struct moment **out)
+int image_take_archives(struct session *s, struct trace_image **out)
 {
-	struct moment *m = moment_new(s);
+	struct trace_image *m = image_new(s);
 	int err;
 
 	if (!m)
@@ -460,26 +460,26 @@ int moment_take_archives(struct session *s, struct moment **out)
 	if (!err)
 		err = sort_files(m);
 	if (err) {
-		moment_put(m);
+		image_put(m);
 		return err;
 	}
 	*out = m;
 	return 0;
 }
 
-size_t moment_files(struct moment *m, const struct moment_file **files)
+size_t image_files(struct trace_image *m, const struct image_file **files)
 {
 	*files = m->files;
 	return m->file_count;
 }
 
-struct moment *moment_get(struct moment *m)
+struct trace_image *image_get(struct trace_image *m)
 {
 	__atomic_fetch_add(&m->refs, 1, __ATOMIC_RELAXED);
 	return m;
 }
 
-void moment_put(struct moment *m)
+void image_put(struct trace_image *m)
 {
 	struct session *s;
 
@@ -531,12 +531,12 @@ uint64_t events_sound(const struct md_stream *class, const uint8_t *bytes, uint6
 
 void source_packet(const struct source *src, size_t i, uint64_t good, uint64_t seq, struct md_packet *h)
 {
-	const struct plan *p = &src->plans[i];
+	const struct packet_plan *p = &src->plans[i];
 
 	packet_init(h, &src->stream, p->begin_ts);
 	h->timestamp_end = p->end_ts;
 	h->content_size = 8 * (MD_PACKET_HEADER + good);
-	h->packet_size = 8 * plan_size(p);
+	h->packet_size = 8 * packet_plan_size(p);
 	h->events_discarded = p->lost;
 	h->packet_seq_num = seq;
 }
@@ -548,7 +548,7 @@ void source_check(const struct source *src, uint8_t *file, uint8_t *index)
 
 	md_index_header_set((struct md_index_header *)index);
 	for (size_t i = src->first; i < src->count; i++) {
-		const struct plan *p = &src->plans[i];
+		const struct packet_plan *p = &src->plans[i];
 		uint64_t good = p->len && !p->gone ? events_sound(src->stream.class, file + at + MD_PACKET_HEADER, p->len,
 								  p->begin_ts, p->end_ts) : 0;
 		struct md_packet h;
@@ -557,12 +557,12 @@ void source_check(const struct source *src, uint8_t *file, uint8_t *index)
 		source_packet(src, i, good, seq++, &h);
 		memcpy(file + at, &h, sizeof(h));
 		md_index_entry_set(entry++, &h, at);
-		at += plan_size(p);
+		at += packet_plan_size(p);
 	}
 }
 
 /* Copies a sub-buffer behind its packet's header, if it is still there. */
-static void copy_subbuf(struct plan *p, const struct stream *s, uint8_t *to)
+static void copy_subbuf(struct packet_plan *p, const struct stream *s, uint8_t *to)
 {
 	const struct region_geometry *g = &s->region->geo;
 
@@ -573,7 +573,7 @@ static void copy_subbuf(struct plan *p, const struct stream *s, uint8_t *to)
 }
 
 /* Makes the file and its index. src->lock is held. */
-static int copy(struct moment *m, struct source *src)
+static int copy(struct trace_image *m, struct source *src)
 {
 	int64_t bytes = (int64_t)(src->size + source_index_size(src));
 	uint64_t at = 0;
@@ -590,7 +590,7 @@ static int copy(struct moment *m, struct source *src)
 	for (size_t i = src->first; i < src->count; i++) {
 		if (src->plans[i].len)
 			copy_subbuf(&src->plans[i], &src->stream, src->data + at + MD_PACKET_HEADER);
-		at += plan_size(&src->plans[i]);
+		at += packet_plan_size(&src->plans[i]);
 	}
 	source_check(src, src->data, src->data + src->size);
 	/* Release: a reader that sees it sees the data. */
@@ -599,7 +599,7 @@ static int copy(struct moment *m, struct source *src)
 }
 
 /* What was copied when the snapshot was made is looked at when it is first read. src->lock is held. */
-static int check(struct moment *m, struct source *src)
+static int check(struct trace_image *m, struct source *src)
 {
 	uint8_t *file = NULL, *index = NULL;
 
@@ -612,7 +612,7 @@ static int check(struct moment *m, struct source *src)
 	return 0;
 }
 
-ssize_t moment_read(struct moment *m, size_t i, uint64_t offset, void *buf, size_t size)
+ssize_t image_read(struct trace_image *m, size_t i, uint64_t offset, void *buf, size_t size)
 {
 	struct content *c;
 	const void *data;

@@ -3,13 +3,13 @@
  * What moments are made of: shared by snapshot/image.c (trace/: copied when somebody reads) and snapshot/snapshot.c (copied at once, into
  * a memfd). Private to the two.
  */
-#ifndef TRACER_MOMENT_H
-#define TRACER_MOMENT_H
+#ifndef TRACER_SNAPSHOT_IMAGE_H
+#define TRACER_SNAPSHOT_IMAGE_H
 
 #include "tracer/ring/packet.h"
 #include "tracer/session/streams.h"
 
-struct plan {                   /* one packet */
+struct packet_plan {                   /* one packet */
 	uint64_t subbuf;        /* number; 0: an empty packet */
 	uint64_t pos;           /* of its content in the ring */
 	uint64_t len;
@@ -23,7 +23,7 @@ enum kind { METADATA, STREAM, INDEX, OUTPUT, ARCHIVED };
 struct source {                 /* what stands behind a stream file and its index */
 	pthread_mutex_t lock;   /* guards copying; `copied` is set last */
 	struct stream stream;   /* references are owned */
-	struct plan *plans;
+	struct packet_plan *plans;
 	size_t count;
 	size_t first;           /* of the plans that are there: the empty packet in front of the others */
 	uint64_t size;          /* of the stream file */
@@ -41,12 +41,12 @@ struct content {
 	int fd;                         /* OUTPUT: a file that the session's output wrote; of it as much as there was then */
 };
 
-struct moment {
+struct trace_image {
 	int refs;               /* atomic */
 	struct session *s;      /* referenced */
 	struct source *sources;
 	size_t source_count;
-	struct moment_file *files;
+	struct image_file *files;
 	struct content *contents;       /* of the files */
 	size_t file_count, file_room;
 	int64_t frozen;         /* bytes accounted; atomic */
@@ -60,13 +60,13 @@ struct moment {
 	bool ended;             /* atomic: it was removed */
 };
 
-struct moment *moment_new(struct session *s);
+struct trace_image *image_new(struct session *s);
 /* Marks and plans of all streams; no files yet. */
-int moment_plan(struct moment *m);
+int image_plan(struct trace_image *m);
 /* The files of what is planned, with the metadata as it is now. */
-int moment_add_files(struct moment *m);
+int image_add_files(struct trace_image *m);
 
-static inline uint64_t plan_size(const struct plan *p)
+static inline uint64_t packet_plan_size(const struct packet_plan *p)
 {
 	return MD_PACKET_HEADER + p->len;
 }
@@ -76,7 +76,7 @@ uint64_t just_before(uint64_t ts);
 /* How many of the bytes are events that a reader can read, with times within the packet's. */
 uint64_t events_sound(const struct md_stream *class, const uint8_t *bytes, uint64_t len, uint64_t begin_ts, uint64_t end_ts);
 /* As source_check, of the stream that file i belongs to: nothing is known of it but the file itself. */
-void snapshot_check(struct moment *m, size_t i);
+void snapshot_check(struct trace_image *m, size_t i);
 uint64_t source_index_size(const struct source *src);
 /* The header of packet i, if so many of its bytes are events. */
 void source_packet(const struct source *src, size_t i, uint64_t good, uint64_t seq, struct md_packet *h);

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "metadata/ctf.h"
-#include "tracer/session/core.h"
+#include "tracer/session/session.h"
 #include "tracer/snapshot/image.h"
 
 static pthread_mutex_t checking = PTHREAD_MUTEX_INITIALIZER;    /* one at a time; the tracer's lock may be taken under it */
@@ -41,7 +41,7 @@ static const struct md_stream *find_class(struct trace *t, uint64_t id)
 	return class;
 }
 
-static struct content *find_file(struct moment *m, const char *path, uint64_t *size)
+static struct content *find_file(struct trace_image *m, const char *path, uint64_t *size)
 {
 	for (size_t i = 0; i < m->file_count; i++)
 		if (!strcmp(m->files[i].path, path)) {
@@ -97,7 +97,7 @@ static size_t both_paths(const char *path, char *stream, char *index, size_t siz
 	return dir;
 }
 
-void snapshot_check(struct moment *m, size_t i)
+void snapshot_check(struct trace_image *m, size_t i)
 {
 	uint64_t size = 0, index_size = 0;
 	char stream[600], name[600];

@@ -64,7 +64,7 @@ static int write_all(int fd, const char *buf, size_t len)
 	return 0;
 }
 
-static int save_file(struct moment *m, size_t i, const char *path, const struct moment_sink *to, char *buf)
+static int save_file(struct trace_image *m, size_t i, const char *path, const struct image_sink *to, char *buf)
 {
 	const char *name;
 	int parent = open_parent(to->dir, path, to->mode, &name), fd, err;
@@ -76,7 +76,7 @@ static int save_file(struct moment *m, size_t i, const char *path, const struct 
 	fd = openat(parent, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, to->mode & 0666);
 	err = fd < 0 ? -errno : 0;
 	close(parent);
-	while (!err && (n = moment_read(m, i, at, buf, PIECE)) > 0) {
+	while (!err && (n = image_read(m, i, at, buf, PIECE)) > 0) {
 		err = write_all(fd, buf, (size_t)n);
 		if (!err && to->piece)
 			err = to->piece(to->arg, (uint64_t)n);
@@ -91,10 +91,10 @@ static int save_file(struct moment *m, size_t i, const char *path, const struct 
 	return err;
 }
 
-int moment_save(struct moment *m, const struct moment_sink *to)
+int image_save(struct trace_image *m, const struct image_sink *to)
 {
-	const struct moment_file *files;
-	size_t n = moment_files(m, &files);
+	const struct image_file *files;
+	size_t n = image_files(m, &files);
 	char *buf = malloc(PIECE);
 	int err = buf ? 0 : -ENOMEM;
 

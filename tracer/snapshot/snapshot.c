@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "tracer/output/output.h"
-#include "tracer/session/core.h"
+#include "tracer/session/session.h"
 #include "tracer/snapshot/image.h"
 #include "tracer/snapshot/snapshot_copy.h"
 #include "tracer/snapshot/snapshot_memory.h"
@@ -22,11 +22,11 @@
 #define FINISH_MS 10000         /* how long the end of a session waits for its copies */
 #define SUSPEND_MS 2000
 
-static int make(struct session *s, struct snapshot *sn, uint64_t max, struct moment **out, struct tr_err *err)
+static int make(struct session *s, struct snapshot *sn, uint64_t max, struct trace_image **out, struct tr_err *err)
 {
-	struct moment *m = moment_new(s);
+	struct trace_image *m = image_new(s);
 	uint64_t bytes = 4096;
-	int ret = m ? moment_plan(m) : -ENOMEM;
+	int ret = m ? image_plan(m) : -ENOMEM;
 
 	if (!ret && max)
 		ret = snapshot_limit(m, max);
@@ -44,7 +44,7 @@ static int make(struct session *s, struct snapshot *sn, uint64_t max, struct mom
 		*out = m;
 		return 0;
 	}
-	moment_put(m);
+	image_put(m);
 	if (ret == -EDQUOT)
 		return tr_fail(err, ret, "a snapshot of %" PRIu64 " bytes is more than views may still hold; max_frozen is %" PRIu64
 			       ": remove snapshots, or set snapshot_max_size", bytes, s->tracer->config.max_frozen);
@@ -104,7 +104,7 @@ static int reserve(struct session *s, const char *name, struct snapshot *sn, str
 }
 
 /* Without the lock: the keeper may take its time. */
-static void keep(struct tracer *t, const struct snapshot *sn, const struct moment *m)
+static void keep(struct tracer *t, const struct snapshot *sn, const struct trace_image *m)
 {
 	char name[32];
 	int err;
@@ -157,19 +157,19 @@ static void free_dead(struct tracer *t)
 	pthread_mutex_unlock(&t->lock);
 	cds_list_for_each_entry_safe(sn, next, &dead, node) {
 		/* The moment lives on in who reads it. */
-		moment_put(sn->moment);
+		image_put(sn->moment);
 		free(sn);
 	}
 }
 
 /* The moment becomes the snapshot's, and visible, unless the session or the snapshot was removed while it was made. */
-static int publish(struct session *s, struct snapshot *sn, struct moment *m, struct tr_err *err)
+static int publish(struct session *s, struct snapshot *sn, struct trace_image *m, struct tr_err *err)
 {
 	if (s->gone || sn->removed)
 		return tr_fail(err, -ENOENT, "the session is gone");
 	sn->moment = m;
 	sn->total = 0;
-	snapcopy_add(s, sn);
+	snapshot_copy_add(s, sn);
 	session_save(s);
 	session_changed(s);
 	return 0;
@@ -178,7 +178,7 @@ static int publish(struct session *s, struct snapshot *sn, struct moment *m, str
 int snapshot_create(struct session *s, const char *name, struct tr_err *err)
 {
 	struct tracer *t = s->tracer;
-	struct moment *m = NULL;
+	struct trace_image *m = NULL;
 	struct snapshot *sn;
 	uint64_t max;
 	int ret = name ? name_check(name, SNAPSHOT_NAME_MAX, err) : 0;
@@ -207,7 +207,7 @@ int snapshot_create(struct session *s, const char *name, struct tr_err *err)
 	put_snapshot(t, sn);
 	pthread_mutex_unlock(&t->lock);
 	if (ret)
-		moment_put(m);
+		image_put(m);
 	free_dead(t);
 	return ret;
 }
@@ -244,7 +244,7 @@ void snapshots_list(struct session *s, struct md_buf *names)
 	pthread_mutex_unlock(&s->tracer->lock);
 }
 
-int snapshot_get(struct session *s, const char *name, struct moment **out, int64_t *created)
+int snapshot_get(struct session *s, const char *name, struct trace_image **out, int64_t *created)
 {
 	struct snapshot *sn;
 
@@ -252,7 +252,7 @@ int snapshot_get(struct session *s, const char *name, struct moment **out, int64
 	pthread_mutex_lock(&s->tracer->lock);
 	sn = s->gone ? NULL : find(s, name);
 	if (sn && sn->moment) {
-		*out = moment_get(sn->moment);
+		*out = image_get(sn->moment);
 		*created = sn->created;
 	}
 	pthread_mutex_unlock(&s->tracer->lock);
@@ -297,13 +297,13 @@ static void show_status(struct session *s, struct md_buf *out)
 			md_buf_printf(out, "pending snapshot %s %" PRIu64 "%%\n", sn->name, total ? 100 * done / total : 0);
 	}
 	if (output_runs(s))
-		snapcopies_status(s->output, out);
+		snapshot_copies_status(s->output, out);
 }
 
 static int adopt_snapshot(struct session *s, const char *name, int64_t created, uint64_t key, int fd)
 {
 	struct snapshot *sn = calloc(1, sizeof(*sn));
-	struct moment *m = moment_new(s);
+	struct trace_image *m = image_new(s);
 	struct stat st;
 	int err = sn && m && !name_check(name, SNAPSHOT_NAME_MAX, NULL) ? 0 : -ENOMEM;
 
@@ -314,7 +314,7 @@ static int adopt_snapshot(struct session *s, const char *name, int64_t created, 
 	if (err) {
 		if (m)
 			m->fd = -1;     /* it stays the caller's */
-		moment_put(m);
+		image_put(m);
 		free(sn);
 		return err;
 	}
@@ -342,7 +342,7 @@ static void adopt_copy(struct session *s, const char *line)
 			snprintf(sn->copy, sizeof(sn->copy), "%s", line + n);
 }
 
-bool moment_ended(const struct moment *m)
+bool image_ended(const struct trace_image *m)
 {
 	return __atomic_load_n(&m->ended, __ATOMIC_RELAXED);
 }
@@ -419,18 +419,18 @@ static int start_copies(struct session *s, struct tr_err *err)
 {
 	(void)err;
 	if (output_runs(s))
-		snapcopies_resume(s);
+		snapshot_copies_resume(s);
 	return 0;
 }
 
 static void finish_copies(struct session *s)
 {
-	snapcopies_finish(s, FINISH_MS);
+	snapshot_copies_finish(s, FINISH_MS);
 }
 
 static void suspend_copies(struct session *s)
 {
-	snapcopies_finish(s, SUSPEND_MS);
+	snapshot_copies_finish(s, SUSPEND_MS);
 }
 
 static const struct session_setting settings[] = { { SESSION_SNAPSHOT_MAX_SIZE, show_max_size, store_max_size }, { 0 } };

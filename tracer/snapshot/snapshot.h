@@ -6,8 +6,8 @@
  * The sub-buffers of a ring are copied from the newest to the oldest, and copying ends at the first that was overwritten
  * meanwhile: what a snapshot has of a stream is without a hole.
  */
-#ifndef TRACER_SNAPSHOT_H
-#define TRACER_SNAPSHOT_H
+#ifndef TRACER_SNAPSHOT_SNAPSHOT_H
+#define TRACER_SNAPSHOT_SNAPSHOT_H
 
 #include <urcu/list.h>
 
@@ -28,7 +28,7 @@ struct snapshot {
 	char name[SNAPSHOT_NAME_MAX + 1];
 	int64_t created;                /* ns since the epoch */
 	uint64_t key;                   /* of the memfd */
-	struct moment *moment;          /* referenced; set once, when all of it was copied; NULL: it is being made */
+	struct trace_image *moment;          /* referenced; set once, when all of it was copied; NULL: it is being made */
 	uint64_t done, total;           /* bytes copied; atomic */
 	bool unnamed;                   /* nobody gave it its name */
 	char copy[SNAPSHOT_COPY_MAX + 1];       /* what it is to be called in the output, until it is there; else "" */

@@ -19,18 +19,18 @@
 
 #define DEPTH_MAX 8             /* of directories in a snapshot */
 
-struct snapcopy {
-	struct snapcopy *next;
+struct snapshot_copy {
+	struct snapshot_copy *next;
 	struct output *output;
-	struct moment *moment;          /* referenced */
+	struct trace_image *moment;          /* referenced */
 	uint64_t key;                   /* of the snapshot */
 	char name[SNAPSHOT_COPY_MAX + 1];
 	uint64_t done, total;           /* bytes; atomic */
 };
 
-static void destroy(struct snapcopy *c)
+static void destroy(struct snapshot_copy *c)
 {
-	moment_put(c->moment);
+	image_put(c->moment);
 	free(c);
 }
 
@@ -48,7 +48,7 @@ static bool quits(struct output *o)
 
 static int piece(void *arg, uint64_t bytes)
 {
-	struct snapcopy *c = arg;
+	struct snapshot_copy *c = arg;
 
 	__atomic_fetch_add(&c->done, bytes, __ATOMIC_RELAXED);
 	return quits(c->output) ? -ECANCELED : 0;
@@ -56,7 +56,7 @@ static int piece(void *arg, uint64_t bytes)
 
 static void sync_file(void *arg, int fd)
 {
-	syncgroup_add(((struct snapcopy *)arg)->output->sync, fd);
+	syncgroup_add(((struct snapshot_copy *)arg)->output->sync, fd);
 }
 
 /* What was begun and has not become whole. */
@@ -70,14 +70,14 @@ static void sweep(int dir)
 		close(fd);
 	while (d && (e = readdir(d)))
 		if (e->d_name[0] == '.' && strcmp(e->d_name, ".") && strcmp(e->d_name, ".."))
-			outdir_remove(dir, e->d_name, DEPTH_MAX);
+			output_dir_remove(dir, e->d_name, DEPTH_MAX);
 	if (d)
 		closedir(d);
 }
 
-static int copy_into(struct output *o, struct snapcopy *c, int dir)
+static int copy_into(struct output *o, struct snapshot_copy *c, int dir)
 {
-	struct moment_sink to = { .mode = o->mode, .piece = piece, .file = sync_file, .arg = c };
+	struct image_sink to = { .mode = o->mode, .piece = piece, .file = sync_file, .arg = c };
 	char name[SNAPSHOT_COPY_MAX + 2];
 	int err = 0;
 
@@ -88,19 +88,19 @@ static int copy_into(struct output *o, struct snapcopy *c, int dir)
 	if (to.dir < 0)
 		err = -errno;
 	if (!err)
-		err = moment_save(c->moment, &to);
+		err = image_save(c->moment, &to);
 	if (!err && renameat(dir, name, dir, c->name) < 0)
 		err = -errno;
 	if (to.dir >= 0)
 		close(to.dir);
 	if (err)
-		outdir_remove(dir, name, DEPTH_MAX);
+		output_dir_remove(dir, name, DEPTH_MAX);
 	else
 		syncgroup_fail(o->sync, syncgroup_add_copy(o->sync, dir));
 	return err;
 }
 
-static int copy(struct output *o, struct snapcopy *c)
+static int copy(struct output *o, struct snapshot_copy *c)
 {
 	int top, dir, err;
 
@@ -113,7 +113,7 @@ static int copy(struct output *o, struct snapcopy *c)
 		return -ENOENT;
 	err = cred_enter(&o->cred);
 	if (!err) {
-		dir = outdir_sub(top, "snapshots", o->cred.uid, o->mode);
+		dir = output_dir_sub(top, "snapshots", o->cred.uid, o->mode);
 		err = dir < 0 ? dir : 0;
 		if (!err) {
 			sweep(dir);
@@ -129,7 +129,7 @@ static int copy(struct output *o, struct snapcopy *c)
 /* ---- the thread ---- */
 
 /* For the session's file and its readers; the snapshot itself may be gone. */
-static void tell(struct output *o, const struct snapcopy *c, int err)
+static void tell(struct output *o, const struct snapshot_copy *c, int err)
 {
 	struct session *s = o->s;
 	struct snapshot *sn;
@@ -145,9 +145,9 @@ static void tell(struct output *o, const struct snapcopy *c, int err)
 	pthread_mutex_unlock(&s->tracer->lock);
 }
 
-static struct snapcopy *first(struct output *o)
+static struct snapshot_copy *first(struct output *o)
 {
-	struct snapcopy *c;
+	struct snapshot_copy *c;
 
 	pthread_mutex_lock(&o->lock);
 	c = o->copies;
@@ -160,7 +160,7 @@ static void *run(void *arg)
 {
 	struct output *o = arg;
 	struct session *s = o->s;
-	struct snapcopy *c;
+	struct snapshot_copy *c;
 
 	while ((c = first(o))) {
 		int err = quits(o) ? -ECANCELED : copy(o, c);
@@ -217,12 +217,12 @@ static void give_name(struct session *s, struct snapshot *sn)
 	snprintf(sn->copy, sizeof(sn->copy), "%s-%s-%u", sn->name, when, s->next_snapshot++);
 }
 
-void snapcopy_add(struct session *s, struct snapshot *sn)
+void snapshot_copy_add(struct session *s, struct snapshot *sn)
 {
-	const struct moment_file *files;
-	size_t count = moment_files(sn->moment, &files);
+	const struct image_file *files;
+	size_t count = image_files(sn->moment, &files);
 	struct output *o = s->output;
-	struct snapcopy *c, **last;
+	struct snapshot_copy *c, **last;
 	int err;
 
 	/* Nothing is in it before the first start. */
@@ -234,7 +234,7 @@ void snapcopy_add(struct session *s, struct snapshot *sn)
 	err = c ? 0 : -ENOMEM;
 	if (c) {
 		c->output = o;
-		c->moment = moment_get(sn->moment);
+		c->moment = image_get(sn->moment);
 		c->key = sn->key;
 		memcpy(c->name, sn->copy, sizeof(c->name));
 		for (size_t i = 0; i < count; i++)
@@ -256,16 +256,16 @@ void snapcopy_add(struct session *s, struct snapshot *sn)
 	}
 }
 
-void snapcopies_resume(struct session *s)
+void snapshot_copies_resume(struct session *s)
 {
 	struct snapshot *sn;
 
 	cds_list_for_each_entry(sn, &s->snapshots, node)
 		if (sn->moment && sn->copy[0])
-			snapcopy_add(s, sn);
+			snapshot_copy_add(s, sn);
 }
 
-void snapcopies_finish(struct session *s, unsigned int ms)
+void snapshot_copies_finish(struct session *s, unsigned int ms)
 {
 	struct output *o;
 	uint64_t until = output_now() + ms * UINT64_C(1000000);
@@ -282,13 +282,13 @@ void snapcopies_finish(struct session *s, unsigned int ms)
 	pthread_mutex_unlock(&o->lock);
 }
 
-void snapcopies_status(struct output *o, struct md_buf *out)
+void snapshot_copies_status(struct output *o, struct md_buf *out)
 {
 	pthread_mutex_lock(&o->lock);
 	md_buf_printf(out, "snapshots_copied %" PRIu64 "\n", o->copied);
 	if (o->copy_error)
 		md_buf_printf(out, "snapshot_error %s\n", strerror(-o->copy_error));
-	for (const struct snapcopy *c = o->copies; c; c = c->next) {
+	for (const struct snapshot_copy *c = o->copies; c; c = c->next) {
 		uint64_t done = __atomic_load_n(&c->done, __ATOMIC_RELAXED);
 
 		md_buf_printf(out, "pending copy %s %" PRIu64 "%%\n", c->name, c->total ? 100 * done / c->total : 0);

@@ -6,8 +6,8 @@
  *
  * Locks: output.lock guards the list; the thread takes the tracer's lock when one is done. Private to tracer/.
  */
-#ifndef TRACER_SNAPCOPY_H
-#define TRACER_SNAPCOPY_H
+#ifndef TRACER_SNAPSHOT_SNAPSHOT_COPY_H
+#define TRACER_SNAPSHOT_SNAPSHOT_COPY_H
 
 #include "metadata/buf.h"
 
@@ -16,12 +16,12 @@ struct session;
 struct snapshot;
 
 /* With the tracer's lock. Gives the copy its name (sn->copy) if it has none, and queues it; no output: nothing is done. */
-void snapcopy_add(struct session *s, struct snapshot *sn);
+void snapshot_copy_add(struct session *s, struct snapshot *sn);
 /* With the tracer's lock: those that an earlier daemon did not get done. */
-void snapcopies_resume(struct session *s);
+void snapshot_copies_resume(struct session *s);
 /* Without: all are done, or ms have passed. */
-void snapcopies_finish(struct session *s, unsigned int ms);
+void snapshot_copies_finish(struct session *s, unsigned int ms);
 /* With the tracer's lock: lines of `status`. */
-void snapcopies_status(struct output *o, struct md_buf *out);
+void snapshot_copies_status(struct output *o, struct md_buf *out);
 
 #endif

@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "tracer/ring/reader.h"
-#include "tracer/session/core.h"
+#include "tracer/session/session.h"
 #include "tracer/snapshot/image.h"
 #include "tracer/view/cursor.h"
 
@@ -50,21 +50,21 @@ static int newest_first(const void *a, const void *b)
 /* The first `n` packets with events go; an empty one takes the place of the last of them. */
 static void drop_packets(struct source *src, size_t n)
 {
-	struct plan *empty = &src->plans[n];
+	struct packet_plan *empty = &src->plans[n];
 	uint64_t ts = n + 1 < src->count ? just_before(src->plans[n + 1].begin_ts) : empty->end_ts, lost = empty->lost;
 
 	for (size_t i = src->first; i < n; i++)
-		src->size -= plan_size(&src->plans[i + 1]);
+		src->size -= packet_plan_size(&src->plans[i + 1]);
 	src->first = n;
-	*empty = (struct plan){ .begin_ts = ts, .end_ts = ts };
+	*empty = (struct packet_plan){ .begin_ts = ts, .end_ts = ts };
 	/* So that what was lost is told, though no packet follows. */
 	if (n + 1 == src->count && lost) {
-		src->plans[src->count++] = (struct plan){ .begin_ts = ts + 1, .end_ts = ts + 1, .lost = lost };
+		src->plans[src->count++] = (struct packet_plan){ .begin_ts = ts + 1, .end_ts = ts + 1, .lost = lost };
 		src->size += MD_PACKET_HEADER;
 	}
 }
 
-int snapshot_limit(struct moment *m, uint64_t max)
+int snapshot_limit(struct trace_image *m, uint64_t max)
 {
 	struct candidate *all;
 	uint64_t sum = 0;
@@ -78,16 +78,16 @@ int snapshot_limit(struct moment *m, uint64_t max)
 	n = 0;
 	for (size_t i = 0; i < m->source_count; i++)
 		for (size_t k = 0; k < m->sources[i].count; k++) {
-			const struct plan *p = &m->sources[i].plans[k];
+			const struct packet_plan *p = &m->sources[i].plans[k];
 
 			if (p->len)
 				all[n++] = (struct candidate){ p->end_ts, i, k };
 			else
-				sum += plan_size(p);
+				sum += packet_plan_size(p);
 		}
 	qsort(all, n, sizeof(*all), newest_first);
-	while (kept < n && sum + plan_size(&m->sources[all[kept].source].plans[all[kept].packet]) <= max) {
-		sum += plan_size(&m->sources[all[kept].source].plans[all[kept].packet]);
+	while (kept < n && sum + packet_plan_size(&m->sources[all[kept].source].plans[all[kept].packet]) <= max) {
+		sum += packet_plan_size(&m->sources[all[kept].source].plans[all[kept].packet]);
 		kept++;
 	}
 	/* Newest first: the first of a source that is not kept is the last that goes. */
@@ -120,7 +120,7 @@ static int put(int fd, const void *data, size_t len, uint64_t at)
 /* A packet with its header. 1: it was overwritten before it was copied. */
 static int put_packet(int fd, const struct source *src, size_t i, uint64_t at)
 {
-	const struct plan *p = &src->plans[i];
+	const struct packet_plan *p = &src->plans[i];
 	const struct stream *s = &src->stream;
 	uint64_t mask = s->region->geo.subbuf_size * s->region->geo.subbuf_count - 1;
 	struct md_packet h;
@@ -138,7 +138,7 @@ static int put_packet(int fd, const struct source *src, size_t i, uint64_t at)
 		return -errno;
 	if ((size_t)n < sizeof(h))
 		err = put(fd, (const char *)&h + n, sizeof(h) - (size_t)n, at + (uint64_t)n);
-	if (!err && (uint64_t)n < plan_size(p)) {
+	if (!err && (uint64_t)n < packet_plan_size(p)) {
 		uint64_t done = (size_t)n > sizeof(h) ? (size_t)n - sizeof(h) : 0;
 
 		err = put(fd, (const char *)v[1].iov_base + done, p->len - done, at + sizeof(h) + done);
@@ -149,13 +149,13 @@ static int put_packet(int fd, const struct source *src, size_t i, uint64_t at)
 }
 
 /* The stream file, from its last packet on, in [at, at + src->size). Returns 0; *begin is where it begins in the end. */
-static int copy_stream(struct moment *m, struct source *src, uint64_t at, struct snapshot *sn, uint64_t *begin)
+static int copy_stream(struct trace_image *m, struct source *src, uint64_t at, struct snapshot *sn, uint64_t *begin)
 {
 	uint64_t end = at + src->size;
 	int ret = 0;
 
 	for (size_t i = src->count - 1; i > src->first; i--) {
-		uint64_t size = plan_size(&src->plans[i]);
+		uint64_t size = packet_plan_size(&src->plans[i]);
 
 		ret = put_packet(m->fd, src, i, end - size);
 		if (ret < 0)
@@ -199,7 +199,7 @@ static int put_index(int fd, const struct source *src, uint64_t at)
 
 		source_packet(src, i, src->plans[i].len, i, &h);
 		md_index_entry_set(e++, &h, offset);
-		offset += plan_size(&src->plans[i]);
+		offset += packet_plan_size(&src->plans[i]);
 	}
 	err = put(fd, index, size, at);
 	free(index);
@@ -207,7 +207,7 @@ static int put_index(int fd, const struct source *src, uint64_t at)
 }
 
 /* Copies all streams; begins[i] is where the file of source i begins. *end: behind all. */
-static int copy_streams(struct moment *m, struct snapshot *sn, uint64_t *begins, uint64_t *end)
+static int copy_streams(struct trace_image *m, struct snapshot *sn, uint64_t *begins, uint64_t *end)
 {
 	uint64_t at = sizeof(struct header);
 	int err = 0;
@@ -223,7 +223,7 @@ static int copy_streams(struct moment *m, struct snapshot *sn, uint64_t *begins,
 }
 
 /* The other files, behind the streams; then what says where all are. */
-static int put_files(struct moment *m, const uint64_t *begins, uint64_t at)
+static int put_files(struct trace_image *m, const uint64_t *begins, uint64_t at)
 {
 	struct entry *entries = calloc(m->file_count + 1, sizeof(*entries));
 	struct md_buf paths = MD_BUF_INIT;
@@ -258,7 +258,7 @@ static int put_files(struct moment *m, const uint64_t *begins, uint64_t at)
 	return err;
 }
 
-static const struct entry *entries_of(const struct moment *m)
+static const struct entry *entries_of(const struct trace_image *m)
 {
 	return (const struct entry *)(m->map + ((const struct header *)m->map)->entries);
 }
@@ -267,7 +267,7 @@ static const struct entry *entries_of(const struct moment *m)
  * image_check.c writes into the map. A tracer that only reads (recover.h) writes into pages of its
  * own: a daemon may use the same snapshot.
  */
-static int map_memory(struct moment *m)
+static int map_memory(struct trace_image *m)
 {
 	int flags = m->s->tracer->reading ? MAP_PRIVATE | MAP_NORESERVE : MAP_SHARED;
 	struct stat st;
@@ -283,7 +283,7 @@ static int map_memory(struct moment *m)
 	return 0;
 }
 
-int snapshot_account(struct moment *m, uint64_t bytes)
+int snapshot_account(struct trace_image *m, uint64_t bytes)
 {
 	int err = session_frozen(m->s, (int64_t)bytes);
 
@@ -292,7 +292,7 @@ int snapshot_account(struct moment *m, uint64_t bytes)
 	return err;
 }
 
-int snapshot_fill(struct moment *m, struct snapshot *sn)
+int snapshot_fill(struct trace_image *m, struct snapshot *sn)
 {
 	uint64_t *begins = calloc(m->source_count + 1, sizeof(*begins)), end;
 	int err = begins ? 0 : -ENOMEM;
@@ -300,7 +300,7 @@ int snapshot_fill(struct moment *m, struct snapshot *sn)
 	if (!err)
 		err = copy_streams(m, sn, begins, &end);
 	if (!err)
-		err = moment_add_files(m);
+		err = image_add_files(m);
 	if (!err)
 		err = snapshot_account(m, m->file_count * sizeof(struct entry));
 	if (!err)
@@ -319,7 +319,7 @@ int snapshot_fill(struct moment *m, struct snapshot *sn)
 /* Copies all that the snapshot is to have into a moment of its own: others do not see it yet. */
 
 /* Whether the header agrees with itself and the size; the memory was only ever a daemon's. */
-static bool sane(const struct moment *m)
+static bool sane(const struct trace_image *m)
 {
 	const struct header *h = (const struct header *)m->map;
 	const struct entry *e;
@@ -335,7 +335,7 @@ static bool sane(const struct moment *m)
 	return true;
 }
 
-static int adopt_files(struct moment *m)
+static int adopt_files(struct trace_image *m)
 {
 	const struct header *h = (const struct header *)m->map;
 	const struct entry *e = entries_of(m);
@@ -345,9 +345,9 @@ static int adopt_files(struct moment *m)
 	if (!m->files || !m->contents)
 		return -ENOMEM;
 	for (; m->file_count < h->count; m->file_count++, e++) {
-		struct moment_file *f = &m->files[m->file_count];
+		struct image_file *f = &m->files[m->file_count];
 
-		*f = (struct moment_file){ .path = strdup((const char *)m->map + e->path), .size = e->size, .mtime = e->mtime };
+		*f = (struct image_file){ .path = strdup((const char *)m->map + e->path), .size = e->size, .mtime = e->mtime };
 		if (!f->path)
 			return -ENOMEM;
 		m->contents[m->file_count].bytes = m->map + e->offset;
@@ -356,7 +356,7 @@ static int adopt_files(struct moment *m)
 	return 0;
 }
 
-int snapshot_map(struct moment *m)
+int snapshot_map(struct trace_image *m)
 {
 	int err = map_memory(m);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Between the parts of the kernel's state dump: see statedump/statedump.h. */
-#ifndef TRACER_KDUMP_H
-#define TRACER_KDUMP_H
+#ifndef TRACER_STATEDUMP_INTERNAL_H
+#define TRACER_STATEDUMP_INTERNAL_H
 
 #include <stdarg.h>
 #include <stdbool.h>

@@ -7,8 +7,8 @@
  * use it for; 0 for kernel threads), `fmode` has only the bits for reading (1) and writing (2), `tid` of an interrupt is 0. Uids
  * of nested user namespaces are given for the innermost and the daemon's own. What the daemon may not read is left out.
  */
-#ifndef TRACER_KSTATEDUMP_H
-#define TRACER_KSTATEDUMP_H
+#ifndef TRACER_STATEDUMP_STATEDUMP_H
+#define TRACER_STATEDUMP_STATEDUMP_H
 
 #include <stddef.h>
 #include <stdint.h>

@@ -46,7 +46,7 @@ struct cursor *cursor_create(const struct stream *s, struct ring_place at, size_
 	trace_get(s->trace);
 	region_get(s->region);
 	if (s->log)
-		outlog_get(s->log);
+		stream_files_get(s->log);
 	c->fd = -1;
 	c->serial = at.file;
 	c->pos = at.pos;
@@ -66,7 +66,7 @@ void cursor_destroy(struct cursor *c)
 	trace_put(c->stream.trace);
 	region_put(c->stream.region);
 	filecursor_close(c);
-	outlog_put(c->stream.log);
+	stream_files_put(c->stream.log);
 	free(c->buf);
 	free(c);
 }
@@ -87,7 +87,7 @@ static struct ring_place oldest_in_ring(const struct stream *s)
 
 struct ring_place cursor_oldest(const struct stream *s)
 {
-	return s->log ? (struct ring_place){ .file = outlog_first(s->log) } : oldest_in_ring(s);
+	return s->log ? (struct ring_place){ .file = stream_files_first(s->log) } : oldest_in_ring(s);
 }
 
 void cursor_mark(struct cursor *c, bool ahead)
@@ -110,13 +110,13 @@ bool cursor_at_mark(const struct cursor *c)
 bool cursor_held(const struct stream *s, struct ring_place at)
 {
 	uint64_t oldest;
-	struct outfile f;
+	struct stream_file f;
 
 	if (!s->log) {
 		oldest = ring_oldest(s, region_head(s->region, s->ring));
 		return (at.pos ? at.pos : s->region->geo.subbuf_size) >= oldest;
 	}
-	if (!outlog_find(s->log, 0, &f))
+	if (!stream_files_find(s->log, 0, &f))
 		return true;
 	outplace_put(f.place);
 	return f.serial <= (at.file ? at.file : 1);

@@ -9,8 +9,8 @@
  * given up at that place, the next one is tried. Positions only grow, at most as many sub-buffers as the ring has are
  * looked at per mark: no contents make a cursor loop. Private to tracer/.
  */
-#ifndef TRACER_CURSOR_H
-#define TRACER_CURSOR_H
+#ifndef TRACER_VIEW_CURSOR_H
+#define TRACER_VIEW_CURSOR_H
 
 #include "metadata/decode.h"
 #include "metadata/text.h"
@@ -75,7 +75,7 @@ struct cursor {
 	uint64_t bad;                   /* sub-buffers given up */
 	struct stream stream;           /* references are owned */
 	/* Where there is an output (view/file_cursor.h); positions are offsets in the file then: */
-	struct outfile file;            /* as it was when it was opened; its place is referenced */
+	struct stream_file file;            /* as it was when it was opened; its place is referenced */
 	uint64_t serial;                /* of the file that the cursor stands in */
 	int fd;                         /* that file; -1: not open */
 	struct outend last;             /* the mark */

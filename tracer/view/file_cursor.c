@@ -11,7 +11,7 @@
 
 void filecursor_mark(struct cursor *c)
 {
-	c->last = outlog_end(c->stream.log);
+	c->last = stream_files_end(c->stream.log);
 	if (!c->in_ring || (c->last.serial == c->left.file && c->last.size == c->left.pos))
 		return;
 	c->in_ring = c->have = false;
@@ -85,14 +85,14 @@ static bool locate(struct cursor *c)
 /* The file goes on to here, as far as the cursor may know. */
 static uint64_t end_of(struct cursor *c)
 {
-	struct outfile f;
+	struct stream_file f;
 	struct stat st;
 	uint64_t size;
 
 	if (c->serial == c->last.serial)
 		return c->last.size;
 	/* It is complete. If the log has forgotten it, the file itself knows. */
-	if (outlog_find(c->stream.log, c->serial, &f)) {
+	if (stream_files_find(c->stream.log, c->serial, &f)) {
 		size = f.serial == c->serial ? f.size : UINT64_MAX;
 		outplace_put(f.place);
 		if (size != UINT64_MAX)
@@ -105,9 +105,9 @@ static uint64_t end_of(struct cursor *c)
 static bool enter(struct cursor *c)
 {
 	while (c->fd < 0) {
-		struct outfile f;
+		struct stream_file f;
 
-		if (!outlog_find(c->stream.log, c->serial, &f))
+		if (!stream_files_find(c->stream.log, c->serial, &f))
 			return false;
 		if (f.serial > c->last.serial) {
 			outplace_put(f.place);
@@ -122,7 +122,7 @@ static bool enter(struct cursor *c)
 		}
 		outplace_put(c->file.place);
 		c->file = f;
-		c->fd = outlog_open(c->stream.log, &f);
+		c->fd = stream_files_open(c->stream.log, &f);
 		if (c->fd < 0 || (c->pos && !c->piece_end && c->pos < f.size && !locate(c))) {
 			c->missed++;
 			filecursor_close(c);

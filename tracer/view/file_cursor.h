@@ -6,8 +6,8 @@
  * The owner may do with the files what he likes: headers are checked, what they say is clamped to the file, and a file that makes no
  * sense is given up for the next.
  */
-#ifndef TRACER_FILECURSOR_H
-#define TRACER_FILECURSOR_H
+#ifndef TRACER_VIEW_FILE_CURSOR_H
+#define TRACER_VIEW_FILE_CURSOR_H
 
 #include "tracer/view/cursor.h"
 

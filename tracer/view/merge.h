@@ -8,8 +8,8 @@
  * A merge looks at the session again and again; streams may come between looks. What is not later than the look's
  * time is complete: the events up to there have their final order. The rest waits for the next look.
  */
-#ifndef TRACER_MERGE_H
-#define TRACER_MERGE_H
+#ifndef TRACER_VIEW_MERGE_H
+#define TRACER_VIEW_MERGE_H
 
 #include "metadata/text.h"
 #include "tracer/view/cursor.h"

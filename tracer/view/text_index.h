@@ -7,8 +7,8 @@
  * and a bounded number of checkpoints, from where a reader formats again what stood there. The text up to `end`
  * consists of the events not later than `limit` that were held when the engine came to them. Private to tracer/.
  */
-#ifndef TRACER_TEXTENGINE_H
-#define TRACER_TEXTENGINE_H
+#ifndef TRACER_VIEW_TEXT_INDEX_H
+#define TRACER_VIEW_TEXT_INDEX_H
 
 #include <pthread.h>
 

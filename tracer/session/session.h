@@ -9,8 +9,8 @@
  * A class is what one channel records of one owner: the CTF stream class in that owner's trace, its event ids, and the buffers:
  * one region with a ring per CPU, and more with rings for threads that cannot use those.
  */
-#ifndef TRACER_CORE_H
-#define TRACER_CORE_H
+#ifndef TRACER_SESSION_SESSION_H
+#define TRACER_SESSION_SESSION_H
 
 #include <pthread.h>
 #include <urcu/list.h>
@@ -71,7 +71,7 @@ struct tracer {
 	struct clock clock;
 	uint32_t cpus;                          /* possible CPUs */
 	bool reading;                           /* recover.h: neither the state directory nor what is in buffers is changed */
-	bool rest;                              /* … and moments have only what outputs do not have */
+	bool only_unwritten;                              /* … and moments have only what outputs do not have */
 	char hostname[65];
 	unsigned int lane;                      /* TRAIL_LANE_* of this daemon */
 	struct cds_list_head sessions;          /* struct session */
@@ -85,8 +85,8 @@ struct tracer {
 	const struct domain_ops *domains[DOMAINS];      /* session/domain.h; constant */
 	const struct session_part *const *parts;        /* session/part.h; ends with NULL; constant */
 	struct cds_list_head dead_snapshots;    /* snapshot/snapshot.c */
-	bool unkept;                            /* some buffer is not with the keeper yet */
-	bool unseen;                            /* some registration could not be opened for want of descriptors or memory */
+	bool keeper_pending;                            /* some buffer is not with the keeper yet */
+	bool rescan_pending;                            /* some registration could not be opened for want of descriptors or memory */
 	uint32_t rejected;                      /* registration files that were no good, for status */
 	uint64_t next_serial;                   /* of channels */
 	uint64_t last_statedump;                /* number of the last request for a state dump */
@@ -160,7 +160,7 @@ struct channel {
 	uint64_t epoch;                         /* grows when whoever attached has to ask again, whatever the rules say */
 	struct context_list contexts;
 	struct rule_list rules;
-	struct cds_list_head classes;           /* struct class */
+	struct cds_list_head groups;           /* struct stream_group */
 };
 
 struct event_id {
@@ -181,10 +181,10 @@ struct buffer {
 	uint32_t ordinal;                       /* 0: the CPU rings; others: rings for threads */
 	uint32_t pid;                           /* thread rings: whose (0: the daemon's own) */
 	bool kept;                              /* the keeper has it, or is about to */
-	struct outlog **logs;                   /* of each ring, if the session has an output; NULL: not yet */
+	struct stream_files **logs;                   /* of each ring, if the session has an output; NULL: not yet */
 };
 
-struct class {
+struct stream_group {
 	struct cds_list_head node;
 	struct channel *channel;
 	struct trace *trace;                    /* referenced */
@@ -201,7 +201,7 @@ struct app {
 	struct cds_list_head node;
 	struct cds_list_head by_name, by_pid, by_file;  /* app/table.c */
 	struct user *user;
-	struct regfile *file;
+	struct registration *file;
 	char name[33];                          /* of the registration file */
 	int dir;                                /* which of apps_fds it is in */
 	uint32_t pid;                           /* as the daemon sees it; 0: not known */
@@ -239,7 +239,7 @@ bool session_serves(const struct session *s, uid_t uid);        /* active, and f
 bool session_tracks(const struct session *s, uint32_t pid, uid_t uid, gid_t gid);
 /* Brings state words and switches (with a barrier if any went off or changed) in line with the rules. */
 void session_apply(struct session *s);
-void session_wind_up(struct session *s);        /* without the lock: its output is complete when it returns */
+void session_finish(struct session *s);        /* without the lock: its output is complete when it returns */
 void session_forget(struct session *s);         /* frees what it has here; buffers and state directory stay as they are */
 void session_drop(struct session *s);           /* frees all it has; not the session itself, which has references */
 
@@ -248,7 +248,7 @@ int session_start(struct session *s, struct tr_err *err);
 
 /* buffer.c: with the lock held */
 /* The files of one ring, made if there is no list yet; NULL: no memory. The buffer keeps its reference. */
-struct outlog *buffer_files(struct buffer *b, uint32_t ring);
+struct stream_files *buffer_files(struct buffer *b, uint32_t ring);
 void buffer_forget_files(struct buffer *b);
 void session_clear_rings(struct session *s);    /* `clear`: events up to now are in no view any more */
 
@@ -268,32 +268,32 @@ uint64_t channel_decides(const struct channel *c, const char *event, int level);
 /* session/group.c */
 struct trace *trace_find(struct session *s, uint32_t uid, uint32_t pid);
 struct trace *trace_new(struct session *s, uint32_t uid, uint32_t pid, const char *comm, const uint8_t *uuid, int64_t created);
-struct class *class_get(struct channel *c, struct trace *t, bool create);
+struct stream_group *group_get(struct channel *c, struct trace *t, bool create);
 /* Reports, once in a session, that a buffer of the channel could not be made: err is -errno. */
 void channel_refuse_buffer(struct channel *c, int err);
 /* The id of an event in a class; a new one is written to the event log. Takes e over. -errno: ENOSPC, ENOMEM, I/O. */
-int class_event(struct class *cl, uint64_t digest, struct md_event *e, uint32_t *id);
-int class_find_event(const struct class *cl, uint64_t digest, uint32_t *id);
+int group_event(struct stream_group *cl, uint64_t digest, struct md_event *e, uint32_t *id);
+int group_find_event(const struct stream_group *cl, uint64_t digest, uint32_t *id);
 /* Its id, the one that it has or a new one. Takes e over; NULL: -ENOMEM, so that who makes it need not look. */
-int class_event_id(struct class *cl, struct md_event *e, uint32_t *id);
-int class_restore(struct class *cl, struct md_event *e);        /* from the event log; takes e over */
+int group_event_id(struct stream_group *cl, struct md_event *e, uint32_t *id);
+int group_restore(struct stream_group *cl, struct md_event *e);        /* from the event log; takes e over */
 /*
  * The buffer of these rings, made if need be: -ENOMEM, -EDQUOT, …. If the owner's share has no room for it, it is the smallest there can be,
  * which discards and counts what does not fit; but not for the kernel's events.
  */
-int class_buffer(struct class *cl, enum trail_ring_kind kind, uint32_t pid, struct buffer **out);
+int group_buffer(struct stream_group *cl, enum trail_ring_kind kind, uint32_t pid, struct buffer **out);
 /* Whether the owner's share has room for the buffers that a start of this channel asks for; *bytes is the sum so far. */
 int channel_room(struct channel *c, uint64_t *bytes);
-struct buffer *class_adopt(struct class *cl, struct region *r, uint32_t ordinal, uint32_t pid);
+struct buffer *group_adopt(struct stream_group *cl, struct region *r, uint32_t ordinal, uint32_t pid);
 /*
  * Gives new buffers to the keeper. Apart from making them, because the keeper is another process that may have to wait for
  * a CPU, and an application that waits for its answer must not. Takes the lock itself.
  */
 void buffers_keep(struct tracer *t);
 /* Sets all switch bytes by the rules. True: some went off or changed, so a barrier is needed. */
-bool class_switch(struct class *cl);
-uint8_t class_switch_on(struct class *cl, uint32_t id);         /* of an event that is wanted: its value, set in all buffers */
-void class_drop(struct class *cl);
+bool group_switch(struct stream_group *cl);
+uint8_t group_switch_on(struct stream_group *cl, uint32_t id);         /* of an event that is wanted: its value, set in all buffers */
+void group_drop(struct stream_group *cl);
 /* Sets the switch bytes of all events of the user domain by the rules, with a barrier if any went off or changed. */
 void session_switch(struct session *s);
 
@@ -301,7 +301,7 @@ void session_switch(struct session *s);
 extern const struct domain_ops user_domain;
 /* The session records events of the application: it is active, serves the user, and the inclusion sets have the process. */
 bool session_wants(const struct session *s, const struct app *a);
-struct class *owner_class(struct channel *c, const struct app *a);      /* made if need be; NULL: memory, disk */
+struct stream_group *owner_group(struct channel *c, const struct app *a);      /* made if need be; NULL: memory, disk */
 
 /* app.c */
 int app_found(struct tracer *t, const char *name);              /* a file appeared */
@@ -309,7 +309,7 @@ void app_arrived(struct tracer *t, const char *name);           /* likewise; fin
 void app_check(struct tracer *t, const char *name);             /* perhaps it is gone */
 void app_apply(struct tracer *t, struct app *a, bool again);    /* state words by the rules; again: new generations */
 void apps_scan(struct tracer *t);
-void apps_reap(struct tracer *t);               /* those that are gone, without waiting for the kernel to say so */
+void apps_gc(struct tracer *t);               /* those that are gone, without waiting for the kernel to say so */
 void apps_drop(struct tracer *t, bool switch_off);
 
 /* session/decision.c */
@@ -334,7 +334,7 @@ void server_stop(struct tracer *t);
 /* session/session_file.c */
 int session_save(struct session *s);
 int session_restore(struct tracer *t, const char *name);
-void session_unsave(struct session *s);
+void session_forget_on_disk(struct session *s);
 int trace_open_log(struct session *s, struct trace *t);
 /* One more that session_restore may have; of two with one key that in which more was written. Takes r over if it returns 0. */
 int kept_add(uint64_t key, struct region *r);
