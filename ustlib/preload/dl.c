@@ -404,12 +404,14 @@ static bool dump_wanted(void)
 	return TRAIL__IS_ON(*start);
 }
 
-/* What is loaded is of interest for each process; if attaching has not dumped it yet, it is done here. */
+/*
+ * Each process dumps once what is loaded. Attaching may have done it before: when the constructor registered dump(), or
+ * now, in dump_wanted().
+ */
 static void dump_at_start(void)
 {
 	int saved = errno;
 
-	dumped = false;
 	if (dump_wanted() && !dumped)
 		dump();
 	errno = saved;
@@ -438,6 +440,7 @@ static void in_child(void)
 
 	__atomic_store_n(&dump_due, false, __ATOMIC_RELAXED);
 	mtx_unlock(&lock);
+	dumped = false;
 	dump_at_start();
 	release(&h);
 }
