@@ -116,7 +116,7 @@ static enum section commit_switch(struct rseq_area *rs, struct commit *c, const 
 	c->close = &ring->side[k & (2 * m->subbuf_count - 1)];
 	c->begin = &ring->side[(k + 1) & (2 * m->subbuf_count - 1)];
 	c->close_facts[0] = c->head;
-	c->close_facts[1] = __atomic_load_n(&ring->last_ts, __ATOMIC_RELAXED);
+	c->close_facts[1] = c->last_ts;
 	c->close_facts[2] = commits - k;
 	c->close_facts[3] = lost;
 	c->begin_facts[0] = k + 1;
@@ -222,7 +222,6 @@ static __attribute__((noinline, cold)) bool write_slow(const struct slot *slot, 
 
 	for (; tries < TRIES; tries++) {
 		struct trail_ring *ring;
-		uint64_t last;
 		enum section r;
 		uint8_t on;
 
@@ -235,7 +234,7 @@ static __attribute__((noinline, cold)) bool write_slow(const struct slot *slot, 
 		ring = (struct trail_ring *)(slot->rings + c.cpu * slot->ring_stride);
 		c.ring = ring;
 		c.head = __atomic_load_n(&ring->head, __ATOMIC_RELAXED);
-		last = __atomic_load_n(&ring->last_ts, __ATOMIC_RELAXED);
+		c.last_ts = __atomic_load_n(&ring->last_ts, __ATOMIC_RELAXED);
 		on = __atomic_load_n(slot->on, __ATOMIC_RELAXED);
 		if (on != slot->on_value)
 			return !on;
@@ -249,16 +248,16 @@ static __attribute__((noinline, cold)) bool write_slow(const struct slot *slot, 
 			return true;
 		case ROOM_NEXT:
 			c.ts = slot_clock(slot->clock_mult, slot->clock_base);
-			if (c.ts < last)
-				c.ts = last;
+			if (c.ts < c.last_ts)
+				c.ts = c.last_ts;
 			r = commit_switch(rs, &c, m, ring_commits(ring, c.head));
 			break;
 		default:
 			c.ts = slot_clock(slot->clock_mult, slot->clock_base);
-			if (c.ts < last)
-				c.ts = last;
+			if (c.ts < c.last_ts)
+				c.ts = c.last_ts;
 			c.header_len = ring_put_header(c.header, slot->id, c.ts, slot->id >= TRAIL_ID_EXTENDED ||
-						       (c.ts ^ last) >> TRAIL_EPOCH_SHIFT);
+						       (c.ts ^ c.last_ts) >> TRAIL_EPOCH_SHIFT);
 			c.to = (uint8_t *)ring + slot->data_offset + (c.head & slot->data_mask);
 			c.new_head = c.head + c.header_len + len;
 			r = section_commit_event(rs, &c, data, len);

@@ -107,15 +107,25 @@ struct commit {
 	uint64_t close_facts[4];        /* 80: end … end_lost */
 	uint64_t begin_facts[4];        /* 112: seq … begin_lost */
 	uint64_t new_head, ts;          /* 144: stored together, 16-byte aligned */
+	uint64_t last_ts;               /* 160: expected */
 } __attribute__((aligned(16)));
 
 _Static_assert(offsetof(struct commit, on_value) == 28 && offsetof(struct commit, to) == 32 && offsetof(struct commit, header) == 48 &&
 	       offsetof(struct commit, close) == 64 && offsetof(struct commit, begin_facts) == 112 &&
 	       offsetof(struct commit, new_head) == 144, "known to the assembly");
+_Static_assert(offsetof(struct commit, last_ts) == 160, "likewise");
 
+/*
+ * An unchanged head does not prove that the ring is unchanged since the slow path read it: a
+ * section that was aborted between its last two stores leaves head, and a later last_ts. A reader
+ * may have cut a packet at that head which ends at that last_ts. A commit with the time that was
+ * read before would put an earlier event into the next packet (guarantee G3 of ring.h). So compare
+ * last_ts, too.
+ */
 #define SECTION_CHECK \
 	"movl 24(%[c]), %%eax\n\tcmpl %%eax, 4(%[rs])\n\tjne %l[aborted]\n\t" \
-	"movq (%[c]), %%r9\n\tmovq 16(%[c]), %%r10\n\tcmpq %%r10, (%%r9)\n\tjne %l[aborted]\n\t" \
+	"movq 160(%[c]), %%rax\n\tmovq (%[c]), %%r9\n\tcmpq %%rax, 8(%%r9)\n\tjne %l[aborted]\n\t" \
+	"movq 16(%[c]), %%r10\n\tcmpq %%r10, (%%r9)\n\tjne %l[aborted]\n\t" \
 	"movq 8(%[c]), %%rax\n\tmovzbl 28(%[c]), %%ecx\n\tcmpb %%cl, (%%rax)\n\tjne %l[off]\n\t"
 /* head and last_ts in one store, so that a reader elsewhere never sees the time of one with the place of the other */
 #define SECTION_COMMIT \

@@ -20,6 +20,7 @@
  *   G3  Times never go back in a ring, and time of the last event <= last_ts <= time of the next event while head stands
  *       still. An aborted section may have stored last_ts, but only within the same 2^27 ns epoch: the fast path takes the
  *       compact header only if `ts >> 27` equals that of last_ts, all else commits {head, last_ts} with one store.
+ *       A section whose time was read before it began commits only if last_ts is unchanged since.
  *   G4  The side entry of sub-buffer k has its end facts once head is beyond it, its begin facts once head is in it.
  *       The 2 * N entries keep those of a sub-buffer whole as long as its bytes can be read.
  *   G5  tally is {head after, commits after}, stored at once just before head; every commit (event or switch) adds one.
