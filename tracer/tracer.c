@@ -14,6 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "tracer/app/app.h"
 #include "tracer/keeper_guard.h"
 #include "tracer/session/session.h"
 #include "tracer/kernel/kernel.h"

@@ -18,6 +18,7 @@
 #include "metadata/buf.h"
 #include "tracer/base/err.h"
 #include "tracer/context/inclusion_set.h"
+#include "tracer/rule/rule_files.h"
 
 struct tracer;
 struct session;
@@ -194,8 +195,6 @@ int channel_status(struct session *s, enum domain domain, const char *channel, s
  * (and `!` lines remove). Disabling is a barrier.
  */
 int events_show(struct session *s, enum domain domain, const char *channel, struct md_buf *out);
-/* Some line has a rule of the kernel domain with a path in it. */
-bool events_name_files(const char *text);
 int events_store(struct session *s, enum domain domain, const char *channel, const char *text, bool replace, struct tr_err *err);
 
 /* Contexts; as event rules, but that they are fixed by the first start (-EBUSY). */

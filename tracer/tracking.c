@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "tracer/app/app.h"
 #include "tracer/kernel/kernel.h"
 
 /* Where the backend cannot tell by an attribute, its set is always `*`. */

@@ -8,6 +8,8 @@
 #include <string.h>
 #include <sys/sysinfo.h>
 
+#include "tracer/app/app.h"
+#include "tracer/base/name.h"
 #include "tracer/output/output.h"
 #include "tracer/session/session.h"
 #include "tracer/kernel/kernel.h"

@@ -3,6 +3,8 @@
 #include <stdint.h>
 
 #include "tests/unit/test.h"
+#include "tracer/base/name.h"
+#include "tracer/base/units.h"
 #include "tracer/base/suggest.h"
 #include "tracer/rule/rule.h"
 

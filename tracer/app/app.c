@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "tracer/app/app.h"
 #include "tracer/session/session.h"
 
 /* What a user's registrations may take: a storm must not use up everybody's descriptors and memory. */

@@ -7,6 +7,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "tracer/app/app.h"
 #include "tracer/session/session.h"
 #include "tracer/app/attach_reply.h"
 

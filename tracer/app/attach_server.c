@@ -22,6 +22,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "tracer/app/app.h"
 #include "tracer/session/session.h"
 #include "tracer/app/attach_reply.h"
 #include "tracer/app/pulse.h"

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "metadata/name.h"
+#include "tracer/app/app.h"
 #include "tracer/app/parse.h"
 
 /* `_NAME_length` is the name of the hidden length of the sequence NAME. */

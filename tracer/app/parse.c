@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "metadata/name.h"
+#include "tracer/app/app.h"
 #include "tracer/base/level.h"
 #include "tracer/app/parse.h"
 

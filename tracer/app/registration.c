@@ -15,6 +15,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "tracer/app/app.h"
 #include "tracer/app/parse.h"
 
 /*

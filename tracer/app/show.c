@@ -10,6 +10,7 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
+#include "tracer/app/app.h"
 #include "tracer/session/session.h"
 
 static void match_lock(struct tracer *t, const char *line)

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tracer/app/app.h"
 #include "tracer/session/session.h"
 
 #define BUCKETS 4096u           /* a power of two */

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "tracer/app/app.h"
 #include "tracer/session/session.h"
 
 #define UNMATCHED_LOOKS 1000000u        /* of rules at tracepoints, in one read of `status`: the tracer's lock is held */

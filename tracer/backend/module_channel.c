@@ -17,7 +17,6 @@
 #include "tracer/backend/module_syscalls.h"
 #include "tracer/backend/module.h"
 #include "tracer/context/inclusion_set.h"
-#include "tracer/tracer.h"
 
 struct place {                          /* how far a ring was read */
 	const struct kring *ring;       /* mapped; NULL: there is no such CPU */

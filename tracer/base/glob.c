@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Patterns: `*` is any run of characters, a backslash takes the next one literally. See rule.h. */
-#include "tracer/rule/rule.h"
+/* Patterns: `*` is any run of characters, a backslash takes the next one literally. See base/glob.h. */
+#include "tracer/base/glob.h"
+
+#include <stddef.h>
 
 /*
  * Only the last star ever needs to give way: what an earlier one matched was the first place that fits, and any later

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Log levels as LTTng names and numbers them: see rule.h. */
+/* Log levels as LTTng names and numbers them: see base/level.h. */
 #include <string.h>
 #include <strings.h>
 
 #include "tracer/base/level.h"
 #include "tracer/base/suggest.h"
-#include "tracer/rule/rule.h"
 
 static const char *const names[LEVEL_COUNT] = {
 	"emerg", "alert", "crit", "err", "warning", "notice", "info", "debug_system", "debug_program", "debug_process",

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Log levels beside what rule.h says of them. Private to tracer/. */
+/* Log levels: the fifteen of LTTng, from 0 (emerg) to 14 (debug). */
 #ifndef TRACER_BASE_LEVEL_H
 #define TRACER_BASE_LEVEL_H
 
@@ -7,7 +7,10 @@
 
 enum { LEVEL_COUNT = 15 };
 
-/* For "did you mean": NULL if none is near. */
+/* By number ("emerg" … "debug"), and back: in any case, also with TRACE_ before it, or a number. -1: there is no such level. */
+const char *level_name(int level);
+int level_parse(const char *name, size_t len);
+/* The level whose name is nearest, for "did you mean"; NULL: none is near. */
 const char *level_nearest(const char *name, size_t len);
 
 #endif

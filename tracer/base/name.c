@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Names of sessions and channels: see rule.h. They become file names and CTF names, hence the few characters. */
+/* Names of sessions and channels: see base/name.h. They become file names and CTF names, hence the few characters. */
+#include <stdbool.h>
 #include <errno.h>
 #include <string.h>
 
-#include "tracer/rule/rule.h"
+#include "tracer/base/name.h"
 
 static bool is_first(char c)
 {

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Sizes and times as users write them: see rule.h. */
+/* Sizes and times as users write them: see base/units.h. */
+#include <stdbool.h>
 #include <errno.h>
 #include <string.h>
 
-#include "tracer/rule/rule.h"
+#include "tracer/base/units.h"
 
 struct unit {
 	const char *suffix;

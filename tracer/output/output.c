@@ -13,7 +13,6 @@
 
 #include "tracer/kernel/kernel.h"
 #include "tracer/output/directory.h"
-#include "tracer/snapshot/snapshot_copy.h"
 #include "tracer/session/streams.h"
 
 #define MS UINT64_C(1000000)

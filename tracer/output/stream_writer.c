@@ -16,7 +16,6 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-#include "tracer/view/cursor.h"
 #include "tracer/output/directory.h"
 #include "tracer/output/output.h"
 #include "tracer/ring/packet.h"

@@ -3,7 +3,6 @@
 
 #include <string.h>
 
-#include "tracer/view/cursor.h"
 
 #define MARK_TRIES 100
 

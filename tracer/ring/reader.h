@@ -29,4 +29,31 @@ struct ring_counts { uint64_t recorded, discarded, overwritten, bytes; };
 /* As `status` shows them, since the last clear; bytes = held now. */
 void ring_counts(const struct stream *s, struct ring_counts *c);
 
+/* What the side table and the mark say of one sub-buffer, checked: begin <= end, both inside it. */
+struct ring_piece {
+	uint64_t begin, end;            /* positions: where the events that are shown begin and end */
+	uint64_t begin_ts, end_ts;
+	uint64_t begin_events;          /* committed before it since the ring began */
+	uint64_t begin_lost, end_lost;  /* as counted in the ring, not since the last clear */
+};
+
+/*
+ * Facts of sub-buffer k, which is not beyond m->head. False if the side entry is not about k or contradicts itself:
+ * then it was overwritten or is hostile. They may be torn: believe them only if ring_holds(s, k) afterwards.
+ */
+bool ring_piece(const struct stream *s, const struct ring_mark *m, uint64_t k, struct ring_piece *p);
+/* Whether the bytes of sub-buffer k and its side entry, read before this call, were whole. */
+bool ring_holds(const struct stream *s, uint64_t k);
+/*
+ * When the event at `from` was, in the middle of a piece: a packet begins with it, so that packets of one stream do not begin at one
+ * time. after: no event there is earlier. (Not to be believed, but it is within these bounds.)
+ */
+uint64_t ring_first_ts(const struct stream *s, uint64_t from, const struct ring_piece *p, uint64_t after);
+/* `lost` as counted in the ring, since it was made. Hostile values are cut, so that sums do not wrap. */
+uint64_t ring_lost_total(const struct stream *s);
+uint64_t ring_cleared_lost(const struct stream *s);
+uint64_t ring_cleared_ts(const struct stream *s);
+
+#define RING_LOST_MAX (UINT64_C(1) << 62)
+
 #endif

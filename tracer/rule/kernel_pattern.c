@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "tracer/rule/kernel_pattern.h"
+#include "tracer/rule/rule_files.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "tracer/probe/dynamic_event.h"
-#include "tracer/tracer.h"
 
 #define SYSCALL "syscall:"
 #define KEY_MAX 1024

@@ -16,6 +16,8 @@
 
 #include "metadata/buf.h"
 #include "tracer/base/err.h"
+#include "tracer/base/glob.h"
+#include "tracer/base/level.h"
 #include "tracer/filter/filter.h"
 
 struct rule {
@@ -36,8 +38,6 @@ struct rule_list {
 	size_t count;
 };
 
-/* One pattern against one name, linear in practice, never exponential. */
-bool rule_glob(const char *pattern, const char *name);
 /* True if an enabled rule of the list takes the event, or would if its filter does. */
 bool rule_list_match(const struct rule_list *l, const char *event, int level);
 /* The same as a number: 0: no rule; RULE_ALL: one without a filter; else a digest of the filters that decide. */
@@ -60,15 +60,5 @@ int rule_list_apply(const struct rule_list *old, const char *lines, bool replace
 int rule_list_apply_kernel(const struct rule_list *old, const char *lines, bool replace, struct rule_list *out, struct tr_err *err);
 void rule_list_print(const struct rule_list *l, struct md_buf *out);    /* one per line, readable by apply */
 void rule_list_deinit(struct rule_list *l);
-
-/* LTTng's fifteen, by number ("emerg" … "debug") and back (any case, also with TRACE_ or numbers 0 … 14); -1: none such. */
-const char *level_name(int level);
-int level_parse(const char *name, size_t len);
-
-/* Names of sessions and channels: [A-Za-z0-9_][A-Za-z0-9_.:@+-]*, at most max bytes. 0, -EINVAL or -ENAMETOOLONG. */
-int name_check(const char *name, size_t max, struct tr_err *err);
-/* "4M", "512k", "1G", "4096" -> bytes; "100ms", "2s", "inf", "0" -> microseconds. -EINVAL with a sentence. */
-int units_size(const char *text, uint64_t *out, struct tr_err *err);
-int units_time(const char *text, uint64_t *out, struct tr_err *err);    /* UINT64_MAX: inf */
 
 #endif

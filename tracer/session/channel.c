@@ -9,6 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tracer/base/name.h"
+#include "tracer/base/units.h"
 #include "tracer/session/session.h"
 #include "tracer/ring/reader.h"
 

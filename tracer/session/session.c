@@ -11,6 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "tracer/base/name.h"
 #include "tracer/session/session.h"
 #include "tracer/ring/reader.h"
 

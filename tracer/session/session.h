@@ -15,7 +15,6 @@
 #include <pthread.h>
 #include <urcu/list.h>
 
-#include "tracer/app/table.h"
 #include "tracer/ring/barrier.h"
 #include "tracer/os/clock.h"
 #include "tracer/context/context.h"
@@ -23,7 +22,6 @@
 #include "tracer/session/domain.h"
 #include "tracer/session/part.h"
 #include "tracer/session/quota.h"
-#include "tracer/app/registration.h"
 #include "tracer/rule/rule.h"
 #include "tracer/os/state_file.h"
 #include "tracer/ring/stream.h"
@@ -53,6 +51,11 @@
  *	app           No references: look it up by its name again after the lock was released.
  *	tracer        Lives as long as a session does (tracer_close).
  */
+struct app;
+struct apptable;
+struct kernel;
+struct server;
+
 struct tracer {
 	uint32_t objects;                       /* sessions and drafts that are not freed yet; atomic */
 	/*
@@ -197,24 +200,6 @@ struct stream_group {
 	uint32_t next_ordinal;
 };
 
-struct app {
-	struct cds_list_head node;
-	struct cds_list_head by_name, by_pid, by_file;  /* app/table.c */
-	struct user *user;
-	struct registration *file;
-	char name[33];                          /* of the registration file */
-	int dir;                                /* which of apps_fds it is in */
-	uint32_t pid;                           /* as the daemon sees it; 0: not known */
-	uint64_t *signatures;                   /* per event: which channels want it, as a digest; 0: none */
-	uint8_t *words;                         /* per event: our lane's value */
-	uint8_t generation;
-	uint32_t failures;                      /* attach attempts in a row that were not completed */
-	struct cds_list_head retry;             /* in tracer.retries: generations are to be changed at that time */
-	int64_t retry_at;                       /* wall clock */
-	gid_t gid;                              /* of the process when it registered */
-	uint64_t statedump;                     /* the newest number it was told */
-};
-
 /* tracer.c */
 struct tracer *tracer_new(const struct tracer_config *config);
 void tracer_free(struct tracer *t);
@@ -297,21 +282,6 @@ void group_drop(struct stream_group *cl);
 /* Sets the switch bytes of all events of the user domain by the rules, with a barrier if any went off or changed. */
 void session_switch(struct session *s);
 
-/* app/user_domain.c: with the lock held */
-extern const struct domain_ops user_domain;
-/* The session records events of the application: it is active, serves the user, and the inclusion sets have the process. */
-bool session_wants(const struct session *s, const struct app *a);
-struct stream_group *owner_group(struct channel *c, const struct app *a);      /* made if need be; NULL: memory, disk */
-
-/* app.c */
-int app_found(struct tracer *t, const char *name);              /* a file appeared */
-void app_arrived(struct tracer *t, const char *name);           /* likewise; finds its pid too, if that is easy */
-void app_check(struct tracer *t, const char *name);             /* perhaps it is gone */
-void app_apply(struct tracer *t, struct app *a, bool again);    /* state words by the rules; again: new generations */
-void apps_scan(struct tracer *t);
-void apps_gc(struct tracer *t);               /* those that are gone, without waiting for the kernel to say so */
-void apps_drop(struct tracer *t, bool switch_off);
-
 /* session/decision.c */
 struct wanted {                                 /* the program that decides at each hit; size 0: all are recorded */
 	const void *program;                    /* until the rules change, or the next call */
@@ -322,14 +292,8 @@ uint64_t event_wanted(struct channel *c, const char *event, int level, const str
 		      struct wanted *program);
 /* The same of the kernel's events, whether the session is active or not: what was recorded is to be decided on. */
 bool kernel_wanted(struct channel *c, const char *key, const struct filter_event *e, struct wanted *program);
-/* The channel's decision on an event of an application, with the program (NULL: who cares). 0: nothing of it is recorded. */
-uint64_t app_wanted(struct channel *c, const struct app *a, uint32_t event, struct wanted *program);
 /* New rules against the events that are registered: -EINVAL if types clash in all that a rule takes. */
 void programs_drop(struct tracer *t);
-
-/* app/attach_server.c */
-int server_start(struct tracer *t);
-void server_stop(struct tracer *t);
 
 /* session/session_file.c */
 int session_save(struct session *s);

@@ -26,6 +26,7 @@
 #include <unistd.h>
 #include <uuid/uuid.h>
 
+#include "tracer/base/name.h"
 #include "tracer/session/session.h"
 
 #define SESSION_FILE_MAX (16u << 20)

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+#include "tracer/base/name.h"
+#include "tracer/base/units.h"
 #include "tracer/snapshot/snapshot.h"
 
 #include <errno.h>

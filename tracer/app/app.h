@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Applications: their registration files, the state words that the rules ask for, and the answers that they attach with.
+ *
+ *	app.c             registrations come and go; state words by the rules
+ *	user_domain.c     what rules mean for registered tracepoints (session/domain.h)
+ *	table.c           registrations by name, by process and by file, and what each user has
+ *	registration.c    one registration file: opened, watched, switched; parse.c reads it, ctf_event.c makes its event classes
+ *	attach_server.c   the thread that applications talk to; attach_reply.c makes their answers
+ *	show.c            what apps/ and available/user show
+ *
+ * All under tracer.lock, but for the server's own connections.
+ */
+#ifndef TRACER_APP_APP_H
+#define TRACER_APP_APP_H
+
+#include "tracer/app/registration.h"
+#include "tracer/app/table.h"
+#include "tracer/session/session.h"
+
+struct app {
+	struct cds_list_head node;
+	struct cds_list_head by_name, by_pid, by_file;  /* app/table.c */
+	struct user *user;
+	struct registration *file;
+	char name[33];                          /* of the registration file */
+	int dir;                                /* which of apps_fds it is in */
+	uint32_t pid;                           /* as the daemon sees it; 0: not known */
+	uint64_t *signatures;                   /* per event: which channels want it, as a digest; 0: none */
+	uint8_t *words;                         /* per event: our lane's value */
+	uint8_t generation;
+	uint32_t failures;                      /* attach attempts in a row that were not completed */
+	struct cds_list_head retry;             /* in tracer.retries: generations are to be changed at that time */
+	int64_t retry_at;                       /* wall clock */
+	gid_t gid;                              /* of the process when it registered */
+	uint64_t statedump;                     /* the newest number it was told */
+};
+
+/* app/user_domain.c: with the lock held */
+extern const struct domain_ops user_domain;
+/* The session records events of the application: it is active, serves the user, and the inclusion sets have the process. */
+bool session_wants(const struct session *s, const struct app *a);
+struct stream_group *owner_group(struct channel *c, const struct app *a);      /* made if need be; NULL: memory, disk */
+
+/* app.c */
+int app_found(struct tracer *t, const char *name);              /* a file appeared */
+void app_arrived(struct tracer *t, const char *name);           /* likewise; finds its pid too, if that is easy */
+void app_check(struct tracer *t, const char *name);             /* perhaps it is gone */
+void app_apply(struct tracer *t, struct app *a, bool again);    /* state words by the rules; again: new generations */
+void apps_scan(struct tracer *t);
+void apps_gc(struct tracer *t);               /* those that are gone, without waiting for the kernel to say so */
+void apps_drop(struct tracer *t, bool switch_off);
+
+/* The channel's decision on an event of an application, with the program (NULL: who cares). 0: nothing of it is recorded. */
+uint64_t app_wanted(struct channel *c, const struct app *a, uint32_t event, struct wanted *program);
+
+/* app/attach_server.c */
+int server_start(struct tracer *t);
+void server_stop(struct tracer *t);
+
+#endif
