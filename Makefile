@@ -241,7 +241,7 @@ $(PRELOAD_LIBS): $B/libtrail-%.so: $B/ustlib/preload/%.o $B/libtrail.so
 		$(filter %.o,$^) -L$B -ltrail -ldl -lpthread
 
 # Anew each time: PREFIX may have changed.
-$B/trail.pc $B/lttng-ust.pc: $B/%.pc: %.pc.in FORCE
+$B/trail.pc $B/lttng-ust.pc: $B/%.pc: ustlib/%.pc.in FORCE
 	@mkdir -p $(@D)
 	@sed 's,@PREFIX@,$(PREFIX),; s,@LIBDIR@,$(LIBDIR),; s,@INCLUDEDIR@,$(INCLUDEDIR),; s,@VERSION@,$(VERSION),' $< > $@
 
@@ -264,6 +264,7 @@ $(foreach s,$(call buildable,$(PROGRAM_SRC)),$(eval $(call program_rule,$(s),$(c
 # ---- installation ----
 
 HEADERS = $(wildcard ustlib/trail/*.h)
+DOCUMENTS = $(wildcard docs/*.md docs/*.svg) docs/CHANGES docs/CONTRIBUTING docs/trailfs.conf
 
 # For programs with LTTng-UST trace points: what they look for, where a real LTTng-UST has nothing
 LTTNG_HEADERS = $(wildcard ustlib/lttng/lttng/*.h)
@@ -297,10 +298,10 @@ install: all				## to PREFIX below DESTDIR; makes /run/trailfs only with PREFIX 
 	$(INSTALL) -m 755 tools/trail-gen-tp $(DESTDIR)$(BINDIR)/
 	ln -sf $(BINDIR)/trail-gen-tp $(DESTDIR)$(LTTNG_LIBDIR)/lttng-gen-tp
 	$(INSTALL) -m 644 docs/trail-recover.1 $(DESTDIR)$(MANDIR)/man1/
-	$(INSTALL) -m 644 docs/trail-preload.3 docs/trail-lttng.3 $(DESTDIR)$(MANDIR)/man3/
+	$(INSTALL) -m 644 docs/trail.3 docs/trail-preload.3 docs/trail-lttng.3 $(DESTDIR)$(MANDIR)/man3/
 	$(INSTALL) -m 644 docs/trailfs.4 $(DESTDIR)$(MANDIR)/man4/
 	$(INSTALL) -m 644 docs/trailfs.8 $(DESTDIR)$(MANDIR)/man8/
-	$(INSTALL) -m 644 README LICENSE docs/design.md docs/lttng-commands.md docs/trailfs.conf $(DESTDIR)$(DOCDIR)/
+	$(INSTALL) -m 644 README LICENSE $(DOCUMENTS) $(DESTDIR)$(DOCDIR)/
 	$(INSTALL) -d $(DESTDIR)$(DOCDIR)/examples $(DESTDIR)$(SYSUSERSDIR) $(DESTDIR)$(UNITDIR)
 	$(INSTALL) -m 644 docs/examples/tmpfiles.conf $(DESTDIR)$(TMPFILESDIR)/trailfs.conf
 	$(INSTALL) -m 644 docs/examples/sysusers.conf $(DESTDIR)$(SYSUSERSDIR)/trailfs.conf
@@ -326,6 +327,7 @@ uninstall:				## remove what install installed
 	rm -f $(DESTDIR)$(BINDIR)/trailfs $(DESTDIR)$(LIBDIR)/$(SONAME) $(DESTDIR)$(LIBDIR)/libtrail.so \
 		$(addprefix $(DESTDIR)$(LIBDIR)/,$(notdir $(PRELOAD_LIBS))) \
 		$(DESTDIR)$(LIBDIR)/libtrail.a $(DESTDIR)$(LIBDIR)/pkgconfig/trail.pc $(DESTDIR)$(MANDIR)/man3/trail-preload.3 \
+		$(DESTDIR)$(MANDIR)/man3/trail.3 \
 		$(DESTDIR)$(MANDIR)/man4/trailfs.4 $(DESTDIR)$(MANDIR)/man8/trailfs.8 $(DESTDIR)$(TMPFILESDIR)/trailfs.conf \
 		$(DESTDIR)$(SYSUSERSDIR)/trailfs.conf $(DESTDIR)$(UNITDIR)/trailfs.service
 	rm -f $(DESTDIR)$(BINDIR)/trail-recover $(DESTDIR)$(MANDIR)/man1/trail-recover.1

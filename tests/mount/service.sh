@@ -15,6 +15,18 @@ for f in bin/trailfs bin/trail-recover lib/systemd/system/trailfs.service lib/sy
 	[ -s "$work/root/usr/$f" ] || fail "not installed: $f"
 	checks=$((checks + 1))
 done
+# Every manual and document
+for f in "$top"/docs/*; do
+	case $f in
+	*.[1348]) to=man/man${f##*.} ;;
+	*) to=doc/trailfs ;;
+	esac
+	[ -e "$work/root/usr/share/$to/${f##*/}" ] || fail "not installed: $f"
+	checks=$((checks + 1))
+done
+for f in lib/pkgconfig/trail.pc lib/trail/pkgconfig/lttng-ust.pc; do
+	has "$(cat "$work/root/usr/$f")" '^prefix=/usr$'
+done
 has "$(cat "$work/root/usr/lib/systemd/system/trailfs.service")" '^ExecStart=/usr/bin/trailfs /trace -f$'
 # A run path that leads to liblttng-ust.so leads to the library itself; the names of LTTng-UST's helpers.
 for f in trail/liblttng-ust.so trail/libtrail.so.0 trail/liblttng-ust-fork.so trail/liblttng-ust-fd.so; do
