@@ -5,6 +5,7 @@
 
 #include "fs/node.h"
 #include "fs/tracedir.h"
+#include "tracer/base/hash.h"
 #include "tracer/tracer.h"
 
 #define BUCKETS 1024    /* a power of two */
@@ -28,11 +29,7 @@ static uint64_t mix(uint64_t h)
 
 static uint64_t hash(uint64_t seed, const char *name)
 {
-	uint64_t h = 0xcbf29ce484222325ull ^ seed;
-
-	for (; *name; name++)
-		h = (h ^ (unsigned char)*name) * 0x100000001b3ull;
-	return mix(h);
+	return mix(hash_string(HASH_START ^ seed, name));
 }
 
 uint64_t node_ino(const struct node *parent, const char *name, uint64_t salt)

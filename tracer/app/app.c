@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "tracer/app/app.h"
+#include "tracer/base/hash.h"
 #include "tracer/session/session.h"
 
 /* What a user's registrations may take: a storm must not use up everybody's descriptors and memory. */
@@ -307,7 +308,7 @@ static uint64_t signature(struct tracer *t, const struct app *a, uint32_t event)
 		cds_list_for_each_entry(c, &s->channels, node) {
 			decision = app_wanted(c, a, event, NULL);
 			if (decision)
-				sum = ((sum ^ c->serial) * 0x100000001b3u ^ decision) * 0x100000001b3u | 1;
+				sum = hash_step(hash_step(sum, c->serial), decision) | 1;
 		}
 	}
 	return sum;

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "tracer/app/app.h"
+#include "tracer/base/hash.h"
 #include "tracer/session/session.h"
 
 #define BUCKETS 4096u           /* a power of two */
@@ -51,11 +52,7 @@ static uint32_t mix(uint64_t v)
 
 static uint32_t of_name(const char *name)
 {
-	uint64_t h = 0xcbf29ce484222325u;
-
-	while (*name)
-		h = (h ^ (unsigned char)*name++) * 0x100000001b3u;
-	return mix(h);
+	return mix(hash_string(HASH_START, name));
 }
 
 static uint32_t of_file(dev_t dev, ino_t ino)

@@ -19,6 +19,7 @@
 #include "tracer/probe/dynamic_event.h"
 #include "tracer/backend/event_probe.h"
 #include "tracer/backend/tracefs.h"
+#include "tracer/base/hash.h"
 
 #define GROUP "trailtext_"
 #define SYSTEM "syscalls"
@@ -140,11 +141,8 @@ const char *tracefs_text_model(const struct backend *b)
 
 void tracefs_text_group(const struct backend *b, const char *channel, char group[TRACEFS_GROUP_MAX])
 {
-	uint64_t h = 0xcbf29ce484222325u;
-
-	for (; *channel; channel++)
-		h = (h ^ (unsigned char)*channel) * 0x100000001b3u;
-	snprintf(group, TRACEFS_GROUP_MAX, "%s_%016" PRIx64, b->texts->group, h);
+	snprintf(group, TRACEFS_GROUP_MAX, "%s_%016" PRIx64, b->texts->group,
+		 hash_string(HASH_START, channel));
 }
 
 int tracefs_event_id(const struct backend *b, const char *system, const char *event)

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* The kernel domain as a whole: which backend there is, who may use it, and what can be traced. */
+#include "tracer/base/hash.h"
 #include "tracer/kernel/kernel.h"
 
 #include <errno.h>
@@ -22,14 +23,13 @@
 static uint32_t state_number(const struct tracer *t)
 {
 	struct stat st = { 0 };
-	uint64_t h = 0xcbf29ce484222325u;
+	uint64_t h = HASH_START;
 
 	fstat(t->state_fd, &st);
-	h = (h ^ st.st_dev) * 0x100000001b3u;
-	h = (h ^ st.st_ino) * 0x100000001b3u;
-	h = (h ^ (uint64_t)st.st_uid) * 0x100000001b3u;
-	for (const char *p = t->state_dir; *p; p++)
-		h = (h ^ (unsigned char)*p) * 0x100000001b3u;
+	h = hash_step(h, st.st_dev);
+	h = hash_step(h, st.st_ino);
+	h = hash_step(h, st.st_uid);
+	h = hash_string(h, t->state_dir);
 	return (uint32_t)(h ^ h >> 32);
 }
 

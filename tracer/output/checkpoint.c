@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "tracer/base/hash.h"
 #include "tracer/output/checkpoint.h"
 
 #include <errno.h>
@@ -44,10 +45,10 @@ int checkpoint_head_put(int fd, const struct checkpoint_head *h)
 static uint64_t check_of(const struct checkpoint_slot *s)
 {
 	const uint64_t *p = (const uint64_t *)s;
-	uint64_t h = 0xcbf29ce484222325u;
+	uint64_t h = HASH_START;
 
 	for (size_t i = 0; i < offsetof(struct checkpoint_slot, check) / 8; i++)
-		h = (h ^ p[i]) * 0x100000001b3u;
+		h = hash_step(h, p[i]);
 	return h;
 }
 

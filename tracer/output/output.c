@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "tracer/base/hash.h"
 #include "tracer/output/output.h"
 
 #include <errno.h>
@@ -75,13 +76,9 @@ static void set_steps(struct output *o, uint64_t steps)
 
 static uint64_t digest(const struct stream *st)
 {
-	uint64_t h = 0xcbf29ce484222325u ^ st->class->id;
+	uint64_t h = hash_string(HASH_START ^ st->class->id, st->trace->path);
 
-	for (const char *p = st->trace->path; *p; p++)
-		h = (h ^ (unsigned char)*p) * 0x100000001b3u;
-	h = (h ^ '/') * 0x100000001b3u;
-	for (const char *p = st->file; *p; p++)
-		h = (h ^ (unsigned char)*p) * 0x100000001b3u;
+	h = hash_string(hash_step(h, '/'), st->file);
 	return h ? h : 1;
 }
 

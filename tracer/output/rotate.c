@@ -13,6 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "tracer/base/timefmt.h"
 #include "tracer/output/directory.h"
 #include "tracer/output/output.h"
 
@@ -21,15 +22,11 @@ static const char *const domains[] = { "kernel", "ust" };
 /* As LTTng names them: 20261121T054540+0000-20261121T054640+0000-1 */
 static void name_archive(struct checkpoint_head *h)
 {
-	char begin[32] = "", end[32] = "";
-	time_t from = (time_t)(h->begin / 1000000000), to = (time_t)(wall_clock() / 1000000000);
-	struct tm tm;
+	char begin[TIME_TEXT_MAX], end[TIME_TEXT_MAX];
 
-	if (localtime_r(&from, &tm))
-		strftime(begin, sizeof(begin), "%Y%m%dT%H%M%S%z", &tm);
-	if (localtime_r(&to, &tm))
-		strftime(end, sizeof(end), "%Y%m%dT%H%M%S%z", &tm);
-	snprintf(h->archive, sizeof(h->archive), "%s-%s-%" PRIu64, begin, end, h->chunk);
+	time_print(h->begin, TIME_FORMAT_TRACE, begin);
+	time_print(wall_clock(), TIME_FORMAT_TRACE, end);
+	snprintf(h->archive, sizeof(h->archive), "%.20s-%.20s-%" PRIu64, begin, end, h->chunk);
 }
 
 static bool exists(int dir, const char *name)

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "tracer/base/units.h"
+#include "tracer/base/timefmt.h"
 #include "tracer/output/directory.h"
 #include "tracer/output/output.h"
 
@@ -91,14 +92,12 @@ static void save_output(const struct session *s, struct md_buf *out)
 /* ~/trailfs-traces/NAME-YYYYmmdd-HHMMSS of the owner */
 static int default_path(const char *name, uid_t uid, char *out, size_t size, struct tr_err *err)
 {
-	char *space = malloc(LOOKUP_MAX), when[32] = "";
-	time_t now = time(NULL);
+	char *space = malloc(LOOKUP_MAX), when[TIME_TEXT_MAX];
 	struct passwd user, *u = NULL;
-	struct tm tm;
 	int n = -1;
 
-	if (space && getpwuid_r(uid, &user, space, LOOKUP_MAX, &u) == 0 && u && localtime_r(&now, &tm) &&
-	    strftime(when, sizeof(when), "%Y%m%d-%H%M%S", &tm))
+	time_print(wall_clock(), TIME_FORMAT_NAME, when);
+	if (space && getpwuid_r(uid, &user, space, LOOKUP_MAX, &u) == 0 && u)
 		n = snprintf(out, size, "%s/trailfs-traces/%s-%s", u->pw_dir, name, when);
 	free(space);
 	if (n < 0)
@@ -411,15 +410,6 @@ static struct output *output_of(struct session *s)
 	return o;
 }
 
-static void local_time(int64_t ns, char *out, size_t size)
-{
-	time_t sec = (time_t)(ns / 1000000000);
-	struct tm tm;
-
-	if (!localtime_r(&sec, &tm) || !strftime(out, size, "%Y-%m-%dT%H:%M:%S%z", &tm))
-		out[0] = 0;
-}
-
 /* What was asked for and takes its time. With the lock. */
 static void show_pending(const struct output *o, struct md_buf *out)
 {
@@ -437,14 +427,14 @@ static void show_status(struct session *s, struct md_buf *out)
 {
 	struct output *o = output_runs(s) ? s->output : NULL;
 	uint64_t syncing;
-	char when[40];
+	char when[TIME_TEXT_MAX];
 
 	if (!o)
 		return;
 	pthread_mutex_lock(&o->lock);
 	/* Until an earlier daemon's output was found again, it is not known to be on the disk. */
 	syncing = syncgroup_pending(o->sync) + o->inherited;
-	local_time(o->error_since, when, sizeof(when));
+	time_print(o->error_since, TIME_FORMAT_STATUS, when);
 	md_buf_printf(out, "output_bytes %" PRIu64 "\noutput_packets %" PRIu64 "\npending_bytes %" PRIu64
 		      "\nwritten_percent %" PRIu64 "\nsyncing_files %" PRIu64 "\n", o->bytes, o->packets, o->pending,
 		      o->pending ? 100 * o->bytes / (o->bytes + o->pending) : 100, syncing);

@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "tracer/base/hash.h"
 #include "tracer/probe/dynamic_event.h"
 #include "tracer/base/suggest.h"
 
@@ -36,39 +37,30 @@ static bool is_kernel(const struct dynamic_event *d)
 	return d->kind == DYN_KPROBE || d->kind == DYN_KRETPROBE;
 }
 
-/* FNV-1a: names of events are short, rules are not. */
-static uint64_t mix(uint64_t h, const void *bytes, size_t n)
-{
-	const unsigned char *p = bytes;
-
-	while (n--)
-		h = (h ^ *p++) * 0x100000001b3u;
-	return h;
-}
-
-static uint64_t digest(const struct dynamic_event *d)
+/* Identifies a rule in the names of its events: a name is too short for the rule's text. */
+static uint64_t hash_rule(const struct dynamic_event *d)
 {
 	const char *const parts[] = { d->path, d->symbol, d->provider, d->name };
-	uint64_t h = 0xcbf29ce484222325u ^ (uint64_t)d->kind;
+	uint64_t h = HASH_START ^ (uint64_t)d->kind;
 
 	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++)
-		h = mix(mix(h, parts[i] ? parts[i] : "", parts[i] ? strlen(parts[i]) : 0), "\xff", 1);
+		h = hash_step(hash_string(h, parts[i] ? parts[i] : ""), 0xff);
 	return h;
 }
 
-/* Which file it is, and which state of it: a program that was built again has its symbols elsewhere. */
-static uint32_t file_digest(const struct dynamic_event *d)
+/* Identifies the file and its contents: a program that was built again has its symbols elsewhere. */
+static uint32_t hash_file(const struct dynamic_event *d)
 {
-	uint64_t h = 0xcbf29ce484222325u;
+	uint64_t h = HASH_START;
 	struct stat st;
 
 	if (d->fd < 0 || fstat(d->fd, &st))
 		return 0;
-	h = mix(h, &st.st_dev, sizeof(st.st_dev));
-	h = mix(h, &st.st_ino, sizeof(st.st_ino));
-	h = mix(h, &st.st_size, sizeof(st.st_size));
-	h = mix(h, &st.st_mtim.tv_sec, sizeof(st.st_mtim.tv_sec));
-	h = mix(h, &st.st_mtim.tv_nsec, sizeof(st.st_mtim.tv_nsec));
+	h = hash_bytes(h, &st.st_dev, sizeof(st.st_dev));
+	h = hash_bytes(h, &st.st_ino, sizeof(st.st_ino));
+	h = hash_bytes(h, &st.st_size, sizeof(st.st_size));
+	h = hash_bytes(h, &st.st_mtim.tv_sec, sizeof(st.st_mtim.tv_sec));
+	h = hash_bytes(h, &st.st_mtim.tv_nsec, sizeof(st.st_mtim.tv_nsec));
 	return (uint32_t)(h ^ h >> 32);
 }
 
@@ -77,7 +69,7 @@ static size_t make_stem(const struct dynamic_event *d, char name[DYN_NAME_MAX])
 {
 	static const char *const kinds[] = { "kprobe", "kretprobe", "uprobe", "uretprobe", "usdt" };
 	int n = snprintf(name, DYN_NAME_MAX, "%s_%.16s_%016llx_", kinds[d->kind], d->symbol ? d->symbol : d->name,
-			 (unsigned long long)digest(d));
+			 (unsigned long long)hash_rule(d));
 
 	for (char *p = name; *p; p++)
 		if (!((*p >= 'a' && *p <= 'z') || (*p >= 'A' && *p <= 'Z') || (*p >= '0' && *p <= '9')))
@@ -90,7 +82,7 @@ static void make_name(const struct dynamic_event *d, size_t place, char name[DYN
 {
 	size_t n = make_stem(d, name);
 
-	n += (size_t)snprintf(name + n, DYN_NAME_MAX - n, "%08x", file_digest(d));
+	n += (size_t)snprintf(name + n, DYN_NAME_MAX - n, "%08x", hash_file(d));
 	if (place)
 		snprintf(name + n, DYN_NAME_MAX - n, "_%zx", place);
 }

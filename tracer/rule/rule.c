@@ -6,6 +6,7 @@
 
 #include "metadata/name.h"
 #include "tracer/abi/app.h"
+#include "tracer/base/hash.h"
 #include "tracer/rule/kernel_pattern.h"
 #include "tracer/base/level.h"
 #include "tracer/base/suggest.h"
@@ -354,16 +355,6 @@ static int parse_clauses(struct scan *s, struct word *w, struct rule *r, struct 
 	}
 }
 
-/* FNV-1a */
-static uint64_t digest(const char *text, size_t from, size_t to)
-{
-	uint64_t h = 0xcbf29ce484222325u;
-
-	for (; text && from < to; from++)
-		h = (h ^ (unsigned char)text[from]) * 0x100000001b3u;
-	return h;
-}
-
 static int print(struct rule *r, struct md_buf *spec)
 {
 	struct md_buf text = MD_BUF_INIT;
@@ -382,11 +373,12 @@ static int print(struct rule *r, struct md_buf *spec)
 		md_buf_puts(&text, " if ");
 		i = text.len;
 		filter_print(r->filter, &text);
-		r->filter_digest = digest(text.data, i, text.len);
+		if (!text.failed)
+			r->filter_digest = hash_bytes(HASH_START, text.data + i, text.len - i);
 	}
 	/* What is added to the filter then is all in the text. */
-	if (r->kernel && krule_is_function(r->pattern))
-		r->filter_digest = digest(text.data, 0, text.len);
+	if (r->kernel && krule_is_function(r->pattern) && !text.failed)
+		r->filter_digest = hash_bytes(HASH_START, text.data, text.len);
 	md_buf_str(&text);
 	if (text.failed || spec->failed) {
 		md_buf_deinit(&text);

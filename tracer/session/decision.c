@@ -8,10 +8,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tracer/base/hash.h"
 #include "tracer/session/session.h"
 #include "tracer/rule/rule_private.h"
 
-#define PRIME 0x100000001b3u
 #define BUCKETS 1024u           /* a power of two */
 #define PROGRAMS_MAX 16384u
 #define BYTES_MAX (32u << 20)
@@ -37,7 +37,7 @@ uint64_t channel_decides(const struct channel *c, const char *event, int level)
 {
 	uint64_t decision = !c->kernel && c->session->active && !c->session->gone && c->enabled ? rule_list_decide(&c->rules, event, level) : 0;
 
-	return decision ? (decision ^ c->epoch * PRIME) * PRIME | 1 : 0;
+	return decision ? hash_step(decision, hash_step(0, c->epoch)) | 1 : 0;
 }
 
 void programs_drop(struct tracer *t)
@@ -59,17 +59,15 @@ static uint64_t layout_of(const struct filter_event *e)
 	uint64_t h = e->field_count + 1;
 
 	if (e->partial)
-		h = ((h ^ e->contexts) * PRIME ^ (e->contexts >> 32 | 1ull << 32)) * PRIME;
+		h = hash_step(hash_step(h, e->contexts), e->contexts >> 32 | 1ull << 32);
 	for (uint32_t i = 0; i < e->field_count; i++) {
 		const struct trail_reg_field *f = &e->fields[i];
 		const char *name = e->strings + f->name;
 		uint64_t type = f->kind | f->size << 8 | f->flags << 16 | (uint64_t)f->length << 24 | (uint64_t)f->count << 32;
 
-		h = (h ^ type) * PRIME;
-		h = (h ^ type >> 32) * PRIME;
-		do
-			h = (h ^ (unsigned char)*name) * PRIME;
-		while (*name++);
+		h = hash_step(h, type);
+		h = hash_step(h, type >> 32);
+		h = hash_bytes(h, name, strlen(name) + 1);
 	}
 	return h;
 }

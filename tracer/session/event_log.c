@@ -14,6 +14,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "tracer/base/hash.h"
 #include "tracer/os/state_file.h"
 
 static const char magic[8] = "TRLEVT1\n";
@@ -27,11 +28,8 @@ enum {
 
 static uint32_t checksum(const uint8_t *p, size_t n)
 {
-	uint64_t h = UINT64_C(0xcbf29ce484222325);
-	size_t i;
+	uint64_t h = hash_bytes(HASH_START, p, n);
 
-	for (i = 0; i < n; i++)
-		h = (h ^ p[i]) * UINT64_C(0x100000001b3);
 	return (uint32_t)(h ^ (h >> 32));
 }
 

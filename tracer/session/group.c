@@ -14,6 +14,7 @@
 #include <uuid/uuid.h>
 
 #include "metadata/ctf.h"
+#include "tracer/base/timefmt.h"
 #include "tracer/session/session.h"
 
 #define SWITCHES 16384u         /* event ids of one class */
@@ -30,23 +31,14 @@ struct trace *trace_find(struct session *s, uint32_t uid, uint32_t pid)
 	return NULL;
 }
 
-static void local_time(int64_t ns, const char *format, char *out, size_t size)
-{
-	time_t sec = (time_t)(ns / 1000000000);
-	struct tm tm;
-
-	if (!localtime_r(&sec, &tm) || !strftime(out, size, format, &tm))
-		snprintf(out, size, "%lld", (long long)sec);
-}
-
 /* The environment that LTTng-UST's traces have: Trace Compass chooses its analyses by it. */
 static int set_env(struct trace *t, const struct session *s, unsigned int word_bits)
 {
 	struct md_trace *md = t->md;
-	char when[32];
+	char when[TIME_TEXT_MAX];
 	int err = 0;
 
-	local_time(t->pid ? t->created : s->created, "%Y%m%dT%H%M%S%z", when, sizeof(when));
+	time_print(t->pid ? t->created : s->created, TIME_FORMAT_TRACE, when);
 	err |= md_trace_env(md, "domain", "ust", 0);
 	err |= md_trace_env(md, "tracer_name", "lttng-ust", 0);
 	err |= md_trace_env(md, "tracer_major", NULL, 2);
@@ -71,11 +63,11 @@ static int set_kernel_env(struct trace *t, const struct session *s)
 {
 	struct md_trace *md = t->md;
 	struct utsname un = { 0 };
-	char when[32];
+	char when[TIME_TEXT_MAX];
 	int err = 0;
 
 	uname(&un);
-	local_time(s->created, "%Y%m%dT%H%M%S%z", when, sizeof(when));
+	time_print(s->created, TIME_FORMAT_TRACE, when);
 	err |= md_trace_env(md, "hostname", t->hostname, 0);
 	err |= md_trace_env(md, "domain", "kernel", 0);
 	err |= md_trace_env(md, "sysname", un.sysname, 0);
@@ -96,7 +88,7 @@ struct trace *trace_new(struct session *s, uint32_t uid, uint32_t pid, const cha
 	struct trace *t = calloc(1, sizeof(*t));
 	const struct clock *clock = &s->tracer->clock;
 	uint8_t fresh[16];
-	char when[32];
+	char when[TIME_TEXT_MAX];
 
 	if (!t)
 		return NULL;
@@ -110,7 +102,7 @@ struct trace *trace_new(struct session *s, uint32_t uid, uint32_t pid, const cha
 	pthread_mutex_init(&t->lock, NULL);
 	snprintf(t->comm, sizeof(t->comm), "%s", comm ? comm : "");
 	snprintf(t->hostname, sizeof(t->hostname), "%s", s->tracer->hostname);
-	local_time(t->created, "%Y%m%d-%H%M%S", when, sizeof(when));
+	time_print(t->created, TIME_FORMAT_NAME, when);
 	if (uid == KERNEL_UID)
 		snprintf(t->path, sizeof(t->path), OWNER_KERNEL);
 	else if (pid)

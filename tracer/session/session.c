@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "tracer/base/name.h"
+#include "tracer/base/timefmt.h"
 #include "tracer/session/session.h"
 #include "tracer/ring/reader.h"
 
@@ -388,17 +389,12 @@ void session_status(struct session *s, struct md_buf *out)
 {
 	struct ring_counts sum = { 0 };
 	ssize_t streams = session_counts(s, &sum);
-	char started[40] = "never";
+	char started[TIME_TEXT_MAX] = "never";
 	const struct channel *c;
-	struct tm tm;
 
 	pthread_mutex_lock(&s->tracer->lock);
-	if (s->started) {
-		time_t sec = (time_t)(s->started / 1000000000);
-
-		if (localtime_r(&sec, &tm))
-			strftime(started, sizeof(started), "%Y-%m-%dT%H:%M:%S%z", &tm);
-	}
+	if (s->started)
+		time_print(s->started, TIME_FORMAT_STATUS, started);
 	md_buf_printf(out, "state %s\nowner %u\nstarted %s\nevents_recorded %" PRIu64 "\nevents_discarded %" PRIu64
 		      "\nevents_overwritten %" PRIu64 "\nbytes %" PRIu64 "\nstreams %zd\n",
 		      s->gone ? "gone" : s->active ? "active" : "inactive", s->uid, started, sum.recorded, sum.discarded,

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "tracer/base/name.h"
 #include "tracer/base/units.h"
+#include "tracer/base/timefmt.h"
 #include "tracer/snapshot/snapshot.h"
 
 #include <errno.h>
@@ -68,12 +69,9 @@ static struct snapshot *find(const struct session *s, const char *name)
 /* snapshot-DATE-TIME-NUMBER, as LTTng names them. */
 static void default_name(struct session *s, char *out, size_t size)
 {
-	time_t now = (time_t)(wall_clock() / 1000000000);
-	char when[32] = "";
-	struct tm tm;
+	char when[TIME_TEXT_MAX];
 
-	if (localtime_r(&now, &tm))
-		strftime(when, sizeof(when), "%Y%m%d-%H%M%S", &tm);
+	time_print(wall_clock(), TIME_FORMAT_NAME, when);
 	do
 		snprintf(out, size, "snapshot-%s-%u", when, s->next_snapshot++);
 	while (find(s, out));

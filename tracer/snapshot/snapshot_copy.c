@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+#include "tracer/base/timefmt.h"
 #include "tracer/snapshot/snapshot_copy.h"
 
 #include <dirent.h>
@@ -204,17 +205,14 @@ static int start(struct output *o)
 /* NAME-DATE-TIME-N, as LTTng names them; one without a name of its own is called like that already. */
 static void give_name(struct session *s, struct snapshot *sn)
 {
-	time_t at = (time_t)(sn->created / 1000000000);
-	char when[32] = "";
-	struct tm tm;
+	char when[TIME_TEXT_MAX];
 
 	if (sn->unnamed) {
 		snprintf(sn->copy, sizeof(sn->copy), "%s", sn->name);
 		return;
 	}
-	if (localtime_r(&at, &tm))
-		strftime(when, sizeof(when), "%Y%m%d-%H%M%S", &tm);
-	snprintf(sn->copy, sizeof(sn->copy), "%s-%s-%u", sn->name, when, s->next_snapshot++);
+	time_print(sn->created, TIME_FORMAT_NAME, when);
+	snprintf(sn->copy, sizeof(sn->copy), "%s-%.15s-%u", sn->name, when, s->next_snapshot++);
 }
 
 void snapshot_copy_add(struct session *s, struct snapshot *sn)
