@@ -67,7 +67,7 @@ void md_buf_putc(struct md_buf *b, char c)
 	md_buf_put(b, &c, 1);
 }
 
-void md_buf_vprintf(struct md_buf *b, const char *fmt, va_list ap)
+static void md_buf_vprintf(struct md_buf *b, const char *fmt, va_list ap)
 {
 	va_list again;
 	char *p = md_buf_room(b, 1);

@@ -30,7 +30,6 @@ void md_buf_put(struct md_buf *b, const void *data, size_t n);
 void md_buf_puts(struct md_buf *b, const char *s);
 void md_buf_putc(struct md_buf *b, char c);
 void md_buf_printf(struct md_buf *b, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-void md_buf_vprintf(struct md_buf *b, const char *fmt, va_list ap) __attribute__((format(printf, 2, 0)));
 /* Bytes from strangers: printable ASCII and UTF-8 as they are; control bytes, quotes and backslashes as C escapes. */
 void md_buf_escape(struct md_buf *b, const char *s, size_t n);
 /* The contents as a C string (adds a NUL that len does not count); "" if memory ran out. Valid until the next call. */

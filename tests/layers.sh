@@ -119,6 +119,20 @@ if [ -n "$objects" ] && command -v nm >/dev/null; then
 	[ -z "$calls" ] || complain "$calls"
 fi
 
+# What is exported is used by another file: of the daemon, of the tests, of the tools.
+if [ -n "$objects" ] && command -v nm >/dev/null && [ -d "${BUILD:-build}/tests/unit" ]; then
+	lonely=$(find "${BUILD:-build}" -name '*.o' -exec nm -A -g {} + 2>/dev/null | awk '
+		{
+			file = $1
+			sub(/:.*/, "", file)
+			if ($(NF - 1) == "U") used[$NF] = 1
+			else if (file ~ /\/(tracer|metadata|fs)\// && file !~ /\/tests\// && $(NF - 1) ~ /^[TDBRC]$/) where[$NF] = file
+		}
+		# (md_escapes: only machines without SSE2 use it elsewhere.)
+		END { for (s in where) if (!(s in used) && s != "main" && s != "md_escapes") print where[s] ": " s " is exported and used by no other file" }')
+	[ -z "$lonely" ] || complain "$lonely"
+fi
+
 for dir in tracer/*/ fs/*/ fs/ ustlib/ kmod/ metadata/; do
 	n=$(find "$dir" -maxdepth 1 -name '*.c' 2>/dev/null | wc -l)
 	case $dir in

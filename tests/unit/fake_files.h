@@ -150,7 +150,7 @@ static inline void fake_files_deinit(struct fake_files *ff)
 
 		f->st->log = NULL;
 		stream_files_put(f->log);
-		outplace_put(f->place);
+		trace_place_put(f->place);
 		if (f->fd >= 0) {
 			close(f->fd);
 			close(f->index_fd);

@@ -37,7 +37,6 @@ struct places {
 };
 
 size_t code_put(struct code *c, struct filter_word w);  /* its place, 0 if it was not put */
-void code_jump(struct code *c, size_t at, struct label *to);    /* makes the word at `at` jump */
 void code_here(struct code *c, struct label *l);
 void code_go(struct code *c, struct label *to);
 void code_test(struct code *c, struct filter_word w, struct places p);

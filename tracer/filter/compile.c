@@ -21,7 +21,7 @@ size_t code_put(struct code *c, struct filter_word w)
 	return c->count++;
 }
 
-void code_jump(struct code *c, size_t at, struct label *to)
+static void code_jump(struct code *c, size_t at, struct label *to)
 {
 	if (!at)
 		return;

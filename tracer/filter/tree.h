@@ -101,7 +101,6 @@ bool filter_weaken(const struct filter *f, struct filter_info *info);
 
 /* A comparison as a set of outcomes; swapped: with its sides exchanged. */
 unsigned int filter_relation(enum filter_operator op, bool swapped);
-bool filter_is_pattern(const struct filter_node *n);    /* a string with stars */
 
 /* Field i of an event: behind which anchor it lies, and where from there. False: it cannot be reached, the table is broken. */
 bool filter_locate(const struct filter_event *e, uint32_t i, uint32_t *anchor, uint32_t *at);

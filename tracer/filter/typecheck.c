@@ -267,7 +267,7 @@ unsigned int filter_relation(enum filter_operator op, bool swapped)
 	return (r & ~5u) | (r & FILTER_LESS ? FILTER_GREATER : 0) | (r & FILTER_GREATER ? FILTER_LESS : 0);
 }
 
-bool filter_is_pattern(const struct filter_node *n)
+static bool filter_is_pattern(const struct filter_node *n)
 {
 	return n->kind == NODE_STRING && memchr(n->text, '\0', n->text_length);
 }

@@ -41,7 +41,7 @@ static void cut_to_packets(struct stream_writer *os)
 
 	if (stream_files_find(os->st.log, os->at.serial, &f)) {
 		fd = f.serial == os->at.serial ? outfile_open(&f, true) : -1;
-		outplace_put(f.place);
+		trace_place_put(f.place);
 	}
 	if (fstat(os->fd, &st) < 0 || fstat(os->index_fd, &index_st) < 0)
 		st.st_size = 0;
@@ -91,7 +91,7 @@ static int forget_places(struct output *o)
 	for (struct trace_dir *t = o->traces; t; t = t->next) {
 		t->version = 0;
 		if (t->place && ((!fstat(t->place->fd, &st) && !st.st_nlink) || (!fstat(t->place->index_fd, &st) && !st.st_nlink))) {
-			outplace_put(t->place);
+			trace_place_put(t->place);
 			t->place = NULL;
 		}
 	}
@@ -123,7 +123,7 @@ int stream_writer_check(struct output *o, struct stream_writer *os)
 		cut_to_packets(os);
 	else
 		stream_files_drop(os->st.log, os->at.serial, &old);
-	outplace_put(old.place);
+	trace_place_put(old.place);
 	/* Not to be made as long again as it was. */
 	os->spare = 0;
 	os->needs_truncate = false;

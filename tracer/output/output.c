@@ -39,7 +39,7 @@ static void tell_change(struct session *s)
 	pthread_mutex_unlock(&s->tracer->lock);
 }
 
-void output_note(struct output *o, int error)
+static void output_note(struct output *o, int error)
 {
 	bool changed;
 

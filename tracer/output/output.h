@@ -125,8 +125,6 @@ extern const struct session_part output_part;
 
 /* Locked. */
 bool output_runs(const struct session *s);
-/* As an earlier daemon had it. */
-int output_restore(struct session *s, const char *path, bool by_default);
 void output_destroy(struct session *s);         /* the thread has ended, or never ran */
 /* Unlocked: each waits for the thread, at most a second. */
 int output_rotate_verb(struct session *s, struct tr_err *err);
@@ -148,7 +146,6 @@ int output_start(struct session *s, struct tr_err *err);        /* locked: the t
 bool output_flush(struct session *s);           /* unlocked */
 void output_finish(struct session *s);          /* unlocked */
 void output_suspend(struct session *s);         /* unlocked */
-void output_note(struct output *o, int error);
 uint64_t output_now(void);                      /* CLOCK_MONOTONIC, ns */
 void output_step(struct output *o);             /* one more of o->steps */
 
@@ -162,8 +159,6 @@ int stream_writer_restore(struct output *o, struct stream_writer *os);
  * what was written until then was.
  */
 int stream_writer_write(struct output *o, struct stream_writer *os, bool all);
-int stream_writer_open(struct output *o, struct stream_writer *os);     /* its file in this chunk, if there is none */
-void stream_writer_close(struct stream_writer *os);     /* its current file */
 void stream_writer_leave(struct stream_writer *os);     /* all files of the chunk */
 void stream_writer_tell(const struct stream_writer *os);        /* the views: how far it is */
 int stream_writer_trim(struct stream_writer *os);       /* its file has what is whole, and nothing else */

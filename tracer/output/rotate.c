@@ -168,7 +168,7 @@ int output_rotate(struct output *o)
 		stream_files_chunk(os->st.log, o->head.chunk);
 	}
 	for (struct trace_dir *t = o->traces; t; t = t->next) {
-		outplace_put(t->place);
+		trace_place_put(t->place);
 		t->place = NULL;
 	}
 	return 0;

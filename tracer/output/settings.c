@@ -55,7 +55,7 @@ static struct output *output_new(struct session *s, const char *path, int dir)
 	return o;
 }
 
-int output_restore(struct session *s, const char *path, bool by_default)
+static int output_restore(struct session *s, const char *path, bool by_default)
 {
 	/* Who only reads what the buffers have leaves the files alone. */
 	if (s->tracer->reading && !s->tracer->only_unwritten)

@@ -82,7 +82,7 @@ void stream_writer_tell(const struct stream_writer *os)
 	stream_files_set_end(os->st.log, &end);
 }
 
-void stream_writer_close(struct stream_writer *os)
+static void stream_writer_close(struct stream_writer *os)
 {
 	if (os->fd >= 0 && os->spare)
 		cut_back(os, 0);
@@ -185,7 +185,7 @@ static int next_file(struct output *o, struct stream_writer *os)
 	if (replace)
 		stream_files_drop(os->st.log, f.serial - os->file_count, &old);
 	err = make_files(o, os, &f, replace ? &old : NULL, &fd, &index_fd, &spare);
-	outplace_put(old.place);
+	trace_place_put(old.place);
 	if (err)
 		return err;
 	md_index_header_set(&header);
@@ -502,7 +502,7 @@ static bool begin_ts(struct stream_writer *os, uint64_t *ts)
 	return *ts >= os->at.ts && (!os->at.begin || *ts > os->at.begin);
 }
 
-int stream_writer_open(struct output *o, struct stream_writer *os)
+static int stream_writer_open(struct output *o, struct stream_writer *os)
 {
 	struct batch b;
 	uint64_t ts;
@@ -579,7 +579,7 @@ int stream_writer_sync(struct output *o, struct stream_writer *os)
 
 			err = err ? err : one;
 		}
-		outplace_put(f.place);
+		trace_place_put(f.place);
 	}
 	return err;
 }
@@ -595,7 +595,7 @@ void stream_writer_unlink(struct output *o, struct stream_writer *os)
 		snprintf(index, sizeof(index), "%s.idx", f.name);
 		unlinkat(f.place->index_fd, index, 0);
 		unlinkat(f.place->fd, f.name, 0);
-		outplace_put(f.place);
+		trace_place_put(f.place);
 	}
 	stream_files_clear(os->st.log);
 }

@@ -30,7 +30,7 @@ struct trace_dir *trace_dir_of(struct output *o, struct trace *t)
 void trace_dir_destroy(struct trace_dir *t)
 {
 	trace_put(t->trace);
-	outplace_put(t->place);
+	trace_place_put(t->place);
 	free(t);
 }
 
@@ -49,7 +49,7 @@ static int make_place(struct output *o, struct trace_dir *t)
 	if (p->index_fd < 0) {
 		int err = p->fd < 0 ? p->fd : p->index_fd;
 
-		outplace_put(p);
+		trace_place_put(p);
 		return err;
 	}
 	t->place = p;

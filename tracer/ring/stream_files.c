@@ -11,13 +11,13 @@
 
 #define OLD_MAX 64      /* files of older chunks that are remembered, for those who are still reading them */
 
-struct trace_place *outplace_get(struct trace_place *p)
+static struct trace_place *trace_place_get(struct trace_place *p)
 {
 	__atomic_fetch_add(&p->refs, 1, __ATOMIC_RELAXED);
 	return p;
 }
 
-void outplace_put(struct trace_place *p)
+void trace_place_put(struct trace_place *p)
 {
 	/* Release and acquire: as in trace_put. */
 	if (!p || __atomic_sub_fetch(&p->refs, 1, __ATOMIC_ACQ_REL))
@@ -54,7 +54,7 @@ void stream_files_put(struct stream_files *l)
 	if (!l || __atomic_sub_fetch(&l->refs, 1, __ATOMIC_ACQ_REL))
 		return;
 	for (size_t i = 0; i < l->count; i++)
-		outplace_put(l->files[i].place);
+		trace_place_put(l->files[i].place);
 	free(l->files);
 	pthread_mutex_destroy(&l->lock);
 	free(l);
@@ -63,7 +63,7 @@ void stream_files_put(struct stream_files *l)
 /* With the lock. */
 static void remove_at(struct stream_files *l, size_t i)
 {
-	outplace_put(l->files[i].place);
+	trace_place_put(l->files[i].place);
 	memmove(&l->files[i], &l->files[i + 1], (l->count - i - 1) * sizeof(l->files[0]));
 	l->count--;
 }
@@ -83,7 +83,7 @@ int stream_files_add(struct stream_files *l, const struct stream_file *f)
 	}
 	if (!err) {
 		l->files[l->count] = *f;
-		outplace_get(f->place);
+		trace_place_get(f->place);
 		l->count++;
 		l->next_serial = f->serial + 1;
 	}
@@ -127,7 +127,7 @@ void stream_files_drop(struct stream_files *l, uint64_t serial, struct stream_fi
 	for (size_t i = 0; i < l->count; i++)
 		if (l->files[i].serial == serial) {
 			*out = l->files[i];
-			outplace_get(out->place);
+			trace_place_get(out->place);
 			remove_at(l, i);
 			break;
 		}
@@ -169,7 +169,7 @@ bool stream_files_find(struct stream_files *l, uint64_t serial, struct stream_fi
 	found = low < l->count;
 	if (found) {
 		*out = l->files[low];
-		outplace_get(out->place);
+		trace_place_get(out->place);
 	}
 	pthread_mutex_unlock(&l->lock);
 	return found;

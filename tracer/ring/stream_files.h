@@ -21,8 +21,7 @@ struct trace_place {
 	uint64_t chunk;         /* number of the chunk that it belongs to */
 };
 
-struct trace_place *outplace_get(struct trace_place *p);
-void outplace_put(struct trace_place *p);          /* NULL is allowed */
+void trace_place_put(struct trace_place *p);          /* NULL is allowed */
 
 struct stream_file {
 	uint64_t serial;        /* grows with each file of the stream */

@@ -504,7 +504,7 @@ static uint64_t decision_of(const struct stream_group *cl, uint32_t id)
 	return e ? channel_decides(cl->channel, e->name, e->loglevel) : 0;
 }
 
-bool group_switch(struct stream_group *cl)
+static bool group_switch(struct stream_group *cl)
 {
 	bool changed = false;
 

@@ -18,7 +18,7 @@
 
 #define SESSION_NAME_MAX 200
 
-struct session *session_find(struct tracer *t, const char *name)
+static struct session *session_find(struct tracer *t, const char *name)
 {
 	struct session *s;
 

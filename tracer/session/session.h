@@ -214,7 +214,6 @@ void session_advice(struct session *s, struct md_buf *out);     /* lines `advice
 void kernel_default_geometry(uint32_t cpus, uint64_t *subbuf_size, uint32_t *subbuf_count);
 
 /* session.c: all with the lock held */
-struct session *session_find(struct tracer *t, const char *name);
 struct session *session_alloc(struct tracer *t, const char *name, uid_t uid, gid_t gid);      /* in no list yet */
 struct session *session_new(struct tracer *t, const char *name, uid_t uid, gid_t gid);
 /* -ENOENT if it was removed or its rmdir has begun. Ask again after the lock was released. */
@@ -276,7 +275,6 @@ struct buffer *group_adopt(struct stream_group *cl, struct region *r, uint32_t o
  */
 void buffers_keep(struct tracer *t);
 /* Sets all switch bytes by the rules. True: some went off or changed, so a barrier is needed. */
-bool group_switch(struct stream_group *cl);
 uint8_t group_switch_on(struct stream_group *cl, uint32_t id);         /* of an event that is wanted: its value, set in all buffers */
 void group_drop(struct stream_group *cl);
 /* Sets the switch bytes of all events of the user domain by the rules, with a barrier if any went off or changed. */

@@ -345,7 +345,7 @@ static int take_stream(struct trace_image *m, const struct stream *st, bool all,
 			if (!err)
 				err = add_output(m, st, &of, true);
 		}
-		outplace_put(of.place);
+		trace_place_put(of.place);
 	}
 	return !err && all && lacks(mark, &end) ? add_rest(m, st, mark, &end, name) : err;
 }
@@ -541,7 +541,7 @@ void source_packet(const struct source *src, size_t i, uint64_t good, uint64_t s
 	h->packet_seq_num = seq;
 }
 
-void source_check(const struct source *src, uint8_t *file, uint8_t *index)
+static void source_check(const struct source *src, uint8_t *file, uint8_t *index)
 {
 	struct md_index_entry *entry = (struct md_index_entry *)(index + sizeof(struct md_index_header));
 	uint64_t at = 0, seq = src->seq + src->first;

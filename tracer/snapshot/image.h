@@ -80,10 +80,4 @@ void snapshot_check(struct trace_image *m, size_t i);
 uint64_t source_index_size(const struct source *src);
 /* The header of packet i, if so many of its bytes are events. */
 void source_packet(const struct source *src, size_t i, uint64_t good, uint64_t seq, struct md_packet *h);
-/*
- * Goes over a stream file that was copied, and its index: bytes that are no events of the stream become padding.
- * file: of the packet `first` on.
- */
-void source_check(const struct source *src, uint8_t *file, uint8_t *index);
-
 #endif

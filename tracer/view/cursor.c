@@ -118,7 +118,7 @@ bool cursor_held(const struct stream *s, struct ring_place at)
 	}
 	if (!stream_files_find(s->log, 0, &f))
 		return true;
-	outplace_put(f.place);
+	trace_place_put(f.place);
 	return f.serial <= (at.file ? at.file : 1);
 }
 

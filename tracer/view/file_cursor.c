@@ -44,7 +44,7 @@ void filecursor_close(struct cursor *c)
 	if (c->fd >= 0)
 		close(c->fd);
 	c->fd = -1;
-	outplace_put(c->file.place);
+	trace_place_put(c->file.place);
 	c->file.place = NULL;
 }
 
@@ -94,7 +94,7 @@ static uint64_t end_of(struct cursor *c)
 	/* It is complete. If the log has forgotten it, the file itself knows. */
 	if (stream_files_find(c->stream.log, c->serial, &f)) {
 		size = f.serial == c->serial ? f.size : UINT64_MAX;
-		outplace_put(f.place);
+		trace_place_put(f.place);
 		if (size != UINT64_MAX)
 			return size;
 	}
@@ -110,7 +110,7 @@ static bool enter(struct cursor *c)
 		if (!stream_files_find(c->stream.log, c->serial, &f))
 			return false;
 		if (f.serial > c->last.serial) {
-			outplace_put(f.place);
+			trace_place_put(f.place);
 			return false;
 		}
 		if (f.serial != c->serial) {
@@ -120,7 +120,7 @@ static bool enter(struct cursor *c)
 			c->pos = c->piece_end = 0;
 			c->serial = f.serial;
 		}
-		outplace_put(c->file.place);
+		trace_place_put(c->file.place);
 		c->file = f;
 		c->fd = stream_files_open(c->stream.log, &f);
 		if (c->fd < 0 || (c->pos && !c->piece_end && c->pos < f.size && !locate(c))) {
