@@ -15,6 +15,25 @@ each() { # signal
 	done
 }
 
+# standing PID: all its threads are stopped. The signal takes effect when a thread of it runs again, which may take its time.
+standing() {
+	for stat in "/proc/$1"/task/*/stat; do
+		IFS= read -r line <"$stat" || return 1
+		case ${line##*)} in ' T '*) ;; *) return 1 ;; esac
+	done
+}
+
+all_standing() {
+	for pid in $writers; do
+		tries=0
+		until standing "$pid"; do
+			tries=$((tries + 1))
+			[ $tries -lt 3000 ] || fail "a writer does not stop"
+			sleep 0.01
+		done
+	done
+}
+
 # Stops every other writer, wherever it is.
 half() {
 	odd=0
@@ -33,7 +52,7 @@ events_again() {
 	was=$(recorded)
 	until [ "$(recorded)" -gt "$was" ]; do
 		tries=$((tries + 1))
-		[ $tries -lt 200 ] || fail "$1: nothing is recorded"
+		[ $tries -lt 3000 ] || fail "$1: nothing is recorded"
 		sleep 0.01
 	done
 }
@@ -94,7 +113,7 @@ i=0
 while [ $i -lt 10 ]; do
 	i=$((i + 1))
 	each STOP
-	sleep 0.2
+	all_standing
 	put clear "$s/control"
 	[ -z "$(timeout 10 head -c 100 "$s/text")" ] || fail "clear: there is text"
 	expect "clear: events_recorded" "$(recorded)" = 0
@@ -121,10 +140,12 @@ done
 half
 rmdir "$s" || fail "rmdir"
 each CONT
-sleep 0.3
-one=$(cksum <"$slots")
-sleep 0.2
-[ "$(cksum <"$slots")" = "$one" ] || fail "rmdir: the tracepoints are still on"
+# (A writer that was stopped at a tracepoint counts once more when it runs again.)
+tries=0
+until one=$(cksum <"$slots") && sleep 0.2 && [ "$(cksum <"$slots")" = "$one" ]; do
+	tries=$((tries + 1))
+	[ $tries -lt 50 ] || fail "rmdir: the tracepoints are still on"
+done
 make_session barrier overwrite 64k 4
 expect "a new session" "$(recorded)" = 0
 put start "$s/control"

@@ -152,8 +152,10 @@ mkdir "$S/i"
 echo 'trail:log' >"$S/i/user/events"
 echo start >"$S/i/control"
 head -c 100000 /dev/zero | tr '\0' '#' | fold -w 80 >"$S/i/user/events"
+# (All that can be traced is thousands of files: once.)
+ls -lR "$MNT" >/dev/null
 for i in 1 2 3 4 5 6 7 8 9 10; do
-	ls -lR "$MNT" >/dev/null
+	ls -lR "$S" "$MNT/apps" >/dev/null
 	echo "message $i" >"$MNT/log"
 	cat "$S/i/text" "$MNT/status" >/dev/null
 	find "$S/i/trace" -type f -exec cat {} + >/dev/null
