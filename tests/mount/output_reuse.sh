@@ -10,7 +10,7 @@ command -v babeltrace2 >/dev/null || skip "there is no babeltrace2"
 ticker=$BUILD/tests/mount/ticker
 small_disk 64m
 
-read_all() { TZ=UTC babeltrace2 "$1" 2>"$work/warnings" || fail "babeltrace2 does not accept $1: $(cat "$work/warnings")"; }
+read_all() { TZ=UTC babeltrace2 "$1" 2>"$work/warnings" || fail "babeltrace2 does not accept $1: $(cat "$work/warnings")" >&2; }
 session() { # NAME FILE_SIZE
 	s=$S/$1 out=$disk/$1
 	c=$s/user/channels/channel0
