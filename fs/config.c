@@ -8,7 +8,7 @@
 #include "fs/inifile.h"
 #include "fs/root.h"
 #include "fs/words.h"
-#include "tracer/base/suggest.h"
+#include "tracer/base/base.h"
 #include "tracer/tracer.h"
 
 #define PLACE_DEPTH 8

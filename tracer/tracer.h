@@ -16,6 +16,7 @@
 #include <sys/types.h>
 
 #include "metadata/buf.h"
+#include "tracer/base/base.h"
 #include "tracer/base/err.h"
 #include "tracer/context/inclusion_set.h"
 #include "tracer/rule/rule_files.h"
@@ -170,8 +171,6 @@ void session_status(struct session *s, struct md_buf *out);
 void session_troubles(struct session *s, struct md_buf *out);
 
 /* ---- channels: their names are each domain's own ---- */
-
-enum domain { DOMAIN_USER, DOMAIN_KERNEL, DOMAINS };
 
 void channels_list(struct session *s, enum domain domain, struct md_buf *names);
 int channel_create(struct session *s, enum domain domain, const char *channel, struct tr_err *err);

@@ -9,11 +9,10 @@
 #include <sys/sysinfo.h>
 
 #include "tracer/app/app.h"
-#include "tracer/base/name.h"
 #include "tracer/output/output.h"
 #include "tracer/session/session.h"
 #include "tracer/kernel/kernel.h"
-#include "tracer/base/suggest.h"
+#include "tracer/base/base.h"
 #include "tracer/ring/reader.h"
 #include "tracer/snapshot/snapshot.h"
 

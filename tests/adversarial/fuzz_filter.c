@@ -273,7 +273,7 @@ static struct filter *parse(const char *text)
 {
 	struct tr_err err = TR_ERR_INIT;
 	struct filter *f = NULL;
-	int ret = filter_parse(text, 0, &f, &err);
+	int ret = filter_parse(text, 0, DOMAIN_USER, &f, &err);
 
 	if (!ret)
 		return f;

@@ -63,13 +63,13 @@ static void contexts(const char *lines)
 	struct tr_err err = TR_ERR_INIT;
 	int ret;
 
-	context_list_apply(&some, "vpid $app.a:b ip", true, false, &some, NULL);
-	ret = context_list_apply(&some, lines, below(2), false, &out, &err);
+	context_list_apply(&some, DOMAIN_USER, "vpid $app.a:b ip", true, false, &some, NULL);
+	ret = context_list_apply(&some, DOMAIN_USER, lines, below(2), false, &out, &err);
 	if (ret) {
 		check_error(ret, &err, lines);
 	} else {
 		context_list_print(&out, &text);
-		if (context_list_apply(&some, md_buf_str(&text), true, false, &copy, NULL))
+		if (context_list_apply(&some, DOMAIN_USER, md_buf_str(&text), true, false, &copy, NULL))
 			fail("what was printed is refused", lines);
 		context_list_print(&copy, &again);
 		if (strcmp(md_buf_str(&text), md_buf_str(&again)))

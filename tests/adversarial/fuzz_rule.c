@@ -78,7 +78,7 @@ static void check_list(const struct rule_list *l, const char *lines)
 	size_t i;
 
 	print(l, &text);
-	if (rule_list_apply(NULL, md_buf_str(&text), true, &copy, NULL))
+	if (rule_list_apply(NULL, DOMAIN_USER, md_buf_str(&text), true, &copy, NULL))
 		fail("what was printed is refused", lines);
 	print(&copy, &again);
 	if (strcmp(md_buf_str(&text), md_buf_str(&again)))
@@ -89,7 +89,7 @@ static void check_list(const struct rule_list *l, const char *lines)
 
 		md_buf_reset(&again);
 		md_buf_printf(&again, "!%s", copy.rules[i].text);
-		if (rule_list_apply(&copy, md_buf_str(&again), false, &fewer, NULL))
+		if (rule_list_apply(&copy, DOMAIN_USER, md_buf_str(&again), false, &fewer, NULL))
 			fail("cannot be removed", lines);
 		if (fewer.count >= copy.count)
 			fail("was not removed", lines);
@@ -102,7 +102,7 @@ static void check_list(const struct rule_list *l, const char *lines)
 		fail("decides otherwise", lines);
 	if (rule_list_decide(&copy, "a:b", 6) != rule_list_decide(l, "a:b", 6))
 		fail("the copy decides otherwise", lines);
-	if (rule_list_apply(&copy, "", true, &none, NULL) || none.count)
+	if (rule_list_apply(&copy, DOMAIN_USER, "", true, &none, NULL) || none.count)
 		fail("cannot be emptied", lines);
 	rule_list_deinit(&none);
 	rule_list_deinit(&copy);
@@ -122,7 +122,7 @@ static bool one_round(void)
 	random_lines(&b);
 	/* Of just that size, for the sanitizer to watch its end. */
 	exact = strdup(md_buf_str(&b));
-	ret = rule_list_apply(NULL, exact, below(2), &out, &err);
+	ret = rule_list_apply(NULL, DOMAIN_USER, exact, below(2), &out, &err);
 	if (ret)
 		check_error(ret, &err, &out, exact);
 	else

@@ -168,7 +168,7 @@ static inline struct filter *sample_parse(const char *text)
 	struct tr_err err = TR_ERR_INIT;
 	struct filter *f = NULL;
 
-	if (filter_parse(text, 0, &f, &err)) {
+	if (filter_parse(text, 0, DOMAIN_USER, &f, &err)) {
 		printf("# %s: column %d: %s\n", text, err.column, err.sentence);
 		return NULL;
 	}

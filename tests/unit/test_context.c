@@ -15,10 +15,10 @@ static const char *apply(const char *before, const char *text, bool replace)
 	struct context_list old = { 0 }, new = { 0 };
 	struct md_buf b = MD_BUF_INIT;
 	struct tr_err err = TR_ERR_INIT;
-	int ret = context_list_apply(&old, before, true, false, &old, NULL);
+	int ret = context_list_apply(&old, DOMAIN_USER, before, true, false, &old, NULL);
 
 	CHECK(!ret);
-	ret = context_list_apply(&old, text, replace, false, &new, &err);
+	ret = context_list_apply(&old, DOMAIN_USER, text, replace, false, &new, &err);
 	context_list_print(&new, &b);
 	if (ret)
 		snprintf(out, sizeof(out), "%d %d %d %s", ret, err.line, err.column, err.sentence);
@@ -67,10 +67,10 @@ static void at_most(void)
 
 	for (unsigned int i = 0; i < TRAIL_CONTEXT_MAX; i++)
 		md_buf_printf(&text, "$app.p:n%u ", i);
-	CHECK(context_list_apply(&none, md_buf_str(&text), true, false, &l, NULL) == 0 && l.count == TRAIL_CONTEXT_MAX);
+	CHECK(context_list_apply(&none, DOMAIN_USER, md_buf_str(&text), true, false, &l, NULL) == 0 && l.count == TRAIL_CONTEXT_MAX);
 	context_list_deinit(&l);
 	md_buf_puts(&text, "vpid");
-	CHECK(context_list_apply(&none, md_buf_str(&text), true, false, &l, NULL) == -ENOSPC);
+	CHECK(context_list_apply(&none, DOMAIN_USER, md_buf_str(&text), true, false, &l, NULL) == -ENOSPC);
 	md_buf_deinit(&text);
 }
 
@@ -95,7 +95,7 @@ static void as_lttng_writes_it(void)
 	struct md_buf out = MD_BUF_INIT;
 	struct md_field *fields;
 
-	CHECK(context_list_apply(&none, "vpid vtid procname pthread_id ip vegid uts_ns perf:thread:cpu-cycles", true, false, &l,
+	CHECK(context_list_apply(&none, DOMAIN_USER, "vpid vtid procname pthread_id ip vegid uts_ns perf:thread:cpu-cycles", true, false, &l,
 				 NULL) == 0);
 	CHECK(context_list_fields(&l, &fields) == 0);
 	CHECK(md_stream_set_context(s, fields, (uint32_t)l.count) == 0);
@@ -113,7 +113,7 @@ static void own_events(void)
 	struct md_buf out = MD_BUF_INIT;
 	uint32_t n;
 
-	CHECK(context_list_apply(&none, "vtid procname $app.a:b ip vgid perf:thread:cs", true, false, &l, NULL) == 0);
+	CHECK(context_list_apply(&none, DOMAIN_USER, "vtid procname $app.a:b ip vgid perf:thread:cs", true, false, &l, NULL) == 0);
 	context_list_put(&l, &v, &out);
 	CHECK(out.len == 4 + 17 + 1 + 8 + 4 + 8);
 	memcpy(&n, out.data, 4);

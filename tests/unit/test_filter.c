@@ -155,7 +155,7 @@ static const char *mistake(const char *line, size_t at)
 	static char said[400];
 	struct tr_err err = TR_ERR_INIT;
 	struct filter *f = NULL;
-	int ret = filter_parse(line, at, &f, &err);
+	int ret = filter_parse(line, at, DOMAIN_USER, &f, &err);
 
 	if (!ret) {
 		filter_put(f);
@@ -204,7 +204,7 @@ static void mistakes_of_values(void)
 	CHECK_STR(mistake("a == \"x", 0), "5: the quote is never closed");
 	CHECK_STR(mistake("a == \"x\\", 0), "8: no such escape; a backslash itself is \\\\ in quotes");
 	CHECK_STR(mistake("a == \"x\\q\"", 0), "8: no such escape; a backslash itself is \\\\ in quotes");
-	CHECK_STR(mistake("a == \"x\\0\"", 0), "9: the escape stands for no character");
+	CHECK_STR(mistake("a == \"x\\0\"", 0), "9: this escape is not a character");
 	CHECK_STR(mistake("a == \"x\xff\"", 0), "7: not UTF-8; write the byte as an escape, \\xff");
 	CHECK_STR(mistake("a == \"x\t\"", 0), "7: a control character; write it as an escape");
 	CHECK_STR(mistake("a == 018", 0), "7: '8' is no digit of an octal number, and the 0 before it begins one");
@@ -265,7 +265,7 @@ static const char *clash(const struct sample *s, const char *line, size_t at)
 	struct tr_err err = TR_ERR_INIT;
 	struct filter_event e = sample_event(s);
 	struct filter *f = NULL;
-	int ret = filter_parse(line, at, &f, &err);
+	int ret = filter_parse(line, at, DOMAIN_USER, &f, &err);
 
 	if (!ret)
 		ret = filter_check(f, &e, &err);
@@ -330,12 +330,12 @@ static void limits(void)
 	md_buf_reset(&text);
 	for (i = 0; i < 1366; i++)
 		md_buf_puts(&text, "a||");
-	CHECK(filter_parse(md_buf_str(&text), 0, &f, &err) == -E2BIG && !f && err.sentence[0]);
+	CHECK(filter_parse(md_buf_str(&text), 0, DOMAIN_USER, &f, &err) == -E2BIG && !f && err.sentence[0]);
 	/* Short enough, but not with the blanks that it is printed with. */
 	text.len = 3 * 900 + 1;
-	CHECK(filter_parse(md_buf_str(&text), 0, &f, &err) == -E2BIG && !f && err.sentence[0]);
+	CHECK(filter_parse(md_buf_str(&text), 0, DOMAIN_USER, &f, &err) == -E2BIG && !f && err.sentence[0]);
 	text.len = 3 * 700 + 1;
-	CHECK(!filter_parse(md_buf_str(&text), 0, &f, &err));
+	CHECK(!filter_parse(md_buf_str(&text), 0, DOMAIN_USER, &f, &err));
 	filter_put(f);
 	md_buf_deinit(&text);
 	sample_deinit(&s);

@@ -12,7 +12,7 @@ static int apply(const char *text, bool probe, struct context_list *l, struct tr
 {
 	struct context_list none = { 0 };
 
-	return context_list_apply_kernel(&none, text, true, probe, l, err);
+	return context_list_apply(&none, DOMAIN_KERNEL, text, true, probe, l, err);
 }
 
 /* What there is depends on the backend; what was recorded is read whatever there is now. */

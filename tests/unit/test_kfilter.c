@@ -33,7 +33,7 @@ static const char *print(const char *lines)
 	size_t n = 0;
 
 	for (; *lines; lines += strcspn(lines, "\n"), lines += *lines == '\n')
-		if (filter_parse_kernel(lines, 0, &filters[n], NULL))
+		if (filter_parse(lines, 0, DOMAIN_KERNEL, &filters[n], NULL))
 			return "no filter";
 		else
 			n++;
@@ -181,7 +181,7 @@ static const char *run(const char *lines, size_t len)
 	size_t n = 0;
 
 	for (; *lines; lines += strcspn(lines, "\n"), lines += *lines == '\n')
-		if (filter_parse_kernel(lines, 0, &filters[n++], NULL))
+		if (filter_parse(lines, 0, DOMAIN_KERNEL, &filters[n++], NULL))
 			return "no filter";
 	kfilter_compile((const struct filter *const *)filters, n, format, &program);
 	if (program.len && !filter_verify(program.data, program.len))

@@ -65,7 +65,7 @@ static const char *apply(const char *lines)
 	struct tr_err err = TR_ERR_INIT;
 	struct rule_list l = { 0 };
 	struct md_buf text = MD_BUF_INIT;
-	int ret = rule_list_apply_kernel(NULL, lines, true, &l, &err);
+	int ret = rule_list_apply(NULL, DOMAIN_KERNEL, lines, true, &l, &err);
 
 	if (ret) {
 		snprintf(out, sizeof(out), "%d %d", ret, err.column);
@@ -119,7 +119,7 @@ static void functions(void)
 	struct md_buf b = MD_BUF_INIT;
 
 	for (size_t i = 0; i < 4; i++) {
-		CHECK(rule_list_apply_kernel(NULL, texts[i], true, &l[i], NULL) == 0);
+		CHECK(rule_list_apply(NULL, DOMAIN_KERNEL, texts[i], true, &l[i], NULL) == 0);
 		seen[i] = rule_list_decide(&l[i], KRULE_FUNCTION, 0);
 		CHECK(seen[i] > RULE_ALL);
 		for (size_t j = 0; j < i; j++)
@@ -163,7 +163,7 @@ static void excepted(void)
 {
 	struct rule_list l = { 0 };
 
-	CHECK(rule_list_apply_kernel(NULL, "sched:* except sched_switch\nsyscall:* except syscall:exit:*\n", true, &l, NULL) == 0);
+	CHECK(rule_list_apply(NULL, DOMAIN_KERNEL, "sched:* except sched_switch\nsyscall:* except syscall:exit:*\n", true, &l, NULL) == 0);
 	CHECK(rule_list_match(&l, "sched:sched_waking", 0));
 	CHECK(!rule_list_match(&l, "sched:sched_switch", 0));
 	CHECK(rule_list_match(&l, "syscall:entry:read", 0));

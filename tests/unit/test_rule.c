@@ -45,7 +45,7 @@ static void globs_like_the_definition(void)
 
 		random_text(&seed, "ab**\\:", p, sizeof(p) - 1);
 		random_text(&seed, "aab*:\\", s, sizeof(s) - 1);
-		if (rule_glob(p, s) != naive(p, s)) {
+		if (glob_match(p, s) != naive(p, s)) {
 			printf("# pattern %s name %s\n", p, s);
 			CHECK(false);
 			return;
@@ -64,12 +64,12 @@ static void globs_are_fast(void)
 		memcpy(p + 2 * i, "*a", 2);
 	strcpy(p + 19999, "b");
 	memset(s, 'a', sizeof(s) - 1);
-	CHECK(!rule_glob(p, s));
-	CHECK(rule_glob("my_app:*", "my_app:request"));
-	CHECK(rule_glob("*", "x:y"));
-	CHECK(!rule_glob("my_app:*", "my_apple:request"));
-	CHECK(rule_glob("p:a\\*b", "p:a*b"));
-	CHECK(!rule_glob("p:a\\*b", "p:axb"));
+	CHECK(!glob_match(p, s));
+	CHECK(glob_match("my_app:*", "my_app:request"));
+	CHECK(glob_match("*", "x:y"));
+	CHECK(!glob_match("my_app:*", "my_apple:request"));
+	CHECK(glob_match("p:a\\*b", "p:a*b"));
+	CHECK(!glob_match("p:a\\*b", "p:axb"));
 }
 
 /* ---- rules ---- */
@@ -80,7 +80,7 @@ static const char *apply(const char *lines)
 	static struct md_buf out;
 	struct rule_list l = { 0 };
 	struct tr_err err = TR_ERR_INIT;
-	int ret = rule_list_apply(NULL, lines, false, &l, &err);
+	int ret = rule_list_apply(NULL, DOMAIN_USER, lines, false, &l, &err);
 
 	md_buf_reset(&out);
 	if (ret)
@@ -133,12 +133,12 @@ static void replacing_and_adding(void)
 	struct md_buf out = MD_BUF_INIT;
 	struct tr_err err = TR_ERR_INIT;
 
-	CHECK(!rule_list_apply(NULL, "a:b except a:c\n~c:d", false, &a, &err));
-	CHECK(!rule_list_apply(&a, "e:f", false, &b, &err));
-	CHECK(!rule_list_apply(&a, "e:f", true, &c, &err));
-	CHECK(rule_list_apply(&a, "e:f\nbad", true, &d, &err) == -EINVAL);
+	CHECK(!rule_list_apply(NULL, DOMAIN_USER, "a:b except a:c\n~c:d", false, &a, &err));
+	CHECK(!rule_list_apply(&a, DOMAIN_USER, "e:f", false, &b, &err));
+	CHECK(!rule_list_apply(&a, DOMAIN_USER, "e:f", true, &c, &err));
+	CHECK(rule_list_apply(&a, DOMAIN_USER, "e:f\nbad", true, &d, &err) == -EINVAL);
 	CHECK(err.line == 2 && !d.count && !d.rules);
-	CHECK(!rule_list_apply(&a, "", true, &d, &err));
+	CHECK(!rule_list_apply(&a, DOMAIN_USER, "", true, &d, &err));
 	rule_list_print(&a, &out);
 	md_buf_puts(&out, "-\n");
 	rule_list_print(&b, &out);
@@ -157,7 +157,7 @@ static void replacing_and_adding(void)
 static bool takes(const char *rules, const char *event, int level)
 {
 	struct rule_list l = { 0 };
-	bool r = !rule_list_apply(NULL, rules, false, &l, NULL) && rule_list_match(&l, event, level);
+	bool r = !rule_list_apply(NULL, DOMAIN_USER, rules, false, &l, NULL) && rule_list_match(&l, event, level);
 
 	rule_list_deinit(&l);
 	return r;
@@ -179,7 +179,7 @@ static const char *levels(const char *spec)
 static uint64_t decide(const char *rules)
 {
 	struct rule_list l = { 0 };
-	uint64_t r = rule_list_apply(NULL, rules, false, &l, NULL) ? 99 : rule_list_decide(&l, "a:b", 6);
+	uint64_t r = rule_list_apply(NULL, DOMAIN_USER, rules, false, &l, NULL) ? 99 : rule_list_decide(&l, "a:b", 6);
 
 	rule_list_deinit(&l);
 	return r;
@@ -201,9 +201,9 @@ static void filters_decide(void)
 	CHECK_STR(apply("a:* if x>1\na:*  if x > 1\n~a:b if s==\"*a\""), "a:* if x > 1\n~a:b if s == \"*a\"\n");
 	CHECK_STR(apply("a:* if x>1\na:*\n!a:* if x > 1"), "a:*\n");
 	CHECK_STR(apply("a:* if x>1\na:b if x\n!a:*"), "a:b if x\n");
-	CHECK(rule_list_apply(NULL, "a:* if x > 1\nb:* if y", false, &a, NULL) == 0);
+	CHECK(rule_list_apply(NULL, DOMAIN_USER, "a:* if x > 1\nb:* if y", false, &a, NULL) == 0);
 	CHECK(a.rules[0].line == 1 && a.rules[1].line == 2);
-	CHECK(rule_list_apply(&a, "\na:b if z", false, &b, NULL) == 0);
+	CHECK(rule_list_apply(&a, DOMAIN_USER, "\na:b if z", false, &b, NULL) == 0);
 	CHECK(b.rules[0].line == 0 && b.rules[1].line == 0 && b.rules[2].line == 2);
 	CHECK(rule_list_filters(&b, "a:b", 0, filters, 4) == 2 && filters[0] == a.rules[0].filter);
 	rule_list_deinit(&a);
@@ -266,7 +266,7 @@ static void mistakes_are_explained(void)
 	CHECK_STR(apply("a:b except"), "-22 line 1 column 10: a pattern is missing here");
 	CHECK_STR(apply("a:b except c:d,,e:f"), "-22 line 1 column 15: a pattern is missing here");
 	CHECK_STR(apply("\"a:b"), "-22 line 1 column 0: the quote is never closed");
-	CHECK_STR(apply("\"a:b\"c"), "-22 line 1 column 5: a blank is missing behind the quote");
+	CHECK_STR(apply("\"a:b\"c"), "-22 line 1 column 5: a blank is missing after the quote");
 	CHECK_STR(apply("a:b\"c\""), "-22 line 1 column 3: a quote inside a word; put the whole word in quotes");
 	CHECK_STR(apply("\"\""), "-22 line 1 column 0: the pattern is empty; '*' stands for any event");
 	CHECK_STR(apply("a:\xff"), "-22 line 1 column 2: not UTF-8");
@@ -274,7 +274,7 @@ static void mistakes_are_explained(void)
 	CHECK_STR(apply("a:b\r\n"), "-22 line 1 column 3: a control character in a pattern");
 	CHECK_STR(apply("a:b\\c"), "-22 line 1 column 3: a backslash stands only before '*'");
 	CHECK_STR(apply("\"a:b\\q\""), "-22 line 1 column 5: no such escape; a backslash itself is \\\\ in quotes");
-	CHECK_STR(apply("\"a:b\\0\""), "-22 line 1 column 6: the escape stands for no character");
+	CHECK_STR(apply("\"a:b\\0\""), "-22 line 1 column 6: this escape is not a character");
 }
 
 static void long_lines(void)
@@ -285,15 +285,15 @@ static void long_lines(void)
 
 	memset(line, 'a', sizeof(line) - 1);
 	line[1] = ':';
-	CHECK(rule_list_apply(NULL, line, false, &l, &err) == -EINVAL);
+	CHECK(rule_list_apply(NULL, DOMAIN_USER, line, false, &l, &err) == -EINVAL);
 	CHECK(err.column >= 0 && err.column < (int)sizeof(err.text) && strlen(err.text) < sizeof(err.text));
 	line[4000] = '\0';
-	CHECK(rule_list_apply(NULL, line, false, &l, &err) == -EINVAL);
+	CHECK(rule_list_apply(NULL, DOMAIN_USER, line, false, &l, &err) == -EINVAL);
 	CHECK_STR(err.sentence, "the name is longer than any can be");
 	strcpy(line, "a:b");
 	memset(line + 3, ' ', 3000);
 	strcpy(line + 3003, "excep x");
-	CHECK(rule_list_apply(NULL, line, false, &l, &err) == -EINVAL);
+	CHECK(rule_list_apply(NULL, DOMAIN_USER, line, false, &l, &err) == -EINVAL);
 	CHECK(!strncmp(err.text + err.column, "excep x", 8));
 	CHECK(!l.count);
 }
@@ -307,11 +307,11 @@ static void too_many_rules(void)
 
 	for (i = 0; i < 4096; i++)
 		md_buf_printf(&lines, "p%d:*\n", i);
-	CHECK(!rule_list_apply(NULL, md_buf_str(&lines), false, &l, &err));
+	CHECK(!rule_list_apply(NULL, DOMAIN_USER, md_buf_str(&lines), false, &l, &err));
 	CHECK(l.count == 4096);
 	rule_list_deinit(&l);
 	md_buf_puts(&lines, "one:more\n");
-	CHECK(rule_list_apply(NULL, md_buf_str(&lines), false, &l, &err) == -ENOSPC);
+	CHECK(rule_list_apply(NULL, DOMAIN_USER, md_buf_str(&lines), false, &l, &err) == -ENOSPC);
 	CHECK(err.line == 4097);
 	md_buf_deinit(&lines);
 }

@@ -3,9 +3,7 @@
 #include <stdint.h>
 
 #include "tests/unit/test.h"
-#include "tracer/base/name.h"
-#include "tracer/base/units.h"
-#include "tracer/base/suggest.h"
+#include "tracer/base/base.h"
 #include "tracer/rule/rule.h"
 
 #define BAD UINT64_MAX

@@ -10,7 +10,7 @@
 
 #include "metadata/name.h"
 #include "tracer/app/app.h"
-#include "tracer/base/level.h"
+#include "tracer/base/base.h"
 #include "tracer/app/parse.h"
 
 enum {

@@ -266,7 +266,7 @@ static int function_check(const struct backend *b, const char *name, struct tr_e
 	}
 	while (!found && fgets(line, sizeof(line), f)) {
 		line[strcspn(line, " \t\n")] = '\0';
-		found = rule_glob(name, line);
+		found = glob_match(name, line);
 	}
 	fclose(f);
 	return found ? 0 : tr_fail(err, -ENOENT, "the kernel has no function '%s' that can be traced; `kprobe:` may still be possible", name);

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* How a mistake is explained: see err.h. */
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -8,17 +7,17 @@
 #include "tracer/base/err.h"
 
 /*
- * Sentence and text end up on somebody's terminal and hold what strangers wrote. Each bad byte becomes one '?', so that
- * the caret stays under its place.
+ * Replaces bytes that a terminal obeys: other users may have written them, and `error` is read on a
+ * terminal. Each such byte becomes one '?', so that the caret stays under its place.
  */
-static void clean(char *s)
+static void replace_controls(char *s)
 {
 	unsigned char *p = (unsigned char *)s;
 	size_t left = strlen(s), n;
 
 	while (left) {
 		n = md_utf8_char(p, left);
-		/* C0, DEL, and C1 in its UTF-8 form: terminals obey those too. */
+		/* C0, DEL, and C1 in its UTF-8 form */
 		if (!n || *p < 0x20 || *p == 0x7f || (*p == 0xc2 && p[1] < 0xa0)) {
 			n = n ? n : 1;
 			memset(p, '?', n);
@@ -28,16 +27,16 @@ static void clean(char *s)
 	}
 }
 
-static void explain(struct tr_err *err, const char *fmt, va_list ap)
+static void set_sentence(struct tr_err *err, const char *fmt, va_list ap)
 {
 	vsnprintf(err->sentence, sizeof(err->sentence), fmt, ap);
-	clean(err->sentence);
+	replace_controls(err->sentence);
 	err->text[0] = '\0';
 	err->column = -1;
 }
 
-/* Copies the line at text; of a long one the piece around the column. */
-static void quote(struct tr_err *err, const char *text, int column)
+/* Copies the line at `text`; of a long line the part around the column. */
+static void quote_line(struct tr_err *err, const char *text, int column)
 {
 	size_t len = strcspn(text, "\n"), room = sizeof(err->text) - 1, skip = 0;
 
@@ -52,7 +51,7 @@ static void quote(struct tr_err *err, const char *text, int column)
 		room = len - skip;
 	memcpy(err->text, text + skip, room);
 	err->text[room] = '\0';
-	clean(err->text);
+	replace_controls(err->text);
 	err->column = column < 0 ? -1 : column - (int)skip;
 }
 
@@ -63,7 +62,7 @@ int tr_fail(struct tr_err *err, int code, const char *fmt, ...)
 	if (!err)
 		return code;
 	va_start(ap, fmt);
-	explain(err, fmt, ap);
+	set_sentence(err, fmt, ap);
 	va_end(ap);
 	return code;
 }
@@ -75,8 +74,8 @@ int tr_fail_at(struct tr_err *err, int code, const char *text, int column, const
 	if (!err)
 		return code;
 	va_start(ap, fmt);
-	explain(err, fmt, ap);
+	set_sentence(err, fmt, ap);
 	va_end(ap);
-	quote(err, text, column);
+	quote_line(err, text, column);
 	return code;
 }

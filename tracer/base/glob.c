@@ -1,14 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Patterns: `*` is any run of characters, a backslash takes the next one literally. See base/glob.h. */
-#include "tracer/base/glob.h"
-
-#include <stddef.h>
+#include "tracer/base/base.h"
 
 /*
- * Only the last star ever needs to give way: what an earlier one matched was the first place that fits, and any later
- * place leaves less for the rest. So no recursion, and at most strlen(pattern) * strlen(name) steps.
+ * A mismatch needs to extend only the match of the last star. The text between two stars was matched at
+ * its first possible place; a later place would leave less of the name for the rest of the pattern.
+ * Therefore no recursion is needed.
  */
-bool rule_glob(const char *pattern, const char *name)
+bool glob_match(const char *pattern, const char *name)
 {
 	const char *after_star = NULL, *resume = NULL;
 

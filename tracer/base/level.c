@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Log levels as LTTng names and numbers them: see base/level.h. */
+/* Log levels as LTTng names and numbers them. */
 #include <string.h>
 #include <strings.h>
 
-#include "tracer/base/level.h"
-#include "tracer/base/suggest.h"
+#include "tracer/base/base.h"
 
 static const char *const names[LEVEL_COUNT] = {
 	"emerg", "alert", "crit", "err", "warning", "notice", "info", "debug_system", "debug_program", "debug_process",
@@ -16,7 +15,7 @@ const char *level_name(int level)
 	return level >= 0 && level < LEVEL_COUNT ? names[level] : NULL;
 }
 
-static int number(const char *s, size_t len)
+static int parse_number(const char *s, size_t len)
 {
 	int n = 0;
 	size_t i;
@@ -34,7 +33,7 @@ static int number(const char *s, size_t len)
 int level_parse(const char *name, size_t len)
 {
 	static const char prefix[] = "TRACE_";
-	int i = number(name, len);
+	int i = parse_number(name, len);
 
 	if (i >= 0)
 		return i;

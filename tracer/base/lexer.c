@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Words of a line: see base/lexer.h. */
 #include <errno.h>
 #include <string.h>
 
@@ -31,7 +30,7 @@ static int fail(struct scan *s, size_t column, const char *sentence)
 	return tr_fail_at(s->err, -EINVAL, s->line, (int)column, "%s", sentence);
 }
 
-static int digit(char c, int base)
+static int digit_value(char c, int base)
 {
 	int d = 99;
 
@@ -44,18 +43,18 @@ static int digit(char c, int base)
 	return d < base ? d : -1;
 }
 
-/* \xH[H] and \O[O[O]]; s->at is at the first digit. */
-static int number(struct scan *s, int base, int max_digits, struct md_buf *out)
+/* Reads the digits of \xH[H] or \O[O[O]]; s->at is at the first digit. */
+static int scan_code(struct scan *s, int base, int max_digits, struct md_buf *out)
 {
 	int value = 0, n = 0, d;
 
-	while (n < max_digits && (d = digit(s->line[s->at], base)) >= 0) {
+	while (n < max_digits && (d = digit_value(s->line[s->at], base)) >= 0) {
 		value = value * base + d;
 		s->at++;
 		n++;
 	}
 	if (!n || !value || value > 255)
-		return fail(s, s->at, "the escape stands for no character");
+		return fail(s, s->at, "this escape is not a character");
 	md_buf_putc(out, (char)value);
 	return 0;
 }
@@ -68,10 +67,10 @@ int scan_escape(struct scan *s, struct md_buf *out)
 
 	if (c == 'x') {
 		s->at++;
-		return number(s, 16, 2, out);
+		return scan_code(s, 16, 2, out);
 	}
-	if (digit(c, 8) >= 0)
-		return number(s, 8, 3, out);
+	if (digit_value(c, 8) >= 0)
+		return scan_code(s, 8, 3, out);
 	p = c ? strchr(from, c) : NULL;
 	if (!p)
 		return fail(s, s->at, "no such escape; a backslash itself is \\\\ in quotes");
@@ -80,8 +79,8 @@ int scan_escape(struct scan *s, struct md_buf *out)
 	return 0;
 }
 
-/* s->at is behind the opening quote. */
-static int quoted(struct scan *s, struct word *w, bool comma)
+/* Reads the rest of a quoted word; s->at is after the opening quote. */
+static int scan_quoted(struct scan *s, struct word *w, bool comma)
 {
 	int ret = 0;
 
@@ -101,7 +100,7 @@ static int quoted(struct scan *s, struct word *w, bool comma)
 	if (ret)
 		return ret;
 	if (!scan_at_end(s) && !is_blank(s->line[s->at]) && !(comma && s->line[s->at] == ','))
-		return fail(s, s->at, "a blank is missing behind the quote");
+		return fail(s, s->at, "a blank is missing after the quote");
 	return 0;
 }
 
@@ -115,7 +114,7 @@ int scan_word(struct scan *s, bool comma, struct word *w)
 	w->quoted = s->line[s->at] == '"';
 	if (w->quoted) {
 		s->at++;
-		ret = quoted(s, w, comma);
+		ret = scan_quoted(s, w, comma);
 	} else {
 		while (!scan_at_end(s) && !is_blank(s->line[s->at]) && !(comma && s->line[s->at] == ',')) {
 			if (s->line[s->at] == '"')

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Words of a line: separated by blanks, or in double quotes with C escapes. Private to tracer/. */
+/* Words of a line: separated by blanks, or in double quotes with C escapes. */
 #ifndef TRACER_BASE_LEXER_H
 #define TRACER_BASE_LEXER_H
 
@@ -22,22 +22,24 @@ struct word {
 };
 
 void scan_blanks(struct scan *s);
-bool scan_at_end(const struct scan *s);         /* of the line; skip blanks first */
+bool scan_at_end(const struct scan *s);         /* true at the line's end; skip blanks first */
 /*
- * The next word, which must be there. A comma ends it if `comma`, unless it is in quotes. 0, -EINVAL or -ENOMEM. w must
- * be initialized ({ 0 }), may be used again, and is deinitialized by the caller in any case.
+ * Reads the next word; -EINVAL if there is none. `comma`: a comma outside quotes ends the word. w must
+ * be initialized ({ 0 }) and may be used again; the caller calls word_deinit, also after an error.
+ * 0, -EINVAL or -ENOMEM.
  */
 int scan_word(struct scan *s, bool comma, struct word *w);
-/* A C escape, s->at is behind its backslash: appends the byte, never NUL. 0 or -EINVAL. */
+/* Reads a C escape from s->at, which is after the backslash; appends the byte, never NUL. 0 or -EINVAL. */
 int scan_escape(struct scan *s, struct md_buf *out);
 /*
- * Calls fn for each word of each line that is no comment, until it returns an error; err then has the line, else the last one. What fn
- * returned, or -EINVAL, -ENOMEM.
+ * Calls fn for each word of each line that is no comment, until fn returns an error. err->line is then
+ * that line, else the last one. Returns what fn returned, or -EINVAL, -ENOMEM.
  */
-int words_each(const char *text, int (*fn)(void *arg, struct scan *s, struct word *w), void *arg, struct tr_err *err);
+int words_each(const char *text, int (*fn)(void *arg, struct scan *s, struct word *w), void *arg,
+	       struct tr_err *err);
 const char *word_text(struct word *w);
-bool word_is(struct word *w, const char *keyword);      /* and was not in quotes */
-/* Column of byte i of the decoded word, as near as it can be told. */
+bool word_is(struct word *w, const char *keyword);      /* false if it was in quotes */
+/* Column of byte i of the decoded word; of a quoted word the column of its quote. */
 int word_column(const struct word *w, size_t i);
 void word_deinit(struct word *w);
 /* Appends a word so that scan_word reads it back. */

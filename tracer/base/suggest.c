@@ -1,24 +1,24 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* "Did you mean …?": see base/suggest.h. */
+/* "Did you mean …?" */
 #include <string.h>
 #include <strings.h>
 
-#include "tracer/base/suggest.h"
+#include "tracer/base/base.h"
 
-enum { LONGEST = 40 };          /* no word of ours is longer */
+enum { LONGEST = 40 };          /* bytes; no keyword is longer */
 
 static unsigned char lower(char c)
 {
 	return (unsigned char)(c >= 'A' && c <= 'Z' ? c + 32 : c);
 }
 
-static unsigned int least(unsigned int a, unsigned int b)
+static unsigned int min_uint(unsigned int a, unsigned int b)
 {
 	return a < b ? a : b;
 }
 
-/* Damerau-Levenshtein with adjacent swaps: letters to insert, remove, replace or swap. */
-static unsigned int distance(const char *a, size_t n, const char *b, size_t m)
+/* Damerau-Levenshtein distance: the number of letters to insert, remove, replace or swap. */
+static unsigned int edit_distance(const char *a, size_t n, const char *b, size_t m)
 {
 	unsigned int rows[3][LONGEST + 1], *two = rows[0], *one = rows[1], *now = rows[2], *swap;
 	size_t i, j;
@@ -30,9 +30,9 @@ static unsigned int distance(const char *a, size_t n, const char *b, size_t m)
 		for (j = 1; j <= m; j++) {
 			unsigned int same = lower(a[i - 1]) == lower(b[j - 1]);
 
-			now[j] = least(least(one[j], now[j - 1]) + 1, one[j - 1] + !same);
+			now[j] = min_uint(min_uint(one[j], now[j - 1]) + 1, one[j - 1] + !same);
 			if (i > 1 && j > 1 && lower(a[i - 1]) == lower(b[j - 2]) && lower(a[i - 2]) == lower(b[j - 1]))
-				now[j] = least(now[j], two[j - 2] + 1);
+				now[j] = min_uint(now[j], two[j - 2] + 1);
 		}
 		swap = two;
 		two = one;
@@ -56,10 +56,10 @@ const char *nearest(const char *word, size_t len, const char *const *names, size
 
 		if (n > LONGEST)
 			continue;
-		d = distance(word, len, names[i], n);
-		/* `warn`, `critical`: half a word is as good as one wrong letter. */
+		d = edit_distance(word, len, names[i], n);
+		/* A name's beginning (`warn`), or a name with more (`critical`), counts as one letter. */
 		if (shorter >= 3 && !strncasecmp(word, names[i], shorter))
-			d = least(d, 1);
+			d = min_uint(d, 1);
 		if (d < best_distance && d <= (n < 6 ? 2 : n / 3) && d < len) {
 			best = names[i];
 			best_distance = d;

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Sizes and times as users write them: see base/units.h. */
-#include <stdbool.h>
+/* Sizes and times as users write them. */
 #include <errno.h>
 #include <string.h>
 
-#include "tracer/base/units.h"
+#include "tracer/base/base.h"
 
 struct unit {
 	const char *suffix;
@@ -25,8 +24,8 @@ static bool is_blank(char c)
 	return c == ' ' || c == '\t' || c == '\n';
 }
 
-/* The one word in text, without the white space around it. */
-static const char *word(const char *text, size_t *len)
+/* Returns `text` without the white space around it, and its length. */
+static const char *trim_blanks(const char *text, size_t *len)
 {
 	const char *end;
 
@@ -39,7 +38,7 @@ static const char *word(const char *text, size_t *len)
 	return text;
 }
 
-static const struct unit *find(const struct unit *units, size_t count, const char *suffix, size_t len)
+static const struct unit *find_unit(const struct unit *units, size_t count, const char *suffix, size_t len)
 {
 	size_t i;
 
@@ -49,13 +48,13 @@ static const struct unit *find(const struct unit *units, size_t count, const cha
 	return NULL;
 }
 
-static int parse(const char *text, const struct unit *units, size_t count, const char *help, uint64_t *out,
+static int parse_number(const char *text, const struct unit *units, size_t count, const char *help, uint64_t *out,
 		 struct tr_err *err)
 {
 	uint64_t n = 0;
 	const struct unit *unit;
 	size_t len, i;
-	const char *s = word(text, &len);
+	const char *s = trim_blanks(text, &len);
 
 	if (!len)
 		return tr_fail(err, -EINVAL, "a value is missing: %s", help);
@@ -64,10 +63,10 @@ static int parse(const char *text, const struct unit *units, size_t count, const
 			return tr_fail_at(err, -EINVAL, s, 0, "the number is too large");
 	if (!i)
 		return tr_fail_at(err, -EINVAL, s, 0, "no number: %s", help);
-	unit = find(units, count, s + i, len - i);
+	unit = find_unit(units, count, s + i, len - i);
 	if (!unit)
 		return tr_fail_at(err, -EINVAL, s, (int)i, "no such unit: %s", help);
-	/* UINT64_MAX itself says `inf`. */
+	/* UINT64_MAX means `inf`. */
 	if (__builtin_mul_overflow(n, unit->factor, &n) || n == UINT64_MAX)
 		return tr_fail_at(err, -EINVAL, s, 0, "the number is too large");
 	*out = n;
@@ -76,19 +75,19 @@ static int parse(const char *text, const struct unit *units, size_t count, const
 
 int units_size(const char *text, uint64_t *out, struct tr_err *err)
 {
-	return parse(text, sizes, sizeof(sizes) / sizeof(sizes[0]), "bytes, or with k, M, G or T, as in 512k", out,
+	return parse_number(text, sizes, sizeof(sizes) / sizeof(sizes[0]), "bytes, or with k, M, G or T, as in 512k", out,
 		     err);
 }
 
 int units_time(const char *text, uint64_t *out, struct tr_err *err)
 {
 	size_t len;
-	const char *s = word(text, &len);
+	const char *s = trim_blanks(text, &len);
 
 	if (len == 3 && !memcmp(s, "inf", 3)) {
 		*out = UINT64_MAX;
 		return 0;
 	}
-	return parse(text, times, sizeof(times) / sizeof(times[0]),
+	return parse_number(text, times, sizeof(times) / sizeof(times[0]),
 		     "microseconds, or with us, ms, s, m or h, as in 100ms, or inf", out, err);
 }

@@ -7,7 +7,7 @@
 #include "tracer/abi/app.h"
 #include "tracer/context/context.h"
 #include "tracer/context/kernel_context.h"
-#include "tracer/base/suggest.h"
+#include "tracer/base/base.h"
 #include "tracer/context/perfcounter.h"
 #include "tracer/base/lexer.h"
 
@@ -144,7 +144,7 @@ static int parse_app(struct scan *s, struct word *w, const char *name, struct co
 	return 0;
 }
 
-static int parse_word(struct scan *s, struct word *w, size_t skip, bool probe, struct context *c)
+static int parse_user(struct scan *s, struct word *w, size_t skip, bool probe, struct context *c)
 {
 	const char *name = word_text(w) + skip, *names[TRAIL_CONTEXT_KINDS];
 	size_t n = 0;
@@ -180,8 +180,6 @@ static struct context *find(const struct context_list *l, const char *text)
 	return NULL;
 }
 
-typedef int parse_fn(struct scan *s, struct word *w, size_t skip, bool probe, struct context *c);
-
 static int parse_kernel(struct scan *s, struct word *w, size_t skip, bool probe, struct context *c)
 {
 	const char *name = word_text(w) + skip;
@@ -201,7 +199,7 @@ static int parse_kernel(struct scan *s, struct word *w, size_t skip, bool probe,
 
 struct change {
 	struct context_list *list;
-	parse_fn *parse;
+	enum domain domain;
 	bool probe;
 };
 
@@ -212,7 +210,8 @@ static int apply_word(void *arg, struct scan *s, struct word *w)
 	const char *text = word_text(w);
 	bool remove = text[0] == '!' && !w->quoted;
 	struct context c, *same;
-	int ret = change->parse(s, w, remove, change->probe && !remove, &c);
+	int ret = (change->domain == DOMAIN_KERNEL ? parse_kernel : parse_user)(s, w, remove,
+										change->probe && !remove, &c);
 
 	if (ret)
 		return ret;
@@ -248,12 +247,12 @@ static int check_names(const struct context_list *l, struct tr_err *err)
 	return ret ? tr_fail(err, ret, "two contexts would have the same name in the trace") : 0;
 }
 
-static int apply(const struct context_list *old, const char *text, bool replace, parse_fn *parse, bool probe,
-		 struct context_list *out, struct tr_err *err)
+int context_list_apply(const struct context_list *old, enum domain domain, const char *text, bool replace,
+		       bool probe, struct context_list *out, struct tr_err *err)
 {
 	static const struct context_list none;
 	struct context_list new;
-	struct change change = { &new, parse, probe };
+	struct change change = { &new, domain, probe };
 	int ret = copy(replace ? &none : old, &new);
 
 	if (ret)
@@ -267,18 +266,6 @@ static int apply(const struct context_list *old, const char *text, bool replace,
 	}
 	*out = new;
 	return 0;
-}
-
-int context_list_apply(const struct context_list *old, const char *text, bool replace, bool probe, struct context_list *out,
-		       struct tr_err *err)
-{
-	return apply(old, text, replace, parse_word, probe, out, err);
-}
-
-int context_list_apply_kernel(const struct context_list *old, const char *text, bool replace, bool probe, struct context_list *out,
-			      struct tr_err *err)
-{
-	return apply(old, text, replace, parse_kernel, probe, out, err);
 }
 
 /* ---- what readers see ---- */

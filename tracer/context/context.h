@@ -13,6 +13,7 @@
 
 #include "metadata/buf.h"
 #include "metadata/model.h"
+#include "tracer/base/base.h"
 #include "tracer/base/err.h"
 
 struct context {
@@ -29,15 +30,14 @@ struct context_list {
 };
 
 /*
- * Applies one write: new = (replace ? empty : a copy of old) + its words; `!name` removes. A context that is there already
- * stays where it is. On an error `out` is untouched. -EINVAL, -ENOENT (no such context), -EOPNOTSUPP (this machine
- * cannot count that), -ENOSPC above TRAIL_CONTEXT_MAX, -ENOMEM. probe: look whether counters can be had.
+ * Applies one write: new = (replace ? empty : a copy of old) + its words; `!name` removes. Adding a
+ * context that the list has changes nothing. `probe` checks whether the machine can deliver the context
+ * (whether it has the counter, whether the kernel backend records it). On an error `out` is untouched.
+ * -EINVAL; -ENOENT: no such context; -EOPNOTSUPP: the machine cannot deliver it; -ENOSPC above
+ * TRAIL_CONTEXT_MAX; -ENOMEM.
  */
-int context_list_apply(const struct context_list *old, const char *text, bool replace, bool probe, struct context_list *out,
-		       struct tr_err *err);
-/* The same of the kernel domain. -EOPNOTSUPP: the backend does not tell it; without `probe` all are taken. */
-int context_list_apply_kernel(const struct context_list *old, const char *text, bool replace, bool probe, struct context_list *out,
-			      struct tr_err *err);
+int context_list_apply(const struct context_list *old, enum domain domain, const char *text, bool replace,
+		       bool probe, struct context_list *out, struct tr_err *err);
 void context_list_deinit(struct context_list *l);
 void context_list_print(const struct context_list *l, struct md_buf *out);      /* one per line */
 /* The fields for md_stream_set_context; *out is NULL if there are none. 0 or -ENOMEM. */

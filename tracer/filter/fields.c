@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "metadata/name.h"
-#include "tracer/base/suggest.h"
+#include "tracer/base/base.h"
 #include "tracer/filter/tree.h"
 
 static const struct filter_node *find_number(const struct filter_node *n, size_t *i)

@@ -33,6 +33,7 @@
 
 #include "metadata/buf.h"
 #include "tracer/abi/app.h"
+#include "tracer/base/base.h"
 #include "tracer/base/err.h"
 
 #define FILTER_TEXT_MAX 4096u   /* bytes of an expression, as written and as printed */
@@ -41,12 +42,11 @@
 struct filter;                  /* a parsed expression: immutable, reference counted */
 
 /*
- * Parses line[at …] (what stands behind `if`) up to the line's end (newline or NUL). 0; -EINVAL with text and column, also
- * for types that clash whatever the event is; -E2BIG, with a sentence: the expression is too long; -ENOMEM.
+ * Parses line[at …] (the text after `if`) up to the line's end (newline or NUL). The domain decides which
+ * contexts there are. 0; -EINVAL with text and column, also if types clash whatever the event is; -E2BIG:
+ * the expression is too long; -EOPNOTSUPP: a context that kernel events cannot have; -ENOMEM.
  */
-int filter_parse(const char *line, size_t at, struct filter **out, struct tr_err *err);
-/* The same of the kernel domain: its contexts are those of context/kernel_context.h; -EOPNOTSUPP for those that it cannot have. */
-int filter_parse_kernel(const char *line, size_t at, struct filter **out, struct tr_err *err);
+int filter_parse(const char *line, size_t at, enum domain domain, struct filter **out, struct tr_err *err);
 struct filter *filter_get(struct filter *f);
 void filter_put(struct filter *f);      /* NULL is allowed */
 

@@ -320,11 +320,11 @@ static int parse(struct filter_parse *p, size_t end)
 	return p->ret ? p->ret : check_types(p);
 }
 
-static int parse_line(const char *line, size_t at, bool kernel, struct filter **out, struct tr_err *err)
+int filter_parse(const char *line, size_t at, enum domain domain, struct filter **out, struct tr_err *err)
 {
 	size_t end = at + strcspn(line + at, "\n");
 	struct filter *f = calloc(1, sizeof(*f));
-	struct filter_parse p = { .at = at, .err = err, .f = f, .kernel = kernel };
+	struct filter_parse p = { .at = at, .err = err, .f = f, .kernel = domain == DOMAIN_KERNEL };
 	int ret;
 
 	if (f)
@@ -341,16 +341,6 @@ static int parse_line(const char *line, size_t at, bool kernel, struct filter **
 	else
 		*out = f;
 	return ret;
-}
-
-int filter_parse(const char *line, size_t at, struct filter **out, struct tr_err *err)
-{
-	return parse_line(line, at, false, out, err);
-}
-
-int filter_parse_kernel(const char *line, size_t at, struct filter **out, struct tr_err *err)
-{
-	return parse_line(line, at, true, out, err);
 }
 
 struct filter *filter_get(struct filter *f)

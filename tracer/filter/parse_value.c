@@ -9,7 +9,7 @@
 #include "metadata/name.h"
 #include "tracer/filter/parse.h"
 #include "tracer/context/kernel_context.h"
-#include "tracer/base/suggest.h"
+#include "tracer/base/base.h"
 #include "tracer/context/perfcounter.h"
 #include "tracer/base/lexer.h"
 

@@ -311,7 +311,7 @@ static bool is_plain_int(const struct filter_node *n, const struct filter_info *
 	return n->kind == NODE_FIELD && is_int(i->type) && i->field->kind != TRAIL_KIND_SEQUENCE;
 }
 
-/* Two literals. Only the last star ever needs to give way: see rule_glob. */
+/* Two literals. Only the last star ever needs to give way: see glob_match. */
 static bool literals_match(const struct filter_node *pattern, const struct filter_node *text)
 {
 	const char *p = pattern->text, *p_end = p + pattern->text_length, *s = text->text, *s_end = s + text->text_length;

@@ -11,7 +11,7 @@
 #include "tracer/kernel/kernel.h"
 #include "tracer/rule/kernel_pattern.h"
 #include "tracer/statedump/statedump.h"
-#include "tracer/base/suggest.h"
+#include "tracer/base/base.h"
 
 #define SUGGEST_EVENTS 64      /* whose fields are suggested for one that no event has */
 

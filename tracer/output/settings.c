@@ -13,7 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "tracer/base/units.h"
+#include "tracer/base/base.h"
 #include "tracer/base/timefmt.h"
 #include "tracer/output/directory.h"
 #include "tracer/output/output.h"

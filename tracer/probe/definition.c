@@ -9,7 +9,7 @@
 #include "metadata/name.h"
 #include "tracer/probe/dynamic_event.h"
 #include "tracer/probe/elf_symbol.h"
-#include "tracer/base/suggest.h"
+#include "tracer/base/base.h"
 
 enum { ARGS_MAX = 32, SYMBOL_MAX = 1000 };
 

@@ -11,7 +11,7 @@
 
 #include "tracer/base/hash.h"
 #include "tracer/probe/dynamic_event.h"
-#include "tracer/base/suggest.h"
+#include "tracer/base/base.h"
 
 int dynamic_event_write(int tracefs_fd, const char *file, const char *definition, size_t len)
 {

@@ -11,7 +11,7 @@
 
 #include "tracer/probe/elf_symbol.h"
 #include "tracer/probe/elf_file.h"
-#include "tracer/base/suggest.h"
+#include "tracer/base/base.h"
 
 enum { NEAR_MAX = 4096 };
 static const uint64_t names_max = 128u << 20, symbols_max = 8u << 20;

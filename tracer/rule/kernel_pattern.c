@@ -42,17 +42,17 @@ bool krule_match(const char *pattern, const char *key)
 		if (!begins(pattern, SYSCALL))
 			return false;
 		if (krule_syscall_name(pattern) == pattern + strlen(SYSCALL))
-			return rule_glob(pattern + strlen(SYSCALL), krule_syscall_name(key));
-		return rule_glob(pattern, key);
+			return glob_match(pattern + strlen(SYSCALL), krule_syscall_name(key));
+		return glob_match(pattern, key);
 	}
 	if (n >= sizeof(plain) || begins(pattern, SYSCALL))
 		return false;
 	memcpy(plain, key, n);
 	plain[n] = 0;
 	if (strchr(pattern, ':'))
-		return rule_glob(pattern, plain);
+		return glob_match(pattern, plain);
 	colon = strchr(plain, ':');
-	return rule_glob(pattern, colon ? colon + 1 : plain) || (slash && rule_glob(pattern, slash + 1));
+	return glob_match(pattern, colon ? colon + 1 : plain) || (slash && glob_match(pattern, slash + 1));
 }
 
 static int wrong(struct scan *s, struct word *w, size_t at, const char *sentence)
@@ -170,7 +170,7 @@ int krule_add_names(struct rule *r, struct tr_err *err)
 		filter_print(r->filter, &text);
 		md_buf_putc(&text, ')');
 	}
-	ret = text.failed ? -ENOMEM : filter_parse(md_buf_str(&text), 0, &f, err);
+	ret = text.failed ? -ENOMEM : filter_parse(md_buf_str(&text), 0, DOMAIN_USER, &f, err);
 	md_buf_deinit(&text);
 	if (ret)
 		return ret;

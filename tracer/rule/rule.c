@@ -8,8 +8,7 @@
 #include "tracer/abi/app.h"
 #include "tracer/base/hash.h"
 #include "tracer/rule/kernel_pattern.h"
-#include "tracer/base/level.h"
-#include "tracer/base/suggest.h"
+#include "tracer/base/base.h"
 #include "tracer/rule/rule_private.h"
 #include "tracer/base/lexer.h"
 
@@ -347,7 +346,8 @@ static int parse_clauses(struct scan *s, struct word *w, struct rule *r, struct 
 		else if (word_is(w, "loglevel") && !spec->len)
 			ret = parse_loglevel(s, r, spec);
 		else if (word_is(w, "if"))
-			return (r->kernel ? filter_parse_kernel : filter_parse)(s->line, s->at, &r->filter, s->err);    /* to the end */
+			return filter_parse(s->line, s->at, r->kernel ? DOMAIN_KERNEL : DOMAIN_USER, &r->filter,
+					    s->err);
 		else
 			ret = unexpected(s, w);
 		if (ret)
@@ -388,19 +388,19 @@ static int print(struct rule *r, struct md_buf *spec)
 	return 0;
 }
 
-int rule_parse(const char *line, size_t at, bool kernel, struct rule *out, struct tr_err *err)
+int rule_parse(const char *line, size_t at, enum domain domain, struct rule *out, struct tr_err *err)
 {
 	struct scan s = { line, at, err };
 	struct word w = { 0 };
 	struct md_buf spec = MD_BUF_INIT;
-	struct rule r = { .level_max = LEVEL_COUNT - 1, .kernel = kernel };
+	struct rule r = { .level_max = LEVEL_COUNT - 1, .kernel = domain == DOMAIN_KERNEL };
 	int ret = parse_pattern(&s, &w, &r);
 
 	if (!ret)
 		ret = parse_clauses(&s, &w, &r, &spec);
 	if (!ret)
 		ret = print(&r, &spec);
-	if (!ret && kernel && krule_is_function(r.pattern))
+	if (!ret && r.kernel && krule_is_function(r.pattern))
 		ret = krule_add_names(&r, err);
 	/* It must be possible to write what it reads like, with a sign before it. */
 	if (!ret && strlen(r.text) + 2 > RULE_LINE_MAX)

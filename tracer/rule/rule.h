@@ -15,9 +15,8 @@
 #include <stdint.h>
 
 #include "metadata/buf.h"
+#include "tracer/base/base.h"
 #include "tracer/base/err.h"
-#include "tracer/base/glob.h"
-#include "tracer/base/level.h"
 #include "tracer/filter/filter.h"
 
 struct rule {
@@ -49,15 +48,20 @@ bool rule_match(const struct rule *r, const char *event, int level);
 size_t rule_list_filters(const struct rule_list *l, const char *event, int level, const struct filter **out, size_t max);
 
 /*
- * Applies the lines of one write: new = (replace ? empty : a copy of old) + lines. Lines: RULE adds (adding again changes nothing, but
- * enables it), ~RULE adds or turns it into a disabled one, !RULE removes the rule with that text, !PATTERN every rule
- * spelled with exactly that pattern (nothing matched: -ENOENT), blank lines and lines that begin with # are skipped. On an
- * error `out` is untouched, err->line says which line, err->text and err->column point at the place.
- * -EINVAL, -ENOENT, -E2BIG, -ENOMEM, -ENOSPC above 4096 rules.
+ * Applies the lines of one write: new = (replace ? empty : a copy of old) + lines. `old` may be NULL.
+ *
+ *   RULE       adds the rule; enables it if the list has it disabled, else changes nothing
+ *   ~RULE      adds the rule disabled, or disables it
+ *   !RULE      removes the rule with this text
+ *   !PATTERN   removes every rule with exactly this pattern
+ *
+ * Blank lines and lines that begin with # are skipped. Kernel rules have the patterns of
+ * kernel_pattern.h and no log levels. On an error `out` is untouched, err->line is the line's number,
+ * err->text and err->column point at the mistake. -EINVAL; -ENOENT: nothing to remove; -E2BIG;
+ * -ENOMEM; -ENOSPC above 4096 rules.
  */
-int rule_list_apply(const struct rule_list *old, const char *lines, bool replace, struct rule_list *out, struct tr_err *err);
-/* The same with rules of the kernel domain: their patterns are those of rule/kernel_pattern.h, and there are no log levels. */
-int rule_list_apply_kernel(const struct rule_list *old, const char *lines, bool replace, struct rule_list *out, struct tr_err *err);
+int rule_list_apply(const struct rule_list *old, enum domain domain, const char *lines, bool replace,
+		    struct rule_list *out, struct tr_err *err);
 void rule_list_print(const struct rule_list *l, struct md_buf *out);    /* one per line, readable by apply */
 void rule_list_deinit(struct rule_list *l);
 

@@ -10,7 +10,7 @@
 
 static bool means(const struct rule *r, const char *pattern, const char *event)
 {
-	return r->kernel ? krule_match(pattern, event) : rule_glob(pattern, event);
+	return r->kernel ? krule_match(pattern, event) : glob_match(pattern, event);
 }
 
 bool rule_match(const struct rule *r, const char *event, int level)
@@ -197,7 +197,8 @@ static int drop(struct rule_list *l, const struct rule *removed, const char *lin
 }
 
 /* One line, which begins with the first character that is not blank. */
-static int apply_line(struct rule_list *l, const char *line, int number, bool kernel, struct tr_err *err)
+static int apply_line(struct rule_list *l, enum domain domain, const char *line, int number,
+		      struct tr_err *err)
 {
 	struct scan s = { line, 0, err };
 	struct rule r;
@@ -223,7 +224,7 @@ static int apply_line(struct rule_list *l, const char *line, int number, bool ke
 		return tr_fail_at(err, -EINVAL, line, (int)s.at, "a rule is missing behind '%c'", remove ? '!' : '~');
 	if (line[s.at] == '!' || line[s.at] == '~')
 		return tr_fail_at(err, -EINVAL, line, (int)s.at, "only one '!' or '~' is possible");
-	ret = rule_parse(line, s.at, kernel, &r, err);
+	ret = rule_parse(line, s.at, domain, &r, err);
 	if (ret)
 		return ret;
 	r.disabled = disabled;
@@ -235,8 +236,8 @@ static int apply_line(struct rule_list *l, const char *line, int number, bool ke
 	return ret;
 }
 
-static int apply(const struct rule_list *old, const char *lines, bool replace, bool kernel, struct rule_list *out,
-		 struct tr_err *err)
+int rule_list_apply(const struct rule_list *old, enum domain domain, const char *lines, bool replace,
+		    struct rule_list *out, struct tr_err *err)
 {
 	static const struct rule_list none;
 	struct rule_list new;
@@ -246,7 +247,7 @@ static int apply(const struct rule_list *old, const char *lines, bool replace, b
 		return tr_fail(err, ret, "out of memory");
 	while (*lines) {
 		line++;
-		ret = apply_line(&new, lines, line, kernel, err);
+		ret = apply_line(&new, domain, lines, line, err);
 		if (ret) {
 			if (err)
 				err->line = line;
@@ -258,16 +259,4 @@ static int apply(const struct rule_list *old, const char *lines, bool replace, b
 	}
 	*out = new;
 	return 0;
-}
-
-int rule_list_apply(const struct rule_list *old, const char *lines, bool replace, struct rule_list *out,
-		    struct tr_err *err)
-{
-	return apply(old, lines, replace, false, out, err);
-}
-
-int rule_list_apply_kernel(const struct rule_list *old, const char *lines, bool replace, struct rule_list *out,
-			   struct tr_err *err)
-{
-	return apply(old, lines, replace, true, out, err);
 }

@@ -9,8 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tracer/base/name.h"
-#include "tracer/base/units.h"
+#include "tracer/base/base.h"
 #include "tracer/session/session.h"
 #include "tracer/ring/reader.h"
 
@@ -459,7 +458,7 @@ static int store_rules(struct session *s, enum domain domain, const char *channe
 	else if (!c && channel)
 		ret = no_channel(err, channel);
 	else
-		ret = (domain == DOMAIN_KERNEL ? rule_list_apply_kernel : rule_list_apply)(c ? &c->rules : &none, text, replace, &rules, err);
+		ret = rule_list_apply(c ? &c->rules : &none, domain, text, replace, &rules, err);
 	if (!ret)
 		ret = domain_ops(s, domain)->check_rules(s, &rules, prep, err);
 	if (!ret && !c) {
@@ -521,8 +520,7 @@ int contexts_store(struct session *s, enum domain domain, const char *channel, c
 	else if (c && c->started)
 		ret = tr_fail(err, -EBUSY, "contexts cannot change after the session was first started");
 	else
-		ret = (domain == DOMAIN_KERNEL ? context_list_apply_kernel : context_list_apply)(c ? &c->contexts : &none, text,
-												 replace, true, &contexts, err);
+		ret = context_list_apply(c ? &c->contexts : &none, domain, text, replace, true, &contexts, err);
 	if (!ret && !c && !(c = channel_new(s, domain, SHORTCUT, s->next_channel)))
 		ret = tr_fail(err, -ENOMEM, "out of memory");
 	if (ret) {

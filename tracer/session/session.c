@@ -11,7 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "tracer/base/name.h"
+#include "tracer/base/base.h"
 #include "tracer/base/timefmt.h"
 #include "tracer/session/session.h"
 #include "tracer/ring/reader.h"

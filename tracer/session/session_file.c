@@ -26,7 +26,7 @@
 #include <unistd.h>
 #include <uuid/uuid.h>
 
-#include "tracer/base/name.h"
+#include "tracer/base/base.h"
 #include "tracer/session/session.h"
 
 #define SESSION_FILE_MAX (16u << 20)
@@ -198,12 +198,14 @@ static void finish_rules(struct restore *r)
 {
 	struct rule_list none = { 0 };
 	struct context_list empty = { 0 };
+	enum domain domain = r->channel && r->channel->kernel ? DOMAIN_KERNEL : DOMAIN_USER;
 
 	if (r->channel && r->rules.len)
-		(r->channel->kernel ? rule_list_apply_kernel : rule_list_apply)(&none, md_buf_str(&r->rules), true, &r->channel->rules, NULL);
+		rule_list_apply(&none, domain, md_buf_str(&r->rules), true, &r->channel->rules, NULL);
 	/* Counters are not looked for again: a trace that has them goes on having them. */
 	if (r->channel && r->contexts.len)
-		(r->channel->kernel ? context_list_apply_kernel : context_list_apply)(&empty, md_buf_str(&r->contexts), true, false, &r->channel->contexts, NULL);
+		context_list_apply(&empty, domain, md_buf_str(&r->contexts), true, false,
+				   &r->channel->contexts, NULL);
 	md_buf_reset(&r->rules);
 	md_buf_reset(&r->contexts);
 	r->channel = NULL;

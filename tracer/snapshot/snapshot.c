@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "tracer/base/name.h"
-#include "tracer/base/units.h"
+#include "tracer/base/base.h"
 #include "tracer/base/timefmt.h"
 #include "tracer/snapshot/snapshot.h"
 
