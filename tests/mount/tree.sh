@@ -39,7 +39,7 @@ fi
 # Root files
 has "$(cat "$MNT/README")" 'mkdir sessions/web'
 is "README has its true size" "$(stat -c %s "$MNT/README")" "$(wc -c <"$MNT/README" | tr -d ' ')"
-[ "$(wc -L <"$MNT/README")" -le 132 ] || fail "README has long lines"
+[ "$(wc -L <"$MNT/README")" -le 80 ] || fail "README has long lines"
 has "$(cat "$MNT/version")" '^trailfs [0-9]'
 has "$(cat "$MNT/version")" '^ctf 1\.8$'
 has "$(cat "$MNT/version")" '^kernel '
