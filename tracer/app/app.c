@@ -8,7 +8,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -19,6 +18,7 @@
 /* What a user's registrations may take: a storm must not use up everybody's descriptors and memory. */
 #define APPS_PER_USER 16384u
 #define APP_BYTES_PER_USER (64u << 20)
+#define HIDDEN_SECONDS 10u      /* an application takes less to lock and to name its file */
 
 static void app_free(struct app *a)
 {
@@ -103,36 +103,56 @@ static struct app *app_new(struct registration *f, const char *name, int dir)
 	return a;
 }
 
-/* What a process that is gone had counted but not moved to its rings: hits while it was attaching. */
-static void settle_missed(struct tracer *t, const struct app *a, uint32_t event, uint64_t n)
+/*
+ * What a process that is gone had counted but not moved to its rings: hits while it was attaching.
+ * too_many: it claims more than n, which is not possible.
+ */
+static void settle_missed(struct tracer *t, const struct app *a, uint32_t event, uint64_t n, bool too_many)
 {
+	bool settled;
+
 	struct session *s;
 	struct channel *c;
 	struct stream_group *cl;
 	struct buffer *b;
 
-	if (!n || n > UINT32_MAX)       /* more than any process hits in 10 ms: not to be believed */
-		return;
 	cds_list_for_each_entry(s, &t->sessions, node) {
 		if (!session_wants(s, a))
 			continue;
+		settled = false;
 		cds_list_for_each_entry(c, &s->channels, node) {
 			cl = app_wanted(c, a, event, NULL) ? owner_group(c, a) : NULL;
-			if (cl && group_buffer(cl, TRAIL_RINGS_CPU, 0, &b) == 0)
-				__atomic_fetch_add(&region_ring(b->region, 0)->lost, n, __ATOMIC_RELAXED);
+			if (!cl || group_buffer(cl, TRAIL_RINGS_CPU, 0, &b))
+				continue;
+			__atomic_fetch_add(&region_ring(b->region, 0)->lost, n, __ATOMIC_RELAXED);
+			settled = true;
 		}
+		if (settled && too_many)
+			session_failed(s, "process %u of user %u claims to have missed more events than it can "
+				       "have hit: only those that are possible count as discarded",
+				       a->pid ? a->pid : a->file->pid, (unsigned int)a->file->uid);
 	}
 }
 
+/* The file is the application's: its counters may say anything. */
 static void settle_all(struct tracer *t, const struct app *a)
 {
-	uint64_t missed[512];
+	uint64_t missed[512], left = registration_most_missed(a->file);
+	bool told = false;
 	uint32_t n;
 
 	for (uint32_t e = 0; e < a->file->event_count; e += n) {
 		n = registration_missed(a->file, e, missed, 512);
-		for (uint32_t i = 0; i < n; i++)
-			settle_missed(t, a, e + i, missed[i]);
+		for (uint32_t i = 0; i < n; i++) {
+			bool too_many = missed[i] > left;
+
+			if (too_many)
+				missed[i] = left;
+			left -= missed[i];
+			if (missed[i] || (too_many && !told))
+				settle_missed(t, a, e + i, missed[i], too_many);
+			told = told || too_many;
+		}
 		if (!n)
 			break;
 	}
@@ -159,10 +179,25 @@ static void app_drop(struct tracer *t, struct app *a)
 	tracer_changed(t, NULL);
 }
 
+static bool is_hidden_name(const char *name)
+{
+	return name[0] == '.' && is_name(name + 1);
+}
+
+/* A file that is no registration: it goes with its process, as one that is. */
+static void remove_stale(struct tracer *t, const char *name)
+{
+	for (int dir = 0; dir < 2; dir++)
+		if (t->apps_fds[dir] >= 0)
+			registration_remove_stale(t->apps_fds[dir], name, 0);
+}
+
 void app_check(struct tracer *t, const char *name)
 {
 	struct app *a = is_name(name) ? app_by_name(t, name) : NULL;
 
+	if (!a && (is_name(name) || is_hidden_name(name)))
+		remove_stale(t, name);
 	if (a && registration_gone(a->file)) {
 		settle_all(t, a);
 		unlinkat(t->apps_fds[a->dir], name, 0);
@@ -189,7 +224,7 @@ int app_found(struct tracer *t, const char *name)
 		if (err != -ENOENT)
 			break;
 	}
-	if (err == -ENOENT)
+	if (err == -ENOENT || err == -EAGAIN)
 		return err;
 	if (err == -EMFILE || err == -ENFILE || err == -ENOMEM) {
 		t->rescan_pending = true;       /* later, perhaps */
@@ -199,6 +234,7 @@ int app_found(struct tracer *t, const char *name)
 		t->rejected++;
 		if (err == -EBADMSG)
 			tracer_report(t, "registration %s: %s", name, reason);
+		remove_stale(t, name);
 		return err;
 	}
 	/* A daemon that is not root's serves its own user. */
@@ -206,6 +242,7 @@ int app_found(struct tracer *t, const char *name)
 	if (!u || (t->lane == TRAIL_LANE_USER && f->uid != geteuid()) || too_much(u, f)) {
 		user_release(t, u);
 		registration_close(f);
+		remove_stale(t, name);
 		return -EPERM;
 	}
 	a = app_new(f, name, dir);
@@ -237,21 +274,18 @@ void app_arrived(struct tracer *t, const char *name)
 		identify(t, a);
 }
 
-/* What an application left that was killed between creating its file and naming it. A young one may be at it right now. */
-static void sweep(int dir, const char *name)
+/*
+ * What an application left that was killed between creating its file and naming it. An application
+ * may be between creating and locking a young one now: look again when it is older.
+ */
+static void remove_hidden(struct tracer *t, int dir, const char *name)
 {
-	struct stat st;
-	int fd;
+	int err = is_hidden_name(name) ? registration_remove_stale(dir, name, HIDDEN_SECONDS) : -EINVAL;
 
-	if (name[0] != '.' || !is_name(name + 1) || fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) < 0 || !S_ISREG(st.st_mode) ||
-	    wall_clock() / 1000000000 - st.st_mtim.tv_sec < 10)
-		return;
-	fd = openat(dir, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
-	if (fd < 0)
-		return;
-	if (flock(fd, LOCK_EX | LOCK_NB) == 0)
-		unlinkat(dir, name, 0);
-	close(fd);
+	if (err == -EAGAIN)
+		t->rescan_pending = true;
+	if (!err)
+		app_arrived(t, name + 1);       /* it may have had both names */
 }
 
 static void scan_dir(struct tracer *t, int apps_fd)
@@ -262,7 +296,7 @@ static void scan_dir(struct tracer *t, int apps_fd)
 
 	while (dir && (d = readdir(dir)))
 		if (d->d_name[0] == '.')
-			sweep(apps_fd, d->d_name);
+			remove_hidden(t, apps_fd, d->d_name);
 		else
 			app_arrived(t, d->d_name);
 	if (!dir)

@@ -372,6 +372,9 @@ static void inotify_event(struct server *sv)
 			app_arrived(t, ev->name);
 		else if (ev->len)
 			app_check(t, ev->name);
+		/* A file that got its name by link(2) is complete now. */
+		if (ev->len && ev->mask & IN_DELETE && ev->name[0] == '.')
+			app_arrived(t, ev->name + 1);
 	}
 	if (t->rescan_pending)
 		arm(sv, SCAN_AGAIN);
@@ -406,6 +409,8 @@ static void *serve(void *arg)
 	struct conn *cn, *next;
 
 	be_quick();
+	/* For what the scan at start left to a later one. */
+	arm(sv, SCAN_AGAIN);
 	while (!__atomic_load_n(&sv->stop, __ATOMIC_ACQUIRE)) {
 		int n = epoll_wait(sv->epoll, events, 64, -1);
 		uint64_t count;

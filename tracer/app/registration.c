@@ -8,15 +8,21 @@
 #include <fcntl.h>
 #include <linux/openat2.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <sys/file.h>
 #include <sys/fsuid.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "tracer/app/app.h"
 #include "tracer/app/parse.h"
+#include "tracer/os/clock.h"
+
+#define NS 1000000000ll
+#define MISSED_NS 4     /* a hit is counted by a locked addition, which takes at least as long */
 
 /*
  * Opens dir/name itself: no link, and nothing that is mounted over it. (fusermount lets users mount over their own
@@ -67,6 +73,20 @@ static int open_as(int dir, const char *name, const struct stat *owner)
 	return fd;
 }
 
+/*
+ * True if the file still has its hidden name beside this one: some file systems, and programs that
+ * use link(2) and unlink(2), rename it in two steps.
+ */
+static bool is_being_named(int dir, const char *name, const struct stat *st)
+{
+	char hidden[64];
+	struct stat twin;
+
+	return st->st_nlink == 2 && snprintf(hidden, sizeof(hidden), ".%s", name) < (int)sizeof(hidden) &&
+	       !fstatat(dir, hidden, &twin, AT_SYMLINK_NOFOLLOW) && twin.st_ino == st->st_ino &&
+	       twin.st_dev == st->st_dev;
+}
+
 /* Returns the descriptor, or -errno with a reason for -EBADMSG. */
 static int open_checked(int dir, const char *name, struct stat *st, const char **reason)
 {
@@ -80,6 +100,11 @@ static int open_checked(int dir, const char *name, struct stat *st, const char *
 	close(fd);
 	if (ret)
 		return ret;
+	/* The process ended after the file was opened, and before its status was read. */
+	if (!before.st_nlink)
+		return -ENOENT;
+	if (is_being_named(dir, name, &before))
+		return -EAGAIN;
 	*reason = check_stat(&before);
 	if (*reason)
 		return -EBADMSG;
@@ -90,6 +115,10 @@ static int open_checked(int dir, const char *name, struct stat *st, const char *
 		ret = -errno;
 		close(fd);
 		return ret;
+	}
+	if (!st->st_nlink) {
+		close(fd);
+		return -ENOENT;
 	}
 	*reason = check_stat(st);
 	if (!*reason && (st->st_dev != before.st_dev || st->st_ino != before.st_ino || st->st_uid != before.st_uid))
@@ -196,4 +225,52 @@ uint32_t registration_missed(const struct registration *r, uint32_t first, uint6
 	    pread(r->fd, out, size, (off_t)r->missed_offset + (off_t)first * 8) != (ssize_t)size)
 		return 0;
 	return n;
+}
+
+/* The nanoseconds since the file was made; since the system was started where that is not known. */
+static uint64_t age_of(const struct registration *r)
+{
+	struct timespec boot = { 0 };
+	struct statx st;
+	int64_t up, age;
+
+	clock_gettime(CLOCK_BOOTTIME, &boot);
+	up = boot.tv_sec * NS + boot.tv_nsec;
+	if (statx(r->fd, "", AT_EMPTY_PATH, STATX_BTIME, &st) || !(st.stx_mask & STATX_BTIME))
+		return (uint64_t)up;
+	age = wall_clock() - (st.stx_btime.tv_sec * NS + st.stx_btime.tv_nsec);
+	return (uint64_t)(age < 0 || age > up ? up : age);
+}
+
+uint64_t registration_most_missed(const struct registration *r)
+{
+	long cpus = sysconf(_SC_NPROCESSORS_CONF);
+
+	return age_of(r) / MISSED_NS * (cpus > 0 ? (uint64_t)cpus : 1) + 1;
+}
+
+int registration_remove_stale(int dir, const char *name, unsigned int seconds)
+{
+	struct stat before, st;
+	int64_t age;
+	int fd, err;
+
+	if (fstatat(dir, name, &before, AT_SYMLINK_NOFOLLOW))
+		return -errno;
+	if (!S_ISREG(before.st_mode))
+		return -EINVAL;
+	fd = open_in(dir, name, O_RDONLY | O_NONBLOCK | O_NOCTTY);
+	if (fd < 0)
+		return fd;
+	err = fstat(fd, &st) ? -errno : 0;
+	age = wall_clock() / NS - st.st_mtim.tv_sec;
+	if (!err && (st.st_ino != before.st_ino || (age >= 0 && age < seconds)))
+		err = -EAGAIN;
+	/* Shared, as in registration_gone(). The kernel drops a lock when its process ends. */
+	if (!err && flock(fd, LOCK_SH | LOCK_NB))
+		err = -EBUSY;
+	if (!err && unlinkat(dir, name, 0))
+		err = -errno;
+	close(fd);
+	return err;
 }

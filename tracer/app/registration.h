@@ -43,6 +43,7 @@ struct registration {
  * Opens `name` in dir with O_RDWR|O_NOFOLLOW|O_NONBLOCK|O_NOCTTY|O_CLOEXEC (with the file owner's fsuid when root), checks it whole and
  * parses it. 0; -EBADMSG and a reason (static string, for the log) if the contents are wrong; other -errno from the system.
  * In all failures nothing is held. Memory is bounded by a small multiple of the file's size.
+ * -ENOENT also if the file is removed meanwhile; -EAGAIN if it also has its hidden name still.
  */
 int registration_open(int dir, const char *name, struct registration **out, const char **reason);
 void registration_close(struct registration *r);
@@ -52,6 +53,16 @@ int registration_gone(const struct registration *r);
 int registration_switch(const struct registration *r, uint32_t event, unsigned int lane, uint8_t value);
 /* Hits of `max` events from `first` on that nobody has accounted for yet. Returns of how many it knows. */
 uint32_t registration_missed(const struct registration *r, uint32_t first, uint64_t *out, uint32_t max);
+/*
+ * How many hits of all events together the process can have counted since its file was made: an
+ * upper bound by time and CPUs. What the file says beyond is not true.
+ */
+uint64_t registration_most_missed(const struct registration *r);
+/*
+ * Removes the regular file `name` if no process holds its lock, and it was not changed in the last
+ * `seconds`. 0; -EAGAIN: it is too young; -EBUSY: its process lives; or another -errno.
+ */
+int registration_remove_stale(int dir, const char *name, unsigned int seconds);
 /* The event in the type model, what is not written left out, for a stream class; NULL when memory ran out. id is not set. */
 struct md_event *registration_event(const struct registration *r, uint32_t event);
 
