@@ -12,12 +12,21 @@ grep -q '^kernel none' "$MNT/version" && skip "the kernel cannot be traced here:
 cat >"$work/calls.c" <<'C'
 #include <stddef.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* getrandom of 0 to 12 bytes, each with three flags that there are not: all fail, which does not matter */
-int main(void)
+/*
+ * getrandom of 0 to 12 bytes, each with three flags that there are not: all fail, which does not matter. With an argument: that many calls
+ * of 6 bytes with the first of these flags.
+ */
+int main(int argc, char **argv)
 {
+	if (argc > 1) {
+		for (int i = 0; i < atoi(argv[1]); i++)
+			syscall(SYS_getrandom, NULL, 6, 0x1000);
+		return 0;
+	}
 	for (int flags = 0x1000; flags < 0x1003; flags++)
 		for (long n = 0; n < 13; n++)
 			syscall(SYS_getrandom, NULL, n, flags);
@@ -26,7 +35,7 @@ int main(void)
 }
 C
 ${CC:-cc} -o "$work/calls" "$work/calls.c" || skip "no compiler"
-# Its name depends on the kernel. The flags are a half of a register, of which the kernel would compare the whole.
+# Its name depends on the kernel. The flags are a half of a register, of which the kernel compares the whole: it is given tests of bits.
 count=$(sed -n 's/^uint64 //p' "$MNT/available/kernel/events/syscalls/sys_enter_getrandom")
 [ -n "$count" ] || skip "this kernel's getrandom has no size"
 
@@ -56,16 +65,20 @@ is "all" 39 "$(recorded)"
 echo "syscall:entry:getrandom if $count == 5" >"$E"
 has_filter "$count == 5"
 is "one count" 3 "$(recorded)"
-echo "syscall:entry:getrandom if $count < 3 && flags == 4096 && (\$ctx.tid > 0 || $count == 1)" >"$E"
+echo "syscall:entry:getrandom if $count < 3 && (flags & 3) == 0 && (\$ctx.tid > 0 || $count == 1)" >"$E"
 has_filter "($count < 3 && (common_pid > 0 || $count == 1))"
 is "a part of it in the kernel" 3 "$(recorded)"
 echo "syscall:entry:getrandom if $count >= 10" >>"$E"
 is "two rules" 12 "$(recorded)"
 has_filter "($count < 3 && (common_pid > 0 || $count == 1)) || $count >= 10"
 echo 'syscall:entry:getrandom if flags == 4097' >>"$E"
+has_filter "($count < 3 && (common_pid > 0 || $count == 1)) || $count >= 10 || (!(flags & 4294963198) && flags & 1 && flags & 4096)"
+is "a narrow field" "$((13 + 3 + 2 * 3))" "$(recorded)"
+echo "!syscall:entry:getrandom if flags == 4097" >>"$E"
+echo 'syscall:entry:getrandom if (flags & 1) == 1' >>"$E"
 has_filter none
 is "one that the kernel cannot do" "$((13 + 3 + 2 * 3))" "$(recorded)"
-echo "!syscall:entry:getrandom if flags == 4097" >>"$E"
+echo '!syscall:entry:getrandom if (flags & 1) == 1' >>"$E"
 has_filter "($count < 3 && (common_pid > 0 || $count == 1)) || $count >= 10"
 echo 'syscall:*' >>"$E"
 has_filter none
@@ -77,6 +90,47 @@ echo "syscall:entry:getrandom if $count == 5 && \$ctx.tid < 0" >"$E"
 before=$(kernel_counted f$mark)
 "$work/calls" >/dev/null
 is "nothing new" "$before" "$(kernel_counted f$mark)"
+
+# All comparisons of a narrow field, with what the kernel makes of them.
+for filter in 'flags < 4097:13' 'flags <= 4097:26' 'flags > 4097:13' 'flags >= 4097:26' 'flags != 4097:26' '4098 == flags:13'; do
+	echo "syscall:entry:getrandom if ${filter%:*}" >"$E"
+	by_module || [ "$(cat $T/instances/trailfs-f$mark-*/events/syscalls/sys_enter_getrandom/filter)" != none ] ||
+		fail "the kernel has no filter for ${filter%:*}"
+	is "${filter%:*}" "${filter#*:}" "$(recorded)"
+done
+
+# What the kernel rejects is not lost when its buffers are full. Where it cannot decide, status says how many of the losses a filter might have
+# rejected.
+for mode in discard overwrite; do
+	l=$S/f$mark$mode
+	mkdir "$l" "$l/kernel/channels/channel0"
+	echo 64k >"$l/kernel/channels/channel0/subbuf_size"
+	echo 4 >"$l/kernel/channels/channel0/subbuf_count"
+	echo $mode >"$l/kernel/channels/channel0/loss_mode"
+	echo "syscall:entry:getrandom if flags == 4097 && $count == 5" >"$l/kernel/events"
+	echo start >"$l/control"
+	"$work/calls" 30000
+	"$work/calls" >/dev/null
+	echo stop >"$l/control"
+	is "$mode: no losses" "1 0 0 0" \
+		"$(echo $(for k in recorded discarded overwritten unfiltered; do key events_$k "$l/status"; done))"
+	echo "syscall:entry:getrandom if flags == 4097 && \$ctx.procname == \"nobody\"" >"$l/kernel/events"
+	echo start >"$l/control"
+	"$work/calls" 30000
+	echo stop >"$l/control"
+	is "$mode: exact in part" 0 "$(key events_unfiltered "$l/status")"
+	echo "syscall:entry:getrandom if \$ctx.procname == \"nobody\"" >"$l/kernel/events"
+	echo start >"$l/control"
+	"$work/calls" 30000
+	echo stop >"$l/control"
+	lost=$(($(key events_discarded "$l/status") + $(key events_overwritten "$l/status")))
+	is "$mode: not known" "$lost" "$(key events_unfiltered "$l/status")"
+	by_module || [ "$lost" -ge 1000 ] || fail "$mode: only $lost of 30000 events are lost"
+	is "$mode: and of the channel" "$lost" "$(key events_unfiltered "$l/kernel/channels/channel0/status")"
+	echo clear >"$l/control"
+	is "$mode: until clear" 0 "$(key events_unfiltered "$l/status")"
+	rmdir "$l"
+done
 
 # The next daemon does not know what stands there: it says it again.
 echo "syscall:entry:getrandom if $count == 6" >"$E"

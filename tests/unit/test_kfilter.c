@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* LINK: core */
 /* Filters in the kernel's language, and as programs for its records: what it can do of them, never more narrow. */
+#include <inttypes.h>
 #include <stdlib.h>
 
 #include "tests/unit/kformats.h"
@@ -23,6 +24,7 @@ static const char format_sizes[] =
 	"print fmt: \"\"\n";
 
 static struct kformat *format;
+static bool exact;                      /* the last text was */
 
 /* The lines' filters, in the kernel's language. */
 static const char *print(const char *lines)
@@ -37,7 +39,7 @@ static const char *print(const char *lines)
 			return "no filter";
 		else
 			n++;
-	kfilter_print((const struct filter *const *)filters, n, format, &text);
+	exact = kfilter_print((const struct filter *const *)filters, n, format, &text);
 	snprintf(out, sizeof(out), "%s", md_buf_str(&text));
 	md_buf_deinit(&text);
 	while (n)
@@ -117,9 +119,7 @@ static void ranges(void)
 	CHECK_STR(print("pointer == 0"), "pointer == 0");
 	CHECK_STR(print("port == 80"), "");
 	CHECK_STR(print("pair[1] == 80"), "");
-	/* An argument's low half is what the trace has. */
 	use("syscalls", format_open);
-	CHECK_STR(print("flags == 1"), "");
 	/* Of an address that stands for a string, the trace has text. */
 	CHECK_STR(print("filename == 1"), "");
 	/* A sign that only the C type has. */
@@ -128,6 +128,126 @@ static void ranges(void)
 	    "print fmt: \"\"\n");
 	CHECK_STR(print("offset == 1 || offset != -1"), "(offset == 1 || offset != 18446744073709551615)");
 	CHECK_STR(print("offset < 1"), "");
+}
+
+/* Of what print() made of comparisons with `x`: whether it is true, as the kernel reads it. */
+static bool holds(const char **at, uint64_t x);
+
+static bool holds_one(const char **at, uint64_t x)
+{
+	unsigned long long bits;
+	bool not = **at == '!', is;
+	int n = 0;
+
+	*at += not;
+	if (sscanf(*at, "(x & %llu)%n", &bits, &n) == 1 && n) {
+		*at += n;
+		return !(x & bits) == not;
+	}
+	if (sscanf(*at, "x & %llu%n", &bits, &n) == 1 && n) {
+		*at += n;
+		return (x & bits) != 0;
+	}
+	CHECK(**at == '(');
+	++*at;
+	is = holds(at, x);
+	CHECK(**at == ')');
+	++*at;
+	return is != not;
+}
+
+static bool holds(const char **at, uint64_t x)
+{
+	bool is = holds_one(at, x), next;
+
+	while (**at == ' ') {
+		bool both = !strncmp(*at, " && ", 4);
+
+		*at += 4;
+		next = holds_one(at, x);
+		is = both ? is && next : is || next;
+	}
+	return is;
+}
+
+static bool compare(int64_t a, const char *op, int64_t b)
+{
+	return !strcmp(op, "==") ? a == b : !strcmp(op, "!=") ? a != b : !strcmp(op, "<") ? a < b : !strcmp(op, "<=") ? a <= b :
+	       !strcmp(op, ">") ? a > b : a >= b;
+}
+
+static void compare_all(bool is_signed, int64_t c)
+{
+	static const char *const ops[] = { "==", "!=", "<", "<=", ">", ">=" };
+	static const int64_t near[] = { 0, 1, 2, 3, 4096, 4097, 4098, INT32_MAX - 1, INT32_MAX, -1, -2, INT32_MIN, INT32_MIN + 1, 0x55555555 };
+	char filter[64];
+
+	for (size_t i = 0; i < 6; i++) {
+		const char *text;
+
+		snprintf(filter, sizeof(filter), "x %s %" PRId64, ops[i], c);
+		text = print(filter);
+		if (!*text) {   /* it is always true, or never */
+			CHECK(strlen(ops[i]) < 3 && !exact);
+			continue;
+		}
+		CHECK(exact);
+		for (size_t k = 0; k < sizeof(near) / sizeof(near[0]) + 64; k++) {
+			uint64_t low = k < 64 ? (uint64_t)c + k - 32 : (uint64_t)near[k - 64];
+			int64_t x = is_signed ? (int32_t)low : (int64_t)(uint32_t)low;
+			const char *at = text;
+
+			/* Above its type's bits an argument has anything. */
+			CHECK(holds(&at, (low & UINT32_MAX) | (uint64_t)k << 33) == compare(x, ops[i], c));
+			CHECK(!*at);
+		}
+	}
+}
+
+/* The trace has an argument's type, the record a register, of which the kernel compares the whole. */
+static void narrow(void)
+{
+	use("syscalls", "name: sys_enter_made\nID: 10\n" COMMON
+	    "\tfield:int __syscall_nr;\toffset:8;\tsize:4;\tsigned:1;\n\tfield:unsigned int x;\toffset:16;\tsize:8;\tsigned:0;\n\n"
+	    "print fmt: \"\"\n");
+	CHECK_STR(print("x == 4097"), "(!(x & 4294963198) && x & 1 && x & 4096)");
+	CHECK_STR(print("x != 0"), "!(!(x & 4294967295))");
+	CHECK_STR(print("3 > x"), "(!(x & 4294967292) && (!(x & 2) || (!(x & 1))))");
+	CHECK_STR(print("x == 4294967296"), "");
+	for (int64_t c = 0; c < 20; c++) {
+		compare_all(false, c);
+		compare_all(false, UINT32_MAX - c);
+		compare_all(false, 0x80000000 + c - 10);
+		compare_all(false, 0x12345678 * c % UINT32_MAX);
+	}
+	use("syscalls", "name: sys_enter_made\nID: 10\n" COMMON
+	    "\tfield:int __syscall_nr;\toffset:8;\tsize:4;\tsigned:1;\n\tfield:int x;\toffset:16;\tsize:8;\tsigned:0;\n\n"
+	    "print fmt: \"\"\n");
+	CHECK_STR(print("x < 0"), "(x & 2147483648)");
+	for (int64_t c = 0; c < 20; c++) {
+		compare_all(true, c - 10);
+		compare_all(true, INT32_MAX - c);
+		compare_all(true, INT32_MIN + c);
+		compare_all(true, (int32_t)(0x12345678 * c));
+	}
+}
+
+/* Whether the kernel lets nothing pass that the filters reject. */
+static void exactness(void)
+{
+	use("sched", format_switch);
+	print("next_prio < 100 && prev_prio > -1");
+	CHECK(exact);
+	print("next_prio < 100 && next_comm == \"x\"");
+	CHECK(!exact);
+	print("next_comm == \"x\"");
+	CHECK(!exact);
+	print("next_prio == 1\nnext_comm == 5");
+	CHECK(exact);
+	print("next_comm == 5");
+	CHECK(!exact);
+	print("next_prio == 1\nprev_prio == 2 && next_comm == \"x\"");
+	CHECK(!exact);
 }
 
 static void too_long(void)
@@ -245,6 +365,8 @@ int main(void)
 	CASE(logic);
 	CASE(several);
 	CASE(ranges);
+	CASE(narrow);
+	CASE(exactness);
 	CASE(too_long);
 	CASE(programs);
 	CASE(weakened);

@@ -112,7 +112,9 @@ struct trail_ring {
 	trail_u64 source_overwritten;
 	trail_u64 source_discarded;
 	trail_u64 source_gaps;
-	trail_u64 pad1[3];
+	/* Losses in the source since the last clear, some of which the channel's filters would have rejected. */
+	trail_u64 source_unfiltered;
+	trail_u64 pad1[2];
 	/* the reader's line */
 	trail_u64 consumed;              /* position: everything below may be overwritten: it was cleared, or written elsewhere */
 	trail_u64 cleared_events;        /* count of events and of losses at the last clear */

@@ -90,6 +90,9 @@ int filter_check(const struct filter *f, const struct filter_event *e, struct tr
  */
 int filter_compile(const struct filter *const *filters, size_t count, const struct filter_event *e, struct md_buf *out);
 
+/* Whether a partial program for the filter is true of no more events than the filter is. False: no memory, too. */
+bool filter_is_whole(const struct filter *f, const struct filter_event *e);
+
 /* ---- the fields that a filter names: filter/fields.c ---- */
 
 struct filter_node;

@@ -8,6 +8,9 @@
  *   a part that was given up, what may fail is given up too if an || is around.
  * - An || comes to a part of what is left only if all before were false. So were they in the whole, or they failed there.
  */
+#include <errno.h>
+#include <stdlib.h>
+
 #include "tracer/filter/tree.h"
 
 /* All of it can be had. */
@@ -59,4 +62,15 @@ static bool weaken(struct filter_info *info, const struct filter_node *n, bool e
 bool filter_weaken(const struct filter *f, struct filter_info *info)
 {
 	return weaken(info, f->root, false, false);
+}
+
+bool filter_is_whole(const struct filter *f, const struct filter_event *e)
+{
+	struct filter_info *info = calloc(f->node_count, sizeof(*info));
+	int ret = info ? filter_bind(f, e, info, NULL) : -ENOMEM;
+	bool whole = !ret && is_whole(info, f->root);
+
+	free(info);
+	/* Where types clash it is never true, which a program can say. */
+	return whole || ret == -EINVAL;
 }

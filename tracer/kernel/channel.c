@@ -272,44 +272,52 @@ static int wish(struct kchannel *kc, struct kernel *k, bool active, uint8_t **ou
 	return 0;
 }
 
-/* What the kernel can do of the filters that decide on an event. */
-static void make_filter(struct kchannel *kc, struct kernel *k, struct kevent *e, size_t *read, struct md_buf *out)
+/* What the kernel can do of the filters that decide on an event. True: all. */
+static bool make_filter(struct kchannel *kc, struct kernel *k, struct kevent *e, size_t *read, struct md_buf *out)
 {
 	const struct rule_list *rules = &kc->channel->rules;
 	uint64_t decision = rule_list_decide(rules, e->key, 0);
 	size_t n = rule_list_filters(rules, e->key, 0, NULL, 0);
 	const struct filter *filters[FILTERS_MAX];
+	bool exact = false;
 	struct kformat *f;
 
-	if (decision == RULE_ALL || n > FILTERS_MAX || (!e->format && (*read)++ > FORMATS_MAX && !k->ops->programs))
-		return;
+	if (decision == RULE_ALL)
+		return true;
+	if (n > FILTERS_MAX || (!e->format && (*read)++ > FORMATS_MAX && !k->ops->programs))
+		return false;
 	f = kernel_format(k, e);
 	rule_list_filters(rules, e->key, 0, filters, n);
 	if (f && k->ops->programs)
-		kfilter_compile(filters, n, f, out);
+		exact = kfilter_compile(filters, n, f, out);
 	else if (f)
-		kfilter_print(filters, n, f, out);
+		exact = kfilter_print(filters, n, f, out);
 	kformat_free(f);
+	return exact;
 }
 
-static void set_filter(struct kchannel *kc, struct kernel *k, const struct kevent *e, const char *data, size_t len)
+static void set_filter(struct kchannel *kc, struct kernel *k, const struct kevent *e, const char *data, size_t len, bool exact)
 {
 	struct kchannel_filter *now = &kc->filters[e->index], next = { .len = len };
 	int ret;
 
-	if (!now->data == !len && now->len == len && !(len && memcmp(now->data, data, len)))
+	if (!now->data == !len && now->len == len && !(len && memcmp(now->data, data, len))) {
+		now->exact = exact;
 		return;
+	}
+	now->exact = false;
 	next.data = len ? malloc(len + 1) : NULL;
 	if (next.data) {
 		memcpy(next.data, data, len);
 		next.data[len] = '\0';
 	}
 	next.len = next.data ? len : 0;
+	next.exact = exact && next.len == len;
 	ret = k->ops->filter(kc->bc, e->system, e->name, next.data ? next.data : "", next.len);
 	if (ret && next.data) {
 		/* The kernel does not understand it, and has none now. */
 		free(next.data);
-		next = (struct kchannel_filter){ NULL, 0 };
+		next = (struct kchannel_filter){ NULL, 0, false };
 	} else if (ret && ret != -ENOENT) {
 		kc->error = ret;        /* the old one may still be there */
 		return;
@@ -319,22 +327,28 @@ static void set_filter(struct kchannel *kc, struct kernel *k, const struct keven
 }
 
 /* Of events that have been switched on, or off: until then, the daemon alone decides. */
-static void set_filters(struct kchannel *kc, struct kernel *k, const uint8_t *wanted)
+static void set_filters(struct kchannel *kc, struct kernel *k, const uint8_t *wanted, bool active)
 {
 	struct md_buf text = MD_BUF_INIT;
+	bool exact, unfiltered = false;
 	size_t read = 0;
 
 	for (size_t i = 0; i < kc->on_count; i++) {
 		struct kevent *e = kernel_event(k, i);
 
-		if (!k->ops->filter || krule_is_function(e->key))
+		if (!k->ops->filter || krule_is_function(e->key)) {
+			unfiltered |= wanted[i] && rule_list_decide(&kc->channel->rules, e->key, 0) != RULE_ALL;
 			continue;
+		}
 		md_buf_reset(&text);
-		if (wanted[i])
-			make_filter(kc, k, e, &read, &text);
-		set_filter(kc, k, e, text.data, text.failed ? 0 : text.len);
+		exact = wanted[i] && make_filter(kc, k, e, &read, &text) && !text.failed;
+		set_filter(kc, k, e, text.data, text.failed ? 0 : text.len, exact);
+		unfiltered |= wanted[i] && !kc->filters[e->index].exact;
 	}
 	md_buf_deinit(&text);
+	/* What was recorded before a stop is counted as it was then. */
+	if (active)
+		__atomic_store_n(&kc->unfiltered, unfiltered, __ATOMIC_RELAXED);
 }
 
 /* Functions are switched on by their names, apart from all other events. */
@@ -524,7 +538,7 @@ void kchannel_apply(struct channel *c)
 	ret = wish(kc, k, active, &wanted);
 	if (!ret) {
 		switch_events(kc, k, wanted);
-		set_filters(kc, k, wanted);
+		set_filters(kc, k, wanted, active);
 	}
 	free(wanted);
 	if (!ret && (ret = apply_functions(kc, k, active))) {

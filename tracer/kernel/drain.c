@@ -318,6 +318,14 @@ static uint64_t new_overwritten(const struct target *to)
 	return to->losses.overwritten > counted ? to->losses.overwritten - counted : 0;
 }
 
+/* Losses in the source. Which of them filters would have rejected is not known where the kernel does not have all of the filters. */
+static void count_source(struct target *to, uint64_t events)
+{
+	to->ring->source_lost += events;
+	if (__atomic_load_n(&to->kc->unfiltered, __ATOMIC_RELAXED))
+		__atomic_fetch_add(&to->ring->source_unfiltered, events, __ATOMIC_RELAXED);
+}
+
 /*
  * Events that the source overwrote. In a ring that overwrites they went the way of all old ones. If nothing older is held here, the
  * trace begins after them; else they leave a gap in it, which the packets say by their counts of discarded events.
@@ -331,7 +339,7 @@ static void missed(void *arg, uint64_t events)
 	if (!events)
 		events = new_overwritten(to);
 	events += !events;      /* one at least */
-	to->ring->source_lost += events;
+	count_source(to, events);
 	if (overwrites && (!head || head == __atomic_load_n(&to->ring->cleared, __ATOMIC_ACQUIRE))) {
 		__atomic_fetch_add(&to->ring->source_overwritten, events, __ATOMIC_RELAXED);
 		return;
@@ -351,7 +359,7 @@ static void count_rest(struct target *to)
 	if (to->losses.discarded <= counted)
 		return;
 	rest = to->losses.discarded - counted;
-	to->ring->source_lost += rest;
+	count_source(to, rest);
 	to->ring->source_discarded += rest;
 	ring_lost(to->ring, rest);
 }

@@ -95,7 +95,7 @@ static void check_filters(struct kchannel *kc, struct kernel *k, bool repair, st
 		if (!repair)
 			continue;
 		free(f->data);
-		*f = (struct kchannel_filter){ strdup("?"), 1 };        /* is written anew */
+		*f = (struct kchannel_filter){ strdup("?"), 1, false };        /* is written anew */
 	}
 	md_buf_deinit(&text);
 }

@@ -80,6 +80,7 @@ struct coder;
 struct kchannel_filter {                /* as backend_ops.filter takes it */
 	char *data;                     /* NULL: none */
 	size_t len;
+	bool exact;                     /* the rules' filters reject nothing that it lets pass */
 };
 
 struct kchannel {
@@ -104,6 +105,7 @@ struct kchannel {
 	char *functions;                /* that are recorded; NULL: not known */
 
 	uint32_t generation;            /* atomic: grows when rules change */
+	bool unfiltered;                /* atomic: what the kernel records, and may lose, has events that filters reject here */
 	bool drained;                   /* atomic: nothing is recorded, and all was drained since */
 
 	/* One drain at a time. Guards the rest, and that bc is open. */

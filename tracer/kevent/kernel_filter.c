@@ -14,14 +14,16 @@ struct print {
 	const struct filter_event *event;
 	const struct filter_info *info;
 	struct md_buf *out;
+	bool exact;                     /* nothing was left out */
 };
 
-/* An integer of the record whose bytes are those in the trace. */
+/* An integer of the record, whose bytes, or the lowest of them, are those in the trace. */
 struct operand {
 	const char *name;               /* the kernel's */
 	unsigned int size;
 	bool is_signed;                 /* in the trace … */
 	bool kernel_signed;             /* … and when the kernel compares it */
+	bool narrow;                    /* these are the lowest bytes of what the record has */
 };
 
 static bool operand(const struct print *p, const struct filter_node *n, struct operand *o)
@@ -30,59 +32,145 @@ static bool operand(const struct print *p, const struct filter_node *n, struct o
 	const struct kformat_field *f;
 
 	if (n->kind == NODE_CONTEXT && n->context == TRAIL_CONTEXT_TID) {
-		*o = (struct operand){ "common_pid", 4, true, true };
+		*o = (struct operand){ "common_pid", 4, true, true, false };
 		return true;
 	}
 	if (n->kind != NODE_FIELD || i->missing || !i->field || n->index_count)
 		return false;
 	f = &p->format->fields[i->field - p->event->fields];
-	if (f->kind != KFORMAT_INT || f->place != KFORMAT_FIXED || f->process || f->big_endian || f->from != f->to || f->from != f->size)
+	if (f->kind != KFORMAT_INT || f->place != KFORMAT_FIXED || f->process || f->big_endian || f->to > f->from || f->from != f->size)
 		return false;
-	*o = (struct operand){ f->kernel_name, f->size, f->is_signed, f->extend };
+	*o = (struct operand){ f->kernel_name, f->to, f->is_signed, f->extend, f->to < f->from };
 	return true;
 }
 
 /* A constant that a field of that type can have, so that the kernel's truncation does nothing. */
-static bool print_constant(const struct filter_info *i, const struct operand *o, struct md_buf *out)
+static bool has_constant(const struct filter_info *i, const struct operand *o)
 {
 	const struct filter_value *v = &i->value;
-	unsigned int unused = 64 - 8 * o->size;
-	uint64_t most = UINT64_MAX >> (unused + o->is_signed);
+	uint64_t most = UINT64_MAX >> (64 - 8 * o->size + o->is_signed);
 	bool negative = v->type == FILTER_SIGNED && v->i < 0;
 
 	if (!i->constant || (v->type != FILTER_SIGNED && v->type != FILTER_UNSIGNED))
 		return false;
-	if (negative ? !o->is_signed || v->i < -(int64_t)most - 1 : v->u > most)
-		return false;
+	return negative ? o->is_signed && v->i >= -(int64_t)most - 1 : v->u <= most;
+}
+
+static void print_constant(const struct filter_value *v, const struct operand *o, struct md_buf *out)
+{
+	unsigned int unused = 64 - 8 * o->size;
+
 	if (o->kernel_signed)
 		md_buf_printf(out, "%" PRId64, (int64_t)(v->u << unused) >> unused);
 	else
 		md_buf_printf(out, "%" PRIu64, v->u << unused >> unused);
-	return true;
 }
+
+/* ---- narrow operands: the kernel's & is true if any of the bits is set ---- */
+
+static void print_clear(const struct operand *o, uint64_t bits, struct md_buf *out)
+{
+	md_buf_printf(out, "!(%s & %" PRIu64 ")", o->name, bits);
+}
+
+/* The operand's bits are those of c, of which mask are all. */
+static void print_equal(const struct operand *o, uint64_t c, uint64_t mask, struct md_buf *out)
+{
+	const char *between = "";
+
+	md_buf_putc(out, '(');
+	if (c != mask) {
+		print_clear(o, mask & ~c, out);
+		between = " && ";
+	}
+	for (uint64_t bit = 1; bit && bit <= mask; bit <<= 1) {
+		if (!(c & bit))
+			continue;
+		md_buf_printf(out, "%s%s & %" PRIu64, between, o->name, bit);
+		between = " && ";
+	}
+	md_buf_putc(out, ')');
+}
+
+/*
+ * The operand is less than c, which is not 0. From the highest bit down: where c has a 1, a 0 decides; where c has a 0, there has to be one. `sign`
+ * is a bit whose 0 and 1 have changed places in the operand, or 0.
+ */
+static void print_less(const struct operand *o, uint64_t c, uint64_t mask, uint64_t sign, struct md_buf *out)
+{
+	uint64_t bit = mask ^ mask >> 1, run;
+	unsigned int open = 1;
+
+	md_buf_putc(out, '(');
+	for (;;) {
+		for (run = bit; run != sign && !(c & run) && !(c & bit >> 1); bit >>= 1)
+			run |= bit >> 1;
+		if (run == sign)
+			md_buf_printf(out, "%s & %" PRIu64, o->name, run);
+		else
+			print_clear(o, run, out);
+		/* Below its lowest 1 nothing is less. */
+		if (c & bit && !(c & (bit - 1)))
+			break;
+		md_buf_puts(out, c & bit ? " || (" : " && (");
+		open++;
+		bit >>= 1;
+	}
+	while (open--)
+		md_buf_putc(out, ')');
+}
+
+/* False: always true, or never. */
+static bool print_narrow(const struct operand *o, int op, uint64_t c, struct md_buf *out)
+{
+	uint64_t mask = UINT64_MAX >> (64 - 8 * o->size), sign = o->is_signed ? mask ^ mask >> 1 : 0;
+
+	c &= mask;
+	if (op == OP_NE || op == OP_GE || op == OP_GT)
+		md_buf_putc(out, '!');
+	if (op == OP_EQ || op == OP_NE) {
+		print_equal(o, c, mask, out);
+		return true;
+	}
+	c ^= sign;
+	if (op == OP_LE || op == OP_GT)
+		c = (c + 1) & mask;
+	if (c)
+		print_less(o, c, mask, sign, out);
+	return c != 0;
+}
+
+/* ---- all operands ---- */
 
 static bool print_comparison(struct print *p, const struct filter_node *n)
 {
-	static const char *const names[OP_COUNT][2] = {         /* as it is, and with its sides exchanged */
-		[OP_LT] = { "<", ">" }, [OP_LE] = { "<=", ">=" }, [OP_GT] = { ">", "<" }, [OP_GE] = { ">=", "<=" },
-		[OP_EQ] = { "==", "==" }, [OP_NE] = { "!=", "!=" },
+	static const struct { const char *name; int exchanged; } ops[OP_COUNT] = {
+		[OP_LT] = { "<", OP_GT }, [OP_LE] = { "<=", OP_GE }, [OP_GT] = { ">", OP_LT }, [OP_GE] = { ">=", OP_LE },
+		[OP_EQ] = { "==", OP_EQ }, [OP_NE] = { "!=", OP_NE },
 	};
-	const struct filter_node *left = n->first, *right = n->last;
-	bool swapped = false;
+	const struct filter_node *field = n->first, *other = n->last;
+	int op = n->op;
 	struct operand o;
 
-	if (!names[n->op][0])
+	if (!ops[op].name)
 		return false;
-	if (!operand(p, left, &o)) {
-		swapped = true;
-		if (!operand(p, right, &o))
+	if (!operand(p, field, &o)) {
+		field = n->last;
+		other = n->first;
+		op = ops[op].exchanged;
+		if (!operand(p, field, &o))
 			return false;
 	}
-	/* What is equal has the same bytes; what is less depends on the sign. */
-	if (o.is_signed != o.kernel_signed && n->op != OP_EQ && n->op != OP_NE)
+	if (!has_constant(&p->info[other->id], &o))
 		return false;
-	md_buf_printf(p->out, "%s %s ", o.name, names[n->op][swapped]);
-	return print_constant(&p->info[(swapped ? left : right)->id], &o, p->out);
+	if (o.narrow)
+		return print_narrow(&o, op, p->info[other->id].value.u, p->out);
+	/* What is equal has the same bytes; what is less depends on the sign. */
+	if (o.is_signed != o.kernel_signed && op != OP_EQ && op != OP_NE)
+		return false;
+	md_buf_printf(p->out, "%s %s ", o.name, ops[op].name);
+	print_constant(&p->info[other->id].value, &o, p->out);
+	return true;
 }
 
 static bool print_node(struct print *p, const struct filter_node *n);
@@ -101,8 +189,10 @@ static bool print_logic(struct print *p, const struct filter_node *n)
 			any = true;
 		else if (!both)
 			return false;
-		else
+		else {
 			p->out->len = before;
+			p->exact = false;
+		}
 	}
 	md_buf_putc(p->out, ')');
 	return any;
@@ -127,10 +217,10 @@ static int print_filter(const struct filter *f, struct print *p)
 	return ret;
 }
 
-void kfilter_print(const struct filter *const *filters, size_t count, const struct kformat *f, struct md_buf *out)
+bool kfilter_print(const struct filter *const *filters, size_t count, const struct kformat *f, struct md_buf *out)
 {
 	struct filter_event event;
-	struct print p = { .format = f, .event = &event, .out = out };
+	struct print p = { .format = f, .event = &event, .out = out, .exact = true };
 	size_t begin = out->len, before;
 	bool whole = true;
 	int one;
@@ -148,6 +238,7 @@ void kfilter_print(const struct filter *const *filters, size_t count, const stru
 	}
 	if (!whole || out->failed || out->len - begin > KFILTER_MAX)
 		out->len = begin;
+	return p.exact && out->len > begin;
 }
 
 /* ---- programs ---- */
@@ -217,17 +308,18 @@ static void put_never(struct md_buf *out)
 	md_buf_put(out, words, sizeof(words));
 }
 
-void kfilter_compile(const struct filter *const *filters, size_t count, const struct kformat *f, struct md_buf *out)
+bool kfilter_compile(const struct filter *const *filters, size_t count, const struct kformat *f, struct md_buf *out)
 {
 	struct trail_reg_field fields[TRAIL_EVENT_FIELDS_MAX];
 	uint32_t places[TRAIL_EVENT_FIELDS_MAX];
 	const struct filter **sound = calloc(count + 1, sizeof(*sound));
 	size_t begin = out->len;
 	struct filter_event e;
+	bool exact;
 	int ret;
 
 	if (!sound)
-		return;
+		return false;
 	kformat_filter_event(f, &e);
 	count = sound_ones(filters, count, &e, sound);
 	for (uint32_t i = 0; i < e.field_count; i++) {
@@ -239,9 +331,13 @@ void kfilter_compile(const struct filter *const *filters, size_t count, const st
 	e.partial = true;
 	e.contexts = MODABI_FILTER_CONTEXTS;
 	ret = filter_compile(sound, count, &e, out);
+	exact = ret >= 0 && out->len - begin <= MODABI_PROGRAM_MAX;
+	for (size_t i = 0; i < count && exact; i++)
+		exact = filter_is_whole(sound[i], &e);
 	if (ret || out->len - begin > MODABI_PROGRAM_MAX)
 		out->len = begin;
 	if (ret == 2)
 		put_never(out);
 	free(sound);
+	return exact && !out->failed;
 }

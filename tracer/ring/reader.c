@@ -173,6 +173,7 @@ uint64_t ring_cleared_ts(const struct stream *s)
 static void add_source(const struct trail_ring *ring, struct ring_counts *c)
 {
 	uint64_t gone = load(&ring->source_overwritten), gaps = load(&ring->source_gaps);
+	uint64_t unfiltered = load(&ring->source_unfiltered);
 
 	if (gone > RING_LOST_MAX)
 		gone = 0;       /* a lie */
@@ -181,6 +182,7 @@ static void add_source(const struct trail_ring *ring, struct ring_counts *c)
 	c->discarded -= gaps;
 	c->recorded += gone + gaps;
 	c->overwritten += gone + gaps;
+	c->unfiltered = unfiltered < c->discarded + gone + gaps ? unfiltered : c->discarded + gone + gaps;
 }
 
 void ring_counts(const struct stream *s, struct ring_counts *c)

@@ -25,7 +25,8 @@ void ring_mark(const struct stream *s, struct ring_mark *m);
 /* Where the oldest event held begins (0 … head): the start of a sub-buffer, or where the last clear was. */
 uint64_t ring_oldest(const struct stream *s, uint64_t head);
 
-struct ring_counts { uint64_t recorded, discarded, overwritten, bytes; };
+/* unfiltered: of discarded and overwritten, those that a filter might have rejected. */
+struct ring_counts { uint64_t recorded, discarded, overwritten, unfiltered, bytes; };
 /* As `status` shows them, since the last clear; bytes = held now. */
 void ring_counts(const struct stream *s, struct ring_counts *c);
 

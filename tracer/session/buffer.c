@@ -33,6 +33,7 @@ static void clear_ring(struct trail_ring *ring, const struct ring_mark *mark)
 	__atomic_store_n(&ring->cleared_ts, mark->last_ts, __ATOMIC_RELAXED);
 	__atomic_store_n(&ring->source_overwritten, 0, __ATOMIC_RELAXED);
 	__atomic_store_n(&ring->source_gaps, 0, __ATOMIC_RELAXED);
+	__atomic_store_n(&ring->source_unfiltered, 0, __ATOMIC_RELAXED);
 	__atomic_store_n(&ring->unwritten, 0, __ATOMIC_RELAXED);
 	/* Pairs with the acquire loads of the views. */
 	__atomic_store_n(&ring->cleared, mark->head, __ATOMIC_RELEASE);

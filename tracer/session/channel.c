@@ -547,6 +547,7 @@ static void add_counts(struct ring_counts *sum, const struct ring_counts *c)
 	sum->recorded += c->recorded;
 	sum->discarded += c->discarded;
 	sum->overwritten += c->overwritten;
+	sum->unfiltered += c->unfiltered;
 	sum->bytes += c->bytes;
 }
 
@@ -588,7 +589,8 @@ int channel_status(struct session *s, enum domain domain, const char *channel, s
 			      " bytes %" PRIu64 "\n", st->trace->owner, st->name, c.recorded, c.discarded, c.overwritten, c.bytes);
 	}
 	md_buf_printf(out, "events_recorded %" PRIu64 "\nevents_discarded %" PRIu64 "\nevents_overwritten %" PRIu64
-		      "\nbytes %" PRIu64 "\n", sum.recorded, sum.discarded, sum.overwritten, sum.bytes);
+		      "\nevents_unfiltered %" PRIu64 "\nbytes %" PRIu64 "\n", sum.recorded, sum.discarded, sum.overwritten,
+		      sum.unfiltered, sum.bytes);
 	if (blocks)
 		md_buf_puts(out, "blocking " CHANNEL_BLOCKING_NOTE "\n");
 	md_buf_put(out, lines.data, lines.len);

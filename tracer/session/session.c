@@ -378,6 +378,7 @@ ssize_t session_counts(struct session *s, struct ring_counts *sum)
 		sum->recorded += c.recorded;
 		sum->discarded += c.discarded;
 		sum->overwritten += c.overwritten;
+		sum->unfiltered += c.unfiltered;
 		sum->bytes += c.bytes;
 	}
 	count = ret ? ret : (ssize_t)set.count;
@@ -396,9 +397,9 @@ void session_status(struct session *s, struct md_buf *out)
 	if (s->started)
 		time_print(s->started, TIME_FORMAT_STATUS, started);
 	md_buf_printf(out, "state %s\nowner %u\nstarted %s\nevents_recorded %" PRIu64 "\nevents_discarded %" PRIu64
-		      "\nevents_overwritten %" PRIu64 "\nbytes %" PRIu64 "\nstreams %zd\n",
+		      "\nevents_overwritten %" PRIu64 "\nevents_unfiltered %" PRIu64 "\nbytes %" PRIu64 "\nstreams %zd\n",
 		      s->gone ? "gone" : s->active ? "active" : "inactive", s->uid, started, sum.recorded, sum.discarded,
-		      sum.overwritten, sum.bytes, streams < 0 ? 0 : streams);
+		      sum.overwritten, sum.unfiltered, sum.bytes, streams < 0 ? 0 : streams);
 	quota_status(s, out);
 	md_buf_printf(out, "buffers_refused %" PRIu64 "\nbuffers_lost %" PRIu64 "\n", s->buffers_refused, s->buffers_lost);
 	for_each_domain(d, s->tracer)
