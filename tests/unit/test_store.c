@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <stdint.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -156,6 +157,45 @@ static void logs_give_back(void)
 		CHECK(g.ids[i] == (uint32_t)i * 3 && g.streams[i] == (uint32_t)i % 5 && g.digests[i] == digests[i]);
 	g = (struct got){ .stop_at = 5 };
 	CHECK(eventlog_read(fd, take, &g) == -ECANCELED && g.count == 5);
+	close(fd);
+	end();
+}
+
+/* Many by one write: as if they had come one by one; where there is room for a part of them only, none. */
+static void many_are_appended_or_none(void)
+{
+	uint64_t seed = 11, digests[40];
+	struct md_event *events[40];
+	struct rlimit before, limit;
+	struct got g = { 0 };
+	struct stat st;
+	int fd = -1, i;
+
+	begin();
+	for (i = 0; i < 40; i++) {
+		events[i] = random_event(&seed, (uint32_t)i);
+		digests[i] = md_event_digest(events[i]);
+	}
+	CHECK(!eventlog_open(dir, "log", &fd));
+	CHECK(!eventlog_append_all(fd, 3, events, 20));
+	CHECK(!fstat(fd, &st) && !getrlimit(RLIMIT_FSIZE, &before));
+	signal(SIGXFSZ, SIG_IGN);
+	limit = before;
+	limit.rlim_cur = (rlim_t)st.st_size + 100;
+	CHECK(!setrlimit(RLIMIT_FSIZE, &limit));
+	CHECK(eventlog_append_all(fd, 3, events + 20, 20) < 0);
+	CHECK(!setrlimit(RLIMIT_FSIZE, &before));
+	signal(SIGXFSZ, SIG_DFL);
+	CHECK(!eventlog_read(fd, take, &g) && g.count == 20);
+	CHECK(!eventlog_append_all(fd, 3, events + 20, 20));
+	close(fd);
+	CHECK(!eventlog_open(dir, "log", &fd));
+	g = (struct got){ 0 };
+	CHECK(!eventlog_read(fd, take, &g) && g.count == 40);
+	for (i = 0; i < 40; i++) {
+		CHECK(g.ids[i] == (uint32_t)i && g.streams[i] == 3 && g.digests[i] == digests[i]);
+		md_event_destroy(events[i]);
+	}
 	close(fd);
 	end();
 }
@@ -336,6 +376,7 @@ int main(void)
 	CASE(directories);
 	CASE(removing_many);
 	CASE(logs_give_back);
+	CASE(many_are_appended_or_none);
 	CASE(torn_tails_are_cut);
 	CASE(bad_records_end_the_reading);
 	CASE(lying_records_do_no_harm);

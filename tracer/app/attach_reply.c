@@ -135,6 +135,60 @@ static void attach_reply_statedump(struct attach_reply *p, struct tracer *t, str
 		p->statedump = a->statedump;
 }
 
+struct new_events {
+	struct stream_group *group;
+	struct md_event **events;
+	uint64_t *digests;
+	size_t count;
+};
+
+/* The events that the channel wants of the application and has no id for. False: no group, or no memory. */
+static bool collect_new_events(struct new_events *n, struct channel *c, const struct app *a)
+{
+	uint32_t id;
+
+	for (uint32_t e = 0; e < a->file->event_count; e++) {
+		uint64_t digest = a->file->events[e].digest;
+
+		if (!a->signatures[e] || (n->group && !group_find_event(n->group, digest, &id)) || !app_wanted(c, a, e, NULL))
+			continue;
+		if (!n->group) {
+			n->group = owner_group(c, a);
+			if (!n->group)
+				return false;
+			if (!group_find_event(n->group, digest, &id))
+				continue;
+		}
+		n->digests[n->count] = digest;
+		n->events[n->count] = registration_event(a->file, e);
+		if (!n->events[n->count])
+			return false;
+		n->count++;
+	}
+	return true;
+}
+
+/*
+ * Describes what a channel sees for the first time, all of it by one write: one by one this took most of the time of a first
+ * attach. An event for which that failed is tried again, and reported, with its slot.
+ */
+static void describe_new_events(struct channel *c, const struct app *a)
+{
+	struct new_events n = {
+		.events = calloc(a->file->event_count + 1, sizeof(*n.events)),
+		.digests = calloc(a->file->event_count + 1, sizeof(*n.digests)),
+	};
+
+	if (n.events && n.digests && collect_new_events(&n, c, a) && n.count) {
+		group_events(n.group, n.digests, n.events, n.count);
+		n.count = 0;
+	}
+	for (size_t i = 0; i < n.count; i++)
+		md_event_destroy(n.events[i]);
+	free(n.events);
+	free(n.digests);
+}
+
 void attach_reply_app(struct attach_reply *p, struct tracer *t, struct app *a, uint32_t object, bool threads)
 {
 	struct session *s;
@@ -142,6 +196,10 @@ void attach_reply_app(struct attach_reply *p, struct tracer *t, struct app *a, u
 	int err;
 
 	attach_reply_statedump(p, t, a);
+	cds_list_for_each_entry(s, &t->sessions, node)
+		if (session_wants(s, a))
+			cds_list_for_each_entry(c, &s->channels, node)
+				describe_new_events(c, a);
 	for (uint32_t e = 0; e < a->file->event_count; e++) {
 		if (!a->signatures[e])
 			continue;

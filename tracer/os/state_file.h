@@ -25,6 +25,8 @@ int state_file_remove(int dir, const char *name);
  */
 int eventlog_open(int dir, const char *name, int *fd);          /* creates it if missing */
 int eventlog_append(int fd, uint32_t stream_id, const struct md_event *e);
+/* The same with n of them, by one write(2): all are there afterwards, or none is. */
+int eventlog_append_all(int fd, uint32_t stream_id, struct md_event *const *events, size_t n);
 /* Calls fn for each record; fn owns e. Contents are checked: -EBADMSG ends the reading at the first bad record. */
 int eventlog_read(int fd, int (*fn)(void *arg, uint32_t stream_id, struct md_event *e), void *arg);
 

@@ -97,6 +97,7 @@ static void put_field(struct md_buf *b, const struct md_field *f)
 static void put_record(struct md_buf *b, uint32_t stream_id, const struct md_event *e)
 {
 	uint32_t i, sum;
+	size_t begin = b->len, len;
 
 	put_number(b, 0, FRAME);
 	put_number(b, stream_id, 4);
@@ -109,26 +110,44 @@ static void put_record(struct md_buf *b, uint32_t stream_id, const struct md_eve
 		put_field(b, &e->fields[i]);
 	if (b->failed)
 		return;
-	sum = checksum((const uint8_t *)b->data + FRAME, b->len - FRAME);
+	len = b->len - begin - FRAME;
+	sum = checksum((const uint8_t *)b->data + begin + FRAME, len);
 	for (i = 0; i < 4; i++) {
-		b->data[i] = (char)((b->len - FRAME) >> (8 * i));
-		b->data[4 + i] = (char)(sum >> (8 * i));
+		b->data[begin + i] = (char)(len >> (8 * i));
+		b->data[begin + 4 + i] = (char)(sum >> (8 * i));
 	}
+}
+
+/* 0; -ENOMEM; -E2BIG: a record is too long. */
+static int put_records(struct md_buf *b, uint32_t stream_id, struct md_event *const *events, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		size_t begin = b->len;
+
+		put_record(b, stream_id, events[i]);
+		if (b->failed)
+			return -ENOMEM;
+		if (b->len - begin - FRAME > BODY_MAX)
+			return -E2BIG;
+	}
+	return 0;
 }
 
 int eventlog_append(int fd, uint32_t stream_id, const struct md_event *e)
 {
+	struct md_event *one = (struct md_event *)e;    /* only read */
+
+	return eventlog_append_all(fd, stream_id, &one, 1);
+}
+
+int eventlog_append_all(int fd, uint32_t stream_id, struct md_event *const *events, size_t count)
+{
 	struct md_buf b = MD_BUF_INIT;
 	struct stat st;
 	ssize_t n;
-	int ret = 0;
+	int ret = put_records(&b, stream_id, events, count);
 
-	put_record(&b, stream_id, e);
-	if (b.failed)
-		ret = -ENOMEM;
-	else if (b.len - FRAME > BODY_MAX)
-		ret = -E2BIG;
-	else if (fstat(fd, &st))
+	if (!ret && fstat(fd, &st))
 		ret = -errno;
 	if (ret)
 		goto out;

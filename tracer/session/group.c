@@ -215,6 +215,69 @@ int group_event(struct stream_group *cl, uint64_t digest, struct md_event *e, ui
 	return id_add(cl, digest ? digest : 1, *id);
 }
 
+/* Takes back the ids from `first` on, which no application knows yet. */
+static void forget_ids(struct stream_group *cl, uint32_t first)
+{
+	struct event_id *ids = calloc(cl->id_size, sizeof(*ids));
+
+	/* Without memory all are forgotten: known layouts are then described again, under new ids. */
+	cl->id_count = 0;
+	for (uint32_t i = 0; ids && i < cl->id_size; i++)
+		if (cl->ids[i].digest && cl->ids[i].id < first) {
+			*id_place(ids, cl->id_size, cl->ids[i].digest) = cl->ids[i];
+			cl->id_count++;
+		}
+	if (!ids)
+		cl->id_size = 0;
+	free(cl->ids);
+	cl->ids = ids;
+}
+
+/* Ids for those that are new; keeps them at the beginning of events and destroys the others. Returns 0 or -errno. */
+static int assign_ids(struct stream_group *cl, const uint64_t *digests, struct md_event **events, size_t n, size_t *kept)
+{
+	int err = 0;
+
+	*kept = 0;
+	for (size_t i = 0; i < n; i++) {
+		uint32_t id = cl->stream->event_count + (uint32_t)*kept;
+		struct md_event *e = events[i];
+
+		if (err || !group_find_event(cl, digests[i], &e->id)) {
+			md_event_destroy(e);
+			continue;
+		}
+		e->id = id;
+		err = id >= SWITCHES ? -ENOSPC : switch_room(cl, id) ? -ENOMEM : id_add(cl, digests[i] ? digests[i] : 1, id);
+		events[(*kept)++] = e;
+	}
+	return err;
+}
+
+int group_events(struct stream_group *cl, const uint64_t *digests, struct md_event **events, size_t n)
+{
+	uint32_t first = cl->stream->event_count;
+	size_t added = 0, kept;
+	int err = assign_ids(cl, digests, events, n, &kept);
+
+	/* As in group_event(): on disk before an application can record them. */
+	if (!err && kept && cl->trace->log_fd >= 0)
+		err = eventlog_append_all(cl->trace->log_fd, cl->stream->id, events, kept);
+	if (!err) {
+		pthread_mutex_lock(&cl->trace->lock);
+		while (!err && added < kept) {
+			err = md_stream_add(cl->stream, events[added]);
+			added += !err;
+		}
+		pthread_mutex_unlock(&cl->trace->lock);
+	}
+	if (err && kept)
+		forget_ids(cl, first + (uint32_t)added);
+	for (size_t i = added; i < kept; i++)
+		md_event_destroy(events[i]);
+	return err;
+}
+
 int group_event_id(struct stream_group *cl, struct md_event *e, uint32_t *id)
 {
 	uint64_t digest;

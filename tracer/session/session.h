@@ -258,6 +258,11 @@ void channel_refuse_buffer(struct channel *c, int err);
 /* The id of an event in a class; a new one is written to the event log. Takes e over. -errno: ENOSPC, ENOMEM, I/O. */
 int group_event(struct stream_group *cl, uint64_t digest, struct md_event *e, uint32_t *id);
 int group_find_event(const struct stream_group *cl, uint64_t digest, uint32_t *id);
+/*
+ * Gives ids to many events and describes them on disk by one write; owns all of them, skips what it has. 0 or -errno: then
+ * none has an id that it had not before, or (-ENOMEM) not all have.
+ */
+int group_events(struct stream_group *cl, const uint64_t *digests, struct md_event **events, size_t n);
 /* Its id, the one that it has or a new one. Takes e over; NULL: -ENOMEM, so that who makes it need not look. */
 int group_event_id(struct stream_group *cl, struct md_event *e, uint32_t *id);
 int group_restore(struct stream_group *cl, struct md_event *e);        /* from the event log; takes e over */
