@@ -13,6 +13,8 @@
 #include "fs/daemon.h"
 #include "fs/log.h"
 
+#define OOM_SCORE "-900"        /* of -1000, never to be killed: a daemon that grows without end still can be */
+
 static int ready = -1;
 
 /* The child's exit status, if it ends before it said that all is well. */
@@ -66,6 +68,18 @@ void daemon_ready(void)
 	if (write(ready, "", 1) != 1)
 		say(SAY_DEBUG, "whoever started the daemon has gone");
 	close(ready);
+}
+
+void daemon_protect(void)
+{
+	static const char file[] = "/proc/self/oom_score_adj", score[] = OOM_SCORE;
+	char now[16] = "";
+	int fd = open(file, O_RDWR | O_CLOEXEC);
+
+	if (fd >= 0 && read(fd, now, sizeof(now) - 1) > 0 && atoi(now) == 0 && pwrite(fd, score, sizeof(score) - 1, 0) < 0)
+		say(SAY_DEBUG, "%s: %s", file, strerror(errno));
+	if (fd >= 0)
+		close(fd);
 }
 
 void daemon_notify(void)

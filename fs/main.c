@@ -261,8 +261,10 @@ static int run(const struct options *o)
 	/* Before the tracer, which may announce changes as soon as it is open. */
 	if (!rc && (rc = wait_start(housekeep)))
 		say(SAY_ERROR, "%s", strerror(-rc));
-	if (!rc)
+	if (!rc) {
+		daemon_protect();
 		rc = open_tracer(o);
+	}
 	if (!rc) {
 		bool left = has_sessions();
 

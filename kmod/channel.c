@@ -16,7 +16,12 @@
 
 DEFINE_MUTEX(trail_lock);
 LIST_HEAD(trail_channels);
-static DEFINE_MUTEX(making);                    /* so that of two who ask for all that is left, one gets it; no other is taken under it */
+/*
+ * Guards the list, and is held while rings are made, so that of two requests for the last memory one gets it. Taken under trail_lock;
+ * no lock is taken under it.
+ */
+static DEFINE_MUTEX(making);
+static LIST_HEAD(reservations);         /* all channels that have rings, those that are removed but still mapped, too */
 
 static u64 clock_mono(void)
 {
@@ -37,19 +42,54 @@ static void free_rings(struct trail_channel *c)
 {
 	int cpu;
 
+	lockdep_assert_held(&making);
 	if (!c->rings)
 		return;
 	for_each_possible_cpu(cpu)
 		vfree(per_cpu_ptr(c->rings, cpu)->control);
 	free_percpu(c->rings);
+	c->rings = NULL;
+	list_del_init(&c->reservation);
 }
 
-/* For what is not there, the kernel would kill processes, and not those who asked. An eighth stays with the others. */
-static bool affordable(u64 bytes)
+static u64 bytes_of(const struct trail_channel *c)
 {
-	long pages = si_mem_available();
+	return c->stride * num_possible_cpus();
+}
 
-	return pages > 0 && bytes >> PAGE_SHIFT < (u64)(pages - pages / 8);
+/*
+ * The daemon has rings of the same size, whose pages it gets when it first writes to them: at most as many bytes as it has consumed
+ * here. This is what it may still take.
+ */
+static u64 daemon_will_take(const struct trail_channel *c)
+{
+	u64 bytes = 0;
+	int cpu;
+
+	for_each_possible_cpu(cpu) {
+		const struct kring *r = per_cpu_ptr(c->rings, cpu)->control;
+
+		bytes += c->geometry.total - min_t(u64, READ_ONCE(r->consumed), c->geometry.total);
+	}
+	return bytes;
+}
+
+/*
+ * Where memory ends, the kernel kills processes, and not the one that asked. So all channels, with the daemon's rings, get at most three
+ * quarters of the machine's memory, and an eighth of it has to stay available when all these rings are full.
+ */
+static bool affordable(const struct trail_channel *wanted)
+{
+	u64 bytes = 2 * bytes_of(wanted), total = (u64)totalram_pages() << PAGE_SHIFT, need = bytes + total / 8;
+	long available = si_mem_available();
+	const struct trail_channel *c;
+
+	lockdep_assert_held(&making);
+	list_for_each_entry(c, &reservations, reservation) {
+		bytes += 2 * bytes_of(c);
+		need += daemon_will_take(c);
+	}
+	return bytes <= total - total / 4 && available > 0 && need <= (u64)available << PAGE_SHIFT;
 }
 
 static int make_rings(struct trail_channel *c)
@@ -57,11 +97,12 @@ static int make_rings(struct trail_channel *c)
 	int cpu;
 
 	lockdep_assert_held(&making);
-	if (!affordable(c->stride * num_possible_cpus()))
+	if (!affordable(c))
 		return -ENOMEM;
 	c->rings = alloc_percpu(struct trail_ring);
 	if (!c->rings)
 		return -ENOMEM;
+	list_add(&c->reservation, &reservations);
 	for_each_possible_cpu(cpu) {
 		struct trail_ring *ring = per_cpu_ptr(c->rings, cpu);
 
@@ -79,7 +120,9 @@ static void release(struct kref *ref)
 	struct trail_channel *c = container_of(ref, struct trail_channel, ref);
 
 	trail_contexts_free(c->contexts);
+	mutex_lock(&making);
 	free_rings(c);
+	mutex_unlock(&making);
 	kfree(c);
 }
 
@@ -120,6 +163,7 @@ static struct trail_channel *make(const struct modabi_channel *m)
 	kref_init(&c->ref);
 	INIT_LIST_HEAD(&c->attached);
 	INIT_LIST_HEAD(&c->dying);
+	INIT_LIST_HEAD(&c->reservation);
 	strscpy(c->name, m->name, sizeof(c->name));
 	c->geometry.size = m->subbuf_size;
 	c->geometry.total = (u64)m->subbuf_size * m->subbuf_count;
@@ -129,9 +173,10 @@ static struct trail_channel *make(const struct modabi_channel *m)
 	c->stride = KRING_PAGE + c->geometry.total;
 	mutex_lock(&making);
 	ret = make_rings(c);
+	if (ret)
+		free_rings(c);
 	mutex_unlock(&making);
 	if (ret) {
-		free_rings(c);
 		kfree(c);
 		return ERR_PTR(ret);
 	}

@@ -44,6 +44,8 @@ struct trail_channel {
 	struct trail_tracked __rcu *tracked;    /* NULL: everybody is recorded */
 	struct trail_contexts *contexts;        /* NULL: none; set once, stays as long as the channel */
 
+	struct list_head reservation;   /* while it has rings; guarded by a lock in channel.c */
+
 	/* guarded by trail_lock */
 	struct kref ref;                /* the list's, descriptors', and perf counters' that are being closed */
 	struct list_head node;

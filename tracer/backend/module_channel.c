@@ -93,7 +93,10 @@ int module_channel_open(struct backend *b, const char *name, const struct backen
 	tracefs_backend.channel_remove(b, c->name);
 	c->fd = open_descriptor(b, g, adopt, &m);
 	if (c->fd < 0) {
-		ret = tr_fail(err, -errno, "trail.ko gives no channel of %" PRIu64 " bytes per CPU: %s", g->bytes, strerror(errno));
+		ret = -errno;
+		tr_fail(err, ret, "trail.ko gives no channel of %" PRIu64 " bytes per CPU: %s%s", g->bytes, strerror(-ret),
+			ret == -ENOMEM ? "; make subbuf_size or subbuf_count smaller, or remove a session" : "");
+;
 		free(c);
 		return ret;
 	}
