@@ -27,7 +27,7 @@
 #include <unistd.h>
 
 #include "tracer/output/output.h"
-#include "tracer/ring/packet.h"
+#include "tracer/ring/packetizer.h"
 
 /* Nobody else has it open. (Who opened it while there is the lease would make the kernel send a signal: let it be one that does nothing.) */
 static bool alone(int fd)

@@ -18,24 +18,20 @@
 
 #include "tracer/output/directory.h"
 #include "tracer/output/output.h"
-#include "tracer/ring/packet.h"
+#include "tracer/ring/packetizer.h"
 #include "tracer/session/streams.h"
 
 #define BATCH 16                /* packets that are written at once */
 #define BATCH_BYTES (1u << 20)  /* … until they have so many bytes: room is made early */
-#define MISSED_MAX (UINT64_C(1) << 48)
-#define TRIES 100               /* to read a sub-buffer that writers are about to overwrite */
 #define VARIANTS 1000
 
 struct batch {
-	struct md_packet headers[BATCH];
+	struct packetizer cut;                  /* its position is after the last packet */
+	struct packet packets[BATCH];
 	struct iovec iov[2 * BATCH + 1];        /* one more for recycle_put */
-	uint64_t subbufs[BATCH];                /* 0: an empty packet */
-	struct checkpoint_slot after[BATCH];      /* how far the stream is after each; sizes are those of the files */
+	struct packet_position after[BATCH];    /* the position after each packet */
 	uint64_t bytes;
-	uint64_t missed;                        /* events that were overwritten before they were written */
 	unsigned int count, iovs;
-	struct checkpoint_slot at;                /* behind the last one */
 };
 
 struct stream_writer *stream_writer_create(struct output *o, const struct stream *st, struct trace_dir *t)
@@ -220,137 +216,55 @@ static int next_file(struct output *o, struct stream_writer *os)
 
 /* ---- packets ---- */
 
-static uint64_t most(uint64_t a, uint64_t b)
+static void set_position(struct checkpoint_slot *slot, const struct packet_position *at)
 {
-	return a > b ? a : b;
+	slot->pos = at->pos;
+	slot->events = at->events;
+	slot->begin = at->begin;
+	slot->ts = at->ts;
+	slot->seq = at->seq;
+	slot->lost = at->lost;
 }
 
-static struct md_packet *add(struct stream_writer *os, struct batch *b, uint64_t begin, uint64_t end)
+static void batch_init(struct output *o, const struct stream_writer *os, struct batch *b)
 {
-	struct md_packet *h = &b->headers[b->count];
+	const struct checkpoint_slot *at = &os->at;
 
-	begin = most(begin, b->at.ts);
-	packet_init(h, &os->st, begin);
-	b->at.begin = begin;
-	h->timestamp_end = b->at.ts = most(begin, end);
-	h->events_discarded = b->at.lost;
-	h->packet_seq_num = b->at.seq++;
-	b->iov[b->iovs++] = (struct iovec){ h, sizeof(*h) };
-	b->bytes += sizeof(*h);
-	return h;
+	b->bytes = b->count = b->iovs = 0;
+	b->cut = (struct packetizer){
+		.stream = &os->st, .mark = os->mark, .base = ring_cleared_lost(&os->st),
+		.max_ts = clock_now(session_clock(o->s)) + 1000000000,
+		.at = { .pos = at->pos, .events = at->events, .begin = at->begin, .ts = at->ts, .seq = at->seq,
+			.lost = at->lost, .lost_before = at->lost_before },
+	};
 }
 
-static void added(struct batch *b, uint64_t subbuf)
+/* Adds the packet that was made in b->packets[b->count]. */
+static void add_packet(struct stream_writer *os, struct batch *b)
 {
-	b->subbufs[b->count] = subbuf;
-	b->after[b->count++] = b->at;
+	struct packet *p = &b->packets[b->count];
+
+	b->iov[b->iovs++] = (struct iovec){ &p->header, sizeof(p->header) };
+	if (p->len)
+		b->iov[b->iovs++] = (struct iovec){ (void *)packet_content(p, &os->st), p->len };
+	b->bytes += packet_size(p);
+	b->after[b->count++] = b->cut.at;
 }
 
-/*
- * An empty packet, not before ts. Readers sort the packets of a stream by the times that they begin at: no two may begin at the
- * same time.
- */
-static void add_empty(struct stream_writer *os, struct batch *b, uint64_t ts)
+/* The next packet of the ring. 1; 0: there is none (yet), but b->cut may have moved; -EFBIG: it needs a new file. */
+static int add_next(struct stream_writer *os, struct batch *b, bool all)
 {
-	ts = most(ts, b->at.begin + 1);
-	add(os, b, ts, ts);
-	added(b, 0);
-}
+	struct packetizer before = b->cut;
+	uint64_t size = os->at.size + b->bytes;
 
-/* Events in the ring up to the end of a sub-buffer that is closed. */
-static uint64_t events_end(const struct stream_writer *os, uint64_t k)
-{
-	const struct trail_subbuf *side = region_ring(os->st.region, os->st.ring)->side;
-
-	return __atomic_load_n(&side[k & (2 * os->st.region->geo.subbuf_count - 1)].end_events, __ATOMIC_RELAXED);
-}
-
-/* What was overwritten before it was written. p: the piece that follows the gap, of sub-buffer k. */
-static void count_missed(struct stream_writer *os, struct batch *b, uint64_t k, const struct ring_piece *p)
-{
-	uint64_t size = os->st.region->geo.subbuf_size, next = most(b->at.pos / size, 1);
-
-	b->at.pos = k * size;
-	if (p->begin_events <= b->at.events || p->begin_events - b->at.events > MISSED_MAX)
-		return;
-	b->missed += p->begin_events - b->at.events;
-	b->at.seq += k - next;
-}
-
-/* The piece of the ring behind b->at.pos, of sub-buffer *k. False: there is none (yet). */
-static bool next_piece(struct stream_writer *os, struct batch *b, bool all, uint64_t *k, struct ring_piece *p)
-{
-	uint64_t size = os->st.region->geo.subbuf_size;
-
-	for (int tries = 0; tries < TRIES;) {
-		uint64_t oldest = ring_oldest(&os->st, os->mark.head) / size, next = most(b->at.pos / size, 1);
-		uint64_t last = os->mark.head / size;
-		bool whole;
-
-		*k = most(next, oldest);
-		if (*k > last || (*k == last && !all))
-			return false;
-		whole = ring_piece(&os->st, &os->mark, *k, p);
-		if (!ring_holds(&os->st, *k)) {
-			/* Overwritten since the mark. */
-			if (b->count)
-				return false;
-			ring_mark(&os->st, &os->mark);
-			tries++;
-			continue;
-		}
-		if (!whole) {
-			/* No writer left it like this. */
-			if (*k == last)
-				return false;
-			b->at.pos = (*k + 1) * size;
-			continue;
-		}
-		if (*k > next)
-			count_missed(os, b, *k, p);
-		return true;
+	if (!packetizer_next(&b->cut, all, &b->packets[b->count]))
+		return 0;
+	if (os->file_size && size && size + packet_size(&b->packets[b->count]) > os->file_size) {
+		b->cut = before;
+		return -EFBIG;
 	}
-	return false;
-}
-
-/*
- * The next packet of the ring. 1; 0: there is none (yet), but b->at may have moved on; -EFBIG: it belongs into another file.
- */
-static int add_next(struct stream_writer *os, struct batch *b, bool all, uint64_t max_ts)
-{
-	const struct region_geometry *g = &os->st.region->geo;
-	uint64_t base = ring_cleared_lost(&os->st), from, k, begin, lost;
-	struct ring_piece p;
-
-	while (next_piece(os, b, all, &k, &p)) {
-		bool open = k == os->mark.head / g->subbuf_size;
-		struct md_packet *h;
-
-		from = most(p.begin, b->at.pos);
-		if (p.end > from) {
-			if (os->file_size && b->at.size + b->bytes &&
-			    b->at.size + b->bytes + MD_PACKET_HEADER + (p.end - from) > os->file_size)
-				return -EFBIG;
-			begin = ring_first_ts(&os->st, from, &p, b->at.ts);
-			lost = open ? os->mark.lost : p.end_lost > base ? p.end_lost - base : 0;
-			b->at.lost = most(b->at.lost, os->at.lost_before + lost);
-			h = add(os, b, begin < max_ts ? begin : b->at.ts, p.end_ts < max_ts ? p.end_ts : max_ts);
-			h->content_size = h->packet_size = 8 * (MD_PACKET_HEADER + (p.end - from));
-			b->iov[b->iovs++] = (struct iovec){
-				(void *)(region_data(os->st.region, os->st.ring) + (from & (g->subbuf_size * g->subbuf_count - 1))),
-				p.end - from };
-			b->bytes += p.end - from;
-		}
-		b->at.pos = open ? most(p.end, b->at.pos) : (k + 1) * g->subbuf_size;
-		b->at.events = open ? os->mark.events : events_end(os, k);
-		if (p.end > from) {
-			added(b, k);
-			return 1;
-		}
-		if (open)
-			break;
-	}
-	return 0;
+	add_packet(os, b);
+	return 1;
 }
 
 /* ---- writing ---- */
@@ -384,13 +298,8 @@ uint64_t output_put(int fd, struct iovec *iov, int count, uint64_t at, int *err)
 	return done;
 }
 
-static uint64_t packet_bytes(const struct batch *b, unsigned int i)
-{
-	return b->headers[i].packet_size / 8;
-}
-
 /* After the files and the state file have it: makes room in the ring. */
-static void consumed(struct stream_writer *os, uint64_t missed)
+static void set_consumed(struct stream_writer *os, uint64_t missed)
 {
 	struct trail_ring *ring = region_ring(os->st.region, os->st.ring);
 
@@ -401,7 +310,8 @@ static void consumed(struct stream_writer *os, uint64_t missed)
 		__atomic_store_n(&ring->consumed, os->at.pos, __ATOMIC_RELEASE);
 }
 
-static int write_index(struct stream_writer *os, const struct batch *b, unsigned int count)
+/* after: the state with these packets. */
+static int write_index(struct stream_writer *os, const struct batch *b, unsigned int count, const struct checkpoint_slot *after)
 {
 	struct md_index_entry entries[BATCH + 1] = { 0 };
 	struct iovec v = { entries, count * sizeof(entries[0]) };
@@ -410,11 +320,11 @@ static int write_index(struct stream_writer *os, const struct batch *b, unsigned
 	int err = 0;
 
 	for (unsigned int i = 0; i < count; i++) {
-		md_index_entry_set(&entries[i], &b->headers[i], offset);
-		offset += packet_bytes(b, i);
+		md_index_entry_set(&entries[i], &b->packets[i].header, offset);
+		offset += packet_size(&b->packets[i]);
 	}
 	if (os->spare) {
-		pad = recycle_padding(os, &b->after[count - 1]);
+		pad = recycle_padding(os, after);
 		md_index_entry_set(&entries[count], &pad, offset);
 		v.iov_len += sizeof(entries[0]);
 	}
@@ -431,81 +341,62 @@ void output_written(struct output *o, uint64_t bytes, unsigned int packets)
 	pthread_mutex_unlock(&o->lock);
 }
 
-/* Writes the batch, or as many packets of it as there is space for. */
-static int write_out(struct output *o, struct stream_writer *os, struct batch *b)
+/* How many packets of the batch are in the first `done` bytes, and were not overwritten before they were written. */
+static unsigned int count_written(const struct stream_writer *os, const struct batch *b, uint64_t done, uint64_t *whole,
+				  int *err)
 {
-	uint64_t done, whole = 0;
 	unsigned int count = 0;
-	struct outend end;
-	int err = 0, index_err;
 
-	if (!b->count)
-		return 0;
-	err = stream_writer_trim(os);
-	if (err)
-		return err;
-	b->after[b->count - 1].size = os->at.size + b->bytes;
-	done = os->spare ? recycle_put(os, &b->after[b->count - 1], b->iov, (int)b->iovs, &err) :
-	       output_put(os->fd, b->iov, (int)b->iovs, os->at.size, &err);
-	for (; count < b->count && whole + packet_bytes(b, count) <= done; count++) {
-		whole += packet_bytes(b, count);
-		/* Was it still that when it was written? */
-		if (b->subbufs[count] && !ring_holds(&os->st, b->subbufs[count])) {
-			err = -EAGAIN;
-			whole -= packet_bytes(b, count);
+	for (*whole = 0; count < b->count && *whole + packet_size(&b->packets[count]) <= done; count++) {
+		const struct packet *p = &b->packets[count];
+
+		if (p->subbuf && !ring_holds(&os->st, p->subbuf)) {
+			*err = -EAGAIN;
 			break;
 		}
+		*whole += packet_size(p);
 	}
-	index_err = count ? write_index(os, b, count) : 0;
+	return count;
+}
+
+/* Writes the batch, or as many packets of it as the disk has space for. */
+static int write_batch(struct output *o, struct stream_writer *os, struct batch *b)
+{
+	struct checkpoint_slot after = os->at;
+	uint64_t done, whole;
+	unsigned int count;
+	struct outend end;
+	int err = stream_writer_trim(os), index_err;
+
+	if (err)
+		return err;
+	set_position(&after, &b->after[b->count - 1]);
+	after.size = os->at.size + b->bytes;
+	done = os->spare ? recycle_put(os, &after, b->iov, (int)b->iovs, &err) :
+	       output_put(os->fd, b->iov, (int)b->iovs, os->at.size, &err);
+	count = count_written(os, b, done, &whole, &err);
+	if (count)
+		set_position(&after, &b->after[count - 1]);
+	after.size = os->at.size + whole;
+	index_err = count ? write_index(os, b, count, &after) : 0;
 	if (index_err || !count)
 		return cut_back(os, index_err ? index_err : err);
-	b->after[count - 1].size = os->at.size + whole;
-	b->after[count - 1].index_size = os->at.index_size + count * sizeof(struct md_index_entry);
-	os->at = b->after[count - 1];
+	after.index_size = os->at.index_size + count * sizeof(struct md_index_entry);
+	os->at = after;
 	if (whole < done)
 		err = cut_back(os, err);
-	/* Should it fail, the next daemon writes these packets again, in the place where they are now. */
+	/* If this fails, the next daemon writes these packets again, at the same place of the file. */
 	checkpoint_slot_put(o->state, os->slot, &os->at);
 	end = end_of(os);
 	stream_files_grow(os->st.log, os->at.size, os->at.index_size, &end);
-	consumed(os, b->missed);
+	set_consumed(os, b->cut.missed);
 	output_written(o, whole, count);
 	return err;
-}
-
-/*
- * When the stream begins in this chunk: just before its first event, and after all that was written before. (Readers who put the
- * packets of several chunks in order have nothing but the times that they begin at.) False: there is no time in between.
- */
-static bool begin_ts(struct stream_writer *os, uint64_t *ts)
-{
-	uint64_t size = os->st.region->geo.subbuf_size, k, first;
-	struct batch b = { .at = os->at };
-	struct ring_piece p;
-
-	*ts = most(os->at.ts, os->mark.last_ts);
-	do {
-		if (!next_piece(os, &b, true, &k, &p))
-			return true;
-		/* All of this sub-buffer may have been written before it was closed. */
-		b.at.pos = most(b.at.pos, p.begin);
-		if (p.end > b.at.pos)
-			break;
-		b.at.pos = (k + 1) * size;
-	} while (k < os->mark.head / size);
-	if (p.end <= most(p.begin, b.at.pos))
-		return true;
-	first = ring_first_ts(&os->st, most(p.begin, b.at.pos), &p, os->at.ts);
-	/* (A time after the mark's is a lie.) */
-	if (first > 0 && first <= os->mark.last_ts)
-		*ts = first - 1;
-	return *ts >= os->at.ts && (!os->at.begin || *ts > os->at.begin);
 }
 
 static int stream_writer_open(struct output *o, struct stream_writer *os)
 {
 	struct batch b;
-	uint64_t ts;
 	int err;
 
 	if (os->fd < 0) {
@@ -513,42 +404,42 @@ static int stream_writer_open(struct output *o, struct stream_writer *os)
 		if (err)
 			return err;
 	}
-	if (os->at.size || os->at.serial != os->at.first || !begin_ts(os, &ts))
+	if (os->at.size || os->at.serial != os->at.first)
 		return 0;
-	b = (struct batch){ .at = os->at };
-	add_empty(os, &b, ts);
-	return write_out(o, os, &b);
+	batch_init(o, os, &b);
+	if (!packetizer_lead(&b.cut, &b.packets[0]))
+		return 0;
+	add_packet(os, &b);
+	return write_batch(o, os, &b);
 }
 
 int stream_writer_write(struct output *o, struct stream_writer *os, bool all)
 {
 	unsigned int batch = os->st.region->geo.mode == TRAIL_MODE_OVERWRITE ? 1 : BATCH;
-	uint64_t max_ts = clock_now(session_clock(o->s)) + 1000000000;
-	struct batch b;
+	uint64_t size = os->st.region->geo.subbuf_size;
 	int err = stream_writer_open(o, os), more;
+	struct batch b;
 
 	/* In overwrite mode there may always be more. */
 	for (uint32_t rounds = 0; !err && rounds < 2 * os->st.region->geo.subbuf_count + BATCH; rounds++) {
-		b.at = os->at;
-		b.bytes = b.missed = b.count = b.iovs = 0;
+		batch_init(o, os, &b);
 		do
-			more = add_next(os, &b, all, max_ts);
+			more = add_next(os, &b, all);
 		while (more == 1 && b.count < batch && b.bytes < BATCH_BYTES);
-		if (more == 0 && all && os->at.lost_before + os->mark.lost > b.at.lost && b.count < BATCH) {
-			b.at.lost = os->at.lost_before + os->mark.lost;
-			add_empty(os, &b, os->mark.last_ts < max_ts ? os->mark.last_ts : b.at.ts);
-		}
+		if (more == 0 && all && b.count < BATCH && packetizer_trail(&b.cut, &b.packets[b.count]))
+			add_packet(os, &b);
 		if (b.count) {
-			err = write_out(o, os, &b);
+			err = write_batch(o, os, &b);
 			err = err == -EAGAIN ? 0 : err;
 		} else if (more == -EFBIG) {
 			err = next_file(o, os);
+		} else if (!ring_holds(&os->st, os->mark.head / size)) {
+			/* The writers have overwritten all that was there at the mark. */
+			ring_mark(&os->st, &os->mark);
 		} else {
-			os->at.pos = b.at.pos;
-			os->at.seq = b.at.seq;
-			os->at.events = b.at.events;
+			set_position(&os->at, &b.cut.at);
 			stream_writer_tell(os);
-			consumed(os, b.missed);
+			set_consumed(os, b.cut.missed);
 			break;
 		}
 	}
@@ -557,8 +448,10 @@ int stream_writer_write(struct output *o, struct stream_writer *os, bool all)
 
 uint64_t stream_writer_pending(const struct stream_writer *os)
 {
-	uint64_t head = region_head(os->st.region, os->st.ring), oldest = ring_oldest(&os->st, head), from = most(os->at.pos, oldest);
+	uint64_t head = region_head(os->st.region, os->st.ring), oldest = ring_oldest(&os->st, head), from = os->at.pos;
 
+	if (from < oldest)
+		from = oldest;
 	return head > from ? head - from : 0;
 }
 

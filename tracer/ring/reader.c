@@ -3,7 +3,6 @@
 
 #include <string.h>
 
-
 #define MARK_TRIES 100
 
 /* Shared words are read once each, whole; order comes from the acquire loads and fences around them. */

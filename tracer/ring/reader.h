@@ -39,18 +39,20 @@ struct ring_piece {
 };
 
 /*
- * Facts of sub-buffer k, which is not beyond m->head. False if the side entry is not about k or contradicts itself:
- * then it was overwritten or is hostile. They may be torn: believe them only if ring_holds(s, k) afterwards.
+ * Describes sub-buffer k, which must not be after m->head. False: the side entry belongs to another sub-buffer
+ * or contradicts itself, because k was overwritten or the writer is hostile. The description may be torn: use it
+ * only if ring_holds(s, k) returns true afterwards.
  */
 bool ring_piece(const struct stream *s, const struct ring_mark *m, uint64_t k, struct ring_piece *p);
-/* Whether the bytes of sub-buffer k and its side entry, read before this call, were whole. */
+/* Whether the bytes of sub-buffer k and its side entry, read before this call, were not overwritten. */
 bool ring_holds(const struct stream *s, uint64_t k);
 /*
- * When the event at `from` was, in the middle of a piece: a packet begins with it, so that packets of one stream do not begin at one
- * time. after: no event there is earlier. (Not to be believed, but it is within these bounds.)
+ * The time of the event at position `from` of the piece: a packet begins with it, so that no two packets of a
+ * stream begin at the same time. after: no event of the packet is earlier. The writer may lie, but the result is
+ * within these bounds.
  */
 uint64_t ring_first_ts(const struct stream *s, uint64_t from, const struct ring_piece *p, uint64_t after);
-/* `lost` as counted in the ring, since it was made. Hostile values are cut, so that sums do not wrap. */
+/* `lost` as counted in the ring since it was made. Hostile values are clamped, so that sums do not wrap. */
 uint64_t ring_lost_total(const struct stream *s);
 uint64_t ring_cleared_lost(const struct stream *s);
 uint64_t ring_cleared_ts(const struct stream *s);

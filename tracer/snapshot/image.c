@@ -32,76 +32,43 @@ uint64_t source_index_size(const struct source *src)
 	return sizeof(struct md_index_header) + (src->count - src->first) * sizeof(struct md_index_entry);
 }
 
-/* Plans the packet of sub-buffer k behind those planned before. */
-static void packet_plan_subbuf(struct source *src, uint64_t k, const struct ring_piece *p, uint64_t base, uint64_t max_ts)
+static void plan_packet(struct source *src, const struct packet *p)
 {
-	const struct packet_plan *before = &src->plans[src->count - 1];
-	struct packet_plan *plan = &src->plans[src->count++];
-	uint64_t lost = p->end_lost > base ? p->end_lost - base : 0;
-
-	*plan = (struct packet_plan){ .subbuf = k, .pos = p->begin, .len = p->end - p->begin };
-	plan->begin_ts = p->begin_ts > before->end_ts ? p->begin_ts : before->end_ts;
-	if (plan->begin_ts > max_ts)
-		plan->begin_ts = before->end_ts;        /* hostile: its events will not decode */
-	plan->end_ts = p->end_ts < max_ts ? p->end_ts : max_ts;
-	if (plan->end_ts < plan->begin_ts)
-		plan->end_ts = plan->begin_ts;
-	plan->lost = lost > before->lost ? lost : before->lost;
-	src->size += packet_plan_size(plan);
+	src->packets[src->count++] = *p;
+	src->size += packet_size(p);
 }
 
-static void packet_plan_empty(struct source *src, uint64_t ts, uint64_t lost)
+/* Plans all packets of a stream up to the mark of p, except those that are in files. */
+static int plan_packets(struct source *src, struct packetizer *p, bool in_files)
 {
-	src->plans[src->count++] = (struct packet_plan){ .begin_ts = ts, .end_ts = ts, .lost = lost };
-	src->size += MD_PACKET_HEADER;
-}
+	uint32_t most = src->stream.region->geo.subbuf_count + 2;
+	struct packet packet;
 
-/* Readers sort the packets of a stream by the times that they begin at. (0 is a lie.) */
-uint64_t just_before(uint64_t ts)
-{
-	return ts ? ts - 1 : 0;
-}
-
-/* Plans all packets of a stream up to its mark, but for those that are in files. base: of the counter of losses. */
-static int plan(struct source *src, const struct ring_mark *m, uint64_t base, const struct outend *end, uint64_t max_ts)
-{
-	const struct stream *s = &src->stream;
-	uint64_t size = s->region->geo.subbuf_size, last = m->head / size, first = ring_oldest(s, m->head) / size;
-	uint64_t now = m->last_ts < max_ts ? m->last_ts : max_ts, total = end->lost_before + m->lost;
-	struct ring_piece p;
-
-	/* At most as many as the ring has: what a mark says is clamped to that. */
-	src->plans = calloc(s->region->geo.subbuf_count + 2, sizeof(*src->plans));
-	if (!src->plans)
+	src->packets = calloc(most, sizeof(*src->packets));
+	if (!src->packets)
 		return -ENOMEM;
-	src->seq = end->seq ? end->seq - 1 : 0;
-	packet_plan_empty(src, end->ts < max_ts ? end->ts : max_ts, end->lost);
-	first = first < end->pos / size ? end->pos / size : first;
-	for (uint64_t k = first ? first : 1; k <= last; k++) {
-		bool whole = ring_piece(s, m, k, &p);
-		uint64_t from = p.begin > end->pos ? p.begin : end->pos;
-
-		if (!ring_holds(s, k) || !whole || p.end <= from || src->count > s->region->geo.subbuf_count)
-			continue;
-		p.begin_ts = ring_first_ts(s, from, &p, src->plans[src->count - 1].end_ts);
-		p.begin = from;
-		p.end_lost += end->lost_before;
-		packet_plan_subbuf(src, k, &p, base, max_ts);
-	}
-	if (total > src->plans[src->count - 1].lost) {
-		const struct packet_plan *before = &src->plans[src->count - 1];
-		uint64_t end_ts = before->end_ts > before->begin_ts ? before->end_ts : before->begin_ts + 1;
-
-		packet_plan_empty(src, now > end_ts ? now : end_ts, total);
-	}
-	/* The empty packet in front is of the time just before the next begins. */
-	src->plans[0].begin_ts = src->plans[0].end_ts = src->count > 1 ? just_before(src->plans[1].begin_ts) : now;
-	/* In files it has packets before it, and needs no empty one; nor is there one where there is no time for it. */
-	if (end->serial || src->plans[0].begin_ts < end->ts) {
-		src->first = 1;
-		src->size -= MD_PACKET_HEADER;
-	}
+	src->seq = p->at.seq;
+	if (!in_files && packetizer_lead(p, &packet))
+		plan_packet(src, &packet);
+	/* A mark has at most as many sub-buffers as the ring. */
+	while (src->count + 1 < most && packetizer_next(p, true, &packet))
+		plan_packet(src, &packet);
+	if (packetizer_trail(p, &packet))
+		plan_packet(src, &packet);
 	return 0;
+}
+
+/* A source for the ring of the stream, whatever was written to files. Takes references. */
+static struct source *add_source(struct trace_image *m, const struct stream *st)
+{
+	struct source *src = &m->sources[m->source_count++];
+
+	pthread_mutex_init(&src->lock, NULL);
+	src->stream = *st;
+	src->stream.log = NULL;
+	trace_get(st->trace);
+	region_get(st->region);
+	return src;
 }
 
 /* Room for one more file, zeroed. */
@@ -215,7 +182,7 @@ int image_add_files(struct trace_image *m)
 	for (size_t i = 0; i < m->source_count && !err; i++) {
 		struct source *src = &m->sources[i];
 		struct trace *t = src->stream.trace;
-		uint64_t ts = src->plans[src->count - 1].end_ts;
+		uint64_t ts = src->packets[src->count - 1].header.timestamp_end;
 
 		err = add_file(m, STREAM, src, src->size, ts, "%s/%s", t->path, src->stream.file);
 		if (!err)
@@ -233,33 +200,25 @@ int image_add_files(struct trace_image *m)
 /* Marks first, all close together; then the plans; the metadata comes later, and so has every event of the streams. */
 static int plan_all(struct trace_image *m, const struct stream_set *set)
 {
-	const struct outend none = { 0 };
-	struct ring_mark *marks = calloc(set->count + 1, sizeof(*marks));
-	uint64_t *bases = calloc(set->count + 1, sizeof(*bases));
+	struct packetizer *cuts = calloc(set->count + 1, sizeof(*cuts));
 	int err = -ENOMEM;
 
 	m->sources = calloc(set->count + 1, sizeof(*m->sources));
-	if (!marks || !bases || !m->sources || !room(m))
+	if (!cuts || !m->sources || !room(m))
 		goto out;
 	for (size_t i = 0; i < set->count; i++) {
-		bases[i] = ring_cleared_lost(&set->streams[i]);
-		ring_mark(&set->streams[i], &marks[i]);
+		cuts[i].stream = &set->streams[i];
+		cuts[i].base = ring_cleared_lost(cuts[i].stream);
+		ring_mark(cuts[i].stream, &cuts[i].mark);
 	}
 	m->max_ts = clock_now(session_clock(m->s)) + 1000000000;        /* as in merge_look */
 	err = 0;
 	for (size_t i = 0; i < set->count && !err; i++) {
-		struct source *src = &m->sources[m->source_count++];
-
-		pthread_mutex_init(&src->lock, NULL);
-		src->stream = set->streams[i];
-		src->stream.log = NULL;         /* of the ring, whatever was written to files */
-		trace_get(src->stream.trace);
-		region_get(src->stream.region);
-		err = plan(src, &marks[i], bases[i], &none, m->max_ts);
+		cuts[i].max_ts = m->max_ts;
+		err = plan_packets(add_source(m, &set->streams[i]), &cuts[i], false);
 	}
 out:
-	free(marks);
-	free(bases);
+	free(cuts);
 	return err;
 }
 
@@ -276,21 +235,19 @@ static int copy(struct trace_image *m, struct source *src);
 static int add_rest(struct trace_image *m, const struct stream *st, const struct ring_mark *mark, const struct outend *end,
 		    const char *name)
 {
-	struct source *src = &m->sources[m->source_count++];
+	struct source *src = add_source(m, st);
+	struct packetizer cut = {
+		.stream = st, .mark = *mark, .base = ring_cleared_lost(st), .max_ts = m->max_ts,
+		.at = { .pos = end->pos, .ts = end->ts, .seq = end->seq, .lost = end->lost, .lost_before = end->lost_before },
+	};
 	char file[208];
-	int err;
+	int err = plan_packets(src, &cut, end->serial != 0);
 
-	pthread_mutex_init(&src->lock, NULL);
-	src->stream = *st;
-	src->stream.log = NULL;
-	trace_get(src->stream.trace);
-	region_get(src->stream.region);
-	err = plan(src, mark, ring_cleared_lost(st), end, m->max_ts);
 	if (!err)
 		err = copy(m, src);
-	for (size_t i = src->first; i < src->count && !err; i++)
-		err = src->plans[i].gone ? -ESTALE : 0;
-	if (!err && src->count > src->first) {
+	for (size_t i = 0; i < src->count && !err; i++)
+		err = src->packets[i].gone ? -ESTALE : 0;
+	if (!err && src->count) {
 		snprintf(file, sizeof(file), "%s.idx", name);
 		err = add_file(m, STREAM, src, src->size, 0, "%s/%s", st->trace->path, name);
 		if (!err)
@@ -498,7 +455,7 @@ void image_put(struct trace_image *m)
 
 		trace_put(src->stream.trace);
 		region_put(src->stream.region);
-		free(src->plans);
+		free(src->packets);
 		free(src->data);
 		pthread_mutex_destroy(&src->lock);
 	}
@@ -531,13 +488,8 @@ uint64_t events_sound(const struct md_stream *class, const uint8_t *bytes, uint6
 
 void source_packet(const struct source *src, size_t i, uint64_t good, uint64_t seq, struct md_packet *h)
 {
-	const struct packet_plan *p = &src->plans[i];
-
-	packet_init(h, &src->stream, p->begin_ts);
-	h->timestamp_end = p->end_ts;
+	*h = src->packets[i].header;
 	h->content_size = 8 * (MD_PACKET_HEADER + good);
-	h->packet_size = 8 * packet_plan_size(p);
-	h->events_discarded = p->lost;
 	h->packet_seq_num = seq;
 }
 
@@ -548,25 +500,23 @@ static void source_check(const struct source *src, uint8_t *file, uint8_t *index
 
 	md_index_header_set((struct md_index_header *)index);
 	for (size_t i = src->first; i < src->count; i++) {
-		const struct packet_plan *p = &src->plans[i];
+		const struct packet *p = &src->packets[i];
 		uint64_t good = p->len && !p->gone ? events_sound(src->stream.class, file + at + MD_PACKET_HEADER, p->len,
-								  p->begin_ts, p->end_ts) : 0;
+								  p->header.timestamp_begin, p->header.timestamp_end) : 0;
 		struct md_packet h;
 
 		seq += good < p->len;
 		source_packet(src, i, good, seq++, &h);
 		memcpy(file + at, &h, sizeof(h));
 		md_index_entry_set(entry++, &h, at);
-		at += packet_plan_size(p);
+		at += packet_size(p);
 	}
 }
 
 /* Copies a sub-buffer behind its packet's header, if it is still there. */
-static void copy_subbuf(struct packet_plan *p, const struct stream *s, uint8_t *to)
+static void copy_subbuf(struct packet *p, const struct stream *s, uint8_t *to)
 {
-	const struct region_geometry *g = &s->region->geo;
-
-	memcpy(to, region_data(s->region, s->ring) + (p->pos & (g->subbuf_size * g->subbuf_count - 1)), p->len);
+	memcpy(to, packet_content(p, s), p->len);
 	p->gone = !ring_holds(s, p->subbuf);
 	if (p->gone)
 		memset(to, 0, p->len);
@@ -588,9 +538,9 @@ static int copy(struct trace_image *m, struct source *src)
 	}
 	__atomic_fetch_add(&m->frozen, bytes, __ATOMIC_RELAXED);
 	for (size_t i = src->first; i < src->count; i++) {
-		if (src->plans[i].len)
-			copy_subbuf(&src->plans[i], &src->stream, src->data + at + MD_PACKET_HEADER);
-		at += packet_plan_size(&src->plans[i]);
+		if (src->packets[i].len)
+			copy_subbuf(&src->packets[i], &src->stream, src->data + at + MD_PACKET_HEADER);
+		at += packet_size(&src->packets[i]);
 	}
 	source_check(src, src->data, src->data + src->size);
 	/* Release: a reader that sees it sees the data. */

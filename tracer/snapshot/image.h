@@ -6,26 +6,17 @@
 #ifndef TRACER_SNAPSHOT_IMAGE_H
 #define TRACER_SNAPSHOT_IMAGE_H
 
-#include "tracer/ring/packet.h"
+#include "tracer/ring/packetizer.h"
 #include "tracer/session/streams.h"
-
-struct packet_plan {                   /* one packet */
-	uint64_t subbuf;        /* number; 0: an empty packet */
-	uint64_t pos;           /* of its content in the ring */
-	uint64_t len;
-	uint64_t begin_ts, end_ts;
-	uint64_t lost;          /* events_discarded */
-	bool gone;              /* was overwritten before it was copied */
-};
 
 enum kind { METADATA, STREAM, INDEX, OUTPUT, ARCHIVED };
 
 struct source {                 /* what stands behind a stream file and its index */
 	pthread_mutex_t lock;   /* guards copying; `copied` is set last */
 	struct stream stream;   /* references are owned */
-	struct packet_plan *plans;
+	struct packet *packets; /* planned */
 	size_t count;
-	size_t first;           /* of the plans that are there: the empty packet in front of the others */
+	size_t first;           /* the leading empty packet: those before it were left out */
 	uint64_t size;          /* of the stream file */
 	uint64_t seq;           /* number of the first packet */
 	uint8_t *data;          /* the stream file, once copied; then the index */
@@ -66,13 +57,6 @@ int image_plan(struct trace_image *m);
 /* The files of what is planned, with the metadata as it is now. */
 int image_add_files(struct trace_image *m);
 
-static inline uint64_t packet_plan_size(const struct packet_plan *p)
-{
-	return MD_PACKET_HEADER + p->len;
-}
-
-/* A time for the empty packet that stands in front of one that begins at ts. */
-uint64_t just_before(uint64_t ts);
 /* How many of the bytes are events that a reader can read, with times within the packet's. */
 uint64_t events_sound(const struct md_stream *class, const uint8_t *bytes, uint64_t len, uint64_t begin_ts, uint64_t end_ts);
 /* As source_check, of the stream that file i belongs to: nothing is known of it but the file itself. */

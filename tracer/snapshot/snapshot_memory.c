@@ -50,16 +50,18 @@ static int newest_first(const void *a, const void *b)
 /* The first `n` packets with events go; an empty one takes the place of the last of them. */
 static void drop_packets(struct source *src, size_t n)
 {
-	struct packet_plan *empty = &src->plans[n];
-	uint64_t ts = n + 1 < src->count ? just_before(src->plans[n + 1].begin_ts) : empty->end_ts, lost = empty->lost;
+	struct packet *empty = &src->packets[n];
+	uint64_t ts = empty->header.timestamp_end, lost = empty->header.events_discarded;
 
+	if (n + 1 < src->count)
+		ts = just_before(src->packets[n + 1].header.timestamp_begin);
 	for (size_t i = src->first; i < n; i++)
-		src->size -= packet_plan_size(&src->plans[i + 1]);
+		src->size -= packet_size(&src->packets[i + 1]);
 	src->first = n;
-	*empty = (struct packet_plan){ .begin_ts = ts, .end_ts = ts };
-	/* So that what was lost is told, though no packet follows. */
+	packet_set_empty(empty, &src->stream, ts, 0);
+	/* No packet follows: a trailing empty packet carries the counter. */
 	if (n + 1 == src->count && lost) {
-		src->plans[src->count++] = (struct packet_plan){ .begin_ts = ts + 1, .end_ts = ts + 1, .lost = lost };
+		packet_set_empty(&src->packets[src->count++], &src->stream, ts + 1, lost);
 		src->size += MD_PACKET_HEADER;
 	}
 }
@@ -78,16 +80,16 @@ int snapshot_limit(struct trace_image *m, uint64_t max)
 	n = 0;
 	for (size_t i = 0; i < m->source_count; i++)
 		for (size_t k = 0; k < m->sources[i].count; k++) {
-			const struct packet_plan *p = &m->sources[i].plans[k];
+			const struct packet *p = &m->sources[i].packets[k];
 
 			if (p->len)
-				all[n++] = (struct candidate){ p->end_ts, i, k };
+				all[n++] = (struct candidate){ p->header.timestamp_end, i, k };
 			else
-				sum += packet_plan_size(p);
+				sum += packet_size(p);
 		}
 	qsort(all, n, sizeof(*all), newest_first);
-	while (kept < n && sum + packet_plan_size(&m->sources[all[kept].source].plans[all[kept].packet]) <= max) {
-		sum += packet_plan_size(&m->sources[all[kept].source].plans[all[kept].packet]);
+	while (kept < n && sum + packet_size(&m->sources[all[kept].source].packets[all[kept].packet]) <= max) {
+		sum += packet_size(&m->sources[all[kept].source].packets[all[kept].packet]);
 		kept++;
 	}
 	/* Newest first: the first of a source that is not kept is the last that goes. */
@@ -120,13 +122,10 @@ static int put(int fd, const void *data, size_t len, uint64_t at)
 /* A packet with its header. 1: it was overwritten before it was copied. */
 static int put_packet(int fd, const struct source *src, size_t i, uint64_t at)
 {
-	const struct packet_plan *p = &src->plans[i];
+	const struct packet *p = &src->packets[i];
 	const struct stream *s = &src->stream;
-	uint64_t mask = s->region->geo.subbuf_size * s->region->geo.subbuf_count - 1;
 	struct md_packet h;
-	struct iovec v[2] = {
-		{ &h, sizeof(h) }, { (uint8_t *)region_data(s->region, s->ring) + (p->pos & mask), p->len },
-	};
+	struct iovec v[2] = { { &h, sizeof(h) }, { (void *)packet_content(p, s), p->len } };
 	ssize_t n;
 	int err = 0;
 
@@ -138,7 +137,7 @@ static int put_packet(int fd, const struct source *src, size_t i, uint64_t at)
 		return -errno;
 	if ((size_t)n < sizeof(h))
 		err = put(fd, (const char *)&h + n, sizeof(h) - (size_t)n, at + (uint64_t)n);
-	if (!err && (uint64_t)n < packet_plan_size(p)) {
+	if (!err && (uint64_t)n < packet_size(p)) {
 		uint64_t done = (size_t)n > sizeof(h) ? (size_t)n - sizeof(h) : 0;
 
 		err = put(fd, (const char *)v[1].iov_base + done, p->len - done, at + sizeof(h) + done);
@@ -155,7 +154,7 @@ static int copy_stream(struct trace_image *m, struct source *src, uint64_t at, s
 	int ret = 0;
 
 	for (size_t i = src->count - 1; i > src->first; i--) {
-		uint64_t size = packet_plan_size(&src->plans[i]);
+		uint64_t size = packet_size(&src->packets[i]);
 
 		ret = put_packet(m->fd, src, i, end - size);
 		if (ret < 0)
@@ -197,9 +196,9 @@ static int put_index(int fd, const struct source *src, uint64_t at)
 	for (size_t i = src->first; i < src->count; i++) {
 		struct md_packet h;
 
-		source_packet(src, i, src->plans[i].len, i, &h);
+		source_packet(src, i, src->packets[i].len, i, &h);
 		md_index_entry_set(e++, &h, offset);
-		offset += packet_plan_size(&src->plans[i]);
+		offset += packet_size(&src->packets[i]);
 	}
 	err = put(fd, index, size, at);
 	free(index);

@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "tracer/view/cursor.h"
-#include "tracer/ring/packet.h"
+#include "tracer/ring/packetizer.h"
 #include "tracer/session/streams.h"
 
 #define CHUNK (64u << 10)
@@ -20,11 +20,8 @@ struct packet_stream {
 	struct cursor *c;
 	struct md_buf out;      /* packets not read yet: out[taken …] */
 	size_t taken;
-	uint64_t seq;           /* number of the next packet */
+	struct packetizer cut;  /* headers: the content comes from the cursor, which limits its size */
 	uint64_t missed;        /* of the cursor, as numbered so far */
-	uint64_t base;          /* the ring's `lost` that stands for 0 */
-	uint64_t lost;          /* events_discarded of the last packet */
-	uint64_t ts;            /* end of the last packet */
 	struct periods periods; /* of the channel */
 	uint64_t looked;        /* when the last look was, and the last that took what an unfinished sub-buffer has */
 	uint64_t took;
@@ -58,9 +55,11 @@ int packet_stream_open(struct session *s, const char *channel, const char *owner
 			continue;
 		/* The ring's own packets, whatever was written to files. */
 		st.log = NULL;
-		p->base = ring_cleared_lost(&st);
+		p->cut.base = ring_cleared_lost(&st);
 		p->c = cursor_create(&st, cursor_oldest(&st), CHUNK);
 		err = p->c ? 0 : -ENOMEM;
+		if (p->c)
+			p->cut.stream = &p->c->stream;
 		break;
 	}
 	if (err) {
@@ -91,26 +90,10 @@ void packet_stream_close(struct packet_stream *p)
 	session_put(s);
 }
 
-/* Appends one packet. lost: the ring's count up to its end. */
-static void put(struct packet_stream *p, uint64_t begin, uint64_t end, uint64_t lost, const uint8_t *content,
-		size_t len)
+static void put_packet(struct packet_stream *p, const struct packet *packet, const uint8_t *content)
 {
-	struct md_packet h;
-
-	packet_init(&h, &p->c->stream, begin > p->ts ? begin : p->ts);
-	if (end > h.timestamp_end)
-		h.timestamp_end = end;
-	lost = lost > p->base ? lost - p->base : 0;
-	if (lost > p->lost)
-		p->lost = lost;
-	h.events_discarded = p->lost;
-	h.content_size = h.packet_size = 8 * (MD_PACKET_HEADER + len);
-	p->seq += p->c->missed - p->missed;
-	p->missed = p->c->missed;
-	h.packet_seq_num = p->seq++;
-	p->ts = h.timestamp_end;
-	md_buf_put(&p->out, &h, sizeof(h));
-	md_buf_put(&p->out, content, len);
+	md_buf_put(&p->out, &packet->header, sizeof(packet->header));
+	md_buf_put(&p->out, content, packet->len);
 }
 
 /* The ring's count of losses that belongs to a packet whose content ends at pos. */
@@ -124,41 +107,52 @@ static uint64_t lost_at(const struct cursor *c, uint64_t pos)
 	return pos == piece.end ? piece.end_lost : piece.begin_lost;
 }
 
-/* The empty packet in front. */
-static void begin(struct packet_stream *p, uint64_t ts)
+/* The leading empty packet, before events from this time on. */
+static void put_lead(struct packet_stream *p, uint64_t ts)
 {
+	struct packet packet;
+
 	if (p->begun)
 		return;
-	p->missed = p->c->missed;
-	put(p, ts, ts, 0, NULL, 0);
 	p->begun = true;
+	p->missed = p->c->missed;
+	packetizer_add(&p->cut, just_before(ts), just_before(ts), 0, 0, &packet);
+	put_packet(p, &packet, NULL);
 }
 
 /* Cuts the next packets up to the mark. */
-static void cut(struct packet_stream *p)
+static void cut_packets(struct packet_stream *p)
 {
-	uint64_t from, to;
+	uint64_t from, to, lost;
+	struct packet packet;
 	const uint8_t *bytes;
 	size_t n;
 
 	while (p->out.len < CHUNK && (n = cursor_take(p->c, &bytes, &from, &to))) {
-		begin(p, from);
-		put(p, from, to, lost_at(p->c, cursor_place(p->c).pos), bytes, n);
+		put_lead(p, from);
+		lost = lost_at(p->c, cursor_place(p->c).pos);
+		p->cut.at.seq += p->c->missed - p->missed;
+		p->missed = p->c->missed;
+		packetizer_add(&p->cut, from, to, lost > p->cut.base ? lost - p->cut.base : 0, n, &packet);
+		put_packet(p, &packet, bytes);
 	}
 }
 
-/* The empty packet behind, if it has something to say. */
-static void end(struct packet_stream *p, uint64_t ts)
+/* The trailing empty packet, if events were discarded after the last packet. */
+static void put_trail(struct packet_stream *p, uint64_t ts)
 {
 	uint64_t lost = ring_lost_total(&p->c->stream);
+	struct packet packet;
 
 	if (p->ended)
 		return;
 	p->ended = true;
-	if (lost <= p->base + p->lost)
-		return;
-	begin(p, p->ts ? p->ts : ts);
-	put(p, ts, ts, lost, NULL, 0);
+	p->cut.mark.lost = lost > p->cut.base ? lost - p->cut.base : 0;
+	p->cut.mark.last_ts = p->cut.max_ts = ts;
+	if (p->cut.mark.lost > p->cut.at.lost)
+		put_lead(p, ts);
+	if (packetizer_trail(&p->cut, &packet))
+		put_packet(p, &packet, NULL);
 }
 
 /* Marks how far to go: at each switch_period to the last event, else only as far as sub-buffers are finished. */
@@ -181,7 +175,7 @@ static int more(struct packet_stream *p)
 	uint64_t now;
 	int err;
 
-	cut(p);
+	cut_packets(p);
 	if (p->out.len)
 		return 1;
 	/* Before the look: what an inactive session holds then is all there is. */
@@ -198,7 +192,7 @@ static int more(struct packet_stream *p)
 	mark(p, now, !info.active);
 	now = clock_now(session_clock(p->s));
 	cursor_limit(p->c, now + 1000000000);   /* as in merge_look */
-	cut(p);
+	cut_packets(p);
 	if (p->out.failed)
 		return -ENOMEM;
 	if (p->out.len)
@@ -208,7 +202,7 @@ static int more(struct packet_stream *p)
 		cursor_release(p->c);
 		return -EAGAIN;
 	}
-	end(p, now);
+	put_trail(p, now);
 	return p->out.len ? 1 : 0;
 }
 
