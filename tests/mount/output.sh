@@ -20,7 +20,7 @@ session() { # NAME [OUTPUT]
 	put 'tick:*' "$S/$1/user/events"
 	c=$S/$1/user/channels/channel0
 }
-read_all() { TZ=UTC babeltrace2 "$1" 2>"$work/warnings" || fail "babeltrace2 does not accept $1: $(cat "$work/warnings")"; }
+read_all() { TZ=UTC babeltrace2 "$1" 2>"$work/warnings" || fail "babeltrace2 does not accept $1: $(cat "$work/warnings")" >&2; }
 discarded() { sed -n 's/.*Tracer discarded \([0-9]*\) event.*/\1/p' "$work/warnings" | awk '{ s += $1 } END { print s + 0 }'; }
 same_as_text() { # SESSION DIRECTORY
 	read_all "$2" >"$work/files"

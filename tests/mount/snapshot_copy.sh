@@ -9,7 +9,7 @@ command -v babeltrace2 >/dev/null || skip "there is no babeltrace2"
 ticker=$BUILD/tests/mount/ticker
 
 copied() { [ "$(key snapshots_copied "$s/status")" = "$1" ]; }
-print() { TZ=UTC timeout 60 babeltrace2 "$1" 2>"$work/err" || fail "babeltrace2 does not read $1: $(cat "$work/err")"; }
+print() { TZ=UTC timeout 60 babeltrace2 "$1" 2>"$work/err" || fail "babeltrace2 does not read $1: $(cat "$work/err")" >&2; }
 # same NAME DIRECTORY: the snapshot is what was copied
 same() {
 	print "$s/snapshots/$1" >"$work/one"
