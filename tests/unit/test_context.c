@@ -54,7 +54,7 @@ static void mistakes(void)
 	CHECK_STR(apply("", "perf:thread:raw:zz:x", true),
 		  "-22 1 12 a raw counter is perf:thread:raw:rN:NAME, with N in hexadecimal");
 	CHECK_STR(apply("", "perf:cpu:cycles", true),
-		  "-22 1 0 counters of a CPU are for the kernel; of a thread they are called perf:thread:cycles");
+		  "-22 1 0 perf:cpu: counters are for kernel events; use perf:thread:cycles");
 	CHECK_STR(apply("", "$app.provider", true), "-22 1 5 a context of applications is called $app.provider:name");
 	CHECK_STR(apply("", "$app.:x", true), "-22 1 5 a context of applications is called $app.provider:name");
 	CHECK_STR(apply("$app.a:b_c", "$app.a_b:c", false), "-22 1 -1 two contexts would have the same name in the trace");

@@ -25,7 +25,7 @@ static void backends(void)
 	kcontext_available(&out);
 	CHECK_STR(md_buf_str(&out), "pid\ntid\nprocname\ncpu_id\n");
 	CHECK(apply("pid\ntid vuid", true, &l, &err) == -EOPNOTSUPP && err.line == 2 && err.column == 4);
-	CHECK(strstr(err.sentence, "records of tracefs do not tell 'vuid'"));
+	CHECK(strstr(err.sentence, "tracefs does not record 'vuid'"));
 	CHECK(apply("perf:cpu:cs", true, &l, NULL) == -EOPNOTSUPP);
 	CHECK(apply("vuid perf:cpu:cs", false, &l, NULL) == 0 && l.count == 2);
 	CHECK(l.items[1].kind == TRAIL_CONTEXT_PERF && l.items[1].perf_type == 1 && l.items[1].perf_config == 3);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * tracer/base/: what every room above uses. It knows neither sessions nor applications, has no state
- * and no lock; every function may be called from any thread.
+ * tracer/base/: what every room above uses. It knows neither sessions nor applications, has no
+ * state and no lock; every function may be called from any thread.
  *
  *   base.h      (this file) domains, names, log levels, units, patterns, suggestions
  *   err.h       struct tr_err: a user's mistake as a sentence, a line and a column

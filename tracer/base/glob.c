@@ -2,9 +2,9 @@
 #include "tracer/base/base.h"
 
 /*
- * A mismatch needs to extend only the match of the last star. The text between two stars was matched at
- * its first possible place; a later place would leave less of the name for the rest of the pattern.
- * Therefore no recursion is needed.
+ * A mismatch needs to extend only the match of the last star. The text between two stars was
+ * matched at its first possible place; a later place would leave less of the name for the rest of
+ * the pattern. Therefore no recursion is needed.
  */
 bool glob_match(const char *pattern, const char *name)
 {

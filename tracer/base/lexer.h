@@ -24,16 +24,19 @@ struct word {
 void scan_blanks(struct scan *s);
 bool scan_at_end(const struct scan *s);         /* true at the line's end; skip blanks first */
 /*
- * Reads the next word; -EINVAL if there is none. `comma`: a comma outside quotes ends the word. w must
- * be initialized ({ 0 }) and may be used again; the caller calls word_deinit, also after an error.
- * 0, -EINVAL or -ENOMEM.
+ * Reads the next word; -EINVAL if there is none. `comma`: a comma outside quotes ends the word. w
+ * must be initialized ({ 0 }) and may be used again; the caller calls word_deinit, also after an
+ * error. 0, -EINVAL or -ENOMEM.
  */
 int scan_word(struct scan *s, bool comma, struct word *w);
-/* Reads a C escape from s->at, which is after the backslash; appends the byte, never NUL. 0 or -EINVAL. */
+/*
+ * Reads a C escape from s->at, which is after the backslash; appends the byte, never NUL. 0 or
+ * -EINVAL.
+ */
 int scan_escape(struct scan *s, struct md_buf *out);
 /*
- * Calls fn for each word of each line that is no comment, until fn returns an error. err->line is then
- * that line, else the last one. Returns what fn returned, or -EINVAL, -ENOMEM.
+ * Calls fn for each word of each line that is no comment, until fn returns an error. err->line is
+ * then that line, else the last one. Returns what fn returned, or -EINVAL, -ENOMEM.
  */
 int words_each(const char *text, int (*fn)(void *arg, struct scan *s, struct word *w), void *arg,
 	       struct tr_err *err);

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Names of sessions and channels. They become names of files and in CTF, so few characters are valid. */
+/*
+ * Names of sessions and channels. They become names of files and in CTF, so few characters are
+ * valid.
+ */
 #include <errno.h>
 #include <string.h>
 

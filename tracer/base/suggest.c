@@ -57,7 +57,10 @@ const char *nearest(const char *word, size_t len, const char *const *names, size
 		if (n > LONGEST)
 			continue;
 		d = edit_distance(word, len, names[i], n);
-		/* A name's beginning (`warn`), or a name with more (`critical`), counts as one letter. */
+		/*
+		 * A name's beginning (`warn`), or a name with more (`critical`), counts as one
+		 * letter.
+		 */
 		if (shorter >= 3 && !strncasecmp(word, names[i], shorter))
 			d = min_uint(d, 1);
 		if (d < best_distance && d <= (n < 6 ? 2 : n / 3) && d < len) {

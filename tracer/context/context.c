@@ -50,7 +50,7 @@ void context_list_deinit(struct context_list *l)
 	*l = (struct context_list){ 0 };
 }
 
-static int add(struct context_list *l, const struct context *c)
+static int add_context(struct context_list *l, const struct context *c)
 {
 	struct context *more = realloc(l->items, (l->count + 1) * sizeof(*more));
 
@@ -65,13 +65,13 @@ static int add(struct context_list *l, const struct context *c)
 	return 0;
 }
 
-static int copy(const struct context_list *from, struct context_list *to)
+static int copy_contexts(const struct context_list *from, struct context_list *to)
 {
 	int ret = 0;
 
 	*to = (struct context_list){ 0 };
 	for (size_t i = 0; i < from->count && !ret; i++)
-		ret = add(to, &from->items[i]);
+		ret = add_context(to, &from->items[i]);
 	if (ret)
 		context_list_deinit(to);
 	return ret;
@@ -87,7 +87,7 @@ void context_list_print(const struct context_list *l, struct md_buf *out)
 
 /* ---- one word ---- */
 
-static int no_such(struct scan *s, struct word *w, int column, const struct context *c, const char *prefix, const char *near)
+static int fail_unknown(struct scan *s, struct word *w, int column, const struct context *c, const char *prefix, const char *near)
 {
 	if (near)
 		return tr_fail_at(s->err, -ENOENT, s->line, word_column(w, (size_t)column),
@@ -96,7 +96,7 @@ static int no_such(struct scan *s, struct word *w, int column, const struct cont
 			  c->text, c->kernel ? "kernel" : "user");
 }
 
-/* at: where the counter's name begins, behind perf:thread: or perf:cpu: */
+/* at: where the counter's name begins, after perf:thread: or perf:cpu: */
 static int parse_perf(struct scan *s, struct word *w, size_t at, bool probe, struct context *c)
 {
 	const char *names[128], *counter = word_text(w) + at;
@@ -112,12 +112,12 @@ static int parse_perf(struct scan *s, struct word *w, size_t at, bool probe, str
 			names[n] = perf_counter_name(n);
 			n++;
 		}
-		return no_such(s, w, (int)at, c, c->kernel ? PERF_CPU : PERF, nearest(counter, strlen(counter), names, n));
+		return fail_unknown(s, w, (int)at, c, c->kernel ? PERF_CPU : PERF, nearest(counter, strlen(counter), names, n));
 	}
 	ret = probe ? perf_counter_probe(&found, c->kernel) : 0;
 	if (ret == -EACCES || ret == -EPERM)
 		return tr_fail_at(s->err, -EOPNOTSUPP, s->line, word_column(w, 0),
-				  "counting is not allowed here: see kernel.perf_event_paranoid");
+				  "the kernel does not allow counters: see kernel.perf_event_paranoid");
 	if (ret)
 		return tr_fail_at(s->err, -EOPNOTSUPP, s->line, word_column(w, 0), "this machine has no counter '%.80s': %s",
 				  counter, strerror(-ret));
@@ -165,14 +165,14 @@ static int parse_user(struct scan *s, struct word *w, size_t skip, bool probe, s
 		return parse_perf(s, w, strlen(PERF), probe, c);
 	if (!strncmp(name, PERF_CPU, strlen(PERF_CPU)))
 		return tr_fail_at(s->err, -EINVAL, s->line, word_column(w, skip),
-				  "counters of a CPU are for the kernel; of a thread they are called perf:thread:%.60s",
+				  "perf:cpu: counters are for kernel events; use perf:thread:%.60s",
 				  name + strlen(PERF_CPU));
-	return no_such(s, w, (int)skip, c, "", nearest(name, strlen(name), names, n));
+	return fail_unknown(s, w, (int)skip, c, "", nearest(name, strlen(name), names, n));
 }
 
 /* ---- the list ---- */
 
-static struct context *find(const struct context_list *l, const char *text)
+static struct context *find_context(const struct context_list *l, const char *text)
 {
 	for (size_t i = 0; i < l->count; i++)
 		if (!strcmp(l->items[i].text, text))
@@ -188,7 +188,7 @@ static int parse_kernel(struct scan *s, struct word *w, size_t skip, bool probe,
 
 	*c = (struct context){ .text = (char *)(uintptr_t)name, .kernel = true };
 	if (kind == -EOPNOTSUPP)
-		return tr_fail_at(s->err, kind, s->line, word_column(w, skip), "records of tracefs do not tell '%.80s': %s", name,
+		return tr_fail_at(s->err, kind, s->line, word_column(w, skip), "tracefs does not record '%.80s': %s", name,
 				  kcontext_refusal());
 	if (kind < 0)
 		return tr_fail_at(s->err, kind, s->line, word_column(w, skip),
@@ -215,7 +215,7 @@ static int apply_word(void *arg, struct scan *s, struct word *w)
 
 	if (ret)
 		return ret;
-	same = find(l, c.text);
+	same = find_context(l, c.text);
 	if (remove && !same)
 		return tr_fail_at(s->err, -ENOENT, s->line, word_column(w, 0), "the channel does not have this context");
 	if (remove) {
@@ -228,11 +228,11 @@ static int apply_word(void *arg, struct scan *s, struct word *w)
 	if (l->count == TRAIL_CONTEXT_MAX)
 		return tr_fail_at(s->err, -ENOSPC, s->line, word_column(w, 0), "a channel has at most %u contexts",
 				  TRAIL_CONTEXT_MAX);
-	ret = add(l, &c);
+	ret = add_context(l, &c);
 	return ret ? tr_fail(s->err, ret, "out of memory") : 0;
 }
 
-/* What would be one name for readers of the trace. */
+/* Refuses two contexts with one name in the trace. */
 static int check_names(const struct context_list *l, struct tr_err *err)
 {
 	struct md_field *fields;
@@ -253,7 +253,7 @@ int context_list_apply(const struct context_list *old, enum domain domain, const
 	static const struct context_list none;
 	struct context_list new;
 	struct change change = { &new, domain, probe };
-	int ret = copy(replace ? &none : old, &new);
+	int ret = copy_contexts(replace ? &none : old, &new);
 
 	if (ret)
 		return tr_fail(err, ret, "out of memory");
@@ -268,7 +268,7 @@ int context_list_apply(const struct context_list *old, enum domain domain, const
 	return 0;
 }
 
-/* ---- what readers see ---- */
+/* ---- fields in the trace ---- */
 
 static int set_field(const struct context *c, struct md_field *f)
 {
@@ -330,7 +330,7 @@ void context_available(struct md_buf *out)
 			md_buf_printf(out, PERF "%s\n", name);
 }
 
-/* ---- the daemon's own events ---- */
+/* ---- bytes, for events that the daemon writes ---- */
 
 int64_t context_number(uint32_t kind, const struct context_values *v)
 {

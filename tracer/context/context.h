@@ -1,7 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Contexts: what every event of a channel has besides its own fields. The list that a user writes, the fields that a reader
- * sees, and the bytes for events of the daemon's own.
+ * tracer/context/: contexts, the values that every event of a channel has besides its own fields,
+ * and inclusion sets. No lock: the caller protects the lists.
+ *
+ *   context.h         (this file) a channel's list of contexts, their fields and bytes
+ *   kernel_context.h  contexts of the kernel domain
+ *   perfcounter.h     names of performance counters
+ *   inclusion_set.h   which processes a session records
  */
 #ifndef TRACER_CONTEXT_CONTEXT_H
 #define TRACER_CONTEXT_CONTEXT_H
@@ -18,7 +23,7 @@
 
 struct context {
 	uint32_t kind;          /* enum trail_context */
-	bool kernel;            /* of the kernel domain: context/kernel_context.h has its type */
+	bool kernel;            /* of the kernel domain: kernel_context.h has its type */
 	uint32_t perf_type;     /* TRAIL_CONTEXT_PERF: perf_event_attr.type and .config */
 	uint64_t perf_config;
 	char *text;             /* as written: `vpid`, `perf:thread:NAME`, `$app.provider:name` */
@@ -31,10 +36,10 @@ struct context_list {
 
 /*
  * Applies one write: new = (replace ? empty : a copy of old) + its words; `!name` removes. Adding a
- * context that the list has changes nothing. `probe` checks whether the machine can deliver the context
- * (whether it has the counter, whether the kernel backend records it). On an error `out` is untouched.
- * -EINVAL; -ENOENT: no such context; -EOPNOTSUPP: the machine cannot deliver it; -ENOSPC above
- * TRAIL_CONTEXT_MAX; -ENOMEM.
+ * context that the list has changes nothing. `probe` checks whether the machine can deliver the
+ * context (whether it has the counter, whether the kernel backend records it). On an error `out` is
+ * untouched. -EINVAL; -ENOENT: no such context; -EOPNOTSUPP: the machine cannot deliver it; -ENOSPC
+ * above TRAIL_CONTEXT_MAX; -ENOMEM.
  */
 int context_list_apply(const struct context_list *old, enum domain domain, const char *text, bool replace,
 		       bool probe, struct context_list *out, struct tr_err *err);
@@ -42,19 +47,19 @@ void context_list_deinit(struct context_list *l);
 void context_list_print(const struct context_list *l, struct md_buf *out);      /* one per line */
 /* The fields for md_stream_set_context; *out is NULL if there are none. 0 or -ENOMEM. */
 int context_list_fields(const struct context_list *l, struct md_field **out);
-/* TRAIL_CONTEXT_APP: its `provider:name`. */
+/* The `provider:name` of a TRAIL_CONTEXT_APP. */
 const char *context_app_name(const struct context *c);
-void context_available(struct md_buf *out);     /* names, one per line; of counters those that this machine has */
+void context_available(struct md_buf *out);     /* names, one per line; only counters that this machine has */
 
-/* Who writes an event of the daemon's own. */
+/* The process for which the daemon itself writes an event. */
 struct context_values {
-	uint32_t pid, tid;      /* 0: not known */
+	uint32_t pid, tid;      /* 0: unknown */
 	uid_t uid;
 	gid_t gid;
 	char comm[17];          /* padded with NUL */
 };
-int64_t context_number(uint32_t kind, const struct context_values *v);  /* -1: not one that is known of them */
-/* Appends the bytes of the contexts. What the daemon cannot know of another process is 0, or nothing. */
+int64_t context_number(uint32_t kind, const struct context_values *v);  /* -1: unknown */
+/* Appends the contexts' bytes. A value that is unknown of another process is 0 or absent. */
 void context_list_put(const struct context_list *l, const struct context_values *v, struct md_buf *out);
 
 #endif

@@ -38,8 +38,8 @@ int track_copy(const struct track *from, struct track *to)
 	return 0;
 }
 
-/* Where the id is, or would be. */
-static size_t place(const struct track *t, uint32_t id)
+/* The index of the id, or where to insert it. */
+static size_t find_index(const struct track *t, uint32_t id)
 {
 	size_t from = 0, to = t->count;
 
@@ -54,16 +54,16 @@ static size_t place(const struct track *t, uint32_t id)
 	return from;
 }
 
-static bool listed(const struct track *t, uint32_t id)
+static bool is_listed(const struct track *t, uint32_t id)
 {
-	size_t at = place(t, id);
+	size_t at = find_index(t, id);
 
 	return at < t->count && t->ids[at] == id;
 }
 
 bool track_has(const struct track *t, uint32_t id)
 {
-	return !t->some || listed(t, id);
+	return !t->some || is_listed(t, id);
 }
 
 void track_print(const struct track *t, struct md_buf *out, char separator)
@@ -87,7 +87,7 @@ static int look_up(int attr, const char *name, char *space, size_t size, uint32_
 	return u || g ? 0 : ret == ERANGE ? -ERANGE : -ENOENT;
 }
 
-static int by_name(int attr, const char *name, uint32_t *id)
+static int look_up_name(int attr, const char *name, uint32_t *id)
 {
 	size_t size = 4096;
 	int ret = -ERANGE;
@@ -121,15 +121,15 @@ static int parse_id(struct scan *s, struct word *w, size_t skip, int attr, uint3
 		return tr_fail_at(s->err, -EINVAL, s->line, word_column(w, skip), "a process id or '*' is expected");
 	if (!(*text == '_' || (*text >= 'a' && *text <= 'z') || (*text >= 'A' && *text <= 'Z')))
 		return tr_fail_at(s->err, -EINVAL, s->line, word_column(w, skip), "a number, a name or '*' is expected");
-	ret = by_name(attr, text, id);
+	ret = look_up_name(attr, text, id);
 	return ret == -ENOMEM ? tr_fail(s->err, ret, "out of memory") : ret ?
 		tr_fail_at(s->err, -ENOENT, s->line, word_column(w, skip), "no %s '%.80s'",
 			   is_user(attr) ? "user" : "group", text) : 0;
 }
 
-static int insert(struct track *t, uint32_t id)
+static int insert_id(struct track *t, uint32_t id)
 {
-	size_t at = place(t, id);
+	size_t at = find_index(t, id);
 	uint32_t *more;
 
 	t->some = true;
@@ -147,11 +147,11 @@ static int insert(struct track *t, uint32_t id)
 	return 0;
 }
 
-static int take_out(struct track *t, uint32_t id)
+static int remove_id(struct track *t, uint32_t id)
 {
-	size_t at = place(t, id);
+	size_t at = find_index(t, id);
 
-	if (!listed(t, id))
+	if (!is_listed(t, id))
 		return -ENOENT;
 	memmove(t->ids + at, t->ids + at + 1, (t->count - at - 1) * sizeof(*t->ids));
 	t->count--;
@@ -173,7 +173,7 @@ static int apply_word(void *arg, struct scan *s, struct word *w)
 
 	if (!strcmp(word_text(w) + remove, "*")) {
 		if (remove && t->some)
-			return tr_fail_at(s->err, -ENOENT, s->line, word_column(w, 0), "not all are in the set");
+			return tr_fail_at(s->err, -ENOENT, s->line, word_column(w, 0), "the set is not '*'");
 		t->count = 0;
 		t->some = remove;
 		return 0;
@@ -183,8 +183,8 @@ static int apply_word(void *arg, struct scan *s, struct word *w)
 		return ret;
 	if (remove && !t->some)
 		return tr_fail_at(s->err, -ENOENT, s->line, word_column(w, 0),
-				  "the set is '*', from which none can be taken alone; list those that shall stay");
-	ret = remove ? take_out(t, id) : insert(t, id);
+				  "one value cannot be removed from '*'; write the values to keep");
+	ret = remove ? remove_id(t, id) : insert_id(t, id);
 	if (ret == -ENOENT)
 		return tr_fail_at(s->err, ret, s->line, word_column(w, 0), "not in the set");
 	if (ret == -ENOSPC)

@@ -18,7 +18,7 @@ static const struct known {
 	uint32_t kind;
 	enum shape shape;
 	uint8_t size;
-	bool always;                    /* records of tracefs, and who the daemon knows threads to be, tell it */
+	bool always;                    /* known from tracefs records and the thread table */
 } known[] = {
 	{ "pid", TRAIL_CONTEXT_PID, SIGNED, 4, true },
 	{ "tid", TRAIL_CONTEXT_TID, SIGNED, 4, true },
@@ -93,7 +93,7 @@ bool kcontext_counters(bool any)
 
 const char *kcontext_refusal(void)
 {
-	return "that needs the kernel module trail.ko; there are pid, tid, procname and cpu_id";
+	return "it needs the kernel module trail.ko; without it there are pid, tid, procname and cpu_id";
 }
 
 void kcontext_available(struct md_buf *out)
@@ -146,7 +146,7 @@ size_t kcontext_size(uint32_t kind)
 	return by_kind(kind)->size;
 }
 
-/* SIZE_MAX: there are fewer. */
+/* The bytes of one value; SIZE_MAX: `room` is too small for it. */
 static size_t length(uint32_t kind, const uint8_t *at, size_t room)
 {
 	const struct known *k = by_kind(kind);

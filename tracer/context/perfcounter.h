@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Names of performance counters, as LTTng and perf(1) have them, and what perf_event_open(2) wants to be told for each. */
+/*
+ * Names of performance counters, as LTTng and perf(1) have them, and their perf_event_open(2)
+ * attributes.
+ */
 #ifndef TRACER_CONTEXT_PERFCOUNTER_H
 #define TRACER_CONTEXT_PERFCOUNTER_H
 
@@ -12,11 +15,14 @@ struct perf_counter {
 	uint64_t config;
 };
 
-/* `name` without `perf:thread:`, of len bytes; also `raw:rN:NAME` with hexadecimal N. 0, -ENOENT, or -EINVAL: bad raw. */
+/*
+ * `name` without `perf:thread:`, of len bytes; also `raw:rN:NAME` with hexadecimal N. 0, -ENOENT,
+ * or -EINVAL: bad raw.
+ */
 int perf_counter_find(const char *name, size_t len, struct perf_counter *out);
-/* 0 if a thread, or cpu: a CPU, can be counted here, or -errno of the kernel. */
+/* Tries to open the counter for a thread, or (cpu) for a CPU. 0, or the kernel's -errno. */
 int perf_counter_probe(const struct perf_counter *c, bool cpu);
-/* All names of the table, by number; NULL behind the last. */
+/* The i-th name of the table; NULL after the last. */
 const char *perf_counter_name(size_t i);
 
 #endif

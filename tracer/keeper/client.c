@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The daemon's end of the keeper: see keeper/keeper.h. */
+/* The daemon's end of the keeper's connection. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
@@ -16,24 +16,25 @@
 #include "tracer/keeper/protocol.h"
 
 struct keeper {
-	pthread_mutex_t lock;   /* guards all but what is constant: one request at a time */
-	char *state_dir, *exe;  /* constant; for a successor. exe NULL: none may be started */
+	pthread_mutex_t lock;   /* guards all that is not constant: one request at a time */
+	char *state_dir, *exe;  /* constant; to start a successor. exe NULL: never start one */
 	int sock;
 	pid_t pid;              /* 0: it has ended. Atomic, written with the lock held */
 	uint32_t seq;
-	int patience;           /* ms that an answer may take */
+	int patience;           /* ms to wait for an answer */
 	/*
-	 * Requests whose answers have not come. Not 0 between two requests: the keeper ran out of time, is stopped perhaps. Then
-	 * requests are sent without waiting: it carries them out, in order, when it runs again.
+	 * Requests without an answer yet. Not 0 between two requests if the keeper missed the
+	 * deadline, for example because it is stopped. Then requests are sent without waiting for
+	 * answers: the keeper serves them in order when it runs again.
 	 */
 	unsigned int unanswered;
 };
 
 enum {
-	ANSWER_MS = 500,        /* no operation blocks longer than a second, and it may have to wait once */
-	START_MS = 10000,       /* but a mount may, on a busy machine: without the keeper it has no buffers */
+	ANSWER_MS = 500,        /* no operation blocks longer than a second, and waits at most once */
+	START_MS = 10000,       /* mounting may wait: without the keeper there are no buffers */
 	START_PAUSE_MS = 10,
-	STARTS = 50,            /* of keepers that end at once */
+	STARTS = 50,            /* attempts, while new keepers end at once */
 };
 
 static int64_t now_ms(void)
@@ -44,14 +45,14 @@ static int64_t now_ms(void)
 	return ts.tv_sec * 1000 + ts.tv_nsec / 1000000;
 }
 
-/* The connection is of no use any more; keeper_watch sees it too, and a successor gets everything. */
+/* Marks the keeper as ended. keeper_watch sees the hang-up too, and starts a successor. */
 static int lose_connection(struct keeper *k)
 {
 	__atomic_store_n(&k->pid, 0, __ATOMIC_RELAXED);
 	return -EPIPE;
 }
 
-/* The next answer, if it comes before the deadline. 0 or -errno; *got is owned by the caller. */
+/* Receives the next answer before the deadline. 0 or -errno; the caller owns *got. */
 static int receive_answer(struct keeper *k, int64_t deadline, struct keeper_packet *answer, int *got)
 {
 	int ret = -EAGAIN;
@@ -78,15 +79,18 @@ static int send_request(struct keeper *k, uint32_t op, int32_t arg, const char *
 
 	if (ret == -ECONNRESET || ret == -ENOTCONN || ret == -EPIPE)
 		return lose_connection(k);
-	/* Its queue is full: it has been stopped for a long time. */
+	/* The socket's queue is full: the keeper has not run for a long time. */
 	if (ret == -EAGAIN)
 		return -ETIMEDOUT;
 	k->unanswered += !ret;
 	return ret;
 }
 
-/* One request, one answer. On success answer->msg.arg is the keeper's 0 or -errno. */
-static int ask(struct keeper *k, uint32_t op, int32_t arg, const char *name, int fd, struct keeper_packet *answer,
+/*
+ * Sends a request and waits for its answer: answer->msg.arg is the keeper's 0 or -errno. Caller
+ * holds k->lock.
+ */
+static int request_answer(struct keeper *k, uint32_t op, int32_t arg, const char *name, int fd, struct keeper_packet *answer,
 	       int *got)
 {
 	int64_t deadline = now_ms() + k->patience;
@@ -97,7 +101,9 @@ static int ask(struct keeper *k, uint32_t op, int32_t arg, const char *name, int
 		ret = receive_answer(k, deadline, answer, got);
 		if (ret || answer->msg.seq == k->seq)
 			break;
-		/* The answer to a request that ran out of time: drop it and wait on. */
+		/*
+		 * The answer to an earlier request that timed out: drop it and wait for the next.
+		 */
 		if (*got >= 0)
 			close(*got);
 		*got = -1;
@@ -105,7 +111,7 @@ static int ask(struct keeper *k, uint32_t op, int32_t arg, const char *name, int
 	return ret;
 }
 
-/* Is the keeper late with an answer to an earlier request? Takes those that have come. */
+/* True if answers to earlier requests are missing, after receiving those that have arrived. */
 static bool is_late(struct keeper *k)
 {
 	struct keeper_packet answer;
@@ -117,7 +123,7 @@ static bool is_late(struct keeper *k)
 	return k->unanswered != 0;
 }
 
-static int simple(struct keeper *k, uint32_t op, const char *name, int fd)
+static int request_status(struct keeper *k, uint32_t op, const char *name, int fd)
 {
 	struct keeper_packet answer = { .msg.arg = 0 };
 	int got = -1, ret;
@@ -130,7 +136,7 @@ static int simple(struct keeper *k, uint32_t op, const char *name, int fd)
 	else if (is_late(k))
 		ret = send_request(k, op, 0, name, fd);
 	else
-		ret = ask(k, op, 0, name, fd, &answer, &got);
+		ret = request_answer(k, op, 0, name, fd, &answer, &got);
 	pthread_mutex_unlock(&k->lock);
 	if (ret)
 		return ret;
@@ -141,12 +147,12 @@ static int simple(struct keeper *k, uint32_t op, const char *name, int fd)
 
 int keeper_put(struct keeper *k, const char *name, int fd)
 {
-	return fd < 0 ? -EBADF : simple(k, KEEPER_PUT, name, fd);
+	return fd < 0 ? -EBADF : request_status(k, KEEPER_PUT, name, fd);
 }
 
 int keeper_drop(struct keeper *k, const char *name)
 {
-	return simple(k, KEEPER_DROP, name, -1);
+	return request_status(k, KEEPER_DROP, name, -1);
 }
 
 struct held {
@@ -154,13 +160,16 @@ struct held {
 	int fd;
 };
 
-/* Asks for all of them first: fn may put and drop, which moves the keeper's indices. */
-static int collect(struct keeper *k, struct held **all, size_t *count)
+/*
+ * Gets all descriptors before fn is called: fn may put and drop, which changes the keeper's
+ * indices.
+ */
+static int get_all_held(struct keeper *k, struct held **all, size_t *count)
 {
 	for (;;) {
 		struct keeper_packet answer;
 		struct held *more, one = { NULL, -1 };
-		int ret = ask(k, KEEPER_GET, (int32_t)*count, NULL, -1, &answer, &one.fd);
+		int ret = request_answer(k, KEEPER_GET, (int32_t)*count, NULL, -1, &answer, &one.fd);
 
 		if (ret || answer.msg.arg || one.fd < 0) {
 			if (one.fd >= 0)
@@ -187,7 +196,7 @@ int keeper_each(struct keeper *k, void (*fn)(void *arg, const char *name, int fd
 
 	pthread_mutex_lock(&k->lock);
 	k->patience = START_MS;
-	ret = collect(k, &all, &count);
+	ret = get_all_held(k, &all, &count);
 	k->patience = ANSWER_MS;
 	pthread_mutex_unlock(&k->lock);
 	for (i = 0; i < count; i++) {
@@ -219,14 +228,15 @@ void keeper_close(struct keeper *k, int quit)
 	if (!k)
 		return;
 	if (quit)
-		simple(k, KEEPER_QUIT, NULL, -1);
+		request_status(k, KEEPER_QUIT, NULL, -1);
 	close(k->sock);
 	free_keeper(k);
 }
 
 bool keeper_watch(struct keeper *k, int stop)
 {
-	/* A hang-up needs not be asked for; answers, which the others wait for, do not wake us. Only keeper_replace changes sock. */
+	/* poll always reports a hang-up; without POLLIN, answers do not end this wait. Only keeper_replace,
+	 * called by this thread, changes sock. */
 	struct pollfd p[2] = { { .fd = k->sock }, { .fd = stop, .events = POLLIN } };
 
 	while (poll(p, 2, -1) < 0)
@@ -257,7 +267,7 @@ int keeper_replace(struct keeper *k)
 	return 0;
 }
 
-static int attach(int dir, const char *state_dir, struct keeper **out)
+static int connect_keeper(int dir, const char *state_dir, struct keeper **out)
 {
 	struct sockaddr_un addr;
 	socklen_t addr_len = keeper_address(dir, state_dir, &addr);
@@ -276,20 +286,20 @@ static int attach(int dir, const char *state_dir, struct keeper **out)
 		ret = -errno;
 		goto no_socket;
 	}
-	/* A connect to a full backlog waits for as long as a send may. */
+	/* connect to a full backlog waits for SO_SNDTIMEO. */
 	setsockopt(k->sock, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof(limit));
 	if (connect(k->sock, (struct sockaddr *)&addr, addr_len) ||
 	    getsockopt(k->sock, SOL_SOCKET, SO_PEERCRED, &peer, &len)) {
 		ret = -errno;
 		goto no_peer;
 	}
-	/* Who else could have bound it would get our descriptors. */
+	/* Another user who bound the socket would get the descriptors: refuse. */
 	if (peer.uid && peer.uid != geteuid()) {
 		ret = -EACCES;
 		goto no_peer;
 	}
 	k->pid = peer.pid;
-	ret = simple(k, KEEPER_HELLO, NULL, -1);
+	ret = request_status(k, KEEPER_HELLO, NULL, -1);
 	if (ret)
 		goto no_peer;
 	k->patience = ANSWER_MS;
@@ -302,7 +312,10 @@ no_socket:
 	return ret;
 }
 
-/* Everything above the first three and fd 3, which becomes `ready`. Only what a signal handler may call: we forked. */
+/*
+ * Closes all descriptors; 0 to 2 become /dev/null and 3 becomes `ready`. After fork:
+ * async-signal-safe calls only.
+ */
 static void close_all_but(int ready)
 {
 	int fd, null = open("/dev/null", O_RDWR);
@@ -310,7 +323,7 @@ static void close_all_but(int ready)
 	dup2(null, 0);
 	dup2(null, 1);
 	dup2(null, 2);
-	/* dup2 on itself would leave it close-on-exec. */
+	/* dup2 of a descriptor on itself leaves it close-on-exec. */
 	if (ready == 3)
 		fcntl(3, F_SETFD, 0);
 	else
@@ -327,7 +340,9 @@ static void become_keeper(const char *state_dir, const char *exe, int ready)
 	char *argv[] = { name, verb, (char *)state_dir, NULL };
 
 	setsid();
-	/* The second fork: what is no session leader never gets a terminal, and init adopts it. */
+	/*
+	 * Second fork: a process that is no session leader never gets a terminal. Init adopts it.
+	 */
 	if (fork())
 		_exit(0);
 	close_all_but(ready);
@@ -335,8 +350,11 @@ static void become_keeper(const char *state_dir, const char *exe, int ready)
 	_exit(127);
 }
 
-/* Waits until the keeper listens or is gone: either way the last copy of the pipe's other end is closed then. */
-static int start(const char *state_dir, const char *exe, int64_t deadline)
+/*
+ * Starts a keeper and waits until it listens or has ended: both close the last copy of the pipe's
+ * write end.
+ */
+static int start_keeper(const char *state_dir, const char *exe, int64_t deadline)
 {
 	int ends[2], status;
 	int64_t left = deadline - now_ms();
@@ -377,16 +395,19 @@ int keeper_open(const char *state_dir, const char *exe, struct keeper **out, int
 		return ret;
 	}
 	*found = 1;
-	while ((ret = attach(dir, path, out))) {
+	while ((ret = connect_keeper(dir, path, out))) {
 		if (ret != -ENOENT && ret != -ECONNREFUSED && ret != -EPIPE)
 			break;
 		if (!exe || now_ms() >= deadline || starts++ == STARTS)
 			break;
-		/* A keeper that is just ending still has the lock: then ours gives up, and we come round again. */
+		/*
+		 * A keeper that is ending may still hold the lock; the new one then exits: try
+		 * again.
+		 */
 		if (!*found)
 			nanosleep(&pause, NULL);
 		*found = 0;
-		ret = start(path, exe, deadline);
+		ret = start_keeper(path, exe, deadline);
 		if (ret)
 			break;
 	}

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Messages between daemon and keeper: see keeper/protocol.h. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <stddef.h>
@@ -9,7 +8,7 @@
 
 #include "tracer/keeper/protocol.h"
 
-enum { FDS_TAKEN = 4 };         /* a packet has one; the kernel drops what is above the room that we give */
+enum { FDS_TAKEN = 4 };         /* a valid packet has one; the kernel closes those above this number */
 
 union control {
 	char bytes[CMSG_SPACE(FDS_TAKEN * sizeof(int))];
@@ -40,7 +39,7 @@ int keeper_send(int sock, const struct keeper_msg *msg, const char *name, int fd
 	return n < 0 ? -errno : 0;
 }
 
-/* Takes the first descriptor, closes all others; returns how many there were. */
+/* Keeps the first descriptor in *fd, closes all others; returns their number. */
 static int take_fds(struct msghdr *h, int *fd)
 {
 	int count = 0;
@@ -82,12 +81,12 @@ int keeper_receive(int sock, struct keeper_packet *p, int *fd)
 	while (n < 0 && errno == EINTR);
 	if (n < 0)
 		return -errno;
-	/* An empty packet looks like the end, and may still bring descriptors. */
+	/* An empty packet looks like the end of the connection, but can carry descriptors. */
 	count = take_fds(&h, fd);
 	len = (size_t)n - sizeof(p->msg);
 	if (!n && !count)
 		return -EPIPE;
-	/* A full buffer means a name that is too long: its last byte is the NUL's place. */
+	/* A full buffer is a name that is too long: the last byte is for the NUL. */
 	if ((h.msg_flags & (MSG_TRUNC | MSG_CTRUNC)) || count > 1 || (size_t)n < sizeof(p->msg) ||
 	    len > KEEPER_NAME_MAX || p->msg.magic != KEEPER_MAGIC || memchr(p->name, '\0', len)) {
 		if (*fd >= 0)

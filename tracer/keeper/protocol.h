@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What the daemon and its keeper say to each other: keeper/client.c and keeper/server.c. Private to tracer/.
+ * The protocol between the daemon (client.c) and its keeper (server.c). Private to keeper/.
  *
- * SOCK_SEQPACKET on `keeper` in the state directory. A request is a keeper_msg and the name behind it (no NUL); PUT
- * brings one descriptor. Each gets one answer with the same seq: a keeper_msg, for GET with the name behind it and the
- * descriptor. `arg` of an answer is 0 or -errno. An answer that came too late for who asked is known by its seq and
- * dropped.
+ * SOCK_SEQPACKET on `keeper` in the state directory. A request is a keeper_msg followed by a name
+ * without NUL; PUT carries one descriptor. Each request gets one answer with the same seq: a
+ * keeper_msg, for GET followed by the name, with the descriptor. `arg` of an answer is 0 or -errno.
+ * The daemon recognizes an answer to a request that timed out by its seq, and drops it.
  *
- * `keeper.lock` in the state directory is flocked by the keeper as long as it lives: who has it may replace the socket.
+ * The keeper holds a flock on `keeper.lock` in the state directory while it lives. Only the lock's
+ * holder may replace the socket.
  */
 #ifndef TRACER_KEEPER_PROTOCOL_H
 #define TRACER_KEEPER_PROTOCOL_H
@@ -22,10 +23,10 @@
 #define KEEPER_LOCK "keeper.lock"
 
 enum keeper_op {
-	KEEPER_HELLO = 1,       /* are you there? */
+	KEEPER_HELLO = 1,       /* answered with 0 */
 	KEEPER_PUT,
 	KEEPER_DROP,
-	KEEPER_GET,             /* arg: index, from 0 until -ENOENT; indices hold still until the next PUT or DROP */
+	KEEPER_GET,             /* arg: index, from 0 until -ENOENT; PUT and DROP change indices */
 	KEEPER_QUIT,
 };
 
@@ -40,13 +41,20 @@ struct keeper_packet {
 };
 
 /*
- * Sends msg, name and fd (-1: none), without waiting (-EAGAIN: the queue is full). 0 or -errno. receive: length of the name or -errno (0 bytes = -EPIPE); the name
- * gets its NUL; *fd is -1 or owned by the caller. A packet with anything else than that is -EBADMSG, and what came with
- * it is closed.
+ * Sends msg, name (may be NULL) and fd (-1: none) without waiting. 0 or -errno; -EAGAIN: the queue
+ * is full.
  */
 int keeper_send(int sock, const struct keeper_msg *msg, const char *name, int fd);
+/*
+ * Receives one packet; adds a NUL to the name. Returns the name's length, or -errno: -EPIPE at the
+ * end, -EBADMSG for an invalid packet, whose descriptors are closed. *fd is -1, or owned by the
+ * caller.
+ */
 int keeper_receive(int sock, struct keeper_packet *p, int *fd);
-/* The socket's address; path too long for it: through /proc/self/fd of the opened directory, which must stay open. */
+/*
+ * The socket's address; of a long path through /proc/self/fd/DIR, so dir must stay open. Its
+ * length.
+ */
 socklen_t keeper_address(int dir, const char *state_dir, struct sockaddr_un *to);
 
 #endif

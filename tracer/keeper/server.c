@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The keeper's own end: see keeper/keeper.h. It must outlive everything, so it does next to nothing: it holds descriptors,
- * sleeps in poll without a timeout, and believes nothing it is told.
+ * The keeper's process. It must not fail, so it does little: it holds descriptors and waits in
+ * poll. It checks every message.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -23,9 +23,9 @@
 #include "tracer/keeper/protocol.h"
 
 enum {
-	PEERS = 8,              /* one daemon is usual; more wait in the backlog */
-	SPARE_FDS = 32,         /* of the limit, for ourselves */
-	IDLE_MS = 10000,        /* with nothing held and nobody there */
+	PEERS = 8,              /* connections; usually one daemon, more wait in the backlog */
+	SPARE_FDS = 32,         /* of the limit, for the keeper itself */
+	IDLE_MS = 10000,        /* without a held descriptor and a connection the keeper then ends */
 };
 
 struct item {
@@ -41,11 +41,11 @@ struct state {
 	struct item *items;
 	size_t item_count, item_max;
 	ino_t ino;              /* of the socket's file */
-	bool lost;              /* the socket's file is gone: nobody can find us any more */
+	bool lost;              /* the socket's file was removed: no daemon can connect again */
 	bool quit;
 };
 
-static struct item *find(struct state *s, const char *name)
+static struct item *find_item(struct state *s, const char *name)
 {
 	size_t i;
 
@@ -56,9 +56,9 @@ static struct item *find(struct state *s, const char *name)
 }
 
 /* Takes over fd if it returns 0. */
-static int put(struct state *s, const char *name, int fd)
+static int put_item(struct state *s, const char *name, int fd)
 {
-	struct item *item = find(s, name), *more;
+	struct item *item = find_item(s, name), *more;
 	char *copy;
 
 	if (!*name)
@@ -83,9 +83,9 @@ static int put(struct state *s, const char *name, int fd)
 	return 0;
 }
 
-static int drop(struct state *s, const char *name)
+static int drop_item(struct state *s, const char *name)
 {
-	struct item *item = find(s, name);
+	struct item *item = find_item(s, name);
 
 	if (!item)
 		return -ENOENT;
@@ -95,9 +95,9 @@ static int drop(struct state *s, const char *name)
 	return 0;
 }
 
-static void end(struct state *s)
+static void end_keeper(struct state *s)
 {
-	/* Only our own: if it was removed, another keeper's may be there. */
+	/* Remove only this keeper's socket: another keeper may have replaced it. */
 	struct stat st;
 
 	if (!fstatat(s->dir, KEEPER_SOCKET, &st, AT_SYMLINK_NOFOLLOW) && st.st_ino == s->ino)
@@ -105,8 +105,8 @@ static void end(struct state *s)
 	s->quit = true;
 }
 
-/* Serves one packet. False: the peer is gone, or does not know how to talk to us. */
-static bool serve(struct state *s, int sock)
+/* Serves one packet. False: the peer closed the connection, or sent an invalid packet. */
+static bool serve_packet(struct state *s, int sock)
 {
 	struct keeper_packet p;
 	struct keeper_msg answer = { .magic = KEEPER_MAGIC };
@@ -123,12 +123,12 @@ static bool serve(struct state *s, int sock)
 	case KEEPER_HELLO:
 		break;
 	case KEEPER_PUT:
-		answer.arg = put(s, p.name, fd);
+		answer.arg = put_item(s, p.name, fd);
 		if (!answer.arg)
 			fd = -1;
 		break;
 	case KEEPER_DROP:
-		answer.arg = drop(s, p.name);
+		answer.arg = drop_item(s, p.name);
 		break;
 	case KEEPER_GET:
 		if (p.msg.arg < 0 || (size_t)p.msg.arg >= s->item_count) {
@@ -139,7 +139,7 @@ static bool serve(struct state *s, int sock)
 		}
 		break;
 	case KEEPER_QUIT:
-		end(s);
+		end_keeper(s);
 		break;
 	default:
 		answer.arg = -ENOSYS;
@@ -149,11 +149,14 @@ static bool serve(struct state *s, int sock)
 	return !keeper_send(sock, &answer, name, send_fd);
 }
 
-static void admit(struct state *s)
+static void accept_peer(struct state *s)
 {
 	struct ucred peer;
 	socklen_t len = sizeof(peer);
-	/* Non-blocking: who does not read its answers is cut off, and holds up nobody. */
+	/*
+	 * Non-blocking: a peer that does not read its answers is disconnected and delays no other
+	 * peer.
+	 */
 	int sock = accept4(s->listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
 
 	if (sock < 0)
@@ -165,8 +168,10 @@ static void admit(struct state *s)
 	s->peers[s->peer_count++] = sock;
 }
 
-/* The state directory was removed, or the socket in it: then nobody can ask for what we hold, ever. */
-static void look_for_socket(struct state *s)
+/*
+ * Checks whether the socket or its directory was removed: then no daemon can get the descriptors.
+ */
+static void check_socket(struct state *s)
 {
 	char events[4096] __attribute__((aligned(8)));
 	struct stat st;
@@ -177,7 +182,7 @@ static void look_for_socket(struct state *s)
 		s->lost = true;
 }
 
-static void run(struct state *s)
+static void serve_peers(struct state *s)
 {
 	while (!s->quit) {
 		struct pollfd p[PEERS + 2];
@@ -192,24 +197,24 @@ static void run(struct state *s)
 			p[i + 2] = (struct pollfd){ .fd = s->peers[i], .events = POLLIN };
 		n = poll(p, (nfds_t)peers + 2, peers || s->item_count ? -1 : IDLE_MS);
 		if (!n)
-			end(s);
+			end_keeper(s);
 		if (n <= 0)
 			continue;
 		for (i = 0; i < peers; i++) {
-			if (!p[i + 2].revents || serve(s, s->peers[i]))
+			if (!p[i + 2].revents || serve_packet(s, s->peers[i]))
 				s->peers[kept++] = s->peers[i];
 			else
 				close(s->peers[i]);
 		}
 		s->peer_count = kept;
 		if (p[1].revents)
-			look_for_socket(s);
+			check_socket(s);
 		if (p[0].revents)
-			admit(s);
+			accept_peer(s);
 	}
 }
 
-/* 0; -EBUSY: another keeper is there. */
+/* 0 or -errno; -EBUSY: another keeper runs. */
 static int listen_at(struct state *s)
 {
 	struct sockaddr_un addr;
@@ -222,7 +227,7 @@ static int listen_at(struct state *s)
 		return -errno;
 	if (flock(s->lock, LOCK_EX | LOCK_NB))
 		return -EBUSY;
-	/* We have the lock: a socket that is there is a dead keeper's. */
+	/* This keeper holds the lock, so an existing socket belongs to a dead keeper. */
 	unlinkat(s->dir, KEEPER_SOCKET, 0);
 	s->listener = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	len = keeper_address(s->dir, s->dir_path, &addr);
@@ -232,13 +237,16 @@ static int listen_at(struct state *s)
 		return -errno;
 	s->ino = st.st_ino;
 	s->watch = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
-	/* Its removal changes the link count, which is IN_ATTRIB. Without inotify we just stay. */
+	/*
+	 * Removing the socket changes its link count, which is IN_ATTRIB. Without inotify the
+	 * keeper stays.
+	 */
 	if (s->watch >= 0)
 		inotify_add_watch(s->watch, addr.sun_path, IN_ATTRIB | IN_MOVE_SELF | IN_DELETE_SELF);
 	return 0;
 }
 
-static void settle_signals(void)
+static void set_signals(void)
 {
 	static const int ignored[] = { SIGINT, SIGHUP, SIGPIPE, SIGQUIT, SIGTSTP };
 	sigset_t none;
@@ -264,8 +272,11 @@ static size_t raise_limit(void)
 	return r.rlim_cur > INT_MAX ? (size_t)INT_MAX : (size_t)r.rlim_cur - SPARE_FDS;
 }
 
-/* Closes all but our own: the pipe at 3 too, whose end tells keeper_open that we listen. */
-static void let_go(const struct state *s)
+/*
+ * Closes inherited descriptors, also the pipe at 3: its end tells keeper_open that the socket
+ * listens.
+ */
+static void close_inherited(const struct state *s)
 {
 	int own[] = { s->dir, s->lock, s->listener, s->watch }, fd, null = open("/dev/null", O_RDWR | O_CLOEXEC);
 	int max = 0;
@@ -287,7 +298,7 @@ int keeper_main(const char *state_dir)
 	int ret;
 
 	prctl(PR_SET_NAME, "trail-keeper");
-	settle_signals();
+	set_signals();
 	s.item_max = raise_limit();
 	s.dir_path = realpath(state_dir, NULL);
 	if (!s.dir_path || chdir("/"))
@@ -295,8 +306,8 @@ int keeper_main(const char *state_dir)
 	ret = listen_at(&s);
 	if (ret)
 		return ret == -EBUSY ? 0 : 1;
-	let_go(&s);
-	run(&s);
-	/* What is held, and the lock, goes with the process. */
+	close_inherited(&s);
+	serve_peers(&s);
+	/* The end of the process releases the descriptors and the lock. */
 	return 0;
 }

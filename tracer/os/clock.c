@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The trace clock: see os/clock.h.
+ * How the trace clock's constants are measured.
  *
- * Rate. The kernel's own factor for its TSC clock is exact to 2^-31 and can be had from the mmap page of any perf
- * event; without perf it is measured against CLOCK_MONOTONIC_RAW, which runs by the same factor. To that comes what NTP
- * has told the kernel about this machine's crystal (adjtimex: frequency and tick, not the passing slews), so that the
- * trace stays near CLOCK_MONOTONIC for days.
+ * Rate. The mmap page of any perf event has the kernel's factor for the TSC, exact to 2^-31.
+ * Without perf the rate is measured against CLOCK_MONOTONIC_RAW, which the kernel computes with the
+ * same factor. The corrections that NTP gave the kernel (adjtimex: frequency and tick, not
+ * temporary slews) are added, so that the trace stays near CLOCK_MONOTONIC for days.
  *
- * Base. CLOCK_MONOTONIC read between two readings of the TSC, the tightest of many times: some 10 ns.
+ * Base. CLOCK_MONOTONIC is read between two readings of the TSC; the closest pair of many tries is
+ * exact to about 10 ns.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -32,18 +33,18 @@
 #include "tracer/os/state_file.h"
 
 enum {
-	BRACKETS = 400,         /* tries for one pair of clocks */
+	BRACKETS = 400,         /* tries to read two clocks at once */
 	MEASURE_NS = 80 * 1000 * 1000,
 	CHECK_NS = 5 * 1000 * 1000,
 	FILE_MAX = 4096,
 };
 
 #define NS_PER_S UINT64_C(1000000000)
-/* A multiplier outside is no TSC's: 20 MHz to 20 GHz. */
+/* Valid multipliers of a TSC: 20 MHz to 20 GHz. */
 #define MULT_MIN ((UINT64_C(1) << 32) / 20)
 #define MULT_MAX ((UINT64_C(1) << 32) * 50)
 
-static uint64_t now(clockid_t id)
+static uint64_t read_clock(clockid_t id)
 {
 	struct timespec ts;
 
@@ -52,7 +53,7 @@ static uint64_t now(clockid_t id)
 }
 
 #if defined(__x86_64__)
-/* Not before what precedes it, nor after what follows. */
+/* The fences keep the reading in program order. */
 static uint64_t tsc(void)
 {
 	uint64_t t;
@@ -87,7 +88,7 @@ static bool tsc_is_good(void)
 }
 #endif
 
-static uint64_t scale(uint64_t cycles, uint64_t mult)
+static uint64_t scale_cycles(uint64_t cycles, uint64_t mult)
 {
 	return (uint64_t)(((unsigned __int128)cycles * mult) >> 32);
 }
@@ -96,22 +97,22 @@ uint64_t clock_now(const struct clock *c)
 {
 	if (c->stands)
 		return c->stands;
-	return c->mult ? scale(tsc(), c->mult) + c->base : now(CLOCK_MONOTONIC);
+	return c->mult ? scale_cycles(tsc(), c->mult) + c->base : read_clock(CLOCK_MONOTONIC);
 }
 
 struct pair {
 	uint64_t tsc, ns;
 };
 
-/* The same instant on both clocks. */
-static struct pair bracket(clockid_t id)
+/* Reads the TSC and a clock at the same instant. */
+static struct pair read_pair(clockid_t id)
 {
 	struct pair best = { 0, 0 };
 	uint64_t width = UINT64_MAX;
 	int i;
 
 	for (i = 0; i < BRACKETS; i++) {
-		uint64_t before = tsc(), ns = now(id), after = tsc();
+		uint64_t before = tsc(), ns = read_clock(id), after = tsc();
 
 		if (after - before < width) {
 			width = after - before;
@@ -121,7 +122,10 @@ static struct pair bracket(clockid_t id)
 	return best;
 }
 
-/* Copies the conversion out of the page while the kernel may be changing it. False: the kernel does not give it. */
+/*
+ * Copies the factor from the page, which the kernel may change meanwhile. The fences pair with the
+ * kernel's updates of page->lock. False: the page has no factor.
+ */
 static bool read_page(const volatile struct perf_event_mmap_page *page, uint64_t *mult)
 {
 	int tries;
@@ -168,20 +172,20 @@ static bool rate_of_kernel(uint64_t *mult)
 	return ok;
 }
 
-/* Over so many nanoseconds; good to some 20 ns in them. 0: the clocks go backwards. */
+/* Measures the rate for `ns` nanoseconds, exact to about 20 ns. 0: a clock went backwards. */
 static uint64_t rate_measured(long ns)
 {
 	const struct timespec pause = { .tv_nsec = ns };
-	struct pair first = bracket(CLOCK_MONOTONIC_RAW), last;
+	struct pair first = read_pair(CLOCK_MONOTONIC_RAW), last;
 
 	nanosleep(&pause, NULL);
-	last = bracket(CLOCK_MONOTONIC_RAW);
+	last = read_pair(CLOCK_MONOTONIC_RAW);
 	if (last.tsc <= first.tsc || last.ns <= first.ns)
 		return 0;
 	return (uint64_t)(((unsigned __int128)(last.ns - first.ns) << 32) / (last.tsc - first.tsc));
 }
 
-/* The kernel's factor, unless a short look at the clocks says that it means something else by it. */
+/* The kernel's factor if a short measurement confirms it, else a measured factor. */
 static uint64_t rate(void)
 {
 	uint64_t mult, seen;
@@ -194,7 +198,7 @@ static uint64_t rate(void)
 	return rate_measured(MEASURE_NS);
 }
 
-/* How much faster than the raw clock CLOCK_MONOTONIC is meant to run, in 2^-32. */
+/* How much faster than CLOCK_MONOTONIC_RAW CLOCK_MONOTONIC runs, in units of 2^-32. */
 static int64_t rate_by_ntp(void)
 {
 	struct timex t = { .modes = 0 };
@@ -203,8 +207,8 @@ static int64_t rate_by_ntp(void)
 	if (adjtimex(&t) < 0)
 		return 0;
 	/*
-	 * Unit of tick: 1/10000 of the nominal 10000 us; of freq: 2^-16 ppm. The kernel bounds them at 10 % and 500
-	 * ppm.
+	 * Unit of tick: 1/10000 of the nominal 10000 us; of freq: 2^-16 ppm. The kernel bounds them
+	 * at 10 % and 500 ppm.
 	 */
 	tick = ((int64_t)t.tick - 10000) * (INT64_C(1) << 32) / 10000;
 	freq = (int64_t)t.freq * (INT64_C(1) << 16) / 1000000;
@@ -225,7 +229,7 @@ uint64_t clock_measure_offset(const struct clock *c)
 	int i;
 
 	for (i = 0; i < BRACKETS; i++) {
-		uint64_t before = clock_now(c), real = now(CLOCK_REALTIME), after = clock_now(c);
+		uint64_t before = clock_now(c), real = read_clock(CLOCK_REALTIME), after = clock_now(c);
 
 		if (after - before < width) {
 			width = after - before;
@@ -235,14 +239,14 @@ uint64_t clock_measure_offset(const struct clock *c)
 	return best;
 }
 
-static void measure(struct clock *c, bool use_tsc)
+static void measure_clock(struct clock *c, bool use_tsc)
 {
 	c->mult = use_tsc ? rate_for_trace() : 0;
 	c->base = 0;
 	if (c->mult) {
-		struct pair p = bracket(CLOCK_MONOTONIC);
+		struct pair p = read_pair(CLOCK_MONOTONIC);
 
-		c->base = p.ns - scale(p.tsc, c->mult);
+		c->base = p.ns - scale_cycles(p.tsc, c->mult);
 	}
 	c->offset = clock_measure_offset(c);
 }
@@ -262,7 +266,7 @@ static void read_boot_id(char id[37])
 		strcpy(id, "00000000-0000-0000-0000-000000000000");
 }
 
-/* The boot id is a UUID, and as long-lived as the clock: LTTng takes it for the same purpose. */
+/* The boot id is a UUID and valid as long as the clock; LTTng uses it for the same purpose. */
 static bool parse_uuid(const char *text, uint8_t uuid[16])
 {
 	bool any = false;
@@ -282,13 +286,13 @@ static bool parse_uuid(const char *text, uint8_t uuid[16])
 }
 
 /*
- * Do the constants still tell the time? Not if the TSC was set anew under us (suspend, restored virtual machine), or if
- * the kernel found it unstable. CLOCK_MONOTONIC stands still in suspend, the TSC may go on, as CLOCK_BOOTTIME does; and
- * NTP may have slewed by up to 500 ppm since.
+ * Checks that stored constants are still valid. They are not if the TSC was reset (suspend, a
+ * restored virtual machine) or if the kernel found it unstable. In suspend CLOCK_MONOTONIC stops
+ * and the TSC may continue, as CLOCK_BOOTTIME does. NTP may have changed the rate by up to 500 ppm.
  */
 static bool is_plausible(const struct clock *c)
 {
-	uint64_t t, low = now(CLOCK_MONOTONIC), high = now(CLOCK_BOOTTIME), slack = NS_PER_S + high / 1000;
+	uint64_t t, low = read_clock(CLOCK_MONOTONIC), high = read_clock(CLOCK_BOOTTIME), slack = NS_PER_S + high / 1000;
 
 	if (!c->mult)
 		return !c->base;
@@ -298,7 +302,7 @@ static bool is_plausible(const struct clock *c)
 	return t + slack >= low && t <= high + slack;
 }
 
-static bool load(struct clock *c, int dir, char boot[37])
+static bool load_constants(struct clock *c, int dir, char boot[37])
 {
 	struct md_buf text = MD_BUF_INIT;
 	bool ok = !state_file_read(dir, "clock", FILE_MAX, &text) &&
@@ -309,13 +313,13 @@ static bool load(struct clock *c, int dir, char boot[37])
 	return ok;
 }
 
-static void save(const struct clock *c, int dir, const char *boot_id)
+static void save_constants(const struct clock *c, int dir, const char *boot_id)
 {
 	char text[256];
 	int n = snprintf(text, sizeof(text), "boot_id %s\nmult %" PRIu64 "\nbase %" PRIu64 "\noffset %" PRIu64 "\n",
 			 boot_id, c->mult, c->base, c->offset);
 
-	/* Not to be had: then the next daemon measures again. */
+	/* If this fails, the next daemon measures again. */
 	state_file_write(dir, "clock", text, (size_t)n);
 }
 
@@ -328,10 +332,10 @@ int clock_open(struct clock *c, const char *state_dir)
 
 	*c = (struct clock){ 0 };
 	read_boot_id(boot_id);
-	if (dir < 0 || !load(c, dir, boot) || strcmp(boot, boot_id) != 0 || !is_plausible(c) || (monotonic && c->mult)) {
-		measure(c, !monotonic && tsc_is_good());
+	if (dir < 0 || !load_constants(c, dir, boot) || strcmp(boot, boot_id) != 0 || !is_plausible(c) || (monotonic && c->mult)) {
+		measure_clock(c, !monotonic && tsc_is_good());
 		if (dir >= 0)
-			save(c, dir, boot_id);
+			save_constants(c, dir, boot_id);
 	}
 	if (!parse_uuid(boot_id, c->uuid) && getrandom(c->uuid, sizeof(c->uuid), 0) < 0)
 		memset(c->uuid, 0, sizeof(c->uuid));
@@ -345,7 +349,7 @@ void clock_recall(struct clock *c, int state_fd)
 	char boot[37] = "";
 
 	*c = (struct clock){ 0 };
-	if (!load(c, state_fd, boot) || !parse_uuid(boot, c->uuid) || c->offset > INT64_MAX / 2)
+	if (!load_constants(c, state_fd, boot) || !parse_uuid(boot, c->uuid) || c->offset > INT64_MAX / 2)
 		clock_open(c, NULL);
 	c->stands = UINT64_MAX / 8;
 }
@@ -358,9 +362,9 @@ void clock_describe(const struct clock *c, struct md_buf *out)
 
 		md_buf_printf(out, "clock tsc %" PRIu64 ".%03" PRIu64 " MHz\n", khz / 1000, khz % 1000);
 	} else if (tsc_is_good()) {
-		md_buf_puts(out, "clock monotonic, as was asked for\n");
+		md_buf_puts(out, "clock monotonic, requested by TRAILFS_CLOCK\n");
 	} else {
-		md_buf_puts(out, "clock monotonic, for the kernel's own clock is not the TSC\n");
+		md_buf_puts(out, "clock monotonic, because the kernel's clocksource is not the TSC\n");
 	}
 }
 

@@ -16,14 +16,14 @@
 #define GROUPS_MAX 65536
 #define LOOKUP_MAX 65536
 
-/* The daemon's own groups, as they were when it began to act for others. */
+/* The daemon's own groups, read before the first change. */
 static struct {
 	pthread_once_t once;
 	gid_t *groups;
 	int count;
 } own = { .once = PTHREAD_ONCE_INIT };
 
-static void note_own(void)
+static void save_own_groups(void)
 {
 	own.count = getgroups(0, NULL);
 	own.groups = own.count > 0 ? calloc((size_t)own.count, sizeof(gid_t)) : NULL;
@@ -74,12 +74,12 @@ void cred_deinit(struct cred *c)
 	c->count = 0;
 }
 
-static bool needed(const struct cred *c)
+static bool is_needed(const struct cred *c)
 {
 	return geteuid() == 0 && c->uid != 0;
 }
 
-/* Of this thread: libc's functions would change all threads. */
+/* Changes this thread only: libc's setgroups changes all threads. */
 static int set_groups(size_t n, const gid_t *groups)
 {
 	return syscall(SYS_setgroups, n, groups) < 0 ? -errno : 0;
@@ -100,7 +100,7 @@ static int set_capabilities(bool on)
 
 void cred_leave(const struct cred *c)
 {
-	if (!needed(c))
+	if (!is_needed(c))
 		return;
 	set_capabilities(true);
 	setfsuid(0);
@@ -111,14 +111,14 @@ void cred_leave(const struct cred *c)
 
 int cred_enter(const struct cred *c)
 {
-	if (!needed(c))
+	if (!is_needed(c))
 		return 0;
-	pthread_once(&own.once, note_own);
+	pthread_once(&own.once, save_own_groups);
 	if (set_groups(c->count, c->groups) < 0)
 		return -EPERM;
 	setfsgid(c->gid);
 	setfsuid(c->uid);
-	/* They return what was before; -1 is no id and changes nothing. */
+	/* setfsuid and setfsgid report no errors: -1 changes nothing and returns the current id. */
 	if ((gid_t)setfsgid((gid_t)-1) == c->gid && (uid_t)setfsuid((uid_t)-1) == c->uid && !set_capabilities(false))
 		return 0;
 	cred_leave(c);

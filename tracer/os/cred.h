@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Acting for a user: what one thread does with files is done with that user's rights, and no others. The process stays root's:
- * the user cannot send it signals. Private to tracer/.
+ * Acting for a user: gives the calling thread a user's rights for files, and no others. The other
+ * ids of the process stay root's, so that the user cannot signal or trace it.
  */
 #ifndef TRACER_OS_CRED_H
 #define TRACER_OS_CRED_H
@@ -15,12 +15,15 @@ struct cred {
 	size_t count;
 };
 
-/* Rights of a user as the user and group databases have them; who is not in there has just that uid and gid. */
+/*
+ * Looks a user up in the databases; a user without an entry has only this uid and gid. 0 or
+ * -ENOMEM.
+ */
 int cred_of(uid_t uid, gid_t gid, struct cred *out);
 void cred_deinit(struct cred *c);
 /*
- * From here to cred_leave this thread has these rights for files, and no capabilities. -EPERM if that cannot be had: nothing has
- * changed then. A daemon that is not root's has its user's rights only, and changes nothing.
+ * Until cred_leave this thread has these rights for files, and no effective capabilities. 0, or
+ * -EPERM and nothing has changed. A daemon that does not run as root keeps its own rights.
  */
 int cred_enter(const struct cred *c);
 void cred_leave(const struct cred *c);

@@ -19,7 +19,7 @@
 #define LOOKUP_MAX 65536
 #define LINKS_MOST 40
 
-/* ---- whose rights: those of the calling thread alone, so the C library's setgroups, which is for all threads, is no use ---- */
+/* ---- rights: of the calling thread only (libc's setgroups changes all threads) ---- */
 
 struct rights {
 	bool changed;
@@ -34,8 +34,11 @@ static int set_groups(int count, const gid_t *groups)
 	return syscall(SYS_setgroups, count, groups) ? -errno : 0;
 }
 
-/* The user's groups by the database; one who is not in it has none. */
-static int groups_of(uid_t uid, gid_t *gid, gid_t *groups)
+/*
+ * Reads the user's groups from the database; a user without an entry has none. Returns their
+ * number.
+ */
+static int get_groups(uid_t uid, gid_t *gid, gid_t *groups)
 {
 	char *space = malloc(LOOKUP_MAX);
 	struct passwd user, *u = NULL;
@@ -70,7 +73,7 @@ static int take_rights(uid_t uid, struct rights *old)
 		free(old->groups);
 		return -ENOMEM;
 	}
-	n = groups_of(uid, &gid, groups);
+	n = get_groups(uid, &gid, groups);
 	ret = set_groups(n, groups);
 	free(groups);
 	if (ret) {
@@ -78,14 +81,14 @@ static int take_rights(uid_t uid, struct rights *old)
 		return ret;
 	}
 	old->changed = true;
-	/* A user that the database does not know gets a group that nobody has. */
+	/* A user without an entry in the database gets a group with the number of the uid. */
 	old->gid = (gid_t)setfsgid(gid == (gid_t)-1 ? (gid_t)uid : gid);
 	old->uid = (uid_t)setfsuid(uid);
-	/* An owner that our user namespace does not know cannot be acted for. */
+	/* setfsuid fails for a uid that the user namespace does not map. */
 	return (uid_t)setfsuid((uid_t)-1) == uid ? 0 : -EACCES;
 }
 
-static void give_back(struct rights *old)
+static void restore_rights(struct rights *old)
 {
 	if (!old->changed)
 		return;
@@ -95,12 +98,12 @@ static void give_back(struct rights *old)
 	free(old->groups);
 }
 
-/* ---- the way there, one name at a time ---- */
+/* ---- the path, one name at a time ---- */
 
 struct walk {
 	uid_t owner;
-	int dir;                        /* where we are */
-	char rest[2 * PATH_MAX];        /* of the way */
+	int dir;                        /* the directory reached, O_PATH */
+	char rest[2 * PATH_MAX];        /* of the path, still to walk */
 	int links;
 };
 
@@ -116,8 +119,8 @@ static int go_to_root(struct walk *w)
 	return 0;
 }
 
-/* fd is a symbolic link: what it says comes before the rest. */
-static int follow(struct walk *w, int fd, const struct stat *st)
+/* fd is a symbolic link: put its target before the rest of the path. */
+static int follow_link(struct walk *w, int fd, const struct stat *st)
 {
 	char target[PATH_MAX], old[sizeof(w->rest)];
 	ssize_t n;
@@ -136,20 +139,23 @@ static int follow(struct walk *w, int fd, const struct stat *st)
 	return *target == '/' ? go_to_root(w) : 0;
 }
 
-/* Takes the next name off the rest. False: there is none. */
+/* Removes the next name from the rest of the path. False: the rest is empty. */
 static bool next_name(struct walk *w, char name[NAME_MAX + 2])
 {
 	const char *p = w->rest + strspn(w->rest, "/");
 	size_t n = strcspn(p, "/");
 
-	/* One that is too long stays too long, so that no other one is found. */
+	/*
+	 * A name that is too long is cut to a length that is still invalid, so that openat refuses
+	 * it.
+	 */
 	snprintf(name, NAME_MAX + 2, "%.*s", (int)n, p);
 	memmove(w->rest, p + n, strlen(p + n) + 1);
 	return n != 0;
 }
 
-/* An O_PATH descriptor of what the path names; opens nothing, so that a device or FIFO notices nothing. */
-static int find(struct walk *w, struct stat *st)
+/* Leaves an O_PATH descriptor of the file in w->dir. O_PATH has no effect on devices and FIFOs. */
+static int walk_path(struct walk *w, struct stat *st)
 {
 	char name[NAME_MAX + 2];
 	int fd, ret = go_to_root(w);
@@ -161,7 +167,7 @@ static int find(struct walk *w, struct stat *st)
 		if (fstat(fd, st)) {
 			ret = -errno;
 		} else if (S_ISLNK(st->st_mode)) {
-			ret = follow(w, fd, st);
+			ret = follow_link(w, fd, st);
 		} else {
 			close(w->dir);
 			w->dir = fd;
@@ -172,7 +178,7 @@ static int find(struct walk *w, struct stat *st)
 	return ret ? ret : fstat(w->dir, st) ? -errno : 0;
 }
 
-static int open_as_we_are(uid_t owner, const char *path)
+static int open_path(uid_t owner, const char *path)
 {
 	struct walk *w = calloc(1, sizeof(*w));
 	char self[40];
@@ -184,7 +190,7 @@ static int open_as_we_are(uid_t owner, const char *path)
 	w->owner = owner;
 	w->dir = -1;
 	snprintf(w->rest, sizeof(w->rest), "%s", path);
-	ret = find(w, &st);
+	ret = walk_path(w, &st);
 	if (!ret && !S_ISREG(st.st_mode))
 		ret = S_ISDIR(st.st_mode) ? -EISDIR : -EINVAL;
 	if (!ret) {
@@ -207,13 +213,14 @@ int ownerfile_open(uid_t owner, const char *path, struct tr_err *err)
 		return tr_fail(err, -ENAMETOOLONG, "the path is too long");
 	fd = take_rights(owner, &old);
 	if (!fd)
-		fd = open_as_we_are(owner, path);
-	give_back(&old);
+		fd = open_path(owner, path);
+	restore_rights(&old);
 	if (fd == -EISDIR || fd == -EINVAL)
-		return tr_fail(err, -EINVAL, "%s is no regular file", path);
+		return tr_fail(err, -EINVAL, "%s is not a regular file", path);
 	if (fd == -ELOOP)
 		return tr_fail(err, fd, "%s: too many symbolic links", path);
 	if (fd == -EACCES)
-		return tr_fail(err, fd, "%s: the session's owner may not read it, or a symbolic link on the way is somebody else's", path);
+		return tr_fail(err, fd, "%s: the session's owner may not read it, or another user owns a symbolic link in the path",
+			       path);
 	return fd < 0 ? tr_fail(err, fd, "%s: %s", path, strerror(-fd)) : fd;
 }

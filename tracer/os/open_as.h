@@ -8,9 +8,10 @@
 #include "tracer/base/err.h"
 
 /*
- * Opens a regular file for reading, as the user `owner` could: with that user's groups, and through symbolic links only if they
- * belong to root or to the owner. The path is absolute, without `..`. May wait for the file system: no lock is to be held. Returns the
- * descriptor; -EINVAL, -ENOENT, -EACCES, -ELOOP, … with a sentence.
+ * Opens a regular file for reading with the rights and groups of the user `owner`. Follows a
+ * symbolic link only if root or the owner owns it. `path` is absolute, without `..`. May wait for
+ * the file system: the caller holds no lock. Returns the descriptor; -EINVAL, -ENOENT, -EACCES,
+ * -ELOOP, … with a sentence.
  */
 int ownerfile_open(uid_t owner, const char *path, struct tr_err *err);
 

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Small files of the state directory: see os/state_file.h. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -13,7 +12,7 @@
 
 #include "tracer/os/state_file.h"
 
-/* Two writers of one name would share its temporary file. */
+/* Guards the temporary files: two writers of one name use the same one. */
 static pthread_mutex_t writers = PTHREAD_MUTEX_INITIALIZER;
 
 static int write_all(int fd, const char *data, size_t len)
@@ -32,7 +31,7 @@ static int write_all(int fd, const char *data, size_t len)
 }
 
 /* "a/b" -> "a/.b.new" */
-static int temporary(const char *name, char *to, size_t size)
+static int name_temporary(const char *name, char *to, size_t size)
 {
 	const char *slash = strrchr(name, '/'), *base = slash ? slash + 1 : name;
 	int n = snprintf(to, size, "%.*s.%s.new", (int)(base - name), name, base);
@@ -40,7 +39,7 @@ static int temporary(const char *name, char *to, size_t size)
 	return n < 0 || (size_t)n >= size ? -ENAMETOOLONG : 0;
 }
 
-static int replace(int dir, const char *name, const char *temp, const void *data, size_t len)
+static int replace_file(int dir, const char *name, const char *temp, const void *data, size_t len)
 {
 	int ret, fd = openat(dir, temp, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600);
 
@@ -59,12 +58,12 @@ static int replace(int dir, const char *name, const char *temp, const void *data
 int state_file_write(int dir, const char *name, const void *data, size_t len)
 {
 	char temp[PATH_MAX];
-	int ret = temporary(name, temp, sizeof(temp));
+	int ret = name_temporary(name, temp, sizeof(temp));
 
 	if (ret)
 		return ret;
 	pthread_mutex_lock(&writers);
-	ret = replace(dir, name, temp, data, len);
+	ret = replace_file(dir, name, temp, data, len);
 	pthread_mutex_unlock(&writers);
 	return ret;
 }
@@ -111,15 +110,17 @@ int state_file_read(int dir, const char *name, size_t max, struct md_buf *out)
 	return ret;
 }
 
-static int make(const char *path, unsigned int mode, bool last)
+static int make_dir(const char *path, unsigned int mode, bool last)
 {
 	struct stat st;
 
 	if (!mkdir(path, last ? mode : 0755))
-		/* Whatever the umask says: the mode is part of the interface (1777 of apps). */
+		/* The mode is part of the interface (1777 of apps), whatever the umask is. */
 		return last && chmod(path, mode) ? -errno : 0;
 	if (errno != EEXIST)
-		/* A parent that exists may be read-only to us: ask whether it is there. */
+		/*
+		 * An existing parent on a read-only file system fails with another errno: check it.
+		 */
 		return !stat(path, &st) && S_ISDIR(st.st_mode) ? 0 : -errno;
 	if (stat(path, &st))
 		return -errno;
@@ -139,18 +140,18 @@ int state_file_mkdir(const char *path, unsigned int mode)
 		if (*p != '/')
 			continue;
 		*p = '\0';
-		ret = make(copy, mode, false);
+		ret = make_dir(copy, mode, false);
 		*p = '/';
 	}
 	if (!ret)
-		ret = make(copy, mode, true);
+		ret = make_dir(copy, mode, true);
 	free(copy);
 	return ret;
 }
 
 static int remove_below(int dir, const char *name, int depth);
 
-/* One pass over an open directory; *left says that entries were removed, so that another pass is due. */
+/* One pass over an open directory. *removed: there were entries, so another pass is needed. */
 static int remove_entries(DIR *d, int depth, bool *removed)
 {
 	struct dirent *e;
@@ -185,7 +186,7 @@ static int remove_below(int dir, const char *name, int depth)
 		close(fd);
 		return ret;
 	}
-	/* Removing while reading may skip entries: again until a pass finds none. */
+	/* Removing entries may make readdir skip others: repeat until a pass finds none. */
 	do {
 		rewinddir(d);
 		ret = remove_entries(d, depth, &removed);

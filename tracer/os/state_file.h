@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Small files of the state directory: `key value` lines written whole and atomically (temporary file and rename), and
- * append-only logs. A killed daemon leaves either the old or the new contents.
+ * Small files of the state directory. They are replaced atomically (temporary file and rename): a
+ * killed daemon leaves either the old or the new contents. Any thread.
  */
 #ifndef TRACER_OS_STATE_FILE_H
 #define TRACER_OS_STATE_FILE_H
@@ -12,22 +12,30 @@
 #include "metadata/buf.h"
 #include "metadata/model.h"
 
-int state_file_write(int dir, const char *name, const void *data, size_t len);      /* 0600; 0 or -errno */
-int state_file_read(int dir, const char *name, size_t max, struct md_buf *out);     /* -EFBIG above max */
-/* mkdir -p with mode for the last part. */
+/* Replaces the file, mode 0600. 0 or -errno. */
+int state_file_write(int dir, const char *name, const void *data, size_t len);
+/*
+ * Appends the contents of a regular file to out. 0 or -errno; -EFBIG if it has more than max bytes.
+ */
+int state_file_read(int dir, const char *name, size_t max, struct md_buf *out);
+/* Makes a directory with this mode, whatever the umask is, and its parents. 0 or -errno. */
 int state_file_mkdir(const char *path, unsigned int mode);
-/* Removes a directory of plain files (one level of directories below it too). */
+/* Removes a file, or a directory with files and one level of directories. 0 or -errno. */
 int state_file_remove(int dir, const char *name);
 
 /*
- * Event logs: every event class that a trace ever had, in the order they were added. A record is one event class with its
- * stream class id. Appending is one write(2); a torn tail is cut off when the log is opened.
+ * Event logs: every event class that a trace ever had, in the order they were added. A record is
+ * one event class with its stream class id. Appending is one write(2); a torn tail is cut off when
+ * the log is opened.
  */
 int eventlog_open(int dir, const char *name, int *fd);          /* creates it if missing */
 int eventlog_append(int fd, uint32_t stream_id, const struct md_event *e);
-/* The same with n of them, by one write(2): all are there afterwards, or none is. */
+/* The same for n event classes by one write(2): all are there afterwards, or none is. */
 int eventlog_append_all(int fd, uint32_t stream_id, struct md_event *const *events, size_t n);
-/* Calls fn for each record; fn owns e. Contents are checked: -EBADMSG ends the reading at the first bad record. */
+/*
+ * Calls fn for each record; fn owns e. Contents are checked: -EBADMSG ends the reading at the first
+ * bad record.
+ */
 int eventlog_read(int fd, int (*fn)(void *arg, uint32_t stream_id, struct md_event *e), void *arg);
 
 #endif

@@ -10,16 +10,16 @@
 
 #include "tracer/os/worker.h"
 
-#define QUEUE_MAX 256   /* descriptors; for what comes beyond, the last one is for its whole file system */
+#define QUEUE_MAX 256   /* descriptors; the next one is synced with its whole file system */
 
 struct syncgroup {
-	struct syncgroup *next;         /* in the list of all; does not change */
-	int refs;                       /* atomic; 0: it can be used again, once its thread has ended */
+	struct syncgroup *next;         /* in the list of all groups; constant */
+	int refs;                       /* atomic; 0: free for reuse when its thread has ended */
 	uint64_t pending;               /* atomic */
 	int error;                      /* atomic */
 	struct worker worker;
-	pthread_mutex_t lock;           /* guards the rest; before the worker's */
-	bool whole;                     /* a job waits that is for all of this file system: for what was written until it begins */
+	pthread_mutex_t lock;           /* guards the rest; taken before the worker's lock */
+	bool whole;                     /* a syncfs job is queued for dev: it covers all that is written before it begins */
 	dev_t dev;
 };
 
@@ -30,17 +30,17 @@ struct job {
 	bool whole;                     /* syncfs */
 };
 
-/* Groups are never freed, because their threads end after their last job has. */
+/* Groups are never freed, because a thread uses its group after its last job. */
 static struct {
-	pthread_mutex_t lock;           /* guards adding, and taking one that is not used */
+	pthread_mutex_t lock;           /* guards adding and reusing groups */
 	struct syncgroup *first;
 } groups = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
-static bool unused(struct syncgroup *g)
+static bool is_unused(struct syncgroup *g)
 {
 	bool running;
 
-	/* Acquire: all that others did with it is done. */
+	/* Pairs with the release in syncgroup_put: all other uses are complete. */
 	if (__atomic_load_n(&g->refs, __ATOMIC_ACQUIRE))
 		return false;
 	pthread_mutex_lock(&g->worker.lock);
@@ -54,7 +54,7 @@ struct syncgroup *syncgroup_create(void)
 	struct syncgroup *g;
 
 	pthread_mutex_lock(&groups.lock);
-	for (g = groups.first; g && !unused(g); g = g->next)
+	for (g = groups.first; g && !is_unused(g); g = g->next)
 		;
 	if (!g && (g = calloc(1, sizeof(*g)))) {
 		g->worker = (struct worker)WORKER_INIT;
@@ -82,7 +82,7 @@ void syncgroup_fail(struct syncgroup *g, int error)
 		__atomic_store_n(&g->error, -error, __ATOMIC_RELAXED);
 }
 
-static void run(struct work *work)
+static void run_job(struct work *work)
 {
 	struct job *j = (struct job *)work;
 
@@ -91,7 +91,10 @@ static void run(struct work *work)
 		j->group->whole = false;
 		pthread_mutex_unlock(&j->group->lock);
 	}
-	/* Not every file system can. (Before Linux 5.8 syncfs does not tell of all errors.) */
+	/*
+	 * EINVAL, EROFS: not every file system can sync. (Before Linux 5.8 syncfs does not report
+	 * all errors.)
+	 */
 	if ((j->whole ? syncfs(j->fd) : fsync(j->fd)) < 0 && errno != EINVAL && errno != EROFS)
 		syncgroup_fail(j->group, -errno);
 	close(j->fd);
@@ -101,10 +104,10 @@ static void run(struct work *work)
 }
 
 /*
- * The queue is full, or the job is one for its whole file system: it becomes that (*taken), unless there is one. False: there is no thread, or that
- * one is for another.
+ * Makes the job a syncfs of its whole file system (*taken), unless one is queued. False: the file
+ * is not covered, because there is no thread or the queued job is for another file system.
  */
-static bool cover(struct job *j, bool *taken)
+static bool add_whole(struct job *j, bool *taken)
 {
 	struct syncgroup *g = j->group;
 	bool covered;
@@ -124,7 +127,7 @@ static bool cover(struct job *j, bool *taken)
 	return covered;
 }
 
-static void add(struct syncgroup *g, int fd, bool whole)
+static void add_job(struct syncgroup *g, int fd, bool whole)
 {
 	struct job *j = g ? calloc(1, sizeof(*j)) : NULL;
 	bool taken;
@@ -136,11 +139,11 @@ static void add(struct syncgroup *g, int fd, bool whole)
 	}
 	__atomic_fetch_add(&g->refs, 1, __ATOMIC_RELAXED);
 	__atomic_fetch_add(&g->pending, 1, __ATOMIC_RELAXED);
-	*j = (struct job){ .work.run = run, .group = g, .fd = fd };
+	*j = (struct job){ .work.run = run_job, .group = g, .fd = fd };
 	if (!whole && worker_add(&g->worker, &j->work, QUEUE_MAX))
 		return;
-	/* Nobody may take it for synced when nothing is pending. */
-	if (!cover(j, &taken))
+	/* Set the error before `pending` goes down: 0 pending without an error means synced. */
+	if (!add_whole(j, &taken))
 		syncgroup_fail(g, -EAGAIN);
 	if (taken)
 		return;
@@ -153,11 +156,11 @@ static void add(struct syncgroup *g, int fd, bool whole)
 static int add_checked(struct syncgroup *g, int fd, bool whole)
 {
 	if (fd >= 0)
-		add(g, fd, whole);
+		add_job(g, fd, whole);
 	return fd >= 0 || fd == -ENOENT || fd == -ESTALE ? 0 : fd;
 }
 
-static int copy_of(int fd)
+static int copy_fd(int fd)
 {
 	int copy = fcntl(fd, F_DUPFD_CLOEXEC, 0);
 
@@ -171,12 +174,12 @@ int syncgroup_add(struct syncgroup *g, int fd)
 
 int syncgroup_add_copy(struct syncgroup *g, int fd)
 {
-	return add_checked(g, copy_of(fd), false);
+	return add_checked(g, copy_fd(fd), false);
 }
 
 int syncgroup_add_system_of(struct syncgroup *g, int fd)
 {
-	return add_checked(g, copy_of(fd), true);
+	return add_checked(g, copy_fd(fd), true);
 }
 
 uint64_t syncgroup_pending(const struct syncgroup *g)

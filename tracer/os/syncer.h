@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Files on their way to the disk: threads that call fsync, so that nobody else has to wait for it; one for each group, so that no disk
- * keeps another group waiting either. Private to tracer/.
+ * Syncing of files by threads of its own, so that no other thread waits for the disk. Each group
+ * has a thread, so that a slow disk delays only its own group. Any thread may call these functions.
  */
 #ifndef TRACER_OS_SYNCER_H
 #define TRACER_OS_SYNCER_H
@@ -11,19 +11,20 @@
 struct syncgroup;       /* files that belong together */
 
 struct syncgroup *syncgroup_create(void);
-void syncgroup_put(struct syncgroup *g);        /* NULL is allowed; files that are waiting are synced all the same */
+void syncgroup_put(struct syncgroup *g);        /* g may be NULL; queued files are still synced */
 /*
- * Takes over the descriptor. What cannot be taken (memory) is the error of the group. Descriptors do not pile up: if many wait, all of their file
- * system is synced in their place (syncfs(2)). A negative errno is allowed, and returned, as 0 if it is -ENOENT or -ESTALE: what is not there
- * any more need not be on the disk.
+ * Queues a file for fsync; takes over fd. An out-of-memory error becomes the group's error. If many
+ * files are queued, their whole file system is synced instead (syncfs(2)). fd may be a negative
+ * errno, which is returned; for -ENOENT and -ESTALE 0 is returned, because a removed file needs no
+ * sync.
  */
 int syncgroup_add(struct syncgroup *g, int fd);
-int syncgroup_add_copy(struct syncgroup *g, int fd);    /* the same; fd stays the caller's */
-int syncgroup_add_system_of(struct syncgroup *g, int fd);       /* likewise, for all that its file system has */
-void syncgroup_fail(struct syncgroup *g, int error);    /* something is not synced; -errno; 0 is allowed */
-uint64_t syncgroup_pending(const struct syncgroup *g);
-int syncgroup_error(const struct syncgroup *g); /* of any so far, or 0 */
-/* Waits until all is on the disk, but not longer than so many seconds; before the process ends. */
+int syncgroup_add_copy(struct syncgroup *g, int fd);    /* the same; the caller keeps fd */
+int syncgroup_add_system_of(struct syncgroup *g, int fd);       /* the same for fd's whole file system */
+void syncgroup_fail(struct syncgroup *g, int error);    /* sets the group's error, -errno; 0 is ignored */
+uint64_t syncgroup_pending(const struct syncgroup *g);  /* files queued */
+int syncgroup_error(const struct syncgroup *g);         /* the last error as a positive errno, or 0 */
+/* Waits at most `seconds` until all is on the disk; before the process ends. */
 void syncer_finish(int seconds);
 
 #endif

@@ -3,7 +3,7 @@
 
 #include <time.h>
 
-static void *run(void *arg)
+static void *run_worker(void *arg)
 {
 	struct worker *wk = arg;
 	struct work *w;
@@ -22,8 +22,8 @@ static void *run(void *arg)
 	return NULL;
 }
 
-/* With the lock. */
-static bool start(struct worker *wk)
+/* Caller holds wk->lock. */
+static bool start_thread(struct worker *wk)
 {
 	pthread_attr_t attr;
 	pthread_t id;
@@ -31,7 +31,7 @@ static bool start(struct worker *wk)
 	pthread_attr_init(&attr);
 	pthread_attr_setstacksize(&attr, 128 * 1024);
 	pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
-	wk->running = pthread_create(&id, &attr, run, wk) == 0;
+	wk->running = pthread_create(&id, &attr, run_worker, wk) == 0;
 	pthread_attr_destroy(&attr);
 	return wk->running;
 }
@@ -41,7 +41,7 @@ bool worker_add(struct worker *wk, struct work *w, unsigned int max)
 	bool taken;
 
 	pthread_mutex_lock(&wk->lock);
-	taken = wk->count < max && (wk->running || start(wk));
+	taken = wk->count < max && (wk->running || start_thread(wk));
 	if (taken) {
 		w->next = NULL;
 		if (wk->first)
