@@ -26,35 +26,36 @@ struct app {
 	char name[33];                          /* of the registration file */
 	int dir;                                /* which of apps_fds it is in */
 	uint32_t pid;                           /* as the daemon sees it; 0: not known */
-	uint64_t *signatures;                   /* per event: which channels want it, as a digest; 0: none */
-	uint8_t *words;                         /* per event: our lane's value */
+	uint64_t *signatures;                   /* per event: digest of the channels that record it; 0: none */
+	uint8_t *words;                         /* per event: the value in this daemon's slot */
 	uint8_t generation;
 	uint32_t failures;                      /* attach attempts in a row that were not completed */
-	struct cds_list_head retry;             /* in tracer.retries: generations are to be changed at that time */
+	struct cds_list_head retry;             /* in tracer.retries: change the generations at retry_at */
 	int64_t retry_at;                       /* wall clock */
 	gid_t gid;                              /* of the process when it registered */
-	uint64_t statedump;                     /* the newest number it was told */
+	uint64_t statedump;                     /* number of the last request sent to it */
 };
 
-/* app/user_domain.c: with the lock held */
+/* user_domain.c: caller holds tracer.lock */
 extern const struct domain_ops user_domain;
-/* The session records events of the application: it is active, serves the user, and the inclusion sets have the process. */
+/* The session is active and serves the user, and the inclusion sets have the process. */
 bool session_wants(const struct session *s, const struct app *a);
-struct stream_group *owner_group(struct channel *c, const struct app *a);      /* made if need be; NULL: memory, disk */
-
-/* app.c */
-int app_found(struct tracer *t, const char *name);              /* a file appeared */
-void app_arrived(struct tracer *t, const char *name);           /* likewise; finds its pid too, if that is easy */
-void app_check(struct tracer *t, const char *name);             /* perhaps it is gone */
-void app_apply(struct tracer *t, struct app *a, bool again);    /* state words by the rules; again: new generations */
-void apps_scan(struct tracer *t);
-void apps_gc(struct tracer *t);               /* those that are gone, without waiting for the kernel to say so */
-void apps_drop(struct tracer *t, bool switch_off);
-
-/* The channel's decision on an event of an application, with the program (NULL: who cares). 0: nothing of it is recorded. */
+/* The group of the application's owner, made if there is none; NULL: no memory, or an I/O error. */
+struct stream_group *owner_group(struct channel *c, const struct app *a);
+/* event_wanted for an event of an application; event is its index there. */
 uint64_t app_wanted(struct channel *c, const struct app *a, uint32_t event, struct wanted *program);
 
-/* app/attach_server.c */
+/* app.c: caller holds tracer.lock */
+int app_found(struct tracer *t, const char *name);      /* a registration file appeared */
+void app_arrived(struct tracer *t, const char *name);   /* the same; also looks for its pid */
+void app_check(struct tracer *t, const char *name);     /* drops the application if it ended */
+/* Sets its state words by the rules. again: with new generations, so that it attaches again. */
+void app_apply(struct tracer *t, struct app *a, bool again);
+void apps_scan(struct tracer *t);
+void apps_gc(struct tracer *t);                         /* drops applications that have ended */
+void apps_drop(struct tracer *t, bool switch_off);
+
+/* attach_server.c */
 int server_start(struct tracer *t);
 void server_stop(struct tracer *t);
 

@@ -1,6 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* The buffers of a session: what `clear` does to their rings, and the lists of the files that hold what they had. */
+/*
+ * The buffers of a session: how they are made, counted for the owner's share, given to the keeper, cleared and removed; and
+ * the lists of the files that hold what their rings had.
+ */
+#include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
 
 #include "tracer/ring/reader.h"
 #include "tracer/ring/stream_files.h"
@@ -15,12 +22,186 @@ struct stream_files *buffer_files(struct buffer *b, uint32_t ring)
 	return b->logs ? b->logs[ring] : NULL;
 }
 
-void buffer_forget_files(struct buffer *b)
+static void buffer_forget_files(struct buffer *b)
 {
 	for (uint32_t i = 0; b->logs && i < b->region->geo.ring_count; i++)
 		stream_files_put(b->logs[i]);
 	free(b->logs);
 	b->logs = NULL;
+}
+
+/* Reports the first buffer of the session that could not be made. */
+void channel_refuse_buffer(struct channel *c, int err)
+{
+	if (!c->session->buffers_refused++)
+		session_failed(c->session, "channel %s: no buffer, and what it would have recorded is not counted: %s", c->name, strerror(-err));
+}
+
+static uint64_t random_key(void)
+{
+	uint64_t key = 0;
+
+	if (getrandom(&key, sizeof(key), GRND_NONBLOCK) != (ssize_t)sizeof(key))
+		key = (uint64_t)wall_clock();
+	return key ? key : 1;
+}
+
+/* The kernel's own buffers are as large as ours. */
+static uint64_t cost(const struct channel *c, uint64_t size)
+{
+	return c->kernel ? 2 * size : size;
+}
+
+struct buffer *group_adopt(struct stream_group *cl, struct region *r, uint32_t ordinal, uint32_t pid)
+{
+	struct buffer *b = calloc(1, sizeof(*b));
+
+	if (!b)
+		return NULL;
+	b->region = r;
+	b->ordinal = ordinal;
+	b->pid = pid;
+	if (ordinal >= cl->next_ordinal)
+		cl->next_ordinal = ordinal + 1;
+	cds_list_add_tail(&b->node, &cl->buffers);
+	quota_count_buffer(cl->channel->session, (int64_t)cost(cl->channel, r->size));
+	return b;
+}
+
+void buffer_drop(struct stream_group *cl, struct buffer *b)
+{
+	struct tracer *t = cl->channel->session->tracer;
+	char name[32];
+
+	snprintf(name, sizeof(name), "%016llx", (unsigned long long)b->region->key);
+	if (t->keeper && b->kept && !t->reading)
+		keeper_drop(t->keeper, name);
+	cds_list_del(&b->node);
+	quota_count_buffer(cl->channel->session, -(int64_t)cost(cl->channel, b->region->size));
+	buffer_forget_files(b);
+	if (t->reading)
+		region_put(b->region);
+	else
+		region_retire(b->region);
+	free(b);
+}
+
+/* A ring for each CPU: of the kernel's too, where what it had recorded goes. */
+static bool per_cpu(const struct channel *c, enum trail_ring_kind kind, uint32_t pid)
+{
+	return kind == TRAIL_RINGS_CPU || (c->kernel && !pid);
+}
+
+static struct region_geometry geometry(const struct channel *c, enum trail_ring_kind kind, uint32_t pid)
+{
+	const struct tracer *t = c->session->tracer;
+	struct region_geometry geo = {
+		.mode = c->mode, .kind = kind, .ring_count = t->cpus, .subbuf_count = c->subbuf_count,
+		.subbuf_size = c->subbuf_size, .switch_count = GROUP_EVENTS_MAX,
+		.clock_mult = t->clock.mult, .clock_base = t->clock.base,
+	};
+
+	if (!per_cpu(c, kind, pid))
+		geo.ring_count = pid && !c->kernel ? TRAIL_THREAD_RINGS : 1;
+	return geo;
+}
+
+int channel_room(struct channel *c, uint64_t *bytes)
+{
+	struct region_geometry geo = geometry(c, c->kernel ? TRAIL_RINGS_THREAD : TRAIL_RINGS_CPU, 0);
+
+	if (cds_list_empty(&c->groups))
+		*bytes += cost(c, region_size(&geo));
+	return quota_buffer(c->session, *bytes);
+}
+
+/* No room for what is wanted: what has room may be there instead. */
+static int refuse_buffer(struct stream_group *cl, struct region_geometry *geo)
+{
+	struct session *s = cl->channel->session;
+
+	if (cl->channel->kernel)
+		return -EDQUOT;
+	if (!s->buffers_refused++)
+		session_failed(s, "channel %s: user %u has no room for its buffers; what is not recorded counts as discarded",
+			       cl->channel->name, s->uid);
+	geo->mode = TRAIL_MODE_DISCARD;
+	geo->subbuf_size = TRAIL_SUBBUF_MIN;
+	geo->subbuf_count = 2;
+	return quota_buffer(s, region_size(geo));
+}
+
+int group_buffer(struct stream_group *cl, enum trail_ring_kind kind, uint32_t pid, struct buffer **out)
+{
+	struct channel *c = cl->channel;
+	struct region_geometry geo = geometry(c, kind, pid);
+	struct tracer *t = c->session->tracer;
+	struct region *r;
+	int err;
+
+	cds_list_for_each_entry(*out, &cl->buffers, node)
+		if ((*out)->region->geo.kind == kind && (kind == TRAIL_RINGS_CPU || (*out)->pid == pid))
+			return 0;
+	err = quota_buffer(c->session, cost(c, region_size(&geo)));
+	if (err)
+		err = refuse_buffer(cl, &geo);
+	if (!err)
+		err = region_create(&geo, random_key(), &r);
+	if (err) {
+		if (err != -EDQUOT)
+			channel_refuse_buffer(c, err);
+		return err;
+	}
+	*out = group_adopt(cl, r, per_cpu(c, kind, pid) ? 0 : cl->next_ordinal + !cl->next_ordinal, pid);
+	if (!*out) {
+		region_put(r);
+		return -ENOMEM;
+	}
+	t->keeper_pending = true;
+	session_save(c->session);
+	return 0;
+}
+
+static struct buffer *unkept_buffer(struct tracer *t)
+{
+	struct session *s;
+	struct channel *c;
+	struct stream_group *cl;
+	struct buffer *b;
+
+	cds_list_for_each_entry(s, &t->sessions, node)
+		cds_list_for_each_entry(c, &s->channels, node)
+			cds_list_for_each_entry(cl, &c->groups, node)
+				cds_list_for_each_entry(b, &cl->buffers, node)
+					if (!b->kept)
+						return b;
+	return NULL;
+}
+
+void buffers_keep(struct tracer *t)
+{
+	char name[32];
+	struct buffer *b;
+	struct region *r;
+	int err;
+
+	pthread_mutex_lock(&t->lock);
+	while (t->keeper && t->keeper_pending && (b = unkept_buffer(t))) {
+		b->kept = true;
+		r = region_get(b->region);
+		pthread_mutex_unlock(&t->lock);
+		snprintf(name, sizeof(name), "%016llx", (unsigned long long)r->key);
+		err = keeper_put(t->keeper, name, r->fd);
+		if (err)
+			tracer_report(t, "the keeper did not take a buffer: %s", strerror(-err));
+		pthread_mutex_lock(&t->lock);
+		/* Was its session removed meanwhile? Then nobody else will take it back from the keeper. */
+		if (r->retired)
+			keeper_drop(t->keeper, name);
+		region_put(r);
+	}
+	t->keeper_pending = false;
+	pthread_mutex_unlock(&t->lock);
 }
 
 /* What is below the mark is not shown any more. Views read the ring meanwhile, without a lock. */

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Channels of both domains: attributes, event rules, and their streams. The functions of tracer.h take the lock; the others
- * of session/session.h want it held.
+ * Channels of both domains, with their event rules and contexts. The functions of tracer.h take
+ * tracer.lock; callers of those in session.h hold it.
  */
 #include <errno.h>
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,10 +15,6 @@
 #define CHANNEL_NAME_MAX 128
 #define CHANNELS_MAX 256u       /* of one session: what a user makes the daemon keep has to have an end */
 #define SHORTCUT "channel0"
-#define PERIOD_MAX (UINT64_C(3600) * 1000000)
-#define FILE_MAX (UINT64_C(1) << 62)
-#define FILES_MAX 1000000u
-#define BUFFER_MAX (UINT64_C(1) << 40)  /* bytes per CPU */
 
 struct channel *channel_find(const struct session *s, enum domain domain, const char *name)
 {
@@ -103,7 +98,7 @@ static int gone(struct tr_err *err)
 	return tr_fail(err, -ENOENT, "the session is gone");
 }
 
-static int no_channel(struct tr_err *err, const char *name)
+int channel_missing(struct tr_err *err, const char *name)
 {
 	return tr_fail(err, -ENOENT, "no channel '%s'", name ? name : SHORTCUT);
 }
@@ -182,7 +177,7 @@ int channel_destroy(struct session *s, enum domain domain, const char *channel, 
 		c = channel_find(s, domain, channel);
 	}
 	if (!c) {
-		ret = no_channel(err, channel);
+		ret = channel_missing(err, channel);
 	} else {
 		c->enabled = false;
 		session_apply(s);
@@ -193,229 +188,6 @@ int channel_destroy(struct session *s, enum domain domain, const char *channel, 
 	pthread_mutex_unlock(&s->tracer->lock);
 	domains_gc(s->tracer);
 	return ret;
-}
-
-/* ---- attributes ---- */
-
-static void show_time(uint64_t us, struct md_buf *out)
-{
-	if (us == UINT64_MAX)
-		md_buf_puts(out, "inf\n");
-	else
-		md_buf_printf(out, "%" PRIu64 "\n", us);
-}
-
-static void show_attr(const struct channel *c, enum channel_attr attr, struct md_buf *out)
-{
-	static const char *const loss[] = {
-		"[default] overwrite discard", "default overwrite [discard]", "default [overwrite] discard",
-	};
-
-	switch (attr) {
-	case CHANNEL_ENABLED:
-		md_buf_printf(out, "%d\n", c->enabled);
-		break;
-	case CHANNEL_SUBBUF_SIZE:
-		md_buf_printf(out, "%" PRIu64 "\n", c->subbuf_size);
-		break;
-	case CHANNEL_SUBBUF_COUNT:
-		md_buf_printf(out, "%u\n", c->subbuf_count);
-		break;
-	case CHANNEL_LOSS_MODE:
-		md_buf_printf(out, "%s\n", loss[c->loss + 1]);
-		break;
-	case CHANNEL_BUFFERING:
-		md_buf_puts(out, c->per_process ? "user [process]\n" : "[user] process\n");
-		break;
-	case CHANNEL_BLOCKING_TIMEOUT:
-		show_time(c->blocking, out);
-		break;
-	case CHANNEL_SWITCH_PERIOD:
-		show_time(c->switch_period, out);
-		break;
-	case CHANNEL_READ_PERIOD:
-		show_time(c->read_period, out);
-		break;
-	case CHANNEL_FILE_SIZE:
-		md_buf_printf(out, "%" PRIu64 "\n", c->file_size);
-		break;
-	case CHANNEL_FILE_COUNT:
-		md_buf_printf(out, "%u\n", c->file_count);
-		break;
-	}
-}
-
-static int choose(const char *value, const char *const *choices, int *chosen, struct tr_err *err)
-{
-	char all[128] = "";
-
-	for (int i = 0; choices[i]; i++) {
-		if (!strcmp(value, choices[i])) {
-			*chosen = i;
-			return 0;
-		}
-		snprintf(all + strlen(all), sizeof(all) - strlen(all), "%s%s", i ? ", " : "", choices[i]);
-	}
-	return tr_fail_at(err, -EINVAL, value, 0, "not one of %s", all);
-}
-
-/* Rounded up; a size of 2^n reads back as it was written. */
-static int power_of_two(const char *value, uint64_t min, uint64_t max, uint64_t *out, struct tr_err *err)
-{
-	uint64_t v, p = min;
-	int ret = units_size(value, &v, err);
-
-	if (ret)
-		return ret;
-	while (p < v && p <= max)
-		p *= 2;
-	if (!v || v > max || p > max)
-		return tr_fail_at(err, -EINVAL, value, 0, "must be from %" PRIu64 " to %" PRIu64, min, max);
-	*out = p;
-	return 0;
-}
-
-static int store_period(const char *value, uint64_t *period, struct tr_err *err)
-{
-	uint64_t v;
-	int ret = units_time(value, &v, err);
-
-	if (!ret && v > PERIOD_MAX)
-		ret = tr_fail_at(err, -EINVAL, value, 0, "must be from 0 (off) to an hour");
-	if (!ret)
-		*period = v;
-	return ret;
-}
-
-static int store_attr(struct channel *c, enum channel_attr attr, const char *value, struct tr_err *err)
-{
-	static const char *const bits[] = { "0", "1", NULL }, *const losses[] = { "discard", "overwrite", "default", NULL };
-	static const char *const bufferings[] = { "user", "process", "uid", "pid", NULL };
-	uint64_t v = 0;
-	int ret, i = 0;
-
-	if (attr != CHANNEL_ENABLED && c->started)
-		return tr_fail(err, -EBUSY, "cannot change after the session was first started");
-	switch (attr) {
-	case CHANNEL_ENABLED:
-		ret = choose(value, bits, &i, err);
-		if (!ret)
-			c->enabled = i;
-		return ret;
-	case CHANNEL_SUBBUF_SIZE:
-		ret = power_of_two(value, TRAIL_SUBBUF_MIN, TRAIL_SUBBUF_MAX, &v, err);
-		if (!ret && v * c->subbuf_count > BUFFER_MAX)
-			ret = tr_fail_at(err, -EINVAL, value, 0, "the buffer would be too large");
-		if (!ret)
-			c->subbuf_size = v;
-		return ret;
-	case CHANNEL_SUBBUF_COUNT:
-		ret = power_of_two(value, 2, TRAIL_SUBBUF_COUNT_MAX, &v, err);
-		if (!ret && v * c->subbuf_size > BUFFER_MAX)
-			ret = tr_fail_at(err, -EINVAL, value, 0, "the buffer would be too large");
-		if (!ret)
-			c->subbuf_count = (uint32_t)v;
-		return ret;
-	case CHANNEL_LOSS_MODE:
-		ret = choose(value, losses, &i, err);
-		if (!ret && i == TRAIL_MODE_OVERWRITE && c->blocking)
-			ret = tr_fail_at(err, -EINVAL, value, 0, "blocking_timeout is set, and who overwrites never waits for room");
-		if (!ret)
-			c->loss = i == 2 ? -1 : i;
-		return ret;
-	case CHANNEL_BUFFERING:
-		ret = choose(value, bufferings, &i, err);
-		if (!ret)
-			c->per_process = i & 1;
-		return ret;
-	case CHANNEL_BLOCKING_TIMEOUT:
-		ret = units_time(value, &v, err);
-		if (!ret && v && c->loss == TRAIL_MODE_OVERWRITE)
-			ret = tr_fail_at(err, -EINVAL, value, 0, "loss_mode is overwrite, and who overwrites never waits for room");
-		if (!ret)
-			c->blocking = v;
-		return ret;
-	case CHANNEL_SWITCH_PERIOD:
-		return store_period(value, &c->switch_period, err);
-	case CHANNEL_READ_PERIOD:
-		return store_period(value, &c->read_period, err);
-	case CHANNEL_FILE_SIZE:
-		ret = units_size(value, &v, err);
-		if (!ret && v > FILE_MAX)
-			ret = tr_fail_at(err, -EINVAL, value, 0, "more than 2^62 bytes");
-		if (!ret)
-			c->file_size = v;
-		return ret;
-	case CHANNEL_FILE_COUNT:
-		ret = units_size(value, &v, err);
-		if (!ret && v > FILES_MAX)
-			ret = tr_fail_at(err, -EINVAL, value, 0, "more than %u files", FILES_MAX);
-		if (!ret)
-			c->file_count = (uint32_t)v;
-		return ret;
-	}
-	return -EINVAL;
-}
-
-int channel_show(struct session *s, enum domain domain, const char *channel, enum channel_attr attr, struct md_buf *out)
-{
-	struct channel *c;
-
-	pthread_mutex_lock(&s->tracer->lock);
-	c = channel_find(s, domain, channel);
-	if (c)
-		show_attr(c, attr, out);
-	pthread_mutex_unlock(&s->tracer->lock);
-	return c ? 0 : -ENOENT;
-}
-
-int channel_store(struct session *s, enum domain domain, const char *channel, enum channel_attr attr, const char *value, struct tr_err *err)
-{
-	struct channel *c;
-	int ret;
-
-	pthread_mutex_lock(&s->tracer->lock);
-	c = channel_find(s, domain, channel);
-	ret = c ? store_attr(c, attr, value, err) : no_channel(err, channel);
-	if (!ret) {
-		if (attr == CHANNEL_ENABLED)
-			session_apply(s);
-		session_save(s);
-		session_changed(s);
-	}
-	pthread_mutex_unlock(&s->tracer->lock);
-	return ret;
-}
-
-struct periods session_periods(struct session *s, const char *owner, const char *channel)
-{
-	bool kernel = owner && !strcmp(owner, OWNER_KERNEL);
-	struct periods p = { 0 };
-	bool first = true;
-	struct channel *c;
-
-	pthread_mutex_lock(&s->tracer->lock);
-	cds_list_for_each_entry(c, &s->channels, node) {
-		if (channel && (c->kernel != kernel || strcmp(c->name, channel) != 0))
-			continue;
-		p.hold = c->switch_period * 1000;
-		if (first || c->read_period * 1000 < p.look)
-			p.look = c->read_period * 1000;
-		first = false;
-	}
-	pthread_mutex_unlock(&s->tracer->lock);
-	return p;
-}
-
-void session_file_limits(struct session *s, bool kernel, const char *channel, uint64_t *size, uint32_t *count)
-{
-	struct channel *c;
-
-	pthread_mutex_lock(&s->tracer->lock);
-	c = channel_find(s, kernel ? DOMAIN_KERNEL : DOMAIN_USER, channel);
-	*size = c ? c->file_size : 0;
-	*count = c && c->file_size ? c->file_count : 0;
-	pthread_mutex_unlock(&s->tracer->lock);
 }
 
 /* ---- rules ---- */
@@ -456,7 +228,7 @@ static int store_rules(struct session *s, enum domain domain, const char *channe
 	if (s->gone)
 		ret = gone(err);
 	else if (!c && channel)
-		ret = no_channel(err, channel);
+		ret = channel_missing(err, channel);
 	else
 		ret = rule_list_apply(c ? &c->rules : &none, domain, text, replace, &rules, err);
 	if (!ret)
@@ -516,7 +288,7 @@ int contexts_store(struct session *s, enum domain domain, const char *channel, c
 	if (s->gone)
 		ret = gone(err);
 	else if (!c && channel)
-		ret = no_channel(err, channel);
+		ret = channel_missing(err, channel);
 	else if (c && c->started)
 		ret = tr_fail(err, -EBUSY, "contexts cannot change after the session was first started");
 	else
@@ -538,107 +310,4 @@ int contexts_store(struct session *s, enum domain domain, const char *channel, c
 void available_contexts(struct md_buf *out)
 {
 	context_available(out);
-}
-
-/* ---- streams ---- */
-
-static void add_counts(struct ring_counts *sum, const struct ring_counts *c)
-{
-	sum->recorded += c->recorded;
-	sum->discarded += c->discarded;
-	sum->overwritten += c->overwritten;
-	sum->unfiltered += c->unfiltered;
-	sum->bytes += c->bytes;
-}
-
-/* Whether hits may wait for room in the channel. 0 or -ENOENT. */
-static int channel_blocking(struct session *s, enum domain domain, const char *channel, bool *blocks)
-{
-	const struct channel *c;
-
-	pthread_mutex_lock(&s->tracer->lock);
-	c = channel_find(s, domain, channel);
-	*blocks = c && c->blocking;
-	pthread_mutex_unlock(&s->tracer->lock);
-	return c ? 0 : -ENOENT;
-}
-
-int channel_status(struct session *s, enum domain domain, const char *channel, struct md_buf *out)
-{
-	struct stream_set set;
-	struct ring_counts sum = { 0 }, c;
-	struct md_buf lines = MD_BUF_INIT;
-	bool kernel = domain == DOMAIN_KERNEL, blocks;
-	int ret;
-
-	if (kernel)
-		domains_drain(s);
-	ret = channel_blocking(s, domain, channel, &blocks);
-	if (!ret)
-		ret = session_streams(s, channel, &set);
-	if (ret)
-		return ret;
-	for (size_t i = 0; i < set.count; i++) {
-		const struct stream *st = &set.streams[i];
-
-		if (kernel != (st->trace->uid == KERNEL_UID))
-			continue;
-		ring_counts(st, &c);
-		add_counts(&sum, &c);
-		md_buf_printf(&lines, "stream %s/%s recorded %" PRIu64 " discarded %" PRIu64 " overwritten %" PRIu64
-			      " bytes %" PRIu64 "\n", st->trace->owner, st->name, c.recorded, c.discarded, c.overwritten, c.bytes);
-	}
-	md_buf_printf(out, "events_recorded %" PRIu64 "\nevents_discarded %" PRIu64 "\nevents_overwritten %" PRIu64
-		      "\nevents_unfiltered %" PRIu64 "\nbytes %" PRIu64 "\n", sum.recorded, sum.discarded, sum.overwritten,
-		      sum.unfiltered, sum.bytes);
-	if (blocks)
-		md_buf_puts(out, "blocking " CHANNEL_BLOCKING_NOTE "\n");
-	md_buf_put(out, lines.data, lines.len);
-	md_buf_deinit(&lines);
-	stream_set_deinit(&set);
-	return 0;
-}
-
-static bool listed(const struct md_buf *names, const char *name)
-{
-	for (size_t at = 0; at < names->len; at += strlen(names->data + at) + 1)
-		if (!strcmp(names->data + at, name))
-			return true;
-	return false;
-}
-
-/* Names that occur in a set of streams, each once: owners, or the streams of one owner. */
-static int list_names(struct session *s, const char *channel, const char *owner, struct md_buf *names)
-{
-	struct stream_set set;
-	bool kernel = owner && !strcmp(owner, OWNER_KERNEL);
-	int ret = -ENOENT;
-
-	if (kernel)
-		domains_drain(s);
-	if (channel_exists(s, kernel ? DOMAIN_KERNEL : DOMAIN_USER, channel))
-		ret = session_streams(s, channel, &set);
-	if (ret)
-		return ret;
-	for (size_t i = 0; i < set.count; i++) {
-		const struct stream *st = &set.streams[i];
-		const char *name = owner ? st->name : st->trace->owner;
-
-		if (kernel != (st->trace->uid == KERNEL_UID))
-			continue;
-		if ((!owner || !strcmp(st->trace->owner, owner)) && !listed(names, name))
-			md_buf_put(names, name, strlen(name) + 1);
-	}
-	stream_set_deinit(&set);
-	return 0;
-}
-
-int owners_list(struct session *s, const char *channel, struct md_buf *names)
-{
-	return list_names(s, channel, NULL, names);
-}
-
-int owner_streams(struct session *s, const char *channel, const char *owner, struct md_buf *names)
-{
-	return list_names(s, channel, owner, names);
 }

@@ -3,128 +3,12 @@
  * What a channel records of one owner: traces, stream classes, event ids, buffers. All under the tracer's lock.
  */
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
-#include <sys/utsname.h>
-#include <time.h>
-#include <unistd.h>
-#include <uuid/uuid.h>
 
 #include "metadata/ctf.h"
-#include "tracer/base/timefmt.h"
 #include "tracer/session/session.h"
-
-#define SWITCHES 16384u         /* event ids of one class */
-
-/* ---- traces ---- */
-
-struct trace *trace_find(struct session *s, uint32_t uid, uint32_t pid)
-{
-	struct trace *t;
-
-	for (t = s->traces; t; t = t->next)
-		if (t->uid == uid && t->pid == pid)
-			return t;
-	return NULL;
-}
-
-/* The environment that LTTng-UST's traces have: Trace Compass chooses its analyses by it. */
-static int set_env(struct trace *t, const struct session *s, unsigned int word_bits)
-{
-	struct md_trace *md = t->md;
-	char when[TIME_TEXT_MAX];
-	int err = 0;
-
-	time_print(t->pid ? t->created : s->created, TIME_FORMAT_TRACE, when);
-	err |= md_trace_env(md, "domain", "ust", 0);
-	err |= md_trace_env(md, "tracer_name", "lttng-ust", 0);
-	err |= md_trace_env(md, "tracer_major", NULL, 2);
-	err |= md_trace_env(md, "tracer_minor", NULL, 13);
-	err |= md_trace_env(md, "tracer_buffering_scheme", t->pid ? "pid" : "uid", 0);
-	err |= md_trace_env(md, "tracer_buffering_id", NULL, t->pid ? t->pid : t->uid);
-	err |= md_trace_env(md, "architecture_bit_width", NULL, word_bits);
-	err |= md_trace_env(md, "trace_name", s->name, 0);
-	err |= md_trace_env(md, "trace_creation_datetime", when, 0);
-	err |= md_trace_env(md, "hostname", t->hostname, 0);
-	if (t->pid) {
-		err |= md_trace_env(md, "tracer_patchlevel", NULL, 0);
-		err |= md_trace_env(md, "vpid", NULL, t->pid);
-		err |= md_trace_env(md, "procname", t->comm, 0);
-		err |= md_trace_env(md, "vpid_datetime", when, 0);
-	}
-	return err;
-}
-
-/* The same of LTTng's kernel tracer. */
-static int set_kernel_env(struct trace *t, const struct session *s)
-{
-	struct md_trace *md = t->md;
-	struct utsname un = { 0 };
-	char when[TIME_TEXT_MAX];
-	int err = 0;
-
-	uname(&un);
-	time_print(s->created, TIME_FORMAT_TRACE, when);
-	err |= md_trace_env(md, "hostname", t->hostname, 0);
-	err |= md_trace_env(md, "domain", "kernel", 0);
-	err |= md_trace_env(md, "sysname", un.sysname, 0);
-	err |= md_trace_env(md, "kernel_release", un.release, 0);
-	err |= md_trace_env(md, "kernel_version", un.version, 0);
-	err |= md_trace_env(md, "tracer_name", "lttng-modules", 0);
-	err |= md_trace_env(md, "tracer_major", NULL, 2);
-	err |= md_trace_env(md, "tracer_minor", NULL, 13);
-	err |= md_trace_env(md, "tracer_patchlevel", NULL, 0);
-	err |= md_trace_env(md, "trace_buffering_scheme", "global", 0);
-	err |= md_trace_env(md, "trace_name", s->name, 0);
-	err |= md_trace_env(md, "trace_creation_datetime", when, 0);
-	return err;
-}
-
-struct trace *trace_new(struct session *s, uint32_t uid, uint32_t pid, const char *comm, const uint8_t *uuid, int64_t created)
-{
-	struct trace *t = calloc(1, sizeof(*t));
-	const struct clock *clock = &s->tracer->clock;
-	uint8_t fresh[16];
-	char when[TIME_TEXT_MAX];
-
-	if (!t)
-		return NULL;
-	if (!uuid)
-		uuid_generate(fresh);
-	t->refs = 1;
-	t->log_fd = -1;
-	t->uid = uid;
-	t->pid = pid;
-	t->created = created ? created : wall_clock();
-	pthread_mutex_init(&t->lock, NULL);
-	snprintf(t->comm, sizeof(t->comm), "%s", comm ? comm : "");
-	snprintf(t->hostname, sizeof(t->hostname), "%s", s->tracer->hostname);
-	time_print(t->created, TIME_FORMAT_NAME, when);
-	if (uid == KERNEL_UID)
-		snprintf(t->path, sizeof(t->path), OWNER_KERNEL);
-	else if (pid)
-		snprintf(t->path, sizeof(t->path), "ust/pid/%s-%u-%s", t->comm[0] ? t->comm : "unknown", pid, when);
-	else
-		snprintf(t->path, sizeof(t->path), "ust/uid/%u/64-bit", uid);
-	if (uid == KERNEL_UID)
-		snprintf(t->owner, sizeof(t->owner), OWNER_KERNEL);
-	else
-		snprintf(t->owner, sizeof(t->owner), "%u", pid ? pid : uid);
-	t->md = md_trace_create(uuid ? uuid : fresh);
-	if (!t->md || (uid == KERNEL_UID ? set_kernel_env(t, s) : set_env(t, s, 64))) {
-		trace_put(t);
-		return NULL;
-	}
-	t->md->clock_offset = session_clock_offset(s);
-	memcpy(t->md->clock_uuid, clock->uuid, 16);
-	t->index = s->next_trace++;
-	t->next = s->traces;
-	s->traces = t;
-	return t;
-}
 
 /* ---- event ids ---- */
 
@@ -192,7 +76,7 @@ int group_event(struct stream_group *cl, uint64_t digest, struct md_event *e, ui
 
 	if (!e)
 		return -ENOMEM;
-	if (cl->stream->event_count >= SWITCHES) {
+	if (cl->stream->event_count >= GROUP_EVENTS_MAX) {
 		md_event_destroy(e);
 		return -ENOSPC;
 	}
@@ -248,7 +132,7 @@ static int assign_ids(struct stream_group *cl, const uint64_t *digests, struct m
 			continue;
 		}
 		e->id = id;
-		err = id >= SWITCHES ? -ENOSPC : switch_room(cl, id) ? -ENOMEM : id_add(cl, digests[i] ? digests[i] : 1, id);
+		err = id >= GROUP_EVENTS_MAX ? -ENOSPC : switch_room(cl, id) ? -ENOMEM : id_add(cl, digests[i] ? digests[i] : 1, id);
 		events[(*kept)++] = e;
 	}
 	return err;
@@ -350,180 +234,6 @@ struct stream_group *group_get(struct channel *c, struct trace *t, bool create)
 	return cl;
 }
 
-/* Reports the first buffer of the session that could not be made. */
-void channel_refuse_buffer(struct channel *c, int err)
-{
-	if (!c->session->buffers_refused++)
-		session_failed(c->session, "channel %s: no buffer, and what it would have recorded is not counted: %s", c->name, strerror(-err));
-}
-
-static uint64_t random_key(void)
-{
-	uint64_t key = 0;
-
-	if (getrandom(&key, sizeof(key), GRND_NONBLOCK) != (ssize_t)sizeof(key))
-		key = (uint64_t)wall_clock();
-	return key ? key : 1;
-}
-
-/* The kernel's own buffers are as large as ours. */
-static uint64_t cost(const struct channel *c, uint64_t size)
-{
-	return c->kernel ? 2 * size : size;
-}
-
-struct buffer *group_adopt(struct stream_group *cl, struct region *r, uint32_t ordinal, uint32_t pid)
-{
-	struct buffer *b = calloc(1, sizeof(*b));
-
-	if (!b)
-		return NULL;
-	b->region = r;
-	b->ordinal = ordinal;
-	b->pid = pid;
-	if (ordinal >= cl->next_ordinal)
-		cl->next_ordinal = ordinal + 1;
-	cds_list_add_tail(&b->node, &cl->buffers);
-	quota_count_buffer(cl->channel->session, (int64_t)cost(cl->channel, r->size));
-	return b;
-}
-
-static void buffer_drop(struct stream_group *cl, struct buffer *b)
-{
-	struct tracer *t = cl->channel->session->tracer;
-	char name[32];
-
-	snprintf(name, sizeof(name), "%016llx", (unsigned long long)b->region->key);
-	if (t->keeper && b->kept && !t->reading)
-		keeper_drop(t->keeper, name);
-	cds_list_del(&b->node);
-	quota_count_buffer(cl->channel->session, -(int64_t)cost(cl->channel, b->region->size));
-	buffer_forget_files(b);
-	if (t->reading)
-		region_put(b->region);
-	else
-		region_retire(b->region);
-	free(b);
-}
-
-/* A ring for each CPU: of the kernel's too, where what it had recorded goes. */
-static bool per_cpu(const struct channel *c, enum trail_ring_kind kind, uint32_t pid)
-{
-	return kind == TRAIL_RINGS_CPU || (c->kernel && !pid);
-}
-
-static struct region_geometry geometry(const struct channel *c, enum trail_ring_kind kind, uint32_t pid)
-{
-	const struct tracer *t = c->session->tracer;
-	struct region_geometry geo = {
-		.mode = c->mode, .kind = kind, .ring_count = t->cpus, .subbuf_count = c->subbuf_count,
-		.subbuf_size = c->subbuf_size, .switch_count = SWITCHES,
-		.clock_mult = t->clock.mult, .clock_base = t->clock.base,
-	};
-
-	if (!per_cpu(c, kind, pid))
-		geo.ring_count = pid && !c->kernel ? TRAIL_THREAD_RINGS : 1;
-	return geo;
-}
-
-int channel_room(struct channel *c, uint64_t *bytes)
-{
-	struct region_geometry geo = geometry(c, c->kernel ? TRAIL_RINGS_THREAD : TRAIL_RINGS_CPU, 0);
-
-	if (cds_list_empty(&c->groups))
-		*bytes += cost(c, region_size(&geo));
-	return quota_buffer(c->session, *bytes);
-}
-
-/* No room for what is wanted: what has room may be there instead. */
-static int refuse_buffer(struct stream_group *cl, struct region_geometry *geo)
-{
-	struct session *s = cl->channel->session;
-
-	if (cl->channel->kernel)
-		return -EDQUOT;
-	if (!s->buffers_refused++)
-		session_failed(s, "channel %s: user %u has no room for its buffers; what is not recorded counts as discarded",
-			       cl->channel->name, s->uid);
-	geo->mode = TRAIL_MODE_DISCARD;
-	geo->subbuf_size = TRAIL_SUBBUF_MIN;
-	geo->subbuf_count = 2;
-	return quota_buffer(s, region_size(geo));
-}
-
-int group_buffer(struct stream_group *cl, enum trail_ring_kind kind, uint32_t pid, struct buffer **out)
-{
-	struct channel *c = cl->channel;
-	struct region_geometry geo = geometry(c, kind, pid);
-	struct tracer *t = c->session->tracer;
-	struct region *r;
-	int err;
-
-	cds_list_for_each_entry(*out, &cl->buffers, node)
-		if ((*out)->region->geo.kind == kind && (kind == TRAIL_RINGS_CPU || (*out)->pid == pid))
-			return 0;
-	err = quota_buffer(c->session, cost(c, region_size(&geo)));
-	if (err)
-		err = refuse_buffer(cl, &geo);
-	if (!err)
-		err = region_create(&geo, random_key(), &r);
-	if (err) {
-		if (err != -EDQUOT)
-			channel_refuse_buffer(c, err);
-		return err;
-	}
-	*out = group_adopt(cl, r, per_cpu(c, kind, pid) ? 0 : cl->next_ordinal + !cl->next_ordinal, pid);
-	if (!*out) {
-		region_put(r);
-		return -ENOMEM;
-	}
-	t->keeper_pending = true;
-	session_save(c->session);
-	return 0;
-}
-
-static struct buffer *unkept_buffer(struct tracer *t)
-{
-	struct session *s;
-	struct channel *c;
-	struct stream_group *cl;
-	struct buffer *b;
-
-	cds_list_for_each_entry(s, &t->sessions, node)
-		cds_list_for_each_entry(c, &s->channels, node)
-			cds_list_for_each_entry(cl, &c->groups, node)
-				cds_list_for_each_entry(b, &cl->buffers, node)
-					if (!b->kept)
-						return b;
-	return NULL;
-}
-
-void buffers_keep(struct tracer *t)
-{
-	char name[32];
-	struct buffer *b;
-	struct region *r;
-	int err;
-
-	pthread_mutex_lock(&t->lock);
-	while (t->keeper && t->keeper_pending && (b = unkept_buffer(t))) {
-		b->kept = true;
-		r = region_get(b->region);
-		pthread_mutex_unlock(&t->lock);
-		snprintf(name, sizeof(name), "%016llx", (unsigned long long)r->key);
-		err = keeper_put(t->keeper, name, r->fd);
-		if (err)
-			tracer_report(t, "the keeper did not take a buffer: %s", strerror(-err));
-		pthread_mutex_lock(&t->lock);
-		/* Was its session removed meanwhile? Then nobody else will take it back from the keeper. */
-		if (r->retired)
-			keeper_drop(t->keeper, name);
-		region_put(r);
-	}
-	t->keeper_pending = false;
-	pthread_mutex_unlock(&t->lock);
-}
-
 /* What an earlier daemon left in the buffers goes on being good, as far as it says that the event is on. */
 static void switch_recall(struct stream_group *cl, uint32_t id, uint64_t decision)
 {
@@ -567,6 +277,7 @@ static uint64_t decision_of(const struct stream_group *cl, uint32_t id)
 	return e ? channel_decides(cl->channel, e->name, e->loglevel) : 0;
 }
 
+/* True: some byte went off or changed, so a barrier is needed. */
 static bool group_switch(struct stream_group *cl)
 {
 	bool changed = false;

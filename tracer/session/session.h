@@ -1,13 +1,36 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The tracer's state, private to the files that keep it: tracer.c, session.c, channel.c, session/group.c, app.c, app/attach_reply.c, app/attach_server.c, session/session_file.c.
+ * session/: the model of the tracer. It says what is recorded and into which buffers. It calls the
+ * tracing domains (app/, kernel/) and the parts of a session (output/, snapshot/, view/) only through
+ * their tables.
  *
- *	tracer ── sessions ── channels ── classes ── buffers ── region        what is recorded, and into what
- *	   │         └─────── traces ───────┘
- *	   └───── apps (registration files)                                   who records
+ *	tracer ── sessions ── channels ── stream groups ── buffers ── region
+ *	   │         └─────── traces ───────────┘
+ *	   └───── apps (registration files)
  *
- * A class is what one channel records of one owner: the CTF stream class in that owner's trace, its event ids, and the buffers:
- * one region with a ring per CPU, and more with rings for threads that cannot use those.
+ * A stream group is what one channel records of one owner: the CTF stream class in the owner's trace,
+ * its event ids, and its buffers: one region with a ring per CPU, and regions with rings for threads
+ * that cannot use those.
+ *
+ *	session.c       create, find, stop and remove sessions; their status
+ *	channel.c       channels: create, start and remove them; their rules and contexts
+ *	channel_attr.c  the attributes of a channel, as a table
+ *	group.c         stream groups: event ids and switch bytes
+ *	buffer.c        buffers: create, keep, clear and remove them
+ *	trace_env.c     traces and the environment that their metadata declares
+ *	streams.c       the streams of a session as views and the output see them
+ *	decision.c      whether a channel records an event, and the compiled filters
+ *	session_file.c  a session in the state directory: writes it
+ *	restore.c       reads it
+ *	kept.c          what the keeper held for an earlier daemon
+ *	event_log.c     the event descriptions of a trace, in the state directory
+ *	quota.c         the share of each user (quota.h, with a lock of its own)
+ *	advice.c        the `advice` lines of status
+ *	report.c        reports to the program that opened the tracer
+ *	domain.c        calls the hooks of all tracing domains (domain.h)
+ *	part.c          calls the hooks of all parts of a session (part.h)
+ *
+ * Lock: tracer.lock (below) guards everything here. Each function says whether its caller holds it.
  */
 #ifndef TRACER_SESSION_SESSION_H
 #define TRACER_SESSION_SESSION_H
@@ -30,28 +53,29 @@
 #include "tracer/session/streams.h"
 
 /*
- * An operation has a reference to whatever it uses while it does not hold tracer.lock, because an
- * rmdir or a verb of another thread ends objects at any time:
+ * An operation holds a reference to each object that it uses without tracer.lock, because an rmdir or
+ * a verb of another thread can remove the object at any time:
  *
  *	session       References: the list of sessions, each node of the tree (fs/node.h), the threads of
  *	              its output, of its snapshot copies and of a state dump, each view, each moment.
  *	              After the lock was released, ask session_check_alive when it is held again.
- *	draft         Belongs to the caller of session_draft. Others find it in `drafts`, under the lock.
+ *	draft         Belongs to the caller of session_draft. Other threads find it in `drafts`, with the
+ *	              lock held.
  *	channel       No references: look it up by its name again after the lock was released.
  *	kchannel      References: its channel, and kernel_drain while it reads. kchannel.channel is
  *	              NULL after the channel was removed.
- *	class, buffer No references, as channels. Streams (session_streams), cursors and barriers refer
- *	              to the region, the trace and the outlog instead, which outlive the buffer.
+ *	group, buffer No references, as channels. Streams (session_streams), cursors and barriers refer
+ *	              to the region, the trace and the stream files instead, which outlive the buffer.
  *	snapshot      References: its session's list, and snapshot_create while it copies (snapshot.h).
  *	moment        References: its snapshot, each slot of the tree (fs/tracedir.c), each copy to the
  *	              output, each read. It refers to its session.
- *	output        Lives as long as its session, once it was started. Before that it is used under
- *	              the lock alone.
- *	text engine   Lives as long as its session. Each open of `text` refers to that.
+ *	output        Lives as long as its session, once it was started. Before that it is used only
+ *	              with the lock held.
+ *	text engine   Lives as long as its session. Each open of `text` refers to the session.
  *	app           No references: look it up by its name again after the lock was released.
- *	tracer        Lives as long as a session does (tracer_close).
+ *	tracer        tracer_close waits until all sessions are freed.
  */
-struct app;
+struct app;                     /* app/app.h */
 struct apptable;
 struct kernel;
 struct server;
@@ -59,22 +83,23 @@ struct server;
 struct tracer {
 	uint32_t objects;                       /* sessions and drafts that are not freed yet; atomic */
 	/*
-	 * Guards everything that can be reached from here, but for what has its own sentence. Held while files of the state
-	 * directory are written and during barriers; never while waiting for an application or a user.
+	 * Guards everything that can be reached from here, except members whose comment names
+	 * another lock or says "atomic" or "constant". The holder may write files of the state
+	 * directory and run barriers, but does not wait for an application or a user.
 	 */
 	pthread_mutex_t lock;
 	struct tracer_config config;
 	char state_dir[256];
 	int state_fd, sessions_fd;              /* directories */
-	int apps_fds[2];                        /* a user's daemon has the system's too; -1: none */
+	int apps_fds[2];                        /* [1]: the system's, for a user's daemon; -1: none */
 	int lock_fd;                            /* flocked: one daemon per state directory */
 	struct keeper *keeper;
 	struct keeper_guard *keeper_guard;      /* keeper_guard.h; NULL: does not run */
-	uint32_t keepers_replaced;              /* how often another keeper took the place of one that had ended; atomic */
+	uint32_t keepers_replaced;              /* how often a keeper ended and was replaced; atomic */
 	struct clock clock;
 	uint32_t cpus;                          /* possible CPUs */
-	bool reading;                           /* recover.h: neither the state directory nor what is in buffers is changed */
-	bool only_unwritten;                              /* … and moments have only what outputs do not have */
+	bool reading;                           /* recover.h: change neither the state directory nor buffers */
+	bool only_unwritten;                    /* … and trace images have only packets that no output has */
 	char hostname[65];
 	unsigned int lane;                      /* TRAIL_LANE_* of this daemon */
 	struct cds_list_head sessions;          /* struct session */
@@ -88,21 +113,22 @@ struct tracer {
 	const struct domain_ops *domains[DOMAINS];      /* session/domain.h; constant */
 	const struct session_part *const *parts;        /* session/part.h; ends with NULL; constant */
 	struct cds_list_head dead_snapshots;    /* snapshot/snapshot.c */
-	bool keeper_pending;                            /* some buffer is not with the keeper yet */
-	bool rescan_pending;                            /* some registration could not be opened for want of descriptors or memory */
-	uint32_t rejected;                      /* registration files that were no good, for status */
+	bool keeper_pending;                    /* the keeper does not have some buffer yet */
+	bool rescan_pending;                    /* a registration was not opened: no descriptor, no memory */
+	uint32_t rejected;                      /* invalid registration files, for status */
 	uint64_t next_serial;                   /* of channels */
 	uint64_t last_statedump;                /* number of the last request for a state dump */
-	pthread_mutex_t shares_lock;            /* guards the next two, and what sessions have of it: session/quota.h */
+	/* Guards the next two, and session.payer, buffer_bytes and frozen (quota.c). */
+	pthread_mutex_t shares_lock;
 	struct share *shares;
 	int64_t frozen;                         /* bytes held by views */
-	int64_t opened;                         /* when; wall clock */
+	int64_t opened;                         /* ns since the epoch */
 	struct server *server;                  /* app/attach_server.c */
-	struct kernel *kernel;                  /* kernel/kernel.h; NULL: cannot be traced */
-	char no_kernel[256];                    /* why not */
+	struct kernel *kernel;                  /* kernel/kernel.h; NULL: the kernel cannot be traced */
+	char no_kernel[256];                    /* the reason, then */
 };
 
-/* What the user set of a session itself: with the channels and the inclusion sets, all that `config` tells. */
+/* Settings of the session itself. `config` has these, the channels and the inclusion sets. */
 struct session_settings {
 	uint64_t snapshot_max_size;             /* bytes; 0: no limit */
 };
@@ -110,34 +136,34 @@ struct session_settings {
 struct session {
 	struct cds_list_head node;
 	int refs;                               /* atomic */
-	struct tracer *tracer;
+	struct tracer *tracer;                  /* constant */
 	char name[201];
 	uid_t uid;
 	gid_t gid;
 	mode_t mode;
 	bool active, gone;
-	bool draft;                             /* staging.c: in no list and in no file */
+	bool draft;                             /* staging.c: not in tracer.sessions, and in no file */
 	uint64_t starts, change;
 	int64_t created, started;               /* ns since the epoch; started 0: never */
 	uint64_t clock_offset;                  /* see view.h; atomic */
 	uint32_t next_channel, next_trace;
 	uint64_t statedump;                     /* number of its last request; a start is one */
-	uint64_t dump_begun, dump_ended;        /* the kernel's: number of the last request for which that was so */
+	uint64_t dump_begun, dump_ended;        /* of the kernel: numbers of the last requests begun, ended */
 	struct session_settings settings;
 	struct track track[TRACK_ATTRS];
 	struct cds_list_head channels;          /* struct channel */
 	struct cds_list_head snapshots;         /* struct snapshot */
-	uint32_t next_snapshot;                 /* number in the name of the next one without a name */
+	uint32_t next_snapshot;                 /* number for the next snapshot without a name */
 	struct trace *traces;
 	struct text_engine *text;
-	uid_t payer;                            /* whose share these count for: session/quota.c */
+	uid_t payer;                            /* the user whose share has the next two (quota.c) */
 	uint64_t buffer_bytes;
 	int64_t frozen;
-	uint64_t buffers_refused;               /* there was no room for them in that */
-	uint64_t buffers_lost;                  /* when the keeper was killed, too */
-	struct output *output;                  /* output/output.h; NULL: the rings are all there is */
-	uint64_t rotate_size, rotate_period;    /* bytes, us; 0: not by itself */
-	bool ending;                            /* is about to go: nothing can be started any more */
+	uint64_t buffers_refused;               /* not made: the share had no room */
+	uint64_t buffers_lost;                  /* the keeper had ended when the daemon started */
+	struct output *output;                  /* output/output.h; NULL: events stay in the rings */
+	uint64_t rotate_size, rotate_period;    /* bytes, us; 0: no automatic rotation */
+	bool ending;                            /* its removal has begun: it cannot be started */
 };
 
 struct channel {
@@ -145,46 +171,46 @@ struct channel {
 	struct session *session;
 	char name[129];
 	bool kernel;                            /* of the kernel domain */
-	struct kchannel *kchannel;              /* what the kernel has for it; NULL: not started */
-	char *adopt;                            /* while it is restored: the name of that */
+	struct kchannel *kchannel;              /* its kernel buffers; NULL: not started */
+	char *adopt;                            /* while it is restored: the name of its kernel buffers */
 	uint32_t id;                            /* CTF stream class id */
 	uint64_t serial;                        /* unique among all channels of the daemon */
 	bool enabled;
 	bool started;                           /* geometry is fixed */
 	bool per_process;
 	int loss;                               /* -1 default, or enum trail_mode */
-	enum trail_mode mode;                   /* what it was at the first start */
+	enum trail_mode mode;                   /* chosen by the first start */
 	uint64_t subbuf_size;
 	uint32_t subbuf_count;
-	uint64_t blocking;                      /* us that a hit waits for room; UINT64_MAX: for ever */
+	uint64_t blocking;                      /* us that a writer waits for room; UINT64_MAX: for ever */
 	uint64_t switch_period, read_period;    /* us; see CHANNEL_* in tracer.h */
 	uint64_t file_size;                     /* bytes; 0: one file per stream */
 	uint32_t file_count;                    /* 0: no limit */
-	uint64_t epoch;                         /* grows when whoever attached has to ask again, whatever the rules say */
+	uint64_t epoch;                         /* grows when all applications must attach again */
 	struct context_list contexts;
 	struct rule_list rules;
-	struct cds_list_head groups;           /* struct stream_group */
+	struct cds_list_head groups;            /* struct stream_group */
 };
 
 struct event_id {
-	uint64_t digest;                        /* 0: free place */
+	uint64_t digest;                        /* 0: free slot */
 	uint32_t id;
 };
 
-/* The switch byte of an event id, the same in all buffers of a class. */
+/* The switch byte of an event id, the same in all buffers of a stream group. */
 struct event_switch {
-	uint64_t decision;                      /* that the value is for (channel_decides); 0: off */
-	uint8_t value;                          /* the last that was not 0; 0: not known */
-	bool known;                             /* false: an earlier daemon's, in the buffers */
+	uint64_t decision;                      /* the decision that value stands for; 0: off */
+	uint8_t value;                          /* the last one other than 0; 0: not known */
+	bool known;                             /* false: an earlier daemon set it in the buffers */
 };
 
 struct buffer {
 	struct cds_list_head node;
 	struct region *region;
 	uint32_t ordinal;                       /* 0: the CPU rings; others: rings for threads */
-	uint32_t pid;                           /* thread rings: whose (0: the daemon's own) */
-	bool kept;                              /* the keeper has it, or is about to */
-	struct stream_files **logs;                   /* of each ring, if the session has an output; NULL: not yet */
+	uint32_t pid;                           /* of the process with these thread rings; 0: the daemon */
+	bool kept;                              /* the keeper has it, or buffers_keep is passing it */
+	struct stream_files **logs;             /* of each ring; NULL: none yet, or no output */
 };
 
 struct stream_group {
@@ -203,126 +229,167 @@ struct stream_group {
 /* tracer.c */
 struct tracer *tracer_new(const struct tracer_config *config);
 void tracer_free(struct tracer *t);
-size_t sessions_restore(struct tracer *t);      /* all that are in the state directory; returns as kept_drop */
+/* Restores all sessions of the state directory. Returns the number of unclaimed buffers. */
+size_t sessions_restore(struct tracer *t);
 
-/* user_log.c: the event that each line written to `log` becomes */
+/* user_log.c: the event that records a line written to `log` */
 #define LOG_EVENT "trail:log"
 #define LOG_EVENT_LEVEL 6       /* info */
 
-/* advice.c, without the lock */
-void session_advice(struct session *s, struct md_buf *out);     /* lines `advice FILE: …`, if events are lost */
+/* advice.c: caller does not hold tracer.lock */
+/* Lines `advice FILE: …`, if events are lost. */
+void session_advice(struct session *s, struct md_buf *out);
+/* Default sub-buffers of a kernel channel: bytes and number for each CPU. Any lock state. */
 void kernel_default_geometry(uint32_t cpus, uint64_t *subbuf_size, uint32_t *subbuf_count);
 
-/* session.c: all with the lock held */
-struct session *session_alloc(struct tracer *t, const char *name, uid_t uid, gid_t gid);      /* in no list yet */
+/* session.c: caller holds tracer.lock, unless the line says otherwise */
+/* A session in no list; NULL: no memory. session_new adds it to tracer.sessions and the quota. */
+struct session *session_alloc(struct tracer *t, const char *name, uid_t uid, gid_t gid);
 struct session *session_new(struct tracer *t, const char *name, uid_t uid, gid_t gid);
 /* -ENOENT if it was removed or its rmdir has begun. Ask again after the lock was released. */
 int session_check_alive(const struct session *s, struct tr_err *err);
 void session_changed(struct session *s);
-bool session_serves(const struct session *s, uid_t uid);        /* active, and for the user's events */
+/* The session is active and records events of this user: its owner's, or all users' for root. */
+bool session_serves(const struct session *s, uid_t uid);
+/* The inclusion sets of the user domain have the process. */
 bool session_tracks(const struct session *s, uint32_t pid, uid_t uid, gid_t gid);
-/* Brings state words and switches (with a barrier if any went off or changed) in line with the rules. */
+/*
+ * Sets the state words of applications, the switch bytes and the kernel's events by the rules. Runs
+ * a barrier if it switched an event off or changed its filter.
+ */
 void session_apply(struct session *s);
-void session_finish(struct session *s);        /* without the lock: its output is complete when it returns */
-void session_forget(struct session *s);         /* frees what it has here; buffers and state directory stay as they are */
-void session_drop(struct session *s);           /* frees all it has; not the session itself, which has references */
+/* Caller does not hold tracer.lock. The output is complete when it returns. */
+void session_finish(struct session *s);
+/* Frees the model of the session; its buffers, kernel buffers and state directory stay. */
+void session_forget(struct session *s);
+/* Stops and removes the session with all its buffers; references keep the struct itself. */
+void session_drop(struct session *s);
 
-/* verbs.c: with the lock held */
+/* verbs.c: caller holds tracer.lock */
 int session_start(struct session *s, struct tr_err *err);
 
-/* buffer.c: with the lock held */
-/* The files of one ring, made if there is no list yet; NULL: no memory. The buffer keeps its reference. */
-struct stream_files *buffer_files(struct buffer *b, uint32_t ring);
-void buffer_forget_files(struct buffer *b);
-void session_clear_rings(struct session *s);    /* `clear`: events up to now are in no view any more */
-
-/* channel.c */
-/* What `status` says of a channel with a blocking_timeout */
-#define CHANNEL_BLOCKING_NOTE "only programs with TRAIL_ALLOW_BLOCKING or LTTNG_UST_ALLOW_BLOCKING in their environment wait"
+/* channel.c: caller holds tracer.lock */
+/* The note in `status` about a channel with a blocking_timeout. */
+#define CHANNEL_BLOCKING_NOTE \
+	"only programs with TRAIL_ALLOW_BLOCKING or LTTNG_UST_ALLOW_BLOCKING in their environment wait"
 struct channel *channel_find(const struct session *s, enum domain domain, const char *name);
+int channel_missing(struct tr_err *err, const char *name);      /* -ENOENT with a sentence */
 struct channel *channel_new(struct session *s, enum domain domain, const char *name, uint32_t id);
 int channel_start(struct channel *c, struct tr_err *err);       /* fixes geometry, contexts and loss mode */
-void channel_drop(struct channel *c);           /* switches are off, the barrier was passed */
-/*
- * What the channel's rules say of an event: 0: not recorded; else a digest that is another one when filters or
- * the epoch have changed.
- */
-uint64_t channel_decides(const struct channel *c, const char *event, int level);
+/* Removes the channel and its buffers. Its events are off, and a barrier has run since. */
+void channel_drop(struct channel *c);
 
-/* session/group.c */
+/* trace_env.c: caller holds tracer.lock */
 struct trace *trace_find(struct session *s, uint32_t uid, uint32_t pid);
-struct trace *trace_new(struct session *s, uint32_t uid, uint32_t pid, const char *comm, const uint8_t *uuid, int64_t created);
+/* uuid NULL: a new one; created 0: now (ns since the epoch). NULL: no memory. */
+struct trace *trace_new(struct session *s, uint32_t uid, uint32_t pid, const char *comm,
+			const uint8_t *uuid, int64_t created);
+
+/* group.c: caller holds tracer.lock */
+#define GROUP_EVENTS_MAX 16384u         /* event ids of one group: switch bytes of a buffer */
+/* The group of the channel in the trace; create: made if there is none. NULL: none, or no memory. */
 struct stream_group *group_get(struct channel *c, struct trace *t, bool create);
-/* Reports, once in a session, that a buffer of the channel could not be made: err is -errno. */
-void channel_refuse_buffer(struct channel *c, int err);
-/* The id of an event in a class; a new one is written to the event log. Takes e over. -errno: ENOSPC, ENOMEM, I/O. */
-int group_event(struct stream_group *cl, uint64_t digest, struct md_event *e, uint32_t *id);
+void group_drop(struct stream_group *cl);
+/* The id of an event with that digest (md_event_digest): 0 or -ENOENT. */
 int group_find_event(const struct stream_group *cl, uint64_t digest, uint32_t *id);
+/* Adds an event under a new id and writes it to the event log. Takes e over. -ENOSPC, -ENOMEM, I/O. */
+int group_event(struct stream_group *cl, uint64_t digest, struct md_event *e, uint32_t *id);
 /*
- * Gives ids to many events and describes them on disk by one write; owns all of them, skips what it has. 0 or -errno: then
- * none has an id that it had not before, or (-ENOMEM) not all have.
+ * Adds those of many events that are new, and writes them by one write. Takes all of them over. 0 or
+ * -errno: then none has a new id, or (-ENOMEM) not all have one.
  */
 int group_events(struct stream_group *cl, const uint64_t *digests, struct md_event **events, size_t n);
-/* Its id, the one that it has or a new one. Takes e over; NULL: -ENOMEM, so that who makes it need not look. */
+/* Finds the event or adds it. Takes e over; e may be NULL: -ENOMEM. */
 int group_event_id(struct stream_group *cl, struct md_event *e, uint32_t *id);
-int group_restore(struct stream_group *cl, struct md_event *e);        /* from the event log; takes e over */
-/*
- * The buffer of these rings, made if need be: -ENOMEM, -EDQUOT, …. If the owner's share has no room for it, it is the smallest there can be,
- * which discards and counts what does not fit; but not for the kernel's events.
- */
-int group_buffer(struct stream_group *cl, enum trail_ring_kind kind, uint32_t pid, struct buffer **out);
-/* Whether the owner's share has room for the buffers that a start of this channel asks for; *bytes is the sum so far. */
-int channel_room(struct channel *c, uint64_t *bytes);
-struct buffer *group_adopt(struct stream_group *cl, struct region *r, uint32_t ordinal, uint32_t pid);
-/*
- * Gives new buffers to the keeper. Apart from making them, because the keeper is another process that may have to wait for
- * a CPU, and an application that waits for its answer must not. Takes the lock itself.
- */
-void buffers_keep(struct tracer *t);
-/* Sets all switch bytes by the rules. True: some went off or changed, so a barrier is needed. */
-uint8_t group_switch_on(struct stream_group *cl, uint32_t id);         /* of an event that is wanted: its value, set in all buffers */
-void group_drop(struct stream_group *cl);
-/* Sets the switch bytes of all events of the user domain by the rules, with a barrier if any went off or changed. */
+/* Adds an event with its id from the event log. Takes e over. */
+int group_restore(struct stream_group *cl, struct md_event *e);
+/* Sets the switch byte of one event that is recorded, in all buffers, and returns its value. */
+uint8_t group_switch_on(struct stream_group *cl, uint32_t id);
+/* Sets all switch bytes of the user domain by the rules; a barrier if any went off or changed. */
 void session_switch(struct session *s);
 
-/* session/decision.c */
-struct wanted {                                 /* the program that decides at each hit; size 0: all are recorded */
-	const void *program;                    /* until the rules change, or the next call */
+/* buffer.c: caller holds tracer.lock, unless the line says otherwise */
+/*
+ * The buffer with these rings, made if there is none: 0, -ENOMEM, -EDQUOT, …. If the owner's share
+ * has no room for the channel's geometry, the buffer of a user domain channel has the smallest one,
+ * and its writers discard and count events that do not fit.
+ */
+int group_buffer(struct stream_group *cl, enum trail_ring_kind kind, uint32_t pid, struct buffer **out);
+/* Makes a buffer of an existing region. NULL: no memory. Takes r over if it succeeds. */
+struct buffer *group_adopt(struct stream_group *cl, struct region *r, uint32_t ordinal, uint32_t pid);
+void buffer_drop(struct stream_group *cl, struct buffer *b);   /* retires its region */
+/*
+ * Adds to *bytes the buffers that a start of this channel makes. -EDQUOT: the owner's share has no
+ * room for the sum.
+ */
+int channel_room(struct channel *c, uint64_t *bytes);
+/* Reports, once for each session, that a buffer of the channel could not be made: err is -errno. */
+void channel_refuse_buffer(struct channel *c, int err);
+/*
+ * Passes new buffers to the keeper. group_buffer does not: an application waits for its attach reply
+ * then, and the keeper process may have to wait for a CPU. Takes the lock itself.
+ */
+void buffers_keep(struct tracer *t);
+/* The files of one ring, a new list if there is none; NULL: no memory. The buffer keeps its reference. */
+struct stream_files *buffer_files(struct buffer *b, uint32_t ring);
+/* `clear`: no view shows events recorded before this call. */
+void session_clear_rings(struct session *s);
+
+/* decision.c: caller holds tracer.lock */
+/* A compiled filter, valid until the rules change or the next call; size 0: record every hit. */
+struct wanted {
+	const void *program;
 	size_t size;
 };
-/* The channel's decision on an event of these fields, of a user; as app_wanted. */
-uint64_t event_wanted(struct channel *c, const char *event, int level, const struct filter_event *e, uid_t uid,
-		      struct wanted *program);
-/* The same of the kernel's events, whether the session is active or not: what was recorded is to be decided on. */
+/* 0: the channel does not record the event; else a digest that changes with filters and epoch. */
+uint64_t channel_decides(const struct channel *c, const char *event, int level);
+/* The same for an event with these fields, of a user; with its filter (program NULL: not needed). */
+uint64_t event_wanted(struct channel *c, const char *event, int level, const struct filter_event *e,
+		      uid_t uid, struct wanted *program);
+/* The same for a kernel event, also of an inactive session: it decides on events recorded before. */
 bool kernel_wanted(struct channel *c, const char *key, const struct filter_event *e, struct wanted *program);
-/* New rules against the events that are registered: -EINVAL if types clash in all that a rule takes. */
-void programs_drop(struct tracer *t);
+void programs_drop(struct tracer *t);           /* frees all compiled filters */
 
-/* session/session_file.c */
+/* session_file.c */
 int session_save(struct session *s);
-int session_restore(struct tracer *t, const char *name);
+/* One line `KEY VALUE` that session_save wrote. An unknown key changes nothing. */
+void session_restore_key(struct session *s, const char *key, const char *value);
 void session_forget_on_disk(struct session *s);
 int trace_open_log(struct session *s, struct trace *t);
-/* One more that session_restore may have; of two with one key that in which more was written. Takes r over if it returns 0. */
+
+/* restore.c: no other thread knows the session yet */
+int session_restore(struct tracer *t, const char *name);
+
+/* kept.c: used while sessions are restored, by one thread */
+/* The buffer of that key, now the caller's; NULL: the keeper did not hold it. */
+struct region *kept_claim(uint64_t key);
+/*
+ * Adds a buffer. If the list has one with that key, the one with more written bytes stays. Takes r
+ * over if it returns 0.
+ */
 int kept_add(uint64_t key, struct region *r);
-/* The same for a descriptor of a part of a session. Takes fd over if it returns 0. */
+/* Adds a descriptor of a part of a session. Takes fd over if it returns 0. */
 int kept_add_descriptor(uint64_t key, int fd);
-/* A descriptor that the keeper held for a part of a session, by its key: it stays the list's until it is taken; -1: none. */
+/* A descriptor by its key. The list owns it until kept_descriptor_taken; -1: none. */
 int kept_descriptor(uint64_t key);
 void kept_descriptor_taken(uint64_t key);
 void kept_descriptor_name(uint64_t key, char out[32]);  /* its name in the keeper */
-void kept_take(struct tracer *t);               /* what the keeper holds, for session_restore */
-size_t kept_drop(struct tracer *t);             /* what no session claimed; how many */
+void kept_take(struct tracer *t);               /* adds everything that the keeper holds */
+/* Ends what no session claimed, here and in the keeper. Returns the number of such buffers. */
+size_t kept_drop(struct tracer *t);
 
 /* kernel/kernel.c */
 void kernel_describe(struct tracer *t, struct md_buf *out);      /* a line of `version` */
 
+/* report.c: any thread, with tracer.lock or without */
 void tracer_report(struct tracer *t, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-void tracer_changed(struct tracer *t, const char *session);
-/* What goes wrong in a session without anybody's doing, into its `error` file. */
+/* Reports a failure that no operation of a user returns; `error` of the session has the sentence. */
 void session_failed(struct session *s, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+/* Caller holds tracer.lock. The status of the session has changed; NULL: of the daemon. */
+void tracer_changed(struct tracer *t, const char *session);
+
 struct ring_counts;
-/* Sums over all streams; the number of streams, or -errno. Takes the lock itself. */
+/* session.c: sums over all streams; the number of streams, or -errno. Takes the lock itself. */
 ssize_t session_counts(struct session *s, struct ring_counts *sum);
 
 #endif

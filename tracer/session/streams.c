@@ -142,3 +142,104 @@ int session_look(struct session *s, const char *channel, struct stream_set *out,
 	domains_drain(s);
 	return session_streams(s, channel, out);
 }
+
+static void add_counts(struct ring_counts *sum, const struct ring_counts *c)
+{
+	sum->recorded += c->recorded;
+	sum->discarded += c->discarded;
+	sum->overwritten += c->overwritten;
+	sum->unfiltered += c->unfiltered;
+	sum->bytes += c->bytes;
+}
+
+/* Whether hits may wait for room in the channel. 0 or -ENOENT. */
+static int channel_blocking(struct session *s, enum domain domain, const char *channel, bool *blocks)
+{
+	const struct channel *c;
+
+	pthread_mutex_lock(&s->tracer->lock);
+	c = channel_find(s, domain, channel);
+	*blocks = c && c->blocking;
+	pthread_mutex_unlock(&s->tracer->lock);
+	return c ? 0 : -ENOENT;
+}
+
+int channel_status(struct session *s, enum domain domain, const char *channel, struct md_buf *out)
+{
+	struct stream_set set;
+	struct ring_counts sum = { 0 }, c;
+	struct md_buf lines = MD_BUF_INIT;
+	bool kernel = domain == DOMAIN_KERNEL, blocks;
+	int ret;
+
+	if (kernel)
+		domains_drain(s);
+	ret = channel_blocking(s, domain, channel, &blocks);
+	if (!ret)
+		ret = session_streams(s, channel, &set);
+	if (ret)
+		return ret;
+	for (size_t i = 0; i < set.count; i++) {
+		const struct stream *st = &set.streams[i];
+
+		if (kernel != (st->trace->uid == KERNEL_UID))
+			continue;
+		ring_counts(st, &c);
+		add_counts(&sum, &c);
+		md_buf_printf(&lines, "stream %s/%s recorded %" PRIu64 " discarded %" PRIu64 " overwritten %" PRIu64
+			      " bytes %" PRIu64 "\n", st->trace->owner, st->name, c.recorded, c.discarded, c.overwritten, c.bytes);
+	}
+	md_buf_printf(out, "events_recorded %" PRIu64 "\nevents_discarded %" PRIu64 "\nevents_overwritten %" PRIu64
+		      "\nevents_unfiltered %" PRIu64 "\nbytes %" PRIu64 "\n", sum.recorded, sum.discarded, sum.overwritten,
+		      sum.unfiltered, sum.bytes);
+	if (blocks)
+		md_buf_puts(out, "blocking " CHANNEL_BLOCKING_NOTE "\n");
+	md_buf_put(out, lines.data, lines.len);
+	md_buf_deinit(&lines);
+	stream_set_deinit(&set);
+	return 0;
+}
+
+static bool listed(const struct md_buf *names, const char *name)
+{
+	for (size_t at = 0; at < names->len; at += strlen(names->data + at) + 1)
+		if (!strcmp(names->data + at, name))
+			return true;
+	return false;
+}
+
+/* Names that occur in a set of streams, each once: owners, or the streams of one owner. */
+static int list_names(struct session *s, const char *channel, const char *owner, struct md_buf *names)
+{
+	struct stream_set set;
+	bool kernel = owner && !strcmp(owner, OWNER_KERNEL);
+	int ret = -ENOENT;
+
+	if (kernel)
+		domains_drain(s);
+	if (channel_exists(s, kernel ? DOMAIN_KERNEL : DOMAIN_USER, channel))
+		ret = session_streams(s, channel, &set);
+	if (ret)
+		return ret;
+	for (size_t i = 0; i < set.count; i++) {
+		const struct stream *st = &set.streams[i];
+		const char *name = owner ? st->name : st->trace->owner;
+
+		if (kernel != (st->trace->uid == KERNEL_UID))
+			continue;
+		if ((!owner || !strcmp(st->trace->owner, owner)) && !listed(names, name))
+			md_buf_put(names, name, strlen(name) + 1);
+	}
+	stream_set_deinit(&set);
+	return 0;
+}
+
+int owners_list(struct session *s, const char *channel, struct md_buf *names)
+{
+	return list_names(s, channel, NULL, names);
+}
+
+int owner_streams(struct session *s, const char *channel, const char *owner, struct md_buf *names)
+{
+	return list_names(s, channel, owner, names);
+}

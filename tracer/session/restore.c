@@ -1,0 +1,276 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Reads a session back from the state directory (session_file.c writes it and describes the lines).
+ * The daemon wrote the file, but every value is checked all the same. A wrong line is left out.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <uuid/uuid.h>
+
+#include "tracer/base/base.h"
+#include "tracer/session/session.h"
+
+#define SESSION_FILE_MAX (16u << 20)    /* bytes */
+
+struct restore {
+	struct tracer *t;
+	struct session *s;
+	struct channel *channel;        /* of the last `channel` line; NULL: it is complete */
+	struct md_buf rules, contexts;  /* its lines so far */
+	struct trace *trace;            /* the trace whose event log is being read */
+};
+
+static struct channel *find_channel_id(const struct session *s, uint32_t id)
+{
+	struct channel *c;
+
+	cds_list_for_each_entry(c, &s->channels, node)
+		if (c->id == id)
+			return c;
+	return NULL;
+}
+
+static struct trace *find_trace_index(const struct session *s, uint32_t index)
+{
+	struct trace *t;
+
+	for (t = s->traces; t && t->index != index; t = t->next)
+		;
+	return t;
+}
+
+/* Parses the rules and contexts of the last `channel` line: all its lines were read. */
+static void finish_channel(struct restore *r)
+{
+	struct rule_list none = { 0 };
+	struct context_list empty = { 0 };
+	struct channel *c = r->channel;
+	enum domain domain = c && c->kernel ? DOMAIN_KERNEL : DOMAIN_USER;
+
+	if (c && r->rules.len)
+		rule_list_apply(&none, domain, md_buf_str(&r->rules), true, &c->rules, NULL);
+	/* Do not ask whether the perf counters exist: the trace declares them already. */
+	if (c && r->contexts.len)
+		context_list_apply(&empty, domain, md_buf_str(&r->contexts), true, false,
+				   &c->contexts, NULL);
+	md_buf_reset(&r->rules);
+	md_buf_reset(&r->contexts);
+	r->channel = NULL;
+}
+
+static void restore_times(struct restore *r, const char *line)
+{
+	uint64_t blocking, switch_period, read_period;
+
+	if (!r->channel || sscanf(line, "%" SCNu64 " %" SCNu64 " %" SCNu64, &blocking, &switch_period,
+				  &read_period) != 3)
+		return;
+	r->channel->blocking = blocking;
+	r->channel->switch_period = switch_period;
+	r->channel->read_period = read_period;
+}
+
+static void restore_files(struct restore *r, const char *line)
+{
+	uint64_t size;
+	uint32_t count;
+
+	if (!r->channel || sscanf(line, "%" SCNu64 " %" SCNu32, &size, &count) != 2)
+		return;
+	r->channel->file_size = size;
+	r->channel->file_count = count;
+}
+
+static void restore_track(struct restore *r, const char *line)
+{
+	struct track none = { 0 }, track;
+	int attr, n = 0;
+
+	/* The file has numbers only, so this resolves no user or group name. */
+	if (sscanf(line, "%d %n", &attr, &n) != 1 || !n || attr < 0 || attr >= TRACK_ATTRS ||
+	    track_apply(&none, attr, line + n, true, &track, NULL))
+		return;
+	track_deinit(&r->s->track[attr]);
+	r->s->track[attr] = track;
+}
+
+static void restore_channel(struct restore *r, const char *line)
+{
+	int enabled, started, per_process, loss, mode, n = 0;
+	uint64_t size;
+	uint32_t id, count;
+	struct channel *c;
+
+	if (sscanf(line, "%u %d %d %d %d %d %" SCNu64 " %u %n", &id, &enabled, &started, &per_process,
+		   &loss, &mode, &size, &count, &n) < 8 || !n || name_check(line + n, 128, NULL) || find_channel_id(r->s, id))
+		return;
+	c = channel_new(r->s, DOMAIN_USER, line + n, id);
+	if (!c)
+		return;
+	c->enabled = enabled;
+	c->started = started;
+	c->per_process = per_process;
+	c->loss = loss >= 0 && loss <= 1 ? loss : -1;
+	c->mode = mode ? TRAIL_MODE_OVERWRITE : TRAIL_MODE_DISCARD;
+	c->subbuf_size = size;
+	c->subbuf_count = count;
+	r->channel = c;
+}
+
+static int restore_event(void *arg, uint32_t stream_id, struct md_event *e)
+{
+	struct restore *r = arg;
+	struct channel *c = find_channel_id(r->s, stream_id);
+	struct stream_group *cl = c ? group_get(c, r->trace, true) : NULL;
+
+	if (cl)
+		return group_restore(cl, e);
+	md_event_destroy(e);    /* of a channel that was removed */
+	return 0;
+}
+
+static void restore_trace(struct restore *r, const char *line)
+{
+	uint32_t index, uid, pid, next = r->s->next_trace;
+	char uuid_text[37], comm[17] = "";
+	int64_t created;
+	uint8_t uuid[16];
+	int err;
+
+	if (sscanf(line, "%u %u %u %" SCNd64 " %36s %16s", &index, &uid, &pid, &created, uuid_text,
+		   comm) < 5 ||
+	    uuid_parse(uuid_text, uuid) < 0 || strchr(comm, '/') || comm[0] == '.')
+		return;
+	r->trace = trace_new(r->s, uid, pid, comm, uuid, created);
+	if (!r->trace)
+		return;
+	r->trace->index = index;
+	r->s->next_trace = index >= next ? index + 1 : next;
+	err = trace_open_log(r->s, r->trace);
+	if (!err)
+		err = eventlog_read(r->trace->log_fd, restore_event, r);
+	if (err)
+		tracer_report(r->t, "session %s: event log %u: %s", r->s->name, index, strerror(-err));
+}
+
+static void restore_region(struct restore *r, const char *line)
+{
+	uint64_t key;
+	uint32_t channel, trace, ordinal, pid;
+	struct region *region;
+	struct channel *c;
+	struct trace *t;
+	struct stream_group *cl;
+	struct buffer *b;
+
+	if (sscanf(line, "%" SCNx64 " %u %u %u %u", &key, &channel, &trace, &ordinal, &pid) < 5)
+		return;
+	c = find_channel_id(r->s, channel);
+	t = find_trace_index(r->s, trace);
+	region = kept_claim(key);
+	if (!region) {
+		r->s->buffers_lost++;
+		session_failed(r->s, "a buffer of channel %s and its events are lost", c ? c->name : "?");
+	}
+	cl = region && c && t ? group_get(c, t, true) : NULL;
+	b = cl ? group_adopt(cl, region, ordinal, pid) : NULL;
+	if (b)
+		b->kept = true;
+	else
+		region_put(region);
+}
+
+static void restore_kernel(struct restore *r, const char *name)
+{
+	if (!r->channel)
+		return;
+	r->channel->kernel = true;
+	free(r->channel->adopt);
+	r->channel->adopt = strdup(name);
+}
+
+static void restore_rule(struct restore *r, const char *value)
+{
+	md_buf_printf(&r->rules, "%s\n", value);
+}
+
+static void restore_context(struct restore *r, const char *value)
+{
+	md_buf_printf(&r->contexts, "%s\n", value);
+}
+
+/* The kinds of lines: those of a channel are about the last `channel` line. */
+static const struct line_kind {
+	const char *key;
+	void (*restore)(struct restore *r, const char *value);
+	bool of_channel;
+} line_kinds[] = {
+	{ "rule", restore_rule, true },
+	{ "context", restore_context, true },
+	{ "times", restore_times, true },
+	{ "files", restore_files, true },
+	{ "kernel", restore_kernel, true },
+	{ "channel", restore_channel, false },
+	{ "track", restore_track, false },
+	{ "trace", restore_trace, false },
+	{ "region", restore_region, false },
+};
+
+static void restore_line(struct restore *r, const char *line)
+{
+	size_t len = strcspn(line, " ");
+	const char *value = line + len + 1;
+	char key[32];
+
+	if (len >= sizeof(key) || !line[len])
+		return;
+	memcpy(key, line, len);
+	key[len] = 0;
+	for (size_t i = 0; i < sizeof(line_kinds) / sizeof(*line_kinds); i++) {
+		if (strcmp(key, line_kinds[i].key) != 0)
+			continue;
+		if (!line_kinds[i].of_channel)
+			finish_channel(r);
+		line_kinds[i].restore(r, value);
+		return;
+	}
+	finish_channel(r);
+	if (!session_restore_part(r->s, key, value))
+		session_restore_key(r->s, key, value);
+}
+
+int session_restore(struct tracer *t, const char *name)
+{
+	struct restore r = { .t = t };
+	struct md_buf text = MD_BUF_INIT;
+	char *line, *save = NULL;
+	int dir, err;
+
+	if (name_check(name, 200, NULL))
+		return -EINVAL;
+	dir = openat(t->sessions_fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	err = dir < 0 ? -errno : state_file_read(dir, "session", SESSION_FILE_MAX, &text);
+	if (dir >= 0)
+		close(dir);
+	if (!err && !(r.s = session_new(t, name, 0, 0)))
+		err = -ENOMEM;
+	if (!err) {
+		md_buf_str(&text);
+		for (line = strtok_r(text.data, "\n", &save); line; line = strtok_r(NULL, "\n", &save))
+			restore_line(&r, line);
+		finish_channel(&r);
+	}
+	if (!err)
+		r.s->dump_begun = r.s->dump_ended = r.s->statedump;
+	if (!err && r.s->statedump > t->last_statedump)
+		t->last_statedump = r.s->statedump;
+	md_buf_deinit(&r.rules);
+	md_buf_deinit(&r.contexts);
+	md_buf_deinit(&text);
+	return err;
+}

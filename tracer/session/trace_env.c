@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * The traces of a session: one for each owner of events (a user, a process, the kernel), with the environment that
+ * LTTng's traces have. Caller holds tracer.lock.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/utsname.h>
+#include <uuid/uuid.h>
+
+#include "metadata/ctf.h"
+#include "tracer/base/timefmt.h"
+#include "tracer/session/session.h"
+
+struct trace *trace_find(struct session *s, uint32_t uid, uint32_t pid)
+{
+	struct trace *t;
+
+	for (t = s->traces; t; t = t->next)
+		if (t->uid == uid && t->pid == pid)
+			return t;
+	return NULL;
+}
+
+/* The environment that LTTng-UST's traces have: Trace Compass chooses its analyses by it. */
+static int set_env(struct trace *t, const struct session *s, unsigned int word_bits)
+{
+	struct md_trace *md = t->md;
+	char when[TIME_TEXT_MAX];
+	int err = 0;
+
+	time_print(t->pid ? t->created : s->created, TIME_FORMAT_TRACE, when);
+	err |= md_trace_env(md, "domain", "ust", 0);
+	err |= md_trace_env(md, "tracer_name", "lttng-ust", 0);
+	err |= md_trace_env(md, "tracer_major", NULL, 2);
+	err |= md_trace_env(md, "tracer_minor", NULL, 13);
+	err |= md_trace_env(md, "tracer_buffering_scheme", t->pid ? "pid" : "uid", 0);
+	err |= md_trace_env(md, "tracer_buffering_id", NULL, t->pid ? t->pid : t->uid);
+	err |= md_trace_env(md, "architecture_bit_width", NULL, word_bits);
+	err |= md_trace_env(md, "trace_name", s->name, 0);
+	err |= md_trace_env(md, "trace_creation_datetime", when, 0);
+	err |= md_trace_env(md, "hostname", t->hostname, 0);
+	if (t->pid) {
+		err |= md_trace_env(md, "tracer_patchlevel", NULL, 0);
+		err |= md_trace_env(md, "vpid", NULL, t->pid);
+		err |= md_trace_env(md, "procname", t->comm, 0);
+		err |= md_trace_env(md, "vpid_datetime", when, 0);
+	}
+	return err;
+}
+
+/* The same of LTTng's kernel tracer. */
+static int set_kernel_env(struct trace *t, const struct session *s)
+{
+	struct md_trace *md = t->md;
+	struct utsname un = { 0 };
+	char when[TIME_TEXT_MAX];
+	int err = 0;
+
+	uname(&un);
+	time_print(s->created, TIME_FORMAT_TRACE, when);
+	err |= md_trace_env(md, "hostname", t->hostname, 0);
+	err |= md_trace_env(md, "domain", "kernel", 0);
+	err |= md_trace_env(md, "sysname", un.sysname, 0);
+	err |= md_trace_env(md, "kernel_release", un.release, 0);
+	err |= md_trace_env(md, "kernel_version", un.version, 0);
+	err |= md_trace_env(md, "tracer_name", "lttng-modules", 0);
+	err |= md_trace_env(md, "tracer_major", NULL, 2);
+	err |= md_trace_env(md, "tracer_minor", NULL, 13);
+	err |= md_trace_env(md, "tracer_patchlevel", NULL, 0);
+	err |= md_trace_env(md, "trace_buffering_scheme", "global", 0);
+	err |= md_trace_env(md, "trace_name", s->name, 0);
+	err |= md_trace_env(md, "trace_creation_datetime", when, 0);
+	return err;
+}
+
+struct trace *trace_new(struct session *s, uint32_t uid, uint32_t pid, const char *comm, const uint8_t *uuid, int64_t created)
+{
+	struct trace *t = calloc(1, sizeof(*t));
+	const struct clock *clock = &s->tracer->clock;
+	uint8_t fresh[16];
+	char when[TIME_TEXT_MAX];
+
+	if (!t)
+		return NULL;
+	if (!uuid)
+		uuid_generate(fresh);
+	t->refs = 1;
+	t->log_fd = -1;
+	t->uid = uid;
+	t->pid = pid;
+	t->created = created ? created : wall_clock();
+	pthread_mutex_init(&t->lock, NULL);
+	snprintf(t->comm, sizeof(t->comm), "%s", comm ? comm : "");
+	snprintf(t->hostname, sizeof(t->hostname), "%s", s->tracer->hostname);
+	time_print(t->created, TIME_FORMAT_NAME, when);
+	if (uid == KERNEL_UID)
+		snprintf(t->path, sizeof(t->path), OWNER_KERNEL);
+	else if (pid)
+		snprintf(t->path, sizeof(t->path), "ust/pid/%s-%u-%s", t->comm[0] ? t->comm : "unknown", pid, when);
+	else
+		snprintf(t->path, sizeof(t->path), "ust/uid/%u/64-bit", uid);
+	if (uid == KERNEL_UID)
+		snprintf(t->owner, sizeof(t->owner), OWNER_KERNEL);
+	else
+		snprintf(t->owner, sizeof(t->owner), "%u", pid ? pid : uid);
+	t->md = md_trace_create(uuid ? uuid : fresh);
+	if (!t->md || (uid == KERNEL_UID ? set_kernel_env(t, s) : set_env(t, s, 64))) {
+		trace_put(t);
+		return NULL;
+	}
+	t->md->clock_offset = session_clock_offset(s);
+	memcpy(t->md->clock_uuid, clock->uuid, 16);
+	t->index = s->next_trace++;
+	t->next = s->traces;
+	s->traces = t;
+	return t;
+}
