@@ -46,7 +46,7 @@ static uint64_t random_key(void)
 	return key ? key : 1;
 }
 
-/* The kernel's own buffers are as large as ours. */
+/* A kernel channel has the kernel's buffers as well, of the same size. */
 static uint64_t cost(const struct channel *c, uint64_t size)
 {
 	return c->kernel ? 2 * size : size;
@@ -86,7 +86,7 @@ void buffer_drop(struct stream_group *cl, struct buffer *b)
 	free(b);
 }
 
-/* A ring for each CPU: of the kernel's too, where what it had recorded goes. */
+/* One ring for each CPU: also for a kernel channel, whose records drain.c copies there. */
 static bool per_cpu(const struct channel *c, enum trail_ring_kind kind, uint32_t pid)
 {
 	return kind == TRAIL_RINGS_CPU || (c->kernel && !pid);
@@ -115,7 +115,7 @@ int channel_room(struct channel *c, uint64_t *bytes)
 	return quota_buffer(c->session, *bytes);
 }
 
-/* No room for what is wanted: what has room may be there instead. */
+/* The share has no room for this geometry: choose the smallest one, which discards. */
 static int refuse_buffer(struct stream_group *cl, struct region_geometry *geo)
 {
 	struct session *s = cl->channel->session;
@@ -195,7 +195,7 @@ void buffers_keep(struct tracer *t)
 		if (err)
 			tracer_report(t, "the keeper did not take a buffer: %s", strerror(-err));
 		pthread_mutex_lock(&t->lock);
-		/* Was its session removed meanwhile? Then nobody else will take it back from the keeper. */
+		/* If the session was removed meanwhile, no other call removes it from the keeper. */
 		if (r->retired)
 			keeper_drop(t->keeper, name);
 		region_put(r);
@@ -204,7 +204,7 @@ void buffers_keep(struct tracer *t)
 	pthread_mutex_unlock(&t->lock);
 }
 
-/* What is below the mark is not shown any more. Views read the ring meanwhile, without a lock. */
+/* Hides all events below the mark. Views read the ring at the same time, without a lock. */
 static void clear_ring(struct trail_ring *ring, const struct ring_mark *mark)
 {
 	uint64_t lost = __atomic_load_n(&ring->lost, __ATOMIC_RELAXED);
@@ -223,7 +223,8 @@ static void clear_ring(struct trail_ring *ring, const struct ring_mark *mark)
 }
 
 /*
- * The barrier lets each event that a writer has begun finish first, so that none of them appears after `clear`.
+ * The barrier waits until writers have committed the events that they began, so none of these
+ * appears after `clear`.
  * Caller holds tracer.lock.
  */
 void session_clear_rings(struct session *s)

@@ -13,7 +13,7 @@
 #include "tracer/ring/reader.h"
 
 #define CHANNEL_NAME_MAX 128
-#define CHANNELS_MAX 256u       /* of one session: what a user makes the daemon keep has to have an end */
+#define CHANNELS_MAX 256u       /* of one session: bounds the memory that a user can claim */
 #define SHORTCUT "channel0"
 
 struct channel *channel_find(const struct session *s, enum domain domain, const char *name)
@@ -61,7 +61,7 @@ static const struct domain_ops *channel_ops(const struct channel *c)
 	return domain_ops(c->session, c->kernel ? DOMAIN_KERNEL : DOMAIN_USER);
 }
 
-/* From here on the geometry is fixed. */
+/* Caller holds tracer.lock. Fixes the geometry at the first start. */
 int channel_start(struct channel *c, struct tr_err *err)
 {
 	const struct domain_ops *ops = channel_ops(c);
@@ -69,7 +69,10 @@ int channel_start(struct channel *c, struct tr_err *err)
 
 	if (c->started)
 		return ops->start ? ops->start(c, err) : 0;
-	/* Who may wait for room wants what is there to be kept. */
+	/*
+	 * A channel whose writers may block, or that is written to files, must not overwrite:
+	 * default to discard.
+	 */
 	c->mode = c->loss >= 0 ? (enum trail_mode)c->loss :
 		  c->blocking || c->session->output ? TRAIL_MODE_DISCARD : TRAIL_MODE_OVERWRITE;
 	if (ops->start)
@@ -168,7 +171,7 @@ int channel_destroy(struct session *s, enum domain domain, const char *channel, 
 	pthread_mutex_lock(&s->tracer->lock);
 	c = channel_find(s, domain, channel);
 	if (c && session_must_finish(s)) {
-		/* What it has recorded goes to the files before it goes. */
+		/* Write its events to the output before its buffers are removed. */
 		c->enabled = false;
 		session_apply(s);
 		pthread_mutex_unlock(&s->tracer->lock);
@@ -216,7 +219,7 @@ int contexts_show(struct session *s, enum domain domain, const char *channel, st
 	return show_list(s, domain, channel, true, out);
 }
 
-/* With the lock held. -EAGAIN: the plan has to be prepared before. */
+/* Caller holds tracer.lock. -EAGAIN: call prepare_rules without the lock, then try again. */
 static int store_rules(struct session *s, enum domain domain, const char *channel, const char *text, bool replace, struct rule_preparation **prep,
 		       struct tr_err *err)
 {
@@ -261,7 +264,7 @@ int events_store(struct session *s, enum domain domain, const char *channel, con
 	uid_t owner;
 	int ret;
 
-	/* What was recorded until now is for the rules until now. */
+	/* The old rules decide on the events recorded so far: drain them first. */
 	if (ops->drain)
 		ops->drain(s);
 	do {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * What a channel wants of which event, and the programs that filters are compiled to. A program depends on the filters and
- * on the event's fields; it is kept under a digest of both, so it is never out of date.
+ * Decides whether a channel records an event, and compiles its filters. A compiled filter depends on
+ * the filters and on the event's fields. The cache key is a digest of both, so no entry gets stale.
+ * Caller holds tracer.lock.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -21,7 +22,8 @@ enum { PROGRAM, ALWAYS, NEVER };        /* as filter_compile says it */
 struct program {
 	struct program *next;
 	uint64_t filters, layout;
-	uid_t uid;                      /* whose event: who makes two layouts with one digest fools nobody but himself */
+	/* Of the event's owner: a user who forges two layouts with one digest harms no other user. */
+	uid_t uid;
 	int result;
 	size_t size;
 	uint64_t code[];
@@ -53,7 +55,7 @@ void programs_drop(struct tracer *t)
 	t->programs = NULL;
 }
 
-/* What stands in a registration of the event's fields, all of them. */
+/* A digest of all that the registration declares of the event's fields. */
 static uint64_t layout_of(const struct filter_event *e)
 {
 	uint64_t h = e->field_count + 1;
@@ -105,7 +107,7 @@ static struct program *find(const struct programs *all, uint64_t filters, uint64
 	return p;
 }
 
-/* NULL: it cannot be made (memory, or it is too large). */
+/* The compiled filter from the cache, or a new one. NULL: no memory, or too large. */
 static const struct program *program_of(const struct channel *c, uint64_t filters, const char *event, int level,
 					const struct filter_event *e, uid_t uid)
 {

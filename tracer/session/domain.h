@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Tracing domains: who records the events of a channel. The user domain (app/) tells applications which tracepoints to
- * switch on, and they write into the rings. The kernel domain (kernel/) tells the kernel, and copies its records into the
- * rings. The model calls a domain only through its row, so session/ knows neither applications nor the kernel.
+ * Tracing domains: the sources of a channel's events. The user domain (app/) switches tracepoints of
+ * applications on, which write into the rings. The kernel domain (kernel/) enables kernel events, and
+ * copies the kernel's records into the rings. The model calls a domain only through its row.
  *
  * Locks: each hook says whether the caller holds tracer.lock. A hook may be NULL.
  */

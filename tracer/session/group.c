@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * What a channel records of one owner: traces, stream classes, event ids, buffers. All under the tracer's lock.
+ * Stream groups: what a channel records of one owner. Here are their event ids and switch bytes; the
+ * buffers are in buffer.c. Caller holds tracer.lock.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -41,7 +42,7 @@ static int id_add(struct stream_group *cl, uint64_t digest, uint32_t id)
 	return 0;
 }
 
-/* Room for the switch of an event id. */
+/* Grows the array of switches to hold an event id. */
 static int switch_room(struct stream_group *cl, uint32_t id)
 {
 	uint32_t size = cl->switch_size ? cl->switch_size : 16;
@@ -85,7 +86,7 @@ int group_event(struct stream_group *cl, uint64_t digest, struct md_event *e, ui
 		md_event_destroy(e);
 		return -ENOMEM;
 	}
-	/* On disk before anybody can record it: an id in a buffer always has its description. */
+	/* Write the description before an application gets the id: no buffer has an unknown id. */
 	err = cl->trace->log_fd < 0 ? 0 : eventlog_append(cl->trace->log_fd, cl->stream->id, e);
 	if (!err) {
 		pthread_mutex_lock(&cl->trace->lock);
@@ -234,7 +235,7 @@ struct stream_group *group_get(struct channel *c, struct trace *t, bool create)
 	return cl;
 }
 
-/* What an earlier daemon left in the buffers goes on being good, as far as it says that the event is on. */
+/* Takes over the switch byte that an earlier daemon left in the buffers, if the event is on. */
 static void switch_recall(struct stream_group *cl, uint32_t id, uint64_t decision)
 {
 	struct event_switch *sw = &cl->switches[id];
@@ -246,11 +247,11 @@ static void switch_recall(struct stream_group *cl, uint32_t id, uint64_t decisio
 			sw->value = region_switched(b->region, id);
 	if (sw->value)
 		sw->decision = decision ? decision : 1;
-	else    /* any, but hardly the one that a thread is just using */
+	else    /* unlikely to be the value that a thread read before */
 		sw->value = (uint8_t)(wall_clock() >> 10);
 }
 
-/* Gives the event's byte a new value if the decision is another one. True: threads may be at work with the old one. */
+/* Gives the byte a new value if the decision changed. True: threads may still use the old value. */
 static bool switch_set(struct stream_group *cl, uint32_t id, uint64_t decision)
 {
 	struct event_switch *sw = &cl->switches[id];
@@ -307,7 +308,7 @@ void group_drop(struct stream_group *cl)
 }
 
 /*
- * Regions of CPU rings need one visit of each CPU in all, those of thread rings one each.
+ * One barrier visits each CPU once for all regions of CPU rings, and each region of thread rings.
  * Caller holds tracer.lock.
  */
 void session_switch(struct session *s)

@@ -8,7 +8,7 @@
 
 #include "tracer/session/session.h"
 
-/* What holds for the user. Whose daemon it is has no limits but those that name him. */
+/* The limits of a user. The daemon's own user has only limits that name its uid. */
 static struct user_limit limit_of(const struct tracer *t, uid_t uid)
 {
 	static const struct user_limit none;
@@ -19,7 +19,7 @@ static struct user_limit limit_of(const struct tracer *t, uid_t uid)
 	return uid == geteuid() ? none : t->config.limit;
 }
 
-/* What one user has. */
+/* What one user has. Guarded by tracer.shares_lock. */
 struct share {
 	struct share *next;
 	uid_t uid;
@@ -37,8 +37,8 @@ static struct share **place_of(struct tracer *t, uid_t uid)
 	return at;
 }
 
-/* Made if need be; NULL: memory. */
-static struct share *find(struct tracer *t, uid_t uid)
+/* The share of a user, a new one if there is none; NULL: no memory. Caller holds shares_lock. */
+static struct share *find_share(struct tracer *t, uid_t uid)
 {
 	struct share **at = place_of(t, uid);
 
@@ -47,8 +47,8 @@ static struct share *find(struct tracer *t, uid_t uid)
 	return *at;
 }
 
-/* Frees it if it has nothing. */
-static void release(struct tracer *t, struct share *u)
+/* Frees a share with nothing in it. Caller holds shares_lock. */
+static void release_share(struct tracer *t, struct share *u)
 {
 	if (!u || u->sessions || u->buffer_bytes || u->frozen)
 		return;
@@ -76,7 +76,7 @@ bool quota_add(struct session *s)
 
 	pthread_mutex_lock(&s->tracer->shares_lock);
 	s->payer = s->uid;
-	u = find(s->tracer, s->payer);
+	u = find_share(s->tracer, s->payer);
 	if (u)
 		u->sessions++;
 	pthread_mutex_unlock(&s->tracer->shares_lock);
@@ -91,7 +91,7 @@ void quota_remove(struct session *s)
 	u = *place_of(s->tracer, s->payer);
 	if (u) {
 		u->sessions--;
-		release(s->tracer, u);
+		release_share(s->tracer, u);
 	}
 	pthread_mutex_unlock(&s->tracer->shares_lock);
 }
@@ -101,9 +101,9 @@ void quota_move(struct session *s, uid_t uid)
 	struct share *from, *to;
 
 	pthread_mutex_lock(&s->tracer->shares_lock);
-	from = find(s->tracer, s->payer);
-	to = find(s->tracer, uid);
-	/* Without memory it goes on counting for who had it. */
+	from = find_share(s->tracer, s->payer);
+	to = find_share(s->tracer, uid);
+	/* Without memory the session still counts for its former owner. */
 	if (from && to && from != to) {
 		from->sessions--;
 		from->buffer_bytes -= s->buffer_bytes;
@@ -112,7 +112,7 @@ void quota_move(struct session *s, uid_t uid)
 		to->buffer_bytes += s->buffer_bytes;
 		to->frozen += s->frozen;
 		s->payer = uid;
-		release(s->tracer, from);
+		release_share(s->tracer, from);
 	}
 	pthread_mutex_unlock(&s->tracer->shares_lock);
 	s->uid = uid;
@@ -137,8 +137,8 @@ void quota_count_buffer(struct session *s, int64_t bytes)
 	struct share *u;
 
 	pthread_mutex_lock(&s->tracer->shares_lock);
-	/* (It is there: the session counts.) */
-	u = find(s->tracer, s->payer);
+	/* Never NULL in practice: the session itself counts in this share. */
+	u = find_share(s->tracer, s->payer);
 	s->buffer_bytes += (uint64_t)bytes;
 	if (u)
 		u->buffer_bytes += (uint64_t)bytes;
@@ -154,7 +154,7 @@ int quota_frozen(struct session *s, int64_t bytes)
 
 	pthread_mutex_lock(&t->shares_lock);
 	max = limit_of(t, s->payer).max_frozen;
-	u = find(t, s->payer);
+	u = find_share(t, s->payer);
 	if (!u)
 		ret = -ENOMEM;
 	else if (bytes > 0 && ((t->config.max_frozen && (uint64_t)(t->frozen + bytes) > t->config.max_frozen) ||
@@ -165,7 +165,7 @@ int quota_frozen(struct session *s, int64_t bytes)
 		s->frozen += bytes;
 		u->frozen += bytes;
 	}
-	release(t, u);
+	release_share(t, u);
 	pthread_mutex_unlock(&t->shares_lock);
 	return ret;
 }

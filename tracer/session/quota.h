@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What each user may take up of the daemon: sessions, bytes of buffers, bytes that views freeze. What a session has counts for
- * its owner, whoever reads or writes it. Guarded by a lock of its own, within which nothing else is called: so moments can be dropped
- * with the tracer's lock held or without. Owners change with the tracer's lock held.
+ * The share of each user in the daemon: sessions, bytes of buffers, bytes that views freeze. All that a
+ * session has counts for its owner. tracer.shares_lock guards the shares; its holder takes no other
+ * lock, so callers may hold tracer.lock or not. Owners change with tracer.lock held.
  */
 #ifndef TRACER_SESSION_QUOTA_H
 #define TRACER_SESSION_QUOTA_H
@@ -23,7 +23,7 @@ int quota_session(struct tracer *t, uid_t uid, struct tr_err *err);
 bool quota_add(struct session *s);
 void quota_remove(struct session *s);
 void quota_move(struct session *s, uid_t uid);
-/* 0, or -EDQUOT if the owner may have no buffers of so many bytes more. */
+/* 0, or -EDQUOT if the owner's share has no room for this many more bytes of buffers. */
 int quota_buffer(const struct session *s, uint64_t bytes);
 /* A buffer was made, or (negative) is gone. */
 void quota_count_buffer(struct session *s, int64_t bytes);
@@ -32,7 +32,10 @@ int quota_frozen(struct session *s, int64_t bytes);
 uint64_t quota_frozen_now(struct tracer *t);    /* of all users */
 /* Lines of a session's status: what it has of its owner's share. */
 void quota_status(struct session *s, struct md_buf *out);
-/* Lines `user UID key=value …` of those who have something: all for root and ourselves, else the viewer's own. */
+/*
+ * Lines `user UID key=value …`, one for each share: all of them for root and the daemon's user, else
+ * the viewer's own.
+ */
 void quota_show(struct tracer *t, uid_t viewer, struct md_buf *out);
 void quota_deinit(struct tracer *t);
 

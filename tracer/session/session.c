@@ -73,7 +73,7 @@ void session_put(struct session *s)
 {
 	struct tracer *tracer;
 
-	/* Release and acquire: the last one frees what all have finished with. */
+	/* Release pairs with acquire: the last holder sees the writes of all others before it frees. */
 	if (!s || __atomic_sub_fetch(&s->refs, 1, __ATOMIC_ACQ_REL))
 		return;
 	tracer = s->tracer;
@@ -177,7 +177,7 @@ void session_drop(struct session *s)
 	cds_list_for_each_entry_safe(c, next, &s->channels, node)
 		channel_drop(c);
 	session_drop_parts(s, false);
-	/* Views may hold on to the traces; nothing is added to them any more. */
+	/* Views may hold references to the traces, but no event is added to them any more. */
 	for (struct trace *t = s->traces; t; t = t->next) {
 		if (t->log_fd >= 0)
 			close(t->log_fd);
@@ -284,7 +284,7 @@ int session_destroy(struct tracer *t, const char *name, struct tr_err *err)
 		ret = stop_for_removal(s, err);
 	if (s && !ret && session_find(t, name) == s)
 		wind_up(s);
-	/* Another one may have removed it meanwhile. */
+	/* Another thread may have removed it while the lock was released. */
 	if (s && session_find(t, name) != s)
 		s = NULL;
 	if (ret && s) {
@@ -340,7 +340,7 @@ static int set_rights(struct session *s, mode_t mode, uid_t uid, gid_t gid)
 			quota_move(s, uid);
 		s->gid = gid == (gid_t)-1 ? s->gid : gid;
 		if (uid != (uid_t)-1) {
-			/* Whose events it was for, and is not any more, must ask again to find out. */
+			/* Applications of the former owner must attach again to learn of the change. */
 			cds_list_for_each_entry(c, &s->channels, node)
 				c->epoch++;
 			session_apply(s);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What the views (text, pipe, streams, trace/) ask of a session, and what a session tells them. Private to tracer/.
+ * What the views (text, pipe, streams, trace/) and the output read from a session. All functions take
+ * tracer.lock themselves, if they need it.
  */
 #ifndef TRACER_SESSION_STREAMS_H
 #define TRACER_SESSION_STREAMS_H
