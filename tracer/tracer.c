@@ -230,7 +230,7 @@ int tracer_open(const struct tracer_config *config, struct tracer **out, struct 
 		struct tr_err why = TR_ERR_INIT;
 
 		for_each_part(p, t)
-			if (s->starts && (*p)->start && (*p)->start(s, &why))
+			if (s->starts && (*p)->start && LOCKED(s->tracer, (*p)->start(s, &why)))
 				session_failed(s, "%s: %s", (*p)->name, why.sentence);
 		session_apply(s);
 	}
@@ -260,7 +260,7 @@ void tracer_close(struct tracer *t, bool keep)
 	cds_list_for_each_entry_safe(s, next, &t->sessions, node) {
 		for_each_part(p, t)
 			if (keep && (*p)->suspend)
-				(*p)->suspend(s);
+				UNLOCKED(s->tracer, (*p)->suspend(s));
 		if (!keep)
 			session_finish(s);
 	}

@@ -58,7 +58,7 @@ int session_start(struct session *s, struct tr_err *err)
 			ret = channel_start(c, err);
 	for_each_part(p, s->tracer)
 		if (!ret && (*p)->start)
-			ret = (*p)->start(s, err);
+			ret = LOCKED(s->tracer, (*p)->start(s, err));
 	if (ret)
 		return ret;
 	s->active = true;

@@ -68,7 +68,7 @@ int channel_start(struct channel *c, struct tr_err *err)
 	int ret = 0;
 
 	if (c->started)
-		return ops->start ? ops->start(c, err) : 0;
+		return ops->start ? LOCKED(c->session->tracer, ops->start(c, err)) : 0;
 	/*
 	 * A channel whose writers may block, or that is written to files, must not overwrite:
 	 * default to discard.
@@ -76,7 +76,7 @@ int channel_start(struct channel *c, struct tr_err *err)
 	c->mode = c->loss >= 0 ? (enum trail_mode)c->loss :
 		  c->blocking || c->session->output ? TRAIL_MODE_DISCARD : TRAIL_MODE_OVERWRITE;
 	if (ops->start)
-		ret = ops->start(c, err);
+		ret = LOCKED(c->session->tracer, ops->start(c, err));
 	c->started = !ret;
 	return ret;
 }
@@ -86,7 +86,7 @@ void channel_drop(struct channel *c)
 	struct stream_group *cl, *next;
 
 	if (channel_ops(c)->drop)
-		channel_ops(c)->drop(c);
+		LOCKED(c->session->tracer, channel_ops(c)->drop(c));
 	cds_list_for_each_entry_safe(cl, next, &c->groups, node)
 		group_drop(cl);
 	cds_list_del(&c->node);
@@ -235,7 +235,7 @@ static int store_rules(struct session *s, enum domain domain, const char *channe
 	else
 		ret = rule_list_apply(c ? &c->rules : &none, domain, text, replace, &rules, err);
 	if (!ret)
-		ret = domain_ops(s, domain)->check_rules(s, &rules, prep, err);
+		ret = LOCKED(s->tracer, domain_ops(s, domain)->check_rules(s, &rules, prep, err));
 	if (!ret && !c) {
 		c = channel_new(s, domain, SHORTCUT, s->next_channel);
 		fresh = c != NULL;
@@ -254,7 +254,7 @@ static int store_rules(struct session *s, enum domain domain, const char *channe
 	session_apply(s);
 	session_save(s);
 	session_changed(s);
-	return channel_ops(c)->applied ? channel_ops(c)->applied(c, err) : 0;
+	return channel_ops(c)->applied ? LOCKED(c->session->tracer, channel_ops(c)->applied(c, err)) : 0;
 }
 
 int events_store(struct session *s, enum domain domain, const char *channel, const char *text, bool replace, struct tr_err *err)
@@ -266,15 +266,15 @@ int events_store(struct session *s, enum domain domain, const char *channel, con
 
 	/* The old rules decide on the events recorded so far: drain them first. */
 	if (ops->drain)
-		ops->drain(s);
+		UNLOCKED(s->tracer, ops->drain(s));
 	do {
 		pthread_mutex_lock(&s->tracer->lock);
 		owner = s->uid;
 		ret = store_rules(s, domain, channel, text, replace, &prep, err);
 		pthread_mutex_unlock(&s->tracer->lock);
-	} while (ret == -EAGAIN && ops->prepare_rules && (ret = ops->prepare_rules(s, prep, owner, err)) == 0);
+	} while (ret == -EAGAIN && ops->prepare_rules && (ret = UNLOCKED(s->tracer, ops->prepare_rules(s, prep, owner, err))) == 0);
 	if (ops->end_rules)
-		ret = ops->end_rules(s, prep, ret, err);
+		ret = UNLOCKED(s->tracer, ops->end_rules(s, prep, ret, err));
 	return ret;
 }
 

@@ -8,19 +8,19 @@ void domains_apply(struct session *s)
 {
 	for_each_domain(d, s->tracer)
 		if ((*d)->apply)
-			(*d)->apply(s);
+			LOCKED(s->tracer, (*d)->apply(s));
 }
 
 void domains_drain(struct session *s)
 {
 	for_each_domain(d, s->tracer)
 		if ((*d)->drain)
-			(*d)->drain(s);
+			UNLOCKED(s->tracer, (*d)->drain(s));
 }
 
 void domains_gc(struct tracer *t)
 {
 	for_each_domain(d, t)
 		if ((*d)->gc)
-			(*d)->gc(t);
+			UNLOCKED(t, (*d)->gc(t));
 }

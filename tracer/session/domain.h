@@ -4,7 +4,8 @@
  * applications on, which write into the rings. The kernel domain (kernel/) enables kernel events, and
  * copies the kernel's records into the rings. The model calls a domain only through its row.
  *
- * Locks: each hook says whether the caller holds tracer.lock. A hook may be NULL.
+ * Locks: each hook says whether the caller holds tracer.lock. A hook may be NULL. Builds
+ * with sanitizers check it at each call (session/lock_check.h).
  */
 #ifndef TRACER_SESSION_DOMAIN_H
 #define TRACER_SESSION_DOMAIN_H
@@ -13,6 +14,7 @@
 
 #include "metadata/buf.h"
 #include "tracer/rule/rule.h"
+#include "tracer/session/lock_check.h"
 #include "tracer/tracer.h"
 
 struct channel;

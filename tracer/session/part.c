@@ -40,7 +40,7 @@ bool session_flush(struct session *s)
 
 	for_each_part(p, s->tracer)
 		if ((*p)->flush)
-			done = (*p)->flush(s) && done;
+			done = UNLOCKED(s->tracer, (*p)->flush(s)) && done;
 	return done;
 }
 
@@ -48,35 +48,35 @@ void session_clear_parts(struct session *s)
 {
 	for_each_part(p, s->tracer)
 		if ((*p)->clear)
-			(*p)->clear(s);
+			LOCKED(s->tracer, (*p)->clear(s));
 }
 
 void parts_gc(struct tracer *t)
 {
 	for_each_part(p, t)
 		if ((*p)->gc)
-			(*p)->gc(t);
+			UNLOCKED(t, (*p)->gc(t));
 }
 
 void session_drop_parts(struct session *s, bool keep)
 {
 	for_each_part(p, s->tracer)
 		if ((*p)->drop)
-			(*p)->drop(s, keep);
+			LOCKED(s->tracer, (*p)->drop(s, keep));
 }
 
 void session_exchange_parts(struct session *a, struct session *b)
 {
 	for_each_part(p, a->tracer)
 		if ((*p)->exchange)
-			(*p)->exchange(a, b);
+			LOCKED(a->tracer, (*p)->exchange(a, b));
 }
 
 void session_save_parts(const struct session *s, struct md_buf *out)
 {
 	for_each_part(p, s->tracer)
 		if ((*p)->save)
-			(*p)->save(s, out);
+			LOCKED(s->tracer, (*p)->save(s, out));
 }
 
 bool session_restore_part(struct session *s, const char *key, const char *value)
@@ -90,7 +90,7 @@ bool session_restore_part(struct session *s, const char *key, const char *value)
 bool session_must_finish(const struct session *s)
 {
 	for_each_part(p, s->tracer)
-		if ((*p)->must_finish && (*p)->must_finish(s))
+		if ((*p)->must_finish && LOCKED(s->tracer, (*p)->must_finish(s)))
 			return true;
 	return false;
 }

@@ -3,7 +3,8 @@
  * Parts of a session: what a session has besides its channels (its text, its snapshots, its output). The model calls a
  * part only through its row, so session/ knows none of them. A new part is one row in tracer.c and one file with the hooks.
  *
- * Locks: each hook says whether the caller holds tracer.lock. A hook may be NULL.
+ * Locks: each hook says whether the caller holds tracer.lock. A hook may be NULL. Builds
+ * with sanitizers check it at each call (session/lock_check.h).
  */
 #ifndef TRACER_SESSION_PART_H
 #define TRACER_SESSION_PART_H
@@ -11,6 +12,7 @@
 #include <stdbool.h>
 
 #include "metadata/buf.h"
+#include "tracer/session/lock_check.h"
 #include "tracer/tracer.h"
 
 /* One file of the session's directory that shows and takes a setting. */

@@ -237,7 +237,7 @@ static void wind_up(struct session *s)
 		p++;
 	while (p != s->tracer->parts)
 		if ((*--p)->finish)
-			(*p)->finish(s);
+			UNLOCKED(s->tracer, (*p)->finish(s));
 	pthread_mutex_lock(&s->tracer->lock);
 }
 
@@ -266,7 +266,7 @@ static int stop_for_removal(struct session *s, struct tr_err *err)
 	domains_drain(s);
 	for_each_part(p, s->tracer)
 		if (!ret && (*p)->stopped)
-			ret = (*p)->stopped(s);
+			ret = UNLOCKED(s->tracer, (*p)->stopped(s));
 	pthread_mutex_lock(&s->tracer->lock);
 	return ret ? tr_fail(err, ret, "session '%s' has stopped, but what its buffers hold cannot be written: %s; 'clear' discards it",
 			     s->name, strerror(-ret)) : 0;
@@ -404,10 +404,10 @@ void session_status(struct session *s, struct md_buf *out)
 	md_buf_printf(out, "buffers_refused %" PRIu64 "\nbuffers_lost %" PRIu64 "\n", s->buffers_refused, s->buffers_lost);
 	for_each_domain(d, s->tracer)
 		if ((*d)->status)
-			(*d)->status(s, out);
+			LOCKED(s->tracer, (*d)->status(s, out));
 	for_each_part(p, s->tracer)
 		if ((*p)->status)
-			(*p)->status(s, out);
+			LOCKED(s->tracer, (*p)->status(s, out));
 	cds_list_for_each_entry(c, &s->channels, node)
 		if (c->blocking)
 			md_buf_printf(out, "blocking %s: " CHANNEL_BLOCKING_NOTE "\n", c->name);

@@ -117,7 +117,7 @@ static bool needs_cpu_barrier(struct session *s)
 
 	pthread_mutex_lock(&s->tracer->lock);
 	for_each_domain(d, s->tracer)
-		needs = needs || ((*d)->needs_cpu_barrier && (*d)->needs_cpu_barrier(s));
+		needs = needs || ((*d)->needs_cpu_barrier && LOCKED(s->tracer, (*d)->needs_cpu_barrier(s)));
 	pthread_mutex_unlock(&s->tracer->lock);
 	return needs;
 }
