@@ -31,8 +31,8 @@ refused EINVAL 'no log levels' 'kprobe:vfs_read loglevel info'
 refused EINVAL "a function's name" 'function:vfs_[rw]*'
 refused ENOENT 'No such file' 'uprobe:/no/such/file:main'
 refused ENOENT 'No such file' 'usdt:/no/such/file:a:b'
-refused EINVAL 'no regular file' 'uprobe:/dev/null:main'
-refused EINVAL 'no regular file' "uprobe:$work:main"
+refused EINVAL 'not a regular file' 'uprobe:/dev/null:main'
+refused EINVAL 'not a regular file' "uprobe:$work:main"
 echo text >"$work/text file"
 refused EINVAL 'ELF' "\"uprobe:$work/text file:main\""
 refused ENOENT 'no usdt probes' "usdt:$TOOL:prov:name"

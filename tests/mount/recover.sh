@@ -95,7 +95,7 @@ kill -9 "$keeper"
 rm -rf "$work/buffers" "$work/image"
 "$recover" -o "$work/out5" "$TRAIL_RUNTIME_DIR" >"$work/log" 2>&1 && fail "nothing was there, but all is well"
 has "$(cat "$work/log")" 'there is no keeper'
-has "$(cat "$work/log")" "session one: a buffer of channel channel0 is lost"
+has "$(cat "$work/log")" "session one: a buffer of channel channel0 and its events are lost"
 maps=$(awk '/trail-region/ { print $1 }' "/proc/$alive/maps")
 [ -n "$maps" ] || fail "the program has no buffers mapped"
 files=$(for m in $maps; do echo "/proc/$alive/map_files/$m"; done)

@@ -197,7 +197,7 @@ refused ENOENT "no such file\|No such file" uprobe:/no/such/file:main
 refused ENOENT "did you mean 'from_program'" "uprobe:$P:from_progam"
 refused ENOENT "no probe 'demo:hot'" "usdt:$P:demo:hot"
 refused EINVAL "no ELF file\|ELF" "uprobe:$work/lib.c:main"
-refused EINVAL "no regular file" uprobe:/dev/null:main
+refused EINVAL "not a regular file" uprobe:/dev/null:main
 refused EINVAL "cannot be compared" "usdt:$P:demo:hit if arg0 == \"x\""
 is "a blacklisted function" EINVAL "$(tool open "$s/kernel/events" w write "kprobe:$(sed -n 's/.*\t\(.*\)/\1/p' /sys/kernel/debug/kprobes/blacklist 2>/dev/null | head -n 1 | grep . || echo kprobe_ftrace_handler)\n")"
 has "$(cat "$s/error")" "allows no probe\|no function"

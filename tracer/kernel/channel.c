@@ -188,7 +188,7 @@ static void learn(struct kchannel *kc, struct kernel *k)
 		e = kernel_find(k, line, colon + 1, strlen(colon + 1));
 		if (e && e->index < kc->on_count) {
 			kc->on[e->index] = true;
-			kc->filters[e->index].data = strdup("?");       /* not known: it is written anew */
+			kc->filters[e->index].data = strdup(FILTER_UNKNOWN);       /* not known: it is written anew */
 		}
 	}
 	md_buf_deinit(&text);

@@ -86,6 +86,9 @@ static void check_filters(struct kchannel *kc, struct kernel *k, bool repair, st
 
 		if (!kc->on[i] || !e->present || krule_is_function(e->key))
 			continue;
+		/* An adopted instance: its filter is not known before the rules are applied. */
+		if (f->data && !strcmp(f->data, FILTER_UNKNOWN))
+			continue;
 		read++;
 		md_buf_reset(&text);
 		if (k->ops->filter_text(kc->bc, e->system, e->name, &text) || text.failed ||
@@ -95,7 +98,7 @@ static void check_filters(struct kchannel *kc, struct kernel *k, bool repair, st
 		if (!repair)
 			continue;
 		free(f->data);
-		*f = (struct kchannel_filter){ strdup("?"), 1, false };        /* is written anew */
+		*f = (struct kchannel_filter){ strdup(FILTER_UNKNOWN), 1, false };        /* is written anew */
 	}
 	md_buf_deinit(&text);
 }

@@ -77,6 +77,9 @@ struct kernel {
 
 struct coder;
 
+/* In place of a filter: what the kernel has is not known, so the next apply writes it. */
+#define FILTER_UNKNOWN "?"
+
 struct kchannel_filter {                /* as backend_ops.filter takes it */
 	char *data;                     /* NULL: none */
 	size_t len;
