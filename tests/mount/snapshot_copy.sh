@@ -53,11 +53,15 @@ mkdir "$s/snapshots/slow" || fail "a snapshot while the disk hangs"
 within 10 pending || fail "nothing is pending: $(cat "$s/status")"
 has "$(cat "$s/status")" '^pending copy slow-[0-9-]* [0-9]*%$'
 print "$s/snapshots/slow" >"$work/slow"
+put stop "$s/control"
+put start "$s/control"
+is "copies under way after a start" 1 "$(grep -c '^pending copy ' "$s/status")"
 rmdir "$s/snapshots/slow" || fail "rmdir while it is copied"
 has "$(cat "$s/status")" '^pending copy slow-[0-9-]* [0-9]*%$'
 [ "$(key frozen_bytes "$MNT/status")" -gt 0 ] || fail "its memory is gone already"
 : >"$control"
 within 20 copied 4 || fail "it does not go on: $(cat "$s/status")"
+is "an error of the copy" '' "$(grep '^snapshot_error' "$s/status")"
 print "$out"/slow-* | cmp - "$work/slow" || fail "the copy is another one"
 
 # What cannot be written is told, and nothing is left of it.

@@ -254,12 +254,24 @@ void snapshot_copy_add(struct session *s, struct snapshot *sn)
 	}
 }
 
+static bool is_queued(struct output *o, uint64_t key)
+{
+	const struct snapshot_copy *c;
+
+	pthread_mutex_lock(&o->lock);
+	for (c = o->copies; c && c->key != key; c = c->next)
+		;
+	pthread_mutex_unlock(&o->lock);
+	return c != NULL;
+}
+
 void snapshot_copies_resume(struct session *s)
 {
 	struct snapshot *sn;
 
+	/* Each start calls this: a copy that this daemon has begun is under way. */
 	cds_list_for_each_entry(sn, &s->snapshots, node)
-		if (sn->moment && sn->copy[0])
+		if (sn->moment && sn->copy[0] && !is_queued(s->output, sn->key))
 			snapshot_copy_add(s, sn);
 }
 
