@@ -231,7 +231,7 @@ static bool needs_no_right(struct config *c, const struct node *n)
 }
 
 /* Stores the list that was collected. err->line becomes that of the file. */
-static int state_file_list(struct config *c, struct tr_err *err)
+static int store_list(struct config *c, struct tr_err *err)
 {
 	struct md_buf key = MD_BUF_INIT;
 	const struct node *n;
@@ -346,7 +346,7 @@ static int unnamed_channel(const struct config *c, struct tr_err *err)
 /* (A channel's section at the end of the text may have no name yet: who writes in pieces has not written it.) */
 static int begin_section(struct config *c, int line, const char *name, struct tr_err *err)
 {
-	int rc = state_file_list(c, err);
+	int rc = store_list(c, err);
 
 	if (!rc && c->section && c->section->channel && !c->channel[0])
 		rc = unnamed_channel(c, err);
@@ -365,7 +365,7 @@ static int add_line(struct config *c, struct place *p, int number, const char *v
 	int rc = 0;
 
 	if (c->place.depth && c->place.nodes[c->place.depth - 1]->row != n->row)
-		rc = state_file_list(c, err);
+		rc = store_list(c, err);
 	if (!c->place.depth) {
 		c->place = *p;
 		p->depth = 0;
@@ -394,7 +394,7 @@ int config_item(void *config, int line, const char *section, const char *key, co
 		return tr_fail_at(err, -EINVAL, section, 0,
 				  "no such section: there are session, user, user channel, kernel and kernel channel");
 	if (c->section->channel && !strcmp(key, "name")) {
-		rc = state_file_list(c, err);
+		rc = store_list(c, err);
 		return rc ? rc : begin_channel(c, value, err);
 	}
 	if (!c->section->of_domain && !strcmp(key, "start"))
@@ -408,7 +408,7 @@ int config_item(void *config, int line, const char *section, const char *key, co
 	if (!rc && p.nodes[p.depth - 1]->row->how == STORE_LIST) {
 		rc = add_line(c, &p, line, value, err);
 	} else if (!rc) {
-		rc = state_file_list(c, err);
+		rc = store_list(c, err);
 		if (!rc)
 			rc = store_value(p.nodes[p.depth - 1], &c->who, value, err);
 	}
@@ -419,7 +419,7 @@ int config_item(void *config, int line, const char *section, const char *key, co
 int config_end(struct config *c, int rc, struct tr_err *err)
 {
 	if (!rc)
-		rc = state_file_list(c, err);
+		rc = store_list(c, err);
 	if (!rc)
 		rc = session_become(c->session, c->draft, c->start, err);
 	leave(&c->place, 0);
