@@ -59,6 +59,29 @@ static void waiting(void)
 	close(pair[1]);
 }
 
+/* Who does not read gets one sign, and then the answer still fits. */
+static void unread(void)
+{
+	struct pulse *p = NULL;
+	int pair[2], silent[2];
+
+	CHECK(pulse_create(listener, wake, &p) == 0);
+	CHECK(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, silent) == 0);
+	CHECK(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) == 0);
+	CHECK(pulse_add(p, silent[0]) == 0 && pulse_add(p, pair[0]) == 0);
+	pulse_busy(p);
+	for (int i = 0; i < 10; i++)
+		CHECK(hears_life(pair[1], 10000));
+	pulse_remove(p, silent[0]);
+	CHECK(hears_life(silent[1], 0));
+	CHECK(!hears_life(silent[1], 0));
+	pulse_destroy(p);
+	for (int i = 0; i < 2; i++) {
+		close(pair[i]);
+		close(silent[i]);
+	}
+}
+
 static void early(void)
 {
 	struct pollfd woken = { .fd = wake, .events = POLLIN };
@@ -97,6 +120,7 @@ int main(void)
 	wake = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
 	CHECK(bind(listener, (struct sockaddr *)&addr, sizeof(addr)) == 0 && listen(listener, 16) == 0);
 	CASE(waiting);
+	CASE(unread);
 	CASE(early);
 	unlink(addr.sun_path);
 	return test_summary();

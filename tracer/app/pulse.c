@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include <errno.h>
+#include <linux/sockios.h>
 #include <pthread.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
@@ -76,6 +78,17 @@ static void accept_early(struct pulse *p)
 		return;         /* it is full: so it is awake */
 }
 
+/*
+ * A peer that has not read the last sign needs no other. More would fill the socket, within a second, and
+ * the answer would find no room; and they are kernel memory that any user could make us take.
+ */
+static bool has_unread(int fd)
+{
+	int bytes;
+
+	return ioctl(fd, SIOCOUTQ, &bytes) == 0 && bytes > 0;
+}
+
 static void beat(struct pulse *p)
 {
 	const struct trail_answer life = { .magic = TRAIL_ALIVE_MAGIC };
@@ -83,7 +96,8 @@ static void beat(struct pulse *p)
 	pthread_mutex_lock(&p->lock);
 	accept_early(p);
 	for (uint32_t i = 0; i < p->waiting.count; i++)
-		send(p->waiting.items[i], &life, sizeof(life), MSG_NOSIGNAL | MSG_DONTWAIT);
+		if (!has_unread(p->waiting.items[i]))
+			send(p->waiting.items[i], &life, sizeof(life), MSG_NOSIGNAL | MSG_DONTWAIT);
 	pthread_mutex_unlock(&p->lock);
 }
 
