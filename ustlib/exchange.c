@@ -17,6 +17,8 @@
 
 #include "ustlib/lib.h"
 
+#define OPEN_FD_MIN 512 /* see move_up() */
+
 /* A question without an answer. */
 static struct question {
 	bool open; /* atomic */
@@ -104,7 +106,8 @@ static enum heard hear(int fd, struct trail_answer *answer, int *fds, int *count
 		.msg_iov = &iov,
 		.msg_iovlen = 1,
 		.msg_control = control.buf,
-		.msg_controllen = sizeof(control.buf),
+		/* CMSG_SPACE() rounds up, and the kernel fills it: one descriptor more than fds has */
+		.msg_controllen = CMSG_LEN(sizeof(int) * (TRAIL_REGION_MAX + 1)),
 	};
 	struct cmsghdr *c;
 	ssize_t n;
@@ -259,11 +262,30 @@ enum outcome exchange_look(unsigned int lane)
 	return outcome;
 }
 
+/*
+ * A descriptor that stays must not have a number that the program expects to be free: one that
+ * closes 0, 1 and 2 relies on the next open(2) to return 0. Returns -1 if there is no other number.
+ */
+static int move_up(int fd)
+{
+	int high = fcntl(fd, F_DUPFD_CLOEXEC, OPEN_FD_MIN);
+
+	if (high < 0) /* RLIMIT_NOFILE may be below */
+		high = fcntl(fd, F_DUPFD_CLOEXEC, 3);
+	if (high < 0 && fd > 2)
+		return fd;
+	close(fd);
+	return high;
+}
+
 /* Leaves the question open for later hits, if that can be. */
 static enum outcome leave_open(struct question *q)
 {
 	struct stat st;
 
+	q->fd = move_up(q->fd);
+	if (q->fd < 0)
+		return FAILED;
 	if (fstat(q->fd, &st) < 0) {
 		close(q->fd);
 		return FAILED;

@@ -4,8 +4,9 @@
  * A daemon (this program) that answers when it likes, and an application (this program again) that hits one tracepoint each time it is
  * told to:
  *	late	no answer within the application's patience: it goes on; the answer is taken by the hit that follows it, and no
- *		other question is put
+ *		other question is put, and the open one takes no number that open(2) would have returned
  *	alive	signs of life make the application wait, for longer than its patience
+ *	crowded	an answer with more descriptors than a plan can have is refused
  *	closed	a program that closes all descriptors loses the answer, and nothing else
  */
 #define _GNU_SOURCE
@@ -44,7 +45,21 @@ static void fail(const char *why)
 	exit(1);
 }
 
-/* ---- the application: h hits, c closes what is not its own; each is answered by its letter ---- */
+/*
+ * ---- the application: h hits, c closes what is not its own, n notes the number that the next descriptor gets; each is
+ * answered by its letter, n by x if the number is another one than before ----
+ */
+
+static bool next_is_the_same(void)
+{
+	static int before = -1;
+	int fd = dup(0);
+	bool same = before < 0 || fd == before;
+
+	close(fd);
+	before = fd;
+	return same;
+}
 
 static int application(void)
 {
@@ -54,12 +69,29 @@ static int application(void)
 		if (what == 'h')
 			TRAIL(exchange, hit, TRAIL_FIELD(n, 1));
 		if (what == 'c')
-			for (int fd = 3; fd < 256; fd++)
+			for (int fd = 3; fd < 1024; fd++)
 				close(fd);
+		if (what == 'n' && !next_is_the_same())
+			what = 'x';
 		if (write(1, &what, 1) != 1)
 			return 1;
 	}
 	return 0;
+}
+
+static void tell(char what)
+{
+	if (write(to_app, &what, 1) != 1)
+		fail("the application does not listen");
+}
+
+static void done(char what)
+{
+	struct pollfd p = { .fd = from_app, .events = POLLIN };
+	char got;
+
+	if (poll(&p, 1, 30000) != 1 || read(from_app, &got, 1) != 1 || got != what)
+		fail("the application does not come back");
 }
 
 static void start(const char *patience)
@@ -82,21 +114,8 @@ static void start(const char *patience)
 	from_app = out[0];
 	close(in[0]);
 	close(out[1]);
-}
-
-static void tell(char what)
-{
-	if (write(to_app, &what, 1) != 1)
-		fail("the application does not listen");
-}
-
-static void done(char what)
-{
-	struct pollfd p = { .fd = from_app, .events = POLLIN };
-	char got;
-
-	if (poll(&p, 1, 30000) != 1 || read(from_app, &got, 1) != 1 || got != what)
-		fail("the application does not come back");
+	tell('n'); /* it has registered */
+	done('n');
 }
 
 static void end(void)
@@ -269,6 +288,8 @@ static void late(void)
 	tell('h');
 	conn = question(&index, &lane);
 	done('h'); /* it does not wait for ever */
+	tell('n');
+	done('n');
 	check(written() == before, "recorded without an answer");
 	for (int i = 0; i < 3; i++) {
 		tell('h');
@@ -305,6 +326,46 @@ static void alive(void)
 	taken(conn);
 	done('h');
 	check(written() > before, "alive: the first hit is lost");
+	end();
+}
+
+/* The library has room for TRAIL_REGION_MAX + 1 descriptors, 201. */
+static void crowded(void)
+{
+	union {
+		char buf[CMSG_SPACE(sizeof(int) * 250)];
+		struct cmsghdr align;
+	} control = { 0 };
+	struct trail_answer a = { .magic = TRAIL_ANSWER_MAGIC,
+				  .region_count = TRAIL_REGION_MAX + 1,
+				  .plan_size = sizeof(struct trail_plan) };
+	struct iovec iov = { &a, sizeof(a) };
+	struct msghdr msg = { .msg_iov = &iov,
+			      .msg_iovlen = 1,
+			      .msg_control = control.buf,
+			      .msg_controllen = CMSG_SPACE(sizeof(int) * 250) };
+	struct cmsghdr *c = CMSG_FIRSTHDR(&msg);
+	uint32_t index, lane;
+	int fds[250], conn;
+
+	start("3000");
+	switch_on();
+	tell('h');
+	conn = question(&index, &lane);
+	for (int i = 0; i < 250; i++)
+		fds[i] = region->fd;
+	c->cmsg_level = SOL_SOCKET;
+	c->cmsg_type = SCM_RIGHTS;
+	c->cmsg_len = CMSG_LEN(sizeof(fds));
+	memcpy(CMSG_DATA(c), fds, sizeof(fds));
+	check(sendmsg(conn, &msg, MSG_NOSIGNAL) > 0, "crowded: not sent");
+	done('h');
+	tell('n'); /* and it leaves none open */
+	done('n');
+	close(conn);
+	close(to_app); /* it asks once more when it ends, for what it has missed */
+	to_app = -1;
+	close(question(&index, &lane));
 	end();
 }
 
@@ -363,6 +424,7 @@ int main(void)
 	region_switch(region, 0, 1);
 	late();
 	alive();
+	crowded();
 	closed();
 	region_put(region);
 	snprintf(path, sizeof(path), "rm -rf '%s'", dir);
