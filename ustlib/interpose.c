@@ -40,7 +40,7 @@ TRAIL_EXPORT int prctl(int option, ...)
 {
 	unsigned long a[4];
 	va_list ap;
-	bool no_tsc;
+	bool no_tsc, had_tsc = !thread_state.clock.without_tsc;
 	long ret;
 
 	/* As libc does: whatever was passed, and as many more. */
@@ -54,7 +54,7 @@ TRAIL_EXPORT int prctl(int option, ...)
 	if (no_tsc)
 		thread_lose_tsc();
 	ret = syscall(SYS_prctl, option, a[0], a[1], a[2], a[3]);
-	if (no_tsc ? ret < 0 : !ret && option == PR_SET_TSC)
+	if (no_tsc ? ret < 0 && had_tsc : !ret && option == PR_SET_TSC)
 		thread_regain_tsc();
 	if (option == PR_SET_NAME)
 		context_changed();
