@@ -456,7 +456,7 @@ bool attach_forked(void)
 				lanes |= (o->placed[lane] != NULL) << lane;
 		}
 	for (unsigned int lane = 0; lane < LANES; lane++)
-		if (lanes & 1u << lane)
+		if (lanes & 1u << lane && !attach_sealed)
 			ask_lane(lane);
 	update_failed();
 	dump = statedump_due;

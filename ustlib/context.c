@@ -139,7 +139,7 @@ void context_forked(void)
 	__atomic_store_n(&context_page.vpid, 0, __ATOMIC_RELAXED);
 	/* They count the parent's thread. Those of its other threads are out of reach here, closed at exec. */
 	for (uint32_t i = 0; m && i < m->counter_count; i++)
-		if (m->counters[i].fd >= 0)
+		if (m->counters[i].fd >= 0 && !attach_sealed)
 			close(m->counters[i].fd);
 	if (m)
 		m->counter_count = 0;

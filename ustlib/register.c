@@ -592,7 +592,12 @@ void register_forked(void)
 {
 	bool dump;
 
-	renew();
+	/*
+	 * In a sandbox the calls of renew() may kill. A sealed process could not follow the words of a
+	 * new file either, so its child keeps the words and the places of its parent.
+	 */
+	if (!attach_sealed)
+		renew();
 	objects_forked();
 	thread_forked();
 	context_forked();

@@ -54,6 +54,11 @@ run sealed more
 [ "$(count after)" = 2000 ] || fail "sealed: $(count after) events after: $(cat "$S/sealed/status")"
 [ "$(count other)" = 0 ] || fail "sealed: more than it was ready for"
 
+# A child of a sealed process lives in the same sandbox.
+begin forked
+run forked
+[ "$(count child)" = 2000 ] || fail "forked: $(count child) events"
+
 # AddressSanitizer's program and our library
 cat >"$work/asan.c" <<'C'
 #include <stdlib.h>
