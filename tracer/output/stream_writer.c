@@ -87,6 +87,7 @@ static void stream_writer_close(struct stream_writer *os)
 	if (os->index_fd >= 0)
 		close(os->index_fd);
 	os->fd = os->index_fd = -1;
+	os->needs_truncate = false;
 }
 
 void stream_writer_leave(struct stream_writer *os)
@@ -182,6 +183,9 @@ static int next_file(struct output *o, struct stream_writer *os)
 		stream_files_drop(os->st.log, f.serial - os->file_count, &old);
 	err = make_files(o, os, &f, replace ? &old : NULL, &fd, &index_fd, &spare);
 	trace_place_put(old.place);
+	/* The file is complete, or it has left the list for its successor, which could not be made: write no more to it. */
+	if (!err || old.serial == os->at.serial)
+		stream_writer_close(os);
 	if (err)
 		return err;
 	md_index_header_set(&header);
@@ -199,10 +203,8 @@ static int next_file(struct output *o, struct stream_writer *os)
 		close(index_fd);
 		return err;
 	}
-	stream_writer_close(os);
 	os->fd = fd;
 	os->index_fd = index_fd;
-	os->needs_truncate = false;
 	os->at.serial = f.serial;
 	os->at.size = 0;
 	os->at.index_size = sizeof(header);
