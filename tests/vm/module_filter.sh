@@ -125,7 +125,7 @@ sched:sched_switch if next_comm == "load"
 sched:sched_sw* if prev_comm == "load" && $ctx.procname == "load"
 sched:sched_waking if $ctx.cpu_id == 0 && ($ctx.pid == $ctx.tid || prio < 100) && comm == "load"
 sched:sched_process_fork if parent_pid == parent_tid && parent_comm == "load"
-sched:sched_process_free if pid < 0 || (tid > 0 && comm == "true")
+sched:sched_process_free if prio < 0 || (tid > 0 && comm == "true")
 exceptions:page_fault_user if (error_code & 2) == 2 && $ctx.procname == "load"
 raw_syscalls:sys_enter if id == 62 && args[1] == 12
 raw_syscalls:sys_exit if id == 257 && ret < 0
