@@ -129,8 +129,7 @@ sched:sched_process_free if prio < 0 || (tid > 0 && comm == "true")
 exceptions:page_fault_user if (error_code & 2) == 2 && $ctx.procname == "load"
 raw_syscalls:sys_enter if id == 62 && args[1] == 12
 raw_syscalls:sys_exit if id == 257 && ret < 0
-irq:softirq_raise if vec == 9 && nothing == 1 || vec == 1
-kmem:mm_page_alloc if none[3]
+irq:softirq_raise if vec == 9 && vec == 8 || vec == 1
 signal:signal_generate if $ctx.procname == "l?ad" || $ctx.procname == "load"
 E2
 # What CPU 0 did between the marks, without times. An interrupt may have come between the two probes of one event: order is not compared.
