@@ -67,15 +67,29 @@ static uint64_t version_of(const struct md_trace *md)
 	return n;
 }
 
+/*
+ * Opens an empty file for the new metadata. If an earlier attempt left one that cannot be removed, it
+ * is emptied and used. O_NONBLOCK: opening a FIFO of that name fails instead of waiting.
+ */
+static int open_new(const struct trace_place *p, mode_t mode)
+{
+	const int flags = O_WRONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC;
+	int fd;
+
+	unlinkat(p->fd, ".metadata", 0);
+	fd = openat(p->fd, ".metadata", flags | O_CREAT | O_EXCL, mode);
+	if (fd < 0 && errno == EEXIST)
+		fd = openat(p->fd, ".metadata", flags | O_TRUNC);
+	return fd < 0 ? -errno : fd;
+}
+
 /* In place of the old one at once: a reader of the directory sees the one or the other. */
 static int replace(const struct trace_place *p, mode_t mode, const char *data, size_t len)
 {
-	int fd, err = 0;
+	int fd = open_new(p, mode), err = 0;
 
-	unlinkat(p->fd, ".metadata", 0);
-	fd = openat(p->fd, ".metadata", O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode);
 	if (fd < 0)
-		return -errno;
+		return fd;
 	while (len && !err) {
 		ssize_t n = write(fd, data, len);
 
