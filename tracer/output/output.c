@@ -105,6 +105,8 @@ static int take_slot(struct output *o, struct stream_writer *os)
 		return stream_writer_restore(o, os);
 	}
 	os->at.name = name;
+	/* No daemon has written anything of this stream yet. */
+	os->trace->early = os->trace->early || err == -ENOENT;
 	return err == -ENOENT ? checkpoint_slot_put(o->state, os->slot, &os->at) : err;
 }
 
@@ -231,6 +233,8 @@ static int pass(struct output *o, bool all, struct pressure *p)
 	err = cred_enter(&o->cred);
 	if (!err)
 		err = look(o, &set);
+	if (!err)
+		err = trace_dirs_begin(o);
 	stream_set_deinit(&set);
 	/* (A rotation takes each stream in hand once more, and then moves them.) */
 	set_steps(o, all ? (o->rotates ? 2 : 1) * o->count + 1 : 0);
@@ -634,6 +638,8 @@ int output_start(struct session *s, struct tr_err *err)
 		ret = open_state(o);
 	if (!ret && !o->sync && !(o->sync = syncgroup_create()))
 		ret = -ENOMEM;
+	if (!ret && o->dir >= 0)
+		ret = trace_dirs_expect(o);
 	cds_list_for_each_entry(c, &s->channels, node) {
 		o->kernel = o->kernel || c->kernel;
 		if (c->read_period && (!o->look || c->read_period * 1000 < o->look))

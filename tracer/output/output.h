@@ -43,6 +43,7 @@ struct trace_dir {
 	struct trace *trace;            /* referenced */
 	struct trace_place *place;         /* of the current chunk; NULL: not made yet */
 	uint64_t version;               /* of the metadata that is written; 0: none */
+	bool early;                     /* made before its first packet, in the first chunk */
 };
 
 #define RECYCLE_FILES 8                        /* of a stream are kept */
@@ -189,6 +190,13 @@ uint64_t recycle_put(struct stream_writer *os, const struct checkpoint_slot *aft
 struct trace_dir *trace_dir_of(struct output *o, struct trace *t);
 void trace_dir_destroy(struct trace_dir *t);
 int trace_dir_ready(struct output *o, struct trace_dir *t);       /* directory and metadata are there, and current */
+/*
+ * Locked, before the thread runs, at the session's first start: the traces that are known by then, of
+ * the kernel and of the session's owner, shall be made early. 0 or -ENOMEM.
+ */
+int trace_dirs_expect(struct output *o);
+/* Makes the directories and metadata of early traces that have none. With the owner's rights. 0 or -errno. */
+int trace_dirs_begin(struct output *o);
 int trace_dir_sync(struct output *o, const struct trace_dir *t); /* these are on their way to the disk; with the owner's rights */
 
 /* output/rotate.c */

@@ -130,6 +130,47 @@ int trace_dir_ready(struct output *o, struct trace_dir *t)
 	return err;
 }
 
+static int expect(struct output *o, struct trace *trace)
+{
+	struct trace_dir *t = trace ? trace_dir_of(o, trace) : NULL;
+
+	if (!t)
+		return -ENOMEM;
+	t->early = true;
+	return 0;
+}
+
+int trace_dirs_expect(struct output *o)
+{
+	struct session *s = o->s;
+	struct trace *kernel = trace_find(s, KERNEL_UID, 0), *user;
+	bool per_user = false;
+	struct channel *c;
+	int err = kernel ? expect(o, kernel) : 0;
+
+	/* With buffers per process, a trace exists only once its process does. */
+	cds_list_for_each_entry(c, &s->channels, node)
+		per_user = per_user || (!c->kernel && !c->per_process);
+	if (err || !per_user)
+		return err;
+	user = trace_find(s, s->uid, 0);
+	if (!user && (user = trace_new(s, s->uid, 0, NULL, NULL, 0)))
+		session_save(s);        /* a failure is not fatal: the verb saves again after the start */
+	return expect(o, user);
+}
+
+int trace_dirs_begin(struct output *o)
+{
+	int err = 0, one;
+
+	/* Later chunks have a trace only when it has a packet, or a stream at their end. */
+	for (struct trace_dir *t = o->traces; t && !o->head.archives; t = t->next) {
+		one = t->early && !t->place ? trace_dir_ready(o, t) : 0;
+		err = err ? err : one;
+	}
+	return err;
+}
+
 static int open_at(int dir, const char *name, int flags)
 {
 	int fd = openat(dir, name, O_RDONLY | O_CLOEXEC | flags);
