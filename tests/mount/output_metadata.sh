@@ -3,7 +3,7 @@
 #
 # The metadata of an output is there before its first packet: babeltrace2 reads the directory of a
 # session that no program has recorded to, and of one with less than a sub-buffer. Where the file
-# system refuses to replace metadata, `status` shows its error at each attempt.
+# system refuses to replace metadata, or to write a new file, `status` shows its error.
 . "$(dirname "$0")/lib.sh"
 command -v babeltrace2 >/dev/null || skip "there is no babeltrace2"
 ticker=$BUILD/tests/mount/ticker
@@ -82,5 +82,17 @@ within 20 well || fail "it does not recover: $(cat "$s/status")"
 put stop "$s/control"
 is "events after recovery" 10 "$(babeltrace2 "$out" | wc -l | tr -d ' ')"
 is "temporary files" '' "$(find "$out" -name .metadata)"
+
+# … and one that refuses the first write to a new file, after the metadata was written
+put start "$s/control"
+put clear "$s/control"
+echo 'write EIO' >"$control"
+"$ticker" 10 0 || fail ticker
+within 20 ill || fail "a failed write is not reported: $(cat "$s/status")"
+has "$(cat "$s/status")" '^output_error Input/output error'
+: >"$control"
+within 20 well || fail "it does not recover: $(cat "$s/status")"
+put stop "$s/control"
+is "events after a failed write" 10 "$(babeltrace2 "$out" | wc -l | tr -d ' ')"
 rmdir "$s" || fail rmdir
 echo "$checks checks"

@@ -172,6 +172,7 @@ static int next_file(struct output *o, struct stream_writer *os)
 	int fd, index_fd, err = stream_writer_trim(os);
 	uint64_t spare;
 	bool replace;
+	ssize_t n;
 
 	if (err)
 		return err;
@@ -191,8 +192,8 @@ static int next_file(struct output *o, struct stream_writer *os)
 	md_index_header_set(&header);
 	if (fstat(fd, &st) < 0 || fstat(index_fd, &index_st) < 0)
 		err = -errno;
-	else if (pwrite(index_fd, &header, sizeof(header), 0) != (ssize_t)sizeof(header))
-		err = -ENOSPC;
+	else if ((n = pwrite(index_fd, &header, sizeof(header), 0)) != (ssize_t)sizeof(header))
+		err = n < 0 ? -errno : -ENOSPC;
 	f.dev = st.st_dev;
 	f.ino = st.st_ino;
 	f.index_ino = index_st.st_ino;
