@@ -527,14 +527,29 @@ TRAIL_EXPORT void trail__register(struct trail__tp *const *begin, struct trail__
 	errno = saved;
 }
 
+/*
+ * The object's memory goes, and a later fork(2) must not look at its tracepoints. No system call, so
+ * no lock: the list of a sealed process does not change.
+ */
+static void forget_sealed(struct trail__tp *const *begin)
+{
+	for (struct object *o = objects; o; o = o->next)
+		if (o->begin == begin)
+			o->event_count = 0;
+}
+
 TRAIL_EXPORT void trail__unregister(struct trail__tp *const *begin, struct trail__tp *const *end)
 {
 	struct object **p, *o;
 	int saved = errno;
 	bool settled;
 
-	if (begin == end || attach_sealed)
+	if (begin == end)
 		return;
+	if (attach_sealed) {
+		forget_sealed(begin);
+		return;
+	}
 	objects_lock();
 	for (p = &objects; *p && (*p)->begin != begin; p = &(*p)->next)
 		;

@@ -59,6 +59,32 @@ begin forked
 run forked
 [ "$(count child)" = 2000 ] || fail "forked: $(count child) events"
 
+# A library that is unloaded after that, and then a child
+cat >"$work/plugin.c" <<'C'
+#include <trail/trail.h>
+void hit(void) { TRAIL(box, plugin, TRAIL_FIELD(n, 1)); }
+C
+cat >"$work/unload.c" <<'C'
+#include <dlfcn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include <trail/trail.h>
+int main(int argc, char **argv)
+{
+	void *plugin = dlopen(argv[argc - 1], RTLD_NOW);
+	int status = 1;
+
+	if (!plugin || trail_seal() || dlclose(plugin))
+		return 2;
+	if (!fork())
+		_exit(0);
+	return wait(&status) < 0 || status;
+}
+C
+${CC:-gcc} -I"$top/ustlib" -shared -fPIC -o "$work/plugin.so" "$work/plugin.c" -L"$BUILD" -ltrail &&
+	${CC:-gcc} -I"$top/ustlib" -o "$work/unload" "$work/unload.c" -L"$BUILD" -ltrail -ldl || fail "unload: not built"
+LD_LIBRARY_PATH=$BUILD "$work/unload" "$work/plugin.so" || fail "a child after the library was unloaded: $?"
+
 # AddressSanitizer's program and our library
 cat >"$work/asan.c" <<'C'
 #include <stdlib.h>
