@@ -117,11 +117,11 @@ static int log_to(struct channel *c, const struct context_values *who, const cha
 	uint32_t id;
 	int err;
 
-	if (!t) {
-		t = trace_new(s, who->uid, 0, NULL, NULL, 0);
-		if (!t || session_save(s) || trace_open_log(s, t))
-			return -ENOMEM;
-	}
+	if (!t && (!(t = trace_new(s, who->uid, 0, NULL, NULL, 0)) || session_save(s)))
+		return -ENOMEM;
+	/* A session with an output makes its owner's trace at the start, without an event log. */
+	if (t->log_fd < 0 && trace_open_log(s, t))
+		return -ENOMEM;
 	cl = group_get(c, t, true);
 	err = cl ? group_buffer(cl, TRAIL_RINGS_THREAD, 0, &b) : -ENOMEM;
 	if (!err)
