@@ -29,7 +29,7 @@
 
 #define CONNS_MAX 16384u
 #define CONNS_PER_USER 8192u    /* a thousand processes may well come at once */
-#define CONN_SECONDS 10         /* for both messages: a thousand processes have little CPU time each */
+#define CONN_SECONDS 1
 #define RETRY_FIRST 10          /* ms until an attempt is asked for again; doubled with each that fails */
 #define SCAN_AGAIN 1000         /* ms */
 #define RETRY_BATCH 64          /* at once: as many as can be answered before they give up */
