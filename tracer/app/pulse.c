@@ -11,6 +11,7 @@
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/timerfd.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "tracer/abi/app.h"
@@ -28,7 +29,7 @@ struct pulse {
 	pthread_t thread;
 	int listener, wake, timer;
 	bool stop;                      /* atomic */
-	pthread_mutex_t lock;           /* guards the rest; held for some sends at most */
+	pthread_mutex_t lock;           /* guards the rest; held for one sign to each peer at most */
 	struct fds waiting;             /* all that wait for an answer */
 	struct fds early;               /* those of them that pulse_accept() has not returned yet */
 };
@@ -89,16 +90,37 @@ static bool has_unread(int fd)
 	return ioctl(fd, SIOCOUTQ, &bytes) == 0 && bytes > 0;
 }
 
-static void beat(struct pulse *p)
+/* False: the peer has closed its end, so it needs no more signs. */
+static bool send_sign(int fd)
 {
 	const struct trail_answer life = { .magic = TRAIL_ALIVE_MAGIC };
 
+	return has_unread(fd) || send(fd, &life, sizeof(life), MSG_NOSIGNAL | MSG_DONTWAIT) >= 0 ||
+	       (errno != EPIPE && errno != ECONNRESET);
+}
+
+static int64_t now_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return t.tv_sec * 1000000000ll + t.tv_nsec;
+}
+
+static void send_signs(struct pulse *p)
+{
+	int64_t begin = now_ns(), took;
+
 	pthread_mutex_lock(&p->lock);
 	accept_early(p);
-	for (uint32_t i = 0; i < p->waiting.count; i++)
-		if (!has_unread(p->waiting.items[i]))
-			send(p->waiting.items[i], &life, sizeof(life), MSG_NOSIGNAL | MSG_DONTWAIT);
+	for (uint32_t i = p->waiting.count; i > 0; i--)
+		if (!send_sign(p->waiting.items[i - 1]))
+			p->waiting.items[i - 1] = p->waiting.items[--p->waiting.count];
 	pthread_mutex_unlock(&p->lock);
+	took = now_ns() - begin;
+	/* A mutex is not fair: the thread that answers must get it, however many peers wait. */
+	if (took > PERIOD / 2)
+		nanosleep(&(struct timespec){ took / 1000000000, took % 1000000000 }, NULL);
 }
 
 static void *run(void *arg)
@@ -111,7 +133,7 @@ static void *run(void *arg)
 		/* Pairs with the release store in pulse_destroy(). */
 		if (__atomic_load_n(&p->stop, __ATOMIC_ACQUIRE))
 			break;
-		beat(p);
+		send_signs(p);
 	}
 	return NULL;
 }
