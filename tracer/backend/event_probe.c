@@ -16,11 +16,19 @@ enum { FIELDS_MAX = 13, WORD_MAX = 64 };
 static const char *number_type(const char *type)
 {
 	static const char *const small[][2] = {
-		{ "int", "s32" }, { "pid_t", "s32" }, { "clockid_t", "s32" }, { "const clockid_t", "s32" }, { "timer_t", "s32" }, { "key_t", "s32" },
-		{ "key_serial_t", "s32" }, { "mqd_t", "s32" }, { "rwf_t", "s32" }, { "s32", "s32" }, { "__s32", "s32" },
-		{ "unsigned", "u32" }, { "unsigned int", "u32" }, { "u32", "u32" }, { "__u32", "u32" }, { "uid_t", "u32" }, { "gid_t", "u32" },
-		{ "qid_t", "u32" }, { "umode_t", "u16" }, { "old_uid_t", "u16" }, { "old_gid_t", "u16" },
-		{ "long", "s64" }, { "off_t", "s64" }, { "loff_t", "s64" }, { "ssize_t", "s64" },
+		{ "int", "s32" },          { "pid_t", "s32" },
+		{ "clockid_t", "s32" },    { "const clockid_t", "s32" },
+		{ "timer_t", "s32" },      { "key_t", "s32" },
+		{ "key_serial_t", "s32" }, { "mqd_t", "s32" },
+		{ "rwf_t", "s32" },        { "s32", "s32" },
+		{ "__s32", "s32" },        { "unsigned", "u32" },
+		{ "unsigned int", "u32" }, { "u32", "u32" },
+		{ "__u32", "u32" },        { "uid_t", "u32" },
+		{ "gid_t", "u32" },        { "qid_t", "u32" },
+		{ "umode_t", "u16" },      { "old_uid_t", "u16" },
+		{ "old_gid_t", "u16" },    { "long", "s64" },
+		{ "off_t", "s64" },        { "loff_t", "s64" },
+		{ "ssize_t", "s64" },
 	};
 
 	if (strchr(type, '*'))
@@ -45,7 +53,8 @@ static bool take_field(const char *p, size_t n, char type[WORD_MAX], char name[W
 	name[len] = '\0';
 	memcpy(type, p, at - 1);
 	type[at - 1] = '\0';
-	return strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_") == len;
+	return strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_") ==
+	       len;
 }
 
 int event_probe_define(const char *format, const char *event, const char *group, struct md_buf *out)
@@ -63,7 +72,8 @@ int event_probe_define(const char *format, const char *event, const char *group,
 		bool text;
 
 		/* The call's number is in the event's name. */
-		if (p[n] != ';' || !take_field(p, n, type, name) || !strncmp(name, "common_", 7) || !strcmp(name, "__syscall_nr"))
+		if (p[n] != ';' || !take_field(p, n, type, name) || !strncmp(name, "common_", 7) ||
+		    !strcmp(name, "__syscall_nr"))
 			continue;
 		/* A newer kernel has read it already. */
 		has_text = has_text || !strncmp(type, "__data_loc", 10);
@@ -100,7 +110,8 @@ static bool built_in(void)
 
 int event_probe_supported(int tracefs_fd)
 {
-	static const char line[] = "e:trailfs_trial/trial syscalls.sys_enter_openat f=+0($filename):ustring\n";
+	static const char line[] =
+		"e:trailfs_trial/trial syscalls.sys_enter_openat f=+0($filename):ustring\n";
 	int ret;
 
 	if (!built_in())
@@ -142,14 +153,18 @@ int event_probe_create(int tracefs_fd, const char *group, const char *event, str
 	int ret;
 
 	if (got < 0)
-		return tr_fail(err, (int)got, "cannot read the format of %s: %s", event, strerror((int)-got));
+		return tr_fail(err, (int)got, "cannot read the format of %s: %s", event,
+			       strerror((int)-got));
 	ret = event_probe_define(format, event, group, &b);
 	if (ret > 0) {
 		ret = dynamic_event_write(tracefs_fd, "dynamic_events", b.data, b.len);
 		if (ret == -EINVAL && !event_probe_supported(tracefs_fd))
-			ret = tr_fail(err, -EOPNOTSUPP, "this kernel was built without event probes: strings of system calls stay pointers");
+			ret = tr_fail(err, -EOPNOTSUPP,
+				      "this kernel was built without event probes: strings of "
+				      "system calls stay pointers");
 		else if (ret)
-			tr_fail(err, ret, "cannot make an event probe on %s: %s", event, strerror(-ret));
+			tr_fail(err, ret, "cannot make an event probe on %s: %s", event,
+				strerror(-ret));
 		else
 			ret = 1;
 	} else if (ret < 0) {

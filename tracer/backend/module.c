@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Kernel events by trail.ko: the same events and records as tracefs has, at a fraction of the cost, and system calls with their strings.
+ * Kernel events by trail.ko: the same events and records as tracefs has, at a fraction of the cost,
+ * and system calls with their strings.
  */
 #include "tracer/backend/module.h"
 #include "tracer/backend/module_syscalls.h"
@@ -16,9 +17,11 @@
 
 #define DEVICE "/dev/trail"
 
-static int format(const struct backend *b, const char *system, const char *event, struct md_buf *out)
+static int format(const struct backend *b, const char *system, const char *event,
+		  struct md_buf *out)
 {
-	return strcmp(system, MODCALL_SYSTEM) ? tracefs_read_format(b, system, event, out) : modcall_find(b, event, NULL, out);
+	return strcmp(system, MODCALL_SYSTEM) ? tracefs_read_format(b, system, event, out)
+					      : modcall_find(b, event, NULL, out);
 }
 
 /* ---- what there is ---- */
@@ -29,10 +32,14 @@ static int probe(const char *owner, struct backend **out, struct tr_err *err)
 	int fd = open(DEVICE, O_RDWR | O_CLOEXEC), ret;
 
 	if (fd < 0)
-		return tr_fail(err, errno == EACCES || errno == EPERM ? -EACCES : -EOPNOTSUPP, DEVICE ": %s", strerror(errno));
+		return tr_fail(err, errno == EACCES || errno == EPERM ? -EACCES : -EOPNOTSUPP,
+			       DEVICE ": %s", strerror(errno));
 	if (ioctl(fd, MODABI_GET_VERSION, &v) || v.abi != MODABI_VERSION) {
 		close(fd);
-		return tr_fail(err, -EOPNOTSUPP, DEVICE " is of another version (%" PRIu32 ", not %u): tracefs is used", v.abi, MODABI_VERSION);
+		return tr_fail(err, -EOPNOTSUPP,
+			       DEVICE " is of another version (%" PRIu32
+				      ", not %u): tracefs is used",
+			       v.abi, MODABI_VERSION);
 	}
 	/* Names and formats of events come from there. */
 	ret = tracefs_backend.probe(owner, out, err);
@@ -54,7 +61,8 @@ static int probe(const char *owner, struct backend **out, struct tr_err *err)
 static int function_check(const struct backend *b, const char *name, struct tr_err *err)
 {
 	(void)b, (void)name;
-	return tr_fail(err, -EOPNOTSUPP, "trail.ko does not trace calls of functions; without it, tracefs does");
+	return tr_fail(err, -EOPNOTSUPP,
+		       "trail.ko does not trace calls of functions; without it, tracefs does");
 }
 
 static void destroy(struct backend *b)
@@ -75,7 +83,10 @@ static int list(const struct backend *b, struct md_buf *out)
 	return ret;
 }
 
-/* Also of events that this kernel does not have: their module is not there, or they are not configured. */
+/*
+ * Also of events that this kernel does not have: their module is not there, or they are not
+ * configured.
+ */
 static int compiled(const struct backend *b, struct md_buf *out)
 {
 	char text[4096];
@@ -94,7 +105,10 @@ static void describe(const struct backend *b, struct md_buf *out)
 	struct modabi_version v = { 0 };
 
 	ioctl(b->device, MODABI_GET_VERSION, &v);
-	md_buf_printf(out, "trail.ko; %" PRIu32 " events with compiled probes, the others by performance counters", v.compiled);
+	md_buf_printf(out,
+		      "trail.ko; %" PRIu32
+		      " events with compiled probes, the others by performance counters",
+		      v.compiled);
 	if (!v.compiled)
 		md_buf_puts(out, "; trail_events.ko is not loaded");
 }
@@ -131,10 +145,30 @@ static int channels(const struct backend *b, struct md_buf *names)
 }
 
 const struct backend_ops module_backend = {
-	.name = "module", .probe = probe, .destroy = destroy, .describe = describe, .list = list, .compiled = compiled, .format = format,
-	.probe_create = tracefs_probe_create, .probe_remove = tracefs_probe_remove, .probes = tracefs_probes, .ids = tracefs_ids,
-	.function_check = function_check, .channels = channels, .channel_open = module_channel_open, .channel_remove = module_channel_remove,
-	.channel_close = module_channel_close, .contexts = module_contexts, .record = module_record, .enable = module_enable,
-	.filter = module_filter, .programs = true, .enabled = module_enabled, .track = module_track,
-	.track_by = module_track_by, .drain = module_drain, .lost = module_lost,
+	.name = "module",
+	.probe = probe,
+	.destroy = destroy,
+	.describe = describe,
+	.list = list,
+	.compiled = compiled,
+	.format = format,
+	.probe_create = tracefs_probe_create,
+	.probe_remove = tracefs_probe_remove,
+	.probes = tracefs_probes,
+	.ids = tracefs_ids,
+	.function_check = function_check,
+	.channels = channels,
+	.channel_open = module_channel_open,
+	.channel_remove = module_channel_remove,
+	.channel_close = module_channel_close,
+	.contexts = module_contexts,
+	.record = module_record,
+	.enable = module_enable,
+	.filter = module_filter,
+	.programs = true,
+	.enabled = module_enabled,
+	.track = module_track,
+	.track_by = module_track_by,
+	.drain = module_drain,
+	.lost = module_lost,
 };

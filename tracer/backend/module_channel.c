@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * One channel of trail.ko: what it records, and its rings, read as abi/module_ring.h says. The rings are mapped read-only, and what is in them is the
- * kernel's word; positions are checked all the same.
+ * One channel of trail.ko: what it records, and its rings, read as abi/module_ring.h says. The
+ * rings are mapped read-only, and what is in them is the kernel's word; positions are checked all
+ * the same.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -48,10 +49,12 @@ static uint64_t power_of_two(uint64_t n, uint64_t least, uint64_t most)
 	return p;
 }
 
-static int open_descriptor(struct backend *b, const struct backend_geometry *g, bool adopt, struct modabi_channel *m)
+static int open_descriptor(struct backend *b, const struct backend_geometry *g, bool adopt,
+			   struct modabi_channel *m)
 {
 	m->subbuf_size = (uint32_t)power_of_two(g->bytes / 16, 16384, 1u << 20);
-	m->subbuf_count = (uint32_t)power_of_two(g->bytes / m->subbuf_size, 2, KRING_SUBBUF_COUNT_MAX);
+	m->subbuf_count =
+		(uint32_t)power_of_two(g->bytes / m->subbuf_size, 2, KRING_SUBBUF_COUNT_MAX);
 	m->overwrite = g->overwrite;
 	m->tsc = g->tsc;
 	return ioctl(b->device, adopt ? MODABI_OPEN : MODABI_CREATE, m);
@@ -61,7 +64,8 @@ static int map_rings(struct backend_channel *c)
 {
 	for (uint32_t cpu = 0; cpu < c->cpus; cpu++) {
 		struct place *p = &c->places[cpu];
-		void *at = mmap(NULL, c->stride, PROT_READ, MAP_SHARED, c->fd, (off_t)(cpu * c->stride));
+		void *at = mmap(NULL, c->stride, PROT_READ, MAP_SHARED, c->fd,
+				(off_t)(cpu * c->stride));
 
 		if (at == MAP_FAILED && errno == EINVAL)
 			continue;       /* the kernel has no such CPU */
@@ -76,8 +80,8 @@ static int map_rings(struct backend_channel *c)
 	return 0;
 }
 
-int module_channel_open(struct backend *b, const char *name, const struct backend_geometry *g, bool adopt,
-			struct backend_channel **out, struct tr_err *err)
+int module_channel_open(struct backend *b, const char *name, const struct backend_geometry *g,
+			bool adopt, struct backend_channel **out, struct tr_err *err)
 {
 	struct backend_channel *c = calloc(1, sizeof(*c) + g->cpus * sizeof(c->places[0]));
 	struct modabi_channel m = { .subbuf_size = 0 };
@@ -94,9 +98,12 @@ int module_channel_open(struct backend *b, const char *name, const struct backen
 	c->fd = open_descriptor(b, g, adopt, &m);
 	if (c->fd < 0) {
 		ret = -errno;
-		tr_fail(err, ret, "trail.ko gives no channel of %" PRIu64 " bytes per CPU: %s%s", g->bytes, strerror(-ret),
-			ret == -ENOMEM ? "; make subbuf_size or subbuf_count smaller, or remove a session" : "");
-;
+		tr_fail(err, ret, "trail.ko gives no channel of %" PRIu64 " bytes per CPU: %s%s",
+			g->bytes, strerror(-ret),
+			ret == -ENOMEM
+				? "; make subbuf_size or subbuf_count smaller, or remove a session"
+				: "");
+		;
 		free(c);
 		return ret;
 	}
@@ -151,7 +158,8 @@ int module_contexts(struct backend_channel *c, const struct context *contexts, s
 	if (count > MODABI_CONTEXTS_MAX)
 		return -E2BIG;
 	for (size_t i = 0; i < count; i++)
-		items[i] = (struct modabi_context){ contexts[i].kind, contexts[i].perf_type, contexts[i].perf_config };
+		items[i] = (struct modabi_context){ contexts[i].kind, contexts[i].perf_type,
+						    contexts[i].perf_config };
 	return ioctl(c->fd, MODABI_SET_CONTEXTS, &m) && errno != EEXIST ? -errno : 0;
 }
 
@@ -185,7 +193,8 @@ int module_enable(struct backend_channel *c, const char *system, const char *eve
 	return ioctl(c->fd, MODABI_EVENT, &m) ? -errno : 0;
 }
 
-int module_filter(struct backend_channel *c, const char *system, const char *event, const char *filter, size_t len)
+int module_filter(struct backend_channel *c, const char *system, const char *event,
+		  const char *filter, size_t len)
 {
 	struct modabi_filter m = { .program = (uintptr_t)filter, .size = (uint32_t)len };
 	int ret;
@@ -222,7 +231,10 @@ int module_enabled(struct backend_channel *c, struct md_buf *out)
 
 int module_track(struct backend_channel *c, const uint32_t *tids, size_t count)
 {
-	struct modabi_track m = { .ids = (uintptr_t)tids, .count = (uint32_t)count, .all = !count, .by = MODABI_TRACK_TID };
+	struct modabi_track m = { .ids = (uintptr_t)tids,
+				  .count = (uint32_t)count,
+				  .all = !count,
+				  .by = MODABI_TRACK_TID };
 
 	if (count > MODABI_IDS_MAX)
 		return -E2BIG;
@@ -232,10 +244,14 @@ int module_track(struct backend_channel *c, const uint32_t *tids, size_t count)
 int module_track_by(struct backend_channel *c, int attr, const struct track *set)
 {
 	static const uint32_t by[TRACK_ATTRS] = {
-		[TRACK_KERNEL_VPID] = MODABI_TRACK_VPID, [TRACK_KERNEL_UID] = MODABI_TRACK_UID, [TRACK_KERNEL_VUID] = MODABI_TRACK_VUID,
-		[TRACK_KERNEL_GID] = MODABI_TRACK_GID, [TRACK_KERNEL_VGID] = MODABI_TRACK_VGID,
+		[TRACK_KERNEL_VPID] = MODABI_TRACK_VPID, [TRACK_KERNEL_UID] = MODABI_TRACK_UID,
+		[TRACK_KERNEL_VUID] = MODABI_TRACK_VUID, [TRACK_KERNEL_GID] = MODABI_TRACK_GID,
+		[TRACK_KERNEL_VGID] = MODABI_TRACK_VGID,
 	};
-	struct modabi_track m = { .ids = (uintptr_t)set->ids, .count = (uint32_t)set->count, .all = !set->some, .by = by[attr] };
+	struct modabi_track m = { .ids = (uintptr_t)set->ids,
+				  .count = (uint32_t)set->count,
+				  .all = !set->some,
+				  .by = by[attr] };
 
 	if (set->count > MODABI_IDS_MAX)
 		return -E2BIG;
@@ -253,7 +269,10 @@ static uint64_t oldest(const struct backend_channel *c, const struct kring *r)
 	return end > c->total ? end - c->total : 0;
 }
 
-/* Copies what there is from pos to the end of its sub-buffer, at most to head. 0: it was overwritten meanwhile. */
+/*
+ * Copies what there is from pos to the end of its sub-buffer, at most to head. 0: it was
+ * overwritten meanwhile.
+ */
 static size_t copy(const struct backend_channel *c, const struct place *p, uint64_t head)
 {
 	uint64_t end = (p->pos & ~(c->size - 1)) + c->size;
@@ -262,7 +281,10 @@ static size_t copy(const struct backend_channel *c, const struct place *p, uint6
 	if (p->pos < oldest(c, p->ring))
 		return 0;
 	memcpy(c->copy, p->data + (p->pos & (c->total - 1)), len);
-	/* Pairs with the writer's fence after its claim: what was overwritten while we copied was claimed before. */
+	/*
+	 * Pairs with the writer's fence after its claim: what was overwritten while we copied was
+	 * claimed before.
+	 */
 	__atomic_thread_fence(__ATOMIC_ACQUIRE);
 	return p->pos < oldest(c, p->ring) ? 0 : len;
 }
@@ -295,7 +317,8 @@ static int take_contexts(const struct krec *rec, const uint8_t *at, const struct
 	return 0;
 }
 
-static int take(const struct backend_channel *c, struct place *p, size_t len, const struct backend_sink *sink)
+static int take(const struct backend_channel *c, struct place *p, size_t len,
+		const struct backend_sink *sink)
 {
 	struct krec_begin r;
 	size_t at, next;
@@ -312,7 +335,8 @@ static int take(const struct backend_channel *c, struct place *p, size_t len, co
 		} else if (r.rec.kind == KREC_EVENT && r.rec.len >= KRECORD_HEADER) {
 			sink->record(sink->arg, r.rec.ts, c->copy + at + sizeof(r.rec), r.rec.len);
 			p->events++;
-		} else if (r.rec.kind == KREC_CONTEXTS && !take_contexts(&r.rec, c->copy + at + sizeof(r.rec), sink)) {
+		} else if (r.rec.kind == KREC_CONTEXTS &&
+			   !take_contexts(&r.rec, c->copy + at + sizeof(r.rec), sink)) {
 			p->events++;
 		} else if (r.rec.kind != KREC_PAD) {
 			return -EBADMSG;
@@ -324,7 +348,9 @@ static int take(const struct backend_channel *c, struct place *p, size_t len, co
 static int consume(const struct backend_channel *c, uint32_t cpu)
 {
 	const struct place *p = &c->places[cpu];
-	struct modabi_consume m = { .cpu = cpu, .consumed = p->pos, .events = p->events, .overwritten = p->overwritten };
+	struct modabi_consume m = {
+		.cpu = cpu, .consumed = p->pos, .events = p->events, .overwritten = p->overwritten
+	};
 
 	return ioctl(c->fd, MODABI_CONSUME, &m) ? -errno : 0;
 }

@@ -30,7 +30,8 @@ struct modcalls {
 	struct named *native;
 	size_t native_count;
 	char *names;                    /* that compat points into */
-	const char *compat[MODABI_CALLS];       /* by number; NULL: none, or nobody knows its arguments */
+	/* by number; NULL: none, or nobody knows its arguments */
+	const char *compat[MODABI_CALLS];
 	uint64_t known[2][MODABI_CALLS / 64];   /* [compat]: which numbers have a name */
 };
 
@@ -47,7 +48,11 @@ static const struct {
 struct captured {
 	const char *call;
 	bool exit;
-	const char *fields;             /* kind, name, …: of format lines; `*`: the argument's own name, which they take the place of */
+	/*
+	 * kind, name, …: of format lines; `*`: the argument's own name, which they take the place
+	 * of
+	 */
+	const char *fields;
 	struct modabi_capture how;
 };
 
@@ -62,10 +67,12 @@ struct captured {
 #define SOURCE "family family,port sport,v4addr v4addr,v6addr v6addr"
 #define DESTINATION "family family,port dport,v4addr v4addr,v6addr v6addr"
 #define ADDRESS(pointer, length) TIMES(pointer, length, 0, 1, 128)
-#define ADDRESS_OUT(pointer, length) TIMES(pointer, length, MODABI_COUNT_BEHIND | MODABI_IF_SUCCESS, 1, 128)
+#define ADDRESS_OUT(pointer, length)                                                               \
+	TIMES(pointer, length, MODABI_COUNT_BEHIND | MODABI_IF_SUCCESS, 1, 128)
 #define FDS(pointer, when) TIMES(pointer, 0, MODABI_COUNT_BITS | (when), 1, 128)
 #define POLLFDS(when) TIMES(0, 1, when, 8, 4096)
-#define EPOLLED TIMES(1, 2, MODABI_COUNT_RETURNED | MODABI_IF_POSITIVE, EPOLL_EVENT, 340 * EPOLL_EVENT)
+#define EPOLLED                                                                                    \
+	TIMES(1, 2, MODABI_COUNT_RETURNED | MODABI_IF_POSITIVE, EPOLL_EVENT, 340 * EPOLL_EVENT)
 
 static const struct captured captures[] = {
 	{ "sethostname", false, "string *", TIMES(0, 1, 0, 1, 256) },
@@ -135,13 +142,15 @@ static void take_line(struct call *c, const char *p)
 	struct argument *a;
 	size_t n;
 
-	if (strncmp(p, "\tfield:", 7) || !semicolon || sscanf(semicolon, ";\toffset:%lu;\tsize:%lu;", &offset, &size) != 2)
+	if (strncmp(p, "\tfield:", 7) || !semicolon ||
+	    sscanf(semicolon, ";\toffset:%lu;\tsize:%lu;", &offset, &size) != 2)
 		return;
 	p += 7;
 	for (space = semicolon; space > p && space[-1] != ' '; )
 		space--;
 	n = (size_t)(semicolon - space);
-	if (space <= p || n >= WORD_MAX || space - p > WORD_MAX || c->count >= ARGUMENTS || offset != FIXED_AT + 8 * c->count || size != 8)
+	if (space <= p || n >= WORD_MAX || space - p > WORD_MAX || c->count >= ARGUMENTS ||
+	    offset != FIXED_AT + 8 * c->count || size != 8)
 		return;
 	a = &c->arguments[c->count++];
 	memcpy(a->name, space, n);
@@ -150,7 +159,8 @@ static void take_line(struct call *c, const char *p)
 	memcpy(a->type, p, n);
 	a->type[n] = '\0';
 	/* The upper half of a 32-bit program's register is zeros, also of a negative number. */
-	if (c->compat && kname_integer(a->type) && kname_integer(a->type)->is_signed && kname_integer(a->type)->size == 8)
+	if (c->compat && kname_integer(a->type) && kname_integer(a->type)->is_signed &&
+	    kname_integer(a->type)->size == 8)
 		strcpy(a->type, "int");
 }
 
@@ -161,7 +171,8 @@ static int take_native(const struct backend *b, struct call *c, const char *name
 	const char *p;
 	int ret;
 
-	if ((size_t)snprintf(event, sizeof(event), "sys_enter_%.*s", (int)len, name) >= sizeof(event))
+	if ((size_t)snprintf(event, sizeof(event), "sys_enter_%.*s", (int)len, name) >=
+	    sizeof(event))
 		return -ENAMETOOLONG;
 	ret = tracefs_read_format(b, MODCALL_SYSTEM, event, &text);
 	for (p = md_buf_str(&text); !ret && *p; p += strcspn(p, "\n"), p += *p == '\n')
@@ -182,7 +193,11 @@ static bool take_prototype(struct call *c)
 		return false;
 	for (; *p && c->count < ARGUMENTS; p += n, p += *p == ',') {
 		struct argument *a = &c->arguments[c->count++];
-		const char *type = *p == 's' ? "const char *" : *p == 'p' ? "void *" : *p == 'u' ? "unsigned int" : *p == 'w' ? "old_uid_t" : "int";
+		const char *type = *p == 's'   ? "const char *"
+				   : *p == 'p' ? "void *"
+				   : *p == 'u' ? "unsigned int"
+				   : *p == 'w' ? "old_uid_t"
+					       : "int";
 
 		n = strcspn(p, ",");
 		snprintf(a->type, sizeof(a->type), "%s", type);
@@ -191,7 +206,10 @@ static bool take_prototype(struct call *c)
 	return true;
 }
 
-/* Of which call of 64 bits the arguments are like those of one of 32: of the same name, but for the size of what pointers lead to. */
+/*
+ * Of which call of 64 bits the arguments are like those of one of 32: of the same name, but for the
+ * size of what pointers lead to.
+ */
 static size_t like(const struct modcalls *all, const char *compat)
 {
 	static const char *const ends[] = { "", "_time64", "64" };
@@ -202,7 +220,8 @@ static size_t like(const struct modcalls *all, const char *compat)
 		if (m >= n || strcmp(compat + n - m, ends[i]) != 0)
 			continue;
 		for (size_t k = 0; k < all->native_count; k++)
-			if (!strncmp(all->native[k].name, compat, n - m) && !all->native[k].name[n - m])
+			if (!strncmp(all->native[k].name, compat, n - m) &&
+			    !all->native[k].name[n - m])
 				return n - m;
 	}
 	return 0;
@@ -221,12 +240,15 @@ static int take_arguments(const struct backend *b, struct call *c)
 
 /* ---- formats ---- */
 
-static void put_field(struct md_buf *out, const char *type, const char *name, size_t offset, size_t size)
+static void put_field(struct md_buf *out, const char *type, const char *name, size_t offset,
+		      size_t size)
 {
-	md_buf_printf(out, "\tfield:%s %s;\toffset:%zu;\tsize:%zu;\tsigned:0;\n", type, name, offset, size);
+	md_buf_printf(out, "\tfield:%s %s;\toffset:%zu;\tsize:%zu;\tsigned:0;\n", type, name,
+		      offset, size);
 }
 
-static void put_captured(struct md_buf *out, const char *fields, const char *argument, size_t offset)
+static void put_captured(struct md_buf *out, const char *fields, const char *argument,
+			 size_t offset)
 {
 	char type[WORD_MAX], name[WORD_MAX];
 	size_t n, kind;
@@ -236,7 +258,8 @@ static void put_captured(struct md_buf *out, const char *fields, const char *arg
 		kind = strcspn(fields, " ");
 		snprintf(type, sizeof(type), "__captured %.*s", (int)kind, fields);
 		snprintf(name, sizeof(name), "%.*s", (int)(n - kind) - 1, fields + kind + 1);
-		put_field(out, strcmp(type, "__captured string") ? type : "__data_loc char[]", strcmp(name, "*") ? name : argument, offset, 4);
+		put_field(out, strcmp(type, "__captured string") ? type : "__data_loc char[]",
+			  strcmp(name, "*") ? name : argument, offset, 4);
 	}
 }
 
@@ -247,8 +270,9 @@ static void put_head(struct md_buf *out, const struct call *c, const char *event
 	put_field(out, "unsigned char", "common_flags", 2, 1);
 	put_field(out, "unsigned char", "common_preempt_count", 3, 1);
 	put_field(out, "int", "common_pid", 4, 4);
-	md_buf_puts(out, c->nr == MODABI_OTHERS ? "\tfield:int id;\toffset:8;\tsize:4;\tsigned:1;\n" :
-		    "\tfield:int __syscall_nr;\toffset:8;\tsize:4;\tsigned:1;\n");
+	md_buf_puts(out, c->nr == MODABI_OTHERS
+				 ? "\tfield:int id;\toffset:8;\tsize:4;\tsigned:1;\n"
+				 : "\tfield:int __syscall_nr;\toffset:8;\tsize:4;\tsigned:1;\n");
 	if (c->exit)
 		md_buf_printf(out, "\tfield:long ret;\toffset:%d;\tsize:8;\tsigned:1;\n", FIXED_AT);
 	else if (c->nr == MODABI_OTHERS)
@@ -260,13 +284,15 @@ static bool is_of(const struct captured *row, const struct call *c)
 	size_t n = strlen(row->call);
 
 	/* …_time64 differ in what the time points to. */
-	return row->exit == c->exit && !strncmp(row->call, c->name, n) && (!c->name[n] || (c->compat && !strcmp(c->name + n, "_time64")));
+	return row->exit == c->exit && !strncmp(row->call, c->name, n) &&
+	       (!c->name[n] || (c->compat && !strcmp(c->name + n, "_time64")));
 }
 
 static const struct modabi_capture string = { MODABI_STRING, 0, MODABI_ONE, 0, 1, STRING_MAX };
 
 /* Fields and captures of what is behind the pointer; false: nothing takes its place. */
-static bool put_pointer(const struct call *c, uint32_t i, struct modabi_call *m, struct md_buf *out, struct md_buf *after)
+static bool put_pointer(const struct call *c, uint32_t i, struct modabi_call *m, struct md_buf *out,
+			struct md_buf *after)
 {
 	size_t offset = FIXED_AT + 8 * (c->exit ? 1 : ARGUMENTS);
 	const char *name = c->exit ? "" : c->arguments[i].name;
@@ -277,11 +303,13 @@ static bool put_pointer(const struct call *c, uint32_t i, struct modabi_call *m,
 
 		if (row->how.pointer != i || !is_of(row, c) || m->captures >= MODABI_CAPTURES_MAX)
 			continue;
-		put_captured(replaces(row) ? out : after, row->fields, name, offset + 4u * m->captures);
+		put_captured(replaces(row) ? out : after, row->fields, name,
+			     offset + 4u * m->captures);
 		m->capture[m->captures++] = row->how;
 		replaced = replaced || replaces(row);
 	}
-	if (!replaced && !c->exit && m->captures < MODABI_CAPTURES_MAX && syscall_takes_string(c->name, c->arguments[i].type, name)) {
+	if (!replaced && !c->exit && m->captures < MODABI_CAPTURES_MAX &&
+	    syscall_takes_string(c->name, c->arguments[i].type, name)) {
 		put_field(out, "__data_loc char[]", name, offset + 4u * m->captures, 4);
 		m->capture[m->captures] = string;
 		m->capture[m->captures++].pointer = (uint8_t)i;
@@ -290,7 +318,8 @@ static bool put_pointer(const struct call *c, uint32_t i, struct modabi_call *m,
 	return replaced;
 }
 
-static void put_format(const struct call *c, const char *event, struct modabi_call *m, struct md_buf *out)
+static void put_format(const struct call *c, const char *event, struct modabi_call *m,
+		       struct md_buf *out)
 {
 	uint32_t count = c->nr == MODABI_OTHERS ? 0 : c->exit ? ARGUMENTS : c->count;
 	struct md_buf after = MD_BUF_INIT;
@@ -298,7 +327,8 @@ static void put_format(const struct call *c, const char *event, struct modabi_ca
 	put_head(out, c, event);
 	for (uint32_t i = 0; i < count; i++)
 		if (!put_pointer(c, i, m, out, &after) && !c->exit)
-			put_field(out, c->arguments[i].type, c->arguments[i].name, FIXED_AT + 8 * i, 8);
+			put_field(out, c->arguments[i].type, c->arguments[i].name, FIXED_AT + 8 * i,
+				  8);
 	md_buf_put(out, md_buf_str(&after), after.len);
 	md_buf_puts(out, "\nprint fmt: \"\"\n");
 	out->failed = out->failed || after.failed;
@@ -401,13 +431,15 @@ void modcalls_destroy(struct modcalls *c)
 
 void modcalls_list(const struct modcalls *c, struct md_buf *out)
 {
-	static const char *const kinds[] = { "sys_enter_", "sys_exit_", "compat_sys_enter_", "compat_sys_exit_" };
+	static const char *const kinds[] = { "sys_enter_", "sys_exit_", "compat_sys_enter_",
+					     "compat_sys_exit_" };
 
 	for (size_t kind = 0; kind < 4; kind++) {
 		md_buf_printf(out, MODCALL_SYSTEM ":%s" UNKNOWN "\n", kinds[kind]);
 		for (uint32_t nr = 0; kind >= 2 && nr < MODABI_CALLS; nr++)
 			if (c->compat[nr])
-				md_buf_printf(out, MODCALL_SYSTEM ":%s%s\n", kinds[kind], c->compat[nr]);
+				md_buf_printf(out, MODCALL_SYSTEM ":%s%s\n", kinds[kind],
+					      c->compat[nr]);
 	}
 }
 
@@ -440,13 +472,15 @@ static int find_number(const struct modcalls *all, struct call *c)
 /* The kernel's, if it has one. */
 static int find_id(const struct backend *b, const char *event, struct call *c)
 {
-	int id = c->compat || c->nr == MODABI_OTHERS ? (int)c->id : tracefs_event_id(b, MODCALL_SYSTEM, event);
+	int id = c->compat || c->nr == MODABI_OTHERS ? (int)c->id
+						     : tracefs_event_id(b, MODCALL_SYSTEM, event);
 
 	c->id = (uint32_t)id;
 	return id < 0 ? id : 0;
 }
 
-int modcall_find(const struct backend *b, const char *event, struct modabi_event *m, struct md_buf *out)
+int modcall_find(const struct backend *b, const char *event, struct modabi_event *m,
+		 struct md_buf *out)
 {
 	struct md_buf unwanted = MD_BUF_INIT;
 	struct modabi_call told = { .nr = 0 };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The kernel's own tracer by its files: every kernel that has tracefs, no module. Each channel is an instance, with buffers, clock
- * and events of its own, so that nobody else's tracing is touched.
+ * The kernel's own tracer by its files: every kernel that has tracefs, no module. Each channel is
+ * an instance, with buffers, clock and events of its own, so that nobody else's tracing is touched.
  */
 #include "tracer/backend/tracefs.h"
 #include "tracer/probe/dynamic_event.h"
@@ -81,13 +81,17 @@ static int open_dir(struct tr_err *err)
 static bool has_word(int dir, const char *path, const char *word)
 {
 	struct md_buf text = MD_BUF_INIT;
-	bool found = tracefs_read(dir, path, FILE_MAX, &text) > 0 && strstr(md_buf_str(&text), word);
+	bool found =
+		tracefs_read(dir, path, FILE_MAX, &text) > 0 && strstr(md_buf_str(&text), word);
 
 	md_buf_deinit(&text);
 	return found;
 }
 
-/* There is the tracer `function` (and not only function_graph), and its files can be opened, which some kernels refuse even to root. */
+/*
+ * There is the tracer `function` (and not only function_graph), and its files can be opened, which
+ * some kernels refuse even to root.
+ */
 static bool has_functions(int dir)
 {
 	static const char tracer[] = "function";
@@ -114,12 +118,15 @@ static int look(struct backend *b, struct tr_err *err)
 	int ret = 0;
 
 	if (faccessat(b->dir, "instances", R_OK | W_OK | X_OK, AT_EACCESS))
-		ret = tr_fail(err, -EACCES, "instances of tracefs cannot be made: %s", strerror(errno));
+		ret = tr_fail(err, -EACCES, "instances of tracefs cannot be made: %s",
+			      strerror(errno));
 	else if (tracefs_read(b->dir, "events/header_page", FILE_MAX, &page) < 0 ||
 		 tracefs_read(b->dir, "events/header_event", FILE_MAX, &event) < 0)
 		ret = tr_fail(err, -EACCES, "the events of tracefs cannot be read");
-	else if (kpage_layout_parse(page.data, page.len, &b->layout) || kpage_check_header_event(event.data, event.len))
-		ret = tr_fail(err, -EOPNOTSUPP, "the layout of this kernel's trace buffers is not known");
+	else if (kpage_layout_parse(page.data, page.len, &b->layout) ||
+		 kpage_check_header_event(event.data, event.len))
+		ret = tr_fail(err, -EOPNOTSUPP,
+			      "the layout of this kernel's trace buffers is not known");
 	b->kprobes = faccessat(b->dir, "kprobe_events", F_OK, 0) == 0;
 	b->uprobes = faccessat(b->dir, "uprobe_events", F_OK, 0) == 0;
 	b->functions = has_functions(b->dir);
@@ -151,7 +158,9 @@ static int probe(const char *owner, struct backend **out, struct tr_err *err)
 	CDS_INIT_LIST_HEAD(&b->channels);
 	b->dir = open_dir(err);
 	b->texts = tracefs_texts_create(owner);
-	ret = b->dir < 0 ? b->dir : b->texts ? look(b, err) : tr_fail(err, -ENOMEM, "out of memory");
+	ret = b->dir < 0 ? b->dir
+	      : b->texts ? look(b, err)
+			 : tr_fail(err, -ENOMEM, "out of memory");
 	if (ret) {
 		destroy(b);
 		return ret;
@@ -198,18 +207,21 @@ static int list(const struct backend *b, struct md_buf *out)
 	return n < 0 ? (int)n : 0;
 }
 
-int tracefs_read_format(const struct backend *b, const char *system, const char *event, struct md_buf *out)
+int tracefs_read_format(const struct backend *b, const char *system, const char *event,
+			struct md_buf *out)
 {
 	char path[600];
 	ssize_t n;
 
-	if ((size_t)snprintf(path, sizeof(path), "events/%s/%s/format", system, event) >= sizeof(path))
+	if ((size_t)snprintf(path, sizeof(path), "events/%s/%s/format", system, event) >=
+	    sizeof(path))
 		return -ENAMETOOLONG;
 	n = tracefs_read(b->dir, path, FILE_MAX, out);
 	return n < 0 ? (int)n : 0;
 }
 
-static int format(const struct backend *b, const char *system, const char *event, struct md_buf *out)
+static int format(const struct backend *b, const char *system, const char *event,
+		  struct md_buf *out)
 {
 	struct md_buf text = MD_BUF_INIT, types = MD_BUF_INIT;
 	int ret;
@@ -226,7 +238,8 @@ static int format(const struct backend *b, const char *system, const char *event
 	return ret;
 }
 
-int tracefs_probe_create(struct backend *b, const char *group, const struct dynamic_event *d, struct md_buf *names, struct tr_err *err)
+int tracefs_probe_create(struct backend *b, const char *group, const struct dynamic_event *d,
+			 struct md_buf *names, struct tr_err *err)
 {
 	return dynamic_event_create(b->dir, group, d, names, err);
 }
@@ -251,10 +264,14 @@ int tracefs_probes(const struct backend *b, const char *group, struct md_buf *na
 	return dynamic_event_list(b->dir, group, names);
 }
 
-/* Of some 60000 lines, `name` or `name [module]`; the kernel makes them as they are read, so the first that fits ends it. */
+/*
+ * Of some 60000 lines, `name` or `name [module]`; the kernel makes them as they are read, so the
+ * first that fits ends it.
+ */
 static int function_check(const struct backend *b, const char *name, struct tr_err *err)
 {
-	int fd = b->functions ? openat(b->dir, "available_filter_functions", O_RDONLY | O_CLOEXEC) : -1;
+	int fd = b->functions ? openat(b->dir, "available_filter_functions", O_RDONLY | O_CLOEXEC)
+			      : -1;
 	FILE *f = fd < 0 ? NULL : fdopen(fd, "r");
 	char line[1024];
 	bool found = false;
@@ -262,14 +279,19 @@ static int function_check(const struct backend *b, const char *name, struct tr_e
 	if (!f) {
 		if (fd >= 0)
 			close(fd);
-		return tr_fail(err, -EOPNOTSUPP, "this kernel does not trace functions, or does not let us");
+		return tr_fail(err, -EOPNOTSUPP,
+			       "this kernel does not trace functions, or does not let us");
 	}
 	while (!found && fgets(line, sizeof(line), f)) {
 		line[strcspn(line, " \t\n")] = '\0';
 		found = glob_match(name, line);
 	}
 	fclose(f);
-	return found ? 0 : tr_fail(err, -ENOENT, "the kernel has no function '%s' that can be traced; `kprobe:` may still be possible", name);
+	return found ? 0
+		     : tr_fail(err, -ENOENT,
+			       "the kernel has no function '%s' that can be traced; `kprobe:` may "
+			       "still be possible",
+			       name);
 }
 
 static int channels(const struct backend *b, struct md_buf *names)
@@ -303,11 +325,30 @@ static int channel_remove(struct backend *b, const char *name)
 }
 
 const struct backend_ops tracefs_backend = {
-	.name = "tracefs", .probe = probe, .destroy = destroy, .describe = describe, .list = list, .ids = tracefs_ids, .format = format,
-	.probe_create = tracefs_probe_create, .probe_remove = tracefs_probe_remove, .probes = tracefs_probes, .function_check = function_check,
-	.channels = channels, .channel_open = tracefs_channel_open, .channel_remove = channel_remove,
-	.channel_close = tracefs_channel_close, .record = tracefs_record,
-	.recording = tracefs_recording, .changed = tracefs_changed, .filter_text = tracefs_filter_text,
-	 .enable = tracefs_enable, .enabled = tracefs_enabled, .filter = tracefs_filter,
-	.functions = tracefs_functions, .track = tracefs_track, .drain = tracefs_drain, .lost = tracefs_lost,
+	.name = "tracefs",
+	.probe = probe,
+	.destroy = destroy,
+	.describe = describe,
+	.list = list,
+	.ids = tracefs_ids,
+	.format = format,
+	.probe_create = tracefs_probe_create,
+	.probe_remove = tracefs_probe_remove,
+	.probes = tracefs_probes,
+	.function_check = function_check,
+	.channels = channels,
+	.channel_open = tracefs_channel_open,
+	.channel_remove = channel_remove,
+	.channel_close = tracefs_channel_close,
+	.record = tracefs_record,
+	.recording = tracefs_recording,
+	.changed = tracefs_changed,
+	.filter_text = tracefs_filter_text,
+	.enable = tracefs_enable,
+	.enabled = tracefs_enabled,
+	.filter = tracefs_filter,
+	.functions = tracefs_functions,
+	.track = tracefs_track,
+	.drain = tracefs_drain,
+	.lost = tracefs_lost,
 };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * One channel as an instance of tracefs. Its directory and its buffers are held open: nobody else can remove the instance then, and it
- * goes on should tracefs be unmounted.
+ * One channel as an instance of tracefs. Its directory and its buffers are held open: nobody else
+ * can remove the instance then, and it goes on should tracefs be unmounted.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -29,12 +29,14 @@ struct backend_channel {
 	uint8_t *page;
 	size_t page_size;
 	char group[TRACEFS_GROUP_MAX];  /* of probes for text */
-	uint16_t *ids;                  /* of their records: what stands for them; 0: they are what they are */
-	pthread_mutex_t lock;           /* guards the rest; held for a read, or while the tracer is changed */
+	uint16_t *ids;	/* of their records: what stands for them; 0: they are what they are */
+	/* guards the rest; held for a read, or while the tracer is changed */
+	pthread_mutex_t lock;
 	struct {
 		int raw;                /* trace_pipe_raw; -1: there is no such CPU */
 		struct backend_losses before;   /* the counters began anew */
-		struct backend_losses counted;  /* before what may begin them anew: `discarded` has what the buffer held */
+		/* before what may begin them anew: `discarded` has what the buffer held */
+		struct backend_losses counted;
 	} per_cpu[];
 };
 
@@ -49,14 +51,20 @@ static int set_up(struct backend_channel *c, const struct backend_geometry *g, s
 	if (!ret)
 		ret = tracefs_write(c->dir, "options/overwrite", g->overwrite ? "1" : "0", false);
 	if (ret)
-		return tr_fail(err, ret, "an instance of tracefs cannot be set up: %s", strerror(-ret));
-	/* Children of who is tracked are tracked. Where the kernel has this; a failure shows when it is needed. */
+		return tr_fail(err, ret, "an instance of tracefs cannot be set up: %s",
+			       strerror(-ret));
+	/*
+	 * Children of who is tracked are tracked. Where the kernel has this; a failure shows when
+	 * it is needed.
+	 */
 	tracefs_write(c->dir, "options/event-fork", "1", false);
 	tracefs_write(c->dir, "options/function-fork", "1", false);
 	snprintf(size, sizeof(size), "%" PRIu64, g->bytes / 1024);
 	ret = tracefs_write(c->dir, "buffer_size_kb", size, false);
 	if (ret)
-		return tr_fail(err, ret, "the kernel gives no buffers of %" PRIu64 " bytes per CPU: %s", g->bytes, strerror(-ret));
+		return tr_fail(err, ret,
+			       "the kernel gives no buffers of %" PRIu64 " bytes per CPU: %s",
+			       g->bytes, strerror(-ret));
 	return 0;
 }
 
@@ -90,7 +98,10 @@ static int learn_sizes(struct backend_channel *c)
 
 	c->layout = c->b->layout;
 	c->page_size = c->layout.data_at + c->layout.data_size;
-	/* Newer kernels can have larger sub-buffers; an instance takes the main one's setting when it is made. */
+	/*
+	 * Newer kernels can have larger sub-buffers; an instance takes the main one's setting when
+	 * it is made.
+	 */
 	if (tracefs_read(c->dir, "buffer_subbuf_size_kb", 4096, &text) > 0) {
 		kb = strtoul(md_buf_str(&text), NULL, 10);
 		if (kb * 1024 > c->page_size && kb * 1024 <= PAGE_MAX) {
@@ -103,8 +114,8 @@ static int learn_sizes(struct backend_channel *c)
 	return c->page ? 0 : -ENOMEM;
 }
 
-int tracefs_channel_open(struct backend *b, const char *name, const struct backend_geometry *g, bool adopt,
-			 struct backend_channel **out, struct tr_err *err)
+int tracefs_channel_open(struct backend *b, const char *name, const struct backend_geometry *g,
+			 bool adopt, struct backend_channel **out, struct tr_err *err)
 {
 	struct backend_channel *c = calloc(1, sizeof(*c) + g->cpus * sizeof(c->per_cpu[0]));
 	int ret;
@@ -148,7 +159,8 @@ int tracefs_channel_open(struct backend *b, const char *name, const struct backe
 		if (!ret)
 			ret = open_buffers(c);
 		if (ret)
-			tr_fail(err, ret, "the buffers of tracefs cannot be opened: %s", strerror(-ret));
+			tr_fail(err, ret, "the buffers of tracefs cannot be opened: %s",
+				strerror(-ret));
 	}
 	if (ret) {
 		tracefs_channel_close(c, !adopt);
@@ -200,7 +212,8 @@ bool tracefs_changed(struct backend_channel *c, int tracked, struct md_buf *out)
 
 	if (!has_choice(c, "trace_clock", c->tsc ? "x86-tsc" : "mono"))
 		md_buf_puts(out, "trace_clock");
-	if (tracefs_read(c->dir, "options/overwrite", 16, &text) > 0 && (*md_buf_str(&text) != '0') != c->overwrite)
+	if (tracefs_read(c->dir, "options/overwrite", 16, &text) > 0 &&
+	    (*md_buf_str(&text) != '0') != c->overwrite)
 		md_buf_printf(out, "%soptions/overwrite", out->len ? ", " : "");
 	md_buf_reset(&text);
 	/* Empty, or `no pid`. */
@@ -236,7 +249,9 @@ static int enable_syscalls(struct backend_channel *c, bool on)
 	char path[32 + TRACEFS_GROUP_MAX];
 
 	if (on)
-		return tracefs_texts_supported(c->b) ? -EOPNOTSUPP : tracefs_write(c->dir, "events/syscalls/enable", "1", false);
+		return tracefs_texts_supported(c->b)
+			       ? -EOPNOTSUPP
+			       : tracefs_write(c->dir, "events/syscalls/enable", "1", false);
 	snprintf(path, sizeof(path), "events/%s/enable", c->group);
 	if (faccessat(c->dir, path, F_OK, 0) == 0)
 		tracefs_write(c->dir, path, "0", false);
@@ -266,13 +281,15 @@ int tracefs_enable(struct backend_channel *c, const char *system, const char *ev
 			return ret;
 		system = c->group;
 	}
-	if ((size_t)snprintf(path, sizeof(path), "events/%s/%s%senable", system, event ? event : "", event ? "/" : "") >= sizeof(path))
+	if ((size_t)snprintf(path, sizeof(path), "events/%s/%s%senable", system, event ? event : "",
+			     event ? "/" : "") >= sizeof(path))
 		return -ENAMETOOLONG;
 	ret = tracefs_write(c->dir, path, on ? "1" : "0", false);
 	return ret == -ENOENT && !on && system == c->group ? 0 : ret;
 }
 
-int tracefs_filter(struct backend_channel *c, const char *system, const char *event, const char *text, size_t len)
+int tracefs_filter(struct backend_channel *c, const char *system, const char *event,
+		   const char *text, size_t len)
 {
 	char path[600];
 	int ret;
@@ -285,23 +302,29 @@ int tracefs_filter(struct backend_channel *c, const char *system, const char *ev
 			return ret;
 		system = c->group;
 	}
-	if ((size_t)snprintf(path, sizeof(path), "events/%s/%s/filter", system, event) >= sizeof(path))
+	if ((size_t)snprintf(path, sizeof(path), "events/%s/%s/filter", system, event) >=
+	    sizeof(path))
 		return -ENAMETOOLONG;
 	ret = tracefs_write(c->dir, path, *text ? text : "0", false);
-	/* What it did not understand stands there now, and lets nothing but all through; that is not to be seen. */
+	/*
+	 * What it did not understand stands there now, and lets nothing but all through; that is
+	 * not to be seen.
+	 */
 	if (ret && *text)
 		tracefs_write(c->dir, path, "0", false);
 	return ret == -ENOENT && !*text && system == c->group ? 0 : ret;
 }
 
-int tracefs_filter_text(struct backend_channel *c, const char *system, const char *event, struct md_buf *out)
+int tracefs_filter_text(struct backend_channel *c, const char *system, const char *event,
+			struct md_buf *out)
 {
 	char path[600];
 	ssize_t n;
 
 	if (tracefs_has_text(c->b, system, event))
 		system = c->group;
-	if ((size_t)snprintf(path, sizeof(path), "events/%s/%s/filter", system, event) >= sizeof(path))
+	if ((size_t)snprintf(path, sizeof(path), "events/%s/%s/filter", system, event) >=
+	    sizeof(path))
 		return -ENAMETOOLONG;
 	n = tracefs_read(c->dir, path, 1u << 16, out);
 	if (n < 0)
@@ -324,7 +347,8 @@ int tracefs_enabled(struct backend_channel *c, struct md_buf *out)
 		end = strchrnul(line, '\n');
 		end += *end == '\n';
 		if (tracefs_is_text(line))
-			md_buf_printf(out, "syscalls%.*s", (int)(end - strchrnul(line, ':')), strchrnul(line, ':'));
+			md_buf_printf(out, "syscalls%.*s", (int)(end - strchrnul(line, ':')),
+				      strchrnul(line, ':'));
 		else
 			md_buf_put(out, line, (size_t)(end - line));
 	}
@@ -339,7 +363,10 @@ static uint64_t stat_of(const char *text, const char *key)
 	return at ? strtoull(at + strlen(key), NULL, 10) : 0;
 }
 
-/* What a CPU has lost since its counters began; with `held`, what its buffer holds counts as discarded. */
+/*
+ * What a CPU has lost since its counters began; with `held`, what its buffer holds counts as
+ * discarded.
+ */
 static int read_lost(struct backend_channel *c, uint32_t cpu, bool held, struct backend_losses *l)
 {
 	struct md_buf text = MD_BUF_INIT;
@@ -387,7 +414,8 @@ void tracefs_after_reset(struct backend *b)
 	cds_list_for_each_entry(c, &b->channels, node) {
 		for (uint32_t cpu = 0; cpu < c->cpus; cpu++) {
 			then = &c->per_cpu[cpu].counted;
-			if (!read_lost(c, cpu, true, &now) && now.overwritten + now.discarded < then->overwritten + then->discarded)
+			if (!read_lost(c, cpu, true, &now) &&
+			    now.overwritten + now.discarded < then->overwritten + then->discarded)
 				add_losses(&c->per_cpu[cpu].before, then);
 		}
 		pthread_mutex_unlock(&c->lock);
@@ -396,8 +424,9 @@ void tracefs_after_reset(struct backend *b)
 }
 
 /*
- * The kernel refuses to change the tracer while somebody has the buffers open, and empties them when it does. So this is done once for a
- * channel, mostly before its first event; what is in the buffers otherwise counts as lost.
+ * The kernel refuses to change the tracer while somebody has the buffers open, and empties them
+ * when it does. So this is done once for a channel, mostly before its first event; what is in the
+ * buffers otherwise counts as lost.
  */
 static int set_tracer(struct backend_channel *c, const char *tracer)
 {
@@ -423,12 +452,14 @@ static int set_tracer(struct backend_channel *c, const char *tracer)
 }
 
 /*
- * All names within one open: the kernel takes them over, in place of what was there, when it is closed. No name would mean every function; so
- * there is always one that is never called while anybody is there to look. -EOPNOTSUPP: there is none; -ENOENT: no other.
+ * All names within one open: the kernel takes them over, in place of what was there, when it is
+ * closed. No name would mean every function; so there is always one that is never called while
+ * anybody is there to look. -EOPNOTSUPP: there is none; -ENOENT: no other.
  */
 static int filter_functions(int fd, const char *names)
 {
-	static const char *const idle[] = { "kernel_halt\n", "kernel_power_off\n", "machine_halt\n", "emergency_restart\n" };
+	static const char *const idle[] = { "kernel_halt\n", "kernel_power_off\n", "machine_halt\n",
+					    "emergency_restart\n" };
 	bool some = false, any = !*names;
 	char word[600];
 	size_t n;
@@ -447,7 +478,8 @@ static int filter_functions(int fd, const char *names)
 static bool traces_functions(struct backend_channel *c)
 {
 	struct md_buf text = MD_BUF_INIT;
-	bool yes = tracefs_read(c->dir, "current_tracer", 4096, &text) > 0 && !strcmp(md_buf_str(&text), "function\n");
+	bool yes = tracefs_read(c->dir, "current_tracer", 4096, &text) > 0 &&
+		   !strcmp(md_buf_str(&text), "function\n");
 
 	md_buf_deinit(&text);
 	return yes;
@@ -471,7 +503,8 @@ int tracefs_functions(struct backend_channel *c, const char *names)
 	return ret || on ? ret : set_tracer(c, "function");
 }
 
-static int track_file(struct backend_channel *c, const char *file, const uint32_t *tids, size_t count)
+static int track_file(struct backend_channel *c, const char *file, const uint32_t *tids,
+		      size_t count)
 {
 	char number[16];
 	int ret = tracefs_write(c->dir, file, "", true), one;

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Text that system calls are given. Records of sys_enter events have the pointers; on kernels with event probes (backend/event_probe.h), those that
- * are to have text are recorded by a probe instead, under the tracepoint's name and id: whoever is above does not see the difference.
+ * Text that system calls are given. Records of sys_enter events have the pointers; on kernels with
+ * event probes (backend/event_probe.h), those that are to have text are recorded by a probe
+ * instead, under the tracepoint's name and id: whoever is above does not see the difference.
  *
- * The kernel attaches an event probe to the first instance only that enables it. So each channel has probes of its own, in a group
- * that its name leads to; ids of their records are turned into the tracepoint's. One more, which is never enabled, shows the format.
+ * The kernel attaches an event probe to the first instance only that enables it. So each channel
+ * has probes of its own, in a group that its name leads to; ids of their records are turned into
+ * the tracepoint's. One more, which is never enabled, shows the format.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -166,7 +168,10 @@ static int note(const struct backend *b, const char *group, const char *event, u
 
 	if (id < 0 || as < 0)
 		return -ENOENT;
-	/* A drain may be looking; it needs this before the event's first record, which comes after more than one system call. */
+	/*
+	 * A drain may be looking; it needs this before the event's first record, which comes after
+	 * more than one system call.
+	 */
 	__atomic_store_n(&ids[id], (uint16_t)as, __ATOMIC_RELAXED);
 	return 0;
 }
@@ -256,9 +261,12 @@ void tracefs_text_format(const char *tracepoint, const char *probe, struct md_bu
 			continue;
 		}
 		n = declaration(line, &from, &name);
-		m = n && strncmp(from, "__data_loc ", 11) ? same_name(tracepoint, name, (size_t)(from + n - name), &type) : 0;
+		m = n && strncmp(from, "__data_loc ", 11)
+			    ? same_name(tracepoint, name, (size_t)(from + n - name), &type)
+			    : 0;
 		if (m)
-			md_buf_printf(out, "\tfield:%.*s%.*s", (int)m, type, (int)(next_line(line) - from - (ssize_t)n), from + n);
+			md_buf_printf(out, "\tfield:%.*s%.*s", (int)m, type,
+				      (int)(next_line(line) - from - (ssize_t)n), from + n);
 		else
 			md_buf_put(out, line, (size_t)(next_line(line) - line));
 	}

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Channels of the kernel domain: their life in the backend, and what of their rules the kernel has to know. Everything here but
- * kernel_channels_gc has the tracer's lock held.
+ * Channels of the kernel domain: their life in the backend, and what of their rules the kernel has
+ * to know. Everything here but kernel_channels_gc has the tracer's lock held.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -18,7 +18,11 @@
 
 #define PREFIX "trailfs-"
 #define FILTERS_MAX 64          /* of one event, for the kernel */
-#define FORMATS_MAX 128         /* that are read for that at a time: the tracer's lock is held; of a backend's programs all, they may decide alone */
+/*
+ * that are read for that at a time: the tracer's lock is held; of a backend's programs all, they
+ * may decide alone
+ */
+#define FORMATS_MAX 128
 
 static struct kernel *kernel_of(const struct channel *c)
 {
@@ -87,7 +91,9 @@ static int open_channel(struct kchannel *kc, bool adopt, struct tr_err *err)
 {
 	const struct channel *c = kc->channel;
 	struct backend_geometry g = {
-		.bytes = c->subbuf_size * c->subbuf_count, .cpus = kc->tracer->cpus, .overwrite = c->mode == TRAIL_MODE_OVERWRITE,
+		.bytes = c->subbuf_size * c->subbuf_count,
+		.cpus = kc->tracer->cpus,
+		.overwrite = c->mode == TRAIL_MODE_OVERWRITE,
 		.tsc = kc->tracer->clock.mult != 0,
 	};
 
@@ -115,18 +121,23 @@ int kchannel_start(struct channel *c, struct tr_err *err)
 	if (c->kchannel)
 		return 0;
 	if (!k)
-		return tr_fail(err, -EOPNOTSUPP, "the kernel cannot be traced: %s", s->tracer->no_kernel);
+		return tr_fail(err, -EOPNOTSUPP, "the kernel cannot be traced: %s",
+			       s->tracer->no_kernel);
 	if (!kernel_may(s->tracer, s->uid))
 		return tr_fail(err, -EACCES, "the owner of the session may not trace the kernel");
 	ret = make(c, &kc);
 	if (ret)
 		return tr_fail(err, ret, "no buffer for kernel events: %s", strerror(-ret));
-	/* Names of sessions and channels are for people to recognise it; the numbers make it unique. */
+	/*
+	 * Names of sessions and channels are for people to recognise it; the numbers make it
+	 * unique.
+	 */
 	snprintf(kc->name, sizeof(kc->name), PREFIX "%.80s-%.80s-%llx%s", s->name, c->name,
 		 (unsigned long long)kc->region->key, k->suffix);
 	ret = open_channel(kc, false, err);
 	for (uint32_t i = 0; !ret && i < kc->region->geo.ring_count; i++)
-		region_ring(kc->region, i)->source_lost = region_ring(kc->region, i)->source_discarded = 0;
+		region_ring(kc->region, i)->source_lost =
+			region_ring(kc->region, i)->source_discarded = 0;
 	if (ret) {
 		kchannel_put(kc);
 		return ret;
@@ -161,7 +172,8 @@ static int room_for(struct kchannel *kc, size_t count)
 {
 	if (count <= kc->on_count)
 		return 0;
-	if (!extend(&kc->on, 1, kc->on_count, count) || !extend(&kc->ever, 1, kc->on_count, count) ||
+	if (!extend(&kc->on, 1, kc->on_count, count) ||
+	    !extend(&kc->ever, 1, kc->on_count, count) ||
 	    !extend(&kc->filters, sizeof(*kc->filters), kc->on_count, count))
 		return -ENOMEM;
 	kc->on_count = count;
@@ -188,7 +200,8 @@ static void learn(struct kchannel *kc, struct kernel *k)
 		e = kernel_find(k, line, colon + 1, strlen(colon + 1));
 		if (e && e->index < kc->on_count) {
 			kc->on[e->index] = true;
-			kc->filters[e->index].data = strdup(FILTER_UNKNOWN);       /* not known: it is written anew */
+			/* not known: it is written anew */
+			kc->filters[e->index].data = strdup(FILTER_UNKNOWN);
 		}
 	}
 	md_buf_deinit(&text);
@@ -207,7 +220,8 @@ static void adopt(struct channel *c, const char *name)
 		return;
 	snprintf(kc->name, sizeof(kc->name), "%s", name);
 	if (open_channel(kc, true, &err)) {
-		session_failed(c->session, "the kernel's buffer of channel %s is lost: %s", c->name, err.sentence);
+		session_failed(c->session, "the kernel's buffer of channel %s is lost: %s", c->name,
+			       err.sentence);
 		kchannel_put(kc);
 		if (kchannel_start(c, &err))
 			session_failed(c->session, "channel %s: %s", c->name, err.sentence);
@@ -227,7 +241,10 @@ void kernel_adopt(struct tracer *t)
 	struct session *s;
 	struct channel *c;
 
-	/* First of all the events that rules have made, so that they are known when channels are found to record them. */
+	/*
+	 * First of all the events that rules have made, so that they are known when channels are
+	 * found to record them.
+	 */
 	kprobes_restore(t);
 	cds_list_for_each_entry(s, &t->sessions, node)
 		cds_list_for_each_entry(c, &s->channels, node) {
@@ -248,7 +265,8 @@ void kchannel_problem(struct kchannel *kc, int error, const char *fmt, ...)
 	vsnprintf(kc->problem, sizeof(kc->problem), fmt, ap);
 	va_end(ap);
 	kc->error = error;
-	tracer_report(kc->tracer, "session %s: channel %s: %s", kc->channel->session->name, kc->channel->name, kc->problem);
+	tracer_report(kc->tracer, "session %s: channel %s: %s", kc->channel->session->name,
+		      kc->channel->name, kc->problem);
 }
 
 static int wish(struct kchannel *kc, struct kernel *k, bool active, uint8_t **out)
@@ -267,13 +285,15 @@ static int wish(struct kchannel *kc, struct kernel *k, bool active, uint8_t **ou
 	for (size_t i = 0; active && i < n; i++) {
 		const struct kevent *e = kernel_event(k, i);
 
-		(*out)[i] = e->present && e->dump < 0 && rule_list_decide(&kc->channel->rules, e->key, 0) != 0;
+		(*out)[i] = e->present && e->dump < 0 &&
+			    rule_list_decide(&kc->channel->rules, e->key, 0) != 0;
 	}
 	return 0;
 }
 
 /* What the kernel can do of the filters that decide on an event. True: all. */
-static bool make_filter(struct kchannel *kc, struct kernel *k, struct kevent *e, size_t *read, struct md_buf *out)
+static bool make_filter(struct kchannel *kc, struct kernel *k, struct kevent *e, size_t *read,
+			struct md_buf *out)
 {
 	const struct rule_list *rules = &kc->channel->rules;
 	uint64_t decision = rule_list_decide(rules, e->key, 0);
@@ -296,7 +316,8 @@ static bool make_filter(struct kchannel *kc, struct kernel *k, struct kevent *e,
 	return exact;
 }
 
-static void set_filter(struct kchannel *kc, struct kernel *k, const struct kevent *e, const char *data, size_t len, bool exact)
+static void set_filter(struct kchannel *kc, struct kernel *k, const struct kevent *e,
+		       const char *data, size_t len, bool exact)
 {
 	struct kchannel_filter *now = &kc->filters[e->index], next = { .len = len };
 	int ret;
@@ -337,7 +358,8 @@ static void set_filters(struct kchannel *kc, struct kernel *k, const uint8_t *wa
 		struct kevent *e = kernel_event(k, i);
 
 		if (!k->ops->filter || krule_is_function(e->key)) {
-			unfiltered |= wanted[i] && rule_list_decide(&kc->channel->rules, e->key, 0) != RULE_ALL;
+			unfiltered |= wanted[i] &&
+				      rule_list_decide(&kc->channel->rules, e->key, 0) != RULE_ALL;
 			continue;
 		}
 		md_buf_reset(&text);
@@ -355,13 +377,15 @@ static void set_filters(struct kchannel *kc, struct kernel *k, const uint8_t *wa
 static int apply_functions(struct kchannel *kc, struct kernel *k, bool active)
 {
 	const struct rule_list *rules = &kc->channel->rules;
-	struct kevent *e = kernel_find(k, BACKEND_FUNCTION_SYSTEM, BACKEND_FUNCTION_EVENT, strlen(BACKEND_FUNCTION_EVENT));
+	struct kevent *e = kernel_find(k, BACKEND_FUNCTION_SYSTEM, BACKEND_FUNCTION_EVENT,
+				       strlen(BACKEND_FUNCTION_EVENT));
 	struct md_buf names = MD_BUF_INIT;
 	int ret = 0;
 
 	for (size_t i = 0; active && i < rules->count; i++)
 		if (!rules->rules[i].disabled && krule_is_function(rules->rules[i].pattern))
-			md_buf_printf(&names, "%s%s", names.len ? " " : "", rules->rules[i].pattern + strlen(KRULE_FUNCTION));
+			md_buf_printf(&names, "%s%s", names.len ? " " : "",
+				      rules->rules[i].pattern + strlen(KRULE_FUNCTION));
 	md_buf_str(&names);
 	if (names.failed)
 		ret = -ENOMEM;
@@ -382,7 +406,8 @@ out:
 }
 
 /* All events of a system with one write, where they are all to be the same and most are not. */
-static int switch_system(struct kchannel *kc, struct kernel *k, const uint8_t *wanted, const char *system)
+static int switch_system(struct kchannel *kc, struct kernel *k, const uint8_t *wanted,
+			 const char *system)
 {
 	size_t n = kc->on_count, on = 0, off = 0, change = 0;
 	int ret = 0;
@@ -408,7 +433,9 @@ static int switch_system(struct kchannel *kc, struct kernel *k, const uint8_t *w
 			kc->on[i] = 0;
 			continue;
 		}
-		one = change > 2 && (!on || !off) && !ret ? 0 : k->ops->enable(kc->bc, system, e->name, wanted[i]);
+		one = change > 2 && (!on || !off) && !ret
+			      ? 0
+			      : k->ops->enable(kc->bc, system, e->name, wanted[i]);
 		if (!one)
 			mark_on(kc, i, wanted[i]);
 		else if (!kc->error)
@@ -424,7 +451,9 @@ static void switch_events(struct kchannel *kc, struct kernel *k, const uint8_t *
 			switch_system(kc, k, wanted, kernel_event(k, i)->system);
 }
 
-/* The threads of the processes that are tracked; what they start later is the kernel's to follow. */
+/*
+ * The threads of the processes that are tracked; what they start later is the kernel's to follow.
+ */
 static int threads_of(const struct track *t, uint32_t **out, size_t *count)
 {
 	uint32_t *tids = NULL, *more;
@@ -440,7 +469,8 @@ static int threads_of(const struct track *t, uint32_t **out, size_t *count)
 		while (dir && (d = readdir(dir))) {
 			if (d->d_name[0] == '.')
 				continue;
-			more = (n & (n - 1)) ? tids : realloc(tids, (n ? 2 * n : 1) * sizeof(*tids));
+			more = (n & (n - 1)) ? tids
+					     : realloc(tids, (n ? 2 * n : 1) * sizeof(*tids));
 			if (!more) {
 				closedir(dir);
 				free(tids);
@@ -459,7 +489,8 @@ static int threads_of(const struct track *t, uint32_t **out, size_t *count)
 
 static bool same_track(const struct track *a, const struct track *b)
 {
-	return a->some == b->some && a->count == b->count && (!a->count || !memcmp(a->ids, b->ids, a->count * sizeof(*a->ids)));
+	return a->some == b->some && a->count == b->count &&
+	       (!a->count || !memcmp(a->ids, b->ids, a->count * sizeof(*a->ids)));
 }
 
 /* True: there is somebody to record. */
@@ -473,7 +504,10 @@ static bool apply_track(struct kchannel *kc, struct kernel *k)
 
 	if (same_track(t, &kc->tracked[TRACK_PID]) && !kc->track_again)
 		return !t->some || t->count;
-	/* Between the old set and the new the kernel has none, which is all: nothing is recorded meanwhile. */
+	/*
+	 * Between the old set and the new the kernel has none, which is all: nothing is recorded
+	 * meanwhile.
+	 */
 	if (kc->recording)
 		k->ops->record(kc->bc, false);
 	ret = threads_of(t, &tids, &count);
@@ -481,7 +515,8 @@ static bool apply_track(struct kchannel *kc, struct kernel *k)
 		ret = k->ops->track(kc->bc, tids, count);
 	free(tids);
 	if (!ret && t->some && !count)
-		return false;   /* none of them is there; an empty set would be all for the kernel */
+		/* none of them is there; an empty set would be all for the kernel */
+		return false;
 	kc->track_again = ret != 0;
 	if (!ret && track_copy(t, &copy) == 0) {
 		track_deinit(&kc->tracked[TRACK_PID]);
@@ -529,7 +564,8 @@ void kchannel_apply(struct channel *c)
 	kc->error = 0;
 	/* Pairs with the acquire in kernel/drain.c: who sees it finds the rules, by the lock. */
 	__atomic_add_fetch(&kc->generation, 1, __ATOMIC_RELEASE);
-	active = s->active && !s->gone && c->enabled && kernel_may(s->tracer, s->uid) && apply_attributes(kc, k) && apply_track(kc, k);
+	active = s->active && !s->gone && c->enabled && kernel_may(s->tracer, s->uid) &&
+		 apply_attributes(kc, k) && apply_track(kc, k);
 	if (!active && kc->recording) {
 		ret = k->ops->record(kc->bc, false);
 		kc->recording = ret != 0;
@@ -567,7 +603,8 @@ bool kernel_records(struct tracer *t, const char *system, const char *name)
 			const struct kchannel *kc = c->kchannel;
 
 			/* Of an adopted one nobody knows what was enabled before. */
-			if (kc && kc->recording && (kc->adopted || (e && e->index < kc->on_count && kc->ever[e->index])))
+			if (kc && kc->recording &&
+			    (kc->adopted || (e && e->index < kc->on_count && kc->ever[e->index])))
 				return true;
 		}
 	return false;
@@ -640,7 +677,8 @@ void kernel_leftovers_gc(struct tracer *t)
 		const char *name = names.data + at;
 
 		len = strlen(name);
-		if (len > tail && !strncmp(name, PREFIX, strlen(PREFIX)) && !strcmp(name + len - tail, k->suffix) && !claimed(t, name))
+		if (len > tail && !strncmp(name, PREFIX, strlen(PREFIX)) &&
+		    !strcmp(name + len - tail, k->suffix) && !claimed(t, name))
 			k->ops->channel_remove(k->backend, name);
 	}
 	md_buf_deinit(&names);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * From the backend's buffers into the rings of a kernel channel: each record becomes the event of a CTF class, is put to the filters,
- * and is written with its own time by the portable writer. A ring has one writer: who holds the channel's lock.
+ * From the backend's buffers into the rings of a kernel channel: each record becomes the event of a
+ * CTF class, is put to the filters, and is written with its own time by the portable writer. A ring
+ * has one writer: who holds the channel's lock.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -96,7 +97,8 @@ static struct kevent *look_up(struct kchannel *kc, uint32_t id)
 /* What filters may ask for here. Contexts that only the probe knows, its filter has asked for. */
 static uint64_t known_contexts(const struct kchannel *kc)
 {
-	uint64_t kinds = 1ull << TRAIL_CONTEXT_PID | 1ull << TRAIL_CONTEXT_TID | 1ull << TRAIL_CONTEXT_PROCNAME | 1ull << TRAIL_CONTEXT_CPU_ID;
+	uint64_t kinds = 1ull << TRAIL_CONTEXT_PID | 1ull << TRAIL_CONTEXT_TID |
+			 1ull << TRAIL_CONTEXT_PROCNAME | 1ull << TRAIL_CONTEXT_CPU_ID;
 
 	for (uint32_t i = 0; i < kc->context_count; i++)
 		kinds |= 1ull << kc->contexts[i];
@@ -126,7 +128,9 @@ static void take_rules(struct kchannel *kc, struct coder *co)
 	co->program_size = wanted.size;
 }
 
-/* Brings a coder in line with the rules, and gives it an id in the class when it first needs one. */
+/*
+ * Brings a coder in line with the rules, and gives it an id in the class when it first needs one.
+ */
 static int refresh(struct kchannel *kc, struct coder *co, uint32_t generation)
 {
 	struct md_event *e = NULL;
@@ -270,9 +274,13 @@ static size_t set_who(struct target *to, uint64_t time, int32_t tid)
 {
 	const struct kchannel *kc = to->kc;
 
-	to->who = (struct event_origin){ .kernel = kc->tracer->kernel, .ts = clock_convert(&kc->tracer->clock, time), .tid = tid,
-				.cpu = to->cpu, .kc = kc };
-	if (!to->contexts || !kcontext_fits(kc->contexts, kc->context_count, to->contexts, to->contexts_len))
+	to->who = (struct event_origin){ .kernel = kc->tracer->kernel,
+					 .ts = clock_convert(&kc->tracer->clock, time),
+					 .tid = tid,
+					 .cpu = to->cpu,
+					 .kc = kc };
+	if (!to->contexts ||
+	    !kcontext_fits(kc->contexts, kc->context_count, to->contexts, to->contexts_len))
 		return kc->context_size;
 	to->who.contexts = to->contexts;
 	to->who.contexts_len = to->contexts_len;
@@ -318,7 +326,10 @@ static uint64_t new_overwritten(const struct target *to)
 	return to->losses.overwritten > counted ? to->losses.overwritten - counted : 0;
 }
 
-/* Losses in the source. Which of them filters would have rejected is not known where the kernel does not have all of the filters. */
+/*
+ * Losses in the source. Which of them filters would have rejected is not known where the kernel
+ * does not have all of the filters.
+ */
 static void count_source(struct target *to, uint64_t events)
 {
 	to->ring->source_lost += events;
@@ -327,8 +338,9 @@ static void count_source(struct target *to, uint64_t events)
 }
 
 /*
- * Events that the source overwrote. In a ring that overwrites they went the way of all old ones. If nothing older is held here, the
- * trace begins after them; else they leave a gap in it, which the packets say by their counts of discarded events.
+ * Events that the source overwrote. In a ring that overwrites they went the way of all old ones. If
+ * nothing older is held here, the trace begins after them; else they leave a gap in it, which the
+ * packets say by their counts of discarded events.
  */
 static void missed(void *arg, uint64_t events)
 {
@@ -340,7 +352,8 @@ static void missed(void *arg, uint64_t events)
 		events = new_overwritten(to);
 	events += !events;      /* one at least */
 	count_source(to, events);
-	if (overwrites && (!head || head == __atomic_load_n(&to->ring->cleared, __ATOMIC_ACQUIRE))) {
+	if (overwrites &&
+	    (!head || head == __atomic_load_n(&to->ring->cleared, __ATOMIC_ACQUIRE))) {
 		__atomic_fetch_add(&to->ring->source_overwritten, events, __ATOMIC_RELAXED);
 		return;
 	}
@@ -373,14 +386,25 @@ static int drain_cpu(struct kchannel *kc, uint32_t cpu)
 	struct target to = {
 		.kc = kc, .cpu = cpu, .ring = region_ring(kc->region, cpu),
 	};
-	struct backend_sink sink = { .record = record, .contexts = contexts, .missed = missed, .arg = &to };
+	struct backend_sink sink = {
+		.record = record, .contexts = contexts, .missed = missed, .arg = &to
+	};
 	int ret, counted;
 
 	to.writer = (struct ring_writer){
-		.ring = to.ring, .data = (uint8_t *)region_data(kc->region, cpu), .subbuf_size = geo->subbuf_size,
-		.subbuf_count = geo->subbuf_count, .mode = geo->mode, .clock = given_time, .populate = populate, .arg = &to,
+		.ring = to.ring,
+		.data = (uint8_t *)region_data(kc->region, cpu),
+		.subbuf_size = geo->subbuf_size,
+		.subbuf_count = geo->subbuf_count,
+		.mode = geo->mode,
+		.clock = given_time,
+		.populate = populate,
+		.arg = &to,
 	};
-	/* Before: what the buffers tell of it by themselves, in their place, is told twice otherwise. */
+	/*
+	 * Before: what the buffers tell of it by themselves, in their place, is told twice
+	 * otherwise.
+	 */
 	counted = ops->lost(kc->bc, cpu, &to.losses);
 	ret = ops->drain(kc->bc, cpu, &sink);
 	if (!counted)
@@ -395,7 +419,9 @@ static void check_recording(struct kchannel *kc, int recording)
 		kc->error = 0;
 	if (recording || kc->error == -ESHUTDOWN || !kc->recording || !kc->channel)
 		return;
-	kchannel_problem(kc, -ESHUTDOWN, "somebody else has stopped the recording (tracing_on of instance %s)", kc->name);
+	kchannel_problem(kc, -ESHUTDOWN,
+			 "somebody else has stopped the recording (tracing_on of instance %s)",
+			 kc->name);
 }
 
 static void drain_channel(struct kchannel *kc)
@@ -421,7 +447,8 @@ static void drain_channel(struct kchannel *kc)
 	if (!was_recording && !kc->recording && !ret)
 		__atomic_store_n(&kc->drained, true, __ATOMIC_RELEASE);
 	if (ret && ret != kc->error && kc->channel)
-		kchannel_problem(kc, ret, "the kernel's buffers cannot be read: %s", strerror(-ret));
+		kchannel_problem(kc, ret, "the kernel's buffers cannot be read: %s",
+				 strerror(-ret));
 	pthread_mutex_unlock(&kc->tracer->lock);
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The events that the kernel has: listed by one read of one file, their formats read when they are first needed. And what event
- * rules mean of them.
+ * The events that the kernel has: listed by one read of one file, their formats read when they are
+ * first needed. And what event rules mean of them.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -52,14 +52,20 @@ bool kevent_is_syscall(const struct kevent *e)
 
 bool kevent_is_tracepoint(const struct kevent *e)
 {
-	return !kevent_is_syscall(e) && !dynamic_event_is_rule(e->key) && !krule_is_function(e->key);
+	return !kevent_is_syscall(e) && !dynamic_event_is_rule(e->key) &&
+	       !krule_is_function(e->key);
 }
 
-/* `syscall:entry:NAME`, or `system:name`, behind it `/NAME` if LTTng has another one; see rule/kernel_pattern.h. */
+/*
+ * `syscall:entry:NAME`, or `system:name`, behind it `/NAME` if LTTng has another one; see
+ * rule/kernel_pattern.h.
+ */
 static char *make_key(const struct kevent *e)
 {
 	/* Rules mean calls of 32-bit programs, too. */
-	const char *call = e->name + (strncmp(e->name, KEVENT_COMPAT, strlen(KEVENT_COMPAT)) ? 0 : strlen(KEVENT_COMPAT));
+	const char *call = e->name + (strncmp(e->name, KEVENT_COMPAT, strlen(KEVENT_COMPAT))
+					      ? 0
+					      : strlen(KEVENT_COMPAT));
 	struct md_buf key = MD_BUF_INIT;
 
 	if (is_function(e->system, e->name))
@@ -94,7 +100,10 @@ static int set_names(struct kevent *e, bool prefixed)
 	return e->key ? 0 : -ENOMEM;
 }
 
-/* A probe's name in the trace is the rule that made it. One of no rule is nobody's: no pattern is like its key. */
+/*
+ * A probe's name in the trace is the rule that made it. One of no rule is nobody's: no pattern is
+ * like its key.
+ */
 static int set_probe_names(const struct kernel *k, struct kevent *e)
 {
 	const char *pattern = kprobe_pattern(k, e->name);
@@ -115,7 +124,8 @@ static bool is_group(const char *system)
 {
 	size_t n = strlen(KERNEL_GROUP_PREFIX);
 
-	return !strncmp(system, KERNEL_GROUP_PREFIX, n) && strlen(system) == n + 8 && strspn(system + n, "0123456789abcdef") == 8;
+	return !strncmp(system, KERNEL_GROUP_PREFIX, n) && strlen(system) == n + 8 &&
+	       strspn(system + n, "0123456789abcdef") == 8;
 }
 
 static struct kevent *find(struct kernel *k, const char *system, const char *name, size_t len)
@@ -123,7 +133,8 @@ static struct kevent *find(struct kernel *k, const char *system, const char *nam
 	for (size_t i = 0; i < k->event_count; i++) {
 		struct kevent *e = k->events[i];
 
-		if (!strcmp(e->system, system) && (!name || (!strncmp(e->name, name, len) && !e->name[len])))
+		if (!strcmp(e->system, system) &&
+		    (!name || (!strncmp(e->name, name, len) && !e->name[len])))
 			return e;
 	}
 	return NULL;
@@ -180,13 +191,17 @@ static int tell_apart(struct kernel *k)
 		memcpy(sorted, k->events, k->event_count * sizeof(*sorted));
 	qsort(sorted, k->event_count, sizeof(*sorted), by_event);
 	for (size_t i = k->event_count; i-- > 1 && !ret;)
-		if (!strcmp(sorted[i]->event, sorted[i - 1]->event) && !sorted[i]->format && !dynamic_event_is_rule(sorted[i]->key))
+		if (!strcmp(sorted[i]->event, sorted[i - 1]->event) && !sorted[i]->format &&
+		    !dynamic_event_is_rule(sorted[i]->key))
 			ret = set_names(sorted[i], true);
 	free(sorted);
 	return ret;
 }
 
-/* What was known of an event that is not there any more: its id may be given to another. Coders keep the format they have. */
+/*
+ * What was known of an event that is not there any more: its id may be given to another. Coders
+ * keep the format they have.
+ */
 static void forget(struct kernel *k, struct kevent *e)
 {
 	if (e->format && e->format->id < k->by_id_size && k->by_id[e->format->id] == e)
@@ -215,7 +230,10 @@ static struct kevent *find_line(struct kernel *k, const char *line, size_t len, 
 	return find(k, system, colon + 1, n);
 }
 
-/* A probe that is there again may be of a rule now, when it was of none before. Whoever has the old key may keep it. */
+/*
+ * A probe that is there again may be of a rule now, when it was of none before. Whoever has the old
+ * key may keep it.
+ */
 static int renew_key(struct kernel *k, struct kevent *e)
 {
 	const char *pattern = strcmp(e->system, k->group) ? NULL : kprobe_pattern(k, e->name);
@@ -290,7 +308,8 @@ int kernel_refresh(struct kernel *k)
 
 	/* The daemon's own. */
 	for (int i = 0; i < KDUMP_TYPES; i++)
-		md_buf_printf(&text, "%s:%s\n", kdump_system((enum kdump_type)i), kdump_name((enum kdump_type)i));
+		md_buf_printf(&text, "%s:%s\n", kdump_system((enum kdump_type)i),
+			      kdump_name((enum kdump_type)i));
 	md_buf_str(&text);
 	if (!ret && text.failed)
 		ret = -ENOMEM;
@@ -439,7 +458,8 @@ static const char *near_system(struct kernel *k, const char *word, size_t len)
 	if (!names)
 		return NULL;
 	for (size_t i = 0; i < k->event_count; i++)
-		if (kevent_is_tracepoint(k->events[i]) && (!n || strcmp(names[n - 1], k->events[i]->system) != 0))
+		if (kevent_is_tracepoint(k->events[i]) &&
+		    (!n || strcmp(names[n - 1], k->events[i]->system) != 0))
 			names[n++] = k->events[i]->system;
 	near = nearest(word, len, names, n);
 	free(names);
@@ -447,7 +467,8 @@ static const char *near_system(struct kernel *k, const char *word, size_t len)
 }
 
 /* system NULL: of all. */
-static const char *near_event(struct kernel *k, const char *system, const char *prefix, const char *word)
+static const char *near_event(struct kernel *k, const char *system, const char *prefix,
+			      const char *word)
 {
 	const char **names = malloc((k->event_count + 1) * sizeof(*names)), *near;
 	size_t n = 0, skip = strlen(prefix);
@@ -457,7 +478,8 @@ static const char *near_event(struct kernel *k, const char *system, const char *
 	for (size_t i = 0; i < k->event_count; i++) {
 		const struct kevent *e = k->events[i];
 
-		if (system ? !strcmp(e->system, system) && !strncmp(e->name, prefix, skip) : kevent_is_tracepoint(e))
+		if (system ? !strcmp(e->system, system) && !strncmp(e->name, prefix, skip)
+			   : kevent_is_tracepoint(e))
 			names[n++] = e->name + skip;
 	}
 	near = nearest(word, strlen(word), names, n);
@@ -465,14 +487,17 @@ static const char *near_event(struct kernel *k, const char *system, const char *
 	return near;
 }
 
-static int no_such(const struct rule *r, const char *what, const char *word, int len, const char *near, struct tr_err *err)
+static int no_such(const struct rule *r, const char *what, const char *word, int len,
+		   const char *near, struct tr_err *err)
 {
 	int column = (int)(word - r->pattern), ret;
 
 	if (near)
-		ret = tr_fail_at(err, -ENOENT, r->text, column, "no such %s '%.*s'; did you mean '%s'?", what, len, word, near);
+		ret = tr_fail_at(err, -ENOENT, r->text, column,
+				 "no such %s '%.*s'; did you mean '%s'?", what, len, word, near);
 	else
-		ret = tr_fail_at(err, -ENOENT, r->text, column, "no such %s '%.*s'", what, len, word);
+		ret = tr_fail_at(err, -ENOENT, r->text, column, "no such %s '%.*s'", what, len,
+				 word);
 	if (err)
 		err->line = r->line;
 	return ret;
@@ -488,14 +513,17 @@ static int explain(struct kernel *k, const struct rule *r, struct tr_err *err)
 		return no_such(r, "event", p, (int)strlen(p), NULL, err);
 	if (!strncmp(p, "syscall:", 8)) {
 		word = krule_syscall_name(p);
-		return no_such(r, "system call", word, (int)strlen(word), near_event(k, "syscalls", "sys_enter_", word), err);
+		return no_such(r, "system call", word, (int)strlen(word),
+			       near_event(k, "syscalls", "sys_enter_", word), err);
 	}
 	if (!colon)
 		return no_such(r, "tracepoint", p, (int)strlen(p), near_event(k, NULL, "", p), err);
 	snprintf(system, sizeof(system), "%.*s", (int)(colon - p), p);
 	if (!strchr(system, '*') && !find(k, system, NULL, 0))
-		return no_such(r, "system", p, (int)(colon - p), near_system(k, system, strlen(system)), err);
-	return no_such(r, "tracepoint", colon + 1, (int)strlen(colon + 1), near_event(k, system, "", colon + 1), err);
+		return no_such(r, "system", p, (int)(colon - p),
+			       near_system(k, system, strlen(system)), err);
+	return no_such(r, "tracepoint", colon + 1, (int)strlen(colon + 1),
+		       near_event(k, system, "", colon + 1), err);
 }
 
 /* False: nothing is known of them. */
@@ -537,7 +565,9 @@ static int check_fields(struct kernel *k, const struct rule *r, struct tr_err *e
 				filter_event_names(&fields.event, &names);
 		}
 		if (!found && where)
-			ret = filter_no_field(r->filter, field, events > 1 ? "any of the rule's events" : where, &names, err);
+			ret = filter_no_field(r->filter, field,
+					      events > 1 ? "any of the rule's events" : where,
+					      &names, err);
 		md_buf_deinit(&names);
 	}
 	if (ret && err)
@@ -545,7 +575,10 @@ static int check_fields(struct kernel *k, const struct rule *r, struct tr_err *e
 	return ret;
 }
 
-/* -EINVAL, as in the first event that the rule takes, if the filter's types clash in all. -ENOENT: it takes none. */
+/*
+ * -EINVAL, as in the first event that the rule takes, if the filter's types clash in all. -ENOENT:
+ * it takes none.
+ */
 static int check_types(struct kernel *k, const struct rule *r, struct tr_err *err)
 {
 	struct tr_err first = TR_ERR_INIT;
@@ -589,7 +622,8 @@ static int check_rule(struct kernel *k, const struct rule *r, struct tr_err *err
 }
 
 /* The events that new rules are to make; all that have to be prepared are asked for at once. */
-static int make_events(struct kernel *k, const struct rule_list *l, struct kprobe_plan *plan, struct tr_err *err)
+static int make_events(struct kernel *k, const struct rule_list *l, struct kprobe_plan *plan,
+		       struct tr_err *err)
 {
 	int ret = 0, one;
 
@@ -602,7 +636,8 @@ static int make_events(struct kernel *k, const struct rule_list *l, struct kprob
 	return ret;
 }
 
-int kernel_check_rules(struct kernel *k, const struct rule_list *l, struct kprobe_plan *plan, struct tr_err *err)
+int kernel_check_rules(struct kernel *k, const struct rule_list *l, struct kprobe_plan *plan,
+		       struct tr_err *err)
 {
 	int ret = make_events(k, l, plan, err);
 
@@ -610,7 +645,8 @@ int kernel_check_rules(struct kernel *k, const struct rule_list *l, struct kprob
 		return ret;
 	ret = kernel_refresh(k);
 	if (ret)
-		return tr_fail(err, ret, "the kernel's events cannot be listed: %s", strerror(-ret));
+		return tr_fail(err, ret, "the kernel's events cannot be listed: %s",
+			       strerror(-ret));
 	pthread_mutex_lock(&k->lock);
 	for (size_t i = 0; i < l->count && !ret; i++)
 		if (l->rules[i].line)

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Whether the kernel still records what it was told: everybody who may write to tracefs can change an instance. What differs is said in
- * `status` and in the root's `error`; the next change of rules, or start, sets it right. All with the tracer's lock held.
+ * Whether the kernel still records what it was told: everybody who may write to tracefs can change
+ * an instance. What differs is said in `status` and in the root's `error`; the next change of
+ * rules, or start, sets it right. All with the tracer's lock held.
  */
 #include <errno.h>
 #include <signal.h>
@@ -15,7 +16,8 @@
 
 #define FILTERS_AT_ONCE 128     /* files that are read for one look: the next one goes on */
 
-static void name_change(struct md_buf *out, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+static void name_change(struct md_buf *out, const char *fmt, ...)
+	__attribute__((format(printf, 2, 3)));
 
 /* One more file that was changed; a sentence has room for a few. */
 static void name_change(struct md_buf *out, const char *fmt, ...)
@@ -98,7 +100,8 @@ static void check_filters(struct kchannel *kc, struct kernel *k, bool repair, st
 		if (!repair)
 			continue;
 		free(f->data);
-		*f = (struct kchannel_filter){ strdup(FILTER_UNKNOWN), 1, false };        /* is written anew */
+		/* is written anew */
+		*f = (struct kchannel_filter){ strdup(FILTER_UNKNOWN), 1, false };
 	}
 	md_buf_deinit(&text);
 }
@@ -111,15 +114,19 @@ void kchannel_check(struct kchannel *kc, bool repair)
 
 	if (!kc->recording || !kc->bc || !k->ops->changed || !kc->channel)
 		return;
-	if (k->ops->changed(kc->bc, kc->tracked[TRACK_PID].some ? tracks_somebody(kc) ? 1 : -1 : 0, &what))
+	if (k->ops->changed(kc->bc, kc->tracked[TRACK_PID].some ? tracks_somebody(kc) ? 1 : -1 : 0,
+			    &what))
 		kc->track_again |= strstr(md_buf_str(&what), "set_event_pid") != NULL;
 	check_events(kc, k, repair, &what);
 	check_filters(kc, k, repair, &what);
 	memcpy(said, kc->changed, sizeof(said));
 	kc->changed[0] = '\0';
 	if (what.len && !what.failed)
-		snprintf(kc->changed, sizeof(kc->changed), "another program changed %s of instance %.60s", md_buf_str(&what), kc->name);
+		snprintf(kc->changed, sizeof(kc->changed),
+			 "another program changed %s of instance %.60s", md_buf_str(&what),
+			 kc->name);
 	if (kc->changed[0] && strcmp(said, kc->changed) != 0)
-		tracer_report(kc->tracer, "session %s: channel %s: %s", kc->channel->session->name, kc->channel->name, kc->changed);
+		tracer_report(kc->tracer, "session %s: channel %s: %s", kc->channel->session->name,
+			      kc->channel->name, kc->changed);
 	md_buf_deinit(&what);
 }

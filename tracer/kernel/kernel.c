@@ -92,7 +92,8 @@ static bool in_group(uid_t uid, const char *name)
 
 	if (space && groups && getgrnam_r(name, &group, space, LOOKUP_MAX, &g) == 0 && g) {
 		wanted = g->gr_gid;
-		if (getpwuid_r(uid, &user, space, LOOKUP_MAX, &u) == 0 && u && getgrouplist(u->pw_name, u->pw_gid, groups, &n) >= 0)
+		if (getpwuid_r(uid, &user, space, LOOKUP_MAX, &u) == 0 && u &&
+		    getgrouplist(u->pw_name, u->pw_gid, groups, &n) >= 0)
 			for (int i = 0; i < n; i++)
 				found = found || groups[i] == wanted;
 	}
@@ -126,22 +127,26 @@ bool session_kernel(struct session *s)
 int kernel_refuses(struct session *s, uid_t uid, struct tr_err *err)
 {
 	if (!s->tracer->kernel)
-		return tr_fail(err, -EOPNOTSUPP, "the kernel cannot be traced: %s", s->tracer->no_kernel);
+		return tr_fail(err, -EOPNOTSUPP, "the kernel cannot be traced: %s",
+			       s->tracer->no_kernel);
 	if (kernel_may(s->tracer, uid))
 		return 0;
-	return tr_fail(err, -EACCES, "the kernel is traced by root and by members of the group '" GROUP "'");
+	return tr_fail(err, -EACCES,
+		       "the kernel is traced by root and by members of the group '" GROUP "'");
 }
 
 void kernel_describe(struct tracer *t, struct md_buf *out)
 {
 	if (!t->kernel) {
-		md_buf_printf(out, "kernel none (%s)\n", t->no_kernel[0] ? t->no_kernel : "out of memory");
+		md_buf_printf(out, "kernel none (%s)\n",
+			      t->no_kernel[0] ? t->no_kernel : "out of memory");
 		return;
 	}
 	struct md_buf missing = MD_BUF_INIT;
 
 	t->kernel->ops->describe(t->kernel->backend, &missing);
-	md_buf_printf(out, missing.len ? "kernel %s (%s)\n" : "kernel %s\n", t->kernel->ops->name, md_buf_str(&missing));
+	md_buf_printf(out, missing.len ? "kernel %s (%s)\n" : "kernel %s\n", t->kernel->ops->name,
+		      md_buf_str(&missing));
 	md_buf_deinit(&missing);
 }
 
@@ -156,7 +161,8 @@ void available_kernel_systems(struct tracer *t, struct md_buf *names)
 	for (size_t i = 0; i < kernel_count(t->kernel); i++) {
 		const struct kevent *e = kernel_event(t->kernel, i);
 
-		if (!e->present || !strcmp(e->system, last) || !(kevent_is_tracepoint(e) || kevent_is_syscall(e)))
+		if (!e->present || !strcmp(e->system, last) ||
+		    !(kevent_is_tracepoint(e) || kevent_is_syscall(e)))
 			continue;
 		last = e->system;
 		for (size_t at = 0; last && at < names->len; at += strlen(names->data + at) + 1)
@@ -175,7 +181,8 @@ void available_kernel_events(struct tracer *t, const char *system, struct md_buf
 	for (size_t i = 0; i < kernel_count(t->kernel); i++) {
 		const struct kevent *e = kernel_event(t->kernel, i);
 
-		if (e->present && !strcmp(e->system, system) && (kevent_is_tracepoint(e) || kevent_is_syscall(e)))
+		if (e->present && !strcmp(e->system, system) &&
+		    (kevent_is_tracepoint(e) || kevent_is_syscall(e)))
 			md_buf_put(names, e->name, strlen(e->name) + 1);
 	}
 }
@@ -197,8 +204,9 @@ static void put_type(const struct md_type *type, struct md_buf *out)
 	switch (type->kind) {
 	case MD_INT:
 	case MD_ENUM:
-		md_buf_printf(out, "%s%s%s%sint%u", type->kind == MD_ENUM ? "enum " : "", type->base == 16 ? "hex " : "",
-			      type->big_endian ? "be " : "", type->is_signed ? "" : "u", 8u * type->size);
+		md_buf_printf(out, "%s%s%s%sint%u", type->kind == MD_ENUM ? "enum " : "",
+			      type->base == 16 ? "hex " : "", type->big_endian ? "be " : "",
+			      type->is_signed ? "" : "u", 8u * type->size);
 		break;
 	case MD_FLOAT:
 		md_buf_puts(out, type->size == 4 ? "float" : "double");
@@ -218,7 +226,8 @@ static void put_type(const struct md_type *type, struct md_buf *out)
 	}
 }
 
-int available_kernel_fields(struct tracer *t, const char *system, const char *event, struct md_buf *out)
+int available_kernel_fields(struct tracer *t, const char *system, const char *event,
+			    struct md_buf *out)
 {
 	struct kevent *e = t->kernel ? kernel_find(t->kernel, system, event, strlen(event)) : NULL;
 	struct md_event *md;
@@ -267,7 +276,8 @@ static void show_probes(struct kernel *k, struct md_buf *out)
 		if (!e->present || e->dump >= 0 || !kevent_is_tracepoint(e))
 			continue;
 		snprintf(line, sizeof(line), "\n%s:%s\n", e->system, e->name);
-		md_buf_printf(out, "%s:%s %s\n", e->system, e->name, strstr(compiled.data, line) ? "module" : "fallback");
+		md_buf_printf(out, "%s:%s %s\n", e->system, e->name,
+			      strstr(compiled.data, line) ? "module" : "fallback");
 	}
 out:
 	md_buf_deinit(&compiled);
@@ -291,10 +301,11 @@ void available_kernel(struct tracer *t, enum kernel_list what, struct md_buf *ou
 	for (size_t i = 0; i < kernel_count(t->kernel); i++) {
 		const struct kevent *e = kernel_event(t->kernel, i);
 
-		if (!e->present || !(what == KERNEL_SYSCALLS ? kevent_is_syscall(e) : kevent_is_tracepoint(e)))
+		if (!e->present ||
+		    !(what == KERNEL_SYSCALLS ? kevent_is_syscall(e) : kevent_is_tracepoint(e)))
 			continue;
-		if (what == KERNEL_SYSCALLS && !strncmp(e->name, KEVENT_COMPAT, skip) && kernel_find(t->kernel, e->system, e->name + skip,
-												    strlen(e->name + skip)))
+		if (what == KERNEL_SYSCALLS && !strncmp(e->name, KEVENT_COMPAT, skip) &&
+		    kernel_find(t->kernel, e->system, e->name + skip, strlen(e->name + skip)))
 			continue;       /* is there already */
 		if (what == KERNEL_TRACEPOINTS)
 			md_buf_printf(out, "%s:%s\n", e->system, e->name);

@@ -1,14 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The kernel domain, behind session/session.h: kernel/kernel.c (the backend, rights), kernel/events.c (which events there are), kernel/probes.c (those that rules make),
- * kernel/channel.c (channels as the backend records them), kernel/drain.c (from there into rings), kernel/thread_events.c (who the threads are that records speak
- * of).
+ * The kernel domain, behind session/session.h: kernel/kernel.c (the backend, rights),
+ * kernel/events.c (which events there are), kernel/probes.c (those that rules make),
+ * kernel/channel.c (channels as the backend records them), kernel/drain.c (from there into rings),
+ * kernel/thread_events.c (who the threads are that records speak of).
  *
- * A kernel channel is a channel like any other: it has a class in a trace, and a buffer with a ring per CPU. But its events are
- * recorded by the kernel, into buffers of the backend's, and come into the rings only when somebody looks: kernel_drain. So a
- * flight recorder that nobody reads costs the daemon nothing.
+ * A kernel channel is a channel like any other: it has a class in a trace, and a buffer with a ring
+ * per CPU. But its events are recorded by the kernel, into buffers of the backend's, and come into
+ * the rings only when somebody looks: kernel_drain. So a flight recorder that nobody reads costs
+ * the daemon nothing.
  *
- * Locks: kchannel.lock, then tracer.lock, then the follower's (kernel/thread_events.c), then kernel.lock.
+ * Locks: kchannel.lock, then tracer.lock, then the follower's (kernel/thread_events.c), then
+ * kernel.lock.
  */
 #ifndef TRACER_KERNEL_KERNEL_H
 #define TRACER_KERNEL_KERNEL_H
@@ -21,7 +24,8 @@
 #include "tracer/kernel/thread_table.h"
 
 #define KEVENT_COMPAT "compat_"         /* before the names of system calls of 32-bit programs */
-#define KERNEL_GROUP_PREFIX "trailfs_"   /* of groups of probes; behind it which daemon, 8 hexadecimal digits */
+/* of groups of probes; behind it which daemon, 8 hexadecimal digits */
+#define KERNEL_GROUP_PREFIX "trailfs_"
 
 struct kevent {                         /* never freed or moved before the end */
 	char *system, *name;            /* the kernel's */
@@ -29,15 +33,16 @@ struct kevent {                         /* never freed or moved before the end *
 	char *event;                    /* LTTng's name, as in the trace */
 	size_t index;                   /* in kernel.events */
 	bool present;                   /* the kernel has it now */
-	int dump;                       /* enum kdump_type, if it is of the state dump, which the daemon makes; else -1 */
-	struct kformat *format;         /* NULL: not read yet, or not readable; guarded by kernel.lock */
+	/* enum kdump_type, if it is of the state dump, which the daemon makes; else -1 */
+	int dump;
+	struct kformat *format;	/* NULL: not read yet, or not readable; guarded by kernel.lock */
 	bool unreadable;
 };
 
 /* An event that a rule made. Changed with the tracer's lock and kernel.lock held. */
 struct kprobe {
 	char *name;                     /* in our group */
-	char *pattern;                  /* of the rule; NULL: an earlier daemon's that no rule is about */
+	char *pattern;	/* of the rule; NULL: an earlier daemon's that no rule is about */
 };
 
 /* The probes that the rules of one write are about, their files open. */
@@ -57,22 +62,26 @@ struct kprobe_plan {
 struct kernel {
 	const struct backend_ops *ops;
 	struct backend *backend;
-	char suffix[16];                /* of the names of this daemon's channels: which state directory */
+	char suffix[16];	/* of the names of this daemon's channels: which state directory */
 	char group[24];                 /* of this daemon's probes */
-	struct cds_list_head dead;      /* struct kchannel, to be closed; guarded by the tracer's lock */
+	/* struct kchannel, to be closed; guarded by the tracer's lock */
+	struct cds_list_head dead;
 	struct follower *follower;      /* constant; NULL: no memory */
-	uint32_t dumps;                 /* threads that write a state dump; this and the next two are guarded by the tracer's lock */
+	/*
+	 * threads that write a state dump; this and the next two are guarded by the tracer's lock
+	 */
+	uint32_t dumps;
 	bool ending;
 	pthread_cond_t dumped;          /* one of them has ended */
 	pthread_mutex_t lock;           /* guards the rest */
-	struct kevent **events;         /* sorted by system and name but for those that came later */
+	struct kevent **events;	/* sorted by system and name but for those that came later */
 	size_t event_count;
 	struct kevent **by_id;          /* of formats that were read */
 	size_t by_id_size;
 	char *listed;                   /* what the events were made of */
 	struct kprobe *probes;
 	size_t probe_count;
-	uint32_t epoch;                 /* atomic: grows when ids of events may have got another meaning */
+	uint32_t epoch;	/* atomic: grows when ids of events may have got another meaning */
 };
 
 struct coder;
@@ -100,15 +109,17 @@ struct kchannel {
 	size_t on_count;
 	bool recording, adopted;
 	struct track tracked[TRACK_ATTRS];      /* those of the kernel domain */
-	int error;                      /* of the last attempt to tell the kernel, or to read from it */
+	int error;	/* of the last attempt to tell the kernel, or to read from it */
 	char problem[160];              /* the same as a sentence, for `status` */
-	char changed[320];              /* what others changed in the kernel, as a sentence; empty: nothing */
+	/* what others changed in the kernel, as a sentence; empty: nothing */
+	char changed[320];
 	bool track_again;               /* the kernel's set of processes was changed by others */
 	size_t next_filter;             /* index of the event whose filter is looked at next */
 	char *functions;                /* that are recorded; NULL: not known */
 
 	uint32_t generation;            /* atomic: grows when rules change */
-	bool unfiltered;                /* atomic: what the kernel records, and may lose, has events that filters reject here */
+	/* atomic: what the kernel records, and may lose, has events that filters reject here */
+	bool unfiltered;
 	bool drained;                   /* atomic: nothing is recorded, and all was drained since */
 
 	/* One drain at a time. Guards the rest, and that bc is open. */
@@ -122,7 +133,8 @@ struct kchannel {
 	size_t room;
 	uint32_t contexts[TRAIL_CONTEXT_MAX];   /* their kinds */
 	uint32_t context_count;
-	size_t context_size;                    /* of all of them, in front of each payload, but for callstacks' addresses */
+	/* of all of them, in front of each payload, but for callstacks' addresses */
+	size_t context_size;
 	bool told;                              /* the backend records them */
 };
 
@@ -138,25 +150,33 @@ bool kernel_may(const struct tracer *t, uid_t uid);
 int kernel_refresh(struct kernel *k);           /* the list of events, as it is now */
 size_t kernel_count(struct kernel *k);
 struct kevent *kernel_event(struct kernel *k, size_t i);
-struct kformat *kernel_format(struct kernel *k, struct kevent *e);      /* to be freed; NULL: cannot be had */
+/* to be freed; NULL: cannot be had */
+struct kformat *kernel_format(struct kernel *k, struct kevent *e);
 bool kevent_is_tracepoint(const struct kevent *e);      /* the kernel's own, and no system call */
 bool kevent_is_syscall(const struct kevent *e);
-void kernel_forget(struct kernel *k, const char *system, const char *name);     /* an event that was removed */
+/* an event that was removed */
+void kernel_forget(struct kernel *k, const char *system, const char *name);
 /* The same, to be freed by the caller: 2300 of them are many to keep. */
 int kernel_read_format(struct kernel *k, const struct kevent *e, struct kformat **out);
-struct kevent *kernel_event_by_id(struct kernel *k, uint32_t id);               /* of formats that were read */
+/* of formats that were read */
+struct kevent *kernel_event_by_id(struct kernel *k, uint32_t id);
 struct kevent *kernel_find(struct kernel *k, const char *system, const char *name, size_t len);
 /*
- * That each new rule means events which are there, and its filter fits one of them. -ENOENT, -EINVAL. Makes the probes that rules are about; -EAGAIN:
- * the plan has to be prepared before. With the tracer's lock held.
+ * That each new rule means events which are there, and its filter fits one of them. -ENOENT,
+ * -EINVAL. Makes the probes that rules are about; -EAGAIN: the plan has to be prepared before. With
+ * the tracer's lock held.
  */
-int kernel_check_rules(struct kernel *k, const struct rule_list *l, struct kprobe_plan *plan, struct tr_err *err);
+int kernel_check_rules(struct kernel *k, const struct rule_list *l, struct kprobe_plan *plan,
+		       struct tr_err *err);
 void kcatalog_free(struct kernel *k);
 
 /* kernel/probes.c */
 bool kprobe_is_rule(const struct rule *r);      /* about an event that it makes */
-const char *kprobe_pattern(const struct kernel *k, const char *name);   /* kernel.lock held; NULL: of no rule */
-int kprobe_make(struct kernel *k, struct kprobe_plan *plan, const struct rule *r, struct tr_err *err); /* as kernel_check_rules */
+/* kernel.lock held; NULL: of no rule */
+const char *kprobe_pattern(const struct kernel *k, const char *name);
+/* as kernel_check_rules */
+int kprobe_make(struct kernel *k, struct kprobe_plan *plan, const struct rule *r,
+		struct tr_err *err);
 bool kprobe_pending(const struct kprobe_plan *plan);   /* something has to be prepared */
 /* Opens files, as the owner could, and reads them: without any lock. */
 int kprobe_prepare(struct kernel *k, struct kprobe_plan *plan, uid_t owner, struct tr_err *err);
@@ -165,7 +185,8 @@ int kprobe_explain(const struct kprobe_plan *plan, int ret, struct tr_err *err);
 void kprobe_plan_deinit(struct kprobe_plan *plan);
 void kprobes_restore(struct tracer *t);         /* before channels are adopted */
 void kprobes_free(struct kernel *k);
-void kernel_probes_gc(struct tracer *t);             /* removes probes without rules; without the tracer's lock */
+/* removes probes without rules; without the tracer's lock */
+void kernel_probes_gc(struct tracer *t);
 
 /* kernel/channel.c: with the tracer's lock held */
 int kchannel_start(struct channel *c, struct tr_err *err);
@@ -173,27 +194,35 @@ void kernel_adopt(struct tracer *t);            /* what an earlier daemon left f
 void kchannel_apply(struct channel *c);         /* the rules, to the kernel */
 void kchannel_drop(struct channel *c);          /* to the dead ones */
 /*
- * kernel/instance_check.c: compares what the kernel has with what it was told. repair: what differs will be told anew by the caller.
- * With the tracer's lock held.
+ * kernel/instance_check.c: compares what the kernel has with what it was told. repair: what differs
+ * will be told anew by the caller. With the tracer's lock held.
  */
 void kchannel_check(struct kchannel *kc, bool repair);
 struct trace *kernel_trace(struct session *s);  /* NULL: no memory */
 #define KERNEL_DUMP_RING 1u     /* "pid" of the buffer for the state dump */
 /* A channel is recording that has, or had, the event enabled. */
 bool kernel_records(struct tracer *t, const char *system, const char *name);
-void kernel_leftovers_gc(struct tracer *t);            /* removes what a dead daemon left and nobody claimed */
+/* removes what a dead daemon left and nobody claimed */
+void kernel_leftovers_gc(struct tracer *t);
 /* and without */
-void kernel_channels_gc(struct tracer *t);             /* closes the dead ones, and removes what they had in the kernel */
+/* closes the dead ones, and removes what they had in the kernel */
+void kernel_channels_gc(struct tracer *t);
 void kchannel_put(struct kchannel *kc);
 /* Takes down what went wrong, and reports it. With the tracer's lock held; kc has its channel. */
-void kchannel_problem(struct kchannel *kc, int error, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+void kchannel_problem(struct kchannel *kc, int error, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
 
 /* kernel/thread_events.c */
 int kernel_follower_make(struct tracer *t);
 void kernel_follower_free(struct kernel *k);
-void kernel_follow(struct tracer *t, bool on);  /* one kernel channel more, or less; with the tracer's lock held */
-bool kernel_follows_by(const struct kernel *k, const char *name);       /* its channel in the kernel has this name */
-/* All threads that there are now, for when they are gone. Some 20 us each, once: not with the tracer's lock held. */
+/* one kernel channel more, or less; with the tracer's lock held */
+void kernel_follow(struct tracer *t, bool on);
+/* its channel in the kernel has this name */
+bool kernel_follows_by(const struct kernel *k, const char *name);
+/*
+ * All threads that there are now, for when they are gone. Some 20 us each, once: not with the
+ * tracer's lock held.
+ */
 void kernel_scan(struct tracer *t);
 /* Who a thread is at a time of the trace. */
 void kernel_thread(struct kernel *k, uint64_t time, int32_t tid, struct kthread *out);
@@ -212,21 +241,28 @@ struct event_origin {
 	bool asked;
 	struct kthread is;
 };
-void event_origin_put(struct event_origin *w, const struct kchannel *kc, uint8_t *at);  /* kc->context_size bytes; what is not known is 0 */
-bool event_origin_value(void *who, uint32_t kind, const char *name, struct filter_value *out);  /* struct filter_input.context */
+/* kc->context_size bytes; what is not known is 0 */
+void event_origin_put(struct event_origin *w, const struct kchannel *kc, uint8_t *at);
+/* struct filter_input.context */
+bool event_origin_value(void *who, uint32_t kind, const char *name, struct filter_value *out);
 
 /*
- * kernel/statedump_writer.c: writes the state dump that was last requested, if the session is active and its channels want any, from a thread of its own; waits for it, but not for
- * long. Without the tracer's lock.
+ * kernel/statedump_writer.c: writes the state dump that was last requested, if the session is
+ * active and its channels want any, from a thread of its own; waits for it, but not for long.
+ * Without the tracer's lock.
  */
 void kernel_statedump(struct session *s);
-/* A line that was written to `log`, with a NUL: lttng_logger { msg } in the sessions that want it. 0 or -errno. Without the tracer's lock. */
+/*
+ * A line that was written to `log`, with a NUL: lttng_logger { msg } in the sessions that want it.
+ * 0 or -errno. Without the tracer's lock.
+ */
 int kernel_log(struct tracer *t, const struct log_writer *who, const char *line);
 void kernel_statedumps_end(struct tracer *t);   /* none is under way after this, or begins */
 
 /* kernel/drain.c, without the tracer's lock */
 void kernel_drain(struct session *s);
-void kernel_problems(const struct session *s, struct md_buf *out);    /* lines of `status`; with the tracer's lock held */
+/* lines of `status`; with the tracer's lock held */
+void kernel_problems(const struct session *s, struct md_buf *out);
 void coders_free(struct kchannel *kc);
 
 #endif

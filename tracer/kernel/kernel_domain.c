@@ -10,16 +10,19 @@ struct rule_preparation {
 	struct kprobe_plan plan;
 };
 
-static int check_rules(struct session *s, const struct rule_list *rules, struct rule_preparation **prep, struct tr_err *err)
+static int check_rules(struct session *s, const struct rule_list *rules,
+		       struct rule_preparation **prep, struct tr_err *err)
 {
 	if (!s->tracer->kernel)
-		return tr_fail(err, -EOPNOTSUPP, "the kernel cannot be traced: %s", s->tracer->no_kernel);
+		return tr_fail(err, -EOPNOTSUPP, "the kernel cannot be traced: %s",
+			       s->tracer->no_kernel);
 	if (!*prep && !(*prep = calloc(1, sizeof(**prep))))
 		return tr_fail(err, -ENOMEM, "out of memory");
 	return kernel_check_rules(s->tracer->kernel, rules, &(*prep)->plan, err);
 }
 
-static int prepare_rules(struct session *s, struct rule_preparation *prep, uid_t owner, struct tr_err *err)
+static int prepare_rules(struct session *s, struct rule_preparation *prep, uid_t owner,
+			 struct tr_err *err)
 {
 	if (!prep || !kprobe_pending(&prep->plan))
 		return -EAGAIN;
@@ -51,7 +54,9 @@ static int applied(const struct channel *c, struct tr_err *err)
 {
 	int error = c->kchannel ? c->kchannel->error : 0;
 
-	return error ? tr_fail(err, error, "the rules are noted, but the kernel refuses: %s", strerror(-error)) : 0;
+	return error ? tr_fail(err, error, "the rules are noted, but the kernel refuses: %s",
+			       strerror(-error))
+		     : 0;
 }
 
 static bool is_recording(const struct session *s)
@@ -76,8 +81,17 @@ static void save_channel(const struct channel *c, struct md_buf *out)
 }
 
 const struct domain_ops kernel_domain = {
-	.name = "kernel", .check_rules = check_rules, .prepare_rules = prepare_rules, .end_rules = end_rules,
-	.start = kchannel_start, .apply = apply_rules, .applied = applied, .drain = kernel_drain,
-	.needs_cpu_barrier = is_recording, .drop = kchannel_drop, .gc = remove_unused, .status = kernel_problems,
+	.name = "kernel",
+	.check_rules = check_rules,
+	.prepare_rules = prepare_rules,
+	.end_rules = end_rules,
+	.start = kchannel_start,
+	.apply = apply_rules,
+	.applied = applied,
+	.drain = kernel_drain,
+	.needs_cpu_barrier = is_recording,
+	.drop = kchannel_drop,
+	.gc = remove_unused,
+	.status = kernel_problems,
 	.save = save_channel,
 };

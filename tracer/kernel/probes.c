@@ -1,15 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Events that rules make: probes (probe/dynamic_event.h), and functions to be traced. A probe exists in the kernel as long as some channel of this daemon
- * has a rule about it, enabled or not, so that a mistake is told by the write of the rule; all such channels share it. Which ones are in use is
- * counted from the rules whenever it matters.
+ * Events that rules make: probes (probe/dynamic_event.h), and functions to be traced. A probe
+ * exists in the kernel as long as some channel of this daemon has a rule about it, enabled or not,
+ * so that a mistake is told by the write of the rule; all such channels share it. Which ones are in
+ * use is counted from the rules whenever it matters.
  *
- * They are in a group of this daemon's own, under names that say which rule they are of. So the next daemon finds them again, and those that no
- * session of its has a rule for are removed.
+ * They are in a group of this daemon's own, under names that say which rule they are of. So the
+ * next daemon finds them again, and those that no session of its has a rule for are removed.
  *
- * The end of one: the rule goes, which disables it in the channel's buffers; what they still hold of it is fetched, while its format can
- * be read; then it is removed, and whatever was known about its id is forgotten, which the kernel may give to another event. The kernel empties
- * all buffers that ever had the event when it is removed; so that waits until none of those is recording. Disabled it costs nothing.
+ * The end of one: the rule goes, which disables it in the channel's buffers; what they still hold
+ * of it is fetched, while its format can be read; then it is removed, and whatever was known about
+ * its id is forgotten, which the kernel may give to another event. The kernel empties all buffers
+ * that ever had the event when it is removed; so that waits until none of those is recording.
+ * Disabled it costs nothing.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -56,7 +59,9 @@ static int note(struct kernel *k, const char *name, const char *pattern)
 	}
 	if (!p->pattern && pattern)
 		p->pattern = strdup(pattern);
-	ret = pattern && !p->pattern ? -ENOMEM : pattern && strcmp(p->pattern, pattern) != 0 ? -EEXIST : 0;
+	ret = pattern && !p->pattern                        ? -ENOMEM
+	      : pattern && strcmp(p->pattern, pattern) != 0 ? -EEXIST
+							    : 0;
 out:
 	pthread_mutex_unlock(&k->lock);
 	return ret;
@@ -117,7 +122,10 @@ static int plan_rule(struct kprobe_plan *plan, const struct rule *r)
 		return -ENOMEM;
 	plan->items = more;
 	p = &more[plan->count++];
-	*p = (struct kprobe_planned){ .pattern = strdup(r->pattern), .text = strdup(r->text), .line = r->line, .event.fd = -1 };
+	*p = (struct kprobe_planned){ .pattern = strdup(r->pattern),
+				      .text = strdup(r->text),
+				      .line = r->line,
+				      .event.fd = -1 };
 	return p->pattern && p->text ? -EAGAIN : -ENOMEM;
 }
 
@@ -130,15 +138,19 @@ static int function_ready(const struct kernel *k, const char *pattern, struct tr
 	if (ret == -ENOENT && (s = ksyms_load(KSYMS_FILE))) {
 		first = ksyms_first(s, name);
 		if (first && strcmp(first, name) != 0)
-			tr_fail(err, ret, "function '%s' is traced under its other name '%s'", name, first);
+			tr_fail(err, ret, "function '%s' is traced under its other name '%s'", name,
+				first);
 		ksyms_free(s);
 	}
 	if (!ret && !ksyms_readable(KSYMS_FILE))
-		ret = tr_fail(err, -EOPNOTSUPP, "the names of functions cannot be had: " KSYMS_FILE " hides the addresses (kernel.kptr_restrict)");
+		ret = tr_fail(err, -EOPNOTSUPP,
+			      "the names of functions cannot be had: " KSYMS_FILE
+			      " hides the addresses (kernel.kptr_restrict)");
 	return ret;
 }
 
-static int event_ready(struct dynamic_event *d, const char *pattern, uid_t owner, struct tr_err *err)
+static int event_ready(struct dynamic_event *d, const char *pattern, uid_t owner,
+		       struct tr_err *err)
 {
 	int ret = dynamic_event_parse(pattern, d, err);
 
@@ -188,7 +200,9 @@ int kprobe_prepare(struct kernel *k, struct kprobe_plan *plan, uid_t owner, stru
 
 		if (p->ready)
 			continue;
-		ret = krule_is_function(p->pattern) ? function_ready(k, p->pattern, &why) : event_ready(&p->event, p->pattern, owner, &why);
+		ret = krule_is_function(p->pattern)
+			      ? function_ready(k, p->pattern, &why)
+			      : event_ready(&p->event, p->pattern, owner, &why);
 		p->ready = !ret;
 		if (ret)
 			ret = at_rule(&why, ret, p->text, p->line);
@@ -198,7 +212,8 @@ int kprobe_prepare(struct kernel *k, struct kprobe_plan *plan, uid_t owner, stru
 	return ret;
 }
 
-int kprobe_make(struct kernel *k, struct kprobe_plan *plan, const struct rule *r, struct tr_err *err)
+int kprobe_make(struct kernel *k, struct kprobe_plan *plan, const struct rule *r,
+		struct tr_err *err)
 {
 	struct md_buf names = MD_BUF_INIT;
 	struct tr_err why = TR_ERR_INIT;
@@ -219,7 +234,9 @@ int kprobe_make(struct kernel *k, struct kprobe_plan *plan, const struct rule *r
 	for (size_t at = 0; at < names.len && !ret; at += strlen(names.data + at) + 1) {
 		ret = note(k, names.data + at, p->pattern);
 		if (ret)
-			tr_fail(&why, ret, ret == -EEXIST ? "another rule has an event of the same name" : "out of memory");
+			tr_fail(&why, ret,
+				ret == -EEXIST ? "another rule has an event of the same name"
+					       : "out of memory");
 	}
 	md_buf_deinit(&names);
 	if (ret)
@@ -248,7 +265,10 @@ int kprobe_explain(const struct kprobe_plan *plan, int ret, struct tr_err *err)
 
 /* ---- when the daemon begins ---- */
 
-/* Events that an earlier daemon made for the rule, and what is there now under its path, if that is another file. */
+/*
+ * Events that an earlier daemon made for the rule, and what is there now under its path, if that is
+ * another file.
+ */
 static void restore(struct channel *c, const struct rule *r)
 {
 	struct tracer *t = c->session->tracer;
@@ -261,10 +281,12 @@ static void restore(struct channel *c, const struct rule *r)
 		return;
 	ret = dynamic_event_parse(r->pattern, &d, &err);
 	for (size_t i = 0; i < t->kernel->probe_count && !ret; i++)
-		if (!t->kernel->probes[i].pattern && dynamic_event_made(&d, t->kernel->probes[i].name))
+		if (!t->kernel->probes[i].pattern &&
+		    dynamic_event_made(&d, t->kernel->probes[i].name))
 			t->kernel->probes[i].pattern = strdup(r->pattern);
 	dynamic_event_deinit(&d);
-	while (!ret && (ret = kprobe_make(t->kernel, &plan, r, &err)) == -EAGAIN && kprobe_pending(&plan))
+	while (!ret && (ret = kprobe_make(t->kernel, &plan, r, &err)) == -EAGAIN &&
+	       kprobe_pending(&plan))
 		ret = kprobe_prepare(t->kernel, &plan, c->session->uid, &err);
 	kprobe_plan_deinit(&plan);
 	if (ret)
@@ -282,10 +304,10 @@ void kprobes_restore(struct tracer *t)
 	for (size_t at = 0; at < names.len; at += strlen(names.data + at) + 1)
 		note(t->kernel, names.data + at, NULL);
 	md_buf_deinit(&names);
-	cds_list_for_each_entry(s, &t->sessions, node)
-		cds_list_for_each_entry(c, &s->channels, node)
-			for (size_t i = 0; c->kernel && kernel_may(t, s->uid) && i < c->rules.count; i++)
-				restore(c, &c->rules.rules[i]);
+	cds_list_for_each_entry(s, &t->sessions, node) cds_list_for_each_entry(
+		c, &s->channels,
+		node) for (size_t i = 0; c->kernel && kernel_may(t, s->uid) && i < c->rules.count;
+			   i++) restore(c, &c->rules.rules[i]);
 }
 
 /* ---- the end ---- */
@@ -359,7 +381,8 @@ void kernel_probes_gc(struct tracer *t)
 			continue;
 		ret = k->ops->probe_remove(k->backend, k->group, k->probes[i].name);
 		if (ret && ret != -ENOENT) {
-			tracer_report(t, "the kernel's event %s cannot be removed: %s", k->probes[i].name, strerror(-ret));
+			tracer_report(t, "the kernel's event %s cannot be removed: %s",
+				      k->probes[i].name, strerror(-ret));
 			continue;
 		}
 		kernel_forget(k, k->group, k->probes[i].name);

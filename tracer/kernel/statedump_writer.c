@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Writes the kernel's state dump into the channels whose rules take its events: each into a ring of its own beside those of the
- * CPUs, at the time when it was looked at. One thread for each dump, which ends when the session stops or asks for another one. And, in the
- * same way, lines that users write to `log`.
+ * Writes the kernel's state dump into the channels whose rules take its events: each into a ring of
+ * its own beside those of the CPUs, at the time when it was looked at. One thread for each dump,
+ * which ends when the session stops or asks for another one. And, in the same way, lines that users
+ * write to `log`.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -59,10 +60,12 @@ static bool wanted(struct channel *c, enum kdump_type type, struct filter_input 
 		return false;
 	snprintf(key, sizeof(key), "%s:%s", kdump_system(type), kdump_name(type));
 	kdump_filter_event(type, &fields);
-	return kernel_wanted(c, key, &fields.event, &program) && (!program.size || !in || filter_run(program.program, program.size, in));
+	return kernel_wanted(c, key, &fields.event, &program) &&
+	       (!program.size || !in || filter_run(program.program, program.size, in));
 }
 
-static int write_to(struct channel *c, enum kdump_type type, struct event_origin *who, const void *payload, size_t len)
+static int write_to(struct channel *c, enum kdump_type type, struct event_origin *who,
+		    const void *payload, size_t len)
 {
 	static const uint8_t on = 1;
 	uint8_t bytes[CONTEXTS_MAX + KDUMP_PAYLOAD_MAX];
@@ -97,13 +100,16 @@ static bool tracked(const struct track *t, const struct event_origin *who)
 	return who->tid ? track_has(t, (uint32_t)who->is.pid) : !t->some || t->count;
 }
 
-static int event(struct kdump_sink *sink, enum kdump_type type, int32_t tid, const void *payload, size_t len)
+static int event(struct kdump_sink *sink, enum kdump_type type, int32_t tid, const void *payload,
+		 size_t len)
 {
 	struct dump *d = (struct dump *)(void *)sink;
 	struct session *s = d->session;
 	struct tracer *t = s->tracer;
 	struct event_origin who = { .kernel = t->kernel, .ts = clock_now(&t->clock), .tid = tid };
-	struct filter_input in = { .payload = payload, .len = len, .context = event_origin_value, .arg = &who };
+	struct filter_input in = {
+		.payload = payload, .len = len, .context = event_origin_value, .arg = &who
+	};
 	struct channel *c;
 	bool for_us;
 	int ret = 0;
@@ -131,7 +137,8 @@ static void *run(void *arg)
 	buffers_keep(t);
 	pthread_mutex_lock(&t->lock);
 	if (ret && ret != -ECANCELED)
-		tracer_report(t, "session %s: the kernel's state dump is not complete: %s", d->session->name, strerror(-ret));
+		tracer_report(t, "session %s: the kernel's state dump is not complete: %s",
+			      d->session->name, strerror(-ret));
 	if (d->session->dump_ended < d->number)
 		d->session->dump_ended = d->number;
 	pthread_mutex_unlock(&t->lock);
@@ -155,7 +162,9 @@ static int start(struct session *s)
 
 	if (!d)
 		return -ENOMEM;
-	*d = (struct dump){ .sink.event = event, .session = session_ref(s), .number = s->statedump };
+	*d = (struct dump){ .sink.event = event,
+			    .session = session_ref(s),
+			    .number = s->statedump };
 	pthread_attr_init(&attr);
 	pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
 	sigfillset(&all);
@@ -202,7 +211,8 @@ void kernel_statedump(struct session *s)
 		if (k && !k->ending && wants_any(s)) {
 			ret = start(s);
 			if (ret)
-				tracer_report(t, "session %s: no state dump of the kernel: %s", s->name, strerror(-ret));
+				tracer_report(t, "session %s: no state dump of the kernel: %s",
+					      s->name, strerror(-ret));
 			while (!ret && s->dump_ended < number)
 				ret = -pthread_cond_timedwait(&k->dumped, &t->lock, &until);
 		}
@@ -220,18 +230,23 @@ struct logger {
 };
 
 /* By what is known of the writer. */
-static bool writer_tracked(const struct session *s, const struct logger *l, const struct event_origin *who)
+static bool writer_tracked(const struct session *s, const struct logger *l,
+			   const struct event_origin *who)
 {
-	return tracked(&s->track[TRACK_PID], who) && track_has(&s->track[TRACK_KERNEL_UID], l->uid) &&
+	return tracked(&s->track[TRACK_PID], who) &&
+	       track_has(&s->track[TRACK_KERNEL_UID], l->uid) &&
 	       track_has(&s->track[TRACK_KERNEL_GID], l->gid);
 }
 
-static int logged(struct kdump_sink *sink, enum kdump_type type, int32_t tid, const void *payload, size_t len)
+static int logged(struct kdump_sink *sink, enum kdump_type type, int32_t tid, const void *payload,
+		  size_t len)
 {
 	const struct logger *l = (const struct logger *)(void *)sink;
 	struct tracer *t = l->tracer;
 	struct event_origin who = { .kernel = t->kernel, .ts = clock_now(&t->clock), .tid = tid };
-	struct filter_input in = { .payload = payload, .len = len, .context = event_origin_value, .arg = &who };
+	struct filter_input in = {
+		.payload = payload, .len = len, .context = event_origin_value, .arg = &who
+	};
 	struct session *s;
 	struct channel *c;
 	int ret = 0;
@@ -239,10 +254,10 @@ static int logged(struct kdump_sink *sink, enum kdump_type type, int32_t tid, co
 	kernel_thread(t->kernel, who.ts, tid, &who.is);
 	who.asked = true;
 	pthread_mutex_lock(&t->lock);
-	cds_list_for_each_entry(s, &t->sessions, node)
-		cds_list_for_each_entry(c, &s->channels, node)
-			if (!ret && session_serves(s, l->uid) && writer_tracked(s, l, &who) && wanted(c, type, &in))
-				ret = write_to(c, type, &who, payload, len);
+	cds_list_for_each_entry(s, &t->sessions, node) cds_list_for_each_entry(
+		c, &s->channels, node) if (!ret && session_serves(s, l->uid) &&
+					   writer_tracked(s, l, &who) && wanted(c, type, &in)) ret =
+		write_to(c, type, &who, payload, len);
 	pthread_mutex_unlock(&t->lock);
 	return ret;
 }

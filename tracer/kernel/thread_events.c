@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Follows the kernel's threads, for what records do not say of who ran: a small buffer of the backend's for the whole daemon, in which
- * threads' births, new names and ends are recorded while there is a kernel channel. Before a record is judged, it has been brought to that record's time.
+ * Follows the kernel's threads, for what records do not say of who ran: a small buffer of the
+ * backend's for the whole daemon, in which threads' births, new names and ends are recorded while
+ * there is a kernel channel. Before a record is judged, it has been brought to that record's time.
  */
 #include <errno.h>
 #include <sched.h>
@@ -22,7 +23,8 @@ enum what { BORN, RENAMED, ENDED, KINDS };
 
 struct layout {                 /* of one of the events; id 0: it is not to be had */
 	uint32_t id;
-	uint32_t tid, comm, other;      /* offsets in the record; other: of clone_flags, of the new name */
+	/* offsets in the record; other: of clone_flags, of the new name */
+	uint32_t tid, comm, other;
 	uint32_t other_size;
 	uint32_t need;                  /* bytes that a record has at least */
 };
@@ -38,7 +40,7 @@ struct told {
 struct follower {
 	struct tracer *tracer;
 	uint32_t users;                 /* kernel channels; guarded by the tracer's lock */
-	pthread_mutex_t lock;           /* guards the rest; comes after kchannel.lock and tracer.lock */
+	pthread_mutex_t lock;	/* guards the rest; comes after kchannel.lock and tracer.lock */
 	struct backend_channel *bc;     /* NULL: not followed */
 	bool scanned;
 	struct layout layouts[KINDS];
@@ -67,14 +69,14 @@ bool kernel_follows_by(const struct kernel *k, const char *name)
 static const struct kformat_field *field(const struct kformat *f, const char *name, uint32_t size)
 {
 	for (uint32_t i = 0; i < f->field_count; i++)
-		if (!strcmp(f->fields[i].kernel_name, name) && f->fields[i].place == KFORMAT_FIXED &&
-		    (!size || f->fields[i].size == size))
+		if (!strcmp(f->fields[i].kernel_name, name) &&
+		    f->fields[i].place == KFORMAT_FIXED && (!size || f->fields[i].size == size))
 			return &f->fields[i];
 	return NULL;
 }
 
-static void learn_layout(struct kernel *k, struct layout *l, const char *system, const char *event, const char *comm, const char *other,
-			 uint32_t other_size)
+static void learn_layout(struct kernel *k, struct layout *l, const char *system, const char *event,
+			 const char *comm, const char *other, uint32_t other_size)
 {
 	struct kevent *e = kernel_find(k, system, event, strlen(event));
 	struct kformat *f = e ? kernel_format(k, e) : NULL;
@@ -87,8 +89,12 @@ static void learn_layout(struct kernel *k, struct layout *l, const char *system,
 	name = field(f, comm, KTHREAD_COMM);
 	more = other ? field(f, other, other_size) : tid;
 	if (tid && name && more && more->size <= 16)
-		*l = (struct layout){ .id = f->id, .tid = tid->offset, .comm = name->offset, .other = more->offset,
-				      .other_size = more->size, .need = f->size };
+		*l = (struct layout){ .id = f->id,
+				      .tid = tid->offset,
+				      .comm = name->offset,
+				      .other = more->offset,
+				      .other_size = more->size,
+				      .need = f->size };
 	kformat_free(f);
 }
 
@@ -100,7 +106,8 @@ static void record(void *arg, uint64_t time, const uint8_t *bytes, size_t len)
 	uint64_t flags = 0;
 	int what = 0;
 
-	while (what < KINDS && (f->layouts[what].id != krecord_id(bytes) || len < f->layouts[what].need))
+	while (what < KINDS &&
+	       (f->layouts[what].id != krecord_id(bytes) || len < f->layouts[what].need))
 		what++;
 	if (what == KINDS)
 		return;
@@ -114,13 +121,16 @@ static void record(void *arg, uint64_t time, const uint8_t *bytes, size_t len)
 		f->room = f->room ? 2 * f->room : 256;
 	}
 	t = &f->told[f->count++];
-	*t = (struct told){ .time = clock_convert(clock, time), .what = what, .maker = krecord_pid(bytes) };
+	*t = (struct told){ .time = clock_convert(clock, time),
+			    .what = what,
+			    .maker = krecord_pid(bytes) };
 	memcpy(&t->tid, bytes + f->layouts[what].tid, sizeof(t->tid));
 	memcpy(t->comm, bytes + f->layouts[what].comm, KTHREAD_COMM);
 	if (what == RENAMED)
 		memcpy(t->after, bytes + f->layouts[what].other, KTHREAD_COMM);
 	if (what == BORN) {
-		memcpy(&flags, bytes + f->layouts[what].other, f->layouts[what].other_size < 8 ? f->layouts[what].other_size : 8);
+		memcpy(&flags, bytes + f->layouts[what].other,
+		       f->layouts[what].other_size < 8 ? f->layouts[what].other_size : 8);
 		t->thread = flags & CLONE_THREAD;
 	}
 }
@@ -194,7 +204,10 @@ void kernel_scan(struct tracer *t)
 	if (!f)
 		return;
 	pthread_mutex_lock(&f->lock);
-	/* Before the first start there is no channel to follow threads with: the scan of that start is still to come. */
+	/*
+	 * Before the first start there is no channel to follow threads with: the scan of that start
+	 * is still to come.
+	 */
 	if (f->bc && !f->scanned) {
 		kthreads_scan(f->threads);
 		f->scanned = true;
@@ -225,7 +238,9 @@ static size_t put_one(struct event_origin *w, uint32_t kind, uint8_t *at)
 		memcpy(at, ask(w)->comm, KTHREAD_COMM);
 		return size;
 	}
-	value = kind == TRAIL_CONTEXT_CPU_ID ? (int32_t)w->cpu : kind == TRAIL_CONTEXT_PID ? ask(w)->pid : w->tid;
+	value = kind == TRAIL_CONTEXT_CPU_ID ? (int32_t)w->cpu
+		: kind == TRAIL_CONTEXT_PID  ? ask(w)->pid
+					     : w->tid;
 	if (kind == TRAIL_CONTEXT_CPU_ID || kind == TRAIL_CONTEXT_PID || kind == TRAIL_CONTEXT_TID)
 		memcpy(at, &value, sizeof(value));
 	return size;
@@ -244,7 +259,9 @@ void event_origin_put(struct event_origin *w, const struct kchannel *kc, uint8_t
 bool event_origin_value(void *who, uint32_t kind, const char *name, struct filter_value *out)
 {
 	struct event_origin *w = who;
-	const uint8_t *at = w->contexts ? kcontext_find(w->kc->contexts, w->kc->context_count, kind, w->contexts, w->contexts_len) : NULL;
+	const uint8_t *at = w->contexts ? kcontext_find(w->kc->contexts, w->kc->context_count, kind,
+							w->contexts, w->contexts_len)
+					: NULL;
 
 	(void)name;
 	if (at) {
@@ -263,7 +280,9 @@ bool event_origin_value(void *who, uint32_t kind, const char *name, struct filte
 		out->i = ask(w)->pid;
 		return out->i >= 0;
 	case TRAIL_CONTEXT_PROCNAME:
-		*out = (struct filter_value){ .type = FILTER_STRING, .s = ask(w)->comm, .len = strnlen(ask(w)->comm, KTHREAD_COMM) };
+		*out = (struct filter_value){ .type = FILTER_STRING,
+					      .s = ask(w)->comm,
+					      .len = strnlen(ask(w)->comm, KTHREAD_COMM) };
 		return out->len > 0;
 	default:
 		return false;
@@ -280,7 +299,8 @@ int kernel_follower_make(struct tracer *t)
 	if (!f)
 		return -ENOMEM;
 	f->tracer = t;
-	f->threads = kthreads_create(stat("/proc/self/ns/pid", &ns) == 0 && ns.st_ino == INIT_PID_NS);
+	f->threads =
+		kthreads_create(stat("/proc/self/ns/pid", &ns) == 0 && ns.st_ino == INIT_PID_NS);
 	if (!f->threads) {
 		free(f);
 		return -ENOMEM;
@@ -314,12 +334,18 @@ void kernel_follower_free(struct kernel *k)
 
 static int start(struct follower *f, struct tr_err *err)
 {
-	static const struct { const char *system, *event, *comm, *other; uint32_t size; } events[KINDS] = {
+	static const struct {
+		const char *system, *event, *comm, *other;
+		uint32_t size;
+	} events[KINDS] = {
 		[BORN] = { "task", "task_newtask", "comm", "clone_flags", 0 },
 		[RENAMED] = { "task", "task_rename", "oldcomm", "newcomm", KTHREAD_COMM },
 		[ENDED] = { "sched", "sched_process_exit", "comm", NULL, 0 },
 	};
-	struct backend_geometry g = { .bytes = BYTES, .cpus = f->tracer->cpus, .overwrite = true, .tsc = f->tracer->clock.mult != 0 };
+	struct backend_geometry g = { .bytes = BYTES,
+				      .cpus = f->tracer->cpus,
+				      .overwrite = true,
+				      .tsc = f->tracer->clock.mult != 0 };
 	struct kernel *k = f->tracer->kernel;
 	char name[64];
 	int ret;
@@ -327,7 +353,8 @@ static int start(struct follower *f, struct tr_err *err)
 	name_of(k, name, sizeof(name));
 	ret = kernel_refresh(k);
 	for (int i = 0; i < KINDS && !ret; i++)
-		learn_layout(k, &f->layouts[i], events[i].system, events[i].event, events[i].comm, events[i].other, events[i].size);
+		learn_layout(k, &f->layouts[i], events[i].system, events[i].event, events[i].comm,
+			     events[i].other, events[i].size);
 	/* A killed daemon's goes on: it knows of what nobody has read yet. */
 	if (!ret && k->ops->channel_open(k->backend, name, &g, true, &f->bc, NULL))
 		ret = k->ops->channel_open(k->backend, name, &g, false, &f->bc, err);
@@ -355,6 +382,8 @@ void kernel_follow(struct tracer *t, bool on)
 	if (!on)
 		forget(f, true);
 	else if (start(f, &err))
-		tracer_report(t, "threads are not followed: processes and names are those of /proc: %s", err.sentence);
+		tracer_report(
+			t, "threads are not followed: processes and names are those of /proc: %s",
+			err.sentence);
 	pthread_mutex_unlock(&f->lock);
 }

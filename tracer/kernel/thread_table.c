@@ -104,7 +104,9 @@ static void set_comm(struct kthread *t, const char *comm)
 	memcpy(t->comm, comm, n);
 }
 
-/* /proc adds to a worker's name what it works on: kworker/0:2H-kblockd. The task is called without. */
+/*
+ * /proc adds to a worker's name what it works on: kworker/0:2H-kblockd. The task is called without.
+ */
 static void strip_worker(char *comm)
 {
 	if (!strncmp(comm, "kworker/", 8) && strncmp(comm, "kworker/R-", 10) != 0)
@@ -194,7 +196,10 @@ static struct entry *find_or_ask(struct kthreads *k, int32_t tid)
 	is = look(k, tid);
 	if (!e)
 		return entry_of(k, tid, &is);
-	/* Is it still what it was when something was lost? Who is gone was that to its end, for all that is known. */
+	/*
+	 * Is it still what it was when something was lost? Who is gone was that to its end, for all
+	 * that is known.
+	 */
 	if (is.pid >= 0 && memcmp(&is, &last_of(e)->is, sizeof(is)) != 0)
 		append(e, k->missed, &is, true);
 	e->epoch = k->epoch;
@@ -224,7 +229,8 @@ void kthreads_scan(struct kthreads *k)
 
 /* ---- what the kernel tells ---- */
 
-void kthreads_born(struct kthreads *k, uint64_t time, int32_t tid, int32_t maker, bool thread, const char *comm)
+void kthreads_born(struct kthreads *k, uint64_t time, int32_t tid, int32_t maker, bool thread,
+		   const char *comm)
 {
 	struct kthread is = { .pid = tid }, nobody = { .pid = -1 };
 	struct entry *e;
@@ -247,7 +253,8 @@ void kthreads_born(struct kthreads *k, uint64_t time, int32_t tid, int32_t maker
 	append(e, time, &is, false);
 }
 
-void kthreads_renamed(struct kthreads *k, uint64_t time, int32_t tid, const char *before, const char *after)
+void kthreads_renamed(struct kthreads *k, uint64_t time, int32_t tid, const char *before,
+		      const char *after)
 {
 	struct entry *e = find_or_ask(k, tid);
 	struct kthread is;

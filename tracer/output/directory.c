@@ -18,15 +18,19 @@ int output_dir_check(const char *path, struct tr_err *err)
 	size_t n = strlen(path);
 
 	if (n > OUTPUT_DIR_PATH_MAX)
-		return tr_fail(err, -ENAMETOOLONG, "a path of more than %d bytes", OUTPUT_DIR_PATH_MAX);
+		return tr_fail(err, -ENAMETOOLONG, "a path of more than %d bytes",
+			       OUTPUT_DIR_PATH_MAX);
 	if (path[0] != '/')
-		return tr_fail_at(err, -EINVAL, path, 0, "must be an absolute path, 'default', or empty");
+		return tr_fail_at(err, -EINVAL, path, 0,
+				  "must be an absolute path, 'default', or empty");
 	for (const char *p = path; (p = strstr(p, "/..")); p += 3)
 		if (p[3] == '/' || !p[3])
-			return tr_fail_at(err, -EINVAL, path, (int)(p - path) + 1, "a path without '..', please");
+			return tr_fail_at(err, -EINVAL, path, (int)(p - path) + 1,
+					  "a path without '..', please");
 	for (const char *p = path; *p; p++)
 		if ((unsigned char)*p < 0x20 || *p == 0x7f)
-			return tr_fail_at(err, -EINVAL, path, (int)(p - path), "control characters are not accepted in a path");
+			return tr_fail_at(err, -EINVAL, path, (int)(p - path),
+					  "control characters are not accepted in a path");
 	return 0;
 }
 
@@ -112,8 +116,11 @@ int output_dir_open(const char *path, uid_t owner, bool make, mode_t mode, struc
 	if (at >= 0)
 		close(at);
 	if (ret == -ELOOP)
-		return tr_fail_at(err, -EACCES, path, -1, "there is a symbolic link on the way that another user made");
-	return ret ? tr_fail_at(err, ret, path, -1, "the directory cannot be used: %s", strerror(-ret)) : fd;
+		return tr_fail_at(err, -EACCES, path, -1,
+				  "there is a symbolic link on the way that another user made");
+	return ret ? tr_fail_at(err, ret, path, -1, "the directory cannot be used: %s",
+				strerror(-ret))
+		   : fd;
 }
 
 int output_dir_sub(int dir, const char *path, uid_t owner, mode_t mode)
@@ -135,7 +142,9 @@ int output_dir_sub(int dir, const char *path, uid_t owner, mode_t mode)
 		next = -1;
 		if (mkdirat(at, name, mode) < 0 && errno != EEXIST)
 			err = -errno;
-		else if ((next = openat(at, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)) < 0 || fstat(next, &st) < 0)
+		else if ((next = openat(at, name,
+					O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)) < 0 ||
+			 fstat(next, &st) < 0)
 			err = -errno;
 		else if (st.st_uid != owner)
 			err = -EPERM;
@@ -168,7 +177,8 @@ void output_dir_remove(int dir, const char *name, int deep)
 	if (fd >= 0 && !d)
 		close(fd);
 	while (d && (e = readdir(d)))
-		if (strcmp(e->d_name, ".") && strcmp(e->d_name, "..") && unlinkat(fd, e->d_name, 0) < 0)
+		if (strcmp(e->d_name, ".") && strcmp(e->d_name, "..") &&
+		    unlinkat(fd, e->d_name, 0) < 0)
 			output_dir_remove(fd, e->d_name, deep - 1);
 	if (d)
 		closedir(d);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Files that another program has removed or cut while they are being written. That is looked at before each batch of packets. The
- * stream goes on in a new file, with its numbers and counters, so that readers see the gap; a file that was cut is cut back to
- * whole packets, so that the rest of it can be read. Directories that were removed are made again.
+ * Files that another program has removed or cut while they are being written. That is looked at
+ * before each batch of packets. The stream goes on in a new file, with its numbers and counters, so
+ * that readers see the gap; a file that was cut is cut back to whole packets, so that the rest of
+ * it can be read. Directories that were removed are made again.
  */
 #include <endian.h>
 #include <errno.h>
@@ -25,7 +26,9 @@ static enum damage damage_of(const struct stream_writer *os)
 		return DAMAGE_NONE;
 	if (!st.st_nlink || !index.st_nlink)
 		return DAMAGE_REMOVED;
-	return (uint64_t)st.st_size < size || (uint64_t)index.st_size < os->at.index_size ? DAMAGE_CUT : DAMAGE_NONE;
+	return (uint64_t)st.st_size < size || (uint64_t)index.st_size < os->at.index_size
+		       ? DAMAGE_CUT
+		       : DAMAGE_NONE;
 }
 
 /* Cuts the file and its index back to the last packet that both have whole. */
@@ -45,21 +48,28 @@ static void cut_to_packets(struct stream_writer *os)
 	}
 	if (fstat(os->fd, &st) < 0 || fstat(os->index_fd, &index_st) < 0)
 		st.st_size = 0;
-	entries = (uint64_t)index_st.st_size > header ? ((uint64_t)index_st.st_size - header) / sizeof(e) : 0;
+	entries = (uint64_t)index_st.st_size > header
+			  ? ((uint64_t)index_st.st_size - header) / sizeof(e)
+			  : 0;
 	for (; fd >= 0 && entries && !size; entries -= !size) {
 		uint64_t packet_end = 0;
 
-		if (pread(fd, &e, sizeof(e), (off_t)(header + (entries - 1) * sizeof(e))) == (ssize_t)sizeof(e))
+		if (pread(fd, &e, sizeof(e), (off_t)(header + (entries - 1) * sizeof(e))) ==
+		    (ssize_t)sizeof(e))
 			packet_end = be64toh(e.offset) + be64toh(e.packet_size) / 8;
 		size = packet_end <= (uint64_t)st.st_size ? packet_end : 0;
 	}
 	if (fd >= 0)
 		close(fd);
-	if (!ftruncate(os->fd, (off_t)size) && !ftruncate(os->index_fd, (off_t)(header + entries * sizeof(e))))
+	if (!ftruncate(os->fd, (off_t)size) &&
+	    !ftruncate(os->index_fd, (off_t)(header + entries * sizeof(e))))
 		stream_files_grow(os->st.log, size, header + entries * sizeof(e), &end);
 }
 
-/* The output directory itself may be gone. The descriptor keeps its number: others may have just read it. */
+/*
+ * The output directory itself may be gone. The descriptor keeps its number: others may have just
+ * read it.
+ */
 static int make_dir_again(struct output *o)
 {
 	struct checkpoint_head head = o->head;
@@ -90,7 +100,8 @@ static int forget_places(struct output *o)
 
 	for (struct trace_dir *t = o->traces; t; t = t->next) {
 		t->version = 0;
-		if (t->place && ((!fstat(t->place->fd, &st) && !st.st_nlink) || (!fstat(t->place->index_fd, &st) && !st.st_nlink))) {
+		if (t->place && ((!fstat(t->place->fd, &st) && !st.st_nlink) ||
+				 (!fstat(t->place->index_fd, &st) && !st.st_nlink))) {
 			trace_place_put(t->place);
 			t->place = NULL;
 		}
@@ -103,8 +114,10 @@ static void report(struct output *o, const char *name, enum damage damage)
 	pthread_mutex_lock(&o->lock);
 	o->lost_files++;
 	pthread_mutex_unlock(&o->lock);
-	tracer_report(o->s->tracer, "session %s: output: another program has %s %s; recording continues in a new file", o->s->name,
-		      damage == DAMAGE_CUT ? "cut" : "removed", name);
+	tracer_report(
+		o->s->tracer,
+		"session %s: output: another program has %s %s; recording continues in a new file",
+		o->s->name, damage == DAMAGE_CUT ? "cut" : "removed", name);
 	pthread_mutex_lock(&o->s->tracer->lock);
 	session_changed(o->s);
 	pthread_mutex_unlock(&o->s->tracer->lock);
@@ -129,7 +142,10 @@ int stream_writer_check(struct output *o, struct stream_writer *os)
 	os->needs_truncate = false;
 	stream_writer_leave(os);
 	os->at.size = 0;
-	/* Files of limited size have numbers: the next one has the next. Else it has the same name, or a variant. */
+	/*
+	 * Files of limited size have numbers: the next one has the next. Else it has the same name,
+	 * or a variant.
+	 */
 	if (!os->file_size)
 		os->at.serial = 0;
 	report(o, name, damage);

@@ -1,15 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Files that are filled again. Where only so many files of a stream are kept, the oldest ends where the next one begins. On a file system
- * in memory the next one takes over its pages: to give them back and to ask for others costs nearly as much as to write them.
+ * Files that are filled again. Where only so many files of a stream are kept, the oldest ends where
+ * the next one begins. On a file system in memory the next one takes over its pages: to give them
+ * back and to ask for others costs nearly as much as to write them.
  *
- * Until it is full again, such a file ends with padding: an empty packet whose content goes up to the end of the file. What comes is
- * written behind the padding's header first, with a new padding behind it, and then the first header in place of the old one. So whoever
- * reads the file, at any time, or after the daemon was killed, finds whole packets up to its end.
+ * Until it is full again, such a file ends with padding: an empty packet whose content goes up to
+ * the end of the file. What comes is written behind the padding's header first, with a new padding
+ * behind it, and then the first header in place of the old one. So whoever reads the file, at any
+ * time, or after the daemon was killed, finds whole packets up to its end.
  *
- * If they are few and small they stay open and mapped: a copy that asks for the memory of both sides ahead of time costs two thirds of
- * pwrite(2), which does not, and which goes through the file page by page. Their owner can cut them: then the copy ends with SIGBUS, and
- * pwrite takes its place.
+ * If they are few and small they stay open and mapped: a copy that asks for the memory of both
+ * sides ahead of time costs two thirds of pwrite(2), which does not, and which goes through the
+ * file page by page. Their owner can cut them: then the copy ends with SIGBUS, and pwrite takes its
+ * place.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -29,7 +32,10 @@
 #include "tracer/output/output.h"
 #include "tracer/ring/packetizer.h"
 
-/* Nobody else has it open. (Who opened it while there is the lease would make the kernel send a signal: let it be one that does nothing.) */
+/*
+ * Nobody else has it open. (Who opened it while there is the lease would make the kernel send a
+ * signal: let it be one that does nothing.)
+ */
 static bool alone(int fd)
 {
 	if (fcntl(fd, F_SETSIG, SIGURG) < 0 || fcntl(fd, F_SETLEASE, F_WRLCK) < 0)
@@ -40,7 +46,10 @@ static bool alone(int fd)
 
 /* ---- files that are kept ---- */
 
-/* Where a copy goes on when it meets a page that is not there (any more). Volatile: the handler reads it. */
+/*
+ * Where a copy goes on when it meets a page that is not there (any more). Volatile: the handler
+ * reads it.
+ */
 static _Thread_local sigjmp_buf *volatile landing;
 
 static void bus_error(int signal_number)
@@ -98,7 +107,9 @@ static void keep(struct stream_writer *os, int fd, const struct stat *st)
 	if (map == MAP_FAILED)
 		return;
 	pthread_once(&once, catch_bus_errors);
-	*k = (struct recycled_file){ .dev = st->st_dev, .ino = st->st_ino, .fd = fd, .map = map, .size = os->file_size };
+	*k = (struct recycled_file){
+		.dev = st->st_dev, .ino = st->st_ino, .fd = fd, .map = map, .size = os->file_size
+	};
 }
 
 void recycle_close(struct stream_writer *os, int fd)
@@ -122,8 +133,9 @@ void recycle_forget(struct stream_writer *os)
 /* Nobody has changed it, or has it open but for us. */
 static bool untouched(int fd, const struct stat *st, const struct stream_file *old)
 {
-	return S_ISREG(st->st_mode) && st->st_nlink == 1 && st->st_dev == old->dev && st->st_ino == old->ino &&
-	       (uint64_t)st->st_size == old->size && old->size >= MD_PACKET_HEADER && alone(fd);
+	return S_ISREG(st->st_mode) && st->st_nlink == 1 && st->st_dev == old->dev &&
+	       st->st_ino == old->ino && (uint64_t)st->st_size == old->size &&
+	       old->size >= MD_PACKET_HEADER && alone(fd);
 }
 
 int recycle_take(struct stream_writer *os, const struct stream_file *old, const char *name)
@@ -134,10 +146,12 @@ int recycle_take(struct stream_writer *os, const struct stream_file *old, const 
 	struct stat st;
 	int fd;
 
-	while (k < os->kept + RECYCLE_FILES && !(k->map && k->fd != os->fd && k->dev == old->dev && k->ino == old->ino))
+	while (k < os->kept + RECYCLE_FILES &&
+	       !(k->map && k->fd != os->fd && k->dev == old->dev && k->ino == old->ino))
 		k++;
 	if (k < os->kept + RECYCLE_FILES) {
-		if (same && !fstatat(old->place->fd, name, &st, AT_SYMLINK_NOFOLLOW) && untouched(k->fd, &st, old))
+		if (same && !fstatat(old->place->fd, name, &st, AT_SYMLINK_NOFOLLOW) &&
+		    untouched(k->fd, &st, old))
 			return k->fd;
 		let_go(k);
 		return -1;
@@ -145,7 +159,8 @@ int recycle_take(struct stream_writer *os, const struct stream_file *old, const 
 	fd = same ? openat(old->place->fd, name, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC) : -1;
 	if (fd < 0)
 		return -1;
-	if (!fstatfs(fd, &fs) && (fs.f_type == TMPFS_MAGIC || fs.f_type == RAMFS_MAGIC) && !fstat(fd, &st) && untouched(fd, &st, old)) {
+	if (!fstatfs(fd, &fs) && (fs.f_type == TMPFS_MAGIC || fs.f_type == RAMFS_MAGIC) &&
+	    !fstat(fd, &st) && untouched(fd, &st, old)) {
 		keep(os, fd, &st);
 		return fd;
 	}
@@ -197,8 +212,12 @@ static bool copy_guarded(char *to, const struct iovec *iov, uint64_t size)
 	return true;
 }
 
-/* As output_put. What goes into the file's first `room` bytes, which it has already, is copied there if it is mapped. */
-static uint64_t put(struct stream_writer *os, uint64_t room, struct iovec *iov, int count, uint64_t at, int *err)
+/*
+ * As output_put. What goes into the file's first `room` bytes, which it has already, is copied
+ * there if it is mapped.
+ */
+static uint64_t put(struct stream_writer *os, uint64_t room, struct iovec *iov, int count,
+		    uint64_t at, int *err)
 {
 	struct recycled_file *k = kept_of(os, os->fd);
 	uint64_t size = 0, done;
@@ -225,9 +244,11 @@ struct md_packet recycle_padding(const struct stream_writer *os, const struct ch
 	return h;
 }
 
-uint64_t recycle_put(struct stream_writer *os, const struct checkpoint_slot *after, struct iovec *iov, int count, int *err)
+uint64_t recycle_put(struct stream_writer *os, const struct checkpoint_slot *after,
+		     struct iovec *iov, int count, int *err)
 {
-	uint64_t from = os->at.size, behind = from + iov[0].iov_len, rest = after->size - behind, old = os->spare, done;
+	uint64_t from = os->at.size, behind = from + iov[0].iov_len, rest = after->size - behind,
+		 old = os->spare, done;
 	struct iovec first = iov[0];
 	struct md_packet pad;
 
@@ -240,7 +261,10 @@ uint64_t recycle_put(struct stream_writer *os, const struct checkpoint_slot *aft
 		rest += sizeof(pad);
 	}
 	done = put(os, old, iov + 1, count - !os->spare, behind, err);
-	/* Who reads the header reads what is behind it: that may have been copied without the kernel. */
+	/*
+	 * Who reads the header reads what is behind it: that may have been copied without the
+	 * kernel.
+	 */
 	__atomic_thread_fence(__ATOMIC_RELEASE);
 	if ((os->spare && done < rest) || output_put(os->fd, &first, 1, from, err) < first.iov_len)
 		return 0;
@@ -258,7 +282,8 @@ int recycle_begin(struct stream_writer *os)
 
 	md_index_entry_set(&entry, &pad, 0);
 	if (pwrite(os->fd, &pad, sizeof(pad), 0) != (ssize_t)sizeof(pad) ||
-	    pwrite(os->index_fd, &entry, sizeof(entry), (off_t)os->at.index_size) != (ssize_t)sizeof(entry))
+	    pwrite(os->index_fd, &entry, sizeof(entry), (off_t)os->at.index_size) !=
+		    (ssize_t)sizeof(entry))
 		return -EIO;
 	return 0;
 }

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The end of a chunk. What it has stays where it was written, and the directories move into archives/BEGIN-END-ID; what comes next goes
- * into new ones. The state file says what is being moved before it is, so that the next daemon can finish it: nothing new
- * is made before all of it is where it belongs.
+ * The end of a chunk. What it has stays where it was written, and the directories move into
+ * archives/BEGIN-END-ID; what comes next goes into new ones. The state file says what is being
+ * moved before it is, so that the next daemon can finish it: nothing new is made before all of it
+ * is where it belongs.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -118,7 +119,10 @@ int output_finish_rotation(struct output *o, int dir)
 	return err ? err : next_chunk(o);
 }
 
-/* Each trace has its place in each chunk, if only to say that nothing happened; and its files are on their way to the disk. */
+/*
+ * Each trace has its place in each chunk, if only to say that nothing happened; and its files are
+ * on their way to the disk.
+ */
 static int complete(struct output *o)
 {
 	int err = 0;
@@ -179,7 +183,10 @@ void output_clear(struct output *o)
 	struct session *s = o->s;
 	bool entered = o->dir >= 0 && cred_enter(&o->cred) == 0;
 
-	/* First of all: should the daemon be killed now, the next one removes the files that this one has not removed. */
+	/*
+	 * First of all: should the daemon be killed now, the next one removes the files that this
+	 * one has not removed.
+	 */
 	o->head.cleared++;
 	o->head.begin = wall_clock();
 	checkpoint_head_put(o->state, &o->head);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What a session shows and takes of its output: the attributes `output`, `rotate_size` and `rotate_period`, and lines of `status`.
+ * What a session shows and takes of its output: the attributes `output`, `rotate_size` and
+ * `rotate_period`, and lines of `status`.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -82,9 +83,11 @@ static void restore_rotation(struct session *s, const char *line)
 static void save_output(const struct session *s, struct md_buf *out)
 {
 	if (s->output)
-		md_buf_printf(out, "output%s %s\n", s->output->by_default ? "_default" : "", s->output->path);
+		md_buf_printf(out, "output%s %s\n", s->output->by_default ? "_default" : "",
+			      s->output->path);
 	if (s->rotate_size || s->rotate_period)
-		md_buf_printf(out, "rotate %" PRIu64 " %" PRIu64 "\n", s->rotate_size, s->rotate_period);
+		md_buf_printf(out, "rotate %" PRIu64 " %" PRIu64 "\n", s->rotate_size,
+			      s->rotate_period);
 }
 
 /* ---- output ---- */
@@ -101,13 +104,15 @@ static int default_path(const char *name, uid_t uid, char *out, size_t size, str
 		n = snprintf(out, size, "%s/trailfs-traces/%s-%s", u->pw_dir, name, when);
 	free(space);
 	if (n < 0)
-		return tr_fail(err, -ENOENT, "user %u has no home directory; write a path", (unsigned int)uid);
+		return tr_fail(err, -ENOENT, "user %u has no home directory; write a path",
+			       (unsigned int)uid);
 	return (size_t)n < size ? 0 : -ENAMETOOLONG;
 }
 
 /*
- * Opens the directory with the owner's rights, and makes it if it is missing. unused: -EEXIST if there is a trace in it. Returns a
- * descriptor or -errno. Called without the tracer's lock: a disk may be slow.
+ * Opens the directory with the owner's rights, and makes it if it is missing. unused: -EEXIST if
+ * there is a trace in it. Returns a descriptor or -errno. Called without the tracer's lock: a disk
+ * may be slow.
  */
 static int make_dir(const char *path, const struct owner *of, bool unused, struct tr_err *err)
 {
@@ -119,14 +124,17 @@ static int make_dir(const char *path, const struct owner *of, bool unused, struc
 	ret = cred_enter(&cred);
 	if (ret) {
 		cred_deinit(&cred);
-		return tr_fail(err, ret, "the rights of user %u cannot be taken on", (unsigned int)of->uid);
+		return tr_fail(err, ret, "the rights of user %u cannot be taken on",
+			       (unsigned int)of->uid);
 	}
 	fd = output_dir_open(path, of->uid, true, of->mode, err);
 	if (fd >= 0 && faccessat(fd, ".", W_OK | X_OK, AT_EACCESS) < 0) {
 		ret = -errno;
-		tr_fail_at(err, ret, path, -1, "the directory cannot be written: %s", strerror(-ret));
+		tr_fail_at(err, ret, path, -1, "the directory cannot be written: %s",
+			   strerror(-ret));
 	} else if (fd >= 0 && unused && output_dir_used(fd)) {
-		ret = tr_fail_at(err, -EEXIST, path, -1, "there is a trace in this directory already");
+		ret = tr_fail_at(err, -EEXIST, path, -1,
+				 "there is a trace in this directory already");
 	}
 	cred_leave(&cred);
 	cred_deinit(&cred);
@@ -147,12 +155,13 @@ static int may_change(const struct session *s, struct tr_err *err)
 {
 	if (s->gone || s->ending)
 		return tr_fail(err, -ENOENT, "the session is gone");
-	return s->starts ? tr_fail(err, -EBUSY, "cannot change after the session was first started") : 0;
+	return s->starts ? tr_fail(err, -EBUSY, "cannot change after the session was first started")
+			 : 0;
 }
 
 /*
- * Whether no other session writes to the directory of this one: two would overwrite each other's files. Caller holds tracer.lock, so
- * this does not look at the disk.
+ * Whether no other session writes to the directory of this one: two would overwrite each other's
+ * files. Caller holds tracer.lock, so this does not look at the disk.
  */
 static int check_free(const struct session *s, struct tr_err *err)
 {
@@ -163,18 +172,21 @@ static int check_free(const struct session *s, struct tr_err *err)
 		const struct output *o = other != s && output_runs(other) ? other->output : NULL;
 
 		if (o && o->ino == ours->ino && o->dev == ours->dev)
-			return tr_fail(err, -EEXIST, "session '%s' writes to this directory", other->name);
+			return tr_fail(err, -EEXIST, "session '%s' writes to this directory",
+				       other->name);
 	}
 	return 0;
 }
 
 /* The path that a value of `output` stands for. */
-static int resolve_path(const struct session *s, const char *value, uid_t uid, char path[OUTPUT_DIR_PATH_MAX + 1], struct tr_err *err)
+static int resolve_path(const struct session *s, const char *value, uid_t uid,
+			char path[OUTPUT_DIR_PATH_MAX + 1], struct tr_err *err)
 {
 	int ret;
 
 	if (!strncmp(value, "net://", 6))
-		return tr_fail_at(err, -EOPNOTSUPP, value, 0, "streaming to a relay daemon is not there yet; write a path");
+		return tr_fail_at(err, -EOPNOTSUPP, value, 0,
+				  "streaming to a relay daemon is not there yet; write a path");
 	if (!strcmp(value, DEFAULT))
 		return default_path(s->name, uid, path, OUTPUT_DIR_PATH_MAX + 1, err);
 	ret = value[0] ? output_dir_check(value, err) : 0;
@@ -183,8 +195,12 @@ static int resolve_path(const struct session *s, const char *value, uid_t uid, c
 	return ret;
 }
 
-/* The output that a value stands for; *out is NULL for an empty value. Makes the directory. Called without tracer.lock. */
-static int make_output(struct session *s, const char *value, const struct owner *of, struct output **out, struct tr_err *err)
+/*
+ * The output that a value stands for; *out is NULL for an empty value. Makes the directory. Called
+ * without tracer.lock.
+ */
+static int make_output(struct session *s, const char *value, const struct owner *of,
+		       struct output **out, struct tr_err *err)
 {
 	char path[OUTPUT_DIR_PATH_MAX + 1];
 	int dir, ret = resolve_path(s, value, of->uid, path, err);
@@ -236,10 +252,11 @@ static int store_output(struct session *s, const char *value, struct tr_err *err
 /* ---- the first start ---- */
 
 /*
- * A directory without a trace for the output of this path. A default path that has one gets a number at its end. Returns a descriptor or
- * -errno.
+ * A directory without a trace for the output of this path. A default path that has one gets a
+ * number at its end. Returns a descriptor or -errno.
  */
-static int make_unused(char path[OUTPUT_DIR_PATH_MAX + 1], bool by_default, const struct owner *of, struct tr_err *err)
+static int make_unused(char path[OUTPUT_DIR_PATH_MAX + 1], bool by_default, const struct owner *of,
+		       struct tr_err *err)
 {
 	struct tr_err why = TR_ERR_INIT;
 	char first[OUTPUT_DIR_PATH_MAX + 1];
@@ -289,7 +306,8 @@ int output_prepare(struct session *s, struct tr_err *err)
 		pthread_mutex_lock(&s->tracer->lock);
 		if (copy && s->output && !s->output->started && !strcmp(s->output->path, before)) {
 			set_dir(s->output, copy, dir, &st);
-			return s->gone || s->ending ? tr_fail(err, -ENOENT, "the session is gone") : check_free(s, err);
+			return s->gone || s->ending ? tr_fail(err, -ENOENT, "the session is gone")
+						    : check_free(s, err);
 		}
 		free(copy);
 		if (dir < 0)
@@ -303,10 +321,12 @@ int output_prepare(struct session *s, struct tr_err *err)
 
 /* ---- rotation ---- */
 
-static int store_rotation(struct session *s, enum session_attr attr, const char *value, struct tr_err *err)
+static int store_rotation(struct session *s, enum session_attr attr, const char *value,
+			  struct tr_err *err)
 {
 	uint64_t v = 0;
-	int ret = attr == SESSION_ROTATE_SIZE ? units_size(value, &v, err) : units_time(value, &v, err);
+	int ret = attr == SESSION_ROTATE_SIZE ? units_size(value, &v, err)
+					      : units_time(value, &v, err);
 
 	if (!ret && attr == SESSION_ROTATE_PERIOD && v > PERIOD_MAX)
 		ret = tr_fail_at(err, -EINVAL, value, 0, "must be from 0 (off) to a year");
@@ -435,11 +455,13 @@ static void show_status(struct session *s, struct md_buf *out)
 	/* Until an earlier daemon's output was found again, it is not known to be on the disk. */
 	syncing = syncgroup_pending(o->sync) + o->inherited;
 	time_print(o->error_since, TIME_FORMAT_STATUS, when);
-	md_buf_printf(out, "output_bytes %" PRIu64 "\noutput_packets %" PRIu64 "\npending_bytes %" PRIu64
-		      "\nwritten_percent %" PRIu64 "\nsyncing_files %" PRIu64 "\n", o->bytes, o->packets, o->pending,
+	md_buf_printf(out,
+		      "output_bytes %" PRIu64 "\noutput_packets %" PRIu64 "\npending_bytes %" PRIu64
+		      "\nwritten_percent %" PRIu64 "\nsyncing_files %" PRIu64 "\n",
+		      o->bytes, o->packets, o->pending,
 		      o->pending ? 100 * o->bytes / (o->bytes + o->pending) : 100, syncing);
-	md_buf_printf(out, "chunk %" PRIu64 "\nrotation %s\narchives %" PRIu64 "\n", o->chunk, o->rotating ? "busy" : "idle",
-		      o->archives);
+	md_buf_printf(out, "chunk %" PRIu64 "\nrotation %s\narchives %" PRIu64 "\n", o->chunk,
+		      o->rotating ? "busy" : "idle", o->archives);
 	if (o->archive[0])
 		md_buf_printf(out, "last_archive %s\n", o->archive);
 	if (o->lost_files)
@@ -462,15 +484,23 @@ void session_troubles(struct session *s, struct md_buf *out)
 		return;
 	pthread_mutex_lock(&o->lock);
 	if (o->error)
-		md_buf_printf(out, "output: %s: events are discarded (and counted) when the buffers are full, until it can be written"
-			      " again\n  %s\n", strerror(-o->error), o->path);
+		md_buf_printf(out,
+			      "output: %s: events are discarded (and counted) when the buffers are "
+			      "full, until it can be written"
+			      " again\n  %s\n",
+			      strerror(-o->error), o->path);
 	if (o->lost_files)
-		md_buf_printf(out, "output: other programs have removed or cut %" PRIu64 " files while they were being written;"
-			      " recording continued in new files\n  %s\n", o->lost_files, o->path);
+		md_buf_printf(out,
+			      "output: other programs have removed or cut %" PRIu64
+			      " files while they were being written;"
+			      " recording continued in new files\n  %s\n",
+			      o->lost_files, o->path);
 	if (o->rotate_error)
-		md_buf_printf(out, "rotate: the chunk cannot be moved to the archives: %s\n", strerror(-o->rotate_error));
+		md_buf_printf(out, "rotate: the chunk cannot be moved to the archives: %s\n",
+			      strerror(-o->rotate_error));
 	if (syncgroup_error(o->sync))
-		md_buf_printf(out, "output: what was written may not be on the disk: %s\n", strerror(syncgroup_error(o->sync)));
+		md_buf_printf(out, "output: what was written may not be on the disk: %s\n",
+			      strerror(syncgroup_error(o->sync)));
 	pthread_mutex_unlock(&o->lock);
 }
 
@@ -503,7 +533,17 @@ static const struct session_setting settings[] = {
 };
 
 const struct session_part output_part = {
-	.name = "output", .settings = settings, .save = save_output, .restore_line = restore_line,
-	.exchange = exchange_outputs, .start = output_start, .flush = output_flush, .status = show_status,
-	.stopped = output_stopped, .must_finish = has_output, .finish = output_finish, .suspend = output_suspend, .destroy = output_destroy,
+	.name = "output",
+	.settings = settings,
+	.save = save_output,
+	.restore_line = restore_line,
+	.exchange = exchange_outputs,
+	.start = output_start,
+	.flush = output_flush,
+	.status = show_status,
+	.stopped = output_stopped,
+	.must_finish = has_output,
+	.finish = output_finish,
+	.suspend = output_suspend,
+	.destroy = output_destroy,
 };

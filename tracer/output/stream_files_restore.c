@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A stream that an earlier daemon has written of: its files are found again, and cut to what its slot in the state file says. Also
- * what a clear leaves of a stream, which the earlier daemon may not have finished.
+ * A stream that an earlier daemon has written of: its files are found again, and cut to what its
+ * slot in the state file says. Also what a clear leaves of a stream, which the earlier daemon may
+ * not have finished.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -89,7 +90,9 @@ void stream_writer_cleared(struct output *o, struct stream_writer *os)
 {
 	os->at.cleared = o->head.cleared;
 	os->at.serial = os->at.size = os->at.variant = 0;
-	/* The archives have earlier packets of this stream: numbers and counters go on from there. */
+	/*
+	 * The archives have earlier packets of this stream: numbers and counters go on from there.
+	 */
 	if (!o->head.archives)
 		os->at.seq = os->at.lost = 0;
 	os->at.lost_before = os->at.lost;
@@ -98,7 +101,8 @@ void stream_writer_cleared(struct output *o, struct stream_writer *os)
 int stream_writer_restore(struct output *o, struct stream_writer *os)
 {
 	struct trail_ring *ring = region_ring(os->st.region, os->st.ring);
-	uint64_t cleared = __atomic_load_n(&ring->cleared, __ATOMIC_RELAXED) & TRAIL_HEAD_MASK, next = os->at.serial + 1, serial;
+	uint64_t cleared = __atomic_load_n(&ring->cleared, __ATOMIC_RELAXED) & TRAIL_HEAD_MASK,
+		 next = os->at.serial + 1, serial;
 	int err = 0;
 
 	/* A clear that was under way. */
@@ -120,7 +124,9 @@ int stream_writer_restore(struct output *o, struct stream_writer *os)
 	}
 	if (os->at.serial) {
 		err = trace_dir_ready(o, os->trace);
-		serial = os->file_count && next - os->at.first > os->file_count ? next - os->file_count : os->at.first;
+		serial = os->file_count && next - os->at.first > os->file_count
+				 ? next - os->file_count
+				 : os->at.first;
 		for (; !err && serial < next; serial++) {
 			int one = restore_file(o, os, serial);
 

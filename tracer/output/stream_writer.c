@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * One stream on its way to its files. Packets are headers that are made here, and bytes straight from the ring: what is below the
- * head does not change, and in overwrite mode it is looked afterwards whether it did.
+ * One stream on its way to its files. Packets are headers that are made here, and bytes straight
+ * from the ring: what is below the head does not change, and in overwrite mode it is looked
+ * afterwards whether it did.
  *
- * The first packet of a stream in a chunk is empty: it has the counter of discarded events as it was before, so that a reader who adds
- * up differences comes to the number lost in this chunk.
+ * The first packet of a stream in a chunk is empty: it has the counter of discarded events as it
+ * was before, so that a reader who adds up differences comes to the number lost in this chunk.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -34,7 +35,8 @@ struct batch {
 	unsigned int count, iovs;
 };
 
-struct stream_writer *stream_writer_create(struct output *o, const struct stream *st, struct trace_dir *t)
+struct stream_writer *stream_writer_create(struct output *o, const struct stream *st,
+					   struct trace_dir *t)
 {
 	struct stream_writer *os = calloc(1, sizeof(*os));
 	bool kernel = st->trace->uid == KERNEL_UID;
@@ -51,7 +53,8 @@ struct stream_writer *stream_writer_create(struct output *o, const struct stream
 	os->at.ring = st->ring;
 	os->at.chunk = o->head.chunk;
 	os->at.cleared = o->head.cleared;
-	os->hold = session_periods(o->s, kernel ? OWNER_KERNEL : st->trace->owner, st->channel).hold;
+	os->hold =
+		session_periods(o->s, kernel ? OWNER_KERNEL : st->trace->owner, st->channel).hold;
 	session_file_limits(o->s, kernel, st->channel, &os->file_size, &os->file_count);
 	stream_files_chunk(st->log, o->head.chunk);
 	return os;
@@ -60,14 +63,18 @@ struct stream_writer *stream_writer_create(struct output *o, const struct stream
 /* Cuts off what is not whole; if that fails, the next write begins with it. */
 static int cut_back(struct stream_writer *os, int err)
 {
-	os->needs_truncate = ftruncate(os->fd, (off_t)os->at.size) < 0 || ftruncate(os->index_fd, (off_t)os->at.index_size) < 0;
+	os->needs_truncate = ftruncate(os->fd, (off_t)os->at.size) < 0 ||
+			     ftruncate(os->index_fd, (off_t)os->at.index_size) < 0;
 	os->spare = 0;
 	return err || !os->needs_truncate ? err : -errno;
 }
 
 static struct outend end_of(const struct stream_writer *os)
 {
-	return (struct outend){ .pos = os->at.pos, .ts = os->at.ts, .seq = os->at.seq, .lost = os->at.lost,
+	return (struct outend){ .pos = os->at.pos,
+				.ts = os->at.ts,
+				.seq = os->at.seq,
+				.lost = os->at.lost,
 				.lost_before = os->at.lost_before };
 }
 
@@ -107,13 +114,15 @@ void stream_writer_destroy(struct stream_writer *os)
 
 /* ---- files ---- */
 
-void stream_writer_file_name(const struct stream_writer *os, uint64_t serial, char *out, size_t size)
+void stream_writer_file_name(const struct stream_writer *os, uint64_t serial, char *out,
+			     size_t size)
 {
 	uint64_t n = serial - os->at.first;
 	int len = snprintf(out, size, os->at.variant ? "%s.%u" : "%s", os->st.file, os->at.variant);
 
 	if (os->file_size && len > 0 && (size_t)len < size)
-		snprintf(out + len, size - (size_t)len, "_%" PRIu64, os->file_count ? n % os->file_count : n);
+		snprintf(out + len, size - (size_t)len, "_%" PRIu64,
+			 os->file_count ? n % os->file_count : n);
 }
 
 /* replace: what stands there is an older file of this stream. */
@@ -122,25 +131,28 @@ static int make_file(int dir, const char *name, mode_t mode, bool replace)
 	struct stat st;
 	int fd;
 
-	if (replace || (!fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) && S_ISREG(st.st_mode) && !st.st_size))
+	if (replace ||
+	    (!fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) && S_ISREG(st.st_mode) && !st.st_size))
 		unlinkat(dir, name, 0);
 	fd = openat(dir, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode);
 	return fd < 0 ? -errno : fd;
 }
 
 /*
- * Makes both files of this serial. A name that is taken, by a channel that was removed, is not taken from it. old: its place is taken;
- * *spare: what there is of it.
+ * Makes both files of this serial. A name that is taken, by a channel that was removed, is not
+ * taken from it. old: its place is taken; *spare: what there is of it.
  */
-static int make_files(struct output *o, struct stream_writer *os, struct stream_file *f, const struct stream_file *old, int *fd, int *index_fd,
-		      uint64_t *spare)
+static int make_files(struct output *o, struct stream_writer *os, struct stream_file *f,
+		      const struct stream_file *old, int *fd, int *index_fd, uint64_t *spare)
 {
 	struct trace_place *place = f->place;
 	char index[200];
 
 	for (;; os->at.variant++) {
 		stream_writer_file_name(os, f->serial, f->name, sizeof(f->name));
-		*fd = old && os->st.region->geo.mode == TRAIL_MODE_DISCARD ? recycle_take(os, old, f->name) : -1;
+		*fd = old && os->st.region->geo.mode == TRAIL_MODE_DISCARD
+			      ? recycle_take(os, old, f->name)
+			      : -1;
 		*spare = *fd >= 0 ? old->size : 0;
 		if (*fd < 0)
 			*fd = make_file(place->fd, f->name, o->mode & 0666, old != NULL);
@@ -167,7 +179,10 @@ int stream_writer_trim(struct stream_writer *os)
 static int next_file(struct output *o, struct stream_writer *os)
 {
 	struct md_index_header header;
-	struct stream_file f = { .serial = os->st.log->next_serial, .place = os->trace->place, .index_size = sizeof(header) }, old;
+	struct stream_file f = { .serial = os->st.log->next_serial,
+				 .place = os->trace->place,
+				 .index_size = sizeof(header) },
+			   old;
 	struct stat st = { 0 }, index_st = { 0 };
 	int fd, index_fd, err = stream_writer_trim(os);
 	uint64_t spare;
@@ -184,7 +199,10 @@ static int next_file(struct output *o, struct stream_writer *os)
 		stream_files_drop(os->st.log, f.serial - os->file_count, &old);
 	err = make_files(o, os, &f, replace ? &old : NULL, &fd, &index_fd, &spare);
 	trace_place_put(old.place);
-	/* The file is complete, or it has left the list for its successor, which could not be made: write no more to it. */
+	/*
+	 * The file is complete, or it has left the list for its successor, which could not be made:
+	 * write no more to it.
+	 */
 	if (!err || old.serial == os->at.serial)
 		stream_writer_close(os);
 	if (err)
@@ -235,10 +253,17 @@ static void batch_init(struct output *o, const struct stream_writer *os, struct 
 
 	b->bytes = b->count = b->iovs = 0;
 	b->cut = (struct packetizer){
-		.stream = &os->st, .mark = os->mark, .base = ring_cleared_lost(&os->st),
+		.stream = &os->st,
+		.mark = os->mark,
+		.base = ring_cleared_lost(&os->st),
 		.max_ts = clock_now(session_clock(o->s)) + 1000000000,
-		.at = { .pos = at->pos, .events = at->events, .begin = at->begin, .ts = at->ts, .seq = at->seq,
-			.lost = at->lost, .lost_before = at->lost_before },
+		.at = { .pos = at->pos,
+			.events = at->events,
+			.begin = at->begin,
+			.ts = at->ts,
+			.seq = at->seq,
+			.lost = at->lost,
+			.lost_before = at->lost_before },
 	};
 }
 
@@ -254,7 +279,10 @@ static void add_packet(struct stream_writer *os, struct batch *b)
 	b->after[b->count++] = b->cut.at;
 }
 
-/* The next packet of the ring. 1; 0: there is none (yet), but b->cut may have moved; -EFBIG: it needs a new file. */
+/*
+ * The next packet of the ring. 1; 0: there is none (yet), but b->cut may have moved; -EFBIG: it
+ * needs a new file.
+ */
 static int add_next(struct stream_writer *os, struct batch *b, bool all)
 {
 	struct packetizer before = b->cut;
@@ -308,13 +336,17 @@ static void set_consumed(struct stream_writer *os, uint64_t missed)
 
 	if (missed)
 		__atomic_fetch_add(&ring->unwritten, missed, __ATOMIC_RELAXED);
-	/* Pairs with the writers' acquire load before they use a sub-buffer again: the bytes were read before. */
+	/*
+	 * Pairs with the writers' acquire load before they use a sub-buffer again: the bytes were
+	 * read before.
+	 */
 	if (__atomic_load_n(&ring->consumed, __ATOMIC_RELAXED) < os->at.pos)
 		__atomic_store_n(&ring->consumed, os->at.pos, __ATOMIC_RELEASE);
 }
 
 /* after: the state with these packets. */
-static int write_index(struct stream_writer *os, const struct batch *b, unsigned int count, const struct checkpoint_slot *after)
+static int write_index(struct stream_writer *os, const struct batch *b, unsigned int count,
+		       const struct checkpoint_slot *after)
 {
 	struct md_index_entry entries[BATCH + 1] = { 0 };
 	struct iovec v = { entries, count * sizeof(entries[0]) };
@@ -344,13 +376,17 @@ void output_written(struct output *o, uint64_t bytes, unsigned int packets)
 	pthread_mutex_unlock(&o->lock);
 }
 
-/* How many packets of the batch are in the first `done` bytes, and were not overwritten before they were written. */
-static unsigned int count_written(const struct stream_writer *os, const struct batch *b, uint64_t done, uint64_t *whole,
-				  int *err)
+/*
+ * How many packets of the batch are in the first `done` bytes, and were not overwritten before they
+ * were written.
+ */
+static unsigned int count_written(const struct stream_writer *os, const struct batch *b,
+				  uint64_t done, uint64_t *whole, int *err)
 {
 	unsigned int count = 0;
 
-	for (*whole = 0; count < b->count && *whole + packet_size(&b->packets[count]) <= done; count++) {
+	for (*whole = 0; count < b->count && *whole + packet_size(&b->packets[count]) <= done;
+	     count++) {
 		const struct packet *p = &b->packets[count];
 
 		if (p->subbuf && !ring_holds(&os->st, p->subbuf)) {
@@ -388,7 +424,9 @@ static int write_batch(struct output *o, struct stream_writer *os, struct batch 
 	os->at = after;
 	if (whole < done)
 		err = cut_back(os, err);
-	/* If this fails, the next daemon writes these packets again, at the same place of the file. */
+	/*
+	 * If this fails, the next daemon writes these packets again, at the same place of the file.
+	 */
 	checkpoint_slot_put(o->state, os->slot, &os->at);
 	end = end_of(os);
 	stream_files_grow(os->st.log, os->at.size, os->at.index_size, &end);
@@ -424,12 +462,14 @@ int stream_writer_write(struct output *o, struct stream_writer *os, bool all)
 	struct batch b;
 
 	/* In overwrite mode there may always be more. */
-	for (uint32_t rounds = 0; !err && rounds < 2 * os->st.region->geo.subbuf_count + BATCH; rounds++) {
+	for (uint32_t rounds = 0; !err && rounds < 2 * os->st.region->geo.subbuf_count + BATCH;
+	     rounds++) {
 		batch_init(o, os, &b);
 		do
 			more = add_next(os, &b, all);
 		while (more == 1 && b.count < batch && b.bytes < BATCH_BYTES);
-		if (more == 0 && all && b.count < BATCH && packetizer_trail(&b.cut, &b.packets[b.count]))
+		if (more == 0 && all && b.count < BATCH &&
+		    packetizer_trail(&b.cut, &b.packets[b.count]))
 			add_packet(os, &b);
 		if (b.count) {
 			err = write_batch(o, os, &b);
@@ -451,7 +491,8 @@ int stream_writer_write(struct output *o, struct stream_writer *os, bool all)
 
 uint64_t stream_writer_pending(const struct stream_writer *os)
 {
-	uint64_t head = region_head(os->st.region, os->st.ring), oldest = ring_oldest(&os->st, head), from = os->at.pos;
+	uint64_t head = region_head(os->st.region, os->st.ring),
+		 oldest = ring_oldest(&os->st, head), from = os->at.pos;
 
 	if (from < oldest)
 		from = oldest;
@@ -469,7 +510,8 @@ int stream_writer_sync(struct output *o, struct stream_writer *os)
 		cut_back(os, 0);
 	/* Should they be removed now, nothing keeps their memory. */
 	recycle_forget(os);
-	for (uint64_t serial = stream_files_first(os->st.log); stream_files_find(os->st.log, serial, &f); serial = f.serial + 1) {
+	for (uint64_t serial = stream_files_first(os->st.log);
+	     stream_files_find(os->st.log, serial, &f); serial = f.serial + 1) {
 		for (int index = 0; index < 2; index++) {
 			int one = syncgroup_add(o->sync, outfile_open(&f, index));
 
@@ -487,7 +529,8 @@ void stream_writer_unlink(struct output *o, struct stream_writer *os)
 
 	(void)o;
 	stream_writer_leave(os);
-	for (uint64_t serial = stream_files_first(os->st.log); stream_files_find(os->st.log, serial, &f); serial = f.serial + 1) {
+	for (uint64_t serial = stream_files_first(os->st.log);
+	     stream_files_find(os->st.log, serial, &f); serial = f.serial + 1) {
 		snprintf(index, sizeof(index), "%s.idx", f.name);
 		unlinkat(f.place->index_fd, index, 0);
 		unlinkat(f.place->fd, f.name, 0);

@@ -68,8 +68,8 @@ static uint64_t version_of(const struct md_trace *md)
 }
 
 /*
- * Opens an empty file for the new metadata. If an earlier attempt left one that cannot be removed, it
- * is emptied and used. O_NONBLOCK: opening a FIFO of that name fails instead of waiting.
+ * Opens an empty file for the new metadata. If an earlier attempt left one that cannot be removed,
+ * it is emptied and used. O_NONBLOCK: opening a FIFO of that name fails instead of waiting.
  */
 static int open_new(const struct trace_place *p, mode_t mode)
 {
@@ -155,7 +155,8 @@ int trace_dirs_expect(struct output *o)
 		return err;
 	user = trace_find(s, s->uid, 0);
 	if (!user && (user = trace_new(s, s->uid, 0, NULL, NULL, 0)))
-		session_save(s);        /* a failure is not fatal: the verb saves again after the start */
+		/* a failure is not fatal: the verb saves again after the start */
+		session_save(s);
 	return expect(o, user);
 }
 
@@ -185,7 +186,10 @@ int trace_dir_sync(struct output *o, const struct trace_dir *t)
 	if (!t->place)
 		return 0;
 	err = syncgroup_add(o->sync, open_at(t->place->fd, "metadata", O_NOFOLLOW | O_NONBLOCK));
-	/* A file whose name is not on the disk is not there. The same holds for each directory on its way, wherever they were moved. */
+	/*
+	 * A file whose name is not on the disk is not there. The same holds for each directory on
+	 * its way, wherever they were moved.
+	 */
 	one = syncgroup_add_copy(o->sync, t->place->index_fd);
 	err = err ? err : one;
 	at = open_at(t->place->fd, ".", O_DIRECTORY);

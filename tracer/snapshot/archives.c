@@ -132,7 +132,8 @@ static int walk_dir(struct walk *w, int fd, int depth)
 	return err;
 }
 
-int archives_each(struct archives *a, int (*fn)(void *arg, const char *path, uint64_t size, int64_t mtime), void *arg)
+int archives_each(struct archives *a,
+		  int (*fn)(void *arg, const char *path, uint64_t size, int64_t mtime), void *arg)
 {
 	struct walk w = { .fn = fn, .arg = arg, .path = MD_BUF_INIT };
 	int err = cred_enter(&a->cred), fd;

@@ -1,17 +1,19 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * `trace/` at one moment. Taking it costs the metadata and a plan of each stream's packets (from the side tables, up
- * to a mark), so that all sizes are known. The first read of a stream file or of its index copies the whole stream
- * out of its ring.
+ * `trace/` at one moment. Taking it costs the metadata and a plan of each stream's packets (from
+ * the side tables, up to a mark), so that all sizes are known. The first read of a stream file or
+ * of its index copies the whole stream out of its ring.
  *
- * A stream file is: an empty packet, whose counter of discarded events is 0; a packet per sub-buffer held, the last
- * cut at the mark; an empty packet, if events were discarded after that. So a reader that adds up differences of the
- * counter comes to what `status` says. A sub-buffer that was overwritten before it was copied, or does not decode, is
- * an empty packet of the planned size, and its number leaves out one.
+ * A stream file is: an empty packet, whose counter of discarded events is 0; a packet per
+ * sub-buffer held, the last cut at the mark; an empty packet, if events were discarded after that.
+ * So a reader that adds up differences of the counter comes to what `status` says. A sub-buffer
+ * that was overwritten before it was copied, or does not decode, is an empty packet of the planned
+ * size, and its number leaves out one.
  *
- * In a session with an output, the moment is that of the files of the current chunk: what the rings had was written to them right
- * before. They only grow, and are held open, so that nothing is copied. If it cannot be written, what the files lack is one more file
- * of the stream, copied at once.
+ * In a session with an output, the moment is that of the files of the current chunk: what the rings
+ * had was written to them right before. They only grow, and are held open, so that nothing is
+ * copied. If it cannot be written, what the files lack is one more file of the stream, copied at
+ * once.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -29,7 +31,8 @@
 
 uint64_t source_index_size(const struct source *src)
 {
-	return sizeof(struct md_index_header) + (src->count - src->first) * sizeof(struct md_index_entry);
+	return sizeof(struct md_index_header) +
+	       (src->count - src->first) * sizeof(struct md_index_entry);
 }
 
 static void plan_packet(struct source *src, const struct packet *p)
@@ -94,8 +97,8 @@ static bool room(struct trace_image *m)
 	return true;
 }
 
-static int add_file(struct trace_image *m, enum kind kind, struct source *src, uint64_t size, uint64_t ts, const char *fmt,
-		    const char *dir, const char *name)
+static int add_file(struct trace_image *m, enum kind kind, struct source *src, uint64_t size,
+		    uint64_t ts, const char *fmt, const char *dir, const char *name)
 {
 	struct image_file *f = room(m) ? &m->files[m->file_count] : NULL;
 	struct md_buf path = MD_BUF_INIT;
@@ -186,8 +189,8 @@ int image_add_files(struct trace_image *m)
 
 		err = add_file(m, STREAM, src, src->size, ts, "%s/%s", t->path, src->stream.file);
 		if (!err)
-			err = add_file(m, INDEX, src, source_index_size(src), ts, "%s/index/%s.idx", t->path,
-				       src->stream.file);
+			err = add_file(m, INDEX, src, source_index_size(src), ts, "%s/index/%s.idx",
+				       t->path, src->stream.file);
 		newest = ts > newest ? ts : newest;
 		if (!err && (i + 1 == m->source_count || m->sources[i + 1].stream.trace != t)) {
 			err = add_metadata(m, t, newest);
@@ -197,7 +200,10 @@ int image_add_files(struct trace_image *m)
 	return err ? err : sort_files(m);
 }
 
-/* Marks first, all close together; then the plans; the metadata comes later, and so has every event of the streams. */
+/*
+ * Marks first, all close together; then the plans; the metadata comes later, and so has every event
+ * of the streams.
+ */
 static int plan_all(struct trace_image *m, const struct stream_set *set)
 {
 	struct packetizer *cuts = calloc(set->count + 1, sizeof(*cuts));
@@ -232,13 +238,20 @@ static bool lacks(const struct ring_mark *mark, const struct outend *end)
 static int copy(struct trace_image *m, struct source *src);
 
 /* A file of what the ring has behind the files. -ESTALE: it is not there any more. */
-static int add_rest(struct trace_image *m, const struct stream *st, const struct ring_mark *mark, const struct outend *end,
-		    const char *name)
+static int add_rest(struct trace_image *m, const struct stream *st, const struct ring_mark *mark,
+		    const struct outend *end, const char *name)
 {
 	struct source *src = add_source(m, st);
 	struct packetizer cut = {
-		.stream = st, .mark = *mark, .base = ring_cleared_lost(st), .max_ts = m->max_ts,
-		.at = { .pos = end->pos, .ts = end->ts, .seq = end->seq, .lost = end->lost, .lost_before = end->lost_before },
+		.stream = st,
+		.mark = *mark,
+		.base = ring_cleared_lost(st),
+		.max_ts = m->max_ts,
+		.at = { .pos = end->pos,
+			.ts = end->ts,
+			.seq = end->seq,
+			.lost = end->lost,
+			.lost_before = end->lost_before },
 	};
 	char file[208];
 	int err = plan_packets(src, &cut, end->serial != 0);
@@ -251,13 +264,15 @@ static int add_rest(struct trace_image *m, const struct stream *st, const struct
 		snprintf(file, sizeof(file), "%s.idx", name);
 		err = add_file(m, STREAM, src, src->size, 0, "%s/%s", st->trace->path, name);
 		if (!err)
-			err = add_file(m, INDEX, src, source_index_size(src), 0, "%s/index/%s", st->trace->path, file);
+			err = add_file(m, INDEX, src, source_index_size(src), 0, "%s/index/%s",
+				       st->trace->path, file);
 	}
 	return err;
 }
 
 /* One file of it, or its index. */
-static int add_output(struct trace_image *m, const struct stream *st, const struct stream_file *of, bool index)
+static int add_output(struct trace_image *m, const struct stream *st, const struct stream_file *of,
+		      bool index)
 {
 	int fd = index ? outfile_open(of, true) : stream_files_open(st->log, of), err;
 	const struct trace *t = st->trace;
@@ -267,8 +282,9 @@ static int add_output(struct trace_image *m, const struct stream *st, const stru
 		return 0;
 	if (fd < 0)
 		return fd;
-	err = index ? add_file(m, OUTPUT, NULL, of->index_size, 0, "%s/index/%s.idx", t->path, of->name) :
-		      add_file(m, OUTPUT, NULL, of->size, 0, "%s/%s", t->path, of->name);
+	err = index ? add_file(m, OUTPUT, NULL, of->index_size, 0, "%s/index/%s.idx", t->path,
+			       of->name)
+		    : add_file(m, OUTPUT, NULL, of->size, 0, "%s/%s", t->path, of->name);
 	if (err)
 		close(fd);
 	else
@@ -283,7 +299,8 @@ static void set_times(struct trace_image *m, size_t from, uint64_t ts)
 }
 
 /* The files of a stream, and with `all` what they lack. */
-static int take_stream(struct trace_image *m, const struct stream *st, bool all, struct ring_mark *mark)
+static int take_stream(struct trace_image *m, const struct stream *st, bool all,
+		       struct ring_mark *mark)
 {
 	struct outend end = stream_files_end(st->log);
 	struct stream_file of;
@@ -292,7 +309,8 @@ static int take_stream(struct trace_image *m, const struct stream *st, bool all,
 
 	ring_mark(st, mark);
 	snprintf(name, sizeof(name), end.serial ? "%s.unwritten" : "%s", st->file);
-	for (uint64_t serial = stream_files_first(st->log); !err && stream_files_find(st->log, serial, &of); serial = of.serial + 1) {
+	for (uint64_t serial = stream_files_first(st->log);
+	     !err && stream_files_find(st->log, serial, &of); serial = of.serial + 1) {
 		if (of.serial == end.serial) {
 			of.size = end.size;
 			of.index_size = end.index_size;
@@ -473,7 +491,8 @@ void image_put(struct trace_image *m)
 	session_put(s);
 }
 
-uint64_t events_sound(const struct md_stream *class, const uint8_t *bytes, uint64_t len, uint64_t begin_ts, uint64_t end_ts)
+uint64_t events_sound(const struct md_stream *class, const uint8_t *bytes, uint64_t len,
+		      uint64_t begin_ts, uint64_t end_ts)
 {
 	struct md_decoder d = { .stream = class, .p = bytes, .end = bytes + len, .ts = begin_ts };
 	uint64_t before = d.ts, good = 0;
@@ -486,7 +505,8 @@ uint64_t events_sound(const struct md_stream *class, const uint8_t *bytes, uint6
 	return good;
 }
 
-void source_packet(const struct source *src, size_t i, uint64_t good, uint64_t seq, struct md_packet *h)
+void source_packet(const struct source *src, size_t i, uint64_t good, uint64_t seq,
+		   struct md_packet *h)
 {
 	*h = src->packets[i].header;
 	h->content_size = 8 * (MD_PACKET_HEADER + good);
@@ -495,14 +515,18 @@ void source_packet(const struct source *src, size_t i, uint64_t good, uint64_t s
 
 static void source_check(const struct source *src, uint8_t *file, uint8_t *index)
 {
-	struct md_index_entry *entry = (struct md_index_entry *)(index + sizeof(struct md_index_header));
+	struct md_index_entry *entry =
+		(struct md_index_entry *)(index + sizeof(struct md_index_header));
 	uint64_t at = 0, seq = src->seq + src->first;
 
 	md_index_header_set((struct md_index_header *)index);
 	for (size_t i = src->first; i < src->count; i++) {
 		const struct packet *p = &src->packets[i];
-		uint64_t good = p->len && !p->gone ? events_sound(src->stream.class, file + at + MD_PACKET_HEADER, p->len,
-								  p->header.timestamp_begin, p->header.timestamp_end) : 0;
+		uint64_t good = p->len && !p->gone ? events_sound(src->stream.class,
+								  file + at + MD_PACKET_HEADER,
+								  p->len, p->header.timestamp_begin,
+								  p->header.timestamp_end)
+						   : 0;
 		struct md_packet h;
 
 		seq += good < p->len;
@@ -539,7 +563,8 @@ static int copy(struct trace_image *m, struct source *src)
 	__atomic_fetch_add(&m->frozen, bytes, __ATOMIC_RELAXED);
 	for (size_t i = src->first; i < src->count; i++) {
 		if (src->packets[i].len)
-			copy_subbuf(&src->packets[i], &src->stream, src->data + at + MD_PACKET_HEADER);
+			copy_subbuf(&src->packets[i], &src->stream,
+				    src->data + at + MD_PACKET_HEADER);
 		at += packet_size(&src->packets[i]);
 	}
 	source_check(src, src->data, src->data + src->size);
@@ -548,7 +573,9 @@ static int copy(struct trace_image *m, struct source *src)
 	return 0;
 }
 
-/* What was copied when the snapshot was made is looked at when it is first read. src->lock is held. */
+/*
+ * What was copied when the snapshot was made is looked at when it is first read. src->lock is held.
+ */
 static int check(struct trace_image *m, struct source *src)
 {
 	uint8_t *file = NULL, *index = NULL;

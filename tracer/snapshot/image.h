@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What moments are made of: shared by snapshot/image.c (trace/: copied when somebody reads) and snapshot/snapshot.c (copied at once, into
- * a memfd). Private to the two.
+ * What moments are made of: shared by snapshot/image.c (trace/: copied when somebody reads) and
+ * snapshot/snapshot.c (copied at once, into a memfd). Private to the two.
  */
 #ifndef TRACER_SNAPSHOT_IMAGE_H
 #define TRACER_SNAPSHOT_IMAGE_H
@@ -25,11 +25,16 @@ struct source {                 /* what stands behind a stream file and its inde
 
 struct content {
 	enum kind kind;
-	struct source *source;          /* STREAM, INDEX; NULL: of a snapshot that an earlier daemon made */
+	struct source *source;	/* STREAM, INDEX; NULL: of a snapshot that an earlier daemon made */
 	struct md_buf text;             /* METADATA */
 	uint8_t *bytes;                 /* of a snapshot: the file */
-	bool unchecked;                 /* … that an earlier daemon made, and may not have looked at (snapshot/image_check.c); atomic */
-	int fd;                         /* OUTPUT: a file that the session's output wrote; of it as much as there was then */
+	/*
+	 * … that an earlier daemon made, and may not have looked at (snapshot/image_check.c);
+	 * atomic
+	 */
+	bool unchecked;
+	/* OUTPUT: a file that the session's output wrote; of it as much as there was then */
+	int fd;
 };
 
 struct trace_image {
@@ -58,10 +63,15 @@ int image_plan(struct trace_image *m);
 int image_add_files(struct trace_image *m);
 
 /* How many of the bytes are events that a reader can read, with times within the packet's. */
-uint64_t events_sound(const struct md_stream *class, const uint8_t *bytes, uint64_t len, uint64_t begin_ts, uint64_t end_ts);
-/* As source_check, of the stream that file i belongs to: nothing is known of it but the file itself. */
+uint64_t events_sound(const struct md_stream *class, const uint8_t *bytes, uint64_t len,
+		      uint64_t begin_ts, uint64_t end_ts);
+/*
+ * As source_check, of the stream that file i belongs to: nothing is known of it but the file
+ * itself.
+ */
 void snapshot_check(struct trace_image *m, size_t i);
 uint64_t source_index_size(const struct source *src);
 /* The header of packet i, if so many of its bytes are events. */
-void source_packet(const struct source *src, size_t i, uint64_t good, uint64_t seq, struct md_packet *h);
+void source_packet(const struct source *src, size_t i, uint64_t good, uint64_t seq,
+		   struct md_packet *h);
 #endif

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Snapshots of an earlier daemon. It made their headers, but whether the bytes behind them are events, it may not have looked at before
- * it was killed. That is done when they are first read, with the session's own classes: whoever wrote them may mean harm.
+ * Snapshots of an earlier daemon. It made their headers, but whether the bytes behind them are
+ * events, it may not have looked at before it was killed. That is done when they are first read,
+ * with the session's own classes: whoever wrote them may mean harm.
  */
 #include <stdio.h>
 #include <string.h>
@@ -10,7 +11,8 @@
 #include "tracer/session/session.h"
 #include "tracer/snapshot/image.h"
 
-static pthread_mutex_t checking = PTHREAD_MUTEX_INITIALIZER;    /* one at a time; the tracer's lock may be taken under it */
+/* one at a time; the tracer's lock may be taken under it */
+static pthread_mutex_t checking = PTHREAD_MUTEX_INITIALIZER;
 
 /* The trace of that directory, with a reference; or NULL. */
 static struct trace *find_trace(struct session *s, const char *path, size_t len)
@@ -52,22 +54,29 @@ static struct content *find_file(struct trace_image *m, const char *path, uint64
 }
 
 /* Whether the headers fit into the files is checked once more: what follows writes there. */
-static void check_stream(struct trace *t, uint8_t *file, uint64_t size, uint8_t *index, uint64_t index_size)
+static void check_stream(struct trace *t, uint8_t *file, uint64_t size, uint8_t *index,
+			 uint64_t index_size)
 {
 	uint64_t entry = sizeof(struct md_index_header), bad = 0, len, good;
 	struct md_index_entry e;
 	struct md_packet h;
 
-	for (uint64_t at = 0; size - at >= sizeof(h) && index_size - entry >= sizeof(e); entry += sizeof(e)) {
+	for (uint64_t at = 0; size - at >= sizeof(h) && index_size - entry >= sizeof(e);
+	     entry += sizeof(e)) {
 		memcpy(&h, file + at, sizeof(h));
 		if (h.packet_size / 8 < sizeof(h) || h.packet_size / 8 > size - at)
 			return;
 		len = h.packet_size / 8 - sizeof(h);
-		/* One with less in it than there is room was looked at already, and its number has been left out. */
+		/*
+		 * One with less in it than there is room was looked at already, and its number has
+		 * been left out.
+		 */
 		if (h.content_size == h.packet_size) {
 			const struct md_stream *class = find_class(t, h.stream_id);
 
-			good = class ? events_sound(class, file + at + sizeof(h), len, h.timestamp_begin, h.timestamp_end) : 0;
+			good = class ? events_sound(class, file + at + sizeof(h), len,
+						    h.timestamp_begin, h.timestamp_end)
+				     : 0;
 			h.content_size = 8 * (sizeof(h) + good);
 			bad += good < len;
 		}
@@ -79,7 +88,10 @@ static void check_stream(struct trace *t, uint8_t *file, uint64_t size, uint8_t 
 	}
 }
 
-/* Paths are DIR/NAME and DIR/index/NAME.idx: those of both, of either. The length of DIR with its slash. */
+/*
+ * Paths are DIR/NAME and DIR/index/NAME.idx: those of both, of either. The length of DIR with its
+ * slash.
+ */
 static size_t both_paths(const char *path, char *stream, char *index, size_t size)
 {
 	const char *name = strrchr(path, '/');
@@ -102,7 +114,8 @@ void snapshot_check(struct trace_image *m, size_t i)
 	uint64_t size = 0, index_size = 0;
 	char stream[600], name[600];
 	size_t dir = both_paths(m->files[i].path, stream, name, sizeof(stream));
-	struct content *file = find_file(m, stream, &size), *index = find_file(m, name, &index_size);
+	struct content *file = find_file(m, stream, &size),
+		       *index = find_file(m, name, &index_size);
 	struct trace *t;
 
 	pthread_mutex_lock(&checking);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Writing a moment into a directory. Who may write there is the caller's affair (fsuid); no link is followed, and nothing that is
- * there already is written over.
+ * Writing a moment into a directory. Who may write there is the caller's affair (fsuid); no link is
+ * followed, and nothing that is there already is written over.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -64,7 +64,8 @@ static int write_all(int fd, const char *buf, size_t len)
 	return 0;
 }
 
-static int save_file(struct trace_image *m, size_t i, const char *path, const struct image_sink *to, char *buf)
+static int save_file(struct trace_image *m, size_t i, const char *path, const struct image_sink *to,
+		     char *buf)
 {
 	const char *name;
 	int parent = open_parent(to->dir, path, to->mode, &name), fd, err;
@@ -73,7 +74,8 @@ static int save_file(struct trace_image *m, size_t i, const char *path, const st
 
 	if (parent < 0)
 		return parent;
-	fd = openat(parent, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, to->mode & 0666);
+	fd = openat(parent, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
+		    to->mode & 0666);
 	err = fd < 0 ? -errno : 0;
 	close(parent);
 	while (!err && (n = image_read(m, i, at, buf, PIECE)) > 0) {

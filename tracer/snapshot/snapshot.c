@@ -24,7 +24,8 @@
 #define FINISH_MS 10000         /* how long the end of a session waits for its copies */
 #define SUSPEND_MS 2000
 
-static int make(struct session *s, struct snapshot *sn, uint64_t max, struct trace_image **out, struct tr_err *err)
+static int make(struct session *s, struct snapshot *sn, uint64_t max, struct trace_image **out,
+		struct tr_err *err)
 {
 	struct trace_image *m = image_new(s);
 	uint64_t bytes = 4096;
@@ -48,8 +49,11 @@ static int make(struct session *s, struct snapshot *sn, uint64_t max, struct tra
 	}
 	image_put(m);
 	if (ret == -EDQUOT)
-		return tr_fail(err, ret, "a snapshot of %" PRIu64 " bytes is more than views may still hold; max_frozen is %" PRIu64
-			       ": remove snapshots, or set snapshot_max_size", bytes, s->tracer->config.max_frozen);
+		return tr_fail(err, ret,
+			       "a snapshot of %" PRIu64
+			       " bytes is more than views may still hold; max_frozen is %" PRIu64
+			       ": remove snapshots, or set snapshot_max_size",
+			       bytes, s->tracer->config.max_frozen);
 	return tr_fail(err, ret, "the snapshot cannot be made: %s", strerror(-ret));
 }
 
@@ -133,7 +137,10 @@ static void keeper_forget(struct tracer *t, const struct snapshot *sn)
 		keeper_drop(t->keeper, name);
 }
 
-/* Takes it out of the session's list. With the lock held. One that is being made stays whole until snapshot_create puts it. */
+/*
+ * Takes it out of the session's list. With the lock held. One that is being made stays whole until
+ * snapshot_create puts it.
+ */
 static void remove_snapshot(struct session *s, struct snapshot *sn, bool keep_memory)
 {
 	if (sn->moment && !keep_memory)
@@ -161,8 +168,12 @@ static void free_dead(struct tracer *t)
 	}
 }
 
-/* The moment becomes the snapshot's, and visible, unless the session or the snapshot was removed while it was made. */
-static int publish(struct session *s, struct snapshot *sn, struct trace_image *m, struct tr_err *err)
+/*
+ * The moment becomes the snapshot's, and visible, unless the session or the snapshot was removed
+ * while it was made.
+ */
+static int publish(struct session *s, struct snapshot *sn, struct trace_image *m,
+		   struct tr_err *err)
 {
 	if (s->gone || sn->removed)
 		return tr_fail(err, -ENOENT, "the session is gone");
@@ -272,10 +283,10 @@ static void save_snapshots(const struct session *s, struct md_buf *out)
 {
 	struct snapshot *sn;
 
-	md_buf_printf(out, "snapshot_max_size %" PRIu64 "\nnext_snapshot %u\n", s->settings.snapshot_max_size, s->next_snapshot);
-	cds_list_for_each_entry(sn, &s->snapshots, node)
-		if (sn->moment)
-			md_buf_printf(out, "snapshot %016" PRIx64 " %" PRId64 " %s\n", sn->key, sn->created, sn->name);
+	md_buf_printf(out, "snapshot_max_size %" PRIu64 "\nnext_snapshot %u\n",
+		      s->settings.snapshot_max_size, s->next_snapshot);
+	cds_list_for_each_entry(sn, &s->snapshots, node) if (sn->moment) md_buf_printf(
+		out, "snapshot %016" PRIx64 " %" PRId64 " %s\n", sn->key, sn->created, sn->name);
 	cds_list_for_each_entry(sn, &s->snapshots, node)
 		if (sn->moment && sn->copy[0])
 			md_buf_printf(out, "copy %016" PRIx64 " %s\n", sn->key, sn->copy);
@@ -290,16 +301,19 @@ static void show_status(struct session *s, struct md_buf *out)
 		n += sn->moment != NULL;
 	md_buf_printf(out, "snapshots %u\n", n);
 	cds_list_for_each_entry(sn, &s->snapshots, node) {
-		uint64_t done = __atomic_load_n(&sn->done, __ATOMIC_RELAXED), total = __atomic_load_n(&sn->total, __ATOMIC_RELAXED);
+		uint64_t done = __atomic_load_n(&sn->done, __ATOMIC_RELAXED),
+			 total = __atomic_load_n(&sn->total, __ATOMIC_RELAXED);
 
 		if (!sn->moment)
-			md_buf_printf(out, "pending snapshot %s %" PRIu64 "%%\n", sn->name, total ? 100 * done / total : 0);
+			md_buf_printf(out, "pending snapshot %s %" PRIu64 "%%\n", sn->name,
+				      total ? 100 * done / total : 0);
 	}
 	if (output_runs(s))
 		snapshot_copies_status(s->output, out);
 }
 
-static int adopt_snapshot(struct session *s, const char *name, int64_t created, uint64_t key, int fd)
+static int adopt_snapshot(struct session *s, const char *name, int64_t created, uint64_t key,
+			  int fd)
 {
 	struct snapshot *sn = calloc(1, sizeof(*sn));
 	struct trace_image *m = image_new(s);
@@ -334,7 +348,8 @@ static void adopt_copy(struct session *s, const char *line)
 	uint64_t key;
 	int n = 0;
 
-	if (sscanf(line, "%" SCNx64 " %n", &key, &n) != 1 || !n || name_check(line + n, SNAPSHOT_COPY_MAX, NULL))
+	if (sscanf(line, "%" SCNx64 " %n", &key, &n) != 1 || !n ||
+	    name_check(line + n, SNAPSHOT_COPY_MAX, NULL))
 		return;
 	cds_list_for_each_entry(sn, &s->snapshots, node)
 		if (sn->key == key)
@@ -432,10 +447,20 @@ static void suspend_copies(struct session *s)
 	snapshot_copies_finish(s, SUSPEND_MS);
 }
 
-static const struct session_setting settings[] = { { SESSION_SNAPSHOT_MAX_SIZE, show_max_size, store_max_size }, { 0 } };
+static const struct session_setting settings[] = {
+	{ SESSION_SNAPSHOT_MAX_SIZE, show_max_size, store_max_size }, { 0 }
+};
 
 const struct session_part snapshot_part = {
-	.name = "snapshots", .settings = settings, .save = save_snapshots, .restore_line = restore_line,
-	.exchange = exchange_settings, .start = start_copies, .status = show_status, .finish = finish_copies,
-	.suspend = suspend_copies, .drop = drop_snapshots, .gc = free_dead,
+	.name = "snapshots",
+	.settings = settings,
+	.save = save_snapshots,
+	.restore_line = restore_line,
+	.exchange = exchange_settings,
+	.start = start_copies,
+	.status = show_status,
+	.finish = finish_copies,
+	.suspend = suspend_copies,
+	.drop = drop_snapshots,
+	.gc = free_dead,
 };

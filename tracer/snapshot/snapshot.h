@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Snapshots: moments that last. A snapshot copies its bytes when it is made, straight from the rings into a memfd, which the
- * keeper holds, too: so it is there after the daemon was killed, whatever has been overwritten since.
+ * Snapshots: moments that last. A snapshot copies its bytes when it is made, straight from the
+ * rings into a memfd, which the keeper holds, too: so it is there after the daemon was killed,
+ * whatever has been overwritten since.
  *
- * The sub-buffers of a ring are copied from the newest to the oldest, and copying ends at the first that was overwritten
- * meanwhile: what a snapshot has of a stream is without a hole.
+ * The sub-buffers of a ring are copied from the newest to the oldest, and copying ends at the first
+ * that was overwritten meanwhile: what a snapshot has of a stream is without a hole.
  */
 #ifndef TRACER_SNAPSHOT_SNAPSHOT_H
 #define TRACER_SNAPSHOT_SNAPSHOT_H
@@ -17,21 +18,24 @@
 
 /*
  * References: the session's list holds one until the snapshot is removed. snapshot_create holds one
- * while it copies, because an rmdir of the session can remove the snapshot meanwhile: `removed` tells
- * it so. A reader (snapshot_get), a copy to the output (snapshot_copy.c) and a slot of the tree
- * (fs/tracedir.c) do not hold the snapshot: each holds its moment.
+ * while it copies, because an rmdir of the session can remove the snapshot meanwhile: `removed`
+ * tells it so. A reader (snapshot_get), a copy to the output (snapshot_copy.c) and a slot of the
+ * tree (fs/tracedir.c) do not hold the snapshot: each holds its moment.
  */
 struct snapshot {
-	struct cds_list_head node;      /* in the session's list; guarded by the tracer's lock, as all that has no sentence */
+	/* in the session's list; guarded by the tracer's lock, as all that has no sentence */
+	struct cds_list_head node;
 	int refs;
 	bool removed;                   /* it is in no session's list any more */
 	char name[SNAPSHOT_NAME_MAX + 1];
 	int64_t created;                /* ns since the epoch */
 	uint64_t key;                   /* of the memfd */
-	struct trace_image *moment;          /* referenced; set once, when all of it was copied; NULL: it is being made */
+	/* referenced; set once, when all of it was copied; NULL: it is being made */
+	struct trace_image *moment;
 	uint64_t done, total;           /* bytes copied; atomic */
 	bool unnamed;                   /* nobody gave it its name */
-	char copy[SNAPSHOT_COPY_MAX + 1];       /* what it is to be called in the output, until it is there; else "" */
+	/* what it is to be called in the output, until it is there; else "" */
+	char copy[SNAPSHOT_COPY_MAX + 1];
 };
 
 /* The snapshots of a session, as a part of it (session/part.h). */

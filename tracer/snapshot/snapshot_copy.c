@@ -140,7 +140,8 @@ static void tell(struct output *o, const struct snapshot_copy *c, int err)
 		if (sn->key == c->key)
 			sn->copy[0] = 0;
 	if (err)
-		session_failed(s, "snapshot %s cannot be copied to the output: %s", c->name, strerror(-err));
+		session_failed(s, "snapshot %s cannot be copied to the output: %s", c->name,
+			       strerror(-err));
 	session_save(s);
 	session_changed(s);
 	pthread_mutex_unlock(&s->tracer->lock);
@@ -202,7 +203,9 @@ static int start(struct output *o)
 	return err;
 }
 
-/* NAME-DATE-TIME-N, as LTTng names them; one without a name of its own is called like that already. */
+/*
+ * NAME-DATE-TIME-N, as LTTng names them; one without a name of its own is called like that already.
+ */
 static void give_name(struct session *s, struct snapshot *sn)
 {
 	char when[TIME_TEXT_MAX];
@@ -247,7 +250,8 @@ void snapshot_copy_add(struct session *s, struct snapshot *sn)
 		pthread_mutex_unlock(&o->lock);
 	}
 	if (err) {
-		session_failed(s, "snapshot %s cannot be copied to the output: %s", sn->copy, strerror(-err));
+		session_failed(s, "snapshot %s cannot be copied to the output: %s", sn->copy,
+			       strerror(-err));
 		sn->copy[0] = 0;
 		if (c)
 			destroy(c);
@@ -301,7 +305,8 @@ void snapshot_copies_status(struct output *o, struct md_buf *out)
 	for (const struct snapshot_copy *c = o->copies; c; c = c->next) {
 		uint64_t done = __atomic_load_n(&c->done, __ATOMIC_RELAXED);
 
-		md_buf_printf(out, "pending copy %s %" PRIu64 "%%\n", c->name, c->total ? 100 * done / c->total : 0);
+		md_buf_printf(out, "pending copy %s %" PRIu64 "%%\n", c->name,
+			      c->total ? 100 * done / c->total : 0);
 	}
 	pthread_mutex_unlock(&o->lock);
 }

@@ -18,8 +18,8 @@
 #define MAGIC UINT64_C(0x746f687370616e53)
 
 /*
- * The memfd: this, the files, then `count` struct entry and behind them the paths, each with its NUL. Between the files there may be
- * room that was never used, and takes no memory.
+ * The memfd: this, the files, then `count` struct entry and behind them the paths, each with its
+ * NUL. Between the files there may be room that was never used, and takes no memory.
  */
 struct header {
 	uint64_t magic;
@@ -88,7 +88,8 @@ int snapshot_limit(struct trace_image *m, uint64_t max)
 				sum += packet_size(p);
 		}
 	qsort(all, n, sizeof(*all), newest_first);
-	while (kept < n && sum + packet_size(&m->sources[all[kept].source].packets[all[kept].packet]) <= max) {
+	while (kept < n &&
+	       sum + packet_size(&m->sources[all[kept].source].packets[all[kept].packet]) <= max) {
 		sum += packet_size(&m->sources[all[kept].source].packets[all[kept].packet]);
 		kept++;
 	}
@@ -140,15 +141,20 @@ static int put_packet(int fd, const struct source *src, size_t i, uint64_t at)
 	if (!err && (uint64_t)n < packet_size(p)) {
 		uint64_t done = (size_t)n > sizeof(h) ? (size_t)n - sizeof(h) : 0;
 
-		err = put(fd, (const char *)v[1].iov_base + done, p->len - done, at + sizeof(h) + done);
+		err = put(fd, (const char *)v[1].iov_base + done, p->len - done,
+			  at + sizeof(h) + done);
 	}
 	if (err)
 		return err;
 	return p->len && !ring_holds(s, p->subbuf) ? 1 : 0;
 }
 
-/* The stream file, from its last packet on, in [at, at + src->size). Returns 0; *begin is where it begins in the end. */
-static int copy_stream(struct trace_image *m, struct source *src, uint64_t at, struct snapshot *sn, uint64_t *begin)
+/*
+ * The stream file, from its last packet on, in [at, at + src->size). Returns 0; *begin is where it
+ * begins in the end.
+ */
+static int copy_stream(struct trace_image *m, struct source *src, uint64_t at, struct snapshot *sn,
+		       uint64_t *begin)
 {
 	uint64_t end = at + src->size;
 	int ret = 0;
@@ -164,9 +170,13 @@ static int copy_stream(struct trace_image *m, struct source *src, uint64_t at, s
 			size_t count = src->count;
 
 			drop_packets(src, i);
-			/* One more empty packet behind all: at the end there is room, for what was to be there is gone. */
+			/*
+			 * One more empty packet behind all: at the end there is room, for what was
+			 * to be there is gone.
+			 */
 			if (src->count > count)
-				ret = put_packet(m->fd, src, src->count - 1, end -= MD_PACKET_HEADER);
+				ret = put_packet(m->fd, src, src->count - 1,
+						 end -= MD_PACKET_HEADER);
 			m->frozen -= (int64_t)(before - src->size);
 			session_frozen(m->s, -(int64_t)(before - src->size));
 			ret = ret < 0 ? ret : 0;
@@ -232,13 +242,17 @@ static int put_files(struct trace_image *m, const uint64_t *begins, uint64_t at)
 	for (size_t i = 0; i < m->file_count && !err; i++) {
 		const struct content *c = &m->contents[i];
 
-		entries[i] = (struct entry){ .path = paths.len, .offset = at, .size = m->files[i].size, .mtime = m->files[i].mtime };
+		entries[i] = (struct entry){ .path = paths.len,
+					     .offset = at,
+					     .size = m->files[i].size,
+					     .mtime = m->files[i].mtime };
 		md_buf_put(&paths, m->files[i].path, strlen(m->files[i].path) + 1);
 		if (c->kind == STREAM) {
 			entries[i].offset = begins[c->source - m->sources];
 			continue;
 		}
-		err = c->kind == METADATA ? put(m->fd, c->text.data, c->text.len, at) : put_index(m->fd, c->source, at);
+		err = c->kind == METADATA ? put(m->fd, c->text.data, c->text.len, at)
+					  : put_index(m->fd, c->source, at);
 		at += m->files[i].size;
 	}
 	h.entries = at = (at + 7) & ~UINT64_C(7);
@@ -247,7 +261,9 @@ static int put_files(struct trace_image *m, const uint64_t *begins, uint64_t at)
 		entries[i].path += at;
 	h.size = at + paths.len;
 	if (!err)
-		err = paths.failed ? -ENOMEM : put(m->fd, entries, m->file_count * sizeof(*entries), h.entries);
+		err = paths.failed
+			      ? -ENOMEM
+			      : put(m->fd, entries, m->file_count * sizeof(*entries), h.entries);
 	if (!err)
 		err = put(m->fd, paths.data, paths.len, at);
 	if (!err)
@@ -323,13 +339,14 @@ static bool sane(const struct trace_image *m)
 	const struct header *h = (const struct header *)m->map;
 	const struct entry *e;
 
-	if (m->map_size < sizeof(*h) || h->magic != MAGIC || h->size != m->map_size || h->count > h->size / sizeof(*e) ||
-	    h->entries > h->size || h->entries % 8 || h->count * sizeof(*e) > h->size - h->entries)
+	if (m->map_size < sizeof(*h) || h->magic != MAGIC || h->size != m->map_size ||
+	    h->count > h->size / sizeof(*e) || h->entries > h->size || h->entries % 8 ||
+	    h->count * sizeof(*e) > h->size - h->entries)
 		return false;
 	e = entries_of(m);
 	for (uint64_t i = 0; i < h->count; i++)
-		if (e[i].offset > h->size || e[i].size > h->size - e[i].offset || e[i].path >= h->size ||
-		    !memchr(m->map + e[i].path, 0, h->size - e[i].path))
+		if (e[i].offset > h->size || e[i].size > h->size - e[i].offset ||
+		    e[i].path >= h->size || !memchr(m->map + e[i].path, 0, h->size - e[i].path))
 			return false;
 	return true;
 }
@@ -346,7 +363,9 @@ static int adopt_files(struct trace_image *m)
 	for (; m->file_count < h->count; m->file_count++, e++) {
 		struct image_file *f = &m->files[m->file_count];
 
-		*f = (struct image_file){ .path = strdup((const char *)m->map + e->path), .size = e->size, .mtime = e->mtime };
+		*f = (struct image_file){ .path = strdup((const char *)m->map + e->path),
+					  .size = e->size,
+					  .mtime = e->mtime };
 		if (!f->path)
 			return -ENOMEM;
 		m->contents[m->file_count].bytes = m->map + e->offset;

@@ -32,7 +32,8 @@ static void set_host(struct cursor *c, struct trace *t)
 	if (proc && n < (int)sizeof(c->host))
 		n += snprintf(c->host + n, sizeof(c->host) - (size_t)n, "%s%s", n ? ":" : "", proc);
 	if (vpid >= 0 && n < (int)sizeof(c->host))
-		snprintf(c->host + n, sizeof(c->host) - (size_t)n, "%s(%lld)", n ? ":" : "", (long long)vpid);
+		snprintf(c->host + n, sizeof(c->host) - (size_t)n, "%s(%lld)", n ? ":" : "",
+			 (long long)vpid);
 	pthread_mutex_unlock(&t->lock);
 }
 
@@ -77,8 +78,8 @@ static struct ring_place oldest_in_ring(const struct stream *s)
 	struct ring_place at = { .pos = pos };
 
 	/*
-	 * At the start of a sub-buffer the side entry has the time; elsewhere only a clear can have put the oldest
-	 * event.
+	 * At the start of a sub-buffer the side entry has the time; elsewhere only a clear can have
+	 * put the oldest event.
 	 */
 	if (pos & (s->region->geo.subbuf_size - 1))
 		at.ts = ring_cleared_ts(s);
@@ -87,7 +88,8 @@ static struct ring_place oldest_in_ring(const struct stream *s)
 
 struct ring_place cursor_oldest(const struct stream *s)
 {
-	return s->log ? (struct ring_place){ .file = stream_files_first(s->log) } : oldest_in_ring(s);
+	return s->log ? (struct ring_place){ .file = stream_files_first(s->log) }
+		      : oldest_in_ring(s);
 }
 
 void cursor_mark(struct cursor *c, bool ahead)
@@ -142,7 +144,8 @@ static uint64_t first_unread(const struct cursor *c)
 	const struct stream *s = &c->stream;
 	const struct region_geometry *g = &s->region->geo;
 	uint64_t k = c->pos / g->subbuf_size;
-	const struct trail_subbuf *side = &region_ring(s->region, s->ring)->side[k & (2 * g->subbuf_count - 1)];
+	const struct trail_subbuf *side =
+		&region_ring(s->region, s->ring)->side[k & (2 * g->subbuf_count - 1)];
 
 	if (!k)
 		return 1;
@@ -160,7 +163,10 @@ static void catch_up(struct cursor *c)
 
 	if (c->pos >= oldest.pos)
 		return;
-	/* A whole sub-buffer begins there: it was overwriting that took the others; else clear, which is no loss. */
+	/*
+	 * A whole sub-buffer begins there: it was overwriting that took the others; else clear,
+	 * which is no loss.
+	 */
 	first = first_unread(c);
 	if (!(oldest.pos & (size - 1)) && k > first)
 		c->missed += k - first;
@@ -177,13 +183,13 @@ static bool written_meanwhile(struct cursor *c)
 	filecursor_mark(c);
 	if (c->in_ring)
 		return false;
-	c->max_ts = UINT64_MAX;         /* that is newer than the mark; the next look has another limit */
+	c->max_ts = UINT64_MAX;	/* that is newer than the mark; the next look has another limit */
 	return true;
 }
 
 /*
- * Copies the next bytes below the mark, at least one byte. `need`: more than that many bytes at once, for an event
- * that is longer. 1, 0 at the mark, or -ENOMEM.
+ * Copies the next bytes below the mark, at least one byte. `need`: more than that many bytes at
+ * once, for an event that is longer. 1, 0 at the mark, or -ENOMEM.
  */
 static int fill(struct cursor *c, size_t need)
 {
@@ -209,7 +215,8 @@ static int fill(struct cursor *c, size_t need)
 		if (c->pos >= c->mark.head)
 			return 0;
 		k = c->pos / g->subbuf_size;
-		if (!ring_piece(s, &c->mark, k, &p) || (c->pos == p.begin && p.begin_ts > c->max_ts)) {
+		if (!ring_piece(s, &c->mark, k, &p) ||
+		    (c->pos == p.begin && p.begin_ts > c->max_ts)) {
 			/* A head that jumps back and forth must not keep us here. */
 			if (!ring_holds(s, k)) {
 				if (tries < FILL_TRIES)
@@ -233,7 +240,10 @@ static int fill(struct cursor *c, size_t need)
 			return -ENOMEM;
 		memcpy(c->buf, data + (c->pos & (g->subbuf_size * g->subbuf_count - 1)), n);
 		if (!ring_holds(s, k)) {
-			/* Outrun again and again: that sub-buffer is given up for the next, and counts. */
+			/*
+			 * Outrun again and again: that sub-buffer is given up for the next, and
+			 * counts.
+			 */
 			if (tries >= FILL_TRIES) {
 				c->missed++;
 				c->pos = (k + 1) * g->subbuf_size;
@@ -259,7 +269,9 @@ static void give_up(struct cursor *c)
 	c->d.p = c->d.end;
 }
 
-/* An event goes on behind the copied bytes: copies them again from its start, with more behind it. */
+/*
+ * An event goes on behind the copied bytes: copies them again from its start, with more behind it.
+ */
 static int refill(struct cursor *c)
 {
 	size_t have = (size_t)(c->d.end - c->d.p);
@@ -273,7 +285,10 @@ static int refill(struct cursor *c)
 	return fill(c, have >= c->chunk / 2 ? 2 * have : c->chunk);
 }
 
-/* Whether the event was handed out before, when it was read from the ring, or as far as one can tell. */
+/*
+ * Whether the event was handed out before, when it was read from the ring, or as far as one can
+ * tell.
+ */
 static bool skips(struct cursor *c)
 {
 	if (!c->skip.events)
@@ -372,8 +387,10 @@ size_t cursor_take(struct cursor *c, const uint8_t **p, uint64_t *begin_ts, uint
 static struct ring_place stand(const struct cursor *c)
 {
 	if (c->have)
-		return (struct ring_place){ c->buf_pos + (uint64_t)(c->event - c->buf), c->event_ts, c->serial, c->skip };
-	return (struct ring_place){ c->pos - (uint64_t)(c->d.end - c->d.p), c->d.ts, c->serial, c->skip };
+		return (struct ring_place){ c->buf_pos + (uint64_t)(c->event - c->buf), c->event_ts,
+					    c->serial, c->skip };
+	return (struct ring_place){ c->pos - (uint64_t)(c->d.end - c->d.p), c->d.ts, c->serial,
+				    c->skip };
 }
 
 struct ring_place cursor_place(const struct cursor *c)

@@ -50,10 +50,14 @@ void filecursor_close(struct cursor *c)
 
 bool filecursor_at_mark(const struct cursor *c)
 {
-	return c->serial > c->last.serial || (c->serial == c->last.serial && c->pos >= c->last.size);
+	return c->serial > c->last.serial ||
+	       (c->serial == c->last.serial && c->pos >= c->last.size);
 }
 
-/* The packet that a position in the middle of the file belongs to, from the index: where its content ends. */
+/*
+ * The packet that a position in the middle of the file belongs to, from the index: where its
+ * content ends.
+ */
 static bool locate(struct cursor *c)
 {
 	struct md_index_entry e;
@@ -64,7 +68,9 @@ static bool locate(struct cursor *c)
 	while (fd >= 0 && low < high && !found) {
 		uint64_t mid = low + (high - low) / 2, offset, end;
 
-		if (pread(fd, &e, sizeof(e), (off_t)(sizeof(struct md_index_header) + mid * sizeof(e))) != (ssize_t)sizeof(e))
+		if (pread(fd, &e, sizeof(e),
+			  (off_t)(sizeof(struct md_index_header) + mid * sizeof(e))) !=
+		    (ssize_t)sizeof(e))
 			break;
 		offset = be64toh(e.offset);
 		end = offset + be64toh(e.content_size) / 8;
@@ -101,7 +107,10 @@ static uint64_t end_of(struct cursor *c)
 	return fstat(c->fd, &st) ? 0 : (uint64_t)st.st_size;
 }
 
-/* Opens the file that the cursor stands in, or the next that there is. False: there is none up to the mark. */
+/*
+ * Opens the file that the cursor stands in, or the next that there is. False: there is none up to
+ * the mark.
+ */
 static bool enter(struct cursor *c)
 {
 	while (c->fd < 0) {
@@ -139,11 +148,12 @@ static bool begin_packet(struct cursor *c, uint64_t end)
 	struct md_packet h;
 	uint64_t content;
 
-	if (end - c->pos < sizeof(h) || pread(c->fd, &h, sizeof(h), (off_t)c->pos) != (ssize_t)sizeof(h))
+	if (end - c->pos < sizeof(h) ||
+	    pread(c->fd, &h, sizeof(h), (off_t)c->pos) != (ssize_t)sizeof(h))
 		return false;
 	content = h.content_size / 8;
-	if (h.magic != MD_CTF_MAGIC || h.stream_id != c->stream.class->id || content < sizeof(h) || content > end - c->pos ||
-	    h.packet_size != h.content_size)
+	if (h.magic != MD_CTF_MAGIC || h.stream_id != c->stream.class->id || content < sizeof(h) ||
+	    content > end - c->pos || h.packet_size != h.content_size)
 		return false;
 	c->piece_end = c->pos + content;
 	c->pos += sizeof(h);

@@ -81,8 +81,8 @@ static void set_uniform(struct merge *m)
 }
 
 /*
- * Makes the cursors those of the set, in its order. Those of streams that left the session stay, at the end, until
- * they are drained.
+ * Makes the cursors those of the set, in its order. Those of streams that left the session stay, at
+ * the end, until they are drained.
  */
 static int take_up(struct merge *m, const struct stream_set *set)
 {
@@ -127,7 +127,10 @@ static int take_up(struct merge *m, const struct stream_set *set)
 	set_uniform(m);
 	return 0;
 nomem_cursor:
-	/* What was taken over goes back to the free places, in any order: the next look sorts again. */
+	/*
+	 * What was taken over goes back to the free places, in any order: the next look sorts
+	 * again.
+	 */
 	for (n = 0, j = 0; n < i; n++) {
 		while (j < m->count && m->cursors[j])
 			j++;
@@ -170,7 +173,10 @@ int merge_look(struct merge *m, const struct stream_set *set, const struct clock
 	for (size_t i = 0; i < m->count; i++)
 		cursor_mark(m->cursors[i], m->ahead);
 	later = clock_now(clock);
-	/* Clocks of two CPUs may differ a little; a second is far above that and far below what would matter. */
+	/*
+	 * Clocks of two CPUs may differ a little; a second is far above that and far below what
+	 * would matter.
+	 */
 	later += 1000000000;
 	m->heap_count = 0;
 	for (size_t i = 0; i < m->count; i++) {
@@ -199,7 +205,8 @@ int merge_look_session(struct merge *m, struct session *s, uint64_t *now)
 	return err;
 }
 
-struct merge *merge_create_at(const struct merge_place *places, size_t count, const struct stream_set *set)
+struct merge *merge_create_at(const struct merge_place *places, size_t count,
+			      const struct stream_set *set)
 {
 	struct merge *m = merge_create();
 
@@ -265,7 +272,8 @@ void merge_places(const struct merge *m, struct merge_place *places)
 	for (size_t i = 0; i < m->count; i++) {
 		const struct cursor *c = m->cursors[i];
 
-		places[i] = (struct merge_place){ c->stream.region->key, c->stream.ring, cursor_place(c) };
+		places[i] = (struct merge_place){ c->stream.region->key, c->stream.ring,
+						  cursor_place(c) };
 	}
 }
 

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * One open of `streams/OWNER/cpuN`: the ring as CTF packets, from the oldest event held at the open. Packets are cut
- * wherever the ring happens to be; their numbers count in this open, with a gap where sub-buffers were overwritten
- * before they were read. The stream begins with an empty packet, so that readers can tell how many events were
- * discarded in the first one that is not, and ends with one if events were discarded after the last.
+ * One open of `streams/OWNER/cpuN`: the ring as CTF packets, from the oldest event held at the
+ * open. Packets are cut wherever the ring happens to be; their numbers count in this open, with a
+ * gap where sub-buffers were overwritten before they were read. The stream begins with an empty
+ * packet, so that readers can tell how many events were discarded in the first one that is not, and
+ * ends with one if events were discarded after the last.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -20,10 +21,12 @@ struct packet_stream {
 	struct cursor *c;
 	struct md_buf out;      /* packets not read yet: out[taken …] */
 	size_t taken;
-	struct packetizer cut;  /* headers: the content comes from the cursor, which limits its size */
+	/* headers: the content comes from the cursor, which limits its size */
+	struct packetizer cut;
 	uint64_t missed;        /* of the cursor, as numbered so far */
 	struct periods periods; /* of the channel */
-	uint64_t looked;        /* when the last look was, and the last that took what an unfinished sub-buffer has */
+	/* when the last look was, and the last that took what an unfinished sub-buffer has */
+	uint64_t looked;
 	uint64_t took;
 	uint64_t starts;        /* of the session, when this was opened */
 	bool active;            /* the session was active during the open */
@@ -40,7 +43,8 @@ int packet_stream_open(struct session *s, const char *channel, const char *owner
 	uint64_t now;
 
 	/* The kernel's events come into their rings with a look. */
-	err = strcmp(owner, OWNER_KERNEL) ? session_streams(s, channel, &set) : session_look(s, channel, &set, &now);
+	err = strcmp(owner, OWNER_KERNEL) ? session_streams(s, channel, &set)
+					  : session_look(s, channel, &set, &now);
 	if (err)
 		return err;
 	err = -ENOMEM;
@@ -133,7 +137,8 @@ static void cut_packets(struct packet_stream *p)
 		lost = lost_at(p->c, cursor_place(p->c).pos);
 		p->cut.at.seq += p->c->missed - p->missed;
 		p->missed = p->c->missed;
-		packetizer_add(&p->cut, from, to, lost > p->cut.base ? lost - p->cut.base : 0, n, &packet);
+		packetizer_add(&p->cut, from, to, lost > p->cut.base ? lost - p->cut.base : 0, n,
+			       &packet);
 		put_packet(p, &packet, bytes);
 	}
 }
@@ -155,7 +160,10 @@ static void put_trail(struct packet_stream *p, uint64_t ts)
 		put_packet(p, &packet, NULL);
 }
 
-/* Marks how far to go: at each switch_period to the last event, else only as far as sub-buffers are finished. */
+/*
+ * Marks how far to go: at each switch_period to the last event, else only as far as sub-buffers are
+ * finished.
+ */
 static void mark(struct packet_stream *p, uint64_t now, bool all)
 {
 	uint64_t size = p->c->stream.region->geo.subbuf_size;
@@ -167,7 +175,10 @@ static void mark(struct packet_stream *p, uint64_t now, bool all)
 		p->c->mark.head &= ~(size - 1);
 }
 
-/* Cuts what is new into the empty `out`. 0: nothing and no more will come, -EAGAIN: nothing yet, 1, or -errno. */
+/*
+ * Cuts what is new into the empty `out`. 0: nothing and no more will come, -EAGAIN: nothing yet, 1,
+ * or -errno.
+ */
 static int more(struct packet_stream *p)
 {
 	struct stream_set set = { 0 };

@@ -54,7 +54,10 @@ void pipe_close(struct pipe_view *v)
 	session_put(s);
 }
 
-/* Formats what is new into the empty `out`. 0: nothing and no more will come, -EAGAIN: nothing yet, 1, or -errno. */
+/*
+ * Formats what is new into the empty `out`. 0: nothing and no more will come, -EAGAIN: nothing yet,
+ * 1, or -errno.
+ */
 static int more(struct pipe_view *v)
 {
 	struct session_info info;

@@ -10,7 +10,8 @@
 
 #define SPACING_MIN (256u << 10)
 
-static pthread_mutex_t slot_lock = PTHREAD_MUTEX_INITIALIZER;   /* guards filling of sessions' slots */
+/* guards filling of sessions' slots */
+static pthread_mutex_t slot_lock = PTHREAD_MUTEX_INITIALIZER;
 
 struct text_engine *text_engine_of(struct session *s)
 {
@@ -37,7 +38,8 @@ static void drop_checkpoints(struct text_engine *e, size_t n)
 	for (size_t i = 0; i < n; i++)
 		free(e->checkpoints[i].places);
 	e->checkpoint_count -= n;
-	memmove(e->checkpoints, e->checkpoints + n, e->checkpoint_count * sizeof(e->checkpoints[0]));
+	memmove(e->checkpoints, e->checkpoints + n,
+		e->checkpoint_count * sizeof(e->checkpoints[0]));
 }
 
 static void forget(struct text_engine *e)
@@ -70,7 +72,10 @@ void text_engine_reset(struct text_engine **slot)
 	/* Acquire: pairs with the release in text_engine_of, which another thread may be in. */
 	struct text_engine *e = __atomic_load_n(slot, __ATOMIC_ACQUIRE);
 
-	/* Takes no lock: it may be called under the tracer's, which advancing takes under the engine's. */
+	/*
+	 * Takes no lock: it may be called under the tracer's, which advancing takes under the
+	 * engine's.
+	 */
 	if (e)
 		__atomic_fetch_add(&e->wanted, 1, __ATOMIC_RELEASE);
 }
@@ -123,7 +128,8 @@ static bool checkpoint_due(const struct text_engine *e)
 {
 	uint64_t spacing = e->spacing + e->m->count * 1024;
 
-	return !e->checkpoint_count || e->end - e->checkpoints[e->checkpoint_count - 1].offset >= spacing;
+	return !e->checkpoint_count ||
+	       e->end - e->checkpoints[e->checkpoint_count - 1].offset >= spacing;
 }
 
 /* A checkpoint at the end of the text. Without memory there is none. */
@@ -173,7 +179,9 @@ static int format(struct text_engine *e)
 		n = b->len - before;
 		e->end += n;
 		if (b->failed) {
-			/* The line that did not fit is lost to this text; the rest has its place. */
+			/*
+			 * The line that did not fit is lost to this text; the rest has its place.
+			 */
 			md_buf_deinit(&e->tail[0]);
 			md_buf_deinit(&e->tail[1]);
 			return -ENOMEM;
@@ -193,8 +201,8 @@ static void set_clock_offset(struct text_engine *e, uint64_t offset)
 }
 
 /*
- * The text has all of the chunks before this one. They are in the archives now: an open that follows does not show them, but those
- * before it read on.
+ * The text has all of the chunks before this one. They are in the archives now: an open that
+ * follows does not show them, but those before it read on.
  */
 static void begin_chunk(struct text_engine *e, uint64_t chunk)
 {
@@ -231,7 +239,10 @@ int text_engine_advance(struct text_engine *e, struct session *s)
 	if (err)
 		return err;
 	if (e->m->dropped) {
-		/* Their events cannot be had a second time: no place before this one leads to the same text. */
+		/*
+		 * Their events cannot be had a second time: no place before this one leads to the
+		 * same text.
+		 */
 		drop_checkpoints(e, e->checkpoint_count);
 		e->m->dropped = false;
 	}
@@ -301,4 +312,6 @@ static void destroy_text(struct session *s)
 	text_engine_destroy(*session_text(s));
 }
 
-const struct session_part text_part = { .name = "text", .clear = clear_text, .destroy = destroy_text };
+const struct session_part text_part = { .name = "text",
+					.clear = clear_text,
+					.destroy = destroy_text };

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The text of a session as a whole: how long it is, and where in it one can begin to read. Shared by the opens of
- * `text`.
+ * The text of a session as a whole: how long it is, and where in it one can begin to read. Shared
+ * by the opens of `text`.
  *
- * The engine formats each event once, when it advances, to know what comes where; it keeps the last piece of the text
- * and a bounded number of checkpoints, from where a reader formats again what stood there. The text up to `end`
- * consists of the events not later than `limit` that were held when the engine came to them. Private to tracer/.
+ * The engine formats each event once, when it advances, to know what comes where; it keeps the last
+ * piece of the text and a bounded number of checkpoints, from where a reader formats again what
+ * stood there. The text up to `end` consists of the events not later than `limit` that were held
+ * when the engine came to them. Private to tracer/.
  */
 #ifndef TRACER_VIEW_TEXT_INDEX_H
 #define TRACER_VIEW_TEXT_INDEX_H
@@ -26,19 +27,22 @@ struct text_checkpoint {
 
 struct text_engine {
 	uint32_t wanted;                /* generation that reset asked for; atomic */
-	pthread_mutex_t shown_lock;     /* guards shown, shown_generation; nothing is called under it */
+	/* guards shown, shown_generation; nothing is called under it */
+	pthread_mutex_t shown_lock;
 	uint64_t shown;
 	uint32_t shown_generation;
 
-	pthread_mutex_t lock;           /* guards all below; session_look and session_streams are called under it */
+	/* guards all below; session_look and session_streams are called under it */
+	pthread_mutex_t lock;
 	uint32_t generation;
 	size_t views;
 	struct merge *m;
 	struct md_text text;
 	uint64_t end;                   /* bytes of text so far */
 	uint64_t limit;                 /* the text has all events up to this time */
-	uint64_t chunk;                 /* of the output, which was the current one at the last advance */
-	uint64_t floor;                 /* before this offset there are events of archived chunks: no new open begins there */
+	uint64_t chunk;	/* of the output, which was the current one at the last advance */
+	/* before this offset there are events of archived chunks: no new open begins there */
+	uint64_t floor;
 	uint64_t looked;                /* CLOCK_MONOTONIC, ns: the last advance */
 	struct md_buf tail[2];          /* the last bytes of the text: tail[!now], then tail[now] */
 	unsigned int now;

@@ -2,13 +2,14 @@
 /*
  * One open of `text`. It is in one of two states:
  *
- * exact: the byte at `offset` of this open is the byte at `offset + shift` of the engine's text. It is taken from the
- * engine's tail, or formatted again by a run of its own that began at a checkpoint.
+ * exact: the byte at `offset` of this open is the byte at `offset + shift` of the engine's text. It
+ * is taken from the engine's tail, or formatted again by a run of its own that began at a
+ * checkpoint.
  *
- * floating: the run met a gap that the engine's text does not have (what stood there was overwritten), so it goes on
- * at the oldest event held and counts its own bytes. When it has come to the end of the engine's text, the shift is
- * known and it is exact again. It cannot have more bytes than the engine by then: it has formatted fewer of the same
- * events.
+ * floating: the run met a gap that the engine's text does not have (what stood there was
+ * overwritten), so it goes on at the oldest event held and counts its own bytes. When it has come
+ * to the end of the engine's text, the shift is known and it is exact again. It cannot have more
+ * bytes than the engine by then: it has formatted fewer of the same events.
  */
 #include "tracer/view/text_index.h"
 
@@ -32,9 +33,11 @@ struct text_view {
 	uint64_t missed;
 	uint64_t served;                /* offset behind what was read last */
 	/*
-	 * The end of the text for this open: that of the engine's text at the open. A read that comes to it returns 0, whatever was
-	 * recorded since; the next read after that 0 sets a new end. So `cat` ends though recording continues faster than it
-	 * reads, and `tail -f` follows. Both belong to one moment: offset in the engine's text, and time of its last event.
+	 * The end of the text for this open: that of the engine's text at the open. A read that
+	 * comes to it returns 0, whatever was recorded since; the next read after that 0 sets a new
+	 * end. So `cat` ends though recording continues faster than it reads, and `tail -f`
+	 * follows. Both belong to one moment: offset in the engine's text, and time of its last
+	 * event.
 	 */
 	uint64_t mark, mark_limit;
 	uint64_t floor;                 /* the engine's at the open, offset in its text */
@@ -125,7 +128,9 @@ uint64_t text_size(struct session *s)
 	clock_gettime(CLOCK_MONOTONIC, &ts);
 	/* Somebody advancing already is as good. */
 	if (!pthread_mutex_trylock(&e->lock)) {
-		if (e->views && (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec - e->looked >= SIZE_INTERVAL)
+		if (e->views &&
+		    (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec - e->looked >=
+			    SIZE_INTERVAL)
 			text_engine_advance(e, s);
 		pthread_mutex_unlock(&e->lock);
 	}
@@ -136,8 +141,8 @@ uint64_t text_size(struct session *s)
 }
 
 /*
- * Whether offset a is before b. A run may begin before offset 0 of an open whose offsets were shifted; that is a
- * number just below 2^64.
+ * Whether offset a is before b. A run may begin before offset 0 of an open whose offsets were
+ * shifted; that is a number just below 2^64.
  */
 static bool before(uint64_t a, uint64_t b)
 {
@@ -150,14 +155,18 @@ static bool archived(const struct text_view *v, uint64_t offset)
 	return v->exact && before(offset + v->shift, v->floor);
 }
 
-/* How many of `size` bytes at this offset are before the mark. A floating run ends there by its limit. */
+/*
+ * How many of `size` bytes at this offset are before the mark. A floating run ends there by its
+ * limit.
+ */
 static size_t clip(const struct text_view *v, uint64_t offset, size_t size)
 {
 	if (!v->exact)
 		return size;
 	if (!before(offset + v->shift, v->mark))
 		return 0;
-	return v->mark - (offset + v->shift) < size ? (size_t)(v->mark - (offset + v->shift)) : size;
+	return v->mark - (offset + v->shift) < size ? (size_t)(v->mark - (offset + v->shift))
+						    : size;
 }
 
 static size_t from_window(const struct text_view *v, uint64_t offset, char *buf, size_t size)
@@ -228,7 +237,10 @@ static int start_at(struct text_view *v, const struct text_checkpoint *p, uint64
 	return err ? err : merge_missed(v->m) ? -ESTALE : 0;
 }
 
-/* All before the mark was overwritten, and the reader goes on at a later place: that is its end then. */
+/*
+ * All before the mark was overwritten, and the reader goes on at a later place: that is its end
+ * then.
+ */
 static void pass_mark(struct text_view *v, uint64_t offset)
 {
 	if (before(v->mark, offset + v->shift))
@@ -236,8 +248,9 @@ static void pass_mark(struct text_view *v, uint64_t offset)
 }
 
 /*
- * A reader that goes through the text was outrun: it goes on at the first place behind `offset` that can be had, and
- * what it had is not told again. p: the first checkpoint there. 1: at the engine's tail.
+ * A reader that goes through the text was outrun: it goes on at the first place behind `offset`
+ * that can be had, and what it had is not told again. p: the first checkpoint there. 1: at the
+ * engine's tail.
  */
 static int fall_forward(struct text_view *v, const struct text_checkpoint *p, uint64_t offset)
 {
@@ -259,11 +272,14 @@ static int fall_forward(struct text_view *v, const struct text_checkpoint *p, ui
 	return 1;
 }
 
-/* Puts the run where it can reach offset. 0; 1: no run is needed; -errno. Lock held; exact or not. */
+/*
+ * Puts the run where it can reach offset. 0; 1: no run is needed; -errno. Lock held; exact or not.
+ */
 static int seek(struct text_view *v, uint64_t offset)
 {
 	struct text_engine *e = v->e;
-	const struct text_checkpoint *p = v->exact ? text_engine_checkpoint(e, offset + v->shift) : NULL;
+	const struct text_checkpoint *p =
+		v->exact ? text_engine_checkpoint(e, offset + v->shift) : NULL;
 	bool ahead = v->m && !before(offset, v->next);
 	int err;
 
@@ -311,8 +327,8 @@ static int format(struct text_view *v)
 }
 
 /*
- * The run is at its limit. If that is the engine's, both are at the same place. 1: go on formatting; 0: at the mark.
- * Lock held.
+ * The run is at its limit. If that is the engine's, both are at the same place. 1: go on
+ * formatting; 0: at the mark. Lock held.
  */
 static int arrive(struct text_view *v)
 {
@@ -323,8 +339,8 @@ static int arrive(struct text_view *v)
 	}
 	if (!v->exact && v->limit == v->e->limit) {
 		/*
-		 * The same place, but not the same way to go on: of what was overwritten behind the limit the engine may have a copy,
-		 * or have read more.
+		 * The same place, but not the same way to go on: of what was overwritten behind the
+		 * limit the engine may have a copy, or have read more.
 		 */
 		merge_destroy(v->m);
 		v->m = NULL;
@@ -335,8 +351,9 @@ static int arrive(struct text_view *v)
 }
 
 /*
- * Keeps the rest of the line that a read stopped in: should the rings outrun the reader before it comes again, it
- * goes on with another line, not in the middle of this one. Lock held; the window is empty.
+ * Keeps the rest of the line that a read stopped in: should the rings outrun the reader before it
+ * comes again, it goes on with another line, not in the middle of this one. Lock held; the window
+ * is empty.
  */
 static void keep_line(struct text_view *v, uint64_t offset)
 {
@@ -436,8 +453,9 @@ static ssize_t step(struct text_view *v, uint64_t offset, char *buf, size_t size
 		if (n < 0)
 			return n;
 		/*
-		 * The gap was met on the way to the offset, perhaps in the very piece that came to it: what stands there now is some
-		 * place in some line. The text goes on with the piece behind.
+		 * The gap was met on the way to the offset, perhaps in the very piece that came to
+		 * it: what stands there now is some place in some line. The text goes on with the
+		 * piece behind.
 		 */
 		if (was_exact && !v->exact && before(reached, offset))
 			clear_window(v, offset);
