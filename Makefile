@@ -17,8 +17,8 @@
 #   /* LINK: core trail pthread */
 #
 # core is the daemon's library, trail the application's, trail-static the same as an archive, none is nothing, any other
-# word W is -lW. The default is core for tests named unit/test_*, adversarial/fuzz_* and bench/text_*, and trail for the rest. Programs with core are
-# sanitized by SAN, the others stand for other people's programs and are not. A source tests/*/lib*.c becomes a shared
+# word W is -lW. The default is core for tests in unit/ and tests named adversarial/fuzz_* and bench/text_*, and trail for the rest. Programs with core are
+# sanitized by SAN, the others stand for other people's programs and are not. A source tests/…/lib*.c becomes a shared
 # object lib*.so beside the programs (for dlopen).
 
 VERSION = 0.1.0
@@ -77,7 +77,8 @@ LTTNG_LIBS := $(call pkg,--libs lttng-ust)
 CORE_SRC := $(wildcard metadata/*.c tracer/*.c tracer/*/*.c)
 FS_SRC := $(wildcard fs/*.c)
 LIB_SRC := $(wildcard ustlib/*.c ustlib/*.S)
-TEST_SRC := $(wildcard tests/*.c tests/unit/*.c tests/unit/*.cc tests/mount/*.c tests/adversarial/*.c tests/adversarial/*.cc tests/vm/*.c)
+TEST_SRC := $(wildcard tests/*.c tests/lib/*.c $(foreach d,tests/unit tests/unit/* tests/mount tests/mount/* tests/adversarial, \
+	$d/*.c $d/*.cc) tests/vm/*.c)
 BENCH_SRC := $(wildcard tests/bench/*.c)
 TOOL_SRC := $(wildcard tools/*.c)
 
@@ -95,7 +96,7 @@ PRODUCTS = $B/trailfs $B/tools/trail-recover $B/libtrail.so $B/libtrail.a $B/tra
 PROGRAM_SRC := $(TEST_SRC) $(BENCH_SRC) $(TOOL_SRC)
 LINKS := $(if $(PROGRAM_SRC),$(shell awk 'FNR <= 10 && $$1 == "/*" && $$2 == "LINK:" { \
 	s = FILENAME "="; for (i = 3; i < NF; i++) s = s (i > 3 ? "," : "") $$i; print s }' $(PROGRAM_SRC)))
-default_link = $(if $(filter tests/unit/test_% tests/bench/text_% tests/adversarial/fuzz_%,$(1)),core,trail)
+default_link = $(if $(filter tests/unit/% tests/bench/text_% tests/adversarial/fuzz_%,$(1)),core,trail)
 declared = $(subst $(comma), ,$(patsubst $(1)=%,%,$(filter $(1)=%,$(LINKS))))
 libs_of = $(or $(call declared,$(1)),$(call default_link,$(1)))
 
@@ -144,7 +145,7 @@ RUN = BUILD=$(abspath $B) CC='$(CC)' CXX='$(CXX)' SAN='$(SAN)' tests/run
 unit: $B/tests/reap $(filter $B/tests/unit/%,$(TEST_PROGRAMS))	## the unit tests (no root, no mount)
 	@$(RUN) unit
 
-mount: all $B/tests/reap $(filter $B/tests/mount/%,$(TEST_PROGRAMS))	## the tests on a mounted tree
+mount: all $B/tests/reap $(filter $B/tests/mount/% $B/tests/lib/%,$(TEST_PROGRAMS))	## the tests on a mounted tree
 	@$(RUN) mount
 
 san:					## all tests with AddressSanitizer and UBSan
@@ -256,7 +257,7 @@ $(basename $B/$(1)).o: $(1)
 
 $(call program,$(1)): $(basename $B/$(1)).o $(foreach w,$(2),$(call word_file,$(w)))
 	$(if $(filter %.cc,$(1)),$$(CXX),$$(CC)) $$(CFLAGS) $(if $(filter lib%,$(notdir $(1))),-shared) $(if \
-		$(filter core,$(2)),$$(SANFLAGS)) $$(LDFLAGS) -o $$@ $$< -Wl,-rpath,'$$$$ORIGIN/../..:$$$$ORIGIN/..' \
+		$(filter core,$(2)),$$(SANFLAGS)) $$(LDFLAGS) -o $$@ $$< -Wl,-rpath,'$$$$ORIGIN/../..:$$$$ORIGIN/..:$$$$ORIGIN/../../..' \
 		-Wl,--as-needed $(foreach w,$(2),$(call word_libs,$(w))) -lm -lpthread
 endef
 $(foreach s,$(call buildable,$(PROGRAM_SRC)),$(eval $(call program_rule,$(s),$(call libs_of,$(s)))))

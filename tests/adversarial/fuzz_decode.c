@@ -9,7 +9,7 @@
 
 #include "metadata/ctf.h"
 #include "metadata/text.h"
-#include "tests/unit/classes.h"
+#include "tests/lib/classes.h"
 
 static void fail(uint64_t round, const char *what)
 {

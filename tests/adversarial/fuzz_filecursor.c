@@ -5,8 +5,8 @@
  * are cut, grow, go, or are something else. All readers come to an end, with no more than there can be, and touch no memory of
  * others. fuzz_filecursor [SECONDS [SEED]]
  */
-#include "tests/adversarial/fuzz.h"
-#include "tests/unit/fake_files.h"
+#include "tests/lib/fuzz.h"
+#include "tests/lib/fake_files.h"
 
 #define ROUND_MAX 60            /* seconds: a round that takes longer hangs */
 

@@ -19,7 +19,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "tests/unit/filters.h"
+#include "tests/lib/filters.h"
 
 static uint64_t seed, round_now;
 static size_t compared, held, ran, refused;

@@ -11,8 +11,8 @@
 #include <time.h>
 
 #include "kmod/quick.h"
-#include "tests/unit/filters.h"
-#include "tests/unit/kformats.h"
+#include "tests/lib/filters.h"
+#include "tests/lib/kformats.h"
 #include "tracer/kevent/kernel_filter.h"
 #include "tracer/kevent/transcode.h"
 

@@ -8,8 +8,8 @@
 #include <time.h>
 
 #include "metadata/decode.h"
-#include "tests/unit/classes.h"
-#include "tests/unit/kformats.h"
+#include "tests/lib/classes.h"
+#include "tests/lib/kformats.h"
 #include "tracer/kevent/transcode.h"
 
 static uint64_t round_number;

@@ -14,7 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "tests/adversarial/fuzz.h"
+#include "tests/lib/fuzz.h"
 #include "tracer/session/session.h"
 #include "tracer/output/checkpoint.h"
 #include "tracer/recover.h"

@@ -9,7 +9,7 @@
 #include <time.h>
 
 #include "metadata/ctf.h"
-#include "tests/unit/regs.h"
+#include "tests/lib/regs.h"
 #include "tracer/app/registration.h"
 #include "tracer/app/parse.h"
 

@@ -5,8 +5,8 @@
  * readers run over them; they must come to an end, within the memory of what a ring can hold. Deterministic but for
  * the timing of the second thread. fuzz_ring [SECONDS [SEED]]
  */
-#include "tests/adversarial/fuzz.h"
-#include "tests/unit/fake_session.h"
+#include "tests/lib/fuzz.h"
+#include "tests/lib/fake_session.h"
 
 #define ROUND_MAX 20            /* seconds: a round that takes longer hangs */
 

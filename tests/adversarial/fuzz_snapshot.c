@@ -10,7 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "tests/adversarial/fuzz.h"
+#include "tests/lib/fuzz.h"
 #include "metadata/ctf.h"
 #include "metadata/decode.h"
 #include "tracer/session/session.h"

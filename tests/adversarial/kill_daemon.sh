@@ -18,7 +18,7 @@ mount_tree
 make_session kept discard 8M 8
 put start "$s/control"
 # … and what counts all its hits, recorded or not
-ticker=$BUILD/tests/mount/ticker
+ticker=$BUILD/tests/lib/ticker
 counted=$mnt/sessions/counted
 mkdir "$counted" "$counted/user/channels/c" && put discard "$counted/user/channels/c/loss_mode" &&
 	put 'tick:*' "$counted/user/channels/c/events"

@@ -5,7 +5,7 @@
 # Everything with everything in the whole tree at once, as root and as two users (tree_storm.c), while programs record, for STORM_SECONDS:
 # 20, 60 with a sanitizer, an hour with SOAK=1. The daemon lives, answers, gives back all that sessions had, and ends; a sanitizer has
 # nothing to say. With the seed that is printed the operations are the same again (STORM_SEED), though not how they meet.
-. "$(dirname "$0")/../mount/lib.sh"
+. "$(dirname "$0")/../lib/mount.sh"
 [ "$(id -u)" = 0 ] || skip "this needs root"
 command -v setpriv >/dev/null || skip "there is no setpriv"
 storm=$BUILD/tests/adversarial/tree_storm
@@ -22,7 +22,7 @@ as() {
 	setpriv --reuid "$uid" --regid "$uid" --clear-groups env LD_LIBRARY_PATH="$work" "$@"
 }
 as $a true || skip "setpriv may not change users here"
-cp "$BUILD/tests/mount/ticker" "$BUILD"/libtrail.so.0 "$work/" || fail "no ticker"
+cp "$BUILD/tests/lib/ticker" "$BUILD"/libtrail.so.0 "$work/" || fail "no ticker"
 for u in 0 $a $b; do
 	mkdir -p "$work/out/$u" && chown $u "$work/out/$u"
 done

@@ -5,7 +5,7 @@
 # Two users on root's mount do each other all the harm they can: they read, write, remove, rename, link, flood limits, plant links in
 # the directory of registrations, talk to the daemon's sockets. Both get EACCES (or EPERM) and EDQUOT, and nothing else; what each of them
 # records meanwhile is complete, and afterwards the daemon is what it was.
-. "$(dirname "$0")/../mount/lib.sh"
+. "$(dirname "$0")/../lib/mount.sh"
 [ "$(id -u)" = 0 ] || skip "this needs root"
 command -v setpriv >/dev/null || skip "there is no setpriv"
 seconds=${ATTACK_SECONDS:-6}
@@ -18,7 +18,7 @@ as() {
 }
 as $a true || skip "setpriv may not change users here"
 cp "$TOOL" "$work/tool" && TOOL=$work/tool
-cp "$BUILD/tests/mount/ticker" "$BUILD"/libtrail.so.0 "$work/" || fail "no ticker"
+cp "$BUILD/tests/lib/ticker" "$BUILD"/libtrail.so.0 "$work/" || fail "no ticker"
 ticks=3000
 mount_tree -o user_sessions=12,user_buffers=64M,user_frozen=2M,max_frozen=8M
 rss() { awk '/^RssAnon/ { print $2 }' "/proc/$daemon/status"; }

@@ -11,7 +11,7 @@
 
 #include "metadata/ctf.h"
 #include "metadata/text.h"
-#include "tests/unit/classes.h"
+#include "tests/lib/classes.h"
 
 enum {
 	EVENTS = 20000, ROUNDS = 100, STEP_NS = 545,

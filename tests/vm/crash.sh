@@ -38,7 +38,7 @@ fi
 
 . "$(dirname "$0")/lib.sh"
 synced() { [ "$(key syncing_files "$S/$1/status")" = 0 ]; }
-ticker=$BUILD/tests/mount/ticker
+ticker=$BUILD/tests/lib/ticker
 disk=$work/disk
 mkdir "$disk"
 mount -t ext4 /dev/vda "$disk" || skip "the guest has no disk"

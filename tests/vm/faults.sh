@@ -6,7 +6,7 @@
 # removed. No event is lost that could be had, what is lost is said, and the rest goes on.
 . "$(dirname "$0")/lib.sh"
 
-calls=$BUILD/tests/mount/calls
+calls=$BUILD/tests/lib/calls
 cpu1=/sys/devices/system/cpu/cpu1/online
 
 # begin SESSION: records getppid

@@ -5,7 +5,7 @@
 # What holds for the kernel domain on this machine's kernel holds on Debian's kernels.
 . "$(dirname "$0")/lib.sh"
 
-"$BUILD/tests/unit/test_dynevent" || fail "dynamic events"
+"$BUILD/tests/unit/probe/test_dynevent" || fail "dynamic events"
 "$BUILD/tests/vm/formats" || fail "not all formats are understood"
-"$top/tests/mount/kernel_each.sh" || fail "kernel_each.sh"
-"$top/tests/mount/kernel.sh" || fail "kernel.sh"
+"$top/tests/mount/kernel/kernel_each.sh" || fail "kernel_each.sh"
+"$top/tests/mount/kernel/kernel.sh" || fail "kernel.sh"

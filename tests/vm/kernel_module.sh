@@ -8,7 +8,7 @@ kernel_in_check=6.1
 . "$(dirname "$0")/modlib.sh"
 
 # --- a killed daemon that had tracefs, and one that has the module
-calls=$BUILD/tests/mount/calls
+calls=$BUILD/tests/lib/calls
 [ -x "$calls" ] || skip "there is no $calls"
 mount_tree
 has "$(cat "$MNT/version")" '^kernel tracefs'
@@ -40,7 +40,8 @@ is "nothing is left" "0 0" "$(kernel_channels '') $(grep -c trailfs_ $T/dynamic_
 clean
 
 # --- the tests
-for t in mount/kernel_who mount/kernel_filter ${SOAK:+vm/probes mount/kernel mount/kernel_dump mount/kernel_counts}; do
+for t in mount/kernel/kernel_who mount/kernel/kernel_filter \
+	${SOAK:+vm/probes mount/kernel/kernel mount/kernel/kernel_dump mount/kernel/kernel_counts}; do
 	echo "$t"
 	"$top/tests/$t.sh" || fail "$t.sh"
 	clean

@@ -9,7 +9,7 @@ VM_MEMORY=500M
 export VM_MEMORY
 . "$(dirname "$0")/modlib.sh"
 
-calls=$BUILD/tests/mount/calls
+calls=$BUILD/tests/lib/calls
 [ -x "$calls" ] || skip "there is no $calls"
 
 # make_sessions: eight of them; `started` is how many there is room for.

@@ -1,0 +1,218 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+#
+# What the tests of the mounted tree share: `. "$(dirname "$0")/../../lib/mount.sh"`, then mount_tree.
+#
+#   TRAILFS    the daemon; $BUILD/trailfs if not set
+#   MNT        where this test mounts: in a directory of its own, with a state directory of its own
+#   S          $MNT/sessions
+#   tool       system calls with the names of their errors, see tests/lib/tool.c
+#
+# At exit everything is unmounted and removed.
+
+here=$(cd "$(dirname "$0")" && pwd) || exit 2
+top=${here%/tests/*}
+BUILD=${BUILD:-$top/build}
+TRAILFS=${TRAILFS:-$BUILD/trailfs}
+umask 022
+work=$(mktemp -d "${TMPDIR:-/tmp}/trailfs-mount.XXXXXX") || exit 2
+chmod 755 "$work"
+MNT=$work/mnt
+S=$MNT/sessions
+TRAIL_RUNTIME_DIR=$work/state
+XDG_CONFIG_HOME=$work/config
+# These tests are about contents: let no application miss its first events because this machine is busy.
+TRAIL_ATTACH_TIMEOUT=5000
+export TRAIL_ATTACH_TIMEOUT
+export TRAIL_RUNTIME_DIR XDG_CONFIG_HOME TRAILFS MNT S
+unset XDG_RUNTIME_DIR
+# (A cancelled thread leaves its marks on its stack, which the next thread gets: no signal stacks, which are looked for there at the end.)
+ASAN_OPTIONS=log_path=$work/sanitizer:use_sigaltstack=0
+UBSAN_OPTIONS=log_path=$work/sanitizer
+TSAN_OPTIONS=log_path=$work/sanitizer
+export ASAN_OPTIONS UBSAN_OPTIONS TSAN_OPTIONS
+mkdir "$MNT" "$XDG_CONFIG_HOME"
+chmod 755 "$MNT"
+checks=0
+
+skip() {
+	echo "$*"
+	exit 77
+}
+
+fail() {
+	echo "FAILED: $*"
+	for f in "$MNT/error" "$S"/*/error; do
+		timeout 5 cat "$f" 2>/dev/null | sed "s,^,${f#"$MNT"/}: ,"
+	done
+	[ -s "$work/daemon.log" ] && sed 's/^/daemon: /' "$work/daemon.log"
+	exit 1
+}
+
+mounted() {
+	grep -qs " $MNT fuse" /proc/self/mounts
+}
+
+# The daemons of this test; a pid file is no part of the interface, so they are found by what they serve.
+daemon_pids() {
+	ps -eo pid=,args= | awk -v m="$MNT" '$2 ~ /trailfs$/ { for (i = 3; i <= NF; i++) if ($i == m) { print $1; next } }'
+}
+
+daemon_ended() {
+	[ -z "$(daemon_pids)" ]
+}
+
+# After a clean unmount; a sanitizer may keep it for a while.
+keeper_ended() {
+	! ps -eo args= | grep -q "^trail-keeper --keeper $TRAIL_RUNTIME_DIR\$"
+}
+
+clean_up() {
+	status=$?
+	trap - EXIT
+	cd /
+	# Whatever a failed test still has open would hold the mount.
+	[ $status = 0 ] || kill $(daemon_pids) 2>/dev/null
+	while mounted; do
+		fusermount3 -u "$MNT" 2>/dev/null || umount "$MNT" 2>/dev/null || umount -l "$MNT" 2>/dev/null ||
+			fusermount3 -u -z "$MNT" || break
+	done
+	# The daemon ends by itself when its mount goes; the keeper when the daemon says so.
+	within 40 daemon_ended || { echo "FAILED: the daemon does not end"; status=1; }
+	for report in "$work"/sanitizer.*; do
+		[ -e "$report" ] || continue
+		# What the keeper has not freed when it ends is of no interest.
+		grep -q LeakSanitizer "$report" && grep -q keeper_main "$report" && continue
+		cat "$report"
+		status=1
+	done
+	rm -rf "$work"
+	exit $status
+}
+trap clean_up EXIT
+trap 'exit 1' INT TERM HUP
+
+if [ -n "${TOOL-}" ]; then
+	:
+elif [ -x "$BUILD/tests/lib/tool" ]; then
+	TOOL=$BUILD/tests/lib/tool
+else
+	TOOL=$work/tool
+	${CC:-cc} -D_GNU_SOURCE -o "$TOOL" "$top/tests/lib/tool.c" || skip "cannot build tool.c"
+fi
+export TOOL
+
+tool() {
+	timeout 20 "$TOOL" "$@"
+}
+
+can_mount() {
+	[ -c /dev/fuse ] || skip "there is no /dev/fuse"
+	command -v fusermount3 >/dev/null || skip "there is no fusermount3"
+	[ -x "$TRAILFS" ] || skip "there is no $TRAILFS"
+}
+
+# mount_tree [ARGUMENT…]: in the background, as a user would
+mount_tree() {
+	can_mount
+	timeout 20 "$TRAILFS" "$MNT" "$@" >"$work/daemon.log" 2>&1 || {
+		[ "$(id -u)" = 0 ] || skip "an ordinary user cannot mount here: $(tail -n 1 "$work/daemon.log")"
+		fail "cannot mount: exit status $?"
+	}
+	mounted || fail "the daemon said all is well, but nothing is mounted"
+}
+
+# mount_kernel: mount_tree, for tests of the kernel domain. T is the kernel's tracefs; mark is for names: instances of this mount alone have
+# it, other tests may run beside it.
+mount_kernel() {
+	T=/sys/kernel/tracing
+	mark=$(date +%s)$$
+	mount_tree
+	grep -q '^kernel none' "$MNT/version" && skip "the kernel cannot be traced here: $(grep '^kernel' "$MNT/version")"
+	command -v babeltrace2 >/dev/null || skip "there is no babeltrace2"
+}
+
+# same_text SESSION: babeltrace2 (in $work/bt) and text (in $work/text) agree on it, but for what babeltrace2 2.0.4 makes of empty strings: now and
+# then the one before.
+same_text() {
+	TZ=UTC timeout 100 babeltrace2 --clock-gmt "$1/trace" >"$work/bt" 2>"$work/bt.err" || fail "babeltrace2: $(cat "$work/bt.err")"
+	cat "$1/text" >"$work/text"
+	for f in bt text; do
+		awk 'NR == FNR { skip[FNR] = /= ""/; next } !skip[FNR]' "$work/text" "$work/$f" >"$work/$f.full"
+	done
+	cmp -s "$work/bt.full" "$work/text.full" || fail "text of $1 is not what babeltrace2 says: $(diff "$work/bt.full" "$work/text.full" | cut -c1-300 | head -n 4)"
+	checks=$((checks + 1))
+}
+
+# Whether trail.ko records, or tracefs: only this one has instances.
+by_module() {
+	grep -q '^kernel module' "$MNT/version"
+}
+
+# kernel_channels PATTERN: how many channels in the kernel have such a name behind trailfs-, whether there is a daemon or not
+kernel_channels() {
+	{ [ ! -e /dev/trail ] || "$BUILD/tests/vm/heads"; ls $T/instances; } | grep -c "^trailfs-$1"
+}
+
+# kernel_counted NAME: events of the channels trailfs-NAME-*, fetched and lost, as the kernel counts them
+kernel_counted() {
+	if by_module; then
+		"$BUILD/tests/vm/heads" "trailfs-$1-" | awk '{ n += $2 + $4 } END { printf "%d\n", n }'
+		return
+	fi
+	cat $T/instances/trailfs-"$1"-*/per_cpu/cpu*/stats |
+		awk '/^read events:|^overrun:|^commit overrun:|^dropped events:|^entries:/ { n += $NF } END { printf "%d\n", n }'
+}
+
+# within SECONDS COMMAND…: waits until the command succeeds
+within() {
+	tries=$(($1 * 20))
+	shift
+	until "$@"; do
+		tries=$((tries - 1))
+		[ $tries -gt 0 ] || return 1
+		sleep 0.05
+	done
+}
+
+# put WORDS FILE: echo, that says why it failed
+put() {
+	printf '%s\n' "$1" >"$2" || fail "echo '$1' > ${2#"$MNT"/}"
+}
+
+# small_disk SIZE: $disk is a file system in memory, unmounted at exit
+small_disk() {
+	disk=$work/disk
+	mkdir "$disk"
+	mount -t tmpfs -o "size=$1" small "$disk" 2>/dev/null || skip "cannot mount a tmpfs"
+	trap 'code=$?; umount -l "$disk"; (exit $code); clean_up' EXIT
+}
+
+# faulty_disk: $disk is a file system, in $work/back, that fails as $control has it (faultfs.c)
+faulty_disk() {
+	disk=$work/disk
+	control=$work/control
+	[ -x "$BUILD/tests/lib/faultfs" ] || skip "there is no faultfs"
+	can_mount
+	mkdir "$disk" "$work/back"
+	: >"$control"
+	"$BUILD/tests/lib/faultfs" "$work/back" "$control" "$disk" 2>"$work/faultfs.log" ||
+		skip "cannot mount a file system: $(cat "$work/faultfs.log")"
+	trap 'code=$?; : >"$control"; umount -l "$disk" 2>/dev/null || fusermount3 -u -z "$disk"; (exit $code); clean_up' EXIT
+}
+
+# is WHAT EXPECTED GOT
+is() {
+	checks=$((checks + 1))
+	[ "$2" = "$3" ] || fail "$1: expected '$2', got '$3'"
+}
+
+# has TEXT PATTERN: some line of the text matches
+has() {
+	checks=$((checks + 1))
+	printf '%s\n' "$1" | grep -q -- "$2" || fail "no '$2' in: $1"
+}
+
+# key NAME FILE: the value of a `key value` line
+key() {
+	awk -v k="$1" '$1 == k { print $2 }' "$2"
+}

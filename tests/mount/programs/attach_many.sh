@@ -1,0 +1,30 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-or-later
+# TIMEOUT: 120
+#
+# The first attach of a program with many tracepoints describes them on disk by one write, not by one each: what a reply costs
+# decides whether a large program loses its beginning. Each event keeps its name, also over a death of the daemon.
+. "$(dirname "$0")/../../lib/mount.sh"
+mount_tree
+pid=$(daemon_pids)
+[ -r "/proc/$pid/io" ] || skip "the kernel does not count system calls (CONFIG_TASK_IO_ACCOUNTING)"
+writes() { awk '$1 == "syscw:" { print $2 }' "/proc/$pid/io"; }
+
+numbers() { # of the events in `text`, whose names must fit: eABC is 64 A + 8 B + C
+	sed -n 's/.*many:e\([0-7]\)\([0-7]\)\([0-7]\):.*number = \([0-9]*\).*/\1 \2 \3 \4/p' "$S/many/text" |
+		awk '64 * $1 + 8 * $2 + $3 == $4' | sort -u | wc -l
+}
+
+mkdir "$S/many" && echo 'many:*' >"$S/many/user/events" && echo start >"$S/many/control" || fail "session"
+before=$(writes)
+"$BUILD/tests/mount/programs/many" || fail "many: $?"
+first=$(($(writes) - before))
+is "recorded" 512 "$(key events_recorded "$S/many/status")"
+is "names that fit" 512 "$(numbers)"
+
+# A second program has nothing new to describe: it shows what the words and the reply cost by themselves.
+before=$(writes)
+"$BUILD/tests/mount/programs/many" || fail "many: $?"
+second=$(($(writes) - before))
+is "recorded by both" 1024 "$(key events_recorded "$S/many/status")"
+[ $((first - second)) -lt 256 ] || fail "the first attach took $first writes, the second $second: one for each event"

@@ -1,0 +1,48 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-or-later
+# TIMEOUT: 120
+#
+# Applications of 32 bits and the daemon, which has 64: the library is built for them here, from its sources as they are.
+. "$(dirname "$0")/../../lib/mount.sh"
+command -v babeltrace2 >/dev/null || skip "there is no babeltrace2"
+cc=${CC:-gcc}
+cd "$top" || fail "cd"
+# A compiler may build for 32 bits and lack some of the headers for it: all that the library includes are asked for.
+{
+	sed -n 's/^#[[:space:]]*include \(<.*>\).*/#include \1/p' ustlib/*.[ch] tests/lib/ticker.c tests/lib/fields.c tests/lib/process.c |
+		grep -v '<trail/\|<lttng/' | sort -u
+	echo 'int main(void) { return sizeof(void *) != 4; }'
+} >"$work/t.c"
+if ! $cc -m32 -D_GNU_SOURCE= -o "$work/t" "$work/t.c" -lpthread 2>"$work/cc.log" || ! "$work/t"; then
+	skip "programs of 32 bits cannot be built or run here (gcc-multilib?): $(grep -m 1 'error' "$work/cc.log" || head -n 1 "$work/cc.log")"
+fi
+for f in ustlib/*.c; do
+	$cc -m32 -msse2 -std=gnu11 -D_GNU_SOURCE= -O2 -Wall -Wextra -Werror -fPIC -fvisibility=hidden -I. -Iustlib -c \
+		-o "$work/$(basename "$f" .c).o" "$f" || fail "$f"
+done
+$cc -m32 -shared -Wl,-soname,libtrail.so.0 -Wl,-z,nodelete -Wl,-z,defs -o "$work/libtrail.so.0" "$work"/*.o -lpthread ||
+	fail "libtrail.so"
+ln -s libtrail.so.0 "$work/libtrail.so"
+for t in ticker fields process; do
+	$cc -m32 -std=gnu11 -D_GNU_SOURCE= -O2 -Wall -Wextra -Werror -I. -Iustlib -o "$work/$t" "tests/lib/$t.c" -L"$work" -ltrail \
+		-lpthread -Wl,-rpath,"$work" || fail "$t"
+done
+mount_tree
+
+mkdir "$S/both" && mkdir "$S/both/user/channels/channel0" || fail "session"
+echo 'vpid vtid procname ip' >"$S/both/user/channels/channel0/contexts" || fail "contexts"
+{ echo 'tick:*'; echo 'f:* if word == "*4" || large < 3'; } >"$S/both/user/events" || fail "rules"
+echo start >"$S/both/control"
+"$work/ticker" 1000 0 3 fork || fail "ticker of 32 bits"
+"$BUILD/tests/lib/ticker" 1000 0 3 fork || fail "ticker of 64 bits"
+"$work/fields" 10 || fail "fields"
+"$work/process" close >/dev/null || fail "process close"
+"$work/process" kill >/dev/null
+"$work/process" small >/dev/null || fail "process small"
+echo stop >"$S/both/control"
+cat "$S/both/text" >"$work/text"
+TZ=UTC babeltrace2 "$S/both/trace" >"$work/bt2" 2>"$work/bt2.err" || fail "babeltrace2: $(cat "$work/bt2.err")"
+cmp "$work/text" "$work/bt2" || fail "text and babeltrace2 differ"
+[ "$(grep -c 'tick:tock' "$work/text")" = 10000 ] || fail "$(grep -c 'tick:tock' "$work/text") ticks: $(cat "$S/both/status")"
+[ "$(grep -c ' f:all: ' "$work/text")" = 1 ] || fail "$(grep -c ' f:all: ' "$work/text") of f:all"
+[ "$(grep -c ' f:none: ' "$work/text")" = 0 ] || fail "f:none has no fields"

@@ -1,0 +1,78 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-or-later
+#
+# The commands of docs/cookbook.md, docs/tutorial.md and docs/troubleshooting.md run as they are
+# written, but for the place of the mount, and print what each page says in comments after a block:
+#
+#   <!-- expect: ERE -->     a line of the block's output
+#   <!-- needs: kernel -->   the block is left out where the kernel cannot be traced
+#
+# Blocks of the tutorial run one after the other in one shell's directory.
+. "$(dirname "$0")/../../lib/mount.sh"
+can_mount
+command -v "${CC:-cc}" >/dev/null || skip "there is no compiler"
+docs=$top/docs
+TZ=UTC
+HOME=$work/home
+PATH=$work/bin:$BUILD:$PATH
+CPATH=$top/ustlib
+LIBRARY_PATH=$BUILD
+LD_LIBRARY_PATH=$BUILD
+export TZ HOME PATH CPATH LIBRARY_PATH LD_LIBRARY_PATH
+mkdir "$HOME" "$work/bin"
+printf '#!/bin/sh\nexec %s "$@"\n' "${CC:-gcc}" >"$work/bin/cc"
+chmod +x "$work/bin/cc"
+
+# split PAGE DIRECTORY: its blocks, as N.sh or N.c, with N.expect and N.needs
+split() {
+	mkdir "$2"
+	awk -v dir="$2" '
+		/^```(sh|c)$/ { n++; file = sprintf("%s/%02d.%s", dir, n, substr($0, 4)); inside = 1; next }
+		/^```$/ { inside = 0; next }
+		inside { print > file }
+		/^<!-- (expect|needs): .* -->$/ {
+			kind = $2; sub(/:$/, "", kind)
+			line = $0; sub(/^<!-- [a-z]*: /, "", line); sub(/ -->$/, "", line)
+			print line > sprintf("%s/%02d.%s", dir, n, kind)
+		}' "$1"
+	sed -i "s,/trace\\>,$MNT,g" "$2"/*.sh
+}
+
+# run_block FILE: in the current directory
+run_block() {
+	if grep -qs kernel "${1%.sh}.needs" && [ ! -d "$S/probe/kernel" ]; then
+		echo "# left out, the kernel cannot be traced here: ${1#"$work"/}"
+		return
+	fi
+	timeout 60 sh -e "$1" >"$work/out" 2>"$work/err" ||
+		fail "${1#"$work"/} ends with $?: $(cat "$1" "$work/out" "$work/err")"
+	[ ! -e "${1%.sh}.expect" ] || while read -r line; do
+		grep -Eq "$line" "$work/out" ||
+			fail "${1#"$work"/} does not print '$line': $(cat "$work/out" "$work/err")"
+		checks=$((checks + 1))
+	done <"${1%.sh}.expect"
+}
+
+mount_tree
+mkdir "$S/probe"
+split "$docs/cookbook.md" "$work/cookbook"
+(cd "$HOME" && cp "$work/cookbook/01.c" app.c && cc app.c -o app -ltrail && mv app "$work/bin/") ||
+	fail "app.c of the cookbook"
+is "recipes" 10 "$(ls "$work"/cookbook/*.sh | wc -l)"
+for page in cookbook tutorial troubleshooting; do
+	[ $page = cookbook ] || split "$docs/$page.md" "$work/$page"
+	cd "$HOME" || fail "cd"
+	for source in "$work/$page"/*.c; do
+		[ $page = tutorial ] && cp "$source" hello.c
+	done
+	for block in "$work/$page"/*.sh; do
+		run_block "$block"
+	done
+	cd / && for s in "$S"/*; do
+		case $s in
+		*/probe) ;;
+		*) rmdir "$s" || fail "rmdir $s" ;;
+		esac
+	done
+done
+echo "$checks checks"

@@ -1,0 +1,45 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-or-later
+#
+# The documents: lines of at most 80 columns (docs/design.md: 100 columns, 250 lines), manuals that
+# groff formats without a warning, links to files that exist, pictures that are well-formed.
+. "$(dirname "$0")/../../lib/mount.sh"
+cd "$top" || fail "cd"
+LC_ALL=C.UTF-8
+export LC_ALL
+
+# check_columns COLUMNS FILE: rows of Markdown tables and macros of manuals may be longer.
+check_columns() {
+	grep -v '^[|.]' "$2" >"$work/text"
+	[ "$(wc -L <"$work/text")" -le "$1" ] || fail "$2 has lines of more than $1 columns"
+	checks=$((checks + 1))
+}
+
+for f in README docs/CHANGES docs/CONTRIBUTING docs/*.md docs/*.[1348]; do
+	case $f in
+	docs/design.md) check_columns 100 "$f" ;;
+	*) check_columns 80 "$f" ;;
+	esac
+done
+[ "$(wc -l <docs/design.md)" -le 250 ] || fail "docs/design.md has more than 250 lines"
+
+# Words of README and links in Markdown that name a document
+for f in $(grep -o 'docs/[A-Za-z.0-9-]*[A-Za-z0-9]' README) \
+	$(sed -n 's/.*](\([a-zA-Z0-9._/-]*\)).*/docs\/\1/p' docs/*.md); do
+	[ -e "$f" ] || fail "there is no $f"
+	checks=$((checks + 1))
+done
+
+if command -v groff >/dev/null; then
+	for f in docs/*.[1348]; do
+		groff -mdoc -Tutf8 -ww "$f" 2>&1 >"$work/page" | grep . && fail "$f has errors"
+		[ "$(wc -l <"$work/page")" -gt 30 ] || fail "$f is empty"
+		checks=$((checks + 1))
+	done
+fi
+if command -v xmllint >/dev/null; then
+	for f in docs/*.svg; do
+		xmllint --noout "$f" || fail "$f is not well-formed"
+	done
+fi
+echo "$checks checks"

@@ -1,0 +1,50 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-or-later
+# TIMEOUT: 300
+#
+# make: what it shows, and what `make install` touches. tests/run: the number of each test.
+. "$(dirname "$0")/../../lib/mount.sh"
+cd "$top" || fail "cd"
+unset MAKEFLAGS
+mk() { make CC="${CC:-gcc}" CXX="${CXX:-g++}" SAN="${SAN-}" "$@"; }
+
+# --- help has every target with a description
+mk help >"$work/help"
+for target in $(sed -n 's/^\([a-z][a-z0-9-]*\):.*## .*/\1/p' Makefile) install-dkms check-built; do
+	grep -q "^  make $target  " "$work/help" || fail "make help leaves out $target"
+	checks=$((checks + 1))
+done
+
+# --- a build shows no commands, but with V=1
+mk B="$work/b" "$work/b/tests/reap" "$work/b/libtrail.so.0" >"$work/quiet" 2>&1 || fail "make: $(cat "$work/quiet")"
+is "lines of a quiet build" "  $work/b/libtrail.so.0" "$(cat "$work/quiet")"
+rm "$work/b/tests/reap"
+mk V=1 B="$work/b" "$work/b/tests/reap" >"$work/loud" 2>&1 || fail "make V=1: $(cat "$work/loud")"
+has "$(cat "$work/loud")" "-o $work/b/tests/reap"
+
+# --- make install, to a private place: nothing of the system is touched
+mk -n install PREFIX="$work/private" >"$work/private.log" 2>&1 || fail "make -n install: $(cat "$work/private.log")"
+grep -n 'ldconfig\|/run/' "$work/private.log" && fail "make install PREFIX=$work/private touches the system"
+for prefix in /usr /usr/local /usr/; do
+	mk -n install PREFIX=$prefix >"$work/system.log" 2>&1 || fail "make -n install: $(cat "$work/system.log")"
+	has "$(cat "$work/system.log")" ldconfig
+	has "$(cat "$work/system.log")" /run/trailfs/apps
+done
+mk -n install PREFIX=/usr DESTDIR="$work/package" >"$work/package.log" 2>&1 || fail "make -n install: $(cat "$work/package.log")"
+grep -n 'ldconfig\|/run/' "$work/package.log" && fail "make install DESTDIR=$work/package touches the system"
+
+# --- tests/run: n of all, and how long the rest takes
+mkdir -p "$work/b/tests/unit/metadata"
+cp "$BUILD/tests/reap" "$work/b/tests/"
+for t in buf ctf; do
+	printf '#!/bin/sh\nexit 0\n' >"$work/b/tests/unit/metadata/test_$t"
+	chmod +x "$work/b/tests/unit/metadata/test_$t"
+done
+echo 'unit/metadata/test_ctf 500' >"$work/b/tests/times"
+BUILD=$work/b tests/run 'unit/test_buf' 'unit/test_ctf' >"$work/run" 2>&1 || fail "tests/run: $(cat "$work/run")"
+has "$(sed -n 1p "$work/run")" '^2 tests, [0-9]* s: '
+has "$(sed -n 2p "$work/run")" '^ok .* 1/2 ~5 s  *unit/metadata/test_buf$'
+has "$(sed -n 3p "$work/run")" '^ok .* 2/2  *unit/metadata/test_ctf$'
+is "the summary" "2 passed, 0 failed, 0 skipped" "$(sed -n 4p "$work/run")"
+grep -q '^unit/metadata/test_ctf 500$' "$work/b/tests/times" && fail "the times are not kept"
+echo "$checks checks"

@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* LINK: core */
+/* Who threads are at which time: from what the kernel told, and from /proc. */
+#include <pthread.h>
+#include <stdlib.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "tests/lib/test.h"
+#include "tracer/kernel/thread_table.h"
+
+#define NOBODY 2147000000       /* more than any thread id */
+
+/* "PID NAME" */
+static const char *at(struct kthreads *k, uint64_t time, int32_t tid)
+{
+	static char text[64];
+	struct kthread t;
+
+	kthreads_at(k, time, tid, &t);
+	snprintf(text, sizeof(text), "%d %.16s", t.pid, t.comm);
+	return text;
+}
+
+static void lives(void)
+{
+	struct kthreads *k = kthreads_create(false);
+
+	CHECK_STR(at(k, 5, NOBODY), "-1 ");
+	CHECK_STR(at(k, 5, 0), "0 ");
+	kthreads_born(k, 100, 7, 1, false, "sh");
+	kthreads_renamed(k, 200, 7, "sh", "a program whose name is long");
+	kthreads_born(k, 250, 8, 7, true, "worker");
+	kthreads_ended(k, 300, 7, "a program whose");
+	CHECK_STR(at(k, 99, 7), "-1 ");
+	CHECK_STR(at(k, 100, 7), "7 sh");
+	CHECK_STR(at(k, 199, 7), "7 sh");
+	CHECK_STR(at(k, 200, 7), "7 a program whose");
+	/* It still runs a little after it said that it ends. */
+	CHECK_STR(at(k, 305, 7), "7 a program whose");
+	CHECK_STR(at(k, 250, 8), "7 worker");
+	/* The number's next life. */
+	kthreads_born(k, 400, 7, 8, true, "second");
+	CHECK_STR(at(k, 399, 7), "7 a program whose");
+	CHECK_STR(at(k, 400, 7), "7 second");
+	kthreads_destroy(k);
+}
+
+/* Who was there before: names are known by the first change, or the end. */
+static void before(void)
+{
+	struct kthreads *k = kthreads_create(false);
+
+	kthreads_renamed(k, 200, 7, "old", "new");
+	kthreads_ended(k, 200, 8, "last");
+	CHECK_STR(at(k, 1, 7), "-1 old");
+	CHECK_STR(at(k, 200, 7), "-1 new");
+	CHECK_STR(at(k, 1, 8), "-1 last");
+	/* Asked for too early; then it turns out that it was not born yet. */
+	CHECK_STR(at(k, 150, 9), "-1 ");
+	kthreads_born(k, 140, 9, 1, false, "late");
+	CHECK_STR(at(k, 150, 9), "9 late");
+	CHECK_STR(at(k, 139, 9), "-1 ");
+	/* A little out of order: still in the order told. */
+	kthreads_renamed(k, 130, 9, "late", "later");
+	CHECK_STR(at(k, 150, 9), "9 later");
+	kthreads_destroy(k);
+}
+
+static void many(void)
+{
+	struct kthreads *k = kthreads_create(false);
+
+	for (int i = 0; i < 100; i++) {
+		char from[16], to[16];
+
+		snprintf(from, sizeof(from), "n%d", i);
+		snprintf(to, sizeof(to), "n%d", i + 1);
+		kthreads_renamed(k, 1000 + (uint64_t)i, 5, from, to);
+	}
+	CHECK_STR(at(k, 1099, 5), "-1 n100");
+	CHECK_STR(at(k, 1090, 5), "-1 n91");
+	CHECK_STR(at(k, 1000, 5), "-1 ");
+	/* Ends are remembered for a while, then the entry goes. */
+	for (int i = 0; i < 20000; i++) {
+		kthreads_born(k, 2000 + (uint64_t)i, 100 + i, 1, false, "x");
+		kthreads_ended(k, 2001 + (uint64_t)i, 100 + i, "x");
+	}
+	CHECK_STR(at(k, 50000, 100), "-1 ");
+	CHECK_STR(at(k, 50000, 20099), "20099 x");
+	for (int i = 0; i < 300000; i++)
+		kthreads_born(k, 60000, 30000 + i, 1, false, "y");
+	CHECK_STR(at(k, 60000, 329999), "329999 y");
+	kthreads_destroy(k);
+}
+
+static int32_t thread_id;
+static pthread_barrier_t turn;
+
+static void *thread(void *arg)
+{
+	(void)arg;
+	prctl(PR_SET_NAME, "ask me\nnow");
+	thread_id = (int32_t)syscall(SYS_gettid);
+	pthread_barrier_wait(&turn);
+	pthread_barrier_wait(&turn);
+	prctl(PR_SET_NAME, "renamed");
+	pthread_barrier_wait(&turn);
+	pthread_barrier_wait(&turn);
+	return NULL;
+}
+
+static void proc(void)
+{
+	struct kthreads *k = kthreads_create(true), *scanned = kthreads_create(true);
+	char want[64], after[64];
+	pthread_t t;
+
+	pthread_barrier_init(&turn, NULL, 2);
+	CHECK(pthread_create(&t, NULL, thread, NULL) == 0);
+	pthread_barrier_wait(&turn);
+	snprintf(want, sizeof(want), "%d ask me\nnow", (int)getpid());
+	snprintf(after, sizeof(after), "%d renamed", (int)getpid());
+	CHECK_STR(at(k, 1, thread_id), want);
+	kthreads_scan(scanned);
+	pthread_barrier_wait(&turn);
+	pthread_barrier_wait(&turn);
+	/* Asked once, unless something may have been missed; what was before that stays. */
+	CHECK_STR(at(k, 1, thread_id), want);
+	kthreads_missed(k, 50);
+	CHECK_STR(at(k, 49, thread_id), want);
+	CHECK_STR(at(k, 50, thread_id), after);
+	pthread_barrier_wait(&turn);
+	pthread_join(t, NULL);
+	CHECK_STR(at(scanned, 1, thread_id), want);
+	/* Who made the thread is not known, but it can be asked itself. */
+	kthreads_born(k, 10, (int32_t)getpid(), NOBODY, true, "main");
+	snprintf(want, sizeof(want), "%d main", (int)getpid());
+	CHECK_STR(at(k, 10, (int32_t)getpid()), want);
+	pthread_barrier_destroy(&turn);
+	kthreads_destroy(k);
+	kthreads_destroy(scanned);
+}
+
+int main(void)
+{
+	CASE(lives);
+	CASE(before);
+	CASE(many);
+	CASE(proc);
+	return test_summary();
+}

@@ -1,0 +1,481 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The oracle: writes real CTF traces, lets babeltrace2 print them, and requires our text to be the same byte for byte.
+ * TEST_SEEDS in the environment says how many random traces there are (default 60).
+ */
+#include <errno.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "metadata/ctf.h"
+#include "metadata/program.h"
+#include "metadata/text.h"
+#include "tests/lib/classes.h"
+#include "tests/lib/test.h"
+
+#define OFFSET UINT64_C(1795172223238349640)
+
+static char dir[64];
+
+struct writer {
+	struct md_trace *trace;
+	struct md_stream *stream;
+	struct md_buf file;             /* the stream file */
+	struct md_buf text;             /* what babeltrace2 should print */
+	struct md_text printer;
+	size_t packet;                  /* where it begins in file */
+	uint64_t begin, last, seq;
+	uint32_t cpu;
+};
+
+static void writer_init(struct writer *w, enum md_header header)
+{
+	static const uint8_t uuid[16] = { 1, 2, 3, 4 };
+
+	*w = (struct writer){ .cpu = 3 };
+	w->trace = md_trace_create(uuid);
+	w->trace->clock_offset = OFFSET;
+	md_trace_env(w->trace, "domain", "ust", 0);
+	md_trace_env(w->trace, "tracer_name", "lttng-ust", 0);
+	md_trace_env(w->trace, "tracer_major", NULL, 2);
+	md_trace_env(w->trace, "trace_name", "q\"uo\\te\n\001" "f\xff", 0);
+	md_trace_env(w->trace, "hostname", "vm", 0);
+	md_trace_env(w->trace, "low", NULL, INT64_MIN + 1);
+	w->stream = md_stream_create(7, header);
+	CHECK(md_trace_add(w->trace, w->stream) == 0);
+	md_text_init(&w->printer, OFFSET, "vm");
+}
+
+static void begin_packet(struct writer *w, uint64_t ts)
+{
+	static const struct md_packet zero;
+
+	w->packet = w->file.len;
+	w->begin = w->last = ts;
+	md_buf_put(&w->file, &zero, MD_PACKET_HEADER);
+}
+
+/* Fills the header, and decodes and formats what is in the packet. */
+static void end_packet(struct writer *w)
+{
+	struct md_packet p = { .magic = MD_CTF_MAGIC, .stream_id = w->stream->id, .cpu_id = w->cpu };
+	struct md_decoder d = { .stream = w->stream, .ts = w->begin };
+	struct md_occurrence o;
+	int ret;
+
+	memcpy(p.uuid, w->trace->uuid, 16);
+	p.timestamp_begin = w->begin;
+	p.timestamp_end = w->last;
+	p.content_size = (w->file.len - w->packet) * 8;
+	while ((w->file.len - w->packet) % 4096)
+		md_buf_putc(&w->file, 0);
+	p.packet_size = (w->file.len - w->packet) * 8;
+	p.packet_seq_num = w->seq++;
+	memcpy(w->file.data + w->packet, &p, sizeof(p));
+	d.p = (uint8_t *)w->file.data + w->packet + MD_PACKET_HEADER;
+	d.end = (uint8_t *)w->file.data + w->packet + p.content_size / 8;
+	while ((ret = md_decoder_next(&d, &o)) > 0)
+		md_text_event(&w->printer, &o, w->stream, w->cpu, &w->text);
+	CHECK(ret == 0);
+}
+
+static void write_file(const char *name, const struct md_buf *b)
+{
+	char path[128];
+	FILE *f;
+
+	snprintf(path, sizeof(path), "%s/%s", dir, name);
+	f = fopen(path, "w");
+	CHECK(f && fwrite(b->data, 1, b->len, f) == b->len);
+	if (f)
+		fclose(f);
+}
+
+static void run_babeltrace(struct md_buf *out)
+{
+	char command[160], block[65536];
+	size_t n;
+	FILE *f;
+
+	snprintf(command, sizeof(command), "babeltrace2 %s 2>%s.err", dir, dir);
+	f = popen(command, "r");
+	while ((n = fread(block, 1, sizeof(block), f)) > 0)
+		md_buf_put(out, block, n);
+	CHECK(pclose(f) == 0);
+}
+
+static void writer_finish(struct writer *w)
+{
+	struct md_buf metadata = MD_BUF_INIT, out = MD_BUF_INIT;
+
+	CHECK(md_ctf_print(w->trace, &metadata) == 0);
+	write_file("metadata", &metadata);
+	write_file("stream_0", &w->file);
+	run_babeltrace(&out);
+	CHECK(out.len == w->text.len);
+	CHECK_STR(md_buf_str(&w->text), md_buf_str(&out));
+	md_buf_deinit(&metadata);
+	md_buf_deinit(&out);
+	md_buf_deinit(&w->file);
+	md_buf_deinit(&w->text);
+	md_trace_destroy(w->trace);
+}
+
+static void add_event(struct writer *w, uint32_t id, uint64_t ts, bool extended)
+{
+	put_header(w->stream, id, w->last, ts, extended, &w->file);
+	w->last = ts;
+}
+
+static struct md_event *kinds_event(void)
+{
+	static const int sizes[] = { 1, 2, 4, 8 }, bases[] = { 2, 8, 10, 16 };
+	struct md_event *e = md_event_create("all:kinds", 6, 64 + 12);
+	struct md_field *f = e->fields;
+	struct md_type t;
+	char name[32];
+	int i;
+
+	for (i = 0; i < 64; i++) {
+		snprintf(name, sizeof(name), "i%d", i);
+		set_field(f++, name, t_int(sizes[i & 3], i >> 2 & 1, bases[i >> 3 & 3], i >> 5));
+	}
+	set_field(f++, "f", t_float(4, false));
+	set_field(f++, "d", t_float(8, true));
+	set_field(f++, "s", t_string());
+	set_field(f++, "text", t_array(t_char(), 6));
+	set_field(f++, "seq", t_sequence(t_int(2, true, 10, true), 8));
+	set_field(f++, "seqtext", t_sequence(t_char(), 1));
+	set_field(f++, "matrix", t_array(t_array(t_s32(), 2), 3));
+	t = t_enum(t_int(4, true, 10, false), 5);
+	set_mapping(&t, 0, "RED", 0, 0);
+	set_mapping(&t, 1, "GREEN", -5, 5);
+	set_mapping(&t, 2, "BLUE", 4, 100);
+	set_mapping(&t, 3, "RED", 4, 5);
+	set_mapping(&t, 4, "LOW", INT32_MIN, INT32_MIN);
+	set_field(f++, "e", t);
+	t = t_enum(t_int(8, false, 16, false), 1);
+	set_mapping(&t, 0, "MAX", -1, -1);
+	set_field(f++, "big", t);
+	t = t_struct(2);
+	set_field(&t.members[0], "x", t_s32());
+	set_field(&t.members[1], "deep", t_struct(1));
+	set_field(t.members[1].type.members, "s", t_sequence(t_string(), 2));
+	set_field(f++, "st", t_sequence(t, 4));
+	set_field(f++, "none", t_struct(0));
+	set_field(f++, "noenum", t_enum(t_int(1, false, 10, false), 0));
+	e->emf_uri = strdup("http://a/\"b\"");
+	return e;
+}
+
+static void kinds(enum md_header header)
+{
+	struct md_event *empty = md_event_create("all:empty", MD_LOGLEVEL_NONE, 0);
+	struct md_event *e = kinds_event();
+	uint64_t seed = 5, ts = 1000000000, i;
+	struct writer w;
+
+	writer_init(&w, header);
+	e->id = 1;
+	empty->id = 300;
+	CHECK(md_stream_add(w.stream, e) == 0);
+	CHECK(md_stream_add(w.stream, empty) == 0);
+	for (i = 0; i < 400; i++) {
+		if (i % 50 == 0)
+			begin_packet(&w, ts);
+		add_event(&w, i % 5 ? 1 : 300, ts, i % 7 == 0);
+		if (i % 5)
+			random_values(&seed, e->fields, e->field_count, &w.file);
+		/* From steps within the compact stamp to ones beyond the large header's. */
+		ts += below(&seed, 2) ? below(&seed, 1000) : rnd(&seed) >> (30 + below(&seed, 34));
+		if (i % 50 == 49)
+			end_packet(&w);
+	}
+	writer_finish(&w);
+}
+
+static void compact_header(void)
+{
+	kinds(MD_HEADER_COMPACT);
+}
+
+static void large_header(void)
+{
+	kinds(MD_HEADER_LARGE);
+}
+
+static void every_byte_in_strings(void)
+{
+	struct md_event *e = md_event_create("all:bytes", 3, 3);
+	struct writer w;
+	int c, n;
+
+	writer_init(&w, MD_HEADER_COMPACT);
+	set_field(&e->fields[0], "s", t_string());
+	set_field(&e->fields[1], "t", t_array(t_char(), 20));
+	set_field(&e->fields[2], "long", t_string());
+	CHECK(md_stream_add(w.stream, e) == 0);
+	begin_packet(&w, 0);
+	for (c = 1; c < 256; c++) {
+		add_event(&w, 0, (uint64_t)c, false);
+		md_buf_printf(&w.file, "%c", c);
+		md_buf_putc(&w.file, 0);
+		for (n = 0; n < 20; n++)
+			md_buf_putc(&w.file, (char)(n && n == c % 20 && c & 1 ? 0 : n ? c + n : c));
+		for (n = 0; n < c; n++)
+			md_buf_putc(&w.file, (char)(n % 17 == c % 17 ? c : 'a' + n % 26));
+		md_buf_putc(&w.file, 0);
+	}
+	end_packet(&w);
+	writer_finish(&w);
+}
+
+/* Only as many as babeltrace2 has fresh strings for: see random_value. */
+static void empty_strings(void)
+{
+	struct md_event *e = md_event_create("all:empties", 3, 4);
+	struct writer w;
+	int i;
+
+	writer_init(&w, MD_HEADER_COMPACT);
+	set_field(&e->fields[0], "s", t_string());
+	set_field(&e->fields[1], "t", t_array(t_char(), 3));
+	set_field(&e->fields[2], "q", t_sequence(t_char(), 2));
+	set_field(&e->fields[3], "n", t_sequence(t_string(), 1));
+	CHECK(md_stream_add(w.stream, e) == 0);
+	begin_packet(&w, 0);
+	for (i = 0; i < 5; i++) {
+		add_event(&w, 0, (uint64_t)i, false);
+		md_buf_put(&w.file, "\0" "\0xy" "\0\0" "\0", 7);
+	}
+	end_packet(&w);
+	writer_finish(&w);
+}
+
+static void contexts(void)
+{
+	struct md_field *context = calloc(4, sizeof(*context));
+	struct md_event *e = md_event_create("all:context", 3, 1), *empty = md_event_create("all:empty", 3, 0);
+	uint64_t seed = 9, i;
+	struct writer w;
+
+	writer_init(&w, MD_HEADER_LARGE);
+	set_field(&context[0], "vpid", t_s32());
+	set_field(&context[1], "procname", t_array(t_char(), 17));
+	set_field(&context[2], "perf:thread:cycles", t_sequence(t_int(8, false, 10, false), 4));
+	set_field(&context[3], "st", t_struct(0));
+	CHECK(md_stream_set_context(w.stream, context, 4) == 0);
+	set_field(&e->fields[0], "a", t_s32());
+	empty->id = 1;
+	CHECK(md_stream_add(w.stream, e) == 0);
+	CHECK(md_stream_add(w.stream, empty) == 0);
+	begin_packet(&w, 0);
+	for (i = 0; i < 20; i++) {
+		add_event(&w, i & 1, i * 300000000, false);
+		random_values(&seed, context, 4, &w.file);
+		if (!(i & 1))
+			random_values(&seed, e->fields, 1, &w.file);
+	}
+	end_packet(&w);
+	writer_finish(&w);
+}
+
+/* One event per number of options: each tag once, and the longest list of them. */
+static void application_contexts(void)
+{
+	struct md_field *context = calloc(3, sizeof(*context));
+	struct md_event *e = md_event_create("all:context", 3, 2);
+	struct md_type many = t_variant(MD_OPTION_MAX);
+	uint64_t seed = 11, i;
+	struct writer w;
+	char name[32];
+
+	writer_init(&w, MD_HEADER_LARGE);
+	set_field(&context[0], "$app.my_provider:size", (struct md_type){ 0 });
+	CHECK(md_type_dynamic(&context[0].type) == 0);
+	set_field(&context[1], "vpid", t_s32());
+	set_field(&context[2], "$app.my_provider:other-one", (struct md_type){ 0 });
+	CHECK(md_type_dynamic(&context[2].type) == 0 && context[2].type.count == 12);
+	CHECK(md_stream_set_context(w.stream, context, 3) == 0);
+	for (i = 0; i < MD_OPTION_MAX; i++) {
+		snprintf(name, sizeof(name), "option%d", (int)i);
+		set_field(&many.members[i], name, i % 3 ? t_s32() : t_struct(0));
+	}
+	set_field(&e->fields[0], "many", many);
+	set_field(&e->fields[1], "a", t_s32());
+	CHECK(md_stream_add(w.stream, e) == 0);
+	begin_packet(&w, 0);
+	for (i = 0; i < 3 * MD_OPTION_MAX; i++) {
+		add_event(&w, 0, i * 1000, false);
+		md_buf_putc(&w.file, (char)(i % 12));
+		random_value(&seed, &context[0].type.members[i % 12].type, &w.file);
+		random_values(&seed, context + 1, 2, &w.file);
+		md_buf_putc(&w.file, (char)(i % MD_OPTION_MAX));
+		random_value(&seed, &many.members[i % MD_OPTION_MAX].type, &w.file);
+		put_int(i, 4, false, &w.file);
+	}
+	end_packet(&w);
+	CHECK(strstr(md_buf_str(&w.text), " _app_my_provider_size_tag = ( \"_none\" : container = 0 ), "
+					  "_app_my_provider_size = { { } }, vpid = "));
+	CHECK(strstr(md_buf_str(&w.text), "_app_my_provider_other_one_tag = ( \"_string\" : container = 11 ), "
+					  "_app_my_provider_other_one = { \""));
+	writer_finish(&w);
+}
+
+static const int64_t *enum_values(int size, bool is_signed)
+{
+	static const int64_t s1[] = { -128, -127, -2, -1, 0, 1, 126, 127, 50 }, u1[] = { 0, 1, 127, 128, 254, 255, 2, 3, 50 },
+			     s8[] = { INT64_MIN, INT64_MIN + 1, -2, -1, 0, 1, INT64_MAX - 1, INT64_MAX, 50 },
+			     u8[] = { 0, 1, INT64_MAX, INT64_MIN, -2, -1, 2, 3, 50 };
+
+	return size == 1 ? is_signed ? s1 : u1 : is_signed ? s8 : u8;
+}
+
+/* The ends of what each container holds, ranges that overlap, labels said twice, values that have none. */
+static void enumerations(void)
+{
+	struct md_event *e = md_event_create("all:enums", 3, 16);
+	struct writer w;
+	int i, k;
+
+	writer_init(&w, MD_HEADER_COMPACT);
+	for (i = 0; i < 16; i++) {
+		struct md_type t = t_enum(t_int(i & 1 ? 8 : 1, i >> 1 & 1, i >> 2 & 1 ? 16 : 10, i >> 3 & 1), 7);
+		const int64_t *v = enum_values(t.size, t.is_signed);
+		char name[8];
+
+		set_mapping(&t, 0, "lowest", v[0], v[0]);
+		set_mapping(&t, 1, "low \"half\"", v[0], v[3]);
+		set_mapping(&t, 2, "back\\slash", v[2], v[4]);
+		set_mapping(&t, 3, "twice", v[1], v[1]);
+		set_mapping(&t, 4, "twice", v[5], v[5]);
+		set_mapping(&t, 5, "?" "?/", v[7], v[7]);
+		set_mapping(&t, 6, "_none", v[3], v[3]);
+		snprintf(name, sizeof(name), "e%d", i);
+		set_field(&e->fields[i], name, t);
+	}
+	CHECK(md_stream_add(w.stream, e) == 0);
+	begin_packet(&w, 0);
+	for (k = 0; k < 9; k++) {
+		add_event(&w, 0, (uint64_t)k, false);
+		for (i = 0; i < 16; i++) {
+			const struct md_type *t = &e->fields[i].type;
+
+			put_int((uint64_t)enum_values(t->size, t->is_signed)[k], t->size, t->big_endian, &w.file);
+		}
+	}
+	end_packet(&w);
+	CHECK(strstr(md_buf_str(&w.text), "( <unknown> : container = 50 )"));
+	writer_finish(&w);
+}
+
+static double scale(double d, int exponent)
+{
+	for (; exponent > 0; exponent--)
+		d *= 10;
+	for (; exponent < 0; exponent++)
+		d /= 10;
+	return d;
+}
+
+/* Every %g form, and where its rounding is hard. */
+static void floats(void)
+{
+	struct md_event *e = md_event_create("all:floats", 3, 2);
+	uint64_t seed = 3, i, bits;
+	struct writer w;
+	double d;
+	float f;
+
+	writer_init(&w, MD_HEADER_COMPACT);
+	set_field(&e->fields[0], "d", t_float(8, false));
+	set_field(&e->fields[1], "f", t_float(4, false));
+	CHECK(md_stream_add(w.stream, e) == 0);
+	begin_packet(&w, 0);
+	for (i = 0; i < 20000; i++) {
+		add_event(&w, 0, i, false);
+		/* Six digits and a half: a tie, or next to one. */
+		d = scale((double)(100000 + below(&seed, 900000)) + 0.5, (int)below(&seed, 45) - 25);
+		memcpy(&bits, &d, 8);
+		bits += i % 3 ? below(&seed, 3) - 1 : 0;
+		if (i % 5 == 0)
+			bits = random_float(&seed, 8);
+		put_int(bits, 8, false, &w.file);
+		f = (float)d;
+		md_buf_put(&w.file, &f, 4);
+	}
+	end_packet(&w);
+	writer_finish(&w);
+}
+
+static void random_trace(uint64_t seed)
+{
+	uint32_t n = 1 + (uint32_t)below(&seed, 8), i, j, id;
+	const struct md_event *e;
+	uint64_t ts = rnd(&seed) >> 8;
+	struct writer w;
+
+	writer_init(&w, below(&seed, 2) ? MD_HEADER_COMPACT : MD_HEADER_LARGE);
+	if (below(&seed, 2)) {
+		struct md_field *context = calloc(3, sizeof(*context));
+
+		random_fields(&seed, context, 3, 1);
+		CHECK(md_stream_set_context(w.stream, context, 3) == 0);
+	}
+	for (i = 0; i < n; i++)
+		CHECK(md_stream_add(w.stream, random_event(&seed, i * 7)) == 0);
+	for (i = 0; i < 3; i++) {
+		begin_packet(&w, ts);
+		for (j = 0; j < 40; j++) {
+			id = (uint32_t)below(&seed, n) * 7;
+			e = md_stream_event(w.stream, id);
+			add_event(&w, id, ts, below(&seed, 10) == 0);
+			random_values(&seed, w.stream->context, w.stream->context_count, &w.file);
+			random_values(&seed, e->fields, e->field_count, &w.file);
+			ts += rnd(&seed) >> (24 + below(&seed, 40));
+		}
+		end_packet(&w);
+	}
+	writer_finish(&w);
+}
+
+static void random_traces(void)
+{
+	const char *count = getenv("TEST_SEEDS");
+	uint64_t n = count ? strtoull(count, NULL, 10) : 60, seed;
+
+	for (seed = 1; seed <= n && !test_case_failed; seed++) {
+		random_trace(seed);
+		if (test_case_failed)
+			printf("# seed %llu, see %s\n", (unsigned long long)seed, dir);
+	}
+}
+
+int main(void)
+{
+	char command[192];
+
+	if (system("babeltrace2 --version >/dev/null 2>&1")) {
+		printf("1..0 # SKIP babeltrace2 is not installed\n");
+		return 77;
+	}
+	snprintf(dir, sizeof(dir), "/tmp/trailfs-test-XXXXXX");
+	if (!mkdtemp(dir)) {
+		printf("1..0 # SKIP no temporary directory: %s\n", strerror(errno));
+		return 77;
+	}
+	CASE(compact_header);
+	CASE(large_header);
+	CASE(every_byte_in_strings);
+	CASE(empty_strings);
+	CASE(contexts);
+	CASE(application_contexts);
+	CASE(enumerations);
+	CASE(floats);
+	CASE(random_traces);
+	snprintf(command, sizeof(command), "rm -rf %s %s.err", dir, dir);
+	if (!test_failed && system(command))
+		printf("# %s stays\n", dir);
+	return test_summary();
+}

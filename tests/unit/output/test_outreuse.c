@@ -1,0 +1,338 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* LINK: core */
+/*
+ * Files that are filled again: after each write, and however large the packets are, a file has what was written and one padding up to its
+ * end; its last packets end it. Also if somebody cuts it meanwhile. With and without files that are kept and mapped.
+ */
+#include <fcntl.h>
+#include <linux/magic.h>
+#include <stdlib.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+#include "tests/lib/fuzz.h"
+#include "tests/lib/test.h"
+#include "tracer/output/output.h"
+#include "tracer/ring/region.h"
+
+#define LIMIT (48 * 1024)
+#define LARGEST 9000
+#define FILES 3
+
+static char directory[] = "/dev/shm/outreuse.XXXXXX";
+static struct md_trace md = { .uuid = "0123456789abcde" };
+static struct md_stream class;
+static struct trace trace = { .md = &md };
+static struct trace_place place = { .refs = 1 };
+static struct stream_writer os;
+static struct stream_file files[FILES];
+static char want[LIMIT + LARGEST], got[2 * (LIMIT + LARGEST)];
+static unsigned int laps, refilled, mapped;
+
+static void begin(uint64_t limit)
+{
+	memset(&os, 0, sizeof(os));
+	memset(files, 0, sizeof(files));
+	os.st.class = &class;
+	os.st.trace = &trace;
+	os.fd = -1;
+	os.index_fd = open(directory, O_RDWR | O_TMPFILE, 0600);
+	os.file_size = limit;
+	os.file_count = FILES;
+	laps = refilled = mapped = 0;
+	for (int i = 0; i < FILES; i++) {
+		snprintf(files[i].name, sizeof(files[i].name), "file%d", i);
+		files[i].place = &place;
+	}
+}
+
+static void leave(void)
+{
+	if (os.fd >= 0)
+		recycle_close(&os, os.fd);
+	os.fd = -1;
+}
+
+static void end(void)
+{
+	leave();
+	recycle_forget(&os);
+	close(os.index_fd);
+	for (int i = 0; i < FILES; i++)
+		unlinkat(place.fd, files[i].name, 0);
+}
+
+/* What is not full is cut, as output/stream_writer.c does. */
+static void next_file(void)
+{
+	struct stream_file *f = &files[laps % FILES];
+	struct stat st;
+
+	if (laps) {
+		struct stream_file *last = &files[(laps - 1) % FILES];
+
+		if (os.spare)
+			CHECK(ftruncate(os.fd, (off_t)os.at.size) == 0);
+		last->size = os.at.size;
+		CHECK(fstat(os.fd, &st) == 0 && (uint64_t)st.st_size == os.at.size);
+	}
+	leave();
+	os.fd = laps < FILES ? -1 : recycle_take(&os, f, f->name);
+	os.spare = os.fd < 0 ? 0 : f->size;
+	refilled += os.fd >= 0;
+	for (int i = 0; i < RECYCLE_FILES; i++)
+		mapped += os.fd >= 0 && os.kept[i].map && os.kept[i].fd == os.fd;
+	if (os.fd < 0) {
+		unlinkat(place.fd, f->name, 0);
+		os.fd = openat(place.fd, f->name, O_WRONLY | O_CREAT | O_EXCL, 0600);
+	}
+	CHECK(os.fd >= 0 && fstat(os.fd, &st) == 0);
+	f->dev = st.st_dev;
+	f->ino = st.st_ino;
+	os.at.size = 0;
+	CHECK(!os.spare || recycle_begin(&os) == 0);
+	laps++;
+}
+
+/* The current file: what was written from there on; and all of it if nobody cut it, with its padding if it has any. */
+static void check_file(uint64_t from, bool cut)
+{
+	int fd = openat(place.fd, files[(laps - 1) % FILES].name, O_RDONLY);
+	ssize_t n = read(fd, got, sizeof(got));
+	struct md_packet pad;
+
+	close(fd);
+	CHECK(n >= 0 && (uint64_t)n >= os.at.size && !memcmp(got + from, want + from, os.at.size - from));
+	if (cut)
+		return;
+	CHECK((uint64_t)n == (os.spare ? os.spare : os.at.size));
+	if (!os.spare)
+		return;
+	memcpy(&pad, got + os.at.size, sizeof(pad));
+	CHECK(pad.magic == MD_CTF_MAGIC && pad.content_size == 8 * MD_PACKET_HEADER);
+	CHECK(pad.packet_size == 8 * ((uint64_t)n - os.at.size));
+}
+
+static char *random_bytes(size_t n)
+{
+	static char bytes[4][LARGEST];
+	static unsigned int which;
+	char *b = bytes[which++ % 4];
+
+	for (size_t i = 0; i < n; i++)
+		b[i] = (char)rnd(256);
+	return b;
+}
+
+/* One to three packets of any size. cut: somebody takes a part of the file away before they are written. */
+static void write_some(bool cut)
+{
+	struct iovec iov[7];
+	struct checkpoint_slot after;
+	uint64_t bytes = 0, done;
+	int n = 2 * (1 + (int)rnd(3)), err = 0;
+
+	for (int i = 0; i < n; i += 2) {
+		size_t size = rnd(4) ? rnd(LARGEST) : rnd(200);
+
+		iov[i] = (struct iovec){ random_bytes(MD_PACKET_HEADER), MD_PACKET_HEADER };
+		iov[i + 1] = (struct iovec){ random_bytes(size), size };
+		if (os.at.size + bytes + MD_PACKET_HEADER + size > LIMIT) {
+			n = i;
+			break;
+		}
+		bytes += MD_PACKET_HEADER + size;
+	}
+	if (!n) {
+		next_file();
+		return;
+	}
+	/* Every now and then the same file to the byte, or nearly. */
+	if (os.spare > os.at.size + bytes + 300 && !rnd(8)) {
+		size_t more = os.spare - os.at.size - bytes - rnd(90);
+
+		if (iov[n - 1].iov_len + more <= LARGEST) {
+			iov[n - 1] = (struct iovec){ random_bytes(iov[n - 1].iov_len + more), iov[n - 1].iov_len + more };
+			bytes += more;
+		}
+	}
+	after = os.at;
+	after.size += bytes;
+	for (int i = 0, at = (int)os.at.size; i < n; at += (int)iov[i++].iov_len)
+		memcpy(want + at, iov[i].iov_base, iov[i].iov_len);
+	if (cut)
+		CHECK(ftruncate(os.fd, (off_t)rnd(os.at.size + 1)) == 0);
+	done = os.spare ? recycle_put(&os, &after, iov, n, &err) : output_put(os.fd, iov, n, os.at.size, &err);
+	CHECK(err == 0 && done == bytes);
+	os.at = after;
+}
+
+static void fill(bool cuts)
+{
+	while (laps < 200) {
+		bool cut = cuts && os.spare && !rnd(10);
+		uint64_t from = os.at.size;
+
+		if (os.fd < 0)
+			next_file();
+		write_some(cut);
+		cut = cut && os.at.size > from;
+		check_file(cut ? from : 0, cut);
+		if (cut) {
+			/* It is its owner's affair now; the next one is not. */
+			os.spare = os.at.size = 0;
+			CHECK(ftruncate(os.fd, 0) == 0);
+			next_file();
+		}
+	}
+}
+
+static void fill_until(unsigned int lap)
+{
+	while (laps < lap) {
+		if (os.fd < 0)
+			next_file();
+		write_some(false);
+	}
+}
+
+static void write_one(void)
+{
+	do
+		write_some(false);
+	while (!os.at.size);
+}
+
+static void packets_of_all_sizes(void)
+{
+	begin(LIMIT);
+	fill(false);
+	CHECK(refilled == 200 - FILES && mapped == refilled);
+	end();
+}
+
+static void not_mapped(void)
+{
+	begin(LIMIT);
+	os.file_count = RECYCLE_FILES + 1;
+	fill(false);
+	CHECK(refilled == 200 - FILES && !mapped);
+	end();
+}
+
+static void map_shorter_than_the_file(void)
+{
+	begin(LIMIT / 2);
+	fill(false);
+	CHECK(refilled == 200 - FILES && mapped == refilled);
+	end();
+}
+
+static void cut_meanwhile(void)
+{
+	begin(LIMIT);
+	fill(true);
+	CHECK(mapped > 100 && refilled == mapped);
+	end();
+}
+
+static void no_descriptors_to_spare(void)
+{
+	struct rlimit old, few;
+	int free_one;
+
+	CHECK(getrlimit(RLIMIT_NOFILE, &old) == 0);
+	begin(LIMIT);
+	free_one = dup(place.fd);
+	close(free_one);
+	/* Room for the two that are open at a time, in the upper half. */
+	few = (struct rlimit){ (rlim_t)free_one + 3, old.rlim_max };
+	CHECK(setrlimit(RLIMIT_NOFILE, &few) == 0);
+	fill_until(3 * FILES);
+	CHECK(setrlimit(RLIMIT_NOFILE, &old) == 0);
+	CHECK(refilled && !mapped);
+	end();
+}
+
+/* A file that somebody has open, or has put another in the place of, is not filled again, and not kept. */
+static void of_others(void)
+{
+	struct stat st;
+	int fd;
+
+	begin(LIMIT);
+	fill_until(3 * FILES);
+	write_one();
+	CHECK(mapped && os.spare);
+	while (laps < 4 * FILES) {
+		fd = openat(place.fd, files[laps % FILES].name, O_RDONLY);
+		refilled = 0;
+		next_file();
+		CHECK(!refilled);
+		write_one();
+		CHECK(fstat(fd, &st) == 0 && st.st_nlink == 0 && st.st_size > 0);
+		close(fd);
+	}
+	for (int i = 0; i < RECYCLE_FILES; i++)
+		CHECK(!os.kept[i].map || os.kept[i].fd == os.fd);
+	end();
+}
+
+/* What was forgotten is opened anew when it comes again; the current file is written on, without its map. */
+static void forgotten_in_between(void)
+{
+	begin(LIMIT);
+	while (laps < 100) {
+		if (os.fd < 0)
+			next_file();
+		write_some(false);
+		check_file(0, false);
+		if (!rnd(10)) {
+			recycle_forget(&os);
+			for (int i = 0; i < RECYCLE_FILES; i++)
+				CHECK(!os.kept[i].map);
+		}
+	}
+	CHECK(refilled == 100 - FILES && mapped == refilled);
+	end();
+}
+
+static int open_files(void)
+{
+	int n = 0;
+
+	for (int fd = 0; fd < 100; fd++)
+		n += fcntl(fd, F_GETFD) >= 0;
+	return n;
+}
+
+static int open_before;
+
+static void nothing_stays_open(void)
+{
+	CHECK(open_files() == open_before);
+}
+
+int main(void)
+{
+	struct statfs fs;
+
+	if (!mkdtemp(directory) || statfs(directory, &fs) || (fs.f_type != TMPFS_MAGIC && fs.f_type != RAMFS_MAGIC)) {
+		printf("1..0 # SKIP /dev/shm is not a file system in memory\n");
+		return 77;
+	}
+	place.fd = open(directory, O_RDONLY | O_DIRECTORY);
+	open_before = open_files();
+	CASE(packets_of_all_sizes);
+	CASE(not_mapped);
+	CASE(map_shorter_than_the_file);
+	CASE(cut_meanwhile);
+	CASE(no_descriptors_to_spare);
+	CASE(of_others);
+	CASE(forgotten_in_between);
+	CASE(nothing_stays_open);
+	rmdir(directory);
+	return test_summary();
+}

@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* LINK: core */
+/* Symbols and USDT probes of files that the compiler makes, of the system's C library, and of files that were spoilt. */
+#include <elf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "tests/lib/test.h"
+#include "tracer/probe/elf_symbol.h"
+
+static char dir[256];
+
+/* A probe by hand, as <sys/sdt.h> writes it. */
+#define NOTE(word, semaphore) \
+	"__asm__(\".pushsection .note.stapsdt,\\\"\\\",\\\"note\\\"\\n.balign 4\\n.4byte 8,994f-993f,3\\n.asciz \\\"stapsdt\\\"\\n\"\n" \
+	"\"993: ." word " here, _.stapsdt.base, " semaphore "\\n.asciz \\\"prov\\\"\\n.asciz \\\"one\\\"\\n.asciz \\\"-4@%edi 8@-8(%rbp)\\\"\\n\"\n" \
+	"\"994: .balign 4\\n.popsection\\n.pushsection .stapsdt.base,\\\"aG\\\",\\\"progbits\\\",.stapsdt.base,comdat\\n\"\n" \
+	"\".weak _.stapsdt.base\\n.hidden _.stapsdt.base\\n_.stapsdt.base: .space 1\\n.size _.stapsdt.base,1\\n.popsection\\n\");\n"
+
+static const char source[] =
+	"unsigned short sema __attribute__((section(\".probes\"), used)) = 0x1234;\n"
+	"__attribute__((noinline)) int request_begin(int x) { return x * 3 + 1; }\n"
+	"__attribute__((noinline)) static int twice(int x) { return x * 2; }\n"
+	"__attribute__((noinline)) int with_probe(int x) { __asm__ volatile(\".globl here\\nhere: nop\" : \"+r\"(x)); return x; }\n"
+	"__asm__(\".text\\n.type chosen, @gnu_indirect_function\\n.globl chosen\\nchosen: ret\\n\");\n"
+	NOTE("8byte", "sema")
+	"int main(int c, char **v) { (void)v; return request_begin(c) + twice(c) + with_probe(c) == 12345; }\n";
+
+static int build(const char *name, const char *options)
+{
+	char path[512], command[2048];
+	const char *cc = getenv("CC");
+	FILE *f;
+
+	snprintf(path, sizeof(path), "%s/a.c", dir);
+	f = fopen(path, "w");
+	if (!f || fputs(source, f) < 0 || fclose(f))
+		return -1;
+	snprintf(command, sizeof(command), "cd %s && %s -O1 %s -o %s a.c 2>/dev/null", dir, cc && *cc ? cc : "gcc", options, name);
+	if (system(command))
+		return -1;
+	snprintf(path, sizeof(path), "%s/%s", dir, name);
+	return open(path, O_RDONLY | O_CLOEXEC);
+}
+
+/* The code at the offset is the loaded one's. */
+static void check_file(int fd, bool stripped)
+{
+	struct elfsym_probes p;
+	struct tr_err err = TR_ERR_INIT;
+	uint64_t at = 0, plus = 0;
+	unsigned char byte = 0;
+	uint16_t value = 0;
+
+	CHECK(elfsym_resolve(fd, "request_begin", &at, &err) == 0 && at > 0);
+	CHECK(elfsym_resolve(fd, "request_begin+0x1", &plus, &err) == 0 && plus == at + 1);
+	CHECK(elfsym_resolve(fd, "request_begin+9999", &plus, &err) == -EINVAL && strstr(err.sentence, "bytes"));
+	CHECK(elfsym_resolve(fd, "request_begin+x", &plus, &err) == -EINVAL);
+	CHECK(elfsym_resolve(fd, "request_begim", &plus, &err) == -ENOENT && strstr(err.sentence, "did you mean 'request_begin'?"));
+	CHECK(elfsym_resolve(fd, "twice", &plus, &err) == (stripped ? -ENOENT : 0));
+	CHECK(elfsym_resolve(fd, "qqqqqqqqqqqq", &plus, &err) == -ENOENT && !strstr(err.sentence, "stripped") == !stripped);
+	CHECK(elfsym_resolve(fd, "chosen", &plus, &err) == -EOPNOTSUPP);
+	CHECK(elfsym_resolve(fd, "0xffffffffffffff", &plus, &err) == -EINVAL);
+	CHECK(elfsym_probes(fd, &p, &err) == 0 && p.count == 1 && !p.bad);
+	if (p.count == 1) {
+		CHECK_STR(p.probes[0].provider, "prov");
+		CHECK_STR(p.probes[0].name, "one");
+		CHECK_STR(p.probes[0].args, "-4@%edi 8@-8(%rbp)");
+		CHECK(pread(fd, &byte, 1, (off_t)p.probes[0].offset) == 1 && byte == 0x90);
+		CHECK(pread(fd, &value, 2, (off_t)p.probes[0].semaphore) == 2 && value == 0x1234);
+	}
+	elfsym_probes_deinit(&p);
+}
+
+static void kinds(void)
+{
+	static const struct {
+		const char *name, *options;
+		bool stripped;
+	} k[] = {
+		{ "pie", "-fPIE -pie", false }, { "exec", "-fno-pie -no-pie", false }, { "so", "-fPIC -shared", false },
+		{ "stripped.so", "-fPIC -shared -s", true },
+	};
+
+#ifndef __x86_64__
+	SKIP("the operands are those of x86-64");
+#endif
+	for (size_t i = 0; i < sizeof(k) / sizeof(k[0]); i++) {
+		int fd = build(k[i].name, k[i].options);
+
+		if (fd < 0)
+			SKIP("no compiler");
+		check_file(fd, k[i].stripped);
+		close(fd);
+	}
+}
+
+/* The C library: names with versions, of which one is the default. */
+static void versions(void)
+{
+	int fd = open("/lib/x86_64-linux-gnu/libc.so.6", O_RDONLY | O_CLOEXEC);
+	struct tr_err err = TR_ERR_INIT;
+	uint64_t plain = 0, new = 0, old = 0;
+
+	if (fd < 0)
+		SKIP("no C library of Debian's");
+	CHECK(elfsym_resolve(fd, "pthread_cond_wait", &plain, &err) == 0);
+	CHECK(elfsym_resolve(fd, "pthread_cond_wait@@GLIBC_2.3.2", &new, &err) == 0 && new == plain);
+	CHECK(elfsym_resolve(fd, "pthread_cond_wait@GLIBC_2.2.5", &old, &err) == 0 && old != plain);
+	CHECK(elfsym_resolve(fd, "pthread_cond_wait@GLIBC_9.9", &old, &err) == -ENOENT);
+	CHECK(elfsym_resolve(fd, "memcpy", &old, &err) == -EOPNOTSUPP);
+	close(fd);
+}
+
+static void no_elf(void)
+{
+	struct elfsym_probes p;
+	struct tr_err err = TR_ERR_INIT;
+	uint64_t at;
+	int fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
+
+	CHECK(elfsym_resolve(fd, "x", &at, &err) == -ENOEXEC && err.sentence[0]);
+	CHECK(elfsym_probes(fd, &p, &err) == -ENOEXEC && !p.probes);
+	close(fd);
+	fd = open("/etc/passwd", O_RDONLY | O_CLOEXEC);
+	CHECK(elfsym_resolve(fd, "x", &at, &err) == -ENOEXEC);
+	CHECK(elfsym_resolve(fd, "", &at, &err) == -EINVAL);
+	close(fd);
+	CHECK(elfsym_resolve(-1, "x", &at, &err) == -EBADF);
+	fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+	CHECK(elfsym_probes(fd, &p, &err) == 0);
+	CHECK(elfsym_resolve(fd, "main", &at, &err) == 0);
+	elfsym_probes_deinit(&p);
+	close(fd);
+}
+
+int main(void)
+{
+	char command[300];
+
+	snprintf(dir, sizeof(dir), "%s/elfsym.XXXXXX", getenv("TMPDIR") ? getenv("TMPDIR") : "/tmp");
+	if (!mkdtemp(dir))
+		return 1;
+	CASE(kinds);
+	CASE(versions);
+	CASE(no_elf);
+	snprintf(command, sizeof(command), "rm -rf '%s'", dir);
+	if (system(command))
+		return 1;
+	return test_summary();
+}

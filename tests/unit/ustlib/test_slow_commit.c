@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* LINK: trail-static */
+/*
+ * The slow path of the event path against an aborted section: after the slow path has read the
+ * clock, a fast section of the same CPU stores last_ts and is aborted before it stores head. A
+ * reader may then cut a packet that ends at that last_ts. The slow path must not commit an earlier
+ * time. The abort is real: a breakpoint on the store to head raises a signal in the section.
+ *
+ * This program contains record.c, and calls a hook between the slow path's clock and its commit.
+ */
+#define _GNU_SOURCE
+#include "tests/lib/test.h"
+
+#ifdef __x86_64__
+#include <sched.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "ustlib/lib.h"
+#include "ustlib/section.h"
+
+static void interrupt(void);
+
+#define section_commit_event(rs, c, data, len) \
+	(interrupt(), section_commit_event(rs, c, data, len))
+#define section_commit_switch(rs, c) \
+	(interrupt(), section_commit_switch(rs, c))
+#include "ustlib/record.c"
+#undef section_commit_event
+#undef section_commit_switch
+
+#define SUBBUF 4096u
+#define COUNT 4u
+#define DATA 4096u              /* of the data area in the ring */
+#define STRIDE (DATA + SUBBUF * COUNT)
+#define CPUS 4096u
+#define INT3 0xcc
+
+struct rseq_section { uint32_t version, flags; uint64_t start, length, abort; };
+extern const struct rseq_section __start___rseq_cs[], __stop___rseq_cs[];
+
+/* movq %rax, 8(%r9); movq %r10, (%r9): last_ts, then head, at the end of each fast section. */
+static const uint8_t last_stores[] = { 0x49, 0x89, 0x41, 0x08, 0x4d, 0x89, 0x11 };
+
+static struct slot slot;
+static struct mapping mapping;
+static uint8_t on = 1;
+static struct trail_ring *interrupted;
+static uint64_t cut_ts, cut_head;       /* where a reader may cut a packet in the meantime */
+static enum section attempt;
+static int breakpoints, traps;
+
+/* Puts or removes a breakpoint on the store to head of each fast section. */
+static bool set_breakpoints(bool put)
+{
+	breakpoints = 0;
+	for (const struct rseq_section *s = __start___rseq_cs; s < __stop___rseq_cs; s++) {
+		uint8_t *end = (uint8_t *)(uintptr_t)(s->start + s->length), *at = end - 3;
+		uintptr_t page = (uintptr_t)at & ~(uintptr_t)4095;
+
+		if (memcmp(end - sizeof(last_stores), last_stores, 4) ||
+		    (*at != last_stores[4] && *at != INT3))
+			continue;
+		if (mprotect((void *)page, 8192, PROT_READ | PROT_WRITE | PROT_EXEC))
+			return false;
+		__atomic_store_n(at, put ? INT3 : last_stores[4], __ATOMIC_SEQ_CST);
+		breakpoints++;
+	}
+	return breakpoints > 0;
+}
+
+static void on_trap(int sig)
+{
+	(void)sig;
+	traps++;
+	set_breakpoints(false);
+}
+
+/*
+ * What a signal handler does here, or a thread that has this CPU for a moment. A preemption may
+ * abort the section before the breakpoint: then it runs once more.
+ */
+static void interrupt(void)
+{
+	uint8_t data[32] = { 0 };
+
+	if (traps || !interrupted)
+		return;
+	for (int i = 0; i < 100 && !traps && set_breakpoints(true); i++)
+		attempt = section_event(rseq_real(), &slot, slot.seq, data, 8);
+	set_breakpoints(false);
+	cut_head = interrupted->head;
+	cut_ts = interrupted->last_ts;
+}
+
+static bool begin(void)
+{
+	struct sigaction action = { .sa_handler = on_trap };
+	uint8_t *rings = mmap(NULL, (size_t)STRIDE * CPUS, PROT_READ | PROT_WRITE,
+			      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+	if (rings == MAP_FAILED)
+		return false;
+	sigaction(SIGTRAP, &action, NULL);
+	interrupted = NULL;
+	traps = 0;
+	attempt = SECTION_DONE;
+	mapping = (struct mapping){
+		.base = rings, .subbuf_size = SUBBUF, .subbuf_count = COUNT, .ring_count = CPUS,
+		.ring_stride = STRIDE, .data_offset = DATA, .mode = TRAIL_MODE_OVERWRITE,
+		.kind = TRAIL_RINGS_CPU,
+	};
+	slot = (struct slot){
+		.rings = rings, .on = &on, .ring_stride = STRIDE, .subbuf_mask = SUBBUF - 1,
+		.data_mask = SUBBUF * COUNT - 1, .limit = SUBBUF - TRAIL_HEADER_EXTENDED - TRAIL_SLACK,
+		.clock_mult = UINT64_C(1) << 32, .ring_count = CPUS, .id = 1, .data_offset = DATA,
+		.seq = 2, .on_value = 1, .mapping = &mapping,
+	};
+	return true;
+}
+
+/* Keeps the thread on its CPU and records events there, until head has passed `upto`. */
+static struct trail_ring *fill(uint64_t upto)
+{
+	uint8_t data[32] = { 0 };
+	struct trail_ring *ring;
+	cpu_set_t one;
+	int cpu = sched_getcpu();
+
+	CPU_ZERO(&one);
+	CPU_SET(cpu, &one);
+	if (sched_setaffinity(0, sizeof(one), &one) || !rseq_usable)
+		return NULL;
+	ring = (struct trail_ring *)(slot.rings + (unsigned int)cpu * slot.ring_stride);
+	for (unsigned int i = 0; i < upto && ring->head < upto; i++)
+		write_slow(&slot, data, 8, 0);
+	return ring;
+}
+
+static void check_order(struct trail_ring *ring)
+{
+	if (!traps)
+		SKIP("no breakpoint can be set in this program");
+	CHECK(traps == 1 && attempt == SECTION_ABORTED);
+	CHECK(ring->head > cut_head);
+	CHECK(ring->last_ts >= cut_ts);
+}
+
+static void an_event_is_not_earlier_than_an_aborted_one(void)
+{
+	uint8_t data[32] = { 0 };
+	struct trail_ring *ring;
+
+	if (!begin() || !(ring = fill(SUBBUF + 100)))
+		SKIP("there is no restartable sequence");
+	interrupted = ring;
+	CHECK(write_slow(&slot, data, 8, 0));
+	check_order(ring);
+}
+
+static void a_sub_buffer_does_not_begin_earlier_than_an_aborted_event(void)
+{
+	const struct trail_subbuf *ends, *begins;
+	uint8_t data[512] = { 0 };
+	struct trail_ring *ring;
+
+	if (!begin() || !(ring = fill(2 * SUBBUF - 256)))
+		SKIP("there is no restartable sequence");
+	interrupted = ring;
+	CHECK(write_slow(&slot, data, 400, 0));
+	check_order(ring);
+	ends = &ring->side[1];
+	begins = &ring->side[2];
+	CHECK(begins->seq == 2 && begins->begin_ts >= cut_ts);
+	CHECK(ends->end == cut_head && ends->end_ts >= cut_ts && begins->begin_ts >= ends->end_ts);
+}
+
+int main(void)
+{
+	thread_init();
+	thread_rseq();
+	CASE(an_event_is_not_earlier_than_an_aborted_one);
+	CASE(a_sub_buffer_does_not_begin_earlier_than_an_aborted_event);
+	return test_summary();
+}
+#else
+int main(void)
+{
+	puts("1..0 # SKIP restartable sections are for x86-64");
+	return 0;
+}
+#endif
