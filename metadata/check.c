@@ -49,7 +49,8 @@ static bool is_int_size(uint8_t size)
 
 static int check_int(const struct md_type *t)
 {
-	bool base_known = t->base == 0 || t->base == 10 || t->base == 16 || t->base == 8 || t->base == 2;
+	bool base_known =
+		t->base == 0 || t->base == 10 || t->base == 16 || t->base == 8 || t->base == 2;
 
 	return is_int_size(t->size) && base_known ? 0 : -EINVAL;
 }
@@ -95,7 +96,8 @@ static int check_variant(const struct md_type *t, unsigned int depth)
 		const struct md_type *option = &t->members[i].type;
 
 		/* No place for a length or another tag, as in check_element; but an option may be of no size. */
-		if (!t->members[i].name || option->kind == MD_SEQUENCE || option->kind == MD_VARIANT)
+		if (!t->members[i].name || option->kind == MD_SEQUENCE ||
+		    option->kind == MD_VARIANT)
 			return -EINVAL;
 		ret = check_type(option, depth);
 		if (ret)

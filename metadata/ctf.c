@@ -92,11 +92,13 @@ static void put_uuid(const uint8_t u[16], struct md_buf *out)
 		md_buf_printf(out, i == 4 || i == 6 || i == 8 || i == 10 ? "-%02x" : "%02x", u[i]);
 }
 
-static void put_int(unsigned int size, bool is_signed, const char *encoding, unsigned int base, bool big_endian,
-		    struct md_buf *out)
+static void put_int(unsigned int size, bool is_signed, const char *encoding, unsigned int base,
+		    bool big_endian, struct md_buf *out)
 {
-	md_buf_printf(out, "integer { size = %u; align = 8; signed = %d; encoding = %s; base = %u;%s }", 8 * size,
-		      is_signed, encoding, base ? base : 10, big_endian ? " byte_order = be;" : "");
+	md_buf_printf(out,
+		      "integer { size = %u; align = 8; signed = %d; encoding = %s; base = %u;%s }",
+		      8 * size, is_signed, encoding, base ? base : 10,
+		      big_endian ? " byte_order = be;" : "");
 }
 
 static void put_int_type(const struct md_type *t, struct md_buf *out)
@@ -109,8 +111,9 @@ static void put_int_type(const struct md_type *t, struct md_buf *out)
 
 static void put_float_type(const struct md_type *t, struct md_buf *out)
 {
-	md_buf_printf(out, "floating_point { exp_dig = %d; mant_dig = %d; align = 8;%s }", t->size == 4 ? 8 : 11,
-		      t->size == 4 ? 24 : 53, t->big_endian ? " byte_order = be;" : "");
+	md_buf_printf(out, "floating_point { exp_dig = %d; mant_dig = %d; align = 8;%s }",
+		      t->size == 4 ? 8 : 11, t->size == 4 ? 24 : 53,
+		      t->big_endian ? " byte_order = be;" : "");
 }
 
 /* The value as an enumeration of that sign has it. */
@@ -167,7 +170,8 @@ static void put_tag(const struct md_field *f, unsigned int indent, struct md_buf
 	md_buf_puts(out, "_tag;\n");
 }
 
-static void put_fields(const struct md_field *fields, uint32_t count, unsigned int indent, struct md_buf *out);
+static void put_fields(const struct md_field *fields, uint32_t count, unsigned int indent,
+		       struct md_buf *out);
 
 /* The type that stands before the name: of an array, that of its innermost element. */
 static void put_type(const struct md_type *t, unsigned int indent, struct md_buf *out)
@@ -245,7 +249,8 @@ static void put_field(const struct md_field *f, unsigned int indent, struct md_b
 	md_buf_puts(out, ";\n");
 }
 
-static void put_fields(const struct md_field *fields, uint32_t count, unsigned int indent, struct md_buf *out)
+static void put_fields(const struct md_field *fields, uint32_t count, unsigned int indent,
+		       struct md_buf *out)
 {
 	uint32_t i;
 
@@ -260,7 +265,8 @@ void md_ctf_print_event(const struct md_event *e, uint32_t stream_id, struct md_
 	md_name_event(e->name, &name);
 	md_buf_puts(out, "event {\n\tname = ");
 	put_quoted(md_buf_str(&name), out);
-	md_buf_printf(out, ";\n\tid = %" PRIu32 ";\n\tstream_id = %" PRIu32 ";\n", e->id, stream_id);
+	md_buf_printf(out, ";\n\tid = %" PRIu32 ";\n\tstream_id = %" PRIu32 ";\n", e->id,
+		      stream_id);
 	if (e->loglevel != MD_LOGLEVEL_NONE)
 		md_buf_printf(out, "\tloglevel = %d;\n", e->loglevel);
 	if (e->emf_uri) {
@@ -279,8 +285,9 @@ static void put_stream(const struct md_stream *s, struct md_buf *out)
 {
 	uint32_t id;
 
-	md_buf_printf(out, "stream {\n\tid = %" PRIu32 ";\n\tevent.header := struct event_header_%s;\n", s->id,
-		      s->header == MD_HEADER_COMPACT ? "compact" : "large");
+	md_buf_printf(out,
+		      "stream {\n\tid = %" PRIu32 ";\n\tevent.header := struct event_header_%s;\n",
+		      s->id, s->header == MD_HEADER_COMPACT ? "compact" : "large");
 	md_buf_puts(out, "\tpacket.context := struct packet_context;\n");
 	if (s->context_count) {
 		md_buf_puts(out, "\tevent.context := struct {\n");

@@ -46,7 +46,8 @@ static inline const uint8_t *skip_string(const uint8_t *p, const uint8_t *end, i
 	return NULL;
 }
 
-static const uint8_t *read_length(const uint8_t *p, const uint8_t *end, unsigned int size, uint64_t *n, int *error)
+static const uint8_t *read_length(const uint8_t *p, const uint8_t *end, unsigned int size,
+				  uint64_t *n, int *error)
 {
 	if (size > (size_t)(end - p)) {
 		*error = -EAGAIN;
@@ -56,7 +57,8 @@ static const uint8_t *read_length(const uint8_t *p, const uint8_t *end, unsigned
 	return p + size;
 }
 
-static const uint8_t *skip_sequence(const uint8_t *p, const uint8_t *end, const struct md_walk *w, int *error)
+static const uint8_t *skip_sequence(const uint8_t *p, const uint8_t *end, const struct md_walk *w,
+				    int *error)
 {
 	uint64_t n;
 
@@ -68,10 +70,12 @@ static const uint8_t *skip_sequence(const uint8_t *p, const uint8_t *end, const 
 	return skip(p, end, n, error);
 }
 
-static const uint8_t *walk(const uint8_t *p, const uint8_t *end, const struct md_walk *w, int *error);
+static const uint8_t *walk(const uint8_t *p, const uint8_t *end, const struct md_walk *w,
+			   int *error);
 
 /* Every turn takes at least a byte (check.c sees to it), so the bytes bound the loop whatever the count. */
-static const uint8_t *walk_loop(const uint8_t *p, const uint8_t *end, const struct md_walk *w, int *error)
+static const uint8_t *walk_loop(const uint8_t *p, const uint8_t *end, const struct md_walk *w,
+				int *error)
 {
 	uint64_t n = w->bytes;
 
@@ -86,7 +90,8 @@ static const uint8_t *walk_loop(const uint8_t *p, const uint8_t *end, const stru
 	return p;
 }
 
-static const uint8_t *walk_variant(const uint8_t *p, const uint8_t *end, const struct md_walk *w, int *error)
+static const uint8_t *walk_variant(const uint8_t *p, const uint8_t *end, const struct md_walk *w,
+				   int *error)
 {
 	const struct md_walk *option = w + 1;
 	uint64_t tag;
@@ -103,7 +108,8 @@ static const uint8_t *walk_variant(const uint8_t *p, const uint8_t *end, const s
 	return walk(p, end, option + 1, error);
 }
 
-static const uint8_t *walk(const uint8_t *p, const uint8_t *end, const struct md_walk *w, int *error)
+static const uint8_t *walk(const uint8_t *p, const uint8_t *end, const struct md_walk *w,
+			   int *error)
 {
 	for (; p; w++) {
 		p = skip(p, end, w->before, error);
@@ -131,7 +137,8 @@ static const uint8_t *walk(const uint8_t *p, const uint8_t *end, const struct md
 	return NULL;
 }
 
-static inline const uint8_t *run(const uint8_t *p, const uint8_t *end, const struct md_program *program, int *error)
+static inline const uint8_t *run(const uint8_t *p, const uint8_t *end,
+				 const struct md_program *program, int *error)
 {
 	if (program->min > (size_t)(end - p)) {
 		*error = -EAGAIN;
@@ -154,7 +161,8 @@ struct header {
 };
 
 /* Behind `at` bytes of short id: the long id and the whole time. */
-static const uint8_t *read_extended(const uint8_t *p, const uint8_t *end, unsigned int at, struct header *h)
+static const uint8_t *read_extended(const uint8_t *p, const uint8_t *end, unsigned int at,
+				    struct header *h)
 {
 	if ((size_t)(end - p) < at + 12)
 		return NULL;
@@ -164,7 +172,8 @@ static const uint8_t *read_extended(const uint8_t *p, const uint8_t *end, unsign
 }
 
 /* Both return NULL if the header goes on behind `end`. The bytes may change under us: each is read once. */
-static inline const uint8_t *read_compact(const uint8_t *p, const uint8_t *end, uint64_t last, struct header *h)
+static inline const uint8_t *read_compact(const uint8_t *p, const uint8_t *end, uint64_t last,
+					  struct header *h)
 {
 	uint32_t word;
 
@@ -178,7 +187,8 @@ static inline const uint8_t *read_compact(const uint8_t *p, const uint8_t *end, 
 	return p + 4;
 }
 
-static inline const uint8_t *read_large(const uint8_t *p, const uint8_t *end, uint64_t last, struct header *h)
+static inline const uint8_t *read_large(const uint8_t *p, const uint8_t *end, uint64_t last,
+					struct header *h)
 {
 	if (end - p < 6)
 		return NULL;
@@ -199,7 +209,8 @@ int md_decoder_next(struct md_decoder *d, struct md_occurrence *o)
 
 	if (p >= end)
 		return 0;
-	p = s->header == MD_HEADER_COMPACT ? read_compact(p, end, d->ts, &h) : read_large(p, end, d->ts, &h);
+	p = s->header == MD_HEADER_COMPACT ? read_compact(p, end, d->ts, &h)
+					   : read_large(p, end, d->ts, &h);
 	if (!p)
 		return -EAGAIN;
 	e = md_stream_lookup(s, h.id);

@@ -36,7 +36,8 @@ static inline char *put_byte(char *o, uint8_t c)
  * The bytes may lie in memory that a stranger changes meanwhile. So nothing is concluded from a byte that is read
  * again: each turn ends at `end` at the latest, and puts at most four characters for a byte it steps over.
  */
-char *md_escape_long(char *o, const uint8_t *p, const uint8_t *end, const uint8_t *limit, const uint8_t **stop)
+char *md_escape_long(char *o, const uint8_t *p, const uint8_t *end, const uint8_t *limit,
+		     const uint8_t **stop)
 {
 	*o++ = '"';
 	while (p < end) {

@@ -52,7 +52,8 @@ static inline unsigned int md_copy_plain(char *o, const uint8_t *p)
 }
 #endif
 
-char *md_escape_long(char *o, const uint8_t *p, const uint8_t *end, const uint8_t *limit, const uint8_t **stop);
+char *md_escape_long(char *o, const uint8_t *p, const uint8_t *end, const uint8_t *limit,
+		     const uint8_t **stop);
 
 /*
  * Puts the string at p, which ends at its NUL or at `end`, and returns behind the closing quote. *stop becomes where it

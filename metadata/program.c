@@ -125,7 +125,8 @@ static struct entry *sort_mappings(const struct md_type *t)
 	}
 	qsort(e, t->count, sizeof(*e), by_name);
 	for (i = 0; i < t->count; i++)
-		e[i].name = i && !strcmp(e[i].mapping->name, e[i - 1].mapping->name) ? e[i - 1].name : e[i].place;
+		e[i].name = i && !strcmp(e[i].mapping->name, e[i - 1].mapping->name) ? e[i - 1].name
+										     : e[i].place;
 	qsort(e, t->count, sizeof(*e), by_label);
 	return e;
 }
@@ -168,7 +169,8 @@ static struct bounds compile_enum(struct compiler *c, const struct md_type *t)
 }
 
 static struct bounds compile_type(struct compiler *c, const struct md_type *t);
-static struct bounds compile_fields(struct compiler *c, const struct md_field *fields, uint32_t count);
+static struct bounds compile_fields(struct compiler *c, const struct md_field *fields,
+				    uint32_t count);
 
 static struct bounds compile_length(struct compiler *c, uint8_t size)
 {
@@ -361,7 +363,8 @@ static void add_bounds(struct bounds *sum, const struct bounds *b)
 }
 
 /* `{ a = `…`, _b_length = `…`, b = [`…` ], c_tag = `…`, c = { `…` } }`, or `{ }` */
-static struct bounds compile_fields(struct compiler *c, const struct md_field *fields, uint32_t count)
+static struct bounds compile_fields(struct compiler *c, const struct md_field *fields,
+				    uint32_t count)
 {
 	struct bounds sum = { .fixed = true }, b;
 	uint32_t i;
@@ -428,7 +431,8 @@ static void set_rest(struct md_step *list)
 		s->rest = rest;
 		if (s->op == MD_STEP_LOOP)
 			set_rest(s + 1);
-		for (i = 0, option = s + 1; s->op == MD_STEP_VARIANT && i < s->count; i++, option = next_step(option))
+		for (i = 0, option = s + 1; s->op == MD_STEP_VARIANT && i < s->count;
+		     i++, option = next_step(option))
 			set_rest(option + 1);
 	}
 }
@@ -461,7 +465,8 @@ static int finish(struct compiler *c, const struct bounds *b, struct md_program 
 }
 
 /* name: of the event, NULL for contexts. */
-static int compile(const char *name, const struct md_field *fields, uint32_t count, struct md_program **result)
+static int compile(const char *name, const struct md_field *fields, uint32_t count,
+		   struct md_program **result)
 {
 	struct md_program *p = calloc(1, sizeof(*p));
 	struct compiler c = { .literal = 0 };
@@ -505,7 +510,8 @@ int md_program_create(const struct md_event *e, struct md_program **result)
 	return compile(e->name, e->fields, e->field_count, result);
 }
 
-int md_program_create_context(const struct md_field *context, uint32_t count, struct md_program **result)
+int md_program_create_context(const struct md_field *context, uint32_t count,
+			      struct md_program **result)
 {
 	return compile(NULL, context, count, result);
 }

@@ -84,7 +84,8 @@ struct md_program {
 
 /* Both return 0, -EINVAL (a type that cannot be done) or -ENOMEM. */
 int md_program_create(const struct md_event *e, struct md_program **result);
-int md_program_create_context(const struct md_field *context, uint32_t count, struct md_program **result);
+int md_program_create_context(const struct md_field *context, uint32_t count,
+			      struct md_program **result);
 void md_program_destroy(struct md_program *p);  /* NULL is allowed */
 
 /* 0 if the decoder, the printers and a CTF reader can all do these fields, or -EINVAL or -ENOMEM. */
@@ -93,7 +94,8 @@ int md_type_check_fields(const struct md_field *fields, uint32_t count, unsigned
 /* Elements that are shown as one string. */
 static inline bool md_type_is_text(const struct md_type *element)
 {
-	return element->kind == MD_INT && element->size == 1 && element->encoding == MD_ENCODING_UTF8;
+	return element->kind == MD_INT && element->size == 1 &&
+	       element->encoding == MD_ENCODING_UTF8;
 }
 
 /* An enumeration without a name has no form in TSDL; it is treated as its integer. */

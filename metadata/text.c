@@ -159,9 +159,11 @@ static bool covers(const struct md_label *l, uint64_t v, bool is_signed)
 	return v >= (uint64_t)l->begin && v <= (uint64_t)l->end;
 }
 
-static inline __attribute__((always_inline)) char *put_enum(char *o, const struct md_program *program, const struct md_step *s, const uint8_t *p)
+static inline __attribute__((always_inline)) char *
+put_enum(char *o, const struct md_program *program, const struct md_step *s, const uint8_t *p)
 {
-	const struct md_label *l = program->labels + s->labels, *end = l + s->label_count, *shown = NULL;
+	const struct md_label *l = program->labels + s->labels, *end = l + s->label_count,
+			      *shown = NULL;
 	uint64_t v = load(s, p);
 
 	*o++ = '(';
@@ -285,7 +287,8 @@ static char *put_variant(struct run *r, const struct md_step *s, char *o)
 }
 
 /* Rare, so not inline: it would cost the other steps registers. */
-static __attribute__((cold, noinline)) char *put_rare(struct run *r, const struct md_step *s, char *o)
+static __attribute__((cold, noinline)) char *put_rare(struct run *r, const struct md_step *s,
+						      char *o)
 {
 	return s->op == MD_STEP_TAG ? put_tag(r, s, o) : put_variant(r, s, o);
 }
@@ -409,8 +412,8 @@ static char *room(struct md_buf *b, size_t n)
 	return md_buf_room(b, n);
 }
 
-void md_text_event(struct md_text *t, const struct md_occurrence *e, const struct md_stream *stream, uint32_t cpu,
-		   struct md_buf *out)
+void md_text_event(struct md_text *t, const struct md_occurrence *e, const struct md_stream *stream,
+		   uint32_t cpu, struct md_buf *out)
 {
 	const struct md_program *program = e->event->program, *context = stream->context_program;
 	struct run r = { .limit = e->limit, .out = out, .base = HEAD_TEXT + TAIL_TEXT };

@@ -44,7 +44,7 @@ void md_text_init(struct md_text *t, uint64_t clock_offset, const char *hostname
  * [context, limit) is read then either, and it stays one line; only what it says is nonsense.
  * Contexts, when the stream class has them, are printed as `{ … }` between cpu_id and the fields.
  */
-void md_text_event(struct md_text *t, const struct md_occurrence *o, const struct md_stream *stream, uint32_t cpu,
-		   struct md_buf *out);
+void md_text_event(struct md_text *t, const struct md_occurrence *o, const struct md_stream *stream,
+		   uint32_t cpu, struct md_buf *out);
 
 #endif

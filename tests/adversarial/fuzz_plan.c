@@ -29,7 +29,7 @@
 #include "tracer/abi/app.h"
 #include "tracer/filter/filter.h"
 #include "tracer/abi/filter_interp.h"
-#include "tracer/ring/region.h"
+#include "tracer/ring/ring.h"
 
 #include <trail/trail.h>
 

@@ -20,7 +20,7 @@
 
 #include "tracer/snapshot/archives.h"
 #include "tracer/ring/reader.h"
-#include "tracer/ring/region.h"
+#include "tracer/ring/ring.h"
 #include "tracer/abi/ring_write.h"
 #include "tracer/session/streams.h"
 #include "tracer/view/text_index.h"

@@ -1,30 +1,49 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What an application and the daemon say to each other: registration files, the attach exchange, the plan.
- * Fixed-width structs, little endian, the same for 32 and 64 bit programs. No dependency.
+ * tracer/abi/: what applications, the kernel module and the daemon share. Headers without
+ * dependencies; both sides of each interface compile the same one. No state, no lock.
  *
- * Registration. Every loaded object with tracepoints has one file in the apps directory. The library writes it under
- * a name that begins with '.', maps it, closes the descriptor and renames it to 32 hex digits: the rename says that it is
- * complete. The file stays flocked (LOCK_EX) as long as the mapping lives, so a lock that can be had means: gone.
- * The daemon reads it with pread and switches tracepoints with pwrite; it never maps it.
+ *   app.h              (this file) an application and the daemon: registration file, attach, plan
+ *   ring.h             the rings in shared memory, and what readers and writers guarantee
+ *   ring_write.h       the portable writer of a ring
+ *   context_kind.h     the numbers of context fields
+ *   filter_bytecode.h  filter programs: their format, and the verifier
+ *   filter_ops.h       operations on values in a filter program
+ *   filter_load.h      the state of a running filter program; loading of values
+ *   filter_interp.h    the interpreter of filter programs
+ *   module.h           the daemon and trail.ko: the ioctls of /dev/trail
+ *   module_ring.h      the rings of trail.ko
  *
- * State words. One 32-bit word per tracepoint; the call site tests it for non-zero. Byte 0 belongs to root's daemon, byte 1
- * to the daemon of the application's own user. A lane is 0 when that daemon wants nothing of this tracepoint, else
- * a generation: the library attaches when the word is not the one it attached with. While a session is active the state
- * directory has a file `active`; an object that registers then attaches at once, so that a short program is traced from its
- * first event. If it gets no answer it sets its words to TRAIL_WORD_UNKNOWN, so that its hits ask.
+ * This file: fixed-width structures, little endian, the same for 32-bit and 64-bit programs.
  *
- * Hits that find no place because the daemon has not answered are counted in the file, and moved to the rings' `lost` by the
- * library when it has them, or by the daemon if the process is gone first.
+ * Registration. Every loaded object with tracepoints has one file in the directory `apps`. The
+ * library writes it under a name that begins with '.', maps it, closes the descriptor and renames
+ * it to 32 hex digits; only a complete file has such a name. The mapping keeps the file locked with
+ * flock (LOCK_EX), so a daemon that gets the lock knows that the process has ended. The daemon
+ * reads the file with pread and switches tracepoints with pwrite; it never maps it.
  *
- * Attach. A SOCK_SEQPACKET connection to `socket` in the state directory; the application sends trail_hello, the daemon
- * answers with trail_answer, whose SCM_RIGHTS are the plan (a sealed memfd) and the regions it names, in that order. A daemon
- * that needs some time sends a trail_answer with TRAIL_ALIVE_MAGIC every few milliseconds before it. The
- * application sends one byte when it has taken the plan over, and closes. It may do so late. A daemon that does not see the byte
- * counts the attempt as failed and changes the generations, so that the application tries again.
+ * State words. Each tracepoint has a 32-bit word; the call site tests it for non-zero. Byte 0 is
+ * the slot of root's daemon, byte 1 the slot of the daemon of the application's own user. A slot is
+ * 0 if that daemon does not record the tracepoint, else a generation: the library attaches when the
+ * word differs from the one that it attached with. While a session is active, the state directory
+ * has a file `active`; an object that registers then attaches at once, so that a short program is
+ * traced from its first event. If it gets no answer, it sets its words to TRAIL_WORD_UNKNOWN; the
+ * next hit then asks.
+ *
+ * Missed hits. Until the daemon has answered, the library counts the hits in the registration file.
+ * When it has rings, it adds these numbers to their `lost`; if the process ends first, the daemon
+ * does.
+ *
+ * Attach. The application connects to the SOCK_SEQPACKET socket `socket` in the state directory and
+ * sends trail_hello. The daemon answers with trail_answer, whose SCM_RIGHTS are the plan (a sealed
+ * memfd) and the regions that it names, in that order. A daemon that needs some time first sends a
+ * trail_answer with TRAIL_ALIVE_MAGIC every few milliseconds. When the application has taken over
+ * the plan, however late, it sends one byte and closes the connection. A daemon that does not
+ * receive the byte counts the attempt as failed and changes the generations, so that the
+ * application tries again.
  */
-#ifndef TRACER_ABI_H
-#define TRACER_ABI_H
+#ifndef TRACER_ABI_APP_H
+#define TRACER_ABI_APP_H
 
 #include <stdint.h>
 
@@ -33,16 +52,16 @@
 #define TRAIL_ABI_VERSION 3u
 
 /* Limits that both sides keep and the daemon enforces. */
-#define TRAIL_EVENT_MAX 65536u          /* tracepoints of one object, and event ids of one channel and owner */
+#define TRAIL_EVENT_MAX 65536u          /* tracepoints of an object; ids of a stream group */
 #define TRAIL_FIELD_MAX 65536u          /* fields of one object */
 #define TRAIL_EVENT_FIELDS_MAX 64u      /* fields of one event */
 #define TRAIL_ENUM_MAX 4096u            /* enumerations of one object */
 #define TRAIL_LABEL_MAX 65536u          /* labels of all enumerations of one object */
-#define TRAIL_NAME_MAX 255u             /* bytes of a provider, event or field name, or of a label */
+#define TRAIL_NAME_MAX 255u             /* bytes of a name (provider, event, field) or label */
 #define TRAIL_URI_MAX 4095u             /* bytes of a model's URI */
 #define TRAIL_REG_SIZE_MAX (16u << 20)  /* bytes of a registration file */
 #define TRAIL_OBJECT_MAX 256u           /* objects in one hello */
-#define TRAIL_REGION_MAX 200u           /* regions in one plan (SCM_RIGHTS carries 253 descriptors) */
+#define TRAIL_REGION_MAX 200u           /* regions in one plan (SCM_RIGHTS: 253 descriptors) */
 #define TRAIL_CONTEXT_MAX 64u           /* contexts of one channel */
 #define TRAIL_PROGRAM_MAX 65536u        /* bytes of one event's filter program */
 
@@ -61,9 +80,9 @@ struct trail_reg {
 	uint32_t string_offset, string_size;    /* NUL-terminated strings; the last byte is NUL */
 	uint32_t object;                /* string offset: path of the object file, for display */
 	uint32_t pid;                   /* in the application's own PID namespace, for display */
-	uint32_t missed_offset;         /* uint64_t[event_count]: hits that came while another thread attached; 0: none */
-	uint32_t enum_offset, enum_count;       /* struct trail_reg_enum[enum_count]; none: 0, 0 */
-	uint32_t label_offset, label_count;     /* struct trail_reg_label[label_count]; none: 0, 0 */
+	uint32_t missed_offset;         /* uint64_t[event_count]: hits before the attach; 0: none */
+	uint32_t enum_offset, enum_count;       /* struct trail_reg_enum[enum_count]; or 0, 0 */
+	uint32_t label_offset, label_count;     /* struct trail_reg_label[label_count]; or 0, 0 */
 	uint8_t reserved[4];
 };
 
@@ -73,7 +92,7 @@ struct trail_reg_event {
 	uint16_t field_count;
 	uint8_t level;                  /* 0 (emerg) … 14 (debug) */
 	uint8_t reserved;
-	uint32_t uri;                   /* string offset of the model's URI; TRAIL_NO_STRING: none */
+	uint32_t uri;                   /* string offset: the model's URI, or TRAIL_NO_STRING */
 };
 
 #define TRAIL_NO_STRING UINT32_MAX
@@ -83,17 +102,17 @@ enum trail_kind {
 	TRAIL_KIND_FLOAT,               /* size 4 or 8 */
 	TRAIL_KIND_STRING,              /* NUL terminated */
 	TRAIL_KIND_ARRAY,               /* count integers of size bytes */
-	TRAIL_KIND_SEQUENCE,            /* an unsigned length of `length` bytes, then that many integers of size bytes */
-	TRAIL_KIND_STRUCT,              /* nothing of its own: the next `count` fields of the event are its members, with theirs */
+	TRAIL_KIND_SEQUENCE,            /* an unsigned length, `length` bytes, then integers */
+	TRAIL_KIND_STRUCT,              /* no bytes; the next `count` fields are its members */
 };
 
-#define TRAIL_STRUCT_DEPTH 8u           /* structures in each other */
+#define TRAIL_STRUCT_DEPTH 8u           /* levels of nesting */
 
 #define TRAIL_FIELD_SIGNED 1u
 #define TRAIL_FIELD_HEX 2u
 #define TRAIL_FIELD_BIG_ENDIAN 4u
 #define TRAIL_FIELD_TEXT 8u             /* ARRAY, SEQUENCE of bytes: UTF-8 text */
-#define TRAIL_FIELD_NOWRITE 16u         /* for filters only: behind the payload of a hit, never in a trace */
+#define TRAIL_FIELD_NOWRITE 16u         /* for filters only: after the payload, not recorded */
 #define TRAIL_FIELD_ENUM 32u            /* INT: count is the index of its enumeration */
 
 #define TRAIL_FIELD_FLOAT 64u           /* ARRAY, SEQUENCE: of floating point numbers */
@@ -103,7 +122,8 @@ struct trail_reg_field {
 	uint32_t name;                  /* string offset */
 	uint8_t kind, size, flags;
 	uint8_t length;                 /* TRAIL_KIND_SEQUENCE: bytes of the length, 1, 2, 4 or 8 */
-	uint32_t count;                 /* TRAIL_KIND_ARRAY: elements; _STRUCT: members; with TRAIL_FIELD_ENUM: index */
+	/* ARRAY: elements; STRUCT: members; TRAIL_FIELD_ENUM: index */
+	uint32_t count;
 };
 
 struct trail_reg_enum {
@@ -112,67 +132,72 @@ struct trail_reg_enum {
 	uint32_t reserved;
 };
 
-struct trail_reg_label {                /* begin <= value <= end, signed if the field is; it covers nothing if begin > end */
+/* begin <= value <= end, signed if the field is. A label with begin > end covers no value. */
+struct trail_reg_label {
 	uint32_t name;                  /* string offset; may be empty */
 	uint32_t reserved;
 	uint64_t begin, end;
 };
 
-#define TRAIL_WORD_UNKNOWN 255u         /* a lane: not told yet; daemons do not write it */
+#define TRAIL_WORD_UNKNOWN 255u         /* a slot: not known yet; only the library writes it */
 
+/* The byte of a state word that is a daemon's slot. */
 #define TRAIL_LANE_ROOT 0
 #define TRAIL_LANE_USER 1
 
 #define TRAIL_HELLO_MAGIC 0x4f4c4854u   /* "THLO" */
-#define TRAIL_HELLO_NO_RSEQ 1u          /* wants rings for threads, not for CPUs */
+#define TRAIL_HELLO_NO_RSEQ 1u          /* asks for rings per thread instead of per CPU */
 
 struct trail_hello {
 	uint32_t magic;
 	uint16_t version, word_bits;
 	uint32_t flags;
-	uint32_t lane;
+	uint32_t lane;        /* the daemon's slot: TRAIL_LANE_ROOT, TRAIL_LANE_USER */
 	uint32_t object_count;
 	uint32_t reserved;
 	uint8_t objects[][16];          /* names of the registration files, as bytes */
 };
 
 #define TRAIL_ANSWER_MAGIC 0x534e4154u  /* "TANS" */
-#define TRAIL_ALIVE_MAGIC 0x564c4154u   /* "TALV": a sign of life; all else is 0, there are no descriptors */
+#define TRAIL_ALIVE_MAGIC 0x564c4154u   /* a sign of life: no descriptors, the rest 0 */
 
 struct trail_answer {
 	uint32_t magic;
 	int32_t error;                  /* 0, or -errno: nothing follows */
 	uint32_t plan_size;             /* bytes */
-	uint32_t region_count;          /* descriptors behind the plan's */
+	uint32_t region_count;          /* descriptors after the plan's */
 };
 
 #define TRAIL_PLAN_MAGIC 0x4e4c5054u    /* "TPLN" */
 
 /*
- * The plan: header, then regions[region_count], contexts[context_count], slots[slot_count] sorted by (object, event), and
- * blob_size bytes of programs and strings.
+ * The attach reply: header, then regions[region_count], contexts[context_count], slots[slot_count]
+ * sorted by (object, event), and blob_size bytes of programs and strings.
  */
 struct trail_plan {
 	uint32_t magic, version;
 	uint32_t region_count, context_count, slot_count, blob_size;
-	uint64_t statedump;             /* changes when a session asks for a state dump; 0: none does */
+	uint64_t statedump;             /* changes when a session asks for a dump; 0: none */
 };
 
 struct trail_plan_region {
-	uint64_t key;                   /* unique for the lifetime of the state directory: the same key is the same memory */
+	/* the same key is the same memory while the state directory exists */
+	uint64_t key;
 	uint64_t size;                  /* bytes to map */
-	uint64_t blocking;              /* us that a hit may wait for room; 0: never waits; UINT64_MAX: as long as it takes */
+	uint64_t blocking;              /* us that a hit may wait for space; UINT64_MAX: no limit */
 	uint32_t flags;                 /* TRAIL_REGION_* */
-	uint32_t first_context, context_count;  /* what stands before the payload of every event */
+	uint32_t first_context, context_count;  /* what precedes the payload of each event */
 	uint32_t reserved;
 };
 
-#define TRAIL_REGION_PROCESS 1u         /* of this process alone: a forked child must not write to it */
+/* of this process only: a forked child must not write to it */
+#define TRAIL_REGION_PROCESS 1u
 
-/* Values of application contexts: the tags and types that LTTng gives them. */
+/* Values of application contexts: LTTng's tags and types. */
 enum trail_dynamic {
-	TRAIL_DYNAMIC_NONE, TRAIL_DYNAMIC_S8, TRAIL_DYNAMIC_S16, TRAIL_DYNAMIC_S32, TRAIL_DYNAMIC_S64, TRAIL_DYNAMIC_U8,
-	TRAIL_DYNAMIC_U16, TRAIL_DYNAMIC_U32, TRAIL_DYNAMIC_U64, TRAIL_DYNAMIC_FLOAT, TRAIL_DYNAMIC_DOUBLE,
+	TRAIL_DYNAMIC_NONE, TRAIL_DYNAMIC_S8, TRAIL_DYNAMIC_S16, TRAIL_DYNAMIC_S32,
+	TRAIL_DYNAMIC_S64, TRAIL_DYNAMIC_U8, TRAIL_DYNAMIC_U16, TRAIL_DYNAMIC_U32,
+	TRAIL_DYNAMIC_U64, TRAIL_DYNAMIC_FLOAT, TRAIL_DYNAMIC_DOUBLE,
 	TRAIL_DYNAMIC_STRING,           /* NUL terminated, at most TRAIL_NAME_MAX bytes */
 	TRAIL_DYNAMIC_TAGS
 };
@@ -189,9 +214,9 @@ struct trail_plan_slot {
 	uint16_t region;
 	uint32_t event;                 /* index in the object */
 	uint32_t id;                    /* CTF event id in the region's stream class */
-	uint32_t word;                  /* the lane's value that this plan is for; events without a slot have 0 */
-	uint32_t program, program_size; /* filter in the blob (tracer/abi/filter_interp.h), 8-byte aligned; size 0: none */
-	uint8_t on;                     /* the value of the event's switch byte while this slot is good */
+	uint32_t word;                  /* the value of the slot that this reply is for */
+	uint32_t program, program_size; /* filter in the blob, 8-byte aligned; size 0: none */
+	uint8_t on;                     /* the event's switch byte while this slot is valid */
 	uint8_t reserved[7];
 };
 

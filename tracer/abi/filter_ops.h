@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What filter programs do with values: loading, computing, comparing, matching. A part of the interpreter, tracer/abi/filter_interp.h.
+ * Operations on values in filter programs: load, compute, compare, match. A part of the
+ * interpreter, abi/filter_interp.h.
  */
-#ifndef TRACER_FILTEROPS_H
-#define TRACER_FILTEROPS_H
+#ifndef TRACER_ABI_FILTER_OPS_H
+#define TRACER_ABI_FILTER_OPS_H
 
 #include "tracer/abi/filter_bytecode.h"
 
@@ -11,7 +12,7 @@ enum filter_outcome {
 	FILTER_HOLDS_NOT, FILTER_HOLDS,
 	FILTER_NEXT,                    /* no test */
 	FILTER_FAILS,
-	FILTER_BAD,                     /* the program or the payload is none */
+	FILTER_BAD,                     /* the program or the payload is invalid */
 };
 
 static inline uint16_t filter_load16(const uint8_t *p, bool big)
@@ -47,7 +48,8 @@ static inline uint64_t filter_load(const uint8_t *p, uint32_t size, bool big, bo
 }
 
 #if FILTER_FLOATS
-static inline enum filter_outcome filter_load_float(uint64_t bits, uint32_t size, struct filter_value *v)
+static inline enum filter_outcome filter_load_float(uint64_t bits, uint32_t size,
+						    struct filter_value *v)
 {
 	uint32_t half = (uint32_t)bits;
 	float f;
@@ -70,14 +72,20 @@ static inline void filter_negate_float(const struct filter_value *v, struct filt
 
 static inline double filter_double(const struct filter_value *v)
 {
-	return v->type == FILTER_FLOAT ? v->f : v->type == FILTER_SIGNED ? (double)v->i : (double)v->u;
+	return v->type == FILTER_FLOAT    ? v->f
+	       : v->type == FILTER_SIGNED ? (double)v->i
+					  : (double)v->u;
 }
 
-static inline unsigned int filter_order_floats(const struct filter_value *x, const struct filter_value *y)
+static inline unsigned int filter_order_floats(const struct filter_value *x,
+					       const struct filter_value *y)
 {
 	double f = filter_double(x), g = filter_double(y);
 
-	return f < g ? FILTER_LESS : f > g ? FILTER_GREATER : f == g ? FILTER_EQUAL : FILTER_UNORDERED;
+	return f < g    ? FILTER_LESS
+	       : f > g  ? FILTER_GREATER
+	       : f == g ? FILTER_EQUAL
+			: FILTER_UNORDERED;
 }
 
 static inline bool filter_float_holds(const struct filter_value *v)
@@ -85,8 +93,9 @@ static inline bool filter_float_holds(const struct filter_value *v)
 	return v->f != 0;
 }
 #else
-/* There are none. */
-static inline enum filter_outcome filter_load_float(uint64_t bits, uint32_t size, struct filter_value *v)
+/* Kernel code has no floating point; filter_verify rejects programs that use it. */
+static inline enum filter_outcome filter_load_float(uint64_t bits, uint32_t size,
+						    struct filter_value *v)
 {
 	return FILTER_BAD;
 }
@@ -95,7 +104,8 @@ static inline void filter_negate_float(const struct filter_value *v, struct filt
 {
 }
 
-static inline unsigned int filter_order_floats(const struct filter_value *x, const struct filter_value *y)
+static inline unsigned int filter_order_floats(const struct filter_value *x,
+					       const struct filter_value *y)
 {
 	return 0;
 }
@@ -112,11 +122,11 @@ static inline bool filter_is_int(const struct filter_value *v)
 }
 
 /*
- * False: it has no result. left and right may be *out. (Parts, not whole values are copied: they were stored in parts, and
- * processors do not like to load them otherwise.)
+ * False: the operation has no result. left and right may be *out. Copies members, not whole values:
+ * a load of 16 bytes that were stored as two halves stalls the processor.
  */
-static inline bool filter_operate(unsigned int op, const struct filter_value *left, const struct filter_value *right,
-				  struct filter_value *out)
+static inline bool filter_operate(unsigned int op, const struct filter_value *left,
+				  const struct filter_value *right, struct filter_value *out)
 {
 	uint64_t u = left->u, v = right->u;
 	bool is_unsigned = left->type == FILTER_UNSIGNED;
@@ -129,7 +139,7 @@ static inline bool filter_operate(unsigned int op, const struct filter_value *le
 		return false;
 	if (op != FILTER_LEFT && op != FILTER_RIGHT)
 		is_unsigned |= right->type == FILTER_UNSIGNED;
-	else if (v > 63)        /* or it is negative */
+	else if (v > 63)        /* also: it is negative */
 		return false;
 	switch (op) {
 	case FILTER_NEGATE:
@@ -149,13 +159,15 @@ static inline bool filter_operate(unsigned int op, const struct filter_value *le
 	return true;
 }
 
-/* One of FILTER_LESS …; 0: they cannot be compared. Strings are equal or unordered. */
+/* One of FILTER_LESS …; 0: not comparable. Two strings are equal or unordered. */
 static inline unsigned int filter_order(const struct filter_value *x, const struct filter_value *y)
 {
 	if (x->type == FILTER_STRING || y->type == FILTER_STRING) {
 		if (x->type != y->type)
 			return 0;
-		return x->len == y->len && (!x->len || !memcmp(x->s, y->s, x->len)) ? FILTER_EQUAL : FILTER_UNORDERED;
+		return x->len == y->len && (!x->len || !memcmp(x->s, y->s, x->len))
+			       ? FILTER_EQUAL
+			       : FILTER_UNORDERED;
 	}
 	if (x->type == FILTER_NONE || y->type == FILTER_NONE)
 		return 0;
@@ -170,29 +182,34 @@ static inline unsigned int filter_order(const struct filter_value *x, const stru
 	return x->u < y->u ? FILTER_LESS : FILTER_GREATER;
 }
 
-static inline enum filter_outcome filter_compare(const struct filter_value *x, const struct filter_value *y,
-						 unsigned int relation)
+static inline enum filter_outcome
+filter_compare(const struct filter_value *x, const struct filter_value *y, unsigned int relation)
 {
 	unsigned int order = filter_order(x, y);
 
-	if (!order || (x->type == FILTER_STRING && relation != FILTER_EQUAL && relation != FILTER_UNEQUAL))
+	if (!order ||
+	    (x->type == FILTER_STRING && relation != FILTER_EQUAL && relation != FILTER_UNEQUAL))
 		return FILTER_FAILS;
 	return order & relation ? FILTER_HOLDS : FILTER_HOLDS_NOT;
 }
 
 static inline enum filter_outcome filter_truth(const struct filter_value *v)
 {
+	bool holds = v->type == FILTER_FLOAT ? filter_float_holds(v) : v->u != 0;
+
 	if (v->type == FILTER_STRING || v->type == FILTER_NONE)
 		return FILTER_FAILS;
-	return (v->type == FILTER_FLOAT ? filter_float_holds(v) : v->u != 0) ? FILTER_HOLDS : FILTER_HOLDS_NOT;
+	return holds ? FILTER_HOLDS : FILTER_HOLDS_NOT;
 }
 
 /*
- * Knuth, Morris, Pratt: table[k] says how much of the literal is still there when k + 1 bytes of it were and the next
- * does not fit. It must get less each time, so the table's contents cannot do harm. Returns the bytes up to the
- * end of the first place, or 0.
+ * Searches a literal by Knuth, Morris and Pratt. table[k] is the length of the prefix that still
+ * matches when k + 1 bytes matched and the next one does not. The function rejects an entry that is
+ * not smaller, so wrong entries cannot make it loop. Returns the number of bytes up to the end of
+ * the first match, or 0.
  */
-static inline size_t filter_find(const uint8_t *literal, size_t n, const uint8_t *table, const uint8_t *s, size_t len)
+static inline size_t filter_find(const uint8_t *literal, size_t n, const uint8_t *table,
+				 const uint8_t *s, size_t len)
 {
 	size_t have = 0, i = 0;
 
@@ -221,8 +238,9 @@ static inline size_t filter_find(const uint8_t *literal, size_t n, const uint8_t
 	return 0;
 }
 
-/* Cuts off of the text what fits. */
-static inline enum filter_outcome filter_match(const uint8_t *literal, size_t n, unsigned int how, struct filter_value *v)
+/* Matches the text and removes the matched part from it. */
+static inline enum filter_outcome filter_match(const uint8_t *literal, size_t n, unsigned int how,
+					       struct filter_value *v)
 {
 	const char *end = v->s + v->len;
 	size_t found;

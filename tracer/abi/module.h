@@ -1,17 +1,19 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * /dev/trail: what the daemon and trail.ko say to each other. Structures have the same layout for all; pointers are 64 bits. Reserved members
- * are zero, or the call fails with EINVAL.
+ * /dev/trail, the interface between the daemon and trail.ko. Structures have the same layout for
+ * 32-bit and 64-bit programs; pointers are 64 bits. Reserved members must be zero, or the call
+ * fails with EINVAL.
  *
- * The device: what recording there is (MODABI_LIST), new channels and old ones (MODABI_CREATE, MODABI_OPEN give a descriptor of a channel), their
- * end (MODABI_REMOVE), numbers of system calls (MODABI_NUMBER). Channels outlive descriptors, and so the daemon. Reading the device gives the events that have compiled probes,
- * lines `system:event`.
+ * The device: lists the channels (MODABI_LIST), creates and opens channels (MODABI_CREATE and
+ * MODABI_OPEN return a descriptor of a channel), removes them (MODABI_REMOVE), and gives numbers of
+ * system calls (MODABI_NUMBER). Channels outlive their descriptors, hence the daemon. read(2) on
+ * the device returns the events that have compiled probes, as lines `system:event`.
  *
- * A channel: what to record, and where reading has got to. Its rings (abi/module_ring.h) are mapped with mmap, read-only and shared, one by one: offset
- * cpu * ring_stride, length ring_stride.
+ * A channel: what to record, and how far the daemon has read. mmap(2) maps one ring
+ * (abi/module_ring.h) a call, read-only and shared: offset cpu * ring_stride, length ring_stride.
  */
-#ifndef TRACER_MODABI_H
-#define TRACER_MODABI_H
+#ifndef TRACER_ABI_MODULE_H
+#define TRACER_ABI_MODULE_H
 
 #include <linux/ioctl.h>
 #include <linux/types.h>
@@ -20,14 +22,16 @@
 
 #define MODABI_VERSION 2u
 #define MODABI_NAME_MAX 256u            /* with the NUL */
-#define MODABI_IDS_MAX 65536u           /* of one set that is tracked by */
+#define MODABI_IDS_MAX 65536u           /* ids in one inclusion set */
 #define MODABI_CONTEXTS_MAX 64u
-#define MODABI_CALLS 512u               /* numbers of system calls that may have events of their own */
+#define MODABI_CALLS 512u               /* system calls that may have events of their own */
 #define MODABI_CAPTURES_MAX 6u
 #define MODABI_CAPTURED_MAX 8192u       /* bytes, of one call */
 #define MODABI_PROGRAM_MAX 8192u        /* bytes of a filter program */
-/* Contexts that filters may ask for, bit by bit. */
-#define MODABI_FILTER_CONTEXTS (MODABI_KINDS(VPID, PROCNAME) | MODABI_KINDS(CPU_ID, UTS_NS) | MODABI_KINDS(PID, INTERRUPTIBLE))
+/* Contexts that filters may read, one bit a kind. */
+#define MODABI_FILTER_CONTEXTS \
+	(MODABI_KINDS(VPID, PROCNAME) | MODABI_KINDS(CPU_ID, UTS_NS) | \
+	 MODABI_KINDS(PID, INTERRUPTIBLE))
 #define MODABI_KINDS(first, last) ((2ull << TRAIL_CONTEXT_##last) - (1ull << TRAIL_CONTEXT_##first))
 
 struct modabi_version {
@@ -60,32 +64,33 @@ enum modabi_how {
 };
 
 /*
- * What is behind a pointer that a system call was given: copied into the record behind the fixed part, as far as it is in memory (else nothing).
- * For each there is a __data_loc in the record, behind the arguments (or the result), in their order.
+ * User memory that an argument of a system call points to. The module copies it into the record,
+ * after the fixed part, as far as it is in memory; otherwise it copies nothing. For each capture
+ * the record has a __data_loc after the arguments (or the result), in their order.
  */
 struct modabi_capture {
 	__u8 kind;                      /* enum modabi_kind */
-	__u8 pointer;                   /* the argument that is one */
-	__u8 count;                     /* the argument that says how many, a signed number of 32 bits; or … */
-#define MODABI_ONE 16u                  /* … one */
+	__u8 pointer;                   /* the argument that is the pointer */
+	__u8 count;                     /* the argument that is the number of elements */
+#define MODABI_ONE 16u                  /* instead of an argument: one element */
 	__u8 flags;
-#define MODABI_COUNT_BEHIND 1u          /* that argument is a pointer to the number */
-#define MODABI_COUNT_BITS 2u            /* the number is of bits */
-#define MODABI_COUNT_RETURNED 4u        /* it is the result */
-#define MODABI_IF_SUCCESS 8u            /* only if the result is not negative, */
-#define MODABI_IF_POSITIVE 16u          /* positive */
-	__u16 size;                     /* of one */
+#define MODABI_COUNT_BEHIND 1u          /* that argument points to the number */
+#define MODABI_COUNT_BITS 2u            /* the number counts bits */
+#define MODABI_COUNT_RETURNED 4u        /* the result is the number */
+#define MODABI_IF_SUCCESS 8u            /* only if the result is not negative */
+#define MODABI_IF_POSITIVE 16u          /* only if the result is positive */
+	__u16 size;                     /* of an element */
 	__u16 max;                      /* bytes */
 };
 
 enum modabi_kind {
-	MODABI_STRING = 1,              /* up to a NUL, which is recorded, too */
+	MODABI_STRING = 1,              /* up to and with its NUL */
 	MODABI_BYTES,
 };
 
 struct modabi_call {
 	__u32 nr;
-#define MODABI_OTHERS 0xffffffffu       /* all whose numbers are not in `known` */
+#define MODABI_OTHERS 0xffffffffu       /* all calls whose numbers are not in `known` */
 	__u8 compat;                    /* of a 32-bit program */
 	__u8 exit;
 	__u8 captures;
@@ -94,7 +99,7 @@ struct modabi_call {
 	__u64 known[MODABI_CALLS / 64];
 };
 
-struct modabi_number {                  /* of the system call that the kernel's event is about */
+struct modabi_number {                  /* of the system call of a kernel event */
 	char name[128];
 	__u32 nr;                       /* out */
 	__u32 reserved;
@@ -102,7 +107,7 @@ struct modabi_number {                  /* of the system call that the kernel's 
 
 struct modabi_event {
 	char system[64], name[128];
-	__u32 id;                       /* in the records; the kernel's, as in its format file, if it has the event */
+	__u32 id;                       /* in records; of kernel events: of the format file */
 	__u32 on;
 	__u32 how;                      /* out, enum modabi_how */
 	__u32 reserved;
@@ -115,29 +120,31 @@ struct modabi_enabled {
 };
 
 enum modabi_track_by {
-	MODABI_TRACK_TID,               /* threads, and what they start */
-	MODABI_TRACK_VPID, MODABI_TRACK_UID, MODABI_TRACK_VUID, MODABI_TRACK_GID, MODABI_TRACK_VGID,
+	MODABI_TRACK_TID,               /* threads and their children */
+	MODABI_TRACK_VPID, MODABI_TRACK_UID, MODABI_TRACK_VUID, MODABI_TRACK_GID,
+	MODABI_TRACK_VGID,
 	MODABI_TRACK_COUNT
 };
 
-/* Who is recorded: whose attributes are in all of the sets. */
+/* One inclusion set. The module records a thread that is in all sets of the channel. */
 struct modabi_track {
 	__u64 ids;                      /* __u32 each */
 	__u32 count;
-	__u32 all;                      /* 1: everybody */
+	__u32 all;                      /* 1: all threads */
 	__u32 by;                       /* enum modabi_track_by */
 	__u32 reserved;
 };
 
 struct modabi_context {
 	__u32 kind;                     /* enum trail_context: abi/context_kind.h */
-	__u32 perf_type;                /* of TRAIL_CONTEXT_PERF: perf_event_attr.type and .config */
+	__u32 perf_type;                /* TRAIL_CONTEXT_PERF: perf_event_attr.type, .config */
 	__u64 perf_config;
 };
 
 /*
- * What each event has in front (KREC_CONTEXTS): packed, in this order, with the types that a trace has: tracer/context/kernel_context.h. Can be set once. -EEXIST: it
- * was; -EOPNOTSUPP: this kernel does not tell one of them; an error of perf_event_open(2).
+ * The contexts before each event (KREC_CONTEXTS): packed, in this order, with the types of
+ * context/kernel_context.h. Can be set once. -EEXIST: contexts are set; -EOPNOTSUPP: this kernel
+ * lacks one of them; else an error of perf_event_open(2).
  */
 struct modabi_contexts {
 	__u64 items;                    /* struct modabi_context */
@@ -146,21 +153,22 @@ struct modabi_contexts {
 };
 
 struct modabi_consume {
-	__u64 consumed;                 /* position, at an event boundary, never back */
+	__u64 consumed;                 /* position of an event boundary; never decreases */
 	__u64 events;                   /* below it */
-	__u64 overwritten;              /* of these, never seen */
+	__u64 overwritten;              /* of these, overwritten before the daemon read them */
 	__u32 cpu;
 	__u32 reserved;
 };
 
 /*
- * What of an event is recorded that is switched on: a program of tracer/abi/filter_bytecode.h decides, on the record as it would be recorded. It is verified:
- * EINVAL. Replaces the one before; switching the event off removes it.
+ * The filter of an enabled event: a program of abi/filter_bytecode.h, which reads the record in the
+ * form in which it would be recorded. The module verifies it (EINVAL). It replaces the previous
+ * program; disabling the event removes it.
  */
 struct modabi_filter {
 	char system[64], name[128];
 	__u64 program;
-	__u32 size;                     /* 0: none, all is recorded */
+	__u32 size;                     /* 0: no filter, all are recorded */
 	__u32 reserved;
 };
 

@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The portable writer, for rings that one thread owns (TRAIL_RINGS_THREAD): the protocol of ring.h without restartable
- * sections. The daemon writes its own events with it, the library those of processes without rseq.
+ * The portable writer, for rings that one thread owns (TRAIL_RINGS_THREAD): the protocol of ring.h
+ * without restartable sequences. The daemon writes its own events with it, the library those of
+ * processes without rseq.
  *
- * A ring has one writer. The commit is a compare-and-exchange on head, which carries a generation in its upper 16 bits: a
- * barrier changes the generation, so that an event that was timed or tested before it cannot be committed after it. A
- * signal handler that interrupts the writer must not write to the same ring (the caller keeps a flag).
+ * A ring has one writer. The commit is a compare-and-exchange on head, which has a generation in
+ * its upper 16 bits: a barrier changes the generation, so an event that read the clock or the
+ * switch byte before the barrier cannot be committed after it. A signal handler that interrupts the
+ * writer must not write to the same ring (the caller keeps a flag).
  */
-#ifndef TRACER_RINGWRITE_H
-#define TRACER_RINGWRITE_H
+#ifndef TRACER_ABI_RING_WRITE_H
+#define TRACER_ABI_RING_WRITE_H
 
 #include <stdbool.h>
 #include <string.h>
@@ -22,10 +24,16 @@ struct ring_writer {
 	uint32_t subbuf_count;          /* power of two */
 	enum trail_mode mode;
 	uint64_t (*clock)(void *arg);
-	/* Makes a sub-buffer's memory present before its first use; false: it cannot be had. NULL: nothing to do. */
+	/*
+	 * Makes the memory of a sub-buffer present before its first use. False: there is none. May
+	 * be NULL.
+	 */
 	bool (*populate)(void *arg, uint64_t subbuf);
 	void *arg;
-	/* An earlier writer was left before it ended: last_ts may be later than the last event, so the whole time is recorded. */
+	/*
+	 * An earlier writer may have stopped between last_ts and head, so last_ts may be later than
+	 * the last event: the next event has the whole time.
+	 */
 	bool whole_time;
 };
 
@@ -55,8 +63,8 @@ static inline uint64_t ring_commits(const struct trail_ring *ring, uint64_t pos)
 }
 
 /*
- * Stores both halves with one instruction: a writer killed in between would leave them at odds.
- * Readers load each half atomically. ThreadSanitizer knows no atomic store of 16 bytes and reports a
+ * Stores both halves with one instruction, so that a killed writer cannot leave only one of them.
+ * Readers load each half atomically. ThreadSanitizer has no atomic store of 16 bytes and reports a
  * race: builds with it store each half atomically.
  */
 static inline void ring_put_tally(struct trail_ring *ring, uint64_t head, uint64_t commits)
@@ -71,22 +79,27 @@ static inline void ring_put_tally(struct trail_ring *ring, uint64_t head, uint64
 #endif
 }
 
-static inline bool ring_commit(struct trail_ring *ring, uint64_t head, uint64_t at, uint64_t ts, uint64_t commits)
+static inline bool ring_commit(struct trail_ring *ring, uint64_t head, uint64_t at, uint64_t ts,
+			       uint64_t commits)
 {
 	uint64_t before = ring->last_ts;
 
 	ring_put_tally(ring, at, commits + 1);
 	__atomic_store_n(&ring->last_ts, ts, __ATOMIC_RELEASE);
-	if (__atomic_compare_exchange_n(&ring->head, &head, (head & ~TRAIL_HEAD_MASK) | at, false, __ATOMIC_RELEASE,
-					__ATOMIC_RELAXED))
+	if (__atomic_compare_exchange_n(&ring->head, &head, (head & ~TRAIL_HEAD_MASK) | at, false,
+					__ATOMIC_RELEASE, __ATOMIC_RELAXED))
 		return true;
-	/* The next try decides on its header by the time of the last event that is there (guarantee G3). */
+	/*
+	 * The next try decides on its header by the time of the last committed event (guarantee
+	 * G3).
+	 */
 	__atomic_store_n(&ring->last_ts, before, __ATOMIC_RELAXED);
 	return false;
 }
 
-/* Number of the last sub-buffer that may be begun now. */
-static inline uint64_t ring_limit(const struct trail_ring *ring, enum trail_mode mode, uint64_t subbuf_size, uint32_t subbuf_count)
+/* Number of the last sub-buffer that the writer may open now. */
+static inline uint64_t ring_limit(const struct trail_ring *ring, enum trail_mode mode,
+				  uint64_t subbuf_size, uint32_t subbuf_count)
 {
 	uint64_t oldest;
 
@@ -97,11 +110,11 @@ static inline uint64_t ring_limit(const struct trail_ring *ring, enum trail_mode
 }
 
 /*
- * Fills the side entries for a switch from pos to the next sub-buffer. They count once head is there:
- * readers load head with acquire, then these.
+ * Fills the side entries for a switch from pos to the next sub-buffer. They are valid once head is
+ * there: readers load head with acquire, then these.
  */
-static inline void ring_put_side(struct trail_ring *ring, uint64_t subbuf_size, uint32_t subbuf_count, uint64_t pos, uint64_t ts,
-				 uint64_t commits)
+static inline void ring_put_side(struct trail_ring *ring, uint64_t subbuf_size,
+				 uint32_t subbuf_count, uint64_t pos, uint64_t ts, uint64_t commits)
 {
 	uint64_t k = pos / subbuf_size, events = commits - k;
 	uint64_t lost = __atomic_load_n(&ring->lost, __ATOMIC_RELAXED);
@@ -119,11 +132,12 @@ static inline void ring_put_side(struct trail_ring *ring, uint64_t subbuf_size, 
 }
 
 /*
- * Records one event. *on is the event's switch byte, value what it is while the event is wanted. Returns true if it was
- * recorded; false if the byte is another or the event was counted as lost.
+ * Records one event. *on is the event's switch byte, value its value while the event is enabled.
+ * Returns true if the event was recorded; false if the byte differs or the event was counted as
+ * lost.
  */
-static inline bool ring_write(const struct ring_writer *w, const uint8_t *on, uint8_t value, uint32_t id, const void *payload,
-			      uint64_t len)
+static inline bool ring_write(const struct ring_writer *w, const uint8_t *on, uint8_t value,
+			      uint32_t id, const void *payload, uint64_t len)
 {
 	struct trail_ring *ring = w->ring;
 	uint64_t mask = w->subbuf_size * w->subbuf_count - 1;
@@ -152,7 +166,8 @@ static inline bool ring_write(const struct ring_writer *w, const uint8_t *on, ui
 		}
 		to = w->data + (pos & mask);
 		header = ring_put_header(to, id, ts, id >= TRAIL_ID_EXTENDED || w->whole_time ||
-					 (ts >> TRAIL_EPOCH_SHIFT) != (ring->last_ts >> TRAIL_EPOCH_SHIFT));
+					 ts >> TRAIL_EPOCH_SHIFT !=
+					 ring->last_ts >> TRAIL_EPOCH_SHIFT);
 		memcpy(to + header, payload, len);
 		if (ring_commit(ring, head, pos + header + len, ts, commits))
 			return true;

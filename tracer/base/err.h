@@ -20,7 +20,8 @@ struct tr_err {
 #define TR_ERR_INIT { .column = -1 }
 
 /* Fills err (may be NULL) and returns code, a negative errno. */
-int tr_fail(struct tr_err *err, int code, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+int tr_fail(struct tr_err *err, int code, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
 /* The same with the line at `text` and the caret's column (-1: none). */
 int tr_fail_at(struct tr_err *err, int code, const char *text, int column, const char *fmt, ...)
 	__attribute__((format(printf, 5, 6)));

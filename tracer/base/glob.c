@@ -17,7 +17,8 @@ bool glob_match(const char *pattern, const char *name)
 			continue;
 		}
 		if (*pattern) {
-			const char *literal = pattern[0] == '\\' && pattern[1] ? pattern + 1 : pattern;
+			const char *literal =
+				pattern[0] == '\\' && pattern[1] ? pattern + 1 : pattern;
 
 			if (*literal == *name) {
 				pattern = literal + 1;

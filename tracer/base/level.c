@@ -6,8 +6,9 @@
 #include "tracer/base/base.h"
 
 static const char *const names[LEVEL_COUNT] = {
-	"emerg", "alert", "crit", "err", "warning", "notice", "info", "debug_system", "debug_program", "debug_process",
-	"debug_module", "debug_unit", "debug_function", "debug_line", "debug",
+	"emerg", "alert", "crit", "err", "warning", "notice", "info",
+	"debug_system", "debug_program", "debug_process", "debug_module", "debug_unit",
+	"debug_function", "debug_line", "debug",
 };
 
 const char *level_name(int level)

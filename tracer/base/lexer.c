@@ -116,9 +116,11 @@ int scan_word(struct scan *s, bool comma, struct word *w)
 		s->at++;
 		ret = scan_quoted(s, w, comma);
 	} else {
-		while (!scan_at_end(s) && !is_blank(s->line[s->at]) && !(comma && s->line[s->at] == ',')) {
+		while (!scan_at_end(s) && !is_blank(s->line[s->at]) &&
+		       !(comma && s->line[s->at] == ',')) {
 			if (s->line[s->at] == '"')
-				return fail(s, s->at, "a quote inside a word; put the whole word in quotes");
+				return fail(s, s->at,
+					    "a quote inside a word; put the whole word in quotes");
 			md_buf_putc(&w->text, s->line[s->at++]);
 		}
 		if (s->at == w->column)
@@ -130,7 +132,8 @@ int scan_word(struct scan *s, bool comma, struct word *w)
 	return ret;
 }
 
-int words_each(const char *text, int (*fn)(void *arg, struct scan *s, struct word *w), void *arg, struct tr_err *err)
+int words_each(const char *text, int (*fn)(void *arg, struct scan *s, struct word *w), void *arg,
+	       struct tr_err *err)
 {
 	struct word w = { 0 };
 	int line = 0, ret = 0;

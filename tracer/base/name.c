@@ -10,7 +10,8 @@
 
 static bool is_first_char(char c)
 {
-	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
+	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+	       c == '_';
 }
 
 static bool is_next_char(char c)
@@ -28,7 +29,8 @@ int name_check(const char *name, size_t max, struct tr_err *err)
 		return tr_fail_at(err, -ENAMETOOLONG, name, (int)max,
 				  "the name has %zu bytes, at most %zu are possible", len, max);
 	if (!is_first_char(name[0]))
-		return tr_fail_at(err, -EINVAL, name, 0, "a name begins with a letter, a digit or '_'");
+		return tr_fail_at(err, -EINVAL, name, 0,
+				  "a name begins with a letter, a digit or '_'");
 	for (i = 1; i < len; i++)
 		if (!is_next_char(name[i]))
 			return tr_fail_at(err, -EINVAL, name, (int)i,

@@ -31,7 +31,8 @@ static unsigned int edit_distance(const char *a, size_t n, const char *b, size_t
 			unsigned int same = lower(a[i - 1]) == lower(b[j - 1]);
 
 			now[j] = min_uint(min_uint(one[j], now[j - 1]) + 1, one[j - 1] + !same);
-			if (i > 1 && j > 1 && lower(a[i - 1]) == lower(b[j - 2]) && lower(a[i - 2]) == lower(b[j - 1]))
+			if (i > 1 && j > 1 && lower(a[i - 1]) == lower(b[j - 2]) &&
+			    lower(a[i - 2]) == lower(b[j - 1]))
 				now[j] = min_uint(now[j], two[j - 2] + 1);
 		}
 		swap = two;

@@ -16,7 +16,8 @@ static const struct unit sizes[] = {
 };
 
 static const struct unit times[] = {
-	{ "", 1 }, { "us", 1 }, { "ms", 1000 }, { "s", 1000000 }, { "m", 60000000 }, { "h", UINT64_C(3600000000) },
+	{ "", 1 },         { "us", 1 },       { "ms", 1000 },
+	{ "s", 1000000 },  { "m", 60000000 }, { "h", UINT64_C(3600000000) },
 };
 
 static bool is_blank(char c)
@@ -38,7 +39,8 @@ static const char *trim_blanks(const char *text, size_t *len)
 	return text;
 }
 
-static const struct unit *find_unit(const struct unit *units, size_t count, const char *suffix, size_t len)
+static const struct unit *find_unit(const struct unit *units, size_t count, const char *suffix,
+				    size_t len)
 {
 	size_t i;
 
@@ -48,8 +50,8 @@ static const struct unit *find_unit(const struct unit *units, size_t count, cons
 	return NULL;
 }
 
-static int parse_number(const char *text, const struct unit *units, size_t count, const char *help, uint64_t *out,
-		 struct tr_err *err)
+static int parse_number(const char *text, const struct unit *units, size_t count, const char *help,
+			uint64_t *out, struct tr_err *err)
 {
 	uint64_t n = 0;
 	const struct unit *unit;
@@ -59,7 +61,8 @@ static int parse_number(const char *text, const struct unit *units, size_t count
 	if (!len)
 		return tr_fail(err, -EINVAL, "a value is missing: %s", help);
 	for (i = 0; i < len && s[i] >= '0' && s[i] <= '9'; i++)
-		if (__builtin_mul_overflow(n, 10u, &n) || __builtin_add_overflow(n, (uint64_t)(s[i] - '0'), &n))
+		if (__builtin_mul_overflow(n, 10u, &n) ||
+		    __builtin_add_overflow(n, (uint64_t)(s[i] - '0'), &n))
 			return tr_fail_at(err, -EINVAL, s, 0, "the number is too large");
 	if (!i)
 		return tr_fail_at(err, -EINVAL, s, 0, "no number: %s", help);
@@ -75,8 +78,8 @@ static int parse_number(const char *text, const struct unit *units, size_t count
 
 int units_size(const char *text, uint64_t *out, struct tr_err *err)
 {
-	return parse_number(text, sizes, sizeof(sizes) / sizeof(sizes[0]), "bytes, or with k, M, G or T, as in 512k", out,
-		     err);
+	return parse_number(text, sizes, sizeof(sizes) / sizeof(sizes[0]),
+			    "bytes, or with k, M, G or T, as in 512k", out, err);
 }
 
 int units_time(const char *text, uint64_t *out, struct tr_err *err)

@@ -87,13 +87,16 @@ void context_list_print(const struct context_list *l, struct md_buf *out)
 
 /* ---- one word ---- */
 
-static int fail_unknown(struct scan *s, struct word *w, int column, const struct context *c, const char *prefix, const char *near)
+static int fail_unknown(struct scan *s, struct word *w, int column, const struct context *c,
+			const char *prefix, const char *near)
 {
 	if (near)
 		return tr_fail_at(s->err, -ENOENT, s->line, word_column(w, (size_t)column),
-				  "no such context '%.80s'; did you mean '%s%s'?", c->text, prefix, near);
-	return tr_fail_at(s->err, -ENOENT, s->line, word_column(w, (size_t)column), "no such context '%.80s'; available/%s/contexts lists them",
-			  c->text, c->kernel ? "kernel" : "user");
+				  "no such context '%.80s'; did you mean '%s%s'?", c->text, prefix,
+				  near);
+	return tr_fail_at(s->err, -ENOENT, s->line, word_column(w, (size_t)column),
+			  "no such context '%.80s'; available/%s/contexts lists them", c->text,
+			  c->kernel ? "kernel" : "user");
 }
 
 /* at: where the counter's name begins, after perf:thread: or perf:cpu: */
@@ -105,22 +108,26 @@ static int parse_perf(struct scan *s, struct word *w, size_t at, bool probe, str
 	int ret = perf_counter_find(counter, strlen(counter), &found);
 
 	if (ret == -EINVAL)
-		return tr_fail_at(s->err, -EINVAL, s->line, word_column(w, at), "a raw counter is %sraw:rN:NAME, with N in hexadecimal",
+		return tr_fail_at(s->err, -EINVAL, s->line, word_column(w, at),
+				  "a raw counter is %sraw:rN:NAME, with N in hexadecimal",
 				  c->kernel ? PERF_CPU : PERF);
 	if (ret) {
 		while (n < 128 && perf_counter_name(n)) {
 			names[n] = perf_counter_name(n);
 			n++;
 		}
-		return fail_unknown(s, w, (int)at, c, c->kernel ? PERF_CPU : PERF, nearest(counter, strlen(counter), names, n));
+		return fail_unknown(s, w, (int)at, c, c->kernel ? PERF_CPU : PERF,
+				    nearest(counter, strlen(counter), names, n));
 	}
 	ret = probe ? perf_counter_probe(&found, c->kernel) : 0;
 	if (ret == -EACCES || ret == -EPERM)
-		return tr_fail_at(s->err, -EOPNOTSUPP, s->line, word_column(w, 0),
-				  "the kernel does not allow counters: see kernel.perf_event_paranoid");
+		return tr_fail_at(
+			s->err, -EOPNOTSUPP, s->line, word_column(w, 0),
+			"the kernel does not allow counters: see kernel.perf_event_paranoid");
 	if (ret)
-		return tr_fail_at(s->err, -EOPNOTSUPP, s->line, word_column(w, 0), "this machine has no counter '%.80s': %s",
-				  counter, strerror(-ret));
+		return tr_fail_at(s->err, -EOPNOTSUPP, s->line, word_column(w, 0),
+				  "this machine has no counter '%.80s': %s", counter,
+				  strerror(-ret));
 	c->kind = TRAIL_CONTEXT_PERF;
 	c->perf_type = found.type;
 	c->perf_config = found.config;
@@ -136,10 +143,13 @@ static int parse_app(struct scan *s, struct word *w, const char *name, struct co
 		return tr_fail_at(s->err, -EINVAL, s->line, word_column(w, at),
 				  "a context of applications is called $app.provider:name");
 	if (strlen(name) - at > TRAIL_NAME_MAX)
-		return tr_fail_at(s->err, -EINVAL, s->line, word_column(w, at), "a name has at most %u bytes", TRAIL_NAME_MAX);
+		return tr_fail_at(s->err, -EINVAL, s->line, word_column(w, at),
+				  "a name has at most %u bytes", TRAIL_NAME_MAX);
 	for (; name[at]; at++)
-		if ((unsigned char)name[at] <= ' ' || (unsigned char)name[at] >= 0x7f || strchr("\"'\\", name[at]))
-			return tr_fail_at(s->err, -EINVAL, s->line, word_column(w, at), "not a character of a name");
+		if ((unsigned char)name[at] <= ' ' || (unsigned char)name[at] >= 0x7f ||
+		    strchr("\"'\\", name[at]))
+			return tr_fail_at(s->err, -EINVAL, s->line, word_column(w, at),
+					  "not a character of a name");
 	c->kind = TRAIL_CONTEXT_APP;
 	return 0;
 }
@@ -184,15 +194,18 @@ static int parse_kernel(struct scan *s, struct word *w, size_t skip, bool probe,
 {
 	const char *name = word_text(w) + skip;
 	bool counter = !strncmp(name, PERF_CPU, strlen(PERF_CPU));
-	int kind = !counter ? kcontext_kind(name, strlen(name), !probe) : kcontext_counters(!probe) ? TRAIL_CONTEXT_PERF : -EOPNOTSUPP;
+	int kind = !counter                    ? kcontext_kind(name, strlen(name), !probe)
+		   : kcontext_counters(!probe) ? TRAIL_CONTEXT_PERF
+					       : -EOPNOTSUPP;
 
 	*c = (struct context){ .text = (char *)(uintptr_t)name, .kernel = true };
 	if (kind == -EOPNOTSUPP)
-		return tr_fail_at(s->err, kind, s->line, word_column(w, skip), "tracefs does not record '%.80s': %s", name,
-				  kcontext_refusal());
+		return tr_fail_at(s->err, kind, s->line, word_column(w, skip),
+				  "tracefs does not record '%.80s': %s", name, kcontext_refusal());
 	if (kind < 0)
 		return tr_fail_at(s->err, kind, s->line, word_column(w, skip),
-				  "no such context '%.80s'; available/kernel/contexts lists them", name);
+				  "no such context '%.80s'; available/kernel/contexts lists them",
+				  name);
 	c->kind = (uint32_t)kind;
 	return counter ? parse_perf(s, w, skip + strlen(PERF_CPU), probe, c) : 0;
 }
@@ -210,14 +223,15 @@ static int apply_word(void *arg, struct scan *s, struct word *w)
 	const char *text = word_text(w);
 	bool remove = text[0] == '!' && !w->quoted;
 	struct context c, *same;
-	int ret = (change->domain == DOMAIN_KERNEL ? parse_kernel : parse_user)(s, w, remove,
-										change->probe && !remove, &c);
+	int ret = (change->domain == DOMAIN_KERNEL ? parse_kernel : parse_user)(
+		s, w, remove, change->probe && !remove, &c);
 
 	if (ret)
 		return ret;
 	same = find_context(l, c.text);
 	if (remove && !same)
-		return tr_fail_at(s->err, -ENOENT, s->line, word_column(w, 0), "the channel does not have this context");
+		return tr_fail_at(s->err, -ENOENT, s->line, word_column(w, 0),
+				  "the channel does not have this context");
 	if (remove) {
 		free(same->text);
 		memmove(same, same + 1, (size_t)(l->items + --l->count - same) * sizeof(*same));
@@ -226,8 +240,8 @@ static int apply_word(void *arg, struct scan *s, struct word *w)
 	if (same)
 		return 0;
 	if (l->count == TRAIL_CONTEXT_MAX)
-		return tr_fail_at(s->err, -ENOSPC, s->line, word_column(w, 0), "a channel has at most %u contexts",
-				  TRAIL_CONTEXT_MAX);
+		return tr_fail_at(s->err, -ENOSPC, s->line, word_column(w, 0),
+				  "a channel has at most %u contexts", TRAIL_CONTEXT_MAX);
 	ret = add_context(l, &c);
 	return ret ? tr_fail(s->err, ret, "out of memory") : 0;
 }
@@ -247,8 +261,8 @@ static int check_names(const struct context_list *l, struct tr_err *err)
 	return ret ? tr_fail(err, ret, "two contexts would have the same name in the trace") : 0;
 }
 
-int context_list_apply(const struct context_list *old, enum domain domain, const char *text, bool replace,
-		       bool probe, struct context_list *out, struct tr_err *err)
+int context_list_apply(const struct context_list *old, enum domain domain, const char *text,
+		       bool replace, bool probe, struct context_list *out, struct tr_err *err)
 {
 	static const struct context_list none;
 	struct context_list new;
@@ -286,7 +300,11 @@ static int set_field(const struct context *c, struct md_field *f)
 		if (!f->type.element)
 			return -ENOMEM;
 		*f->type.element = (struct md_type){
-			.kind = MD_INT, .size = 1, .is_signed = true, .base = 10, .encoding = MD_ENCODING_UTF8,
+			.kind = MD_INT,
+			.size = 1,
+			.is_signed = true,
+			.base = 10,
+			.encoding = MD_ENCODING_UTF8,
 		};
 	} else if (c->kind != TRAIL_CONTEXT_PERF) {
 		f->type.size = plain[c->kind].size;
@@ -352,7 +370,8 @@ int64_t context_number(uint32_t kind, const struct context_values *v)
 	}
 }
 
-void context_list_put(const struct context_list *l, const struct context_values *v, struct md_buf *out)
+void context_list_put(const struct context_list *l, const struct context_values *v,
+		      struct md_buf *out)
 {
 	for (size_t i = 0; i < l->count; i++) {
 		uint32_t kind = l->items[i].kind;

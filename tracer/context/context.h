@@ -41,15 +41,16 @@ struct context_list {
  * untouched. -EINVAL; -ENOENT: no such context; -EOPNOTSUPP: the machine cannot deliver it; -ENOSPC
  * above TRAIL_CONTEXT_MAX; -ENOMEM.
  */
-int context_list_apply(const struct context_list *old, enum domain domain, const char *text, bool replace,
-		       bool probe, struct context_list *out, struct tr_err *err);
+int context_list_apply(const struct context_list *old, enum domain domain, const char *text,
+		       bool replace, bool probe, struct context_list *out, struct tr_err *err);
 void context_list_deinit(struct context_list *l);
 void context_list_print(const struct context_list *l, struct md_buf *out);      /* one per line */
 /* The fields for md_stream_set_context; *out is NULL if there are none. 0 or -ENOMEM. */
 int context_list_fields(const struct context_list *l, struct md_field **out);
 /* The `provider:name` of a TRAIL_CONTEXT_APP. */
 const char *context_app_name(const struct context *c);
-void context_available(struct md_buf *out);     /* names, one per line; only counters that this machine has */
+/* names, one per line; only counters of this machine */
+void context_available(struct md_buf *out);
 
 /* The process for which the daemon itself writes an event. */
 struct context_values {
@@ -60,6 +61,7 @@ struct context_values {
 };
 int64_t context_number(uint32_t kind, const struct context_values *v);  /* -1: unknown */
 /* Appends the contexts' bytes. A value that is unknown of another process is 0 or absent. */
-void context_list_put(const struct context_list *l, const struct context_values *v, struct md_buf *out);
+void context_list_put(const struct context_list *l, const struct context_values *v,
+		      struct md_buf *out);
 
 #endif

@@ -78,7 +78,8 @@ static int look_up(int attr, const char *name, char *space, size_t size, uint32_
 {
 	struct passwd user, *u = NULL;
 	struct group group, *g = NULL;
-	int ret = is_user(attr) ? getpwnam_r(name, &user, space, size, &u) : getgrnam_r(name, &group, space, size, &g);
+	int ret = is_user(attr) ? getpwnam_r(name, &user, space, size, &u)
+				: getgrnam_r(name, &group, space, size, &g);
 
 	if (u)
 		*id = u->pw_uid;
@@ -111,16 +112,21 @@ static int parse_id(struct scan *s, struct word *w, size_t skip, int attr, uint3
 	if (*text >= '0' && *text <= '9') {
 		errno = 0;
 		n = strtoull(text, &end, 10);
-		if (*end || errno || n > INT32_MAX + (is_pid(attr) ? 0ull : 0x80000000ull) || (is_pid(attr) && !n))
-			return tr_fail_at(s->err, -EINVAL, s->line, word_column(w, skip), is_pid(attr) ?
-					  "not a process id" : is_user(attr) ? "not a user id" : "not a group id");
+		if (*end || errno || n > INT32_MAX + (is_pid(attr) ? 0ull : 0x80000000ull) ||
+		    (is_pid(attr) && !n))
+			return tr_fail_at(s->err, -EINVAL, s->line, word_column(w, skip),
+					  is_pid(attr)    ? "not a process id"
+					  : is_user(attr) ? "not a user id"
+							  : "not a group id");
 		*id = (uint32_t)n;
 		return 0;
 	}
 	if (is_pid(attr))
-		return tr_fail_at(s->err, -EINVAL, s->line, word_column(w, skip), "a process id or '*' is expected");
+		return tr_fail_at(s->err, -EINVAL, s->line, word_column(w, skip),
+				  "a process id or '*' is expected");
 	if (!(*text == '_' || (*text >= 'a' && *text <= 'z') || (*text >= 'A' && *text <= 'Z')))
-		return tr_fail_at(s->err, -EINVAL, s->line, word_column(w, skip), "a number, a name or '*' is expected");
+		return tr_fail_at(s->err, -EINVAL, s->line, word_column(w, skip),
+				  "a number, a name or '*' is expected");
 	ret = look_up_name(attr, text, id);
 	return ret == -ENOMEM ? tr_fail(s->err, ret, "out of memory") : ret ?
 		tr_fail_at(s->err, -ENOENT, s->line, word_column(w, skip), "no %s '%.80s'",
@@ -173,7 +179,8 @@ static int apply_word(void *arg, struct scan *s, struct word *w)
 
 	if (!strcmp(word_text(w) + remove, "*")) {
 		if (remove && t->some)
-			return tr_fail_at(s->err, -ENOENT, s->line, word_column(w, 0), "the set is not '*'");
+			return tr_fail_at(s->err, -ENOENT, s->line, word_column(w, 0),
+					  "the set is not '*'");
 		t->count = 0;
 		t->some = remove;
 		return 0;
@@ -188,11 +195,13 @@ static int apply_word(void *arg, struct scan *s, struct word *w)
 	if (ret == -ENOENT)
 		return tr_fail_at(s->err, ret, s->line, word_column(w, 0), "not in the set");
 	if (ret == -ENOSPC)
-		return tr_fail_at(s->err, ret, s->line, word_column(w, 0), "a set has at most %u values", TRACK_MAX);
+		return tr_fail_at(s->err, ret, s->line, word_column(w, 0),
+				  "a set has at most %u values", TRACK_MAX);
 	return ret ? tr_fail(s->err, ret, "out of memory") : 0;
 }
 
-int track_apply(const struct track *old, int attr, const char *text, bool replace, struct track *out, struct tr_err *err)
+int track_apply(const struct track *old, int attr, const char *text, bool replace,
+		struct track *out, struct tr_err *err)
 {
 	struct track empty = { .some = true }, new;
 	struct change change = { &new, attr };

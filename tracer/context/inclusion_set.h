@@ -13,7 +13,8 @@
 /* The attributes. Those from TRACK_PID on are of the kernel domain. */
 enum track_attr {
 	TRACK_VPID, TRACK_VUID, TRACK_VGID,
-	TRACK_PID, TRACK_KERNEL_VPID, TRACK_KERNEL_UID, TRACK_KERNEL_VUID, TRACK_KERNEL_GID, TRACK_KERNEL_VGID, TRACK_ATTRS
+	TRACK_PID, TRACK_KERNEL_VPID, TRACK_KERNEL_UID, TRACK_KERNEL_VUID,
+	TRACK_KERNEL_GID, TRACK_KERNEL_VGID, TRACK_ATTRS
 };
 
 struct track {
@@ -28,8 +29,8 @@ struct track {
  * wait for the user database: the caller holds no lock. -EINVAL, -ENOENT, -ENOSPC, -ENOMEM; `out`
  * is then untouched.
  */
-int track_apply(const struct track *old, int attr, const char *text, bool replace, struct track *out,
-		struct tr_err *err);
+int track_apply(const struct track *old, int attr, const char *text, bool replace,
+		struct track *out, struct tr_err *err);
 bool track_has(const struct track *t, uint32_t id);
 void track_print(const struct track *t, struct md_buf *out, char separator);
 int track_copy(const struct track *from, struct track *to);

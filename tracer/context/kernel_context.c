@@ -82,7 +82,8 @@ int kcontext_kind(const char *name, size_t len, bool any)
 {
 	for (size_t i = 0; i < KNOWN; i++)
 		if (strlen(known[i].name) == len && !memcmp(known[i].name, name, len))
-			return have_all || any || known[i].always ? (int)known[i].kind : -EOPNOTSUPP;
+			return have_all || any || known[i].always ? (int)known[i].kind
+								  : -EOPNOTSUPP;
 	return -ENOENT;
 }
 
@@ -93,7 +94,8 @@ bool kcontext_counters(bool any)
 
 const char *kcontext_refusal(void)
 {
-	return "it needs the kernel module trail.ko; without it there are pid, tid, procname and cpu_id";
+	return "it needs the kernel module trail.ko; without it there are pid, tid, procname and "
+	       "cpu_id";
 }
 
 void kcontext_available(struct md_buf *out)
@@ -115,7 +117,8 @@ int kcontext_type(uint32_t kind, struct md_type *out)
 {
 	const struct known *k = by_kind(kind);
 
-	*out = (struct md_type){ .kind = MD_INT, .size = k->size, .is_signed = k->shape == SIGNED, .base = 10 };
+	*out = (struct md_type){ .kind = MD_INT, .size = k->size, .base = 10 };
+	out->is_signed = k->shape == SIGNED;
 	if (k->shape != TEXT && k->shape != STACK)
 		return 0;
 	if (k->shape == TEXT)
@@ -126,7 +129,8 @@ int kcontext_type(uint32_t kind, struct md_type *out)
 	if (!out->element)
 		return -ENOMEM;
 	if (k->shape == TEXT)
-		*out->element = (struct md_type){ .kind = MD_INT, .size = 1, .is_signed = true, .base = 10, .encoding = MD_ENCODING_UTF8 };
+		*out->element = (struct md_type){ .kind = MD_INT, .size = 1, .is_signed = true,
+						  .base = 10, .encoding = MD_ENCODING_UTF8 };
 	else
 		*out->element = (struct md_type){ .kind = MD_INT, .size = 8, .base = 16 };
 	return 0;
@@ -134,7 +138,10 @@ int kcontext_type(uint32_t kind, struct md_type *out)
 
 int kcontext_value_type(uint32_t kind)
 {
-	static const int types[] = { [SIGNED] = FILTER_SIGNED, [UNSIGNED] = FILTER_UNSIGNED, [TEXT] = FILTER_STRING, [STACK] = FILTER_NONE };
+	static const int types[] = { [SIGNED] = FILTER_SIGNED,
+				     [UNSIGNED] = FILTER_UNSIGNED,
+				     [TEXT] = FILTER_STRING,
+				     [STACK] = FILTER_NONE };
 
 	return types[by_kind(kind)->shape];
 }
@@ -159,7 +166,8 @@ static size_t length(uint32_t kind, const uint8_t *at, size_t room)
 	return count <= (room - k->size) / 8 ? k->size + 8 * (size_t)count : SIZE_MAX;
 }
 
-const uint8_t *kcontext_find(const uint32_t *kinds, uint32_t count, uint32_t kind, const uint8_t *bytes, size_t len)
+const uint8_t *kcontext_find(const uint32_t *kinds, uint32_t count, uint32_t kind,
+			     const uint8_t *bytes, size_t len)
 {
 	size_t n;
 
@@ -188,12 +196,17 @@ bool kcontext_fits(const uint32_t *kinds, uint32_t count, const uint8_t *bytes, 
 void kcontext_value(uint32_t kind, const uint8_t *at, struct filter_value *out)
 {
 	const struct known *k = by_kind(kind);
+	const char *text = (const char *)at;
 
-	*out = (struct filter_value){ .type = FILTER_NONE };
 	if (k->shape == TEXT)
-		*out = (struct filter_value){ .type = FILTER_STRING, .s = (const char *)at, .len = strnlen((const char *)at, k->size) };
+		*out = (struct filter_value){ .type = FILTER_STRING, .s = text,
+					      .len = strnlen(text, k->size) };
 	else if (k->shape == SIGNED)
-		*out = (struct filter_value){ .type = FILTER_SIGNED, .u = filter_load(at, k->size, false, true) };
+		*out = (struct filter_value){ .type = FILTER_SIGNED,
+					      .u = filter_load(at, k->size, false, true) };
 	else if (k->shape == UNSIGNED)
-		*out = (struct filter_value){ .type = FILTER_UNSIGNED, .u = filter_load(at, k->size, false, false) };
+		*out = (struct filter_value){ .type = FILTER_UNSIGNED,
+					      .u = filter_load(at, k->size, false, false) };
+	else
+		*out = (struct filter_value){ .type = FILTER_NONE };
 }

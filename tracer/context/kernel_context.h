@@ -37,7 +37,8 @@ size_t kcontext_size(uint32_t kind);
  * Finds the value of a kind in the bytes of several contexts. NULL: absent, or the bytes end too
  * early.
  */
-const uint8_t *kcontext_find(const uint32_t *kinds, uint32_t count, uint32_t kind, const uint8_t *bytes, size_t len);
+const uint8_t *kcontext_find(const uint32_t *kinds, uint32_t count, uint32_t kind,
+			     const uint8_t *bytes, size_t len);
 /* True if the bytes are exactly the values of these kinds. */
 bool kcontext_fits(const uint32_t *kinds, uint32_t count, const uint8_t *bytes, size_t len);
 void kcontext_value(uint32_t kind, const uint8_t *at, struct filter_value *out);

@@ -10,21 +10,28 @@
 #define HW(name, id) { name, { PERF_TYPE_HARDWARE, PERF_COUNT_HW_##id } }
 #define SW(name, id) { name, { PERF_TYPE_SOFTWARE, PERF_COUNT_SW_##id } }
 #define CACHE(name, id, op, result) \
-	{ name, { PERF_TYPE_HW_CACHE, PERF_COUNT_HW_CACHE_##id | PERF_COUNT_HW_CACHE_OP_##op << 8 | \
-				      PERF_COUNT_HW_CACHE_RESULT_##result << 16 } }
+	{ name, { PERF_TYPE_HW_CACHE, \
+		  PERF_COUNT_HW_CACHE_##id | PERF_COUNT_HW_CACHE_OP_##op << 8 | \
+			  PERF_COUNT_HW_CACHE_RESULT_##result << 16 } }
 #define CACHE_ALL(name, id) \
-	CACHE(name "-loads", id, READ, ACCESS), CACHE(name "-load-misses", id, READ, MISS), \
-	CACHE(name "-stores", id, WRITE, ACCESS), CACHE(name "-store-misses", id, WRITE, MISS), \
-	CACHE(name "-prefetches", id, PREFETCH, ACCESS), CACHE(name "-prefetch-misses", id, PREFETCH, MISS)
+	CACHE(name "-loads", id, READ, ACCESS), \
+	CACHE(name "-load-misses", id, READ, MISS), \
+	CACHE(name "-stores", id, WRITE, ACCESS), \
+	CACHE(name "-store-misses", id, WRITE, MISS), \
+	CACHE(name "-prefetches", id, PREFETCH, ACCESS), \
+	CACHE(name "-prefetch-misses", id, PREFETCH, MISS)
 
 static const struct { const char *name; struct perf_counter counter; } counters[] = {
 	HW("cpu-cycles", CPU_CYCLES), HW("cycles", CPU_CYCLES), HW("instructions", INSTRUCTIONS),
 	HW("cache-references", CACHE_REFERENCES), HW("cache-misses", CACHE_MISSES),
 	HW("branch-instructions", BRANCH_INSTRUCTIONS), HW("branches", BRANCH_INSTRUCTIONS),
 	HW("branch-misses", BRANCH_MISSES), HW("bus-cycles", BUS_CYCLES),
-	HW("stalled-cycles-frontend", STALLED_CYCLES_FRONTEND), HW("idle-cycles-frontend", STALLED_CYCLES_FRONTEND),
-	HW("stalled-cycles-backend", STALLED_CYCLES_BACKEND), HW("idle-cycles-backend", STALLED_CYCLES_BACKEND),
-	CACHE_ALL("L1-dcache", L1D), CACHE_ALL("L1-icache", L1I), CACHE_ALL("LLC", LL), CACHE_ALL("dTLB", DTLB),
+	HW("stalled-cycles-frontend", STALLED_CYCLES_FRONTEND),
+	HW("idle-cycles-frontend", STALLED_CYCLES_FRONTEND),
+	HW("stalled-cycles-backend", STALLED_CYCLES_BACKEND),
+	HW("idle-cycles-backend", STALLED_CYCLES_BACKEND),
+	CACHE_ALL("L1-dcache", L1D), CACHE_ALL("L1-icache", L1I),
+	CACHE_ALL("LLC", LL), CACHE_ALL("dTLB", DTLB),
 	CACHE("iTLB-loads", ITLB, READ, ACCESS), CACHE("iTLB-load-misses", ITLB, READ, MISS),
 	CACHE("branch-loads", BPU, READ, ACCESS), CACHE("branch-load-misses", BPU, READ, MISS),
 	SW("cpu-clock", CPU_CLOCK), SW("task-clock", TASK_CLOCK),
@@ -60,7 +67,8 @@ static int find_raw(const char *name, size_t len, struct perf_counter *out)
 		return -EINVAL;
 	for (i = 1; i < len && hex(name[i]) >= 0; i++)
 		out->config = out->config << 4 | (uint64_t)hex(name[i]);
-	if (i == 1 || i > 17 || i + 1 >= len || name[i] != ':' || memchr(name + i + 1, ':', len - i - 1))
+	if (i == 1 || i > 17 || i + 1 >= len || name[i] != ':' ||
+	    memchr(name + i + 1, ':', len - i - 1))
 		return -EINVAL;
 	return 0;
 }
@@ -80,9 +88,11 @@ int perf_counter_find(const char *name, size_t len, struct perf_counter *out)
 int perf_counter_probe(const struct perf_counter *c, bool cpu)
 {
 	struct perf_event_attr attr = {
-		.size = sizeof(attr), .type = c->type, .config = c->config, .disabled = 1, .exclude_kernel = !cpu, .exclude_hv = !cpu,
+		.size = sizeof(attr), .type = c->type, .config = c->config, .disabled = 1,
+		.exclude_kernel = !cpu, .exclude_hv = !cpu,
 	};
-	int fd = (int)syscall(SYS_perf_event_open, &attr, cpu ? -1 : 0, cpu ? 0 : -1, -1, PERF_FLAG_FD_CLOEXEC);
+	int fd = (int)syscall(SYS_perf_event_open, &attr, cpu ? -1 : 0, cpu ? 0 : -1, -1,
+			      PERF_FLAG_FD_CLOEXEC);
 
 	if (fd < 0)
 		return -errno;

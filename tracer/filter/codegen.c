@@ -57,7 +57,8 @@ static void range(struct code *c, const struct filter_info *i, struct places p)
 
 	walk(c, i->anchor);
 	w.flag = (uint8_t)i->anchor;
-	w.op = ops[!!(f->flags & TRAIL_FIELD_BIG_ENDIAN)][f->size][!!(f->flags & TRAIL_FIELD_SIGNED)];
+	w.op = ops[!!(f->flags & TRAIL_FIELD_BIG_ENDIAN)][f->size]
+		  [!!(f->flags & TRAIL_FIELD_SIGNED)];
 	if (f->size == 8) {
 		w.a = code_literal(c, wide, sizeof(wide));
 		w.b = 0;
@@ -80,7 +81,9 @@ static void load_field(struct code *c, const struct filter_node *n, uint8_t r)
 		w.op = FILTER_LOAD_STRING;
 		break;
 	case TRAIL_KIND_ARRAY:
-		w.op = !n->index_count ? FILTER_LOAD_TEXT : f->flags & TRAIL_FIELD_FLOAT ? FILTER_LOAD_FLOAT : FILTER_LOAD_INT;
+		w.op = !n->index_count                ? FILTER_LOAD_TEXT
+		       : f->flags & TRAIL_FIELD_FLOAT ? FILTER_LOAD_FLOAT
+						      : FILTER_LOAD_INT;
 		w.b = n->index_count ? 0 : f->count;
 		break;
 	case TRAIL_KIND_SEQUENCE:
@@ -168,16 +171,16 @@ static bool next_part(struct parts *p)
 	}
 }
 
-static void match(struct code *c, const struct filter_node *pattern, const struct filter_node *text, uint8_t r,
-		  struct places p)
+static void match(struct code *c, const struct filter_node *pattern, const struct filter_node *text,
+		  uint8_t r, struct places p)
 {
 	const struct filter_info *i = info_of(c, text);
 	struct parts parts = { .s = pattern->text, .end = pattern->text + pattern->text_length };
 	bool more = next_part(&parts), single;
 	struct parts ahead = parts;
 
-	single = parts.part.how != FILTER_MATCH_FIND && !next_part(&ahead) && text->kind == NODE_FIELD &&
-		 i->field->kind == TRAIL_KIND_STRING;
+	single = parts.part.how != FILTER_MATCH_FIND && !next_part(&ahead) &&
+		 text->kind == NODE_FIELD && i->field->kind == TRAIL_KIND_STRING;
 	if (single)
 		walk(c, i->anchor);
 	else
@@ -205,7 +208,8 @@ static void match(struct code *c, const struct filter_node *pattern, const struc
 /* ---- conditions ---- */
 
 /* Both operands, in registers r and r + 1: first the one that takes more of them, so that 16 are always enough. */
-static void two_values(struct code *c, const struct filter_node *n, uint8_t r, struct filter_word *w)
+static void two_values(struct code *c, const struct filter_node *n, uint8_t r,
+		       struct filter_word *w)
 {
 	bool right_first = info_of(c, n->last)->registers > info_of(c, n->first)->registers;
 
@@ -215,8 +219,8 @@ static void two_values(struct code *c, const struct filter_node *n, uint8_t r, s
 	value(c, right_first ? n->first : n->last, (uint8_t)(r + 1));
 }
 
-static void compare_with(struct code *c, const struct filter_node *n, struct filter_value v, unsigned int relation, uint8_t r,
-			 struct places p)
+static void compare_with(struct code *c, const struct filter_node *n, struct filter_value v,
+			 unsigned int relation, uint8_t r, struct places p)
 {
 	value(c, n, r);
 	code_test(c, (struct filter_word){ .op = FILTER_COMPARE_WITH, .flag = r, .at = relation | (uint32_t)v.type << 8,
@@ -231,7 +235,8 @@ static void compare(struct code *c, const struct filter_node *n, uint8_t r, stru
 	if (left->kind == NODE_STRING || right->kind == NODE_STRING) {
 		bool pattern_left = left->kind == NODE_STRING;
 
-		match(c, pattern_left ? left : right, pattern_left ? right : left, r, n->op == OP_EQ ? p : swapped(p));
+		match(c, pattern_left ? left : right, pattern_left ? right : left, r,
+		      n->op == OP_EQ ? p : swapped(p));
 	} else if (info_of(c, right)->constant) {
 		compare_with(c, left, info_of(c, right)->value, w.at, r, p);
 	} else if (info_of(c, left)->constant) {
@@ -333,9 +338,11 @@ static void context(struct code *c, const struct filter_node *n, uint8_t r)
 
 	if (n->context == TRAIL_CONTEXT_PERF) {
 		/* The table of names is the daemon's; the application is told what the kernel wants to be asked for. */
-		if (perf_counter_find(n->text + n->context_name, n->text_length - n->context_name, &counter))
+		if (perf_counter_find(n->text + n->context_name, n->text_length - n->context_name,
+				      &counter))
 			counter = (struct perf_counter){ UINT32_MAX, 0 };
-		w.b = (uint32_t)snprintf(numbers, sizeof(numbers), "%x:%llx", counter.type, (unsigned long long)counter.config);
+		w.b = (uint32_t)snprintf(numbers, sizeof(numbers), "%x:%llx", counter.type,
+					 (unsigned long long)counter.config);
 		w.a = code_literal(c, numbers, w.b);
 	} else if (n->context_name) {
 		w.b = n->text_length - n->context_name;

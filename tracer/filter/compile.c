@@ -76,8 +76,9 @@ uint32_t code_literal(struct code *c, const void *data, size_t n)
 
 static bool has_literal(const struct filter_word *w)
 {
-	return w->op == FILTER_RANGE_64 || w->op == FILTER_RANGE_64_BE || w->op == FILTER_TEST_STRING ||
-	       w->op == FILTER_MATCH || (w->op == FILTER_CONTEXT && w->b);
+	return w->op == FILTER_RANGE_64 || w->op == FILTER_RANGE_64_BE ||
+	       w->op == FILTER_TEST_STRING || w->op == FILTER_MATCH ||
+	       (w->op == FILTER_CONTEXT && w->b);
 }
 
 static int finish(struct code *c, struct md_buf *out)
@@ -175,7 +176,8 @@ static int compile(struct code *c, const struct filter *const *filters, size_t c
 	return 0;
 }
 
-int filter_compile(const struct filter *const *filters, size_t count, const struct filter_event *e, struct md_buf *out)
+int filter_compile(const struct filter *const *filters, size_t count, const struct filter_event *e,
+		   struct md_buf *out)
 {
 	struct code c = { .e = e, .count = 1 };
 	int ret;

@@ -22,8 +22,10 @@ static bool is_sound(const struct trail_reg_field *f, bool record)
 		return filter_is_size(f->size);
 	case TRAIL_KIND_ARRAY:
 	case TRAIL_KIND_SEQUENCE:
-		return filter_is_size(f->size) && (!(f->flags & TRAIL_FIELD_TEXT) || f->size == 1) &&
-		       (f->kind == TRAIL_KIND_ARRAY || filter_is_size(length) || (record && filter_is_located(length)));
+		return filter_is_size(f->size) &&
+		       (!(f->flags & TRAIL_FIELD_TEXT) || f->size == 1) &&
+		       (f->kind == TRAIL_KIND_ARRAY || filter_is_size(length) ||
+			(record && filter_is_located(length)));
 	default:
 		return false;
 	}
@@ -49,7 +51,8 @@ bool filter_locate(const struct filter_event *e, uint32_t i, uint32_t *anchor, u
 			if (++*anchor > TRAIL_EVENT_FIELDS_MAX)
 				return false;
 		} else if (f->kind != TRAIL_KIND_STRUCT) {
-			from += f->kind == TRAIL_KIND_ARRAY ? (uint64_t)f->count * f->size : f->size;
+			from += f->kind == TRAIL_KIND_ARRAY ? (uint64_t)f->count * f->size
+							    : f->size;
 			/* So that the last element has a place, too. */
 			if (from > INT32_MAX)
 				return false;
@@ -63,5 +66,7 @@ uint32_t filter_field_place(const struct trail_reg_field *f, uint32_t anchor)
 {
 	uint32_t size = f->kind == TRAIL_KIND_STRING ? 0 : f->size;
 
-	return FILTER_PLACE(size, f->flags & (TRAIL_FIELD_SIGNED | TRAIL_FIELD_BIG_ENDIAN | TRAIL_FIELD_FLOAT), anchor, length_size(f));
+	return FILTER_PLACE(
+		size, f->flags & (TRAIL_FIELD_SIGNED | TRAIL_FIELD_BIG_ENDIAN | TRAIL_FIELD_FLOAT),
+		anchor, length_size(f));
 }

@@ -33,7 +33,8 @@ bool filter_event_has(const struct filter_event *e, const struct filter_node *fi
 	for (uint32_t i = 0; i < e->field_count && !found && !field->member; i++) {
 		md_buf_reset(&shown);
 		md_name_field(e->strings + e->fields[i].name, &shown);
-		found = shown.failed || (shown.len == field->name_length && !memcmp(shown.data, field->text, shown.len));
+		found = shown.failed || (shown.len == field->name_length &&
+					 !memcmp(shown.data, field->text, shown.len));
 	}
 	md_buf_deinit(&shown);
 	return found;
@@ -47,22 +48,25 @@ void filter_event_names(const struct filter_event *e, struct md_buf *out)
 	}
 }
 
-int filter_no_field(const struct filter *f, const struct filter_node *field, const char *where, struct md_buf *names,
-		    struct tr_err *err)
+int filter_no_field(const struct filter *f, const struct filter_node *field, const char *where,
+		    struct md_buf *names, struct tr_err *err)
 {
 	const char **list = calloc(names->len + 1, sizeof(*list)), *near = NULL;
 	size_t n = 0;
 	int ret;
 
-	for (size_t at = 0; list && !names->failed && at < names->len; at += strlen(names->data + at) + 1)
+	for (size_t at = 0; list && !names->failed && at < names->len;
+	     at += strlen(names->data + at) + 1)
 		list[n++] = names->data + at;
 	if (list)
 		near = nearest(field->text, field->name_length, list, n);
 	if (near)
-		ret = tr_fail_at(err, -EINVAL, f->line, (int)field->column, "no field '%s' in %s; did you mean '%s'?",
-				 field->text, where, near);
+		ret = tr_fail_at(err, -EINVAL, f->line, (int)field->column,
+				 "no field '%s' in %s; did you mean '%s'?", field->text, where,
+				 near);
 	else
-		ret = tr_fail_at(err, -EINVAL, f->line, (int)field->column, "no field '%s' in %s", field->text, where);
+		ret = tr_fail_at(err, -EINVAL, f->line, (int)field->column, "no field '%s' in %s",
+				 field->text, where);
 	free(list);
 	return ret;
 }

@@ -46,7 +46,8 @@ struct filter;                  /* a parsed expression: immutable, reference cou
  * contexts there are. 0; -EINVAL with text and column, also if types clash whatever the event is; -E2BIG:
  * the expression is too long; -EOPNOTSUPP: a context that kernel events cannot have; -ENOMEM.
  */
-int filter_parse(const char *line, size_t at, enum domain domain, struct filter **out, struct tr_err *err);
+int filter_parse(const char *line, size_t at, enum domain domain, struct filter **out,
+		 struct tr_err *err);
 struct filter *filter_get(struct filter *f);
 void filter_put(struct filter *f);      /* NULL is allowed */
 
@@ -88,7 +89,8 @@ int filter_check(const struct filter *f, const struct filter_event *e, struct tr
  * filter whose types clash counts as false, the others go on. -ENOMEM; -E2BIG: more than TRAIL_PROGRAM_MAX bytes.
  * Where it is partial, what depends on something that cannot be had is left out, so that it may be true of more, never of less.
  */
-int filter_compile(const struct filter *const *filters, size_t count, const struct filter_event *e, struct md_buf *out);
+int filter_compile(const struct filter *const *filters, size_t count, const struct filter_event *e,
+		   struct md_buf *out);
 
 /* Whether a partial program for the filter is true of no more events than the filter is. False: no memory, too. */
 bool filter_is_whole(const struct filter *f, const struct filter_event *e);
@@ -104,7 +106,7 @@ bool filter_event_has(const struct filter_event *e, const struct filter_node *fi
 /* Appends the names of the event's fields as filters use them, each with a NUL. */
 void filter_event_names(const struct filter_event *e, struct md_buf *out);
 /* -EINVAL, at the field's place: there is no such field in `where`; suggests the nearest of the names. */
-int filter_no_field(const struct filter *f, const struct filter_node *field, const char *where, struct md_buf *names,
-		    struct tr_err *err);
+int filter_no_field(const struct filter *f, const struct filter_node *field, const char *where,
+		    struct md_buf *names, struct tr_err *err);
 
 #endif

@@ -25,7 +25,8 @@ static struct filter_node *expression(struct filter_parse *p, int binds);
 
 bool filter_is_name(char c)
 {
-	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
+	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+	       c == '_';
 }
 
 void filter_blanks(struct filter_parse *p)
@@ -69,7 +70,8 @@ struct filter_node *filter_node(struct filter_parse *p, enum filter_node_kind ki
 
 /* ---- operators ---- */
 
-static struct filter_node *add_operand(struct filter_parse *p, struct filter_node *n, struct filter_node *operand)
+static struct filter_node *add_operand(struct filter_parse *p, struct filter_node *n,
+				       struct filter_node *operand)
 {
 	if (n->last)
 		n->last->next = operand;
@@ -79,7 +81,8 @@ static struct filter_node *add_operand(struct filter_parse *p, struct filter_nod
 	if (n->height <= operand->height)
 		n->height = operand->height + 1;
 	if (n->height > FILTER_LEVELS_MAX)
-		return filter_fail(p, n->column, "more than %d levels of operators", FILTER_LEVELS_MAX);
+		return filter_fail(p, n->column, "more than %d levels of operators",
+				   FILTER_LEVELS_MAX);
 	return n;
 }
 
@@ -116,12 +119,14 @@ static struct filter_node *no_operator(struct filter_parse *p)
 	for (i = 0; i < sizeof(mistakes) / sizeof(mistakes[0]); i++) {
 		size_t n = strlen(mistakes[i][0]);
 
-		if (!strncmp(s, mistakes[i][0], n) && (!filter_is_name(*s) || !filter_is_name(s[n])))
-			return filter_fail(p, p->at, "'%s' is no operator; did you mean '%s'?", mistakes[i][0],
-					   mistakes[i][1]);
+		if (!strncmp(s, mistakes[i][0], n) &&
+		    (!filter_is_name(*s) || !filter_is_name(s[n])))
+			return filter_fail(p, p->at, "'%s' is no operator; did you mean '%s'?",
+					   mistakes[i][0], mistakes[i][1]);
 	}
 	if (strchr("+-*/%", *s))
-		return filter_fail(p, p->at, "there is no arithmetic in filters: '%c' cannot stand here", *s);
+		return filter_fail(p, p->at,
+				   "there is no arithmetic in filters: '%c' cannot stand here", *s);
 	if (*s == '!')
 		return filter_fail(p, p->at, "'!' stands before one operand; did you mean '!='?");
 	return filter_fail(p, p->at, "an operator such as '==' or '&&' is missing here");
@@ -145,7 +150,8 @@ static const struct binary *peek(struct filter_parse *p)
 			continue;
 		if (!strncmp(s, "<>", 2))
 			filter_fail(p, p->at, "'<>' is no operator; did you mean '!='?");
-		else if ((n == 2 && s[n] == '=') || (n == 2 && name[0] == name[1] && s[n] == name[0]))
+		else if ((n == 2 && s[n] == '=') ||
+			 (n == 2 && name[0] == name[1] && s[n] == name[0]))
 			filter_fail(p, p->at, "'%.3s' is no operator; did you mean '%s'?", s, name);
 		return p->ret ? NULL : &binaries[i];
 	}
@@ -225,7 +231,8 @@ static struct filter_node *operand_inside(struct filter_parse *p)
 	case '$': return filter_parse_context(p);
 	default: break;
 	}
-	if ((c >= '0' && c <= '9') || (c == '.' && p->line[p->at + 1] >= '0' && p->line[p->at + 1] <= '9'))
+	if ((c >= '0' && c <= '9') ||
+	    (c == '.' && p->line[p->at + 1] >= '0' && p->line[p->at + 1] <= '9'))
 		return filter_parse_number(p);
 	if (filter_is_name(c))
 		return filter_parse_field(p);
@@ -238,7 +245,8 @@ static struct filter_node *operand(struct filter_parse *p)
 
 	filter_blanks(p);
 	if (p->depth == FILTER_LEVELS_MAX)
-		return filter_fail(p, p->at, "more than %d levels of parentheses and operators", FILTER_LEVELS_MAX);
+		return filter_fail(p, p->at, "more than %d levels of parentheses and operators",
+				   FILTER_LEVELS_MAX);
 	p->depth++;
 	n = operand_inside(p);
 	p->depth--;
@@ -269,7 +277,8 @@ static struct filter_node *expression(struct filter_parse *p, int binds)
 
 static int too_long(struct filter_parse *p, size_t at)
 {
-	return tr_fail_at(p->err, -E2BIG, p->line, (int)at, "a condition has at most %u bytes", FILTER_TEXT_MAX);
+	return tr_fail_at(p->err, -E2BIG, p->line, (int)at, "a condition has at most %u bytes",
+			  FILTER_TEXT_MAX);
 }
 
 /* With its blanks and escapes it is longer than it was written, and must be accepted when it comes back so. */
@@ -320,7 +329,8 @@ static int parse(struct filter_parse *p, size_t end)
 	return p->ret ? p->ret : check_types(p);
 }
 
-int filter_parse(const char *line, size_t at, enum domain domain, struct filter **out, struct tr_err *err)
+int filter_parse(const char *line, size_t at, enum domain domain, struct filter **out,
+		 struct tr_err *err)
 {
 	size_t end = at + strcspn(line + at, "\n");
 	struct filter *f = calloc(1, sizeof(*f));

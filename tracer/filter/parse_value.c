@@ -45,7 +45,10 @@ static bool is_digit(char c)
 
 static int digit(char c)
 {
-	return is_digit(c) ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : c >= 'A' && c <= 'F' ? c - 'A' + 10 : 99;
+	return is_digit(c)            ? c - '0'
+	       : c >= 'a' && c <= 'f' ? c - 'a' + 10
+	       : c >= 'A' && c <= 'F' ? c - 'A' + 10
+				      : 99;
 }
 
 /* From p->at on; *u: it has the suffix u. */
@@ -64,9 +67,12 @@ static bool suffix(struct filter_parse *p, bool *u)
 			return true;
 		}
 	if (is_digit(*s))
-		filter_fail(p, p->at, "'%c' is no digit of an octal number, and the 0 before it begins one", *s);
+		filter_fail(p, p->at,
+			    "'%c' is no digit of an octal number, and the 0 before it begins one",
+			    *s);
 	else
-		filter_fail(p, p->at, "'%.*s' cannot stand behind a number", n < 60 ? (int)n : 60, s);
+		filter_fail(p, p->at, "'%.*s' cannot stand behind a number", n < 60 ? (int)n : 60,
+			    s);
 	return false;
 }
 
@@ -102,7 +108,8 @@ static bool is_float(const char *s)
 		s++;
 	if (*s == '.')
 		return true;
-	return (*s == 'e' || *s == 'E') && (is_digit(s[1]) || ((s[1] == '-' || s[1] == '+') && is_digit(s[2])));
+	return (*s == 'e' || *s == 'E') &&
+	       (is_digit(s[1]) || ((s[1] == '-' || s[1] == '+') && is_digit(s[2])));
 }
 
 static bool floating(struct filter_parse *p, double *value)
@@ -201,7 +208,8 @@ static bool literal(struct filter_parse *p, struct md_buf *out)
 }
 
 /* Gives the buffer's contents to the node. */
-static struct filter_node *take_text(struct filter_parse *p, struct filter_node *n, struct md_buf *text)
+static struct filter_node *take_text(struct filter_parse *p, struct filter_node *n,
+				     struct md_buf *text)
 {
 	md_buf_str(text);
 	if (text->failed) {
@@ -332,14 +340,16 @@ static bool unknown_context(struct filter_parse *p, size_t begin)
 	near = nearest(p->line + begin, len, names, FILTER_CONTEXTS + 1);
 	/* The names of the kernel's: an application sees its own. */
 	for (i = 0; !near && i < FILTER_CONTEXTS; i++)
-		if (filter_contexts[i].name[0] == 'v' && strlen(filter_contexts[i].name) == len + 1 &&
+		if (filter_contexts[i].name[0] == 'v' &&
+		    strlen(filter_contexts[i].name) == len + 1 &&
 		    !strncmp(filter_contexts[i].name + 1, p->line + begin, len))
 			near = filter_contexts[i].name;
 	if (near)
-		filter_fail(p, begin, "no such context '%.*s'; did you mean '%s'?", len < 60 ? (int)len : 60,
-			    p->line + begin, near);
+		filter_fail(p, begin, "no such context '%.*s'; did you mean '%s'?",
+			    len < 60 ? (int)len : 60, p->line + begin, near);
 	else
-		filter_fail(p, begin, "no such context '%.*s'", len < 60 ? (int)len : 60, p->line + begin);
+		filter_fail(p, begin, "no such context '%.*s'", len < 60 ? (int)len : 60,
+			    p->line + begin);
 	return false;
 }
 
@@ -360,7 +370,8 @@ static bool perf(struct filter_parse *p, struct filter_node *n, struct md_buf *o
 	while (filter_is_name(p->line[p->at]) || p->line[p->at] == '-' || p->line[p->at] == ':')
 		p->at++;
 	if (p->at == begin || p->at - begin > TRAIL_NAME_MAX) {
-		filter_fail(p, begin, "the name of a counter is %s", p->at == begin ? "missing here" : "too long");
+		filter_fail(p, begin, "the name of a counter is %s",
+			    p->at == begin ? "missing here" : "too long");
 		return false;
 	}
 	if (perf_counter_find(p->line + begin, p->at - begin, &counter)) {
@@ -379,7 +390,8 @@ static bool kernel_context(struct filter_parse *p, struct filter_node *n, size_t
 	int kind, len;
 
 	/* perf:cpu:NAME */
-	while (filter_is_name(p->line[p->at]) || (p->line[p->at] == ':' && filter_is_name(p->line[p->at + 1])))
+	while (filter_is_name(p->line[p->at]) ||
+	       (p->line[p->at] == ':' && filter_is_name(p->line[p->at + 1])))
 		p->at++;
 	len = (int)(p->at - begin);
 	kind = kcontext_kind(p->line + begin, (size_t)len, false);
@@ -391,9 +403,12 @@ static bool kernel_context(struct filter_parse *p, struct filter_node *n, size_t
 		kind = -EOPNOTSUPP;
 		filter_fail(p, begin, "filters cannot use callstacks and counters");
 	} else if (kind == -EOPNOTSUPP) {
-		filter_fail(p, begin, "records of tracefs do not tell '%.*s': %s", len < 60 ? len : 60, p->line + begin, kcontext_refusal());
+		filter_fail(p, begin, "records of tracefs do not tell '%.*s': %s",
+			    len < 60 ? len : 60, p->line + begin, kcontext_refusal());
 	} else {
-		filter_fail(p, begin, "no such context '%.*s'; available/kernel/contexts lists them", len < 60 ? len : 60, p->line + begin);
+		filter_fail(p, begin,
+			    "no such context '%.*s'; available/kernel/contexts lists them",
+			    len < 60 ? len : 60, p->line + begin);
 	}
 	p->ret = kind;
 	return false;
@@ -405,7 +420,8 @@ static bool static_context(struct filter_parse *p, struct filter_node *n, struct
 	size_t begin = p->at, len, i;
 
 	if (p->line[p->at] == '$') {
-		filter_fail(p, p->at, "contexts of applications stand without '$ctx.': $app.PROVIDER:NAME");
+		filter_fail(p, p->at,
+			    "contexts of applications stand without '$ctx.': $app.PROVIDER:NAME");
 		return false;
 	}
 	if (!name(p, out, "the name of a context, such as vpid,"))
@@ -416,7 +432,8 @@ static bool static_context(struct filter_parse *p, struct filter_node *n, struct
 	if (len == 4 && !strncmp(p->line + begin, "perf", 4) && p->line[p->at] == ':')
 		return perf(p, n, out);
 	for (i = 0; i < FILTER_CONTEXTS; i++)
-		if (strlen(filter_contexts[i].name) == len && !strncmp(filter_contexts[i].name, p->line + begin, len)) {
+		if (strlen(filter_contexts[i].name) == len &&
+		    !strncmp(filter_contexts[i].name, p->line + begin, len)) {
 			n->context = filter_contexts[i].kind;
 			return true;
 		}
@@ -458,7 +475,8 @@ struct filter_node *filter_parse_context(struct filter_parse *p)
 		return NULL;
 	app = !strncmp(p->line + p->at, "$app.", 5);
 	if (app && p->kernel)
-		return filter_fail(p, column, "events of the kernel have no contexts of applications");
+		return filter_fail(p, column,
+				   "events of the kernel have no contexts of applications");
 	if (!app && strncmp(p->line + p->at, "$ctx.", 5))
 		return filter_fail(p, column, "behind '$' comes ctx.NAME or app.PROVIDER:NAME");
 	md_buf_put(&text, p->line + p->at, 5);

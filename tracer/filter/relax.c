@@ -28,7 +28,8 @@ static bool is_whole(const struct filter_info *info, const struct filter_node *n
 
 static bool weaken(struct filter_info *info, const struct filter_node *n, bool either, bool behind);
 
-static bool weaken_both(struct filter_info *info, const struct filter_node *n, bool either, bool behind)
+static bool weaken_both(struct filter_info *info, const struct filter_node *n, bool either,
+			bool behind)
 {
 	bool left = false, whole;
 

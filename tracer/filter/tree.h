@@ -91,7 +91,8 @@ struct filter_info {
  * Fills info[node_count] for an event; NULL: nothing is known of any field. -EINVAL and place if types clash, and info is
  * not to be used.
  */
-int filter_bind(const struct filter *f, const struct filter_event *e, struct filter_info *info, struct tr_err *err);
+int filter_bind(const struct filter *f, const struct filter_event *e, struct filter_info *info,
+		struct tr_err *err);
 
 /*
  * Of a partial event: takes out what cannot be had, by making it true where an && may do without it. False: nothing is left that could ever be

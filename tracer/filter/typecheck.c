@@ -101,9 +101,12 @@ static int bind_element(struct bind *b, const struct filter_node *n, struct filt
 	const struct trail_reg_field *f = i->field;
 
 	if (n->index_count > 1)
-		return clash(b, n->bracket[1], "the elements of '%.*s' are numbers: they have no elements",
+		return clash(b, n->bracket[1],
+			     "the elements of '%.*s' are numbers: they have no elements",
 			     (int)n->name_length, n->text);
-	i->type = f->flags & TRAIL_FIELD_FLOAT ? TYPE_FLOAT : f->flags & TRAIL_FIELD_SIGNED ? TYPE_SIGNED : TYPE_UNSIGNED;
+	i->type = f->flags & TRAIL_FIELD_FLOAT    ? TYPE_FLOAT
+		  : f->flags & TRAIL_FIELD_SIGNED ? TYPE_SIGNED
+						  : TYPE_UNSIGNED;
 	/* Behind its end a text has NULs in a payload, and anything in a record. */
 	i->opaque |= b->e->places && f->flags & TRAIL_FIELD_TEXT;
 	if (f->kind == TRAIL_KIND_SEQUENCE) {
@@ -147,20 +150,26 @@ static int bind_field(struct bind *b, const struct filter_node *n, struct filter
 		i->at = 0;
 	}
 	if (f->kind == TRAIL_KIND_STRUCT)
-		return clash(b, n->column, "'%s' is a structure; take one of its members, as in %s.x", n->text, n->text);
+		return clash(b, n->column,
+			     "'%s' is a structure; take one of its members, as in %s.x", n->text,
+			     n->text);
 	if (f->kind == TRAIL_KIND_ARRAY || f->kind == TRAIL_KIND_SEQUENCE) {
 		if (n->index_count)
 			return bind_element(b, n, i);
 		if (!(f->flags & TRAIL_FIELD_TEXT))
-			return clash(b, n->column, "'%s' is an array; take one of its elements, as in %s[0]", n->text,
-				     n->text);
+			return clash(b, n->column,
+				     "'%s' is an array; take one of its elements, as in %s[0]",
+				     n->text, n->text);
 		i->type = TYPE_STRING;
 		return 0;
 	}
 	if (n->index_count)
-		return clash(b, n->bracket[0], "'%.*s' is no array: it has no elements", (int)n->name_length, n->text);
-	i->type = f->kind == TRAIL_KIND_STRING ? TYPE_STRING : f->kind == TRAIL_KIND_FLOAT ? TYPE_FLOAT
-		: f->flags & TRAIL_FIELD_SIGNED ? TYPE_SIGNED : TYPE_UNSIGNED;
+		return clash(b, n->bracket[0], "'%.*s' is no array: it has no elements",
+			     (int)n->name_length, n->text);
+	i->type = f->kind == TRAIL_KIND_STRING    ? TYPE_STRING
+		  : f->kind == TRAIL_KIND_FLOAT   ? TYPE_FLOAT
+		  : f->flags & TRAIL_FIELD_SIGNED ? TYPE_SIGNED
+						  : TYPE_UNSIGNED;
 	return 0;
 }
 
@@ -189,7 +198,9 @@ static int bind_context(struct bind *b, const struct filter_node *n, struct filt
 
 static const char *type_name(enum filter_type t)
 {
-	return t == TYPE_STRING ? "a string" : t == TYPE_FLOAT ? "a floating point number" : "an integer";
+	return t == TYPE_STRING  ? "a string"
+	       : t == TYPE_FLOAT ? "a floating point number"
+				 : "an integer";
 }
 
 static int need_truth(struct bind *b, const struct filter_node *n)
@@ -208,7 +219,8 @@ static int bind_unary(struct bind *b, const struct filter_node *n, struct filter
 		return -EINVAL;
 	if (n->op != OP_NOT && !is_open(of->type) && !is_int(of->type) &&
 	    (n->op == OP_COMPLEMENT || of->type == TYPE_STRING))
-		return clash(b, n->column, "'%s' is for %s, and this is %s", filter_operator_names[n->op],
+		return clash(b, n->column, "'%s' is for %s, and this is %s",
+			     filter_operator_names[n->op],
 			     n->op == OP_COMPLEMENT ? "integers" : "numbers", type_name(of->type));
 	i->fails = of->fails || of->type == TYPE_DYNAMIC;
 	i->registers = of->registers;
@@ -222,7 +234,8 @@ static int bind_unary(struct bind *b, const struct filter_node *n, struct filter
 	v = of->value;
 	if (n->op == OP_NOT)
 		constant_truth(i, filter_truth(&v) == FILTER_HOLDS_NOT);
-	else if (n->op == OP_PLUS || filter_operate(n->op == OP_MINUS ? FILTER_NEGATE : FILTER_COMPLEMENT, &v, &v, &v))
+	else if (n->op == OP_PLUS ||
+		 filter_operate(n->op == OP_MINUS ? FILTER_NEGATE : FILTER_COMPLEMENT, &v, &v, &v))
 		constant(i, v);
 	return 0;
 }
@@ -238,15 +251,19 @@ static int bind_bits(struct bind *b, const struct filter_node *n, struct filter_
 	struct filter_value v = { 0 };
 
 	if ((!is_open(l->type) && !is_int(l->type)) || (!is_open(r->type) && !is_int(r->type)))
-		return clash(b, n->column, "'%s' is for integers, and on its %s side is %s", filter_operator_names[n->op],
+		return clash(b, n->column, "'%s' is for integers, and on its %s side is %s",
+			     filter_operator_names[n->op],
 			     is_open(l->type) || is_int(l->type) ? "right" : "left",
 			     type_name(is_open(l->type) || is_int(l->type) ? r->type : l->type));
 	/* What cannot be known yet will be one or the other. */
-	i->type = l->type == TYPE_UNSIGNED || (!shift && r->type == TYPE_UNSIGNED) ? TYPE_UNSIGNED : TYPE_SIGNED;
-	i->fails = l->fails || r->fails || l->type == TYPE_DYNAMIC || r->type == TYPE_DYNAMIC || (shift && !r->constant);
+	i->type = l->type == TYPE_UNSIGNED || (!shift && r->type == TYPE_UNSIGNED) ? TYPE_UNSIGNED
+										   : TYPE_SIGNED;
+	i->fails = l->fails || r->fails || l->type == TYPE_DYNAMIC || r->type == TYPE_DYNAMIC ||
+		   (shift && !r->constant);
 	if (l->missing || r->missing || (shift && r->constant && r->value.u > 63))
 		missing(i);
-	else if (l->constant && r->constant && filter_operate(bit_ops[n->op], &l->value, &r->value, &v))
+	else if (l->constant && r->constant &&
+		 filter_operate(bit_ops[n->op], &l->value, &r->value, &v))
 		constant(i, v);
 	return 0;
 }
@@ -264,7 +281,8 @@ unsigned int filter_relation(enum filter_operator op, bool swapped)
 
 	if (!swapped)
 		return r;
-	return (r & ~5u) | (r & FILTER_LESS ? FILTER_GREATER : 0) | (r & FILTER_GREATER ? FILTER_LESS : 0);
+	return (r & ~5u) | (r & FILTER_LESS ? FILTER_GREATER : 0) |
+	       (r & FILTER_GREATER ? FILTER_LESS : 0);
 }
 
 static bool filter_is_pattern(const struct filter_node *n)
@@ -273,7 +291,8 @@ static bool filter_is_pattern(const struct filter_node *n)
 }
 
 /* An integer field against an integer constant: which values hold? */
-static void bind_range(struct filter_info *i, const struct filter_info *field, struct filter_value v, unsigned int relation)
+static void bind_range(struct filter_info *i, const struct filter_info *field,
+		       struct filter_value v, unsigned int relation)
 {
 	const struct trail_reg_field *f = field->field;
 	unsigned int bits = 8u * f->size;
@@ -314,7 +333,8 @@ static bool is_plain_int(const struct filter_node *n, const struct filter_info *
 /* Two literals. Only the last star ever needs to give way: see glob_match. */
 static bool literals_match(const struct filter_node *pattern, const struct filter_node *text)
 {
-	const char *p = pattern->text, *p_end = p + pattern->text_length, *s = text->text, *s_end = s + text->text_length;
+	const char *p = pattern->text, *p_end = p + pattern->text_length, *s = text->text,
+		   *s_end = s + text->text_length;
 	const char *after_star = NULL, *resume = NULL;
 
 	while (s < s_end) {
@@ -338,10 +358,12 @@ static bool literals_match(const struct filter_node *pattern, const struct filte
 
 static int bind_strings(struct bind *b, const struct filter_node *n, struct filter_info *i)
 {
-	const struct filter_node *l = n->first, *r = n->last, *p = filter_is_pattern(l) ? l : r, *s = p == l ? r : l;
+	const struct filter_node *l = n->first, *r = n->last, *p = filter_is_pattern(l) ? l : r,
+				 *s = p == l ? r : l;
 
 	if (n->op != OP_EQ && n->op != OP_NE)
-		return clash(b, n->column, "strings are compared with == and != only, not with '%s'",
+		return clash(b, n->column,
+			     "strings are compared with == and != only, not with '%s'",
 			     filter_operator_names[n->op]);
 	if (filter_is_pattern(l) && filter_is_pattern(r))
 		return clash(b, n->column, "both sides are patterns; a star itself is \\*");
@@ -365,7 +387,8 @@ static int bind_compare(struct bind *b, const struct filter_node *n, struct filt
 	if (strings)
 		ret = bind_strings(b, n, i);
 	else if (l->constant && r->constant)
-		constant_truth(i, filter_compare(&l->value, &r->value, filter_relation(n->op, false)) == FILTER_HOLDS);
+		constant_truth(i, filter_compare(&l->value, &r->value,
+						 filter_relation(n->op, false)) == FILTER_HOLDS);
 	else if (r->constant && r->value.type != FILTER_FLOAT && is_plain_int(n->first, l))
 		bind_range(i, l, r->value, filter_relation(n->op, false));
 	else if (l->constant && l->value.type != FILTER_FLOAT && is_plain_int(n->last, r))
@@ -462,7 +485,8 @@ static int bind(struct bind *b, const struct filter_node *n)
 	}
 }
 
-int filter_bind(const struct filter *f, const struct filter_event *e, struct filter_info *info, struct tr_err *err)
+int filter_bind(const struct filter *f, const struct filter_event *e, struct filter_info *info,
+		struct tr_err *err)
 {
 	struct bind b = { f, e, info, err };
 	int ret = bind(&b, f->root);

@@ -31,7 +31,7 @@ struct keeper {
 };
 
 enum {
-	ANSWER_MS = 500,        /* no operation blocks longer than a second, and waits at most once */
+	ANSWER_MS = 500,        /* no operation blocks longer than a second or waits twice */
 	START_MS = 10000,       /* mounting may wait: without the keeper there are no buffers */
 	START_PAUSE_MS = 10,
 	STARTS = 50,            /* attempts, while new keepers end at once */
@@ -53,7 +53,8 @@ static int lose_connection(struct keeper *k)
 }
 
 /* Receives the next answer before the deadline. 0 or -errno; the caller owns *got. */
-static int receive_answer(struct keeper *k, int64_t deadline, struct keeper_packet *answer, int *got)
+static int receive_answer(struct keeper *k, int64_t deadline, struct keeper_packet *answer,
+			  int *got)
 {
 	int ret = -EAGAIN;
 
@@ -90,8 +91,8 @@ static int send_request(struct keeper *k, uint32_t op, int32_t arg, const char *
  * Sends a request and waits for its answer: answer->msg.arg is the keeper's 0 or -errno. Caller
  * holds k->lock.
  */
-static int request_answer(struct keeper *k, uint32_t op, int32_t arg, const char *name, int fd, struct keeper_packet *answer,
-	       int *got)
+static int request_answer(struct keeper *k, uint32_t op, int32_t arg, const char *name, int fd,
+			  struct keeper_packet *answer, int *got)
 {
 	int64_t deadline = now_ms() + k->patience;
 	int ret = send_request(k, op, arg, name, fd);
@@ -169,12 +170,16 @@ static int get_all_held(struct keeper *k, struct held **all, size_t *count)
 	for (;;) {
 		struct keeper_packet answer;
 		struct held *more, one = { NULL, -1 };
-		int ret = request_answer(k, KEEPER_GET, (int32_t)*count, NULL, -1, &answer, &one.fd);
+		int ret =
+			request_answer(k, KEEPER_GET, (int32_t)*count, NULL, -1, &answer, &one.fd);
 
 		if (ret || answer.msg.arg || one.fd < 0) {
 			if (one.fd >= 0)
 				close(one.fd);
-			return ret ? ret : answer.msg.arg == -ENOENT ? 0 : answer.msg.arg ? answer.msg.arg : -EBADMSG;
+			return ret                         ? ret
+			       : answer.msg.arg == -ENOENT ? 0
+			       : answer.msg.arg            ? answer.msg.arg
+							   : -EBADMSG;
 		}
 		one.name = strdup(answer.name);
 		more = one.name ? realloc(*all, (*count + 1) * sizeof(*more)) : NULL;
@@ -235,8 +240,10 @@ void keeper_close(struct keeper *k, int quit)
 
 bool keeper_watch(struct keeper *k, int stop)
 {
-	/* poll always reports a hang-up; without POLLIN, answers do not end this wait. Only keeper_replace,
-	 * called by this thread, changes sock. */
+	/*
+	 * poll always reports a hang-up; without POLLIN, answers do not end this wait. Only
+	 * keeper_replace, called by this thread, changes sock.
+	 */
 	struct pollfd p[2] = { { .fd = k->sock }, { .fd = stop, .events = POLLIN } };
 
 	while (poll(p, 2, -1) < 0)

@@ -8,7 +8,7 @@
 
 #include "tracer/keeper/protocol.h"
 
-enum { FDS_TAKEN = 4 };         /* a valid packet has one; the kernel closes those above this number */
+enum { FDS_TAKEN = 4 };         /* a valid packet has one; the kernel closes those above */
 
 union control {
 	char bytes[CMSG_SPACE(FDS_TAKEN * sizeof(int))];
@@ -69,7 +69,8 @@ int keeper_receive(int sock, struct keeper_packet *p, int *fd)
 	struct iovec iov = { .iov_base = p, .iov_len = sizeof(*p) };
 	union control control;
 	struct msghdr h = {
-		.msg_iov = &iov, .msg_iovlen = 1, .msg_control = control.bytes, .msg_controllen = sizeof(control)
+		.msg_iov = &iov, .msg_iovlen = 1,
+		.msg_control = control.bytes, .msg_controllen = sizeof(control)
 	};
 	ssize_t n;
 	size_t len;
@@ -105,6 +106,7 @@ socklen_t keeper_address(int dir, const char *state_dir, struct sockaddr_un *to)
 	*to = (struct sockaddr_un){ .sun_family = AF_UNIX };
 	n = snprintf(to->sun_path, sizeof(to->sun_path), "%s/" KEEPER_SOCKET, state_dir);
 	if (n < 0 || (size_t)n >= sizeof(to->sun_path))
-		n = snprintf(to->sun_path, sizeof(to->sun_path), "/proc/self/fd/%d/" KEEPER_SOCKET, dir);
+		n = snprintf(to->sun_path, sizeof(to->sun_path), "/proc/self/fd/%d/" KEEPER_SOCKET,
+			     dir);
 	return (socklen_t)(offsetof(struct sockaddr_un, sun_path) + (size_t)n + 1);
 }

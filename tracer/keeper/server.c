@@ -25,7 +25,8 @@
 enum {
 	PEERS = 8,              /* connections; usually one daemon, more wait in the backlog */
 	SPARE_FDS = 32,         /* of the limit, for the keeper itself */
-	IDLE_MS = 10000,        /* without a held descriptor and a connection the keeper then ends */
+	/* the keeper ends after this time without descriptor and connection */
+	IDLE_MS = 10000,
 };
 
 struct item {
@@ -161,7 +162,8 @@ static void accept_peer(struct state *s)
 
 	if (sock < 0)
 		return;
-	if (getsockopt(sock, SOL_SOCKET, SO_PEERCRED, &peer, &len) || (peer.uid && peer.uid != geteuid())) {
+	if (getsockopt(sock, SOL_SOCKET, SO_PEERCRED, &peer, &len) ||
+	    (peer.uid && peer.uid != geteuid())) {
 		close(sock);
 		return;
 	}
@@ -178,7 +180,8 @@ static void check_socket(struct state *s)
 
 	while (read(s->watch, events, sizeof(events)) > 0)
 		;
-	if (stat(s->dir_path, &st) || fstatat(s->dir, KEEPER_SOCKET, &st, AT_SYMLINK_NOFOLLOW) || st.st_ino != s->ino)
+	if (stat(s->dir_path, &st) || fstatat(s->dir, KEEPER_SOCKET, &st, AT_SYMLINK_NOFOLLOW) ||
+	    st.st_ino != s->ino)
 		s->lost = true;
 }
 
@@ -232,8 +235,8 @@ static int listen_at(struct state *s)
 	s->listener = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	len = keeper_address(s->dir, s->dir_path, &addr);
 	umask(0177);
-	if (s->listener < 0 || bind(s->listener, (struct sockaddr *)&addr, len) || listen(s->listener, 16) ||
-	    fstatat(s->dir, KEEPER_SOCKET, &st, AT_SYMLINK_NOFOLLOW))
+	if (s->listener < 0 || bind(s->listener, (struct sockaddr *)&addr, len) ||
+	    listen(s->listener, 16) || fstatat(s->dir, KEEPER_SOCKET, &st, AT_SYMLINK_NOFOLLOW))
 		return -errno;
 	s->ino = st.st_ino;
 	s->watch = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
@@ -242,7 +245,8 @@ static int listen_at(struct state *s)
 	 * keeper stays.
 	 */
 	if (s->watch >= 0)
-		inotify_add_watch(s->watch, addr.sun_path, IN_ATTRIB | IN_MOVE_SELF | IN_DELETE_SELF);
+		inotify_add_watch(s->watch, addr.sun_path,
+				  IN_ATTRIB | IN_MOVE_SELF | IN_DELETE_SELF);
 	return 0;
 }
 
@@ -278,7 +282,8 @@ static size_t raise_limit(void)
  */
 static void close_inherited(const struct state *s)
 {
-	int own[] = { s->dir, s->lock, s->listener, s->watch }, fd, null = open("/dev/null", O_RDWR | O_CLOEXEC);
+	int own[] = { s->dir, s->lock, s->listener, s->watch }, fd,
+	    null = open("/dev/null", O_RDWR | O_CLOEXEC);
 	int max = 0;
 	size_t i;
 

@@ -20,7 +20,8 @@ static struct md_type integer(const struct kformat_field *f)
 
 static bool set_elements(const struct kformat_field *f, struct md_type *t)
 {
-	bool is_array = f->kind == KFORMAT_TEXT || f->kind == KFORMAT_ARRAY || f->kind == KFORMAT_LOC_ARRAY;
+	bool is_array =
+		f->kind == KFORMAT_TEXT || f->kind == KFORMAT_ARRAY || f->kind == KFORMAT_LOC_ARRAY;
 	struct md_type element = f->kind == KFORMAT_TEXT ? text_element : integer(f);
 
 	*t = (struct md_type){ .kind = is_array ? MD_ARRAY : MD_SEQUENCE, .count = is_array ? f->count : 0,
@@ -112,8 +113,9 @@ static struct trail_reg_field filter_field(const struct kformat_field *f)
 	};
 	struct trail_reg_field r = { .kind = kinds[f->kind], .size = f->to };
 
-	r.flags = (uint8_t)((f->is_signed ? TRAIL_FIELD_SIGNED : 0) | (f->hex ? TRAIL_FIELD_HEX : 0) |
-			    (f->big_endian ? TRAIL_FIELD_BIG_ENDIAN : 0));
+	r.flags =
+		(uint8_t)((f->is_signed ? TRAIL_FIELD_SIGNED : 0) | (f->hex ? TRAIL_FIELD_HEX : 0) |
+			  (f->big_endian ? TRAIL_FIELD_BIG_ENDIAN : 0));
 	switch (f->kind) {
 	case KFORMAT_TEXT:
 		r.size = 1;
@@ -150,7 +152,8 @@ static uint32_t filterable(const struct kformat *k)
 {
 	uint32_t n = 0;
 
-	while (n < k->field_count && n < TRAIL_EVENT_FIELDS_MAX && k->fields[n].kind != KFORMAT_STRUCT && k->fields[n].kind != KFORMAT_STRUCTS)
+	while (n < k->field_count && n < TRAIL_EVENT_FIELDS_MAX &&
+	       k->fields[n].kind != KFORMAT_STRUCT && k->fields[n].kind != KFORMAT_STRUCTS)
 		n++;
 	return n;
 }

@@ -28,7 +28,10 @@ static bool eat(struct scan *s, char c)
 
 static int digit(char c)
 {
-	return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : c >= 'A' && c <= 'F' ? c - 'A' + 10 : 99;
+	return c >= '0' && c <= '9'   ? c - '0'
+	       : c >= 'a' && c <= 'f' ? c - 'a' + 10
+	       : c >= 'A' && c <= 'F' ? c - 'A' + 10
+				      : 99;
 }
 
 /* 12, 0x0c, -3, 8UL */
@@ -44,7 +47,8 @@ static bool literal(struct scan *s, int64_t *n)
 		s->p += 2;
 	}
 	for (; s->p < s->end && digit(*s->p) < base; s->p++, digits++) {
-		if (__builtin_mul_overflow(v, (unsigned int)base, &v) || __builtin_add_overflow(v, (uint64_t)digit(*s->p), &v))
+		if (__builtin_mul_overflow(v, (unsigned int)base, &v) ||
+		    __builtin_add_overflow(v, (uint64_t)digit(*s->p), &v))
 			return false;
 	}
 	while (s->p < s->end && digits && strchr("uUlL", *s->p) && *s->p)
@@ -112,7 +116,8 @@ static int labels(struct scan *s, struct kformat_field *f)
 	if (!f->labels)
 		return -ENOMEM;
 	do {
-		if (!eat(s, '{') || !value(s, &n) || !eat(s, ',') || !text(s, &name, &len) || !eat(s, '}'))
+		if (!eat(s, '{') || !value(s, &n) || !eat(s, ',') || !text(s, &name, &len) ||
+		    !eat(s, '}'))
 			return -EINVAL;
 		if (f->label_count == KLABELS_MAX || len > TRAIL_NAME_MAX)
 			return -EINVAL;
@@ -128,7 +133,8 @@ static bool argument(struct scan *s, const char *name, bool flags)
 	size_t n = strlen(name);
 
 	blanks(s);
-	if ((size_t)(s->end - s->p) < 5 + n || memcmp(s->p, "REC->", 5) || memcmp(s->p + 5, name, n))
+	if ((size_t)(s->end - s->p) < 5 + n || memcmp(s->p, "REC->", 5) ||
+	    memcmp(s->p + 5, name, n))
 		return false;
 	s->p += 5 + n;
 	if (!eat(s, ','))

@@ -51,7 +51,8 @@ static bool is_blank(char c)
 
 static bool is_name(char c)
 {
-	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
+	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+	       c == '_';
 }
 
 static void trim(struct span *s)
@@ -222,7 +223,8 @@ static void set_array(struct kformat_field *f, const struct line *l)
 	}
 	element = is_pointer(l->type) ? sizeof(void *) : i ? i->size : 0;
 	/* The count may be a macro's name. */
-	if (number(l->index, &count) && count && l->size % count == 0 && is_int_size(l->size / count))
+	if (number(l->index, &count) && count && l->size % count == 0 &&
+	    is_int_size(l->size / count))
 		element = l->size / count;
 	if (!is_int_size(element) || l->size % element) {
 		set_bytes(f, l->size);
@@ -315,7 +317,8 @@ static void retype(struct kformat_field *f, enum kname_type t)
 	bool fixed = f->place == KFORMAT_FIXED;
 
 	if (t >= KNAME_S8 && t <= KNAME_N32) {
-		if (f->kind != KFORMAT_INT && f->kind != KFORMAT_ARRAY && f->kind != KFORMAT_SEQUENCE)
+		if (f->kind != KFORMAT_INT && f->kind != KFORMAT_ARRAY &&
+		    f->kind != KFORMAT_SEQUENCE)
 			return;
 		f->to = f->kind == KFORMAT_INT ? sizes[t] : f->to;
 		f->is_signed = t <= KNAME_S64;
@@ -405,7 +408,8 @@ static int add_more(struct kformat *k)
 				break;
 		}
 		if (row->field) {
-			if (i == k->field_count || k->fields[i].kind != KFORMAT_INT || k->fields[i].size < 4)
+			if (i == k->field_count || k->fields[i].kind != KFORMAT_INT ||
+			    k->fields[i].size < 4)
 				continue;
 			f.offset = k->fields[i].offset;
 			f.process = k->fields[i].size == 4;
@@ -437,10 +441,12 @@ static void join_values(struct kformat *k)
 			continue;
 		for (j = 0; j < i; j++) {
 			p = &k->fields[j];
-			if (strlen(p->kernel_name) == n - 6 && !memcmp(p->kernel_name, v->kernel_name + 2, n - 6))
+			if (strlen(p->kernel_name) == n - 6 &&
+			    !memcmp(p->kernel_name, v->kernel_name + 2, n - 6))
 				break;
 		}
-		if (j == i || (k->fields[j].kind != KFORMAT_INT && k->fields[j].kind != KFORMAT_ADDRESS))
+		if (j == i ||
+		    (k->fields[j].kind != KFORMAT_INT && k->fields[j].kind != KFORMAT_ADDRESS))
 			continue;
 		free(v->name);
 		v->name = p->name;

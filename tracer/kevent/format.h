@@ -95,7 +95,8 @@ void kformat_free(struct kformat *f);   /* NULL is allowed */
  * (none of the kernels tried has such): `prefixed` gives SYSTEM_EVENT. -ENAMETOOLONG.
  */
 #define KFORMAT_NAME_MAX 255
-int kformat_event_name(const char *system, const char *event, bool prefixed, char name[KFORMAT_NAME_MAX + 1]);
+int kformat_event_name(const char *system, const char *event, bool prefixed,
+		       char name[KFORMAT_NAME_MAX + 1]);
 const char *kformat_name(const struct kformat *f);
 int kformat_rename(struct kformat *f, const char *event);       /* 0 or -ENOMEM */
 

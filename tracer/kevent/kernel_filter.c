@@ -38,7 +38,8 @@ static bool operand(const struct print *p, const struct filter_node *n, struct o
 	if (n->kind != NODE_FIELD || i->missing || !i->field || n->index_count)
 		return false;
 	f = &p->format->fields[i->field - p->event->fields];
-	if (f->kind != KFORMAT_INT || f->place != KFORMAT_FIXED || f->process || f->big_endian || f->to > f->from || f->from != f->size)
+	if (f->kind != KFORMAT_INT || f->place != KFORMAT_FIXED || f->process || f->big_endian ||
+	    f->to > f->from || f->from != f->size)
 		return false;
 	*o = (struct operand){ f->kernel_name, f->to, f->is_signed, f->extend, f->to < f->from };
 	return true;
@@ -56,7 +57,8 @@ static bool has_constant(const struct filter_info *i, const struct operand *o)
 	return negative ? o->is_signed && v->i >= -(int64_t)most - 1 : v->u <= most;
 }
 
-static void print_constant(const struct filter_value *v, const struct operand *o, struct md_buf *out)
+static void print_constant(const struct filter_value *v, const struct operand *o,
+			   struct md_buf *out)
 {
 	unsigned int unused = 64 - 8 * o->size;
 
@@ -96,7 +98,8 @@ static void print_equal(const struct operand *o, uint64_t c, uint64_t mask, stru
  * The operand is less than c, which is not 0. From the highest bit down: where c has a 1, a 0 decides; where c has a 0, there has to be one. `sign`
  * is a bit whose 0 and 1 have changed places in the operand, or 0.
  */
-static void print_less(const struct operand *o, uint64_t c, uint64_t mask, uint64_t sign, struct md_buf *out)
+static void print_less(const struct operand *o, uint64_t c, uint64_t mask, uint64_t sign,
+		       struct md_buf *out)
 {
 	uint64_t bit = mask ^ mask >> 1, run;
 	unsigned int open = 1;
@@ -123,7 +126,8 @@ static void print_less(const struct operand *o, uint64_t c, uint64_t mask, uint6
 /* False: always true, or never. */
 static bool print_narrow(const struct operand *o, int op, uint64_t c, struct md_buf *out)
 {
-	uint64_t mask = UINT64_MAX >> (64 - 8 * o->size), sign = o->is_signed ? mask ^ mask >> 1 : 0;
+	uint64_t mask = UINT64_MAX >> (64 - 8 * o->size),
+		 sign = o->is_signed ? mask ^ mask >> 1 : 0;
 
 	c &= mask;
 	if (op == OP_NE || op == OP_GE || op == OP_GT)
@@ -201,7 +205,8 @@ static bool print_logic(struct print *p, const struct filter_node *n)
 /* False: nothing that the kernel understands; what stands behind the old end of out is to be cut off. */
 static bool print_node(struct print *p, const struct filter_node *n)
 {
-	return n->kind == NODE_LOGIC ? print_logic(p, n) : n->kind == NODE_BINARY && print_comparison(p, n);
+	return n->kind == NODE_LOGIC ? print_logic(p, n)
+				     : n->kind == NODE_BINARY && print_comparison(p, n);
 }
 
 /* 1: printed; 0: nothing to print; -EINVAL: the filter means nothing for this event; -ENOMEM */
@@ -217,7 +222,8 @@ static int print_filter(const struct filter *f, struct print *p)
 	return ret;
 }
 
-bool kfilter_print(const struct filter *const *filters, size_t count, const struct kformat *f, struct md_buf *out)
+bool kfilter_print(const struct filter *const *filters, size_t count, const struct kformat *f,
+		   struct md_buf *out)
 {
 	struct filter_event event;
 	struct print p = { .format = f, .event = &event, .out = out, .exact = true };
@@ -245,7 +251,9 @@ bool kfilter_print(const struct filter *const *filters, size_t count, const stru
 
 static uint8_t length_of(const struct kformat_field *f)
 {
-	return f->place == KFORMAT_LOC ? FILTER_LENGTH_LOC : f->place == KFORMAT_REL_LOC ? FILTER_LENGTH_REL_LOC : FILTER_LENGTH_REST;
+	return f->place == KFORMAT_LOC       ? FILTER_LENGTH_LOC
+	       : f->place == KFORMAT_REL_LOC ? FILTER_LENGTH_REL_LOC
+					     : FILTER_LENGTH_REST;
 }
 
 /* In the record, what is text in the trace: an array, or a sequence. */
@@ -289,7 +297,8 @@ static uint32_t place_field(const struct kformat_field *f, struct trail_reg_fiel
 }
 
 /* Without the filters whose types clash: of the record's fields some have other types. */
-static size_t sound_ones(const struct filter *const *filters, size_t count, const struct filter_event *payload, const struct filter **out)
+static size_t sound_ones(const struct filter *const *filters, size_t count,
+			 const struct filter_event *payload, const struct filter **out)
 {
 	size_t n = 0;
 
@@ -308,7 +317,8 @@ static void put_never(struct md_buf *out)
 	md_buf_put(out, words, sizeof(words));
 }
 
-bool kfilter_compile(const struct filter *const *filters, size_t count, const struct kformat *f, struct md_buf *out)
+bool kfilter_compile(const struct filter *const *filters, size_t count, const struct kformat *f,
+		     struct md_buf *out)
 {
 	struct trail_reg_field fields[TRAIL_EVENT_FIELDS_MAX];
 	uint32_t places[TRAIL_EVENT_FIELDS_MAX];

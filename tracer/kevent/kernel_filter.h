@@ -20,8 +20,10 @@
  * Whether any of the filters is true of an event: appends a text. Nothing, where the kernel cannot help. Returns whether what was
  * appended is exact: true of no event that the filters reject.
  */
-bool kfilter_print(const struct filter *const *filters, size_t count, const struct kformat *f, struct md_buf *out);
+bool kfilter_print(const struct filter *const *filters, size_t count, const struct kformat *f,
+		   struct md_buf *out);
 /* Likewise a program that runs on the record (abi/filter_bytecode.h). */
-bool kfilter_compile(const struct filter *const *filters, size_t count, const struct kformat *f, struct md_buf *out);
+bool kfilter_compile(const struct filter *const *filters, size_t count, const struct kformat *f,
+		     struct md_buf *out);
 
 #endif

@@ -92,7 +92,8 @@ static void parts(const char *system, const char *event, const char **first, con
 	}
 }
 
-int kformat_event_name(const char *system, const char *event, bool prefixed, char name[KFORMAT_NAME_MAX + 1])
+int kformat_event_name(const char *system, const char *event, bool prefixed,
+		       char name[KFORMAT_NAME_MAX + 1])
 {
 	const char *first = system, *second = event;
 	int n;

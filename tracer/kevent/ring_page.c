@@ -53,7 +53,8 @@ static int find(const char *text, size_t len, const char *word, size_t *at, uint
 }
 
 /* `field: local_t commit;	offset:8;	size:8;	signed:1;` */
-static int find_field(const char *text, size_t len, const char *name, uint32_t *offset, uint32_t *size)
+static int find_field(const char *text, size_t len, const char *name, uint32_t *offset,
+		      uint32_t *size)
 {
 	const char *p = memmem(text, len, name, strlen(name));
 	size_t at;
@@ -61,7 +62,9 @@ static int find_field(const char *text, size_t len, const char *name, uint32_t *
 	if (!p)
 		return -EINVAL;
 	at = (size_t)(p - text);
-	return find(text, len, "offset:", &at, offset) || find(text, len, "size:", &at, size) ? -EINVAL : 0;
+	return find(text, len, "offset:", &at, offset) || find(text, len, "size:", &at, size)
+		       ? -EINVAL
+		       : 0;
 }
 
 int kpage_layout_parse(const char *text, size_t len, struct kpage_layout *l)
@@ -75,9 +78,10 @@ int kpage_layout_parse(const char *text, size_t len, struct kpage_layout *l)
 		return -EINVAL;
 	/* commit is a local_t, which is a long. */
 	l->long_size = (uint8_t)l->commit_size;
-	if (time_size != 8 || (l->commit_size != 8 && l->commit_size != 4) || l->data_at > 4096 || !l->data_size ||
-	    l->data_size > DATA_MAX || l->time_at > l->data_at || l->data_at - l->time_at < 8 ||
-	    l->commit_at > l->data_at || l->data_at - l->commit_at < l->commit_size)
+	if (time_size != 8 || (l->commit_size != 8 && l->commit_size != 4) || l->data_at > 4096 ||
+	    !l->data_size || l->data_size > DATA_MAX || l->time_at > l->data_at ||
+	    l->data_at - l->time_at < 8 || l->commit_at > l->data_at ||
+	    l->data_at - l->commit_at < l->commit_size)
 		return -EINVAL;
 	return 0;
 }
@@ -104,7 +108,8 @@ int kpage_check_header_event(const char *text, size_t len)
 }
 
 /* The kernel puts the missed count behind the records where it has room for it. */
-static void read_missed(struct kpage *p, uint64_t commit, const uint8_t *limit, unsigned int long_size)
+static void read_missed(struct kpage *p, uint64_t commit, const uint8_t *limit,
+			unsigned int long_size)
 {
 	p->missed = 0;
 	p->missed_known = true;

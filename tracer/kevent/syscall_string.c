@@ -22,7 +22,8 @@ bool syscall_takes_string(const char *syscall, const char *type, const char *nam
 		"_key", "_callout_info", "uargs", "library", NULL
 	};
 	/* Here they are what the kernel fills in, or bytes with a length. */
-	static const char *const out[] = { "getcwd", "gethostname", "uname", "newuname", "olduname", NULL };
+	static const char *const out[] = { "getcwd",   "gethostname", "uname",
+					   "newuname", "olduname",    NULL };
 
 	if (!strstr(type, "char *") || strstr(type, "char *const") || is_one_of(syscall, out))
 		return false;

@@ -14,11 +14,19 @@ struct row {
 };
 
 #define POLL_BITS(poll, at) \
-	{ "events", BEGIN, 0, 0 }, { poll "IN", BIT, at, 0 }, { poll "PRI", BIT, at, 1 }, { poll "OUT", BIT, at, 2 }, \
-	{ poll "ERR", BIT, at, 3 }, { poll "HUP", BIT, at, 4 }, { NULL, END, 0, 0 }
+	{ "events", BEGIN, 0, 0 }, { poll "IN", BIT, at, 0 }, { poll "PRI", BIT, at, 1 }, \
+		{ poll "OUT", BIT, at, 2 }, { poll "ERR", BIT, at, 3 }, \
+		{ poll "HUP", BIT, at, 4 }, \
+	{ \
+		NULL, END, 0, 0 \
+	}
 
-static const struct row pollfd[] = { { "fd", S32, 0, 0 }, { "raw_events", X16, 4, 0 }, POLL_BITS("POLL", 4), { NULL, END, 0, 0 } };
-static const struct row polled[] = { { "fd", S32, 0, 0 }, { "raw_events", X16, 6, 0 }, POLL_BITS("POLL", 6), { NULL, END, 0, 0 } };
+static const struct row pollfd[] = {
+	{ "fd", S32, 0, 0 }, { "raw_events", X16, 4, 0 }, POLL_BITS("POLL", 4), { NULL, END, 0, 0 }
+};
+static const struct row polled[] = {
+	{ "fd", S32, 0, 0 }, { "raw_events", X16, 6, 0 }, POLL_BITS("POLL", 6), { NULL, END, 0, 0 }
+};
 
 #ifdef __x86_64__
 #define EPOLL_DATA 4            /* where it is; packed */

@@ -278,7 +278,8 @@ static uint32_t rwbs(const uint8_t *s, size_t n)
 }
 
 /* Where a dynamic value lies in the record; an empty one if that cannot be. */
-static inline const uint8_t *find(const struct step *s, const uint8_t *record, size_t len, size_t *n)
+static inline const uint8_t *find(const struct step *s, const uint8_t *record, size_t len,
+				  size_t *n)
 {
 	uint32_t loc, at;
 
@@ -307,7 +308,8 @@ static uint8_t *put_string(const uint8_t *from, size_t n, uint8_t *to, const uin
 }
 
 /* To `size` bytes, as LTTng's of a thread's name: the last is NUL. */
-static uint8_t *put_cut_text(const uint8_t *from, size_t n, size_t size, uint8_t *to, const uint8_t *end)
+static uint8_t *put_cut_text(const uint8_t *from, size_t n, size_t size, uint8_t *to,
+			     const uint8_t *end)
 {
 	if (size > (size_t)(end - to))
 		return NULL;
@@ -317,7 +319,8 @@ static uint8_t *put_cut_text(const uint8_t *from, size_t n, size_t size, uint8_t
 	return to + size;
 }
 
-static uint8_t *put_sequence(const uint8_t *from, size_t n, uint32_t element, uint8_t *to, const uint8_t *end)
+static uint8_t *put_sequence(const uint8_t *from, size_t n, uint32_t element, uint8_t *to,
+			     const uint8_t *end)
 {
 	uint32_t count = (uint32_t)(n / element);
 
@@ -346,7 +349,8 @@ static uint8_t *put_address(const uint8_t *from, uint8_t *to, const uint8_t *end
 	return to;
 }
 
-static uint8_t *put_symbol(const struct ksyms *symbols, const uint8_t *from, uint8_t *to, const uint8_t *end)
+static uint8_t *put_symbol(const struct ksyms *symbols, const uint8_t *from, uint8_t *to,
+			   const uint8_t *end)
 {
 	const char *name;
 	uint64_t address;
@@ -356,7 +360,8 @@ static uint8_t *put_symbol(const struct ksyms *symbols, const uint8_t *from, uin
 	return put_string((const uint8_t *)name, strlen(name), to, end);
 }
 
-static uint8_t *put_structs(const struct step *s, const uint8_t *from, size_t n, uint8_t *to, const uint8_t *end)
+static uint8_t *put_structs(const struct step *s, const uint8_t *from, size_t n, uint8_t *to,
+			    const uint8_t *end)
 {
 	size_t size = kstruct_size(s->m), each = kstruct_payload(s->m);
 	uint32_t count = 0;
@@ -376,7 +381,8 @@ static uint8_t *put_structs(const struct step *s, const uint8_t *from, size_t n,
 	return p;
 }
 
-static uint8_t *put_captured(const struct step *s, const uint8_t *from, size_t n, uint8_t *to, const uint8_t *end)
+static uint8_t *put_captured(const struct step *s, const uint8_t *from, size_t n, uint8_t *to,
+			     const uint8_t *end)
 {
 	size_t need = s->op == LOC_COPY ? s->n : s->op == STRUCT ? kstruct_payload(s->m) : 2;
 
@@ -400,7 +406,8 @@ static uint8_t *put_captured(const struct step *s, const uint8_t *from, size_t n
 }
 
 /* Those of which the size is not known before. NULL: no room. */
-static uint8_t *put_dynamic(const struct kcode *c, const struct step *s, const uint8_t *record, size_t len, uint8_t *to, const uint8_t *end)
+static uint8_t *put_dynamic(const struct kcode *c, const struct step *s, const uint8_t *record,
+			    size_t len, uint8_t *to, const uint8_t *end)
 {
 	const uint8_t *from;
 	size_t n;
@@ -422,7 +429,8 @@ static uint8_t *put_dynamic(const struct kcode *c, const struct step *s, const u
 }
 
 /* The rarer ones of fixed size. NULL: no room. */
-static uint8_t *put_fixed(const struct step *s, const uint8_t *from, uint8_t *to, const uint8_t *end)
+static uint8_t *put_fixed(const struct step *s, const uint8_t *from, uint8_t *to,
+			  const uint8_t *end)
 {
 	uint32_t n = s->op == RWBS ? 4 : s->op == TEXT ? s->n : s->m, flags;
 
@@ -440,7 +448,8 @@ static uint8_t *put_fixed(const struct step *s, const uint8_t *from, uint8_t *to
 }
 
 /* NULL: no room. */
-static inline uint8_t *put(const struct kcode *c, const struct step *s, const uint8_t *record, size_t len, uint8_t *to, const uint8_t *end)
+static inline uint8_t *put(const struct kcode *c, const struct step *s, const uint8_t *record,
+			   size_t len, uint8_t *to, const uint8_t *end)
 {
 	const uint8_t *from = record + s->at;
 
@@ -456,10 +465,12 @@ static inline uint8_t *put(const struct kcode *c, const struct step *s, const ui
 		}
 		return to + s->n;
 	}
-	return s->op < TEXT_LOC ? put_fixed(s, from, to, end) : put_dynamic(c, s, record, len, to, end);
+	return s->op < TEXT_LOC ? put_fixed(s, from, to, end)
+				: put_dynamic(c, s, record, len, to, end);
 }
 
-ssize_t kcode_run(const struct kcode *c, const uint8_t *record, size_t len, uint8_t *to, size_t room)
+ssize_t kcode_run(const struct kcode *c, const uint8_t *record, size_t len, uint8_t *to,
+		  size_t room)
 {
 	const struct step *s = c->steps, *last = s + c->count;
 	const uint8_t *end = to + room;

@@ -24,7 +24,8 @@ void kcode_free(struct kcode *c);                       /* NULL is allowed */
  * Bytes of the payload. -ENOSPC: more than room; -EBADMSG: the record is shorter than its fields. What a dynamic field says of its
  * place is checked; if it lies outside of the record, the value is empty.
  */
-ssize_t kcode_run(const struct kcode *c, const uint8_t *record, size_t len, uint8_t *to, size_t room);
+ssize_t kcode_run(const struct kcode *c, const uint8_t *record, size_t len, uint8_t *to,
+		  size_t room);
 
 /*
  * Where in the payload the n'th field stands that is to have a process (int32), and has the thread that the record knows of, which

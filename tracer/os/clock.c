@@ -67,7 +67,8 @@ static uint64_t tsc(void)
 static bool tsc_is_good(void)
 {
 	char name[16] = "";
-	int fd = open("/sys/devices/system/clocksource/clocksource0/current_clocksource", O_RDONLY | O_CLOEXEC);
+	int fd = open("/sys/devices/system/clocksource/clocksource0/current_clocksource",
+		      O_RDONLY | O_CLOEXEC);
 	ssize_t n;
 
 	if (fd < 0)
@@ -144,7 +145,8 @@ static bool read_page(const volatile struct perf_event_mmap_page *page, uint64_t
 		if (!given || shift > 63 || !time_mult)
 			return false;
 		/* ns = cycles * time_mult >> shift */
-		*mult = shift <= 32 ? (uint64_t)time_mult << (32 - shift) : (uint64_t)time_mult >> (shift - 32);
+		*mult = shift <= 32 ? (uint64_t)time_mult << (32 - shift)
+				    : (uint64_t)time_mult >> (shift - 32);
 		return true;
 	}
 	return false;
@@ -229,7 +231,8 @@ uint64_t clock_measure_offset(const struct clock *c)
 	int i;
 
 	for (i = 0; i < BRACKETS; i++) {
-		uint64_t before = clock_now(c), real = read_clock(CLOCK_REALTIME), after = clock_now(c);
+		uint64_t before = clock_now(c), real = read_clock(CLOCK_REALTIME),
+			 after = clock_now(c);
 
 		if (after - before < width) {
 			width = after - before;
@@ -292,7 +295,8 @@ static bool parse_uuid(const char *text, uint8_t uuid[16])
  */
 static bool is_plausible(const struct clock *c)
 {
-	uint64_t t, low = read_clock(CLOCK_MONOTONIC), high = read_clock(CLOCK_BOOTTIME), slack = NS_PER_S + high / 1000;
+	uint64_t t, low = read_clock(CLOCK_MONOTONIC), high = read_clock(CLOCK_BOOTTIME),
+		    slack = NS_PER_S + high / 1000;
 
 	if (!c->mult)
 		return !c->base;
@@ -306,7 +310,8 @@ static bool load_constants(struct clock *c, int dir, char boot[37])
 {
 	struct md_buf text = MD_BUF_INIT;
 	bool ok = !state_file_read(dir, "clock", FILE_MAX, &text) &&
-		  sscanf(md_buf_str(&text), "boot_id %36s\nmult %" SCNu64 "\nbase %" SCNu64 "\noffset %" SCNu64 "\n",
+		  sscanf(md_buf_str(&text),
+			 "boot_id %36s\nmult %" SCNu64 "\nbase %" SCNu64 "\noffset %" SCNu64 "\n",
 			 boot, &c->mult, &c->base, &c->offset) == 4;
 
 	md_buf_deinit(&text);
@@ -316,7 +321,8 @@ static bool load_constants(struct clock *c, int dir, char boot[37])
 static void save_constants(const struct clock *c, int dir, const char *boot_id)
 {
 	char text[256];
-	int n = snprintf(text, sizeof(text), "boot_id %s\nmult %" PRIu64 "\nbase %" PRIu64 "\noffset %" PRIu64 "\n",
+	int n = snprintf(text, sizeof(text),
+			 "boot_id %s\nmult %" PRIu64 "\nbase %" PRIu64 "\noffset %" PRIu64 "\n",
 			 boot_id, c->mult, c->base, c->offset);
 
 	/* If this fails, the next daemon measures again. */
@@ -332,7 +338,8 @@ int clock_open(struct clock *c, const char *state_dir)
 
 	*c = (struct clock){ 0 };
 	read_boot_id(boot_id);
-	if (dir < 0 || !load_constants(c, dir, boot) || strcmp(boot, boot_id) != 0 || !is_plausible(c) || (monotonic && c->mult)) {
+	if (dir < 0 || !load_constants(c, dir, boot) || strcmp(boot, boot_id) != 0 ||
+	    !is_plausible(c) || (monotonic && c->mult)) {
 		measure_clock(c, !monotonic && tsc_is_good());
 		if (dir >= 0)
 			save_constants(c, dir, boot_id);
@@ -349,7 +356,8 @@ void clock_recall(struct clock *c, int state_fd)
 	char boot[37] = "";
 
 	*c = (struct clock){ 0 };
-	if (!load_constants(c, state_fd, boot) || !parse_uuid(boot, c->uuid) || c->offset > INT64_MAX / 2)
+	if (!load_constants(c, state_fd, boot) || !parse_uuid(boot, c->uuid) ||
+	    c->offset > INT64_MAX / 2)
 		clock_open(c, NULL);
 	c->stands = UINT64_MAX / 8;
 }
@@ -360,11 +368,13 @@ void clock_describe(const struct clock *c, struct md_buf *out)
 		/* kHz = 2^32 * 10^6 / mult */
 		uint64_t khz = ((UINT64_C(1) << 32) * 1000000 + c->mult / 2) / c->mult;
 
-		md_buf_printf(out, "clock tsc %" PRIu64 ".%03" PRIu64 " MHz\n", khz / 1000, khz % 1000);
+		md_buf_printf(out, "clock tsc %" PRIu64 ".%03" PRIu64 " MHz\n", khz / 1000,
+			      khz % 1000);
 	} else if (tsc_is_good()) {
 		md_buf_puts(out, "clock monotonic, requested by TRAILFS_CLOCK\n");
 	} else {
-		md_buf_puts(out, "clock monotonic, because the kernel's clocksource is not the TSC\n");
+		md_buf_puts(out,
+			    "clock monotonic, because the kernel's clocksource is not the TSC\n");
 	}
 }
 

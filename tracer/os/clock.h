@@ -14,9 +14,11 @@
 #include "metadata/buf.h"
 
 struct clock {
-	uint64_t mult;          /* ns = ((unsigned __int128)tsc * mult >> 32) + base; 0: CLOCK_MONOTONIC */
+	/* ns = ((unsigned __int128)tsc * mult >> 32) + base; 0: CLOCK_MONOTONIC */
+	uint64_t mult;
 	uint64_t base;          /* modulo 2^64 */
-	uint64_t offset;        /* ns from the epoch to zero of this clock, measured with the constants */
+	/* ns from the epoch to zero of this clock, when it was calibrated */
+	uint64_t offset;
 	uint64_t stands;        /* not 0: the clock does not run and always shows this (recovery) */
 	uint8_t uuid[16];       /* identifies the clock in metadata: one per boot */
 };

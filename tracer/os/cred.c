@@ -119,7 +119,8 @@ int cred_enter(const struct cred *c)
 	setfsgid(c->gid);
 	setfsuid(c->uid);
 	/* setfsuid and setfsgid report no errors: -1 changes nothing and returns the current id. */
-	if ((gid_t)setfsgid((gid_t)-1) == c->gid && (uid_t)setfsuid((uid_t)-1) == c->uid && !set_capabilities(false))
+	if ((gid_t)setfsgid((gid_t)-1) == c->gid && (uid_t)setfsuid((uid_t)-1) == c->uid &&
+	    !set_capabilities(false))
 		return 0;
 	cred_leave(c);
 	return -EPERM;

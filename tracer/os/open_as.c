@@ -220,7 +220,9 @@ int ownerfile_open(uid_t owner, const char *path, struct tr_err *err)
 	if (fd == -ELOOP)
 		return tr_fail(err, fd, "%s: too many symbolic links", path);
 	if (fd == -EACCES)
-		return tr_fail(err, fd, "%s: the session's owner may not read it, or another user owns a symbolic link in the path",
+		return tr_fail(err, fd,
+			       "%s: the session's owner may not read it, or another user owns a "
+			       "symbolic link in the path",
 			       path);
 	return fd < 0 ? tr_fail(err, fd, "%s: %s", path, strerror(-fd)) : fd;
 }

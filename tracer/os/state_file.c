@@ -41,7 +41,8 @@ static int name_temporary(const char *name, char *to, size_t size)
 
 static int replace_file(int dir, const char *name, const char *temp, const void *data, size_t len)
 {
-	int ret, fd = openat(dir, temp, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600);
+	int ret,
+		fd = openat(dir, temp, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600);
 
 	if (fd < 0)
 		return -errno;
@@ -103,7 +104,8 @@ int state_file_read(int dir, const char *name, size_t max, struct md_buf *out)
 	else if (!S_ISREG(st.st_mode))
 		ret = -EINVAL;
 	else
-		ret = st.st_size > 0 && (uint64_t)st.st_size > max ? -EFBIG : read_all(fd, max, out);
+		ret = st.st_size > 0 && (uint64_t)st.st_size > max ? -EFBIG
+								   : read_all(fd, max, out);
 	close(fd);
 	if (ret)
 		out->len = begin;
@@ -166,7 +168,8 @@ static int remove_entries(DIR *d, int depth, bool *removed)
 			if (errno != EISDIR && errno != EPERM)
 				ret = -errno;
 			else
-				ret = depth ? remove_below(dirfd(d), e->d_name, depth - 1) : -ENOTEMPTY;
+				ret = depth ? remove_below(dirfd(d), e->d_name, depth - 1)
+					    : -ENOTEMPTY;
 		}
 	}
 	return ret;

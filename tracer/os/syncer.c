@@ -19,7 +19,8 @@ struct syncgroup {
 	int error;                      /* atomic */
 	struct worker worker;
 	pthread_mutex_t lock;           /* guards the rest; taken before the worker's lock */
-	bool whole;                     /* a syncfs job is queued for dev: it covers all that is written before it begins */
+	/* a syncfs job is queued for dev: it covers all earlier writes */
+	bool whole;
 	dev_t dev;
 };
 

@@ -20,10 +20,11 @@ void syncgroup_put(struct syncgroup *g);        /* g may be NULL; queued files a
  */
 int syncgroup_add(struct syncgroup *g, int fd);
 int syncgroup_add_copy(struct syncgroup *g, int fd);    /* the same; the caller keeps fd */
-int syncgroup_add_system_of(struct syncgroup *g, int fd);       /* the same for fd's whole file system */
-void syncgroup_fail(struct syncgroup *g, int error);    /* sets the group's error, -errno; 0 is ignored */
+/* The same for the whole file system of fd. */
+int syncgroup_add_system_of(struct syncgroup *g, int fd);
+void syncgroup_fail(struct syncgroup *g, int error);    /* sets the error, -errno; 0 is ignored */
 uint64_t syncgroup_pending(const struct syncgroup *g);  /* files queued */
-int syncgroup_error(const struct syncgroup *g);         /* the last error as a positive errno, or 0 */
+int syncgroup_error(const struct syncgroup *g);         /* the last error, as an errno; or 0 */
 /* Waits at most `seconds` until all is on the disk; before the process ends. */
 void syncer_finish(int seconds);
 

@@ -72,7 +72,8 @@ static const char *last_colon(const char *begin, const char *end)
 }
 
 /* Names of symbols: those of C, C++, Rust, compilers' suffixes, versions. No byte that means something to tracefs but + for the offset. */
-static int take_symbol(const struct input *in, const char *p, bool is_kernel, bool is_return, struct dynamic_event *d)
+static int take_symbol(const struct input *in, const char *p, bool is_kernel, bool is_return,
+		       struct dynamic_event *d)
 {
 	const char *more = is_kernel ? "_.$:" : "_.$@", *q;
 
@@ -103,17 +104,21 @@ static int take_symbol(const struct input *in, const char *p, bool is_kernel, bo
 
 static int take_path(const struct input *in, const char *end, struct dynamic_event *d)
 {
-	const unsigned char *p = (const unsigned char *)in->begin, *stop = (const unsigned char *)end;
+	const unsigned char *p = (const unsigned char *)in->begin,
+			    *stop = (const unsigned char *)end;
 
 	if (in->begin == end || *in->begin != '/')
-		return wrong(in, in->begin, "the path of a program or library is missing: it begins with '/'");
+		return wrong(in, in->begin,
+			     "the path of a program or library is missing: it begins with '/'");
 	/* It will be a part of the event's name. */
 	while (p < stop) {
 		size_t n = md_utf8_char(p, (size_t)(stop - p));
 
 		if (!n || *p < 0x20 || *p == 0x7f)
-			return wrong(in, (const char *)p, "a path here is UTF-8 without control characters");
-		if (*p == '/' && stop - p >= 3 && p[1] == '.' && p[2] == '.' && (stop - p == 3 || p[3] == '/'))
+			return wrong(in, (const char *)p,
+				     "a path here is UTF-8 without control characters");
+		if (*p == '/' && stop - p >= 3 && p[1] == '.' && p[2] == '.' &&
+		    (stop - p == 3 || p[3] == '/'))
 			return wrong(in, (const char *)p + 1, "a path here has no '..'");
 		p += n;
 	}
@@ -123,7 +128,8 @@ static int take_path(const struct input *in, const char *end, struct dynamic_eve
 
 static int take_usdt(const struct input *in, struct dynamic_event *d)
 {
-	const char *name = last_colon(in->begin, in->end), *provider = name ? last_colon(in->begin, name) : NULL;
+	const char *name = last_colon(in->begin, in->end),
+		   *provider = name ? last_colon(in->begin, name) : NULL;
 	int ret;
 
 	if (!provider)
@@ -133,9 +139,12 @@ static int take_usdt(const struct input *in, struct dynamic_event *d)
 		return ret;
 	for (const char *p = provider + 1; p < in->end; p++)
 		if (p != name && !isalnum((unsigned char)*p) && !strchr("_.$-", *p))
-			return wrong(in, p, "names of providers and probes have letters, digits and '_' only");
+			return wrong(
+				in, p,
+				"names of providers and probes have letters, digits and '_' only");
 	if (provider + 1 == name || name + 1 == in->end)
-		return wrong(in, provider + 1 == name ? name : in->end, "a usdt rule is usdt:PATH:PROVIDER:NAME");
+		return wrong(in, provider + 1 == name ? name : in->end,
+			     "a usdt rule is usdt:PATH:PROVIDER:NAME");
 	d->provider = strndup(provider + 1, (size_t)(name - provider - 1));
 	d->name = strndup(name + 1, (size_t)(in->end - name - 1));
 	return d->provider && d->name ? 0 : -ENOMEM;
@@ -149,7 +158,9 @@ int dynamic_event_parse(const char *text, struct dynamic_event *out, struct tr_e
 
 	*out = (struct dynamic_event){ .fd = -1 };
 	if (kind < 0)
-		return wrong(&in, in.begin, "that is no rule of a dynamic event (kprobe:, kretprobe:, uprobe:, uretprobe:, usdt:)");
+		return wrong(&in, in.begin,
+			     "that is no rule of a dynamic event (kprobe:, kretprobe:, uprobe:, "
+			     "uretprobe:, usdt:)");
 	out->kind = (enum dynamic_event_kind)kind;
 	in.begin += kinds[kind].len;
 	if (kind == DYN_USDT) {
@@ -174,7 +185,8 @@ int dynamic_event_parse(const char *text, struct dynamic_event *out, struct tr_e
 
 /* ---- where it is in the file ---- */
 
-static int no_probe(const struct dynamic_event *d, const struct elfsym_probes *all, struct tr_err *err)
+static int no_probe(const struct dynamic_event *d, const struct elfsym_probes *all,
+		    struct tr_err *err)
 {
 	const char *names[1024], *best;
 	size_t n = 0;
@@ -186,7 +198,8 @@ static int no_probe(const struct dynamic_event *d, const struct elfsym_probes *a
 			names[n++] = all->probes[i].name;
 	best = nearest(d->name, strlen(d->name), names, n);
 	if (best)
-		return tr_fail(err, -ENOENT, "%s has no probe '%s:%s'; did you mean '%s'?", d->path, d->provider, d->name, best);
+		return tr_fail(err, -ENOENT, "%s has no probe '%s:%s'; did you mean '%s'?", d->path,
+			       d->provider, d->name, best);
 	return tr_fail(err, -ENOENT, "%s has no probe '%s:%s'", d->path, d->provider, d->name);
 }
 
@@ -208,7 +221,8 @@ static int resolve_usdt(struct dynamic_event *d, struct tr_err *err)
 	if (!count)
 		ret = no_probe(d, &all, err);
 	else if (count > DYN_PLACES_MAX)
-		ret = tr_fail(err, -EFBIG, "%s has '%s:%s' in %zu places, more than %d", d->path, d->provider, d->name, count, DYN_PLACES_MAX);
+		ret = tr_fail(err, -EFBIG, "%s has '%s:%s' in %zu places, more than %d", d->path,
+			      d->provider, d->name, count, DYN_PLACES_MAX);
 	else if (!(d->places = calloc(count, sizeof(*d->places))))
 		ret = tr_fail(err, -ENOMEM, "no memory for the places of the probe");
 	for (size_t i = 0; i < all.count && !ret; i++) {
@@ -291,7 +305,8 @@ static bool type_of(const struct dynamic_event *d, int arg, char type[8])
 	struct md_buf fetch = MD_BUF_INIT;
 	const char *operand, *colon;
 	size_t n = operand_of(d->places[0].args, arg, &operand);
-	bool good = n && dynamic_event_operand(operand, n, &fetch) && (colon = strrchr(md_buf_str(&fetch), ':')) && strlen(colon) < 8;
+	bool good = n && dynamic_event_operand(operand, n, &fetch) &&
+		    (colon = strrchr(md_buf_str(&fetch), ':')) && strlen(colon) < 8;
 
 	if (good)
 		strcpy(type, colon);
@@ -318,21 +333,25 @@ static void put_args(const struct dynamic_event *d, size_t place, struct md_buf 
 	}
 }
 
-int dynamic_event_define(const struct dynamic_event *d, size_t place, const char *group, const char *event, struct md_buf *out, struct tr_err *err)
+int dynamic_event_define(const struct dynamic_event *d, size_t place, const char *group,
+			 const char *event, struct md_buf *out, struct tr_err *err)
 {
 	bool is_return = d->kind == DYN_KRETPROBE || d->kind == DYN_URETPROBE;
 
 	if (!is_good(group) || !is_good(event))
-		return tr_fail(err, -EINVAL, "names of groups and events have letters, digits and '_' only");
+		return tr_fail(err, -EINVAL,
+			       "names of groups and events have letters, digits and '_' only");
 	md_buf_printf(out, "%c:%s/%s ", is_return ? 'r' : 'p', group, event);
 	if (!dynamic_event_has_file(d)) {
 		md_buf_printf(out, "%s\n", d->symbol);
 	} else {
 		if (place >= d->place_count)
 			return tr_fail(err, -EINVAL, "%s has no such place", d->path);
-		md_buf_printf(out, "/proc/self/fd/%d:0x%llx", d->fd, (unsigned long long)d->places[place].offset);
+		md_buf_printf(out, "/proc/self/fd/%d:0x%llx", d->fd,
+			      (unsigned long long)d->places[place].offset);
 		if (d->places[place].semaphore)
-			md_buf_printf(out, "(0x%llx)", (unsigned long long)d->places[place].semaphore);
+			md_buf_printf(out, "(0x%llx)",
+				      (unsigned long long)d->places[place].semaphore);
 		if (d->kind == DYN_USDT)
 			put_args(d, place, out);
 		md_buf_putc(out, '\n');

@@ -68,11 +68,12 @@ static uint32_t hash_file(const struct dynamic_event *d)
 static size_t make_stem(const struct dynamic_event *d, char name[DYN_NAME_MAX])
 {
 	static const char *const kinds[] = { "kprobe", "kretprobe", "uprobe", "uretprobe", "usdt" };
-	int n = snprintf(name, DYN_NAME_MAX, "%s_%.16s_%016llx_", kinds[d->kind], d->symbol ? d->symbol : d->name,
-			 (unsigned long long)hash_rule(d));
+	int n = snprintf(name, DYN_NAME_MAX, "%s_%.16s_%016llx_", kinds[d->kind],
+			 d->symbol ? d->symbol : d->name, (unsigned long long)hash_rule(d));
 
 	for (char *p = name; *p; p++)
-		if (!((*p >= 'a' && *p <= 'z') || (*p >= 'A' && *p <= 'Z') || (*p >= '0' && *p <= '9')))
+		if (!((*p >= 'a' && *p <= 'z') || (*p >= 'A' && *p <= 'Z') ||
+		      (*p >= '0' && *p <= '9')))
 			*p = '_';
 	return (size_t)n;
 }
@@ -113,7 +114,8 @@ static bool add_near(struct near *near, const char *name, const char *wanted, si
 {
 	size_t n = strlen(name);
 
-	if (*name != *wanted || n > len + 8 || n + 3 < len || near->count == sizeof(near->names) / sizeof(near->names[0]))
+	if (*name != *wanted || n > len + 8 || n + 3 < len ||
+	    near->count == sizeof(near->names) / sizeof(near->names[0]))
 		return true;
 	near->names[near->count] = strdup(name);
 	return near->names[near->count] && ++near->count;
@@ -157,11 +159,15 @@ int dynamic_event_explain(const struct dynamic_event *d, int code, struct tr_err
 	known = look_up(d->symbol, len, near);
 	best = nearest(d->symbol, len, (const char *const *)near->names, near->count);
 	if (!known && best)
-		code = tr_fail(err, -ENOENT, "the kernel has no function '%.*s'; did you mean '%s'?", (int)len, d->symbol, best);
+		code = tr_fail(err, -ENOENT,
+			       "the kernel has no function '%.*s'; did you mean '%s'?", (int)len,
+			       d->symbol, best);
 	else if (!known)
-		code = tr_fail(err, -ENOENT, "the kernel has no function '%.*s'", (int)len, d->symbol);
+		code = tr_fail(err, -ENOENT, "the kernel has no function '%.*s'", (int)len,
+			       d->symbol);
 	else
-		code = tr_fail(err, code, "the kernel allows no probe at '%s': %s", d->symbol, strerror(-code));
+		code = tr_fail(err, code, "the kernel allows no probe at '%s': %s", d->symbol,
+			       strerror(-code));
 	for (size_t i = 0; i < near->count; i++)
 		free(near->names[i]);
 	free(near);
@@ -175,23 +181,31 @@ static int explain(const struct dynamic_event *d, int code, struct tr_err *err)
 	switch (code) {
 	case -EACCES:
 	case -EPERM:
-		return tr_fail(err, code, "no permission to write %s of tracefs (a locked-down kernel?)", what);
+		return tr_fail(err, code,
+			       "no permission to write %s of tracefs (a locked-down kernel?)",
+			       what);
 	case -EADDRNOTAVAIL:
-		return tr_fail(err, -EINVAL, "the kernel has several functions '%s'; give the place as another function's name and +OFF",
+		return tr_fail(err, -EINVAL,
+			       "the kernel has several functions '%s'; give the place as another "
+			       "function's name and +OFF",
 			       d->symbol);
 	case -ENOENT:
 	case -EINVAL:
 	case -EILSEQ:
 		if (is_kernel(d))
-			return tr_fail(err, code, "the kernel allows no probe at '%s': %s", d->symbol, strerror(-code));
-		return tr_fail(err, code, "the kernel allows no probe in %s: %s", d->path, strerror(-code));
+			return tr_fail(err, code, "the kernel allows no probe at '%s': %s",
+				       d->symbol, strerror(-code));
+		return tr_fail(err, code, "the kernel allows no probe in %s: %s", d->path,
+			       strerror(-code));
 	default:
-		return tr_fail(err, code, "cannot make the event in %s of tracefs: %s", what, strerror(-code));
+		return tr_fail(err, code, "cannot make the event in %s of tracefs: %s", what,
+			       strerror(-code));
 	}
 }
 
 /* 1: made; 0: it was there. */
-static int create_place(int tracefs_fd, const char *group, const struct dynamic_event *d, size_t place, const char *name, struct tr_err *err)
+static int create_place(int tracefs_fd, const char *group, const struct dynamic_event *d,
+			size_t place, const char *name, struct tr_err *err)
 {
 	const char *file = is_kernel(d) ? "kprobe_events" : "uprobe_events";
 	struct md_buf line = MD_BUF_INIT;
@@ -209,7 +223,8 @@ static int create_place(int tracefs_fd, const char *group, const struct dynamic_
 	return ret;
 }
 
-int dynamic_event_create(int tracefs_fd, const char *group, const struct dynamic_event *d, struct md_buf *names, struct tr_err *err)
+int dynamic_event_create(int tracefs_fd, const char *group, const struct dynamic_event *d,
+			 struct md_buf *names, struct tr_err *err)
 {
 	const char *file = is_kernel(d) ? "kprobe_events" : "uprobe_events";
 	size_t count = dynamic_event_has_file(d) ? d->place_count : 1, i;
@@ -218,8 +233,11 @@ int dynamic_event_create(int tracefs_fd, const char *group, const struct dynamic
 	int ret = 0;
 
 	if (faccessat(tracefs_fd, file, F_OK, 0) && errno == ENOENT)
-		return tr_fail(err, -EOPNOTSUPP, is_kernel(d) ? "this kernel was built without kprobes (there is no kprobe_events in tracefs)" :
-			       "this kernel was built without uprobes (there is no uprobe_events in tracefs)");
+		return tr_fail(err, -EOPNOTSUPP,
+			       is_kernel(d) ? "this kernel was built without kprobes (there is no "
+					      "kprobe_events in tracefs)"
+					    : "this kernel was built without uprobes (there is no "
+					      "uprobe_events in tracefs)");
 	if (!count || count > DYN_PLACES_MAX)
 		return tr_fail(err, -EINVAL, "the place of the probe is not known");
 	for (i = 0; i < count && ret >= 0; i++) {
@@ -311,14 +329,16 @@ static void disable(int tracefs_fd, const char *group, const char *name)
 }
 
 /* Takes apart `p:GROUP/NAME …`, `r8:GROUP/NAME …`; false if that is none of ours. */
-static bool take_line(const char *line, const char *prefix, char group[DYN_NAME_MAX], char name[DYN_NAME_MAX])
+static bool take_line(const char *line, const char *prefix, char group[DYN_NAME_MAX],
+		      char name[DYN_NAME_MAX])
 {
 	char kind;
 
 	if (sscanf(line, "%c%*[0-9]:%63[^/ \n]/%63[^ \n]", &kind, group, name) != 3 &&
 	    sscanf(line, "%c:%63[^/ \n]/%63[^ \n]", &kind, group, name) != 3)
 		return false;
-	return (kind == 'p' || kind == 'r' || kind == 'e') && !strncmp(group, prefix, strlen(prefix));
+	return (kind == 'p' || kind == 'r' || kind == 'e') &&
+	       !strncmp(group, prefix, strlen(prefix));
 }
 
 int dynamic_event_list(int tracefs_fd, const char *group, struct md_buf *names)

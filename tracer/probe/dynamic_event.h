@@ -55,13 +55,15 @@ bool dynamic_event_has_file(const struct dynamic_event *d);
 int dynamic_event_resolve(struct dynamic_event *d, struct tr_err *err);
 
 /* The definition for tracefs of one place (0 for kernel symbols), a line. `event` is the name. -EINVAL, -ENOMEM. */
-int dynamic_event_define(const struct dynamic_event *d, size_t place, const char *group, const char *event, struct md_buf *out, struct tr_err *err);
+int dynamic_event_define(const struct dynamic_event *d, size_t place, const char *group,
+			 const char *event, struct md_buf *out, struct tr_err *err);
 /*
  * Makes the events in tracefs (a descriptor of its directory) that are not there yet, all or none; their names in the group go to
  * names, separated by NUL. A name is the same for the same rule, file and place, whoever makes it. The group is made of letters,
  * digits and _. -EOPNOTSUPP: this kernel has no such probes; -ENOENT: no such symbol; -EINVAL: none is possible there; -EACCES, -EPERM.
  */
-int dynamic_event_create(int tracefs_fd, const char *group, const struct dynamic_event *d, struct md_buf *names, struct tr_err *err);
+int dynamic_event_create(int tracefs_fd, const char *group, const struct dynamic_event *d,
+			 struct md_buf *names, struct tr_err *err);
 /*
  * Why the kernel refused a probe in itself with that code, better than dynamic_event_create says it, and perhaps with another code: this may take long.
  * Anything else stays as it is.

@@ -44,7 +44,8 @@ static void widen_header(Elf64_Ehdr *to, const Elf32_Ehdr *from)
 	to->e_shstrndx = from->e_shstrndx;
 }
 
-static bool read_section(const struct elf_view *v, const Elf64_Ehdr *e, uint32_t i, struct elf_section *s)
+static bool read_section(const struct elf_view *v, const Elf64_Ehdr *e, uint32_t i,
+			 struct elf_section *s)
 {
 	uint64_t at = e->e_shoff + (uint64_t)i * e->e_shentsize;
 	Elf64_Shdr h;
@@ -53,11 +54,13 @@ static bool read_section(const struct elf_view *v, const Elf64_Ehdr *e, uint32_t
 	if (v->is64) {
 		if (!read_all(v->fd, &h, sizeof(h), at))
 			return false;
-		*s = (struct elf_section){ h.sh_name, h.sh_type, h.sh_link, h.sh_flags, h.sh_addr, h.sh_offset, h.sh_size };
+		*s = (struct elf_section){ h.sh_name, h.sh_type,   h.sh_link, h.sh_flags,
+					   h.sh_addr, h.sh_offset, h.sh_size };
 	} else {
 		if (!read_all(v->fd, &h32, sizeof(h32), at))
 			return false;
-		*s = (struct elf_section){ h32.sh_name, h32.sh_type, h32.sh_link, h32.sh_flags, h32.sh_addr, h32.sh_offset, h32.sh_size };
+		*s = (struct elf_section){ h32.sh_name, h32.sh_type,   h32.sh_link, h32.sh_flags,
+					   h32.sh_addr, h32.sh_offset, h32.sh_size };
 	}
 	return true;
 }
@@ -67,7 +70,8 @@ static int read_sections(struct elf_view *v, const Elf64_Ehdr *e)
 	uint32_t count = e->e_shnum, names = e->e_shstrndx;
 	struct elf_section first;
 
-	if (!e->e_shoff || e->e_shoff >= v->file_size || e->e_shentsize != (v->is64 ? sizeof(Elf64_Shdr) : sizeof(Elf32_Shdr)) ||
+	if (!e->e_shoff || e->e_shoff >= v->file_size ||
+	    e->e_shentsize != (v->is64 ? sizeof(Elf64_Shdr) : sizeof(Elf32_Shdr)) ||
 	    !read_section(v, e, 0, &first))
 		return 0;
 	if (!count)             /* more than the header's 16 bits hold */
@@ -80,7 +84,8 @@ static int read_sections(struct elf_view *v, const Elf64_Ehdr *e)
 	for (uint32_t i = 0; i < count && read_section(v, e, i, &v->sections[i]); i++) {
 		struct elf_section *s = &v->sections[i];
 
-		if (s->type == SHT_NOBITS || s->offset > v->file_size || s->size > v->file_size - s->offset)
+		if (s->type == SHT_NOBITS || s->offset > v->file_size ||
+		    s->size > v->file_size - s->offset)
 			s->offset = s->size = 0;
 		v->section_count = i + 1;
 	}
@@ -88,7 +93,8 @@ static int read_sections(struct elf_view *v, const Elf64_Ehdr *e)
 	return 0;
 }
 
-static bool read_segment(const struct elf_view *v, const Elf64_Ehdr *e, uint32_t i, uint32_t *type, struct elf_segment *s)
+static bool read_segment(const struct elf_view *v, const Elf64_Ehdr *e, uint32_t i, uint32_t *type,
+			 struct elf_segment *s)
 {
 	uint64_t at = e->e_phoff + (uint64_t)i * e->e_phentsize;
 	Elf64_Phdr h;
@@ -123,7 +129,8 @@ static int read_segments(struct elf_view *v, const Elf64_Ehdr *e)
 
 		if (!read_segment(v, e, i, &type, s))
 			break;
-		if (type == PT_LOAD && s->offset <= v->file_size && s->size <= v->file_size - s->offset)
+		if (type == PT_LOAD && s->offset <= v->file_size &&
+		    s->size <= v->file_size - s->offset)
 			v->segment_count++;
 	}
 	return 0;
@@ -159,7 +166,8 @@ int elf_view_open(struct elf_view *v, int fd, struct tr_err *err)
 		return tr_fail(err, -ENOEXEC, "that is no file");
 	v->file_size = (uint64_t)st.st_size;
 	if (!read_header(v, &e) || (e.e_type != ET_EXEC && e.e_type != ET_DYN))
-		return tr_fail(err, -ENOEXEC, "the file is no program or library of this machine (ELF)");
+		return tr_fail(err, -ENOEXEC,
+			       "the file is no program or library of this machine (ELF)");
 	ret = read_sections(v, &e);
 	if (!ret)
 		ret = read_segments(v, &e);
@@ -178,7 +186,8 @@ void elf_view_close(struct elf_view *v)
 	v->segments = NULL;
 }
 
-bool elf_view_read(const struct elf_view *v, const struct elf_section *s, uint64_t at, void *out, size_t n)
+bool elf_view_read(const struct elf_view *v, const struct elf_section *s, uint64_t at, void *out,
+		   size_t n)
 {
 	return at <= s->size && n <= s->size - at && read_all(v->fd, out, n, s->offset + at);
 }
@@ -199,7 +208,8 @@ const struct elf_section *elf_view_section(const struct elf_view *v, const char 
 	if (v->names >= v->section_count || n > sizeof(text))
 		return NULL;
 	for (uint32_t i = 0; i < v->section_count; i++)
-		if (elf_view_read(v, &v->sections[v->names], v->sections[i].name, text, n) && !memcmp(text, name, n))
+		if (elf_view_read(v, &v->sections[v->names], v->sections[i].name, text, n) &&
+		    !memcmp(text, name, n))
 			return &v->sections[i];
 	return NULL;
 }
@@ -210,7 +220,8 @@ uint64_t elf_view_symbol_size(const struct elf_view *v)
 }
 
 /* Symbols are read in pieces of a window: a call of the system for each would take seconds. */
-bool elf_view_symbol(struct elf_view *v, const struct elf_section *table, uint64_t index, struct elf_symbol *out)
+bool elf_view_symbol(struct elf_view *v, const struct elf_section *table, uint64_t index,
+		     struct elf_symbol *out)
 {
 	uint64_t size = elf_view_symbol_size(v), at = table->offset + index * size, left;
 	const uint8_t *p;
@@ -231,12 +242,14 @@ bool elf_view_symbol(struct elf_view *v, const struct elf_section *table, uint64
 		Elf64_Sym s;
 
 		memcpy(&s, p, sizeof(s));
-		*out = (struct elf_symbol){ s.st_name, s.st_shndx, s.st_info, s.st_value, s.st_size };
+		*out = (struct elf_symbol){ s.st_name, s.st_shndx, s.st_info, s.st_value,
+					    s.st_size };
 	} else {
 		Elf32_Sym s;
 
 		memcpy(&s, p, sizeof(s));
-		*out = (struct elf_symbol){ s.st_name, s.st_shndx, s.st_info, s.st_value, s.st_size };
+		*out = (struct elf_symbol){ s.st_name, s.st_shndx, s.st_info, s.st_value,
+					    s.st_size };
 	}
 	return true;
 }
@@ -246,7 +259,8 @@ int64_t elf_view_offset(const struct elf_view *v, uint64_t address, bool execute
 	for (uint32_t i = 0; i < v->segment_count; i++) {
 		const struct elf_segment *s = &v->segments[i];
 
-		if ((!executed || (s->flags & PF_X)) && address >= s->address && address - s->address < s->size)
+		if ((!executed || (s->flags & PF_X)) && address >= s->address &&
+		    address - s->address < s->size)
 			return (int64_t)(s->offset + (address - s->address));
 	}
 	return -1;

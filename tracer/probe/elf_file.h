@@ -45,12 +45,14 @@ int elf_view_open(struct elf_view *v, int fd, struct tr_err *err);
 void elf_view_close(struct elf_view *v);
 
 /* All n bytes from `at` on of a section; false if they are not in it, or cannot be read. */
-bool elf_view_read(const struct elf_view *v, const struct elf_section *s, uint64_t at, void *out, size_t n);
+bool elf_view_read(const struct elf_view *v, const struct elf_section *s, uint64_t at, void *out,
+		   size_t n);
 /* The first of a type; by name; NULL. */
 const struct elf_section *elf_view_section_of(const struct elf_view *v, uint32_t type);
 const struct elf_section *elf_view_section(const struct elf_view *v, const char *name);
 uint64_t elf_view_symbol_size(const struct elf_view *v);
-bool elf_view_symbol(struct elf_view *v, const struct elf_section *table, uint64_t index, struct elf_symbol *out);
+bool elf_view_symbol(struct elf_view *v, const struct elf_section *table, uint64_t index,
+		     struct elf_symbol *out);
 /* An address as offset in the file; -1 if no segment (with `executed`: no executable one) has it. */
 int64_t elf_view_offset(const struct elf_view *v, uint64_t address, bool executed);
 

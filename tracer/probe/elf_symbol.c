@@ -60,7 +60,8 @@ static int take_wanted(struct wanted *w, const char *symbol, struct tr_err *err)
 	memset(w, 0, sizeof(*w));
 	w->text = symbol;
 	if (!*symbol || strlen(symbol) >= sizeof(w->name))
-		return tr_fail(err, -EINVAL, *symbol ? "the symbol's name is too long" : "a symbol is missing");
+		return tr_fail(err, -EINVAL,
+			       *symbol ? "the symbol's name is too long" : "a symbol is missing");
 	strcpy(w->name, symbol);
 	p = strrchr(w->name, '+');
 	if (p && p != w->name) {
@@ -93,7 +94,8 @@ static int version_index(const struct table *t, const char *version)
 		Elf64_Verdef d;
 		Elf64_Verdaux a;
 
-		if (!elf_view_read(t->v, s, at, &d, sizeof(d)) || !elf_view_read(t->v, s, at + d.vd_aux, &a, sizeof(a)))
+		if (!elf_view_read(t->v, s, at, &d, sizeof(d)) ||
+		    !elf_view_read(t->v, s, at + d.vd_aux, &a, sizeof(a)))
 			break;
 		if (!strcmp(name_at(t, a.vda_name), version))
 			return d.vd_ndx & 0x7fff;
@@ -109,15 +111,18 @@ static int rank_of(const struct table *t, const struct elf_symbol *s, bool is_de
 {
 	int type = ELF64_ST_TYPE(s->info), bind = ELF64_ST_BIND(s->info);
 
-	if (s->section == SHN_UNDEF || (type != STT_FUNC && type != STT_GNU_IFUNC && type != STT_NOTYPE))
+	if (s->section == SHN_UNDEF ||
+	    (type != STT_FUNC && type != STT_GNU_IFUNC && type != STT_NOTYPE))
 		return 0;
 	if (type == STT_NOTYPE && elf_view_offset(t->v, s->value, true) < 0)
 		return 0;
-	return 1 + (type != STT_NOTYPE) * 8 + is_default * 4 + (bind == STB_GLOBAL ? 2 : bind == STB_WEAK);
+	return 1 + (type != STT_NOTYPE) * 8 + is_default * 4 +
+	       (bind == STB_GLOBAL ? 2 : bind == STB_WEAK);
 }
 
 /* True if the name is the wanted one; says whether it is of the default version. */
-static bool matches(const struct table *t, const struct wanted *w, const struct elf_symbol *s, uint64_t index, bool *is_default)
+static bool matches(const struct table *t, const struct wanted *w, const struct elf_symbol *s,
+		    uint64_t index, bool *is_default)
 {
 	const char *name = name_at(t, s->name), *at;
 	size_t len = strlen(w->name);
@@ -129,7 +134,8 @@ static bool matches(const struct table *t, const struct wanted *w, const struct 
 	at = name + len;
 	if (*at == '@') {               /* .symtab spells versions out */
 		*is_default = at[1] == '@';
-		return (!w->version || !strcmp(at + 1 + *is_default, w->version)) && (*is_default || !w->only_default);
+		return (!w->version || !strcmp(at + 1 + *is_default, w->version)) &&
+		       (*is_default || !w->only_default);
 	}
 	if (*at)
 		return false;
@@ -140,7 +146,8 @@ static bool matches(const struct table *t, const struct wanted *w, const struct 
 	return *is_default || !w->only_default;
 }
 
-static void consider(const struct table *t, const struct wanted *w, const struct elf_symbol *s, uint64_t index, struct found *f)
+static void consider(const struct table *t, const struct wanted *w, const struct elf_symbol *s,
+		     uint64_t index, struct found *f)
 {
 	bool is_default;
 	int rank;
@@ -154,7 +161,8 @@ static void consider(const struct table *t, const struct wanted *w, const struct
 		f->many |= s->value != f->value;
 		return;
 	}
-	*f = (struct found){ rank, false, ELF64_ST_TYPE(s->info) == STT_GNU_IFUNC, s->value, s->size };
+	*f = (struct found){ rank, false, ELF64_ST_TYPE(s->info) == STT_GNU_IFUNC, s->value,
+			     s->size };
 }
 
 struct near {
@@ -163,12 +171,14 @@ struct near {
 };
 
 /* Only names that begin alike and are about as long: the comparison is not cheap, and a file may have a million. */
-static void collect_near(const struct table *t, const struct wanted *w, const struct elf_symbol *s, struct near *near)
+static void collect_near(const struct table *t, const struct wanted *w, const struct elf_symbol *s,
+			 struct near *near)
 {
 	const char *name = name_at(t, s->name);
 	size_t n = strnlen(name, 64), want = strlen(w->name);
 
-	if (near->count < NEAR_MAX && s->section != SHN_UNDEF && ELF64_ST_TYPE(s->info) == STT_FUNC && n + 4 > want && n < want + 16 &&
+	if (near->count < NEAR_MAX && s->section != SHN_UNDEF &&
+	    ELF64_ST_TYPE(s->info) == STT_FUNC && n + 4 > want && n < want + 16 &&
 	    *name == *w->name)
 		near->names[near->count++] = name;
 }
@@ -190,18 +200,21 @@ static void walk(const struct table *t, const struct wanted *w, struct found *f,
 	}
 }
 
-static int open_table(struct table *t, struct elf_view *v, uint32_t type, const struct wanted *w, struct tr_err *err)
+static int open_table(struct table *t, struct elf_view *v, uint32_t type, const struct wanted *w,
+		      struct tr_err *err)
 {
 	const struct elf_section *names;
 
 	memset(t, 0, sizeof(*t));
 	t->v = v;
 	t->symbols = elf_view_section_of(v, type);
-	names = t->symbols && t->symbols->link < v->section_count ? &v->sections[t->symbols->link] : NULL;
+	names = t->symbols && t->symbols->link < v->section_count ? &v->sections[t->symbols->link]
+								  : NULL;
 	if (!names || names->type != SHT_STRTAB || !names->size)
 		return -ENOENT;
 	if (names->size > names_max)
-		return tr_fail(err, -EFBIG, "the file's table of names has more than %u MiB", (unsigned int)(names_max >> 20));
+		return tr_fail(err, -EFBIG, "the file's table of names has more than %u MiB",
+			       (unsigned int)(names_max >> 20));
 	t->names = malloc(names->size);
 	if (!t->names)
 		return tr_fail(err, -ENOMEM, "no memory for the file's names");
@@ -232,31 +245,42 @@ static int nothing(struct elf_view *v, const struct wanted *w, struct tr_err *er
 		walk(&t, w, NULL, near);
 		best = nearest(w->name, strlen(w->name), near->names, near->count);
 		if (best)
-			tr_fail(err, -ENOENT, "the file has no function '%s'; did you mean '%s'?", w->text, best);
+			tr_fail(err, -ENOENT, "the file has no function '%s'; did you mean '%s'?",
+				w->text, best);
 		free(t.names);
 	}
 	free(near);
 	if (best)
 		return -ENOENT;
 	if (!elf_view_section_of(v, SHT_SYMTAB))
-		return tr_fail(err, -ENOENT, "the file has no function '%s' among the names it exports; the others are stripped", w->text);
+		return tr_fail(err, -ENOENT,
+			       "the file has no function '%s' among the names it exports; the "
+			       "others are stripped",
+			       w->text);
 	return tr_fail(err, -ENOENT, "the file has no function '%s'", w->text);
 }
 
-static int place(struct elf_view *v, const struct wanted *w, const struct found *f, uint64_t *offset, struct tr_err *err)
+static int place(struct elf_view *v, const struct wanted *w, const struct found *f,
+		 uint64_t *offset, struct tr_err *err)
 {
 	int64_t at;
 
 	if (f->many)
-		return tr_fail(err, -ENOTUNIQ, "the file has several functions '%s'; give one's address, as nm shows it: 0x%llx", w->text,
-			       (unsigned long long)f->value);
+		return tr_fail(err, -ENOTUNIQ,
+			       "the file has several functions '%s'; give one's address, as nm "
+			       "shows it: 0x%llx",
+			       w->text, (unsigned long long)f->value);
 	if (f->ifunc)
-		return tr_fail(err, -EOPNOTSUPP, "'%s' is one of several functions, chosen at run time: name the one", w->text);
+		return tr_fail(err, -EOPNOTSUPP,
+			       "'%s' is one of several functions, chosen at run time: name the one",
+			       w->text);
 	if (w->add && f->size && w->add >= f->size)
-		return tr_fail(err, -EINVAL, "'%s' has only %llu bytes", w->name, (unsigned long long)f->size);
+		return tr_fail(err, -EINVAL, "'%s' has only %llu bytes", w->name,
+			       (unsigned long long)f->size);
 	at = f->value + w->add < f->value ? -1 : elf_view_offset(v, f->value + w->add, true);
 	if (at < 0)
-		return tr_fail(err, -EINVAL, "'%s' is not in a part of the file that is executed", w->text);
+		return tr_fail(err, -EINVAL, "'%s' is not in a part of the file that is executed",
+			       w->text);
 	*offset = (uint64_t)at;
 	return 0;
 }
@@ -296,7 +320,9 @@ int elfsym_resolve(int fd, const char *symbol, uint64_t *offset, struct tr_err *
 
 		errno = 0;
 		f.value = strtoull(w.name, &end, 16);
-		ret = errno || *end || w.version || !w.name[2] ? tr_fail(err, -EINVAL, "'%s' is no address", symbol) : 0;
+		ret = errno || *end || w.version || !w.name[2]
+			      ? tr_fail(err, -EINVAL, "'%s' is no address", symbol)
+			      : 0;
 	} else {
 		ret = find(&v, &w, &f, err);
 	}

@@ -46,8 +46,8 @@ static uint64_t address_at(const struct elf_view *v, const uint8_t *p, int i)
 }
 
 /* Adds one; false if it makes no sense. -ENOMEM in *ret. */
-static bool take_probe(const struct elf_view *v, const struct elf_section *base, const uint8_t *p, size_t size, struct elfsym_probes *out,
-		       int *ret)
+static bool take_probe(const struct elf_view *v, const struct elf_section *base, const uint8_t *p,
+		       size_t size, struct elfsym_probes *out, int *ret)
 {
 	size_t word = v->is64 ? 8 : 4;
 	const char *provider, *name, *args;
@@ -78,7 +78,8 @@ static bool take_probe(const struct elf_view *v, const struct elf_section *base,
 		out->probes = grown;
 	}
 	probe = &out->probes[out->count++];
-	*probe = (struct elfsym_probe){ strdup(provider), strdup(name), strdup(args), (uint64_t)at, (uint64_t)semaphore_at };
+	*probe = (struct elfsym_probe){ strdup(provider), strdup(name), strdup(args), (uint64_t)at,
+					(uint64_t)semaphore_at };
 	if (!probe->provider || !probe->name || !probe->args)
 		*ret = -ENOMEM;
 	return true;
@@ -101,7 +102,8 @@ static int walk(const struct elf_view *v, const uint8_t *p, size_t size, struct 
 			out->bad++;
 			break;
 		}
-		if (h.n_type == NT_STAPSDT && h.n_namesz == sizeof(owner) && !memcmp(p + sizeof(h), owner, sizeof(owner)) &&
+		if (h.n_type == NT_STAPSDT && h.n_namesz == sizeof(owner) &&
+		    !memcmp(p + sizeof(h), owner, sizeof(owner)) &&
 		    !take_probe(v, base, p + sizeof(h) + name, h.n_descsz, out, &ret))
 			out->bad++;
 		if (sizeof(h) + name + desc >= size)
@@ -125,7 +127,8 @@ int elfsym_probes(int fd, struct elfsym_probes *out, struct tr_err *err)
 		return ret;
 	notes = elf_view_section(&v, ".note.stapsdt");
 	if (notes && notes->size > NOTES_MAX)
-		ret = tr_fail(err, -EFBIG, "the file's notes on probes have more than %d MiB", NOTES_MAX >> 20);
+		ret = tr_fail(err, -EFBIG, "the file's notes on probes have more than %d MiB",
+			      NOTES_MAX >> 20);
 	if (ret || !notes || notes->type != SHT_NOTE || !notes->size)
 		goto close;
 	data = malloc(notes->size);

@@ -29,7 +29,8 @@ static const char *register_of(const char *p, const char *end)
 		return NULL;
 	for (size_t i = 0; i < sizeof(registers) / sizeof(registers[0]); i++)
 		for (int j = 0; j < 4; j++)
-			if (strlen(registers[i].names[j]) == n - 1 && !memcmp(registers[i].names[j], p + 1, n - 1))
+			if (strlen(registers[i].names[j]) == n - 1 &&
+			    !memcmp(registers[i].names[j], p + 1, n - 1))
 				return registers[i].kernel;
 	return NULL;
 }
@@ -70,7 +71,8 @@ static const char *take_number(const char *p, const char *end, long long *value)
 	if (!isdigit((unsigned char)text[n && (*p == '-' || *p == '+')]))
 		return NULL;
 	/* As unsigned: $0xffffffffffffffff is written so. */
-	*value = minus ? -(long long)(strtoull(text + 1, &stop, 0) & INT64_MAX) : (long long)strtoull(text, &stop, 0);
+	*value = minus ? -(long long)(strtoull(text + 1, &stop, 0) & INT64_MAX)
+		       : (long long)strtoull(text, &stop, 0);
 	return p + (stop - text);
 }
 
@@ -103,7 +105,8 @@ bool dynamic_event_operand(const char *operand, size_t len, struct md_buf *out)
 		md_buf_printf(out, "%+lld(%%%s):%s", number, reg, type);
 	return reg != NULL;
 #else
-	(void)operand, (void)len, (void)out, (void)registers, (void)register_of, (void)take_size, (void)take_number;
+	(void)operand, (void)len, (void)out, (void)registers, (void)register_of, (void)take_size,
+		(void)take_number;
 	return false;
 #endif
 }

@@ -7,16 +7,17 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "tracer/ring/barrier.h"
+#include "tracer/ring/ring.h"
 
 #define CPUS_MAX 4096
 #define MEMBARRIER_GLOBAL (1 << 0)
 
 /*
- * Makes the kernel run a work item on each online CPU and wait for all of them: the thread that ran there was preempted, which
- * aborts its section. No cpuset limits that. For root alone, and some tens of microseconds per CPU that is idle.
+ * Makes the kernel run a work item on each online CPU and waits for all of them: it preempts the
+ * thread that runs there, which aborts its section. A cpuset does not limit that. Only root may do
+ * it; it takes some tens of microseconds per idle CPU.
  */
-static bool visit_by_kernel(void)
+static bool refresh_statistics(void)
 {
 	int fd = open("/proc/sys/vm/stat_refresh", O_RDONLY | O_CLOEXEC);
 	char none[1];
@@ -24,27 +25,33 @@ static bool visit_by_kernel(void)
 
 	if (fd < 0)
 		return false;
-	/* The read does it, and finds nothing to return. An error says that some counter was odd: the CPUs were visited. */
+	/*
+	 * The read does the work and returns no data. EINVAL says that a counter was negative: the
+	 * CPUs were visited.
+	 */
 	n = read(fd, none, sizeof(none));
 	n = n < 0 && errno != EINVAL ? -1 : 0;
 	close(fd);
 	return n == 0;
 }
 
-/* CPUs that we may not run on: a writer there is past its section, or was preempted, after all CPUs have scheduled. */
+/*
+ * For CPUs that this process may not run on: when all CPUs have scheduled, a writer there has left
+ * its section or was preempted.
+ */
 static void wait_for_cpus(void)
 {
 	struct timespec pause = { .tv_nsec = 1000000 };
 
-	if (visit_by_kernel())
+	if (refresh_statistics())
 		return;
 	syscall(SYS_membarrier, MEMBARRIER_GLOBAL, 0, 0);
 	nanosleep(&pause, NULL);
 }
 
 /*
- * Is one of these CPUs online? A section on a CPU that comes online from now on began after the barrier. "0-1" or "0,2-7";
- * if that cannot be read, all are.
+ * Whether one of these CPUs is online. A section on a CPU that comes online later begins after the
+ * barrier. The file has "0-1" or "0,2-7"; if it cannot be read, all CPUs count as online.
  */
 static bool any_online(const cpu_set_t *cpus, size_t size)
 {
@@ -69,7 +76,8 @@ static bool any_online(const cpu_set_t *cpus, size_t size)
 static void visit_cpus(void)
 {
 	size_t size = CPU_ALLOC_SIZE(CPUS_MAX);
-	cpu_set_t *before = CPU_ALLOC(CPUS_MAX), *one = CPU_ALLOC(CPUS_MAX), *missed = CPU_ALLOC(CPUS_MAX);
+	cpu_set_t *before = CPU_ALLOC(CPUS_MAX), *one = CPU_ALLOC(CPUS_MAX),
+		  *missed = CPU_ALLOC(CPUS_MAX);
 	long cpus = sysconf(_SC_NPROCESSORS_CONF);
 	struct sched_param fifo = { .sched_priority = 1 }, normal = { 0 };
 	bool real_time;
@@ -79,8 +87,12 @@ static void visit_cpus(void)
 		goto out;
 	}
 	CPU_ZERO_S(size, missed);
-	/* Ahead of the busy threads on each CPU, if we are allowed to: else we wait for our turn there. */
-	real_time = sched_getscheduler(0) == SCHED_OTHER && sched_setscheduler(0, SCHED_FIFO | SCHED_RESET_ON_FORK, &fifo) == 0;
+	/*
+	 * If the process may, it runs before the busy threads of each CPU; otherwise it waits for
+	 * its turn there.
+	 */
+	real_time = sched_getscheduler(0) == SCHED_OTHER &&
+		    sched_setscheduler(0, SCHED_FIFO | SCHED_RESET_ON_FORK, &fifo) == 0;
 	for (int cpu = 0; cpu < cpus && cpu < CPUS_MAX; cpu++) {
 		CPU_ZERO_S(size, one);
 		CPU_SET_S(cpu, size, one);
@@ -102,7 +114,10 @@ void barrier(struct region *const *regions, size_t count)
 {
 	bool cpus = false;
 
-	/* Pairs with the sections' look at the switch bytes: what was stored before is seen by who starts over. */
+	/*
+	 * Pairs with the test of the switch byte in a section: one that starts over sees the stores
+	 * before this.
+	 */
 	__atomic_thread_fence(__ATOMIC_SEQ_CST);
 	for (size_t i = 0; i < count; i++) {
 		const struct region *r = regions[i];
@@ -112,7 +127,8 @@ void barrier(struct region *const *regions, size_t count)
 			continue;
 		}
 		for (uint32_t ring = 0; ring < r->geo.ring_count; ring++)
-			__atomic_fetch_add(&region_ring(r, ring)->head, TRAIL_HEAD_GENERATION, __ATOMIC_ACQ_REL);
+			__atomic_fetch_add(&region_ring(r, ring)->head, TRAIL_HEAD_GENERATION,
+					   __ATOMIC_ACQ_REL);
 	}
 	if (cpus)
 		visit_cpus();

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "tracer/ring/packetizer.h"
 
-#define MISSED_MAX (UINT64_C(1) << 48)  /* a larger gap between two counts of events is a lie */
+#define MISSED_MAX (UINT64_C(1) << 48)  /* a larger gap between two counts of events is not valid */
 
 static uint64_t most(uint64_t a, uint64_t b)
 {
@@ -40,7 +40,8 @@ static uint64_t events_end(const struct stream *s, uint64_t k)
 {
 	const struct trail_subbuf *side = region_ring(s->region, s->ring)->side;
 
-	return __atomic_load_n(&side[k & (2 * s->region->geo.subbuf_count - 1)].end_events, __ATOMIC_RELAXED);
+	return __atomic_load_n(&side[k & (2 * s->region->geo.subbuf_count - 1)].end_events,
+			       __ATOMIC_RELAXED);
 }
 
 /* Counts what was overwritten between p->at and the piece of sub-buffer k. */
@@ -58,9 +59,11 @@ static void count_missed(struct packetizer *p, uint64_t k, const struct ring_pie
 }
 
 /* Moves p->at to the end of the piece of sub-buffer k. False: all of it is in earlier packets. */
-static bool add_piece(struct packetizer *p, uint64_t k, const struct ring_piece *piece, struct packet *out)
+static bool add_piece(struct packetizer *p, uint64_t k, const struct ring_piece *piece,
+		      struct packet *out)
 {
-	uint64_t size = p->stream->region->geo.subbuf_size, from = most(piece->begin, p->at.pos), begin, lost;
+	uint64_t size = p->stream->region->geo.subbuf_size, from = most(piece->begin, p->at.pos),
+		 begin, lost;
 	bool open = k == p->mark.head / size;
 
 	p->at.pos = open ? most(piece->end, p->at.pos) : (k + 1) * size;
@@ -83,7 +86,8 @@ bool packetizer_next(struct packetizer *p, bool all, struct packet *out)
 	uint64_t oldest = ring_oldest(s, p->mark.head) / size;
 	struct ring_piece piece;
 
-	for (uint64_t k = most(most(p->at.pos / size, 1), oldest); k < last || (k == last && all); k++) {
+	for (uint64_t k = most(most(p->at.pos / size, 1), oldest); k < last || (k == last && all);
+	     k++) {
 		bool valid = ring_piece(s, &p->mark, k, &piece);
 
 		if (!ring_holds(s, k))

@@ -5,7 +5,7 @@
 
 #define MARK_TRIES 100
 
-/* Shared words are read once each, whole; order comes from the acquire loads and fences around them. */
+/* Reads a shared word once, whole; the acquire loads and fences around it give the order. */
 static uint64_t load(const uint64_t *p)
 {
 	return __atomic_load_n(p, __ATOMIC_RELAXED);
@@ -17,14 +17,14 @@ static const struct trail_ring *ring_of(const struct stream *s)
 }
 
 /*
- * Commits while head stands at pos (guarantee G5). While it does, tally leaves {pos, n} at most once and never
- * returns.
+ * The number of commits while head is at pos (guarantee G5). During that time tally changes from
+ * {pos, n} at most once and never back.
  */
 static uint64_t commits(const struct trail_ring *ring, uint64_t pos)
 {
 	uint64_t n;
 
-	/* Acquire: the count is read between two looks at the position that it belongs to. */
+	/* Acquire: the count is read between two reads of the position that it belongs to. */
 	if (__atomic_load_n(&ring->tally.head, __ATOMIC_ACQUIRE) == pos) {
 		n = __atomic_load_n(&ring->tally.commits, __ATOMIC_ACQUIRE);
 		if (load(&ring->tally.head) == pos)
@@ -45,13 +45,15 @@ void ring_mark(const struct stream *s, struct ring_mark *m)
 	uint64_t head, again;
 
 	for (int i = 0; i < MARK_TRIES; i++) {
-		/* Pairs with the writer's release of head: all below it is there. */
+		/* Pairs with the writer's release of head: everything below it is visible. */
 		head = __atomic_load_n(&ring->head, __ATOMIC_ACQUIRE);
 		m->head = head & TRAIL_HEAD_MASK;
 		m->last_ts = load(&ring->last_ts);
 		m->lost = since(ring_lost_total(s), ring_cleared_lost(s));
 		m->events = since(commits(ring, m->head), m->head / s->region->geo.subbuf_size);
-		/* The loads above come before this one: if head stands where it stood, they belong to it. */
+		/*
+		 * The loads above come before this one: if head has not moved, they belong to it.
+		 */
 		__atomic_thread_fence(__ATOMIC_ACQUIRE);
 		again = load(&ring->head);
 		if (again == head)
@@ -59,7 +61,7 @@ void ring_mark(const struct stream *s, struct ring_mark *m)
 	}
 }
 
-/* First position of the oldest sub-buffer that is not overwritten while head is where it is. */
+/* First position of the oldest sub-buffer that is not overwritten while head stays here. */
 static uint64_t oldest_subbuf(const struct stream *s, uint64_t head)
 {
 	uint64_t k = head / s->region->geo.subbuf_size, n = s->region->geo.subbuf_count;
@@ -69,14 +71,17 @@ static uint64_t oldest_subbuf(const struct stream *s, uint64_t head)
 
 uint64_t ring_oldest(const struct stream *s, uint64_t head)
 {
-	/* Acquire: pairs with the release by which clear publishes the cleared_* words before it. */
-	uint64_t cleared = __atomic_load_n(&ring_of(s)->cleared, __ATOMIC_ACQUIRE) & TRAIL_HEAD_MASK;
+	/*
+	 * Acquire: pairs with the release by which clear publishes the cleared_* words before it.
+	 */
+	uint64_t cleared =
+		__atomic_load_n(&ring_of(s)->cleared, __ATOMIC_ACQUIRE) & TRAIL_HEAD_MASK;
 	uint64_t oldest = oldest_subbuf(s, head);
 
 	if (head < oldest)
-		return head;    /* not begun */
+		return head;    /* no sub-buffer yet */
 	if (cleared > head)
-		return oldest;  /* a lie */
+		return oldest;  /* not a valid value */
 	return cleared > oldest ? cleared : oldest;
 }
 
@@ -84,7 +89,10 @@ bool ring_holds(const struct stream *s, uint64_t k)
 {
 	uint64_t head;
 
-	/* Pairs with the writer's release of head when it enters a sub-buffer: it stores nothing there before (G2). */
+	/*
+	 * Pairs with the writer's release of head when it enters a sub-buffer: it stores nothing
+	 * there before (G2).
+	 */
 	__atomic_thread_fence(__ATOMIC_ACQUIRE);
 	head = load(&ring_of(s)->head) & TRAIL_HEAD_MASK;
 	return head / s->region->geo.subbuf_size < k + s->region->geo.subbuf_count;
@@ -118,7 +126,8 @@ bool ring_piece(const struct stream *s, const struct ring_mark *m, uint64_t k, s
 		p->begin_lost = RING_LOST_MAX;
 	if (p->end_lost > RING_LOST_MAX)
 		p->end_lost = RING_LOST_MAX;
-	cleared = __atomic_load_n(&ring->cleared, __ATOMIC_ACQUIRE) & TRAIL_HEAD_MASK;  /* as in ring_oldest */
+	/* Acquire: as in ring_oldest. */
+	cleared = __atomic_load_n(&ring->cleared, __ATOMIC_ACQUIRE) & TRAIL_HEAD_MASK;
 	if (cleared > begin && cleared <= p->end) {
 		uint64_t ts = load(&ring->cleared_ts);
 
@@ -129,16 +138,21 @@ bool ring_piece(const struct stream *s, const struct ring_mark *m, uint64_t k, s
 	return true;
 }
 
-uint64_t ring_first_ts(const struct stream *s, uint64_t from, const struct ring_piece *p, uint64_t after)
+uint64_t ring_first_ts(const struct stream *s, uint64_t from, const struct ring_piece *p,
+		       uint64_t after)
 {
 	const struct region_geometry *g = &s->region->geo;
-	const uint8_t *at = region_data(s->region, s->ring) + (from & (g->subbuf_size * g->subbuf_count - 1));
+	const uint8_t *at =
+		region_data(s->region, s->ring) + (from & (g->subbuf_size * g->subbuf_count - 1));
 	uint64_t ts = after, epoch = UINT64_C(1) << TRAIL_EPOCH_SHIFT;
 	uint32_t word;
 
 	if (!(from & (g->subbuf_size - 1)))
 		return p->begin_ts;
-	/* The piece begins in the middle of a sub-buffer, where a clear left off: begin_ts is the end of what was cleared. */
+	/*
+	 * After a clear the piece begins inside a sub-buffer: begin_ts is then the time of the
+	 * clear.
+	 */
 	if (from == p->begin && after < p->begin_ts)
 		ts = after = p->begin_ts;
 	if (p->end - from >= TRAIL_HEADER_EXTENDED && at[0] == TRAIL_ID_EXTENDED) {
@@ -168,20 +182,23 @@ uint64_t ring_cleared_ts(const struct stream *s)
 	return load(&ring_of(s)->cleared_ts);
 }
 
-/* What was overwritten before it came here; of that, what left a gap is in `lost`. */
+/*
+ * Adds the losses in the source buffers; those that left a gap between events are in `lost`, too.
+ */
 static void add_source(const struct trail_ring *ring, struct ring_counts *c)
 {
 	uint64_t gone = load(&ring->source_overwritten), gaps = load(&ring->source_gaps);
 	uint64_t unfiltered = load(&ring->source_unfiltered);
 
 	if (gone > RING_LOST_MAX)
-		gone = 0;       /* a lie */
+		gone = 0;       /* not a valid value */
 	if (gaps > c->discarded)
 		gaps = c->discarded;
 	c->discarded -= gaps;
 	c->recorded += gone + gaps;
 	c->overwritten += gone + gaps;
-	c->unfiltered = unfiltered < c->discarded + gone + gaps ? unfiltered : c->discarded + gone + gaps;
+	c->unfiltered =
+		unfiltered < c->discarded + gone + gaps ? unfiltered : c->discarded + gone + gaps;
 }
 
 void ring_counts(const struct stream *s, struct ring_counts *c)
@@ -198,7 +215,8 @@ void ring_counts(const struct stream *s, struct ring_counts *c)
 	for (uint64_t k = first; k && k <= m.head / g->subbuf_size; k++) {
 		if (!ring_piece(s, &m, k, &p))
 			continue;
-		if (k == first && p.begin == k * g->subbuf_size && g->mode == TRAIL_MODE_OVERWRITE && !s->log)
+		if (k == first && p.begin == k * g->subbuf_size &&
+		    g->mode == TRAIL_MODE_OVERWRITE && !s->log)
 			c->overwritten = since(p.begin_events, cleared);
 		c->bytes += p.end - p.begin;
 	}

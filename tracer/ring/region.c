@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #define _GNU_SOURCE
-#include "tracer/ring/region.h"
+#include "tracer/ring/ring.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -19,7 +19,8 @@
 #define SEALS (F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL)
 #define RING_COUNT_MAX 8192u
 #define REGION_SIZE_MAX (UINT64_C(1) << 45)
-#define RETIRING_MAX (UINT64_C(256) << 20)      /* beyond that, who ends buffers waits */
+/* beyond that, the caller frees the memory itself */
+#define RETIRING_MAX (UINT64_C(256) << 20)
 
 static uint64_t pages(uint64_t n)
 {
@@ -32,15 +33,18 @@ static bool power_of_two(uint64_t n)
 }
 
 /* Fills the offsets and the size from the geometry; false: no such region. */
-static bool layout(struct region *r)
+static bool set_layout(struct region *r)
 {
 	const struct region_geometry *g = &r->geo;
 
-	if (!power_of_two(g->subbuf_size) || g->subbuf_size < TRAIL_SUBBUF_MIN || g->subbuf_size > TRAIL_SUBBUF_MAX)
+	if (!power_of_two(g->subbuf_size) || g->subbuf_size < TRAIL_SUBBUF_MIN ||
+	    g->subbuf_size > TRAIL_SUBBUF_MAX)
 		return false;
-	if (!power_of_two(g->subbuf_count) || g->subbuf_count < 2 || g->subbuf_count > TRAIL_SUBBUF_COUNT_MAX)
+	if (!power_of_two(g->subbuf_count) || g->subbuf_count < 2 ||
+	    g->subbuf_count > TRAIL_SUBBUF_COUNT_MAX)
 		return false;
-	if (!g->ring_count || g->ring_count > RING_COUNT_MAX || !g->switch_count || g->switch_count > 65536)
+	if (!g->ring_count || g->ring_count > RING_COUNT_MAX || !g->switch_count ||
+	    g->switch_count > 65536)
 		return false;
 	if (g->mode != TRAIL_MODE_DISCARD && g->mode != TRAIL_MODE_OVERWRITE)
 		return false;
@@ -48,7 +52,8 @@ static bool layout(struct region *r)
 		return false;
 	r->switch_offset = TRAIL_PAGE;
 	r->ring_offset = r->switch_offset + pages(g->switch_count);
-	r->data_offset = pages(sizeof(struct trail_ring) + 2ull * g->subbuf_count * sizeof(struct trail_subbuf));
+	r->data_offset = pages(sizeof(struct trail_ring) +
+			       2ull * g->subbuf_count * sizeof(struct trail_subbuf));
 	r->ring_stride = r->data_offset + g->subbuf_size * g->subbuf_count;
 	if (r->ring_stride > REGION_SIZE_MAX / g->ring_count)
 		return false;
@@ -60,7 +65,7 @@ uint64_t region_size(const struct region_geometry *geo)
 {
 	struct region r = { .geo = *geo };
 
-	return layout(&r) ? r.size : 0;
+	return set_layout(&r) ? r.size : 0;
 }
 
 static bool can_populate(void *page)
@@ -75,8 +80,10 @@ static bool can_populate(void *page)
 	return k > 0;
 }
 
-/* What a writer stores to without asking: it must never find that the memory cannot be had. */
-static int allocate(const struct region *r, bool all)
+/*
+ * Allocates what a writer stores to without a check: such a store must not fail for lack of memory.
+ */
+static int allocate_memory(const struct region *r, bool all)
 {
 	if (all)
 		return posix_fallocate(r->fd, 0, (off_t)r->size) ? -ENOSPC : 0;
@@ -114,9 +121,10 @@ static void put_header(const struct region *r, bool populate)
 	h->magic = TRAIL_REGION_MAGIC;
 }
 
-static int map(struct region *r)
+static int map_region(struct region *r)
 {
-	void *at = mmap(NULL, r->size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, r->fd, 0);
+	void *at =
+		mmap(NULL, r->size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, r->fd, 0);
 
 	if (at == MAP_FAILED)
 		return -errno;
@@ -137,18 +145,18 @@ int region_create(const struct region_geometry *geo, uint64_t key, struct region
 	r->key = key;
 	r->geo = *geo;
 	err = -EINVAL;
-	if (!layout(r))
+	if (!set_layout(r))
 		goto fail;
 	r->fd = memfd_create("trail-region", MFD_CLOEXEC | MFD_ALLOW_SEALING);
 	if (r->fd < 0 || ftruncate(r->fd, (off_t)r->size) || fcntl(r->fd, F_ADD_SEALS, SEALS)) {
 		err = -errno;
 		goto fail;
 	}
-	err = map(r);
+	err = map_region(r);
 	if (err)
 		goto fail;
 	populate = can_populate(r->map);
-	err = allocate(r, !populate);
+	err = allocate_memory(r, !populate);
 	if (err)
 		goto fail;
 	put_header(r, populate);
@@ -159,28 +167,35 @@ fail:
 	return err;
 }
 
-/* The header page as an earlier daemon made it, or as an application left it: nothing in it is believed unchecked. */
-static bool from_header(struct region *r, const struct trail_region *h)
+/* Reads the header page, which an application may have modified: every value is checked. */
+static bool read_header(struct region *r, const struct trail_region *h)
 {
-	if (h->magic != TRAIL_REGION_MAGIC || h->version != TRAIL_REGION_VERSION || h->switch_count > 65536)
+	if (h->magic != TRAIL_REGION_MAGIC || h->version != TRAIL_REGION_VERSION ||
+	    h->switch_count > 65536)
 		return false;
 	r->key = h->key;
 	r->geo = (struct region_geometry){
-		.mode = h->mode, .kind = h->kind, .ring_count = h->ring_count, .subbuf_count = h->subbuf_count,
-		.subbuf_size = h->subbuf_size, .switch_count = (uint32_t)h->switch_count,
-		.clock_mult = h->clock_mult, .clock_base = h->clock_base,
+		.mode = h->mode,
+		.kind = h->kind,
+		.ring_count = h->ring_count,
+		.subbuf_count = h->subbuf_count,
+		.subbuf_size = h->subbuf_size,
+		.switch_count = (uint32_t)h->switch_count,
+		.clock_mult = h->clock_mult,
+		.clock_base = h->clock_base,
 	};
-	return layout(r) && h->size == r->size && h->switch_offset == r->switch_offset && h->ring_offset == r->ring_offset &&
-	       h->ring_stride == r->ring_stride && h->data_offset == r->data_offset;
+	return set_layout(r) && h->size == r->size && h->switch_offset == r->switch_offset &&
+	       h->ring_offset == r->ring_offset && h->ring_stride == r->ring_stride &&
+	       h->data_offset == r->data_offset;
 }
 
 static int check_header(struct region *r)
 {
 	struct trail_region h = *(const volatile struct trail_region *)r->map;
 	uint64_t size = r->size;
-	bool good = from_header(r, &h) && r->size == size;
+	bool good = read_header(r, &h) && r->size == size;
 
-	r->size = size;         /* what is mapped */
+	r->size = size;         /* the size of the mapping */
 	return good ? 0 : -EBADMSG;
 }
 
@@ -188,7 +203,7 @@ uint64_t region_header(const struct trail_region *h)
 {
 	struct region r = { 0 };
 
-	return from_header(&r, h) ? r.size : 0;
+	return read_header(&r, h) ? r.size : 0;
 }
 
 int region_adopt(int fd, struct region **out)
@@ -209,7 +224,7 @@ int region_adopt(int fd, struct region **out)
 	    (uint64_t)st.st_size > REGION_SIZE_MAX + (1u << 20))
 		goto fail;
 	r->size = (size_t)st.st_size;
-	err = map(r);
+	err = map_region(r);
 	if (err)
 		goto fail;
 	err = check_header(r);
@@ -232,8 +247,7 @@ struct region *region_get(struct region *r)
 void region_put(struct region *r)
 {
 	/*
-	 * Release: what this holder did to the region happens before the free; acquire: the one who frees sees it
-	 * all.
+	 * Release: this holder's accesses come before the free; acquire: the last holder sees them.
 	 */
 	if (!r || __atomic_sub_fetch(&r->refs, 1, __ATOMIC_ACQ_REL))
 		return;
@@ -244,34 +258,33 @@ void region_put(struct region *r)
 	free(r);
 }
 
-static void discard(struct region *r)
+static void punch_holes(struct region *r)
 {
 	if (r->fd < 0)
 		return;
 	for (uint32_t i = 0; i < r->geo.ring_count; i++) {
 		uint64_t at = r->ring_offset + i * r->ring_stride + r->data_offset;
 
-		/* Failure leaves the memory where it is until the last mapping goes: nothing to be done about it. */
+		/* On failure the memory stays until the last mapping ends. */
 		(void)!fallocate(r->fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, (off_t)at,
 				 (off_t)(r->geo.subbuf_size * r->geo.subbuf_count));
 	}
 }
 
-/* Memory of no use to anybody that waits to be given back, bytes; atomic. */
-static uint64_t retiring;
-static struct worker undertaker = WORKER_INIT;
+static uint64_t retiring;               /* bytes that the worker has still to free; atomic */
+static struct worker retirer = WORKER_INIT;
 
 struct retirement {
 	struct work work;               /* first */
 	struct region *region;
 };
 
-static void bury(struct work *work)
+static void run_retirement(struct work *work)
 {
 	struct retirement *r = (struct retirement *)work;
 	uint64_t size = r->region->size;
 
-	discard(r->region);
+	punch_holes(r->region);
 	region_put(r->region);
 	__atomic_fetch_sub(&retiring, size, __ATOMIC_RELAXED);
 	free(r);
@@ -284,39 +297,46 @@ void region_retire(struct region *r)
 
 	r->retired = true;
 	if (later && !much) {
-		*later = (struct retirement){ { .run = bury }, r };
-		if (worker_add(&undertaker, &later->work, UINT_MAX))
+		*later = (struct retirement){ { .run = run_retirement }, r };
+		if (worker_add(&retirer, &later->work, UINT_MAX))
 			return;
 	}
 	free(later);
 	__atomic_fetch_sub(&retiring, r->size, __ATOMIC_RELAXED);
-	discard(r);
+	punch_holes(r);
 	region_put(r);
 }
 
 void region_retire_finish(void)
 {
-	worker_finish(&undertaker, 10);
+	worker_finish(&retirer, 10);
 }
 
 bool region_populate(const struct region *r, uint32_t ring, uint64_t subbuf)
 {
 	const struct region_geometry *geo = &r->geo;
-	uint8_t *at = (uint8_t *)region_data(r, ring) + (subbuf & (geo->subbuf_count - 1)) * geo->subbuf_size;
+	uint8_t *at = (uint8_t *)region_data(r, ring) +
+		      (subbuf & (geo->subbuf_count - 1)) * geo->subbuf_size;
 
 	if (subbuf > geo->subbuf_count)
 		return true;
-	return madvise(at, geo->subbuf_size, MADV_POPULATE_WRITE) == 0 || errno == EINVAL;      /* an old kernel: it is allocated */
+	/* EINVAL: an old kernel, for which region_create allocates all memory. */
+	return madvise(at, geo->subbuf_size, MADV_POPULATE_WRITE) == 0 || errno == EINVAL;
 }
 
 void region_switch(struct region *r, uint32_t id, uint8_t value)
 {
-	/* Pairs with the writers' loads of the byte; for switching off, barrier() gives the rest of the guarantee. */
+	/*
+	 * Pairs with the writers' loads of the byte. After a switch off, barrier() makes sure that
+	 * they see it.
+	 */
 	if (id < r->geo.switch_count)
 		__atomic_store_n(r->map + r->switch_offset + id, value, __ATOMIC_RELEASE);
 }
 
 uint8_t region_switched(const struct region *r, uint32_t id)
 {
-	return id < r->geo.switch_count ? __atomic_load_n(r->map + r->switch_offset + id, __ATOMIC_RELAXED) : 0;
+	return id < r->geo.switch_count
+		       ? __atomic_load_n(r->map + r->switch_offset + id, __ATOMIC_RELAXED)
+		       : 0;
 }

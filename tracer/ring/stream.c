@@ -13,7 +13,9 @@ struct trace *trace_get(struct trace *t)
 
 void trace_put(struct trace *t)
 {
-	/* Release: what this holder did is done; acquire: before the last one frees. */
+	/*
+	 * Release: this holder's accesses come before the free; acquire: the last holder sees them.
+	 */
 	if (!t || __atomic_sub_fetch(&t->refs, 1, __ATOMIC_ACQ_REL))
 		return;
 	md_trace_destroy(t->md);

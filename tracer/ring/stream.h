@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A trace: what CTF calls one, i.e. one metadata and the streams below it. A session has one per owner in the user domain:
- * `ust/uid/UID/64-bit` (or `ust/pid/NAME-PID-DATETIME`). A stream is one ring of one region in it.
+ * Traces and streams. A trace is one metadata stream and the event streams below it, as in CTF. A
+ * session has one trace per owner in the user domain: `ust/uid/UID/64-bit` (or
+ * `ust/pid/NAME-PID-DATETIME`). A stream is one ring of one region in it.
  *
- * Traces and streams only come into being while a session lives and are reference counted: a reader that holds one can go
- * on after rmdir.
+ * A session adds traces and streams until it is removed. They are reference counted: a reader that
+ * holds one can continue to use it after rmdir.
  */
 #ifndef TRACER_RING_STREAM_H
 #define TRACER_RING_STREAM_H
@@ -14,9 +15,9 @@
 #include <stdint.h>
 
 #include "metadata/model.h"
-#include "tracer/ring/region.h"
+#include "tracer/ring/ring.h"
 
-#define KERNEL_UID UINT32_MAX   /* trace.uid of the kernel's trace; nobody's */
+#define KERNEL_UID UINT32_MAX   /* trace.uid of the kernel's trace; not a user */
 
 struct trace {
 	int refs;               /* atomic */
@@ -26,11 +27,12 @@ struct trace {
 	char owner[32];         /* directory name in streams/: the uid, or the pid */
 	char hostname[65];
 	uint32_t uid, pid;      /* pid 0: per-user buffers */
-	struct trace *next;     /* in the session's list; guarded by the tracer's lock */
+	struct trace *next;     /* in the session's list; guarded by tracer.lock */
 	uint32_t index;         /* number in the session */
 	int64_t created;        /* ns since the epoch */
 	char comm[17];          /* per-process: name of the process */
-	int log_fd;             /* the event log on disk (os/state_file.h), -1: none; guarded by the tracer's lock */
+	/* The event log in the state directory (os/state_file.h), or -1; guarded by tracer.lock. */
+	int log_fd;
 };
 
 struct trace *trace_get(struct trace *t);
@@ -43,15 +45,19 @@ struct stream {
 	struct region *region;          /* referenced */
 	uint32_t ring;                  /* index in the region */
 	const struct md_stream *class;  /* lives as long as the trace */
-	uint64_t instance_id;           /* CTF stream_instance_id; unique in the trace, never reused */
+	uint64_t instance_id;           /* CTF stream_instance_id; unique in the trace */
 	uint32_t cpu;                   /* packet context's cpu_id */
 	char channel[129];              /* name of the channel */
 	char name[32];                  /* "cpu0", or "thread-PID-N" in a region of thread rings */
 	char file[176];                 /* file name in the trace directory: "channel0_0" */
-	struct stream_files *log;             /* the session's output has of it (ring/stream_files.h), referenced; NULL: there is no output */
+	/* Its files in the session's output (ring/stream_files.h), referenced; NULL: no output. */
+	struct stream_files *log;
 };
 
-/* An array of streams, ordered as merging wants them: trace uuid, trace path, stream class id, instance id. */
+/*
+ * An array of streams in the order of merging: trace uuid, trace path, stream class id, instance
+ * id.
+ */
 struct stream_set {
 	struct stream *streams;
 	size_t count;
@@ -59,7 +65,7 @@ struct stream_set {
 
 struct session;
 /*
- * All streams of the session that ever held an event (channel NULL: of all channels). References are taken.
+ * All streams of the session that ever held an event (channel NULL: of all channels), referenced.
  * Returns 0 or -ENOMEM.
  */
 int session_streams(struct session *s, const char *channel, struct stream_set *out);

@@ -9,7 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define OLD_MAX 64      /* files of older chunks that are remembered, for those who are still reading them */
+#define OLD_MAX 64      /* files of older chunks that are kept for their readers */
 
 static struct trace_place *trace_place_get(struct trace_place *p)
 {
@@ -60,7 +60,7 @@ void stream_files_put(struct stream_files *l)
 	free(l);
 }
 
-/* With the lock. */
+/* Caller holds l->lock. */
 static void remove_at(struct stream_files *l, size_t i)
 {
 	trace_place_put(l->files[i].place);
@@ -91,7 +91,8 @@ int stream_files_add(struct stream_files *l, const struct stream_file *f)
 	return err;
 }
 
-void stream_files_grow(struct stream_files *l, uint64_t size, uint64_t index_size, const struct outend *end)
+void stream_files_grow(struct stream_files *l, uint64_t size, uint64_t index_size,
+		       const struct outend *end)
 {
 	pthread_mutex_lock(&l->lock);
 	l->files[l->count - 1].size = size;
@@ -157,7 +158,10 @@ bool stream_files_find(struct stream_files *l, uint64_t serial, struct stream_fi
 	bool found;
 
 	pthread_mutex_lock(&l->lock);
-	/* They are in order: there may be many thousands, and who takes one after the other asks for each. */
+	/*
+	 * The list is ordered by serial. It can have many thousands of files, and readers search
+	 * each of them.
+	 */
 	for (high = l->count; low < high;) {
 		size_t middle = low + (high - low) / 2;
 
@@ -194,11 +198,13 @@ int outfile_open(const struct stream_file *f, bool index)
 	int fd;
 
 	snprintf(name, sizeof(name), index ? "%s.idx" : "%s", f->name);
-	/* Not blocking: should it be a FIFO by now, that is found out below. */
-	fd = openat(index ? f->place->index_fd : f->place->fd, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	/* Non-blocking: the name may meanwhile belong to a FIFO, which the check below rejects. */
+	fd = openat(index ? f->place->index_fd : f->place->fd, name,
+		    O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
 	if (fd < 0)
 		return errno == ELOOP ? -ESTALE : -errno;
-	if (!fstat(fd, &st) && S_ISREG(st.st_mode) && st.st_dev == f->dev && st.st_ino == (index ? f->index_ino : f->ino))
+	if (!fstat(fd, &st) && S_ISREG(st.st_mode) && st.st_dev == f->dev &&
+	    st.st_ino == (index ? f->index_ino : f->ino))
 		return fd;
 	close(fd);
 	return -ESTALE;
@@ -209,7 +215,10 @@ int stream_files_open(struct stream_files *l, const struct stream_file *f)
 	int fd = outfile_open(f, false);
 	bool there = false;
 
-	/* It is dropped first, and then looked at whether anybody has it open. */
+	/*
+	 * The output thread takes a file off the list before it tests whether the file is open
+	 * elsewhere.
+	 */
 	pthread_mutex_lock(&l->lock);
 	for (size_t i = 0; i < l->count && !there; i++)
 		there = l->files[i].serial == f->serial;

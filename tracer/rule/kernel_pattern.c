@@ -52,7 +52,8 @@ bool krule_match(const char *pattern, const char *key)
 	if (strchr(pattern, ':'))
 		return glob_match(pattern, plain);
 	colon = strchr(plain, ':');
-	return glob_match(pattern, colon ? colon + 1 : plain) || (slash && glob_match(pattern, slash + 1));
+	return glob_match(pattern, colon ? colon + 1 : plain) ||
+	       (slash && glob_match(pattern, slash + 1));
 }
 
 static int wrong(struct scan *s, struct word *w, size_t at, const char *sentence)
@@ -79,7 +80,8 @@ static int check_function(struct scan *s, struct word *w)
 
 	if (!text[at])
 		return wrong(s, w, at, "the name of a function is missing; '*' stands for any");
-	at += strspn(text + at, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_*.$");
+	at += strspn(text + at,
+		     "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_*.$");
 	return text[at] ? wrong(s, w, at, "not a character of a function's name") : 0;
 }
 
@@ -91,7 +93,9 @@ static int check_syscall(struct scan *s, struct word *w)
 	if (!text[at])
 		return wrong(s, w, at, "the name of a system call is missing; '*' stands for any");
 	if (strchr(text + at, ':'))
-		return wrong(s, w, at, "of a system call there are syscall:NAME, syscall:entry:NAME and syscall:exit:NAME");
+		return wrong(s, w, at,
+			     "of a system call there are syscall:NAME, syscall:entry:NAME and "
+			     "syscall:exit:NAME");
 	return 0;
 }
 
@@ -118,7 +122,8 @@ int krule_check(struct scan *s, struct word *w)
 	if (!colon[1])
 		return wrong(s, w, strlen(text), "the name is missing; '*' stands for any");
 	if (strchr(colon + 1, ':'))
-		return wrong(s, w, (size_t)(colon - text), "tracepoints of the kernel are called system:name");
+		return wrong(s, w, (size_t)(colon - text),
+			     "tracepoints of the kernel are called system:name");
 	return 0;
 }
 
@@ -128,8 +133,9 @@ static bool names_file(const char *line)
 	struct scan s = { line, strspn(line, "!~ \t"), NULL };
 	struct word w = { 0 };
 	struct dynamic_event d = { .fd = -1 };
-	bool yes = !scan_at_end(&s) && !scan_word(&s, false, &w) && dynamic_event_is_rule(word_text(&w)) && !dynamic_event_parse(word_text(&w), &d, NULL) &&
-		   dynamic_event_has_file(&d);
+	bool yes = !scan_at_end(&s) && !scan_word(&s, false, &w) &&
+		   dynamic_event_is_rule(word_text(&w)) &&
+		   !dynamic_event_parse(word_text(&w), &d, NULL) && dynamic_event_has_file(&d);
 
 	dynamic_event_deinit(&d);
 	word_deinit(&w);
@@ -149,9 +155,12 @@ int krule_check_except(struct scan *s, struct word *w, const char *pattern)
 	if (dynamic_event_is_rule(pattern))
 		return wrong(s, w, 0, "the rule is about one event: nothing can be excepted");
 	if (dynamic_event_is_rule(word_text(w)))
-		return wrong(s, w, 0, "a probe is recorded only if a rule is about it, and cannot be excepted from others");
+		return wrong(s, w, 0,
+			     "a probe is recorded only if a rule is about it, and cannot be "
+			     "excepted from others");
 	if (krule_is_function(pattern) != krule_is_function(word_text(w)))
-		return wrong(s, w, 0, "from functions only functions can be excepted, and only from those");
+		return wrong(s, w, 0,
+			     "from functions only functions can be excepted, and only from those");
 	return 0;
 }
 

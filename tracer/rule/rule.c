@@ -85,8 +85,8 @@ static int check_part(struct scan *s, struct word *w, size_t begin, size_t end, 
 				  "the %s is missing; '*' stands for any", what);
 	/* Twice: each star of a name could be written with a backslash. */
 	if (end - begin > 2 * TRAIL_NAME_MAX)
-		return tr_fail_at(s->err, -EINVAL, s->line, word_column(w, begin), "the %s is longer than any can be",
-				  what);
+		return tr_fail_at(s->err, -EINVAL, s->line, word_column(w, begin),
+				  "the %s is longer than any can be", what);
 	return 0;
 }
 
@@ -120,9 +120,11 @@ static int check_pattern(struct scan *s, struct word *w, bool kernel)
 	if (!colon && has_star(text))
 		return check_part(s, w, 0, strlen(text), "pattern");
 	if (!colon)
-		return tr_fail_at(s->err, -EINVAL, s->line, word_column(w, 0),
-				  "no provider in '%.60s': events of applications are called provider:name, "
-				  "so a pattern is for instance '%.60s:*'", text, text);
+		return tr_fail_at(
+			s->err, -EINVAL, s->line, word_column(w, 0),
+			"no provider in '%.60s': events of applications are called provider:name, "
+			"so a pattern is for instance '%.60s:*'",
+			text, text);
 	ret = check_part(s, w, 0, (size_t)(colon - text), "provider");
 	if (!ret)
 		ret = check_part(s, w, (size_t)(colon - text) + 1, strlen(text), "name");
@@ -144,8 +146,8 @@ static int parse_pattern(struct scan *s, struct word *w, struct rule *r)
 	if (ret)
 		return ret;
 	if (is_keyword(w))
-		return tr_fail_at(s->err, -EINVAL, s->line, word_column(w, 0), "a pattern is missing before '%s'",
-				  word_text(w));
+		return tr_fail_at(s->err, -EINVAL, s->line, word_column(w, 0),
+				  "a pattern is missing before '%s'", word_text(w));
 	comma = strchr(word_text(w), ',');
 	if (comma && !w->quoted)
 		return fail(s, word_column(w, (size_t)(comma - word_text(w))),
@@ -202,7 +204,8 @@ static int parse_except(struct scan *s, struct word *w, struct rule *r)
 
 static bool is_level_char(char c)
 {
-	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
+	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+	       c == '_';
 }
 
 /* One level, also in quotes. Returns 0 … 14 or -EINVAL. */
@@ -229,11 +232,12 @@ static int parse_level(struct scan *s)
 		return level;
 	near = level_nearest(s->line + begin, len);
 	if (near)
-		return tr_fail_at(s->err, -EINVAL, s->line, (int)begin, "no such level '%.*s'; did you mean '%s'?",
+		return tr_fail_at(s->err, -EINVAL, s->line, (int)begin,
+				  "no such level '%.*s'; did you mean '%s'?",
 				  (int)(len < 60 ? len : 60), s->line + begin, near);
 	return tr_fail_at(s->err, -EINVAL, s->line, (int)begin,
-			  "no such level '%.*s'; levels are emerg (0) to debug (14)", (int)(len < 60 ? len : 60),
-			  s->line + begin);
+			  "no such level '%.*s'; levels are emerg (0) to debug (14)",
+			  (int)(len < 60 ? len : 60), s->line + begin);
 }
 
 /* OP LEVEL. Smaller numbers are more severe. */
@@ -247,9 +251,10 @@ static int parse_compared(struct scan *s, struct rule *r, struct md_buf *spec)
 		memcpy(op, s->line + begin, len);
 	s->at += len;
 	if (!strcmp(op, "!="))
-		return fail(s, (int)begin, "'!=' makes no range of levels; write two rules, with '<' and '>'");
-	if (strcmp(op, "<") && strcmp(op, "<=") && strcmp(op, ">") && strcmp(op, ">=") && strcmp(op, "==") &&
-	    strcmp(op, "="))
+		return fail(s, (int)begin,
+			    "'!=' makes no range of levels; write two rules, with '<' and '>'");
+	if (strcmp(op, "<") && strcmp(op, "<=") && strcmp(op, ">") && strcmp(op, ">=") &&
+	    strcmp(op, "==") && strcmp(op, "="))
 		return fail(s, (int)begin, "no such comparison; there are < <= == >= >");
 	level = parse_level(s);
 	if (level < 0)
@@ -282,10 +287,12 @@ static int parse_range(struct scan *s, struct rule *r, struct md_buf *spec)
 	r->level_min = 0;
 	r->level_max = from;
 	scan_blanks(s);
-	if (scan_at_end(s) || (!strncmp(s->line + s->at, "if", 2) && !is_level_char(s->line[s->at + 2])))
+	if (scan_at_end(s) ||
+	    (!strncmp(s->line + s->at, "if", 2) && !is_level_char(s->line[s->at + 2])))
 		return 0;
 	if (spec->len == 2)
-		return fail(s, (int)s->at, "'..LEVEL' could mean both ways; write '<= LEVEL' or '>= LEVEL'");
+		return fail(s, (int)s->at,
+			    "'..LEVEL' could mean both ways; write '<= LEVEL' or '>= LEVEL'");
 	to = parse_level(s);
 	if (to < 0)
 		return to;
@@ -300,12 +307,14 @@ static int parse_loglevel(struct scan *s, struct rule *r, struct md_buf *spec)
 	int ret;
 
 	scan_blanks(s);
-	ret = strchr("<>=!", s->line[s->at]) && !scan_at_end(s) ? parse_compared(s, r, spec) : parse_range(s, r, spec);
+	ret = strchr("<>=!", s->line[s->at]) && !scan_at_end(s) ? parse_compared(s, r, spec)
+								: parse_range(s, r, spec);
 	if (ret)
 		return ret;
 	if (!scan_at_end(s) && !strchr(" \t", s->line[s->at]) && !strchr(" \t", s->line[s->at - 1]))
 		return fail(s, (int)s->at,
-			    "after 'loglevel' comes LEVEL, LEVEL.., A..B or a comparison such as '<= warning'");
+			    "after 'loglevel' comes LEVEL, LEVEL.., A..B or a comparison such as "
+			    "'<= warning'");
 	return 0;
 }
 
@@ -316,16 +325,20 @@ static int unexpected(struct scan *s, struct word *w)
 
 	if (word_is(w, "except"))
 		return fail(s, column,
-			    "'except' comes once, right after the pattern; separate its patterns with commas");
+			    "'except' comes once, right after the pattern; separate its patterns "
+			    "with commas");
 	if (word_is(w, "loglevel"))
 		return fail(s, column, "'loglevel' comes once");
 	if (near)
-		return tr_fail_at(s->err, -EINVAL, s->line, column, "no such keyword '%.60s'; did you mean '%s'?",
-				  word_text(w), near);
+		return tr_fail_at(s->err, -EINVAL, s->line, column,
+				  "no such keyword '%.60s'; did you mean '%s'?", word_text(w),
+				  near);
 	if (!strcmp(word_text(w), "*") || strchr(word_text(w), ':'))
 		return fail(s, column, "one pattern on a line");
 	return tr_fail_at(s->err, -EINVAL, s->line, column,
-			  "'%.60s' is not expected here; after the pattern come 'except', 'loglevel' and 'if'", word_text(w));
+			  "'%.60s' is not expected here; after the pattern come 'except', "
+			  "'loglevel' and 'if'",
+			  word_text(w));
 }
 
 static int parse_clauses(struct scan *s, struct word *w, struct rule *r, struct md_buf *spec)
@@ -342,12 +355,13 @@ static int parse_clauses(struct scan *s, struct word *w, struct rule *r, struct 
 		if (word_is(w, "except") && !r->except_count && !spec->len)
 			ret = parse_except(s, w, r);
 		else if (word_is(w, "loglevel") && r->kernel)
-			return fail(s, word_column(w, 0), "events of the kernel have no log levels");
+			return fail(s, word_column(w, 0),
+				    "events of the kernel have no log levels");
 		else if (word_is(w, "loglevel") && !spec->len)
 			ret = parse_loglevel(s, r, spec);
 		else if (word_is(w, "if"))
-			return filter_parse(s->line, s->at, r->kernel ? DOMAIN_KERNEL : DOMAIN_USER, &r->filter,
-					    s->err);
+			return filter_parse(s->line, s->at, r->kernel ? DOMAIN_KERNEL : DOMAIN_USER,
+					    &r->filter, s->err);
 		else
 			ret = unexpected(s, w);
 		if (ret)
@@ -388,7 +402,8 @@ static int print(struct rule *r, struct md_buf *spec)
 	return 0;
 }
 
-int rule_parse(const char *line, size_t at, enum domain domain, struct rule *out, struct tr_err *err)
+int rule_parse(const char *line, size_t at, enum domain domain, struct rule *out,
+	       struct tr_err *err)
 {
 	struct scan s = { line, at, err };
 	struct word w = { 0 };
@@ -404,7 +419,9 @@ int rule_parse(const char *line, size_t at, enum domain domain, struct rule *out
 		ret = krule_add_names(&r, err);
 	/* It must be possible to write what it reads like, with a sign before it. */
 	if (!ret && strlen(r.text) + 2 > RULE_LINE_MAX)
-		ret = tr_fail_at(err, -EINVAL, line, (int)at, "with all its escapes the rule has more than %u bytes", RULE_LINE_MAX - 2);
+		ret = tr_fail_at(err, -EINVAL, line, (int)at,
+				 "with all its escapes the rule has more than %u bytes",
+				 RULE_LINE_MAX - 2);
 	word_deinit(&w);
 	md_buf_deinit(&spec);
 	if (ret) {

@@ -45,7 +45,8 @@ uint64_t rule_list_decide(const struct rule_list *l, const char *event, int leve
 /* True if the rule takes the event, disabled or not, apart from its filter. */
 bool rule_match(const struct rule *r, const char *event, int level);
 /* Those filters, at most max; returns how many there are. */
-size_t rule_list_filters(const struct rule_list *l, const char *event, int level, const struct filter **out, size_t max);
+size_t rule_list_filters(const struct rule_list *l, const char *event, int level,
+			 const struct filter **out, size_t max);
 
 /*
  * Applies the lines of one write: new = (replace ? empty : a copy of old) + lines. `old` may be NULL.
@@ -60,8 +61,8 @@ size_t rule_list_filters(const struct rule_list *l, const char *event, int level
  * err->text and err->column point at the mistake. -EINVAL; -ENOENT: nothing to remove; -E2BIG;
  * -ENOMEM; -ENOSPC above 4096 rules.
  */
-int rule_list_apply(const struct rule_list *old, enum domain domain, const char *lines, bool replace,
-		    struct rule_list *out, struct tr_err *err);
+int rule_list_apply(const struct rule_list *old, enum domain domain, const char *lines,
+		    bool replace, struct rule_list *out, struct tr_err *err);
 void rule_list_print(const struct rule_list *l, struct md_buf *out);    /* one per line, readable by apply */
 void rule_list_deinit(struct rule_list *l);
 

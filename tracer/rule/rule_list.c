@@ -21,7 +21,8 @@ bool rule_match(const struct rule *r, const char *event, int level)
 		return false;
 	/* Of functions the filter knows. */
 	for (i = 0; i < r->except_count; i++)
-		if (means(r, r->except[i], event) && !(r->kernel && krule_is_function(r->except[i])))
+		if (means(r, r->except[i], event) &&
+		    !(r->kernel && krule_is_function(r->except[i])))
 			return false;
 	return true;
 }
@@ -60,7 +61,8 @@ uint64_t rule_list_decide(const struct rule_list *l, const char *event, int leve
 	return any ? sum << 1 | RULE_ALL << 1 : 0;
 }
 
-size_t rule_list_filters(const struct rule_list *l, const char *event, int level, const struct filter **out, size_t max)
+size_t rule_list_filters(const struct rule_list *l, const char *event, int level,
+			 const struct filter **out, size_t max)
 {
 	size_t i, n = 0;
 
@@ -154,7 +156,8 @@ static int add(struct rule_list *l, struct rule *r, const char *line, struct tr_
 	}
 	if (l->count >= RULE_COUNT_MAX) {
 		rule_deinit(r);
-		return tr_fail_at(err, -ENOSPC, line, -1, "a channel has at most %u rules", RULE_COUNT_MAX);
+		return tr_fail_at(err, -ENOSPC, line, -1, "a channel has at most %u rules",
+				  RULE_COUNT_MAX);
 	}
 	ret = grow(l);
 	if (ret) {
@@ -168,10 +171,12 @@ static int add(struct rule_list *l, struct rule *r, const char *line, struct tr_
 /* !RULE: the one of that text; !PATTERN: all of that pattern, whatever follows it. */
 static bool is_meant(const struct rule *r, const struct rule *removed, bool pattern_only)
 {
-	return pattern_only ? !strcmp(r->pattern, removed->pattern) : !strcmp(r->text, removed->text);
+	return pattern_only ? !strcmp(r->pattern, removed->pattern)
+			    : !strcmp(r->text, removed->text);
 }
 
-static int drop(struct rule_list *l, const struct rule *removed, const char *line, size_t at, struct tr_err *err)
+static int drop(struct rule_list *l, const struct rule *removed, const char *line, size_t at,
+		struct tr_err *err)
 {
 	struct md_buf plain = MD_BUF_INIT;
 	size_t i, kept = 0, count = l->count;
@@ -210,7 +215,8 @@ static int apply_line(struct rule_list *l, enum domain domain, const char *line,
 		return 0;
 	if (len > RULE_LINE_MAX)
 		return tr_fail_at(err, -EINVAL, line, (int)RULE_LINE_MAX,
-				  "the line has %zu bytes, at most %u are possible", len, RULE_LINE_MAX);
+				  "the line has %zu bytes, at most %u are possible", len,
+				  RULE_LINE_MAX);
 	scan_blanks(&s);
 	if (scan_at_end(&s))
 		return 0;
@@ -221,7 +227,8 @@ static int apply_line(struct rule_list *l, enum domain domain, const char *line,
 	s.at += disabled;
 	scan_blanks(&s);
 	if (scan_at_end(&s))
-		return tr_fail_at(err, -EINVAL, line, (int)s.at, "a rule is missing behind '%c'", remove ? '!' : '~');
+		return tr_fail_at(err, -EINVAL, line, (int)s.at, "a rule is missing behind '%c'",
+				  remove ? '!' : '~');
 	if (line[s.at] == '!' || line[s.at] == '~')
 		return tr_fail_at(err, -EINVAL, line, (int)s.at, "only one '!' or '~' is possible");
 	ret = rule_parse(line, s.at, domain, &r, err);
@@ -236,8 +243,8 @@ static int apply_line(struct rule_list *l, enum domain domain, const char *line,
 	return ret;
 }
 
-int rule_list_apply(const struct rule_list *old, enum domain domain, const char *lines, bool replace,
-		    struct rule_list *out, struct tr_err *err)
+int rule_list_apply(const struct rule_list *old, enum domain domain, const char *lines,
+		    bool replace, struct rule_list *out, struct tr_err *err)
 {
 	static const struct rule_list none;
 	struct rule_list new;

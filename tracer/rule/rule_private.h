@@ -12,7 +12,8 @@
  * Parses line[at …] up to the line's end (newline or NUL) as RULE. 0, or -errno with text and column; nothing is held
  * then. rule->text is the canonical spelling: rules that differ only in blanks have the same.
  */
-int rule_parse(const char *line, size_t at, enum domain domain, struct rule *out, struct tr_err *err);
+int rule_parse(const char *line, size_t at, enum domain domain, struct rule *out,
+	       struct tr_err *err);
 int rule_copy(const struct rule *from, struct rule *to);
 void rule_deinit(struct rule *r);
 

@@ -38,7 +38,7 @@
 #include <pthread.h>
 #include <urcu/list.h>
 
-#include "tracer/ring/barrier.h"
+#include "tracer/ring/ring.h"
 #include "tracer/os/clock.h"
 #include "tracer/context/context.h"
 #include "tracer/keeper/keeper.h"

@@ -59,8 +59,11 @@ static bool take_stat(struct thread *t, char *text)
 	unsigned int cpu;
 
 	if (!open || !close || close < open ||
-	    sscanf(close + 1, " %c %d %*d %*d %*d %*d %lu %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %*d %*d %*u %*u %*d %*u %*u %*u %*u %*u "
-			      "%*u %*u %*u %*u %*u %*u %*u %*u %*d %u", &state, &t->ppid, &flags, &cpu) != 4)
+	    sscanf(close + 1,
+		   " %c %d %*d %*d %*d %*d %lu %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %*d %*d %*u "
+		   "%*u %*d %*u %*u %*u %*u %*u "
+		   "%*u %*u %*u %*u %*u %*u %*u %*u %*d %u",
+		   &state, &t->ppid, &flags, &cpu) != 4)
 		return false;
 	*close = '\0';
 	t->tid = atoi(text);
@@ -113,8 +116,8 @@ static bool read_thread(struct thread *t, int dir)
 	char text[8192];
 
 	memset(t, 0, sizeof(*t));
-	return kdump_read(dir, "stat", text, sizeof(text)) > 0 && take_stat(t, text) && kdump_read(dir, "status", text, sizeof(text)) > 0 &&
-	       take_status(t, text);
+	return kdump_read(dir, "stat", text, sizeof(text)) > 0 && take_stat(t, text) &&
+	       kdump_read(dir, "status", text, sizeof(text)) > 0 && take_status(t, text);
 }
 
 /* The number in `net:[4026531840]`; 0: not for us */
@@ -147,7 +150,8 @@ static int ns_chain(int dir, const char *path, uint64_t numbers[LEVELS])
 	return n;
 }
 
-static int pid_ns(struct kdump_sink *sink, int dir, const struct thread *t, const struct thread *parent)
+static int pid_ns(struct kdump_sink *sink, int dir, const struct thread *t,
+		  const struct thread *parent)
 {
 	uint64_t numbers[LEVELS];
 	int n, ret = 0;
@@ -163,7 +167,8 @@ static int pid_ns(struct kdump_sink *sink, int dir, const struct thread *t, cons
 		int level = t->levels - 1 - i;
 		int32_t vppid = level < parent->levels ? parent->vpid[level] : 0;
 
-		ret = kdump_emit(sink, KDUMP_PROCESS_PID_NS, t->tid, (uint64_t)t->tid, (uint64_t)t->vtid[level], (uint64_t)t->vpid[level],
+		ret = kdump_emit(sink, KDUMP_PROCESS_PID_NS, t->tid, (uint64_t)t->tid,
+				 (uint64_t)t->vtid[level], (uint64_t)t->vpid[level],
 				 (uint64_t)vppid, (uint64_t)level, numbers[i]);
 	}
 	return ret;
@@ -178,7 +183,8 @@ static uint64_t mapped(int dir, const char *file, uint64_t id)
 	if (kdump_read(dir, file, text, sizeof(text)) <= 0)
 		return 65534;           /* nobody, as the kernel says */
 	for (line = strtok_r(text, "\n", &save); line; line = strtok_r(NULL, "\n", &save))
-		if (sscanf(line, "%lu %lu %lu", &inside, &outside, &count) == 3 && id >= outside && id - outside < count)
+		if (sscanf(line, "%lu %lu %lu", &inside, &outside, &count) == 3 && id >= outside &&
+		    id - outside < count)
 			return inside + (id - outside);
 	return 65534;
 }
@@ -191,12 +197,15 @@ static int user_ns(struct kdump_sink *sink, int dir, const struct thread *t, uin
 	if (!number)
 		return 0;
 	if (number == own)
-		return kdump_emit(sink, KDUMP_PROCESS_USER_NS, t->tid, (uint64_t)t->tid, t->uid, t->gid, (uint64_t)0, number);
+		return kdump_emit(sink, KDUMP_PROCESS_USER_NS, t->tid, (uint64_t)t->tid, t->uid,
+				  t->gid, (uint64_t)0, number);
 	n = ns_chain(dir, "ns/user", numbers);
-	ret = kdump_emit(sink, KDUMP_PROCESS_USER_NS, t->tid, (uint64_t)t->tid, mapped(dir, "uid_map", t->uid), mapped(dir, "gid_map", t->gid),
+	ret = kdump_emit(sink, KDUMP_PROCESS_USER_NS, t->tid, (uint64_t)t->tid,
+			 mapped(dir, "uid_map", t->uid), mapped(dir, "gid_map", t->gid),
 			 (uint64_t)(n ? n - 1 : 1), number);
 	if (!ret && n > 1 && numbers[n - 1] == own)
-		ret = kdump_emit(sink, KDUMP_PROCESS_USER_NS, t->tid, (uint64_t)t->tid, t->uid, t->gid, (uint64_t)0, own);
+		ret = kdump_emit(sink, KDUMP_PROCESS_USER_NS, t->tid, (uint64_t)t->tid, t->uid,
+				 t->gid, (uint64_t)0, own);
 	return ret;
 }
 
@@ -233,9 +242,11 @@ static int one_thread(struct walk *w, int dir)
 
 	if (!read_thread(&t, dir))
 		return 0;
-	ret = kdump_emit(w->sink, KDUMP_PROCESS_STATE, t.tid, (uint64_t)t.tid, (uint64_t)t.pid, (uint64_t)t.ppid, t.comm,
-			 (uint64_t)(t.is_kernel ? KERNEL_THREAD : USER_THREAD), (uint64_t)MODE_UNKNOWN, (uint64_t)SUBMODE_UNKNOWN,
-			 (uint64_t)t.status, t.cpu, t.is_kernel ? (uint64_t)0 : (uint64_t)t.pid);
+	ret = kdump_emit(w->sink, KDUMP_PROCESS_STATE, t.tid, (uint64_t)t.tid, (uint64_t)t.pid,
+			 (uint64_t)t.ppid, t.comm,
+			 (uint64_t)(t.is_kernel ? KERNEL_THREAD : USER_THREAD),
+			 (uint64_t)MODE_UNKNOWN, (uint64_t)SUBMODE_UNKNOWN, (uint64_t)t.status,
+			 t.cpu, t.is_kernel ? (uint64_t)0 : (uint64_t)t.pid);
 	if (!ret)
 		ret = pid_ns(w->sink, dir, &t, &w->parent);
 	if (!ret)
@@ -244,7 +255,8 @@ static int one_thread(struct walk *w, int dir)
 }
 
 /* Calls each for the numbered entries of a directory. */
-static int each_number(int dir, const char *path, int (*each)(void *, int dir, long number), void *arg)
+static int each_number(int dir, const char *path, int (*each)(void *, int dir, long number),
+		       void *arg)
 {
 	int fd = openat(dir, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC), ret = 0;
 	DIR *d = fd < 0 ? NULL : fdopendir(fd);
@@ -304,8 +316,8 @@ static int in_files(void *arg, int fds, long number)
 	p = strstr(text, "flags:");
 	if (p)
 		flags = (unsigned int)strtoul(p + 6, NULL, 8) & ~(unsigned int)O_CLOEXEC;       /* that one is the descriptor's */
-	return kdump_emit(f->sink, KDUMP_FILE_DESCRIPTOR, f->pid, (uint64_t)f->pid, (uint64_t)number, (uint64_t)flags,
-			  (uint64_t)((flags + 1) & 3), target);
+	return kdump_emit(f->sink, KDUMP_FILE_DESCRIPTOR, f->pid, (uint64_t)f->pid,
+			  (uint64_t)number, (uint64_t)flags, (uint64_t)((flags + 1) & 3), target);
 }
 
 static int in_proc(void *arg, int proc, long pid)

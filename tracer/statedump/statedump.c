@@ -81,7 +81,8 @@ static int set_type(struct md_type *t, char letter)
 struct md_event *kdump_event(enum kdump_type type)
 {
 	const struct layout *l = &layouts[type];
-	struct md_event *e = md_event_create(kdump_name(type), MD_LOGLEVEL_NONE, (uint32_t)strlen(l->types));
+	struct md_event *e =
+		md_event_create(kdump_name(type), MD_LOGLEVEL_NONE, (uint32_t)strlen(l->types));
 	const char *name = l->fields;
 
 	for (uint32_t i = 0; e && i < e->field_count; i++) {
@@ -107,8 +108,10 @@ static struct trail_reg_field filter_field(char letter)
 		return (struct trail_reg_field){ .kind = TRAIL_KIND_ARRAY, .size = 1, .flags = TRAIL_FIELD_TEXT, .count = 16 };
 	set_type(&t, letter);
 	return (struct trail_reg_field){
-		.kind = TRAIL_KIND_INT, .size = (uint8_t)t.size,
-		.flags = (uint8_t)((t.is_signed ? TRAIL_FIELD_SIGNED : 0) | (t.big_endian ? TRAIL_FIELD_BIG_ENDIAN : 0)),
+		.kind = TRAIL_KIND_INT,
+		.size = (uint8_t)t.size,
+		.flags = (uint8_t)((t.is_signed ? TRAIL_FIELD_SIGNED : 0) |
+				   (t.big_endian ? TRAIL_FIELD_BIG_ENDIAN : 0)),
 	};
 }
 
@@ -128,7 +131,8 @@ void kdump_filter_event(enum kdump_type type, struct kdump_fields *out)
 int kdump_find(const char *system, const char *name)
 {
 	for (int i = 0; i < KDUMP_TYPES; i++)
-		if (!strcmp(layouts[i].name, name) && !strcmp(kdump_system((enum kdump_type)i), system))
+		if (!strcmp(layouts[i].name, name) &&
+		    !strcmp(kdump_system((enum kdump_type)i), system))
 			return i;
 	return -1;
 }
@@ -185,7 +189,8 @@ ssize_t kdump_read(int dir, const char *path, char *text, size_t size)
 }
 
 /* Calls each for the names in a directory, until one answers something. */
-static int each_name(struct kdump_sink *sink, const char *path, int (*each)(struct kdump_sink *, int dir, const char *name))
+static int each_name(struct kdump_sink *sink, const char *path,
+		     int (*each)(struct kdump_sink *, int dir, const char *name))
 {
 	DIR *d = opendir(path);
 	struct dirent *e;
@@ -205,10 +210,12 @@ static int block_device(struct kdump_sink *sink, int dir, const char *name)
 	unsigned int major, minor;
 
 	snprintf(path, sizeof(path), "%s/dev", name);
-	if (kdump_read(dir, path, text, sizeof(text)) < 0 || sscanf(text, "%u:%u", &major, &minor) != 2)
+	if (kdump_read(dir, path, text, sizeof(text)) < 0 ||
+	    sscanf(text, "%u:%u", &major, &minor) != 2)
 		return 0;
 	/* The kernel's own dev_t: 12 and 20 bits */
-	return kdump_emit(sink, KDUMP_BLOCK_DEVICE, 0, (uint64_t)(major << 20 | (minor & 0xfffff)), name);
+	return kdump_emit(sink, KDUMP_BLOCK_DEVICE, 0, (uint64_t)(major << 20 | (minor & 0xfffff)),
+			  name);
 }
 
 static int interrupt(struct kdump_sink *sink, int dir, const char *name)
@@ -225,7 +232,8 @@ static int interrupt(struct kdump_sink *sink, int dir, const char *name)
 	chip[strcspn(chip, "\n")] = '\0';
 	/* Shared interrupts have several actions: one event each. */
 	for (p = strtok_r(actions, ",\n", &save); p && !ret; p = strtok_r(NULL, ",\n", &save))
-		ret = kdump_emit(sink, KDUMP_INTERRUPT, 0, (uint64_t)strtoul(name, NULL, 10), *chip ? chip : "unnamed_irq_chip", p, (uint64_t)0);
+		ret = kdump_emit(sink, KDUMP_INTERRUPT, 0, (uint64_t)strtoul(name, NULL, 10),
+				 *chip ? chip : "unnamed_irq_chip", p, (uint64_t)0);
 	return ret;
 }
 
@@ -242,19 +250,22 @@ static int network_interfaces(struct kdump_sink *sink)
 		uint8_t raw[4];
 
 		if (a->ifa_addr && a->ifa_addr->sa_family == AF_INET) {
-			memcpy(&address, &((struct sockaddr_in *)(void *)a->ifa_addr)->sin_addr, sizeof(address));
+			memcpy(&address, &((struct sockaddr_in *)(void *)a->ifa_addr)->sin_addr,
+			       sizeof(address));
 		} else {
 			/* Without any address of that kind it comes once, with none: by its first entry. */
 			for (b = all; b && !has_other; b = b->ifa_next)
 				has_other = !strcmp(a->ifa_name, b->ifa_name) &&
-					    ((b->ifa_addr && b->ifa_addr->sa_family == AF_INET) || (b != a && b->ifa_addr &&
-					     b->ifa_addr->sa_family == AF_PACKET));
+					    ((b->ifa_addr && b->ifa_addr->sa_family == AF_INET) ||
+					     (b != a && b->ifa_addr &&
+					      b->ifa_addr->sa_family == AF_PACKET));
 			if (has_other)
 				continue;
 		}
 		memcpy(raw, &address, sizeof(raw));
 		ret = kdump_emit(sink, KDUMP_NETWORK_INTERFACE, 0, a->ifa_name,
-				 (uint64_t)raw[0] | (uint64_t)raw[1] << 8 | (uint64_t)raw[2] << 16 | (uint64_t)raw[3] << 24);
+				 (uint64_t)raw[0] | (uint64_t)raw[1] << 8 | (uint64_t)raw[2] << 16 |
+					 (uint64_t)raw[3] << 24);
 	}
 	freeifaddrs(all);
 	return ret;
@@ -268,8 +279,10 @@ struct cpu {
 
 static int emit_cpu(struct kdump_sink *sink, const struct cpu *c, const char *architecture)
 {
-	return c->any ? kdump_emit(sink, KDUMP_CPU_TOPOLOGY, 0, architecture, c->id, c->vendor, c->family, c->model, c->model_name, c->physical,
-				   c->core, c->cores) : 0;
+	return c->any ? kdump_emit(sink, KDUMP_CPU_TOPOLOGY, 0, architecture, c->id, c->vendor,
+				   c->family, c->model, c->model_name, c->physical, c->core,
+				   c->cores)
+		      : 0;
 }
 
 static void cpu_line(struct cpu *c, const char *key, char *value)

@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "tests/lib/test.h"
-#include "tracer/ring/barrier.h"
+#include "tracer/ring/ring.h"
 
 #define CLOSED 1        /* the CPU that is not in the cpuset */
 

@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "tests/lib/test.h"
-#include "tracer/ring/region.h"
+#include "tracer/ring/ring.h"
 
 static const struct region_geometry geo = {
 	.mode = TRAIL_MODE_OVERWRITE, .ring_count = 3, .subbuf_count = 4, .subbuf_size = 1 << 20, .switch_count = 5000,
