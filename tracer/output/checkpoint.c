@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <unistd.h>
 
-#define SLOTS 4096      /* where they begin */
+#define SLOTS 4096      /* offset of the first slot in the file */
 
 int checkpoint_open(int dir, int *fd)
 {
@@ -15,14 +15,14 @@ int checkpoint_open(int dir, int *fd)
 	return *fd < 0 ? -errno : 0;
 }
 
-static int get(int fd, void *to, size_t size, off_t at)
+static int read_at(int fd, void *to, size_t size, off_t at)
 {
 	ssize_t n = pread(fd, to, size, at);
 
 	return n < 0 ? -errno : (size_t)n < size ? -ENOENT : 0;
 }
 
-static int put(int fd, const void *from, size_t size, off_t at)
+static int write_at(int fd, const void *from, size_t size, off_t at)
 {
 	ssize_t n = pwrite(fd, from, size, at);
 
@@ -31,7 +31,7 @@ static int put(int fd, const void *from, size_t size, off_t at)
 
 int checkpoint_head_get(int fd, struct checkpoint_head *h)
 {
-	int err = get(fd, h, sizeof(*h), 0);
+	int err = read_at(fd, h, sizeof(*h), 0);
 
 	h->archive[sizeof(h->archive) - 1] = 0;
 	return err ? err : h->magic == CHECKPOINT_MAGIC ? 0 : -ENOENT;
@@ -39,10 +39,10 @@ int checkpoint_head_get(int fd, struct checkpoint_head *h)
 
 int checkpoint_head_put(int fd, const struct checkpoint_head *h)
 {
-	return put(fd, h, sizeof(*h), 0);
+	return write_at(fd, h, sizeof(*h), 0);
 }
 
-static uint64_t check_of(const struct checkpoint_slot *s)
+static uint64_t checksum_slot(const struct checkpoint_slot *s)
 {
 	const uint64_t *p = (const uint64_t *)s;
 	uint64_t h = HASH_START;
@@ -54,15 +54,15 @@ static uint64_t check_of(const struct checkpoint_slot *s)
 
 int checkpoint_slot_get(int fd, uint32_t i, struct checkpoint_slot *s)
 {
-	int err = get(fd, s, sizeof(*s), SLOTS + (off_t)i * (off_t)sizeof(*s));
+	int err = read_at(fd, s, sizeof(*s), SLOTS + (off_t)i * (off_t)sizeof(*s));
 
-	if (!err && s->check != check_of(s))
+	if (!err && s->check != checksum_slot(s))
 		s->name = 0;
 	return err;
 }
 
 int checkpoint_slot_put(int fd, uint32_t i, struct checkpoint_slot *s)
 {
-	s->check = check_of(s);
-	return put(fd, s, sizeof(*s), SLOTS + (off_t)i * (off_t)sizeof(*s));
+	s->check = checksum_slot(s);
+	return write_at(fd, s, sizeof(*s), SLOTS + (off_t)i * (off_t)sizeof(*s));
 }

@@ -26,18 +26,18 @@ int output_dir_check(const char *path, struct tr_err *err)
 	for (const char *p = path; (p = strstr(p, "/..")); p += 3)
 		if (p[3] == '/' || !p[3])
 			return tr_fail_at(err, -EINVAL, path, (int)(p - path) + 1,
-					  "a path without '..', please");
+					  "write a path without '..'");
 	for (const char *p = path; *p; p++)
 		if ((unsigned char)*p < 0x20 || *p == 0x7f)
 			return tr_fail_at(err, -EINVAL, path, (int)(p - path),
-					  "control characters are not accepted in a path");
+					  "write a path without control characters");
 	return 0;
 }
 
-/* Replaces the walk's rest by what the link says and what comes behind it. */
-static int follow(int at, const struct stat *st, uid_t owner, char *rest, size_t size)
+/* Replaces the rest of the path by the link's target and the old rest. */
+static int follow_link(int at, const struct stat *st, uid_t owner, char *rest, size_t size)
 {
-	char target[PATH_MAX], *behind;
+	char target[PATH_MAX], *after_link;
 	ssize_t n;
 
 	if (st->st_uid != 0 && st->st_uid != owner)
@@ -46,16 +46,17 @@ static int follow(int at, const struct stat *st, uid_t owner, char *rest, size_t
 	if (n < 0)
 		return -errno;
 	target[n] = 0;
-	behind = strdup(rest);
-	if (!behind)
+	after_link = strdup(rest);
+	if (!after_link)
 		return -ENOMEM;
-	n = snprintf(rest, size, "%s/%s", target, behind);
-	free(behind);
+	n = snprintf(rest, size, "%s/%s", target, after_link);
+	free(after_link);
 	return (size_t)n >= size ? -ENAMETOOLONG : 0;
 }
 
-/* Steps into the first part of rest. *at is replaced. */
-static int step(int *at, char *rest, size_t size, uid_t owner, bool make, mode_t mode, int *links)
+/* Enters the first component of rest: replaces *at by its descriptor. */
+static int enter_next(int *at, char *rest, size_t size, uid_t owner, bool make, mode_t mode,
+		      int *links)
 {
 	char name[NAME_MAX + 1];
 	size_t len = strcspn(rest, "/");
@@ -79,7 +80,7 @@ static int step(int *at, char *rest, size_t size, uid_t owner, bool make, mode_t
 	if (fstat(next, &st) < 0)
 		err = -errno;
 	else if (S_ISLNK(st.st_mode))
-		err = ++*links > LINKS_MAX ? -ELOOP : follow(next, &st, owner, rest, size);
+		err = ++*links > LINKS_MAX ? -ELOOP : follow_link(next, &st, owner, rest, size);
 	else if (!S_ISDIR(st.st_mode))
 		err = -ENOTDIR;
 	if (!err && !S_ISLNK(st.st_mode)) {
@@ -108,7 +109,7 @@ int output_dir_open(const char *path, uid_t owner, bool make, mode_t mode, struc
 		memmove(rest, rest + strspn(rest, "/"), strlen(rest + strspn(rest, "/")) + 1);
 		if (!rest[0])
 			break;
-		ret = step(&at, rest, sizeof(rest), owner, make, mode, &links);
+		ret = enter_next(&at, rest, sizeof(rest), owner, make, mode, &links);
 	}
 	fd = ret ? ret : openat(at, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (!ret && fd < 0)
@@ -117,7 +118,7 @@ int output_dir_open(const char *path, uid_t owner, bool make, mode_t mode, struc
 		close(at);
 	if (ret == -ELOOP)
 		return tr_fail_at(err, -EACCES, path, -1,
-				  "there is a symbolic link on the way that another user made");
+				  "the path has a symbolic link that belongs to another user");
 	return ret ? tr_fail_at(err, ret, path, -1, "the directory cannot be used: %s",
 				strerror(-ret))
 		   : fd;

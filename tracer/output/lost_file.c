@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Files that another program has removed or cut while they are being written. That is looked at
- * before each batch of packets. The stream goes on in a new file, with its numbers and counters, so
- * that readers see the gap; a file that was cut is cut back to whole packets, so that the rest of
- * it can be read. Directories that were removed are made again.
+ * Files that another program removes or truncates while they are written. The writer checks this
+ * before each batch of packets. The stream continues in a new file with its sequence numbers and
+ * counters, so readers see the gap. A truncated file is cut back to whole packets, so that its rest
+ * is readable. Directories that were removed are made again.
  */
 #include <endian.h>
 #include <errno.h>
@@ -16,12 +16,12 @@
 
 enum damage { DAMAGE_NONE, DAMAGE_CUT, DAMAGE_REMOVED };
 
-static enum damage damage_of(const struct stream_writer *os)
+static enum damage find_damage(const struct stream_writer *os)
 {
 	uint64_t size = os->spare ? os->spare : os->at.size;
 	struct stat st, index;
 
-	/* A file system that does not answer is another trouble, which the write finds. */
+	/* If the file system does not answer, the write that follows returns the error. */
 	if (fstat(os->fd, &st) < 0 || fstat(os->index_fd, &index) < 0)
 		return DAMAGE_NONE;
 	if (!st.st_nlink || !index.st_nlink)
@@ -31,7 +31,7 @@ static enum damage damage_of(const struct stream_writer *os)
 		       : DAMAGE_NONE;
 }
 
-/* Cuts the file and its index back to the last packet that both have whole. */
+/* Truncates the file and its index to the last packet that both have completely. */
 static void cut_to_packets(struct stream_writer *os)
 {
 	const uint64_t header = sizeof(struct md_index_header);
@@ -67,8 +67,8 @@ static void cut_to_packets(struct stream_writer *os)
 }
 
 /*
- * The output directory itself may be gone. The descriptor keeps its number: others may have just
- * read it.
+ * Makes the output directory again if it was removed. The new descriptor gets the number of the old
+ * one, because another thread may have just read that number.
  */
 static int make_dir_again(struct output *o)
 {
@@ -93,7 +93,9 @@ static int make_dir_again(struct output *o)
 	return err;
 }
 
-/* Directories that were removed are made again with the next file, and the metadata in any case. */
+/*
+ * Removed directories are made again with the next file; the metadata is written again in any case.
+ */
 static int forget_places(struct output *o)
 {
 	struct stat st;
@@ -109,7 +111,7 @@ static int forget_places(struct output *o)
 	return make_dir_again(o);
 }
 
-static void report(struct output *o, const char *name, enum damage damage)
+static void report_lost_file(struct output *o, const char *name, enum damage damage)
 {
 	pthread_mutex_lock(&o->lock);
 	o->lost_files++;
@@ -123,9 +125,9 @@ static void report(struct output *o, const char *name, enum damage damage)
 	pthread_mutex_unlock(&o->s->tracer->lock);
 }
 
-int stream_writer_check(struct output *o, struct stream_writer *os)
+int stream_writer_check_files(struct output *o, struct stream_writer *os)
 {
-	enum damage damage = os->fd < 0 ? DAMAGE_NONE : damage_of(os);
+	enum damage damage = os->fd < 0 ? DAMAGE_NONE : find_damage(os);
 	struct stream_file old = { 0 };
 	char name[192];
 
@@ -137,17 +139,17 @@ int stream_writer_check(struct output *o, struct stream_writer *os)
 	else
 		stream_files_drop(os->st.log, os->at.serial, &old);
 	trace_place_put(old.place);
-	/* Not to be made as long again as it was. */
+	/* Do not restore the old size of the file. */
 	os->spare = 0;
 	os->needs_truncate = false;
-	stream_writer_leave(os);
+	stream_writer_close(os);
 	os->at.size = 0;
 	/*
-	 * Files of limited size have numbers: the next one has the next. Else it has the same name,
-	 * or a variant.
+	 * With a size limit, files are numbered: the next file has the next number. Without one it
+	 * has the same name, or a variant of it.
 	 */
 	if (!os->file_size)
 		os->at.serial = 0;
-	report(o, name, damage);
+	report_lost_file(o, name, damage);
 	return forget_places(o);
 }

@@ -1,28 +1,30 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A session's output: a thread that writes what the rings have into CTF stream files, and so makes
- * room for the writers.
+ * The output of a session: a thread, the writer, reads the packets of all rings, writes them into
+ * CTF stream files and so makes space for applications and the kernel.
  *
- *	output/output.c      the thread: when it looks, what it is asked for; what the session sees of it
- *	output/stream_writer.c   one stream: packets out of its ring, into its files
- *	output/stream_files_restore.c   … and what an earlier daemon wrote of it
- *	output/lost_file.c   files that another program has removed or cut
- *	output/recycle.c    files that are filled again
- *	output/trace_dir.c    one trace of the current chunk: its directory and its metadata
- *	output/rotate.c   the end of a chunk: into the archives; clear
- *	snapshot/snapshot_copy.c    snapshots: copied to it, by a thread of their own
- *	output/checkpoint.c    how far it is, for the next daemon
- *	ring/stream_files.c      the same for the views
- *	output/directory.c, os/cred.c   whose directories, with whose rights
+ *	output.c                create, start and destroy an output; requests to the writer
+ *	writer.c                the writer: when it reads the rings, how it serves requests
+ *	stream_writer.c         one stream: the packets of its ring, into its files
+ *	stream_writer_files.c   … make, trim, sync and remove these files
+ *	stream_files_restore.c  … continue the files of an earlier daemon
+ *	lost_file.c             … files that another program removed or truncated
+ *	recycle.c               … files that are filled again
+ *	trace_dir.c             one trace in the current chunk: its directory and its metadata
+ *	rotate.c                a chunk ends and moves to the archives; a clear
+ *	checkpoint.c            how far the output is, for the next daemon
+ *	settings.c, status.c    the session's attributes; the lines of `status` and `troubles`
+ *	directory.c             open and make directories with the rights of their owner
  *
- * Nobody but the thread touches the user's files, so that no disk, however slow, keeps anybody else
- * waiting for long. A packet is counted as written when the file has it whole, and its index entry,
- * and the state file says so: in this order. Only then `consumed` moves in the ring. What cannot be
- * written (a full disk) stays in the ring, and the thread tries again: the ring fills, and the
- * writers count what they discard.
+ * Only the writer's thread accesses the user's files, so a slow disk delays no other thread.
+ * The order of a write: the packet into the stream file, its entry into the index, the stream's
+ * slot into the checkpoint, and then `consumed` of the ring. A packet that cannot be written (the
+ * disk is full) stays in the ring and the writer tries again; the ring fills, and applications
+ * count the events that they discard.
  *
- * Locks: output.lock is the last: nothing is called under it. The thread takes the tracer's lock
- * now and then; whoever waits for the thread must not hold it.
+ * Locks: output.lock is the innermost lock: no function that takes another lock is called under
+ * it. The writer takes tracer.lock now and then; so a thread that waits for the writer must not
+ * hold tracer.lock.
  */
 #ifndef TRACER_OUTPUT_OUTPUT_H
 #define TRACER_OUTPUT_OUTPUT_H
@@ -30,214 +32,230 @@
 #include <sys/uio.h>
 
 #include "metadata/ctf.h"
-#include "tracer/session/session.h"
 #include "tracer/os/cred.h"
-#include "tracer/ring/stream_files.h"
+#include "tracer/os/syncer.h"
 #include "tracer/output/checkpoint.h"
 #include "tracer/ring/reader.h"
-#include "tracer/os/syncer.h"
+#include "tracer/ring/stream_files.h"
+#include "tracer/session/session.h"
 
-/* What the thread is asked for; each is done once for all who asked before it began. */
-enum output_ask {
+/* What other threads request of the writer. One pass serves all requests made before it began. */
+enum output_request {
 	OUTPUT_FLUSH,
 	OUTPUT_SYNC,
 	OUTPUT_ROTATE,
 	OUTPUT_CLEAR,
 	OUTPUT_METADATA,
 	OUTPUT_FINISH,
-	OUTPUT_ASKS
+	OUTPUT_REQUESTS
 };
 
+/* A trace and its directory in the current chunk. */
 struct trace_dir {
 	struct trace_dir *next;
 	struct trace *trace;            /* referenced */
-	struct trace_place *place;         /* of the current chunk; NULL: not made yet */
-	uint64_t version;               /* of the metadata that is written; 0: none */
-	bool early;                     /* made before its first packet, in the first chunk */
+	struct trace_place *place;      /* NULL: the directory is not made yet */
+	uint64_t version;               /* of the metadata file; 0: not written yet */
+	bool early;                     /* the first chunk has it before its first packet */
 };
 
-#define RECYCLE_FILES 8                        /* of a stream are kept */
-#define RECYCLE_BYTES (UINT64_C(64) << 20)     /* … if all of them have no more */
-
-/* A file that is filled again and again: open and mapped as long as it may come again */
-struct recycled_file {
-	dev_t dev;
-	ino_t ino;
-	int fd;
-	char *map;                      /* NULL: there is none */
-	size_t size;                    /* of the map; the file may have less */
-};
-
+/* One stream of the output. The thread's own. */
 struct stream_writer {
-	struct stream st;               /* references are owned */
+	struct stream st;               /* its references are owned */
 	struct trace_dir *trace;
-	struct ring_mark mark;
-	uint32_t slot;                  /* in the state file */
-	struct checkpoint_slot at;        /* how far it is */
-	int fd, index_fd;               /* the current file; -1: not open */
-	/* it may have more than it should: what was written of a packet could not be cut off */
-	bool needs_truncate;
-	bool seen;                      /* by the last look at the session */
-	uint64_t hold, took;	/* switch_period, and when it was last cut because of it: ns */
-	/* size of a file that is filled again: what is behind at.size is padding; 0: it is none */
+	struct ring_mark mark;          /* the writer writes up to here */
+	uint32_t slot;                  /* number of its checkpoint slot */
+	struct checkpoint_slot at;      /* what is written so far */
+	int fd, index_fd;               /* the current file; -1: none is open */
+	bool needs_truncate;            /* a part of a packet could not be cut off yet */
+	bool seen;                      /* in the session's stream list of this pass */
+	uint64_t switch_period;         /* ns; 0: only full sub-buffers are written */
+	uint64_t switched;              /* when a partial sub-buffer was last written, ns */
+	/* Size of a file that is filled again: padding follows at.size. 0: an ordinary file. */
 	uint64_t spare;
-	struct recycled_file kept[RECYCLE_FILES];    /* one of them may be the current file */
-	uint64_t file_size;             /* 0: no limit */
-	uint32_t file_count;
+	uint64_t file_size;             /* limit of a file, bytes; 0: no limit */
+	uint32_t file_count;            /* limit of the number of files; 0: no limit */
 };
 
 struct output {
 	struct session *s;
-	char *path;                     /* as it was written */
-	struct cred cred;
-	mode_t mode;                    /* of directories */
-	int dir;                        /* the output directory */
-	dev_t dev;	/* it is this one; 0 and 0 before an earlier daemon's is found again */
+	char *path;                     /* as the user wrote it */
+	struct cred cred;               /* of the session's owner */
+	mode_t mode;                    /* of the directories made */
+	int dir;                        /* the output directory; -1: not open */
+	/* Identity of the directory. 0, 0: an earlier daemon's, not opened again yet. */
+	dev_t dev;
 	ino_t ino;
-	bool by_default;	/* the path was chosen by the daemon: `default` was written */
-	bool started, finished;         /* guarded by the tracer's lock */
+	bool by_default;                /* the user wrote `default`: the daemon chose the path */
+	bool started, finished;         /* guarded by tracer.lock */
 	pthread_t thread;
 
-	/* The thread's own. */
-	int state;
+	/* Only the writer's thread uses these. */
+	int state;                      /* the checkpoint file */
 	struct checkpoint_head head;
 	struct stream_writer **streams;
 	size_t count;
 	struct trace_dir *traces;
 	struct syncgroup *sync;
-	uint64_t drained;               /* when kernel events were last fetched, ns */
-	bool rotates;                   /* that is what it is about */
-	uint64_t look;                  /* read_period of the channels, ns; 0: as it sees fit */
-	bool kernel;                    /* there are kernel channels */
+	uint64_t drained;               /* when kernel events were last drained, ns */
+	bool rotates;                   /* this pass ends with a rotation */
+	uint64_t read_period;           /* the shortest of the channels, ns; 0: adaptive */
+	bool kernel;                    /* the session has kernel channels */
 
 	pthread_mutex_t lock;           /* guards the rest */
-	pthread_cond_t asking, answered;
-	uint64_t asked[OUTPUT_ASKS], done[OUTPUT_ASKS];
-	/* the thread is to end, and go on in the next daemon; it has ended */
-	bool quit, ended;
-	/* it is to look now: the schedule of rotations has changed, or it is an earlier daemon's */
-	bool nudged;
-	bool inherited;	/* it is an earlier daemon's, and its directory was not found again yet */
+	pthread_cond_t requested, answered;
+	uint64_t asked[OUTPUT_REQUESTS], done[OUTPUT_REQUESTS]; /* numbers of requests */
+	bool quit;                      /* the thread must end; the next daemon continues */
+	bool ended;                     /* the thread has ended */
+	bool wake;                      /* the thread must look at the session's settings now */
+	bool inherited;                 /* an earlier daemon's, directory not opened again yet */
 	int error;                      /* of the last attempt to write, or 0 */
-	int64_t error_since;
+	int64_t error_since;            /* ns since the epoch */
 	bool rotating;
-	uint64_t step, steps;	/* of what was asked for: how far it is; steps 0: not begun */
-	uint64_t pending;               /* bytes in the rings at the last look */
-	uint64_t bytes, packets;        /* written since the first start or clear */
-	uint64_t chunk_bytes;           /* in the current chunk */
-	uint64_t chunk, archives;
-	char archive[64];               /* the last one */
-	int rotate_error;
-	/* snapshot/snapshot_copy.c: snapshots on their way, oldest first */
-	struct snapshot_copy *copies;
-	bool copying;                   /* there is a thread for them */
-	/* that other programs have removed or cut while they were being written */
-	uint64_t lost_files;
-	uint64_t copied;                /* so many are complete */
-	int copy_error;                 /* of the last one, or 0 */
+	uint64_t step, steps;           /* progress of the requests; steps 0: none is served */
+	uint64_t pending;               /* bytes in the rings after the last pass */
+	uint64_t bytes, packets;        /* written since the first start or the last clear */
+	uint64_t chunk_bytes;           /* written into the current chunk */
+	uint64_t chunk, archives;       /* the current chunk's number; number of archives */
+	char archive[64];               /* name of the last archive; "": none */
+	int rotate_error;               /* of the last rotation, or 0 */
+	struct snapshot_copy *copies;   /* snapshot/snapshot_copy.c: waiting copies, oldest first */
+	bool copying;                   /* a thread for the copies runs */
+	uint64_t lost_files;            /* removed or truncated by other programs */
+	uint64_t copied;                /* number of complete copies */
+	int copy_error;                 /* of the last copy, or 0 */
 };
 
 /* The output of a session, as a part of it (session/part.h). */
 extern const struct session_part output_part;
 
-/* Locked. */
-bool output_runs(const struct session *s);
-void output_destroy(struct session *s);         /* the thread has ended, or never ran */
-/* Unlocked: each waits for the thread, at most a second. */
+/* ---- output.c ---- */
+
+/* Takes dir over unless it returns NULL (no memory). */
+struct output *output_create(struct session *s, const char *path, int dir);
+/*
+ * Before the first start: makes sure that the output's directory exists and has no trace, and that
+ * no other session writes to it (else -EEXIST). Caller holds tracer.lock, which is released during
+ * accesses to the disk.
+ */
+int output_prepare(struct session *s, struct tr_err *err);
+/* Starts the thread; 0 if it runs already. Caller holds tracer.lock. */
+int output_start(struct session *s, struct tr_err *err);
+bool output_runs(const struct session *s);      /* caller holds tracer.lock */
+/*
+ * The output if its thread runs, else NULL. It is valid while the caller has a reference to the
+ * session. Takes tracer.lock.
+ */
+struct output *output_if_running(struct session *s);
+/* Frees the output. Its thread has ended or never ran. */
+void output_destroy(struct session *s);
+
+/* These wait for the writer: the caller does not hold tracer.lock. The verbs wait at most 1 s. */
 int output_rotate_verb(struct session *s, struct tr_err *err);
 int output_clear_verb(struct session *s, struct tr_err *err);
 int output_metadata_verb(struct session *s, struct tr_err *err);
 /*
- * The session was stopped: all of it is to be in the files. 0, also if that takes longer than a
- * write may; -ENOSPC, -EDQUOT or -EIO: it cannot be written, and is still in the buffers.
+ * The session was stopped: writes all of it. 0, also if that takes longer than 0.8 s; -ENOSPC,
+ * -EDQUOT or -EIO: it cannot be written and is still in the buffers.
  */
 int output_stopped(struct session *s);
-
-/* output.c, private to the room */
-/*
- * Locked; releases the lock while it looks at the disk. Before a first start: makes sure that the
- * output's directory exists, has no trace, and no other session writes to it (else -EEXIST).
- */
-int output_prepare(struct session *s, struct tr_err *err);
-/* locked: the thread; no error if it runs */
-int output_start(struct session *s, struct tr_err *err);
-bool output_flush(struct session *s);           /* unlocked */
-void output_finish(struct session *s);          /* unlocked */
-void output_suspend(struct session *s);         /* unlocked */
+bool output_flush(struct session *s);
+void output_finish(struct session *s);
+void output_suspend(struct session *s);
 uint64_t output_now(void);                      /* CLOCK_MONOTONIC, ns */
-void output_step(struct output *o);             /* one more of o->steps */
 
-/* output/stream_writer.c: with the owner's rights, but for the first */
+/* ---- status.c ---- */
+
+void output_show_status(struct session *s, struct md_buf *out); /* caller holds tracer.lock */
+
+/* ---- writer.c: called by the writer's thread, as are all functions below ---- */
+
+void *output_run(void *output);                 /* the thread's function */
+void output_count_step(struct output *o);       /* one of o->steps is done */
+
+/* ---- stream_writer.c: with the owner's rights, except create ---- */
+
 struct stream_writer *stream_writer_create(struct output *o, const struct stream *st,
 					   struct trace_dir *t);
 void stream_writer_destroy(struct stream_writer *os);
-/* Takes up what an earlier daemon wrote of it. */
-int stream_writer_restore(struct output *o, struct stream_writer *os);
 /*
- * Writes what the ring has up to the mark: whole sub-buffers, or with `all` the rest too, and what
- * was lost since. 0 or -errno; what was written until then was.
+ * Writes what the ring has up to the mark: full sub-buffers; with `all` also a partial one, and the
+ * number of events lost since. 0 or -errno; packets written before an error stay written.
  */
 int stream_writer_write(struct output *o, struct stream_writer *os, bool all);
-void stream_writer_leave(struct stream_writer *os);     /* all files of the chunk */
-void stream_writer_tell(const struct stream_writer *os);        /* the views: how far it is */
-/* its file has what is whole, and nothing else */
-int stream_writer_trim(struct stream_writer *os);
-/* all its files in this chunk, but for those that cannot be opened */
-int stream_writer_sync(struct output *o, struct stream_writer *os);
+/* Makes the position visible to the views. */
+void stream_writer_publish(const struct stream_writer *os);
+uint64_t stream_writer_pending(const struct stream_writer *os); /* bytes in the ring */
+/* Counts bytes and packets that are in files now, for `status`. */
+void output_count_written(struct output *o, uint64_t bytes, unsigned int packets);
+/* pwritev of all. The number of bytes written; *err: why not all. Changes iov. */
+uint64_t output_put(int fd, struct iovec *iov, int count, uint64_t at, int *err);
+
+/* ---- stream_writer_files.c: with the owner's rights ---- */
+
 void stream_writer_file_name(const struct stream_writer *os, uint64_t serial, char *out,
 			     size_t size);
+/* The current file is complete: makes and opens the next one. 0 or -errno. */
+int stream_writer_next_file(struct output *o, struct stream_writer *os);
+void stream_writer_close(struct stream_writer *os);
 /*
- * lost_file.c: before a write: a file that was removed or cut is given up. 0, or -errno of making
- * its directory again.
+ * Truncates the current file to its whole packets. Returns err, or the error of the truncation; it
+ * is then tried again before the next write.
  */
-int stream_writer_check(struct output *o, struct stream_writer *os);
-/* … to files: for `status` */
-void output_written(struct output *o, uint64_t bytes, unsigned int packets);
-/* os->at, after a clear: no file; positions are the caller's */
-void stream_writer_cleared(struct output *o, struct stream_writer *os);
-void stream_writer_unlink(struct output *o, struct stream_writer *os);  /* likewise */
-uint64_t stream_writer_pending(const struct stream_writer *os);
-/* Bytes that came into the file; *err: why not more. Changes iov. */
-uint64_t output_put(int fd, struct iovec *iov, int count, uint64_t at, int *err);
-void output_advance(struct iovec **iov, int *count, uint64_t n);        /* past so many bytes */
+int stream_writer_cut_back(struct stream_writer *os, int err);
+int stream_writer_trim(struct stream_writer *os);       /* the same if an earlier one failed */
+/* Queues all files of the chunk for a sync; those that cannot be opened are its error. */
+int stream_writer_sync(struct output *o, struct stream_writer *os);
+void stream_writer_unlink(struct stream_writer *os);    /* all files of the chunk */
 
-/* output/recycle.c */
+/* ---- stream_files_restore.c: with the owner's rights ---- */
+
+/* Continues the files of an earlier daemon, from the checkpoint slot in os->at. 0 or -errno. */
+int stream_writer_restore(struct output *o, struct stream_writer *os);
+/* Sets os->at to what a clear leaves: no file. The caller sets the positions in the ring. */
+void stream_writer_cleared(struct output *o, struct stream_writer *os);
+
+/* ---- lost_file.c: with the owner's rights ---- */
+
 /*
- * An old file, for being filled again under the same name; -1: it has to be a new one. To be closed
- * by recycle_close.
+ * Before a write: leaves a file that was removed or truncated. 0, or -errno if its directory cannot
+ * be made again.
  */
-int recycle_take(struct stream_writer *os, const struct stream_file *old, const char *name);
-/* … which keeps those that may come again */
-void recycle_close(struct stream_writer *os, int fd);
-void recycle_forget(struct stream_writer *os);	/* until this: none but the current one is open */
-int recycle_begin(struct stream_writer *os);       /* the file is all padding */
-/* The header of what is behind the packets that end at at->size. */
+int stream_writer_check_files(struct output *o, struct stream_writer *os);
+
+/* ---- recycle.c: with the owner's rights ---- */
+
+/* Opens an old file so that it can be filled again under the same name; -1: make a new one. */
+int recycle_take(const struct stream_file *old, const char *name);
+int recycle_begin(struct stream_writer *os);    /* makes the file all padding */
+/* The header of the padding that follows the packets up to at->size. */
 struct md_packet recycle_padding(const struct stream_writer *os, const struct checkpoint_slot *at);
-/* As output_put, for packets up to after->size. There is room for one more in iov. */
+/* As output_put, for packets up to after->size. iov has space for one more element. */
 uint64_t recycle_put(struct stream_writer *os, const struct checkpoint_slot *after,
 		     struct iovec *iov, int count, int *err);
 
-/* output/trace_dir.c */
+/* ---- trace_dir.c ---- */
+
+/* The trace_dir of a trace, made if it is missing; NULL: no memory. */
 struct trace_dir *trace_dir_of(struct output *o, struct trace *t);
 void trace_dir_destroy(struct trace_dir *t);
-/* directory and metadata are there, and current */
+/* Makes the directory and brings the metadata file up to date. With the owner's rights. */
 int trace_dir_ready(struct output *o, struct trace_dir *t);
 /*
- * Locked, before the thread runs, at the session's first start: the traces that are known by then,
- * of the kernel and of the session's owner, shall be made early. 0 or -ENOMEM.
+ * At the session's first start: the traces that are known then, of the kernel and of the session's
+ * owner, are to be made early. 0 or -ENOMEM. Caller holds tracer.lock; the thread does not run yet.
  */
 int trace_dirs_expect(struct output *o);
-/*
- * Makes the directories and metadata of early traces that have none. With the owner's rights. 0 or
- * -errno.
- */
+/* Makes directories and metadata of early traces that have none. With the owner's rights. */
 int trace_dirs_begin(struct output *o);
-/* these are on their way to the disk; with the owner's rights */
+/* Queues directories and metadata for a sync. With the owner's rights. 0 or -errno. */
 int trace_dir_sync(struct output *o, const struct trace_dir *t);
 
-/* output/rotate.c */
+/* ---- rotate.c ---- */
+
 int output_rotate(struct output *o);
-int output_finish_rotation(struct output *o, int dir);  /* which an earlier daemon began */
+/* Completes a rotation that an earlier daemon began. */
+int output_finish_rotation(struct output *o, int dir);
 void output_clear(struct output *o);
 
 #endif

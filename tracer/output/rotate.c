@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The end of a chunk. What it has stays where it was written, and the directories move into
- * archives/BEGIN-END-ID; what comes next goes into new ones. The state file says what is being
- * moved before it is, so that the next daemon can finish it: nothing new is made before all of it
- * is where it belongs.
+ * The end of a chunk: the directories of its traces move into archives/BEGIN-END-ID, and new
+ * packets go into new directories. The checkpoint names the archive before the first directory
+ * moves, so that the next daemon can complete the move. No new file is made before all directories
+ * have moved.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -30,13 +30,16 @@ static void name_archive(struct checkpoint_head *h)
 	snprintf(h->archive, sizeof(h->archive), "%.20s-%.20s-%" PRIu64, begin, end, h->chunk);
 }
 
-static bool exists(int dir, const char *name)
+static bool name_exists(int dir, const char *name)
 {
 	return faccessat(dir, name, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
 }
 
-/* Moves what there is. Moved already is as good; if one cannot be, what was goes back. */
-static int move(struct output *o, int dir)
+/*
+ * Moves the directories of the domains. One that has moved already is no error. If one cannot be
+ * moved, the others move back.
+ */
+static int move_directories(struct output *o, int dir)
 {
 	int archives = output_dir_sub(dir, "archives", o->cred.uid, o->mode), to, err = 0;
 
@@ -48,10 +51,10 @@ static int move(struct output *o, int dir)
 		return to;
 	}
 	for (size_t i = 0; i < 2 && !err; i++) {
-		if (!exists(dir, domains[i]))
+		if (!name_exists(dir, domains[i]))
 			continue;
-		if (exists(to, domains[i]) || renameat(dir, domains[i], to, domains[i]) < 0) {
-			err = exists(to, domains[i]) ? -EEXIST : -errno;
+		if (name_exists(to, domains[i]) || renameat(dir, domains[i], to, domains[i]) < 0) {
+			err = name_exists(to, domains[i]) ? -EEXIST : -errno;
 			while (i--)
 				renameat(to, domains[i], dir, domains[i]);
 			unlinkat(archives, o->head.archive, AT_REMOVEDIR);
@@ -70,12 +73,9 @@ static int move(struct output *o, int dir)
 
 uint64_t session_chunk(struct session *s)
 {
-	struct output *o;
-	uint64_t chunk = 0;
+	struct output *o = output_if_running(s);
+	uint64_t chunk;
 
-	pthread_mutex_lock(&s->tracer->lock);
-	o = output_runs(s) ? s->output : NULL;
-	pthread_mutex_unlock(&s->tracer->lock);
 	if (!o)
 		return 0;
 	pthread_mutex_lock(&o->lock);
@@ -84,7 +84,7 @@ uint64_t session_chunk(struct session *s)
 	return chunk;
 }
 
-static void show(struct output *o)
+static void publish_chunk(struct output *o)
 {
 	pthread_mutex_lock(&o->lock);
 	o->chunk = o->head.chunk;
@@ -94,7 +94,7 @@ static void show(struct output *o)
 	pthread_mutex_unlock(&o->lock);
 }
 
-/* Nothing of the old chunk is in its place any more: the next begins. */
+/* The chunk has moved completely: the next one begins. */
 static int next_chunk(struct output *o)
 {
 	struct checkpoint_head next = o->head;
@@ -108,22 +108,22 @@ static int next_chunk(struct output *o)
 	if (err)
 		return err;
 	o->head = next;
-	show(o);
+	publish_chunk(o);
 	return 0;
 }
 
 int output_finish_rotation(struct output *o, int dir)
 {
-	int err = move(o, dir);
+	int err = move_directories(o, dir);
 
 	return err ? err : next_chunk(o);
 }
 
 /*
- * Each trace has its place in each chunk, if only to say that nothing happened; and its files are
- * on their way to the disk.
+ * Makes sure that each trace has its directory in the chunk, even without events, and queues all
+ * files for a sync.
  */
-static int complete(struct output *o)
+static int complete_chunk(struct output *o)
 {
 	int err = 0;
 
@@ -131,7 +131,7 @@ static int complete(struct output *o)
 		err = trace_dir_ready(o, o->streams[i]->trace);
 		err = err ? err : stream_writer_trim(o->streams[i]);
 		err = err ? err : stream_writer_sync(o, o->streams[i]);
-		output_step(o);
+		output_count_step(o);
 	}
 	return err;
 }
@@ -143,7 +143,7 @@ int output_rotate(struct output *o)
 
 	if (err)
 		return err;
-	err = complete(o);
+	err = complete_chunk(o);
 	if (err || !o->count) {
 		cred_leave(&o->cred);
 		return err;
@@ -152,7 +152,7 @@ int output_rotate(struct output *o)
 	o->head.moving = 1;
 	err = checkpoint_head_put(o->state, &o->head);
 	if (!err)
-		err = move(o, o->dir);
+		err = move_directories(o, o->dir);
 	if (!err)
 		err = next_chunk(o);
 	for (struct trace_dir *t = o->traces; t && !err; t = t->next)
@@ -166,7 +166,7 @@ int output_rotate(struct output *o)
 	for (size_t i = 0; i < o->count; i++) {
 		struct stream_writer *os = o->streams[i];
 
-		stream_writer_leave(os);
+		stream_writer_close(os);
 		os->at.chunk = o->head.chunk;
 		os->at.serial = os->at.size = os->at.variant = 0;
 		stream_files_chunk(os->st.log, o->head.chunk);
@@ -184,8 +184,8 @@ void output_clear(struct output *o)
 	bool entered = o->dir >= 0 && cred_enter(&o->cred) == 0;
 
 	/*
-	 * First of all: should the daemon be killed now, the next one removes the files that this
-	 * one has not removed.
+	 * The count comes first: if the daemon is killed now, the next one removes the remaining
+	 * files.
 	 */
 	o->head.cleared++;
 	o->head.begin = wall_clock();
@@ -199,14 +199,14 @@ void output_clear(struct output *o)
 		uint64_t ts;
 
 		if (entered)
-			stream_writer_unlink(o, os);
+			stream_writer_unlink(os);
 		stream_writer_cleared(o, os);
 		os->at.pos = __atomic_load_n(&ring->cleared, __ATOMIC_RELAXED) & TRAIL_HEAD_MASK;
 		os->at.events = __atomic_load_n(&ring->cleared_events, __ATOMIC_RELAXED);
 		ts = __atomic_load_n(&ring->cleared_ts, __ATOMIC_RELAXED);
 		os->at.ts = ts > os->at.ts ? ts : os->at.ts;
 		checkpoint_slot_put(o->state, os->slot, &os->at);
-		stream_writer_tell(os);
+		stream_writer_publish(os);
 	}
 	if (entered)
 		cred_leave(&o->cred);

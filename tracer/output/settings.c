@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What a session shows and takes of its output: the attributes `output`, `rotate_size` and
- * `rotate_period`, and lines of `status`.
+ * What users set of an output: the attributes `output`, `rotate_size` and `rotate_period`, their
+ * lines in the session's file, and the output's row as a part of the session.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -21,7 +21,8 @@
 
 #define LOOKUP_MAX 65536
 #define DEFAULT "default"
-#define DEFAULTS_MOST 99        /* numbered directories of one session and one second */
+/* suffixes -2 to -99 of default directories with the same name and second */
+#define DEFAULTS_MOST 99
 #define PERIOD_MAX (UINT64_C(366) * 86400 * 1000000)
 
 struct owner {
@@ -30,46 +31,20 @@ struct owner {
 	mode_t mode;
 };
 
-static struct output *output_new(struct session *s, const char *path, int dir)
+static int restore_output(struct session *s, const char *path, bool by_default)
 {
-	struct output *o = calloc(1, sizeof(*o));
-	pthread_condattr_t attr;
-	struct stat st = { 0 };
-
-	if (!o || !(o->path = strdup(path)) || (dir >= 0 && fstat(dir, &st) < 0)) {
-		if (o)
-			free(o->path);
-		free(o);
-		return NULL;
-	}
-	o->dev = st.st_dev;
-	o->ino = st.st_ino;
-	o->s = s;
-	o->dir = dir;
-	o->state = -1;
-	pthread_mutex_init(&o->lock, NULL);
-	pthread_condattr_init(&attr);
-	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
-	pthread_cond_init(&o->asking, &attr);
-	pthread_cond_init(&o->answered, &attr);
-	pthread_condattr_destroy(&attr);
-	return o;
-}
-
-static int output_restore(struct session *s, const char *path, bool by_default)
-{
-	/* Who only reads what the buffers have leaves the files alone. */
+	/* A program that only reads the buffers does not write files. */
 	if (s->tracer->reading && !s->tracer->only_unwritten)
 		return 0;
 	if (s->output || output_dir_check(path, NULL))
 		return -EINVAL;
-	s->output = output_new(s, path, -1);
+	s->output = output_create(s, path, -1);
 	if (s->output)
 		s->output->by_default = by_default;
 	return s->output ? 0 : -ENOMEM;
 }
 
-/* In a session without an output they are kept all the same. */
+/* A session without an output keeps these, too. */
 static void restore_rotation(struct session *s, const char *line)
 {
 	uint64_t size, period;
@@ -92,7 +67,7 @@ static void save_output(const struct session *s, struct md_buf *out)
 
 /* ---- output ---- */
 
-/* ~/trailfs-traces/NAME-YYYYmmdd-HHMMSS of the owner */
+/* ~/trailfs-traces/NAME-YYYYmmdd-HHMMSS in the owner's home directory */
 static int default_path(const char *name, uid_t uid, char *out, size_t size, struct tr_err *err)
 {
 	char *space = malloc(LOOKUP_MAX), when[TIME_TEXT_MAX];
@@ -110,9 +85,9 @@ static int default_path(const char *name, uid_t uid, char *out, size_t size, str
 }
 
 /*
- * Opens the directory with the owner's rights, and makes it if it is missing. unused: -EEXIST if
- * there is a trace in it. Returns a descriptor or -errno. Called without the tracer's lock: a disk
- * may be slow.
+ * Opens the directory with the owner's rights, and makes it if it is missing. unused: -EEXIST if it
+ * has a trace. Returns a descriptor or -errno. Caller does not hold tracer.lock: a disk may be
+ * slow.
  */
 static int make_dir(const char *path, const struct owner *of, bool unused, struct tr_err *err)
 {
@@ -124,7 +99,7 @@ static int make_dir(const char *path, const struct owner *of, bool unused, struc
 	ret = cred_enter(&cred);
 	if (ret) {
 		cred_deinit(&cred);
-		return tr_fail(err, ret, "the rights of user %u cannot be taken on",
+		return tr_fail(err, ret, "cannot enter the rights of user %u",
 			       (unsigned int)of->uid);
 	}
 	fd = output_dir_open(path, of->uid, true, of->mode, err);
@@ -144,13 +119,13 @@ static int make_dir(const char *path, const struct owner *of, bool unused, struc
 	return ret;
 }
 
-/* Who owns a session, and the mode of the directories that are made for it. */
+/* The session's owner, and the mode of directories that are made for it. */
 static struct owner owner_of(const struct session *s)
 {
 	return (struct owner){ .uid = s->uid, .gid = s->gid, .mode = 0700 | (s->mode & 0055) };
 }
 
-/* With the lock. */
+/* Caller holds tracer.lock. */
 static int may_change(const struct session *s, struct tr_err *err)
 {
 	if (s->gone || s->ending)
@@ -160,10 +135,10 @@ static int may_change(const struct session *s, struct tr_err *err)
 }
 
 /*
- * Whether no other session writes to the directory of this one: two would overwrite each other's
- * files. Caller holds tracer.lock, so this does not look at the disk.
+ * -EEXIST if another session writes to the directory of this one: each would overwrite the other's
+ * files. Caller holds tracer.lock, so this does not access the disk.
  */
-static int check_free(const struct session *s, struct tr_err *err)
+static int check_unshared(const struct session *s, struct tr_err *err)
 {
 	const struct output *ours = s->output;
 	struct session *other;
@@ -178,7 +153,7 @@ static int check_free(const struct session *s, struct tr_err *err)
 	return 0;
 }
 
-/* The path that a value of `output` stands for. */
+/* Translates a value of `output` into a path. */
 static int resolve_path(const struct session *s, const char *value, uid_t uid,
 			char path[OUTPUT_DIR_PATH_MAX + 1], struct tr_err *err)
 {
@@ -186,7 +161,7 @@ static int resolve_path(const struct session *s, const char *value, uid_t uid,
 
 	if (!strncmp(value, "net://", 6))
 		return tr_fail_at(err, -EOPNOTSUPP, value, 0,
-				  "streaming to a relay daemon is not there yet; write a path");
+				  "streaming to a relay daemon is not supported; write a path");
 	if (!strcmp(value, DEFAULT))
 		return default_path(s->name, uid, path, OUTPUT_DIR_PATH_MAX + 1, err);
 	ret = value[0] ? output_dir_check(value, err) : 0;
@@ -196,8 +171,8 @@ static int resolve_path(const struct session *s, const char *value, uid_t uid,
 }
 
 /*
- * The output that a value stands for; *out is NULL for an empty value. Makes the directory. Called
- * without tracer.lock.
+ * Makes the output for a value, and its directory; *out is NULL for an empty value. Caller does not
+ * hold tracer.lock.
  */
 static int make_output(struct session *s, const char *value, const struct owner *of,
 		       struct output **out, struct tr_err *err)
@@ -211,7 +186,7 @@ static int make_output(struct session *s, const char *value, const struct owner 
 	dir = make_dir(path, of, false, err);
 	if (dir < 0)
 		return dir;
-	*out = output_new(s, path, dir);
+	*out = output_create(s, path, dir);
 	if (!*out) {
 		close(dir);
 		return tr_fail(err, -ENOMEM, "out of memory");
@@ -252,11 +227,11 @@ static int store_output(struct session *s, const char *value, struct tr_err *err
 /* ---- the first start ---- */
 
 /*
- * A directory without a trace for the output of this path. A default path that has one gets a
- * number at its end. Returns a descriptor or -errno.
+ * Opens a directory without a trace for this path. If a default path has a trace, a number is added
+ * to it. Returns a descriptor or -errno.
  */
-static int make_unused(char path[OUTPUT_DIR_PATH_MAX + 1], bool by_default, const struct owner *of,
-		       struct tr_err *err)
+static int make_unused_dir(char path[OUTPUT_DIR_PATH_MAX + 1], bool by_default,
+			   const struct owner *of, struct tr_err *err)
 {
 	struct tr_err why = TR_ERR_INIT;
 	char first[OUTPUT_DIR_PATH_MAX + 1];
@@ -274,7 +249,7 @@ static int make_unused(char path[OUTPUT_DIR_PATH_MAX + 1], bool by_default, cons
 	return dir;
 }
 
-/* Takes over path and dir. */
+/* Takes path and dir over. */
 static void set_dir(struct output *o, char *path, int dir, const struct stat *st)
 {
 	if (o->dir >= 0)
@@ -301,13 +276,13 @@ int output_prepare(struct session *s, struct tr_err *err)
 		by_default = s->output->by_default;
 		of = owner_of(s);
 		pthread_mutex_unlock(&s->tracer->lock);
-		dir = make_unused(path, by_default, &of, err);
+		dir = make_unused_dir(path, by_default, &of, err);
 		copy = dir < 0 || fstat(dir, &st) ? NULL : strdup(path);
 		pthread_mutex_lock(&s->tracer->lock);
 		if (copy && s->output && !s->output->started && !strcmp(s->output->path, before)) {
 			set_dir(s->output, copy, dir, &st);
 			return s->gone || s->ending ? tr_fail(err, -ENOENT, "the session is gone")
-						    : check_free(s, err);
+						    : check_unshared(s, err);
 		}
 		free(copy);
 		if (dir < 0)
@@ -320,6 +295,18 @@ int output_prepare(struct session *s, struct tr_err *err)
 }
 
 /* ---- rotation ---- */
+
+static void wake_writer(struct session *s)
+{
+	struct output *o = output_if_running(s);
+
+	if (!o)
+		return;
+	pthread_mutex_lock(&o->lock);
+	o->wake = true;
+	pthread_cond_signal(&o->requested);
+	pthread_mutex_unlock(&o->lock);
+}
 
 static int store_rotation(struct session *s, enum session_attr attr, const char *value,
 			  struct tr_err *err)
@@ -334,21 +321,10 @@ static int store_rotation(struct session *s, enum session_attr attr, const char 
 		ret = tr_fail_at(err, -EINVAL, value, 0, "must be 10ms at least");
 	if (ret)
 		return ret;
-	pthread_mutex_lock(&s->tracer->lock);
-	if (s->gone) {
-		ret = tr_fail(err, -ENOENT, "the session is gone");
-	} else {
-		*(attr == SESSION_ROTATE_SIZE ? &s->rotate_size : &s->rotate_period) = v;
-		if (s->output) {
-			pthread_mutex_lock(&s->output->lock);
-			pthread_cond_signal(&s->output->asking);
-			s->output->nudged = true;
-			pthread_mutex_unlock(&s->output->lock);
-		}
-		session_save(s);
-		session_changed(s);
-	}
-	pthread_mutex_unlock(&s->tracer->lock);
+	ret = session_store_number(
+		s, attr == SESSION_ROTATE_SIZE ? &s->rotate_size : &s->rotate_period, v, err);
+	if (!ret)
+		wake_writer(s);
 	return ret;
 }
 
@@ -362,7 +338,7 @@ static int store_rotate_period(struct session *s, const char *value, struct tr_e
 	return store_rotation(s, SESSION_ROTATE_PERIOD, value, err);
 }
 
-/* In a form that can be written again. */
+/* Quotes a path so that it can be written to `output` again. */
 static void show_path(const char *path, struct md_buf *out)
 {
 	bool quote = strpbrk(path, " \"\\#") != NULL;
@@ -382,7 +358,7 @@ static void show_output(const struct session *s, struct md_buf *out)
 	show_path(s->output ? s->output->path : "", out);
 }
 
-/* As `config` saves it: the directory that `default` chose is another one for the next session. */
+/* `config` saves `default` as such, because the next session needs a directory of its own. */
 static void show_output_saved(const struct session *s, struct md_buf *out)
 {
 	if (s->output && s->output->by_default)
@@ -418,100 +394,14 @@ static void exchange_outputs(struct session *a, struct session *b)
 		b->output->s = b;
 }
 
-/* ---- status ---- */
-
-static struct output *output_of(struct session *s)
-{
-	struct output *o;
-
-	pthread_mutex_lock(&s->tracer->lock);
-	o = output_runs(s) ? s->output : NULL;
-	pthread_mutex_unlock(&s->tracer->lock);
-	return o;
-}
-
-/* What was asked for and takes its time. With the lock. */
-static void show_pending(const struct output *o, struct md_buf *out)
-{
-	uint64_t percent = o->steps ? 100 * o->step / o->steps : 0;
-
-	if (o->rotating)
-		md_buf_printf(out, "pending rotation %" PRIu64 "%%\n", percent);
-	if (o->asked[OUTPUT_METADATA] > o->done[OUTPUT_METADATA])
-		md_buf_printf(out, "pending metadata %" PRIu64 "%%\n", percent);
-	if (o->asked[OUTPUT_CLEAR] > o->done[OUTPUT_CLEAR])
-		md_buf_printf(out, "pending clear %" PRIu64 "%%\n", percent);
-}
-
-static void show_status(struct session *s, struct md_buf *out)
-{
-	struct output *o = output_runs(s) ? s->output : NULL;
-	uint64_t syncing;
-	char when[TIME_TEXT_MAX];
-
-	if (!o)
-		return;
-	pthread_mutex_lock(&o->lock);
-	/* Until an earlier daemon's output was found again, it is not known to be on the disk. */
-	syncing = syncgroup_pending(o->sync) + o->inherited;
-	time_print(o->error_since, TIME_FORMAT_STATUS, when);
-	md_buf_printf(out,
-		      "output_bytes %" PRIu64 "\noutput_packets %" PRIu64 "\npending_bytes %" PRIu64
-		      "\nwritten_percent %" PRIu64 "\nsyncing_files %" PRIu64 "\n",
-		      o->bytes, o->packets, o->pending,
-		      o->pending ? 100 * o->bytes / (o->bytes + o->pending) : 100, syncing);
-	md_buf_printf(out, "chunk %" PRIu64 "\nrotation %s\narchives %" PRIu64 "\n", o->chunk,
-		      o->rotating ? "busy" : "idle", o->archives);
-	if (o->archive[0])
-		md_buf_printf(out, "last_archive %s\n", o->archive);
-	if (o->lost_files)
-		md_buf_printf(out, "output_files_lost %" PRIu64 "\n", o->lost_files);
-	if (o->error)
-		md_buf_printf(out, "output_error %s, since %s\n", strerror(-o->error), when);
-	if (o->rotate_error)
-		md_buf_printf(out, "rotation_error %s\n", strerror(-o->rotate_error));
-	if (syncgroup_error(o->sync))
-		md_buf_printf(out, "sync_error %s\n", strerror(syncgroup_error(o->sync)));
-	show_pending(o, out);
-	pthread_mutex_unlock(&o->lock);
-}
-
-void session_troubles(struct session *s, struct md_buf *out)
-{
-	struct output *o = output_of(s);
-
-	if (!o)
-		return;
-	pthread_mutex_lock(&o->lock);
-	if (o->error)
-		md_buf_printf(out,
-			      "output: %s: events are discarded (and counted) when the buffers are "
-			      "full, until it can be written"
-			      " again\n  %s\n",
-			      strerror(-o->error), o->path);
-	if (o->lost_files)
-		md_buf_printf(out,
-			      "output: other programs have removed or cut %" PRIu64
-			      " files while they were being written;"
-			      " recording continued in new files\n  %s\n",
-			      o->lost_files, o->path);
-	if (o->rotate_error)
-		md_buf_printf(out, "rotate: the chunk cannot be moved to the archives: %s\n",
-			      strerror(-o->rotate_error));
-	if (syncgroup_error(o->sync))
-		md_buf_printf(out, "output: what was written may not be on the disk: %s\n",
-			      strerror(syncgroup_error(o->sync)));
-	pthread_mutex_unlock(&o->lock);
-}
-
 /* ---- the session's part ---- */
 
 static bool restore_line(struct session *s, const char *key, const char *value)
 {
 	if (!strcmp(key, "output"))
-		output_restore(s, value, false);
+		restore_output(s, value, false);
 	else if (!strcmp(key, "output_default"))
-		output_restore(s, value, true);
+		restore_output(s, value, true);
 	else if (!strcmp(key, "rotate"))
 		restore_rotation(s, value);
 	else
@@ -540,7 +430,7 @@ const struct session_part output_part = {
 	.exchange = exchange_outputs,
 	.start = output_start,
 	.flush = output_flush,
-	.status = show_status,
+	.status = output_show_status,
 	.stopped = output_stopped,
 	.must_finish = has_output,
 	.finish = output_finish,

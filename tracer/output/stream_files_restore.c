@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A stream that an earlier daemon has written of: its files are found again, and cut to what its
- * slot in the state file says. Also what a clear leaves of a stream, which the earlier daemon may
- * not have finished.
+ * Continues a stream of an earlier daemon: opens its files again and truncates them to what its
+ * checkpoint slot says. Also completes a clear that the earlier daemon did not complete.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -12,8 +11,8 @@
 
 #include "tracer/output/output.h"
 
-/* A file that is there, for writing (wr) or to be told of. */
-static int old_file(int dir, const char *name, struct stat *st)
+/* Opens a file for writing. -ESTALE: it is not the regular file that a daemon made. */
+static int open_old_file(int dir, const char *name, struct stat *st)
 {
 	int fd = openat(dir, name, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
 
@@ -25,7 +24,10 @@ static int old_file(int dir, const char *name, struct stat *st)
 	return -ESTALE;
 }
 
-/* Tells the log of file `serial`; the last one is opened and cut to what the state file says. */
+/*
+ * Adds file `serial` to the stream's list. The current file stays open and is truncated to the size
+ * in its checkpoint slot.
+ */
 static int restore_file(struct output *o, struct stream_writer *os, uint64_t serial)
 {
 	bool current = serial == os->at.serial;
@@ -36,8 +38,8 @@ static int restore_file(struct output *o, struct stream_writer *os, uint64_t ser
 
 	stream_writer_file_name(os, serial, f.name, sizeof(f.name));
 	snprintf(index, sizeof(index), "%s.idx", f.name);
-	fd = old_file(f.place->fd, f.name, &st);
-	index_fd = old_file(f.place->index_fd, index, &index_st);
+	fd = open_old_file(f.place->fd, f.name, &st);
+	index_fd = open_old_file(f.place->index_fd, index, &index_st);
 	f.dev = st.st_dev;
 	f.ino = st.st_ino;
 	f.index_ino = index_st.st_ino;
@@ -52,7 +54,7 @@ static int restore_file(struct output *o, struct stream_writer *os, uint64_t ser
 	if (!err)
 		err = stream_files_add(os->st.log, &f);
 	if (!err)
-		output_written(o, f.size, 0);
+		output_count_written(o, f.size, 0);
 	if (!err && current) {
 		os->fd = fd;
 		os->index_fd = index_fd;
@@ -66,7 +68,7 @@ static int restore_file(struct output *o, struct stream_writer *os, uint64_t ser
 	return err;
 }
 
-/* The daemon was killed during a clear of this chunk: what it has not removed is removed now. */
+/* The daemon was killed during a clear of this chunk: removes the files that are left. */
 static void remove_cleared(struct output *o, struct stream_writer *os)
 {
 	struct trace_place *place;
@@ -91,7 +93,7 @@ void stream_writer_cleared(struct output *o, struct stream_writer *os)
 	os->at.cleared = o->head.cleared;
 	os->at.serial = os->at.size = os->at.variant = 0;
 	/*
-	 * The archives have earlier packets of this stream: numbers and counters go on from there.
+	 * The archives have earlier packets of this stream: keep its sequence numbers and counters.
 	 */
 	if (!o->head.archives)
 		os->at.seq = os->at.lost = 0;
@@ -105,7 +107,7 @@ int stream_writer_restore(struct output *o, struct stream_writer *os)
 		 next = os->at.serial + 1, serial;
 	int err = 0;
 
-	/* A clear that was under way. */
+	/* A clear had moved the ring's position. */
 	if (cleared > os->at.pos && cleared <= region_head(os->st.region, os->st.ring))
 		os->at.pos = cleared;
 	if (os->at.chunk != o->head.chunk || os->at.cleared != o->head.cleared) {
@@ -115,7 +117,10 @@ int stream_writer_restore(struct output *o, struct stream_writer *os)
 
 			remove_cleared(o, os);
 			stream_writer_cleared(o, os);
-			/* Killed before the ring was cleared: its counter goes on as it was. */
+			/*
+			 * The daemon was killed before it cleared the ring: its counter of
+			 * discarded events is unchanged.
+			 */
 			ring_mark(&os->st, &os->mark);
 			if (before + os->mark.lost >= lost)
 				os->at.lost_before = before;
@@ -130,18 +135,18 @@ int stream_writer_restore(struct output *o, struct stream_writer *os)
 		for (; !err && serial < next; serial++) {
 			int one = restore_file(o, os, serial);
 
-			/* One that is not there any more is nobody's concern but its owner's. */
+			/* Older files may be missing: their owner may remove them. */
 			if (serial + 1 == next || one == -ENOMEM)
 				err = one;
 		}
 	}
-	/* Files that are to come must not be taken for these. */
+	/* New files must not get the serials of these. */
 	pthread_mutex_lock(&os->st.log->lock);
 	if (os->st.log->next_serial < next)
 		os->st.log->next_serial = next;
 	pthread_mutex_unlock(&os->st.log->lock);
 	if (err == -ENOENT || err == -ESTALE)
 		err = 0;        /* the next packet begins a new file */
-	stream_writer_tell(os);
+	stream_writer_publish(os);
 	return err;
 }

@@ -57,7 +57,7 @@ static int make_place(struct output *o, struct trace_dir *t)
 	return 0;
 }
 
-/* Grows with all that is added. With the trace's lock. */
+/* A number that grows with each class added to the metadata. Caller holds trace.lock. */
 static uint64_t version_of(const struct md_trace *md)
 {
 	uint64_t n = 1;
@@ -69,9 +69,9 @@ static uint64_t version_of(const struct md_trace *md)
 
 /*
  * Opens an empty file for the new metadata. If an earlier attempt left one that cannot be removed,
- * it is emptied and used. O_NONBLOCK: opening a FIFO of that name fails instead of waiting.
+ * this truncates and uses it. O_NONBLOCK: opening a FIFO of that name fails instead of waiting.
  */
-static int open_new(const struct trace_place *p, mode_t mode)
+static int open_new_metadata(const struct trace_place *p, mode_t mode)
 {
 	const int flags = O_WRONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC;
 	int fd;
@@ -83,10 +83,13 @@ static int open_new(const struct trace_place *p, mode_t mode)
 	return fd < 0 ? -errno : fd;
 }
 
-/* In place of the old one at once: a reader of the directory sees the one or the other. */
-static int replace(const struct trace_place *p, mode_t mode, const char *data, size_t len)
+/*
+ * Replaces the metadata by rename: a reader of the directory sees the old or the new file, never a
+ * part.
+ */
+static int replace_metadata(const struct trace_place *p, mode_t mode, const char *data, size_t len)
 {
-	int fd = open_new(p, mode), err = 0;
+	int fd = open_new_metadata(p, mode), err = 0;
 
 	if (fd < 0)
 		return fd;
@@ -123,14 +126,14 @@ int trace_dir_ready(struct output *o, struct trace_dir *t)
 		err = md_ctf_print(t->trace->md, &text);
 	pthread_mutex_unlock(&t->trace->lock);
 	if (!err && version != t->version)
-		err = replace(t->place, o->mode & 0666, text.data, text.len);
+		err = replace_metadata(t->place, o->mode & 0666, text.data, text.len);
 	md_buf_deinit(&text);
 	if (!err)
 		t->version = version;
 	return err;
 }
 
-static int expect(struct output *o, struct trace *trace)
+static int expect_trace(struct output *o, struct trace *trace)
 {
 	struct trace_dir *t = trace ? trace_dir_of(o, trace) : NULL;
 
@@ -146,9 +149,9 @@ int trace_dirs_expect(struct output *o)
 	struct trace *kernel = trace_find(s, KERNEL_UID, 0), *user;
 	bool per_user = false;
 	struct channel *c;
-	int err = kernel ? expect(o, kernel) : 0;
+	int err = kernel ? expect_trace(o, kernel) : 0;
 
-	/* With buffers per process, a trace exists only once its process does. */
+	/* With buffers per process, a trace exists only when its process does. */
 	cds_list_for_each_entry(c, &s->channels, node)
 		per_user = per_user || (!c->kernel && !c->per_process);
 	if (err || !per_user)
@@ -157,14 +160,14 @@ int trace_dirs_expect(struct output *o)
 	if (!user && (user = trace_new(s, s->uid, 0, NULL, NULL, 0)))
 		/* a failure is not fatal: the verb saves again after the start */
 		session_save(s);
-	return expect(o, user);
+	return expect_trace(o, user);
 }
 
 int trace_dirs_begin(struct output *o)
 {
 	int err = 0, one;
 
-	/* Later chunks have a trace only when it has a packet, or a stream at their end. */
+	/* In later chunks a directory is made with the first packet, or when the chunk ends. */
 	for (struct trace_dir *t = o->traces; t && !o->head.archives; t = t->next) {
 		one = t->early && !t->place ? trace_dir_ready(o, t) : 0;
 		err = err ? err : one;
@@ -187,8 +190,8 @@ int trace_dir_sync(struct output *o, const struct trace_dir *t)
 		return 0;
 	err = syncgroup_add(o->sync, open_at(t->place->fd, "metadata", O_NOFOLLOW | O_NONBLOCK));
 	/*
-	 * A file whose name is not on the disk is not there. The same holds for each directory on
-	 * its way, wherever they were moved.
+	 * A file needs its directory entry on the disk: sync each directory on the path, wherever
+	 * the user has moved them.
 	 */
 	one = syncgroup_add_copy(o->sync, t->place->index_fd);
 	err = err ? err : one;

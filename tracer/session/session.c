@@ -362,6 +362,22 @@ int session_chown(struct session *s, uid_t uid, gid_t gid)
 	return set_rights(s, (mode_t)-1, uid, gid);
 }
 
+int session_store_number(struct session *s, uint64_t *setting, uint64_t value, struct tr_err *err)
+{
+	int ret = 0;
+
+	pthread_mutex_lock(&s->tracer->lock);
+	if (s->gone) {
+		ret = tr_fail(err, -ENOENT, "the session is gone");
+	} else {
+		*setting = value;
+		session_save(s);
+		session_changed(s);
+	}
+	pthread_mutex_unlock(&s->tracer->lock);
+	return ret;
+}
+
 /* ---- status ---- */
 
 ssize_t session_counts(struct session *s, struct ring_counts *sum)

@@ -248,6 +248,8 @@ struct session *session_alloc(struct tracer *t, const char *name, uid_t uid, gid
 struct session *session_new(struct tracer *t, const char *name, uid_t uid, gid_t gid);
 /* -ENOENT if it was removed or its rmdir has begun. Ask again after the lock was released. */
 int session_check_alive(const struct session *s, struct tr_err *err);
+/* Sets a setting (a member of s), saves the session and notifies its readers. Takes tracer.lock. */
+int session_store_number(struct session *s, uint64_t *setting, uint64_t value, struct tr_err *err);
 void session_changed(struct session *s);
 /* The session is active and records events of this user: its owner's, or all users' for root. */
 bool session_serves(const struct session *s, uid_t uid);

@@ -375,18 +375,7 @@ static int store_max_size(struct session *s, const char *value, struct tr_err *e
 
 	if (!ret && v > INT64_MAX)
 		ret = tr_fail_at(err, -EINVAL, value, 0, "too much; 0 is no limit");
-	if (ret)
-		return ret;
-	pthread_mutex_lock(&s->tracer->lock);
-	if (s->gone) {
-		ret = tr_fail(err, -ENOENT, "the session is gone");
-	} else {
-		s->settings.snapshot_max_size = v;
-		session_save(s);
-		session_changed(s);
-	}
-	pthread_mutex_unlock(&s->tracer->lock);
-	return ret;
+	return ret ? ret : session_store_number(s, &s->settings.snapshot_max_size, v, err);
 }
 
 static void exchange_settings(struct session *a, struct session *b)

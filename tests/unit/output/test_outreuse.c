@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* LINK: core */
 /*
- * Files that are filled again: after each write, and however large the packets are, a file has what was written and one padding up to its
- * end; its last packets end it. Also if somebody cuts it meanwhile. With and without files that are kept and mapped.
+ * Files that are filled again: after each write, and for packets of any size, a file has the packets
+ * written and one padding up to its end; its last packets end it. Also if another program truncates
+ * it meanwhile: the daemon gets no SIGBUS.
  */
 #include <fcntl.h>
 #include <linux/magic.h>
 #include <stdlib.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/vfs.h>
 #include <unistd.h>
@@ -29,7 +29,7 @@ static struct trace_place place = { .refs = 1 };
 static struct stream_writer os;
 static struct stream_file files[FILES];
 static char want[LIMIT + LARGEST], got[2 * (LIMIT + LARGEST)];
-static unsigned int laps, refilled, mapped;
+static unsigned int laps, refilled;
 
 static void begin(uint64_t limit)
 {
@@ -41,7 +41,7 @@ static void begin(uint64_t limit)
 	os.index_fd = open(directory, O_RDWR | O_TMPFILE, 0600);
 	os.file_size = limit;
 	os.file_count = FILES;
-	laps = refilled = mapped = 0;
+	laps = refilled = 0;
 	for (int i = 0; i < FILES; i++) {
 		snprintf(files[i].name, sizeof(files[i].name), "file%d", i);
 		files[i].place = &place;
@@ -51,20 +51,19 @@ static void begin(uint64_t limit)
 static void leave(void)
 {
 	if (os.fd >= 0)
-		recycle_close(&os, os.fd);
+		close(os.fd);
 	os.fd = -1;
 }
 
 static void end(void)
 {
 	leave();
-	recycle_forget(&os);
 	close(os.index_fd);
 	for (int i = 0; i < FILES; i++)
 		unlinkat(place.fd, files[i].name, 0);
 }
 
-/* What is not full is cut, as output/stream_writer.c does. */
+/* A file that is not full is truncated, as output/stream_writer_files.c does. */
 static void next_file(void)
 {
 	struct stream_file *f = &files[laps % FILES];
@@ -79,11 +78,9 @@ static void next_file(void)
 		CHECK(fstat(os.fd, &st) == 0 && (uint64_t)st.st_size == os.at.size);
 	}
 	leave();
-	os.fd = laps < FILES ? -1 : recycle_take(&os, f, f->name);
+	os.fd = laps < FILES ? -1 : recycle_take(f, f->name);
 	os.spare = os.fd < 0 ? 0 : f->size;
 	refilled += os.fd >= 0;
-	for (int i = 0; i < RECYCLE_FILES; i++)
-		mapped += os.fd >= 0 && os.kept[i].map && os.kept[i].fd == os.fd;
 	if (os.fd < 0) {
 		unlinkat(place.fd, f->name, 0);
 		os.fd = openat(place.fd, f->name, O_WRONLY | O_CREAT | O_EXCL, 0600);
@@ -96,7 +93,7 @@ static void next_file(void)
 	laps++;
 }
 
-/* The current file: what was written from there on; and all of it if nobody cut it, with its padding if it has any. */
+/* The current file has what was written from `from` on; unless it was cut, also its padding if it has any. */
 static void check_file(uint64_t from, bool cut)
 {
 	int fd = openat(place.fd, files[(laps - 1) % FILES].name, O_RDONLY);
@@ -126,7 +123,7 @@ static char *random_bytes(size_t n)
 	return b;
 }
 
-/* One to three packets of any size. cut: somebody takes a part of the file away before they are written. */
+/* One to three packets of any size. cut: truncates the file before they are written. */
 static void write_some(bool cut)
 {
 	struct iovec iov[7];
@@ -181,7 +178,7 @@ static void fill(bool cuts)
 		cut = cut && os.at.size > from;
 		check_file(cut ? from : 0, cut);
 		if (cut) {
-			/* It is its owner's affair now; the next one is not. */
+			/* The check of this file is over; the next one is checked from its start. */
 			os.spare = os.at.size = 0;
 			CHECK(ftruncate(os.fd, 0) == 0);
 			next_file();
@@ -209,24 +206,15 @@ static void packets_of_all_sizes(void)
 {
 	begin(LIMIT);
 	fill(false);
-	CHECK(refilled == 200 - FILES && mapped == refilled);
+	CHECK(refilled == 200 - FILES);
 	end();
 }
 
-static void not_mapped(void)
-{
-	begin(LIMIT);
-	os.file_count = RECYCLE_FILES + 1;
-	fill(false);
-	CHECK(refilled == 200 - FILES && !mapped);
-	end();
-}
-
-static void map_shorter_than_the_file(void)
+static void small_files(void)
 {
 	begin(LIMIT / 2);
 	fill(false);
-	CHECK(refilled == 200 - FILES && mapped == refilled);
+	CHECK(refilled == 200 - FILES);
 	end();
 }
 
@@ -234,29 +222,11 @@ static void cut_meanwhile(void)
 {
 	begin(LIMIT);
 	fill(true);
-	CHECK(mapped > 100 && refilled == mapped);
+	CHECK(refilled > 100);
 	end();
 }
 
-static void no_descriptors_to_spare(void)
-{
-	struct rlimit old, few;
-	int free_one;
-
-	CHECK(getrlimit(RLIMIT_NOFILE, &old) == 0);
-	begin(LIMIT);
-	free_one = dup(place.fd);
-	close(free_one);
-	/* Room for the two that are open at a time, in the upper half. */
-	few = (struct rlimit){ (rlim_t)free_one + 3, old.rlim_max };
-	CHECK(setrlimit(RLIMIT_NOFILE, &few) == 0);
-	fill_until(3 * FILES);
-	CHECK(setrlimit(RLIMIT_NOFILE, &old) == 0);
-	CHECK(refilled && !mapped);
-	end();
-}
-
-/* A file that somebody has open, or has put another in the place of, is not filled again, and not kept. */
+/* A file that another program has open, or has replaced, is not filled again. */
 static void of_others(void)
 {
 	struct stat st;
@@ -265,7 +235,7 @@ static void of_others(void)
 	begin(LIMIT);
 	fill_until(3 * FILES);
 	write_one();
-	CHECK(mapped && os.spare);
+	CHECK(refilled && os.spare);
 	while (laps < 4 * FILES) {
 		fd = openat(place.fd, files[laps % FILES].name, O_RDONLY);
 		refilled = 0;
@@ -275,27 +245,6 @@ static void of_others(void)
 		CHECK(fstat(fd, &st) == 0 && st.st_nlink == 0 && st.st_size > 0);
 		close(fd);
 	}
-	for (int i = 0; i < RECYCLE_FILES; i++)
-		CHECK(!os.kept[i].map || os.kept[i].fd == os.fd);
-	end();
-}
-
-/* What was forgotten is opened anew when it comes again; the current file is written on, without its map. */
-static void forgotten_in_between(void)
-{
-	begin(LIMIT);
-	while (laps < 100) {
-		if (os.fd < 0)
-			next_file();
-		write_some(false);
-		check_file(0, false);
-		if (!rnd(10)) {
-			recycle_forget(&os);
-			for (int i = 0; i < RECYCLE_FILES; i++)
-				CHECK(!os.kept[i].map);
-		}
-	}
-	CHECK(refilled == 100 - FILES && mapped == refilled);
 	end();
 }
 
@@ -326,12 +275,9 @@ int main(void)
 	place.fd = open(directory, O_RDONLY | O_DIRECTORY);
 	open_before = open_files();
 	CASE(packets_of_all_sizes);
-	CASE(not_mapped);
-	CASE(map_shorter_than_the_file);
+	CASE(small_files);
 	CASE(cut_meanwhile);
-	CASE(no_descriptors_to_spare);
 	CASE(of_others);
-	CASE(forgotten_in_between);
 	CASE(nothing_stays_open);
 	rmdir(directory);
 	return test_summary();

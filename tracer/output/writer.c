@@ -1,0 +1,459 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The writer: the thread of an output. It wakes before a ring can fill, or when output.c requests
+ * something, and writes the packets of all rings into files.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "tracer/base/hash.h"
+#include "tracer/kernel/kernel.h"
+#include "tracer/output/directory.h"
+#include "tracer/output/output.h"
+#include "tracer/session/streams.h"
+
+#define MS UINT64_C(1000000)
+#define RETRY_PAUSE (200 * MS)        /* after an error */
+#define DRAIN_PERIOD (10 * MS)   /* between reads of the kernel's buffers */
+#define PAUSE_MIN (MS / 5)
+#define PAUSE_MAX (50 * MS)
+#define PAUSE_EMPTY (2 * MS)      /* without any ring */
+#define IDLE_AFTER (1000 * MS)        /* since the last event */
+
+static void report_change(struct session *s)
+{
+	pthread_mutex_lock(&s->tracer->lock);
+	session_changed(s);
+	pthread_mutex_unlock(&s->tracer->lock);
+}
+
+static void note_error(struct output *o, int error)
+{
+	bool changed;
+
+	pthread_mutex_lock(&o->lock);
+	changed = o->error != error;
+	o->error = error;
+	if (changed)
+		o->error_since = wall_clock();
+	pthread_mutex_unlock(&o->lock);
+	if (!changed)
+		return;
+	tracer_report(
+		o->s->tracer,
+		error ? "session %s: output: %s; recording continues until the buffers are full"
+		      : "session %s: output: %s",
+		o->s->name, error ? strerror(-error) : "written again");
+	report_change(o->s);
+}
+
+void output_count_step(struct output *o)
+{
+	pthread_mutex_lock(&o->lock);
+	o->step += o->step < o->steps;
+	pthread_mutex_unlock(&o->lock);
+}
+
+/* Sets the number of steps of the requests that are being served; 0: none. */
+static void set_steps(struct output *o, uint64_t steps)
+{
+	pthread_mutex_lock(&o->lock);
+	o->step = 0;
+	o->steps = steps;
+	pthread_mutex_unlock(&o->lock);
+}
+
+static uint64_t hash_stream_name(const struct stream *st)
+{
+	uint64_t h = hash_string(HASH_START ^ st->class->id, st->trace->path);
+
+	h = hash_string(hash_step(h, '/'), st->file);
+	return h ? h : 1;
+}
+
+/* Finds the stream's checkpoint slot of an earlier daemon, or takes a new one. */
+static int take_slot(struct output *o, struct stream_writer *os)
+{
+	uint64_t name = hash_stream_name(&os->st);
+	struct checkpoint_slot old;
+	int err;
+
+	for (os->slot = 0; !(err = checkpoint_slot_get(o->state, os->slot, &old)); os->slot++) {
+		if (old.name != name)
+			continue;
+		if (old.key == os->at.key && old.ring == os->at.ring) {
+			os->at = old;
+			return stream_writer_restore(o, os);
+		}
+		/* The region is lost, but its files exist: continue them with the new region. */
+		old.key = os->at.key;
+		old.ring = os->at.ring;
+		old.pos = old.events = 0;
+		old.lost_before = old.lost;
+		os->at = old;
+		return stream_writer_restore(o, os);
+	}
+	os->at.name = name;
+	/* No earlier daemon has written this stream. */
+	os->trace->early = os->trace->early || err == -ENOENT;
+	return err == -ENOENT ? checkpoint_slot_put(o->state, os->slot, &os->at) : err;
+}
+
+static int add_stream(struct output *o, const struct stream *st)
+{
+	struct trace_dir *t = trace_dir_of(o, st->trace);
+	struct stream_writer *os = t ? stream_writer_create(o, st, t) : NULL, **more;
+	int err;
+
+	if (!os)
+		return -ENOMEM;
+	more = realloc(o->streams, (o->count + 1) * sizeof(*more));
+	if (more)
+		o->streams = more;
+	err = more ? take_slot(o, os) : -ENOMEM;
+	if (err) {
+		stream_files_clear(os->st.log);
+		stream_writer_destroy(os);
+		return err;
+	}
+	os->seen = true;
+	o->streams[o->count++] = os;
+	return 0;
+}
+
+static struct stream_writer *find_stream(struct output *o, const struct stream *st, size_t hint)
+{
+	for (size_t i = 0; i < o->count; i++) {
+		struct stream_writer *os = o->streams[(hint + i) % o->count];
+
+		if (os->st.region == st->region && os->st.ring == st->ring)
+			return os;
+	}
+	return NULL;
+}
+
+/*
+ * Adds new streams, removes those of removed channels, and sets the mark of each. With the owner's
+ * rights.
+ */
+static int mark_streams(struct output *o, const struct stream_set *set)
+{
+	size_t n = 0;
+	int err = 0;
+
+	for (size_t i = 0; i < o->count; i++)
+		o->streams[i]->seen = false;
+	for (size_t i = 0; i < set->count && !err; i++) {
+		struct stream_writer *os = find_stream(o, &set->streams[i], i);
+
+		if (os)
+			os->seen = true;
+		else
+			err = add_stream(o, &set->streams[i]);
+	}
+	/* Remove streams whose channels were removed. */
+	for (size_t i = 0; i < o->count; i++) {
+		if (o->streams[i]->seen || err)
+			o->streams[n++] = o->streams[i];
+		else
+			stream_writer_destroy(o->streams[i]);
+	}
+	o->count = n;
+	for (size_t i = 0; i < o->count; i++)
+		ring_mark(&o->streams[i]->st, &o->streams[i]->mark);
+	return err;
+}
+
+struct pressure {
+	unsigned int percent;   /* of the fullest ring */
+	uint64_t capacity;      /* of the smallest ring, bytes */
+	uint64_t pending;       /* in all rings after the pass, bytes */
+	bool some;              /* events were recorded since the last pass */
+};
+
+static void measure_pressure(const struct stream_writer *os, struct pressure *p)
+{
+	const struct region_geometry *g = &os->st.region->geo;
+	uint64_t capacity = g->subbuf_size * (g->subbuf_count - 1),
+		 full = stream_writer_pending(os);
+
+	if (!p->capacity || capacity < p->capacity)
+		p->capacity = capacity;
+	if (100 * full / capacity > p->percent)
+		p->percent = (unsigned int)(100 * full / capacity);
+}
+
+static int write_stream(struct output *o, struct stream_writer *os, bool all, uint64_t now)
+{
+	uint64_t size = os->st.region->geo.subbuf_size, pos = os->at.pos;
+	bool due = all, whole = os->mark.head / size > (pos > size ? pos : size) / size;
+	int err;
+
+	if (os->switch_period && now - os->switched >= os->switch_period) {
+		os->switched = now;
+		due = true;
+	}
+	if (!whole &&
+	    !(due && (os->mark.head > pos || os->at.lost_before + os->mark.lost > os->at.lost)))
+		return 0;
+	err = stream_writer_check_files(o, os);
+	err = err ? err : trace_dir_ready(o, os->trace);
+	return err ? err : stream_writer_write(o, os, due);
+}
+
+/* Opens the directory of an earlier daemon again. -ESTALE: the path leads to another directory. */
+static int reopen_dir(struct output *o)
+{
+	struct stat st;
+	int dir, err;
+
+	if (o->dir >= 0)
+		return 0;
+	err = cred_enter(&o->cred);
+	if (err)
+		return err;
+	dir = output_dir_open(o->path, o->cred.uid, false, o->mode, NULL);
+	err = dir < 0 ? dir : fstat(dir, &st) < 0 ? -errno : 0;
+	if (!err && (st.st_dev != o->head.dev || st.st_ino != o->head.ino))
+		err = -ESTALE;
+	if (!err && o->head.moving)
+		err = output_finish_rotation(o, dir);
+	/*
+	 * Files that the earlier daemon did not sync, in this chunk or an older one, are unknown:
+	 * sync the whole file system.
+	 */
+	if (!err)
+		syncgroup_fail(o->sync, syncgroup_add_system_of(o->sync, dir));
+	cred_leave(&o->cred);
+	if (err) {
+		if (dir >= 0)
+			close(dir);
+		return err;
+	}
+	pthread_mutex_lock(&o->lock);
+	o->inherited = false;
+	o->dir = dir;
+	pthread_mutex_unlock(&o->lock);
+	return 0;
+}
+
+/* One pass over all streams. all: up to the last event, not only full sub-buffers. */
+static int write_streams(struct output *o, bool all, struct pressure *p)
+{
+	struct stream_set set = { 0 };
+	uint64_t now = output_now();
+	int err, one;
+
+	*p = (struct pressure){ 0 };
+	if (all || (o->kernel && now - o->drained >= DRAIN_PERIOD)) {
+		o->drained = now;
+		kernel_drain(o->s);
+	}
+	err = session_streams(o->s, NULL, &set);
+	if (!err)
+		err = reopen_dir(o);
+	if (err) {
+		stream_set_deinit(&set);
+		return err;
+	}
+	err = cred_enter(&o->cred);
+	if (!err)
+		err = mark_streams(o, &set);
+	if (!err)
+		err = trace_dirs_begin(o);
+	stream_set_deinit(&set);
+	/* A rotation processes each stream a second time, and then moves the directories. */
+	set_steps(o, all ? (o->rotates ? 2 : 1) * o->count + 1 : 0);
+	for (size_t i = 0; i < o->count; i++) {
+		struct stream_writer *os = o->streams[i];
+		uint64_t pos = os->at.pos;
+
+		if (i)
+			output_count_step(o);
+		one = all ? stream_writer_check_files(o, os) : 0;
+		err = err ? err : one;
+		measure_pressure(os, p);
+		one = write_stream(o, os, all, now);
+		err = err ? err : one;
+		p->some = p->some || os->at.pos != pos || os->mark.head > os->at.pos;
+		p->pending += stream_writer_pending(os);
+	}
+	for (struct trace_dir *t = o->traces; t && all && !err; t = t->next)
+		if (t->place)
+			err = trace_dir_ready(o, t);
+	cred_leave(&o->cred);
+	pthread_mutex_lock(&o->lock);
+	o->pending = p->pending;
+	pthread_mutex_unlock(&o->lock);
+	return err;
+}
+
+static void sync_files(struct output *o)
+{
+	if (cred_enter(&o->cred))
+		return;
+	for (size_t i = 0; i < o->count; i++)
+		syncgroup_fail(o->sync, stream_writer_sync(o, o->streams[i]));
+	for (struct trace_dir *t = o->traces; t; t = t->next)
+		syncgroup_fail(o->sync, trace_dir_sync(o, t));
+	cred_leave(&o->cred);
+}
+
+static void mark_metadata_stale(struct output *o)
+{
+	for (struct trace_dir *t = o->traces; t; t = t->next)
+		t->version = 0;
+}
+
+/* Serves all requests made so far, in an order that suits all of them. */
+static void serve_requests(struct output *o, const bool *asked, struct pressure *p)
+{
+	bool rotated_once = o->head.archives > 0;
+	int err;
+
+	o->rotates = asked[OUTPUT_ROTATE];
+	if (asked[OUTPUT_METADATA])
+		mark_metadata_stale(o);
+	if (asked[OUTPUT_CLEAR])
+		output_clear(o);
+	err = write_streams(o, true, p);
+	note_error(o, err);
+	if (asked[OUTPUT_ROTATE] || (asked[OUTPUT_FINISH] && rotated_once)) {
+		err = output_rotate(o);
+		pthread_mutex_lock(&o->lock);
+		o->rotate_error = err;
+		o->rotating = false;
+		pthread_mutex_unlock(&o->lock);
+		report_change(o->s);
+	}
+	if (asked[OUTPUT_SYNC] || asked[OUTPUT_FINISH])
+		sync_files(o);
+	set_steps(o, 0);
+}
+
+/* The time until the next pass, ns: no ring may fill until then. */
+static uint64_t next_pause(struct output *o, const struct pressure *p, uint64_t before, bool idle)
+{
+	uint64_t most, next = before;
+
+	if (o->read_period)
+		return o->read_period;
+	if (!p->capacity)
+		return PAUSE_EMPTY;
+	/*
+	 * The time in which a writer at full speed, 750 MB/s, fills the smallest ring, ns; half of
+	 * that unless the session is idle.
+	 */
+	most = p->capacity * 4 / 3 / (idle ? 1 : 2);
+	most = most > PAUSE_MAX ? PAUSE_MAX : most < PAUSE_MIN ? PAUSE_MIN : most;
+	if (p->percent > 50)
+		next = PAUSE_MIN;
+	else if (p->percent > 25)
+		next = before / 2;
+	else if (p->percent < 12)
+		next = before + before / 4 + 1000;
+	return next > most ? most : next < PAUSE_MIN ? PAUSE_MIN : next;
+}
+
+/*
+ * Waits until something is requested or `until`. Fills asked; false: no request. Caller holds
+ * output.lock.
+ */
+static bool wait_request(struct output *o, uint64_t until, bool *asked, uint64_t *upto)
+{
+	struct timespec ts = { (time_t)(until / 1000000000), (long)(until % 1000000000) };
+	bool some = false;
+
+	for (;;) {
+		for (int i = 0; i < OUTPUT_REQUESTS; i++) {
+			asked[i] = o->asked[i] > o->done[i];
+			upto[i] = o->asked[i];
+			some = some || asked[i];
+		}
+		if (some || o->quit || o->wake) {
+			o->wake = false;
+			return some;
+		}
+		if (until == UINT64_MAX)
+			pthread_cond_wait(&o->requested, &o->lock);
+		else if (pthread_cond_timedwait(&o->requested, &o->lock, &ts) == ETIMEDOUT)
+			return false;
+	}
+}
+
+/* Requests a rotation if the session's limits ask for one. Caller holds output.lock. */
+static void schedule_rotation(struct output *o, uint64_t now, uint64_t *rotate_at,
+		     const struct session_info *info)
+{
+	bool due = info->rotate_size && o->chunk_bytes >= info->rotate_size;
+	uint64_t period = info->rotate_period * 1000;
+
+	if (!period || !info->active)
+		*rotate_at = UINT64_MAX;
+	else if (*rotate_at == UINT64_MAX || *rotate_at > now + period)
+		*rotate_at = now + period;
+	else if (now >= *rotate_at) {
+		*rotate_at = now + period;
+		due = true;
+	}
+	if (due && o->asked[OUTPUT_ROTATE] == o->done[OUTPUT_ROTATE]) {
+		o->asked[OUTPUT_ROTATE]++;
+		o->rotating = true;
+	}
+}
+
+void *output_run(void *arg)
+{
+	struct output *o = arg;
+	uint64_t upto[OUTPUT_REQUESTS], sleep = PAUSE_MIN, active_at = output_now(),
+				    rotate_at = UINT64_MAX, until, now;
+	bool asked[OUTPUT_REQUESTS], quit = false, some;
+	struct session *s = o->s;
+	struct session_info info;
+	struct pressure p = { 0 };
+	int err;
+
+	/*
+	 * Run before other busy threads, if permitted: if this thread runs late, events are lost.
+	 */
+	setpriority(PRIO_PROCESS, (id_t)syscall(SYS_gettid), -10);
+	while (!quit) {
+		session_info(s, &info);
+		now = output_now();
+		if (p.some)
+			active_at = now;
+		sleep = next_pause(o, &p, sleep, now - active_at > IDLE_AFTER);
+		pthread_mutex_lock(&o->lock);
+		schedule_rotation(o, now, &rotate_at, &info);
+		until = o->error ? now + RETRY_PAUSE : info.active ? now + sleep : UINT64_MAX;
+		some = wait_request(o, until < rotate_at ? until : rotate_at, asked, upto);
+		quit = o->quit;
+		pthread_mutex_unlock(&o->lock);
+		if (quit)
+			break;
+		if (some) {
+			serve_requests(o, asked, &p);
+			quit = asked[OUTPUT_FINISH];
+		} else {
+			err = write_streams(o, !info.active, &p);
+			note_error(o, err);
+		}
+		pthread_mutex_lock(&o->lock);
+		for (int i = 0; i < OUTPUT_REQUESTS; i++)
+			o->done[i] = asked[i] && some ? upto[i] : o->done[i];
+		o->ended = quit;
+		pthread_cond_broadcast(&o->answered);
+		pthread_mutex_unlock(&o->lock);
+	}
+	pthread_mutex_lock(&o->lock);
+	o->ended = true;
+	pthread_cond_broadcast(&o->answered);
+	pthread_mutex_unlock(&o->lock);
+	session_put(s);
+	return NULL;
+}
