@@ -1,13 +1,25 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What the kernel domain needs of something that records kernel events: a small table of functions.
- * A backend knows tracepoints by system and name, and hands over records as the kernel's `format`
- * files describe them. It knows nothing of sessions.
+ * Backends record kernel events for the kernel domain (kernel/). Each is a table of functions,
+ * struct backend_ops. A backend knows tracepoints by system and name, and returns records in the
+ * layout that the kernel's `format` files describe. It knows no sessions.
  *
- * Functions return 0 or -errno, with a sentence where there is an err. A channel's configuring
- * functions (record, enable, track) are called with the tracer's lock held, as are probe_create and
- * probe_remove; drain and lost with the channel's own lock (kernel/kernel.h), never two of one kind
- * at once; function_check with none, since it may take long.
+ *	tracefs.c           the kernel's own tracer, by its files: events, formats, probes
+ *	tracefs_channel.c   … one channel, an instance: its settings and events
+ *	tracefs_buffers.c   … the channel's per-CPU buffers
+ *	tracefs_strings.c   … strings of system calls, by event probes
+ *	event_probe.c       defines and makes event probes
+ *	module.c            trail.ko: events and formats
+ *	module_channel.c    … one channel: what it records, its rings
+ *	module_syscalls.c   … system calls: numbers, names, arguments
+ *	module_captures.c   … what it captures through their pointers; formats
+ *
+ * All functions return 0 or -errno; those with `err` set a sentence.
+ *
+ * Locks: the caller of a channel's configuring functions (record, enable, filter, functions, track,
+ * track_by), probe_create and probe_remove holds tracer.lock. The caller of drain and lost holds
+ * the channel's own lock (kernel/kernel.h). The caller of function_check holds no lock, because it
+ * may take long.
  */
 #ifndef TRACER_BACKEND_BACKEND_H
 #define TRACER_BACKEND_BACKEND_H
@@ -19,7 +31,7 @@
 #include "metadata/buf.h"
 #include "tracer/base/err.h"
 
-struct backend;                 /* one backend, found usable */
+struct backend;                 /* an opened backend */
 struct backend_channel;         /* one channel's buffers in the kernel */
 struct context;
 struct dynamic_event;
@@ -27,29 +39,27 @@ struct track;
 
 struct backend_geometry {
 	uint64_t bytes;         /* per CPU */
-	uint32_t cpus;          /* possible ones */
+	uint32_t cpus;          /* number of possible CPUs */
 	bool overwrite;
-	bool tsc;               /* times are the TSC's cycles; else CLOCK_MONOTONIC */
+	bool tsc;               /* timestamps are TSC cycles; else CLOCK_MONOTONIC, ns */
 };
 
-/* Events of one CPU that nobody will see, since the channel was made. */
+/* Events of one CPU that no reader gets, since the channel was made. */
 struct backend_losses {
 	/*
-	 * recorded, then overwritten before they were read; those that `missed` gave are among them
+	 * recorded, then overwritten before they were read; includes those that `missed` reported
 	 */
 	uint64_t overwritten;
-	uint64_t discarded;     /* not recorded for want of room, or emptied out with a buffer */
+	/* not recorded because the buffer was full, or emptied with the buffer */
+	uint64_t discarded;
 };
 
-/* What a drain gives, in the order of the buffer. */
+/* Receives what a drain reads, in the order of the buffer. */
 struct backend_sink {
 	void (*record)(void *arg, uint64_t time, const uint8_t *record, size_t len);
-	/* Of the record that comes next, as in a trace. NULL: they are not wanted. */
+	/* Context fields of the next record, in trace layout. NULL: not wanted. */
 	void (*contexts)(void *arg, const uint8_t *bytes, size_t len);
-	/*
-	 * That many were overwritten here before anybody read them. 0: some were, and `lost` will
-	 * tell how many.
-	 */
+	/* Events were overwritten at this place. 0: their number is unknown; `lost` counts them. */
 	void (*missed)(void *arg, uint64_t events);
 	void *arg;
 };
@@ -57,102 +67,102 @@ struct backend_sink {
 struct backend_ops {
 	const char *name;
 	/*
-	 * owner: a word of [a-z0-9] that the next daemon for the same sessions has, too.
-	 * -EOPNOTSUPP, -EACCES: cannot be used, `err` says why.
+	 * owner: a word of [a-z0-9] that is the same for the next daemon of these sessions.
+	 * -EOPNOTSUPP or -EACCES: the backend cannot be used; err says why.
 	 */
 	int (*probe)(const char *owner, struct backend **out, struct tr_err *err);
 	void (*destroy)(struct backend *b);
-	/* What it cannot do, as a part of a line of `version`. */
+	/* Appends what the backend cannot do, for a line of `version`. */
 	void (*describe)(const struct backend *b, struct md_buf *out);
 	int (*list)(const struct backend *b, struct md_buf *out);       /* lines system:event */
-	/* likewise, those with a probe of their own. NULL: it makes no difference */
+	/* Lines system:event of events with compiled probes. NULL: no event has one. */
 	int (*compiled)(const struct backend *b, struct md_buf *out);
 	/*
-	 * Lines `system:event id`, of events that others may remove and make again, with another
-	 * id.
+	 * Lines `system:event id` of events that other programs may remove and make again with
+	 * another id.
 	 */
 	int (*ids)(const struct backend *b, struct md_buf *out);
 	int (*format)(const struct backend *b, const char *system, const char *event,
 		      struct md_buf *out);
 	/*
-	 * Events of our own (probe/dynamic_event.h), resolved and with the file open, in a group of
-	 * events of which the caller has all. The names of those that the probe has, made now or
-	 * before, separated by NUL. They are listed, and have formats, as tracepoints have.
+	 * Makes a dynamic event (probe/dynamic_event.h; resolved, its file open) in a group that
+	 * belongs to the caller. Appends the names of the event's probes, new or existing, each
+	 * with a NUL. They are listed and have formats like tracepoints.
 	 */
 	int (*probe_create)(struct backend *b, const char *group, const struct dynamic_event *d,
 			    struct md_buf *names, struct tr_err *err);
-	/* -EBUSY: enabled somewhere; -ENOENT */
+	/* -EBUSY: the probe is enabled in some instance; -ENOENT */
 	int (*probe_remove)(struct backend *b, const char *group, const char *name);
-	/* of earlier daemons, too */
+	/* Names of all probes of the group, also of earlier daemons. */
 	int (*probes)(const struct backend *b, const char *group, struct md_buf *names);
 	/*
-	 * That there are functions of the name, which may have stars. -ENOENT; -EOPNOTSUPP:
-	 * functions cannot be traced.
+	 * Checks that the kernel has functions of this name or pattern (`*`). -ENOENT; -EOPNOTSUPP:
+	 * the backend cannot trace functions.
 	 */
 	int (*function_check)(const struct backend *b, const char *name, struct tr_err *err);
-	/*
-	 * Names of channels that there are in the kernel, separated by NUL: of any daemon, perhaps
-	 * dead.
-	 */
+	/* Names of all channels in the kernel, of running and dead daemons, each with a NUL. */
 	int (*channels)(const struct backend *b, struct md_buf *names);
 	/*
-	 * adopt: of an earlier daemon, with what it recorded (-ENOENT: there is none); else made
-	 * anew, recording nothing.
+	 * adopt: opens an earlier daemon's channel with its records (-ENOENT: there is none). Else
+	 * makes a channel that does not record yet.
 	 */
 	int (*channel_open)(struct backend *b, const char *name, const struct backend_geometry *g,
 			    bool adopt, struct backend_channel **out, struct tr_err *err);
-	int (*channel_remove)(struct backend *b, const char *name);     /* of a dead daemon */
+	int (*channel_remove)(struct backend *b, const char *name);     /* a dead daemon's */
 	void (*channel_close)(struct backend_channel *c, bool remove);
 	/*
-	 * What each record comes with, of a channel that has not recorded yet, or had these before.
-	 * NULL: that is only what records tell, and who the daemon knows their threads to be
-	 * (kernel/thread_events.c).
+	 * Sets the context fields that each record gets. The channel has not recorded yet, or has
+	 * these contexts already. NULL: contexts come from records and from the daemon's thread
+	 * table (kernel/thread_events.c) only.
 	 */
 	int (*contexts)(struct backend_channel *c, const struct context *contexts, size_t count);
 	int (*record)(struct backend_channel *c, bool on);
-	/* 1; 0: it is not, whoever did that; -errno. NULL: nobody else can */
+	/*
+	 * 1: records; 0: does not, also if another program stopped it; -errno. NULL: no other
+	 * program can stop it.
+	 */
 	int (*recording)(struct backend_channel *c);
 	/*
-	 * Names of files that others have changed, appended with commas: true if there are any.
-	 * tracked: 1: the set of threads is not empty; 0: there is none; -1: it may be empty. NULL:
-	 * nobody else can change anything; then there is no filter_text either.
+	 * Appends the names of files that other programs changed, separated by commas; true if
+	 * there are any. tracked: 1: a set of threads is tracked; 0: none; -1: the set may be
+	 * empty. NULL: other programs can change nothing; then filter_text is NULL as well.
 	 */
 	bool (*changed)(struct backend_channel *c, int tracked, struct md_buf *out);
-	/* What `filter` has set, as a text. -errno */
+	/* The text that `filter` has set. */
 	int (*filter_text)(struct backend_channel *c, const char *system, const char *event,
 			   struct md_buf *out);
-	/* event NULL: all of the system */
+	/* event NULL: all events of the system */
 	int (*enable)(struct backend_channel *c, const char *system, const char *event, bool on);
 	int (*enabled)(struct backend_channel *c, struct md_buf *out);  /* lines system:event */
 	/*
-	 * Of an event records only what this is true of; of no length: all. Replaces what was, with
-	 * no gap. Made by kevent/kernel_filter.h: a text with a NUL behind it for the kernel's own
-	 * filters, or where `programs` is set, a program. -ENOENT: no such event (with programs: it
-	 * is not on). NULL: there are none.
+	 * Records only those events of this type for which the filter is true; len 0: all. Replaces
+	 * the old filter without a gap. kevent/kernel_filter.h makes the filter: a NUL-terminated
+	 * text for the kernel's own filters, or, with `programs`, a program. -ENOENT: no such event
+	 * (with `programs`: it is not enabled). NULL: filters are not supported.
 	 */
 	int (*filter)(struct backend_channel *c, const char *system, const char *event,
 		      const char *filter, size_t len);
 	bool programs;
 	/*
-	 * Records calls of the functions of these names, separated by blanks, as BACKEND_FUNCTION;
-	 * "": none. Replaces what was set.
+	 * Records calls of the functions with these names, separated by blanks, as
+	 * BACKEND_FUNCTION; "": none. Replaces the old list.
 	 */
 	int (*functions)(struct backend_channel *c, const char *names);
-	/* Only these threads and what they start; NULL: all. */
+	/* Records only these threads and their descendants; NULL: all threads. */
 	int (*track)(struct backend_channel *c, const uint32_t *tids, size_t count);
 	/*
-	 * Only who has an attribute (enum track_attr, above TRACK_PID) that is in the set. NULL: it
-	 * cannot tell.
+	 * Records only threads whose attribute (enum track_attr, above TRACK_PID) is in the set.
+	 * NULL: not supported.
 	 */
 	int (*track_by)(struct backend_channel *c, int attr, const struct track *set);
-	/* Takes out what the buffer of a CPU holds now, at most once its size. */
+	/* Passes on what the buffer of a CPU holds now, at most its size once. */
 	int (*drain)(struct backend_channel *c, uint32_t cpu, const struct backend_sink *sink);
 	int (*lost)(struct backend_channel *c, uint32_t cpu, struct backend_losses *losses);
 };
 
 /*
- * Listed, if functions can be traced: the event that they are recorded as, with the fields ip and
- * parent_ip.
+ * The event under which function calls are recorded, with the fields ip and parent_ip. It is listed
+ * if the backend can trace functions.
  */
 #define BACKEND_FUNCTION_SYSTEM "ftrace"
 #define BACKEND_FUNCTION_EVENT "function"

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Strings of system calls by event probes: see backend/event_probe.h. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -12,8 +11,8 @@
 
 enum { FIELDS_MAX = 13, WORD_MAX = 64 };
 
-/* How tracefs is to show a number, by the C type of the argument. */
-static const char *number_type(const char *type)
+/* The format in which tracefs shows a number, for a C type. */
+static const char *choose_number_type(const char *type)
 {
 	static const char *const small[][2] = {
 		{ "int", "s32" },          { "pid_t", "s32" },
@@ -39,8 +38,8 @@ static const char *number_type(const char *type)
 	return "u64";
 }
 
-/* Takes `field:TYPE NAME;` apart. False: none, or nothing that a probe could name. */
-static bool take_field(const char *p, size_t n, char type[WORD_MAX], char name[WORD_MAX])
+/* Parses `TYPE NAME` of a format's field line. False: no field that a probe can name. */
+static bool parse_field(const char *p, size_t n, char type[WORD_MAX], char name[WORD_MAX])
 {
 	size_t at = n, len;
 
@@ -71,18 +70,18 @@ int event_probe_define(const char *format, const char *event, const char *group,
 		size_t n = strcspn(p += 7, ";\n");
 		bool text;
 
-		/* The call's number is in the event's name. */
-		if (p[n] != ';' || !take_field(p, n, type, name) || !strncmp(name, "common_", 7) ||
+		/* The event's name has the number of the call already. */
+		if (p[n] != ';' || !parse_field(p, n, type, name) || !strncmp(name, "common_", 7) ||
 		    !strcmp(name, "__syscall_nr"))
 			continue;
-		/* A newer kernel has read it already. */
+		/* This kernel records the string itself. */
 		has_text = has_text || !strncmp(type, "__data_loc", 10);
 		text = syscall_takes_string(event + 10, type, name);
 		strings += text;
 		if (text)
 			md_buf_printf(&b, " %s=+0($%s):ustring", name, name);
 		else
-			md_buf_printf(&b, " %s=$%s:%s", name, name, number_type(type));
+			md_buf_printf(&b, " %s=$%s:%s", name, name, choose_number_type(type));
 	}
 	md_buf_putc(&b, '\n');
 	ret = b.failed ? -ENOMEM : !fields ? -EINVAL : has_text ? 0 : strings;
@@ -94,8 +93,10 @@ int event_probe_define(const char *format, const char *event, const char *group,
 	return ret;
 }
 
-/* Whether this kernel was built with them, so that one without is not even asked. */
-static bool built_in(void)
+/*
+ * Whether the kernel was built with event probes; then a trial does not leave an error in its log.
+ */
+static bool has_event_probes(void)
 {
 	FILE *f = fopen("/proc/kallsyms", "re");
 	char line[512];
@@ -114,7 +115,7 @@ int event_probe_supported(int tracefs_fd)
 		"e:trailfs_trial/trial syscalls.sys_enter_openat f=+0($filename):ustring\n";
 	int ret;
 
-	if (!built_in())
+	if (!has_event_probes())
 		return 0;
 	ret = dynamic_event_write(tracefs_fd, "dynamic_events", line, sizeof(line) - 1);
 	if (!ret || ret == -EEXIST) {
@@ -168,7 +169,7 @@ int event_probe_create(int tracefs_fd, const char *group, const char *event, str
 		else
 			ret = 1;
 	} else if (ret < 0) {
-		tr_fail(err, ret, "the format of %s makes no sense", event);
+		tr_fail(err, ret, "the format of %s cannot be parsed", event);
 	}
 	md_buf_deinit(&b);
 	return ret;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Kernel events by trail.ko: the same events and records as tracefs has, at a fraction of the cost,
- * and system calls with their strings.
+ * Kernel events by trail.ko: the events and records of tracefs at a fraction of the cost, and
+ * system calls with the contents of their strings and structures.
  */
 #include "tracer/backend/module.h"
 #include "tracer/backend/module_syscalls.h"
@@ -17,16 +17,16 @@
 
 #define DEVICE "/dev/trail"
 
-static int format(const struct backend *b, const char *system, const char *event,
+static int print_format(const struct backend *b, const char *system, const char *event,
 		  struct md_buf *out)
 {
 	return strcmp(system, MODCALL_SYSTEM) ? tracefs_read_format(b, system, event, out)
 					      : modcall_find(b, event, NULL, out);
 }
 
-/* ---- what there is ---- */
+/* ---- events ---- */
 
-static int probe(const char *owner, struct backend **out, struct tr_err *err)
+static int probe_module(const char *owner, struct backend **out, struct tr_err *err)
 {
 	struct modabi_version v = { 0 };
 	int fd = open(DEVICE, O_RDWR | O_CLOEXEC), ret;
@@ -41,7 +41,7 @@ static int probe(const char *owner, struct backend **out, struct tr_err *err)
 				      ", not %u): tracefs is used",
 			       v.abi, MODABI_VERSION);
 	}
-	/* Names and formats of events come from there. */
+	/* tracefs has the names and formats of events. */
 	ret = tracefs_backend.probe(owner, out, err);
 	if (ret) {
 		close(fd);
@@ -58,14 +58,14 @@ static int probe(const char *owner, struct backend **out, struct tr_err *err)
 	return tr_fail(err, -ENOMEM, "out of memory");
 }
 
-static int function_check(const struct backend *b, const char *name, struct tr_err *err)
+static int refuse_function(const struct backend *b, const char *name, struct tr_err *err)
 {
 	(void)b, (void)name;
 	return tr_fail(err, -EOPNOTSUPP,
 		       "trail.ko does not trace calls of functions; without it, tracefs does");
 }
 
-static void destroy(struct backend *b)
+static void destroy_backend(struct backend *b)
 {
 	if (b) {
 		close(b->device);
@@ -74,7 +74,7 @@ static void destroy(struct backend *b)
 	tracefs_backend.destroy(b);
 }
 
-static int list(const struct backend *b, struct md_buf *out)
+static int list_events(const struct backend *b, struct md_buf *out)
 {
 	int ret = tracefs_backend.list(b, out);
 
@@ -84,10 +84,10 @@ static int list(const struct backend *b, struct md_buf *out)
 }
 
 /*
- * Also of events that this kernel does not have: their module is not there, or they are not
- * configured.
+ * This includes events that this kernel does not have, because their module is not loaded or they
+ * are not configured.
  */
-static int compiled(const struct backend *b, struct md_buf *out)
+static int list_compiled(const struct backend *b, struct md_buf *out)
 {
 	char text[4096];
 	off_t at = 0;
@@ -100,7 +100,7 @@ static int compiled(const struct backend *b, struct md_buf *out)
 	return n < 0 ? -errno : out->failed ? -ENOMEM : 0;
 }
 
-static void describe(const struct backend *b, struct md_buf *out)
+static void describe_backend(const struct backend *b, struct md_buf *out)
 {
 	struct modabi_version v = { 0 };
 
@@ -113,8 +113,8 @@ static void describe(const struct backend *b, struct md_buf *out)
 		md_buf_puts(out, "; trail_events.ko is not loaded");
 }
 
-/* Those of tracefs, too: of a daemon from before the module was loaded. */
-static int channels(const struct backend *b, struct md_buf *names)
+/* Appends tracefs' channels, too: a daemon may have made them before the module was loaded. */
+static int list_channels(const struct backend *b, struct md_buf *names)
 {
 	struct modabi_list m = { 0 };
 	char *buffer = NULL;
@@ -146,18 +146,18 @@ static int channels(const struct backend *b, struct md_buf *names)
 
 const struct backend_ops module_backend = {
 	.name = "module",
-	.probe = probe,
-	.destroy = destroy,
-	.describe = describe,
-	.list = list,
-	.compiled = compiled,
-	.format = format,
+	.probe = probe_module,
+	.destroy = destroy_backend,
+	.describe = describe_backend,
+	.list = list_events,
+	.compiled = list_compiled,
+	.format = print_format,
 	.probe_create = tracefs_probe_create,
 	.probe_remove = tracefs_probe_remove,
 	.probes = tracefs_probes,
 	.ids = tracefs_ids,
-	.function_check = function_check,
-	.channels = channels,
+	.function_check = refuse_function,
+	.channels = list_channels,
 	.channel_open = module_channel_open,
 	.channel_remove = module_channel_remove,
 	.channel_close = module_channel_close,

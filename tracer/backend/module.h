@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The module backend's own: module.c for what there is, backend/module_channel.c for one channel.
- * Lists and formats of events are those of tracefs; `struct backend` is that of tracefs, with the
- * device open.
+ * Private to the module backend (module*.c). Lists and formats of tracepoints come from tracefs:
+ * struct backend is that of tracefs, with /dev/trail open.
  */
 #ifndef TRACER_BACKEND_MODULE_H
 #define TRACER_BACKEND_MODULE_H

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * One channel of trail.ko: what it records, and its rings, read as abi/module_ring.h says. The
- * rings are mapped read-only, and what is in them is the kernel's word; positions are checked all
- * the same.
+ * One channel of trail.ko: what it records, and its rings in the layout of abi/module_ring.h. The
+ * rings are mapped read-only. Only the kernel writes them; positions are checked nevertheless.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -19,28 +18,28 @@
 #include "tracer/backend/module.h"
 #include "tracer/context/inclusion_set.h"
 
-struct place {                          /* how far a ring was read */
-	const struct kring *ring;       /* mapped; NULL: there is no such CPU */
+struct reader {                          /* how far a ring is read */
+	const struct kring *ring;       /* mapped; NULL: no such CPU */
 	const uint8_t *data;
 	uint64_t pos;
 	uint64_t events;                /* below pos */
-	uint64_t overwritten;           /* of these, never seen */
+	uint64_t overwritten;           /* of these, overwritten before they were read */
 };
 
 struct backend_channel {
 	struct backend *b;
 	int fd;
 	char name[MODABI_NAME_MAX];
-	uint64_t size, total, stride;   /* of a sub-buffer, all of them, a ring */
+	uint64_t size, total, stride;   /* bytes of a sub-buffer, of all sub-buffers, of a ring */
 	bool overwrite;
-	uint8_t *copy;                  /* of a sub-buffer */
+	uint8_t *copy;                  /* of one sub-buffer */
 	uint32_t cpus;
-	struct place places[];
+	struct reader readers[];
 };
 
-/* ---- opening ---- */
+/* ---- open and close ---- */
 
-static uint64_t power_of_two(uint64_t n, uint64_t least, uint64_t most)
+static uint64_t round_to_power_of_two(uint64_t n, uint64_t least, uint64_t most)
 {
 	uint64_t p = least;
 
@@ -52,9 +51,9 @@ static uint64_t power_of_two(uint64_t n, uint64_t least, uint64_t most)
 static int open_descriptor(struct backend *b, const struct backend_geometry *g, bool adopt,
 			   struct modabi_channel *m)
 {
-	m->subbuf_size = (uint32_t)power_of_two(g->bytes / 16, 16384, 1u << 20);
-	m->subbuf_count =
-		(uint32_t)power_of_two(g->bytes / m->subbuf_size, 2, KRING_SUBBUF_COUNT_MAX);
+	m->subbuf_size = (uint32_t)round_to_power_of_two(g->bytes / 16, 16384, 1u << 20);
+	m->subbuf_count = (uint32_t)round_to_power_of_two(g->bytes / m->subbuf_size, 2,
+							  KRING_SUBBUF_COUNT_MAX);
 	m->overwrite = g->overwrite;
 	m->tsc = g->tsc;
 	return ioctl(b->device, adopt ? MODABI_OPEN : MODABI_CREATE, m);
@@ -63,7 +62,7 @@ static int open_descriptor(struct backend *b, const struct backend_geometry *g, 
 static int map_rings(struct backend_channel *c)
 {
 	for (uint32_t cpu = 0; cpu < c->cpus; cpu++) {
-		struct place *p = &c->places[cpu];
+		struct reader *p = &c->readers[cpu];
 		void *at = mmap(NULL, c->stride, PROT_READ, MAP_SHARED, c->fd,
 				(off_t)(cpu * c->stride));
 
@@ -83,7 +82,7 @@ static int map_rings(struct backend_channel *c)
 int module_channel_open(struct backend *b, const char *name, const struct backend_geometry *g,
 			bool adopt, struct backend_channel **out, struct tr_err *err)
 {
-	struct backend_channel *c = calloc(1, sizeof(*c) + g->cpus * sizeof(c->places[0]));
+	struct backend_channel *c = calloc(1, sizeof(*c) + g->cpus * sizeof(c->readers[0]));
 	struct modabi_channel m = { .subbuf_size = 0 };
 	int ret;
 
@@ -93,7 +92,7 @@ int module_channel_open(struct backend *b, const char *name, const struct backen
 	c->cpus = g->cpus;
 	snprintf(c->name, sizeof(c->name), "%s", name);
 	memcpy(m.name, c->name, sizeof(m.name));
-	/* What a daemon from before the module was loaded has left. */
+	/* Removes what a daemon left that ran before the module was loaded. */
 	tracefs_backend.channel_remove(b, c->name);
 	c->fd = open_descriptor(b, g, adopt, &m);
 	if (c->fd < 0) {
@@ -103,7 +102,6 @@ int module_channel_open(struct backend *b, const char *name, const struct backen
 			ret == -ENOMEM
 				? "; make subbuf_size or subbuf_count smaller, or remove a session"
 				: "");
-		;
 		free(c);
 		return ret;
 	}
@@ -139,14 +137,14 @@ void module_channel_close(struct backend_channel *c, bool remove)
 	if (remove)
 		module_channel_remove(c->b, c->name);
 	for (uint32_t cpu = 0; cpu < c->cpus; cpu++)
-		if (c->places[cpu].ring)
-			munmap((void *)(uintptr_t)c->places[cpu].ring, c->stride);
+		if (c->readers[cpu].ring)
+			munmap((void *)(uintptr_t)c->readers[cpu].ring, c->stride);
 	close(c->fd);
 	free(c->copy);
 	free(c);
 }
 
-/* ---- what is recorded ---- */
+/* ---- settings ---- */
 
 int module_contexts(struct backend_channel *c, const struct context *contexts, size_t count)
 {
@@ -176,7 +174,7 @@ int module_enable(struct backend_channel *c, const char *system, const char *eve
 	int ret = 0, id;
 
 	if (!event)
-		return -EOPNOTSUPP;     /* one by one */
+		return -EOPNOTSUPP;     /* only one by one */
 	if (strlen(system) >= sizeof(m.system) || strlen(event) >= sizeof(m.name))
 		return -ENAMETOOLONG;
 	if (strcmp(system, MODCALL_SYSTEM)) {
@@ -206,7 +204,7 @@ int module_filter(struct backend_channel *c, const char *system, const char *eve
 	if (!ioctl(c->fd, MODABI_FILTER, &m))
 		return 0;
 	ret = -errno;
-	/* The one before decides no longer. */
+	/* The old filter must not remain: record all. */
 	m.size = 0;
 	if (len)
 		ioctl(c->fd, MODABI_FILTER, &m);
@@ -258,10 +256,10 @@ int module_track_by(struct backend_channel *c, int attr, const struct track *set
 	return ioctl(c->fd, MODABI_TRACK, &m) ? -errno : 0;
 }
 
-/* ---- reading ---- */
+/* ---- read ---- */
 
-/* The first sub-buffer that nobody has begun to overwrite. */
-static uint64_t oldest(const struct backend_channel *c, const struct kring *r)
+/* Position of the first sub-buffer that no writer has begun to overwrite. */
+static uint64_t oldest_position(const struct backend_channel *c, const struct kring *r)
 {
 	uint64_t claimed = kring_position(__atomic_load_n(&r->reserve, __ATOMIC_ACQUIRE));
 	uint64_t end = (claimed + c->size - 1) & ~(c->size - 1);
@@ -270,26 +268,26 @@ static uint64_t oldest(const struct backend_channel *c, const struct kring *r)
 }
 
 /*
- * Copies what there is from pos to the end of its sub-buffer, at most to head. 0: it was
- * overwritten meanwhile.
+ * Copies the ring from the reader's position to the end of the sub-buffer, at most to head. Returns
+ * the number of bytes; 0: a writer overwrote them meanwhile.
  */
-static size_t copy(const struct backend_channel *c, const struct place *p, uint64_t head)
+static size_t copy_subbuf(const struct backend_channel *c, const struct reader *p, uint64_t head)
 {
 	uint64_t end = (p->pos & ~(c->size - 1)) + c->size;
 	size_t len = (size_t)((end < head ? end : head) - p->pos);
 
-	if (p->pos < oldest(c, p->ring))
+	if (p->pos < oldest_position(c, p->ring))
 		return 0;
 	memcpy(c->copy, p->data + (p->pos & (c->total - 1)), len);
 	/*
-	 * Pairs with the writer's fence after its claim: what was overwritten while we copied was
-	 * claimed before.
+	 * Pairs with the writer's fence after it claims space: a writer that overwrote bytes during
+	 * the copy had claimed them, and the next check sees the claim.
 	 */
 	__atomic_thread_fence(__ATOMIC_ACQUIRE);
-	return p->pos < oldest(c, p->ring) ? 0 : len;
+	return p->pos < oldest_position(c, p->ring) ? 0 : len;
 }
 
-static void begin(struct place *p, uint64_t events, const struct backend_sink *sink)
+static void count_overwritten(struct reader *p, uint64_t events, const struct backend_sink *sink)
 {
 	if (events <= p->events)
 		return;
@@ -299,8 +297,9 @@ static void begin(struct place *p, uint64_t events, const struct backend_sink *s
 	p->events = events;
 }
 
-/* An event with contexts in front. */
-static int take_contexts(const struct krec *rec, const uint8_t *at, const struct backend_sink *sink)
+/* A record with its context fields in front. */
+static int process_contexts(const struct krec *rec, const uint8_t *at,
+			    const struct backend_sink *sink)
 {
 	uint32_t size;
 	size_t front;
@@ -317,7 +316,7 @@ static int take_contexts(const struct krec *rec, const uint8_t *at, const struct
 	return 0;
 }
 
-static int take(const struct backend_channel *c, struct place *p, size_t len,
+static int process_records(const struct backend_channel *c, struct reader *p, size_t len,
 		const struct backend_sink *sink)
 {
 	struct krec_begin r;
@@ -331,12 +330,12 @@ static int take(const struct backend_channel *c, struct place *p, size_t len,
 		next = next < len ? next : len;
 		if (r.rec.kind == KREC_BEGIN && r.rec.len == sizeof(r.events)) {
 			memcpy(&r.events, c->copy + at + sizeof(r.rec), sizeof(r.events));
-			begin(p, r.events, sink);
+			count_overwritten(p, r.events, sink);
 		} else if (r.rec.kind == KREC_EVENT && r.rec.len >= KRECORD_HEADER) {
 			sink->record(sink->arg, r.rec.ts, c->copy + at + sizeof(r.rec), r.rec.len);
 			p->events++;
 		} else if (r.rec.kind == KREC_CONTEXTS &&
-			   !take_contexts(&r.rec, c->copy + at + sizeof(r.rec), sink)) {
+			   !process_contexts(&r.rec, c->copy + at + sizeof(r.rec), sink)) {
 			p->events++;
 		} else if (r.rec.kind != KREC_PAD) {
 			return -EBADMSG;
@@ -345,9 +344,9 @@ static int take(const struct backend_channel *c, struct place *p, size_t len,
 	return 0;
 }
 
-static int consume(const struct backend_channel *c, uint32_t cpu)
+static int release_space(const struct backend_channel *c, uint32_t cpu)
 {
-	const struct place *p = &c->places[cpu];
+	const struct reader *p = &c->readers[cpu];
 	struct modabi_consume m = {
 		.cpu = cpu, .consumed = p->pos, .events = p->events, .overwritten = p->overwritten
 	};
@@ -357,7 +356,7 @@ static int consume(const struct backend_channel *c, uint32_t cpu)
 
 int module_drain(struct backend_channel *c, uint32_t cpu, const struct backend_sink *sink)
 {
-	struct place *p = &c->places[cpu];
+	struct reader *p = &c->readers[cpu];
 	uint64_t head, from;
 	size_t len;
 	int ret = 0;
@@ -366,35 +365,36 @@ int module_drain(struct backend_channel *c, uint32_t cpu, const struct backend_s
 		return 0;
 	head = __atomic_load_n(&p->ring->head, __ATOMIC_ACQUIRE);
 	while (p->pos < head && !ret) {
-		len = copy(c, p, head);
+		len = copy_subbuf(c, p, head);
 		if (!len) {
-			from = oldest(c, p->ring);
+			from = oldest_position(c, p->ring);
 			p->pos = from > p->pos ? from : p->pos;
 			continue;
 		}
-		ret = take(c, p, len, sink);
+		ret = process_records(c, p, len, sink);
 		p->pos += len;
-		/* At once: a writer that has no room waits for nothing. */
+		/* Release the space after each sub-buffer, so that writers can use it early. */
 		if (!ret)
-			ret = consume(c, cpu);
+			ret = release_space(c, cpu);
 	}
 	return ret;
 }
 
 int module_lost(struct backend_channel *c, uint32_t cpu, struct backend_losses *losses)
 {
-	struct place now = c->places[cpu];
+	struct reader now = c->readers[cpu];
 	struct krec_begin first;
 	uint64_t from;
 
 	*losses = (struct backend_losses){ 0 };
 	if (cpu >= c->cpus || !now.ring)
 		return 0;
-	while (now.pos < (from = oldest(c, now.ring))) {
+	while (now.pos < (from = oldest_position(c, now.ring))) {
 		memcpy(&first, now.data + (from & (c->total - 1)), sizeof(first));
 		__atomic_thread_fence(__ATOMIC_ACQUIRE);
-		if (from >= oldest(c, now.ring)) {
-			begin(&now, first.rec.kind == KREC_BEGIN ? first.events : 0, NULL);
+		if (from >= oldest_position(c, now.ring)) {
+			count_overwritten(&now, first.rec.kind == KREC_BEGIN ? first.events : 0,
+					  NULL);
 			break;
 		}
 	}

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* System calls for trail.ko: see backend/module_syscalls.h. */
+/* System calls for trail.ko: see module_syscalls.h. */
 #include "tracer/backend/module_syscalls.h"
 #include "tracer/backend/event_probe.h"
 #include "tracer/kevent/syscall_string.h"
@@ -12,12 +12,8 @@
 #include <string.h>
 #include <sys/ioctl.h>
 
-#define FIXED_AT 16             /* where arguments, or the result, begin in a record */
-#define ARGUMENTS 6
-#define WORD_MAX 64
-#define STRING_MAX 4096         /* bytes of one, with the NUL */
 #define UNKNOWN "unknown"
-/* Ids of events that the kernel has none for. Its own are given from below. */
+/* Ids of events for which the kernel has no id. The kernel's own ids are smaller. */
 #define ID_BASE 0xf000u
 #define ID_OTHERS (ID_BASE + 4 * MODABI_CALLS)
 
@@ -29,8 +25,8 @@ struct named {
 struct modcalls {
 	struct named *native;
 	size_t native_count;
-	char *names;                    /* that compat points into */
-	/* by number; NULL: none, or nobody knows its arguments */
+	char *names;                    /* the storage of compat */
+	/* names by number; NULL: no such call, or its arguments are unknown */
 	const char *compat[MODABI_CALLS];
 	uint64_t known[2][MODABI_CALLS / 64];   /* [compat]: which numbers have a name */
 };
@@ -43,103 +39,14 @@ static const struct {
 #undef PROTOTYPE
 };
 
-/* ---- what is captured behind pointers, besides strings ---- */
-
-struct captured {
-	const char *call;
-	bool exit;
-	/*
-	 * kind, name, …: of format lines; `*`: the argument's own name, which they take the place
-	 * of
-	 */
-	const char *fields;
-	struct modabi_capture how;
-};
-
-#ifdef __x86_64__
-#define EPOLL_EVENT 12          /* bytes; packed */
-#else
-#define EPOLL_EVENT 16
-#endif
-
-#define ONCE(pointer, bytes, when) { MODABI_BYTES, pointer, MODABI_ONE, when, bytes, bytes }
-#define TIMES(pointer, number, how, bytes, most) { MODABI_BYTES, pointer, number, how, bytes, most }
-#define SOURCE "family family,port sport,v4addr v4addr,v6addr v6addr"
-#define DESTINATION "family family,port dport,v4addr v4addr,v6addr v6addr"
-#define ADDRESS(pointer, length) TIMES(pointer, length, 0, 1, 128)
-#define ADDRESS_OUT(pointer, length)                                                               \
-	TIMES(pointer, length, MODABI_COUNT_BEHIND | MODABI_IF_SUCCESS, 1, 128)
-#define FDS(pointer, when) TIMES(pointer, 0, MODABI_COUNT_BITS | (when), 1, 128)
-#define POLLFDS(when) TIMES(0, 1, when, 8, 4096)
-#define EPOLLED                                                                                    \
-	TIMES(1, 2, MODABI_COUNT_RETURNED | MODABI_IF_POSITIVE, EPOLL_EVENT, 340 * EPOLL_EVENT)
-
-static const struct captured captures[] = {
-	{ "sethostname", false, "string *", TIMES(0, 1, 0, 1, 256) },
-	{ "setdomainname", false, "string *", TIMES(0, 1, 0, 1, 256) },
-	{ "connect", false, DESTINATION, ADDRESS(1, 2) },
-	{ "bind", false, SOURCE, ADDRESS(1, 2) },
-	{ "sendto", false, DESTINATION, ADDRESS(4, 5) },
-	{ "accept", false, "int *", ONCE(2, 4, 0) },
-	{ "accept", true, "int upeer_addrlen", ONCE(2, 4, MODABI_IF_SUCCESS) },
-	{ "accept", true, SOURCE, ADDRESS_OUT(1, 2) },
-	{ "accept4", false, "int *", ONCE(2, 4, 0) },
-	{ "accept4", true, "int upeer_addrlen", ONCE(2, 4, MODABI_IF_SUCCESS) },
-	{ "accept4", true, SOURCE, ADDRESS_OUT(1, 2) },
-	{ "recvfrom", true, SOURCE, ADDRESS_OUT(4, 5) },
-	{ "getsockname", true, SOURCE, ADDRESS_OUT(1, 2) },
-	{ "getpeername", true, DESTINATION, ADDRESS_OUT(1, 2) },
-	{ "pipe", true, "ints fildes", ONCE(0, 8, MODABI_IF_SUCCESS) },
-	{ "pipe2", true, "ints fildes", ONCE(0, 8, MODABI_IF_SUCCESS) },
-	{ "socketpair", true, "ints socket", ONCE(3, 8, MODABI_IF_SUCCESS) },
-	{ "select", false, "fd_set readfds", FDS(1, 0) },
-	{ "select", false, "fd_set writefds", FDS(2, 0) },
-	{ "select", false, "fd_set exceptfds", FDS(3, 0) },
-	{ "select", true, "fd_set readfds", FDS(1, MODABI_IF_POSITIVE) },
-	{ "select", true, "fd_set writefds", FDS(2, MODABI_IF_POSITIVE) },
-	{ "select", true, "fd_set exceptfds", FDS(3, MODABI_IF_POSITIVE) },
-	{ "pselect6", false, "fd_set readfds", FDS(1, 0) },
-	{ "pselect6", false, "fd_set writefds", FDS(2, 0) },
-	{ "pselect6", false, "fd_set exceptfds", FDS(3, 0) },
-	{ "pselect6", true, "fd_set readfds", FDS(1, MODABI_IF_POSITIVE) },
-	{ "pselect6", true, "fd_set writefds", FDS(2, MODABI_IF_POSITIVE) },
-	{ "pselect6", true, "fd_set exceptfds", FDS(3, MODABI_IF_POSITIVE) },
-	{ "poll", false, "pollfds fds", POLLFDS(0) },
-	{ "poll", true, "polled fds", POLLFDS(MODABI_IF_POSITIVE) },
-	{ "ppoll", false, "pollfds fds", POLLFDS(0) },
-	{ "ppoll", true, "polled fds", POLLFDS(MODABI_IF_POSITIVE) },
-	{ "epoll_ctl", false, "epoll_event event", ONCE(3, EPOLL_EVENT, 0) },
-	{ "epoll_wait", true, "epoll_events fds", EPOLLED },
-	{ "epoll_pwait", true, "epoll_events fds", EPOLLED },
-	{ "epoll_pwait2", true, "epoll_events fds", EPOLLED },
-};
-
-/* Addresses have their pointer beside them in the trace, as LTTng's do. */
-static bool replaces(const struct captured *c)
-{
-	return strncmp(c->fields, "family ", 7) != 0;
-}
-
-/* ---- arguments ---- */
-
-struct argument {
-	char type[WORD_MAX], name[WORD_MAX];
-};
-
-struct call {
-	const char *name;               /* behind sys_enter_ */
-	uint32_t nr, id;
-	bool compat, exit;
-	struct argument arguments[ARGUMENTS];
-	uint32_t count;
-};
+/* ---- arguments of a call ---- */
 
 /* `	field:TYPE NAME;	offset:N;	size:8;…` */
-static void take_line(struct call *c, const char *p)
+static void parse_field_line(struct modcall *c, const char *p)
 {
 	const char *semicolon = strchr(p, ';'), *space;
 	unsigned long offset, size;
-	struct argument *a;
+	struct modcall_argument *a;
 	size_t n;
 
 	if (strncmp(p, "\tfield:", 7) || !semicolon ||
@@ -149,8 +56,8 @@ static void take_line(struct call *c, const char *p)
 	for (space = semicolon; space > p && space[-1] != ' '; )
 		space--;
 	n = (size_t)(semicolon - space);
-	if (space <= p || n >= WORD_MAX || space - p > WORD_MAX || c->count >= ARGUMENTS ||
-	    offset != FIXED_AT + 8 * c->count || size != 8)
+	if (space <= p || n >= MODCALL_WORD_MAX || space - p > MODCALL_WORD_MAX ||
+	    c->count >= MODCALL_ARGUMENTS || offset != MODCALL_FIXED_AT + 8 * c->count || size != 8)
 		return;
 	a = &c->arguments[c->count++];
 	memcpy(a->name, space, n);
@@ -158,13 +65,13 @@ static void take_line(struct call *c, const char *p)
 	n = (size_t)(space - p) - 1;
 	memcpy(a->type, p, n);
 	a->type[n] = '\0';
-	/* The upper half of a 32-bit program's register is zeros, also of a negative number. */
+	/* The upper half of a 32-bit program's register is zero, also for a negative number. */
 	if (c->compat && kname_integer(a->type) && kname_integer(a->type)->is_signed &&
 	    kname_integer(a->type)->size == 8)
 		strcpy(a->type, "int");
 }
 
-static int take_native(const struct backend *b, struct call *c, const char *name, size_t len)
+static int read_native(const struct backend *b, struct modcall *c, const char *name, size_t len)
 {
 	struct md_buf text = MD_BUF_INIT;
 	char event[160];
@@ -176,12 +83,12 @@ static int take_native(const struct backend *b, struct call *c, const char *name
 		return -ENAMETOOLONG;
 	ret = tracefs_read_format(b, MODCALL_SYSTEM, event, &text);
 	for (p = md_buf_str(&text); !ret && *p; p += strcspn(p, "\n"), p += *p == '\n')
-		take_line(c, p);
+		parse_field_line(c, p);
 	md_buf_deinit(&text);
 	return ret;
 }
 
-static bool take_prototype(struct call *c)
+static bool parse_prototype(struct modcall *c)
 {
 	const char *p = NULL;
 	size_t n;
@@ -191,8 +98,8 @@ static bool take_prototype(struct call *c)
 			p = prototypes[i].arguments;
 	if (!p)
 		return false;
-	for (; *p && c->count < ARGUMENTS; p += n, p += *p == ',') {
-		struct argument *a = &c->arguments[c->count++];
+	for (; *p && c->count < MODCALL_ARGUMENTS; p += n, p += *p == ',') {
+		struct modcall_argument *a = &c->arguments[c->count++];
 		const char *type = *p == 's'   ? "const char *"
 				   : *p == 'p' ? "void *"
 				   : *p == 'u' ? "unsigned int"
@@ -207,10 +114,10 @@ static bool take_prototype(struct call *c)
 }
 
 /*
- * Of which call of 64 bits the arguments are like those of one of 32: of the same name, but for the
- * size of what pointers lead to.
+ * Finds the 64-bit call whose arguments are like those of a 32-bit call: it has the same name,
+ * except for a suffix that tells the size of what pointers lead to. Returns the length of the name.
  */
-static size_t like(const struct modcalls *all, const char *compat)
+static size_t find_similar(const struct modcalls *all, const char *compat)
 {
 	static const char *const ends[] = { "", "_time64", "64" };
 	size_t n = strlen(compat), m;
@@ -227,115 +134,18 @@ static size_t like(const struct modcalls *all, const char *compat)
 	return 0;
 }
 
-static int take_arguments(const struct backend *b, struct call *c)
+static int find_arguments(const struct backend *b, struct modcall *c)
 {
 	size_t len = strlen(c->name);
 
-	if (c->exit || c->nr == MODABI_OTHERS || (c->compat && take_prototype(c)))
+	if (c->exit || c->nr == MODABI_OTHERS || (c->compat && parse_prototype(c)))
 		return 0;
 	if (c->compat)
-		len = like(b->calls, c->name);
-	return take_native(b, c, c->name, len);
+		len = find_similar(b->calls, c->name);
+	return read_native(b, c, c->name, len);
 }
 
-/* ---- formats ---- */
-
-static void put_field(struct md_buf *out, const char *type, const char *name, size_t offset,
-		      size_t size)
-{
-	md_buf_printf(out, "\tfield:%s %s;\toffset:%zu;\tsize:%zu;\tsigned:0;\n", type, name,
-		      offset, size);
-}
-
-static void put_captured(struct md_buf *out, const char *fields, const char *argument,
-			 size_t offset)
-{
-	char type[WORD_MAX], name[WORD_MAX];
-	size_t n, kind;
-
-	for (; *fields; fields += n, fields += *fields == ',') {
-		n = strcspn(fields, ",");
-		kind = strcspn(fields, " ");
-		snprintf(type, sizeof(type), "__captured %.*s", (int)kind, fields);
-		snprintf(name, sizeof(name), "%.*s", (int)(n - kind) - 1, fields + kind + 1);
-		put_field(out, strcmp(type, "__captured string") ? type : "__data_loc char[]",
-			  strcmp(name, "*") ? name : argument, offset, 4);
-	}
-}
-
-static void put_head(struct md_buf *out, const struct call *c, const char *event)
-{
-	md_buf_printf(out, "name: %s\nID: %" PRIu32 "\nformat:\n", event, c->id);
-	put_field(out, "unsigned short", "common_type", 0, 2);
-	put_field(out, "unsigned char", "common_flags", 2, 1);
-	put_field(out, "unsigned char", "common_preempt_count", 3, 1);
-	put_field(out, "int", "common_pid", 4, 4);
-	md_buf_puts(out, c->nr == MODABI_OTHERS
-				 ? "\tfield:int id;\toffset:8;\tsize:4;\tsigned:1;\n"
-				 : "\tfield:int __syscall_nr;\toffset:8;\tsize:4;\tsigned:1;\n");
-	if (c->exit)
-		md_buf_printf(out, "\tfield:long ret;\toffset:%d;\tsize:8;\tsigned:1;\n", FIXED_AT);
-	else if (c->nr == MODABI_OTHERS)
-		put_field(out, "unsigned long", "args[6]", FIXED_AT, 48);
-}
-
-static bool is_of(const struct captured *row, const struct call *c)
-{
-	size_t n = strlen(row->call);
-
-	/* …_time64 differ in what the time points to. */
-	return row->exit == c->exit && !strncmp(row->call, c->name, n) &&
-	       (!c->name[n] || (c->compat && !strcmp(c->name + n, "_time64")));
-}
-
-static const struct modabi_capture string = { MODABI_STRING, 0, MODABI_ONE, 0, 1, STRING_MAX };
-
-/* Fields and captures of what is behind the pointer; false: nothing takes its place. */
-static bool put_pointer(const struct call *c, uint32_t i, struct modabi_call *m, struct md_buf *out,
-			struct md_buf *after)
-{
-	size_t offset = FIXED_AT + 8 * (c->exit ? 1 : ARGUMENTS);
-	const char *name = c->exit ? "" : c->arguments[i].name;
-	bool replaced = false;
-
-	for (size_t k = 0; k < sizeof(captures) / sizeof(captures[0]); k++) {
-		const struct captured *row = &captures[k];
-
-		if (row->how.pointer != i || !is_of(row, c) || m->captures >= MODABI_CAPTURES_MAX)
-			continue;
-		put_captured(replaces(row) ? out : after, row->fields, name,
-			     offset + 4u * m->captures);
-		m->capture[m->captures++] = row->how;
-		replaced = replaced || replaces(row);
-	}
-	if (!replaced && !c->exit && m->captures < MODABI_CAPTURES_MAX &&
-	    syscall_takes_string(c->name, c->arguments[i].type, name)) {
-		put_field(out, "__data_loc char[]", name, offset + 4u * m->captures, 4);
-		m->capture[m->captures] = string;
-		m->capture[m->captures++].pointer = (uint8_t)i;
-		return true;
-	}
-	return replaced;
-}
-
-static void put_format(const struct call *c, const char *event, struct modabi_call *m,
-		       struct md_buf *out)
-{
-	uint32_t count = c->nr == MODABI_OTHERS ? 0 : c->exit ? ARGUMENTS : c->count;
-	struct md_buf after = MD_BUF_INIT;
-
-	put_head(out, c, event);
-	for (uint32_t i = 0; i < count; i++)
-		if (!put_pointer(c, i, m, out, &after) && !c->exit)
-			put_field(out, c->arguments[i].type, c->arguments[i].name, FIXED_AT + 8 * i,
-				  8);
-	md_buf_put(out, md_buf_str(&after), after.len);
-	md_buf_puts(out, "\nprint fmt: \"\"\n");
-	out->failed = out->failed || after.failed;
-	md_buf_deinit(&after);
-}
-
-/* ---- which there are ---- */
+/* ---- the list of calls ---- */
 
 static bool is_known(const uint64_t *known, uint32_t nr)
 {
@@ -377,14 +187,14 @@ static void add_compat(struct modcalls *c)
 #undef COMPAT_NAMES
 		;
 	char *save = NULL, *name = c->names = strdup(names);
-	struct call call;
+	struct modcall call;
 
 	if (!name)
 		return;
 	name = strtok_r(name, " ", &save);
 	for (uint32_t nr = 0; name && nr < MODABI_CALLS; nr++, name = strtok_r(NULL, " ", &save)) {
-		call = (struct call){ .name = name };
-		if (*name == '-' || (!take_prototype(&call) && !like(c, name)))
+		call = (struct modcall){ .name = name };
+		if (*name == '-' || (!parse_prototype(&call) && !find_similar(c, name)))
 			continue;
 		c->compat[nr] = name;
 		set_known(c->known[1], nr);
@@ -445,7 +255,7 @@ void modcalls_list(const struct modcalls *c, struct md_buf *out)
 
 /* ---- one event ---- */
 
-static bool eat(const char **p, const char *word)
+static bool skip_prefix(const char **p, const char *word)
 {
 	if (strncmp(*p, word, strlen(word)))
 		return false;
@@ -453,7 +263,7 @@ static bool eat(const char **p, const char *word)
 	return true;
 }
 
-static int find_number(const struct modcalls *all, struct call *c)
+static int find_number(const struct modcalls *all, struct modcall *c)
 {
 	c->nr = MODABI_OTHERS;
 	c->id = ID_OTHERS + 2u * c->compat + c->exit;
@@ -469,8 +279,8 @@ static int find_number(const struct modcalls *all, struct call *c)
 	return c->nr == MODABI_OTHERS ? -ENOENT : 0;
 }
 
-/* The kernel's, if it has one. */
-static int find_id(const struct backend *b, const char *event, struct call *c)
+/* Sets the event's id: the kernel's, if it has one. */
+static int find_id(const struct backend *b, const char *event, struct modcall *c)
 {
 	int id = c->compat || c->nr == MODABI_OTHERS ? (int)c->id
 						     : tracefs_event_id(b, MODCALL_SYSTEM, event);
@@ -483,32 +293,32 @@ int modcall_find(const struct backend *b, const char *event, struct modabi_event
 		 struct md_buf *out)
 {
 	struct md_buf unwanted = MD_BUF_INIT;
-	struct modabi_call told = { .nr = 0 };
-	struct call c = { .name = event };
+	struct modabi_call call = { .nr = 0 };
+	struct modcall c = { .name = event };
 	int ret;
 
-	c.compat = eat(&c.name, "compat_");
-	c.exit = !eat(&c.name, "sys_enter_");
-	if (c.exit && !eat(&c.name, "sys_exit_"))
+	c.compat = skip_prefix(&c.name, "compat_");
+	c.exit = !skip_prefix(&c.name, "sys_enter_");
+	if (c.exit && !skip_prefix(&c.name, "sys_exit_"))
 		return -ENOENT;
 	ret = find_number(b->calls, &c);
 	if (!ret)
 		ret = find_id(b, event, &c);
 	if (!ret)
-		ret = take_arguments(b, &c);
+		ret = find_arguments(b, &c);
 	if (ret)
 		return ret;
-	told.nr = c.nr;
-	told.compat = c.compat;
-	told.exit = c.exit;
+	call.nr = c.nr;
+	call.compat = c.compat;
+	call.exit = c.exit;
 	if (c.nr == MODABI_OTHERS)
-		memcpy(told.known, b->calls->known[c.compat], sizeof(told.known));
-	put_format(&c, event, &told, out ? out : &unwanted);
+		memcpy(call.known, b->calls->known[c.compat], sizeof(call.known));
+	modcall_put_format(&c, event, &call, out ? out : &unwanted);
 	ret = unwanted.failed || (out && out->failed) ? -ENOMEM : 0;
 	md_buf_deinit(&unwanted);
 	if (m) {
 		m->id = c.id;
-		m->call = told;
+		m->call = call;
 	}
 	return ret;
 }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The kernel's own tracer by its files: every kernel that has tracefs, no module. Each channel is
- * an instance, with buffers, clock and events of its own, so that nobody else's tracing is touched.
+ * The kernel's own tracer by its files: works on every kernel with tracefs, and needs no module.
+ * Each channel is an instance with its own buffers, clock and events, so other users of tracefs are
+ * not disturbed.
  */
 #include "tracer/backend/tracefs.h"
 #include "tracer/probe/dynamic_event.h"
@@ -59,8 +60,8 @@ static bool is_tracefs(const char *path)
 	return statfs(path, &st) == 0 && (unsigned long)st.f_type == TRACEFS_MAGIC;
 }
 
-/* Where tracefs is; mounted first, where that is allowed. */
-static int open_dir(struct tr_err *err)
+/* Opens tracefs; mounts it first if it is not mounted and that is allowed. */
+static int open_tracefs(struct tr_err *err)
 {
 	static const char *const places[] = { WHERE, "/sys/kernel/debug/tracing" };
 	int fd;
@@ -89,10 +90,10 @@ static bool has_word(int dir, const char *path, const char *word)
 }
 
 /*
- * There is the tracer `function` (and not only function_graph), and its files can be opened, which
- * some kernels refuse even to root.
+ * Whether the kernel has the tracer `function` (not only function_graph) and allows opening its
+ * files, which some kernels refuse even to root.
  */
-static bool has_functions(int dir)
+static bool can_trace_functions(int dir)
 {
 	static const char tracer[] = "function";
 	int fd = openat(dir, "available_filter_functions", O_RDONLY | O_CLOEXEC);
@@ -112,7 +113,7 @@ static bool has_functions(int dir)
 	return found;
 }
 
-static int look(struct backend *b, struct tr_err *err)
+static int check_tracefs(struct backend *b, struct tr_err *err)
 {
 	struct md_buf page = MD_BUF_INIT, event = MD_BUF_INIT;
 	int ret = 0;
@@ -129,14 +130,14 @@ static int look(struct backend *b, struct tr_err *err)
 			      "the layout of this kernel's trace buffers is not known");
 	b->kprobes = faccessat(b->dir, "kprobe_events", F_OK, 0) == 0;
 	b->uprobes = faccessat(b->dir, "uprobe_events", F_OK, 0) == 0;
-	b->functions = has_functions(b->dir);
+	b->functions = can_trace_functions(b->dir);
 	b->tsc = has_word(b->dir, "trace_clock", "x86-tsc");
 	md_buf_deinit(&page);
 	md_buf_deinit(&event);
 	return ret;
 }
 
-static void destroy(struct backend *b)
+static void destroy_backend(struct backend *b)
 {
 	if (!b)
 		return;
@@ -147,7 +148,7 @@ static void destroy(struct backend *b)
 	free(b);
 }
 
-static int probe(const char *owner, struct backend **out, struct tr_err *err)
+static int probe_tracefs(const char *owner, struct backend **out, struct tr_err *err)
 {
 	struct backend *b = calloc(1, sizeof(*b));
 	int ret;
@@ -156,13 +157,13 @@ static int probe(const char *owner, struct backend **out, struct tr_err *err)
 		return tr_fail(err, -ENOMEM, "out of memory");
 	pthread_mutex_init(&b->lock, NULL);
 	CDS_INIT_LIST_HEAD(&b->channels);
-	b->dir = open_dir(err);
+	b->dir = open_tracefs(err);
 	b->texts = tracefs_texts_create(owner);
 	ret = b->dir < 0 ? b->dir
-	      : b->texts ? look(b, err)
+	      : b->texts ? check_tracefs(b, err)
 			 : tr_fail(err, -ENOMEM, "out of memory");
 	if (ret) {
-		destroy(b);
+		destroy_backend(b);
 		return ret;
 	}
 	*out = b;
@@ -175,7 +176,7 @@ static const char *put_part(struct md_buf *out, const char *between, const char 
 	return ", ";
 }
 
-static void describe(const struct backend *b, struct md_buf *out)
+static void describe_backend(const struct backend *b, struct md_buf *out)
 {
 	const char *between = "";
 
@@ -189,7 +190,7 @@ static void describe(const struct backend *b, struct md_buf *out)
 		put_part(out, between, "no strings of system calls");
 }
 
-static int list(const struct backend *b, struct md_buf *out)
+static int list_events(const struct backend *b, struct md_buf *out)
 {
 	struct md_buf text = MD_BUF_INIT;
 	ssize_t n = tracefs_read(b->dir, "available_events", FILE_MAX, &text);
@@ -220,7 +221,7 @@ int tracefs_read_format(const struct backend *b, const char *system, const char 
 	return n < 0 ? (int)n : 0;
 }
 
-static int format(const struct backend *b, const char *system, const char *event,
+static int print_format(const struct backend *b, const char *system, const char *event,
 		  struct md_buf *out)
 {
 	struct md_buf text = MD_BUF_INIT, types = MD_BUF_INIT;
@@ -256,7 +257,8 @@ int tracefs_probe_remove(struct backend *b, const char *group, const char *name)
 
 int tracefs_ids(const struct backend *b, struct md_buf *out)
 {
-	return dynamic_event_ids(b->dir, "trail", out);   /* groups of daemons */
+	/* the groups of all daemons begin with this */
+	return dynamic_event_ids(b->dir, "trail", out);
 }
 
 int tracefs_probes(const struct backend *b, const char *group, struct md_buf *names)
@@ -265,10 +267,10 @@ int tracefs_probes(const struct backend *b, const char *group, struct md_buf *na
 }
 
 /*
- * Of some 60000 lines, `name` or `name [module]`; the kernel makes them as they are read, so the
- * first that fits ends it.
+ * The file has about 60000 lines `name` or `name [module]`, which the kernel produces as they are
+ * read: stop at the first match.
  */
-static int function_check(const struct backend *b, const char *name, struct tr_err *err)
+static int check_function(const struct backend *b, const char *name, struct tr_err *err)
 {
 	int fd = b->functions ? openat(b->dir, "available_filter_functions", O_RDONLY | O_CLOEXEC)
 			      : -1;
@@ -294,7 +296,7 @@ static int function_check(const struct backend *b, const char *name, struct tr_e
 			       name);
 }
 
-static int channels(const struct backend *b, struct md_buf *names)
+static int list_channels(const struct backend *b, struct md_buf *names)
 {
 	int fd = openat(b->dir, "instances", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
@@ -312,7 +314,7 @@ static int channels(const struct backend *b, struct md_buf *names)
 	return names->failed ? -ENOMEM : 0;
 }
 
-static int channel_remove(struct backend *b, const char *name)
+static int remove_channel(struct backend *b, const char *name)
 {
 	char path[300], group[TRACEFS_GROUP_MAX];
 
@@ -326,19 +328,19 @@ static int channel_remove(struct backend *b, const char *name)
 
 const struct backend_ops tracefs_backend = {
 	.name = "tracefs",
-	.probe = probe,
-	.destroy = destroy,
-	.describe = describe,
-	.list = list,
+	.probe = probe_tracefs,
+	.destroy = destroy_backend,
+	.describe = describe_backend,
+	.list = list_events,
 	.ids = tracefs_ids,
-	.format = format,
+	.format = print_format,
 	.probe_create = tracefs_probe_create,
 	.probe_remove = tracefs_probe_remove,
 	.probes = tracefs_probes,
-	.function_check = function_check,
-	.channels = channels,
+	.function_check = check_function,
+	.channels = list_channels,
 	.channel_open = tracefs_channel_open,
-	.channel_remove = channel_remove,
+	.channel_remove = remove_channel,
 	.channel_close = tracefs_channel_close,
 	.record = tracefs_record,
 	.recording = tracefs_recording,

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/*
- * The tracefs backend's own: backend/tracefs.c for what is there, backend/tracefs_channel.c for one
- * channel.
- */
+/* Private to the backends: tracefs*.c, and module*.c, which use tracefs for names and formats. */
 #ifndef TRACER_BACKEND_TRACEFS_H
 #define TRACER_BACKEND_TRACEFS_H
 
@@ -15,46 +12,51 @@
 
 struct backend {
 	int dir;                        /* of tracefs */
-	pthread_mutex_t lock;           /* guards the list */
+	pthread_mutex_t lock;           /* guards channels */
 	struct cds_list_head channels;  /* struct backend_channel */
 	int device;                     /* /dev/trail, for the module backend (backend/module.h) */
-	struct modcalls *calls;         /* likewise (backend/module_syscalls.h); constant */
+	struct modcalls *calls;         /* of the module backend (module_syscalls.h); constant */
 	struct kpage_layout layout;     /* of a sub-buffer of one page */
-	bool kprobes, uprobes, functions, tsc;  /* this kernel has them */
-	struct tracefs_texts *texts;    /* backend/tracefs_strings.c; constant */
+	bool kprobes, uprobes, functions, tsc;  /* this kernel supports them */
+	struct tracefs_texts *texts;    /* tracefs_strings.c; constant */
 };
 
-/* -ENOENT */
+/* The event's id, or -ENOENT. */
 int tracefs_event_id(const struct backend *b, const char *system, const char *event);
 int tracefs_read_format(const struct backend *b, const char *system, const char *event,
 			struct md_buf *out);
 
-/* Whole small files below a directory. read: -errno, or bytes; of at most max. */
+/*
+ * Read or write a whole small file below a directory. read: at most max bytes; returns their number
+ * or -errno.
+ */
 ssize_t tracefs_read(int dir, const char *path, size_t max, struct md_buf *out);
 int tracefs_write(int dir, const char *path, const char *text, bool truncate);
 
-/* backend/tracefs_strings.c: they have a lock of their own. */
+/* ---- tracefs_strings.c; struct tracefs_texts has its own lock ---- */
 struct tracefs_texts *tracefs_texts_create(const char *owner);
 void tracefs_texts_destroy(struct backend *b);
 bool tracefs_texts_supported(const struct backend *b);
 /*
- * Whether probes stand for a tracepoint; then there is one of its name in the group of models, with
- * the same format as all.
+ * Whether event probes record this tracepoint. Its model, a probe of the same name in the group of
+ * models, shows the format of their records.
  */
 bool tracefs_has_text(const struct backend *b, const char *system, const char *event);
 const char *tracefs_text_model(const struct backend *b);
-bool tracefs_is_text(const char *line);         /* a line GROUP:NAME of some daemon's such probe */
-/* Those of a channel, by its name in the kernel. */
+bool tracefs_is_text(const char *line);	/* a line GROUP:NAME of such a probe, of any daemon */
+/* The group of a channel's probes, from the channel's name in the kernel. */
 #define TRACEFS_GROUP_MAX 64
 void tracefs_text_group(const struct backend *b, const char *channel,
 			char group[TRACEFS_GROUP_MAX]);
-/* Makes one, if it is not there yet; ids[its id] becomes that of the tracepoint. */
+/*
+ * Makes the channel's probe if it is missing, and sets ids[id of the probe] to the tracepoint's id.
+ */
 int tracefs_text_make(const struct backend *b, const char *group, const char *event, uint16_t *ids);
-/* all that there are */
+/* sets ids for all probes of the group */
 void tracefs_text_adopt(const struct backend *b, const char *group, uint16_t *ids);
-/* when the channel's instance is gone */
+/* after the channel's instance is removed */
 void tracefs_text_remove(const struct backend *b, const char *group);
-/* The format of a probe's records with the types and the id that the tracepoint's has. */
+/* Prints the format of a probe's records with the types and the id of its tracepoint. */
 void tracefs_text_format(const char *tracepoint, const char *probe, struct md_buf *out);
 
 int tracefs_probe_create(struct backend *b, const char *group, const struct dynamic_event *d,
@@ -66,8 +68,8 @@ int tracefs_channel_open(struct backend *b, const char *name, const struct backe
 			 bool adopt, struct backend_channel **out, struct tr_err *err);
 void tracefs_channel_close(struct backend_channel *c, bool remove);
 /*
- * Around what may empty the buffers of channels that do not record, and begin their counters anew:
- * what was lost is not forgotten.
+ * Call these before and after an operation that may empty the buffers of channels that do not
+ * record and reset their counters. They keep the numbers of lost events.
  */
 void tracefs_before_reset(struct backend *b);
 void tracefs_after_reset(struct backend *b);

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Text that system calls are given. Records of sys_enter events have the pointers; on kernels with
- * event probes (backend/event_probe.h), those that are to have text are recorded by a probe
- * instead, under the tracepoint's name and id: whoever is above does not see the difference.
+ * Strings of system calls. Records of sys_enter events have only the pointers. On kernels with
+ * event probes (event_probe.h), a probe records such an event with its strings under the
+ * tracepoint's name and id, so other rooms see no difference.
  *
- * The kernel attaches an event probe to the first instance only that enables it. So each channel
- * has probes of its own, in a group that its name leads to; ids of their records are turned into
- * the tracepoint's. One more, which is never enabled, shows the format.
+ * The kernel attaches an event probe only to the first instance that enables it. So each channel
+ * has its own probes, in a group named after the channel; the ids in their records are replaced by
+ * those of the tracepoints. One more probe, the model, is never enabled and shows the format.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -33,8 +33,9 @@ struct text_event {
 };
 
 struct tracefs_texts {
-	pthread_mutex_t lock;           /* guards all but what is constant */
-	char group[32];                 /* of the models, and how the channels' begin; constant */
+	pthread_mutex_t lock;           /* guards supported, events and count */
+	/* the group of the models, and the prefix of the channels' groups; constant */
+	char group[32];
 	int supported;                  /* -1: not known yet */
 	struct text_event *events;
 	size_t count;
@@ -59,7 +60,7 @@ void tracefs_texts_destroy(struct backend *b)
 
 	if (!t)
 		return;
-	/* Those that an instance still has on stay, for the next daemon. */
+	/* Probes that an instance still has enabled stay, for the next daemon. */
 	snprintf(path, sizeof(path), "events/%s", t->group);
 	if (b->dir >= 0 && faccessat(b->dir, path, F_OK, 0) == 0)
 		dynamic_event_remove_group(b->dir, t->group);
@@ -76,7 +77,7 @@ bool tracefs_is_text(const char *line)
 	return !strncmp(line, GROUP, strlen(GROUP));
 }
 
-static bool supported(const struct backend *b)
+static bool check_support(const struct backend *b)
 {
 	if (b->texts->supported < 0)
 		b->texts->supported = event_probe_supported(b->dir) == 1;
@@ -88,20 +89,20 @@ bool tracefs_texts_supported(const struct backend *b)
 	bool yes;
 
 	pthread_mutex_lock(&b->texts->lock);
-	yes = supported(b);
+	yes = check_support(b);
 	pthread_mutex_unlock(&b->texts->lock);
 	return yes;
 }
 
-/* Makes the model, if there is something to gain. An earlier daemon's is as good. */
-static bool make(const struct backend *b, const char *event)
+/* Makes the model if the event has strings. An earlier daemon's model is equally good. */
+static bool create_model(const struct backend *b, const char *event)
 {
-	int ret = supported(b) ? event_probe_create(b->dir, b->texts->group, event, NULL) : 0;
+	int ret = check_support(b) ? event_probe_create(b->dir, b->texts->group, event, NULL) : 0;
 
 	return ret == 1 || ret == -EEXIST;
 }
 
-static bool probed(const struct backend *b, const char *event)
+static bool has_probe(const struct backend *b, const char *event)
 {
 	struct tracefs_texts *t = b->texts;
 	struct text_event *more;
@@ -117,7 +118,7 @@ static bool probed(const struct backend *b, const char *event)
 	more[i].name = strdup(event);
 	if (!more[i].name)
 		return false;
-	more[i].probed = make(b, event);
+	more[i].probed = create_model(b, event);
 	t->count++;
 	return more[i].probed;
 }
@@ -129,7 +130,7 @@ bool tracefs_has_text(const struct backend *b, const char *system, const char *e
 	if (strcmp(system, SYSTEM) || strncmp(event, ENTRY, strlen(ENTRY)))
 		return false;
 	pthread_mutex_lock(&b->texts->lock);
-	yes = probed(b, event);
+	yes = has_probe(b, event);
 	pthread_mutex_unlock(&b->texts->lock);
 	return yes;
 }
@@ -139,7 +140,7 @@ const char *tracefs_text_model(const struct backend *b)
 	return b->texts->group;
 }
 
-/* ---- of a channel ---- */
+/* ---- probes of a channel ---- */
 
 void tracefs_text_group(const struct backend *b, const char *channel, char group[TRACEFS_GROUP_MAX])
 {
@@ -162,15 +163,16 @@ int tracefs_event_id(const struct backend *b, const char *system, const char *ev
 	return id > 0 && id <= UINT16_MAX ? (int)id : -ENOENT;
 }
 
-static int note(const struct backend *b, const char *group, const char *event, uint16_t *ids)
+static int map_record_id(const struct backend *b, const char *group, const char *event,
+			 uint16_t *ids)
 {
 	int id = tracefs_event_id(b, group, event), as = tracefs_event_id(b, SYSTEM, event);
 
 	if (id < 0 || as < 0)
 		return -ENOENT;
 	/*
-	 * A drain may be looking; it needs this before the event's first record, which comes after
-	 * more than one system call.
+	 * A drain may read ids now. It needs this entry only for the event's first record, which
+	 * comes several system calls later.
 	 */
 	__atomic_store_n(&ids[id], (uint16_t)as, __ATOMIC_RELAXED);
 	return 0;
@@ -180,7 +182,9 @@ int tracefs_text_make(const struct backend *b, const char *group, const char *ev
 {
 	int ret = event_probe_create(b->dir, group, event, NULL);
 
-	return ret == 1 || ret == -EEXIST ? note(b, group, event, ids) : ret ? ret : -ENOENT;
+	return ret == 1 || ret == -EEXIST ? map_record_id(b, group, event, ids)
+	       : ret                      ? ret
+					  : -ENOENT;
 }
 
 void tracefs_text_adopt(const struct backend *b, const char *group, uint16_t *ids)
@@ -195,7 +199,7 @@ void tracefs_text_adopt(const struct backend *b, const char *group, uint16_t *id
 	dir = fd < 0 ? NULL : fdopendir(fd);
 	while (dir && (d = readdir(dir)))
 		if (!strncmp(d->d_name, ENTRY, strlen(ENTRY)))
-			note(b, group, d->d_name, ids);
+			map_record_id(b, group, d->d_name, ids);
 	if (dir)
 		closedir(dir);
 	else if (fd >= 0)
@@ -213,8 +217,8 @@ void tracefs_text_remove(const struct backend *b, const char *group)
 
 /* ---- formats ---- */
 
-/* The declaration `TYPE NAME` of a field's line; its length, 0: it is no such line. */
-static size_t declaration(const char *line, const char **from, const char **name)
+/* Finds the declaration `TYPE NAME` in a field's line. Returns its length; 0: no such line. */
+static size_t parse_declaration(const char *line, const char **from, const char **name)
 {
 	size_t n;
 
@@ -234,14 +238,14 @@ static const char *next_line(const char *line)
 	return line + (*line == '\n');
 }
 
-/* The declaration of the same name. */
-static size_t same_name(const char *text, const char *wanted, size_t len, const char **from)
+/* Finds the declaration of the field with this name. */
+static size_t find_declaration(const char *text, const char *wanted, size_t len, const char **from)
 {
 	const char *name;
 	size_t n;
 
 	for (; *text; text = next_line(text)) {
-		n = declaration(text, from, &name);
+		n = parse_declaration(text, from, &name);
 		if (n && (size_t)(*from + n - name) == len && !memcmp(name, wanted, len))
 			return n;
 	}
@@ -260,9 +264,9 @@ void tracefs_text_format(const char *tracepoint, const char *probe, struct md_bu
 			md_buf_put(out, type, (size_t)(next_line(type) - type));
 			continue;
 		}
-		n = declaration(line, &from, &name);
+		n = parse_declaration(line, &from, &name);
 		m = n && strncmp(from, "__data_loc ", 11)
-			    ? same_name(tracepoint, name, (size_t)(from + n - name), &type)
+			    ? find_declaration(tracepoint, name, (size_t)(from + n - name), &type)
 			    : 0;
 		if (m)
 			md_buf_printf(out, "\tfield:%.*s%.*s", (int)m, type,
