@@ -75,7 +75,7 @@ LTTNG_LIBS := $(call pkg,--libs lttng-ust)
 # ---- what there is ----
 
 CORE_SRC := $(wildcard metadata/*.c tracer/*.c tracer/*/*.c)
-FS_SRC := $(wildcard fs/*.c)
+FS_SRC := $(wildcard fs/*/*.c)
 LIB_SRC := $(wildcard ustlib/*.c ustlib/*.S)
 TEST_SRC := $(wildcard tests/*.c tests/lib/*.c $(foreach d,tests/unit tests/unit/* tests/mount tests/mount/* tests/adversarial, \
 	$d/*.c $d/*.cc) tests/vm/*.c)

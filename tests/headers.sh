@@ -18,7 +18,7 @@ complain() {
 	bad=$((bad + 1))
 }
 
-for h in metadata/*.h tracer/*.h tracer/*/*.h fs/*.h ustlib/*.h; do
+for h in metadata/*.h tracer/*.h tracer/*/*.h fs/*/*.h ustlib/*.h; do
 	[ -f "$h" ] || continue
 	printf '#define _GNU_SOURCE\n#define FUSE_USE_VERSION 314\n#include "%s"\n#include "%s"\n' "$h" "$h" >"$dir/one.c"
 	${CC:-gcc} -std=gnu11 -Wall -Wextra -I. -Iustlib $pkg -Werror -fsyntax-only "$dir/one.c" >"$dir/out" 2>&1 ||

@@ -56,7 +56,7 @@
  * An operation holds a reference to each object that it uses without tracer.lock, because an rmdir or
  * a verb of another thread can remove the object at any time:
  *
- *	session       References: the list of sessions, each node of the tree (fs/node.h), the threads of
+ *	session       References: the list of sessions, each node of the tree (fs/tree/node.h), the threads of
  *	              its output, of its snapshot copies and of a state dump, each view, each moment.
  *	              After the lock was released, ask session_check_alive when it is held again.
  *	draft         Belongs to the caller of session_draft. Other threads find it in `drafts`, with the
@@ -67,7 +67,7 @@
  *	group, buffer No references, as channels. Streams (session_streams), cursors and barriers refer
  *	              to the region, the trace and the stream files instead, which outlive the buffer.
  *	snapshot      References: its session's list, and snapshot_create while it copies (snapshot.h).
- *	moment        References: its snapshot, each slot of the tree (fs/tracedir.c), each copy to the
+ *	moment        References: its snapshot, each slot of the tree (fs/tree/tracedir.c), each copy to the
  *	              output, each read. It refers to its session.
  *	output        Lives as long as its session, once it was started. Before that it is used only
  *	              with the lock held.

@@ -20,7 +20,7 @@
  * References: the session's list holds one until the snapshot is removed. snapshot_create holds one
  * while it copies, because an rmdir of the session can remove the snapshot meanwhile: `removed`
  * tells it so. A reader (snapshot_get), a copy to the output (snapshot_copy.c) and a slot of the
- * tree (fs/tracedir.c) do not hold the snapshot: each holds its moment.
+ * tree (fs/tree/tracedir.c) do not hold the snapshot: each holds its moment.
  */
 struct snapshot {
 	/* in the session's list; guarded by the tracer's lock, as all that has no sentence */

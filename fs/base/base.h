@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * base/: what all rooms of fs/ use.
+ *
+ *	log.c           messages for the administrator
+ *	helper.c        the thread for work that no request waits for
+ *	trim.c          gives freed memory back to the system
+ *	process.c       which process a thread id belongs to (process.h)
+ *	mounttable.c    /proc/PID/mountinfo (mounttable.h)
+ *	words.c         names, values, and text that is safe on a terminal (words.h)
+ *
+ * The rooms in order: base, config, tree, fuse, daemon. A room includes and calls only itself and the rooms before it.
+ * Lock: helper.c has one of its own; it is a leaf, so every function here may be called with any lock held.
+ */
+#ifndef FS_BASE_BASE_H
+#define FS_BASE_BASE_H
+
+#include <stdint.h>
+#include <sys/types.h>
+
+#ifndef TRAILFS_VERSION
+#define TRAILFS_VERSION "0.1.0"
+#endif
+
+struct tracer;
+
+/* The mount as a whole. Filled by main before the first request, constant afterwards. */
+struct fs {
+	struct tracer *tracer;
+	uid_t uid;              /* the daemon's: 0 serves every user, any other only itself */
+	gid_t gid;
+	int64_t born;           /* ns since the epoch: time stamp of files that have no better one */
+	char zone[128];         /* the time zone that text is printed in, for `version` */
+};
+
+extern struct fs fs;
+
+/* The credentials of a request. An open file keeps those of its opener. */
+struct who {
+	uid_t uid;
+	gid_t gid;
+	pid_t pid;              /* a thread id, as FUSE reports it; 0: not visible in our pid namespace */
+};
+
+/* ---- log.c: to standard error while the daemon is in the foreground, to the system log afterwards ---- */
+
+enum say_level { SAY_ERROR, SAY_WARNING, SAY_INFO, SAY_DEBUG };
+
+void say(enum say_level level, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+/* Drops messages that are less important than this. */
+void say_level(enum say_level level);
+/* From now on through syslog(3). */
+void say_to_syslog(void);
+
+/* ---- helper.c ---- */
+
+/*
+ * Starts the thread. work: called by it, without a lock, after each helper_kick and at the time that it returned last
+ * (helper_clock; -1: none). Returns 0 or -errno.
+ */
+int helper_start(int64_t (*work)(int64_t now));
+/* Has work called soon. */
+void helper_kick(void);
+/* Ends the thread and waits for it. Does nothing if it does not run. */
+void helper_end(void);
+int64_t helper_clock(void);     /* ms, monotonic */
+
+/* ---- trim.c: the C library keeps freed memory for later; a closed view leaves much of it ---- */
+
+/* A view was closed, or a moment of trace/ has ended. */
+void trim_later(void);
+/* Gives memory back, some time after trim_later. A part of the helper's work. */
+int64_t trim(int64_t now);
+
+#endif

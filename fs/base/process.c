@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "fs/base/process.h"
+
+static bool read_proc(pid_t pid, const char *file, char *buf, size_t size)
+{
+	char path[64];
+	ssize_t n;
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/%d/%s", (int)pid, file);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return false;
+	n = read(fd, buf, size - 1);
+	close(fd);
+	if (n <= 0)
+		return false;
+	buf[n] = 0;
+	return true;
+}
+
+/* The 22nd word of stat; the second is the program's name in parentheses and may hold anything. */
+static uint64_t start_of(const char *stat)
+{
+	const char *p = strrchr(stat, ')');
+
+	for (int word = 2; p && word < 22; word++) {
+		p = strchr(p, ' ');
+		if (p)
+			p++;
+	}
+	return p ? strtoull(p, NULL, 10) : 0;
+}
+
+void process_of(const struct who *who, struct process *out)
+{
+	char buf[1024], *tgid;
+
+	*out = (struct process){ .pid = who->pid };
+	if (!who->pid) {
+		out->uid = who->uid;
+		return;
+	}
+	if (read_proc(who->pid, "status", buf, sizeof(buf)) && (tgid = strstr(buf, "\nTgid:")))
+		out->pid = (pid_t)strtol(tgid + 6, NULL, 10);
+	if (read_proc(out->pid, "stat", buf, sizeof(buf)))
+		out->start = start_of(buf);
+}
+
+bool process_elsewhere(const struct who *who)
+{
+	char path[64], theirs[64], ours[64];
+	struct stat root, our_root;
+	ssize_t n, m;
+
+	snprintf(path, sizeof(path), "/proc/%d/ns/mnt", (int)who->pid);
+	n = who->pid ? readlink(path, theirs, sizeof(theirs)) : -1;
+	m = readlink("/proc/self/ns/mnt", ours, sizeof(ours));
+	if (n <= 0 || n != m || memcmp(theirs, ours, (size_t)n) != 0)
+		return true;
+	snprintf(path, sizeof(path), "/proc/%d/root", (int)who->pid);
+	return stat(path, &root) || stat("/proc/self/root", &our_root) || root.st_dev != our_root.st_dev || root.st_ino != our_root.st_ino;
+}
+
+bool process_same(const struct process *a, const struct process *b)
+{
+	return a->pid == b->pid && a->start == b->start && a->uid == b->uid;
+}

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Which process a thread id belongs to. FUSE reports threads; a moment of trace/ belongs to a process.
+ */
+#ifndef FS_BASE_PROCESS_H
+#define FS_BASE_PROCESS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "fs/base/base.h"
+
+struct process {
+	pid_t pid;              /* of the thread group; 0: not visible in the daemon's pid namespace */
+	uint64_t start;         /* when it began: a process id is used again */
+	uid_t uid;              /* tells apart those that are not visible */
+};
+
+void process_of(const struct who *who, struct process *out);
+/*
+ * The paths that who writes mean other files to him than to the daemon: he is in another mount namespace or below another root, or cannot be
+ * looked at.
+ */
+bool process_elsewhere(const struct who *who);
+bool process_same(const struct process *a, const struct process *b);
+
+#endif

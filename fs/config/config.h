@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * config/: the options of the daemon. They are set in /etc/trailfs.conf, in $XDG_CONFIG_HOME/trailfs.conf, and with -o; the
+ * later wins.
+ *
+ *	options.c       the options by name, and the command line
+ *	options_file.c  the two files
+ *	inifile.c       INI files, by libinih (inifile.h)
+ *
+ * No lock: these functions are called by the main thread.
+ */
+#ifndef FS_CONFIG_CONFIG_H
+#define FS_CONFIG_CONFIG_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "fs/base/base.h"
+#include "tracer/tracer.h"
+
+struct options {
+	/* Command line only. */
+	char *mountpoint;       /* as given */
+	char *source;           /* the first of two arguments, as mount(8) gives it; only shown by mount(8) */
+	bool foreground, help, version;
+	char *mount_options;    /* -o that are for mount(8) and the kernel, comma separated */
+
+	/* Everywhere. */
+	char *zone;             /* tz=; NULL: the daemon's own */
+	char *state;            /* state=; NULL: the default */
+	bool allow_other;
+	uint64_t max_frozen;
+	uint32_t max_sessions;
+	struct user_limit limit;        /* of each user */
+	struct user_limit *user_limits; /* of those that have a section of their own */
+	size_t user_limit_count;
+	enum say_level log_level;
+};
+
+/* Defaults; state may depend on the environment. */
+int options_init(struct options *o);
+void options_deinit(struct options *o);
+/* Sets one option by name; value NULL: none was given. -ENOENT: no such option; -EINVAL: not such a value (said why). */
+int options_set(struct options *o, const char *name, const char *value);
+/* The same of a section [user NAME]: `sessions`, `buffers`, `frozen`. NAME is a name or a number. */
+int options_set_user(struct options *o, const char *user, const char *name, const char *value);
+/* The command line. 0, or -EINVAL and was said why. */
+int options_parse(struct options *o, int argc, char **argv);
+/* The two files. 0, or -errno and was said why. A file that does not exist is no error. */
+int options_read(struct options *o);
+void options_help(void);
+/* $XDG_CONFIG_HOME, or what stands in for it; NULL: there is none. To be freed. */
+char *options_own_dir(void);
+
+#endif

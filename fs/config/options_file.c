@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* trailfs.conf: the options. (Sessions that stand behind them: presets.c.) */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "fs/config/config.h"
+#include "fs/config/inifile.h"
+
+static int item(void *options, int line, const char *section, const char *key, const char *value, struct tr_err *err)
+{
+	static const char *const of_sessions[] = { "session", "user", "user channel", "kernel", "kernel channel" };
+	int rc;
+
+	(void)line;
+	if (!key)
+		return 0;
+	if (!strcmp(section, "trailfs")) {
+		rc = options_set(options, key, value);
+		return rc == -ENOENT ? tr_fail(err, -EINVAL, "unknown option '%s'", key) : rc;
+	}
+	for (size_t i = 0; i < sizeof(of_sessions) / sizeof(of_sessions[0]); i++)
+		if (!strcmp(section, of_sessions[i]))
+			return 0;
+	if (!strncmp(section, "user ", 5)) {
+		rc = options_set_user(options, section + 5, key, value);
+		return rc == -ENOENT ? tr_fail(err, -EINVAL, "unknown option '%s'; sessions, buffers and frozen are options of a user", key) : rc;
+	}
+	return tr_fail(err, -EINVAL, "unknown section [%s]; options belong to [trailfs] or [user NAME]", section);
+}
+
+static int read_file(struct options *o, const char *path)
+{
+	struct tr_err err = TR_ERR_INIT;
+	struct md_buf text = MD_BUF_INIT;
+	int rc = inifile_load(path, &text);
+
+	if (rc == -ENOENT || rc == -ENOTDIR) {
+		rc = 0;
+	} else if (rc == -EACCES) {
+		/* Perhaps not even the directory can be searched: HOME is another user's after su and in namespaces. */
+		say(SAY_WARNING, "%s is not used: %s", path, strerror(EACCES));
+		rc = 0;
+	} else if (rc) {
+		say(SAY_ERROR, "%s: cannot be read: %s", path, strerror(-rc));
+	} else {
+		rc = inifile_read(md_buf_str(&text), item, o, &err);
+		if (rc)
+			say(SAY_ERROR, "%s: mistake in line %d%s%s", path, err.line, err.sentence[0] ? ": " : "", err.sentence);
+	}
+	md_buf_deinit(&text);
+	return rc;
+}
+
+char *options_own_dir(void)
+{
+	const char *dir = getenv("XDG_CONFIG_HOME"), *home = getenv("HOME");
+	char *path = NULL;
+	int n = 0;
+
+	if (dir && *dir)
+		return strdup(dir);
+	if (home && *home)
+		n = asprintf(&path, "%s/.config", home);
+	return n > 0 ? path : NULL;
+}
+
+int options_read(struct options *o)
+{
+	char *dir = options_own_dir(), *path = NULL;
+	int rc = read_file(o, "/etc/trailfs.conf");
+
+	if (!rc && dir) {
+		rc = asprintf(&path, "%s/trailfs.conf", dir) < 0 ? -ENOMEM : read_file(o, path);
+		free(path);
+	}
+	free(dir);
+	return rc;
+}

@@ -1,0 +1,318 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* trailfs: the daemon. */
+#include <errno.h>
+#include <malloc.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/signalfd.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "fs/base/base.h"
+#include "fs/config/config.h"
+#include "fs/config/inifile.h"
+#include "fs/daemon/daemon.h"
+#include "fs/fuse/file.h"
+#include "fs/fuse/fuse.h"
+#include "fs/fuse/waiter.h"
+#include "fs/tree/errors.h"
+#include "fs/tree/node.h"
+#include "fs/tree/rows.h"
+#include "fs/tree/tracedir.h"
+#include "tracer/keeper/keeper.h"
+#include "tracer/tracer.h"
+
+static void changed(void *unused, const char *session)
+{
+	(void)unused;
+	if (!session) {
+		root_changed();
+		prune_later();
+	}
+	helper_kick();
+}
+
+/* The helper thread's work; returns when it wants to be called again. */
+static int64_t housekeep(int64_t now)
+{
+	int64_t when[] = { wait_look(), tracedir_expire(now), prune(now), trim(now) }, next = -1;
+
+	for (size_t i = 0; i < sizeof(when) / sizeof(when[0]); i++)
+		if (when[i] >= 0 && (next < 0 || when[i] < next))
+			next = when[i];
+	return next;
+}
+
+static void report(void *unused, const char *line)
+{
+	(void)unused;
+	say(SAY_INFO, "%s", line);
+}
+
+static void failed(void *unused, const char *session, int64_t created, uid_t owner, const char *sentence)
+{
+	(void)unused;
+	errors_happened(session, created, owner, sentence);
+}
+
+/* Little memory for a daemon that is idle most of the time; descriptors for rings: one each. */
+static void set_up_process(void)
+{
+	struct rlimit files;
+
+	mallopt(M_ARENA_MAX, 2);
+	/* Above the buffer of a read (128 KiB): mapping it anew for each costs more than filling it. */
+	mallopt(M_MMAP_THRESHOLD, 512 * 1024);
+	mallopt(M_TRIM_THRESHOLD, 1024 * 1024);
+	if (!getrlimit(RLIMIT_NOFILE, &files)) {
+		files.rlim_cur = files.rlim_max;
+		setrlimit(RLIMIT_NOFILE, &files);
+	}
+	signal(SIGPIPE, SIG_IGN);
+}
+
+/* Blocked in all threads that are started from here on; read by mount_wait. */
+static int open_signals(void)
+{
+	sigset_t set;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGTERM);
+	sigaddset(&set, SIGINT);
+	sigaddset(&set, SIGHUP);
+	pthread_sigmask(SIG_BLOCK, &set, NULL);
+	return signalfd(-1, &set, SFD_CLOEXEC);
+}
+
+static int open_tracer(const struct options *o)
+{
+	struct tracer_config config = {
+		.state_dir = o->state,
+		.max_frozen = o->max_frozen,
+		.max_sessions = o->max_sessions,
+		.limit = o->limit,
+		.user_limits = o->user_limits,
+		.user_limit_count = o->user_limit_count,
+		.failed = failed,
+		.changed = changed,
+		.report = report,
+	};
+	struct tr_err err = TR_ERR_INIT;
+	int rc = tracer_open(&config, &fs.tracer, &err);
+
+	if (rc == -EBUSY)
+		holder_say(o->state);
+	else if (rc)
+		say(SAY_ERROR, "%s: %s", o->state, err.sentence[0] ? err.sentence : strerror(-rc));
+	return rc;
+}
+
+/* fuse.conf may forbid ordinary users to let others in; then the mount is theirs alone. */
+static struct mount *open_mount(const char *path, const struct options *o)
+{
+	bool named = o->source && *o->source && !strchr(o->source, ',');
+	struct mount *m = NULL;
+	char *all = NULL;
+
+	if (asprintf(&all, "%s%sfsname=%s", o->mount_options, *o->mount_options ? "," : "",
+		     named ? o->source : "trailfs") < 0)
+		return NULL;
+	m = mount_open(path, all, o->allow_other);
+	if (!m && o->allow_other && getuid()) {
+		say(SAY_WARNING, "going on without allow_other: the mount is for you alone");
+		m = mount_open(path, all, false);
+	}
+	free(all);
+	return m;
+}
+
+/* What requests may have left behind, in the order in which one holds the other; nothing parks any more. */
+static void close_all(void)
+{
+	file_close_all();
+	tracedir_deinit();
+	node_deinit();
+	errors_deinit();
+}
+
+/* Why the daemon ends and what goes with it. Before it goes: ending may take seconds. */
+static void say_end(int signal_number, pid_t sender)
+{
+	struct md_buf what = MD_BUF_INIT;
+
+	tracer_contents(fs.tracer, &what);
+	if (signal_number)
+		say(SAY_INFO, "ends by SIG%s of process %d: destroys %s", sigabbrev_np(signal_number), (int)sender,
+		    md_buf_str(&what));
+	else
+		say(SAY_INFO, "ends, it was unmounted: destroys %s", md_buf_str(&what));
+	md_buf_deinit(&what);
+}
+
+/* Serves until the end. -EIO: could not be mounted, the reason was said. */
+static int serve(const char *path, const struct options *o, int signals)
+{
+	struct mount *m = NULL;
+	int rc = node_init(&root_row);
+	pid_t sender = 0;
+
+	if (!rc)
+		presets_make();
+	if (!rc)
+		m = open_mount(path, o);
+	if (!rc && m)
+		rc = mount_start(m);
+	if (rc)
+		say(SAY_ERROR, "%s", strerror(-rc));
+	if (m && !rc) {
+		holder_announce(fs.tracer, path, mount_device(m));
+		if (o->foreground)
+			daemon_notify();
+		else
+			daemon_ready();
+		say(SAY_DEBUG, "mounted on %s, state in %s", path, o->state);
+		rc = mount_wait(m, signals, &sender);
+		say_end(rc, sender);
+		rc = 0;
+	} else {
+		rc = -EIO;
+	}
+	wait_stop();
+	/* While requests are still served: the thread may wait for some that hold the kernel's lock on a directory. */
+	helper_end();
+	if (m)
+		mount_close(m);
+	/* An aborted connection leaves the mount behind. */
+	stale_unmount(path);
+	close_all();
+	return rc;
+}
+
+static bool has_sessions(void)
+{
+	struct md_buf names = MD_BUF_INIT;
+	bool some;
+
+	sessions_list(fs.tracer, &names);
+	some = names.len != 0;
+	md_buf_deinit(&names);
+	return some;
+}
+
+/* What mount(8) refuses, and libfuse does not: it mounts on a file a file system whose root would have to be a file. */
+static int check_mountpoint(const char *path)
+{
+	struct stat st;
+	int rc = stat(path, &st) ? -errno : S_ISDIR(st.st_mode) ? 0 : -ENOTDIR;
+
+	if (rc)
+		say(SAY_ERROR, "%s: %s", path, strerror(-rc));
+	return rc;
+}
+
+/* Is the state directory at or below the path? Then the mount would hide it from applications, and from the daemon itself. */
+static int check_state(const char *path, const struct options *o)
+{
+	char *state = realpath(o->state, NULL);
+	size_t n = strlen(path);
+	bool below;
+
+	if (!state)
+		return 0;
+	if (path[n - 1] == '/')
+		n--;
+	below = !strncmp(state, path, n) && (!state[n] || state[n] == '/');
+	if (below)
+		say(SAY_ERROR, "%s: the state directory %s is there: a mount would hide it from applications", path, state);
+	free(state);
+	return below ? -EBUSY : 0;
+}
+
+static int run(const struct options *o)
+{
+	char *path = stale_path(o->mountpoint);
+	int rc, signals;
+
+	if (!path) {
+		say(SAY_ERROR, "%s: %s", o->mountpoint, strerror(errno));
+		return 1;
+	}
+	rc = stale_unmount(path);
+	if (rc)
+		say(SAY_ERROR, "%s: a dead mount is there and cannot be taken away: %s", path, strerror(-rc));
+	if (!rc)
+		rc = check_mountpoint(path);
+	if (!rc)
+		rc = check_state(path, o);
+	if (!rc && !o->foreground)
+		rc = daemon_begin();
+	signals = open_signals();
+	/* Before the tracer, which may announce changes as soon as it is open. */
+	if (!rc && (rc = helper_start(housekeep)))
+		say(SAY_ERROR, "%s", strerror(-rc));
+	if (!rc) {
+		daemon_protect();
+		rc = open_tracer(o);
+	}
+	if (!rc) {
+		bool left = has_sessions();
+
+		rc = serve(path, o, signals);
+		/* A mount that fails leaves what a killed daemon left to the next one. */
+		tracer_close(fs.tracer, rc && left);
+	}
+	helper_end();
+	free(path);
+	return rc ? 1 : 0;
+}
+
+static void set_up_fs(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_REALTIME, &now);
+	fs.born = (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+	fs.uid = getuid();
+	fs.gid = getgid();
+}
+
+int main(int argc, char **argv)
+{
+	struct options o;
+	int rc;
+
+	if (argc == 3 && !strcmp(argv[1], "--keeper"))
+		return keeper_main(argv[2]);
+	inifile_init();
+	rc = options_init(&o);
+	if (!rc)
+		rc = options_read(&o);
+	if (!rc)
+		rc = options_parse(&o, argc, argv);
+	if (!rc && (o.help || o.version)) {
+		if (o.help)
+			options_help();
+		else
+			printf("trailfs %s\n", TRAILFS_VERSION);
+		options_deinit(&o);
+		return 0;
+	}
+	if (!rc && zone_set(o.zone, fs.zone, sizeof(fs.zone))) {
+		say(SAY_ERROR, "option tz: there is no time zone '%s'", o.zone);
+		rc = -EINVAL;
+	}
+	if (rc) {
+		options_deinit(&o);
+		return 1;
+	}
+	say_level(o.log_level);
+	set_up_process();
+	set_up_fs();
+	rc = run(&o);
+	options_deinit(&o);
+	return rc;
+}

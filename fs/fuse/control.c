@@ -1,0 +1,237 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "fs/base/words.h"
+#include "fs/fuse/file.h"
+#include "fs/fuse/fuse.h"
+#include "fs/tree/errors.h"
+
+#define CUT 512                 /* writes of so many bytes may end within a line */
+#define LINE_MOST (64 * 1024)   /* bytes of one line */
+#define WHOLE_MOST (16 << 20)   /* of what is taken as a whole */
+
+/* The line of text that contains byte `at`, for an explanation. */
+static int fail_in_line(struct tr_err *err, char *text, size_t at, const char *why)
+{
+	size_t begin = at;
+	int line = 1;
+
+	while (begin && text[begin - 1] != '\n')
+		begin--;
+	for (size_t i = 0; i < begin; i++)
+		line += text[i] == '\n';
+	tr_fail_at(err, -EINVAL, text + begin, (int)(at - begin), "%s", why);
+	err->line = line;
+	return -EINVAL;
+}
+
+/* What no control file takes. */
+static int check(char *text, size_t len, enum store_how how, struct tr_err *err)
+{
+	const char *nul = memchr(text, 0, len);
+	size_t bad, begin = 0;
+
+	if (nul)
+		return fail_in_line(err, text, (size_t)(nul - text), "a NUL byte is no text");
+	if (how != STORE_RAW && !words_utf8(text, len, &bad))
+		return fail_in_line(err, text, bad, "this is not UTF-8 text");
+	while (begin < len && how != STORE_WHOLE) {
+		size_t n = strcspn(text + begin, "\n");
+
+		if (n > LINE_MOST)
+			return fail_in_line(err, text, begin, "a line of more than 65536 bytes");
+		begin += n + 1;
+	}
+	return 0;
+}
+
+/* Comments become empty lines, so that the numbers of the others stay. */
+static void blank_comments(char *text)
+{
+	char *to = text;
+	bool skip = false, begin = true;
+
+	for (; *text; text++) {
+		if (begin)
+			skip = *text == '#';
+		begin = *text == '\n';
+		if (!skip || begin)
+			*to++ = *text;
+	}
+	*to = 0;
+}
+
+static int apply_value(struct file *f, char *text, struct tr_err *err)
+{
+	char *word;
+	int line, rc = words_value(text, &word, &line, err);
+
+	if (!rc)
+		rc = f->node->row->store(f->node, &f->who, word, false, err);
+	if (rc < 0 && !err->text[0] && *word)
+		strncpy(err->text, word, sizeof(err->text) - 1);
+	err->line = 0;          /* there is only one */
+	return rc;
+}
+
+/* text: len bytes and a NUL. */
+static int apply(struct file *f, char *text, size_t len, bool replace)
+{
+	const struct row *r = f->node->row;
+	struct tr_err err = TR_ERR_INIT;
+	uint64_t since = errors_count();
+	int rc = check(text, len, r->how, &err);
+
+	if (!rc && tree_gone(f->node))
+		rc = tr_fail(&err, -ENOENT, "the session was removed");
+	if (!rc && r->how != STORE_RAW && r->how != STORE_WHOLE)
+		blank_comments(text);
+	if (!rc && (r->how == STORE_VALUE || r->how == STORE_CHOICE))
+		rc = apply_value(f, text, &err);
+	else if (!rc)
+		rc = r->store(f->node, &f->who, text, replace, &err);
+	errors_result(f->node, r->name, &f->who, since, rc, &err);
+	return rc < 0 ? rc : 0;
+}
+
+/* With the lock: takes the first n bytes out of the tail as a string. */
+static char *cut(struct md_buf *tail, size_t n)
+{
+	char *text = malloc(n + 1);
+
+	if (!text)
+		return NULL;
+	memcpy(text, tail->data, n);
+	text[n] = 0;
+	memmove(tail->data, tail->data + n, tail->len - n);
+	tail->len -= n;
+	if (!tail->len) {
+		md_buf_deinit(tail);
+		*tail = (struct md_buf)MD_BUF_INIT;
+	}
+	return text;
+}
+
+/* With the lock: applies n bytes of the tail; the lock is released. */
+static int apply_unlock(struct file *f, size_t n)
+{
+	bool replace = f->node->row->how == STORE_LIST && (f->flags & O_TRUNC) && !f->wrote;
+	char *text = cut(&f->tail, n);
+	int rc = -ENOMEM;
+
+	if (text)
+		f->wrote = true;
+	pthread_mutex_unlock(&f->lock);
+	if (text)
+		rc = apply(f, text, n, replace);
+	free(text);
+	if (!rc)
+		return 0;
+	pthread_mutex_lock(&f->lock);
+	f->failed = true;
+	md_buf_reset(&f->tail);
+	pthread_mutex_unlock(&f->lock);
+	return rc;
+}
+
+static size_t complete(const struct md_buf *tail, size_t written)
+{
+	const char *end;
+
+	if (written < CUT)
+		return tail->len;
+	end = memrchr(tail->data, '\n', tail->len);
+	if (end)
+		return (size_t)(end - tail->data) + 1;
+	/* A line that is too long by now is given to apply, which says so. */
+	return tail->len > LINE_MOST ? tail->len : 0;
+}
+
+/* With the lock, which is released: what is taken as a whole waits for close. */
+static ssize_t add_unlock(struct file *f, size_t size)
+{
+	struct tr_err err = TR_ERR_INIT;
+	bool much = f->tail.len > WHOLE_MOST;
+
+	f->wrote = true;
+	f->failed = much;
+	pthread_mutex_unlock(&f->lock);
+	if (!much)
+		return (ssize_t)size;
+	errors_result(f->node, f->node->row->name, &f->who, errors_count(),
+			      tr_fail(&err, -EFBIG, "more than %d bytes", WHOLE_MOST), &err);
+	return -EFBIG;
+}
+
+/*
+ * With the lock, which is released: each close of one of the open's descriptors comes here, that of `cat a` in { cat a; cat b; }, too. So
+ * what was written stays, and what comes later is taken together with it.
+ */
+static int apply_whole_unlock(struct file *f)
+{
+	bool news = f->wrote && !f->failed;
+	size_t len = f->tail.len;
+	char *text = news ? malloc(len + 1) : NULL;
+	int rc = 0;
+
+	if (text) {
+		memcpy(text, f->tail.data, len);
+		text[len] = 0;
+	}
+	f->wrote = false;
+	pthread_mutex_unlock(&f->lock);
+	if (news)
+		rc = text ? apply(f, text, len, true) : -ENOMEM;
+	free(text);
+	if (rc) {
+		pthread_mutex_lock(&f->lock);
+		f->failed = true;
+		pthread_mutex_unlock(&f->lock);
+	}
+	return rc;
+}
+
+ssize_t control_write(struct file *f, const char *buf, size_t size)
+{
+	size_t n;
+	int rc;
+
+	pthread_mutex_lock(&f->lock);
+	if (f->failed || !size) {
+		rc = f->failed ? -ECANCELED : 0;
+		pthread_mutex_unlock(&f->lock);
+		return rc;
+	}
+	md_buf_put(&f->tail, buf, size);
+	if (f->tail.failed) {
+		md_buf_deinit(&f->tail);
+		f->tail = (struct md_buf)MD_BUF_INIT;
+		f->failed = true;
+		pthread_mutex_unlock(&f->lock);
+		return -ENOMEM;
+	}
+	if (f->node->row->how == STORE_WHOLE)
+		return add_unlock(f, size);
+	n = complete(&f->tail, size);
+	if (!n) {
+		pthread_mutex_unlock(&f->lock);
+		return (ssize_t)size;
+	}
+	rc = apply_unlock(f, n);
+	return rc ? rc : (ssize_t)size;
+}
+
+int control_finish(struct file *f)
+{
+	pthread_mutex_lock(&f->lock);
+	if (f->node->row->how == STORE_WHOLE)
+		return apply_whole_unlock(f);
+	if (!f->tail.len || f->failed) {
+		pthread_mutex_unlock(&f->lock);
+		return 0;
+	}
+	return apply_unlock(f, f->tail.len);
+}

@@ -1,0 +1,420 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include <errno.h>
+#include <fcntl.h>
+#ifndef FUSE_USE_VERSION
+#define FUSE_USE_VERSION 314
+#endif
+#include <fuse_lowlevel.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "fs/fuse/file.h"
+#include "fs/fuse/fuse.h"
+#include "fs/fuse/reply.h"
+#include "fs/tree/tree.h"
+
+/*
+ * Names of the table itself mean the same for a second, and those of sessions, which nothing but an rmdir(2) through this mount removes; what others
+ * may make or remove is asked for each time.
+ */
+#define NAME_LASTS 1.0
+#define ATTR_LASTS 1.0
+
+static struct who who_of(fuse_req_t req)
+{
+	const struct fuse_ctx *ctx = fuse_req_ctx(req);
+
+	return (struct who){ .uid = ctx->uid, .gid = ctx->gid, .pid = ctx->pid };
+}
+
+static struct file *file_of(const struct fuse_file_info *fi)
+{
+	return (struct file *)(uintptr_t)fi->fh;
+}
+
+/* Nodes of requests are there as long as the kernel is right; if not, the request fails and nothing else does. */
+static struct node *node_of(fuse_req_t req, fuse_ino_t ino)
+{
+	struct node *n = node_by_id(ino);
+
+	if (!n)
+		fuse_reply_err(req, ESTALE);
+	return n;
+}
+
+/* Directories change with their session's rights alone: forget_attrs. Whether the daemon is there at all is what stat(2) of the root tells. */
+static double attr_lasts(const struct node *n)
+{
+	const struct row *r = n->row;
+
+	if (!n->parent)
+		return 0;
+	return n->slot || ((!r->attr || r->lasting) && (S_ISDIR(r->mode) || (!n->session && r->name && !r->show))) ? ATTR_LASTS : 0;
+}
+
+/* ---- names ---- */
+
+static void init(void *unused, struct fuse_conn_info *conn)
+{
+	(void)unused;
+	/* Pipes between kernel and daemon cost descriptors and memory and gain nothing for small requests. */
+	conn->want &= ~(unsigned)(FUSE_CAP_SPLICE_READ | FUSE_CAP_SPLICE_WRITE | FUSE_CAP_SPLICE_MOVE);
+	/* Files whose contents change have no cached pages, those of trace/ never change. */
+	conn->want &= ~(unsigned)FUSE_CAP_AUTO_INVAL_DATA;
+}
+
+/* Replies with the node of what was found under the name. */
+static void reply_entry(fuse_req_t req, struct node *dir, const char *name, const struct who *who)
+{
+	struct fuse_entry_param e = { 0 };
+	struct found found;
+	struct node *n;
+	int rc = tree_find(dir, name, who, &found);
+
+	if (rc) {
+		fuse_reply_err(req, -rc);
+		return;
+	}
+	n = node_enter(dir, name, &found);
+	if (!n) {
+		fuse_reply_err(req, ENOMEM);
+		return;
+	}
+	e.ino = n->id;
+	e.entry_timeout = n->row->name || n->row == &session_row ? NAME_LASTS : 0;
+	e.attr_timeout = attr_lasts(n);
+	rc = tree_attr(n, who, &e.attr);
+	if (rc) {
+		fuse_reply_err(req, -rc);
+		node_forget(e.ino, 1);
+	} else if (fuse_reply_entry(req, &e) == -ENOENT) {
+		node_forget(e.ino, 1);  /* the request was interrupted: the kernel does not know the node */
+	}
+}
+
+static void lookup(fuse_req_t req, fuse_ino_t parent, const char *name)
+{
+	struct node *dir = node_of(req, parent);
+	struct who who = who_of(req);
+
+	if (dir)
+		reply_entry(req, dir, name, &who);
+}
+
+static void forget(fuse_req_t req, fuse_ino_t ino, uint64_t lookups)
+{
+	node_forget(ino, lookups);
+	fuse_reply_none(req);
+}
+
+static void forget_multi(fuse_req_t req, size_t count, struct fuse_forget_data *forgets)
+{
+	for (size_t i = 0; i < count; i++)
+		node_forget(forgets[i].ino, forgets[i].nlookup);
+	fuse_reply_none(req);
+}
+
+static void make_dir(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mode)
+{
+	struct node *dir = node_of(req, parent);
+	struct who who = who_of(req);
+	int rc;
+
+	(void)mode;     /* sessions are private until chmod says otherwise */
+	if (!dir)
+		return;
+	rc = tree_make(dir, name, &who);
+	if (rc)
+		fuse_reply_err(req, -rc);
+	else
+		reply_entry(req, dir, name, &who);
+}
+
+static void remove_dir(fuse_req_t req, fuse_ino_t parent, const char *name)
+{
+	struct node *dir = node_of(req, parent);
+	struct who who = who_of(req);
+
+	int rc;
+
+	if (!dir)
+		return;
+	rc = tree_remove(dir, name, &who);
+	if (!rc)
+		prune_later();
+	fuse_reply_err(req, -rc);
+}
+
+static void refuse(fuse_req_t req, fuse_ino_t parent, const char *what, const char *name)
+{
+	struct node *dir = node_of(req, parent);
+	struct who who = who_of(req);
+
+	if (dir)
+		fuse_reply_err(req, -tree_refuse(dir, what, name, &who));
+}
+
+static void make_node(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mode, dev_t dev)
+{
+	(void)mode, (void)dev;
+	refuse(req, parent, "create", name);
+}
+
+static void create(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mode, struct fuse_file_info *fi)
+{
+	(void)mode, (void)fi;
+	refuse(req, parent, "create", name);
+}
+
+static void remove_file(fuse_req_t req, fuse_ino_t parent, const char *name)
+{
+	refuse(req, parent, "unlink", name);
+}
+
+static void make_symlink(fuse_req_t req, const char *target, fuse_ino_t parent, const char *name)
+{
+	(void)target;
+	refuse(req, parent, "symlink", name);
+}
+
+static void move(fuse_req_t req, fuse_ino_t parent, const char *name, fuse_ino_t to, const char *new, unsigned flags)
+{
+	(void)to, (void)new, (void)flags;
+	refuse(req, parent, "rename", name);
+}
+
+static void make_link(fuse_req_t req, fuse_ino_t ino, fuse_ino_t parent, const char *name)
+{
+	(void)ino;
+	refuse(req, parent, "link", name);
+}
+
+/* ---- attributes ---- */
+
+static void reply_attr(fuse_req_t req, const struct node *n)
+{
+	struct who who = who_of(req);
+	struct stat st;
+	int rc = tree_attr(n, &who, &st);
+
+	if (rc)
+		fuse_reply_err(req, -rc);
+	else
+		fuse_reply_attr(req, &st, attr_lasts(n));
+}
+
+static void get_attr(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
+{
+	struct node *n = node_of(req, ino);
+
+	(void)fi;
+	if (n)
+		reply_attr(req, n);
+}
+
+/* A session's rights are those of all that is in it. */
+static void forget_attrs(const struct session *s)
+{
+	struct md_buf ids = MD_BUF_INIT;
+	uint64_t id;
+
+	node_ids(s, &ids);
+	for (size_t at = 0; at + sizeof(id) <= ids.len; at += sizeof(id)) {
+		memcpy(&id, ids.data + at, sizeof(id));
+		notify_forget_attr(id);
+	}
+	md_buf_deinit(&ids);
+}
+
+/* Sizes and times are accepted and change nothing. The kernel has checked that the caller may do this. */
+static void set_attr(fuse_req_t req, fuse_ino_t ino, struct stat *attr, int what, struct fuse_file_info *fi)
+{
+	struct node *n = node_of(req, ino);
+	struct who who = who_of(req);
+	int rc = 0;
+
+	(void)fi;
+	if (!n)
+		return;
+	if (what & (FUSE_SET_ATTR_UID | FUSE_SET_ATTR_GID))
+		rc = tree_chown(n, what & FUSE_SET_ATTR_UID ? attr->st_uid : (uid_t)-1,
+				what & FUSE_SET_ATTR_GID ? attr->st_gid : (gid_t)-1, &who);
+	if (!rc && (what & FUSE_SET_ATTR_MODE))
+		rc = tree_chmod(n, attr->st_mode, &who);
+	if (n->session && (what & (FUSE_SET_ATTR_UID | FUSE_SET_ATTR_GID | FUSE_SET_ATTR_MODE)))
+		forget_attrs(n->session);
+	if (rc)
+		fuse_reply_err(req, -rc);
+	else
+		reply_attr(req, n);
+}
+
+static void stat_fs(fuse_req_t req, fuse_ino_t ino)
+{
+	struct statvfs st = { .f_bsize = 4096, .f_frsize = 4096, .f_namemax = 255 };
+
+	(void)ino;
+	fuse_reply_statfs(req, &st);
+}
+
+/* ---- files ---- */
+
+static void open_file(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
+{
+	struct node *n = node_of(req, ino);
+	struct who who = who_of(req);
+	struct file *f;
+	int rc;
+
+	if (!n)
+		return;
+	rc = file_open(n, &who, fi->flags, &f);
+	if (rc) {
+		fuse_reply_err(req, -rc);
+		return;
+	}
+	fi->fh = (uintptr_t)f;
+	/* trace/ can be mapped and is cached: what a moment holds never changes. Everything else is read as it is now. */
+	fi->keep_cache = n->slot != NULL;
+	fi->direct_io = !n->slot;
+	/*
+	 * A pipe or stream ignores the offset, but lseek(2) must succeed: its mode is that of a regular file, and head(1) moves
+	 * back in regular files.
+	 */
+	fi->noflush = (fi->flags & O_ACCMODE) == O_RDONLY;
+	if (n->row->view)
+		notify_size(n->id);
+	if (fuse_reply_open(req, fi) == -ENOENT)
+		file_close(f);
+}
+
+static void read_file(fuse_req_t req, fuse_ino_t ino, size_t size, off_t offset, struct fuse_file_info *fi)
+{
+	(void)ino;
+	/* Reads by a process say whose they are, for locks; those for the page cache do not. */
+	file_read(file_of(fi), req, (uint64_t)offset, size, fi->flags & O_NONBLOCK, !fi->lock_owner);
+}
+
+static void write_file(fuse_req_t req, fuse_ino_t ino, const char *buf, size_t size, off_t offset,
+		       struct fuse_file_info *fi)
+{
+	ssize_t n = control_write(file_of(fi), buf, size);
+
+	(void)ino, (void)offset;
+	if (n < 0)
+		fuse_reply_err(req, (int)-n);
+	else
+		fuse_reply_write(req, (size_t)n);
+}
+
+static void flush_file(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
+{
+	(void)ino;
+	fuse_reply_err(req, -file_flush(file_of(fi)));
+}
+
+static void release_file(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
+{
+	(void)ino;
+	file_close(file_of(fi));
+	fuse_reply_err(req, 0);
+}
+
+static void poll_file(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi, struct fuse_pollhandle *ph)
+{
+	(void)ino;
+	fuse_reply_poll(req, file_poll(file_of(fi), ph));
+}
+
+/* ---- directories ---- */
+
+static void open_dir(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
+{
+	struct node *n = node_of(req, ino);
+	struct who who = who_of(req);
+	struct file *f;
+	int rc;
+
+	if (!n)
+		return;
+	rc = file_open(n, &who, fi->flags, &f);
+	if (rc) {
+		fuse_reply_err(req, -rc);
+		return;
+	}
+	fi->fh = (uintptr_t)f;
+	if (fuse_reply_open(req, fi) == -ENOENT)
+		file_close(f);
+}
+
+struct page {
+	fuse_req_t req;
+	char *buf;
+	size_t size, used;
+};
+
+static bool put(struct page *p, const char *name, uint64_t ino, mode_t mode, size_t next)
+{
+	struct stat st = { .st_ino = ino, .st_mode = mode };
+	size_t n = fuse_add_direntry(p->req, p->buf + p->used, p->size - p->used, name, &st, (off_t)next);
+
+	if (n > p->size - p->used)
+		return false;
+	p->used += n;
+	return true;
+}
+
+static bool put_entry(void *page, size_t i, const char *name, const struct entry *e)
+{
+	return put(page, name, e->ino, e->mode, i + 3);
+}
+
+/* Offsets: 0 ".", 1 "..", then the entries from 2 on; what is given with an entry is where the next one is. */
+static void read_dir(fuse_req_t req, fuse_ino_t ino, size_t size, off_t offset, struct fuse_file_info *fi)
+{
+	struct page page = { .req = req, .buf = malloc(size), .size = size };
+	struct file *f = file_of(fi);
+	const struct node *up = f->node->parent ? f->node->parent : f->node;
+	bool room = true;
+	int rc = page.buf ? 0 : -ENOMEM;
+
+	(void)ino;
+	if (!rc && offset < 1)
+		room = put(&page, ".", f->node->ino, S_IFDIR, 1);
+	if (!rc && room && offset < 2)
+		room = put(&page, "..", up->ino, S_IFDIR, 2);
+	if (!rc && room)
+		rc = file_list(f, offset < 2 ? 0 : (size_t)offset - 2, put_entry, &page);
+	if (rc)
+		fuse_reply_err(req, -rc);
+	else
+		fuse_reply_buf(req, page.buf, page.used);
+	free(page.buf);
+}
+
+const struct fuse_lowlevel_ops fuse_ops = {
+	.init = init,
+	.lookup = lookup,
+	.forget = forget,
+	.forget_multi = forget_multi,
+	.getattr = get_attr,
+	.setattr = set_attr,
+	.mknod = make_node,
+	.mkdir = make_dir,
+	.unlink = remove_file,
+	.rmdir = remove_dir,
+	.symlink = make_symlink,
+	.rename = move,
+	.link = make_link,
+	.create = create,
+	.open = open_file,
+	.read = read_file,
+	.write = write_file,
+	.flush = flush_file,
+	.release = release_file,
+	.poll = poll_file,
+	.opendir = open_dir,
+	.readdir = read_dir,
+	.releasedir = release_file,
+	.statfs = stat_fs,
+};

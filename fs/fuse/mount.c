@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include <errno.h>
+#include <fcntl.h>
+#ifndef FUSE_USE_VERSION
+#define FUSE_USE_VERSION 314
+#endif
+#include <fuse_lowlevel.h>
+#include <poll.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/signalfd.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "fs/base/base.h"
+#include "fs/base/mounttable.h"
+#include "fs/fuse/fuse.h"
+#include "fs/fuse/reply.h"
+
+#define THREADS 6
+#define STACK (512 * 1024)
+#define KEEP (64 * 1024)        /* a request buffer that was used beyond this is given back */
+
+struct mount {
+	struct fuse_session *session;
+	pthread_t threads[THREADS];
+	unsigned running;
+	int ended;              /* eventfd: a thread saw the end of the mount */
+	char *path;
+	char device[24];        /* of the file system, as the mount table has it; "": not known */
+};
+
+static void report(enum fuse_log_level level, const char *fmt, va_list ap)
+{
+	char line[512];
+	int n = vsnprintf(line, sizeof(line), fmt, ap);
+
+	while (n > 0 && n < (int)sizeof(line) && line[n - 1] == '\n')
+		line[--n] = 0;
+	say(level <= FUSE_LOG_ERR ? SAY_ERROR : level <= FUSE_LOG_NOTICE ? SAY_WARNING : SAY_DEBUG, "%s", line);
+}
+
+struct mount *mount_open(const char *path, const char *options, bool allow_other)
+{
+	struct fuse_args args = FUSE_ARGS_INIT(0, NULL);
+	struct mount *m = calloc(1, sizeof(*m));
+	struct mount_entry top;
+	char *opts = NULL;
+
+	fuse_set_log_func(report);
+	if (!m || asprintf(&opts, "subtype=trailfs,default_permissions%s%s%s", allow_other ? ",allow_other" : "",
+			   *options ? "," : "", options) < 0 ||
+	    fuse_opt_add_arg(&args, "trailfs") || fuse_opt_add_arg(&args, "-o") || fuse_opt_add_arg(&args, opts))
+		goto fail;
+	m->session = fuse_session_new(&args, &fuse_ops, sizeof(fuse_ops), NULL);
+	if (!m->session)
+		goto fail;
+	if (fuse_session_mount(m->session, path)) {
+		fuse_session_destroy(m->session);
+		goto fail;
+	}
+	notify_use(m->session);
+	m->path = strdup(path);
+	if (mounttable_find(0, path, NULL, &top))
+		memcpy(m->device, top.device, sizeof(m->device));
+	m->ended = eventfd(0, EFD_CLOEXEC);
+	free(opts);
+	fuse_opt_free_args(&args);
+	return m;
+fail:
+	free(opts);
+	fuse_opt_free_args(&args);
+	free(m);
+	return NULL;
+}
+
+static void pause_briefly(void)
+{
+	nanosleep(&(struct timespec){ .tv_nsec = 10000000 }, NULL);
+}
+
+static void free_buffer(void *buf)
+{
+	free(((struct fuse_buf *)buf)->mem);
+}
+
+/* A thread can be cancelled while it waits for a request, and only there. */
+static void *work(void *mount)
+{
+	struct mount *m = mount;
+	struct fuse_buf buf = { 0 };
+	uint64_t one = 1;
+	int n;
+
+	pthread_cleanup_push(free_buffer, &buf);
+	while (!fuse_session_exited(m->session)) {
+		pthread_setcancelstate(PTHREAD_CANCEL_ENABLE, NULL);
+		n = fuse_session_receive_buf(m->session, &buf);
+		pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, NULL);
+		if (n == -ENOMEM)
+			pause_briefly();
+		if (n == -EINTR || n == -EAGAIN || n == -ENOMEM)
+			continue;
+		if (n <= 0)
+			break;
+		fuse_session_process_buf(m->session, &buf);
+		if (n > KEEP) {
+			free(buf.mem);
+			buf.mem = NULL;
+		}
+	}
+	pthread_cleanup_pop(1);
+	/* Cannot fail: an eventfd takes any count of ones. */
+	n = (int)write(m->ended, &one, sizeof(one));
+	return NULL;
+}
+
+int mount_start(struct mount *m)
+{
+	pthread_attr_t attr;
+	int rc = m->ended < 0 ? EMFILE : 0;
+
+	pthread_attr_init(&attr);
+	pthread_attr_setstacksize(&attr, STACK);
+	while (!rc && m->running < THREADS) {
+		rc = pthread_create(&m->threads[m->running], &attr, work, m);
+		if (!rc)
+			m->running++;
+	}
+	pthread_attr_destroy(&attr);
+	return m->running ? 0 : -rc;
+}
+
+static void stop(struct mount *m)
+{
+	fuse_session_exit(m->session);
+	for (unsigned i = 0; i < m->running; i++)
+		pthread_cancel(m->threads[i]);
+	while (m->running)
+		pthread_join(m->threads[--m->running], NULL);
+}
+
+int mount_wait(struct mount *m, int signals, pid_t *sender)
+{
+	struct pollfd fds[] = { { .fd = signals, .events = POLLIN }, { .fd = m->ended, .events = POLLIN } };
+	struct signalfd_siginfo info = { 0 };
+
+	while (poll(fds, 2, -1) < 0)
+		;
+	if (fds[0].revents && read(signals, &info, sizeof(info)) != sizeof(info))
+		info.ssi_signo = 0;
+	*sender = (pid_t)info.ssi_pid;
+	return (int)info.ssi_signo;
+}
+
+const char *mount_device(const struct mount *m)
+{
+	return m->device;
+}
+
+/*
+ * Whether an unmount of the path would take away another mount than ours: ours was unmounted in this mount namespace (copies
+ * of it elsewhere kept the daemon alive), or is below another one.
+ */
+static bool is_foreign(const struct mount *m)
+{
+	struct mount_entry top;
+
+	return m->path && m->device[0] && mounttable_find(0, m->path, NULL, &top) && strcmp(top.device, m->device) != 0;
+}
+
+/*
+ * Ends the connection before fuse_session_unmount, which then unmounts nothing: it takes a descriptor that polls as
+ * POLLERR, which a pipe without a reader does, for a mount that has gone.
+ */
+static void cut_connection(struct mount *m)
+{
+	int ends[2];
+
+	if (pipe2(ends, O_CLOEXEC))
+		return;
+	dup3(ends[1], fuse_session_fd(m->session), O_CLOEXEC);
+	close(ends[0]);
+	close(ends[1]);
+}
+
+void mount_close(struct mount *m)
+{
+	stop(m);
+	if (is_foreign(m))
+		cut_connection(m);
+	fuse_session_unmount(m->session);
+	fuse_session_destroy(m->session);
+	close(m->ended);
+	free(m->path);
+	free(m);
+}

@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include <stdatomic.h>
+#include <string.h>
+
+#include "fs/base/base.h"
+#include "fs/fuse/fuse.h"
+#include "fs/fuse/reply.h"
+#include "fs/tree/rows.h"
+#include "tracer/tracer.h"
+
+#define PAUSE 500       /* ms between two looks: applications may come and go in crowds */
+
+static atomic_bool noted;
+static int64_t last = -PAUSE;   /* the helper thread's */
+
+void prune_later(void)
+{
+	atomic_store(&noted, true);
+	helper_kick();
+}
+
+static bool wanted(const struct node *n)
+{
+	return n->row == &app_row || node_removed(n);
+}
+
+static bool app_ended(const char *pid)
+{
+	uid_t uid;
+
+	return app_owner(fs.tracer, 0, pid, &uid) != 0;
+}
+
+static void look(void)
+{
+	struct md_buf found = MD_BUF_INIT;
+	const char *p, *end;
+
+	/* What is below comes first: a directory is dropped only when nothing is in it. */
+	node_collect(wanted, &found);
+	p = found.data;
+	end = p + found.len;
+	while (p < end) {
+		const struct node_name *n = (const void *)p;
+
+		if (n->row != &app_row || app_ended(n->name))
+			notify_forget_name(n->parent, n->name);
+		p += n->size;
+	}
+	md_buf_deinit(&found);
+}
+
+int64_t prune(int64_t now)
+{
+	if (!atomic_load(&noted))
+		return -1;
+	if (now - last < PAUSE)
+		return last + PAUSE;
+	atomic_store(&noted, false);
+	look();
+	last = now;
+	return -1;
+}

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#ifndef FUSE_USE_VERSION
+#define FUSE_USE_VERSION 314
+#endif
+#include <fuse_lowlevel.h>
+#include <string.h>
+
+#include "fs/fuse/reply.h"
+
+static struct fuse_session *notified;
+
+void reply_data(struct fuse_req *req, const void *data, size_t size)
+{
+	fuse_reply_buf(req, data, size);
+}
+
+void reply_error(struct fuse_req *req, int code)
+{
+	fuse_reply_err(req, code);
+}
+
+void reply_watch(struct fuse_req *req, void (*interrupted)(struct fuse_req *req, void *unused))
+{
+	fuse_req_interrupt_func(req, interrupted, NULL);
+}
+
+bool reply_interrupted(struct fuse_req *req)
+{
+	return fuse_req_interrupted(req);
+}
+
+void poll_wake(struct fuse_pollhandle *ph)
+{
+	if (!ph)
+		return;
+	fuse_lowlevel_notify_poll(ph);
+	fuse_pollhandle_destroy(ph);
+}
+
+void poll_free(struct fuse_pollhandle *ph)
+{
+	if (ph)
+		fuse_pollhandle_destroy(ph);
+}
+
+void notify_use(struct fuse_session *session)
+{
+	notified = session;
+}
+
+void notify_forget_name(uint64_t parent, const char *name)
+{
+	fuse_lowlevel_notify_inval_entry(notified, parent, name, strlen(name));
+}
+
+void notify_forget_attr(uint64_t id)
+{
+	fuse_lowlevel_notify_inval_inode(notified, id, -1, 0);
+}
+
+void notify_size(uint64_t id)
+{
+	struct fuse_bufvec byte = FUSE_BUFVEC_INIT(1);
+
+	byte.buf[0].mem = "";
+	fuse_lowlevel_notify_store(notified, id, (off_t)1 << 40, &byte, 0);
+}

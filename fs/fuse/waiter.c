@@ -1,0 +1,455 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include <errno.h>
+#include <poll.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/queue.h>
+
+#include "fs/base/base.h"
+#include "fs/fuse/reply.h"
+#include "fs/fuse/waiter.h"
+#include "fs/tree/tree.h"
+#include "tracer/tracer.h"
+
+#define TICK 20                 /* ms between two looks at parked reads */
+#define MOST (256 * 1024)       /* bytes in one answer of a stream; a reader takes short reads */
+#define AHEAD (16 * 1024)       /* what a poll reads to find out */
+
+struct parked {
+	STAILQ_ENTRY(parked) link;
+	struct fuse_req *req;
+	uint64_t offset;
+	size_t size;
+	bool nonblock;
+};
+
+struct waiter {
+	const struct view *view;        /* NULL: only polled for changes */
+	void *state;
+	const struct node *node;
+	atomic_uint_fast64_t seen;      /* value of `change` that the reader knows */
+
+	/* Guarded by the lock below. */
+	STAILQ_HEAD(, parked) queue;
+	struct fuse_pollhandle *ph;
+	unsigned refs;                  /* of the open file, and of each thread at work on it */
+	bool busy;                      /* a thread is calling the view: state, ahead and the two behind it are its own */
+	bool listed;
+	bool tick;                      /* data may come unannounced */
+	uint64_t round;
+	TAILQ_ENTRY(waiter) link;
+
+	/* What a poll read, for the next reads. Of whom made it busy. */
+	char *ahead;
+	size_t ahead_at, ahead_len;
+	bool ahead_end;
+};
+
+static struct {
+	/*
+	 * Guards everything in this struct and the marked part of all waiters. Never held while calling a view, the tracer
+	 * or a reply: the tracer takes it inside its own locks (wait_changed).
+	 */
+	pthread_mutex_t lock;
+	TAILQ_HEAD(, waiter) waiters;   /* with something parked, or polled */
+	uint64_t round;
+	bool stop;
+	bool ticking;                   /* the helper has seen that some need ticks, and will come back in time */
+} wait = {
+	.lock = PTHREAD_MUTEX_INITIALIZER,
+	.waiters = TAILQ_HEAD_INITIALIZER(wait.waiters),
+};
+
+/* ---- one waiter; called with the lock ---- */
+
+static void list(struct waiter *w)
+{
+	if (!w->listed)
+		TAILQ_INSERT_TAIL(&wait.waiters, w, link);
+	w->listed = true;
+}
+
+static void unlist_if_idle(struct waiter *w)
+{
+	/* What a busy thread has taken out of the queue may come back. */
+	if (w->listed && !w->busy && STAILQ_EMPTY(&w->queue) && !w->ph) {
+		TAILQ_REMOVE(&wait.waiters, w, link);
+		w->listed = false;
+	}
+}
+
+/* The helper may be asleep without a time limit. */
+static void set_tick(struct waiter *w, bool tick)
+{
+	w->tick = tick;
+	if (tick && !wait.ticking)
+		helper_kick();
+}
+
+static void destroy(struct waiter *w)
+{
+	if (w->view)
+		w->view->close(w->state);
+	node_forget(w->node->id, 1);
+	free(w->ahead);
+	free(w);
+}
+
+/* Gives back a reference; the lock is released. */
+static void unref_unlock(struct waiter *w)
+{
+	bool last = !--w->refs;
+
+	unlist_if_idle(w);      /* always so for the last: nothing is parked in a file that is closed */
+	pthread_mutex_unlock(&wait.lock);
+	if (last)
+		destroy(w);
+}
+
+/* ---- reading; by the thread that made it busy, without the lock ---- */
+
+static ssize_t take(struct waiter *w, uint64_t offset, void *buf, size_t size)
+{
+	size_t n = w->ahead_len - w->ahead_at;
+
+	if (w->ahead_end) {
+		w->ahead_end = false;
+		return 0;
+	}
+	if (!n)
+		return w->view->read(w->state, offset, buf, size);
+	n = n < size ? n : size;
+	memcpy(buf, w->ahead + w->ahead_at, n);
+	w->ahead_at += n;
+	if (w->ahead_at == w->ahead_len) {
+		free(w->ahead);
+		w->ahead = NULL;
+		w->ahead_at = w->ahead_len = 0;
+	}
+	return (ssize_t)n;
+}
+
+static bool comes_unannounced(const struct waiter *w)
+{
+	struct session_info info;
+
+	if (!w->view || w->view->silent)
+		return false;
+	session_info(w->node->session, &info);
+	return info.active;
+}
+
+/* One parked read. Answers it and returns true, or false if it has to wait on. */
+static bool attempt(struct waiter *w, struct parked *p)
+{
+	size_t size = w->view->streams && p->size > MOST ? MOST : p->size;
+	char *buf = malloc(size ? size : 1);
+	ssize_t n = buf ? take(w, p->offset, buf, size) : -ENOMEM;
+
+	if (n == -EAGAIN && !p->nonblock) {
+		free(buf);
+		return false;
+	}
+	if (n >= 0)
+		reply_data(p->req, buf, (size_t)n);
+	else
+		reply_error(p->req, (int)-n);
+	free(buf);
+	return true;
+}
+
+/* Tries the queue in order until one has to wait. With the lock, a reference and w not busy; so again at the end. */
+static void serve(struct waiter *w)
+{
+	bool served = false;
+	struct parked *p;
+
+	while (!w->busy && (p = STAILQ_FIRST(&w->queue))) {
+		bool done, tick;
+
+		STAILQ_REMOVE_HEAD(&w->queue, link);
+		w->busy = true;
+		pthread_mutex_unlock(&wait.lock);
+		/* Asked first: if the session starts after this, the change is announced after the attempt. */
+		tick = comes_unannounced(w);
+		done = attempt(w, p);
+		pthread_mutex_lock(&wait.lock);
+		w->busy = false;
+		if (done) {
+			free(p);
+			served = true;
+			continue;
+		}
+		/* While it was in nobody's queue a signal or wait_stop could not find it. */
+		if (wait.stop || reply_interrupted(p->req)) {
+			bool stop = wait.stop;
+
+			w->busy = true;
+			pthread_mutex_unlock(&wait.lock);
+			if (stop)
+				reply_data(p->req, "", 0);
+			else
+				reply_error(p->req, EINTR);
+			free(p);
+			pthread_mutex_lock(&wait.lock);
+			w->busy = false;
+			continue;
+		}
+		STAILQ_INSERT_HEAD(&w->queue, p, link);
+		list(w);
+		set_tick(w, tick);
+		break;
+	}
+	if (served && w->ph)
+		helper_kick();         /* a poll found it busy, perhaps */
+}
+
+/* Is there something to read? Reads ahead to find out. With the lock and a reference, as serve. */
+static bool readable(struct waiter *w)
+{
+	bool ready, tick;
+
+	if (w->busy || !STAILQ_EMPTY(&w->queue))
+		return false;   /* who reads comes first */
+	w->busy = true;
+	pthread_mutex_unlock(&wait.lock);
+	tick = comes_unannounced(w);
+	ready = w->ahead_end || w->ahead_len > w->ahead_at;
+	if (!ready) {
+		char *buf = malloc(AHEAD);
+		ssize_t n = buf ? w->view->read(w->state, 0, buf, AHEAD) : -EAGAIN;
+
+		ready = n != -EAGAIN;
+		w->ahead_end = n <= 0 && ready;
+		if (n > 0) {
+			w->ahead = buf;
+			w->ahead_len = (size_t)n;
+		} else {
+			free(buf);
+		}
+	}
+	pthread_mutex_lock(&wait.lock);
+	w->busy = false;
+	set_tick(w, tick);
+	if (!STAILQ_EMPTY(&w->queue))
+		serve(w);       /* came meanwhile and found it busy */
+	return ready;
+}
+
+static bool changed(struct waiter *w)
+{
+	bool yes;
+
+	pthread_mutex_unlock(&wait.lock);
+	yes = w->node->row->change(w->node) != atomic_load(&w->seen);
+	pthread_mutex_lock(&wait.lock);
+	return yes;
+}
+
+static unsigned poll_bits(struct waiter *w)
+{
+	if (w->view)
+		return readable(w) ? POLLIN | POLLRDNORM : 0;
+	return POLLIN | POLLRDNORM | (changed(w) ? POLLPRI | POLLERR : 0);
+}
+
+/* ---- what an open file calls ---- */
+
+int waiter_open(const struct node *n, struct waiter **out)
+{
+	struct waiter *w = calloc(1, sizeof(*w));
+	int rc = 0;
+
+	if (!w)
+		return -ENOMEM;
+	STAILQ_INIT(&w->queue);
+	w->refs = 1;
+	w->node = n;
+	w->view = n->row->view;
+	if (n->row->change)
+		atomic_store(&w->seen, n->row->change(n));
+	if (w->view)
+		rc = w->view->open(n, &w->state);
+	if (rc) {
+		free(w);
+		return rc;
+	}
+	node_hold(n);   /* the helper may still look at it when the file was closed already */
+	*out = w;
+	return 0;
+}
+
+void waiter_close(struct waiter *w)
+{
+	struct fuse_pollhandle *ph;
+
+	pthread_mutex_lock(&wait.lock);
+	ph = w->ph;
+	w->ph = NULL;
+	unref_unlock(w);
+	poll_free(ph);
+}
+
+void waiter_seen(struct waiter *w, uint64_t change)
+{
+	atomic_store(&w->seen, change);
+}
+
+static struct parked *unpark(struct fuse_req *req)
+{
+	struct waiter *w;
+	struct parked *p;
+
+	TAILQ_FOREACH(w, &wait.waiters, link) {
+		STAILQ_FOREACH(p, &w->queue, link) {
+			if (p->req != req)
+				continue;
+			STAILQ_REMOVE(&w->queue, p, parked, link);
+			unlist_if_idle(w);
+			return p;
+		}
+	}
+	return NULL;
+}
+
+/* libfuse's: the process of a request got a signal. */
+static void interrupt(struct fuse_req *req, void *unused)
+{
+	struct parked *p;
+
+	(void)unused;
+	pthread_mutex_lock(&wait.lock);
+	p = unpark(req);
+	pthread_mutex_unlock(&wait.lock);
+	if (!p)
+		return;         /* somebody is answering it, or will look at front_interrupted before parking it */
+	free(p);
+	reply_error(req, EINTR);
+}
+
+void waiter_read(struct waiter *w, struct fuse_req *req, uint64_t offset, size_t size, bool nonblock)
+{
+	struct parked *p = malloc(sizeof(*p));
+	int code = 0;
+
+	if (!p) {
+		reply_error(req, ENOMEM);
+		return;
+	}
+	nonblock = nonblock || !w->view->streams;
+	*p = (struct parked){ .req = req, .offset = offset, .size = size, .nonblock = nonblock };
+	if (!nonblock)
+		reply_watch(req, interrupt);
+	pthread_mutex_lock(&wait.lock);
+	w->refs++;
+	if (nonblock && !w->busy && !STAILQ_EMPTY(&w->queue))
+		code = EAGAIN;  /* somebody waits already, so there is nothing */
+	else if (!nonblock && reply_interrupted(req))
+		code = EINTR;   /* before it was in the queue; any later signal finds it there */
+	if (!code) {
+		STAILQ_INSERT_TAIL(&w->queue, p, link);
+		list(w);
+		serve(w);
+	}
+	unref_unlock(w);
+	if (code) {
+		free(p);
+		reply_error(req, code);
+	}
+}
+
+unsigned waiter_poll(struct waiter *w, struct fuse_pollhandle *ph)
+{
+	struct fuse_pollhandle *old = NULL;
+	unsigned bits;
+
+	pthread_mutex_lock(&wait.lock);
+	w->refs++;
+	if (ph) {
+		old = w->ph;
+		w->ph = ph;
+		list(w);
+	}
+	bits = poll_bits(w);
+	unref_unlock(w);
+	poll_free(old);
+	return bits;
+}
+
+/* ---- the helper thread ---- */
+
+static void visit(struct waiter *w)
+{
+	struct fuse_pollhandle *ph = NULL;
+
+	w->refs++;
+	serve(w);
+	if (w->ph && (poll_bits(w) & ~(unsigned)(w->view ? 0 : POLLIN | POLLRDNORM))) {
+		ph = w->ph;
+		w->ph = NULL;
+	}
+	unref_unlock(w);
+	poll_wake(ph);
+	pthread_mutex_lock(&wait.lock);
+}
+
+/* Visits each waiter once; the list may change meanwhile. Those visited go to the end. */
+static void visit_all(void)
+{
+	struct waiter *w;
+
+	wait.round++;
+	while ((w = TAILQ_FIRST(&wait.waiters)) && w->round != wait.round) {
+		w->round = wait.round;
+		TAILQ_REMOVE(&wait.waiters, w, link);
+		TAILQ_INSERT_TAIL(&wait.waiters, w, link);
+		visit(w);
+	}
+	TAILQ_FOREACH(w, &wait.waiters, link)
+		wait.ticking = wait.ticking || w->tick;
+}
+
+int64_t wait_look(void)
+{
+	bool ticking;
+
+	pthread_mutex_lock(&wait.lock);
+	wait.ticking = false;
+	visit_all();
+	ticking = wait.ticking;
+	pthread_mutex_unlock(&wait.lock);
+	return ticking ? helper_clock() + TICK : -1;
+}
+
+static struct parked *unpark_any(void)
+{
+	struct waiter *w;
+
+	TAILQ_FOREACH(w, &wait.waiters, link) {
+		struct parked *p = STAILQ_FIRST(&w->queue);
+
+		if (p) {
+			STAILQ_REMOVE_HEAD(&w->queue, link);
+			unlist_if_idle(w);
+			return p;
+		}
+	}
+	return NULL;
+}
+
+void wait_stop(void)
+{
+	struct parked *p;
+
+	pthread_mutex_lock(&wait.lock);
+	wait.stop = true;
+	while ((p = unpark_any())) {
+		pthread_mutex_unlock(&wait.lock);
+		reply_data(p->req, "", 0);
+		free(p);
+		pthread_mutex_lock(&wait.lock);
+	}
+	pthread_mutex_unlock(&wait.lock);
+}

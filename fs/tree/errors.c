@@ -1,0 +1,210 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "fs/base/words.h"
+#include "fs/tree/errors.h"
+#include "tracer/tracer.h"
+
+#define PER_PLACE 4     /* of one user in one session */
+#define PER_USER 32
+#define IN_ALL 512
+
+/* Where it happened. Not the session itself: an entry neither keeps it alive nor is found in its successor of that name. */
+struct place {
+	int64_t created;        /* 0: outside sessions */
+	char session[256];
+};
+
+struct failure {
+	struct failure *next;
+	struct place place;
+	uid_t uid;
+	uint64_t number;        /* of all that there were: 1 … */
+	char text[];
+};
+
+static struct {
+	pthread_mutex_t lock;           /* guards the list and everything in it */
+	struct failure *first;          /* the oldest */
+	uint64_t count;                 /* ever */
+} errors = { .lock = PTHREAD_MUTEX_INITIALIZER };
+
+static void place_of(const struct node *n, struct place *p)
+{
+	const struct node *session = node_up(n, &session_row);
+	struct session_info info;
+
+	memset(p, 0, sizeof(*p));
+	if (!session)
+		return;
+	session_info(session->session, &info);
+	if (info.gone)
+		return;         /* its own error file cannot be reached any more */
+	p->created = info.created;
+	strncpy(p->session, session->name, sizeof(p->session) - 1);
+}
+
+static bool same_place(const struct place *a, const struct place *b)
+{
+	return a->created == b->created && !strcmp(a->session, b->session);
+}
+
+static void unlink_at(struct failure **at)
+{
+	struct failure *f = *at;
+
+	*at = f->next;
+	free(f);
+}
+
+/* Takes out the oldest entry of the user (any user's: NULL) in the place (anywhere: NULL) if there are `most` of them. */
+static void make_room(const uid_t *uid, const struct place *place, unsigned most)
+{
+	struct failure **oldest = NULL;
+	unsigned n = 0;
+
+	for (struct failure **at = &errors.first; *at; at = &(*at)->next) {
+		if ((uid && (*at)->uid != *uid) || (place && !same_place(&(*at)->place, place)))
+			continue;
+		if (!n++)
+			oldest = at;
+	}
+	if (n >= most)
+		unlink_at(oldest);
+}
+
+/* Takes out the user's entries in the place up to this number. */
+static void clear(const struct place *place, uid_t uid, uint64_t most)
+{
+	struct failure **at = &errors.first;
+
+	while (*at) {
+		if ((*at)->uid == uid && (*at)->number <= most && same_place(&(*at)->place, place))
+			unlink_at(at);
+		else
+			at = &(*at)->next;
+	}
+}
+
+static void add(struct failure *f)
+{
+	struct failure **at = &errors.first;
+
+	make_room(&f->uid, &f->place, PER_PLACE);
+	make_room(&f->uid, NULL, PER_USER);
+	make_room(NULL, NULL, IN_ALL);
+	while (*at)
+		at = &(*at)->next;
+	*at = f;
+	f->number = ++errors.count;
+}
+
+/* The caret stands below the character it is about as a terminal shows the line, that is, after escaping. */
+static void print(struct md_buf *out, const char *what, int rc, const struct tr_err *err)
+{
+	words_clean(out, what, strlen(what));
+	if (err->line > 0)
+		md_buf_printf(out, ":%d", err->line);
+	md_buf_puts(out, ": ");
+	if (err->sentence[0])
+		words_clean(out, err->sentence, strlen(err->sentence));
+	else
+		md_buf_puts(out, strerror(-rc));
+	md_buf_putc(out, '\n');
+	if (!err->text[0])
+		return;
+	md_buf_puts(out, "  ");
+	words_clean(out, err->text, strlen(err->text));
+	md_buf_putc(out, '\n');
+	if (err->column < 0 || (size_t)err->column > strlen(err->text))
+		return;
+	md_buf_puts(out, "  ");
+	for (size_t n = words_width(err->text, (size_t)err->column); n; n--)
+		md_buf_putc(out, ' ');
+	md_buf_puts(out, "^\n");
+}
+
+static struct failure *failure_new(const struct place *place, uid_t uid, struct md_buf *text)
+{
+	const char *s = md_buf_str(text);
+	struct failure *f = malloc(sizeof(*f) + strlen(s) + 1);
+
+	if (!f)
+		return NULL;
+	f->next = NULL;
+	f->place = *place;
+	f->uid = uid;
+	strcpy(f->text, s);
+	return f;
+}
+
+void errors_result(const struct node *n, const char *what, const struct who *who, uint64_t since, int rc, const struct tr_err *err)
+{
+	struct md_buf text = MD_BUF_INIT;
+	struct failure *f = NULL;
+	struct place place;
+
+	place_of(n, &place);
+	if (rc < 0) {
+		print(&text, what, rc, err);
+		f = failure_new(&place, who->uid, &text);
+		md_buf_deinit(&text);
+	}
+	pthread_mutex_lock(&errors.lock);
+	if (rc >= 0)
+		clear(&place, who->uid, since);
+	else if (f)
+		add(f);
+	pthread_mutex_unlock(&errors.lock);
+}
+
+int errors_show(const struct node *n, const struct who *who, struct md_buf *out)
+{
+	struct place place;
+
+	place_of(n, &place);
+	pthread_mutex_lock(&errors.lock);
+	for (struct failure *f = errors.first; f; f = f->next)
+		if (same_place(&f->place, &place) && (n->session || !who->uid || f->uid == who->uid))
+			md_buf_puts(out, f->text);
+	pthread_mutex_unlock(&errors.lock);
+	if (n->session)
+		session_troubles(n->session, out);
+	return 0;
+}
+
+void errors_happened(const char *session, int64_t created, uid_t owner, const char *sentence)
+{
+	struct place place = { .created = created };
+	struct md_buf text = MD_BUF_INIT;
+	struct failure *f;
+
+	strncpy(place.session, session, sizeof(place.session) - 1);
+	words_clean(&text, sentence, strlen(sentence));
+	md_buf_putc(&text, '\n');
+	f = failure_new(&place, owner, &text);
+	md_buf_deinit(&text);
+	pthread_mutex_lock(&errors.lock);
+	if (f)
+		add(f);
+	pthread_mutex_unlock(&errors.lock);
+}
+
+uint64_t errors_count(void)
+{
+	uint64_t count;
+
+	pthread_mutex_lock(&errors.lock);
+	count = errors.count;
+	pthread_mutex_unlock(&errors.lock);
+	return count;
+}
+
+void errors_deinit(void)
+{
+	while (errors.first)
+		unlink_at(&errors.first);
+}

@@ -1,0 +1,320 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "fs/tree/node.h"
+#include "fs/tree/tracedir.h"
+#include "tracer/base/hash.h"
+#include "tracer/tracer.h"
+
+#define BUCKETS 1024    /* a power of two */
+
+static struct {
+	pthread_mutex_t lock;           /* guards both tables, counts and `removed` of all nodes, and next_serial */
+	struct node *ids[BUCKETS];
+	struct node *names[BUCKETS];    /* without those that node_unname took out */
+	struct node *root;
+	uint64_t next_serial;
+} table = { .lock = PTHREAD_MUTEX_INITIALIZER, .next_serial = NODE_ROOT };
+
+static uint64_t mix(uint64_t h)
+{
+	h ^= h >> 33;
+	h *= 0xff51afd7ed558ccdull;
+	h ^= h >> 33;
+	h *= 0xc4ceb9fe1a85ec53ull;
+	return h ^ h >> 33;
+}
+
+static uint64_t hash(uint64_t seed, const char *name)
+{
+	return mix(hash_string(HASH_START ^ seed, name));
+}
+
+uint64_t node_ino(const struct node *parent, const char *name, uint64_t salt)
+{
+	uint64_t ino = hash(mix(parent->ino + salt), name);
+
+	return ino > NODE_ROOT ? ino : ino + 2;         /* 0 is none and 1 the root */
+}
+
+static struct node **id_bucket(uint64_t id)
+{
+	return &table.ids[id & (BUCKETS - 1)];
+}
+
+static struct node **name_bucket(const struct node *parent, const char *name)
+{
+	return &table.names[hash(parent->id, name) & (BUCKETS - 1)];
+}
+
+static struct node *by_id(uint64_t id)
+{
+	struct node *n = *id_bucket(id);
+
+	while (n && n->id != id)
+		n = n->next_id;
+	return n;
+}
+
+static struct node *by_name(const struct node *parent, const char *name, uint64_t tag)
+{
+	struct node *n = *name_bucket(parent, name);
+
+	while (n && (n->parent != parent || n->tag != tag || strcmp(n->name, name)))
+		n = n->next_name;
+	return n;
+}
+
+static struct node *make(struct node *parent, const char *name, const struct found *found)
+{
+	size_t len = strlen(name) + 1;
+	struct node *n = calloc(1, sizeof(*n) + len);
+
+	if (!n)
+		return NULL;
+	memcpy(n->name, name, len);
+	n->id = table.next_serial++;
+	n->row = found->row;
+	n->parent = parent;
+	n->index = found->index;
+	n->tag = found->tag;
+	n->ino = parent ? node_ino(parent, name, found->salt) : NODE_ROOT;
+	n->own_session = found->session;
+	n->session = found->session ? found->session : parent ? parent->session : NULL;
+	n->slot = found->slot;
+	n->next_id = *id_bucket(n->id);
+	*id_bucket(n->id) = n;
+	return n;
+}
+
+static void unlink_id(struct node *n)
+{
+	struct node **p = id_bucket(n->id);
+
+	while (*p != n)
+		p = &(*p)->next_id;
+	*p = n->next_id;
+}
+
+static void unlink_name(struct node *n)
+{
+	struct node **p = name_bucket(n->parent, n->name);
+
+	while (*p && *p != n)
+		p = &(*p)->next_name;
+	if (*p)
+		*p = n->next_name;
+}
+
+/* References are given back without the lock: the last one of a session makes the tracer work. */
+static void dispose(struct node *n)
+{
+	session_put(n->own_session);
+	slot_put(n->slot);
+	free(n);
+}
+
+/* Takes n out of the tables if nothing holds it, and so on upwards; returns the chain of what to dispose, by next_id. */
+static struct node *reap(struct node *n)
+{
+	struct node *dead = NULL;
+
+	while (n && n->parent && !n->lookups && !n->children) {
+		struct node *parent = n->parent;
+
+		unlink_id(n);
+		unlink_name(n);
+		parent->children--;
+		n->next_id = dead;
+		dead = n;
+		n = parent;
+	}
+	return dead;
+}
+
+static void dispose_all(struct node *dead)
+{
+	while (dead) {
+		struct node *next = dead->next_id;
+
+		dispose(dead);
+		dead = next;
+	}
+}
+
+int node_init(const struct row *root)
+{
+	struct found found = { .row = root };
+
+	table.root = make(NULL, "", &found);
+	if (!table.root)
+		return -1;
+	table.root->lookups = 1;
+	return 0;
+}
+
+void node_deinit(void)
+{
+	for (size_t i = 0; i < BUCKETS; i++) {
+		dispose_all(table.ids[i]);
+		table.ids[i] = table.names[i] = NULL;
+	}
+	table.root = NULL;
+}
+
+struct node *node_by_id(uint64_t id)
+{
+	struct node *n;
+
+	pthread_mutex_lock(&table.lock);
+	n = by_id(id);
+	pthread_mutex_unlock(&table.lock);
+	return n;
+}
+
+struct node *node_enter(struct node *parent, const char *name, struct found *found)
+{
+	struct node *n;
+
+	pthread_mutex_lock(&table.lock);
+	n = by_name(parent, name, found->tag);
+	if (!n) {
+		n = make(parent, name, found);
+		if (n) {
+			struct node **bucket = name_bucket(parent, name);
+
+			n->next_name = *bucket;
+			*bucket = n;
+			parent->children++;
+			*found = (struct found){ 0 };
+		}
+	}
+	if (n)
+		n->lookups++;
+	pthread_mutex_unlock(&table.lock);
+	found_drop(found);
+	return n;
+}
+
+void node_hold(const struct node *n)
+{
+	struct node *mine;
+
+	pthread_mutex_lock(&table.lock);
+	mine = by_id(n->id);
+	if (mine)
+		mine->lookups++;
+	pthread_mutex_unlock(&table.lock);
+}
+
+void node_forget(uint64_t id, uint64_t lookups)
+{
+	struct node *n, *dead = NULL;
+
+	pthread_mutex_lock(&table.lock);
+	n = by_id(id);
+	if (n && n != table.root) {
+		n->lookups -= lookups < n->lookups ? lookups : n->lookups;
+		dead = reap(n);
+	}
+	pthread_mutex_unlock(&table.lock);
+	dispose_all(dead);
+}
+
+void node_unname(const struct node *parent, const char *name)
+{
+	struct node **p;
+
+	pthread_mutex_lock(&table.lock);
+	p = name_bucket(parent, name);
+	while (*p) {
+		struct node *n = *p;
+
+		if (n->parent == parent && !strcmp(n->name, name)) {
+			*p = n->next_name;
+			n->next_name = NULL;
+			n->removed = true;
+		} else {
+			p = &n->next_name;
+		}
+	}
+	pthread_mutex_unlock(&table.lock);
+}
+
+bool node_removed(const struct node *n)
+{
+	for (n = n->parent; n; n = n->parent)
+		if (n->removed)
+			return true;
+	return false;
+}
+
+static int younger_first(const void *a, const void *b)
+{
+	const struct node *const *x = a, *const *y = b;
+
+	return (*x)->id < (*y)->id ? 1 : -1;
+}
+
+static void copy(const struct node *n, struct md_buf *out)
+{
+	size_t len = strlen(n->name) + 1, size = sizeof(struct node_name) + len;
+	struct node_name *to;
+
+	size = (size + 7) & ~(size_t)7;
+	to = (struct node_name *)(void *)md_buf_room(out, size);
+	if (!to)
+		return;
+	*to = (struct node_name){ .parent = n->parent->id, .row = n->row, .size = size };
+	memcpy(to->name, n->name, len);
+	out->len += size;
+}
+
+void node_collect(bool (*wanted)(const struct node *n), struct md_buf *out)
+{
+	struct md_buf nodes = MD_BUF_INIT;
+	const struct node **list;
+	size_t count;
+
+	pthread_mutex_lock(&table.lock);
+	for (size_t i = 0; i < BUCKETS; i++)
+		for (struct node *n = table.ids[i]; n; n = n->next_id)
+			if (n->parent && wanted(n))
+				md_buf_put(&nodes, &n, sizeof(n));
+	/* A child is always younger than its parent. */
+	list = (const struct node **)(void *)nodes.data;
+	count = nodes.len / sizeof(*list);
+	if (count)
+		qsort(list, count, sizeof(*list), younger_first);
+	for (size_t i = 0; i < count; i++)
+		copy(list[i], out);
+	pthread_mutex_unlock(&table.lock);
+	md_buf_deinit(&nodes);
+}
+
+void node_ids(const struct session *s, struct md_buf *out)
+{
+	pthread_mutex_lock(&table.lock);
+	for (size_t i = 0; i < BUCKETS; i++)
+		for (struct node *n = table.ids[i]; n; n = n->next_id)
+			if (n->session == s)
+				md_buf_put(out, &n->id, sizeof(n->id));
+	pthread_mutex_unlock(&table.lock);
+}
+
+void found_drop(struct found *found)
+{
+	session_put(found->session);
+	slot_put(found->slot);
+	found->session = NULL;
+	found->slot = NULL;
+}
+
+const struct node *node_up(const struct node *n, const struct row *row)
+{
+	while (n && n->row != row)
+		n = n->parent;
+	return n;
+}

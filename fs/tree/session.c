@@ -1,0 +1,359 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* sessions/NAME/ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "fs/base/process.h"
+#include "fs/base/words.h"
+#include "fs/tree/errors.h"
+#include "fs/tree/rows.h"
+#include "fs/tree/session_config.h"
+#include "fs/tree/tracedir.h"
+#include "tracer/tracer.h"
+
+uint64_t session_change(const struct node *n)
+{
+	struct session_info info;
+
+	session_info(n->session, &info);
+	return info.change;
+}
+
+static int show_verbs(const struct node *n, const struct who *who, struct md_buf *out)
+{
+	(void)who;
+	session_verbs(n->session, out);
+	return 0;
+}
+
+static int store_verbs(const struct node *n, const struct who *who, const char *text, bool replace, struct tr_err *err)
+{
+	(void)who, (void)replace;
+	return session_control(n->session, text, err);
+}
+
+static int show_status(const struct node *n, const struct who *who, struct md_buf *out)
+{
+	(void)who;
+	session_status(n->session, out);
+	return 0;
+}
+
+/* ---- wait: status, when it has changed ---- */
+
+struct change_wait {
+	const struct node *node;
+	uint64_t seen;
+	struct md_buf text;     /* being delivered */
+	size_t at;
+	bool ended;             /* its end was delivered, too: the next read waits for the next change */
+};
+
+static int wait_open(const struct node *n, void **state)
+{
+	struct change_wait *w = calloc(1, sizeof(*w));
+
+	if (!w)
+		return -ENOMEM;
+	w->node = n;
+	w->seen = session_change(n);
+	w->ended = true;
+	*state = w;
+	return 0;
+}
+
+static ssize_t wait_read(void *state, uint64_t offset, void *buf, size_t size)
+{
+	struct change_wait *w = state;
+	struct session_info info;
+	size_t n = w->text.len - w->at;
+
+	(void)offset;
+	if (!n && !w->ended) {
+		w->ended = true;
+		return 0;
+	}
+	if (!n) {
+		session_info(w->node->session, &info);
+		if (info.change == w->seen)
+			return info.gone ? 0 : -EAGAIN;
+		w->seen = info.change;
+		md_buf_deinit(&w->text);
+		w->text = (struct md_buf)MD_BUF_INIT;
+		w->at = 0;
+		session_status(w->node->session, &w->text);
+		if (w->text.failed)
+			return -ENOMEM;
+		w->ended = false;
+		n = w->text.len;
+	}
+	n = n < size ? n : size;
+	memcpy(buf, w->text.data + w->at, n);
+	w->at += n;
+	return (ssize_t)n;
+}
+
+static void wait_close(void *state)
+{
+	struct change_wait *w = state;
+
+	md_buf_deinit(&w->text);
+	free(w);
+}
+
+static const struct view wait_view = {
+	.open = wait_open, .read = wait_read, .close = wait_close, .streams = true, .silent = true,
+};
+
+/* ---- text and pipe ---- */
+
+static int text_view_open(const struct node *n, void **state)
+{
+	return text_open(n->session, (struct text_view **)state);
+}
+
+static ssize_t text_view_read(void *state, uint64_t offset, void *buf, size_t size)
+{
+	return text_read(state, offset, buf, size);
+}
+
+static void text_view_close(void *state)
+{
+	text_close(state);
+}
+
+static int text_attr(const struct node *n, const struct who *who, struct stat *st)
+{
+	(void)who;
+	st->st_size = (off_t)text_size(n->session);
+	return 0;
+}
+
+static int pipe_view_open(const struct node *n, void **state)
+{
+	return pipe_open(n->session, (struct pipe_view **)state);
+}
+
+static ssize_t pipe_view_read(void *state, uint64_t offset, void *buf, size_t size)
+{
+	(void)offset;
+	return pipe_read(state, buf, size);
+}
+
+static void pipe_view_close(void *state)
+{
+	pipe_close(state);
+}
+
+static const struct view text_view = { .open = text_view_open, .read = text_view_read, .close = text_view_close };
+
+static const struct view pipe_view = {
+	.open = pipe_view_open, .read = pipe_view_read, .close = pipe_view_close, .streams = true,
+};
+
+/* ---- snapshots ---- */
+
+static int find_snapshot(const struct node *dir, const char *name, const struct who *who, struct found *found)
+{
+	struct trace_image *m;
+	int64_t created;
+	int rc = snapshot_get(dir->session, name, &m, &created);
+
+	(void)who;
+	if (rc)
+		return rc;
+	image_put(m);
+	*found = (struct found){ .row = &snapshot_row, .tag = (uint64_t)created, .salt = (uint64_t)created };
+	return 0;
+}
+
+static void list_snapshots(const struct node *dir, const struct who *who, struct listing *out)
+{
+	struct md_buf names = MD_BUF_INIT;
+	struct found found;
+
+	snapshots_list(dir->session, &names);
+	for (const char *p = names_next(&names, NULL); p; p = names_next(&names, p))
+		if (!find_snapshot(dir, p, who, &found))
+			listing_add(out, p, &snapshot_row, found.salt);
+	md_buf_deinit(&names);
+}
+
+static int make_snapshot(const struct node *dir, const char *name, const struct who *who, struct tr_err *err)
+{
+	int rc = words_name(name, SNAPSHOT_NAME_MAX, err);
+
+	(void)who;
+	return rc ? rc : snapshot_create(dir->session, name, err);
+}
+
+static int remove_snapshot(const struct node *dir, const char *name, const struct who *who, struct tr_err *err)
+{
+	(void)who;
+	return snapshot_destroy(dir->session, name, err);
+}
+
+static int snapshot_attr(const struct node *n, const struct who *who, struct stat *st)
+{
+	(void)who;
+	st->st_mtim.tv_sec = (time_t)(n->tag / 1000000000);
+	st->st_mtim.tv_nsec = (long)(n->tag % 1000000000);
+	st->st_atim = st->st_ctim = st->st_mtim;
+	return 0;
+}
+
+const struct row snapshot_row = { .mode = S_IFDIR | 0555, .find = tracedir_find, .list = tracedir_list, .attr = snapshot_attr };
+
+/* ---- settings ---- */
+
+static int show_attr(const struct node *n, const struct who *who, struct md_buf *out)
+{
+	(void)who;
+	return session_show(n->session, (enum session_attr)n->row->arg, out);
+}
+
+static int store_attr(const struct node *n, const struct who *who, const char *text, bool replace, struct tr_err *err)
+{
+	(void)who, (void)replace;
+	return session_store(n->session, (enum session_attr)n->row->arg, text, err);
+}
+
+/* Unlike other values, it may be empty. */
+static int store_output(const struct node *n, const struct who *who, const char *text, bool replace, struct tr_err *err)
+{
+	char *copy = strdup(text), *word = copy;
+	int line, rc = copy ? 0 : -ENOMEM;
+
+	(void)replace;
+	if (copy && copy[strspn(copy, " \t\r\n")])
+		rc = words_value(copy, &word, &line, err);
+	else if (copy)
+		*copy = 0;
+	/* A path means to the daemon what it means to who wrote it. */
+	if (!rc && word[0] == '/' && process_elsewhere(who))
+		rc = tr_fail_at(err, -EACCES, word, 0, "you are in another mount namespace or root directory than the daemon");
+	if (!rc)
+		rc = session_store(n->session, SESSION_OUTPUT, word, err);
+	free(copy);
+	return rc;
+}
+
+static int save_output(const struct node *n, const struct who *who, struct md_buf *out)
+{
+	(void)who;
+	return session_show(n->session, SESSION_OUTPUT_SAVED, out);
+}
+
+/* ---- inclusion sets ---- */
+
+static int read_track(const struct node *n, const struct who *who, struct md_buf *out)
+{
+	(void)who;
+	return track_show(n->session, (enum track_attr)n->row->arg, out);
+}
+
+static int write_track(const struct node *n, const struct who *who, const char *text, bool replace, struct tr_err *err)
+{
+	int rc = domain_refuses(n, who, err);
+
+	return rc ? rc : track_store(n->session, (enum track_attr)n->row->arg, text, replace, err);
+}
+
+/* ---- rows ---- */
+
+static const struct row track_rows[] = {
+	{ .name = "vpid", .mode = S_IFREG | 0666, .show = read_track, .store = write_track, .how = STORE_LIST, .arg = TRACK_VPID,
+	  .setting = true },
+	{ .name = "vuid", .mode = S_IFREG | 0666, .show = read_track, .store = write_track, .how = STORE_LIST, .arg = TRACK_VUID,
+	  .setting = true },
+	{ .name = "vgid", .mode = S_IFREG | 0666, .show = read_track, .store = write_track, .how = STORE_LIST, .arg = TRACK_VGID,
+	  .setting = true },
+	{ 0 }
+};
+
+static const struct row user_rows[] = {
+	{ .name = "events", .mode = S_IFREG | 0666, .show = events_read, .store = events_write, .how = STORE_LIST },
+	{ .name = "contexts", .mode = S_IFREG | 0666, .show = contexts_read, .store = contexts_write, .how = STORE_LIST },
+	{ .name = "track", .mode = S_IFDIR | 0555, .rows = track_rows, .setting = true },
+	{ .name = "channels", .mode = S_IFDIR | 0777, .find = channels_find, .list = channels_each,
+	  .make = channels_make, .remove = channels_remove },
+	{ 0 }
+};
+
+const struct row user_row = { .name = "user", .mode = S_IFDIR | 0555, .rows = user_rows };
+
+static const struct row kernel_track_rows[] = {
+	{ .name = "pid", .mode = S_IFREG | 0666, .show = read_track, .store = write_track, .how = STORE_LIST, .arg = TRACK_PID,
+	  .setting = true },
+	{ .name = "vpid", .mode = S_IFREG | 0666, .show = read_track, .store = write_track, .how = STORE_LIST,
+	  .arg = TRACK_KERNEL_VPID, .setting = true },
+	{ .name = "uid", .mode = S_IFREG | 0666, .show = read_track, .store = write_track, .how = STORE_LIST,
+	  .arg = TRACK_KERNEL_UID, .setting = true },
+	{ .name = "vuid", .mode = S_IFREG | 0666, .show = read_track, .store = write_track, .how = STORE_LIST,
+	  .arg = TRACK_KERNEL_VUID, .setting = true },
+	{ .name = "gid", .mode = S_IFREG | 0666, .show = read_track, .store = write_track, .how = STORE_LIST,
+	  .arg = TRACK_KERNEL_GID, .setting = true },
+	{ .name = "vgid", .mode = S_IFREG | 0666, .show = read_track, .store = write_track, .how = STORE_LIST,
+	  .arg = TRACK_KERNEL_VGID, .setting = true },
+	{ 0 }
+};
+
+static const struct row kernel_rows[] = {
+	{ .name = "events", .mode = S_IFREG | 0666, .show = events_read, .store = events_write, .how = STORE_LIST },
+	{ .name = "contexts", .mode = S_IFREG | 0666, .show = contexts_read, .store = contexts_write, .how = STORE_LIST },
+	{ .name = "track", .mode = S_IFDIR | 0555, .rows = kernel_track_rows, .setting = true },
+	{ .name = "channels", .mode = S_IFDIR | 0777, .find = channels_find, .list = channels_each,
+	  .make = channels_make, .remove = channels_remove },
+	{ 0 }
+};
+
+const struct row kernel_row = { .mode = S_IFDIR | 0555, .rows = kernel_rows };
+
+/* The chunks that rotations have moved away, as they are in the output directory. */
+const struct row archives_row = { .mode = S_IFDIR | 0555, .find = tracedir_find, .list = tracedir_list };
+
+/* kernel/ is there if the session's owner may trace the kernel. */
+static int find_kernel(const struct node *dir, const char *name, const struct who *who, struct found *found)
+{
+	(void)who;
+	if (!strcmp(name, "archives")) {
+		found->row = &archives_row;
+		return 0;
+	}
+	found->row = &kernel_row;
+	return !strcmp(name, "kernel") && session_kernel(dir->session) ? 0 : -ENOENT;
+}
+
+static void list_kernel(const struct node *dir, const struct who *who, struct listing *out)
+{
+	(void)who;
+	listing_add(out, "archives", &archives_row, 0);
+	if (session_kernel(dir->session))
+		listing_add(out, "kernel", &kernel_row, 0);
+}
+
+static const struct row session_rows[] = {
+	{ .name = "control", .mode = S_IFREG | 0666, .show = show_verbs, .store = store_verbs, .how = STORE_LINES },
+	{ .name = "status", .mode = S_IFREG | 0444, .show = show_status, .change = session_change },
+	{ .name = "wait", .mode = S_IFREG | 0444, .view = &wait_view },
+	{ .name = "error", .mode = S_IFREG | 0444, .show = errors_show },
+	{ .name = "config", .mode = S_IFREG | 0666, .show = config_show, .store = config_store, .how = STORE_WHOLE },
+	{ .name = "snapshot_max_size", .mode = S_IFREG | 0666, .show = show_attr, .store = store_attr,
+	  .arg = SESSION_SNAPSHOT_MAX_SIZE, .setting = true },
+	{ .name = "snapshots", .mode = S_IFDIR | 0777, .find = find_snapshot, .list = list_snapshots,
+	  .make = make_snapshot, .remove = remove_snapshot },
+	{ .name = "output", .mode = S_IFREG | 0666, .show = show_attr, .store = store_output, .how = STORE_LINES,
+	  .save = save_output, .arg = SESSION_OUTPUT, .setting = true },
+	{ .name = "rotate_size", .mode = S_IFREG | 0666, .show = show_attr, .store = store_attr,
+	  .arg = SESSION_ROTATE_SIZE, .setting = true },
+	{ .name = "rotate_period", .mode = S_IFREG | 0666, .show = show_attr, .store = store_attr,
+	  .arg = SESSION_ROTATE_PERIOD, .setting = true },
+	{ .name = "user", .mode = S_IFDIR | 0555, .rows = user_rows },
+	{ .name = "trace", .mode = S_IFDIR | 0555, .find = tracedir_find, .list = tracedir_list },
+	{ .name = "text", .mode = S_IFREG | 0444, .view = &text_view, .attr = text_attr },
+	{ .name = "pipe", .mode = S_IFREG | 0444, .view = &pipe_view },
+	{ 0 }
+};
+
+const struct row session_row = { .mode = S_IFDIR | 07777, .rows = session_rows, .find = find_kernel, .list = list_kernel };

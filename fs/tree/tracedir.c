@@ -1,0 +1,397 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include <errno.h>
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/queue.h>
+
+#include "fs/base/base.h"
+#include "fs/base/process.h"
+#include "fs/tree/rows.h"
+#include "fs/tree/tracedir.h"
+#include "fs/tree/tree.h"
+#include "tracer/tracer.h"
+
+#define LASTS 2000      /* ms since somebody looked */
+
+/* For one process: a moment of trace/. Or for all: a snapshot, which lasts until it is removed. */
+struct slot {
+	struct session *session;        /* a reference, so that its address means no other session */
+	struct process process;
+	struct trace_image *moment;          /* never changes; NULL when over (guarded by the lock) */
+	uint64_t serial;
+	bool lasts;                     /* a snapshot's */
+	bool archives;                  /* it shows archives/, not trace/ */
+
+	/* Guarded by the lock below. */
+	unsigned refs;                  /* of nodes, of the list, of who looks something up */
+	unsigned opens;
+	int64_t looked;
+	bool over;
+	TAILQ_ENTRY(slot) link;
+};
+
+static struct {
+	pthread_mutex_t lock;           /* guards the list, serial and the marked part of all slots */
+	TAILQ_HEAD(, slot) slots;       /* those that are not over */
+	uint64_t serial;
+} trace = {
+	.lock = PTHREAD_MUTEX_INITIALIZER,
+	.slots = TAILQ_HEAD_INITIALIZER(trace.slots),
+};
+
+static const struct row dir_row, file_row;
+
+void slot_put(struct slot *s)
+{
+	bool last;
+
+	if (!s)
+		return;
+	pthread_mutex_lock(&trace.lock);
+	last = !--s->refs;
+	pthread_mutex_unlock(&trace.lock);
+	if (!last)
+		return;
+	if (s->moment)
+		image_put(s->moment);
+	session_put(s->session);
+	free(s);
+	trim_later();
+}
+
+/* With the lock: takes s off the list; the moment goes to the caller, and so does the list's reference. */
+static struct trace_image *end(struct slot *s)
+{
+	struct trace_image *m = s->moment;
+
+	TAILQ_REMOVE(&trace.slots, s, link);
+	s->over = true;
+	s->moment = NULL;
+	return m;
+}
+
+static bool outlived(const struct slot *s, int64_t now)
+{
+	return !s->opens && (s->lasts ? image_ended(s->moment) : now - s->looked >= LASTS);
+}
+
+/* With the lock: the process's moment of this session if it lasts, with a reference more. */
+static struct slot *present(struct session *session, bool archives, const struct process *p, int64_t now)
+{
+	struct slot *s;
+
+	TAILQ_FOREACH(s, &trace.slots, link) {
+		if (s->lasts || s->session != session || s->archives != archives || !process_same(&s->process, p) || outlived(s, now))
+			continue;
+		s->looked = now;
+		s->refs++;
+		return s;
+	}
+	return NULL;
+}
+
+static struct slot *slot_new(struct session *session, const char *name, bool archives, const struct process *p, int *rc)
+{
+	struct slot *s = calloc(1, sizeof(*s));
+
+	*rc = s ? 0 : -ENOMEM;
+	if (!s)
+		return NULL;
+	s->process = *p;
+	s->archives = archives;
+	s->refs = 2;            /* the list's and the caller's */
+	s->session = session_get(fs.tracer, name);
+	if (s->session != session)
+		*rc = -ENOENT;  /* removed, perhaps made again, while we came here */
+	else
+		*rc = archives ? image_take_archives(session, &s->moment) : image_take(session, &s->moment);
+	if (!*rc)
+		return s;
+	session_put(s->session);
+	free(s);
+	return NULL;
+}
+
+/* With the lock: the slot of a snapshot, if there is one, with a reference more. */
+static struct slot *slot_of(const struct trace_image *m)
+{
+	struct slot *s;
+
+	TAILQ_FOREACH(s, &trace.slots, link) {
+		if (s->moment == m) {
+			s->refs++;
+			return s;
+		}
+	}
+	return NULL;
+}
+
+/* The snapshot that n is, or is in. With a reference. */
+static int look_snapshot(const struct node *n, const struct node *snapshot, struct slot **out)
+{
+	struct slot *s = calloc(1, sizeof(*s));
+	struct trace_image *m;
+	int64_t created;
+	int rc = s ? snapshot_get(n->session, snapshot->name, &m, &created) : -ENOMEM;
+
+	/* Another one may have its name by now. */
+	if (!rc && snapshot->tag != (uint64_t)created) {
+		image_put(m);
+		rc = -ENOENT;
+	}
+	if (rc) {
+		free(s);
+		return rc;
+	}
+	*s = (struct slot){ .moment = m, .serial = (uint64_t)created, .lasts = true, .refs = 2 };
+	pthread_mutex_lock(&trace.lock);
+	*out = slot_of(m);
+	if (!*out) {
+		*out = s;
+		TAILQ_INSERT_TAIL(&trace.slots, s, link);
+	}
+	pthread_mutex_unlock(&trace.lock);
+	if (*out != s) {
+		image_put(m);
+		free(s);
+	}
+	return 0;
+}
+
+/* The moment of the process that asks: the one it is in, or a fresh one. With a reference. */
+static int look(const struct node *n, const struct who *who, struct slot **out)
+{
+	const struct node *session = node_up(n, &session_row), *snapshot = node_up(n, &snapshot_row);
+	bool archives = node_up(n, &archives_row) != NULL;
+	struct slot *s, *fresh;
+	struct process p;
+	int rc;
+
+	if (snapshot)
+		return look_snapshot(n, snapshot, out);
+	process_of(who, &p);
+	pthread_mutex_lock(&trace.lock);
+	s = present(n->session, archives, &p, helper_clock());
+	pthread_mutex_unlock(&trace.lock);
+	if (s) {
+		*out = s;
+		return 0;
+	}
+	fresh = slot_new(n->session, session->name, archives, &p, &rc);
+	if (!fresh)
+		return rc;
+	pthread_mutex_lock(&trace.lock);
+	s = present(n->session, archives, &p, helper_clock());
+	if (!s) {               /* else another thread of the process was faster, and both must see one moment */
+		s = fresh;
+		s->looked = helper_clock();
+		s->serial = ++trace.serial;
+		TAILQ_INSERT_TAIL(&trace.slots, s, link);
+	}
+	pthread_mutex_unlock(&trace.lock);
+	if (s != fresh) {
+		slot_put(fresh);
+		slot_put(fresh);
+	} else {
+		helper_kick();    /* for tracedir_expire */
+	}
+	*out = s;
+	return 0;
+}
+
+/* A reference to the slot's moment, or NULL if it is over. */
+static struct trace_image *image_of(struct slot *s)
+{
+	struct trace_image *m;
+
+	pthread_mutex_lock(&trace.lock);
+	m = s->moment ? image_get(s->moment) : NULL;
+	pthread_mutex_unlock(&trace.lock);
+	return m;
+}
+
+int slot_open(struct slot *s)
+{
+	int rc = 0;
+
+	pthread_mutex_lock(&trace.lock);
+	if (s->over)
+		rc = -ESTALE;
+	else
+		s->opens++;
+	s->looked = helper_clock();
+	pthread_mutex_unlock(&trace.lock);
+	return rc;
+}
+
+void slot_release(struct slot *s)
+{
+	struct trace_image *m = NULL;
+	bool over;
+
+	pthread_mutex_lock(&trace.lock);
+	s->opens--;
+	over = !s->over && outlived(s, helper_clock());
+	if (over)
+		m = end(s);
+	pthread_mutex_unlock(&trace.lock);
+	if (!over) {
+		helper_kick();
+		return;
+	}
+	image_put(m);
+	slot_put(s);
+}
+
+ssize_t slot_read(struct slot *s, size_t index, uint64_t offset, void *buf, size_t size)
+{
+	return image_read(s->moment, index, offset, buf, size);        /* open: it stays */
+}
+
+int64_t tracedir_expire(int64_t now)
+{
+	int64_t next = -1;
+	struct slot *s;
+
+	pthread_mutex_lock(&trace.lock);
+again:
+	TAILQ_FOREACH(s, &trace.slots, link) {
+		if (outlived(s, now)) {
+			struct trace_image *m = end(s);
+
+			pthread_mutex_unlock(&trace.lock);
+			image_put(m);
+			slot_put(s);
+			pthread_mutex_lock(&trace.lock);
+			goto again;
+		}
+		if (!s->opens && !s->lasts && (next < 0 || s->looked + LASTS < next))
+			next = s->looked + LASTS;
+	}
+	pthread_mutex_unlock(&trace.lock);
+	return next;
+}
+
+void tracedir_deinit(void)
+{
+	struct slot *s;
+
+	while ((s = TAILQ_FIRST(&trace.slots))) {
+		struct trace_image *m = end(s);
+
+		image_put(m);
+		slot_put(s);
+	}
+}
+
+/* ---- rows ---- */
+
+/* The path of a directory below trace/, with a '/' behind it unless it is trace/ itself. */
+static void path_of(const struct node *dir, struct md_buf *out)
+{
+	if (dir->row != &dir_row)
+		return;         /* trace/ itself */
+	path_of(dir->parent, out);
+	md_buf_printf(out, "%s/", dir->name);
+}
+
+/* What stands in the directory `prefix` on the way to `path`: its name in `name`. NULL: path is not below it. */
+static const char *step(const char *path, const char *prefix, struct md_buf *name)
+{
+	size_t skip = strlen(prefix);
+
+	if (strncmp(path, prefix, skip))
+		return NULL;
+	md_buf_reset(name);
+	md_buf_put(name, path + skip, strcspn(path + skip, "/"));
+	return path + skip + name->len;
+}
+
+int tracedir_find(const struct node *dir, const char *name, const struct who *who, struct found *found)
+{
+	struct md_buf prefix = MD_BUF_INIT, part = MD_BUF_INIT;
+	const struct image_file *files;
+	struct trace_image *m = NULL;
+	struct slot *slot;
+	int rc = look(dir, who, &slot);
+
+	if (rc)
+		return rc;
+	path_of(dir, &prefix);
+	m = image_of(slot);
+	rc = m ? -ENOENT : -ESTALE;
+	for (size_t i = 0, n = m ? image_files(m, &files) : 0; rc && i < n; i++) {
+		const char *rest = step(files[i].path, md_buf_str(&prefix), &part);
+
+		if (!rest || strcmp(md_buf_str(&part), name))
+			continue;
+		rc = 0;
+		if (*rest)
+			*found = (struct found){ .row = &dir_row };
+		else
+			*found = (struct found){ .row = &file_row, .slot = slot, .index = i,
+						 .tag = slot->serial, .salt = slot->serial };
+	}
+	md_buf_deinit(&prefix);
+	md_buf_deinit(&part);
+	if (m)
+		image_put(m);
+	if (rc || !found->slot)
+		slot_put(slot);
+	return rc;
+}
+
+void tracedir_list(const struct node *dir, const struct who *who, struct listing *out)
+{
+	struct md_buf prefix = MD_BUF_INIT, part = MD_BUF_INIT, last = MD_BUF_INIT;
+	const struct image_file *files;
+	struct trace_image *m;
+	struct slot *slot;
+
+	if (look(dir, who, &slot))
+		return;
+	path_of(dir, &prefix);
+	m = image_of(slot);
+	/* Sorted by path: files of one directory stand together. */
+	for (size_t i = 0, n = m ? image_files(m, &files) : 0; i < n; i++) {
+		const char *rest = step(files[i].path, md_buf_str(&prefix), &part);
+
+		if (!rest || !strcmp(md_buf_str(&part), md_buf_str(&last)))
+			continue;
+		listing_add(out, md_buf_str(&part), *rest ? &dir_row : &file_row, *rest ? 0 : slot->serial);
+		md_buf_reset(&last);
+		md_buf_put(&last, part.data, part.len);
+	}
+	md_buf_deinit(&prefix);
+	md_buf_deinit(&part);
+	md_buf_deinit(&last);
+	if (m)
+		image_put(m);
+	slot_put(slot);
+}
+
+static int file_attr(const struct node *n, const struct who *who, struct stat *st)
+{
+	struct trace_image *m = image_of(n->slot);
+	const struct image_file *files;
+
+	(void)who;
+	if (!m)
+		return -ESTALE;
+	if (n->index < image_files(m, &files)) {
+		st->st_size = (off_t)files[n->index].size;
+		if (files[n->index].mtime) {
+			st->st_mtim.tv_sec = files[n->index].mtime / 1000000000;
+			st->st_mtim.tv_nsec = files[n->index].mtime % 1000000000;
+			st->st_ctim = st->st_mtim;
+		}
+	}
+	image_put(m);
+	return 0;
+}
+
+static const struct row dir_row = { .mode = S_IFDIR | 0555, .find = tracedir_find, .list = tracedir_list };
+static const struct row file_row = { .mode = S_IFREG | 0444, .attr = file_attr };

@@ -1,0 +1,228 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include <errno.h>
+#include <string.h>
+
+#include "fs/tree/errors.h"
+#include "fs/tree/tree.h"
+#include "tracer/tracer.h"
+
+#define PERMISSIONS 07777
+
+void listing_add(struct listing *l, const char *name, const struct row *row, uint64_t salt)
+{
+	struct entry e = { .ino = node_ino(l->dir, name, salt), .mode = row->mode, .name = l->names.len };
+
+	md_buf_put(&l->names, name, strlen(name) + 1);
+	if (!l->names.failed)
+		md_buf_put(&l->entries, &e, sizeof(e));
+}
+
+const char *names_next(struct md_buf *names, const char *p)
+{
+	const char *all = md_buf_str(names), *end = all + (names->failed ? 0 : names->len);
+
+	p = p ? p + strlen(p) + 1 : all;
+	while (p < end && !*p)
+		p++;
+	return p < end ? p : NULL;
+}
+
+void listing_add_all(struct listing *l, struct md_buf *names, const struct row *row)
+{
+	for (const char *p = names_next(names, NULL); p; p = names_next(names, p))
+		listing_add(l, p, row, 0);
+}
+
+bool names_have(struct md_buf *names, const char *name)
+{
+	for (const char *p = names_next(names, NULL); p; p = names_next(names, p))
+		if (!strcmp(p, name))
+			return true;
+	return false;
+}
+
+size_t listing_count(const struct listing *l)
+{
+	return l->entries.len / sizeof(struct entry);
+}
+
+const struct entry *listing_at(const struct listing *l, size_t i, const char **name)
+{
+	const struct entry *e = (const struct entry *)(const void *)l->entries.data + i;
+
+	*name = l->names.data + e->name;
+	return e;
+}
+
+void listing_deinit(struct listing *l)
+{
+	md_buf_deinit(&l->names);
+	md_buf_deinit(&l->entries);
+}
+
+bool tree_gone(const struct node *n)
+{
+	struct session_info info;
+
+	if (!n->session)
+		return false;
+	session_info(n->session, &info);
+	return info.gone;
+}
+
+static const struct row *fixed_row(const struct row *rows, const char *name)
+{
+	for (; rows && rows->mode; rows++)
+		if (!strcmp(rows->name, name))
+			return rows;
+	return NULL;
+}
+
+int tree_find(const struct node *dir, const char *name, const struct who *who, struct found *found)
+{
+	*found = (struct found){ .row = fixed_row(dir->row->rows, name) };
+	if (tree_gone(dir))
+		return -ENOENT;
+	if (found->row)
+		return 0;
+	return dir->row->find ? dir->row->find(dir, name, who, found) : -ENOENT;
+}
+
+int tree_list(const struct node *dir, const struct who *who, struct listing *out)
+{
+	*out = (struct listing){ .dir = dir };
+	if (tree_gone(dir))
+		return 0;
+	for (const struct row *r = dir->row->rows; r && r->mode; r++)
+		listing_add(out, r->name, r, 0);
+	if (dir->row->list)
+		dir->row->list(dir, who, out);
+	if (out->names.failed || out->entries.failed) {
+		listing_deinit(out);
+		return -ENOMEM;
+	}
+	return 0;
+}
+
+static void stamp(struct stat *st, int64_t ns)
+{
+	st->st_mtim.tv_sec = ns / 1000000000;
+	st->st_mtim.tv_nsec = ns % 1000000000;
+	st->st_atim = st->st_ctim = st->st_mtim;
+}
+
+/*
+ * Files of text have their true size, made for each who asks. `test -s` and `wc -c` are right then; and sendfile(2), which
+ * some programs try first, takes a file of size 0 for an empty one even where reading it would tell otherwise.
+ */
+static off_t shown_size(const struct node *n, const struct who *who)
+{
+	struct md_buf text = MD_BUF_INIT;
+	off_t size = n->row->show(n, who, &text) ? 0 : (off_t)text.len;
+
+	md_buf_deinit(&text);
+	return size;
+}
+
+int tree_attr(const struct node *n, const struct who *who, struct stat *st)
+{
+	struct session_info info;
+	int rc = 0;
+
+	memset(st, 0, sizeof(*st));
+	st->st_ino = n->ino;
+	st->st_mode = n->row->mode;
+	/* One link for directories, too: it tells find(1) that the count of links says nothing about subdirectories. */
+	st->st_nlink = 1;
+	st->st_uid = fs.uid;
+	st->st_gid = fs.gid;
+	st->st_blksize = 4096;
+	stamp(st, fs.born);
+	if (n->session) {
+		session_info(n->session, &info);
+		st->st_uid = info.uid;
+		st->st_gid = info.gid;
+		st->st_mode &= S_IFMT | (info.mode & PERMISSIONS);
+		stamp(st, info.created);
+	}
+	if (n->row->show)
+		st->st_size = shown_size(n, who);
+	if (n->row->attr)
+		rc = n->row->attr(n, who, st);
+	/* cp takes a file with fewer blocks than its size needs for a sparse one, and looks for holes. */
+	st->st_blocks = (st->st_size + 511) / 512;
+	return rc;
+}
+
+int tree_make(const struct node *dir, const char *name, const struct who *who)
+{
+	struct tr_err err = TR_ERR_INIT;
+	uint64_t since = errors_count();
+	int rc;
+
+	if (tree_gone(dir))
+		rc = -ENOENT;
+	else if (dir->row->make)
+		rc = dir->row->make(dir, name, who, &err);
+	else
+		rc = tr_fail_at(&err, -EPERM, name, 0, "no directory can be made here");
+	errors_result(dir, "mkdir", who, since, rc, &err);
+	return rc;
+}
+
+int tree_remove(const struct node *dir, const char *name, const struct who *who)
+{
+	struct tr_err err = TR_ERR_INIT;
+	uint64_t since = errors_count();
+	int rc;
+
+	if (tree_gone(dir))
+		rc = -ENOENT;
+	else if (dir->row->remove && !fixed_row(dir->row->rows, name))
+		rc = dir->row->remove(dir, name, who, &err);
+	else
+		rc = tr_fail_at(&err, -EPERM, name, 0, "this directory is part of the tree and cannot be removed");
+	if (!rc)
+		node_unname(dir, name);
+	errors_result(dir, "rmdir", who, since, rc, &err);
+	return rc;
+}
+
+int tree_refuse(const struct node *dir, const char *what, const char *name, const struct who *who)
+{
+	struct tr_err err = TR_ERR_INIT;
+	uint64_t since = errors_count();
+	int rc = tr_fail_at(&err, -EPERM, name, 0,
+			    "files of this tree are not made, removed or renamed; mkdir and rmdir work on sessions, channels and snapshots");
+
+	errors_result(dir, what, who, since, rc, &err);
+	return rc;
+}
+
+int tree_chmod(const struct node *n, mode_t mode, const struct who *who)
+{
+	struct tr_err err = TR_ERR_INIT;
+	uint64_t since = errors_count();
+	int rc;
+
+	if (n->row == &session_row)
+		rc = session_chmod(n->session, mode & PERMISSIONS);
+	else
+		rc = tr_fail_at(&err, -EPERM, n->name, 0, "only the directory of a session has a mode of its own");
+	errors_result(n, "chmod", who, since, rc, &err);
+	return rc;
+}
+
+int tree_chown(const struct node *n, uid_t uid, gid_t gid, const struct who *who)
+{
+	struct tr_err err = TR_ERR_INIT;
+	uint64_t since = errors_count();
+	int rc;
+
+	if (n->row == &session_row)
+		rc = session_chown(n->session, uid, gid);
+	else
+		rc = tr_fail_at(&err, -EPERM, n->name, 0, "only the directory of a session has an owner of its own");
+	errors_result(n, "chown", who, since, rc, &err);
+	return rc;
+}

@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * tree/: the name space as tables of rows. A row says everything about one file or directory: its name and mode, and what
+ * reading, writing, listing, making and removing mean there. Lookup, readdir, getattr and open derive from it, so that a new
+ * file is one row and its functions.
+ *
+ *	tree.c                  lookup, readdir, getattr, mkdir, rmdir, chmod on any row
+ *	root.c, readme.c        the rows of the mount's root, and its README
+ *	apps.c, kernel.c        the rows of apps/ and of available/kernel/
+ *	session.c, channel.c    the rows of a session and of a channel (rows.h: what these files share)
+ *	session_config.c        the file `config` of a session (session_config.h)
+ *	tracedir.c              trace/ and snapshots/NAME/ (tracedir.h)
+ *	errors.c                the files `error` (errors.h)
+ *	node.c                  the nodes that the kernel knows (node.h)
+ *
+ * Locks: node.c has one for its table, errors.c one for its entries, tracedir.c one for its slots.
+ *
+ * Permissions are the kernel's work (mount option default_permissions): it checks the modes and owners that tree_attr reports
+ * against the credentials of the process itself, at each step of a path and at open. Inside a session the mode of
+ * a file is that of its row as far as the session's directory has the bit: chmod g+rx of the session lets the group
+ * read everything, g+w lets it also write what can be written.
+ */
+#ifndef FS_TREE_TREE_H
+#define FS_TREE_TREE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/stat.h>
+
+#include "fs/base/base.h"
+#include "fs/tree/node.h"
+#include "metadata/buf.h"
+#include "tracer/base/err.h"
+
+/* How what is written to a file is understood (control.c). */
+enum store_how {
+	STORE_VALUE,    /* one word: store gets it without quotes */
+	STORE_CHOICE,   /* the same; shown as the words that there are, the one that was chosen in brackets */
+	STORE_LINES,    /* lines; comments are blanked */
+	STORE_LIST,     /* the same, and the first write of an open with O_TRUNC replaces the list */
+	STORE_RAW,      /* lines as they are, of any bytes but NUL */
+	STORE_WHOLE,    /* all writes of an open together, when it is closed */
+};
+
+/* A file that is read by moving on, not by showing a text: pipe, streams, wait, text (wait.c). */
+struct view {
+	int (*open)(const struct node *n, void **state);
+	/* As packet_stream_read of the tracer; one caller at a time. Views that stream ignore the offset. */
+	ssize_t (*read)(void *state, uint64_t offset, void *buf, size_t size);
+	void (*close)(void *state);
+	bool streams;           /* not seekable; a read blocks while there is nothing (-EAGAIN) and can be polled for */
+	bool silent;            /* what it waits for is always announced by the tracer's `changed` */
+};
+
+struct listing;
+
+struct row {
+	const char *name;               /* NULL: names are given by find and list of the row above */
+	mode_t mode;
+	const struct row *rows;         /* directory: what is always there, ended by a row without mode */
+	int (*find)(const struct node *dir, const char *name, const struct who *who, struct found *found);
+	void (*list)(const struct node *dir, const struct who *who, struct listing *out);
+	int (*make)(const struct node *dir, const char *name, const struct who *who, struct tr_err *err);
+	int (*remove)(const struct node *dir, const char *name, const struct who *who, struct tr_err *err);
+	int (*attr)(const struct node *n, const struct who *who, struct stat *st);     /* changes what tree_attr says */
+	bool lasting;   /* … but always to the same */
+	int (*show)(const struct node *n, const struct who *who, struct md_buf *out);
+	/* A setting, as `config` has it; NULL: as `show` has it. */
+	int (*save)(const struct node *n, const struct who *who, struct md_buf *out);
+	int (*store)(const struct node *n, const struct who *who, const char *text, bool replace, struct tr_err *err);
+	enum store_how how;
+	bool setting;                   /* a part of `config` (config.h); of a directory: what is below, too */
+	const struct view *view;
+	/* A number that grows when a poll for POLLPRI on the file shall be answered. */
+	uint64_t (*change)(const struct node *n);
+	int arg;                        /* for functions that serve several rows */
+};
+
+extern const struct row root_row, session_row;
+
+/* What a directory holds, at one moment. */
+struct entry {
+	uint64_t ino;
+	mode_t mode;            /* the type bits count */
+	size_t name;            /* offset in names */
+};
+
+struct listing {
+	const struct node *dir;
+	struct md_buf names;    /* ended by NUL each */
+	struct md_buf entries;  /* struct entry each */
+};
+
+void listing_add(struct listing *l, const char *name, const struct row *row, uint64_t salt);
+void listing_add_all(struct listing *l, struct md_buf *names, const struct row *row);
+size_t listing_count(const struct listing *l);
+const struct entry *listing_at(const struct listing *l, size_t i, const char **name);
+void listing_deinit(struct listing *l);
+
+/*
+ * Names as the tracer gives them, separated by NUL; whether NUL ends the last one, too, makes no difference. p NULL: the
+ * first one. NULL: no more.
+ */
+const char *names_next(struct md_buf *names, const char *p);
+bool names_have(struct md_buf *names, const char *name);
+
+int tree_find(const struct node *dir, const char *name, const struct who *who, struct found *found);
+int tree_list(const struct node *dir, const struct who *who, struct listing *out);
+/* As the one who asks sees it. */
+int tree_attr(const struct node *n, const struct who *who, struct stat *st);
+/* mkdir and rmdir; they explain what went wrong in the error file. */
+int tree_make(const struct node *dir, const char *name, const struct who *who);
+int tree_remove(const struct node *dir, const char *name, const struct who *who);
+/* Everything else that changes a directory: -EPERM, and the error file says what to do instead. */
+int tree_refuse(const struct node *dir, const char *what, const char *name, const struct who *who);
+/* chmod and chown; UINT32_MAX leaves a value. */
+int tree_chmod(const struct node *n, mode_t mode, const struct who *who);
+int tree_chown(const struct node *n, uid_t uid, gid_t gid, const struct who *who);
+/* The session was removed; what is below its directory only lives on for those who have it open. */
+bool tree_gone(const struct node *n);
+
+#endif
