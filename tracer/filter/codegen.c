@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What a filter's nodes become in a program. See filter/codegen.h. */
+/* Compiles the nodes of a filter to words. See filter/codegen.h. */
 #include <stdio.h>
 #include <string.h>
 
 #include "tracer/filter/codegen.h"
 #include "tracer/context/perfcounter.h"
 
-static void value(struct code *c, const struct filter_node *n, uint8_t r);
+static void load_value(struct code *c, const struct filter_node *n, uint8_t r);
 
-static struct places swapped(struct places p)
+static struct places swap_places(struct places p)
 {
 	return (struct places){ p.no, p.yes, !p.yes_follows };
 }
@@ -20,7 +20,7 @@ static const struct filter_info *info_of(const struct code *c, const struct filt
 
 /* ---- fields ---- */
 
-static void walk_one(struct code *c, uint32_t anchor)
+static void set_anchor(struct code *c, uint32_t anchor)
 {
 	uint32_t i, before, at;
 
@@ -36,34 +36,38 @@ static void walk_one(struct code *c, uint32_t anchor)
 	}
 }
 
-/* Makes anchors up to this one. */
-static void walk(struct code *c, uint32_t anchor)
+/* Emits WALK words until this anchor is set. */
+static void set_anchors(struct code *c, uint32_t anchor)
 {
 	while (!c->dead && c->walked < anchor)
-		walk_one(c, c->walked++);
+		set_anchor(c, c->walked++);
 }
 
-static void range(struct code *c, const struct filter_info *i, struct places p)
+static void test_range(struct code *c, const struct filter_info *i, struct places p)
 {
 	static const uint8_t ops[2][9][2] = {
-		{ [1] = { FILTER_RANGE_U8, FILTER_RANGE_S8 }, [2] = { FILTER_RANGE_U16, FILTER_RANGE_S16 },
-		  [4] = { FILTER_RANGE_32, FILTER_RANGE_32 }, [8] = { FILTER_RANGE_64, FILTER_RANGE_64 } },
-		{ [1] = { FILTER_RANGE_U8, FILTER_RANGE_S8 }, [2] = { FILTER_RANGE_U16_BE, FILTER_RANGE_S16_BE },
-		  [4] = { FILTER_RANGE_32_BE, FILTER_RANGE_32_BE }, [8] = { FILTER_RANGE_64_BE, FILTER_RANGE_64_BE } },
+		{ [1] = { FILTER_RANGE_U8, FILTER_RANGE_S8 },
+		  [2] = { FILTER_RANGE_U16, FILTER_RANGE_S16 },
+		  [4] = { FILTER_RANGE_32, FILTER_RANGE_32 },
+		  [8] = { FILTER_RANGE_64, FILTER_RANGE_64 } },
+		{ [1] = { FILTER_RANGE_U8, FILTER_RANGE_S8 },
+		  [2] = { FILTER_RANGE_U16_BE, FILTER_RANGE_S16_BE },
+		  [4] = { FILTER_RANGE_32_BE, FILTER_RANGE_32_BE },
+		  [8] = { FILTER_RANGE_64_BE, FILTER_RANGE_64_BE } },
 	};
 	const struct trail_reg_field *f = i->field;
 	uint64_t wide[2] = { i->lo, i->hi - i->lo };
 	struct filter_word w = { .at = i->at, .a = (uint32_t)wide[0], .b = (uint32_t)wide[1] };
+	bool is_signed = f->flags & TRAIL_FIELD_SIGNED;
 
-	walk(c, i->anchor);
+	set_anchors(c, i->anchor);
 	w.flag = (uint8_t)i->anchor;
-	w.op = ops[!!(f->flags & TRAIL_FIELD_BIG_ENDIAN)][f->size]
-		  [!!(f->flags & TRAIL_FIELD_SIGNED)];
+	w.op = ops[!!(f->flags & TRAIL_FIELD_BIG_ENDIAN)][f->size][is_signed];
 	if (f->size == 8) {
 		w.a = code_literal(c, wide, sizeof(wide));
 		w.b = 0;
 	}
-	code_test(c, w, i->inverted ? swapped(p) : p);
+	code_test(c, w, i->inverted ? swap_places(p) : p);
 }
 
 static void load_field(struct code *c, const struct filter_node *n, uint8_t r)
@@ -72,7 +76,7 @@ static void load_field(struct code *c, const struct filter_node *n, uint8_t r)
 	const struct trail_reg_field *f = i->field;
 	struct filter_word w = { .flag = r, .at = i->at, .a = filter_field_place(f, i->anchor) };
 
-	walk(c, i->anchor);
+	set_anchors(c, i->anchor);
 	switch (f->kind) {
 	case TRAIL_KIND_FLOAT:
 		w.op = FILTER_LOAD_FLOAT;
@@ -98,8 +102,8 @@ static void load_field(struct code *c, const struct filter_node *n, uint8_t r)
 
 /* ---- strings ---- */
 
-/* The literal, and how much of it is still there when the next byte does not fit: see filter_find. */
-static uint32_t find_literal(struct code *c, const char *s, size_t n)
+/* A literal with its table for filter_find: how much still matches when the next byte does not. */
+static uint32_t put_search_literal(struct code *c, const char *s, size_t n)
 {
 	uint32_t at = code_literal(c, s, n);
 	uint8_t *table = (uint8_t *)md_buf_room(&c->literals, 2 * n);
@@ -119,7 +123,7 @@ static uint32_t find_literal(struct code *c, const char *s, size_t n)
 	return at;
 }
 
-/* The parts of a pattern between its stars, in the order in which they are tested. */
+/* The parts of a pattern between its stars, in the order of the tests. */
 struct parts {
 	const char *s, *end, *first, *last;     /* first, last: stars */
 	int stage;
@@ -130,13 +134,13 @@ struct parts {
 	} part;
 };
 
-static bool found_part(struct parts *p, const char *s, const char *end, enum filter_match how)
+static bool set_part(struct parts *p, const char *s, const char *end, enum filter_match how)
 {
 	p->part = (struct part){ s, (size_t)(end - s), how };
 	return true;
 }
 
-/* The ends first: what is found in between may not lie in them. */
+/* The prefix and the suffix come first, because a part between stars may not overlap them. */
 static bool next_part(struct parts *p)
 {
 	const char *s;
@@ -146,33 +150,33 @@ static bool next_part(struct parts *p)
 		p->first = memchr(p->s, '\0', (size_t)(p->end - p->s));
 		if (!p->first) {
 			p->stage = 3;
-			return found_part(p, p->s, p->end, FILTER_MATCH_WHOLE);
+			return set_part(p, p->s, p->end, FILTER_MATCH_WHOLE);
 		}
 		for (p->last = p->end - 1; *p->last; )
 			p->last--;
-		/* Of a lone star too: it wants a string. */
+		/* Also for a lone star, which requires a string. */
 		if (p->first > p->s || p->first + 1 == p->end)
-			return found_part(p, p->s, p->first, FILTER_MATCH_PREFIX);
+			return set_part(p, p->s, p->first, FILTER_MATCH_PREFIX);
 		return next_part(p);
 	case 1:
 		if (p->last + 1 < p->end)
-			return found_part(p, p->last + 1, p->end, FILTER_MATCH_SUFFIX);
+			return set_part(p, p->last + 1, p->end, FILTER_MATCH_SUFFIX);
 		return next_part(p);
 	case 2:
 		if (p->first >= p->last)
 			return false;
-		/* No two stars are neighbours, so there is something before the next one. */
+		/* The parser merges neighbouring stars, so there is text before the next one. */
 		s = p->first + 1;
 		p->first = memchr(s, '\0', (size_t)(p->end - s));
 		p->stage = 2;
-		return found_part(p, s, p->first, FILTER_MATCH_FIND);
+		return set_part(p, s, p->first, FILTER_MATCH_FIND);
 	default:
 		return false;
 	}
 }
 
-static void match(struct code *c, const struct filter_node *pattern, const struct filter_node *text,
-		  uint8_t r, struct places p)
+static void test_pattern(struct code *c, const struct filter_node *pattern,
+			 const struct filter_node *text, uint8_t r, struct places p)
 {
 	const struct filter_info *i = info_of(c, text);
 	struct parts parts = { .s = pattern->text, .end = pattern->text + pattern->text_length };
@@ -182,12 +186,14 @@ static void match(struct code *c, const struct filter_node *pattern, const struc
 	single = parts.part.how != FILTER_MATCH_FIND && !next_part(&ahead) &&
 		 text->kind == NODE_FIELD && i->field->kind == TRAIL_KIND_STRING;
 	if (single)
-		walk(c, i->anchor);
+		set_anchors(c, i->anchor);
 	else
-		value(c, text, r);
+		load_value(c, text, r);
 	while (more) {
 		struct part now = parts.part;
-		struct filter_word w = { .op = FILTER_MATCH, .flag = r, .b = (uint32_t)now.n | (uint32_t)now.how << 16 };
+		struct filter_word w = { .op = FILTER_MATCH, .flag = r };
+
+		w.b = (uint32_t)now.n | (uint32_t)now.how << 16;
 
 		if (single) {
 			w.op = FILTER_TEST_STRING;
@@ -195,7 +201,7 @@ static void match(struct code *c, const struct filter_node *pattern, const struc
 			w.at = i->at;
 		}
 		if (now.how == FILTER_MATCH_FIND) {
-			w.a = find_literal(c, now.s, now.n);
+			w.a = put_search_literal(c, now.s, now.n);
 		} else {
 			w.a = code_literal(c, now.s, now.n);
 			code_literal(c, "", 1);
@@ -207,27 +213,33 @@ static void match(struct code *c, const struct filter_node *pattern, const struc
 
 /* ---- conditions ---- */
 
-/* Both operands, in registers r and r + 1: first the one that takes more of them, so that 16 are always enough. */
-static void two_values(struct code *c, const struct filter_node *n, uint8_t r,
+/*
+ * Loads both operands into registers r and r + 1. The one that needs more registers comes first, so
+ * that 16 suffice.
+ */
+static void load_operands(struct code *c, const struct filter_node *n, uint8_t r,
 		       struct filter_word *w)
 {
 	bool right_first = info_of(c, n->last)->registers > info_of(c, n->first)->registers;
 
 	w->a = (uint32_t)r + right_first;
 	w->b = (uint32_t)r + !right_first;
-	value(c, right_first ? n->last : n->first, r);
-	value(c, right_first ? n->first : n->last, (uint8_t)(r + 1));
+	load_value(c, right_first ? n->last : n->first, r);
+	load_value(c, right_first ? n->first : n->last, (uint8_t)(r + 1));
 }
 
-static void compare_with(struct code *c, const struct filter_node *n, struct filter_value v,
+static void test_constant(struct code *c, const struct filter_node *n, struct filter_value v,
 			 unsigned int relation, uint8_t r, struct places p)
 {
-	value(c, n, r);
-	code_test(c, (struct filter_word){ .op = FILTER_COMPARE_WITH, .flag = r, .at = relation | (uint32_t)v.type << 8,
-					   .a = (uint32_t)v.u, .b = (uint32_t)(v.u >> 32) }, p);
+	struct filter_word w = { .op = FILTER_COMPARE_WITH, .flag = r, .a = (uint32_t)v.u,
+				 .b = (uint32_t)(v.u >> 32) };
+
+	w.at = relation | (uint32_t)v.type << 8;
+	load_value(c, n, r);
+	code_test(c, w, p);
 }
 
-static void compare(struct code *c, const struct filter_node *n, uint8_t r, struct places p)
+static void test_comparison(struct code *c, const struct filter_node *n, uint8_t r, struct places p)
 {
 	const struct filter_node *left = n->first, *right = n->last;
 	struct filter_word w = { .op = FILTER_COMPARE, .at = filter_relation(n->op, false) };
@@ -235,19 +247,20 @@ static void compare(struct code *c, const struct filter_node *n, uint8_t r, stru
 	if (left->kind == NODE_STRING || right->kind == NODE_STRING) {
 		bool pattern_left = left->kind == NODE_STRING;
 
-		match(c, pattern_left ? left : right, pattern_left ? right : left, r,
-		      n->op == OP_EQ ? p : swapped(p));
+		test_pattern(c, pattern_left ? left : right, pattern_left ? right : left, r,
+		      n->op == OP_EQ ? p : swap_places(p));
 	} else if (info_of(c, right)->constant) {
-		compare_with(c, left, info_of(c, right)->value, w.at, r, p);
+		test_constant(c, left, info_of(c, right)->value, w.at, r, p);
 	} else if (info_of(c, left)->constant) {
-		compare_with(c, right, info_of(c, left)->value, filter_relation(n->op, true), r, p);
+		test_constant(c, right, info_of(c, left)->value, filter_relation(n->op, true), r,
+			      p);
 	} else {
-		two_values(c, n, r, &w);
+		load_operands(c, n, r, &w);
 		code_test(c, w, p);
 	}
 }
 
-static void logic(struct code *c, const struct filter_node *n, uint8_t r, struct places p)
+static void test_logic(struct code *c, const struct filter_node *n, uint8_t r, struct places p)
 {
 	const struct filter_node *o;
 
@@ -263,7 +276,7 @@ static void logic(struct code *c, const struct filter_node *n, uint8_t r, struct
 	code_condition(c, o, r, p);
 }
 
-static void truth(struct code *c, const struct filter_node *n, uint8_t r, struct places p)
+static void test_truth(struct code *c, const struct filter_node *n, uint8_t r, struct places p)
 {
 	const struct filter_info *i = info_of(c, n);
 	struct filter_info zero = *i;
@@ -272,10 +285,10 @@ static void truth(struct code *c, const struct filter_node *n, uint8_t r, struct
 	    i->field->kind != TRAIL_KIND_SEQUENCE) {
 		zero.lo = zero.hi = 0;
 		zero.inverted = true;
-		range(c, &zero, p);
+		test_range(c, &zero, p);
 		return;
 	}
-	value(c, n, r);
+	load_value(c, n, r);
 	code_test(c, (struct filter_word){ .op = FILTER_TRUTH, .flag = r }, p);
 }
 
@@ -296,48 +309,51 @@ void code_condition(struct code *c, const struct filter_node *n, uint8_t r, stru
 		if (holds != p.yes_follows)
 			code_go(c, holds ? p.yes : p.no);
 	} else if (i->range) {
-		range(c, i, p);
+		test_range(c, i, p);
 	} else if (n->kind == NODE_LOGIC) {
-		logic(c, n, r, p);
+		test_logic(c, n, r, p);
 	} else if (n->kind == NODE_UNARY && n->op == OP_NOT) {
-		code_condition(c, n->first, r, swapped(p));
+		code_condition(c, n->first, r, swap_places(p));
 	} else if (is_comparison(n)) {
-		compare(c, n, r, p);
+		test_comparison(c, n, r, p);
 	} else {
-		truth(c, n, r, p);
+		test_truth(c, n, r, p);
 	}
 }
 
 /* ---- values ---- */
 
-static void number(struct code *c, struct filter_value v, uint8_t r)
+static void load_number(struct code *c, struct filter_value v, uint8_t r)
 {
-	code_put(c, (struct filter_word){ .op = FILTER_CONSTANT, .flag = r, .at = (uint32_t)v.type, .a = (uint32_t)v.u,
-					  .b = (uint32_t)(v.u >> 32) });
+	code_put(c, (struct filter_word){ .op = FILTER_CONSTANT, .flag = r, .at = (uint32_t)v.type,
+					  .a = (uint32_t)v.u, .b = (uint32_t)(v.u >> 32) });
 }
 
-/* 1 or 0 */
-static void condition_value(struct code *c, const struct filter_node *n, uint8_t r)
+/* Loads 1 or 0. */
+static void load_condition(struct code *c, const struct filter_node *n, uint8_t r)
 {
 	struct label yes = { 0 }, no = { 0 }, end = { 0 };
 
 	code_condition(c, n, r, (struct places){ &yes, &no, true });
 	code_here(c, &yes);
-	number(c, (struct filter_value){ .type = FILTER_SIGNED, .i = 1 }, r);
+	load_number(c, (struct filter_value){ .type = FILTER_SIGNED, .i = 1 }, r);
 	code_go(c, &end);
 	code_here(c, &no);
-	number(c, (struct filter_value){ .type = FILTER_SIGNED, .i = 0 }, r);
+	load_number(c, (struct filter_value){ .type = FILTER_SIGNED, .i = 0 }, r);
 	code_here(c, &end);
 }
 
-static void context(struct code *c, const struct filter_node *n, uint8_t r)
+static void load_context(struct code *c, const struct filter_node *n, uint8_t r)
 {
 	struct filter_word w = { .op = FILTER_CONTEXT, .flag = r, .at = n->context };
 	struct perf_counter counter;
 	char numbers[40];
 
 	if (n->context == TRAIL_CONTEXT_PERF) {
-		/* The table of names is the daemon's; the application is told what the kernel wants to be asked for. */
+		/*
+		 * The daemon has the table of names; the application gets the numbers for
+		 * perf_event_open(2).
+		 */
 		if (perf_counter_find(n->text + n->context_name, n->text_length - n->context_name,
 				      &counter))
 			counter = (struct perf_counter){ UINT32_MAX, 0 };
@@ -351,37 +367,38 @@ static void context(struct code *c, const struct filter_node *n, uint8_t r)
 	code_put(c, w);
 }
 
-static void operation(struct code *c, const struct filter_node *n, uint8_t r)
+static void load_operation(struct code *c, const struct filter_node *n, uint8_t r)
 {
 	static const uint8_t ops[OP_COUNT] = {
-		[OP_MINUS] = FILTER_NEGATE, [OP_COMPLEMENT] = FILTER_COMPLEMENT, [OP_LEFT] = FILTER_LEFT,
-		[OP_RIGHT] = FILTER_RIGHT, [OP_AND] = FILTER_AND, [OP_XOR] = FILTER_XOR, [OP_OR] = FILTER_OR,
+		[OP_MINUS] = FILTER_NEGATE, [OP_COMPLEMENT] = FILTER_COMPLEMENT,
+		[OP_LEFT] = FILTER_LEFT, [OP_RIGHT] = FILTER_RIGHT,
+		[OP_AND] = FILTER_AND, [OP_XOR] = FILTER_XOR, [OP_OR] = FILTER_OR,
 	};
 	struct filter_word w = { .op = ops[n->op], .flag = r, .a = r, .b = r };
 
 	if (n->kind == NODE_BINARY)
-		two_values(c, n, r, &w);
+		load_operands(c, n, r, &w);
 	else
-		value(c, n->first, r);
+		load_value(c, n->first, r);
 	if (n->op != OP_PLUS)
 		code_put(c, w);
 }
 
-/* Into register r. */
-static void value(struct code *c, const struct filter_node *n, uint8_t r)
+/* Loads a node's value into register r. */
+static void load_value(struct code *c, const struct filter_node *n, uint8_t r)
 {
 	const struct filter_info *i = info_of(c, n);
 
 	if (i->missing)
 		code_go(c, c->fail);
 	else if (i->constant)
-		number(c, i->value, r);
+		load_number(c, i->value, r);
 	else if (n->kind == NODE_FIELD)
 		load_field(c, n, r);
 	else if (n->kind == NODE_CONTEXT)
-		context(c, n, r);
+		load_context(c, n, r);
 	else if (n->kind == NODE_LOGIC || is_comparison(n) || n->op == OP_NOT)
-		condition_value(c, n, r);
+		load_condition(c, n, r);
 	else
-		operation(c, n, r);
+		load_operation(c, n, r);
 }

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The two halves of the compiler of filters: filter/compile.c and filter/codegen.c. */
+/*
+ * The interface between the two halves of the compiler: compile.c (words, labels, filters) and
+ * codegen.c (conditions, values).
+ */
 #ifndef TRACER_FILTER_CODEGEN_H
 #define TRACER_FILTER_CODEGEN_H
 
@@ -10,33 +13,36 @@
 
 #define CODE_WORDS (TRAIL_PROGRAM_MAX / FILTER_WORD)
 
-/* A place further on. The words that jump there are chained through their jumps until it is known. */
+/*
+ * A place that is not known yet. The words that jump there are chained by their jumps until it is.
+ */
 struct label {
-	uint16_t ends;                  /* FILTER_JUMP_FALSE, _TRUE: no place, the program ends; else 0 */
-	uint16_t chain;                 /* the last word that jumps there; 0: none (word 0 is the header) */
+	uint16_t ends;                  /* FILTER_JUMP_FALSE or _TRUE: the program ends; else 0 */
+	uint16_t chain;                 /* the last word that jumps there; 0: none */
 	bool used;
-	uint32_t walked;                /* anchors that are made whichever word jumps */
+	uint32_t walked;                /* anchors that are set whichever word jumps */
 };
 
 struct code {
 	const struct filter_event *e;
-	struct filter_info *info;       /* of the filter at hand, by node */
+	struct filter_info *info;       /* of the current filter, by node */
 	struct filter_word *words;
 	size_t count;
-	struct md_buf literals;         /* words name offsets in it until the program is complete */
-	uint32_t walked;                /* anchors 1 … walked are made here */
-	bool dead;                      /* no way leads here: nothing is put */
+	struct md_buf literals;         /* words have offsets in it until the program is complete */
+	uint32_t walked;                /* anchors 1 … walked are set here */
+	bool dead;                      /* no path leads here: append nothing */
 	bool full;
-	struct label *fail;             /* where the filter goes on when a value is missing */
+	struct label *fail;             /* where the filter continues when a value is missing */
 };
 
-/* Where a condition goes on; one of them follows, so that it needs no jump. */
+/* Where a condition continues; one of the two follows it and needs no jump. */
 struct places {
 	struct label *yes, *no;
 	bool yes_follows;
 };
 
-size_t code_put(struct code *c, struct filter_word w);  /* its place, 0 if it was not put */
+size_t code_put(struct code *c, struct filter_word w);  /* its place; 0 if it was not appended */
+void code_here(struct code *c, struct label *l);        /* the label is this place */
 void code_here(struct code *c, struct label *l);
 void code_go(struct code *c, struct label *to);
 void code_test(struct code *c, struct filter_word w, struct places p);

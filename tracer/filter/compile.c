@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Filters to programs: filter_compile in filter.h. The format is in abi/filter_bytecode.h; tests jump, and only forward, so a
- * condition is compiled with the two places where it goes on, one of which follows.
+ * Compiles filters to programs (abi/filter_bytecode.h). Tests jump, and only forward, so a
+ * condition is compiled with the two labels where it continues, one of which follows it.
  */
 #include <stdlib.h>
 
@@ -21,7 +21,7 @@ size_t code_put(struct code *c, struct filter_word w)
 	return c->count++;
 }
 
-static void code_jump(struct code *c, size_t at, struct label *to)
+static void chain_jump(struct code *c, size_t at, struct label *to)
 {
 	if (!at)
 		return;
@@ -53,7 +53,7 @@ void code_here(struct code *c, struct label *l)
 
 void code_go(struct code *c, struct label *to)
 {
-	code_jump(c, code_put(c, (struct filter_word){ .op = FILTER_JUMP }), to);
+	chain_jump(c, code_put(c, (struct filter_word){ .op = FILTER_JUMP }), to);
 	c->dead = true;
 }
 
@@ -61,7 +61,7 @@ void code_test(struct code *c, struct filter_word w, struct places p)
 {
 	if (!p.yes_follows)
 		w.flag |= FILTER_SENSE;
-	code_jump(c, code_put(c, w), p.yes_follows ? p.no : p.yes);
+	chain_jump(c, code_put(c, w), p.yes_follows ? p.no : p.yes);
 }
 
 uint32_t code_literal(struct code *c, const void *data, size_t n)
@@ -81,7 +81,7 @@ static bool has_literal(const struct filter_word *w)
 	       (w->op == FILTER_CONTEXT && w->b);
 }
 
-static int finish(struct code *c, struct md_buf *out)
+static int write_program(struct code *c, struct md_buf *out)
 {
 	uint8_t bytes[FILTER_WORD];
 	size_t i, base = c->count * FILTER_WORD;
@@ -92,7 +92,8 @@ static int finish(struct code *c, struct md_buf *out)
 		return -ENOMEM;
 	if (c->full || base + c->literals.len > TRAIL_PROGRAM_MAX)
 		return -E2BIG;
-	c->words[0] = (struct filter_word){ .op = FILTER_HEADER, .at = (uint32_t)c->count, .a = FILTER_VERSION };
+	c->words[0] = (struct filter_word){ .op = FILTER_HEADER, .at = (uint32_t)c->count };
+	c->words[0].a = FILTER_VERSION;
 	for (i = 0; i < c->count; i++) {
 		if (has_literal(&c->words[i]))
 			c->words[i].a += (uint32_t)base;
@@ -107,8 +108,8 @@ static int finish(struct code *c, struct md_buf *out)
 
 enum verdict { NEVER, ALWAYS, DEPENDS };
 
-/* -ENOMEM or a verdict. Types that clash: false. */
-static int judge(struct code *c, const struct filter *f)
+/* A verdict, or -ENOMEM. A filter whose types clash is NEVER true. */
+static int judge_filter(struct code *c, const struct filter *f)
 {
 	const struct filter_info *i;
 	int ret;
@@ -128,17 +129,21 @@ static int judge(struct code *c, const struct filter *f)
 	return !c->e->partial || filter_weaken(f, c->info) ? DEPENDS : ALWAYS;
 }
 
-/* The filter that c->info is of. Where it is false, the next one begins; behind the last one, the program ends. */
-static void filter(struct code *c, const struct filter *f, bool last)
+/*
+ * Compiles the filter of c->info. If it is false, the next filter decides; after the last one, the
+ * program ends.
+ */
+static void compile_filter(struct code *c, const struct filter *f, bool last)
 {
 	size_t count = c->count, literals = c->literals.len;
-	struct label yes = { .ends = FILTER_JUMP_TRUE }, no = { .ends = last ? FILTER_JUMP_FALSE : 0 };
+	struct label yes = { .ends = FILTER_JUMP_TRUE };
+	struct label no = { .ends = last ? FILTER_JUMP_FALSE : 0 };
 	bool dead = c->dead;
 
 	c->fail = &no;
 	c->walked = 0;
 	if (!last && c->info[f->root->id].fails)
-		code_jump(c, code_put(c, (struct filter_word){ .op = FILTER_BEGIN }), &no);
+		chain_jump(c, code_put(c, (struct filter_word){ .op = FILTER_BEGIN }), &no);
 	code_condition(c, f->root, 0, (struct places){ &yes, &no, last });
 	if (last && !c->dead) {
 		code_put(c, (struct filter_word){ .op = FILTER_RETURN, .at = 1 });
@@ -148,30 +153,30 @@ static void filter(struct code *c, const struct filter *f, bool last)
 		code_here(c, &no);
 		return;
 	}
-	/* No way leads to true. */
+	/* No path leads to true: remove the words. */
 	c->count = count;
 	c->literals.len = literals;
 	c->dead = dead;
 }
 
-static int compile(struct code *c, const struct filter *const *filters, size_t count)
+static int compile_filters(struct code *c, const struct filter *const *filters, size_t count)
 {
 	size_t i, last = count;
 	int v;
 
 	for (i = 0; i < count; i++) {
-		v = judge(c, filters[i]);
+		v = judge_filter(c, filters[i]);
 		if (v < 0 || v == ALWAYS)
 			return v;
 		if (v == DEPENDS)
 			last = i;
 	}
 	for (i = 0; i < count && !c->full; i++) {
-		v = judge(c, filters[i]);
+		v = judge_filter(c, filters[i]);
 		if (v < 0)
 			return v;
 		if (v == DEPENDS)
-			filter(c, filters[i], i == last);
+			compile_filter(c, filters[i], i == last);
 	}
 	return 0;
 }
@@ -183,12 +188,12 @@ int filter_compile(const struct filter *const *filters, size_t count, const stru
 	int ret;
 
 	c.words = malloc(CODE_WORDS * sizeof(*c.words));
-	ret = c.words ? compile(&c, filters, count) : -ENOMEM;
+	ret = c.words ? compile_filters(&c, filters, count) : -ENOMEM;
 	if (!ret && c.count == 1)
 		ret = c.full ? -E2BIG : 2;
 	if (!ret) {
 		code_put(&c, (struct filter_word){ .op = FILTER_RETURN });
-		ret = finish(&c, out);
+		ret = write_program(&c, out);
 	}
 	free(c.words);
 	free(c.info);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Where fields lie in a payload: filter_locate in filter/tree.h. */
+/* The places of fields in a payload: filter_locate in filter/tree.h. */
 #include "tracer/filter/tree.h"
 
-/* Tables of version 1 did not say it. */
+/* Tables of version 1 have no size of the length. */
 static uint32_t length_size(const struct trail_reg_field *f)
 {
 	return f->kind != TRAIL_KIND_SEQUENCE ? 0 : f->length ? f->length : 4;
@@ -53,7 +53,7 @@ bool filter_locate(const struct filter_event *e, uint32_t i, uint32_t *anchor, u
 		} else if (f->kind != TRAIL_KIND_STRUCT) {
 			from += f->kind == TRAIL_KIND_ARRAY ? (uint64_t)f->count * f->size
 							    : f->size;
-			/* So that the last element has a place, too. */
+			/* So that the last element has a valid place, too. */
 			if (from > INT32_MAX)
 				return false;
 		}

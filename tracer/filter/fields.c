@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Which fields a filter names, and whether an event has them. */
+/* The fields that a filter names, and whether an event has them. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -29,7 +29,7 @@ bool filter_event_has(const struct filter_event *e, const struct filter_node *fi
 	struct md_buf shown = MD_BUF_INIT;
 	bool found = false;
 
-	/* Structures have no members that a filter could name. */
+	/* A structure's members cannot be looked up by their own names. */
 	for (uint32_t i = 0; i < e->field_count && !found && !field->member; i++) {
 		md_buf_reset(&shown);
 		md_name_field(e->strings + e->fields[i].name, &shown);

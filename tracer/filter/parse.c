@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The parser of filters: operators and operands; values are in filter/parse_value.c. See filter.h. */
+/* The parser of filters: operators and operands. See filter.h for the grammar. */
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -12,16 +12,17 @@ const char filter_operator_names[OP_COUNT][3] = {
 	"!", "~", "-", "+", "<<", ">>", "&", "^", "|", "<", "<=", ">", ">=", "==", "!=", "&&", "||"
 };
 
-/* Longer ones before those that they begin with. */
+/* An operator comes before those that are its prefix. */
 static const struct binary {
 	enum filter_operator op;
-	int binds;                      /* tighter, the more */
+	int binds;                      /* precedence; higher binds tighter */
 } binaries[] = {
-	{ OP_LEFT, 8 }, { OP_RIGHT, 8 }, { OP_LE, 4 }, { OP_GE, 4 }, { OP_EQ, 3 }, { OP_NE, 3 }, { OP_BOTH, 2 },
-	{ OP_EITHER, 1 }, { OP_LT, 4 }, { OP_GT, 4 }, { OP_AND, 7 }, { OP_XOR, 6 }, { OP_OR, 5 },
+	{ OP_LEFT, 8 }, { OP_RIGHT, 8 }, { OP_LE, 4 }, { OP_GE, 4 }, { OP_EQ, 3 }, { OP_NE, 3 },
+	{ OP_BOTH, 2 }, { OP_EITHER, 1 }, { OP_LT, 4 }, { OP_GT, 4 },
+	{ OP_AND, 7 }, { OP_XOR, 6 }, { OP_OR, 5 },
 };
 
-static struct filter_node *expression(struct filter_parse *p, int binds);
+static struct filter_node *parse_expression(struct filter_parse *p, int binds);
 
 bool filter_is_name(char c)
 {
@@ -86,13 +87,14 @@ static struct filter_node *add_operand(struct filter_parse *p, struct filter_nod
 	return n;
 }
 
-static struct filter_node *join(struct filter_parse *p, enum filter_operator op, size_t column,
-				struct filter_node *left, struct filter_node *right)
+static struct filter_node *join_operands(struct filter_parse *p, enum filter_operator op,
+					 size_t column, struct filter_node *left,
+					 struct filter_node *right)
 {
 	bool logic = op == OP_BOTH || op == OP_EITHER;
 	struct filter_node *n;
 
-	/* A chain is one node, so that a list of a hundred alternatives is not a hundred levels deep. */
+	/* A chain is one node: a list of a hundred alternatives is one level deep. */
 	if (logic && left->kind == NODE_LOGIC && left->op == op && !left->parens) {
 		n = left;
 	} else {
@@ -106,12 +108,13 @@ static struct filter_node *join(struct filter_parse *p, enum filter_operator op,
 	return add_operand(p, n, right);
 }
 
-/* What others write for an operator, or forget. */
-static struct filter_node *no_operator(struct filter_parse *p)
+/* Fails with a suggestion for operators of other languages, or a missing one. */
+static struct filter_node *fail_operator(struct filter_parse *p)
 {
 	static const char *const mistakes[][2] = {
-		{ "=<", "<=" }, { "=>", ">=" }, { "=~", "==" }, { "=", "==" }, { "and", "&&" }, { "or", "||" }, { "AND", "&&" },
-		{ "OR", "||" }, { "eq", "==" }, { "ne", "!=" }, { "->", "." },
+		{ "=<", "<=" }, { "=>", ">=" }, { "=~", "==" }, { "=", "==" }, { "and", "&&" },
+		{ "or", "||" }, { "AND", "&&" }, { "OR", "||" }, { "eq", "==" }, { "ne", "!=" },
+		{ "->", "." },
 	};
 	const char *s = p->line + p->at;
 	size_t i;
@@ -132,8 +135,8 @@ static struct filter_node *no_operator(struct filter_parse *p)
 	return filter_fail(p, p->at, "an operator such as '==' or '&&' is missing here");
 }
 
-/* The operator here, or NULL: the expression ends here, or it is wrong (p->ret says). */
-static const struct binary *peek(struct filter_parse *p)
+/* The operator at p->at. NULL: the expression ends here, or p->ret has an error. */
+static const struct binary *peek_operator(struct filter_parse *p)
 {
 	const char *s;
 	size_t i;
@@ -155,13 +158,13 @@ static const struct binary *peek(struct filter_parse *p)
 			filter_fail(p, p->at, "'%.3s' is no operator; did you mean '%s'?", s, name);
 		return p->ret ? NULL : &binaries[i];
 	}
-	no_operator(p);
+	fail_operator(p);
 	return NULL;
 }
 
 /* ---- operands ---- */
 
-static struct filter_node *no_operand(struct filter_parse *p)
+static struct filter_node *fail_operand(struct filter_parse *p)
 {
 	const char *s = p->line + p->at;
 	size_t i;
@@ -185,11 +188,11 @@ static struct filter_node *no_operand(struct filter_parse *p)
 	return filter_fail(p, p->at, "a value such as a field's name is missing here");
 }
 
-/* Behind the opening parenthesis. */
-static struct filter_node *parenthesized(struct filter_parse *p)
+/* p->at is the opening parenthesis. */
+static struct filter_node *parse_parentheses(struct filter_parse *p)
 {
 	size_t column = p->at++;
-	struct filter_node *n = expression(p, 0);
+	struct filter_node *n = parse_expression(p, 0);
 
 	if (!n)
 		return NULL;
@@ -200,14 +203,14 @@ static struct filter_node *parenthesized(struct filter_parse *p)
 	return n;
 }
 
-static struct filter_node *operand(struct filter_parse *p);
+static struct filter_node *parse_operand(struct filter_parse *p);
 
-static struct filter_node *unary(struct filter_parse *p, enum filter_operator op)
+static struct filter_node *parse_unary(struct filter_parse *p, enum filter_operator op)
 {
 	struct filter_node *n, *of;
 	size_t column = p->at++;
 
-	of = operand(p);
+	of = parse_operand(p);
 	if (!of)
 		return NULL;
 	n = filter_node(p, NODE_UNARY, column);
@@ -217,16 +220,16 @@ static struct filter_node *unary(struct filter_parse *p, enum filter_operator op
 	return add_operand(p, n, of);
 }
 
-static struct filter_node *operand_inside(struct filter_parse *p)
+static struct filter_node *parse_operand_inside(struct filter_parse *p)
 {
 	char c = p->line[p->at];
 
 	switch (c) {
-	case '(': return parenthesized(p);
-	case '!': return unary(p, OP_NOT);
-	case '~': return unary(p, OP_COMPLEMENT);
-	case '-': return unary(p, OP_MINUS);
-	case '+': return unary(p, OP_PLUS);
+	case '(': return parse_parentheses(p);
+	case '!': return parse_unary(p, OP_NOT);
+	case '~': return parse_unary(p, OP_COMPLEMENT);
+	case '-': return parse_unary(p, OP_MINUS);
+	case '+': return parse_unary(p, OP_PLUS);
 	case '"': return filter_parse_string(p);
 	case '$': return filter_parse_context(p);
 	default: break;
@@ -236,10 +239,10 @@ static struct filter_node *operand_inside(struct filter_parse *p)
 		return filter_parse_number(p);
 	if (filter_is_name(c))
 		return filter_parse_field(p);
-	return no_operand(p);
+	return fail_operand(p);
 }
 
-static struct filter_node *operand(struct filter_parse *p)
+static struct filter_node *parse_operand(struct filter_parse *p)
 {
 	struct filter_node *n;
 
@@ -248,40 +251,40 @@ static struct filter_node *operand(struct filter_parse *p)
 		return filter_fail(p, p->at, "more than %d levels of parentheses and operators",
 				   FILTER_LEVELS_MAX);
 	p->depth++;
-	n = operand_inside(p);
+	n = parse_operand_inside(p);
 	p->depth--;
 	return n;
 }
 
-/* Operators that bind at least as tight as `binds`. */
-static struct filter_node *expression(struct filter_parse *p, int binds)
+/* Parses operators of precedence `binds` or higher. */
+static struct filter_node *parse_expression(struct filter_parse *p, int binds)
 {
-	struct filter_node *left = operand(p), *right;
+	struct filter_node *left = parse_operand(p), *right;
 	const struct binary *b;
 
 	while (left) {
 		size_t column;
 
-		b = peek(p);
+		b = peek_operator(p);
 		if (!b || b->binds < binds)
 			return p->ret ? NULL : left;
 		column = p->at;
 		p->at += strlen(filter_operator_names[b->op]);
-		right = expression(p, b->binds + 1);
-		left = right ? join(p, b->op, column, left, right) : NULL;
+		right = parse_expression(p, b->binds + 1);
+		left = right ? join_operands(p, b->op, column, left, right) : NULL;
 	}
 	return NULL;
 }
 
 /* ---- the whole ---- */
 
-static int too_long(struct filter_parse *p, size_t at)
+static int fail_too_long(struct filter_parse *p, size_t at)
 {
 	return tr_fail_at(p->err, -E2BIG, p->line, (int)at, "a condition has at most %u bytes",
 			  FILTER_TEXT_MAX);
 }
 
-/* With its blanks and escapes it is longer than it was written, and must be accepted when it comes back so. */
+/* The printed text can be longer than the source; it must be accepted as input, too. */
 static int check_printed(struct filter_parse *p, size_t at)
 {
 	struct md_buf text = MD_BUF_INIT;
@@ -291,12 +294,12 @@ static int check_printed(struct filter_parse *p, size_t at)
 	if (text.failed)
 		ret = tr_fail(p->err, -ENOMEM, "out of memory");
 	else if (text.len > FILTER_TEXT_MAX)
-		ret = too_long(p, at);
+		ret = fail_too_long(p, at);
 	md_buf_deinit(&text);
 	return ret;
 }
 
-/* What is wrong for every event is said now. */
+/* Reports types that clash for every event. */
 static int check_types(struct filter_parse *p)
 {
 	struct filter_info *info = calloc(p->f->node_count, sizeof(*info));
@@ -309,7 +312,7 @@ static int check_types(struct filter_parse *p)
 	return ret;
 }
 
-static int parse(struct filter_parse *p, size_t end)
+static int parse_filter(struct filter_parse *p, size_t end)
 {
 	size_t begin;
 
@@ -320,8 +323,8 @@ static int parse(struct filter_parse *p, size_t end)
 		return p->ret;
 	}
 	if (end - p->at > FILTER_TEXT_MAX)
-		return too_long(p, begin);
-	p->f->root = expression(p, 0);
+		return fail_too_long(p, begin);
+	p->f->root = parse_expression(p, 0);
 	if (p->f->root && p->line[p->at])
 		filter_fail(p, p->at, "this ')' has no '('");
 	if (!p->ret)
@@ -345,7 +348,7 @@ int filter_parse(const char *line, size_t at, enum domain domain, struct filter 
 	}
 	f->references = 1;
 	p.line = f->line;
-	ret = parse(&p, end);
+	ret = parse_filter(&p, end);
 	if (ret)
 		filter_put(f);
 	else
@@ -363,7 +366,9 @@ void filter_put(struct filter *f)
 {
 	struct filter_node *n, *made;
 
-	/* Pairs with itself: who frees sees what the others did before they let go. */
+	/*
+	 * Release: this holder's accesses come before the free; acquire: the last holder sees them.
+	 */
 	if (!f || __atomic_sub_fetch(&f->references, 1, __ATOMIC_ACQ_REL))
 		return;
 	for (n = f->made; n; n = made) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The parser of filters: numbers, strings, fields and contexts. See filter/parse.h. */
+/* The parser of filters: numbers, strings, fields and contexts. */
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
@@ -43,7 +43,7 @@ static bool is_digit(char c)
 	return c >= '0' && c <= '9';
 }
 
-static int digit(char c)
+static int digit_value(char c)
 {
 	return is_digit(c)            ? c - '0'
 	       : c >= 'a' && c <= 'f' ? c - 'a' + 10
@@ -51,8 +51,8 @@ static int digit(char c)
 				      : 99;
 }
 
-/* From p->at on; *u: it has the suffix u. */
-static bool suffix(struct filter_parse *p, bool *u)
+/* Parses the suffix at p->at; *u: it has a u. */
+static bool parse_suffix(struct filter_parse *p, bool *u)
 {
 	static const char *const all[] = { "", "l", "ll", "u", "ul", "ull", "lu", "llu" };
 	const char *s = p->line + p->at;
@@ -68,15 +68,15 @@ static bool suffix(struct filter_parse *p, bool *u)
 		}
 	if (is_digit(*s))
 		filter_fail(p, p->at,
-			    "'%c' is no digit of an octal number, and the 0 before it begins one",
+			    "'%c' is not an octal digit; a number that begins with 0 is octal",
 			    *s);
 	else
-		filter_fail(p, p->at, "'%.*s' cannot stand behind a number", n < 60 ? (int)n : 60,
+		filter_fail(p, p->at, "'%.*s' cannot follow a number", n < 60 ? (int)n : 60,
 			    s);
 	return false;
 }
 
-static bool integer(struct filter_parse *p, uint64_t *value, bool *u)
+static bool parse_integer(struct filter_parse *p, uint64_t *value, bool *u)
 {
 	const char *s = p->line + p->at;
 	size_t begin = p->at;
@@ -85,23 +85,23 @@ static bool integer(struct filter_parse *p, uint64_t *value, bool *u)
 	if (s[0] == '0' && (s[1] == 'x' || s[1] == 'X')) {
 		base = 16;
 		p->at += 2;
-		if (digit(p->line[p->at]) >= 16) {
-			filter_fail(p, p->at, "a hexadecimal digit is missing behind '%.2s'", s);
+		if (digit_value(p->line[p->at]) >= 16) {
+			filter_fail(p, p->at, "a hexadecimal digit is missing after '%.2s'", s);
 			return false;
 		}
 	} else if (s[0] == '0') {
 		base = 8;
 	}
-	for (*value = 0; (unsigned int)digit(p->line[p->at]) < base; p->at++)
+	for (*value = 0; (unsigned int)digit_value(p->line[p->at]) < base; p->at++)
 		if (__builtin_mul_overflow(*value, base, value) ||
-		    __builtin_add_overflow(*value, (uint64_t)digit(p->line[p->at]), value)) {
+		    __builtin_add_overflow(*value, (uint64_t)digit_value(p->line[p->at]), value)) {
 			filter_fail(p, begin, "the number does not fit into 64 bits");
 			return false;
 		}
-	return suffix(p, u);
+	return parse_suffix(p, u);
 }
 
-/* Digits, and then a point or an exponent. */
+/* Digits, then a point or an exponent. */
 static bool is_float(const char *s)
 {
 	while (is_digit(*s))
@@ -112,7 +112,7 @@ static bool is_float(const char *s)
 	       (is_digit(s[1]) || ((s[1] == '-' || s[1] == '+') && is_digit(s[2])));
 }
 
-static bool floating(struct filter_parse *p, double *value)
+static bool parse_float(struct filter_parse *p, double *value)
 {
 	char *end;
 
@@ -125,7 +125,7 @@ static bool floating(struct filter_parse *p, double *value)
 	if (*end && strchr("fFlL", *end) && !filter_is_name(end[1]))
 		p->at++;
 	else if (filter_is_name(*end) || *end == '.') {
-		filter_fail(p, p->at, "'%c' cannot stand behind a number", *end);
+		filter_fail(p, p->at, "'%c' cannot follow a number", *end);
 		return false;
 	}
 	return true;
@@ -141,10 +141,10 @@ struct filter_node *filter_parse_number(struct filter_parse *p)
 		return NULL;
 	if (!(s[0] == '0' && (s[1] == 'x' || s[1] == 'X')) && is_float(s)) {
 		n->value.type = FILTER_FLOAT;
-		if (!floating(p, &n->value.f))
+		if (!parse_float(p, &n->value.f))
 			return NULL;
 	} else {
-		if (!integer(p, &n->value.u, &u))
+		if (!parse_integer(p, &n->value.u, &u))
 			return NULL;
 		n->value.type = u || n->value.u > INT64_MAX ? FILTER_UNSIGNED : FILTER_SIGNED;
 	}
@@ -154,8 +154,8 @@ struct filter_node *filter_parse_number(struct filter_parse *p)
 
 /* ---- strings ---- */
 
-/* One character that stands for itself. */
-static bool literal_char(struct filter_parse *p, struct md_buf *out)
+/* Copies one character. */
+static bool copy_char(struct filter_parse *p, struct md_buf *out)
 {
 	const unsigned char *s = (const unsigned char *)p->line + p->at;
 	size_t n = md_utf8_char(s, strnlen((const char *)s, 4));
@@ -173,7 +173,7 @@ static bool literal_char(struct filter_parse *p, struct md_buf *out)
 	return true;
 }
 
-static bool literal(struct filter_parse *p, struct md_buf *out)
+static bool parse_literal(struct filter_parse *p, struct md_buf *out)
 {
 	size_t column = p->at++;
 
@@ -195,11 +195,11 @@ static bool literal(struct filter_parse *p, struct md_buf *out)
 				return false;
 			p->at = scan.at;
 		} else if (s[0] == '*') {
-			/* Two stars are one. */
+			/* Neighbouring stars are merged. */
 			if (!out->len || out->data[out->len - 1])
 				md_buf_putc(out, '\0');
 			p->at++;
-		} else if (!literal_char(p, out)) {
+		} else if (!copy_char(p, out)) {
 			return false;
 		}
 	}
@@ -207,7 +207,7 @@ static bool literal(struct filter_parse *p, struct md_buf *out)
 	return true;
 }
 
-/* Gives the buffer's contents to the node. */
+/* Moves the buffer's contents to the node. */
 static struct filter_node *take_text(struct filter_parse *p, struct filter_node *n,
 				     struct md_buf *text)
 {
@@ -228,7 +228,7 @@ struct filter_node *filter_parse_string(struct filter_parse *p)
 
 	if (!n)
 		return NULL;
-	if (!literal(p, &text)) {
+	if (!parse_literal(p, &text)) {
 		md_buf_deinit(&text);
 		return NULL;
 	}
@@ -237,8 +237,8 @@ struct filter_node *filter_parse_string(struct filter_parse *p)
 
 /* ---- fields ---- */
 
-/* A name of [A-Za-z0-9_], which must be there; what: for the sentence. */
-static bool name(struct filter_parse *p, struct md_buf *out, const char *what)
+/* A name of [A-Za-z0-9_], not empty; what: its kind, for the error sentence. */
+static bool parse_name(struct filter_parse *p, struct md_buf *out, const char *what)
 {
 	size_t begin = p->at;
 
@@ -246,7 +246,7 @@ static bool name(struct filter_parse *p, struct md_buf *out, const char *what)
 		p->at++;
 	md_buf_put(out, p->line + begin, p->at - begin);
 	if (p->at - begin > TRAIL_NAME_MAX) {
-		filter_fail(p, begin, "the name is longer than any can be");
+		filter_fail(p, begin, "the name is too long");
 		return false;
 	}
 	if (p->at == begin)
@@ -255,7 +255,7 @@ static bool name(struct filter_parse *p, struct md_buf *out, const char *what)
 }
 
 /* [n] */
-static bool bracket(struct filter_parse *p, struct filter_node *n, struct md_buf *out)
+static bool parse_index(struct filter_parse *p, struct filter_node *n, struct md_buf *out)
 {
 	size_t column = p->at++;
 	uint64_t index;
@@ -270,7 +270,7 @@ static bool bracket(struct filter_parse *p, struct filter_node *n, struct md_buf
 		filter_fail(p, p->at, "an index is a whole number, as in [0]");
 		return false;
 	}
-	if (!integer(p, &index, &u))
+	if (!parse_integer(p, &index, &u))
 		return false;
 	filter_blanks(p);
 	if (p->line[p->at] != ']') {
@@ -287,22 +287,22 @@ static bool bracket(struct filter_parse *p, struct filter_node *n, struct md_buf
 	return true;
 }
 
-/* What follows a name: .name and [n], in any order. */
-static bool path(struct filter_parse *p, struct filter_node *n, struct md_buf *out)
+/* Parses .name and [n] after a name, in any order. */
+static bool parse_path(struct filter_parse *p, struct filter_node *n, struct md_buf *out)
 {
 	for (;;) {
 		size_t back = p->at;
 
 		filter_blanks(p);
 		if (p->line[p->at] == '[') {
-			if (!bracket(p, n, out))
+			if (!parse_index(p, n, out))
 				return false;
 		} else if (p->line[p->at] == '.') {
 			p->at++;
 			filter_blanks(p);
 			md_buf_putc(out, '.');
 			n->member = true;
-			if (!name(p, out, "a field's name"))
+			if (!parse_name(p, out, "a field's name"))
 				return false;
 		} else {
 			p->at = back;
@@ -318,9 +318,9 @@ struct filter_node *filter_parse_field(struct filter_parse *p)
 
 	if (!n)
 		return NULL;
-	if (name(p, &text, "a name")) {
+	if (parse_name(p, &text, "a name")) {
 		n->name_length = (uint32_t)text.len;
-		if (path(p, n, &text))
+		if (parse_path(p, n, &text))
 			return take_text(p, n, &text);
 	}
 	md_buf_deinit(&text);
@@ -329,7 +329,7 @@ struct filter_node *filter_parse_field(struct filter_parse *p)
 
 /* ---- contexts ---- */
 
-static bool unknown_context(struct filter_parse *p, size_t begin)
+static bool fail_context(struct filter_parse *p, size_t begin)
 {
 	const char *names[FILTER_CONTEXTS + 1], *near;
 	size_t len = p->at - begin, i;
@@ -338,7 +338,7 @@ static bool unknown_context(struct filter_parse *p, size_t begin)
 		names[i] = filter_contexts[i].name;
 	names[i] = "perf:thread";
 	near = nearest(p->line + begin, len, names, FILTER_CONTEXTS + 1);
-	/* The names of the kernel's: an application sees its own. */
+	/* The kernel domain has other names for these: suggest those of applications. */
 	for (i = 0; !near && i < FILTER_CONTEXTS; i++)
 		if (filter_contexts[i].name[0] == 'v' &&
 		    strlen(filter_contexts[i].name) == len + 1 &&
@@ -353,15 +353,16 @@ static bool unknown_context(struct filter_parse *p, size_t begin)
 	return false;
 }
 
-/* perf:thread:NAME, at the first colon */
-static bool perf(struct filter_parse *p, struct filter_node *n, struct md_buf *out)
+/* perf:thread:NAME; p->at is the first colon. */
+static bool parse_counter(struct filter_parse *p, struct filter_node *n, struct md_buf *out)
 {
 	static const char thread[] = ":thread:";
 	struct perf_counter counter;
 	size_t begin;
 
 	if (strncmp(p->line + p->at, thread, strlen(thread))) {
-		filter_fail(p, p->at, "counters are those of threads: perf:thread:NAME");
+		filter_fail(p, p->at,
+			    "applications have counters of threads only: perf:thread:NAME");
 		return false;
 	}
 	md_buf_puts(out, thread);
@@ -384,8 +385,8 @@ static bool perf(struct filter_parse *p, struct filter_node *n, struct md_buf *o
 	return true;
 }
 
-/* The same of the kernel domain. */
-static bool kernel_context(struct filter_parse *p, struct filter_node *n, size_t begin)
+/* A context of the kernel domain. */
+static bool parse_kernel_context(struct filter_parse *p, struct filter_node *n, size_t begin)
 {
 	int kind, len;
 
@@ -403,7 +404,7 @@ static bool kernel_context(struct filter_parse *p, struct filter_node *n, size_t
 		kind = -EOPNOTSUPP;
 		filter_fail(p, begin, "filters cannot use callstacks and counters");
 	} else if (kind == -EOPNOTSUPP) {
-		filter_fail(p, begin, "records of tracefs do not tell '%.*s': %s",
+		filter_fail(p, begin, "tracefs does not record '%.*s': %s",
 			    len < 60 ? len : 60, p->line + begin, kcontext_refusal());
 	} else {
 		filter_fail(p, begin,
@@ -414,40 +415,40 @@ static bool kernel_context(struct filter_parse *p, struct filter_node *n, size_t
 	return false;
 }
 
-/* Behind `$ctx.` */
-static bool static_context(struct filter_parse *p, struct filter_node *n, struct md_buf *out)
+/* The context after `$ctx.`. */
+static bool parse_static_context(struct filter_parse *p, struct filter_node *n, struct md_buf *out)
 {
 	size_t begin = p->at, len, i;
 
 	if (p->line[p->at] == '$') {
 		filter_fail(p, p->at,
-			    "contexts of applications stand without '$ctx.': $app.PROVIDER:NAME");
+			    "an application context has no '$ctx.' before it: $app.PROVIDER:NAME");
 		return false;
 	}
-	if (!name(p, out, "the name of a context, such as vpid,"))
+	if (!parse_name(p, out, "the name of a context, such as vpid,"))
 		return false;
 	if (p->kernel)
-		return kernel_context(p, n, begin);
+		return parse_kernel_context(p, n, begin);
 	len = p->at - begin;
 	if (len == 4 && !strncmp(p->line + begin, "perf", 4) && p->line[p->at] == ':')
-		return perf(p, n, out);
+		return parse_counter(p, n, out);
 	for (i = 0; i < FILTER_CONTEXTS; i++)
 		if (strlen(filter_contexts[i].name) == len &&
 		    !strncmp(filter_contexts[i].name, p->line + begin, len)) {
 			n->context = filter_contexts[i].kind;
 			return true;
 		}
-	return unknown_context(p, begin);
+	return fail_context(p, begin);
 }
 
-/* Behind `$app.` */
-static bool app_context(struct filter_parse *p, struct filter_node *n, struct md_buf *out)
+/* The context after `$app.`. */
+static bool parse_app_context(struct filter_parse *p, struct filter_node *n, struct md_buf *out)
 {
 	size_t begin = p->at;
 
 	n->context = TRAIL_CONTEXT_APP;
 	n->context_name = (uint32_t)out->len;
-	if (!name(p, out, "the provider of $app.PROVIDER:NAME"))
+	if (!parse_name(p, out, "the provider of $app.PROVIDER:NAME"))
 		return false;
 	if (p->line[p->at] != ':') {
 		filter_fail(p, p->at, "':' and a name are missing here: $app.PROVIDER:NAME");
@@ -455,10 +456,10 @@ static bool app_context(struct filter_parse *p, struct filter_node *n, struct md
 	}
 	md_buf_putc(out, ':');
 	p->at++;
-	if (!name(p, out, "the name of $app.PROVIDER:NAME"))
+	if (!parse_name(p, out, "the name of $app.PROVIDER:NAME"))
 		return false;
 	if (p->at - begin > TRAIL_NAME_MAX) {
-		filter_fail(p, begin, "the name is longer than any can be");
+		filter_fail(p, begin, "the name is too long");
 		return false;
 	}
 	return true;
@@ -476,14 +477,14 @@ struct filter_node *filter_parse_context(struct filter_parse *p)
 	app = !strncmp(p->line + p->at, "$app.", 5);
 	if (app && p->kernel)
 		return filter_fail(p, column,
-				   "events of the kernel have no contexts of applications");
+				   "kernel events have no application contexts");
 	if (!app && strncmp(p->line + p->at, "$ctx.", 5))
-		return filter_fail(p, column, "behind '$' comes ctx.NAME or app.PROVIDER:NAME");
+		return filter_fail(p, column, "'$' is followed by ctx.NAME or app.PROVIDER:NAME");
 	md_buf_put(&text, p->line + p->at, 5);
 	p->at += 5;
-	ok = app ? app_context(p, n, &text) : static_context(p, n, &text);
+	ok = app ? parse_app_context(p, n, &text) : parse_static_context(p, n, &text);
 	n->name_length = (uint32_t)text.len;
-	if (ok && path(p, n, &text))
+	if (ok && parse_path(p, n, &text))
 		return take_text(p, n, &text);
 	md_buf_deinit(&text);
 	return NULL;

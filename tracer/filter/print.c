@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* A filter as text again: filter_print in filter.h. */
+/* Prints a filter: filter_print in filter.h. */
 #include <string.h>
 
 #include "tracer/filter/tree.h"
 
-static void string(const struct filter_node *n, struct md_buf *out)
+static void print_string(const struct filter_node *n, struct md_buf *out)
 {
 	const char *p = n->text, *end = p + n->text_length;
 
@@ -21,7 +21,7 @@ static void string(const struct filter_node *n, struct md_buf *out)
 	md_buf_putc(out, '"');
 }
 
-static void node(const struct filter *f, const struct filter_node *n, struct md_buf *out)
+static void print_node(const struct filter *f, const struct filter_node *n, struct md_buf *out)
 {
 	const struct filter_node *o;
 
@@ -32,16 +32,16 @@ static void node(const struct filter *f, const struct filter_node *n, struct md_
 		md_buf_put(out, f->line + n->column, n->length);
 		break;
 	case NODE_STRING:
-		string(n, out);
+		print_string(n, out);
 		break;
 	case NODE_UNARY:
 		md_buf_puts(out, filter_operator_names[n->op]);
-		node(f, n->first, out);
+		print_node(f, n->first, out);
 		break;
 	case NODE_BINARY:
 	case NODE_LOGIC:
 		for (o = n->first; o; o = o->next) {
-			node(f, o, out);
+			print_node(f, o, out);
 			if (o->next)
 				md_buf_printf(out, " %s ", filter_operator_names[n->op]);
 		}
@@ -55,5 +55,5 @@ static void node(const struct filter *f, const struct filter_node *n, struct md_
 
 void filter_print(const struct filter *f, struct md_buf *out)
 {
-	node(f, f->root, out);
+	print_node(f, f->root, out);
 }

@@ -1,19 +1,21 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Filters of which only a part can be decided: filter_weaken in filter/tree.h. A part that needs what cannot be had there is given up: of && the
- * others are left, of || nothing is. What is left is never false where the whole is true, failures included:
+ * Filters of which only a part can be decided: filter_weaken in filter/tree.h. It removes a part
+ * that needs a value which is not readable. Of an && the other operands stay; an || is removed as a
+ * whole. The remaining filter is never false where the whole filter is true, failures included:
  *
- * - Where the rest of an && is false or fails, so is, or does, the whole: it comes to that part, or has become false before it.
- * - But that it has become false is no failure. If an || is around it, the || goes on with its next part, while a failure ends everything. So behind
- *   a part that was given up, what may fail is given up too if an || is around.
- * - An || comes to a part of what is left only if all before were false. So were they in the whole, or they failed there.
+ * - Where an operand of an && is false or fails, the whole && is false or fails: it reaches that
+ * operand, or is false before it. - But to be false is not to fail. Inside an ||, a false operand
+ * lets the || continue, while a failure ends the filter. So after a removed part inside an ||, the
+ * operands that may fail are removed, too. - An || reaches an operand of the remaining filter only
+ * if all operands before it were false. In the whole filter, these were false or failed.
  */
 #include <errno.h>
 #include <stdlib.h>
 
 #include "tracer/filter/tree.h"
 
-/* All of it can be had. */
+/* Whether all values that the node needs are readable. */
 static bool is_whole(const struct filter_info *info, const struct filter_node *n)
 {
 	if (info[n->id].constant || info[n->id].missing)
@@ -26,7 +28,8 @@ static bool is_whole(const struct filter_info *info, const struct filter_node *n
 	return true;
 }
 
-static bool weaken(struct filter_info *info, const struct filter_node *n, bool either, bool behind);
+static bool weaken_node(struct filter_info *info, const struct filter_node *n, bool either,
+			bool behind);
 
 static bool weaken_both(struct filter_info *info, const struct filter_node *n, bool either,
 			bool behind)
@@ -35,18 +38,21 @@ static bool weaken_both(struct filter_info *info, const struct filter_node *n, b
 
 	for (const struct filter_node *o = n->first; o; o = o->next) {
 		whole = is_whole(info, o);
-		if (weaken(info, o, either, behind))
+		if (weaken_node(info, o, either, behind))
 			left |= !info[o->id].constant;
-		else
-			info[o->id] = (struct filter_info){ .type = TYPE_SIGNED, .constant = true, .registers = 1,
-							    .value = { .type = FILTER_SIGNED, .i = 1 } };
+		else    /* true */
+			info[o->id] = (struct filter_info){
+				.type = TYPE_SIGNED, .constant = true, .registers = 1,
+				.value = { .type = FILTER_SIGNED, .i = 1 },
+			};
 		behind |= !whole;
 	}
 	return left;
 }
 
-/* either: an || is around; behind: something before was given up. False: n has to be given up. */
-static bool weaken(struct filter_info *info, const struct filter_node *n, bool either, bool behind)
+/* either: inside an ||; behind: after a removed part. False: the caller has to remove n. */
+static bool weaken_node(struct filter_info *info, const struct filter_node *n, bool either,
+			bool behind)
 {
 	if (is_whole(info, n))
 		return !(either && behind && info[n->id].fails);
@@ -55,14 +61,14 @@ static bool weaken(struct filter_info *info, const struct filter_node *n, bool e
 	if (n->op == OP_BOTH)
 		return weaken_both(info, n, either, behind);
 	for (const struct filter_node *o = n->first; o; o = o->next)
-		if (!weaken(info, o, true, behind))
+		if (!weaken_node(info, o, true, behind))
 			return false;
 	return true;
 }
 
 bool filter_weaken(const struct filter *f, struct filter_info *info)
 {
-	return weaken(info, f->root, false, false);
+	return weaken_node(info, f->root, false, false);
 }
 
 bool filter_is_whole(const struct filter *f, const struct filter_event *e)
@@ -72,6 +78,6 @@ bool filter_is_whole(const struct filter *f, const struct filter_event *e)
 	bool whole = !ret && is_whole(info, f->root);
 
 	free(info);
-	/* Where types clash it is never true, which a program can say. */
+	/* A filter whose types clash is never true, which a program can express. */
 	return whole || ret == -EINVAL;
 }

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* A filter as a tree: filter/parse.c makes it, filter/typecheck.c and filter/compile.c read it. Private to tracer/. */
+/*
+ * A filter as a tree: parse.c builds it, typecheck.c and compile.c read it. Private to filter/,
+ * except for kevent/kernel_filter.c.
+ */
 #ifndef TRACER_FILTER_TREE_H
 #define TRACER_FILTER_TREE_H
 
@@ -31,30 +34,31 @@ struct filter_node {
 	uint32_t id;                    /* 0 … filter.node_count - 1 */
 	int height;                     /* 1: no operands */
 	uint32_t column;                /* of the value's first byte, of the operator */
-	uint32_t length;                /* NUMBER: as spelled */
-	struct filter_node *first, *last, *next;        /* operands, in a list */
-	struct filter_node *made;       /* before this one: all nodes of the filter */
+	uint32_t length;                /* NUMBER: of its spelling */
+	struct filter_node *first, *last, *next;        /* operands */
+	struct filter_node *made;       /* list of all nodes of the filter */
 
 	struct filter_value value;      /* NUMBER */
-	char *text;                     /* STRING: decoded, stars are NUL; FIELD: a.b[3]; CONTEXT: $ctx.vpid */
+	/* STRING: decoded, stars are NUL; FIELD: a.b[3]; CONTEXT: $ctx.vpid */
+	char *text;
 	uint32_t text_length;
 	uint32_t name_length;           /* FIELD: of its first name */
 	uint32_t context;               /* CONTEXT: enum trail_context */
-	uint32_t context_name;          /* of APP and PERF: where in text it begins, and ends with text */
-	bool member;                    /* a dot follows somewhere */
-	uint32_t index_count;           /* how many [n] follow */
+	uint32_t context_name;          /* APP, PERF: start of the name in text */
+	bool member;                    /* there is a dot */
+	uint32_t index_count;           /* number of [n] */
 	uint64_t index;                 /* the first one */
 	uint32_t bracket[2];            /* columns of the first two */
 };
 
 struct filter {
-	uint32_t references;            /* atomic; the last one frees, so releases pair with an acquire there */
+	uint32_t references;            /* atomic; put releases, the last put acquires */
 	uint32_t node_count;
 	struct filter_node *root, *made;
-	char *line;                     /* the whole line that it was parsed from, for columns */
+	char *line;                     /* the line it was parsed from, for columns */
 };
 
-/* What is known of a context before any application is asked. */
+/* A context in the user domain, whose type is known without an application. */
 struct filter_context_type {
 	const char *name;
 	uint32_t kind;
@@ -64,48 +68,53 @@ struct filter_context_type {
 #define FILTER_CONTEXTS 20
 extern const struct filter_context_type filter_contexts[FILTER_CONTEXTS];
 
-/* What a node comes to for one event. */
+/* The type of a node for one event. */
 enum filter_type {
-	TYPE_UNKNOWN,                   /* of what is missing */
+	TYPE_UNKNOWN,                   /* a missing value */
 	TYPE_SIGNED, TYPE_UNSIGNED, TYPE_FLOAT, TYPE_STRING,
-	TYPE_DYNAMIC,                   /* known when it runs */
+	TYPE_DYNAMIC,                   /* known only at run time */
 };
 
 struct filter_info {
 	enum filter_type type;
-	bool missing;                   /* where it is reached, the filter fails */
-	bool constant;                  /* then value is set; never of strings */
-	bool fails;                     /* may fail when it runs */
-	bool opaque;                    /* cannot be had: filter_event.partial */
-	bool range;                     /* BINARY: a test of the integer at the place for lo … hi */
-	bool inverted;                  /* … or for being outside of it */
-	uint8_t registers;              /* that it takes to have its value, at least 1 */
+	bool missing;                   /* the filter fails when it reaches this node */
+	bool constant;                  /* value is set; never a string */
+	bool fails;                     /* may fail at run time */
+	bool opaque;                    /* not readable: filter_event.partial */
+	bool range;                     /* BINARY: tests whether the integer field is in lo … hi */
+	bool inverted;                  /* … or is not */
+	uint8_t registers;              /* needed to compute it, at least 1 */
 	uint64_t lo, hi;
 	struct filter_value value;
-	/* FIELD, and of a range: `at` bytes behind the anchor. */
+	/* FIELD, and of a range: `at` bytes after the anchor. */
 	const struct trail_reg_field *field;
 	uint32_t anchor, at;
 };
 
 /*
- * Fills info[node_count] for an event; NULL: nothing is known of any field. -EINVAL and place if types clash, and info is
- * not to be used.
+ * Fills info[node_count] for an event; NULL: no field is known. -EINVAL with a place if types
+ * clash; info is then not valid.
  */
 int filter_bind(const struct filter *f, const struct filter_event *e, struct filter_info *info,
 		struct tr_err *err);
 
 /*
- * Of a partial event: takes out what cannot be had, by making it true where an && may do without it. False: nothing is left that could ever be
- * false.
+ * For a partial event: removes conditions on values that it cannot read, by making them true if
+ * they are operands of &&. False: no condition is left.
  */
 bool filter_weaken(const struct filter *f, struct filter_info *info);
 
 /* A comparison as a set of outcomes; swapped: with its sides exchanged. */
 unsigned int filter_relation(enum filter_operator op, bool swapped);
 
-/* Field i of an event: behind which anchor it lies, and where from there. False: it cannot be reached, the table is broken. */
+/* Whether the node is a string literal with a star. */
+bool filter_is_pattern(const struct filter_node *n);
+/* Matches two string literals, of which the second has no star. */
+bool filter_match_literals(const struct filter_node *pattern, const struct filter_node *text);
+
+/* The anchor and offset of field i of an event. False: a field before it has no valid type. */
 bool filter_locate(const struct filter_event *e, uint32_t i, uint32_t *anchor, uint32_t *at);
-/* The FILTER_PLACE of a field behind an anchor. */
+/* The FILTER_PLACE of a field after an anchor. */
 uint32_t filter_field_place(const struct trail_reg_field *f, uint32_t anchor);
 
 #endif

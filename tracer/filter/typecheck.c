@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What the parts of a filter come to for one event: types, constants, places of fields. Finds what clashes. See
- * filter_bind in filter/tree.h.
+ * Types, constants and places of fields, for one event. Reports clashes. See filter_bind in
+ * filter/tree.h.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -19,9 +19,10 @@ struct bind {
 	struct tr_err *err;
 };
 
-#define clash(b, column, ...) tr_fail_at((b)->err, -EINVAL, (b)->f->line, (int)(column), __VA_ARGS__)
+#define fail_clash(b, column, ...) \
+	tr_fail_at((b)->err, -EINVAL, (b)->f->line, (int)(column), __VA_ARGS__)
 
-static int bind(struct bind *b, const struct filter_node *n);
+static int bind_node(struct bind *b, const struct filter_node *n);
 
 static struct filter_info *info_of(struct bind *b, const struct filter_node *n)
 {
@@ -44,13 +45,13 @@ static enum filter_type type_of_value(int type)
 	     : type == FILTER_FLOAT ? TYPE_FLOAT : TYPE_STRING;
 }
 
-static void missing(struct filter_info *i)
+static void set_missing(struct filter_info *i)
 {
 	i->constant = i->range = false;
 	i->missing = i->fails = true;
 }
 
-static void constant(struct filter_info *i, struct filter_value v)
+static void set_constant(struct filter_info *i, struct filter_value v)
 {
 	i->type = type_of_value(v.type);
 	i->constant = true;
@@ -58,14 +59,17 @@ static void constant(struct filter_info *i, struct filter_value v)
 	i->value = v;
 }
 
-static void constant_truth(struct filter_info *i, bool v)
+static void set_truth(struct filter_info *i, bool v)
 {
-	constant(i, (struct filter_value){ .type = FILTER_SIGNED, .i = v });
+	set_constant(i, (struct filter_value){ .type = FILTER_SIGNED, .i = v });
 }
 
 /* ---- fields and contexts ---- */
 
-/* The event's field with that name, as readers see names; a.b is member b of structure a. 1: found, 0, -ENOMEM */
+/*
+ * Finds the field with that name, as readers see names; a.b is member b of structure a. 1: found,
+ * 0, -ENOMEM.
+ */
 static int find_field(const struct filter_event *e, const char *name, size_t len, uint32_t *out)
 {
 	struct md_buf shown = MD_BUF_INIT;
@@ -95,33 +99,35 @@ static int find_field(const struct filter_event *e, const char *name, size_t len
 	return i ? -ENOMEM : found;
 }
 
-/* NAME[index] of a field with elements. */
+/* NAME[index] of an array or a sequence. */
 static int bind_element(struct bind *b, const struct filter_node *n, struct filter_info *i)
 {
 	const struct trail_reg_field *f = i->field;
 
 	if (n->index_count > 1)
-		return clash(b, n->bracket[1],
+		return fail_clash(b, n->bracket[1],
 			     "the elements of '%.*s' are numbers: they have no elements",
 			     (int)n->name_length, n->text);
 	i->type = f->flags & TRAIL_FIELD_FLOAT    ? TYPE_FLOAT
 		  : f->flags & TRAIL_FIELD_SIGNED ? TYPE_SIGNED
 						  : TYPE_UNSIGNED;
-	/* Behind its end a text has NULs in a payload, and anything in a record. */
+	/* Bytes after the end of a text are NUL in a payload, but undefined in a record. */
 	i->opaque |= b->e->places && f->flags & TRAIL_FIELD_TEXT;
 	if (f->kind == TRAIL_KIND_SEQUENCE) {
 		i->fails = true;
 		if (n->index > UINT32_MAX)
-			missing(i);
+			set_missing(i);
 	} else if (n->index >= f->count || i->at + n->index * f->size > INT32_MAX) {
-		missing(i);
+		set_missing(i);
 	} else {
 		i->at += (uint32_t)n->index * f->size;
 	}
 	return 0;
 }
 
-/* How much of `a.b[3]` is the name of a field: up to the first bracket, after which nothing has a name. 0: none of it. */
+/*
+ * The length of the field's name in `a.b[3]`: up to the first bracket. 0: a name follows a bracket.
+ */
 static size_t path_length(const struct filter_node *n)
 {
 	size_t len = strcspn(n->text, "[");
@@ -135,7 +141,7 @@ static int bind_field(struct bind *b, const struct filter_node *n, struct filter
 	uint32_t k;
 	int ret;
 
-	missing(i);
+	set_missing(i);
 	if (!b->e)
 		return 0;
 	ret = find_field(b->e, n->text, n->member ? path_length(n) : n->name_length, &k);
@@ -150,21 +156,21 @@ static int bind_field(struct bind *b, const struct filter_node *n, struct filter
 		i->at = 0;
 	}
 	if (f->kind == TRAIL_KIND_STRUCT)
-		return clash(b, n->column,
+		return fail_clash(b, n->column,
 			     "'%s' is a structure; take one of its members, as in %s.x", n->text,
 			     n->text);
 	if (f->kind == TRAIL_KIND_ARRAY || f->kind == TRAIL_KIND_SEQUENCE) {
 		if (n->index_count)
 			return bind_element(b, n, i);
 		if (!(f->flags & TRAIL_FIELD_TEXT))
-			return clash(b, n->column,
+			return fail_clash(b, n->column,
 				     "'%s' is an array; take one of its elements, as in %s[0]",
 				     n->text, n->text);
 		i->type = TYPE_STRING;
 		return 0;
 	}
 	if (n->index_count)
-		return clash(b, n->bracket[0], "'%.*s' is no array: it has no elements",
+		return fail_clash(b, n->bracket[0], "'%.*s' is no array: it has no elements",
 			     (int)n->name_length, n->text);
 	i->type = f->kind == TRAIL_KIND_STRING    ? TYPE_STRING
 		  : f->kind == TRAIL_KIND_FLOAT   ? TYPE_FLOAT
@@ -178,11 +184,11 @@ static int bind_context(struct bind *b, const struct filter_node *n, struct filt
 	size_t k;
 
 	if (n->member) {
-		missing(i);
+		set_missing(i);
 		return 0;
 	}
 	if (n->index_count)
-		return clash(b, n->bracket[0], "a context is no array: it has no elements");
+		return fail_clash(b, n->bracket[0], "a context is no array: it has no elements");
 	i->fails = true;
 	i->opaque = b->e && b->e->partial && !(b->e->contexts >> n->context & 1);
 	i->type = n->context == TRAIL_CONTEXT_APP ? TYPE_DYNAMIC : TYPE_UNSIGNED;
@@ -203,11 +209,11 @@ static const char *type_name(enum filter_type t)
 				 : "an integer";
 }
 
-static int need_truth(struct bind *b, const struct filter_node *n)
+static int check_truth(struct bind *b, const struct filter_node *n)
 {
 	if (info_of(b, n)->type != TYPE_STRING)
 		return 0;
-	return clash(b, n->column, "a string is neither true nor false; compare it with == or !=");
+	return fail_clash(b, n->column, "a string is not a truth value; compare it with == or !=");
 }
 
 static int bind_unary(struct bind *b, const struct filter_node *n, struct filter_info *i)
@@ -215,11 +221,11 @@ static int bind_unary(struct bind *b, const struct filter_node *n, struct filter
 	const struct filter_info *of = info_of(b, n->first);
 	struct filter_value v;
 
-	if (n->op == OP_NOT && need_truth(b, n->first))
+	if (n->op == OP_NOT && check_truth(b, n->first))
 		return -EINVAL;
 	if (n->op != OP_NOT && !is_open(of->type) && !is_int(of->type) &&
 	    (n->op == OP_COMPLEMENT || of->type == TYPE_STRING))
-		return clash(b, n->column, "'%s' is for %s, and this is %s",
+		return fail_clash(b, n->column, "'%s' needs %s, but this is %s",
 			     filter_operator_names[n->op],
 			     n->op == OP_COMPLEMENT ? "integers" : "numbers", type_name(of->type));
 	i->fails = of->fails || of->type == TYPE_DYNAMIC;
@@ -228,20 +234,21 @@ static int bind_unary(struct bind *b, const struct filter_node *n, struct filter
 	if (n->op == OP_NOT || (n->op == OP_MINUS && is_int(of->type)))
 		i->type = TYPE_SIGNED;
 	if (of->missing)
-		missing(i);
+		set_missing(i);
 	if (!of->constant)
 		return 0;
 	v = of->value;
 	if (n->op == OP_NOT)
-		constant_truth(i, filter_truth(&v) == FILTER_HOLDS_NOT);
+		set_truth(i, filter_truth(&v) == FILTER_HOLDS_NOT);
 	else if (n->op == OP_PLUS ||
 		 filter_operate(n->op == OP_MINUS ? FILTER_NEGATE : FILTER_COMPLEMENT, &v, &v, &v))
-		constant(i, v);
+		set_constant(i, v);
 	return 0;
 }
 
 static const uint8_t bit_ops[OP_COUNT] = {
-	[OP_LEFT] = FILTER_LEFT, [OP_RIGHT] = FILTER_RIGHT, [OP_AND] = FILTER_AND, [OP_XOR] = FILTER_XOR, [OP_OR] = FILTER_OR,
+	[OP_LEFT] = FILTER_LEFT, [OP_RIGHT] = FILTER_RIGHT, [OP_AND] = FILTER_AND,
+	[OP_XOR] = FILTER_XOR, [OP_OR] = FILTER_OR,
 };
 
 static int bind_bits(struct bind *b, const struct filter_node *n, struct filter_info *i)
@@ -251,20 +258,20 @@ static int bind_bits(struct bind *b, const struct filter_node *n, struct filter_
 	struct filter_value v = { 0 };
 
 	if ((!is_open(l->type) && !is_int(l->type)) || (!is_open(r->type) && !is_int(r->type)))
-		return clash(b, n->column, "'%s' is for integers, and on its %s side is %s",
+		return fail_clash(b, n->column, "'%s' needs integers, but its %s side is %s",
 			     filter_operator_names[n->op],
 			     is_open(l->type) || is_int(l->type) ? "right" : "left",
 			     type_name(is_open(l->type) || is_int(l->type) ? r->type : l->type));
-	/* What cannot be known yet will be one or the other. */
+	/* A type that is not known yet counts as signed. */
 	i->type = l->type == TYPE_UNSIGNED || (!shift && r->type == TYPE_UNSIGNED) ? TYPE_UNSIGNED
 										   : TYPE_SIGNED;
 	i->fails = l->fails || r->fails || l->type == TYPE_DYNAMIC || r->type == TYPE_DYNAMIC ||
 		   (shift && !r->constant);
 	if (l->missing || r->missing || (shift && r->constant && r->value.u > 63))
-		missing(i);
+		set_missing(i);
 	else if (l->constant && r->constant &&
 		 filter_operate(bit_ops[n->op], &l->value, &r->value, &v))
-		constant(i, v);
+		set_constant(i, v);
 	return 0;
 }
 
@@ -285,12 +292,7 @@ unsigned int filter_relation(enum filter_operator op, bool swapped)
 	       (r & FILTER_GREATER ? FILTER_LESS : 0);
 }
 
-static bool filter_is_pattern(const struct filter_node *n)
-{
-	return n->kind == NODE_STRING && memchr(n->text, '\0', n->text_length);
-}
-
-/* An integer field against an integer constant: which values hold? */
+/* An integer field against an integer constant: computes the range of values for which it holds. */
 static void bind_range(struct filter_info *i, const struct filter_info *field,
 		       struct filter_value v, unsigned int relation)
 {
@@ -309,11 +311,11 @@ static void bind_range(struct filter_info *i, const struct filter_info *field,
 	lo = lo < least ? least : lo;
 	hi = hi > most ? most : hi;
 	if (lo > hi) {
-		constant_truth(i, i->inverted);
+		set_truth(i, i->inverted);
 		return;
 	}
 	if (lo == least && hi == most) {
-		constant_truth(i, !i->inverted);
+		set_truth(i, !i->inverted);
 		return;
 	}
 	i->range = true;
@@ -324,36 +326,10 @@ static void bind_range(struct filter_info *i, const struct filter_info *field,
 	i->at = field->at;
 }
 
-/* In the payload, not somewhere behind a length. */
+/* An integer at a fixed place after an anchor. */
 static bool is_plain_int(const struct filter_node *n, const struct filter_info *i)
 {
 	return n->kind == NODE_FIELD && is_int(i->type) && i->field->kind != TRAIL_KIND_SEQUENCE;
-}
-
-/* Two literals. Only the last star ever needs to give way: see glob_match. */
-static bool literals_match(const struct filter_node *pattern, const struct filter_node *text)
-{
-	const char *p = pattern->text, *p_end = p + pattern->text_length, *s = text->text,
-		   *s_end = s + text->text_length;
-	const char *after_star = NULL, *resume = NULL;
-
-	while (s < s_end) {
-		if (p < p_end && !*p) {
-			after_star = ++p;
-			resume = s;
-		} else if (p < p_end && *p == *s) {
-			p++;
-			s++;
-		} else if (after_star) {
-			p = after_star;
-			s = ++resume;
-		} else {
-			return false;
-		}
-	}
-	while (p < p_end && !*p)
-		p++;
-	return p == p_end;
 }
 
 static int bind_strings(struct bind *b, const struct filter_node *n, struct filter_info *i)
@@ -362,15 +338,15 @@ static int bind_strings(struct bind *b, const struct filter_node *n, struct filt
 				 *s = p == l ? r : l;
 
 	if (n->op != OP_EQ && n->op != OP_NE)
-		return clash(b, n->column,
+		return fail_clash(b, n->column,
 			     "strings are compared with == and != only, not with '%s'",
 			     filter_operator_names[n->op]);
 	if (filter_is_pattern(l) && filter_is_pattern(r))
-		return clash(b, n->column, "both sides are patterns; a star itself is \\*");
+		return fail_clash(b, n->column, "both sides are patterns; a star itself is \\*");
 	if (l->kind == NODE_STRING && r->kind == NODE_STRING)
-		constant_truth(i, literals_match(p, s) == (n->op == OP_EQ));
+		set_truth(i, filter_match_literals(p, s) == (n->op == OP_EQ));
 	else if (filter_is_pattern(p) && p->text_length == 1 && !i->fails)
-		constant_truth(i, n->op == OP_EQ);
+		set_truth(i, n->op == OP_EQ);
 	return 0;
 }
 
@@ -381,20 +357,20 @@ static int bind_compare(struct bind *b, const struct filter_node *n, struct filt
 	int ret = 0;
 
 	if (strings && l->type != r->type && !is_open(l->type) && !is_open(r->type))
-		return clash(b, n->column, "a string and a number cannot be compared");
+		return fail_clash(b, n->column, "a string and a number cannot be compared");
 	i->type = TYPE_SIGNED;
 	i->fails = l->fails || r->fails || l->type == TYPE_DYNAMIC || r->type == TYPE_DYNAMIC;
 	if (strings)
 		ret = bind_strings(b, n, i);
 	else if (l->constant && r->constant)
-		constant_truth(i, filter_compare(&l->value, &r->value,
+		set_truth(i, filter_compare(&l->value, &r->value,
 						 filter_relation(n->op, false)) == FILTER_HOLDS);
 	else if (r->constant && r->value.type != FILTER_FLOAT && is_plain_int(n->first, l))
 		bind_range(i, l, r->value, filter_relation(n->op, false));
 	else if (l->constant && l->value.type != FILTER_FLOAT && is_plain_int(n->last, r))
 		bind_range(i, r, l->value, filter_relation(n->op, true));
 	if (l->missing || r->missing)
-		missing(i);
+		set_missing(i);
 	return ret;
 }
 
@@ -407,7 +383,10 @@ static int bind_binary(struct bind *b, const struct filter_node *n, struct filte
 	return bit_ops[n->op] ? bind_bits(b, n, i) : bind_compare(b, n, i);
 }
 
-/* Operands are looked at in turn until one decides. What can fail before that must still be run. */
+/*
+ * Evaluates operands in order until one decides. An operand before that one that can fail must
+ * still run.
+ */
 static void fold_logic(struct bind *b, const struct filter_node *n, struct filter_info *i)
 {
 	bool decides = n->op == OP_EITHER, kept = false;
@@ -419,13 +398,13 @@ static void fold_logic(struct bind *b, const struct filter_node *n, struct filte
 
 		if (of->missing) {
 			if (!kept)
-				missing(i);
+				set_missing(i);
 			i->fails = true;
 			return;
 		}
 		if (of->constant && holds == decides) {
 			if (!i->fails)
-				constant_truth(i, decides);
+				set_truth(i, decides);
 			return;
 		}
 		if (!of->constant) {
@@ -434,7 +413,7 @@ static void fold_logic(struct bind *b, const struct filter_node *n, struct filte
 		}
 	}
 	if (!kept)
-		constant_truth(i, !decides);
+		set_truth(i, !decides);
 }
 
 static int bind_logic(struct bind *b, const struct filter_node *n, struct filter_info *i)
@@ -444,7 +423,7 @@ static int bind_logic(struct bind *b, const struct filter_node *n, struct filter
 	i->type = TYPE_SIGNED;
 	i->registers = 1;
 	for (o = n->first; o; o = o->next) {
-		if (need_truth(b, o))
+		if (check_truth(b, o))
 			return -EINVAL;
 		if (info_of(b, o)->registers > i->registers)
 			i->registers = info_of(b, o)->registers;
@@ -453,7 +432,7 @@ static int bind_logic(struct bind *b, const struct filter_node *n, struct filter
 	return 0;
 }
 
-static int bind(struct bind *b, const struct filter_node *n)
+static int bind_node(struct bind *b, const struct filter_node *n)
 {
 	struct filter_info *i = info_of(b, n);
 	const struct filter_node *o;
@@ -461,13 +440,13 @@ static int bind(struct bind *b, const struct filter_node *n)
 
 	*i = (struct filter_info){ .registers = 1 };
 	for (o = n->first; o; o = o->next) {
-		ret = bind(b, o);
+		ret = bind_node(b, o);
 		if (ret)
 			return ret;
 	}
 	switch (n->kind) {
 	case NODE_NUMBER:
-		constant(i, n->value);
+		set_constant(i, n->value);
 		return 0;
 	case NODE_STRING:
 		i->type = TYPE_STRING;
@@ -489,9 +468,9 @@ int filter_bind(const struct filter *f, const struct filter_event *e, struct fil
 		struct tr_err *err)
 {
 	struct bind b = { f, e, info, err };
-	int ret = bind(&b, f->root);
+	int ret = bind_node(&b, f->root);
 
-	return ret ? ret : need_truth(&b, f->root);
+	return ret ? ret : check_truth(&b, f->root);
 }
 
 int filter_check(const struct filter *f, const struct filter_event *e, struct tr_err *err)

@@ -207,14 +207,14 @@ static void mistakes_of_values(void)
 	CHECK_STR(mistake("a == \"x\\0\"", 0), "9: this escape is not a character");
 	CHECK_STR(mistake("a == \"x\xff\"", 0), "7: not UTF-8; write the byte as an escape, \\xff");
 	CHECK_STR(mistake("a == \"x\t\"", 0), "7: a control character; write it as an escape");
-	CHECK_STR(mistake("a == 018", 0), "7: '8' is no digit of an octal number, and the 0 before it begins one");
-	CHECK_STR(mistake("a == 0x", 0), "7: a hexadecimal digit is missing behind '0x'");
-	CHECK_STR(mistake("a == 0xfg", 0), "8: 'g' cannot stand behind a number");
-	CHECK_STR(mistake("a == 10ms", 0), "7: 'ms' cannot stand behind a number");
-	CHECK_STR(mistake("a == 1uu", 0), "6: 'uu' cannot stand behind a number");
-	CHECK_STR(mistake("a == 1e", 0), "6: 'e' cannot stand behind a number");
-	CHECK_STR(mistake("a == 1.5.2", 0), "8: '.' cannot stand behind a number");
-	CHECK_STR(mistake("a == 1.5x", 0), "8: 'x' cannot stand behind a number");
+	CHECK_STR(mistake("a == 018", 0), "7: '8' is not an octal digit; a number that begins with 0 is octal");
+	CHECK_STR(mistake("a == 0x", 0), "7: a hexadecimal digit is missing after '0x'");
+	CHECK_STR(mistake("a == 0xfg", 0), "8: 'g' cannot follow a number");
+	CHECK_STR(mistake("a == 10ms", 0), "7: 'ms' cannot follow a number");
+	CHECK_STR(mistake("a == 1uu", 0), "6: 'uu' cannot follow a number");
+	CHECK_STR(mistake("a == 1e", 0), "6: 'e' cannot follow a number");
+	CHECK_STR(mistake("a == 1.5.2", 0), "8: '.' cannot follow a number");
+	CHECK_STR(mistake("a == 1.5x", 0), "8: 'x' cannot follow a number");
 	CHECK_STR(mistake("a == 18446744073709551616", 0), "5: the number does not fit into 64 bits");
 	CHECK_STR(mistake("a == 1e999", 0), "5: the number is too large for floating point");
 	CHECK_STR(mistake("a[-1]", 0), "2: an index is not negative");
@@ -227,14 +227,14 @@ static void mistakes_of_values(void)
 	CHECK_STR(mistake("$ctx.tid == 1", 0), "5: no such context 'tid'; did you mean 'vtid'?");
 	CHECK_STR(mistake("$ctx.procnam == \"a\"", 0), "5: no such context 'procnam'; did you mean 'procname'?");
 	CHECK_STR(mistake("$ctx.whatever", 0), "5: no such context 'whatever'");
-	CHECK_STR(mistake("$ctx.$app.a:b", 0), "5: contexts of applications stand without '$ctx.': $app.PROVIDER:NAME");
+	CHECK_STR(mistake("$ctx.$app.a:b", 0), "5: an application context has no '$ctx.' before it: $app.PROVIDER:NAME");
 	CHECK_STR(mistake("$ctx. == 1", 0), "5: the name of a context, such as vpid, is missing here");
-	CHECK_STR(mistake("$ctx == 1", 0), "0: behind '$' comes ctx.NAME or app.PROVIDER:NAME");
-	CHECK_STR(mistake("1 < $vpid", 0), "4: behind '$' comes ctx.NAME or app.PROVIDER:NAME");
+	CHECK_STR(mistake("$ctx == 1", 0), "0: '$' is followed by ctx.NAME or app.PROVIDER:NAME");
+	CHECK_STR(mistake("1 < $vpid", 0), "4: '$' is followed by ctx.NAME or app.PROVIDER:NAME");
 	CHECK_STR(mistake("$app.a == 1", 0), "6: ':' and a name are missing here: $app.PROVIDER:NAME");
 	CHECK_STR(mistake("$app.a: == 1", 0), "7: the name of $app.PROVIDER:NAME is missing here");
 	CHECK_STR(mistake("$app.:b == 1", 0), "5: the provider of $app.PROVIDER:NAME is missing here");
-	CHECK_STR(mistake("$ctx.perf:cpu:cycles", 0), "9: counters are those of threads: perf:thread:NAME");
+	CHECK_STR(mistake("$ctx.perf:cpu:cycles", 0), "9: applications have counters of threads only: perf:thread:NAME");
 	CHECK_STR(mistake("$ctx.perf:thread: > 1", 0), "17: the name of a counter is missing here");
 }
 
@@ -244,13 +244,13 @@ static void clashes_without_an_event(void)
 	CHECK_STR(mistake("a < \"x\"", 0), "2: strings are compared with == and != only, not with '<'");
 	CHECK_STR(mistake("\"x\" == 1", 0), "4: a string and a number cannot be compared");
 	CHECK_STR(mistake("$ctx.procname > 1", 0), "14: a string and a number cannot be compared");
-	CHECK_STR(mistake("a && \"x\"", 0), "5: a string is neither true nor false; compare it with == or !=");
-	CHECK_STR(mistake("\"x\"", 0), "0: a string is neither true nor false; compare it with == or !=");
-	CHECK_STR(mistake("!$ctx.procname", 0), "1: a string is neither true nor false; compare it with == or !=");
-	CHECK_STR(mistake("a & 1.5", 0), "2: '&' is for integers, and on its right side is a floating point number");
-	CHECK_STR(mistake("\"x\" << 1", 0), "4: '<<' is for integers, and on its left side is a string");
-	CHECK_STR(mistake("a == ~1.5", 0), "5: '~' is for integers, and this is a floating point number");
-	CHECK_STR(mistake("a == -\"x\"", 0), "5: '-' is for numbers, and this is a string");
+	CHECK_STR(mistake("a && \"x\"", 0), "5: a string is not a truth value; compare it with == or !=");
+	CHECK_STR(mistake("\"x\"", 0), "0: a string is not a truth value; compare it with == or !=");
+	CHECK_STR(mistake("!$ctx.procname", 0), "1: a string is not a truth value; compare it with == or !=");
+	CHECK_STR(mistake("a & 1.5", 0), "2: '&' needs integers, but its right side is a floating point number");
+	CHECK_STR(mistake("\"x\" << 1", 0), "4: '<<' needs integers, but its left side is a string");
+	CHECK_STR(mistake("a == ~1.5", 0), "5: '~' needs integers, but this is a floating point number");
+	CHECK_STR(mistake("a == -\"x\"", 0), "5: '-' needs numbers, but this is a string");
 	CHECK_STR(mistake("\"a*\" == \"b*\"", 0), "5: both sides are patterns; a star itself is \\*");
 	CHECK_STR(mistake("$ctx.vpid[0] == 1", 0), "9: a context is no array: it has no elements");
 	CHECK_STR(mistake("(a == 1) == \"x\"", 0), "9: a string and a number cannot be compared");
@@ -283,13 +283,13 @@ static void clashes_with_an_event(void)
 
 	sample_everything(&s);
 	CHECK_STR(clash(&s, "a:* if path == 3", 7), "12: a string and a number cannot be compared");
-	CHECK_STR(clash(&s, "id && path", 0), "6: a string is neither true nor false; compare it with == or !=");
+	CHECK_STR(clash(&s, "id && path", 0), "6: a string is not a truth value; compare it with == or !=");
 	CHECK_STR(clash(&s, "u8 == 1 || mac == 3", 0), "11: 'mac' is an array; take one of its elements, as in mac[0]");
 	CHECK_STR(clash(&s, "vals == 3", 0), "0: 'vals' is an array; take one of its elements, as in vals[0]");
 	CHECK_STR(clash(&s, "id[0] == 3", 0), "2: 'id' is no array: it has no elements");
 	CHECK_STR(clash(&s, "path[0] == 3", 0), "4: 'path' is no array: it has no elements");
 	CHECK_STR(clash(&s, "mac[0][1] == 3", 0), "6: the elements of 'mac' are numbers: they have no elements");
-	CHECK_STR(clash(&s, "id & f32", 0), "3: '&' is for integers, and on its right side is a floating point number");
+	CHECK_STR(clash(&s, "id & f32", 0), "3: '&' needs integers, but its right side is a floating point number");
 	CHECK_STR(clash(&s, "nothing == 1 || other[1].x || id.x == \"a\" || id", 0), "none");
 	sample_deinit(&s);
 }
