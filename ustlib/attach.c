@@ -62,30 +62,40 @@ static void set_seen(struct trail__tp *tp, unsigned int lane, uint32_t value)
 
 /* ---- what a lane's words say when it was not told ---- */
 
-/*
- * Changes the lane's byte of all words of the object that have the value `from`. The daemon may be
- * writing them, too.
- */
-static void change_words(const struct object *o, unsigned int lane, uint8_t from, uint8_t to)
+static uint8_t *lane_byte(const struct object *o, uint32_t event, unsigned int lane)
 {
-	for (uint32_t e = 0; o->map && e < o->event_count; e++) {
-		uint8_t *byte = (uint8_t *)o->tps[e]->state + lane, expected = from;
+	return (uint8_t *)o->tps[event]->state + lane;
+}
 
-		__atomic_compare_exchange_n(byte, &expected, to, false, __ATOMIC_RELAXED,
-					    __ATOMIC_RELAXED);
-	}
+/* The daemon may be writing the words, too: its value stays. */
+static void replace_byte(uint8_t *byte, uint8_t from, uint8_t to)
+{
+	if (__atomic_load_n(byte, __ATOMIC_RELAXED) == from)
+		__atomic_compare_exchange_n(byte, &from, to, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
 }
 
 static void set_unknown(struct object *o, unsigned int lane)
 {
-	change_words(o, lane, 0, TRAIL_WORD_UNKNOWN);
+	for (uint32_t e = 0; o->map && e < o->event_count; e++) {
+		replace_byte(lane_byte(o, e, lane), 0, TRAIL_WORD_UNKNOWN);
+		replace_byte(lane_byte(o, e, lane), TRAIL_WORD_ASKING, TRAIL_WORD_UNKNOWN);
+	}
 	o->unknown |= (uint8_t)(1u << lane);
+}
+
+/* Stores a word of an answer, unless the daemon has written another one meanwhile. */
+static void store_word(struct object *o, uint32_t event, unsigned int lane, uint8_t value)
+{
+	if (!(o->unknown & 1u << lane))
+		return;
+	replace_byte(lane_byte(o, event, lane), TRAIL_WORD_UNKNOWN, value);
+	replace_byte(lane_byte(o, event, lane), TRAIL_WORD_ASKING, value);
 }
 
 static void clear_unknown(struct object *o, unsigned int lane)
 {
-	if (o->unknown & 1u << lane)
-		change_words(o, lane, TRAIL_WORD_UNKNOWN, 0);
+	for (uint32_t e = 0; o->map && o->unknown & 1u << lane && e < o->event_count; e++)
+		store_word(o, e, lane, 0);
 	o->unknown &= (uint8_t) ~(1u << lane);
 }
 
@@ -140,6 +150,7 @@ static void apply_object(const struct taken_plan *p, unsigned int lane, uint32_t
 			continue;
 		slots_set(o->tps[e], lane, p, &p->slots[i], next - i);
 		set_seen(o->tps[e], lane, p->slots[i].word);
+		store_word(o, e, lane, (uint8_t)p->slots[i].word);
 		now[e / 64] |= UINT64_C(1) << e % 64;
 	}
 	for (uint32_t w = 0; w < words; w++) {

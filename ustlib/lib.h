@@ -110,7 +110,7 @@ struct object {
 	uint32_t event_count, capacity;
 	struct trail__tp **tps;         /* event_count of capacity, in the order of the file */
 	uint64_t *placed[LANES];        /* attach.c: a bit for each tracepoint that has slots of the lane; of `capacity` bits */
-	uint8_t unknown;                /* a bit for each lane: words may be TRAIL_WORD_UNKNOWN */
+	uint8_t unknown;                /* a bit for each lane: words may be TRAIL_WORD_ASKING or _UNKNOWN */
 	bool keep_map;                  /* others may read its words when it is gone: zeros take its place */
 	struct object *next;
 };

@@ -467,7 +467,18 @@ static void fill(uint8_t *data, const struct trail_reg *reg, const struct object
 	put_enums(&b);
 }
 
-static void publish_object(struct object *o)
+/* The object is about to ask these lanes: see TRAIL_WORD_ASKING. */
+static void fill_words(uint32_t *words, uint32_t count, unsigned int lanes)
+{
+	uint32_t word = 0;
+
+	for (unsigned int lane = 0; lane < LANES; lane++)
+		word |= lanes & 1u << lane ? TRAIL_WORD_ASKING << (8 * lane) : 0;
+	for (uint32_t e = 0; e < count; e++)
+		words[e] = word;
+}
+
+static void publish_object(struct object *o, unsigned int lanes)
 {
 	struct trail_reg reg;
 	struct enums enums;
@@ -479,8 +490,11 @@ static void publish_object(struct object *o)
 	collect_enums(&enums, o);
 	size = layout(&reg, o, &enums, path);
 	data = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	if (data != MAP_FAILED)
+	if (data != MAP_FAILED) {
 		fill(data, &reg, o, &enums, path);
+		fill_words((uint32_t *)(data + reg.state_offset), o->event_count, lanes);
+		o->unknown = (uint8_t)lanes;
+	}
 	if (enums.size)
 		munmap(enums.of, enums.size);
 	if (data == MAP_FAILED)
@@ -503,6 +517,7 @@ static void publish_object(struct object *o)
 TRAIL_EXPORT void trail__register(struct trail__tp *const *begin, struct trail__tp *const *end)
 {
 	struct object *o;
+	unsigned int lanes;
 	int saved = errno;
 	bool dump = false;
 
@@ -515,11 +530,13 @@ TRAIL_EXPORT void trail__register(struct trail__tp *const *begin, struct trail__
 	if (!o && (o = object_alloc((size_t)(end - begin)))) {
 		o->begin = begin;
 		o->end = end;
+		lanes = active_lanes();
 		if (collect(o))
-			publish_object(o);
+			publish_object(o, lanes);
 		o->next = objects;
 		objects = o;
-		dump = attach_object(o, active_lanes());
+		/* A session that starts meanwhile may have seen no file of the object. */
+		dump = attach_object(o, lanes | active_lanes());
 	}
 	objects_unlock();
 	if (dump)

@@ -27,8 +27,10 @@
  * 0 if that daemon does not record the tracepoint, else a generation: the library attaches when the
  * word differs from the one that it attached with. While a session is active, the state directory
  * has a file `active`; an object that registers then attaches at once, so that a short program is
- * traced from its first event. If it gets no answer, it sets its words to TRAIL_WORD_UNKNOWN; the
- * next hit then asks.
+ * traced from its first event. It registers with TRAIL_WORD_ASKING in its slot of all its words,
+ * and replaces each of these when it has the answer: by the word of the answer, or by 0. So the
+ * daemon need not write them. If it gets no answer, it sets them to TRAIL_WORD_UNKNOWN; the next
+ * hit then asks.
  *
  * Missed hits. Until the daemon has answered, the library counts the hits in the registration file.
  * When it has rings, it adds these numbers to their `lost`; if the process ends first, the daemon
@@ -139,7 +141,9 @@ struct trail_reg_label {
 	uint64_t begin, end;
 };
 
-#define TRAIL_WORD_UNKNOWN 255u         /* a slot: not known yet; only the library writes it */
+/* Values of a slot that only the library writes: */
+#define TRAIL_WORD_UNKNOWN 255u         /* the daemon did not answer */
+#define TRAIL_WORD_ASKING 254u          /* the library will ask, and store the words of the answer */
 
 /* The byte of a state word that is a daemon's slot. */
 #define TRAIL_LANE_ROOT 0

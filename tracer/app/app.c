@@ -12,18 +12,20 @@
 #include <unistd.h>
 
 #include "tracer/app/app.h"
-#include "tracer/base/hash.h"
+#include "tracer/app/selection.h"
+#include "tracer/os/clock.h"
 #include "tracer/session/session.h"
 
 /* What a user's registrations may take: a storm must not use up everybody's descriptors and memory. */
 #define APPS_PER_USER 16384u
 #define APP_BYTES_PER_USER (64u << 20)
+#define STORE_SECONDS 1         /* for an application to store its state words; it waits less for the answer */
 #define HIDDEN_SECONDS 10u      /* an application takes less to lock and to name its file */
 
 static void app_free(struct app *a)
 {
+	selection_put(a->selection);
 	registration_close(a->file);
-	free(a->signatures);
 	free(a->words);
 	free(a);
 }
@@ -59,23 +61,76 @@ static bool too_much(const struct user *u, const struct registration *f)
 	return u->apps >= APPS_PER_USER || u->bytes + f->size > APP_BYTES_PER_USER;
 }
 
-/* The words may say anything: a forked child has its parent's, an earlier daemon left its own. */
-static void read_words(struct app *a, unsigned int lane)
-{
-	const struct registration *f = a->file;
-	uint32_t words[1024], n;
+typedef void word_fn(struct app *a, unsigned int lane, uint32_t event, uint8_t value);
 
-	for (uint32_t e = 0; e < f->event_count; e++) {
-		/* Many at once: one by one they would cost more than all else that attaching does. */
-		if (e % 1024 == 0) {
-			n = f->event_count - e < 1024 ? f->event_count - e : 1024;
-			if (pread(f->fd, words, n * 4, f->state_offset + 4 * (off_t)e) != (ssize_t)(n * 4))
-				return;
-		}
-		a->words[e] = words[e % 1024] >> (8 * lane) & 255;
-		if (a->words[e] > a->generation && a->words[e] != TRAIL_WORD_UNKNOWN)
-			a->generation = a->words[e];
+/* Calls fn for this daemon's byte of each state word. */
+static void read_words(struct app *a, unsigned int lane, word_fn *fn)
+{
+	uint32_t words[2048], n;
+
+	/* Many at once: one by one they would cost more than all else that attaching does. */
+	for (uint32_t e = 0; e < a->file->event_count; e += n) {
+		n = registration_words(a->file, e, words, 2048);
+		if (!n)
+			return;
+		for (uint32_t i = 0; i < n; i++)
+			fn(a, lane, e + i, words[i] >> (8 * lane) & 255);
 	}
+}
+
+/* The words may have any values: a forked child has its parent's, an earlier daemon left its own. */
+static void take_word(struct app *a, unsigned int lane, uint32_t event, uint8_t value)
+{
+	(void)lane;
+	a->words[event] = value;
+	a->stores_words = a->stores_words && value == TRAIL_WORD_ASKING;
+	if (value > a->generation && value < TRAIL_WORD_ASKING)
+		a->generation = value;
+}
+
+/*
+ * An application that registers while a session is active asks at once, and stores the words of the
+ * answer itself: the daemon writes none.
+ */
+static void take_words(struct tracer *t, struct app *a)
+{
+	a->stores_words = true;
+	read_words(a, t->lane, take_word);
+	if (!a->stores_words)
+		return;
+	memset(a->words, 0, a->file->event_count);
+	/* If it does not ask, the words are written then. */
+	a->retry_at = wall_clock() + STORE_SECONDS * 1000000000ll;
+	cds_list_add_tail(&a->retry, &t->retries);
+}
+
+static void correct_word(struct app *a, unsigned int lane, uint32_t event, uint8_t value)
+{
+	if (value != a->words[event])
+		registration_switch(a->file, event, lane, a->words[event]);
+}
+
+/* The application has stored its words, or will not: writes those that are not right. */
+static void correct_words(struct tracer *t, struct app *a)
+{
+	if (a->stores_words)
+		read_words(a, t->lane, correct_word);
+	a->stores_words = false;
+}
+
+void app_attached(struct tracer *t, struct app *a)
+{
+	a->failures = 0;
+	cds_list_del_init(&a->retry);
+	correct_words(t, a);
+}
+
+void app_retry(struct tracer *t, struct app *a)
+{
+	cds_list_del_init(&a->retry);
+	identify(t, a);
+	correct_words(t, a);
+	app_apply(t, a, true);
 }
 
 static struct app *app_new(struct registration *f, const char *name, int dir)
@@ -88,11 +143,8 @@ static struct app *app_new(struct registration *f, const char *name, int dir)
 	/* A new file has the group of the process that made it. */
 	if (fstat(f->fd, &st) == 0)
 		a->gid = st.st_gid;
-	a->signatures = calloc(f->event_count + 1, sizeof(*a->signatures));
 	a->words = calloc(f->event_count + 1, 1);
-	if (!a->signatures || !a->words) {
-		free(a->signatures);
-		free(a->words);
+	if (!a->words) {
 		free(a);
 		return NULL;
 	}
@@ -137,15 +189,21 @@ static void settle_missed(struct tracer *t, const struct app *a, uint32_t event,
 /* The file is the application's: its counters may say anything. */
 static void settle_all(struct tracer *t, const struct app *a)
 {
-	uint64_t missed[512], left = registration_most_missed(a->file);
-	bool told = false;
+	uint64_t missed[2048], left = 0;
+	bool known = false, told = false;
 	uint32_t n;
 
 	for (uint32_t e = 0; e < a->file->event_count; e += n) {
-		n = registration_missed(a->file, e, missed, 512);
+		n = registration_missed(a->file, e, missed, 2048);
 		for (uint32_t i = 0; i < n; i++) {
-			bool too_many = missed[i] > left;
+			bool too_many;
 
+			if (!missed[i])
+				continue;
+			if (!known)
+				left = registration_most_missed(a->file);
+			known = true;
+			too_many = missed[i] > left;
 			if (too_many)
 				missed[i] = left;
 			left -= missed[i];
@@ -220,7 +278,7 @@ int app_found(struct tracer *t, const char *name)
 	for (dir = 0; dir < 2; dir++) {
 		if (t->apps_fds[dir] < 0)
 			continue;
-		err = registration_open(t->apps_fds[dir], name, &f, &reason);
+		err = registration_open(t->layouts, t->apps_fds[dir], name, &f, &reason);
 		if (err != -ENOENT)
 			break;
 	}
@@ -251,7 +309,7 @@ int app_found(struct tracer *t, const char *name)
 		registration_close(f);
 		return -ENOMEM;
 	}
-	read_words(a, t->lane);
+	take_words(t, a);
 	cds_list_add_tail(&a->node, &t->apps);
 	app_table_add(t, a);
 	a->user = u;
@@ -270,7 +328,8 @@ void app_arrived(struct tracer *t, const char *name)
 
 	app_found(t, name);
 	a = app_by_name(t, name);
-	if (a)
+	/* An application that asks is the peer of its connection. */
+	if (a && !a->stores_words)
 		identify(t, a);
 }
 
@@ -329,42 +388,69 @@ void apps_drop(struct tracer *t, bool switch_off)
 	}
 }
 
-/* A digest of the channels that want the event, and how: when it changes, the application has to ask again. */
-static uint64_t signature(struct tracer *t, const struct app *a, uint32_t event)
+/* value: what the application attaches with. In `asking` it stores the value itself, if it can. */
+static void set_word(struct tracer *t, struct app *a, uint32_t event, uint8_t value, bool asking)
 {
-	struct session *s;
-	struct channel *c;
-	uint64_t sum = 0, decision;
+	if (value == a->words[event])
+		return;
+	if (asking || registration_switch(a->file, event, t->lane, value) == 0)
+		a->words[event] = value;
+}
 
-	cds_list_for_each_entry(s, &t->sessions, node) {
-		if (!session_wants(s, a))
+/* Sets the words to 0 that are not, and whose events are not selected. */
+static void switch_others_off(struct tracer *t, struct app *a, const struct selection *new)
+{
+	const struct selected *at = new->events, *end = new->events + new->count;
+	uint32_t n = a->file->event_count;
+
+	for (uint32_t e = 0; e < n; e++) {
+		uint64_t eight;
+
+		if (e + 8 <= n && (memcpy(&eight, a->words + e, 8), !eight)) {
+			e += 7;
 			continue;
-		cds_list_for_each_entry(c, &s->channels, node) {
-			decision = app_wanted(c, a, event, NULL);
-			if (decision)
-				sum = hash_step(hash_step(sum, c->serial), decision) | 1;
 		}
+		while (at < end && at->event < e)
+			at++;
+		if (at == end || at->event != e)
+			set_word(t, a, e, 0, false);
 	}
-	return sum;
+}
+
+static uint8_t next_generation(const struct app *a)
+{
+	return a->generation + 1 < (int)TRAIL_WORD_ASKING ? a->generation + 1 : 1;
+}
+
+/* Gives the events whose signature changed (again: all) the next generation. */
+static void switch_on(struct tracer *t, struct app *a, const struct selection *new, bool again, bool asking)
+{
+	const struct selected *old = a->selection ? a->selection->events : NULL;
+	const struct selected *end = old ? old + a->selection->count : NULL;
+	uint8_t generation = next_generation(a);
+
+	for (const struct selected *s = new->events; s < new->events + new->count; s++) {
+		while (old < end && old->event < s->event)
+			old++;
+		if (!again && old < end && old->event == s->event && old->signature == s->signature)
+			continue;
+		a->generation = generation;
+		set_word(t, a, s->event, generation, asking);
+	}
 }
 
 void app_apply(struct tracer *t, struct app *a, bool again)
 {
-	bool bumped = false;
+	struct selection *new = selection_get(t, a);
+	/* Later changes are written: the application does not replace a word that is not unknown. */
+	bool asking = a->stores_words && !a->selection;
 
-	for (uint32_t e = 0; e < a->file->event_count; e++) {
-		uint64_t want = signature(t, a, e);
-		uint8_t word;
-
-		if (want == a->signatures[e] && !again)
-			continue;
-		if (want && !bumped) {
-			a->generation = a->generation + 1 < (int)TRAIL_WORD_UNKNOWN ? a->generation + 1 : 1;
-			bumped = true;
-		}
-		a->signatures[e] = want;
-		word = want ? a->generation : 0;
-		if (word != a->words[e] && registration_switch(a->file, e, t->lane, word) == 0)
-			a->words[e] = word;
+	if (!new)
+		return;
+	if (again || new != a->selection) {
+		switch_others_off(t, a, new);
+		switch_on(t, a, new, again, asking);
 	}
+	selection_put(a->selection);
+	a->selection = new;
 }

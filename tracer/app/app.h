@@ -4,9 +4,12 @@
  *
  *	app.c             registrations come and go; state words by the rules
  *	user_domain.c     what rules mean for registered tracepoints (session/domain.h)
+ *	selection.c       which events of a layout the sessions want
+ *	layout.c          what registration files declare, parsed once for equal files
  *	table.c           registrations by name, by process and by file, and what each user has
  *	registration.c    one registration file: opened, watched, switched; parse.c reads it, ctf_event.c makes its event classes
  *	attach_server.c   the thread that applications talk to; attach_reply.c makes their answers
+ *	prepared_slots.c  the parts of answers that applications share
  *	show.c            what apps/ and available/user show
  *
  * All under tracer.lock, but for the server's own connections.
@@ -26,8 +29,9 @@ struct app {
 	char name[33];                          /* of the registration file */
 	int dir;                                /* which of apps_fds it is in */
 	uint32_t pid;                           /* as the daemon sees it; 0: not known */
-	uint64_t *signatures;                   /* per event: digest of the channels that record it; 0: none */
-	uint8_t *words;                         /* per event: the value in this daemon's slot */
+	struct selection *selection;            /* what is recorded of it; NULL: nothing was selected yet */
+	uint8_t *words;                         /* per event: this daemon's byte of its state word */
+	bool stores_words;                      /* the words are TRAIL_WORD_ASKING: it stores those of the answer */
 	uint8_t generation;
 	uint32_t failures;                      /* attach attempts in a row that were not completed */
 	struct cds_list_head retry;             /* in tracer.retries: change the generations at retry_at */
@@ -49,6 +53,10 @@ uint64_t app_wanted(struct channel *c, const struct app *a, uint32_t event, stru
 int app_found(struct tracer *t, const char *name);      /* a registration file appeared */
 void app_arrived(struct tracer *t, const char *name);   /* the same; also looks for its pid */
 void app_check(struct tracer *t, const char *name);     /* drops the application if it ended */
+/* It has taken an answer over. */
+void app_attached(struct tracer *t, struct app *a);
+/* An attempt to attach was not completed: new generations, so that it asks again. Removes it from tracer.retries. */
+void app_retry(struct tracer *t, struct app *a);
 /* Sets its state words by the rules. again: with new generations, so that it attaches again. */
 void app_apply(struct tracer *t, struct app *a, bool again);
 void apps_scan(struct tracer *t);

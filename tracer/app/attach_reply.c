@@ -10,6 +10,8 @@
 #include "tracer/app/app.h"
 #include "tracer/session/session.h"
 #include "tracer/app/attach_reply.h"
+#include "tracer/app/prepared_slots.h"
+#include "tracer/app/selection.h"
 
 #define BLOB_MAX (64u << 20)    /* programs and strings of one plan */
 
@@ -80,44 +82,6 @@ static int attach_reply_region(struct attach_reply *p, const struct channel *c, 
 	return (int)p->region_count++;
 }
 
-/* The slot of one event in one channel: its id, its buffer, its filter, and the switch on. */
-static int attach_reply_slot(struct attach_reply *p, struct channel *c, const struct app *a, uint32_t object, uint32_t event, bool threads)
-{
-	const struct registration_event *e = &a->file->events[event];
-	struct trail_plan_slot slot = { .object = (uint16_t)object, .event = event, .word = a->words[event] };
-	struct wanted wanted;
-	struct stream_group *cl;
-	struct buffer *b;
-	int err = 0, region;
-
-	if (!app_wanted(c, a, event, &wanted))
-		return 0;
-	if (p->blob.len + wanted.size > BLOB_MAX)
-		return -ENOSPC;
-	cl = owner_group(c, a);
-	if (!cl)
-		return -ENOMEM;
-	if (group_find_event(cl, e->digest, &slot.id))
-		err = group_event(cl, e->digest, registration_event(a->file, event), &slot.id);
-	if (!err)
-		err = group_buffer(cl, threads ? TRAIL_RINGS_THREAD : TRAIL_RINGS_CPU, threads ? a->pid : 0, &b);
-	if (err)
-		return err;
-	/* Also when processes are chosen one by one: a forked child then has to ask for itself. */
-	region = attach_reply_region(p, c, b->region, threads || c->per_process || c->session->track[TRACK_VPID].some);
-	if (region < 0)
-		return region;
-	slot.region = (uint16_t)region;
-	slot.on = group_switch_on(cl, slot.id);
-	if (wanted.size) {
-		slot.program = put_blob(p, wanted.program, wanted.size, 8);
-		slot.program_size = (uint32_t)wanted.size;
-	}
-	md_buf_put(&p->slots, &slot, sizeof(slot));
-	p->slot_count++;
-	return 0;
-}
-
 /* The newest request of the sessions that record it; never an older one than it knows. */
 static void attach_reply_statedump(struct attach_reply *p, struct tracer *t, struct app *a)
 {
@@ -135,85 +99,88 @@ static void attach_reply_statedump(struct attach_reply *p, struct tracer *t, str
 		p->statedump = a->statedump;
 }
 
-struct new_events {
-	struct stream_group *group;
-	struct md_event **events;
-	uint64_t *digests;
-	size_t count;
-};
-
-/* The events that the channel wants of the application and has no id for. False: no group, or no memory. */
-static bool collect_new_events(struct new_events *n, struct channel *c, const struct app *a)
+/* Completes prepared slots for one application. */
+static int put_slots(struct attach_reply *p, const struct prepared_slots *from, const struct app *a, uint32_t object,
+		     uint16_t region)
 {
-	uint32_t id;
+	size_t bytes = from->count * sizeof(*from->slots);
+	struct trail_plan_slot *to = (struct trail_plan_slot *)(void *)md_buf_room(&p->slots, bytes);
+	uint32_t programs;
 
-	for (uint32_t e = 0; e < a->file->event_count; e++) {
-		uint64_t digest = a->file->events[e].digest;
-
-		if (!a->signatures[e] || (n->group && !group_find_event(n->group, digest, &id)) || !app_wanted(c, a, e, NULL))
-			continue;
-		if (!n->group) {
-			n->group = owner_group(c, a);
-			if (!n->group)
-				return false;
-			if (!group_find_event(n->group, digest, &id))
-				continue;
-		}
-		n->digests[n->count] = digest;
-		n->events[n->count] = registration_event(a->file, e);
-		if (!n->events[n->count])
-			return false;
-		n->count++;
+	if (p->blob.len + from->programs.len > BLOB_MAX)
+		return -ENOSPC;
+	if (!to)
+		return -ENOMEM;
+	programs = put_blob(p, from->programs.data, from->programs.len, 8);
+	for (uint32_t i = 0; i < from->count; i++) {
+		to[i] = from->slots[i];
+		to[i].object = (uint16_t)object;
+		to[i].region = region;
+		to[i].word = a->words[to[i].event];
+		to[i].program += programs;
 	}
-	return true;
+	p->slots.len += bytes;
+	p->slot_count += from->count;
+	return 0;
 }
 
-/*
- * Describes what a channel sees for the first time, all of it by one write: one by one this took most of the time of a first
- * attach. An event for which that failed is tried again, and reported, with its slot.
- */
-static void describe_new_events(struct channel *c, const struct app *a)
+static int put_channel(struct attach_reply *p, const struct app *a, struct channel *c, uint32_t object, bool threads)
 {
-	struct new_events n = {
-		.events = calloc(a->file->event_count + 1, sizeof(*n.events)),
-		.digests = calloc(a->file->event_count + 1, sizeof(*n.digests)),
-	};
+	struct stream_group *g = owner_group(c, a);
+	struct prepared_slots *slots;
+	struct buffer *b;
+	int err, region;
 
-	if (n.events && n.digests && collect_new_events(&n, c, a) && n.count) {
-		group_events(n.group, n.digests, n.events, n.count);
-		n.count = 0;
-	}
-	for (size_t i = 0; i < n.count; i++)
-		md_event_destroy(n.events[i]);
-	free(n.events);
-	free(n.digests);
+	if (!g)
+		return -ENOMEM;
+	err = group_buffer(g, threads ? TRAIL_RINGS_THREAD : TRAIL_RINGS_CPU, threads ? a->pid : 0, &b);
+	if (err)
+		return err;
+	/* Also when processes are chosen one by one: a forked child then has to ask for itself. */
+	region = attach_reply_region(p, c, b->region, threads || c->per_process || c->session->track[TRACK_VPID].some);
+	if (region < 0)
+		return region;
+	slots = prepared_slots_get(a, c, g, b);
+	if (!slots)
+		return -ENOMEM;
+	err = put_slots(p, slots, a, object, (uint16_t)region);
+	if (!slots->kept)
+		prepared_slots_destroy(slots);
+	return err;
+}
+
+static int compare_slots(const void *a, const void *b)
+{
+	const struct trail_plan_slot *x = a, *y = b;
+
+	return x->event != y->event ? (x->event > y->event) - (x->event < y->event) : (int)x->region - (int)y->region;
 }
 
 void attach_reply_app(struct attach_reply *p, struct tracer *t, struct app *a, uint32_t object, bool threads)
 {
+	uint32_t first = p->slot_count, channels = 0;
 	struct session *s;
 	struct channel *c;
 	int err;
 
 	attach_reply_statedump(p, t, a);
-	cds_list_for_each_entry(s, &t->sessions, node)
-		if (session_wants(s, a))
-			cds_list_for_each_entry(c, &s->channels, node)
-				describe_new_events(c, a);
-	for (uint32_t e = 0; e < a->file->event_count; e++) {
-		if (!a->signatures[e])
+	cds_list_for_each_entry(s, &t->sessions, node) {
+		if (!a->selection || !session_wants(s, a))
 			continue;
-		cds_list_for_each_entry(s, &t->sessions, node) {
-			if (!session_wants(s, a))
+		cds_list_for_each_entry(c, &s->channels, node) {
+			if (!selection_has_channel(a->selection, c->serial))
 				continue;
-			cds_list_for_each_entry(c, &s->channels, node) {
-				err = attach_reply_slot(p, c, a, object, e, threads);
-				if (err && err != -EDQUOT)
-					tracer_report(t, "session %s: event %s cannot be recorded: %s", s->name,
-						      a->file->events[e].name, strerror(-err));
-			}
+			err = put_channel(p, a, c, object, threads);
+			if (err && err != -EDQUOT)
+				tracer_report(t, "session %s: channel %s cannot record process %u: %s", s->name,
+					      c->name, a->pid, strerror(-err));
+			channels++;
 		}
 	}
+	/* Each channel's slots are in order. */
+	if (channels > 1 && !p->slots.failed)
+		qsort((struct trail_plan_slot *)(void *)p->slots.data + first, p->slot_count - first,
+		      sizeof(struct trail_plan_slot), compare_slots);
 }
 
 static int attach_reply_memfd(const struct attach_reply *p, uint32_t *size)

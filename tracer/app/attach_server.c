@@ -170,10 +170,8 @@ static void completed(struct server *sv, const struct conn *cn)
 	for (uint32_t i = 0; i < cn->object_count; i++) {
 		struct app *a = app_by_name(sv->tracer, cn->objects[i]);
 
-		if (a) {
-			a->failures = 0;
-			cds_list_del_init(&a->retry);
-		}
+		if (a)
+			app_attached(sv->tracer, a);
 	}
 	pthread_mutex_unlock(&sv->tracer->lock);
 }
@@ -312,8 +310,7 @@ static void retry(struct server *sv, int64_t now)
 			continue;
 		}
 		n++;
-		cds_list_del_init(&a->retry);
-		app_apply(t, a, true);
+		app_retry(t, a);
 	}
 	pthread_mutex_unlock(&t->lock);
 	if (soonest != INT64_MAX)
@@ -389,7 +386,7 @@ static void inotify_event(struct server *sv)
 		if (ev->len && ev->mask & IN_DELETE && ev->name[0] == '.')
 			app_arrived(t, ev->name + 1);
 	}
-	if (t->rescan_pending)
+	if (t->rescan_pending || !cds_list_empty(&t->retries))
 		arm(sv, SCAN_AGAIN);
 	pthread_mutex_unlock(&t->lock);
 }

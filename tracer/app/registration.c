@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "tracer/app/app.h"
+#include "tracer/app/layout.h"
 #include "tracer/app/parse.h"
 #include "tracer/os/clock.h"
 
@@ -150,10 +151,27 @@ static int read_whole(int fd, uint8_t *data, size_t size, const char **reason)
 	return 0;
 }
 
-int registration_open(int dir, const char *name, struct registration **out, const char **reason)
+/* Reads the whole file and parses it. Returns -EBADMSG with a reason, or another -errno. */
+static int parse_file(struct layouts *known, struct registration *r, int fd, size_t size, const char **reason)
 {
-	struct registration *r = NULL;
-	uint8_t *data = NULL;
+	uint8_t *data = malloc(size);
+	int ret = data ? read_whole(fd, data, size, reason) : -ENOMEM;
+
+	if (!ret)
+		ret = registration_parse(r, data, size, reason);
+	if (ret) {
+		free(data);
+		return ret;
+	}
+	ret = layout_create(known, r, data, size);
+	if (ret)
+		registration_forget(r);
+	return ret;
+}
+
+int registration_open(struct layouts *known, int dir, const char *name, struct registration **out, const char **reason)
+{
+	struct registration *r;
 	struct stat st;
 	int fd, ret;
 
@@ -161,14 +179,14 @@ int registration_open(int dir, const char *name, struct registration **out, cons
 	fd = open_checked(dir, name, &st, reason);
 	if (fd < 0)
 		return fd;
-	data = malloc((size_t)st.st_size);
 	r = calloc(1, sizeof(*r));
-	ret = data && r ? read_whole(fd, data, (size_t)st.st_size, reason) : -ENOMEM;
+	ret = r ? 0 : -ENOMEM;
 	if (!ret) {
 		*r = (struct registration){ .fd = -1, .uid = st.st_uid, .dev = st.st_dev, .ino = st.st_ino };
-		ret = registration_parse(r, data, (size_t)st.st_size, reason);
+		ret = layout_find(known, r, fd, (size_t)st.st_size);
 	}
-	free(data);
+	if (ret == -ENOENT)
+		ret = parse_file(known, r, fd, (size_t)st.st_size, reason);
 	if (ret) {
 		free(r);
 		close(fd);
@@ -183,7 +201,7 @@ void registration_close(struct registration *r)
 {
 	if (!r)
 		return;
-	registration_forget(r);
+	layout_put(r->layout);
 	if (r->fd >= 0)
 		close(r->fd);
 	free(r);
@@ -214,17 +232,26 @@ int registration_switch(const struct registration *r, uint32_t event, unsigned i
 	return n < 0 ? -errno : n == 1 ? 0 : -EIO;
 }
 
-uint32_t registration_missed(const struct registration *r, uint32_t first, uint64_t *out, uint32_t max)
+/* Entries of a table with one for each event. Returns how many could be read. */
+static uint32_t read_entries(const struct registration *r, uint32_t table, uint32_t first, void *out, uint32_t max,
+			     size_t unit)
 {
 	uint32_t n = first < r->event_count ? r->event_count - first : 0;
-	size_t size;
 
 	n = n < max ? n : max;
-	size = n * sizeof(*out);
-	if (!r->missed_offset || !n ||
-	    pread(r->fd, out, size, (off_t)r->missed_offset + (off_t)first * 8) != (ssize_t)size)
+	if (!n || pread(r->fd, out, n * unit, (off_t)(table + first * unit)) != (ssize_t)(n * unit))
 		return 0;
 	return n;
+}
+
+uint32_t registration_words(const struct registration *r, uint32_t first, uint32_t *out, uint32_t max)
+{
+	return read_entries(r, r->state_offset, first, out, max, sizeof(*out));
+}
+
+uint32_t registration_missed(const struct registration *r, uint32_t first, uint64_t *out, uint32_t max)
+{
+	return r->missed_offset ? read_entries(r, r->missed_offset, first, out, max, sizeof(*out)) : 0;
 }
 
 /* The nanoseconds since the file was made; since the system was started where that is not known. */

@@ -21,18 +21,23 @@ struct registration_event {
 	uint32_t written;       /* the first of them; the others have TRAIL_FIELD_NOWRITE */
 };
 
+struct layout;
+struct layouts;
+
 struct registration {
 	int fd;                 /* O_RDWR, held as long as the registration lives */
 	uid_t uid;              /* owner of the file */
 	uint32_t pid;           /* as the application sees itself */
 	dev_t dev;
 	ino_t ino;
+	/* What follows belongs to the layout, when there is one (app/layout.h). */
+	struct layout *layout;
 	uint16_t word_bits;
 	uint32_t size;          /* of the file */
 	uint32_t state_offset, missed_offset;
 	char *object;           /* path of the object file, as claimed */
 	uint32_t event_count, field_count, enum_count, label_count;
-	struct registration_event *events;           /* owned */
+	struct registration_event *events;
 	struct trail_reg_field *fields;         /* as in the file; names are offsets into strings */
 	struct trail_reg_enum *enums;           /* as in the file, too */
 	struct trail_reg_label *labels;
@@ -44,13 +49,16 @@ struct registration {
  * parses it. 0; -EBADMSG and a reason (static string, for the log) if the contents are wrong; other -errno from the system.
  * In all failures nothing is held. Memory is bounded by a small multiple of the file's size.
  * -ENOENT also if the file is removed meanwhile; -EAGAIN if it also has its hidden name still.
+ * known: a cache of layouts, or NULL.
  */
-int registration_open(int dir, const char *name, struct registration **out, const char **reason);
+int registration_open(struct layouts *known, int dir, const char *name, struct registration **out, const char **reason);
 void registration_close(struct registration *r);
 /* True if the application is gone: its lock can be had, or the file was unlinked. */
 int registration_gone(const struct registration *r);
 /* Writes one byte of one state word. lane: TRAIL_LANE_*. */
 int registration_switch(const struct registration *r, uint32_t event, unsigned int lane, uint8_t value);
+/* State words of `max` events from `first` on. Returns of how many it knows. */
+uint32_t registration_words(const struct registration *r, uint32_t first, uint32_t *out, uint32_t max);
 /* Hits of `max` events from `first` on that nobody has accounted for yet. Returns of how many it knows. */
 uint32_t registration_missed(const struct registration *r, uint32_t first, uint64_t *out, uint32_t max);
 /*

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "tracer/app/app.h"
+#include "tracer/app/layout.h"
 #include "tracer/base/hash.h"
 #include "tracer/session/session.h"
 
@@ -26,6 +27,11 @@ int app_table_create(struct tracer *t)
 		CDS_INIT_LIST_HEAD(&table->pids[i]);
 		CDS_INIT_LIST_HEAD(&table->files[i]);
 	}
+	t->layouts = layouts_create();
+	if (!t->layouts) {
+		free(table);
+		return -ENOMEM;
+	}
 	t->apptable = table;
 	return 0;
 }
@@ -43,6 +49,8 @@ void app_table_destroy(struct tracer *t)
 		}
 	free(t->apptable);
 	t->apptable = NULL;
+	layouts_destroy(t->layouts);
+	t->layouts = NULL;
 }
 
 static uint32_t mix(uint64_t v)

@@ -165,6 +165,7 @@ static void apply_rules(struct session *s)
 {
 	struct app *a;
 
+	s->tracer->rules_version++;
 	cds_list_for_each_entry(a, &s->tracer->apps, node)
 		app_apply(s->tracer, a, false);
 	session_switch(s);

@@ -77,6 +77,7 @@
  */
 struct app;                     /* app/app.h */
 struct apptable;
+struct layouts;
 struct kernel;
 struct server;
 
@@ -108,6 +109,8 @@ struct tracer {
 	struct cds_list_head apps;              /* struct app */
 	uint32_t app_count;
 	struct apptable *apptable;
+	struct layouts *layouts;                /* app/layout.h */
+	uint64_t rules_version;                 /* grows when sessions may want other events of applications */
 	struct programs *programs;              /* session/decision.c */
 	struct cds_list_head retries;           /* struct app */
 	const struct domain_ops *domains[DOMAINS];      /* session/domain.h; constant */

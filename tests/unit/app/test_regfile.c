@@ -45,7 +45,7 @@ static const char *verdict(void)
 	const char *reason = NULL;
 	int fd = regs_save(dir, "f", file.data, file.len), ret;
 
-	ret = registration_open(dir, "f", &r, &reason);
+	ret = registration_open(NULL, dir, "f", &r, &reason);
 	close(fd);
 	if (!ret)
 		registration_close(r);
@@ -65,7 +65,7 @@ static void good_files_are_read(void)
 	regs_file(&regs, &file);
 	fd = regs_save(dir, "f", file.data, file.len);
 	CHECK(!flock(fd, LOCK_EX | LOCK_NB));
-	CHECK(!registration_open(dir, "f", &r, &reason));
+	CHECK(!registration_open(NULL, dir, "f", &r, &reason));
 	if (!r)
 		return;
 	CHECK(r->uid == geteuid() && r->pid == 1234 && r->word_bits == 64 && r->event_count == 3);
@@ -94,7 +94,7 @@ static void events_in_the_model(void)
 	begin();
 	regs_file(&regs, &file);
 	close(regs_save(dir, "f", file.data, file.len));
-	CHECK(!registration_open(dir, "f", &r, &reason));
+	CHECK(!registration_open(NULL, dir, "f", &r, &reason));
 	for (i = 0; r && i < r->event_count; i++) {
 		struct md_event *e = registration_event(r, i);
 
@@ -133,7 +133,7 @@ static void rare_things_in_the_model(void)
 	regs_rare(&regs);
 	regs_file(&regs, &file);
 	close(regs_save(dir, "f", file.data, file.len));
-	CHECK(!registration_open(dir, "f", &r, &reason));
+	CHECK(!registration_open(NULL, dir, "f", &r, &reason));
 	e = r ? registration_event(r, 3) : NULL;
 	CHECK(e != NULL);
 	if (!e)
@@ -166,7 +166,7 @@ static void rare_things_in_the_model(void)
 		change;                                                                                                \
 		regs_file(&regs, &file);                                                                               \
 		close(regs_save(dir, "f", file.data, file.len));                                                       \
-		CHECK(!registration_open(dir, "f", &r, &reason));                                                           \
+		CHECK(!registration_open(NULL, dir, "f", &r, &reason));                                                           \
 		same = r && r->events[3].digest == digest;                                                             \
 		registration_close(r);                                                                                      \
 		kept.strings = regs.strings;                                                                           \
@@ -216,7 +216,7 @@ static void structures_in_the_model(void)
 	regs_field(&regs, "last", TRAIL_KIND_INT, 1, TRAIL_FIELD_NOWRITE, 0);
 	regs_file(&regs, &file);
 	close(regs_save(dir, "f", file.data, file.len));
-	CHECK(!registration_open(dir, "f", &r, &reason));
+	CHECK(!registration_open(NULL, dir, "f", &r, &reason));
 	e = r ? registration_event(r, 3) : NULL;
 	CHECK(e != NULL);
 	if (!e)
@@ -241,7 +241,7 @@ static const char *refused(void)
 
 	regs_file(&regs, &file);
 	close(regs_save(dir, "f", file.data, file.len));
-	return registration_open(dir, "f", &r, &reason) == -EBADMSG ? reason : "taken";
+	return registration_open(NULL, dir, "f", &r, &reason) == -EBADMSG ? reason : "taken";
 }
 
 static void bad_structures(void)
@@ -294,7 +294,7 @@ static void labels_of_any_kind(void)
 	regs_field(&regs, "none", TRAIL_KIND_INT, 1, TRAIL_FIELD_ENUM, regs_enum(&regs, "no labels"));
 	regs_file(&regs, &file);
 	close(regs_save(dir, "f", file.data, file.len));
-	CHECK(!registration_open(dir, "f", &r, &reason));
+	CHECK(!registration_open(NULL, dir, "f", &r, &reason));
 	e = r ? registration_event(r, 3) : NULL;
 	CHECK(e != NULL);
 	if (!e)
@@ -330,7 +330,7 @@ static void field_names_are_made_unique(void)
 				   0);
 	regs_file(&regs, &file);
 	close(regs_save(dir, "f", file.data, file.len));
-	CHECK(!registration_open(dir, "f", &r, &reason));
+	CHECK(!registration_open(NULL, dir, "f", &r, &reason));
 	e = r ? registration_event(r, 3) : NULL;
 	CHECK(e != NULL);
 	if (!e)
@@ -360,7 +360,7 @@ static void switching(void)
 	begin();
 	regs_file(&regs, &file);
 	fd = regs_save(dir, "f", file.data, file.len);
-	CHECK(!registration_open(dir, "f", &r, &reason));
+	CHECK(!registration_open(NULL, dir, "f", &r, &reason));
 	if (!r)
 		return;
 	CHECK(!registration_switch(r, 0, TRAIL_LANE_ROOT, 7));
@@ -558,7 +558,7 @@ static int try_open(const char *name)
 {
 	struct registration *r = NULL;
 	const char *reason = NULL;
-	int ret = registration_open(dir, name, &r, &reason);
+	int ret = registration_open(NULL, dir, name, &r, &reason);
 
 	if (!ret)
 		registration_close(r);
@@ -620,7 +620,7 @@ static void other_owners(void)
 	regs_file(&regs, &file);
 	fd = regs_save(dir, "f", file.data, file.len);
 	CHECK(!fchown(fd, 4321, 4321));
-	CHECK(!registration_open(dir, "f", &r, &reason) && r->uid == 4321);
+	CHECK(!registration_open(NULL, dir, "f", &r, &reason) && r->uid == 4321);
 	CHECK(r && !registration_switch(r, 0, 0, 1));
 	registration_close(r);
 	/* What the owner may not write himself, root does not write for him. */

@@ -55,7 +55,7 @@ static void end(void)
 static int try_open(const char **reason)
 {
 	struct registration *r = NULL;
-	int err = registration_open(dir, "f", &r, reason);
+	int err = registration_open(NULL, dir, "f", &r, reason);
 
 	if (!err)
 		registration_close(r);
@@ -114,7 +114,7 @@ static void missed_events_are_bounded_by_time(void)
 	uint64_t first, up;
 	int fd = begin();
 
-	CHECK(!registration_open(dir, "f", &r, &reason));
+	CHECK(!registration_open(NULL, dir, "f", &r, &reason));
 	clock_gettime(CLOCK_BOOTTIME, &boot);
 	up = (uint64_t)(boot.tv_sec + 1) * 1000000000;
 	first = r ? registration_most_missed(r) : 0;

@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tracer/app/app.h"
+#include "tracer/app/layout.h"
+#include "tracer/app/prepared_slots.h"
+#include "tracer/app/selection.h"
+
+#define PROGRAMS_MAX (64u << 20)        /* bytes of all filters of one channel */
+
+static size_t size_of(const struct prepared_slots *p)
+{
+	return sizeof(*p) + p->count * sizeof(*p->slots) + p->programs.size;
+}
+
+void prepared_slots_destroy(struct prepared_slots *p)
+{
+	if (!p)
+		return;
+	free(p->slots);
+	md_buf_deinit(&p->programs);
+	free(p);
+}
+
+static void remove_first(struct layout *layout, struct prepared_slots **at)
+{
+	struct prepared_slots *p = *at;
+
+	*at = p->next;
+	layout_refund(layout, size_of(p));
+	prepared_slots_destroy(p);
+}
+
+void prepared_slots_drop(struct layout *layout, struct prepared_slots **list)
+{
+	while (*list)
+		remove_first(layout, list);
+}
+
+/* Drops those of earlier rules, and all but the latest. */
+static void drop_old(struct layout *layout, struct prepared_slots **list, uint64_t version)
+{
+	uint32_t n = 0;
+
+	while (*list)
+		if ((*list)->version != version || ++n >= PREPARED_PER_SELECTION)
+			remove_first(layout, list);
+		else
+			list = &(*list)->next;
+}
+
+/* ---- descriptions ---- */
+
+struct new_events {
+	struct stream_group *group;
+	struct md_event **events;
+	uint64_t *digests;
+	size_t count;
+};
+
+/* The events of the selection that the channel wants and has no id for. False: no memory. */
+static bool collect_new_events(struct new_events *n, struct channel *c, const struct app *a)
+{
+	uint32_t id;
+
+	for (uint32_t i = 0; i < a->selection->count; i++) {
+		uint32_t event = a->selection->events[i].event;
+		uint64_t digest = a->file->events[event].digest;
+
+		if (!group_find_event(n->group, digest, &id) || !app_wanted(c, a, event, NULL))
+			continue;
+		n->digests[n->count] = digest;
+		n->events[n->count] = registration_event(a->file, event);
+		if (!n->events[n->count])
+			return false;
+		n->count++;
+	}
+	return true;
+}
+
+/*
+ * Describes what a channel sees for the first time, all of it by one write: one by one this took most of the time of a first
+ * attach. An event for which that failed is tried again, and reported, with its slot.
+ */
+static void describe_new_events(struct channel *c, const struct app *a, struct stream_group *g)
+{
+	size_t max = a->selection->count + 1;
+	struct new_events n = {
+		.group = g,
+		.events = calloc(max, sizeof(*n.events)),
+		.digests = calloc(max, sizeof(*n.digests)),
+	};
+
+	if (n.events && n.digests && collect_new_events(&n, c, a) && n.count) {
+		group_events(n.group, n.digests, n.events, n.count);
+		n.count = 0;
+	}
+	for (size_t i = 0; i < n.count; i++)
+		md_event_destroy(n.events[i]);
+	free(n.events);
+	free(n.digests);
+}
+
+/* ---- slots ---- */
+
+/* One event: its id, its filter, and the switch on. */
+static int put_slot(struct prepared_slots *p, struct channel *c, const struct app *a, struct stream_group *g,
+		    uint32_t event)
+{
+	const struct registration_event *e = &a->file->events[event];
+	struct trail_plan_slot slot = { .event = event };
+	struct wanted wanted;
+	int err = 0;
+
+	if (!app_wanted(c, a, event, &wanted))
+		return 0;
+	if (p->programs.len + wanted.size > PROGRAMS_MAX)
+		return -ENOSPC;
+	if (group_find_event(g, e->digest, &slot.id))
+		err = group_event(g, e->digest, registration_event(a->file, event), &slot.id);
+	if (err)
+		return err;
+	slot.on = group_switch_on(g, slot.id);
+	while (p->programs.len % 8)
+		md_buf_putc(&p->programs, 0);
+	slot.program = (uint32_t)p->programs.len;
+	slot.program_size = (uint32_t)wanted.size;
+	md_buf_put(&p->programs, wanted.program, wanted.size);
+	if (p->programs.failed)
+		return -ENOMEM;
+	p->slots[p->count++] = slot;
+	return 0;
+}
+
+/* False: some event could not be recorded now, so the next application tries again. */
+static bool put_slots(struct prepared_slots *p, struct channel *c, const struct app *a, struct stream_group *g)
+{
+	bool all = true;
+	int err;
+
+	for (uint32_t i = 0; i < a->selection->count; i++) {
+		uint32_t event = a->selection->events[i].event;
+
+		err = put_slot(p, c, a, g, event);
+		if (err && err != -EDQUOT)
+			tracer_report(c->session->tracer, "session %s: event %s cannot be recorded: %s",
+				      c->session->name, a->file->events[event].name, strerror(-err));
+		all = all && !err;
+	}
+	return all;
+}
+
+struct prepared_slots *prepared_slots_get(const struct app *a, struct channel *c, struct stream_group *g,
+					  const struct buffer *b)
+{
+	uint64_t version = c->session->tracer->rules_version;
+	struct layout *layout = a->file->layout;
+	struct prepared_slots *p;
+
+	for (p = a->selection->prepared; p; p = p->next)
+		if (p->version == version && p->channel == c->serial && p->region == b->region->key)
+			return p;
+	drop_old(layout, &a->selection->prepared, version);
+	p = calloc(1, sizeof(*p));
+	if (p)
+		p->slots = calloc(a->selection->count + 1, sizeof(*p->slots));
+	if (!p || !p->slots) {
+		free(p);
+		return NULL;
+	}
+	p->version = version;
+	p->channel = c->serial;
+	p->region = b->region->key;
+	describe_new_events(c, a, g);
+	if (put_slots(p, c, a, g) && layout_charge(layout, size_of(p))) {
+		p->kept = true;
+		p->next = a->selection->prepared;
+		a->selection->prepared = p;
+	}
+	return p;
+}
