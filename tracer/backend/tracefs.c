@@ -282,7 +282,7 @@ static int check_function(const struct backend *b, const char *name, struct tr_e
 		if (fd >= 0)
 			close(fd);
 		return tr_fail(err, -EOPNOTSUPP,
-			       "this kernel does not trace functions, or does not let us");
+			       "this kernel does not trace functions, or does not permit it");
 	}
 	while (!found && fgets(line, sizeof(line), f)) {
 		line[strcspn(line, " \t\n")] = '\0';

@@ -39,7 +39,7 @@ static int set_options(struct backend_channel *c, const struct backend_geometry 
 	ret = tracefs_write(c->dir, "buffer_size_kb", size, false);
 	if (ret)
 		return tr_fail(err, ret,
-			       "the kernel gives no buffers of %" PRIu64 " bytes per CPU: %s",
+			       "the kernel refuses buffers of %" PRIu64 " bytes per CPU: %s",
 			       g->bytes, strerror(-ret));
 	return 0;
 }
@@ -70,7 +70,7 @@ int tracefs_channel_open(struct backend *b, const char *name, const struct backe
 		return tr_fail(err, -ENOMEM, "out of memory");
 	}
 	if (!adopt && mkdirat(b->dir, c->path, 0700) < 0) {
-		ret = tr_fail(err, -errno, "tracefs gives no new instance: %s", strerror(errno));
+		ret = tr_fail(err, -errno, "tracefs refuses a new instance: %s", strerror(errno));
 		free(c->ids);
 		pthread_mutex_destroy(&c->lock);
 		free(c);

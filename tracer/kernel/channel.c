@@ -1,33 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Channels of the kernel domain: their life in the backend, and what of their rules the kernel has
- * to know. Everything here but kernel_channels_gc has the tracer's lock held.
+ * Channels of the kernel domain: they start, are adopted from an earlier daemon, and are removed.
  */
-#include <dirent.h>
 #include <errno.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "tracer/kernel/kernel.h"
 #include "tracer/context/kernel_context.h"
-#include "tracer/kevent/kernel_filter.h"
-#include "tracer/rule/kernel_pattern.h"
 
 #define PREFIX "trailfs-"
-#define FILTERS_MAX 64          /* of one event, for the kernel */
-/*
- * that are read for that at a time: the tracer's lock is held; of a backend's programs all, they
- * may decide alone
- */
-#define FORMATS_MAX 128
-
-static struct kernel *kernel_of(const struct channel *c)
-{
-	return c->session->tracer->kernel;
-}
 
 void kchannel_put(struct kchannel *kc)
 {
@@ -58,12 +41,12 @@ struct trace *kernel_trace(struct session *s)
 		if (!t || session_save(s))
 			return NULL;
 	}
-	/* Perhaps there was no descriptor for it the last time. */
+	/* The last attempt may have failed for want of a descriptor. */
 	return t->log_fd >= 0 || trace_open_log(s, t) == 0 ? t : NULL;
 }
 
-/* Makes the rings and the object; what the backend has is opened by the caller. */
-static int make(struct channel *c, struct kchannel **out)
+/* Makes the object and its rings. The caller opens the backend's channel. */
+static int create_kchannel(struct channel *c, struct kchannel **out)
 {
 	struct trace *t = kernel_trace(c->session);
 	struct stream_group *cl = t ? group_get(c, t, true) : NULL;
@@ -97,11 +80,12 @@ static int open_channel(struct kchannel *kc, bool adopt, struct tr_err *err)
 		.tsc = kc->tracer->clock.mult != 0,
 	};
 
-	const struct backend_ops *ops = kernel_of(c)->ops;
-	int ret = ops->channel_open(kernel_of(c)->backend, kc->name, &g, adopt, &kc->bc, err);
+	const struct backend_ops *ops = c->session->tracer->kernel->ops;
+	int ret = ops->channel_open(c->session->tracer->kernel->backend, kc->name, &g, adopt,
+				    &kc->bc, err);
 
-	kc->told = ops->contexts != NULL;
-	if (ret || !kc->told)
+	kc->backend_contexts = ops->contexts != NULL;
+	if (ret || !kc->backend_contexts)
 		return ret;
 	ret = ops->contexts(kc->bc, c->contexts.items, c->contexts.count);
 	if (!ret)
@@ -113,7 +97,7 @@ static int open_channel(struct kchannel *kc, bool adopt, struct tr_err *err)
 
 int kchannel_start(struct channel *c, struct tr_err *err)
 {
-	struct kernel *k = kernel_of(c);
+	struct kernel *k = c->session->tracer->kernel;
 	struct session *s = c->session;
 	struct kchannel *kc;
 	int ret;
@@ -125,13 +109,10 @@ int kchannel_start(struct channel *c, struct tr_err *err)
 			       s->tracer->no_kernel);
 	if (!kernel_may(s->tracer, s->uid))
 		return tr_fail(err, -EACCES, "the owner of the session may not trace the kernel");
-	ret = make(c, &kc);
+	ret = create_kchannel(c, &kc);
 	if (ret)
 		return tr_fail(err, ret, "no buffer for kernel events: %s", strerror(-ret));
-	/*
-	 * Names of sessions and channels are for people to recognise it; the numbers make it
-	 * unique.
-	 */
+	/* The names of session and channel are for people; the numbers make the name unique. */
 	snprintf(kc->name, sizeof(kc->name), PREFIX "%.80s-%.80s-%llx%s", s->name, c->name,
 		 (unsigned long long)kc->region->key, k->suffix);
 	ret = open_channel(kc, false, err);
@@ -148,7 +129,7 @@ int kchannel_start(struct channel *c, struct tr_err *err)
 	return 0;
 }
 
-static void mark_on(struct kchannel *kc, size_t index, bool on)
+void kchannel_mark_enabled(struct kchannel *kc, size_t index, bool on)
 {
 	if (index < kc->on_count) {
 		kc->on[index] = on;
@@ -156,8 +137,8 @@ static void mark_on(struct kchannel *kc, size_t index, bool on)
 	}
 }
 
-/* More of an array, zeroed. */
-static bool extend(void *array, size_t size, size_t have, size_t count)
+/* Grows an array and sets the new part to zero. */
+static bool grow_array(void *array, size_t size, size_t have, size_t count)
 {
 	char **at = array, *more = realloc(*at, count * size);
 
@@ -168,26 +149,27 @@ static bool extend(void *array, size_t size, size_t have, size_t count)
 	return true;
 }
 
-static int room_for(struct kchannel *kc, size_t count)
+int kchannel_reserve(struct kchannel *kc, size_t count)
 {
 	if (count <= kc->on_count)
 		return 0;
-	if (!extend(&kc->on, 1, kc->on_count, count) ||
-	    !extend(&kc->ever, 1, kc->on_count, count) ||
-	    !extend(&kc->filters, sizeof(*kc->filters), kc->on_count, count))
+	if (!grow_array(&kc->on, 1, kc->on_count, count) ||
+	    !grow_array(&kc->ever, 1, kc->on_count, count) ||
+	    !grow_array(&kc->filters, sizeof(*kc->filters), kc->on_count, count))
 		return -ENOMEM;
 	kc->on_count = count;
 	return 0;
 }
 
-/* Which events the kernel is recording for it already. */
-static void learn(struct kchannel *kc, struct kernel *k)
+/* Finds out which events the kernel records for the channel already. */
+static void read_enabled_events(struct kchannel *kc, struct kernel *k)
 {
 	struct md_buf text = MD_BUF_INIT;
 	char *line, *save = NULL, *colon;
 	struct kevent *e;
 
-	if (kernel_refresh(k) || room_for(kc, kernel_count(k)) || k->ops->enabled(kc->bc, &text)) {
+	if (kernel_refresh(k) || kchannel_reserve(kc, kernel_count(k)) ||
+	    k->ops->enabled(kc->bc, &text)) {
 		md_buf_deinit(&text);
 		return;
 	}
@@ -200,23 +182,23 @@ static void learn(struct kchannel *kc, struct kernel *k)
 		e = kernel_find(k, line, colon + 1, strlen(colon + 1));
 		if (e && e->index < kc->on_count) {
 			kc->on[e->index] = true;
-			/* not known: it is written anew */
+			/* unknown: the next apply writes it */
 			kc->filters[e->index].data = strdup(FILTER_UNKNOWN);
 		}
 	}
 	md_buf_deinit(&text);
 }
 
-static void adopt(struct channel *c, const char *name)
+static void adopt_channel(struct channel *c, const char *name)
 {
-	struct kernel *k = kernel_of(c);
+	struct kernel *k = c->session->tracer->kernel;
 	struct tracer *t = c->session->tracer;
 	struct tr_err err = TR_ERR_INIT;
 	struct kchannel *kc;
 
 	if (!k || !c->started || strlen(name) >= sizeof(kc->name))
 		return;
-	if (make(c, &kc))
+	if (create_kchannel(c, &kc))
 		return;
 	snprintf(kc->name, sizeof(kc->name), "%s", name);
 	if (open_channel(kc, true, &err)) {
@@ -231,7 +213,7 @@ static void adopt(struct channel *c, const char *name)
 	kc->adopted = true;
 	for (int i = TRACK_PID; i < TRACK_ATTRS; i++)
 		track_copy(&c->session->track[i], &kc->tracked[i]);
-	learn(kc, k);
+	read_enabled_events(kc, k);
 	c->kchannel = kc;
 	kernel_follow(t, true);
 }
@@ -241,355 +223,15 @@ void kernel_adopt(struct tracer *t)
 	struct session *s;
 	struct channel *c;
 
-	/*
-	 * First of all the events that rules have made, so that they are known when channels are
-	 * found to record them.
-	 */
+	/* Find the probes of rules first: an adopted channel may record them. */
 	kprobes_restore(t);
 	cds_list_for_each_entry(s, &t->sessions, node)
 		cds_list_for_each_entry(c, &s->channels, node) {
 			if (c->adopt)
-				adopt(c, c->adopt);
+				adopt_channel(c, c->adopt);
 			free(c->adopt);
 			c->adopt = NULL;
 		}
-}
-
-/* ---- telling the kernel ---- */
-
-void kchannel_problem(struct kchannel *kc, int error, const char *fmt, ...)
-{
-	va_list ap;
-
-	va_start(ap, fmt);
-	vsnprintf(kc->problem, sizeof(kc->problem), fmt, ap);
-	va_end(ap);
-	kc->error = error;
-	tracer_report(kc->tracer, "session %s: channel %s: %s", kc->channel->session->name,
-		      kc->channel->name, kc->problem);
-}
-
-static int wish(struct kchannel *kc, struct kernel *k, bool active, uint8_t **out)
-{
-	size_t n;
-	int ret = active ? kernel_refresh(k) : 0;
-
-	n = kernel_count(k);
-	*out = NULL;
-	if (!ret)
-		ret = room_for(kc, n);
-	if (!ret)
-		*out = calloc(n + 1, 1);
-	if (!*out)
-		return ret ? ret : -ENOMEM;
-	for (size_t i = 0; active && i < n; i++) {
-		const struct kevent *e = kernel_event(k, i);
-
-		(*out)[i] = e->present && e->dump < 0 &&
-			    rule_list_decide(&kc->channel->rules, e->key, 0) != 0;
-	}
-	return 0;
-}
-
-/* What the kernel can do of the filters that decide on an event. True: all. */
-static bool make_filter(struct kchannel *kc, struct kernel *k, struct kevent *e, size_t *read,
-			struct md_buf *out)
-{
-	const struct rule_list *rules = &kc->channel->rules;
-	uint64_t decision = rule_list_decide(rules, e->key, 0);
-	size_t n = rule_list_filters(rules, e->key, 0, NULL, 0);
-	const struct filter *filters[FILTERS_MAX];
-	bool exact = false;
-	struct kformat *f;
-
-	if (decision == RULE_ALL)
-		return true;
-	if (n > FILTERS_MAX || (!e->format && (*read)++ > FORMATS_MAX && !k->ops->programs))
-		return false;
-	f = kernel_format(k, e);
-	rule_list_filters(rules, e->key, 0, filters, n);
-	if (f && k->ops->programs)
-		exact = kfilter_compile(filters, n, f, out);
-	else if (f)
-		exact = kfilter_print(filters, n, f, out);
-	kformat_free(f);
-	return exact;
-}
-
-static void set_filter(struct kchannel *kc, struct kernel *k, const struct kevent *e,
-		       const char *data, size_t len, bool exact)
-{
-	struct kchannel_filter *now = &kc->filters[e->index], next = { .len = len };
-	int ret;
-
-	if (!now->data == !len && now->len == len && !(len && memcmp(now->data, data, len))) {
-		now->exact = exact;
-		return;
-	}
-	now->exact = false;
-	next.data = len ? malloc(len + 1) : NULL;
-	if (next.data) {
-		memcpy(next.data, data, len);
-		next.data[len] = '\0';
-	}
-	next.len = next.data ? len : 0;
-	next.exact = exact && next.len == len;
-	ret = k->ops->filter(kc->bc, e->system, e->name, next.data ? next.data : "", next.len);
-	if (ret && next.data) {
-		/* The kernel does not understand it, and has none now. */
-		free(next.data);
-		next = (struct kchannel_filter){ NULL, 0, false };
-	} else if (ret && ret != -ENOENT) {
-		kc->error = ret;        /* the old one may still be there */
-		return;
-	}
-	free(now->data);
-	*now = next;
-}
-
-/* Of events that have been switched on, or off: until then, the daemon alone decides. */
-static void set_filters(struct kchannel *kc, struct kernel *k, const uint8_t *wanted, bool active)
-{
-	struct md_buf text = MD_BUF_INIT;
-	bool exact, unfiltered = false;
-	size_t read = 0;
-
-	for (size_t i = 0; i < kc->on_count; i++) {
-		struct kevent *e = kernel_event(k, i);
-
-		if (!k->ops->filter || krule_is_function(e->key)) {
-			unfiltered |= wanted[i] &&
-				      rule_list_decide(&kc->channel->rules, e->key, 0) != RULE_ALL;
-			continue;
-		}
-		md_buf_reset(&text);
-		exact = wanted[i] && make_filter(kc, k, e, &read, &text) && !text.failed;
-		set_filter(kc, k, e, text.data, text.failed ? 0 : text.len, exact);
-		unfiltered |= wanted[i] && !kc->filters[e->index].exact;
-	}
-	md_buf_deinit(&text);
-	/* What was recorded before a stop is counted as it was then. */
-	if (active)
-		__atomic_store_n(&kc->unfiltered, unfiltered, __ATOMIC_RELAXED);
-}
-
-/* Functions are switched on by their names, apart from all other events. */
-static int apply_functions(struct kchannel *kc, struct kernel *k, bool active)
-{
-	const struct rule_list *rules = &kc->channel->rules;
-	struct kevent *e = kernel_find(k, BACKEND_FUNCTION_SYSTEM, BACKEND_FUNCTION_EVENT,
-				       strlen(BACKEND_FUNCTION_EVENT));
-	struct md_buf names = MD_BUF_INIT;
-	int ret = 0;
-
-	for (size_t i = 0; active && i < rules->count; i++)
-		if (!rules->rules[i].disabled && krule_is_function(rules->rules[i].pattern))
-			md_buf_printf(&names, "%s%s", names.len ? " " : "",
-				      rules->rules[i].pattern + strlen(KRULE_FUNCTION));
-	md_buf_str(&names);
-	if (names.failed)
-		ret = -ENOMEM;
-	else if (e && k->ops->functions && !(kc->functions && !strcmp(kc->functions, names.data)))
-		ret = k->ops->functions(kc->bc, names.data);
-	else
-		goto out;
-	free(kc->functions);
-	kc->functions = ret ? NULL : names.data;
-	if (!ret) {
-		mark_on(kc, e->index, *names.data != '\0');
-		names.data = NULL;
-	}
-out:
-	if (names.data)
-		md_buf_deinit(&names);
-	return ret;
-}
-
-/* All events of a system with one write, where they are all to be the same and most are not. */
-static int switch_system(struct kchannel *kc, struct kernel *k, const uint8_t *wanted,
-			 const char *system)
-{
-	size_t n = kc->on_count, on = 0, off = 0, change = 0;
-	int ret = 0;
-
-	for (size_t i = 0; i < n; i++) {
-		const struct kevent *e = kernel_event(k, i);
-
-		if (!e->present || strcmp(e->system, system) != 0)
-			continue;
-		on += wanted[i];
-		off += !wanted[i];
-		change += wanted[i] != kc->on[i];
-	}
-	if (change > 2 && (!on || !off))
-		ret = k->ops->enable(kc->bc, system, NULL, on != 0);
-	for (size_t i = 0; i < n; i++) {
-		const struct kevent *e = kernel_event(k, i);
-		int one;
-
-		if (wanted[i] == kc->on[i] || strcmp(e->system, system) != 0)
-			continue;
-		if (!e->present) {
-			kc->on[i] = 0;
-			continue;
-		}
-		one = change > 2 && (!on || !off) && !ret
-			      ? 0
-			      : k->ops->enable(kc->bc, system, e->name, wanted[i]);
-		if (!one)
-			mark_on(kc, i, wanted[i]);
-		else if (!kc->error)
-			kc->error = one;
-	}
-	return ret;
-}
-
-static void switch_events(struct kchannel *kc, struct kernel *k, const uint8_t *wanted)
-{
-	for (size_t i = 0; i < kc->on_count; i++)
-		if (wanted[i] != kc->on[i] && !krule_is_function(kernel_event(k, i)->key))
-			switch_system(kc, k, wanted, kernel_event(k, i)->system);
-}
-
-/*
- * The threads of the processes that are tracked; what they start later is the kernel's to follow.
- */
-static int threads_of(const struct track *t, uint32_t **out, size_t *count)
-{
-	uint32_t *tids = NULL, *more;
-	size_t n = 0;
-	char path[48];
-	struct dirent *d;
-
-	for (size_t i = 0; i < t->count; i++) {
-		DIR *dir;
-
-		snprintf(path, sizeof(path), "/proc/%u/task", t->ids[i]);
-		dir = opendir(path);
-		while (dir && (d = readdir(dir))) {
-			if (d->d_name[0] == '.')
-				continue;
-			more = (n & (n - 1)) ? tids
-					     : realloc(tids, (n ? 2 * n : 1) * sizeof(*tids));
-			if (!more) {
-				closedir(dir);
-				free(tids);
-				return -ENOMEM;
-			}
-			tids = more;
-			tids[n++] = (uint32_t)strtoul(d->d_name, NULL, 10);
-		}
-		if (dir)
-			closedir(dir);
-	}
-	*out = tids;
-	*count = n;
-	return 0;
-}
-
-static bool same_track(const struct track *a, const struct track *b)
-{
-	return a->some == b->some && a->count == b->count &&
-	       (!a->count || !memcmp(a->ids, b->ids, a->count * sizeof(*a->ids)));
-}
-
-/* True: there is somebody to record. */
-static bool apply_track(struct kchannel *kc, struct kernel *k)
-{
-	const struct track *t = &kc->channel->session->track[TRACK_PID];
-	struct track copy;
-	uint32_t *tids = NULL;
-	size_t count = 0;
-	int ret = 0;
-
-	if (same_track(t, &kc->tracked[TRACK_PID]) && !kc->track_again)
-		return !t->some || t->count;
-	/*
-	 * Between the old set and the new the kernel has none, which is all: nothing is recorded
-	 * meanwhile.
-	 */
-	if (kc->recording)
-		k->ops->record(kc->bc, false);
-	ret = threads_of(t, &tids, &count);
-	if (!ret && (!t->some || count))
-		ret = k->ops->track(kc->bc, tids, count);
-	free(tids);
-	if (!ret && t->some && !count)
-		/* none of them is there; an empty set would be all for the kernel */
-		return false;
-	kc->track_again = ret != 0;
-	if (!ret && track_copy(t, &copy) == 0) {
-		track_deinit(&kc->tracked[TRACK_PID]);
-		kc->tracked[TRACK_PID] = copy;
-	}
-	if (ret)
-		kc->error = ret;
-	return !ret && (!t->some || t->count);
-}
-
-/* The same of the other attributes, of which there is nothing to be found out. */
-static bool apply_attributes(struct kchannel *kc, struct kernel *k)
-{
-	const struct track *t = kc->channel->session->track;
-	struct track copy;
-	int ret = 0;
-
-	for (int i = TRACK_PID + 1; i < TRACK_ATTRS && !ret; i++) {
-		if (same_track(&t[i], &kc->tracked[i]))
-			continue;
-		ret = k->ops->track_by ? k->ops->track_by(kc->bc, i, &t[i]) : -EOPNOTSUPP;
-		if (!ret && track_copy(&t[i], &copy) == 0) {
-			track_deinit(&kc->tracked[i]);
-			kc->tracked[i] = copy;
-		}
-	}
-	if (ret)
-		kc->error = ret;
-	return !ret;
-}
-
-void kchannel_apply(struct channel *c)
-{
-	struct kchannel *kc = c->kchannel;
-	struct session *s = c->session;
-	struct kernel *k = kernel_of(c);
-	uint8_t *wanted;
-	bool active;
-	int ret;
-
-	if (!kc || !k)
-		return;
-	kchannel_check(kc, true);
-	kc->changed[0] = '\0';
-	kc->error = 0;
-	/* Pairs with the acquire in kernel/drain.c: who sees it finds the rules, by the lock. */
-	__atomic_add_fetch(&kc->generation, 1, __ATOMIC_RELEASE);
-	active = s->active && !s->gone && c->enabled && kernel_may(s->tracer, s->uid) &&
-		 apply_attributes(kc, k) && apply_track(kc, k);
-	if (!active && kc->recording) {
-		ret = k->ops->record(kc->bc, false);
-		kc->recording = ret != 0;
-		kc->error = ret ? ret : kc->error;
-	}
-	ret = wish(kc, k, active, &wanted);
-	if (!ret) {
-		switch_events(kc, k, wanted);
-		set_filters(kc, k, wanted, active);
-	}
-	free(wanted);
-	if (!ret && (ret = apply_functions(kc, k, active))) {
-		kc->error = ret;
-		ret = 0;        /* the others go on */
-	}
-	if (!ret && active) {
-		__atomic_store_n(&kc->drained, false, __ATOMIC_RELEASE);
-		ret = k->ops->record(kc->bc, true);
-		kc->recording = !ret;
-	}
-	if (ret && !kc->error)
-		kc->error = ret;
-	if (kc->error)
-		kchannel_problem(kc, kc->error, "the kernel refuses: %s", strerror(-kc->error));
 }
 
 bool kernel_records(struct tracer *t, const char *system, const char *name)
@@ -602,7 +244,7 @@ bool kernel_records(struct tracer *t, const char *system, const char *name)
 		cds_list_for_each_entry(c, &s->channels, node) {
 			const struct kchannel *kc = c->kchannel;
 
-			/* Of an adopted one nobody knows what was enabled before. */
+			/* An adopted channel may have recorded any event. */
 			if (kc && kc->recording &&
 			    (kc->adopted || (e && e->index < kc->on_count && kc->ever[e->index])))
 				return true;
@@ -610,7 +252,7 @@ bool kernel_records(struct tracer *t, const char *system, const char *name)
 	return false;
 }
 
-/* ---- the end ---- */
+/* ---- remove ---- */
 
 void kchannel_drop(struct channel *c)
 {
@@ -648,7 +290,7 @@ void kernel_channels_gc(struct tracer *t)
 	}
 }
 
-static bool claimed(const struct tracer *t, const char *name)
+static bool is_claimed(const struct tracer *t, const char *name)
 {
 	struct session *s;
 	struct channel *c;
@@ -678,7 +320,7 @@ void kernel_leftovers_gc(struct tracer *t)
 
 		len = strlen(name);
 		if (len > tail && !strncmp(name, PREFIX, strlen(PREFIX)) &&
-		    !strcmp(name + len - tail, k->suffix) && !claimed(t, name))
+		    !strcmp(name + len - tail, k->suffix) && !is_claimed(t, name))
 			k->ops->channel_remove(k->backend, name);
 	}
 	md_buf_deinit(&names);

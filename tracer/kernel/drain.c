@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * From the backend's buffers into the rings of a kernel channel: each record becomes the event of a
- * CTF class, is put to the filters, and is written with its own time by the portable writer. A ring
- * has one writer: who holds the channel's lock.
+ * Moves records from the backend's buffers into the rings of a kernel channel. Each record becomes
+ * an event of a CTF class, passes the filters, and is written with its own timestamp by the
+ * portable writer (abi/ring_write.h). A ring has one writer: the thread that holds kchannel.lock.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -18,29 +18,29 @@
 #define MADV_POPULATE_WRITE 23          /* Linux 5.14 */
 #endif
 
-/* What becomes of the records with one of the kernel's event ids. */
+/* How records with one of the kernel's event ids are transcoded. */
 struct coder {
-	struct kcode *code;             /* NULL: nobody knows, they count as lost */
-	struct kformat *format;         /* ours */
+	struct kcode *code;             /* NULL: the format is unknown; its records count as lost */
+	struct kformat *format;         /* a reference */
 	const char *key;
-	uint32_t generation;            /* of the rules that the rest is of */
-	uint32_t id;                    /* in the class */
-	bool known;                     /* it has an id */
-	bool drop;                      /* no rule takes it */
+	uint32_t generation;            /* kchannel.generation of the rules used for the rest */
+	uint32_t id;                    /* in the CTF class */
+	bool known;                     /* id is valid */
+	bool drop;                      /* no enabled rule matches */
 	struct ksyms *symbols;
-	void *program;                  /* decides; NULL: all are taken */
+	void *program;                  /* the filter; NULL: accepts all */
 	size_t program_size;
 };
 
 struct target {
 	struct kchannel *kc;
 	uint32_t cpu;
-	struct event_origin who;                /* of the event being written, with its time */
+	struct event_origin who;                /* of the event that is being written */
 	struct ring_writer writer;
 	struct trail_ring *ring;
-	const uint8_t *contexts;        /* of the record that comes next */
+	const uint8_t *contexts;        /* context fields of the next record */
 	size_t contexts_len;
-	struct backend_losses losses;   /* that the source had counted when this drain began */
+	struct backend_losses losses;   /* counted by the source when this drain began */
 };
 
 static void coder_free(struct coder *c)
@@ -63,10 +63,10 @@ void coders_free(struct kchannel *kc)
 	kc->coder_count = 0;
 }
 
-/* ---- what to do with an event ---- */
+/* ---- coders ---- */
 
-/* Reads the formats of all that is enabled: one of them has the id. */
-static struct kevent *look_up(struct kchannel *kc, uint32_t id)
+/* Finds the event with an id: reads the formats of all enabled events until one has it. */
+static struct kevent *find_event(struct kchannel *kc, uint32_t id)
 {
 	struct kernel *k = kc->tracer->kernel;
 	struct kevent *e = kernel_event_by_id(k, id);
@@ -86,7 +86,7 @@ static struct kevent *look_up(struct kchannel *kc, uint32_t id)
 			kformat_free(kernel_format(k, kernel_event(k, i)));
 	free(on);
 	e = kernel_event_by_id(k, id);
-	/* It was switched off since. */
+	/* It may have been disabled since. */
 	for (size_t i = 0; !e && i < kernel_count(k); i++) {
 		kformat_free(kernel_format(k, kernel_event(k, i)));
 		e = kernel_event_by_id(k, id);
@@ -94,8 +94,8 @@ static struct kevent *look_up(struct kchannel *kc, uint32_t id)
 	return e;
 }
 
-/* What filters may ask for here. Contexts that only the probe knows, its filter has asked for. */
-static uint64_t known_contexts(const struct kchannel *kc)
+/* Contexts that filters can read here. The filter of a probe reads other contexts in the kernel. */
+static uint64_t list_known_contexts(const struct kchannel *kc)
 {
 	uint64_t kinds = 1ull << TRAIL_CONTEXT_PID | 1ull << TRAIL_CONTEXT_TID |
 			 1ull << TRAIL_CONTEXT_PROCNAME | 1ull << TRAIL_CONTEXT_CPU_ID;
@@ -113,7 +113,7 @@ static void take_rules(struct kchannel *kc, struct coder *co)
 
 	kformat_filter_event(co->format, &fields);
 	fields.partial = kc->tracer->kernel->ops->programs;
-	fields.contexts = known_contexts(kc);
+	fields.contexts = list_known_contexts(kc);
 	co->drop = !kernel_wanted(kc->channel, co->key, &fields, &wanted);
 	if (!co->drop && wanted.size) {
 		copy = malloc(wanted.size);
@@ -128,10 +128,8 @@ static void take_rules(struct kchannel *kc, struct coder *co)
 	co->program_size = wanted.size;
 }
 
-/*
- * Brings a coder in line with the rules, and gives it an id in the class when it first needs one.
- */
-static int refresh(struct kchannel *kc, struct coder *co, uint32_t generation)
+/* Brings a coder in line with the rules, and gives its event an id in the class at first use. */
+static int update_coder(struct kchannel *kc, struct coder *co, uint32_t generation)
 {
 	struct md_event *e = NULL;
 	struct stream_group *cl = NULL;
@@ -181,7 +179,7 @@ static struct coder *new_coder(struct kchannel *kc, uint32_t id)
 		kc->coders = more;
 		kc->coder_count = n;
 	}
-	e = look_up(kc, id);
+	e = find_event(kc, id);
 	co = calloc(1, sizeof(*co));
 	if (co && e)
 		co->format = kernel_format(kc->tracer->kernel, e);
@@ -197,11 +195,14 @@ static struct coder *new_coder(struct kchannel *kc, uint32_t id)
 	return co;
 }
 
-static struct coder *coder_of(struct kchannel *kc, uint32_t id)
+static struct coder *get_coder(struct kchannel *kc, uint32_t id)
 {
 	/* Pairs with the release in kchannel_apply. */
 	uint32_t generation = __atomic_load_n(&kc->generation, __ATOMIC_ACQUIRE);
-	/* Pairs with the releases in kernel/events.c: who sees an event with a new id sees this. */
+	/*
+	 * Pairs with the releases in events.c: a drain that meets an event with a new id sees the
+	 * new epoch.
+	 */
 	uint32_t epoch = __atomic_load_n(&kc->tracer->kernel->epoch, __ATOMIC_ACQUIRE);
 	struct coder *co;
 
@@ -213,26 +214,26 @@ static struct coder *coder_of(struct kchannel *kc, uint32_t id)
 		co = new_coder(kc, id);
 	if (!co || !co->code)
 		return NULL;
-	if (co->generation != generation && refresh(kc, co, generation))
+	if (co->generation != generation && update_coder(kc, co, generation))
 		return NULL;
 	return co;
 }
 
 /* ---- one record ---- */
 
-static uint64_t given_time(void *arg)
+static uint64_t get_event_time(void *arg)
 {
 	return ((const struct target *)arg)->who.ts;
 }
 
-static bool populate(void *arg, uint64_t subbuf)
+static bool populate_subbuf(void *arg, uint64_t subbuf)
 {
 	const struct target *to = arg;
 
 	return region_populate(to->kc->region, to->cpu, subbuf);
 }
 
-/* Fields that are to have a process have its thread yet. */
+/* Fields for a process id hold a thread id until now: replace it. */
 static void put_processes(const struct target *to, const struct kcode *code, uint8_t *payload)
 {
 	struct kthread is;
@@ -247,7 +248,7 @@ static void put_processes(const struct target *to, const struct kcode *code, uin
 	}
 }
 
-static bool room_for(struct kchannel *kc, size_t size)
+static bool reserve_payload(struct kchannel *kc, size_t size)
 {
 	uint8_t *more;
 
@@ -261,7 +262,7 @@ static bool room_for(struct kchannel *kc, size_t size)
 	return true;
 }
 
-static void contexts(void *arg, const uint8_t *bytes, size_t len)
+static void keep_contexts(void *arg, const uint8_t *bytes, size_t len)
 {
 	struct target *to = arg;
 
@@ -269,8 +270,8 @@ static void contexts(void *arg, const uint8_t *bytes, size_t len)
 	to->contexts_len = len;
 }
 
-/* Who it was, with what the backend recorded of it. Bytes of contexts in front of the payload. */
-static size_t set_who(struct target *to, uint64_t time, int32_t tid)
+/* Sets the origin of an event. Returns the size of the contexts in front of the payload. */
+static size_t set_origin(struct target *to, uint64_t time, int32_t tid)
 {
 	const struct kchannel *kc = to->kc;
 
@@ -287,20 +288,20 @@ static size_t set_who(struct target *to, uint64_t time, int32_t tid)
 	return to->contexts_len;
 }
 
-static void record(void *arg, uint64_t time, const uint8_t *bytes, size_t len)
+static void write_record(void *arg, uint64_t time, const uint8_t *bytes, size_t len)
 {
 	static const uint8_t on = 1;
 	struct target *to = arg;
 	struct kchannel *kc = to->kc;
-	struct coder *co = coder_of(kc, krecord_id(bytes));
+	struct coder *co = get_coder(kc, krecord_id(bytes));
 	struct filter_input in = { .context = event_origin_value, .arg = &to->who };
-	size_t head = set_who(to, time, krecord_pid(bytes));
+	size_t head = set_origin(to, time, krecord_pid(bytes));
 	ssize_t n;
 
 	to->contexts = NULL;
 	if (co && co->drop)
 		return;
-	if (!co || !co->known || !room_for(kc, kcode_bound(co->code, len) + head + 1)) {
+	if (!co || !co->known || !reserve_payload(kc, kcode_bound(co->code, len) + head + 1)) {
 		ring_lost(to->ring, 1);
 		return;
 	}
@@ -318,8 +319,8 @@ static void record(void *arg, uint64_t time, const uint8_t *bytes, size_t len)
 	ring_write(&to->writer, &on, 1, co->id, kc->payload, head + (size_t)n);
 }
 
-/* Of what the source has counted as overwritten, that which was not counted here yet. */
-static uint64_t new_overwritten(const struct target *to)
+/* Events that the source counts as overwritten and the ring does not count yet. */
+static uint64_t find_new_overwritten(const struct target *to)
 {
 	uint64_t counted = to->ring->source_lost - to->ring->source_discarded;
 
@@ -327,10 +328,10 @@ static uint64_t new_overwritten(const struct target *to)
 }
 
 /*
- * Losses in the source. Which of them filters would have rejected is not known where the kernel
- * does not have all of the filters.
+ * Counts events that the source lost. If the kernel does not have all filters, some of them would
+ * have been rejected.
  */
-static void count_source(struct target *to, uint64_t events)
+static void count_source_losses(struct target *to, uint64_t events)
 {
 	to->ring->source_lost += events;
 	if (__atomic_load_n(&to->kc->unfiltered, __ATOMIC_RELAXED))
@@ -338,20 +339,20 @@ static void count_source(struct target *to, uint64_t events)
 }
 
 /*
- * Events that the source overwrote. In a ring that overwrites they went the way of all old ones. If
- * nothing older is held here, the trace begins after them; else they leave a gap in it, which the
- * packets say by their counts of discarded events.
+ * Counts events that the source overwrote at this place. In a ring in overwrite mode they are
+ * simply older than its contents. If the ring holds nothing older, the trace begins after them;
+ * else they are a gap, and the next packet's events_discarded counts them.
  */
-static void missed(void *arg, uint64_t events)
+static void count_missed(void *arg, uint64_t events)
 {
 	struct target *to = arg;
 	uint64_t head = region_head(to->kc->region, to->cpu);
 	bool overwrites = to->writer.mode == TRAIL_MODE_OVERWRITE;
 
 	if (!events)
-		events = new_overwritten(to);
-	events += !events;      /* one at least */
-	count_source(to, events);
+		events = find_new_overwritten(to);
+	events += !events;      /* the number is unknown: at least one */
+	count_source_losses(to, events);
 	if (overwrites &&
 	    (!head || head == __atomic_load_n(&to->ring->cleared, __ATOMIC_ACQUIRE))) {
 		__atomic_fetch_add(&to->ring->source_overwritten, events, __ATOMIC_RELAXED);
@@ -362,17 +363,17 @@ static void missed(void *arg, uint64_t events)
 	ring_lost(to->ring, events);
 }
 
-/* What the source lost that its pages do not say. */
-static void count_rest(struct target *to)
+/* Counts losses of the source that its buffers do not mention at their place. */
+static void count_other_losses(struct target *to)
 {
-	uint64_t counted = to->ring->source_discarded, rest = new_overwritten(to);
+	uint64_t counted = to->ring->source_discarded, rest = find_new_overwritten(to);
 
 	if (rest)
-		missed(to, rest);
+		count_missed(to, rest);
 	if (to->losses.discarded <= counted)
 		return;
 	rest = to->losses.discarded - counted;
-	count_source(to, rest);
+	count_source_losses(to, rest);
 	to->ring->source_discarded += rest;
 	ring_lost(to->ring, rest);
 }
@@ -386,9 +387,10 @@ static int drain_cpu(struct kchannel *kc, uint32_t cpu)
 	struct target to = {
 		.kc = kc, .cpu = cpu, .ring = region_ring(kc->region, cpu),
 	};
-	struct backend_sink sink = {
-		.record = record, .contexts = contexts, .missed = missed, .arg = &to
-	};
+	struct backend_sink sink = { .record = write_record,
+				     .contexts = keep_contexts,
+				     .missed = count_missed,
+				     .arg = &to };
 	int ret, counted;
 
 	to.writer = (struct ring_writer){
@@ -397,22 +399,22 @@ static int drain_cpu(struct kchannel *kc, uint32_t cpu)
 		.subbuf_size = geo->subbuf_size,
 		.subbuf_count = geo->subbuf_count,
 		.mode = geo->mode,
-		.clock = given_time,
-		.populate = populate,
+		.clock = get_event_time,
+		.populate = populate_subbuf,
 		.arg = &to,
 	};
 	/*
-	 * Before: what the buffers tell of it by themselves, in their place, is told twice
-	 * otherwise.
+	 * Read the counters before the drain: else losses that the buffers mention were counted
+	 * twice.
 	 */
 	counted = ops->lost(kc->bc, cpu, &to.losses);
 	ret = ops->drain(kc->bc, cpu, &sink);
 	if (!counted)
-		count_rest(&to);
+		count_other_losses(&to);
 	return ret;
 }
 
-/* Says so, once, if the kernel does not record what we think it does. The tracer's lock is held. */
+/* Reports once if the kernel does not record although it should. Caller holds tracer.lock. */
 static void check_recording(struct kchannel *kc, int recording)
 {
 	if (recording && kc->error == -ESHUTDOWN)
@@ -420,7 +422,7 @@ static void check_recording(struct kchannel *kc, int recording)
 	if (recording || kc->error == -ESHUTDOWN || !kc->recording || !kc->channel)
 		return;
 	kchannel_problem(kc, -ESHUTDOWN,
-			 "somebody else has stopped the recording (tracing_on of instance %s)",
+			 "another program has stopped the recording (tracing_on of instance %s)",
 			 kc->name);
 }
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The events that the kernel has: listed by one read of one file, their formats read when they are
- * first needed. And what event rules mean of them.
+ * The kernel's events. One read of one file lists them; a format is read when it is first needed.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -12,8 +11,6 @@
 #include "tracer/rule/kernel_pattern.h"
 #include "tracer/statedump/statedump.h"
 #include "tracer/base/base.h"
-
-#define SUGGEST_EVENTS 64      /* whose fields are suggested for one that no event has */
 
 static void event_free(struct kevent *e)
 {
@@ -57,12 +54,12 @@ bool kevent_is_tracepoint(const struct kevent *e)
 }
 
 /*
- * `syscall:entry:NAME`, or `system:name`, behind it `/NAME` if LTTng has another one; see
- * rule/kernel_pattern.h.
+ * Prints the event's key: `syscall:entry:NAME`, or `system:name`, with `/NAME` if LTTng has another
+ * name (rule/kernel_pattern.h).
  */
 static char *make_key(const struct kevent *e)
 {
-	/* Rules mean calls of 32-bit programs, too. */
+	/* Rules match the calls of 32-bit programs, too. */
 	const char *call = e->name + (strncmp(e->name, KEVENT_COMPAT, strlen(KEVENT_COMPAT))
 					      ? 0
 					      : strlen(KEVENT_COMPAT));
@@ -86,7 +83,9 @@ static char *make_key(const struct kevent *e)
 	return key.data;
 }
 
-/* The name in the trace; the kernel's own system before it where two would have the same. */
+/*
+ * Sets the name in the trace. prefixed: with the kernel's system, if two events have the same name.
+ */
 static int set_names(struct kevent *e, bool prefixed)
 {
 	char name[KFORMAT_NAME_MAX + 1];
@@ -101,8 +100,8 @@ static int set_names(struct kevent *e, bool prefixed)
 }
 
 /*
- * A probe's name in the trace is the rule that made it. One of no rule is nobody's: no pattern is
- * like its key.
+ * A probe's name in the trace is its rule's pattern. A probe without a rule gets a key that no
+ * pattern matches.
  */
 static int set_probe_names(const struct kernel *k, struct kevent *e)
 {
@@ -119,7 +118,7 @@ static int set_probe_names(const struct kernel *k, struct kevent *e)
 	return e->key && e->event ? 0 : -ENOMEM;
 }
 
-/* Groups of probes of some trailfs daemon. */
+/* Whether the system is the group of probes of a trailfs daemon. */
 static bool is_group(const char *system)
 {
 	size_t n = strlen(KERNEL_GROUP_PREFIX);
@@ -128,7 +127,7 @@ static bool is_group(const char *system)
 	       strspn(system + n, "0123456789abcdef") == 8;
 }
 
-static struct kevent *find(struct kernel *k, const char *system, const char *name, size_t len)
+struct kevent *kevent_find(struct kernel *k, const char *system, const char *name, size_t len)
 {
 	for (size_t i = 0; i < k->event_count; i++) {
 		struct kevent *e = k->events[i];
@@ -140,7 +139,7 @@ static struct kevent *find(struct kernel *k, const char *system, const char *nam
 	return NULL;
 }
 
-static int add(struct kernel *k, const char *line, size_t len)
+static int add_event(struct kernel *k, const char *line, size_t len)
 {
 	const char *colon = memchr(line, ':', len);
 	struct kevent *e, **more;
@@ -171,7 +170,7 @@ static int add(struct kernel *k, const char *line, size_t len)
 	return 0;
 }
 
-static int by_event(const void *a, const void *b)
+static int compare_event_names(const void *a, const void *b)
 {
 	const struct kevent *const *x = a, *const *y = b;
 	int c = strcmp((*x)->event, (*y)->event);
@@ -179,8 +178,8 @@ static int by_event(const void *a, const void *b)
 	return c ? c : ((*x)->index > (*y)->index) - ((*x)->index < (*y)->index);
 }
 
-/* Of two events with one name the later gets its system's. */
-static int tell_apart(struct kernel *k)
+/* If two events have the same name, the later one gets its system as a prefix. */
+static int resolve_duplicates(struct kernel *k)
 {
 	struct kevent **sorted = malloc((k->event_count + 1) * sizeof(*sorted));
 	int ret = 0;
@@ -189,7 +188,7 @@ static int tell_apart(struct kernel *k)
 		return -ENOMEM;
 	if (k->event_count)
 		memcpy(sorted, k->events, k->event_count * sizeof(*sorted));
-	qsort(sorted, k->event_count, sizeof(*sorted), by_event);
+	qsort(sorted, k->event_count, sizeof(*sorted), compare_event_names);
 	for (size_t i = k->event_count; i-- > 1 && !ret;)
 		if (!strcmp(sorted[i]->event, sorted[i - 1]->event) && !sorted[i]->format &&
 		    !dynamic_event_is_rule(sorted[i]->key))
@@ -199,10 +198,10 @@ static int tell_apart(struct kernel *k)
 }
 
 /*
- * What was known of an event that is not there any more: its id may be given to another. Coders
- * keep the format they have.
+ * Forgets the format of an event that was removed: the kernel may give its id to another event.
+ * Coders keep the format that they have.
  */
-static void forget(struct kernel *k, struct kevent *e)
+static void forget_event(struct kernel *k, struct kevent *e)
 {
 	if (e->format && e->format->id < k->by_id_size && k->by_id[e->format->id] == e)
 		k->by_id[e->format->id] = NULL;
@@ -212,7 +211,7 @@ static void forget(struct kernel *k, struct kevent *e)
 	e->present = false;
 }
 
-/* The event of a line, which is looked for where it was last time first. */
+/* Finds the event of a line; tries the index `hint` first. */
 static struct kevent *find_line(struct kernel *k, const char *line, size_t len, size_t hint)
 {
 	const char *colon = memchr(line, ':', len);
@@ -227,13 +226,10 @@ static struct kevent *find_line(struct kernel *k, const char *line, size_t len, 
 	n = len - (size_t)(colon - line) - 1;
 	if (e && !strcmp(e->system, system) && !strncmp(e->name, colon + 1, n) && !e->name[n])
 		return e;
-	return find(k, system, colon + 1, n);
+	return kevent_find(k, system, colon + 1, n);
 }
 
-/*
- * A probe that is there again may be of a rule now, when it was of none before. Whoever has the old
- * key may keep it.
- */
+/* A probe that exists again may belong to a rule now. Users of the old key may still have it. */
 static int renew_key(struct kernel *k, struct kevent *e)
 {
 	const char *pattern = strcmp(e->system, k->group) ? NULL : kprobe_pattern(k, e->name);
@@ -241,7 +237,7 @@ static int renew_key(struct kernel *k, struct kevent *e)
 	return pattern && strcmp(pattern, e->key) != 0 ? set_probe_names(k, e) : 0;
 }
 
-static int take_list(struct kernel *k, const char *text)
+static int update_list(struct kernel *k, const char *text)
 {
 	bool fresh = !k->event_count, new = false;
 	const char *line, *end;
@@ -258,7 +254,7 @@ static int take_list(struct kernel *k, const char *text)
 		end = line + strcspn(line, "\n");
 		e = fresh ? NULL : find_line(k, line, (size_t)(end - line), hint);
 		if (!e) {
-			ret = add(k, line, (size_t)(end - line));
+			ret = add_event(k, line, (size_t)(end - line));
 			new = true;
 			continue;
 		}
@@ -271,16 +267,19 @@ static int take_list(struct kernel *k, const char *text)
 	}
 	for (size_t i = 0; !ret && i < before; i++)
 		if (was[i] && !k->events[i]->present)
-			forget(k, k->events[i]);
+			forget_event(k, k->events[i]);
 	free(was);
-	/* Pairs with the acquire in kernel/drain.c. */
+	/* Pairs with the acquire in drain.c. */
 	if (new && !fresh)
 		__atomic_add_fetch(&k->epoch, 1, __ATOMIC_RELEASE);
-	return ret ? ret : tell_apart(k);
+	return ret ? ret : resolve_duplicates(k);
 }
 
-/* An event that was made again under its name is another one, though the list reads as before. */
-static void take_ids(struct kernel *k, char *text)
+/*
+ * An event that was removed and made again under its name has another id, although the list of
+ * names is the same.
+ */
+static void update_ids(struct kernel *k, char *text)
 {
 	char *line, *save = NULL, *colon, *space;
 	struct kevent *e;
@@ -291,12 +290,12 @@ static void take_ids(struct kernel *k, char *text)
 		if (!colon || !space)
 			continue;
 		*colon = '\0';
-		e = find(k, line, colon + 1, (size_t)(space - colon - 1));
+		e = kevent_find(k, line, colon + 1, (size_t)(space - colon - 1));
 		if (!e || !e->present || !e->format || e->format->id == strtoul(space, NULL, 10))
 			continue;
-		forget(k, e);
+		forget_event(k, e);
 		e->present = true;
-		/* Pairs with the acquire in kernel/drain.c. */
+		/* Pairs with the acquire in drain.c. */
 		__atomic_add_fetch(&k->epoch, 1, __ATOMIC_RELEASE);
 	}
 }
@@ -306,7 +305,7 @@ int kernel_refresh(struct kernel *k)
 	struct md_buf text = MD_BUF_INIT, ids = MD_BUF_INIT;
 	int ret = k->ops->list(k->backend, &text);
 
-	/* The daemon's own. */
+	/* Add the events that the daemon makes. */
 	for (int i = 0; i < KDUMP_TYPES; i++)
 		md_buf_printf(&text, "%s:%s\n", kdump_system((enum kdump_type)i),
 			      kdump_name((enum kdump_type)i));
@@ -315,7 +314,7 @@ int kernel_refresh(struct kernel *k)
 		ret = -ENOMEM;
 	pthread_mutex_lock(&k->lock);
 	if (!ret && (!k->listed || strcmp(k->listed, text.data) != 0)) {
-		ret = take_list(k, text.data);
+		ret = update_list(k, text.data);
 		if (!ret) {
 			free(k->listed);
 			k->listed = text.data;
@@ -323,7 +322,7 @@ int kernel_refresh(struct kernel *k)
 		}
 	}
 	if (!ret && !k->ops->ids(k->backend, &ids) && *md_buf_str(&ids))
-		take_ids(k, ids.data);
+		update_ids(k, ids.data);
 	pthread_mutex_unlock(&k->lock);
 	md_buf_deinit(&ids);
 	if (text.data)
@@ -356,14 +355,14 @@ struct kevent *kernel_find(struct kernel *k, const char *system, const char *nam
 	struct kevent *e;
 
 	pthread_mutex_lock(&k->lock);
-	e = find(k, system, name, len);
+	e = kevent_find(k, system, name, len);
 	pthread_mutex_unlock(&k->lock);
 	return e && e->present ? e : NULL;
 }
 
 /* ---- formats ---- */
 
-static int note_id(struct kernel *k, struct kevent *e)
+static int register_id(struct kernel *k, struct kevent *e)
 {
 	struct kevent **more;
 	size_t size = k->by_id_size ? k->by_id_size : 4096;
@@ -398,12 +397,12 @@ int kernel_read_format(struct kernel *k, const struct kevent *e, struct kformat 
 	return ret;
 }
 
-static void load(struct kernel *k, struct kevent *e)
+void kevent_load_format(struct kernel *k, struct kevent *e)
 {
 	int ret = kernel_read_format(k, e, &e->format);
 
 	if (!ret)
-		ret = note_id(k, e);
+		ret = register_id(k, e);
 	if (ret) {
 		kformat_free(e->format);
 		e->format = NULL;
@@ -417,7 +416,7 @@ struct kformat *kernel_format(struct kernel *k, struct kevent *e)
 
 	pthread_mutex_lock(&k->lock);
 	if (!e->format && !e->unreadable && e->present)
-		load(k, e);
+		kevent_load_format(k, e);
 	f = e->format ? kformat_get(e->format) : NULL;
 	pthread_mutex_unlock(&k->lock);
 	return f;
@@ -428,13 +427,13 @@ void kernel_forget(struct kernel *k, const char *system, const char *name)
 	struct kevent *e;
 
 	pthread_mutex_lock(&k->lock);
-	e = find(k, system, name, strlen(name));
+	e = kevent_find(k, system, name, strlen(name));
 	if (e)
-		forget(k, e);
+		forget_event(k, e);
 	free(k->listed);
 	k->listed = NULL;
 	pthread_mutex_unlock(&k->lock);
-	/* Pairs with the acquire in kernel/drain.c. */
+	/* Pairs with the acquire in drain.c. */
 	__atomic_add_fetch(&k->epoch, 1, __ATOMIC_RELEASE);
 }
 
@@ -446,211 +445,4 @@ struct kevent *kernel_event_by_id(struct kernel *k, uint32_t id)
 	e = id < k->by_id_size ? k->by_id[id] : NULL;
 	pthread_mutex_unlock(&k->lock);
 	return e;
-}
-
-/* ---- when rules are written ---- */
-
-static const char *near_system(struct kernel *k, const char *word, size_t len)
-{
-	const char **names = malloc((k->event_count + 1) * sizeof(*names)), *near;
-	size_t n = 0;
-
-	if (!names)
-		return NULL;
-	for (size_t i = 0; i < k->event_count; i++)
-		if (kevent_is_tracepoint(k->events[i]) &&
-		    (!n || strcmp(names[n - 1], k->events[i]->system) != 0))
-			names[n++] = k->events[i]->system;
-	near = nearest(word, len, names, n);
-	free(names);
-	return near;
-}
-
-/* system NULL: of all. */
-static const char *near_event(struct kernel *k, const char *system, const char *prefix,
-			      const char *word)
-{
-	const char **names = malloc((k->event_count + 1) * sizeof(*names)), *near;
-	size_t n = 0, skip = strlen(prefix);
-
-	if (!names)
-		return NULL;
-	for (size_t i = 0; i < k->event_count; i++) {
-		const struct kevent *e = k->events[i];
-
-		if (system ? !strcmp(e->system, system) && !strncmp(e->name, prefix, skip)
-			   : kevent_is_tracepoint(e))
-			names[n++] = e->name + skip;
-	}
-	near = nearest(word, strlen(word), names, n);
-	free(names);
-	return near;
-}
-
-static int no_such(const struct rule *r, const char *what, const char *word, int len,
-		   const char *near, struct tr_err *err)
-{
-	int column = (int)(word - r->pattern), ret;
-
-	if (near)
-		ret = tr_fail_at(err, -ENOENT, r->text, column,
-				 "no such %s '%.*s'; did you mean '%s'?", what, len, word, near);
-	else
-		ret = tr_fail_at(err, -ENOENT, r->text, column, "no such %s '%.*s'", what, len,
-				 word);
-	if (err)
-		err->line = r->line;
-	return ret;
-}
-
-/* Why the pattern means nothing. */
-static int explain(struct kernel *k, const struct rule *r, struct tr_err *err)
-{
-	const char *p = r->pattern, *colon = strchr(p, ':'), *word;
-	char system[128];
-
-	if (dynamic_event_is_rule(p) || krule_is_function(p))
-		return no_such(r, "event", p, (int)strlen(p), NULL, err);
-	if (!strncmp(p, "syscall:", 8)) {
-		word = krule_syscall_name(p);
-		return no_such(r, "system call", word, (int)strlen(word),
-			       near_event(k, "syscalls", "sys_enter_", word), err);
-	}
-	if (!colon)
-		return no_such(r, "tracepoint", p, (int)strlen(p), near_event(k, NULL, "", p), err);
-	snprintf(system, sizeof(system), "%.*s", (int)(colon - p), p);
-	if (!strchr(system, '*') && !find(k, system, NULL, 0))
-		return no_such(r, "system", p, (int)(colon - p),
-			       near_system(k, system, strlen(system)), err);
-	return no_such(r, "tracepoint", colon + 1, (int)strlen(colon + 1),
-		       near_event(k, system, "", colon + 1), err);
-}
-
-/* False: nothing is known of them. */
-static bool fields_of(struct kernel *k, struct kevent *e, struct kdump_fields *out)
-{
-	if (e->dump >= 0) {
-		kdump_filter_event((enum kdump_type)e->dump, out);
-		return true;
-	}
-	if (!e->format && !e->unreadable)
-		load(k, e);
-	if (e->format)
-		kformat_filter_event(e->format, &out->event);
-	return e->format;
-}
-
-/* -EINVAL if of the events that the rule takes none has some field that its filter names. */
-static int check_fields(struct kernel *k, const struct rule *r, struct tr_err *err)
-{
-	const struct filter_node *field;
-	struct kdump_fields fields;
-	int ret = 0;
-
-	for (size_t n = 0; !ret && (field = filter_named_field(r->filter, n)); n++) {
-		struct md_buf names = MD_BUF_INIT;
-		const char *where = NULL;
-		bool found = false;
-		size_t events = 0;
-
-		for (size_t i = 0; i < k->event_count && !found; i++) {
-			struct kevent *e = k->events[i];
-
-			if (!e->present || !rule_match(r, e->key, 0))
-				continue;
-			/* An event with a format that cannot be read may have any field. */
-			found = !fields_of(k, e, &fields) || filter_event_has(&fields.event, field);
-			where = where ? where : e->name;
-			if (events++ < SUGGEST_EVENTS && !found)
-				filter_event_names(&fields.event, &names);
-		}
-		if (!found && where)
-			ret = filter_no_field(r->filter, field,
-					      events > 1 ? "any of the rule's events" : where,
-					      &names, err);
-		md_buf_deinit(&names);
-	}
-	if (ret && err)
-		err->line = r->line;
-	return ret;
-}
-
-/*
- * -EINVAL, as in the first event that the rule takes, if the filter's types clash in all. -ENOENT:
- * it takes none.
- */
-static int check_types(struct kernel *k, const struct rule *r, struct tr_err *err)
-{
-	struct tr_err first = TR_ERR_INIT;
-	struct kdump_fields fields;
-	const struct kevent *clash = NULL;
-	bool any = false;
-
-	for (size_t i = 0; i < k->event_count; i++) {
-		struct kevent *e = k->events[i];
-
-		if (!e->present || !rule_match(r, e->key, 0))
-			continue;
-		any = true;
-		if (!r->filter)
-			return 0;
-		if (!fields_of(k, e, &fields))
-			continue;
-		if (filter_check(r->filter, &fields.event, clash ? NULL : &first) != -EINVAL)
-			return 0;
-		clash = clash ? clash : e;
-	}
-	if (!any)
-		return explain(k, r, err);
-	if (!clash)
-		return 0;
-	if (err) {
-		size_t n = strlen(first.sentence);
-
-		*err = first;
-		snprintf(err->sentence + n, sizeof(err->sentence) - n, " (in %.100s)", clash->name);
-		err->line = r->line;
-	}
-	return -EINVAL;
-}
-
-static int check_rule(struct kernel *k, const struct rule *r, struct tr_err *err)
-{
-	int ret = check_types(k, r, err);
-
-	return ret || !r->filter ? ret : check_fields(k, r, err);
-}
-
-/* The events that new rules are to make; all that have to be prepared are asked for at once. */
-static int make_events(struct kernel *k, const struct rule_list *l, struct kprobe_plan *plan,
-		       struct tr_err *err)
-{
-	int ret = 0, one;
-
-	for (size_t i = 0; i < l->count && (!ret || ret == -EAGAIN); i++) {
-		if (!l->rules[i].line || !kprobe_is_rule(&l->rules[i]))
-			continue;
-		one = kprobe_make(k, plan, &l->rules[i], err);
-		ret = one ? one : ret;
-	}
-	return ret;
-}
-
-int kernel_check_rules(struct kernel *k, const struct rule_list *l, struct kprobe_plan *plan,
-		       struct tr_err *err)
-{
-	int ret = make_events(k, l, plan, err);
-
-	if (ret)
-		return ret;
-	ret = kernel_refresh(k);
-	if (ret)
-		return tr_fail(err, ret, "the kernel's events cannot be listed: %s",
-			       strerror(-ret));
-	pthread_mutex_lock(&k->lock);
-	for (size_t i = 0; i < l->count && !ret; i++)
-		if (l->rules[i].line)
-			ret = check_rule(k, &l->rules[i], err);
-	pthread_mutex_unlock(&k->lock);
-	return ret;
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Whether the kernel still records what it was told: everybody who may write to tracefs can change
- * an instance. What differs is said in `status` and in the root's `error`; the next change of
- * rules, or start, sets it right. All with the tracer's lock held.
+ * Checks whether the kernel still records what the daemon set: all users who may write to tracefs
+ * can change an instance. Differences are shown in `status` and in the root's `error`; the next
+ * change of rules, or the next start, repairs them. Callers hold tracer.lock.
  */
 #include <errno.h>
 #include <signal.h>
@@ -14,13 +14,13 @@
 #include "tracer/kernel/kernel.h"
 #include "tracer/rule/kernel_pattern.h"
 
-#define FILTERS_AT_ONCE 128     /* files that are read for one look: the next one goes on */
+#define FILTERS_AT_ONCE 128     /* files read in one check; the next one continues there */
 
-static void name_change(struct md_buf *out, const char *fmt, ...)
+static void append_change(struct md_buf *out, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
 
-/* One more file that was changed; a sentence has room for a few. */
-static void name_change(struct md_buf *out, const char *fmt, ...)
+/* Appends the name of a changed file, if the sentence has space for it. */
+static void append_change(struct md_buf *out, const char *fmt, ...)
 {
 	char name[320];
 	va_list ap;
@@ -32,8 +32,8 @@ static void name_change(struct md_buf *out, const char *fmt, ...)
 		md_buf_printf(out, "%s%s", out->len ? ", " : "", name);
 }
 
-/* True if the tracked processes are the kernel's business, and one of them is alive. */
-static bool tracks_somebody(const struct kchannel *kc)
+/* Whether the kernel tracks processes of which one is alive. */
+static bool tracks_live_process(const struct kchannel *kc)
 {
 	const struct track *t = &kc->tracked[TRACK_PID];
 
@@ -65,7 +65,7 @@ static void check_events(struct kchannel *kc, struct kernel *k, bool repair, str
 		e = kernel_event(k, i);
 		if (now[i] == kc->on[i] || !e->present || krule_is_function(e->key))
 			continue;
-		name_change(out, "events/%s/%s/enable", e->system, e->name);
+		append_change(out, "events/%s/%s/enable", e->system, e->name);
 		if (repair)
 			kc->on[i] = now[i];
 	}
@@ -76,7 +76,7 @@ out:
 
 static void check_filters(struct kchannel *kc, struct kernel *k, bool repair, struct md_buf *out)
 {
-	/* All of them where some are known to differ: there may be thousands. */
+	/* Once a difference is known, check all filters: there may be thousands. */
 	bool all = repair && strstr(kc->changed, "/filter");
 	struct md_buf text = MD_BUF_INIT;
 	size_t read = 0;
@@ -88,7 +88,7 @@ static void check_filters(struct kchannel *kc, struct kernel *k, bool repair, st
 
 		if (!kc->on[i] || !e->present || krule_is_function(e->key))
 			continue;
-		/* An adopted instance: its filter is not known before the rules are applied. */
+		/* The filter of an adopted instance is unknown until the rules are applied. */
 		if (f->data && !strcmp(f->data, FILTER_UNKNOWN))
 			continue;
 		read++;
@@ -96,11 +96,11 @@ static void check_filters(struct kchannel *kc, struct kernel *k, bool repair, st
 		if (k->ops->filter_text(kc->bc, e->system, e->name, &text) || text.failed ||
 		    !strcmp(md_buf_str(&text), f->data ? f->data : ""))
 			continue;
-		name_change(out, "events/%s/%s/filter", e->system, e->name);
+		append_change(out, "events/%s/%s/filter", e->system, e->name);
 		if (!repair)
 			continue;
 		free(f->data);
-		/* is written anew */
+		/* written by the next apply */
 		*f = (struct kchannel_filter){ strdup(FILTER_UNKNOWN), 1, false };
 	}
 	md_buf_deinit(&text);
@@ -114,7 +114,8 @@ void kchannel_check(struct kchannel *kc, bool repair)
 
 	if (!kc->recording || !kc->bc || !k->ops->changed || !kc->channel)
 		return;
-	if (k->ops->changed(kc->bc, kc->tracked[TRACK_PID].some ? tracks_somebody(kc) ? 1 : -1 : 0,
+	if (k->ops->changed(kc->bc,
+			    kc->tracked[TRACK_PID].some ? tracks_live_process(kc) ? 1 : -1 : 0,
 			    &what))
 		kc->track_again |= strstr(md_buf_str(&what), "set_event_pid") != NULL;
 	check_events(kc, k, repair, &what);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* The kernel domain as a whole: which backend there is, who may use it, and what can be traced. */
+/* The kernel domain: chooses the backend, decides who may trace, and shows what can be traced. */
 #include "tracer/base/hash.h"
 #include "tracer/kernel/kernel.h"
 
@@ -19,8 +19,8 @@
 #define GROUPS_MAX 4096
 #define LOOKUP_MAX 65536
 
-/* A number for the state directory, the same for the next daemon that has it. */
-static uint32_t state_number(const struct tracer *t)
+/* A hash of the state directory: the same for its next daemon. */
+static uint32_t hash_state_dir(const struct tracer *t)
 {
 	struct stat st = { 0 };
 	uint64_t h = HASH_START;
@@ -41,8 +41,8 @@ void kernel_open(struct tracer *t)
 
 	if (!k)
 		return;
-	snprintf(k->suffix, sizeof(k->suffix), "-%08x", state_number(t));
-	/* What the module cannot do is not worth a word where there is none. */
+	snprintf(k->suffix, sizeof(k->suffix), "-%08x", hash_state_dir(t));
+	/* Without the module, do not mention what it cannot do. */
 	k->ops = &module_backend;
 	if (k->ops->probe(k->suffix + 1, &k->backend, &err))
 		k->ops = &tracefs_backend;
@@ -58,7 +58,7 @@ void kernel_open(struct tracer *t)
 	pthread_condattr_destroy(&monotonic);
 	kcontext_have_all(k->ops->contexts != NULL);
 	CDS_INIT_LIST_HEAD(&k->dead);
-	snprintf(k->group, sizeof(k->group), KERNEL_GROUP_PREFIX "%08x", state_number(t));
+	snprintf(k->group, sizeof(k->group), KERNEL_GROUP_PREFIX "%08x", hash_state_dir(t));
 	t->kernel = k;
 	if (kernel_follower_make(t))
 		tracer_report(t, "out of memory: threads of the kernel are not followed");
@@ -81,7 +81,7 @@ void kernel_close(struct tracer *t)
 	t->kernel = NULL;
 }
 
-static bool in_group(uid_t uid, const char *name)
+static bool is_in_group(uid_t uid, const char *name)
 {
 	char *space = malloc(LOOKUP_MAX);
 	gid_t *groups = calloc(GROUPS_MAX, sizeof(*groups)), wanted;
@@ -106,7 +106,7 @@ bool kernel_may(const struct tracer *t, uid_t uid)
 {
 	if (!t->kernel)
 		return false;
-	return uid == geteuid() || uid == 0 || (geteuid() == 0 && in_group(uid, GROUP));
+	return uid == geteuid() || uid == 0 || (geteuid() == 0 && is_in_group(uid, GROUP));
 }
 
 bool kernel_allowed(struct tracer *t, uid_t uid)
@@ -199,7 +199,7 @@ bool available_kernel_has(struct tracer *t, const char *system, const char *even
 	return e && (kevent_is_tracepoint(e) || kevent_is_syscall(e));
 }
 
-static void put_type(const struct md_type *type, struct md_buf *out)
+static void print_type(const struct md_type *type, struct md_buf *out)
 {
 	switch (type->kind) {
 	case MD_INT:
@@ -219,7 +219,7 @@ static void put_type(const struct md_type *type, struct md_buf *out)
 		if (type->element->encoding == MD_ENCODING_UTF8)
 			md_buf_puts(out, "char");
 		else
-			put_type(type->element, out);
+			print_type(type->element, out);
 		break;
 	default:
 		md_buf_puts(out, "struct");
@@ -243,7 +243,7 @@ int available_kernel_fields(struct tracer *t, const char *system, const char *ev
 	for (uint32_t i = 0; i < md->field_count; i++) {
 		const struct md_field *field = &md->fields[i];
 
-		put_type(&field->type, out);
+		print_type(&field->type, out);
 		md_buf_printf(out, " %s", field->name);
 		if (field->type.kind == MD_ARRAY)
 			md_buf_printf(out, "[%u]", field->type.count);
@@ -260,7 +260,7 @@ bool available_kernel_probes(struct tracer *t)
 	return t->kernel && t->kernel->ops->compiled;
 }
 
-/* By what the module records each tracepoint */
+/* How the module records each tracepoint. */
 static void show_probes(struct kernel *k, struct md_buf *out)
 {
 	struct md_buf compiled = MD_BUF_INIT;
@@ -306,7 +306,7 @@ void available_kernel(struct tracer *t, enum kernel_list what, struct md_buf *ou
 			continue;
 		if (what == KERNEL_SYSCALLS && !strncmp(e->name, KEVENT_COMPAT, skip) &&
 		    kernel_find(t->kernel, e->system, e->name + skip, strlen(e->name + skip)))
-			continue;       /* is there already */
+			continue;       /* exists already */
 		if (what == KERNEL_TRACEPOINTS)
 			md_buf_printf(out, "%s:%s\n", e->system, e->name);
 		else if (!strncmp(e->key, "syscall:entry:", 14) && (colon = strrchr(e->key, ':')))

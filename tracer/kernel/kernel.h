@@ -1,17 +1,27 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The kernel domain, behind session/session.h: kernel/kernel.c (the backend, rights),
- * kernel/events.c (which events there are), kernel/probes.c (those that rules make),
- * kernel/channel.c (channels as the backend records them), kernel/drain.c (from there into rings),
- * kernel/thread_events.c (who the threads are that records speak of).
+ * The kernel domain: sessions record kernel events through a backend (backend/backend.h).
  *
- * A kernel channel is a channel like any other: it has a class in a trace, and a buffer with a ring
- * per CPU. But its events are recorded by the kernel, into buffers of the backend's, and come into
- * the rings only when somebody looks: kernel_drain. So a flight recorder that nobody reads costs
- * the daemon nothing.
+ *	kernel.c              chooses the backend; who may trace; what can be traced
+ *	kernel_domain.c       the domain as the model calls it (session/domain.h)
+ *	events.c              the kernel's events and their formats
+ *	rule_check.c          checks new rules against the events
+ *	probes.c              dynamic events that rules make
+ *	channel.c             channels: start, adopt, remove
+ *	channel_rules.c       … what the kernel records for their rules
+ *	channel_tracking.c    … and for the session's inclusion sets
+ *	instance_check.c      … whether other programs changed that
+ *	drain.c               records of the kernel become events in the rings
+ *	thread_events.c       the follower: births, names and ends of threads; contexts
+ *	thread_table.c        what each thread was at each time
+ *	statedump_writer.c    writes the state dump, and lines of `log`
  *
- * Locks: kchannel.lock, then tracer.lock, then the follower's (kernel/thread_events.c), then
- * kernel.lock.
+ * A kernel channel has a class in a trace and a buffer with a ring per CPU, as any channel. The
+ * kernel records its events into the backend's buffers. kernel_drain moves them into the rings,
+ * when a reader or the output needs them. So a flight recorder that is not read costs the daemon
+ * nothing.
+ *
+ * Locks, in this order: kchannel.lock, tracer.lock, follower.lock (thread_events.c), kernel.lock.
  */
 #ifndef TRACER_KERNEL_KERNEL_H
 #define TRACER_KERNEL_KERNEL_H
@@ -23,34 +33,34 @@
 #include "tracer/kevent/format.h"
 #include "tracer/kernel/thread_table.h"
 
-#define KEVENT_COMPAT "compat_"         /* before the names of system calls of 32-bit programs */
-/* of groups of probes; behind it which daemon, 8 hexadecimal digits */
+#define KEVENT_COMPAT "compat_"         /* prefix of the names of 32-bit programs' system calls */
+/* Prefix of groups of probes; 8 hexadecimal digits of the daemon follow. */
 #define KERNEL_GROUP_PREFIX "trailfs_"
 
-struct kevent {                         /* never freed or moved before the end */
-	char *system, *name;            /* the kernel's */
-	char *key;                      /* what rules are matched with: krule_match */
+struct kevent {                         /* freed with struct kernel; never moved */
+	char *system, *name;            /* in the kernel */
+	char *key;                      /* krule_match matches rules with it */
 	char *event;                    /* LTTng's name, as in the trace */
 	size_t index;                   /* in kernel.events */
-	bool present;                   /* the kernel has it now */
-	/* enum kdump_type, if it is of the state dump, which the daemon makes; else -1 */
+	bool present;                   /* the kernel has it at present */
+	/* enum kdump_type of an event of the state dump, which the daemon makes; else -1 */
 	int dump;
 	struct kformat *format;	/* NULL: not read yet, or not readable; guarded by kernel.lock */
 	bool unreadable;
 };
 
-/* An event that a rule made. Changed with the tracer's lock and kernel.lock held. */
+/* A dynamic event that a rule made. To change it, hold tracer.lock and kernel.lock. */
 struct kprobe {
-	char *name;                     /* in our group */
-	char *pattern;	/* of the rule; NULL: an earlier daemon's that no rule is about */
+	char *name;                     /* in the daemon's group */
+	char *pattern;	/* of the rule; NULL: an earlier daemon's probe, and no rule has it */
 };
 
-/* The probes that the rules of one write are about, their files open. */
+/* The probes for the rules of one write, with their files open. */
 struct kprobe_planned {
 	char *pattern, *text;           /* of the rule */
 	int line;
 	bool ready;
-	int refused;                    /* by the kernel: -errno */
+	int refused;                    /* -errno of the kernel's refusal, or 0 */
 	struct dynamic_event event;
 };
 
@@ -62,37 +72,36 @@ struct kprobe_plan {
 struct kernel {
 	const struct backend_ops *ops;
 	struct backend *backend;
-	char suffix[16];	/* of the names of this daemon's channels: which state directory */
+	/* of the names of this daemon's channels: identifies the state directory */
+	char suffix[16];
 	char group[24];                 /* of this daemon's probes */
-	/* struct kchannel, to be closed; guarded by the tracer's lock */
+	/* struct kchannel that must be closed; guarded by tracer.lock */
 	struct cds_list_head dead;
 	struct follower *follower;      /* constant; NULL: no memory */
-	/*
-	 * threads that write a state dump; this and the next two are guarded by the tracer's lock
-	 */
+	/* Number of threads that write a state dump. tracer.lock guards this and the next two. */
 	uint32_t dumps;
 	bool ending;
-	pthread_cond_t dumped;          /* one of them has ended */
+	pthread_cond_t dumped;          /* a state dump's thread has ended */
 	pthread_mutex_t lock;           /* guards the rest */
-	struct kevent **events;	/* sorted by system and name but for those that came later */
+	struct kevent **events;	/* sorted by system and name, except those that came later */
 	size_t event_count;
-	struct kevent **by_id;          /* of formats that were read */
+	struct kevent **by_id;          /* events whose formats were read */
 	size_t by_id_size;
-	char *listed;                   /* what the events were made of */
+	char *listed;                   /* the list from which the events were made */
 	struct kprobe *probes;
 	size_t probe_count;
-	uint32_t epoch;	/* atomic: grows when ids of events may have got another meaning */
+	uint32_t epoch;	/* atomic; grows when the meaning of an event's id may have changed */
 };
 
 struct coder;
 
-/* In place of a filter: what the kernel has is not known, so the next apply writes it. */
+/* As a filter: it is unknown what the kernel has, so the next apply writes the filter. */
 #define FILTER_UNKNOWN "?"
 
 struct kchannel_filter {                /* as backend_ops.filter takes it */
 	char *data;                     /* NULL: none */
 	size_t len;
-	bool exact;                     /* the rules' filters reject nothing that it lets pass */
+	bool exact;                     /* the rules' filters accept all events that it accepts */
 };
 
 struct kchannel {
@@ -101,167 +110,193 @@ struct kchannel {
 	struct cds_list_head dead;
 	char name[256];                 /* in the kernel */
 
-	/* Guarded by the tracer's lock. */
-	struct channel *channel;        /* NULL: was removed */
+	/* Guarded by tracer.lock. */
+	struct channel *channel;        /* NULL: the channel was removed */
 	uint8_t *on;                    /* per index of an event: enabled in the kernel */
-	struct kchannel_filter *filters;        /* likewise: its filter in the kernel */
-	uint8_t *ever;                  /* likewise: was, since it was made */
+	struct kchannel_filter *filters;        /* by index of an event: its filter in the kernel */
+	uint8_t *ever;	/* by index of an event: it was enabled since the channel was made */
 	size_t on_count;
 	bool recording, adopted;
-	struct track tracked[TRACK_ATTRS];      /* those of the kernel domain */
-	int error;	/* of the last attempt to tell the kernel, or to read from it */
+	struct track tracked[TRACK_ATTRS];      /* the sets that the kernel has */
+	int error;	/* of the last attempt to configure or read the kernel, or 0 */
 	char problem[160];              /* the same as a sentence, for `status` */
-	/* what others changed in the kernel, as a sentence; empty: nothing */
+	/* What other programs changed in the kernel, as a sentence; "": nothing */
 	char changed[320];
-	bool track_again;               /* the kernel's set of processes was changed by others */
-	size_t next_filter;             /* index of the event whose filter is looked at next */
-	char *functions;                /* that are recorded; NULL: not known */
+	bool track_again;               /* another program changed the set of threads */
+	size_t next_filter;             /* index of the event whose filter is checked next */
+	char *functions;                /* names of the recorded functions; NULL: unknown */
 
 	uint32_t generation;            /* atomic: grows when rules change */
-	/* atomic: what the kernel records, and may lose, has events that filters reject here */
+	/* Atomic. The kernel records, and may lose, events that filters reject in the daemon. */
 	bool unfiltered;
-	bool drained;                   /* atomic: nothing is recorded, and all was drained since */
+	bool drained;	/* atomic; recording is off, and all records were drained since */
 
-	/* One drain at a time. Guards the rest, and that bc is open. */
+	/* Held during a drain. Guards the rest, and keeps bc open. */
 	pthread_mutex_t lock;
-	struct backend_channel *bc;     /* constant but for its end */
+	struct backend_channel *bc;     /* closed when the channel is removed */
 	struct region *region;          /* referenced, constant */
 	struct coder **coders;          /* by the kernel's event id */
 	size_t coder_count;
-	uint32_t epoch;                 /* of the coders */
+	uint32_t epoch;                 /* kernel.epoch for which the coders are valid */
 	uint8_t *payload;
 	size_t room;
 	uint32_t contexts[TRAIL_CONTEXT_MAX];   /* their kinds */
 	uint32_t context_count;
-	/* of all of them, in front of each payload, but for callstacks' addresses */
+	/* Size of all contexts in front of a payload, without the addresses of callstacks */
 	size_t context_size;
-	bool told;                              /* the backend records them */
+	bool backend_contexts;                              /* the backend records them */
 };
 
 /* The kernel domain, as the model calls it: kernel_domain.c. */
 extern const struct domain_ops kernel_domain;
 
-/* kernel/kernel.c */
+/* ---- kernel.c ---- */
+
 void kernel_open(struct tracer *t);
 void kernel_close(struct tracer *t);
 bool kernel_may(const struct tracer *t, uid_t uid);
 
-/* kernel/events.c: they take kernel.lock */
-int kernel_refresh(struct kernel *k);           /* the list of events, as it is now */
+/* ---- events.c: these take kernel.lock, unless they say otherwise ---- */
+
+int kernel_refresh(struct kernel *k);           /* reads the list of events again */
 size_t kernel_count(struct kernel *k);
 struct kevent *kernel_event(struct kernel *k, size_t i);
-/* to be freed; NULL: cannot be had */
-struct kformat *kernel_format(struct kernel *k, struct kevent *e);
-bool kevent_is_tracepoint(const struct kevent *e);      /* the kernel's own, and no system call */
-bool kevent_is_syscall(const struct kevent *e);
-/* an event that was removed */
-void kernel_forget(struct kernel *k, const char *system, const char *name);
-/* The same, to be freed by the caller: 2300 of them are many to keep. */
-int kernel_read_format(struct kernel *k, const struct kevent *e, struct kformat **out);
-/* of formats that were read */
-struct kevent *kernel_event_by_id(struct kernel *k, uint32_t id);
 struct kevent *kernel_find(struct kernel *k, const char *system, const char *name, size_t len);
+/* Among the events whose formats were read. */
+struct kevent *kernel_event_by_id(struct kernel *k, uint32_t id);
+/* The event's format, kept for later calls; caller frees its reference. NULL: unreadable. */
+struct kformat *kernel_format(struct kernel *k, struct kevent *e);
+/* Reads the format and does not keep it: keeping those of all 2300 events needs much memory. */
+int kernel_read_format(struct kernel *k, const struct kevent *e, struct kformat **out);
+void kernel_forget(struct kernel *k, const char *system, const char *name); /* it was removed */
+bool kevent_is_tracepoint(const struct kevent *e);      /* no system call, no event of a rule */
+bool kevent_is_syscall(const struct kevent *e);
+/* Caller holds kernel.lock. name NULL: any event of the system. */
+struct kevent *kevent_find(struct kernel *k, const char *system, const char *name, size_t len);
+void kevent_load_format(struct kernel *k, struct kevent *e);    /* caller holds kernel.lock */
+void kcatalog_free(struct kernel *k);
+
+/* ---- rule_check.c ---- */
+
 /*
- * That each new rule means events which are there, and its filter fits one of them. -ENOENT,
- * -EINVAL. Makes the probes that rules are about; -EAGAIN: the plan has to be prepared before. With
- * the tracer's lock held.
+ * Checks that each new rule matches an event, and that its filter fits one of its events. -ENOENT,
+ * -EINVAL. Makes the probes for rules that need them; -EAGAIN: the plan must be prepared first.
+ * Caller holds tracer.lock.
  */
 int kernel_check_rules(struct kernel *k, const struct rule_list *l, struct kprobe_plan *plan,
 		       struct tr_err *err);
-void kcatalog_free(struct kernel *k);
 
-/* kernel/probes.c */
-bool kprobe_is_rule(const struct rule *r);      /* about an event that it makes */
-/* kernel.lock held; NULL: of no rule */
+/* ---- probes.c ---- */
+
+bool kprobe_is_rule(const struct rule *r);      /* the rule needs a probe or a traced function */
+/* The pattern of a probe's rule; NULL: no rule has it. Caller holds kernel.lock. */
 const char *kprobe_pattern(const struct kernel *k, const char *name);
-/* as kernel_check_rules */
+/* Makes the probes of one rule; as kernel_check_rules. */
 int kprobe_make(struct kernel *k, struct kprobe_plan *plan, const struct rule *r,
 		struct tr_err *err);
-bool kprobe_pending(const struct kprobe_plan *plan);   /* something has to be prepared */
-/* Opens files, as the owner could, and reads them: without any lock. */
+bool kprobe_pending(const struct kprobe_plan *plan);   /* a probe must be prepared */
+/* Opens the files of the plan with the owner's rights, and reads them. Caller holds no lock. */
 int kprobe_prepare(struct kernel *k, struct kprobe_plan *plan, uid_t owner, struct tr_err *err);
-/* What a refusal was about, after kprobe_make failed; likewise. */
+/* After kprobe_make failed: sets a sentence with the reason. Caller holds no lock. */
 int kprobe_explain(const struct kprobe_plan *plan, int ret, struct tr_err *err);
 void kprobe_plan_deinit(struct kprobe_plan *plan);
 void kprobes_restore(struct tracer *t);         /* before channels are adopted */
 void kprobes_free(struct kernel *k);
-/* removes probes without rules; without the tracer's lock */
+/* Removes probes without rules. Caller does not hold tracer.lock. */
 void kernel_probes_gc(struct tracer *t);
 
-/* kernel/channel.c: with the tracer's lock held */
+/* ---- channel.c: caller holds tracer.lock, unless the line says otherwise ---- */
+
 int kchannel_start(struct channel *c, struct tr_err *err);
-void kernel_adopt(struct tracer *t);            /* what an earlier daemon left for our sessions */
-void kchannel_apply(struct channel *c);         /* the rules, to the kernel */
-void kchannel_drop(struct channel *c);          /* to the dead ones */
-/*
- * kernel/instance_check.c: compares what the kernel has with what it was told. repair: what differs
- * will be told anew by the caller. With the tracer's lock held.
- */
-void kchannel_check(struct kchannel *kc, bool repair);
-struct trace *kernel_trace(struct session *s);  /* NULL: no memory */
+void kernel_adopt(struct tracer *t);            /* opens the buffers of an earlier daemon */
+void kchannel_drop(struct channel *c);          /* puts it on the list of dead channels */
+/* Makes space in the arrays for this number of events. 0 or -ENOMEM. */
+int kchannel_reserve(struct kchannel *kc, size_t count);
+void kchannel_mark_enabled(struct kchannel *kc, size_t index, bool on);
+struct trace *kernel_trace(struct session *s);  /* made if it is missing; NULL: no memory */
 #define KERNEL_DUMP_RING 1u     /* "pid" of the buffer for the state dump */
-/* A channel is recording that has, or had, the event enabled. */
+/* A recording channel has the event enabled, or had it. */
 bool kernel_records(struct tracer *t, const char *system, const char *name);
-/* removes what a dead daemon left and nobody claimed */
+/* Removes what an earlier daemon left and no session uses. */
 void kernel_leftovers_gc(struct tracer *t);
-/* and without */
-/* closes the dead ones, and removes what they had in the kernel */
+/* Closes dead channels and removes them from the kernel. Caller does not hold tracer.lock. */
 void kernel_channels_gc(struct tracer *t);
-void kchannel_put(struct kchannel *kc);
-/* Takes down what went wrong, and reports it. With the tracer's lock held; kc has its channel. */
+void kchannel_put(struct kchannel *kc);         /* any thread */
+
+/* ---- channel_rules.c: caller holds tracer.lock ---- */
+
+void kchannel_apply(struct channel *c);         /* passes the channel's rules to the kernel */
+/* Records an error for `status` and reports it. kc has its channel. */
 void kchannel_problem(struct kchannel *kc, int error, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 
-/* kernel/thread_events.c */
-int kernel_follower_make(struct tracer *t);
-void kernel_follower_free(struct kernel *k);
-/* one kernel channel more, or less; with the tracer's lock held */
-void kernel_follow(struct tracer *t, bool on);
-/* its channel in the kernel has this name */
-bool kernel_follows_by(const struct kernel *k, const char *name);
-/*
- * All threads that there are now, for when they are gone. Some 20 us each, once: not with the
- * tracer's lock held.
- */
-void kernel_scan(struct tracer *t);
-/* Who a thread is at a time of the trace. */
-void kernel_thread(struct kernel *k, uint64_t time, int32_t tid, struct kthread *out);
+/* ---- channel_tracking.c: caller holds tracer.lock ---- */
+
+/* Passes the set of processes to the kernel. False: no process is to be recorded. */
+bool kchannel_apply_track(struct kchannel *kc, struct kernel *k);
+/* Passes the other sets. False: one of them is not in force. */
+bool kchannel_apply_track_attrs(struct kchannel *kc, struct kernel *k);
+
+/* ---- instance_check.c ---- */
 
 /*
- * Who recorded an event: for contexts, which are looked up when they are first needed.
+ * Finds out whether other programs changed the instance. repair: marks what differs, so that the
+ * caller writes it again. Caller holds tracer.lock.
  */
+void kchannel_check(struct kchannel *kc, bool repair);
+
+/* ---- thread_events.c ---- */
+
+int kernel_follower_make(struct tracer *t);
+void kernel_follower_free(struct kernel *k);
+/* Adds or removes a user, a kernel channel. Caller holds tracer.lock. */
+void kernel_follow(struct tracer *t, bool on);
+/* Whether the follower's channel in the kernel has this name. */
+bool kernel_follows_by(const struct kernel *k, const char *name);
+/*
+ * Asks /proc for all threads, so that they are known when they have ended. Takes about 20 us for
+ * each, once. Caller does not hold tracer.lock.
+ */
+void kernel_scan(struct tracer *t);
+/* What the thread was at this time of the trace. */
+void kernel_thread(struct kernel *k, uint64_t time, int32_t tid, struct kthread *out);
+
+/* The thread that recorded an event, for contexts: it is looked up when one is needed. */
 struct event_origin {
 	struct kernel *kernel;
 	uint64_t ts;
 	int32_t tid;
 	uint32_t cpu;
-	const struct kchannel *kc;      /* whose contexts are */
-	const uint8_t *contexts;        /* that the backend recorded, checked; NULL: none */
+	const struct kchannel *kc;      /* its contexts are wanted */
+	const uint8_t *contexts;        /* recorded by the backend, checked; NULL: none */
 	size_t contexts_len;
-	bool asked;
+	bool asked;                     /* `is` is filled */
 	struct kthread is;
 };
-/* kc->context_size bytes; what is not known is 0 */
+/* Writes kc->context_size bytes; unknown values are 0. */
 void event_origin_put(struct event_origin *w, const struct kchannel *kc, uint8_t *at);
-/* struct filter_input.context */
+/* As struct filter_input.context */
 bool event_origin_value(void *who, uint32_t kind, const char *name, struct filter_value *out);
 
+/* ---- statedump_writer.c: caller does not hold tracer.lock ---- */
+
 /*
- * kernel/statedump_writer.c: writes the state dump that was last requested, if the session is
- * active and its channels want any, from a thread of its own; waits for it, but not for long.
- * Without the tracer's lock.
+ * Starts a thread that writes the state dump that was last requested, if the session is active and
+ * a channel wants it. Waits for it for a limited time.
  */
 void kernel_statedump(struct session *s);
 /*
- * A line that was written to `log`, with a NUL: lttng_logger { msg } in the sessions that want it.
- * 0 or -errno. Without the tracer's lock.
+ * Writes a line that a user wrote to `log` (with a NUL) as lttng_logger { msg } into the channels
+ * that want it. 0 or -errno.
  */
 int kernel_log(struct tracer *t, const struct log_writer *who, const char *line);
-void kernel_statedumps_end(struct tracer *t);   /* none is under way after this, or begins */
+void kernel_statedumps_end(struct tracer *t);   /* waits for all; none begins any more */
 
-/* kernel/drain.c, without the tracer's lock */
+/* ---- drain.c ---- */
+
+/* Moves the kernel's records into the session's rings. Caller does not hold tracer.lock. */
 void kernel_drain(struct session *s);
-/* lines of `status`; with the tracer's lock held */
+/* Lines of `status`. Caller holds tracer.lock. */
 void kernel_problems(const struct session *s, struct md_buf *out);
 void coders_free(struct kchannel *kc);
 

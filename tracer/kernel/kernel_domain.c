@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* The kernel domain as the model calls it: session/domain.h. */
+/* The kernel domain's row for the model: session/domain.h. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -54,7 +54,7 @@ static int applied(const struct channel *c, struct tr_err *err)
 {
 	int error = c->kchannel ? c->kchannel->error : 0;
 
-	return error ? tr_fail(err, error, "the rules are noted, but the kernel refuses: %s",
+	return error ? tr_fail(err, error, "the rules are saved, but the kernel refuses: %s",
 			       strerror(-error))
 		     : 0;
 }

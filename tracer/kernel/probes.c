@@ -1,18 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Events that rules make: probes (probe/dynamic_event.h), and functions to be traced. A probe
- * exists in the kernel as long as some channel of this daemon has a rule about it, enabled or not,
- * so that a mistake is told by the write of the rule; all such channels share it. Which ones are in
- * use is counted from the rules whenever it matters.
+ * Dynamic events that rules make: probes (probe/dynamic_event.h) and traced functions. A probe
+ * exists in the kernel while some channel of this daemon has a rule for it, enabled or not, so that
+ * the write of a wrong rule fails. All such channels share it. Whether it is in use is found from
+ * the rules.
  *
- * They are in a group of this daemon's own, under names that say which rule they are of. So the
- * next daemon finds them again, and those that no session of its has a rule for are removed.
+ * Probes are in a group of this daemon. Their names identify their rules, so the next daemon finds
+ * them again and removes those without a rule.
  *
- * The end of one: the rule goes, which disables it in the channel's buffers; what they still hold
- * of it is fetched, while its format can be read; then it is removed, and whatever was known about
- * its id is forgotten, which the kernel may give to another event. The kernel empties all buffers
- * that ever had the event when it is removed; so that waits until none of those is recording.
- * Disabled it costs nothing.
+ * Removing a probe: the rule goes, which disables the event in the channel's buffers. Records that
+ * are left are drained while the format can be read. Then the probe is removed, and what is known
+ * about its id is forgotten, because the kernel may reuse the id. The removal empties all buffers
+ * that ever had the event, so it waits until none of them records. A disabled probe costs nothing.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -26,7 +25,7 @@
 #include "tracer/os/open_as.h"
 #include "tracer/ring/reader.h"
 
-/* ---- the table: name in the kernel, and rule ---- */
+/* ---- the table of probes ---- */
 
 const char *kprobe_pattern(const struct kernel *k, const char *name)
 {
@@ -36,8 +35,8 @@ const char *kprobe_pattern(const struct kernel *k, const char *name)
 	return NULL;
 }
 
-/* pattern NULL: not known yet. */
-static int note(struct kernel *k, const char *name, const char *pattern)
+/* Adds a probe to the table, or sets the pattern of a known one. pattern NULL: not known yet. */
+static int register_probe(struct kernel *k, const char *name, const char *pattern)
 {
 	struct kprobe *more, *p = NULL;
 	int ret = -ENOMEM;
@@ -67,7 +66,7 @@ out:
 	return ret;
 }
 
-static void drop(struct kernel *k, size_t i)
+static void unregister_probe(struct kernel *k, size_t i)
 {
 	pthread_mutex_lock(&k->lock);
 	free(k->probes[i].name);
@@ -79,12 +78,12 @@ static void drop(struct kernel *k, size_t i)
 void kprobes_free(struct kernel *k)
 {
 	while (k->probe_count)
-		drop(k, k->probe_count - 1);
+		unregister_probe(k, k->probe_count - 1);
 	free(k->probes);
 	k->probes = NULL;
 }
 
-/* ---- making them ---- */
+/* ---- making probes ---- */
 
 bool kprobe_is_rule(const struct rule *r)
 {
@@ -129,7 +128,7 @@ static int plan_rule(struct kprobe_plan *plan, const struct rule *r)
 	return p->pattern && p->text ? -EAGAIN : -ENOMEM;
 }
 
-static int function_ready(const struct kernel *k, const char *pattern, struct tr_err *err)
+static int check_function(const struct kernel *k, const char *pattern, struct tr_err *err)
 {
 	const char *name = pattern + strlen(KRULE_FUNCTION), *first;
 	int ret = k->ops->function_check(k->backend, name, err);
@@ -149,7 +148,7 @@ static int function_ready(const struct kernel *k, const char *pattern, struct tr
 	return ret;
 }
 
-static int event_ready(struct dynamic_event *d, const char *pattern, uid_t owner,
+static int resolve_event(struct dynamic_event *d, const char *pattern, uid_t owner,
 		       struct tr_err *err)
 {
 	int ret = dynamic_event_parse(pattern, d, err);
@@ -160,8 +159,8 @@ static int event_ready(struct dynamic_event *d, const char *pattern, uid_t owner
 	return d->fd < 0 ? d->fd : dynamic_event_resolve(d, err);
 }
 
-/* What users are told is one of a few numbers. */
-static int plain_errno(int ret)
+/* Maps errors of the kernel to the few that users get. */
+static int map_errno(int ret)
 {
 	switch (ret) {
 	case -ENOEXEC:
@@ -181,13 +180,13 @@ static int plain_errno(int ret)
 	}
 }
 
-static int at_rule(struct tr_err *err, int ret, const char *text, int line)
+static int fail_at_rule(struct tr_err *err, int ret, const char *text, int line)
 {
 	struct tr_err why = *err;
 
 	tr_fail_at(err, ret, text, 0, "%s", why.sentence);
 	err->line = line;
-	return plain_errno(ret);
+	return map_errno(ret);
 }
 
 int kprobe_prepare(struct kernel *k, struct kprobe_plan *plan, uid_t owner, struct tr_err *err)
@@ -201,11 +200,11 @@ int kprobe_prepare(struct kernel *k, struct kprobe_plan *plan, uid_t owner, stru
 		if (p->ready)
 			continue;
 		ret = krule_is_function(p->pattern)
-			      ? function_ready(k, p->pattern, &why)
-			      : event_ready(&p->event, p->pattern, owner, &why);
+			      ? check_function(k, p->pattern, &why)
+			      : resolve_event(&p->event, p->pattern, owner, &why);
 		p->ready = !ret;
 		if (ret)
-			ret = at_rule(&why, ret, p->text, p->line);
+			ret = fail_at_rule(&why, ret, p->text, p->line);
 		if (ret && err)
 			*err = why;
 	}
@@ -232,7 +231,7 @@ int kprobe_make(struct kernel *k, struct kprobe_plan *plan, const struct rule *r
 	ret = k->ops->probe_create(k->backend, k->group, &p->event, &names, &why);
 	p->refused = ret;
 	for (size_t at = 0; at < names.len && !ret; at += strlen(names.data + at) + 1) {
-		ret = note(k, names.data + at, p->pattern);
+		ret = register_probe(k, names.data + at, p->pattern);
 		if (ret)
 			tr_fail(&why, ret,
 				ret == -EEXIST ? "another rule has an event of the same name"
@@ -240,7 +239,7 @@ int kprobe_make(struct kernel *k, struct kprobe_plan *plan, const struct rule *r
 	}
 	md_buf_deinit(&names);
 	if (ret)
-		ret = at_rule(&why, ret, r->text, r->line);
+		ret = fail_at_rule(&why, ret, r->text, r->line);
 	if (ret && err)
 		*err = why;
 	return ret;
@@ -255,7 +254,7 @@ int kprobe_explain(const struct kprobe_plan *plan, int ret, struct tr_err *err)
 
 		if (!why.sentence[0])
 			continue;
-		ret = at_rule(&why, code, p->text, p->line);
+		ret = fail_at_rule(&why, code, p->text, p->line);
 		if (err)
 			*err = why;
 		break;
@@ -263,13 +262,13 @@ int kprobe_explain(const struct kprobe_plan *plan, int ret, struct tr_err *err)
 	return ret;
 }
 
-/* ---- when the daemon begins ---- */
+/* ---- restart of the daemon ---- */
 
 /*
- * Events that an earlier daemon made for the rule, and what is there now under its path, if that is
- * another file.
+ * Finds the probes that an earlier daemon made for a rule; makes new ones if the file at the rule's
+ * path was replaced.
  */
-static void restore(struct channel *c, const struct rule *r)
+static void restore_probes_of(struct channel *c, const struct rule *r)
 {
 	struct tracer *t = c->session->tracer;
 	struct kprobe_plan plan = { 0 };
@@ -302,15 +301,16 @@ void kprobes_restore(struct tracer *t)
 	if (!t->kernel || t->kernel->ops->probes(t->kernel->backend, t->kernel->group, &names))
 		return;
 	for (size_t at = 0; at < names.len; at += strlen(names.data + at) + 1)
-		note(t->kernel, names.data + at, NULL);
+		register_probe(t->kernel, names.data + at, NULL);
 	md_buf_deinit(&names);
-	cds_list_for_each_entry(s, &t->sessions, node) cds_list_for_each_entry(
-		c, &s->channels,
-		node) for (size_t i = 0; c->kernel && kernel_may(t, s->uid) && i < c->rules.count;
-			   i++) restore(c, &c->rules.rules[i]);
+	cds_list_for_each_entry(s, &t->sessions, node)
+		cds_list_for_each_entry(c, &s->channels, node)
+			for (size_t i = 0; c->kernel && kernel_may(t, s->uid) && i < c->rules.count;
+			     i++)
+				restore_probes_of(c, &c->rules.rules[i]);
 }
 
-/* ---- the end ---- */
+/* ---- removing probes ---- */
 
 static bool has_rule(const struct session *s, const char *pattern)
 {
@@ -323,7 +323,7 @@ static bool has_rule(const struct session *s, const char *pattern)
 	return false;
 }
 
-/* By a rule, or it is too early to remove it. */
+/* A rule has it, or a channel still records. */
 static bool is_used(struct tracer *t, const struct kprobe *p)
 {
 	struct session *s;
@@ -339,7 +339,7 @@ static bool is_used(struct tracer *t, const struct kprobe *p)
 	return false;
 }
 
-static bool some_unused(struct tracer *t)
+static bool has_unused_probe(struct tracer *t)
 {
 	bool some = false;
 
@@ -350,7 +350,7 @@ static bool some_unused(struct tracer *t)
 	return some;
 }
 
-static void drain_all(struct tracer *t)
+static void drain_sessions(struct tracer *t)
 {
 	struct md_buf names = MD_BUF_INIT;
 
@@ -369,11 +369,11 @@ void kernel_probes_gc(struct tracer *t)
 {
 	struct kernel *k = t->kernel;
 
-	if (!k || !some_unused(t))
+	if (!k || !has_unused_probe(t))
 		return;
-	drain_all(t);
+	drain_sessions(t);
 	pthread_mutex_lock(&t->lock);
-	/* Some may be in use again, by a rule that came meanwhile. */
+	/* A rule that came meanwhile may use it again. */
 	for (size_t i = k->probe_count; i-- > 0;) {
 		int ret;
 
@@ -386,7 +386,7 @@ void kernel_probes_gc(struct tracer *t)
 			continue;
 		}
 		kernel_forget(k, k->group, k->probes[i].name);
-		drop(k, i);
+		unregister_probe(k, i);
 	}
 	pthread_mutex_unlock(&t->lock);
 }

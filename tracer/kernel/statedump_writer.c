@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Writes the kernel's state dump into the channels whose rules take its events: each into a ring of
- * its own beside those of the CPUs, at the time when it was looked at. One thread for each dump,
- * which ends when the session stops or asks for another one. And, in the same way, lines that users
- * write to `log`.
+ * Writes the kernel's state dump into the channels whose rules take its events, each into a ring of
+ * its own, with the time at which the daemon found the state. One thread writes a dump; it ends
+ * early when the session stops or requests another dump. Also writes the lines that users write to
+ * `log`.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -25,8 +25,8 @@
 #define MADV_POPULATE_WRITE 23          /* Linux 5.14 */
 #endif
 
-#define PATIENCE_MS 800         /* of the write that asks for a dump */
-#define CONTEXTS_MAX (TRAIL_CONTEXT_MAX * 8 + 128)      /* numbers, and two that are text */
+#define PATIENCE_MS 800         /* for which a write waits for its dump */
+#define CONTEXTS_MAX (TRAIL_CONTEXT_MAX * 8 + 128)      /* numeric contexts, and two strings */
 
 struct dump {
 	struct kdump_sink sink;
@@ -39,18 +39,18 @@ struct target {
 	const struct region *region;
 };
 
-static uint64_t present(void *arg)
+static uint64_t get_time(void *arg)
 {
 	return clock_now(((const struct target *)arg)->clock);
 }
 
-static bool populate(void *arg, uint64_t subbuf)
+static bool populate_subbuf(void *arg, uint64_t subbuf)
 {
 	return region_populate(((const struct target *)arg)->region, 0, subbuf);
 }
 
-/* Whether the channel records it now. */
-static bool wanted(struct channel *c, enum kdump_type type, struct filter_input *in)
+/* Whether the channel records events of this type now. */
+static bool wants_type(struct channel *c, enum kdump_type type, struct filter_input *in)
 {
 	struct kdump_fields fields;
 	struct wanted program;
@@ -64,13 +64,13 @@ static bool wanted(struct channel *c, enum kdump_type type, struct filter_input 
 	       (!program.size || !in || filter_run(program.program, program.size, in));
 }
 
-static int write_to(struct channel *c, enum kdump_type type, struct event_origin *who,
+static int write_to_channel(struct channel *c, enum kdump_type type, struct event_origin *who,
 		    const void *payload, size_t len)
 {
 	static const uint8_t on = 1;
 	uint8_t bytes[CONTEXTS_MAX + KDUMP_PAYLOAD_MAX];
 	struct target to = { .clock = &c->session->tracer->clock };
-	struct ring_writer w = { .clock = present, .populate = populate, .arg = &to };
+	struct ring_writer w = { .clock = get_time, .populate = populate_subbuf, .arg = &to };
 	struct trace *t = kernel_trace(c->session);
 	struct stream_group *cl = t ? group_get(c, t, true) : NULL;
 	struct buffer *b = NULL;
@@ -94,14 +94,17 @@ static int write_to(struct channel *c, enum kdump_type type, struct event_origin
 	return 0;
 }
 
-/* Whom the session records. What belongs to no process is for all but an empty set. */
-static bool tracked(const struct track *t, const struct event_origin *who)
+/*
+ * Whether the session records this process. An event without a process is recorded unless the set
+ * is empty.
+ */
+static bool is_tracked(const struct track *t, const struct event_origin *who)
 {
 	return who->tid ? track_has(t, (uint32_t)who->is.pid) : !t->some || t->count;
 }
 
-static int event(struct kdump_sink *sink, enum kdump_type type, int32_t tid, const void *payload,
-		 size_t len)
+static int write_event(struct kdump_sink *sink, enum kdump_type type, int32_t tid,
+		       const void *payload, size_t len)
 {
 	struct dump *d = (struct dump *)(void *)sink;
 	struct session *s = d->session;
@@ -119,16 +122,16 @@ static int event(struct kdump_sink *sink, enum kdump_type type, int32_t tid, con
 	pthread_mutex_lock(&t->lock);
 	if (t->kernel->ending || s->gone || !s->active || s->statedump != d->number)
 		ret = -ECANCELED;
-	for_us = tracked(&s->track[TRACK_PID], &who);
+	for_us = is_tracked(&s->track[TRACK_PID], &who);
 	who.tid = tid ? tid : (int32_t)getpid();
 	cds_list_for_each_entry(c, &s->channels, node)
-		if (for_us && !ret && wanted(c, type, &in))
-			ret = write_to(c, type, &who, payload, len);
+		if (for_us && !ret && wants_type(c, type, &in))
+			ret = write_to_channel(c, type, &who, payload, len);
 	pthread_mutex_unlock(&t->lock);
 	return ret;
 }
 
-static void *run(void *arg)
+static void *run_dump(void *arg)
 {
 	struct dump *d = arg;
 	struct tracer *t = d->session->tracer;
@@ -144,7 +147,7 @@ static void *run(void *arg)
 	pthread_mutex_unlock(&t->lock);
 	session_put(d->session);
 	free(d);
-	/* Only now: who waits for the last one then frees all there is. */
+	/* Only now: the thread that waits for dumps == 0 then frees the tracer. */
 	pthread_mutex_lock(&t->lock);
 	t->kernel->dumps--;
 	pthread_cond_broadcast(&t->kernel->dumped);
@@ -152,7 +155,7 @@ static void *run(void *arg)
 	return NULL;
 }
 
-static int start(struct session *s)
+static int start_dump(struct session *s)
 {
 	struct dump *d = malloc(sizeof(*d));
 	pthread_attr_t attr;
@@ -162,18 +165,18 @@ static int start(struct session *s)
 
 	if (!d)
 		return -ENOMEM;
-	*d = (struct dump){ .sink.event = event,
+	*d = (struct dump){ .sink.event = write_event,
 			    .session = session_ref(s),
 			    .number = s->statedump };
 	pthread_attr_init(&attr);
 	pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &before);
-	ret = -pthread_create(&thread, &attr, run, d);
+	ret = -pthread_create(&thread, &attr, run_dump, d);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	pthread_attr_destroy(&attr);
 	if (ret) {
-		session_put(s);         /* not the last: the caller has one */
+		session_put(s);         /* not the last reference: the caller has one */
 		free(d);
 		return ret;
 	}
@@ -181,13 +184,13 @@ static int start(struct session *s)
 	return 0;
 }
 
-static bool wants_any(struct session *s)
+static bool wants_dump(struct session *s)
 {
 	struct channel *c;
 
 	cds_list_for_each_entry(c, &s->channels, node)
 		for (int i = 0; i < KDUMP_DUMPED; i++)
-			if (wanted(c, (enum kdump_type)i, NULL))
+			if (wants_type(c, (enum kdump_type)i, NULL))
 				return true;
 	return false;
 }
@@ -208,8 +211,8 @@ void kernel_statedump(struct session *s)
 	number = s->statedump;
 	if (s->active && !s->gone && s->dump_begun != number) {
 		s->dump_begun = number;
-		if (k && !k->ending && wants_any(s)) {
-			ret = start(s);
+		if (k && !k->ending && wants_dump(s)) {
+			ret = start_dump(s);
 			if (ret)
 				tracer_report(t, "session %s: no state dump of the kernel: %s",
 					      s->name, strerror(-ret));
@@ -229,17 +232,17 @@ struct logger {
 	gid_t gid;
 };
 
-/* By what is known of the writer. */
-static bool writer_tracked(const struct session *s, const struct logger *l,
+/* By what is known of the writer's credentials. */
+static bool is_writer_tracked(const struct session *s, const struct logger *l,
 			   const struct event_origin *who)
 {
-	return tracked(&s->track[TRACK_PID], who) &&
+	return is_tracked(&s->track[TRACK_PID], who) &&
 	       track_has(&s->track[TRACK_KERNEL_UID], l->uid) &&
 	       track_has(&s->track[TRACK_KERNEL_GID], l->gid);
 }
 
-static int logged(struct kdump_sink *sink, enum kdump_type type, int32_t tid, const void *payload,
-		  size_t len)
+static int write_log_event(struct kdump_sink *sink, enum kdump_type type, int32_t tid,
+			   const void *payload, size_t len)
 {
 	const struct logger *l = (const struct logger *)(void *)sink;
 	struct tracer *t = l->tracer;
@@ -254,17 +257,20 @@ static int logged(struct kdump_sink *sink, enum kdump_type type, int32_t tid, co
 	kernel_thread(t->kernel, who.ts, tid, &who.is);
 	who.asked = true;
 	pthread_mutex_lock(&t->lock);
-	cds_list_for_each_entry(s, &t->sessions, node) cds_list_for_each_entry(
-		c, &s->channels, node) if (!ret && session_serves(s, l->uid) &&
-					   writer_tracked(s, l, &who) && wanted(c, type, &in)) ret =
-		write_to(c, type, &who, payload, len);
+	cds_list_for_each_entry(s, &t->sessions, node)
+		cds_list_for_each_entry(c, &s->channels, node)
+			if (!ret && session_serves(s, l->uid) && is_writer_tracked(s, l, &who) &&
+			    wants_type(c, type, &in))
+				ret = write_to_channel(c, type, &who, payload, len);
 	pthread_mutex_unlock(&t->lock);
 	return ret;
 }
 
 int kernel_log(struct tracer *t, const struct log_writer *who, const char *line)
 {
-	struct logger l = { .sink.event = logged, .tracer = t, .uid = who->uid, .gid = who->gid };
+	struct logger l = {
+		.sink.event = write_log_event, .tracer = t, .uid = who->uid, .gid = who->gid
+	};
 
 	return t->kernel ? kdump_emit(&l.sink, KDUMP_LOGGER, (int32_t)who->tid, line) : 0;
 }

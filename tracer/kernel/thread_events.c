@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Follows the kernel's threads, for what records do not say of who ran: a small buffer of the
- * backend's for the whole daemon, in which threads' births, new names and ends are recorded while
- * there is a kernel channel. Before a record is judged, it has been brought to that record's time.
+ * The follower: knows which thread ran at a time, which the kernel's records do not say. While a
+ * kernel channel exists, a small buffer of the backend records births, new names and ends of
+ * threads for the whole daemon. It is read up to a record's time before the record is processed.
  */
 #include <errno.h>
 #include <sched.h>
@@ -16,20 +16,20 @@
 #include "tracer/kevent/ring_page.h"
 
 #define NAME "trailfs-threads"
-#define BYTES (256u << 10)      /* per CPU: more than a thousand processes */
+#define BYTES (256u << 10)      /* per CPU: enough for more than a thousand processes */
 #define INIT_PID_NS 0xEFFFFFFCu /* inode number of the first PID namespace: linux/proc_ns.h */
 
 enum what { BORN, RENAMED, ENDED, KINDS };
 
-struct layout {                 /* of one of the events; id 0: it is not to be had */
+struct layout {                 /* of one event's records; id 0: the event is not available */
 	uint32_t id;
-	/* offsets in the record; other: of clone_flags, of the new name */
+	/* Offsets in the record; other: of clone_flags or the new name. */
 	uint32_t tid, comm, other;
 	uint32_t other_size;
-	uint32_t need;                  /* bytes that a record has at least */
+	uint32_t need;                  /* smallest size of a record */
 };
 
-struct told {
+struct thread_record {
 	uint64_t time;
 	enum what what;
 	int32_t tid, maker;
@@ -39,19 +39,19 @@ struct told {
 
 struct follower {
 	struct tracer *tracer;
-	uint32_t users;                 /* kernel channels; guarded by the tracer's lock */
-	pthread_mutex_t lock;	/* guards the rest; comes after kchannel.lock and tracer.lock */
-	struct backend_channel *bc;     /* NULL: not followed */
+	uint32_t users;                 /* number of kernel channels; guarded by tracer.lock */
+	pthread_mutex_t lock;	/* guards the rest; taken after kchannel.lock and tracer.lock */
+	struct backend_channel *bc;     /* NULL: threads are not followed */
 	bool scanned;
 	struct layout layouts[KINDS];
 	struct kthreads *threads;
-	uint64_t until;                 /* that time has been reached */
-	bool missed;                    /* during a look */
-	struct told *told;              /* of it */
+	uint64_t until;                 /* the table is complete up to this time */
+	bool missed;                    /* during the current read */
+	struct thread_record *records;              /* records of the current read */
 	size_t count, room;
 };
 
-static void name_of(const struct kernel *k, char *name, size_t size)
+static void print_channel_name(const struct kernel *k, char *name, size_t size)
 {
 	snprintf(name, size, NAME "%s", k->suffix);
 }
@@ -60,13 +60,14 @@ bool kernel_follows_by(const struct kernel *k, const char *name)
 {
 	char own[64];
 
-	name_of(k, own, sizeof(own));
+	print_channel_name(k, own, sizeof(own));
 	return k->follower && k->follower->bc && !strcmp(name, own);
 }
 
-/* ---- what it is told ---- */
+/* ---- records of threads ---- */
 
-static const struct kformat_field *field(const struct kformat *f, const char *name, uint32_t size)
+static const struct kformat_field *find_field(const struct kformat *f, const char *name,
+					      uint32_t size)
 {
 	for (uint32_t i = 0; i < f->field_count; i++)
 		if (!strcmp(f->fields[i].kernel_name, name) &&
@@ -75,7 +76,7 @@ static const struct kformat_field *field(const struct kformat *f, const char *na
 	return NULL;
 }
 
-static void learn_layout(struct kernel *k, struct layout *l, const char *system, const char *event,
+static void read_layout(struct kernel *k, struct layout *l, const char *system, const char *event,
 			 const char *comm, const char *other, uint32_t other_size)
 {
 	struct kevent *e = kernel_find(k, system, event, strlen(event));
@@ -85,9 +86,9 @@ static void learn_layout(struct kernel *k, struct layout *l, const char *system,
 	*l = (struct layout){ 0 };
 	if (!f)
 		return;
-	tid = field(f, "pid", 4);
-	name = field(f, comm, KTHREAD_COMM);
-	more = other ? field(f, other, other_size) : tid;
+	tid = find_field(f, "pid", 4);
+	name = find_field(f, comm, KTHREAD_COMM);
+	more = other ? find_field(f, other, other_size) : tid;
 	if (tid && name && more && more->size <= 16)
 		*l = (struct layout){ .id = f->id,
 				      .tid = tid->offset,
@@ -98,11 +99,11 @@ static void learn_layout(struct kernel *k, struct layout *l, const char *system,
 	kformat_free(f);
 }
 
-static void record(void *arg, uint64_t time, const uint8_t *bytes, size_t len)
+static void queue_record(void *arg, uint64_t time, const uint8_t *bytes, size_t len)
 {
 	struct follower *f = arg;
 	const struct clock *clock = &f->tracer->clock;
-	struct told *more, *t;
+	struct thread_record *more, *t;
 	uint64_t flags = 0;
 	int what = 0;
 
@@ -112,16 +113,16 @@ static void record(void *arg, uint64_t time, const uint8_t *bytes, size_t len)
 	if (what == KINDS)
 		return;
 	if (f->count == f->room) {
-		more = realloc(f->told, (f->room ? 2 * f->room : 256) * sizeof(*more));
+		more = realloc(f->records, (f->room ? 2 * f->room : 256) * sizeof(*more));
 		if (!more) {
 			f->missed = true;
 			return;
 		}
-		f->told = more;
+		f->records = more;
 		f->room = f->room ? 2 * f->room : 256;
 	}
-	t = &f->told[f->count++];
-	*t = (struct told){ .time = clock_convert(clock, time),
+	t = &f->records[f->count++];
+	*t = (struct thread_record){ .time = clock_convert(clock, time),
 			    .what = what,
 			    .maker = krecord_pid(bytes) };
 	memcpy(&t->tid, bytes + f->layouts[what].tid, sizeof(t->tid));
@@ -135,7 +136,7 @@ static void record(void *arg, uint64_t time, const uint8_t *bytes, size_t len)
 	}
 }
 
-static void missed(void *arg, uint64_t events)
+static void note_missed(void *arg, uint64_t events)
 {
 	struct follower *f = arg;
 
@@ -143,19 +144,19 @@ static void missed(void *arg, uint64_t events)
 	f->missed = true;
 }
 
-static int by_time(const void *a, const void *b)
+static int compare_times(const void *a, const void *b)
 {
-	const struct told *x = a, *y = b;
+	const struct thread_record *x = a, *y = b;
 
 	return (x->time > y->time) - (x->time < y->time);
 }
 
-static void take(struct follower *f)
+static void apply_records(struct follower *f)
 {
 	if (f->count)
-		qsort(f->told, f->count, sizeof(*f->told), by_time);
+		qsort(f->records, f->count, sizeof(*f->records), compare_times);
 	for (size_t i = 0; i < f->count; i++) {
-		const struct told *t = &f->told[i];
+		const struct thread_record *t = &f->records[i];
 
 		if (t->what == BORN)
 			kthreads_born(f->threads, t->time, t->tid, t->maker, t->thread, t->comm);
@@ -167,10 +168,10 @@ static void take(struct follower *f)
 	f->count = 0;
 }
 
-/* Brings it to the present. */
-static void look(struct follower *f)
+/* Reads all records up to now into the table. */
+static void catch_up(struct follower *f)
 {
-	struct backend_sink sink = { .record = record, .missed = missed, .arg = f };
+	struct backend_sink sink = { .record = queue_record, .missed = note_missed, .arg = f };
 	const struct backend_ops *ops = f->tracer->kernel->ops;
 	uint64_t now = clock_now(&f->tracer->clock);
 
@@ -179,7 +180,7 @@ static void look(struct follower *f)
 		ops->drain(f->bc, cpu, &sink);
 	if (f->missed)
 		kthreads_missed(f->threads, f->until);
-	take(f);
+	apply_records(f);
 	f->until = now;
 }
 
@@ -192,7 +193,7 @@ void kernel_thread(struct kernel *k, uint64_t time, int32_t tid, struct kthread 
 		return;
 	pthread_mutex_lock(&f->lock);
 	if (f->bc && time >= f->until)
-		look(f);
+		catch_up(f);
 	kthreads_at(f->threads, time, tid, out);
 	pthread_mutex_unlock(&f->lock);
 }
@@ -204,10 +205,7 @@ void kernel_scan(struct tracer *t)
 	if (!f)
 		return;
 	pthread_mutex_lock(&f->lock);
-	/*
-	 * Before the first start there is no channel to follow threads with: the scan of that start
-	 * is still to come.
-	 */
+	/* Without a channel there is nothing to follow yet: the first start scans. */
 	if (f->bc && !f->scanned) {
 		kthreads_scan(f->threads);
 		f->scanned = true;
@@ -217,7 +215,7 @@ void kernel_scan(struct tracer *t)
 
 /* ---- contexts ---- */
 
-static const struct kthread *ask(struct event_origin *w)
+static const struct kthread *find_thread(struct event_origin *w)
 {
 	if (!w->asked) {
 		kernel_thread(w->kernel, w->ts, w->tid, &w->is);
@@ -228,18 +226,18 @@ static const struct kthread *ask(struct event_origin *w)
 	return &w->is;
 }
 
-static size_t put_one(struct event_origin *w, uint32_t kind, uint8_t *at)
+static size_t put_context(struct event_origin *w, uint32_t kind, uint8_t *at)
 {
 	size_t size = kcontext_size(kind);
 	int32_t value;
 
 	memset(at, 0, size);
 	if (kind == TRAIL_CONTEXT_PROCNAME) {
-		memcpy(at, ask(w)->comm, KTHREAD_COMM);
+		memcpy(at, find_thread(w)->comm, KTHREAD_COMM);
 		return size;
 	}
 	value = kind == TRAIL_CONTEXT_CPU_ID ? (int32_t)w->cpu
-		: kind == TRAIL_CONTEXT_PID  ? ask(w)->pid
+		: kind == TRAIL_CONTEXT_PID  ? find_thread(w)->pid
 					     : w->tid;
 	if (kind == TRAIL_CONTEXT_CPU_ID || kind == TRAIL_CONTEXT_PID || kind == TRAIL_CONTEXT_TID)
 		memcpy(at, &value, sizeof(value));
@@ -253,7 +251,7 @@ void event_origin_put(struct event_origin *w, const struct kchannel *kc, uint8_t
 		return;
 	}
 	for (uint32_t i = 0; i < kc->context_count; i++)
-		at += put_one(w, kc->contexts[i], at);
+		at += put_context(w, kc->contexts[i], at);
 }
 
 bool event_origin_value(void *who, uint32_t kind, const char *name, struct filter_value *out)
@@ -277,19 +275,19 @@ bool event_origin_value(void *who, uint32_t kind, const char *name, struct filte
 		out->i = w->tid;
 		return true;
 	case TRAIL_CONTEXT_PID:
-		out->i = ask(w)->pid;
+		out->i = find_thread(w)->pid;
 		return out->i >= 0;
 	case TRAIL_CONTEXT_PROCNAME:
 		*out = (struct filter_value){ .type = FILTER_STRING,
-					      .s = ask(w)->comm,
-					      .len = strnlen(ask(w)->comm, KTHREAD_COMM) };
+					      .s = find_thread(w)->comm,
+					      .len = strnlen(find_thread(w)->comm, KTHREAD_COMM) };
 		return out->len > 0;
 	default:
 		return false;
 	}
 }
 
-/* ---- its life ---- */
+/* ---- start and stop ---- */
 
 int kernel_follower_make(struct tracer *t)
 {
@@ -310,7 +308,7 @@ int kernel_follower_make(struct tracer *t)
 	return 0;
 }
 
-static void forget(struct follower *f, bool remove)
+static void stop_following(struct follower *f, bool remove)
 {
 	if (f->bc)
 		f->tracer->kernel->ops->channel_close(f->bc, remove);
@@ -324,15 +322,15 @@ void kernel_follower_free(struct kernel *k)
 
 	if (!f)
 		return;
-	forget(f, !f->users);   /* else the next daemon is to go on with it */
+	stop_following(f, !f->users);   /* else the next daemon continues it */
 	kthreads_destroy(f->threads);
 	pthread_mutex_destroy(&f->lock);
-	free(f->told);
+	free(f->records);
 	free(f);
 	k->follower = NULL;
 }
 
-static int start(struct follower *f, struct tr_err *err)
+static int start_following(struct follower *f, struct tr_err *err)
 {
 	static const struct {
 		const char *system, *event, *comm, *other;
@@ -350,12 +348,12 @@ static int start(struct follower *f, struct tr_err *err)
 	char name[64];
 	int ret;
 
-	name_of(k, name, sizeof(name));
+	print_channel_name(k, name, sizeof(name));
 	ret = kernel_refresh(k);
 	for (int i = 0; i < KINDS && !ret; i++)
-		learn_layout(k, &f->layouts[i], events[i].system, events[i].event, events[i].comm,
+		read_layout(k, &f->layouts[i], events[i].system, events[i].event, events[i].comm,
 			     events[i].other, events[i].size);
-	/* A killed daemon's goes on: it knows of what nobody has read yet. */
+	/* Adopt a killed daemon's channel: it has records that were not read yet. */
 	if (!ret && k->ops->channel_open(k->backend, name, &g, true, &f->bc, NULL))
 		ret = k->ops->channel_open(k->backend, name, &g, false, &f->bc, err);
 	for (int i = 0; i < KINDS && !ret; i++)
@@ -364,7 +362,7 @@ static int start(struct follower *f, struct tr_err *err)
 	if (!ret)
 		ret = k->ops->record(f->bc, true);
 	if (ret)
-		forget(f, true);
+		stop_following(f, true);
 	return ret;
 }
 
@@ -380,8 +378,8 @@ void kernel_follow(struct tracer *t, bool on)
 		return;
 	pthread_mutex_lock(&f->lock);
 	if (!on)
-		forget(f, true);
-	else if (start(f, &err))
+		stop_following(f, true);
+	else if (start_following(f, &err))
 		tracer_report(
 			t, "threads are not followed: processes and names are those of /proc: %s",
 			err.sentence);

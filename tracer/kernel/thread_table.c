@@ -9,31 +9,31 @@
 #include <unistd.h>
 
 #define BUCKETS 8192u           /* a power of two */
-#define STATES_MAX 16u          /* of one thread id: names, and lives one after the other */
-#define ENDED_MAX 16384u        /* that are remembered */
-#define ENTRIES_MAX 262144u     /* more than that many threads: all begins anew */
+#define STATES_MAX 16u          /* of one thread id: names and lives */
+#define ENDED_MAX 16384u        /* most ended threads that are remembered */
+#define ENTRIES_MAX 262144u     /* with more threads, the table is emptied */
 
-struct state {                  /* holds until the next one begins */
+struct state {                  /* holds until the next state begins */
 	uint64_t from;
 	struct kthread is;
-	bool guess;             /* from /proc: of whenever that was asked */
+	bool guess;             /* from /proc, of an unknown time */
 };
 
-struct entry {                  /* of one thread id */
+struct entry {                  /* all states of one thread id */
 	struct entry *next;
 	int32_t tid;
 	uint32_t epoch;
-	uint64_t ended;         /* the last life; 0: not */
+	uint64_t ended;         /* when the last life ended; 0: it has not */
 	uint32_t count;         /* at least 1 */
-	struct state *states;   /* by time */
+	struct state *states;   /* ordered by time */
 };
 
 struct kthreads {
 	struct entry *buckets[BUCKETS];
 	uint32_t count;
 	bool ask;
-	uint32_t epoch;         /* grows when something was missed … */
-	uint64_t missed;        /* … that may be as old as this */
+	uint32_t epoch;         /* grows when records were lost … */
+	uint64_t missed;        /* … since this time */
 	struct {
 		int32_t tid;
 		uint64_t time;
@@ -50,7 +50,7 @@ struct kthreads *kthreads_create(bool ask)
 	return k;
 }
 
-static struct entry **place(struct kthreads *k, int32_t tid)
+static struct entry **find_slot(struct kthreads *k, int32_t tid)
 {
 	struct entry **e = &k->buckets[(uint32_t)tid & (BUCKETS - 1)];
 
@@ -59,7 +59,7 @@ static struct entry **place(struct kthreads *k, int32_t tid)
 	return e;
 }
 
-static void drop(struct kthreads *k, struct entry **at)
+static void remove_entry(struct kthreads *k, struct entry **at)
 {
 	struct entry *e = *at;
 
@@ -69,17 +69,17 @@ static void drop(struct kthreads *k, struct entry **at)
 	k->count--;
 }
 
-static void drop_all(struct kthreads *k)
+static void remove_entries(struct kthreads *k)
 {
 	for (uint32_t i = 0; i < BUCKETS; i++)
 		while (k->buckets[i])
-			drop(k, &k->buckets[i]);
+			remove_entry(k, &k->buckets[i]);
 }
 
 void kthreads_destroy(struct kthreads *k)
 {
 	if (k)
-		drop_all(k);
+		remove_entries(k);
 	free(k);
 }
 
@@ -105,7 +105,8 @@ static void set_comm(struct kthread *t, const char *comm)
 }
 
 /*
- * /proc adds to a worker's name what it works on: kworker/0:2H-kblockd. The task is called without.
+ * /proc appends a worker's current work to its name, as in kworker/0:2H-kblockd; the task's own
+ * name lacks that.
  */
 static void strip_worker(char *comm)
 {
@@ -113,8 +114,8 @@ static void strip_worker(char *comm)
 		comm[strcspn(comm, "+-")] = '\0';
 }
 
-/* What /proc says of a thread, whatever its process; nobody, if there is no such thread. */
-static struct kthread look(const struct kthreads *k, int32_t tid)
+/* What /proc says about a thread; pid -1 if it does not exist. */
+static struct kthread read_proc(const struct kthreads *k, int32_t tid)
 {
 	struct kthread t = { .pid = -1 };
 	char path[48], text[1024], *at;
@@ -141,7 +142,7 @@ static struct state *last_of(struct entry *e)
 	return &e->states[e->count - 1];
 }
 
-static bool append(struct entry *e, uint64_t from, const struct kthread *is, bool guess)
+static bool append_state(struct entry *e, uint64_t from, const struct kthread *is, bool guess)
 {
 	struct state *more;
 
@@ -154,30 +155,33 @@ static bool append(struct entry *e, uint64_t from, const struct kthread *is, boo
 			return false;
 		e->states = more;
 	}
-	/* Events of two looks may be out of order by what a commit takes. */
+	/* Events of two reads may be out of order by the time that a commit takes. */
 	if (e->count && from < last_of(e)->from)
 		from = last_of(e)->from;
 	e->states[e->count++] = (struct state){ .from = from, .is = *is, .guess = guess };
 	return true;
 }
 
-/* Made if need be, with what is known of it since the beginning. NULL: no memory. */
-static struct entry *entry_of(struct kthreads *k, int32_t tid, const struct kthread *known)
+/*
+ * Finds the entry, or makes it with what is known of the thread since the beginning. NULL: no
+ * memory.
+ */
+static struct entry *get_entry(struct kthreads *k, int32_t tid, const struct kthread *known)
 {
-	struct entry **at = place(k, tid), *e = *at;
+	struct entry **at = find_slot(k, tid), *e = *at;
 
 	if (e)
 		return e;
 	if (k->count == ENTRIES_MAX) {
-		drop_all(k);
-		at = place(k, tid);
+		remove_entries(k);
+		at = find_slot(k, tid);
 	}
 	e = calloc(1, sizeof(*e));
 	if (!e)
 		return NULL;
 	e->tid = tid;
 	e->epoch = k->epoch;
-	if (!append(e, 0, known, true)) {
+	if (!append_state(e, 0, known, true)) {
 		free(e);
 		return NULL;
 	}
@@ -188,20 +192,20 @@ static struct entry *entry_of(struct kthreads *k, int32_t tid, const struct kthr
 
 static struct entry *find_or_ask(struct kthreads *k, int32_t tid)
 {
-	struct entry *e = *place(k, tid);
+	struct entry *e = *find_slot(k, tid);
 	struct kthread is;
 
 	if (e && e->epoch == k->epoch)
 		return e;
-	is = look(k, tid);
+	is = read_proc(k, tid);
 	if (!e)
-		return entry_of(k, tid, &is);
+		return get_entry(k, tid, &is);
 	/*
-	 * Is it still what it was when something was lost? Who is gone was that to its end, for all
-	 * that is known.
+	 * Records were lost: check whether the thread is still the same. If it has ended, assume
+	 * that it was the same until its end.
 	 */
 	if (is.pid >= 0 && memcmp(&is, &last_of(e)->is, sizeof(is)) != 0)
-		append(e, k->missed, &is, true);
+		append_state(e, k->missed, &is, true);
 	e->epoch = k->epoch;
 	return e;
 }
@@ -227,30 +231,30 @@ void kthreads_scan(struct kthreads *k)
 		closedir(proc);
 }
 
-/* ---- what the kernel tells ---- */
+/* ---- records of the kernel ---- */
 
 void kthreads_born(struct kthreads *k, uint64_t time, int32_t tid, int32_t maker, bool thread,
 		   const char *comm)
 {
-	struct kthread is = { .pid = tid }, nobody = { .pid = -1 };
+	struct kthread is = { .pid = tid }, unknown = { .pid = -1 };
 	struct entry *e;
 
 	if (thread) {
 		kthreads_at(k, time, maker, &is);
-		/* The maker may be gone, but not its child. */
+		/* The parent may have ended; the child exists. */
 		if (is.pid < 0)
-			is = look(k, tid);
+			is = read_proc(k, tid);
 	}
 	set_comm(&is, comm);
-	e = entry_of(k, tid, &nobody);
+	e = get_entry(k, tid, &unknown);
 	if (!e)
 		return;
-	/* Who was asked for before meant this one. */
+	/* An earlier question to /proc meant this life of the id. */
 	if (last_of(e)->guess)
-		last_of(e)->is = nobody;
+		last_of(e)->is = unknown;
 	e->ended = 0;
 	e->epoch = k->epoch;
-	append(e, time, &is, false);
+	append_state(e, time, &is, false);
 }
 
 void kthreads_renamed(struct kthreads *k, uint64_t time, int32_t tid, const char *before,
@@ -266,7 +270,7 @@ void kthreads_renamed(struct kthreads *k, uint64_t time, int32_t tid, const char
 	last_of(e)->guess = false;
 	is = last_of(e)->is;
 	set_comm(&is, after);
-	append(e, time, &is, false);
+	append_state(e, time, &is, false);
 }
 
 void kthreads_ended(struct kthreads *k, uint64_t time, int32_t tid, const char *comm)
@@ -280,9 +284,9 @@ void kthreads_ended(struct kthreads *k, uint64_t time, int32_t tid, const char *
 		set_comm(&last_of(e)->is, comm);
 	last_of(e)->guess = false;
 	e->ended = time;
-	old = place(k, k->ended[i].tid);
+	old = find_slot(k, k->ended[i].tid);
 	if (k->ended[i].time && *old && (*old)->ended == k->ended[i].time)
-		drop(k, old);
+		remove_entry(k, old);
 	k->ended[i].tid = tid;
 	k->ended[i].time = time;
 	k->next_ended = (i + 1) % ENDED_MAX;

@@ -79,7 +79,7 @@ is "no loss" 0 "$(key events_discarded "$s/status")"
 echo 0 >"$i/tracing_on"
 off=$("$work/calls" 100)
 is "nothing is recorded" 0 "$(told "$off")"
-has "$(cat "$s/status")" "^problem channel0: somebody else has stopped the recording"
+has "$(cat "$s/status")" "^problem channel0: another program has stopped the recording"
 printf 'stop\nstart\n' >"$s/control"
 on=$("$work/calls" 100)
 is "recording again" 100 "$(told "$on")"

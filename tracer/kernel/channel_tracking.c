@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Passes the session's inclusion sets to the kernel: it records only the processes in them.
+ */
+#include <dirent.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tracer/kernel/kernel.h"
+
+/* Lists the threads of the tracked processes. The kernel adds their descendants itself. */
+static int list_threads(const struct track *t, uint32_t **out, size_t *count)
+{
+	uint32_t *tids = NULL, *more;
+	size_t n = 0;
+	char path[48];
+	struct dirent *d;
+
+	for (size_t i = 0; i < t->count; i++) {
+		DIR *dir;
+
+		snprintf(path, sizeof(path), "/proc/%u/task", t->ids[i]);
+		dir = opendir(path);
+		while (dir && (d = readdir(dir))) {
+			if (d->d_name[0] == '.')
+				continue;
+			more = (n & (n - 1)) ? tids
+					     : realloc(tids, (n ? 2 * n : 1) * sizeof(*tids));
+			if (!more) {
+				closedir(dir);
+				free(tids);
+				return -ENOMEM;
+			}
+			tids = more;
+			tids[n++] = (uint32_t)strtoul(d->d_name, NULL, 10);
+		}
+		if (dir)
+			closedir(dir);
+	}
+	*out = tids;
+	*count = n;
+	return 0;
+}
+
+static bool tracks_equal(const struct track *a, const struct track *b)
+{
+	return a->some == b->some && a->count == b->count &&
+	       (!a->count || !memcmp(a->ids, b->ids, a->count * sizeof(*a->ids)));
+}
+
+bool kchannel_apply_track(struct kchannel *kc, struct kernel *k)
+{
+	const struct track *t = &kc->channel->session->track[TRACK_PID];
+	struct track copy;
+	uint32_t *tids = NULL;
+	size_t count = 0;
+	int ret = 0;
+
+	if (tracks_equal(t, &kc->tracked[TRACK_PID]) && !kc->track_again)
+		return !t->some || t->count;
+	/*
+	 * While the set is replaced, the kernel has no set and would record all threads: stop
+	 * recording meanwhile.
+	 */
+	if (kc->recording)
+		k->ops->record(kc->bc, false);
+	ret = list_threads(t, &tids, &count);
+	if (!ret && (!t->some || count))
+		ret = k->ops->track(kc->bc, tids, count);
+	free(tids);
+	if (!ret && t->some && !count)
+		/*
+		 * None of the processes exists. An empty set would mean all threads to the kernel.
+		 */
+		return false;
+	kc->track_again = ret != 0;
+	if (!ret && track_copy(t, &copy) == 0) {
+		track_deinit(&kc->tracked[TRACK_PID]);
+		kc->tracked[TRACK_PID] = copy;
+	}
+	if (ret)
+		kc->error = ret;
+	return !ret && (!t->some || t->count);
+}
+
+bool kchannel_apply_track_attrs(struct kchannel *kc, struct kernel *k)
+{
+	const struct track *t = kc->channel->session->track;
+	struct track copy;
+	int ret = 0;
+
+	for (int i = TRACK_PID + 1; i < TRACK_ATTRS && !ret; i++) {
+		if (tracks_equal(&t[i], &kc->tracked[i]))
+			continue;
+		ret = k->ops->track_by ? k->ops->track_by(kc->bc, i, &t[i]) : -EOPNOTSUPP;
+		if (!ret && track_copy(&t[i], &copy) == 0) {
+			track_deinit(&kc->tracked[i]);
+			kc->tracked[i] = copy;
+		}
+	}
+	if (ret)
+		kc->error = ret;
+	return !ret;
+}

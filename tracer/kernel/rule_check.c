@@ -1,0 +1,222 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Checks new rules of kernel channels against the kernel's events and their fields.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tracer/base/base.h"
+#include "tracer/kernel/kernel.h"
+#include "tracer/rule/kernel_pattern.h"
+#include "tracer/statedump/statedump.h"
+
+#define SUGGEST_EVENTS 64       /* their fields are suggested for a field that no event has */
+
+static const char *suggest_system(struct kernel *k, const char *word, size_t len)
+{
+	const char **names = malloc((k->event_count + 1) * sizeof(*names)), *near;
+	size_t n = 0;
+
+	if (!names)
+		return NULL;
+	for (size_t i = 0; i < k->event_count; i++)
+		if (kevent_is_tracepoint(k->events[i]) &&
+		    (!n || strcmp(names[n - 1], k->events[i]->system) != 0))
+			names[n++] = k->events[i]->system;
+	near = nearest(word, len, names, n);
+	free(names);
+	return near;
+}
+
+/* system NULL: among all systems. */
+static const char *suggest_event(struct kernel *k, const char *system, const char *prefix,
+			      const char *word)
+{
+	const char **names = malloc((k->event_count + 1) * sizeof(*names)), *near;
+	size_t n = 0, skip = strlen(prefix);
+
+	if (!names)
+		return NULL;
+	for (size_t i = 0; i < k->event_count; i++) {
+		const struct kevent *e = k->events[i];
+
+		if (system ? !strcmp(e->system, system) && !strncmp(e->name, prefix, skip)
+			   : kevent_is_tracepoint(e))
+			names[n++] = e->name + skip;
+	}
+	near = nearest(word, strlen(word), names, n);
+	free(names);
+	return near;
+}
+
+static int fail_no_such(const struct rule *r, const char *what, const char *word, int len,
+		   const char *near, struct tr_err *err)
+{
+	int column = (int)(word - r->pattern), ret;
+
+	if (near)
+		ret = tr_fail_at(err, -ENOENT, r->text, column,
+				 "no such %s '%.*s'; did you mean '%s'?", what, len, word, near);
+	else
+		ret = tr_fail_at(err, -ENOENT, r->text, column, "no such %s '%.*s'", what, len,
+				 word);
+	if (err)
+		err->line = r->line;
+	return ret;
+}
+
+/* Sets a sentence that says why no event matches the rule. */
+static int explain_no_match(struct kernel *k, const struct rule *r, struct tr_err *err)
+{
+	const char *p = r->pattern, *colon = strchr(p, ':'), *word;
+	char system[128];
+
+	if (dynamic_event_is_rule(p) || krule_is_function(p))
+		return fail_no_such(r, "event", p, (int)strlen(p), NULL, err);
+	if (!strncmp(p, "syscall:", 8)) {
+		word = krule_syscall_name(p);
+		return fail_no_such(r, "system call", word, (int)strlen(word),
+			       suggest_event(k, "syscalls", "sys_enter_", word), err);
+	}
+	if (!colon)
+		return fail_no_such(r, "tracepoint", p, (int)strlen(p),
+				    suggest_event(k, NULL, "", p), err);
+	snprintf(system, sizeof(system), "%.*s", (int)(colon - p), p);
+	if (!strchr(system, '*') && !kevent_find(k, system, NULL, 0))
+		return fail_no_such(r, "system", p, (int)(colon - p),
+			       suggest_system(k, system, strlen(system)), err);
+	return fail_no_such(r, "tracepoint", colon + 1, (int)strlen(colon + 1),
+		       suggest_event(k, system, "", colon + 1), err);
+}
+
+/* False: the fields are unknown. */
+static bool get_fields(struct kernel *k, struct kevent *e, struct kdump_fields *out)
+{
+	if (e->dump >= 0) {
+		kdump_filter_event((enum kdump_type)e->dump, out);
+		return true;
+	}
+	if (!e->format && !e->unreadable)
+		kevent_load_format(k, e);
+	if (e->format)
+		kformat_filter_event(e->format, &out->event);
+	return e->format;
+}
+
+/* -EINVAL if a field that the filter names is in none of the events that the rule matches. */
+static int check_fields(struct kernel *k, const struct rule *r, struct tr_err *err)
+{
+	const struct filter_node *field;
+	struct kdump_fields fields;
+	int ret = 0;
+
+	for (size_t n = 0; !ret && (field = filter_named_field(r->filter, n)); n++) {
+		struct md_buf names = MD_BUF_INIT;
+		const char *where = NULL;
+		bool found = false;
+		size_t events = 0;
+
+		for (size_t i = 0; i < k->event_count && !found; i++) {
+			struct kevent *e = k->events[i];
+
+			if (!e->present || !rule_match(r, e->key, 0))
+				continue;
+			/* An event whose format cannot be read may have any field. */
+			found = !get_fields(k, e, &fields) ||
+				filter_event_has(&fields.event, field);
+			where = where ? where : e->name;
+			if (events++ < SUGGEST_EVENTS && !found)
+				filter_event_names(&fields.event, &names);
+		}
+		if (!found && where)
+			ret = filter_no_field(r->filter, field,
+					      events > 1 ? "any of the rule's events" : where,
+					      &names, err);
+		md_buf_deinit(&names);
+	}
+	if (ret && err)
+		err->line = r->line;
+	return ret;
+}
+
+/*
+ * -EINVAL if the filter's types clash in all events that the rule matches, with the sentence for
+ * the first one. -ENOENT: the rule matches no event.
+ */
+static int check_types(struct kernel *k, const struct rule *r, struct tr_err *err)
+{
+	struct tr_err first = TR_ERR_INIT;
+	struct kdump_fields fields;
+	const struct kevent *clash = NULL;
+	bool any = false;
+
+	for (size_t i = 0; i < k->event_count; i++) {
+		struct kevent *e = k->events[i];
+
+		if (!e->present || !rule_match(r, e->key, 0))
+			continue;
+		any = true;
+		if (!r->filter)
+			return 0;
+		if (!get_fields(k, e, &fields))
+			continue;
+		if (filter_check(r->filter, &fields.event, clash ? NULL : &first) != -EINVAL)
+			return 0;
+		clash = clash ? clash : e;
+	}
+	if (!any)
+		return explain_no_match(k, r, err);
+	if (!clash)
+		return 0;
+	if (err) {
+		size_t n = strlen(first.sentence);
+
+		*err = first;
+		snprintf(err->sentence + n, sizeof(err->sentence) - n, " (in %.100s)", clash->name);
+		err->line = r->line;
+	}
+	return -EINVAL;
+}
+
+static int check_rule(struct kernel *k, const struct rule *r, struct tr_err *err)
+{
+	int ret = check_types(k, r, err);
+
+	return ret || !r->filter ? ret : check_fields(k, r, err);
+}
+
+/* Makes the probes of new rules. One call requests the preparation of all that need it. */
+static int make_probes(struct kernel *k, const struct rule_list *l, struct kprobe_plan *plan,
+		       struct tr_err *err)
+{
+	int ret = 0, one;
+
+	for (size_t i = 0; i < l->count && (!ret || ret == -EAGAIN); i++) {
+		if (!l->rules[i].line || !kprobe_is_rule(&l->rules[i]))
+			continue;
+		one = kprobe_make(k, plan, &l->rules[i], err);
+		ret = one ? one : ret;
+	}
+	return ret;
+}
+
+int kernel_check_rules(struct kernel *k, const struct rule_list *l, struct kprobe_plan *plan,
+		       struct tr_err *err)
+{
+	int ret = make_probes(k, l, plan, err);
+
+	if (ret)
+		return ret;
+	ret = kernel_refresh(k);
+	if (ret)
+		return tr_fail(err, ret, "the kernel's events cannot be listed: %s",
+			       strerror(-ret));
+	pthread_mutex_lock(&k->lock);
+	for (size_t i = 0; i < l->count && !ret; i++)
+		if (l->rules[i].line)
+			ret = check_rule(k, &l->rules[i], err);
+	pthread_mutex_unlock(&k->lock);
+	return ret;
+}
