@@ -14,7 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "tracer/probe/dynamic_event.h"
+#include "tracer/probe/probe.h"
 #include "tracer/probe/elf_symbol.h"
 
 static uint64_t seed, round_now;

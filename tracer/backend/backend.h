@@ -85,7 +85,7 @@ struct backend_ops {
 	int (*format)(const struct backend *b, const char *system, const char *event,
 		      struct md_buf *out);
 	/*
-	 * Makes a dynamic event (probe/dynamic_event.h; resolved, its file open) in a group that
+	 * Makes a dynamic event (probe/probe.h; resolved, its file open) in a group that
 	 * belongs to the caller. Appends the names of the event's probes, new or existing, each
 	 * with a NUL. They are listed and have formats like tracepoints.
 	 */

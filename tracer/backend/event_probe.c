@@ -5,7 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "tracer/probe/dynamic_event.h"
+#include "tracer/probe/probe.h"
 #include "tracer/backend/event_probe.h"
 #include "tracer/kevent/syscall_string.h"
 

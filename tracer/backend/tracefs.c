@@ -5,7 +5,7 @@
  * not disturbed.
  */
 #include "tracer/backend/tracefs.h"
-#include "tracer/probe/dynamic_event.h"
+#include "tracer/probe/probe.h"
 #include "tracer/rule/rule.h"
 
 #include <dirent.h>

@@ -18,7 +18,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "tracer/probe/dynamic_event.h"
+#include "tracer/probe/probe.h"
 #include "tracer/backend/event_probe.h"
 #include "tracer/backend/tracefs.h"
 #include "tracer/base/hash.h"

@@ -29,7 +29,7 @@
 #include "tracer/backend/backend.h"
 #include "tracer/session/session.h"
 #include "tracer/abi/filter_interp.h"
-#include "tracer/probe/dynamic_event.h"
+#include "tracer/probe/probe.h"
 #include "tracer/kevent/format.h"
 #include "tracer/kernel/thread_table.h"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Dynamic events that rules make: probes (probe/dynamic_event.h) and traced functions. A probe
+ * Dynamic events that rules make: probes (probe/probe.h) and traced functions. A probe
  * exists in the kernel while some channel of this daemon has a rule for it, enabled or not, so that
  * the write of a wrong rule fails. All such channels share it. Whether it is in use is found from
  * the rules.
@@ -18,7 +18,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "tracer/probe/dynamic_event.h"
+#include "tracer/probe/probe.h"
 #include "tracer/kernel/kernel.h"
 #include "tracer/rule/kernel_pattern.h"
 #include "tracer/kevent/kallsyms.h"

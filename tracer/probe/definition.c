@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Rules of dynamic kernel events, and their definitions for tracefs: see probe/dynamic_event.h. */
+/* Rules of dynamic kernel events, and their definitions for tracefs. */
 #include <ctype.h>
 #include <errno.h>
 #include <stdio.h>
@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "metadata/name.h"
-#include "tracer/probe/dynamic_event.h"
+#include "tracer/probe/probe.h"
 #include "tracer/probe/elf_symbol.h"
 #include "tracer/base/base.h"
 
@@ -17,11 +17,12 @@ static const struct {
 	const char *word;
 	size_t len;
 } kinds[] = {
-	[DYN_KPROBE] = { "kprobe:", 7 }, [DYN_KRETPROBE] = { "kretprobe:", 10 }, [DYN_UPROBE] = { "uprobe:", 7 },
-	[DYN_URETPROBE] = { "uretprobe:", 10 }, [DYN_USDT] = { "usdt:", 5 },
+	[DYN_KPROBE] = { "kprobe:", 7 }, [DYN_KRETPROBE] = { "kretprobe:", 10 },
+	[DYN_UPROBE] = { "uprobe:", 7 }, [DYN_URETPROBE] = { "uretprobe:", 10 },
+	[DYN_USDT] = { "usdt:", 5 },
 };
 
-static int kind_of(const char *text)
+static int find_kind(const char *text)
 {
 	for (int i = 0; i <= DYN_USDT; i++)
 		if (!strncmp(text, kinds[i].word, kinds[i].len))
@@ -31,7 +32,7 @@ static int kind_of(const char *text)
 
 bool dynamic_event_is_rule(const char *text)
 {
-	return kind_of(text) >= 0;
+	return find_kind(text) >= 0;
 }
 
 bool dynamic_event_has_file(const struct dynamic_event *d)
@@ -53,17 +54,18 @@ void dynamic_event_deinit(struct dynamic_event *d)
 }
 
 struct input {
-	const char *text, *begin, *end;         /* of the rule's part behind the kind */
+	/* text: the rule; begin, end: its part after the kind */
+	const char *text, *begin, *end;
 	struct tr_err *err;
 };
 
-static int wrong(const struct input *in, const char *where, const char *why)
+static int fail_at(const struct input *in, const char *where, const char *why)
 {
 	return tr_fail_at(in->err, -EINVAL, in->text, (int)(where - in->text), "%s", why);
 }
 
-/* The colon that the last field stands behind; NULL. */
-static const char *last_colon(const char *begin, const char *end)
+/* The last colon, or NULL. */
+static const char *find_last_colon(const char *begin, const char *end)
 {
 	while (end > begin)
 		if (*--end == ':')
@@ -71,79 +73,83 @@ static const char *last_colon(const char *begin, const char *end)
 	return NULL;
 }
 
-/* Names of symbols: those of C, C++, Rust, compilers' suffixes, versions. No byte that means something to tracefs but + for the offset. */
-static int take_symbol(const struct input *in, const char *p, bool is_kernel, bool is_return,
+/*
+ * Symbols of C, C++ and Rust, with compilers' suffixes and versions. Rejects bytes with a meaning
+ * for tracefs, except the + of an offset.
+ */
+static int parse_symbol(const struct input *in, const char *p, bool is_kernel, bool is_return,
 		       struct dynamic_event *d)
 {
 	const char *more = is_kernel ? "_.$:" : "_.$@", *q;
 
 	if (p == in->end)
-		return wrong(in, p, "a symbol is missing");
+		return fail_at(in, p, "a symbol is missing");
 	if (in->end - p > SYMBOL_MAX)
-		return wrong(in, p, "the symbol's name is too long");
+		return fail_at(in, p, "the symbol's name is too long");
 	for (q = p; q < in->end && *q != '+'; q++)
 		if (!isalnum((unsigned char)*q) && !strchr(more, *q))
-			return wrong(in, q, "a symbol has letters, digits, '_', '.' and '$' only");
+			return fail_at(in, q,
+				       "a symbol has letters, digits, '_', '.' and '$' only");
 	if (q == p)
-		return wrong(in, p, "a symbol is missing before '+'");
+		return fail_at(in, p, "a symbol is missing before '+'");
 	if (q < in->end && is_return)
-		return wrong(in, q, "a return probe is at a function's return: it has no offset");
+		return fail_at(in, q, "a return probe is at a function's return: it has no offset");
 	if (q < in->end) {
 		bool hex = in->end - q > 3 && q[1] == '0' && q[2] == 'x';
 		const char *o = q + 1 + 2 * hex;
 
 		if (o == in->end || in->end - o > 16)
-			return wrong(in, q, "an offset is a number of bytes: +16 or +0x10");
+			return fail_at(in, q, "an offset is a number of bytes: +16 or +0x10");
 		for (; o < in->end; o++)
 			if (hex ? !isxdigit((unsigned char)*o) : !isdigit((unsigned char)*o))
-				return wrong(in, o, "an offset is a number of bytes: +16 or +0x10");
+				return fail_at(in, o,
+					       "an offset is a number of bytes: +16 or +0x10");
 	}
 	d->symbol = strndup(p, (size_t)(in->end - p));
 	return d->symbol ? 0 : -ENOMEM;
 }
 
-static int take_path(const struct input *in, const char *end, struct dynamic_event *d)
+static int parse_path(const struct input *in, const char *end, struct dynamic_event *d)
 {
 	const unsigned char *p = (const unsigned char *)in->begin,
 			    *stop = (const unsigned char *)end;
 
 	if (in->begin == end || *in->begin != '/')
-		return wrong(in, in->begin,
+		return fail_at(in, in->begin,
 			     "the path of a program or library is missing: it begins with '/'");
-	/* It will be a part of the event's name. */
+	/* The path goes into sentences and listings. */
 	while (p < stop) {
 		size_t n = md_utf8_char(p, (size_t)(stop - p));
 
 		if (!n || *p < 0x20 || *p == 0x7f)
-			return wrong(in, (const char *)p,
+			return fail_at(in, (const char *)p,
 				     "a path here is UTF-8 without control characters");
 		if (*p == '/' && stop - p >= 3 && p[1] == '.' && p[2] == '.' &&
 		    (stop - p == 3 || p[3] == '/'))
-			return wrong(in, (const char *)p + 1, "a path here has no '..'");
+			return fail_at(in, (const char *)p + 1, "a path here has no '..'");
 		p += n;
 	}
 	d->path = strndup(in->begin, (size_t)(end - in->begin));
 	return d->path ? 0 : -ENOMEM;
 }
 
-static int take_usdt(const struct input *in, struct dynamic_event *d)
+static int parse_usdt(const struct input *in, struct dynamic_event *d)
 {
-	const char *name = last_colon(in->begin, in->end),
-		   *provider = name ? last_colon(in->begin, name) : NULL;
+	const char *name = find_last_colon(in->begin, in->end),
+		   *provider = name ? find_last_colon(in->begin, name) : NULL;
 	int ret;
 
 	if (!provider)
-		return wrong(in, in->end, "a usdt rule is usdt:PATH:PROVIDER:NAME");
-	ret = take_path(in, provider, d);
+		return fail_at(in, in->end, "a usdt rule is usdt:PATH:PROVIDER:NAME");
+	ret = parse_path(in, provider, d);
 	if (ret)
 		return ret;
 	for (const char *p = provider + 1; p < in->end; p++)
 		if (p != name && !isalnum((unsigned char)*p) && !strchr("_.$-", *p))
-			return wrong(
-				in, p,
-				"names of providers and probes have letters, digits and '_' only");
+			return fail_at(in, p, "names of providers and probes have letters, digits "
+				     "and '_' only");
 	if (provider + 1 == name || name + 1 == in->end)
-		return wrong(in, provider + 1 == name ? name : in->end,
+		return fail_at(in, provider + 1 == name ? name : in->end,
 			     "a usdt rule is usdt:PATH:PROVIDER:NAME");
 	d->provider = strndup(provider + 1, (size_t)(name - provider - 1));
 	d->name = strndup(name + 1, (size_t)(in->end - name - 1));
@@ -152,29 +158,28 @@ static int take_usdt(const struct input *in, struct dynamic_event *d)
 
 int dynamic_event_parse(const char *text, struct dynamic_event *out, struct tr_err *err)
 {
-	int kind = kind_of(text), ret;
+	int kind = find_kind(text), ret;
 	struct input in = { .text = text, .begin = text, .end = text + strlen(text), .err = err };
 	const char *colon;
 
 	*out = (struct dynamic_event){ .fd = -1 };
 	if (kind < 0)
-		return wrong(&in, in.begin,
-			     "that is no rule of a dynamic event (kprobe:, kretprobe:, uprobe:, "
-			     "uretprobe:, usdt:)");
+		return fail_at(&in, in.begin, "not a rule of a dynamic event (kprobe:, kretprobe:, "
+			     "uprobe:, uretprobe:, usdt:)");
 	out->kind = (enum dynamic_event_kind)kind;
 	in.begin += kinds[kind].len;
 	if (kind == DYN_USDT) {
-		ret = take_usdt(&in, out);
+		ret = parse_usdt(&in, out);
 	} else if (kind == DYN_KPROBE || kind == DYN_KRETPROBE) {
-		ret = take_symbol(&in, in.begin, true, kind == DYN_KRETPROBE, out);
+		ret = parse_symbol(&in, in.begin, true, kind == DYN_KRETPROBE, out);
 	} else {
-		colon = last_colon(in.begin, in.end);
+		colon = find_last_colon(in.begin, in.end);
 		if (!colon)
-			ret = wrong(&in, in.end, "a rule of this kind is PATH:SYMBOL");
+			ret = fail_at(&in, in.end, "a rule of this kind is PATH:SYMBOL");
 		else
-			ret = take_path(&in, colon, out);
+			ret = parse_path(&in, colon, out);
 		if (!ret)
-			ret = take_symbol(&in, colon + 1, false, kind == DYN_URETPROBE, out);
+			ret = parse_symbol(&in, colon + 1, false, kind == DYN_URETPROBE, out);
 	}
 	if (ret) {
 		dynamic_event_deinit(out);
@@ -183,9 +188,9 @@ int dynamic_event_parse(const char *text, struct dynamic_event *out, struct tr_e
 	return 0;
 }
 
-/* ---- where it is in the file ---- */
+/* ---- places in the file ---- */
 
-static int no_probe(const struct dynamic_event *d, const struct elfsym_probes *all,
+static int fail_no_probe(const struct dynamic_event *d, const struct elfsym_probes *all,
 		    struct tr_err *err)
 {
 	const char *names[1024], *best;
@@ -203,7 +208,7 @@ static int no_probe(const struct dynamic_event *d, const struct elfsym_probes *a
 	return tr_fail(err, -ENOENT, "%s has no probe '%s:%s'", d->path, d->provider, d->name);
 }
 
-static bool is_meant(const struct dynamic_event *d, const struct elfsym_probe *p)
+static bool is_wanted(const struct dynamic_event *d, const struct elfsym_probe *p)
 {
 	return !strcmp(p->provider, d->provider) && !strcmp(p->name, d->name);
 }
@@ -217,9 +222,9 @@ static int resolve_usdt(struct dynamic_event *d, struct tr_err *err)
 	if (ret)
 		return ret;
 	for (size_t i = 0; i < all.count; i++)
-		count += is_meant(d, &all.probes[i]);
+		count += is_wanted(d, &all.probes[i]);
 	if (!count)
-		ret = no_probe(d, &all, err);
+		ret = fail_no_probe(d, &all, err);
 	else if (count > DYN_PLACES_MAX)
 		ret = tr_fail(err, -EFBIG, "%s has '%s:%s' in %zu places, more than %d", d->path,
 			      d->provider, d->name, count, DYN_PLACES_MAX);
@@ -228,7 +233,7 @@ static int resolve_usdt(struct dynamic_event *d, struct tr_err *err)
 	for (size_t i = 0; i < all.count && !ret; i++) {
 		struct elfsym_probe *p = &all.probes[i];
 
-		if (!is_meant(d, p))
+		if (!is_wanted(d, p))
 			continue;
 		d->places[d->place_count++] = (struct dynplace){ p->offset, p->semaphore, p->args };
 		p->args = NULL;
@@ -262,14 +267,14 @@ int dynamic_event_resolve(struct dynamic_event *d, struct tr_err *err)
 
 /* ---- definitions ---- */
 
-static bool is_good(const char *name)
+static bool is_valid_name(const char *name)
 {
 	size_t n = strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_");
 
 	return n && !name[n] && n < DYN_NAME_MAX && !isdigit((unsigned char)*name);
 }
 
-/* The field that an operand gives, appended with its type; false: none. */
+/* Appends the field of an operand with its type; false: it has none. */
 static bool put_arg(const char *operand, size_t len, int arg, const char *want, struct md_buf *out)
 {
 	struct md_buf fetch = MD_BUF_INIT;
@@ -283,8 +288,8 @@ static bool put_arg(const char *operand, size_t len, int arg, const char *want, 
 	return good;
 }
 
-/* The arg'th operand; its length, 0: there is none. */
-static size_t operand_of(const char *args, int arg, const char **operand)
+/* The arg'th operand and its length; 0: there is none. */
+static size_t find_operand(const char *args, int arg, const char **operand)
 {
 	const char *p = args ? args : "";
 	size_t n;
@@ -299,12 +304,14 @@ static size_t operand_of(const char *args, int arg, const char **operand)
 	}
 }
 
-/* The type that an operand of the first place has, which all others must have, too: `:s32`. */
-static bool type_of(const struct dynamic_event *d, int arg, char type[8])
+/*
+ * The type of an operand of the first place, such as `:s32`, which all other places must have, too.
+ */
+static bool find_type(const struct dynamic_event *d, int arg, char type[8])
 {
 	struct md_buf fetch = MD_BUF_INIT;
 	const char *operand, *colon;
-	size_t n = operand_of(d->places[0].args, arg, &operand);
+	size_t n = find_operand(d->places[0].args, arg, &operand);
 	bool good = n && dynamic_event_operand(operand, n, &fetch) &&
 		    (colon = strrchr(md_buf_str(&fetch), ':')) && strlen(colon) < 8;
 
@@ -314,20 +321,23 @@ static bool type_of(const struct dynamic_event *d, int arg, char type[8])
 	return good;
 }
 
-/* The fields that all places of a probe can give, since it is one event to the user: names and types agree, operands differ. */
+/*
+ * Appends the fields that all places of a probe have, because the user sees one event: names and
+ * types are equal, operands differ.
+ */
 static void put_args(const struct dynamic_event *d, size_t place, struct md_buf *out)
 {
 	for (int arg = 0; arg < ARGS_MAX; arg++) {
 		const char *operand;
 		char type[8];
 		size_t n;
-		bool good = type_of(d, arg, type);
+		bool good = find_type(d, arg, type);
 
 		for (size_t i = 1; i < d->place_count && good; i++) {
-			n = operand_of(d->places[i].args, arg, &operand);
+			n = find_operand(d->places[i].args, arg, &operand);
 			good = put_arg(operand, n, arg, type, NULL);
 		}
-		n = operand_of(d->places[place].args, arg, &operand);
+		n = find_operand(d->places[place].args, arg, &operand);
 		if (good)
 			put_arg(operand, n, arg, type, out);
 	}
@@ -338,7 +348,7 @@ int dynamic_event_define(const struct dynamic_event *d, size_t place, const char
 {
 	bool is_return = d->kind == DYN_KRETPROBE || d->kind == DYN_URETPROBE;
 
-	if (!is_good(group) || !is_good(event))
+	if (!is_valid_name(group) || !is_valid_name(event))
 		return tr_fail(err, -EINVAL,
 			       "names of groups and events have letters, digits and '_' only");
 	md_buf_printf(out, "%c:%s/%s ", is_return ? 'r' : 'p', group, event);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Dynamic kernel events, made and removed in tracefs: see probe/dynamic_event.h. probe/definition.c has the rules and definitions. */
+/* Creates, lists and removes dynamic kernel events in tracefs. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "tracer/base/hash.h"
-#include "tracer/probe/dynamic_event.h"
+#include "tracer/probe/probe.h"
 #include "tracer/base/base.h"
 
 int dynamic_event_write(int tracefs_fd, const char *file, const char *definition, size_t len)
@@ -37,7 +37,7 @@ static bool is_kernel(const struct dynamic_event *d)
 	return d->kind == DYN_KPROBE || d->kind == DYN_KRETPROBE;
 }
 
-/* Identifies a rule in the names of its events: a name is too short for the rule's text. */
+/* Identifies a rule in the names of its events, because its text is too long for a name. */
 static uint64_t hash_rule(const struct dynamic_event *d)
 {
 	const char *const parts[] = { d->path, d->symbol, d->provider, d->name };
@@ -48,7 +48,9 @@ static uint64_t hash_rule(const struct dynamic_event *d)
 	return h;
 }
 
-/* Identifies the file and its contents: a program that was built again has its symbols elsewhere. */
+/*
+ * Identifies the file and its contents, because the symbols of a rebuilt program have other places.
+ */
 static uint32_t hash_file(const struct dynamic_event *d)
 {
 	uint64_t h = HASH_START;
@@ -64,7 +66,7 @@ static uint32_t hash_file(const struct dynamic_event *d)
 	return (uint32_t)(h ^ h >> 32);
 }
 
-/* KIND_SYMBOL_RULE: what all names of a rule begin with. Its length. */
+/* KIND_SYMBOL_RULE, the common prefix of a rule's names. Returns its length. */
 static size_t make_stem(const struct dynamic_event *d, char name[DYN_NAME_MAX])
 {
 	static const char *const kinds[] = { "kprobe", "kretprobe", "uprobe", "uretprobe", "usdt" };
@@ -78,7 +80,7 @@ static size_t make_stem(const struct dynamic_event *d, char name[DYN_NAME_MAX])
 	return (size_t)n;
 }
 
-/* … FILE, and PLACE behind the first. */
+/* KIND_SYMBOL_RULE_FILE, and _PLACE for all places but the first. */
 static void make_name(const struct dynamic_event *d, size_t place, char name[DYN_NAME_MAX])
 {
 	size_t n = make_stem(d, name);
@@ -96,7 +98,7 @@ bool dynamic_event_made(const struct dynamic_event *d, const char *name)
 	return !strncmp(name, stem, n);
 }
 
-static bool is_there(int tracefs_fd, const char *group, const char *name)
+static bool is_created(int tracefs_fd, const char *group, const char *name)
 {
 	char path[2 * DYN_NAME_MAX + 16];
 
@@ -104,7 +106,10 @@ static bool is_there(int tracefs_fd, const char *group, const char *name)
 	return !faccessat(tracefs_fd, path, F_OK, 0);
 }
 
-/* Of kallsyms only what begins alike and is about as long: there are some 200000 names. */
+/*
+ * Candidates from kallsyms, which has about 200,000 names: those with the same first byte and about
+ * the same length.
+ */
 struct near {
 	char *names[2048];
 	size_t count;
@@ -121,8 +126,8 @@ static bool add_near(struct near *near, const char *name, const char *wanted, si
 	return near->names[near->count] && ++near->count;
 }
 
-/* 1: kallsyms has it, 0: not (near is filled), -1: cannot tell */
-static int look_up(const char *symbol, size_t len, struct near *near)
+/* 1: kallsyms has the symbol; 0: it does not (near is filled); -1: kallsyms is not readable. */
+static int find_kernel_symbol(const char *symbol, size_t len, struct near *near)
 {
 	FILE *f = fopen("/proc/kallsyms", "re");
 	char line[1024], *name;
@@ -131,7 +136,7 @@ static int look_up(const char *symbol, size_t len, struct near *near)
 	if (!f)
 		return -1;
 	while (!found && fgets(line, sizeof(line), f)) {
-		name = strchr(line, ' ');       /* behind the address, the type and a blank */
+		name = strchr(line, ' ');       /* after the address, the type and a blank */
 		if (!name || !name[1] || name[2] != ' ')
 			continue;
 		name += 3;
@@ -156,7 +161,7 @@ int dynamic_event_explain(const struct dynamic_event *d, int code, struct tr_err
 	near = calloc(1, sizeof(*near));
 	if (!near)
 		return code;
-	known = look_up(d->symbol, len, near);
+	known = find_kernel_symbol(d->symbol, len, near);
 	best = nearest(d->symbol, len, (const char *const *)near->names, near->count);
 	if (!known && best)
 		code = tr_fail(err, -ENOENT,
@@ -174,7 +179,7 @@ int dynamic_event_explain(const struct dynamic_event *d, int code, struct tr_err
 	return code;
 }
 
-static int explain(const struct dynamic_event *d, int code, struct tr_err *err)
+static int explain_error(const struct dynamic_event *d, int code, struct tr_err *err)
 {
 	const char *what = is_kernel(d) ? "kprobe_events" : "uprobe_events";
 
@@ -186,8 +191,8 @@ static int explain(const struct dynamic_event *d, int code, struct tr_err *err)
 			       what);
 	case -EADDRNOTAVAIL:
 		return tr_fail(err, -EINVAL,
-			       "the kernel has several functions '%s'; give the place as another "
-			       "function's name and +OFF",
+			       "the kernel has several functions '%s'; give the place as the name "
+			       "of another function and +OFF",
 			       d->symbol);
 	case -ENOENT:
 	case -EINVAL:
@@ -198,12 +203,12 @@ static int explain(const struct dynamic_event *d, int code, struct tr_err *err)
 		return tr_fail(err, code, "the kernel allows no probe in %s: %s", d->path,
 			       strerror(-code));
 	default:
-		return tr_fail(err, code, "cannot make the event in %s of tracefs: %s", what,
+		return tr_fail(err, code, "cannot create the event in %s of tracefs: %s", what,
 			       strerror(-code));
 	}
 }
 
-/* 1: made; 0: it was there. */
+/* 1: created; 0: it exists. */
 static int create_place(int tracefs_fd, const char *group, const struct dynamic_event *d,
 			size_t place, const char *name, struct tr_err *err)
 {
@@ -211,13 +216,13 @@ static int create_place(int tracefs_fd, const char *group, const struct dynamic_
 	struct md_buf line = MD_BUF_INIT;
 	int ret;
 
-	/* A second definition of a name would add to the event, see probe/dynamic_event.h. */
-	if (is_there(tracefs_fd, group, name))
+	/* A second definition of a name would add a place to the event: see probe/probe.h. */
+	if (is_created(tracefs_fd, group, name))
 		return 0;
 	ret = dynamic_event_define(d, place, group, name, &line, err);
 	if (!ret) {
 		ret = dynamic_event_write(tracefs_fd, file, md_buf_str(&line), line.len);
-		ret = ret ? explain(d, ret, err) : 1;
+		ret = ret ? explain_error(d, ret, err) : 1;
 	}
 	md_buf_deinit(&line);
 	return ret;
@@ -234,10 +239,8 @@ int dynamic_event_create(int tracefs_fd, const char *group, const struct dynamic
 
 	if (faccessat(tracefs_fd, file, F_OK, 0) && errno == ENOENT)
 		return tr_fail(err, -EOPNOTSUPP,
-			       is_kernel(d) ? "this kernel was built without kprobes (there is no "
-					      "kprobe_events in tracefs)"
-					    : "this kernel was built without uprobes (there is no "
-					      "uprobe_events in tracefs)");
+			       "this kernel was built without %cprobes (tracefs has no %s)",
+			       is_kernel(d) ? 'k' : 'u', file);
 	if (!count || count > DYN_PLACES_MAX)
 		return tr_fail(err, -EINVAL, "the place of the probe is not known");
 	for (i = 0; i < count && ret >= 0; i++) {
@@ -256,8 +259,8 @@ int dynamic_event_create(int tracefs_fd, const char *group, const struct dynamic
 	return ret < 0 ? ret : 0;
 }
 
-/* True unless the file is not there or says that the event is off. */
-static bool is_on(int dir, const char *path)
+/* True unless the file does not exist or says that the event is off. */
+static bool is_switched_on(int dir, const char *path)
 {
 	int fd = openat(dir, path, O_RDONLY | O_CLOEXEC);
 	char c = '1';
@@ -271,8 +274,9 @@ static bool is_on(int dir, const char *path)
 }
 
 /*
- * True if the event is, or may be, enabled anywhere. The kernel tests that itself only for events in one place: of one in several (seen on
- * 6.18) it frees all but the last while they are armed, and the next hit runs into freed memory.
+ * True if the event is enabled, or may be, in any instance. The kernel checks that only for events
+ * in one place. Of an event in several places (seen on 6.18) it frees all but the last while they
+ * are armed, and the next hit uses freed memory.
  */
 static bool is_enabled(int tracefs_fd, const char *group, const char *name)
 {
@@ -283,7 +287,7 @@ static bool is_enabled(int tracefs_fd, const char *group, const char *name)
 	int fd;
 
 	snprintf(path, sizeof(path), "events/%s/%s/enable", group, name);
-	if (is_on(tracefs_fd, path))
+	if (is_switched_on(tracefs_fd, path))
 		return true;
 	fd = openat(tracefs_fd, "instances", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (fd < 0)
@@ -295,7 +299,7 @@ static bool is_enabled(int tracefs_fd, const char *group, const char *name)
 	}
 	for (on = false; !on && (e = readdir(d));) {
 		snprintf(path, sizeof(path), "%s/events/%s/%s/enable", e->d_name, group, name);
-		on = e->d_name[0] != '.' && is_on(dirfd(d), path);
+		on = e->d_name[0] != '.' && is_switched_on(dirfd(d), path);
 	}
 	closedir(d);
 	return on;
@@ -313,7 +317,7 @@ int dynamic_event_remove(int tracefs_fd, const char *group, const char *name)
 	return dynamic_event_write(tracefs_fd, "dynamic_events", line, (size_t)n);
 }
 
-static void disable(int tracefs_fd, const char *group, const char *name)
+static void disable_event(int tracefs_fd, const char *group, const char *name)
 {
 	char path[2 * DYN_NAME_MAX + 24];
 	int fd;
@@ -322,14 +326,14 @@ static void disable(int tracefs_fd, const char *group, const char *name)
 	fd = openat(tracefs_fd, path, O_WRONLY | O_CLOEXEC);
 	if (fd < 0)
 		return;
-	/* If it fails, removing the event does, and says so. */
+	/* If it fails, the removal of the event fails, too, and reports it. */
 	if (write(fd, "0", 1) != 1)
 		errno = 0;
 	close(fd);
 }
 
-/* Takes apart `p:GROUP/NAME …`, `r8:GROUP/NAME …`; false if that is none of ours. */
-static bool take_line(const char *line, const char *prefix, char group[DYN_NAME_MAX],
+/* Parses `p:GROUP/NAME …`, `r8:GROUP/NAME …`; false: another kind of line or group. */
+static bool parse_line(const char *line, const char *prefix, char group[DYN_NAME_MAX],
 		      char name[DYN_NAME_MAX])
 {
 	char kind;
@@ -356,7 +360,7 @@ int dynamic_event_list(int tracefs_fd, const char *group, struct md_buf *names)
 		return ret;
 	}
 	while (getline(&line, &size, f) >= 0)
-		if (take_line(line, group, of, name) && !strcmp(of, group))
+		if (parse_line(line, group, of, name) && !strcmp(of, group))
 			md_buf_put(names, name, strlen(name) + 1);
 	free(line);
 	fclose(f);
@@ -377,7 +381,7 @@ int dynamic_event_ids(int tracefs_fd, const char *except, struct md_buf *out)
 		return fd < 0 ? (errno == ENOENT ? 0 : -errno) : -ENOMEM;
 	}
 	while (getline(&line, &size, f) >= 0) {
-		if (!take_line(line, "", group, name) || !strncmp(group, except, strlen(except)))
+		if (!parse_line(line, "", group, name) || !strncmp(group, except, strlen(except)))
 			continue;
 		snprintf(path, sizeof(path), "events/%s/%s/id", group, name);
 		fd = openat(tracefs_fd, path, O_RDONLY | O_CLOEXEC);
@@ -411,16 +415,19 @@ int dynamic_event_remove_group(int tracefs_fd, const char *prefix)
 		close(fd);
 		return -ENOMEM;
 	}
-	/* Removing one while the list is read is safe, but what is behind it may be skipped: hence again until a turn finds none. */
+	/*
+	 * A removal while the list is read may make the reader skip lines, so repeat until a turn
+	 * removes none.
+	 */
 	do {
 		ret = failed = 0;
 		rewind(f);
 		while (getline(&line, &size, f) >= 0) {
 			int one;
 
-			if (!take_line(line, prefix, group, name))
+			if (!parse_line(line, prefix, group, name))
 				continue;
-			disable(tracefs_fd, group, name);
+			disable_event(tracefs_fd, group, name);
 			one = dynamic_event_remove(tracefs_fd, group, name);
 			ret += !one;
 			failed = one && one != -ENOENT ? one : failed;

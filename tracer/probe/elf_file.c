@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The parts of an ELF file: see probe/elf_file.h. Nothing is believed: offsets and sizes are cut to the file, tables are bounded. */
+/* Reads ELF files: see probe/elf_file.h. */
 #include <elf.h>
 #include <errno.h>
 #include <stdlib.h>
@@ -29,7 +29,7 @@ static bool read_all(int fd, void *out, size_t n, uint64_t at)
 	return true;
 }
 
-/* A header of 32 bits in the form of 64. */
+/* Converts a 32-bit header to the 64-bit form. */
 static void widen_header(Elf64_Ehdr *to, const Elf32_Ehdr *from)
 {
 	memcpy(to->e_ident, from->e_ident, EI_NIDENT);
@@ -54,14 +54,16 @@ static bool read_section(const struct elf_view *v, const Elf64_Ehdr *e, uint32_t
 	if (v->is64) {
 		if (!read_all(v->fd, &h, sizeof(h), at))
 			return false;
-		*s = (struct elf_section){ h.sh_name, h.sh_type,   h.sh_link, h.sh_flags,
-					   h.sh_addr, h.sh_offset, h.sh_size };
 	} else {
 		if (!read_all(v->fd, &h32, sizeof(h32), at))
 			return false;
-		*s = (struct elf_section){ h32.sh_name, h32.sh_type,   h32.sh_link, h32.sh_flags,
-					   h32.sh_addr, h32.sh_offset, h32.sh_size };
+		h = (Elf64_Shdr){ .sh_name = h32.sh_name, .sh_type = h32.sh_type,
+				  .sh_link = h32.sh_link, .sh_flags = h32.sh_flags,
+				  .sh_addr = h32.sh_addr, .sh_offset = h32.sh_offset,
+				  .sh_size = h32.sh_size };
 	}
+	*s = (struct elf_section){ h.sh_name, h.sh_type,   h.sh_link, h.sh_flags,
+				   h.sh_addr, h.sh_offset, h.sh_size };
 	return true;
 }
 
@@ -74,7 +76,7 @@ static int read_sections(struct elf_view *v, const Elf64_Ehdr *e)
 	    e->e_shentsize != (v->is64 ? sizeof(Elf64_Shdr) : sizeof(Elf32_Shdr)) ||
 	    !read_section(v, e, 0, &first))
 		return 0;
-	if (!count)             /* more than the header's 16 bits hold */
+	if (!count)             /* the number does not fit into the header's 16 bits */
 		count = first.size < SECTIONS_MAX ? (uint32_t)first.size : SECTIONS_MAX;
 	if (names == SHN_XINDEX)
 		names = first.link;
@@ -103,14 +105,15 @@ static bool read_segment(const struct elf_view *v, const Elf64_Ehdr *e, uint32_t
 	if (v->is64) {
 		if (!read_all(v->fd, &h, sizeof(h), at))
 			return false;
-		*type = h.p_type;
-		*s = (struct elf_segment){ h.p_flags, h.p_offset, h.p_vaddr, h.p_filesz };
 	} else {
 		if (!read_all(v->fd, &h32, sizeof(h32), at))
 			return false;
-		*type = h32.p_type;
-		*s = (struct elf_segment){ h32.p_flags, h32.p_offset, h32.p_vaddr, h32.p_filesz };
+		h = (Elf64_Phdr){ .p_type = h32.p_type, .p_flags = h32.p_flags,
+				  .p_offset = h32.p_offset, .p_vaddr = h32.p_vaddr,
+				  .p_filesz = h32.p_filesz };
 	}
+	*type = h.p_type;
+	*s = (struct elf_segment){ h.p_flags, h.p_offset, h.p_vaddr, h.p_filesz };
 	return true;
 }
 
@@ -161,13 +164,14 @@ int elf_view_open(struct elf_view *v, int fd, struct tr_err *err)
 	memset(v, 0, offsetof(struct elf_view, window));
 	v->fd = fd;
 	if (fstat(fd, &st))
-		return tr_fail(err, -errno, "cannot look at the file: %s", strerror(errno));
+		return tr_fail(err, -errno, "cannot read the file's attributes: %s",
+			       strerror(errno));
 	if (!S_ISREG(st.st_mode) || st.st_size < 0)
-		return tr_fail(err, -ENOEXEC, "that is no file");
+		return tr_fail(err, -ENOEXEC, "this is not a regular file");
 	v->file_size = (uint64_t)st.st_size;
 	if (!read_header(v, &e) || (e.e_type != ET_EXEC && e.e_type != ET_DYN))
-		return tr_fail(err, -ENOEXEC,
-			       "the file is no program or library of this machine (ELF)");
+		return tr_fail(err, -ENOEXEC, "the file is no program or library of this machine "
+			       "(ELF)");
 	ret = read_sections(v, &e);
 	if (!ret)
 		ret = read_segments(v, &e);
@@ -219,12 +223,13 @@ uint64_t elf_view_symbol_size(const struct elf_view *v)
 	return v->is64 ? sizeof(Elf64_Sym) : sizeof(Elf32_Sym);
 }
 
-/* Symbols are read in pieces of a window: a call of the system for each would take seconds. */
+/* Reads symbols through a window: one system call per symbol would take seconds. */
 bool elf_view_symbol(struct elf_view *v, const struct elf_section *table, uint64_t index,
 		     struct elf_symbol *out)
 {
 	uint64_t size = elf_view_symbol_size(v), at = table->offset + index * size, left;
 	const uint8_t *p;
+	Elf64_Sym s;
 
 	if (index >= table->size / size)
 		return false;
@@ -239,18 +244,16 @@ bool elf_view_symbol(struct elf_view *v, const struct elf_section *table, uint64
 	}
 	p = v->window + (at - v->window_at);
 	if (v->is64) {
-		Elf64_Sym s;
-
 		memcpy(&s, p, sizeof(s));
-		*out = (struct elf_symbol){ s.st_name, s.st_shndx, s.st_info, s.st_value,
-					    s.st_size };
 	} else {
-		Elf32_Sym s;
+		Elf32_Sym s32;
 
-		memcpy(&s, p, sizeof(s));
-		*out = (struct elf_symbol){ s.st_name, s.st_shndx, s.st_info, s.st_value,
-					    s.st_size };
+		memcpy(&s32, p, sizeof(s32));
+		s = (Elf64_Sym){ .st_name = s32.st_name, .st_shndx = s32.st_shndx,
+				 .st_info = s32.st_info, .st_value = s32.st_value,
+				 .st_size = s32.st_size };
 	}
+	*out = (struct elf_symbol){ s.st_name, s.st_shndx, s.st_info, s.st_value, s.st_size };
 	return true;
 }
 

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The parts of an ELF file, read with pread, in one form for 32 and 64 bits: for probe/elf_symbol.c and probe/usdt_note.c. */
+/*
+ * An ELF file, read with pread, in one form for 32 and 64 bits. The file may be hostile: offsets
+ * and sizes are cut to the file, tables are bounded.
+ */
 #ifndef TRACER_PROBE_ELF_FILE_H
 #define TRACER_PROBE_ELF_FILE_H
 
@@ -31,29 +34,29 @@ struct elf_view {
 	bool is64;
 	uint64_t file_size;
 	struct elf_section *sections;           /* owned */
-	uint32_t section_count, names;          /* names: index of the section of names; >= section_count: none */
+	uint32_t section_count, names;  /* names: index of the section of names; or out of range */
 	struct elf_segment *segments;           /* owned */
 	uint32_t segment_count;
-	/* A window over the symbols being read. */
+	/* A window over the symbol table that is being read. */
 	uint64_t window_at;
 	size_t window_len;
 	uint8_t window[65536];
 };
 
-/* fd is a file that stays the caller's. -ENOEXEC, -EIO, -ENOMEM with a sentence. */
+/* The caller keeps fd. -ENOEXEC, -EIO, -ENOMEM with a sentence. */
 int elf_view_open(struct elf_view *v, int fd, struct tr_err *err);
 void elf_view_close(struct elf_view *v);
 
-/* All n bytes from `at` on of a section; false if they are not in it, or cannot be read. */
+/* Reads n bytes of a section from `at` on. False: they are not in it, or cannot be read. */
 bool elf_view_read(const struct elf_view *v, const struct elf_section *s, uint64_t at, void *out,
 		   size_t n);
-/* The first of a type; by name; NULL. */
+/* The first section of a type, or of a name; NULL: none. */
 const struct elf_section *elf_view_section_of(const struct elf_view *v, uint32_t type);
 const struct elf_section *elf_view_section(const struct elf_view *v, const char *name);
 uint64_t elf_view_symbol_size(const struct elf_view *v);
 bool elf_view_symbol(struct elf_view *v, const struct elf_section *table, uint64_t index,
 		     struct elf_symbol *out);
-/* An address as offset in the file; -1 if no segment (with `executed`: no executable one) has it. */
+/* The file offset of an address; -1: no segment (executed: no executable one) contains it. */
 int64_t elf_view_offset(const struct elf_view *v, uint64_t address, bool executed);
 
 #endif

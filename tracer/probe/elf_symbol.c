@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/*
- * Symbols of ELF files: see probe/elf_symbol.h. The file's parts are brought into one form for 32 and 64 bits as they are read; what
- * is here serves probe/usdt_note.c too.
- */
+/* Symbols of ELF files: see probe/elf_symbol.h. */
 #include <elf.h>
 #include <errno.h>
 #include <stdbool.h>
@@ -16,43 +13,43 @@
 enum { NEAR_MAX = 4096 };
 static const uint64_t names_max = 128u << 20, symbols_max = 8u << 20;
 
-/* What is looked for: NAME, and its version if one was given. */
+/* The symbol to find: a name, and a version if the rule has one. */
 struct wanted {
-	const char *text;       /* as written, for sentences */
+	const char *text;       /* as in the rule, for error sentences */
 	char name[1024];
-	const char *version;    /* points into name's array behind the NUL, or NULL */
-	bool only_default;      /* written with @@ */
+	const char *version;    /* in name's array after the NUL, or NULL */
+	bool only_default;      /* the rule has @@ */
 	uint64_t add;
 };
 
 struct found {
-	int rank;               /* 0: nothing yet; the higher the better */
-	bool many;              /* several at different places with that rank */
+	int rank;               /* 0: nothing found; the highest wins */
+	bool many;              /* several values have this rank */
 	bool ifunc;
 	uint64_t value, size;
 };
 
-struct table {                  /* one symbol table in work */
+struct table {                  /* a symbol table that is being searched */
 	struct elf_view *v;
 	const struct elf_section *symbols, *versions;   /* versions: of dynsym, or NULL */
 	char *names;
 	uint64_t names_size;
-	int version;            /* the index of the wanted version; 0: any; -1: the file has no such version */
+	int version;            /* index of the wanted version; 0: any; -1: not in the file */
 };
 
-static int take_offset(struct wanted *w, char *plus, struct tr_err *err)
+static int parse_offset(struct wanted *w, char *plus, struct tr_err *err)
 {
 	char *end;
 
 	errno = 0;
 	w->add = strtoull(plus + 1, &end, 0);
 	if (errno || *end || plus[1] < '0' || plus[1] > '9')
-		return tr_fail(err, -EINVAL, "'%s' is no offset", plus + 1);
+		return tr_fail(err, -EINVAL, "'%s' is not an offset", plus + 1);
 	*plus = '\0';
 	return 0;
 }
 
-static int take_wanted(struct wanted *w, const char *symbol, struct tr_err *err)
+static int parse_wanted(struct wanted *w, const char *symbol, struct tr_err *err)
 {
 	char *p;
 	int ret;
@@ -65,7 +62,7 @@ static int take_wanted(struct wanted *w, const char *symbol, struct tr_err *err)
 	strcpy(w->name, symbol);
 	p = strrchr(w->name, '+');
 	if (p && p != w->name) {
-		ret = take_offset(w, p, err);
+		ret = parse_offset(w, p, err);
 		if (ret)
 			return ret;
 	}
@@ -78,14 +75,20 @@ static int take_wanted(struct wanted *w, const char *symbol, struct tr_err *err)
 	return 0;
 }
 
-/* A string of the table, which ends with a NUL. Only that: a name may be as long as the table, so nobody may look for its end for every symbol. */
+/*
+ * A string of the table; the table ends with a NUL. A name may be as long as the table, so callers
+ * must not take its length for every symbol.
+ */
 static const char *name_at(const struct table *t, uint64_t at)
 {
 	return at < t->names_size ? t->names + at : "";
 }
 
-/* The index that a name of a version has in the file (SHT_GNU_verdef): bounded by the section and by each step going forward. */
-static int version_index(const struct table *t, const char *version)
+/*
+ * The index of a version's name in the file (SHT_GNU_verdef). Bounded by the section, and each step
+ * goes forward.
+ */
+static int find_version(const struct table *t, const char *version)
 {
 	const struct elf_section *s = elf_view_section_of(t->v, SHT_GNU_verdef);
 	uint64_t at = 0;
@@ -106,8 +109,8 @@ static int version_index(const struct table *t, const char *version)
 	return -1;
 }
 
-/* How well a symbol with the right name fits; 0: not at all. */
-static int rank_of(const struct table *t, const struct elf_symbol *s, bool is_default)
+/* The rank of a symbol with the wanted name; 0: not usable. */
+static int rank_symbol(const struct table *t, const struct elf_symbol *s, bool is_default)
 {
 	int type = ELF64_ST_TYPE(s->info), bind = ELF64_ST_BIND(s->info);
 
@@ -120,8 +123,8 @@ static int rank_of(const struct table *t, const struct elf_symbol *s, bool is_de
 	       (bind == STB_GLOBAL ? 2 : bind == STB_WEAK);
 }
 
-/* True if the name is the wanted one; says whether it is of the default version. */
-static bool matches(const struct table *t, const struct wanted *w, const struct elf_symbol *s,
+/* Whether the symbol has the wanted name and version; *is_default: it is of the default version. */
+static bool match_symbol(const struct table *t, const struct wanted *w, const struct elf_symbol *s,
 		    uint64_t index, bool *is_default)
 {
 	const char *name = name_at(t, s->name), *at;
@@ -132,7 +135,7 @@ static bool matches(const struct table *t, const struct wanted *w, const struct 
 	if (strncmp(name, w->name, len))
 		return false;
 	at = name + len;
-	if (*at == '@') {               /* .symtab spells versions out */
+	if (*at == '@') {               /* .symtab has versions in its names */
 		*is_default = at[1] == '@';
 		return (!w->version || !strcmp(at + 1 + *is_default, w->version)) &&
 		       (*is_default || !w->only_default);
@@ -146,15 +149,15 @@ static bool matches(const struct table *t, const struct wanted *w, const struct 
 	return *is_default || !w->only_default;
 }
 
-static void consider(const struct table *t, const struct wanted *w, const struct elf_symbol *s,
-		     uint64_t index, struct found *f)
+static void consider_symbol(const struct table *t, const struct wanted *w,
+			    const struct elf_symbol *s, uint64_t index, struct found *f)
 {
 	bool is_default;
 	int rank;
 
-	if (!matches(t, w, s, index, &is_default))
+	if (!match_symbol(t, w, s, index, &is_default))
 		return;
-	rank = rank_of(t, s, is_default);
+	rank = rank_symbol(t, s, is_default);
 	if (!rank || rank < f->rank)
 		return;
 	if (rank == f->rank) {
@@ -170,8 +173,11 @@ struct near {
 	size_t count;
 };
 
-/* Only names that begin alike and are about as long: the comparison is not cheap, and a file may have a million. */
-static void collect_near(const struct table *t, const struct wanted *w, const struct elf_symbol *s,
+/*
+ * Collects names with the same first byte and about the same length: the comparison is slow, and a
+ * file may have a million symbols.
+ */
+static void add_near(const struct table *t, const struct wanted *w, const struct elf_symbol *s,
 			 struct near *near)
 {
 	const char *name = name_at(t, s->name);
@@ -183,8 +189,9 @@ static void collect_near(const struct table *t, const struct wanted *w, const st
 		near->names[near->count++] = name;
 }
 
-/* Goes through one table: for f, or, if near is given, for names to offer. */
-static void walk(const struct table *t, const struct wanted *w, struct found *f, struct near *near)
+/* Reads one table, for f, or if near is not NULL, for suggestions. */
+static void read_table(const struct table *t, const struct wanted *w, struct found *f,
+		       struct near *near)
 {
 	uint64_t size = elf_view_symbol_size(t->v), count = t->symbols->size / size;
 
@@ -194,9 +201,9 @@ static void walk(const struct table *t, const struct wanted *w, struct found *f,
 		if (!elf_view_symbol(t->v, t->symbols, i, &s))
 			return;
 		if (near)
-			collect_near(t, w, &s, near);
+			add_near(t, w, &s, near);
 		else
-			consider(t, w, &s, i, f);
+			consider_symbol(t, w, &s, i, f);
 	}
 }
 
@@ -227,11 +234,11 @@ static int open_table(struct table *t, struct elf_view *v, uint32_t type, const 
 	if (type == SHT_DYNSYM)
 		t->versions = elf_view_section_of(v, SHT_GNU_versym);
 	if (type == SHT_DYNSYM && w->version)
-		t->version = version_index(t, w->version);
+		t->version = find_version(t, w->version);
 	return 0;
 }
 
-static int nothing(struct elf_view *v, const struct wanted *w, struct tr_err *err)
+static int fail_not_found(struct elf_view *v, const struct wanted *w, struct tr_err *err)
 {
 	static const uint32_t types[] = { SHT_SYMTAB, SHT_DYNSYM };
 	struct near *near = malloc(sizeof(*near));
@@ -242,7 +249,7 @@ static int nothing(struct elf_view *v, const struct wanted *w, struct tr_err *er
 		if (open_table(&t, v, types[i], w, NULL))
 			continue;
 		near->count = 0;
-		walk(&t, w, NULL, near);
+		read_table(&t, w, NULL, near);
 		best = nearest(w->name, strlen(w->name), near->names, near->count);
 		if (best)
 			tr_fail(err, -ENOENT, "the file has no function '%s'; did you mean '%s'?",
@@ -260,32 +267,34 @@ static int nothing(struct elf_view *v, const struct wanted *w, struct tr_err *er
 	return tr_fail(err, -ENOENT, "the file has no function '%s'", w->text);
 }
 
-static int place(struct elf_view *v, const struct wanted *w, const struct found *f,
+static int set_offset(struct elf_view *v, const struct wanted *w, const struct found *f,
 		 uint64_t *offset, struct tr_err *err)
 {
 	int64_t at;
 
 	if (f->many)
 		return tr_fail(err, -ENOTUNIQ,
-			       "the file has several functions '%s'; give one's address, as nm "
-			       "shows it: 0x%llx",
+			       "the file has several functions '%s'; give the address of one as "
+			       "nm prints it: 0x%llx",
 			       w->text, (unsigned long long)f->value);
 	if (f->ifunc)
 		return tr_fail(err, -EOPNOTSUPP,
-			       "'%s' is one of several functions, chosen at run time: name the one",
+			       "'%s' is selected from several functions at run time: name one of "
+			       "those",
 			       w->text);
 	if (w->add && f->size && w->add >= f->size)
 		return tr_fail(err, -EINVAL, "'%s' has only %llu bytes", w->name,
 			       (unsigned long long)f->size);
 	at = f->value + w->add < f->value ? -1 : elf_view_offset(v, f->value + w->add, true);
 	if (at < 0)
-		return tr_fail(err, -EINVAL, "'%s' is not in a part of the file that is executed",
+		return tr_fail(err, -EINVAL, "'%s' is not in an executable part of the file",
 			       w->text);
 	*offset = (uint64_t)at;
 	return 0;
 }
 
-static int find(struct elf_view *v, const struct wanted *w, struct found *f, struct tr_err *err)
+static int find_symbol(struct elf_view *v, const struct wanted *w, struct found *f,
+		       struct tr_err *err)
 {
 	static const uint32_t types[] = { SHT_SYMTAB, SHT_DYNSYM };
 	struct table t;
@@ -297,10 +306,10 @@ static int find(struct elf_view *v, const struct wanted *w, struct found *f, str
 			continue;
 		if (ret)
 			return ret;
-		walk(&t, w, f, NULL);
+		read_table(&t, w, f, NULL);
 		free(t.names);
 	}
-	return f->rank ? 0 : nothing(v, w, err);
+	return f->rank ? 0 : fail_not_found(v, w, err);
 }
 
 int elfsym_resolve(int fd, const char *symbol, uint64_t *offset, struct tr_err *err)
@@ -308,7 +317,7 @@ int elfsym_resolve(int fd, const char *symbol, uint64_t *offset, struct tr_err *
 	struct found f = { 0 };
 	struct elf_view v;
 	struct wanted w;
-	int ret = take_wanted(&w, symbol, err);
+	int ret = parse_wanted(&w, symbol, err);
 
 	if (ret)
 		return ret;
@@ -321,13 +330,13 @@ int elfsym_resolve(int fd, const char *symbol, uint64_t *offset, struct tr_err *
 		errno = 0;
 		f.value = strtoull(w.name, &end, 16);
 		ret = errno || *end || w.version || !w.name[2]
-			      ? tr_fail(err, -EINVAL, "'%s' is no address", symbol)
+			      ? tr_fail(err, -EINVAL, "'%s' is not an address", symbol)
 			      : 0;
 	} else {
-		ret = find(&v, &w, &f, err);
+		ret = find_symbol(&v, &w, &f, err);
 	}
 	if (!ret)
-		ret = place(&v, &w, &f, offset, err);
+		ret = set_offset(&v, &w, &f, offset, err);
 	elf_view_close(&v);
 	return ret;
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * USDT probes: the notes in .note.stapsdt. Each has the addresses of the place, of .stapsdt.base as the linker knew it (prelink may
- * have moved everything since: the difference to where that section is now is to be added) and of the semaphore, then three strings.
+ * USDT probes: the notes in .note.stapsdt. Each has three addresses, of the place, of .stapsdt.base
+ * at link time, and of the semaphore, then three strings. prelink may have moved the file's
+ * sections: the difference to the present address of .stapsdt.base is added.
  */
 #include <elf.h>
 #include <errno.h>
@@ -32,7 +33,7 @@ static const uint8_t *take_string(const uint8_t *p, const uint8_t *end, const ch
 	return nul ? nul + 1 : NULL;
 }
 
-static uint64_t address_at(const struct elf_view *v, const uint8_t *p, int i)
+static uint64_t read_address(const struct elf_view *v, const uint8_t *p, int i)
 {
 	uint64_t wide;
 	uint32_t narrow;
@@ -45,8 +46,8 @@ static uint64_t address_at(const struct elf_view *v, const uint8_t *p, int i)
 	return narrow;
 }
 
-/* Adds one; false if it makes no sense. -ENOMEM in *ret. */
-static bool take_probe(const struct elf_view *v, const struct elf_section *base, const uint8_t *p,
+/* Adds a probe; false: the note is not valid. *ret: -ENOMEM. */
+static bool add_probe(const struct elf_view *v, const struct elf_section *base, const uint8_t *p,
 		       size_t size, struct elfsym_probes *out, int *ret)
 {
 	size_t word = v->is64 ? 8 : 4;
@@ -62,9 +63,9 @@ static bool take_probe(const struct elf_view *v, const struct elf_section *base,
 	rest = take_string(rest, p + size, &name);
 	if (!take_string(rest, p + size, &args) || !*provider || !*name)
 		return false;
-	move = base ? base->address - address_at(v, p, 1) : 0;
-	at = elf_view_offset(v, address_at(v, p, 0) + move, true);
-	semaphore = address_at(v, p, 2);
+	move = base ? base->address - read_address(v, p, 1) : 0;
+	at = elf_view_offset(v, read_address(v, p, 0) + move, true);
+	semaphore = read_address(v, p, 2);
 	if (semaphore)
 		semaphore_at = elf_view_offset(v, semaphore + move, false);
 	if (at < 0 || semaphore_at < 0)
@@ -85,7 +86,8 @@ static bool take_probe(const struct elf_view *v, const struct elf_section *base,
 	return true;
 }
 
-static int walk(const struct elf_view *v, const uint8_t *p, size_t size, struct elfsym_probes *out)
+static int read_notes(const struct elf_view *v, const uint8_t *p, size_t size,
+		      struct elfsym_probes *out)
 {
 	const struct elf_section *base = elf_view_section(v, ".stapsdt.base");
 	static const char owner[] = "stapsdt";
@@ -104,7 +106,7 @@ static int walk(const struct elf_view *v, const uint8_t *p, size_t size, struct 
 		}
 		if (h.n_type == NT_STAPSDT && h.n_namesz == sizeof(owner) &&
 		    !memcmp(p + sizeof(h), owner, sizeof(owner)) &&
-		    !take_probe(v, base, p + sizeof(h) + name, h.n_descsz, out, &ret))
+		    !add_probe(v, base, p + sizeof(h) + name, h.n_descsz, out, &ret))
 			out->bad++;
 		if (sizeof(h) + name + desc >= size)
 			break;
@@ -136,7 +138,7 @@ int elfsym_probes(int fd, struct elfsym_probes *out, struct tr_err *err)
 		ret = tr_fail(err, -ENOMEM, "no memory for the file's notes");
 	else if (!elf_view_read(&v, notes, 0, data, notes->size))
 		ret = tr_fail(err, -EIO, "cannot read the file's notes");
-	else if (walk(&v, data, notes->size, out))
+	else if (read_notes(&v, data, notes->size, out))
 		ret = tr_fail(err, -ENOMEM, "no memory for the file's probes");
 	free(data);
 	if (ret)

@@ -1,18 +1,21 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Operands of USDT probes in the assembler's words, as fetch arguments of tracefs: see probe/dynamic_event.h. */
+/*
+ * Operands of usdt probes, in assembler syntax, as fetch arguments of tracefs: see probe/probe.h.
+ */
 #include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "tracer/probe/dynamic_event.h"
+#include "tracer/probe/probe.h"
 
-/* The assembler's names of x86-64 registers; tracefs' name for all sizes of one. */
+/* The x86-64 registers in assembler syntax; tracefs has one name for all sizes. */
 static const struct {
 	const char *kernel, *names[4];
 } registers[] = {
-	{ "ax", { "rax", "eax", "ax", "al" } }, { "bx", { "rbx", "ebx", "bx", "bl" } }, { "cx", { "rcx", "ecx", "cx", "cl" } },
-	{ "dx", { "rdx", "edx", "dx", "dl" } }, { "si", { "rsi", "esi", "si", "sil" } }, { "di", { "rdi", "edi", "di", "dil" } },
+	{ "ax", { "rax", "eax", "ax", "al" } }, { "bx", { "rbx", "ebx", "bx", "bl" } },
+	{ "cx", { "rcx", "ecx", "cx", "cl" } }, { "dx", { "rdx", "edx", "dx", "dl" } },
+	{ "si", { "rsi", "esi", "si", "sil" } }, { "di", { "rdi", "edi", "di", "dil" } },
 	{ "bp", { "rbp", "ebp", "bp", "bpl" } }, { "sp", { "rsp", "esp", "sp", "spl" } },
 	{ "r8", { "r8", "r8d", "r8w", "r8b" } }, { "r9", { "r9", "r9d", "r9w", "r9b" } },
 	{ "r10", { "r10", "r10d", "r10w", "r10b" } }, { "r11", { "r11", "r11d", "r11w", "r11b" } },
@@ -20,8 +23,8 @@ static const struct {
 	{ "r14", { "r14", "r14d", "r14w", "r14b" } }, { "r15", { "r15", "r15d", "r15w", "r15b" } },
 };
 
-/* %rdi and the like up to end */
-static const char *register_of(const char *p, const char *end)
+/* The kernel's name of a register such as %rdi that ends at `end`; NULL. */
+static const char *find_register(const char *p, const char *end)
 {
 	size_t n = (size_t)(end - p);
 
@@ -35,8 +38,11 @@ static const char *register_of(const char *p, const char *end)
 	return NULL;
 }
 
-/* `-4@`, `8@`; the default of an operand without one is a signed word. Returns what is behind it; NULL: floats and nonsense. */
-static const char *take_size(const char *p, const char *end, const char **type)
+/*
+ * Parses `-4@` or `8@`; an operand without a size is a signed word. Returns its end; NULL: a float
+ * or not valid.
+ */
+static const char *parse_size(const char *p, const char *end, const char **type)
 {
 	static const struct {
 		const char *text, *type;
@@ -59,8 +65,10 @@ static const char *take_size(const char *p, const char *end, const char **type)
 	return NULL;
 }
 
-/* A number with sign, decimal or hex; returns what is behind it. NULL: none, or it does not fit. */
-static const char *take_number(const char *p, const char *end, long long *value)
+/*
+ * Parses a signed number, decimal or hexadecimal. Returns its end; NULL: no number, or too large.
+ */
+static const char *parse_number(const char *p, const char *end, long long *value)
 {
 	char text[32], *stop;
 	size_t n = (size_t)(end - p) < sizeof(text) - 1 ? (size_t)(end - p) : sizeof(text) - 1;
@@ -70,7 +78,7 @@ static const char *take_number(const char *p, const char *end, long long *value)
 	text[n] = '\0';
 	if (!isdigit((unsigned char)text[n && (*p == '-' || *p == '+')]))
 		return NULL;
-	/* As unsigned: $0xffffffffffffffff is written so. */
+	/* As unsigned, because assemblers print -1 as $0xffffffffffffffff. */
 	*value = minus ? -(long long)(strtoull(text + 1, &stop, 0) & INT64_MAX)
 		       : (long long)strtoull(text, &stop, 0);
 	return p + (stop - text);
@@ -79,34 +87,34 @@ static const char *take_number(const char *p, const char *end, long long *value)
 bool dynamic_event_operand(const char *operand, size_t len, struct md_buf *out)
 {
 #ifdef __x86_64__
-	const char *end = operand + len, *type, *p = take_size(operand, end, &type), *reg;
+	const char *end = operand + len, *type, *p = parse_size(operand, end, &type), *reg;
 	long long number = 0;
 
 	if (!p || p == end)
 		return false;
 	if (*p == '$') {                        /* a constant */
-		if (take_number(p + 1, end, &number) != end)
+		if (parse_number(p + 1, end, &number) != end)
 			return false;
 		md_buf_printf(out, "\\%lld:%s", number, type);
 		return true;
 	}
 	if (*p == '%') {
-		reg = register_of(p, end);
+		reg = find_register(p, end);
 		if (reg)
 			md_buf_printf(out, "%%%s:%s", reg, type);
 		return reg != NULL;
 	}
 	if (*p != '(')                          /* memory: -4(%rbp), (%rax) */
-		p = take_number(p, end, &number);
+		p = parse_number(p, end, &number);
 	if (!p || end - p < 3 || *p != '(' || end[-1] != ')')
 		return false;
-	reg = register_of(p + 1, end - 1);
+	reg = find_register(p + 1, end - 1);
 	if (reg)
 		md_buf_printf(out, "%+lld(%%%s):%s", number, reg, type);
 	return reg != NULL;
 #else
-	(void)operand, (void)len, (void)out, (void)registers, (void)register_of, (void)take_size,
-		(void)take_number;
+	(void)operand, (void)len, (void)out, (void)registers, (void)find_register, (void)parse_size,
+		(void)parse_number;
 	return false;
 #endif
 }

@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "tracer/probe/dynamic_event.h"
+#include "tracer/probe/probe.h"
 
 #define SYSCALL "syscall:"
 #define KEY_MAX 1024

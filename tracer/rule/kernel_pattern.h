@@ -5,7 +5,7 @@
  *	NAME  SYSTEM:NAME               tracepoints; NAME is the kernel's or LTTng's; both with `*`, which alone is every tracepoint
  *	syscall:NAME                    entry and exit of system calls, with `*`
  *	syscall:entry:NAME  syscall:exit:NAME
- *	kprobe:…  uprobe:…  usdt:…      what probe/dynamic_event.h has: one event each, made by the rule
+ *	kprobe:…  uprobe:…  usdt:…      what probe/probe.h has: one event each, made by the rule
  *	function:NAME                   functions of the kernel, with `*`, by function tracing
  *
  * The key of an event, that patterns are matched with, is `system:name`, `system:name/lttng_name`, `syscall:entry:name`, the rule itself for

@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "tests/lib/test.h"
-#include "tracer/probe/dynamic_event.h"
+#include "tracer/probe/probe.h"
 #include "tracer/backend/event_probe.h"
 #include "tracer/kevent/syscall_string.h"
 
