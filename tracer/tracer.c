@@ -22,10 +22,12 @@
 #include "tracer/snapshot/snapshot.h"
 #include "tracer/output/output.h"
 #include "tracer/os/syncer.h"
+#include "tracer/trigger/trigger.h"
 #include "tracer/view/text_index.h"
 
 /* What a session has besides its channels: session/part.h. A later part may use an earlier one. */
-static const struct session_part *const session_parts[] = { &text_part, &output_part, &snapshot_part, NULL };
+static const struct session_part *const session_parts[] = { &text_part, &output_part, &snapshot_part,
+							&trigger_part, NULL };
 
 #define SYNC_SECONDS 10         /* that a clean end waits for disks */
 #define SYSTEM_APPS "/run/trailfs/apps"
@@ -238,6 +240,9 @@ int tracer_open(const struct tracer_config *config, struct tracer **out, struct 
 	pthread_mutex_unlock(&t->lock);
 	kernel_probes_gc(t);
 	keeper_guard_start(t);
+	ret = triggers_open(t, session_control);
+	if (ret)        /* sessions work without them */
+		tracer_report(t, "no triggers: %s", strerror(-ret));
 	*out = t;
 	return 0;
 
@@ -254,6 +259,7 @@ void tracer_close(struct tracer *t, bool keep)
 	struct session *s, *next;
 
 	server_stop(t);
+	triggers_stop(t);
 	keeper_guard_stop(t);
 	kernel_statedumps_end(t);
 	/* Nobody else is there any more. */
@@ -280,6 +286,7 @@ void tracer_close(struct tracer *t, bool keep)
 	}
 	apps_drop(t, !keep);
 	pthread_mutex_unlock(&t->lock);
+	triggers_close(t, keep);
 	region_retire_finish();
 	parts_gc(t);
 	if (!keep) {

@@ -182,6 +182,7 @@ enum channel_attr {
 	CHANNEL_BLOCKING_TIMEOUT,       /* how long a hit waits for room, where events are discarded; 0: not at all */
 	CHANNEL_SWITCH_PERIOD,          /* how long streams/ may keep back what is in a sub-buffer that is not full; 0: not */
 	CHANNEL_READ_PERIOD,            /* how often those who wait for events look for them; 0: as often as the caller does */
+	CHANNEL_MONITOR_PERIOD,         /* how often triggers look at its buffers; 0: never */
 	CHANNEL_FILE_SIZE, CHANNEL_FILE_COUNT,  /* files of the output: how large, and how many of a stream are kept; 0: no limit */
 };
 int channel_show(struct session *s, enum domain domain, const char *channel, enum channel_attr attr, struct md_buf *out);

@@ -23,6 +23,7 @@
 #include "fs/tree/node.h"
 #include "fs/tree/rows.h"
 #include "fs/tree/tracedir.h"
+#include "fs/tree/trigger_config.h"
 #include "tracer/keeper/keeper.h"
 #include "tracer/tracer.h"
 
@@ -162,6 +163,8 @@ static int serve(const char *path, const struct options *o, int signals)
 
 	if (!rc)
 		presets_make();
+	if (!rc)
+		trigger_presets_make();
 	if (!rc)
 		m = open_mount(path, o);
 	if (!rc && m)

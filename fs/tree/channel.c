@@ -173,6 +173,7 @@ static void list_owners(const struct node *dir, const struct who *who, struct li
 	CHOICE("loss_mode", CHANNEL_LOSS_MODE), \
 	ATTR("switch_period", CHANNEL_SWITCH_PERIOD), \
 	ATTR("read_period", CHANNEL_READ_PERIOD), \
+	ATTR("monitor_period", CHANNEL_MONITOR_PERIOD), \
 	ATTR("file_size", CHANNEL_FILE_SIZE), \
 	ATTR("file_count", CHANNEL_FILE_COUNT), \
 	{ .name = "status", .mode = S_IFREG | 0444, .show = show_status, .change = session_change }

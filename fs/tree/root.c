@@ -200,6 +200,8 @@ static const struct row root_rows[] = {
 	{ .name = "apps", .mode = S_IFDIR | 0555, .find = apps_find, .list = apps_each },
 	{ .name = "sessions", .mode = S_IFDIR | 01777, .find = find_session, .list = list_sessions,
 	  .make = make_session, .remove = remove_session, .attr = sessions_attr, .lasting = true },
+	{ .name = "triggers", .mode = S_IFDIR | 01777, .find = triggers_find, .list = triggers_each,
+	  .make = triggers_make, .remove = triggers_remove, .attr = sessions_attr, .lasting = true },
 	{ 0 }
 };
 

@@ -37,6 +37,20 @@ int events_write(const struct node *n, const struct who *who, const char *text, 
 int contexts_read(const struct node *n, const struct who *who, struct md_buf *out);
 int contexts_write(const struct node *n, const struct who *who, const char *text, bool replace, struct tr_err *err);
 
+/* trigger.c, for triggers/. */
+extern const struct row trigger_row;
+int triggers_find(const struct node *dir, const char *name, const struct who *who,
+		  struct found *found);
+void triggers_each(const struct node *dir, const struct who *who, struct listing *out);
+int triggers_make(const struct node *dir, const char *name, const struct who *who,
+		  struct tr_err *err);
+int triggers_remove(const struct node *dir, const char *name, const struct who *who,
+		    struct tr_err *err);
+/* The trigger that n is or is in, with a reference; NULL: it was removed. */
+struct trigger *trigger_of(const struct node *n);
+int trigger_node_chmod(const struct node *n, mode_t mode);
+int trigger_node_chown(const struct node *n, uid_t uid, gid_t gid);
+
 /* tree_session.c: a directory in snapshots/. Its tag is the time it was made. */
 extern const struct row snapshot_row;
 /* tree_session.c: a number that grows with each change of the session's state. */

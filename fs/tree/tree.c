@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "fs/tree/errors.h"
+#include "fs/tree/rows.h"
 #include "fs/tree/tree.h"
 #include "tracer/tracer.h"
 
@@ -193,7 +194,7 @@ int tree_refuse(const struct node *dir, const char *what, const char *name, cons
 	struct tr_err err = TR_ERR_INIT;
 	uint64_t since = errors_count();
 	int rc = tr_fail_at(&err, -EPERM, name, 0,
-			    "files of this tree are not made, removed or renamed; mkdir and rmdir work on sessions, channels and snapshots");
+			    "files of this tree are not made, removed or renamed; mkdir and rmdir work on sessions, channels, snapshots and triggers");
 
 	errors_result(dir, what, who, since, rc, &err);
 	return rc;
@@ -207,8 +208,11 @@ int tree_chmod(const struct node *n, mode_t mode, const struct who *who)
 
 	if (n->row == &session_row)
 		rc = session_chmod(n->session, mode & PERMISSIONS);
+	else if (n->row == &trigger_row)
+		rc = trigger_node_chmod(n, mode);
 	else
-		rc = tr_fail_at(&err, -EPERM, n->name, 0, "only the directory of a session has a mode of its own");
+		rc = tr_fail_at(&err, -EPERM, n->name, 0,
+				"only the directory of a session or trigger has a mode of its own");
 	errors_result(n, "chmod", who, since, rc, &err);
 	return rc;
 }
@@ -221,8 +225,11 @@ int tree_chown(const struct node *n, uid_t uid, gid_t gid, const struct who *who
 
 	if (n->row == &session_row)
 		rc = session_chown(n->session, uid, gid);
+	else if (n->row == &trigger_row)
+		rc = trigger_node_chown(n, uid, gid);
 	else
-		rc = tr_fail_at(&err, -EPERM, n->name, 0, "only the directory of a session has an owner of its own");
+		rc = tr_fail_at(&err, -EPERM, n->name, 0,
+				"only the directory of a session or trigger has an owner of its own");
 	errors_result(n, "chown", who, since, rc, &err);
 	return rc;
 }

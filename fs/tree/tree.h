@@ -9,6 +9,8 @@
  *	apps.c, kernel.c        the rows of apps/ and of available/kernel/
  *	session.c, channel.c    the rows of a session and of a channel (rows.h: what these files share)
  *	session_config.c        the file `config` of a session (session_config.h)
+ *	trigger.c               the rows of a trigger
+ *	trigger_config.c        the file `config` of a trigger, and triggers.d (trigger_config.h)
  *	tracedir.c              trace/ and snapshots/NAME/ (tracedir.h)
  *	errors.c                the files `error` (errors.h)
  *	node.c                  the nodes that the kernel knows (node.h)

@@ -112,6 +112,7 @@ struct output {
 	int error;                      /* of the last attempt to write, or 0 */
 	int64_t error_since;            /* ns since the epoch */
 	bool rotating;
+	uint64_t rotations;             /* begun by this daemon */
 	uint64_t step, steps;           /* progress of the requests; steps 0: none is served */
 	uint64_t pending;               /* bytes in the rings after the last pass */
 	uint64_t bytes, packets;        /* written since the first start or the last clear */

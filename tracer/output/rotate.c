@@ -136,11 +136,23 @@ static int complete_chunk(struct output *o)
 	return err;
 }
 
+static void begin_rotation(struct output *o)
+{
+	pthread_mutex_lock(&o->lock);
+	o->rotations++;
+	pthread_mutex_unlock(&o->lock);
+	pthread_mutex_lock(&o->s->tracer->lock);
+	session_changed(o->s);
+	pthread_mutex_unlock(&o->s->tracer->lock);
+}
+
 int output_rotate(struct output *o)
 {
 	struct checkpoint_head before = o->head;
-	int err = o->dir < 0 ? -ENOENT : cred_enter(&o->cred);
+	int err;
 
+	begin_rotation(o);
+	err = o->dir < 0 ? -ENOENT : cred_enter(&o->cred);
 	if (err)
 		return err;
 	err = complete_chunk(o);

@@ -45,6 +45,7 @@ struct channel *channel_new(struct session *s, enum domain domain, const char *n
 	c->mode = TRAIL_MODE_OVERWRITE;
 	c->subbuf_size = 512 * 1024;
 	c->subbuf_count = 4;
+	c->monitor_period = 1000000;
 	if (c->kernel)
 		kernel_default_geometry(s->tracer->cpus, &c->subbuf_size, &c->subbuf_count);
 	cds_list_add_tail(&c->node, &s->channels);

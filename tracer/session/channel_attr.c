@@ -12,6 +12,7 @@
 #include "tracer/session/session.h"
 
 #define PERIOD_MAX (UINT64_C(3600) * 1000000)   /* us */
+#define MONITOR_PERIOD_MIN 1000u                /* us */
 #define FILE_SIZE_MAX (UINT64_C(1) << 62)
 #define FILE_COUNT_MAX 1000000u
 #define BUFFER_MAX (UINT64_C(1) << 40)          /* bytes per CPU */
@@ -193,6 +194,21 @@ static int store_read_period(struct channel *c, const char *value, struct tr_err
 	return parse_period(value, &c->read_period, err);
 }
 
+static void show_monitor_period(const struct channel *c, struct md_buf *out)
+{
+	print_time(c->monitor_period, out);
+}
+
+static int store_monitor_period(struct channel *c, const char *value, struct tr_err *err)
+{
+	int ret = parse_period(value, &c->monitor_period, err);
+
+	/* Shorter ones would cost more than they tell. */
+	if (!ret && c->monitor_period && c->monitor_period < MONITOR_PERIOD_MIN)
+		c->monitor_period = MONITOR_PERIOD_MIN;
+	return ret;
+}
+
 static void show_file_size(const struct channel *c, struct md_buf *out)
 {
 	md_buf_printf(out, "%" PRIu64 "\n", c->file_size);
@@ -243,6 +259,7 @@ static const struct channel_setting settings[] = {
 	[CHANNEL_BLOCKING_TIMEOUT] = { show_blocking_timeout, store_blocking_timeout, false },
 	[CHANNEL_SWITCH_PERIOD] = { show_switch_period, store_switch_period, false },
 	[CHANNEL_READ_PERIOD] = { show_read_period, store_read_period, false },
+	[CHANNEL_MONITOR_PERIOD] = { show_monitor_period, store_monitor_period, true },
 	[CHANNEL_FILE_SIZE] = { show_file_size, store_file_size, false },
 	[CHANNEL_FILE_COUNT] = { show_file_count, store_file_count, false },
 };

@@ -51,6 +51,13 @@ void session_clear_parts(struct session *s)
 			LOCKED(s->tracer, (*p)->clear(s));
 }
 
+void session_change_parts(struct session *s)
+{
+	for_each_part(p, s->tracer)
+		if ((*p)->changed)
+			LOCKED(s->tracer, (*p)->changed(s));
+}
+
 void parts_gc(struct tracer *t)
 {
 	for_each_part(p, t)

@@ -37,6 +37,8 @@ struct session_part {
 
 	/* Locked. The session starts. 0 or -errno with a sentence. */
 	int (*start)(struct session *s, struct tr_err *err);
+	/* Locked. Something of the session other than its counters has changed. */
+	void (*changed)(struct session *s);
 	/* Locked. What was recorded so far is in no view any more. */
 	void (*clear)(struct session *s);
 	/* Unlocked: waits for a writer, at most half a second. What the rings hold is where views read it; false: not all of it. */
@@ -66,6 +68,7 @@ struct session_part {
 void parts_gc(struct tracer *t);                /* unlocked */
 /* Each calls one hook of every part, in the order of the table; locked. */
 void session_clear_parts(struct session *s);
+void session_change_parts(struct session *s);
 bool session_must_finish(const struct session *s);
 void session_drop_parts(struct session *s, bool keep);
 void session_exchange_parts(struct session *a, struct session *b);

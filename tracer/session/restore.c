@@ -75,6 +75,14 @@ static void restore_times(struct restore *r, const char *line)
 	r->channel->read_period = read_period;
 }
 
+static void restore_monitor(struct restore *r, const char *line)
+{
+	uint64_t period;
+
+	if (r->channel && sscanf(line, "%" SCNu64, &period) == 1)
+		r->channel->monitor_period = period;
+}
+
 static void restore_files(struct restore *r, const char *line)
 {
 	uint64_t size;
@@ -213,6 +221,7 @@ static const struct line_kind {
 	{ "rule", restore_rule, true },
 	{ "context", restore_context, true },
 	{ "times", restore_times, true },
+	{ "monitor", restore_monitor, true },
 	{ "files", restore_files, true },
 	{ "kernel", restore_kernel, true },
 	{ "channel", restore_channel, false },

@@ -116,6 +116,7 @@ void session_changed(struct session *s)
 	if (s->draft)
 		return;
 	tracer_changed(s->tracer, s->name);
+	session_change_parts(s);
 }
 
 bool session_serves(const struct session *s, uid_t uid)

@@ -80,6 +80,7 @@ struct apptable;
 struct layouts;
 struct kernel;
 struct server;
+struct triggers;
 
 struct tracer {
 	uint32_t objects;                       /* sessions and drafts that are not freed yet; atomic */
@@ -127,6 +128,7 @@ struct tracer {
 	int64_t frozen;                         /* bytes held by views */
 	int64_t opened;                         /* ns since the epoch */
 	struct server *server;                  /* app/attach_server.c */
+	struct triggers *triggers;              /* trigger/trigger.h, with a lock of its own; NULL: none */
 	struct kernel *kernel;                  /* kernel/kernel.h; NULL: the kernel cannot be traced */
 	char no_kernel[256];                    /* the reason, then */
 };
@@ -134,6 +136,13 @@ struct tracer {
 /* Settings of the session itself. `config` has these, the channels and the inclusion sets. */
 struct session_settings {
 	uint64_t snapshot_max_size;             /* bytes; 0: no limit */
+};
+
+/* What the triggers have seen of a session; compared with what it is after each change. */
+struct session_seen {
+	uint64_t starts;
+	bool active;
+	uint64_t rotations, archives;           /* of the output: begun, completed */
 };
 
 struct session {
@@ -167,6 +176,7 @@ struct session {
 	struct output *output;                  /* output/output.h; NULL: events stay in the rings */
 	uint64_t rotate_size, rotate_period;    /* bytes, us; 0: no automatic rotation */
 	bool ending;                            /* its removal has begun: it cannot be started */
+	struct session_seen seen;               /* trigger/watch.c */
 };
 
 struct channel {
@@ -187,6 +197,7 @@ struct channel {
 	uint32_t subbuf_count;
 	uint64_t blocking;                      /* us that a writer waits for room; UINT64_MAX: for ever */
 	uint64_t switch_period, read_period;    /* us; see CHANNEL_* in tracer.h */
+	uint64_t monitor_period;                /* us; 0: triggers do not look at its buffers */
 	uint64_t file_size;                     /* bytes; 0: one file per stream */
 	uint32_t file_count;                    /* 0: no limit */
 	uint64_t epoch;                         /* grows when all applications must attach again */

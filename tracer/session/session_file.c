@@ -11,7 +11,8 @@
  *
  *	track ATTRIBUTE [*] [ID …]      an inclusion set
  *	channel ID ENABLED STARTED PER_PROCESS LOSS MODE SUBBUF_SIZE SUBBUF_COUNT NAME
- *	times BLOCKING SWITCH_PERIOD READ_PERIOD                of the channel above, as the next four
+ *	times BLOCKING SWITCH_PERIOD READ_PERIOD                of the channel above, as the next five
+ *	monitor PERIOD
  *	files SIZE COUNT
  *	kernel NAME                     the channel is of the kernel domain; -: it was never started
  *	context NAME
@@ -130,6 +131,7 @@ static void save_channel(const struct channel *c, struct md_buf *out)
 		      c->loss, (int)c->mode, c->subbuf_size, c->subbuf_count, c->name);
 	md_buf_printf(out, "times %" PRIu64 " %" PRIu64 " %" PRIu64 "\n", c->blocking, c->switch_period,
 		      c->read_period);
+	md_buf_printf(out, "monitor %" PRIu64 "\n", c->monitor_period);
 	md_buf_printf(out, "files %" PRIu64 " %u\n", c->file_size, c->file_count);
 	if (c->session->tracer->domains[c->kernel]->save)
 		c->session->tracer->domains[c->kernel]->save(c, out);

@@ -187,10 +187,15 @@ static int publish(struct session *s, struct snapshot *sn, struct trace_image *m
 
 int snapshot_create(struct session *s, const char *name, struct tr_err *err)
 {
+	return snapshot_create_limited(s, name, 0, err);
+}
+
+int snapshot_create_limited(struct session *s, const char *name, uint64_t max,
+			    struct tr_err *err)
+{
 	struct tracer *t = s->tracer;
 	struct trace_image *m = NULL;
 	struct snapshot *sn;
-	uint64_t max;
 	int ret = name ? name_check(name, SNAPSHOT_NAME_MAX, err) : 0;
 
 	if (ret)
@@ -200,7 +205,7 @@ int snapshot_create(struct session *s, const char *name, struct tr_err *err)
 		return tr_fail(err, -ENOMEM, "out of memory");
 	pthread_mutex_lock(&t->lock);
 	ret = reserve(s, name, sn, err);
-	max = s->settings.snapshot_max_size;
+	max = max ? max : s->settings.snapshot_max_size;
 	pthread_mutex_unlock(&t->lock);
 	if (ret) {
 		free(sn);

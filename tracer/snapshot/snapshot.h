@@ -38,6 +38,10 @@ struct snapshot {
 	char copy[SNAPSHOT_COPY_MAX + 1];
 };
 
+/* As snapshot_create, with at most `max` bytes of stream files; 0: what the session has. */
+int snapshot_create_limited(struct session *s, const char *name, uint64_t max,
+			    struct tr_err *err);
+
 /* The snapshots of a session, as a part of it (session/part.h). */
 extern const struct session_part snapshot_part;
 

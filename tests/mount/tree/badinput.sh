@@ -15,7 +15,7 @@ state() {
 	tail -n +1 control user/events user/channels/c/events user/channels/*/enabled user/channels/*/subbuf_size \
 		user/channels/*/subbuf_count user/channels/*/loss_mode user/channels/*/buffering user/contexts \
 		user/channels/*/contexts user/channels/*/blocking_timeout user/channels/*/switch_period \
-		user/channels/*/read_period user/track/vpid user/track/vuid user/track/vgid
+		user/channels/*/read_period user/channels/*/monitor_period user/track/vpid user/track/vuid user/track/vgid
 	grep -E '^(state|started|owner)' status
 	ls "$S" user/channels
 	stat -c '%A %u %g' "$S/s"
@@ -128,12 +128,12 @@ for f in subbuf_size subbuf_count; do
 		bad EINVAL user/channels/c/$f "$v\n"
 	done
 done
-for f in blocking_timeout switch_period read_period; do
+for f in blocking_timeout switch_period read_period monitor_period; do
 	for v in nonsense -1 1.5 1Q 1M '' '1 2' '1\n2\n' 99999999999999999999; do
 		bad EINVAL user/channels/c/$f "$v\n"
 	done
 done
-for f in switch_period read_period; do
+for f in switch_period read_period monitor_period; do
 	bad EINVAL user/channels/c/$f 'inf\n'
 	bad EINVAL user/channels/c/$f '3601s\n'
 done

@@ -199,6 +199,7 @@ static void say_channel(uint32_t number)
 	say("enabled = %u\nsubbuf_size = %u\nsubbuf_count = %u\n", rnd(2), 4096u << rnd(17), 2u << rnd(12));
 	say("loss_mode = %s\n", any ? PICK(losses) : "overwrite");
 	say("switch_period = %u\nread_period = %u\n", rnd(3600000), rnd(3600000));
+	say("monitor_period = %u\n", 1000 + rnd(3600000));
 	say("file_size = %u\nfile_count = %u\n", rnd(2) * rnd(1u << 31), rnd(1000));
 	say("buffering = %s\n", any && rnd(2) ? "process" : "user");
 	if (any && rnd(2))
@@ -213,7 +214,7 @@ static void say_kernel_channel(uint32_t number)
 	say_name(number);
 	say("events = %s\n", rnd(2) ? "sched:sched_switch" : "syscall:openat if flags == 1");
 	say("contexts =%s\nenabled = %u\nsubbuf_size = %u\nsubbuf_count = %u\nloss_mode = %s\nswitch_period = %u\nread_period = 0\n"
-	    "file_size = 0\nfile_count = %u\n",
+	    "monitor_period = 1000000\nfile_size = 0\nfile_count = %u\n",
 	    rnd(2) ? " tid" : "", rnd(2), 4096u << rnd(10), 2u << rnd(5), rnd(2) ? "discard" : "overwrite", rnd(1000), rnd(1000));
 }
 

@@ -10,7 +10,7 @@ names() {
 	ls -A "$1" | tr '\n' ' '
 }
 
-is "top" "README apps available error log sessions status version " "$(names "$MNT")"
+is "top" "README apps available error log sessions status triggers version " "$(names "$MNT")"
 # The kernel domain is where a backend is
 kernel=
 grep -q '^kernel none' "$MNT/version" || kernel="kernel "
@@ -56,7 +56,7 @@ if [ -n "$kernel" ]; then
 	is "kernel" "channels contexts events track " "$(names "$S/web/kernel")"
 	is "kernel track" "gid pid uid vgid vpid vuid " "$(names "$S/web/kernel/track")"
 	mkdir "$S/web/kernel/channels/k" || fail "mkdir of a kernel channel"
-	is "a kernel channel" "contexts enabled events file_count file_size loss_mode read_period status streams subbuf_count subbuf_size switch_period " \
+	is "a kernel channel" "contexts enabled events file_count file_size loss_mode monitor_period read_period status streams subbuf_count subbuf_size switch_period " \
 		"$(names "$S/web/kernel/channels/k")"
 	rmdir "$S/web/kernel/channels/k" || fail "rmdir of a kernel channel"
 fi
@@ -80,7 +80,7 @@ drwx------ user/channels
 
 # A channel
 mkdir "$S/web/user/channels/fast" || fail "mkdir of a channel"
-is "the channel" "blocking_timeout buffering contexts enabled events file_count file_size loss_mode read_period status streams subbuf_count \
+is "the channel" "blocking_timeout buffering contexts enabled events file_count file_size loss_mode monitor_period read_period status streams subbuf_count \
 subbuf_size switch_period " \
 	"$(names "$S/web/user/channels/fast")"
 is "modes of a channel" "-rw------- buffering
@@ -138,7 +138,7 @@ is "gone" "" "$(names "$S")"
 mkdir "$S/x" "$S/x/user/channels/c" || fail "mkdir"
 (cd "$S/x/user/channels/c" && rmdir "$S/x/user/channels/c" && mkdir "$S/x/user/channels/c") || fail "channel again"
 is "the new channel works" "$(names "$S/x/user/channels/c")" \
-	"blocking_timeout buffering contexts enabled events file_count file_size loss_mode read_period status streams subbuf_count subbuf_size switch_period "
+	"blocking_timeout buffering contexts enabled events file_count file_size loss_mode monitor_period read_period status streams subbuf_count subbuf_size switch_period "
 # rmdir of a session that is full, with open files
 exec 3<"$S/x/status" 4<"$S/x/text" 5>"$S/x/control"
 rmdir "$S/x" || fail "rmdir of a full session with open files"

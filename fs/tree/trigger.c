@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* triggers/NAME/. Nodes hold no trigger: each call finds it by its name and serial. */
+#include <errno.h>
+
+#include "fs/base/words.h"
+#include "fs/tree/rows.h"
+#include "fs/tree/trigger_config.h"
+#include "tracer/tracer.h"
+#include "tracer/trigger/trigger_files.h"
+
+#define PERMISSIONS 07777
+
+struct trigger *trigger_of(const struct node *n)
+{
+	const struct node *dir = node_up(n, &trigger_row);
+
+	return dir ? trigger_get(fs.tracer, dir->name, dir->tag) : NULL;
+}
+
+static int show_file(const struct node *n, const struct who *who, struct md_buf *out)
+{
+	struct trigger *g = trigger_of(n);
+
+	(void)who;
+	if (!g)
+		return -ENOENT;
+	trigger_show(g, (enum trigger_file)n->row->arg, out);
+	trigger_put(g);
+	return 0;
+}
+
+static int store_file(const struct node *n, const struct who *who, const char *text, bool replace,
+		      struct tr_err *err)
+{
+	struct trigger *g = trigger_of(n);
+	int rc;
+
+	(void)who;
+	if (!g)
+		return tr_fail(err, -ENOENT, "the trigger was removed");
+	rc = trigger_store(g, (enum trigger_file)n->row->arg, text, replace, err);
+	trigger_put(g);
+	return rc;
+}
+
+static uint64_t trigger_change(const struct node *n)
+{
+	struct trigger *g = trigger_of(n);
+	struct trigger_info info = { 0 };
+
+	if (g)
+		trigger_info(g, &info);
+	trigger_put(g);
+	return info.change;
+}
+
+/* Owner, mode and time of a trigger's directory and of what is in it. */
+static int trigger_attr(const struct node *n, const struct who *who, struct stat *st)
+{
+	struct trigger *g = trigger_of(n);
+	struct trigger_info info;
+
+	(void)who;
+	if (!g)
+		return -ENOENT;
+	trigger_info(g, &info);
+	trigger_put(g);
+	st->st_uid = info.uid;
+	st->st_gid = info.gid;
+	st->st_mode &= S_IFMT | (info.mode & PERMISSIONS);
+	st->st_mtim.tv_sec = (time_t)(info.created / 1000000000);
+	st->st_mtim.tv_nsec = (long)(info.created % 1000000000);
+	st->st_atim = st->st_ctim = st->st_mtim;
+	return 0;
+}
+
+/* ---- notifications ---- */
+
+static int notifications_open(const struct node *n, void **state)
+{
+	struct trigger *g = trigger_of(n);
+	int rc = g ? notices_open(g, n->row->arg, (struct notices **)state) : -ENOENT;
+
+	trigger_put(g);
+	return rc;
+}
+
+static ssize_t notifications_read(void *state, uint64_t offset, void *buf, size_t size)
+{
+	(void)offset;
+	return notices_read(state, buf, size);
+}
+
+static void notifications_close(void *state)
+{
+	notices_close(state);
+}
+
+static const struct view notifications_view = {
+	.open = notifications_open, .read = notifications_read, .close = notifications_close,
+	.streams = true, .silent = true,
+};
+
+/* ---- owner and mode ---- */
+
+int trigger_node_chmod(const struct node *n, mode_t mode)
+{
+	struct trigger *g = trigger_of(n);
+	int rc = g ? trigger_chmod(g, mode & PERMISSIONS) : -ENOENT;
+
+	trigger_put(g);
+	return rc;
+}
+
+int trigger_node_chown(const struct node *n, uid_t uid, gid_t gid)
+{
+	struct trigger *g = trigger_of(n);
+	int rc = g ? trigger_chown(g, uid, gid) : -ENOENT;
+
+	trigger_put(g);
+	return rc;
+}
+
+/* ---- rows ---- */
+
+static const struct row trigger_rows[] = {
+	{ .name = "condition", .mode = S_IFREG | 0666, .show = show_file, .store = store_file,
+	  .how = STORE_LINES, .attr = trigger_attr, .arg = TRIGGER_CONDITION },
+	{ .name = "actions", .mode = S_IFREG | 0666, .show = show_file, .store = store_file,
+	  .how = STORE_LIST, .attr = trigger_attr, .arg = TRIGGER_ACTIONS },
+	{ .name = "enabled", .mode = S_IFREG | 0666, .show = show_file, .store = store_file,
+	  .attr = trigger_attr, .arg = TRIGGER_ENABLED },
+	{ .name = "status", .mode = S_IFREG | 0444, .show = show_file, .change = trigger_change,
+	  .attr = trigger_attr, .arg = TRIGGER_STATUS },
+	{ .name = "notifications", .mode = S_IFREG | 0444, .view = &notifications_view,
+	  .attr = trigger_attr },
+	{ .name = "notifications.json", .mode = S_IFREG | 0444, .view = &notifications_view,
+	  .attr = trigger_attr, .arg = true },
+	{ .name = "config", .mode = S_IFREG | 0666, .show = trigger_config_show,
+	  .store = trigger_config_store, .how = STORE_WHOLE, .attr = trigger_attr },
+	{ 0 }
+};
+
+const struct row trigger_row = {
+	.mode = S_IFDIR | 07777, .rows = trigger_rows, .attr = trigger_attr,
+};
+
+int triggers_find(const struct node *dir, const char *name, const struct who *who,
+		  struct found *found)
+{
+	struct trigger *g = trigger_get(fs.tracer, name, 0);
+	struct trigger_info info;
+
+	(void)dir, (void)who;
+	if (!g)
+		return -ENOENT;
+	trigger_info(g, &info);
+	trigger_put(g);
+	*found = (struct found){
+		.row = &trigger_row, .tag = info.serial, .salt = (uint64_t)info.created,
+	};
+	return 0;
+}
+
+void triggers_each(const struct node *dir, const struct who *who, struct listing *out)
+{
+	struct md_buf names = MD_BUF_INIT;
+	struct found found;
+
+	triggers_list(fs.tracer, &names);
+	for (const char *p = names_next(&names, NULL); p; p = names_next(&names, p))
+		if (!triggers_find(dir, p, who, &found))
+			listing_add(out, p, &trigger_row, found.salt);
+	md_buf_deinit(&names);
+}
+
+int triggers_make(const struct node *dir, const char *name, const struct who *who,
+		  struct tr_err *err)
+{
+	int rc = words_name(name, TRIGGER_NAME_MAX, err);
+
+	(void)dir;
+	if (rc)
+		return rc;
+	if (fs.uid && who->uid != fs.uid)
+		return tr_fail(err, -EPERM, "only user %u can make triggers in this mount",
+			       (unsigned)fs.uid);
+	return trigger_create(fs.tracer, name, who->uid, who->gid, err);
+}
+
+int triggers_remove(const struct node *dir, const char *name, const struct who *who,
+		    struct tr_err *err)
+{
+	(void)dir, (void)who;
+	return trigger_destroy(fs.tracer, name, err);
+}

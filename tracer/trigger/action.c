@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "tracer/trigger/action.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tracer/trigger/words.h"
+
+#define NAME_MAX_BYTES 200      /* of a session, of a snapshot */
+
+static const char *const verbs[] = { "notify", "start", "stop", "rotate", "clear", "snapshot" };
+static const char *const options[] = { "max-size", "output", "every", "once-after" };
+enum option { OPTION_MAX_SIZE, OPTION_OUTPUT, OPTION_EVERY, OPTION_ONCE_AFTER, OPTIONS };
+
+void action_deinit(struct action *a)
+{
+	free(a->text);
+	a->text = NULL;
+}
+
+static bool is_option(struct word *w)
+{
+	for (size_t i = 0; i < OPTIONS; i++)
+		if (word_is(w, options[i]))
+			return true;
+	return false;
+}
+
+static int parse_number(struct scan *s, struct word *w, const char *missing, uint64_t *out)
+{
+	struct tr_err err = TR_ERR_INIT;
+	int ret = next_word(s, w, missing);
+
+	if (ret)
+		return ret;
+	ret = units_size(word_text(w), out, &err);
+	if (ret)
+		return tr_fail_at(s->err, ret, s->line, word_column(w, 0), "%s", err.sentence);
+	return *out ? 0 : tr_fail_at(s->err, -EINVAL, s->line, word_column(w, 0),
+				     "must be at least 1");
+}
+
+/* The option that w is, and what follows it. */
+static int parse_option(struct scan *s, struct word *w, struct action *a, unsigned int *seen)
+{
+	int column = word_column(w, 0);
+	size_t i = 0;
+
+	while (i < OPTIONS && !word_is(w, options[i]))
+		i++;
+	if (i == OPTIONS || (a->kind != ACTION_SNAPSHOT && i < OPTION_EVERY))
+		return tr_fail_at(s->err, -EINVAL, s->line, column, "'%.60s' is not expected here",
+				  word_text(w));
+	if (i == OPTION_OUTPUT)
+		return tr_fail_at(s->err, -EOPNOTSUPP, s->line, column,
+				  "a snapshot of a trigger goes where snapshots of the session go: "
+				  "set the session's output");
+	if (*seen & 1u << i || (i == OPTION_ONCE_AFTER && *seen & 1u << OPTION_EVERY) ||
+	    (i == OPTION_EVERY && *seen & 1u << OPTION_ONCE_AFTER))
+		return tr_fail_at(s->err, -EINVAL, s->line, column,
+				  i < OPTION_EVERY ? "'max-size' comes once"
+						   : "an action has one rate: every or once-after");
+	*seen |= 1u << i;
+	if (i == OPTION_MAX_SIZE)
+		return parse_number(s, w, "a size is missing here", &a->max_size);
+	a->once = i == OPTION_ONCE_AFTER;
+	return parse_number(s, w, "a number of hits is missing here", &a->rate);
+}
+
+/* [NAME], then options. */
+static int parse_rest(struct scan *s, struct word *w, struct action *a)
+{
+	unsigned int seen = 0;
+	bool first = true;
+	int ret = 0;
+
+	for (scan_blanks(s); !ret && !scan_at_end(s); scan_blanks(s), first = false) {
+		struct scan name = *s;
+
+		ret = scan_word(s, false, w);
+		if (ret)
+			break;
+		if (first && a->kind == ACTION_SNAPSHOT && !is_option(w)) {
+			ret = next_name(&name, w, "snapshot", NAME_MAX_BYTES, a->name);
+			continue;
+		}
+		ret = parse_option(s, w, a, &seen);
+	}
+	return ret;
+}
+
+int action_parse(const char *line, struct action *out, struct tr_err *err)
+{
+	struct scan s = { .line = line, .err = err };
+	struct word w = { 0 };
+	size_t verb = 0, len = strcspn(line, "\n");
+	int ret;
+
+	*out = (struct action){ .rate = 1 };
+	ret = next_choice(&s, &w, "action", verbs, sizeof(verbs) / sizeof(*verbs), &verb);
+	out->kind = (enum action_kind)verb;
+	if (!ret && out->kind != ACTION_NOTIFY)
+		ret = next_name(&s, &w, "session", NAME_MAX_BYTES, out->session);
+	if (!ret)
+		ret = parse_rest(&s, &w, out);
+	word_deinit(&w);
+	while (len && strchr(" \t\r", line[len - 1]))
+		len--;
+	s.at = strspn(line, " \t");
+	if (!ret && !(out->text = strndup(line + s.at, len - s.at)))
+		ret = -ENOMEM;
+	return ret;
+}
+
+/* The first hit not before `hit` that executes it; UINT64_MAX: none. */
+static uint64_t next_due(const struct action *a, uint64_t hit)
+{
+	uint64_t n = hit > a->base ? hit - a->base : 1, due;
+
+	if (a->once)
+		return n <= a->rate ? a->base + a->rate : UINT64_MAX;
+	due = (n + a->rate - 1) / a->rate;
+	return due > (UINT64_MAX - a->base) / a->rate ? UINT64_MAX : a->base + due * a->rate;
+}
+
+bool action_due(const struct action *a, uint64_t hit)
+{
+	return next_due(a, hit) == hit;
+}

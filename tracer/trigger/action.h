@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * An action, from its line:
+ *
+ *	notify | start S | stop S | rotate S | clear S | snapshot S [NAME] [max-size N]
+ *
+ * each with `every N` (hits N, 2 N, …) or `once-after N` (hit N only), which count from when the
+ * action was written. No state but the counters, no lock of its own. Private to trigger/.
+ */
+#ifndef TRACER_TRIGGER_ACTION_H
+#define TRACER_TRIGGER_ACTION_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "tracer/base/base.h"
+
+enum action_kind {
+	ACTION_NOTIFY, ACTION_START, ACTION_STOP, ACTION_ROTATE, ACTION_CLEAR, ACTION_SNAPSHOT,
+};
+
+#define ACTIONS_MAX 64u                 /* of one trigger */
+
+struct action {
+	enum action_kind kind;
+	char *text;                     /* as written; owned */
+	char session[201];
+	char name[201];                 /* of the snapshot; "": none was given */
+	uint64_t max_size;              /* bytes of the snapshot; 0: what the session has */
+	uint64_t rate;                  /* N; 1 with `every`: each hit */
+	bool once;                      /* once-after */
+	uint64_t base;                  /* hits of the trigger when the action was written */
+	uint64_t executed, failed;
+	char error[256];                /* sentence of the last failure; "": none */
+};
+
+/* One line, not empty. -EINVAL with a caret, -EOPNOTSUPP or -ENOMEM. */
+int action_parse(const char *line, struct action *out, struct tr_err *err);
+void action_deinit(struct action *a);
+/* Whether hit number `hit` (1 …) executes it. */
+bool action_due(const struct action *a, uint64_t hit);
+
+#endif

@@ -1,0 +1,224 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "tracer/trigger/condition.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tracer/trigger/words.h"
+
+#define SESSION_NAME_MAX 200
+#define CHANNEL_NAME_MAX 128
+
+void condition_deinit(struct condition *c)
+{
+	free(c->text);
+	*c = (struct condition){ 0 };
+}
+
+/* A part of a path SESSION/DOMAIN/CHANNEL: `len` bytes from `from`. */
+static int take_name(struct scan *s, const struct word *w, const char *from, size_t len, size_t max,
+		     const char *what, const char *begin, char *out)
+{
+	struct tr_err err = TR_ERR_INIT;
+	int column = word_column(w, (size_t)(from - begin)), ret;
+
+	if (!len)
+		return tr_fail_at(s->err, -EINVAL, s->line, column, "the name of the %s is missing",
+				  what);
+	if (len > max)
+		return tr_fail_at(s->err, -ENAMETOOLONG, s->line, column,
+				  "the name of a %s has at most %zu bytes", what, max);
+	memcpy(out, from, len);
+	out[len] = 0;
+	ret = name_check(out, max, &err);
+	return ret ? tr_fail_at(s->err, ret, s->line, column, "%s", err.sentence) : 0;
+}
+
+/* SESSION/DOMAIN/CHANNEL; short_one: or SESSION. */
+static int parse_place(struct scan *s, struct word *w, bool short_one, struct condition *c)
+{
+	const char *text, *slash, *domain, *channel;
+	int ret = next_word(s, w, short_one ? "the name of a session is missing here"
+					    : "SESSION/DOMAIN/CHANNEL is missing here");
+
+	if (ret)
+		return ret;
+	text = word_text(w);
+	slash = strchrnul(text, '/');
+	ret = take_name(s, w, text, (size_t)(slash - text), SESSION_NAME_MAX, "session", text,
+			c->session);
+	if (ret || (!*slash && short_one))
+		return ret;
+	domain = *slash ? slash + 1 : slash;
+	channel = strchr(domain, '/');
+	if (!channel)
+		return tr_fail_at(s->err, -EINVAL, s->line,
+				  word_column(w, (size_t)(slash - text)),
+				  "a channel is SESSION/DOMAIN/CHANNEL, for instance %.60s/user/channel0",
+				  c->session);
+	if (!strncmp(domain, "user/", 5))
+		c->domain = DOMAIN_USER;
+	else if (!strncmp(domain, "kernel/", 7))
+		c->domain = DOMAIN_KERNEL;
+	else
+		return tr_fail_at(s->err, -EINVAL, s->line,
+				  word_column(w, (size_t)(domain - text)),
+				  "the domain is user or kernel");
+	c->has_channel = true;
+	return take_name(s, w, channel + 1, strlen(channel + 1), CHANNEL_NAME_MAX, "channel", text,
+			 c->channel);
+}
+
+/* 75%, 12.5% → hundredths of a percent */
+static int parse_percent(struct scan *s, struct word *w, struct condition *c)
+{
+	const char *text = word_text(w), *p = text;
+	uint64_t v = 0, scale = 100;
+
+	for (; isdigit((unsigned char)*p) && v <= 100; p++)
+		v = 10 * v + (uint64_t)(*p - '0');
+	v *= 100;
+	if (*p == '.')
+		for (p++; isdigit((unsigned char)*p); p++)
+			v += (scale /= 10) * (uint64_t)(*p - '0');
+	if (p == text || strcmp(p, "%") != 0 || v > 10000)
+		return tr_fail_at(s->err, -EINVAL, s->line, word_column(w, 0),
+				  "a share is from 0%% to 100%%, for instance 75%%");
+	c->percent = true;
+	c->threshold = v;
+	return 0;
+}
+
+/* OP NUMBER */
+static int parse_threshold(struct scan *s, struct word *w, bool both, bool percent,
+			   struct condition *c)
+{
+	static const char *const signs[] = { ">", "<" };
+	struct tr_err err = TR_ERR_INIT;
+	size_t sign = 0;
+	int ret = next_choice(s, w, "comparison", signs, both ? 2 : 1, &sign);
+
+	if (ret)
+		return ret;
+	c->below = sign == 1;
+	ret = next_word(s, w, percent ? "a size or a share is missing here: 4M, 75%"
+				      : "a number is missing here");
+	if (ret)
+		return ret;
+	if (percent && strchr(word_text(w), '%'))
+		return parse_percent(s, w, c);
+	ret = units_size(word_text(w), &c->threshold, &err);
+	return ret ? tr_fail_at(s->err, ret, s->line, word_column(w, 0), "%s", err.sentence) : 0;
+}
+
+static int parse_buffer(struct scan *s, struct word *w, struct condition *c)
+{
+	int ret = parse_place(s, w, false, c);
+
+	c->kind = CONDITION_BUFFER;
+	return ret ? ret : parse_threshold(s, w, true, true, c);
+}
+
+static int parse_consumed(struct scan *s, struct word *w, struct condition *c)
+{
+	int ret = next_name(s, w, "session", SESSION_NAME_MAX, c->session);
+
+	c->kind = CONDITION_CONSUMED;
+	return ret ? ret : parse_threshold(s, w, false, false, c);
+}
+
+static int parse_discarded(struct scan *s, struct word *w, struct condition *c)
+{
+	int ret = parse_place(s, w, true, c);
+
+	c->kind = CONDITION_DISCARDED;
+	return ret ? ret : parse_threshold(s, w, false, false, c);
+}
+
+static int parse_rotation(struct scan *s, struct word *w, struct condition *c)
+{
+	static const char *const states[] = { "ongoing", "completed" };
+	size_t state = 0;
+	int ret = next_name(s, w, "session", SESSION_NAME_MAX, c->session);
+
+	if (!ret)
+		ret = next_choice(s, w, "state of a rotation", states, 2, &state);
+	c->kind = CONDITION_ROTATION_ONGOING + (enum condition_kind)state;
+	return ret;
+}
+
+static int parse_session(struct scan *s, struct word *w, struct condition *c)
+{
+	static const char *const states[] = { "started", "stopped", "destroyed" };
+	size_t state = 0;
+	int ret = next_name(s, w, "session", SESSION_NAME_MAX, c->session);
+
+	if (!ret)
+		ret = next_choice(s, w, "state of a session", states, 3, &state);
+	c->kind = CONDITION_SESSION_STARTED + (enum condition_kind)state;
+	return ret;
+}
+
+static const char *const kinds[] = { "buffer", "consumed", "discarded", "rotation", "session" };
+static int (*const parsers[])(struct scan *s, struct word *w, struct condition *c) = {
+	parse_buffer, parse_consumed, parse_discarded, parse_rotation, parse_session,
+};
+
+static int parse_line(struct scan *s, struct word *w, struct condition *c)
+{
+	size_t kind = 0;
+	int ret = next_choice(s, w, "condition", kinds, sizeof(kinds) / sizeof(*kinds), &kind);
+
+	if (!ret)
+		ret = parsers[kind](s, w, c);
+	return ret ? ret : no_more_words(s, w);
+}
+
+static const char *skip_blank_lines(const char *text, int *line)
+{
+	const char *next;
+
+	for (;; text = next + 1, ++*line) {
+		next = text + strspn(text, " \t\r");
+		if (*next != '\n')
+			return *next ? text : next;
+	}
+}
+
+int condition_parse(const char *text, struct condition *out, struct tr_err *err)
+{
+	struct word w = { 0 };
+	struct scan s = { .err = err };
+	int line = 1, ret;
+	size_t len;
+
+	*out = (struct condition){ 0 };
+	s.line = skip_blank_lines(text, &line);
+	if (!*s.line)
+		return 0;
+	len = strcspn(s.line, "\n");
+	ret = parse_line(&s, &w, out);
+	word_deinit(&w);
+	if (!ret) {
+		int more = line + 1;
+		const char *rest = skip_blank_lines(s.line + len + (s.line[len] == '\n'), &more);
+
+		if (*rest) {
+			line = more;
+			ret = tr_fail_at(err, -EINVAL, rest, 0, "a trigger has one condition");
+		}
+	}
+	while (len && strchr(" \t\r", s.line[len - 1]))
+		len--;
+	s.at = strspn(s.line, " \t");
+	if (!ret && !(out->text = strndup(s.line + s.at, len - s.at)))
+		ret = -ENOMEM;
+	if (ret) {
+		condition_deinit(out);
+		if (err)
+			err->line = line;
+	}
+	return ret;
+}

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * A condition, from its one line:
+ *
+ *	buffer SESSION/DOMAIN/CHANNEL > 75%     also < and bytes
+ *	consumed SESSION > 10M
+ *	discarded SESSION[/DOMAIN/CHANNEL] > 0
+ *	rotation SESSION ongoing | completed
+ *	session SESSION started | stopped | destroyed
+ *
+ * No state, no lock. Private to trigger/.
+ */
+#ifndef TRACER_TRIGGER_CONDITION_H
+#define TRACER_TRIGGER_CONDITION_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "tracer/base/base.h"
+
+enum condition_kind {
+	CONDITION_NONE,                 /* never true */
+	CONDITION_BUFFER, CONDITION_CONSUMED, CONDITION_DISCARDED,
+	CONDITION_ROTATION_ONGOING, CONDITION_ROTATION_COMPLETED,
+	CONDITION_SESSION_STARTED, CONDITION_SESSION_STOPPED, CONDITION_SESSION_DESTROYED,
+};
+
+struct condition {
+	enum condition_kind kind;
+	char *text;                     /* as written, without blanks around it; owned; NULL: none */
+	char session[201];
+	bool has_channel;
+	enum domain domain;
+	char channel[129];
+	bool below;                     /* `<` */
+	bool percent;                   /* threshold is in hundredths of a percent, else bytes, events */
+	uint64_t threshold;
+};
+
+/* The first line of text that is not empty; none: CONDITION_NONE. -EINVAL or -ENOMEM. */
+int condition_parse(const char *text, struct condition *out, struct tr_err *err);
+void condition_deinit(struct condition *c);
+
+#endif

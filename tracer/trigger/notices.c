@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * The queues of those who read `notifications`. Each open has its own, of a bounded size; what finds
+ * no room is counted, and a line in the queue says how many that were.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "tracer/trigger/trigger.h"
+
+#define QUEUE_MAX (64u << 10)           /* bytes of one queue */
+#define USER_MAX (8u << 20)             /* bytes in all queues of one user's triggers */
+#define READERS_MAX 1024u               /* of one trigger */
+#define NS 1000000000
+
+struct notices {
+	struct cds_list_head node;      /* in trigger.readers */
+	struct trigger *trigger;        /* referenced */
+	bool json;
+	struct md_buf queue;            /* lines not read yet: from `at` on */
+	size_t at;
+	uint64_t lost;                  /* since the last line that says so */
+};
+
+static size_t waiting(const struct notices *n)
+{
+	return n->queue.len - n->at;
+}
+
+static size_t bytes_of(const struct triggers *all, uid_t uid)
+{
+	const struct trigger *g;
+	const struct notices *n;
+	size_t sum = 0;
+
+	cds_list_for_each_entry(g, &all->list, node)
+		if (g->uid == uid)
+			cds_list_for_each_entry(n, &g->readers, node)
+				sum += waiting(n);
+	return sum;
+}
+
+/* Whether the owner's queues may have this many bytes more. */
+static bool user_has_room(const struct trigger *g, size_t size)
+{
+	const struct triggers *all = g->tracer->triggers;
+
+	return all->queue_bytes + size <= USER_MAX || bytes_of(all, g->uid) + size <= USER_MAX;
+}
+
+static void put_time(int64_t time, struct md_buf *out)
+{
+	time_t second = (time_t)(time / NS);
+	struct tm tm = { 0 };
+
+	localtime_r(&second, &tm);
+	md_buf_printf(out, "[%02d:%02d:%02d.%09d]", tm.tm_hour, tm.tm_min, tm.tm_sec,
+		      (int)(time % NS));
+}
+
+static void print_line(const struct trigger *g, int64_t time, const struct values *v, bool json,
+		       struct md_buf *out)
+{
+	struct md_buf values = MD_BUF_INIT;
+
+	v->print(v, json, &values);
+	if (json) {
+		md_buf_printf(out, "{\"time\":%" PRId64 ",\"trigger\":\"%s\",\"values\":{%s}}\n", time,
+			      g->name, md_buf_str(&values));
+	} else {
+		put_time(time, out);
+		md_buf_printf(out, " %s {%s%s }\n", g->name, values.len ? " " : "",
+			      md_buf_str(&values));
+	}
+	out->failed = out->failed || values.failed;
+	md_buf_deinit(&values);
+}
+
+/* The line about lost notifications. Its time: when it was put into the queue. */
+static void put_lost(struct notices *n)
+{
+	size_t before = n->queue.len;
+
+	if (n->json)
+		md_buf_printf(&n->queue, "{\"trigger\":\"%s\",\"lost\":%" PRIu64 "}\n",
+			      n->trigger->name, n->lost);
+	else
+		md_buf_printf(&n->queue, "# %s: %" PRIu64 " notifications lost\n", n->trigger->name,
+			      n->lost);
+	n->trigger->tracer->triggers->queue_bytes += n->queue.len - before;
+	if (!n->queue.failed)
+		n->lost = 0;
+}
+
+/* Makes the bytes that were read free. */
+static void compact(struct notices *n)
+{
+	if (n->queue.failed || !waiting(n)) {
+		n->trigger->tracer->triggers->queue_bytes -= waiting(n);
+		md_buf_deinit(&n->queue);
+		n->queue = (struct md_buf)MD_BUF_INIT;
+		n->at = 0;
+	} else if (n->at >= QUEUE_MAX) {
+		memmove(n->queue.data, n->queue.data + n->at, waiting(n));
+		n->queue.len -= n->at;
+		n->at = 0;
+	}
+}
+
+static void add_line(struct notices *n, const struct md_buf *line)
+{
+	size_t before;
+
+	if (waiting(n) + line->len > QUEUE_MAX || line->failed ||
+	    !user_has_room(n->trigger, line->len)) {
+		n->lost++;
+		n->trigger->lost++;
+		return;
+	}
+	if (n->lost)
+		put_lost(n);
+	before = n->queue.len;
+	md_buf_put(&n->queue, line->data, line->len);
+	n->trigger->tracer->triggers->queue_bytes += n->queue.len - before;
+	n->trigger->sent++;
+	compact(n);
+}
+
+void notices_send(struct trigger *g, int64_t time, const struct values *v)
+{
+	struct md_buf lines[2] = { MD_BUF_INIT, MD_BUF_INIT };
+	struct notices *n;
+
+	cds_list_for_each_entry(n, &g->readers, node) {
+		/* A full queue takes no line: do not print one. */
+		if (waiting(n) >= QUEUE_MAX - 64) {
+			n->lost++;
+			g->lost++;
+			continue;
+		}
+		if (!lines[n->json].len)
+			print_line(g, time, v, n->json, &lines[n->json]);
+		add_line(n, &lines[n->json]);
+	}
+	md_buf_deinit(&lines[0]);
+	md_buf_deinit(&lines[1]);
+}
+
+int notices_open(struct trigger *g, bool json, struct notices **out)
+{
+	struct triggers *all = g->tracer->triggers;
+	struct notices *n = calloc(1, sizeof(*n));
+	int ret = 0;
+
+	if (!n)
+		return -ENOMEM;
+	n->json = json;
+	n->trigger = g;
+	pthread_mutex_lock(&all->lock);
+	if (g->gone)
+		ret = -ENOENT;
+	else if (g->reader_count >= READERS_MAX)
+		ret = -EMFILE;
+	if (!ret) {
+		g->refs++;
+		g->reader_count++;
+		cds_list_add_tail(&n->node, &g->readers);
+	}
+	pthread_mutex_unlock(&all->lock);
+	if (ret)
+		free(n);
+	else
+		*out = n;
+	return ret;
+}
+
+ssize_t notices_read(struct notices *n, void *buf, size_t size)
+{
+	struct triggers *all = n->trigger->tracer->triggers;
+	ssize_t ret;
+
+	pthread_mutex_lock(&all->lock);
+	if (!waiting(n) && n->lost)
+		put_lost(n);
+	if (waiting(n)) {
+		size = waiting(n) < size ? waiting(n) : size;
+		memcpy(buf, n->queue.data + n->at, size);
+		n->at += size;
+		all->queue_bytes -= size;
+		compact(n);
+		ret = (ssize_t)size;
+	} else {
+		ret = n->trigger->gone ? 0 : -EAGAIN;
+	}
+	pthread_mutex_unlock(&all->lock);
+	return ret;
+}
+
+void notices_close(struct notices *n)
+{
+	struct trigger *g;
+	struct triggers *all;
+
+	if (!n)
+		return;
+	g = n->trigger;
+	all = g->tracer->triggers;
+	pthread_mutex_lock(&all->lock);
+	all->queue_bytes -= waiting(n);
+	cds_list_del(&n->node);
+	g->reader_count--;
+	pthread_mutex_unlock(&all->lock);
+	md_buf_deinit(&n->queue);
+	free(n);
+	trigger_put(g);
+}

@@ -1,0 +1,276 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Executes actions on sessions, which may take a second: one thread for each owner of triggers, so
+ * that no user waits for the actions of another. The thread exists while it has work, and some
+ * seconds more. triggers.lock guards everything here; actions run without it.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tracer/snapshot/snapshot.h"
+#include "tracer/trigger/trigger.h"
+
+#define QUEUED_MAX 1024u                /* hits of one trigger that wait */
+#define IDLE_SECONDS 10
+#define SNAPSHOT_NUMBER_MAX 10000u
+
+struct item {
+	struct values values;           /* of the notifications after the first action: texts made at the hit */
+	struct md_buf text, json;
+	struct cds_list_head node;
+	struct trigger *trigger;        /* referenced */
+	uint64_t hit, actions_version;
+	size_t first;
+	int64_t time;
+};
+
+struct runner {
+	struct cds_list_head node;      /* in triggers.runners */
+	struct triggers *all;
+	uid_t uid;
+	pthread_cond_t work;
+	struct cds_list_head items;
+};
+
+static trigger_control session_verbs_of_face;
+
+void runner_control(trigger_control control)
+{
+	session_verbs_of_face = control;
+}
+
+/* ---- one action ---- */
+
+static int snapshot_named(struct session *s, const struct action *a, struct tr_err *err)
+{
+	char name[SNAPSHOT_NAME_MAX + 16];
+	int ret;
+
+	if (!a->name[0])
+		return snapshot_create_limited(s, NULL, a->max_size, err);
+	ret = snapshot_create_limited(s, a->name, a->max_size, err);
+	for (unsigned int n = 2; ret == -EEXIST && n < SNAPSHOT_NUMBER_MAX; n++) {
+		snprintf(name, sizeof(name), "%s-%u", a->name, n);
+		ret = snapshot_create_limited(s, name, a->max_size, err);
+	}
+	return ret;
+}
+
+static int run_verb(struct session *s, const struct action *a, bool active, struct tr_err *err)
+{
+	switch (a->kind) {
+	case ACTION_START:
+		return active ? 0 : session_verbs_of_face(s, "start", err);
+	case ACTION_STOP:
+		return active ? session_verbs_of_face(s, "stop", err) : 0;
+	case ACTION_ROTATE:
+		return session_verbs_of_face(s, "rotate", err);
+	case ACTION_CLEAR:
+		return session_verbs_of_face(s, "clear", err);
+	case ACTION_SNAPSHOT:
+		return snapshot_named(s, a, err);
+	default:
+		return 0;
+	}
+}
+
+/* Without lock. The action is a copy. */
+static int execute(struct trigger *g, const struct action *a, struct tr_err *err)
+{
+	struct session *s = session_get(g->tracer, a->session);
+	struct session_info info;
+	int ret;
+
+	if (!s)
+		return tr_fail(err, -ENOENT, "no session '%s'", a->session);
+	session_info(s, &info);
+	if (trigger_may(g, &info, true))
+		ret = run_verb(s, a, info.active, err);
+	else
+		ret = tr_fail(err, -EACCES, "session '%s' is not the trigger owner's, and not shared",
+			      a->session);
+	session_put(s);
+	return ret;
+}
+
+/* ---- the actions of one hit ---- */
+
+static bool still_valid(const struct trigger *g, const struct item *it, size_t i)
+{
+	return !g->gone && !g->tracer->triggers->closing &&
+	       g->actions_version == it->actions_version && i < g->action_count;
+}
+
+/* Locked; releases the lock while the action runs. */
+static void run_action(struct trigger *g, const struct item *it, size_t i)
+{
+	struct triggers *all = g->tracer->triggers;
+	struct tr_err err = TR_ERR_INIT;
+	struct action copy = g->actions[i], *a;
+	int ret;
+
+	copy.text = NULL;
+	pthread_mutex_unlock(&all->lock);
+	ret = execute(g, &copy, &err);
+	pthread_mutex_lock(&all->lock);
+	if (g->actions_version != it->actions_version || i >= g->action_count)
+		return;
+	a = &g->actions[i];
+	if (!ret) {
+		a->executed++;
+	} else {
+		a->failed++;
+		snprintf(a->error, sizeof(a->error), "%s",
+			 err.sentence[0] ? err.sentence : strerror(-ret));
+	}
+	g->unsaved = true;
+	trigger_changed(g);
+}
+
+static void run_item(const struct item *it)
+{
+	struct trigger *g = it->trigger;
+
+	for (size_t i = it->first; still_valid(g, it, i); i++) {
+		if (!action_due(&g->actions[i], it->hit))
+			continue;
+		if (g->actions[i].kind == ACTION_NOTIFY) {
+			notices_send(g, it->time, &it->values);
+			g->actions[i].executed++;
+		} else {
+			run_action(g, it, i);
+		}
+	}
+	tracer_changed(g->tracer, g->name);
+}
+
+static void free_item(struct item *it)
+{
+	md_buf_deinit(&it->text);
+	md_buf_deinit(&it->json);
+	free(it);
+}
+
+/* ---- the thread ---- */
+
+/* Locked. False: it has been idle for long, or the daemon ends. */
+static bool wait_for_work(struct runner *r)
+{
+	struct timespec until;
+
+	clock_gettime(CLOCK_MONOTONIC, &until);
+	until.tv_sec += IDLE_SECONDS;
+	while (cds_list_empty(&r->items) && !r->all->closing)
+		if (pthread_cond_timedwait(&r->work, &r->all->lock, &until) == ETIMEDOUT)
+			break;
+	return !cds_list_empty(&r->items);
+}
+
+static void *run(void *arg)
+{
+	struct runner *r = arg;
+	struct triggers *all = r->all;
+	struct trigger *g;
+	struct item *it;
+
+	pthread_mutex_lock(&all->lock);
+	while (wait_for_work(r)) {
+		it = cds_list_first_entry(&r->items, struct item, node);
+		cds_list_del(&it->node);
+		g = it->trigger;
+		run_item(it);
+		g->queued--;
+		pthread_mutex_unlock(&all->lock);
+		free_item(it);
+		trigger_put(g);
+		pthread_mutex_lock(&all->lock);
+	}
+	cds_list_del(&r->node);
+	pthread_cond_destroy(&r->work);
+	free(r);
+	pthread_cond_broadcast(&all->runners_idle);
+	pthread_mutex_unlock(&all->lock);
+	return NULL;
+}
+
+/* Locked. The owner's runner, a new one if there is none; NULL: no memory or no thread. */
+static struct runner *find_runner(struct triggers *all, uid_t uid)
+{
+	pthread_condattr_t clock;
+	pthread_attr_t attr;
+	struct runner *r;
+	pthread_t id;
+	int ret;
+
+	cds_list_for_each_entry(r, &all->runners, node)
+		if (r->uid == uid)
+			return r;
+	r = calloc(1, sizeof(*r));
+	if (!r)
+		return NULL;
+	r->all = all;
+	r->uid = uid;
+	CDS_INIT_LIST_HEAD(&r->items);
+	pthread_condattr_init(&clock);
+	pthread_condattr_setclock(&clock, CLOCK_MONOTONIC);
+	pthread_cond_init(&r->work, &clock);
+	pthread_condattr_destroy(&clock);
+	pthread_attr_init(&attr);
+	pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
+	ret = pthread_create(&id, &attr, run, r);
+	pthread_attr_destroy(&attr);
+	if (ret) {
+		pthread_cond_destroy(&r->work);
+		free(r);
+		return NULL;
+	}
+	cds_list_add_tail(&r->node, &all->runners);
+	return r;
+}
+
+static void print_item(const struct values *v, bool json, struct md_buf *out)
+{
+	const struct item *it = (const struct item *)v;
+	const struct md_buf *from = json ? &it->json : &it->text;
+
+	md_buf_put(out, from->data, from->len);
+	out->failed = out->failed || from->failed;
+}
+
+bool runner_add(struct trigger *g, uint64_t hit, size_t first, int64_t time,
+		const struct values *v)
+{
+	struct triggers *all = g->tracer->triggers;
+	struct runner *r = all->closing || g->queued >= QUEUED_MAX ? NULL : find_runner(all, g->uid);
+	struct item *it = r ? calloc(1, sizeof(*it)) : NULL;
+
+	if (!it)
+		return false;
+	*it = (struct item){
+		.values = { print_item }, .trigger = g, .hit = hit, .first = first, .time = time,
+		.actions_version = g->actions_version,
+	};
+	if (g->reader_count) {
+		v->print(v, false, &it->text);
+		v->print(v, true, &it->json);
+	}
+	g->refs++;
+	g->queued++;
+	cds_list_add_tail(&it->node, &r->items);
+	pthread_cond_signal(&r->work);
+	return true;
+}
+
+void runners_stop(struct triggers *all)
+{
+	struct runner *r;
+
+	pthread_mutex_lock(&all->lock);
+	cds_list_for_each_entry(r, &all->runners, node)
+		pthread_cond_signal(&r->work);
+	while (!cds_list_empty(&all->runners))
+		pthread_cond_wait(&all->runners_idle, &all->lock);
+	pthread_mutex_unlock(&all->lock);
+}

@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Conditions about amounts. The engine's thread looks at them with the monitor_period of the channel
+ * or channels. A condition is a hit when it becomes true, and again after it was false.
+ */
+#include <inttypes.h>
+#include <string.h>
+
+#include "tracer/ring/reader.h"
+#include "tracer/trigger/trigger.h"
+
+#define LOOK_AGAIN UINT64_C(1000000000) /* ns: for a session or channel that does not exist */
+
+struct amount {
+	struct values values;           /* first */
+	enum condition_kind kind;
+	uint64_t bytes, size;           /* buffer: of the fullest ring; consumed: bytes */
+	uint64_t events;                /* discarded */
+};
+
+bool sample_is_for(enum condition_kind kind)
+{
+	return kind == CONDITION_BUFFER || kind == CONDITION_CONSUMED || kind == CONDITION_DISCARDED;
+}
+
+static uint64_t share_of(const struct amount *a)        /* hundredths of a percent */
+{
+	return a->size ? (uint64_t)((double)a->bytes * 10000 / (double)a->size) : 0;
+}
+
+static void print_amount(const struct values *v, bool json, struct md_buf *out)
+{
+	const struct amount *a = (const struct amount *)v;
+	uint64_t share = share_of(a);
+
+	if (a->kind == CONDITION_DISCARDED)
+		md_buf_printf(out, json ? "\"events\":%" PRIu64 : "events = %" PRIu64, a->events);
+	else if (a->kind == CONDITION_CONSUMED)
+		md_buf_printf(out, json ? "\"bytes\":%" PRIu64 : "bytes = %" PRIu64, a->bytes);
+	else
+		md_buf_printf(out, json ? "\"bytes\":%" PRIu64 ",\"percent\":%" PRIu64 ".%02u"
+					: "bytes = %" PRIu64 ", percent = %" PRIu64 ".%02u",
+			      a->bytes, share / 100, (unsigned int)(share % 100));
+}
+
+/* Whether the condition is about this channel. */
+static bool concerns(const struct condition *c, const struct channel *ch)
+{
+	return !c->has_channel ||
+	       (ch->kernel == (c->domain == DOMAIN_KERNEL) && !strcmp(ch->name, c->channel));
+}
+
+/* ns between two looks: the shortest monitor_period; 0: none of the channels is monitored. */
+static uint64_t period_of(struct session *s, const struct condition *c)
+{
+	uint64_t period = 0, ns;
+	struct channel *ch;
+
+	pthread_mutex_lock(&s->tracer->lock);
+	cds_list_for_each_entry(ch, &s->channels, node) {
+		ns = ch->monitor_period * 1000;
+		if (ns && concerns(c, ch) && (!period || ns < period))
+			period = ns;
+	}
+	pthread_mutex_unlock(&s->tracer->lock);
+	return period;
+}
+
+/* The channel of the stream has a monitor_period. */
+static bool is_monitored(struct session *s, const struct condition *c, const struct stream *st)
+{
+	enum domain domain = st->trace->uid == KERNEL_UID ? DOMAIN_KERNEL : DOMAIN_USER;
+	struct channel *ch;
+	bool yes;
+
+	pthread_mutex_lock(&s->tracer->lock);
+	ch = channel_find(s, domain, st->channel);
+	yes = ch && ch->monitor_period && concerns(c, ch);
+	pthread_mutex_unlock(&s->tracer->lock);
+	return yes;
+}
+
+static void add_stream(const struct stream *st, struct amount *a)
+{
+	const struct region_geometry *geo = &st->region->geo;
+	uint64_t head = region_head(st->region, st->ring), begin = ring_oldest(st, head), consumed;
+	struct ring_counts counts;
+
+	switch (a->kind) {
+	case CONDITION_BUFFER:
+		consumed = __atomic_load_n(&region_ring(st->region, st->ring)->consumed,
+					   __ATOMIC_RELAXED);
+		/* With an output, what is written has left the buffer. */
+		if (st->log && consumed > begin && consumed <= head)
+			begin = consumed;
+		a->size = geo->subbuf_size * geo->subbuf_count;
+		if (head - begin > a->bytes)
+			a->bytes = head - begin < a->size ? head - begin : a->size;
+		break;
+	case CONDITION_CONSUMED:
+		/* Positions begin with the second sub-buffer (tracer/abi/ring.h). */
+		a->bytes += head > geo->subbuf_size ? head - geo->subbuf_size : 0;
+		break;
+	default:
+		ring_counts(st, &counts);
+		a->events += counts.discarded;
+	}
+}
+
+/* Without lock. 0 or -errno. */
+static int measure(struct session *s, const struct condition *c, struct amount *a)
+{
+	struct stream_set set = { 0 };
+	int ret;
+
+	if (!c->has_channel || c->domain == DOMAIN_KERNEL)
+		domains_drain(s);
+	ret = session_streams(s, c->has_channel ? c->channel : NULL, &set);
+	for (size_t i = 0; !ret && i < set.count; i++)
+		if (is_monitored(s, c, &set.streams[i]))
+			add_stream(&set.streams[i], a);
+	stream_set_deinit(&set);
+	return ret;
+}
+
+static bool holds(const struct condition *c, const struct amount *a)
+{
+	uint64_t v = c->kind == CONDITION_DISCARDED ? a->events : c->percent ? share_of(a) : a->bytes;
+
+	return c->below ? v < c->threshold : v > c->threshold;
+}
+
+/* Locked. */
+static void judge(struct trigger *g, const struct amount *a)
+{
+	bool now = holds(&g->condition, a);
+
+	if (now && !g->sample.holds)
+		trigger_hit(g, trigger_now(), &a->values);
+	g->sample.holds = now;
+}
+
+void sample_look(struct trigger *g, uint64_t now)
+{
+	struct triggers *all = g->tracer->triggers;
+	struct condition c;
+	struct amount a = { { print_amount }, CONDITION_NONE, 0, 0, 0 };
+	struct session_info info;
+	struct session *s;
+	uint64_t period = 0, version, hits, due;
+	bool known = false;
+
+	pthread_mutex_lock(&all->lock);
+	c = g->condition;
+	c.text = NULL;                  /* may be freed meanwhile */
+	version = g->version;
+	hits = g->hits;
+	pthread_mutex_unlock(&all->lock);
+	a.kind = c.kind;
+	s = session_get(g->tracer, c.session);
+	if (s) {
+		session_info(s, &info);
+		period = trigger_may(g, &info, false) ? period_of(s, &c) : 0;
+		known = period && info.starts && !measure(s, &c, &a);
+	}
+	session_put(s);
+	due = now + (period ? period : LOOK_AGAIN);
+	pthread_mutex_lock(&all->lock);
+	if (g->version != version || !g->enabled || g->gone) {
+		due = 0;
+	} else if (known) {
+		judge(g, &a);
+	} else {
+		g->sample.holds = false;
+	}
+	g->sample.due = due;
+	hits = g->hits - hits;
+	pthread_mutex_unlock(&all->lock);
+	if (hits)
+		tracer_changed(g->tracer, g->name);
+}

@@ -1,0 +1,300 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* What the files of a trigger show and take. */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tracer/base/timefmt.h"
+#include "tracer/trigger/trigger.h"
+
+void actions_free(struct action *list, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		action_deinit(&list[i]);
+	free(list);
+}
+
+static int add_action(const char *line, uint64_t hits, struct action **list, size_t *count,
+		      struct tr_err *err)
+{
+	struct action *more;
+	int ret;
+
+	if (*count == ACTIONS_MAX)
+		return tr_fail_at(err, -ENOSPC, line, -1, "a trigger has at most %u actions",
+				  ACTIONS_MAX);
+	more = realloc(*list, (*count + 1) * sizeof(*more));
+	if (!more)
+		return tr_fail(err, -ENOMEM, "out of memory");
+	*list = more;
+	ret = action_parse(line, &more[*count], err);
+	if (ret)
+		return ret;
+	more[*count].base = hits;
+	++*count;
+	return 0;
+}
+
+int actions_parse(const char *text, uint64_t hits, struct action **out, size_t *count,
+		  struct tr_err *err)
+{
+	struct action *list = NULL;
+	int line = 0, ret = 0;
+	size_t n = 0;
+
+	while (*text && !ret) {
+		size_t len = strcspn(text, "\n");
+
+		line++;
+		if (strspn(text, " \t\r") < len)
+			ret = add_action(text, hits, &list, &n, err);
+		text += len + (text[len] == '\n');
+	}
+	if (ret) {
+		actions_free(list, n);
+		if (err)
+			err->line = line;
+		return ret;
+	}
+	*out = list;
+	*count = n;
+	return 0;
+}
+
+/* ---- show ---- */
+
+static void show_status(const struct trigger *g, struct md_buf *out)
+{
+	char last[TIME_TEXT_MAX] = "never";
+
+	if (g->last_hit)
+		time_print(g->last_hit, TIME_FORMAT_STATUS, last);
+	md_buf_printf(out, "owner %u\nhits %" PRIu64 "\nlast_hit %s\nnotifications_sent %" PRIu64
+		      "\nnotifications_lost %" PRIu64 "\nreaders %u\n", g->uid, g->hits, last,
+		      g->sent, g->lost, g->reader_count);
+	for (size_t i = 0; i < g->action_count; i++) {
+		const struct action *a = &g->actions[i];
+
+		md_buf_printf(out, "action %zu executed %" PRIu64 " failed %" PRIu64 " %s\n", i + 1,
+			      a->executed, a->failed, a->text);
+		if (a->error[0])
+			md_buf_printf(out, "error %zu %s\n", i + 1, a->error);
+	}
+}
+
+void trigger_show(struct trigger *g, enum trigger_file what, struct md_buf *out)
+{
+	struct triggers *all = g->tracer->triggers;
+
+	pthread_mutex_lock(&all->lock);
+	switch (what) {
+	case TRIGGER_CONDITION:
+		if (g->condition.text)
+			md_buf_printf(out, "%s\n", g->condition.text);
+		break;
+	case TRIGGER_ACTIONS:
+		for (size_t i = 0; i < g->action_count; i++)
+			md_buf_printf(out, "%s\n", g->actions[i].text);
+		break;
+	case TRIGGER_ENABLED:
+		md_buf_printf(out, "%d\n", g->enabled);
+		break;
+	case TRIGGER_STATUS:
+		show_status(g, out);
+		break;
+	}
+	pthread_mutex_unlock(&all->lock);
+}
+
+/* ---- store ---- */
+
+/* Without lock. The session of the condition is private to another user. */
+static int check_session(struct trigger *g, const char *text, const struct condition *c,
+			 struct tr_err *err)
+{
+	struct session *s = c->kind == CONDITION_NONE ? NULL : session_get(g->tracer, c->session);
+	struct session_info info;
+	const char *at;
+	int ret = 0;
+
+	if (!s)
+		return 0;               /* it may be made later */
+	session_info(s, &info);
+	at = strstr(text, c->session);
+	if (!trigger_may(g, &info, false))
+		ret = tr_fail_at(err, -EACCES, text, at ? (int)(at - text) : -1,
+				 "session '%s' is not the trigger owner's, and not shared",
+				 c->session);
+	session_put(s);
+	return ret;
+}
+
+/* Locked. Takes c over. */
+static void set_condition(struct trigger *g, struct condition *c)
+{
+	condition_deinit(&g->condition);
+	g->condition = *c;
+	g->version++;
+	g->sample = (struct sample){ 0 };
+}
+
+/* Locked. Takes the list over. */
+static void set_actions(struct trigger *g, struct action *list, size_t count)
+{
+	actions_free(g->actions, g->action_count);
+	g->actions = list;
+	g->action_count = count;
+	g->actions_version++;
+}
+
+/* Locked. Takes the list over. */
+static int append_actions(struct trigger *g, struct action *list, size_t count, struct tr_err *err)
+{
+	struct action *both;
+
+	if (g->action_count + count > ACTIONS_MAX) {
+		actions_free(list, count);
+		return tr_fail(err, -ENOSPC, "a trigger has at most %u actions", ACTIONS_MAX);
+	}
+	both = realloc(g->actions, (g->action_count + count + 1) * sizeof(*both));
+	if (!both) {
+		actions_free(list, count);
+		return tr_fail(err, -ENOMEM, "out of memory");
+	}
+	if (count)
+		memcpy(both + g->action_count, list, count * sizeof(*list));
+	g->actions = both;
+	g->action_count += count;
+	free(list);
+	return 0;
+}
+
+/* Locked. Saves what was stored. */
+static int finish_store(struct trigger *g, int ret, struct tr_err *err)
+{
+	if (ret)
+		return ret;
+	trigger_changed(g);
+	engine_nudge(g->tracer->triggers);
+	ret = trigger_save(g);
+	return ret ? tr_fail(err, ret, "the state directory cannot be written: %s", strerror(-ret))
+		   : 0;
+}
+
+static int gone(struct tr_err *err)
+{
+	return tr_fail(err, -ENOENT, "the trigger was removed");
+}
+
+static int store_condition(struct trigger *g, const char *text, struct tr_err *err)
+{
+	struct triggers *all = g->tracer->triggers;
+	struct condition c;
+	int ret = condition_parse(text, &c, err);
+
+	if (!ret)
+		ret = check_session(g, c.text, &c, err);
+	if (ret) {
+		condition_deinit(&c);
+		return ret;
+	}
+	pthread_mutex_lock(&all->lock);
+	if (g->gone) {
+		condition_deinit(&c);
+		ret = gone(err);
+	} else {
+		set_condition(g, &c);
+	}
+	ret = finish_store(g, ret, err);
+	pthread_mutex_unlock(&all->lock);
+	return ret;
+}
+
+static int store_actions(struct trigger *g, const char *text, bool replace, struct tr_err *err)
+{
+	struct triggers *all = g->tracer->triggers;
+	struct action *list = NULL;
+	size_t count = 0;
+	int ret;
+
+	pthread_mutex_lock(&all->lock);
+	ret = g->gone ? gone(err) : actions_parse(text, g->hits, &list, &count, err);
+	if (!ret && replace)
+		set_actions(g, list, count);
+	else if (!ret)
+		ret = append_actions(g, list, count, err);
+	ret = finish_store(g, ret, err);
+	pthread_mutex_unlock(&all->lock);
+	return ret;
+}
+
+static int store_enabled(struct trigger *g, const char *text, struct tr_err *err)
+{
+	struct triggers *all = g->tracer->triggers;
+	int ret = 0;
+
+	if (strcmp(text, "0") != 0 && strcmp(text, "1") != 0)
+		return tr_fail_at(err, -EINVAL, text, 0, "not one of 0, 1");
+	pthread_mutex_lock(&all->lock);
+	if (g->gone)
+		ret = gone(err);
+	else
+		g->enabled = text[0] == '1';
+	g->sample = (struct sample){ 0 };
+	ret = finish_store(g, ret, err);
+	pthread_mutex_unlock(&all->lock);
+	return ret;
+}
+
+int trigger_store(struct trigger *g, enum trigger_file what, const char *text, bool replace,
+		  struct tr_err *err)
+{
+	int ret = what == TRIGGER_CONDITION ? store_condition(g, text, err) :
+		  what == TRIGGER_ACTIONS ? store_actions(g, text, replace, err) :
+		  what == TRIGGER_ENABLED ? store_enabled(g, text, err) : -EACCES;
+
+	if (!ret)
+		tracer_changed(g->tracer, g->name);
+	return ret;
+}
+
+int trigger_load(struct trigger *g, const char *condition, const char *actions, bool enabled,
+		 enum trigger_file *wrong, struct tr_err *err)
+{
+	struct triggers *all = g->tracer->triggers;
+	struct action *list = NULL;
+	struct condition c;
+	size_t count = 0;
+	int ret;
+
+	*wrong = TRIGGER_CONDITION;
+	ret = condition_parse(condition, &c, err);
+	if (!ret)
+		ret = check_session(g, c.text, &c, err);
+	if (!ret) {
+		*wrong = TRIGGER_ACTIONS;
+		ret = actions_parse(actions, 0, &list, &count, err);
+	}
+	if (ret) {
+		condition_deinit(&c);
+		return ret;
+	}
+	pthread_mutex_lock(&all->lock);
+	if (g->gone) {
+		condition_deinit(&c);
+		actions_free(list, count);
+		ret = gone(err);
+	} else {
+		for (size_t i = 0; i < count; i++)
+			list[i].base = g->hits;
+		set_condition(g, &c);
+		set_actions(g, list, count);
+		g->enabled = enabled;
+	}
+	ret = finish_store(g, ret, err);
+	pthread_mutex_unlock(&all->lock);
+	if (!ret)
+		tracer_changed(g->tracer, g->name);
+	return ret;
+}

@@ -1,0 +1,320 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* The list of triggers: make, find and remove them; owner and mode. */
+#include "tracer/trigger/trigger.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define TRIGGERS_MAX 8192u
+#define TRIGGERS_OF_USER_MAX 1024u      /* of each user but the daemon's own */
+
+int64_t trigger_now(void)
+{
+	return wall_clock();
+}
+
+static struct trigger *find_trigger(struct triggers *all, const char *name)
+{
+	struct trigger *g;
+
+	cds_list_for_each_entry(g, &all->list, node)
+		if (!strcmp(g->name, name))
+			return g;
+	return NULL;
+}
+
+struct trigger *trigger_new(struct tracer *t, const char *name, uid_t uid, gid_t gid)
+{
+	struct trigger *g = calloc(1, sizeof(*g));
+
+	if (!g)
+		return NULL;
+	g->refs = 1;
+	g->tracer = t;
+	g->serial = ++t->triggers->next_serial;
+	snprintf(g->name, sizeof(g->name), "%s", name);
+	g->created = trigger_now();
+	g->uid = uid;
+	g->gid = gid;
+	g->mode = 0700;
+	g->enabled = true;
+	CDS_INIT_LIST_HEAD(&g->readers);
+	cds_list_add_tail(&g->node, &t->triggers->list);
+	t->triggers->count++;
+	return g;
+}
+
+/* Without lock. */
+static void announce(struct tracer *t, const char *name)
+{
+	tracer_changed(t, name);
+}
+
+void trigger_changed(struct trigger *g)
+{
+	g->change++;
+}
+
+static void free_trigger(struct trigger *g)
+{
+	condition_deinit(&g->condition);
+	actions_free(g->actions, g->action_count);
+	free(g);
+}
+
+/* Locked. False: others still have references. */
+static bool drop_reference(struct trigger *g)
+{
+	return --g->refs == 0;
+}
+
+void trigger_put(struct trigger *g)
+{
+	struct triggers *all;
+	bool last;
+
+	if (!g)
+		return;
+	all = g->tracer->triggers;
+	pthread_mutex_lock(&all->lock);
+	last = drop_reference(g);
+	pthread_mutex_unlock(&all->lock);
+	if (last)
+		free_trigger(g);
+}
+
+struct trigger *trigger_get(struct tracer *t, const char *name, uint64_t serial)
+{
+	struct triggers *all = t->triggers;
+	struct trigger *g;
+
+	if (!all)
+		return NULL;
+	pthread_mutex_lock(&all->lock);
+	g = find_trigger(all, name);
+	if (g && serial && g->serial != serial)
+		g = NULL;
+	if (g)
+		g->refs++;
+	pthread_mutex_unlock(&all->lock);
+	return g;
+}
+
+static uint32_t count_of(struct triggers *all, uid_t uid)
+{
+	struct trigger *g;
+	uint32_t n = 0;
+
+	cds_list_for_each_entry(g, &all->list, node)
+		n += g->uid == uid;
+	return n;
+}
+
+/* Locked. */
+static int check_room(struct triggers *all, const char *name, uid_t uid, struct tr_err *err)
+{
+	if (find_trigger(all, name))
+		return tr_fail(err, -EEXIST, "there is a trigger '%s' already", name);
+	if (all->count >= TRIGGERS_MAX)
+		return tr_fail(err, -ENOSPC, "no more than %u triggers", TRIGGERS_MAX);
+	if (uid != geteuid() && count_of(all, uid) >= TRIGGERS_OF_USER_MAX)
+		return tr_fail(err, -EDQUOT, "no more than %u triggers of one user",
+			       TRIGGERS_OF_USER_MAX);
+	return 0;
+}
+
+/* Locked. The caller puts the list's reference. */
+static void unlink_trigger(struct trigger *g)
+{
+	g->gone = true;
+	cds_list_del(&g->node);
+	g->tracer->triggers->count--;
+}
+
+int trigger_create(struct tracer *t, const char *name, uid_t uid, gid_t gid, struct tr_err *err)
+{
+	struct triggers *all = t->triggers;
+	struct trigger *g = NULL;
+	int ret = name_check(name, TRIGGER_NAME_MAX, err);
+
+	if (!ret && !all)
+		ret = tr_fail(err, -EIO, "triggers cannot be made: the state directory has none");
+	if (ret)
+		return ret;
+	pthread_mutex_lock(&all->lock);
+	ret = check_room(all, name, uid, err);
+	if (!ret && !(g = trigger_new(t, name, uid, gid)))
+		ret = tr_fail(err, -ENOMEM, "out of memory");
+	if (!ret && (ret = trigger_save(g))) {
+		tr_fail(err, ret, "the state directory cannot be written");
+		unlink_trigger(g);
+	}
+	pthread_mutex_unlock(&all->lock);
+	if (ret)
+		trigger_put(g);
+	else
+		announce(t, NULL);
+	return ret;
+}
+
+int trigger_destroy(struct tracer *t, const char *name, struct tr_err *err)
+{
+	struct triggers *all = t->triggers;
+	struct trigger *g = NULL;
+
+	if (all) {
+		pthread_mutex_lock(&all->lock);
+		g = find_trigger(all, name);
+		if (g) {
+			unlink_trigger(g);
+			trigger_forget_on_disk(g);
+			trigger_changed(g);
+			engine_nudge(all);
+		}
+		pthread_mutex_unlock(&all->lock);
+	}
+	if (!g)
+		return tr_fail(err, -ENOENT, "no trigger '%s'", name);
+	trigger_put(g);
+	announce(t, NULL);
+	return 0;
+}
+
+void triggers_list(struct tracer *t, struct md_buf *names)
+{
+	struct triggers *all = t->triggers;
+	struct trigger *g;
+
+	if (!all)
+		return;
+	pthread_mutex_lock(&all->lock);
+	cds_list_for_each_entry(g, &all->list, node)
+		md_buf_put(names, g->name, strlen(g->name) + 1);
+	pthread_mutex_unlock(&all->lock);
+}
+
+void trigger_info(struct trigger *g, struct trigger_info *info)
+{
+	struct triggers *all = g->tracer->triggers;
+
+	pthread_mutex_lock(&all->lock);
+	*info = (struct trigger_info){
+		.uid = g->uid, .gid = g->gid, .mode = g->mode, .created = g->created,
+		.serial = g->serial, .change = g->change,
+	};
+	pthread_mutex_unlock(&all->lock);
+}
+
+static int set_rights(struct trigger *g, mode_t mode, uid_t uid, gid_t gid)
+{
+	struct triggers *all = g->tracer->triggers;
+	int ret = 0;
+
+	pthread_mutex_lock(&all->lock);
+	if (g->gone) {
+		ret = -ENOENT;
+	} else {
+		g->mode = mode == (mode_t)-1 ? g->mode : mode & 0777;
+		g->uid = uid == (uid_t)-1 ? g->uid : uid;
+		g->gid = gid == (gid_t)-1 ? g->gid : gid;
+		trigger_changed(g);
+		trigger_save(g);
+	}
+	pthread_mutex_unlock(&all->lock);
+	return ret;
+}
+
+int trigger_chmod(struct trigger *g, mode_t mode)
+{
+	return set_rights(g, mode, (uid_t)-1, (gid_t)-1);
+}
+
+int trigger_chown(struct trigger *g, uid_t uid, gid_t gid)
+{
+	return set_rights(g, (mode_t)-1, uid, gid);
+}
+
+bool trigger_may(const struct trigger *g, const struct session_info *info, bool write)
+{
+	mode_t wanted = write ? 7 : 5;
+
+	if (!g->uid || g->uid == info->uid)
+		return true;
+	if (g->gid == info->gid)
+		return (info->mode >> 3 & wanted) == wanted;
+	return (info->mode & wanted) == wanted;
+}
+
+/* ---- the room as a whole ---- */
+
+static int open_directory(struct tracer *t)
+{
+	int fd;
+
+	if (mkdirat(t->state_fd, "triggers", 0700) < 0 && errno != EEXIST)
+		return -errno;
+	fd = openat(t->state_fd, "triggers", O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	return fd < 0 ? -errno : fd;
+}
+
+int triggers_open(struct tracer *t, trigger_control control)
+{
+	struct triggers *all;
+	int fd = open_directory(t);
+
+	if (fd < 0)
+		return fd;
+	all = calloc(1, sizeof(*all));
+	if (!all) {
+		close(fd);
+		return -ENOMEM;
+	}
+	all->fd = fd;
+	pthread_mutex_init(&all->lock, NULL);
+	pthread_cond_init(&all->runners_idle, NULL);
+	CDS_INIT_LIST_HEAD(&all->list);
+	CDS_INIT_LIST_HEAD(&all->runners);
+	t->triggers = all;
+	runner_control(control);
+	triggers_restore(t);
+	watch_begin(t);
+	engine_start(t);
+	return 0;
+}
+
+void triggers_stop(struct tracer *t)
+{
+	if (!t->triggers)
+		return;
+	engine_stop(t->triggers);
+	runners_stop(t->triggers);
+}
+
+void triggers_close(struct tracer *t, bool keep)
+{
+	struct triggers *all = t->triggers;
+	struct trigger *g, *next;
+
+	if (!all)
+		return;
+	cds_list_for_each_entry_safe(g, next, &all->list, node) {
+		if (keep)
+			trigger_save(g);
+		else
+			trigger_forget_on_disk(g);
+		unlink_trigger(g);
+		trigger_put(g);
+	}
+	t->triggers = NULL;
+	pthread_cond_destroy(&all->runners_idle);
+	pthread_mutex_destroy(&all->lock);
+	close(all->fd);
+	if (!keep)
+		unlinkat(t->state_fd, "triggers", AT_REMOVEDIR);
+	free(all);
+}

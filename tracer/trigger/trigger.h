@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * trigger/: triggers: a condition, and actions that are executed each time it becomes true. A trigger
+ * belongs to no session; a session does not know the triggers that name it.
+ *
+ *	trigger_files.h  what fs/ sees
+ *	trigger.c        the list of triggers: make, find, remove them; owner and mode
+ *	settings.c       what the files show and take; status
+ *	trigger_file.c   a trigger in the state directory
+ *	condition.c      the text of a condition, parsed
+ *	action.c         the text of an action, parsed; rate policies
+ *	engine.c         the thread that finds out which conditions became true
+ *	watch.c          conditions about what happens to a session: a part of sessions
+ *	sample.c         conditions about amounts: buffer, consumed, discarded
+ *	fire.c           a hit: which actions are due
+ *	runner.c         executes actions on sessions: one thread for each owner
+ *	notices.c        the queues of those who read notifications
+ *
+ * Lock: triggers.lock guards all that is here, except where a comment says otherwise. It is taken
+ * inside tracer.lock; its holder takes no lock of another room, and waits for nothing.
+ */
+#ifndef TRACER_TRIGGER_TRIGGER_H
+#define TRACER_TRIGGER_TRIGGER_H
+
+#include <pthread.h>
+#include <urcu/list.h>
+
+#include "tracer/session/session.h"
+#include "tracer/trigger/action.h"
+#include "tracer/trigger/condition.h"
+#include "tracer/trigger/trigger_files.h"
+
+struct sample {                         /* of a condition about an amount; the engine's thread only */
+	uint64_t due;                   /* CLOCK_MONOTONIC, ns: when to look next; 0: now */
+	bool holds;                     /* the condition held at the last look */
+};
+
+struct trigger {
+	struct cds_list_head node;      /* in triggers.list */
+	int refs;
+	struct tracer *tracer;          /* constant */
+	uint64_t serial;                /* constant */
+	char name[TRIGGER_NAME_MAX + 1];        /* constant */
+	int64_t created;                /* constant; ns since the epoch */
+	uid_t uid;
+	gid_t gid;
+	mode_t mode;
+	bool enabled, gone;
+	bool unsaved;                   /* counters differ from the state directory's */
+	uint64_t change;
+	struct condition condition;
+	uint64_t version;               /* of the condition: grows when it is stored */
+	struct action *actions;         /* owned */
+	size_t action_count;
+	uint64_t actions_version;       /* grows when the list is replaced */
+	uint64_t hits;                  /* how often the condition became true */
+	int64_t last_hit;               /* ns since the epoch; 0: never */
+	uint64_t sent, lost;            /* notifications: lines in queues of readers, lines without room */
+	uint32_t queued;                /* hits that wait for the runner */
+	struct sample sample;
+	struct cds_list_head readers;   /* struct notices */
+	uint32_t reader_count;
+};
+
+struct runner;
+
+struct triggers {
+	pthread_mutex_t lock;
+	struct cds_list_head list;      /* struct trigger */
+	uint32_t count;
+	uint64_t next_serial;
+	int fd;                         /* the directory `triggers` of the state directory; constant */
+	size_t queue_bytes;             /* in the queues of all readers */
+	struct cds_list_head runners;   /* struct runner */
+	pthread_cond_t runners_idle;    /* a runner has ended */
+	bool closing;
+
+	pthread_t thread;               /* engine.c */
+	bool runs;
+	bool nudged;                    /* the engine has to look at the list now */
+	pthread_cond_t nudge;
+};
+
+/* The verbs of a session's `control`. The face has them, so it passes them to triggers_open. */
+typedef int (*trigger_control)(struct session *s, const char *text, struct tr_err *err);
+
+/*
+ * Restores what an earlier daemon left, and begins. After the sessions were restored. 0 or -errno:
+ * then there are no triggers. Without lock.
+ */
+int triggers_open(struct tracer *t, trigger_control control);
+/* Ends all threads. Before sessions go. Without lock. */
+void triggers_stop(struct tracer *t);
+/* keep: the next daemon finds the triggers again. */
+void triggers_close(struct tracer *t, bool keep);
+/* What the triggers see of sessions, as a part of them (session/part.h). */
+extern const struct session_part trigger_part;
+
+/* ---- private to the room ---- */
+
+/* trigger.c. Locked. */
+struct trigger *trigger_new(struct tracer *t, const char *name, uid_t uid, gid_t gid);
+void trigger_changed(struct trigger *g);
+/* Whether the owner, with the trigger's group, may read (write: also change) the session. */
+bool trigger_may(const struct trigger *g, const struct session_info *info, bool write);
+int64_t trigger_now(void);              /* ns since the epoch */
+
+/* trigger_file.c. Locked. */
+int trigger_save(struct trigger *g);
+void trigger_forget_on_disk(struct trigger *g);
+void triggers_restore(struct tracer *t);
+
+/* settings.c. Locked. */
+/* The actions of these lines; out is the caller's. */
+int actions_parse(const char *text, uint64_t hits, struct action **out, size_t *count,
+		  struct tr_err *err);
+void actions_free(struct action *list, size_t count);
+
+/* engine.c */
+void engine_nudge(struct triggers *all);        /* locked */
+void engine_start(struct tracer *t);            /* without lock, as engine_stop */
+void engine_stop(struct triggers *all);         /* from then on, no condition is true */
+
+/* watch.c. Without lock: what sessions are like now is no change. */
+void watch_begin(struct tracer *t);
+
+/* sample.c. Without lock; by the engine's thread. Sets when to look again (CLOCK_MONOTONIC). */
+void sample_look(struct trigger *g, uint64_t now);
+bool sample_is_for(enum condition_kind kind);
+
+/* What a notification says besides time and name. */
+struct values {
+	void (*print)(const struct values *v, bool json, struct md_buf *out);
+};
+
+/* fire.c. Locked. The condition became true n times more, the last time at `time` (epoch ns). */
+void trigger_hit(struct trigger *g, int64_t time, const struct values *v);
+
+/* notices.c. Locked. */
+void notices_send(struct trigger *g, int64_t time, const struct values *v);
+
+/* runner.c */
+/* Locked. The runner of the owner continues with action `first` of this hit. False: no room. */
+bool runner_add(struct trigger *g, uint64_t hit, size_t first, int64_t time,
+		const struct values *v);
+void runners_stop(struct triggers *all);        /* without lock */
+void runner_control(trigger_control control);   /* once, by triggers_open */
+
+#endif

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What the files below triggers/ are made of: all that fs/ sees of this room.
+ *
+ * Functions return 0 or -errno and explain mistakes in a tr_err. Any thread; none waits for an
+ * application or for an action. A trigger is referenced (trigger_get, trigger_put).
+ */
+#ifndef TRACER_TRIGGER_TRIGGER_FILES_H
+#define TRACER_TRIGGER_TRIGGER_FILES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "metadata/buf.h"
+#include "tracer/base/err.h"
+
+struct notices;
+struct tracer;
+struct trigger;
+
+#define TRIGGER_NAME_MAX 200    /* bytes */
+
+/* -EEXIST, -ENAMETOOLONG, -EINVAL; -EDQUOT and -ENOSPC: the user, the daemon has too many. */
+int trigger_create(struct tracer *t, const char *name, uid_t uid, gid_t gid, struct tr_err *err);
+/* Removes it. Actions that have begun end by themselves. -ENOENT. */
+int trigger_destroy(struct tracer *t, const char *name, struct tr_err *err);
+/* serial: of trigger_info, or 0 for any. NULL: there is none. */
+struct trigger *trigger_get(struct tracer *t, const char *name, uint64_t serial);
+void trigger_put(struct trigger *g);                    /* NULL is allowed */
+void triggers_list(struct tracer *t, struct md_buf *names);     /* separated by NUL */
+
+struct trigger_info {
+	uid_t uid;
+	gid_t gid;
+	mode_t mode;            /* permission bits of the directory; 0700 at first */
+	int64_t created;        /* ns since the epoch */
+	uint64_t serial;        /* unique in the life of a daemon */
+	uint64_t change;        /* grows with each change of `status` */
+};
+void trigger_info(struct trigger *g, struct trigger_info *info);
+int trigger_chmod(struct trigger *g, mode_t mode);
+int trigger_chown(struct trigger *g, uid_t uid, gid_t gid);     /* (uid_t)-1, (gid_t)-1: leave */
+
+enum trigger_file { TRIGGER_CONDITION, TRIGGER_ACTIONS, TRIGGER_ENABLED, TRIGGER_STATUS };
+/* The text of a file, in a form that trigger_store accepts (but for TRIGGER_STATUS). */
+void trigger_show(struct trigger *g, enum trigger_file what, struct md_buf *out);
+/*
+ * What one write has for a file. TRIGGER_ACTIONS: replace: these lines become the list, else they
+ * are added. All or nothing.
+ */
+int trigger_store(struct trigger *g, enum trigger_file what, const char *text, bool replace,
+		  struct tr_err *err);
+/* All three at once. A mistake is in `*wrong`. */
+int trigger_load(struct trigger *g, const char *condition, const char *actions, bool enabled,
+		 enum trigger_file *wrong, struct tr_err *err);
+
+/*
+ * One open of `notifications`: a queue of lines, from its open on. -EMFILE: there are too many.
+ * notices_read: bytes, 0 at the end (the trigger was removed), -EAGAIN. One caller at a time.
+ */
+int notices_open(struct trigger *g, bool json, struct notices **out);
+ssize_t notices_read(struct notices *n, void *buf, size_t size);
+void notices_close(struct notices *n);
+
+#endif
