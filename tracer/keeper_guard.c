@@ -59,9 +59,9 @@ static int collect_snapshots(struct tracer *t, struct md_buf *out)
 		cds_list_for_each_entry(sn, &s->snapshots, node) {
 			struct frozen f = { .key = sn->key };
 
-			if (!sn->moment)
+			if (!sn->image)
 				continue;
-			f.fd = fcntl(sn->moment->fd, F_DUPFD_CLOEXEC, 0);
+			f.fd = fcntl(sn->image->fd, F_DUPFD_CLOEXEC, 0);
 			if (f.fd >= 0)
 				md_buf_put(out, &f, sizeof(f));
 			else
@@ -79,7 +79,7 @@ static bool has_snapshot(struct tracer *t, uint64_t key)
 
 	cds_list_for_each_entry(s, &t->sessions, node)
 		cds_list_for_each_entry(sn, &s->snapshots, node)
-			if (sn->key == key && sn->moment)
+			if (sn->key == key && sn->image)
 				return true;
 	return false;
 }
@@ -121,8 +121,11 @@ static bool replace(struct tracer *t, int stop)
 
 	while ((ret = keeper_replace(t->keeper))) {
 		if (ret != reported)
-			tracer_report(t, "the keeper has ended, and no other can be started: %s. A daemon that is killed now loses "
-				      "all buffers", strerror(-ret));
+			tracer_report(t,
+				      "the keeper has ended, and no other can be started: %s. A "
+				      "daemon that is killed now loses "
+				      "all buffers",
+				      strerror(-ret));
 		reported = ret;
 		if (poll(&p, 1, RETRY_MS) > 0)
 			return false;
@@ -145,7 +148,9 @@ static void *guard(void *arg)
 		buffers_keep(t);
 		snapshots = keep_snapshots(t);
 		__atomic_fetch_add(&t->keepers_replaced, 1, __ATOMIC_RELAXED);
-		tracer_report(t, "the keeper, process %d, has ended. Process %d takes its place and has got %u buffers and %u snapshots",
+		tracer_report(t,
+			      "the keeper, process %d, has ended. Process %d takes its place and "
+			      "has got %u buffers and %u snapshots",
 			      (int)before, (int)keeper_pid(t->keeper), buffers, snapshots);
 		before = keeper_pid(t->keeper);
 		pthread_mutex_lock(&t->lock);

@@ -18,7 +18,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "tracer/snapshot/archives.h"
+#include "tracer/snapshot/image.h"
 #include "tracer/ring/reader.h"
 #include "tracer/ring/ring.h"
 #include "tracer/abi/ring_write.h"

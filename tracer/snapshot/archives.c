@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "tracer/snapshot/archives.h"
+#include "tracer/snapshot/image.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -21,7 +21,7 @@ struct archives {
 	struct cred cred;
 };
 
-/* Below the directory, and without a link on the way. */
+/* Opens a path below the directory; follows no link. */
 static int open_below(int dir, const char *path, int flags)
 {
 	struct open_how how = {
@@ -97,7 +97,7 @@ static int walk_one(struct walk *w, int dir, const char *name, int depth)
 	int fd, err = 0;
 
 	if (fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
-		return 0;       /* it has gone */
+		return 0;       /* it was removed meanwhile */
 	md_buf_puts(&w->path, name);
 	if (S_ISDIR(st.st_mode) && depth < DEPTH_MAX) {
 		md_buf_putc(&w->path, '/');

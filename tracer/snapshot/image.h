@@ -1,40 +1,43 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What moments are made of: shared by snapshot/image.c (trace/: copied when somebody reads) and
- * snapshot/snapshot.c (copied at once, into a memfd). Private to the two.
+ * Trace images, private to the room: the images of trace/ (image*.c), whose streams are copied when
+ * they are first read, and those of snapshots (snapshot*.c), copied into a memfd at once.
  */
 #ifndef TRACER_SNAPSHOT_IMAGE_H
 #define TRACER_SNAPSHOT_IMAGE_H
 
+#include <stdint.h>
+#include <sys/types.h>
+
 #include "tracer/ring/packetizer.h"
 #include "tracer/session/streams.h"
 
+struct archives;
+
 enum kind { METADATA, STREAM, INDEX, OUTPUT, ARCHIVED };
 
-struct source {                 /* what stands behind a stream file and its index */
-	pthread_mutex_t lock;   /* guards copying; `copied` is set last */
-	struct stream stream;   /* references are owned */
-	struct packet *packets; /* planned */
+/* A stream of an image: the source of a stream file and its index. */
+struct source {
+	pthread_mutex_t lock;   /* held while the stream is copied; `copied` is set last */
+	struct stream stream;   /* its references are owned */
+	struct packet *packets; /* the plan: one element for each packet */
 	size_t count;
-	size_t first;           /* the leading empty packet: those before it were left out */
+	size_t first;           /* the leading empty packet; earlier ones are left out */
 	uint64_t size;          /* of the stream file */
-	uint64_t seq;           /* number of the first packet */
-	uint8_t *data;          /* the stream file, once copied; then the index */
-	bool copied;            /* atomic: data is there and does not change any more */
+	uint64_t seq;           /* packet_seq_num of the first packet */
+	uint8_t *data;          /* the stream file and then the index, once copied */
+	bool copied;            /* atomic; from now on data does not change */
 };
 
+/* What a file of an image consists of. */
 struct content {
 	enum kind kind;
-	struct source *source;	/* STREAM, INDEX; NULL: of a snapshot that an earlier daemon made */
-	struct md_buf text;             /* METADATA */
-	uint8_t *bytes;                 /* of a snapshot: the file */
-	/*
-	 * … that an earlier daemon made, and may not have looked at (snapshot/image_check.c);
-	 * atomic
-	 */
+	struct source *source;  /* of STREAM and INDEX; NULL: of an earlier daemon's snapshot */
+	struct md_buf text;     /* of METADATA */
+	uint8_t *bytes;         /* of a snapshot: the file in the map */
+	/* Atomic. An earlier daemon may not have checked the packets (image_check.c). */
 	bool unchecked;
-	/* OUTPUT: a file that the session's output wrote; of it as much as there was then */
-	int fd;
+	int fd;	/* of OUTPUT: the output's file, used up to its size at the moment */
 };
 
 struct trace_image {
@@ -47,31 +50,72 @@ struct trace_image {
 	size_t file_count, file_room;
 	int64_t frozen;         /* bytes accounted; atomic */
 	struct archives *archives;      /* of ARCHIVED files */
-	uint64_t max_ts;        /* no event in it is later */
+	uint64_t max_ts;        /* no event is later */
 
 	/* Of a snapshot; else fd is -1. */
 	int fd;
 	uint8_t *map;           /* all of fd */
 	size_t map_size;
-	bool ended;             /* atomic: it was removed */
+	bool ended;             /* atomic; the snapshot was removed */
 };
 
-struct trace_image *image_new(struct session *s);
-/* Marks and plans of all streams; no files yet. */
-int image_plan(struct trace_image *m);
-/* The files of what is planned, with the metadata as it is now. */
+/* ---- image.c ---- */
+
+struct trace_image *image_new(struct session *s);       /* NULL: no memory */
+
+/* ---- image_files.c: 0 or -errno ---- */
+
+bool image_reserve_file(struct trace_image *m);         /* space for one more file, zeroed */
+int image_add_file(struct trace_image *m, enum kind kind, struct source *src, uint64_t size,
+		   uint64_t ts, const char *fmt, const char *dir, const char *name);
+int image_add_metadata(struct trace_image *m, struct trace *t, uint64_t ts);
+int image_sort_files(struct trace_image *m);
+/* Adds the files of all planned streams, and the metadata of their traces as it is now. */
 int image_add_files(struct trace_image *m);
 
-/* How many of the bytes are events that a reader can read, with times within the packet's. */
-uint64_t events_sound(const struct md_stream *class, const uint8_t *bytes, uint64_t len,
-		      uint64_t begin_ts, uint64_t end_ts);
-/*
- * As source_check, of the stream that file i belongs to: nothing is known of it but the file
- * itself.
- */
-void snapshot_check(struct trace_image *m, size_t i);
+/* ---- image_source.c ---- */
+
+/* Plans all packets of the streams up to a mark of each; adds no files. 0 or -errno. */
+int image_plan_streams(struct trace_image *m, const struct stream_set *set);
+int image_plan(struct trace_image *m);                  /* the same for the session's streams */
+/* Adds the ring of a stream, also if it was written to files. Takes references. */
+struct source *image_add_source(struct trace_image *m, const struct stream *st);
+/* Plans the packets up to the mark of p. in_files: the leading packet is in a file. */
+int source_plan(struct source *src, struct packetizer *p, bool in_files);
 uint64_t source_index_size(const struct source *src);
-/* The header of packet i, if so many of its bytes are events. */
+/* The header of packet i, of whose content `good` bytes are valid events. */
 void source_packet(const struct source *src, size_t i, uint64_t good, uint64_t seq,
 		   struct md_packet *h);
+/* Copies the stream out of its ring, with headers and index. Caller holds src->lock. */
+int source_copy(struct trace_image *m, struct source *src);
+/* Checks a snapshot's stream at its first read. Caller holds src->lock. */
+void source_check(struct trace_image *m, struct source *src);
+/* How many bytes are events that decode, with times within the packet's. */
+uint64_t count_valid_events(const struct md_stream *class, const uint8_t *bytes, uint64_t len,
+			    uint64_t begin_ts, uint64_t end_ts);
+
+/* ---- image_output.c ---- */
+
+/* Adds the output's files. flushed: they have everything; else adds what only the rings have. */
+int image_plan_output(struct trace_image *m, const struct stream_set *set, bool flushed);
+
+/* ---- image_check.c ---- */
+
+/* As source_check, for a stream of an earlier daemon's snapshot, of which only files are known. */
+void snapshot_check(struct trace_image *m, size_t i);
+
+/* ---- archives.c ---- */
+
+/*
+ * Opens archives/ of a session's output with the owner's rights. The owner may have put anything
+ * there: links are not followed, and only regular files are shown. 0 and *out NULL: there is none.
+ */
+int archives_open(struct session *s, struct archives **out);
+void archives_close(struct archives *a);                /* NULL is allowed */
+/* Calls fn for each file: "NAME/ust/uid/0/64-bit/channel0_0". mtime: ns since the epoch. */
+int archives_each(struct archives *a,
+		  int (*fn)(void *arg, const char *path, uint64_t size, int64_t mtime), void *arg);
+ssize_t archives_read(struct archives *a, const char *path, uint64_t offset, void *buf,
+		      size_t size);
+
 #endif

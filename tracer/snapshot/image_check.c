@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Snapshots of an earlier daemon. It made their headers, but whether the bytes behind them are
- * events, it may not have looked at before it was killed. That is done when they are first read,
- * with the session's own classes: whoever wrote them may mean harm.
+ * Snapshots of an earlier daemon. It made their headers, but it may have been killed before it
+ * checked that the contents are events. They are checked at the first read, with the session's own
+ * classes. Another program may have written them: nothing is trusted.
  */
 #include <stdio.h>
 #include <string.h>
@@ -11,10 +11,10 @@
 #include "tracer/session/session.h"
 #include "tracer/snapshot/image.h"
 
-/* one at a time; the tracer's lock may be taken under it */
+/* one check at a time; the check takes trace.lock and tracer.lock under it */
 static pthread_mutex_t checking = PTHREAD_MUTEX_INITIALIZER;
 
-/* The trace of that directory, with a reference; or NULL. */
+/* The trace whose directory this is, with a reference; NULL: none. */
 static struct trace *find_trace(struct session *s, const char *path, size_t len)
 {
 	struct trace *t;
@@ -53,7 +53,7 @@ static struct content *find_file(struct trace_image *m, const char *path, uint64
 	return NULL;
 }
 
-/* Whether the headers fit into the files is checked once more: what follows writes there. */
+/* Checks again that the headers fit into the files, because headers are written here. */
 static void check_stream(struct trace *t, uint8_t *file, uint64_t size, uint8_t *index,
 			 uint64_t index_size)
 {
@@ -68,13 +68,12 @@ static void check_stream(struct trace *t, uint8_t *file, uint64_t size, uint8_t 
 			return;
 		len = h.packet_size / 8 - sizeof(h);
 		/*
-		 * One with less in it than there is room was looked at already, and its number has
-		 * been left out.
+		 * A smaller content was checked before, and a packet_seq_num was left out for it.
 		 */
 		if (h.content_size == h.packet_size) {
 			const struct md_stream *class = find_class(t, h.stream_id);
 
-			good = class ? events_sound(class, file + at + sizeof(h), len,
+			good = class ? count_valid_events(class, file + at + sizeof(h), len,
 						    h.timestamp_begin, h.timestamp_end)
 				     : 0;
 			h.content_size = 8 * (sizeof(h) + good);
@@ -89,10 +88,10 @@ static void check_stream(struct trace *t, uint8_t *file, uint64_t size, uint8_t 
 }
 
 /*
- * Paths are DIR/NAME and DIR/index/NAME.idx: those of both, of either. The length of DIR with its
- * slash.
+ * Derives the paths of a stream file DIR/NAME and its index DIR/index/NAME.idx from either of them.
+ * Returns the length of DIR with its slash.
  */
-static size_t both_paths(const char *path, char *stream, char *index, size_t size)
+static size_t split_path(const char *path, char *stream, char *index, size_t size)
 {
 	const char *name = strrchr(path, '/');
 	size_t dir, len;
@@ -113,7 +112,7 @@ void snapshot_check(struct trace_image *m, size_t i)
 {
 	uint64_t size = 0, index_size = 0;
 	char stream[600], name[600];
-	size_t dir = both_paths(m->files[i].path, stream, name, sizeof(stream));
+	size_t dir = split_path(m->files[i].path, stream, name, sizeof(stream));
 	struct content *file = find_file(m, stream, &size),
 		       *index = find_file(m, name, &index_size);
 	struct trace *t;
@@ -126,7 +125,7 @@ void snapshot_check(struct trace_image *m, size_t i)
 		__atomic_store_n(&index->unchecked, false, __ATOMIC_RELEASE);
 		__atomic_store_n(&file->unchecked, false, __ATOMIC_RELEASE);
 	}
-	/* Release: a reader that sees it sees the bytes as they are now. */
+	/* Release: a reader that sees the flag sees the checked bytes. */
 	__atomic_store_n(&m->contents[i].unchecked, false, __ATOMIC_RELEASE);
 	pthread_mutex_unlock(&checking);
 }

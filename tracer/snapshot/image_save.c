@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Writing a moment into a directory. Who may write there is the caller's affair (fsuid); no link is
- * followed, and nothing that is there already is written over.
+ * Writes an image into a directory. The caller has set the credentials (fsuid) that decide who may
+ * write there. No link is followed and no existing file is overwritten.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -15,8 +15,11 @@
 
 #define PIECE (256u << 10)
 
-/* Into one directory of the path, made if need be. dir is closed. A descriptor or -errno. */
-static int step(int dir, const char *path, size_t len, mode_t mode)
+/*
+ * Enters the first directory of the path, made if it is missing, and closes dir. A descriptor or
+ * -errno.
+ */
+static int enter_dir(int dir, const char *path, size_t len, mode_t mode)
 {
 	char part[NAME_MAX + 1];
 	int next = -1, err = 0;
@@ -35,7 +38,10 @@ static int step(int dir, const char *path, size_t len, mode_t mode)
 	return err ? err : next;
 }
 
-/* The directory that path's last part is in; *name is the last part. A descriptor or -errno. */
+/*
+ * Opens the directory of the path's last component; *name is that component. A descriptor or
+ * -errno.
+ */
 static int open_parent(int dir, const char *path, mode_t mode, const char **name)
 {
 	int fd = fcntl(dir, F_DUPFD_CLOEXEC, 0);
@@ -44,7 +50,7 @@ static int open_parent(int dir, const char *path, mode_t mode, const char **name
 	if (fd < 0)
 		return -errno;
 	for (; fd >= 0 && (slash = strchr(path, '/')); path = slash + 1)
-		fd = step(fd, path, (size_t)(slash - path), mode);
+		fd = enter_dir(fd, path, (size_t)(slash - path), mode);
 	*name = path;
 	return fd;
 }

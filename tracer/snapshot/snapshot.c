@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * The snapshots of a session: make, list and remove them; their row as a part of the session.
+ */
 #include "tracer/base/base.h"
 #include "tracer/base/timefmt.h"
 #include "tracer/snapshot/snapshot.h"
@@ -17,15 +20,13 @@
 #include "tracer/output/output.h"
 #include "tracer/session/session.h"
 #include "tracer/snapshot/image.h"
-#include "tracer/snapshot/snapshot_copy.h"
-#include "tracer/snapshot/snapshot_memory.h"
 
-#define SNAPSHOTS_MAX 1000      /* of a session: each has a descriptor */
-#define FINISH_MS 10000         /* how long the end of a session waits for its copies */
+#define SNAPSHOTS_MAX 1000      /* snapshots of a session: each has a descriptor */
+#define FINISH_MS 10000         /* for which the end of a session waits for its copies */
 #define SUSPEND_MS 2000
 
-static int make(struct session *s, struct snapshot *sn, uint64_t max, struct trace_image **out,
-		struct tr_err *err)
+static int create_snapshot(struct session *s, struct snapshot *sn, uint64_t max,
+			   struct trace_image **out, struct tr_err *err)
 {
 	struct trace_image *m = image_new(s);
 	uint64_t bytes = 4096;
@@ -57,9 +58,9 @@ static int make(struct session *s, struct snapshot *sn, uint64_t max, struct tra
 	return tr_fail(err, ret, "the snapshot cannot be made: %s", strerror(-ret));
 }
 
-/* ---- the session's list ---- */
+/* ---- the list of snapshots ---- */
 
-static struct snapshot *find(const struct session *s, const char *name)
+static struct snapshot *find_snapshot(const struct session *s, const char *name)
 {
 	struct snapshot *sn;
 
@@ -69,15 +70,15 @@ static struct snapshot *find(const struct session *s, const char *name)
 	return NULL;
 }
 
-/* snapshot-DATE-TIME-NUMBER, as LTTng names them. */
-static void default_name(struct session *s, char *out, size_t size)
+/* Makes a name snapshot-DATE-TIME-NUMBER, as LTTng does. */
+static void choose_name(struct session *s, char *out, size_t size)
 {
 	char when[TIME_TEXT_MAX];
 
 	time_print(wall_clock(), TIME_FORMAT_NAME, when);
 	do
 		snprintf(out, size, "snapshot-%s-%u", when, s->next_snapshot++);
-	while (find(s, out));
+	while (find_snapshot(s, out));
 }
 
 static int reserve(struct session *s, const char *name, struct snapshot *sn, struct tr_err *err)
@@ -91,23 +92,25 @@ static int reserve(struct session *s, const char *name, struct snapshot *sn, str
 		return tr_fail(err, -ENOENT, "the session is gone");
 	if (n >= SNAPSHOTS_MAX)
 		return tr_fail(err, -ENOSPC, "a session has at most %u snapshots", SNAPSHOTS_MAX);
-	if (name && find(s, name))
+	if (name && find_snapshot(s, name))
 		return tr_fail(err, -EEXIST, "there is a snapshot '%s' already", name);
 	if (name)
 		snprintf(sn->name, sizeof(sn->name), "%s", name);
 	else
-		default_name(s, sn->name, sizeof(sn->name));
+		choose_name(s, sn->name, sizeof(sn->name));
 	sn->unnamed = !name;
 	sn->created = wall_clock();
 	if (getrandom(&sn->key, sizeof(sn->key), GRND_NONBLOCK) != (ssize_t)sizeof(sn->key))
 		sn->key = (uint64_t)sn->created;
-	sn->refs = 2;           /* the list's, and the caller's */
+	sn->refs = 2;           /* of the list and of the caller */
 	cds_list_add_tail(&sn->node, &s->snapshots);
 	return 0;
 }
 
-/* Without the lock: the keeper may take its time. */
-static void keep(struct tracer *t, const struct snapshot *sn, const struct trace_image *m)
+/*
+ * Gives the memory to the keeper. Caller does not hold tracer.lock, because the keeper may be slow.
+ */
+static void keep_memory_of(struct tracer *t, const struct snapshot *sn, const struct trace_image *m)
 {
 	char name[32];
 	int err;
@@ -120,7 +123,10 @@ static void keep(struct tracer *t, const struct snapshot *sn, const struct trace
 		tracer_report(t, "the keeper did not take a snapshot: %s", strerror(-err));
 }
 
-/* With the lock held. What the last reference held is freed by snapshots_bury, without the lock. */
+/*
+ * Puts a reference. Caller holds tracer.lock. The last reference moves the snapshot to the list of
+ * dead ones, which the part's gc frees without the lock.
+ */
 static void put_snapshot(struct tracer *t, struct snapshot *sn)
 {
 	if (--sn->refs)
@@ -138,15 +144,15 @@ static void keeper_forget(struct tracer *t, const struct snapshot *sn)
 }
 
 /*
- * Takes it out of the session's list. With the lock held. One that is being made stays whole until
- * snapshot_create puts it.
+ * Removes it from the session's list. Caller holds tracer.lock. A snapshot that is being made stays
+ * valid until snapshot_create puts it.
  */
 static void remove_snapshot(struct session *s, struct snapshot *sn, bool keep_memory)
 {
-	if (sn->moment && !keep_memory)
+	if (sn->image && !keep_memory)
 		keeper_forget(s->tracer, sn);
-	if (sn->moment)
-		__atomic_store_n(&sn->moment->ended, true, __ATOMIC_RELAXED);
+	if (sn->image)
+		__atomic_store_n(&sn->image->ended, true, __ATOMIC_RELAXED);
 	cds_list_del(&sn->node);
 	sn->removed = true;
 	put_snapshot(s->tracer, sn);
@@ -162,22 +168,22 @@ static void free_dead(struct tracer *t)
 	CDS_INIT_LIST_HEAD(&t->dead_snapshots);
 	pthread_mutex_unlock(&t->lock);
 	cds_list_for_each_entry_safe(sn, next, &dead, node) {
-		/* The moment lives on in who reads it. */
-		image_put(sn->moment);
+		/* Readers have their own references to the image. */
+		image_put(sn->image);
 		free(sn);
 	}
 }
 
 /*
- * The moment becomes the snapshot's, and visible, unless the session or the snapshot was removed
- * while it was made.
+ * Gives the image to the snapshot, which makes it visible, unless the session or the snapshot was
+ * removed meanwhile.
  */
-static int publish(struct session *s, struct snapshot *sn, struct trace_image *m,
+static int publish_snapshot(struct session *s, struct snapshot *sn, struct trace_image *m,
 		   struct tr_err *err)
 {
 	if (s->gone || sn->removed)
 		return tr_fail(err, -ENOENT, "the session is gone");
-	sn->moment = m;
+	sn->image = m;
 	sn->total = 0;
 	snapshot_copy_add(s, sn);
 	session_save(s);
@@ -211,11 +217,11 @@ int snapshot_create_limited(struct session *s, const char *name, uint64_t max,
 		free(sn);
 		return ret;
 	}
-	ret = make(s, sn, max, &m, err);
+	ret = create_snapshot(s, sn, max, &m, err);
 	if (!ret)
-		keep(t, sn, m);
+		keep_memory_of(t, sn, m);
 	pthread_mutex_lock(&t->lock);
-	if (!ret && (ret = publish(s, sn, m, err)))
+	if (!ret && (ret = publish_snapshot(s, sn, m, err)))
 		keeper_forget(t, sn);
 	if (ret && !sn->removed)
 		remove_snapshot(s, sn, false);
@@ -233,10 +239,10 @@ int snapshot_destroy(struct session *s, const char *name, struct tr_err *err)
 	int ret = 0;
 
 	pthread_mutex_lock(&s->tracer->lock);
-	sn = find(s, name);
+	sn = find_snapshot(s, name);
 	if (!sn) {
 		ret = tr_fail(err, -ENOENT, "no snapshot '%s'", name);
-	} else if (!sn->moment) {
+	} else if (!sn->image) {
 		ret = tr_fail(err, -EBUSY, "the snapshot is just being made");
 	} else {
 		remove_snapshot(s, sn, false);
@@ -254,7 +260,7 @@ void snapshots_list(struct session *s, struct md_buf *names)
 
 	pthread_mutex_lock(&s->tracer->lock);
 	cds_list_for_each_entry(sn, &s->snapshots, node)
-		if (sn->moment)
+		if (sn->image)
 			md_buf_put(names, sn->name, strlen(sn->name) + 1);
 	pthread_mutex_unlock(&s->tracer->lock);
 }
@@ -265,9 +271,9 @@ int snapshot_get(struct session *s, const char *name, struct trace_image **out, 
 
 	*out = NULL;
 	pthread_mutex_lock(&s->tracer->lock);
-	sn = s->gone ? NULL : find(s, name);
-	if (sn && sn->moment) {
-		*out = image_get(sn->moment);
+	sn = s->gone ? NULL : find_snapshot(s, name);
+	if (sn && sn->image) {
+		*out = image_get(sn->image);
 		*created = sn->created;
 	}
 	pthread_mutex_unlock(&s->tracer->lock);
@@ -290,10 +296,12 @@ static void save_snapshots(const struct session *s, struct md_buf *out)
 
 	md_buf_printf(out, "snapshot_max_size %" PRIu64 "\nnext_snapshot %u\n",
 		      s->settings.snapshot_max_size, s->next_snapshot);
-	cds_list_for_each_entry(sn, &s->snapshots, node) if (sn->moment) md_buf_printf(
-		out, "snapshot %016" PRIx64 " %" PRId64 " %s\n", sn->key, sn->created, sn->name);
 	cds_list_for_each_entry(sn, &s->snapshots, node)
-		if (sn->moment && sn->copy[0])
+		if (sn->image)
+			md_buf_printf(out, "snapshot %016" PRIx64 " %" PRId64 " %s\n", sn->key,
+				      sn->created, sn->name);
+	cds_list_for_each_entry(sn, &s->snapshots, node)
+		if (sn->image && sn->copy[0])
 			md_buf_printf(out, "copy %016" PRIx64 " %s\n", sn->key, sn->copy);
 }
 
@@ -303,13 +311,13 @@ static void show_status(struct session *s, struct md_buf *out)
 	unsigned int n = 0;
 
 	cds_list_for_each_entry(sn, &s->snapshots, node)
-		n += sn->moment != NULL;
+		n += sn->image != NULL;
 	md_buf_printf(out, "snapshots %u\n", n);
 	cds_list_for_each_entry(sn, &s->snapshots, node) {
 		uint64_t done = __atomic_load_n(&sn->done, __ATOMIC_RELAXED),
 			 total = __atomic_load_n(&sn->total, __ATOMIC_RELAXED);
 
-		if (!sn->moment)
+		if (!sn->image)
 			md_buf_printf(out, "pending snapshot %s %" PRIu64 "%%\n", sn->name,
 				      total ? 100 * done / total : 0);
 	}
@@ -331,7 +339,7 @@ static int adopt_snapshot(struct session *s, const char *name, int64_t created, 
 	}
 	if (err) {
 		if (m)
-			m->fd = -1;     /* it stays the caller's */
+			m->fd = -1;     /* the caller keeps it */
 		image_put(m);
 		free(sn);
 		return err;
@@ -342,7 +350,7 @@ static int adopt_snapshot(struct session *s, const char *name, int64_t created, 
 	snprintf(sn->name, sizeof(sn->name), "%s", name);
 	sn->created = created;
 	sn->key = key;
-	sn->moment = m;
+	sn->image = m;
 	cds_list_add_tail(&sn->node, &s->snapshots);
 	return 0;
 }

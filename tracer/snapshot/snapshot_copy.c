@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Copies snapshots to the session's output, by a thread that lives while copies are queued. A copy
+ * has another name until it is complete.
+ */
 #include "tracer/base/timefmt.h"
-#include "tracer/snapshot/snapshot_copy.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -18,26 +21,26 @@
 #include "tracer/snapshot/snapshot.h"
 #include "tracer/session/streams.h"
 
-#define DEPTH_MAX 8             /* of directories in a snapshot */
+#define DEPTH_MAX 8             /* levels of directories in a snapshot */
 
 struct snapshot_copy {
 	struct snapshot_copy *next;
 	struct output *output;
-	struct trace_image *moment;          /* referenced */
+	struct trace_image *image;          /* referenced */
 	uint64_t key;                   /* of the snapshot */
 	char name[SNAPSHOT_COPY_MAX + 1];
 	uint64_t done, total;           /* bytes; atomic */
 };
 
-static void destroy(struct snapshot_copy *c)
+static void destroy_copy(struct snapshot_copy *c)
 {
-	image_put(c->moment);
+	image_put(c->image);
 	free(c);
 }
 
-/* ---- one of them, with the owner's rights ---- */
+/* ---- one copy, with the owner's rights ---- */
 
-static bool quits(struct output *o)
+static bool must_quit(struct output *o)
 {
 	bool quit;
 
@@ -47,12 +50,12 @@ static bool quits(struct output *o)
 	return quit;
 }
 
-static int piece(void *arg, uint64_t bytes)
+static int count_piece(void *arg, uint64_t bytes)
 {
 	struct snapshot_copy *c = arg;
 
 	__atomic_fetch_add(&c->done, bytes, __ATOMIC_RELAXED);
-	return quits(c->output) ? -ECANCELED : 0;
+	return must_quit(c->output) ? -ECANCELED : 0;
 }
 
 static void sync_file(void *arg, int fd)
@@ -60,8 +63,8 @@ static void sync_file(void *arg, int fd)
 	syncgroup_add(((struct snapshot_copy *)arg)->output->sync, fd);
 }
 
-/* What was begun and has not become whole. */
-static void sweep(int dir)
+/* Removes copies that were not completed: their names begin with a dot. */
+static void remove_incomplete(int dir)
 {
 	int fd = openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	DIR *d = fd < 0 ? NULL : fdopendir(fd);
@@ -78,7 +81,9 @@ static void sweep(int dir)
 
 static int copy_into(struct output *o, struct snapshot_copy *c, int dir)
 {
-	struct image_sink to = { .mode = o->mode, .piece = piece, .file = sync_file, .arg = c };
+	struct image_sink to = {
+		.mode = o->mode, .piece = count_piece, .file = sync_file, .arg = c
+	};
 	char name[SNAPSHOT_COPY_MAX + 2];
 	int err = 0;
 
@@ -89,7 +94,7 @@ static int copy_into(struct output *o, struct snapshot_copy *c, int dir)
 	if (to.dir < 0)
 		err = -errno;
 	if (!err)
-		err = image_save(c->moment, &to);
+		err = image_save(c->image, &to);
 	if (!err && renameat(dir, name, dir, c->name) < 0)
 		err = -errno;
 	if (to.dir >= 0)
@@ -101,11 +106,11 @@ static int copy_into(struct output *o, struct snapshot_copy *c, int dir)
 	return err;
 }
 
-static int copy(struct output *o, struct snapshot_copy *c)
+static int write_copy(struct output *o, struct snapshot_copy *c)
 {
 	int top, dir, err;
 
-	/* (The next daemon's thread opens the directory when it first writes.) */
+	/* After a restart, the writer opens the output directory at its first write. */
 	session_flush(o->s);
 	pthread_mutex_lock(&o->lock);
 	top = o->dir < 0 ? -1 : fcntl(o->dir, F_DUPFD_CLOEXEC, 0);
@@ -117,7 +122,7 @@ static int copy(struct output *o, struct snapshot_copy *c)
 		dir = output_dir_sub(top, "snapshots", o->cred.uid, o->mode);
 		err = dir < 0 ? dir : 0;
 		if (!err) {
-			sweep(dir);
+			remove_incomplete(dir);
 			err = copy_into(o, c, dir);
 			close(dir);
 		}
@@ -129,8 +134,11 @@ static int copy(struct output *o, struct snapshot_copy *c)
 
 /* ---- the thread ---- */
 
-/* For the session's file and its readers; the snapshot itself may be gone. */
-static void tell(struct output *o, const struct snapshot_copy *c, int err)
+/*
+ * Tells the session's file and its readers that the copy is over. The snapshot itself may be
+ * removed already.
+ */
+static void report_copy(struct output *o, const struct snapshot_copy *c, int err)
 {
 	struct session *s = o->s;
 	struct snapshot *sn;
@@ -147,7 +155,7 @@ static void tell(struct output *o, const struct snapshot_copy *c, int err)
 	pthread_mutex_unlock(&s->tracer->lock);
 }
 
-static struct snapshot_copy *first(struct output *o)
+static struct snapshot_copy *first_copy(struct output *o)
 {
 	struct snapshot_copy *c;
 
@@ -158,17 +166,17 @@ static struct snapshot_copy *first(struct output *o)
 	return c;
 }
 
-static void *run(void *arg)
+static void *run_copies(void *arg)
 {
 	struct output *o = arg;
 	struct session *s = o->s;
 	struct snapshot_copy *c;
 
-	while ((c = first(o))) {
-		int err = quits(o) ? -ECANCELED : copy(o, c);
+	while ((c = first_copy(o))) {
+		int err = must_quit(o) ? -ECANCELED : write_copy(o, c);
 
 		if (err != -ECANCELED)
-			tell(o, c, err);
+			report_copy(o, c, err);
 		pthread_mutex_lock(&o->lock);
 		o->copies = c->next;
 		if (err != -ECANCELED)
@@ -176,14 +184,14 @@ static void *run(void *arg)
 		o->copied += !err;
 		pthread_cond_broadcast(&o->answered);
 		pthread_mutex_unlock(&o->lock);
-		destroy(c);
+		destroy_copy(c);
 	}
 	session_put(s);
 	return NULL;
 }
 
-/* With output.lock, after something was queued. */
-static int start(struct output *o)
+/* Starts the thread if it does not run. Caller holds output.lock. */
+static int start_thread(struct output *o)
 {
 	pthread_attr_t attr;
 	pthread_t id;
@@ -195,18 +203,20 @@ static int start(struct output *o)
 	pthread_attr_setstacksize(&attr, 256 * 1024);
 	pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
 	session_ref(o->s);
-	err = -pthread_create(&id, &attr, run, o);
+	err = -pthread_create(&id, &attr, run_copies, o);
 	pthread_attr_destroy(&attr);
 	if (err)
-		__atomic_fetch_sub(&o->s->refs, 1, __ATOMIC_RELAXED);   /* the caller has another */
+		/* the caller has another reference */
+		__atomic_fetch_sub(&o->s->refs, 1, __ATOMIC_RELAXED);
 	o->copying = !err;
 	return err;
 }
 
 /*
- * NAME-DATE-TIME-N, as LTTng names them; one without a name of its own is called like that already.
+ * Names the copy NAME-DATE-TIME-N, as LTTng does. A name that the daemon chose has that form
+ * already.
  */
-static void give_name(struct session *s, struct snapshot *sn)
+static void name_copy(struct session *s, struct snapshot *sn)
 {
 	char when[TIME_TEXT_MAX];
 
@@ -221,21 +231,21 @@ static void give_name(struct session *s, struct snapshot *sn)
 void snapshot_copy_add(struct session *s, struct snapshot *sn)
 {
 	const struct image_file *files;
-	size_t count = image_files(sn->moment, &files);
+	size_t count = image_files(sn->image, &files);
 	struct output *o = s->output;
 	struct snapshot_copy *c, **last;
 	int err;
 
-	/* Nothing is in it before the first start. */
+	/* Before the first start a snapshot is empty. */
 	if (!output_runs(s) || !count)
 		return;
 	if (!sn->copy[0])
-		give_name(s, sn);
+		name_copy(s, sn);
 	c = calloc(1, sizeof(*c));
 	err = c ? 0 : -ENOMEM;
 	if (c) {
 		c->output = o;
-		c->moment = image_get(sn->moment);
+		c->image = image_get(sn->image);
 		c->key = sn->key;
 		memcpy(c->name, sn->copy, sizeof(c->name));
 		for (size_t i = 0; i < count; i++)
@@ -244,7 +254,7 @@ void snapshot_copy_add(struct session *s, struct snapshot *sn)
 		for (last = &o->copies; *last; last = &(*last)->next)
 			;
 		*last = c;
-		err = start(o);
+		err = start_thread(o);
 		if (err)
 			*last = NULL;
 		pthread_mutex_unlock(&o->lock);
@@ -254,7 +264,7 @@ void snapshot_copy_add(struct session *s, struct snapshot *sn)
 			       strerror(-err));
 		sn->copy[0] = 0;
 		if (c)
-			destroy(c);
+			destroy_copy(c);
 	}
 }
 
@@ -273,21 +283,18 @@ void snapshot_copies_resume(struct session *s)
 {
 	struct snapshot *sn;
 
-	/* Each start calls this: a copy that this daemon has begun is under way. */
+	/* Each start calls this: skip copies that are queued already. */
 	cds_list_for_each_entry(sn, &s->snapshots, node)
-		if (sn->moment && sn->copy[0] && !is_queued(s->output, sn->key))
+		if (sn->image && sn->copy[0] && !is_queued(s->output, sn->key))
 			snapshot_copy_add(s, sn);
 }
 
 void snapshot_copies_finish(struct session *s, unsigned int ms)
 {
-	struct output *o;
+	struct output *o = output_if_running(s);
 	uint64_t until = output_now() + ms * UINT64_C(1000000);
 	struct timespec ts = { (time_t)(until / 1000000000), (long)(until % 1000000000) };
 
-	pthread_mutex_lock(&s->tracer->lock);
-	o = output_runs(s) ? s->output : NULL;
-	pthread_mutex_unlock(&s->tracer->lock);
 	if (!o)
 		return;
 	pthread_mutex_lock(&o->lock);

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* The memory of a snapshot: see snapshot/snapshot_memory.h. */
-#include "tracer/snapshot/snapshot_memory.h"
+/*
+ * The memory of a snapshot: a memfd with its files. An image that is not published yet belongs to
+ * one thread, so no lock is taken here.
+ */
 
 #include <errno.h>
 #include <stdlib.h>
@@ -13,30 +15,31 @@
 #include "tracer/ring/reader.h"
 #include "tracer/session/session.h"
 #include "tracer/snapshot/image.h"
+#include "tracer/snapshot/snapshot.h"
 #include "tracer/view/cursor.h"
 
 #define MAGIC UINT64_C(0x746f687370616e53)
 
 /*
- * The memfd: this, the files, then `count` struct entry and behind them the paths, each with its
- * NUL. Between the files there may be room that was never used, and takes no memory.
+ * The memfd: this header, the files, `count` struct entry, and their paths, each with its NUL.
+ * Between the files there may be unused space, which occupies no memory.
  */
 struct header {
 	uint64_t magic;
-	uint64_t size;          /* of all */
+	uint64_t size;          /* of the memfd, bytes */
 	uint64_t count;
-	uint64_t entries;       /* offset */
+	uint64_t entries;       /* offset of the entries */
 };
 
 struct entry {
-	uint64_t path;          /* offset */
+	uint64_t path;          /* its offset */
 	uint64_t offset, size;  /* of the contents */
 	int64_t mtime;
 };
 
 struct candidate { uint64_t end_ts; size_t source, packet; };
 
-static int newest_first(const void *a, const void *b)
+static int compare_candidates(const void *a, const void *b)
 {
 	const struct candidate *x = a, *y = b;
 
@@ -47,7 +50,7 @@ static int newest_first(const void *a, const void *b)
 	return x->packet < y->packet ? 1 : -1;
 }
 
-/* The first `n` packets with events go; an empty one takes the place of the last of them. */
+/* Leaves out packets up to number n; packet n becomes the leading empty packet. */
 static void drop_packets(struct source *src, size_t n)
 {
 	struct packet *empty = &src->packets[n];
@@ -87,13 +90,16 @@ int snapshot_limit(struct trace_image *m, uint64_t max)
 			else
 				sum += packet_size(p);
 		}
-	qsort(all, n, sizeof(*all), newest_first);
+	qsort(all, n, sizeof(*all), compare_candidates);
 	while (kept < n &&
 	       sum + packet_size(&m->sources[all[kept].source].packets[all[kept].packet]) <= max) {
 		sum += packet_size(&m->sources[all[kept].source].packets[all[kept].packet]);
 		kept++;
 	}
-	/* Newest first: the first of a source that is not kept is the last that goes. */
+	/*
+	 * Newest first: the first packet of a source that does not fit is the last one to leave
+	 * out.
+	 */
 	for (size_t i = kept; i < n; i++) {
 		struct source *src = &m->sources[all[i].source];
 
@@ -104,9 +110,9 @@ int snapshot_limit(struct trace_image *m, uint64_t max)
 	return 0;
 }
 
-/* ---- copying ---- */
+/* ---- copy ---- */
 
-static int put(int fd, const void *data, size_t len, uint64_t at)
+static int write_at(int fd, const void *data, size_t len, uint64_t at)
 {
 	while (len) {
 		ssize_t n = pwrite(fd, data, len, (off_t)at);
@@ -120,8 +126,8 @@ static int put(int fd, const void *data, size_t len, uint64_t at)
 	return 0;
 }
 
-/* A packet with its header. 1: it was overwritten before it was copied. */
-static int put_packet(int fd, const struct source *src, size_t i, uint64_t at)
+/* Writes a packet with its header. 1: a writer overwrote it before it was copied. */
+static int write_packet(int fd, const struct source *src, size_t i, uint64_t at)
 {
 	const struct packet *p = &src->packets[i];
 	const struct stream *s = &src->stream;
@@ -137,11 +143,11 @@ static int put_packet(int fd, const struct source *src, size_t i, uint64_t at)
 	if (n < 0)
 		return -errno;
 	if ((size_t)n < sizeof(h))
-		err = put(fd, (const char *)&h + n, sizeof(h) - (size_t)n, at + (uint64_t)n);
+		err = write_at(fd, (const char *)&h + n, sizeof(h) - (size_t)n, at + (uint64_t)n);
 	if (!err && (uint64_t)n < packet_size(p)) {
 		uint64_t done = (size_t)n > sizeof(h) ? (size_t)n - sizeof(h) : 0;
 
-		err = put(fd, (const char *)v[1].iov_base + done, p->len - done,
+		err = write_at(fd, (const char *)v[1].iov_base + done, p->len - done,
 			  at + sizeof(h) + done);
 	}
 	if (err)
@@ -150,8 +156,8 @@ static int put_packet(int fd, const struct source *src, size_t i, uint64_t at)
 }
 
 /*
- * The stream file, from its last packet on, in [at, at + src->size). Returns 0; *begin is where it
- * begins in the end.
+ * Copies the stream file into [at, at + src->size), from its last packet to its first. 0 or -errno;
+ * *begin: where the file begins.
  */
 static int copy_stream(struct trace_image *m, struct source *src, uint64_t at, struct snapshot *sn,
 		       uint64_t *begin)
@@ -162,7 +168,7 @@ static int copy_stream(struct trace_image *m, struct source *src, uint64_t at, s
 	for (size_t i = src->count - 1; i > src->first; i--) {
 		uint64_t size = packet_size(&src->packets[i]);
 
-		ret = put_packet(m->fd, src, i, end - size);
+		ret = write_packet(m->fd, src, i, end - size);
 		if (ret < 0)
 			return ret;
 		if (ret) {
@@ -171,11 +177,11 @@ static int copy_stream(struct trace_image *m, struct source *src, uint64_t at, s
 
 			drop_packets(src, i);
 			/*
-			 * One more empty packet behind all: at the end there is room, for what was
-			 * to be there is gone.
+			 * A trailing empty packet was added. The space of the packet that was left
+			 * out, at the end, is free for it.
 			 */
 			if (src->count > count)
-				ret = put_packet(m->fd, src, src->count - 1,
+				ret = write_packet(m->fd, src, src->count - 1,
 						 end -= MD_PACKET_HEADER);
 			m->frozen -= (int64_t)(before - src->size);
 			session_frozen(m->s, -(int64_t)(before - src->size));
@@ -188,10 +194,10 @@ static int copy_stream(struct trace_image *m, struct source *src, uint64_t at, s
 	if (ret)
 		return ret;
 	*begin = end - MD_PACKET_HEADER;
-	return put_packet(m->fd, src, src->first, *begin);
+	return write_packet(m->fd, src, src->first, *begin);
 }
 
-static int put_index(int fd, const struct source *src, uint64_t at)
+static int write_index(int fd, const struct source *src, uint64_t at)
 {
 	size_t size = source_index_size(src);
 	struct md_index_header *index = malloc(size);
@@ -210,12 +216,15 @@ static int put_index(int fd, const struct source *src, uint64_t at)
 		md_index_entry_set(e++, &h, offset);
 		offset += packet_size(&src->packets[i]);
 	}
-	err = put(fd, index, size, at);
+	err = write_at(fd, index, size, at);
 	free(index);
 	return err;
 }
 
-/* Copies all streams; begins[i] is where the file of source i begins. *end: behind all. */
+/*
+ * Copies all streams; begins[i] is the offset of the file of source i. *end: the end of the
+ * streams.
+ */
 static int copy_streams(struct trace_image *m, struct snapshot *sn, uint64_t *begins, uint64_t *end)
 {
 	uint64_t at = sizeof(struct header);
@@ -231,8 +240,8 @@ static int copy_streams(struct trace_image *m, struct snapshot *sn, uint64_t *be
 	return err;
 }
 
-/* The other files, behind the streams; then what says where all are. */
-static int put_files(struct trace_image *m, const uint64_t *begins, uint64_t at)
+/* Writes the other files after the streams, and then entries, paths and header. */
+static int write_files(struct trace_image *m, const uint64_t *begins, uint64_t at)
 {
 	struct entry *entries = calloc(m->file_count + 1, sizeof(*entries));
 	struct md_buf paths = MD_BUF_INIT;
@@ -251,8 +260,8 @@ static int put_files(struct trace_image *m, const uint64_t *begins, uint64_t at)
 			entries[i].offset = begins[c->source - m->sources];
 			continue;
 		}
-		err = c->kind == METADATA ? put(m->fd, c->text.data, c->text.len, at)
-					  : put_index(m->fd, c->source, at);
+		err = c->kind == METADATA ? write_at(m->fd, c->text.data, c->text.len, at)
+					  : write_index(m->fd, c->source, at);
 		at += m->files[i].size;
 	}
 	h.entries = at = (at + 7) & ~UINT64_C(7);
@@ -261,13 +270,13 @@ static int put_files(struct trace_image *m, const uint64_t *begins, uint64_t at)
 		entries[i].path += at;
 	h.size = at + paths.len;
 	if (!err)
-		err = paths.failed
-			      ? -ENOMEM
-			      : put(m->fd, entries, m->file_count * sizeof(*entries), h.entries);
+		err = paths.failed ? -ENOMEM
+				   : write_at(m->fd, entries, m->file_count * sizeof(*entries),
+					      h.entries);
 	if (!err)
-		err = put(m->fd, paths.data, paths.len, at);
+		err = write_at(m->fd, paths.data, paths.len, at);
 	if (!err)
-		err = put(m->fd, &h, sizeof(h), 0);
+		err = write_at(m->fd, &h, sizeof(h), 0);
 	md_buf_deinit(&paths);
 	free(entries);
 	return err;
@@ -279,8 +288,8 @@ static const struct entry *entries_of(const struct trace_image *m)
 }
 
 /*
- * image_check.c writes into the map. A tracer that only reads (recover.h) writes into pages of its
- * own: a daemon may use the same snapshot.
+ * image_check.c writes into the map. A tracer that only reads (recover.h) maps it privately,
+ * because a daemon may use the same snapshot.
  */
 static int map_memory(struct trace_image *m)
 {
@@ -319,7 +328,7 @@ int snapshot_fill(struct trace_image *m, struct snapshot *sn)
 	if (!err)
 		err = snapshot_account(m, m->file_count * sizeof(struct entry));
 	if (!err)
-		err = put_files(m, begins, end);
+		err = write_files(m, begins, end);
 	if (!err)
 		err = map_memory(m);
 	for (size_t i = 0; i < m->file_count && !err; i++) {
@@ -331,10 +340,8 @@ int snapshot_fill(struct trace_image *m, struct snapshot *sn)
 	return err;
 }
 
-/* Copies all that the snapshot is to have into a moment of its own: others do not see it yet. */
-
-/* Whether the header agrees with itself and the size; the memory was only ever a daemon's. */
-static bool sane(const struct trace_image *m)
+/* Whether header and entries are consistent with the size. Only daemons have written the memory. */
+static bool is_consistent(const struct trace_image *m)
 {
 	const struct header *h = (const struct header *)m->map;
 	const struct entry *e;
@@ -378,7 +385,7 @@ int snapshot_map(struct trace_image *m)
 {
 	int err = map_memory(m);
 
-	if (!err && !sane(m))
+	if (!err && !is_consistent(m))
 		err = -EBADMSG;
 	return err ? err : adopt_files(m);
 }
