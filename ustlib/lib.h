@@ -278,7 +278,8 @@ extern TRAIL_HIDDEN __thread struct context_block context_block __attribute__((t
 struct context_page {
 	uint32_t generation;            /* another number when something cached may have changed; 0: in a child of fork */
 	int32_t vpid;                   /* 0: ask */
-	char rest[4096 - 8];
+	uint32_t questions;             /* exchange.c: a bit per lane that this process has an open question to */
+	char rest[4096 - 12];
 };
 extern TRAIL_HIDDEN struct context_page context_page;
 /* Fills the block; false if the contexts cannot be had so. */

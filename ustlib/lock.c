@@ -8,7 +8,6 @@
 #include <limits.h>
 #include <linux/futex.h>
 #include <pthread.h>
-#include <sched.h>
 #include <signal.h>
 #include <sys/syscall.h>
 #include <time.h>
@@ -22,6 +21,7 @@ static uint32_t waiters; /* threads that may be about to sleep; see objects_wait
 static bool stuck; /* a sleeper had to give up: no other sleeps before the lock is free again */
 static sigset_t lock_mask; /* of the holder: its signal mask, */
 static int lock_cancel;    /* and whether it could be cancelled; both as they are to be again */
+static uint32_t depth;     /* of the holder: objects_lock() in handlers of fork(3), which holds it */
 
 int64_t now_us(void)
 {
@@ -61,6 +61,10 @@ void objects_unlock(void)
 	sigset_t old = lock_mask;
 	int cancel = lock_cancel;
 
+	if (depth) {
+		depth--;
+		return;
+	}
 	thread_state.holds = false;
 	__atomic_store_n(&stuck, false, __ATOMIC_RELAXED);
 	/* All are woken: most find that what they wanted is done. */
@@ -116,11 +120,27 @@ void objects_stuck(void)
 	__atomic_store_n(&stuck, true, __ATOMIC_RELAXED);
 }
 
+/*
+ * A thread with a real-time priority must not spin: the holder may need its CPU. No cancellation
+ * point, unlike nanosleep(2) of libc.
+ */
+static void pause_us(long us)
+{
+	const struct timespec ts = { .tv_nsec = us * 1000 };
+
+	syscall(SYS_nanosleep, &ts, NULL);
+}
+
 void objects_lock(void)
 {
+	/* fork(3) calls the program's own handlers between ours, and they may load a library. */
+	if (thread_state.holds) {
+		depth++;
+		return;
+	}
 	while (!objects_trylock())
 		if (!objects_wait(now_us() + 1000000))
-			sched_yield();
+			pause_us(500);
 }
 
 /*
@@ -132,12 +152,13 @@ void objects_waiters_gone(void)
 	int64_t until = now_us() + 300000;
 
 	while (__atomic_load_n(&waiters, __ATOMIC_ACQUIRE) && now_us() < until)
-		sched_yield();
+		pause_us(100);
 }
 
 void objects_forked(void)
 {
 	waiters = 0;
+	depth = 0;
 	stuck = false;
 }
 
