@@ -9,7 +9,6 @@
  * thread fetches the same thing.
  */
 #include <errno.h>
-#include <fcntl.h>
 #include <linux/perf_event.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -267,7 +266,7 @@ static struct counter *open_counter(struct more *m, uint32_t type, uint64_t conf
 		.type = type, .size = sizeof(attr), .config = config, .exclude_hv = 1,
 	};
 	struct counter *c;
-	int fd, high;
+	int fd;
 
 	if (m->counter_count == COUNTERS || attach_sealed)
 		return NULL;
@@ -278,13 +277,9 @@ static struct counter *open_counter(struct more *m, uint32_t type, uint64_t conf
 		attr.exclude_kernel = 1;
 		fd = (int)syscall(SYS_perf_event_open, &attr, 0, -1, -1, PERF_FLAG_FD_CLOEXEC);
 	}
+	if (fd >= 0)
+		fd = fd_move_up(fd);
 	if (fd >= 0) {
-		/* Out of the way of programs that count on small numbers. */
-		high = fcntl(fd, F_DUPFD_CLOEXEC, 500);
-		if (high >= 0) {
-			close(fd);
-			fd = high;
-		}
 		if (ioctl(fd, PERF_EVENT_IOC_ID, &c->event_id) == 0)
 			c->fd = fd;
 		else

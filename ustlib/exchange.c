@@ -11,13 +11,14 @@
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/un.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "ustlib/lib.h"
 
-#define OPEN_FD_MIN 512 /* see move_up() */
+#define HIGH_FD_MIN 512 /* see fd_move_up() */
 
 /* A question without an answer. */
 static struct question {
@@ -25,6 +26,7 @@ static struct question {
 	int fd;
 	dev_t dev; /* what fd is: the program may close descriptors that are not its own */
 	ino_t ino;
+	pid_t pid; /* of the process that asked; see was_asked_here() */
 	int64_t asked, look; /* now_us; look: when to look for the answer next; atomic */
 	uint32_t object_count;
 	struct object *objects[TRAIL_OBJECT_MAX];
@@ -201,6 +203,18 @@ static enum outcome take(const struct question *q, unsigned int lane,
 
 /* ---- questions ---- */
 
+/*
+ * A child that neither fork(3) nor clone(2) of libc made has a copy of the descriptor. The answer is
+ * for its parent.
+ */
+static bool was_asked_here(const struct question *q)
+{
+	uint32_t bit = 1u << (q - questions);
+
+	return __atomic_load_n(&context_page.questions, __ATOMIC_RELAXED) & bit &&
+	       q->pid == (pid_t)syscall(SYS_getpid);
+}
+
 static bool is_ours(const struct question *q)
 {
 	struct stat st;
@@ -215,6 +229,7 @@ void exchange_drop(unsigned int lane)
 
 	if (q->open && is_ours(q))
 		close(q->fd);
+	__atomic_fetch_and(&context_page.questions, ~(1u << lane), __ATOMIC_RELAXED);
 	__atomic_store_n(&q->open, false, __ATOMIC_RELAXED);
 }
 
@@ -246,8 +261,8 @@ enum outcome exchange_look(unsigned int lane)
 	enum heard heard;
 	enum outcome outcome;
 
-	if (!q->open || !is_ours(q)) {
-		__atomic_store_n(&q->open, false, __ATOMIC_RELAXED);
+	if (!q->open || !is_ours(q) || !was_asked_here(q)) {
+		exchange_drop(lane);
 		return FAILED;
 	}
 	do
@@ -262,13 +277,9 @@ enum outcome exchange_look(unsigned int lane)
 	return outcome;
 }
 
-/*
- * A descriptor that stays must not have a number that the program expects to be free: one that
- * closes 0, 1 and 2 relies on the next open(2) to return 0. Returns -1 if there is no other number.
- */
-static int move_up(int fd)
+int fd_move_up(int fd)
 {
-	int high = fcntl(fd, F_DUPFD_CLOEXEC, OPEN_FD_MIN);
+	int high = fcntl(fd, F_DUPFD_CLOEXEC, HIGH_FD_MIN);
 
 	if (high < 0) /* RLIMIT_NOFILE may be below */
 		high = fcntl(fd, F_DUPFD_CLOEXEC, 3);
@@ -283,7 +294,7 @@ static enum outcome leave_open(struct question *q)
 {
 	struct stat st;
 
-	q->fd = move_up(q->fd);
+	q->fd = fd_move_up(q->fd);
 	if (q->fd < 0)
 		return FAILED;
 	if (fstat(q->fd, &st) < 0) {
@@ -292,7 +303,9 @@ static enum outcome leave_open(struct question *q)
 	}
 	q->dev = st.st_dev;
 	q->ino = st.st_ino;
+	q->pid = (pid_t)syscall(SYS_getpid);
 	q->asked = now_us();
+	__atomic_fetch_or(&context_page.questions, 1u << (q - questions), __ATOMIC_RELAXED);
 	__atomic_store_n(&q->look, q->asked, __ATOMIC_RELAXED);
 	__atomic_store_n(&q->open, true, __ATOMIC_RELAXED);
 	return LATE;

@@ -118,7 +118,7 @@ struct object {
 /* lock.c: the registration lock, which only (un)register, fork and attach take. Holders keep it for 250 ms at most. */
 bool TRAIL_HIDDEN objects_trylock(void);
 void TRAIL_HIDDEN objects_unlock(void);
-void TRAIL_HIDDEN objects_lock(void);                   /* only for constructors, destructors and fork */
+void TRAIL_HIDDEN objects_lock(void);   /* only for constructors, destructors and fork; may be nested; sleeps, never spins */
 /*
  * Sleeps until the lock may be free, or a moment (now_us) has come. False: it is not free, or this thread must not sleep:
  * it holds the lock itself, or trail_seal() was called. Async-signal-safe.
@@ -234,6 +234,11 @@ bool TRAIL_HIDDEN exchange_due(unsigned int lane, int64_t now); /* it is time to
 void TRAIL_HIDDEN exchange_drop(unsigned int lane);
 void TRAIL_HIDDEN exchange_forget(const struct object *o);      /* it is unloaded */
 bool TRAIL_HIDDEN daemon_lives(unsigned int lane);              /* without the lock */
+/*
+ * Moves a descriptor that stays open to a high number: a program that closes 0, 1 and 2 relies on the next open(2) to return 0.
+ * Returns the new number, never 0 to 2, or -1 if there is none; fd is closed then. Needs no lock; async-signal-safe.
+ */
+int TRAIL_HIDDEN fd_move_up(int fd);
 
 /* attach.c */
 /*

@@ -8,6 +8,7 @@
  *	alive	signs of life make the application wait, for longer than its patience
  *	crowded	an answer with more descriptors than a plan can have is refused
  *	closed	a program that closes all descriptors loses the answer, and nothing else
+ *	forked	a child of a raw clone(2) does not take the answer to its parent's question
  */
 #define _GNU_SOURCE
 #include <dirent.h>
@@ -22,6 +23,7 @@
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -46,8 +48,8 @@ static void fail(const char *why)
 }
 
 /*
- * ---- the application: h hits, c closes what is not its own, n notes the number that the next descriptor gets; each is
- * answered by its letter, n by x if the number is another one than before ----
+ * ---- the application: h hits, f has a child of a raw clone(2) hit, c closes what is not its own, n notes the number
+ * that the next descriptor gets; each is answered by its letter, n by x if the number is another one than before ----
  */
 
 static bool next_is_the_same(void)
@@ -61,13 +63,55 @@ static bool next_is_the_same(void)
 	return same;
 }
 
+/* The only tracepoint. */
+static __attribute__((noinline)) void hit(void)
+{
+	TRAIL(exchange, hit, TRAIL_FIELD(n, 1));
+}
+
+#ifdef __x86_64__
+/* As programs do that use no libc: its functions, and those of the library in front of them, are not called. */
+static pid_t raw_fork(void)
+{
+	register long r10 __asm__("r10") = 0;
+	register long r8 __asm__("r8") = 0;
+	long ret;
+
+	__asm__ volatile("syscall"
+			 : "=a"(ret)
+			 : "0"((long)SYS_clone), "D"((long)SIGCHLD), "S"(0L), "d"(0L), "r"(r10),
+			   "r"(r8)
+			 : "rcx", "r11", "memory");
+	return (pid_t)ret;
+}
+#else
+static pid_t raw_fork(void)
+{
+	return fork();
+}
+#endif
+
+static void hit_in_child(void)
+{
+	pid_t child = raw_fork();
+
+	if (child == 0) {
+		hit();
+		_exit(0);
+	}
+	if (child < 0 || waitpid(child, NULL, 0) != child)
+		_exit(3);
+}
+
 static int application(void)
 {
 	char what;
 
 	while (read(0, &what, 1) == 1) {
 		if (what == 'h')
-			TRAIL(exchange, hit, TRAIL_FIELD(n, 1));
+			hit();
+		if (what == 'f')
+			hit_in_child();
 		if (what == 'c')
 			for (int fd = 3; fd < 1024; fd++)
 				close(fd);
@@ -395,6 +439,32 @@ static void closed(void)
 	end();
 }
 
+/* The child puts a question of its own; the answer to the parent's stays for the parent. */
+static void forked(void)
+{
+	uint64_t before = written();
+	uint32_t index, lane;
+	int conn, of_child;
+
+	start("20");
+	switch_on();
+	tell('h');
+	conn = question(&index, &lane);
+	done('h');
+	answer(conn, index);
+	usleep(200000);
+	tell('f');
+	of_child = question(&index, &lane);
+	done('f');
+	close(of_child);
+	check(written() == before, "forked: the child took its parent's answer");
+	tell('h');
+	done('h');
+	taken(conn);
+	check(written() > before, "forked: the parent's answer is lost");
+	end();
+}
+
 int main(void)
 {
 	struct region_geometry geo = {
@@ -426,6 +496,7 @@ int main(void)
 	alive();
 	crowded();
 	closed();
+	forked();
 	region_put(region);
 	snprintf(path, sizeof(path), "rm -rf '%s'", dir);
 	printf("ok\n");
