@@ -108,7 +108,7 @@ static int log_to(struct channel *c, const struct context_values *who, const cha
 {
 	const uint8_t *on;
 	struct session *s = c->session;
-	struct trace *t = trace_find(s, who->uid, 0);
+	struct trace *t = trace_find(s, user_trace_key(who->uid));
 	struct md_buf event = MD_BUF_INIT;
 	struct log_target to = { .clock = &s->tracer->clock };
 	struct ring_writer w = { .clock = log_clock, .populate = log_populate, .arg = &to };
@@ -117,7 +117,7 @@ static int log_to(struct channel *c, const struct context_values *who, const cha
 	uint32_t id;
 	int err;
 
-	if (!t && (!(t = trace_new(s, who->uid, 0, NULL, NULL, 0)) || session_save(s)))
+	if (!t && (!(t = trace_new(s, user_trace_key(who->uid), NULL, NULL, 0)) || session_save(s)))
 		return -ENOMEM;
 	/* A session with an output makes its owner's trace at the start, without an event log. */
 	if (t->log_fd < 0 && trace_open_log(s, t))

@@ -42,14 +42,15 @@ struct stream_group *owner_group(struct channel *c, const struct app *a)
 {
 	struct session *s = c->session;
 	uint32_t pid = c->per_process ? a->pid : 0;
-	struct trace *t = trace_find(s, a->file->uid, pid);
+	struct trace_key key = { a->file->uid, pid, a->file->word_bits };
+	struct trace *t = trace_find(s, key);
 	char comm[17] = "";
 	int err;
 
 	if (!t) {
 		if (pid)
 			comm_of(pid, comm, sizeof(comm));
-		t = trace_new(s, a->file->uid, pid, comm, NULL, 0);
+		t = trace_new(s, key, comm, NULL, 0);
 		err = t ? session_save(s) : -ENOMEM;
 		if (err) {
 			channel_refuse_buffer(c, err);

@@ -34,10 +34,10 @@ void kchannel_put(struct kchannel *kc)
 
 struct trace *kernel_trace(struct session *s)
 {
-	struct trace *t = trace_find(s, KERNEL_UID, 0);
+	struct trace *t = trace_find(s, kernel_trace_key);
 
 	if (!t) {
-		t = trace_new(s, KERNEL_UID, 0, NULL, NULL, 0);
+		t = trace_new(s, kernel_trace_key, NULL, NULL, 0);
 		if (!t || session_save(s))
 			return NULL;
 	}

@@ -146,7 +146,7 @@ static int expect_trace(struct output *o, struct trace *trace)
 int trace_dirs_expect(struct output *o)
 {
 	struct session *s = o->s;
-	struct trace *kernel = trace_find(s, KERNEL_UID, 0), *user;
+	struct trace *kernel = trace_find(s, kernel_trace_key), *user;
 	bool per_user = false;
 	struct channel *c;
 	int err = kernel ? expect_trace(o, kernel) : 0;
@@ -156,8 +156,8 @@ int trace_dirs_expect(struct output *o)
 		per_user = per_user || (!c->kernel && !c->per_process);
 	if (err || !per_user)
 		return err;
-	user = trace_find(s, s->uid, 0);
-	if (!user && (user = trace_new(s, s->uid, 0, NULL, NULL, 0)))
+	user = trace_find(s, user_trace_key(s->uid));
+	if (!user && (user = trace_new(s, user_trace_key(s->uid), NULL, NULL, 0)))
 		/* a failure is not fatal: the verb saves again after the start */
 		session_save(s);
 	return expect_trace(o, user);

@@ -24,9 +24,10 @@ struct trace {
 	pthread_mutex_t lock;   /* guards adding to and printing of `md` */
 	struct md_trace *md;
 	char path[320];         /* below trace/: "ust/uid/0/64-bit" */
-	char owner[32];         /* directory name in streams/: the uid, or the pid */
+	char owner[32];         /* directory name in streams/: "UID", "PID" or "UID-32-bit" */
 	char hostname[65];
 	uint32_t uid, pid;      /* pid 0: per-user buffers */
+	uint32_t word_bits;     /* of the applications: 32 or 64 */
 	struct trace *next;     /* in the session's list; guarded by tracer.lock */
 	uint32_t index;         /* number in the session */
 	int64_t created;        /* ns since the epoch */

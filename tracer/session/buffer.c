@@ -13,6 +13,9 @@
 #include "tracer/ring/stream_files.h"
 #include "tracer/session/session.h"
 
+#define BITS32_REGION_MAX (UINT64_C(256) << 20) /* bytes of a buffer of 32-bit applications */
+#define BITS32_RINGS_MIN 4u
+
 struct stream_files *buffer_files(struct buffer *b, uint32_t ring)
 {
 	if (!b->logs)
@@ -131,6 +134,19 @@ static int refuse_buffer(struct stream_group *cl, struct region_geometry *geo)
 	return quota_buffer(s, region_size(geo));
 }
 
+/*
+ * A 32-bit application maps the region into 2 to 4 GB of addresses, which it needs itself: fewer
+ * threads of it get rings. False: the region is too large even so.
+ */
+static bool fit_word_size(const struct trace *t, struct region_geometry *geo)
+{
+	if (t->word_bits != 32)
+		return true;
+	while (geo->ring_count > BITS32_RINGS_MIN && region_size(geo) > BITS32_REGION_MAX)
+		geo->ring_count /= 2;
+	return region_size(geo) <= BITS32_REGION_MAX;
+}
+
 int group_buffer(struct stream_group *cl, enum trail_ring_kind kind, uint32_t pid, struct buffer **out)
 {
 	struct channel *c = cl->channel;
@@ -142,7 +158,8 @@ int group_buffer(struct stream_group *cl, enum trail_ring_kind kind, uint32_t pi
 	cds_list_for_each_entry(*out, &cl->buffers, node)
 		if ((*out)->region->geo.kind == kind && (kind == TRAIL_RINGS_CPU || (*out)->pid == pid))
 			return 0;
-	err = quota_buffer(c->session, cost(c, region_size(&geo)));
+	err = fit_word_size(cl->trace, &geo) ? quota_buffer(c->session, cost(c, region_size(&geo))) :
+					       -EDQUOT;
 	if (err)
 		err = refuse_buffer(cl, &geo);
 	if (!err)

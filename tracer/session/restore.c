@@ -142,7 +142,7 @@ static int restore_event(void *arg, uint32_t stream_id, struct md_event *e)
 	return 0;
 }
 
-static void restore_trace(struct restore *r, const char *line)
+static void restore_trace_of(struct restore *r, const char *line, uint32_t word_bits)
 {
 	uint32_t index, uid, pid, next = r->s->next_trace;
 	char uuid_text[37], comm[17] = "";
@@ -154,7 +154,7 @@ static void restore_trace(struct restore *r, const char *line)
 		   comm) < 5 ||
 	    uuid_parse(uuid_text, uuid) < 0 || strchr(comm, '/') || comm[0] == '.')
 		return;
-	r->trace = trace_new(r->s, uid, pid, comm, uuid, created);
+	r->trace = trace_new(r->s, (struct trace_key){ uid, pid, word_bits }, comm, uuid, created);
 	if (!r->trace)
 		return;
 	r->trace->index = index;
@@ -164,6 +164,16 @@ static void restore_trace(struct restore *r, const char *line)
 		err = eventlog_read(r->trace->log_fd, restore_event, r);
 	if (err)
 		tracer_report(r->t, "session %s: event log %u: %s", r->s->name, index, strerror(-err));
+}
+
+static void restore_trace(struct restore *r, const char *line)
+{
+	restore_trace_of(r, line, 64);
+}
+
+static void restore_trace32(struct restore *r, const char *line)
+{
+	restore_trace_of(r, line, 32);
 }
 
 static void restore_region(struct restore *r, const char *line)
@@ -227,6 +237,7 @@ static const struct line_kind {
 	{ "channel", restore_channel, false },
 	{ "track", restore_track, false },
 	{ "trace", restore_trace, false },
+	{ "trace32", restore_trace32, false },
 	{ "region", restore_region, false },
 };
 

@@ -296,9 +296,22 @@ int channel_start(struct channel *c, struct tr_err *err);       /* fixes geometr
 void channel_drop(struct channel *c);
 
 /* trace_env.c: caller holds tracer.lock */
-struct trace *trace_find(struct session *s, uint32_t uid, uint32_t pid);
+/* Whose events a trace has. pid 0: of all processes of the user that have this word size. */
+struct trace_key {
+	uint32_t uid, pid;
+	uint32_t word_bits;     /* 32 or 64; 64 for the kernel */
+};
+static const struct trace_key kernel_trace_key = { KERNEL_UID, 0, 64 };
+
+/* The trace of a user's buffers for programs of the daemon's own word size, 64 bits */
+static inline struct trace_key user_trace_key(uint32_t uid)
+{
+	return (struct trace_key){ uid, 0, 64 };
+}
+
+struct trace *trace_find(struct session *s, struct trace_key key);
 /* uuid NULL: a new one; created 0: now (ns since the epoch). NULL: no memory. */
-struct trace *trace_new(struct session *s, uint32_t uid, uint32_t pid, const char *comm,
+struct trace *trace_new(struct session *s, struct trace_key key, const char *comm,
 			const uint8_t *uuid, int64_t created);
 
 /* group.c: caller holds tracer.lock */

@@ -158,8 +158,8 @@ static void save_traces(const struct trace *t, struct md_buf *out)
 		return;
 	save_traces(t->next, out);      /* the list has the newest first, the file the oldest */
 	uuid_unparse_lower(t->md->uuid, uuid);
-	md_buf_printf(out, "trace %u %u %u %" PRId64 " %s %s\n", t->index, t->uid, t->pid, t->created,
-		      uuid, t->comm);
+	md_buf_printf(out, "%s %u %u %u %" PRId64 " %s %s\n", t->word_bits == 32 ? "trace32" : "trace",
+		      t->index, t->uid, t->pid, t->created, uuid, t->comm);
 }
 
 static void save_regions(const struct channel *c, struct md_buf *out)

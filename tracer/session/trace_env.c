@@ -13,18 +13,18 @@
 #include "tracer/base/timefmt.h"
 #include "tracer/session/session.h"
 
-struct trace *trace_find(struct session *s, uint32_t uid, uint32_t pid)
+struct trace *trace_find(struct session *s, struct trace_key key)
 {
 	struct trace *t;
 
 	for (t = s->traces; t; t = t->next)
-		if (t->uid == uid && t->pid == pid)
+		if (t->uid == key.uid && t->pid == key.pid && t->word_bits == key.word_bits)
 			return t;
 	return NULL;
 }
 
 /* The environment that LTTng-UST's traces have: Trace Compass chooses its analyses by it. */
-static int set_env(struct trace *t, const struct session *s, unsigned int word_bits)
+static int set_env(struct trace *t, const struct session *s)
 {
 	struct md_trace *md = t->md;
 	char when[TIME_TEXT_MAX];
@@ -37,7 +37,7 @@ static int set_env(struct trace *t, const struct session *s, unsigned int word_b
 	err |= md_trace_env(md, "tracer_minor", NULL, 13);
 	err |= md_trace_env(md, "tracer_buffering_scheme", t->pid ? "pid" : "uid", 0);
 	err |= md_trace_env(md, "tracer_buffering_id", NULL, t->pid ? t->pid : t->uid);
-	err |= md_trace_env(md, "architecture_bit_width", NULL, word_bits);
+	err |= md_trace_env(md, "architecture_bit_width", NULL, t->word_bits);
 	err |= md_trace_env(md, "trace_name", s->name, 0);
 	err |= md_trace_env(md, "trace_creation_datetime", when, 0);
 	err |= md_trace_env(md, "hostname", t->hostname, 0);
@@ -75,12 +75,40 @@ static int set_kernel_env(struct trace *t, const struct session *s)
 	return err;
 }
 
-struct trace *trace_new(struct session *s, uint32_t uid, uint32_t pid, const char *comm, const uint8_t *uuid, int64_t created)
+/* Where the trace is below trace/, and who has its streams. */
+static void set_names(struct trace *t)
+{
+	char when[TIME_TEXT_MAX];
+
+	time_print(t->created, TIME_FORMAT_NAME, when);
+	if (t->uid == KERNEL_UID) {
+		snprintf(t->path, sizeof(t->path), OWNER_KERNEL);
+		snprintf(t->owner, sizeof(t->owner), OWNER_KERNEL);
+		return;
+	}
+	if (t->pid)
+		snprintf(t->path, sizeof(t->path), "ust/pid/%s-%u-%s", t->comm[0] ? t->comm : "unknown",
+			 t->pid, when);
+	else
+		snprintf(t->path, sizeof(t->path), "ust/uid/%u/%u-bit", t->uid, t->word_bits);
+	snprintf(t->owner, sizeof(t->owner), t->word_bits == 64 ? "%u" : "%u-%u-bit",
+		 t->pid ? t->pid : t->uid, t->word_bits);
+}
+
+static bool is_path_taken(const struct session *s, const struct trace *new)
+{
+	for (const struct trace *t = s->traces; t; t = t->next)
+		if (!strcmp(t->path, new->path))
+			return true;
+	return false;
+}
+
+struct trace *trace_new(struct session *s, struct trace_key key, const char *comm,
+			const uint8_t *uuid, int64_t created)
 {
 	struct trace *t = calloc(1, sizeof(*t));
 	const struct clock *clock = &s->tracer->clock;
 	uint8_t fresh[16];
-	char when[TIME_TEXT_MAX];
 
 	if (!t)
 		return NULL;
@@ -88,25 +116,19 @@ struct trace *trace_new(struct session *s, uint32_t uid, uint32_t pid, const cha
 		uuid_generate(fresh);
 	t->refs = 1;
 	t->log_fd = -1;
-	t->uid = uid;
-	t->pid = pid;
+	t->uid = key.uid;
+	t->pid = key.pid;
+	t->word_bits = key.word_bits;
 	t->created = created ? created : wall_clock();
 	pthread_mutex_init(&t->lock, NULL);
 	snprintf(t->comm, sizeof(t->comm), "%s", comm ? comm : "");
 	snprintf(t->hostname, sizeof(t->hostname), "%s", s->tracer->hostname);
-	time_print(t->created, TIME_FORMAT_NAME, when);
-	if (uid == KERNEL_UID)
-		snprintf(t->path, sizeof(t->path), OWNER_KERNEL);
-	else if (pid)
-		snprintf(t->path, sizeof(t->path), "ust/pid/%s-%u-%s", t->comm[0] ? t->comm : "unknown", pid, when);
-	else
-		snprintf(t->path, sizeof(t->path), "ust/uid/%u/64-bit", uid);
-	if (uid == KERNEL_UID)
-		snprintf(t->owner, sizeof(t->owner), OWNER_KERNEL);
-	else
-		snprintf(t->owner, sizeof(t->owner), "%u", pid ? pid : uid);
+	set_names(t);
+	/* A process with the same number and name, which began within the same second */
+	for (; !created && key.pid && is_path_taken(s, t); set_names(t))
+		t->created += 1000000000;
 	t->md = md_trace_create(uuid ? uuid : fresh);
-	if (!t->md || (uid == KERNEL_UID ? set_kernel_env(t, s) : set_env(t, s, 64))) {
+	if (!t->md || (t->uid == KERNEL_UID ? set_kernel_env(t, s) : set_env(t, s))) {
 		trace_put(t);
 		return NULL;
 	}

@@ -5,28 +5,8 @@
 # Applications of 32 bits and the daemon, which has 64: the library is built for them here, from its sources as they are.
 . "$(dirname "$0")/../../lib/mount.sh"
 command -v babeltrace2 >/dev/null || skip "there is no babeltrace2"
-cc=${CC:-gcc}
-cd "$top" || fail "cd"
-# A compiler may build for 32 bits and lack some of the headers for it: all that the library includes are asked for.
-{
-	sed -n 's/^#[[:space:]]*include \(<.*>\).*/#include \1/p' ustlib/*.[ch] tests/lib/ticker.c tests/lib/fields.c tests/lib/process.c |
-		grep -v '<trail/\|<lttng/' | sort -u
-	echo 'int main(void) { return sizeof(void *) != 4; }'
-} >"$work/t.c"
-if ! $cc -m32 -D_GNU_SOURCE= -o "$work/t" "$work/t.c" -lpthread 2>"$work/cc.log" || ! "$work/t"; then
-	skip "programs of 32 bits cannot be built or run here (gcc-multilib?): $(grep -m 1 'error' "$work/cc.log" || head -n 1 "$work/cc.log")"
-fi
-for f in ustlib/*.c; do
-	$cc -m32 -msse2 -std=gnu11 -D_GNU_SOURCE= -O2 -Wall -Wextra -Werror -fPIC -fvisibility=hidden -I. -Iustlib -c \
-		-o "$work/$(basename "$f" .c).o" "$f" || fail "$f"
-done
-$cc -m32 -shared -Wl,-soname,libtrail.so.0 -Wl,-z,nodelete -Wl,-z,defs -o "$work/libtrail.so.0" "$work"/*.o -lpthread ||
-	fail "libtrail.so"
-ln -s libtrail.so.0 "$work/libtrail.so"
-for t in ticker fields process; do
-	$cc -m32 -std=gnu11 -D_GNU_SOURCE= -O2 -Wall -Wextra -Werror -I. -Iustlib -o "$work/$t" "tests/lib/$t.c" -L"$work" -ltrail \
-		-lpthread -Wl,-rpath,"$work" || fail "$t"
-done
+. "$(dirname "$0")/../../lib/bits32.sh"
+build_bits32 ticker fields process
 mount_tree
 
 mkdir "$S/both" && mkdir "$S/both/user/channels/channel0" || fail "session"

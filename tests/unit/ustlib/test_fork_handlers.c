@@ -15,7 +15,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "tests/unit/test.h"
+#include "tests/lib/test.h"
 
 #include <trail/trail.h>
 

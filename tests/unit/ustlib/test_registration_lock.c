@@ -10,7 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "tests/unit/test.h"
+#include "tests/lib/test.h"
 #include "ustlib/lib.h"
 
 static int64_t waited_us, used_us;
