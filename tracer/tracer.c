@@ -23,7 +23,7 @@
 #include "tracer/output/output.h"
 #include "tracer/os/syncer.h"
 #include "tracer/trigger/trigger.h"
-#include "tracer/view/text_index.h"
+#include "tracer/view/view.h"
 
 /* What a session has besides its channels: session/part.h. A later part may use an earlier one. */
 static const struct session_part *const session_parts[] = { &text_part, &output_part, &snapshot_part,

@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "tracer/view/cursor.h"
 
-#include "tracer/view/file_cursor.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define FILL_TRIES 100000       /* more than a ring can have sub-buffers to skip */
+#define FILL_TRIES 100000       /* larger than the number of sub-buffers of a ring */
 
-/* As babeltrace2 shows a trace's environment: `hostname`, or `hostname:procname:(vpid)`. */
+/* The host column of text, as babeltrace2 prints it: `hostname`, or `hostname:procname:(vpid)`. */
 static void set_host(struct cursor *c, struct trace *t)
 {
 	const char *host = "", *proc = NULL;
@@ -78,8 +77,8 @@ static struct ring_place oldest_in_ring(const struct stream *s)
 	struct ring_place at = { .pos = pos };
 
 	/*
-	 * At the start of a sub-buffer the side entry has the time; elsewhere only a clear can have
-	 * put the oldest event.
+	 * The side entry has the time at the start of a sub-buffer. Elsewhere only a clear begins
+	 * the ring.
 	 */
 	if (pos & (s->region->geo.subbuf_size - 1))
 		at.ts = ring_cleared_ts(s);
@@ -124,7 +123,7 @@ bool cursor_held(const struct stream *s, struct ring_place at)
 	return f.serial <= (at.file ? at.file : 1);
 }
 
-static bool grow(struct cursor *c, size_t size)
+static bool grow_buffer(struct cursor *c, size_t size)
 {
 	uint8_t *buf;
 
@@ -138,7 +137,7 @@ static bool grow(struct cursor *c, size_t size)
 	return true;
 }
 
-/* The first sub-buffer of which something was not read yet. */
+/* The first sub-buffer that is not completely read yet. */
 static uint64_t first_unread(const struct cursor *c)
 {
 	const struct stream *s = &c->stream;
@@ -153,8 +152,8 @@ static uint64_t first_unread(const struct cursor *c)
 	       __atomic_load_n(&side->end, __ATOMIC_RELAXED) == c->pos ? k + 1 : k;
 }
 
-/* Moves to the oldest event held, if the place is older than that. */
-static void catch_up(struct cursor *c)
+/* Moves to the oldest event held, if the cursor is older than that. */
+static void move_to_oldest(struct cursor *c)
 {
 	const struct stream *s = &c->stream;
 	uint64_t size = s->region->geo.subbuf_size;
@@ -164,8 +163,8 @@ static void catch_up(struct cursor *c)
 	if (c->pos >= oldest.pos)
 		return;
 	/*
-	 * A whole sub-buffer begins there: it was overwriting that took the others; else clear,
-	 * which is no loss.
+	 * At the start of a sub-buffer, overwriting took the older ones: they are missed. Elsewhere
+	 * it was a clear, which is no loss.
 	 */
 	first = first_unread(c);
 	if (!(oldest.pos & (size - 1)) && k > first)
@@ -175,127 +174,135 @@ static void catch_up(struct cursor *c)
 		c->d.ts = oldest.ts;
 }
 
-/* What it was about to read in the ring is not there any more, because it has come into a file. */
-static bool written_meanwhile(struct cursor *c)
+/* Whether the bytes at the cursor left the ring because they are in a file now. */
+static bool is_in_files(struct cursor *c)
 {
 	if (!c->in_ring || c->pos >= oldest_in_ring(&c->stream).pos)
 		return false;
 	filecursor_mark(c);
 	if (c->in_ring)
 		return false;
-	c->max_ts = UINT64_MAX;	/* that is newer than the mark; the next look has another limit */
+	c->max_ts = UINT64_MAX;	/* newer than the mark: the next look sets the limit */
 	return true;
 }
 
 /*
- * Copies the next bytes below the mark, at least one byte. `need`: more than that many bytes at
- * once, for an event that is longer. 1, 0 at the mark, or -ENOMEM.
+ * Tries to copy the next bytes of the ring. As fill_buffer; -EAGAIN: try again, the position may
+ * have moved. last: give the sub-buffer up if writers overwrite it once more.
  */
-static int fill(struct cursor *c, size_t need)
+static int copy_piece(struct cursor *c, size_t need, bool last)
 {
 	const struct stream *s = &c->stream;
 	const struct region_geometry *g = &s->region->geo;
 	const uint8_t *data = region_data(s->region, s->ring);
 	struct ring_piece p;
 	uint64_t k, n;
+
+	move_to_oldest(c);
+	if (c->pos >= c->mark.head)
+		return 0;
+	k = c->pos / g->subbuf_size;
+	if (!ring_piece(s, &c->mark, k, &p) || (c->pos == p.begin && p.begin_ts > c->max_ts)) {
+		/*
+		 * A hostile writer may move the head back and forth: the number of tries is
+		 * limited.
+		 */
+		if (!ring_holds(s, k)) {
+			if (!last)
+				return -EAGAIN;
+			c->missed++;
+		}
+		c->bad++;
+		c->pos = (k + 1) * g->subbuf_size;
+		return -EAGAIN;
+	}
+	if (c->pos >= p.end) {
+		if (k == c->mark.head / g->subbuf_size)
+			return 0;
+		c->pos = (k + 1) * g->subbuf_size;
+		return -EAGAIN;
+	}
+	n = p.end - c->pos;
+	if (n > c->chunk && n > need)
+		n = need > c->chunk ? need : c->chunk;
+	if (!grow_buffer(c, n))
+		return -ENOMEM;
+	memcpy(c->buf, data + (c->pos & (g->subbuf_size * g->subbuf_count - 1)), n);
+	if (!ring_holds(s, k)) {
+		if (last) {
+			c->missed++;
+			c->pos = (k + 1) * g->subbuf_size;
+		}
+		return -EAGAIN;
+	}
+	if (c->pos == p.begin && p.begin_ts > c->d.ts)
+		c->d.ts = p.begin_ts;
+	c->buf_pos = c->pos;
+	c->pos += n;
+	c->piece_end = p.end;
+	c->d.p = c->buf;
+	c->d.end = c->buf + n;
+	return 1;
+}
+
+/*
+ * Copies the next bytes below the mark, at least one; more than `need` at once, for an event that
+ * is longer. 1; 0: at the mark; -ENOMEM.
+ */
+static int fill_buffer(struct cursor *c, size_t need)
+{
 	int r;
 
-	if (s->log && !c->in_ring) {
+	if (c->stream.log && !c->in_ring) {
 		r = filecursor_fill(c, need);
 		if (r || !filecursor_leave(c))
 			return r;
 	}
 	for (unsigned int tries = 0;; tries++) {
-		if (written_meanwhile(c)) {
+		if (is_in_files(c)) {
 			r = filecursor_fill(c, need);
 			if (r || !filecursor_leave(c))
 				return r;
 		}
-		catch_up(c);
-		if (c->pos >= c->mark.head)
-			return 0;
-		k = c->pos / g->subbuf_size;
-		if (!ring_piece(s, &c->mark, k, &p) ||
-		    (c->pos == p.begin && p.begin_ts > c->max_ts)) {
-			/* A head that jumps back and forth must not keep us here. */
-			if (!ring_holds(s, k)) {
-				if (tries < FILL_TRIES)
-					continue;
-				c->missed++;
-			}
-			c->bad++;
-			c->pos = (k + 1) * g->subbuf_size;
-			continue;
-		}
-		if (c->pos >= p.end) {
-			if (k == c->mark.head / g->subbuf_size)
-				return 0;
-			c->pos = (k + 1) * g->subbuf_size;
-			continue;
-		}
-		n = p.end - c->pos;
-		if (n > c->chunk && n > need)
-			n = need > c->chunk ? need : c->chunk;
-		if (!grow(c, n))
-			return -ENOMEM;
-		memcpy(c->buf, data + (c->pos & (g->subbuf_size * g->subbuf_count - 1)), n);
-		if (!ring_holds(s, k)) {
-			/*
-			 * Outrun again and again: that sub-buffer is given up for the next, and
-			 * counts.
-			 */
-			if (tries >= FILL_TRIES) {
-				c->missed++;
-				c->pos = (k + 1) * g->subbuf_size;
-			}
-			continue;
-		}
-		if (c->pos == p.begin && p.begin_ts > c->d.ts)
-			c->d.ts = p.begin_ts;
-		c->buf_pos = c->pos;
-		c->pos += n;
-		c->piece_end = p.end;
-		c->d.p = c->buf;
-		c->d.end = c->buf + n;
-		return 1;
+		r = copy_piece(c, need, tries >= FILL_TRIES);
+		if (r != -EAGAIN)
+			return r;
 	}
 }
 
-/* What follows in this sub-buffer is no events. */
-static void give_up(struct cursor *c)
+/* The rest of this sub-buffer does not decode: skips it. */
+static void skip_rest(struct cursor *c)
 {
 	c->bad++;
 	c->pos = c->piece_end;
 	c->d.p = c->d.end;
 }
 
-/*
- * An event goes on behind the copied bytes: copies them again from its start, with more behind it.
- */
-static int refill(struct cursor *c)
+/* An event continues after the copied bytes: copies them again from its start, with more bytes. */
+static int refill_buffer(struct cursor *c)
 {
 	size_t have = (size_t)(c->d.end - c->d.p);
 
 	if (c->pos >= c->piece_end) {
-		give_up(c);
+		skip_rest(c);
 		return 1;
 	}
 	c->pos -= have;
 	c->d.p = c->d.end;
-	return fill(c, have >= c->chunk / 2 ? 2 * have : c->chunk);
+	return fill_buffer(c, have >= c->chunk / 2 ? 2 * have : c->chunk);
 }
 
 /*
- * Whether the event was handed out before, when it was read from the ring, or as far as one can
+ * Whether the event was shown before, when it was read from the ring, as far as the cursor can
  * tell.
  */
-static bool skips(struct cursor *c)
+static bool was_shown(struct cursor *c)
 {
 	if (!c->skip.events)
 		return false;
 	if (c->o.ts < c->skip.ts || (c->o.ts == c->skip.ts && c->skipped < c->skip.events)) {
 		c->skipped += c->o.ts == c->skip.ts;
-		/* What the files have of it is behind the cursor. */
+		/* The files have all of it before the cursor. */
 		if (!c->in_ring) {
 			c->skip.events -= c->skipped;
 			c->skipped = 0;
@@ -308,8 +315,8 @@ static bool skips(struct cursor *c)
 	return false;
 }
 
-/* The current event is behind the cursor. */
-static void pass(struct cursor *c)
+/* Moves past the current event. */
+static void pass_event(struct cursor *c)
 {
 	if (!c->in_ring)
 		return;
@@ -322,11 +329,11 @@ int cursor_next(struct cursor *c)
 	int r;
 
 	if (c->have)
-		pass(c);
+		pass_event(c);
 	c->have = false;
 	for (;;) {
 		if (c->d.p == c->d.end) {
-			r = fill(c, c->chunk);
+			r = fill_buffer(c, c->chunk);
 			if (r <= 0)
 				return 0;
 		}
@@ -334,20 +341,20 @@ int cursor_next(struct cursor *c)
 		c->event_ts = c->d.ts;
 		r = md_decoder_next(&c->d, &c->o);
 		if (r == 1 && c->o.ts >= c->event_ts && c->o.ts <= c->max_ts) {
-			if (skips(c)) {
-				pass(c);
+			if (was_shown(c)) {
+				pass_event(c);
 				continue;
 			}
 			c->have = true;
 			return 1;
 		}
 		if (r == -EAGAIN) {
-			if (refill(c) <= 0)
+			if (refill_buffer(c) <= 0)
 				return 0;
 			continue;
 		}
 		c->d.ts = c->event_ts;
-		give_up(c);
+		skip_rest(c);
 	}
 }
 
@@ -376,15 +383,15 @@ size_t cursor_take(struct cursor *c, const uint8_t **p, uint64_t *begin_ts, uint
 			c->d.p = c->d.end;
 			break;
 		}
-		give_up(c);
+		skip_rest(c);
 	}
 	c->have = false;
 	*p = first;
 	return (size_t)(end - first);
 }
 
-/* Where it stands in what it reads. */
-static struct ring_place stand(const struct cursor *c)
+/* The position in the ring or the file that is being read. */
+static struct ring_place get_position(const struct cursor *c)
 {
 	if (c->have)
 		return (struct ring_place){ c->buf_pos + (uint64_t)(c->event - c->buf), c->event_ts,
@@ -395,7 +402,7 @@ static struct ring_place stand(const struct cursor *c)
 
 struct ring_place cursor_place(const struct cursor *c)
 {
-	struct ring_place at = stand(c);
+	struct ring_place at = get_position(c);
 
 	if (c->in_ring) {
 		at = c->left;
@@ -406,7 +413,7 @@ struct ring_place cursor_place(const struct cursor *c)
 
 void cursor_release(struct cursor *c)
 {
-	struct ring_place at = stand(c);
+	struct ring_place at = get_position(c);
 
 	c->pos = at.pos;
 	c->d.ts = at.ts;

@@ -1,14 +1,19 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A cursor walks the events of one ring, from where it is put up to a mark. It copies a piece of
- * the ring, checks against head that the piece was whole, and decodes the copy: what it hands out
- * is neither torn nor changed behind its back.
+ * A cursor walks the events of one ring, from a place up to a mark. It copies a piece of the ring,
+ * checks against the head that no writer overwrote the piece, and decodes the copy. So the events
+ * that it returns are complete and do not change.
  *
- * The ring may be hostile. What holds for every event a cursor hands out: it was decoded within the
- * copy, its time is not before that of the event before it, and not after the time the mark was
- * taken. A sub-buffer that breaks this is given up at that place, the next one is tried. Positions
- * only grow, at most as many sub-buffers as the ring has are looked at per mark: no contents make a
- * cursor loop. Private to tracer/.
+ * The ring may be hostile. Each event that a cursor returns was decoded within the copy; its time
+ * is neither before that of the event before it nor after the time of the mark. At the first event
+ * that breaks this, the cursor gives the sub-buffer up and tries the next one. Positions only grow,
+ * and at most as many sub-buffers as the ring has are read per mark, so no contents make a cursor
+ * loop.
+ *
+ * In a session with an output, the cursor reads the files of its stream, one after the other, in
+ * place of the ring. A position is then an offset in a file, and a place names the file, too. The
+ * owner of the files may have changed them: the cursor checks headers, clamps what they say to the
+ * file, and gives up a file that is not valid for the next one.
  */
 #ifndef TRACER_VIEW_CURSOR_H
 #define TRACER_VIEW_CURSOR_H
@@ -18,33 +23,31 @@
 #include "tracer/ring/stream_files.h"
 #include "tracer/ring/reader.h"
 
-/* A place in a ring from where a cursor can go on: what checkpoints are made of. */
+/* A place from which a cursor can continue. */
 struct ring_place {
-	uint64_t pos;           /* of an event's header; 0: where the ring begins */
-	uint64_t ts;            /* decoder time before that event */
-	/*
-	 * where there is an output: serial of the file that pos is an offset in; 0: the first one
-	 */
+	uint64_t pos;           /* of an event's header; 0: the beginning of the ring */
+	uint64_t ts;            /* decoder time before that event, ns */
+	/* With an output: serial of the file that pos is an offset in; 0: the first file. */
 	uint64_t file;
 	/*
-	 * Where there is an output that could not be written: the cursor went on in the ring, and
-	 * of what is behind pos in the files, by now or later, all was read that is earlier than
-	 * that time, and so many events of that time. events 0: nothing was.
+	 * With an output that could not be written: the cursor continued in the ring. Of the events
+	 * after pos in the files, now or later, it has read those earlier than ts and the first
+	 * `events` with the time ts. events 0: none.
 	 */
 	struct beyond { uint64_t ts, events; } beyond;
 };
 
 struct cursor {
-	/* what every event touches */
-	struct md_decoder d;            /* over buf */
-	uint64_t max_ts;                /* no event below the mark is later */
+	/* used for every event */
+	struct md_decoder d;            /* decodes buf */
+	uint64_t max_ts;                /* events below the mark are not later */
 	const uint8_t *event;           /* start of `o` in buf */
 	uint64_t event_ts;              /* decoder time before `o` */
 	bool have;                      /* `o` is the current event */
 	struct md_occurrence o;
 
-	uint64_t pos;                   /* ring position behind the bytes in buf */
-	/* where the sub-buffer of the bytes in buf ends, as known at the mark */
+	uint64_t pos;                   /* ring position of the end of buf */
+	/* end of the sub-buffer in buf, as known at the mark */
 	uint64_t piece_end;
 	uint8_t *buf;                   /* copy of [buf_pos, pos) */
 	uint64_t buf_pos;
@@ -52,42 +55,42 @@ struct cursor {
 	struct ring_mark mark;
 	uint64_t missed;	/* sub-buffers that were overwritten before they were read */
 	uint64_t bad;                   /* sub-buffers given up */
-	struct stream stream;           /* references are owned */
-	/* Where there is an output (view/file_cursor.h); positions are offsets in the file then: */
-	struct stream_file file;	/* as it was when it was opened; its place is referenced */
-	uint64_t serial;                /* of the file that the cursor stands in */
-	int fd;                         /* that file; -1: not open */
+	struct stream stream;           /* its references are owned */
+	/* With an output; positions are offsets in the file then. */
+	struct stream_file file;	/* as it was at its open; its place is referenced */
+	uint64_t serial;                /* of the file that is read */
+	int fd;                         /* of that file; -1: not open */
 	struct outend last;             /* the mark */
-	bool ahead;                     /* it may go on in the ring from there */
-	bool in_ring;                   /* it does: positions are the ring's */
-	struct ring_place left;         /* where it left the files */
-	struct beyond beyond;           /* of `left`: what it has passed in the ring */
-	/* what it has been told before: not handed out again; events 0: none */
+	bool ahead;                     /* the cursor may continue in the ring after the files */
+	bool in_ring;                   /* the cursor reads the ring: positions are the ring's */
+	struct ring_place left;         /* the place where it left the files */
+	struct beyond beyond;           /* in the ring since `left` */
+	/* Events that were shown before and are skipped; events 0: none. */
 	struct beyond skip;
-	uint64_t skipped;               /* of skip.events, since it left the files */
-	char host[MD_TEXT_HOSTNAME_MAX + 1];    /* what stands before its events in text */
+	/* events of `skip` that were skipped since the cursor left the files */
+	uint64_t skipped;
+	char host[MD_TEXT_HOSTNAME_MAX + 1];    /* host column of its events in text */
 };
 
 /*
- * Takes references to the stream's trace and region. at: {0, 0} for the very beginning. NULL when
- * memory ran out.
+ * Takes references to the stream's trace and region. at: {0, 0} for the beginning. NULL: no memory.
  */
 struct cursor *cursor_create(const struct stream *s, struct ring_place at, size_t chunk);
 void cursor_destroy(struct cursor *c);          /* NULL is allowed */
-/* The oldest event held now: to begin there without counting as missed what is gone. */
+/* The oldest event held now: a cursor that begins there does not count older ones as missed. */
 struct ring_place cursor_oldest(const struct stream *s);
 
 /*
- * Sets how far the cursor may go: takes a mark. max_ts: a clock reading from after it (or
- * UINT64_MAX, see cursor_limit). ahead: where there is an output, not only through its files, but
- * also through what they do not have yet.
+ * Takes a mark: the cursor may go up to it. max_ts: a clock reading from after the mark, or
+ * UINT64_MAX (cursor_limit follows). ahead: with an output, also through the part of the ring that
+ * is not in files yet.
  */
 void cursor_mark(struct cursor *c, bool ahead);
-/* Everything up to the mark was handed out. */
+/* Whether all events up to the mark were returned. */
 bool cursor_at_mark(const struct cursor *c);
-/* Whether what stands at the place can still be read. */
+/* Whether the bytes at the place can still be read. */
 bool cursor_held(const struct stream *s, struct ring_place at);
-/* A clock reading that was taken after the mark: later events are lies. */
+/* Sets a clock reading taken after the mark: a later event is not valid. */
 static inline void cursor_limit(struct cursor *c, uint64_t max_ts)
 {
 	c->max_ts = max_ts;
@@ -101,9 +104,23 @@ int cursor_next(struct cursor *c);
  */
 size_t cursor_take(struct cursor *c, const uint8_t **p, uint64_t *begin_ts, uint64_t *end_ts);
 
-/* Where the current event begins (or the next one, if there is none). */
+/* The place of the current event; of the next one if there is none. */
 struct ring_place cursor_place(const struct cursor *c);
-/* Gives the copy back; the current event will be read again. */
+/* Frees the copy; the current event will be read again. */
 void cursor_release(struct cursor *c);
+
+/* ---- file_cursor.c: the files of a stream in a session with an output ---- */
+
+/*
+ * Takes a mark: the end of what is written now. If the cursor was in the ring and its place has
+ * come into a file since, it continues in the file.
+ */
+void filecursor_mark(struct cursor *c);
+/* At the mark: continues in the ring if the cursor may. False: it may not. */
+bool filecursor_leave(struct cursor *c);
+/* As fill_buffer in cursor.c: copies the next bytes. 1; 0: at the mark; -ENOMEM. */
+int filecursor_fill(struct cursor *c, size_t need);
+void filecursor_close(struct cursor *c);
+bool filecursor_at_mark(const struct cursor *c);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "tracer/view/file_cursor.h"
+#include "tracer/view/cursor.h"
 
 #include <endian.h>
 #include <errno.h>
@@ -54,11 +54,8 @@ bool filecursor_at_mark(const struct cursor *c)
 	       (c->serial == c->last.serial && c->pos >= c->last.size);
 }
 
-/*
- * The packet that a position in the middle of the file belongs to, from the index: where its
- * content ends.
- */
-static bool locate(struct cursor *c)
+/* Finds the packet that contains the position, in the index, and sets the end of its content. */
+static bool find_packet_end(struct cursor *c)
 {
 	struct md_index_entry e;
 	int fd = outfile_open(&c->file, true);
@@ -75,7 +72,7 @@ static bool locate(struct cursor *c)
 		offset = be64toh(e.offset);
 		end = offset + be64toh(e.content_size) / 8;
 		found = c->pos >= offset && c->pos < end;
-		/* (At its very beginning it has not begun.) */
+		/* At the very beginning of a packet, its header is still to be read. */
 		if (found)
 			c->piece_end = c->pos > offset ? end : 0;
 		else if (c->pos < offset)
@@ -88,8 +85,8 @@ static bool locate(struct cursor *c)
 	return found && c->piece_end <= c->file.size;
 }
 
-/* The file goes on to here, as far as the cursor may know. */
-static uint64_t end_of(struct cursor *c)
+/* The end of the file, as far as the cursor may read. */
+static uint64_t find_file_end(struct cursor *c)
 {
 	struct stream_file f;
 	struct stat st;
@@ -97,7 +94,7 @@ static uint64_t end_of(struct cursor *c)
 
 	if (c->serial == c->last.serial)
 		return c->last.size;
-	/* It is complete. If the log has forgotten it, the file itself knows. */
+	/* A complete file: the list has its size; if it left the list, fstat has it. */
 	if (stream_files_find(c->stream.log, c->serial, &f)) {
 		size = f.serial == c->serial ? f.size : UINT64_MAX;
 		trace_place_put(f.place);
@@ -107,11 +104,8 @@ static uint64_t end_of(struct cursor *c)
 	return fstat(c->fd, &st) ? 0 : (uint64_t)st.st_size;
 }
 
-/*
- * Opens the file that the cursor stands in, or the next that there is. False: there is none up to
- * the mark.
- */
-static bool enter(struct cursor *c)
+/* Opens the file of the cursor's place, or the next existing one. False: none up to the mark. */
+static bool open_file(struct cursor *c)
 {
 	while (c->fd < 0) {
 		struct stream_file f;
@@ -123,7 +117,7 @@ static bool enter(struct cursor *c)
 			return false;
 		}
 		if (f.serial != c->serial) {
-			/* The rest of that file, and what came between, is gone. */
+			/* The rest of the old file, and files in between, were removed. */
 			if (c->serial && (c->pos || f.serial > c->serial + 1))
 				c->missed++;
 			c->pos = c->piece_end = 0;
@@ -132,7 +126,8 @@ static bool enter(struct cursor *c)
 		trace_place_put(c->file.place);
 		c->file = f;
 		c->fd = stream_files_open(c->stream.log, &f);
-		if (c->fd < 0 || (c->pos && !c->piece_end && c->pos < f.size && !locate(c))) {
+		if (c->fd < 0 ||
+		    (c->pos && !c->piece_end && c->pos < f.size && !find_packet_end(c))) {
 			c->missed++;
 			filecursor_close(c);
 			c->serial++;
@@ -142,7 +137,7 @@ static bool enter(struct cursor *c)
 	return true;
 }
 
-/* Steps into the packet that begins at c->pos. False: this is none. */
+/* Reads the header of the packet at c->pos. False: it is not valid. */
 static bool begin_packet(struct cursor *c, uint64_t end)
 {
 	struct md_packet h;
@@ -175,9 +170,9 @@ int filecursor_fill(struct cursor *c, size_t need)
 		uint64_t end, n;
 		uint8_t *buf;
 
-		if (filecursor_at_mark(c) || !enter(c))
+		if (filecursor_at_mark(c) || !open_file(c))
 			return 0;
-		end = end_of(c);
+		end = find_file_end(c);
 		if (c->pos >= end) {
 			if (c->serial == c->last.serial)
 				return 0;
@@ -202,7 +197,7 @@ int filecursor_fill(struct cursor *c, size_t need)
 			c->buf_size = n;
 		}
 		if (pread(c->fd, c->buf, n, (off_t)c->pos) != (ssize_t)n) {
-			/* Somebody cut it off. */
+			/* Another program truncated the file. */
 			c->bad++;
 			c->pos = end;
 			continue;

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define COPIES_MAX (1u << 20)   /* bytes that the cursors of a merge copy at a time, all together */
+#define COPIES_MAX (1u << 20)   /* bytes that all cursors of a merge copy at a time, together */
 #define CHUNK_MAX 32768u
 #define CHUNK_MIN 4096u
 
@@ -25,20 +25,20 @@ void merge_destroy(struct merge *m)
 	free(m);
 }
 
-static bool before(const struct merge_entry *a, const struct merge_entry *b)
+static bool comes_before(const struct merge_entry *a, const struct merge_entry *b)
 {
 	return a->ts < b->ts || (a->ts == b->ts && a->rank < b->rank);
 }
 
-static void sink(struct merge *m, size_t i, struct merge_entry e)
+static void sift_down(struct merge *m, size_t i, struct merge_entry e)
 {
 	struct merge_entry *heap = m->heap;
 	size_t child;
 
 	while ((child = 2 * i + 1) < m->heap_count) {
-		if (child + 1 < m->heap_count && before(&heap[child + 1], &heap[child]))
+		if (child + 1 < m->heap_count && comes_before(&heap[child + 1], &heap[child]))
 			child++;
-		if (!before(&heap[child], &e))
+		if (!comes_before(&heap[child], &e))
 			break;
 		heap[i] = heap[child];
 		i = child;
@@ -57,17 +57,17 @@ void merge_next(struct merge *m)
 			return;
 		e = m->heap[m->heap_count];
 	}
-	sink(m, 0, e);
+	sift_down(m, 0, e);
 }
 
-static size_t chunk_of(size_t streams)
+static size_t choose_chunk(size_t streams)
 {
 	size_t chunk = COPIES_MAX / (streams ? streams : 1);
 
 	return chunk > CHUNK_MAX ? CHUNK_MAX : chunk < CHUNK_MIN ? CHUNK_MIN : chunk;
 }
 
-static bool same(const struct cursor *c, const struct stream *s)
+static bool is_same_stream(const struct cursor *c, const struct stream *s)
 {
 	return c->stream.region == s->region && c->stream.ring == s->ring;
 }
@@ -81,10 +81,33 @@ static void set_uniform(struct merge *m)
 }
 
 /*
- * Makes the cursors those of the set, in its order. Those of streams that left the session stay, at
- * the end, until they are drained.
+ * Puts the first n of `cursors` back into free places of m->cursors, in any order: the next look
+ * sorts them.
  */
-static int take_up(struct merge *m, const struct stream_set *set)
+static void return_cursors(struct merge *m, struct cursor **cursors, size_t n)
+{
+	size_t j = 0, count = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		while (j < m->count && m->cursors[j])
+			j++;
+		if (j < m->count)
+			m->cursors[j] = cursors[i];
+		else
+			cursor_destroy(cursors[i]);
+	}
+	for (j = 0; j < m->count; j++)
+		if (m->cursors[j])
+			m->cursors[count++] = m->cursors[j];
+	m->count = count;
+	m->heap_count = 0;
+}
+
+/*
+ * Makes one cursor for each stream of the set, in its order. Cursors of streams that left the
+ * session stay at the end until they are drained.
+ */
+static int update_cursors(struct merge *m, const struct stream_set *set)
 {
 	struct cursor **cursors = calloc(set->count + m->count + 1, sizeof(*cursors));
 	struct merge_entry *heap = realloc(m->heap, (set->count + m->count + 1) * sizeof(*heap));
@@ -98,7 +121,8 @@ static int take_up(struct merge *m, const struct stream_set *set)
 		const struct stream *s = &set->streams[i];
 		struct ring_place at = { 0 };
 
-		for (j = 0; j < m->count && !(m->cursors[j] && same(m->cursors[j], s)); j++)
+		for (j = 0; j < m->count && !(m->cursors[j] && is_same_stream(m->cursors[j], s));
+		     j++)
 			;
 		if (j < m->count) {
 			cursors[i] = m->cursors[j];
@@ -107,7 +131,7 @@ static int take_up(struct merge *m, const struct stream_set *set)
 		}
 		if (!m->looked)
 			at = cursor_oldest(s);
-		cursors[i] = cursor_create(s, at, chunk_of(set->count));
+		cursors[i] = cursor_create(s, at, choose_chunk(set->count));
 		if (!cursors[i])
 			goto nomem_cursor;
 	}
@@ -127,34 +151,18 @@ static int take_up(struct merge *m, const struct stream_set *set)
 	set_uniform(m);
 	return 0;
 nomem_cursor:
-	/*
-	 * What was taken over goes back to the free places, in any order: the next look sorts
-	 * again.
-	 */
-	for (n = 0, j = 0; n < i; n++) {
-		while (j < m->count && m->cursors[j])
-			j++;
-		if (j < m->count)
-			m->cursors[j] = cursors[n];
-		else
-			cursor_destroy(cursors[n]);
-	}
-	for (n = 0, j = 0; j < m->count; j++)
-		if (m->cursors[j])
-			m->cursors[n++] = m->cursors[j];
-	m->count = n;
-	m->heap_count = 0;
+	return_cursors(m, cursors, i);
 nomem:
 	free(cursors);
 	return -ENOMEM;
 }
 
-static bool unchanged(const struct merge *m, const struct stream_set *set)
+static bool has_same_streams(const struct merge *m, const struct stream_set *set)
 {
 	if (m->count != set->count)
 		return false;
 	for (size_t i = 0; i < set->count; i++)
-		if (!same(m->cursors[i], &set->streams[i]))
+		if (!is_same_stream(m->cursors[i], &set->streams[i]))
 			return false;
 	return true;
 }
@@ -163,8 +171,8 @@ int merge_look(struct merge *m, const struct stream_set *set, const struct clock
 {
 	uint64_t later;
 
-	if (!m->looked || !unchanged(m, set)) {
-		int err = take_up(m, set);
+	if (!m->looked || !has_same_streams(m, set)) {
+		int err = update_cursors(m, set);
 
 		if (err)
 			return err;
@@ -174,8 +182,8 @@ int merge_look(struct merge *m, const struct stream_set *set, const struct clock
 		cursor_mark(m->cursors[i], m->ahead);
 	later = clock_now(clock);
 	/*
-	 * Clocks of two CPUs may differ a little; a second is far above that and far below what
-	 * would matter.
+	 * Clocks of two CPUs may differ a little: one second is far more than that, and short
+	 * enough to reject invalid times.
 	 */
 	later += 1000000000;
 	m->heap_count = 0;
@@ -187,7 +195,7 @@ int merge_look(struct merge *m, const struct stream_set *set, const struct clock
 			m->heap[m->heap_count++] = (struct merge_entry){ c->o.ts, (uint32_t)i, c };
 	}
 	for (size_t i = m->heap_count / 2; i-- > 0;)
-		sink(m, i, m->heap[i]);
+		sift_down(m, i, m->heap[i]);
 	return 0;
 }
 
@@ -198,7 +206,7 @@ int merge_look_session(struct merge *m, struct session *s, uint64_t *now)
 
 	if (err)
 		return err;
-	/* What the files do not have yet is in the rings. */
+	/* Packets that the files do not have yet are in the rings. */
 	m->ahead = !session_flush(s);
 	err = merge_look(m, &set, session_clock(s));
 	stream_set_deinit(&set);
@@ -224,7 +232,7 @@ struct merge *merge_create_at(const struct merge_place *places, size_t count,
 		for (size_t j = 0; j < count; j++)
 			if (places[j].key == s->region->key && places[j].ring == s->ring)
 				at = places[j].at;
-		m->cursors[i] = cursor_create(s, at, chunk_of(set->count));
+		m->cursors[i] = cursor_create(s, at, choose_chunk(set->count));
 		if (!m->cursors[i])
 			goto nomem;
 		m->count++;

@@ -1,15 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The events of many rings as one sequence, ordered by time; at equal times by (trace uuid, trace
- * path, stream class id, instance id), and within a stream as they lie in the ring. That is the
- * order of babeltrace2 2.0's muxer: it compares the current messages of all streams by time, then
- * by these four, and only then by the kind of message (muxer.c,
- * muxer_msg_iter_youngest_upstream_msg_iter; muxing.c, common_muxing_compare_messages). Private to
- * tracer/.
+ * A merge returns the events of many rings as one sequence, ordered by time; at equal times by
+ * trace uuid, trace path, stream class id and instance id; within a stream in the order of the
+ * ring. That is the order of babeltrace2 2.0's muxer: it compares the current messages of all
+ * streams by time, then by these four, and only then by the kind of message (muxer.c,
+ * muxer_msg_iter_youngest_upstream_msg_iter; muxing.c, common_muxing_compare_messages).
  *
- * A merge looks at the session again and again; streams may come between looks. What is not later
- * than the look's time is complete: the events up to there have their final order. The rest waits
- * for the next look.
+ * A merge looks at the session repeatedly; streams may appear between two looks. Events that are
+ * not later than the time of a look have their final order. Later ones wait for the next look.
  */
 #ifndef TRACER_VIEW_MERGE_H
 #define TRACER_VIEW_MERGE_H
@@ -18,42 +16,41 @@
 #include "tracer/view/cursor.h"
 #include "tracer/session/streams.h"
 
-/*
- * Where one stream of a merge stands. Regions are named by their keys, which are never used twice.
- */
+/* The place of one stream of a merge. Keys of regions are never used twice. */
 struct merge_place {
 	uint64_t key;
 	uint32_t ring;
 	struct ring_place at;
 };
 
-struct merge_entry {            /* of the heap */
+struct merge_entry {            /* an element of the heap */
 	uint64_t ts;
-	uint32_t rank;          /* place in `cursors` */
+	uint32_t rank;          /* index in `cursors` */
 	struct cursor *c;
 };
 
 struct merge {
 	struct cursor **cursors;        /* ordered; owned */
 	size_t count;
-	struct merge_entry *heap;       /* cursors that have an event, the first in order on top */
+	/* cursors with a current event; the first in order on top */
+	struct merge_entry *heap;
 	size_t heap_count;
-	bool looked;                    /* streams that come now are read from their beginning */
+	bool looked;                    /* new streams are read from their beginning */
 	bool uniform;                   /* all traces have the same host name */
-	bool ahead;	/* where there is an output: goes on in the rings behind its files */
-	bool dropped;	/* streams were removed from the session since they were last looked at */
+	bool ahead;	/* with an output: the cursors continue in the rings after the files */
+	bool dropped;	/* streams were removed from the session since the last look */
 };
 
-/* NULL when memory ran out. The first look begins at the oldest events held. */
+/* The first look begins at the oldest events held. NULL: no memory. */
 struct merge *merge_create(void);
-/* As it stood at `places`; streams that are not named there begin where their rings do. */
+/* A merge that continues at `places`. A stream without a place begins at the start of its ring. */
 struct merge *merge_create_at(const struct merge_place *places, size_t count,
 			      const struct stream_set *set);
 void merge_destroy(struct merge *m);    /* NULL is allowed */
 
-/* Takes up new streams and marks how far each one goes now. 0 or -ENOMEM. */
+/* Adds new streams and marks how far each one may go now. 0 or -ENOMEM. */
 int merge_look(struct merge *m, const struct stream_set *set, const struct clock *clock);
-/* session_look and merge_look. *now: events up to there are complete. */
+/* session_look and merge_look. *now: events up to this time are complete. */
 int merge_look_session(struct merge *m, struct session *s, uint64_t *now);
 
 /* The cursor with the next event not later than limit, or NULL. */
@@ -62,22 +59,22 @@ static inline struct cursor *merge_top(const struct merge *m, uint64_t limit)
 	return m->heap_count && m->heap[0].ts <= limit ? m->heap[0].c : NULL;
 }
 
-/* Steps over the event on top. */
+/* Moves past the event on top. */
 void merge_next(struct merge *m);
 
 /*
- * Formats events not later than limit until out has `want` bytes (then it stands at a line's end, a
- * little above), or `missed` of some cursor grew (then, too, all that was formatted belongs before
- * the gap). False: no such event is left.
+ * Formats events not later than limit until out has `want` bytes and a little more, up to the end
+ * of a line, or until `missed` of a cursor grew: the text is then from before the gap. False: no
+ * such event is left.
  */
 bool merge_text(struct merge *m, struct md_text *t, uint64_t limit, struct md_buf *out,
 		size_t want);
 
-/* Sub-buffers that were overwritten before they were read, so far. */
+/* Number of sub-buffers that were overwritten before they were read. */
 uint64_t merge_missed(const struct merge *m);
-/* Fills m->count places. */
+/* Fills m->count elements. */
 void merge_places(const struct merge *m, struct merge_place *places);
-/* Gives back what the cursors hold in memory; a look must follow before the next event is taken. */
+/* Frees the copies of the cursors; a look must follow before the next event. */
 void merge_release(struct merge *m);
 
 #endif

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * One open of `streams/OWNER/cpuN`: the ring as CTF packets, from the oldest event held at the
- * open. Packets are cut wherever the ring happens to be; their numbers count in this open, with a
+ * open. A packet ends where the ring ends at that time. Packets are numbered in this open, with a
  * gap where sub-buffers were overwritten before they were read. The stream begins with an empty
- * packet, so that readers can tell how many events were discarded in the first one that is not, and
- * ends with one if events were discarded after the last.
+ * packet, so that readers know how many events the first packet with events discarded, and ends
+ * with one if events were discarded after the last packet.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -19,18 +19,18 @@
 struct packet_stream {
 	struct session *s;      /* referenced */
 	struct cursor *c;
-	struct md_buf out;      /* packets not read yet: out[taken …] */
+	struct md_buf out;      /* packets not read yet are out[taken …] */
 	size_t taken;
-	/* headers: the content comes from the cursor, which limits its size */
+	/* makes headers; the cursor has the content, and limits its size */
 	struct packetizer cut;
-	uint64_t missed;        /* of the cursor, as numbered so far */
+	uint64_t missed;        /* cursor.missed, as numbered so far */
 	struct periods periods; /* of the channel */
-	/* when the last look was, and the last that took what an unfinished sub-buffer has */
+	/* Times of the last look, and of the last look that took a partial sub-buffer. */
 	uint64_t looked;
 	uint64_t took;
-	uint64_t starts;        /* of the session, when this was opened */
+	uint64_t starts;        /* session.starts at the open */
 	bool active;            /* the session was active during the open */
-	bool begun, ended;      /* the empty packets at both ends are out */
+	bool begun, ended;      /* the leading and the trailing empty packet are written */
 };
 
 int packet_stream_open(struct session *s, const char *channel, const char *owner, const char *name,
@@ -42,7 +42,7 @@ int packet_stream_open(struct session *s, const char *channel, const char *owner
 	int err;
 	uint64_t now;
 
-	/* The kernel's events come into their rings with a look. */
+	/* A look drains the kernel's events into the rings. */
 	err = strcmp(owner, OWNER_KERNEL) ? session_streams(s, channel, &set)
 					  : session_look(s, channel, &set, &now);
 	if (err)
@@ -57,7 +57,7 @@ int packet_stream_open(struct session *s, const char *channel, const char *owner
 
 		if (strcmp(st.trace->owner, owner) || strcmp(st.name, name))
 			continue;
-		/* The ring's own packets, whatever was written to files. */
+		/* Read the ring itself, also if its packets were written to files. */
 		st.log = NULL;
 		p->cut.base = ring_cleared_lost(&st);
 		p->c = cursor_create(&st, cursor_oldest(&st), CHUNK);
@@ -100,8 +100,8 @@ static void put_packet(struct packet_stream *p, const struct packet *packet, con
 	md_buf_put(&p->out, content, packet->len);
 }
 
-/* The ring's count of losses that belongs to a packet whose content ends at pos. */
-static uint64_t lost_at(const struct cursor *c, uint64_t pos)
+/* The ring's counter of discarded events for a packet whose content ends at pos. */
+static uint64_t count_lost(const struct cursor *c, uint64_t pos)
 {
 	struct ring_piece piece;
 	uint64_t k = (pos ? pos - 1 : 0) / c->stream.region->geo.subbuf_size;
@@ -111,7 +111,7 @@ static uint64_t lost_at(const struct cursor *c, uint64_t pos)
 	return pos == piece.end ? piece.end_lost : piece.begin_lost;
 }
 
-/* The leading empty packet, before events from this time on. */
+/* Writes the leading empty packet, before events from this time on. */
 static void put_lead(struct packet_stream *p, uint64_t ts)
 {
 	struct packet packet;
@@ -134,7 +134,7 @@ static void cut_packets(struct packet_stream *p)
 
 	while (p->out.len < CHUNK && (n = cursor_take(p->c, &bytes, &from, &to))) {
 		put_lead(p, from);
-		lost = lost_at(p->c, cursor_place(p->c).pos);
+		lost = count_lost(p->c, cursor_place(p->c).pos);
 		p->cut.at.seq += p->c->missed - p->missed;
 		p->missed = p->c->missed;
 		packetizer_add(&p->cut, from, to, lost > p->cut.base ? lost - p->cut.base : 0, n,
@@ -143,7 +143,7 @@ static void cut_packets(struct packet_stream *p)
 	}
 }
 
-/* The trailing empty packet, if events were discarded after the last packet. */
+/* Writes the trailing empty packet if events were discarded after the last packet. */
 static void put_trail(struct packet_stream *p, uint64_t ts)
 {
 	uint64_t lost = ring_lost_total(&p->c->stream);
@@ -161,10 +161,9 @@ static void put_trail(struct packet_stream *p, uint64_t ts)
 }
 
 /*
- * Marks how far to go: at each switch_period to the last event, else only as far as sub-buffers are
- * finished.
+ * Takes a mark: at each switch_period up to the last event, else up to the end of full sub-buffers.
  */
-static void mark(struct packet_stream *p, uint64_t now, bool all)
+static void set_mark(struct packet_stream *p, uint64_t now, bool all)
 {
 	uint64_t size = p->c->stream.region->geo.subbuf_size;
 
@@ -176,10 +175,10 @@ static void mark(struct packet_stream *p, uint64_t now, bool all)
 }
 
 /*
- * Cuts what is new into the empty `out`. 0: nothing and no more will come, -EAGAIN: nothing yet, 1,
- * or -errno.
+ * Cuts new packets into the empty `out`. 1; 0: no more packets will come; -EAGAIN: none yet;
+ * -errno.
  */
-static int more(struct packet_stream *p)
+static int cut_more(struct packet_stream *p)
 {
 	struct stream_set set = { 0 };
 	struct session_info info;
@@ -189,7 +188,9 @@ static int more(struct packet_stream *p)
 	cut_packets(p);
 	if (p->out.len)
 		return 1;
-	/* Before the look: what an inactive session holds then is all there is. */
+	/*
+	 * Ask before the look: if the session is inactive now, this look returns its last events.
+	 */
 	session_info(p->s, &info);
 	p->active |= info.active || info.starts != p->starts;
 	now = clock_now(session_clock(p->s));
@@ -200,7 +201,7 @@ static int more(struct packet_stream *p)
 	if (err)
 		return err;
 	stream_set_deinit(&set);
-	mark(p, now, !info.active);
+	set_mark(p, now, !info.active);
 	now = clock_now(session_clock(p->s));
 	cursor_limit(p->c, now + 1000000000);   /* as in merge_look */
 	cut_packets(p);
@@ -225,7 +226,7 @@ ssize_t packet_stream_read(struct packet_stream *p, void *buf, size_t size)
 	if (p->taken == p->out.len) {
 		md_buf_reset(&p->out);
 		p->taken = 0;
-		err = more(p);
+		err = cut_more(p);
 		if (err <= 0)
 			return err;
 	}

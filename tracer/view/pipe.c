@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* One open of `pipe`: the session's text as it happens, from the oldest event held at the open. */
+/*
+ * One open of `pipe`: the session's text while events come, from the oldest event held at the open.
+ */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,11 +14,11 @@ struct pipe_view {
 	struct session *s;      /* referenced */
 	struct merge *m;
 	struct md_text text;
-	struct md_buf out;      /* text not read yet: out[taken …] */
+	struct md_buf out;      /* text not read yet is out[taken …] */
 	size_t taken;
-	uint64_t looked;        /* when the last look was */
-	uint64_t limit;         /* events up to here may be shown */
-	uint64_t starts;        /* of the session, when the pipe was opened */
+	uint64_t looked;        /* time of the last look */
+	uint64_t limit;         /* events up to this time are complete */
+	uint64_t starts;        /* session.starts at the open */
 	bool active;            /* the session was active during the open */
 };
 
@@ -54,11 +56,8 @@ void pipe_close(struct pipe_view *v)
 	session_put(s);
 }
 
-/*
- * Formats what is new into the empty `out`. 0: nothing and no more will come, -EAGAIN: nothing yet,
- * 1, or -errno.
- */
-static int more(struct pipe_view *v)
+/* Formats new events into the empty `out`. 1; 0: no more will come; -EAGAIN: none yet; -errno. */
+static int format_more(struct pipe_view *v)
 {
 	struct session_info info;
 	uint64_t now;
@@ -67,7 +66,9 @@ static int more(struct pipe_view *v)
 	merge_text(v->m, &v->text, v->limit, &v->out, PIECE);
 	if (v->out.len)
 		return 1;
-	/* Before the look: what an inactive session holds then is all there is. */
+	/*
+	 * Ask before the look: if the session is inactive now, this look returns its last events.
+	 */
 	session_info(v->s, &info);
 	v->active |= info.active || info.starts != v->starts;
 	now = clock_now(session_clock(v->s));
@@ -86,7 +87,7 @@ static int more(struct pipe_view *v)
 		return -ENOMEM;
 	if (v->limit == UINT64_MAX)
 		return 0;
-	merge_release(v->m);    /* it may be long until the next event */
+	merge_release(v->m);    /* the next event may come much later: free the copies */
 	return -EAGAIN;
 }
 
@@ -99,7 +100,7 @@ ssize_t pipe_read(struct pipe_view *v, void *buf, size_t size)
 		if (v->taken == v->out.len) {
 			md_buf_reset(&v->out);
 			v->taken = 0;
-			err = more(v);
+			err = format_more(v);
 			if (err <= 0)
 				return done ? (ssize_t)done : err;
 		}

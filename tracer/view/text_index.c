@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "tracer/view/text_index.h"
+#include "tracer/view/view.h"
 
 #include "tracer/session/part.h"
 
@@ -10,7 +11,7 @@
 
 #define SPACING_MIN (256u << 10)
 
-/* guards filling of sessions' slots */
+/* held while a session's engine is made */
 static pthread_mutex_t slot_lock = PTHREAD_MUTEX_INITIALIZER;
 
 struct text_engine *text_engine_of(struct session *s)
@@ -25,7 +26,7 @@ struct text_engine *text_engine_of(struct session *s)
 			pthread_mutex_init(&e->lock, NULL);
 			pthread_mutex_init(&e->shown_lock, NULL);
 			e->spacing = SPACING_MIN;
-			/* Release: a reset that sees the pointer sees a whole engine. */
+			/* Release: a reset that sees the pointer sees a complete engine. */
 			__atomic_store_n(slot, e, __ATOMIC_RELEASE);
 		}
 	}
@@ -42,7 +43,7 @@ static void drop_checkpoints(struct text_engine *e, size_t n)
 		e->checkpoint_count * sizeof(e->checkpoints[0]));
 }
 
-static void forget(struct text_engine *e)
+static void reset_text(struct text_engine *e)
 {
 	drop_checkpoints(e, e->checkpoint_count);
 	merge_destroy(e->m);
@@ -59,7 +60,7 @@ void text_engine_destroy(struct text_engine *e)
 {
 	if (!e)
 		return;
-	forget(e);
+	reset_text(e);
 	md_buf_deinit(&e->tail[0]);
 	md_buf_deinit(&e->tail[1]);
 	pthread_mutex_destroy(&e->lock);
@@ -69,19 +70,19 @@ void text_engine_destroy(struct text_engine *e)
 
 void text_engine_reset(struct text_engine **slot)
 {
-	/* Acquire: pairs with the release in text_engine_of, which another thread may be in. */
+	/* Acquire: pairs with the release in text_engine_of, which another thread may run. */
 	struct text_engine *e = __atomic_load_n(slot, __ATOMIC_ACQUIRE);
 
 	/*
-	 * Takes no lock: it may be called under the tracer's, which advancing takes under the
-	 * engine's.
+	 * Takes no lock: the caller may hold tracer.lock, which an advance takes under the engine's
+	 * lock.
 	 */
 	if (e)
 		__atomic_fetch_add(&e->wanted, 1, __ATOMIC_RELEASE);
 }
 
-/* Whether what the checkpoint stands at can still be read. */
-static bool held(const struct text_engine *e, const struct text_checkpoint *p)
+/* Whether the bytes at the checkpoint's places can still be read. */
+static bool is_held(const struct text_engine *e, const struct text_checkpoint *p)
 {
 	for (size_t i = 0; i < e->m->count; i++) {
 		const struct stream *s = &e->m->cursors[i]->stream;
@@ -101,12 +102,15 @@ static bool held(const struct text_engine *e, const struct text_checkpoint *p)
 	return true;
 }
 
-/* Makes room in the table: what is gone goes first, else every other one. */
-static void thin(struct text_engine *e)
+/*
+ * Makes space in the table: removes checkpoints whose bytes are gone; if there is none, every other
+ * one.
+ */
+static void thin_checkpoints(struct text_engine *e)
 {
 	size_t gone = 0, n = 0;
 
-	while (gone < e->checkpoint_count && !held(e, &e->checkpoints[gone]))
+	while (gone < e->checkpoint_count && !is_held(e, &e->checkpoints[gone]))
 		gone++;
 	drop_checkpoints(e, gone);
 	if (e->checkpoint_count < TEXT_CHECKPOINTS / 4 && e->spacing > SPACING_MIN)
@@ -123,7 +127,7 @@ static void thin(struct text_engine *e)
 	e->spacing *= 2;
 }
 
-/* Whether it is time for a checkpoint at the end of the text. */
+/* Whether the text has grown enough for another checkpoint at its end. */
 static bool checkpoint_due(const struct text_engine *e)
 {
 	uint64_t spacing = e->spacing + e->m->count * 1024;
@@ -132,13 +136,13 @@ static bool checkpoint_due(const struct text_engine *e)
 	       e->end - e->checkpoints[e->checkpoint_count - 1].offset >= spacing;
 }
 
-/* A checkpoint at the end of the text. Without memory there is none. */
-static void checkpoint(struct text_engine *e)
+/* Adds a checkpoint at the end of the text; without memory there is none. */
+static void add_checkpoint(struct text_engine *e)
 {
 	struct text_checkpoint *p;
 
 	if (e->checkpoint_count == TEXT_CHECKPOINTS)
-		thin(e);
+		thin_checkpoints(e);
 	p = &e->checkpoints[e->checkpoint_count];
 	p->places = malloc((e->m->count + 1) * sizeof(*p->places));
 	if (!p->places)
@@ -150,7 +154,7 @@ static void checkpoint(struct text_engine *e)
 	e->checkpoint_count++;
 }
 
-static void show(struct text_engine *e)
+static void publish_size(struct text_engine *e)
 {
 	pthread_mutex_lock(&e->shown_lock);
 	e->shown = e->end;
@@ -158,8 +162,8 @@ static void show(struct text_engine *e)
 	pthread_mutex_unlock(&e->shown_lock);
 }
 
-/* Formats up to e->limit. */
-static int format(struct text_engine *e)
+/* Formats all events up to e->limit. */
+static int format_text(struct text_engine *e)
 {
 	bool more = true;
 
@@ -173,15 +177,13 @@ static int format(struct text_engine *e)
 			md_buf_reset(b);
 		}
 		if (checkpoint_due(e))
-			checkpoint(e);
+			add_checkpoint(e);
 		before = b->len;
 		more = merge_text(e->m, &e->text, e->limit, b, before + TEXT_TAIL_HALF / 4);
 		n = b->len - before;
 		e->end += n;
 		if (b->failed) {
-			/*
-			 * The line that did not fit is lost to this text; the rest has its place.
-			 */
+			/* No memory: a line may be missing in the tail; its length counts. */
 			md_buf_deinit(&e->tail[0]);
 			md_buf_deinit(&e->tail[1]);
 			return -ENOMEM;
@@ -190,7 +192,10 @@ static int format(struct text_engine *e)
 	return 0;
 }
 
-/* It changes with `regenerate metadata`; lines keep their length, and offsets stay. */
+/*
+ * `regenerate metadata` changes the offset. Lines keep their lengths, so offsets in the text stay
+ * valid.
+ */
 static void set_clock_offset(struct text_engine *e, uint64_t offset)
 {
 	if (e->text.clock_offset == offset)
@@ -201,8 +206,8 @@ static void set_clock_offset(struct text_engine *e, uint64_t offset)
 }
 
 /*
- * The text has all of the chunks before this one. They are in the archives now: an open that
- * follows does not show them, but those before it read on.
+ * The text has all events of the chunks before this one, which are in the archives now. A later
+ * open does not show them; earlier opens continue through them.
  */
 static void begin_chunk(struct text_engine *e, uint64_t chunk)
 {
@@ -210,21 +215,21 @@ static void begin_chunk(struct text_engine *e, uint64_t chunk)
 		return;
 	e->chunk = chunk;
 	e->floor = e->end;
-	checkpoint(e);
+	add_checkpoint(e);
 }
 
 int text_engine_advance(struct text_engine *e, struct session *s)
 {
 	uint64_t chunk = session_chunk(s);
 
-	/* Acquire: what was cleared before the reset is seen as cleared. */
+	/* Acquire: a clear made before the reset is visible. */
 	uint32_t wanted = __atomic_load_n(&e->wanted, __ATOMIC_ACQUIRE);
 	struct timespec ts;
 	uint64_t now;
 	int err;
 
 	if (wanted != e->generation) {
-		forget(e);
+		reset_text(e);
 		e->generation = wanted;
 	}
 	if (!e->m) {
@@ -240,20 +245,19 @@ int text_engine_advance(struct text_engine *e, struct session *s)
 		return err;
 	if (e->m->dropped) {
 		/*
-		 * Their events cannot be had a second time: no place before this one leads to the
-		 * same text.
+		 * Their events cannot be read again: no earlier checkpoint leads to the same text.
 		 */
 		drop_checkpoints(e, e->checkpoint_count);
 		e->m->dropped = false;
 	}
 	if (now > e->limit)
 		e->limit = now;
-	err = format(e);
+	err = format_text(e);
 	if (!err)
 		begin_chunk(e, chunk);
 	clock_gettime(CLOCK_MONOTONIC, &ts);
 	e->looked = (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
-	show(e);
+	publish_size(e);
 	return err;
 }
 
@@ -261,7 +265,7 @@ size_t text_engine_tail(const struct text_engine *e, uint64_t offset, void *buf,
 {
 	const struct md_buf *now = &e->tail[e->now], *old = &e->tail[!e->now];
 	size_t n = 0, done = 0;
-	uint64_t back = e->end - offset;        /* how far from the end */
+	uint64_t back = e->end - offset;        /* distance from the end */
 
 	if (offset >= e->end || back > now->len + old->len)
 		return 0;

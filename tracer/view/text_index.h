@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The text of a session as a whole: how long it is, and where in it one can begin to read. Shared
- * by the opens of `text`.
+ * The text engine of a session, shared by all opens of `text`: how long the text is, and where a
+ * reader can begin.
  *
- * The engine formats each event once, when it advances, to know what comes where; it keeps the last
- * piece of the text and a bounded number of checkpoints, from where a reader formats again what
- * stood there. The text up to `end` consists of the events not later than `limit` that were held
- * when the engine came to them. Private to tracer/.
+ * The engine formats each event once, when it advances, to learn the offsets. It keeps the last
+ * piece of the text, and a bounded number of checkpoints from which a reader can format the text
+ * again. The text up to `end` consists of the events not later than `limit` that were held when the
+ * engine read them.
  */
 #ifndef TRACER_VIEW_TEXT_INDEX_H
 #define TRACER_VIEW_TEXT_INDEX_H
@@ -26,24 +26,24 @@ struct text_checkpoint {
 };
 
 struct text_engine {
-	uint32_t wanted;                /* generation that reset asked for; atomic */
-	/* guards shown, shown_generation; nothing is called under it */
+	uint32_t wanted;                /* atomic; generation that the last reset requested */
+	/* guards shown and shown_generation; the innermost lock */
 	pthread_mutex_t shown_lock;
 	uint64_t shown;
 	uint32_t shown_generation;
 
-	/* guards all below; session_look and session_streams are called under it */
+	/* guards the rest; session_look and session_streams are called under it */
 	pthread_mutex_t lock;
 	uint32_t generation;
 	size_t views;
 	struct merge *m;
 	struct md_text text;
-	uint64_t end;                   /* bytes of text so far */
+	uint64_t end;                   /* length of the text, bytes */
 	uint64_t limit;                 /* the text has all events up to this time */
-	uint64_t chunk;	/* of the output, which was the current one at the last advance */
-	/* before this offset there are events of archived chunks: no new open begins there */
+	uint64_t chunk;	/* number of the output's chunk at the last advance */
+	/* Before this offset are events of archived chunks: no new open begins there. */
 	uint64_t floor;
-	uint64_t looked;                /* CLOCK_MONOTONIC, ns: the last advance */
+	uint64_t looked;                /* time of the last advance, CLOCK_MONOTONIC, ns */
 	struct md_buf tail[2];          /* the last bytes of the text: tail[!now], then tail[now] */
 	unsigned int now;
 	struct text_checkpoint checkpoints[TEXT_CHECKPOINTS];
@@ -53,22 +53,19 @@ struct text_engine {
 
 void text_engine_destroy(struct text_engine *e);       /* NULL is allowed */
 /* After `clear` and at the first start: offsets begin at 0 again. Takes no lock. */
-void text_engine_reset(struct text_engine **slot);      /* of a session; it may be empty */
-/* The text of a session, as a part of it (session/part.h). */
-extern const struct session_part text_part;
-
-/* The session's engine, made if it is not there. NULL when memory ran out. */
+void text_engine_reset(struct text_engine **slot);      /* the session's slot, which may be empty */
+/* The session's engine, made if it is missing. NULL: no memory. */
 struct text_engine *text_engine_of(struct session *s);
 
-/* All of these: e->lock is held. */
+/* Caller holds e->lock for all of these. */
 
-/* Formats what is new. 0 or -errno. */
+/* Formats new events. 0 or -errno. */
 int text_engine_advance(struct text_engine *e, struct session *s);
-/* Bytes of the tail at this offset, if it has them: returns how many, 0 if none. */
+/* Finds the bytes at this offset in the tail. Returns their number, 0 if it has none. */
 size_t text_engine_tail(const struct text_engine *e, uint64_t offset, void *buf, size_t size);
-/* The last checkpoint not behind offset, or NULL. Valid until the lock is dropped. */
+/* The last checkpoint at or before offset, or NULL. Valid while the lock is held. */
 const struct text_checkpoint *text_engine_checkpoint(const struct text_engine *e, uint64_t offset);
-/* The last open was closed: gives memory back. */
+/* The last open was closed: frees memory. */
 void text_engine_rest(struct text_engine *e);
 
 #endif

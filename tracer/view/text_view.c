@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * One open of `text`. It is in one of two states:
+ * One open of `text`. It is in one of two states.
  *
  * exact: the byte at `offset` of this open is the byte at `offset + shift` of the engine's text. It
- * is taken from the engine's tail, or formatted again by a run of its own that began at a
+ * is in the engine's tail, or this open formats it again by a run, a merge that begins at a
  * checkpoint.
  *
- * floating: the run met a gap that the engine's text does not have (what stood there was
- * overwritten), so it goes on at the oldest event held and counts its own bytes. When it has come
- * to the end of the engine's text, the shift is known and it is exact again. It cannot have more
- * bytes than the engine by then: it has formatted fewer of the same events.
+ * floating: the run met a gap that the engine's text does not have, because events were
+ * overwritten. It continues at the oldest event held and counts its own bytes. When it reaches the
+ * end of the engine's text, the shift is known and it is exact again. It cannot have more bytes
+ * than the engine by then, because it formatted fewer of the same events.
  */
 #include "tracer/view/text_index.h"
 
@@ -19,7 +19,7 @@
 
 #define WINDOW_HALF (256u << 10)
 #define PIECE (64u << 10)
-#define SIZE_INTERVAL 5000000u          /* ns between advances that text_size causes */
+#define SIZE_INTERVAL 5000000u          /* ns between two advances that text_size causes */
 
 struct text_view {
 	struct session *s;              /* referenced */
@@ -27,28 +27,27 @@ struct text_view {
 	uint32_t generation;
 	bool exact;
 	uint64_t shift;
-	struct merge *m;                /* the run, or NULL */
+	struct merge *m;                /* the run; NULL: none */
 	struct md_text text;
-	uint64_t limit;                 /* events up to here are below the marks of the run */
+	uint64_t limit;                 /* the run's marks include all events up to this time */
 	uint64_t missed;
-	uint64_t served;                /* offset behind what was read last */
+	uint64_t served;                /* offset of the end of the last read */
 	/*
-	 * The end of the text for this open: that of the engine's text at the open. A read that
-	 * comes to it returns 0, whatever was recorded since; the next read after that 0 sets a new
-	 * end. So `cat` ends though recording continues faster than it reads, and `tail -f`
-	 * follows. Both belong to one moment: offset in the engine's text, and time of its last
-	 * event.
+	 * The end of the text for this open: that of the engine's text at the open. A read at the
+	 * end returns 0, also if events were recorded since; the read after that sets a new end. So
+	 * `cat` ends even if events are recorded faster than it reads, and `tail -f` follows. mark
+	 * is an offset in the engine's text, mark_limit the time of its last event.
 	 */
 	uint64_t mark, mark_limit;
-	uint64_t floor;                 /* the engine's at the open, offset in its text */
+	uint64_t floor;                 /* of the engine at the open: offset in its text */
 	bool ended;                     /* the last read returned 0 */
-	uint64_t next;                  /* offset of what the run formats next */
-	struct md_buf window[2];        /* [at, next): window[!now], then window[now] */
+	uint64_t next;                  /* offset of the next byte that the run formats */
+	struct md_buf window[2];        /* the bytes [at, next): window[!now], then window[now] */
 	unsigned int now;
 	uint64_t at;
 };
 
-/* Lock held. */
+/* Caller holds the engine's lock. */
 static void set_mark(struct text_view *v)
 {
 	v->mark = v->e->end;
@@ -126,7 +125,7 @@ uint64_t text_size(struct session *s)
 	if (!e)
 		return 0;
 	clock_gettime(CLOCK_MONOTONIC, &ts);
-	/* Somebody advancing already is as good. */
+	/* If the lock is taken, another reader is advancing the engine. */
 	if (!pthread_mutex_trylock(&e->lock)) {
 		if (e->views &&
 		    (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec - e->looked >=
@@ -141,40 +140,37 @@ uint64_t text_size(struct session *s)
 }
 
 /*
- * Whether offset a is before b. A run may begin before offset 0 of an open whose offsets were
- * shifted; that is a number just below 2^64.
+ * Whether offset a is before b. A run may begin before offset 0 of an open with a shift; that
+ * offset is just below 2^64.
  */
-static bool before(uint64_t a, uint64_t b)
+static bool is_before(uint64_t a, uint64_t b)
 {
 	return (int64_t)(a - b) < 0;
 }
 
-/* Whether what stands at this offset was in the archives when the reader came. */
-static bool archived(const struct text_view *v, uint64_t offset)
+/* Whether the text at this offset was in the archives when the file was opened. */
+static bool was_archived(const struct text_view *v, uint64_t offset)
 {
-	return v->exact && before(offset + v->shift, v->floor);
+	return v->exact && is_before(offset + v->shift, v->floor);
 }
 
-/*
- * How many of `size` bytes at this offset are before the mark. A floating run ends there by its
- * limit.
- */
-static size_t clip(const struct text_view *v, uint64_t offset, size_t size)
+/* How many of `size` bytes at this offset are before the mark. The limit ends a floating run. */
+static size_t clip_size(const struct text_view *v, uint64_t offset, size_t size)
 {
 	if (!v->exact)
 		return size;
-	if (!before(offset + v->shift, v->mark))
+	if (!is_before(offset + v->shift, v->mark))
 		return 0;
 	return v->mark - (offset + v->shift) < size ? (size_t)(v->mark - (offset + v->shift))
 						    : size;
 }
 
-static size_t from_window(const struct text_view *v, uint64_t offset, char *buf, size_t size)
+static size_t read_window(const struct text_view *v, uint64_t offset, char *buf, size_t size)
 {
 	const struct md_buf *b = &v->window[!v->now];
 	uint64_t from = v->at;
 
-	size = clip(v, offset, size);
+	size = clip_size(v, offset, size);
 	if (!size || offset - v->at >= v->next - v->at)
 		return 0;
 	if (offset - from >= b->len) {
@@ -187,14 +183,14 @@ static size_t from_window(const struct text_view *v, uint64_t offset, char *buf,
 	return size;
 }
 
-static int look(struct text_view *v, uint64_t limit)
+static int mark_streams(struct text_view *v, uint64_t limit)
 {
 	struct stream_set set = { 0 };
 	int err = session_streams(v->s, NULL, &set);
 
 	if (err)
 		return err;
-	/* As the engine came to its limit. */
+	/* As the engine read up to its limit. */
 	v->m->ahead = v->e->m && v->e->m->ahead;
 	err = merge_look(v->m, &set, session_clock(v->s));
 	stream_set_deinit(&set);
@@ -203,8 +199,8 @@ static int look(struct text_view *v, uint64_t limit)
 	return err;
 }
 
-/* The run goes on at the oldest event held, which from now on stands at `offset` of this open. */
-static int jump(struct text_view *v, uint64_t offset, uint64_t limit)
+/* Continues the run at the oldest event held, which is at `offset` of this open from now on. */
+static int continue_at_oldest(struct text_view *v, uint64_t offset, uint64_t limit)
 {
 	merge_destroy(v->m);
 	v->m = merge_create();
@@ -214,11 +210,11 @@ static int jump(struct text_view *v, uint64_t offset, uint64_t limit)
 	clear_window(v, offset);
 	v->exact = false;
 	v->missed = 0;
-	return look(v, limit);
+	return mark_streams(v, limit);
 }
 
-/* A run from a checkpoint of the engine. -ESTALE: what stood there is not held. */
-static int start_at(struct text_view *v, const struct text_checkpoint *p, uint64_t limit)
+/* Starts a run at a checkpoint of the engine. -ESTALE: its bytes are gone. */
+static int start_run(struct text_view *v, const struct text_checkpoint *p, uint64_t limit)
 {
 	struct stream_set set = { 0 };
 	int err = session_streams(v->s, NULL, &set);
@@ -233,26 +229,25 @@ static int start_at(struct text_view *v, const struct text_checkpoint *p, uint64
 	v->text = p->text;
 	clear_window(v, p->offset - v->shift);
 	v->missed = 0;
-	err = look(v, limit);
+	err = mark_streams(v, limit);
 	return err ? err : merge_missed(v->m) ? -ESTALE : 0;
 }
 
 /*
- * All before the mark was overwritten, and the reader goes on at a later place: that is its end
- * then.
+ * All text before the mark was overwritten, and the reader continues after the mark: moves the mark
+ * there.
  */
-static void pass_mark(struct text_view *v, uint64_t offset)
+static void skip_mark(struct text_view *v, uint64_t offset)
 {
-	if (before(v->mark, offset + v->shift))
+	if (is_before(v->mark, offset + v->shift))
 		v->mark = offset + v->shift;
 }
 
 /*
- * A reader that goes through the text was outrun: it goes on at the first place behind `offset`
- * that can be had, and what it had is not told again. p: the first checkpoint there. 1: at the
- * engine's tail.
+ * The rings overtook a reader: continues at the first place after `offset` that can be read, and
+ * shows no event twice. p: the first checkpoint after it. 1: in the engine's tail.
  */
-static int fall_forward(struct text_view *v, const struct text_checkpoint *p, uint64_t offset)
+static int move_forward(struct text_view *v, const struct text_checkpoint *p, uint64_t offset)
 {
 	struct text_engine *e = v->e;
 
@@ -260,44 +255,45 @@ static int fall_forward(struct text_view *v, const struct text_checkpoint *p, ui
 		int err;
 
 		v->shift = p->offset - offset;
-		pass_mark(v, offset);
-		err = start_at(v, p, v->mark_limit);
+		skip_mark(v, offset);
+		err = start_run(v, p, v->mark_limit);
 		if (err != -ESTALE)
 			return err;
 	}
 	end_run(v);
 	/* Both halves of the tail begin with a line. */
 	v->shift = e->end - e->tail[0].len - e->tail[1].len - offset;
-	pass_mark(v, offset);
+	skip_mark(v, offset);
 	return 1;
 }
 
 /*
- * Puts the run where it can reach offset. 0; 1: no run is needed; -errno. Lock held; exact or not.
+ * Moves the run to a place from which it reaches offset. 0; 1: no run is needed; -errno. Exact or
+ * floating. Caller holds the engine's lock.
  */
-static int seek(struct text_view *v, uint64_t offset)
+static int position_run(struct text_view *v, uint64_t offset)
 {
 	struct text_engine *e = v->e;
 	const struct text_checkpoint *p =
 		v->exact ? text_engine_checkpoint(e, offset + v->shift) : NULL;
-	bool ahead = v->m && !before(offset, v->next);
+	bool ahead = v->m && !is_before(offset, v->next);
 	int err;
 
-	if (archived(v, offset))
-		return jump(v, offset, v->mark_limit);
-	/* Going on is better than going back to a checkpoint before the run. */
-	if (ahead && (!p || !before(v->next, p->offset - v->shift)))
+	if (was_archived(v, offset))
+		return continue_at_oldest(v, offset, v->mark_limit);
+	/* Continue the run unless a checkpoint is closer. */
+	if (ahead && (!p || !is_before(v->next, p->offset - v->shift)))
 		return 0;
-	err = p ? start_at(v, p, v->mark_limit) : -ESTALE;
+	err = p ? start_run(v, p, v->mark_limit) : -ESTALE;
 	if (err != -ESTALE)
 		return err;
 	if (v->exact && offset && offset == v->served)
-		return fall_forward(v, p ? p + 1 : e->checkpoints, offset);
-	return jump(v, offset, v->mark_limit);
+		return move_forward(v, p ? p + 1 : e->checkpoints, offset);
+	return continue_at_oldest(v, offset, v->mark_limit);
 }
 
 /* Formats the next piece into the window. 1; 0: the run is at v->limit. */
-static int format(struct text_view *v)
+static int format_piece(struct text_view *v)
 {
 	struct md_buf *b = &v->window[v->now];
 	uint64_t missed;
@@ -327,20 +323,20 @@ static int format(struct text_view *v)
 }
 
 /*
- * The run is at its limit. If that is the engine's, both are at the same place. 1: go on
- * formatting; 0: at the mark. Lock held.
+ * The run is at its limit. If that is the engine's limit, both are at the same place. 1: format on;
+ * 0: at the mark. Caller holds the engine's lock.
  */
-static int arrive(struct text_view *v)
+static int reach_limit(struct text_view *v)
 {
 	if (v->limit < v->mark_limit) {
-		int err = look(v, v->mark_limit);
+		int err = mark_streams(v, v->mark_limit);
 
 		return err ? err : 1;
 	}
 	if (!v->exact && v->limit == v->e->limit) {
 		/*
-		 * The same place, but not the same way to go on: of what was overwritten behind the
-		 * limit the engine may have a copy, or have read more.
+		 * Same place, different continuation: the engine may have a copy of events after
+		 * the limit that were overwritten since, or may have read more.
 		 */
 		merge_destroy(v->m);
 		v->m = NULL;
@@ -351,9 +347,9 @@ static int arrive(struct text_view *v)
 }
 
 /*
- * Keeps the rest of the line that a read stopped in: should the rings outrun the reader before it
- * comes again, it goes on with another line, not in the middle of this one. Lock held; the window
- * is empty.
+ * Keeps the rest of the line in which a read stopped. If the rings overtake the reader, it
+ * continues with another line, not inside this one. The window is empty. Caller holds the engine's
+ * lock.
  */
 static void keep_line(struct text_view *v, uint64_t offset)
 {
@@ -371,7 +367,10 @@ static void keep_line(struct text_view *v, uint64_t offset)
 	}
 }
 
-/* The read before came to the mark: sets a new one, with all that was recorded since. Lock held. */
+/*
+ * The last read reached the mark: sets a new one that includes all events recorded since. Caller
+ * holds the engine's lock.
+ */
 static int move_mark(struct text_view *v)
 {
 	int err = text_engine_advance(v->e, v->s);
@@ -381,8 +380,11 @@ static int move_mark(struct text_view *v)
 	return err;
 }
 
-/* Under the engine's lock: 0: at the end, > 0: so many bytes were copied, -EAGAIN: format. */
-static ssize_t from_engine(struct text_view *v, uint64_t offset, char *buf, size_t size)
+/*
+ * Reads from the engine's tail. The number of bytes; 0: at the end; -EAGAIN: format. Caller holds
+ * the engine's lock.
+ */
+static ssize_t read_tail(struct text_view *v, uint64_t offset, char *buf, size_t size)
 {
 	struct text_engine *e = v->e;
 	ssize_t n;
@@ -401,15 +403,15 @@ static ssize_t from_engine(struct text_view *v, uint64_t offset, char *buf, size
 		v->floor = e->floor;
 		set_mark(v);
 	}
-	if (!v->exact || archived(v, offset))
+	if (!v->exact || was_archived(v, offset))
 		return -EAGAIN;
-	/* Its user knows of a later end, by stat(2). */
-	if (before(v->mark, offset + v->shift)) {
+	/* The reader knows a later end from stat(2). */
+	if (is_before(v->mark, offset + v->shift)) {
 		err = move_mark(v);
 		if (err)
 			return err;
 	}
-	size = clip(v, offset, size);
+	size = clip_size(v, offset, size);
 	if (!size)
 		return 0;
 	n = (ssize_t)text_engine_tail(e, offset + v->shift, buf, size);
@@ -424,7 +426,7 @@ static ssize_t from_engine(struct text_view *v, uint64_t offset, char *buf, size
 	return n;
 }
 
-static ssize_t step(struct text_view *v, uint64_t offset, char *buf, size_t size)
+static ssize_t read_step(struct text_view *v, uint64_t offset, char *buf, size_t size)
 {
 	struct text_engine *e = v->e;
 	uint64_t reached;
@@ -433,15 +435,15 @@ static ssize_t step(struct text_view *v, uint64_t offset, char *buf, size_t size
 	ssize_t n;
 
 	for (;;) {
-		/* After a clear the window is of the text before. */
+		/* After a clear the window has the old text. */
 		n = 0;
 		if (__atomic_load_n(&e->wanted, __ATOMIC_ACQUIRE) == v->generation)
-			n = (ssize_t)from_window(v, offset, buf, size);
+			n = (ssize_t)read_window(v, offset, buf, size);
 		if (n)
 			return n;
 		pthread_mutex_lock(&e->lock);
-		n = from_engine(v, offset, buf, size);
-		sought = n == -EAGAIN ? seek(v, offset) : 0;
+		n = read_tail(v, offset, buf, size);
+		sought = n == -EAGAIN ? position_run(v, offset) : 0;
 		pthread_mutex_unlock(&e->lock);
 		if (sought > 0)
 			continue;
@@ -449,22 +451,21 @@ static ssize_t step(struct text_view *v, uint64_t offset, char *buf, size_t size
 			return sought < 0 ? sought : n;
 		was_exact = v->exact;
 		reached = v->next;
-		n = format(v);
+		n = format_piece(v);
 		if (n < 0)
 			return n;
 		/*
-		 * The gap was met on the way to the offset, perhaps in the very piece that came to
-		 * it: what stands there now is some place in some line. The text goes on with the
-		 * piece behind.
+		 * The run met the gap on its way to the offset, so the text here begins at some
+		 * place of a line: continue with the next piece.
 		 */
-		if (was_exact && !v->exact && before(reached, offset))
+		if (was_exact && !v->exact && is_before(reached, offset))
 			clear_window(v, offset);
 		if (n)
 			continue;
 		pthread_mutex_lock(&e->lock);
-		n = arrive(v);
+		n = reach_limit(v);
 		pthread_mutex_unlock(&e->lock);
-		if (n < 0 || (!n && (was_exact || !v->exact) && !before(offset, v->next)))
+		if (n < 0 || (!n && (was_exact || !v->exact) && !is_before(offset, v->next)))
 			return n;
 	}
 }
@@ -475,7 +476,7 @@ ssize_t text_read(struct text_view *v, uint64_t offset, void *buf, size_t size)
 	ssize_t n = 0;
 
 	while (done < size) {
-		n = step(v, offset + done, (char *)buf + done, size - done);
+		n = read_step(v, offset + done, (char *)buf + done, size - done);
 		if (n <= 0)
 			break;
 		done += (size_t)n;

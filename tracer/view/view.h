@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The views of a session: what readers of `text`, `pipe` and `streams/` get while it records.
+ *
+ *	cursor.c         walks the events of one ring
+ *	file_cursor.c    … and of the files of an output, in place of the ring
+ *	merge.c          the events of all rings as one sequence, ordered by time
+ *	text_index.c     the text engine: how long the text is, where a reader can begin
+ *	text_view.c      one open of `text`
+ *	pipe.c           one open of `pipe`: text as it happens
+ *	packet_stream.c  one open of streams/OWNER/cpuN: CTF packets of one ring
+ *
+ * tracer.h declares the functions that the file system calls; the other headers are private.
+ *
+ * Locks: each open belongs to its caller, who serializes its calls. text_engine.lock guards the
+ * engine that all opens of a text share; session_look and session_streams, which take tracer.lock,
+ * are called under it.
+ */
+#ifndef TRACER_VIEW_VIEW_H
+#define TRACER_VIEW_VIEW_H
+
+#include "tracer/session/part.h"
+
+/* The text of a session, as a part of it (session/part.h). */
+extern const struct session_part text_part;
+
+#endif
