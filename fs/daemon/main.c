@@ -34,7 +34,9 @@ static void changed(void *unused, const char *session)
 		root_changed();
 		prune_later();
 	}
-	helper_kick();
+	/* Applications come and go all the time: only a file that waits for a change needs to hear of it at once. */
+	if (session || wait_any())
+		helper_kick();
 }
 
 /* The helper thread's work; returns when it wants to be called again. */

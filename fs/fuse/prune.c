@@ -15,8 +15,9 @@ static int64_t last = -PAUSE;   /* the helper thread's */
 
 void prune_later(void)
 {
-	atomic_store(&noted, true);
-	helper_kick();
+	/* If it was noted before, the helper has been called, or comes back after its pause. */
+	if (!atomic_exchange(&noted, true))
+		helper_kick();
 }
 
 static bool wanted(const struct node *n)

@@ -423,6 +423,16 @@ int64_t wait_look(void)
 	return ticking ? helper_clock() + TICK : -1;
 }
 
+bool wait_any(void)
+{
+	bool any;
+
+	pthread_mutex_lock(&wait.lock);
+	any = !TAILQ_EMPTY(&wait.waiters);
+	pthread_mutex_unlock(&wait.lock);
+	return any;
+}
+
 static struct parked *unpark_any(void)
 {
 	struct waiter *w;

@@ -61,31 +61,41 @@ static bool too_much(const struct user *u, const struct registration *f)
 	return u->apps >= APPS_PER_USER || u->bytes + f->size > APP_BYTES_PER_USER;
 }
 
-typedef void word_fn(struct app *a, unsigned int lane, uint32_t event, uint8_t value);
+#define WORDS_AT_ONCE 2048u
 
-/* Calls fn for this daemon's byte of each state word. */
-static void read_words(struct app *a, unsigned int lane, word_fn *fn)
+typedef void words_fn(struct app *a, unsigned int lane, uint32_t first, const uint8_t *bytes, uint32_t n);
+
+/* Calls fn with this daemon's bytes of the state words, many at once. */
+static void read_words(struct app *a, unsigned int lane, words_fn *fn)
 {
-	uint32_t words[2048], n;
+	uint32_t words[WORDS_AT_ONCE], n;
+	uint8_t bytes[WORDS_AT_ONCE];
 
-	/* Many at once: one by one they would cost more than all else that attaching does. */
 	for (uint32_t e = 0; e < a->file->event_count; e += n) {
-		n = registration_words(a->file, e, words, 2048);
+		n = registration_words(a->file, e, words, WORDS_AT_ONCE);
 		if (!n)
 			return;
 		for (uint32_t i = 0; i < n; i++)
-			fn(a, lane, e + i, words[i] >> (8 * lane) & 255);
+			bytes[i] = (uint8_t)(words[i] >> (8 * lane));
+		fn(a, lane, e, bytes, n);
 	}
 }
 
 /* The words may have any values: a forked child has its parent's, an earlier daemon left its own. */
-static void take_word(struct app *a, unsigned int lane, uint32_t event, uint8_t value)
+static void take_bytes(struct app *a, unsigned int lane, uint32_t first, const uint8_t *bytes, uint32_t n)
 {
+	uint8_t others = 0;
+
 	(void)lane;
-	a->words[event] = value;
-	a->stores_words = a->stores_words && value == TRAIL_WORD_ASKING;
-	if (value > a->generation && value < TRAIL_WORD_ASKING)
-		a->generation = value;
+	memcpy(a->words + first, bytes, n);
+	for (uint32_t i = 0; i < n; i++)
+		others |= bytes[i] ^ TRAIL_WORD_ASKING;
+	if (!others)
+		return;
+	a->stores_words = false;
+	for (uint32_t i = 0; i < n; i++)
+		if (bytes[i] > a->generation && bytes[i] < TRAIL_WORD_ASKING)
+			a->generation = bytes[i];
 }
 
 /*
@@ -95,7 +105,7 @@ static void take_word(struct app *a, unsigned int lane, uint32_t event, uint8_t 
 static void take_words(struct tracer *t, struct app *a)
 {
 	a->stores_words = true;
-	read_words(a, t->lane, take_word);
+	read_words(a, t->lane, take_bytes);
 	if (!a->stores_words)
 		return;
 	memset(a->words, 0, a->file->event_count);
@@ -104,17 +114,20 @@ static void take_words(struct tracer *t, struct app *a)
 	cds_list_add_tail(&a->retry, &t->retries);
 }
 
-static void correct_word(struct app *a, unsigned int lane, uint32_t event, uint8_t value)
+static void correct_bytes(struct app *a, unsigned int lane, uint32_t first, const uint8_t *bytes, uint32_t n)
 {
-	if (value != a->words[event])
-		registration_switch(a->file, event, lane, a->words[event]);
+	if (!memcmp(bytes, a->words + first, n))
+		return;
+	for (uint32_t i = 0; i < n; i++)
+		if (bytes[i] != a->words[first + i])
+			registration_switch(a->file, first + i, lane, a->words[first + i]);
 }
 
 /* The application has stored its words, or will not: writes those that are not right. */
 static void correct_words(struct tracer *t, struct app *a)
 {
 	if (a->stores_words)
-		read_words(a, t->lane, correct_word);
+		read_words(a, t->lane, correct_bytes);
 	a->stores_words = false;
 }
 

@@ -32,6 +32,7 @@
 #define CONN_SECONDS 1
 #define RETRY_FIRST 10          /* ms until an attempt is asked for again; doubled with each that fails */
 #define SCAN_AGAIN 1000         /* ms */
+#define ANSWERS_AT_ONCE 8u      /* while connections are accepted */
 #define RETRY_BATCH 64          /* at once: as many as can be answered before they give up */
 
 struct conn {
@@ -253,7 +254,7 @@ static void listen_to(struct server *sv, bool on)
 
 static void accept_all(struct server *sv)
 {
-	for (;;) {
+	for (uint32_t n = 0;; n++) {
 		int early = pulse_accept(sv->pulse);
 		int fd = early >= 0 ? early : accept4(sv->listener, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
 		struct epoll_event ev = { .events = EPOLLIN };
@@ -283,10 +284,14 @@ static void accept_all(struct server *sv)
 		cds_list_add_tail(&cn->node, &sv->conns);
 		sv->conn_count++;
 		pulse_add(sv->pulse, fd);
-		if (epoll_ctl(sv->epoll, EPOLL_CTL_ADD, fd, &ev) < 0)
+		if (epoll_ctl(sv->epoll, EPOLL_CTL_ADD, fd, &ev) < 0) {
 			conn_drop(sv, cn, true);
-		else
-			arm(sv, CONN_SECONDS * 1000);
+			continue;
+		}
+		arm(sv, CONN_SECONDS * 1000);
+		/* Most send their question at once. The rest of a crowd takes its turn with all other events. */
+		if (n < ANSWERS_AT_ONCE)
+			conn_event(sv, cn);
 	}
 }
 
@@ -485,7 +490,7 @@ static int watch(struct server *sv)
 		if (sv->tracer->apps_fds[i] < 0)
 			continue;
 		snprintf(path, sizeof(path), "/proc/self/fd/%d", sv->tracer->apps_fds[i]);
-		if (inotify_add_watch(sv->inotify, path, IN_MOVED_TO | IN_CLOSE_WRITE | IN_DELETE | IN_ONLYDIR) < 0)
+		if (inotify_add_watch(sv->inotify, path, IN_MOVED_TO | IN_CLOSE_WRITE | IN_DELETE | IN_ONLYDIR | IN_EXCL_UNLINK) < 0)
 			return -errno;
 	}
 	return 0;
