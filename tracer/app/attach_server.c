@@ -29,7 +29,8 @@
 
 #define CONNS_MAX 16384u
 #define CONNS_PER_USER 8192u    /* a thousand processes may well come at once */
-#define CONN_SECONDS 1
+#define CONN_SECONDS 10         /* for a peer to send its next message; on a loaded machine a crowd needs some */
+#define CONN_SECONDS_SHORT 1    /* while descriptors are short */
 #define RETRY_FIRST 10          /* ms until an attempt is asked for again; doubled with each that fails */
 #define SCAN_AGAIN 1000         /* ms */
 #define ANSWERS_AT_ONCE 8u      /* while connections are accepted */
@@ -57,6 +58,7 @@ struct server {
 	uint32_t conn_count;
 	int64_t scanned;                /* when registrations were last looked for again */
 	bool deaf;                      /* accept is out of descriptors; tried again with the timer */
+	bool dropped;                   /* a connection whose event may be in the current batch of epoll_wait */
 };
 
 /* ---- connections ---- */
@@ -228,20 +230,39 @@ static void refuse(struct server *sv, int fd, uid_t uid)
 	close(fd);
 }
 
+/* Drops the user's connection that has been silent for the longest time. False: the user has none. */
+static bool evict_oldest(struct server *sv, const struct user *u)
+{
+	struct conn *cn;
+
+	cds_list_for_each_entry(cn, &sv->conns, node)
+		if (cn->user == u) {
+			conn_drop(sv, cn, false);
+			sv->dropped = true;
+			return true;
+		}
+	return false;
+}
+
+/*
+ * Counts a connection for the user. At a limit it takes the place of the user's own oldest one, so that silent
+ * connections keep no program of the user from attaching. NULL: no place, or no memory.
+ */
 static struct user *admit(struct server *sv, uid_t uid)
 {
 	struct user *u;
+	bool is_full;
 
-	if (sv->conn_count >= CONNS_MAX)
-		return NULL;
 	pthread_mutex_lock(&sv->tracer->lock);
 	u = user_find(sv->tracer, uid);
-	if (u && u->conns >= CONNS_PER_USER)
-		u = NULL;
+	is_full = u && (u->conns >= CONNS_PER_USER || sv->conn_count >= CONNS_MAX);
 	if (u)
 		u->conns++;
 	pthread_mutex_unlock(&sv->tracer->lock);
-	return u;
+	if (!is_full || evict_oldest(sv, u))
+		return u;
+	user_conns(sv, u, -1);
+	return NULL;
 }
 
 static void listen_to(struct server *sv, bool on)
@@ -264,7 +285,7 @@ static void accept_all(struct server *sv)
 		struct conn *cn;
 
 		if (fd < 0 && (errno == EMFILE || errno == ENFILE || errno == ENOMEM || errno == ENOBUFS)) {
-			/* Those who wait stay in the queue until there is something to serve them with. */
+			/* Peers stay in the listener's queue until a descriptor is free: see timer_event(). */
 			listen_to(sv, false);
 			arm(sv, RETRY_FIRST);
 		}
@@ -288,7 +309,7 @@ static void accept_all(struct server *sv)
 			conn_drop(sv, cn, true);
 			continue;
 		}
-		arm(sv, CONN_SECONDS * 1000);
+		arm(sv, CONN_SECONDS_SHORT * 1000);
 		/* Most send their question at once. The rest of a crowd takes its turn with all other events. */
 		if (n < ANSWERS_AT_ONCE)
 			conn_event(sv, cn);
@@ -344,18 +365,30 @@ static bool is_readable(int fd)
 	return poll(&pfd, 1, 0) > 0;
 }
 
+/* Descriptors are short: for connections, or for registration files. */
+static bool is_short(struct server *sv)
+{
+	bool pending;
+
+	pthread_mutex_lock(&sv->tracer->lock);
+	pending = sv->tracer->rescan_pending;
+	pthread_mutex_unlock(&sv->tracer->lock);
+	return pending || sv->deaf;
+}
+
 static void timer_event(struct server *sv)
 {
 	struct conn *cn, *next;
-	int64_t now = wall_clock();
+	int64_t now = wall_clock(), limit;
 	uint64_t count;
 
 	if (read(sv->timer, &count, sizeof(count)) < 0)
 		return;
+	limit = is_short(sv) ? CONN_SECONDS_SHORT : CONN_SECONDS;
 	if (sv->deaf)
 		listen_to(sv, true);
 	cds_list_for_each_entry_safe(cn, next, &sv->conns, node) {
-		if (now - cn->since <= CONN_SECONDS * 1000000000ll && now >= cn->since)
+		if (now - cn->since <= limit * 1000000000 && now >= cn->since)
 			continue;
 		/* The application is not late if its message is here already. */
 		if (is_readable(cn->fd))
@@ -363,8 +396,9 @@ static void timer_event(struct server *sv)
 		else
 			conn_drop(sv, cn, false);
 	}
+	sv->dropped = true;
 	if (sv->conn_count)
-		arm(sv, CONN_SECONDS * 1000);
+		arm(sv, CONN_SECONDS_SHORT * 1000);
 	scan_again(sv, now);
 	retry(sv, now);
 }
@@ -431,6 +465,7 @@ static void *serve(void *arg)
 		uint64_t count;
 
 		pulse_busy(sv->pulse);
+		sv->dropped = false;
 		for (int i = 0; i < n; i++) {
 			void *what = events[i].data.ptr;
 
@@ -444,8 +479,8 @@ static void *serve(void *arg)
 				conn_event(sv, what);
 			else if (read(sv->wake, &count, sizeof(count)) > 0)
 				accept_all(sv);
-			/* A timer may have dropped a connection that is further on in this batch: look again. */
-			if (what == &sv->timer)
+			/* Its event may be further on in this batch: ask for the events again. */
+			if (sv->dropped)
 				break;
 		}
 		buffers_keep(sv->tracer);
