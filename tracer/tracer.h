@@ -19,7 +19,7 @@
 #include "tracer/base/base.h"
 #include "tracer/base/err.h"
 #include "tracer/context/inclusion_set.h"
-#include "tracer/rule/rule_files.h"
+#include "tracer/rule/rule.h"
 
 struct tracer;
 struct session;

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "tracer/rule/kernel_pattern.h"
-#include "tracer/rule/rule_files.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -11,7 +10,7 @@
 #define SYSCALL "syscall:"
 #define KEY_MAX 1024
 
-static bool begins(const char *text, const char *with)
+static bool begins_with(const char *text, const char *with)
 {
 	return !strncmp(text, with, strlen(with));
 }
@@ -20,12 +19,12 @@ const char *krule_syscall_name(const char *pattern)
 {
 	const char *p = pattern + strlen(SYSCALL);
 
-	return begins(p, "entry:") ? p + 6 : begins(p, "exit:") ? p + 5 : p;
+	return begins_with(p, "entry:") ? p + 6 : begins_with(p, "exit:") ? p + 5 : p;
 }
 
 bool krule_is_function(const char *pattern)
 {
-	return begins(pattern, KRULE_FUNCTION);
+	return begins_with(pattern, KRULE_FUNCTION);
 }
 
 bool krule_match(const char *pattern, const char *key)
@@ -38,14 +37,14 @@ bool krule_match(const char *pattern, const char *key)
 		return !strcmp(pattern, key);
 	if (krule_is_function(pattern) || krule_is_function(key))
 		return krule_is_function(pattern) && krule_is_function(key);
-	if (begins(key, SYSCALL)) {
-		if (!begins(pattern, SYSCALL))
+	if (begins_with(key, SYSCALL)) {
+		if (!begins_with(pattern, SYSCALL))
 			return false;
 		if (krule_syscall_name(pattern) == pattern + strlen(SYSCALL))
 			return glob_match(pattern + strlen(SYSCALL), krule_syscall_name(key));
 		return glob_match(pattern, key);
 	}
-	if (n >= sizeof(plain) || begins(pattern, SYSCALL))
+	if (n >= sizeof(plain) || begins_with(pattern, SYSCALL))
 		return false;
 	memcpy(plain, key, n);
 	plain[n] = 0;
@@ -56,7 +55,7 @@ bool krule_match(const char *pattern, const char *key)
 	       (slash && glob_match(pattern, slash + 1));
 }
 
-static int wrong(struct scan *s, struct word *w, size_t at, const char *sentence)
+static int fail_at(struct scan *s, struct word *w, size_t at, const char *sentence)
 {
 	return tr_fail_at(s->err, -EINVAL, s->line, word_column(w, at), "%s", sentence);
 }
@@ -70,7 +69,7 @@ static int check_dynamic(struct scan *s, struct word *w)
 	dynamic_event_deinit(&d);
 	if (ret == -ENOMEM)
 		return tr_fail(s->err, ret, "out of memory");
-	return ret ? wrong(s, w, why.column > 0 ? (size_t)why.column : 0, why.sentence) : 0;
+	return ret ? fail_at(s, w, why.column > 0 ? (size_t)why.column : 0, why.sentence) : 0;
 }
 
 static int check_function(struct scan *s, struct word *w)
@@ -79,10 +78,10 @@ static int check_function(struct scan *s, struct word *w)
 	size_t at = strlen(KRULE_FUNCTION);
 
 	if (!text[at])
-		return wrong(s, w, at, "the name of a function is missing; '*' stands for any");
+		return fail_at(s, w, at, "the name of a function is missing; '*' matches any");
 	at += strspn(text + at,
 		     "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_*.$");
-	return text[at] ? wrong(s, w, at, "not a character of a function's name") : 0;
+	return text[at] ? fail_at(s, w, at, "not a character of a function's name") : 0;
 }
 
 static int check_syscall(struct scan *s, struct word *w)
@@ -91,10 +90,9 @@ static int check_syscall(struct scan *s, struct word *w)
 	size_t at = (size_t)(krule_syscall_name(text) - text);
 
 	if (!text[at])
-		return wrong(s, w, at, "the name of a system call is missing; '*' stands for any");
+		return fail_at(s, w, at, "the name of a system call is missing; '*' matches any");
 	if (strchr(text + at, ':'))
-		return wrong(s, w, at,
-			     "of a system call there are syscall:NAME, syscall:entry:NAME and "
+		return fail_at(s, w, at, "a system call is syscall:NAME, syscall:entry:NAME or "
 			     "syscall:exit:NAME");
 	return 0;
 }
@@ -109,25 +107,25 @@ int krule_check(struct scan *s, struct word *w)
 	if (krule_is_function(text))
 		return check_function(s, w);
 	if (!*text)
-		return wrong(s, w, 0, "the pattern is empty; '*' stands for any tracepoint");
+		return fail_at(s, w, 0, "the pattern is empty; '*' matches any tracepoint");
 	at = strspn(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_*.:-");
 	if (text[at])
-		return wrong(s, w, at, "not a character of a tracepoint's name");
-	if (begins(text, SYSCALL))
+		return fail_at(s, w, at, "not a character of a tracepoint's name");
+	if (begins_with(text, SYSCALL))
 		return check_syscall(s, w);
 	if (!colon)
 		return 0;
 	if (colon == text)
-		return wrong(s, w, 0, "the system is missing; '*' stands for any");
+		return fail_at(s, w, 0, "the system is missing; '*' matches any");
 	if (!colon[1])
-		return wrong(s, w, strlen(text), "the name is missing; '*' stands for any");
+		return fail_at(s, w, strlen(text), "the name is missing; '*' matches any");
 	if (strchr(colon + 1, ':'))
-		return wrong(s, w, (size_t)(colon - text),
-			     "tracepoints of the kernel are called system:name");
+		return fail_at(s, w, (size_t)(colon - text),
+			     "a tracepoint of the kernel is system:name");
 	return 0;
 }
 
-/* The first word of a line, be it good or not. */
+/* Whether the first word of a line is a rule with a path. The rest of the line may be invalid. */
 static bool names_file(const char *line)
 {
 	struct scan s = { line, strspn(line, "!~ \t"), NULL };
@@ -153,14 +151,14 @@ bool events_name_files(const char *text)
 int krule_check_except(struct scan *s, struct word *w, const char *pattern)
 {
 	if (dynamic_event_is_rule(pattern))
-		return wrong(s, w, 0, "the rule is about one event: nothing can be excepted");
+		return fail_at(s, w, 0, "the rule is for one event: it has no 'except'");
 	if (dynamic_event_is_rule(word_text(w)))
-		return wrong(s, w, 0,
-			     "a probe is recorded only if a rule is about it, and cannot be "
-			     "excepted from others");
+		return fail_at(s, w, 0,
+			       "a probe is recorded only by a rule of its own: it cannot be "
+			       "excepted from another");
 	if (krule_is_function(pattern) != krule_is_function(word_text(w)))
-		return wrong(s, w, 0,
-			     "from functions only functions can be excepted, and only from those");
+		return fail_at(s, w, 0,
+			     "functions can be excepted from functions only");
 	return 0;
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* One event rule: the parser of PATTERN [except …] [loglevel …] [if …]. See rule.h. */
+/* Parses one event rule: PATTERN [except …] [loglevel …] [if …]. See rule.h. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,7 +9,6 @@
 #include "tracer/base/hash.h"
 #include "tracer/rule/kernel_pattern.h"
 #include "tracer/base/base.h"
-#include "tracer/rule/rule_private.h"
 #include "tracer/base/lexer.h"
 
 void rule_deinit(struct rule *r)
@@ -49,12 +48,15 @@ no_memory:
 	return -ENOMEM;
 }
 
-static int fail(struct scan *s, int column, const char *sentence)
+static int fail_at(struct scan *s, int column, const char *sentence)
 {
 	return tr_fail_at(s->err, -EINVAL, s->line, column, "%s", sentence);
 }
 
-/* Bytes that an event's name can have at all (app/registration.c has the same rule); says at which byte it goes wrong. */
+/*
+ * Checks that an event's name can have these bytes (app/registration.c has the same rule). *at: the
+ * first other byte.
+ */
 static const char *check_bytes(const char *p, size_t *at)
 {
 	size_t len = strlen(p), n;
@@ -68,10 +70,10 @@ static const char *check_bytes(const char *p, size_t *at)
 		if (c < 0x20 || c == 0x7f || (c == 0xc2 && (unsigned char)p[*at + 1] < 0xa0))
 			return "a control character in a pattern";
 		if (c == ' ' || c == '"' || c == '\'')
-			return "no event has blanks or quotes in its name";
+			return "an event's name has no blanks or quotes";
 		if (c == '\\') {
 			if (p[*at + 1] != '*')
-				return "a backslash stands only before '*'";
+				return "a backslash is allowed only before '*'";
 			n = 2;
 		}
 	}
@@ -82,15 +84,15 @@ static int check_part(struct scan *s, struct word *w, size_t begin, size_t end, 
 {
 	if (begin == end)
 		return tr_fail_at(s->err, -EINVAL, s->line, word_column(w, begin),
-				  "the %s is missing; '*' stands for any", what);
-	/* Twice: each star of a name could be written with a backslash. */
+				  "the %s is missing; '*' matches any", what);
+	/* Twice, because each star of a name is written with a backslash. */
 	if (end - begin > 2 * TRAIL_NAME_MAX)
 		return tr_fail_at(s->err, -EINVAL, s->line, word_column(w, begin),
-				  "the %s is longer than any can be", what);
+				  "the %s is too long", what);
 	return 0;
 }
 
-/* A star that stands for any run of characters, also for one with a colon in it. */
+/* Whether the pattern has a star that matches any run of characters, a colon included. */
 static bool has_star(const char *pattern)
 {
 	for (; *pattern; pattern++)
@@ -101,7 +103,9 @@ static bool has_star(const char *pattern)
 	return false;
 }
 
-/* A pattern is provider:name; without a colon it must have a star, which stands for one. */
+/*
+ * A pattern is provider:name; a pattern without a colon must have a star, which matches the colon.
+ */
 static int check_pattern(struct scan *s, struct word *w, bool kernel)
 {
 	const char *text = word_text(w), *colon = strchr(text, ':'), *wrong;
@@ -114,17 +118,16 @@ static int check_pattern(struct scan *s, struct word *w, bool kernel)
 		return 0;
 	wrong = check_bytes(text, &at);
 	if (wrong)
-		return fail(s, word_column(w, at), wrong);
+		return fail_at(s, word_column(w, at), wrong);
 	if (!*text)
-		return fail(s, word_column(w, 0), "the pattern is empty; '*' stands for any event");
+		return fail_at(s, word_column(w, 0), "the pattern is empty; '*' matches any event");
 	if (!colon && has_star(text))
 		return check_part(s, w, 0, strlen(text), "pattern");
 	if (!colon)
-		return tr_fail_at(
-			s->err, -EINVAL, s->line, word_column(w, 0),
-			"no provider in '%.60s': events of applications are called provider:name, "
-			"so a pattern is for instance '%.60s:*'",
-			text, text);
+		return tr_fail_at(s->err, -EINVAL, s->line, word_column(w, 0),
+				  "no provider in '%.60s': events of applications are "
+				  "provider:name, so a pattern is for instance '%.60s:*'",
+				  text, text);
 	ret = check_part(s, w, 0, (size_t)(colon - text), "provider");
 	if (!ret)
 		ret = check_part(s, w, (size_t)(colon - text) + 1, strlen(text), "name");
@@ -150,8 +153,8 @@ static int parse_pattern(struct scan *s, struct word *w, struct rule *r)
 				  "a pattern is missing before '%s'", word_text(w));
 	comma = strchr(word_text(w), ',');
 	if (comma && !w->quoted)
-		return fail(s, word_column(w, (size_t)(comma - word_text(w))),
-			    "one pattern on a line; lists with commas are for 'except'");
+		return fail_at(s, word_column(w, (size_t)(comma - word_text(w))),
+			    "a rule has one pattern; lists with commas follow 'except'");
 	ret = check_pattern(s, w, r->kernel);
 	if (ret)
 		return ret;
@@ -187,7 +190,7 @@ static int parse_except(struct scan *s, struct word *w, struct rule *r)
 
 		scan_blanks(s);
 		if (scan_at_end(s) || s->line[s->at] == ',')
-			return fail(s, (int)s->at, "a pattern is missing here");
+			return fail_at(s, (int)s->at, "a pattern is missing here");
 		ret = scan_word(s, true, w);
 		if (!ret)
 			ret = check_except(s, w, r);
@@ -208,7 +211,7 @@ static bool is_level_char(char c)
 	       c == '_';
 }
 
-/* One level, also in quotes. Returns 0 … 14 or -EINVAL. */
+/* A level, quoted or not. Returns 0 … 14 or -EINVAL. */
 static int parse_level(struct scan *s)
 {
 	bool quoted;
@@ -224,9 +227,10 @@ static int parse_level(struct scan *s)
 		s->at++;
 	len = s->at - begin;
 	if (quoted && s->line[s->at++] != '"')
-		return fail(s, (int)begin, "no such level");
+		return fail_at(s, (int)begin, "no such level");
 	if (!len)
-		return fail(s, (int)begin, "a log level is missing here: emerg (0) to debug (14)");
+		return fail_at(s, (int)begin,
+			       "a log level is missing here: emerg (0) to debug (14)");
 	level = level_parse(s->line + begin, len);
 	if (level >= 0)
 		return level;
@@ -251,23 +255,23 @@ static int parse_compared(struct scan *s, struct rule *r, struct md_buf *spec)
 		memcpy(op, s->line + begin, len);
 	s->at += len;
 	if (!strcmp(op, "!="))
-		return fail(s, (int)begin,
-			    "'!=' makes no range of levels; write two rules, with '<' and '>'");
+		return fail_at(s, (int)begin,
+			    "'!=' is not a range of levels; write two rules, with '<' and '>'");
 	if (strcmp(op, "<") && strcmp(op, "<=") && strcmp(op, ">") && strcmp(op, ">=") &&
 	    strcmp(op, "==") && strcmp(op, "="))
-		return fail(s, (int)begin, "no such comparison; there are < <= == >= >");
+		return fail_at(s, (int)begin, "no such comparison; use < <= == >= >");
 	level = parse_level(s);
 	if (level < 0)
 		return level;
 	r->level_min = op[0] == '<' ? 0 : level + !strcmp(op, ">");
 	r->level_max = op[0] == '>' ? LEVEL_COUNT - 1 : level - !strcmp(op, "<");
 	if (r->level_min > r->level_max)
-		return fail(s, (int)begin, "no level is left by that");
+		return fail_at(s, (int)begin, "no level matches");
 	md_buf_printf(spec, "%s %s", op[0] == '=' ? "==" : op, level_name(level));
 	return 0;
 }
 
-/* LEVEL, LEVEL.. (as severe or more, as LTTng has it), A..B in either order, or .. (any). */
+/* LEVEL, LEVEL.. (that severe or more, as in LTTng), A..B in either order, or .. (any). */
 static int parse_range(struct scan *s, struct rule *r, struct md_buf *spec)
 {
 	int from = LEVEL_COUNT - 1, to;
@@ -291,8 +295,8 @@ static int parse_range(struct scan *s, struct rule *r, struct md_buf *spec)
 	    (!strncmp(s->line + s->at, "if", 2) && !is_level_char(s->line[s->at + 2])))
 		return 0;
 	if (spec->len == 2)
-		return fail(s, (int)s->at,
-			    "'..LEVEL' could mean both ways; write '<= LEVEL' or '>= LEVEL'");
+		return fail_at(s, (int)s->at,
+			    "'..LEVEL' is ambiguous; write '<= LEVEL' or '>= LEVEL'");
 	to = parse_level(s);
 	if (to < 0)
 		return to;
@@ -312,31 +316,32 @@ static int parse_loglevel(struct scan *s, struct rule *r, struct md_buf *spec)
 	if (ret)
 		return ret;
 	if (!scan_at_end(s) && !strchr(" \t", s->line[s->at]) && !strchr(" \t", s->line[s->at - 1]))
-		return fail(s, (int)s->at,
-			    "after 'loglevel' comes LEVEL, LEVEL.., A..B or a comparison such as "
-			    "'<= warning'");
+		return fail_at(
+			s, (int)s->at,
+			"'loglevel' is followed by LEVEL, LEVEL.., A..B or a comparison such as "
+			"'<= warning'");
 	return 0;
 }
 
-static int unexpected(struct scan *s, struct word *w)
+static int fail_unexpected(struct scan *s, struct word *w)
 {
 	const char *near = nearest(word_text(w), strlen(word_text(w)), keywords, 3);
 	int column = word_column(w, 0);
 
 	if (word_is(w, "except"))
-		return fail(s, column,
+		return fail_at(s, column,
 			    "'except' comes once, right after the pattern; separate its patterns "
 			    "with commas");
 	if (word_is(w, "loglevel"))
-		return fail(s, column, "'loglevel' comes once");
+		return fail_at(s, column, "'loglevel' comes once");
 	if (near)
 		return tr_fail_at(s->err, -EINVAL, s->line, column,
 				  "no such keyword '%.60s'; did you mean '%s'?", word_text(w),
 				  near);
 	if (!strcmp(word_text(w), "*") || strchr(word_text(w), ':'))
-		return fail(s, column, "one pattern on a line");
+		return fail_at(s, column, "a rule has one pattern");
 	return tr_fail_at(s->err, -EINVAL, s->line, column,
-			  "'%.60s' is not expected here; after the pattern come 'except', "
+			  "'%.60s' is not expected here; a pattern is followed by 'except', "
 			  "'loglevel' and 'if'",
 			  word_text(w));
 }
@@ -355,21 +360,21 @@ static int parse_clauses(struct scan *s, struct word *w, struct rule *r, struct 
 		if (word_is(w, "except") && !r->except_count && !spec->len)
 			ret = parse_except(s, w, r);
 		else if (word_is(w, "loglevel") && r->kernel)
-			return fail(s, word_column(w, 0),
-				    "events of the kernel have no log levels");
+			return fail_at(s, word_column(w, 0),
+				    "kernel events have no log levels");
 		else if (word_is(w, "loglevel") && !spec->len)
 			ret = parse_loglevel(s, r, spec);
 		else if (word_is(w, "if"))
 			return filter_parse(s->line, s->at, r->kernel ? DOMAIN_KERNEL : DOMAIN_USER,
 					    &r->filter, s->err);
 		else
-			ret = unexpected(s, w);
+			ret = fail_unexpected(s, w);
 		if (ret)
 			return ret;
 	}
 }
 
-static int print(struct rule *r, struct md_buf *spec)
+static int print_rule(struct rule *r, struct md_buf *spec)
 {
 	struct md_buf text = MD_BUF_INIT;
 	size_t i;
@@ -390,7 +395,7 @@ static int print(struct rule *r, struct md_buf *spec)
 		if (!text.failed)
 			r->filter_digest = hash_bytes(HASH_START, text.data + i, text.len - i);
 	}
-	/* What is added to the filter then is all in the text. */
+	/* The filter of a rule on functions includes names from its pattern and its exceptions. */
 	if (r->kernel && krule_is_function(r->pattern) && !text.failed)
 		r->filter_digest = hash_bytes(HASH_START, text.data, text.len);
 	md_buf_str(&text);
@@ -414,13 +419,13 @@ int rule_parse(const char *line, size_t at, enum domain domain, struct rule *out
 	if (!ret)
 		ret = parse_clauses(&s, &w, &r, &spec);
 	if (!ret)
-		ret = print(&r, &spec);
+		ret = print_rule(&r, &spec);
 	if (!ret && r.kernel && krule_is_function(r.pattern))
 		ret = krule_add_names(&r, err);
-	/* It must be possible to write what it reads like, with a sign before it. */
+	/* The normalized text, with a sign before it, must be accepted as a line. */
 	if (!ret && strlen(r.text) + 2 > RULE_LINE_MAX)
 		ret = tr_fail_at(err, -EINVAL, line, (int)at,
-				 "with all its escapes the rule has more than %u bytes",
+				 "the rule with its escapes has more than %u bytes",
 				 RULE_LINE_MAX - 2);
 	word_deinit(&w);
 	md_buf_deinit(&spec);

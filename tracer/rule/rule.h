@@ -1,11 +1,20 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Event rules of the user domain:
+ * tracer/rule/: event rules, and the list of rules that a channel has.
+ *
+ *   rule.h            (this file) rules and lists
+ *   rule.c            parses one rule
+ *   rule_list.c       matches, changes and prints lists
+ *   kernel_pattern.h  patterns of the kernel domain
+ *
+ * No lock: each list belongs to its caller. Any thread may call these functions.
+ *
+ * A rule of the user domain is
  *
  *   PATTERN [except PATTERN,…] [loglevel LEVEL | LEVEL.. | A..B | OP LEVEL] [if FILTER]
  *
- * and the list of them that a channel has. A pattern is `provider:name` with `*` for any run of characters (`\*` literal), or `*`.
- * Filters are those of filter.h, up to the end of the line.
+ * A pattern is `provider:name`, where `*` matches any run of characters and `\*` a star; or it is
+ * `*`. Filters (filter/filter.h) extend to the end of the line.
  */
 #ifndef TRACER_RULE_RULE_H
 #define TRACER_RULE_RULE_H
@@ -20,16 +29,16 @@
 #include "tracer/filter/filter.h"
 
 struct rule {
-	char *text;             /* as written, white space between words normalized to one blank, without `~` */
+	char *text;             /* normalized: single blanks, without `~` */
 	char *pattern;
 	char **except;          /* except_count patterns */
 	size_t except_count;
 	int level_min, level_max;       /* inclusive, 0 (emerg) … 14 (debug) */
-	bool disabled;          /* written as ~RULE */
+	bool disabled;          /* the line was ~RULE */
 	bool kernel;            /* of the kernel domain: rule/kernel_pattern.h */
 	struct filter *filter;  /* NULL: none */
 	uint64_t filter_digest; /* of its normalized text */
-	int line;               /* of the write that added it; 0: it was there before */
+	int line;               /* of the write that added it; 0: an earlier write */
 };
 
 struct rule_list {
@@ -37,33 +46,58 @@ struct rule_list {
 	size_t count;
 };
 
-/* True if an enabled rule of the list takes the event, or would if its filter does. */
+/* True if an enabled rule of the list matches the event, whatever its filter. */
 bool rule_list_match(const struct rule_list *l, const char *event, int level);
-/* The same as a number: 0: no rule; RULE_ALL: one without a filter; else a digest of the filters that decide. */
+/*
+ * The decision as a number. 0: no rule matches; RULE_ALL: a rule without a filter does; else a
+ * digest of the filters.
+ */
 uint64_t rule_list_decide(const struct rule_list *l, const char *event, int level);
 #define RULE_ALL 1u
-/* True if the rule takes the event, disabled or not, apart from its filter. */
+/* True if the rule, enabled or not, matches the event, whatever its filter. */
 bool rule_match(const struct rule *r, const char *event, int level);
-/* Those filters, at most max; returns how many there are. */
+/*
+ * The filters of the enabled rules that match, at most max; returns their number, which may be
+ * more.
+ */
 size_t rule_list_filters(const struct rule_list *l, const char *event, int level,
 			 const struct filter **out, size_t max);
 
 /*
- * Applies the lines of one write: new = (replace ? empty : a copy of old) + lines. `old` may be NULL.
+ * Applies the lines of one write: new = (replace ? empty : a copy of old) + lines. `old` may be
+ * NULL.
  *
- *   RULE       adds the rule; enables it if the list has it disabled, else changes nothing
+ *   RULE       adds the rule, or enables it
  *   ~RULE      adds the rule disabled, or disables it
  *   !RULE      removes the rule with this text
  *   !PATTERN   removes every rule with exactly this pattern
  *
  * Blank lines and lines that begin with # are skipped. Kernel rules have the patterns of
- * kernel_pattern.h and no log levels. On an error `out` is untouched, err->line is the line's number,
- * err->text and err->column point at the mistake. -EINVAL; -ENOENT: nothing to remove; -E2BIG;
- * -ENOMEM; -ENOSPC above 4096 rules.
+ * kernel_pattern.h and no log levels. On an error `out` does not change, err->line is the line's
+ * number, err->text and err->column are the place of the error. -EINVAL; -ENOENT: no such rule to
+ * remove; -E2BIG; -ENOMEM; -ENOSPC: more than 4096 rules.
  */
 int rule_list_apply(const struct rule_list *old, enum domain domain, const char *lines,
 		    bool replace, struct rule_list *out, struct tr_err *err);
-void rule_list_print(const struct rule_list *l, struct md_buf *out);    /* one per line, readable by apply */
+/* One rule per line, in the syntax of rule_list_apply. */
+void rule_list_print(const struct rule_list *l, struct md_buf *out);
 void rule_list_deinit(struct rule_list *l);
+
+/* Whether a line of the text has a rule of the kernel domain with a path (uprobe:, usdt:). */
+bool events_name_files(const char *text);
+
+/* ---- one rule (rule.c) ---- */
+
+#define RULE_LINE_MAX 4096u     /* bytes of a line */
+#define RULE_COUNT_MAX 4096u    /* rules of a list */
+
+/*
+ * Parses line[at …] up to the line's end (newline or NUL). 0, or -errno with text and column; then
+ * out is not set. out->text is the normalized text: rules that differ only in blanks have the same.
+ */
+int rule_parse(const char *line, size_t at, enum domain domain, struct rule *out,
+	       struct tr_err *err);
+int rule_copy(const struct rule *from, struct rule *to);
+void rule_deinit(struct rule *r);
 
 #endif

@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The list of event rules that a channel has: see rule.h. */
+/* Matches, changes and prints lists of rules: see rule.h. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "tracer/rule/kernel_pattern.h"
-#include "tracer/rule/rule_private.h"
 #include "tracer/base/lexer.h"
 
-static bool means(const struct rule *r, const char *pattern, const char *event)
+static bool match_pattern(const struct rule *r, const char *pattern, const char *event)
 {
 	return r->kernel ? krule_match(pattern, event) : glob_match(pattern, event);
 }
@@ -17,17 +16,17 @@ bool rule_match(const struct rule *r, const char *event, int level)
 {
 	size_t i;
 
-	if (level < r->level_min || level > r->level_max || !means(r, r->pattern, event))
+	if (level < r->level_min || level > r->level_max || !match_pattern(r, r->pattern, event))
 		return false;
-	/* Of functions the filter knows. */
+	/* Exceptions of functions are a part of the filter. */
 	for (i = 0; i < r->except_count; i++)
-		if (means(r, r->except[i], event) &&
+		if (match_pattern(r, r->except[i], event) &&
 		    !(r->kernel && krule_is_function(r->except[i])))
 			return false;
 	return true;
 }
 
-static bool takes(const struct rule *r, const char *event, int level)
+static bool is_recorded_by(const struct rule *r, const char *event, int level)
 {
 	return !r->disabled && rule_match(r, event, level);
 }
@@ -37,7 +36,7 @@ bool rule_list_match(const struct rule_list *l, const char *event, int level)
 	size_t i;
 
 	for (i = 0; i < l->count; i++)
-		if (takes(&l->rules[i], event, level))
+		if (is_recorded_by(&l->rules[i], event, level))
 			return true;
 	return false;
 }
@@ -51,12 +50,13 @@ uint64_t rule_list_decide(const struct rule_list *l, const char *event, int leve
 	for (i = 0; i < l->count; i++) {
 		const struct rule *r = &l->rules[i];
 
-		if (!takes(r, event, level))
+		if (!is_recorded_by(r, event, level))
 			continue;
 		if (!r->filter)
 			return RULE_ALL;
 		any = true;
-		sum += r->filter_digest;        /* in any order: they are ORed */
+		/* order-independent, because filters are alternatives */
+		sum += r->filter_digest;
 	}
 	return any ? sum << 1 | RULE_ALL << 1 : 0;
 }
@@ -67,7 +67,7 @@ size_t rule_list_filters(const struct rule_list *l, const char *event, int level
 	size_t i, n = 0;
 
 	for (i = 0; i < l->count; i++)
-		if (l->rules[i].filter && takes(&l->rules[i], event, level)) {
+		if (l->rules[i].filter && is_recorded_by(&l->rules[i], event, level)) {
 			if (n < max)
 				out[n] = l->rules[i].filter;
 			n++;
@@ -97,7 +97,7 @@ void rule_list_print(const struct rule_list *l, struct md_buf *out)
 	}
 }
 
-static struct rule *find(struct rule_list *l, const char *text)
+static struct rule *find_rule(struct rule_list *l, const char *text)
 {
 	size_t i;
 
@@ -107,12 +107,12 @@ static struct rule *find(struct rule_list *l, const char *text)
 	return NULL;
 }
 
-/* Makes room for one more. */
-static int grow(struct rule_list *l)
+/* Makes room for one more rule. */
+static int grow_list(struct rule_list *l)
 {
 	struct rule *more;
 
-	/* At powers of two only, so that a long list is not copied for each line. */
+	/* Only at powers of two, so that a long list is not copied for each line. */
 	if (l->count & (l->count - 1))
 		return 0;
 	more = realloc(l->rules, (l->count ? 2 * l->count : 1) * sizeof(*more));
@@ -122,14 +122,14 @@ static int grow(struct rule_list *l)
 	return 0;
 }
 
-static int copy(const struct rule_list *from, struct rule_list *to)
+static int copy_list(const struct rule_list *from, struct rule_list *to)
 {
 	size_t i;
 	int ret = 0;
 
 	*to = (struct rule_list){ 0 };
 	for (i = 0; i < from->count && !ret; i++) {
-		ret = grow(to);
+		ret = grow_list(to);
 		if (!ret)
 			ret = rule_copy(&from->rules[i], &to->rules[to->count]);
 		if (!ret)
@@ -140,15 +140,15 @@ static int copy(const struct rule_list *from, struct rule_list *to)
 	return ret;
 }
 
-/* Takes over r in any case. */
-static int add(struct rule_list *l, struct rule *r, const char *line, struct tr_err *err)
+/* Adds a rule, or changes the one with the same text. Takes over r. */
+static int add_rule(struct rule_list *l, struct rule *r, const char *line, struct tr_err *err)
 {
-	struct rule *same = find(l, r->text);
+	struct rule *same = find_rule(l, r->text);
 	int ret;
 
 	if (same) {
 		same->disabled = r->disabled;
-		/* It is checked as a new one: the file of a probe may be another one now. */
+		/* Marks it as changed: the path of a probe may meanwhile be another file. */
 		if (r->kernel)
 			same->line = r->line;
 		rule_deinit(r);
@@ -159,7 +159,7 @@ static int add(struct rule_list *l, struct rule *r, const char *line, struct tr_
 		return tr_fail_at(err, -ENOSPC, line, -1, "a channel has at most %u rules",
 				  RULE_COUNT_MAX);
 	}
-	ret = grow(l);
+	ret = grow_list(l);
 	if (ret) {
 		rule_deinit(r);
 		return tr_fail(err, ret, "out of memory");
@@ -168,15 +168,17 @@ static int add(struct rule_list *l, struct rule *r, const char *line, struct tr_
 	return 0;
 }
 
-/* !RULE: the one of that text; !PATTERN: all of that pattern, whatever follows it. */
-static bool is_meant(const struct rule *r, const struct rule *removed, bool pattern_only)
+/*
+ * RULE: the rule of that text; !PATTERN: all rules of that pattern.
+ */
+static bool is_removed(const struct rule *r, const struct rule *removed, bool pattern_only)
 {
 	return pattern_only ? !strcmp(r->pattern, removed->pattern)
 			    : !strcmp(r->text, removed->text);
 }
 
-static int drop(struct rule_list *l, const struct rule *removed, const char *line, size_t at,
-		struct tr_err *err)
+static int remove_rules(struct rule_list *l, const struct rule *removed, const char *line,
+			size_t at, struct tr_err *err)
 {
 	struct md_buf plain = MD_BUF_INIT;
 	size_t i, kept = 0, count = l->count;
@@ -189,7 +191,7 @@ static int drop(struct rule_list *l, const struct rule *removed, const char *lin
 	if (no_memory)
 		return tr_fail(err, -ENOMEM, "out of memory");
 	for (i = 0; i < count; i++) {
-		if (is_meant(&l->rules[i], removed, pattern_only))
+		if (is_removed(&l->rules[i], removed, pattern_only))
 			rule_deinit(&l->rules[i]);
 		else
 			l->rules[kept++] = l->rules[i];
@@ -201,7 +203,7 @@ static int drop(struct rule_list *l, const struct rule *removed, const char *lin
 	return 0;
 }
 
-/* One line, which begins with the first character that is not blank. */
+/* Applies one line. */
 static int apply_line(struct rule_list *l, enum domain domain, const char *line, int number,
 		      struct tr_err *err)
 {
@@ -215,30 +217,30 @@ static int apply_line(struct rule_list *l, enum domain domain, const char *line,
 		return 0;
 	if (len > RULE_LINE_MAX)
 		return tr_fail_at(err, -EINVAL, line, (int)RULE_LINE_MAX,
-				  "the line has %zu bytes, at most %u are possible", len,
+				  "the line has %zu bytes; the limit is %u", len,
 				  RULE_LINE_MAX);
 	scan_blanks(&s);
 	if (scan_at_end(&s))
 		return 0;
 	remove = line[s.at] == '!';
 	s.at += remove;
-	/* `!~RULE` is what one gets from the list itself. */
+	/* `!~RULE` is accepted, because the list prints disabled rules with ~. */
 	disabled = line[s.at] == '~';
 	s.at += disabled;
 	scan_blanks(&s);
 	if (scan_at_end(&s))
-		return tr_fail_at(err, -EINVAL, line, (int)s.at, "a rule is missing behind '%c'",
+		return tr_fail_at(err, -EINVAL, line, (int)s.at, "a rule is missing after '%c'",
 				  remove ? '!' : '~');
 	if (line[s.at] == '!' || line[s.at] == '~')
-		return tr_fail_at(err, -EINVAL, line, (int)s.at, "only one '!' or '~' is possible");
+		return tr_fail_at(err, -EINVAL, line, (int)s.at, "a line has one '!' or '~' only");
 	ret = rule_parse(line, s.at, domain, &r, err);
 	if (ret)
 		return ret;
 	r.disabled = disabled;
 	r.line = number;
 	if (!remove)
-		return add(l, &r, line, err);
-	ret = drop(l, &r, line, s.at, err);
+		return add_rule(l, &r, line, err);
+	ret = remove_rules(l, &r, line, s.at, err);
 	rule_deinit(&r);
 	return ret;
 }
@@ -248,7 +250,7 @@ int rule_list_apply(const struct rule_list *old, enum domain domain, const char 
 {
 	static const struct rule_list none;
 	struct rule_list new;
-	int line = 0, ret = copy(replace || !old ? &none : old, &new);
+	int line = 0, ret = copy_list(replace || !old ? &none : old, &new);
 
 	if (ret)
 		return tr_fail(err, ret, "out of memory");

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Between the parts of the kernel's state dump: see statedump/statedump.h. */
+/*
+ * The interface between the parts of the kernel's state dump. Private to statedump/ and
+ * kernel/statedump_writer.c.
+ */
 #ifndef TRACER_STATEDUMP_INTERNAL_H
 #define TRACER_STATEDUMP_INTERNAL_H
 
@@ -10,12 +13,14 @@
 
 #include "tracer/statedump/statedump.h"
 
-/* Packs the values, in the order of the event's fields, and hands them over: numbers as uint64_t, texts as const char *. */
+/*
+ * Packs the values in the order of the event's fields, numbers as uint64_t, strings as const char
+ * *, and calls the sink.
+ */
 int kdump_emit(struct kdump_sink *sink, enum kdump_type type, int32_t tid, ...);
-/* What a file of /proc or /sys says, as a string cut at size; its length or -1. */
+/* Reads a file of /proc or /sys as a string, cut at size. Returns its length or -1. */
 ssize_t kdump_read(int dir, const char *path, char *text, size_t size);
 
-/* Processes, their namespaces and descriptors */
 int kdump_processes(struct kdump_sink *sink);
 
 #endif

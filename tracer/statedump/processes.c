@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The processes of the kernel's state dump. Everything is read below an open directory /proc/PID, so that a process that takes over the
- * number in between cannot mix with the one that had it: its files just fail then.
+ * The processes of the kernel's state dump. All files are read below an open directory /proc/PID:
+ * if another process gets the number meanwhile, reading fails, and the two cannot be mixed.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -16,9 +16,9 @@
 
 #include "tracer/statedump/internal.h"
 
-enum { LEVELS = 33 };           /* of nested namespaces: the kernel has 32 */
+enum { LEVELS = 33 };           /* of nested namespaces; the kernel has 32 */
 
-/* LTTng's enumerations */
+/* LTTng's enumerations. */
 enum { USER_THREAD = 0, KERNEL_THREAD = 1 };
 enum { MODE_UNKNOWN = 5 };
 enum { SUBMODE_UNKNOWN = 1 };
@@ -31,15 +31,15 @@ struct thread {
 	int status;
 	uint64_t cpu;
 	uint64_t uid, gid;
-	int levels;             /* of pid namespaces, from the daemon's on */
+	int levels;             /* of pid namespaces, from the daemon's inwards */
 	int32_t vtid[LEVELS], vpid[LEVELS];
 };
 
-static int status_of(char state)
+static int convert_state(char state)
 {
 	switch (state) {
 	case 'R':
-		return WAIT_CPU;        /* running ones too: LTTng cannot tell either */
+		return WAIT_CPU;        /* includes running ones; LTTng has no other value */
 	case 'S': case 'D': case 'I':
 		return WAIT;
 	case 'Z':
@@ -51,8 +51,8 @@ static int status_of(char state)
 	}
 }
 
-/* `TID (COMM) S PPID … FLAGS … CPU`: the name may hold anything, but the last ')' is its end. */
-static bool take_stat(struct thread *t, char *text)
+/* Parses `TID (COMM) S PPID … FLAGS … CPU`; COMM may have any bytes, and the last ')' ends it. */
+static bool parse_stat(struct thread *t, char *text)
 {
 	char *open = strchr(text, '('), *close = strrchr(text, ')'), state;
 	unsigned long flags;
@@ -69,13 +69,13 @@ static bool take_stat(struct thread *t, char *text)
 	t->tid = atoi(text);
 	snprintf(t->comm, sizeof(t->comm), "%.15s", open + 1);
 	t->is_kernel = flags & 0x00200000;      /* PF_KTHREAD */
-	t->status = status_of(state);
+	t->status = convert_state(state);
 	t->cpu = cpu;
 	return true;
 }
 
-/* The numbers of a line `KEY:\tN\tN…`, at most max of them */
-static int take_numbers(const char *text, const char *key, int32_t *out, int max)
+/* Reads at most max numbers of a line `KEY:\tN\tN…`. */
+static int parse_numbers(const char *text, const char *key, int32_t *out, int max)
 {
 	const char *p = strstr(text, key);
 	char *end;
@@ -92,36 +92,36 @@ static int take_numbers(const char *text, const char *key, int32_t *out, int max
 	return n;
 }
 
-static bool take_status(struct thread *t, const char *text)
+static bool parse_status(struct thread *t, const char *text)
 {
 	int32_t ids[4];
-	int levels = take_numbers(text, "\nNSpid:", t->vtid, LEVELS);
+	int levels = parse_numbers(text, "\nNSpid:", t->vtid, LEVELS);
 
-	if (take_numbers(text, "\nTgid:", &t->pid, 1) != 1)
+	if (parse_numbers(text, "\nTgid:", &t->pid, 1) != 1)
 		return false;
-	if (take_numbers(text, "\nNStgid:", t->vpid, LEVELS) != levels || !levels) {
-		levels = 1;             /* a kernel without */
+	if (parse_numbers(text, "\nNStgid:", t->vpid, LEVELS) != levels || !levels) {
+		levels = 1;             /* a kernel without pid namespaces */
 		t->vtid[0] = t->tid;
 		t->vpid[0] = t->pid;
 	}
 	t->levels = levels;
-	t->uid = take_numbers(text, "\nUid:", ids, 1) ? (uint32_t)ids[0] : 0;
-	t->gid = take_numbers(text, "\nGid:", ids, 1) ? (uint32_t)ids[0] : 0;
+	t->uid = parse_numbers(text, "\nUid:", ids, 1) ? (uint32_t)ids[0] : 0;
+	t->gid = parse_numbers(text, "\nGid:", ids, 1) ? (uint32_t)ids[0] : 0;
 	return true;
 }
 
-/* dir is /proc/PID/task/TID or /proc/PID. False: it has gone. */
+/* dir is /proc/PID/task/TID or /proc/PID. False: the thread has ended. */
 static bool read_thread(struct thread *t, int dir)
 {
 	char text[8192];
 
 	memset(t, 0, sizeof(*t));
-	return kdump_read(dir, "stat", text, sizeof(text)) > 0 && take_stat(t, text) &&
-	       kdump_read(dir, "status", text, sizeof(text)) > 0 && take_status(t, text);
+	return kdump_read(dir, "stat", text, sizeof(text)) > 0 && parse_stat(t, text) &&
+	       kdump_read(dir, "status", text, sizeof(text)) > 0 && parse_status(t, text);
 }
 
-/* The number in `net:[4026531840]`; 0: not for us */
-static uint64_t ns_number(int dir, const char *path)
+/* The number in `net:[4026531840]`; 0: not readable. */
+static uint64_t read_ns(int dir, const char *path)
 {
 	char text[64], *open;
 	ssize_t n = readlinkat(dir, path, text, sizeof(text) - 1);
@@ -133,8 +133,8 @@ static uint64_t ns_number(int dir, const char *path)
 	return open ? strtoull(open + 1, NULL, 10) : 0;
 }
 
-/* The numbers of a namespace and those around it, innermost first, up to the daemon's own. */
-static int ns_chain(int dir, const char *path, uint64_t numbers[LEVELS])
+/* The numbers of a namespace and of those around it, innermost first, up to the daemon's own. */
+static int read_ns_chain(int dir, const char *path, uint64_t numbers[LEVELS])
 {
 	int fd = openat(dir, path, O_RDONLY | O_CLOEXEC), n = 0, next;
 	struct stat st;
@@ -150,18 +150,18 @@ static int ns_chain(int dir, const char *path, uint64_t numbers[LEVELS])
 	return n;
 }
 
-static int pid_ns(struct kdump_sink *sink, int dir, const struct thread *t,
+static int emit_pid_ns(struct kdump_sink *sink, int dir, const struct thread *t,
 		  const struct thread *parent)
 {
 	uint64_t numbers[LEVELS];
 	int n, ret = 0;
 
-	/* Nearly all are in the daemon's: that one needs no opening. */
+	/* Nearly all processes are in the daemon's namespace, which need not be opened. */
 	if (t->levels == 1) {
-		numbers[0] = ns_number(dir, "ns/pid");
+		numbers[0] = read_ns(dir, "ns/pid");
 		n = numbers[0] != 0;
 	} else {
-		n = ns_chain(dir, "ns/pid", numbers);
+		n = read_ns_chain(dir, "ns/pid", numbers);
 	}
 	for (int i = 0; i < n && i < t->levels && !ret; i++) {
 		int level = t->levels - 1 - i;
@@ -174,14 +174,14 @@ static int pid_ns(struct kdump_sink *sink, int dir, const struct thread *t,
 	return ret;
 }
 
-/* What an id is inside of the process's user namespace: the map's lines are `inside outside count`. */
-static uint64_t mapped(int dir, const char *file, uint64_t id)
+/* Translates an id into the process's user namespace; the map has lines `inside outside count`. */
+static uint64_t map_id(int dir, const char *file, uint64_t id)
 {
 	char text[4096], *line, *save = NULL;
 	unsigned long inside, outside, count;
 
 	if (kdump_read(dir, file, text, sizeof(text)) <= 0)
-		return 65534;           /* nobody, as the kernel says */
+		return 65534;           /* the kernel's overflow id */
 	for (line = strtok_r(text, "\n", &save); line; line = strtok_r(NULL, "\n", &save))
 		if (sscanf(line, "%lu %lu %lu", &inside, &outside, &count) == 3 && id >= outside &&
 		    id - outside < count)
@@ -189,9 +189,9 @@ static uint64_t mapped(int dir, const char *file, uint64_t id)
 	return 65534;
 }
 
-static int user_ns(struct kdump_sink *sink, int dir, const struct thread *t, uint64_t own)
+static int emit_user_ns(struct kdump_sink *sink, int dir, const struct thread *t, uint64_t own)
 {
-	uint64_t number = ns_number(dir, "ns/user"), numbers[LEVELS];
+	uint64_t number = read_ns(dir, "ns/user"), numbers[LEVELS];
 	int n, ret;
 
 	if (!number)
@@ -199,9 +199,9 @@ static int user_ns(struct kdump_sink *sink, int dir, const struct thread *t, uin
 	if (number == own)
 		return kdump_emit(sink, KDUMP_PROCESS_USER_NS, t->tid, (uint64_t)t->tid, t->uid,
 				  t->gid, (uint64_t)0, number);
-	n = ns_chain(dir, "ns/user", numbers);
+	n = read_ns_chain(dir, "ns/user", numbers);
 	ret = kdump_emit(sink, KDUMP_PROCESS_USER_NS, t->tid, (uint64_t)t->tid,
-			 mapped(dir, "uid_map", t->uid), mapped(dir, "gid_map", t->gid),
+			 map_id(dir, "uid_map", t->uid), map_id(dir, "gid_map", t->gid),
 			 (uint64_t)(n ? n - 1 : 1), number);
 	if (!ret && n > 1 && numbers[n - 1] == own)
 		ret = kdump_emit(sink, KDUMP_PROCESS_USER_NS, t->tid, (uint64_t)t->tid, t->uid,
@@ -209,19 +209,20 @@ static int user_ns(struct kdump_sink *sink, int dir, const struct thread *t, uin
 	return ret;
 }
 
-static int other_ns(struct kdump_sink *sink, int dir, const struct thread *t)
+static int emit_other_ns(struct kdump_sink *sink, int dir, const struct thread *t)
 {
 	static const struct {
 		const char *path;
 		enum kdump_type type;
 	} kinds[] = {
-		{ "ns/cgroup", KDUMP_PROCESS_CGROUP_NS }, { "ns/ipc", KDUMP_PROCESS_IPC_NS }, { "ns/mnt", KDUMP_PROCESS_MNT_NS },
-		{ "ns/net", KDUMP_PROCESS_NET_NS }, { "ns/time", KDUMP_PROCESS_TIME_NS }, { "ns/uts", KDUMP_PROCESS_UTS_NS },
+		{ "ns/cgroup", KDUMP_PROCESS_CGROUP_NS }, { "ns/ipc", KDUMP_PROCESS_IPC_NS },
+		{ "ns/mnt", KDUMP_PROCESS_MNT_NS }, { "ns/net", KDUMP_PROCESS_NET_NS },
+		{ "ns/time", KDUMP_PROCESS_TIME_NS }, { "ns/uts", KDUMP_PROCESS_UTS_NS },
 	};
 	int ret = 0;
 
 	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]) && !ret; i++) {
-		uint64_t number = ns_number(dir, kinds[i].path);
+		uint64_t number = read_ns(dir, kinds[i].path);
 
 		if (number)
 			ret = kdump_emit(sink, kinds[i].type, t->tid, (uint64_t)t->tid, number);
@@ -232,10 +233,10 @@ static int other_ns(struct kdump_sink *sink, int dir, const struct thread *t)
 struct walk {
 	struct kdump_sink *sink;
 	uint64_t own_user_ns;
-	struct thread parent;           /* of the process at hand */
+	struct thread parent;           /* of the current process */
 };
 
-static int one_thread(struct walk *w, int dir)
+static int emit_thread(struct walk *w, int dir)
 {
 	struct thread t;
 	int ret;
@@ -248,14 +249,14 @@ static int one_thread(struct walk *w, int dir)
 			 (uint64_t)MODE_UNKNOWN, (uint64_t)SUBMODE_UNKNOWN, (uint64_t)t.status,
 			 t.cpu, t.is_kernel ? (uint64_t)0 : (uint64_t)t.pid);
 	if (!ret)
-		ret = pid_ns(w->sink, dir, &t, &w->parent);
+		ret = emit_pid_ns(w->sink, dir, &t, &w->parent);
 	if (!ret)
-		ret = user_ns(w->sink, dir, &t, w->own_user_ns);
-	return ret ? ret : other_ns(w->sink, dir, &t);
+		ret = emit_user_ns(w->sink, dir, &t, w->own_user_ns);
+	return ret ? ret : emit_other_ns(w->sink, dir, &t);
 }
 
-/* Calls each for the numbered entries of a directory. */
-static int each_number(int dir, const char *path, int (*each)(void *, int dir, long number),
+/* Calls each for every numeric entry of a directory. */
+static int visit_numbers(int dir, const char *path, int (*each)(void *, int dir, long number),
 		       void *arg)
 {
 	int fd = openat(dir, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC), ret = 0;
@@ -282,13 +283,13 @@ static int open_number(int dir, long number)
 	return openat(dir, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 }
 
-static int in_tasks(void *arg, int tasks, long tid)
+static int visit_task(void *arg, int tasks, long tid)
 {
 	int dir = open_number(tasks, tid), ret;
 
 	if (dir < 0)
 		return 0;
-	ret = one_thread(arg, dir);
+	ret = emit_thread(arg, dir);
 	close(dir);
 	return ret;
 }
@@ -299,7 +300,7 @@ struct files {
 	int32_t pid;
 };
 
-static int in_files(void *arg, int fds, long number)
+static int visit_descriptor(void *arg, int fds, long number)
 {
 	struct files *f = arg;
 	char path[64], text[1024], target[4096];
@@ -315,18 +316,20 @@ static int in_files(void *arg, int fds, long number)
 	target[n] = '\0';
 	p = strstr(text, "flags:");
 	if (p)
-		flags = (unsigned int)strtoul(p + 6, NULL, 8) & ~(unsigned int)O_CLOEXEC;       /* that one is the descriptor's */
+		/* O_CLOEXEC is a flag of the descriptor, not of the file. */
+		flags = (unsigned int)strtoul(p + 6, NULL, 8) & ~(unsigned int)O_CLOEXEC;
 	return kdump_emit(f->sink, KDUMP_FILE_DESCRIPTOR, f->pid, (uint64_t)f->pid,
 			  (uint64_t)number, (uint64_t)flags, (uint64_t)((flags + 1) & 3), target);
 }
 
-static int in_proc(void *arg, int proc, long pid)
+static int visit_process(void *arg, int proc, long pid)
 {
 	struct walk *w = arg;
-	struct files files = { .sink = w->sink, .process = open_number(proc, pid), .pid = (int32_t)pid };
+	struct files files = { .sink = w->sink, .pid = (int32_t)pid };
 	struct thread self;
 	int parent, ret;
 
+	files.process = open_number(proc, pid);
 	if (files.process < 0)
 		return 0;
 	w->parent.levels = 0;
@@ -338,9 +341,9 @@ static int in_proc(void *arg, int proc, long pid)
 			close(parent);
 		}
 	}
-	ret = each_number(files.process, "task", in_tasks, w);
+	ret = visit_numbers(files.process, "task", visit_task, w);
 	if (!ret)
-		ret = each_number(files.process, "fd", in_files, &files);
+		ret = visit_numbers(files.process, "fd", visit_descriptor, &files);
 	close(files.process);
 	return ret;
 }
@@ -358,8 +361,8 @@ int kdump_processes(struct kdump_sink *sink)
 		return -ENOMEM;
 	}
 	w->sink = sink;
-	w->own_user_ns = ns_number(proc, "self/ns/user");
-	ret = each_number(proc, ".", in_proc, w);
+	w->own_user_ns = read_ns(proc, "self/ns/user");
+	ret = visit_numbers(proc, ".", visit_process, w);
 	free(w);
 	close(proc);
 	return ret;

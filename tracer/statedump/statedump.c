@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The kernel's state dump: its events, and everything but processes (statedump/processes.c). See statedump/statedump.h. */
+/* The kernel's state dump: its events, and all of its parts except processes (processes.c). */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -15,10 +15,11 @@
 #include "tracer/statedump/internal.h"
 #include "tracer/statedump/statedump.h"
 
-/* Types of fields, one letter each */
+/* Types of fields, one letter each. */
 enum {
-	U8 = 'b', U16 = 'h', S32 = 'd', U32 = 'u', X32 = 'x', O32 = 'o', BE32 = 'n', X64 = 'p', STRING = 's', COMM = 'c',
-	TEXT = 't',             /* with its length in front */
+	U8 = 'b', U16 = 'h', S32 = 'd', U32 = 'u', X32 = 'x', O32 = 'o', BE32 = 'n', X64 = 'p',
+	STRING = 's', COMM = 'c',
+	TEXT = 't',             /* after its length */
 };
 
 static const struct layout {
@@ -28,21 +29,27 @@ static const struct layout {
 } layouts[] = {
 	[KDUMP_START] = { "lttng_statedump_start", "", "" },
 	[KDUMP_END] = { "lttng_statedump_end", "", "" },
-	[KDUMP_PROCESS_STATE] = { "lttng_statedump_process_state", "dddcddddup", "tid\0pid\0ppid\0name\0type\0mode\0submode\0status\0cpu\0file_table_address" },
-	[KDUMP_PROCESS_PID_NS] = { "lttng_statedump_process_pid_ns", "dddddu", "tid\0vtid\0vpid\0vppid\0ns_level\0ns_inum" },
-	[KDUMP_PROCESS_USER_NS] = { "lttng_statedump_process_user_ns", "duudu", "tid\0vuid\0vgid\0ns_level\0ns_inum" },
+	[KDUMP_PROCESS_STATE] = { "lttng_statedump_process_state", "dddcddddup",
+		"tid\0pid\0ppid\0name\0type\0mode\0submode\0status\0cpu\0file_table_address" },
+	[KDUMP_PROCESS_PID_NS] = { "lttng_statedump_process_pid_ns", "dddddu",
+		"tid\0vtid\0vpid\0vppid\0ns_level\0ns_inum" },
+	[KDUMP_PROCESS_USER_NS] = { "lttng_statedump_process_user_ns", "duudu",
+		"tid\0vuid\0vgid\0ns_level\0ns_inum" },
 	[KDUMP_PROCESS_CGROUP_NS] = { "lttng_statedump_process_cgroup_ns", "du", "tid\0ns_inum" },
 	[KDUMP_PROCESS_IPC_NS] = { "lttng_statedump_process_ipc_ns", "du", "tid\0ns_inum" },
 	[KDUMP_PROCESS_MNT_NS] = { "lttng_statedump_process_mnt_ns", "du", "tid\0ns_inum" },
 	[KDUMP_PROCESS_NET_NS] = { "lttng_statedump_process_net_ns", "du", "tid\0ns_inum" },
 	[KDUMP_PROCESS_TIME_NS] = { "lttng_statedump_process_time_ns", "du", "tid\0ns_inum" },
 	[KDUMP_PROCESS_UTS_NS] = { "lttng_statedump_process_uts_ns", "du", "tid\0ns_inum" },
-	[KDUMP_FILE_DESCRIPTOR] = { "lttng_statedump_file_descriptor", "pdoxs", "file_table_address\0fd\0flags\0fmode\0filename" },
+	[KDUMP_FILE_DESCRIPTOR] = { "lttng_statedump_file_descriptor", "pdoxs",
+		"file_table_address\0fd\0flags\0fmode\0filename" },
 	[KDUMP_BLOCK_DEVICE] = { "lttng_statedump_block_device", "us", "dev\0diskname" },
-	[KDUMP_NETWORK_INTERFACE] = { "lttng_statedump_network_interface", "sn", "name\0address_ipv4" },
+	[KDUMP_NETWORK_INTERFACE] = { "lttng_statedump_network_interface", "sn",
+		"name\0address_ipv4" },
 	[KDUMP_INTERRUPT] = { "lttng_statedump_interrupt", "ussd", "irq\0name\0action\0tid" },
 	[KDUMP_CPU_TOPOLOGY] = { "lttng_statedump_cpu_topology", "shsbbshhh",
-		"architecture\0cpu_id\0vendor\0family\0model\0model_name\0physical_id\0core_id\0cores" },
+		"architecture\0cpu_id\0vendor\0family\0model\0model_name\0physical_id\0core_id\0"
+		"cores" },
 	[KDUMP_LOGGER] = { "lttng_logger", "t", "msg" },
 };
 
@@ -64,16 +71,23 @@ static int set_type(struct md_type *t, char letter)
 		return 0;
 	case COMM:
 	case TEXT:
-		*t = (struct md_type){ .kind = letter == TEXT ? MD_SEQUENCE : MD_ARRAY, .count = letter == TEXT ? 0 : 16,
-			.length_size = letter == TEXT ? 8 : 0, .element = calloc(1, sizeof(*t->element)) };
+		*t = (struct md_type){ .kind = MD_ARRAY, .count = 16 };
+		if (letter == TEXT)
+			*t = (struct md_type){ .kind = MD_SEQUENCE, .length_size = 8 };
+		t->element = calloc(1, sizeof(*t->element));
 		if (!t->element)
 			return -ENOMEM;
-		*t->element = (struct md_type){ .kind = MD_INT, .size = 1, .is_signed = true, .base = 10, .encoding = MD_ENCODING_UTF8 };
+		*t->element = (struct md_type){ .kind = MD_INT, .size = 1, .is_signed = true,
+						.base = 10, .encoding = MD_ENCODING_UTF8 };
 		return 0;
 	default:
-		*t = (struct md_type){ .kind = MD_INT, .size = letter == U8 ? 1 : letter == U16 ? 2 : letter == X64 ? 8 : 4,
-			.is_signed = letter == S32, .big_endian = letter == BE32,
-			.base = letter == O32 ? 8 : letter == X32 || letter == X64 || letter == BE32 ? 16 : 10 };
+		*t = (struct md_type){ .kind = MD_INT, .base = 10,
+				       .is_signed = letter == S32, .big_endian = letter == BE32 };
+		t->size = letter == U8 ? 1 : letter == U16 ? 2 : letter == X64 ? 8 : 4;
+		if (letter == X32 || letter == X64 || letter == BE32)
+			t->base = 16;
+		else if (letter == O32)
+			t->base = 8;
 		return 0;
 	}
 }
@@ -96,16 +110,18 @@ struct md_event *kdump_event(enum kdump_type type)
 	return e;
 }
 
-static struct trail_reg_field filter_field(char letter)
+static struct trail_reg_field make_filter_field(char letter)
 {
 	struct md_type t = { 0 };
 
 	if (letter == STRING)
 		return (struct trail_reg_field){ .kind = TRAIL_KIND_STRING, .size = 1 };
 	if (letter == TEXT)
-		return (struct trail_reg_field){ .kind = TRAIL_KIND_SEQUENCE, .size = 1, .flags = TRAIL_FIELD_TEXT, .length = 8 };
+		return (struct trail_reg_field){ .kind = TRAIL_KIND_SEQUENCE, .size = 1,
+						 .flags = TRAIL_FIELD_TEXT, .length = 8 };
 	if (letter == COMM)
-		return (struct trail_reg_field){ .kind = TRAIL_KIND_ARRAY, .size = 1, .flags = TRAIL_FIELD_TEXT, .count = 16 };
+		return (struct trail_reg_field){ .kind = TRAIL_KIND_ARRAY, .size = 1,
+						 .flags = TRAIL_FIELD_TEXT, .count = 16 };
 	set_type(&t, letter);
 	return (struct trail_reg_field){
 		.kind = TRAIL_KIND_INT,
@@ -120,9 +136,10 @@ void kdump_filter_event(enum kdump_type type, struct kdump_fields *out)
 	const struct layout *l = &layouts[type];
 	const char *name = l->fields;
 
-	out->event = (struct filter_event){ .fields = out->fields, .field_count = (uint32_t)strlen(l->types), .strings = l->fields };
+	out->event = (struct filter_event){ .fields = out->fields, .strings = l->fields,
+					    .field_count = (uint32_t)strlen(l->types) };
 	for (uint32_t i = 0; i < out->event.field_count; i++) {
-		out->fields[i] = filter_field(l->types[i]);
+		out->fields[i] = make_filter_field(l->types[i]);
 		out->fields[i].name = (uint32_t)(name - l->fields);
 		name += strlen(name) + 1;
 	}
@@ -164,7 +181,7 @@ int kdump_emit(struct kdump_sink *sink, enum kdump_type type, int32_t tid, ...)
 			p += sizeof(v) + v;
 			continue;
 		}
-		/* The model's byte order is the little one; BE32 comes as it lies in memory. */
+		/* Payloads are little endian; BE32 comes in the byte order of memory. */
 		v = va_arg(ap, uint64_t);
 		n = *t == U8 ? 1 : *t == U16 ? 2 : *t == X64 ? 8 : 4;
 		for (size_t i = 0; i < n; i++)
@@ -188,8 +205,8 @@ ssize_t kdump_read(int dir, const char *path, char *text, size_t size)
 	return got < 0 ? -1 : all;
 }
 
-/* Calls each for the names in a directory, until one answers something. */
-static int each_name(struct kdump_sink *sink, const char *path,
+/* Calls each for the names in a directory, until one returns another value than 0. */
+static int visit_names(struct kdump_sink *sink, const char *path,
 		     int (*each)(struct kdump_sink *, int dir, const char *name))
 {
 	DIR *d = opendir(path);
@@ -204,7 +221,7 @@ static int each_name(struct kdump_sink *sink, const char *path,
 	return ret;
 }
 
-static int block_device(struct kdump_sink *sink, int dir, const char *name)
+static int emit_block_device(struct kdump_sink *sink, int dir, const char *name)
 {
 	char path[300], text[64];
 	unsigned int major, minor;
@@ -213,12 +230,12 @@ static int block_device(struct kdump_sink *sink, int dir, const char *name)
 	if (kdump_read(dir, path, text, sizeof(text)) < 0 ||
 	    sscanf(text, "%u:%u", &major, &minor) != 2)
 		return 0;
-	/* The kernel's own dev_t: 12 and 20 bits */
+	/* The kernel's own dev_t: 12 and 20 bits. */
 	return kdump_emit(sink, KDUMP_BLOCK_DEVICE, 0, (uint64_t)(major << 20 | (minor & 0xfffff)),
 			  name);
 }
 
-static int interrupt(struct kdump_sink *sink, int dir, const char *name)
+static int emit_interrupt(struct kdump_sink *sink, int dir, const char *name)
 {
 	char path[300], chip[256], actions[2048], *p, *save = NULL;
 	int ret = 0;
@@ -230,14 +247,14 @@ static int interrupt(struct kdump_sink *sink, int dir, const char *name)
 	if (kdump_read(dir, path, chip, sizeof(chip)) < 0)
 		chip[0] = '\0';
 	chip[strcspn(chip, "\n")] = '\0';
-	/* Shared interrupts have several actions: one event each. */
+	/* A shared interrupt has several actions: one event each. */
 	for (p = strtok_r(actions, ",\n", &save); p && !ret; p = strtok_r(NULL, ",\n", &save))
 		ret = kdump_emit(sink, KDUMP_INTERRUPT, 0, (uint64_t)strtoul(name, NULL, 10),
 				 *chip ? chip : "unnamed_irq_chip", p, (uint64_t)0);
 	return ret;
 }
 
-static int network_interfaces(struct kdump_sink *sink)
+static int emit_network_interfaces(struct kdump_sink *sink)
 {
 	struct ifaddrs *all, *a, *b;
 	int ret = 0;
@@ -253,7 +270,9 @@ static int network_interfaces(struct kdump_sink *sink)
 			memcpy(&address, &((struct sockaddr_in *)(void *)a->ifa_addr)->sin_addr,
 			       sizeof(address));
 		} else {
-			/* Without any address of that kind it comes once, with none: by its first entry. */
+			/*
+			 * An interface without an IPv4 address has one event, for its first entry.
+			 */
 			for (b = all; b && !has_other; b = b->ifa_next)
 				has_other = !strcmp(a->ifa_name, b->ifa_name) &&
 					    ((b->ifa_addr && b->ifa_addr->sa_family == AF_INET) ||
@@ -285,14 +304,18 @@ static int emit_cpu(struct kdump_sink *sink, const struct cpu *c, const char *ar
 		      : 0;
 }
 
-static void cpu_line(struct cpu *c, const char *key, char *value)
+static void parse_cpu_line(struct cpu *c, const char *key, char *value)
 {
 	static const struct {
 		const char *key;
 		size_t at;
 	} numbers[] = {
-		{ "processor", offsetof(struct cpu, id) }, { "cpu family", offsetof(struct cpu, family) }, { "model", offsetof(struct cpu, model) },
-		{ "physical id", offsetof(struct cpu, physical) }, { "core id", offsetof(struct cpu, core) }, { "cpu cores", offsetof(struct cpu, cores) },
+		{ "processor", offsetof(struct cpu, id) },
+		{ "cpu family", offsetof(struct cpu, family) },
+		{ "model", offsetof(struct cpu, model) },
+		{ "physical id", offsetof(struct cpu, physical) },
+		{ "core id", offsetof(struct cpu, core) },
+		{ "cpu cores", offsetof(struct cpu, cores) },
 	};
 	uint64_t number = strtoull(value, NULL, 10);
 
@@ -306,7 +329,7 @@ static void cpu_line(struct cpu *c, const char *key, char *value)
 			memcpy((char *)c + numbers[i].at, &number, sizeof(number));
 }
 
-static int cpu_topology(struct kdump_sink *sink)
+static int emit_cpu_topology(struct kdump_sink *sink)
 {
 	FILE *f = fopen("/proc/cpuinfo", "re");
 	char line[4096], *colon, *end;
@@ -329,7 +352,7 @@ static int cpu_topology(struct kdump_sink *sink)
 			ret = emit_cpu(sink, &c, u.machine);
 			c = (struct cpu){ .any = true };
 		}
-		cpu_line(&c, line, colon + 1 + (colon[1] == ' '));
+		parse_cpu_line(&c, line, colon + 1 + (colon[1] == ' '));
 	}
 	if (f)
 		fclose(f);
@@ -343,12 +366,12 @@ int kstatedump(struct kdump_sink *sink)
 	if (!ret)
 		ret = kdump_processes(sink);
 	if (!ret)
-		ret = each_name(sink, "/sys/class/block", block_device);
+		ret = visit_names(sink, "/sys/class/block", emit_block_device);
 	if (!ret)
-		ret = network_interfaces(sink);
+		ret = emit_network_interfaces(sink);
 	if (!ret)
-		ret = each_name(sink, "/sys/kernel/irq", interrupt);
+		ret = visit_names(sink, "/sys/kernel/irq", emit_interrupt);
 	if (!ret)
-		ret = cpu_topology(sink);
+		ret = emit_cpu_topology(sink);
 	return ret ? ret : kdump_emit(sink, KDUMP_END, 0);
 }

@@ -1,11 +1,20 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The kernel's state dump: what there is when a recording starts, read from /proc and /sys, as the events that LTTng has for
- * it, with its names, fields and values. Processes come and go meanwhile: who has gone is left out.
+ * tracer/statedump/: the kernel's state dump, the state of the system when a recording starts. It
+ * is read from /proc and /sys and recorded as LTTng's events, with LTTng's names, fields and
+ * values. Processes that end during the dump are left out.
  *
- * Where /proc knows less than the kernel: `file_table_address` is the process id (equal for those who share the table, which is all readers
- * use it for; 0 for kernel threads), `fmode` has only the bits for reading (1) and writing (2), `tid` of an interrupt is 0. Uids
- * of nested user namespaces are given for the innermost and the daemon's own. What the daemon may not read is left out.
+ *   statedump.h   (this file) the events, and the dump
+ *   statedump.c   the events; block devices, interrupts, network interfaces, CPUs
+ *   processes.c   threads, their namespaces and descriptors
+ *   internal.h    the interface between the two
+ *
+ * No lock; any thread may call these functions.
+ *
+ * /proc has less than the kernel: `file_table_address` is the process id (readers only compare it;
+ * 0 for kernel threads), `fmode` has only the bits for reading (1) and writing (2), `tid` of an
+ * interrupt is 0. Uids in nested user namespaces are recorded for the innermost and for the
+ * daemon's own. Files that the daemon may not read are left out.
  */
 #ifndef TRACER_STATEDUMP_STATEDUMP_H
 #define TRACER_STATEDUMP_STATEDUMP_H
@@ -17,34 +26,38 @@
 #include "tracer/filter/filter.h"
 
 enum kdump_type {
-	KDUMP_START, KDUMP_END, KDUMP_PROCESS_STATE, KDUMP_PROCESS_PID_NS, KDUMP_PROCESS_USER_NS, KDUMP_PROCESS_CGROUP_NS, KDUMP_PROCESS_IPC_NS,
-	KDUMP_PROCESS_MNT_NS, KDUMP_PROCESS_NET_NS, KDUMP_PROCESS_TIME_NS, KDUMP_PROCESS_UTS_NS, KDUMP_FILE_DESCRIPTOR, KDUMP_BLOCK_DEVICE,
+	KDUMP_START, KDUMP_END, KDUMP_PROCESS_STATE, KDUMP_PROCESS_PID_NS, KDUMP_PROCESS_USER_NS,
+	KDUMP_PROCESS_CGROUP_NS, KDUMP_PROCESS_IPC_NS, KDUMP_PROCESS_MNT_NS, KDUMP_PROCESS_NET_NS,
+	KDUMP_PROCESS_TIME_NS, KDUMP_PROCESS_UTS_NS, KDUMP_FILE_DESCRIPTOR, KDUMP_BLOCK_DEVICE,
 	KDUMP_NETWORK_INTERFACE, KDUMP_INTERRUPT, KDUMP_CPU_TOPOLOGY,
 	KDUMP_DUMPED,
-	KDUMP_LOGGER = KDUMP_DUMPED,    /* no part of the dump, but made by the daemon, too: a line that was written to `log` */
+	/* Not of the dump, but also recorded by the daemon: a line that was written to `log`. */
+	KDUMP_LOGGER = KDUMP_DUMPED,
 	KDUMP_TYPES,
 };
 
-#define KDUMP_PAYLOAD_MAX 4608          /* no payload is longer: a path and some numbers */
+#define KDUMP_PAYLOAD_MAX 4608          /* maximum: a path and some numbers */
 
 #define KDUMP_FIELDS_MAX 16
 
 struct kdump_sink {
 	/*
-	 * One event: the packed payload of that type, without header and contexts. tid is whose event it is (0: nobody's). The time is the caller's.
-	 * Anything but 0 ends the dump and is what kstatedump returns.
+	 * Records one event: the packed payload of that type, without header and contexts. tid: its
+	 * thread, 0: none. The sink takes the time. Another value than 0 ends the dump; kstatedump
+	 * returns it.
 	 */
-	int (*event)(struct kdump_sink *sink, enum kdump_type type, int32_t tid, const void *payload, size_t len);
+	int (*event)(struct kdump_sink *sink, enum kdump_type type, int32_t tid,
+		     const void *payload, size_t len);
 };
 
-/* Their system, where tracepoints have one: "lttng_statedump" */
+/* The system of the events, as tracepoints have one: "lttng_statedump". */
 const char *kdump_system(enum kdump_type type);
-/* "lttng_statedump_…", and back; -1: none of these */
+/* "lttng_statedump_…", and the type of such a name; -1: none. */
 const char *kdump_name(enum kdump_type type);
 int kdump_find(const char *system, const char *name);
-/* The event for the model, with id 0; NULL if memory ran out. */
+/* The event for the model, with id 0. NULL: no memory. */
 struct md_event *kdump_event(enum kdump_type type);
-/* The same for filters on the payload. */
+/* The event for filters on the payload. */
 struct kdump_fields {
 	struct trail_reg_field fields[KDUMP_FIELDS_MAX];
 	struct filter_event event;
@@ -52,8 +65,8 @@ struct kdump_fields {
 void kdump_filter_event(enum kdump_type type, struct kdump_fields *out);
 
 /*
- * Calls the sink for everything, `start` first and `end` last. Takes some 100 us per process: not for a thread that others wait for. Holds no
- * lock. 0, the sink's answer, or -errno if /proc cannot be read.
+ * Calls the sink for all events, `start` first and `end` last. Takes some 100 us per process, so
+ * use a thread of its own. Holds no lock. 0, the sink's value, or -errno if /proc cannot be read.
  */
 int kstatedump(struct kdump_sink *sink);
 

@@ -243,36 +243,36 @@ static void mistakes_are_explained(void)
 	CHECK_STR(apply("a:* logevel err"), "-22 line 1 column 4: no such keyword 'logevel'; did you mean 'loglevel'?");
 	CHECK_STR(apply("a:* exept b:c"), "-22 line 1 column 4: no such keyword 'exept'; did you mean 'except'?");
 	CHECK_STR(apply("a:* loglevel != err"),
-		  "-22 line 1 column 13: '!=' makes no range of levels; write two rules, with '<' and '>'");
-	CHECK_STR(apply("a:* loglevel < emerg"), "-22 line 1 column 13: no level is left by that");
+		  "-22 line 1 column 13: '!=' is not a range of levels; write two rules, with '<' and '>'");
+	CHECK_STR(apply("a:* loglevel < emerg"), "-22 line 1 column 13: no level matches");
 	CHECK_STR(apply("a:* loglevel ..err"),
-		  "-22 line 1 column 15: '..LEVEL' could mean both ways; write '<= LEVEL' or '>= LEVEL'");
+		  "-22 line 1 column 15: '..LEVEL' is ambiguous; write '<= LEVEL' or '>= LEVEL'");
 	CHECK_STR(apply("a:* loglevel err except b:c"), "-22 line 1 column 17: 'except' comes once, right after the "
 							"pattern; separate its patterns with commas");
 	CHECK_STR(apply("a:b\na:* if x > \"a\" + 1"), "-22 line 2 column 15: there is no arithmetic in filters: '+' cannot stand here");
 	CHECK_STR(apply("a:* loglevel err.. if x ="), "-22 line 1 column 24: '=' is no operator; did you mean '=='?");
-	CHECK_STR(apply("a:b c:d"), "-22 line 1 column 4: one pattern on a line");
-	CHECK_STR(apply("a:b,c:d"), "-22 line 1 column 3: one pattern on a line; lists with commas are for 'except'");
+	CHECK_STR(apply("a:b c:d"), "-22 line 1 column 4: a rule has one pattern");
+	CHECK_STR(apply("a:b,c:d"), "-22 line 1 column 3: a rule has one pattern; lists with commas follow 'except'");
 	CHECK_STR(apply("sched_switch"),
-		  "-22 line 1 column 0: no provider in 'sched_switch': events of applications are called "
+		  "-22 line 1 column 0: no provider in 'sched_switch': events of applications are "
 		  "provider:name, so a pattern is for instance 'sched_switch:*'");
-	CHECK_STR(apply("a\\*"), "-22 line 1 column 0: no provider in 'a\\*': events of applications are called "
+	CHECK_STR(apply("a\\*"), "-22 line 1 column 0: no provider in 'a\\*': events of applications are "
 				 "provider:name, so a pattern is for instance 'a\\*:*'");
-	CHECK_STR(apply("a:"), "-22 line 1 column 2: the name is missing; '*' stands for any");
-	CHECK_STR(apply(":b"), "-22 line 1 column 0: the provider is missing; '*' stands for any");
-	CHECK_STR(apply("\n\n!"), "-22 line 3 column 1: a rule is missing behind '!'");
-	CHECK_STR(apply("~!a:b"), "-22 line 1 column 1: only one '!' or '~' is possible");
+	CHECK_STR(apply("a:"), "-22 line 1 column 2: the name is missing; '*' matches any");
+	CHECK_STR(apply(":b"), "-22 line 1 column 0: the provider is missing; '*' matches any");
+	CHECK_STR(apply("\n\n!"), "-22 line 3 column 1: a rule is missing after '!'");
+	CHECK_STR(apply("~!a:b"), "-22 line 1 column 1: a line has one '!' or '~' only");
 	CHECK_STR(apply("except a:b"), "-22 line 1 column 0: a pattern is missing before 'except'");
 	CHECK_STR(apply("a:b except"), "-22 line 1 column 10: a pattern is missing here");
 	CHECK_STR(apply("a:b except c:d,,e:f"), "-22 line 1 column 15: a pattern is missing here");
 	CHECK_STR(apply("\"a:b"), "-22 line 1 column 0: the quote is never closed");
 	CHECK_STR(apply("\"a:b\"c"), "-22 line 1 column 5: a blank is missing after the quote");
 	CHECK_STR(apply("a:b\"c\""), "-22 line 1 column 3: a quote inside a word; put the whole word in quotes");
-	CHECK_STR(apply("\"\""), "-22 line 1 column 0: the pattern is empty; '*' stands for any event");
+	CHECK_STR(apply("\"\""), "-22 line 1 column 0: the pattern is empty; '*' matches any event");
 	CHECK_STR(apply("a:\xff"), "-22 line 1 column 2: not UTF-8");
 	CHECK_STR(apply("a:b\x01"), "-22 line 1 column 3: a control character in a pattern");
 	CHECK_STR(apply("a:b\r\n"), "-22 line 1 column 3: a control character in a pattern");
-	CHECK_STR(apply("a:b\\c"), "-22 line 1 column 3: a backslash stands only before '*'");
+	CHECK_STR(apply("a:b\\c"), "-22 line 1 column 3: a backslash is allowed only before '*'");
 	CHECK_STR(apply("\"a:b\\q\""), "-22 line 1 column 5: no such escape; a backslash itself is \\\\ in quotes");
 	CHECK_STR(apply("\"a:b\\0\""), "-22 line 1 column 6: this escape is not a character");
 }
@@ -289,7 +289,7 @@ static void long_lines(void)
 	CHECK(err.column >= 0 && err.column < (int)sizeof(err.text) && strlen(err.text) < sizeof(err.text));
 	line[4000] = '\0';
 	CHECK(rule_list_apply(NULL, DOMAIN_USER, line, false, &l, &err) == -EINVAL);
-	CHECK_STR(err.sentence, "the name is longer than any can be");
+	CHECK_STR(err.sentence, "the name is too long");
 	strcpy(line, "a:b");
 	memset(line + 3, ' ', 3000);
 	strcpy(line + 3003, "excep x");
