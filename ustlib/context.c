@@ -9,27 +9,22 @@
  * thread fetches the same thing.
  */
 #include <errno.h>
-#include <linux/perf_event.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "ustlib/lib.h"
+#include "ustlib/context.h"
 #include "tracer/abi/filter_interp.h"
 
 #define PROCNAME 17
 #define IDS 6
 #define NAMESPACES 8
-#define COUNTERS 8
-#define APP_CONTEXTS 256
-#define APP_NAME_MAX 256
 
 bool context_may_block;
 /*
@@ -42,19 +37,12 @@ __thread struct context_block context_block;
 
 /* ---- what is kept ---- */
 
-struct counter {
-	uint32_t type;
-	int fd;                         /* -1: not to be had */
-	uint64_t config, event_id;
-};
-
 /* For what few ask for: a page per thread, from when it is first needed until the thread ends. */
 struct more {
 	uint32_t have;                  /* a bit per id and namespace */
 	uint32_t ids[IDS];
 	uint64_t namespaces[NAMESPACES];
-	uint32_t counter_count;
-	struct counter counters[COUNTERS];
+	struct counters counters;
 };
 
 struct cache {
@@ -95,26 +83,29 @@ static void drop_more(void *p)
 
 	if (attach_sealed)
 		return;
-	for (uint32_t i = 0; i < m->counter_count; i++)
-		if (m->counters[i].fd >= 0)
-			close(m->counters[i].fd);
+	counters_close(&m->counters);
 	cache.more = NULL;
 	munmap(m, sizeof(*m));
 }
 
-static struct more *more(void)
+static __attribute__((noinline)) struct more *map_more(void)
 {
-	struct more *m = fresh()->more;
+	struct more *m = mmap(NULL, sizeof(*m), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
-	if (m || attach_sealed)
-		return m;
-	m = mmap(NULL, sizeof(*m), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (m == MAP_FAILED)
 		return NULL;
 	cache.more = m;
 	if (has_key)
 		pthread_setspecific(more_key, m);
 	return m;
+}
+
+/* NULL: no memory for them. May change errno. */
+static inline __attribute__((always_inline)) struct more *more(void)
+{
+	struct more *m = fresh()->more;
+
+	return m || attach_sealed ? m : map_more();
 }
 
 void context_init(void)
@@ -137,11 +128,8 @@ void context_forked(void)
 	context_changed();
 	__atomic_store_n(&context_page.vpid, 0, __ATOMIC_RELAXED);
 	/* They count the parent's thread. Those of its other threads are out of reach here, closed at exec. */
-	for (uint32_t i = 0; m && i < m->counter_count; i++)
-		if (m->counters[i].fd >= 0 && !attach_sealed)
-			close(m->counters[i].fd);
 	if (m)
-		m->counter_count = 0;
+		counters_close(&m->counters);
 }
 
 /* ---- one value each ---- */
@@ -258,156 +246,13 @@ static int32_t get_cpu(void)
 	return (int32_t)cpu;
 }
 
-/* ---- performance counters of the thread ---- */
-
-static struct counter *open_counter(struct more *m, uint32_t type, uint64_t config)
-{
-	struct perf_event_attr attr = {
-		.type = type, .size = sizeof(attr), .config = config, .exclude_hv = 1,
-	};
-	struct counter *c;
-	int fd;
-
-	if (m->counter_count == COUNTERS || attach_sealed)
-		return NULL;
-	c = &m->counters[m->counter_count];
-	*c = (struct counter){ .type = type, .config = config, .fd = -1 };
-	fd = (int)syscall(SYS_perf_event_open, &attr, 0, -1, -1, PERF_FLAG_FD_CLOEXEC);
-	if (fd < 0) {   /* what the kernel does may not be for us to see (perf_event_paranoid) */
-		attr.exclude_kernel = 1;
-		fd = (int)syscall(SYS_perf_event_open, &attr, 0, -1, -1, PERF_FLAG_FD_CLOEXEC);
-	}
-	if (fd >= 0)
-		fd = fd_move_up(fd);
-	if (fd >= 0) {
-		if (ioctl(fd, PERF_EVENT_IOC_ID, &c->event_id) == 0)
-			c->fd = fd;
-		else
-			close(fd);
-	}
-	m->counter_count++;
-	return c;
-}
-
-static uint64_t count(uint32_t type, uint64_t config)
-{
-	struct more *m = more();
-	struct counter *c = NULL;
-	uint64_t value = 0, id = 0;
-
-	for (uint32_t i = 0; m && !c && i < m->counter_count; i++)
-		if (m->counters[i].type == type && m->counters[i].config == config)
-			c = &m->counters[i];
-	if (!c && m)
-		c = open_counter(m, type, config);
-	if (!c || c->fd < 0 || attach_sealed)
-		return 0;
-	/* Somebody may have closed all descriptors and opened others: never read what is not ours. */
-	if (ioctl(c->fd, PERF_EVENT_IOC_ID, &id) < 0 || id != c->event_id) {
-		c->fd = -1;
-		return 0;
-	}
-	return read(c->fd, &value, sizeof(value)) == (ssize_t)sizeof(value) ? value : 0;
-}
-
 static uint64_t get_counter(uint32_t type, uint64_t config)
 {
 	int saved = errno;
-	uint64_t n = count(type, config);
+	struct more *m = more();
 
 	errno = saved;
-	return n;
-}
-
-/* ---- contexts of the application ---- */
-
-struct app_context {
-	char name[APP_NAME_MAX];        /* constant once count includes it */
-	trail_context_fn get;           /* NULL: nobody provides it */
-	void *arg;
-};
-
-static struct app_context *app_contexts;        /* mapped when the first name comes; under the registration lock */
-static uint32_t app_context_count;              /* stored with release, loaded with acquire */
-static uint32_t app_context_users;              /* threads that may be in a callback */
-
-uint32_t app_context_index(const char *name)
-{
-	size_t n = strlen(name);
-
-	if (!n || n >= APP_NAME_MAX)
-		return UINT32_MAX;
-	for (uint32_t i = 0; i < app_context_count; i++)
-		if (!strcmp(app_contexts[i].name, name))
-			return i;
-	if (!app_contexts) {
-		void *p = mmap(NULL, APP_CONTEXTS * sizeof(*app_contexts), PROT_READ | PROT_WRITE,
-			       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-
-		if (p == MAP_FAILED)
-			return UINT32_MAX;
-		app_contexts = p;
-	}
-	if (app_context_count == APP_CONTEXTS)
-		return UINT32_MAX;
-	memcpy(app_contexts[app_context_count].name, name, n + 1);
-	__atomic_store_n(&app_context_count, app_context_count + 1, __ATOMIC_RELEASE);
-	return app_context_count - 1;
-}
-
-static int set_app_context(const char *name, trail_context_fn get, void *arg)
-{
-	int saved = errno, err = 0;
-	uint32_t i;
-
-	if (!name || !strchr(name, ':') || strlen(name) >= APP_NAME_MAX)
-		return -EINVAL;
-	objects_lock();
-	i = app_context_index(name);
-	if (i == UINT32_MAX)
-		err = -ENOSPC;
-	else if (get && app_contexts[i].get)
-		err = -EEXIST;
-	else if (!get && !app_contexts[i].get)
-		err = -ENOENT;
-	if (!err && get)
-		app_contexts[i].arg = arg;
-	if (!err)       /* pairs with the load in app_value() */
-		__atomic_store_n(&app_contexts[i].get, get, __ATOMIC_SEQ_CST);
-	objects_unlock();
-	errno = saved;
-	return err;
-}
-
-TRAIL_EXPORT int trail_context_register(const char *name, trail_context_fn get, void *arg)
-{
-	return get ? set_app_context(name, get, arg) : -EINVAL;
-}
-
-TRAIL_EXPORT int trail_context_unregister(const char *name)
-{
-	int err = set_app_context(name, NULL, NULL);
-
-	/* Until nobody is in the callback: it may be about to be unmapped. */
-	for (int i = 0; !err && i < 10000 && __atomic_load_n(&app_context_users, __ATOMIC_SEQ_CST); i++)
-		sched_yield();
-	return err;
-}
-
-static void app_value(uint32_t index, struct trail_value *v)
-{
-	trail_context_fn get;
-
-	*v = (struct trail_value){ .type = TRAIL_VALUE_NONE };
-	if (index >= __atomic_load_n(&app_context_count, __ATOMIC_ACQUIRE))
-		return;
-	__atomic_fetch_add(&app_context_users, 1, __ATOMIC_SEQ_CST);
-	get = __atomic_load_n(&app_contexts[index].get, __ATOMIC_SEQ_CST);
-	if (get)
-		get(app_contexts[index].arg, v);
-	__atomic_fetch_sub(&app_context_users, 1, __ATOMIC_RELEASE);
-	if (v->type == TRAIL_VALUE_STRING && !v->s)
-		v->type = TRAIL_VALUE_NONE;
+	return m ? counters_read(&m->counters, type, config) : 0;
 }
 
 /* ---- writing ---- */
@@ -435,7 +280,7 @@ static size_t put_app(uint32_t index, uint8_t *at, size_t room)
 	struct trail_value v;
 	size_t n = 8;
 
-	app_value(index, &v);
+	app_context_value(index, &v);
 	if (room < 9)
 		return 0;
 	switch (v.type) {
@@ -589,54 +434,6 @@ bool context_refill(const struct extra *x, const void *ip)
 
 /* ---- for filters ---- */
 
-static bool app_filter_value(const char *name, struct filter_value *out)
-{
-	struct trail_value v;
-	uint32_t i = 0, n = __atomic_load_n(&app_context_count, __ATOMIC_ACQUIRE);
-
-	while (i < n && strcmp(app_contexts[i].name, name) != 0)
-		i++;
-	if (i == n)
-		return false;
-	app_value(i, &v);
-	switch (v.type) {
-	case TRAIL_VALUE_SIGNED:
-		*out = (struct filter_value){ .type = FILTER_SIGNED, .i = v.i };
-		return true;
-	case TRAIL_VALUE_UNSIGNED:
-		*out = (struct filter_value){ .type = FILTER_UNSIGNED, .u = v.u };
-		return true;
-	case TRAIL_VALUE_DOUBLE:
-		*out = (struct filter_value){ .type = FILTER_FLOAT, .f = v.d };
-		return true;
-	case TRAIL_VALUE_STRING:
-		*out = (struct filter_value){ .type = FILTER_STRING, .s = v.s, .len = strlen(v.s) };
-		return true;
-	default:
-		return false;
-	}
-}
-
-/* "TYPE:CONFIG" in hexadecimal; not by sscanf, for a signal handler may be here. */
-static bool counter_numbers(const char *s, uint32_t *type, uint64_t *config)
-{
-	uint64_t n[2] = { 0, 0 };
-
-	for (int part = 0; *s; s++) {
-		if (*s == ':' && part == 0)
-			part = 1;
-		else if (*s >= '0' && *s <= '9')
-			n[part] = n[part] << 4 | (uint64_t)(*s - '0');
-		else if (*s >= 'a' && *s <= 'f')
-			n[part] = n[part] << 4 | (uint64_t)(*s - 'a' + 10);
-		else
-			return false;
-	}
-	*type = (uint32_t)n[0];
-	*config = n[1];
-	return n[0] < UINT32_MAX;
-}
-
 bool context_value(void *ip, uint32_t kind, const char *name, struct filter_value *out)
 {
 	uint64_t value, config;
@@ -649,7 +446,7 @@ bool context_value(void *ip, uint32_t kind, const char *name, struct filter_valu
 		*out = (struct filter_value){ .type = FILTER_STRING, .s = get_procname(), .len = strlen(get_procname()) };
 		return true;
 	case TRAIL_CONTEXT_APP:
-		return name && app_filter_value(name, out);
+		return name && app_context_filter_value(name, out);
 	case TRAIL_CONTEXT_PERF:
 		if (!name || !counter_numbers(name, &type, &config))
 			return false;

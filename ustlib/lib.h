@@ -313,15 +313,21 @@ void TRAIL_HIDDEN register_abandon(void);       /* in a child that was forked be
 void TRAIL_HIDDEN register_identity(void);      /* the process may be another user's now */
 void TRAIL_HIDDEN register_identity_now(void);  /* the same with the lock held: it may be so without our having seen the call */
 
+/* pieces.c */
+void TRAIL_HIDDEN record_lost(struct trail__tp *tp);    /* counts an event that could not be put together */
+
 /* site.c */
 void TRAIL_HIDDEN sites_forked(void);
 
 /* record.c */
-uint64_t TRAIL_HIDDEN slot_clock(uint64_t mult, uint64_t base);
-void TRAIL_HIDDEN record_lost(struct trail__tp *tp);    /* one event that could not even be put together */
 void TRAIL_HIDDEN tp_missed(struct trail__tp *tp);
 extern TRAIL_HIDDEN bool missed_any;                    /* some hit was, since the last attach */
+
+/* slot.c: all async-signal-safe */
+uint64_t TRAIL_HIDDEN slot_clock(uint64_t mult, uint64_t base);
 bool TRAIL_HIDDEN slot_populate(const struct mapping *m, uint32_t ring, uint64_t subbuf);
 void TRAIL_HIDDEN slot_lost(const struct slot *slot, uint64_t n);
+/* Waits a while for room in the slot's ring. False: there will be none. *began: when the wait began; 0: not yet. */
+bool TRAIL_HIDDEN slot_wait(const struct slot *slot, uint64_t *began);
 
 #endif

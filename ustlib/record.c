@@ -11,73 +11,15 @@
  *	lost		neither: count it where the reader finds it
  */
 #include <errno.h>
-#include <pthread.h>
-#include <signal.h>
 #include <sys/mman.h>
-#include <sys/syscall.h>
-#include <time.h>
-#include <unistd.h>
 
 #include "ustlib/lib.h"
 #include "tracer/abi/filter_interp.h"
 #include "tracer/abi/ring_write.h"
 
-#ifndef MADV_POPULATE_WRITE
-#define MADV_POPULATE_WRITE 23
-#endif
-
 #define TRIES 200               /* aborts of one event before it counts as lost: a single-stepped writer would never end */
 #define AGAIN 3                 /* times that a hit asks the daemon anew */
 #define DONE_MAX 32             /* channels that record one event, as far as a hit remembers them */
-
-static uint64_t scale_tsc(uint64_t tsc, uint64_t mult, uint64_t base)
-{
-#ifdef __SIZEOF_INT128__
-	return (uint64_t)((unsigned __int128)tsc * mult >> 32) + base;
-#else   /* the same number in halves */
-	uint64_t low = mult & UINT32_MAX;
-	return tsc * (mult >> 32) + (tsc >> 32) * low + ((tsc & UINT32_MAX) * low >> 32) + base;
-#endif
-}
-
-uint64_t slot_clock(uint64_t mult, uint64_t base)
-{
-	struct timespec ts;
-#if defined(__x86_64__) || defined(__i386__)
-	if (unlikely(thread_state.clock.without_tsc)) {
-		uint64_t tsc, passed = thread_clock(&tsc);
-
-		return mult ? scale_tsc(tsc, mult, base) + passed : thread_state.clock.then + passed;
-	}
-	if (mult)
-		return scale_tsc(__builtin_ia32_rdtsc(), mult, base);
-#endif
-	(void)mult, (void)base, (void)scale_tsc;
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
-}
-
-/*
- * Makes a sub-buffer's memory present before its first use by this process: a store into a page that cannot be had would be a
- * SIGBUS, and one into a page that others made is a fault, which costs more one by one.
- */
-bool slot_populate(const struct mapping *m, uint32_t ring, uint64_t subbuf)
-{
-	uint64_t place = subbuf & (m->subbuf_count - 1), bit = ring * (uint64_t)m->subbuf_count + place;
-	uint8_t *at = m->base + m->ring_offset + ring * m->ring_stride + m->data_offset + place * m->subbuf_size;
-	int saved = errno;
-	bool ok = true;
-
-	if (!m->populate || __atomic_load_n(&m->present[bit / 8], __ATOMIC_RELAXED) & 1u << bit % 8)
-		return true;
-	if (attach_sealed)
-		return false;
-	ok = syscall(SYS_madvise, at, m->subbuf_size, MADV_POPULATE_WRITE) == 0;
-	if (ok)
-		__atomic_fetch_or(&m->present[bit / 8], (uint8_t)(1u << bit % 8), __ATOMIC_RELAXED);
-	errno = saved;
-	return ok;
-}
 
 bool missed_any;
 
@@ -89,20 +31,6 @@ void tp_missed(struct trail__tp *tp)
 	if (missed)
 		__atomic_fetch_add(missed, 1, __ATOMIC_RELAXED);
 	__atomic_store_n(&missed_any, true, __ATOMIC_RELAXED);
-}
-
-void slot_lost(const struct slot *slot, uint64_t n)
-{
-	uint32_t ring = 0;
-	unsigned int cpu;
-
-	if (rseq_usable)
-		cpu = __atomic_load_n(&rseq_real()->cpu_id, __ATOMIC_RELAXED);
-	else if (attach_sealed || syscall(SYS_getcpu, &cpu, NULL, NULL) < 0)
-		cpu = 0;
-	if (slot->mapping->kind == TRAIL_RINGS_CPU && cpu < slot->mapping->ring_count)
-		ring = cpu;
-	ring_lost((struct trail_ring *)(slot->rings + ring * slot->ring_stride), n);
 }
 
 #ifdef __x86_64__
@@ -144,68 +72,6 @@ static enum room room(const struct slot *slot, struct trail_ring *ring, uint32_t
 	return slot_populate(m, cpu, next) ? ROOM_NEXT : ROOM_NONE;
 }
 
-/* Microseconds of CLOCK_MONOTONIC, never 0. */
-static uint64_t monotonic_us(void)
-{
-	struct timespec ts;
-
-	thread_now(&ts);
-	return (uint64_t)ts.tv_sec * 1000000 + (uint64_t)ts.tv_nsec / 1000 + 1;
-}
-
-/*
- * False: a signal that asks the process to end is there. It is kept until after the pause, so that its handler does not
- * run within a wait that would then continue; a thread that has it blocked does not wait either.
- */
-static bool pause_for(uint64_t us)
-{
-	const struct timespec pause = { .tv_nsec = (long)us * 1000 };
-	sigset_t ending, old, pending;
-
-	sigemptyset(&ending);
-	sigaddset(&ending, SIGTERM);
-	sigaddset(&ending, SIGINT);
-	pthread_sigmask(SIG_BLOCK, &ending, &old);
-	nanosleep(&pause, NULL);
-	sigemptyset(&pending);
-	sigpending(&pending);
-	pthread_sigmask(SIG_SETMASK, &old, NULL);
-	return !sigismember(&pending, SIGTERM) && !sigismember(&pending, SIGINT);
-}
-
-/*
- * A full ring in discard mode may be waited for, if the user and the channel allow it. The daemon makes room; it says
- * nothing, so this looks, less and less often; and whether there still is a daemon. A sleep may last much longer than it
- * was asked to: what counts is the time that has passed. *began: when the wait for this event began; 0: not yet.
- */
-static bool wait_for_room(const struct slot *slot, uint64_t *began)
-{
-	struct mapping *m = slot->mapping;
-	uint64_t most = __atomic_load_n(&m->blocking, __ATOMIC_RELAXED), passed, us;
-	int saved = errno;
-
-	if (!context_may_block || attach_sealed || m->mode != TRAIL_MODE_DISCARD || !most)
-		return false;
-	if (!*began)
-		*began = monotonic_us();
-	passed = monotonic_us() - *began;
-	if (passed >= most)
-		return false;
-	us = passed < 1000 ? 50 : passed < 100000 ? 1000 : 10000;
-	if (!pause_for(us < most - passed ? us : most - passed)) {
-		errno = saved;
-		return false;
-	}
-	if ((monotonic_us() - *began) / 200000 != passed / 200000 && !daemon_lives(slot->lane)) {
-		/* Nor does the next event wait, until a daemon comes with a plan. */
-		__atomic_store_n(&m->blocking, 0, __ATOMIC_RELAXED);
-		errno = saved;
-		return false;
-	}
-	errno = saved;
-	return __atomic_load_n(slot->on, __ATOMIC_RELAXED) == slot->on_value;
-}
-
 /* Whether an event of that size will ever fit. */
 static bool fits_at_all(const struct slot *slot, size_t len)
 {
@@ -240,7 +106,7 @@ static __attribute__((noinline, cold)) bool write_slow(const struct slot *slot, 
 			return !on;
 		switch (room(slot, ring, c.cpu, c.head, len)) {
 		case ROOM_NONE:
-			if (fits_at_all(slot, len) && wait_for_room(slot, &began)) {
+			if (fits_at_all(slot, len) && slot_wait(slot, &began)) {
 				tries--;
 				continue;
 			}
