@@ -281,10 +281,8 @@ void md_ctf_print_event(const struct md_event *e, uint32_t stream_id, struct md_
 	md_buf_deinit(&name);
 }
 
-static void put_stream(const struct md_stream *s, struct md_buf *out)
+void md_ctf_print_stream(const struct md_stream *s, struct md_buf *out)
 {
-	uint32_t id;
-
 	md_buf_printf(out,
 		      "stream {\n\tid = %" PRIu32 ";\n\tevent.header := struct event_header_%s;\n",
 		      s->id, s->header == MD_HEADER_COMPACT ? "compact" : "large");
@@ -295,6 +293,13 @@ static void put_stream(const struct md_stream *s, struct md_buf *out)
 		md_buf_puts(out, "\t};\n");
 	}
 	md_buf_puts(out, "};\n\n");
+}
+
+static void put_stream(const struct md_stream *s, struct md_buf *out)
+{
+	uint32_t id;
+
+	md_ctf_print_stream(s, out);
 	for (id = 0; id <= MD_EVENT_ID_MAX; id++) {
 		const struct md_event *e = md_stream_lookup(s, id);
 

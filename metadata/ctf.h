@@ -14,6 +14,8 @@
  */
 int md_ctf_print(const struct md_trace *t, struct md_buf *out);
 
+/* Appends the one `stream { … };` block, without its events. */
+void md_ctf_print_stream(const struct md_stream *s, struct md_buf *out);
 /* Appends the one `event { … };` block, `stream_id` included. */
 void md_ctf_print_event(const struct md_event *e, uint32_t stream_id, struct md_buf *out);
 

@@ -49,6 +49,7 @@ for group in "$@"; do
 		;;
 	test)
 		need babeltrace2 babeltrace2 babeltrace2 babeltrace2 has babeltrace2
+		need lttng-tools lttng-tools lttng-tools lttng-tools has lttng-relayd
 		need busybox busybox busybox busybox has busybox
 		need g++ gcc-c++ g++ gcc has g++
 		need util-linux util-linux util-linux util-linux has setpriv

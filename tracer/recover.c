@@ -94,7 +94,7 @@ size_t recovery_sessions(struct tracer *t, bool only_unwritten)
 	unclaimed = sessions_restore(t);
 	if (only_unwritten)
 		cds_list_for_each_entry(s, &t->sessions, node)
-			if (s->output)
+			if (s->output && !s->streamed)
 				read_output(s);
 	return unclaimed;
 }

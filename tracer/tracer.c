@@ -21,6 +21,7 @@
 #include "tracer/ring/reader.h"
 #include "tracer/snapshot/snapshot.h"
 #include "tracer/output/output.h"
+#include "tracer/relay/relay.h"
 #include "tracer/os/syncer.h"
 #include "tracer/trigger/trigger.h"
 #include "tracer/view/view.h"
@@ -28,6 +29,7 @@
 /* What a session has besides its channels: session/part.h. A later part may use an earlier one. */
 static const struct session_part *const session_parts[] = { &text_part, &output_part, &snapshot_part,
 							&trigger_part, NULL };
+static const struct output_sink *const sinks[] = { &relay_sink, NULL };
 
 #define SYNC_SECONDS 10         /* that a clean end waits for disks */
 #define SYSTEM_APPS "/run/trailfs/apps"
@@ -157,6 +159,7 @@ struct tracer *tracer_new(const struct tracer_config *config)
 	CDS_INIT_LIST_HEAD(&t->retries);
 	CDS_INIT_LIST_HEAD(&t->dead_snapshots);
 	t->parts = session_parts;
+	t->sinks = sinks;
 	t->domains[DOMAIN_USER] = &user_domain;
 	t->domains[DOMAIN_KERNEL] = &kernel_domain;
 	t->config = *config;

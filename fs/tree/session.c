@@ -226,7 +226,10 @@ static int store_output(const struct node *n, const struct who *who, const char 
 	int line, rc = copy ? 0 : -ENOMEM;
 
 	(void)replace;
-	if (copy && copy[strspn(copy, " \t\r\n")])
+	/* Two addresses, one for control and one for data, are two words or lines. */
+	if (copy && !strncmp(copy, "tcp", 3))
+		word = copy;
+	else if (copy && copy[strspn(copy, " \t\r\n")])
 		rc = words_value(copy, &word, &line, err);
 	else if (copy)
 		*copy = 0;

@@ -68,7 +68,8 @@ bool output_flush(struct session *s)
 	struct output *o = output_if_running(s);
 	bool done;
 
-	if (!o)
+	/* A relay keeps nothing here: views read the rings. */
+	if (!o || o->net)
 		return !s->tracer->only_unwritten;
 	done = request_writer(o, OUTPUT_FLUSH, 300);
 	pthread_mutex_lock(&o->lock);
@@ -127,11 +128,14 @@ void output_suspend(struct session *s)
 int output_clear_verb(struct session *s, struct tr_err *err)
 {
 	struct output *o = output_if_running(s);
+	int ret = 0;
 
-	(void)err;
-	if (o)
-		request_writer(o, OUTPUT_CLEAR, 800);
-	return 0;
+	if (o && request_writer(o, OUTPUT_CLEAR, 800)) {
+		pthread_mutex_lock(&o->lock);
+		ret = o->clear_error;
+		pthread_mutex_unlock(&o->lock);
+	}
+	return ret ? tr_fail(err, ret, "the output cannot be cleared: %s", output_explain(o, ret)) : 0;
 }
 
 int output_metadata_verb(struct session *s, struct tr_err *err)
@@ -155,11 +159,24 @@ int output_rotate_verb(struct session *s, struct tr_err *err)
 		pthread_mutex_unlock(&o->lock);
 	}
 	return ret ? tr_fail(err, ret, "the chunk cannot be moved to the archives: %s",
-			     strerror(-ret))
+			     output_explain(o, ret))
 		   : 0;
 }
 
 /* ---- create, start, destroy ---- */
+
+const struct output_sink *output_sink_of(const struct tracer *t, const char *value)
+{
+	for (const struct output_sink *const *sink = t->sinks; *sink; sink++)
+		if ((*sink)->takes(value))
+			return *sink;
+	return &file_sink;
+}
+
+const char *output_explain(const struct output *o, int err)
+{
+	return o->sink->explain ? o->sink->explain(err) : strerror(-err);
+}
 
 struct output *output_create(struct session *s, const char *path, int dir)
 {
@@ -177,6 +194,7 @@ struct output *output_create(struct session *s, const char *path, int dir)
 	o->ino = st.st_ino;
 	o->s = s;
 	o->dir = dir;
+	o->sink = &file_sink;
 	o->state = -1;
 	pthread_mutex_init(&o->lock, NULL);
 	pthread_condattr_init(&attr);
@@ -222,7 +240,7 @@ static int open_checkpoint(struct output *o)
 		o->ino = o->head.ino;
 		return 0;
 	}
-	if (o->dir < 0)
+	if (o->dir < 0 && !o->net)
 		return -ENOENT;
 	o->head = (struct checkpoint_head){
 		.magic = CHECKPOINT_MAGIC, .dev = o->dev, .ino = o->ino, .begin = wall_clock()
@@ -258,7 +276,8 @@ int output_start(struct session *s, struct tr_err *err)
 		memcpy(o->archive, o->head.archive, sizeof(o->archive));
 	/* The thread must open an earlier daemon's directory even if nothing is being recorded. */
 	pthread_mutex_lock(&o->lock);
-	o->inherited = o->wake = o->dir < 0;
+	o->wake = o->dir < 0;
+	o->inherited = o->wake && !o->net;
 	pthread_mutex_unlock(&o->lock);
 	if (!ret)
 		ret = start_thread(o);
@@ -278,7 +297,7 @@ void output_destroy(struct session *s)
 	if (!o)
 		return;
 	for (size_t i = 0; i < o->count; i++)
-		stream_writer_destroy(o->streams[i]);
+		o->sink->remove(o, o->streams[i]);
 	free(o->streams);
 	while (o->traces) {
 		struct trace_dir *t = o->traces;
@@ -286,6 +305,8 @@ void output_destroy(struct session *s)
 		o->traces = t->next;
 		trace_dir_destroy(t);
 	}
+	if (o->net)
+		o->sink->detach(o);
 	if (o->dir >= 0)
 		close(o->dir);
 	if (o->state >= 0)

@@ -5,6 +5,7 @@
  *
  *	output.c                create, start and destroy an output; requests to the writer
  *	writer.c                the writer: when it reads the rings, how it serves requests
+ *	sink.h, file_sink.c     where packets go: what the writer calls; the row for a directory
  *	stream_writer.c         one stream: the packets of its ring, into its files
  *	stream_writer_files.c   … make, trim, sync and remove these files
  *	stream_files_restore.c  … continue the files of an earlier daemon
@@ -35,6 +36,7 @@
 #include "tracer/os/cred.h"
 #include "tracer/os/syncer.h"
 #include "tracer/output/checkpoint.h"
+#include "tracer/output/sink.h"
 #include "tracer/ring/reader.h"
 #include "tracer/ring/stream_files.h"
 #include "tracer/session/session.h"
@@ -75,11 +77,14 @@ struct stream_writer {
 	uint64_t spare;
 	uint64_t file_size;             /* limit of a file, bytes; 0: no limit */
 	uint32_t file_count;            /* limit of the number of files; 0: no limit */
+	struct relay_stream *net;       /* relay/: the stream on the connection; NULL: files */
 };
 
 struct output {
 	struct session *s;
 	char *path;                     /* as the user wrote it */
+	const struct output_sink *sink; /* constant */
+	struct relay *net;              /* relay/: the connection; NULL: a directory */
 	struct cred cred;               /* of the session's owner */
 	mode_t mode;                    /* of the directories made */
 	int dir;                        /* the output directory; -1: not open */
@@ -120,6 +125,7 @@ struct output {
 	uint64_t chunk, archives;       /* the current chunk's number; number of archives */
 	char archive[64];               /* name of the last archive; "": none */
 	int rotate_error;               /* of the last rotation, or 0 */
+	int clear_error;                /* of the last clear, or 0 */
 	struct snapshot_copy *copies;   /* snapshot/snapshot_copy.c: waiting copies, oldest first */
 	bool copying;                   /* a thread for the copies runs */
 	uint64_t lost_files;            /* removed or truncated by other programs */
@@ -134,6 +140,10 @@ extern const struct session_part output_part;
 
 /* Takes dir over unless it returns NULL (no memory). */
 struct output *output_create(struct session *s, const char *path, int dir);
+/* The reason of an error of the writer, -errno, as a user can understand it. */
+const char *output_explain(const struct output *o, int err);
+/* The sink that takes this value of `output`; file_sink if no other does. */
+const struct output_sink *output_sink_of(const struct tracer *t, const char *value);
 /*
  * Before the first start: makes sure that the output's directory exists and has no trace, and that
  * no other session writes to it (else -EEXIST). Caller holds tracer.lock, which is released during
@@ -187,6 +197,8 @@ int stream_writer_write(struct output *o, struct stream_writer *os, bool all);
 /* Makes the position visible to the views. */
 void stream_writer_publish(const struct stream_writer *os);
 uint64_t stream_writer_pending(const struct stream_writer *os); /* bytes in the ring */
+/* The files, or the relay, and the checkpoint have all up to os->at: makes room in the ring. */
+void stream_writer_consume(struct stream_writer *os, uint64_t missed);
 /* Counts bytes and packets that are in files now, for `status`. */
 void output_count_written(struct output *o, uint64_t bytes, unsigned int packets);
 /* pwritev of all. The number of bytes written; *err: why not all. Changes iov. */
@@ -255,8 +267,11 @@ int trace_dir_sync(struct output *o, const struct trace_dir *t);
 /* ---- rotate.c ---- */
 
 int output_rotate(struct output *o);
+/* The current chunk is complete and has been archived elsewhere: counts it and begins the next. */
+int output_begin_chunk(struct output *o);
 /* Completes a rotation that an earlier daemon began. */
 int output_finish_rotation(struct output *o, int dir);
-void output_clear(struct output *o);
+int output_clear(struct output *o);
+void output_reset_counts(struct output *o);     /* after a clear: for `status` */
 
 #endif

@@ -112,6 +112,12 @@ static int next_chunk(struct output *o)
 	return 0;
 }
 
+int output_begin_chunk(struct output *o)
+{
+	name_archive(&o->head);
+	return next_chunk(o);
+}
+
 int output_finish_rotation(struct output *o, int dir)
 {
 	int err = move_directories(o, dir);
@@ -190,7 +196,14 @@ int output_rotate(struct output *o)
 	return 0;
 }
 
-void output_clear(struct output *o)
+void output_reset_counts(struct output *o)
+{
+	pthread_mutex_lock(&o->lock);
+	o->bytes = o->packets = o->chunk_bytes = o->pending = 0;
+	pthread_mutex_unlock(&o->lock);
+}
+
+int output_clear(struct output *o)
 {
 	struct session *s = o->s;
 	bool entered = o->dir >= 0 && cred_enter(&o->cred) == 0;
@@ -222,7 +235,6 @@ void output_clear(struct output *o)
 	}
 	if (entered)
 		cred_leave(&o->cred);
-	pthread_mutex_lock(&o->lock);
-	o->bytes = o->packets = o->chunk_bytes = o->pending = 0;
-	pthread_mutex_unlock(&o->lock);
+	output_reset_counts(o);
+	return 0;
 }

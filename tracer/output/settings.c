@@ -31,14 +31,52 @@ struct owner {
 	mode_t mode;
 };
 
+/* The session's output is now that one; NULL: none. */
+static void set_output(struct session *s, struct output *o)
+{
+	s->output = o;
+	s->streamed = o && o->net;
+}
+
+/* An output of a sink that is no directory. */
+static int create_remote(struct session *s, const struct output_sink *sink, const char *value,
+			 struct output **out, struct tr_err *err)
+{
+	struct output *o = output_create(s, value, -1);
+	struct session none = { .output = o };
+	int ret = o ? sink->attach(o, value, err) : -ENOMEM;
+
+	if (!ret) {
+		o->sink = sink;
+		*out = o;
+		return 0;
+	}
+	output_destroy(&none);
+	return ret == -ENOMEM ? tr_fail(err, ret, "out of memory") : ret;
+}
+
+static int restore_remote(struct session *s, const struct output_sink *sink, const char *value)
+{
+	struct output *o = NULL;
+	int ret = s->output ? -EINVAL : create_remote(s, sink, value, &o, NULL);
+
+	if (!ret)
+		set_output(s, o);
+	return ret;
+}
+
 static int restore_output(struct session *s, const char *path, bool by_default)
 {
+	const struct output_sink *sink = output_sink_of(s->tracer, path);
+
 	/* A program that only reads the buffers does not write files. */
 	if (s->tracer->reading && !s->tracer->only_unwritten)
 		return 0;
+	if (sink != &file_sink)
+		return restore_remote(s, sink, path);
 	if (s->output || output_dir_check(path, NULL))
 		return -EINVAL;
-	s->output = output_create(s, path, -1);
+	set_output(s, output_create(s, path, -1));
 	if (s->output)
 		s->output->by_default = by_default;
 	return s->output ? 0 : -ENOMEM;
@@ -146,7 +184,7 @@ static int check_unshared(const struct session *s, struct tr_err *err)
 	cds_list_for_each_entry(other, &s->tracer->sessions, node) {
 		const struct output *o = other != s && output_runs(other) ? other->output : NULL;
 
-		if (o && o->ino == ours->ino && o->dev == ours->dev)
+		if (o && !o->net && o->ino == ours->ino && o->dev == ours->dev)
 			return tr_fail(err, -EEXIST, "session '%s' writes to this directory",
 				       other->name);
 	}
@@ -159,9 +197,6 @@ static int resolve_path(const struct session *s, const char *value, uid_t uid,
 {
 	int ret;
 
-	if (!strncmp(value, "net://", 6))
-		return tr_fail_at(err, -EOPNOTSUPP, value, 0,
-				  "streaming to a relay daemon is not supported; write a path");
 	if (!strcmp(value, DEFAULT))
 		return default_path(s->name, uid, path, OUTPUT_DIR_PATH_MAX + 1, err);
 	ret = value[0] ? output_dir_check(value, err) : 0;
@@ -177,10 +212,14 @@ static int resolve_path(const struct session *s, const char *value, uid_t uid,
 static int make_output(struct session *s, const char *value, const struct owner *of,
 		       struct output **out, struct tr_err *err)
 {
+	const struct output_sink *sink = output_sink_of(s->tracer, value);
 	char path[OUTPUT_DIR_PATH_MAX + 1];
-	int dir, ret = resolve_path(s, value, of->uid, path, err);
+	int dir, ret;
 
 	*out = NULL;
+	if (sink != &file_sink)
+		return create_remote(s, sink, value, out, err);
+	ret = resolve_path(s, value, of->uid, path, err);
 	if (ret || !value[0])
 		return ret;
 	dir = make_dir(path, of, false, err);
@@ -214,7 +253,7 @@ static int store_output(struct session *s, const char *value, struct tr_err *err
 	if (!ret) {
 		struct output *old = s->output;
 
-		s->output = none.output;
+		set_output(s, none.output);
 		none.output = old;
 		session_save(s);
 		session_changed(s);
@@ -270,7 +309,7 @@ int output_prepare(struct session *s, struct tr_err *err)
 	char *copy;
 	int dir;
 
-	while (s->output && !s->starts && !s->output->started) {
+	while (s->output && !s->streamed && !s->starts && !s->output->started) {
 		snprintf(before, sizeof(before), "%s", s->output->path);
 		memcpy(path, before, sizeof(path));
 		by_default = s->output->by_default;
@@ -382,10 +421,10 @@ static void exchange_outputs(struct session *a, struct session *b)
 	struct output *o = a->output;
 	uint64_t size = a->rotate_size, period = a->rotate_period;
 
-	a->output = b->output;
+	set_output(a, b->output);
 	a->rotate_size = b->rotate_size;
 	a->rotate_period = b->rotate_period;
-	b->output = o;
+	set_output(b, o);
 	b->rotate_size = size;
 	b->rotate_period = period;
 	if (a->output)

@@ -48,11 +48,13 @@ void output_show_status(struct session *s, struct md_buf *out)
 	if (o->lost_files)
 		md_buf_printf(out, "output_files_lost %" PRIu64 "\n", o->lost_files);
 	if (o->error)
-		md_buf_printf(out, "output_error %s, since %s\n", strerror(-o->error), when);
+		md_buf_printf(out, "output_error %s, since %s\n", output_explain(o, o->error), when);
 	if (o->rotate_error)
-		md_buf_printf(out, "rotation_error %s\n", strerror(-o->rotate_error));
+		md_buf_printf(out, "rotation_error %s\n", output_explain(o, o->rotate_error));
 	if (syncgroup_error(o->sync))
 		md_buf_printf(out, "sync_error %s\n", strerror(syncgroup_error(o->sync)));
+	if (o->sink->show)
+		o->sink->show(o, out);
 	show_pending(o, out);
 	pthread_mutex_unlock(&o->lock);
 }
@@ -68,7 +70,7 @@ void session_troubles(struct session *s, struct md_buf *out)
 		md_buf_printf(out,
 			      "output: %s: events are discarded (and counted) when the buffers are "
 			      "full, until it can be written again\n  %s\n",
-			      strerror(-o->error), o->path);
+			      output_explain(o, o->error), o->path);
 	if (o->lost_files)
 		md_buf_printf(out,
 			      "output: other programs have removed or cut %" PRIu64
@@ -77,7 +79,7 @@ void session_troubles(struct session *s, struct md_buf *out)
 			      o->lost_files, o->path);
 	if (o->rotate_error)
 		md_buf_printf(out, "rotate: the chunk cannot be moved to the archives: %s\n",
-			      strerror(-o->rotate_error));
+			      output_explain(o, o->rotate_error));
 	if (syncgroup_error(o->sync))
 		md_buf_printf(out, "output: what was written may not be on the disk: %s\n",
 			      strerror(syncgroup_error(o->sync)));

@@ -175,7 +175,7 @@ uint64_t output_put(int fd, struct iovec *iov, int count, uint64_t at, int *err)
 }
 
 /* Frees the space in the ring. The files and the checkpoint have its packets. */
-static void set_consumed(struct stream_writer *os, uint64_t missed)
+void stream_writer_consume(struct stream_writer *os, uint64_t missed)
 {
 	struct trail_ring *ring = region_ring(os->st.region, os->st.ring);
 
@@ -276,7 +276,7 @@ static int write_batch(struct output *o, struct stream_writer *os, struct batch 
 	checkpoint_slot_put(o->state, os->slot, &os->at);
 	end = end_of_files(os);
 	stream_files_grow(os->st.log, os->at.size, os->at.index_size, &end);
-	set_consumed(os, b->cut.missed);
+	stream_writer_consume(os, b->cut.missed);
 	output_count_written(o, whole, count);
 	return err;
 }
@@ -334,7 +334,7 @@ int stream_writer_write(struct output *o, struct stream_writer *os, bool all)
 		} else {
 			set_position(&os->at, &b.cut.at);
 			stream_writer_publish(os);
-			set_consumed(os, b.cut.missed);
+			stream_writer_consume(os, b.cut.missed);
 			break;
 		}
 	}

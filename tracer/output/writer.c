@@ -1,19 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The writer: the thread of an output. It wakes before a ring can fill, or when output.c requests
- * something, and writes the packets of all rings into files.
+ * something, and writes the packets of all rings where the sink has its place for them.
  */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
-#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include "tracer/base/hash.h"
 #include "tracer/kernel/kernel.h"
-#include "tracer/output/directory.h"
 #include "tracer/output/output.h"
 #include "tracer/session/streams.h"
 
@@ -48,7 +46,7 @@ static void note_error(struct output *o, int error)
 		o->s->tracer,
 		error ? "session %s: output: %s; recording continues until the buffers are full"
 		      : "session %s: output: %s",
-		o->s->name, error ? strerror(-error) : "written again");
+		o->s->name, error ? output_explain(o, error) : "written again");
 	report_change(o->s);
 }
 
@@ -88,7 +86,7 @@ static int take_slot(struct output *o, struct stream_writer *os)
 			continue;
 		if (old.key == os->at.key && old.ring == os->at.ring) {
 			os->at = old;
-			return stream_writer_restore(o, os);
+			return o->sink->restore(o, os, false);
 		}
 		/* The region is lost, but its files exist: continue them with the new region. */
 		old.key = os->at.key;
@@ -96,18 +94,19 @@ static int take_slot(struct output *o, struct stream_writer *os)
 		old.pos = old.events = 0;
 		old.lost_before = old.lost;
 		os->at = old;
-		return stream_writer_restore(o, os);
+		return o->sink->restore(o, os, false);
 	}
-	os->at.name = name;
+	if (err != -ENOENT)
+		return err;
 	/* No earlier daemon has written this stream. */
-	os->trace->early = os->trace->early || err == -ENOENT;
-	return err == -ENOENT ? checkpoint_slot_put(o->state, os->slot, &os->at) : err;
+	os->at.name = name;
+	err = o->sink->restore(o, os, true);
+	return err ? err : checkpoint_slot_put(o->state, os->slot, &os->at);
 }
 
 static int add_stream(struct output *o, const struct stream *st)
 {
-	struct trace_dir *t = trace_dir_of(o, st->trace);
-	struct stream_writer *os = t ? stream_writer_create(o, st, t) : NULL, **more;
+	struct stream_writer *os = o->sink->add(o, st), **more;
 	int err;
 
 	if (!os)
@@ -117,8 +116,7 @@ static int add_stream(struct output *o, const struct stream *st)
 		o->streams = more;
 	err = more ? take_slot(o, os) : -ENOMEM;
 	if (err) {
-		stream_files_clear(os->st.log);
-		stream_writer_destroy(os);
+		o->sink->remove(o, os);
 		return err;
 	}
 	os->seen = true;
@@ -161,7 +159,7 @@ static int mark_streams(struct output *o, const struct stream_set *set)
 		if (o->streams[i]->seen || err)
 			o->streams[n++] = o->streams[i];
 		else
-			stream_writer_destroy(o->streams[i]);
+			o->sink->remove(o, o->streams[i]);
 	}
 	o->count = n;
 	for (size_t i = 0; i < o->count; i++)
@@ -192,7 +190,6 @@ static int write_stream(struct output *o, struct stream_writer *os, bool all, ui
 {
 	uint64_t size = os->st.region->geo.subbuf_size, pos = os->at.pos;
 	bool due = all, whole = os->mark.head / size > (pos > size ? pos : size) / size;
-	int err;
 
 	if (os->switch_period && now - os->switched >= os->switch_period) {
 		os->switched = now;
@@ -201,45 +198,7 @@ static int write_stream(struct output *o, struct stream_writer *os, bool all, ui
 	if (!whole &&
 	    !(due && (os->mark.head > pos || os->at.lost_before + os->mark.lost > os->at.lost)))
 		return 0;
-	err = stream_writer_check_files(o, os);
-	err = err ? err : trace_dir_ready(o, os->trace);
-	return err ? err : stream_writer_write(o, os, due);
-}
-
-/* Opens the directory of an earlier daemon again. -ESTALE: the path leads to another directory. */
-static int reopen_dir(struct output *o)
-{
-	struct stat st;
-	int dir, err;
-
-	if (o->dir >= 0)
-		return 0;
-	err = cred_enter(&o->cred);
-	if (err)
-		return err;
-	dir = output_dir_open(o->path, o->cred.uid, false, o->mode, NULL);
-	err = dir < 0 ? dir : fstat(dir, &st) < 0 ? -errno : 0;
-	if (!err && (st.st_dev != o->head.dev || st.st_ino != o->head.ino))
-		err = -ESTALE;
-	if (!err && o->head.moving)
-		err = output_finish_rotation(o, dir);
-	/*
-	 * Files that the earlier daemon did not sync, in this chunk or an older one, are unknown:
-	 * sync the whole file system.
-	 */
-	if (!err)
-		syncgroup_fail(o->sync, syncgroup_add_system_of(o->sync, dir));
-	cred_leave(&o->cred);
-	if (err) {
-		if (dir >= 0)
-			close(dir);
-		return err;
-	}
-	pthread_mutex_lock(&o->lock);
-	o->inherited = false;
-	o->dir = dir;
-	pthread_mutex_unlock(&o->lock);
-	return 0;
+	return o->sink->write(o, os, due);
 }
 
 /* One pass over all streams. all: up to the last event, not only full sub-buffers. */
@@ -255,8 +214,8 @@ static int write_streams(struct output *o, bool all, struct pressure *p)
 		kernel_drain(o->s);
 	}
 	err = session_streams(o->s, NULL, &set);
-	if (!err)
-		err = reopen_dir(o);
+	if (!err && o->sink->open)
+		err = o->sink->open(o);
 	if (err) {
 		stream_set_deinit(&set);
 		return err;
@@ -265,7 +224,7 @@ static int write_streams(struct output *o, bool all, struct pressure *p)
 	if (!err)
 		err = mark_streams(o, &set);
 	if (!err)
-		err = trace_dirs_begin(o);
+		err = o->sink->begin(o);
 	stream_set_deinit(&set);
 	/* A rotation processes each stream a second time, and then moves the directories. */
 	set_steps(o, all ? (o->rotates ? 2 : 1) * o->count + 1 : 0);
@@ -275,17 +234,19 @@ static int write_streams(struct output *o, bool all, struct pressure *p)
 
 		if (i)
 			output_count_step(o);
-		one = all ? stream_writer_check_files(o, os) : 0;
+		one = all && o->sink->check ? o->sink->check(o, os) : 0;
 		err = err ? err : one;
 		measure_pressure(os, p);
 		one = write_stream(o, os, all, now);
 		err = err ? err : one;
 		p->some = p->some || os->at.pos != pos || os->mark.head > os->at.pos;
-		p->pending += stream_writer_pending(os);
+		p->pending += o->net ? 0 : stream_writer_pending(os);
 	}
-	for (struct trace_dir *t = o->traces; t && all && !err; t = t->next)
-		if (t->place)
-			err = trace_dir_ready(o, t);
+	one = o->sink->end_pass(o, all);
+	err = err ? err : one;
+	/* Only now is it known what the relay has. */
+	for (size_t i = 0; i < o->count && o->net; i++)
+		p->pending += stream_writer_pending(o->streams[i]);
 	cred_leave(&o->cred);
 	pthread_mutex_lock(&o->lock);
 	o->pending = p->pending;
@@ -293,21 +254,13 @@ static int write_streams(struct output *o, bool all, struct pressure *p)
 	return err;
 }
 
-static void sync_files(struct output *o)
+static void clear_output(struct output *o)
 {
-	if (cred_enter(&o->cred))
-		return;
-	for (size_t i = 0; i < o->count; i++)
-		syncgroup_fail(o->sync, stream_writer_sync(o, o->streams[i]));
-	for (struct trace_dir *t = o->traces; t; t = t->next)
-		syncgroup_fail(o->sync, trace_dir_sync(o, t));
-	cred_leave(&o->cred);
-}
+	int err = o->sink->clear(o);
 
-static void mark_metadata_stale(struct output *o)
-{
-	for (struct trace_dir *t = o->traces; t; t = t->next)
-		t->version = 0;
+	pthread_mutex_lock(&o->lock);
+	o->clear_error = err;
+	pthread_mutex_unlock(&o->lock);
 }
 
 /* Serves all requests made so far, in an order that suits all of them. */
@@ -318,21 +271,25 @@ static void serve_requests(struct output *o, const bool *asked, struct pressure 
 
 	o->rotates = asked[OUTPUT_ROTATE];
 	if (asked[OUTPUT_METADATA])
-		mark_metadata_stale(o);
+		o->sink->regenerate(o);
 	if (asked[OUTPUT_CLEAR])
-		output_clear(o);
+		clear_output(o);
 	err = write_streams(o, true, p);
 	note_error(o, err);
-	if (asked[OUTPUT_ROTATE] || (asked[OUTPUT_FINISH] && rotated_once)) {
-		err = output_rotate(o);
+	if (asked[OUTPUT_ROTATE] || (asked[OUTPUT_FINISH] && rotated_once && !o->sink->finish)) {
+		err = o->sink->rotate(o);
 		pthread_mutex_lock(&o->lock);
 		o->rotate_error = err;
 		o->rotating = false;
 		pthread_mutex_unlock(&o->lock);
 		report_change(o->s);
 	}
-	if (asked[OUTPUT_SYNC] || asked[OUTPUT_FINISH])
-		sync_files(o);
+	if ((asked[OUTPUT_SYNC] || asked[OUTPUT_FINISH]) && o->sink->sync && !cred_enter(&o->cred)) {
+		o->sink->sync(o);
+		cred_leave(&o->cred);
+	}
+	if (asked[OUTPUT_FINISH] && o->sink->finish)
+		o->sink->finish(o);
 	set_steps(o, 0);
 }
 

@@ -116,6 +116,7 @@ struct tracer {
 	struct cds_list_head retries;           /* struct app */
 	const struct domain_ops *domains[DOMAINS];      /* session/domain.h; constant */
 	const struct session_part *const *parts;        /* session/part.h; ends with NULL; constant */
+	const struct output_sink *const *sinks;         /* output/sink.h; ends with NULL; constant */
 	struct cds_list_head dead_snapshots;    /* snapshot/snapshot.c */
 	bool keeper_pending;                    /* the keeper does not have some buffer yet */
 	bool rescan_pending;                    /* a registration was not opened: no descriptor, no memory */
@@ -174,6 +175,7 @@ struct session {
 	uint64_t buffers_refused;               /* not made: the share had no room */
 	uint64_t buffers_lost;                  /* the keeper had ended when the daemon started */
 	struct output *output;                  /* output/output.h; NULL: events stay in the rings */
+	bool streamed;                          /* the output is no directory: views read the rings */
 	uint64_t rotate_size, rotate_period;    /* bytes, us; 0: no automatic rotation */
 	bool ending;                            /* its removal has begun: it cannot be started */
 	struct session_seen seen;               /* trigger/watch.c */

@@ -17,7 +17,7 @@ static bool used(const struct region *r, uint32_t ring)
 
 static int add_stream(struct stream_set *set, const struct stream_group *cl, struct buffer *b, uint32_t ring)
 {
-	bool output = cl->channel->session->output != NULL;
+	bool output = cl->channel->session->output && !cl->channel->session->streamed;
 	struct stream_files *log = output ? buffer_files(b, ring) : NULL;
 	struct stream *st;
 

@@ -236,8 +236,8 @@ void snapshot_copy_add(struct session *s, struct snapshot *sn)
 	struct snapshot_copy *c, **last;
 	int err;
 
-	/* Before the first start a snapshot is empty. */
-	if (!output_runs(s) || !count)
+	/* Before the first start a snapshot is empty. A relay gets no snapshots. */
+	if (!output_runs(s) || s->streamed || !count)
 		return;
 	if (!sn->copy[0])
 		name_copy(s, sn);

@@ -36,7 +36,7 @@ mount_tree -o tz=UTC
 mkdir "$S/bad"
 refused relative "$S/bad/output" EINVAL 'absolute path'
 refused "$out/../x" "$S/bad/output" EINVAL "without '..'"
-refused net://host "$S/bad/output" EOPNOTSUPP 'relay'
+refused net:// "$S/bad/output" EINVAL 'host name'
 refused "$MNT/version/x" "$S/bad/output" ENOTDIR 'cannot be used'
 mkdir -p "$out/used/ust"
 is "output at first" '' "$(cat "$S/bad/output")"

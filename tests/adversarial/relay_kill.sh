@@ -1,0 +1,138 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-or-later
+# TIMEOUT: 300
+#
+# relay_kill.sh: a relay that is absent, killed by -9 under load again and again, stopped for a while; a daemon that is
+# killed. Each event that was emitted is on the relay or was counted as discarded, and the files are readable but for
+# the packet that the killed relay was writing. SOAK=1: 50 kills of the relay, 20 of the daemon.
+. "$(dirname "$0")/../lib/mount.sh"
+. "$top/tests/lib/relay.sh"
+ticker=$BUILD/tests/lib/ticker
+need_relay
+kills=4 daemons=2
+[ -z "${SOAK-}" ] || kills=50 daemons=20
+
+connected() { grep -q '^relay connected' "$S/$1/status"; }
+drained() { [ "$(key pending_bytes "$S/$1/status")" = 0 ] && connected "$1"; }
+
+# The numbers n of all events in the relay's directories of a session, each once. What a killed relay has of the packet
+# that it was writing is cut off, as the index says.
+numbers() { # SESSION
+	for trace in "$relay_out/$(hostname)/$1"-*/; do
+		cut_traces "$trace"
+		[ -z "$(find "$trace" -name metadata)" ] || read_relay "$trace"
+	done | sed 's/.* n = \([0-9]*\) .*/\1/' | sort -un
+}
+
+# A stream file that is longer than its index says is cut; so is an index that is longer than its file.
+cut_traces() { # DIRECTORY
+	find "$1" -path '*/index/*.idx' | while read -r idx; do
+		f=${idx%/index/*}/$(basename "$idx" .idx)
+		set -- $(od -An -v -t u8 --endian=big -j 16 -w72 "$idx" | awk -v size="$(stat -c %s "$f")" '
+			NF == 9 && $1 == at && at + $2 / 8 <= size { at += $2 / 8; n++ } END { printf "%d %d", at, n }')
+		truncate -s "$1" "$f"
+		truncate -s $((16 + 72 * $2)) "$idx"
+	done
+	# Killed before it had an index.
+	find "$1" -name 'channel0_*' ! -name '*.idx' | while read -r f; do
+		[ -e "${f%/*}/index/${f##*/}.idx" ] || truncate -s 0 "$f"
+	done
+	find "$1" -name metadata -size 0 | while read -r f; do rm -r "${f%/*}"; done
+}
+
+emit() { # until stop_emitting
+	"$ticker" 0 "$1" >"$work/emitted" &
+	emitter=$!
+}
+stop_emitting() {
+	kill -TERM $emitter
+	wait $emitter
+	emitted=$(cat "$work/emitted")
+}
+
+check_all() { # SESSION: what was emitted is there, or counted
+	within 60 drained "$1" || fail "not all is on the relay: $(cat "$S/$1/status")"
+	lost=$(key events_discarded "$S/$1/status")
+	rmdir "$S/$1"
+	got=$(numbers "$1" | wc -l)
+	is "$1: events on the relay, and discarded ones ($lost)" "$emitted" $((got + lost))
+}
+
+start_relay
+mount_tree -o tz=UTC
+
+# Absent at the start: nothing waits, and what the buffers hold comes when the relay does.
+kill_relay
+relay_session absent
+put start "$S/absent/control"
+"$ticker" 1000 0 || fail ticker
+before=$(date +%s)
+is "stop without a relay" EIO "$(tool open "$S/absent/control" wt write "stop\n")"
+[ $(($(date +%s) - before)) -le 3 ] || fail "stop has waited too long"
+has "$(cat "$S/absent/status")" '^relay not connected yet'
+has "$(cat "$S/absent/status")" '^output_error Connection refused'
+has "$(cat "$S/absent/error")" 'Connection refused'
+[ "$(key pending_bytes "$S/absent/status")" != 0 ] || fail "nothing is pending without a relay"
+start_relay
+emitted=1000
+check_all absent
+
+# Killed under load
+relay_session killed
+put 4096 "$c/subbuf_size"
+put start "$S/killed/control"
+emit 20
+i=0
+while [ $i -lt $kills ]; do
+	i=$((i + 1))
+	within 60 connected killed || fail "the relay was not found again: $(cat "$S/killed/status")"
+	sleep 0.2
+	kill_relay
+	start_relay
+done
+within 60 connected killed || fail "the relay was not found again"
+stop_emitting
+put stop "$S/killed/control"
+[ "$(key relay_connections "$S/killed/status")" -gt $kills ] || fail "relay_connections: $(cat "$S/killed/status")"
+check_all killed
+
+# Stopped for a while: the buffers fill, the losses are counted, and stop does not wait for the relay.
+relay_session stalled
+put 4096 "$c/subbuf_size"
+put start "$S/stalled/control"
+emit 20
+within 20 connected stalled || fail "not connected"
+kill -STOP "$relay_pid"
+sleep 1
+before=$(date +%s)
+(echo stop >"$S/stalled/control") 2>/dev/null
+[ $(($(date +%s) - before)) -le 3 ] || fail "stop has waited too long"
+put start "$S/stalled/control"
+kill -CONT "$relay_pid"
+sleep 0.2
+stop_emitting
+put stop "$S/stalled/control"
+within 20 drained stalled || fail "stalled for ever: $(cat "$S/stalled/status")"
+echo "stalled: $emitted emitted, $(key events_discarded "$S/stalled/status") discarded"
+# The ticker went on while the session was stopped.
+rmdir "$S/stalled"
+[ "$(numbers stalled | wc -l)" -gt 0 ] || fail "no events"
+
+# The daemon killed: the next one goes on with what the relay had not confirmed.
+relay_session daemon
+put 4096 "$c/subbuf_size"
+put start "$S/daemon/control"
+emit 20
+i=0
+while [ $i -lt $daemons ]; do
+	i=$((i + 1))
+	within 60 connected daemon || fail "not connected: $(cat "$S/daemon/status")"
+	sleep 0.2
+	kill -KILL $(daemon_pids)
+	umount -l "$MNT" 2>/dev/null || fusermount3 -u -z "$MNT"
+	mount_tree -o tz=UTC
+done
+stop_emitting
+put stop "$S/daemon/control"
+check_all daemon
+echo "$checks checks"

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Where the packets of an output go: a row of functions that the writer calls. file_sink.c has the
+ * row for a directory; a later room has that for a relay, and tracer.c lists it in tracer.sinks.
+ *
+ * Unless a line says otherwise, the writer's thread calls the function, with the owner's rights,
+ * and NULL means that there is nothing to do. Functions return 0 or -errno.
+ */
+#ifndef TRACER_OUTPUT_SINK_H
+#define TRACER_OUTPUT_SINK_H
+
+#include <stdbool.h>
+
+#include "metadata/buf.h"
+#include "tracer/base/err.h"
+
+struct output;
+struct stream;
+struct stream_writer;
+
+struct output_sink {
+	/* Any thread. Whether a value of `output` names such a place. NULL: a path of a directory. */
+	bool (*takes)(const char *value);
+	/*
+	 * Any thread, no other knows the output yet. Sets output.net from the value, and
+	 * output.path to the form that is shown. -EINVAL with a sentence.
+	 */
+	int (*attach)(struct output *o, const char *value, struct tr_err *err);
+	void (*detach)(struct output *o);       /* any thread: the writer has ended. Frees output.net */
+
+	int (*open)(struct output *o);          /* before each pass; with the daemon's rights */
+	/* A new stream, without a position. NULL: no memory. */
+	struct stream_writer *(*add)(struct output *o, const struct stream *st);
+	/* It has its slot, in os->at; new_slot: no earlier daemon wrote it. */
+	int (*restore)(struct output *o, struct stream_writer *os, bool new_slot);
+	void (*remove)(struct output *o, struct stream_writer *os);     /* frees it; any thread */
+	int (*begin)(struct output *o);         /* the streams are known, before their packets */
+	int (*check)(struct output *o, struct stream_writer *os);       /* in each complete pass */
+	/* Packets up to the mark; all: also of a partial sub-buffer. */
+	int (*write)(struct output *o, struct stream_writer *os, bool all);
+	int (*end_pass)(struct output *o, bool all);
+	void (*sync)(struct output *o);
+	void (*regenerate)(struct output *o);   /* the metadata is to be written anew */
+	int (*rotate)(struct output *o);        /* with the daemon's rights */
+	int (*clear)(struct output *o);         /* with the daemon's rights */
+	void (*finish)(struct output *o);       /* nothing is written any more */
+
+	/* Any thread, with output.lock: lines `key value`; the reason of an error. */
+	void (*show)(const struct output *o, struct md_buf *out);
+	const char *(*explain)(int err);
+};
+
+extern const struct output_sink file_sink;
+
+#endif
