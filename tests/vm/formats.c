@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "metadata/model.h"
-#include "tracer/kevent/format.h"
+#include "tracer/kevent/kevent.h"
 
 static unsigned events, fields, bad;
 

@@ -7,7 +7,7 @@
 
 #include "tracer/probe/probe.h"
 #include "tracer/backend/event_probe.h"
-#include "tracer/kevent/syscall_string.h"
+#include "tracer/kevent/kevent.h"
 
 enum { FIELDS_MAX = 13, WORD_MAX = 64 };
 

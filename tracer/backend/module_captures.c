@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* What trail.ko captures through the pointers of system calls, and the formats of its records. */
 #include "tracer/backend/module_syscalls.h"
-#include "tracer/kevent/syscall_string.h"
+#include "tracer/kevent/kevent.h"
 
 #include <inttypes.h>
 #include <stdio.h>

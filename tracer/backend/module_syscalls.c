@@ -2,7 +2,7 @@
 /* System calls for trail.ko: see module_syscalls.h. */
 #include "tracer/backend/module_syscalls.h"
 #include "tracer/backend/event_probe.h"
-#include "tracer/kevent/syscall_string.h"
+#include "tracer/kevent/kevent.h"
 #include "tracer/kevent/lttng_names.h"
 
 #include <errno.h>

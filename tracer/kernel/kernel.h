@@ -30,7 +30,7 @@
 #include "tracer/session/session.h"
 #include "tracer/abi/filter_interp.h"
 #include "tracer/probe/probe.h"
-#include "tracer/kevent/format.h"
+#include "tracer/kevent/kevent.h"
 #include "tracer/kernel/thread_table.h"
 
 #define KEVENT_COMPAT "compat_"         /* prefix of the names of 32-bit programs' system calls */

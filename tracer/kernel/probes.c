@@ -21,7 +21,7 @@
 #include "tracer/probe/probe.h"
 #include "tracer/kernel/kernel.h"
 #include "tracer/rule/kernel_pattern.h"
-#include "tracer/kevent/kallsyms.h"
+#include "tracer/kevent/kevent.h"
 #include "tracer/os/open_as.h"
 #include "tracer/ring/reader.h"
 

@@ -1,31 +1,33 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The type model and the filter tables of a kernel event: see kevent/format.h. */
+/* The type model and the filter tables of a kernel event: see kevent/kevent.h. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "metadata/buf.h"
-#include "tracer/kevent/enum_labels.h"
+#include "tracer/kevent/kevent.h"
 #include "tracer/kevent/syscall_struct.h"
 
 static const struct md_type text_element = {
 	.kind = MD_INT, .size = 1, .is_signed = true, .base = 10, .encoding = MD_ENCODING_UTF8
 };
 
-static struct md_type integer(const struct kformat_field *f)
+static struct md_type make_integer(const struct kformat_field *f)
 {
-	return (struct md_type){ .kind = MD_INT, .size = f->to, .is_signed = f->is_signed, .big_endian = f->big_endian,
-				 .base = f->hex ? 16 : 10 };
+	return (struct md_type){ .kind = MD_INT, .size = f->to, .is_signed = f->is_signed,
+				 .big_endian = f->big_endian, .base = f->hex ? 16 : 10 };
 }
 
 static bool set_elements(const struct kformat_field *f, struct md_type *t)
 {
 	bool is_array =
 		f->kind == KFORMAT_TEXT || f->kind == KFORMAT_ARRAY || f->kind == KFORMAT_LOC_ARRAY;
-	struct md_type element = f->kind == KFORMAT_TEXT ? text_element : integer(f);
+	struct md_type element = f->kind == KFORMAT_TEXT ? text_element : make_integer(f);
 
-	*t = (struct md_type){ .kind = is_array ? MD_ARRAY : MD_SEQUENCE, .count = is_array ? f->count : 0,
-			       .length_size = is_array ? 0 : 4 };
+	if (is_array)
+		*t = (struct md_type){ .kind = MD_ARRAY, .count = f->count };
+	else
+		*t = (struct md_type){ .kind = MD_SEQUENCE, .length_size = 4 };
 	t->element = malloc(sizeof(*t->element));
 	if (t->element)
 		*t->element = element;
@@ -34,13 +36,14 @@ static bool set_elements(const struct kformat_field *f, struct md_type *t)
 
 static bool set_structs(const struct kformat_field *f, struct md_type *t)
 {
-	*t = (struct md_type){ .kind = MD_SEQUENCE, .length_size = 4, .element = calloc(1, sizeof(*t->element)) };
+	*t = (struct md_type){ .kind = MD_SEQUENCE, .length_size = 4 };
+	t->element = calloc(1, sizeof(*t->element));
 	return t->element && kstruct_type(f->structure, t->element);
 }
 
 static bool set_labels(const struct kformat_field *f, struct md_type *t)
 {
-	*t = integer(f);
+	*t = make_integer(f);
 	t->kind = MD_ENUM;
 	t->mappings = calloc(f->label_count, sizeof(*t->mappings));
 	if (!t->mappings)
@@ -62,7 +65,7 @@ static bool set_type(const struct kformat_field *f, struct md_type *t)
 	case KFORMAT_INT:
 		if (f->label_count)
 			return set_labels(f, t);
-		*t = integer(f);
+		*t = make_integer(f);
 		return true;
 	case KFORMAT_STRING:
 	case KFORMAT_ADDRESS:
@@ -71,7 +74,7 @@ static bool set_type(const struct kformat_field *f, struct md_type *t)
 		return true;
 	case KFORMAT_LOC_INT:
 	case KFORMAT_PORT:
-		*t = integer(f);
+		*t = make_integer(f);
 		return true;
 	case KFORMAT_STRUCT:
 		return kstruct_type(f->structure, t);
@@ -102,14 +105,16 @@ struct md_event *kformat_event(const struct kformat *f)
 	return e;
 }
 
-static struct trail_reg_field filter_field(const struct kformat_field *f)
+static struct trail_reg_field make_filter_field(const struct kformat_field *f)
 {
 	static const uint8_t kinds[] = {
-		[KFORMAT_INT] = TRAIL_KIND_INT, [KFORMAT_TEXT] = TRAIL_KIND_ARRAY, [KFORMAT_ARRAY] = TRAIL_KIND_ARRAY,
-		[KFORMAT_STRING] = TRAIL_KIND_STRING, [KFORMAT_SEQUENCE] = TRAIL_KIND_SEQUENCE, [KFORMAT_RWBS] = TRAIL_KIND_INT,
-		[KFORMAT_ADDRESS] = TRAIL_KIND_STRING,
-		[KFORMAT_SYMBOL] = TRAIL_KIND_STRING, [KFORMAT_LOC_INT] = TRAIL_KIND_INT, [KFORMAT_LOC_ARRAY] = TRAIL_KIND_ARRAY,
-		[KFORMAT_PORT] = TRAIL_KIND_INT, [KFORMAT_V4] = TRAIL_KIND_SEQUENCE, [KFORMAT_V6] = TRAIL_KIND_SEQUENCE,
+		[KFORMAT_INT] = TRAIL_KIND_INT, [KFORMAT_TEXT] = TRAIL_KIND_ARRAY,
+		[KFORMAT_ARRAY] = TRAIL_KIND_ARRAY, [KFORMAT_STRING] = TRAIL_KIND_STRING,
+		[KFORMAT_SEQUENCE] = TRAIL_KIND_SEQUENCE, [KFORMAT_RWBS] = TRAIL_KIND_INT,
+		[KFORMAT_ADDRESS] = TRAIL_KIND_STRING, [KFORMAT_SYMBOL] = TRAIL_KIND_STRING,
+		[KFORMAT_LOC_INT] = TRAIL_KIND_INT, [KFORMAT_LOC_ARRAY] = TRAIL_KIND_ARRAY,
+		[KFORMAT_PORT] = TRAIL_KIND_INT, [KFORMAT_V4] = TRAIL_KIND_SEQUENCE,
+		[KFORMAT_V6] = TRAIL_KIND_SEQUENCE,
 	};
 	struct trail_reg_field r = { .kind = kinds[f->kind], .size = f->to };
 
@@ -147,8 +152,11 @@ static struct trail_reg_field filter_field(const struct kformat_field *f)
 	return r;
 }
 
-/* Filters know no structures, and so not where what follows is. */
-static uint32_t filterable(const struct kformat *k)
+/*
+ * The number of fields that filters can use: structures, and fields after them, have no known
+ * place.
+ */
+static uint32_t count_filter_fields(const struct kformat *k)
 {
 	uint32_t n = 0;
 
@@ -160,14 +168,14 @@ static uint32_t filterable(const struct kformat *k)
 
 int kformat_make_filter(struct kformat *k)
 {
-	uint32_t i, n = filterable(k);
+	uint32_t i, n = count_filter_fields(k);
 	struct md_buf strings = MD_BUF_INIT;
 
 	k->filter_fields = calloc((size_t)n + 1, sizeof(*k->filter_fields));
 	if (!k->filter_fields)
 		return -ENOMEM;
 	for (i = 0; i < n; i++) {
-		k->filter_fields[i] = filter_field(&k->fields[i]);
+		k->filter_fields[i] = make_filter_field(&k->fields[i]);
 		k->filter_fields[i].name = (uint32_t)strings.len;
 		md_buf_put(&strings, k->fields[i].name, strlen(k->fields[i].name) + 1);
 	}
@@ -178,7 +186,8 @@ int kformat_make_filter(struct kformat *k)
 
 void kformat_filter_event(const struct kformat *f, struct filter_event *e)
 {
-	*e = (struct filter_event){ .fields = f->filter_fields, .field_count = filterable(f), .strings = f->filter_strings };
+	*e = (struct filter_event){ .fields = f->filter_fields, .strings = f->filter_strings,
+				    .field_count = count_filter_fields(f) };
 }
 
 const char *kformat_name(const struct kformat *f)

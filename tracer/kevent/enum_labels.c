@@ -1,32 +1,32 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Names of values in the print formats of kernel events: see kevent/enum_labels.h. */
+/* Labels of values in the print formats of kernel events: see kevent/kevent.h. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "tracer/kevent/enum_labels.h"
+#include "tracer/kevent/kevent.h"
 #include "tracer/kevent/lttng_names.h"
 
 struct scan {
 	const char *p, *end;
 };
 
-static void blanks(struct scan *s)
+static void skip_blanks(struct scan *s)
 {
 	while (s->p < s->end && (*s->p == ' ' || *s->p == '\t'))
 		s->p++;
 }
 
-static bool eat(struct scan *s, char c)
+static bool skip_char(struct scan *s, char c)
 {
-	blanks(s);
+	skip_blanks(s);
 	if (s->p == s->end || *s->p != c)
 		return false;
 	s->p++;
 	return true;
 }
 
-static int digit(char c)
+static int digit_value(char c)
 {
 	return c >= '0' && c <= '9'   ? c - '0'
 	       : c >= 'a' && c <= 'f' ? c - 'a' + 10
@@ -34,21 +34,21 @@ static int digit(char c)
 				      : 99;
 }
 
-/* 12, 0x0c, -3, 8UL */
-static bool literal(struct scan *s, int64_t *n)
+/* Parses 12, 0x0c, -3, 8UL. */
+static bool parse_literal(struct scan *s, int64_t *n)
 {
-	bool negative = eat(s, '-');
+	bool negative = skip_char(s, '-');
 	int base = 10, digits = 0;
 	uint64_t v = 0;
 
-	blanks(s);
+	skip_blanks(s);
 	if (s->end - s->p > 2 && s->p[0] == '0' && (s->p[1] == 'x' || s->p[1] == 'X')) {
 		base = 16;
 		s->p += 2;
 	}
-	for (; s->p < s->end && digit(*s->p) < base; s->p++, digits++) {
+	for (; s->p < s->end && digit_value(*s->p) < base; s->p++, digits++) {
 		if (__builtin_mul_overflow(v, (unsigned int)base, &v) ||
-		    __builtin_add_overflow(v, (uint64_t)digit(*s->p), &v))
+		    __builtin_add_overflow(v, (uint64_t)digit_value(*s->p), &v))
 			return false;
 	}
 	while (s->p < s->end && digits && strchr("uUlL", *s->p) && *s->p)
@@ -57,22 +57,23 @@ static bool literal(struct scan *s, int64_t *n)
 	return digits;
 }
 
-/* A literal, (1UL << 3), with parentheses or without. */
-static bool value(struct scan *s, int64_t *n)
+/* Parses a literal or (1UL << 3), with or without parentheses. */
+static bool parse_value(struct scan *s, int64_t *n)
 {
 	int64_t shift;
 	int open = 0;
 
-	while (open < 8 && eat(s, '('))
+	while (open < 8 && skip_char(s, '('))
 		open++;
-	if (!literal(s, n))
+	if (!parse_literal(s, n))
 		return false;
 	for (;;) {
-		if (eat(s, '<')) {
-			if (!eat(s, '<') || !literal(s, &shift) || shift < 0 || shift > 63)
+		if (skip_char(s, '<')) {
+			if (!skip_char(s, '<') || !parse_literal(s, &shift) || shift < 0 ||
+			    shift > 63)
 				return false;
 			*n = (int64_t)((uint64_t)*n << shift);
-		} else if (open && eat(s, ')')) {
+		} else if (open && skip_char(s, ')')) {
 			open--;
 		} else {
 			return !open;
@@ -80,9 +81,9 @@ static bool value(struct scan *s, int64_t *n)
 	}
 }
 
-static bool text(struct scan *s, const char **name, size_t *len)
+static bool parse_text(struct scan *s, const char **name, size_t *len)
 {
-	if (!eat(s, '"'))
+	if (!skip_char(s, '"'))
 		return false;
 	*name = s->p;
 	for (; s->p < s->end && *s->p != '"'; s->p++) {
@@ -93,7 +94,7 @@ static bool text(struct scan *s, const char **name, size_t *len)
 	return s->p < s->end && s->p++ && *len;
 }
 
-static int add(struct kformat_field *f, int64_t value, const char *name, size_t len)
+static int add_label(struct kformat_field *f, int64_t value, const char *name, size_t len)
 {
 	struct md_mapping *m = &f->labels[f->label_count];
 
@@ -105,8 +106,8 @@ static int add(struct kformat_field *f, int64_t value, const char *name, size_t 
 	return 0;
 }
 
-/* { 1, "A" }, … , up to the parenthesis. */
-static int labels(struct scan *s, struct kformat_field *f)
+/* Parses { 1, "A" }, … , up to the closing parenthesis. */
+static int parse_labels(struct scan *s, struct kformat_field *f)
 {
 	const char *name;
 	int64_t n;
@@ -116,47 +117,47 @@ static int labels(struct scan *s, struct kformat_field *f)
 	if (!f->labels)
 		return -ENOMEM;
 	do {
-		if (!eat(s, '{') || !value(s, &n) || !eat(s, ',') || !text(s, &name, &len) ||
-		    !eat(s, '}'))
+		if (!skip_char(s, '{') || !parse_value(s, &n) || !skip_char(s, ',') ||
+		    !parse_text(s, &name, &len) || !skip_char(s, '}'))
 			return -EINVAL;
 		if (f->label_count == KLABELS_MAX || len > TRAIL_NAME_MAX)
 			return -EINVAL;
-		if (add(f, n, name, len))
+		if (add_label(f, n, name, len))
 			return -ENOMEM;
-	} while (eat(s, ','));
-	return eat(s, ')') ? 0 : -EINVAL;
+	} while (skip_char(s, ','));
+	return skip_char(s, ')') ? 0 : -EINVAL;
 }
 
-/* REC->NAME, and the delimiter of flags. */
-static bool argument(struct scan *s, const char *name, bool flags)
+/* Skips REC->NAME, and the delimiter of flags. */
+static bool skip_argument(struct scan *s, const char *name, bool flags)
 {
 	size_t n = strlen(name);
 
-	blanks(s);
+	skip_blanks(s);
 	if ((size_t)(s->end - s->p) < 5 + n || memcmp(s->p, "REC->", 5) ||
 	    memcmp(s->p + 5, name, n))
 		return false;
 	s->p += 5 + n;
-	if (!eat(s, ','))
+	if (!skip_char(s, ','))
 		return false;
 	if (!flags)
 		return true;
-	if (!eat(s, '"'))
+	if (!skip_char(s, '"'))
 		return false;
 	while (s->p < s->end && *s->p != '"')
 		s->p++;
-	return eat(s, '"') && eat(s, ',');
+	return skip_char(s, '"') && skip_char(s, ',');
 }
 
-/* To the size of what there is. */
-static void shrink(struct kformat_field *f)
+/* Frees the unused part of the array. */
+static void shrink_labels(struct kformat_field *f)
 {
 	struct md_mapping *fewer = realloc(f->labels, f->label_count * sizeof(*fewer));
 
 	f->labels = fewer ? fewer : f->labels;
 }
 
-static void drop(struct kformat_field *f)
+static void free_labels(struct kformat_field *f)
 {
 	while (f->label_count)
 		free(f->labels[--f->label_count].name);
@@ -175,7 +176,7 @@ int klabels_known(const char *event, const char *field, struct kformat_field *f)
 	if (n && !f->labels)
 		return -ENOMEM;
 	while ((row = kname_label(event, field, f->label_count)))
-		if (add(f, row->value, row->name, strlen(row->name)))
+		if (add_label(f, row->value, row->name, strlen(row->name)))
 			return -ENOMEM;
 	return 0;
 }
@@ -191,13 +192,13 @@ int klabels_parse(const char *print, size_t len, struct kformat_field *f)
 		s = (struct scan){ print, print + len };
 		while ((s.p = memmem(s.p, (size_t)(s.end - s.p), calls[i], strlen(calls[i])))) {
 			s.p += strlen(calls[i]);
-			if (!argument(&s, f->kernel_name, i == 1))
+			if (!skip_argument(&s, f->kernel_name, i == 1))
 				continue;
-			ret = labels(&s, f);
+			ret = parse_labels(&s, f);
 			if (ret)
-				drop(f);
+				free_labels(f);
 			else
-				shrink(f);
+				shrink_labels(f);
 			return ret == -ENOMEM ? ret : 0;
 		}
 	}

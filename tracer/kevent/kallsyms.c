@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "tracer/kevent/kallsyms.h"
+#include "tracer/kevent/kevent.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,21 +8,23 @@
 #include "metadata/buf.h"
 
 #define SYMBOLS_MAX (4u << 20)
-#define FAR (1u << 20)          /* bytes: no function is that long */
+#define FAR (1u << 20)          /* bytes: longer than any function */
 
 struct symbol {
 	uint64_t address;
-	uint32_t name;          /* in names; grows with the place in the file */
+	uint32_t name;          /* in names; grows with the position in the file */
 };
 
 struct ksyms {
 	struct symbol *symbols; /* sorted by address */
 	size_t count;
-	struct md_buf names;    /* ended by NUL each */
+	struct md_buf names;    /* each with a NUL */
 };
 
-/* `ffffffff81000000 T _stext`, and `\t[module]` behind it for those of modules. False: no function. */
-static bool parse(char *line, uint64_t *address, char **name)
+/*
+ * Parses `ffffffff81000000 T _stext`, for modules followed by `\t[module]`. False: not a function.
+ */
+static bool parse_line(char *line, uint64_t *address, char **name)
 {
 	char *end, *p;
 
@@ -35,7 +37,7 @@ static bool parse(char *line, uint64_t *address, char **name)
 	return *p && strlen(p) <= KSYMS_NAME_MAX;
 }
 
-static bool add(struct ksyms *s, uint64_t address, const char *name)
+static bool add_symbol(struct ksyms *s, uint64_t address, const char *name)
 {
 	struct symbol *more;
 
@@ -50,7 +52,7 @@ static bool add(struct ksyms *s, uint64_t address, const char *name)
 	return !s->names.failed;
 }
 
-static int by_address(const void *a, const void *b)
+static int compare_addresses(const void *a, const void *b)
 {
 	const struct symbol *x = a, *y = b;
 
@@ -69,8 +71,8 @@ struct ksyms *ksyms_load(const char *path)
 	size_t size = 0;
 
 	while (good && s->count < SYMBOLS_MAX && getline(&line, &size, f) >= 0)
-		if (parse(line, &address, &name) && address)
-			good = add(s, address, name);
+		if (parse_line(line, &address, &name) && address)
+			good = add_symbol(s, address, name);
 	free(line);
 	if (f)
 		fclose(f);
@@ -78,7 +80,7 @@ struct ksyms *ksyms_load(const char *path)
 		ksyms_free(s);
 		return NULL;
 	}
-	qsort(s->symbols, s->count, sizeof(*s->symbols), by_address);
+	qsort(s->symbols, s->count, sizeof(*s->symbols), compare_addresses);
 	return s;
 }
 
@@ -95,7 +97,7 @@ const char *ksyms_find(const struct ksyms *s, uint64_t address)
 {
 	size_t low = 0, high = s->count, middle;
 
-	while (low < high) {            /* the first that lies behind */
+	while (low < high) {            /* finds the first one above the address */
 		middle = low + (high - low) / 2;
 		if (s->symbols[middle].address <= address)
 			low = middle + 1;
@@ -123,9 +125,9 @@ bool ksyms_readable(const char *path)
 	char line[1024], *name;
 	uint64_t address = 0;
 
-	/* The first ones of a kernel may be at 0 by right, but not so many functions. */
+	/* The first symbols of a kernel may be at address 0, but not the first thousand. */
 	for (int i = 0; f && !address && i < 1000 && fgets(line, sizeof(line), f); i++)
-		if (!parse(line, &address, &name))
+		if (!parse_line(line, &address, &name))
 			address = 0;
 	if (f)
 		fclose(f);

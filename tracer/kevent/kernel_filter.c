@@ -14,19 +14,19 @@ struct print {
 	const struct filter_event *event;
 	const struct filter_info *info;
 	struct md_buf *out;
-	bool exact;                     /* nothing was left out */
+	bool exact;                     /* no condition was left out */
 };
 
-/* An integer of the record, whose bytes, or the lowest of them, are those in the trace. */
+/* An integer of the record. The trace has all of its bytes, or the lowest ones. */
 struct operand {
 	const char *name;               /* the kernel's */
 	unsigned int size;
 	bool is_signed;                 /* in the trace … */
-	bool kernel_signed;             /* … and when the kernel compares it */
-	bool narrow;                    /* these are the lowest bytes of what the record has */
+	bool kernel_signed;             /* when the kernel compares it */
+	bool narrow;                    /* the trace has only the lowest bytes */
 };
 
-static bool operand(const struct print *p, const struct filter_node *n, struct operand *o)
+static bool find_operand(const struct print *p, const struct filter_node *n, struct operand *o)
 {
 	const struct filter_info *i = &p->info[n->id];
 	const struct kformat_field *f;
@@ -45,7 +45,7 @@ static bool operand(const struct print *p, const struct filter_node *n, struct o
 	return true;
 }
 
-/* A constant that a field of that type can have, so that the kernel's truncation does nothing. */
+/* Whether a field of that type can have the constant, so that the kernel does not truncate it. */
 static bool has_constant(const struct filter_info *i, const struct operand *o)
 {
 	const struct filter_value *v = &i->value;
@@ -75,7 +75,7 @@ static void print_clear(const struct operand *o, uint64_t bits, struct md_buf *o
 	md_buf_printf(out, "!(%s & %" PRIu64 ")", o->name, bits);
 }
 
-/* The operand's bits are those of c, of which mask are all. */
+/* Prints "the operand's bits of mask are those of c". */
 static void print_equal(const struct operand *o, uint64_t c, uint64_t mask, struct md_buf *out)
 {
 	const char *between = "";
@@ -95,8 +95,9 @@ static void print_equal(const struct operand *o, uint64_t c, uint64_t mask, stru
 }
 
 /*
- * The operand is less than c, which is not 0. From the highest bit down: where c has a 1, a 0 decides; where c has a 0, there has to be one. `sign`
- * is a bit whose 0 and 1 have changed places in the operand, or 0.
+ * Prints "the operand is less than c", which is not 0. From the highest bit down: where c has a 1,
+ * a 0 in the operand decides; where c has a 0, the operand must have a 0. `sign`: a bit that is
+ * inverted in the operand, or 0.
  */
 static void print_less(const struct operand *o, uint64_t c, uint64_t mask, uint64_t sign,
 		       struct md_buf *out)
@@ -112,7 +113,7 @@ static void print_less(const struct operand *o, uint64_t c, uint64_t mask, uint6
 			md_buf_printf(out, "%s & %" PRIu64, o->name, run);
 		else
 			print_clear(o, run, out);
-		/* Below its lowest 1 nothing is less. */
+		/* Below the lowest 1 of c no operand is less. */
 		if (c & bit && !(c & (bit - 1)))
 			break;
 		md_buf_puts(out, c & bit ? " || (" : " && (");
@@ -149,7 +150,8 @@ static bool print_narrow(const struct operand *o, int op, uint64_t c, struct md_
 static bool print_comparison(struct print *p, const struct filter_node *n)
 {
 	static const struct { const char *name; int exchanged; } ops[OP_COUNT] = {
-		[OP_LT] = { "<", OP_GT }, [OP_LE] = { "<=", OP_GE }, [OP_GT] = { ">", OP_LT }, [OP_GE] = { ">=", OP_LE },
+		[OP_LT] = { "<", OP_GT }, [OP_LE] = { "<=", OP_GE },
+		[OP_GT] = { ">", OP_LT }, [OP_GE] = { ">=", OP_LE },
 		[OP_EQ] = { "==", OP_EQ }, [OP_NE] = { "!=", OP_NE },
 	};
 	const struct filter_node *field = n->first, *other = n->last;
@@ -158,18 +160,18 @@ static bool print_comparison(struct print *p, const struct filter_node *n)
 
 	if (!ops[op].name)
 		return false;
-	if (!operand(p, field, &o)) {
+	if (!find_operand(p, field, &o)) {
 		field = n->last;
 		other = n->first;
 		op = ops[op].exchanged;
-		if (!operand(p, field, &o))
+		if (!find_operand(p, field, &o))
 			return false;
 	}
 	if (!has_constant(&p->info[other->id], &o))
 		return false;
 	if (o.narrow)
 		return print_narrow(&o, op, p->info[other->id].value.u, p->out);
-	/* What is equal has the same bytes; what is less depends on the sign. */
+	/* Equality does not depend on the sign; order does. */
 	if (o.is_signed != o.kernel_signed && op != OP_EQ && op != OP_NE)
 		return false;
 	md_buf_printf(p->out, "%s %s ", o.name, ops[op].name);
@@ -202,14 +204,14 @@ static bool print_logic(struct print *p, const struct filter_node *n)
 	return any;
 }
 
-/* False: nothing that the kernel understands; what stands behind the old end of out is to be cut off. */
+/* False: the kernel cannot evaluate the node; the caller cuts out to its old length. */
 static bool print_node(struct print *p, const struct filter_node *n)
 {
 	return n->kind == NODE_LOGIC ? print_logic(p, n)
 				     : n->kind == NODE_BINARY && print_comparison(p, n);
 }
 
-/* 1: printed; 0: nothing to print; -EINVAL: the filter means nothing for this event; -ENOMEM */
+/* 1: printed; 0: nothing to print; -EINVAL: types clash for this event; -ENOMEM. */
 static int print_filter(const struct filter *f, struct print *p)
 {
 	struct filter_info *info = calloc(f->node_count, sizeof(*info));
@@ -249,27 +251,27 @@ bool kfilter_print(const struct filter *const *filters, size_t count, const stru
 
 /* ---- programs ---- */
 
-static uint8_t length_of(const struct kformat_field *f)
+static uint8_t length_kind(const struct kformat_field *f)
 {
 	return f->place == KFORMAT_LOC       ? FILTER_LENGTH_LOC
 	       : f->place == KFORMAT_REL_LOC ? FILTER_LENGTH_REL_LOC
 					     : FILTER_LENGTH_REST;
 }
 
-/* In the record, what is text in the trace: an array, or a sequence. */
-static void text_field(const struct kformat_field *f, struct trail_reg_field *r)
+/* Describes the text in the record: an array or a sequence. */
+static void place_text(const struct kformat_field *f, struct trail_reg_field *r)
 {
 	bool fixed = f->place == KFORMAT_FIXED, cut = f->kind == KFORMAT_TEXT;
 
 	r->size = 1;
 	r->flags = TRAIL_FIELD_TEXT;
 	r->kind = fixed ? TRAIL_KIND_ARRAY : TRAIL_KIND_SEQUENCE;
-	r->length = fixed ? 0 : length_of(f);
-	/* A dynamic one that becomes an array loses its last byte to a NUL. */
+	r->length = fixed ? 0 : length_kind(f);
+	/* A dynamic text that becomes an array loses its last byte to a NUL. */
 	r->count = fixed ? f->count : cut ? f->count - 1 : 0;
 }
 
-/* Makes a field of the payload one of the record; says where it is there. */
+/* Changes a field of the payload to one of the record; returns its offset there. */
 static uint32_t place_field(const struct kformat_field *f, struct trail_reg_field *r)
 {
 	switch (f->kind) {
@@ -284,20 +286,22 @@ static uint32_t place_field(const struct kformat_field *f, struct trail_reg_fiel
 	case KFORMAT_ARRAY:
 		return f->from == f->to ? f->offset : FILTER_OPAQUE;
 	case KFORMAT_SEQUENCE:
-		r->length = length_of(f);
+		r->length = length_kind(f);
 		r->count = 0;
 		return f->from == f->to ? f->offset : FILTER_OPAQUE;
 	case KFORMAT_TEXT:
 	case KFORMAT_STRING:
-		text_field(f, r);
+		place_text(f, r);
 		return f->offset;
 	default:
 		return FILTER_OPAQUE;
 	}
 }
 
-/* Without the filters whose types clash: of the record's fields some have other types. */
-static size_t sound_ones(const struct filter *const *filters, size_t count,
+/*
+ * Leaves out filters whose types clash for the payload: some fields of the record have other types.
+ */
+static size_t filter_sound(const struct filter *const *filters, size_t count,
 			 const struct filter_event *payload, const struct filter **out)
 {
 	size_t n = 0;
@@ -312,7 +316,8 @@ static void put_never(struct md_buf *out)
 {
 	uint8_t words[2][FILTER_WORD];
 
-	filter_put_word(words[0], (struct filter_word){ .op = FILTER_HEADER, .at = 2, .a = FILTER_VERSION });
+	filter_put_word(words[0], (struct filter_word){ .op = FILTER_HEADER, .at = 2,
+							.a = FILTER_VERSION });
 	filter_put_word(words[1], (struct filter_word){ .op = FILTER_RETURN });
 	md_buf_put(out, words, sizeof(words));
 }
@@ -331,7 +336,7 @@ bool kfilter_compile(const struct filter *const *filters, size_t count, const st
 	if (!sound)
 		return false;
 	kformat_filter_event(f, &e);
-	count = sound_ones(filters, count, &e, sound);
+	count = filter_sound(filters, count, &e, sound);
 	for (uint32_t i = 0; i < e.field_count; i++) {
 		fields[i] = e.fields[i];
 		places[i] = place_field(&f->fields[i], &fields[i]);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The names of kernel events: see kevent/lttng_names.h. */
+/* Lookups of LTTng's names: see kevent/lttng_names.h. */
 #include <errno.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "tracer/kevent/format.h"
+#include "tracer/kevent/kevent.h"
 #include "tracer/kevent/lttng_names.h"
 
 #define ROWS(a) (sizeof(a) / sizeof((a)[0]))
@@ -51,7 +51,7 @@ static const struct kname_label labels[] = {
 #undef LABEL
 };
 
-static bool begins(const char *s, const char *with)
+static bool begins_with(const char *s, const char *with)
 {
 	return !strncmp(s, with, strlen(with));
 }
@@ -60,18 +60,20 @@ static const struct {
 	const char *begins, *prefix;
 } calls[] = {
 	{ "sys_enter_", "syscall_entry_" }, { "sys_exit_", "syscall_exit_" },
-	{ "compat_sys_enter_", "compat_syscall_entry_" }, { "compat_sys_exit_", "compat_syscall_exit_" },
+	{ "compat_sys_enter_", "compat_syscall_entry_" },
+	{ "compat_sys_exit_", "compat_syscall_exit_" },
 };
 
-/* The two parts of the name. */
-static void parts(const char *system, const char *event, const char **first, const char **second)
+/* The two parts of an event's name. */
+static void split_name(const char *system, const char *event, const char **first,
+		       const char **second)
 {
 	size_t i;
 
 	*first = "";
 	*second = event;
 	for (i = 0; i < ROWS(calls) && !strcmp(system, "syscalls"); i++) {
-		if (begins(event, calls[i].begins)) {
+		if (begins_with(event, calls[i].begins)) {
 			*first = calls[i].prefix;
 			*second = event + strlen(calls[i].begins);
 			return;
@@ -86,7 +88,7 @@ static void parts(const char *system, const char *event, const char **first, con
 	for (i = 0; i < ROWS(prefixes); i++) {
 		if (strcmp(prefixes[i].system, system))
 			continue;
-		if (!*prefixes[i].begins || !begins(event, prefixes[i].begins))
+		if (!*prefixes[i].begins || !begins_with(event, prefixes[i].begins))
 			*first = prefixes[i].prefix;
 		return;
 	}
@@ -99,12 +101,12 @@ int kformat_event_name(const char *system, const char *event, bool prefixed,
 	int n;
 
 	if (!prefixed)
-		parts(system, event, &first, &second);
+		split_name(system, event, &first, &second);
 	n = snprintf(name, KFORMAT_NAME_MAX + 1, "%s%s%s", first, prefixed ? "_" : "", second);
 	return n < 0 || n > KFORMAT_NAME_MAX ? -ENAMETOOLONG : 0;
 }
 
-static bool matches(const char *pattern, const char *event)
+static bool match_event(const char *pattern, const char *event)
 {
 	size_t n = strlen(pattern);
 
@@ -113,19 +115,19 @@ static bool matches(const char *pattern, const char *event)
 	return !strcmp(pattern, event);
 }
 
-/* Calls of 32-bit programs have the names of those of 64. */
-static const char *native(const char *event)
+/* The tables have the names of 64-bit programs' calls for those of 32-bit ones. */
+static const char *native_name(const char *event)
 {
-	return begins(event, "compat_syscall_") ? event + strlen("compat_") : event;
+	return begins_with(event, "compat_syscall_") ? event + strlen("compat_") : event;
 }
 
 const struct kname_field *kname_field(const char *event, const char *field)
 {
 	size_t i;
 
-	event = native(event);
+	event = native_name(event);
 	for (i = 0; i < ROWS(fields); i++) {
-		if (!strcmp(fields[i].field, field) && matches(fields[i].event, event))
+		if (!strcmp(fields[i].field, field) && match_event(fields[i].event, event))
 			return &fields[i];
 	}
 	return NULL;
@@ -146,7 +148,7 @@ const struct kname_label *kname_label(const char *event, const char *field, uint
 {
 	size_t i;
 
-	event = native(event);
+	event = native_name(event);
 	for (i = 0; i < ROWS(labels); i++) {
 		if (!strcmp(labels[i].event, event) && !strcmp(labels[i].field, field) && !row--)
 			return &labels[i];
@@ -158,7 +160,7 @@ const struct kname_integer *kname_integer(const char *type)
 {
 	size_t i;
 
-	if (begins(type, "const "))
+	if (begins_with(type, "const "))
 		type += strlen("const ");
 	for (i = 0; i < ROWS(integers); i++) {
 		if (!strcmp(integers[i].type, type))

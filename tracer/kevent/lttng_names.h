@@ -1,21 +1,26 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What LTTng calls the kernel's events and fields, and which types it gives them: lookups in the tables of kevent/lttng_names.def. */
+/*
+ * LTTng's names and types of kernel events and fields: lookups in the tables of
+ * kevent/lttng_names.def.
+ */
 #ifndef TRACER_KEVENT_LTTNG_NAMES_H
 #define TRACER_KEVENT_LTTNG_NAMES_H
 
 #include <stdint.h>
 
 enum kname_type {
-	KNAME_SAME,                             /* as the kernel's format says */
+	KNAME_SAME,                             /* as in the kernel's format */
 	KNAME_S8, KNAME_S16, KNAME_S32, KNAME_S64,
 	KNAME_U8, KNAME_U16, KNAME_U32, KNAME_U64,
 	KNAME_X8, KNAME_X16, KNAME_X32, KNAME_X64,      /* hexadecimal */
-	KNAME_N16, KNAME_N32,                   /* unsigned, in the network's byte order */
-	KNAME_TEXT,                             /* char[N]: N bytes; a dynamic one: 16 */
+	KNAME_N16, KNAME_N32,                   /* unsigned, in network byte order */
+	KNAME_TEXT,                             /* char[N]: N bytes; dynamic: 16 */
 	KNAME_STRING,                           /* char[N] */
 	KNAME_RWBS,
-	KNAME_ENUM,                             /* the labels are those of the print format, or the table's */
-	KNAME_REST,                             /* T[N] that goes on to the end of the record; hexadecimal */
+	/* with the labels of the print format, or of the table */
+	KNAME_ENUM,
+	/* T[N] that extends to the end of the record; hexadecimal */
+	KNAME_REST,
 	KNAME_DROP,
 };
 
@@ -26,7 +31,7 @@ struct kname_field {
 	uint8_t type;           /* enum kname_type */
 };
 
-struct kname_added {            /* a field more */
+struct kname_added {            /* an additional field */
 	const char *event;
 	const char *field;      /* the kernel's; NULL: common_pid */
 	const char *name;
@@ -45,7 +50,7 @@ struct kname_integer {          /* a C type */
 	uint8_t is_signed;
 };
 
-/* The row for a field; NULL: it stays as it is. */
+/* The row for a field; NULL: it keeps name and type. */
 const struct kname_field *kname_field(const char *event, const char *field);
 
 /* The row'th field added to the event; NULL: there are no more. */
@@ -54,7 +59,10 @@ const struct kname_added *kname_added(const char *event, uint32_t row);
 /* The row'th label of a field; NULL: there are no more. */
 const struct kname_label *kname_label(const char *event, const char *field, uint32_t row);
 
-/* The integer that a C type is, where its size in a record does not tell (system calls, elements); NULL: not known. */
+/*
+ * The integer of a C type, where the record does not give its size (system calls, elements); NULL:
+ * not known.
+ */
 const struct kname_integer *kname_integer(const char *type);
 
 #endif

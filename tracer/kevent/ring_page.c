@@ -1,21 +1,22 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Ring buffer pages: see kevent/ring_page.h. */
+/* Reads ring buffer pages: see kevent/ring_page.h. */
 #include <ctype.h>
 #include <errno.h>
 
 #include "tracer/kevent/ring_page.h"
 
-/* Words of the kernel: in the byte order of the machine, which is ours. */
+/* Words of the kernel, in the byte order of this machine. */
 enum { TYPE_DATA_MAX = 28, TYPE_PADDING, TYPE_EXTEND, TYPE_STAMP };
 
 #define MISSED_EVENTS (UINT64_C(1) << 31)
 #define MISSED_STORED (UINT64_C(1) << 30)
 #define COMMIT_MASK (MISSED_STORED - 1)
 
-#define STAMP_BITS 59                   /* of an absolute time stamp; those above are the page's */
+/* of an absolute time stamp; the page has the higher ones */
+#define STAMP_BITS 59
 #define STAMP_HIGH (UINT64_C(0xf8) << 56)
 
-#define DATA_MAX (16u << 20)            /* no sub-buffer is larger */
+#define DATA_MAX (16u << 20)            /* larger than any sub-buffer */
 
 static uint32_t load32(const uint8_t *p)
 {
@@ -33,8 +34,8 @@ static uint64_t load64(const uint8_t *p)
 	return v;
 }
 
-/* Finds "WORD" in the text, from *at on, and the number behind it. */
-static int find(const char *text, size_t len, const char *word, size_t *at, uint32_t *n)
+/* Finds "WORD" in the text, from *at on, and the number after it. */
+static int find_number(const char *text, size_t len, const char *word, size_t *at, uint32_t *n)
 {
 	const char *p = memmem(text + *at, len - *at, word, strlen(word)), *end = text + len;
 	uint32_t v = 0;
@@ -62,7 +63,8 @@ static int find_field(const char *text, size_t len, const char *name, uint32_t *
 	if (!p)
 		return -EINVAL;
 	at = (size_t)(p - text);
-	return find(text, len, "offset:", &at, offset) || find(text, len, "size:", &at, size)
+	return find_number(text, len, "offset:", &at, offset) ||
+			       find_number(text, len, "size:", &at, size)
 		       ? -EINVAL
 		       : 0;
 }
@@ -92,8 +94,10 @@ int kpage_check_header_event(const char *text, size_t len)
 		const char *word;
 		uint32_t value;
 	} want[] = {
-		{ "type_len    :", 5 }, { "time_delta  :", 27 }, { "array       :", 32 }, { "padding     : type ==", TYPE_PADDING },
-		{ "time_extend : type ==", TYPE_EXTEND }, { "data max type_len  ==", TYPE_DATA_MAX },
+		{ "type_len    :", 5 }, { "time_delta  :", 27 }, { "array       :", 32 },
+		{ "padding     : type ==", TYPE_PADDING },
+		{ "time_extend : type ==", TYPE_EXTEND },
+		{ "data max type_len  ==", TYPE_DATA_MAX },
 	};
 	uint32_t n;
 	size_t i;
@@ -101,13 +105,13 @@ int kpage_check_header_event(const char *text, size_t len)
 	for (i = 0; i < sizeof(want) / sizeof(want[0]); i++) {
 		size_t at = 0;
 
-		if (find(text, len, want[i].word, &at, &n) || n != want[i].value)
+		if (find_number(text, len, want[i].word, &at, &n) || n != want[i].value)
 			return -EINVAL;
 	}
 	return 0;
 }
 
-/* The kernel puts the missed count behind the records where it has room for it. */
+/* The kernel stores the missed count after the records if there is room. */
 static void read_missed(struct kpage *p, uint64_t commit, const uint8_t *limit,
 			unsigned int long_size)
 {
@@ -143,8 +147,8 @@ int kpage_begin(struct kpage *p, const void *bytes, size_t size, const struct kp
 	return 0;
 }
 
-/* As the kernel: the page's high bits, and one more turn if the low ones went round. */
-static uint64_t absolute(uint64_t stamp, uint64_t last)
+/* As in the kernel: adds the page's high bits, and a carry if the low ones wrapped around. */
+static uint64_t make_absolute(uint64_t stamp, uint64_t last)
 {
 	if (last & STAMP_HIGH) {
 		stamp |= last & STAMP_HIGH;
@@ -154,8 +158,8 @@ static uint64_t absolute(uint64_t stamp, uint64_t last)
 	return stamp;
 }
 
-/* What a record's word and the one behind it say; false: the page ends here. Takes it off, up to *next. */
-static bool step(struct kpage *p, const uint8_t **data, size_t *len)
+/* Reads one record and advances p. *data NULL: no event. False: the page ends here. */
+static bool read_record(struct kpage *p, const uint8_t **data, size_t *len)
 {
 	size_t left = (size_t)(p->end - p->p), n, head = 4;
 	uint32_t word = load32(p->p), type = word & 31, delta = word >> 5;
@@ -165,18 +169,21 @@ static bool step(struct kpage *p, const uint8_t **data, size_t *len)
 		n = type * 4;
 	} else {
 		if (type == TYPE_PADDING && !delta)
-			return false;           /* nothing more, whatever commit says */
+			return false;           /* the last one, whatever commit says */
 		if (left < 8)
 			goto bad;
 		if (type == TYPE_EXTEND || type == TYPE_STAMP) {
 			uint64_t stamp = (uint64_t)load32(p->p + 4) << 27 | delta;
 
-			p->ts = type == TYPE_EXTEND ? p->ts + stamp : absolute(stamp, p->ts);
+			p->ts = type == TYPE_EXTEND ? p->ts + stamp : make_absolute(stamp, p->ts);
 			p->p += 8;
 			return true;
 		}
 		n = load32(p->p + 4);
-		/* It counts itself, but a discarded small record's length has only the data. */
+		/*
+		 * The length includes its own word; of a small discarded record it has only the
+		 * data.
+		 */
 		if (n < 4 || n > left - 4)
 			goto bad;
 		head = type == TYPE_PADDING ? 4 : 8;
@@ -184,7 +191,7 @@ static bool step(struct kpage *p, const uint8_t **data, size_t *len)
 	}
 	if (n > left - head)
 		goto bad;
-	/* A discarded record: a delta of 0 was made 1, so that it does not look like the end. */
+	/* A discarded record: the kernel changed a delta of 0 to 1, because 0 ends the page. */
 	if (type != TYPE_PADDING || delta != 1)
 		p->ts += delta;
 	if (type != TYPE_PADDING) {
@@ -202,7 +209,7 @@ bad:
 bool kpage_next(struct kpage *p, uint64_t *ts, const uint8_t **record, size_t *len)
 {
 	while (p->end - p->p >= 4) {
-		if (!step(p, record, len)) {
+		if (!read_record(p, record, len)) {
 			p->p = p->end;
 			return false;
 		}

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Which arguments of system calls are strings: see kevent/syscall_string.h. */
-#include "tracer/kevent/syscall_string.h"
+/* Arguments of system calls that are strings: see kevent/kevent.h. */
+#include "tracer/kevent/kevent.h"
 
 #include <stddef.h>
 #include <string.h>
@@ -15,20 +15,28 @@ static bool is_one_of(const char *word, const char *const *words)
 
 bool syscall_takes_string(const char *syscall, const char *type, const char *name)
 {
-	/* Those that LTTng has as strings, by the names that the kernel gives them; and newer ones of their kind. */
+	/*
+	 * The kernel's names of arguments that LTTng records as strings, and newer ones of the same
+	 * kind.
+	 */
 	static const char *const names[] = {
-		"filename", "pathname", "path", "oldname", "newname", "name", "dev_name", "dir_name", "new_root", "put_old", "specialfile",
-		"special", "u_name", "name_user", "from_pathname", "to_pathname", "fs_name", "uname", "_type", "_description", "_fs_name",
-		"_key", "_callout_info", "uargs", "library", NULL
+		"filename", "pathname", "path", "oldname", "newname", "name", "dev_name",
+		"dir_name", "new_root", "put_old", "specialfile", "special", "u_name", "name_user",
+		"from_pathname", "to_pathname", "fs_name", "uname", "_type", "_description",
+		"_fs_name", "_key", "_callout_info", "uargs", "library", NULL
 	};
-	/* Here they are what the kernel fills in, or bytes with a length. */
-	static const char *const out[] = { "getcwd",   "gethostname", "uname",
-					   "newuname", "olduname",    NULL };
+	/* In these calls the kernel writes the argument, or it is bytes with a length. */
+	static const char *const out[] = {
+		"getcwd", "gethostname", "uname", "newuname", "olduname", NULL
+	};
 
 	if (!strstr(type, "char *") || strstr(type, "char *const") || is_one_of(syscall, out))
 		return false;
 	if (!strcmp(name, "type"))
 		return !strcmp(syscall, "mount");
-	/* sethostname, setdomainname: they have a length and no end; LTTng shows them as strings all the same. */
+	/*
+	 * sethostname and setdomainname have a length and no NUL; LTTng records them as strings all
+	 * the same.
+	 */
 	return is_one_of(name, names);
 }

@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Structures of system calls: see kevent/syscall_struct.h. They are described by rows, which lead to the type and to the payload alike. */
+/*
+ * Structures of system calls: rows describe both the type and the payload. See
+ * kevent/syscall_struct.h.
+ */
 #include "tracer/kevent/syscall_struct.h"
 
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 
-enum { S32 = 1, X16, X32, X64, BIT, BEGIN, END };       /* BIT: of the two bytes at `at`; in the trace an integer of a byte */
+/* BIT: one of the two bytes at `at`; in the trace an integer of one byte. */
+enum { S32 = 1, X16, X32, X64, BIT, BEGIN, END };
 
 struct row {
 	const char *name;
@@ -15,11 +19,8 @@ struct row {
 
 #define POLL_BITS(poll, at) \
 	{ "events", BEGIN, 0, 0 }, { poll "IN", BIT, at, 0 }, { poll "PRI", BIT, at, 1 }, \
-		{ poll "OUT", BIT, at, 2 }, { poll "ERR", BIT, at, 3 }, \
-		{ poll "HUP", BIT, at, 4 }, \
-	{ \
-		NULL, END, 0, 0 \
-	}
+	{ poll "OUT", BIT, at, 2 }, { poll "ERR", BIT, at, 3 }, { poll "HUP", BIT, at, 4 }, \
+	{ NULL, END, 0, 0 }
 
 static const struct row pollfd[] = {
 	{ "fd", S32, 0, 0 }, { "raw_events", X16, 4, 0 }, POLL_BITS("POLL", 4), { NULL, END, 0, 0 }
@@ -29,20 +30,21 @@ static const struct row polled[] = {
 };
 
 #ifdef __x86_64__
-#define EPOLL_DATA 4            /* where it is; packed */
+#define EPOLL_DATA 4            /* its offset in a packed structure */
 #else
 #define EPOLL_DATA 8
 #endif
 
 static const struct row epoll_event[] = {
-	{ "data_union", BEGIN, 0, 0 }, { "u64", X64, EPOLL_DATA, 0 }, { "fd", S32, EPOLL_DATA, 0 }, { NULL, END, 0, 0 },
+	{ "data_union", BEGIN, 0, 0 }, { "u64", X64, EPOLL_DATA, 0 }, { "fd", S32, EPOLL_DATA, 0 },
+	{ NULL, END, 0, 0 },
 	{ "raw_events", X32, 0, 0 }, POLL_BITS("EPOLL", 0), { NULL, END, 0, 0 },
 };
 
 static const struct structure {
 	const struct row *rows;
 	uint8_t size;
-	uint8_t needs;          /* the two bytes there are not zero, else it is left out */
+	uint8_t needs;          /* offset of two bytes; if they are zero, the element is left out */
 } structures[] = {
 	{ pollfd, 8, 0 }, { polled, 8, 6 }, { epoll_event, EPOLL_DATA + 8, 0 },
 };
@@ -53,7 +55,8 @@ static const struct {
 	struct kformat_field field;
 } kinds[] = {
 	{ "int", { .kind = KFORMAT_LOC_INT, .from = 4, .to = 4, .is_signed = true } },
-	{ "ints", { .kind = KFORMAT_LOC_ARRAY, .from = 4, .to = 4, .is_signed = true, .count = 2 } },
+	{ "ints", { .kind = KFORMAT_LOC_ARRAY, .from = 4, .to = 4, .is_signed = true,
+		    .count = 2 } },
 	{ "fd_set", { .kind = KFORMAT_SEQUENCE, .from = 1, .to = 1, .hex = true } },
 	{ "family", { .kind = KFORMAT_LOC_INT, .from = 2, .to = 2 } },
 	{ "port", { .kind = KFORMAT_PORT, .from = 2, .to = 2, .big_endian = true } },
@@ -80,20 +83,21 @@ bool kstruct_set(struct kformat_field *f, const char *kind, size_t len)
 	return false;
 }
 
-static struct md_type integer(uint8_t type)
+static struct md_type make_integer(uint8_t type)
 {
 	static const uint8_t sizes[] = { [S32] = 4, [X16] = 2, [X32] = 4, [X64] = 8, [BIT] = 1 };
 
-	return (struct md_type){ .kind = MD_INT, .size = sizes[type], .is_signed = type == S32, .base = type == S32 || type == BIT ? 10 : 16 };
+	return (struct md_type){ .kind = MD_INT, .size = sizes[type], .is_signed = type == S32,
+				 .base = type == S32 || type == BIT ? 10 : 16 };
 }
 
-/* The row behind the END that belongs to the rows from here on; the number of members. */
-static const struct row *skip(const struct row *r, uint32_t *count)
+/* The row after the END that matches r; *count: the number of members. */
+static const struct row *skip_rows(const struct row *r, uint32_t *count)
 {
 	uint32_t inner;
 
 	for (*count = 0; r->type != END; ++*count)
-		r = r->type == BEGIN ? skip(r + 1, &inner) : r + 1;
+		r = r->type == BEGIN ? skip_rows(r + 1, &inner) : r + 1;
 	return r + 1;
 }
 
@@ -101,7 +105,7 @@ static bool make_type(const struct row *r, struct md_type *t)
 {
 	uint32_t count;
 
-	skip(r, &count);
+	skip_rows(r, &count);
 	*t = (struct md_type){ .kind = MD_STRUCT, .members = calloc(count, sizeof(*t->members)) };
 	if (!t->members)
 		return false;
@@ -112,8 +116,8 @@ static bool make_type(const struct row *r, struct md_type *t)
 		if (!m->name || (r->type == BEGIN && !make_type(r + 1, &m->type)))
 			return false;
 		if (r->type != BEGIN)
-			m->type = integer(r->type);
-		r = r->type == BEGIN ? skip(r + 1, &count) : r + 1;
+			m->type = make_integer(r->type);
+		r = r->type == BEGIN ? skip_rows(r + 1, &count) : r + 1;
 	}
 	return true;
 }
@@ -128,7 +132,7 @@ size_t kstruct_size(unsigned int structure)
 	return structures[structure].size;
 }
 
-/* The payload, whose length is returned; to NULL: only that. */
+/* Writes the payload; to may be NULL. Returns its length. */
 static size_t put_rows(const struct row *r, const uint8_t *from, uint8_t *to)
 {
 	size_t n, all = 0;
@@ -140,7 +144,7 @@ static size_t put_rows(const struct row *r, const uint8_t *from, uint8_t *to)
 			depth += r->type == BEGIN ? 1 : -1;
 			continue;
 		}
-		n = integer(r->type).size;
+		n = make_integer(r->type).size;
 		if (to && !from) {
 			memset(to + all, 0, n);
 		} else if (to && r->type == BIT) {

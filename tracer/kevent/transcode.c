@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Kernel records to CTF payloads: see kevent/transcode.h. What stands side by side in the record and in the payload is one copy.
- * Costs on a busy virtual machine with 2 cores, gcc -O2: sched_switch 16 ns, sys_enter_open 13 ns, with a file name 24 ns
- * (the least of some runs of tests/unit/test_kformat).
+ * Kernel records to CTF payloads: see kevent/transcode.h. Fields that are adjacent both in the
+ * record and in the payload become one copy. Costs on a busy virtual machine with 2 cores, gcc -O2:
+ * sched_switch 16 ns, sys_enter_open 13 ns, with a file name 24 ns (minimum of some runs of
+ * test_kformat).
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -31,7 +32,7 @@ enum op {
 struct step {
 	uint8_t op;             /* enum op */
 	uint8_t m;
-	uint16_t base;          /* of _LOC: what places are relative to */
+	uint16_t base;          /* of _LOC: what offsets are relative to */
 	uint32_t at, n;
 };
 
@@ -41,9 +42,9 @@ struct step {
 struct kcode {
 	uint32_t count;
 	uint32_t need;          /* least bytes of a record */
-	uint32_t fixed;         /* most bytes of the payload, without … */
-	uint32_t dynamic;       /* … this many that may each be as long as the record, and 5 more */
-	bool varies;            /* while it is made: there is a field of no fixed size */
+	uint32_t fixed;         /* maximum of the payload without the dynamic fields */
+	uint32_t dynamic;       /* dynamic fields; each at most as long as the record and 5 */
+	bool varies;            /* while it is compiled: a field has no fixed size */
 	const struct ksyms *symbols;
 	bool has_symbols;
 	uint32_t processes;
@@ -77,11 +78,11 @@ static void add_int(struct kcode *c, const struct kformat_field *f)
 		return;
 	}
 	c->fixed += f->to;
-	c->steps[c->count++] = (struct step){ .op = f->extend ? WIDEN_SIGNED : WIDEN, .at = f->offset, .n = f->from,
-					      .m = f->to };
+	c->steps[c->count++] = (struct step){ .op = f->extend ? WIDEN_SIGNED : WIDEN,
+					      .at = f->offset, .n = f->from, .m = f->to };
 }
 
-/* What system calls are given behind pointers. False: it is no such field. */
+/* Data that arguments of system calls point to. False: another kind of field. */
 static bool add_captured(struct kcode *c, const struct kformat_field *f)
 {
 	struct step s = { .at = f->offset, .m = f->structure };
@@ -107,7 +108,7 @@ static bool add_captured(struct kcode *c, const struct kformat_field *f)
 		break;
 	case KFORMAT_STRUCTS:
 		s.op = STRUCTS;
-		c->dynamic += 2;        /* an element is less than twice as long in the trace */
+		c->dynamic += 2;        /* an element in the trace is less than twice as long */
 		break;
 	default:
 		return false;
@@ -125,7 +126,7 @@ static void add_field(struct kcode *c, const struct kformat_field *f)
 	if (add_captured(c, f))
 		return;
 	if (f->kind == KFORMAT_INT) {
-		/* What stands behind something dynamic has no place that is known. */
+		/* Fields after a dynamic one have no fixed place. */
 		if (f->process && !c->varies && c->processes < PROCESSES_MAX)
 			c->process[c->processes++] = c->fixed;
 		add_int(c, f);
@@ -207,14 +208,14 @@ size_t kcode_process(const struct kcode *c, uint32_t n)
 	return n < c->processes ? c->process[n] : SIZE_MAX;
 }
 
-/* All zeros from the first NUL on. */
+/* Copies 16 bytes, with zeros from the first NUL on. */
 static inline void put_text16(const uint8_t *from, uint8_t *to)
 {
 	const uint64_t ones = UINT64_C(0x0101010101010101), tops = UINT64_C(0x8080808080808080);
 	uint64_t v[2], nul[2];
 
 	memcpy(v, from, sizeof(v));
-	/* The lowest bit set is the top of the first byte that is 0. */
+	/* The lowest set bit is the top bit of the first byte that is 0. */
 	nul[0] = (v[0] - ones) & ~v[0] & tops;
 	nul[1] = (v[1] - ones) & ~v[1] & tops;
 	if (nul[0]) {
@@ -234,7 +235,7 @@ static void put_text(const uint8_t *from, size_t n, uint8_t *to)
 	memset(to + have, 0, n - have);
 }
 
-static void widen(const struct step *s, const uint8_t *from, uint8_t *to)
+static void put_widened(const struct step *s, const uint8_t *from, uint8_t *to)
 {
 	uint64_t v = 0;
 
@@ -247,11 +248,14 @@ static void widen(const struct step *s, const uint8_t *from, uint8_t *to)
 	memcpy(to, &v, s->m);
 }
 
-/* LTTng's flags from the letters of blk_fill_rwbs: an F before the operation is a flush first, one behind it FUA. */
-static uint32_t rwbs(const uint8_t *s, size_t n)
+/*
+ * LTTng's flags from the letters of blk_fill_rwbs: F before the operation is a flush, after it FUA.
+ */
+static uint32_t make_flags(const uint8_t *s, size_t n)
 {
-	enum { WRITE = 1, DISCARD = 2, READ = 4, AHEAD = 8, SYNC = 32, META = 64, SECURE = 128, FLUSH = 256, FUA = 512,
-	       PREFLUSH = 1024, OPERATION = WRITE | DISCARD | READ | FLUSH };
+	enum { WRITE = 1, DISCARD = 2, READ = 4, AHEAD = 8, SYNC = 32, META = 64, SECURE = 128,
+	       FLUSH = 256, FUA = 512, PREFLUSH = 1024,
+	       OPERATION = WRITE | DISCARD | READ | FLUSH };
 	uint32_t flags = 0;
 	size_t i = 0;
 	bool seen = false;
@@ -277,8 +281,8 @@ static uint32_t rwbs(const uint8_t *s, size_t n)
 	return flags;
 }
 
-/* Where a dynamic value lies in the record; an empty one if that cannot be. */
-static inline const uint8_t *find(const struct step *s, const uint8_t *record, size_t len,
+/* Finds a dynamic value in the record; empty if it lies outside. */
+static inline const uint8_t *find_dynamic(const struct step *s, const uint8_t *record, size_t len,
 				  size_t *n)
 {
 	uint32_t loc, at;
@@ -307,7 +311,7 @@ static uint8_t *put_string(const uint8_t *from, size_t n, uint8_t *to, const uin
 	return to + n + 1;
 }
 
-/* To `size` bytes, as LTTng's of a thread's name: the last is NUL. */
+/* Copies a text to `size` bytes as LTTng does for a thread's name: the last byte is NUL. */
 static uint8_t *put_cut_text(const uint8_t *from, size_t n, size_t size, uint8_t *to,
 			     const uint8_t *end)
 {
@@ -405,7 +409,7 @@ static uint8_t *put_captured(const struct step *s, const uint8_t *from, size_t n
 	return to + need;
 }
 
-/* Those of which the size is not known before. NULL: no room. */
+/* Steps without a fixed size. NULL: no room. */
 static uint8_t *put_dynamic(const struct kcode *c, const struct step *s, const uint8_t *record,
 			    size_t len, uint8_t *to, const uint8_t *end)
 {
@@ -418,7 +422,7 @@ static uint8_t *put_dynamic(const struct kcode *c, const struct step *s, const u
 		return put_string(record + s->at, s->n, to, end);
 	if (s->op == SYMBOL)
 		return put_symbol(c->symbols, record + s->at, to, end);
-	from = find(s, record, len, &n);
+	from = find_dynamic(s, record, len, &n);
 	if (s->op >= LOC_COPY)
 		return put_captured(s, from, n, to, end);
 	if (s->op == TEXT_LOC)
@@ -428,7 +432,7 @@ static uint8_t *put_dynamic(const struct kcode *c, const struct step *s, const u
 	return put_sequence(from, n, s->n, to, end);
 }
 
-/* The rarer ones of fixed size. NULL: no room. */
+/* Rare steps of fixed size. NULL: no room. */
 static uint8_t *put_fixed(const struct step *s, const uint8_t *from, uint8_t *to,
 			  const uint8_t *end)
 {
@@ -439,16 +443,16 @@ static uint8_t *put_fixed(const struct step *s, const uint8_t *from, uint8_t *to
 	if (s->op == TEXT) {
 		put_text(from, n, to);
 	} else if (s->op == RWBS) {
-		flags = rwbs(from, s->n);
+		flags = make_flags(from, s->n);
 		memcpy(to, &flags, sizeof(flags));
 	} else {
-		widen(s, from, to);
+		put_widened(s, from, to);
 	}
 	return to + n;
 }
 
-/* NULL: no room. */
-static inline uint8_t *put(const struct kcode *c, const struct step *s, const uint8_t *record,
+/* Runs one step. NULL: no room. */
+static inline uint8_t *run_step(const struct kcode *c, const struct step *s, const uint8_t *record,
 			   size_t len, uint8_t *to, const uint8_t *end)
 {
 	const uint8_t *from = record + s->at;
@@ -479,7 +483,7 @@ ssize_t kcode_run(const struct kcode *c, const uint8_t *record, size_t len, uint
 	if (len < c->need)
 		return -EBADMSG;
 	for (; s < last; s++) {
-		p = put(c, s, record, len, p, end);
+		p = run_step(c, s, record, len, p, end);
 		if (!p)
 			return -ENOSPC;
 	}

@@ -4,7 +4,7 @@
 #include <unistd.h>
 
 #include "tests/lib/test.h"
-#include "tracer/kevent/kallsyms.h"
+#include "tracer/kevent/kevent.h"
 
 static char path[256];
 

@@ -10,7 +10,7 @@
 #include "tests/lib/test.h"
 #include "tracer/probe/probe.h"
 #include "tracer/backend/event_probe.h"
-#include "tracer/kevent/syscall_string.h"
+#include "tracer/kevent/kevent.h"
 
 __attribute__((noinline)) int dynevent_target(int x);
 __attribute__((noinline)) int dynevent_target(int x)
