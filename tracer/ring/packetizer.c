@@ -73,7 +73,7 @@ static bool add_piece(struct packetizer *p, uint64_t k, const struct ring_piece 
 	begin = ring_first_ts(p->stream, from, piece, p->at.ts);
 	lost = piece->end_lost > p->base ? piece->end_lost - p->base : 0;
 	packetizer_add(p, begin < p->max_ts ? begin : p->at.ts, least(piece->end_ts, p->max_ts),
-		       p->at.lost_before + lost, piece->end - from, out);
+		       add_saturated(p->at.lost_before, lost), piece->end - from, out);
 	out->subbuf = k;
 	out->pos = from;
 	return true;
@@ -119,7 +119,7 @@ bool packetizer_lead(struct packetizer *p, struct packet *out)
 
 bool packetizer_trail(struct packetizer *p, struct packet *out)
 {
-	uint64_t lost = p->at.lost_before + p->mark.lost;
+	uint64_t lost = add_saturated(p->at.lost_before, p->mark.lost);
 	uint64_t ts = most(least(p->mark.last_ts, p->max_ts), p->at.begin + 1);
 
 	if (lost <= p->at.lost)

@@ -226,3 +226,12 @@ void ring_counts(const struct stream *s, struct ring_counts *c)
 		c->overwritten = c->recorded;
 	add_source(ring, c);
 }
+
+void ring_counts_add(struct ring_counts *sum, const struct ring_counts *c)
+{
+	sum->recorded = add_saturated(sum->recorded, c->recorded);
+	sum->discarded = add_saturated(sum->discarded, c->discarded);
+	sum->overwritten = add_saturated(sum->overwritten, c->overwritten);
+	sum->unfiltered = add_saturated(sum->unfiltered, c->unfiltered);
+	sum->bytes = add_saturated(sum->bytes, c->bytes);
+}

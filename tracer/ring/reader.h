@@ -71,4 +71,13 @@ uint64_t ring_cleared_ts(const struct stream *s);
 
 #define RING_LOST_MAX (UINT64_C(1) << 62)
 
+/* For counters that applications can write: a sum that does not fit is UINT64_MAX. */
+static inline uint64_t add_saturated(uint64_t a, uint64_t b)
+{
+	return a + b < a ? UINT64_MAX : a + b;
+}
+
+/* Adds the counts of one ring to the sum over several. */
+void ring_counts_add(struct ring_counts *sum, const struct ring_counts *c);
+
 #endif

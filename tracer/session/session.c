@@ -392,11 +392,7 @@ ssize_t session_counts(struct session *s, struct ring_counts *sum)
 	ret = session_streams(s, NULL, &set);
 	for (size_t i = 0; i < set.count; i++) {
 		ring_counts(&set.streams[i], &c);
-		sum->recorded += c.recorded;
-		sum->discarded += c.discarded;
-		sum->overwritten += c.overwritten;
-		sum->unfiltered += c.unfiltered;
-		sum->bytes += c.bytes;
+		ring_counts_add(sum, &c);
 	}
 	count = ret ? ret : (ssize_t)set.count;
 	stream_set_deinit(&set);

@@ -143,15 +143,6 @@ int session_look(struct session *s, const char *channel, struct stream_set *out,
 	return session_streams(s, channel, out);
 }
 
-static void add_counts(struct ring_counts *sum, const struct ring_counts *c)
-{
-	sum->recorded += c->recorded;
-	sum->discarded += c->discarded;
-	sum->overwritten += c->overwritten;
-	sum->unfiltered += c->unfiltered;
-	sum->bytes += c->bytes;
-}
-
 /* Whether hits may wait for room in the channel. 0 or -ENOENT. */
 static int channel_blocking(struct session *s, enum domain domain, const char *channel, bool *blocks)
 {
@@ -185,7 +176,7 @@ int channel_status(struct session *s, enum domain domain, const char *channel, s
 		if (kernel != (st->trace->uid == KERNEL_UID))
 			continue;
 		ring_counts(st, &c);
-		add_counts(&sum, &c);
+		ring_counts_add(&sum, &c);
 		md_buf_printf(&lines, "stream %s/%s recorded %" PRIu64 " discarded %" PRIu64 " overwritten %" PRIu64
 			      " bytes %" PRIu64 "\n", st->trace->owner, st->name, c.recorded, c.discarded, c.overwritten, c.bytes);
 	}
