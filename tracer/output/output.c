@@ -282,6 +282,11 @@ int output_start(struct session *s, struct tr_err *err)
 	if (!ret)
 		ret = start_thread(o);
 	o->started = !ret;
+	/* The next attempt opens it again. */
+	if (ret && o->state >= 0) {
+		close(o->state);
+		o->state = -1;
+	}
 	return ret ? tr_fail(err, ret, "the output cannot be started: %s", strerror(-ret)) : 0;
 }
 

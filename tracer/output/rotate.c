@@ -142,6 +142,23 @@ static int complete_chunk(struct output *o)
 	return err;
 }
 
+/* Undoes move_directories: the files stay open, and the chunk continues. */
+static void move_back(struct output *o)
+{
+	int archives = output_dir_sub(o->dir, "archives", o->cred.uid, o->mode), from;
+
+	if (archives < 0)
+		return;
+	from = output_dir_sub(archives, o->head.archive, o->cred.uid, o->mode);
+	for (size_t i = 0; i < 2 && from >= 0; i++)
+		if (!name_exists(o->dir, domains[i]))
+			renameat(from, domains[i], o->dir, domains[i]);
+	unlinkat(archives, o->head.archive, AT_REMOVEDIR);
+	close(archives);
+	if (from >= 0)
+		close(from);
+}
+
 static void begin_rotation(struct output *o)
 {
 	pthread_mutex_lock(&o->lock);
@@ -171,8 +188,8 @@ int output_rotate(struct output *o)
 	err = checkpoint_head_put(o->state, &o->head);
 	if (!err)
 		err = move_directories(o, o->dir);
-	if (!err)
-		err = next_chunk(o);
+	if (!err && (err = next_chunk(o)))
+		move_back(o);
 	for (struct trace_dir *t = o->traces; t && !err; t = t->next)
 		syncgroup_fail(o->sync, trace_dir_sync(o, t));
 	cred_leave(&o->cred);
