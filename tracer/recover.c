@@ -50,7 +50,10 @@ void recovery_close(struct tracer *t)
 /* How far the output of this ring is, as its state file says: it may say anything. */
 static void note_written(struct session *s, const struct checkpoint_slot *slot, bool cleared)
 {
-	struct outend end = { .pos = slot->pos, .ts = slot->ts, .seq = slot->seq, .lost = slot->lost, .lost_before = slot->lost_before };
+	struct outend end = {
+		.pos = slot->pos, .begin = slot->begin, .ts = slot->ts, .seq = slot->seq,
+		.lost = slot->lost, .lost_before = slot->lost_before,
+	};
 	struct channel *c;
 	struct stream_group *cl;
 	struct buffer *b;

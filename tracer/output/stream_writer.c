@@ -58,6 +58,7 @@ struct stream_writer *stream_writer_create(struct output *o, const struct stream
 static struct outend end_of_files(const struct stream_writer *os)
 {
 	return (struct outend){ .pos = os->at.pos,
+				.begin = os->at.begin,
 				.ts = os->at.ts,
 				.seq = os->at.seq,
 				.lost = os->at.lost,

@@ -37,6 +37,7 @@ struct stream_file {
 struct outend {
 	uint64_t serial, size, index_size;      /* of the last file; 0: there is none */
 	uint64_t pos;           /* in the ring: written, or not to be written, up to here */
+	uint64_t begin;         /* of the last packet: no later packet begins then, or earlier */
 	uint64_t ts;            /* end of the last packet: no later event is earlier */
 	uint64_t seq, lost;     /* number of the next packet; events_discarded of the last one */
 	uint64_t lost_before;   /* of lost: in an earlier region */

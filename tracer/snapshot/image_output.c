@@ -14,7 +14,7 @@
 
 static bool has_unwritten(const struct ring_mark *mark, const struct outend *end)
 {
-	return mark->head > end->pos || end->lost_before + mark->lost > end->lost;
+	return mark->head > end->pos || add_saturated(end->lost_before, mark->lost) > end->lost;
 }
 
 /* Adds a file with the packets that only the ring has. -ESTALE: they were overwritten. */
@@ -28,6 +28,7 @@ static int add_unwritten(struct trace_image *m, const struct stream *st,
 		.base = ring_cleared_lost(st),
 		.max_ts = m->max_ts,
 		.at = { .pos = end->pos,
+			.begin = end->begin,
 			.ts = end->ts,
 			.seq = end->seq,
 			.lost = end->lost,
