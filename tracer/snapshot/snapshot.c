@@ -191,6 +191,26 @@ static int publish_snapshot(struct session *s, struct snapshot *sn, struct trace
 	return 0;
 }
 
+/*
+ * If the keeper was replaced after process `keeper` got the memory and before publish_snapshot, the
+ * new keeper got only the snapshots that were visible then. (A keeper that is replaced later gets
+ * this one too.) Caller has a reference, and does not hold tracer.lock.
+ */
+static void keep_memory_again(struct tracer *t, struct snapshot *sn, pid_t keeper)
+{
+	pid_t now;
+
+	while (t->keeper && (now = keeper_pid(t->keeper)) && now != keeper) {
+		keep_memory_of(t, sn, sn->image);
+		keeper = now;
+		/* If it was removed meanwhile, no other thread takes it back from the keeper. */
+		pthread_mutex_lock(&t->lock);
+		if (sn->removed)
+			keeper_forget(t, sn);
+		pthread_mutex_unlock(&t->lock);
+	}
+}
+
 int snapshot_create(struct session *s, const char *name, struct tr_err *err)
 {
 	return snapshot_create_limited(s, name, 0, err);
@@ -202,6 +222,7 @@ int snapshot_create_limited(struct session *s, const char *name, uint64_t max,
 	struct tracer *t = s->tracer;
 	struct trace_image *m = NULL;
 	struct snapshot *sn;
+	pid_t keeper;
 	int ret = name ? name_check(name, SNAPSHOT_NAME_MAX, err) : 0;
 
 	if (ret)
@@ -218,6 +239,7 @@ int snapshot_create_limited(struct session *s, const char *name, uint64_t max,
 		return ret;
 	}
 	ret = create_snapshot(s, sn, max, &m, err);
+	keeper = t->keeper ? keeper_pid(t->keeper) : 0;
 	if (!ret)
 		keep_memory_of(t, sn, m);
 	pthread_mutex_lock(&t->lock);
@@ -225,6 +247,10 @@ int snapshot_create_limited(struct session *s, const char *name, uint64_t max,
 		keeper_forget(t, sn);
 	if (ret && !sn->removed)
 		remove_snapshot(s, sn, false);
+	pthread_mutex_unlock(&t->lock);
+	if (!ret)
+		keep_memory_again(t, sn, keeper);
+	pthread_mutex_lock(&t->lock);
 	put_snapshot(t, sn);
 	pthread_mutex_unlock(&t->lock);
 	if (ret)
