@@ -16,7 +16,9 @@
 #define WORKERS 4
 
 static volatile sig_atomic_t stopping;
-static const char *const paths[] = { "/", "/index.html", "/login", "/search?q=ring", "/img/logo.png", "/api/v1/items" };
+static const char *const paths[] = {
+	"/", "/index.html", "/login", "/search?q=ring", "/img/logo.png", "/api/v1/items"
+};
 
 static void on_signal(int sig)
 {

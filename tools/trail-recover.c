@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* LINK: core pthread */
 /*
- * trail-recover [-a] [-o OUTPUT] STATE_DIR [FILE…]: makes CTF traces of what a daemon left behind, without one. See trail-recover(1).
+ * trail-recover [-a] [-o OUTPUT] STATE_DIR [FILE…]: makes CTF traces of what a dead daemon has
+ * left, without one. See trail-recover(1).
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -82,8 +83,8 @@ static int save_snapshots(struct session *s, int dir)
 }
 
 /*
- * Into SESSION~snapshots, a name that no session can have. It is beside the session's directory, not
- * in it: a reader of that directory would find the events of snapshots twice.
+ * Into SESSION~snapshots, a name that no session can have. It is beside the session's directory,
+ * not in it: a reader of that directory would find the events of snapshots twice.
  */
 static int snapshots_dir(struct session *s, const char *name, int output)
 {
@@ -107,7 +108,8 @@ static int snapshots_dir(struct session *s, const char *name, int output)
 /* Those counters of its status that matter now, on one line. */
 static void print_status(const char *name, struct session *s)
 {
-	static const char *const keys[] = { "events_recorded", "events_discarded", "events_overwritten", "buffers_lost" };
+	static const char *const keys[] = { "events_recorded", "events_discarded",
+					    "events_overwritten", "buffers_lost" };
 	struct md_buf status = MD_BUF_INIT;
 	const char *text, *at;
 
@@ -185,11 +187,15 @@ static int recover(struct tracer *t, int output, bool only_unwritten, char **fil
 
 static int usage(FILE *out)
 {
-	fprintf(out, "usage: trail-recover [-a] [-o OUTPUT] STATE_DIR [FILE...]\n"
+	fprintf(out,
+		"usage: trail-recover [-a] [-o OUTPUT] STATE_DIR [FILE...]\n"
 		"\n"
-		"Makes CTF traces of the sessions in a state directory (/run/trailfs), without a daemon:\n"
-		"of the buffers that its keeper holds, and of those that are found in the FILEs: copies\n"
-		"of buffers, core dumps. OUTPUT is made; without -o it is trail-recovered-DATE-TIME.\n"
+		"Makes CTF traces of the sessions in a state directory (/run/trailfs), without a "
+		"daemon:\n"
+		"of the buffers that its keeper holds, and of those that are found in the FILEs: "
+		"copies\n"
+		"of buffers, core dumps. OUTPUT is made; without -o it is "
+		"trail-recovered-DATE-TIME.\n"
 		"Of a session with an output, what was not written there; with -a all that the\n"
 		"buffers hold. Snapshots are in OUTPUT/SESSION~snapshots.\n");
 	return out == stderr ? 2 : 0;
@@ -222,8 +228,9 @@ int main(int argc, char **argv)
 		report(NULL, err.sentence);
 		return 1;
 	}
-	/* A new one: nothing of before is mixed with it, and nobody has put anything there. */
-	dir = mkdir(output, 0700) ? -1 : open(output, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	/* A new directory: no older trace and no file of another process is in it. */
+	dir = mkdir(output, 0700) ? -1
+				  : open(output, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (dir < 0)
 		complain(output, errno);
 	else if ((ret = recover(t, dir, only_unwritten, argv + optind + 1, argc - optind - 1)))

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: MIT
-/* Contexts that the application registers: a name and a function that is called for each event. See trail(3). */
+/*
+ * Contexts that the application registers: a name and a function that is called for each event. See
+ * trail(3).
+ */
 #include <errno.h>
 #include <sched.h>
 #include <string.h>
@@ -17,7 +20,8 @@ struct app_context {
 	void *arg;
 };
 
-static struct app_context *app_contexts;        /* mapped when the first name comes; under the registration lock */
+/* mapped when the first name comes; under the registration lock */
+static struct app_context *app_contexts;
 static uint32_t app_context_count;              /* stored with release, loaded with acquire */
 static uint32_t app_context_users;              /* threads that may be in a callback */
 
@@ -79,12 +83,13 @@ TRAIL_EXPORT int trail_context_unregister(const char *name)
 	int err = set_app_context(name, NULL, NULL);
 
 	/* No thread may be in the callback when this returns: the caller may unmap it. */
-	for (int i = 0; !err && i < 10000 && __atomic_load_n(&app_context_users, __ATOMIC_SEQ_CST); i++)
+	for (int i = 0; !err && i < 10000 && __atomic_load_n(&app_context_users, __ATOMIC_SEQ_CST);
+	     i++)
 		sched_yield();
 	return err;
 }
 
-void app_context_value(uint32_t index, struct trail_value *v)
+static void app_context_value(uint32_t index, struct trail_value *v)
 {
 	trail_context_fn get;
 
@@ -98,6 +103,42 @@ void app_context_value(uint32_t index, struct trail_value *v)
 	__atomic_fetch_sub(&app_context_users, 1, __ATOMIC_RELEASE);
 	if (v->type == TRAIL_VALUE_STRING && !v->s)
 		v->type = TRAIL_VALUE_NONE;
+}
+
+size_t app_context_put(uint32_t index, uint8_t *at, size_t room)
+{
+	struct trail_value v;
+	size_t n = 8;
+
+	app_context_value(index, &v);
+	if (room < 9)
+		return 0;
+	switch (v.type) {
+	case TRAIL_VALUE_SIGNED:
+		at[0] = TRAIL_DYNAMIC_S64;
+		memcpy(at + 1, &v.i, 8);
+		break;
+	case TRAIL_VALUE_UNSIGNED:
+		at[0] = TRAIL_DYNAMIC_U64;
+		memcpy(at + 1, &v.u, 8);
+		break;
+	case TRAIL_VALUE_DOUBLE:
+		at[0] = TRAIL_DYNAMIC_DOUBLE;
+		memcpy(at + 1, &v.d, 8);
+		break;
+	case TRAIL_VALUE_STRING:
+		at[0] = TRAIL_DYNAMIC_STRING;
+		n = strnlen(v.s, TRAIL_NAME_MAX);
+		if (room < n + 2)
+			return 0;
+		memcpy(at + 1, v.s, n);
+		at[1 + n++] = 0;
+		break;
+	default:
+		at[0] = TRAIL_DYNAMIC_NONE;
+		n = 0;
+	}
+	return 1 + n;
 }
 
 bool app_context_filter_value(const char *name, struct filter_value *out)

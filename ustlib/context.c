@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: MIT
 /*
- * Contexts: what a channel wants to know besides the event's own fields, put before the payload of each event; filters may
- * ask for them too.
+ * Contexts: what a channel wants to know besides the event's own fields, put before the payload of
+ * each event; filters may ask for them too.
  *
- * What costs a system call is kept per thread until context_changed() says that it may be something else: after fork, setuid
- * and its like, setns, unshare, prctl(PR_SET_NAME) (interpose.c sees these calls). The generation in the thread's cache is
- * compared with the process's. Everything here may run in a signal handler; a handler that interrupts a fetch of the same
- * thread fetches the same thing.
+ * What costs a system call is kept per thread until context_changed() says that it may be something
+ * else: after fork, setuid and its like, setns, unshare, prctl(PR_SET_NAME) (interpose.c sees these
+ * calls). The generation in the thread's cache is compared with the process's. Everything here may
+ * run in a signal handler; a handler that interrupts a fetch of the same thread fetches the same
+ * thing.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -28,11 +29,13 @@
 
 bool context_may_block;
 /*
- * A page of its own, which the kernel fills with zeros in every child that does not share our memory, whichever system call
- * made it: then what is cached is of another generation, and asked for anew. Writing to it: context_init, context_changed.
+ * A page of its own, which the kernel fills with zeros in every child that does not share our
+ * memory, whichever system call made it: then what is cached is of another generation, and asked
+ * for anew. Writing to it: context_init, context_changed.
  */
 struct context_page context_page __attribute__((aligned(sizeof(struct context_page))));
-static uint32_t last_generation;        /* the newest of this process and of those that it was forked from */
+/* the newest of this process and of those that it was forked from */
+static uint32_t last_generation;
 __thread struct context_block context_block;
 
 /* ---- what is kept ---- */
@@ -59,8 +62,13 @@ static bool has_key;
 
 void context_changed(void)
 {
-	/* Pairs with the load in fresh(): a hit that begins after the call that changed it asks anew. */
-	__atomic_store_n(&context_page.generation, __atomic_add_fetch(&last_generation, 1, __ATOMIC_SEQ_CST), __ATOMIC_SEQ_CST);
+	/*
+	 * Pairs with the load in fresh(): a hit that begins after the call that changed it asks
+	 * anew.
+	 */
+	__atomic_store_n(&context_page.generation,
+			 __atomic_add_fetch(&last_generation, 1, __ATOMIC_SEQ_CST),
+			 __ATOMIC_SEQ_CST);
 }
 
 static struct cache *fresh(void)
@@ -90,7 +98,8 @@ static void drop_more(void *p)
 
 static __attribute__((noinline)) struct more *map_more(void)
 {
-	struct more *m = mmap(NULL, sizeof(*m), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	struct more *m =
+		mmap(NULL, sizeof(*m), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
 	if (m == MAP_FAILED)
 		return NULL;
@@ -110,12 +119,16 @@ static inline __attribute__((always_inline)) struct more *more(void)
 
 void context_init(void)
 {
-	const char *ours = secure_getenv("TRAIL_ALLOW_BLOCKING"), *theirs = secure_getenv("LTTNG_UST_ALLOW_BLOCKING");
+	const char *ours = secure_getenv("TRAIL_ALLOW_BLOCKING"),
+		   *theirs = secure_getenv("LTTNG_UST_ALLOW_BLOCKING");
 
 	context_may_block = ours || theirs;
 	context_changed();
 #ifdef MADV_WIPEONFORK
-	/* Linux 4.14; without, a child that neither fork(3) nor clone(2) of libc made has its parent's identifiers. */
+	/*
+	 * Linux 4.14; without, a child that neither fork(3) nor clone(2) of libc made has its
+	 * parent's identifiers.
+	 */
 	madvise(&context_page, sizeof(context_page), MADV_WIPEONFORK);
 #endif
 	has_key = pthread_key_create(&more_key, drop_more) == 0;
@@ -127,7 +140,10 @@ void context_forked(void)
 
 	context_changed();
 	__atomic_store_n(&context_page.vpid, 0, __ATOMIC_RELAXED);
-	/* They count the parent's thread. Those of its other threads are out of reach here, closed at exec. */
+	/*
+	 * They count the parent's thread. Those of its other threads are out of reach here, closed
+	 * at exec.
+	 */
 	if (m)
 		counters_close(&m->counters);
 }
@@ -164,7 +180,8 @@ static const char *get_procname(void)
 		int saved = errno;
 
 		syscall(SYS_prctl, PR_GET_NAME, name, 0, 0, 0);
-		memset(name + strnlen(name, PROCNAME - 1), 0, PROCNAME - strnlen(name, PROCNAME - 1));
+		memset(name + strnlen(name, PROCNAME - 1), 0,
+		       PROCNAME - strnlen(name, PROCNAME - 1));
 		memcpy(c->procname, name, PROCNAME);
 		__atomic_signal_fence(__ATOMIC_SEQ_CST);
 		c->has_procname = true;
@@ -206,7 +223,8 @@ static uint32_t get_id(uint32_t kind)
 
 static uint64_t ask_namespace(uint32_t i)
 {
-	static const char names[NAMESPACES][8] = { "cgroup", "ipc", "mnt", "net", "pid", "time", "user", "uts" };
+	static const char names[NAMESPACES][8] = { "cgroup", "ipc",  "mnt",  "net",
+						   "pid",    "time", "user", "uts" };
 	char path[40] = "/proc/thread-self/ns/";
 	struct stat st;
 
@@ -275,42 +293,6 @@ uint32_t context_size(uint32_t kind)
 	}
 }
 
-static size_t put_app(uint32_t index, uint8_t *at, size_t room)
-{
-	struct trail_value v;
-	size_t n = 8;
-
-	app_context_value(index, &v);
-	if (room < 9)
-		return 0;
-	switch (v.type) {
-	case TRAIL_VALUE_SIGNED:
-		at[0] = TRAIL_DYNAMIC_S64;
-		memcpy(at + 1, &v.i, 8);
-		break;
-	case TRAIL_VALUE_UNSIGNED:
-		at[0] = TRAIL_DYNAMIC_U64;
-		memcpy(at + 1, &v.u, 8);
-		break;
-	case TRAIL_VALUE_DOUBLE:
-		at[0] = TRAIL_DYNAMIC_DOUBLE;
-		memcpy(at + 1, &v.d, 8);
-		break;
-	case TRAIL_VALUE_STRING:
-		at[0] = TRAIL_DYNAMIC_STRING;
-		n = strnlen(v.s, TRAIL_NAME_MAX);
-		if (room < n + 2)
-			return 0;
-		memcpy(at + 1, v.s, n);
-		at[1 + n++] = 0;
-		break;
-	default:
-		at[0] = TRAIL_DYNAMIC_NONE;
-		n = 0;
-	}
-	return 1 + n;
-}
-
 static uint64_t number(uint32_t kind, uint32_t type, uint64_t config, const void *ip)
 {
 	switch (kind) {
@@ -334,7 +316,8 @@ static uint64_t number(uint32_t kind, uint32_t type, uint64_t config, const void
 }
 
 /* The common ones, in place. */
-static inline __attribute__((always_inline)) bool put_common(uint32_t kind, uint8_t *at, const void *ip)
+static inline __attribute__((always_inline)) bool put_common(uint32_t kind, uint8_t *at,
+							     const void *ip)
 {
 	int32_t n;
 	uint64_t v;
@@ -365,7 +348,7 @@ static size_t put_other(const struct extra_context *c, uint8_t *at, size_t room,
 	uint64_t value;
 
 	if (c->kind == TRAIL_CONTEXT_APP)
-		return put_app(c->index, at, room);
+		return app_context_put(c->index, at, room);
 	value = number(c->kind, c->index, c->config, ip);
 	if (context_size(c->kind) == 4) {
 		memcpy(at, &value, 4);
@@ -378,7 +361,10 @@ static size_t put_other(const struct extra_context *c, uint8_t *at, size_t room,
 size_t context_put(const struct extra *x, uint8_t *at, size_t room, const void *ip)
 {
 	static const uint8_t sizes[] = {
-		[TRAIL_CONTEXT_VPID] = 4, [TRAIL_CONTEXT_VTID] = 4, [TRAIL_CONTEXT_PROCNAME] = PROCNAME, [TRAIL_CONTEXT_IP] = 8,
+		[TRAIL_CONTEXT_VPID] = 4,
+		[TRAIL_CONTEXT_VTID] = 4,
+		[TRAIL_CONTEXT_PROCNAME] = PROCNAME,
+		[TRAIL_CONTEXT_IP] = 8,
 	};
 	uint32_t count = __atomic_load_n(&x->context_count, __ATOMIC_RELAXED);
 	const struct extra_context *list = (const struct extra_context *)x->data;
@@ -408,8 +394,9 @@ size_t context_put(const struct extra *x, uint8_t *at, size_t room, const void *
 
 bool context_is_steady(uint32_t kind)
 {
-	return kind && kind < TRAIL_CONTEXT_KINDS && kind != TRAIL_CONTEXT_IP && kind != TRAIL_CONTEXT_CPU_ID &&
-	       kind != TRAIL_CONTEXT_PERF && kind != TRAIL_CONTEXT_APP;
+	return kind && kind < TRAIL_CONTEXT_KINDS && kind != TRAIL_CONTEXT_IP &&
+	       kind != TRAIL_CONTEXT_CPU_ID && kind != TRAIL_CONTEXT_PERF &&
+	       kind != TRAIL_CONTEXT_APP;
 }
 
 bool context_refill(const struct extra *x, const void *ip)
@@ -443,14 +430,17 @@ bool context_value(void *ip, uint32_t kind, const char *name, struct filter_valu
 		return false;
 	switch (kind) {
 	case TRAIL_CONTEXT_PROCNAME:
-		*out = (struct filter_value){ .type = FILTER_STRING, .s = get_procname(), .len = strlen(get_procname()) };
+		*out = (struct filter_value){ .type = FILTER_STRING,
+					      .s = get_procname(),
+					      .len = strlen(get_procname()) };
 		return true;
 	case TRAIL_CONTEXT_APP:
 		return name && app_context_filter_value(name, out);
 	case TRAIL_CONTEXT_PERF:
 		if (!name || !counter_numbers(name, &type, &config))
 			return false;
-		*out = (struct filter_value){ .type = FILTER_UNSIGNED, .u = get_counter(type, config) };
+		*out = (struct filter_value){ .type = FILTER_UNSIGNED,
+					      .u = get_counter(type, config) };
 		return true;
 	default:
 		value = number(kind, 0, 0, ip);

@@ -20,7 +20,9 @@ struct counters {
 	struct counter counter[COUNTERS];
 };
 
-/* Opens the counter at the first read. Returns its value, or 0 if there is none. Async-signal-safe. */
+/*
+ * Opens the counter at the first read. Returns its value, or 0 if there is none. Async-signal-safe.
+ */
 uint64_t TRAIL_HIDDEN counters_read(struct counters *c, uint32_t type, uint64_t config);
 void TRAIL_HIDDEN counters_close(struct counters *c);
 /* Reads "TYPE:CONFIG" in hexadecimal. False: it is something else. */
@@ -28,9 +30,12 @@ bool TRAIL_HIDDEN counter_numbers(const char *s, uint32_t *type, uint64_t *confi
 
 /* ---- app_context.c: contexts that the application registers ---- */
 
-/* Calls the application's function. v->type is TRAIL_VALUE_NONE if none is registered. Async-signal-safe if that one is. */
-void TRAIL_HIDDEN app_context_value(uint32_t index, struct trail_value *v);
-/* The same by name, for filters. False: no value. */
+/*
+ * Calls the application's function and writes its value to `at` (room bytes). Returns the size, or
+ * 0 if there is not enough room. Async-signal-safe if the function is.
+ */
+size_t TRAIL_HIDDEN app_context_put(uint32_t index, uint8_t *at, size_t room);
+/* The value by name, for filters. False: no value. */
 bool TRAIL_HIDDEN app_context_filter_value(const char *name, struct filter_value *out);
 
 #endif

@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: MIT
 /*
- * Functions of libc that this library stands in front of, because they change what it has cached or share what it relies on.
- * Each does what libc's does, and tells the rest of the library. Only in the shared library, whose names come before libc's;
- * who makes these system calls in another way goes unseen: names and ids in contexts are then the old ones.
+ * Functions of libc that this library stands in front of, because they change what it has cached or
+ * share what it relies on. Each does what libc's does, and tells the rest of the library. Only in
+ * the shared library, whose names come before libc's; who makes these system calls in another way
+ * goes unseen: names and ids in contexts are then the old ones.
  *
- *	prctl, pthread_setname_np			the thread's name, and whether it may read the TSC
+ *	prctl, pthread_setname_np			the thread's name, and whether it may read
+ *							the TSC
  *	set*id, setns, unshare				contexts, and whose application it is
- *	vfork, clone					children that share memory must not record (thread.c)
+ *	vfork, clone					children that share memory must not record
+ *							(thread.c)
  *	_Fork, clone without CLONE_VM			a fork that pthread_atfork does not hear of
  */
 #include <dlfcn.h>
@@ -65,7 +68,8 @@ static void *real_setname;
 
 TRAIL_EXPORT int pthread_setname_np(pthread_t thread, const char *name)
 {
-	int (*real)(pthread_t, const char *) = (int (*)(pthread_t, const char *))next(&real_setname, "pthread_setname_np");
+	int (*real)(pthread_t, const char *) =
+		(int (*)(pthread_t, const char *))next(&real_setname, "pthread_setname_np");
 	int err = real ? real(thread, name) : ENOSYS;
 
 	context_changed();
@@ -158,7 +162,7 @@ TRAIL_EXPORT int clone(int (*fn)(void *), void *stack, int flags, void *arg, ...
 	if (shared)
 		thread_share();
 	ret = real(fn, stack, flags, arg, more[0], more[1], more[2]);
-	/* Without CLONE_VFORK the child goes on beside us, so this thread stays two. */
+	/* Without CLONE_VFORK the child runs beside this thread, which so stays two. */
 	if (shared && (ret < 0 || (flags & CLONE_VFORK)))
 		thread_unshare();
 	return ret;
@@ -166,8 +170,9 @@ TRAIL_EXPORT int clone(int (*fn)(void *), void *stack, int flags, void *arg, ...
 
 #ifdef __x86_64__
 /*
- * vfork(2) returns twice on one stack, so it cannot be called through a function in C: the child would overwrite the frame
- * that the parent returns through. The return address waits in a register that both have.
+ * vfork(2) returns twice on one stack, so it cannot be called through a function in C: the child
+ * would overwrite the frame that the parent returns through. The return address waits in a register
+ * that both have.
  */
 void TRAIL_HIDDEN vfork_begin(void);
 int TRAIL_HIDDEN vfork_end(long ret);

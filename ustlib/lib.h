@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the files of the library share. Everything that may run in a signal handler (record.c, section.h, attach.c) uses
- * only system calls and memory from mmap(2): no malloc, no stdio, no lock that is waited for.
+ * What the files of the library share. Everything that may run in a signal handler (record.c,
+ * section.h, attach.c) uses only system calls and memory from mmap(2): no malloc, no stdio, no lock
+ * that is waited for.
  */
 #ifndef USTLIB_LIB_H
 #define USTLIB_LIB_H
@@ -21,24 +22,32 @@
 #define unlikely(x) __builtin_expect(!!(x), 0)
 #define LANES 2
 
-/* A region that is mapped. Never unmapped while a slot that a thread may hold names it (slots.c says when it is). */
+/*
+ * A region that is mapped. Never unmapped while a slot that a thread may hold names it (slots.c
+ * says when it is).
+ */
 struct mapping {
 	uint64_t key, size;
 	uint8_t *base;
 	const struct trail_region *region;
 	struct mapping *next;
 	uint32_t users;                 /* slots that are not retired */
-	/* The geometry, checked against size when it was mapped: the header page is shared and could change. */
+	/*
+	 * The geometry, checked against size when it was mapped: the header page is shared and
+	 * could change.
+	 */
 	uint64_t subbuf_size, data_offset, ring_stride, ring_offset, switch_offset, switch_count;
 	uint32_t subbuf_count, ring_count, mode, kind, populate;
 	uint64_t clock_mult, clock_base;
 	trail_u64 blocking;             /* us that a hit may wait for room; set by each plan */
-	uint8_t *present;               /* a bit per sub-buffer of each ring: this process has populated it */
+	/* a bit per sub-buffer of each ring: this process has populated it */
+	uint8_t *present;
 };
 
 /*
- * What a slot needs besides: contexts and a filter. Lies in memory that is only ever used for this again, with the same
- * capacity; a reader may see it change under it, so it checks each number that it uses, and the slot's seq afterwards.
+ * What a slot needs besides: contexts and a filter. Lies in memory that is only ever used for this
+ * again, with the same capacity; a reader may see it change under it, so it checks each number that
+ * it uses, and the slot's seq afterwards.
  */
 struct extra_context {
 	uint32_t kind;                  /* enum trail_context */
@@ -47,30 +56,35 @@ struct extra_context {
 };
 
 struct extra {
-	uint32_t capacity;              /* bytes behind this header; constant */
+	uint32_t capacity;              /* bytes after this header; constant */
 	uint32_t context_count;
 	uint32_t context_size;          /* bytes in an event; UINT32_MAX if that differs */
 	uint32_t program_size;          /* 0: no filter */
-	trail_u64 steady;               /* not 0: the contexts stay the same for a thread until context_changed(); unique */
+	/* not 0: the contexts stay the same for a thread until context_changed(); unique */
+	trail_u64 steady;
 	struct extra *next;             /* in the list of free ones */
 	uint64_t data[];                /* struct extra_context[context_count], then the program */
 };
 
 /*
- * QUICK: the filter begins with a test of `quick`, and what fails it is rejected. DECIDED: that test is the whole filter, and
- * there are no contexts.
+ * QUICK: the filter begins with a test of `quick`, and what fails it is rejected. DECIDED: that
+ * test is the whole filter, and there are no contexts.
  */
 enum { SLOT_EXTRA = 1, SLOT_RETIRED = 2, SLOT_QUICK = 4, SLOT_DECIDED = 8 };
 
-/* A test of up to 8 bytes of the payload: (bytes - low) & mask <= span. A range of integers, a string's beginning. */
+/*
+ * A test of up to 8 bytes of the payload: (bytes - low) & mask <= span. A range of integers, a
+ * string's beginning.
+ */
 struct quick {
-	uint32_t at, end;               /* in the payload; end is behind the last byte tested */
+	uint32_t at, end;               /* in the payload; end is after the last byte tested */
 	uint64_t mask, low, span;
 };
 
 /*
- * Where one event goes. The first line is what the fast path reads (offsets are known to section.h). Slots lie in memory that is
- * only ever used for slots: whoever holds a pointer may read, and what he read holds if seq is still the same in the section.
+ * Where one event goes. The first line is what the fast path reads (offsets are known to
+ * section.h). Slots lie in memory that is only ever used for slots: a thread that holds a pointer
+ * may read, and what it read holds if seq is still the same in the section.
  */
 struct slot {
 	uint8_t *rings;                 /*  0: ring 0's control block */
@@ -78,12 +92,14 @@ struct slot {
 	uint64_t ring_stride;           /* 16 */
 	uint64_t subbuf_mask;           /* 24: subbuf_size - 1 */
 	uint64_t data_mask;             /* 32: subbuf_count * subbuf_size - 1 */
-	uint64_t limit;                 /* 40: subbuf_size less the room that an event needs besides its payload */
+	/* 40: subbuf_size less the room that an event needs besides its payload */
+	uint64_t limit;
 	uint64_t clock_mult, clock_base;        /* 48, 56 */
 	uint32_t ring_count;            /* 64: 0 keeps the fast path away */
 	uint32_t id;                    /* 68 */
 	uint64_t data_offset;           /* 72 */
-	trail_u64 seq;                  /* 80: another number whenever the slot was filled or retired */
+	/* 80: another number whenever the slot was filled or retired */
+	trail_u64 seq;
 	uint8_t on_value;               /* 88: what *on is while the slot is good */
 	uint8_t lane;
 	bool own;                       /* of this process alone */
@@ -95,7 +111,8 @@ struct slot {
 	struct quick quick;             /* SLOT_QUICK */
 };
 
-struct slots {                          /* of one event: one, or several if more than one channel records it */
+/* of one event: one, or several if more than one channel records it */
+struct slots {
 	uint32_t count, capacity;
 	struct slots *next;             /* in the list of those that are retired or free */
 	struct slot slot[];
@@ -109,38 +126,52 @@ struct object {
 	size_t size;
 	uint32_t event_count, capacity;
 	struct trail__tp **tps;         /* event_count of capacity, in the order of the file */
-	uint64_t *placed[LANES];        /* attach.c: a bit for each tracepoint that has slots of the lane; of `capacity` bits */
-	uint8_t unknown;                /* a bit for each lane: words may be TRAIL_WORD_ASKING or _UNKNOWN */
-	bool keep_map;                  /* others may read its words when it is gone: zeros take its place */
+	/* attach.c: a bit for each tracepoint that has slots of the lane; of `capacity` bits */
+	uint64_t *placed[LANES];
+	/* a bit for each lane: words may be TRAIL_WORD_ASKING or _UNKNOWN */
+	uint8_t unknown;
+	/* others may read its words when it is gone: zeros take its place */
+	bool keep_map;
 	struct object *next;
 };
 
-/* lock.c: the registration lock, which only (un)register, fork and attach take. Holders keep it for 250 ms at most. */
+/*
+ * lock.c: the registration lock, which only (un)register, fork and attach take. Holders keep it for
+ * 250 ms at most.
+ */
 bool TRAIL_HIDDEN objects_trylock(void);
 void TRAIL_HIDDEN objects_unlock(void);
-void TRAIL_HIDDEN objects_lock(void);   /* only for constructors, destructors and fork; may be nested; sleeps, never spins */
+/* only for constructors, destructors and fork; may be nested; sleeps, never spins */
+void TRAIL_HIDDEN objects_lock(void);
 /*
- * Sleeps until the lock may be free, or a moment (now_us) has come. False: it is not free, or this thread must not sleep:
- * it holds the lock itself, or trail_seal() was called. Async-signal-safe.
+ * Sleeps until the lock may be free, or a moment (now_us) has come. False: it is not free, or this
+ * thread must not sleep: it holds the lock itself, or trail_seal() was called. Async-signal-safe.
  */
 bool TRAIL_HIDDEN objects_wait(int64_t until);
-void TRAIL_HIDDEN objects_stuck(void);                  /* a full wait was in vain: objects_wait() fails till it is free */
-void TRAIL_HIDDEN objects_waiters_gone(void);           /* waits for who was about to sleep when attach_sealed was set */
-void TRAIL_HIDDEN objects_forked(void);                 /* in a child: the other threads are not here */
+/* a full wait was in vain: objects_wait() fails till it is free */
+void TRAIL_HIDDEN objects_stuck(void);
+/* waits for the threads that were about to sleep when attach_sealed was set */
+void TRAIL_HIDDEN objects_waiters_gone(void);
+/* in a child: the other threads are not here */
+void TRAIL_HIDDEN objects_forked(void);
 int64_t TRAIL_HIDDEN now_us(void);                      /* CLOCK_MONOTONIC */
 
 /* register.c: guarded by the registration lock */
 extern TRAIL_HIDDEN struct object *objects;
 extern TRAIL_HIDDEN char runtime_dir[LANES][92];        /* where the lanes' daemons are */
-void TRAIL_HIDDEN *arena_alloc(size_t size);            /* zeroed, never freed; NULL when memory ran out */
+/* zeroed, never freed; NULL when memory ran out */
+void TRAIL_HIDDEN *arena_alloc(size_t size);
 
-/* names.c */
-/* Name of element i of the list of arguments as spelled (0 is the event's). Returns its length, cut to size - 1. */
+/* fields.c */
+/*
+ * Name of element i of the list of arguments as spelled (0 is the event's). Returns its length, cut
+ * to size - 1.
+ */
 size_t TRAIL_HIDDEN spelled_name(const char *args, unsigned int i, char *out, size_t size);
 
 /*
- * fields.c: the fields as the registration file has them, one after the other: a structure, then its members. Returns how
- * many; calls fn for each of them unless it is null.
+ * fields.c: the fields as the registration file has them, one after the other: a structure, then
+ * its members. Returns how many; calls fn for each of them unless it is null.
  */
 typedef void field_fn(void *arg, const struct trail__field *f, const char *name);
 uint32_t TRAIL_HIDDEN each_field(const struct trail__event *e, field_fn *fn, void *arg);
@@ -154,21 +185,25 @@ struct rseq_area {                      /* linux/rseq.h, the part that is used *
 	uint32_t pad[3];
 } __attribute__((aligned(32)));
 /*
- * This thread may be two: a child of vfork(2) or clone(2) has its parent's thread pointer and with it all thread-local storage.
- * `shift` then leads to an area that has no CPU, and `owner` is the thread that may write.
+ * This thread may be two: a child of vfork(2) or clone(2) has its parent's thread pointer and with
+ * it all thread-local storage. `shift` then leads to an area that has no CPU, and `owner` is the
+ * thread that may write.
  */
 struct thread_state {
 	ptrdiff_t shift;                /* of rseq_self() from the area that the kernel knows */
 	uint32_t owner;                 /* 0: this thread is one */
-	bool forked;                    /* by other means than fork(3): to be made good at the next hit */
+	/* by other means than fork(3): to be made good at the next hit */
+	bool forked;
 	bool holds;                     /* the registration lock */
 	struct {
-		bool without_tsc;       /* reading it would be SIGSEGV: `shift` keeps the fast path away */
+		/* reading it would be SIGSEGV: `shift` keeps the fast path away */
+		bool without_tsc;
 		uint64_t tsc;           /* when it was last read, */
 		uint64_t then;          /* and CLOCK_MONOTONIC at that time, ns */
 	} clock;
 };
-extern TRAIL_HIDDEN __thread struct thread_state thread_state __attribute__((tls_model("initial-exec")));
+extern TRAIL_HIDDEN __thread struct thread_state thread_state
+	__attribute__((tls_model("initial-exec")));
 extern TRAIL_HIDDEN ptrdiff_t rseq_offset;      /* of this thread's area from the thread pointer */
 extern TRAIL_HIDDEN bool rseq_usable;           /* false: rings for threads */
 void TRAIL_HIDDEN thread_init(void);            /* from the constructor */
@@ -176,12 +211,17 @@ bool TRAIL_HIDDEN thread_rseq(void);            /* makes sure that this thread i
 /* Thread rings. False: the event's switch byte says something else. */
 bool TRAIL_HIDDEN thread_write(const struct slot *slot, const void *data, size_t len);
 void TRAIL_HIDDEN thread_forked(void);
-void TRAIL_HIDDEN thread_share(void);           /* a child on the same thread pointer is about to be made */
+/* a child on the same thread pointer is about to be made */
+void TRAIL_HIDDEN thread_share(void);
 void TRAIL_HIDDEN thread_unshare(void);         /* and is gone, or was not made */
 void TRAIL_HIDDEN thread_mark_forked(void);
-void TRAIL_HIDDEN thread_lose_tsc(void);        /* before the calling thread gives up the right to read the TSC */
+/* before the calling thread gives up the right to read the TSC */
+void TRAIL_HIDDEN thread_lose_tsc(void);
 void TRAIL_HIDDEN thread_regain_tsc(void);
-/* For a thread without TSC: ns since *tsc was read. Async-signal-safe; no system call after trail_seal(). */
+/*
+ * For a thread without TSC: ns since *tsc was read. Async-signal-safe; no system call after
+ * trail_seal().
+ */
 uint64_t TRAIL_HIDDEN thread_clock(uint64_t *tsc);
 struct timespec;
 void TRAIL_HIDDEN thread_now(struct timespec *ts);      /* CLOCK_MONOTONIC, for any thread */
@@ -194,19 +234,25 @@ static inline struct rseq_area *rseq_real(void)
 
 static inline struct rseq_area *rseq_self(void)
 {
-	return (struct rseq_area *)((char *)__builtin_thread_pointer() + rseq_offset + thread_state.shift);
+	return (struct rseq_area *)((char *)__builtin_thread_pointer() + rseq_offset +
+				    thread_state.shift);
 }
 
 /* slots.c: all with the registration lock held */
-struct mapping TRAIL_HIDDEN *mapping_get(const struct trail_plan_region *r, int fd);    /* NULL: not to be had */
-/* from[n] are what the plan says of this trace point in this lane; the slots of the other lane stay. */
+/* NULL: not to be had */
+struct mapping TRAIL_HIDDEN *mapping_get(const struct trail_plan_region *r, int fd);
+/*
+ * from[n] are what the plan says of this trace point in this lane; the slots of the other lane
+ * stay.
+ */
 struct taken_plan;
 void TRAIL_HIDDEN slots_set(struct trail__tp *tp, unsigned int lane, const struct taken_plan *p,
 			    const struct trail_plan_slot *from, uint32_t n);
 void TRAIL_HIDDEN slots_drop(struct trail__tp *tp);
 void TRAIL_HIDDEN slots_drop_stale(struct trail__tp *tp);
 void TRAIL_HIDDEN slots_reclaim(void);
-bool TRAIL_HIDDEN slots_populate(void);         /* all sub-buffers of all mappings, for who cannot ask for memory later */
+/* all sub-buffers of all mappings, for threads that cannot ask for memory later */
+bool TRAIL_HIDDEN slots_populate(void);
 
 /* exchange.c: with the registration lock held */
 struct taken_plan {
@@ -222,42 +268,59 @@ struct taken_plan {
 };
 
 /*
- * TAKEN: attach_apply() was called with the answer. LATE: none yet; the question stays open, see exchange_look(). FAILED: none
- * will come. NOBODY: there is no daemon.
+ * TAKEN: attach_apply() was called with the answer. LATE: none yet; the question stays open, see
+ * exchange_look(). FAILED: none will come. NOBODY: there is no daemon.
  */
 enum outcome { TAKEN, LATE, FAILED, NOBODY };
-/* Asks the lane's daemon, and waits attach_ms without a sign of life (attach_total_us() in all). An open question is dropped. */
+/*
+ * Asks the lane's daemon, and waits attach_ms without a sign of life (attach_total_us() in all). An
+ * open question is dropped.
+ */
 enum outcome TRAIL_HIDDEN exchange(unsigned int lane);
-enum outcome TRAIL_HIDDEN exchange_look(unsigned int lane);    /* takes the answer to an open question if it has come */
+/* takes the answer to an open question if it has come */
+enum outcome TRAIL_HIDDEN exchange_look(unsigned int lane);
 bool TRAIL_HIDDEN exchange_open(unsigned int lane);             /* there is an open question */
-bool TRAIL_HIDDEN exchange_due(unsigned int lane, int64_t now); /* it is time to look; without the lock */
+/* it is time to look; without the lock */
+bool TRAIL_HIDDEN exchange_due(unsigned int lane, int64_t now);
 void TRAIL_HIDDEN exchange_drop(unsigned int lane);
 void TRAIL_HIDDEN exchange_forget(const struct object *o);      /* it is unloaded */
 bool TRAIL_HIDDEN daemon_lives(unsigned int lane);              /* without the lock */
 /*
- * Moves a descriptor that stays open to a high number: a program that closes 0, 1 and 2 relies on the next open(2) to return 0.
- * Returns the new number, never 0 to 2, or -1 if there is none; fd is closed then. Needs no lock; async-signal-safe.
+ * Moves a descriptor that stays open to a high number: a program that closes 0, 1 and 2 relies on
+ * the next open(2) to return 0. Returns the new number, never 0 to 2, or -1 if there is none; fd is
+ * closed then. Needs no lock; async-signal-safe.
  */
 int TRAIL_HIDDEN fd_move_up(int fd);
 
 /* attach.c */
 /*
- * Called when the state word is not the one that tp was set up for, or (again) when its slots turned out to be stale. True: go on
- * with tp's slots, if it has any. False: this hit could not attach, and nobody has counted it.
+ * Called when the state word is not the one that tp was set up for, or (again) when its slots
+ * turned out to be stale. True: go on with tp's slots, if it has any. False: this hit could not
+ * attach, and is not counted yet.
  */
 bool TRAIL_HIDDEN attach(struct trail__tp *tp, bool again);
 void TRAIL_HIDDEN attach_apply(const struct taken_plan *p, unsigned int lane);
-/* A new object, whose words are 0: asks the lanes of this mask, so that no hit has to. True: a state dump is due. */
+/*
+ * A new object, whose words are 0: asks the lanes of this mask, so that no hit has to. True: a
+ * state dump is due.
+ */
 bool TRAIL_HIDDEN attach_object(struct object *o, unsigned int lanes);
-/* The object goes: accounts for what it missed. False: a daemon that does not answer now has to do it, by the registration file. */
+/*
+ * The object goes: accounts for what it missed. False: a daemon that does not answer now has to do
+ * it, by the registration file.
+ */
 bool TRAIL_HIDDEN attach_last(struct object *o);
 bool TRAIL_HIDDEN attach_forked(void);                  /* True: a state dump is due */
-void TRAIL_HIDDEN attach_anew(void);                    /* all slots are dropped; each is asked for at the next hit */
-int TRAIL_HIDDEN attach_all(void);                      /* with the lock held: asks now, also who did not answer before */
+/* all slots are dropped; each is asked for at the next hit */
+void TRAIL_HIDDEN attach_anew(void);
+/* with the lock held: asks now, also who did not answer before */
+int TRAIL_HIDDEN attach_all(void);
 void TRAIL_HIDDEN attach_drop_stale(struct trail__tp *tp);      /* takes the lock itself */
 int64_t TRAIL_HIDDEN attach_total_us(void);
-extern TRAIL_HIDDEN int attach_ms;                      /* how long the daemon may be silent: TRAIL_ATTACH_TIMEOUT */
-extern TRAIL_HIDDEN bool attach_failed;                 /* some lane's daemon did not answer: hits are counted as missed */
+/* how long the daemon may be silent: TRAIL_ATTACH_TIMEOUT */
+extern TRAIL_HIDDEN int attach_ms;
+/* some lane's daemon did not answer: hits are counted as missed */
+extern TRAIL_HIDDEN bool attach_failed;
 extern TRAIL_HIDDEN bool attach_sealed;                 /* trail_seal(): no system calls any more */
 /* Threads that use a slot's mapping outside a restartable section. Reclaiming waits for 0. */
 extern TRAIL_HIDDEN uint32_t slot_users;
@@ -273,17 +336,23 @@ static inline struct slots *slots_of(const struct trail__tp *tp)
 }
 
 /* context.c */
-/* The contexts of one channel as this thread had them last, so that an event costs one copy of them. */
+/*
+ * The contexts of one channel as this thread had them last, so that an event costs one copy of
+ * them.
+ */
 struct context_block {
 	trail_u64 id;                   /* extra.steady; 0: none. Stored last */
 	uint32_t generation;
 	uint8_t bytes[TRAIL__HEADROOM]; /* the contexts are at the end */
 };
-extern TRAIL_HIDDEN __thread struct context_block context_block __attribute__((tls_model("initial-exec")));
+extern TRAIL_HIDDEN __thread struct context_block context_block
+	__attribute__((tls_model("initial-exec")));
 struct context_page {
-	uint32_t generation;            /* another number when something cached may have changed; 0: in a child of fork */
+	/* another number when something cached may have changed; 0: in a child of fork */
+	uint32_t generation;
 	int32_t vpid;                   /* 0: ask */
-	uint32_t questions;             /* exchange.c: a bit per lane that this process has an open question to */
+	/* exchange.c: a bit per lane that this process has an open question to */
+	uint32_t questions;
 	char rest[4096 - 12];
 };
 extern TRAIL_HIDDEN struct context_page context_page;
@@ -294,27 +363,39 @@ extern TRAIL_HIDDEN bool context_may_block;     /* TRAIL_ALLOW_BLOCKING */
 uint32_t TRAIL_HIDDEN context_size(uint32_t kind);
 /* Whether a thread's value stays the same until context_changed(). */
 bool TRAIL_HIDDEN context_is_steady(uint32_t kind);
-/* Writes the contexts of x to `at` (room bytes). Returns their size; 0 if there is not enough room. Async-signal-safe. */
+/*
+ * Writes the contexts of x to `at` (room bytes). Returns their size; 0 if there is not enough room.
+ * Async-signal-safe.
+ */
 size_t TRAIL_HIDDEN context_put(const struct extra *x, uint8_t *at, size_t room, const void *ip);
 struct filter_value;
-bool TRAIL_HIDDEN context_value(void *ip, uint32_t kind, const char *name, struct filter_value *out);   /* for filters */
-uint32_t TRAIL_HIDDEN app_context_index(const char *name);      /* makes a place for the name; UINT32_MAX: no room */
-void TRAIL_HIDDEN context_changed(void);        /* what is cached does not hold any more, in all threads */
+/* for filters */
+bool TRAIL_HIDDEN context_value(void *ip, uint32_t kind, const char *name,
+				struct filter_value *out);
+/* makes a place for the name; UINT32_MAX: no room */
+uint32_t TRAIL_HIDDEN app_context_index(const char *name);
+/* what is cached does not hold any more, in all threads */
+void TRAIL_HIDDEN context_changed(void);
 void TRAIL_HIDDEN context_init(void);           /* from the constructor */
 void TRAIL_HIDDEN context_forked(void);
-void TRAIL_HIDDEN context_fetch(void);          /* this thread's values, for when they cannot be asked for */
+/* this thread's values, for when they cannot be asked for */
+void TRAIL_HIDDEN context_fetch(void);
 
 /* interpose.c; the archive has none */
 void TRAIL_HIDDEN interpose_init(void) __attribute__((weak));
 
 /* register.c */
-void TRAIL_HIDDEN register_forked(void);        /* in a forked child, with the registration lock held; releases it */
-void TRAIL_HIDDEN register_abandon(void);       /* in a child that was forked behind the lock's back */
+/* in a forked child, with the registration lock held; releases it */
+void TRAIL_HIDDEN register_forked(void);
+/* in a child that was forked without the lock held */
+void TRAIL_HIDDEN register_abandon(void);
 void TRAIL_HIDDEN register_identity(void);      /* the process may be another user's now */
-void TRAIL_HIDDEN register_identity_now(void);  /* the same with the lock held: it may be so without our having seen the call */
+/* the same with the lock held: it may be so without our having seen the call */
+void TRAIL_HIDDEN register_identity_now(void);
 
 /* pieces.c */
-void TRAIL_HIDDEN record_lost(struct trail__tp *tp);    /* counts an event that could not be put together */
+/* counts an event that could not be put together */
+void TRAIL_HIDDEN record_lost(struct trail__tp *tp);
 
 /* site.c */
 void TRAIL_HIDDEN sites_forked(void);
@@ -323,11 +404,26 @@ void TRAIL_HIDDEN sites_forked(void);
 void TRAIL_HIDDEN tp_missed(struct trail__tp *tp);
 extern TRAIL_HIDDEN bool missed_any;                    /* some hit was, since the last attach */
 
+/* slow_path.c */
+/*
+ * Aborts of one event before it counts as lost: the events of a single-stepped thread would never
+ * end.
+ */
+#define TRIES 200
+/*
+ * Writes one event, or counts it as lost. False: the slot is stale. Caller holds slot_users. tries:
+ * aborts so far.
+ */
+bool TRAIL_HIDDEN slow_write(const struct slot *slot, const void *data, size_t len, int tries);
+
 /* slot.c: all async-signal-safe */
 uint64_t TRAIL_HIDDEN slot_clock(uint64_t mult, uint64_t base);
 bool TRAIL_HIDDEN slot_populate(const struct mapping *m, uint32_t ring, uint64_t subbuf);
 void TRAIL_HIDDEN slot_lost(const struct slot *slot, uint64_t n);
-/* Waits a while for room in the slot's ring. False: there will be none. *began: when the wait began; 0: not yet. */
+/*
+ * Waits a while for room in the slot's ring. False: there will be none. *began: when the wait
+ * began; 0: not yet.
+ */
 bool TRAIL_HIDDEN slot_wait(const struct slot *slot, uint64_t *began);
 
 #endif

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: MIT
-/* Trace points with a format (trail/log.h): lttng_ust_tracef:event and lttng_ust_tracelog:LEVEL, as LTTng-UST has them. */
+/*
+ * Trace points with a format (trail/log.h): lttng_ust_tracef:event and lttng_ust_tracelog:LEVEL, as
+ * LTTng-UST has them.
+ */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -11,29 +14,34 @@
 
 #define SHORT 512               /* messages below that are put together on the stack */
 
-#define TEXT_CODE TRAIL__CODE_OF(TRAIL__SEQUENCE_OF, TRAIL__TEXT | ((char)-1 < 0 ? TRAIL__SIGNED : 0), 1)
+#define TEXT_CODE \
+	TRAIL__CODE_OF(TRAIL__SEQUENCE_OF, TRAIL__TEXT | ((char)-1 < 0 ? TRAIL__SIGNED : 0), 1)
 #define STRING_CODE TRAIL__CODE_OF(TRAIL__STRING, 0, 0)
 #define LINE_CODE TRAIL__CODE_OF(TRAIL__INT, TRAIL__SIGNED, sizeof(int))
 
 static const struct trail__field tracef_fields[] = { { "msg", TEXT_CODE, 0, NULL } };
 static const struct trail__field tracelog_fields[] = {
-	{ "line", LINE_CODE, 0, NULL }, { "file", STRING_CODE, 0, NULL }, { "func", STRING_CODE, 0, NULL }, { "msg", TEXT_CODE, 0, NULL },
+	{ "line", LINE_CODE, 0, NULL },
+	{ "file", STRING_CODE, 0, NULL },
+	{ "func", STRING_CODE, 0, NULL },
+	{ "msg", TEXT_CODE, 0, NULL },
 };
 
 #define LEVELS 15
 #define EVENT(name) [TRAIL__LOG_##name] = \
 	{ "lttng_ust_tracelog", #name, tracelog_fields, 4, TRAIL__LOG_##name % LEVELS, 1, NULL },
 static const struct trail__event events[TRAIL__LOG_COUNT] = {
-	TRAIL__LOG_LEVELS(EVENT, LTTNG_UST_TRACEPOINT_LOGLEVEL_)
-	TRAIL__LOG_LEVELS(EVENT, TRACE_)
-	[TRAIL__LOG_TRACEF] = { "lttng_ust_tracef", "event", tracef_fields, 1, TRAIL__LEVEL_DEBUG, 1, NULL },
+	TRAIL__LOG_LEVELS(EVENT, LTTNG_UST_TRACEPOINT_LOGLEVEL_) TRAIL__LOG_LEVELS(
+		EVENT, TRACE_)[TRAIL__LOG_TRACEF] = { "lttng_ust_tracef", "event", tracef_fields, 1,
+						      TRAIL__LEVEL_DEBUG, 1, NULL },
 };
 
 /* What follows is filled in at the first use. */
 static struct trail__tp tps[TRAIL__LOG_COUNT];
 static struct trail__tp *list[TRAIL__LOG_COUNT];
 static const unsigned int *words[TRAIL__LOG_COUNT];
-static unsigned int users;      /* objects that use them; as these are loaded and unloaded, so under the dynamic linker's lock */
+/* objects that use them; as these are loaded and unloaded, so under the dynamic linker's lock */
+static unsigned int users;
 
 TRAIL_EXPORT const unsigned int *const *trail__log_use(void)
 {
@@ -65,13 +73,17 @@ struct place {
 	const char *function;
 };
 
-static void record_message(struct trail__tp *tp, const struct place *at, const char *text, size_t len, const void *ip)
+static void record_message(struct trail__tp *tp, const struct place *at, const char *text,
+			   size_t len, const void *ip)
 {
 	const struct trail__piece pieces[] = {
-		{ LINE_CODE, 1, &at->line }, { STRING_CODE, 1, &at->file }, { STRING_CODE, 1, &at->function },
+		{ LINE_CODE, 1, &at->line },
+		{ STRING_CODE, 1, &at->file },
+		{ STRING_CODE, 1, &at->function },
 		{ TEXT_CODE, (unsigned int)len, text },
 	};
-	unsigned char buffer[TRAIL__HEADROOM + 2 * SHORT + TRAIL__SPARE], *data = buffer + TRAIL__HEADROOM;
+	unsigned char buffer[TRAIL__HEADROOM + 2 * SHORT + TRAIL__SPARE],
+		*data = buffer + TRAIL__HEADROOM;
 	unsigned char *put = data, *end = data + SHORT;
 	unsigned int skip = tp->event->field_count == 1 ? 3 : 0;
 	uint32_t count = (uint32_t)len;
@@ -91,9 +103,10 @@ static void record_message(struct trail__tp *tp, const struct place *at, const c
 }
 
 /* errno is as the caller left it while the message is put together: it may be in there (%m). */
-static void message(enum trail__log event, const struct place *at, const char *format, va_list args, const void *ip)
-	__attribute__((format(printf, 3, 0)));
-static void message(enum trail__log event, const struct place *at, const char *format, va_list args, const void *ip)
+static void message(enum trail__log event, const struct place *at, const char *format, va_list args,
+		    const void *ip) __attribute__((format(printf, 3, 0)));
+static void message(enum trail__log event, const struct place *at, const char *format, va_list args,
+		    const void *ip)
 {
 	struct trail__tp *tp = (unsigned int)event < TRAIL__LOG_COUNT ? &tps[event] : NULL;
 	char on_stack[SHORT], *text = on_stack;
@@ -108,7 +121,9 @@ static void message(enum trail__log event, const struct place *at, const char *f
 	len = vsnprintf(on_stack, sizeof(on_stack), format, args);
 	if (len >= SHORT) {
 		size = (size_t)len + 1;
-		text = attach_sealed ? MAP_FAILED : mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+		text = attach_sealed ? MAP_FAILED
+				     : mmap(NULL, size, PROT_READ | PROT_WRITE,
+					    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 		errno = saved;
 		if (text != MAP_FAILED && vsnprintf(text, size, format, again) != len)
 			len = (int)strnlen(text, size - 1);
@@ -140,15 +155,16 @@ TRAIL_EXPORT void trail__tracef(const char *format, ...)
 	va_end(args);
 }
 
-TRAIL_EXPORT void trail__vtracelog(enum trail__log event, const char *file, int line, const char *function, const char *format,
-				   va_list args)
+TRAIL_EXPORT void trail__vtracelog(enum trail__log event, const char *file, int line,
+				   const char *function, const char *format, va_list args)
 {
 	const struct place at = { file, line, function };
 
 	message(event, &at, format, args, __builtin_return_address(0));
 }
 
-TRAIL_EXPORT void trail__tracelog(enum trail__log event, const char *file, int line, const char *function, const char *format, ...)
+TRAIL_EXPORT void trail__tracelog(enum trail__log event, const char *file, int line,
+				  const char *function, const char *format, ...)
 {
 	const struct place at = { file, line, function };
 	va_list args;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * Performance counters of a thread as contexts: perf_event_open(2) at the first event that has the context, then one read(2) an
- * event. All of it may run in a signal handler.
+ * Performance counters of a thread as contexts: perf_event_open(2) at the first event that has the
+ * context, then one read(2) an event. All of it may run in a signal handler.
  */
 #include <errno.h>
 #include <linux/perf_event.h>

@@ -47,7 +47,10 @@ static unsigned char *put_bytes(unsigned char *at, const void *data, size_t n)
 	return at + n;
 }
 
-/* A string of n bytes when it was measured; it may have become shorter, its NUL is where the reader looks for it. */
+/*
+ * A string of n bytes when it was measured; it may have become shorter, its NUL is where the reader
+ * looks for it.
+ */
 static unsigned char *put_measured(unsigned char *at, const char *s, size_t n)
 {
 	unsigned char *nul;
@@ -77,11 +80,16 @@ static unsigned char *put_piece(unsigned char *at, const struct trail__piece *p,
 	}
 }
 
-/* Events too large for the call site's stack buffer: put together in memory of their own. Rare, so it may cost a mapping. */
-TRAIL_EXPORT void trail__record_pieces_at(struct trail__tp *tp, const struct trail__piece *pieces, unsigned int count,
-					  unsigned int unwritten, const void *ip)
+/*
+ * Events too large for the call site's stack buffer: put together in memory of their own. Rare, so
+ * it may cost a mapping.
+ */
+TRAIL_EXPORT void trail__record_pieces_at(struct trail__tp *tp, const struct trail__piece *pieces,
+					  unsigned int count, unsigned int unwritten,
+					  const void *ip)
 {
-	size_t total = TRAIL__HEADROOM + TRAIL__SPARE, strings[TRAIL_EVENT_FIELDS_MAX] = { 0 }, len = 0;
+	size_t total = TRAIL__HEADROOM + TRAIL__SPARE, strings[TRAIL_EVENT_FIELDS_MAX] = { 0 },
+	       len = 0;
 	unsigned char *buffer, *begin, *at;
 	int saved = errno;
 
@@ -90,7 +98,10 @@ TRAIL_EXPORT void trail__record_pieces_at(struct trail__tp *tp, const struct tra
 	for (unsigned int i = 0; i < count; i++)
 		total += piece_size(&pieces[i], &strings[i]);
 	/* Larger than any sub-buffer: not even looked at. */
-	buffer = attach_sealed || total > TRAIL_SUBBUF_MAX ? MAP_FAILED : mmap(NULL, total, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	buffer = attach_sealed || total > TRAIL_SUBBUF_MAX
+			 ? MAP_FAILED
+			 : mmap(NULL, total, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
+				-1, 0);
 	if (buffer == MAP_FAILED) {
 		record_lost(tp);
 		errno = saved;
@@ -107,7 +118,8 @@ TRAIL_EXPORT void trail__record_pieces_at(struct trail__tp *tp, const struct tra
 	errno = saved;
 }
 
-TRAIL_EXPORT void trail__record_pieces(struct trail__tp *tp, const struct trail__piece *pieces, unsigned int count)
+TRAIL_EXPORT void trail__record_pieces(struct trail__tp *tp, const struct trail__piece *pieces,
+				       unsigned int count)
 {
 	trail__record_pieces_at(tp, pieces, count, 0, __builtin_return_address(0));
 }
@@ -124,13 +136,15 @@ TRAIL_EXPORT unsigned char *trail__put_string(unsigned char *at, unsigned char *
 		s = "(null)";
 #ifdef __x86_64__
 	/*
-	 * Sixteen bytes at a time, tested and stored from one load each, so that a string that changes meanwhile is still
-	 * recorded as one. A load does not cross into a page that may not be there. (Without rseq, which valgrind does not
-	 * have, bytes behind the NUL are left alone.)
+	 * Sixteen bytes at a time, tested and stored from one load each, so that a string that
+	 * changes meanwhile is still recorded as one. A load does not cross into a page that may
+	 * not be there. (Without rseq, which valgrind does not have, bytes after the NUL are left
+	 * alone.)
 	 */
 	while (likely(rseq_usable) && ((uintptr_t)s & 4095) <= 4096 - 16 && end - at >= 16) {
 		__m128i bytes = _mm_loadu_si128((const __m128i *)s);
-		unsigned int zero = (unsigned int)_mm_movemask_epi8(_mm_cmpeq_epi8(bytes, _mm_setzero_si128()));
+		unsigned int zero =
+			(unsigned int)_mm_movemask_epi8(_mm_cmpeq_epi8(bytes, _mm_setzero_si128()));
 
 		_mm_storeu_si128((__m128i *)at, bytes);
 		if (zero)
@@ -147,9 +161,11 @@ TRAIL_EXPORT unsigned char *trail__put_string(unsigned char *at, unsigned char *
 	return put_measured(at, s, n);
 }
 
-TRAIL_EXPORT unsigned char *trail__put_text(unsigned char *at, unsigned char *end, const char *s, size_t max)
+TRAIL_EXPORT unsigned char *trail__put_text(unsigned char *at, unsigned char *end, const char *s,
+					    size_t max)
 {
-	size_t room = at < end ? (size_t)(end - at) : 0, n = s ? strnlen(s, max < room ? max : room) : 0;
+	size_t room = at < end ? (size_t)(end - at) : 0,
+	       n = s ? strnlen(s, max < room ? max : room) : 0;
 
 	return n < room ? put_measured(at, s, n) : NULL;
 }

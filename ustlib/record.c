@@ -2,12 +2,15 @@
 /*
  * The event path. A hit whose event is on comes here with its payload on the stack:
  *
- *	guard		at the call site; trail__ready: is the trace point set up for the present state word? (else attach.c)
- *	extra		only where the slot says so: the filter decides, the contexts are put before the payload
+ *	guard		at the call site; trail__ready: is the trace point set up for the present
+ *			state word? (else attach.c)
+ *	extra		only where the slot says so: the filter decides, the contexts are put before
+ *			the payload
  *	fast path	one restartable section (section.h), a handful of nanoseconds
- *	slow path	the clock's epoch changed, the sub-buffer is full, …: work out what to store in C, then commit it in a
- *			short section that checks that it is still true
- *	stale		the slot was retired, or the event is decided upon anew: ask the daemon, then once more
+ *	slow path	the clock's epoch changed, the sub-buffer is full, …: work out what to store
+ *			in C, then commit it in a short section that checks that it is still true
+ *	stale		the slot was retired, or the event is decided upon anew: ask the daemon,
+ *			then once more
  *	lost		neither: count it where the reader finds it
  */
 #include <errno.h>
@@ -15,15 +18,16 @@
 
 #include "ustlib/lib.h"
 #include "tracer/abi/filter_interp.h"
-#include "tracer/abi/ring_write.h"
 
-#define TRIES 200               /* aborts of one event before it counts as lost: a single-stepped writer would never end */
 #define AGAIN 3                 /* times that a hit asks the daemon anew */
 #define DONE_MAX 32             /* channels that record one event, as far as a hit remembers them */
 
 bool missed_any;
 
-/* In the registration file, where the daemon finds it should the process end before it is accounted for. */
+/*
+ * In the registration file, where the daemon finds it should the process end before it is accounted
+ * for.
+ */
 void tp_missed(struct trail__tp *tp)
 {
 	trail_u64 *missed = (trail_u64 *)__atomic_load_n(&tp->missed, __ATOMIC_RELAXED);
@@ -35,112 +39,14 @@ void tp_missed(struct trail__tp *tp)
 
 #ifdef __x86_64__
 #include "ustlib/section.h"
-
-static enum section commit_switch(struct rseq_area *rs, struct commit *c, const struct mapping *m, uint64_t commits)
-{
-	struct trail_ring *ring = c->ring;
-	uint64_t k = c->head / m->subbuf_size, lost = __atomic_load_n(&ring->lost, __ATOMIC_RELAXED);
-
-	c->close = &ring->side[k & (2 * m->subbuf_count - 1)];
-	c->begin = &ring->side[(k + 1) & (2 * m->subbuf_count - 1)];
-	c->close_facts[0] = c->head;
-	c->close_facts[1] = c->last_ts;
-	c->close_facts[2] = commits - k;
-	c->close_facts[3] = lost;
-	c->begin_facts[0] = k + 1;
-	c->begin_facts[1] = c->ts;
-	c->begin_facts[2] = commits - k;
-	c->begin_facts[3] = lost;
-	c->new_head = (k + 1) * m->subbuf_size;
-	return section_commit_switch(rs, c);
-}
-
-enum room { ROOM_HERE, ROOM_NEXT, ROOM_NONE };
-
-/* Whether the event fits where head is, or after a switch (for which the memory is then present), or not at all. */
-static enum room room(const struct slot *slot, struct trail_ring *ring, uint32_t cpu, uint64_t head, size_t len)
-{
-	const struct mapping *m = slot->mapping;
-	uint64_t need = TRAIL_HEADER_EXTENDED + len + TRAIL_SLACK, next = head / m->subbuf_size + 1;
-
-	if (need > m->subbuf_size)
-		return ROOM_NONE;
-	if (head && (head & slot->subbuf_mask) + need <= m->subbuf_size)
-		return ROOM_HERE;
-	if (next > ring_limit(ring, m->mode, m->subbuf_size, m->subbuf_count))
-		return ROOM_NONE;
-	return slot_populate(m, cpu, next) ? ROOM_NEXT : ROOM_NONE;
-}
-
-/* Whether an event of that size will ever fit. */
-static bool fits_at_all(const struct slot *slot, size_t len)
-{
-	return TRAIL_HEADER_EXTENDED + (uint64_t)len + TRAIL_SLACK <= slot->mapping->subbuf_size;
-}
-
-/* The caller holds slot_users. */
-static __attribute__((noinline, cold)) bool write_slow(const struct slot *slot, const void *data, size_t len, int tries)
-{
-	const struct mapping *m = slot->mapping;
-	struct rseq_area *rs = rseq_real();
-	struct commit c = { .on = slot->on, .on_value = slot->on_value };
-	uint64_t began = 0;     /* of the wait for room */
-
-	for (; tries < TRIES; tries++) {
-		struct trail_ring *ring;
-		enum section r;
-		uint8_t on;
-
-		c.cpu = __atomic_load_n(&rs->cpu_id, __ATOMIC_RELAXED);
-		if (c.cpu >= m->ring_count) {
-			if (!thread_rseq() || __atomic_load_n(&rs->cpu_id, __ATOMIC_RELAXED) >= m->ring_count)
-				break;
-			continue;
-		}
-		ring = (struct trail_ring *)(slot->rings + c.cpu * slot->ring_stride);
-		c.ring = ring;
-		c.head = __atomic_load_n(&ring->head, __ATOMIC_RELAXED);
-		c.last_ts = __atomic_load_n(&ring->last_ts, __ATOMIC_RELAXED);
-		on = __atomic_load_n(slot->on, __ATOMIC_RELAXED);
-		if (on != slot->on_value)
-			return !on;
-		switch (room(slot, ring, c.cpu, c.head, len)) {
-		case ROOM_NONE:
-			if (fits_at_all(slot, len) && slot_wait(slot, &began)) {
-				tries--;
-				continue;
-			}
-			slot_lost(slot, 1);
-			return true;
-		case ROOM_NEXT:
-			c.ts = slot_clock(slot->clock_mult, slot->clock_base);
-			if (c.ts < c.last_ts)
-				c.ts = c.last_ts;
-			r = commit_switch(rs, &c, m, ring_commits(ring, c.head));
-			break;
-		default:
-			c.ts = slot_clock(slot->clock_mult, slot->clock_base);
-			if (c.ts < c.last_ts)
-				c.ts = c.last_ts;
-			c.header_len = ring_put_header(c.header, slot->id, c.ts, slot->id >= TRAIL_ID_EXTENDED ||
-						       (c.ts ^ c.last_ts) >> TRAIL_EPOCH_SHIFT);
-			c.to = (uint8_t *)ring + slot->data_offset + (c.head & slot->data_mask);
-			c.new_head = c.head + c.header_len + len;
-			r = section_commit_event(rs, &c, data, len);
-			if (r == SECTION_DONE)
-				return true;
-		}
-	}
-	slot_lost(slot, 1);
-	return true;
-}
 #endif
 
 enum slow { SLOW_WRITE, SLOW_LOSE };
 
 /* What is done with the slot's mapping outside a section. False: stale. */
-static __attribute__((noinline, cold)) bool with_mapping(const struct slot *slot, uint64_t seq, const void *data, size_t len,
-							   int tries, enum slow what)
+static __attribute__((noinline, cold)) bool with_mapping(const struct slot *slot, uint64_t seq,
+							 const void *data, size_t len, int tries,
+							 enum slow what)
 {
 	bool good = true;
 
@@ -149,14 +55,15 @@ static __attribute__((noinline, cold)) bool with_mapping(const struct slot *slot
 		what = SLOW_LOSE;
 	else if (thread_state.forked)        /* rings and registration are still the parent's */
 		return false;
-	__atomic_fetch_add(&slot_users, 1, __ATOMIC_SEQ_CST);   /* before the load: see slots.c, slots_reclaim() */
+	/* before the load: see slots.c, slots_reclaim() */
+	__atomic_fetch_add(&slot_users, 1, __ATOMIC_SEQ_CST);
 	if (__atomic_load_n(&slot->seq, __ATOMIC_SEQ_CST) != seq || slot->flags & SLOT_RETIRED)
 		good = false;
 	else if (what == SLOW_LOSE)
 		slot_lost(slot, 1);
 #ifdef __x86_64__
 	else if (slot->mapping->kind != TRAIL_RINGS_THREAD)
-		good = write_slow(slot, data, len, tries);
+		good = slow_write(slot, data, len, tries);
 #endif
 	else
 		good = thread_write(slot, data, len);
@@ -165,7 +72,8 @@ static __attribute__((noinline, cold)) bool with_mapping(const struct slot *slot
 }
 
 /* False: the slot is stale. */
-static inline __attribute__((always_inline)) bool write_slot(const struct slot *slot, uint64_t seq, const void *data, size_t len)
+static inline __attribute__((always_inline)) bool write_slot(const struct slot *slot, uint64_t seq,
+							     const void *data, size_t len)
 {
 #ifdef __x86_64__
 	for (int tries = 0; tries < TRIES; tries++) {
@@ -187,12 +95,15 @@ static inline __attribute__((always_inline)) bool write_slot(const struct slot *
 /* ---- filters and contexts ---- */
 
 struct hit {
-	uint8_t *data;          /* the payload, TRAIL__HEADROOM before it, TRAIL__SPARE behind */
+	uint8_t *data;          /* the payload, TRAIL__HEADROOM before it, TRAIL__SPARE after it */
 	size_t len, unwritten;
 	const void *ip;
 };
 
-/* Whether what was read of the slot holds. Pairs with the order of stores in slots.c, slot_fill() and slots_retire(). */
+/*
+ * Whether what was read of the slot holds. Pairs with the order of stores in slots.c, slot_fill()
+ * and slots_retire().
+ */
 static inline __attribute__((always_inline)) bool still(const struct slot *slot, uint64_t seq)
 {
 	__atomic_thread_fence(__ATOMIC_ACQUIRE);
@@ -200,20 +111,23 @@ static inline __attribute__((always_inline)) bool still(const struct slot *slot,
 }
 
 /* Contexts that the headroom does not hold: the event is put together elsewhere. */
-static __attribute__((noinline)) bool write_copied(const struct slot *slot, uint64_t seq, const struct extra *x, const struct hit *h)
+static __attribute__((noinline)) bool write_copied(const struct slot *slot, uint64_t seq,
+						   const struct extra *x, const struct hit *h)
 {
 	uint8_t small[1536], *buffer = small;
 	size_t room = 512, total, n;
 	int saved = errno;
 	bool good;
 
-	for (uint32_t i = 0, max = __atomic_load_n(&x->context_count, __ATOMIC_RELAXED); i < max && i < TRAIL_CONTEXT_MAX; i++)
+	for (uint32_t i = 0, max = __atomic_load_n(&x->context_count, __ATOMIC_RELAXED);
+	     i < max && i < TRAIL_CONTEXT_MAX; i++)
 		room += 24;
 	for (;;) {
 		total = room + h->len + TRAIL__SPARE;
 		if (total > sizeof(small)) {
-			buffer = attach_sealed ? MAP_FAILED : mmap(NULL, total, PROT_READ | PROT_WRITE,
-								   MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+			buffer = attach_sealed ? MAP_FAILED
+					       : mmap(NULL, total, PROT_READ | PROT_WRITE,
+						      MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 			if (buffer == MAP_FAILED) {
 				errno = saved;
 				return with_mapping(slot, seq, NULL, 0, 0, SLOW_LOSE);
@@ -227,22 +141,28 @@ static __attribute__((noinline)) bool write_copied(const struct slot *slot, uint
 		room = 20480;   /* for the largest strings */
 	}
 	memcpy(buffer + n, h->data, h->len);
-	good = n ? write_slot(slot, seq, buffer, n + h->len) : with_mapping(slot, seq, NULL, 0, 0, SLOW_LOSE);
+	good = n ? write_slot(slot, seq, buffer, n + h->len)
+		 : with_mapping(slot, seq, NULL, 0, 0, SLOW_LOSE);
 	if (buffer != small)
 		munmap(buffer, total);
 	errno = saved;
 	return good;
 }
 
-/* A copy of constant size. A handler that interrupts it may replace the block: then it is not the same afterwards. */
-static inline __attribute__((always_inline)) bool put_steady(const struct extra *x, const struct hit *h)
+/*
+ * A copy of constant size. A handler that interrupts it may replace the block: then it is not the
+ * same afterwards.
+ */
+static inline __attribute__((always_inline)) bool put_steady(const struct extra *x,
+							     const struct hit *h)
 {
 	uint64_t id = __atomic_load_n(&x->steady, __ATOMIC_RELAXED);
 	uint32_t generation = __atomic_load_n(&context_page.generation, __ATOMIC_ACQUIRE);
 
 	if (!id)
 		return false;
-	if (unlikely(context_block.id != id || context_block.generation != generation) && !context_refill(x, h->ip))
+	if (unlikely(context_block.id != id || context_block.generation != generation) &&
+	    !context_refill(x, h->ip))
 		return false;
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
 	memcpy(h->data - TRAIL__HEADROOM, context_block.bytes, TRAIL__HEADROOM);
@@ -250,7 +170,8 @@ static inline __attribute__((always_inline)) bool put_steady(const struct extra 
 	return __atomic_load_n(&context_block.id, __ATOMIC_RELAXED) == id;
 }
 
-static __attribute__((noinline)) bool hit_extra(const struct slot *slot, uint64_t seq, const struct hit *h)
+static __attribute__((noinline)) bool hit_extra(const struct slot *slot, uint64_t seq,
+						const struct hit *h)
 {
 	const struct extra *x = __atomic_load_n(&slot->extra, __ATOMIC_RELAXED);
 	uint32_t contexts, size, program, at;
@@ -262,7 +183,10 @@ static __attribute__((noinline)) bool hit_extra(const struct slot *slot, uint64_
 	program = __atomic_load_n(&x->program_size, __ATOMIC_RELAXED);
 	if (program) {
 		const struct filter_input in = {
-			.payload = h->data, .len = h->len + h->unwritten, .context = context_value, .arg = (void *)h->ip,
+			.payload = h->data,
+			.len = h->len + h->unwritten,
+			.context = context_value,
+			.arg = (void *)h->ip,
 		};
 
 		at = contexts * (uint32_t)sizeof(struct extra_context);
@@ -273,7 +197,8 @@ static __attribute__((noinline)) bool hit_extra(const struct slot *slot, uint64_
 	}
 	if (!contexts)
 		return write_slot(slot, seq, h->data, h->len);
-	if (size <= TRAIL__HEADROOM && (put_steady(x, h) || context_put(x, h->data - size, size, h->ip) == size))
+	if (size <= TRAIL__HEADROOM &&
+	    (put_steady(x, h) || context_put(x, h->data - size, size, h->ip) == size))
 		return write_slot(slot, seq, h->data - size, h->len + size);
 	return write_copied(slot, seq, x, h);
 }
@@ -281,26 +206,31 @@ static __attribute__((noinline)) bool hit_extra(const struct slot *slot, uint64_
 enum quick_outcome { QUICK_CANNOT, QUICK_REJECTS, QUICK_PASSES };
 
 /* The place is loaded once: the slot may be filled anew between the check and the use. */
-static inline __attribute__((always_inline)) enum quick_outcome quick_test(const struct quick *q, const void *data, size_t len)
+static inline __attribute__((always_inline)) enum quick_outcome
+quick_test(const struct quick *q, const void *data, size_t len)
 {
 	uint32_t at = __atomic_load_n(&q->at, __ATOMIC_RELAXED);
 	uint64_t v;
 
 	if (at > len || q->end > len)
 		return QUICK_CANNOT;
-	memcpy(&v, (const uint8_t *)data + at, sizeof(v)); /* that much behind the payload is readable: TRAIL__SPARE */
+	/* the bytes after the payload are readable: TRAIL__SPARE */
+	memcpy(&v, (const uint8_t *)data + at, sizeof(v));
 	return ((v - q->low) & q->mask) > q->span ? QUICK_REJECTS : QUICK_PASSES;
 }
 
 /* False: the slot is stale. */
-static inline __attribute__((always_inline)) bool hit_slot(const struct slot *slot, const struct hit *h)
+static inline __attribute__((always_inline)) bool hit_slot(const struct slot *slot,
+							   const struct hit *h)
 {
 	/* Before everything else in it; the section compares it with what is there then. */
 	uint64_t seq = __atomic_load_n(&slot->seq, __ATOMIC_ACQUIRE);
 	uint8_t flags = __atomic_load_n(&slot->flags, __ATOMIC_RELAXED);
 
 	if (unlikely(flags)) {
-		enum quick_outcome quick = flags & SLOT_QUICK ? quick_test(&slot->quick, h->data, h->len) : QUICK_CANNOT;
+		enum quick_outcome quick = flags & SLOT_QUICK
+						   ? quick_test(&slot->quick, h->data, h->len)
+						   : QUICK_CANNOT;
 
 		if (quick == QUICK_REJECTS)
 			return still(slot, seq);
@@ -317,16 +247,21 @@ static bool is_done(const uint64_t *done, uint32_t n, uint64_t key)
 	return n > 0;
 }
 
-/* Not recorded where it should have been, except in the places that are done: counted in the others. */
+/*
+ * Not recorded where it should have been, except in the places that are done: counted in the
+ * others.
+ */
 static void lose_others(struct trail__tp *tp, const uint64_t *done, uint32_t n)
 {
 	const struct slots *slots;
 	uint32_t counted = 0;
 
-	__atomic_fetch_add(&slot_users, 1, __ATOMIC_SEQ_CST);   /* before the load: see slots.c, slots_reclaim() */
+	/* before the load: see slots.c, slots_reclaim() */
+	__atomic_fetch_add(&slot_users, 1, __ATOMIC_SEQ_CST);
 	slots = slots_of(tp);
 	for (uint32_t i = 0; slots && i < slots->count; i++)
-		if (!is_done(done, n, slots->slot[i].key) && !(slots->slot[i].flags & SLOT_RETIRED) && *slots->slot[i].on) {
+		if (!is_done(done, n, slots->slot[i].key) &&
+		    !(slots->slot[i].flags & SLOT_RETIRED) && *slots->slot[i].on) {
 			slot_lost(&slots->slot[i], 1);
 			counted++;
 		}
@@ -336,7 +271,8 @@ static void lose_others(struct trail__tp *tp, const uint64_t *done, uint32_t n)
 }
 
 /* One stale slot: asks the daemon, then records wherever that was not done yet. */
-static __attribute__((noinline, cold)) void record_again(struct trail__tp *tp, const struct hit *h, const uint64_t *before, uint32_t n)
+static __attribute__((noinline, cold)) void record_again(struct trail__tp *tp, const struct hit *h,
+							 const uint64_t *before, uint32_t n)
 {
 	uint64_t done[DONE_MAX];
 
@@ -360,19 +296,26 @@ static __attribute__((noinline, cold)) void record_again(struct trail__tp *tp, c
 			return;
 	}
 	lose_others(tp, done, n);
-	/* Nobody could tell: what is stale stays so, and costs no more attempts before a word changes. */
+	/*
+	 * No daemon has answered: drop the stale slots, so that they cost no attempts until a word
+	 * changes.
+	 */
 	if (__atomic_load_n(&attach_failed, __ATOMIC_RELAXED))
 		attach_drop_stale(tp);
 }
 
 static __attribute__((noinline)) void record_several(struct trail__tp *tp, const struct hit *h)
 {
-	const struct slots *slots = __atomic_load_n((const struct slots *const *)&tp->places, __ATOMIC_ACQUIRE);
+	const struct slots *slots =
+		__atomic_load_n((const struct slots *const *)&tp->places, __ATOMIC_ACQUIRE);
 	uint64_t done[DONE_MAX];
 	uint32_t n = 0;
 	bool good = true;
 
-	/* A block of slots never moves; if it was retired and filled again meanwhile, each seq says so. */
+	/*
+	 * A block of slots never moves; if it was retired and filled again meanwhile, each seq says
+	 * so.
+	 */
 	for (uint32_t i = 0, count = slots ? __atomic_load_n(&slots->count, __ATOMIC_RELAXED) : 0;
 	     i < count && i < slots->capacity; i++) {
 		uint64_t key = slots->slot[i].key;
@@ -394,7 +337,8 @@ static __attribute__((noinline, cold)) int attach_first(struct trail__tp *tp)
 		tp_missed(tp);
 		return 0;
 	}
-	if (__atomic_load_n(&tp->slot, __ATOMIC_RELAXED) || __atomic_load_n(&tp->places, __ATOMIC_RELAXED))
+	if (__atomic_load_n(&tp->slot, __ATOMIC_RELAXED) ||
+	    __atomic_load_n(&tp->places, __ATOMIC_RELAXED))
 		return 1;
 	if (__atomic_load_n(&attach_failed, __ATOMIC_RELAXED))
 		tp_missed(tp);
@@ -403,19 +347,26 @@ static __attribute__((noinline, cold)) int attach_first(struct trail__tp *tp)
 
 TRAIL_EXPORT int trail__ready(struct trail__tp *tp)
 {
-	/* Pairs with the release store of seen in attach.c: what was set up for this state is visible. */
-	if (unlikely(__atomic_load_n(&tp->seen, __ATOMIC_ACQUIRE) != __atomic_load_n(tp->state, __ATOMIC_RELAXED)))
+	/*
+	 * Pairs with the release store of seen in attach.c: what was set up for this state is
+	 * visible.
+	 */
+	if (unlikely(__atomic_load_n(&tp->seen, __ATOMIC_ACQUIRE) !=
+		     __atomic_load_n(tp->state, __ATOMIC_RELAXED)))
 		return attach_first(tp);
-	if (__atomic_load_n(&tp->slot, __ATOMIC_RELAXED) || __atomic_load_n(&tp->places, __ATOMIC_RELAXED))
+	if (__atomic_load_n(&tp->slot, __ATOMIC_RELAXED) ||
+	    __atomic_load_n(&tp->places, __ATOMIC_RELAXED))
 		return 1;
 	if (__atomic_load_n(&attach_failed, __ATOMIC_RELAXED))
 		tp_missed(tp);
 	return 0;
 }
 
-static __attribute__((noinline)) void record(struct trail__tp *tp, void *data, size_t len, size_t unwritten, const void *ip)
+static __attribute__((noinline)) void record(struct trail__tp *tp, void *data, size_t len,
+					     size_t unwritten, const void *ip)
 {
-	const struct slot *slot = __atomic_load_n((const struct slot *const *)&tp->slot, __ATOMIC_ACQUIRE);
+	const struct slot *slot =
+		__atomic_load_n((const struct slot *const *)&tp->slot, __ATOMIC_ACQUIRE);
 	const struct hit h = { data, len, unwritten, ip };
 
 	if (unlikely(!slot))
@@ -424,10 +375,15 @@ static __attribute__((noinline)) void record(struct trail__tp *tp, void *data, s
 		record_again(tp, &h, NULL, 0);
 }
 
-/* What the first test of a filter rejects goes no further than here: before anything is put on the stack. */
-static inline __attribute__((always_inline)) bool rejected(struct trail__tp *tp, const void *data, size_t len)
+/*
+ * What the first test of a filter rejects goes no further than here: before anything is put on the
+ * stack.
+ */
+static inline __attribute__((always_inline)) bool rejected(struct trail__tp *tp, const void *data,
+							   size_t len)
 {
-	const struct slot *slot = __atomic_load_n((const struct slot *const *)&tp->slot, __ATOMIC_ACQUIRE);
+	const struct slot *slot =
+		__atomic_load_n((const struct slot *const *)&tp->slot, __ATOMIC_ACQUIRE);
 	uint64_t seq;
 
 	if (!slot)
@@ -437,7 +393,8 @@ static inline __attribute__((always_inline)) bool rejected(struct trail__tp *tp,
 	       quick_test(&slot->quick, data, len) == QUICK_REJECTS && still(slot, seq);
 }
 
-TRAIL_EXPORT void trail__record_at(struct trail__tp *tp, void *data, size_t len, size_t unwritten, const void *ip)
+TRAIL_EXPORT void trail__record_at(struct trail__tp *tp, void *data, size_t len, size_t unwritten,
+				   const void *ip)
 {
 	if (!rejected(tp, data, len))
 		record(tp, data, len, unwritten, ip ? ip : __builtin_return_address(0));

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: MIT
-/* What applications call themselves before they enter a sandbox: attach now, and make no system call any more. */
+/*
+ * What applications call themselves before they enter a sandbox: attach now, and make no system
+ * call any more.
+ */
 #include <errno.h>
 
 #include "ustlib/lib.h"

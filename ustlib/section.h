@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The restartable sections (rseq(2)) that write to a ring; x86-64. The kernel sends a thread that was preempted, migrated or
- * signalled between `1:` and `2:` to `4:`, so that what is between runs on one CPU without interruption by anybody
- * else who writes to this CPU's rings, or not to the end. The last store, to head, commits.
+ * The restartable sections (rseq(2)) that write to a ring; x86-64. The kernel sends a thread that
+ * was preempted, migrated or signalled between `1:` and `2:` to `4:`, so that what is between runs
+ * on one CPU without interruption by another writer of this CPU's rings, or not to the end. The
+ * last store, to head, commits.
  *
- * A section compares the slot's seq with what the caller saw: a slot that was retired before membarrier(2) restarted all
- * sections is used by none that begins after it.
+ * A section compares the slot's seq with what the caller saw: a slot that was retired before
+ * membarrier(2) restarted all sections is used by none that begins after it.
  */
 #ifndef USTLIB_SECTION_H
 #define USTLIB_SECTION_H
@@ -19,9 +20,12 @@
 enum section { SECTION_DONE, SECTION_OFF, SECTION_STALE, SECTION_SLOW, SECTION_ABORTED };
 
 _Static_assert(offsetof(struct slot, limit) == 40 && offsetof(struct slot, clock_mult) == 48 &&
-	       offsetof(struct slot, ring_count) == 64 && offsetof(struct slot, data_offset) == 72 &&
-	       offsetof(struct slot, seq) == 80 && offsetof(struct slot, on_value) == 88, "known to the assembly");
-_Static_assert(offsetof(struct rseq_area, cpu_id) == 4 && offsetof(struct rseq_area, rseq_cs) == 8, "likewise");
+		       offsetof(struct slot, ring_count) == 64 &&
+		       offsetof(struct slot, data_offset) == 72 &&
+		       offsetof(struct slot, seq) == 80 && offsetof(struct slot, on_value) == 88,
+	       "known to the assembly");
+_Static_assert(offsetof(struct rseq_area, cpu_id) == 4 && offsetof(struct rseq_area, rseq_cs) == 8,
+	       "known to the assembly");
 
 #define SECTION_BEGIN \
 	".pushsection __rseq_cs, \"aw\"\n\t.balign 32\n\t" \
@@ -38,11 +42,16 @@ _Static_assert(offsetof(struct rseq_area, cpu_id) == 4 && offsetof(struct rseq_a
 	"xorl %%ecx, %%ecx\n\tcmpq %%r10, 16(%%r9)\n\tsete %%cl\n\taddq 24(%%r9), %%rcx\n\t"
 /* r10: the new head. Both halves of the tally are stored at once. */
 #define SECTION_COMMIT_TALLY \
-	"movq %%r10, %%xmm0\n\tmovq %%rcx, %%xmm1\n\tpunpcklqdq %%xmm1, %%xmm0\n\tmovaps %%xmm0, 16(%%r9)\n\t"
+	"movq %%r10, %%xmm0\n\tmovq %%rcx, %%xmm1\n\tpunpcklqdq %%xmm1, %%xmm0\n\t" \
+	"movaps %%xmm0, 16(%%r9)\n\t"
 
-/* The fast path: one event with a compact header into the sub-buffer that is open. data: 16 readable bytes behind len. */
+/*
+ * The fast path: one event with a compact header into the sub-buffer that is open. data: 16
+ * readable bytes after len.
+ */
 static inline __attribute__((always_inline)) enum section
-section_event(struct rseq_area *rs, const struct slot *slot, uint64_t seq, const void *data, size_t len)
+section_event(struct rseq_area *rs, const struct slot *slot, uint64_t seq, const void *data,
+	      size_t len)
 {
 	register const struct slot *r8 __asm__("r8") = slot;
 
@@ -50,7 +59,8 @@ section_event(struct rseq_area *rs, const struct slot *slot, uint64_t seq, const
 		SECTION_BEGIN
 		"cmpq %[seq], 80(%%r8)\n\tjne %l[stale]\n\t"
 		"movl 4(%[rs]), %%eax\n\t"
-		"cmpl %%eax, 64(%%r8)\n\tjbe %l[slow]\n\t"              /* also when cpu_id is negative */
+		/* also when cpu_id is negative */
+		"cmpl %%eax, 64(%%r8)\n\tjbe %l[slow]\n\t"
 		"movq 8(%%r8), %%rcx\n\tmovzbl (%%rcx), %%ecx\n\t"
 		"testl %%ecx, %%ecx\n\tjz %l[off]\n\tcmpb %%cl, 88(%%r8)\n\tjne %l[stale]\n\t"
 		"imulq 16(%%r8), %%rax\n\taddq (%%r8), %%rax\n\tmovq %%rax, %%r9\n\t"
@@ -61,22 +71,19 @@ section_event(struct rseq_area *rs, const struct slot *slot, uint64_t seq, const
 		"movq (%%r9), %%r10\n\t"
 		"movq %%r10, %%rcx\n\tandq 24(%%r8), %%rcx\n\taddq %[len], %%rcx\n\t"
 		"cmpq 40(%%r8), %%rcx\n\tja %l[slow]\n\t"
-		"movq %%r10, %%r11\n\tandq 32(%%r8), %%r11\n\taddq %%r9, %%r11\n\taddq 72(%%r8), %%r11\n\t"
+		"movq %%r10, %%r11\n\tandq 32(%%r8), %%r11\n\taddq %%r9, %%r11\n\taddq 72(%%r8), "
+		"%%r11\n\t"
 		"movl 68(%%r8), %%edx\n\tcmpl $31, %%edx\n\tjae 6f\n\t"
 		"movl %%eax, %%ecx\n\tshll $5, %%ecx\n\torl %%edx, %%ecx\n\tmovl %%ecx, (%%r11)\n\t"
 		"addq $4, %%r11\n\tleaq 4(%%r10, %[len]), %%rdx\n\tjmp 7f\n\t"
 		"6: movb $31, (%%r11)\n\tmovl %%edx, 1(%%r11)\n\tmovq %%rax, 5(%%r11)\n\t"
 		"addq $13, %%r11\n\tleaq 13(%%r10, %[len]), %%rdx\n\t"
-		"7:\n\t"
-		SECTION_TALLY
-		"movq %%rdx, %%r10\n\t"
-		SECTION_COMMIT_TALLY
+		"7:\n\t" SECTION_TALLY "movq %%rdx, %%r10\n\t" SECTION_COMMIT_TALLY
 		"xorl %%edx, %%edx\n\t"
 		"5: movups (%[data], %%rdx), %%xmm0\n\tmovups %%xmm0, (%%r11, %%rdx)\n\t"
 		"addq $16, %%rdx\n\tcmpq %[len], %%rdx\n\tjb 5b\n\t"
 		"movq %%rax, 8(%%r9)\n\t"
-		"movq %%r10, (%%r9)\n\t"
-		SECTION_END
+		"movq %%r10, (%%r9)\n\t" SECTION_END
 		:
 		: [rs] "r"(rs), "r"(r8), [seq] "r"(seq), [data] "r"(data), [len] "r"(len)
 		: "memory", "cc", "rax", "rcx", "rdx", "r9", "r10", "r11", "xmm0", "xmm1"
@@ -92,13 +99,13 @@ aborted:
 	return SECTION_ABORTED;
 }
 
-/* What a slow path has worked out; it counts only if nobody else came in between. */
+/* What a slow path has worked out; it is stored only if no other writer came in between. */
 struct commit {
 	struct trail_ring *ring;        /*  0 */
 	const uint8_t *on;              /*  8 */
 	uint64_t head;                  /* 16: expected */
 	uint32_t cpu;                   /* 24: expected */
-	uint8_t on_value, pad[3];       /* 28: likewise */
+	uint8_t on_value, pad[3];       /* 28: expected */
 	uint8_t *to;                    /* 32: an event: where its header goes; a switch: NULL */
 	uint64_t header_len;            /* 40 */
 	uint8_t header[16];             /* 48 */
@@ -110,10 +117,13 @@ struct commit {
 	uint64_t last_ts;               /* 160: expected */
 } __attribute__((aligned(16)));
 
-_Static_assert(offsetof(struct commit, on_value) == 28 && offsetof(struct commit, to) == 32 && offsetof(struct commit, header) == 48 &&
-	       offsetof(struct commit, close) == 64 && offsetof(struct commit, begin_facts) == 112 &&
-	       offsetof(struct commit, new_head) == 144, "known to the assembly");
-_Static_assert(offsetof(struct commit, last_ts) == 160, "likewise");
+_Static_assert(offsetof(struct commit, on_value) == 28 && offsetof(struct commit, to) == 32 &&
+		       offsetof(struct commit, header) == 48 &&
+		       offsetof(struct commit, close) == 64 &&
+		       offsetof(struct commit, begin_facts) == 112 &&
+		       offsetof(struct commit, new_head) == 144,
+	       "known to the assembly");
+_Static_assert(offsetof(struct commit, last_ts) == 160, "known to the assembly");
 
 /*
  * An unchanged head does not prove that the ring is unchanged since the slow path read it: a
@@ -127,28 +137,29 @@ _Static_assert(offsetof(struct commit, last_ts) == 160, "likewise");
 	"movq 160(%[c]), %%rax\n\tmovq (%[c]), %%r9\n\tcmpq %%rax, 8(%%r9)\n\tjne %l[aborted]\n\t" \
 	"movq 16(%[c]), %%r10\n\tcmpq %%r10, (%%r9)\n\tjne %l[aborted]\n\t" \
 	"movq 8(%[c]), %%rax\n\tmovzbl 28(%[c]), %%ecx\n\tcmpb %%cl, (%%rax)\n\tjne %l[off]\n\t"
-/* head and last_ts in one store, so that a reader elsewhere never sees the time of one with the place of the other */
+/*
+ * head and last_ts in one store, so that a reader elsewhere never sees the time of one with the
+ * place of the other
+ */
 #define SECTION_COMMIT \
 	SECTION_TALLY \
 	"movq 144(%[c]), %%r10\n\t" \
 	SECTION_COMMIT_TALLY \
 	"movaps 144(%[c]), %%xmm0\n\tmovaps %%xmm0, (%%r9)\n\t"
 
-static inline enum section section_commit_event(struct rseq_area *rs, const struct commit *c, const void *data, size_t len)
+static inline enum section section_commit_event(struct rseq_area *rs, const struct commit *c,
+						const void *data, size_t len)
 {
-	__asm__ goto(
-		SECTION_BEGIN
-		SECTION_CHECK
-		"movq 32(%[c]), %%r11\n\tmovaps 48(%[c]), %%xmm0\n\tmovups %%xmm0, (%%r11)\n\taddq 40(%[c]), %%r11\n\t"
-		"xorl %%edx, %%edx\n\t"
-		"5: movups (%[data], %%rdx), %%xmm0\n\tmovups %%xmm0, (%%r11, %%rdx)\n\t"
-		"addq $16, %%rdx\n\tcmpq %[len], %%rdx\n\tjb 5b\n\t"
-		SECTION_COMMIT
-		SECTION_END
-		:
-		: [rs] "r"(rs), [c] "r"(c), [data] "r"(data), [len] "r"(len)
-		: "memory", "cc", "rax", "rcx", "rdx", "r9", "r10", "r11", "xmm0", "xmm1"
-		: off, aborted);
+	__asm__ goto(SECTION_BEGIN SECTION_CHECK
+		     "movq 32(%[c]), %%r11\n\tmovaps 48(%[c]), %%xmm0\n\tmovups %%xmm0, "
+		     "(%%r11)\n\taddq 40(%[c]), %%r11\n\t"
+		     "xorl %%edx, %%edx\n\t"
+		     "5: movups (%[data], %%rdx), %%xmm0\n\tmovups %%xmm0, (%%r11, %%rdx)\n\t"
+		     "addq $16, %%rdx\n\tcmpq %[len], %%rdx\n\tjb 5b\n\t" SECTION_COMMIT SECTION_END
+		     :
+		     : [rs] "r"(rs), [c] "r"(c), [data] "r"(data), [len] "r"(len)
+		     : "memory", "cc", "rax", "rcx", "rdx", "r9", "r10", "r11", "xmm0", "xmm1"
+		     : off, aborted);
 	return SECTION_DONE;
 off:
 	return SECTION_OFF;
@@ -158,19 +169,17 @@ aborted:
 
 static inline enum section section_commit_switch(struct rseq_area *rs, const struct commit *c)
 {
-	__asm__ goto(
-		SECTION_BEGIN
-		SECTION_CHECK
-		"movq 64(%[c]), %%r11\n\t"
-		"movaps 80(%[c]), %%xmm0\n\tmovups %%xmm0, 32(%%r11)\n\tmovaps 96(%[c]), %%xmm0\n\tmovups %%xmm0, 48(%%r11)\n\t"
-		"movq 72(%[c]), %%r11\n\t"
-		"movaps 112(%[c]), %%xmm0\n\tmovups %%xmm0, (%%r11)\n\tmovaps 128(%[c]), %%xmm0\n\tmovups %%xmm0, 16(%%r11)\n\t"
-		SECTION_COMMIT
-		SECTION_END
-		:
-		: [rs] "r"(rs), [c] "r"(c)
-		: "memory", "cc", "rax", "rcx", "r9", "r10", "r11", "xmm0", "xmm1"
-		: off, aborted);
+	__asm__ goto(SECTION_BEGIN SECTION_CHECK
+		     "movq 64(%[c]), %%r11\n\t"
+		     "movaps 80(%[c]), %%xmm0\n\tmovups %%xmm0, 32(%%r11)\n\tmovaps 96(%[c]), "
+		     "%%xmm0\n\tmovups %%xmm0, 48(%%r11)\n\t"
+		     "movq 72(%[c]), %%r11\n\t"
+		     "movaps 112(%[c]), %%xmm0\n\tmovups %%xmm0, (%%r11)\n\tmovaps 128(%[c]), "
+		     "%%xmm0\n\tmovups %%xmm0, 16(%%r11)\n\t" SECTION_COMMIT SECTION_END
+		     :
+		     : [rs] "r"(rs), [c] "r"(c)
+		     : "memory", "cc", "rax", "rcx", "r9", "r10", "r11", "xmm0", "xmm1"
+		     : off, aborted);
 	return SECTION_DONE;
 off:
 	return SECTION_OFF;

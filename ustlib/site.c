@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: MIT
 /*
- * Call sites and probes (trail/site.h). They are connected by name, under the registration lock, whenever an object with
- * either comes or goes; of several probes of one name the first wins.
+ * Call sites and probes (trail/site.h). They are connected by name, under the registration lock,
+ * whenever an object with either comes or goes; of several probes of one name the first wins.
  *
- * Unloading. A site whose probe is in another object counts the hits that are inside it. When the probe's object goes, its
- * sites are disconnected, and then its destructor waits until nobody is inside. There are two counts, and new hits go to the
- * one that is not waited for, so that the wait ends even if other sites are hit all the time. A hit may have chosen its
- * count long before it adds to it: both are waited for, one after the other.
+ * Unloading. A site whose probe is in another object counts the hits that are inside it. When the
+ * probe's object goes, its sites are disconnected, and then its destructor waits until no thread is
+ * inside. There are two counts, and new hits go to the one that is not waited for, so that the wait
+ * ends even if other sites are hit all the time. A hit may have chosen its count long before it
+ * adds to it: both are waited for, one after the other.
  */
 #include <errno.h>
 #include <sched.h>
@@ -33,7 +34,8 @@ static struct {
 static uint32_t phase;                  /* which count hits go to */
 static uint32_t waiting;                /* a lock: who waits for hits to leave */
 
-int lttng_ust_loaded __attribute__((weak, visibility("default")));      /* documented in lttng-ust(3) */
+/* documented in lttng-ust(3) */
+int lttng_ust_loaded __attribute__((weak, visibility("default")));
 
 static uint32_t hash_name(const char *provider, const char *name)
 {
@@ -51,7 +53,9 @@ static uint32_t hash_name(const char *provider, const char *name)
 
 static unsigned int count_of_thread(void)
 {
-	return (unsigned int)((uint64_t)(uintptr_t)__builtin_thread_pointer() >> 6) * 2654435769u >> 26 & (COUNTS - 1);
+	return (unsigned int)((uint64_t)(uintptr_t)__builtin_thread_pointer() >> 6) * 2654435769u >>
+		       26 &
+	       (COUNTS - 1);
 }
 
 static void leave(unsigned int p)
@@ -65,7 +69,10 @@ static const struct trail__probe *enter(struct trail__site *site, unsigned int *
 	unsigned int p = __atomic_load_n(&phase, __ATOMIC_RELAXED) & 1;
 	const struct trail__probe *probe;
 
-	/* Sequentially consistent with disconnect and nobody_inside: either we see no probe, or they see us. */
+	/*
+	 * Sequentially consistent with disconnect and nobody_inside: either we see no probe, or
+	 * they see us.
+	 */
 	__atomic_fetch_add(&counts[count_of_thread()].inside[p], 1, __ATOMIC_SEQ_CST);
 	probe = __atomic_load_n(&site->probe, __ATOMIC_SEQ_CST);
 	*chosen = p;
@@ -76,7 +83,10 @@ static const struct trail__probe *enter(struct trail__site *site, unsigned int *
 
 static const struct trail__calls counted = { enter, leave };
 
-/* A thread leaves through the counter that it entered through: while one that was inside at first still is, that is not 0. */
+/*
+ * A thread leaves through the counter that it entered through: while one that was inside at first
+ * still is, that is not 0.
+ */
 static bool nobody_inside(unsigned int p)
 {
 	for (unsigned int i = 0; i < COUNTS; i++)
@@ -85,7 +95,10 @@ static bool nobody_inside(unsigned int p)
 	return true;
 }
 
-/* Not forever: a hit that cannot end, in a stopped thread say, must not hold up dlclose(3) for good. */
+/*
+ * Not forever: a hit that cannot end, in a stopped thread say, must not hold up dlclose(3) for
+ * good.
+ */
 static void wait_for_hits(void)
 {
 	struct timespec begin, now;
@@ -99,7 +112,9 @@ static void wait_for_hits(void)
 		while (!nobody_inside(p)) {
 			sched_yield();
 			thread_now(&now);
-			if ((now.tv_sec - begin.tv_sec) * 1000000000ll + (now.tv_nsec - begin.tv_nsec) > 1000000000ll)
+			if ((now.tv_sec - begin.tv_sec) * 1000000000ll +
+				    (now.tv_nsec - begin.tv_nsec) >
+			    1000000000ll)
 				break;
 		}
 	}
@@ -140,8 +155,8 @@ static void disconnect(struct trail__site *site)
 static bool same(const struct trail__site *site, const struct trail__probe *probe)
 {
 	return site->hash == probe->hash && probe->version == TRAIL__SITE_VERSION &&
-	       strcmp(site->name, probe->name) == 0 && strcmp(site->provider, probe->provider) == 0 &&
-	       strcmp(site->args, probe->args) == 0;
+	       strcmp(site->name, probe->name) == 0 &&
+	       strcmp(site->provider, probe->provider) == 0 && strcmp(site->args, probe->args) == 0;
 }
 
 static void connect_groups(const struct group *s, const struct group *p)
@@ -158,7 +173,8 @@ static void connect_groups(const struct group *s, const struct group *p)
 }
 
 /* The newest is last in the list, so that the first wins. */
-static struct group *add(struct group **list, void *const *begin, void *const *end, const void *object)
+static struct group *add(struct group **list, void *const *begin, void *const *end,
+			 const void *object)
 {
 	struct group *g;
 
@@ -196,7 +212,8 @@ static void drop(struct group *g)
 	unused = g;
 }
 
-TRAIL_EXPORT void trail__sites_register(struct trail__site *const *begin, struct trail__site *const *end, const void *object)
+TRAIL_EXPORT void trail__sites_register(struct trail__site *const *begin,
+					struct trail__site *const *end, const void *object)
 {
 	int saved = errno;
 	struct group *s;
@@ -234,8 +251,8 @@ TRAIL_EXPORT void trail__sites_unregister(struct trail__site *const *begin)
 	errno = saved;
 }
 
-TRAIL_EXPORT void trail__probes_register(struct trail__probe *const *begin, struct trail__probe *const *end,
-					 const void *object)
+TRAIL_EXPORT void trail__probes_register(struct trail__probe *const *begin,
+					 struct trail__probe *const *end, const void *object)
 {
 	int saved = errno;
 	struct group *p;
@@ -273,7 +290,8 @@ static bool disconnect_group(const struct group *p)
 		for (void *const *i = s->begin; i < s->end; i++) {
 			struct trail__site *site = *i;
 
-			if (site && site->version == TRAIL__SITE_VERSION && belongs(site->probe, p)) {
+			if (site && site->version == TRAIL__SITE_VERSION &&
+			    belongs(site->probe, p)) {
 				disconnect(site);
 				elsewhere |= s->object != p->object;
 			}

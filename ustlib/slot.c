@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * A slot's clock, memory and losses, and the wait for room in its ring: what the event path (record.c) needs besides its
- * restartable section. All of it may run in a signal handler.
+ * A slot's clock, memory and losses, and the wait for room in its ring: what the event path
+ * (record.c) needs besides its restartable section. All of it may run in a signal handler.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -35,7 +35,8 @@ uint64_t slot_clock(uint64_t mult, uint64_t base)
 	if (unlikely(thread_state.clock.without_tsc)) {
 		uint64_t tsc, passed = thread_clock(&tsc);
 
-		return mult ? scale_tsc(tsc, mult, base) + passed : thread_state.clock.then + passed;
+		return mult ? scale_tsc(tsc, mult, base) + passed
+			    : thread_state.clock.then + passed;
 	}
 	if (mult)
 		return scale_tsc(__builtin_ia32_rdtsc(), mult, base);
@@ -46,13 +47,16 @@ uint64_t slot_clock(uint64_t mult, uint64_t base)
 }
 
 /*
- * Makes a sub-buffer's memory present before its first use by this process: a store into a page that cannot be had would be a
- * SIGBUS, and one into a page that others made is a fault, which costs more one by one.
+ * Makes a sub-buffer's memory present before its first use by this process: a store into a page
+ * that cannot be had would be a SIGBUS, and one into a page that others made is a fault, which
+ * costs more one by one.
  */
 bool slot_populate(const struct mapping *m, uint32_t ring, uint64_t subbuf)
 {
-	uint64_t place = subbuf & (m->subbuf_count - 1), bit = ring * (uint64_t)m->subbuf_count + place;
-	uint8_t *at = m->base + m->ring_offset + ring * m->ring_stride + m->data_offset + place * m->subbuf_size;
+	uint64_t place = subbuf & (m->subbuf_count - 1),
+		 bit = ring * (uint64_t)m->subbuf_count + place;
+	uint8_t *at = m->base + m->ring_offset + ring * m->ring_stride + m->data_offset +
+		      place * m->subbuf_size;
 	int saved = errno;
 	bool ok = true;
 
@@ -91,8 +95,9 @@ static uint64_t monotonic_us(void)
 }
 
 /*
- * False: a signal that asks the process to end is there. It is kept until after the pause, so that its handler does not
- * run within a wait that would then continue; a thread that has it blocked does not wait either.
+ * False: a signal that asks the process to end is there. It is kept until after the pause, so that
+ * its handler does not run within a wait that would then continue; a thread that has it blocked
+ * does not wait either.
  */
 static bool pause_for(uint64_t us)
 {
@@ -111,9 +116,10 @@ static bool pause_for(uint64_t us)
 }
 
 /*
- * A full ring in discard mode may be waited for, if the user and the channel allow it. The daemon makes room; it says
- * nothing, so this looks, less and less often; and whether there still is a daemon. A sleep may last much longer than it
- * was asked to: what counts is the time that has passed. *began: when the wait for this event began; 0: not yet.
+ * A full ring in discard mode may be waited for, if the user and the channel allow it. The daemon
+ * makes room; it says nothing, so this looks, less and less often; and whether there still is a
+ * daemon. A sleep may last much longer than it was asked to: what counts is the time that has
+ * passed. *began: when the wait for this event began; 0: not yet.
  */
 bool slot_wait(const struct slot *slot, uint64_t *began)
 {

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: MIT
 /*
- * Threads: where their rseq area is, and what those do that have none (old kernels, valgrind, other architectures): such a
- * process gets regions of its own with a ring per thread, and the portable writer of tracer/abi/ring_write.h.
+ * Threads: where their rseq area is, and what those do that have none (old kernels, valgrind, other
+ * architectures): such a process gets regions of its own with a ring per thread, and the portable
+ * writer of tracer/abi/ring_write.h.
  *
- * And children that have their parent's thread-local storage: vfork(2), clone(2) with CLONE_VM but no CLONE_SETTLS. The
- * kernel does not tell such a child's restartable sections from its parent's, so it must not enter one: rseq_self()
- * leads it to an area whose cpu_id is -1, and every slow path asks who it is.
+ * And children that have their parent's thread-local storage: vfork(2), clone(2) with CLONE_VM but
+ * no CLONE_SETTLS. The kernel does not tell such a child's restartable sections from its parent's,
+ * so it must not enter one: rseq_self() leads it to an area whose cpu_id is -1, and every slow path
+ * asks who it is.
  */
 #include <errno.h>
 #include <signal.h>
@@ -24,8 +26,10 @@
 extern const ptrdiff_t __rseq_offset __attribute__((weak));
 extern const unsigned int __rseq_size __attribute__((weak));
 
-static __thread struct rseq_area own_area __attribute__((tls_model("initial-exec"))) = { .cpu_id = (uint32_t)-1 };
-static __thread struct rseq_area no_area __attribute__((tls_model("initial-exec"))) = { .cpu_id = (uint32_t)-1 };
+static __thread struct rseq_area own_area
+	__attribute__((tls_model("initial-exec"))) = { .cpu_id = (uint32_t)-1 };
+static __thread struct rseq_area no_area
+	__attribute__((tls_model("initial-exec"))) = { .cpu_id = (uint32_t)-1 };
 static bool by_libc;
 
 __thread struct thread_state thread_state;
@@ -49,7 +53,10 @@ void thread_init(void)
 #ifdef __x86_64__
 	const char *wanted = secure_getenv("TRAIL_RSEQ");
 
-	/* Sections say where they are before they find that there is nothing for them: not over the thread's own things. */
+	/*
+	 * Sections say where they are before they find that there is nothing for them: not over the
+	 * thread's own things.
+	 */
 	rseq_offset = (char *)&own_area - (char *)__builtin_thread_pointer();
 	if (wanted && !strcmp(wanted, "0"))
 		return;
@@ -169,7 +176,10 @@ uint64_t thread_clock(uint64_t *tsc)
 	struct timespec ts;
 	uint64_t now;
 
-	/* The coarse clock is a load from the vDSO; any other may be a system call there, or read the TSC. */
+	/*
+	 * The coarse clock is a load from the vDSO; any other may be a system call there, or read
+	 * the TSC.
+	 */
 	if (attach_sealed)
 		clock_gettime(CLOCK_MONOTONIC_COARSE, &ts);
 	else
@@ -181,18 +191,21 @@ uint64_t thread_clock(uint64_t *tsc)
 
 /* ---- rings for threads ---- */
 
-static uint32_t holders[TRAIL_THREAD_RINGS];    /* thread ids; claimed and taken over by compare and exchange */
+/* thread ids; claimed and taken over by compare and exchange */
+static uint32_t holders[TRAIL_THREAD_RINGS];
 
 /*
- * What this thread writes to: the first for events, another one for those of a signal handler that interrupted the writing of an
- * event, and so on. A handler may leave by siglongjmp(3), and the event that it interrupted never ends: so a writer stores
- * where on the stack it is. A writer that finds itself at that place or above knows that the earlier one is gone.
+ * What this thread writes to: the first for events, another one for those of a signal handler that
+ * interrupted the writing of an event, and so on. A handler may leave by siglongjmp(3), and the
+ * event that it interrupted never ends: so a writer stores where on the stack it is. A writer that
+ * finds itself at that place or above knows that the earlier one is gone.
  */
 #define NESTED 3
 
 struct own_ring {
 	uint32_t ring;          /* index + 1; 0: none yet */
-	uintptr_t frame;        /* of the writer at work; 0: none. One store takes the ring, one gives it back */
+	/* of the writer at work; 0: none. One store takes the ring, one gives it back */
+	uintptr_t frame;
 	bool torn;              /* the writer before did not end */
 };
 
@@ -200,7 +213,8 @@ static __thread struct own_ring own_rings[NESTED] __attribute__((tls_model("init
 
 static bool claim(struct own_ring *own, uint32_t i, uint32_t old, uint32_t tid)
 {
-	if (!__atomic_compare_exchange_n(&holders[i], &old, tid, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
+	if (!__atomic_compare_exchange_n(&holders[i], &old, tid, false, __ATOMIC_ACQ_REL,
+					 __ATOMIC_RELAXED))
 		return false;
 	own->ring = i + 1;
 	return true;
@@ -222,15 +236,17 @@ static bool find_ring(struct own_ring *own)
 			return true;
 	for (uint32_t i = 0; i < TRAIL_THREAD_RINGS; i++) {
 		held = __atomic_load_n(&holders[i], __ATOMIC_RELAXED);
-		if (syscall(SYS_tgkill, pid, held, 0) < 0 && errno == ESRCH && claim(own, i, held, tid))
+		if (syscall(SYS_tgkill, pid, held, 0) < 0 && errno == ESRCH &&
+		    claim(own, i, held, tid))
 			return true;
 	}
 	return false;
 }
 
 /*
- * Is the writer at that frame gone? A call is never at the frame of another one that has not returned, nor above it, on the same
- * stack. A handler on an alternate stack says nothing of the thread's other stack; a thread that is not on it any more has left it.
+ * Is the writer at that frame gone? A call is never at the frame of another one that has not
+ * returned, nor above it, on the same stack. A handler on an alternate stack says nothing of the
+ * thread's other stack; a thread that is not on it any more has left it.
  */
 static bool is_gone(uintptr_t writer, uintptr_t here)
 {
@@ -266,7 +282,8 @@ static struct own_ring *take_ring(uintptr_t here)
 
 void thread_forked(void)
 {
-	thread_state = (struct thread_state){ .holds = thread_state.holds, .clock = thread_state.clock };
+	thread_state =
+		(struct thread_state){ .holds = thread_state.holds, .clock = thread_state.clock };
 	if (thread_state.clock.without_tsc)
 		leave_fast_path();
 	for (uint32_t i = 0; i < TRAIL_THREAD_RINGS; i++)
@@ -298,8 +315,12 @@ __attribute__((noinline)) bool thread_write(const struct slot *slot, const void 
 {
 	struct thread_writer writer = { .slot = slot };
 	struct ring_writer w = {
-		.subbuf_size = slot->mapping->subbuf_size, .subbuf_count = slot->mapping->subbuf_count,
-		.mode = slot->mapping->mode, .clock = writer_clock, .populate = writer_populate, .arg = &writer,
+		.subbuf_size = slot->mapping->subbuf_size,
+		.subbuf_count = slot->mapping->subbuf_count,
+		.mode = slot->mapping->mode,
+		.clock = writer_clock,
+		.populate = writer_populate,
+		.arg = &writer,
 	};
 	struct own_ring *own;
 	int saved = errno;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * Events that do not fit a probe's stack buffer (trail/site.h): put together in memory of their own. Lengths are the program's
- * own, and a wrong one may be huge: what no sub-buffer can hold is not read.
+ * Events that do not fit a probe's stack buffer (trail/site.h): put together in memory of their
+ * own. Lengths are the program's own, and a wrong one may be huge: what no sub-buffer can hold is
+ * not read.
  */
 #include <errno.h>
 #include <string.h>
@@ -32,7 +33,8 @@ static uint64_t value_size(const struct trail__piece *p, size_t *text)
 	case TRAIL__ARRAY_OF:
 		if (is_text(p) && bytes && bytes < SIZE_LIMIT)
 			*text = strnlen(p->data, bytes);
-		return bytes + (TRAIL__KIND(p->code) == TRAIL__SEQUENCE_OF ? TRAIL__LENGTH(p->code) : 0);
+		return bytes +
+		       (TRAIL__KIND(p->code) == TRAIL__SEQUENCE_OF ? TRAIL__LENGTH(p->code) : 0);
 	default:
 		return TRAIL__SIZE(p->code);
 	}
@@ -49,7 +51,10 @@ static unsigned char *put_value(unsigned char *at, const struct trail__piece *p,
 	case TRAIL__STRING:
 		s = *(const char *const *)p->data;
 		memcpy(at, s ? s : "(null)", text);
-		/* It may have become shorter since it was measured: its end is where a reader looks for it. */
+		/*
+		 * It may have become shorter since it was measured: its end is where a reader looks
+		 * for it.
+		 */
 		return at + strlen((const char *)at) + 1;
 	case TRAIL__SEQUENCE_OF:
 		memcpy(at, &count, TRAIL__LENGTH(p->code));
@@ -65,8 +70,8 @@ static unsigned char *put_value(unsigned char *at, const struct trail__piece *p,
 	}
 }
 
-TRAIL_EXPORT void trail__record_values(struct trail__tp *tp, const struct trail__piece *pieces, unsigned int count,
-				       unsigned int unwritten, const void *ip)
+TRAIL_EXPORT void trail__record_values(struct trail__tp *tp, const struct trail__piece *pieces,
+				       unsigned int count, unsigned int unwritten, const void *ip)
 {
 	size_t text[TRAIL_EVENT_FIELDS_MAX] = { 0 }, len = 0;
 	uint64_t total = TRAIL__HEADROOM + TRAIL__SPARE;
@@ -78,7 +83,8 @@ TRAIL_EXPORT void trail__record_values(struct trail__tp *tp, const struct trail_
 	for (unsigned int i = 0; i < count; i++)
 		total += value_size(&pieces[i], &text[i]);
 	if (total <= SIZE_LIMIT && !attach_sealed)
-		buffer = mmap(NULL, total, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+		buffer = mmap(NULL, total, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1,
+			      0);
 	if (buffer == MAP_FAILED) {
 		record_lost(tp);
 		errno = saved;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * libtrail-cyg-profile-fast.so: lttng_ust_cyg_profile_fast:func_{entry, exit}. As cyg-profile, but with no more than what is
- * needed to build the stacks again; use the context vtid, and discard, not overwrite.
+ * libtrail-cyg-profile-fast.so: lttng_ust_cyg_profile_fast:func_{entry, exit}. As cyg-profile, but
+ * with no more than what is needed to build the stacks again; use the context vtid, and discard,
+ * not overwrite.
  */
 #include "ustlib/preload/point.h"
 

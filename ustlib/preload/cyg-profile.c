@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: MIT
-/* libtrail-cyg-profile.so: lttng_ust_cyg_profile:func_{entry, exit}, for programs compiled with -finstrument-functions. */
+/*
+ * libtrail-cyg-profile.so: lttng_ust_cyg_profile:func_{entry, exit}, for programs compiled with
+ * -finstrument-functions.
+ */
 #include "ustlib/preload/point.h"
 
 EXPORT void __cyg_profile_func_enter(void *function, void *call_site);

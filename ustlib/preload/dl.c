@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: MIT
 /*
- * libtrail-dl.so: lttng_ust_dl:{dlopen, dlmopen, dlclose, build_id, debug_link}, what these calls loaded and unloaded as
- * lttng_ust_lib:{load, build_id, debug_link, unload}, and state dumps, lttng_ust_statedump:*.
+ * libtrail-dl.so: lttng_ust_dl:{dlopen, dlmopen, dlclose, build_id, debug_link}, what these calls
+ * loaded and unloaded as lttng_ust_lib:{load, build_id, debug_link, unload}, and state dumps,
+ * lttng_ust_statedump:*.
  *
- * A state dump may be due anywhere, so it never waits for the lock: it leaves a mark for who has it.
+ * A state dump may be due anywhere, so it never waits for the lock: it leaves a mark for the thread
+ * that has it.
  */
 #include <fcntl.h>
 #include <limits.h>
@@ -22,12 +24,15 @@
 #define PROCNAME_SIZE 17
 
 /*
- * Guards the list of what is loaded, and `opened`; held with signals blocked and cancellation off. What is called within
- * takes of the loader's locks only that of its list, which nobody holds while code like this runs. (Not a pthread_mutex_t: a
- * helper beside this one would tell of it.)
+ * Guards the list of what is loaded, and `opened`; held with signals blocked and cancellation off.
+ * What is called within takes of the loader's locks only that of its list, which no thread holds
+ * while code like this runs. (Not a pthread_mutex_t: a helper beside this one would tell of it.)
  */
 static mtx_t lock;
-static bool dump_due;           /* set by who wants a dump, before it tries the lock; tested after the lock was given back */
+/*
+ * set by a thread that wants a dump, before it tries the lock; tested after the lock was given back
+ */
+static bool dump_due;
 static bool dumped;             /* in this process */
 static bool ready;              /* the constructor has run */
 
@@ -122,8 +127,9 @@ static void came(const struct loaded *l, void *ip)
 	struct file_of f = { .path = l->is_vdso ? NULL : l->path };
 	const struct elf_id *id = id_of(l);
 
-	POINT(ip, DEBUG_LINE, lttng_ust_lib, load, TRAIL_FIELD(baddr, (void *)l->base), TRAIL_FIELD(memsz, id->memsz),
-	      TRAIL_FIELD(path, (const char *)l->path), TRAIL_FIELD(has_build_id, (uint8_t)(id->build_id_size > 0)),
+	POINT(ip, DEBUG_LINE, lttng_ust_lib, load, TRAIL_FIELD(baddr, (void *)l->base),
+	      TRAIL_FIELD(memsz, id->memsz), TRAIL_FIELD(path, (const char *)l->path),
+	      TRAIL_FIELD(has_build_id, (uint8_t)(id->build_id_size > 0)),
 	      TRAIL_FIELD(has_debug_link, (uint8_t)(file_of(&f)->debug_link[0] != 0)));
 	BUILD_ID(ip, lttng_ust_lib, l->base, id);
 	DEBUG_LINK(ip, lttng_ust_lib, l->base, &f);
@@ -163,8 +169,9 @@ static void dump_object(const struct loaded *l, void *ip)
 	struct file_of f = { .path = l->is_vdso ? NULL : l->path };
 	const struct elf_id *id = id_of(l);
 
-	POINT(ip, DEBUG_LINE, lttng_ust_statedump, bin_info, TRAIL_FIELD(baddr, (void *)l->base), TRAIL_FIELD(memsz, id->memsz),
-	      TRAIL_FIELD(path, (const char *)l->path), TRAIL_FIELD(is_pic, (uint8_t)file_of(&f)->is_pic),
+	POINT(ip, DEBUG_LINE, lttng_ust_statedump, bin_info, TRAIL_FIELD(baddr, (void *)l->base),
+	      TRAIL_FIELD(memsz, id->memsz), TRAIL_FIELD(path, (const char *)l->path),
+	      TRAIL_FIELD(is_pic, (uint8_t)file_of(&f)->is_pic),
 	      TRAIL_FIELD(has_build_id, (uint8_t)(id->build_id_size > 0)),
 	      TRAIL_FIELD(has_debug_link, (uint8_t)(file_of(&f)->debug_link[0] != 0)));
 	BUILD_ID(ip, lttng_ust_statedump, l->base, id);
@@ -181,14 +188,18 @@ static void dump_all(void)
 		POINT_HIT(start, ip, start)
 	}
 	get_procname(name);
-	POINT(ip, DEBUG_LINE, lttng_ust_statedump, procname, TRAIL_TEXT_ARRAY(procname, name, PROCNAME_SIZE));
+	POINT(ip, DEBUG_LINE, lttng_ust_statedump, procname,
+	      TRAIL_TEXT_ARRAY(procname, name, PROCNAME_SIZE));
 	for (const struct loaded *l = loaded; l; l = l->next)
 		dump_object(l, ip);
 	POINT(ip, DEBUG_LINE, lttng_ust_statedump, end);
 	dumped = true;
 }
 
-/* Each of the two that want the lock and that have it sees the other's mark, or that it is free: all sequentially consistent. */
+/*
+ * Each of the two that want the lock and that have it sees the other's mark, or that it is free:
+ * all sequentially consistent.
+ */
 static void dump_if_due(void)
 {
 	while (__atomic_load_n(&dump_due, __ATOMIC_SEQ_CST) && mtx_trylock(&lock) == thrd_success) {
@@ -231,7 +242,10 @@ static void *(*real_dlopen)(const char *, int);
 static void *(*real_dlmopen)(Lmid_t, const char *, int);
 static int (*real_dlclose)(void *);
 
-/* Where what a handle stands for is: dlinfo(3) of a handle that is none would crash, and dlclose(3) must not. */
+/*
+ * Where what a handle stands for is: dlinfo(3) of a handle that is none would crash, and dlclose(3)
+ * must not.
+ */
 static struct opened {
 	void *handle;
 	uintptr_t base;
@@ -253,8 +267,10 @@ static void opened_add(void *handle, uintptr_t base)
 	if (!o && opened_count == opened_room) {
 		size_t room = opened_room ? 2 * opened_room : 4096 / sizeof(*o);
 
-		o = opened ? mremap(opened, opened_room * sizeof(*o), room * sizeof(*o), MREMAP_MAYMOVE) :
-		    mmap(NULL, room * sizeof(*o), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+		o = opened ? mremap(opened, opened_room * sizeof(*o), room * sizeof(*o),
+				    MREMAP_MAYMOVE)
+			   : mmap(NULL, room * sizeof(*o), PROT_READ | PROT_WRITE,
+				  MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 		if (o == MAP_FAILED)
 			return;
 		opened = o;
@@ -271,7 +287,8 @@ static struct link_map *map_of(void *handle)
 {
 	struct link_map *map = NULL;
 
-	if (!handle || dlinfo(handle, RTLD_DI_LINKMAP, &map) != 0 || !map || !map->l_addr || !map->l_name)
+	if (!handle || dlinfo(handle, RTLD_DI_LINKMAP, &map) != 0 || !map || !map->l_addr ||
+	    !map->l_name)
 		return NULL;
 	return map;
 }
@@ -283,17 +300,19 @@ static void opened_library(const struct link_map *map, const Lmid_t *ns, int fla
 	struct file_of f = { .path = path };
 	const struct elf_id *id = &f.file.id;
 
-	/* The program itself has no name: as LTTng, only its closing is told. */
+	/* The program itself has no name: as with LTTng, only its closing is an event. */
 	if (!*map->l_name || !realpath(map->l_name, path))
 		return;
 	if (ns)
-		POINT(ip, DEBUG_LINE, lttng_ust_dl, dlmopen, baddr, TRAIL_FIELD(memsz, file_of(&f)->id.memsz),
-		      TRAIL_FIELD(nsid, *ns), TRAIL_HEX(flags, flags), TRAIL_FIELD(path, (const char *)path),
+		POINT(ip, DEBUG_LINE, lttng_ust_dl, dlmopen, baddr,
+		      TRAIL_FIELD(memsz, file_of(&f)->id.memsz), TRAIL_FIELD(nsid, *ns),
+		      TRAIL_HEX(flags, flags), TRAIL_FIELD(path, (const char *)path),
 		      TRAIL_FIELD(has_build_id, (uint8_t)(id->build_id_size > 0)),
 		      TRAIL_FIELD(has_debug_link, (uint8_t)(f.file.debug_link[0] != 0)));
 	else
-		POINT(ip, DEBUG_LINE, lttng_ust_dl, dlopen, baddr, TRAIL_FIELD(memsz, file_of(&f)->id.memsz),
-		      TRAIL_HEX(flags, flags), TRAIL_FIELD(path, (const char *)path),
+		POINT(ip, DEBUG_LINE, lttng_ust_dl, dlopen, baddr,
+		      TRAIL_FIELD(memsz, file_of(&f)->id.memsz), TRAIL_HEX(flags, flags),
+		      TRAIL_FIELD(path, (const char *)path),
 		      TRAIL_FIELD(has_build_id, (uint8_t)(id->build_id_size > 0)),
 		      TRAIL_FIELD(has_debug_link, (uint8_t)(f.file.debug_link[0] != 0)));
 	BUILD_ID(ip, lttng_ust_dl, map->l_addr, &file_of(&f)->id);
@@ -405,8 +424,8 @@ static bool dump_wanted(void)
 }
 
 /*
- * Each process dumps once what is loaded. Attaching may have done it before: when the constructor registered dump(), or
- * now, in dump_wanted().
+ * Each process dumps once what is loaded. Attaching may have done it before: when the constructor
+ * registered dump(), or now, in dump_wanted().
  */
 static void dump_at_start(void)
 {

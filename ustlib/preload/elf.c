@@ -27,7 +27,8 @@ bool elf_build_id(struct elf_id *id, const void *notes, size_t size, size_t alig
 		desc = (sizeof(n) + (uint64_t)n.n_namesz + align - 1) & ~(uint64_t)(align - 1);
 		if (desc + n.n_descsz > size)
 			return false;
-		if (n.n_type == NT_GNU_BUILD_ID && n.n_namesz == 4 && !memcmp(p + sizeof(n), "GNU", 4) && n.n_descsz > 0 &&
+		if (n.n_type == NT_GNU_BUILD_ID && n.n_namesz == 4 &&
+		    !memcmp(p + sizeof(n), "GNU", 4) && n.n_descsz > 0 &&
 		    n.n_descsz <= ELF_BUILD_ID_MAX) {
 			memcpy(id->build_id, p + desc, n.n_descsz);
 			id->build_id_size = n.n_descsz;
@@ -53,7 +54,8 @@ static void span_add(struct span *s, const ElfW(Phdr) *h)
 {
 	uint64_t end;
 
-	if (h->p_type != PT_LOAD || __builtin_add_overflow((uint64_t)h->p_vaddr, (uint64_t)h->p_memsz, &end))
+	if (h->p_type != PT_LOAD ||
+	    __builtin_add_overflow((uint64_t)h->p_vaddr, (uint64_t)h->p_memsz, &end))
 		return;
 	if (h->p_vaddr < s->low)
 		s->low = h->p_vaddr;
@@ -72,8 +74,8 @@ static bool readable(const struct dl_phdr_info *info, const ElfW(Phdr) *h)
 	for (unsigned int i = 0; i < info->dlpi_phnum; i++) {
 		const ElfW(Phdr) *load = &info->dlpi_phdr[i];
 
-		if (load->p_type == PT_LOAD && load->p_flags & PF_R && h->p_vaddr >= load->p_vaddr &&
-		    h->p_vaddr - load->p_vaddr <= load->p_filesz &&
+		if (load->p_type == PT_LOAD && load->p_flags & PF_R &&
+		    h->p_vaddr >= load->p_vaddr && h->p_vaddr - load->p_vaddr <= load->p_filesz &&
 		    h->p_filesz <= load->p_filesz - (h->p_vaddr - load->p_vaddr))
 			return true;
 	}
@@ -95,7 +97,8 @@ bool elf_loaded(struct elf_id *id, uintptr_t *base, const struct dl_phdr_info *i
 		}
 		span_add(&span, h);
 		if (h->p_type == PT_NOTE && !found && readable(info, h))
-			found = elf_build_id(id, (const void *)(info->dlpi_addr + h->p_vaddr), h->p_filesz, h->p_align);
+			found = elf_build_id(id, (const void *)(info->dlpi_addr + h->p_vaddr),
+					     h->p_filesz, h->p_align);
 	}
 	id->memsz = span_size(&span);
 	return any;
@@ -127,7 +130,8 @@ static void file_segments(struct elf_id *id, int fd, const ElfW(Ehdr) *e)
 	for (unsigned int i = 0; i < e->e_phnum; i += PHDRS) {
 		unsigned int n = e->e_phnum - i < PHDRS ? e->e_phnum - i : PHDRS;
 
-		if (e->e_phoff > INT64_MAX / 2 || !read_at(fd, h, n * sizeof(h[0]), e->e_phoff + i * sizeof(h[0])))
+		if (e->e_phoff > INT64_MAX / 2 ||
+		    !read_at(fd, h, n * sizeof(h[0]), e->e_phoff + i * sizeof(h[0])))
 			return;
 		for (unsigned int j = 0; j < n; j++) {
 			span_add(&span, &h[j]);
@@ -160,16 +164,19 @@ static void file_link(struct elf_file *f, int fd, const ElfW(Ehdr) *e)
 	char name[sizeof(DEBUG_LINK)];
 	ElfW(Shdr) names, s;
 
-	if (e->e_shentsize != sizeof(s) || e->e_shstrndx >= e->e_shnum || e->e_shoff > INT64_MAX / 2 ||
-	    !read_at(fd, &names, sizeof(names), e->e_shoff + e->e_shstrndx * sizeof(s)) || names.sh_offset > INT64_MAX / 2)
+	if (e->e_shentsize != sizeof(s) || e->e_shstrndx >= e->e_shnum ||
+	    e->e_shoff > INT64_MAX / 2 ||
+	    !read_at(fd, &names, sizeof(names), e->e_shoff + e->e_shstrndx * sizeof(s)) ||
+	    names.sh_offset > INT64_MAX / 2)
 		return;
 	/* From the end: it is a late one. */
 	for (unsigned int i = e->e_shnum; i-- > 0;) {
 		if (!read_at(fd, &s, sizeof(s), e->e_shoff + i * sizeof(s)))
 			return;
-		if (s.sh_type == SHT_PROGBITS && !(s.sh_flags & SHF_ALLOC) && s.sh_name < names.sh_size &&
-		    read_at(fd, name, sizeof(name), names.sh_offset + s.sh_name) && !memcmp(name, DEBUG_LINK, sizeof(name)) &&
-		    take_link(f, fd, &s))
+		if (s.sh_type == SHT_PROGBITS && !(s.sh_flags & SHF_ALLOC) &&
+		    s.sh_name < names.sh_size &&
+		    read_at(fd, name, sizeof(name), names.sh_offset + s.sh_name) &&
+		    !memcmp(name, DEBUG_LINK, sizeof(name)) && take_link(f, fd, &s))
 			return;
 	}
 }
@@ -186,7 +193,8 @@ bool elf_file(struct elf_file *f, const char *path)
 	memset(f, 0, sizeof(*f));
 	if (fd < 0)
 		return false;
-	ok = fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && read_at(fd, &e, sizeof(e), 0) && !memcmp(e.e_ident, ELFMAG, SELFMAG) &&
+	ok = fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && read_at(fd, &e, sizeof(e), 0) &&
+	     !memcmp(e.e_ident, ELFMAG, SELFMAG) &&
 	     e.e_ident[EI_CLASS] == (sizeof(void *) == 8 ? ELFCLASS64 : ELFCLASS32) &&
 	     e.e_ident[EI_DATA] == (*(const uint8_t *)&one ? ELFDATA2LSB : ELFDATA2MSB);
 	if (ok) {

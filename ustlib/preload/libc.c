@@ -2,10 +2,11 @@
 /*
  * libtrail-libc.so: lttng_ust_libc:{malloc, free, calloc, realloc, memalign, posix_memalign}.
  *
- * The loader and libc call these functions before any constructor has run, and dlsym(3) itself may allocate: what the thread
- * that looks the functions up allocates meanwhile comes from a small static arena, and is never freed. Nothing here waits
- * or takes a lock. What is allocated inside of one that is traced, by another allocator or by the tracer, is not an event.
- * While nobody wants the event, a function costs a test more, and a jump.
+ * The loader and libc call these functions before any constructor has run, and dlsym(3) itself may
+ * allocate: what the thread that looks the functions up allocates meanwhile comes from a small
+ * static arena, and is never freed. Nothing here waits or takes a lock. What is allocated inside of
+ * one that is traced, by another allocator or by the tracer, is not an event. While no session
+ * wants the event, a function costs a test more, and a jump.
  */
 #include <stdbool.h>
 #include <stdlib.h>
@@ -21,7 +22,8 @@ static void *(*real_realloc)(void *, size_t);
 static void *(*real_memalign)(size_t, size_t);
 static int (*real_posix_memalign)(void **, size_t, size_t);
 
-static THREAD_LOCAL unsigned int nesting;       /* of these functions in this thread: only the outermost is an event */
+/* of these functions in this thread: only the outermost is an event */
+static THREAD_LOCAL unsigned int nesting;
 static THREAD_LOCAL bool looking;               /* this thread is within look_up() */
 
 /* ---- the arena ---- */
@@ -44,10 +46,13 @@ static void *arena_get(size_t size, size_t alignment)
 	if (alignment > sizeof(arena) || alignment & (alignment - 1))
 		goto none;
 	do {
-		at = ((uintptr_t)arena + used + sizeof(size_t) + alignment - 1) / alignment * alignment - (uintptr_t)arena;
+		at = ((uintptr_t)arena + used + sizeof(size_t) + alignment - 1) / alignment *
+			     alignment -
+		     (uintptr_t)arena;
 		if (at > sizeof(arena) || size > sizeof(arena) - at)
 			goto none;
-	} while (!__atomic_compare_exchange_n(&arena_used, &used, at + size, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED));
+	} while (!__atomic_compare_exchange_n(&arena_used, &used, at + size, true, __ATOMIC_RELAXED,
+					      __ATOMIC_RELAXED));
 	memcpy(arena + at - sizeof(size), &size, sizeof(size));
 	return arena + at;
 none:
@@ -66,12 +71,13 @@ static size_t arena_size(const void *p)
 /* ---- the functions themselves ---- */
 
 /*
- * False: we come from here, use the arena. All are found before one is used: what this thread allocates meanwhile is given back
- * to the arena too.
+ * False: we come from here, use the arena. All are found before one is used: what this thread
+ * allocates meanwhile is given back to the arena too.
  */
 static __attribute__((noinline, cold)) bool look_up(void)
 {
-	static const char *const names[] = { "free", "realloc", "malloc", "calloc", "memalign", "posix_memalign" };
+	static const char *const names[] = { "free",   "realloc",  "malloc",
+					     "calloc", "memalign", "posix_memalign" };
 	void *found[sizeof(names) / sizeof(names[0])];
 
 	if (looking)
@@ -173,9 +179,10 @@ EVENT(malloc, POINT_FIELD(size, size_t), POINT_FIELD(ptr, void *));
 EVENT(free, POINT_FIELD(ptr, void *));
 EVENT(calloc, POINT_FIELD(nmemb, size_t), POINT_FIELD(size, size_t), POINT_FIELD(ptr, void *));
 EVENT(realloc, POINT_FIELD(in_ptr, void *), POINT_FIELD(size, size_t), POINT_FIELD(ptr, void *));
-EVENT(memalign, POINT_FIELD(alignment, size_t), POINT_FIELD(size, size_t), POINT_FIELD(ptr, void *));
-EVENT(posix_memalign, POINT_FIELD(out_ptr, void *), POINT_FIELD(alignment, size_t), POINT_FIELD(size, size_t),
-      POINT_FIELD(result, int));
+EVENT(memalign, POINT_FIELD(alignment, size_t), POINT_FIELD(size, size_t),
+      POINT_FIELD(ptr, void *));
+EVENT(posix_memalign, POINT_FIELD(out_ptr, void *), POINT_FIELD(alignment, size_t),
+      POINT_FIELD(size, size_t), POINT_FIELD(result, int));
 
 /* Of the outermost call, as the fields say. errno is the function's. */
 #define HIT(ip, function, ...) \
@@ -252,7 +259,8 @@ TRACED void *traced_realloc(void *in, size_t size, void *ip)
 
 EXPORT void *realloc(void *in, size_t size)
 {
-	return PLAIN(realloc) && likely(!in_arena(in)) ? REAL(realloc)(in, size) : traced_realloc(in, size, CALLER);
+	return PLAIN(realloc) && likely(!in_arena(in)) ? REAL(realloc)(in, size)
+						       : traced_realloc(in, size, CALLER);
 }
 
 TRACED void *traced_memalign(size_t alignment, size_t size, void *ip)
@@ -268,7 +276,8 @@ TRACED void *traced_memalign(size_t alignment, size_t size, void *ip)
 
 EXPORT void *memalign(size_t alignment, size_t size)
 {
-	return PLAIN(memalign) ? REAL(memalign)(alignment, size) : traced_memalign(alignment, size, CALLER);
+	return PLAIN(memalign) ? REAL(memalign)(alignment, size)
+			       : traced_memalign(alignment, size, CALLER);
 }
 
 TRACED int traced_posix_memalign(void **memptr, size_t alignment, size_t size, void *ip)

@@ -12,7 +12,8 @@ struct loaded *loaded;
 
 static bool same(const struct loaded *l, uintptr_t base, const struct elf_id *id, const char *name)
 {
-	return l->base == base && l->id.memsz == id->memsz && l->id.build_id_size == id->build_id_size &&
+	return l->base == base && l->id.memsz == id->memsz &&
+	       l->id.build_id_size == id->build_id_size &&
 	       !memcmp(l->id.build_id, id->build_id, id->build_id_size) && !strcmp(l->name, name);
 }
 
@@ -20,7 +21,8 @@ static bool same(const struct loaded *l, uintptr_t base, const struct elf_id *id
 static struct loaded *loaded_create(const char *name)
 {
 	size_t length = strlen(name), size = sizeof(struct loaded) + length + 1 + PATH_MAX;
-	struct loaded *l = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	struct loaded *l =
+		mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
 	if (l == MAP_FAILED)
 		return NULL;
@@ -83,7 +85,8 @@ static void find_path(struct loaded *l)
 	snprintf(l->path, PATH_MAX, "[%s]", *l->name ? l->name : "vdso");
 }
 
-void loaded_renew(void (*came)(const struct loaded *, void *ip), void (*gone)(const struct loaded *, void *ip), void *ip)
+void loaded_renew(void (*came)(const struct loaded *, void *ip),
+		  void (*gone)(const struct loaded *, void *ip), void *ip)
 {
 	struct walk w = { .end = &loaded };
 	struct loaded **p, *l;

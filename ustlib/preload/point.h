@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the preloaded helpers share: a trace point whose context `ip` is not where it stands but the caller of the
- * function that is interposed, and which leaves errno alone; and how to find the function itself.
+ * What the preloaded helpers share: a trace point whose context `ip` is not where it stands but the
+ * caller of the function that is interposed, and which leaves errno alone; and how to find the
+ * function itself.
  *
- * A helper never fails its caller because of tracing, and does nothing before its constructor has registered it: a trace
- * point is off till then.
+ * A helper never fails its caller because of tracing, and does nothing before its constructor has
+ * registered it: a trace point is off till then.
  */
 #ifndef USTLIB_PRELOAD_POINT_H
 #define USTLIB_PRELOAD_POINT_H
@@ -53,7 +54,7 @@
 	static struct trail__tp *tp##_entry __attribute__((used, section("trail_tps"))) = &tp
 
 #define POINT_FIELD(name, type) { #name, TRAIL__CODE((type)0), 0, 0 }
-/* One load and one test: nobody wants it. */
+/* One load and one test while no session wants the event. */
 #define POINT_OFF(tp) likely(__atomic_load_n((tp).state, __ATOMIC_RELAXED) == 0)
 
 /* TRAIL__HIT with the ip. */
@@ -77,8 +78,8 @@
 	}
 
 /*
- * The next definition behind ours, of a libc or of another helper. FUNCTION's pointer is `real_FUNCTION`; threads may look it
- * up at the same time and find the same.
+ * The next definition after ours, of a libc or of another helper. FUNCTION's pointer is
+ * `real_FUNCTION`; threads may look it up at the same time and find the same.
  */
 #define REAL(function) __atomic_load_n(&real_##function, __ATOMIC_RELAXED)
 #define SET(function, p) __atomic_store_n(&real_##function, (__typeof__(real_##function))(p), __ATOMIC_RELAXED)

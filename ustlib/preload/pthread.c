@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * libtrail-pthread.so: lttng_ust_pthread:pthread_mutex_{lock_req, lock_acq, trylock, unlock}. The tracer takes no mutex
- * that comes by here, so nothing guards against recursion. What libc does with mutexes of its own is not seen.
+ * libtrail-pthread.so: lttng_ust_pthread:pthread_mutex_{lock_req, lock_acq, trylock, unlock}. The
+ * tracer takes no mutex that comes by here, so nothing guards against recursion. What libc does
+ * with mutexes of its own is not seen.
  */
 #include <pthread.h>
 
@@ -12,8 +13,8 @@ static int (*real_pthread_mutex_trylock)(pthread_mutex_t *);
 static int (*real_pthread_mutex_unlock)(pthread_mutex_t *);
 
 /*
- * In the constructor, before there are threads: dlsym(3) takes the loader's lock, and the holder of that may wait for
- * a mutex. Later only for who locks before any constructor.
+ * In the constructor, before there are threads: dlsym(3) takes the loader's lock, and the holder of
+ * that may wait for a mutex. Later only for who locks before any constructor.
  */
 static __attribute__((constructor(101), noinline)) void look_up(void)
 {
@@ -72,7 +73,8 @@ TRACED int traced_trylock(pthread_mutex_t *mutex, void *ip)
 
 EXPORT int pthread_mutex_trylock(pthread_mutex_t *mutex)
 {
-	return POINT_OFF(trylock_tp) ? DO(pthread_mutex_trylock, mutex) : traced_trylock(mutex, CALLER);
+	return POINT_OFF(trylock_tp) ? DO(pthread_mutex_trylock, mutex)
+				     : traced_trylock(mutex, CALLER);
 }
 
 TRACED int traced_unlock(pthread_mutex_t *mutex, void *ip)
@@ -85,5 +87,6 @@ TRACED int traced_unlock(pthread_mutex_t *mutex, void *ip)
 
 EXPORT int pthread_mutex_unlock(pthread_mutex_t *mutex)
 {
-	return POINT_OFF(unlock_tp) ? DO(pthread_mutex_unlock, mutex) : traced_unlock(mutex, CALLER);
+	return POINT_OFF(unlock_tp) ? DO(pthread_mutex_unlock, mutex)
+				    : traced_unlock(mutex, CALLER);
 }

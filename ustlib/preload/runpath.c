@@ -16,7 +16,10 @@ static bool has_run_path(const struct link_map *map)
 	return false;
 }
 
-/* The first of the directories that has it, as the loader goes: a file for another machine is passed over. */
+/*
+ * The first of the directories that has it, as the loader goes: a file for another machine is
+ * passed over.
+ */
 static bool search(const Dl_serinfo *dirs, const char *name, char path[PATH_MAX])
 {
 	struct elf_file file;
@@ -37,10 +40,13 @@ bool runpath_find(void *ip, const char *name, char path[PATH_MAX])
 	bool found = false;
 	Dl_info info;
 
-	if (!name || !*name || strchr(name, '/') || !dladdr1(ip, &info, (void **)&caller, RTLD_DL_LINKMAP) || !caller ||
-	    (!has_run_path(caller) && !has_run_path(_r_debug.r_map)) || dlinfo(caller, RTLD_DI_SERINFOSIZE, &size) != 0)
+	if (!name || !*name || strchr(name, '/') ||
+	    !dladdr1(ip, &info, (void **)&caller, RTLD_DL_LINKMAP) || !caller ||
+	    (!has_run_path(caller) && !has_run_path(_r_debug.r_map)) ||
+	    dlinfo(caller, RTLD_DI_SERINFOSIZE, &size) != 0)
 		return false;
-	dirs = mmap(NULL, size.dls_size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	dirs = mmap(NULL, size.dls_size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1,
+		    0);
 	if (dirs == MAP_FAILED)
 		return false;
 	dirs->dls_size = size.dls_size;

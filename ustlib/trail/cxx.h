@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * cxx.h - what trail.h does with its arguments in C++17 and later: types become descriptions, values become pieces. Included by
- * trail.h alone. But for TRAIL_LABELS and TRAIL_MEMBERS nothing here is for use in programs.
+ * cxx.h - what trail.h does with its arguments in C++17 and later: types become descriptions,
+ * values become pieces. Included by trail.h alone. But for TRAIL_LABELS and TRAIL_MEMBERS nothing
+ * here is for use in programs.
  */
 #ifndef TRAIL_CXX_H
 #define TRAIL_CXX_H
@@ -11,7 +12,9 @@
 #include <type_traits>
 #include <utility>
 
-/* At namespace scope, after the type: what fields of it are called, or have in them. See trail.h. */
+/*
+ * At namespace scope, after the type: what fields of it are called, or have in them. See trail.h.
+ */
 #define TRAIL_LABELS(type, ...) \
 	__attribute__((unused)) static constexpr auto trail__labels(type) \
 	{ \
@@ -31,9 +34,9 @@
 #define TRAIL__MEMBER(i, name) + ::trail::member_of(#name, &trail__type::name)
 
 /*
- * In C++ the trace point is a static member of a template with internal linkage: inline functions and templates, whose
- * copies the linker merges, would otherwise put sections of different kinds under one name. The entry in trail_tps goes
- * with the function that holds it (section flag "?").
+ * In C++ the trace point is a static member of a template with internal linkage: inline functions
+ * and templates, whose copies the linker merges, would otherwise put sections of different kinds
+ * under one name. The entry in trail_tps goes with the function that holds it (section flag "?").
  */
 namespace trail { namespace {
 
@@ -96,7 +99,10 @@ constexpr const char *skip_brackets(const char *s)
 	return nullptr;
 }
 
-/* After a path to a value: `+*&` before it, a cast, a name, and behind it members, indices and calls. Null: it is none. */
+/*
+ * After a path to a value: `+*&` before it, a cast, a name, and after it members, indices and
+ * calls. Null: it is none.
+ */
 constexpr const char *skip_path(const char *s)
 {
 	const char *end = nullptr;

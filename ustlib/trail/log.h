@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * log.h - trace points with a format, LTTng-UST's tracef() and tracelog() (lttng/tracef.h, lttng/tracelog.h). Their events are the
- * library's, and registered while an object is there that includes this. Nothing here is for use in programs.
+ * log.h - trace points with a format, LTTng-UST's tracef() and tracelog() (lttng/tracef.h,
+ * lttng/tracelog.h). Their events are the library's, and registered while an object is there that
+ * includes this. Nothing here is for use in programs.
  */
 #ifndef TRAIL_LOG_H
 #define TRAIL_LOG_H

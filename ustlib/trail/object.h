@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * object.h - registers the sites of an object (trail/site.h); included where sites are defined. The library need not be linked:
- * it is loaded if it is there, and else the sites stay off. Nothing here is for use in programs.
+ * object.h - registers the sites of an object (trail/site.h); included where sites are defined. The
+ * library need not be linked: it is loaded if it is there, and else the sites stay off. Nothing
+ * here is for use in programs.
  */
 #ifndef TRAIL_OBJECT_H
 #define TRAIL_OBJECT_H
@@ -18,7 +19,10 @@ extern "C++" {
 
 #include <trail/site.h>
 
-/* A pointer in a section of pointers: not for an address sanitizer to put space around, nor for the linker to drop. */
+/*
+ * A pointer in a section of pointers: not for an address sanitizer to put space around, nor for the
+ * linker to drop.
+ */
 #if defined(__has_attribute)
 #if __has_attribute(retain)
 #define TRAIL__RETAIN retain,
@@ -37,7 +41,9 @@ extern "C++" {
 extern "C" {
 #endif
 
-/* One for each object: its sites, and its probes, are registered. The address tells objects apart. */
+/*
+ * One for each object: its sites, and its probes, are registered. The address tells objects apart.
+ */
 char trail__object[2] __attribute__((weak, visibility("hidden"))) = { 0, 0 };
 
 extern struct trail__site *__start_trail_sites[] __attribute__((weak, visibility("hidden")));

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * site.h - call sites and probes of trace points that are described in a header of their own (LTTng-UST's way): the two may
- * be in different shared objects, and either may come and go. The library connects them by name. Nothing here is for use in
- * programs; see lttng/tracepoint.h.
+ * site.h - call sites and probes of trace points that are described in a header of their own
+ * (LTTng-UST's way): the two may be in different shared objects, and either may come and go. The
+ * library connects them by name. Nothing here is for use in programs; see lttng/tracepoint.h.
  *
- * A site is off as long as the word that `state` points to is zero. The word is the trace point's own or, when there is none,
- * the site's `off`; it can be read at any time, even while the probe's object is being unloaded. A hit then takes `probe`, and
- * if `calls` is set, enters and leaves, so that the probe's object stays until the hit is over.
+ * A site is off as long as the word that `state` points to is zero. The word is the trace point's
+ * own or, when there is none, the site's `off`; it can be read at any time, even while the probe's
+ * object is being unloaded. A hit then takes `probe`, and if `calls` is set, enters and leaves, so
+ * that the probe's object stays until the hit is over.
  */
 #ifndef TRAIL_SITE_H
 #define TRAIL_SITE_H
@@ -25,13 +26,17 @@ struct trail__site;
 struct trail__probe {           /* of a provider; in section trail_probes is a pointer to it */
 	unsigned int version, hash;
 	const char *provider, *name;
-	const char *args;       /* types and names as spelled: a site with others is not connected */
+	/* types and names as spelled: a site with others is not connected */
+	const char *args;
 	struct trail__tp *tp;
 	void (*call)(void);     /* really (struct trail__tp *, arguments) */
 };
 
 struct trail__calls {
-	/* The probe of the site, or null. What is returned through phase goes to leave, which must follow if there is one. */
+	/*
+	 * The probe of the site, or null. What is returned through phase goes to leave, which must
+	 * follow if there is one.
+	 */
 	const struct trail__probe *(*enter)(struct trail__site *site, unsigned int *phase);
 	void (*leave)(unsigned int phase);
 };
@@ -51,8 +56,9 @@ extern "C" {
 #endif
 
 /*
- * The sites and the probes of one object; from its constructor and destructor, the probes while their trace points are
- * registered. `object` is an address that tells objects apart. Calling again is no error.
+ * The sites and the probes of one object; from its constructor and destructor, the probes while
+ * their trace points are registered. `object` is an address that tells objects apart. Calling again
+ * is no error.
  */
 void trail__sites_register(struct trail__site *const *begin, struct trail__site *const *end, const void *object);
 void trail__sites_unregister(struct trail__site *const *begin);
@@ -60,8 +66,8 @@ void trail__probes_register(struct trail__probe *const *begin, struct trail__pro
 void trail__probes_unregister(struct trail__probe *const *begin);
 
 /*
- * trail__record_pieces_at for what may be malformed: text (TRAIL__TEXT) ends at a NUL and is filled up with NULs, and what is
- * too large for any sub-buffer counts as lost before it is read.
+ * trail__record_pieces_at for what may be malformed: text (TRAIL__TEXT) ends at a NUL and is filled
+ * up with NULs, and what is too large for any sub-buffer counts as lost before it is read.
  */
 void trail__record_values(struct trail__tp *tp, const struct trail__piece *pieces, unsigned int count, unsigned int unwritten,
 			  const void *ip);

@@ -5,19 +5,24 @@
  *	TRAIL(my_app, request, id, path, TRAIL_FIELD(ms, elapsed / 1e3));
  *	TRAIL_LEVEL(WARNING, my_app, slow, id);
  *
- * is all there is to write, where it happens: it makes the event my_app:request with the fields id, path and ms. Nothing is
- * evaluated while the event is off, which costs one load, one test and a branch not taken.
+ * is all there is to write, where it happens: it makes the event my_app:request with the fields id,
+ * path and ms. Nothing is evaluated while the event is off, which costs one load, one test and a
+ * branch not taken.
  *
- * Fields (up to 16). A plain argument takes its name from its spelling (`id`; `req->id`, `req.id` and `ids[i].id` give
- * `id`, `length(s)` gives `length`), and its type from its C type: integers of any size, bool and enumerations as integers,
- * float, double, char * as a string (a null pointer reads "(null)"), other pointers as hexadecimal numbers; arrays of
- * numbers as such, arrays of char as a string that ends with the array at the latest. Bit-fields need a `+` before them. An
- * expression that is none of these (`i + 1`, `-i`, a literal, also as a macro) has no name: it does not compile. Or:
+ * Fields (up to 16). A plain argument takes its name from its spelling (`id`; `req->id`, `req.id`
+ * and `ids[i].id` give `id`, `length(s)` gives `length`), and its type from its C type: integers of
+ * any size, bool and enumerations as integers, float, double, char * as a string (a null pointer
+ * reads "(null)"), other pointers as hexadecimal numbers; arrays of numbers as such, arrays of char
+ * as a string that ends with the array at the latest. Bit-fields need a `+` before them. An
+ * expression that is none of these (`i + 1`, `-i`, a literal, also as a macro) has no name: it does
+ * not compile. Or:
  *
  *	TRAIL_FIELD(name, expr)                 any of these under a name of its own
- *	TRAIL_ENUM(name, expr, LABEL, ...)      an integer or enumeration, with the names of up to 16 constants
+ *	TRAIL_ENUM(name, expr, LABEL, ...)      an integer or enumeration, with the names of up to
+ *						16 constants
  *	TRAIL_HEX(name, expr)                   an integer shown in hexadecimal
- *	TRAIL_NET(name, expr)                   an integer in network byte order (as in a packet header)
+ *	TRAIL_NET(name, expr)                   an integer in network byte order (as in a packet
+ *						header)
  *	TRAIL_NET_HEX(name, expr)
  *	TRAIL_TEXT(name, pointer, length)       a counted string: length bytes of text
  *	TRAIL_BYTES(name, pointer, length)      length bytes, shown in hexadecimal
@@ -25,33 +30,39 @@
  *	TRAIL_ARRAY(name, pointer, COUNT)       the same, COUNT a constant
  *	TRAIL_TEXT_ARRAY(name, pointer, COUNT)  COUNT bytes of text, COUNT a constant
  *
- * In C++ also: std::string, std::string_view and what else has data() and size() of char, as strings up to the first NUL;
- * std::array, std::vector, std::span and what else has data() and size() of numbers, as arrays and sequences. Said once, at
- * namespace scope where the type is declared:
+ * In C++ also: std::string, std::string_view and what else has data() and size() of char, as
+ * strings up to the first NUL; std::array, std::vector, std::span and what else has data() and
+ * size() of numbers, as arrays and sequences. Said once, at namespace scope where the type is
+ * declared:
  *
- *	TRAIL_LABELS(type, type::LABEL, ...)    fields of this enumeration have the names of these up to 16 constants
- *	TRAIL_MEMBERS(type, member, ...)        fields of this class are structures with these up to 16 members, each of any
- *	                                        type that a field can have
+ *	TRAIL_LABELS(type, type::LABEL, ...)    fields of this enumeration have the names of these
+ *						up to 16 constants
+ *	TRAIL_MEMBERS(type, member, ...)        fields of this class are structures with these up to
+ *						16 members, each of any type that a field can have
  *
- * Each argument is evaluated once if the event is on. A string may change or shrink while it is recorded: what is recorded is
- * one consistent reading of it. An event that is larger than a sub-buffer is counted as discarded.
+ * Each argument is evaluated once if the event is on. A string may change or shrink while it is
+ * recorded: what is recorded is one consistent reading of it. An event that is larger than a
+ * sub-buffer is counted as discarded.
  *
- * Levels: EMERG ALERT CRIT ERR WARNING NOTICE INFO DEBUG_SYSTEM DEBUG_PROGRAM DEBUG_PROCESS DEBUG_MODULE DEBUG_UNIT
- * DEBUG_FUNCTION DEBUG_LINE DEBUG. TRAIL() has DEBUG_LINE.
+ * Levels: EMERG ALERT CRIT ERR WARNING NOTICE INFO DEBUG_SYSTEM DEBUG_PROGRAM DEBUG_PROCESS
+ * DEBUG_MODULE DEBUG_UNIT DEBUG_FUNCTION DEBUG_LINE DEBUG. TRAIL() has DEBUG_LINE.
  *
- * May be used in any thread, in signal handlers, in constructors and destructors, in inline functions and templates; a child
- * between vfork(2) and exec records nothing: its events count as discarded. The library starts no thread, takes no lock that
- * another thread can hold for long, and never fails towards its caller. It waits in two cases only. Where a session is active
- * when an object is loaded, or where tracing is switched on later, the constructor or the first hit asks the daemon, and
- * other threads that need the answer wait for it, too: less than a millisecond as a rule, until the daemon has been silent
- * for 10 ms, and for 250 ms in all if it shows that it is at work. And a full ring may be waited for, where the channel's
- * blocking_timeout and TRAIL_ALLOW_BLOCKING both say so.
+ * May be used in any thread, in signal handlers, in constructors and destructors, in inline
+ * functions and templates; a child between vfork(2) and exec records nothing: its events count as
+ * discarded. The library starts no thread, takes no lock that another thread can hold for long, and
+ * never fails towards its caller. It waits in two cases only. Where a session is active when an
+ * object is loaded, or where tracing is switched on later, the constructor or the first hit asks
+ * the daemon, and other threads that need the answer wait for it, too: less than a millisecond as a
+ * rule, until the daemon has been silent for 10 ms, and for 250 ms in all if it shows that it is at
+ * work. And a full ring may be waited for, where the channel's blocking_timeout and
+ * TRAIL_ALLOW_BLOCKING both say so.
  *
- * Environment (not in setuid programs): TRAIL_RUNTIME_DIR, the daemon's state directory if it is not the usual one;
- * TRAIL_ATTACH_TIMEOUT, milliseconds that the daemon may be silent when it is asked, 10 if not set (the wait is 25 times as long
- * in all, or a minute; 0: do not wait); TRAIL_RSEQ=0, do not
- * use restartable sections but a ring per thread (as is done where the kernel has none); TRAIL_ALLOW_BLOCKING (or
- * LTTNG_UST_ALLOW_BLOCKING), with any value: full rings may be waited for.
+ * Environment (not in setuid programs): TRAIL_RUNTIME_DIR, the daemon's state directory if it is
+ * not the usual one; TRAIL_ATTACH_TIMEOUT, milliseconds that the daemon may be silent when it is
+ * asked, 10 if not set (the wait is 25 times as long in all, or a minute; 0: do not wait);
+ * TRAIL_RSEQ=0, do not use restartable sections but a ring per thread (as is done where the kernel
+ * has none); TRAIL_ALLOW_BLOCKING (or LTTNG_UST_ALLOW_BLOCKING), with any value: full rings may be
+ * waited for.
  *
  * What begins with trail__ or TRAIL__ is not for use.
  */
@@ -64,7 +75,10 @@
 #include <stdint.h>
 #include <string.h>
 
-/* The variable part is the event's name, then the fields: so it is never empty, as strict C11 wants. */
+/*
+ * The variable part is the event's name, then the fields: so it is never empty, as strict C11
+ * wants.
+ */
 #define TRAIL(provider, ...) TRAIL__EVENT(TRAIL__LEVEL_DEBUG_LINE, #provider, #__VA_ARGS__, __VA_ARGS__)
 #define TRAIL_LEVEL(level, provider, ...) TRAIL__EVENT(TRAIL__LEVEL_##level, #provider, #__VA_ARGS__, __VA_ARGS__)
 
@@ -87,8 +101,8 @@ enum trail__level {
 };
 
 /*
- * Kinds and flags: the values of tracer/abi/app.h. A code is kind << 8 | flags << 16 | size; of a sequence also
- * the bytes of its length << 24 (0: 4).
+ * Kinds and flags: the values of tracer/abi/app.h. A code is kind << 8 | flags << 16 | size; of a
+ * sequence also the bytes of its length << 24 (0: 4).
  */
 #define TRAIL__INT 1
 #define TRAIL__FLOAT 2
@@ -107,10 +121,12 @@ enum trail__level {
 #define TRAIL__KIND(code) ((code) >> 8 & 255)
 #define TRAIL__SIZE(code) ((code) & 255)
 
-struct trail__label {           /* one name of an enumeration; negative values converted, as C does it */
+/* one name of an enumeration; negative values converted, as C does it */
+struct trail__label {
 	const char *name;
 	unsigned long long begin, end;
-	unsigned int automatic; /* begin and end are one more than the end of the label before (0 for the first) */
+	/* begin and end are one more than the end of the label before (0 for the first) */
+	unsigned int automatic;
 };
 
 struct trail__enum {
@@ -143,18 +159,22 @@ struct trail__event {
 
 /* A trace point. The library's but for state, which the call site tests. */
 struct trail__tp {
-	const unsigned int *state;      /* this word is zero while nobody wants the event */
+	const unsigned int *state;      /* this word is zero while no session wants the event */
 	const struct trail__event *event;
 	const void *slot;               /* where the event goes: the only place, or none */
 	const void *places;             /* several places (`slots` is a macro of Qt) */
 	void *object;
 	unsigned int seen;              /* the state that slot and slots were made for */
 	unsigned int off;               /* what state points to before registration; stays 0 */
-	unsigned long long *missed;     /* counts the hits that have no place for want of an answer */
+	/* counts the hits that have no place for want of an answer */
+	unsigned long long *missed;
 	unsigned long pending;          /* not used */
 };
 
-/* Elsewhere than at a call site: field codes of sequences whose length is not 4 bytes, and their kind bytes. */
+/*
+ * Elsewhere than at a call site: field codes of sequences whose length is not 4 bytes, and their
+ * kind bytes.
+ */
 #define TRAIL__LENGTH(code) ((code) >> 24 ? (code) >> 24 : 4)
 
 /* One field's value at a hit. */
@@ -178,31 +198,40 @@ struct trail__piece {
 extern "C" {
 #endif
 
-/* The trace points of one object: from its constructor and destructor. Calling again is no error. */
+/*
+ * The trace points of one object: from its constructor and destructor. Calling again is no error.
+ */
 void trail__register(struct trail__tp *const *begin, struct trail__tp *const *end);
 void trail__unregister(struct trail__tp *const *begin, struct trail__tp *const *end);
-/* Of a trace point that is on: sets it up if that is not done for this state. 0: do not evaluate the arguments. */
+/*
+ * Of a trace point that is on: sets it up if that is not done for this state. 0: do not evaluate
+ * the arguments.
+ */
 int trail__ready(struct trail__tp *tp);
 /*
- * Records len bytes. TRAIL__HEADROOM bytes before them are for the library to write to, TRAIL__SPARE behind must be
- * readable. Async-signal-safe.
+ * Records len bytes. TRAIL__HEADROOM bytes before them are for the library to write to,
+ * TRAIL__SPARE bytes after it must be readable. Async-signal-safe.
  */
 void TRAIL__DIRECT trail__record(struct trail__tp *tp, void *data, size_t len);
 /*
- * The same. `unwritten` bytes behind the payload are the TRAIL__NOWRITE fields, for filters only; ip is the context of that
- * name, null for the caller's address.
+ * The same. `unwritten` bytes after the payload are the TRAIL__NOWRITE fields, for filters only;
+ * ip is the context of that name, null for the caller's address.
  */
 void TRAIL__DIRECT trail__record_at(struct trail__tp *tp, void *data, size_t len, size_t unwritten, const void *ip);
-/* The same from pieces, when they do not fit into the call site's buffer. The last `unwritten` are not recorded. */
+/*
+ * The same from pieces, when they do not fit into the call site's buffer. The last `unwritten` are
+ * not recorded.
+ */
 void trail__record_pieces(struct trail__tp *tp, const struct trail__piece *pieces, unsigned int count);
 void trail__record_pieces_at(struct trail__tp *tp, const struct trail__piece *pieces, unsigned int count,
 			     unsigned int unwritten, const void *ip);
 /*
- * Contexts of the application: what `$app.provider:name` is in a channel's `contexts` and in filters. get(arg, value) is called at
- * each event that wants it, in the thread that hits it, perhaps in a signal handler: it must be async-signal-safe, fast, and
- * keep errno; the string that it gives must stay until the thread's next event. Names are "provider:name", below 256 bytes,
- * at most 256 of them in a process's life. Thread-safe, not for signal handlers.
- * 0, -EINVAL (the name), -EEXIST, -ENOSPC; -ENOENT. unregister returns when no thread is in the callback any more.
+ * Contexts of the application: what `$app.provider:name` is in a channel's `contexts` and in
+ * filters. get(arg, value) is called at each event that wants it, in the thread that hits it,
+ * perhaps in a signal handler: it must be async-signal-safe, fast, and keep errno; the string that
+ * it gives must stay until the thread's next event. Names are "provider:name", below 256 bytes, at
+ * most 256 of them in a process's life. Thread-safe, not for signal handlers. 0, -EINVAL (the
+ * name), -EEXIST, -ENOSPC; -ENOENT. unregister returns when no thread is in the callback any more.
  */
 enum trail_value_type { TRAIL_VALUE_NONE, TRAIL_VALUE_SIGNED, TRAIL_VALUE_UNSIGNED, TRAIL_VALUE_DOUBLE, TRAIL_VALUE_STRING };
 
@@ -221,21 +250,28 @@ int trail_context_register(const char *name, trail_context_fn get, void *arg);
 int trail_context_unregister(const char *name);
 
 /*
- * For programs that are about to enter a sandbox. trail_attach() asks the daemon now, instead of at the next hit, where events go. 0;
- * -ETIMEDOUT: there is a daemon but no answer. trail_seal() does that too, makes all memory present that events may need,
- * fetches the calling thread's contexts, and from then on the library makes no system call in this process: the events that
- * are on now go on being recorded, whatever is switched on later is not; a channel that wants performance counters gets 0.
- * -ENOMEM: not all memory could be had: events that need the rest will count as discarded. Not for signal handlers.
+ * For programs that are about to enter a sandbox. trail_attach() asks the daemon now, instead of at
+ * the next hit, where events go. 0; -ETIMEDOUT: there is a daemon but no answer. trail_seal() does
+ * that too, makes all memory present that events may need, fetches the calling thread's contexts,
+ * and from then on the library makes no system call in this process: the events that are on now go
+ * on being recorded, whatever is switched on later is not; a channel that wants performance
+ * counters gets 0. -ENOMEM: not all memory could be had: events that need the rest will count as
+ * discarded. Not for signal handlers.
  *
- * SECCOMP_MODE_STRICT and PR_SET_TSC with PR_TSC_SIGSEGV make reading the TSC, the clock of events, a SIGSEGV for the thread that asks for them.
- * libtrail.so sees both if they are made by prctl(2) of the C library: the thread goes on recording, by CLOCK_MONOTONIC, and after
- * trail_seal() by CLOCK_MONOTONIC_COARSE, whose steps are 1 to 10 ms. Made in another way, or in a program that is linked with
- * libtrail.a, or inherited from the thread that started this one, they are not seen: such a thread must not record.
+ * SECCOMP_MODE_STRICT and PR_SET_TSC with PR_TSC_SIGSEGV make reading the TSC, the clock of events,
+ * a SIGSEGV for the thread that asks for them. libtrail.so sees both if they are made by prctl(2)
+ * of the C library: the thread continues to record, by CLOCK_MONOTONIC, and after trail_seal() by
+ * CLOCK_MONOTONIC_COARSE, whose steps are 1 to 10 ms. Made in another way, or in a program that is
+ * linked with libtrail.a, or inherited from the thread that started this one, they are not seen:
+ * such a thread must not record.
  */
 int trail_attach(void);
 int trail_seal(void);
 
-/* Copies a string with its NUL to `at`, not beyond `end`; returns the place behind it, or null if it does not fit. */
+/*
+ * Copies a string with its NUL to `at`, not beyond `end`; returns the place after it, or null if
+ * it does not fit.
+ */
 unsigned char *TRAIL__DIRECT trail__put_string(unsigned char *at, unsigned char *end, const char *s);
 
 /* The same of at most max bytes; s may be null, and is empty then. */
@@ -296,7 +332,9 @@ trail__put(unsigned char *at, unsigned char *end, const struct trail__piece *p, 
 }
 #endif
 
-/* What a hit does: the same for both languages. `end` leaves room for the scalars that may follow. */
+/*
+ * What a hit does: the same for both languages. `end` leaves room for the scalars that may follow.
+ */
 #define TRAIL__HIT(tp, ...) \
 	TRAIL__EACH(TRAIL__CAPTURE, __VA_ARGS__) \
 	unsigned char trail__buffer[TRAIL__HEADROOM + TRAIL__SCALARS + TRAIL__DYNAMIC + TRAIL__SPARE]; \
@@ -357,7 +395,10 @@ trail__put(unsigned char *at, unsigned char *end, const struct trail__piece *p, 
 	char *: TRAIL__CODE_OF(TRAIL__STRING, 0, 0), const char *: TRAIL__CODE_OF(TRAIL__STRING, 0, 0), \
 	default: TRAIL__POINTER)
 
-/* An array is what becomes something else where its value is taken, and is no function, which is what it points to. */
+/*
+ * An array is what becomes something else where its value is taken, and is no function, which is
+ * what it points to.
+ */
 #define TRAIL__DECAYS(e) \
 	(__builtin_classify_type(e) == 5 && !__builtin_types_compatible_p(__typeof__(e), __typeof__((0, (e)))))
 #define TRAIL__DECAYED(e) __builtin_choose_expr(TRAIL__DECAYS(e), (e), (int *)0)
@@ -379,8 +420,9 @@ trail__put(unsigned char *at, unsigned char *end, const struct trail__piece *p, 
 #define TRAIL__IS_TYPE(e) (TRAIL__CODE(e) != TRAIL__POINTER || __builtin_classify_type(e) == 5)
 
 /*
- * A cast binds tighter than every operator with two or three operands: if there is one, the type is another. Of the others, the
- * first character says what they are; brackets around all of it say nothing, unless they are a macro's, as those of errno.
+ * A cast binds tighter than every operator with two or three operands: if there is one, the type is
+ * another. Of the others, the first character says what they are; brackets around all of it say
+ * nothing, unless they are a macro's, as those of errno.
  */
 #define TRAIL__IN(text, at, from, to) \
 	(__builtin_memcmp((text) + (at), from, 1) >= 0 && __builtin_memcmp((text) + (at), to, 1) <= 0)
@@ -470,8 +512,9 @@ trail__put(unsigned char *at, unsigned char *end, const struct trail__piece *p, 
 #endif                          /* before C++17 there are only the declarations, for lttng/tracepoint.h */
 
 /*
- * Preprocessing. An argument is a field maker's tuple if it is in parentheses and begins with TRAIL__MARK, which is a
- * function-like macro so that it survives being passed through other macros.
+ * Preprocessing. An argument is a field maker's tuple if it is in parentheses and begins with
+ * TRAIL__MARK, which is a function-like macro so that it survives being passed through other
+ * macros.
  */
 #define TRAIL__MARK() ~, 1
 #define TRAIL__DETECT(...) TRAIL__FIRST(__VA_ARGS__, ~)
@@ -511,9 +554,10 @@ trail__put(unsigned char *at, unsigned char *end, const struct trail__piece *p, 
 #define TRAIL__EACH_16(m, z, a, ...) m(16, a) TRAIL__EACH_15(m, z, __VA_ARGS__)
 
 /*
- * State dumps, for libraries that know what a trace reader cannot: the function is called when a session asks for the state of
- * the processes that it traces, in whichever thread attaches, maybe in a signal handler. It says what there is by
- * trace points of its own. It must be async-signal-safe, and never go away. Up to 8 functions; again is no error.
+ * State dumps, for libraries that know what a trace reader cannot: the function is called when a
+ * session asks for the state of the processes that it traces, in whichever thread attaches, maybe
+ * in a signal handler. It says what there is by trace points of its own. It must be
+ * async-signal-safe, and never go away. Up to 8 functions; again is no error.
  */
 #ifdef __cplusplus
 extern "C"

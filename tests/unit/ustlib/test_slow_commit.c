@@ -6,7 +6,7 @@
  * reader may then cut a packet that ends at that last_ts. The slow path must not commit an earlier
  * time. The abort is real: a breakpoint on the store to head raises a signal in the section.
  *
- * This program contains record.c, and calls a hook between the slow path's clock and its commit.
+ * This program contains slow_path.c, and calls a hook between the slow path's clock and its commit.
  */
 #define _GNU_SOURCE
 #include "tests/lib/test.h"
@@ -27,7 +27,7 @@ static void interrupt(void);
 	(interrupt(), section_commit_event(rs, c, data, len))
 #define section_commit_switch(rs, c) \
 	(interrupt(), section_commit_switch(rs, c))
-#include "ustlib/record.c"
+#include "ustlib/slow_path.c"
 #undef section_commit_event
 #undef section_commit_switch
 
@@ -113,10 +113,19 @@ static bool begin(void)
 		.kind = TRAIL_RINGS_CPU,
 	};
 	slot = (struct slot){
-		.rings = rings, .on = &on, .ring_stride = STRIDE, .subbuf_mask = SUBBUF - 1,
-		.data_mask = SUBBUF * COUNT - 1, .limit = SUBBUF - TRAIL_HEADER_EXTENDED - TRAIL_SLACK,
-		.clock_mult = UINT64_C(1) << 32, .ring_count = CPUS, .id = 1, .data_offset = DATA,
-		.seq = 2, .on_value = 1, .mapping = &mapping,
+		.rings = rings,
+		.on = &on,
+		.ring_stride = STRIDE,
+		.subbuf_mask = SUBBUF - 1,
+		.data_mask = SUBBUF * COUNT - 1,
+		.limit = SUBBUF - TRAIL_HEADER_EXTENDED - TRAIL_SLACK,
+		.clock_mult = UINT64_C(1) << 32,
+		.ring_count = CPUS,
+		.id = 1,
+		.data_offset = DATA,
+		.seq = 2,
+		.on_value = 1,
+		.mapping = &mapping,
 	};
 	return true;
 }
@@ -135,7 +144,7 @@ static struct trail_ring *fill(uint64_t upto)
 		return NULL;
 	ring = (struct trail_ring *)(slot.rings + (unsigned int)cpu * slot.ring_stride);
 	for (unsigned int i = 0; i < upto && ring->head < upto; i++)
-		write_slow(&slot, data, 8, 0);
+		slow_write(&slot, data, 8, 0);
 	return ring;
 }
 
@@ -156,7 +165,7 @@ static void an_event_is_not_earlier_than_an_aborted_one(void)
 	if (!begin() || !(ring = fill(SUBBUF + 100)))
 		SKIP("there is no restartable sequence");
 	interrupted = ring;
-	CHECK(write_slow(&slot, data, 8, 0));
+	CHECK(slow_write(&slot, data, 8, 0));
 	check_order(ring);
 }
 
@@ -169,7 +178,7 @@ static void a_sub_buffer_does_not_begin_earlier_than_an_aborted_event(void)
 	if (!begin() || !(ring = fill(2 * SUBBUF - 256)))
 		SKIP("there is no restartable sequence");
 	interrupted = ring;
-	CHECK(write_slow(&slot, data, 400, 0));
+	CHECK(slow_write(&slot, data, 400, 0));
 	check_order(ring);
 	ends = &ring->side[1];
 	begins = &ring->side[2];

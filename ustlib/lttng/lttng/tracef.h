@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* lttng/tracef.h - lttng_ust_tracef(3): the event lttng_ust_tracef:event { msg }. Nothing is evaluated while it is off. */
+/*
+ * lttng/tracef.h - lttng_ust_tracef(3): the event lttng_ust_tracef:event { msg }. Nothing is
+ * evaluated while it is off.
+ */
 #ifndef TRAIL_LTTNG_TRACEF_H
 #define TRAIL_LTTNG_TRACEF_H
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * lttng/tracelog.h - lttng_ust_tracelog(3): events lttng_ust_tracelog:LEVEL { line, file, func, msg }, LEVEL as it is spelled in the
- * call. Nothing is evaluated while the event is off.
+ * lttng/tracelog.h - lttng_ust_tracelog(3): events lttng_ust_tracelog:LEVEL { line, file, func, msg
+ * }, LEVEL as it is spelled in the call. Nothing is evaluated while the event is off.
  */
 #ifndef TRAIL_LTTNG_TRACELOG_H
 #define TRAIL_LTTNG_TRACELOG_H

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * lttng/tracepoint-event.h - included at the end of a header with trace points. Where TRACEPOINT_CREATE_PROBES is defined it reads
- * that header again, each time with another meaning of its macros, and so makes the provider: descriptions, probes, and the
- * trace points themselves (trail/trail.h). No guard: it is for each such header.
+ * lttng/tracepoint-event.h - included at the end of a header with trace points. Where
+ * TRACEPOINT_CREATE_PROBES is defined it reads that header again, each time with another meaning of
+ * its macros, and so makes the provider: descriptions, probes, and the trace points themselves
+ * (trail/trail.h). No guard: it is for each such header.
  */
 #include "ust-api-compat.h"
 
@@ -66,7 +67,10 @@
 	TRAIL__TP_PROBE(provider_, name_, TRAIL__TP_LIST(args_), fields_)
 #include LTTNG_UST_TRACEPOINT_INCLUDE
 
-/* Levels and URIs may be said behind the event: in a function, what is said hides what there was before. */
+/*
+ * Levels and URIs may be said behind the event: in a function, what is said hides what there was
+ * before.
+ */
 static void __attribute__((used, no_instrument_function))
 TRAIL__TP_JOIN(trail__events_, LTTNG_UST_TRACEPOINT_PROVIDER)(void)
 {

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * lttng/tracepoint.h - the trace points of LTTng-UST (lttng-ust(3)), recorded by trailfs. This header is what a file with call
- * sites needs: each TRACEPOINT_EVENT declares a site (trail/site.h) and, with TRACEPOINT_DEFINE, defines it. The other half, what
- * the fields are and how they are recorded, is made by lttng/tracepoint-event.h where TRACEPOINT_CREATE_PROBES is defined.
+ * lttng/tracepoint.h - the trace points of LTTng-UST (lttng-ust(3)), recorded by trailfs. This
+ * header is what a file with call sites needs: each TRACEPOINT_EVENT declares a site (trail/site.h)
+ * and, with TRACEPOINT_DEFINE, defines it. The other half, what the fields are and how they are
+ * recorded, is made by lttng/tracepoint-event.h where TRACEPOINT_CREATE_PROBES is defined.
  *
  * A call costs two loads and a test while the event is off.
  */
@@ -100,7 +101,8 @@ enum {
 static inline __attribute__((unused)) void tracepoint_disable_destructors(void) {}
 
 /*
- * Preprocessing. A list of arguments is `int, id, const char *, path`; one without a comma is empty or `void`.
+ * Preprocessing. A list of arguments is `int, id, const char *, path`; one without a comma is empty
+ * or `void`.
  *
  *	TRAIL__TP_PROTO		int id, const char *path	or void
  *	TRAIL__TP_PARAMS	, int id, const char *path	or nothing
@@ -167,8 +169,9 @@ static inline __attribute__((unused)) void tracepoint_disable_destructors(void) 
 #define TRAIL__TP_NAMES_20(type, name, ...) , name TRAIL__TP_NAMES_18(__VA_ARGS__)
 
 /*
- * A site and its hit. It is inlined so that the probe's return address tells where the call is. What may be unloaded is
- * entered and left; `probe` comes first and with acquire, so that `calls` is that of this probe or of a later one.
+ * A site and its hit. It is inlined so that the probe's return address tells where the call is.
+ * What may be unloaded is entered and left; `probe` comes first and with acquire, so that `calls`
+ * is that of this probe or of a later one.
  */
 #define TRAIL__TP_DECLARE(provider_, name_, ...) \
 	extern struct trail__site trail__site_##provider_##___##name_ TRAIL__TP_SITE_VISIBILITY; \
@@ -226,8 +229,9 @@ static inline __attribute__((unused)) void tracepoint_disable_destructors(void) 
 #endif /* TRAIL_LTTNG_TRACEPOINT_H */
 
 /*
- * The rest for each inclusion. With TRACEPOINT_HIDDEN_DEFINITION, sites are for the object that they are in alone; with
- * TRACEPOINT_PROVIDER_HIDDEN_DEFINITION, the provider is in the object of its sites.
+ * The rest for each inclusion. With TRACEPOINT_HIDDEN_DEFINITION, sites are for the object that
+ * they are in alone; with TRACEPOINT_PROVIDER_HIDDEN_DEFINITION, the provider is in the object of
+ * its sites.
  */
 #undef TRAIL__TP_SITE_VISIBILITY
 #if defined(LTTNG_UST_TRACEPOINT_HIDDEN_DEFINITION) || (LTTNG_UST_COMPAT_API(0) && defined(TRACEPOINT_HIDDEN_DEFINITION))

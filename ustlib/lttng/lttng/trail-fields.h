@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * trail-fields.h - what lttng/tracepoint-event.h does with a list of fields. Nothing here is for use in programs.
+ * trail-fields.h - what lttng/tracepoint-event.h does with a list of fields. Nothing here is for
+ * use in programs.
  *
- * A field is a tuple (KIND, nowrite, …), a list is tuples one after the other. TRAIL__TP_FOR(op, list) expands to op(tuple) for
- * each: two macros that name each other by turns eat one tuple each, and what is left of the last is pasted away.
+ * A field is a tuple (KIND, nowrite, …), a list is tuples one after the other. TRAIL__TP_FOR(op,
+ * list) expands to op(tuple) for each: two macros that name each other by turns eat one tuple each,
+ * and what is left of the last is pasted away.
  */
 #ifndef TRAIL_LTTNG_FIELDS_H
 #define TRAIL_LTTNG_FIELDS_H
@@ -205,7 +207,10 @@ template <> struct real<true> { typedef float type; };
 #define TRAIL__TP_IF_0(yes, ...) __VA_ARGS__
 #define TRAIL__TP_IF_1(yes, ...) yes
 
-/* ---- what is done with each kind: VALUE(code, enumeration, type, item, e), STRING(item, e), … ---- */
+/*
+ * ---- what is done with each kind: VALUE(code, enumeration, type, item, e), STRING(item, e), …
+ * ----
+ */
 
 #define TRAIL__TP_DESCRIBE_VALUE(last, code, values, type, item, e) { #item, (code) | (last) << 16, 0, values },
 #define TRAIL__TP_DESCRIBE_STRING(last, item, e) { #item, TRAIL__CODE_OF(TRAIL__STRING, last, 0), 0, 0 },
@@ -213,7 +218,10 @@ template <> struct real<true> { typedef float type; };
 #define TRAIL__TP_DESCRIBE_SEQUENCE(last, code, item, e, len_type, n) { #item, (code) | (last) << 16, 0, 0 },
 #define TRAIL__TP_DESCRIBE_UNUSED(last, e)
 
-/* One sum: bytes of the values, and << 16 how many others there are, and << 24 how many are only for filters. */
+/*
+ * One sum: bytes of the values, and << 16 how many others there are, and << 24 how many are only
+ * for filters.
+ */
 #define TRAIL__TP_SIZE_VALUE(nowrite, code, values, type, item, e) + sizeof(type) + (nowrite << 24)
 #define TRAIL__TP_SIZE_STRING(nowrite, item, e) + (1 << 16) + (nowrite << 24)
 #define TRAIL__TP_SIZE_ARRAY(nowrite, code, item, e, n) + (1 << 16) + (nowrite << 24)
@@ -247,8 +255,8 @@ template <> struct real<true> { typedef float type; };
 #define TRAIL__TP_PIECE_UNUSED(e)
 
 /*
- * The probe of a class. `end` leaves room for the values that are still to come. What does not fit goes another way, from the
- * same values: expressions are evaluated once.
+ * The probe of a class. `end` leaves room for the values that are still to come. What does not fit
+ * goes another way, from the same values: expressions are evaluated once.
  */
 #define TRAIL__TP_PROBE(provider_, name_, args_, list_) \
 	static const struct trail__field trail__fields_##provider_##___##name_[] = { \
@@ -294,7 +302,9 @@ trail__tp_string(unsigned char *at, unsigned char *end, const char *s, int *big)
 	return next ? next : at;
 }
 
-/* Text ends at its first NUL, behind which need not be memory; the rest is filled with NULs. */
+/*
+ * Text ends at its first NUL, after which there need not be memory; the rest is filled with NULs.
+ */
 static inline __attribute__((always_inline, unused)) unsigned char *
 trail__tp_elements(unsigned char *at, unsigned char *end, unsigned int code, const void *data, unsigned long long count, int *big)
 {

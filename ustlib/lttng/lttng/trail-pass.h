@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Part of lttng/tracepoint-event.h: before each pass, what is in a header with trace points means nothing. */
+/*
+ * Part of lttng/tracepoint-event.h: before each pass, what is in a header with trace points means
+ * nothing.
+ */
 #undef LTTNG_UST_TRACEPOINT_EVENT
 #define LTTNG_UST_TRACEPOINT_EVENT(provider, name, args, fields) \
 	TRAIL__TP_PASS_CLASS(provider, name, TRAIL__TP_LIST(args), TRAIL__TP_LIST(fields)) \

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* trail-provider.h - the trace points of a provider, and their registration. Nothing here is for use in programs. */
+/*
+ * trail-provider.h - the trace points of a provider, and their registration. Nothing here is for
+ * use in programs.
+ */
 #ifndef TRAIL_LTTNG_PROVIDER_H
 #define TRAIL_LTTNG_PROVIDER_H
 

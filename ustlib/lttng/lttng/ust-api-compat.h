@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Which versions of the API there are: all from LTTNG_UST_COMPAT_API_VERSION on. Version 0 has names without prefix. */
+/*
+ * Which versions of the API there are: all from LTTNG_UST_COMPAT_API_VERSION on. Version 0 has
+ * names without prefix.
+ */
 #ifndef TRAIL_LTTNG_UST_API_COMPAT_H
 #define TRAIL_LTTNG_UST_API_COMPAT_H
 
