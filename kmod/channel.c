@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Channels: rings for every possible CPU, found by name, independent of who has them open. */
+/* Channels: rings for every possible CPU, found by name, whether a process has them open or not. */
 #include <linux/anon_inodes.h>
 #include <linux/file.h>
 #include <linux/fs.h>
@@ -17,11 +17,12 @@
 DEFINE_MUTEX(trail_lock);
 LIST_HEAD(trail_channels);
 /*
- * Guards the list, and is held while rings are made, so that of two requests for the last memory one gets it. Taken under trail_lock;
- * no lock is taken under it.
+ * Guards the list, and is held while rings are made, so that of two requests for the last memory
+ * one gets it. Taken under trail_lock; no lock is taken under it.
  */
 static DEFINE_MUTEX(making);
-static LIST_HEAD(reservations);         /* all channels that have rings, those that are removed but still mapped, too */
+/* all channels that have rings, those that are removed but still mapped, too */
+static LIST_HEAD(reservations);
 
 static u64 clock_mono(void)
 {
@@ -58,8 +59,8 @@ static u64 bytes_of(const struct trail_channel *c)
 }
 
 /*
- * The daemon has rings of the same size, whose pages it gets when it first writes to them: at most as many bytes as it has consumed
- * here. This is what it may still take.
+ * The daemon has rings of the same size, whose pages it gets when it first writes to them: at most
+ * as many bytes as it has consumed here. This is what it may still take.
  */
 static u64 daemon_will_take(const struct trail_channel *c)
 {
@@ -75,12 +76,14 @@ static u64 daemon_will_take(const struct trail_channel *c)
 }
 
 /*
- * Where memory ends, the kernel kills processes, and not the one that asked. So all channels, with the daemon's rings, get at most three
- * quarters of the machine's memory, and an eighth of it has to stay available when all these rings are full.
+ * Where memory ends, the kernel kills processes, and not the one that asked. So all channels, with
+ * the daemon's rings, get at most three quarters of the machine's memory, and an eighth of it has
+ * to stay available when all these rings are full.
  */
 static bool affordable(const struct trail_channel *wanted)
 {
-	u64 bytes = 2 * bytes_of(wanted), total = (u64)totalram_pages() << PAGE_SHIFT, need = bytes + total / 8;
+	u64 bytes = 2 * bytes_of(wanted), total = (u64)totalram_pages() << PAGE_SHIFT,
+	    need = bytes + total / 8;
 	long available = si_mem_available();
 	const struct trail_channel *c;
 
@@ -140,8 +143,9 @@ static int check(const struct modabi_channel *m)
 {
 	u64 bytes = (u64)m->subbuf_size * m->subbuf_count;
 
-	if (m->reserved || m->overwrite > 1 || m->tsc > 1 || !is_power_of_2(m->subbuf_size) || !is_power_of_2(m->subbuf_count) ||
-	    m->subbuf_size < KRING_SUBBUF_MIN || m->subbuf_size > KRING_SUBBUF_MAX || m->subbuf_count < 2 ||
+	if (m->reserved || m->overwrite > 1 || m->tsc > 1 || !is_power_of_2(m->subbuf_size) ||
+	    !is_power_of_2(m->subbuf_count) || m->subbuf_size < KRING_SUBBUF_MIN ||
+	    m->subbuf_size > KRING_SUBBUF_MAX || m->subbuf_count < 2 ||
 	    m->subbuf_count > KRING_SUBBUF_COUNT_MAX || bytes > BYTES_MAX / num_possible_cpus())
 		return -EINVAL;
 	if (!m->name[0] || strnlen(m->name, sizeof(m->name)) == sizeof(m->name))
@@ -206,7 +210,10 @@ int trail_channel_create(const struct modabi_channel *m)
 	return ret;
 }
 
-/* Nothing is recorded any more, and nobody finds it. Its memory is there as long as somebody has it open or mapped. */
+/*
+ * Stops recording and takes the channel off the list. Its memory stays as long as a process has it
+ * open or mapped.
+ */
 static void take_out(struct trail_channel *c)
 {
 	c->removed = true;
@@ -235,7 +242,7 @@ int trail_channel_remove(const char *name)
 	return 0;
 }
 
-/* The module goes: nobody has a descriptor, they hold it. */
+/* The module is unloaded: no descriptor is open, because each holds the module. */
 void trail_channels_end(void)
 {
 	struct trail_channel *c, *next;
@@ -263,8 +270,8 @@ static int map(struct file *file, struct vm_area_struct *vma)
 
 	if (vma->vm_flags & (VM_WRITE | VM_EXEC))
 		return -EACCES;
-	if (!(vma->vm_flags & VM_SHARED) || vma->vm_pgoff % pages || vma->vm_end - vma->vm_start != c->stride || cpu >= nr_cpu_ids ||
-	    !cpu_possible(cpu))
+	if (!(vma->vm_flags & VM_SHARED) || vma->vm_pgoff % pages ||
+	    vma->vm_end - vma->vm_start != c->stride || cpu >= nr_cpu_ids || !cpu_possible(cpu))
 		return -EINVAL;
 	compat_never_writable(vma);
 	return remap_vmalloc_range(vma, per_cpu_ptr(c->rings, cpu)->control, 0);
@@ -277,7 +284,8 @@ static int consume(struct trail_channel *c, const struct modabi_consume *m)
 	if (m->reserved || m->cpu >= nr_cpu_ids || !cpu_possible(m->cpu))
 		return -EINVAL;
 	r = per_cpu_ptr(c->rings, m->cpu)->control;
-	if (m->consumed < r->consumed || m->consumed > smp_load_acquire(&r->head) || m->consumed & 7)
+	if (m->consumed < r->consumed || m->consumed > smp_load_acquire(&r->head) ||
+	    m->consumed & 7)
 		return -EINVAL;
 	r->consumed_events = m->events;
 	r->overwritten = m->overwritten;
@@ -291,7 +299,8 @@ static int track(struct trail_channel *c, const struct modabi_track *m)
 	u32 *ids = NULL;
 	int ret;
 
-	if (m->all > 1 || m->reserved || m->by >= MODABI_TRACK_COUNT || m->count > MODABI_IDS_MAX || (m->all && m->count))
+	if (m->all > 1 || m->reserved || m->by >= MODABI_TRACK_COUNT || m->count > MODABI_IDS_MAX ||
+	    (m->all && m->count))
 		return -EINVAL;
 	if (m->count) {
 		ids = vmemdup_user(u64_to_user_ptr(m->ids), m->count * sizeof(*ids));
@@ -350,7 +359,8 @@ static int command(struct trail_channel *c, unsigned int cmd, union argument *a)
 		if (a->on > 1)
 			return -EINVAL;
 		WRITE_ONCE(c->recording, a->on);
-		if (!a->on) {   /* probes that are under way will have finished: nothing comes after this */
+		/* probes that are under way will have finished: nothing comes after this */
+		if (!a->on) {
 			tracepoint_synchronize_unregister();
 			trail_events_free(c);
 		}
@@ -388,7 +398,8 @@ static long control(struct file *file, unsigned int cmd, unsigned long arg)
 	mutex_lock(&trail_lock);
 	ret = command(file->private_data, cmd, a);
 	mutex_unlock(&trail_lock);
-	if (!ret && _IOC_DIR(cmd) & _IOC_READ && copy_to_user((void __user *)arg, a, _IOC_SIZE(cmd)))
+	if (!ret && _IOC_DIR(cmd) & _IOC_READ &&
+	    copy_to_user((void __user *)arg, a, _IOC_SIZE(cmd)))
 		ret = -EFAULT;
 	kfree(a);
 	return ret;

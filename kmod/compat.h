@@ -50,7 +50,10 @@ static inline const struct perf_raw_record *compat_raw(const struct perf_sample_
 #define COMPAT_SYSCALL_PREEMPTS 1
 #endif
 
-/* What a struct mnt_namespace, which is private, begins with. Before 5.11 namespaces had their own counts. */
+/*
+ * What a struct mnt_namespace, which is private, begins with. Before 5.11 namespaces had their own
+ * counts.
+ */
 struct compat_mnt_namespace {
 #if LINUX_VERSION_CODE < KERNEL_VERSION(5, 11, 0)
 	atomic_t count;
@@ -68,8 +71,8 @@ static inline bool compat_migratable(const struct task_struct *task)
 }
 
 /*
- * The current task's memory is what addresses mean now: not so in an NMI, or an event, while the kernel goes from one to the other.
- * (nmi_uaccess_okay needs a variable that is not exported.)
+ * The current task's memory is what addresses mean now: not so in an NMI, or an event, while the
+ * kernel goes from one to the other. (nmi_uaccess_okay needs a variable that is not exported.)
  */
 static inline bool compat_own_memory(void)
 {

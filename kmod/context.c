@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Contexts: what a channel's events have in front, besides their own fields. They are put into the ring as they will stand in the trace.
+ * Contexts: what a channel's events have in front, besides their own fields. They are put into the
+ * ring as they will stand in the trace.
  *
- * A probe may be anywhere, in an NMI too, so nothing here takes a lock or waits. It looks at the current task only, which does not change under
- * it. Preemption is off, so that what RCU protects stays, and what the task itself gives up is given up after the interrupt that looked at it.
- *
- * How many addresses callstacks have must be known before there is room for them: they are written to a place of this CPU and this level of
- * nesting first.
+ * A probe may be anywhere, in an NMI too, so nothing here takes a lock or waits. It looks at the
+ * current task only, which does not change under it. Preemption is off, so that what RCU protects
+ * stays, and what the task itself gives up is given up after the interrupt that looked at it.
  */
 #include <linux/cgroup.h>
 #include <linux/cred.h>
@@ -16,19 +15,12 @@
 #include <linux/ptrace.h>
 #include <linux/sched/prio.h>
 #include <linux/slab.h>
-#include <linux/stacktrace.h>
 #include <linux/time_namespace.h>
-#include <linux/uaccess.h>
 #include <linux/user_namespace.h>
 #include <linux/utsname.h>
 #include <net/net_namespace.h>
 
-#include "kmod/trail.h"
-
-#define ADDRESSES 128                   /* of a callstack; if there are more, a last one of all ones says so */
-#define LEVELS 6                        /* task, softirq, interrupt, NMI, and faults in them */
-#define KERNEL_STACK 1u
-#define USER_STACK 2u
+#include "kmod/callstack.h"
 
 struct trail_context_item {
 	u32 kind;                       /* enum trail_context */
@@ -37,145 +29,10 @@ struct trail_context_item {
 
 struct trail_contexts {
 	u32 count;
-	u32 stacks;                     /* KERNEL_STACK | USER_STACK */
+	u32 stacks;                     /* TRAIL_STACK_KERNEL | TRAIL_STACK_USER */
 	u32 size;                       /* bytes of all but the addresses */
 	struct trail_context_item items[];
 };
-
-struct stack {
-	u32 count;
-	unsigned long addresses[ADDRESSES + 1];
-};
-
-struct stacks {
-	u32 level;                      /* of nesting: how many are in use */
-	bool in_user;                   /* walking through the user's */
-	struct { struct stack kernel, user; } at[LEVELS];
-};
-
-static struct stacks __percpu *stacks;  /* made when first needed, with trail_lock */
-
-/* ---- callstacks ---- */
-
-static void end_stack(struct stack *s)
-{
-	if (s->count == ADDRESSES)
-		s->addresses[s->count++] = ULONG_MAX;
-}
-
-/* Without our own functions, which begin it. */
-static noinline void save_kernel_stack(struct stack *s, struct trail_site site)
-{
-	u32 n = stack_trace_save(s->addresses, ADDRESSES, 0), from = 0;
-
-	s->count = n;
-	end_stack(s);
-	while (from < n && within_module(s->addresses[from], THIS_MODULE))
-		from++;
-	from += site.frames;
-	if (from >= n)
-		return;
-	s->count -= from;
-	memmove(s->addresses, s->addresses + from, s->count * sizeof(*s->addresses));
-}
-
-#ifdef CONFIG_X86_64
-/* What a function that was compiled with frame pointers has on the stack: the caller's, and where it returns to. */
-static bool next_frame(unsigned long at, bool wide, unsigned long *next, unsigned long *address)
-{
-	unsigned long frame[2];
-	u32 narrow[2];
-
-	if (wide) {
-		if (copy_from_user_nofault(frame, (const void __user *)at, sizeof(frame)))
-			return false;
-	} else {
-		if (copy_from_user_nofault(narrow, (const void __user *)at, sizeof(narrow)))
-			return false;
-		frame[0] = narrow[0];
-		frame[1] = narrow[1];
-	}
-	*next = frame[0];
-	*address = frame[1];
-	return true;
-}
-
-static void walk_user_stack(struct stack *s)
-{
-	struct pt_regs *regs = task_pt_regs(current);
-	unsigned long at = regs->bp, next, address;
-	bool wide = user_64bit_mode(regs);
-
-	s->addresses[s->count++] = regs->ip;
-	while (s->count < ADDRESSES && at && next_frame(at, wide, &next, &address) && address) {
-		s->addresses[s->count++] = address;
-		if (next <= at)
-			break;          /* stacks grow down: no circles */
-		at = next;
-	}
-	end_stack(s);
-}
-#else
-static void walk_user_stack(struct stack *s)
-{
-}
-#endif
-
-/* Reading memory of the user's may make events itself. */
-static void save_user_stack(struct stacks *all, struct stack *s)
-{
-	s->count = 0;
-	if (all->in_user || current->flags & PF_KTHREAD || !compat_own_memory())
-		return;
-	all->in_user = true;
-	barrier();
-	walk_user_stack(s);
-	barrier();
-	all->in_user = false;
-}
-
-static const struct stack no_stack;
-
-struct both {
-	const struct stack *kernel, *user;
-};
-
-static struct both save_stacks(const struct trail_contexts *x, struct trail_site site)
-{
-	struct stacks *all = this_cpu_ptr(stacks);
-	struct both both = { &no_stack, &no_stack };
-	u32 level = all->level;
-
-	/* Who interrupts us here leaves it as it was. */
-	WRITE_ONCE(all->level, level + 1);
-	barrier();
-	if (level >= LEVELS)
-		return both;
-	if (x->stacks & KERNEL_STACK) {
-		save_kernel_stack(&all->at[level].kernel, site);
-		both.kernel = &all->at[level].kernel;
-	}
-	if (x->stacks & USER_STACK) {
-		save_user_stack(all, &all->at[level].user);
-		both.user = &all->at[level].user;
-	}
-	return both;
-}
-
-static void release_stacks(void)
-{
-	struct stacks *all = this_cpu_ptr(stacks);
-
-	barrier();
-	WRITE_ONCE(all->level, all->level - 1);
-}
-
-static u8 *put_stack(u8 *to, const struct stack *s)
-{
-	memcpy(to, &s->count, sizeof(s->count));
-	memcpy(to + sizeof(s->count), s->addresses, s->count * sizeof(*s->addresses));
-	return to + sizeof(s->count) + s->count * sizeof(*s->addresses);
-}
 
 /* ---- numbers ---- */
 
@@ -210,7 +67,8 @@ static u32 namespace(u32 kind)
 	case TRAIL_CONTEXT_USER_NS:
 		return current_user_ns()->ns.inum;
 	default:
-		return pids ? pids->ns.inum : 0;        /* not the nsproxy's, which is for children */
+		/* not the nsproxy's, which is for children */
+		return pids ? pids->ns.inum : 0;
 	}
 }
 
@@ -288,7 +146,8 @@ static bool is_namespace(u32 kind)
 
 static bool is_identity(u32 kind)
 {
-	return (kind >= TRAIL_CONTEXT_VUID && kind <= TRAIL_CONTEXT_VSGID) || (kind >= TRAIL_CONTEXT_UID && kind <= TRAIL_CONTEXT_SGID);
+	return (kind >= TRAIL_CONTEXT_VUID && kind <= TRAIL_CONTEXT_VSGID) ||
+	       (kind >= TRAIL_CONTEXT_UID && kind <= TRAIL_CONTEXT_SGID);
 }
 
 static bool is_state(u32 kind)
@@ -298,7 +157,9 @@ static bool is_state(u32 kind)
 
 static u32 word(u32 kind)
 {
-	return is_namespace(kind) ? namespace(kind) : is_identity(kind) ? identity(kind) : thread(kind);
+	return is_namespace(kind)  ? namespace(kind)
+	       : is_identity(kind) ? identity(kind)
+				   : thread(kind);
 }
 
 static u8 state(u32 kind, struct trail_site site)
@@ -316,6 +177,13 @@ static u8 state(u32 kind, struct trail_site site)
 }
 
 /* ---- into the ring ---- */
+
+static u8 *put_stack(u8 *to, const struct trail_stack *s)
+{
+	memcpy(to, &s->count, sizeof(s->count));
+	memcpy(to + sizeof(s->count), s->addresses, s->count * sizeof(*s->addresses));
+	return to + sizeof(s->count) + s->count * sizeof(*s->addresses);
+}
 
 static bool is_stack(u32 kind)
 {
@@ -336,7 +204,9 @@ static u32 size_of(u32 kind)
 	case TRAIL_CONTEXT_APP:
 		return 0;
 	default:
-		return !kind || kind >= TRAIL_CONTEXT_ALL ? 0 : is_state(kind) ? sizeof(u8) : sizeof(u32);
+		return !kind || kind >= TRAIL_CONTEXT_ALL ? 0
+		       : is_state(kind)                   ? sizeof(u8)
+							  : sizeof(u32);
 	}
 }
 
@@ -346,7 +216,7 @@ static u8 *put_word(u8 *to, u32 value)
 	return to + sizeof(value);
 }
 
-/* Ends with a NUL; behind the first one may be the rest of an older name. */
+/* Ends with a NUL. The rest of an older name may follow the first NUL. */
 static u8 *put_name(u8 *to)
 {
 	memcpy(to, current->comm, TASK_COMM_LEN);
@@ -363,13 +233,16 @@ static u8 *put_text(u8 *to, const char *from, u32 size)
 	return to + size;
 }
 
-static u8 *put_rare(u8 *to, const struct trail_context_item *i, struct trail_site site, const struct both *stacks)
+static u8 *put_rare(u8 *to, const struct trail_context_item *i, struct trail_site site,
+		    const struct trail_stacks *stacks)
 {
 	u64 count;
 
 	switch (i->kind) {
 	case TRAIL_CONTEXT_HOSTNAME:
-		return put_text(to, current->nsproxy ? current->nsproxy->uts_ns->name.nodename : NULL, __NEW_UTS_LEN + 1);
+		return put_text(to,
+				current->nsproxy ? current->nsproxy->uts_ns->name.nodename : NULL,
+				__NEW_UTS_LEN + 1);
 	case TRAIL_CONTEXT_CALLSTACK_KERNEL:
 		return put_stack(to, stacks->kernel);
 	case TRAIL_CONTEXT_CALLSTACK_USER:
@@ -386,7 +259,8 @@ static u8 *put_rare(u8 *to, const struct trail_context_item *i, struct trail_sit
 	}
 }
 
-static u8 *put(u8 *to, const struct trail_contexts *x, struct trail_site site, const struct both *stacks)
+static u8 *put(u8 *to, const struct trail_contexts *x, struct trail_site site,
+	       const struct trail_stacks *stacks)
 {
 	for (const struct trail_context_item *i = x->items; i < x->items + x->count; i++)
 		if (i->kind == TRAIL_CONTEXT_TID)
@@ -400,15 +274,16 @@ static u8 *put(u8 *to, const struct trail_contexts *x, struct trail_site site, c
 	return to;
 }
 
-void *trail_enter_contexts(struct trail_channel *c, struct trail_ring *ring, u32 len, struct trail_site site)
+void *trail_enter_contexts(struct trail_channel *c, struct trail_ring *ring, u32 len,
+			   struct trail_site site)
 {
 	const struct trail_contexts *x = c->contexts;
-	struct both stacks = { &no_stack, &no_stack };
+	struct trail_stacks stacks = { &trail_no_stack, &trail_no_stack };
 	u32 size = x->size, front;
 	u8 *at, *end;
 
 	if (x->stacks) {
-		stacks = save_stacks(x, site);
+		stacks = trail_stacks_save(x->stacks, site);
 		size += (stacks.kernel->count + stacks.user->count) * sizeof(unsigned long);
 	}
 	front = ALIGN(sizeof(size) + size, 8);
@@ -420,7 +295,7 @@ void *trail_enter_contexts(struct trail_channel *c, struct trail_ring *ring, u32
 		memset(end, 0, at - end);
 	}
 	if (x->stacks)
-		release_stacks();
+		trail_stacks_release();
 	return at;
 }
 
@@ -444,7 +319,9 @@ bool trail_context_number(u32 kind, struct trail_site site, s64 *value)
 static int add(struct trail_contexts *x, const struct modabi_context *m)
 {
 	struct trail_context_item *i = &x->items[x->count];
-	u32 size = size_of(m->kind), stack = m->kind == TRAIL_CONTEXT_CALLSTACK_KERNEL ? KERNEL_STACK : USER_STACK;
+	u32 size = size_of(m->kind), stack = m->kind == TRAIL_CONTEXT_CALLSTACK_KERNEL
+						     ? TRAIL_STACK_KERNEL
+						     : TRAIL_STACK_USER;
 
 	if (!size || (m->kind != TRAIL_CONTEXT_PERF && (m->perf_type || m->perf_config)))
 		return -EINVAL;
@@ -458,10 +335,10 @@ static int add(struct trail_contexts *x, const struct modabi_context *m)
 			return PTR_ERR(i->counter);
 	}
 	if (is_stack(m->kind)) {
-		if (!stacks)
-			stacks = alloc_percpu(struct stacks);
-		if (!stacks)
-			return -ENOMEM;
+		int ret = trail_stacks_init();
+
+		if (ret)
+			return ret;
 		x->stacks |= stack;
 	}
 	i->kind = m->kind;
@@ -497,9 +374,4 @@ void trail_contexts_free(struct trail_contexts *x)
 		if (x->items[i].counter)
 			trail_counter_close(x->items[i].counter);
 	kfree(x);
-}
-
-void trail_contexts_exit(void)
-{
-	free_percpu(stacks);
 }

@@ -4,11 +4,12 @@
  *
  * For contexts they count, and are read by probes.
  *
- * For events without a compiled probe they count the tracepoint, and overflow each time. Their handler gets the record as perf would write it,
- * and writes it into the ring. It costs five times as much, and needs no code for the event.
+ * For events without a compiled probe they count the tracepoint, and overflow each time. Their
+ * handler gets the record as perf would write it, and writes it into the ring. It costs five times
+ * as much, and needs no code for the event.
  *
- * To close a counter takes a grace period, and there is one for each CPU: that is left to a work. No record is written once the counter is
- * marked as closed.
+ * To close a counter takes a grace period, and there is one for each CPU: that is left to a work.
+ * No record is written once the counter is marked as closed.
  */
 #include <linux/cpu.h>
 #include <linux/cpuhotplug.h>
@@ -20,13 +21,16 @@
 #include "kmod/trail.h"
 
 struct trail_counter {
-	struct trail_channel *channel;  /* that an event is for: a reference. NULL: it is for a context */
-	struct trail_attach *attach;    /* likewise, until it is closed and for those who are under way then */
+	/* that an event is for: a reference. NULL: it is for a context */
+	struct trail_channel *channel;
+	/* the same, until it is closed, and for the probes that run then */
+	struct trail_attach *attach;
 	struct perf_event_attr attr;    /* constant */
 	bool closed;
 	struct list_head node;          /* of `open`, guarded by counters_lock */
 	struct work_struct work;
-	struct perf_event *events[];    /* per possible CPU, guarded by counters_lock; NULL: it is not there */
+	/* per possible CPU, guarded by counters_lock; NULL: it is not there */
+	struct perf_event *events[];
 };
 
 #define CLOSERS 64                      /* at once: they wait for the same grace periods */
@@ -56,7 +60,8 @@ static const struct trail_site site = { .preempts = 2 };
 /* A filter looks at the record where it is; of several parts it is rare, and left to the daemon. */
 static bool accepted(const struct trail_counter *k, const struct perf_raw_record *raw)
 {
-	return !perf_raw_frag_last(&raw->frag) || trail_passes(k->attach, raw->frag.data, raw->frag.size, site);
+	return !perf_raw_frag_last(&raw->frag) ||
+	       trail_passes(k->attach, raw->frag.data, raw->frag.size, site);
 }
 
 static void overflow(struct perf_event *event, struct perf_sample_data *data, struct pt_regs *regs)
@@ -78,7 +83,8 @@ static void overflow(struct perf_event *event, struct perf_sample_data *data, st
 		struct trace_entry *entry = (struct trace_entry *)at;
 
 		for (frag = &raw->frag; ; frag = frag->next) {
-			memcpy(at, frag->data, frag->size);     /* `copy` is for BPF's records, which do not come here */
+			/* `copy` is for BPF's records, which do not come here */
+			memcpy(at, frag->data, frag->size);
 			at += frag->size;
 			if (perf_raw_frag_last(frag))
 				break;
@@ -109,15 +115,15 @@ static void close_cpu(struct trail_counter *k, unsigned int cpu)
 {
 	struct perf_event *e = k->events[cpu];
 
-	/* The kernel frees it after a grace period: who reads it has preemption off. */
+	/* The kernel frees it after a grace period: its readers have preemption off. */
 	WRITE_ONCE(k->events[cpu], NULL);
 	if (e)
 		perf_event_release_kernel(e);
 }
 
 /*
- * The kernel has taken the counters of a CPU that was away. New ones are made by a work: to make the first counter of a tracepoint needs the lock
- * that is held while a CPU comes.
+ * The kernel has taken the counters of a CPU that was away. New ones are made by a work: to make
+ * the first counter of a tracepoint needs the lock that is held while a CPU comes.
  */
 static void reopen(struct work_struct *work)
 {
@@ -180,7 +186,8 @@ static int prepare(void)
 	if (!closers)
 		return -ENOMEM;
 	if (hotplug_state < 0)
-		hotplug_state = cpuhp_setup_state_nocalls(CPUHP_AP_ONLINE_DYN, "trail:online", cpu_comes, NULL);
+		hotplug_state = cpuhp_setup_state_nocalls(CPUHP_AP_ONLINE_DYN, "trail:online",
+							  cpu_comes, NULL);
 	return hotplug_state < 0 ? hotplug_state : 0;
 }
 
@@ -233,7 +240,11 @@ static struct trail_counter *make(struct trail_attach *attach, const struct perf
 struct trail_counter *trail_counter_open(struct trail_attach *a)
 {
 	struct perf_event_attr attr = {
-		.type = PERF_TYPE_TRACEPOINT, .size = sizeof(attr), .config = a->id, .sample_period = 1, .sample_type = PERF_SAMPLE_RAW,
+		.type = PERF_TYPE_TRACEPOINT,
+		.size = sizeof(attr),
+		.config = a->id,
+		.sample_period = 1,
+		.sample_type = PERF_SAMPLE_RAW,
 	};
 
 	return make(a, &attr);
@@ -241,9 +252,12 @@ struct trail_counter *trail_counter_open(struct trail_attach *a)
 
 struct trail_counter *trail_counter_for_context(u32 type, u64 config)
 {
-	struct perf_event_attr attr = { .type = type, .size = sizeof(attr), .config = config, .pinned = 1 };
+	struct perf_event_attr attr = {
+		.type = type, .size = sizeof(attr), .config = config, .pinned = 1
+	};
 
-	if (type != PERF_TYPE_HARDWARE && type != PERF_TYPE_SOFTWARE && type != PERF_TYPE_HW_CACHE && type != PERF_TYPE_RAW)
+	if (type != PERF_TYPE_HARDWARE && type != PERF_TYPE_SOFTWARE &&
+	    type != PERF_TYPE_HW_CACHE && type != PERF_TYPE_RAW)
 		return ERR_PTR(-EINVAL);
 	return make(NULL, &attr);
 }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What a channel records: events with compiled probes, which are put on their tracepoints by name, and all others. Each
- * attachment is a registration of its own with the tracepoint, so that channels know nothing of each other.
+ * What a channel records: events with compiled probes, which are put on their tracepoints by name,
+ * and all others. Each attachment is a registration of its own with the tracepoint, so that
+ * channels know nothing of each other.
  */
 #include <linux/mm.h>
 #include <linux/slab.h>
@@ -9,7 +10,8 @@
 #include "kmod/trail.h"
 
 #define EVENTS_MAX 20000                /* of a channel */
-#define DYING_MAX 1000                  /* attachments, before a grace period is waited for: one for each would take a minute for all events */
+/* Attachments per grace period. One period for each would take a minute for all events. */
+#define DYING_MAX 1000
 
 struct traced_module {                  /* a loaded module that has tracepoints */
 	struct list_head node;
@@ -155,7 +157,8 @@ static const struct trail_probe *find_probe(const char *system, const char *name
 
 	list_for_each_entry(p, &all_probes, node)
 		for (unsigned int i = 0; i < p->count; i++)
-			if (!strcmp(p->probes[i]->name, name) && !strcmp(p->probes[i]->system, system))
+			if (!strcmp(p->probes[i]->name, name) &&
+			    !strcmp(p->probes[i]->system, system))
 				return p->probes[i];
 	return NULL;
 }
@@ -222,7 +225,8 @@ unsigned int trail_compiled_count(void)
 
 /* ---- switching ---- */
 
-static struct trail_attach *find_attached(struct trail_channel *c, const char *system, const char *name)
+static struct trail_attach *find_attached(struct trail_channel *c, const char *system,
+					  const char *name)
 {
 	struct trail_attach *a;
 
@@ -300,7 +304,8 @@ int trail_event_set(struct trail_channel *c, struct modabi_event *e)
 {
 	struct trail_attach *a;
 
-	if (e->reserved || e->on > 1 || !e->id || e->id > U16_MAX || strnlen(e->system, sizeof(e->system)) == sizeof(e->system) ||
+	if (e->reserved || e->on > 1 || !e->id || e->id > U16_MAX ||
+	    strnlen(e->system, sizeof(e->system)) == sizeof(e->system) ||
 	    strnlen(e->name, sizeof(e->name)) == sizeof(e->name))
 		return -EINVAL;
 	a = find_attached(c, e->system, e->name);
@@ -323,7 +328,8 @@ int trail_event_filter(struct trail_channel *c, const struct modabi_filter *m)
 {
 	struct trail_attach *a;
 
-	if (m->reserved || strnlen(m->system, sizeof(m->system)) == sizeof(m->system) || strnlen(m->name, sizeof(m->name)) == sizeof(m->name))
+	if (m->reserved || strnlen(m->system, sizeof(m->system)) == sizeof(m->system) ||
+	    strnlen(m->name, sizeof(m->name)) == sizeof(m->name))
 		return -EINVAL;
 	a = find_attached(c, m->system, m->name);
 	return a ? trail_filter_set(a, m) : -ENOENT;
@@ -386,7 +392,8 @@ int trail_compiled_text(char **text, size_t *len)
 	if (*text)
 		list_for_each_entry(p, &all_probes, node)
 			for (unsigned int i = 0; i < p->count; i++)
-				*len += put_line(*text + *len, p->probes[i]->system, p->probes[i]->name);
+				*len += put_line(*text + *len, p->probes[i]->system,
+						 p->probes[i]->name);
 	mutex_unlock(&trail_lock);
 	return *text ? 0 : -ENOMEM;
 }

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Filters: programs of tracer/abi/filter_bytecode.h, which the daemon has made for records as the probes make them, and which are verified here.
+ * Filters: programs of tracer/abi/filter_bytecode.h, which the daemon has made for records as the
+ * probes make them, and which are verified here.
  *
- * An event with a filter is recorded aside first, and goes into the ring if the filter holds: so what does not pass takes no room there, is not
- * lost if there is none, and overwrites nothing. Records that are aside are a stack of each CPU: a probe takes its place and gives it back
- * before whoever it interrupted goes on, as with kring's nest, and everything else follows from that. What finds no room there is recorded without being
- * asked about; the daemon decides on all records once more.
+ * An event with a filter is recorded aside first, and goes into the ring if the filter holds: so
+ * what does not pass takes no room there, is not lost if there is none, and overwrites nothing.
+ * Records that are aside are a stack of each CPU: a probe takes a place and gives it back before
+ * the probe that it interrupted continues, as with kring's nest. A record that finds no room there
+ * is recorded without a decision; the daemon decides on all records once more.
  */
 #include <linux/nsproxy.h>
 #include <linux/percpu.h>
@@ -39,13 +41,15 @@ struct stack {
 	u8 bytes[STACK_SIZE - 8] __aligned(8);
 };
 
-static struct stack __percpu *stacks;   /* made with the first filter: whoever sees a filter sees them */
+/* allocated with the first filter: a probe that sees a filter sees them */
+static struct stack __percpu *stacks;
 
 /* ---- in probes ---- */
 
 static bool is_unsigned(u32 kind)
 {
-	return (kind >= TRAIL_CONTEXT_VUID && kind <= TRAIL_CONTEXT_UTS_NS) || (kind >= TRAIL_CONTEXT_UID && kind <= TRAIL_CONTEXT_MIGRATABLE);
+	return (kind >= TRAIL_CONTEXT_VUID && kind <= TRAIL_CONTEXT_UTS_NS) ||
+	       (kind >= TRAIL_CONTEXT_UID && kind <= TRAIL_CONTEXT_MIGRATABLE);
 }
 
 static bool context(void *arg, u32 kind, const char *name, struct filter_value *out)
@@ -66,9 +70,12 @@ static bool context(void *arg, u32 kind, const char *name, struct filter_value *
 	return trail_context_number(kind, *site, &out->i);
 }
 
-static noinline bool run(const struct trail_filter *f, const void *record, u32 len, struct trail_site site)
+static noinline bool run(const struct trail_filter *f, const void *record, u32 len,
+			 struct trail_site site)
 {
-	struct filter_input in = { .payload = record, .len = len, .context = context, .arg = &site };
+	struct filter_input in = {
+		.payload = record, .len = len, .context = context, .arg = &site
+	};
 
 	return filter_run(f->program, f->size, &in);
 }
@@ -92,16 +99,20 @@ bool trail_filter_may_hold(const struct trail_filter *f, const void *record, u32
 	if (q->op == FILTER_CONTEXT)
 		return quick_context(q) != q->rejects;
 	/* What a text's place says is not there yet. */
-	return !q->op || q->op == FILTER_LOAD_SEQUENCE || !quick_is_in(q, len) || quick_holds(q, record, len) != q->rejects;
+	return !q->op || q->op == FILTER_LOAD_SEQUENCE || !quick_is_in(q, len) ||
+	       quick_holds(q, record, len) != q->rejects;
 }
 
-bool trail_filter_holds(const struct trail_filter *f, const void *record, u32 len, struct trail_site site)
+bool trail_filter_holds(const struct trail_filter *f, const void *record, u32 len,
+			struct trail_site site)
 {
 	const struct quick *q = &f->quick;
 	bool outcome;
 
 	if (q->op) {
-		outcome = q->op == FILTER_CONTEXT ? quick_context(q) : quick_is_in(q, len) ? quick_holds(q, record, len) : q->rejects;
+		outcome = q->op == FILTER_CONTEXT ? quick_context(q)
+			  : quick_is_in(q, len)   ? quick_holds(q, record, len)
+						  : q->rejects;
 		if (outcome == q->rejects || q->whole)
 			return outcome != q->rejects;
 	}
@@ -116,8 +127,12 @@ static noinline struct trail_place unasked(struct trail_channel *c, u32 len, str
 	return p;
 }
 
-/* What is seldom done in here and in trail_filtered_end is in functions of its own, so that these two need few registers. */
-struct trail_place trail_filtered_begin(struct trail_attach *a, const struct trail_filter *f, u32 len, struct trail_site site)
+/*
+ * What is seldom done in here and in trail_filtered_end is in functions of its own, so that these
+ * two need few registers.
+ */
+struct trail_place trail_filtered_begin(struct trail_attach *a, const struct trail_filter *f,
+					u32 len, struct trail_site site)
 {
 	struct stack *s = this_cpu_ptr(stacks);
 	u32 used = READ_ONCE(s->used), need = sizeof(struct aside) + ALIGN(len, 8);
@@ -128,7 +143,7 @@ struct trail_place trail_filtered_begin(struct trail_attach *a, const struct tra
 	if (unlikely(len > sizeof(s->bytes) || need > sizeof(s->bytes) - used))
 		return unasked(a->channel, len, site);
 	WRITE_ONCE(s->used, used + need);
-	barrier();      /* whoever interrupts us takes what is above */
+	barrier();      /* an interrupt takes the places above */
 	aside->ring.control = NULL;
 	aside->channel = a->channel;
 	aside->filter = f;
@@ -205,7 +220,9 @@ static struct trail_filter *take(const struct modabi_filter *m)
 
 int trail_filter_set(struct trail_attach *a, const struct modabi_filter *m)
 {
-	struct trail_filter *old = rcu_dereference_protected(a->filter, lockdep_is_held(&trail_lock)), *f = NULL;
+	struct trail_filter *old = rcu_dereference_protected(a->filter,
+							     lockdep_is_held(&trail_lock)),
+			    *f = NULL;
 
 	if (m->size) {
 		f = take(m);

@@ -4,7 +4,7 @@
 #include <linux/miscdevice.h>
 #include <linux/slab.h>
 
-#include "kmod/trail.h"
+#include "kmod/callstack.h"
 
 static ssize_t read_device(struct file *file, char __user *buffer, size_t size, loff_t *at)
 {
@@ -41,7 +41,8 @@ static int list(void __user *arg)
 	list_for_each_entry(c, &trail_channels, node) {
 		size_t len = strlen(c->name) + 1;
 
-		if (!ret && used + len <= m.size && copy_to_user(u64_to_user_ptr(m.buffer + used), c->name, len))
+		if (!ret && used + len <= m.size &&
+		    copy_to_user(u64_to_user_ptr(m.buffer + used), c->name, len))
 			ret = -EFAULT;
 		used += len;
 	}
@@ -144,7 +145,7 @@ static void __exit trail_exit(void)
 	misc_deregister(&device);
 	trail_channels_end();
 	trail_counters_flush();
-	trail_contexts_exit();
+	trail_stacks_exit();
 	trail_events_exit();
 	tracepoint_synchronize_unregister();
 	trail_syscalls_exit();

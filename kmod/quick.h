@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What a filter's program begins with, if it is a test that needs no interpreter and rejects: of an integer or a text of the record, or of
- * a context that is at hand. Most events fail there. Of a verified program only: nothing is checked but places in the record. Includes
- * nothing of the kernel, so that tests can run it.
+ * What a filter's program begins with, if it is a test that needs no interpreter and rejects: of an
+ * integer or a text of the record, or of a context that is at hand. Most events fail there. Of a
+ * verified program only: nothing is checked but places in the record. Includes nothing of the
+ * kernel, so that tests can run it.
  */
 #ifndef KMOD_QUICK_H
 #define KMOD_QUICK_H
@@ -10,7 +11,11 @@
 #include "tracer/abi/filter_interp.h"
 
 struct quick {
-	uint8_t op;             /* what is tested: FILTER_RANGE_X, FILTER_LOAD_TEXT, FILTER_LOAD_SEQUENCE, FILTER_CONTEXT; 0: there is no such test */
+	/*
+	 * what is tested: FILTER_RANGE_X, FILTER_LOAD_TEXT, FILTER_LOAD_SEQUENCE, FILTER_CONTEXT;
+	 * 0: there is no such test
+	 */
+	uint8_t op;
 	uint8_t how;            /* enum filter_match */
 	uint8_t located;        /* enum filter_located */
 	bool rejects;           /* the outcome that does; what is `whole` passes by the other one */
@@ -18,7 +23,8 @@ struct quick {
 	bool begins;            /* a text fails that does not begin with `first` */
 	char first;
 	uint32_t at;            /* in the record, or the context */
-	uint32_t size;          /* bytes of an integer, most of a text (0: all), or the literal's with a context */
+	/* bytes of an integer, most of a text (0: all), or the literal's with a context */
+	uint32_t size;
 	uint32_t n;             /* of literal */
 	union {
 		struct {
@@ -58,13 +64,15 @@ static inline bool quick_text(const struct quick *q, const char *s, uint32_t siz
 /* A text whose place the record says; what would lie outside is empty. */
 static inline bool quick_located(const struct quick *q, const uint8_t *record, uint32_t len)
 {
-	uint32_t word = filter_load32(record + q->at, false), from = word & 0xffff, bytes = word >> 16;
+	uint32_t word = filter_load32(record + q->at, false), from = word & 0xffff,
+		 bytes = word >> 16;
 
 	if (q->located == FILTER_LENGTH_REL_LOC)
 		from += q->at + 4;
 	if (from > len || bytes > len - from)
 		from = bytes = 0;
-	return quick_text(q, (const char *)record + from, q->size && q->size < bytes ? q->size : bytes);
+	return quick_text(q, (const char *)record + from,
+			  q->size && q->size < bytes ? q->size : bytes);
 }
 
 /* Of the record, whose first len bytes are there. */
@@ -77,7 +85,8 @@ static inline bool quick_holds(const struct quick *q, const uint8_t *record, uin
 	case FILTER_RANGE_64: return quick_number(q, filter_load64(p, false));
 	case FILTER_RANGE_S8: return (uint32_t)((int8_t)*p - q->low) <= q->span;
 	case FILTER_RANGE_U8: return (uint32_t)(*p - q->low) <= q->span;
-	case FILTER_RANGE_S16: return (uint32_t)((int16_t)filter_load16(p, false) - q->low) <= q->span;
+	case FILTER_RANGE_S16:
+		return (uint32_t)((int16_t)filter_load16(p, false) - q->low) <= q->span;
 	case FILTER_RANGE_U16: return (uint32_t)(filter_load16(p, false) - q->low) <= q->span;
 	case FILTER_LOAD_TEXT: return quick_text(q, (const char *)p, q->size);
 	default: return quick_located(q, record, len);
@@ -90,15 +99,20 @@ static inline bool quick_is_in(const struct quick *q, uint32_t len)
 	return (uint64_t)q->at + (q->op == FILTER_LOAD_SEQUENCE ? 4 : q->size) <= len;
 }
 
-/* The same in a few instructions, for what is most frequent. False: it does not reject, or that was not looked at. */
-static inline __attribute__((__always_inline__)) bool quick_rejects(const struct quick *q, const uint8_t *record, uint32_t len)
+/*
+ * The same in a few instructions, for what is most frequent. False: it does not reject, or that was
+ * not looked at.
+ */
+static inline __attribute__((__always_inline__)) bool
+quick_rejects(const struct quick *q, const uint8_t *record, uint32_t len)
 {
 	uint64_t from = q->at;
 
 	if (from + 4 > len)
 		return false;
 	if (q->op == FILTER_RANGE_32)
-		return ((uint32_t)(filter_load32(record + from, false) - q->low) <= q->span) == q->rejects;
+		return ((uint32_t)(filter_load32(record + from, false) - q->low) <= q->span) ==
+		       q->rejects;
 	if (!q->begins)
 		return false;
 	if (q->op == FILTER_LOAD_SEQUENCE)
@@ -141,7 +155,8 @@ static inline bool quick_relation(struct filter_word w, struct quick *q)
 		q->rejects = !q->rejects;
 		relation = FILTER_EQUAL;
 	}
-	if (!relation || relation == 7 || (relation == FILTER_LESS && v == least) || (relation == FILTER_GREATER && v == most))
+	if (!relation || relation == 7 || (relation == FILTER_LESS && v == least) ||
+	    (relation == FILTER_GREATER && v == most))
 		return false;
 	q->low = relation & FILTER_LESS ? least : relation & FILTER_EQUAL ? v : v + 1;
 	q->span = (relation & FILTER_GREATER ? most : relation & FILTER_EQUAL ? v : v - 1) - q->low;
@@ -154,10 +169,12 @@ static inline bool quick_match(const uint8_t *program, struct filter_word w, str
 	q->how = (uint8_t)(w.b >> 16);
 	q->n = w.b & 0xffff;
 	q->literal = (const char *)program + w.a;
-	return w.op == FILTER_MATCH && !(w.flag & ~FILTER_SENSE) && q->how <= FILTER_MATCH_SUFFIX && !memchr(q->literal, 0, q->n);
+	return w.op == FILTER_MATCH && !(w.flag & ~FILTER_SENSE) && q->how <= FILTER_MATCH_SUFFIX &&
+	       !memchr(q->literal, 0, q->n);
 }
 
-static inline bool quick_value(const uint8_t *program, struct filter_word load, struct filter_word test, struct quick *q)
+static inline bool quick_value(const uint8_t *program, struct filter_word load,
+			       struct filter_word test, struct quick *q)
 {
 	if (load.flag)
 		return false;
@@ -167,13 +184,15 @@ static inline bool quick_value(const uint8_t *program, struct filter_word load, 
 	case FILTER_LOAD_TEXT:
 		return !(load.a >> 16 & 255) && quick_match(program, test, q);
 	case FILTER_LOAD_SEQUENCE:
-		return !(load.a >> 16 & 255) && (q->located == FILTER_LENGTH_LOC || q->located == FILTER_LENGTH_REL_LOC) &&
+		return !(load.a >> 16 & 255) &&
+		       (q->located == FILTER_LENGTH_LOC || q->located == FILTER_LENGTH_REL_LOC) &&
 		       quick_match(program, test, q);
 	case FILTER_CONTEXT:
 		if (load.at == TRAIL_CONTEXT_PROCNAME)
 			return quick_match(program, test, q);
-		return (load.at == TRAIL_CONTEXT_TID || load.at == TRAIL_CONTEXT_PID) && test.op == FILTER_COMPARE_WITH &&
-		       !(test.flag & ~FILTER_SENSE) && quick_relation(test, q);
+		return (load.at == TRAIL_CONTEXT_TID || load.at == TRAIL_CONTEXT_PID) &&
+		       test.op == FILTER_COMPARE_WITH && !(test.flag & ~FILTER_SENSE) &&
+		       quick_relation(test, q);
 	default:
 		return false;
 	}
@@ -192,7 +211,8 @@ static inline struct quick quick_make(const void *program)
 	q.rejects = test.flag >> 7;
 	if (at == 1 ? !quick_range(program, first, &q) : !quick_value(program, first, test, &q))
 		return (struct quick){ 0 };
-	if (q.op == FILTER_LOAD_TEXT || (q.op == FILTER_LOAD_SEQUENCE && q.located == FILTER_LENGTH_LOC)) {
+	if (q.op == FILTER_LOAD_TEXT ||
+	    (q.op == FILTER_LOAD_SEQUENCE && q.located == FILTER_LENGTH_LOC)) {
 		q.begins = q.n && q.how != FILTER_MATCH_SUFFIX && !q.rejects;
 		q.first = q.begins ? *q.literal : 0;
 	}

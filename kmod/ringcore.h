@@ -1,22 +1,27 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The writer of tracer/abi/module_ring.h's rings. Includes nothing of the kernel, so that a unit test can run it with signals for interrupts.
+ * The writer of tracer/abi/module_ring.h's rings. Includes nothing of the kernel, so that a unit
+ * test can run it with signals for interrupts.
  *
- * Who calls has preemption off and uses the ring of the CPU that it is on. So all writers of a ring nest: whoever interrupts one has
- * finished before that one goes on. From this follows all the rest:
+ * The caller has preemption off and uses the ring of its CPU. So the writers of a ring nest: a
+ * writer that interrupts another has finished before the other continues. The rest follows from
+ * this:
  *
  *   - nest is incremented first, and falls when all is written.
- *   - claim: read `reserve`, take the time, compare-and-exchange `reserve` from what was read. If somebody came in between, it has claimed
- *     something, so it fails, and a new time is taken. Hence times are in the order of positions. No lock prefix: only this
- *     CPU writes the word.
- *   - From then on the place is the claimer's alone. Whoever interrupts it claims behind. No late store can hit anything else.
- *   - publish: the outermost (nest is 1) stores head = reserve's position: everything claimed so far is finished then, it being nested
- *     in the outermost, or before. An interrupt that comes after reserve was read sees nest > 0 and leaves the publishing to us; so
- *     after nest fell to 0 we look again. One that comes after nest fell to 0 publishes all by itself. Head never goes back, because
- *     between an outermost's read of reserve and its store of head nobody else publishes.
- *   - Nobody claims what is not published yet a second time around: kring_limit.
- *   - `events` is incremented after the claim and may be stale by as many events as nest: kring_events puts that right by the count's low
- *     bits in reserve.
+ *   - claim: read `reserve`, take the time, compare-and-exchange `reserve` from what was read. If
+ *     an interrupt came in between, it has claimed something, so it fails, and a new time is taken.
+ *     Hence times are in the order of positions. No lock prefix: only this CPU writes the word.
+ *   - From then on the place is the claimer's alone. A writer that interrupts it claims what
+ *     follows. So a late store hits nothing else.
+ *   - publish: the outermost (nest is 1) stores head = reserve's position: everything claimed so
+ *     far is finished then, it being nested in the outermost, or before. An interrupt that comes
+ *     after reserve was read sees nest > 0 and leaves the publishing to us; so after nest fell to 0
+ *     we look again. One that comes after nest fell to 0 publishes all by itself. Head never goes
+ *     back, because between an outermost's read of reserve and its store of head no other writer
+ *     publishes.
+ *   - No writer claims, one round later, what is not published yet: kring_limit.
+ *   - `events` is incremented after the claim and may be stale by as many events as nest:
+ *     kring_events puts that right by the count's low bits in reserve.
  */
 #ifndef KMOD_RINGCORE_H
 #define KMOD_RINGCORE_H
@@ -43,7 +48,10 @@ static inline _Bool kring_exchange(__u64 *p, __u64 from, __u64 to)
 	__u64 was = from;
 	_Bool done;
 
-	__asm__ __volatile__("cmpxchgq %3, %1" : "=@ccz" (done), "+m" (*p), "+a" (was) : "r" (to) : "memory");
+	__asm__ __volatile__("cmpxchgq %3, %1"
+			     : "=@ccz"(done), "+m"(*p), "+a"(was)
+			     : "r"(to)
+			     : "memory");
 	return done;
 #else
 	return __atomic_compare_exchange_n(p, &from, to, 0, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
@@ -53,7 +61,8 @@ static inline _Bool kring_exchange(__u64 *p, __u64 from, __u64 to)
 static inline void kring_increment(__u64 *p)
 {
 #ifdef __x86_64__
-	__asm__ __volatile__("incq %0" : "+m" (*p));    /* one instruction: nothing can come in between */
+	/* one instruction: nothing can come in between */
+	__asm__ __volatile__("incq %0" : "+m" (*p));
 #else
 	__atomic_fetch_add(p, 1, __ATOMIC_RELAXED);
 #endif
@@ -97,7 +106,8 @@ static KRING_COLD void kring_leave_again(struct kring *r)
 	while (KRING_ONCE(r->head) != kring_position(KRING_ONCE(r->reserve))) {
 		KRING_ONCE(r->nest) = 1;
 		kring_barrier();
-		__atomic_store_n(&r->head, kring_position(KRING_ONCE(r->reserve)), __ATOMIC_RELEASE);
+		__atomic_store_n(&r->head, kring_position(KRING_ONCE(r->reserve)),
+				 __ATOMIC_RELEASE);
 		kring_barrier();
 		KRING_ONCE(r->nest) = 0;
 		kring_barrier();
@@ -123,14 +133,20 @@ static inline void kring_leave(struct kring *r)
 }
 
 /* What a new sub-buffer at `next` needs: what is left of the one before, and its own beginning. */
-static inline void kring_open(__u8 *data, const struct kring_geometry *g, __u64 pos, __u64 next, __u64 ts, __u64 events)
+static inline void kring_open(__u8 *data, const struct kring_geometry *g, __u64 pos, __u64 next,
+			      __u64 ts, __u64 events)
 {
 	struct krec *pad = (struct krec *)(data + (pos & (g->total - 1)));
 	struct krec_begin *begin = (struct krec_begin *)(data + (next & (g->total - 1)));
 
 	if (next - pos >= sizeof(*pad))
-		*pad = (struct krec){ .ts = ts, .len = (__u32)(next - pos - sizeof(*pad)), .kind = KREC_PAD };
-	*begin = (struct krec_begin){ .rec = { .ts = ts, .len = sizeof(begin->events), .kind = KREC_BEGIN }, .events = events };
+		*pad = (struct krec){ .ts = ts,
+				      .len = (__u32)(next - pos - sizeof(*pad)),
+				      .kind = KREC_PAD };
+	*begin = (struct krec_begin){
+		.rec = { .ts = ts, .len = sizeof(begin->events), .kind = KREC_BEGIN },
+		.events = events
+	};
 }
 
 /* The position after an event of `need` bytes, and one event more. */
@@ -139,7 +155,8 @@ static inline __u64 kring_next(__u64 word, __u64 need)
 	return word + (1ull << KRING_EVENTS_SHIFT | need >> 3);
 }
 
-static inline void *kring_begin(struct kring *r, __u8 *data, const struct kring_geometry *g, __u64 at, __u64 ts, __u32 len)
+static inline void *kring_begin(struct kring *r, __u8 *data, const struct kring_geometry *g,
+				__u64 at, __u64 ts, __u32 len)
 {
 	struct krec *rec = (struct krec *)(data + (at & (g->total - 1)));
 
@@ -150,10 +167,15 @@ static inline void *kring_begin(struct kring *r, __u8 *data, const struct kring_
 	return rec + 1;
 }
 
-/* Into a new sub-buffer, by another clock, or after somebody came in between. nest is counted already. */
-static KRING_COLD void *kring_enter_slow(struct kring *r, __u8 *data, const struct kring_geometry *g, __u32 len)
+/*
+ * Into a new sub-buffer, by another clock, or after an interrupt came in between. nest is counted
+ * already.
+ */
+static KRING_COLD void *kring_enter_slow(struct kring *r, __u8 *data,
+					 const struct kring_geometry *g, __u32 len)
 {
-	__u64 word, pos, at, next, ts, events, need = sizeof(struct krec) + (((__u64)len + 7) & ~7ull);
+	__u64 word, pos, at, next, ts, events,
+		need = sizeof(struct krec) + (((__u64)len + 7) & ~7ull);
 	int tries = KRING_TRIES;
 
 	do {
@@ -166,7 +188,8 @@ static KRING_COLD void *kring_enter_slow(struct kring *r, __u8 *data, const stru
 			next = (pos + g->size - 1) & ~(__u64)(g->size - 1);
 			at = next + sizeof(struct krec_begin);
 		}
-		if (len > g->size - sizeof(struct krec_begin) - sizeof(struct krec) - 8 || at + need > kring_limit(r, g) || !tries--) {
+		if (len > g->size - sizeof(struct krec_begin) - sizeof(struct krec) - 8 ||
+		    at + need > kring_limit(r, g) || !tries--) {
 			kring_increment(&r->lost);
 			kring_leave(r);
 			return (void *)0;
@@ -180,12 +203,14 @@ static KRING_COLD void *kring_enter_slow(struct kring *r, __u8 *data, const stru
 }
 
 /*
- * Room for an event of len bytes, not zeroed. NULL: there is none, it was counted as lost. Else kring_leave must follow, as soon as the event
- * has been written.
+ * Room for an event of len bytes, not zeroed. NULL: there is none, it was counted as lost. Else
+ * kring_leave must follow, as soon as the event has been written.
  *
- * A sub-buffer that has been begun may be filled: its first event found the limit, a sub-buffer's end, to be beyond it.
+ * A sub-buffer that has been begun may be filled: its first event found the limit, a sub-buffer's
+ * end, to be beyond it.
  */
-static inline void *kring_enter(struct kring *r, __u8 *data, const struct kring_geometry *g, __u32 len)
+static inline void *kring_enter(struct kring *r, __u8 *data, const struct kring_geometry *g,
+				__u32 len)
 {
 	__u64 word, inside, ts, need = sizeof(struct krec) + (((__u64)len + 7) & ~7ull);
 

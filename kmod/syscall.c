@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * System calls by name: one probe for all that begin and one for all that return, and for each a table by number; those of 32-bit programs have
- * tables of their own. Records are shaped as the format files of syscalls:sys_enter_X and sys_exit_X say, but for what was captured (abi/module.h):
- * places first, then the bytes. The daemon knows which argument points to what; here is only how to copy it.
+ * System calls by name: one probe for all that begin and one for all that return, and for each a
+ * table by number; those of 32-bit programs have tables of their own. Records are shaped as the
+ * format files of syscalls:sys_enter_X and sys_exit_X say, but for what was captured
+ * (abi/module.h): places first, then the bytes. The daemon knows which argument points to what;
+ * here is only how to copy it.
  */
 #include <asm/syscall.h>
 #include <linux/slab.h>
@@ -30,9 +32,11 @@ struct record {
 	unsigned long words[];          /* arguments, or the result */
 };
 
-#define FIXED_MAX (offsetof(struct record, words) + ARGUMENTS * 8 + MODABI_CAPTURES_MAX * sizeof(u32))
+#define FIXED_MAX \
+	(offsetof(struct record, words) + ARGUMENTS * 8 + MODABI_CAPTURES_MAX * sizeof(u32))
 
-struct scratch {                        /* with preemption off; nothing that interrupts makes system calls */
+/* with preemption off; nothing that interrupts makes system calls */
+struct scratch {
 	u8 record[FIXED_MAX + MODABI_CAPTURED_MAX] __aligned(8);
 };
 
@@ -86,7 +90,8 @@ static u32 bytes_of(const struct modabi_capture *c, const unsigned long *args, l
 	if (c->flags & MODABI_COUNT_RETURNED) {
 		n = ret;
 	} else if (c->flags & MODABI_COUNT_BEHIND) {
-		if (copy_from_user_nofault(&behind, (const void __user *)args[c->count], sizeof(behind)))
+		if (copy_from_user_nofault(&behind, (const void __user *)args[c->count],
+					   sizeof(behind)))
 			return 0;
 		n = behind;
 	} else if (c->count != MODABI_ONE) {
@@ -97,12 +102,14 @@ static u32 bytes_of(const struct modabi_capture *c, const unsigned long *args, l
 	return n <= 0 ? 0 : n >= U16_MAX ? U16_MAX : n * c->size;
 }
 
-static u32 capture(const struct modabi_capture *c, const unsigned long *args, long ret, u8 *to, u32 room)
+static u32 capture(const struct modabi_capture *c, const unsigned long *args, long ret, u8 *to,
+		   u32 room)
 {
 	const void __user *from = (const void __user *)args[c->pointer];
 	u32 n, max = min_t(u32, c->max, room);
 
-	if ((c->flags & MODABI_IF_SUCCESS && ret < 0) || (c->flags & MODABI_IF_POSITIVE && ret <= 0))
+	if ((c->flags & MODABI_IF_SUCCESS && ret < 0) ||
+	    (c->flags & MODABI_IF_POSITIVE && ret <= 0))
 		return 0;
 	if (c->kind == MODABI_STRING)
 		return copy_string(to, from, max);
@@ -112,7 +119,8 @@ static u32 capture(const struct modabi_capture *c, const unsigned long *args, lo
 	return n && !copy_from_user_nofault(to, from, n) ? n : 0;
 }
 
-static __always_inline void put_fixed(struct record *r, const struct trail_attach *a, struct pt_regs *regs, long nr, long ret, bool exit)
+static __always_inline void put_fixed(struct record *r, const struct trail_attach *a,
+				      struct pt_regs *regs, long nr, long ret, bool exit)
 {
 	trail_common(&r->ent, a->id);
 	r->nr = nr;
@@ -128,7 +136,8 @@ static __always_inline u32 fixed_size(bool exit)
 }
 
 /* The whole record, in memory of this CPU; its length. */
-static noinline u32 put_captured(struct record *r, const struct trail_attach *a, struct pt_regs *regs, long ret)
+static noinline u32 put_captured(struct record *r, const struct trail_attach *a,
+				 struct pt_regs *regs, long ret)
 {
 	const struct modabi_call *call = &a->call;
 	unsigned long args[ARGUMENTS];
@@ -137,14 +146,16 @@ static noinline u32 put_captured(struct record *r, const struct trail_attach *a,
 	syscall_get_arguments(current, regs, args);
 	len = at + call->captures * sizeof(loc);
 	for (u32 i = 0; i < call->captures; i++, at += sizeof(loc), len += n) {
-		n = capture(&call->capture[i], args, ret, (u8 *)r + len, sizeof(struct scratch) - len);
+		n = capture(&call->capture[i], args, ret, (u8 *)r + len,
+			    sizeof(struct scratch) - len);
 		loc = n ? len | n << 16 : 0;
 		memcpy((u8 *)r + at, &loc, sizeof(loc));
 	}
 	return len;
 }
 
-static __always_inline void call(struct trail_syscalls *all, struct pt_regs *regs, long nr, long ret, bool exit)
+static __always_inline void call(struct trail_syscalls *all, struct pt_regs *regs, long nr,
+				 long ret, bool exit)
 {
 	struct trail_attach *a = find(&all->calls[exit][is_compat()], nr);
 	struct trail_place p = { NULL };
@@ -223,9 +234,11 @@ static bool is_good(const struct modabi_capture *c, bool exit)
 	const u8 of_result = MODABI_COUNT_RETURNED | MODABI_IF_SUCCESS | MODABI_IF_POSITIVE;
 
 	return (c->kind == MODABI_STRING || c->kind == MODABI_BYTES) && c->pointer < ARGUMENTS &&
-	       (c->count < ARGUMENTS || (c->count == MODABI_ONE && !(c->flags & MODABI_COUNT_BEHIND))) &&
-	       !(c->flags & ~(of_result | MODABI_COUNT_BEHIND | MODABI_COUNT_BITS)) && (exit || !(c->flags & of_result)) &&
-	       c->size && c->size <= 256 && c->max <= MODABI_CAPTURED_MAX;
+	       (c->count < ARGUMENTS ||
+		(c->count == MODABI_ONE && !(c->flags & MODABI_COUNT_BEHIND))) &&
+	       !(c->flags & ~(of_result | MODABI_COUNT_BEHIND | MODABI_COUNT_BITS)) &&
+	       (exit || !(c->flags & of_result)) && c->size && c->size <= 256 &&
+	       c->max <= MODABI_CAPTURED_MAX;
 }
 
 static int check(const struct modabi_call *m)

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Whom a channel records: threads by a bit for each id there may be, and attributes of the current task by sorted lists. What a tracked thread
- * starts is tracked, and an id is forgotten when its thread is freed, before it is used again. Nothing else is followed: attributes are those of
- * the moment.
+ * Whom a channel records: threads by a bit for each id there may be, and attributes of the current
+ * task by sorted lists. What a tracked thread starts is tracked, and an id is forgotten when its
+ * thread is freed, before it is used again. Nothing else is followed: attributes are those of the
+ * moment.
  */
 #include <linux/cred.h>
 #include <linux/pid_namespace.h>
@@ -86,7 +87,8 @@ static void freed(void *data, struct task_struct *task)
 
 static int follow(struct trail_channel *c, bool on)
 {
-	struct tracepoint *fork = trail_tracepoint("sched_process_fork"), *end = trail_tracepoint("sched_process_free");
+	struct tracepoint *fork = trail_tracepoint("sched_process_fork"),
+			  *end = trail_tracepoint("sched_process_free");
 	int ret;
 
 	if (c->following == on)
@@ -154,7 +156,8 @@ static bool tracks_any(const struct trail_tracked *t)
 /* The old one, once no probe uses it any more. */
 static struct trail_tracked *replace(struct trail_channel *c, struct trail_tracked *t)
 {
-	struct trail_tracked *old = rcu_dereference_protected(c->tracked, lockdep_is_held(&trail_lock));
+	struct trail_tracked *old =
+		rcu_dereference_protected(c->tracked, lockdep_is_held(&trail_lock));
 
 	rcu_assign_pointer(c->tracked, t);
 	if (old)
@@ -162,9 +165,11 @@ static struct trail_tracked *replace(struct trail_channel *c, struct trail_track
 	return old;
 }
 
-int trail_track(struct trail_channel *c, enum modabi_track_by by, const u32 *ids, u32 count, bool all)
+int trail_track(struct trail_channel *c, enum modabi_track_by by, const u32 *ids, u32 count,
+		bool all)
 {
-	const struct trail_tracked *now = rcu_dereference_protected(c->tracked, lockdep_is_held(&trail_lock));
+	const struct trail_tracked *now =
+		rcu_dereference_protected(c->tracked, lockdep_is_held(&trail_lock));
 	bool threads = by == MODABI_TRACK_TID;
 	struct trail_tracked *t = kzalloc(sizeof(*t), GFP_KERNEL), *old;
 	int ret = 0;
@@ -177,7 +182,8 @@ int trail_track(struct trail_channel *c, enum modabi_track_by by, const u32 *ids
 	if (threads)
 		t->tids = NULL;
 	if (!all)
-		ret = threads ? make_tids(ids, count, &t->tids) : make_set(ids, count, &t->sets[by]);
+		ret = threads ? make_tids(ids, count, &t->tids)
+			      : make_set(ids, count, &t->sets[by]);
 	if (!ret && threads && !all)
 		ret = follow(c, true);
 	if (ret) {

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * trail.ko: channels (channel.c), what is recorded into them (event.c, syscall.c, counter.c, track.c, filter.c), and the device (main.c).
+ * trail.ko: channels (channel.c), what is recorded into them (event.c, syscall.c, counter.c,
+ * track.c, filter.c), and the device (main.c).
  *
- * Locks: trail_lock guards the list of channels, what each records, and compiled probes. Probes take no lock. What they use, attachments and
- * rings, is freed after the probes were unregistered and a grace period of tracepoints went by.
+ * Locks: trail_lock guards the list of channels, what each records, and compiled probes. Probes
+ * take no lock. What they use, attachments and rings, is freed after the probes were unregistered
+ * and a grace period of tracepoints went by.
  */
 #ifndef KMOD_TRAIL_H
 #define KMOD_TRAIL_H
@@ -31,9 +33,10 @@ struct trail_ids {
 	u32 ids[];                      /* sorted */
 };
 
-struct trail_tracked {                  /* freed, and what is not in the next one, after a grace period */
+/* freed, and what is not in the next one, after a grace period */
+struct trail_tracked {
 	unsigned long *tids;            /* a bit for each; NULL: all */
-	struct trail_ids *sets[MODABI_TRACK_COUNT];     /* likewise NULL */
+	struct trail_ids *sets[MODABI_TRACK_COUNT];     /* NULL: all */
 };
 
 struct trail_channel {
@@ -41,18 +44,20 @@ struct trail_channel {
 	struct trail_ring __percpu *rings;
 	struct kring_geometry geometry;
 	bool recording;
-	struct trail_tracked __rcu *tracked;    /* NULL: everybody is recorded */
-	struct trail_contexts *contexts;        /* NULL: none; set once, stays as long as the channel */
+	struct trail_tracked __rcu *tracked;    /* NULL: all tasks are recorded */
+	/* NULL: none; set once, stays as long as the channel */
+	struct trail_contexts *contexts;
 
 	struct list_head reservation;   /* while it has rings; guarded by a lock in channel.c */
 
 	/* guarded by trail_lock */
-	struct kref ref;                /* the list's, descriptors', and perf counters' that are being closed */
+	/* the list's, descriptors', and perf counters' that are being closed */
+	struct kref ref;
 	struct list_head node;
 	bool removed;
 	bool following;                 /* forks: track.c */
 	struct list_head attached;      /* struct trail_attach */
-	struct list_head dying;         /* likewise; probes may still be using them */
+	struct list_head dying;         /* struct trail_attach; probes may still be using them */
 	unsigned int dying_count;
 	struct trail_syscalls *syscalls;
 	char name[MODABI_NAME_MAX];
@@ -105,19 +110,22 @@ void trail_channel_put(struct trail_channel *c);
 /* event.c */
 int trail_event_set(struct trail_channel *c, struct modabi_event *e);
 int trail_event_filter(struct trail_channel *c, const struct modabi_filter *m);
-void trail_events_off(struct trail_channel *c);        /* all; a grace period of tracepoints must follow, and then: */
+/* all; a grace period of tracepoints must follow, and then: */
+void trail_events_off(struct trail_channel *c);
 void trail_events_free(struct trail_channel *c);       /* those that are off */
 int trail_enabled_text(struct trail_channel *c, char **text, size_t *len);
 int trail_compiled_text(char **text, size_t *len);
 unsigned int trail_compiled_count(void);
 int trail_events_init(void);
 void trail_events_exit(void);
-struct tracepoint *trail_tracepoint(const char *name);  /* of the kernel itself; NULL: there is none */
+/* of the kernel itself; NULL: there is none */
+struct tracepoint *trail_tracepoint(const char *name);
 
 /* counter.c: events by the kernel's performance counters */
 struct trail_counter *trail_counter_open(struct trail_attach *a);       /* or an error pointer */
 void trail_counter_close(struct trail_counter *k);      /* no record after this */
-void trail_counters_flush(void);                        /* waits for those that are still being taken apart */
+/* waits for those that are still being taken apart */
+void trail_counters_flush(void);
 /* Counts on all CPUs, for a context. */
 struct trail_counter *trail_counter_for_context(u32 type, u64 config);
 u64 trail_counter_value(struct trail_counter *k);       /* on this CPU; preemption is off */
@@ -131,13 +139,13 @@ int trail_syscalls_init(void);
 void trail_syscalls_exit(void);
 
 /* track.c */
-int trail_track(struct trail_channel *c, enum modabi_track_by by, const u32 *ids, u32 count, bool all);
+int trail_track(struct trail_channel *c, enum modabi_track_by by, const u32 *ids, u32 count,
+		bool all);
 void trail_track_end(struct trail_channel *c);
 
 /* context.c */
 int trail_contexts_set(struct trail_channel *c, const struct modabi_context *items, u32 count);
 void trail_contexts_free(struct trail_contexts *x);     /* no probe uses them; NULL is allowed */
-void trail_contexts_exit(void);
 
 /* filter.c */
 int trail_filter_set(struct trail_attach *a, const struct modabi_filter *m);
@@ -146,10 +154,15 @@ void trail_filters_exit(void);
 
 /* ---- in probes ---- */
 
-/* The common fields of a record, as tracefs has them: type, flags, preempt_count and pid in one store. */
+/*
+ * The common fields of a record, as tracefs has them: type, flags, preempt_count and pid in one
+ * store.
+ */
 static __always_inline void trail_common(struct trace_entry *ent, u32 id)
 {
-	BUILD_BUG_ON(sizeof(*ent) != sizeof(u64) || offsetof(struct trace_entry, preempt_count) != 3 || offsetof(struct trace_entry, pid) != 4);
+	BUILD_BUG_ON(sizeof(*ent) != sizeof(u64) ||
+		     offsetof(struct trace_entry, preempt_count) != 3 ||
+		     offsetof(struct trace_entry, pid) != 4);
 	WRITE_ONCE(*(u64 *)ent, id | (u64)(preempt_count() & 0xff) << 24 | (u64)current->pid << 32);
 }
 
@@ -165,18 +178,23 @@ static __always_inline bool trail_wanted(const struct trail_channel *c)
 	return likely(!t) || trail_is_tracked(t);
 }
 
-/* Where a probe was called from: how often preemption was switched off since, and how many functions outside of trail.ko stand between. */
+/*
+ * Where a probe was called from: how often preemption was switched off since, and how many
+ * functions outside of trail.ko stand between.
+ */
 struct trail_site {
 	u8 preempts, frames;
 };
 
 /* context.c: trail_enter with the channel's contexts in front. */
-void *trail_enter_contexts(struct trail_channel *c, struct trail_ring *ring, u32 len, struct trail_site site);
+void *trail_enter_contexts(struct trail_channel *c, struct trail_ring *ring, u32 len,
+			   struct trail_site site);
 /* Of any channel. False: it is not a number, or one of a counter. */
 bool trail_context_number(u32 kind, struct trail_site site, s64 *value);
 
 /* Preemption is off from a successful enter to leave. */
-static __always_inline void *trail_enter(struct trail_channel *c, struct trail_ring **ring, u32 len, struct trail_site site)
+static __always_inline void *trail_enter(struct trail_channel *c, struct trail_ring **ring, u32 len,
+					 struct trail_site site)
 {
 	*ring = this_cpu_ptr(c->rings);
 	if (unlikely(c->contexts))
@@ -191,30 +209,38 @@ struct trail_place {
 };
 
 /* filter.c. A record of an attachment with a filter is made aside, and decided on at its end. */
-struct trail_place trail_filtered_begin(struct trail_attach *a, const struct trail_filter *f, u32 len, struct trail_site site);
+struct trail_place trail_filtered_begin(struct trail_attach *a, const struct trail_filter *f,
+					u32 len, struct trail_site site);
 void trail_filtered_end(struct trail_ring *ring);
 /* False: it does not hold, as the record's first len bytes and contexts tell. */
 bool trail_filter_may_hold(const struct trail_filter *f, const void *record, u32 len);
-bool trail_filter_holds(const struct trail_filter *f, const void *record, u32 len, struct trail_site site);
+bool trail_filter_holds(const struct trail_filter *f, const void *record, u32 len,
+			struct trail_site site);
 
 /* Before the whole record is there: whether it has to be made. */
-static __always_inline bool trail_may_pass(const struct trail_attach *a, const void *record, u32 len)
+static __always_inline bool trail_may_pass(const struct trail_attach *a, const void *record,
+					   u32 len)
 {
 	const struct trail_filter *f = rcu_dereference_sched(a->filter);
 
 	return likely(!f) || trail_filter_may_hold(f, record, len);
 }
 
-/* Of a record that somebody has. */
-static __always_inline bool trail_passes(const struct trail_attach *a, const void *record, u32 len, struct trail_site site)
+/* The same for a record that the caller has made. */
+static __always_inline bool trail_passes(const struct trail_attach *a, const void *record, u32 len,
+					 struct trail_site site)
 {
 	const struct trail_filter *f = rcu_dereference_sched(a->filter);
 
 	return likely(!f) || trail_filter_holds(f, record, len, site);
 }
 
-/* Room for a record: in the ring, or aside if a filter is to decide on it first. Likewise, from a successful open to close. */
-static __always_inline struct trail_place trail_open(struct trail_attach *a, u32 len, struct trail_site site)
+/*
+ * Room for a record: in the ring, or aside if a filter is to decide on it first. Preemption is off
+ * from a successful open to close.
+ */
+static __always_inline struct trail_place trail_open(struct trail_attach *a, u32 len,
+						     struct trail_site site)
 {
 	const struct trail_filter *f = rcu_dereference_sched(a->filter);
 	struct trail_place p;

@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * btf VMLINUX [MODULE…] <WANTED: for the build of compiled probes, a program of the machine that builds. Reads what types a kernel and its modules have
- * (BTF, by itself or as a section of an ELF file) and prints those that are wanted as C: lines `struct NAME`, `union NAME`, `enum NAME`,
- * `typedef NAME`, `any NAME` of these, or `constant NAME`, an enumerator. What they hold by value is printed before them if it is wanted too. What
- * nobody has is told on stderr, as it was asked for.
+ * btf VMLINUX [MODULE…] <WANTED: for the build of compiled probes, a program of the machine that
+ * builds. Reads what types a kernel and its modules have (BTF, by itself or as a section of an ELF
+ * file) and prints those that are wanted as C: lines `struct NAME`, `union NAME`, `enum NAME`,
+ * `typedef NAME`, `any NAME` of these, or `constant NAME`, an enumerator. What they hold by value
+ * is printed before them if it is wanted too. Names that no BTF has are printed on stderr as they
+ * were asked for.
  *
- * Structures are printed packed, with all padding made explicit, and with assertions of their members' places: their layout cannot differ
- * from the kernel's unnoticed, whatever the compiler makes of alignment.
+ * Structures are printed packed, with all padding made explicit, and with assertions of their
+ * members' places: their layout cannot differ from the kernel's unnoticed, whatever the compiler
+ * makes of alignment.
  */
 #include <elf.h>
 #include <linux/btf.h>
@@ -30,7 +33,7 @@ struct btf {
 struct wanted {
 	char kind[10], name[NAME_LEN];
 	const struct btf *btf;
-	unsigned int id;                /* 0: nobody has it */
+	unsigned int id;                /* 0: no BTF has it */
 	long long value;                /* of a constant */
 	bool printed;
 };
@@ -76,12 +79,13 @@ static const char *section(const char *data, size_t *len)
 	if (*len < sizeof(*elf) || memcmp(data, ELFMAG, SELFMAG))
 		return data;
 	s = (const void *)(data + elf->e_shoff);
-	if (elf->e_ident[EI_CLASS] != ELFCLASS64 || elf->e_shoff > *len || elf->e_shnum * sizeof(*s) > *len - elf->e_shoff ||
-	    elf->e_shstrndx >= elf->e_shnum)
+	if (elf->e_ident[EI_CLASS] != ELFCLASS64 || elf->e_shoff > *len ||
+	    elf->e_shnum * sizeof(*s) > *len - elf->e_shoff || elf->e_shstrndx >= elf->e_shnum)
 		return NULL;
 	names = &s[elf->e_shstrndx];
 	for (unsigned int i = 0; i < elf->e_shnum; i++)
-		if (names->sh_offset + s[i].sh_name + sizeof(".BTF") <= *len && !strcmp(data + names->sh_offset + s[i].sh_name, ".BTF") &&
+		if (names->sh_offset + s[i].sh_name + sizeof(".BTF") <= *len &&
+		    !strcmp(data + names->sh_offset + s[i].sh_name, ".BTF") &&
 		    s[i].sh_offset <= *len && s[i].sh_size <= *len - s[i].sh_offset) {
 			*len = s[i].sh_size;
 			return data + s[i].sh_offset;
@@ -92,16 +96,24 @@ static const char *section(const char *data, size_t *len)
 static size_t type_len(const struct btf_type *t)
 {
 	static const unsigned char once[NR_BTF_KINDS] = {
-		[BTF_KIND_INT] = 4, [BTF_KIND_ARRAY] = sizeof(struct btf_array), [BTF_KIND_VAR] = 4, [BTF_KIND_DECL_TAG] = 4,
+		[BTF_KIND_INT] = 4,
+		[BTF_KIND_ARRAY] = sizeof(struct btf_array),
+		[BTF_KIND_VAR] = 4,
+		[BTF_KIND_DECL_TAG] = 4,
 	};
 	static const unsigned char each[NR_BTF_KINDS] = {
-		[BTF_KIND_STRUCT] = sizeof(struct btf_member), [BTF_KIND_UNION] = sizeof(struct btf_member), [BTF_KIND_ENUM] = sizeof(struct btf_enum),
-		[BTF_KIND_FUNC_PROTO] = sizeof(struct btf_param), [BTF_KIND_DATASEC] = sizeof(struct btf_var_secinfo),
+		[BTF_KIND_STRUCT] = sizeof(struct btf_member),
+		[BTF_KIND_UNION] = sizeof(struct btf_member),
+		[BTF_KIND_ENUM] = sizeof(struct btf_enum),
+		[BTF_KIND_FUNC_PROTO] = sizeof(struct btf_param),
+		[BTF_KIND_DATASEC] = sizeof(struct btf_var_secinfo),
 		[BTF_KIND_ENUM64] = sizeof(struct btf_enum64),
 	};
 	unsigned int kind = BTF_INFO_KIND(t->info);
 
-	return kind && kind < NR_BTF_KINDS ? sizeof(*t) + once[kind] + each[kind] * (size_t)BTF_INFO_VLEN(t->info) : 0;
+	return kind && kind < NR_BTF_KINDS
+		       ? sizeof(*t) + once[kind] + each[kind] * (size_t)BTF_INFO_VLEN(t->info)
+		       : 0;
 }
 
 static struct btf *load(const char *path, const struct btf *base)
@@ -113,8 +125,10 @@ static struct btf *load(const char *path, const struct btf *base)
 	const char *data = section(slurp(path, &len), &len), *at, *end;
 
 	h = (const void *)data;
-	if (!data || len < sizeof(*h) || h->magic != BTF_MAGIC || h->hdr_len > len || (size_t)h->hdr_len + h->type_off + h->type_len > len ||
-	    (size_t)h->hdr_len + h->str_off + h->str_len > len || !h->str_len || data[h->hdr_len + h->str_off + h->str_len - 1])
+	if (!data || len < sizeof(*h) || h->magic != BTF_MAGIC || h->hdr_len > len ||
+	    (size_t)h->hdr_len + h->type_off + h->type_len > len ||
+	    (size_t)h->hdr_len + h->str_off + h->str_len > len || !h->str_len ||
+	    data[h->hdr_len + h->str_off + h->str_len - 1])
 		return NULL;
 	b->base = base;
 	b->strings = data + h->hdr_len + h->str_off;
@@ -149,7 +163,8 @@ static const char *string(const struct btf *b, unsigned int offset)
 {
 	while (b->base && offset < b->first_string)
 		b = b->base;
-	return offset - b->first_string < b->strings_len ? b->strings + (offset - b->first_string) : "";
+	return offset - b->first_string < b->strings_len ? b->strings + (offset - b->first_string)
+							 : "";
 }
 
 static unsigned int kind(const struct btf_type *t)
@@ -162,7 +177,7 @@ static bool has_members(const struct btf_type *t)
 	return kind(t) == BTF_KIND_STRUCT || kind(t) == BTF_KIND_UNION;
 }
 
-/* ---- who has what ---- */
+/* ---- which BTF has which name ---- */
 
 static const char *kind_name(const struct btf_type *t)
 {
@@ -181,7 +196,9 @@ static void find_constant(struct wanted *w, const struct btf *b)
 	for (unsigned int i = 0; i < b->count && !w->id; i++) {
 		const struct btf_enum *e = (const void *)(b->types[i] + 1);
 
-		for (unsigned int k = 0; !w->id && kind(b->types[i]) == BTF_KIND_ENUM && k < BTF_INFO_VLEN(b->types[i]->info); k++)
+		for (unsigned int k = 0; !w->id && kind(b->types[i]) == BTF_KIND_ENUM &&
+					 k < BTF_INFO_VLEN(b->types[i]->info);
+		     k++)
 			if (!strcmp(string(b, e[k].name_off), w->name)) {
 				w->btf = b;
 				w->id = b->first_id + i;
@@ -189,7 +206,8 @@ static void find_constant(struct wanted *w, const struct btf *b)
 				/* With all the others, which may be asked for next. */
 				if (*string(b, b->types[i]->name_off)) {
 					strcpy(w->kind, "enum");
-					snprintf(w->name, sizeof(w->name), "%s", string(b, b->types[i]->name_off));
+					snprintf(w->name, sizeof(w->name), "%s",
+						 string(b, b->types[i]->name_off));
 				}
 			}
 	}
@@ -206,7 +224,8 @@ static void find(struct wanted *w, const struct btf *b)
 	for (unsigned int i = 0; i < b->count && !w->id; i++) {
 		const char *k = kind_name(b->types[i]);
 
-		if (*k && (!strcmp(w->kind, k) || !strcmp(w->kind, "any")) && !strcmp(string(b, b->types[i]->name_off), w->name)) {
+		if (*k && (!strcmp(w->kind, k) || !strcmp(w->kind, "any")) &&
+		    !strcmp(string(b, b->types[i]->name_off), w->name)) {
 			w->btf = b;
 			w->id = b->first_id + i;
 			strcpy(w->kind, k);
@@ -247,6 +266,28 @@ static unsigned long size_of(const struct btf *b, unsigned int id, unsigned int 
 	}
 }
 
+static void declare(const struct btf *b, unsigned int id, const char *inner, unsigned int depth);
+
+/* `TYPE *inner`; id: of the type that the pointer has. */
+static void declare_pointer(const struct btf *b, unsigned int id, const char *inner,
+			    unsigned int depth)
+{
+	const struct btf_type *t = type(b, id);
+	char text[TEXT_LEN];
+
+	while (kind(t) == BTF_KIND_CONST || kind(t) == BTF_KIND_VOLATILE ||
+	       kind(t) == BTF_KIND_RESTRICT || kind(t) == BTF_KIND_TYPE_TAG)
+		t = type(b, id = t->type);
+	/* No probe calls it, or reads a type without a name. */
+	if (!kind(t) || kind(t) == BTF_KIND_FUNC_PROTO ||
+	    (kind(t) != BTF_KIND_PTR && kind(t) != BTF_KIND_ARRAY && !*string(b, t->name_off))) {
+		printf("void *%s", inner);
+		return;
+	}
+	snprintf(text, sizeof(text), kind(t) == BTF_KIND_ARRAY ? "(*%s)" : "*%s", inner);
+	declare(b, id, text, depth + 1);
+}
+
 /* `TYPE inner` */
 static void declare(const struct btf *b, unsigned int id, const char *inner, unsigned int depth)
 {
@@ -263,7 +304,8 @@ static void declare(const struct btf *b, unsigned int id, const char *inner, uns
 		printf("%s %s", string(b, t->name_off), inner);
 		return;
 	case BTF_KIND_FWD:
-		printf("%s %s %s", BTF_INFO_KFLAG(t->info) ? "union" : "struct", string(b, t->name_off), inner);
+		printf("%s %s %s", BTF_INFO_KFLAG(t->info) ? "union" : "struct",
+		       string(b, t->name_off), inner);
 		return;
 	case BTF_KIND_STRUCT:
 	case BTF_KIND_UNION:
@@ -276,20 +318,15 @@ static void declare(const struct btf *b, unsigned int id, const char *inner, uns
 			members(b, t, depth + 1);
 			printf("} __attribute__((packed)) %s", inner);
 		} else {
-			printf("%s %s", t->size == 8 ? "unsigned long" : t->size == 1 ? "unsigned char" : "unsigned int", inner);
+			printf("%s %s",
+			       t->size == 8   ? "unsigned long"
+			       : t->size == 1 ? "unsigned char"
+					      : "unsigned int",
+			       inner);
 		}
 		return;
 	case BTF_KIND_PTR:
-		for (t = type(b, id = t->type); kind(t) == BTF_KIND_CONST || kind(t) == BTF_KIND_VOLATILE || kind(t) == BTF_KIND_RESTRICT ||
-		     kind(t) == BTF_KIND_TYPE_TAG; t = type(b, id = t->type))
-			;
-		/* Nobody calls it, or looks into what has no name. */
-		if (!kind(t) || kind(t) == BTF_KIND_FUNC_PROTO || (kind(t) != BTF_KIND_PTR && kind(t) != BTF_KIND_ARRAY && !*string(b, t->name_off))) {
-			printf("void *%s", inner);
-			return;
-		}
-		snprintf(text, sizeof(text), kind(t) == BTF_KIND_ARRAY ? "(*%s)" : "*%s", inner);
-		declare(b, id, text, depth + 1);
+		declare_pointer(b, t->type, inner, depth);
 		return;
 	case BTF_KIND_ARRAY:
 		snprintf(text, sizeof(text), "%s[%u]", inner, a->nelems);
@@ -298,7 +335,7 @@ static void declare(const struct btf *b, unsigned int id, const char *inner, uns
 	case 0:
 		printf("void %s", inner);
 		return;
-	default:        /* qualifiers are of no use to who only reads */
+	default:        /* qualifiers: a reader does not need them */
 		declare(b, t->type, inner, depth + 1);
 	}
 }
@@ -331,7 +368,8 @@ static void members(const struct btf *b, const struct btf_type *t, unsigned int 
 		if (kind(t) == BTF_KIND_STRUCT)
 			pad(at, offset);
 		printf("\t");
-		snprintf(text, sizeof(text), bits ? "%s : %lu" : "%s", string(b, m->name_off), bits);
+		snprintf(text, sizeof(text), bits ? "%s : %lu" : "%s", string(b, m->name_off),
+			 bits);
 		declare(b, m->type, text, depth);
 		printf(";\n");
 		at = offset + (bits ? bits : 8 * size_of(b, m->type, 0));
@@ -351,8 +389,12 @@ static void assertions(const struct btf *b, const struct btf_type *t, const char
 		const char *member = string(b, m->name_off);
 
 		if (*member && (!BTF_INFO_KFLAG(t->info) || !BTF_MEMBER_BITFIELD_SIZE(m->offset)))
-			printf("_Static_assert(__builtin_offsetof(%s %s, %s) == %u, \"%s\");\n", kind_name(t), name, member,
-			       (BTF_INFO_KFLAG(t->info) ? BTF_MEMBER_BIT_OFFSET(m->offset) : m->offset) / 8, member);
+			printf("_Static_assert(__builtin_offsetof(%s %s, %s) == %u, \"%s\");\n",
+			       kind_name(t), name, member,
+			       (BTF_INFO_KFLAG(t->info) ? BTF_MEMBER_BIT_OFFSET(m->offset)
+							: m->offset) /
+				       8,
+			       member);
 	}
 }
 
@@ -365,7 +407,9 @@ static void enumerators(const struct btf *b, const struct btf_type *t)
 		if (kind(t) == BTF_KIND_ENUM)
 			printf("\t%s = %d,\n", string(b, e[i].name_off), e[i].val);
 		else
-			printf("\t%s = %lldLL,\n", string(b, l[i].name_off), (long long)((unsigned long long)l[i].val_hi32 << 32 | l[i].val_lo32));
+			printf("\t%s = %lldLL,\n", string(b, l[i].name_off),
+			       (long long)((unsigned long long)l[i].val_hi32 << 32 |
+					   l[i].val_lo32));
 }
 
 /* What a type needs to be complete, if that is wanted too */
@@ -381,7 +425,8 @@ static void before(const struct btf *b, unsigned int id, unsigned int depth)
 		print(w, depth + 1);
 	else if (kind(t) == BTF_KIND_ARRAY)
 		before(b, ((const struct btf_array *)(t + 1))->type, depth + 1);
-	else if (kind(t) == BTF_KIND_PTR || kind(t) == BTF_KIND_TYPEDEF || kind(t) == BTF_KIND_CONST || kind(t) == BTF_KIND_VOLATILE ||
+	else if (kind(t) == BTF_KIND_PTR || kind(t) == BTF_KIND_TYPEDEF ||
+		 kind(t) == BTF_KIND_CONST || kind(t) == BTF_KIND_VOLATILE ||
 		 kind(t) == BTF_KIND_TYPE_TAG) {
 		/* A pointer needs no more than that there is such a name. */
 		if (kind(t) != BTF_KIND_PTR || kind(type(b, t->type)) == BTF_KIND_TYPEDEF)
@@ -401,7 +446,9 @@ static void print(struct wanted *w, unsigned int depth)
 		return;
 	w->printed = true;
 	if (!strcmp(w->kind, "constant")) {
-		printf("#ifndef TRAIL_BTF_constant_%s\n#define TRAIL_BTF_constant_%s\nenum { %s = %lld };\n#endif\n", w->name, w->name, w->name, w->value);
+		printf("#ifndef TRAIL_BTF_constant_%s\n#define TRAIL_BTF_constant_%s\nenum { %s = "
+		       "%lld };\n#endif\n",
+		       w->name, w->name, w->name, w->value);
 		return;
 	}
 	if (has_members(t))
@@ -410,7 +457,8 @@ static void print(struct wanted *w, unsigned int depth)
 	else if (kind(t) == BTF_KIND_TYPEDEF)
 		before(w->btf, t->type, depth + 1);
 	/* Other trace headers may want it too. */
-	printf("#ifndef TRAIL_BTF_%s_%s\n#define TRAIL_BTF_%s_%s\n", w->kind, w->name, w->kind, w->name);
+	printf("#ifndef TRAIL_BTF_%s_%s\n#define TRAIL_BTF_%s_%s\n", w->kind, w->name, w->kind,
+	       w->name);
 	if (kind(t) == BTF_KIND_TYPEDEF) {
 		printf("typedef ");
 		declare(w->btf, t->type, w->name, 0);

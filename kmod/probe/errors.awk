@@ -5,7 +5,7 @@
 #	unwant KIND NAME	a type that there is already
 #	empty PATH		an include file that is not shipped
 #	class NAME WHY		left out, if nothing of the above helps
-#	header WHY		likewise the whole header
+#	header WHY		the same for the whole header
 BEGIN {
 	while ((getline text <header) > 0) {
 		n++

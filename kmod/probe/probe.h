@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * A compiled probe for each event of a trace header (TRAIL_HEADER), by reading it again as the kernel does for its own tracers, with the kernel's
- * own stages (trace/stages/): the record's structure, the sizes of what is dynamic, and at last TP_fast_assign, which fills the record in
+ * A compiled probe for each event of a trace header (TRAIL_HEADER), by reading it again as the
+ * kernel does for its own tracers, with the kernel's own stages (trace/stages/): the record's
+ * structure, the sizes of what is dynamic, and at last TP_fast_assign, which fills the record in
  * our ring. Nothing in here knows any event.
  */
 #include "kmod/trail.h"
@@ -164,7 +165,10 @@
 	)
 #include TRAIL_HEADER
 
-/* ---- for the next header, tracepoint.h defines what it needs anew, but for TRACE_DEFINE_ENUM and _SIZEOF ---- */
+/*
+ * ---- for the next header, tracepoint.h defines what it needs anew, but for TRACE_DEFINE_ENUM and
+ * _SIZEOF ----
+ */
 
 #undef TRACE_HEADER_MULTI_READ
 #undef TRACE_EVENT

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* The end of a generated file with `probes`: a module that has nothing but compiled probes. */
-static struct trail_probes all = { .owner = THIS_MODULE, .probes = probes, .count = ARRAY_SIZE(probes) };
+static struct trail_probes all = { .owner = THIS_MODULE,
+				   .probes = probes,
+				   .count = ARRAY_SIZE(probes) };
 
 static int __init table_init(void)
 {

@@ -35,7 +35,7 @@ modules() {
 	done
 }
 
-# Those wanted, as C. What nobody has is not asked for again.
+# Those wanted, as C. A name that no BTF has is not asked for again.
 types() {
 	grep -o '\<struct [A-Za-z_][A-Za-z_0-9]*' "$file" | sed 's/$/;/' | sort -u >"$me.types.h"
 	[ -n "$BTF" ] && [ -s "$me.wanted" ] || return 0
@@ -134,7 +134,7 @@ repair() {
 		types
 		return
 	fi
-	# Nobody knows: without the classes that the errors are in, or if that was tried, without the header.
+	# The cause is not known: without the classes that the errors are in, or if that was tried, without the header.
 	before=$(skipped | wc -l)
 	grep '^class ' "$me.actions" | awk '!had[$2]++' >>"$me.skip"
 	[ "$(skipped | wc -l)" -gt "$before" ]
@@ -153,7 +153,7 @@ settle() {
 
 # ---- functions that are not the kernel's own ----
 
-# Lines `CLASS SYMBOL OWNER`; OWNER is ? if nobody exports it.
+# Lines `CLASS SYMBOL OWNER`; OWNER is ? if no module exports it.
 foreign() {
 	nm -u "$me.o" | awk '$2 !~ /^trail_/ { print $2 }' |
 		awk 'FILENAME == ARGV[1] { if ($5 == "") owner[$2] = $3; next } !($1 in owner) { print $1, "?" } ($1 in owner) && owner[$1] != "vmlinux" { print $1, owner[$1] }' \

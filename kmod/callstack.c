@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Callstacks of events. The room in the ring depends on the number of addresses, so a stack is
+ * first written to memory of this CPU, which has a place for each level of nesting (task,
+ * interrupt, NMI, and faults in them).
+ */
+#include <linux/percpu.h>
+#include <linux/ptrace.h>
+#include <linux/stacktrace.h>
+#include <linux/uaccess.h>
+
+#include "kmod/callstack.h"
+
+#define LEVELS 6                /* task, softirq, interrupt, NMI, and faults in them */
+
+struct cpu_stacks {
+	u32 level;              /* of nesting: how many places are in use */
+	bool in_user;           /* the user's stack is being read */
+	struct { struct trail_stack kernel, user; } at[LEVELS];
+};
+
+/* allocated by trail_stacks_init; guarded by trail_lock */
+static struct cpu_stacks __percpu *stacks;
+
+static void end_stack(struct trail_stack *s)
+{
+	if (s->count == TRAIL_STACK_ADDRESSES)
+		s->addresses[s->count++] = ULONG_MAX;
+}
+
+/* Leaves out the functions of this module, with which the stack begins. */
+static noinline void save_kernel_stack(struct trail_stack *s, struct trail_site site)
+{
+	u32 n = stack_trace_save(s->addresses, TRAIL_STACK_ADDRESSES, 0), from = 0;
+
+	s->count = n;
+	end_stack(s);
+	while (from < n && within_module(s->addresses[from], THIS_MODULE))
+		from++;
+	from += site.frames;
+	if (from >= n)
+		return;
+	s->count -= from;
+	memmove(s->addresses, s->addresses + from, s->count * sizeof(*s->addresses));
+}
+
+#ifdef CONFIG_X86_64
+/*
+ * What a function that was compiled with frame pointers has on the stack: the caller's, and where
+ * it returns to.
+ */
+static bool next_frame(unsigned long at, bool wide, unsigned long *next, unsigned long *address)
+{
+	unsigned long frame[2];
+	u32 narrow[2];
+
+	if (wide) {
+		if (copy_from_user_nofault(frame, (const void __user *)at, sizeof(frame)))
+			return false;
+	} else {
+		if (copy_from_user_nofault(narrow, (const void __user *)at, sizeof(narrow)))
+			return false;
+		frame[0] = narrow[0];
+		frame[1] = narrow[1];
+	}
+	*next = frame[0];
+	*address = frame[1];
+	return true;
+}
+
+static void walk_user_stack(struct trail_stack *s)
+{
+	struct pt_regs *regs = task_pt_regs(current);
+	unsigned long at = regs->bp, next, address;
+	bool wide = user_64bit_mode(regs);
+
+	s->addresses[s->count++] = regs->ip;
+	while (s->count < TRAIL_STACK_ADDRESSES && at && next_frame(at, wide, &next, &address) &&
+	       address) {
+		s->addresses[s->count++] = address;
+		if (next <= at)
+			break;          /* stacks grow down: no circles */
+		at = next;
+	}
+	end_stack(s);
+}
+#else
+static void walk_user_stack(struct trail_stack *s)
+{
+}
+#endif
+
+/*
+ * Reads user memory, which may cause page faults, and so events: in_user keeps those from coming
+ * here.
+ */
+static void save_user_stack(struct cpu_stacks *all, struct trail_stack *s)
+{
+	s->count = 0;
+	if (all->in_user || current->flags & PF_KTHREAD || !compat_own_memory())
+		return;
+	all->in_user = true;
+	barrier();
+	walk_user_stack(s);
+	barrier();
+	all->in_user = false;
+}
+
+const struct trail_stack trail_no_stack;
+
+struct trail_stacks trail_stacks_save(u32 wanted, struct trail_site site)
+{
+	struct cpu_stacks *all = this_cpu_ptr(stacks);
+	struct trail_stacks found = { &trail_no_stack, &trail_no_stack };
+	u32 level = all->level;
+
+	/* An interrupt here leaves the level as it was. */
+	WRITE_ONCE(all->level, level + 1);
+	barrier();
+	if (level >= LEVELS)
+		return found;
+	if (wanted & TRAIL_STACK_KERNEL) {
+		save_kernel_stack(&all->at[level].kernel, site);
+		found.kernel = &all->at[level].kernel;
+	}
+	if (wanted & TRAIL_STACK_USER) {
+		save_user_stack(all, &all->at[level].user);
+		found.user = &all->at[level].user;
+	}
+	return found;
+}
+
+void trail_stacks_release(void)
+{
+	struct cpu_stacks *all = this_cpu_ptr(stacks);
+
+	barrier();
+	WRITE_ONCE(all->level, all->level - 1);
+}
+
+int trail_stacks_init(void)
+{
+	if (!stacks)
+		stacks = alloc_percpu(struct cpu_stacks);
+	return stacks ? 0 : -ENOMEM;
+}
+
+void trail_stacks_exit(void)
+{
+	free_percpu(stacks);
+}
