@@ -9,8 +9,9 @@
  *	mounttable.c    /proc/PID/mountinfo (mounttable.h)
  *	words.c         names, values, and text that is safe on a terminal (words.h)
  *
- * The rooms in order: base, config, tree, fuse, daemon. A room includes and calls only itself and the rooms before it.
- * Lock: helper.c has one of its own; it is a leaf, so every function here may be called with any lock held.
+ * The rooms in order: base, config, tree, fuse, daemon. A room includes and calls only itself and
+ * the rooms before it. Lock: helper.c has one of its own; it is a leaf, so every function here may
+ * be called with any lock held.
  */
 #ifndef FS_BASE_BASE_H
 #define FS_BASE_BASE_H
@@ -29,7 +30,8 @@ struct fs {
 	struct tracer *tracer;
 	uid_t uid;              /* the daemon's: 0 serves every user, any other only itself */
 	gid_t gid;
-	int64_t born;           /* ns since the epoch: time stamp of files that have no better one */
+	/* ns since the epoch: time stamp of files that have no better one */
+	int64_t born;
 	char zone[128];         /* the time zone that text is printed in, for `version` */
 };
 
@@ -39,10 +41,11 @@ extern struct fs fs;
 struct who {
 	uid_t uid;
 	gid_t gid;
-	pid_t pid;              /* a thread id, as FUSE reports it; 0: not visible in our pid namespace */
+	/* a thread id, as FUSE reports it; 0: not visible in our pid namespace */
+	pid_t pid;
 };
 
-/* ---- log.c: to standard error while the daemon is in the foreground, to the system log afterwards ---- */
+/* ---- log.c: to standard error in the foreground, to the system log in the background ---- */
 
 enum say_level { SAY_ERROR, SAY_WARNING, SAY_INFO, SAY_DEBUG };
 
@@ -55,8 +58,8 @@ void say_to_syslog(void);
 /* ---- helper.c ---- */
 
 /*
- * Starts the thread. work: called by it, without a lock, after each helper_kick and at the time that it returned last
- * (helper_clock; -1: none). Returns 0 or -errno.
+ * Starts the thread. work: called by it, without a lock, after each helper_kick and at the time
+ * that it returned last (helper_clock; -1: none). Returns 0 or -errno.
  */
 int helper_start(int64_t (*work)(int64_t now));
 /* Has work called soon. */

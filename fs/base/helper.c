@@ -6,7 +6,10 @@
 #include "fs/base/base.h"
 
 static struct {
-	pthread_mutex_t lock;   /* guards this struct, but thread, running and work; a leaf: no other lock is taken below it */
+	/*
+	 * guards this struct, but thread, running and work; a leaf: no other lock is taken below it
+	 */
+	pthread_mutex_t lock;
 	pthread_cond_t cond;    /* kicked or end was set */
 	bool kicked, end;
 	pthread_t thread;

@@ -46,7 +46,8 @@ static bool parse_line(char *line, struct mount_entry *out)
 	return true;
 }
 
-static bool find_entry(pid_t pid, const char *point, const char *type, const char *device, struct mount_entry *out)
+static bool find_entry(pid_t pid, const char *point, const char *type, const char *device,
+		       struct mount_entry *out)
 {
 	char path[48] = "/proc/self/mountinfo", *line = NULL;
 	struct mount_entry e;
@@ -59,7 +60,8 @@ static bool find_entry(pid_t pid, const char *point, const char *type, const cha
 	table = fopen(path, "re");
 	while (table && getline(&line, &size, table) > 0) {
 		if (!parse_line(line, &e) || (point && strcmp(e.point, point) != 0) ||
-		    (type && strcmp(e.type, type) != 0) || (device && strcmp(e.device, device) != 0))
+		    (type && strcmp(e.type, type) != 0) ||
+		    (device && strcmp(e.device, device) != 0))
 			continue;
 		*out = e;
 		found = true;
@@ -87,7 +89,10 @@ static bool read_namespace(const char *pid, char out[NAMESPACE_SIZE])
 	return n > 0;
 }
 
-/* The daemon and its keeper stay where the daemon was started; neither lets a user look at the tree. */
+/*
+ * The daemon and its keeper stay where the daemon was started; neither lets a user look at the
+ * tree.
+ */
 static bool serves_tree(pid_t pid, pid_t daemon)
 {
 	char path[48], comm[20] = "";
@@ -104,7 +109,8 @@ static bool serves_tree(pid_t pid, pid_t daemon)
 	return !strcmp(comm, "trail-keeper\n");
 }
 
-pid_t mounttable_elsewhere(const char *type, const char *device, pid_t daemon, struct mount_entry *out)
+pid_t mounttable_elsewhere(const char *type, const char *device, pid_t daemon,
+			   struct mount_entry *out)
 {
 	char own[NAMESPACE_SIZE], last[NAMESPACE_SIZE] = "", theirs[NAMESPACE_SIZE];
 	DIR *proc = opendir("/proc");
@@ -117,8 +123,12 @@ pid_t mounttable_elsewhere(const char *type, const char *device, pid_t daemon, s
 	while (proc && (!found || found == daemon) && (d = readdir(proc))) {
 		pid_t pid = isdigit((unsigned char)d->d_name[0]) ? (pid_t)atoi(d->d_name) : 0;
 
-		/* Processes that follow each other mostly share a namespace: look at its table once. */
-		if (!pid || !read_namespace(d->d_name, theirs) || !strcmp(theirs, own) || !strcmp(theirs, last))
+		/*
+		 * Processes that follow each other mostly share a namespace: look at its table
+		 * once.
+		 */
+		if (!pid || !read_namespace(d->d_name, theirs) || !strcmp(theirs, own) ||
+		    !strcmp(theirs, last))
 			continue;
 		if (find_entry(pid, NULL, type, device, &e)) {
 			found = serves_tree(pid, daemon) ? daemon : pid;

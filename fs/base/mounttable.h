@@ -15,14 +15,17 @@ struct mount_entry {
 };
 
 /*
- * The last entry of the table of `pid` (0: our own) that has this mount point and this device; NULL is any. For a mount point
- * that is the uppermost mount there. False: none, or the table cannot be read.
+ * The last entry of the table of `pid` (0: our own) that has this mount point and this device; NULL
+ * is any. For a mount point that is the uppermost mount there. False: none, or the table cannot be
+ * read.
  */
 bool mounttable_find(pid_t pid, const char *point, const char *device, struct mount_entry *out);
 /*
- * A process in another mount namespace than ours that has a file system of this type and device in its table. `daemon`, the process
- * that serves it, is returned if only it and its keeper have it. 0: none that we may look at.
+ * A process in another mount namespace than ours that has a file system of this type and device in
+ * its table. `daemon`, the process that serves it, is returned if only it and its keeper have it.
+ * 0: none that we may look at.
  */
-pid_t mounttable_elsewhere(const char *type, const char *device, pid_t daemon, struct mount_entry *out);
+pid_t mounttable_elsewhere(const char *type, const char *device, pid_t daemon,
+			   struct mount_entry *out);
 
 #endif

@@ -66,7 +66,8 @@ bool process_elsewhere(const struct who *who)
 	if (n <= 0 || n != m || memcmp(theirs, ours, (size_t)n) != 0)
 		return true;
 	snprintf(path, sizeof(path), "/proc/%d/root", (int)who->pid);
-	return stat(path, &root) || stat("/proc/self/root", &our_root) || root.st_dev != our_root.st_dev || root.st_ino != our_root.st_ino;
+	return stat(path, &root) || stat("/proc/self/root", &our_root) ||
+	       root.st_dev != our_root.st_dev || root.st_ino != our_root.st_ino;
 }
 
 bool process_same(const struct process *a, const struct process *b)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Which process a thread id belongs to. FUSE reports threads; a moment of trace/ belongs to a process.
+ * Which process a thread id belongs to. FUSE reports threads; a moment of trace/ belongs to a
+ * process.
  */
 #ifndef FS_BASE_PROCESS_H
 #define FS_BASE_PROCESS_H
@@ -12,15 +13,16 @@
 #include "fs/base/base.h"
 
 struct process {
-	pid_t pid;              /* of the thread group; 0: not visible in the daemon's pid namespace */
+	/* of the thread group; 0: not visible in the daemon's pid namespace */
+	pid_t pid;
 	uint64_t start;         /* when it began: a process id is used again */
 	uid_t uid;              /* tells apart those that are not visible */
 };
 
 void process_of(const struct who *who, struct process *out);
 /*
- * The paths that who writes mean other files to him than to the daemon: he is in another mount namespace or below another root, or cannot be
- * looked at.
+ * True if a path may mean another file to this process than to the daemon: it is in another mount
+ * namespace or below another root, or the daemon may not look at it.
  */
 bool process_elsewhere(const struct who *who);
 bool process_same(const struct process *a, const struct process *b);

@@ -12,7 +12,10 @@ static size_t character(const unsigned char *p, size_t n)
 		unsigned char mask, lead;
 		size_t len;
 		unsigned long least;
-	} forms[] = { { 0x80, 0, 1, 1 }, { 0xe0, 0xc0, 2, 0x80 }, { 0xf0, 0xe0, 3, 0x800 }, { 0xf8, 0xf0, 4, 0x10000 } };
+	} forms[] = { { 0x80, 0, 1, 1 },
+		      { 0xe0, 0xc0, 2, 0x80 },
+		      { 0xf0, 0xe0, 3, 0x800 },
+		      { 0xf8, 0xf0, 4, 0x10000 } };
 
 	for (size_t f = 0; f < sizeof(forms) / sizeof(*forms); f++) {
 		unsigned long c = *p & (unsigned char)~forms[f].mask;
@@ -26,7 +29,9 @@ static size_t character(const unsigned char *p, size_t n)
 				return 0;
 			c = c << 6 | (p[i] & 0x3f);
 		}
-		return c < forms[f].least || c > 0x10ffff || (c >= 0xd800 && c < 0xe000) ? 0 : forms[f].len;
+		return c < forms[f].least || c > 0x10ffff || (c >= 0xd800 && c < 0xe000)
+			       ? 0
+			       : forms[f].len;
 	}
 	return 0;
 }
@@ -45,7 +50,10 @@ bool words_utf8(const char *s, size_t n, size_t *bad)
 	return true;
 }
 
-/* The character at s as words_clean prints it: its length in s, and whether it is printed as four of \ooo. */
+/*
+ * The character at s as words_clean prints it: its length in s, and whether it is printed as four
+ * of \ooo.
+ */
 static size_t printed(const char *s, size_t n, bool *escaped)
 {
 	size_t len = character((const unsigned char *)s, n);
@@ -79,7 +87,10 @@ size_t words_width(const char *s, size_t n)
 	return width;
 }
 
-/* What stands behind a backslash: its value and how many characters it takes; 0 if there is no such escape. */
+/*
+ * The escape after a backslash: its value and its number of characters; 0 if there is no such
+ * escape.
+ */
 static int escape(const char *s, char *value)
 {
 	static const char letters[] = "abfnrtv\"\\'?", values[] = "\a\b\f\n\r\t\v\"\\'?";
@@ -93,7 +104,9 @@ static int escape(const char *s, char *value)
 	}
 	if (*s == 'x') {
 		for (n = 1; n < 3 && isxdigit((unsigned char)s[n]); n++)
-			v = v * 16 + (unsigned)(isdigit((unsigned char)s[n]) ? s[n] - '0' : (s[n] | 0x20) - 'a' + 10);
+			v = v * 16 + (unsigned)(isdigit((unsigned char)s[n])
+							? s[n] - '0'
+							: (s[n] | 0x20) - 'a' + 10);
 		n = n > 1 ? n : 0;
 	} else {
 		while (n < 3 && s[n] >= '0' && s[n] <= '7')
@@ -132,7 +145,8 @@ static char *word_end(char *p, char *word, struct tr_err *err)
 	}
 	if (*p != '"' || (p[1] && !isspace((unsigned char)p[1]))) {
 		line[strcspn(line, "\n")] = 0;
-		tr_fail(err, -EINVAL, *p != '"' ? "a quoted word has no end" : "something follows a quoted word");
+		tr_fail(err, -EINVAL,
+			*p != '"' ? "a quoted word has no end" : "something follows a quoted word");
 		return NULL;
 	}
 	*to = 0;
@@ -173,7 +187,9 @@ int words_name(const char *name, size_t max, struct tr_err *err)
 	static const char inside[] = "_.:@+-";
 
 	if (strlen(name) > max)
-		return tr_fail(err, -ENAMETOOLONG, "a name here has at most %zu bytes, this one has %zu", max, strlen(name));
+		return tr_fail(err, -ENAMETOOLONG,
+			       "a name here has at most %zu bytes, this one has %zu", max,
+			       strlen(name));
 	for (size_t i = 0; name[i]; i++) {
 		unsigned char c = (unsigned char)name[i];
 		bool plain = c < 0x80 && (isalnum(c) || c == '_');

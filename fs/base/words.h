@@ -11,15 +11,17 @@
 #include "metadata/buf.h"
 #include "tracer/base/err.h"
 
-/* Is it UTF-8 (no surrogates, shortest forms) without NUL? If not, *bad is where it stops being so. */
+/*
+ * Is it UTF-8 (no surrogates, shortest forms) without NUL? If not, *bad is where it stops being so.
+ */
 bool words_utf8(const char *s, size_t n, size_t *bad);
 /* Appends s in one line: control bytes and what is not UTF-8 as \ooo, everything else as it is. */
 void words_clean(struct md_buf *out, const char *s, size_t n);
 /* How many columns words_clean's text for the first n bytes takes (a character counts as one). */
 size_t words_width(const char *s, size_t n);
 /*
- * Reads the one word of text in place: blanks and empty lines around it do not count, it may stand in double quotes with C
- * escapes. -EINVAL if there is none, or more. *line: where it stands, 1 ….
+ * Reads the one word of text in place: blanks and empty lines around it do not count, it may stand
+ * in double quotes with C escapes. -EINVAL if there is none, or more. *line: where it stands, 1 ….
  */
 int words_value(char *text, char **word, int *line, struct tr_err *err);
 /* Checks the name of something to be made. -EINVAL, or -ENAMETOOLONG beyond max bytes. */

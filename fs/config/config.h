@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * config/: the options of the daemon. They are set in /etc/trailfs.conf, in $XDG_CONFIG_HOME/trailfs.conf, and with -o; the
- * later wins.
+ * config/: the options of the daemon. They are set in /etc/trailfs.conf, in
+ * $XDG_CONFIG_HOME/trailfs.conf, and with -o; the later wins.
  *
  *	options.c       the options by name, and the command line
  *	options_file.c  the two files
@@ -21,7 +21,8 @@
 struct options {
 	/* Command line only. */
 	char *mountpoint;       /* as given */
-	char *source;           /* the first of two arguments, as mount(8) gives it; only shown by mount(8) */
+	/* the first of two arguments, as mount(8) gives it; only shown by mount(8) */
+	char *source;
 	bool foreground, help, version;
 	char *mount_options;    /* -o that are for mount(8) and the kernel, comma separated */
 
@@ -40,9 +41,14 @@ struct options {
 /* Defaults; state may depend on the environment. */
 int options_init(struct options *o);
 void options_deinit(struct options *o);
-/* Sets one option by name; value NULL: none was given. -ENOENT: no such option; -EINVAL: not such a value (said why). */
+/*
+ * Sets one option by name; value NULL: none was given. -ENOENT: no such option; -EINVAL: not such a
+ * value (said why).
+ */
 int options_set(struct options *o, const char *name, const char *value);
-/* The same of a section [user NAME]: `sessions`, `buffers`, `frozen`. NAME is a name or a number. */
+/*
+ * The same of a section [user NAME]: `sessions`, `buffers`, `frozen`. NAME is a name or a number.
+ */
 int options_set_user(struct options *o, const char *user, const char *name, const char *value);
 /* The command line. 0, or -EINVAL and was said why. */
 int options_parse(struct options *o, int argc, char **argv);

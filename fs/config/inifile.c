@@ -14,7 +14,10 @@
 #define BYTE_ORDER_MARK "\xef\xbb\xbf"
 #define SECTION_MOST 49         /* the library cuts what is longer */
 
-/* Debian's libinih has these as variables; where there are none, long lines and some values are refused (below). */
+/*
+ * Debian's libinih has these as variables; where there are none, long lines and some values are
+ * refused (below).
+ */
 #pragma weak ini_use_stack
 #pragma weak ini_allow_realloc
 #pragma weak ini_allow_inline_comments
@@ -43,7 +46,10 @@ void inifile_init(void)
 		ini_max_line = LINE_MOST + 3;
 }
 
-/* Reports the section that begins with this line, if one does. The library itself only reports values. */
+/*
+ * Reports the section that begins with this line, if one does. The library itself only reports
+ * values.
+ */
 static void begin_section(struct reading *r)
 {
 	char name[SECTION_MOST];
@@ -57,7 +63,9 @@ static void begin_section(struct reading *r)
 	if (*from++ != '[')
 		return;
 	n = strcspn(from, "]\n");
-	/* The library rejects a line without the bracket; handle() rejects a name that is too long. */
+	/*
+	 * The library rejects a line without the bracket; handle() rejects a name that is too long.
+	 */
 	if (from[n] != ']' || n >= SECTION_MOST)
 		return;
 	memcpy(name, from, n);
@@ -122,7 +130,9 @@ static int handle(void *reading, const char *section, const char *key, const cha
 		return 0;
 	r->has_key = true;
 	if (!value || !whole(r->line, value))
-		return fail(r, -1, "this line is longer than libinih can read, or has a ; behind a blank"), 0;
+		return fail(r, -1,
+			    "this line is longer than libinih can read, or has a ; after a blank"),
+		       0;
 	if (strlen(section) >= SECTION_MOST)
 		return fail(r, -1, "there is no section of such a name"), 0;
 	r->rc = r->item(r->arg, r->number, section, key, value, r->err);

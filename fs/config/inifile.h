@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * INI files, read by libinih: [SECTION], KEY = VALUE, comments behind ; or # at a line's beginning. A line that begins with blanks is one more
- * value of the key before it. Nothing is cut: what the library would not take whole is a mistake.
+ * INI files, read by libinih: [SECTION], KEY = VALUE, a line that begins with ; or # is a comment.
+ * A line that begins with blanks is one more value of the key before it. Nothing is cut: what the
+ * library would not take whole is a mistake.
  */
 #ifndef FS_CONFIG_INIFILE_H
 #define FS_CONFIG_INIFILE_H
@@ -14,10 +15,11 @@
 #define INIFILE_MOST (16u << 20)        /* bytes of a file */
 
 /*
- * One value; or the beginning of a section: key and value are NULL. Returns 0, or -errno with an explanation, which ends the reading.
- * line: 1 ….
+ * One value; or the beginning of a section: key and value are NULL. Returns 0, or -errno with an
+ * explanation, which ends the reading. line: 1 ….
  */
-typedef int (*inifile_item)(void *arg, int line, const char *section, const char *key, const char *value, struct tr_err *err);
+typedef int (*inifile_item)(void *arg, int line, const char *section, const char *key,
+			    const char *value, struct tr_err *err);
 
 /* Before there are threads: the library's settings are the process's. */
 void inifile_init(void);

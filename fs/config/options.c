@@ -23,26 +23,57 @@ struct option {
 
 static const struct option options[] = {
 	{ "tz", STRING, AT(zone), "=ZONE         time zone of text (default: the daemon's own)" },
-	{ "state", STRING, AT(state), "=DIR       state directory (default: /run/trailfs or $XDG_RUNTIME_DIR/trailfs)" },
-	{ "allow_other", SWITCH, AT(allow_other), "[=0]    other users see the mount (default for root)" },
-	{ "max_frozen", SIZE, AT(max_frozen), "=SIZE   bytes that moments of trace/ may hold in all (default 512M)" },
-	{ "max_sessions", COUNT, AT(max_sessions), "=N    how many sessions there may be (default 0: no limit)" },
-	{ "user_sessions", COUNT, AT(limit.max_sessions), "=N   how many sessions one user may have (default 1000; 0: no limit)" },
-	{ "user_buffers", SIZE, AT(limit.max_buffers), "=SIZE bytes of buffers for one user's sessions (default 0: no limit)" },
-	{ "user_frozen", SIZE, AT(limit.max_frozen), "=SIZE  bytes that moments of one user's sessions may hold (default 256M)" },
-	{ "log_level", LEVEL, AT(log_level), "=LEVEL   error, warning, info or debug (default info)" },
+	{ "state", STRING, AT(state),
+	  "=DIR       state directory (default: /run/trailfs or $XDG_RUNTIME_DIR/trailfs)" },
+	{ "allow_other", SWITCH, AT(allow_other),
+	  "[=0]    other users see the mount (default for root)" },
+	{ "max_frozen", SIZE, AT(max_frozen),
+	  "=SIZE   bytes that moments of trace/ may hold in all (default 512M)" },
+	{ "max_sessions", COUNT, AT(max_sessions),
+	  "=N    how many sessions there may be (default 0: no limit)" },
+	{ "user_sessions", COUNT, AT(limit.max_sessions),
+	  "=N   how many sessions one user may have (default 1000; 0: no limit)" },
+	{ "user_buffers", SIZE, AT(limit.max_buffers),
+	  "=SIZE bytes of buffers for one user's sessions (default 0: no limit)" },
+	{ "user_frozen", SIZE, AT(limit.max_frozen),
+	  "=SIZE  bytes that moments of one user's sessions may hold (default 256M)" },
+	{ "log_level", LEVEL, AT(log_level),
+	  "=LEVEL   error, warning, info or debug (default info)" },
 };
 
-/* Options of mount(8) and the kernel that are passed on; everything else that is not in the table is a mistake. */
+/*
+ * Options of mount(8) and the kernel that are passed on; everything else that is not in the table
+ * is a mistake.
+ */
 static const char *const mount_options[] = {
-	"ro", "rw", "suid", "nosuid", "dev", "nodev", "exec", "noexec", "async", "sync", "dirsync", "atime", "noatime",
-	"auto_unmount", "allow_root", "max_read=", "fsname=", "context=", "fscontext=", "defcontext=", "rootcontext=",
+	"ro",         "rw",           "suid",         "nosuid",    "dev",     "nodev",
+	"exec",       "noexec",       "async",        "sync",      "dirsync", "atime",
+	"noatime",    "auto_unmount", "allow_root",   "max_read=", "fsname=", "context=",
+	"fscontext=", "defcontext=",  "rootcontext=",
 };
 
 /* Of an fstab line: for others than us. */
 static const char *const ignored[] = {
-	"defaults", "auto", "noauto", "user", "nouser", "users", "owner", "group", "nofail", "_netdev", "relatime",
-	"norelatime", "strictatime", "nostrictatime", "diratime", "nodiratime", "default_permissions", "user=", "x-", "comment=",
+	"defaults",
+	"auto",
+	"noauto",
+	"user",
+	"nouser",
+	"users",
+	"owner",
+	"group",
+	"nofail",
+	"_netdev",
+	"relatime",
+	"norelatime",
+	"strictatime",
+	"nostrictatime",
+	"diratime",
+	"nodiratime",
+	"default_permissions",
+	"user=",
+	"x-",
+	"comment=",
 };
 
 #define COUNT_OF(a) (sizeof(a) / sizeof(*(a)))
@@ -101,7 +132,9 @@ static int number(const char *value, bool units, uint64_t *out)
 
 static int set_switch(bool *field, const char *value)
 {
-	static const char *const no[] = { "0", "no", "off", "false" }, *const yes[] = { "1", "yes", "on", "true" };
+	static const char *const no[] = { "0", "no", "off", "false" }, *const yes[] = { "1", "yes",
+											"on",
+											"true" };
 
 	if (value && !is_one_of(value, no, COUNT_OF(no)) && !is_one_of(value, yes, COUNT_OF(yes)))
 		return -EINVAL;
@@ -123,7 +156,7 @@ static int set_level(enum say_level *field, const char *value)
 }
 
 /* in: where the option has its place, struct options as a rule */
-static int set(void *in, const struct option *opt, const char *value)
+static int set_option(void *in, const struct option *opt, const char *value)
 {
 	void *field = (char *)in + opt->at;
 	uint64_t n = 0;
@@ -141,7 +174,8 @@ static int set(void *in, const struct option *opt, const char *value)
 		*(uint32_t *)field = (uint32_t)n;
 		return 0;
 	case LEVEL:
-		return set_level(field, value) ? bad(opt, value, "error, warning, info or debug") : 0;
+		return set_level(field, value) ? bad(opt, value, "error, warning, info or debug")
+					       : 0;
 	}
 	return -ENOENT;
 }
@@ -150,11 +184,11 @@ int options_set(struct options *o, const char *name, const char *value)
 {
 	for (size_t i = 0; i < COUNT_OF(options); i++)
 		if (!strcmp(options[i].name, name))
-			return set(o, &options[i], value);
+			return set_option(o, &options[i], value);
 	return -ENOENT;
 }
 
-#define UNSAID UINT32_MAX       /* it is as for all; nobody needs a limit of just this */
+#define UNSAID UINT32_MAX       /* the limit of all users holds; not a useful limit itself */
 
 static struct user_limit *limit_of(struct options *o, uid_t uid)
 {
@@ -193,11 +227,14 @@ int options_set_user(struct options *o, const char *user, const char *name, cons
 		return -ENOMEM;
 	for (size_t i = 0; i < COUNT_OF(of_user); i++)
 		if (!strcmp(of_user[i].name, name))
-			return set(limit, &of_user[i], value);
+			return set_option(limit, &of_user[i], value);
 	return -ENOENT;
 }
 
-/* When all is said: what sections of users leave open is as for all, but for whoever mounts. */
+/*
+ * After all options are read: a limit that the section of a user leaves out is that of all users.
+ * The user who mounts has none.
+ */
 static void settle_limits(struct options *o)
 {
 	static const struct user_limit none;
@@ -286,7 +323,8 @@ int options_parse(struct options *o, int argc, char **argv)
 		else if (!strcmp(a, "-o") && i + 1 < argc)
 			rc = option_list(o, argv[++i]);
 		else if (a[0] == '-' && a[1])
-			rc = (say(SAY_ERROR, "unknown argument '%s' (see trailfs --help)", a), -EINVAL);
+			rc = (say(SAY_ERROR, "unknown argument '%s' (see trailfs --help)", a),
+			      -EINVAL);
 		else
 			rc = positional(o, a);
 	}

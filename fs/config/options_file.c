@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* trailfs.conf: the options. (Sessions that stand behind them: presets.c.) */
+/* trailfs.conf: the options. presets.c reads the sessions that follow them. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,9 +8,11 @@
 #include "fs/config/config.h"
 #include "fs/config/inifile.h"
 
-static int item(void *options, int line, const char *section, const char *key, const char *value, struct tr_err *err)
+static int item(void *options, int line, const char *section, const char *key, const char *value,
+		struct tr_err *err)
 {
-	static const char *const of_sessions[] = { "session", "user", "user channel", "kernel", "kernel channel" };
+	static const char *const of_sessions[] = { "session", "user", "user channel", "kernel",
+						   "kernel channel" };
 	int rc;
 
 	(void)line;
@@ -25,9 +27,14 @@ static int item(void *options, int line, const char *section, const char *key, c
 			return 0;
 	if (!strncmp(section, "user ", 5)) {
 		rc = options_set_user(options, section + 5, key, value);
-		return rc == -ENOENT ? tr_fail(err, -EINVAL, "unknown option '%s'; sessions, buffers and frozen are options of a user", key) : rc;
+		return rc == -ENOENT ? tr_fail(err, -EINVAL,
+					       "unknown option '%s'; sessions, buffers and frozen "
+					       "are options of a user",
+					       key)
+				     : rc;
 	}
-	return tr_fail(err, -EINVAL, "unknown section [%s]; options belong to [trailfs] or [user NAME]", section);
+	return tr_fail(err, -EINVAL,
+		       "unknown section [%s]; options belong to [trailfs] or [user NAME]", section);
 }
 
 static int read_file(struct options *o, const char *path)
@@ -39,7 +46,10 @@ static int read_file(struct options *o, const char *path)
 	if (rc == -ENOENT || rc == -ENOTDIR) {
 		rc = 0;
 	} else if (rc == -EACCES) {
-		/* Perhaps not even the directory can be searched: HOME is another user's after su and in namespaces. */
+		/*
+		 * Perhaps not even the directory can be searched: HOME is another user's after su
+		 * and in namespaces.
+		 */
 		say(SAY_WARNING, "%s is not used: %s", path, strerror(EACCES));
 		rc = 0;
 	} else if (rc) {
@@ -47,7 +57,8 @@ static int read_file(struct options *o, const char *path)
 	} else {
 		rc = inifile_read(md_buf_str(&text), item, o, &err);
 		if (rc)
-			say(SAY_ERROR, "%s: mistake in line %d%s%s", path, err.line, err.sentence[0] ? ": " : "", err.sentence);
+			say(SAY_ERROR, "%s: mistake in line %d%s%s", path, err.line,
+			    err.sentence[0] ? ": " : "", err.sentence);
 	}
 	md_buf_deinit(&text);
 	return rc;

@@ -13,7 +13,8 @@
 #include "fs/base/base.h"
 #include "fs/daemon/daemon.h"
 
-#define OOM_SCORE "-900"        /* of -1000, never to be killed: a daemon that grows without end still can be */
+/* -1000 is never killed. So the kernel can still kill a daemon that grows without end. */
+#define OOM_SCORE "-900"
 
 static int ready = -1;
 
@@ -66,7 +67,7 @@ void daemon_ready(void)
 	if (null > 2)
 		close(null);
 	if (write(ready, "", 1) != 1)
-		say(SAY_DEBUG, "whoever started the daemon has gone");
+		say(SAY_DEBUG, "the process that started the daemon has ended");
 	close(ready);
 }
 
@@ -76,7 +77,8 @@ void daemon_protect(void)
 	char now[16] = "";
 	int fd = open(file, O_RDWR | O_CLOEXEC);
 
-	if (fd >= 0 && read(fd, now, sizeof(now) - 1) > 0 && atoi(now) == 0 && pwrite(fd, score, sizeof(score) - 1, 0) < 0)
+	if (fd >= 0 && read(fd, now, sizeof(now) - 1) > 0 && atoi(now) == 0 &&
+	    pwrite(fd, score, sizeof(score) - 1, 0) < 0)
 		say(SAY_DEBUG, "%s: %s", file, strerror(errno));
 	if (fd >= 0)
 		close(fd);
@@ -96,8 +98,9 @@ void daemon_notify(void)
 	if (to.sun_path[0] == '@')      /* an abstract name */
 		to.sun_path[0] = 0;
 	sock = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-	if (sock < 0 || sendto(sock, ready_text, sizeof(ready_text) - 1, MSG_NOSIGNAL, (struct sockaddr *)&to,
-			       (socklen_t)(offsetof(struct sockaddr_un, sun_path) + len)) < 0)
+	if (sock < 0 ||
+	    sendto(sock, ready_text, sizeof(ready_text) - 1, MSG_NOSIGNAL, (struct sockaddr *)&to,
+		   (socklen_t)(offsetof(struct sockaddr_un, sun_path) + len)) < 0)
 		say(SAY_WARNING, "NOTIFY_SOCKET: %s", strerror(errno));
 	if (sock >= 0)
 		close(sock);

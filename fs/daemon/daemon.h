@@ -21,34 +21,45 @@ struct tracer;
 /* ---- daemon.c ---- */
 
 /*
- * Forks. The parent waits for the child, and ends with an exit status that says whether the child has mounted. Returns 0 in the
- * child, or -errno in the parent if there is no child. Call it before any thread is started.
+ * Forks. The parent waits for the child, and ends with an exit status that says whether the child
+ * has mounted. Returns 0 in the child, or -errno in the parent if there is no child. Call it before
+ * any thread is started.
  */
 int daemon_begin(void);
 /* The mount works: the parent ends with 0, and the child leaves terminal and directory. */
 void daemon_ready(void);
 
 /*
- * Makes the kernel choose other processes first when memory is short: the daemon maps the rings of all sessions and is the
- * largest process, but its end would free little of them. The keeper inherits this: without it the buffers of a dead daemon
- * are lost. Does nothing if the administrator has set another value, or without CAP_SYS_RESOURCE.
+ * Makes the kernel choose other processes first when memory is short: the daemon maps the rings of
+ * all sessions and is the largest process, but its end would free little of them. The keeper
+ * inherits this: without it the buffers of a dead daemon are lost. Does nothing if the
+ * administrator has set another value, or without CAP_SYS_RESOURCE.
  */
 void daemon_protect(void);
 
-/* Tells the service manager (systemd, Type=notify) that the tree is mounted. Does nothing without $NOTIFY_SOCKET. */
+/*
+ * Tells the service manager (systemd, Type=notify) that the tree is mounted. Does nothing without
+ * $NOTIFY_SOCKET.
+ */
 void daemon_notify(void);
 
 /*
- * ---- holder.c: the file that is locked while a daemon uses the state directory has the daemon's process, the device of its file
- * system and its mount point ----
+ * ---- holder.c: the file that is locked while a daemon uses the state directory has the daemon's
+ * process, the device of its file system and its mount point ----
  */
 
 /* Writes the file. path: the mount point. */
 void holder_announce(struct tracer *t, const char *path, const char *device);
-/* The state directory is in use: logs which process uses it, where its mount can be reached, and what to do. */
+/*
+ * The state directory is in use: logs which process uses it, where its mount can be reached, and
+ * what to do.
+ */
 void holder_say(const char *state_dir);
 
-/* ---- stale.c: the mount of a daemon that was killed stays, and every access to it fails with ENOTCONN ---- */
+/*
+ * ---- stale.c: the mount of a daemon that was killed stays, and every access to it fails with
+ * ENOTCONN ----
+ */
 
 /* The absolute path of a mount point, to be freed; also of a dead mount. NULL: errno says why. */
 char *stale_path(const char *path);
@@ -56,27 +67,28 @@ char *stale_path(const char *path);
 int stale_unmount(const char *path);
 
 /*
- * ---- presets.c: sessions that are made at mount, from files as `config` has them (fs/tree/session_config.h) ----
+ * ---- presets.c: sessions that are made at mount, from files as `config` has them
+ * (fs/tree/session_config.h) ----
  *
- *	/etc/trailfs.conf                       what follows its section [trailfs]; root's daemon only
+ *	/etc/trailfs.conf                       after its section [trailfs]; root's daemon only
  *	/etc/trailfs/sessions.d/NAME.ini        root's daemon only; in the order of their names
  *	$XDG_CONFIG_HOME/trailfs.conf, $XDG_CONFIG_HOME/trailfs/sessions.d/NAME.ini
  *
- * In [session], `name = NAME` begins a session (a file of sessions.d has its own name otherwise), and `start = yes` starts
- * it. A session that an earlier daemon left stays as it is.
+ * In [session], `name = NAME` begins a session (a file of sessions.d has its own name otherwise),
+ * and `start = yes` starts it. A session that an earlier daemon left stays as it is.
  */
 
 /*
- * Makes the sessions. A mistake in one of them is logged and stands in the root's `error`; the others are made. Call it when the
- * tree has its root (node_init), before the mount.
+ * Makes the sessions. A mistake in one of them is logged and stands in the root's `error`; the
+ * others are made. Call it when the tree has its root (node_init), before the mount.
  */
 void presets_make(void);
 
 /* ---- zone.c ---- */
 
 /*
- * Sets the time zone of the process (NULL: leaves the one it has) and copies its name. -EINVAL: there is no such zone (libc
- * itself would use UTC). Call it before any thread is started.
+ * Sets the time zone of the process (NULL: leaves the one it has) and copies its name. -EINVAL:
+ * there is no such zone (libc itself would use UTC). Call it before any thread is started.
  */
 int zone_set(const char *zone, char *name, size_t size);
 

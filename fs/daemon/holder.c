@@ -32,7 +32,8 @@ static bool parse_holder(char *text, struct holder *h)
 {
 	int at = 0;
 
-	if (sscanf(text, "%d %23s %n", &h->pid, h->device, &at) < 2 || !at || h->pid <= 0 || text[at] != '/')
+	if (sscanf(text, "%d %23s %n", &h->pid, h->device, &at) < 2 || !at || h->pid <= 0 ||
+	    text[at] != '/')
 		return false;
 	h->point = text + at;
 	/* It goes to a terminal, and may have been written by any user whose daemon this is. */
@@ -49,20 +50,30 @@ static void say_unmounted(const char *state_dir, const struct holder *h)
 	pid_t other = mounttable_elsewhere(TYPE, h->device, h->pid, &copy);
 
 	if (other && other != h->pid)
-		say(SAY_ERROR, "%s: process %d, another trailfs daemon, uses this state directory. Its mount on %s is not in "
+		say(SAY_ERROR,
+		    "%s: process %d, another trailfs daemon, uses this state directory. Its mount "
+		    "on %s is not in "
 		    "this mount namespace, but process %d has it on %s: unmount it there "
-		    "(nsenter -t %d -m umount %s), or end the daemon and its sessions by `kill %d`", state_dir, h->pid,
-		    h->point, (int)other, copy.point, (int)other, copy.point, h->pid);
+		    "(nsenter -t %d -m umount %s), or end the daemon and its sessions by `kill %d`",
+		    state_dir, h->pid, h->point, (int)other, copy.point, (int)other, copy.point,
+		    h->pid);
 	else if (other)
-		say(SAY_ERROR, "%s: process %d, another trailfs daemon, uses this state directory. Its mount on %s is in the "
-		    "mount namespace that it was started in and no other process is in: look at it by "
-		    "`nsenter -t %d -m`, or end the daemon and its sessions by `kill %d`", state_dir, h->pid, h->point,
-		    h->pid, h->pid);
+		say(SAY_ERROR,
+		    "%s: process %d, another trailfs daemon, uses this state directory. Its mount "
+		    "on %s is in the "
+		    "mount namespace that it was started in and no other process is in: look at it "
+		    "by "
+		    "`nsenter -t %d -m`, or end the daemon and its sessions by `kill %d`",
+		    state_dir, h->pid, h->point, h->pid, h->pid);
 	else
-		say(SAY_ERROR, "%s: process %d, another trailfs daemon, uses this state directory. Its mount on %s was taken "
-		    "away, but some process still has a file or directory of it open, or a mount namespace that "
-		    "cannot be seen from here has a copy: end the daemon and its sessions by `kill %d`", state_dir,
-		    h->pid, h->point, h->pid);
+		say(SAY_ERROR,
+		    "%s: process %d, another trailfs daemon, uses this state directory. Its mount "
+		    "on %s was taken "
+		    "away, but some process still has a file or directory of it open, or a mount "
+		    "namespace that "
+		    "cannot be seen from here has a copy: end the daemon and its sessions by `kill "
+		    "%d`",
+		    state_dir, h->pid, h->point, h->pid);
 }
 
 void holder_say(const char *state_dir)
@@ -72,10 +83,15 @@ void holder_say(const char *state_dir)
 	struct mount_entry here;
 
 	if (tracer_announced(state_dir, &text) || !parse_holder((char *)md_buf_str(&text), &h))
-		say(SAY_ERROR, "%s: another trailfs daemon uses this state directory, and has not mounted yet", state_dir);
+		say(SAY_ERROR,
+		    "%s: another trailfs daemon uses this state directory, and has not mounted yet",
+		    state_dir);
 	else if (mounttable_find(0, h.point, strcmp(h.device, "-") ? h.device : NULL, &here))
-		say(SAY_ERROR, "%s: process %d, another trailfs daemon, uses this state directory and is mounted on %s: use that, "
-		    "or unmount it, which ends its sessions (fusermount3 -u %s)", state_dir, h.pid, h.point, h.point);
+		say(SAY_ERROR,
+		    "%s: process %d, another trailfs daemon, uses this state directory and is "
+		    "mounted on %s: use that, "
+		    "or unmount it, which ends its sessions (fusermount3 -u %s)",
+		    state_dir, h.pid, h.point, h.point);
 	else
 		say_unmounted(state_dir, &h);
 	md_buf_deinit(&text);

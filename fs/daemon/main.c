@@ -27,7 +27,7 @@
 #include "tracer/keeper/keeper.h"
 #include "tracer/tracer.h"
 
-static void changed(void *unused, const char *session)
+static void announce_change(void *unused, const char *session)
 {
 	(void)unused;
 	if (!session) {
@@ -50,13 +50,14 @@ static int64_t housekeep(int64_t now)
 	return next;
 }
 
-static void report(void *unused, const char *line)
+static void log_report(void *unused, const char *line)
 {
 	(void)unused;
 	say(SAY_INFO, "%s", line);
 }
 
-static void failed(void *unused, const char *session, int64_t created, uid_t owner, const char *sentence)
+static void record_failure(void *unused, const char *session, int64_t created, uid_t owner,
+		   const char *sentence)
 {
 	(void)unused;
 	errors_happened(session, created, owner, sentence);
@@ -68,7 +69,10 @@ static void set_up_process(void)
 	struct rlimit files;
 
 	mallopt(M_ARENA_MAX, 2);
-	/* Above the buffer of a read (128 KiB): mapping it anew for each costs more than filling it. */
+	/*
+	 * Above the buffer of a read (128 KiB): mapping it anew for each costs more than filling
+	 * it.
+	 */
 	mallopt(M_MMAP_THRESHOLD, 512 * 1024);
 	mallopt(M_TRIM_THRESHOLD, 1024 * 1024);
 	if (!getrlimit(RLIMIT_NOFILE, &files)) {
@@ -100,9 +104,9 @@ static int open_tracer(const struct options *o)
 		.limit = o->limit,
 		.user_limits = o->user_limits,
 		.user_limit_count = o->user_limit_count,
-		.failed = failed,
-		.changed = changed,
-		.report = report,
+		.failed = record_failure,
+		.changed = announce_change,
+		.report = log_report,
 	};
 	struct tr_err err = TR_ERR_INIT;
 	int rc = tracer_open(&config, &fs.tracer, &err);
@@ -126,14 +130,16 @@ static struct mount *open_mount(const char *path, const struct options *o)
 		return NULL;
 	m = mount_open(path, all, o->allow_other);
 	if (!m && o->allow_other && getuid()) {
-		say(SAY_WARNING, "going on without allow_other: the mount is for you alone");
+		say(SAY_WARNING, "mounting without allow_other: only you can use the mount");
 		m = mount_open(path, all, false);
 	}
 	free(all);
 	return m;
 }
 
-/* What requests may have left behind, in the order in which one holds the other; nothing parks any more. */
+/*
+ * Frees what requests have left, holders first. Nothing is parked any more.
+ */
 static void close_all(void)
 {
 	file_close_all();
@@ -149,8 +155,8 @@ static void say_end(int signal_number, pid_t sender)
 
 	tracer_contents(fs.tracer, &what);
 	if (signal_number)
-		say(SAY_INFO, "ends by SIG%s of process %d: destroys %s", sigabbrev_np(signal_number), (int)sender,
-		    md_buf_str(&what));
+		say(SAY_INFO, "ends by SIG%s of process %d: destroys %s",
+		    sigabbrev_np(signal_number), (int)sender, md_buf_str(&what));
 	else
 		say(SAY_INFO, "ends, it was unmounted: destroys %s", md_buf_str(&what));
 	md_buf_deinit(&what);
@@ -187,11 +193,14 @@ static int serve(const char *path, const struct options *o, int signals)
 		rc = -EIO;
 	}
 	wait_stop();
-	/* While requests are still served: the thread may wait for some that hold the kernel's lock on a directory. */
+	/*
+	 * While requests are still served: the thread may wait for some that hold the kernel's lock
+	 * on a directory.
+	 */
 	helper_end();
 	if (m)
 		mount_close(m);
-	/* An aborted connection leaves the mount behind. */
+	/* After an aborted connection the mount is still there. */
 	stale_unmount(path);
 	close_all();
 	return rc;
@@ -208,7 +217,10 @@ static bool has_sessions(void)
 	return some;
 }
 
-/* What mount(8) refuses, and libfuse does not: it mounts on a file a file system whose root would have to be a file. */
+/*
+ * What mount(8) refuses, and libfuse does not: it mounts on a file a file system whose root would
+ * have to be a file.
+ */
 static int check_mountpoint(const char *path)
 {
 	struct stat st;
@@ -219,7 +231,10 @@ static int check_mountpoint(const char *path)
 	return rc;
 }
 
-/* Is the state directory at or below the path? Then the mount would hide it from applications, and from the daemon itself. */
+/*
+ * Is the state directory at or below the path? Then the mount would hide it from applications, and
+ * from the daemon itself.
+ */
 static int check_state(const char *path, const struct options *o)
 {
 	char *state = realpath(o->state, NULL);
@@ -232,12 +247,14 @@ static int check_state(const char *path, const struct options *o)
 		n--;
 	below = !strncmp(state, path, n) && (!state[n] || state[n] == '/');
 	if (below)
-		say(SAY_ERROR, "%s: the state directory %s is there: a mount would hide it from applications", path, state);
+		say(SAY_ERROR,
+		    "%s: the state directory %s is there: a mount would hide it from applications",
+		    path, state);
 	free(state);
 	return below ? -EBUSY : 0;
 }
 
-static int run(const struct options *o)
+static int run_daemon(const struct options *o)
 {
 	char *path = stale_path(o->mountpoint);
 	int rc, signals;
@@ -248,7 +265,8 @@ static int run(const struct options *o)
 	}
 	rc = stale_unmount(path);
 	if (rc)
-		say(SAY_ERROR, "%s: a dead mount is there and cannot be taken away: %s", path, strerror(-rc));
+		say(SAY_ERROR, "%s: a dead mount is there and cannot be taken away: %s", path,
+		    strerror(-rc));
 	if (!rc)
 		rc = check_mountpoint(path);
 	if (!rc)
@@ -317,7 +335,7 @@ int main(int argc, char **argv)
 	say_level(o.log_level);
 	set_up_process();
 	set_up_fs();
-	rc = run(&o);
+	rc = run_daemon(&o);
 	options_deinit(&o);
 	return rc;
 }

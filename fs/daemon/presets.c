@@ -28,7 +28,8 @@ static void complain(const struct presets *p, int rc, const struct tr_err *err)
 {
 	const struct node *root = node_by_id(NODE_ROOT);
 
-	say(SAY_ERROR, "%s:%d: %s", p->path, err->line > 0 ? err->line : 0, err->sentence[0] ? err->sentence : strerror(-rc));
+	say(SAY_ERROR, "%s:%d: %s", p->path, err->line > 0 ? err->line : 0,
+	    err->sentence[0] ? err->sentence : strerror(-rc));
 	errors_result(root, p->path, &p->who, errors_count(), rc, err);
 }
 
@@ -45,7 +46,7 @@ static int finish(struct presets *p, int rc, struct tr_err *err)
 	return rc;
 }
 
-static int begin(struct presets *p, const char *name, struct tr_err *err)
+static int begin_session(struct presets *p, const char *name, struct tr_err *err)
 {
 	int rc = words_name(name, NAME_MOST, err);
 	struct session *s;
@@ -90,7 +91,8 @@ static int pass_over(struct presets *p, int line, int rc, struct tr_err *err)
 	return 0;
 }
 
-static int item(void *presets, int line, const char *section, const char *key, const char *value, struct tr_err *err)
+static int item(void *presets, int line, const char *section, const char *key, const char *value,
+		struct tr_err *err)
 {
 	struct presets *p = presets;
 	char *name;
@@ -103,12 +105,14 @@ static int item(void *presets, int line, const char *section, const char *key, c
 		return 0;
 	if (key && !strcmp(section, "session") && !strcmp(key, "name")) {
 		pass_over(p, line, 0, err);
-		rc = begin(p, value, err);
+		rc = begin_session(p, value, err);
 		return rc ? pass_over(p, line, rc, err) : 0;
 	}
 	if (!p->name[0]) {
 		name = file_name(p->path);
-		rc = name ? begin(p, name, err) : tr_fail_at(err, -EINVAL, key ? key : section, 0, "a session begins with its name: [session], name = web");
+		rc = name ? begin_session(p, name, err)
+			  : tr_fail_at(err, -EINVAL, key ? key : section, 0,
+				       "a session begins with its name: [session], name = web");
 		free(name);
 		if (rc)
 			return pass_over(p, line, rc, err);

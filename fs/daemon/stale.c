@@ -35,7 +35,8 @@ char *stale_path(const char *path)
 	while ((slash = strrchr(copy, '/')) && !slash[1] && slash != copy)
 		*slash = 0;
 	dir = realpath(!slash ? "." : slash == copy ? "/" : (*slash = 0, copy), NULL);
-	if (!dir || asprintf(&full, "%s/%s", strcmp(dir, "/") ? dir : "", slash ? slash + 1 : copy) < 0)
+	if (!dir ||
+	    asprintf(&full, "%s/%s", strcmp(dir, "/") ? dir : "", slash ? slash + 1 : copy) < 0)
 		full = NULL;
 	free(dir);
 	free(copy);

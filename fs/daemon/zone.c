@@ -53,7 +53,10 @@ static void name_of_local(char *name, size_t size)
 	}
 	link[n < 0 ? 0 : n] = 0;
 	zone = strstr(link, "/zoneinfo/");
-	snprintf(name, size, "%s", zone && !(env && !*env) ? zone + strlen("/zoneinfo/") : env ? "UTC" : tzname[0]);
+	snprintf(name, size, "%s",
+		 zone && !(env && !*env) ? zone + strlen("/zoneinfo/")
+		 : env                   ? "UTC"
+					 : tzname[0]);
 }
 
 int zone_set(const char *zone, char *name, size_t size)

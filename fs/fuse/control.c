@@ -9,7 +9,7 @@
 #include "fs/fuse/fuse.h"
 #include "fs/tree/errors.h"
 
-#define CUT 512                 /* writes of so many bytes may end within a line */
+#define CUT 512                 /* a write of this size or more may end within a line */
 #define LINE_MOST (64 * 1024)   /* bytes of one line */
 #define WHOLE_MOST (16 << 20)   /* of what is taken as a whole */
 
@@ -78,7 +78,7 @@ static int apply_value(struct file *f, char *text, struct tr_err *err)
 }
 
 /* text: len bytes and a NUL. */
-static int apply(struct file *f, char *text, size_t len, bool replace)
+static int apply_text(struct file *f, char *text, size_t len, bool replace)
 {
 	const struct row *r = f->node->row;
 	struct tr_err err = TR_ERR_INIT;
@@ -126,7 +126,7 @@ static int apply_unlock(struct file *f, size_t n)
 		f->wrote = true;
 	pthread_mutex_unlock(&f->lock);
 	if (text)
-		rc = apply(f, text, n, replace);
+		rc = apply_text(f, text, n, replace);
 	free(text);
 	if (!rc)
 		return 0;
@@ -167,8 +167,9 @@ static ssize_t add_unlock(struct file *f, size_t size)
 }
 
 /*
- * With the lock, which is released: each close of one of the open's descriptors comes here, that of `cat a` in { cat a; cat b; }, too. So
- * what was written stays, and what comes later is taken together with it.
+ * With the lock, which is released: each close of one of the open's descriptors comes here, that of
+ * `cat a` in { cat a; cat b; }, too. So what was written stays, and what comes later is taken
+ * together with it.
  */
 static int apply_whole_unlock(struct file *f)
 {
@@ -184,7 +185,7 @@ static int apply_whole_unlock(struct file *f)
 	f->wrote = false;
 	pthread_mutex_unlock(&f->lock);
 	if (news)
-		rc = text ? apply(f, text, len, true) : -ENOMEM;
+		rc = text ? apply_text(f, text, len, true) : -ENOMEM;
 	free(text);
 	if (rc) {
 		pthread_mutex_lock(&f->lock);

@@ -27,7 +27,10 @@ static bool writes(int flags)
 	return (flags & O_ACCMODE) != O_RDONLY;
 }
 
-/* The kernel checks modes, but lets root through: what cannot be read or written cannot be so by root either. */
+/*
+ * The kernel checks modes, but lets root through: what cannot be read or written cannot be so by
+ * root either.
+ */
 static int check(const struct node *n, int flags)
 {
 	const struct row *r = n->row;
@@ -106,7 +109,8 @@ void file_close_all(void)
 	struct file *f;
 
 	while ((f = LIST_FIRST(&opened.files))) {
-		md_buf_reset(&f->tail);         /* nobody closed it, so its last line is not complete */
+		/* no close came, so its last line is not complete */
+		md_buf_reset(&f->tail);
 		f->wrote = false;
 		file_close(f);
 	}
@@ -183,7 +187,8 @@ static void read_moment(struct file *f, struct fuse_req *req, uint64_t offset, s
 	free(buf);
 }
 
-void file_read(struct file *f, struct fuse_req *req, uint64_t offset, size_t size, bool nonblock, bool cached)
+void file_read(struct file *f, struct fuse_req *req, uint64_t offset, size_t size, bool nonblock,
+	       bool cached)
 {
 	if (f->node->slot)
 		read_moment(f, req, offset, size);
@@ -207,13 +212,14 @@ unsigned file_poll(struct file *f, struct fuse_pollhandle *ph)
 	if (f->waiter && (!r->view || r->view->streams))
 		return waiter_poll(f->waiter, ph);
 	poll_free(ph);
-	return (reads(f->flags) ? POLLIN | POLLRDNORM : 0) | (writes(f->flags) ? POLLOUT | POLLWRNORM : 0);
+	return (reads(f->flags) ? POLLIN | POLLRDNORM : 0) |
+	       (writes(f->flags) ? POLLOUT | POLLWRNORM : 0);
 }
 
 /* ---- directories ---- */
 
-int file_list(struct file *f, size_t from, bool (*add)(void *arg, size_t i, const char *name, const struct entry *e),
-	      void *arg)
+int file_list(struct file *f, size_t from,
+	      bool (*add)(void *arg, size_t i, const char *name, const struct entry *e), void *arg)
 {
 	struct listing fresh, old = { 0 };
 	const struct entry *e;

@@ -2,8 +2,9 @@
 /*
  * Open files and directories: one struct file for each open(2).
  *
- * A file that shows text keeps the text that a read began with, so that one reader sees one state; a read at offset 0 makes it
- * anew. A file of a view hands reads to its waiter. A file of trace/ reads from its moment.
+ * A file that shows text keeps the text that a read began with, so that one reader sees one state;
+ * a read at offset 0 makes it anew. A file of a view hands reads to its waiter. A file of trace/
+ * reads from its moment.
  */
 #ifndef FS_FUSE_FILE_H
 #define FS_FUSE_FILE_H
@@ -22,11 +23,12 @@ struct file {
 	const struct node *node;        /* referenced (node_hold): the kernel may forget it first */
 	struct who who;                 /* the opener */
 	int flags;                      /* of open */
-	struct waiter *waiter;          /* of a view, or of a file that can be polled for changes; else NULL */
+	/* of a view, or of a file that can be polled for changes; else NULL */
+	struct waiter *waiter;
 
 	/*
-	 * Guards the rest: threads of a process may use one open file at once. Never held while the tracer is called; text for
-	 * it is taken out, or put in, as a whole.
+	 * Guards the rest: threads of a process may use one open file at once. Never held while the
+	 * tracer is called; text for it is taken out, or put in, as a whole.
 	 */
 	pthread_mutex_t lock;
 	struct md_buf shown;            /* text: the contents */
@@ -44,16 +46,18 @@ void file_close(struct file *f);
 void file_close_all(void);
 
 /*
- * Answers the request, now or later. cached: the kernel reads for its page cache, on behalf of sendfile(2), splice(2) or a mapping.
- * That is refused but for trace/: pages are shared by all who have a file open, but each open of text has its own place.
- * Whoever tried sendfile falls back to read(2).
+ * Answers the request, now or later. cached: the kernel reads for its page cache, on behalf of
+ * sendfile(2), splice(2) or a mapping. That is refused but for trace/: pages are shared by all who
+ * have a file open, but each open of text has its own place. A program that tried sendfile falls
+ * back to read(2).
  */
-void file_read(struct file *f, struct fuse_req *req, uint64_t offset, size_t size, bool nonblock, bool cached);
+void file_read(struct file *f, struct fuse_req *req, uint64_t offset, size_t size, bool nonblock,
+	       bool cached);
 /* 0, or what close(2) shall report. */
 int file_flush(struct file *f);
 unsigned file_poll(struct file *f, struct fuse_pollhandle *ph);
 /* The entries from number `from` on: calls add until it returns false. from 0 lists anew. */
-int file_list(struct file *f, size_t from, bool (*add)(void *arg, size_t i, const char *name, const struct entry *e),
-	      void *arg);
+int file_list(struct file *f, size_t from,
+	      bool (*add)(void *arg, size_t i, const char *name, const struct entry *e), void *arg);
 
 #endif

@@ -3,15 +3,16 @@
  * fuse/: requests of the kernel, from libfuse to the tree and back.
  *
  *	mount.c         the mount, and the threads that serve it
- *	fuse_ops.c      requests become calls of fs/tree/tree.h and file.h, their results become replies
+ *	fuse_ops.c      requests become calls of the tree and of file.h, results become replies
  *	reply.c         late replies, and notes to the kernel (reply.h)
  *	file.c          open files and directories (file.h)
  *	control.c       writes to control files
  *	waiter.c        reads that have nothing to deliver yet, and polls (waiter.h)
  *	prune.c         removed directories are dropped from the kernel's cache
  *
- * Only mount.c, fuse_ops.c and reply.c include libfuse. Locks: waiter.c has one for all waiters, file.c one in each open
- * file and one for their list; none is held while the tree or the tracer is called.
+ * Only mount.c, fuse_ops.c and reply.c include libfuse. Locks: waiter.c has one for all waiters,
+ * file.c one in each open file and one for their list; none is held while the tree or the tracer is
+ * called.
  */
 #ifndef FS_FUSE_FUSE_H
 #define FS_FUSE_FUSE_H
@@ -26,12 +27,15 @@ struct mount;
 
 /* ---- mount.c ---- */
 
-/* Mounts at an absolute path. options: for mount(8), comma separated, may be "". NULL: failed, and the log says why. */
+/*
+ * Mounts at an absolute path. options: for mount(8), comma separated, may be "". NULL: failed, and
+ * the log says why.
+ */
 struct mount *mount_open(const char *path, const char *options, bool allow_other);
 /*
- * Waits until the kernel says that no mount of the file system is left in any mount namespace (0), or until one of the
- * signals arrives that the caller blocked (its number; *sender: the process that sent it, 0: not known). After a signal the
- * threads still serve until mount_close.
+ * Waits until the kernel says that no mount of the file system is left in any mount namespace (0),
+ * or until one of the signals arrives that the caller blocked (its number; *sender: the process
+ * that sent it, 0: not known). After a signal the threads still serve until mount_close.
  */
 int mount_wait(struct mount *m, int signals, pid_t *sender);
 /* The device of the file system as the mount table has it; "": not known. */
@@ -42,12 +46,13 @@ int mount_start(struct mount *m);
 void mount_close(struct mount *m);
 
 /*
- * ---- control.c: the atomic unit is one write(2). All its lines take effect, or none, before it returns ----
+ * ---- control.c: the atomic unit is one write(2). All its lines take effect, or none, before it
+ * returns ----
  *
- * The last line of a write needs no newline, unless the write has 512 bytes or more: then tee, cp or a long echo may have
- * cut the line, and it waits for the next write or for close. After a write that failed the open takes no more, because
- * what follows was meant to come after it. With STORE_WHOLE the unit is all that was written until close(2), which
- * reports what is wrong with it.
+ * The last line of a write needs no newline, unless the write has 512 bytes or more: then tee, cp
+ * or a long echo may have cut the line, and it waits for the next write or for close. After a write
+ * that failed the open takes no more, because what follows was meant to come after it. With
+ * STORE_WHOLE the unit is all that was written until close(2), which reports what is wrong with it.
  */
 
 /* Returns size, or -errno; then the error file says why. */
@@ -58,8 +63,9 @@ int control_finish(struct file *f);
 /*
  * ---- prune.c ----
  *
- * The kernel keeps a name and its node as long as it has memory to spare, also of a directory that was removed, or of an
- * application that ended. Each such node keeps its session in the daemon. So the daemon asks the kernel to drop them.
+ * The kernel keeps a name and its node as long as it has memory to spare, also of a directory that
+ * was removed, or of an application that ended. Each such node keeps its session in the daemon. So
+ * the daemon asks the kernel to drop them.
  */
 
 /* A directory was removed, or an application has ended. May be called with any lock held. */

@@ -14,8 +14,8 @@
 #include "fs/tree/tree.h"
 
 /*
- * Names of the table itself mean the same for a second, and those of sessions, which nothing but an rmdir(2) through this mount removes; what others
- * may make or remove is asked for each time.
+ * Names of the table itself mean the same for a second, and those of sessions, which nothing but an
+ * rmdir(2) through this mount removes; what others may make or remove is asked for each time.
  */
 #define NAME_LASTS 1.0
 #define ATTR_LASTS 1.0
@@ -32,7 +32,10 @@ static struct file *file_of(const struct fuse_file_info *fi)
 	return (struct file *)(uintptr_t)fi->fh;
 }
 
-/* Nodes of requests are there as long as the kernel is right; if not, the request fails and nothing else does. */
+/*
+ * Nodes of requests are there as long as the kernel is right; if not, the request fails and nothing
+ * else does.
+ */
 static struct node *node_of(fuse_req_t req, fuse_ino_t ino)
 {
 	struct node *n = node_by_id(ino);
@@ -42,23 +45,33 @@ static struct node *node_of(fuse_req_t req, fuse_ino_t ino)
 	return n;
 }
 
-/* Directories change with their session's rights alone: forget_attrs. Whether the daemon is there at all is what stat(2) of the root tells. */
+/*
+ * Directories change with their session's rights alone: forget_attrs. Whether the daemon is there
+ * at all is what stat(2) of the root tells.
+ */
 static double attr_lasts(const struct node *n)
 {
 	const struct row *r = n->row;
 
 	if (!n->parent)
 		return 0;
-	return n->slot || ((!r->attr || r->lasting) && (S_ISDIR(r->mode) || (!n->session && r->name && !r->show))) ? ATTR_LASTS : 0;
+	return n->slot || ((!r->attr || r->lasting) &&
+			   (S_ISDIR(r->mode) || (!n->session && r->name && !r->show)))
+		       ? ATTR_LASTS
+		       : 0;
 }
 
 /* ---- names ---- */
 
-static void init(void *unused, struct fuse_conn_info *conn)
+static void init_connection(void *unused, struct fuse_conn_info *conn)
 {
 	(void)unused;
-	/* Pipes between kernel and daemon cost descriptors and memory and gain nothing for small requests. */
-	conn->want &= ~(unsigned)(FUSE_CAP_SPLICE_READ | FUSE_CAP_SPLICE_WRITE | FUSE_CAP_SPLICE_MOVE);
+	/*
+	 * Pipes between kernel and daemon cost descriptors and memory and gain nothing for small
+	 * requests.
+	 */
+	conn->want &=
+		~(unsigned)(FUSE_CAP_SPLICE_READ | FUSE_CAP_SPLICE_WRITE | FUSE_CAP_SPLICE_MOVE);
 	/* Files whose contents change have no cached pages, those of trace/ never change. */
 	conn->want &= ~(unsigned)FUSE_CAP_AUTO_INVAL_DATA;
 }
@@ -88,7 +101,8 @@ static void reply_entry(fuse_req_t req, struct node *dir, const char *name, cons
 		fuse_reply_err(req, -rc);
 		node_forget(e.ino, 1);
 	} else if (fuse_reply_entry(req, &e) == -ENOENT) {
-		node_forget(e.ino, 1);  /* the request was interrupted: the kernel does not know the node */
+		/* the request was interrupted: the kernel does not know the node */
+		node_forget(e.ino, 1);
 	}
 }
 
@@ -145,7 +159,7 @@ static void remove_dir(fuse_req_t req, fuse_ino_t parent, const char *name)
 	fuse_reply_err(req, -rc);
 }
 
-static void refuse(fuse_req_t req, fuse_ino_t parent, const char *what, const char *name)
+static void refuse_change(fuse_req_t req, fuse_ino_t parent, const char *what, const char *name)
 {
 	struct node *dir = node_of(req, parent);
 	struct who who = who_of(req);
@@ -157,36 +171,38 @@ static void refuse(fuse_req_t req, fuse_ino_t parent, const char *what, const ch
 static void make_node(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mode, dev_t dev)
 {
 	(void)mode, (void)dev;
-	refuse(req, parent, "create", name);
+	refuse_change(req, parent, "create", name);
 }
 
-static void create(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mode, struct fuse_file_info *fi)
+static void create(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mode,
+		   struct fuse_file_info *fi)
 {
 	(void)mode, (void)fi;
-	refuse(req, parent, "create", name);
+	refuse_change(req, parent, "create", name);
 }
 
 static void remove_file(fuse_req_t req, fuse_ino_t parent, const char *name)
 {
-	refuse(req, parent, "unlink", name);
+	refuse_change(req, parent, "unlink", name);
 }
 
 static void make_symlink(fuse_req_t req, const char *target, fuse_ino_t parent, const char *name)
 {
 	(void)target;
-	refuse(req, parent, "symlink", name);
+	refuse_change(req, parent, "symlink", name);
 }
 
-static void move(fuse_req_t req, fuse_ino_t parent, const char *name, fuse_ino_t to, const char *new, unsigned flags)
+static void rename_entry(fuse_req_t req, fuse_ino_t parent, const char *name, fuse_ino_t to,
+		 const char *new, unsigned flags)
 {
 	(void)to, (void)new, (void)flags;
-	refuse(req, parent, "rename", name);
+	refuse_change(req, parent, "rename", name);
 }
 
 static void make_link(fuse_req_t req, fuse_ino_t ino, fuse_ino_t parent, const char *name)
 {
 	(void)ino;
-	refuse(req, parent, "link", name);
+	refuse_change(req, parent, "link", name);
 }
 
 /* ---- attributes ---- */
@@ -226,8 +242,12 @@ static void forget_attrs(const struct session *s)
 	md_buf_deinit(&ids);
 }
 
-/* Sizes and times are accepted and change nothing. The kernel has checked that the caller may do this. */
-static void set_attr(fuse_req_t req, fuse_ino_t ino, struct stat *attr, int what, struct fuse_file_info *fi)
+/*
+ * Sizes and times are accepted and change nothing. The kernel has checked that the caller may do
+ * this.
+ */
+static void set_attr(fuse_req_t req, fuse_ino_t ino, struct stat *attr, int what,
+		     struct fuse_file_info *fi)
 {
 	struct node *n = node_of(req, ino);
 	struct who who = who_of(req);
@@ -274,12 +294,15 @@ static void open_file(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 		return;
 	}
 	fi->fh = (uintptr_t)f;
-	/* trace/ can be mapped and is cached: what a moment holds never changes. Everything else is read as it is now. */
+	/*
+	 * trace/ can be mapped and is cached: what a moment holds never changes. Everything else is
+	 * read as it is now.
+	 */
 	fi->keep_cache = n->slot != NULL;
 	fi->direct_io = !n->slot;
 	/*
-	 * A pipe or stream ignores the offset, but lseek(2) must succeed: its mode is that of a regular file, and head(1) moves
-	 * back in regular files.
+	 * A pipe or stream ignores the offset, but lseek(2) must succeed: its mode is that of a
+	 * regular file, and head(1) moves back in regular files.
 	 */
 	fi->noflush = (fi->flags & O_ACCMODE) == O_RDONLY;
 	if (n->row->view)
@@ -288,11 +311,13 @@ static void open_file(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 		file_close(f);
 }
 
-static void read_file(fuse_req_t req, fuse_ino_t ino, size_t size, off_t offset, struct fuse_file_info *fi)
+static void read_file(fuse_req_t req, fuse_ino_t ino, size_t size, off_t offset,
+		      struct fuse_file_info *fi)
 {
 	(void)ino;
 	/* Reads by a process say whose they are, for locks; those for the page cache do not. */
-	file_read(file_of(fi), req, (uint64_t)offset, size, fi->flags & O_NONBLOCK, !fi->lock_owner);
+	file_read(file_of(fi), req, (uint64_t)offset, size, fi->flags & O_NONBLOCK,
+		  !fi->lock_owner);
 }
 
 static void write_file(fuse_req_t req, fuse_ino_t ino, const char *buf, size_t size, off_t offset,
@@ -320,7 +345,8 @@ static void release_file(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *
 	fuse_reply_err(req, 0);
 }
 
-static void poll_file(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi, struct fuse_pollhandle *ph)
+static void poll_file(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi,
+		      struct fuse_pollhandle *ph)
 {
 	(void)ino;
 	fuse_reply_poll(req, file_poll(file_of(fi), ph));
@@ -353,10 +379,11 @@ struct page {
 	size_t size, used;
 };
 
-static bool put(struct page *p, const char *name, uint64_t ino, mode_t mode, size_t next)
+static bool put_direntry(struct page *p, const char *name, uint64_t ino, mode_t mode, size_t next)
 {
 	struct stat st = { .st_ino = ino, .st_mode = mode };
-	size_t n = fuse_add_direntry(p->req, p->buf + p->used, p->size - p->used, name, &st, (off_t)next);
+	size_t n = fuse_add_direntry(p->req, p->buf + p->used, p->size - p->used, name, &st,
+				     (off_t)next);
 
 	if (n > p->size - p->used)
 		return false;
@@ -366,11 +393,15 @@ static bool put(struct page *p, const char *name, uint64_t ino, mode_t mode, siz
 
 static bool put_entry(void *page, size_t i, const char *name, const struct entry *e)
 {
-	return put(page, name, e->ino, e->mode, i + 3);
+	return put_direntry(page, name, e->ino, e->mode, i + 3);
 }
 
-/* Offsets: 0 ".", 1 "..", then the entries from 2 on; what is given with an entry is where the next one is. */
-static void read_dir(fuse_req_t req, fuse_ino_t ino, size_t size, off_t offset, struct fuse_file_info *fi)
+/*
+ * Offsets: 0 ".", 1 "..", then the entries from 2 on; what is given with an entry is where the next
+ * one is.
+ */
+static void read_dir(fuse_req_t req, fuse_ino_t ino, size_t size, off_t offset,
+		     struct fuse_file_info *fi)
 {
 	struct page page = { .req = req, .buf = malloc(size), .size = size };
 	struct file *f = file_of(fi);
@@ -380,9 +411,9 @@ static void read_dir(fuse_req_t req, fuse_ino_t ino, size_t size, off_t offset, 
 
 	(void)ino;
 	if (!rc && offset < 1)
-		room = put(&page, ".", f->node->ino, S_IFDIR, 1);
+		room = put_direntry(&page, ".", f->node->ino, S_IFDIR, 1);
 	if (!rc && room && offset < 2)
-		room = put(&page, "..", up->ino, S_IFDIR, 2);
+		room = put_direntry(&page, "..", up->ino, S_IFDIR, 2);
 	if (!rc && room)
 		rc = file_list(f, offset < 2 ? 0 : (size_t)offset - 2, put_entry, &page);
 	if (rc)
@@ -393,7 +424,7 @@ static void read_dir(fuse_req_t req, fuse_ino_t ino, size_t size, off_t offset, 
 }
 
 const struct fuse_lowlevel_ops fuse_ops = {
-	.init = init,
+	.init = init_connection,
 	.lookup = lookup,
 	.forget = forget,
 	.forget_multi = forget_multi,
@@ -404,7 +435,7 @@ const struct fuse_lowlevel_ops fuse_ops = {
 	.unlink = remove_file,
 	.rmdir = remove_dir,
 	.symlink = make_symlink,
-	.rename = move,
+	.rename = rename_entry,
 	.link = make_link,
 	.create = create,
 	.open = open_file,

@@ -33,14 +33,17 @@ struct mount {
 	char device[24];        /* of the file system, as the mount table has it; "": not known */
 };
 
-static void report(enum fuse_log_level level, const char *fmt, va_list ap)
+static void log_libfuse(enum fuse_log_level level, const char *fmt, va_list ap)
 {
 	char line[512];
 	int n = vsnprintf(line, sizeof(line), fmt, ap);
 
 	while (n > 0 && n < (int)sizeof(line) && line[n - 1] == '\n')
 		line[--n] = 0;
-	say(level <= FUSE_LOG_ERR ? SAY_ERROR : level <= FUSE_LOG_NOTICE ? SAY_WARNING : SAY_DEBUG, "%s", line);
+	say(level <= FUSE_LOG_ERR      ? SAY_ERROR
+	    : level <= FUSE_LOG_NOTICE ? SAY_WARNING
+				       : SAY_DEBUG,
+	    "%s", line);
 }
 
 struct mount *mount_open(const char *path, const char *options, bool allow_other)
@@ -50,10 +53,12 @@ struct mount *mount_open(const char *path, const char *options, bool allow_other
 	struct mount_entry top;
 	char *opts = NULL;
 
-	fuse_set_log_func(report);
-	if (!m || asprintf(&opts, "subtype=trailfs,default_permissions%s%s%s", allow_other ? ",allow_other" : "",
-			   *options ? "," : "", options) < 0 ||
-	    fuse_opt_add_arg(&args, "trailfs") || fuse_opt_add_arg(&args, "-o") || fuse_opt_add_arg(&args, opts))
+	fuse_set_log_func(log_libfuse);
+	if (!m ||
+	    asprintf(&opts, "subtype=trailfs,default_permissions%s%s%s",
+		     allow_other ? ",allow_other" : "", *options ? "," : "", options) < 0 ||
+	    fuse_opt_add_arg(&args, "trailfs") || fuse_opt_add_arg(&args, "-o") ||
+	    fuse_opt_add_arg(&args, opts))
 		goto fail;
 	m->session = fuse_session_new(&args, &fuse_ops, sizeof(fuse_ops), NULL);
 	if (!m->session)
@@ -145,7 +150,8 @@ static void stop(struct mount *m)
 
 int mount_wait(struct mount *m, int signals, pid_t *sender)
 {
-	struct pollfd fds[] = { { .fd = signals, .events = POLLIN }, { .fd = m->ended, .events = POLLIN } };
+	struct pollfd fds[] = { { .fd = signals, .events = POLLIN },
+				{ .fd = m->ended, .events = POLLIN } };
 	struct signalfd_siginfo info = { 0 };
 
 	while (poll(fds, 2, -1) < 0)
@@ -162,19 +168,20 @@ const char *mount_device(const struct mount *m)
 }
 
 /*
- * Whether an unmount of the path would take away another mount than ours: ours was unmounted in this mount namespace (copies
- * of it elsewhere kept the daemon alive), or is below another one.
+ * Whether an unmount of the path would take away another mount than ours: ours was unmounted in
+ * this mount namespace (copies of it elsewhere kept the daemon alive), or is below another one.
  */
 static bool is_foreign(const struct mount *m)
 {
 	struct mount_entry top;
 
-	return m->path && m->device[0] && mounttable_find(0, m->path, NULL, &top) && strcmp(top.device, m->device) != 0;
+	return m->path && m->device[0] && mounttable_find(0, m->path, NULL, &top) &&
+	       strcmp(top.device, m->device) != 0;
 }
 
 /*
- * Ends the connection before fuse_session_unmount, which then unmounts nothing: it takes a descriptor that polls as
- * POLLERR, which a pipe without a reader does, for a mount that has gone.
+ * Ends the connection before fuse_session_unmount, which then unmounts nothing: it takes a
+ * descriptor that polls as POLLERR, which a pipe without a reader does, for a mount that has gone.
  */
 static void cut_connection(struct mount *m)
 {

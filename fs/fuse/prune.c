@@ -20,7 +20,7 @@ void prune_later(void)
 		helper_kick();
 }
 
-static bool wanted(const struct node *n)
+static bool is_stale(const struct node *n)
 {
 	return n->row == &app_row || node_removed(n);
 }
@@ -32,13 +32,13 @@ static bool app_ended(const char *pid)
 	return app_owner(fs.tracer, 0, pid, &uid) != 0;
 }
 
-static void look(void)
+static void drop_names(void)
 {
 	struct md_buf found = MD_BUF_INIT;
 	const char *p, *end;
 
 	/* What is below comes first: a directory is dropped only when nothing is in it. */
-	node_collect(wanted, &found);
+	node_collect(is_stale, &found);
 	p = found.data;
 	end = p + found.len;
 	while (p < end) {
@@ -58,7 +58,7 @@ int64_t prune(int64_t now)
 	if (now - last < PAUSE)
 		return last + PAUSE;
 	atomic_store(&noted, false);
-	look();
+	drop_names();
 	last = now;
 	return -1;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What the daemon uses of libfuse besides the operations (fuse_ops.c) and the mount (mount.c): late replies, and notes to the kernel.
+ * What the daemon uses of libfuse besides the operations (fuse_ops.c) and the mount (mount.c): late
+ * replies, and notes to the kernel.
  */
 #ifndef FS_FUSE_REPLY_H
 #define FS_FUSE_REPLY_H
@@ -21,8 +22,8 @@ void reply_data(struct fuse_req *req, const void *data, size_t size);
 void reply_error(struct fuse_req *req, int code);       /* a positive errno */
 
 /*
- * From now on calls interrupted(req, NULL) when the process of the request gets a signal; at once, if it had one. Call it once for a
- * request, with no lock held.
+ * From now on calls interrupted(req, NULL) when the process of the request gets a signal; at once,
+ * if it had one. Call it once for a request, with no lock held.
  */
 void reply_watch(struct fuse_req *req, void (*interrupted)(struct fuse_req *req, void *unused));
 bool reply_interrupted(struct fuse_req *req);
@@ -34,18 +35,21 @@ void poll_free(struct fuse_pollhandle *ph);     /* NULL is allowed */
 /* The session that the notes below go to. Call it before the first request. */
 void notify_use(struct fuse_session *session);
 /*
- * The kernel forgets a name in a directory. Waits for requests about the directory, so no thread that serves requests may call it.
+ * The kernel forgets a name in a directory. Waits for requests about the directory, so no thread
+ * that serves requests may call it.
  */
 void notify_forget_name(uint64_t parent, const char *name);
 /* The kernel forgets the attributes of a node. */
 void notify_forget_attr(uint64_t id);
 /*
- * Lets sendfile(2) fail on a node whose contents have no size, so that the program falls back to read(2).
+ * Lets sendfile(2) fail on a node whose contents have no size, so that the program falls back to
+ * read(2).
  *
- * Since Linux 6.5 sendfile(2) reads through the page cache even where a file was opened for direct I/O. So it takes pipe
- * and streams, whose size is 0, for empty, and text for as long as it was before the open. (busybox cat begins with
- * sendfile.) If the kernel believes in some size until it asks again, it asks for a page; file_read refuses that. This
- * function makes the kernel believe in a size of 1 TiB: it stores one byte there, which the kernel drops when the open returns.
+ * Since Linux 6.5 sendfile(2) reads through the page cache even where a file was opened for direct
+ * I/O. So it takes pipe and streams, whose size is 0, for empty, and text for as long as it was
+ * before the open. (busybox cat begins with sendfile.) If the kernel believes in some size until it
+ * asks again, it asks for a page; file_read refuses that. This function makes the kernel believe in
+ * a size of 1 TiB: it stores one byte there, which the kernel drops when the open returns.
  */
 void notify_size(uint64_t id);
 

@@ -35,13 +35,14 @@ struct waiter {
 	STAILQ_HEAD(, parked) queue;
 	struct fuse_pollhandle *ph;
 	unsigned refs;                  /* of the open file, and of each thread at work on it */
-	bool busy;                      /* a thread is calling the view: state, ahead and the two behind it are its own */
+	/* a thread is calling the view: it owns state and the ahead fields */
+	bool busy;
 	bool listed;
 	bool tick;                      /* data may come unannounced */
 	uint64_t round;
 	TAILQ_ENTRY(waiter) link;
 
-	/* What a poll read, for the next reads. Of whom made it busy. */
+	/* What a poll read, for the next reads. Owned by the thread that made it busy. */
 	char *ahead;
 	size_t ahead_at, ahead_len;
 	bool ahead_end;
@@ -49,14 +50,15 @@ struct waiter {
 
 static struct {
 	/*
-	 * Guards everything in this struct and the marked part of all waiters. Never held while calling a view, the tracer
-	 * or a reply: the tracer takes it inside its own locks (wait_changed).
+	 * Guards everything in this struct and the marked part of all waiters. Not held while a
+	 * view, the tracer or a reply is called.
 	 */
 	pthread_mutex_t lock;
 	TAILQ_HEAD(, waiter) waiters;   /* with something parked, or polled */
 	uint64_t round;
 	bool stop;
-	bool ticking;                   /* the helper has seen that some need ticks, and will come back in time */
+	/* the helper has seen that some need ticks, and will come back in time */
+	bool ticking;
 } wait = {
 	.lock = PTHREAD_MUTEX_INITIALIZER,
 	.waiters = TAILQ_HEAD_INITIALIZER(wait.waiters),
@@ -64,7 +66,7 @@ static struct {
 
 /* ---- one waiter; called with the lock ---- */
 
-static void list(struct waiter *w)
+static void list_waiter(struct waiter *w)
 {
 	if (!w->listed)
 		TAILQ_INSERT_TAIL(&wait.waiters, w, link);
@@ -88,7 +90,7 @@ static void set_tick(struct waiter *w, bool tick)
 		helper_kick();
 }
 
-static void destroy(struct waiter *w)
+static void destroy_waiter(struct waiter *w)
 {
 	if (w->view)
 		w->view->close(w->state);
@@ -102,15 +104,16 @@ static void unref_unlock(struct waiter *w)
 {
 	bool last = !--w->refs;
 
-	unlist_if_idle(w);      /* always so for the last: nothing is parked in a file that is closed */
+	/* always so for the last: nothing is parked in a file that is closed */
+	unlist_if_idle(w);
 	pthread_mutex_unlock(&wait.lock);
 	if (last)
-		destroy(w);
+		destroy_waiter(w);
 }
 
 /* ---- reading; by the thread that made it busy, without the lock ---- */
 
-static ssize_t take(struct waiter *w, uint64_t offset, void *buf, size_t size)
+static ssize_t take_data(struct waiter *w, uint64_t offset, void *buf, size_t size)
 {
 	size_t n = w->ahead_len - w->ahead_at;
 
@@ -142,11 +145,11 @@ static bool comes_unannounced(const struct waiter *w)
 }
 
 /* One parked read. Answers it and returns true, or false if it has to wait on. */
-static bool attempt(struct waiter *w, struct parked *p)
+static bool try_read(struct waiter *w, struct parked *p)
 {
 	size_t size = w->view->streams && p->size > MOST ? MOST : p->size;
 	char *buf = malloc(size ? size : 1);
-	ssize_t n = buf ? take(w, p->offset, buf, size) : -ENOMEM;
+	ssize_t n = buf ? take_data(w, p->offset, buf, size) : -ENOMEM;
 
 	if (n == -EAGAIN && !p->nonblock) {
 		free(buf);
@@ -160,8 +163,11 @@ static bool attempt(struct waiter *w, struct parked *p)
 	return true;
 }
 
-/* Tries the queue in order until one has to wait. With the lock, a reference and w not busy; so again at the end. */
-static void serve(struct waiter *w)
+/*
+ * Tries the queue in order until one has to wait. With the lock, a reference and w not busy; so
+ * again at the end.
+ */
+static void serve_queue(struct waiter *w)
 {
 	bool served = false;
 	struct parked *p;
@@ -172,9 +178,12 @@ static void serve(struct waiter *w)
 		STAILQ_REMOVE_HEAD(&w->queue, link);
 		w->busy = true;
 		pthread_mutex_unlock(&wait.lock);
-		/* Asked first: if the session starts after this, the change is announced after the attempt. */
+		/*
+		 * Asked first: if the session starts after this, the change is announced after the
+		 * attempt.
+		 */
 		tick = comes_unannounced(w);
-		done = attempt(w, p);
+		done = try_read(w, p);
 		pthread_mutex_lock(&wait.lock);
 		w->busy = false;
 		if (done) {
@@ -182,7 +191,7 @@ static void serve(struct waiter *w)
 			served = true;
 			continue;
 		}
-		/* While it was in nobody's queue a signal or wait_stop could not find it. */
+		/* It was in no queue: a signal or wait_stop could not find it. */
 		if (wait.stop || reply_interrupted(p->req)) {
 			bool stop = wait.stop;
 
@@ -198,21 +207,21 @@ static void serve(struct waiter *w)
 			continue;
 		}
 		STAILQ_INSERT_HEAD(&w->queue, p, link);
-		list(w);
+		list_waiter(w);
 		set_tick(w, tick);
 		break;
 	}
 	if (served && w->ph)
-		helper_kick();         /* a poll found it busy, perhaps */
+		helper_kick();         /* a poll may have found it busy */
 }
 
-/* Is there something to read? Reads ahead to find out. With the lock and a reference, as serve. */
+/* Is there something to read? Reads ahead to find out. With the lock and a reference, as serve_queue. */
 static bool readable(struct waiter *w)
 {
 	bool ready, tick;
 
 	if (w->busy || !STAILQ_EMPTY(&w->queue))
-		return false;   /* who reads comes first */
+		return false;   /* reads come first */
 	w->busy = true;
 	pthread_mutex_unlock(&wait.lock);
 	tick = comes_unannounced(w);
@@ -234,11 +243,11 @@ static bool readable(struct waiter *w)
 	w->busy = false;
 	set_tick(w, tick);
 	if (!STAILQ_EMPTY(&w->queue))
-		serve(w);       /* came meanwhile and found it busy */
+		serve_queue(w);       /* requests that found it busy */
 	return ready;
 }
 
-static bool changed(struct waiter *w)
+static bool has_changed(struct waiter *w)
 {
 	bool yes;
 
@@ -252,7 +261,7 @@ static unsigned poll_bits(struct waiter *w)
 {
 	if (w->view)
 		return readable(w) ? POLLIN | POLLRDNORM : 0;
-	return POLLIN | POLLRDNORM | (changed(w) ? POLLPRI | POLLERR : 0);
+	return POLLIN | POLLRDNORM | (has_changed(w) ? POLLPRI | POLLERR : 0);
 }
 
 /* ---- what an open file calls ---- */
@@ -324,12 +333,14 @@ static void interrupt(struct fuse_req *req, void *unused)
 	p = unpark(req);
 	pthread_mutex_unlock(&wait.lock);
 	if (!p)
-		return;         /* somebody is answering it, or will look at front_interrupted before parking it */
+		/* a thread is answering it, or will ask reply_interrupted before it parks it */
+		return;
 	free(p);
 	reply_error(req, EINTR);
 }
 
-void waiter_read(struct waiter *w, struct fuse_req *req, uint64_t offset, size_t size, bool nonblock)
+void waiter_read(struct waiter *w, struct fuse_req *req, uint64_t offset, size_t size,
+		 bool nonblock)
 {
 	struct parked *p = malloc(sizeof(*p));
 	int code = 0;
@@ -345,13 +356,13 @@ void waiter_read(struct waiter *w, struct fuse_req *req, uint64_t offset, size_t
 	pthread_mutex_lock(&wait.lock);
 	w->refs++;
 	if (nonblock && !w->busy && !STAILQ_EMPTY(&w->queue))
-		code = EAGAIN;  /* somebody waits already, so there is nothing */
+		code = EAGAIN;  /* a read is parked, so there is no data */
 	else if (!nonblock && reply_interrupted(req))
 		code = EINTR;   /* before it was in the queue; any later signal finds it there */
 	if (!code) {
 		STAILQ_INSERT_TAIL(&w->queue, p, link);
-		list(w);
-		serve(w);
+		list_waiter(w);
+		serve_queue(w);
 	}
 	unref_unlock(w);
 	if (code) {
@@ -370,7 +381,7 @@ unsigned waiter_poll(struct waiter *w, struct fuse_pollhandle *ph)
 	if (ph) {
 		old = w->ph;
 		w->ph = ph;
-		list(w);
+		list_waiter(w);
 	}
 	bits = poll_bits(w);
 	unref_unlock(w);
@@ -380,12 +391,12 @@ unsigned waiter_poll(struct waiter *w, struct fuse_pollhandle *ph)
 
 /* ---- the helper thread ---- */
 
-static void visit(struct waiter *w)
+static void visit_waiter(struct waiter *w)
 {
 	struct fuse_pollhandle *ph = NULL;
 
 	w->refs++;
-	serve(w);
+	serve_queue(w);
 	if (w->ph && (poll_bits(w) & ~(unsigned)(w->view ? 0 : POLLIN | POLLRDNORM))) {
 		ph = w->ph;
 		w->ph = NULL;
@@ -405,7 +416,7 @@ static void visit_all(void)
 		w->round = wait.round;
 		TAILQ_REMOVE(&wait.waiters, w, link);
 		TAILQ_INSERT_TAIL(&wait.waiters, w, link);
-		visit(w);
+		visit_waiter(w);
 	}
 	TAILQ_FOREACH(w, &wait.waiters, link)
 		wait.ticking = wait.ticking || w->tick;

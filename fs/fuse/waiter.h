@@ -2,15 +2,18 @@
 /*
  * Reads that have nothing to deliver yet, and polls.
  *
- * A read of a view (fs/tree/tree.h) that finds nothing is parked: it occupies no thread, only a struct parked. The helper
- * thread (fs/base/helper.c) tries parked reads again when the tracer announces a change, and every 20 ms while one is parked
- * whose data come without announcement (events of an active session). With nothing parked it sleeps without a time limit.
+ * A read of a view (fs/tree/tree.h) that finds nothing is parked: it occupies no thread, only a
+ * struct parked. The helper thread (fs/base/helper.c) tries parked reads again when the tracer
+ * announces a change, and every 20 ms while one is parked whose data come without announcement
+ * (events of an active session). With nothing parked it sleeps without a time limit.
  *
- * A view's functions are called by one thread at a time and without any lock: a thread that finds a waiter busy leaves its
- * request in the waiter's queue, and the busy thread serves it next. So order is kept and no thread waits.
+ * A view's functions are called by one thread at a time and without any lock: a thread that finds a
+ * waiter busy leaves its request in the waiter's queue, and the busy thread serves it next. So
+ * order is kept and no thread waits.
  *
- * Every parked read is answered exactly once: with data, with 0 at the end or when the mount ends, with EINTR when its
- * process gets a signal. The kernel closes no file before its reads are answered.
+ * Every parked read is answered exactly once: with data, with 0 at the end or when the mount ends,
+ * with EINTR when its process gets a signal. The kernel closes no file before its reads are
+ * answered.
  */
 #ifndef FS_FUSE_WAITER_H
 #define FS_FUSE_WAITER_H
@@ -25,7 +28,10 @@ struct node;
 struct view;
 struct waiter;
 
-/* Tries what is parked or polled. A part of the helper's work: returns when to be called again (helper_clock), or -1. */
+/*
+ * Tries what is parked or polled. A part of the helper's work: returns when to be called again
+ * (helper_clock), or -1.
+ */
 int64_t wait_look(void);
 /* Some read or poll waits. A change that happens before the call is seen by all that begin to wait after it. Any lock may be held. */
 bool wait_any(void);
@@ -36,8 +42,12 @@ void wait_stop(void);
 int waiter_open(const struct node *n, struct waiter **out);
 void waiter_close(struct waiter *w);
 /* Answers the request now or later. */
-void waiter_read(struct waiter *w, struct fuse_req *req, uint64_t offset, size_t size, bool nonblock);
-/* The poll bits that hold now. ph (may be NULL) is woken once when there may be more; owned from here on. */
+void waiter_read(struct waiter *w, struct fuse_req *req, uint64_t offset, size_t size,
+		 bool nonblock);
+/*
+ * The poll bits that hold now. ph (may be NULL) is woken once when there may be more; owned from
+ * here on.
+ */
 unsigned waiter_poll(struct waiter *w, struct fuse_pollhandle *ph);
 /* What a change will be measured against: as the contents that were just made show it. */
 void waiter_seen(struct waiter *w, uint64_t change);

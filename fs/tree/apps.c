@@ -22,7 +22,11 @@ static int attr(const struct node *n, const struct who *who, struct stat *st)
 static const struct row app_rows[] = {
 	{ .name = "comm", .mode = S_IFREG | 0400, .show = show, .arg = APP_COMM, .attr = attr },
 	{ .name = "uid", .mode = S_IFREG | 0400, .show = show, .arg = APP_UID, .attr = attr },
-	{ .name = "tracepoints", .mode = S_IFREG | 0400, .show = show, .arg = APP_TRACEPOINTS, .attr = attr },
+	{ .name = "tracepoints",
+	  .mode = S_IFREG | 0400,
+	  .show = show,
+	  .arg = APP_TRACEPOINTS,
+	  .attr = attr },
 	{ .name = "fields", .mode = S_IFREG | 0400, .show = show, .arg = APP_FIELDS, .attr = attr },
 	{ .name = "status", .mode = S_IFREG | 0400, .show = show, .arg = APP_STATUS, .attr = attr },
 	{ 0 }

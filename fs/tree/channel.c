@@ -35,12 +35,17 @@ int events_read(const struct node *n, const struct who *who, struct md_buf *out)
 	return events_show(n->session, domain_of(n), channel_of(n), out);
 }
 
-int events_write(const struct node *n, const struct who *who, const char *text, bool replace, struct tr_err *err)
+int events_write(const struct node *n, const struct who *who, const char *text, bool replace,
+		 struct tr_err *err)
 {
 	int rc = domain_refuses(n, who, err);
 
-	if (!rc && domain_of(n) == DOMAIN_KERNEL && events_name_files(text) && process_elsewhere(who))
-		rc = tr_fail(err, -EACCES, "a rule has a path, and whoever opened this file has ended, or has another root or mount namespace than trailfs");
+	if (!rc && domain_of(n) == DOMAIN_KERNEL && events_name_files(text) &&
+	    process_elsewhere(who))
+		rc = tr_fail(err, -EACCES,
+			     "a rule has a path, and the process that opened this file has ended, "
+			     "or has "
+			     "another root or mount namespace than trailfs");
 	return rc ? rc : events_store(n->session, domain_of(n), channel_of(n), text, replace, err);
 }
 
@@ -50,25 +55,31 @@ int contexts_read(const struct node *n, const struct who *who, struct md_buf *ou
 	return contexts_show(n->session, domain_of(n), channel_of(n), out);
 }
 
-int contexts_write(const struct node *n, const struct who *who, const char *text, bool replace, struct tr_err *err)
+int contexts_write(const struct node *n, const struct who *who, const char *text, bool replace,
+		   struct tr_err *err)
 {
 	int rc = domain_refuses(n, who, err);
 
-	return rc ? rc : contexts_store(n->session, domain_of(n), channel_of(n), text, replace, err);
+	return rc ? rc
+		  : contexts_store(n->session, domain_of(n), channel_of(n), text, replace, err);
 }
 
 static int show_attr(const struct node *n, const struct who *who, struct md_buf *out)
 {
 	(void)who;
-	return channel_show(n->session, domain_of(n), channel_of(n), (enum channel_attr)n->row->arg, out);
+	return channel_show(n->session, domain_of(n), channel_of(n), (enum channel_attr)n->row->arg,
+			    out);
 }
 
-static int store_attr(const struct node *n, const struct who *who, const char *text, bool replace, struct tr_err *err)
+static int store_attr(const struct node *n, const struct who *who, const char *text, bool replace,
+		      struct tr_err *err)
 {
 	int rc = domain_refuses(n, who, err);
 
 	(void)replace;
-	return rc ? rc : channel_store(n->session, domain_of(n), channel_of(n), (enum channel_attr)n->row->arg, text, err);
+	return rc ? rc
+		  : channel_store(n->session, domain_of(n), channel_of(n),
+				  (enum channel_attr)n->row->arg, text, err);
 }
 
 static int show_status(const struct node *n, const struct who *who, struct md_buf *out)
@@ -87,7 +98,8 @@ static const char *owner_of(const struct node *dir)
 
 static int stream_open(const struct node *n, void **state)
 {
-	return packet_stream_open(n->session, channel_of(n), owner_of(n->parent), n->name, (struct packet_stream **)state);
+	return packet_stream_open(n->session, channel_of(n), owner_of(n->parent), n->name,
+				  (struct packet_stream **)state);
 }
 
 static ssize_t stream_read(void *state, uint64_t offset, void *buf, size_t size)
@@ -107,7 +119,8 @@ static const struct view stream_view = {
 
 static const struct row stream_row = { .mode = S_IFREG | 0444, .view = &stream_view };
 
-static int find_stream(const struct node *dir, const char *name, const struct who *who, struct found *found)
+static int find_stream(const struct node *dir, const char *name, const struct who *who,
+		       struct found *found)
 {
 	struct md_buf names = MD_BUF_INIT;
 	int rc = owner_streams(dir->session, channel_of(dir), owner_of(dir), &names);
@@ -130,9 +143,12 @@ static void list_streams(const struct node *dir, const struct who *who, struct l
 	md_buf_deinit(&names);
 }
 
-static const struct row owner_row = { .mode = S_IFDIR | 0555, .find = find_stream, .list = list_streams };
+static const struct row owner_row = { .mode = S_IFDIR | 0555,
+				      .find = find_stream,
+				      .list = list_streams };
 
-static int find_owner(const struct node *dir, const char *name, const struct who *who, struct found *found)
+static int find_owner(const struct node *dir, const char *name, const struct who *who,
+		      struct found *found)
 {
 	struct md_buf names = MD_BUF_INIT;
 	int rc = owners_list(dir->session, channel_of(dir), &names);
@@ -158,9 +174,11 @@ static void list_owners(const struct node *dir, const struct who *who, struct li
 /* ---- the channel ---- */
 
 #define ATTR(file, which) \
-	{ .name = file, .mode = S_IFREG | 0666, .show = show_attr, .store = store_attr, .arg = which, .setting = true }
+	{ .name = file, .mode = S_IFREG | 0666, .show = show_attr, .store = store_attr, \
+	  .arg = which, .setting = true }
 #define CHOICE(file, which) \
-	{ .name = file, .mode = S_IFREG | 0666, .show = show_attr, .store = store_attr, .how = STORE_CHOICE, .arg = which, .setting = true }
+	{ .name = file, .mode = S_IFREG | 0666, .show = show_attr, .store = store_attr, \
+	  .how = STORE_CHOICE, .arg = which, .setting = true }
 #define LIST(file, reader, writer) \
 	{ .name = file, .mode = S_IFREG | 0666, .show = reader, .store = writer, .how = STORE_LIST, .setting = true }
 
@@ -201,7 +219,8 @@ static const struct row *row_of(const struct node *dir)
 	return domain_of(dir) == DOMAIN_KERNEL ? &kernel_channel_row : &channel_row;
 }
 
-int channels_find(const struct node *dir, const char *name, const struct who *who, struct found *found)
+int channels_find(const struct node *dir, const char *name, const struct who *who,
+		  struct found *found)
 {
 	(void)who;
 	found->row = row_of(dir);
@@ -218,7 +237,8 @@ void channels_each(const struct node *dir, const struct who *who, struct listing
 	md_buf_deinit(&names);
 }
 
-int channels_make(const struct node *dir, const char *name, const struct who *who, struct tr_err *err)
+int channels_make(const struct node *dir, const char *name, const struct who *who,
+		  struct tr_err *err)
 {
 	int rc = words_name(name, CHANNEL_NAME_MOST, err);
 
@@ -227,7 +247,8 @@ int channels_make(const struct node *dir, const char *name, const struct who *wh
 	return rc ? rc : channel_create(dir->session, domain_of(dir), name, err);
 }
 
-int channels_remove(const struct node *dir, const char *name, const struct who *who, struct tr_err *err)
+int channels_remove(const struct node *dir, const char *name, const struct who *who,
+		    struct tr_err *err)
 {
 	int rc = domain_refuses(dir, who, err);
 

@@ -12,7 +12,10 @@
 #define PER_USER 32
 #define IN_ALL 512
 
-/* Where it happened. Not the session itself: an entry neither keeps it alive nor is found in its successor of that name. */
+/*
+ * Where it happened. Not the session itself: an entry neither keeps it alive nor is found in its
+ * successor of that name.
+ */
 struct place {
 	int64_t created;        /* 0: outside sessions */
 	char session[256];
@@ -60,7 +63,10 @@ static void unlink_at(struct failure **at)
 	free(f);
 }
 
-/* Takes out the oldest entry of the user (any user's: NULL) in the place (anywhere: NULL) if there are `most` of them. */
+/*
+ * Takes out the oldest entry of the user (any user's: NULL) in the place (anywhere: NULL) if there
+ * are `most` of them.
+ */
 static void make_room(const uid_t *uid, const struct place *place, unsigned most)
 {
 	struct failure **oldest = NULL;
@@ -89,7 +95,7 @@ static void clear(const struct place *place, uid_t uid, uint64_t most)
 	}
 }
 
-static void add(struct failure *f)
+static void add_failure(struct failure *f)
 {
 	struct failure **at = &errors.first;
 
@@ -102,7 +108,10 @@ static void add(struct failure *f)
 	f->number = ++errors.count;
 }
 
-/* The caret stands below the character it is about as a terminal shows the line, that is, after escaping. */
+/*
+ * The caret stands below the character it is about as a terminal shows the line, that is, after
+ * escaping.
+ */
 static void print(struct md_buf *out, const char *what, int rc, const struct tr_err *err)
 {
 	words_clean(out, what, strlen(what));
@@ -141,7 +150,8 @@ static struct failure *failure_new(const struct place *place, uid_t uid, struct 
 	return f;
 }
 
-void errors_result(const struct node *n, const char *what, const struct who *who, uint64_t since, int rc, const struct tr_err *err)
+void errors_result(const struct node *n, const char *what, const struct who *who, uint64_t since,
+		   int rc, const struct tr_err *err)
 {
 	struct md_buf text = MD_BUF_INIT;
 	struct failure *f = NULL;
@@ -157,7 +167,7 @@ void errors_result(const struct node *n, const char *what, const struct who *who
 	if (rc >= 0)
 		clear(&place, who->uid, since);
 	else if (f)
-		add(f);
+		add_failure(f);
 	pthread_mutex_unlock(&errors.lock);
 }
 
@@ -168,7 +178,8 @@ int errors_show(const struct node *n, const struct who *who, struct md_buf *out)
 	place_of(n, &place);
 	pthread_mutex_lock(&errors.lock);
 	for (struct failure *f = errors.first; f; f = f->next)
-		if (same_place(&f->place, &place) && (n->session || !who->uid || f->uid == who->uid))
+		if (same_place(&f->place, &place) &&
+		    (n->session || !who->uid || f->uid == who->uid))
 			md_buf_puts(out, f->text);
 	pthread_mutex_unlock(&errors.lock);
 	if (n->session)
@@ -189,7 +200,7 @@ void errors_happened(const char *session, int64_t created, uid_t owner, const ch
 	md_buf_deinit(&text);
 	pthread_mutex_lock(&errors.lock);
 	if (f)
-		add(f);
+		add_failure(f);
 	pthread_mutex_unlock(&errors.lock);
 }
 

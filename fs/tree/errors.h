@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The `error` files: the last failures in a session, or outside any, by the user that caused them. An entry goes when the
- * same user's next write, mkdir or rmdir in the same place succeeds, unless it is newer than the beginning of that. Bounded
- * per user and in all, so that no one can make the daemon grow or push out what others need to read.
+ * The `error` files: the last failures in a session, or outside any, by the user that caused them.
+ * An entry goes when the same user's next write, mkdir or rmdir in the same place succeeds, unless
+ * it is newer than the beginning of that. Bounded per user and in all, so that no one can make the
+ * daemon grow or push out what others need to read.
  */
 #ifndef FS_TREE_ERRORS_H
 #define FS_TREE_ERRORS_H
@@ -10,14 +11,22 @@
 #include "fs/tree/tree.h"
 
 /*
- * Takes down how an action on (or in) n ended. rc: 0 or -errno. what: the file's name, or the action's, as the text begins
- * with. since: errors_count() when the action began: what went wrong during a successful action, for instance in the copy of a
- * snapshot that it took, stays. err: the explanation; without a sentence, errno's own text stands in.
+ * Takes down how an action on (or in) n ended. rc: 0 or -errno. what: the file's name, or the
+ * action's, as the text begins with. since: errors_count() when the action began: what went wrong
+ * during a successful action, for instance in the copy of a snapshot that it took, stays. err: the
+ * explanation; without a sentence, errno's own text stands in.
  */
-void errors_result(const struct node *n, const char *what, const struct who *who, uint64_t since, int rc, const struct tr_err *err);
-/* The contents of the error file n, as who may see them: in a session all, in the root one's own and root's everything. */
+void errors_result(const struct node *n, const char *what, const struct who *who, uint64_t since,
+		   int rc, const struct tr_err *err);
+/*
+ * The contents of the error file n, as who may see them: in a session all, in the root one's own
+ * and root's everything.
+ */
 int errors_show(const struct node *n, const struct who *who, struct md_buf *out);
-/* Something went wrong in a session without anybody's doing: an entry of its owner. created: as in session_info. */
+/*
+ * Adds an entry for a failure in a session that no request caused. It belongs to the session's
+ * owner. created: as in session_info.
+ */
 void errors_happened(const char *session, int64_t created, uid_t owner, const char *sentence);
 /* How many there were since the daemon began. */
 uint64_t errors_count(void);

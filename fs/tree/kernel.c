@@ -22,12 +22,14 @@ static int show_list(const struct node *n, const struct who *who, struct md_buf 
 
 static int show_fields(const struct node *n, const struct who *who, struct md_buf *out)
 {
-	return may(who) ? available_kernel_fields(fs.tracer, n->parent->name, n->name, out) : -EACCES;
+	return may(who) ? available_kernel_fields(fs.tracer, n->parent->name, n->name, out)
+			: -EACCES;
 }
 
 static const struct row event_row = { .mode = S_IFREG | 0444, .show = show_fields };
 
-static int find_event(const struct node *dir, const char *name, const struct who *who, struct found *found)
+static int find_event(const struct node *dir, const char *name, const struct who *who,
+		      struct found *found)
 {
 	found->row = &event_row;
 	if (!may(who))
@@ -45,9 +47,12 @@ static void list_events(const struct node *dir, const struct who *who, struct li
 	md_buf_deinit(&names);
 }
 
-static const struct row system_row = { .mode = S_IFDIR | 0555, .find = find_event, .list = list_events };
+static const struct row system_row = { .mode = S_IFDIR | 0555,
+				       .find = find_event,
+				       .list = list_events };
 
-static int find_system(const struct node *dir, const char *name, const struct who *who, struct found *found)
+static int find_system(const struct node *dir, const char *name, const struct who *who,
+		       struct found *found)
 {
 	(void)dir;
 	found->row = &system_row;
@@ -68,9 +73,12 @@ static void list_systems(const struct node *dir, const struct who *who, struct l
 }
 
 /* Only where it makes a difference */
-static const struct row probes_row = { .mode = S_IFREG | 0444, .show = show_list, .arg = KERNEL_PROBES };
+static const struct row probes_row = { .mode = S_IFREG | 0444,
+				       .show = show_list,
+				       .arg = KERNEL_PROBES };
 
-static int find_probes(const struct node *dir, const char *name, const struct who *who, struct found *found)
+static int find_probes(const struct node *dir, const char *name, const struct who *who,
+		       struct found *found)
 {
 	(void)dir, (void)who;
 	found->row = &probes_row;
@@ -86,10 +94,15 @@ static void list_probes(const struct node *dir, const struct who *who, struct li
 
 static const struct row rows[] = {
 	{ .name = "events", .mode = S_IFDIR | 0555, .find = find_system, .list = list_systems },
-	{ .name = "tracepoints", .mode = S_IFREG | 0444, .show = show_list, .arg = KERNEL_TRACEPOINTS },
+	{ .name = "tracepoints",
+	  .mode = S_IFREG | 0444,
+	  .show = show_list,
+	  .arg = KERNEL_TRACEPOINTS },
 	{ .name = "syscalls", .mode = S_IFREG | 0444, .show = show_list, .arg = KERNEL_SYSCALLS },
 	{ .name = "contexts", .mode = S_IFREG | 0444, .show = show_list, .arg = KERNEL_CONTEXTS },
 	{ 0 }
 };
 
-const struct row available_kernel_row = { .mode = S_IFDIR | 0555, .rows = rows, .find = find_probes, .list = list_probes };
+const struct row available_kernel_row = {
+	.mode = S_IFDIR | 0555, .rows = rows, .find = find_probes, .list = list_probes
+};

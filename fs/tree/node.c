@@ -11,7 +11,8 @@
 #define BUCKETS 1024    /* a power of two */
 
 static struct {
-	pthread_mutex_t lock;           /* guards both tables, counts and `removed` of all nodes, and next_serial */
+	/* guards both tables, counts and `removed` of all nodes, and next_serial */
+	pthread_mutex_t lock;
 	struct node *ids[BUCKETS];
 	struct node *names[BUCKETS];    /* without those that node_unname took out */
 	struct node *root;
@@ -67,7 +68,7 @@ static struct node *by_name(const struct node *parent, const char *name, uint64_
 	return n;
 }
 
-static struct node *make(struct node *parent, const char *name, const struct found *found)
+static struct node *make_node(struct node *parent, const char *name, const struct found *found)
 {
 	size_t len = strlen(name) + 1;
 	struct node *n = calloc(1, sizeof(*n) + len);
@@ -116,7 +117,10 @@ static void dispose(struct node *n)
 	free(n);
 }
 
-/* Takes n out of the tables if nothing holds it, and so on upwards; returns the chain of what to dispose, by next_id. */
+/*
+ * Takes n out of the tables if nothing holds it, and so on upwards; returns the chain of what to
+ * dispose, by next_id.
+ */
 static struct node *reap(struct node *n)
 {
 	struct node *dead = NULL;
@@ -148,7 +152,7 @@ int node_init(const struct row *root)
 {
 	struct found found = { .row = root };
 
-	table.root = make(NULL, "", &found);
+	table.root = make_node(NULL, "", &found);
 	if (!table.root)
 		return -1;
 	table.root->lookups = 1;
@@ -181,7 +185,7 @@ struct node *node_enter(struct node *parent, const char *name, struct found *fou
 	pthread_mutex_lock(&table.lock);
 	n = by_name(parent, name, found->tag);
 	if (!n) {
-		n = make(parent, name, found);
+		n = make_node(parent, name, found);
 		if (n) {
 			struct node **bucket = name_bucket(parent, name);
 
@@ -258,7 +262,7 @@ static int younger_first(const void *a, const void *b)
 	return (*x)->id < (*y)->id ? 1 : -1;
 }
 
-static void copy(const struct node *n, struct md_buf *out)
+static void copy_name(const struct node *n, struct md_buf *out)
 {
 	size_t len = strlen(n->name) + 1, size = sizeof(struct node_name) + len;
 	struct node_name *to;
@@ -289,7 +293,7 @@ void node_collect(bool (*wanted)(const struct node *n), struct md_buf *out)
 	if (count)
 		qsort(list, count, sizeof(*list), younger_first);
 	for (size_t i = 0; i < count; i++)
-		copy(list[i], out);
+		copy_name(list[i], out);
 	pthread_mutex_unlock(&table.lock);
 	md_buf_deinit(&nodes);
 }

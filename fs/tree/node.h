@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The nodes that the kernel knows at the moment: which row of the tree an inode number stands for, and which objects it is
- * about. A node lives while the kernel remembers it (its lookup count) or a child of it lives.
+ * The nodes that the kernel knows at the moment: which row of the tree an inode number stands for,
+ * and which objects it is about. A node lives while the kernel remembers it (its lookup count) or a
+ * child of it lives.
  *
- * Two nodes never have the same id, in all the time of a mount: a session or channel that is made again under the name of
- * a removed one is another node, and whoever sits in the old one stays there. st_ino is another number: it comes from
- * the path, so that it is the same again after the kernel has forgotten the node.
+ * Two nodes never have the same id, in all the time of a mount: a session or channel that is made
+ * again under the name of a removed one is another node, and a process whose current directory is
+ * the old one stays there. st_ino is another number: it comes from the path, so that it is the same
+ * again after the kernel has forgotten the node.
  *
- * A node passed to a function stays valid during that call because the kernel forgets no inode that a request or an open
- * file is about.
+ * A node passed to a function stays valid during that call because the kernel forgets no inode that
+ * a request or an open file is about.
  */
 #ifndef FS_TREE_NODE_H
 #define FS_TREE_NODE_H
@@ -30,7 +32,8 @@ struct node {
 	uint64_t ino;                   /* st_ino */
 	struct node *parent;            /* NULL: the root */
 	const struct row *row;
-	struct session *session;        /* NULL outside sessions; its node and those below have it */
+	/* NULL outside sessions; its node and those below have it */
+	struct session *session;
 	struct slot *slot;              /* of a file in trace/: the moment it shows, else NULL */
 	size_t index;                   /* its number in the moment */
 	uint64_t tag;                   /* see struct found */
@@ -44,13 +47,17 @@ struct node {
 	char name[];
 };
 
-/* What a name in a directory leads to. Owns references until node_enter took them over, or found_drop. */
+/*
+ * What a name in a directory leads to. Owns references until node_enter took them over, or
+ * found_drop.
+ */
 struct found {
 	const struct row *row;
 	struct session *session;
 	struct slot *slot;
 	size_t index;
-	uint64_t tag;                   /* tells apart things that have one name after or beside each other */
+	/* tells apart things that have one name after or beside each other */
+	uint64_t tag;
 	uint64_t salt;                  /* the same for st_ino: must survive the node */
 };
 
@@ -58,7 +65,10 @@ int node_init(const struct row *root);
 /* Frees all nodes, whatever the kernel still knows. */
 void node_deinit(void);
 struct node *node_by_id(uint64_t id);   /* NULL if there is none */
-/* The node of what was found, made if need be; its lookup count grows by one. Takes what found owns. NULL: no memory. */
+/*
+ * The node of what was found, made if need be; its lookup count grows by one. Takes what found
+ * owns. NULL: no memory.
+ */
 struct node *node_enter(struct node *parent, const char *name, struct found *found);
 /* One lookup more, until node_forget: for those who look at a node outside a request about it. */
 void node_hold(const struct node *n);
@@ -74,7 +84,10 @@ struct node_name {
 	char name[];
 };
 
-/* Collects struct node_name of all wanted nodes, children before their parents. wanted must only look at the node. */
+/*
+ * Collects struct node_name of all wanted nodes, children before their parents. wanted must only
+ * look at the node.
+ */
 void node_collect(bool (*wanted)(const struct node *n), struct md_buf *out);
 /* The ids of all nodes of a session, uint64_t each. */
 void node_ids(const struct session *s, struct md_buf *out);

@@ -55,7 +55,8 @@ static int show_status(const struct node *n, const struct who *who, struct md_bu
 
 /* Calls fn for each line that is not empty, until one fails. */
 static int each_line(const char *text, const struct log_writer *who,
-		     int (*fn)(const struct log_writer *, const char *, size_t, struct tr_err *), struct tr_err *err)
+		     int (*fn)(const struct log_writer *, const char *, size_t, struct tr_err *),
+		     struct tr_err *err)
 {
 	for (int line = 1; *text; line++) {
 		size_t n = strcspn(text, "\n");
@@ -70,11 +71,14 @@ static int each_line(const char *text, const struct log_writer *who,
 	return 0;
 }
 
-static int check_message(const struct log_writer *who, const char *line, size_t n, struct tr_err *err)
+static int check_message(const struct log_writer *who, const char *line, size_t n,
+			 struct tr_err *err)
 {
 	(void)who;
-	return n <= LOG_LINE_MOST ? 0 :
-		tr_fail_at(err, -EINVAL, line, -1, "a message has at most %d bytes, this one has %zu", LOG_LINE_MOST, n);
+	return n <= LOG_LINE_MOST ? 0
+				  : tr_fail_at(err, -EINVAL, line, -1,
+					       "a message has at most %d bytes, this one has %zu",
+					       LOG_LINE_MOST, n);
 }
 
 static int log_message(const struct log_writer *who, const char *line, size_t n, struct tr_err *err)
@@ -82,7 +86,8 @@ static int log_message(const struct log_writer *who, const char *line, size_t n,
 	return tracer_log(fs.tracer, who, line, n, err);
 }
 
-static int store_log(const struct node *n, const struct who *who, const char *text, bool replace, struct tr_err *err)
+static int store_log(const struct node *n, const struct who *who, const char *text, bool replace,
+		     struct tr_err *err)
 {
 	struct log_writer writer = { .uid = who->uid, .gid = who->gid, .tid = (uint32_t)who->pid };
 	struct process process;
@@ -108,7 +113,8 @@ static int show_contexts(const struct node *n, const struct who *who, struct md_
 	return 0;
 }
 
-static int find_session(const struct node *dir, const char *name, const struct who *who, struct found *found)
+static int find_session(const struct node *dir, const char *name, const struct who *who,
+			struct found *found)
 {
 	struct session *s = session_get(fs.tracer, name);
 	struct session_info info;
@@ -117,8 +123,14 @@ static int find_session(const struct node *dir, const char *name, const struct w
 	if (!s)
 		return -ENOENT;
 	session_info(s, &info);
-	/* The address is no other session's while a node has it; the time of birth is what stays the same for st_ino. */
-	*found = (struct found){ .row = &session_row, .session = s, .tag = (uintptr_t)s, .salt = (uint64_t)info.created };
+	/*
+	 * The address is no other session's while a node has it; the time of birth is what stays
+	 * the same for st_ino.
+	 */
+	*found = (struct found){ .row = &session_row,
+				 .session = s,
+				 .tag = (uintptr_t)s,
+				 .salt = (uint64_t)info.created };
 	return 0;
 }
 
@@ -137,7 +149,8 @@ static void list_sessions(const struct node *dir, const struct who *who, struct 
 	md_buf_deinit(&names);
 }
 
-static int make_session(const struct node *dir, const char *name, const struct who *who, struct tr_err *err)
+static int make_session(const struct node *dir, const char *name, const struct who *who,
+			struct tr_err *err)
 {
 	int rc = words_name(name, SESSION_NAME_MOST, err);
 
@@ -145,11 +158,14 @@ static int make_session(const struct node *dir, const char *name, const struct w
 	if (rc)
 		return rc;
 	if (fs.uid && who->uid != fs.uid)
-		return tr_fail(err, -EPERM, "this is the mount of user %u, who alone makes sessions here", (unsigned)fs.uid);
+		return tr_fail(err, -EPERM,
+			       "this is the mount of user %u, who alone makes sessions here",
+			       (unsigned)fs.uid);
 	return session_create(fs.tracer, name, who->uid, who->gid, err);
 }
 
-static int remove_session(const struct node *dir, const char *name, const struct who *who, struct tr_err *err)
+static int remove_session(const struct node *dir, const char *name, const struct who *who,
+			  struct tr_err *err)
 {
 	(void)dir, (void)who;
 	return session_destroy(fs.tracer, name, err);
@@ -158,13 +174,18 @@ static int remove_session(const struct node *dir, const char *name, const struct
 static int sessions_attr(const struct node *n, const struct who *who, struct stat *st)
 {
 	(void)n, (void)who;
-	/* Root's mount is everybody's: as in /tmp, all may make sessions but remove only their own. */
+	/*
+	 * Root's mount is everybody's: as in /tmp, all may make sessions but remove only their own.
+	 */
 	st->st_mode = S_IFDIR | (fs.uid ? 0755 : 01777);
 	return 0;
 }
 
 static const struct row available_user_rows[] = {
-	{ .name = "tracepoints", .mode = S_IFREG | 0444, .show = show_tracepoints, .arg = APP_TRACEPOINTS },
+	{ .name = "tracepoints",
+	  .mode = S_IFREG | 0444,
+	  .show = show_tracepoints,
+	  .arg = APP_TRACEPOINTS },
 	{ .name = "fields", .mode = S_IFREG | 0444, .show = show_tracepoints, .arg = APP_FIELDS },
 	{ .name = "contexts", .mode = S_IFREG | 0444, .show = show_contexts },
 	{ 0 }
@@ -175,8 +196,12 @@ static const struct row available_rows[] = {
 	{ 0 }
 };
 
-/* kernel/ is there where the daemon may trace the kernel at all; who may look into it is another question. */
-static int find_available(const struct node *dir, const char *name, const struct who *who, struct found *found)
+/*
+ * kernel/ is there where the daemon may trace the kernel at all; who may look into it is another
+ * question.
+ */
+static int find_available(const struct node *dir, const char *name, const struct who *who,
+			  struct found *found)
 {
 	(void)dir, (void)who;
 	found->row = &available_kernel_row;
@@ -196,12 +221,28 @@ static const struct row root_rows[] = {
 	{ .name = "status", .mode = S_IFREG | 0444, .show = show_status, .change = status_change },
 	{ .name = "error", .mode = S_IFREG | 0444, .show = errors_show },
 	{ .name = "log", .mode = S_IFREG | 0222, .store = store_log, .how = STORE_RAW },
-	{ .name = "available", .mode = S_IFDIR | 0555, .rows = available_rows, .find = find_available, .list = list_available },
+	{ .name = "available",
+	  .mode = S_IFDIR | 0555,
+	  .rows = available_rows,
+	  .find = find_available,
+	  .list = list_available },
 	{ .name = "apps", .mode = S_IFDIR | 0555, .find = apps_find, .list = apps_each },
-	{ .name = "sessions", .mode = S_IFDIR | 01777, .find = find_session, .list = list_sessions,
-	  .make = make_session, .remove = remove_session, .attr = sessions_attr, .lasting = true },
-	{ .name = "triggers", .mode = S_IFDIR | 01777, .find = triggers_find, .list = triggers_each,
-	  .make = triggers_make, .remove = triggers_remove, .attr = sessions_attr, .lasting = true },
+	{ .name = "sessions",
+	  .mode = S_IFDIR | 01777,
+	  .find = find_session,
+	  .list = list_sessions,
+	  .make = make_session,
+	  .remove = remove_session,
+	  .attr = sessions_attr,
+	  .lasting = true },
+	{ .name = "triggers",
+	  .mode = S_IFDIR | 01777,
+	  .find = triggers_find,
+	  .list = triggers_each,
+	  .make = triggers_make,
+	  .remove = triggers_remove,
+	  .attr = sessions_attr,
+	  .lasting = true },
 	{ 0 }
 };
 

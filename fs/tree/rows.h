@@ -13,29 +13,34 @@ extern const char readme[];
 /* The daemon's own status changed. */
 void root_changed(void);
 
-/* tree_apps.c, for the directory apps/. */
+/* apps.c, for the directory apps/. */
 extern const struct row app_row;
 int apps_find(const struct node *dir, const char *name, const struct who *who, struct found *found);
 void apps_each(const struct node *dir, const struct who *who, struct listing *out);
 
-/* tree_channel.c, for user/ and kernel/ of a session. */
+/* channel.c, for user/ and kernel/ of a session. */
 extern const struct row channel_row, kernel_channel_row;
 /* tree_session.c: kernel/, by which what is below knows its domain, and user/, for config.c. */
 extern const struct row kernel_row, user_row, archives_row;
 /* 0, or why this user may not change things in this domain. */
 int domain_refuses(const struct node *n, const struct who *who, struct tr_err *err);
-/* tree_kernel.c: available/kernel/. */
+/* kernel.c: available/kernel/. */
 extern const struct row available_kernel_row;
-int channels_find(const struct node *dir, const char *name, const struct who *who, struct found *found);
+int channels_find(const struct node *dir, const char *name, const struct who *who,
+		  struct found *found);
 void channels_each(const struct node *dir, const struct who *who, struct listing *out);
-int channels_make(const struct node *dir, const char *name, const struct who *who, struct tr_err *err);
-int channels_remove(const struct node *dir, const char *name, const struct who *who, struct tr_err *err);
+int channels_make(const struct node *dir, const char *name, const struct who *who,
+		  struct tr_err *err);
+int channels_remove(const struct node *dir, const char *name, const struct who *who,
+		    struct tr_err *err);
 /* `events` of a channel, or of user/ and kernel/ themselves. */
 int events_read(const struct node *n, const struct who *who, struct md_buf *out);
-int events_write(const struct node *n, const struct who *who, const char *text, bool replace, struct tr_err *err);
-/* `contexts`, likewise. */
+int events_write(const struct node *n, const struct who *who, const char *text, bool replace,
+		 struct tr_err *err);
+/* `contexts` of the same. */
 int contexts_read(const struct node *n, const struct who *who, struct md_buf *out);
-int contexts_write(const struct node *n, const struct who *who, const char *text, bool replace, struct tr_err *err);
+int contexts_write(const struct node *n, const struct who *who, const char *text, bool replace,
+		   struct tr_err *err);
 
 /* trigger.c, for triggers/. */
 extern const struct row trigger_row;
@@ -51,9 +56,9 @@ struct trigger *trigger_of(const struct node *n);
 int trigger_node_chmod(const struct node *n, mode_t mode);
 int trigger_node_chown(const struct node *n, uid_t uid, gid_t gid);
 
-/* tree_session.c: a directory in snapshots/. Its tag is the time it was made. */
+/* session.c: a directory in snapshots/. Its tag is the time it was made. */
 extern const struct row snapshot_row;
-/* tree_session.c: a number that grows with each change of the session's state. */
+/* session.c: a number that grows with each change of the session's state. */
 uint64_t session_change(const struct node *n);
 
 #endif

@@ -27,7 +27,8 @@ static int show_verbs(const struct node *n, const struct who *who, struct md_buf
 	return 0;
 }
 
-static int store_verbs(const struct node *n, const struct who *who, const char *text, bool replace, struct tr_err *err)
+static int store_verbs(const struct node *n, const struct who *who, const char *text, bool replace,
+		       struct tr_err *err)
 {
 	(void)who, (void)replace;
 	return session_control(n->session, text, err);
@@ -47,7 +48,8 @@ struct change_wait {
 	uint64_t seen;
 	struct md_buf text;     /* being delivered */
 	size_t at;
-	bool ended;             /* its end was delivered, too: the next read waits for the next change */
+	/* its end was delivered, too: the next read waits for the next change */
+	bool ended;
 };
 
 static int wait_open(const struct node *n, void **state)
@@ -146,7 +148,9 @@ static void pipe_view_close(void *state)
 	pipe_close(state);
 }
 
-static const struct view text_view = { .open = text_view_open, .read = text_view_read, .close = text_view_close };
+static const struct view text_view = { .open = text_view_open,
+				       .read = text_view_read,
+				       .close = text_view_close };
 
 static const struct view pipe_view = {
 	.open = pipe_view_open, .read = pipe_view_read, .close = pipe_view_close, .streams = true,
@@ -154,7 +158,8 @@ static const struct view pipe_view = {
 
 /* ---- snapshots ---- */
 
-static int find_snapshot(const struct node *dir, const char *name, const struct who *who, struct found *found)
+static int find_snapshot(const struct node *dir, const char *name, const struct who *who,
+			 struct found *found)
 {
 	struct trace_image *m;
 	int64_t created;
@@ -164,7 +169,9 @@ static int find_snapshot(const struct node *dir, const char *name, const struct 
 	if (rc)
 		return rc;
 	image_put(m);
-	*found = (struct found){ .row = &snapshot_row, .tag = (uint64_t)created, .salt = (uint64_t)created };
+	*found = (struct found){ .row = &snapshot_row,
+				 .tag = (uint64_t)created,
+				 .salt = (uint64_t)created };
 	return 0;
 }
 
@@ -180,7 +187,8 @@ static void list_snapshots(const struct node *dir, const struct who *who, struct
 	md_buf_deinit(&names);
 }
 
-static int make_snapshot(const struct node *dir, const char *name, const struct who *who, struct tr_err *err)
+static int make_snapshot(const struct node *dir, const char *name, const struct who *who,
+			 struct tr_err *err)
 {
 	int rc = words_name(name, SNAPSHOT_NAME_MAX, err);
 
@@ -188,7 +196,8 @@ static int make_snapshot(const struct node *dir, const char *name, const struct 
 	return rc ? rc : snapshot_create(dir->session, name, err);
 }
 
-static int remove_snapshot(const struct node *dir, const char *name, const struct who *who, struct tr_err *err)
+static int remove_snapshot(const struct node *dir, const char *name, const struct who *who,
+			   struct tr_err *err)
 {
 	(void)who;
 	return snapshot_destroy(dir->session, name, err);
@@ -203,7 +212,9 @@ static int snapshot_attr(const struct node *n, const struct who *who, struct sta
 	return 0;
 }
 
-const struct row snapshot_row = { .mode = S_IFDIR | 0555, .find = tracedir_find, .list = tracedir_list, .attr = snapshot_attr };
+const struct row snapshot_row = {
+	.mode = S_IFDIR | 0555, .find = tracedir_find, .list = tracedir_list, .attr = snapshot_attr
+};
 
 /* ---- settings ---- */
 
@@ -213,14 +224,16 @@ static int show_attr(const struct node *n, const struct who *who, struct md_buf 
 	return session_show(n->session, (enum session_attr)n->row->arg, out);
 }
 
-static int store_attr(const struct node *n, const struct who *who, const char *text, bool replace, struct tr_err *err)
+static int store_attr(const struct node *n, const struct who *who, const char *text, bool replace,
+		      struct tr_err *err)
 {
 	(void)who, (void)replace;
 	return session_store(n->session, (enum session_attr)n->row->arg, text, err);
 }
 
 /* Unlike other values, it may be empty. */
-static int store_output(const struct node *n, const struct who *who, const char *text, bool replace, struct tr_err *err)
+static int store_output(const struct node *n, const struct who *who, const char *text, bool replace,
+			struct tr_err *err)
 {
 	char *copy = strdup(text), *word = copy;
 	int line, rc = copy ? 0 : -ENOMEM;
@@ -235,7 +248,9 @@ static int store_output(const struct node *n, const struct who *who, const char 
 		*copy = 0;
 	/* A path means to the daemon what it means to who wrote it. */
 	if (!rc && word[0] == '/' && process_elsewhere(who))
-		rc = tr_fail_at(err, -EACCES, word, 0, "you are in another mount namespace or root directory than the daemon");
+		rc = tr_fail_at(
+			err, -EACCES, word, 0,
+			"you are in another mount namespace or root directory than the daemon");
 	if (!rc)
 		rc = session_store(n->session, SESSION_OUTPUT, word, err);
 	free(copy);
@@ -256,7 +271,8 @@ static int read_track(const struct node *n, const struct who *who, struct md_buf
 	return track_show(n->session, (enum track_attr)n->row->arg, out);
 }
 
-static int write_track(const struct node *n, const struct who *who, const char *text, bool replace, struct tr_err *err)
+static int write_track(const struct node *n, const struct who *who, const char *text, bool replace,
+		       struct tr_err *err)
 {
 	int rc = domain_refuses(n, who, err);
 
@@ -265,59 +281,127 @@ static int write_track(const struct node *n, const struct who *who, const char *
 
 /* ---- rows ---- */
 
-static const struct row track_rows[] = {
-	{ .name = "vpid", .mode = S_IFREG | 0666, .show = read_track, .store = write_track, .how = STORE_LIST, .arg = TRACK_VPID,
-	  .setting = true },
-	{ .name = "vuid", .mode = S_IFREG | 0666, .show = read_track, .store = write_track, .how = STORE_LIST, .arg = TRACK_VUID,
-	  .setting = true },
-	{ .name = "vgid", .mode = S_IFREG | 0666, .show = read_track, .store = write_track, .how = STORE_LIST, .arg = TRACK_VGID,
-	  .setting = true },
-	{ 0 }
-};
+static const struct row track_rows[] = { { .name = "vpid",
+					   .mode = S_IFREG | 0666,
+					   .show = read_track,
+					   .store = write_track,
+					   .how = STORE_LIST,
+					   .arg = TRACK_VPID,
+					   .setting = true },
+					 { .name = "vuid",
+					   .mode = S_IFREG | 0666,
+					   .show = read_track,
+					   .store = write_track,
+					   .how = STORE_LIST,
+					   .arg = TRACK_VUID,
+					   .setting = true },
+					 { .name = "vgid",
+					   .mode = S_IFREG | 0666,
+					   .show = read_track,
+					   .store = write_track,
+					   .how = STORE_LIST,
+					   .arg = TRACK_VGID,
+					   .setting = true },
+					 { 0 } };
 
 static const struct row user_rows[] = {
-	{ .name = "events", .mode = S_IFREG | 0666, .show = events_read, .store = events_write, .how = STORE_LIST },
-	{ .name = "contexts", .mode = S_IFREG | 0666, .show = contexts_read, .store = contexts_write, .how = STORE_LIST },
+	{ .name = "events",
+	  .mode = S_IFREG | 0666,
+	  .show = events_read,
+	  .store = events_write,
+	  .how = STORE_LIST },
+	{ .name = "contexts",
+	  .mode = S_IFREG | 0666,
+	  .show = contexts_read,
+	  .store = contexts_write,
+	  .how = STORE_LIST },
 	{ .name = "track", .mode = S_IFDIR | 0555, .rows = track_rows, .setting = true },
-	{ .name = "channels", .mode = S_IFDIR | 0777, .find = channels_find, .list = channels_each,
-	  .make = channels_make, .remove = channels_remove },
+	{ .name = "channels",
+	  .mode = S_IFDIR | 0777,
+	  .find = channels_find,
+	  .list = channels_each,
+	  .make = channels_make,
+	  .remove = channels_remove },
 	{ 0 }
 };
 
 const struct row user_row = { .name = "user", .mode = S_IFDIR | 0555, .rows = user_rows };
 
-static const struct row kernel_track_rows[] = {
-	{ .name = "pid", .mode = S_IFREG | 0666, .show = read_track, .store = write_track, .how = STORE_LIST, .arg = TRACK_PID,
-	  .setting = true },
-	{ .name = "vpid", .mode = S_IFREG | 0666, .show = read_track, .store = write_track, .how = STORE_LIST,
-	  .arg = TRACK_KERNEL_VPID, .setting = true },
-	{ .name = "uid", .mode = S_IFREG | 0666, .show = read_track, .store = write_track, .how = STORE_LIST,
-	  .arg = TRACK_KERNEL_UID, .setting = true },
-	{ .name = "vuid", .mode = S_IFREG | 0666, .show = read_track, .store = write_track, .how = STORE_LIST,
-	  .arg = TRACK_KERNEL_VUID, .setting = true },
-	{ .name = "gid", .mode = S_IFREG | 0666, .show = read_track, .store = write_track, .how = STORE_LIST,
-	  .arg = TRACK_KERNEL_GID, .setting = true },
-	{ .name = "vgid", .mode = S_IFREG | 0666, .show = read_track, .store = write_track, .how = STORE_LIST,
-	  .arg = TRACK_KERNEL_VGID, .setting = true },
-	{ 0 }
-};
+static const struct row kernel_track_rows[] = { { .name = "pid",
+						  .mode = S_IFREG | 0666,
+						  .show = read_track,
+						  .store = write_track,
+						  .how = STORE_LIST,
+						  .arg = TRACK_PID,
+						  .setting = true },
+						{ .name = "vpid",
+						  .mode = S_IFREG | 0666,
+						  .show = read_track,
+						  .store = write_track,
+						  .how = STORE_LIST,
+						  .arg = TRACK_KERNEL_VPID,
+						  .setting = true },
+						{ .name = "uid",
+						  .mode = S_IFREG | 0666,
+						  .show = read_track,
+						  .store = write_track,
+						  .how = STORE_LIST,
+						  .arg = TRACK_KERNEL_UID,
+						  .setting = true },
+						{ .name = "vuid",
+						  .mode = S_IFREG | 0666,
+						  .show = read_track,
+						  .store = write_track,
+						  .how = STORE_LIST,
+						  .arg = TRACK_KERNEL_VUID,
+						  .setting = true },
+						{ .name = "gid",
+						  .mode = S_IFREG | 0666,
+						  .show = read_track,
+						  .store = write_track,
+						  .how = STORE_LIST,
+						  .arg = TRACK_KERNEL_GID,
+						  .setting = true },
+						{ .name = "vgid",
+						  .mode = S_IFREG | 0666,
+						  .show = read_track,
+						  .store = write_track,
+						  .how = STORE_LIST,
+						  .arg = TRACK_KERNEL_VGID,
+						  .setting = true },
+						{ 0 } };
 
 static const struct row kernel_rows[] = {
-	{ .name = "events", .mode = S_IFREG | 0666, .show = events_read, .store = events_write, .how = STORE_LIST },
-	{ .name = "contexts", .mode = S_IFREG | 0666, .show = contexts_read, .store = contexts_write, .how = STORE_LIST },
+	{ .name = "events",
+	  .mode = S_IFREG | 0666,
+	  .show = events_read,
+	  .store = events_write,
+	  .how = STORE_LIST },
+	{ .name = "contexts",
+	  .mode = S_IFREG | 0666,
+	  .show = contexts_read,
+	  .store = contexts_write,
+	  .how = STORE_LIST },
 	{ .name = "track", .mode = S_IFDIR | 0555, .rows = kernel_track_rows, .setting = true },
-	{ .name = "channels", .mode = S_IFDIR | 0777, .find = channels_find, .list = channels_each,
-	  .make = channels_make, .remove = channels_remove },
+	{ .name = "channels",
+	  .mode = S_IFDIR | 0777,
+	  .find = channels_find,
+	  .list = channels_each,
+	  .make = channels_make,
+	  .remove = channels_remove },
 	{ 0 }
 };
 
 const struct row kernel_row = { .mode = S_IFDIR | 0555, .rows = kernel_rows };
 
 /* The chunks that rotations have moved away, as they are in the output directory. */
-const struct row archives_row = { .mode = S_IFDIR | 0555, .find = tracedir_find, .list = tracedir_list };
+const struct row archives_row = { .mode = S_IFDIR | 0555,
+				  .find = tracedir_find,
+				  .list = tracedir_list };
 
 /* kernel/ is there if the session's owner may trace the kernel. */
-static int find_kernel(const struct node *dir, const char *name, const struct who *who, struct found *found)
+static int find_kernel(const struct node *dir, const char *name, const struct who *who,
+		       struct found *found)
 {
 	(void)who;
 	if (!strcmp(name, "archives")) {
@@ -337,21 +421,51 @@ static void list_kernel(const struct node *dir, const struct who *who, struct li
 }
 
 static const struct row session_rows[] = {
-	{ .name = "control", .mode = S_IFREG | 0666, .show = show_verbs, .store = store_verbs, .how = STORE_LINES },
+	{ .name = "control",
+	  .mode = S_IFREG | 0666,
+	  .show = show_verbs,
+	  .store = store_verbs,
+	  .how = STORE_LINES },
 	{ .name = "status", .mode = S_IFREG | 0444, .show = show_status, .change = session_change },
 	{ .name = "wait", .mode = S_IFREG | 0444, .view = &wait_view },
 	{ .name = "error", .mode = S_IFREG | 0444, .show = errors_show },
-	{ .name = "config", .mode = S_IFREG | 0666, .show = config_show, .store = config_store, .how = STORE_WHOLE },
-	{ .name = "snapshot_max_size", .mode = S_IFREG | 0666, .show = show_attr, .store = store_attr,
-	  .arg = SESSION_SNAPSHOT_MAX_SIZE, .setting = true },
-	{ .name = "snapshots", .mode = S_IFDIR | 0777, .find = find_snapshot, .list = list_snapshots,
-	  .make = make_snapshot, .remove = remove_snapshot },
-	{ .name = "output", .mode = S_IFREG | 0666, .show = show_attr, .store = store_output, .how = STORE_LINES,
-	  .save = save_output, .arg = SESSION_OUTPUT, .setting = true },
-	{ .name = "rotate_size", .mode = S_IFREG | 0666, .show = show_attr, .store = store_attr,
-	  .arg = SESSION_ROTATE_SIZE, .setting = true },
-	{ .name = "rotate_period", .mode = S_IFREG | 0666, .show = show_attr, .store = store_attr,
-	  .arg = SESSION_ROTATE_PERIOD, .setting = true },
+	{ .name = "config",
+	  .mode = S_IFREG | 0666,
+	  .show = config_show,
+	  .store = config_store,
+	  .how = STORE_WHOLE },
+	{ .name = "snapshot_max_size",
+	  .mode = S_IFREG | 0666,
+	  .show = show_attr,
+	  .store = store_attr,
+	  .arg = SESSION_SNAPSHOT_MAX_SIZE,
+	  .setting = true },
+	{ .name = "snapshots",
+	  .mode = S_IFDIR | 0777,
+	  .find = find_snapshot,
+	  .list = list_snapshots,
+	  .make = make_snapshot,
+	  .remove = remove_snapshot },
+	{ .name = "output",
+	  .mode = S_IFREG | 0666,
+	  .show = show_attr,
+	  .store = store_output,
+	  .how = STORE_LINES,
+	  .save = save_output,
+	  .arg = SESSION_OUTPUT,
+	  .setting = true },
+	{ .name = "rotate_size",
+	  .mode = S_IFREG | 0666,
+	  .show = show_attr,
+	  .store = store_attr,
+	  .arg = SESSION_ROTATE_SIZE,
+	  .setting = true },
+	{ .name = "rotate_period",
+	  .mode = S_IFREG | 0666,
+	  .show = show_attr,
+	  .store = store_attr,
+	  .arg = SESSION_ROTATE_PERIOD,
+	  .setting = true },
 	{ .name = "user", .mode = S_IFDIR | 0555, .rows = user_rows },
 	{ .name = "trace", .mode = S_IFDIR | 0555, .find = tracedir_find, .list = tracedir_list },
 	{ .name = "text", .mode = S_IFREG | 0444, .view = &text_view, .attr = text_attr },
@@ -359,4 +473,6 @@ static const struct row session_rows[] = {
 	{ 0 }
 };
 
-const struct row session_row = { .mode = S_IFDIR | 07777, .rows = session_rows, .find = find_kernel, .list = list_kernel };
+const struct row session_row = {
+	.mode = S_IFDIR | 07777, .rows = session_rows, .find = find_kernel, .list = list_kernel
+};

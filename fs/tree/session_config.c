@@ -14,7 +14,10 @@
 #define PLACE_DEPTH 8
 #define KEYS_MOST 64
 
-/* The sections. The rows of a channel's are below DOMAIN/channels/NAME, which its functions find the channel by. */
+/*
+ * The sections. The rows of a channel's are below DOMAIN/channels/NAME, which its functions find
+ * the channel by.
+ */
 static const struct section {
 	const char *name;
 	bool of_domain, kernel, channel;
@@ -28,16 +31,21 @@ static const struct section {
 
 #define SECTIONS (sizeof(sections) / sizeof(sections[0]))
 
-/* ---- places: rows want to know where in the tree they are, whether the kernel has looked there or not ---- */
+/*
+ * ---- places: rows want to know where in the tree they are, whether the kernel has looked there or
+ * not ----
+ */
 
 struct place {
 	struct node *nodes[PLACE_DEPTH];
 	size_t depth;
 };
 
-static struct node *descend(struct place *p, struct session *s, const struct row *row, const char *name)
+static struct node *descend(struct place *p, struct session *s, const struct row *row,
+			    const char *name)
 {
-	struct node *n = p->depth < PLACE_DEPTH && row ? calloc(1, sizeof(*n) + strlen(name) + 1) : NULL;
+	struct node *n =
+		p->depth < PLACE_DEPTH && row ? calloc(1, sizeof(*n) + strlen(name) + 1) : NULL;
 
 	if (!n)
 		return NULL;
@@ -87,7 +95,8 @@ static void put_chosen(const char *text, struct md_buf *out)
 	md_buf_putc(out, '\n');
 }
 
-static int show_setting(const struct node *n, const struct who *who, const char *prefix, struct md_buf *out)
+static int show_setting(const struct node *n, const struct who *who, const char *prefix,
+			struct md_buf *out)
 {
 	const struct row *r = n->row;
 	struct md_buf text = MD_BUF_INIT;
@@ -113,7 +122,8 @@ static int show_setting(const struct node *n, const struct who *who, const char 
 }
 
 /* All settings of the directory where p is. */
-static int show_settings(struct place *p, const struct who *who, const char *prefix, struct md_buf *out)
+static int show_settings(struct place *p, const struct who *who, const char *prefix,
+			 struct md_buf *out)
 {
 	const struct node *dir = p->nodes[p->depth - 1];
 	size_t depth = p->depth;
@@ -138,7 +148,8 @@ static int show_settings(struct place *p, const struct who *who, const char *pre
 	return rc;
 }
 
-static int show_section(const struct section *sec, struct session *s, const char *channel, const struct who *who, struct md_buf *out)
+static int show_section(const struct section *sec, struct session *s, const char *channel,
+			const struct who *who, struct md_buf *out)
 {
 	struct session_info info;
 	struct place p = { 0 };
@@ -170,8 +181,10 @@ int config_show(const struct node *n, const struct who *who, struct md_buf *out)
 		if (!sec->channel)
 			rc = show_section(sec, n->session, NULL, who, out);
 		else
-			channels_list(n->session, sec->kernel ? DOMAIN_KERNEL : DOMAIN_USER, &names);
-		for (const char *name = names_next(&names, NULL); name && !rc; name = names_next(&names, name)) {
+			channels_list(n->session, sec->kernel ? DOMAIN_KERNEL : DOMAIN_USER,
+				      &names);
+		for (const char *name = names_next(&names, NULL); name && !rc;
+		     name = names_next(&names, name)) {
 			size_t before = out->len;
 
 			rc = show_section(sec, n->session, name, who, out);
@@ -192,7 +205,8 @@ struct config {
 	struct who who;
 	bool start;
 	const struct section *section;
-	int section_line;               /* where it begins; 0: nowhere, so no section was read yet */
+	/* where it begins; 0: nowhere, so no section was read yet */
+	int section_line;
 	char channel[129];              /* of the section; "": not named yet */
 
 	/* Items of one list that follow each other are stored together. */
@@ -217,8 +231,9 @@ struct config *config_begin(struct session *s, const struct who *who)
 }
 
 /*
- * A saved session has all settings of [kernel], which a user who may not trace the kernel cannot write. Whether what was collected is what
- * the setting has already, so that there is nothing to write.
+ * A saved session has all settings of [kernel], which a user who may not trace the kernel cannot
+ * write. Whether what was collected is what the setting has already, so that there is nothing to
+ * write.
  */
 static bool needs_no_right(struct config *c, const struct node *n)
 {
@@ -247,7 +262,8 @@ static int store_list(struct config *c, struct tr_err *err)
 	else if (needs_no_right(c, n))
 		rc = 0;
 	else
-		rc = n->row->store(n, &c->who, md_buf_str(&c->lines), !names_have(&c->seen, md_buf_str(&key)), err);
+		rc = n->row->store(n, &c->who, md_buf_str(&c->lines),
+				   !names_have(&c->seen, md_buf_str(&key)), err);
 	if (rc < 0 && err->line > 0 && (size_t)err->line <= c->numbers.len / sizeof(int))
 		err->line = numbers[err->line - 1];
 	else if (rc < 0 && c->numbers.len)
@@ -270,16 +286,21 @@ static int no_setting(const struct config *c, const char *key, struct tr_err *er
 		if (rows->setting && S_ISREG(rows->mode))
 			names[n++] = rows->name;
 	near = nearest(key, strlen(key), names, n);
-	return tr_fail_at(err, -EINVAL, key, 0, near ? "no setting of [%s]; did you mean '%s'?" : "no setting of [%s]", c->section->name, near);
+	return tr_fail_at(err, -EINVAL, key, 0,
+			  near ? "no setting of [%s]; did you mean '%s'?" : "no setting of [%s]",
+			  c->section->name, near);
 }
 
 /* Goes to the setting `key` below where p is: "subbuf_size", "track/vpid". */
-static int find_setting(const struct config *c, struct place *p, const char *key, struct tr_err *err)
+static int find_setting(const struct config *c, struct place *p, const char *key,
+			struct tr_err *err)
 {
 	const struct row *r = p->nodes[p->depth - 1]->row->rows;
 	size_t n = strcspn(key, "/");
 
-	while (r && r->mode && (!r->setting || strlen(r->name) != n || strncmp(r->name, key, n) || S_ISDIR(r->mode) != (key[n] == '/')))
+	while (r && r->mode &&
+	       (!r->setting || strlen(r->name) != n || strncmp(r->name, key, n) ||
+		S_ISDIR(r->mode) != (key[n] == '/')))
 		r++;
 	if (!r || !r->mode)
 		return no_setting(c, key, err);
@@ -298,17 +319,21 @@ static int begin_channel(struct config *c, const char *name, struct tr_err *err)
 	if (!rc)
 		rc = domain_refuses(p.nodes[p.depth - 1], &c->who, err);
 	if (!rc)
-		rc = channel_create(c->draft, c->section->kernel ? DOMAIN_KERNEL : DOMAIN_USER, name, err);
+		rc = channel_create(c->draft, c->section->kernel ? DOMAIN_KERNEL : DOMAIN_USER,
+				    name, err);
 	leave(&p, 0);
 	if (!rc)
 		strcpy(c->channel, name);
 	return rc;
 }
 
-static int store_value(const struct node *n, const struct who *who, const char *value, struct tr_err *err)
+static int store_value(const struct node *n, const struct who *who, const char *value,
+		       struct tr_err *err)
 {
 	char *text = strdup(value), *word = text;
-	int line = 0, rc = text && n->row->how == STORE_LINES ? 0 : text ? words_value(text, &word, &line, err) : tr_fail(err, -ENOMEM, "out of memory");
+	int line = 0, rc = text && n->row->how == STORE_LINES ? 0
+			   : text                             ? words_value(text, &word, &line, err)
+				  : tr_fail(err, -ENOMEM, "out of memory");
 
 	if (!rc)
 		rc = n->row->store(n, who, word, false, err);
@@ -340,10 +365,14 @@ static const struct section *find_section(const char *name)
 static int unnamed_channel(const struct config *c, struct tr_err *err)
 {
 	err->line = c->section_line;
-	return tr_fail_at(err, -EINVAL, c->section->name, -1, "a channel's section begins with its name: name = channel0");
+	return tr_fail_at(err, -EINVAL, c->section->name, -1,
+			  "a channel's section begins with its name: name = channel0");
 }
 
-/* (A channel's section at the end of the text may have no name yet: who writes in pieces has not written it.) */
+/*
+ * (A channel's section at the end of the text may have no name yet: a writer of several pieces has
+ * not written it.)
+ */
 static int begin_section(struct config *c, int line, const char *name, struct tr_err *err)
 {
 	int rc = store_list(c, err);
@@ -359,7 +388,8 @@ static int begin_section(struct config *c, int line, const char *name, struct tr
 }
 
 /* One more item of a list. */
-static int add_line(struct config *c, struct place *p, int number, const char *value, struct tr_err *err)
+static int add_line(struct config *c, struct place *p, int number, const char *value,
+		    struct tr_err *err)
 {
 	const struct node *n = p->nodes[p->depth - 1];
 	int rc = 0;
@@ -379,7 +409,8 @@ static int add_line(struct config *c, struct place *p, int number, const char *v
 	return rc;
 }
 
-int config_item(void *config, int line, const char *section, const char *key, const char *value, struct tr_err *err)
+int config_item(void *config, int line, const char *section, const char *key, const char *value,
+		struct tr_err *err)
 {
 	struct config *c = config;
 	struct place p = { 0 };
@@ -392,7 +423,8 @@ int config_item(void *config, int line, const char *section, const char *key, co
 		return rc;
 	if (!c->section)
 		return tr_fail_at(err, -EINVAL, section, 0,
-				  "no such section: there are session, user, user channel, kernel and kernel channel");
+				  "no such section: there are session, user, user channel, kernel "
+				  "and kernel channel");
 	if (c->section->channel && !strcmp(key, "name")) {
 		rc = store_list(c, err);
 		return rc ? rc : begin_channel(c, value, err);
@@ -431,7 +463,8 @@ int config_end(struct config *c, int rc, struct tr_err *err)
 	return rc;
 }
 
-int config_store(const struct node *n, const struct who *who, const char *text, bool replace, struct tr_err *err)
+int config_store(const struct node *n, const struct who *who, const char *text, bool replace,
+		 struct tr_err *err)
 {
 	struct config *c = config_begin(n->session, who);
 	int rc;

@@ -14,13 +14,15 @@
 #include "fs/tree/tree.h"
 #include "tracer/tracer.h"
 
-#define LASTS 2000      /* ms since somebody looked */
+#define LASTS 2000      /* ms since its last use */
 
 /* For one process: a moment of trace/. Or for all: a snapshot, which lasts until it is removed. */
 struct slot {
-	struct session *session;        /* a reference, so that its address means no other session */
+	/* a reference, so that its address means no other session */
+	struct session *session;
 	struct process process;
-	struct trace_image *moment;          /* never changes; NULL when over (guarded by the lock) */
+	/* never changes; NULL when over (guarded by the lock) */
+	struct trace_image *moment;
 	uint64_t serial;
 	bool lasts;                     /* a snapshot's */
 	bool archives;                  /* it shows archives/, not trace/ */
@@ -34,7 +36,8 @@ struct slot {
 };
 
 static struct {
-	pthread_mutex_t lock;           /* guards the list, serial and the marked part of all slots */
+	/* guards the list, serial and the marked part of all slots */
+	pthread_mutex_t lock;
 	TAILQ_HEAD(, slot) slots;       /* those that are not over */
 	uint64_t serial;
 } trace = {
@@ -62,8 +65,11 @@ void slot_put(struct slot *s)
 	trim_later();
 }
 
-/* With the lock: takes s off the list; the moment goes to the caller, and so does the list's reference. */
-static struct trace_image *end(struct slot *s)
+/*
+ * With the lock: takes s off the list; the moment goes to the caller, and so does the list's
+ * reference.
+ */
+static struct trace_image *end_slot(struct slot *s)
 {
 	struct trace_image *m = s->moment;
 
@@ -79,12 +85,14 @@ static bool outlived(const struct slot *s, int64_t now)
 }
 
 /* With the lock: the process's moment of this session if it lasts, with a reference more. */
-static struct slot *present(struct session *session, bool archives, const struct process *p, int64_t now)
+static struct slot *find_present(struct session *session, bool archives, const struct process *p,
+			    int64_t now)
 {
 	struct slot *s;
 
 	TAILQ_FOREACH(s, &trace.slots, link) {
-		if (s->lasts || s->session != session || s->archives != archives || !process_same(&s->process, p) || outlived(s, now))
+		if (s->lasts || s->session != session || s->archives != archives ||
+		    !process_same(&s->process, p) || outlived(s, now))
 			continue;
 		s->looked = now;
 		s->refs++;
@@ -93,7 +101,8 @@ static struct slot *present(struct session *session, bool archives, const struct
 	return NULL;
 }
 
-static struct slot *slot_new(struct session *session, const char *name, bool archives, const struct process *p, int *rc)
+static struct slot *slot_new(struct session *session, const char *name, bool archives,
+			     const struct process *p, int *rc)
 {
 	struct slot *s = calloc(1, sizeof(*s));
 
@@ -107,7 +116,8 @@ static struct slot *slot_new(struct session *session, const char *name, bool arc
 	if (s->session != session)
 		*rc = -ENOENT;  /* removed, perhaps made again, while we came here */
 	else
-		*rc = archives ? image_take_archives(session, &s->moment) : image_take(session, &s->moment);
+		*rc = archives ? image_take_archives(session, &s->moment)
+			       : image_take(session, &s->moment);
 	if (!*rc)
 		return s;
 	session_put(s->session);
@@ -162,9 +172,10 @@ static int look_snapshot(const struct node *n, const struct node *snapshot, stru
 }
 
 /* The moment of the process that asks: the one it is in, or a fresh one. With a reference. */
-static int look(const struct node *n, const struct who *who, struct slot **out)
+static int look_up_slot(const struct node *n, const struct who *who, struct slot **out)
 {
-	const struct node *session = node_up(n, &session_row), *snapshot = node_up(n, &snapshot_row);
+	const struct node *session = node_up(n, &session_row),
+			  *snapshot = node_up(n, &snapshot_row);
 	bool archives = node_up(n, &archives_row) != NULL;
 	struct slot *s, *fresh;
 	struct process p;
@@ -174,7 +185,7 @@ static int look(const struct node *n, const struct who *who, struct slot **out)
 		return look_snapshot(n, snapshot, out);
 	process_of(who, &p);
 	pthread_mutex_lock(&trace.lock);
-	s = present(n->session, archives, &p, helper_clock());
+	s = find_present(n->session, archives, &p, helper_clock());
 	pthread_mutex_unlock(&trace.lock);
 	if (s) {
 		*out = s;
@@ -184,8 +195,9 @@ static int look(const struct node *n, const struct who *who, struct slot **out)
 	if (!fresh)
 		return rc;
 	pthread_mutex_lock(&trace.lock);
-	s = present(n->session, archives, &p, helper_clock());
-	if (!s) {               /* else another thread of the process was faster, and both must see one moment */
+	s = find_present(n->session, archives, &p, helper_clock());
+	/* else another thread of the process was faster, and both must see one moment */
+	if (!s) {
 		s = fresh;
 		s->looked = helper_clock();
 		s->serial = ++trace.serial;
@@ -236,7 +248,7 @@ void slot_release(struct slot *s)
 	s->opens--;
 	over = !s->over && outlived(s, helper_clock());
 	if (over)
-		m = end(s);
+		m = end_slot(s);
 	pthread_mutex_unlock(&trace.lock);
 	if (!over) {
 		helper_kick();
@@ -260,7 +272,7 @@ int64_t tracedir_expire(int64_t now)
 again:
 	TAILQ_FOREACH(s, &trace.slots, link) {
 		if (outlived(s, now)) {
-			struct trace_image *m = end(s);
+			struct trace_image *m = end_slot(s);
 
 			pthread_mutex_unlock(&trace.lock);
 			image_put(m);
@@ -280,7 +292,7 @@ void tracedir_deinit(void)
 	struct slot *s;
 
 	while ((s = TAILQ_FIRST(&trace.slots))) {
-		struct trace_image *m = end(s);
+		struct trace_image *m = end_slot(s);
 
 		image_put(m);
 		slot_put(s);
@@ -289,7 +301,7 @@ void tracedir_deinit(void)
 
 /* ---- rows ---- */
 
-/* The path of a directory below trace/, with a '/' behind it unless it is trace/ itself. */
+/* The path of a directory below trace/, with a '/' at its end unless it is trace/ itself. */
 static void path_of(const struct node *dir, struct md_buf *out)
 {
 	if (dir->row != &dir_row)
@@ -298,7 +310,10 @@ static void path_of(const struct node *dir, struct md_buf *out)
 	md_buf_printf(out, "%s/", dir->name);
 }
 
-/* What stands in the directory `prefix` on the way to `path`: its name in `name`. NULL: path is not below it. */
+/*
+ * What stands in the directory `prefix` on the way to `path`: its name in `name`. NULL: path is not
+ * below it.
+ */
 static const char *step(const char *path, const char *prefix, struct md_buf *name)
 {
 	size_t skip = strlen(prefix);
@@ -310,13 +325,14 @@ static const char *step(const char *path, const char *prefix, struct md_buf *nam
 	return path + skip + name->len;
 }
 
-int tracedir_find(const struct node *dir, const char *name, const struct who *who, struct found *found)
+int tracedir_find(const struct node *dir, const char *name, const struct who *who,
+		  struct found *found)
 {
 	struct md_buf prefix = MD_BUF_INIT, part = MD_BUF_INIT;
 	const struct image_file *files;
 	struct trace_image *m = NULL;
 	struct slot *slot;
-	int rc = look(dir, who, &slot);
+	int rc = look_up_slot(dir, who, &slot);
 
 	if (rc)
 		return rc;
@@ -351,7 +367,7 @@ void tracedir_list(const struct node *dir, const struct who *who, struct listing
 	struct trace_image *m;
 	struct slot *slot;
 
-	if (look(dir, who, &slot))
+	if (look_up_slot(dir, who, &slot))
 		return;
 	path_of(dir, &prefix);
 	m = image_of(slot);
@@ -361,7 +377,8 @@ void tracedir_list(const struct node *dir, const struct who *who, struct listing
 
 		if (!rest || !strcmp(md_buf_str(&part), md_buf_str(&last)))
 			continue;
-		listing_add(out, md_buf_str(&part), *rest ? &dir_row : &file_row, *rest ? 0 : slot->serial);
+		listing_add(out, md_buf_str(&part), *rest ? &dir_row : &file_row,
+			    *rest ? 0 : slot->serial);
 		md_buf_reset(&last);
 		md_buf_put(&last, part.data, part.len);
 	}
@@ -393,5 +410,7 @@ static int file_attr(const struct node *n, const struct who *who, struct stat *s
 	return 0;
 }
 
-static const struct row dir_row = { .mode = S_IFDIR | 0555, .find = tracedir_find, .list = tracedir_list };
+static const struct row dir_row = { .mode = S_IFDIR | 0555,
+				    .find = tracedir_find,
+				    .list = tracedir_list };
 static const struct row file_row = { .mode = S_IFREG | 0444, .attr = file_attr };

@@ -11,7 +11,9 @@
 
 void listing_add(struct listing *l, const char *name, const struct row *row, uint64_t salt)
 {
-	struct entry e = { .ino = node_ino(l->dir, name, salt), .mode = row->mode, .name = l->names.len };
+	struct entry e = { .ino = node_ino(l->dir, name, salt),
+			   .mode = row->mode,
+			   .name = l->names.len };
 
 	md_buf_put(&l->names, name, strlen(name) + 1);
 	if (!l->names.failed)
@@ -113,8 +115,9 @@ static void stamp(struct stat *st, int64_t ns)
 }
 
 /*
- * Files of text have their true size, made for each who asks. `test -s` and `wc -c` are right then; and sendfile(2), which
- * some programs try first, takes a file of size 0 for an empty one even where reading it would tell otherwise.
+ * Files of text have their true size, made for each stat(2). `test -s` and `wc -c` are right then;
+ * and sendfile(2), which some programs try first, takes a file of size 0 for an empty one even
+ * where reading it would tell otherwise.
  */
 static off_t shown_size(const struct node *n, const struct who *who)
 {
@@ -133,7 +136,10 @@ int tree_attr(const struct node *n, const struct who *who, struct stat *st)
 	memset(st, 0, sizeof(*st));
 	st->st_ino = n->ino;
 	st->st_mode = n->row->mode;
-	/* One link for directories, too: it tells find(1) that the count of links says nothing about subdirectories. */
+	/*
+	 * One link for directories, too: it tells find(1) that the count of links says nothing
+	 * about subdirectories.
+	 */
 	st->st_nlink = 1;
 	st->st_uid = fs.uid;
 	st->st_gid = fs.gid;
@@ -150,7 +156,10 @@ int tree_attr(const struct node *n, const struct who *who, struct stat *st)
 		st->st_size = shown_size(n, who);
 	if (n->row->attr)
 		rc = n->row->attr(n, who, st);
-	/* cp takes a file with fewer blocks than its size needs for a sparse one, and looks for holes. */
+	/*
+	 * cp takes a file with fewer blocks than its size needs for a sparse one, and looks for
+	 * holes.
+	 */
 	st->st_blocks = (st->st_size + 511) / 512;
 	return rc;
 }
@@ -182,7 +191,8 @@ int tree_remove(const struct node *dir, const char *name, const struct who *who)
 	else if (dir->row->remove && !fixed_row(dir->row->rows, name))
 		rc = dir->row->remove(dir, name, who, &err);
 	else
-		rc = tr_fail_at(&err, -EPERM, name, 0, "this directory is part of the tree and cannot be removed");
+		rc = tr_fail_at(&err, -EPERM, name, 0,
+				"this directory is part of the tree and cannot be removed");
 	if (!rc)
 		node_unname(dir, name);
 	errors_result(dir, "rmdir", who, since, rc, &err);
@@ -194,7 +204,8 @@ int tree_refuse(const struct node *dir, const char *what, const char *name, cons
 	struct tr_err err = TR_ERR_INIT;
 	uint64_t since = errors_count();
 	int rc = tr_fail_at(&err, -EPERM, name, 0,
-			    "files of this tree are not made, removed or renamed; mkdir and rmdir work on sessions, channels, snapshots and triggers");
+			    "files of this tree are not made, removed or renamed; mkdir and rmdir "
+			    "work on sessions, channels, snapshots and triggers");
 
 	errors_result(dir, what, who, since, rc, &err);
 	return rc;
@@ -228,8 +239,9 @@ int tree_chown(const struct node *n, uid_t uid, gid_t gid, const struct who *who
 	else if (n->row == &trigger_row)
 		rc = trigger_node_chown(n, uid, gid);
 	else
-		rc = tr_fail_at(&err, -EPERM, n->name, 0,
-				"only the directory of a session or trigger has an owner of its own");
+		rc = tr_fail_at(
+			&err, -EPERM, n->name, 0,
+			"only the directory of a session or trigger has an owner of its own");
 	errors_result(n, "chown", who, since, rc, &err);
 	return rc;
 }

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * tree/: the name space as tables of rows. A row says everything about one file or directory: its name and mode, and what
- * reading, writing, listing, making and removing mean there. Lookup, readdir, getattr and open derive from it, so that a new
- * file is one row and its functions.
+ * tree/: the name space as tables of rows. A row says everything about one file or directory: its
+ * name and mode, and what reading, writing, listing, making and removing mean there. Lookup,
+ * readdir, getattr and open derive from it, so that a new file is one row and its functions.
  *
  *	tree.c                  lookup, readdir, getattr, mkdir, rmdir, chmod on any row
  *	root.c, readme.c        the rows of the mount's root, and its README
  *	apps.c, kernel.c        the rows of apps/ and of available/kernel/
- *	session.c, channel.c    the rows of a session and of a channel (rows.h: what these files share)
+ *	session.c, channel.c    the rows of a session and of a channel (rows.h: shared)
  *	session_config.c        the file `config` of a session (session_config.h)
  *	trigger.c               the rows of a trigger
  *	trigger_config.c        the file `config` of a trigger, and triggers.d (trigger_config.h)
@@ -17,10 +17,11 @@
  *
  * Locks: node.c has one for its table, errors.c one for its entries, tracedir.c one for its slots.
  *
- * Permissions are the kernel's work (mount option default_permissions): it checks the modes and owners that tree_attr reports
- * against the credentials of the process itself, at each step of a path and at open. Inside a session the mode of
- * a file is that of its row as far as the session's directory has the bit: chmod g+rx of the session lets the group
- * read everything, g+w lets it also write what can be written.
+ * Permissions are the kernel's work (mount option default_permissions): it checks the modes and
+ * owners that tree_attr reports against the credentials of the process itself, at each step of a
+ * path and at open. Inside a session the mode of a file is that of its row as far as the session's
+ * directory has the bit: chmod g+rx of the session lets the group read everything, g+w lets it also
+ * write what can be written.
  */
 #ifndef FS_TREE_TREE_H
 #define FS_TREE_TREE_H
@@ -38,9 +39,11 @@
 /* How what is written to a file is understood (control.c). */
 enum store_how {
 	STORE_VALUE,    /* one word: store gets it without quotes */
-	STORE_CHOICE,   /* the same; shown as the words that there are, the one that was chosen in brackets */
+	/* the same; shown as the words that there are, the one that was chosen in brackets */
+	STORE_CHOICE,
 	STORE_LINES,    /* lines; comments are blanked */
-	STORE_LIST,     /* the same, and the first write of an open with O_TRUNC replaces the list */
+	/* the same, and the first write of an open with O_TRUNC replaces the list */
+	STORE_LIST,
 	STORE_RAW,      /* lines as they are, of any bytes but NUL */
 	STORE_WHOLE,    /* all writes of an open together, when it is closed */
 };
@@ -48,31 +51,44 @@ enum store_how {
 /* A file that is read by moving on, not by showing a text: pipe, streams, wait, text (wait.c). */
 struct view {
 	int (*open)(const struct node *n, void **state);
-	/* As packet_stream_read of the tracer; one caller at a time. Views that stream ignore the offset. */
+	/*
+	 * As packet_stream_read of the tracer; one caller at a time. Views that stream ignore the
+	 * offset.
+	 */
 	ssize_t (*read)(void *state, uint64_t offset, void *buf, size_t size);
 	void (*close)(void *state);
-	bool streams;           /* not seekable; a read blocks while there is nothing (-EAGAIN) and can be polled for */
-	bool silent;            /* what it waits for is always announced by the tracer's `changed` */
+	/* not seekable; a read blocks while there is nothing (-EAGAIN) and can be polled for */
+	bool streams;
+	/* what it waits for is always announced by the tracer's `changed` */
+	bool silent;
 };
 
 struct listing;
 
 struct row {
-	const char *name;               /* NULL: names are given by find and list of the row above */
+	/* NULL: names are given by find and list of the row above */
+	const char *name;
 	mode_t mode;
-	const struct row *rows;         /* directory: what is always there, ended by a row without mode */
-	int (*find)(const struct node *dir, const char *name, const struct who *who, struct found *found);
+	/* directory: what is always there, ended by a row without mode */
+	const struct row *rows;
+	int (*find)(const struct node *dir, const char *name, const struct who *who,
+		    struct found *found);
 	void (*list)(const struct node *dir, const struct who *who, struct listing *out);
-	int (*make)(const struct node *dir, const char *name, const struct who *who, struct tr_err *err);
-	int (*remove)(const struct node *dir, const char *name, const struct who *who, struct tr_err *err);
-	int (*attr)(const struct node *n, const struct who *who, struct stat *st);     /* changes what tree_attr says */
+	int (*make)(const struct node *dir, const char *name, const struct who *who,
+		    struct tr_err *err);
+	int (*remove)(const struct node *dir, const char *name, const struct who *who,
+		      struct tr_err *err);
+	/* changes what tree_attr says */
+	int (*attr)(const struct node *n, const struct who *who, struct stat *st);
 	bool lasting;   /* … but always to the same */
 	int (*show)(const struct node *n, const struct who *who, struct md_buf *out);
 	/* A setting, as `config` has it; NULL: as `show` has it. */
 	int (*save)(const struct node *n, const struct who *who, struct md_buf *out);
-	int (*store)(const struct node *n, const struct who *who, const char *text, bool replace, struct tr_err *err);
+	int (*store)(const struct node *n, const struct who *who, const char *text, bool replace,
+		     struct tr_err *err);
 	enum store_how how;
-	bool setting;                   /* a part of `config` (config.h); of a directory: what is below, too */
+	/* a part of `config` (session_config.h); of a directory: what is below, too */
+	bool setting;
 	const struct view *view;
 	/* A number that grows when a poll for POLLPRI on the file shall be answered. */
 	uint64_t (*change)(const struct node *n);
@@ -101,15 +117,15 @@ const struct entry *listing_at(const struct listing *l, size_t i, const char **n
 void listing_deinit(struct listing *l);
 
 /*
- * Names as the tracer gives them, separated by NUL; whether NUL ends the last one, too, makes no difference. p NULL: the
- * first one. NULL: no more.
+ * Names as the tracer gives them, separated by NUL; whether NUL ends the last one, too, makes no
+ * difference. p NULL: the first one. NULL: no more.
  */
 const char *names_next(struct md_buf *names, const char *p);
 bool names_have(struct md_buf *names, const char *name);
 
 int tree_find(const struct node *dir, const char *name, const struct who *who, struct found *found);
 int tree_list(const struct node *dir, const struct who *who, struct listing *out);
-/* As the one who asks sees it. */
+/* As the process of the request sees it. */
 int tree_attr(const struct node *n, const struct who *who, struct stat *st);
 /* mkdir and rmdir; they explain what went wrong in the error file. */
 int tree_make(const struct node *dir, const char *name, const struct who *who);

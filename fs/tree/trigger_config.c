@@ -104,7 +104,8 @@ static int item(void *arg, int line, const char *section, const char *key, const
 			snprintf(ini->name, sizeof(ini->name), "%s", value);
 		return rc;
 	}
-	return tr_fail_at(err, -EINVAL, key, 0, "no such key; there are condition, actions, enabled");
+	return tr_fail_at(err, -EINVAL, key, 0,
+			  "no such key; there are condition, actions, enabled");
 }
 
 static void deinit(struct trigger_ini *ini)
