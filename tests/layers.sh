@@ -11,7 +11,7 @@
 #                       tracer/abi/ ◄── ustlib, kmod
 #
 #   - who includes whom; fuse_lowlevel.h in three files at most
-#   - files of at most 700 lines, functions of at most 100 (where Universal Ctags is installed)
+#   - files of at most 500 lines, functions of at most 60 (where Universal Ctags is installed); tests: 700 and 100
 #   - every file says its licence, and the right one
 cd "$(dirname "$0")/.." || exit 2
 LC_ALL=C
@@ -167,7 +167,16 @@ n=$(grep -rl 'fuse_lowlevel\.h' fs 2>/dev/null | wc -l)
 sources=$(find metadata tracer fs ustlib kmod tools tests -type f \( -name '*.[chS]' -o -name '*.cc' -o -name '*.sh' \))
 for f in $sources; do
 	lines=$(wc -l <"$f")
-	[ "$lines" -le 700 ] || complain "$f: $lines lines, 700 are allowed"
+	case $f in
+	tests/*) most=700 ;;
+	# A user includes, copies and reads one file for C and one for C++: a split would scatter an interface that belongs together.
+	ustlib/trail/trail.h | ustlib/trail/cxx.h) most=600 ;;
+	# To be split.
+	tracer/app/attach_server.c | tracer/kevent/format.c | metadata/program.c) most=700 ;;
+	ustlib/attach.c | ustlib/register.c | ustlib/slots.c) most=700 ;;
+	*) most=500 ;;
+	esac
+	[ "$lines" -le $most ] || complain "$f: $lines lines, $most are allowed"
 	case $f in
 	tracer/abi/module*) licence=GPL-2.0-or-later ;;
 	ustlib/* | metadata/* | tracer/abi/*) licence=MIT ;;
@@ -188,7 +197,8 @@ if ctags --version 2>/dev/null | grep -q 'Universal Ctags'; then
 				if ($i ~ /^line:/) line = substr($i, 6)
 				if ($i ~ /^end:/) end = substr($i, 5)
 			}
-			if (end - line + 1 > 100) print $2 ":" line ": " $1 "() has " end - line + 1 " lines, 100 are allowed"
+			most = $2 ~ /^tests\// ? 100 : $1 ~ /^(tracer_open|put_steps)$/ ? 75 : 60
+			if (end - line + 1 > most) print $2 ":" line ": " $1 "() has " end - line + 1 " lines, " most " are allowed"
 		}')
 	[ -z "$long" ] || complain "$long"
 fi
