@@ -3,8 +3,9 @@
 /*
  * reap SECONDS COMMAND…: runs a command in a session of its own and leaves nothing of it behind.
  *
- * All that descends from the command, daemons included, is killed when it has ended or when its time is over: orphans
- * come to this process (PR_SET_CHILD_SUBREAPER). Exits as the command did; 124: its time was over; 128 + N: signal N.
+ * All that descends from the command, daemons included, is killed when it has ended or when its
+ * time is over: orphans come to this process (PR_SET_CHILD_SUBREAPER). Exits as the command did;
+ * 124: its time was over; 128 + N: signal N.
  */
 #define _GNU_SOURCE
 #include <ctype.h>
@@ -132,7 +133,8 @@ static int wait_for(pid_t child, double seconds, const sigset_t *set)
 
 		while ((pid = waitpid(-1, &status, WNOHANG)) > 0)
 			if (pid == child)
-				return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+				return WIFEXITED(status) ? WEXITSTATUS(status)
+							 : 128 + WTERMSIG(status);
 		if (left <= 0)
 			return 124;
 		sig = sigtimedwait(set, NULL, &t);

@@ -50,19 +50,40 @@ static inline void evil_file_make(struct evil_file *f)
 {
 	static const char strings[] = "\0evil\0tick\0word\0n\0s\0/bin/evil\0one";
 	struct trail_reg h = {
-		.magic = TRAIL_REG_MAGIC, .version = TRAIL_ABI_VERSION, .word_bits = 8 * sizeof(void *), .event_count = 2,
-		.state_offset = sizeof(h), .event_offset = sizeof(h) + 8,
-		.field_offset = sizeof(h) + 8 + 2 * sizeof(struct trail_reg_event), .field_count = 3,
-		.enum_count = 1, .label_count = 1,
-		.string_size = (sizeof(strings) + 7) & ~7u, .object = 20, .pid = (uint32_t)getpid(),
+		.magic = TRAIL_REG_MAGIC,
+		.version = TRAIL_ABI_VERSION,
+		.word_bits = 8 * sizeof(void *),
+		.event_count = 2,
+		.state_offset = sizeof(h),
+		.event_offset = sizeof(h) + 8,
+		.field_offset = sizeof(h) + 8 + 2 * sizeof(struct trail_reg_event),
+		.field_count = 3,
+		.enum_count = 1,
+		.label_count = 1,
+		.string_size = (sizeof(strings) + 7) & ~7u,
+		.object = 20,
+		.pid = (uint32_t)getpid(),
 	};
 	struct trail_reg_event events[2] = {
-		{ .provider = 1, .name = 6, .first_field = 0, .field_count = 1, .level = 13, .uri = TRAIL_NO_STRING },
-		{ .provider = 1, .name = 11, .first_field = 1, .field_count = 2, .level = 4, .uri = TRAIL_NO_STRING },
+		{ .provider = 1,
+		  .name = 6,
+		  .first_field = 0,
+		  .field_count = 1,
+		  .level = 13,
+		  .uri = TRAIL_NO_STRING },
+		{ .provider = 1,
+		  .name = 11,
+		  .first_field = 1,
+		  .field_count = 2,
+		  .level = 4,
+		  .uri = TRAIL_NO_STRING },
 	};
 	struct trail_reg_field fields[3] = {
 		{ .name = 16, .kind = TRAIL_KIND_INT, .size = 4, .flags = TRAIL_FIELD_SIGNED },
-		{ .name = 16, .kind = TRAIL_KIND_INT, .size = 4, .flags = TRAIL_FIELD_SIGNED | TRAIL_FIELD_ENUM },
+		{ .name = 16,
+		  .kind = TRAIL_KIND_INT,
+		  .size = 4,
+		  .flags = TRAIL_FIELD_SIGNED | TRAIL_FIELD_ENUM },
 		{ .name = 18, .kind = TRAIL_KIND_STRING },
 	};
 
@@ -99,8 +120,11 @@ static inline int evil_connect(const char *state)
 static inline void evil_hello_make(struct trail_hello *h, const uint8_t object[16], uint32_t count)
 {
 	*h = (struct trail_hello){
-		.magic = TRAIL_HELLO_MAGIC, .version = TRAIL_ABI_VERSION, .word_bits = 8 * sizeof(void *),
-		.lane = TRAIL_LANE_ROOT, .object_count = count,
+		.magic = TRAIL_HELLO_MAGIC,
+		.version = TRAIL_ABI_VERSION,
+		.word_bits = 8 * sizeof(void *),
+		.lane = TRAIL_LANE_ROOT,
+		.object_count = count,
 	};
 	if (object)
 		memcpy(h->objects[0], object, 16);
@@ -144,7 +168,10 @@ static inline int evil_plan_receive(int fd, struct evil_plan *plan)
 	} control;
 	struct trail_answer answer = { 0 };
 	struct iovec io = { &answer, sizeof(answer) };
-	struct msghdr m = { .msg_iov = &io, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof(control) };
+	struct msghdr m = { .msg_iov = &io,
+			    .msg_iovlen = 1,
+			    .msg_control = &control,
+			    .msg_controllen = sizeof(control) };
 	struct timeval second = { 1, 0 };
 	int flags = fcntl(fd, F_GETFL), error = 0;
 	ssize_t n;
@@ -167,7 +194,8 @@ static inline int evil_plan_receive(int fd, struct evil_plan *plan)
 
 			memcpy(&got, CMSG_DATA(c) + i * sizeof(int), sizeof(int));
 			if (i > 0 && i <= TRAIL_REGION_MAX && !error && !fstat(got, &st)) {
-				map = mmap(NULL, (size_t)st.st_size, PROT_READ | PROT_WRITE, MAP_SHARED, got, 0);
+				map = mmap(NULL, (size_t)st.st_size, PROT_READ | PROT_WRITE,
+					   MAP_SHARED, got, 0);
 				if (map != MAP_FAILED) {
 					plan->maps[plan->region_count] = map;
 					plan->sizes[plan->region_count++] = (size_t)st.st_size;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Random event classes, random and mutated bytes, through the decoder and the formatter. Deterministic: the seed of a
- * round is its number, so a crash at round N repeats with `fuzz_decode SECONDS N`. Build it with
- * -fsanitize=address,undefined.
+ * Random event classes, random and mutated bytes, through the decoder and the formatter.
+ * Deterministic: the seed of a round is its number, so a crash at round N repeats with `fuzz_decode
+ * SECONDS N`. Build it with -fsanitize=address,undefined.
  */
 #include <errno.h>
 #include <time.h>
@@ -19,7 +19,8 @@ static void fail(uint64_t round, const char *what)
 
 static struct md_stream *random_stream(uint64_t *seed)
 {
-	struct md_stream *s = md_stream_create(0, below(seed, 2) ? MD_HEADER_COMPACT : MD_HEADER_LARGE);
+	struct md_stream *s =
+		md_stream_create(0, below(seed, 2) ? MD_HEADER_COMPACT : MD_HEADER_LARGE);
 	uint32_t i, n = 1 + (uint32_t)below(seed, 4);
 
 	if (below(seed, 2)) {
@@ -60,7 +61,8 @@ static void random_input(uint64_t *seed, const struct md_stream *s, struct md_bu
 		b->len -= below(seed, b->len);
 }
 
-static void decode_all(uint64_t round, uint64_t *seed, const struct md_stream *s, const struct md_buf *b)
+static void decode_all(uint64_t round, uint64_t *seed, const struct md_stream *s,
+		       const struct md_buf *b)
 {
 	struct md_buf out = MD_BUF_INIT;
 	/* Of exactly this size, so that ASan sees the first byte too many. */
@@ -79,9 +81,11 @@ static void decode_all(uint64_t round, uint64_t *seed, const struct md_stream *s
 		md_buf_reset(&out);
 		/* A writer that changes what was decoded. */
 		if (below(seed, 4) == 0 && o.end > o.context)
-			*(copy + (o.context - copy) + below(seed, (uint64_t)(o.end - o.context))) = (uint8_t)rnd(seed);
+			*(copy + (o.context - copy) + below(seed, (uint64_t)(o.end - o.context))) =
+				(uint8_t)rnd(seed);
 		md_text_event(&text, &o, s, (uint32_t)rnd(seed), &out);
-		if (!out.len || out.failed || out.data[out.len - 1] != '\n' || memchr(out.data, '\n', out.len - 1))
+		if (!out.len || out.failed || out.data[out.len - 1] != '\n' ||
+		    memchr(out.data, '\n', out.len - 1))
 			fail(round, "an event is not one line");
 	}
 	if (ret && ret != -EAGAIN && ret != -EBADMSG)

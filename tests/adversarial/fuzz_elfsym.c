@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* LINK: core */
 /*
- * ELF files with their headers, tables and notes spoilt: no crash, no endless loop, results inside the file. Deterministic:
- * fuzz_elfsym SECONDS ROUND begins at a round.
+ * ELF files with their headers, tables and notes spoilt: no crash, no endless loop, results inside
+ * the file. Deterministic: fuzz_elfsym SECONDS ROUND begins at a round.
  */
 #include <elf.h>
 #include <errno.h>
@@ -52,15 +52,39 @@ static void make(void)
 {
 	static const char names[] = "\0.note.stapsdt\0.stapsdt.base\0.symtab\0.strtab";
 	static const char symbols[] = "\0alpha\0beta@@V1\0gamma\0.hidden";
-	Elf64_Ehdr e = { .e_ident = { 0x7f, 'E', 'L', 'F', ELFCLASS64, ELFDATA2LSB, 1 }, .e_type = ET_DYN, .e_machine = EM_X86_64,
-		.e_phoff = 64, .e_phentsize = sizeof(Elf64_Phdr), .e_phnum = 1, .e_shoff = SECTIONS, .e_shentsize = sizeof(Elf64_Shdr),
-		.e_shnum = 6, .e_shstrndx = 1 };
-	Elf64_Phdr ph = { .p_type = PT_LOAD, .p_flags = PF_R | PF_X, .p_vaddr = 0x400000, .p_filesz = SECTIONS, .p_memsz = SECTIONS };
+	Elf64_Ehdr e = { .e_ident = { 0x7f, 'E', 'L', 'F', ELFCLASS64, ELFDATA2LSB, 1 },
+			 .e_type = ET_DYN,
+			 .e_machine = EM_X86_64,
+			 .e_phoff = 64,
+			 .e_phentsize = sizeof(Elf64_Phdr),
+			 .e_phnum = 1,
+			 .e_shoff = SECTIONS,
+			 .e_shentsize = sizeof(Elf64_Shdr),
+			 .e_shnum = 6,
+			 .e_shstrndx = 1 };
+	Elf64_Phdr ph = { .p_type = PT_LOAD,
+			  .p_flags = PF_R | PF_X,
+			  .p_vaddr = 0x400000,
+			  .p_filesz = SECTIONS,
+			  .p_memsz = SECTIONS };
 	Elf64_Sym s[5] = {
-		[1] = { .st_name = 1, .st_info = ELF64_ST_INFO(STB_GLOBAL, STT_FUNC), .st_shndx = 1, .st_value = 0x400100, .st_size = 32 },
-		[2] = { .st_name = 7, .st_info = ELF64_ST_INFO(STB_GLOBAL, STT_FUNC), .st_shndx = 1, .st_value = 0x400200 },
-		[3] = { .st_name = 16, .st_info = ELF64_ST_INFO(STB_LOCAL, STT_FUNC), .st_shndx = 1, .st_value = 0x400300 },
-		[4] = { .st_name = 16, .st_info = ELF64_ST_INFO(STB_LOCAL, STT_NOTYPE), .st_shndx = 1, .st_value = 0x400400 },
+		[1] = { .st_name = 1,
+			.st_info = ELF64_ST_INFO(STB_GLOBAL, STT_FUNC),
+			.st_shndx = 1,
+			.st_value = 0x400100,
+			.st_size = 32 },
+		[2] = { .st_name = 7,
+			.st_info = ELF64_ST_INFO(STB_GLOBAL, STT_FUNC),
+			.st_shndx = 1,
+			.st_value = 0x400200 },
+		[3] = { .st_name = 16,
+			.st_info = ELF64_ST_INFO(STB_LOCAL, STT_FUNC),
+			.st_shndx = 1,
+			.st_value = 0x400300 },
+		[4] = { .st_name = 16,
+			.st_info = ELF64_ST_INFO(STB_LOCAL, STT_NOTYPE),
+			.st_shndx = 1,
+			.st_value = 0x400400 },
 	};
 	size_t end;
 	Elf64_Shdr sh[6] = { { 0 } };
@@ -73,19 +97,39 @@ static void make(void)
 	end = add_note(end, 0x400200, "prov\0two\0", 10);
 	memcpy(file + SYMS, s, sizeof(s));
 	memcpy(file + DYNNAMES, symbols, sizeof(symbols));
-	sh[1] = (Elf64_Shdr){ .sh_name = 37, .sh_type = SHT_STRTAB, .sh_offset = NAMES, .sh_size = sizeof(names) };
-	sh[2] = (Elf64_Shdr){ .sh_name = 1, .sh_type = SHT_NOTE, .sh_offset = NOTES, .sh_size = end - NOTES };
-	sh[3] = (Elf64_Shdr){ .sh_name = 15, .sh_type = SHT_PROGBITS, .sh_addr = 0x401000, .sh_offset = 512, .sh_size = 1 };
-	sh[4] = (Elf64_Shdr){ .sh_name = 29, .sh_type = below(2) ? SHT_SYMTAB : SHT_DYNSYM, .sh_offset = SYMS, .sh_size = sizeof(s), .sh_link = 5 };
-	sh[5] = (Elf64_Shdr){ .sh_name = 37, .sh_type = SHT_STRTAB, .sh_offset = DYNNAMES, .sh_size = sizeof(symbols) };
+	sh[1] = (Elf64_Shdr){
+		.sh_name = 37, .sh_type = SHT_STRTAB, .sh_offset = NAMES, .sh_size = sizeof(names)
+	};
+	sh[2] = (Elf64_Shdr){
+		.sh_name = 1, .sh_type = SHT_NOTE, .sh_offset = NOTES, .sh_size = end - NOTES
+	};
+	sh[3] = (Elf64_Shdr){ .sh_name = 15,
+			      .sh_type = SHT_PROGBITS,
+			      .sh_addr = 0x401000,
+			      .sh_offset = 512,
+			      .sh_size = 1 };
+	sh[4] = (Elf64_Shdr){ .sh_name = 29,
+			      .sh_type = below(2) ? SHT_SYMTAB : SHT_DYNSYM,
+			      .sh_offset = SYMS,
+			      .sh_size = sizeof(s),
+			      .sh_link = 5 };
+	sh[5] = (Elf64_Shdr){ .sh_name = 37,
+			      .sh_type = SHT_STRTAB,
+			      .sh_offset = DYNNAMES,
+			      .sh_size = sizeof(symbols) };
 	memcpy(file + SECTIONS, sh, sizeof(sh));
 	file_size = SECTIONS + sizeof(sh);
 }
 
 static void spoil(void)
 {
-	static const uint32_t places[][2] = { { 4, 60 }, { 64, 56 }, { NAMES, 48 }, { NOTES, 160 }, { SYMS, 120 }, { DYNNAMES, 32 }, { SECTIONS, 384 } };
-	static const uint64_t values[] = { 0, 1, 0xff, 0xffff, 0x7fffffff, 0xffffffff, 1ull << 32, INT64_MAX, UINT64_MAX, UINT64_MAX - 63 };
+	static const uint32_t places[][2] = { { 4, 60 },        { 64, 56 },    { NAMES, 48 },
+					      { NOTES, 160 },   { SYMS, 120 }, { DYNNAMES, 32 },
+					      { SECTIONS, 384 } };
+	static const uint64_t values[] = {
+		0,          1,          0xff,      0xffff,     0x7fffffff,
+		0xffffffff, 1ull << 32, INT64_MAX, UINT64_MAX, UINT64_MAX - 63
+	};
 
 	for (uint32_t n = below(6); n; n--) {
 		const uint32_t *p = places[below(7)];
@@ -125,7 +169,9 @@ static void check_usdt(int fd)
 
 static unsigned int one_round(int fd)
 {
-	static const char *const symbols[] = { "alpha", "beta", "gamma", "beta@V1", "beta@@V1", "alpha+8", "alpah", "0x400100", ".hidden" };
+	static const char *const symbols[] = { "alpha",   "beta",     "gamma",
+					       "beta@V1", "beta@@V1", "alpha+8",
+					       "alpah",   "0x400100", ".hidden" };
 	struct tr_err err = TR_ERR_INIT;
 	struct elfsym_probes p;
 	uint64_t at;
@@ -171,6 +217,7 @@ int main(int argc, char **argv)
 		good += one_round(fd);
 		round_now++;
 	} while (round_now % 64 || time(NULL) < end);
-	printf("%s - %llu rounds, %llu places found\n", good ? "ok" : "not ok", (unsigned long long)(round_now - first), (unsigned long long)good);
+	printf("%s - %llu rounds, %llu places found\n", good ? "ok" : "not ok",
+	       (unsigned long long)(round_now - first), (unsigned long long)good);
 	return !good;
 }

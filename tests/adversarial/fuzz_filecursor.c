@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* LINK: core pthread */
 /*
- * The files of an output belong to a user, who may do anything with them while text and trace/ read them: bytes that change, files that
- * are cut, grow, go, or are something else. All readers come to an end, with no more than there can be, and touch no memory of
- * others. fuzz_filecursor [SECONDS [SEED]]
+ * The files of an output belong to a user, who may do anything with them while text and trace/ read
+ * them: bytes that change, files that are cut, grow, go, or are something else. All readers come to
+ * an end, with no more than there can be, and touch no memory of others. fuzz_filecursor [SECONDS
+ * [SEED]]
  */
 #include "tests/lib/fuzz.h"
 #include "tests/lib/fake_files.h"
@@ -46,7 +47,8 @@ static void spoil(struct fake_writer *f)
 	char name[200];
 	off_t size;
 
-	snprintf(name, sizeof(name), index ? "%s_%u.idx" : "%s_%u", file->st->file, 1 + fake_random(f) % 4);
+	snprintf(name, sizeof(name), index ? "%s_%u.idx" : "%s_%u", file->st->file,
+		 1 + fake_random(f) % 4);
 	fd = openat(dir, name, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
 	if (fd < 0)
 		return;
@@ -62,10 +64,12 @@ static void spoil(struct fake_writer *f)
 			replace(f, dir, name);
 		break;
 	case 2: case 3: case 4:         /* in the headers: they stand where sub-buffers end */
-		size = pwrite(fd, &word, 1 + fake_random(f) % 8, (off_t)(fake_random(f) % 8 * 4096 + fake_random(f) % 200));
+		size = pwrite(fd, &word, 1 + fake_random(f) % 8,
+			      (off_t)(fake_random(f) % 8 * 4096 + fake_random(f) % 200));
 		break;
 	default:
-		size = pwrite(fd, &word, 1 + fake_random(f) % 8, (off_t)(fake_random(f) % ((uint64_t)size + 1)));
+		size = pwrite(fd, &word, 1 + fake_random(f) % 8,
+			      (off_t)(fake_random(f) % ((uint64_t)size + 1)));
 		break;
 	}
 	close(fd);
@@ -83,12 +87,16 @@ static void *disturb(void *arg)
 	return NULL;
 }
 
-/* Bytes of text there can be: each event has 4 bytes or more in a file or a ring, which read no more than they were told. */
+/*
+ * Bytes of text there can be: each event has 4 bytes or more in a file or a ring, which read no
+ * more than they were told.
+ */
 static uint64_t bound(void)
 {
 	const struct region_geometry *g = &s->regions[0]->geo;
 
-	return (uint64_t)FAKE_TRACES * FAKE_RINGS * g->subbuf_size * (g->subbuf_count + 2) / 4 * 2 * 400;
+	return (uint64_t)FAKE_TRACES * FAKE_RINGS * g->subbuf_size * (g->subbuf_count + 2) / 4 * 2 *
+	       400;
 }
 
 static void read_text(struct fake_writer *f)
@@ -107,7 +115,8 @@ static void read_text(struct fake_writer *f)
 	expect(n >= 0, "text_read");
 	expect(at < bound(), "too much text");
 	for (int i = 0; i < 10; i++) {
-		n = text_read(v, fake_random(f) % (at + 1000), buf, 1 + fake_random(f) % sizeof(buf));
+		n = text_read(v, fake_random(f) % (at + 1000), buf,
+			      1 + fake_random(f) % sizeof(buf));
 		expect(n >= 0, "text_read at");
 	}
 	text_size(s);

@@ -2,13 +2,13 @@
 /* LINK: core pthread */
 /*
  * Filters, in turns:
- *   - expressions made from a grammar, on random events: a program must say what a plain evaluation of the tree says, and the text must
- *     print and parse to the same;
+ *   - expressions made from a grammar, on random events: a program must say what a plain evaluation
+ *     of the tree says, and the text must print and parse to the same;
  *   - the same with words and bytes changed: what is refused must be explained;
  *   - programs with words and bytes changed, and random ones: through filter_verify and filter_run;
  *   - a program that another thread writes over while it runs.
- * Payloads and programs end where a page ends that nothing may follow. Deterministic but for the last:
- * fuzz_filter SECONDS ROUND begins at a round.
+ * Payloads and programs end where a page ends that nothing may follow. Deterministic but for the
+ * last: fuzz_filter SECONDS ROUND begins at a round.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -32,7 +32,8 @@ static uint32_t below(uint32_t n)
 
 static uint64_t bits(void)
 {
-	uint64_t v = (uint64_t)below(1u << 31) << 33 ^ (uint64_t)below(1u << 31) << 11 ^ below(1u << 31);
+	uint64_t v =
+		(uint64_t)below(1u << 31) << 33 ^ (uint64_t)below(1u << 31) << 11 ^ below(1u << 31);
 
 	return below(3) ? v >> below(64) : below(2) ? ~(v >> below(64)) : below(5) - (uint64_t)2;
 }
@@ -54,7 +55,8 @@ struct area {
 static struct area area_make(void)
 {
 	long page = sysconf(_SC_PAGESIZE);
-	uint8_t *p = mmap(NULL, (size_t)(AREA + page), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	uint8_t *p = mmap(NULL, (size_t)(AREA + page), PROT_READ | PROT_WRITE,
+			  MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
 	if (p == MAP_FAILED || mprotect(p + AREA, (size_t)page, PROT_NONE)) {
 		perror("mmap");
@@ -84,7 +86,8 @@ static void random_text(char *to, uint32_t max)
 static void random_field(struct sample *s, const char *name, unsigned int nowrite)
 {
 	static const int sizes[] = { 1, 2, 4, 8 };
-	unsigned int flags = nowrite | (below(2) ? TRAIL_FIELD_SIGNED : 0) | (below(4) ? 0 : TRAIL_FIELD_BIG_ENDIAN);
+	unsigned int flags = nowrite | (below(2) ? TRAIL_FIELD_SIGNED : 0) |
+			     (below(4) ? 0 : TRAIL_FIELD_BIG_ENDIAN);
 	int size = sizes[below(4)], length = sizes[below(4)];
 	uint64_t v[6];
 	uint32_t i, n = below(6);
@@ -95,7 +98,8 @@ static void random_field(struct sample *s, const char *name, unsigned int nowrit
 	random_text(text, sizeof(text));
 	switch (below(7)) {
 	case 0:
-		sample_float(s, name, below(2) ? 8 : 4, flags, below(2) ? (double)below(20) / 4 : (double)(int64_t)bits());
+		sample_float(s, name, below(2) ? 8 : 4, flags,
+			     below(2) ? (double)below(20) / 4 : (double)(int64_t)bits());
 		break;
 	case 1:
 		sample_string(s, name, flags, text);
@@ -104,7 +108,8 @@ static void random_field(struct sample *s, const char *name, unsigned int nowrit
 		sample_elements(s, name, size, flags, below(2) ? length : 0, v, n);
 		break;
 	case 3:
-		sample_text(s, name, below(2) ? length : 0, text, below(2) ? (uint32_t)strlen(text) : below(30));
+		sample_text(s, name, below(2) ? length : 0, text,
+			    below(2) ? (uint32_t)strlen(text) : below(30));
 		break;
 	default:
 		sample_int(s, name, size, flags, bits());
@@ -130,14 +135,19 @@ static void random_event(struct sample *s)
 static void random_value(struct md_buf *b)
 {
 	static const char *const contexts[] = {
-		"$ctx.vpid", "$ctx.vtid", "$ctx.procname", "$ctx.vuid", "$ctx.cpu_id", "$ctx.perf:thread:cpu-cycles",
-		"$app.a:int", "$app.a:float", "$app.a:text", "$app.a:none", "$ctx.vpid.x", "none", "none[1]", "f1.x[2].y",
+		"$ctx.vpid",   "$ctx.vtid",    "$ctx.procname",
+		"$ctx.vuid",   "$ctx.cpu_id",  "$ctx.perf:thread:cpu-cycles",
+		"$app.a:int",  "$app.a:float", "$app.a:text",
+		"$app.a:none", "$ctx.vpid.x",  "none",
+		"none[1]",     "f1.x[2].y",
 	};
 	char text[16];
 
 	switch (below(12)) {
 	case 0: md_buf_printf(b, "%lld", (long long)bits()); break;
-	case 1: md_buf_printf(b, "0x%llx%s", (unsigned long long)bits(), below(4) ? "" : "ul"); break;
+	case 1:
+		md_buf_printf(b, "0x%llx%s", (unsigned long long)bits(), below(4) ? "" : "ul");
+		break;
 	case 2: md_buf_printf(b, "%u", below(8)); break;
 	case 3: md_buf_printf(b, "%g%s", (double)below(40) / 4, below(2) ? ".0" : ""); break;
 	case 4:
@@ -156,7 +166,8 @@ static void random_value(struct md_buf *b)
 
 static void random_expression(struct md_buf *b, uint32_t depth)
 {
-	static const char *const all[] = { "==", "!=", "<", "<=", ">", ">=", "&&", "||", "&&", "||", "&", "|", "^", "<<", ">>", "==" };
+	static const char *const all[] = { "==", "!=", "<", "<=", ">", ">=", "&&", "||",
+					   "&&", "||", "&", "|",  "^", "<<", ">>", "==" };
 
 	if (!depth || below(5) == 0) {
 		random_value(b);
@@ -187,13 +198,15 @@ static bool known_field(struct md_buf *b, const struct sample *s, bool string)
 
 	for (k = 0; k < s->count; k++) {
 		const struct trail_reg_field *f = &s->fields[(at + k) % s->count];
-		bool text = f->flags & TRAIL_FIELD_TEXT, many = f->kind == TRAIL_KIND_ARRAY || f->kind == TRAIL_KIND_SEQUENCE;
+		bool text = f->flags & TRAIL_FIELD_TEXT,
+		     many = f->kind == TRAIL_KIND_ARRAY || f->kind == TRAIL_KIND_SEQUENCE;
 
 		if (string != (f->kind == TRAIL_KIND_STRING || text))
 			continue;
 		md_buf_puts(b, s->strings.data + f->name);
 		if (many && !text)
-			md_buf_printf(b, "[%u]", below(f->kind == TRAIL_KIND_ARRAY ? f->count + 1 : 5));
+			md_buf_printf(b, "[%u]",
+				      below(f->kind == TRAIL_KIND_ARRAY ? f->count + 1 : 5));
 		return true;
 	}
 	return false;
@@ -280,7 +293,8 @@ static struct filter *parse(const char *text)
 	refused++;
 	if (f || (ret != -EINVAL && ret != -E2BIG))
 		fail("a strange error", text);
-	if (!err.sentence[0] || strchr(err.sentence, '\n') || err.column < 0 || err.column > (int)strlen(err.text))
+	if (!err.sentence[0] || strchr(err.sentence, '\n') || err.column < 0 ||
+	    err.column > (int)strlen(err.text))
 		fail("no explanation", text);
 	return NULL;
 }
@@ -314,7 +328,9 @@ static bool run(const uint8_t *program, size_t size, const struct sample *s, siz
 	return filter_run(program, size, &in);
 }
 
-/* Spoiled words, spoiled literals; whether they still verify or not, to run them must be harmless. */
+/*
+ * Spoiled words, spoiled literals; whether they still verify or not, to run them must be harmless.
+ */
 static void spoil(const struct md_buf *program, const struct sample *s)
 {
 	uint8_t *p = area_put(program_area, program->data, program->len);
@@ -343,9 +359,13 @@ static void random_program(const struct sample *s)
 
 	for (i = 0; i < n; i++) {
 		struct filter_word w = {
-			.op = (uint8_t)(1 + below(FILTER_OPS)), .flag = (uint8_t)(below(2) ? below(4) : below(256)),
-			.jump = (uint16_t)(below(3) ? below(5) : bits()), .at = (uint32_t)(below(3) ? below(24) : bits()),
-			.a = (uint32_t)(below(2) ? FILTER_PLACE(1u << below(4), below(8), below(3), 1u << below(4)) : below(600)),
+			.op = (uint8_t)(1 + below(FILTER_OPS)),
+			.flag = (uint8_t)(below(2) ? below(4) : below(256)),
+			.jump = (uint16_t)(below(3) ? below(5) : bits()),
+			.at = (uint32_t)(below(3) ? below(24) : bits()),
+			.a = (uint32_t)(below(2) ? FILTER_PLACE(1u << below(4), below(8), below(3),
+								1u << below(4))
+						 : below(600)),
 			.b = (uint32_t)(below(3) ? below(9) : bits()),
 		};
 		uint8_t bytes[16];
@@ -353,7 +373,9 @@ static void random_program(const struct sample *s)
 		if (below(4) == 0)
 			w.b |= below(4) << 16;
 		if (!i)
-			w = (struct filter_word){ .op = FILTER_HEADER, .at = n, .a = FILTER_VERSION };
+			w = (struct filter_word){ .op = FILTER_HEADER,
+						  .at = n,
+						  .a = FILTER_VERSION };
 		filter_put_word(bytes, w);
 		md_buf_put(&program, bytes, 16);
 	}
@@ -364,7 +386,8 @@ static void random_program(const struct sample *s)
 }
 
 /* Compiled from several filters; compared with what the tree says of each. */
-static void check_programs(struct filter *const *filters, uint32_t count, const struct sample *s, const char *text)
+static void check_programs(struct filter *const *filters, uint32_t count, const struct sample *s,
+			   const char *text)
 {
 	struct filter_event e = sample_event(s);
 	struct md_buf program = MD_BUF_INIT;
@@ -386,14 +409,16 @@ static void check_programs(struct filter *const *filters, uint32_t count, const 
 		if (program.len % 8 || !filter_verify(program.data, program.len))
 			fail("the verifier refuses what the compiler made", text);
 		in.payload = in.len ? area_put(payload_area, s->payload.data, in.len) : NULL;
-		got = filter_run(area_put(program_area, program.data, program.len), program.len, &in);
+		got = filter_run(area_put(program_area, program.data, program.len), program.len,
+				 &in);
 	}
 	compared += ret == 0;
 	held += ret == 0 && got;
 	if (ret != -E2BIG && got != want)
 		fail(want ? "false, and should be true" : "true, and should be false", text);
 	if (!ret) {
-		run((const uint8_t *)program.data, program.len, s, below((uint32_t)s->payload.len + 1));
+		run((const uint8_t *)program.data, program.len, s,
+		    below((uint32_t)s->payload.len + 1));
 		for (i = 0; i < 10; i++)
 			spoil(&program, s);
 	}
@@ -453,7 +478,8 @@ static void *scribble(void *arg)
 		x ^= x << 17;
 		at = (size_t)(x >> 20) % scribbled_size;
 		/* Mostly back to what it was, so that many words stay in order. */
-		__atomic_store_n(&scribbled[at], x & 3 ? good[at] : (uint8_t)(x >> 8), __ATOMIC_RELAXED);
+		__atomic_store_n(&scribbled[at], x & 3 ? good[at] : (uint8_t)(x >> 8),
+				 __ATOMIC_RELAXED);
 	}
 	return NULL;
 }
@@ -461,8 +487,11 @@ static void *scribble(void *arg)
 static void while_it_changes(double seconds)
 {
 	static const char *const texts[] = {
-		"id == 1 || path == \"*usr*a*p*\" && msg == \"h*o\" || vals[1] == 20 && comm == \"*ash\"",
-		"(u8 | (u16 & (u32 ^ id))) > most || $app.abcdef:ghijklm == 4 || path == secret || f64 < fbe", "most == 4",
+		"id == 1 || path == \"*usr*a*p*\" && msg == \"h*o\" || vals[1] == 20 && comm == "
+		"\"*ash\"",
+		"(u8 | (u16 & (u32 ^ id))) > most || $app.abcdef:ghijklm == 4 || path == secret || "
+		"f64 < fbe",
+		"most == 4",
 	};
 	struct md_buf program = MD_BUF_INIT;
 	struct filter *filters[3];
@@ -486,9 +515,12 @@ static void while_it_changes(double seconds)
 	clock_gettime(CLOCK_MONOTONIC, &begin);
 	do {
 		for (i = 0; i < 1000; i++)
-			ran += run(scribbled, program.len, &s, i & 1 ? s.payload.len : below((uint32_t)s.payload.len));
+			ran += run(scribbled, program.len, &s,
+				   i & 1 ? s.payload.len : below((uint32_t)s.payload.len));
 		clock_gettime(CLOCK_MONOTONIC, &now);
-	} while ((double)(now.tv_sec - begin.tv_sec) + (double)(now.tv_nsec - begin.tv_nsec) * 1e-9 < seconds);
+	} while ((double)(now.tv_sec - begin.tv_sec) +
+			 (double)(now.tv_nsec - begin.tv_nsec) * 1e-9 <
+		 seconds);
 	__atomic_store_n(&scribbling, false, __ATOMIC_RELAXED);
 	pthread_join(thread, NULL);
 	for (i = 0; i < 3; i++)
@@ -515,7 +547,8 @@ int main(int argc, char **argv)
 		}
 	} while (time(NULL) < end);
 	while_it_changes(seconds / 4);
-	printf("ok - %llu rounds: %zu of %zu programs true, %zu texts refused, %zu true while written over\n", (unsigned long long)round_now, held, compared,
-	       refused, ran);
+	printf("ok - %llu rounds: %zu of %zu programs true, %zu texts refused, %zu true while "
+	       "written over\n",
+	       (unsigned long long)round_now, held, compared, refused, ran);
 	return 0;
 }

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* LINK: core */
 /*
- * Filters as trail.ko runs them, on records, against the same filters on the payloads that the daemon makes of those records. Random expressions, on
- * records with random bytes: what the daemon would take, the record's program must take; and where all that the expression names can be had from the record, it
- * must take nothing else. Programs that are spoilt, or random, are harmless. fuzz_kfilter SECONDS [ROUND]
+ * Filters as trail.ko runs them, on records, against the same filters on the payloads that the
+ * daemon makes of those records. Random expressions, on records with random bytes: what the daemon
+ * would take, the record's program must take; and where all that the expression names can be had
+ * from the record, it must take nothing else. Programs that are spoilt, or random, are harmless.
+ * fuzz_kfilter SECONDS [ROUND]
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -33,7 +35,9 @@ static void fail(const char *what, const char *text)
 
 /* ---- records ---- */
 
-/* A name that begins with x is of something that only the daemon has; so are single bytes of texts. */
+/*
+ * A name that begins with x is of something that only the daemon has; so are single bytes of texts.
+ */
 static const char format_all[] =
 	"name: sched_all\nID: 77\n" COMMON
 	"\tfield:s8 s8;\toffset:8;\tsize:1;\tsigned:1;\n"
@@ -117,7 +121,9 @@ static void number(struct md_buf *b, const struct filter_event *e, uint32_t dept
 		number(b, e, depth - 1);
 		md_buf_putc(b, ')');
 	} else if (!below(3)) {
-		md_buf_printf(b, "%lld", (long long)below(5) - 2 + (below(3) ? 0 : (long long)below(1u << 31) << below(33)));
+		md_buf_printf(b, "%lld",
+			      (long long)below(5) - 2 +
+				      (below(3) ? 0 : (long long)below(1u << 31) << below(33)));
 	} else if (!below(9)) {
 		md_buf_puts(b, below(2) ? "$ctx.tid" : "$ctx.cpu_id");
 	} else if (!below(40)) {
@@ -135,7 +141,8 @@ static void text(struct md_buf *b, const struct filter_event *e)
 {
 	uint32_t i = below(e->field_count), n = below(4);
 
-	while (n && e->fields[i].kind != TRAIL_KIND_STRING && !(e->fields[i].flags & TRAIL_FIELD_TEXT)) {
+	while (n && e->fields[i].kind != TRAIL_KIND_STRING &&
+	       !(e->fields[i].flags & TRAIL_FIELD_TEXT)) {
 		i = (i + 1) % e->field_count;
 		n -= !i;
 	}
@@ -175,9 +182,11 @@ static void simple(struct md_buf *b, const struct filter_event *e)
 	const struct trail_reg_field *f = &e->fields[below(e->field_count)];
 
 	if (f->kind == TRAIL_KIND_INT)
-		md_buf_printf(b, "%s %s %d", below(8) ? e->strings + f->name : "$ctx.tid", ops[below(6)], (int)below(5) - 2);
+		md_buf_printf(b, "%s %s %d", below(8) ? e->strings + f->name : "$ctx.tid",
+			      ops[below(6)], (int)below(5) - 2);
 	else if (!below(8))
-		md_buf_printf(b, "$ctx.tid %s %d", ops[below(6)], TRAIL_CONTEXT_TID - 4 + (int)below(5));
+		md_buf_printf(b, "$ctx.tid %s %d", ops[below(6)],
+			      TRAIL_CONTEXT_TID - 4 + (int)below(5));
 	else
 		text(b, e);
 	if (below(2))
@@ -189,7 +198,8 @@ static void simple(struct md_buf *b, const struct filter_event *e)
 /* ---- comparing ---- */
 
 /* 1, 0, or what the compiler said it was without running */
-static bool decide(int made, const struct md_buf *program, const void *payload, size_t len, bool all)
+static bool decide(int made, const struct md_buf *program, const void *payload, size_t len,
+		   bool all)
 {
 	struct filter_input in = { .payload = payload, .len = len, .context = known_context };
 
@@ -200,8 +210,12 @@ static bool decide(int made, const struct md_buf *program, const void *payload, 
 	return filter_run(program->data, program->len, &in);
 }
 
-/* What the program begins with, as trail.ko tests it: what it rejects the program rejects, and what is `whole` passes otherwise. */
-static void try_quick(const struct md_buf *program, const uint8_t *record, uint32_t len, bool got, const char *shown)
+/*
+ * What the program begins with, as trail.ko tests it: what it rejects the program rejects, and what
+ * is `whole` passes otherwise.
+ */
+static void try_quick(const struct md_buf *program, const uint8_t *record, uint32_t len, bool got,
+		      const char *shown)
 {
 	struct filter_value v = { 0 };
 	struct quick q;
@@ -214,8 +228,11 @@ static void try_quick(const struct md_buf *program, const uint8_t *record, uint3
 		return;
 	if (q.op == FILTER_CONTEXT)
 		known_context(NULL, q.at, NULL, &v);
-	outcome = q.op == FILTER_CONTEXT ? (q.at == TRAIL_CONTEXT_PROCNAME ? quick_text(&q, v.s, (uint32_t)v.len) : quick_number(&q, v.u))
-		: quick_is_in(&q, len) ? quick_holds(&q, record, len) : q.rejects;
+	outcome = q.op == FILTER_CONTEXT
+			  ? (q.at == TRAIL_CONTEXT_PROCNAME ? quick_text(&q, v.s, (uint32_t)v.len)
+							    : quick_number(&q, v.u))
+		  : quick_is_in(&q, len) ? quick_holds(&q, record, len)
+					 : q.rejects;
 	quick++;
 	if (got && (outcome == q.rejects || quick_rejects(&q, record, len)))
 		fail("the quick test rejects what the program does not", shown);
@@ -231,7 +248,8 @@ static void spoil(const struct md_buf *program, const uint8_t *record, uint32_t 
 	memcpy(p, program->data, program->len);
 	memcpy(exactly, record, len);
 	for (uint32_t i = 1 + below(5); i; i--) {
-		size_t at = below(2) ? below((uint32_t)program->len) : 16 * below((uint32_t)program->len / 16);
+		size_t at = below(2) ? below((uint32_t)program->len)
+				     : 16 * below((uint32_t)program->len / 16);
 
 		p[at] = (uint8_t)(below(2) ? p[at] ^ 1u << below(8) : below(FILTER_OPS + 2));
 	}
@@ -241,7 +259,8 @@ static void spoil(const struct md_buf *program, const uint8_t *record, uint32_t 
 	free(p);
 }
 
-static void compare(const struct kformat *f, const struct kcode *code, size_t which, const struct filter *filter, const char *shown)
+static void compare(const struct kformat *f, const struct kcode *code, size_t which,
+		    const struct filter *filter, const char *shown)
 {
 	struct md_buf payload_program = MD_BUF_INIT, record_program = MD_BUF_INIT;
 	uint8_t record[400], payload[4096];
@@ -309,11 +328,13 @@ int main(int argc, char **argv)
 	struct kcode *code[FORMATS];
 
 	for (size_t i = 0; i < FORMATS; i++) {
-		if (kformat_parse(formats[i].system, formats[i].text, strlen(formats[i].text), &parsed[i]))
+		if (kformat_parse(formats[i].system, formats[i].text, strlen(formats[i].text),
+				  &parsed[i]))
 			fail("no format", formats[i].text);
 		code[i] = kcode_make(parsed[i]);
 	}
-	for (round_now = argc > 2 ? strtoull(argv[2], NULL, 10) : 0; time(NULL) < end || round_now < 1000; round_now++) {
+	for (round_now = argc > 2 ? strtoull(argv[2], NULL, 10) : 0;
+	     time(NULL) < end || round_now < 1000; round_now++) {
 		seed = round_now * 0x9e3779b97f4a7c15u + 1;
 		one(parsed[round_now % FORMATS], code[round_now % FORMATS], round_now % FORMATS);
 	}
@@ -321,7 +342,7 @@ int main(int argc, char **argv)
 		kcode_free(code[i]);
 		kformat_free(parsed[i]);
 	}
-	printf("%llu rounds: %zu compared, %zu held, %zu the same, %zu weaker, %zu quick\n", (unsigned long long)round_now, compared, held, exact,
-	       weaker, quick);
+	printf("%llu rounds: %zu compared, %zu held, %zu the same, %zu weaker, %zu quick\n",
+	       (unsigned long long)round_now, compared, held, exact, weaker, quick);
 	return compared > 1000 && held > compared / 20 && weaker && quick > 1000 ? 0 : 1;
 }

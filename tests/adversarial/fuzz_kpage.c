@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Mutated format files, records and ring buffer pages, through the parser, the transcoder and the page decoder; what comes out
- * must be what the decoder of the trace takes. Deterministic: a crash at round N repeats with `fuzz_kpage SECONDS N`. Build it
- * with -fsanitize=address,undefined.
+ * Mutated format files, records and ring buffer pages, through the parser, the transcoder and the
+ * page decoder; what comes out must be what the decoder of the trace takes. Deterministic: a crash
+ * at round N repeats with `fuzz_kpage SECONDS N`. Build it with -fsanitize=address,undefined.
  */
 #include <errno.h>
 #include <time.h>
@@ -23,8 +23,14 @@ static void fail(const char *what)
 /* Bytes changed, cut out, put in twice; numbers and words that matter in other places. */
 static void mutate(uint64_t *seed, struct md_buf *b)
 {
-	static const char *const words[] = { "0", "1", "4", "65535", "65536", "4294967295", "999999999", "__data_loc char[] ",
-		"__rel_loc ", "[", "]", ";", "\t", "\n", "char ", "*", "struct ", "__", "_val", "common_pid", "signed:1", "{ 1, \"" };
+	static const char *const words[] = {
+		"0",          "1",          "4",         "65535",
+		"65536",      "4294967295", "999999999", "__data_loc char[] ",
+		"__rel_loc ", "[",          "]",         ";",
+		"\t",         "\n",         "char ",     "*",
+		"struct ",    "__",         "_val",      "common_pid",
+		"signed:1",   "{ 1, \""
+	};
 	uint64_t i, at, n;
 
 	for (i = below(seed, 6); i && b->len; i--) {
@@ -108,7 +114,8 @@ static void place_fields(uint64_t *seed, const struct kformat *f, uint8_t *recor
 	for (i = 0; i < f->field_count; i++) {
 		const struct kformat_field *k = &f->fields[i];
 
-		if (k->place == KFORMAT_FIXED || k->place == KFORMAT_REST || k->offset + 4 > len || below(seed, 4) == 0)
+		if (k->place == KFORMAT_FIXED || k->place == KFORMAT_REST || k->offset + 4 > len ||
+		    below(seed, 4) == 0)
 			continue;
 		loc = (uint32_t)below(seed, len + 2);
 		loc |= (uint32_t)below(seed, len - (loc < len ? loc : len) + 2) << 16;
@@ -130,7 +137,8 @@ static void check_decodes(const struct md_stream *s, const uint8_t *payload, siz
 	free(event);
 }
 
-static void transcode(const struct kformat *f, const struct kcode *c, const struct md_stream *s, const uint8_t *record, size_t len)
+static void transcode(const struct kformat *f, const struct kcode *c, const struct md_stream *s,
+		      const uint8_t *record, size_t len)
 {
 	size_t bound = kcode_bound(c, len);
 	uint8_t *to = malloc(bound + 1), *again;
@@ -140,7 +148,8 @@ static void transcode(const struct kformat *f, const struct kcode *c, const stru
 		fail("no payload");
 	if (n >= 0) {
 		again = malloc((size_t)n + 1);
-		if (kcode_run(c, record, len, again, (size_t)n) != n || memcmp(to, again, (size_t)n))
+		if (kcode_run(c, record, len, again, (size_t)n) != n ||
+		    memcmp(to, again, (size_t)n))
 			fail("another payload");
 		less = n ? kcode_run(c, record, len, again, (size_t)n - 1) : -ENOSPC;
 		if (less != -ENOSPC)
@@ -191,7 +200,8 @@ static void formats(uint64_t *seed)
 
 static void put_record(uint64_t *seed, struct md_buf *b)
 {
-	uint32_t type = (uint32_t)below(seed, 32), word = (uint32_t)rnd(seed) << 5 | type, words = type;
+	uint32_t type = (uint32_t)below(seed, 32), word = (uint32_t)rnd(seed) << 5 | type,
+		 words = type;
 	uint64_t i;
 
 	if (type == 29 && below(seed, 4) == 0)
@@ -213,7 +223,9 @@ static void put_record(uint64_t *seed, struct md_buf *b)
 
 static void random_page(uint64_t *seed, struct md_buf *b, size_t size)
 {
-	static const uint64_t flags[] = { 0, 0, 0, UINT64_C(1) << 31, UINT64_C(3) << 30, UINT64_C(1) << 20 };
+	static const uint64_t flags[] = {
+		0, 0, 0, UINT64_C(1) << 31, UINT64_C(3) << 30, UINT64_C(1) << 20
+	};
 	uint64_t commit, zero = 0;
 
 	md_buf_put(b, &zero, 8);
@@ -232,8 +244,10 @@ static void random_page(uint64_t *seed, struct md_buf *b, size_t size)
 static void pages(uint64_t *seed)
 {
 	static const char text[] =
-		"\tfield: u64 timestamp;\toffset:0;\tsize:8;\tsigned:0;\n\tfield: local_t commit;\toffset:8;\tsize:8;\tsigned:1;\n"
-		"\tfield: int overwrite;\toffset:8;\tsize:1;\tsigned:1;\n\tfield: char data;\toffset:16;\tsize:4080;\tsigned:1;\n";
+		"\tfield: u64 timestamp;\toffset:0;\tsize:8;\tsigned:0;\n\tfield: local_t "
+		"commit;\toffset:8;\tsize:8;\tsigned:1;\n"
+		"\tfield: int overwrite;\toffset:8;\tsize:1;\tsigned:1;\n\tfield: char "
+		"data;\toffset:16;\tsize:4080;\tsigned:1;\n";
 	struct md_buf header = MD_BUF_INIT, b = MD_BUF_INIT;
 	struct kpage_layout l;
 	const uint8_t *record;
@@ -255,7 +269,8 @@ static void pages(uint64_t *seed)
 	page = exact(b.data, b.len);
 	if (!ret && !kpage_begin(&p, page, b.len, &l)) {
 		while (kpage_next(&p, &ts, &record, &len)) {
-			if (len < KRECORD_HEADER || record < page + l.data_at || len > (size_t)(page + b.len - record))
+			if (len < KRECORD_HEADER || record < page + l.data_at ||
+			    len > (size_t)(page + b.len - record))
 				fail("a record outside of its page");
 			if (++count > b.len)
 				fail("more records than bytes");

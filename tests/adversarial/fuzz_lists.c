@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* LINK: core */
 /*
- * Lists of contexts and inclusion sets from random words and bytes. What is accepted must read back as it prints; what is
- * refused must be explained and change nothing. Deterministic: fuzz_lists SECONDS ROUND begins at a round.
+ * Lists of contexts and inclusion sets from random words and bytes. What is accepted must read back
+ * as it prints; what is refused must be explained and change nothing. Deterministic: fuzz_lists
+ * SECONDS ROUND begins at a round.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -32,9 +33,36 @@ static void fail(const char *what, const char *lines)
 static void random_lines(struct md_buf *b)
 {
 	static const char *const words[] = {
-		"vpid", "vtid ", "procname\n", "$app.", "a:b", "$app.x:y ", "perf:thread:", "cpu-cycles", "raw:r1f:", "perf:cpu:",
-		" ", "\t", "\n", "!", "\"", "\\", "#", "*", " * ", "!*", "5", "17 ", "4294967295 ", "99999999999999999999", "-", "x",
-		" \"vuid\" ", "\xff", "\x01", "\xc3\xa4",
+		"vpid",
+		"vtid ",
+		"procname\n",
+		"$app.",
+		"a:b",
+		"$app.x:y ",
+		"perf:thread:",
+		"cpu-cycles",
+		"raw:r1f:",
+		"perf:cpu:",
+		" ",
+		"\t",
+		"\n",
+		"!",
+		"\"",
+		"\\",
+		"#",
+		"*",
+		" * ",
+		"!*",
+		"5",
+		"17 ",
+		"4294967295 ",
+		"99999999999999999999",
+		"-",
+		"x",
+		" \"vuid\" ",
+		"\xff",
+		"\x01",
+		"\xc3\xa4",
 	};
 	uint32_t n = below(below(40) ? 10 : 400);
 
@@ -49,7 +77,8 @@ static void check_error(int ret, const struct tr_err *err, const char *lines)
 {
 	if (ret != -EINVAL && ret != -ENOENT && ret != -ENOSPC)
 		fail("a strange error", lines);
-	if (!err->sentence[0] || err->line < 1 || strchr(err->sentence, '\n') || strchr(err->text, '\n'))
+	if (!err->sentence[0] || err->line < 1 || strchr(err->sentence, '\n') ||
+	    strchr(err->text, '\n'))
 		fail("no explanation", lines);
 	if (err->column < -1 || err->column > (int)strlen(err->text))
 		fail("the caret is outside", lines);
@@ -69,7 +98,8 @@ static void contexts(const char *lines)
 		check_error(ret, &err, lines);
 	} else {
 		context_list_print(&out, &text);
-		if (context_list_apply(&some, DOMAIN_USER, md_buf_str(&text), true, false, &copy, NULL))
+		if (context_list_apply(&some, DOMAIN_USER, md_buf_str(&text), true, false, &copy,
+				       NULL))
 			fail("what was printed is refused", lines);
 		context_list_print(&copy, &again);
 		if (strcmp(md_buf_str(&text), md_buf_str(&again)))

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* LINK: core trail pthread */
 /*
- * fuzz_plan SECONDS [SEED]: a daemon that means harm. An application (this program again) hits its tracepoints without end; the daemon
- * changes its state words all the time and answers with plans that are good, or have some bytes wrong, or are nonsense: regions whose
- * header lies, filter programs of random words, contexts that do not exist, wrong counts, wrong seals, no answer; and writes random
- * numbers into the rings and programs while they are in use. The application has to live, and to end as it would without.
+ * fuzz_plan SECONDS [SEED]: a daemon that means harm. An application (this program again) hits its
+ * tracepoints without end; the daemon changes its state words all the time and answers with plans
+ * that are good, or have some bytes wrong, or are nonsense: regions whose header lies, filter
+ * programs of random words, contexts that do not exist, wrong counts, wrong seals, no answer; and
+ * writes random numbers into the rings and programs while they are in use. The application has to
+ * live, and to end as it would without.
  */
 #define _GNU_SOURCE
 #include <dirent.h>
@@ -69,7 +71,8 @@ static void on_term(int sig)
 
 static void *hits(void *arg)
 {
-	static const char *const words[] = { "", "a", "word", "a word of more than sixteen bytes", "(null)" };
+	static const char *const words[] = { "", "a", "word", "a word of more than sixteen bytes",
+					     "(null)" };
 	static char large[70000];
 	int n = (int)(intptr_t)arg;
 
@@ -111,8 +114,12 @@ static struct region *new_region(void)
 {
 	struct region_geometry geo = {
 		.mode = one_in(2) ? TRAIL_MODE_DISCARD : TRAIL_MODE_OVERWRITE,
-		.kind = one_in(4) ? TRAIL_RINGS_THREAD : TRAIL_RINGS_CPU, .ring_count = 4, .subbuf_count = 2u << rnd() % 3,
-		.subbuf_size = 4096u << rnd() % 3, .switch_count = 64, .clock_mult = one_in(4) ? 0 : UINT64_C(1) << 32,
+		.kind = one_in(4) ? TRAIL_RINGS_THREAD : TRAIL_RINGS_CPU,
+		.ring_count = 4,
+		.subbuf_count = 2u << rnd() % 3,
+		.subbuf_size = 4096u << rnd() % 3,
+		.switch_count = 64,
+		.clock_mult = one_in(4) ? 0 : UINT64_C(1) << 32,
 	};
 	struct region *r = NULL;
 
@@ -126,7 +133,9 @@ static struct region *new_region(void)
 static void scribble(uint8_t *at, size_t size, unsigned int times)
 {
 	while (times--) {
-		uint64_t v = one_in(3) ? rnd() : one_in(2) ? rnd() % 70000 : (uint64_t)-(int64_t)(rnd() % 16);
+		uint64_t v = one_in(3)   ? rnd()
+			     : one_in(2) ? rnd() % 70000
+					 : (uint64_t) - (int64_t)(rnd() % 16);
 		size_t n = (size_t[]){ 1, 2, 4, 8 }[rnd() % 4];
 
 		if (n <= size)
@@ -137,8 +146,15 @@ static void scribble(uint8_t *at, size_t size, unsigned int times)
 static size_t put_program(uint8_t *to, size_t room)
 {
 	static const char *const texts[] = {
-		"n < 0", "n >= 5 && n != 7", "word == \"a*\"", "word == \"*e*\" || half > 3", "bytes[3] == 0", "!(n & 3)",
-		"$ctx.procname == \"fuzz*\" && $ctx.vtid > 3", "$app.x:y == 3 || n > 3", "missing == 1 || n << 2 == 8",
+		"n < 0",
+		"n >= 5 && n != 7",
+		"word == \"a*\"",
+		"word == \"*e*\" || half > 3",
+		"bytes[3] == 0",
+		"!(n & 3)",
+		"$ctx.procname == \"fuzz*\" && $ctx.vtid > 3",
+		"$app.x:y == 3 || n > 3",
+		"missing == 1 || n << 2 == 8",
 	};
 	static const char strings[] = "n\0word\0half\0bytes";
 	static const struct trail_reg_field fields[] = {
@@ -156,14 +172,23 @@ static size_t put_program(uint8_t *to, size_t room)
 	if (one_in(4)) {        /* random words of good shape */
 		n = 16 * (2 + rnd() % 12);
 		for (size_t i = 0; i < n; i += 16)
-			filter_put_word(to + i, (struct filter_word){
-				.op = (uint8_t)(rnd() % (FILTER_OPS + 1)), .flag = (uint8_t)(one_in(3) ? rnd() : rnd() % 4),
-				.jump = (uint16_t)(one_in(3) ? 0xfffe + rnd() % 2 : rnd() % 4), .at = (uint32_t)(rnd() % 64),
-				.a = (uint32_t)(one_in(4) ? rnd() : rnd() % 256), .b = (uint32_t)(one_in(4) ? rnd() : rnd() % 64) });
+			filter_put_word(to + i,
+					(struct filter_word){
+						.op = (uint8_t)(rnd() % (FILTER_OPS + 1)),
+						.flag = (uint8_t)(one_in(3) ? rnd() : rnd() % 4),
+						.jump = (uint16_t)(one_in(3) ? 0xfffe + rnd() % 2
+									     : rnd() % 4),
+						.at = (uint32_t)(rnd() % 64),
+						.a = (uint32_t)(one_in(4) ? rnd() : rnd() % 256),
+						.b = (uint32_t)(one_in(4) ? rnd() : rnd() % 64) });
 		if (!one_in(4))
-			filter_put_word(to, (struct filter_word){ .op = FILTER_HEADER, .at = (uint32_t)(n / 16), .a = FILTER_VERSION });
-	} else if (filter_parse(texts[rnd() % (sizeof(texts) / sizeof(texts[0]))], 0, DOMAIN_USER, &f, &err) == 0 &&
-		   filter_compile((const struct filter *const *)&f, 1, &e, &out) == 0 && out.len <= room) {
+			filter_put_word(to, (struct filter_word){ .op = FILTER_HEADER,
+								  .at = (uint32_t)(n / 16),
+								  .a = FILTER_VERSION });
+	} else if (filter_parse(texts[rnd() % (sizeof(texts) / sizeof(texts[0]))], 0, DOMAIN_USER,
+				&f, &err) == 0 &&
+		   filter_compile((const struct filter *const *)&f, 1, &e, &out) == 0 &&
+		   out.len <= room) {
 		n = out.len;
 		memcpy(to, out.data, n);
 	}
@@ -186,25 +211,38 @@ static size_t put_plan(uint8_t *plan, size_t room, uint32_t objects, uint32_t re
 	size_t used = 0;
 
 	*head = (struct trail_plan){
-		.magic = TRAIL_PLAN_MAGIC, .version = TRAIL_ABI_VERSION, .region_count = region_count, .context_count = contexts,
+		.magic = TRAIL_PLAN_MAGIC,
+		.version = TRAIL_ABI_VERSION,
+		.region_count = region_count,
+		.context_count = contexts,
 		.statedump = rnd() % 3,
 	};
 	for (uint32_t i = 0; i < region_count; i++)
 		r[i] = (struct trail_plan_region){
-			.key = regions[i]->key, .size = regions[i]->size, .blocking = one_in(2) ? 0 : rnd(),
-			.flags = (uint32_t)(rnd() % 2), .first_context = 0, .context_count = one_in(2) ? contexts : 0,
+			.key = regions[i]->key,
+			.size = regions[i]->size,
+			.blocking = one_in(2) ? 0 : rnd(),
+			.flags = (uint32_t)(rnd() % 2),
+			.first_context = 0,
+			.context_count = one_in(2) ? contexts : 0,
 		};
 	for (uint32_t i = 0; i < contexts; i++)
 		c[i] = (struct trail_plan_context){
-			.kind = 1 + (uint32_t)(rnd() % (TRAIL_CONTEXT_KINDS - 1)), .perf_type = (uint32_t)(rnd() % 3), .perf_config = rnd() % 8,
+			.kind = 1 + (uint32_t)(rnd() % (TRAIL_CONTEXT_KINDS - 1)),
+			.perf_type = (uint32_t)(rnd() % 3),
+			.perf_config = rnd() % 8,
 		};
 	for (uint32_t o = 0; o < objects; o++)
 		for (uint32_t e = 0; e < 4; e++)
 			for (uint32_t i = 0; i < region_count; i++)
 				if (!one_in(3))
 					s[slots++] = (struct trail_plan_slot){
-						.object = (uint16_t)o, .region = (uint16_t)i, .event = e, .id = (uint32_t)(rnd() % 64),
-						.word = (uint32_t)(1 + rnd() % 254), .on = (uint8_t)(1 + rnd() % 3),
+						.object = (uint16_t)o,
+						.region = (uint16_t)i,
+						.event = e,
+						.id = (uint32_t)(rnd() % 64),
+						.word = (uint32_t)(1 + rnd() % 254),
+						.on = (uint8_t)(1 + rnd() % 3),
 					};
 	head->slot_count = slots;
 	blob = (uint8_t *)(s + slots);
@@ -213,7 +251,8 @@ static size_t put_plan(uint8_t *plan, size_t room, uint32_t objects, uint32_t re
 	for (uint32_t i = 0; i < slots; i++)
 		if (one_in(2)) {
 			s[i].program = (uint32_t)used;
-			s[i].program_size = (uint32_t)put_program(blob + used, (size_t)(plan + room - blob) - used);
+			s[i].program_size = (uint32_t)put_program(
+				blob + used, (size_t)(plan + room - blob) - used);
 			used += s[i].program_size;
 		}
 	head->blob_size = (uint32_t)used;
@@ -233,7 +272,10 @@ static int attach_reply_fd(const uint8_t *plan, size_t size)
 
 static void answer(int conn, uint32_t objects)
 {
-	union { char buf[CMSG_SPACE(sizeof(int) * (REGIONS + 1))]; struct cmsghdr align; } control = { 0 };
+	union {
+		char buf[CMSG_SPACE(sizeof(int) * (REGIONS + 1))];
+		struct cmsghdr align;
+	} control = { 0 };
 	static uint8_t plan[1 << 20] __attribute__((aligned(8)));
 	uint32_t n = 1 + (uint32_t)(rnd() % REGIONS);
 	struct trail_answer a = { .magic = TRAIL_ANSWER_MAGIC, .region_count = n };
@@ -249,11 +291,15 @@ static void answer(int conn, uint32_t objects)
 			region_put(regions[i]);
 			regions[i] = new_region();
 			if (one_in(3))  /* the header lies */
-				scribble(regions[i]->map, sizeof(struct trail_region), 1 + (unsigned int)(rnd() % 3));
+				scribble(regions[i]->map, sizeof(struct trail_region),
+					 1 + (unsigned int)(rnd() % 3));
 		}
 	size = put_plan(plan, sizeof(plan), objects, n);
 	if (one_in(3))
-		scribble(plan, one_in(2) ? size : sizeof(struct trail_plan) + n * sizeof(struct trail_plan_region),
+		scribble(plan,
+			 one_in(2)
+				 ? size
+				 : sizeof(struct trail_plan) + n * sizeof(struct trail_plan_region),
 			 1 + (unsigned int)(rnd() % 4));
 	a.plan_size = (uint32_t)(one_in(30) ? rnd() : size);
 	fds[0] = attach_reply_fd(plan, one_in(30) ? size / 2 : size);
@@ -287,9 +333,12 @@ static void change_words(void)
 			continue;
 		snprintf(path, sizeof(path), "%s/apps/%.48s", dir, d->d_name);
 		fd = open(path, O_RDWR | O_CLOEXEC);
-		if (fd >= 0 && pread(fd, &reg, sizeof(reg), 0) == sizeof(reg) && reg.event_count <= 64) {
+		if (fd >= 0 && pread(fd, &reg, sizeof(reg), 0) == sizeof(reg) &&
+		    reg.event_count <= 64) {
 			for (uint32_t i = 0; i < reg.event_count; i++)
-				words[i] = one_in(5) ? 0 : (uint32_t)(one_in(9) ? rnd() : 1 + rnd() % 255);
+				words[i] =
+					one_in(5) ? 0
+						  : (uint32_t)(one_in(9) ? rnd() : 1 + rnd() % 255);
 			if (pwrite(fd, words, 4 * reg.event_count, reg.state_offset) < 0)
 				exit(3);
 		}
@@ -308,9 +357,11 @@ static void disturb(void)
 	if (one_in(4))
 		region_switch(r, (uint32_t)(rnd() % 64), (uint8_t)(rnd() % 4));
 	if (one_in(8))
-		scribble((uint8_t *)region_ring(r, (uint32_t)(rnd() % r->geo.ring_count)), r->data_offset, 1);
+		scribble((uint8_t *)region_ring(r, (uint32_t)(rnd() % r->geo.ring_count)),
+			 r->data_offset, 1);
 	if (one_in(4))  /* room again, as a reader would make it */
-		__atomic_store_n(&region_ring(r, 0)->consumed, region_ring(r, 0)->head, __ATOMIC_RELEASE);
+		__atomic_store_n(&region_ring(r, 0)->consumed, region_ring(r, 0)->head,
+				 __ATOMIC_RELEASE);
 }
 
 static long serve(int listener, pid_t app, double until)
@@ -324,7 +375,8 @@ static long serve(int listener, pid_t app, double until)
 		ssize_t n;
 
 		if (waitpid(app, &status, WNOHANG) == app) {
-			printf("# the application ended: status 0x%x, after %ld answers\n", status, answers);
+			printf("# the application ended: status 0x%x, after %ld answers\n", status,
+			       answers);
 			return -1;
 		}
 		change_words();
@@ -361,7 +413,8 @@ static int listen_here(void)
 
 	snprintf(path, sizeof(path), "%s/apps", dir);
 	snprintf(addr.sun_path, sizeof(addr.sun_path), "%s/socket", dir);
-	if (mkdir(path, 01777) || bind(fd, (struct sockaddr *)&addr, sizeof(addr)) || listen(fd, 64))
+	if (mkdir(path, 01777) || bind(fd, (struct sockaddr *)&addr, sizeof(addr)) ||
+	    listen(fd, 64))
 		exit(3);
 	return fd;
 }

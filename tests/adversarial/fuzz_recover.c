@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* LINK: core pthread */
 /*
- * fuzz_recover [SECONDS [SEED]]: a state directory, its event log and a file with a buffer, of which bytes, lines or all are not what
- * they should be. What trail-recover does with them must come to an end, within the memory that they warrant; and untouched
- * they give all events.
+ * fuzz_recover [SECONDS [SEED]]: a state directory, its event log and a file with a buffer, of
+ * which bytes, lines or all are not what they should be. What trail-recover does with them must
+ * come to an end, within the memory that they warrant; and untouched they give all events.
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
@@ -30,8 +30,11 @@ struct part {                   /* one of the files */
 	size_t len;
 };
 
-static struct part parts[] = { { .name = "sessions/a/session" }, { .name = "sessions/a/events-0" }, { .name = "clock" }, { .name = "buffer" },
-	{ .name = "sessions/a/output" } };
+static struct part parts[] = { { .name = "sessions/a/session" },
+			       { .name = "sessions/a/events-0" },
+			       { .name = "clock" },
+			       { .name = "buffer" },
+			       { .name = "sessions/a/output" } };
 
 #define PARTS (sizeof(parts) / sizeof(parts[0]))
 
@@ -79,10 +82,13 @@ static void make(void)
 	expect(session_create(t, "a", getuid(), getgid(), &err) == 0, err.sentence);
 	s = session_get(t, "a");
 	expect(channel_create(s, DOMAIN_USER, "c", &err) == 0 &&
-	       channel_store(s, DOMAIN_USER, "c", CHANNEL_SUBBUF_SIZE, "4096", &err) == 0 &&
-	       channel_store(s, DOMAIN_USER, "c", CHANNEL_SUBBUF_COUNT, "8", &err) == 0 &&
-	       contexts_store(s, DOMAIN_USER, "c", "vpid procname\n", true, &err) == 0 &&
-	       session_store(s, SESSION_OUTPUT, output, &err) == 0 && events_store(s, DOMAIN_USER, "c", "trail:*\n", true, &err) == 0 && session_control(s, "start\n", &err) == 0, err.sentence);
+		       channel_store(s, DOMAIN_USER, "c", CHANNEL_SUBBUF_SIZE, "4096", &err) == 0 &&
+		       channel_store(s, DOMAIN_USER, "c", CHANNEL_SUBBUF_COUNT, "8", &err) == 0 &&
+		       contexts_store(s, DOMAIN_USER, "c", "vpid procname\n", true, &err) == 0 &&
+		       session_store(s, SESSION_OUTPUT, output, &err) == 0 &&
+		       events_store(s, DOMAIN_USER, "c", "trail:*\n", true, &err) == 0 &&
+		       session_control(s, "start\n", &err) == 0,
+	       err.sentence);
 	for (int i = 0; i < EVENTS; i++)
 		expect(tracer_log(t, &who, "a message of the log", 20, &err) == 0, err.sentence);
 	expect(session_control(s, "stop\n", &err) == 0, err.sentence);
@@ -124,10 +130,12 @@ static int64_t look(const char *buffer, bool only_unwritten)
 				uint64_t off = 0;
 				ssize_t got;
 
-				expect(!strstr(files[i].path, "..") && files[i].path[0] != '/', "a path that leads out");
+				expect(!strstr(files[i].path, "..") && files[i].path[0] != '/',
+				       "a path that leads out");
 				while ((got = image_read(m, i, off, buf, sizeof(buf))) > 0)
 					off += (uint64_t)got;
-				expect(got < 0 || off == files[i].size, "a file is not as long as it says");
+				expect(got < 0 || off == files[i].size,
+				       "a file is not as long as it says");
 				sum += strstr(files[i].path, "metadata") ? 0 : (int64_t)off;
 			}
 			image_put(m);
@@ -194,7 +202,8 @@ static void lie(void)
 	fd = open(path, O_RDWR);
 	expect(fd >= 0, path);
 	for (uint32_t i = 0; !checkpoint_slot_get(fd, i, &slot); i++) {
-		uint64_t *fields[] = { &slot.pos, &slot.ts, &slot.seq, &slot.lost, &slot.lost_before, &slot.cleared };
+		uint64_t *fields[] = { &slot.pos,  &slot.ts,          &slot.seq,
+				       &slot.lost, &slot.lost_before, &slot.cleared };
 
 		while (slot.name && n--)
 			*fields[rnd(6)] += rnd(3) ? rnd(9000) - 4000 : rnd(UINT64_MAX) >> rnd(64);
@@ -225,21 +234,24 @@ int main(int argc, char **argv)
 	for (size_t i = 0; i < PARTS; i++)
 		load(&parts[i]);
 	expect(look(buffer, false) > EVENTS * 20, "untouched, but events are missing");
-	expect(look(buffer, true) < EVENTS * 20 / 2, "untouched, but what was written is there again");
+	expect(look(buffer, true) < EVENTS * 20 / 2,
+	       "untouched, but what was written is there again");
 	do {
 		uint64_t which = 1 + rnd((1 << PARTS) - 1);
 		time_t begin = time(NULL);
 
 		for (size_t i = 0; i < PARTS; i++)
 			/* (Without a clock's file one is measured, which takes its time.) */
-			put(&parts[i], which >> i & 1 && (strcmp(parts[i].name, "clock") || !rnd(16)));
+			put(&parts[i],
+			    which >> i & 1 && (strcmp(parts[i].name, "clock") || !rnd(16)));
 		if (rnd(2))
 			lie();
 		none += look(buffer, rnd(4)) < 0;
 		expect(time(NULL) - begin < ROUND_MAX, "a round that does not end");
 		rounds++;
 	} while (time(NULL) < end);
-	printf("%llu rounds, %llu with nothing\n", (unsigned long long)rounds, (unsigned long long)none);
+	printf("%llu rounds, %llu with nothing\n", (unsigned long long)rounds,
+	       (unsigned long long)none);
 	expect(none < rounds, "nothing was ever found");
 	snprintf(command, sizeof(command), "rm -rf '%s'", dir);
 	return system(command) != 0;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* LINK: core */
 /*
- * Registration files: right ones with bytes changed, put in and cut off, tables laid over each other, and noise. What
- * is accepted must make events that the type model takes. Deterministic: fuzz_regfile SECONDS ROUND begins at a round.
+ * Registration files: right ones with bytes changed, put in and cut off, tables laid over each
+ * other, and noise. What is accepted must make events that the type model takes. Deterministic:
+ * fuzz_regfile SECONDS ROUND begins at a round.
  */
 #define _GNU_SOURCE
 #include <stdio.h>
@@ -24,8 +25,8 @@ static uint32_t below(uint32_t n)
 static void random_regs(struct regs *r)
 {
 	static const char *const words[] = {
-		"a", "provider", "x:y", "b b", "_s_length", "s", "Bool", "Bool_", "", "\xc3\xa4", "\xff", "name*",
-		"a\"",
+		"a",     "provider", "x:y",      "b b",  "_s_length", "s",   "Bool",
+		"Bool_", "",         "\xc3\xa4", "\xff", "name*",     "a\"",
 	};
 	uint32_t events = below(20), enums = below(5), i, j;
 
@@ -36,24 +37,27 @@ static void random_regs(struct regs *r)
 		for (j = below(8); j; j--) {
 			uint64_t begin = (uint64_t)below(20) - 10;
 
-			regs_label(r, words[below(13)], begin, begin + below(below(8) ? 5 : UINT32_MAX) - !below(8));
+			regs_label(r, words[below(13)], begin,
+				   begin + below(below(8) ? 5 : UINT32_MAX) - !below(8));
 		}
 	}
 	for (i = 0; i < events; i++) {
 		uint32_t fields = below(10);
 		bool unwritten = false;
 
-		regs_event(r, below(20) ? "my_app" : words[below(13)], below(20) ? "event" : words[below(13)],
+		regs_event(r, below(20) ? "my_app" : words[below(13)],
+			   below(20) ? "event" : words[below(13)],
 			   (int)below(below(200) ? 15 : 256));
 		for (j = 0; j < fields; j++) {
 			int kind = (int)below(below(200) ? 5 : 256) + 1,
 			    size = kind == TRAIL_KIND_FLOAT ? 4 << below(2) : 1 << below(4);
 			struct trail_reg_field *f = &r->fields[r->field_count];
 
-			regs_field(r, words[below(below(200) ? 8 : 13)], kind, size,
-				   below(below(200) ? 8 : 256) |
-					   (size == 1 && kind > TRAIL_KIND_STRING ? below(2) * 8 : 0),
-				   below(200));
+			regs_field(
+				r, words[below(below(200) ? 8 : 13)], kind, size,
+				below(below(200) ? 8 : 256) |
+					(size == 1 && kind > TRAIL_KIND_STRING ? below(2) * 8 : 0),
+				below(200));
 			if (kind == TRAIL_KIND_SEQUENCE)
 				f->length = (uint8_t)(below(200) ? 1u << below(4) : below(256));
 			if (kind == TRAIL_KIND_INT && enums && below(2)) {
@@ -71,7 +75,8 @@ static void random_regs(struct regs *r)
 static void spoil(struct md_buf *b)
 {
 	static const uint32_t values[] = {
-		0, 1, 7, 8, 255, 256, 65535, 65536, 65537, 0x7fffffff, 0x80000000, 0xfffffff8, 0xffffffff,
+		0,     1,     7,          8,          255,        256,        65535,
+		65536, 65537, 0x7fffffff, 0x80000000, 0xfffffff8, 0xffffffff,
 	};
 	uint32_t n = below(6), v;
 
@@ -113,7 +118,8 @@ static void check_events(struct registration *r, uint64_t round)
 		e->id = i;
 		md_ctf_print_event(e, 0, &text);
 		if (md_event_digest(e) != r->events[i].digest || md_stream_add(s, e)) {
-			printf("not ok - round %llu: event %u is refused\n", (unsigned long long)round, i);
+			printf("not ok - round %llu: event %u is refused\n",
+			       (unsigned long long)round, i);
 			exit(1);
 		}
 	}
@@ -144,7 +150,8 @@ static bool one_round(uint64_t round)
 		check_events(&r, round);
 		registration_forget(&r);
 	} else if (!reason || r.events || r.strings) {
-		printf("not ok - round %llu: no reason, or something is held\n", (unsigned long long)round);
+		printf("not ok - round %llu: no reason, or something is held\n",
+		       (unsigned long long)round);
 		exit(1);
 	}
 	md_buf_deinit(&file);

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* LINK: core pthread */
 /*
- * Hostile rings: random bytes in the control blocks and in the data of a region, partly while readers are at it. All
- * readers run over them; they must come to an end, within the memory of what a ring can hold. Deterministic but for
- * the timing of the second thread. fuzz_ring [SECONDS [SEED]]
+ * Hostile rings: random bytes in the control blocks and in the data of a region, partly while
+ * readers are at it. All readers run over them; they must come to an end, within the memory of what
+ * a ring can hold. Deterministic but for the timing of the second thread. fuzz_ring [SECONDS
+ * [SEED]]
  */
 #include "tests/lib/fuzz.h"
 #include "tests/lib/fake_session.h"
@@ -13,7 +14,10 @@
 static struct session *s;
 static atomic_bool stop;
 
-/* What a hostile process does while the daemon reads: heads that jump, side entries and data that change. */
+/*
+ * What a hostile process does while the daemon reads: heads that jump, side entries and data that
+ * change.
+ */
 static void *disturb(void *arg)
 {
 	struct fake_writer f = { .state = (uintptr_t)arg };
@@ -27,19 +31,24 @@ static void *disturb(void *arg)
 
 		switch (fake_random(&f) % 5) {
 		case 0:
-			__atomic_store_n(word, *word ^ 1ull << fake_random(&f) % 64, __ATOMIC_RELAXED);
+			__atomic_store_n(word, *word ^ 1ull << fake_random(&f) % 64,
+					 __ATOMIC_RELAXED);
 			break;
 		case 1:
 			__atomic_fetch_add(&c->head, fake_random(&f) % 100000, __ATOMIC_RELAXED);
 			break;
 		case 2:
-			__atomic_store_n(&c->head, (uint64_t)fake_random(&f) << fake_random(&f) % 20, __ATOMIC_RELAXED);
+			__atomic_store_n(&c->head,
+					 (uint64_t)fake_random(&f) << fake_random(&f) % 20,
+					 __ATOMIC_RELAXED);
 			break;
 		case 3:
-			__atomic_store_n(&c->cleared, c->head - fake_random(&f) % 40000, __ATOMIC_RELAXED);
+			__atomic_store_n(&c->cleared, c->head - fake_random(&f) % 40000,
+					 __ATOMIC_RELAXED);
 			break;
 		default:
-			__atomic_store_n(data + fake_random(&f) % (r->geo.subbuf_size * r->geo.subbuf_count),
+			__atomic_store_n(data + fake_random(&f) %
+							 (r->geo.subbuf_size * r->geo.subbuf_count),
 					 (uint8_t)fake_random(&f), __ATOMIC_RELAXED);
 			break;
 		}
@@ -69,7 +78,8 @@ static void read_text(struct fake_writer *f)
 		at += (uint64_t)n;
 	expect(n >= 0, "text_read");
 	for (int i = 0; i < 10; i++) {
-		n = text_read(v, fake_random(f) % (at + 1000), buf, 1 + fake_random(f) % sizeof(buf));
+		n = text_read(v, fake_random(f) % (at + 1000), buf,
+			      1 + fake_random(f) % sizeof(buf));
 		expect(n >= 0, "text_read at");
 	}
 	text_size(s);
@@ -92,7 +102,8 @@ static void read_pipe(void)
 	for (size_t i = 0; i < s->set.count; i++) {
 		const struct stream *st = &s->set.streams[i];
 
-		expect(!packet_stream_open(s, "channel0", st->trace->owner, st->name, &p), "packet_stream_open");
+		expect(!packet_stream_open(s, "channel0", st->trace->owner, st->name, &p),
+		       "packet_stream_open");
 		for (at = 0; (n = packet_stream_read(p, buf, sizeof(buf))) > 0 && at < bound();)
 			at += (uint64_t)n;
 		expect(n >= 0 || n == -EAGAIN, "packet_stream_read");
@@ -127,7 +138,8 @@ static void round_of(uint64_t seed)
 	pthread_t id;
 
 	alarm(ROUND_MAX);
-	s = fake_session(seed % 4 < 2 ? TRAIL_MODE_DISCARD : TRAIL_MODE_OVERWRITE, 4096u << seed % 3, 2u << seed % 4);
+	s = fake_session(seed % 4 < 2 ? TRAIL_MODE_DISCARD : TRAIL_MODE_OVERWRITE,
+			 4096u << seed % 3, 2u << seed % 4);
 	fake_start(s, true);
 	fake_threads_run(&t, s, 8, fake_random(&f) % 2000);
 	if (seed % 3)

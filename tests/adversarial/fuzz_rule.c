@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* LINK: core */
 /*
- * Event rules from random words and bytes. What is accepted must read back as it prints, and go away again with `!`;
- * what is refused must be explained and change nothing. Deterministic: fuzz_rule SECONDS ROUND begins at a round.
+ * Event rules from random words and bytes. What is accepted must read back as it prints, and go
+ * away again with `!`; what is refused must be explained and change nothing. Deterministic:
+ * fuzz_rule SECONDS ROUND begins at a round.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -51,11 +52,13 @@ static void random_lines(struct md_buf *b)
 	}
 }
 
-static void check_error(int ret, const struct tr_err *err, const struct rule_list *out, const char *lines)
+static void check_error(int ret, const struct tr_err *err, const struct rule_list *out,
+			const char *lines)
 {
 	if (ret != -EINVAL && ret != -ENOENT && ret != -E2BIG && ret != -ENOSPC)
 		fail("a strange error", lines);
-	if (!err->sentence[0] || err->line < 1 || strchr(err->sentence, '\n') || strchr(err->text, '\n'))
+	if (!err->sentence[0] || err->line < 1 || strchr(err->sentence, '\n') ||
+	    strchr(err->text, '\n'))
 		fail("no explanation", lines);
 	if (err->column < -1 || err->column > (int)strlen(err->text))
 		fail("the caret is outside", lines);
@@ -94,11 +97,12 @@ static void check_list(const struct rule_list *l, const char *lines)
 		if (fewer.count >= copy.count)
 			fail("was not removed", lines);
 		rule_list_deinit(&fewer);
-		if (copy.rules[i].level_min > copy.rules[i].level_max || copy.rules[i].level_min < 0 ||
-		    copy.rules[i].level_max > 14)
+		if (copy.rules[i].level_min > copy.rules[i].level_max ||
+		    copy.rules[i].level_min < 0 || copy.rules[i].level_max > 14)
 			fail("no range of levels", lines);
 	}
-	if ((rule_list_decide(&copy, "my_app:request", 6) != 0) != rule_list_match(&copy, "my_app:request", 6))
+	if ((rule_list_decide(&copy, "my_app:request", 6) != 0) !=
+	    rule_list_match(&copy, "my_app:request", 6))
 		fail("decides otherwise", lines);
 	if (rule_list_decide(&copy, "a:b", 6) != rule_list_decide(l, "a:b", 6))
 		fail("the copy decides otherwise", lines);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* LINK: core pthread */
 /*
- * fuzz_snapshot [SECONDS [SEED]]: a buffer that its program has filled with rubbish, a snapshot of it that nobody reads, a daemon that is
- * killed: what the next one shows of the snapshot decodes to the last byte, and packets and index agree.
+ * fuzz_snapshot [SECONDS [SEED]]: a buffer that its program has filled with rubbish, a snapshot of
+ * it that nobody reads, a daemon that is killed: what the next one shows of the snapshot decodes to
+ * the last byte, and packets and index agree.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -43,10 +44,12 @@ static void begin(void)
 	expect(session_create(t, "a", getuid(), getgid(), &err) == 0, err.sentence);
 	s = session_get(t, "a");
 	expect(channel_create(s, DOMAIN_USER, "c", &err) == 0 &&
-	       channel_store(s, DOMAIN_USER, "c", CHANNEL_SUBBUF_SIZE, "4096", &err) == 0 &&
-	       channel_store(s, DOMAIN_USER, "c", CHANNEL_SUBBUF_COUNT, "8", &err) == 0 &&
-	       contexts_store(s, DOMAIN_USER, "c", "vpid procname\n", true, &err) == 0 &&
-	       events_store(s, DOMAIN_USER, "c", "trail:*\n", true, &err) == 0 && session_control(s, "start\n", &err) == 0, err.sentence);
+		       channel_store(s, DOMAIN_USER, "c", CHANNEL_SUBBUF_SIZE, "4096", &err) == 0 &&
+		       channel_store(s, DOMAIN_USER, "c", CHANNEL_SUBBUF_COUNT, "8", &err) == 0 &&
+		       contexts_store(s, DOMAIN_USER, "c", "vpid procname\n", true, &err) == 0 &&
+		       events_store(s, DOMAIN_USER, "c", "trail:*\n", true, &err) == 0 &&
+		       session_control(s, "start\n", &err) == 0,
+	       err.sentence);
 }
 
 static void record(unsigned int n)
@@ -73,14 +76,16 @@ static void spoil(void)
 static const struct md_stream *class_of(const char *path, uint32_t id)
 {
 	for (struct trace *tr = s->traces; tr; tr = tr->next)
-		for (uint32_t i = 0; !strncmp(path, tr->path, strlen(tr->path)) && i < tr->md->stream_count; i++)
+		for (uint32_t i = 0;
+		     !strncmp(path, tr->path, strlen(tr->path)) && i < tr->md->stream_count; i++)
 			if (tr->md->streams[i]->id == id)
 				return tr->md->streams[i];
 	return NULL;
 }
 
 /* Returns the number of events. */
-static uint64_t look_at(const char *path, const uint8_t *file, uint64_t size, const uint8_t *index, uint64_t index_size)
+static uint64_t look_at(const char *path, const uint8_t *file, uint64_t size, const uint8_t *index,
+			uint64_t index_size)
 {
 	struct md_index_entry want, got;
 	uint64_t entry = sizeof(struct md_index_header), events = 0;
@@ -88,16 +93,22 @@ static uint64_t look_at(const char *path, const uint8_t *file, uint64_t size, co
 	struct md_packet h;
 
 	for (uint64_t at = 0; at < size; at += h.packet_size / 8, entry += sizeof(got)) {
-		expect(size - at >= sizeof(h) && index_size - entry >= sizeof(got), "half a packet");
+		expect(size - at >= sizeof(h) && index_size - entry >= sizeof(got),
+		       "half a packet");
 		memcpy(&h, file + at, sizeof(h));
-		expect(h.magic == MD_CTF_MAGIC && h.content_size <= h.packet_size && h.packet_size / 8 <= size - at &&
-		       h.content_size / 8 >= sizeof(h), "a packet's header");
-		struct md_decoder d = { .stream = class_of(path, h.stream_id), .p = file + at + sizeof(h),
-					.end = file + at + h.content_size / 8, .ts = h.timestamp_begin };
+		expect(h.magic == MD_CTF_MAGIC && h.content_size <= h.packet_size &&
+			       h.packet_size / 8 <= size - at && h.content_size / 8 >= sizeof(h),
+		       "a packet's header");
+		struct md_decoder d = { .stream = class_of(path, h.stream_id),
+					.p = file + at + sizeof(h),
+					.end = file + at + h.content_size / 8,
+					.ts = h.timestamp_begin };
 
 		expect(d.stream, "a class");
 		while (d.p < d.end) {
-			expect(md_decoder_next(&d, &o) == 1 && o.ts >= h.timestamp_begin && o.ts <= h.timestamp_end, "what is no event");
+			expect(md_decoder_next(&d, &o) == 1 && o.ts >= h.timestamp_begin &&
+				       o.ts <= h.timestamp_end,
+			       "what is no event");
 			events++;
 		}
 		md_index_entry_set(&want, &h, at);
@@ -107,7 +118,8 @@ static uint64_t look_at(const char *path, const uint8_t *file, uint64_t size, co
 	return events;
 }
 
-static uint8_t *bytes_of(struct trace_image *m, const struct image_file *files, size_t count, const char *path, uint64_t *size)
+static uint8_t *bytes_of(struct trace_image *m, const struct image_file *files, size_t count,
+			 const char *path, uint64_t *size)
 {
 	uint8_t *bytes;
 
@@ -135,7 +147,8 @@ static uint64_t look(struct trace_image *m, bool index_first)
 
 		if (strstr(files[i].path, "/index/") || !strcmp(name, "/metadata"))
 			continue;
-		snprintf(path, sizeof(path), "%.*s/index%s.idx", (int)(name - files[i].path), files[i].path, name);
+		snprintf(path, sizeof(path), "%.*s/index%s.idx", (int)(name - files[i].path),
+			 files[i].path, name);
 		index = index_first ? bytes_of(m, files, count, path, &index_size) : NULL;
 		file = bytes_of(m, files, count, files[i].path, &size);
 		if (!index_first)
@@ -179,12 +192,15 @@ int main(int argc, char **argv)
 		if (before)
 			expect(look(m, false) == before, "not what it was");
 		image_put(m);
-		expect(snapshot_destroy(s, "x", &err) == 0 && session_control(s, "clear\n", &err) == 0, err.sentence);
+		expect(snapshot_destroy(s, "x", &err) == 0 &&
+			       session_control(s, "clear\n", &err) == 0,
+		       err.sentence);
 		rounds++;
 	} while (time(NULL) < end);
 	session_put(s);
 	tracer_close(t, false);
-	printf("fuzz_snapshot: %llu rounds, %llu events\n", (unsigned long long)rounds, (unsigned long long)events);
+	printf("fuzz_snapshot: %llu rounds, %llu events\n", (unsigned long long)rounds,
+	       (unsigned long long)events);
 	expect(events > 10 * rounds, "hardly an event was found");
 	snprintf(command, sizeof(command), "rm -rf '%s'", dir);
 	return system(command) != 0;

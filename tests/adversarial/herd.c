@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* LINK: none */
 /*
- * herd WRITER SLOTS WRITERS THREADS PAUSE SECONDS KILL [FIRST]: keeps WRITERS writers running for SECONDS (or until SIGTERM).
+ * herd WRITER SLOTS WRITERS THREADS PAUSE SECONDS KILL [FIRST]: keeps WRITERS writers running for
+ * SECONDS (or until SIGTERM).
  *
- * KILL is `kill` (one of them gets kill -9 every 5 to 25 ms, and a new one takes its place), `stop` (every 2 to 12 ms one is
- * SIGSTOPped or continued) or `none`. Writers are numbered from FIRST on. At the end the rest is told to stop. Prints
- * `started N` and `killed N`.
+ * KILL is `kill` (one of them gets kill -9 every 5 to 25 ms, and a new one takes its place), `stop`
+ * (every 2 to 12 ms one is SIGSTOPped or continued) or `none`. Writers are numbered from FIRST on.
+ * At the end the rest is told to stop. Prints `started N` and `killed N`.
  */
 #define _GNU_SOURCE
 #include <signal.h>
@@ -117,11 +118,13 @@ static int end(struct writer *writers, unsigned int count)
 		if (WIFSIGNALED(status) && WTERMSIG(status) == SIGTERM) {
 			killed++;
 		} else if (status) {
-			fprintf(stderr, "herd: a writer ended with status 0x%x\n", (unsigned int)status);
+			fprintf(stderr, "herd: a writer ended with status 0x%x\n",
+				(unsigned int)status);
 			bad = 1;
 		}
 	}
-	printf("started %u\nkilled %u\n", next_index - (args[8] ? (unsigned int)atoi(args[8]) : 0), killed);
+	printf("started %u\nkilled %u\n", next_index - (args[8] ? (unsigned int)atoi(args[8]) : 0),
+	       killed);
 	return bad;
 }
 
@@ -134,7 +137,8 @@ int main(int argc, char **argv)
 	double until;
 
 	if (argc < 8) {
-		fprintf(stderr, "usage: herd WRITER SLOTS WRITERS THREADS PAUSE SECONDS kill|stop|none [FIRST]\n");
+		fprintf(stderr, "usage: herd WRITER SLOTS WRITERS THREADS PAUSE SECONDS "
+				"kill|stop|none [FIRST]\n");
 		return 2;
 	}
 	args = argv;

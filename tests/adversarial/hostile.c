@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* LINK: none */
 /*
- * hostile STATE_DIR HOW [SECONDS]: an application that means harm. Its tracepoints, where it has any, are evil:tick { n } and
- * evil:word { n, s }. HOW is one of
+ * hostile STATE_DIR HOW [SECONDS]: an application that means harm. Its tracepoints, where it has
+ * any, are evil:tick { n } and evil:word { n, s }. HOW is one of
  *
- *   files       entries of all kinds in the apps directory: garbage, truncated, links, FIFOs, sockets, directories
+ *   files       entries of all kinds in the apps directory: garbage, truncated, links, FIFOs,
+ *               sockets, directories
  *   mutations   a good registration file with one word made wrong, all words in turn
  *   shrink      good files that are truncated, unlinked or replaced while they are registered
  *   connect     connections that say nothing, too much, or nonsense; hundreds at once
@@ -32,7 +33,10 @@ static double now(void)
 	return t.tv_sec + t.tv_nsec / 1e9;
 }
 
-/* Writes a registration as the library does: hidden, locked, then renamed. Returns the descriptor, which holds the lock. */
+/*
+ * Writes a registration as the library does: hidden, locked, then renamed. Returns the descriptor,
+ * which holds the lock.
+ */
 static int put_file(const void *data, size_t size, char name[33])
 {
 	char hidden[40];
@@ -113,7 +117,8 @@ static void files(void)
 
 	while (now() < until) {
 		for (unsigned int kind = 0; kind < 8; kind++) {
-			snprintf(name, sizeof(name), "%08x%08x%08x%08x", rand(), rand(), rand(), kind);
+			snprintf(name, sizeof(name), "%08x%08x%08x%08x", rand(), rand(), rand(),
+				 kind);
 			odd_entry(kind, name);
 		}
 		for (size_t size = 0; size <= sizeof(bytes); size = size ? size * 2 : 1) {
@@ -137,7 +142,8 @@ static void files(void)
 
 static void mutations(void)
 {
-	static const uint32_t values[] = { 0, 1, 7, 0x7fffffff, 0x80000000, 0xffffffff, 0xfffffff8, 4096, 65535, 65536 };
+	static const uint32_t values[] = { 0,          1,          7,    0x7fffffff, 0x80000000,
+					   0xffffffff, 0xfffffff8, 4096, 65535,      65536 };
 	struct evil_file good, bad;
 	char name[64];
 
@@ -170,7 +176,8 @@ static void shrink(void)
 
 	evil_file_make(&good);
 	while (now() < until) {
-		int fd = put_file(good.bytes, good.size, name), fd2 = put_file(good.bytes, good.size, other);
+		int fd = put_file(good.bytes, good.size, name),
+		    fd2 = put_file(good.bytes, good.size, other);
 
 		usleep((useconds_t)(rand() % 30000));
 		switch (rand() % 5) {
@@ -329,7 +336,9 @@ static void spoil(const struct evil_plan *plan, const struct trail_region *heade
 		const struct trail_region *h = &headers[r];
 
 		for (uint32_t i = 0; i < h->ring_count; i++)
-			spoil_ring((struct trail_ring *)(plan->maps[r] + h->ring_offset + i * h->ring_stride), h);
+			spoil_ring((struct trail_ring *)(plan->maps[r] + h->ring_offset +
+							 i * h->ring_stride),
+				   h);
 		/* The header page and the switch bytes, too: the daemon must not need them. */
 		if (rand() % 4 == 0)
 			evil_random(plan->maps[r] + 4, 200);

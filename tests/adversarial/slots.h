@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The slots file: how many events each thread of each writer has emitted, in a file that survives a kill -9. A writer counts
- * an event when its arguments are evaluated, so at most one counted event per killed thread may be missing in the trace.
+ * The slots file: how many events each thread of each writer has emitted, in a file that survives a
+ * kill -9. A writer counts an event when its arguments are evaluated, so at most one counted event
+ * per killed thread may be missing in the trace.
  */
 #ifndef SLOTS_H
 #define SLOTS_H

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* LINK: none */
 /*
- * tally SLOTS < TEXT: compares the text of a trace with what the writers counted, and prints `key value` lines:
+ * tally SLOTS < TEXT: compares the text of a trace with what the writers counted, and prints `key
+ * value` lines:
  *
  *   events    lines of storm events
  *   emitted   the sum of all slots
@@ -11,7 +12,8 @@
  *   worst     … in the thread where it is most
  *   other     lines of other events
  *
- * Exits with 1, and says why, if an event is there twice or out of order, was never emitted, or the time goes back.
+ * Exits with 1, and says why, if an event is there twice or out of order, was never emitted, or the
+ * time goes back.
  */
 #include <stdbool.h>
 #include <string.h>
@@ -43,8 +45,8 @@ static void take(struct seen *seen, uint64_t *slots, const char *line)
 	uint64_t writer, thread, n;
 	struct seen *s;
 
-	if (!field(line, " writer = ", &writer) || !field(line, " thread = ", &thread) || !field(line, " n = ", &n) ||
-	    writer >= SLOT_WRITERS || thread >= SLOT_THREADS) {
+	if (!field(line, " writer = ", &writer) || !field(line, " thread = ", &thread) ||
+	    !field(line, " n = ", &n) || writer >= SLOT_WRITERS || thread >= SLOT_THREADS) {
 		complain("not an event of a writer", line);
 		return;
 	}
@@ -62,14 +64,18 @@ static void take(struct seen *seen, uint64_t *slots, const char *line)
 int main(int argc, char **argv)
 {
 	static char line[65536], last[32];
-	uint64_t events = 0, emitted = 0, before = 0, holes = 0, behind = 0, worst = 0, other = 0, *slots;
+	uint64_t events = 0, emitted = 0, before = 0, holes = 0, behind = 0, worst = 0, other = 0,
+		 *slots;
 	struct seen *seen = calloc(SLOT_WRITERS * SLOT_THREADS, sizeof(*seen));
 
 	if (argc != 2 || !seen)
 		return 2;
 	slots = slots_map(argv[1]);
 	while (fgets(line, sizeof(line), stdin)) {
-		/* "[12:44:11.814926623]": fixed width, so the order of times is that of the strings (but for midnight) */
+		/*
+		 * "[12:44:11.814926623]": fixed width, so the order of times is that of the strings
+		 * (but for midnight)
+		 */
 		if (line[0] != '[' || strncmp(line, last, 20) < 0)
 			complain("time goes back", line);
 		memcpy(last, line, 20);
@@ -92,8 +98,10 @@ int main(int argc, char **argv)
 		if (left > worst)
 			worst = left;
 	}
-	printf("events %llu\nemitted %llu\nbefore %llu\nholes %llu\nbehind %llu\nworst %llu\nother %llu\n",
+	printf("events %llu\nemitted %llu\nbefore %llu\nholes %llu\nbehind %llu\nworst %llu\nother "
+	       "%llu\n",
 	       (unsigned long long)events, (unsigned long long)emitted, (unsigned long long)before,
-	       (unsigned long long)holes, (unsigned long long)behind, (unsigned long long)worst, (unsigned long long)other);
+	       (unsigned long long)holes, (unsigned long long)behind, (unsigned long long)worst,
+	       (unsigned long long)other);
 	return complaints ? 1 : 0;
 }

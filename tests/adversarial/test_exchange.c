@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* LINK: core trail pthread */
 /*
- * A daemon (this program) that answers when it likes, and an application (this program again) that hits one tracepoint each time it is
- * told to:
- *	late	no answer within the application's patience: it goes on; the answer is taken by the hit that follows it, and no
- *		other question is put, and the open one takes no number that open(2) would have returned
+ * A daemon (this program) that answers when it likes, and an application (this program again) that
+ * hits one tracepoint each time it is told to:
+ *	late	no answer within the application's patience: it goes on; the answer is taken by the
+ *		hit that follows it, and no other question is put, and the open one takes no number
+ *		that open(2) would have returned
  *	alive	signs of life make the application wait, for longer than its patience
  *	crowded	an answer with more descriptors than a plan can have is refused
  *	closed	a program that closes all descriptors loses the answer, and nothing else
@@ -48,8 +49,9 @@ static void fail(const char *why)
 }
 
 /*
- * ---- the application: h hits, f has a child of a raw clone(2) hit, c closes what is not its own, n notes the number
- * that the next descriptor gets; each is answered by its letter, n by x if the number is another one than before ----
+ * ---- the application: h hits, f has a child of a raw clone(2) hit, c closes what is not its own,
+ * n notes the number that the next descriptor gets; each is answered by its letter, n by x if the
+ * number is another one than before ----
  */
 
 static bool next_is_the_same(void)
@@ -70,7 +72,10 @@ static __attribute__((noinline)) void hit(void)
 }
 
 #ifdef __x86_64__
-/* As programs do that use no libc: its functions, and those of the library in front of them, are not called. */
+/*
+ * As programs do that use no libc: its functions, and those of the library in front of them, are
+ * not called.
+ */
 static pid_t raw_fork(void)
 {
 	register long r10 __asm__("r10") = 0;
@@ -210,7 +215,10 @@ static void switch_on(void)
 		fail("no registration");
 }
 
-/* The next question: its connection, with the number of objects, and in *index that of the one with our event. */
+/*
+ * The next question: its connection, with the number of objects, and in *index that of the one with
+ * our event.
+ */
 static int question(uint32_t *index, uint32_t *lane)
 {
 	union {
@@ -304,7 +312,10 @@ static bool asked_again(void)
 	return poll(&p, 1, 0) != 0;
 }
 
-/* Events in all rings: G5 of ring.h counts them in the tally, but a position that moved is enough here. */
+/*
+ * Events in all rings: G5 of ring.h counts them in the tally, but a position that moved is enough
+ * here.
+ */
 static uint64_t written(void)
 {
 	uint64_t sum = 0;

@@ -2,10 +2,12 @@
 /* LINK: core trail pthread */
 /* TIMEOUT: 150 */
 /*
- * The ring under torture, without the mount: processes with threads that are moved between CPUs, interrupted by signals that
- * trace, stopped, forked and killed with SIGKILL, while a reader follows. For each loss mode, it must hold that
+ * The ring under torture, without the mount: processes with threads that are moved between CPUs,
+ * interrupted by signals that trace, stopped, forked and killed with SIGKILL, while a reader
+ * follows. For each loss mode, it must hold that
  *
- *	- events found + overwritten + discarded = events emitted, up to the one event in flight of each killed thread;
+ *	- events found + overwritten + discarded = events emitted, up to the one event in flight of
+ *	  each killed thread;
  *	- no event is found twice, each has the contents that its number asks for;
  *	- the numbers of one thread grow with time: time never goes back, in no stream.
  *
@@ -91,7 +93,8 @@ static void *writer_thread(void *arg)
 		for (int i = 0; i < 2000; i++)
 			emit(lane);
 		CPU_ZERO(&cpus);
-		CPU_SET((unsigned int)rand_r(&seed) % (unsigned int)sysconf(_SC_NPROCESSORS_ONLN), &cpus);
+		CPU_SET((unsigned int)rand_r(&seed) % (unsigned int)sysconf(_SC_NPROCESSORS_ONLN),
+			&cpus);
 		sched_setaffinity(0, sizeof(cpus), &cpus);
 		if (rand_r(&seed) % 64 == 0)
 			usleep(100);
@@ -144,7 +147,8 @@ static void check_line(const char *line, bool count)
 	struct lane *l;
 	int n;
 
-	if (!p || sscanf(p, "{ lane = %" SCNu32 ", number = %" SCNu64, &lane, &number) != 2 || lane >= LANES_MAX) {
+	if (!p || sscanf(p, "{ lane = %" SCNu32 ", number = %" SCNu64, &lane, &number) != 2 ||
+	    lane >= LANES_MAX) {
 		complain("no such event", line);
 		return;
 	}
@@ -152,10 +156,12 @@ static void check_line(const char *line, bool count)
 	if (number & 1) {
 		n = (int)(number % sizeof(TEXT));
 		snprintf(want, sizeof(want), "%.*s", n, TEXT);
-		if (sscanf(strstr(p, "number"), "number = %*u, _text_length = %d, text = \"%63[^\"]", &n, text) < 1 ||
+		if (sscanf(strstr(p, "number"),
+			   "number = %*u, _text_length = %d, text = \"%63[^\"]", &n, text) < 1 ||
 		    n != (int)(number % sizeof(TEXT)) || strcmp(text, want) != 0)
 			complain("wrong contents", line);
-	} else if (sscanf(strstr(p, "check"), "check = %" SCNu64, &check) != 1 || check != number * 2654435761u) {
+	} else if (sscanf(strstr(p, "check"), "check = %" SCNu64, &check) != 1 ||
+		   check != number * 2654435761u) {
 		complain("wrong contents", line);
 	}
 	if (!count)
@@ -183,7 +189,8 @@ static uint64_t check_text(struct session *s)
 		offset += (uint64_t)n;
 		have += (size_t)n;
 		buf[have] = 0;
-		for (line = buf; (end = memchr(line, '\n', have - (size_t)(line - buf))); line = end + 1) {
+		for (line = buf; (end = memchr(line, '\n', have - (size_t)(line - buf)));
+		     line = end + 1) {
 			*end = 0;
 			check_line(line, true);
 			lines++;
@@ -217,7 +224,8 @@ static void *live_reader(void *arg)
 		if (!line || line == end)
 			continue;
 		*end = 0;
-		for (line = strtok_r(line + 1, "\n", &save); line; line = strtok_r(NULL, "\n", &save))
+		for (line = strtok_r(line + 1, "\n", &save); line;
+		     line = strtok_r(NULL, "\n", &save))
 			check_line(line, false);
 	}
 	pipe_close(pipe);
@@ -262,7 +270,8 @@ static void ordeal(const char *self, double seconds)
 			pids[i] = start_writer(self);
 		}
 		clock_gettime(CLOCK_MONOTONIC, &now);
-	} while ((double)(now.tv_sec - begin.tv_sec) + (double)(now.tv_nsec - begin.tv_nsec) / 1e9 < seconds);
+	} while ((double)(now.tv_sec - begin.tv_sec) + (double)(now.tv_nsec - begin.tv_nsec) / 1e9 <
+		 seconds);
 	__atomic_store_n(&shared->stop, 1, __ATOMIC_RELAXED);
 	for (int i = 0; i < WRITERS; i++)
 		waitpid(pids[i], NULL, 0);
@@ -299,7 +308,8 @@ static void round_of(struct tracer *t, const char *self, const char *mode, doubl
 	channel_create(s, DOMAIN_USER, "channel0", &err);
 	channel_store(s, DOMAIN_USER, "channel0", CHANNEL_LOSS_MODE, mode, &err);
 	channel_store(s, DOMAIN_USER, "channel0", CHANNEL_SUBBUF_SIZE, "64k", &err);
-	channel_store(s, DOMAIN_USER, "channel0", CHANNEL_SUBBUF_COUNT, strcmp(mode, "discard") ? "8" : "512", &err);
+	channel_store(s, DOMAIN_USER, "channel0", CHANNEL_SUBBUF_COUNT,
+		      strcmp(mode, "discard") ? "8" : "512", &err);
 	events_store(s, DOMAIN_USER, NULL, "torture:*\n", true, &err);
 	control(s, "start\n");
 	pthread_create(&reader, NULL, live_reader, s);
@@ -315,9 +325,10 @@ static void round_of(struct tracer *t, const char *self, const char *mode, doubl
 		begun += shared->lanes[i].begun;
 		done += shared->lanes[i].done;
 	}
-	printf("%s: emitted %" PRIu64 " (%" PRIu64 " in flight when killed), recorded %" PRIu64 ", discarded %" PRIu64
-	       ", overwritten %" PRIu64 ", found %" PRIu64 ", kills %" PRIu64 "\n", mode, begun, begun - done, recorded, discarded,
-	       overwritten, lines, kills);
+	printf("%s: emitted %" PRIu64 " (%" PRIu64 " in flight when killed), recorded %" PRIu64
+	       ", discarded %" PRIu64 ", overwritten %" PRIu64 ", found %" PRIu64 ", kills %" PRIu64
+	       "\n",
+	       mode, begun, begun - done, recorded, discarded, overwritten, lines, kills);
 	if (recorded + discarded > begun || recorded + discarded < done)
 		complain("the sum is wrong", mode);
 	if (lines + overwritten != recorded)
@@ -350,7 +361,8 @@ int main(int argc, char **argv)
 	if (argc > 1 && !strcmp(argv[1], "--writer"))
 		return writer();
 
-	snprintf(dir, sizeof(dir), "%s/torture.XXXXXX", getenv("TMPDIR") ? getenv("TMPDIR") : "/tmp");
+	snprintf(dir, sizeof(dir), "%s/torture.XXXXXX",
+		 getenv("TMPDIR") ? getenv("TMPDIR") : "/tmp");
 	if (!mkdtemp(dir))
 		return 2;
 	setenv("TRAIL_RUNTIME_DIR", dir, 1);

@@ -1,14 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* LINK: none */
 /*
- * tree_storm MOUNTPOINT SECONDS SEED OUTPUTS UID UID NAME: does everything with everything in a mounted tree, all at once.
+ * tree_storm MOUNTPOINT SECONDS SEED OUTPUTS UID UID NAME: does everything with everything in a
+ * mounted tree, all at once.
  *
- * 16 workers (8 processes of 2 threads: 4 of the caller's, 2 of each UID) make and remove sessions, channels and snapshots of few names,
- * write verbs, rules, settings and configurations, read and poll all files, hold some of them open, and walk the directories. OUTPUTS/UID
- * is where the sessions of a user write; NAME begins the names of all sessions. Which operation comes next is random, by SEED; how operations of two workers meet is not.
+ * 16 workers (8 processes of 2 threads: 4 of the caller's, 2 of each UID) make and remove sessions,
+ * channels and snapshots of few names, write verbs, rules, settings and configurations, read and
+ * poll all files, hold some of them open, and walk the directories. OUTPUTS/UID is where the
+ * sessions of a user write; NAME begins the names of all sessions. Which operation comes next is
+ * random, by SEED; how operations of two workers meet is not.
  *
- * Errors are expected, except those that only a dead daemon gives. Prints how often each operation succeeded. The exit status is 0, 1 if
- * the daemon died, 3 if an operation did not return.
+ * Errors are expected, except those that only a dead daemon gives. Prints how often each operation
+ * succeeded. The exit status is 0, 1 if the daemon died, 3 if an operation did not return.
  */
 #include <dirent.h>
 #include <poll.h>
@@ -47,8 +50,8 @@ static void make_session(void)
 	}
 	if (pick(2)) {
 		snprintf(file, sizeof(file), "%s/output", path);
-		snprintf(text, sizeof(text), "%s/%u/%d-%d", outputs, (unsigned int)user, (int)getpid(),
-			 __atomic_fetch_add(&serial, 1, __ATOMIC_RELAXED));
+		snprintf(text, sizeof(text), "%s/%u/%d-%d", outputs, (unsigned int)user,
+			 (int)getpid(), __atomic_fetch_add(&serial, 1, __ATOMIC_RELAXED));
 		put(file, text, 0);
 	}
 	snprintf(file, sizeof(file), "%s/control", path);
@@ -59,14 +62,16 @@ static void make_session(void)
 struct duel {
 	pthread_t thread;
 	uint64_t seed;
-	struct note note;       /* not reported: the one that waits for this thread has the note that is */
+	/* not reported: the one that waits for this thread has the note that is */
+	struct note note;
 	struct tally *tally;
 	const char *session;
 };
 
 static void *fight(void *arg)
 {
-	static const char *const names[] = { "x", "y", "snapshot", "snapshot z", "start", "stop", "clear", "rotate" };
+	static const char *const names[] = { "x",     "y",    "snapshot", "snapshot z",
+					     "start", "stop", "clear",    "rotate" };
 	struct duel *d = arg;
 	char path[500];
 	unsigned int i;
@@ -95,13 +100,16 @@ static void duel(void)
 	char session[400], path[500];
 	int n = 0;
 
-	snprintf(session, sizeof(session), "%s/sessions/%s-duel%u-%d", mnt, mark, (unsigned int)user, (int)syscall(SYS_gettid));
+	snprintf(session, sizeof(session), "%s/sessions/%s-duel%u-%d", mnt, mark,
+		 (unsigned int)user, (int)syscall(SYS_gettid));
 	make(session);
 	snprintf(path, sizeof(path), "%s/user/events", session);
 	if (pick(2))
 		put(path, "*", 0);
 	while (n < 2) {
-		duels[n] = (struct duel){ .seed = seed + (uint64_t)n + 1, .tally = tally, .session = session };
+		duels[n] = (struct duel){ .seed = seed + (uint64_t)n + 1,
+					  .tally = tally,
+					  .session = session };
 		if (pthread_create(&duels[n].thread, NULL, fight, &duels[n]))
 			break;
 		n++;
@@ -156,8 +164,22 @@ static void channels(void)
 static void verbs(void)
 {
 	static const char *const texts[] = {
-		"start", "start", "start", "stop", "clear", "rotate", "snapshot", "snapshot x", "regenerate metadata", "regenerate statedump",
-		"stop\nstart", "clear\nsnapshot y\nclear", "rotate\nrotate", "stop\nclear\nstart", "snapshot z\nstop\nsnapshot", "nonsense",
+		"start",
+		"start",
+		"start",
+		"stop",
+		"clear",
+		"rotate",
+		"snapshot",
+		"snapshot x",
+		"regenerate metadata",
+		"regenerate statedump",
+		"stop\nstart",
+		"clear\nsnapshot y\nclear",
+		"rotate\nrotate",
+		"stop\nclear\nstart",
+		"snapshot z\nstop\nsnapshot",
+		"nonsense",
 	};
 	char session[400], path[500];
 
@@ -169,11 +191,23 @@ static void verbs(void)
 static void rules(void)
 {
 	static const char *const user_rules[] = {
-		"*", "trail:log", "tick:*", "tick:tock if n > 5 && thread == 0", "trail:log if msg == \"*a*\"", "!*", "~trail:log", "",
-		"tick:* except tick:t*", "no such rule", "tick:tock loglevel <= info\ntrail:log\n*:*",
+		"*",
+		"trail:log",
+		"tick:*",
+		"tick:tock if n > 5 && thread == 0",
+		"trail:log if msg == \"*a*\"",
+		"!*",
+		"~trail:log",
+		"",
+		"tick:* except tick:t*",
+		"no such rule",
+		"tick:tock loglevel <= info\ntrail:log\n*:*",
 	};
-	static const char *const kernel_rules[] = { "sched:sched_process_fork", "!*", "sched:sched_process_exec if pid > 1", "trail:log", "" };
-	static const char *const contexts[] = { "vpid procname", "pid", "", "vtid\nip", "perf:thread:cycles", "nonsense" };
+	static const char *const kernel_rules[] = { "sched:sched_process_fork", "!*",
+						    "sched:sched_process_exec if pid > 1",
+						    "trail:log", "" };
+	static const char *const contexts[] = { "vpid procname",      "pid",     "", "vtid\nip",
+						"perf:thread:cycles", "nonsense" };
 	char session[400], path[600];
 
 	session_path(session, sizeof(session));
@@ -183,7 +217,10 @@ static void rules(void)
 		return;
 	}
 	if (pick(2)) {
-		snprintf(path, sizeof(path), "%s/user/%sevents", session, pick(2) ? "" : pick(2) ? "channels/a/" : "channels/channel0/");
+		snprintf(path, sizeof(path), "%s/user/%sevents", session,
+			 pick(2)   ? ""
+			 : pick(2) ? "channels/a/"
+				   : "channels/channel0/");
 		put(path, ONE_OF(user_rules), pick(2) ? O_TRUNC : 0);
 	} else {
 		snprintf(path, sizeof(path), "%s/kernel/events", session);
@@ -194,14 +231,27 @@ static void rules(void)
 static void settings(void)
 {
 	static const char *const of_channels[][2] = {
-		{ "enabled", "0" }, { "enabled", "1" }, { "subbuf_size", "4096" }, { "subbuf_size", "64k" }, { "subbuf_count", "2" },
-		{ "loss_mode", "discard" }, { "loss_mode", "overwrite" }, { "buffering", "process" }, { "buffering", "user" },
-		{ "switch_period", "1ms" }, { "read_period", "5ms" }, { "file_size", "16k" }, { "file_count", "2" }, { "blocking_timeout", "10" },
+		{ "enabled", "0" },           { "enabled", "1" },
+		{ "subbuf_size", "4096" },    { "subbuf_size", "64k" },
+		{ "subbuf_count", "2" },      { "loss_mode", "discard" },
+		{ "loss_mode", "overwrite" }, { "buffering", "process" },
+		{ "buffering", "user" },      { "switch_period", "1ms" },
+		{ "read_period", "5ms" },     { "file_size", "16k" },
+		{ "file_count", "2" },        { "blocking_timeout", "10" },
 	};
 	static const char *const of_sessions[][2] = {
-		{ "rotate_size", "20k" }, { "rotate_size", "0" }, { "rotate_period", "50ms" }, { "rotate_period", "0" },
-		{ "snapshot_max_size", "10k" }, { "snapshot_max_size", "0" }, { "output", "" }, { "user/track/vpid", "1" },
-		{ "user/track/vpid", "*" }, { "user/track/vuid", "0 54321 54322" }, { "kernel/track/pid", "1" }, { "kernel/track/pid", "*" },
+		{ "rotate_size", "20k" },
+		{ "rotate_size", "0" },
+		{ "rotate_period", "50ms" },
+		{ "rotate_period", "0" },
+		{ "snapshot_max_size", "10k" },
+		{ "snapshot_max_size", "0" },
+		{ "output", "" },
+		{ "user/track/vpid", "1" },
+		{ "user/track/vpid", "*" },
+		{ "user/track/vuid", "0 54321 54322" },
+		{ "kernel/track/pid", "1" },
+		{ "kernel/track/pid", "*" },
 	};
 	char path[600], of[500];
 	unsigned int i;
@@ -236,7 +286,8 @@ static void configure(void)
 		close(fd);
 	}
 	if (n < 0)
-		n = sprintf(text, "[user]\nevents = *\n[user channel]\nname = a\nevents = trail:log\nsubbuf_size = 4096\n");
+		n = sprintf(text, "[user]\nevents = *\n[user channel]\nname = a\nevents = "
+				  "trail:log\nsubbuf_size = 4096\n");
 	text[n] = 0;
 	if (pick(2))
 		strcat(text, "[session]\nstart = yes\n");
@@ -249,15 +300,44 @@ static void configure(void)
 static void a_file(char *path, size_t size)
 {
 	static const char *const of_mount[] = {
-		"status", "version", "error", "README", "available/user/tracepoints", "available/user/fields", "available/user/contexts",
+		"status",
+		"version",
+		"error",
+		"README",
+		"available/user/tracepoints",
+		"available/user/fields",
+		"available/user/contexts",
 		"available/kernel/contexts",
 	};
 	static const char *const of_sessions[] = {
-		"status", "status", "error", "config", "control", "text", "text", "text", "pipe", "pipe", "wait", "output", "rotate_size", "user/events",
-		"user/contexts", "kernel/events", "user/track/vpid", "user/channels/channel0/status", "user/channels/channel0/events",
-		"user/channels/channel0/streams/0/cpu0", "user/channels/channel0/streams/54321/cpu0", "user/channels/a/status",
-		"user/channels/channel0/streams/0/cpu1", "user/channels/channel0/streams/0/log", "kernel/channels/channel0/streams/cpu0",
-		"trace/ust/uid/0/64-bit/metadata", "trace/ust/uid/0/64-bit/channel0_0", "snapshots/x/ust/uid/0/64-bit/metadata",
+		"status",
+		"status",
+		"error",
+		"config",
+		"control",
+		"text",
+		"text",
+		"text",
+		"pipe",
+		"pipe",
+		"wait",
+		"output",
+		"rotate_size",
+		"user/events",
+		"user/contexts",
+		"kernel/events",
+		"user/track/vpid",
+		"user/channels/channel0/status",
+		"user/channels/channel0/events",
+		"user/channels/channel0/streams/0/cpu0",
+		"user/channels/channel0/streams/54321/cpu0",
+		"user/channels/a/status",
+		"user/channels/channel0/streams/0/cpu1",
+		"user/channels/channel0/streams/0/log",
+		"kernel/channels/channel0/streams/cpu0",
+		"trace/ust/uid/0/64-bit/metadata",
+		"trace/ust/uid/0/64-bit/channel0_0",
+		"snapshots/x/ust/uid/0/64-bit/metadata",
 		"snapshots/x/ust/uid/0/64-bit/channel0_0",
 	};
 	char session[400];
@@ -329,8 +409,10 @@ static void no_work(int sig)
 static void blocked_read(void)
 {
 	struct sigevent to = { .sigev_notify = SIGEV_THREAD_ID, .sigev_signo = SIGUSR1 };
-	struct itimerspec when = { .it_value.tv_nsec = 1000000 + pick(5000000), .it_interval.tv_nsec = 5000000 };
-	static const char *const files[] = { "pipe", "wait", "user/channels/channel0/streams/0/cpu0" };
+	struct itimerspec when = { .it_value.tv_nsec = 1000000 + pick(5000000),
+				   .it_interval.tv_nsec = 5000000 };
+	static const char *const files[] = { "pipe", "wait",
+					     "user/channels/channel0/streams/0/cpu0" };
 	char session[400], path[500], buf[4096];
 	timer_t timer;
 	int fd;
@@ -360,7 +442,8 @@ static void walk(const char *dir, int depth)
 
 	went(d ? 0 : -1);
 	while (d && (e = readdir(d)) && time(NULL) < end) {
-		if (e->d_name[0] == '.' || pick(3) == 0 || snprintf(path, sizeof(path), "%s/%s", dir, e->d_name) >= (int)sizeof(path))
+		if (e->d_name[0] == '.' || pick(3) == 0 ||
+		    snprintf(path, sizeof(path), "%s/%s", dir, e->d_name) >= (int)sizeof(path))
 			continue;
 		if (lstat(path, &st) < 0)
 			continue;
@@ -375,7 +458,10 @@ static void walk(const char *dir, int depth)
 
 static void walk_some(void)
 {
-	static const char *const dirs[] = { "", "/trace", "/trace", "/snapshots", "/snapshots", "/archives", "/user/channels", "/kernel" };
+	static const char *const dirs[] = {
+		"",           "/trace",    "/trace",         "/snapshots",
+		"/snapshots", "/archives", "/user/channels", "/kernel"
+	};
 	char session[400], path[500];
 
 	session_path(session, sizeof(session));
@@ -430,10 +516,24 @@ static const struct operation {
 	void (*run)(void);
 	unsigned int weight;
 } operations[] = {
-	{ "make_session", make_session, 8 }, { "drop_session", drop_session, 2 }, { "replace_session", replace_session, 2 }, { "duel", duel, 8 },
-	{ "snapshots", snapshots, 16 }, { "channels", channels, 6 }, { "verbs", verbs, 16 }, { "rules", rules, 8 }, { "settings", settings, 10 },
-	{ "configure", configure, 4 }, { "read_file", read_file, 24 }, { "hold", hold, 12 }, { "touch", touch, 24 },
-	{ "blocked_read", blocked_read, 3 }, { "walk", walk_some, 6 }, { "say", say, 4 }, { "rights", rights, 2 }, { "refused", refused, 1 },
+	{ "make_session", make_session, 8 },
+	{ "drop_session", drop_session, 2 },
+	{ "replace_session", replace_session, 2 },
+	{ "duel", duel, 8 },
+	{ "snapshots", snapshots, 16 },
+	{ "channels", channels, 6 },
+	{ "verbs", verbs, 16 },
+	{ "rules", rules, 8 },
+	{ "settings", settings, 10 },
+	{ "configure", configure, 4 },
+	{ "read_file", read_file, 24 },
+	{ "hold", hold, 12 },
+	{ "touch", touch, 24 },
+	{ "blocked_read", blocked_read, 3 },
+	{ "walk", walk_some, 6 },
+	{ "say", say, 4 },
+	{ "rights", rights, 2 },
+	{ "refused", refused, 1 },
 };
 
 #define OPERATIONS (sizeof(operations) / sizeof(operations[0]))
@@ -477,8 +577,11 @@ static int be_process(int number, uint64_t from)
 	for (int i = 0; i < HELD; i++)
 		held[i] = -1;
 	for (int i = 0; i < THREADS; i++) {
-		jobs[i] = (struct job){ (from + 1) * 0x9e3779b97f4a7c15u + (uint64_t)(number * THREADS + i) * 0xbf58476d1ce4e5b9u + 1,
-					number * THREADS + i };
+		jobs[i] = (struct job){
+			(from + 1) * 0x9e3779b97f4a7c15u +
+				(uint64_t)(number * THREADS + i) * 0xbf58476d1ce4e5b9u + 1,
+			number * THREADS + i
+		};
 		if (pthread_create(&threads[i], NULL, work, &jobs[i]))
 			return 2;
 	}
@@ -509,7 +612,8 @@ static int report(bool ended)
 	for (size_t i = 0; i < OPERATIONS; i++) {
 		const struct tally *t = &board->tallies[i];
 
-		printf("%s %llu of %llu\n", operations[i].name, (unsigned long long)t->good, (unsigned long long)(t->good + t->bad));
+		printf("%s %llu of %llu\n", operations[i].name, (unsigned long long)t->good,
+		       (unsigned long long)(t->good + t->bad));
 		all += t->good + t->bad;
 	}
 	printf("operations %llu\n", (unsigned long long)all);
@@ -541,7 +645,8 @@ int main(int argc, char **argv)
 	users[1] = (uid_t)atoi(argv[5]);
 	users[2] = (uid_t)atoi(argv[6]);
 	mark = argv[7];
-	board = mmap(NULL, sizeof(*board), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	board = mmap(NULL, sizeof(*board), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1,
+		     0);
 	if (board == MAP_FAILED)
 		return 2;
 	for (int i = 0; i < PROCESSES; i++) {

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What the operations of tree_storm.c are made of: random numbers, notes and counts, names in the tree, single steps. */
+/*
+ * What the operations of tree_storm.c are made of: random numbers, notes and counts, names in the
+ * tree, single steps.
+ */
 #ifndef TESTS_TREE_STORM_H
 #define TESTS_TREE_STORM_H
 
@@ -74,7 +77,10 @@ static void begin(const char *fmt, ...)
 
 /* ---- names ---- */
 
-/* A session's directory. The caller of the program meddles with the sessions of all, users now and then with those of others. */
+/*
+ * A session's directory. The caller of the program meddles with the sessions of all, users now and
+ * then with those of others.
+ */
 static void session_path(char *out, size_t size)
 {
 	unsigned int whose = pick(user == users[0] ? 3 : 8);

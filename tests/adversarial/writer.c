@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* LINK: trail pthread */
 /*
- * writer SLOTS INDEX THREADS COUNT [PAUSE [GO]]: emits COUNT events per thread (0: until SIGTERM) and counts them in the slots file.
+ * writer SLOTS INDEX THREADS COUNT [PAUSE [GO]]: emits COUNT events per thread (0: until SIGTERM)
+ * and counts them in the slots file.
  *
- * PAUSE: microseconds to sleep after every 64 events; 0: none. GO: a file to wait for after the tracepoint was found to be
- * on, before the threads start. The events are storm:tick { writer, thread, n } and, every eighth, storm:word with a string
- * behind. n counts the thread's events from 1. Prints how often the threads hit a tracepoint. (The slots may have fewer: what is lost
- * while a process attaches is counted, but its arguments are not evaluated.)
+ * PAUSE: microseconds to sleep after every 64 events; 0: none. GO: a file to wait for after the
+ * tracepoint was found to be on, before the threads start. The events are storm:tick { writer,
+ * thread, n } and, every eighth, storm:word with a string behind. n counts the thread's events from
+ * 1. Prints how often the threads hit a tracepoint. (The slots may have fewer: what is lost while a
+ * process attaches is counted, but its arguments are not evaluated.)
  */
 #include <pthread.h>
 #include <signal.h>
@@ -50,10 +52,11 @@ static void emit(struct thread *t)
 	const char *word = letters + (sizeof(letters) - 2 - *t->slot % 41);
 
 	if (*t->slot % 8 == 7)
-		TRAIL(storm, word, TRAIL_FIELD(writer, t->writer), TRAIL_FIELD(thread, t->thread), TRAIL_FIELD(n, count(t->slot)),
-		      word);
+		TRAIL(storm, word, TRAIL_FIELD(writer, t->writer), TRAIL_FIELD(thread, t->thread),
+		      TRAIL_FIELD(n, count(t->slot)), word);
 	else
-		TRAIL(storm, tick, TRAIL_FIELD(writer, t->writer), TRAIL_FIELD(thread, t->thread), TRAIL_FIELD(n, count(t->slot)));
+		TRAIL(storm, tick, TRAIL_FIELD(writer, t->writer), TRAIL_FIELD(thread, t->thread),
+		      TRAIL_FIELD(n, count(t->slot)));
 }
 
 static void *run(void *arg)
@@ -69,7 +72,10 @@ static void *run(void *arg)
 	return NULL;
 }
 
-/* Until the first event is on, which makes the process attach: so no thread has to wait for another one's attaching. */
+/*
+ * Until the first event is on, which makes the process attach: so no thread has to wait for another
+ * one's attaching.
+ */
 static void wait_until_on(struct thread *t)
 {
 	while (!stopping && !*t->slot) {
@@ -98,7 +104,9 @@ int main(int argc, char **argv)
 	limit = strtoull(argv[4], NULL, 10);
 	pause_us = argc > 5 ? (useconds_t)atoi(argv[5]) : 0;
 	for (unsigned int i = 0; i < n; i++)
-		threads[i] = (struct thread){ .writer = writer, .thread = i, .slot = slot_of(slots, writer, i) };
+		threads[i] = (struct thread){ .writer = writer,
+					      .thread = i,
+					      .slot = slot_of(slots, writer, i) };
 	wait_until_on(&threads[0]);
 	while (argc > 6 && !stopping && access(argv[6], F_OK))
 		usleep(2000);

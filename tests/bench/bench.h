@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * How an event's cost is measured, the same for every tracer: thread CPU time of many short batches, less that of an empty
- * loop; the least and the median of all batches. Prints `CASE MIN MEDIAN`, in ns.
+ * How an event's cost is measured, the same for every tracer: thread CPU time of many short
+ * batches, less that of an empty loop; the least and the median of all batches. Prints `CASE MIN
+ * MEDIAN`, in ns.
  */
 #ifndef BENCH_H
 #define BENCH_H
@@ -44,10 +45,14 @@ static inline void bench_report(const char *name)
 	if (!empty_loop)
 		empty_loop = batch_ns[BATCHES / 2];
 	else
-		printf("%s %.3f %.3f\n", name, batch_ns[0] - empty_loop, batch_ns[BATCHES / 2] - empty_loop);
+		printf("%s %.3f %.3f\n", name, batch_ns[0] - empty_loop,
+		       batch_ns[BATCHES / 2] - empty_loop);
 }
 
-/* The first one measures the empty loop. `i` is what the statement may use; the compiler does not know its value. */
+/*
+ * The first one measures the empty loop. `i` is what the statement may use; the compiler does not
+ * know its value.
+ */
 #define BENCH(name, statement) \
 	do { \
 		for (int bench_b = -20; bench_b < BATCHES; bench_b++) { \
@@ -63,8 +68,8 @@ static inline void bench_report(const char *name)
 	} while (0)
 
 /*
- * Threads: what an event costs when several record at once, in wall time of all of them: prints `threadsN NS NS`, the least and
- * the median of some runs, elapsed time / events of all threads.
+ * Threads: what an event costs when several record at once, in wall time of all of them: prints
+ * `threadsN NS NS`, the least and the median of some runs, elapsed time / events of all threads.
  */
 #define BENCH_THREAD_EVENTS 1000000
 #define BENCH_THREAD_RUNS 7

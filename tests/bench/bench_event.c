@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* LINK: trail pthread */
 /*
- * The cost of an event, see bench.h. A session must have all of bench: enabled but bench:off. With an argument:
- * emits that many events of bench:string instead.
+ * The cost of an event, see bench.h. A session must have all of bench: enabled but bench:off. With
+ * an argument: emits that many events of bench:string instead.
  */
 #include "bench.h"
 
@@ -55,7 +55,8 @@ int main(int argc, char **argv)
 #endif
 	BENCH("disabled", TRAIL(bench, off, i));
 	BENCH("int", TRAIL(bench, one, i));
-	BENCH("int4", TRAIL(bench, four, TRAIL_FIELD(a, i), TRAIL_FIELD(b, i + 1), TRAIL_FIELD(c, i + 2), TRAIL_FIELD(d, i + 3)));
+	BENCH("int4", TRAIL(bench, four, TRAIL_FIELD(a, i), TRAIL_FIELD(b, i + 1),
+			    TRAIL_FIELD(c, i + 2), TRAIL_FIELD(d, i + 3)));
 	BENCH("int_string16", TRAIL(bench, text, i, sixteen));
 	BENCH("reject", TRAIL(bench, reject, i));
 	BENCH("reject_glob", TRAIL(bench, glob, i, sixteen));

@@ -17,7 +17,10 @@ static void body(int events)
 		lttng_ust_tracepoint(bench, one, i);
 }
 
-/* An application of LTTng-UST waits for its session daemon before main(); ours are told with the first event. */
+/*
+ * An application of LTTng-UST waits for its session daemon before main(); ours are told with the
+ * first event.
+ */
 static int wait_until_on(void)
 {
 #ifdef BENCH_WAIT

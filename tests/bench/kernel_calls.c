@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* LINK: none */
 /*
- * What the kernel's tracing costs the traced: kernel_calls calls | switches | ticks [COUNT], on CPU 0. ticks: as calls, in ticks of the TSC. Prints `CASE MIN MEDIAN`, ns per system call
- * (thread CPU time), or per switch from one process to another and back, divided by two (elapsed time: both stand still in turns).
- * With a COUNT it does so many calls or switches, and prints nothing.
+ * What the kernel's tracing costs the traced: kernel_calls calls | switches | ticks [COUNT], on CPU
+ * 0. ticks: as calls, in ticks of the TSC. Prints `CASE MIN MEDIAN`, ns per system call (thread CPU
+ * time), or per switch from one process to another and back, divided by two (elapsed time: both
+ * stand still in turns). With a COUNT it does so many calls or switches, and prints nothing.
  */
 #include "tests/bench/bench.h"
 
@@ -78,6 +79,7 @@ int main(int argc, char **argv)
 		usleep(PAUSE_US);
 	}
 	qsort(batch_ns, BATCHES, sizeof(batch_ns[0]), compare);
-	printf("%s %.2f %.2f\n", switching ? "switches" : "calls", batch_ns[0], batch_ns[BATCHES / 2]);
+	printf("%s %.2f %.2f\n", switching ? "switches" : "calls", batch_ns[0],
+	       batch_ns[BATCHES / 2]);
 	return 0;
 }

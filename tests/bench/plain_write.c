@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* LINK: none */
 /*
- * plain_write DIRECTORY FILE_SIZE FILE_COUNT MEGABYTES: what a recording's bytes cost if they are only written: from 64 MB of memory, in pieces of
- * 512 KiB, into a circle of files that are there already. Prints CPU time, ns per byte.
+ * plain_write DIRECTORY FILE_SIZE FILE_COUNT MEGABYTES: what a recording's bytes cost if they are
+ * only written: from 64 MB of memory, in pieces of 512 KiB, into a circle of files that are there
+ * already. Prints CPU time, ns per byte.
  */
 #include <fcntl.h>
 #include <stdio.h>
@@ -31,14 +32,16 @@ static int fill(const char *memory, size_t bytes, size_t file_size, unsigned int
 	size_t pieces = file_size / PIECE;
 
 	for (size_t i = 0; i < bytes / PIECE; i++)
-		if (pwrite(files[i / pieces % count], memory + i * PIECE % MEMORY, PIECE, (off_t)(i % pieces * PIECE)) != (ssize_t)PIECE)
+		if (pwrite(files[i / pieces % count], memory + i * PIECE % MEMORY, PIECE,
+			   (off_t)(i % pieces * PIECE)) != (ssize_t)PIECE)
 			return -1;
 	return 0;
 }
 
 int main(int argc, char **argv)
 {
-	size_t file_size = argc > 4 ? strtoul(argv[2], NULL, 0) : 0, bytes = argc > 4 ? strtoul(argv[4], NULL, 0) << 20 : 0;
+	size_t file_size = argc > 4 ? strtoul(argv[2], NULL, 0) : 0,
+	       bytes = argc > 4 ? strtoul(argv[4], NULL, 0) << 20 : 0;
 	unsigned int count = argc > 4 ? (unsigned int)strtoul(argv[3], NULL, 0) : 0;
 	char *memory = malloc(MEMORY), path[300];
 	double before;

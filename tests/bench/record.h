@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A load for recorders: PROGRAM RATE SECONDS: two threads on two CPUs, which together emit so many events per second, as evenly as
- * they can. Prints `EVENTS RATE`: how many there were, and how many per second it came to.
+ * A load for recorders: PROGRAM RATE SECONDS: two threads on two CPUs, which together emit so many
+ * events per second, as evenly as they can. Prints `EVENTS RATE`: how many there were, and how many
+ * per second it came to.
  */
 #ifndef RECORD_H
 #define RECORD_H
@@ -44,7 +45,9 @@ static void *record_thread(void *arg)
 	for (now = begin; now < end; now = record_now()) {
 		uint64_t due = (uint64_t)((double)(now - begin) * record_rate / 2e9);
 
-		/* Nothing is made up for beyond a hundredth of a second: it would be another load. */
+		/*
+		 * Nothing is made up for beyond a hundredth of a second: it would be another load.
+		 */
 		if (due > n + (uint64_t)(record_rate / 200))
 			due = n + RECORD_BATCH;
 		if (due < n + RECORD_BATCH) {
@@ -66,7 +69,10 @@ static int record_main(int argc, char **argv)
 
 	record_rate = argc > 1 ? atof(argv[1]) : 1e6;
 	record_seconds = argc > 2 ? atof(argv[2]) : 2;
-	/* What it costs to begin is not meant here: attaching, and memory that is touched for the first time. */
+	/*
+	 * What it costs to begin is not meant here: attaching, and memory that is touched for the
+	 * first time.
+	 */
 	for (int i = 0; i < 2; i++) {
 		record_emit(i);
 		usleep(50000);

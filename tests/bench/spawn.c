@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* LINK: none */
 /*
- * spawn COUNT PROGRAM…: starts each program COUNT times, in turns, and waits for its end. Prints `PROGRAM MIN MEDIAN` in
- * microseconds, from posix_spawn to its end.
+ * spawn COUNT PROGRAM…: starts each program COUNT times, in turns, and waits for its end. Prints
+ * `PROGRAM MIN MEDIAN` in microseconds, from posix_spawn to its end.
  */
 #define _GNU_SOURCE
 #include <spawn.h>
@@ -36,7 +36,8 @@ static double once(char *program)
 	int status;
 	pid_t pid;
 
-	if (posix_spawn(&pid, program, NULL, NULL, args, environ) || waitpid(pid, &status, 0) != pid || status) {
+	if (posix_spawn(&pid, program, NULL, NULL, args, environ) ||
+	    waitpid(pid, &status, 0) != pid || status) {
 		fprintf(stderr, "spawn: %s failed\n", program);
 		exit(1);
 	}
@@ -64,7 +65,8 @@ int main(int argc, char **argv)
 		char *name = strrchr(argv[2 + p], '/');
 
 		qsort(took + p * count, (size_t)count, sizeof(*took), compare);
-		printf("%s %.1f %.1f\n", name ? name + 1 : argv[2 + p], took[p * count], took[p * count + count / 2]);
+		printf("%s %.1f %.1f\n", name ? name + 1 : argv[2 + p], took[p * count],
+		       took[p * count + count / 2]);
 	}
 	free(took);
 	return 0;

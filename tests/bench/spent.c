@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* LINK: none */
 /*
- * spent FILE COMMAND…: runs it, and writes the CPU time that it and its children took to the file, in microseconds. SIGINT is for the
- * command alone: those who record are stopped in this way.
+ * spent FILE COMMAND…: runs it, and writes the CPU time that it and its children took to the file,
+ * in microseconds. SIGINT is for the command alone: those who record are stopped in this way.
  */
 #define _GNU_SOURCE
 #include <signal.h>
@@ -42,7 +42,8 @@ int main(int argc, char **argv)
 		_exit(127);
 	}
 	sigaction(SIGINT, &act, NULL);
-	if (child < 0 || waitpid((pid_t)child, &status, 0) != child || getrusage(RUSAGE_CHILDREN, &r))
+	if (child < 0 || waitpid((pid_t)child, &status, 0) != child ||
+	    getrusage(RUSAGE_CHILDREN, &r))
 		return 1;
 	f = fopen(argv[1], "w");
 	if (!f)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* LINK: none */
 /*
- * steps [mkdir PATH | rmdir PATH | write PATH TEXT]…: what a program does that works with a tree of files, without a shell that starts
- * others for it. Prints how long it took, in microseconds.
+ * steps [mkdir PATH | rmdir PATH | write PATH TEXT]…: what a program does that works with a tree of
+ * files, without a shell that starts others for it. Prints how long it took, in microseconds.
  */
 #include <fcntl.h>
 #include <stdint.h>
@@ -23,7 +23,8 @@ static int64_t now(void)
 static int put(const char *path, const char *text)
 {
 	char line[4096];
-	int n = snprintf(line, sizeof(line), "%s\n", text), fd = open(path, O_WRONLY | O_TRUNC), bad;
+	int n = snprintf(line, sizeof(line), "%s\n", text), fd = open(path, O_WRONLY | O_TRUNC),
+	    bad;
 
 	if (fd < 0)
 		return -1;

@@ -2,9 +2,10 @@
 /*
  * How fast events are decoded and made text.
  *
- *   text_rate                        prints `text_rate CASE events_per_second` and ns per event of both parts
- *   text_rate --write DIR COUNT      writes COUNT events of each case as a CTF trace to DIR/CASE, for
- *                                    `time babeltrace2 DIR/CASE`
+ *   text_rate                        prints `text_rate CASE events_per_second` and ns per event of
+ *                                    both parts
+ *   text_rate --write DIR COUNT      writes COUNT events of each case as a CTF trace to DIR/CASE,
+ *                                    for `time babeltrace2 DIR/CASE`
  */
 #include <sys/stat.h>
 #include <time.h>
@@ -15,7 +16,8 @@
 
 enum {
 	EVENTS = 20000, ROUNDS = 100, STEP_NS = 545,
-	BLOCK = 128 << 10,      /* text is taken away in pieces as a read(2) through FUSE has them */
+	/* text is taken away in pieces as a read(2) through FUSE has them */
+	BLOCK = 128 << 10,
 };
 
 struct load {
@@ -24,7 +26,9 @@ struct load {
 	bool string;
 };
 
-static const struct load loads[] = { { "int", 1, false }, { "int4", 4, false }, { "int_string16", 1, true } };
+static const struct load loads[] = { { "int", 1, false },
+				     { "int4", 4, false },
+				     { "int_string16", 1, true } };
 
 static double now(void)
 {
@@ -37,7 +41,8 @@ static double now(void)
 static struct md_trace *make_trace(const struct load *load)
 {
 	static const uint8_t uuid[16] = { 42 };
-	struct md_event *e = md_event_create("my_app:request", 6, (uint32_t)load->ints + load->string);
+	struct md_event *e =
+		md_event_create("my_app:request", 6, (uint32_t)load->ints + load->string);
 	struct md_trace *t = md_trace_create(uuid);
 	struct md_stream *s = md_stream_create(0, MD_HEADER_COMPACT);
 	char name[2] = "a";
@@ -54,7 +59,8 @@ static struct md_trace *make_trace(const struct load *load)
 	return t;
 }
 
-static void put_events(const struct load *load, const struct md_stream *s, uint64_t begin, int n, struct md_buf *b)
+static void put_events(const struct load *load, const struct md_stream *s, uint64_t begin, int n,
+		       struct md_buf *b)
 {
 	uint64_t ts = begin, last = begin;
 	int i, j;
@@ -110,8 +116,8 @@ static void measure(const struct load *load)
 		}
 	}
 	printf("text_rate %s %.0f\n", load->name, 1e9 / best_both);
-	printf("  decode %.1f ns, decode and text %.1f ns, %llu bytes a line%s\n", best_decode, best_both,
-	       (unsigned long long)bytes, lines ? "" : " ?");
+	printf("  decode %.1f ns, decode and text %.1f ns, %llu bytes a line%s\n", best_decode,
+	       best_both, (unsigned long long)bytes, lines ? "" : " ?");
 	md_buf_deinit(&events);
 	md_buf_deinit(&out);
 	md_trace_destroy(t);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * For tests, the bench and the fuzzer: short ways to spell types, random event classes, random bytes that are values
- * of them, and event headers.
+ * For tests, the bench and the fuzzer: short ways to spell types, random event classes, random
+ * bytes that are values of them, and event headers.
  */
 #ifndef TESTS_UNIT_CLASSES_H
 #define TESTS_UNIT_CLASSES_H
@@ -29,7 +29,10 @@ static inline uint64_t below(uint64_t *state, uint64_t n)
 
 static inline struct md_type t_int(int size, bool is_signed, int base, bool big_endian)
 {
-	return (struct md_type){ .kind = MD_INT, .size = (uint8_t)size, .is_signed = is_signed, .base = (uint8_t)base,
+	return (struct md_type){ .kind = MD_INT,
+				 .size = (uint8_t)size,
+				 .is_signed = is_signed,
+				 .base = (uint8_t)base,
 				 .big_endian = big_endian };
 }
 
@@ -48,7 +51,9 @@ static inline struct md_type t_char(void)
 
 static inline struct md_type t_float(int size, bool big_endian)
 {
-	return (struct md_type){ .kind = MD_FLOAT, .size = (uint8_t)size, .big_endian = big_endian };
+	return (struct md_type){ .kind = MD_FLOAT,
+				 .size = (uint8_t)size,
+				 .big_endian = big_endian };
 }
 
 static inline struct md_type t_string(void)
@@ -71,7 +76,9 @@ static inline struct md_type t_array(struct md_type element, uint32_t count)
 
 static inline struct md_type t_sequence(struct md_type element, int length_size)
 {
-	return (struct md_type){ .kind = MD_SEQUENCE, .length_size = (uint8_t)length_size, .element = t_copy(element) };
+	return (struct md_type){ .kind = MD_SEQUENCE,
+				 .length_size = (uint8_t)length_size,
+				 .element = t_copy(element) };
 }
 
 static inline struct md_type t_struct(uint32_t count)
@@ -96,7 +103,8 @@ static inline struct md_type t_enum(struct md_type container, uint32_t count)
 	return container;
 }
 
-static inline void set_mapping(struct md_type *t, uint32_t i, const char *name, int64_t begin, int64_t end)
+static inline void set_mapping(struct md_type *t, uint32_t i, const char *name, int64_t begin,
+			       int64_t end)
 {
 	t->mappings[i] = (struct md_mapping){ .name = strdup(name), .begin = begin, .end = end };
 }
@@ -111,7 +119,8 @@ static inline int64_t limit_int(int64_t v, const struct md_type *t)
 {
 	int unused = 64 - 8 * t->size;
 
-	return t->is_signed ? (int64_t)((uint64_t)v << unused) >> unused : (int64_t)((uint64_t)v << unused >> unused);
+	return t->is_signed ? (int64_t)((uint64_t)v << unused) >> unused
+			    : (int64_t)((uint64_t)v << unused >> unused);
 }
 
 static inline struct md_type random_int(uint64_t *s)
@@ -124,7 +133,8 @@ static inline struct md_type random_int(uint64_t *s)
 static inline struct md_type random_enum(uint64_t *s)
 {
 	static const char *const names[] = {
-		"RED", "GREEN", "a \"b\" c\\", "", "line\n1\001", "\xc3\xa9 \xff", "?'", "_under", "\\x41 %s",
+		"RED",           "GREEN", "a \"b\" c\\", "",         "line\n1\001",
+		"\xc3\xa9 \xff", "?'",    "_under",      "\\x41 %s",
 	};
 	uint32_t n = (uint32_t)below(s, 6), i;
 	struct md_type t = t_enum(random_int(s), n);
@@ -144,7 +154,8 @@ static inline struct md_type random_type(uint64_t *s, int depth);
 /* Some with bytes that are not for identifiers; the number keeps them different. */
 static inline void random_fields(uint64_t *s, struct md_field *f, uint32_t count, int depth)
 {
-	static const char *const names[] = { "a", "value", "x.y", "_u", "Bool", "int", "1st", "caf\xc3\xa9", "" };
+	static const char *const names[] = { "a",   "value", "x.y",         "_u", "Bool",
+					     "int", "1st",   "caf\xc3\xa9", "" };
 	char name[32];
 	uint32_t i;
 
@@ -203,9 +214,11 @@ static inline struct md_type random_type(uint64_t *s, int depth)
 	case 5:
 		return random_enum(s);
 	case 6:
-		return t_array(below(s, 3) ? random_element(s, depth + 1) : t_char(), (uint32_t)(1 + below(s, 5)));
+		return t_array(below(s, 3) ? random_element(s, depth + 1) : t_char(),
+			       (uint32_t)(1 + below(s, 5)));
 	case 7: case 8:
-		return t_sequence(below(s, 3) ? random_element(s, depth + 1) : t_char(), sizes[below(s, 4)]);
+		return t_sequence(below(s, 3) ? random_element(s, depth + 1) : t_char(),
+				  sizes[below(s, 4)]);
 	case 9:
 		return random_variant(s, depth);
 	default:
@@ -225,9 +238,13 @@ static inline void put_int(uint64_t v, int size, bool big_endian, struct md_buf 
 
 static inline uint64_t random_float(uint64_t *s, int size)
 {
-	static const double tricky[] = { 0, -0.0, 1, 0.1, -0.5, 100000, 999999.5, 1000000, 123456.5, 0.0001, 0.00009999995,
-					 1e22, 1e23, 3.14159265, 1e300, 5e-324, 99999.95, 2.5e-7, 1.0 / 0.0 };
-	double d = below(s, 3) ? tricky[below(s, 19)] : (double)(int64_t)rnd(s) / (double)(1 + (rnd(s) >> below(s, 64)));
+	static const double tricky[] = {
+		0,       -0.0,     1,        0.1,           -0.5,     100000, 999999.5,
+		1000000, 123456.5, 0.0001,   0.00009999995, 1e22,     1e23,   3.14159265,
+		1e300,   5e-324,   99999.95, 2.5e-7,        1.0 / 0.0
+	};
+	double d = below(s, 3) ? tricky[below(s, 19)]
+			       : (double)(int64_t)rnd(s) / (double)(1 + (rnd(s) >> below(s, 64)));
 	float f;
 	uint32_t low;
 	uint64_t bits = rnd(s);
@@ -256,11 +273,12 @@ static inline bool is_text(const struct md_type *t)
 	return t->element && t->element->kind == MD_INT && t->element->encoding == MD_ENCODING_UTF8;
 }
 
-static inline void random_values(uint64_t *s, const struct md_field *f, uint32_t count, struct md_buf *b);
+static inline void random_values(uint64_t *s, const struct md_field *f, uint32_t count,
+				 struct md_buf *b);
 
 /*
- * Strings and text never come out empty: there babeltrace2 2.0.4 shows what its recycled string held before
- * (bt_field_string_clear leaves the bytes).
+ * Strings and text never come out empty: there babeltrace2 2.0.4 shows what its recycled string
+ * held before (bt_field_string_clear leaves the bytes).
  */
 static inline void random_value(uint64_t *s, const struct md_type *t, struct md_buf *b)
 {
@@ -277,8 +295,8 @@ static inline void random_value(uint64_t *s, const struct md_type *t, struct md_
 	case MD_ENUM:
 		if (t->count && below(s, 2)) {
 			i = below(s, t->count);
-			put_int((uint64_t)(below(s, 2) ? t->mappings[i].begin : t->mappings[i].end), t->size,
-				t->big_endian, b);
+			put_int((uint64_t)(below(s, 2) ? t->mappings[i].begin : t->mappings[i].end),
+				t->size, t->big_endian, b);
 			return;
 		}
 		/* fall through */
@@ -308,7 +326,8 @@ static inline void random_value(uint64_t *s, const struct md_type *t, struct md_
 	}
 }
 
-static inline void random_values(uint64_t *s, const struct md_field *f, uint32_t count, struct md_buf *b)
+static inline void random_values(uint64_t *s, const struct md_field *f, uint32_t count,
+				 struct md_buf *b)
 {
 	uint32_t i;
 
@@ -330,8 +349,8 @@ static inline struct md_event *random_event(uint64_t *s, uint32_t id)
 }
 
 /* The header of an event at ts, extended when it must be (or `extended` asks for it). */
-static inline void put_header(const struct md_stream *stream, uint32_t id, uint64_t last, uint64_t ts, bool extended,
-			      struct md_buf *b)
+static inline void put_header(const struct md_stream *stream, uint32_t id, uint64_t last,
+			      uint64_t ts, bool extended, struct md_buf *b)
 {
 	bool compact = stream->header == MD_HEADER_COMPACT;
 	unsigned int bits = compact ? 27 : 32;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Files of an output for the streams of a fake session: what a moment says is in the rings is written into them, packet by packet, as
- * tracer/output/stream_writer.c would.
+ * Files of an output for the streams of a fake session: what a moment says is in the rings is
+ * written into them, packet by packet, as tracer/output/stream_writer.c would.
  */
 #ifndef TESTS_UNIT_FAKE_FILES_H
 #define TESTS_UNIT_FAKE_FILES_H
@@ -32,7 +32,8 @@ struct fake_files {
 	size_t count;
 };
 
-static inline uint8_t *fake_bytes(struct trace_image *m, const struct stream *st, const char *format, uint64_t *size)
+static inline uint8_t *fake_bytes(struct trace_image *m, const struct stream *st,
+				  const char *format, uint64_t *size)
 {
 	const struct image_file *files;
 	uint8_t *bytes = NULL;
@@ -64,7 +65,9 @@ static inline void fake_files_init(struct fake_files *ff, struct session *s, siz
 	for (size_t i = 0; i < ff->count; i++) {
 		struct fake_file *f = &ff->file[i];
 
-		*f = (struct fake_file){ .st = &s->set.streams[i], .fd = -1, .index_fd = -1, .each = each };
+		*f = (struct fake_file){
+			.st = &s->set.streams[i], .fd = -1, .index_fd = -1, .each = each
+		};
 		f->bytes = fake_bytes(m, f->st, "%s/%s", &size);
 		f->index = (struct md_index_header *)fake_bytes(m, f->st, "%s/index/%s.idx", &size);
 		f->packets = (size - sizeof(*f->index)) / sizeof(struct md_index_entry);
@@ -75,14 +78,17 @@ static inline void fake_files_init(struct fake_files *ff, struct session *s, siz
 		mkdir(path, 0700);
 		f->place->fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 		mkdirat(f->place->fd, "index", 0700);
-		f->place->index_fd = openat(f->place->fd, "index", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+		f->place->index_fd =
+			openat(f->place->fd, "index", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	}
 	image_put(m);
 }
 
 static inline void fake_next_file(struct fake_file *f)
 {
-	struct stream_file of = { .serial = ++f->serial, .place = f->place, .index_size = sizeof(*f->index) };
+	struct stream_file of = { .serial = ++f->serial,
+				  .place = f->place,
+				  .index_size = sizeof(*f->index) };
 	struct stat st, index_st;
 	char index[200];
 
@@ -94,7 +100,8 @@ static inline void fake_next_file(struct fake_file *f)
 	snprintf(index, sizeof(index), "%s.idx", f->name);
 	snprintf(of.name, sizeof(of.name), "%s", f->name);
 	f->fd = openat(f->place->fd, f->name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-	f->index_fd = openat(f->place->index_fd, index, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+	f->index_fd =
+		openat(f->place->index_fd, index, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
 	if (f->fd < 0 || f->index_fd < 0 || fstat(f->fd, &st) || fstat(f->index_fd, &index_st) ||
 	    write(f->index_fd, f->index, sizeof(*f->index)) < 0)
 		abort();
@@ -130,14 +137,20 @@ static inline bool fake_file_write(struct fake_file *f)
 	e = entries[f->written];
 	md_index_entry_set(&e, &h, f->size);
 	index_at = lseek(f->index_fd, 0, SEEK_END);
-	if (pwrite(f->fd, f->bytes + at, h.packet_size / 8, (off_t)f->size) < 0 || pwrite(f->index_fd, &e, sizeof(e), index_at) < 0)
+	if (pwrite(f->fd, f->bytes + at, h.packet_size / 8, (off_t)f->size) < 0 ||
+	    pwrite(f->index_fd, &e, sizeof(e), index_at) < 0)
 		abort();
 	f->size += h.packet_size / 8;
 	f->written++;
 	/* In discard mode they are the sub-buffers from the first on. */
-	stream_files_grow(f->log, f->size, (uint64_t)index_at + sizeof(e), &(struct outend){
-		.pos = !content ? g->subbuf_size : (content + 1) * g->subbuf_size < head ? (content + 1) * g->subbuf_size : head,
-		.ts = h.timestamp_end, .seq = h.packet_seq_num + 1, .lost = h.events_discarded });
+	stream_files_grow(f->log, f->size, (uint64_t)index_at + sizeof(e),
+			  &(struct outend){ .pos = !content ? g->subbuf_size
+						   : (content + 1) * g->subbuf_size < head
+							   ? (content + 1) * g->subbuf_size
+							   : head,
+					    .ts = h.timestamp_end,
+					    .seq = h.packet_seq_num + 1,
+					    .lost = h.events_discarded });
 	return true;
 }
 

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A session for tests of the views: what tracer/session/session.c and ring/stream.c do for them, in memory, with rings that threads
- * of the test fill by the portable writer. Include it in one file of a program only.
+ * A session for tests of the views: what tracer/session/session.c and ring/stream.c do for them, in
+ * memory, with rings that threads of the test fill by the portable writer. Include it in one file
+ * of a program only.
  *
- * Each writer has a ring of its own. The clock is CLOCK_MONOTONIC in whole steps, so that many events of different
- * rings have the same time.
+ * Each writer has a ring of its own. The clock is CLOCK_MONOTONIC in whole steps, so that many
+ * events of different rings have the same time.
  */
 #ifndef TESTS_UNIT_FAKE_SESSION_H
 #define TESTS_UNIT_FAKE_SESSION_H
@@ -98,7 +99,8 @@ int session_streams(struct session *s, const char *channel, struct stream_set *o
 static inline void fake_barrier(struct session *s)
 {
 	for (size_t i = 0; i < s->set.count; i++) {
-		struct trail_ring *ring = region_ring(s->set.streams[i].region, s->set.streams[i].ring);
+		struct trail_ring *ring =
+			region_ring(s->set.streams[i].region, s->set.streams[i].ring);
 
 		__atomic_fetch_add(&ring->head, TRAIL_HEAD_GENERATION, __ATOMIC_SEQ_CST);
 	}
@@ -123,7 +125,8 @@ void archives_close(struct archives *a)
 	(void)a;
 }
 
-int archives_each(struct archives *a, int (*fn)(void *arg, const char *path, uint64_t size, int64_t mtime), void *arg)
+int archives_each(struct archives *a,
+		  int (*fn)(void *arg, const char *path, uint64_t size, int64_t mtime), void *arg)
 {
 	(void)a, (void)fn, (void)arg;
 	return 0;
@@ -209,7 +212,9 @@ static inline struct md_stream *fake_class(void)
 		e->fields[0].name = strdup("n");
 		e->fields[0].type = (struct md_type){ .kind = MD_INT, .size = 8, .base = 10 };
 		e->fields[1].name = strdup("ring");
-		e->fields[1].type = (struct md_type){ .kind = MD_INT, .size = 2, .is_signed = true, .base = 10 };
+		e->fields[1].type = (struct md_type){
+			.kind = MD_INT, .size = 2, .is_signed = true, .base = 10
+		};
 		e->fields[2].name = strdup("text");
 		e->fields[2].type = (struct md_type){ .kind = MD_STRING };
 		if (md_stream_add(class, e))
@@ -242,10 +247,14 @@ static inline struct trace *fake_trace(const struct session *s, uint8_t number, 
 	return t;
 }
 
-static inline struct session *fake_session(enum trail_mode mode, uint64_t subbuf_size, uint32_t subbuf_count)
+static inline struct session *fake_session(enum trail_mode mode, uint64_t subbuf_size,
+					   uint32_t subbuf_count)
 {
-	struct region_geometry geo = { .mode = mode, .kind = TRAIL_RINGS_THREAD, .ring_count = FAKE_RINGS,
-				       .subbuf_count = subbuf_count, .subbuf_size = subbuf_size,
+	struct region_geometry geo = { .mode = mode,
+				       .kind = TRAIL_RINGS_THREAD,
+				       .ring_count = FAKE_RINGS,
+				       .subbuf_count = subbuf_count,
+				       .subbuf_size = subbuf_size,
 				       .switch_count = FAKE_EVENTS };
 	struct session *s = calloc(1, sizeof(*s));
 	size_t n = 0;
@@ -291,7 +300,8 @@ static inline void fake_session_destroy(struct session *s)
 		region_put(s->regions[i]);
 	}
 	if (s->refs != 1 || s->frozen != 0) {
-		printf("# session: %d references, %lld bytes frozen\n", s->refs, (long long)s->frozen);
+		printf("# session: %d references, %lld bytes frozen\n", s->refs,
+		       (long long)s->frozen);
 		abort();
 	}
 	fake_writers_of = NULL;
@@ -317,7 +327,8 @@ static inline void fake_clear(struct session *s)
 
 		ring_mark(st, &m);
 		__atomic_store_n(&ring->cleared_events, m.events, __ATOMIC_RELAXED);
-		__atomic_store_n(&ring->cleared_lost, ring->cleared_lost + m.lost, __ATOMIC_RELAXED);
+		__atomic_store_n(&ring->cleared_lost, ring->cleared_lost + m.lost,
+				 __ATOMIC_RELAXED);
 		__atomic_store_n(&ring->cleared_ts, m.last_ts, __ATOMIC_RELAXED);
 		__atomic_store_n(&ring->cleared, m.head, __ATOMIC_RELEASE);
 		__atomic_store_n(&ring->consumed, m.head, __ATOMIC_RELEASE);
@@ -335,8 +346,9 @@ static inline bool fake_populate(void *arg, uint64_t subbuf)
 {
 	const struct ring_writer *w = arg;
 
-	return subbuf > w->subbuf_count || !madvise(w->data + (subbuf & (w->subbuf_count - 1)) * w->subbuf_size, w->subbuf_size,
-						    MADV_POPULATE_WRITE);
+	return subbuf > w->subbuf_count ||
+	       !madvise(w->data + (subbuf & (w->subbuf_count - 1)) * w->subbuf_size, w->subbuf_size,
+			MADV_POPULATE_WRITE);
 }
 
 struct fake_writer {
@@ -354,10 +366,17 @@ static inline void fake_writer_init(struct fake_writer *f, struct session *s, si
 	const struct stream *st = &s->set.streams[i];
 	const struct region *r = st->region;
 
-	*f = (struct fake_writer){ .s = s, .on = r->map + r->switch_offset, .ring = (uint32_t)i, .state = 12345 + i };
-	f->w = (struct ring_writer){ .ring = region_ring(r, st->ring), .data = (uint8_t *)region_data(r, st->ring),
-				     .subbuf_size = r->geo.subbuf_size, .subbuf_count = r->geo.subbuf_count,
-				     .mode = r->geo.mode, .clock = fake_clock, .populate = fake_populate, .arg = &f->w };
+	*f = (struct fake_writer){
+		.s = s, .on = r->map + r->switch_offset, .ring = (uint32_t)i, .state = 12345 + i
+	};
+	f->w = (struct ring_writer){ .ring = region_ring(r, st->ring),
+				     .data = (uint8_t *)region_data(r, st->ring),
+				     .subbuf_size = r->geo.subbuf_size,
+				     .subbuf_count = r->geo.subbuf_count,
+				     .mode = r->geo.mode,
+				     .clock = fake_clock,
+				     .populate = fake_populate,
+				     .arg = &f->w };
 }
 
 static inline uint32_t fake_random(struct fake_writer *f)
@@ -367,12 +386,13 @@ static inline uint32_t fake_random(struct fake_writer *f)
 }
 
 /*
- * One event with the writer's next number. No empty strings: babeltrace2 2.0 shows what the field held before for
- * them.
+ * One event with the writer's next number. No empty strings: babeltrace2 2.0 shows what the field
+ * held before for them.
  */
 static inline bool fake_write(struct fake_writer *f)
 {
-	static const char text[] = "the quick brown \"fox\" jumps over the lazy dog, and over the \\ lazy dog";
+	static const char text[] =
+		"the quick brown \"fox\" jumps over the lazy dog, and over the \\ lazy dog";
 	uint8_t payload[128];
 	int16_t ring = (int16_t)f->ring;
 	uint32_t id = fake_random(f) % FAKE_EVENTS, len = 1 + fake_random(f) % (sizeof(text) - 2);
@@ -405,7 +425,8 @@ static inline void *fake_thread(void *arg)
 {
 	struct fake_writer *f = arg;
 
-	for (uint64_t i = 0; i < fake_events && __atomic_load_n(&f->s->active, __ATOMIC_ACQUIRE); i++) {
+	for (uint64_t i = 0; i < fake_events && __atomic_load_n(&f->s->active, __ATOMIC_ACQUIRE);
+	     i++) {
 		fake_write(f);
 		/* Leave some of the machine to the reader. */
 		if (fake_events == UINT64_MAX && i % 500 == 499)
@@ -421,8 +442,12 @@ static inline void fake_threads_more(struct fake_threads *t, size_t count)
 			abort();
 }
 
-/* Threads that write so many events each into the first `count` streams, or until the session is stopped. */
-static inline void fake_threads_start(struct fake_threads *t, struct session *s, size_t count, uint64_t events)
+/*
+ * Threads that write so many events each into the first `count` streams, or until the session is
+ * stopped.
+ */
+static inline void fake_threads_start(struct fake_threads *t, struct session *s, size_t count,
+				      uint64_t events)
 {
 	if (fake_writers_of != s)
 		for (size_t i = 0; i < s->set.count; i++)
@@ -439,7 +464,8 @@ static inline void fake_threads_join(struct fake_threads *t)
 		pthread_join(t->ids[i], NULL);
 }
 
-static inline void fake_threads_run(struct fake_threads *t, struct session *s, size_t count, uint64_t events)
+static inline void fake_threads_run(struct fake_threads *t, struct session *s, size_t count,
+				    uint64_t events)
 {
 	fake_threads_start(t, s, count, events);
 	fake_threads_join(t);
@@ -487,14 +513,16 @@ static inline void fake_spoil(struct session *s, int trace, uint64_t seed)
 			break;
 		case 2:         /* some words of the control block */
 			for (int i = 0; i < 10; i++)
-				((uint64_t *)c)[fake_random(&f) % (r->data_offset / 8)] ^= 1ull << fake_random(&f) % 64;
+				((uint64_t *)c)[fake_random(&f) % (r->data_offset / 8)] ^=
+					1ull << fake_random(&f) % 64;
 			break;
 		case 3:         /* the head */
 			c->head += fake_random(&f) % (4 * size);
 			break;
 		case 4:         /* times and ends in the side table */
 			for (int i = 0; i < 6; i++)
-				((uint64_t *)c->side)[fake_random(&f) % (16 * r->geo.subbuf_count)] +=
+				((uint64_t *)
+					 c->side)[fake_random(&f) % (16 * r->geo.subbuf_count)] +=
 					fake_random(&f) % 9000;
 			break;
 		default:        /* consumed */
@@ -505,7 +533,10 @@ static inline void fake_spoil(struct session *s, int trace, uint64_t seed)
 	}
 }
 
-/* How many lines the text has; -1 if one is not whole, or out of place: the numbers of each ring only grow. */
+/*
+ * How many lines the text has; -1 if one is not whole, or out of place: the numbers of each ring
+ * only grow.
+ */
 static inline int64_t fake_lines(const char *text, size_t len)
 {
 	long last[FAKE_TRACES * FAKE_RINGS];
@@ -517,7 +548,10 @@ static inline int64_t fake_lines(const char *text, size_t len)
 		long number, ring;
 		char *after;
 
-		/* Not the functions for strings: the sanitizers measure the whole text in each of them. */
+		/*
+		 * Not the functions for strings: the sanitizers measure the whole text in each of
+		 * them.
+		 */
 		end = memchr(line, '\n', (size_t)(text + len - line));
 		at = end ? memmem(line, (size_t)(end - line), "{ n = ", 6) : NULL;
 		if (*line != '[' || !at)

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* LINK: fuse3 pthread */
 /*
- * faultfs DIRECTORY CONTROL MOUNTPOINT [-f …]: a file system that shows a directory, and fails on command. CONTROL is a file that is
- * looked at before each operation; it has lines `WHAT HOW`:
+ * faultfs DIRECTORY CONTROL MOUNTPOINT [-f …]: a file system that shows a directory, and fails on
+ * command. CONTROL is a file that is looked at before each operation; it has lines `WHAT HOW`:
  *
- *	WHAT    write, cut (truncate), make (files, directories), rename (and unlink), sync, read (and open), all
+ *	WHAT    write, cut (truncate), make (files, directories), rename (and unlink), sync, read
+ *		(and open), all
  *	HOW     EIO, ENOSPC, EACCES; or hang: until the line is gone
  */
 #define FUSE_USE_VERSION 31
@@ -33,7 +34,10 @@ static int verdict(const char *what)
 	while (f && !ret && fscanf(f, "%15s %15s", op, how) == 2) {
 		if (strcmp(op, what) && strcmp(op, "all"))
 			continue;
-		ret = !strcmp(how, "hang") ? 1 : !strcmp(how, "ENOSPC") ? -ENOSPC : !strcmp(how, "EACCES") ? -EACCES : -EIO;
+		ret = !strcmp(how, "hang")     ? 1
+		      : !strcmp(how, "ENOSPC") ? -ENOSPC
+		      : !strcmp(how, "EACCES") ? -EACCES
+					       : -EIO;
 	}
 	if (f)
 		fclose(f);
@@ -75,7 +79,8 @@ static int f_getattr(const char *path, struct stat *st, struct fuse_file_info *f
 
 	if (err)
 		return err;
-	return done(fi ? fstat((int)fi->fh, st) : fstatat(top, below(path), st, AT_SYMLINK_NOFOLLOW));
+	return done(fi ? fstat((int)fi->fh, st)
+		       : fstatat(top, below(path), st, AT_SYMLINK_NOFOLLOW));
 }
 
 static int f_readlink(const char *path, char *buf, size_t size)
@@ -138,7 +143,8 @@ static int f_truncate(const char *path, off_t size, struct fuse_file_info *fi)
 
 static int f_open(const char *path, struct fuse_file_info *fi)
 {
-	int err = fails("read"), fd = err ? -1 : openat(top, below(path), (fi->flags & ~O_NOFOLLOW) | O_CLOEXEC);
+	int err = fails("read"),
+	    fd = err ? -1 : openat(top, below(path), (fi->flags & ~O_NOFOLLOW) | O_CLOEXEC);
 
 	fi->fh = (uint64_t)fd;
 	return err ? err : fd < 0 ? -errno : 0;
@@ -146,7 +152,8 @@ static int f_open(const char *path, struct fuse_file_info *fi)
 
 static int f_create(const char *path, mode_t mode, struct fuse_file_info *fi)
 {
-	int err = fails("make"), fd = err ? -1 : openat(top, below(path), fi->flags | O_CREAT | O_CLOEXEC, mode);
+	int err = fails("make"),
+	    fd = err ? -1 : openat(top, below(path), fi->flags | O_CREAT | O_CLOEXEC, mode);
 
 	fi->fh = (uint64_t)fd;
 	return err ? err : fd < 0 ? -errno : 0;
@@ -160,7 +167,8 @@ static int f_read(const char *path, char *buf, size_t size, off_t at, struct fus
 	return err ? err : done(pread((int)fi->fh, buf, size, at));
 }
 
-static int f_write(const char *path, const char *buf, size_t size, off_t at, struct fuse_file_info *fi)
+static int f_write(const char *path, const char *buf, size_t size, off_t at,
+		   struct fuse_file_info *fi)
 {
 	int err = fails("write");
 
@@ -186,8 +194,8 @@ static int f_release(const char *path, struct fuse_file_info *fi)
 	return 0;
 }
 
-static int f_readdir(const char *path, void *buf, fuse_fill_dir_t fill, off_t at, struct fuse_file_info *fi,
-		     enum fuse_readdir_flags flags)
+static int f_readdir(const char *path, void *buf, fuse_fill_dir_t fill, off_t at,
+		     struct fuse_file_info *fi, enum fuse_readdir_flags flags)
 {
 	int fd = openat(top, below(path), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	DIR *d = fd < 0 ? NULL : fdopendir(fd);
@@ -208,9 +216,24 @@ static int f_access(const char *path, int mode)
 }
 
 static const struct fuse_operations operations = {
-	.init = f_init, .getattr = f_getattr, .readlink = f_readlink, .mkdir = f_mkdir, .unlink = f_unlink, .rmdir = f_rmdir,
-	.rename = f_rename, .chmod = f_chmod, .truncate = f_truncate, .open = f_open, .create = f_create, .read = f_read,
-	.write = f_write, .fsync = f_fsync, .fsyncdir = f_fsync, .release = f_release, .readdir = f_readdir, .access = f_access,
+	.init = f_init,
+	.getattr = f_getattr,
+	.readlink = f_readlink,
+	.mkdir = f_mkdir,
+	.unlink = f_unlink,
+	.rmdir = f_rmdir,
+	.rename = f_rename,
+	.chmod = f_chmod,
+	.truncate = f_truncate,
+	.open = f_open,
+	.create = f_create,
+	.read = f_read,
+	.write = f_write,
+	.fsync = f_fsync,
+	.fsyncdir = f_fsync,
+	.release = f_release,
+	.readdir = f_readdir,
+	.access = f_access,
 };
 
 int main(int argc, char **argv)

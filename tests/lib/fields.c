@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* LINK: trail pthread */
 /*
- * fields COUNT: events f:all with fields of all kinds, n counting from 0, and f:none; with contexts of the application
- * `fields:turn` (n), `fields:name` ("turn-N"), `fields:half` (n / 2.0).
+ * fields COUNT: events f:all with fields of all kinds, n counting from 0, and f:none; with contexts
+ * of the application `fields:turn` (n), `fields:name` ("turn-N"), `fields:half` (n / 2.0).
  */
 #include <stdint.h>
 #include <stdio.h>
@@ -37,8 +37,10 @@ int main(int argc, char **argv)
 {
 	int count = argc > 1 ? atoi(argv[1]) : 10;
 
-	if (trail_context_register("fields:turn", get_turn, &turn) || trail_context_register("fields:name", get_name, &turn) ||
-	    trail_context_register("fields:half", get_half, &turn) || !trail_context_register("nocolon", get_half, &turn))
+	if (trail_context_register("fields:turn", get_turn, &turn) ||
+	    trail_context_register("fields:name", get_name, &turn) ||
+	    trail_context_register("fields:half", get_half, &turn) ||
+	    !trail_context_register("nocolon", get_half, &turn))
 		return 1;
 	for (int n = 0; n < count; n++) {
 		int8_t small = (int8_t)(n - 5);
@@ -50,8 +52,9 @@ int main(int argc, char **argv)
 
 		turn = n;
 		snprintf(word, sizeof(word), "word-%d", n);
-		TRAIL(f, all, n, small, large, TRAIL_NET(port, port), half, word, TRAIL_SEQUENCE(list, list, 3),
-		      TRAIL_TEXT_ARRAY(text, text, 4), TRAIL_FIELD(behind, n % 3));
+		TRAIL(f, all, n, small, large, TRAIL_NET(port, port), half, word,
+		      TRAIL_SEQUENCE(list, list, 3), TRAIL_TEXT_ARRAY(text, text, 4),
+		      TRAIL_FIELD(behind, n % 3));
 		TRAIL_LEVEL(WARNING, f, none);
 	}
 	return trail_context_unregister("fields:turn") || !trail_context_unregister("fields:turn");

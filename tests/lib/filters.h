@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * For tests of filters: events with payloads, and a plain evaluation of the parsed tree. That shares nothing with the
- * compiler and the interpreter: every value is looked up where it is needed, integers are 128 bits wide, patterns are matched by a table.
+ * For tests of filters: events with payloads, and a plain evaluation of the parsed tree. That
+ * shares nothing with the compiler and the interpreter: every value is looked up where it is
+ * needed, integers are 128 bits wide, patterns are matched by a table.
  */
 #ifndef TESTS_UNIT_FILTERS_H
 #define TESTS_UNIT_FILTERS_H
@@ -28,15 +29,21 @@ static inline void sample_deinit(struct sample *s)
 
 static inline struct filter_event sample_event(const struct sample *s)
 {
-	return (struct filter_event){ .fields = s->fields, .field_count = s->count, .strings = s->strings.data };
+	return (struct filter_event){ .fields = s->fields,
+				      .field_count = s->count,
+				      .strings = s->strings.data };
 }
 
-static inline void sample_field(struct sample *s, const char *name, int kind, int size, unsigned int flags, uint32_t count,
-				int length)
+static inline void sample_field(struct sample *s, const char *name, int kind, int size,
+				unsigned int flags, uint32_t count, int length)
 {
 	s->fields[s->count++] = (struct trail_reg_field){
-		.name = (uint32_t)s->strings.len, .kind = (uint8_t)kind, .size = (uint8_t)size, .flags = (uint8_t)flags,
-		.count = count, .length = (uint8_t)length,
+		.name = (uint32_t)s->strings.len,
+		.kind = (uint8_t)kind,
+		.size = (uint8_t)size,
+		.flags = (uint8_t)flags,
+		.count = count,
+		.length = (uint8_t)length,
 	};
 	md_buf_put(&s->strings, name, strlen(name) + 1);
 }
@@ -46,16 +53,19 @@ static inline void sample_number(struct sample *s, uint64_t v, int size, unsigne
 	int i;
 
 	for (i = 0; i < size; i++)
-		md_buf_putc(&s->payload, (char)(v >> 8 * (flags & TRAIL_FIELD_BIG_ENDIAN ? size - 1 - i : i)));
+		md_buf_putc(&s->payload,
+			    (char)(v >> 8 * (flags & TRAIL_FIELD_BIG_ENDIAN ? size - 1 - i : i)));
 }
 
-static inline void sample_int(struct sample *s, const char *name, int size, unsigned int flags, uint64_t v)
+static inline void sample_int(struct sample *s, const char *name, int size, unsigned int flags,
+			      uint64_t v)
 {
 	sample_field(s, name, TRAIL_KIND_INT, size, flags, 0, 0);
 	sample_number(s, v, size, flags);
 }
 
-static inline void sample_float(struct sample *s, const char *name, int size, unsigned int flags, double v)
+static inline void sample_float(struct sample *s, const char *name, int size, unsigned int flags,
+				double v)
 {
 	float f = (float)v;
 	uint32_t half;
@@ -67,42 +77,49 @@ static inline void sample_float(struct sample *s, const char *name, int size, un
 	sample_number(s, size == 4 ? half : bits, size, flags);
 }
 
-static inline void sample_string(struct sample *s, const char *name, unsigned int flags, const char *v)
+static inline void sample_string(struct sample *s, const char *name, unsigned int flags,
+				 const char *v)
 {
 	sample_field(s, name, TRAIL_KIND_STRING, 0, flags, 0, 0);
 	md_buf_put(&s->payload, v, strlen(v) + 1);
 }
 
 /* An array if length is 0. */
-static inline void sample_elements(struct sample *s, const char *name, int size, unsigned int flags, int length,
-				   const uint64_t *v, uint32_t count)
+static inline void sample_elements(struct sample *s, const char *name, int size, unsigned int flags,
+				   int length, const uint64_t *v, uint32_t count)
 {
 	uint32_t i;
 
-	sample_field(s, name, length ? TRAIL_KIND_SEQUENCE : TRAIL_KIND_ARRAY, size, flags, length ? 0 : count, length);
+	sample_field(s, name, length ? TRAIL_KIND_SEQUENCE : TRAIL_KIND_ARRAY, size, flags,
+		     length ? 0 : count, length);
 	sample_number(s, count, length, 0);
 	for (i = 0; i < count; i++)
 		sample_number(s, v[i], size, flags);
 }
 
 /* count bytes, which v has and NULs behind it */
-static inline void sample_text(struct sample *s, const char *name, int length, const char *v, uint32_t count)
+static inline void sample_text(struct sample *s, const char *name, int length, const char *v,
+			       uint32_t count)
 {
 	uint32_t i;
 
-	sample_field(s, name, length ? TRAIL_KIND_SEQUENCE : TRAIL_KIND_ARRAY, 1, TRAIL_FIELD_TEXT, length ? 0 : count, length);
+	sample_field(s, name, length ? TRAIL_KIND_SEQUENCE : TRAIL_KIND_ARRAY, 1, TRAIL_FIELD_TEXT,
+		     length ? 0 : count, length);
 	sample_number(s, count, length, 0);
 	for (i = 0; i < count; i++)
 		md_buf_putc(&s->payload, i < strlen(v) ? v[i] : '\0');
 }
 
 /* vpid -1000 … so that every context has a value of its own; $app.a:X has the type that X says. */
-static inline bool sample_context(void *arg, uint32_t kind, const char *name, struct filter_value *out)
+static inline bool sample_context(void *arg, uint32_t kind, const char *name,
+				  struct filter_value *out)
 {
 	*out = (struct filter_value){ .type = FILTER_UNSIGNED, .u = 1000 + kind };
 	(void)arg;
 	if (kind == TRAIL_CONTEXT_PROCNAME)
-		*out = (struct filter_value){ .type = FILTER_STRING, .s = "trailfs-test-XX", .len = 12 };
+		*out = (struct filter_value){ .type = FILTER_STRING,
+					      .s = "trailfs-test-XX",
+					      .len = 12 };
 	else if (kind == TRAIL_CONTEXT_CPU_ID)
 		*out = (struct filter_value){ .type = FILTER_SIGNED, .i = 3 };
 	else if (kind == TRAIL_CONTEXT_VTID)
@@ -126,7 +143,8 @@ static inline bool sample_context(void *arg, uint32_t kind, const char *name, st
 /* One of everything: fixed ones, then behind strings and sequences, then those for filters only. */
 static inline void sample_everything(struct sample *s)
 {
-	static const uint64_t mac[] = { 1, 2, 0xff, 4 }, vals[] = { (uint64_t)-1, 20, 30 }, ports[] = { 80, 65535 };
+	static const uint64_t mac[] = { 1, 2, 0xff, 4 }, vals[] = { (uint64_t)-1, 20, 30 },
+			      ports[] = { 80, 65535 };
 
 	*s = (struct sample){ 0 };
 	sample_int(s, "s8", 1, TRAIL_FIELD_SIGNED, (uint64_t)-3);
@@ -225,11 +243,14 @@ static inline struct plain plain_load(const struct trail_reg_field *f, const uin
 
 static inline struct plain plain_text(const uint8_t *p, size_t n)
 {
-	return (struct plain){ .kind = PLAIN_STRING, .s = (const char *)p, .n = strnlen((const char *)p, n) };
+	return (struct plain){ .kind = PLAIN_STRING,
+			       .s = (const char *)p,
+			       .n = strnlen((const char *)p, n) };
 }
 
 /* Bytes of a field at p; *first: of its first element, *count elements */
-static inline size_t plain_size(const struct trail_reg_field *f, const uint8_t *p, size_t *first, uint64_t *count)
+static inline size_t plain_size(const struct trail_reg_field *f, const uint8_t *p, size_t *first,
+				uint64_t *count)
 {
 	*first = 0;
 	*count = f->count;
@@ -284,7 +305,8 @@ static inline struct plain plain_field(struct reference *r, const struct filter_
 		if (f->kind != TRAIL_KIND_FLOAT) {
 			if (!n->index_count)
 				return plain_text(p + first, count);
-			return n->index < count ? plain_load(f, p + first + n->index * f->size) : plain_fail(r);
+			return n->index < count ? plain_load(f, p + first + n->index * f->size)
+						: plain_fail(r);
 		}
 		bits = plain_bits(p, f->size, f->flags & TRAIL_FIELD_BIG_ENDIAN);
 		half = (uint32_t)bits;
@@ -301,7 +323,9 @@ static inline struct plain plain_context(struct reference *r, const struct filte
 {
 	struct filter_value v;
 
-	if (n->member || !sample_context(NULL, n->context, n->context_name ? n->text + n->context_name : NULL, &v) ||
+	if (n->member ||
+	    !sample_context(NULL, n->context, n->context_name ? n->text + n->context_name : NULL,
+			    &v) ||
 	    v.type == FILTER_NONE)
 		return plain_fail(r);
 	if (v.type == FILTER_STRING)
@@ -352,20 +376,23 @@ static inline bool plain_relation(enum filter_operator op, bool less, bool equal
 	}
 }
 
-static inline struct plain plain_compare(struct reference *r, const struct filter_node *n, struct plain x, struct plain y)
+static inline struct plain plain_compare(struct reference *r, const struct filter_node *n,
+					 struct plain x, struct plain y)
 {
 	bool holds;
 
 	if (x.kind == PLAIN_STRING || y.kind == PLAIN_STRING) {
 		if (x.kind != y.kind || (n->op != OP_EQ && n->op != OP_NE))
 			return plain_fail(r);
-		holds = n->first->kind == NODE_STRING && memchr(x.s, 0, x.n) ? plain_glob(x.s, x.n, y.s, y.n)
-		      : n->last->kind == NODE_STRING ? plain_glob(y.s, y.n, x.s, x.n)
-		      : x.n == y.n && !memcmp(x.s, y.s, x.n);
+		holds = n->first->kind == NODE_STRING && memchr(x.s, 0, x.n)
+				? plain_glob(x.s, x.n, y.s, y.n)
+			: n->last->kind == NODE_STRING ? plain_glob(y.s, y.n, x.s, x.n)
+						       : x.n == y.n && !memcmp(x.s, y.s, x.n);
 		return plain_int(holds == (n->op == OP_EQ), false);
 	}
 	if (x.kind == PLAIN_FLOAT || y.kind == PLAIN_FLOAT) {
-		double f = x.kind == PLAIN_FLOAT ? x.f : (double)x.i, g = y.kind == PLAIN_FLOAT ? y.f : (double)y.i;
+		double f = x.kind == PLAIN_FLOAT ? x.f : (double)x.i,
+		       g = y.kind == PLAIN_FLOAT ? y.f : (double)y.i;
 
 		return plain_int(plain_relation(n->op, f < g, f == g, f > g), false);
 	}
@@ -389,7 +416,11 @@ static inline struct plain plain_binary(struct reference *r, const struct filter
 			return plain_fail(r);
 		is_unsigned = x.is_unsigned;
 	}
-	u = n->op == OP_LEFT ? u << v : n->op == OP_RIGHT ? u >> v : n->op == OP_AND ? (u & v) : n->op == OP_OR ? (u | v) : (u ^ v);
+	u = n->op == OP_LEFT    ? u << v
+	    : n->op == OP_RIGHT ? u >> v
+	    : n->op == OP_AND   ? (u & v)
+	    : n->op == OP_OR    ? (u | v)
+				: (u ^ v);
 	return is_unsigned ? plain_int(u, true) : plain_int((int64_t)u, false);
 }
 
@@ -425,7 +456,8 @@ static inline struct plain plain_eval(struct reference *r, const struct filter_n
 	case NODE_NUMBER:
 		if (n->value.type == FILTER_FLOAT)
 			return (struct plain){ .kind = PLAIN_FLOAT, .f = n->value.f };
-		return n->value.type == FILTER_SIGNED ? plain_int(n->value.i, false) : plain_int(n->value.u, true);
+		return n->value.type == FILTER_SIGNED ? plain_int(n->value.i, false)
+						      : plain_int(n->value.u, true);
 	case NODE_STRING:
 		return (struct plain){ .kind = PLAIN_STRING, .s = n->text, .n = n->text_length };
 	case NODE_FIELD:
@@ -451,11 +483,14 @@ static inline bool reference_run(const struct filter *f, const struct sample *s)
 }
 
 /* Compiles and runs; -1: the program is not one, or filter_compile failed. */
-static inline int sample_run(const struct filter *const *filters, size_t count, const struct sample *s)
+static inline int sample_run(const struct filter *const *filters, size_t count,
+			     const struct sample *s)
 {
 	struct filter_event e = sample_event(s);
 	struct filter_input in = {
-		.payload = (const uint8_t *)s->payload.data, .len = s->payload.len, .context = sample_context,
+		.payload = (const uint8_t *)s->payload.data,
+		.len = s->payload.len,
+		.context = sample_context,
 	};
 	struct md_buf program = MD_BUF_INIT;
 	int ret = filter_compile(filters, count, &e, &program);

@@ -89,10 +89,10 @@ static const char format_odd[] =
 	"print fmt: \"%d\", REC->small\n";
 
 static const char format_kfree_skb[] =
-	"name: kfree_skb\nID: 8\n" COMMON
-	"\tfield:void * skbaddr;\toffset:8;\tsize:8;\tsigned:0;\n"
+	"name: kfree_skb\nID: 8\n" COMMON "\tfield:void * skbaddr;\toffset:8;\tsize:8;\tsigned:0;\n"
 	"\tfield:enum skb_drop_reason reason;\toffset:16;\tsize:4;\tsigned:0;\n\n"
-	"print fmt: \"reason: %s\", __print_symbolic(REC->reason, { 1, \"NOT_SPECIFIED\" }, { (1UL << 2), \"FOUR\" }, "
+	"print fmt: \"reason: %s\", __print_symbolic(REC->reason, { 1, \"NOT_SPECIFIED\" }, { (1UL "
+	"<< 2), \"FOUR\" }, "
 	"{ 0x10, \"HEX\" })\n";
 
 static const char format_issue[] =
@@ -131,14 +131,16 @@ static const char format_return[] =
 	"\tfield:unsigned long __probe_ret_ip;\toffset:16;\tsize:8;\tsigned:0;\n"
 	"\tfield:__data_loc char[] path;\toffset:24;\tsize:4;\tsigned:1;\n"
 	"\tfield:s32 fd;\toffset:28;\tsize:4;\tsigned:1;\n\n"
-	"print fmt: \"(%lx <- %lx) path=\\\"%s\\\" fd=%d\", REC->__probe_func, REC->__probe_ret_ip, __get_str(path), REC->fd\n";
+	"print fmt: \"(%lx <- %lx) path=\\\"%s\\\" fd=%d\", REC->__probe_func, "
+	"REC->__probe_ret_ip, __get_str(path), REC->fd\n";
 
 static const struct {
 	const char *system, *text;
 } stored_formats[] = {
-	{ "sched", format_switch }, { "syscalls", format_open }, { "syscalls", format_openat }, { "mine", format_odd },
-	{ "skb", format_kfree_skb }, { "block", format_issue }, { "sched", format_fork },
-	{ "ftrace", format_stack }, { "kmem", format_alloc }, { "kprobes", format_return },
+	{ "sched", format_switch },   { "syscalls", format_open }, { "syscalls", format_openat },
+	{ "mine", format_odd },       { "skb", format_kfree_skb }, { "block", format_issue },
+	{ "sched", format_fork },     { "ftrace", format_stack },  { "kmem", format_alloc },
+	{ "kprobes", format_return },
 };
 
 #define STORED_FORMATS (sizeof(stored_formats) / sizeof(stored_formats[0]))

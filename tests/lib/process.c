@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* LINK: trail pthread */
 /*
- * process WHAT: what processes do that tracers stumble over; each says with its events p:n { who, n } what it did, and on
- * standard output how many there should be: `WHO COUNT` lines. who: 0 itself, 1 a child, 2 what must not be seen; `lost`:
- * how many are to count as discarded.
+ * process WHAT: what processes do that tracers stumble over; each says with its events p:n { who, n
+ * } what it did, and on standard output how many there should be: `WHO COUNT` lines. who: 0 itself,
+ * 1 a child, 2 what must not be seen; `lost`: how many are to count as discarded.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -369,11 +369,23 @@ static int do_large(void)
 int main(int argc, char **argv)
 {
 	const char *what = argc > 1 ? argv[1] : "";
-	static const struct { const char *name; int (*run)(void); } all[] = {
-		{ "vfork", do_vfork }, { "clone_vm", do_clone_vm }, { "clone_fork", do_clone_fork },
-		{ "strange_fork", do_strange_fork }, { "storm", do_storm }, { "setuid", do_setuid }, { "close", do_close },
-		{ "chroot", do_chroot }, { "signal", do_signal }, { "kill", do_kill }, { "exit", do_exit },
-		{ "daemon", do_daemon }, { "ends", do_ends }, { "small", do_small }, { "large", do_large },
+	static const struct { const char *name; int (*run)(void);
+	} all[] = {
+		{ "vfork", do_vfork },
+		{ "clone_vm", do_clone_vm },
+		{ "clone_fork", do_clone_fork },
+		{ "strange_fork", do_strange_fork },
+		{ "storm", do_storm },
+		{ "setuid", do_setuid },
+		{ "close", do_close },
+		{ "chroot", do_chroot },
+		{ "signal", do_signal },
+		{ "kill", do_kill },
+		{ "exit", do_exit },
+		{ "daemon", do_daemon },
+		{ "ends", do_ends },
+		{ "small", do_small },
+		{ "large", do_large },
 	};
 
 	if (!strcmp(what, "exec"))

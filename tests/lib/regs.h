@@ -32,13 +32,17 @@ static inline uint32_t regs_string(struct regs *r, const char *s)
 static inline void regs_event(struct regs *r, const char *provider, const char *name, int level)
 {
 	r->events[r->event_count++] = (struct trail_reg_event){
-		.provider = regs_string(r, provider), .name = regs_string(r, name), .first_field = r->field_count,
-		.level = (uint8_t)level, .uri = TRAIL_NO_STRING,
+		.provider = regs_string(r, provider),
+		.name = regs_string(r, name),
+		.first_field = r->field_count,
+		.level = (uint8_t)level,
+		.uri = TRAIL_NO_STRING,
 	};
 }
 
 /* A field of the last event. */
-static inline void regs_field(struct regs *r, const char *name, int kind, int size, unsigned int flags, uint32_t count)
+static inline void regs_field(struct regs *r, const char *name, int kind, int size,
+			      unsigned int flags, uint32_t count)
 {
 	r->fields[r->field_count++] = (struct trail_reg_field){
 		.name = regs_string(r, name),
@@ -54,14 +58,17 @@ static inline void regs_field(struct regs *r, const char *name, int kind, int si
 /* An enumeration without labels; returns its index. */
 static inline uint32_t regs_enum(struct regs *r, const char *name)
 {
-	r->enums[r->enum_count] = (struct trail_reg_enum){ .name = regs_string(r, name), .first_label = r->label_count };
+	r->enums[r->enum_count] = (struct trail_reg_enum){ .name = regs_string(r, name),
+							   .first_label = r->label_count };
 	return r->enum_count++;
 }
 
 /* A label of the last enumeration. */
 static inline void regs_label(struct regs *r, const char *name, uint64_t begin, uint64_t end)
 {
-	r->labels[r->label_count++] = (struct trail_reg_label){ .name = regs_string(r, name), .begin = begin, .end = end };
+	r->labels[r->label_count++] = (struct trail_reg_label){ .name = regs_string(r, name),
+								.begin = begin,
+								.end = end };
 	r->enums[r->enum_count - 1].label_count++;
 }
 
@@ -114,7 +121,10 @@ static inline struct trail_reg *regs_file(const struct regs *r, struct md_buf *b
 	return (struct trail_reg *)(void *)b->data;
 }
 
-/* One more event, with what is rare: field 9 and 10 have enumerations, 11 to 13 lengths of other sizes, 14 is not written. */
+/*
+ * One more event, with what is rare: field 9 and 10 have enumerations, 11 to 13 lengths of other
+ * sizes, 14 is not written.
+ */
 static inline void regs_rare(struct regs *r)
 {
 	uint32_t colours, states;
@@ -128,7 +138,8 @@ static inline void regs_rare(struct regs *r)
 	regs_event(r, "my_app", "rare", 6);
 	r->events[r->event_count - 1].uri = regs_string(r, "http://example.com/?\"a\"");
 	regs_field(r, "colour", TRAIL_KIND_INT, 4, TRAIL_FIELD_SIGNED | TRAIL_FIELD_ENUM, colours);
-	regs_field(r, "state", TRAIL_KIND_INT, 8, TRAIL_FIELD_ENUM | TRAIL_FIELD_BIG_ENDIAN, states);
+	regs_field(r, "state", TRAIL_KIND_INT, 8, TRAIL_FIELD_ENUM | TRAIL_FIELD_BIG_ENDIAN,
+		   states);
 	regs_field(r, "s1", TRAIL_KIND_SEQUENCE, 4, TRAIL_FIELD_SIGNED, 0);
 	r->fields[r->field_count - 1].length = 1;
 	regs_field(r, "s2", TRAIL_KIND_SEQUENCE, 1, TRAIL_FIELD_TEXT, 0);

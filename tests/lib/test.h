@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The unit tests' few macros. A test is a program: main calls CASE for each static void function, and returns
- * test_summary(): 0 if all checks held, else 1. A case that cannot run says why with SKIP.
+ * The unit tests' few macros. A test is a program: main calls CASE for each static void function,
+ * and returns test_summary(): 0 if all checks held, else 1. A case that cannot run says why with
+ * SKIP.
  */
 #ifndef TESTS_UNIT_TEST_H
 #define TESTS_UNIT_TEST_H
@@ -36,8 +37,8 @@ static inline void test_check_str(const char *file, int line, const char *got, c
 	while (got[same] && got[same] == want[same])
 		same++;
 	from = same > 60 ? same - 60 : 0;
-	printf("# %s:%d: differ at byte %zu\n#   got:  %.160s\n#   want: %.160s\n", file, line, same, got + from,
-	       want + from);
+	printf("# %s:%d: differ at byte %zu\n#   got:  %.160s\n#   want: %.160s\n", file, line,
+	       same, got + from, want + from);
 	test_case_failed = 1;
 }
 

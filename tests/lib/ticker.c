@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* LINK: trail pthread */
 /*
- * ticker COUNT MICROSECONDS [THREADS [fork]]: that many events tick:tock { thread, n } in each thread, and in a forked child.
- * COUNT 0: until SIGTERM, then prints how many it were.
+ * ticker COUNT MICROSECONDS [THREADS [fork]]: that many events tick:tock { thread, n } in each
+ * thread, and in a forked child. COUNT 0: until SIGTERM, then prints how many it were.
  */
 #include <pthread.h>
 #include <signal.h>

@@ -3,7 +3,8 @@
 /*
  * System calls from a shell, with the names of their errors.
  *
- *   tool open FILE FLAGS [OPERATION…]   one open file; prints a line for the open if it fails, and one for each operation
+ *   tool open FILE FLAGS [OPERATION…]   one open file; prints a line for the open if it fails, and
+ *                                       one for each operation
  *     FLAGS         r, w or rw, and t O_TRUNC, a O_APPEND, n O_NONBLOCK, c O_CREAT
  *     write TEXT    one write(2), C escapes; file PATH: the same of a whole file
  *     read N        prints the number of bytes; cat N: also prints them
@@ -107,8 +108,10 @@ static void read_some(int fd, size_t n, int show)
 
 static void poll_once(int fd, int ms)
 {
-	static const struct { short bit; const char *name; } names[] = {
-		{ POLLIN, "in" }, { POLLOUT, "out" }, { POLLPRI, "pri" }, { POLLERR, "err" }, { POLLHUP, "hup" },
+	static const struct { short bit; const char *name;
+	} names[] = {
+		{ POLLIN, "in" },   { POLLOUT, "out" }, { POLLPRI, "pri" },
+		{ POLLERR, "err" }, { POLLHUP, "hup" },
 	};
 	/* Not POLLOUT: it holds always. Waiting for PRI alone is what a watcher of status does. */
 	struct stat st;
@@ -231,7 +234,8 @@ static void on_signal(int sig)
 
 static int interrupt(long ms, const char *path)
 {
-	struct itimerval timer = { .it_value = { .tv_sec = ms / 1000, .tv_usec = ms % 1000 * 1000 } };
+	struct itimerval timer = { .it_value = { .tv_sec = ms / 1000,
+						 .tv_usec = ms % 1000 * 1000 } };
 	struct sigaction action = { .sa_handler = on_signal };
 	int fd = open(path, O_RDONLY);
 	char buf[4096];

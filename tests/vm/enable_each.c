@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* LINK: none */
 /*
- * Switches tracepoints on in one channel of trail.ko, one after the other, until all are: those named on stdin, lines `system:name`. Says for each
- * how it is recorded, `compiled` or `counters`, or why the kernel refuses. The channel records; it is removed in the end.
+ * Switches tracepoints on in one channel of trail.ko, one after the other, until all are: those
+ * named on stdin, lines `system:name`. Says for each how it is recorded, `compiled` or `counters`,
+ * or why the kernel refuses. The channel records; it is removed in the end.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -31,10 +32,13 @@ static uint32_t id_of(const char *system, const char *name)
 
 int main(void)
 {
-	struct modabi_channel m = { .name = "each", .subbuf_size = 65536, .subbuf_count = 4, .overwrite = 1 };
+	struct modabi_channel m = {
+		.name = "each", .subbuf_size = 65536, .subbuf_count = 4, .overwrite = 1
+	};
 	struct modabi_event e;
 	uint32_t on = 1;
-	int device = open("/dev/trail", O_RDWR | O_CLOEXEC), channel = device < 0 ? -1 : ioctl(device, MODABI_CREATE, &m);
+	int device = open("/dev/trail", O_RDWR | O_CLOEXEC),
+	    channel = device < 0 ? -1 : ioctl(device, MODABI_CREATE, &m);
 
 	if (channel < 0 || ioctl(channel, MODABI_RECORD, &on)) {
 		perror("/dev/trail");
@@ -48,7 +52,8 @@ int main(void)
 		else if (ioctl(channel, MODABI_EVENT, &e))
 			printf("%s:%s %s\n", e.system, e.name, strerror(errno));
 		else
-			printf("%s:%s %s\n", e.system, e.name, e.how == MODABI_COMPILED ? "compiled" : "counters");
+			printf("%s:%s %s\n", e.system, e.name,
+			       e.how == MODABI_COMPILED ? "compiled" : "counters");
 	}
 	close(channel);
 	return ioctl(device, MODABI_REMOVE, &m) ? 1 : 0;

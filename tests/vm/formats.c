@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* LINK: core */
 /*
- * formats [EVENTS]: reads every format file below tracefs' directory of events (or a copy of it) as the daemon does, and says
- * which the daemon does not understand wholly: each field the kernel has must be in the trace, with its place and size. Prints
- * the numbers of events and fields; exit status 1: some were not understood.
+ * formats [EVENTS]: reads every format file below tracefs' directory of events (or a copy of it) as
+ * the daemon does, and says which the daemon does not understand wholly: each field the kernel has
+ * must be in the trace, with its place and size. Prints the numbers of events and fields; exit
+ * status 1: some were not understood.
  */
 #include <dirent.h>
 #include <fcntl.h>
@@ -17,7 +18,8 @@
 
 static unsigned events, fields, bad;
 
-static const struct kformat_field *field_at(const struct kformat *f, const char *name, size_t len, unsigned offset)
+static const struct kformat_field *field_at(const struct kformat *f, const char *name, size_t len,
+					    unsigned offset)
 {
 	for (uint32_t i = 0; i < f->field_count; i++)
 		if (f->fields[i].offset == offset && strlen(f->fields[i].kernel_name) == len &&
@@ -26,7 +28,10 @@ static const struct kformat_field *field_at(const struct kformat *f, const char 
 	return NULL;
 }
 
-/* Lines `field:TYPE NAME[…];	offset:N;	size:N;	signed:N;`, read in another way than kevent/format.c does. */
+/*
+ * Lines `field:TYPE NAME[…]; offset:N; size:N; signed:N;`, read in another way than kevent/format.c
+ * does.
+ */
 static void check_line(const struct kformat *f, const char *line)
 {
 	const char *end = strchr(line, ';'), *name;
@@ -42,7 +47,8 @@ static void check_line(const struct kformat *f, const char *line)
 	while (end > line && end[-1] == ']')
 		while (*--end != '[')
 			;
-	for (name = end; name > line && name[-1] != ' ' && name[-1] != ':' && name[-1] != '*'; name--)
+	for (name = end; name > line && name[-1] != ' ' && name[-1] != ':' && name[-1] != '*';
+	     name--)
 		;
 	len = (size_t)(end - name);
 	/* A system call's number is in the event's name. */
@@ -50,7 +56,8 @@ static void check_line(const struct kformat *f, const char *line)
 		return;
 	fields++;
 	field = field_at(f, name, len, offset);
-	if (!field || (field->place == KFORMAT_FIXED && field->kind == KFORMAT_INT && field->from != size)) {
+	if (!field ||
+	    (field->place == KFORMAT_FIXED && field->kind == KFORMAT_INT && field->from != size)) {
 		printf("%s:%s: field %.*s of %u bytes\n", f->system, f->name, (int)len, name, size);
 		bad++;
 	}
@@ -95,7 +102,8 @@ static void walk(int dir, const char *system)
 	int sub;
 
 	while (d && (e = readdir(d))) {
-		if (e->d_name[0] == '.' || (sub = openat(dir, e->d_name, O_RDONLY | O_DIRECTORY | O_CLOEXEC)) < 0)
+		if (e->d_name[0] == '.' ||
+		    (sub = openat(dir, e->d_name, O_RDONLY | O_DIRECTORY | O_CLOEXEC)) < 0)
 			continue;
 		if (system) {
 			check_event(system, e->d_name, sub);
@@ -110,7 +118,8 @@ static void walk(int dir, const char *system)
 
 int main(int argc, char **argv)
 {
-	int dir = open(argc > 1 ? argv[1] : "/sys/kernel/tracing/events", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	int dir = open(argc > 1 ? argv[1] : "/sys/kernel/tracing/events",
+		       O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 
 	if (dir < 0) {
 		perror("formats");

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* LINK: none */
 /*
- * Random calls of /dev/trail, by several processes at once, while what they enable is recorded: only errors may come of them. Runs where
- * the module is loaded (tests/vm); the kernel's own messages are looked at there. fuzz_module [SECONDS]
+ * Random calls of /dev/trail, by several processes at once, while what they enable is recorded:
+ * only errors may come of them. Runs where the module is loaded (tests/vm); the kernel's own
+ * messages are looked at there. fuzz_module [SECONDS]
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -34,9 +35,13 @@ static uint64_t number(void)
 /* Mostly what is nearly right. */
 static uint64_t some(void)
 {
-	static const uint64_t words[] = { 0, 1, 2, 3, 7, 8, 16, 4095, 4096, 8192, 65535, 65536, 1u << 20, UINT32_MAX, UINT64_MAX, 1ull << 63, 1ull << 48 };
+	static const uint64_t words[] = { 0,          1,         2,        3,          7,
+					  8,          16,        4095,     4096,       8192,
+					  65535,      65536,     1u << 20, UINT32_MAX, UINT64_MAX,
+					  1ull << 63, 1ull << 48 };
 
-	return number() % 4 ? words[number() % (sizeof(words) / sizeof(*words))] : number() >> number() % 64;
+	return number() % 4 ? words[number() % (sizeof(words) / sizeof(*words))]
+			    : number() >> number() % 64;
 }
 
 static void scramble(void *p, size_t n)
@@ -48,8 +53,14 @@ static void scramble(void *p, size_t n)
 }
 
 static const char *const events[][2] = {
-	{ "sched", "sched_switch" }, { "sched", "sched_waking" }, { "irq", "softirq_entry" }, { "timer", "hrtimer_expire_entry" },
-	{ "kmem", "mm_page_alloc" }, { "raw_syscalls", "sys_enter" }, { "syscalls", "sys_enter_openat" }, { "syscalls", "sys_exit_ioctl" },
+	{ "sched", "sched_switch" },
+	{ "sched", "sched_waking" },
+	{ "irq", "softirq_entry" },
+	{ "timer", "hrtimer_expire_entry" },
+	{ "kmem", "mm_page_alloc" },
+	{ "raw_syscalls", "sys_enter" },
+	{ "syscalls", "sys_enter_openat" },
+	{ "syscalls", "sys_exit_ioctl" },
 	{ "none", "such" },
 };
 
@@ -75,8 +86,11 @@ static void random_name(char *name)
 
 static int channel(int device)
 {
-	struct modabi_channel m = { .subbuf_size = 4096u << number() % 4, .subbuf_count = 2u << number() % 4, .overwrite = number() % 2 };
-	static const unsigned long commands[] = { MODABI_CREATE, MODABI_OPEN, MODABI_CREATE, MODABI_OPEN, MODABI_REMOVE };
+	struct modabi_channel m = { .subbuf_size = 4096u << number() % 4,
+				    .subbuf_count = 2u << number() % 4,
+				    .overwrite = number() % 2 };
+	static const unsigned long commands[] = { MODABI_CREATE, MODABI_OPEN, MODABI_CREATE,
+						  MODABI_OPEN, MODABI_REMOVE };
 
 	random_name(m.name);
 	m.tsc = number() % 2;
@@ -118,13 +132,16 @@ static struct modabi_context random_context(void)
 	struct modabi_context c = { .kind = (uint32_t)(number() % (TRAIL_CONTEXT_ALL + 1)) };
 
 	if (number() % 8 == 0)
-		c = (struct modabi_context){ TRAIL_CONTEXT_PERF, (uint32_t)(number() % 6), number() % 16 };
+		c = (struct modabi_context){ TRAIL_CONTEXT_PERF, (uint32_t)(number() % 6),
+					     number() % 16 };
 	if (number() % 16 == 0)
 		scramble(&c, sizeof(c));
 	return c;
 }
 
-/* Mostly good ones. What they capture is whatever the fuzzer's own system calls have for arguments. */
+/*
+ * Mostly good ones. What they capture is whatever the fuzzer's own system calls have for arguments.
+ */
 static void random_call(struct modabi_call *m, const char *name)
 {
 	static const uint32_t numbers[] = { 257, 16, 1, 9, MODABI_OTHERS, 511, 512 };
@@ -157,27 +174,37 @@ struct told {                           /* shared by all processes */
 
 static struct told *told;
 
-/* Words that look like some, or do not. Of most, members that the verifier wants to be small are. */
+/*
+ * Words that look like some, or do not. Of most, members that the verifier wants to be small are.
+ */
 static struct filter_word random_word(void)
 {
 	struct filter_word w = {
-		.op = (uint8_t)(1 + number() % (FILTER_OPS - 1)), .flag = (uint8_t)(number() % 4), .at = (uint32_t)(number() % 24),
-		.jump = (uint16_t)(number() % 3 ? number() % 3 : FILTER_JUMP_FALSE + number() % 2), .b = (uint32_t)(number() % 9),
+		.op = (uint8_t)(1 + number() % (FILTER_OPS - 1)),
+		.flag = (uint8_t)(number() % 4),
+		.at = (uint32_t)(number() % 24),
+		.jump = (uint16_t)(number() % 3 ? number() % 3 : FILTER_JUMP_FALSE + number() % 2),
+		.b = (uint32_t)(number() % 9),
 	};
-	static const uint32_t lengths[] = { 0, 0, 4, FILTER_LENGTH_LOC, FILTER_LENGTH_REL_LOC, FILTER_LENGTH_REST };
+	static const uint32_t lengths[] = {
+		0, 0, 4, FILTER_LENGTH_LOC, FILTER_LENGTH_REL_LOC, FILTER_LENGTH_REST
+	};
 
 	if (w.op >= FILTER_LOAD_INT && w.op <= FILTER_LOAD_ELEMENT) {
-		w.a = FILTER_PLACE(w.op == FILTER_LOAD_STRING ? 0 : 1u << number() % 4, number() % 2, 0, lengths[number() % 6]);
+		w.a = FILTER_PLACE(w.op == FILTER_LOAD_STRING ? 0 : 1u << number() % 4,
+				   number() % 2, 0, lengths[number() % 6]);
 		w.jump = 0;
 		w.at = (uint32_t)(number() % 80);
 	} else if (w.op == FILTER_CONTEXT || w.op == FILTER_CONSTANT) {
-		w.at = w.op == FILTER_CONTEXT ? (uint32_t)(number() % (TRAIL_CONTEXT_ALL + 1)) : (uint32_t)(1 + number() % 3);
+		w.at = w.op == FILTER_CONTEXT ? (uint32_t)(number() % (TRAIL_CONTEXT_ALL + 1))
+					      : (uint32_t)(1 + number() % 3);
 		w.b = w.op == FILTER_CONTEXT ? 0 : w.b;
 		w.jump = 0;
 	} else if (w.op >= FILTER_NEGATE && w.op <= FILTER_RIGHT) {
 		w.a = (uint32_t)(number() % 3);
 		w.jump = 0;
-	} else if (w.op <= FILTER_RANGE_64_BE || w.op == FILTER_TEST_STRING || w.op == FILTER_MATCH) {
+	} else if (w.op <= FILTER_RANGE_64_BE || w.op == FILTER_TEST_STRING ||
+		   w.op == FILTER_MATCH) {
 		/* The literals are behind 16 words at most. */
 		w.a = (uint32_t)(number() % 2 ? some() : 256 + number() % 200);
 		w.b = (uint32_t)(number() % 2 ? some() : number() % 60 | number() % 4 << 16);
@@ -194,8 +221,12 @@ static uint32_t random_program(uint8_t *to, uint32_t room)
 	uint32_t words = 2 + (uint32_t)(number() % (number() % 4 ? 6 : 15)), i, size;
 
 	for (i = 1; i < words; i++)
-		filter_put_word(to + FILTER_WORD * i, i + 1 < words ? random_word() : (struct filter_word){ .op = FILTER_RETURN, .at = number() % 2 });
-	filter_put_word(to, (struct filter_word){ .op = FILTER_HEADER, .at = words, .a = FILTER_VERSION });
+		filter_put_word(to + FILTER_WORD * i,
+				i + 1 < words ? random_word()
+					      : (struct filter_word){ .op = FILTER_RETURN,
+								      .at = number() % 2 });
+	filter_put_word(
+		to, (struct filter_word){ .op = FILTER_HEADER, .at = words, .a = FILTER_VERSION });
 	size = (uint32_t)(number() % 4 ? 480 : 8 * (number() % (room / 8)));
 	for (i *= FILTER_WORD; i < size; i++)
 		to[i] = number() % 2 ? "aks/"[number() % 4] : (uint8_t)number();
@@ -249,9 +280,19 @@ static void filters(int fd)
 
 static void command(int fd)
 {
-	union { struct modabi_event e; struct modabi_enabled n; struct modabi_track t; struct modabi_consume c; struct modabi_contexts x; uint32_t on; } a;
+	union {
+		struct modabi_event e;
+		struct modabi_enabled n;
+		struct modabi_track t;
+		struct modabi_consume c;
+		struct modabi_contexts x;
+		uint32_t on;
+	} a;
 	struct modabi_context items[4];
-	static const unsigned long commands[] = { MODABI_RECORD, MODABI_EVENT, MODABI_ENABLED, MODABI_TRACK, MODABI_CONSUME, MODABI_SET_CONTEXTS };
+	static const unsigned long commands[] = {
+		MODABI_RECORD, MODABI_EVENT,   MODABI_ENABLED,
+		MODABI_TRACK,  MODABI_CONSUME, MODABI_SET_CONTEXTS
+	};
 	unsigned long cmd = commands[number() % 6];
 	static uint8_t space[65536];
 	uint32_t tids[4] = { (uint32_t)getpid(), 1, (uint32_t)some(), 2 };
@@ -281,7 +322,10 @@ static void command(int fd)
 		a.x.items = number() % 8 ? (uintptr_t)items : some();
 		a.x.count = number() % 8 ? (uint32_t)(number() % 5) : (uint32_t)some();
 	} else {
-		a.c = (struct modabi_consume){ .consumed = some(), .events = some(), .overwritten = some(), .cpu = (uint32_t)(number() % 4) };
+		a.c = (struct modabi_consume){ .consumed = some(),
+					       .events = some(),
+					       .overwritten = some(),
+					       .cpu = (uint32_t)(number() % 4) };
 	}
 	if (number() % 6 == 0)
 		scramble(&a, sizeof(a));
@@ -293,7 +337,8 @@ static void command(int fd)
 static void one(int device, int *fds, size_t n)
 {
 	size_t i = number() % n;
-	struct modabi_list l = { .buffer = number() % 2 ? (uintptr_t)&l : some(), .size = number() % 2 ? 0 : some() };
+	struct modabi_list l = { .buffer = number() % 2 ? (uintptr_t)&l : some(),
+				 .size = number() % 2 ? 0 : some() };
 	struct modabi_number nr = { .name = "sys_enter_openat" };
 	char text[512];
 
@@ -307,12 +352,14 @@ static void one(int device, int *fds, size_t n)
 		ioctl(device, MODABI_LIST, &l);
 		if (number() % 2)
 			scramble(&nr, sizeof(nr));
-		ioctl(device, MODABI_NUMBER, number() % 8 ? (void *)&nr : (void *)(uintptr_t)some());
+		ioctl(device, MODABI_NUMBER,
+		      number() % 8 ? (void *)&nr : (void *)(uintptr_t)some());
 		if (pread(device, text, sizeof(text), (off_t)some()) < 0)
 			errno = 0;
 		break;
 	case 2:
-		ioctl(device, number() % 2 ? (unsigned long)some() : MODABI_CREATE, (void *)(uintptr_t)some());
+		ioctl(device, number() % 2 ? (unsigned long)some() : MODABI_CREATE,
+		      (void *)(uintptr_t)some());
 		break;
 	case 3:
 		if (fds[i] >= 0)
@@ -343,7 +390,8 @@ static int child(int device, int seconds, uint64_t seed)
 
 int main(int argc, char **argv)
 {
-	int seconds = argc > 1 ? atoi(argv[1]) : 5, device = open("/dev/trail", O_RDWR | O_CLOEXEC), status, bad = 0;
+	int seconds = argc > 1 ? atoi(argv[1]) : 5, device = open("/dev/trail", O_RDWR | O_CLOEXEC),
+	    status, bad = 0;
 	struct modabi_channel m = { .reserved = 0 };
 	pid_t pid;
 
@@ -365,7 +413,8 @@ int main(int argc, char **argv)
 		}
 	}
 	while (wait(&status) > 0)
-		bad |= !(WIFEXITED(status) && !WEXITSTATUS(status)) && !(WIFSIGNALED(status) && WTERMSIG(status) == 9);
+		bad |= !(WIFEXITED(status) && !WEXITSTATUS(status)) &&
+		       !(WIFSIGNALED(status) && WTERMSIG(status) == 9);
 	for (int i = 0; i < 6; i++) {
 		snprintf(m.name, sizeof(m.name), "fuzz%d", i);
 		ioctl(device, MODABI_REMOVE, &m);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* LINK: none */
 /*
- * What the rings of trail.ko have taken, whatever the daemon makes of it: for each channel whose name contains WORD, `NAME EVENTS BYTES LOST`, summed
- * up over CPUs. heads [WORD]
+ * What the rings of trail.ko have taken, whatever the daemon makes of it: for each channel whose
+ * name contains WORD, `NAME EVENTS BYTES LOST`, summed up over CPUs. heads [WORD]
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -27,7 +27,8 @@ static int show(int device, const char *name)
 	if (fd < 0)
 		return printf("%s: %s\n", name, strerror(errno)), 1;
 	for (uint32_t cpu = 0; cpu < m.cpus; cpu++) {
-		const struct kring *r = mmap(NULL, m.ring_stride, PROT_READ, MAP_SHARED, fd, (off_t)(cpu * m.ring_stride));
+		const struct kring *r = mmap(NULL, m.ring_stride, PROT_READ, MAP_SHARED, fd,
+					     (off_t)(cpu * m.ring_stride));
 
 		if (r == MAP_FAILED)
 			continue;       /* no such CPU */
@@ -36,7 +37,8 @@ static int show(int device, const char *name)
 		lost += r->lost;
 	}
 	close(fd);
-	printf("%s %llu %llu %llu\n", name, (unsigned long long)events, (unsigned long long)bytes, (unsigned long long)lost);
+	printf("%s %llu %llu %llu\n", name, (unsigned long long)events, (unsigned long long)bytes,
+	       (unsigned long long)lost);
 	return 0;
 }
 

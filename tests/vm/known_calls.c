@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* LINK: none */
 /*
- * System calls with arguments that are known: prints for each event that must be recorded of them a line `EVENT: { FIELDS }` as `text` shows it, and at
- * last `pid N`. Built for 64 and for 32 bits (tests/vm/module_syscalls.sh). known_calls DIRECTORY
+ * System calls with arguments that are known: prints for each event that must be recorded of them a
+ * line `EVENT: { FIELDS }` as `text` shows it, and at last `pid N`. Built for 64 and for 32 bits
+ * (tests/vm/module_syscalls.sh). known_calls DIRECTORY
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -67,45 +68,71 @@ static void strings(const char *dir)
 
 static void addresses(void)
 {
-	struct sockaddr_in v4 = { .sin_family = AF_INET, .sin_port = htons(4660), .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
-	struct sockaddr_in6 v6 = { .sin6_family = AF_INET6, .sin6_port = htons(17), .sin6_addr.s6_addr = { [1] = 1, [15] = 9 } };
+	struct sockaddr_in v4 = { .sin_family = AF_INET,
+				  .sin_port = htons(4660),
+				  .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+	struct sockaddr_in6 v6 = { .sin6_family = AF_INET6,
+				   .sin6_port = htons(17),
+				   .sin6_addr.s6_addr = { [1] = 1, [15] = 9 } };
 	struct sockaddr_un un = { .sun_family = AF_UNIX, .sun_path = "x" };
 	static const char text[] = "abc";
 
 	syscall(SYS_connect, -1, &v4, 16);
-	EXPECT("entry_connect: { fd = -1, uservaddr = 0x%llX, addrlen = 0x10, family = 2, dport = 4660, " V4 " }", P(&v4));
+	EXPECT("entry_connect: { fd = -1, uservaddr = 0x%llX, addrlen = 0x10, family = 2, dport = "
+	       "4660, " V4 " }",
+	       P(&v4));
 	syscall(SYS_connect, -2, &v4, 8);
-	EXPECT("entry_connect: { fd = -2, uservaddr = 0x%llX, addrlen = 0x8, family = 2, dport = 0, " NO_ADDRESS " }", P(&v4));
+	EXPECT("entry_connect: { fd = -2, uservaddr = 0x%llX, addrlen = 0x8, family = 2, dport = "
+	       "0, " NO_ADDRESS " }",
+	       P(&v4));
 	syscall(SYS_connect, -3, &v6, 28);
-	EXPECT("entry_connect: { fd = -3, uservaddr = 0x%llX, addrlen = 0x1C, family = 10, dport = 17, _v4addr_length = 0, v4addr = [ ], "
-	       "_v6addr_length = 8, v6addr = [ [0] = 1, [1] = 0, [2] = 0, [3] = 0, [4] = 0, [5] = 0, [6] = 0, [7] = 9 ] }", P(&v6));
+	EXPECT("entry_connect: { fd = -3, uservaddr = 0x%llX, addrlen = 0x1C, family = 10, dport = "
+	       "17, _v4addr_length = 0, v4addr = [ ], "
+	       "_v6addr_length = 8, v6addr = [ [0] = 1, [1] = 0, [2] = 0, [3] = 0, [4] = 0, [5] = "
+	       "0, [6] = 0, [7] = 9 ] }",
+	       P(&v6));
 	syscall(SYS_connect, -4, &un, sizeof(un));
-	EXPECT("entry_connect: { fd = -4, uservaddr = 0x%llX, addrlen = 0x6E, family = 1, dport = 0, " NO_ADDRESS " }", P(&un));
+	EXPECT("entry_connect: { fd = -4, uservaddr = 0x%llX, addrlen = 0x6E, family = 1, dport = "
+	       "0, " NO_ADDRESS " }",
+	       P(&un));
 	syscall(SYS_connect, -5, 16, -1);
-	EXPECT("entry_connect: { fd = -5, uservaddr = 0x%llX, addrlen = 0xFFFFFFFF, family = 0, dport = 0, " NO_ADDRESS " }", P(16));
+	EXPECT("entry_connect: { fd = -5, uservaddr = 0x%llX, addrlen = 0xFFFFFFFF, family = 0, "
+	       "dport = 0, " NO_ADDRESS " }",
+	       P(16));
 	syscall(SYS_bind, -1, &v4, 16);
-	EXPECT("entry_bind: { fd = -1, umyaddr = 0x%llX, addrlen = 16, family = 2, sport = 4660, " V4 " }", P(&v4));
+	EXPECT("entry_bind: { fd = -1, umyaddr = 0x%llX, addrlen = 16, family = 2, sport = "
+	       "4660, " V4 " }",
+	       P(&v4));
 	syscall(SYS_sendto, -1, text, 3, 0, &v4, 16);
-	EXPECT("entry_sendto: { fd = -1, buff = 0x%llX, len = 3, flags = 0, addr = 0x%llX, addr_len = 16, family = 2, dport = 4660, " V4 " }",
+	EXPECT("entry_sendto: { fd = -1, buff = 0x%llX, len = 3, flags = 0, addr = 0x%llX, "
+	       "addr_len = 16, family = 2, dport = 4660, " V4 " }",
 	       P(text), P(&v4));
 }
 
 /* The kernel tells the address of whoever connects. */
 static void accepted(void)
 {
-	struct sockaddr_in at = { .sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK) }, peer, own;
+	struct sockaddr_in at = { .sin_family = AF_INET,
+				  .sin_addr.s_addr = htonl(INADDR_LOOPBACK) },
+			   peer, own;
 	socklen_t n = sizeof(at), len = 100;
 	int l = socket(AF_INET, SOCK_STREAM, 0), c = socket(AF_INET, SOCK_STREAM, 0), fd;
 
-	if (bind(l, (void *)&at, n) || listen(l, 1) || getsockname(l, (void *)&at, &n) || connect(c, (void *)&at, n) ||
-	    syscall(SYS_getsockname, c, &own, &n))
+	if (bind(l, (void *)&at, n) || listen(l, 1) || getsockname(l, (void *)&at, &n) ||
+	    connect(c, (void *)&at, n) || syscall(SYS_getsockname, c, &own, &n))
 		exit(1);
-	EXPECT("exit_getsockname: { ret = 0, family = 2, sport = %d, " V4 " }", ntohs(own.sin_port));
+	EXPECT("exit_getsockname: { ret = 0, family = 2, sport = %d, " V4 " }",
+	       ntohs(own.sin_port));
 	fd = (int)syscall(SYS_accept4, l, &peer, &len, SOCK_CLOEXEC);
-	EXPECT("entry_accept4: { fd = %d, upeer_sockaddr = 0x%llX, upeer_addrlen = 100, flags = 0x80000 }", l, P(&peer));
-	EXPECT("exit_accept4: { ret = %d, upeer_addrlen = 16, family = 2, sport = %d, " V4 " }", fd, ntohs(own.sin_port));
+	EXPECT("entry_accept4: { fd = %d, upeer_sockaddr = 0x%llX, upeer_addrlen = 100, flags = "
+	       "0x80000 }",
+	       l, P(&peer));
+	EXPECT("exit_accept4: { ret = %d, upeer_addrlen = 16, family = 2, sport = %d, " V4 " }", fd,
+	       ntohs(own.sin_port));
 	syscall(SYS_accept4, -1, &peer, &len, 0);
-	EXPECT("exit_accept4: { ret = %d, upeer_addrlen = 0, family = 0, sport = 0, " NO_ADDRESS " }", -EBADF);
+	EXPECT("exit_accept4: { ret = %d, upeer_addrlen = 0, family = 0, sport = 0, " NO_ADDRESS
+	       " }",
+	       -EBADF);
 }
 
 static void waiting(void)
@@ -128,9 +155,14 @@ static void waiting(void)
 	fds[0].fd = p[0];
 	fds[1].fd = q[0];
 	syscall(SYS_poll, fds, 2, 0);
-	EXPECT("entry_poll: { _fds_length = 2, fds = [ [0] = { fd = %d, raw_events = 0x1, events = " EVENTS("1") " }, "
-	       "[1] = { fd = %d, raw_events = 0x1, events = " EVENTS("1") " } ], nfds = 2, timeout_msecs = 0 }", p[0], q[0]);
-	EXPECT("exit_poll: { ret = 1, _fds_length = 1, fds = [ [0] = { fd = %d, raw_events = 0x1, events = " EVENTS("1") " } ] }", q[0]);
+	EXPECT("entry_poll: { _fds_length = 2, fds = [ [0] = { fd = %d, raw_events = 0x1, events "
+	       "= " EVENTS("1") " }, "
+				"[1] = { fd = %d, raw_events = 0x1, events = " EVENTS(
+					"1") " } ], nfds = 2, timeout_msecs = 0 }",
+	       p[0], q[0]);
+	EXPECT("exit_poll: { ret = 1, _fds_length = 1, fds = [ [0] = { fd = %d, raw_events = 0x1, "
+	       "events = " EVENTS("1") " } ] }",
+	       q[0]);
 	memset(many, 0, sizeof(many));
 	syscall(SYS_poll, many, 1u << 30, 0);
 	EXPECT("exit_poll: { ret = %d, _fds_length = 0, fds = [ ] }", -EINVAL);
@@ -142,30 +174,45 @@ static void waiting(void)
 #else
 	syscall(SYS_select, 16, &in, NULL, NULL, &none);
 #endif
-	EXPECT("entry_select: { n = 16, _readfds_length = 2, readfds = [ [0] = 0x%X, [1] = 0x%X ], _writefds_length = 0, writefds = [ ], "
-	       "_exceptfds_length = 0, exceptfds = [ ], tvp = 0x%llX }", (1u << p[0] | 1u << q[0]) & 255, (1u << p[0] | 1u << q[0]) >> 8, P(&none));
-	EXPECT("exit_select: { ret = 1, _readfds_length = 2, readfds = [ [0] = 0x%X, [1] = 0x%X ], _writefds_length = 0, writefds = [ ], "
-	       "_exceptfds_length = 0, exceptfds = [ ] }", 1u << q[0] & 255, 1u << q[0] >> 8);
+	EXPECT("entry_select: { n = 16, _readfds_length = 2, readfds = [ [0] = 0x%X, [1] = 0x%X ], "
+	       "_writefds_length = 0, writefds = [ ], "
+	       "_exceptfds_length = 0, exceptfds = [ ], tvp = 0x%llX }",
+	       (1u << p[0] | 1u << q[0]) & 255, (1u << p[0] | 1u << q[0]) >> 8, P(&none));
+	EXPECT("exit_select: { ret = 1, _readfds_length = 2, readfds = [ [0] = 0x%X, [1] = 0x%X ], "
+	       "_writefds_length = 0, writefds = [ ], "
+	       "_exceptfds_length = 0, exceptfds = [ ] }",
+	       1u << q[0] & 255, 1u << q[0] >> 8);
 	ep = (int)syscall(SYS_epoll_create1, 0);
 	syscall(SYS_epoll_ctl, ep, EPOLL_CTL_ADD, q[0], &e);
-	EXPECT("entry_epoll_ctl: { epfd = %d, op_enum = ( \"EPOLL_CTL_ADD\" : container = 1 ), fd = %d, event = { data_union = { "
-	       "u64 = 0x1122334455667788, fd = 1432778632 }, raw_events = 0x1, events = { EPOLLIN = 1, EPOLLPRI = 0, EPOLLOUT = 0, EPOLLERR = 0, "
-	       "EPOLLHUP = 0 } } }", ep, q[0]);
+	EXPECT("entry_epoll_ctl: { epfd = %d, op_enum = ( \"EPOLL_CTL_ADD\" : container = 1 ), fd "
+	       "= %d, event = { data_union = { "
+	       "u64 = 0x1122334455667788, fd = 1432778632 }, raw_events = 0x1, events = { EPOLLIN "
+	       "= 1, EPOLLPRI = 0, EPOLLOUT = 0, EPOLLERR = 0, "
+	       "EPOLLHUP = 0 } } }",
+	       ep, q[0]);
 	syscall(SYS_epoll_wait, ep, got, 4, 0);
-	EXPECT("exit_epoll_wait: { ret = %d, _fds_length = 1, fds = [ [0] = { data_union = { u64 = 0x1122334455667788, fd = 1432778632 }, "
-	       "raw_events = 0x1, events = { EPOLLIN = 1, EPOLLPRI = 0, EPOLLOUT = 0, EPOLLERR = 0, EPOLLHUP = 0 } } ] }", 1);
+	EXPECT("exit_epoll_wait: { ret = %d, _fds_length = 1, fds = [ [0] = { data_union = { u64 = "
+	       "0x1122334455667788, fd = 1432778632 }, "
+	       "raw_events = 0x1, events = { EPOLLIN = 1, EPOLLPRI = 0, EPOLLOUT = 0, EPOLLERR = "
+	       "0, EPOLLHUP = 0 } } ] }",
+	       1);
 }
 
 static void numbers(void)
 {
-	static const char args[] = "args = [ [0] = 1, [1] = 2, [2] = 3, [3] = 4, [4] = 5, [5] = 6 ]";
+	static const char args[] =
+		"args = [ [0] = 1, [1] = 2, [2] = 3, [3] = 4, [4] = 5, [5] = 6 ]";
 #ifdef __i386__
 	uint64_t result;
 
 	syscall(SYS__llseek, -1, 1, 2, &result, 0);
-	EXPECT("entry_llseek: { fd = 4294967295, offset_high = 1, offset_low = 2, result = 0x%llX, origin = 0 }", P(&result));
+	EXPECT("entry_llseek: { fd = 4294967295, offset_high = 1, offset_low = 2, result = 0x%llX, "
+	       "origin = 0 }",
+	       P(&result));
 	syscall(SYS_pread64, -1, &result, 8, 2, 1);
-	EXPECT("entry_pread64: { fd = 4294967295, buf = 0x%llX, count = 8, pos_low = 2, pos_high = 1 }", P(&result));
+	EXPECT("entry_pread64: { fd = 4294967295, buf = 0x%llX, count = 8, pos_low = 2, pos_high = "
+	       "1 }",
+	       P(&result));
 	syscall(SYS_chown, "", 7, 65535);
 	EXPECT("entry_chown16: { filename = \"%s\", user = 7, group = 65535 }", "");
 	syscall(SYS_waitpid, -7, 0, 1);

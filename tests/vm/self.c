@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* LINK: none */
 /*
- * self MODE: calls getppid, and prints what contexts of that event must be, by what it knows of itself.
+ * self MODE: calls getppid, and prints what contexts of that event must be, by what it knows of
+ * itself.
  *
  *   plain      as it is
  *   ids        after setting all user and group ids, and its nice value
@@ -57,10 +58,14 @@ static unsigned int space(const char *name)
 	return (unsigned int)st.st_ino;
 }
 
-/* In the order of the test's list of contexts. up: the parent, in the initial name space; ids: there. */
+/*
+ * In the order of the test's list of contexts. up: the parent, in the initial name space; ids:
+ * there.
+ */
 static void tell(int up, const unsigned int ids[6])
 {
-	static const char *const spaces[] = { "cgroup", "ipc", "mnt", "net", "pid", "time", "user", "uts" };
+	static const char *const spaces[] = { "cgroup", "ipc",  "mnt",  "net",
+					      "pid",    "time", "user", "uts" };
 	static const char *const names[] = { "uid", "euid", "suid", "gid", "egid", "sgid" };
 	char comm[16], host[65];
 	uid_t u[3];
@@ -72,8 +77,10 @@ static void tell(int up, const unsigned int ids[6])
 	gethostname(host, sizeof(host));
 	getresuid(&u[0], &u[1], &u[2]);
 	getresgid(&g[0], &g[1], &g[2]);
-	printf("{ pid = %d, tid = %d, procname = \"%s\", vpid = %d, vtid = %d, ppid = %d, vppid = %d, prio = %d, nice = %d, hostname = \"%s\"",
-	       pid, pid, comm, (int)getpid(), (int)syscall(SYS_gettid), up, (int)getppid(), 20 + nice, nice, host);
+	printf("{ pid = %d, tid = %d, procname = \"%s\", vpid = %d, vtid = %d, ppid = %d, vppid = "
+	       "%d, prio = %d, nice = %d, hostname = \"%s\"",
+	       pid, pid, comm, (int)getpid(), (int)syscall(SYS_gettid), up, (int)getppid(),
+	       20 + nice, nice, host);
 	for (int i = 0; i < 6; i++)
 		printf(", %s = %u", names[i], ids[i]);
 	for (int i = 0; i < 6; i++)
@@ -85,7 +92,8 @@ static void tell(int up, const unsigned int ids[6])
 
 static void set_ids(void)
 {
-	if (setpriority(PRIO_PROCESS, 0, 5) || setgroups(0, NULL) || setresgid(101, 102, 103) || setresuid(201, 202, 203))
+	if (setpriority(PRIO_PROCESS, 0, 5) || setgroups(0, NULL) || setresgid(101, 102, 103) ||
+	    setresuid(201, 202, 203))
 		die("ids");
 }
 
@@ -116,7 +124,8 @@ static void in_spaces(void)
 	put("/proc/self/setgroups", "deny");
 	put("/proc/self/uid_map", "4711 0 1\n");
 	put("/proc/self/gid_map", "4712 0 1\n");
-	if (unshare(CLONE_NEWUTS | CLONE_NEWPID | CLONE_NEWNS | CLONE_NEWNET | CLONE_NEWIPC | CLONE_NEWCGROUP | CLONE_NEWTIME))
+	if (unshare(CLONE_NEWUTS | CLONE_NEWPID | CLONE_NEWNS | CLONE_NEWNET | CLONE_NEWIPC |
+		    CLONE_NEWCGROUP | CLONE_NEWTIME))
 		die("name spaces");
 	up = initial_pid();
 	if (!fork()) {

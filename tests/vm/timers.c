@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* LINK: none */
-/* timers SECONDS: a process for each CPU, with timers of all kinds at a high rate, that makes system calls meanwhile. */
+/*
+ * timers SECONDS: a process for each CPU, with timers of all kinds at a high rate, that makes
+ * system calls meanwhile.
+ */
 #include <sched.h>
 #include <signal.h>
 #include <stdint.h>
@@ -30,7 +33,8 @@ static int one(int cpu, long seconds)
 	CPU_ZERO(&set);
 	CPU_SET(cpu, &set);
 	signal(SIGALRM, nothing);
-	if (sched_setaffinity(0, sizeof(set), &set) || fd < 0 || timerfd_settime(fd, 0, &every, NULL) || setitimer(ITIMER_REAL, &signals, NULL))
+	if (sched_setaffinity(0, sizeof(set), &set) || fd < 0 ||
+	    timerfd_settime(fd, 0, &every, NULL) || setitimer(ITIMER_REAL, &signals, NULL))
 		return 1;
 	clock_gettime(CLOCK_MONOTONIC, &now);
 	end = now.tv_sec + seconds;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * hit(i) for program.c, with as many tracepoints as EACH in the generated each.h has: of trailfs (-DTRAIL_HITS), of LTTng
- * (-DLTTNG_HITS), or none.
+ * hit(i) for program.c, with as many tracepoints as EACH in the generated each.h has: of trailfs
+ * (-DTRAIL_HITS), of LTTng (-DLTTNG_HITS), or none.
  */
 #if defined(TRAIL_HITS)
 #include <trail/trail.h>

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The events of hits.c, as LTTng-UST wants them written down: one class, its instances in the generated instances.h. */
+/*
+ * The events of hits.c, as LTTng-UST wants them written down: one class, its instances in the
+ * generated instances.h.
+ */
 #undef LTTNG_UST_TRACEPOINT_PROVIDER
 #define LTTNG_UST_TRACEPOINT_PROVIDER attach
 

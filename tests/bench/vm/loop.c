@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Calls tracepoints of the kernel's in a loop, for tests/bench/vm: `echo cpu_frequency >/sys/module/loop/parameters/run` does so, and the
- * same file then reads as `CASE MEDIAN`: ticks of the TSC for one call, which QEMU makes instructions.
+ * Calls tracepoints of the kernel's in a loop, for tests/bench/vm: `echo cpu_frequency
+ * >/sys/module/loop/parameters/run` does so, and the same file then reads as `CASE MEDIAN`: ticks
+ * of the TSC for one call, which QEMU makes instructions.
  */
 #include <linux/module.h>
 #include <linux/sched.h>
@@ -50,7 +51,8 @@ static void measure(const char *name, void (*calls)(void))
 		cond_resched();         /* whoever records may want to do so */
 	}
 	sort(ticks, BATCHES, sizeof(ticks[0]), compare, NULL);
-	snprintf(last, sizeof(last), "%s %llu.%03llu\n", name, ticks[BATCHES / 2] / CALLS, ticks[BATCHES / 2] % CALLS);
+	snprintf(last, sizeof(last), "%s %llu.%03llu\n", name, ticks[BATCHES / 2] / CALLS,
+		 ticks[BATCHES / 2] % CALLS);
 }
 
 static int run(const char *value, const struct kernel_param *param)

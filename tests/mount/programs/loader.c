@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* LINK: trail dl */
 /*
- * loader LIBRARY: for each byte on standard input: `o` opens the library, `h` has it hit plug:hit, `c` closes it, `t` hits
- * load:tick; answers with the same byte.
+ * loader LIBRARY: for each byte on standard input: `o` opens the library, `h` has it hit plug:hit,
+ * `c` closes it, `t` hits load:tick; answers with the same byte.
  */
 #include <dlfcn.h>
 #include <string.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* LINK: trail */
 /*
- * numbers: closes its standard input, lowers RLIMIT_NOFILE, hits numbers:hit once, and prints the number that the next open(2)
- * returns, which is 0 unless the library keeps a descriptor there.
+ * numbers: closes its standard input, lowers RLIMIT_NOFILE, hits numbers:hit once, and prints the
+ * number that the next open(2) returns, which is 0 unless the library keeps a descriptor there.
  */
 #include <fcntl.h>
 #include <stdio.h>

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* LINK: trail */
-/* polite: events polite:work { n } until SIGTERM, whose handler only says so; then it ends with status 0. */
+/*
+ * polite: events polite:work { n } until SIGTERM, whose handler only says so; then it ends with
+ * status 0.
+ */
 #include <signal.h>
 #include <stdio.h>
 

@@ -1,14 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* LINK: trail pthread */
 /*
- * rude fsize|strict|tsc|jump: what a program may do to itself while it is traced. Exit status 0, or 77 if it cannot be done here.
+ * rude fsize|strict|tsc|jump: what a program may do to itself while it is traced. Exit status 0, or
+ * 77 if it cannot be done here.
  *
  *	fsize	writes to a pipe; the caller set a limit of 0 on the size of files
- *	strict	100 events rude:before { n }, trail_seal(), SECCOMP_MODE_STRICT, 100 events rude:after { n }
- *	tsc	100 events rude:before, the TSC is forbidden, 100 events rude:after, some of them by a forked child; it is allowed,
- *		100 events rude:last
- *	jump	a handler leaves an event rude:hit by siglongjmp(3), after its first instruction, its second, …; after each such
- *		event comes rude:after { n } from a frame above, and rude:deep { n } from one below. Prints how many
+ *	strict	100 events rude:before { n }, trail_seal(), SECCOMP_MODE_STRICT, 100 events
+ *		rude:after { n }
+ *	tsc	100 events rude:before, the TSC is forbidden, 100 events rude:after, some of them by
+ *		a forked child; it is allowed, 100 events rude:last
+ *	jump	a handler leaves an event rude:hit by siglongjmp(3), after its first instruction,
+ *		its second, …; after each such event comes rude:after { n } from a frame above, and
+ *		rude:deep { n } from one below. Prints how many
  */
 #include <errno.h>
 #include <linux/filter.h>
@@ -53,7 +56,8 @@ static int tsc(void)
 	if (prctl(PR_SET_TSC, PR_TSC_SIGSEGV, 0, 0, 0))
 		return 77;
 	/* Strict mode cannot follow a filter; to fail at that does not give the TSC back. */
-	if (!prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) && !prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &allow_all, 0, 0) &&
+	if (!prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) &&
+	    !prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &allow_all, 0, 0) &&
 	    !prctl(PR_SET_SECCOMP, SECCOMP_MODE_STRICT, 0, 0, 0))
 		return 8;
 	for (int n = 0; n < 50; n++)

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* LINK: trail pthread */
 /*
- * sandbox early|late|sealed|forked: 2000 events box:before { n }, then no system calls but read, write and exit (early, late: others give
- * EPERM; sealed: they kill), then 2000 events box:after { n, text } and a line on standard output. late: no event before.
- * forked: as sealed, but only openat, flock and socket kill, and a child has the events after.
- * When its standard input has a byte it goes on; it says so with a line of its own that it is ready.
+ * sandbox early|late|sealed|forked: 2000 events box:before { n }, then no system calls but read,
+ * write and exit (early, late: others give EPERM; sealed: they kill), then 2000 events box:after {
+ * n, text } and a line on standard output. late: no event before. forked: as sealed, but only
+ * openat, flock and socket kill, and a child has the events after. When its standard input has a
+ * byte it goes on; it says so with a line of its own that it is ready.
  */
 #include <errno.h>
 #include <linux/filter.h>
@@ -33,7 +34,8 @@ static int enter(unsigned int otherwise)
 	};
 	const struct sock_fprog prog = { sizeof(f) / sizeof(f[0]), f };
 
-	return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) || prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &prog);
+	return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) ||
+	       prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &prog);
 }
 
 static int deny_files(void)
@@ -48,7 +50,8 @@ static int deny_files(void)
 	};
 	const struct sock_fprog prog = { sizeof(f) / sizeof(f[0]), f };
 
-	return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) || prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &prog);
+	return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) ||
+	       prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &prog);
 }
 
 static int say(const char *what)
@@ -92,7 +95,10 @@ int main(int argc, char **argv)
 
 	if (!strcmp(how, "forked"))
 		return forked();
-	/* A ring whose memory is not present yet cannot be begun in there: stay with the one that is. */
+	/*
+	 * A ring whose memory is not present yet cannot be begun in there: stay with the one that
+	 * is.
+	 */
 	CPU_ZERO(&here);
 	CPU_SET(sched_getcpu(), &here);
 	if (strcmp(how, "sealed") != 0)

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* LINK: trail pthread */
 /*
- * slow_sleep LIMIT: emits events tick:full until one had to wait for room, with a nanosleep(2) that lasts at least 20 ms
- * whatever it is asked for, as on a machine that is busy or wakes threads late. Prints how many sleeps the first event that
- * slept had. Exit status 1: LIMIT events came without a wait.
+ * slow_sleep LIMIT: emits events tick:full until one had to wait for room, with a nanosleep(2) that
+ * lasts at least 20 ms whatever it is asked for, as on a machine that is busy or wakes threads
+ * late. Prints how many sleeps the first event that slept had. Exit status 1: LIMIT events came
+ * without a wait.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE

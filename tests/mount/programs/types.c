@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* LINK: trail */
 /*
- * types: one event of each tracepoint below, with tables written by hand: what TRAIL() cannot say, but compatibility
- * headers can. The same enumeration for several fields, lengths of all sizes, fields that are not recorded, URIs.
+ * types: one event of each tracepoint below, with tables written by hand: what TRAIL() cannot say,
+ * but compatibility headers can. The same enumeration for several fields, lengths of all sizes,
+ * fields that are not recorded, URIs.
  */
 #include <stdint.h>
 #include <string.h>
@@ -10,12 +11,19 @@
 #include <trail/trail.h>
 
 static const struct trail__label colour_labels[] = {
-	{ "RED", 0, 0, 0 }, { "GREEN", 0, 0, 1 }, { "OTHER \"ones\"\\", 5, 10, 0 }, { "ELEVEN", 0, 0, 1 },
-	{ "BELOW", (unsigned long long)-10, (unsigned long long)-1, 0 }, { "TEN AND LESS", 1, 10, 0 },
+	{ "RED", 0, 0, 0 },
+	{ "GREEN", 0, 0, 1 },
+	{ "OTHER \"ones\"\\", 5, 10, 0 },
+	{ "ELEVEN", 0, 0, 1 },
+	{ "BELOW", (unsigned long long)-10, (unsigned long long)-1, 0 },
+	{ "TEN AND LESS", 1, 10, 0 },
 };
 static const struct trail__enum colours = { "colours", colour_labels, 6 };
 static const struct trail__label huge_labels[] = {
-	{ "FIRST", 0, 0, 1 }, { "MOST", UINT64_MAX, UINT64_MAX, 0 }, { "empty", 5, 4, 0 }, { 0, 7, 7, 0 },
+	{ "FIRST", 0, 0, 1 },
+	{ "MOST", UINT64_MAX, UINT64_MAX, 0 },
+	{ "empty", 5, 4, 0 },
+	{ 0, 7, 7, 0 },
 };
 static const struct trail__enum huge = { "huge", huge_labels, 4 };
 
@@ -30,15 +38,21 @@ static const struct trail__enum huge = { "huge", huge_labels, 4 };
 	static struct trail__tp *name##_entry __attribute__((used, section("trail_tps"))) = &name##_tp
 
 static const struct trail__field enums_fields[] = {
-	{ "colour", ENUM(4, TRAIL__SIGNED), 0, &colours }, { "again", ENUM(1, TRAIL__SIGNED | TRAIL__HEX), 0, &colours },
-	{ "net", ENUM(2, TRAIL__BIG_ENDIAN), 0, &huge }, { "huge", ENUM(8, 0), 0, &huge },
-	{ "none", ENUM(1, 0), 0, 0 }, { "f", TRAIL__CODE_OF(TRAIL__FLOAT, TRAIL__BIG_ENDIAN, 4), 0, 0 },
+	{ "colour", ENUM(4, TRAIL__SIGNED), 0, &colours },
+	{ "again", ENUM(1, TRAIL__SIGNED | TRAIL__HEX), 0, &colours },
+	{ "net", ENUM(2, TRAIL__BIG_ENDIAN), 0, &huge },
+	{ "huge", ENUM(8, 0), 0, &huge },
+	{ "none", ENUM(1, 0), 0, 0 },
+	{ "f", TRAIL__CODE_OF(TRAIL__FLOAT, TRAIL__BIG_ENDIAN, 4), 0, 0 },
 };
 POINT(enums, TRAIL__LEVEL_WARNING, "http://example.com/doc?\"a\"");
 
 static const struct trail__field sequences_fields[] = {
-	{ "s1", SEQUENCE(2, TRAIL__HEX, 1), 0, 0 }, { "s2", SEQUENCE(1, TRAIL__TEXT, 2), 0, 0 },
-	{ "s4", SEQUENCE(1, 0, 0), 0, 0 }, { "s8", SEQUENCE(4, TRAIL__SIGNED, 8), 0, 0 }, { "last", TRAIL__CODE_OF(TRAIL__INT, 0, 1), 0, 0 },
+	{ "s1", SEQUENCE(2, TRAIL__HEX, 1), 0, 0 },
+	{ "s2", SEQUENCE(1, TRAIL__TEXT, 2), 0, 0 },
+	{ "s4", SEQUENCE(1, 0, 0), 0, 0 },
+	{ "s8", SEQUENCE(4, TRAIL__SIGNED, 8), 0, 0 },
+	{ "last", TRAIL__CODE_OF(TRAIL__INT, 0, 1), 0, 0 },
 };
 POINT(sequences, TRAIL__LEVEL_INFO, 0);
 
@@ -116,8 +130,9 @@ static void record_pieces(void)
 	static const int32_t numbers[] = { -1, 0, 7 };
 	static const unsigned char nine = 9, last = 254;
 	const struct trail__piece pieces[] = {
-		{ sequences_fields[0].code, 2, words }, { sequences_fields[1].code, 4, "more" }, { sequences_fields[2].code, 1, &nine },
-		{ sequences_fields[3].code, 3, numbers }, { sequences_fields[4].code, 0, &last },
+		{ sequences_fields[0].code, 2, words }, { sequences_fields[1].code, 4, "more" },
+		{ sequences_fields[2].code, 1, &nine }, { sequences_fields[3].code, 3, numbers },
+		{ sequences_fields[4].code, 0, &last },
 	};
 
 	if (TRAIL__IS_ON(sequences_tp))
@@ -129,7 +144,9 @@ static void record_hidden(int seen, int unseen)
 	static const char text[] = "not seen either";
 	const char *pointer = text;
 	const struct trail__piece pieces[] = {
-		{ hidden_fields[0].code, 0, &seen }, { hidden_fields[1].code, 0, &unseen }, { hidden_fields[2].code, 0, &pointer },
+		{ hidden_fields[0].code, 0, &seen },
+		{ hidden_fields[1].code, 0, &unseen },
+		{ hidden_fields[2].code, 0, &pointer },
 	};
 
 	if (!TRAIL__IS_ON(hidden_tp))
@@ -144,7 +161,8 @@ static void record_hidden(int seen, int unseen)
 
 int main(void)
 {
-	static const uint64_t values[] = { 0, 1, 2, 5, 7, 10, 11, 12, (uint64_t)-1, (uint64_t)-11, 200 };
+	static const uint64_t values[] = { 0,  1, 2, 5, 7, 10, 11, 12, (uint64_t)-1, (uint64_t)-11,
+					   200 };
 
 	for (size_t i = 0; i < sizeof(values) / sizeof(values[0]); i++)
 		record_enum(values[i]);

@@ -3,7 +3,8 @@
 /*
  * liar APPS_DIR HOW [MISSED]: writes a registration file as the library does. HOW is one of
  *
- *	missed     good; once the daemon asks for the events, each counter of missed events is MISSED
+ *	missed     good; once the daemon asks for the events, each counter of missed events is
+ *		   MISSED
  *	garbage    zeros, until standard input ends
  *	unlocked   good, but without a lock
  */

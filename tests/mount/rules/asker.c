@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* LINK: core */
 /*
- * asker DIRECTORY: an application without a library. Registers the tracepoints my_app:request { int32 id; string path; nowrite
- * uint32 size } (level 4), my_app:other { double id } (14) and my_app:empty (6) in $TRAIL_RUNTIME_DIR, then obeys lines from standard
- * input (ASKER_WORD: value of this daemon's byte of all state words at first): `words` (its state words) and `plan` (attaches, and tells what it got). Answers are files DIRECTORY/1, 2 …
+ * asker DIRECTORY: an application without a library. Registers the tracepoints my_app:request {
+ * int32 id; string path; nowrite uint32 size } (level 4), my_app:other { double id } (14) and
+ * my_app:empty (6) in $TRAIL_RUNTIME_DIR, then obeys lines from standard input (ASKER_WORD: value
+ * of this daemon's byte of all state words at first): `words` (its state words) and `plan`
+ * (attaches, and tells what it got). Answers are files DIRECTORY/1, 2 …
  */
 #include <fcntl.h>
 #include <stdio.h>
@@ -58,12 +60,14 @@ static void enrol(void)
 	state_offset = reg->state_offset;
 	event_count = reg->event_count;
 	for (uint32_t e = 0; first && e < event_count; e++)
-		b.data[state_offset + 4 * e + (geteuid() ? TRAIL_LANE_USER : TRAIL_LANE_ROOT)] = (char)atoi(first);
+		b.data[state_offset + 4 * e + (geteuid() ? TRAIL_LANE_USER : TRAIL_LANE_ROOT)] =
+			(char)atoi(first);
 	snprintf(name, sizeof(name), "%032x", (unsigned int)getpid());
 	snprintf(path, sizeof(path), "%s/apps/%s", state_dir, name);
 	snprintf(hidden, sizeof(hidden), "%s/apps/.%s", state_dir, name);
 	file = open(hidden, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-	if (file < 0 || write(file, b.data, b.len) != (ssize_t)b.len || flock(file, LOCK_EX) < 0 || rename(hidden, path) < 0)
+	if (file < 0 || write(file, b.data, b.len) != (ssize_t)b.len || flock(file, LOCK_EX) < 0 ||
+	    rename(hidden, path) < 0)
 		die(path);
 	md_buf_deinit(&b);
 	md_buf_deinit(&r.strings);
@@ -74,25 +78,34 @@ static void put_words(FILE *out)
 	uint32_t word;
 
 	for (uint32_t e = 0; e < event_count; e++) {
-		if (pread(file, &word, sizeof(word), state_offset + 4 * (off_t)e) != (ssize_t)sizeof(word))
+		if (pread(file, &word, sizeof(word), state_offset + 4 * (off_t)e) !=
+		    (ssize_t)sizeof(word))
 			die("pread");
-		fprintf(out, "word %u %u\n", e, word >> (geteuid() ? 8 * TRAIL_LANE_USER : 0) & 255);
+		fprintf(out, "word %u %u\n", e,
+			word >> (geteuid() ? 8 * TRAIL_LANE_USER : 0) & 255);
 	}
 }
 
 static int dial(void)
 {
 	struct sockaddr_un addr = { .sun_family = AF_UNIX };
-	union { struct trail_hello head; uint8_t bytes[sizeof(struct trail_hello) + 16]; } msg = { .head = {
-		.magic = TRAIL_HELLO_MAGIC, .version = TRAIL_ABI_VERSION, .word_bits = 64,
-		.lane = geteuid() ? TRAIL_LANE_USER : TRAIL_LANE_ROOT, .object_count = 1,
-	} };
+	union {
+		struct trail_hello head;
+		uint8_t bytes[sizeof(struct trail_hello) + 16];
+	} msg = { .head = {
+			  .magic = TRAIL_HELLO_MAGIC,
+			  .version = TRAIL_ABI_VERSION,
+			  .word_bits = 64,
+			  .lane = geteuid() ? TRAIL_LANE_USER : TRAIL_LANE_ROOT,
+			  .object_count = 1,
+		  } };
 	int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
 
 	snprintf(addr.sun_path, sizeof(addr.sun_path), "%.90s/socket", state_dir);
 	for (unsigned int i = 0; i < 16; i++)
 		sscanf(name + 2 * i, "%2hhx", &msg.head.objects[0][i]);
-	if (fd < 0 || connect(fd, (struct sockaddr *)&addr, sizeof(addr)) < 0 || send(fd, &msg, sizeof(msg), 0) < 0)
+	if (fd < 0 || connect(fd, (struct sockaddr *)&addr, sizeof(addr)) < 0 ||
+	    send(fd, &msg, sizeof(msg), 0) < 0)
 		die("attach");
 	return fd;
 }
@@ -126,22 +139,26 @@ static void put_plan(FILE *out, const struct trail_plan *p, size_t size, const i
 		die("the plan's size");
 	fprintf(out, "statedump %llu\n", (unsigned long long)p->statedump);
 	for (uint32_t i = 0; i < p->region_count; i++) {
-		fprintf(out, "region %u blocking %llu contexts", i, (unsigned long long)regions[i].blocking);
+		fprintf(out, "region %u blocking %llu contexts", i,
+			(unsigned long long)regions[i].blocking);
 		for (uint32_t k = 0; k < regions[i].context_count; k++) {
-			const struct trail_plan_context *c = &contexts[regions[i].first_context + k];
+			const struct trail_plan_context *c =
+				&contexts[regions[i].first_context + k];
 
 			fprintf(out, " %u", c->kind);
 			if (c->kind == TRAIL_CONTEXT_APP)
 				fprintf(out, ":%s", (const char *)blob + c->name);
 			if (c->kind == TRAIL_CONTEXT_PERF)
-				fprintf(out, ":%u:%llu", c->perf_type, (unsigned long long)c->perf_config);
+				fprintf(out, ":%u:%llu", c->perf_type,
+					(unsigned long long)c->perf_config);
 		}
 		fprintf(out, "\n");
 	}
 	for (uint32_t i = 0; i < p->slot_count; i++) {
 		const struct trail_plan_slot *s = &slots[i];
 
-		fprintf(out, "slot event %u region %u id %u word %u on %u", s->event, s->region, s->id, s->word, s->on);
+		fprintf(out, "slot event %u region %u id %u word %u on %u", s->event, s->region,
+			s->id, s->word, s->on);
 		if (pread(fds[s->region], &on, 1, TRAIL_PAGE + (off_t)s->id) != 1 || on != s->on)
 			fprintf(out, " but the switch says %u", on);
 		if (s->program_size)
@@ -152,10 +169,16 @@ static void put_plan(FILE *out, const struct trail_plan *p, size_t size, const i
 
 static void attach(FILE *out)
 {
-	union { char buf[CMSG_SPACE(sizeof(int) * (TRAIL_REGION_MAX + 1))]; struct cmsghdr align; } control;
+	union {
+		char buf[CMSG_SPACE(sizeof(int) * (TRAIL_REGION_MAX + 1))];
+		struct cmsghdr align;
+	} control;
 	struct trail_answer answer;
 	struct iovec iov = { &answer, sizeof(answer) };
-	struct msghdr msg = { .msg_iov = &iov, .msg_iovlen = 1, .msg_control = control.buf, .msg_controllen = sizeof(control.buf) };
+	struct msghdr msg = { .msg_iov = &iov,
+			      .msg_iovlen = 1,
+			      .msg_control = control.buf,
+			      .msg_controllen = sizeof(control.buf) };
 	int fd = dial(), fds[TRAIL_REGION_MAX + 1];
 	struct cmsghdr *c = NULL;
 	void *plan;

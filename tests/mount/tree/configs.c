@@ -3,8 +3,10 @@
 /*
  * Configurations of sessions, made at random, against a mounted tree.
  *
- *   configs SESSIONS round N SEED [kernel]     N whole sessions: what is read back is what was written, in the session and in a copy of it
- *   configs SESSIONS spoil SECONDS SEED        spoilt ones: refused, and nothing is changed; or taken, and then read back and taken again
+ *   configs SESSIONS round N SEED [kernel]     N whole sessions: what is read back is what was
+ *                                              written, in the session and in a copy of it
+ *   configs SESSIONS spoil SECONDS SEED        spoilt ones: refused, and nothing is changed; or
+ *                                              taken, and then read back and taken again
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -44,7 +46,8 @@ static void fail(const char *what)
 {
 	char path[512];
 
-	printf("FAILED: %s (%s)\n--- written\n%s\n--- read\n%s\n", what, strerror(errno), text, again);
+	printf("FAILED: %s (%s)\n--- written\n%s\n--- read\n%s\n", what, strerror(errno), text,
+	       again);
 	snprintf(path, sizeof(path), "cat %s/a/error %s/b/error", sessions, sessions);
 	if (system(path))
 		exit(2);
@@ -124,7 +127,8 @@ static size_t show(const char *name, char *to)
 static void say_string(void)
 {
 	static const char *const parts[] = {
-		" ; ", "# ", "[x]", " = ", ": ", "é", "\\\\", "\\\"", "\\n", "*b", "a b", "'", "%s", "\\t", "  ", "\xe2\x82\xac",
+		" ; ", "# ", "[x]", " = ", ": ", "é",   "\\\\", "\\\"",
+		"\\n", "*b", "a b", "'",   "%s", "\\t", "  ",   "\xe2\x82\xac",
 	};
 	uint32_t n = rnd(10) ? rnd(6) : 400 + rnd(600);
 
@@ -136,7 +140,8 @@ static void say_string(void)
 
 static void say_rule(uint32_t number)
 {
-	static const char *const levels[] = { "warning", "<= err", "debug_line", "info..emerg", "debug.." };
+	static const char *const levels[] = { "warning", "<= err", "debug_line", "info..emerg",
+					      "debug.." };
 
 	say("events = %s", rnd(5) ? "" : "~");
 	if (rnd(8))
@@ -182,7 +187,8 @@ static void say_name(uint32_t number)
 
 static void say_channel(uint32_t number)
 {
-	static const char *const contexts[] = { "vpid", "vtid", "procname", "cpu_id", "ip", "$app.a:b", "vuid" };
+	static const char *const contexts[] = { "vpid", "vtid",     "procname", "cpu_id",
+						"ip",   "$app.a:b", "vuid" };
 	static const char *const losses[] = { "default", "discard" };
 	uint32_t rules = rnd(5), first = rnd(7), count = rnd(3), any = rnd(3);
 
@@ -196,7 +202,8 @@ static void say_channel(uint32_t number)
 		say("contexts =\n");
 	for (; count; count--)
 		say("contexts = %s\n", contexts[first++ % 7]);
-	say("enabled = %u\nsubbuf_size = %u\nsubbuf_count = %u\n", rnd(2), 4096u << rnd(17), 2u << rnd(12));
+	say("enabled = %u\nsubbuf_size = %u\nsubbuf_count = %u\n", rnd(2), 4096u << rnd(17),
+	    2u << rnd(12));
 	say("loss_mode = %s\n", any ? PICK(losses) : "overwrite");
 	say("switch_period = %u\nread_period = %u\n", rnd(3600000), rnd(3600000));
 	say("monitor_period = %u\n", 1000 + rnd(3600000));
@@ -213,9 +220,11 @@ static void say_kernel_channel(uint32_t number)
 	say("\n[kernel channel]\n");
 	say_name(number);
 	say("events = %s\n", rnd(2) ? "sched:sched_switch" : "syscall:openat if flags == 1");
-	say("contexts =%s\nenabled = %u\nsubbuf_size = %u\nsubbuf_count = %u\nloss_mode = %s\nswitch_period = %u\nread_period = 0\n"
+	say("contexts =%s\nenabled = %u\nsubbuf_size = %u\nsubbuf_count = %u\nloss_mode = "
+	    "%s\nswitch_period = %u\nread_period = 0\n"
 	    "monitor_period = 1000000\nfile_size = 0\nfile_count = %u\n",
-	    rnd(2) ? " tid" : "", rnd(2), 4096u << rnd(10), 2u << rnd(5), rnd(2) ? "discard" : "overwrite", rnd(1000), rnd(1000));
+	    rnd(2) ? " tid" : "", rnd(2), 4096u << rnd(10), 2u << rnd(5),
+	    rnd(2) ? "discard" : "overwrite", rnd(1000), rnd(1000));
 }
 
 static void say_session(int kernel)
@@ -223,8 +232,9 @@ static void say_session(int kernel)
 	uint32_t n = rnd(4);
 
 	len = 0;
-	say("[session]\nsnapshot_max_size = %u\noutput =\nrotate_size = %u\nrotate_period = %u\n\n[user]\n", rnd(2) * rnd(1u << 31),
-	    rnd(2) * rnd(1u << 31), rnd(2) * (10000 + rnd(1u << 31)));
+	say("[session]\nsnapshot_max_size = %u\noutput =\nrotate_size = %u\nrotate_period = "
+	    "%u\n\n[user]\n",
+	    rnd(2) * rnd(1u << 31), rnd(2) * rnd(1u << 31), rnd(2) * (10000 + rnd(1u << 31)));
 	say_ids("track/vpid");
 	say_ids("track/vuid");
 	say_ids("track/vgid");
@@ -274,9 +284,42 @@ static void insert(size_t at, const char *what, size_t n)
 static void spoil(void)
 {
 	static const char *const words[] = {
-		"[", "]", "=", ":", "\n", " ", "\n ", "[user channel]\n", "[session]\n", "[nothing]\n", "name = x\n", "name =\n",
-		"events", "contexts", "#", ";", "\"", "\\", "\xff", "\xef\xbb\xbf", "= inf\n", "track/", "/", "start = maybe\n",
-		"start = no\n", "99999999999999999999", "-1", "\r\n", "[kernel]\n", "!p:*", "~", "if (((((", "0", "$ctx.", "{", "\t",
+		"[",
+		"]",
+		"=",
+		":",
+		"\n",
+		" ",
+		"\n ",
+		"[user channel]\n",
+		"[session]\n",
+		"[nothing]\n",
+		"name = x\n",
+		"name =\n",
+		"events",
+		"contexts",
+		"#",
+		";",
+		"\"",
+		"\\",
+		"\xff",
+		"\xef\xbb\xbf",
+		"= inf\n",
+		"track/",
+		"/",
+		"start = maybe\n",
+		"start = no\n",
+		"99999999999999999999",
+		"-1",
+		"\r\n",
+		"[kernel]\n",
+		"!p:*",
+		"~",
+		"if (((((",
+		"0",
+		"$ctx.",
+		"{",
+		"\t",
 	};
 	static char much[70000];
 	size_t at = rnd((uint32_t)len + 1), n;
@@ -326,8 +369,8 @@ static void one_spoilt(const char *empty, unsigned long *taken)
 	show("a", again);
 	if (err && strcmp(again, empty))
 		fail("refused, and yet something changed");
-	if (err && err != EINVAL && err != EEXIST && err != ENOENT && err != ENAMETOOLONG && err != EOPNOTSUPP && err != ENOSPC &&
-	    err != E2BIG && err != EACCES)
+	if (err && err != EINVAL && err != EEXIST && err != ENOENT && err != ENAMETOOLONG &&
+	    err != EOPNOTSUPP && err != ENOSPC && err != E2BIG && err != EACCES)
 		fail("a strange error");
 	if (!err) {
 		++*taken;

@@ -89,7 +89,8 @@ static void equal_files_share_a_layout(void)
 	head_of(&file)->pid = 4321;
 	file.data[head_of(&file)->state_offset] = 77;
 	b = load(&file);
-	CHECK(a && b && a->events == b->events && a->strings == b->strings && a->layout == b->layout);
+	CHECK(a && b && a->events == b->events && a->strings == b->strings &&
+	      a->layout == b->layout);
 	CHECK(a->pid == 1234 && b->pid == 4321 && a->fd != b->fd && layouts_count(cache) == 1);
 	registration_close(a);
 	CHECK(!strcmp(b->events[0].name, "my_app:one"));
@@ -97,7 +98,8 @@ static void equal_files_share_a_layout(void)
 	/* It stays for the next start of the program. */
 	CHECK(layouts_count(cache) == 1);
 	c = load(&file);
-	CHECK(c && layouts_count(cache) == 1 && c->event_count == 1 && !strcmp(c->object, "/usr/bin/app"));
+	CHECK(c && layouts_count(cache) == 1 && c->event_count == 1 &&
+	      !strcmp(c->object, "/usr/bin/app"));
 	registration_close(c);
 	md_buf_deinit(&file);
 	end();
@@ -114,14 +116,19 @@ static void one_other_byte_is_another_layout(void)
 	first = load(&file);
 	tables = head_of(&file)->event_offset;
 	for (size_t i = 0; i < file.len; i++) {
-		bool is_state = i >= head_of(&file)->state_offset && i < head_of(&file)->state_offset + 4;
-		bool is_pid = i >= offsetof(struct trail_reg, pid) && i < offsetof(struct trail_reg, pid) + 4;
+		bool is_state =
+			i >= head_of(&file)->state_offset && i < head_of(&file)->state_offset + 4;
+		bool is_pid = i >= offsetof(struct trail_reg, pid) &&
+			      i < offsetof(struct trail_reg, pid) + 4;
 
 		file.data[i] ^= 1;
 		r = load(&file);
 		if (r)
 			CHECK((r->layout == first->layout) == (is_state || is_pid));
-		/* Bytes that a reader would see: the equal header must not bring the tables of the other file. */
+		/*
+		 * Bytes that a reader would see: the equal header must not bring the tables of the
+		 * other file.
+		 */
 		if (r && !is_state && !is_pid && i >= tables)
 			CHECK(r->events != first->events && r->fields != first->fields);
 		registration_close(r);
@@ -175,7 +182,10 @@ static void owners_do_not_share(void)
 	end();
 }
 
-/* Tables that change may lie anywhere in a valid file, but only in their usual place are they left out of a comparison. */
+/*
+ * Tables that change may lie anywhere in a valid file, but only in their usual place are they left
+ * out of a comparison.
+ */
 static void other_orders_of_tables_are_not_cached(void)
 {
 	struct registration *r;

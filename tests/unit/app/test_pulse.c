@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* LINK: core pthread */
-/* Signs of life: only while the server is busy, to all that wait, also to those that it has not accepted itself. */
+/*
+ * Signs of life: only while the server is busy, to all that wait, also to those that it has not
+ * accepted itself.
+ */
 #define _GNU_SOURCE
 #include <poll.h>
 #include <stdbool.h>
@@ -32,7 +35,8 @@ static bool hears_life(int fd, int ms)
 	struct pollfd p = { .fd = fd, .events = POLLIN };
 	struct trail_answer a;
 
-	return poll(&p, 1, ms) == 1 && recv(fd, &a, sizeof(a), MSG_DONTWAIT) == sizeof(a) && a.magic == TRAIL_ALIVE_MAGIC;
+	return poll(&p, 1, ms) == 1 && recv(fd, &a, sizeof(a), MSG_DONTWAIT) == sizeof(a) &&
+	       a.magic == TRAIL_ALIVE_MAGIC;
 }
 
 static void waiting(void)
@@ -115,10 +119,12 @@ static void early(void)
 
 int main(void)
 {
-	snprintf(addr.sun_path, sizeof(addr.sun_path), "%s/pulse.%d", getenv("TMPDIR") ? getenv("TMPDIR") : "/tmp", (int)getpid());
+	snprintf(addr.sun_path, sizeof(addr.sun_path), "%s/pulse.%d",
+		 getenv("TMPDIR") ? getenv("TMPDIR") : "/tmp", (int)getpid());
 	listener = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	wake = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
-	CHECK(bind(listener, (struct sockaddr *)&addr, sizeof(addr)) == 0 && listen(listener, 16) == 0);
+	CHECK(bind(listener, (struct sockaddr *)&addr, sizeof(addr)) == 0 &&
+	      listen(listener, 16) == 0);
 	CASE(waiting);
 	CASE(unread);
 	CASE(early);

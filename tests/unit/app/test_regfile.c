@@ -72,7 +72,8 @@ static void good_files_are_read(void)
 	CHECK_STR(r->object, "/usr/bin/app");
 	CHECK_STR(r->events[0].name, "my_app:request");
 	CHECK_STR(r->events[1].name, "my_app:ns::empty");
-	CHECK(r->events[0].level == 4 && r->events[0].field_count == 5 && r->events[2].first_field == 5);
+	CHECK(r->events[0].level == 4 && r->events[0].field_count == 5 &&
+	      r->events[2].first_field == 5);
 	CHECK(r->events[0].digest != r->events[2].digest && r->events[0].digest);
 	CHECK(!registration_gone(r));
 	close(fd);
@@ -102,15 +103,18 @@ static void events_in_the_model(void)
 		CHECK(md_event_digest(e) == r->events[i].digest);
 		if (i == 2)
 			CHECK(e->fields[1].type.element->encoding == MD_ENCODING_UTF8 &&
-			      e->fields[1].type.element->is_signed && e->fields[2].type.length_size == 4 &&
+			      e->fields[1].type.element->is_signed &&
+			      e->fields[2].type.length_size == 4 &&
 			      e->fields[0].type.element->base == 16);
 		md_ctf_print_event(e, 0, &text);
 		CHECK(!md_stream_add(s, e));
 	}
-	CHECK(strstr(md_buf_str(&text),
-		     "integer { size = 32; align = 8; signed = 1; encoding = none; base = 10; } _id;"));
-	CHECK(strstr(md_buf_str(&text),
-		     "integer { size = 64; align = 8; signed = 0; encoding = none; base = 16; } _at;"));
+	CHECK(strstr(
+		md_buf_str(&text),
+		"integer { size = 32; align = 8; signed = 1; encoding = none; base = 10; } _id;"));
+	CHECK(strstr(
+		md_buf_str(&text),
+		"integer { size = 64; align = 8; signed = 0; encoding = none; base = 16; } _at;"));
 	CHECK(strstr(md_buf_str(&text), "byte_order = be; } _port;"));
 	CHECK(strstr(md_buf_str(&text), "encoding = UTF8; base = 10; } _name[16];"));
 	CHECK(strstr(md_buf_str(&text), "encoding = UTF8; base = 10; } _msg[ __msg_length ];"));
@@ -143,16 +147,19 @@ static void rare_things_in_the_model(void)
 	CHECK(r->fields[r->events[3].first_field + 5].flags & TRAIL_FIELD_NOWRITE);
 	md_ctf_print_event(e, 0, &text);
 	CHECK(strstr(md_buf_str(&text), "\tmodel.emf.uri = \"http://example.com/?\\\"a\\\"\";\n"));
-	CHECK(strstr(md_buf_str(&text),
-		     "\t\tenum : integer { size = 32; align = 8; signed = 1; encoding = none; base = 10; } {\n"
-		     "\t\t\t\"RED\" = 0,\n"
-		     "\t\t\t\"other \\\"ones\\\"\\\\\" = 2 ... 10,\n"
-		     "\t\t\t\"below\" = -5 ... -1,\n"
-		     "\t\t} _colour;\n"));
+	CHECK(strstr(md_buf_str(&text), "\t\tenum : integer { size = 32; align = 8; signed = 1; "
+					"encoding = none; base = 10; } {\n"
+					"\t\t\t\"RED\" = 0,\n"
+					"\t\t\t\"other \\\"ones\\\"\\\\\" = 2 ... 10,\n"
+					"\t\t\t\"below\" = -5 ... -1,\n"
+					"\t\t} _colour;\n"));
 	CHECK(strstr(md_buf_str(&text), "\"all\" = 0 ... 18446744073709551615,\n\t\t} _state;\n"));
-	CHECK(strstr(md_buf_str(&text), "integer { size = 8; align = 8; signed = 0; encoding = none; base = 10; } __s1_length;"));
-	CHECK(strstr(md_buf_str(&text), "integer { size = 16; align = 8; signed = 0; encoding = none; base = 10; } __s2_length;"));
-	CHECK(strstr(md_buf_str(&text), "integer { size = 64; align = 8; signed = 0; encoding = none; base = 10; } __s8_length;"));
+	CHECK(strstr(md_buf_str(&text), "integer { size = 8; align = 8; signed = 0; encoding = "
+					"none; base = 10; } __s1_length;"));
+	CHECK(strstr(md_buf_str(&text), "integer { size = 16; align = 8; signed = 0; encoding = "
+					"none; base = 10; } __s2_length;"));
+	CHECK(strstr(md_buf_str(&text), "integer { size = 64; align = 8; signed = 0; encoding = "
+					"none; base = 10; } __s8_length;"));
 	CHECK(!strstr(md_buf_str(&text), "hidden"));
 	md_event_destroy(e);
 	digest = r->events[3].digest;
@@ -221,7 +228,8 @@ static void structures_in_the_model(void)
 	CHECK(e != NULL);
 	if (!e)
 		return;
-	CHECK(e->field_count == 2 && e->fields[0].type.kind == MD_STRUCT && e->fields[0].type.count == 3);
+	CHECK(e->field_count == 2 && e->fields[0].type.kind == MD_STRUCT &&
+	      e->fields[0].type.count == 3);
 	CHECK_STR(e->fields[1].name, "x");
 	CHECK_STR(e->fields[0].type.members[1].name, "inner");
 	CHECK_STR(e->fields[0].type.members[2].name, "y");
@@ -291,7 +299,8 @@ static void labels_of_any_kind(void)
 	regs.events[3].uri = regs_string(&regs, "a\nb");
 	regs_field(&regs, "s", TRAIL_KIND_INT, 4, TRAIL_FIELD_SIGNED | TRAIL_FIELD_ENUM, odd);
 	regs_field(&regs, "u", TRAIL_KIND_INT, 8, TRAIL_FIELD_ENUM, odd);
-	regs_field(&regs, "none", TRAIL_KIND_INT, 1, TRAIL_FIELD_ENUM, regs_enum(&regs, "no labels"));
+	regs_field(&regs, "none", TRAIL_KIND_INT, 1, TRAIL_FIELD_ENUM,
+		   regs_enum(&regs, "no labels"));
 	regs_file(&regs, &file);
 	close(regs_save(dir, "f", file.data, file.len));
 	CHECK(!registration_open(NULL, dir, "f", &r, &reason));
@@ -300,7 +309,8 @@ static void labels_of_any_kind(void)
 	if (!e)
 		return;
 	CHECK_STR(e->emf_uri, "a_b");
-	CHECK(e->fields[0].type.kind == MD_ENUM && e->fields[0].type.count == 3 && e->fields[1].type.count == 3);
+	CHECK(e->fields[0].type.kind == MD_ENUM && e->fields[0].type.count == 3 &&
+	      e->fields[1].type.count == 3);
 	CHECK_STR(e->fields[0].type.mappings[0].name, "a_b__[1m___\xc3\xa4\"'\\");
 	CHECK_STR(e->fields[0].type.mappings[1].name, "");
 	CHECK_STR(e->fields[0].type.mappings[2].name, "signed");
@@ -314,7 +324,8 @@ static void labels_of_any_kind(void)
 static void field_names_are_made_unique(void)
 {
 	static const char *const names[] = {
-		"a", "a", "a b", "a-b", "a_2", "", "1x", "Bool", "Bool_", "s", "_s_length", "_t_length", "t",
+		"a",    "a",     "a b", "a-b",       "a_2",       "",  "1x",
+		"Bool", "Bool_", "s",   "_s_length", "_t_length", "t",
 	};
 	struct registration *r = NULL;
 	const char *reason;
@@ -326,8 +337,9 @@ static void field_names_are_made_unique(void)
 	regs_event(&regs, "p", "n", 1);
 	for (i = 0; i < sizeof(names) / sizeof(names[0]); i++)
 		if (*names[i])
-			regs_field(&regs, names[i], strlen(names[i]) == 1 ? TRAIL_KIND_SEQUENCE : TRAIL_KIND_INT, 4, 0,
-				   0);
+			regs_field(&regs, names[i],
+				   strlen(names[i]) == 1 ? TRAIL_KIND_SEQUENCE : TRAIL_KIND_INT, 4,
+				   0, 0);
 	regs_file(&regs, &file);
 	close(regs_save(dir, "f", file.data, file.len));
 	CHECK(!registration_open(NULL, dir, "f", &r, &reason));
@@ -365,7 +377,8 @@ static void switching(void)
 		return;
 	CHECK(!registration_switch(r, 0, TRAIL_LANE_ROOT, 7));
 	CHECK(!registration_switch(r, 2, TRAIL_LANE_USER, 9));
-	CHECK(registration_switch(r, 3, TRAIL_LANE_ROOT, 1) == -EINVAL && registration_switch(r, 0, 4, 1) == -EINVAL);
+	CHECK(registration_switch(r, 3, TRAIL_LANE_ROOT, 1) == -EINVAL &&
+	      registration_switch(r, 0, 4, 1) == -EINVAL);
 	CHECK(pread(fd, words, sizeof(words), r->state_offset) == sizeof(words));
 	CHECK(words[0] == 7 && words[1] == 0 && words[2] == 9 << 8);
 	/* It may be cut under us: no signal, no harm. */
@@ -406,7 +419,8 @@ static void bad_headers(void)
 	TRY(h->label_offset = h->size, "a table lies outside the file");
 	TRY(h->label_count = 1000, "a table lies outside the file");
 	TRY(h->label_count--, "the labels of an enumeration are outside the table");
-	TRY((h->label_count = 0, h->label_offset = 1), "the labels of an enumeration are outside the table");
+	TRY((h->label_count = 0, h->label_offset = 1),
+	    "the labels of an enumeration are outside the table");
 	TRY((h->enum_count = 0, h->enum_offset = 1), "no such enumeration");
 	TRY(h->enum_count = 1, "no such enumeration");
 	TRY(h->string_offset = 0xfffffff8, "a table lies outside the file");
@@ -482,10 +496,13 @@ static void bad_tables(void)
 	EVENT(e[3].uri = (uint32_t)regs.strings.len, "bad URI of a tracepoint's model");
 	EVENT(e[3].uri = regs_string(&regs, ""), "");
 	EVENT(regs.enums[0].name = UINT32_MAX, "bad name of an enumeration");
-	EVENT(regs.enums[0].first_label = UINT32_MAX, "the labels of an enumeration are outside the table");
-	EVENT(regs.enums[0].label_count = UINT32_MAX, "the labels of an enumeration are outside the table");
+	EVENT(regs.enums[0].first_label = UINT32_MAX,
+	      "the labels of an enumeration are outside the table");
+	EVENT(regs.enums[0].label_count = UINT32_MAX,
+	      "the labels of an enumeration are outside the table");
 	EVENT(regs.enums[1].first_label = 1, "");
-	EVENT((regs.enums[1].first_label = 0, regs.enums[1].label_count = 2), "enumerations share labels");
+	EVENT((regs.enums[1].first_label = 0, regs.enums[1].label_count = 2),
+	      "enumerations share labels");
 	EVENT(regs.labels[3].name = UINT32_MAX, "bad name of a label");
 	EVENT((regs.labels[3].begin = 1, regs.labels[3].end = 0), "");
 	end();
@@ -582,7 +599,8 @@ static void traps(void)
 	CHECK(!bind(s, (struct sockaddr *)&addr, sizeof(addr)) && try_open("sock") == -EBADMSG);
 	close(s);
 	CHECK(!try_open("good"));
-	CHECK(!linkat(dir, "good", dir, "hard", 0) && try_open("hard") == -EBADMSG && try_open("good") == -EBADMSG);
+	CHECK(!linkat(dir, "good", dir, "hard", 0) && try_open("hard") == -EBADMSG &&
+	      try_open("good") == -EBADMSG);
 	CHECK(!unlinkat(dir, "hard", 0) && !try_open("good"));
 	/* Longer than any may be: refused before memory is asked for. */
 	CHECK(!ftruncate(fd, (off_t)1 << 40) && try_open("good") == -EBADMSG);

@@ -37,10 +37,12 @@ static void sizes(void)
 	CHECK(size("18446744073709551614") == UINT64_MAX - 1);
 	CHECK(size("18446744073709551615") == BAD);
 	CHECK(size("18446744073709551616") == BAD);
-	CHECK(size("16777216T") == BAD && size("16777215T") == UINT64_MAX - (UINT64_C(1) << 40) + 1);
-	CHECK(size("") == BAD && size("\n") == BAD && size("k") == BAD && size("-1") == BAD && size("+1") == BAD);
-	CHECK(size("4 M") == BAD && size("4MM") == BAD && size("1.5M") == BAD && size("0x10") == BAD &&
-	      size("inf") == BAD);
+	CHECK(size("16777216T") == BAD &&
+	      size("16777215T") == UINT64_MAX - (UINT64_C(1) << 40) + 1);
+	CHECK(size("") == BAD && size("\n") == BAD && size("k") == BAD && size("-1") == BAD &&
+	      size("+1") == BAD);
+	CHECK(size("4 M") == BAD && size("4MM") == BAD && size("1.5M") == BAD &&
+	      size("0x10") == BAD && size("inf") == BAD);
 	CHECK(size("4\n4") == BAD && size("4m") == BAD);
 }
 
@@ -55,7 +57,8 @@ static void times(void)
 	CHECK(microseconds("1h") == 3600000000u);
 	CHECK(microseconds("inf") == UINT64_MAX);
 	CHECK(microseconds(" inf\n") == UINT64_MAX);
-	CHECK(microseconds("infinite") == 777 && microseconds("1S") == 777 && microseconds("s") == 777);
+	CHECK(microseconds("infinite") == 777 && microseconds("1S") == 777 &&
+	      microseconds("s") == 777);
 	CHECK(microseconds("99999999999999999999") == 777 && microseconds("6000000000000h") == 777);
 }
 
@@ -64,12 +67,14 @@ static void names(void)
 	struct tr_err err = TR_ERR_INIT;
 	char text[202];
 
-	CHECK(!name_check("web", 200, &err) && !name_check("_a.b:c@d+e-f", 200, &err) && !name_check("0", 1, &err));
+	CHECK(!name_check("web", 200, &err) && !name_check("_a.b:c@d+e-f", 200, &err) &&
+	      !name_check("0", 1, &err));
 	CHECK(name_check("", 200, &err) == -EINVAL);
 	CHECK(name_check(".", 200, &err) == -EINVAL && name_check("..", 200, &err) == -EINVAL);
 	CHECK(name_check("-x", 200, &err) == -EINVAL && name_check("a/b", 200, &err) == -EINVAL);
 	CHECK(name_check("a b", 200, &err) == -EINVAL && err.column == 1);
-	CHECK(name_check("a\n", 200, &err) == -EINVAL && name_check("\xc3\xbc", 200, &err) == -EINVAL);
+	CHECK(name_check("a\n", 200, &err) == -EINVAL &&
+	      name_check("\xc3\xbc", 200, &err) == -EINVAL);
 	memset(text, 'x', 201);
 	text[201] = '\0';
 	CHECK(name_check(text, 200, &err) == -ENAMETOOLONG);
@@ -108,7 +113,8 @@ static void errors(void)
 
 static void near_words(void)
 {
-	static const char *const verbs[] = { "start", "stop", "clear", "rotate", "snapshot", "regenerate" };
+	static const char *const verbs[] = { "start",  "stop",     "clear",
+					     "rotate", "snapshot", "regenerate" };
 	char longest[100];
 
 #define NEAR(word) (nearest(word, strlen(word), verbs, 6) ? nearest(word, strlen(word), verbs, 6) : "-")

@@ -40,24 +40,33 @@ static void lists(void)
 	CHECK_STR(apply("vpid ip", "\n", false), "vpid ip ");
 	CHECK_STR(apply("vpid ip vtid", "!ip", false), "vpid vtid ");
 	CHECK_STR(apply("vpid", "!vpid vpid vuid", false), "vpid vuid ");
-	CHECK_STR(apply("", "$app.my_app:user perf:thread:page-faults\n# vpid\nperf:thread:raw:r1aB:mine", true),
-		  "$app.my_app:user perf:thread:page-faults perf:thread:raw:r1aB:mine ");
+	CHECK_STR(
+		apply("",
+		      "$app.my_app:user perf:thread:page-faults\n# vpid\nperf:thread:raw:r1aB:mine",
+		      true),
+		"$app.my_app:user perf:thread:page-faults perf:thread:raw:r1aB:mine ");
 }
 
 static void mistakes(void)
 {
-	CHECK_STR(apply("", "vpid\nvtidd", true), "-2 2 0 no such context 'vtidd'; did you mean 'vtid'?");
-	CHECK_STR(apply("", "zebra", true), "-2 1 0 no such context 'zebra'; available/user/contexts lists them");
+	CHECK_STR(apply("", "vpid\nvtidd", true),
+		  "-2 2 0 no such context 'vtidd'; did you mean 'vtid'?");
+	CHECK_STR(apply("", "zebra", true),
+		  "-2 1 0 no such context 'zebra'; available/user/contexts lists them");
 	CHECK_STR(apply("ip", "  !vpid", false), "-2 1 2 the channel does not have this context");
 	CHECK_STR(apply("", "perf:thread:cpu-cicles", true),
-		  "-2 1 12 no such context 'perf:thread:cpu-cicles'; did you mean 'perf:thread:cpu-cycles'?");
+		  "-2 1 12 no such context 'perf:thread:cpu-cicles'; did you mean "
+		  "'perf:thread:cpu-cycles'?");
 	CHECK_STR(apply("", "perf:thread:raw:zz:x", true),
 		  "-22 1 12 a raw counter is perf:thread:raw:rN:NAME, with N in hexadecimal");
 	CHECK_STR(apply("", "perf:cpu:cycles", true),
 		  "-22 1 0 perf:cpu: counters are for kernel events; use perf:thread:cycles");
-	CHECK_STR(apply("", "$app.provider", true), "-22 1 5 a context of applications is called $app.provider:name");
-	CHECK_STR(apply("", "$app.:x", true), "-22 1 5 a context of applications is called $app.provider:name");
-	CHECK_STR(apply("$app.a:b_c", "$app.a_b:c", false), "-22 1 -1 two contexts would have the same name in the trace");
+	CHECK_STR(apply("", "$app.provider", true),
+		  "-22 1 5 a context of applications is called $app.provider:name");
+	CHECK_STR(apply("", "$app.:x", true),
+		  "-22 1 5 a context of applications is called $app.provider:name");
+	CHECK_STR(apply("$app.a:b_c", "$app.a_b:c", false),
+		  "-22 1 -1 two contexts would have the same name in the trace");
 }
 
 static void at_most(void)
@@ -67,27 +76,37 @@ static void at_most(void)
 
 	for (unsigned int i = 0; i < TRAIL_CONTEXT_MAX; i++)
 		md_buf_printf(&text, "$app.p:n%u ", i);
-	CHECK(context_list_apply(&none, DOMAIN_USER, md_buf_str(&text), true, false, &l, NULL) == 0 && l.count == TRAIL_CONTEXT_MAX);
+	CHECK(context_list_apply(&none, DOMAIN_USER, md_buf_str(&text), true, false, &l, NULL) ==
+		      0 &&
+	      l.count == TRAIL_CONTEXT_MAX);
 	context_list_deinit(&l);
 	md_buf_puts(&text, "vpid");
-	CHECK(context_list_apply(&none, DOMAIN_USER, md_buf_str(&text), true, false, &l, NULL) == -ENOSPC);
+	CHECK(context_list_apply(&none, DOMAIN_USER, md_buf_str(&text), true, false, &l, NULL) ==
+	      -ENOSPC);
 	md_buf_deinit(&text);
 }
 
 /* The lines that lttng writes for the same contexts. */
 static void as_lttng_writes_it(void)
 {
-	static const char want[] =
-		"\tevent.context := struct {\n"
-		"\t\tinteger { size = 32; align = 8; signed = 1; encoding = none; base = 10; } _vpid;\n"
-		"\t\tinteger { size = 32; align = 8; signed = 1; encoding = none; base = 10; } _vtid;\n"
-		"\t\tinteger { size = 8; align = 8; signed = 1; encoding = UTF8; base = 10; } _procname[17];\n"
-		"\t\tinteger { size = 64; align = 8; signed = 0; encoding = none; base = 10; } _pthread_id;\n"
-		"\t\tinteger { size = 64; align = 8; signed = 0; encoding = none; base = 10; } _ip;\n"
-		"\t\tinteger { size = 32; align = 8; signed = 0; encoding = none; base = 10; } _vegid;\n"
-		"\t\tinteger { size = 64; align = 8; signed = 0; encoding = none; base = 10; } _uts_ns;\n"
-		"\t\tinteger { size = 64; align = 8; signed = 0; encoding = none; base = 10; } _perf_thread_cpu_cycles;\n"
-		"\t};\n";
+	static const char want[] = "\tevent.context := struct {\n"
+				   "\t\tinteger { size = 32; align = 8; signed = 1; encoding = "
+				   "none; base = 10; } _vpid;\n"
+				   "\t\tinteger { size = 32; align = 8; signed = 1; encoding = "
+				   "none; base = 10; } _vtid;\n"
+				   "\t\tinteger { size = 8; align = 8; signed = 1; encoding = "
+				   "UTF8; base = 10; } _procname[17];\n"
+				   "\t\tinteger { size = 64; align = 8; signed = 0; encoding = "
+				   "none; base = 10; } _pthread_id;\n"
+				   "\t\tinteger { size = 64; align = 8; signed = 0; encoding = "
+				   "none; base = 10; } _ip;\n"
+				   "\t\tinteger { size = 32; align = 8; signed = 0; encoding = "
+				   "none; base = 10; } _vegid;\n"
+				   "\t\tinteger { size = 64; align = 8; signed = 0; encoding = "
+				   "none; base = 10; } _uts_ns;\n"
+				   "\t\tinteger { size = 64; align = 8; signed = 0; encoding = "
+				   "none; base = 10; } _perf_thread_cpu_cycles;\n"
+				   "\t};\n";
 	static const uint8_t uuid[16] = { 1 };
 	struct context_list none = { 0 }, l = { 0 };
 	struct md_trace *t = md_trace_create(uuid);
@@ -95,8 +114,10 @@ static void as_lttng_writes_it(void)
 	struct md_buf out = MD_BUF_INIT;
 	struct md_field *fields;
 
-	CHECK(context_list_apply(&none, DOMAIN_USER, "vpid vtid procname pthread_id ip vegid uts_ns perf:thread:cpu-cycles", true, false, &l,
-				 NULL) == 0);
+	CHECK(context_list_apply(
+		      &none, DOMAIN_USER,
+		      "vpid vtid procname pthread_id ip vegid uts_ns perf:thread:cpu-cycles", true,
+		      false, &l, NULL) == 0);
 	CHECK(context_list_fields(&l, &fields) == 0);
 	CHECK(md_stream_set_context(s, fields, (uint32_t)l.count) == 0);
 	CHECK(md_trace_add(t, s) == 0 && md_ctf_print(t, &out) == 0);
@@ -113,7 +134,9 @@ static void own_events(void)
 	struct md_buf out = MD_BUF_INIT;
 	uint32_t n;
 
-	CHECK(context_list_apply(&none, DOMAIN_USER, "vtid procname $app.a:b ip vgid perf:thread:cs", true, false, &l, NULL) == 0);
+	CHECK(context_list_apply(&none, DOMAIN_USER,
+				 "vtid procname $app.a:b ip vgid perf:thread:cs", true, false, &l,
+				 NULL) == 0);
 	context_list_put(&l, &v, &out);
 	CHECK(out.len == 4 + 17 + 1 + 8 + 4 + 8);
 	memcpy(&n, out.data, 4);
@@ -130,7 +153,8 @@ static void counters(void)
 
 	CHECK(perf_counter_find("cpu-cycles", 10, &c) == 0 && c.type == 0 && c.config == 0);
 	CHECK(perf_counter_find("faults", 6, &c) == 0 && c.type == 1 && c.config == 2);
-	CHECK(perf_counter_find("LLC-store-misses", 16, &c) == 0 && c.type == 3 && c.config == (2 | 1 << 8 | 1 << 16));
+	CHECK(perf_counter_find("LLC-store-misses", 16, &c) == 0 && c.type == 3 &&
+	      c.config == (2 | 1 << 8 | 1 << 16));
 	CHECK(perf_counter_find("dTLB-prefetches", 15, &c) == 0 && c.config == (3 | 2 << 8));
 	CHECK(perf_counter_find("raw:r01C2:x", 11, &c) == 0 && c.type == 4 && c.config == 0x1c2);
 	CHECK(perf_counter_find("raw:r01C2", 9, &c) == -EINVAL);

@@ -24,19 +24,23 @@ static void backends(void)
 
 	kcontext_available(&out);
 	CHECK_STR(md_buf_str(&out), "pid\ntid\nprocname\ncpu_id\n");
-	CHECK(apply("pid\ntid vuid", true, &l, &err) == -EOPNOTSUPP && err.line == 2 && err.column == 4);
+	CHECK(apply("pid\ntid vuid", true, &l, &err) == -EOPNOTSUPP && err.line == 2 &&
+	      err.column == 4);
 	CHECK(strstr(err.sentence, "tracefs does not record 'vuid'"));
 	CHECK(apply("perf:cpu:cs", true, &l, NULL) == -EOPNOTSUPP);
 	CHECK(apply("vuid perf:cpu:cs", false, &l, NULL) == 0 && l.count == 2);
-	CHECK(l.items[1].kind == TRAIL_CONTEXT_PERF && l.items[1].perf_type == 1 && l.items[1].perf_config == 3);
+	CHECK(l.items[1].kind == TRAIL_CONTEXT_PERF && l.items[1].perf_type == 1 &&
+	      l.items[1].perf_config == 3);
 	context_list_deinit(&l);
 	kcontext_have_all(true);
 	md_buf_reset(&out);
 	kcontext_available(&out);
-	CHECK(!strncmp(md_buf_str(&out), "pid\ntid\nprocname\ncpu_id\nvpid\n", 29) && strstr(md_buf_str(&out), "\ncallstack-user\n"));
+	CHECK(!strncmp(md_buf_str(&out), "pid\ntid\nprocname\ncpu_id\nvpid\n", 29) &&
+	      strstr(md_buf_str(&out), "\ncallstack-user\n"));
 	CHECK(apply("vuid mnt_ns", true, &l, NULL) == 0);
 	context_list_deinit(&l);
-	CHECK(apply("ip", true, &l, NULL) == -ENOENT && apply("perf:thread:cs", true, &l, NULL) == -ENOENT);
+	CHECK(apply("ip", true, &l, NULL) == -ENOENT &&
+	      apply("perf:thread:cs", true, &l, NULL) == -ENOENT);
 	CHECK(apply("perf:cpu:css", true, &l, &err) == -ENOENT);
 	CHECK_STR(err.sentence, "no such context 'perf:cpu:css'; did you mean 'perf:cpu:cs'?");
 	CHECK(apply("perf:cpu:raw:x", true, &l, NULL) == -EINVAL);
@@ -49,16 +53,26 @@ static void types(void)
 {
 	static const char want[] =
 		"\tevent.context := struct {\n"
-		"\t\tinteger { size = 8; align = 8; signed = 1; encoding = UTF8; base = 10; } _procname[16];\n"
-		"\t\tinteger { size = 32; align = 8; signed = 1; encoding = none; base = 10; } _vpid;\n"
-		"\t\tinteger { size = 8; align = 8; signed = 1; encoding = UTF8; base = 10; } _hostname[65];\n"
-		"\t\tinteger { size = 32; align = 8; signed = 0; encoding = none; base = 10; } _vuid;\n"
-		"\t\tinteger { size = 32; align = 8; signed = 0; encoding = none; base = 10; } _net_ns;\n"
-		"\t\tinteger { size = 8; align = 8; signed = 1; encoding = none; base = 10; } _interruptible;\n"
-		"\t\tinteger { size = 8; align = 8; signed = 0; encoding = none; base = 10; } _preemptible;\n"
-		"\t\tinteger { size = 32; align = 8; signed = 0; encoding = none; base = 10; } __callstack_kernel_length;\n"
-		"\t\tinteger { size = 64; align = 8; signed = 0; encoding = none; base = 16; } _callstack_kernel[ __callstack_kernel_length ];\n"
-		"\t\tinteger { size = 64; align = 8; signed = 0; encoding = none; base = 10; } _perf_cpu_cpu_cycles;\n"
+		"\t\tinteger { size = 8; align = 8; signed = 1; encoding = UTF8; base = 10; } "
+		"_procname[16];\n"
+		"\t\tinteger { size = 32; align = 8; signed = 1; encoding = none; base = 10; } "
+		"_vpid;\n"
+		"\t\tinteger { size = 8; align = 8; signed = 1; encoding = UTF8; base = 10; } "
+		"_hostname[65];\n"
+		"\t\tinteger { size = 32; align = 8; signed = 0; encoding = none; base = 10; } "
+		"_vuid;\n"
+		"\t\tinteger { size = 32; align = 8; signed = 0; encoding = none; base = 10; } "
+		"_net_ns;\n"
+		"\t\tinteger { size = 8; align = 8; signed = 1; encoding = none; base = 10; } "
+		"_interruptible;\n"
+		"\t\tinteger { size = 8; align = 8; signed = 0; encoding = none; base = 10; } "
+		"_preemptible;\n"
+		"\t\tinteger { size = 32; align = 8; signed = 0; encoding = none; base = 10; } "
+		"__callstack_kernel_length;\n"
+		"\t\tinteger { size = 64; align = 8; signed = 0; encoding = none; base = 16; } "
+		"_callstack_kernel[ __callstack_kernel_length ];\n"
+		"\t\tinteger { size = 64; align = 8; signed = 0; encoding = none; base = 10; } "
+		"_perf_cpu_cpu_cycles;\n"
 		"\t};\n";
 	static const uint8_t uuid[16] = { 1 };
 	struct context_list l = { 0 };
@@ -67,7 +81,9 @@ static void types(void)
 	struct md_buf out = MD_BUF_INIT;
 	struct md_field *fields;
 
-	CHECK(!apply("procname vpid hostname vuid net_ns interruptible preemptible callstack-kernel perf:cpu:cpu-cycles", false, &l, NULL));
+	CHECK(!apply("procname vpid hostname vuid net_ns interruptible preemptible "
+		     "callstack-kernel perf:cpu:cpu-cycles",
+		     false, &l, NULL));
 	CHECK(context_list_fields(&l, &fields) == 0);
 	CHECK(md_stream_set_context(s, fields, (uint32_t)l.count) == 0);
 	CHECK(md_trace_add(t, s) == 0 && md_ctf_print(t, &out) == 0);
@@ -79,14 +95,16 @@ static void types(void)
 
 static void bytes(void)
 {
-	static const uint32_t kinds[] = { TRAIL_CONTEXT_NICE, TRAIL_CONTEXT_CALLSTACK_USER, TRAIL_CONTEXT_PROCNAME, TRAIL_CONTEXT_MIGRATABLE };
+	static const uint32_t kinds[] = { TRAIL_CONTEXT_NICE, TRAIL_CONTEXT_CALLSTACK_USER,
+					  TRAIL_CONTEXT_PROCNAME, TRAIL_CONTEXT_MIGRATABLE };
 	uint8_t b[4 + 4 + 16 + 16 + 1] = { 0xfb, 0xff, 0xff, 0xff, 2 };
 	struct filter_value v;
 	const uint8_t *at;
 
 	memcpy(b + 24, "sh", 2);
 	b[40] = 1;
-	CHECK(kcontext_fits(kinds, 4, b, sizeof(b)) && !kcontext_fits(kinds, 4, b, sizeof(b) - 1) && !kcontext_fits(kinds, 3, b, sizeof(b)));
+	CHECK(kcontext_fits(kinds, 4, b, sizeof(b)) && !kcontext_fits(kinds, 4, b, sizeof(b) - 1) &&
+	      !kcontext_fits(kinds, 3, b, sizeof(b)));
 	at = kcontext_find(kinds, 4, TRAIL_CONTEXT_NICE, b, sizeof(b));
 	CHECK(at == b);
 	kcontext_value(TRAIL_CONTEXT_NICE, at, &v);
@@ -101,7 +119,8 @@ static void bytes(void)
 	for (int i = 0; i < 4; i++) {
 		memset(b + 4, 0, 4);
 		b[4 + i] = i ? 0xff : 5;
-		CHECK(!kcontext_fits(kinds, 4, b, sizeof(b)) && !kcontext_find(kinds, 4, TRAIL_CONTEXT_MIGRATABLE, b, sizeof(b)));
+		CHECK(!kcontext_fits(kinds, 4, b, sizeof(b)) &&
+		      !kcontext_find(kinds, 4, TRAIL_CONTEXT_MIGRATABLE, b, sizeof(b)));
 	}
 }
 

@@ -98,8 +98,12 @@ static void expressions(void)
 
 		f = sample_parse(table[i] + 2);
 		got = f ? outcome(f, &s) : '-';
-		/* T and F stand for any program or none: whether it is folded is not the point of those rows. */
-		if (got != table[i][0] && !(got == 'A' && table[i][0] == 'T') && !(got == 'N' && table[i][0] == 'F')) {
+		/*
+		 * T and F stand for any program or none: whether it is folded is not the point of
+		 * those rows.
+		 */
+		if (got != table[i][0] && !(got == 'A' && table[i][0] == 'T') &&
+		    !(got == 'N' && table[i][0] == 'F')) {
 			printf("# %s: %c\n", table[i], got);
 			CHECK(false);
 		}
@@ -142,8 +146,10 @@ static void printed_in_one_way(void)
 	CHECK_STR(printed("a [ 0x10 ] . b.c[2][3] < 1"), "a[16].b.c[2][3] < 1");
 	CHECK_STR(printed("$ctx.vpid==1||$app.p_1:n_2.x[0]||$ctx.perf:thread:cpu-cycles>1"),
 		  "$ctx.vpid == 1 || $app.p_1:n_2.x[0] || $ctx.perf:thread:cpu-cycles > 1");
-	CHECK_STR(printed("a == \"x\\x41\\101**\\*\\\\*\\t\\xff\xc3\xa4\\\"\""), "a == \"xAA*\\*\\\\*\\t\\377\xc3\xa4\\\"\"");
-	CHECK_STR(printed("a<1.50e+3f||.5<b||1.<c||0777ULL>d||1lu==e\nrest"), "a < 1.50e+3f || .5 < b || 1. < c || 0777ULL > d || 1lu == e");
+	CHECK_STR(printed("a == \"x\\x41\\101**\\*\\\\*\\t\\xff\xc3\xa4\\\"\""),
+		  "a == \"xAA*\\*\\\\*\\t\\377\xc3\xa4\\\"\"");
+	CHECK_STR(printed("a<1.50e+3f||.5<b||1.<c||0777ULL>d||1lu==e\nrest"),
+		  "a < 1.50e+3f || .5 < b || 1. < c || 0777ULL > d || 1lu == e");
 	for (i = 0; i < sizeof(table) / sizeof(table[0]); i++)
 		CHECK(*printed(table[i] + 2));
 }
@@ -169,7 +175,8 @@ static const char *mistake(const char *line, size_t at)
 static void mistakes_of_operators(void)
 {
 	CHECK_STR(mistake("a:* if x = 1", 7), "9: '=' is no operator; did you mean '=='?");
-	CHECK_STR(mistake("a:* if \nx == 1", 7), "7: a condition is missing here, such as 'code >= 500'");
+	CHECK_STR(mistake("a:* if \nx == 1", 7),
+		  "7: a condition is missing here, such as 'code >= 500'");
 	CHECK_STR(mistake("a:* if", 6), "6: a condition is missing here, such as 'code >= 500'");
 	CHECK_STR(mistake("a => 1", 0), "2: '=>' is no operator; did you mean '>='?");
 	CHECK_STR(mistake("a =< 1", 0), "2: '=<' is no operator; did you mean '<='?");
@@ -180,12 +187,16 @@ static void mistakes_of_operators(void)
 	CHECK_STR(mistake("a and b", 0), "2: 'and' is no operator; did you mean '&&'?");
 	CHECK_STR(mistake("a or b", 0), "2: 'or' is no operator; did you mean '||'?");
 	CHECK_STR(mistake("a->b == 1", 0), "1: '->' is no operator; did you mean '.'?");
-	CHECK_STR(mistake("a + 1 == 2", 0), "2: there is no arithmetic in filters: '+' cannot stand here");
-	CHECK_STR(mistake("a -1", 0), "2: there is no arithmetic in filters: '-' cannot stand here");
-	CHECK_STR(mistake("a % 2", 0), "2: there is no arithmetic in filters: '%' cannot stand here");
+	CHECK_STR(mistake("a + 1 == 2", 0),
+		  "2: there is no arithmetic in filters: '+' cannot stand here");
+	CHECK_STR(mistake("a -1", 0),
+		  "2: there is no arithmetic in filters: '-' cannot stand here");
+	CHECK_STR(mistake("a % 2", 0),
+		  "2: there is no arithmetic in filters: '%' cannot stand here");
 	CHECK_STR(mistake("a ! b", 0), "2: '!' stands before one operand; did you mean '!='?");
 	CHECK_STR(mistake("a b", 0), "2: an operator such as '==' or '&&' is missing here");
-	CHECK_STR(mistake("a == 1 ? b : c", 0), "7: an operator such as '==' or '&&' is missing here");
+	CHECK_STR(mistake("a == 1 ? b : c", 0),
+		  "7: an operator such as '==' or '&&' is missing here");
 	CHECK_STR(mistake("a == ", 0), "5: a value is missing at the end");
 	CHECK_STR(mistake("a && && b", 0), "5: a value is missing before '&&'");
 	CHECK_STR(mistake("== 1", 0), "0: a value is missing before '=='");
@@ -202,12 +213,15 @@ static void mistakes_of_values(void)
 {
 	CHECK_STR(mistake("a == 'x'", 0), "5: strings are written with double quotes: \"text\"");
 	CHECK_STR(mistake("a == \"x", 0), "5: the quote is never closed");
-	CHECK_STR(mistake("a == \"x\\", 0), "8: no such escape; a backslash itself is \\\\ in quotes");
-	CHECK_STR(mistake("a == \"x\\q\"", 0), "8: no such escape; a backslash itself is \\\\ in quotes");
+	CHECK_STR(mistake("a == \"x\\", 0),
+		  "8: no such escape; a backslash itself is \\\\ in quotes");
+	CHECK_STR(mistake("a == \"x\\q\"", 0),
+		  "8: no such escape; a backslash itself is \\\\ in quotes");
 	CHECK_STR(mistake("a == \"x\\0\"", 0), "9: this escape is not a character");
 	CHECK_STR(mistake("a == \"x\xff\"", 0), "7: not UTF-8; write the byte as an escape, \\xff");
 	CHECK_STR(mistake("a == \"x\t\"", 0), "7: a control character; write it as an escape");
-	CHECK_STR(mistake("a == 018", 0), "7: '8' is not an octal digit; a number that begins with 0 is octal");
+	CHECK_STR(mistake("a == 018", 0),
+		  "7: '8' is not an octal digit; a number that begins with 0 is octal");
 	CHECK_STR(mistake("a == 0x", 0), "7: a hexadecimal digit is missing after '0x'");
 	CHECK_STR(mistake("a == 0xfg", 0), "8: 'g' cannot follow a number");
 	CHECK_STR(mistake("a == 10ms", 0), "7: 'ms' cannot follow a number");
@@ -215,7 +229,8 @@ static void mistakes_of_values(void)
 	CHECK_STR(mistake("a == 1e", 0), "6: 'e' cannot follow a number");
 	CHECK_STR(mistake("a == 1.5.2", 0), "8: '.' cannot follow a number");
 	CHECK_STR(mistake("a == 1.5x", 0), "8: 'x' cannot follow a number");
-	CHECK_STR(mistake("a == 18446744073709551616", 0), "5: the number does not fit into 64 bits");
+	CHECK_STR(mistake("a == 18446744073709551616", 0),
+		  "5: the number does not fit into 64 bits");
 	CHECK_STR(mistake("a == 1e999", 0), "5: the number is too large for floating point");
 	CHECK_STR(mistake("a[-1]", 0), "2: an index is not negative");
 	CHECK_STR(mistake("a[b]", 0), "2: an index is a whole number, as in [0]");
@@ -225,33 +240,47 @@ static void mistakes_of_values(void)
 	CHECK_STR(mistake("a. == 1", 0), "3: a field's name is missing here");
 	CHECK_STR(mistake("$ctx.pid == 1", 0), "5: no such context 'pid'; did you mean 'vpid'?");
 	CHECK_STR(mistake("$ctx.tid == 1", 0), "5: no such context 'tid'; did you mean 'vtid'?");
-	CHECK_STR(mistake("$ctx.procnam == \"a\"", 0), "5: no such context 'procnam'; did you mean 'procname'?");
+	CHECK_STR(mistake("$ctx.procnam == \"a\"", 0),
+		  "5: no such context 'procnam'; did you mean 'procname'?");
 	CHECK_STR(mistake("$ctx.whatever", 0), "5: no such context 'whatever'");
-	CHECK_STR(mistake("$ctx.$app.a:b", 0), "5: an application context has no '$ctx.' before it: $app.PROVIDER:NAME");
-	CHECK_STR(mistake("$ctx. == 1", 0), "5: the name of a context, such as vpid, is missing here");
+	CHECK_STR(mistake("$ctx.$app.a:b", 0),
+		  "5: an application context has no '$ctx.' before it: $app.PROVIDER:NAME");
+	CHECK_STR(mistake("$ctx. == 1", 0),
+		  "5: the name of a context, such as vpid, is missing here");
 	CHECK_STR(mistake("$ctx == 1", 0), "0: '$' is followed by ctx.NAME or app.PROVIDER:NAME");
 	CHECK_STR(mistake("1 < $vpid", 0), "4: '$' is followed by ctx.NAME or app.PROVIDER:NAME");
-	CHECK_STR(mistake("$app.a == 1", 0), "6: ':' and a name are missing here: $app.PROVIDER:NAME");
+	CHECK_STR(mistake("$app.a == 1", 0),
+		  "6: ':' and a name are missing here: $app.PROVIDER:NAME");
 	CHECK_STR(mistake("$app.a: == 1", 0), "7: the name of $app.PROVIDER:NAME is missing here");
-	CHECK_STR(mistake("$app.:b == 1", 0), "5: the provider of $app.PROVIDER:NAME is missing here");
-	CHECK_STR(mistake("$ctx.perf:cpu:cycles", 0), "9: applications have counters of threads only: perf:thread:NAME");
+	CHECK_STR(mistake("$app.:b == 1", 0),
+		  "5: the provider of $app.PROVIDER:NAME is missing here");
+	CHECK_STR(mistake("$ctx.perf:cpu:cycles", 0),
+		  "9: applications have counters of threads only: perf:thread:NAME");
 	CHECK_STR(mistake("$ctx.perf:thread: > 1", 0), "17: the name of a counter is missing here");
 }
 
 /* What is wrong whatever the event is, is said at once. */
 static void clashes_without_an_event(void)
 {
-	CHECK_STR(mistake("a < \"x\"", 0), "2: strings are compared with == and != only, not with '<'");
+	CHECK_STR(mistake("a < \"x\"", 0),
+		  "2: strings are compared with == and != only, not with '<'");
 	CHECK_STR(mistake("\"x\" == 1", 0), "4: a string and a number cannot be compared");
 	CHECK_STR(mistake("$ctx.procname > 1", 0), "14: a string and a number cannot be compared");
-	CHECK_STR(mistake("a && \"x\"", 0), "5: a string is not a truth value; compare it with == or !=");
-	CHECK_STR(mistake("\"x\"", 0), "0: a string is not a truth value; compare it with == or !=");
-	CHECK_STR(mistake("!$ctx.procname", 0), "1: a string is not a truth value; compare it with == or !=");
-	CHECK_STR(mistake("a & 1.5", 0), "2: '&' needs integers, but its right side is a floating point number");
-	CHECK_STR(mistake("\"x\" << 1", 0), "4: '<<' needs integers, but its left side is a string");
-	CHECK_STR(mistake("a == ~1.5", 0), "5: '~' needs integers, but this is a floating point number");
+	CHECK_STR(mistake("a && \"x\"", 0),
+		  "5: a string is not a truth value; compare it with == or !=");
+	CHECK_STR(mistake("\"x\"", 0),
+		  "0: a string is not a truth value; compare it with == or !=");
+	CHECK_STR(mistake("!$ctx.procname", 0),
+		  "1: a string is not a truth value; compare it with == or !=");
+	CHECK_STR(mistake("a & 1.5", 0),
+		  "2: '&' needs integers, but its right side is a floating point number");
+	CHECK_STR(mistake("\"x\" << 1", 0),
+		  "4: '<<' needs integers, but its left side is a string");
+	CHECK_STR(mistake("a == ~1.5", 0),
+		  "5: '~' needs integers, but this is a floating point number");
 	CHECK_STR(mistake("a == -\"x\"", 0), "5: '-' needs numbers, but this is a string");
-	CHECK_STR(mistake("\"a*\" == \"b*\"", 0), "5: both sides are patterns; a star itself is \\*");
+	CHECK_STR(mistake("\"a*\" == \"b*\"", 0),
+		  "5: both sides are patterns; a star itself is \\*");
 	CHECK_STR(mistake("$ctx.vpid[0] == 1", 0), "9: a context is no array: it has no elements");
 	CHECK_STR(mistake("(a == 1) == \"x\"", 0), "9: a string and a number cannot be compared");
 	CHECK_STR(mistake("(a & 1) == \"x\"", 0), "8: a string and a number cannot be compared");
@@ -283,13 +312,18 @@ static void clashes_with_an_event(void)
 
 	sample_everything(&s);
 	CHECK_STR(clash(&s, "a:* if path == 3", 7), "12: a string and a number cannot be compared");
-	CHECK_STR(clash(&s, "id && path", 0), "6: a string is not a truth value; compare it with == or !=");
-	CHECK_STR(clash(&s, "u8 == 1 || mac == 3", 0), "11: 'mac' is an array; take one of its elements, as in mac[0]");
-	CHECK_STR(clash(&s, "vals == 3", 0), "0: 'vals' is an array; take one of its elements, as in vals[0]");
+	CHECK_STR(clash(&s, "id && path", 0),
+		  "6: a string is not a truth value; compare it with == or !=");
+	CHECK_STR(clash(&s, "u8 == 1 || mac == 3", 0),
+		  "11: 'mac' is an array; take one of its elements, as in mac[0]");
+	CHECK_STR(clash(&s, "vals == 3", 0),
+		  "0: 'vals' is an array; take one of its elements, as in vals[0]");
 	CHECK_STR(clash(&s, "id[0] == 3", 0), "2: 'id' is no array: it has no elements");
 	CHECK_STR(clash(&s, "path[0] == 3", 0), "4: 'path' is no array: it has no elements");
-	CHECK_STR(clash(&s, "mac[0][1] == 3", 0), "6: the elements of 'mac' are numbers: they have no elements");
-	CHECK_STR(clash(&s, "id & f32", 0), "3: '&' needs integers, but its right side is a floating point number");
+	CHECK_STR(clash(&s, "mac[0][1] == 3", 0),
+		  "6: the elements of 'mac' are numbers: they have no elements");
+	CHECK_STR(clash(&s, "id & f32", 0),
+		  "3: '&' needs integers, but its right side is a floating point number");
 	CHECK_STR(clash(&s, "nothing == 1 || other[1].x || id.x == \"a\" || id", 0), "none");
 	sample_deinit(&s);
 }
@@ -314,7 +348,8 @@ static void limits(void)
 	for (i = 0; i < 64; i++)
 		md_buf_puts(&text, i % 2 ? "(" : "!");
 	md_buf_puts(&text, "id");
-	CHECK_STR(mistake(md_buf_str(&text), 0), "75: more than 64 levels of parentheses and operators");
+	CHECK_STR(mistake(md_buf_str(&text), 0),
+		  "75: more than 64 levels of parentheses and operators");
 	md_buf_reset(&text);
 	for (i = 0; i < 64; i++)
 		md_buf_puts(&text, "a | ");
@@ -330,10 +365,12 @@ static void limits(void)
 	md_buf_reset(&text);
 	for (i = 0; i < 1366; i++)
 		md_buf_puts(&text, "a||");
-	CHECK(filter_parse(md_buf_str(&text), 0, DOMAIN_USER, &f, &err) == -E2BIG && !f && err.sentence[0]);
+	CHECK(filter_parse(md_buf_str(&text), 0, DOMAIN_USER, &f, &err) == -E2BIG && !f &&
+	      err.sentence[0]);
 	/* Short enough, but not with the blanks that it is printed with. */
 	text.len = 3 * 900 + 1;
-	CHECK(filter_parse(md_buf_str(&text), 0, DOMAIN_USER, &f, &err) == -E2BIG && !f && err.sentence[0]);
+	CHECK(filter_parse(md_buf_str(&text), 0, DOMAIN_USER, &f, &err) == -E2BIG && !f &&
+	      err.sentence[0]);
 	text.len = 3 * 700 + 1;
 	CHECK(!filter_parse(md_buf_str(&text), 0, DOMAIN_USER, &f, &err));
 	filter_put(f);
@@ -431,7 +468,9 @@ static void any_of_several(void)
 	CHECK(any(&s, "u8 == 200 && nothing;vals[0] == -1") == 'T');
 	CHECK(any(&s, "vals[7];id == 1 && nothing") == 'F');
 	CHECK(any(&s, "vals[7] || 1;u8 == 200;id == 1 && nothing") == 'T');
-	CHECK(any(&s, "vals[0] == 7 && vals[1] == 20;path == \"*usr*\" && msg == \"hell*\";1 << 80") == 'T');
+	CHECK(any(&s,
+		  "vals[0] == 7 && vals[1] == 20;path == \"*usr*\" && msg == \"hell*\";1 << 80") ==
+	      'T');
 	sample_deinit(&s);
 }
 
@@ -451,9 +490,11 @@ static void no_room(void)
 		md_buf_printf(&text, "id == %zu && path == \"%zu*\"", i, i);
 		list[i] = sample_parse(md_buf_str(&text));
 	}
-	CHECK(filter_compile((const struct filter *const *)list, 1400, &e, &out) == 0 && out.len > 40000);
+	CHECK(filter_compile((const struct filter *const *)list, 1400, &e, &out) == 0 &&
+	      out.len > 40000);
 	out.len = 1;
-	CHECK(filter_compile((const struct filter *const *)list, 2000, &e, &out) == -E2BIG && out.len == 1);
+	CHECK(filter_compile((const struct filter *const *)list, 2000, &e, &out) == -E2BIG &&
+	      out.len == 1);
 	for (i = 0; i < 2000; i++)
 		filter_put(list[i]);
 	list[0] = sample_parse("id");

@@ -1,18 +1,48 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Programs that are run as they should not be, and how long it takes. What filters mean: test_filter.c. */
+/*
+ * Programs that are run as they should not be, and how long it takes. What filters mean:
+ * test_filter.c.
+ */
 #include <time.h>
 
 #include "tests/lib/filters.h"
 #include "tests/lib/test.h"
 
-/* No prefix of a payload makes it read behind the end (ASan and valgrind see), and none makes what is far away hold. */
+/*
+ * No prefix of a payload makes it read behind the end (ASan and valgrind see), and none makes what
+ * is far away hold.
+ */
 static void payloads_cut_short(void)
 {
 	static const char *const all[] = {
-		"id < 0", "s8 == -3", "u16 > 5", "most != 3", "be64 == -5", "f64 < 0", "fbe", "mac[3] == 4", "comm == \"bash\"",
-		"full == \"abcd\"", "path == \"/usr/bin/app\\*\"", "path == \"/usr*\"", "path == \"*app*\"", "path == \"*\\*\"",
-		"code > 3", "vals[2] == 30", "vals[0] < 0", "msg == \"h*o\"", "after < 0", "ports[1] > 5", "!none[0]", "none[0] || 1",
-		"empty == \"\"", "hidden == 42", "secret == \"/usr*\"", "secret == \"*p\\*\"", "secret == path", "path != secret",
+		"id < 0",
+		"s8 == -3",
+		"u16 > 5",
+		"most != 3",
+		"be64 == -5",
+		"f64 < 0",
+		"fbe",
+		"mac[3] == 4",
+		"comm == \"bash\"",
+		"full == \"abcd\"",
+		"path == \"/usr/bin/app\\*\"",
+		"path == \"/usr*\"",
+		"path == \"*app*\"",
+		"path == \"*\\*\"",
+		"code > 3",
+		"vals[2] == 30",
+		"vals[0] < 0",
+		"msg == \"h*o\"",
+		"after < 0",
+		"ports[1] > 5",
+		"!none[0]",
+		"none[0] || 1",
+		"empty == \"\"",
+		"hidden == 42",
+		"secret == \"/usr*\"",
+		"secret == \"*p\\*\"",
+		"secret == path",
+		"path != secret",
 	};
 	struct sample s;
 	size_t i, len;
@@ -27,7 +57,9 @@ static void payloads_cut_short(void)
 		if (!filter_compile(list, 1, &e, &out))
 			for (len = 0; len <= s.payload.len; len++) {
 				uint8_t *exact = len ? malloc(len) : NULL;
-				struct filter_input in = { .payload = exact, .len = len, .context = sample_context };
+				struct filter_input in = { .payload = exact,
+							   .len = len,
+							   .context = sample_context };
 
 				if (len)
 					memcpy(exact, s.payload.data, len);
@@ -41,7 +73,8 @@ static void payloads_cut_short(void)
 	sample_deinit(&s);
 }
 
-static struct filter_word word(unsigned int op, unsigned int flag, unsigned int jump, uint32_t at, uint32_t a, uint32_t b)
+static struct filter_word word(unsigned int op, unsigned int flag, unsigned int jump, uint32_t at,
+			       uint32_t a, uint32_t b)
 {
 	return (struct filter_word){ (uint8_t)op, (uint8_t)flag, (uint16_t)jump, at, a, b };
 }
@@ -105,7 +138,8 @@ static void bad_programs(void)
 	filter_put_word(program, word(FILTER_HEADER, 0, 0, 2, FILTER_VERSION, 0));
 	filter_put_word(program + 16, word(FILTER_RETURN, 0, 0, 1, 0, 0));
 	CHECK(filter_verify(program, sizeof(program)));
-	CHECK(!filter_verify(program, 24) && !filter_verify(program, 0) && !filter_verify(program, 31));
+	CHECK(!filter_verify(program, 24) && !filter_verify(program, 0) &&
+	      !filter_verify(program, 31));
 	/* The last word must not go on. */
 	filter_put_word(program + 16, word(FILTER_TRUTH, 0, FILTER_JUMP_TRUE, 0, 0, 0));
 	CHECK(!filter_verify(program, sizeof(program)));
@@ -116,14 +150,22 @@ static void unset_is_false(void)
 {
 	static const uint8_t payload[64];
 	const struct filter_word words[] = {
-		word(FILTER_TRUTH, 0x80, FILTER_JUMP_TRUE, 0, 0, 0), word(FILTER_TRUTH, 0, FILTER_JUMP_TRUE, 0, 0, 0),
-		word(FILTER_COMPARE, 0, FILTER_JUMP_TRUE, 2, 0, 0), word(FILTER_MATCH, 0, FILTER_JUMP_TRUE, 0, 0, 0),
-		word(FILTER_LOAD_INT, 1, 0, 0, FILTER_PLACE(4, 0, 0, 0), 0), word(FILTER_AND, 0, 0, 0, 0, 0),
-		word(FILTER_LOAD_INT, 0, 0, 0, FILTER_PLACE(4, 0, 1, 0), 0), word(FILTER_RANGE_32, 1, FILTER_JUMP_TRUE, 0, 1, 0),
-		word(FILTER_RANGE_32, 0x81, FILTER_JUMP_TRUE, 0, 0, 0), word(FILTER_WALK, 0, 0, 0, FILTER_PLACE(0, 0, 1, 0), 0),
-		word(FILTER_WALK, 0, 0, 0, FILTER_PLACE(0, 0, 255, 0), 0), word(FILTER_TEST_STRING, 1, FILTER_JUMP_TRUE, 0, 0, 0),
-		word(FILTER_CONSTANT, 200, 0, FILTER_SIGNED, 0, 0), word(FILTER_RANGE_64, 0, FILTER_JUMP_TRUE, 0, 1000, 0),
-		word(FILTER_RANGE_32, 0, FILTER_JUMP_TRUE, 61, 1, 0), word(FILTER_RANGE_U8, 0, FILTER_JUMP_TRUE, 64, 1, 0),
+		word(FILTER_TRUTH, 0x80, FILTER_JUMP_TRUE, 0, 0, 0),
+		word(FILTER_TRUTH, 0, FILTER_JUMP_TRUE, 0, 0, 0),
+		word(FILTER_COMPARE, 0, FILTER_JUMP_TRUE, 2, 0, 0),
+		word(FILTER_MATCH, 0, FILTER_JUMP_TRUE, 0, 0, 0),
+		word(FILTER_LOAD_INT, 1, 0, 0, FILTER_PLACE(4, 0, 0, 0), 0),
+		word(FILTER_AND, 0, 0, 0, 0, 0),
+		word(FILTER_LOAD_INT, 0, 0, 0, FILTER_PLACE(4, 0, 1, 0), 0),
+		word(FILTER_RANGE_32, 1, FILTER_JUMP_TRUE, 0, 1, 0),
+		word(FILTER_RANGE_32, 0x81, FILTER_JUMP_TRUE, 0, 0, 0),
+		word(FILTER_WALK, 0, 0, 0, FILTER_PLACE(0, 0, 1, 0), 0),
+		word(FILTER_WALK, 0, 0, 0, FILTER_PLACE(0, 0, 255, 0), 0),
+		word(FILTER_TEST_STRING, 1, FILTER_JUMP_TRUE, 0, 0, 0),
+		word(FILTER_CONSTANT, 200, 0, FILTER_SIGNED, 0, 0),
+		word(FILTER_RANGE_64, 0, FILTER_JUMP_TRUE, 0, 1000, 0),
+		word(FILTER_RANGE_32, 0, FILTER_JUMP_TRUE, 61, 1, 0),
+		word(FILTER_RANGE_U8, 0, FILTER_JUMP_TRUE, 64, 1, 0),
 	};
 	struct filter_input in = { .payload = payload, .len = sizeof(payload) };
 	uint8_t program[3 * FILTER_WORD];
@@ -220,7 +262,9 @@ static void tell(const struct sample *s, const char *text)
 	const struct filter *const list[] = { f };
 	struct filter_event e = sample_event(s);
 	struct filter_input in = {
-		.payload = (const uint8_t *)s->payload.data, .len = s->payload.len, .context = sample_context,
+		.payload = (const uint8_t *)s->payload.data,
+		.len = s->payload.len,
+		.context = sample_context,
 	};
 	struct md_buf out = MD_BUF_INIT;
 	struct timespec a, b;

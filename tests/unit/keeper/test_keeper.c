@@ -77,7 +77,8 @@ static pid_t pid_of(struct keeper *k)
 		socklen_t alen = sizeof(a);
 
 		if (!getpeername(fd, (struct sockaddr *)&a, &alen) && a.sun_family == AF_UNIX &&
-		    strstr(a.sun_path, "keeper") && !getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &len))
+		    strstr(a.sun_path, "keeper") &&
+		    !getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &len))
 			return peer.pid;
 	}
 	return -1;
@@ -140,7 +141,8 @@ static void puts_and_gives_back(void)
 	CHECK(!keeper_drop(k, "a"));
 	memset(name, 'n', 251);
 	name[251] = '\0';
-	CHECK(keeper_put(k, name, a) == -EINVAL && keeper_put(k, "", a) == -EINVAL && keeper_put(k, "x", -1) == -EBADF);
+	CHECK(keeper_put(k, name, a) == -EINVAL && keeper_put(k, "", a) == -EINVAL &&
+	      keeper_put(k, "x", -1) == -EBADF);
 	CHECK(keeper_put(k, "x", 9999) == -EBADF);
 	name[250] = '\0';
 	CHECK(!keeper_put(k, name, a) && !keeper_drop(k, name));
@@ -245,7 +247,10 @@ static void replaces_a_dead_one(void)
 	remove_dir();
 }
 
-/* An executable that ends at once is started again and again: nothing waits for the time that a keeper has to answer. */
+/*
+ * An executable that ends at once is started again and again: nothing waits for the time that a
+ * keeper has to answer.
+ */
 static void starting_fails_soon(void)
 {
 	static const char script[] = "#!/bin/sh\nprintf x >>\"$2.starts\"\n";
@@ -269,7 +274,10 @@ static void starting_fails_soon(void)
 	remove_dir();
 }
 
-/* The time from nothing to a keeper that answers, and that a second start at the same moment does no harm. */
+/*
+ * The time from nothing to a keeper that answers, and that a second start at the same moment does
+ * no harm.
+ */
 static void many_start_at_once(void)
 {
 	pid_t pids[8];
@@ -318,7 +326,8 @@ static void garbage(int sock, uint32_t seed, int spare)
 	char control[CMSG_SPACE(sizeof(fds))] __attribute__((aligned(8))) = { 0 };
 	struct iovec iov = { bytes, (seed >> 8) % sizeof(bytes) };
 	struct msghdr h = { .msg_iov = &iov, .msg_iovlen = 1 };
-	struct keeper_msg msg = { KEEPER_MAGIC, seed % 7, seed, (int32_t)(seed % 3 ? seed >> 3 : seed) };
+	struct keeper_msg msg = { KEEPER_MAGIC, seed % 7, seed,
+				  (int32_t)(seed % 3 ? seed >> 3 : seed) };
 	struct cmsghdr *c;
 
 	for (i = 0; i < (int)sizeof(bytes); i++)

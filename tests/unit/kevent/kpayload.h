@@ -7,7 +7,8 @@
 #include "tests/lib/test.h"
 #include "tracer/kevent/transcode.h"
 
-static void check_payload(const struct kformat *f, const uint8_t *record, size_t len, const char *want)
+static void check_payload(const struct kformat *f, const uint8_t *record, size_t len,
+			  const char *want)
 {
 	struct md_stream *s = md_stream_create(0, MD_HEADER_LARGE);
 	struct kcode *c = kcode_make(f);

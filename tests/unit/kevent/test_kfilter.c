@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* LINK: core */
-/* Filters in the kernel's language, and as programs for its records: what it can do of them, never more narrow. */
+/*
+ * Filters in the kernel's language, and as programs for its records: what it can do of them, never
+ * more narrow.
+ */
 #include <inttypes.h>
 #include <stdlib.h>
 
@@ -68,8 +71,9 @@ static void names(void)
 	CHECK_STR(print("prev_comm == \"x\""), "");
 	/* It has the thread where the trace has the process. */
 	use("sched", "name: sched_process_fork\nID: 8\n" COMMON
-	    "\tfield:pid_t parent_pid;\toffset:8;\tsize:4;\tsigned:1;\n\tfield:pid_t child_pid;\toffset:12;\tsize:4;\tsigned:1;\n\n"
-	    "print fmt: \"\"\n");
+		     "\tfield:pid_t parent_pid;\toffset:8;\tsize:4;\tsigned:1;\n\tfield:pid_t "
+		     "child_pid;\toffset:12;\tsize:4;\tsigned:1;\n\n"
+		     "print fmt: \"\"\n");
 	CHECK_STR(print("parent_tid == 5"), "parent_pid == 5");
 	CHECK_STR(print("parent_pid == 5"), "");
 }
@@ -77,10 +81,13 @@ static void names(void)
 static void logic(void)
 {
 	use("sched", format_switch);
-	CHECK_STR(print("next_prio < 100 && next_comm == \"x\" && prev_prio > -1"), "(next_prio < 100 && prev_prio > -1)");
+	CHECK_STR(print("next_prio < 100 && next_comm == \"x\" && prev_prio > -1"),
+		  "(next_prio < 100 && prev_prio > -1)");
 	CHECK_STR(print("next_prio < 100 || next_comm == \"x\""), "");
-	CHECK_STR(print("next_comm == \"x\" && (next_prio == 1 || next_prio == 2)"), "((next_prio == 1 || next_prio == 2))");
-	CHECK_STR(print("(next_prio == 1 || next_comm == \"x\") && prev_prio == 3"), "(prev_prio == 3)");
+	CHECK_STR(print("next_comm == \"x\" && (next_prio == 1 || next_prio == 2)"),
+		  "((next_prio == 1 || next_prio == 2))");
+	CHECK_STR(print("(next_prio == 1 || next_comm == \"x\") && prev_prio == 3"),
+		  "(prev_prio == 3)");
 	CHECK_STR(print("!(next_prio == 1)"), "");
 	CHECK_STR(print("next_prio == 1 && !(prev_prio == 1)"), "(next_prio == 1)");
 	CHECK_STR(print("next_prio == prev_prio"), "");
@@ -93,10 +100,12 @@ static void logic(void)
 static void several(void)
 {
 	use("sched", format_switch);
-	CHECK_STR(print("next_prio == 1\nprev_prio == 2 && next_comm == \"x\""), "next_prio == 1 || (prev_prio == 2)");
+	CHECK_STR(print("next_prio == 1\nprev_prio == 2 && next_comm == \"x\""),
+		  "next_prio == 1 || (prev_prio == 2)");
 	CHECK_STR(print("next_prio == 1\nnext_comm == \"x\""), "");
 	/* A filter that clashes is never true. */
-	CHECK_STR(print("next_prio == 1\nnext_comm == 5\nnext_prio == 2"), "next_prio == 1 || next_prio == 2");
+	CHECK_STR(print("next_prio == 1\nnext_comm == 5\nnext_prio == 2"),
+		  "next_prio == 1 || next_prio == 2");
 	CHECK_STR(print("next_comm == 5"), "");
 }
 
@@ -124,9 +133,11 @@ static void ranges(void)
 	CHECK_STR(print("filename == 1"), "");
 	/* A sign that only the C type has. */
 	use("syscalls", "name: sys_enter_lseek\nID: 10\n" COMMON
-	    "\tfield:int __syscall_nr;\toffset:8;\tsize:4;\tsigned:1;\n\tfield:off_t offset;\toffset:16;\tsize:8;\tsigned:0;\n\n"
-	    "print fmt: \"\"\n");
-	CHECK_STR(print("offset == 1 || offset != -1"), "(offset == 1 || offset != 18446744073709551615)");
+			"\tfield:int __syscall_nr;\toffset:8;\tsize:4;\tsigned:1;\n\tfield:off_t "
+			"offset;\toffset:16;\tsize:8;\tsigned:0;\n\n"
+			"print fmt: \"\"\n");
+	CHECK_STR(print("offset == 1 || offset != -1"),
+		  "(offset == 1 || offset != 18446744073709551615)");
 	CHECK_STR(print("offset < 1"), "");
 }
 
@@ -172,14 +183,21 @@ static bool holds(const char **at, uint64_t x)
 
 static bool compare(int64_t a, const char *op, int64_t b)
 {
-	return !strcmp(op, "==") ? a == b : !strcmp(op, "!=") ? a != b : !strcmp(op, "<") ? a < b : !strcmp(op, "<=") ? a <= b :
-	       !strcmp(op, ">") ? a > b : a >= b;
+	return !strcmp(op, "==")   ? a == b
+	       : !strcmp(op, "!=") ? a != b
+	       : !strcmp(op, "<")  ? a < b
+	       : !strcmp(op, "<=") ? a <= b
+	       : !strcmp(op, ">")  ? a > b
+				   : a >= b;
 }
 
 static void compare_all(bool is_signed, int64_t c)
 {
 	static const char *const ops[] = { "==", "!=", "<", "<=", ">", ">=" };
-	static const int64_t near[] = { 0, 1, 2, 3, 4096, 4097, 4098, INT32_MAX - 1, INT32_MAX, -1, -2, INT32_MIN, INT32_MIN + 1, 0x55555555 };
+	static const int64_t near[] = {
+		0,         1,  2,  3,         4096,          4097,      4098, INT32_MAX - 1,
+		INT32_MAX, -1, -2, INT32_MIN, INT32_MIN + 1, 0x55555555
+	};
 	char filter[64];
 
 	for (size_t i = 0; i < 6; i++) {
@@ -198,17 +216,22 @@ static void compare_all(bool is_signed, int64_t c)
 			const char *at = text;
 
 			/* Above its type's bits an argument has anything. */
-			CHECK(holds(&at, (low & UINT32_MAX) | (uint64_t)k << 33) == compare(x, ops[i], c));
+			CHECK(holds(&at, (low & UINT32_MAX) | (uint64_t)k << 33) ==
+			      compare(x, ops[i], c));
 			CHECK(!*at);
 		}
 	}
 }
 
-/* The trace has an argument's type, the record a register, of which the kernel compares the whole. */
+/*
+ * The trace has an argument's type, the record a register, of which the kernel compares the whole.
+ */
 static void narrow(void)
 {
-	use("syscalls", "name: sys_enter_made\nID: 10\n" COMMON
-	    "\tfield:int __syscall_nr;\toffset:8;\tsize:4;\tsigned:1;\n\tfield:unsigned int x;\toffset:16;\tsize:8;\tsigned:0;\n\n"
+	use("syscalls",
+	    "name: sys_enter_made\nID: 10\n" COMMON
+	    "\tfield:int __syscall_nr;\toffset:8;\tsize:4;\tsigned:1;\n\tfield:unsigned int "
+	    "x;\toffset:16;\tsize:8;\tsigned:0;\n\n"
 	    "print fmt: \"\"\n");
 	CHECK_STR(print("x == 4097"), "(!(x & 4294963198) && x & 1 && x & 4096)");
 	CHECK_STR(print("x != 0"), "!(!(x & 4294967295))");
@@ -221,8 +244,9 @@ static void narrow(void)
 		compare_all(false, 0x12345678 * c % UINT32_MAX);
 	}
 	use("syscalls", "name: sys_enter_made\nID: 10\n" COMMON
-	    "\tfield:int __syscall_nr;\toffset:8;\tsize:4;\tsigned:1;\n\tfield:int x;\toffset:16;\tsize:8;\tsigned:0;\n\n"
-	    "print fmt: \"\"\n");
+			"\tfield:int __syscall_nr;\toffset:8;\tsize:4;\tsigned:1;\n\tfield:int "
+			"x;\toffset:16;\tsize:8;\tsigned:0;\n\n"
+			"print fmt: \"\"\n");
 	CHECK_STR(print("x < 0"), "(x & 2147483648)");
 	for (int64_t c = 0; c < 20; c++) {
 		compare_all(true, c - 10);
@@ -257,7 +281,8 @@ static void too_long(void)
 
 	use("sched", format_switch);
 	for (int i = 0; i < 150; i++)
-		n += (size_t)snprintf(text + n, sizeof(text) - n, "%sprev_tid == %d", i ? " || " : "", i);
+		n += (size_t)snprintf(text + n, sizeof(text) - n, "%sprev_tid == %d",
+				      i ? " || " : "", i);
 	CHECK(n < FILTER_TEXT_MAX && *print(text));
 	text[n] = '\n';
 	memcpy(text + n + 1, text, n);
@@ -277,24 +302,45 @@ static const char format_record[] =
 	"print fmt: \"\"\n";
 
 static const struct {
-	struct { uint32_t common[2]; int32_t a; uint32_t many, name, other; char prev_comm[16]; uint32_t comm; uint32_t elements[2]; } fixed;
+	struct {
+		uint32_t common[2];
+		int32_t a;
+		uint32_t many, name, other;
+		char prev_comm[16];
+		uint32_t comm;
+		uint32_t elements[2];
+	} fixed;
 	char text[8], behind[4], tail[20];
 } record = {
-	{ { 0 }, -5, 44 | 8 << 16, 52 | 8 << 16, 36 | 4 << 16, "comm\0garbage", 64 | 20 << 16, { 7, 4000000000 } },
-	"text\0xx", "beh", "0123456789abcdefgh",
+	{ { 0 },
+	  -5,
+	  44 | 8 << 16,
+	  52 | 8 << 16,
+	  36 | 4 << 16,
+	  "comm\0garbage",
+	  64 | 20 << 16,
+	  { 7, 4000000000 } },
+	"text\0xx",
+	"beh",
+	"0123456789abcdefgh",
 };
 
 static bool ctx(void *arg, uint32_t kind, const char *name, struct filter_value *out)
 {
 	(void)arg, (void)name;
-	*out = (struct filter_value){ .type = FILTER_SIGNED, .i = kind == TRAIL_CONTEXT_TID ? 102 : 101 };
+	*out = (struct filter_value){ .type = FILTER_SIGNED,
+				      .i = kind == TRAIL_CONTEXT_TID ? 102 : 101 };
 	return true;
 }
 
-/* What becomes of the record: "all" without asking, "yes", "no". len: of the record, 0: all of it. */
+/*
+ * What becomes of the record: "all" without asking, "yes", "no". len: of the record, 0: all of it.
+ */
 static const char *run(const char *lines, size_t len)
 {
-	struct filter_input in = { .payload = (const uint8_t *)&record, .len = len ? len : sizeof(record), .context = ctx };
+	struct filter_input in = { .payload = (const uint8_t *)&record,
+				   .len = len ? len : sizeof(record),
+				   .context = ctx };
 	struct filter *filters[4] = { NULL };
 	struct md_buf program = MD_BUF_INIT;
 	const char *result = "all";
@@ -355,7 +401,8 @@ static void weakened(void)
 	/* prev_comm[5] may be 0, and then nobody asks for the element that is not there. */
 	CHECK_STR(run("prev_comm[5] && many[9] == 1 || a == -5", 0), "all");
 	CHECK_STR(run("many[9] == 1 && prev_comm[5] || a == -5", 0), "no");
-	CHECK_STR(run("prev_comm[5] && (many[0] == 8 && name == \"x\") && a == 1 || a == 2", 0), "no");
+	CHECK_STR(run("prev_comm[5] && (many[0] == 8 && name == \"x\") && a == 1 || a == 2", 0),
+		  "no");
 	CHECK_STR(run("prev_comm[5] && many[9] == 1", 0), "no");
 }
 

@@ -49,18 +49,28 @@ static void names_and_types(void)
 
 	CHECK_STR(kformat_name(f), "sched_switch");
 	CHECK(f->id == 316 && f->size == 64);
-	check_fields(f, CHAR "_prev_comm[16];\n" INT(32, 1, 10) "_prev_tid;\n" INT(32, 1, 10) "_prev_prio;\n"
-		     INT(64, 1, 10) "_prev_state;\n" CHAR "_next_comm[16];\n" INT(32, 1, 10) "_next_tid;\n"
-		     INT(32, 1, 10) "_next_prio;\n");
+	check_fields(
+		f,
+		CHAR "_prev_comm[16];\n" INT(32, 1, 10) "_prev_tid;\n" INT(
+			32, 1,
+			10) "_prev_prio;\n" INT(64, 1,
+						10) "_prev_state;\n" CHAR
+						    "_next_comm[16];\n" INT(
+							    32, 1,
+							    10) "_next_tid;\n" INT(32, 1,
+										   10) "_next_prio;"
+										       "\n");
 	CHECK_STR(f->fields[1].kernel_name, "prev_pid");
 	kformat_free(f);
 	f = parse("syscalls", format_open);
 	CHECK_STR(kformat_name(f), "syscall_entry_open");
-	check_fields(f, "\t\tstring _filename;\n" INT(32, 1, 10) "_flags;\n" INT(16, 0, 10) "_mode;\n");
+	check_fields(
+		f, "\t\tstring _filename;\n" INT(32, 1, 10) "_flags;\n" INT(16, 0, 10) "_mode;\n");
 	kformat_free(f);
 	f = parse("syscalls", format_openat);
 	CHECK(f->field_count == 4 && f->size == 52);
-	check_fields(f, INT(32, 1, 10) "_dfd;\n\t\tstring _filename;\n" INT(32, 1, 10) "_flags;\n" INT(16, 0, 10) "_mode;\n");
+	check_fields(f, INT(32, 1, 10) "_dfd;\n\t\tstring _filename;\n" INT(
+				32, 1, 10) "_flags;\n" INT(16, 0, 10) "_mode;\n");
 	kformat_free(f);
 }
 
@@ -71,24 +81,39 @@ static void all_kinds(void)
 	struct kformat *f = parse("mine", format_odd);
 
 	CHECK_STR(kformat_name(f), "odd");
-	check_fields(f, INT(8, 0, 10) "_small;\n" INT(8, 0, 10) "_yes;\n"
-		     "\t\tinteger { size = 16; align = 8; signed = 0; encoding = none; base = 10; byte_order = be; } _port;\n"
-		     INT(32, 0, 10) "_zone;\n" INT(64, 0, 16) "_page;\n\t\tstring _bdi;\n" CHAR "_symbolic_comm[16];\n"
-		     INT(16, 1, 10) "_pair[2];\n" INT(8, 0, 16) "_mac[6];\n" INT(8, 0, 16) "_what[3];\n"
-		     "\t\tstring _text;\n\t\tstring _near;\n" SEQUENCE(INT(16, 0, 10), "words")
-		     SEQUENCE(INT(64, 0, 16), "mask") SEQUENCE(INT(8, 0, 16), "bytes") SEQUENCE(INT(32, 0, 10), "rest"));
+	check_fields(
+		f,
+		INT(8, 0, 10) "_small;\n" INT(
+			8, 0,
+			10) "_yes;\n"
+			    "\t\tinteger { size = 16; align = 8; signed = 0; encoding = none; base "
+			    "= 10; byte_order = be; } _port;\n" INT(32, 0, 10) "_zone;\n" INT(
+				    64, 0,
+				    16) "_page;\n\t\tstring _bdi;\n" CHAR
+					"_symbolic_comm[16];\n" INT(16, 1, 10) "_pair[2];\n" INT(8, 0, 16) "_mac[6];\n" INT(
+						8, 0,
+						16) "_what[3];\n"
+						    "\t\tstring _text;\n\t\tstring "
+						    "_near;\n" SEQUENCE(INT(16, 0, 10), "words")
+							    SEQUENCE(INT(64, 0, 16), "mask")
+								    SEQUENCE(INT(8, 0, 16), "bytes")
+									    SEQUENCE(INT(32, 0, 10),
+										     "rest"));
 	kformat_free(f);
 	f = parse("skb", format_kfree_skb);
 	CHECK_STR(kformat_name(f), "skb_kfree");
-	CHECK(f->fields[1].label_count == 3 && f->fields[1].labels[1].begin == 4 && f->fields[1].labels[2].end == 16);
+	CHECK(f->fields[1].label_count == 3 && f->fields[1].labels[1].begin == 4 &&
+	      f->fields[1].labels[2].end == 16);
 	CHECK_STR(f->fields[1].labels[0].name, "NOT_SPECIFIED");
 	kformat_free(f);
 	/* Of system calls the kernel tells no labels: those are in the table. */
 	f = parse("syscalls", format_epoll_ctl);
 	CHECK(f->field_count == 4 && f->fields[1].label_count == 3);
-	check_fields(f, INT(32, 1, 10) "_epfd;\n\t\tenum : integer { size = 32; align = 8; signed = 1; encoding = none; base = 10; } {\n"
-		     "\t\t\t\"EPOLL_CTL_ADD\" = 1,\n\t\t\t\"EPOLL_CTL_DEL\" = 2,\n\t\t\t\"EPOLL_CTL_MOD\" = 3,\n\t\t} _op_enum;\n"
-		     INT(32, 1, 10) "_fd;\n" INT(64, 0, 16) "_event;\n");
+	check_fields(f, INT(32, 1, 10) "_epfd;\n\t\tenum : integer { size = 32; align = 8; signed "
+				       "= 1; encoding = none; base = 10; } {\n"
+				       "\t\t\t\"EPOLL_CTL_ADD\" = 1,\n\t\t\t\"EPOLL_CTL_DEL\" = "
+				       "2,\n\t\t\t\"EPOLL_CTL_MOD\" = 3,\n\t\t} _op_enum;\n" INT(
+					       32, 1, 10) "_fd;\n" INT(64, 0, 16) "_event;\n");
 	kformat_free(f);
 }
 
@@ -97,7 +122,9 @@ static void probes(void)
 	struct kformat *f = parse("kprobes", format_return);
 
 	CHECK_STR(kformat_name(f), "opened");
-	check_fields(f, INT(64, 0, 16) "_ip;\n" INT(64, 0, 16) "_parent_ip;\n\t\tstring _path;\n" INT(32, 1, 10) "_fd;\n");
+	check_fields(f,
+		     INT(64, 0, 16) "_ip;\n" INT(64, 0, 16) "_parent_ip;\n\t\tstring _path;\n" INT(
+			     32, 1, 10) "_fd;\n");
 	CHECK(kformat_rename(f, "mine") == 0);
 	CHECK_STR(kformat_name(f), "mine");
 	kformat_free(f);
@@ -136,14 +163,22 @@ static void event_names(void)
 static void not_formats(void)
 {
 	static const char *const bad[] = {
-		"", "\n", "name: x\n", "name: x\nID: 1\n", "name: x\nID: y\n" COMMON, "name:\nID: 1\n" COMMON,
-		"name: x\nID: 65536\n" COMMON, "name: x\nID: 1\n" COMMON "\tfield:int a;\toffset:65536;\tsize:4;\tsigned:1;\n",
+		"",
+		"\n",
+		"name: x\n",
+		"name: x\nID: 1\n",
+		"name: x\nID: y\n" COMMON,
+		"name:\nID: 1\n" COMMON,
+		"name: x\nID: 65536\n" COMMON,
+		"name: x\nID: 1\n" COMMON "\tfield:int a;\toffset:65536;\tsize:4;\tsigned:1;\n",
 		"name: x\nID: 1\n" COMMON "\tfield:int a;\toffset:-8;\tsize:4;\tsigned:1;\n",
 		"name: x\nID: 1\n" COMMON "\tfield:int;\toffset:8;\tsize:4;\tsigned:1;\n",
-		"name: x\nID: 1\n" COMMON "\tfield:int a;\toffset:99999999999999999999;\tsize:4;\tsigned:1;\n",
+		"name: x\nID: 1\n" COMMON
+		"\tfield:int a;\toffset:99999999999999999999;\tsize:4;\tsigned:1;\n",
 		"name: x\nID: 1\n" COMMON "\tfield:int a;\toffset:8;\tsize:4;\tsigned:1;\n"
 		"\tfield:int a;\toffset:12;\tsize:4;\tsigned:1;\n",
-		"name: x\nID: 1\nformat:\n\tfield:unsigned short common_type;\toffset:4;\tsize:2;\tsigned:0;\n",
+		"name: x\nID: 1\nformat:\n\tfield:unsigned short "
+		"common_type;\toffset:4;\tsize:2;\tsigned:0;\n",
 	};
 	struct kformat *f;
 	size_t i, n;
@@ -198,20 +233,28 @@ static void odd_values(void)
 	put32(r + 104, 3 << 16 | 186);          /* goes on behind the end */
 	CHECK(kcode_run(c, r, 107, r, 0) == -EBADMSG);
 	kcode_free(c);
-	check_payload(f, r, 112, "{ small = 200, yes = 1, port = 80, zone = 5, page = 0xABC, bdi = \"8:0\", "
-		      "symbolic_comm = \"0123456\", pair = [ [0] = -2, [1] = 1 ], "
-		      "mac = [ [0] = 0x0, [1] = 0x11, [2] = 0x22, [3] = 0x33, [4] = 0x44, [5] = 0x55 ], "
-		      "what = [ [0] = 0x66, [1] = 0x77, [2] = 0x88 ], text = \"\", near = \"\", _words_length = 0, words = [ ], "
-		      "_mask_length = 0, mask = [ ], _bytes_length = 0, bytes = [ ], _rest_length = 1, rest = [ [0] = 0 ] }\n");
+	check_payload(
+		f, r, 112,
+		"{ small = 200, yes = 1, port = 80, zone = 5, page = 0xABC, bdi = \"8:0\", "
+		"symbolic_comm = \"0123456\", pair = [ [0] = -2, [1] = 1 ], "
+		"mac = [ [0] = 0x0, [1] = 0x11, [2] = 0x22, [3] = 0x33, [4] = 0x44, [5] = 0x55 ], "
+		"what = [ [0] = 0x66, [1] = 0x77, [2] = 0x88 ], text = \"\", near = \"\", "
+		"_words_length = 0, words = [ ], "
+		"_mask_length = 0, mask = [ ], _bytes_length = 0, bytes = [ ], _rest_length = 1, "
+		"rest = [ [0] = 0 ] }\n");
 	put32(r + 108, 77);
 	r[152] = 1;
 	f->field_count--;       /* without the rest */
-	check_payload(f, r, sizeof(r), "{ small = 200, yes = 1, port = 80, zone = 5, page = 0xABC, bdi = \"8:0\", "
-		      "symbolic_comm = \"0123456\", pair = [ [0] = -2, [1] = 1 ], "
-		      "mac = [ [0] = 0x0, [1] = 0x11, [2] = 0x22, [3] = 0x33, [4] = 0x44, [5] = 0x55 ], "
-		      "what = [ [0] = 0x66, [1] = 0x77, [2] = 0x88 ], text = \"text\", near = \"near by\", "
-		      "_words_length = 2, words = [ [0] = 1, [1] = 2 ], "
-		      "_mask_length = 2, mask = [ [0] = 0xFF, [1] = 0x1 ], _bytes_length = 0, bytes = [ ] }\n");
+	check_payload(
+		f, r, sizeof(r),
+		"{ small = 200, yes = 1, port = 80, zone = 5, page = 0xABC, bdi = \"8:0\", "
+		"symbolic_comm = \"0123456\", pair = [ [0] = -2, [1] = 1 ], "
+		"mac = [ [0] = 0x0, [1] = 0x11, [2] = 0x22, [3] = 0x33, [4] = 0x44, [5] = 0x55 ], "
+		"what = [ [0] = 0x66, [1] = 0x77, [2] = 0x88 ], text = \"text\", near = \"near "
+		"by\", "
+		"_words_length = 2, words = [ [0] = 1, [1] = 2 ], "
+		"_mask_length = 2, mask = [ [0] = 0xFF, [1] = 0x1 ], _bytes_length = 0, bytes = [ "
+		"] }\n");
 	f->field_count++;
 	kformat_free(f);
 }
@@ -238,10 +281,13 @@ static void lttng_values(void)
 	put32(r + 16, 20 << 16 | 32);
 	memcpy(r + 32, "a name that is too long", 20);
 	put32(r + 20, 2);
-	check_payload(f, r, 52, "{ parent_comm = \"init\", parent_tid = 1, child_comm = \"a name that is \", child_tid = 2, "
+	check_payload(f, r, 52,
+		      "{ parent_comm = \"init\", parent_tid = 1, child_comm = \"a name that is \", "
+		      "child_tid = 2, "
 		      "parent_pid = 1, child_pid = 2 }\n");
 	c = kcode_make(f);
-	CHECK(kcode_process(c, 0) == 40 && kcode_process(c, 1) == 44 && kcode_process(c, 2) == SIZE_MAX);
+	CHECK(kcode_process(c, 0) == 40 && kcode_process(c, 1) == 44 &&
+	      kcode_process(c, 2) == SIZE_MAX);
 	kcode_free(c);
 	kformat_free(f);
 }
@@ -255,7 +301,8 @@ static void other_sizes(void)
 	put32(r + 16, 0xaaa);
 	put32(r + 24, 0xbbb);
 	CHECK(f->size == 16 || f->size == 12);
-	check_payload(f, r, 32, "{ size = 2, _caller_length = 2, caller = [ [0] = 0xAAA, [1] = 0xBBB ] }\n");
+	check_payload(f, r, 32,
+		      "{ size = 2, _caller_length = 2, caller = [ [0] = 0xAAA, [1] = 0xBBB ] }\n");
 	check_payload(f, r, 16, "{ size = 2, _caller_length = 0, caller = [ ] }\n");
 	kformat_free(f);
 	f = parse("kmem", format_alloc);
@@ -265,7 +312,8 @@ static void other_sizes(void)
 	kformat_free(f);
 }
 
-static bool passes(const struct kformat *f, const char *expression, const uint8_t *payload, size_t len)
+static bool passes(const struct kformat *f, const char *expression, const uint8_t *payload,
+		   size_t len)
 {
 	struct filter_input in = { .payload = payload, .len = len };
 	struct md_buf program = MD_BUF_INIT;
@@ -275,7 +323,8 @@ static bool passes(const struct kformat *f, const char *expression, const uint8_
 	bool result = false;
 
 	kformat_filter_event(f, &e);
-	CHECK(filter_parse(expression, 0, DOMAIN_USER, &filter, &err) == 0 && filter_check(filter, &e, &err) == 0);
+	CHECK(filter_parse(expression, 0, DOMAIN_USER, &filter, &err) == 0 &&
+	      filter_check(filter, &e, &err) == 0);
 	CHECK(filter_compile((const struct filter *const *)&filter, 1, &e, &program) == 0);
 	result = filter_run(program.data, program.len, &in);
 	filter_put(filter);
@@ -298,7 +347,8 @@ static void addresses(void)
 	put32(r + 20, 0x7f1);
 	check_payload(f, r, f->size, "{ filename = \"0x7f1deadbeef\", flags = 2, mode = 420 }\n");
 	memset(r + 16, 0xff, 8);
-	check_payload(f, r, f->size, "{ filename = \"0xffffffffffffffff\", flags = 2, mode = 420 }\n");
+	check_payload(f, r, f->size,
+		      "{ filename = \"0xffffffffffffffff\", flags = 2, mode = 420 }\n");
 	n = kcode_run(c, r, f->size, out, sizeof(out));
 	CHECK(n == 19 + 4 + 2);
 	CHECK(passes(f, "filename == \"0xfff*\" && flags == 2", out, (size_t)n));
@@ -320,20 +370,27 @@ static void functions(void)
 
 	snprintf(path, sizeof(path), "/tmp/kformat.%d", (int)getpid());
 	file = fopen(path, "w");
-	CHECK(file && fputs("0000000000001000 T first\n0000000000002000 t second\n", file) >= 0 && fclose(file) == 0);
+	CHECK(file && fputs("0000000000001000 T first\n0000000000002000 t second\n", file) >= 0 &&
+	      fclose(file) == 0);
 	s = ksyms_load(path);
 	CHECK(s && kcode_has_symbols(c));
 	unlink(path);
-	check_fields(f, INT(64, 0, 16) "_ip;\n" INT(64, 0, 16) "_parent_ip;\n\t\tstring _func;\n\t\tstring _parent_func;\n");
+	check_fields(
+		f, INT(64, 0, 16) "_ip;\n" INT(
+			   64, 0, 16) "_parent_ip;\n\t\tstring _func;\n\t\tstring _parent_func;\n");
 	put32(r + 8, 0x2000);
 	put32(r + 16, 0x1004);
 	CHECK(kcode_run(c, r, sizeof(r), out, kcode_bound(c, sizeof(r))) == 16 + 1 + 1);
 	kcode_symbols(c, s);
 	n = kcode_run(c, r, sizeof(r), out, kcode_bound(c, sizeof(r)));
 	CHECK(n == 16 + 7 + 6 && !memcmp(out + 16, "second\0first", 13));
-	CHECK(passes(f, "func == \"sec*\" && func != \"secondary\" && (parent_func == \"first\" && parent_ip > 1)", out, (size_t)n));
+	CHECK(passes(f,
+		     "func == \"sec*\" && func != \"secondary\" && (parent_func == \"first\" && "
+		     "parent_ip > 1)",
+		     out, (size_t)n));
 	CHECK(!passes(f, "func == \"first\"", out, (size_t)n));
-	CHECK(kcode_run(c, r, sizeof(r), out, 20) == -ENOSPC && kcode_run(c, r, 20, out, sizeof(out)) == -EBADMSG);
+	CHECK(kcode_run(c, r, sizeof(r), out, 20) == -ENOSPC &&
+	      kcode_run(c, r, 20, out, sizeof(out)) == -EBADMSG);
 	kcode_free(c);
 	kformat_free(kformat_get(f));
 	kformat_free(f);
@@ -378,7 +435,8 @@ static int by_name(const void *a, const void *b)
 }
 
 /* Each event class of this kernel once, and one event of each, from a record of noise. */
-static void write_trace(const char *dir, struct md_stream *s, struct md_trace *t, const struct md_buf *events)
+static void write_trace(const char *dir, struct md_stream *s, struct md_trace *t,
+			const struct md_buf *events)
 {
 	struct md_packet p = { .magic = MD_CTF_MAGIC, .stream_id = s->id };
 	struct md_buf metadata = MD_BUF_INIT;
@@ -390,10 +448,12 @@ static void write_trace(const char *dir, struct md_stream *s, struct md_trace *t
 	CHECK(md_ctf_print(t, &metadata) == 0);
 	snprintf(path, sizeof(path), "%s/metadata", dir);
 	file = fopen(path, "w");
-	CHECK(file && fwrite(metadata.data, 1, metadata.len, file) == metadata.len && fclose(file) == 0);
+	CHECK(file && fwrite(metadata.data, 1, metadata.len, file) == metadata.len &&
+	      fclose(file) == 0);
 	snprintf(path, sizeof(path), "%s/stream", dir);
 	file = fopen(path, "w");
-	CHECK(file && fwrite(&p, sizeof(p), 1, file) == 1 && fwrite(events->data, 1, events->len, file) == events->len);
+	CHECK(file && fwrite(&p, sizeof(p), 1, file) == 1 &&
+	      fwrite(events->data, 1, events->len, file) == events->len);
 	CHECK(file && fclose(file) == 0);
 	md_buf_deinit(&metadata);
 }
@@ -425,7 +485,8 @@ static void put_event(struct md_stream *s, const struct kformat *f, uint32_t id,
 	struct kcode *c = kcode_make(f);
 	struct md_decoder d = { .stream = s };
 	struct md_occurrence o;
-	size_t i, n = f->size + 64 < sizeof(record) ? f->size + 64 : f->size, room = kcode_bound(c, n);
+	size_t i, n = f->size + 64 < sizeof(record) ? f->size + 64 : f->size,
+		  room = kcode_bound(c, n);
 	uint8_t *to = (uint8_t *)md_buf_room(out, 6 + room);
 	ssize_t got;
 
@@ -509,7 +570,8 @@ static void speed(void)
 {
 	static const struct {
 		const char *system, *text, *name;
-	} what[] = { { "sched", format_switch, "sched_switch" }, { "syscalls", format_open, "sys_enter_open" },
+	} what[] = { { "sched", format_switch, "sched_switch" },
+		     { "syscalls", format_open, "sys_enter_open" },
 		     { "syscalls", format_openat, "sys_enter_openat with a name" } };
 	const int times = 1000000;
 	uint8_t r[64] = { 0 }, out[128];

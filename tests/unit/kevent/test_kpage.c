@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Pages of the kernel's ring buffer: made by hand, and those of the running kernel beside its own text. */
+/*
+ * Pages of the kernel's ring buffer: made by hand, and those of the running kernel beside its own
+ * text.
+ */
 #include <errno.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -19,9 +22,10 @@ static const char header_page[] =
 	"\tfield: int overwrite;\toffset:8;\tsize:1;\tsigned:1;\n"
 	"\tfield: char data;\toffset:16;\tsize:4080;\tsigned:1;\n";
 
-static const char header_event[] =
-	"# compressed entry header\n\ttype_len    :    5 bits\n\ttime_delta  :   27 bits\n\tarray       :   32 bits\n\n"
-	"\tpadding     : type == 29\n\ttime_extend : type == 30\n\ttime_stamp : type == 31\n\tdata max type_len  == 28\n";
+static const char header_event[] = "# compressed entry header\n\ttype_len    :    5 "
+				   "bits\n\ttime_delta  :   27 bits\n\tarray       :   32 bits\n\n"
+				   "\tpadding     : type == 29\n\ttime_extend : type == "
+				   "30\n\ttime_stamp : type == 31\n\tdata max type_len  == 28\n";
 
 struct maker {
 	struct kpage_layout layout;
@@ -112,7 +116,8 @@ static void layouts(void)
 	char text[512], *p;
 
 	CHECK(kpage_layout_parse(header_page, strlen(header_page), &l) == 0);
-	CHECK(l.time_at == 0 && l.commit_at == 8 && l.commit_size == 8 && l.data_at == 16 && l.data_size == 4080);
+	CHECK(l.time_at == 0 && l.commit_at == 8 && l.commit_size == 8 && l.data_at == 16 &&
+	      l.data_size == 4080);
 	CHECK(kpage_layout_parse(header_page, strlen(header_page) - 24, &l) == -EINVAL);
 	strcpy(text, header_page);
 	p = strstr(text, "size:4080");
@@ -195,7 +200,8 @@ static void missed(void)
 	expect(&p, 1, 1, 8);
 	expect_end(&m, &p, 0);
 	begin(&m, 0);
-	m.used = SIZE - 16 - 4;                 /* says that it is stored, but there is no room for it */
+	/* says that it is stored, but there is no room for it */
+	m.used = SIZE - 16 - 4;
 	CHECK(open_page(&m, &p, MISSED | STORED) == 0 && p.missed == 1 && !p.missed_known);
 	expect_end(&m, &p, -EBADMSG);
 }
@@ -282,21 +288,25 @@ static void say(const struct kformat *f, const uint8_t *payload, char *to, size_
 
 	if (!strcmp(f->event, "sched_waking")) {
 		memcpy(n, payload + 16, 12);
-		snprintf(to, room, "sched_waking: comm=%.16s pid=%d prio=%d target_cpu=%03d", payload, n[0], n[1], n[2]);
+		snprintf(to, room, "sched_waking: comm=%.16s pid=%d prio=%d target_cpu=%03d",
+			 payload, n[0], n[1], n[2]);
 	} else if (!strcmp(f->event, "sched_process_fork")) {
 		memcpy(n, payload + 16, 4);
 		memcpy(n + 1, payload + 36, 4);
-		snprintf(to, room, "sched_process_fork: comm=%.16s pid=%d child_comm=%.16s child_pid=%d", payload, n[0],
-			 payload + 20, n[1]);
+		snprintf(to, room,
+			 "sched_process_fork: comm=%.16s pid=%d child_comm=%.16s child_pid=%d",
+			 payload, n[0], payload + 20, n[1]);
 	} else if (!strcmp(f->event, "sched_process_exec")) {
 		memcpy(n, payload + strlen((const char *)payload) + 1, 8);
-		snprintf(to, room, "sched_process_exec: filename=%.1000s pid=%d old_pid=%d", payload, n[0], n[1]);
+		snprintf(to, room, "sched_process_exec: filename=%.1000s pid=%d old_pid=%d",
+			 payload, n[0], n[1]);
 	} else {
 		name = (const char *)payload + 4;
 		memcpy(n, payload, 4);
 		memcpy(n + 1, name + strlen(name) + 1, 4);
 		memcpy(&mode, name + strlen(name) + 5, 2);
-		snprintf(to, room, "sys_openat(dfd: %#x, filename: %.1000s, flags: %#x, mode: %#x)", n[0], name, n[1], mode);
+		snprintf(to, room, "sys_openat(dfd: %#x, filename: %.1000s, flags: %#x, mode: %#x)",
+			 n[0], name, n[1], mode);
 	}
 }
 
@@ -321,7 +331,8 @@ static void take_page(struct real *r, unsigned int cpu, const uint8_t *bytes, si
 		say(r->formats[i], payload, text, sizeof(text));
 		us = (ts + 500) / 1000;
 		snprintf(line, sizeof(line), "%d [%03u] %llu.%06llu: %s", krecord_pid(record), cpu,
-			 (unsigned long long)(us / 1000000), (unsigned long long)(us % 1000000), text);
+			 (unsigned long long)(us / 1000000), (unsigned long long)(us % 1000000),
+			 text);
 		r->lines[r->count++] = strdup(line);
 	}
 	CHECK(p.error == 0 && p.odd == 0);
@@ -344,7 +355,9 @@ static void take_cpu(struct real *r, unsigned int cpu)
 	free(page);
 }
 
-/* `            bash-14525   [001] d..3. 17118.145457: sched_process_fork: …`, to the form of take_page. */
+/*
+ * ` bash-14525 [001] d..3. 17118.145457: sched_process_fork: …`, to the form of take_page.
+ */
 static void take_text(struct real *r)
 {
 	char path[256], line[4200], text[4300];
@@ -353,7 +366,8 @@ static void take_text(struct real *r)
 	snprintf(path, sizeof(path), "%s/trace", instance);
 	f = fopen(path, "r");
 	while (f && fgets(line, sizeof(line), f)) {
-		char *cpu = strstr(line, " ["), *pid = cpu, *flags = cpu ? strchr(cpu, ']') : NULL, *time;
+		char *cpu = strstr(line, " ["), *pid = cpu, *flags = cpu ? strchr(cpu, ']') : NULL,
+		     *time;
 
 		if (line[0] == '#' || !flags || r->their_count == LINES_MAX)
 			continue;
@@ -433,8 +447,10 @@ static void work(void)
 
 static bool set_up(struct real *r)
 {
-	static const char *const events[4][2] = { { "sched", "sched_waking" }, { "sched", "sched_process_fork" },
-		{ "sched", "sched_process_exec" }, { "syscalls", "sys_enter_openat" } };
+	static const char *const events[4][2] = { { "sched", "sched_waking" },
+						  { "sched", "sched_process_fork" },
+						  { "sched", "sched_process_exec" },
+						  { "syscalls", "sys_enter_openat" } };
 	char text[4096], path[256];
 	bool good = true;
 	size_t i, n;
@@ -443,7 +459,8 @@ static bool set_up(struct real *r)
 	good = kpage_layout_parse(text, n, &r->layout) == 0;
 	n = read_whole(TRACEFS "/events/header_event", text, sizeof(text));
 	CHECK(good && kpage_check_header_event(text, n) == 0);
-	good &= put("tracing_on", "0") && put("trace_clock", "mono") && put("buffer_size_kb", "4096");
+	good &= put("tracing_on", "0") && put("trace_clock", "mono") &&
+		put("buffer_size_kb", "4096");
 	for (i = 0; i < 4; i++) {
 		r->formats[i] = load_format(events[i][0], events[i][1]);
 		if (!r->formats[i])
@@ -523,8 +540,9 @@ static void drain(const struct kpage_layout *l, unsigned int cpu, uint64_t *reco
 }
 
 /*
- * A buffer much too small: what is there and what is missed are what the kernel counted. (Of records that fill a page to its last
- * byte the kernel cannot tell how many were lost; these do not.)
+ * A buffer much too small: what is there and what is missed are what the kernel counted. (Of
+ * records that fill a page to its last byte the kernel cannot tell how many were lost; these do
+ * not.)
  */
 static void losses(void)
 {
@@ -539,19 +557,22 @@ static void losses(void)
 	if (mkdir(instance, 0700))
 		SKIP("no tracefs that may be used");
 	n = read_whole(TRACEFS "/events/header_page", text, sizeof(text));
-	if (!kpage_layout_parse(text, n, &l) && put("buffer_size_kb", "16") && put("events/syscalls/sys_enter_openat/enable", "1")) {
+	if (!kpage_layout_parse(text, n, &l) && put("buffer_size_kb", "16") &&
+	    put("events/syscalls/sys_enter_openat/enable", "1")) {
 		for (i = 0; i < 20000; i++)
 			CHECK(open("/no such file", O_RDONLY) < 0);
 		put("tracing_on", "0");
 		for (cpu = 0; cpu < (unsigned int)sysconf(_SC_NPROCESSORS_CONF); cpu++) {
-			uint64_t records = 0, lost = 0, counted = stat_of(cpu, "entries: "), gone = stat_of(cpu, "overrun: ");
+			uint64_t records = 0, lost = 0, counted = stat_of(cpu, "entries: "),
+				 gone = stat_of(cpu, "overrun: ");
 
 			drain(&l, cpu, &records, &lost);
 			CHECK(records == counted && lost == gone);
 			entries += records;
 			overrun += lost;
 		}
-		printf("# %llu records, %llu missed\n", (unsigned long long)entries, (unsigned long long)overrun);
+		printf("# %llu records, %llu missed\n", (unsigned long long)entries,
+		       (unsigned long long)overrun);
 		CHECK(overrun > 0 && entries + overrun >= 20000);
 	} else {
 		test_skip_reason = "this kernel does not have the event";

@@ -12,12 +12,15 @@
 	"\tfield:int __syscall_nr;\toffset:8;\tsize:4;\tsigned:1;\n"
 #define LOC(kind, name, offset) "\tfield:__captured " kind " " name ";\toffset:" offset ";\tsize:4;\tsigned:0;\n"
 
-static const char address_format[] = HEAD("sys_enter_connect")
-	"\tfield:int fd;\toffset:16;\tsize:8;\tsigned:0;\n" LOC("family", "family", "24") LOC("port", "dport", "24")
-	LOC("v4addr", "v4addr", "24") LOC("v6addr", "v6addr", "24");
-static const char fds_format[] = HEAD("compat_sys_exit_poll")
-	"\tfield:long ret;\toffset:16;\tsize:8;\tsigned:1;\n" LOC("int", "len", "24") LOC("ints", "fildes", "28") LOC("fd_set", "readfds", "32")
-	LOC("epoll_event", "event", "36") LOC("pollfds", "asked", "40") LOC("polled", "fds", "40");
+static const char address_format[] =
+	HEAD("sys_enter_connect") "\tfield:int fd;\toffset:16;\tsize:8;\tsigned:0;\n" LOC(
+		"family", "family", "24") LOC("port", "dport", "24") LOC("v4addr", "v4addr", "24")
+		LOC("v6addr", "v6addr", "24");
+static const char fds_format[] =
+	HEAD("compat_sys_exit_poll") "\tfield:long ret;\toffset:16;\tsize:8;\tsigned:1;\n" LOC(
+		"int", "len", "24") LOC("ints", "fildes", "28") LOC("fd_set", "readfds", "32")
+		LOC("epoll_event", "event", "36") LOC("pollfds", "asked", "40")
+			LOC("polled", "fds", "40");
 
 static struct kformat *parse(const char *text)
 {
@@ -39,19 +42,29 @@ static void addresses(void)
 
 	CHECK_STR(kformat_name(f), "syscall_entry_connect");
 	put32(r + 16, 5);
-	check_payload(f, r, 28, "{ fd = 5, family = 0, dport = 0, _v4addr_length = 0, v4addr = [ ], _v6addr_length = 0, v6addr = [ ] }\n");
+	check_payload(f, r, 28,
+		      "{ fd = 5, family = 0, dport = 0, _v4addr_length = 0, v4addr = [ ], "
+		      "_v6addr_length = 0, v6addr = [ ] }\n");
 	put32(r + 24, 16u << 16 | 28);
 	memcpy(r + 28, "\2\0\x12\x34\x7f\0\0\1", 8);
-	check_payload(f, r, 44, "{ fd = 5, family = 2, dport = 4660, _v4addr_length = 4, v4addr = [ [0] = 127, [1] = 0, [2] = 0, [3] = 1 ], "
+	check_payload(f, r, 44,
+		      "{ fd = 5, family = 2, dport = 4660, _v4addr_length = 4, v4addr = [ [0] = "
+		      "127, [1] = 0, [2] = 0, [3] = 1 ], "
 		      "_v6addr_length = 0, v6addr = [ ] }\n");
 	/* Too short for what it says it is, and outside of the record */
 	put32(r + 24, 15u << 16 | 28);
-	check_payload(f, r, 44, "{ fd = 5, family = 2, dport = 0, _v4addr_length = 0, v4addr = [ ], _v6addr_length = 0, v6addr = [ ] }\n");
+	check_payload(f, r, 44,
+		      "{ fd = 5, family = 2, dport = 0, _v4addr_length = 0, v4addr = [ ], "
+		      "_v6addr_length = 0, v6addr = [ ] }\n");
 	put32(r + 24, 16u << 16 | 29);
-	check_payload(f, r, 44, "{ fd = 5, family = 0, dport = 0, _v4addr_length = 0, v4addr = [ ], _v6addr_length = 0, v6addr = [ ] }\n");
+	check_payload(f, r, 44,
+		      "{ fd = 5, family = 0, dport = 0, _v4addr_length = 0, v4addr = [ ], "
+		      "_v6addr_length = 0, v6addr = [ ] }\n");
 	put32(r + 24, 28u << 16 | 28);
 	memcpy(r + 28, "\12\0\0\x11\0\0\0\0" "\0\1\0\0\0\0\0\0" "\0\0\0\0\0\0\0\x9", 24);
-	check_payload(f, r, 56, "{ fd = 5, family = 10, dport = 17, _v4addr_length = 0, v4addr = [ ], _v6addr_length = 8, v6addr = [ [0] = 1, [1] = 0, "
+	check_payload(f, r, 56,
+		      "{ fd = 5, family = 10, dport = 17, _v4addr_length = 0, v4addr = [ ], "
+		      "_v6addr_length = 8, v6addr = [ [0] = 1, [1] = 0, "
 		      "[2] = 0, [3] = 0, [4] = 0, [5] = 0, [6] = 0, [7] = 9 ] }\n");
 	kformat_free(f);
 }
@@ -69,7 +82,9 @@ static void descriptors(void)
 
 	CHECK_STR(kformat_name(f), "compat_syscall_exit_poll");
 	put32(r + 16, 1);
-	check_payload(f, r, 44, "{ ret = 1, len = 0, fildes = [ [0] = 0, [1] = 0 ], _readfds_length = 0, readfds = [ ], event = { data_union = " NOTHING
+	check_payload(f, r, 44,
+		      "{ ret = 1, len = 0, fildes = [ [0] = 0, [1] = 0 ], _readfds_length = 0, "
+		      "readfds = [ ], event = { data_union = " NOTHING
 		      ", _asked_length = 0, asked = [ ], _fds_length = 0, fds = [ ] }\n");
 	put32(r + 24, 4u << 16 | 44);
 	put32(r + 28, 8u << 16 | 44);
@@ -80,11 +95,18 @@ static void descriptors(void)
 	put32(r + 48, (uint32_t)-1);
 	memcpy(r + 52, &e, sizeof(e));
 	memcpy(r + 52 + sizeof(e), fds, sizeof(fds));
-	check_payload(f, r, 52 + sizeof(e) + sizeof(fds), "{ ret = 1, len = 258, fildes = [ [0] = 258, [1] = -1 ], _readfds_length = 2, "
-		      "readfds = [ [0] = 0x2, [1] = 0x1 ], event = { data_union = { u64 = 0x100000002, fd = 2 }, raw_events = 0x11, events = "
-		      "{ EPOLLIN = 1, EPOLLPRI = 0, EPOLLOUT = 0, EPOLLERR = 0, EPOLLHUP = 1 } }, _asked_length = 2, asked = [ [0] = "
-		      POLLED("3", "0x1", "1", "0") ", [1] = " POLLED("4", "0x5", "1", "1") " ], _fds_length = 1, fds = [ [0] = "
-		      POLLED("4", "0x4", "0", "1") " ] }\n");
+	check_payload(
+		f, r, 52 + sizeof(e) + sizeof(fds),
+		"{ ret = 1, len = 258, fildes = [ [0] = 258, [1] = -1 ], _readfds_length = 2, "
+		"readfds = [ [0] = 0x2, [1] = 0x1 ], event = { data_union = { u64 = 0x100000002, "
+		"fd = 2 }, raw_events = 0x11, events = "
+		"{ EPOLLIN = 1, EPOLLPRI = 0, EPOLLOUT = 0, EPOLLERR = 0, EPOLLHUP = 1 } }, "
+		"_asked_length = 2, asked = [ [0] = " POLLED(
+			"3", "0x1", "1", "0") ", [1] = " POLLED("4", "0x5", "1",
+								"1") " ], _fds_length = 1, fds = [ "
+								     "[0] = " POLLED("4", "0x4",
+										     "0",
+										     "1") " ] }\n");
 	kformat_free(f);
 }
 
@@ -131,7 +153,9 @@ static void noise(void)
 
 static void not_kinds(void)
 {
-	static const char text[] = HEAD("sys_enter_x") LOC("nonsense", "a", "24") "\tfield:__captured int b;\toffset:28;\tsize:8;\tsigned:0;\n";
+	static const char text[] = HEAD("sys_enter_x")
+		LOC("nonsense", "a",
+		    "24") "\tfield:__captured int b;\toffset:28;\tsize:8;\tsigned:0;\n";
 	struct kformat *f = parse(text);
 
 	CHECK(f->field_count == 0);

@@ -19,8 +19,10 @@ static void finds(void)
 {
 	struct ksyms *s;
 
-	put("0000000000000000 A fixed_percpu_data\nffffffff81000400 t third\nffffffff81000100 T first\nffffffff81000200 t second\n"
-	    "ffffffff81000200 T second_too\nffffffff81000250 D data\nnonsense\nffffffff81000300\n\nffffffffc0000000 t in_module\t[mod]\n");
+	put("0000000000000000 A fixed_percpu_data\nffffffff81000400 t third\nffffffff81000100 T "
+	    "first\nffffffff81000200 t second\n"
+	    "ffffffff81000200 T second_too\nffffffff81000250 D "
+	    "data\nnonsense\nffffffff81000300\n\nffffffffc0000000 t in_module\t[mod]\n");
 	CHECK(ksyms_readable(path));
 	s = ksyms_load(path);
 	CHECK(s);
@@ -52,7 +54,8 @@ static void hidden(void)
 
 int main(void)
 {
-	snprintf(path, sizeof(path), "%s/ksyms.%d", getenv("TMPDIR") ? getenv("TMPDIR") : "/tmp", (int)getpid());
+	snprintf(path, sizeof(path), "%s/ksyms.%d", getenv("TMPDIR") ? getenv("TMPDIR") : "/tmp",
+		 (int)getpid());
 	CASE(finds);
 	CASE(hidden);
 	return test_summary();

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The rings of trail.ko, written by the module's own writer and read by nothing but what abi/module_ring.h says: a signal plays the interrupt that comes
- * in the middle of a writer, and nests as interrupts do.
+ * The rings of trail.ko, written by the module's own writer and read by nothing but what
+ * abi/module_ring.h says: a signal plays the interrupt that comes in the middle of a writer, and
+ * nests as interrupts do.
  */
 #include <signal.h>
 #include <stdint.h>
@@ -35,12 +36,17 @@ static void start(uint32_t count, bool overwrite, uint64_t (*clock)(void))
 	memset(&ring, 0, sizeof(ring));
 	free(data);
 	data = calloc(count, SIZE);
-	geometry = (struct kring_geometry){ .size = SIZE, .total = (uint64_t)count * SIZE, .overwrite = overwrite };
+	geometry = (struct kring_geometry){ .size = SIZE,
+					    .total = (uint64_t)count * SIZE,
+					    .overwrite = overwrite };
 	geometry.clock = (__u64 (*)(void))clock;
 	made = 0;
 }
 
-/* Numbers are given inside of the claim's own nesting, so they say nothing of order; each is there once. */
+/*
+ * Numbers are given inside of the claim's own nesting, so they say nothing of order; each is there
+ * once.
+ */
 static bool put(uint32_t extra)
 {
 	uint32_t len = (uint32_t)sizeof(struct event) + extra * 8;
@@ -71,7 +77,8 @@ static void read_all(struct reader *r, uint64_t head)
 				return;
 		}
 		rec = (const struct krec *)(data + (r->pos & (geometry.total - 1)));
-		if (rec->ts < r->last_ts || rec->kind < KREC_EVENT || rec->kind > KREC_PAD || rec->len > SIZE)
+		if (rec->ts < r->last_ts || rec->kind < KREC_EVENT || rec->kind > KREC_PAD ||
+		    rec->len > SIZE)
 			r->bad = true;
 		if (r->bad)
 			return;
@@ -147,7 +154,10 @@ static void many_events(void)
 	CHECK(!r.bad && r.events == 200000 && r.missed > 199000);
 }
 
-/* Nobody overwrites what is not published: here somebody is interrupted for longer than the buffer lasts. */
+/*
+ * Nobody overwrites what is not published: here somebody is interrupted for longer than the buffer
+ * lasts.
+ */
 static void interrupted_for_long(void)
 {
 	struct reader r = { 0 };

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The oracle: writes real CTF traces, lets babeltrace2 print them, and requires our text to be the same byte for byte.
- * TEST_SEEDS in the environment says how many random traces there are (default 60).
+ * The oracle: writes real CTF traces, lets babeltrace2 print them, and requires our text to be the
+ * same byte for byte. TEST_SEEDS in the environment says how many random traces there are (default
+ * 60).
  */
 #include <errno.h>
 #include <sys/stat.h>
@@ -59,7 +60,9 @@ static void begin_packet(struct writer *w, uint64_t ts)
 /* Fills the header, and decodes and formats what is in the packet. */
 static void end_packet(struct writer *w)
 {
-	struct md_packet p = { .magic = MD_CTF_MAGIC, .stream_id = w->stream->id, .cpu_id = w->cpu };
+	struct md_packet p = { .magic = MD_CTF_MAGIC,
+			       .stream_id = w->stream->id,
+			       .cpu_id = w->cpu };
 	struct md_decoder d = { .stream = w->stream, .ts = w->begin };
 	struct md_occurrence o;
 	int ret;
@@ -256,7 +259,8 @@ static void empty_strings(void)
 static void contexts(void)
 {
 	struct md_field *context = calloc(4, sizeof(*context));
-	struct md_event *e = md_event_create("all:context", 3, 1), *empty = md_event_create("all:empty", 3, 0);
+	struct md_event *e = md_event_create("all:context", 3, 1),
+			*empty = md_event_create("all:empty", 3, 0);
 	uint64_t seed = 9, i;
 	struct writer w;
 
@@ -316,23 +320,30 @@ static void application_contexts(void)
 		put_int(i, 4, false, &w.file);
 	}
 	end_packet(&w);
-	CHECK(strstr(md_buf_str(&w.text), " _app_my_provider_size_tag = ( \"_none\" : container = 0 ), "
-					  "_app_my_provider_size = { { } }, vpid = "));
-	CHECK(strstr(md_buf_str(&w.text), "_app_my_provider_other_one_tag = ( \"_string\" : container = 11 ), "
-					  "_app_my_provider_other_one = { \""));
+	CHECK(strstr(md_buf_str(&w.text),
+		     " _app_my_provider_size_tag = ( \"_none\" : container = 0 ), "
+		     "_app_my_provider_size = { { } }, vpid = "));
+	CHECK(strstr(md_buf_str(&w.text),
+		     "_app_my_provider_other_one_tag = ( \"_string\" : container = 11 ), "
+		     "_app_my_provider_other_one = { \""));
 	writer_finish(&w);
 }
 
 static const int64_t *enum_values(int size, bool is_signed)
 {
-	static const int64_t s1[] = { -128, -127, -2, -1, 0, 1, 126, 127, 50 }, u1[] = { 0, 1, 127, 128, 254, 255, 2, 3, 50 },
-			     s8[] = { INT64_MIN, INT64_MIN + 1, -2, -1, 0, 1, INT64_MAX - 1, INT64_MAX, 50 },
+	static const int64_t s1[] = { -128, -127, -2, -1, 0, 1, 126, 127, 50 },
+			     u1[] = { 0, 1, 127, 128, 254, 255, 2, 3, 50 },
+			     s8[] = { INT64_MIN, INT64_MIN + 1, -2,        -1, 0,
+				      1,         INT64_MAX - 1, INT64_MAX, 50 },
 			     u8[] = { 0, 1, INT64_MAX, INT64_MIN, -2, -1, 2, 3, 50 };
 
 	return size == 1 ? is_signed ? s1 : u1 : is_signed ? s8 : u8;
 }
 
-/* The ends of what each container holds, ranges that overlap, labels said twice, values that have none. */
+/*
+ * The ends of what each container holds, ranges that overlap, labels said twice, values that have
+ * none.
+ */
 static void enumerations(void)
 {
 	struct md_event *e = md_event_create("all:enums", 3, 16);
@@ -341,7 +352,8 @@ static void enumerations(void)
 
 	writer_init(&w, MD_HEADER_COMPACT);
 	for (i = 0; i < 16; i++) {
-		struct md_type t = t_enum(t_int(i & 1 ? 8 : 1, i >> 1 & 1, i >> 2 & 1 ? 16 : 10, i >> 3 & 1), 7);
+		struct md_type t = t_enum(
+			t_int(i & 1 ? 8 : 1, i >> 1 & 1, i >> 2 & 1 ? 16 : 10, i >> 3 & 1), 7);
 		const int64_t *v = enum_values(t.size, t.is_signed);
 		char name[8];
 
@@ -362,7 +374,8 @@ static void enumerations(void)
 		for (i = 0; i < 16; i++) {
 			const struct md_type *t = &e->fields[i].type;
 
-			put_int((uint64_t)enum_values(t->size, t->is_signed)[k], t->size, t->big_endian, &w.file);
+			put_int((uint64_t)enum_values(t->size, t->is_signed)[k], t->size,
+				t->big_endian, &w.file);
 		}
 	}
 	end_packet(&w);
@@ -396,7 +409,8 @@ static void floats(void)
 	for (i = 0; i < 20000; i++) {
 		add_event(&w, 0, i, false);
 		/* Six digits and a half: a tie, or next to one. */
-		d = scale((double)(100000 + below(&seed, 900000)) + 0.5, (int)below(&seed, 45) - 25);
+		d = scale((double)(100000 + below(&seed, 900000)) + 0.5,
+			  (int)below(&seed, 45) - 25);
 		memcpy(&bits, &d, 8);
 		bits += i % 3 ? below(&seed, 3) - 1 : 0;
 		if (i % 5 == 0)

@@ -3,8 +3,8 @@
 #include "tests/lib/classes.h"
 #include "tests/lib/test.h"
 
-static const uint8_t uuid[16] = { 0xef, 0x72, 0x39, 0xa4, 0x7c, 0xf0, 0x4e, 0x6a, 0xa7, 0xa0, 0x0f, 0xc2, 0x43, 0x4b,
-				  0x66, 0x45 };
+static const uint8_t uuid[16] = { 0xef, 0x72, 0x39, 0xa4, 0x7c, 0xf0, 0x4e, 0x6a,
+				  0xa7, 0xa0, 0x0f, 0xc2, 0x43, 0x4b, 0x66, 0x45 };
 
 static struct md_event *sample_event(void)
 {
@@ -48,23 +48,29 @@ static const char sample_text[] =
 	"\tfields := struct {\n"
 	"\t\tinteger { size = 8; align = 8; signed = 1; encoding = none; base = 10; } _i8;\n"
 	"\t\tinteger { size = 32; align = 8; signed = 0; encoding = none; base = 16; } _hex32;\n"
-	"\t\tinteger { size = 16; align = 8; signed = 0; encoding = none; base = 10; byte_order = be; } _net16;\n"
+	"\t\tinteger { size = 16; align = 8; signed = 0; encoding = none; base = 10; byte_order = "
+	"be; } _net16;\n"
 	"\t\tfloating_point { exp_dig = 8; mant_dig = 24; align = 8; } _f;\n"
 	"\t\tfloating_point { exp_dig = 11; mant_dig = 53; align = 8; } _d;\n"
 	"\t\tstring _s;\n"
 	"\t\tinteger { size = 8; align = 8; signed = 0; encoding = none; base = 10; } _arr4[4];\n"
 	"\t\tinteger { size = 8; align = 8; signed = 1; encoding = UTF8; base = 10; } _txt4[4];\n"
-	"\t\tinteger { size = 64; align = 8; signed = 0; encoding = none; base = 10; } __sq_length;\n"
-	"\t\tinteger { size = 8; align = 8; signed = 0; encoding = none; base = 10; } _sq[ __sq_length ];\n"
-	"\t\tinteger { size = 8; align = 8; signed = 0; encoding = none; base = 10; } __sqtxt_length;\n"
-	"\t\tinteger { size = 8; align = 8; signed = 1; encoding = UTF8; base = 10; } _sqtxt[ __sqtxt_length ];\n"
+	"\t\tinteger { size = 64; align = 8; signed = 0; encoding = none; base = 10; } "
+	"__sq_length;\n"
+	"\t\tinteger { size = 8; align = 8; signed = 0; encoding = none; base = 10; } _sq[ "
+	"__sq_length ];\n"
+	"\t\tinteger { size = 8; align = 8; signed = 0; encoding = none; base = 10; } "
+	"__sqtxt_length;\n"
+	"\t\tinteger { size = 8; align = 8; signed = 1; encoding = UTF8; base = 10; } _sqtxt[ "
+	"__sqtxt_length ];\n"
 	"\t\tenum : integer { size = 32; align = 8; signed = 1; encoding = none; base = 10; } {\n"
 	"\t\t\t\"RED\" = 0,\n"
 	"\t\t\t\"GREEN\" = 1,\n"
 	"\t\t\t\"OTHER\" = 2 ... 10,\n"
 	"\t\t\t\"ELEVEN\" = 11,\n"
 	"\t\t} _col;\n"
-	"\t\tinteger { size = 32; align = 8; signed = 0; encoding = none; base = 10; } __fds_length;\n"
+	"\t\tinteger { size = 32; align = 8; signed = 0; encoding = none; base = 10; } "
+	"__fds_length;\n"
 	"\t\tstruct {\n"
 	"\t\t\tinteger { size = 32; align = 8; signed = 1; encoding = none; base = 10; } _fd;\n"
 	"\t\t\tstruct {\n"
@@ -95,23 +101,27 @@ static void hostile_names(void)
 	set_field(&e->fields[1], "Bool", t_s32());
 	set_field(&e->fields[2], "", t_string());
 	md_ctf_print_event(e, 3, &b);
-	CHECK_STR(md_buf_str(&b),
-		  "event {\n"
-		  "\tname = \"a\\\"b\\\\c_d_\";\n"
-		  "\tid = 0;\n"
-		  "\tstream_id = 3;\n"
-		  "\tfields := struct {\n"
-		  "\t\tinteger { size = 32; align = 8; signed = 1; encoding = none; base = 10; } _x____evil__;\n"
-		  "\t\tinteger { size = 32; align = 8; signed = 1; encoding = none; base = 10; } _Bool_;\n"
-		  "\t\tstring __;\n"
-		  "\t};\n"
-		  "};\n"
-		  "\n");
+	CHECK_STR(md_buf_str(&b), "event {\n"
+				  "\tname = \"a\\\"b\\\\c_d_\";\n"
+				  "\tid = 0;\n"
+				  "\tstream_id = 3;\n"
+				  "\tfields := struct {\n"
+				  "\t\tinteger { size = 32; align = 8; signed = 1; encoding = "
+				  "none; base = 10; } _x____evil__;\n"
+				  "\t\tinteger { size = 32; align = 8; signed = 1; encoding = "
+				  "none; base = 10; } _Bool_;\n"
+				  "\t\tstring __;\n"
+				  "\t};\n"
+				  "};\n"
+				  "\n");
 	md_buf_deinit(&b);
 	md_event_destroy(e);
 }
 
-/* The frame is compared with what LTTng wrote (test_babeltrace.c has it read); here: order and the free parts. */
+/*
+ * The frame is compared with what LTTng wrote (test_babeltrace.c has it read); here: order and the
+ * free parts.
+ */
 static void whole_text(void)
 {
 	struct md_trace *t = md_trace_create(uuid);
@@ -133,11 +143,14 @@ static void whole_text(void)
 	CHECK(!strncmp(text, "/* CTF 1.8 */\n", 14));
 	CHECK(strstr(text, "uuid = \"ef7239a4-7cf0-4e6a-a7a0-0fc2434b6645\";\n"));
 	CHECK(strstr(text, "\toffset = 18446744073709551615;\n"));
-	env = strstr(text, "env {\n\tdomain = \"ust\";\n\ttrace_name = \"q\\\"\";\n\t_2nd_name = -3;\n};\n\n");
+	env = strstr(
+		text,
+		"env {\n\tdomain = \"ust\";\n\ttrace_name = \"q\\\"\";\n\t_2nd_name = -3;\n};\n\n");
 	stream = strstr(text,
 			"stream {\n\tid = 0;\n\tevent.header := struct event_header_large;\n"
 			"\tpacket.context := struct packet_context;\n\tevent.context := struct {\n"
-			"\t\tinteger { size = 32; align = 8; signed = 1; encoding = none; base = 10; } _vpid;\n"
+			"\t\tinteger { size = 32; align = 8; signed = 1; encoding = none; base = "
+			"10; } _vpid;\n"
 			"\t};\n};\n\n");
 	CHECK(env && stream && env < stream);
 	if (stream)
@@ -160,31 +173,63 @@ static void application_context(void)
 	CHECK(md_trace_add(t, s) == 0);
 	CHECK(md_ctf_print(t, &b) == 0);
 #define INT(size, sign) "\t\t\tinteger { size = " #size "; align = 8; signed = " #sign "; encoding = none; base = 10; } "
-	CHECK(strstr(md_buf_str(&b),
-		     "\tevent.context := struct {\n"
-		     "\t\tenum : integer { size = 8; align = 8; signed = 1; encoding = none; base = 10; } {\n"
-		     "\t\t\t\"_none\" = 0,\n\t\t\t\"_int8\" = 1,\n\t\t\t\"_int16\" = 2,\n\t\t\t\"_int32\" = 3,\n"
-		     "\t\t\t\"_int64\" = 4,\n\t\t\t\"_uint8\" = 5,\n\t\t\t\"_uint16\" = 6,\n\t\t\t\"_uint32\" = 7,\n"
-		     "\t\t\t\"_uint64\" = 8,\n\t\t\t\"_float\" = 9,\n\t\t\t\"_double\" = 10,\n\t\t\t\"_string\" = 11,\n"
-		     "\t\t} __app_prov_name_tag;\n"
-		     "\t\tvariant <__app_prov_name_tag> {\n"
-		     "\t\t\tstruct {\n\t\t\t} _none;\n"
-		     INT(8, 1) "_int8;\n" INT(16, 1) "_int16;\n" INT(32, 1) "_int32;\n" INT(64, 1) "_int64;\n"
-		     INT(8, 0) "_uint8;\n" INT(16, 0) "_uint16;\n" INT(32, 0) "_uint32;\n" INT(64, 0) "_uint64;\n"
-		     "\t\t\tfloating_point { exp_dig = 8; mant_dig = 24; align = 8; } _float;\n"
-		     "\t\t\tfloating_point { exp_dig = 11; mant_dig = 53; align = 8; } _double;\n"
-		     "\t\t\tstring _string;\n"
-		     "\t\t} __app_prov_name;\n"
-		     "\t};\n};\n"));
+	CHECK(strstr(
+		md_buf_str(&b),
+		"\tevent.context := struct {\n"
+		"\t\tenum : integer { size = 8; align = 8; signed = 1; encoding = none; base = 10; "
+		"} {\n"
+		"\t\t\t\"_none\" = 0,\n\t\t\t\"_int8\" = 1,\n\t\t\t\"_int16\" = "
+		"2,\n\t\t\t\"_int32\" = 3,\n"
+		"\t\t\t\"_int64\" = 4,\n\t\t\t\"_uint8\" = 5,\n\t\t\t\"_uint16\" = "
+		"6,\n\t\t\t\"_uint32\" = 7,\n"
+		"\t\t\t\"_uint64\" = 8,\n\t\t\t\"_float\" = 9,\n\t\t\t\"_double\" = "
+		"10,\n\t\t\t\"_string\" = 11,\n"
+		"\t\t} __app_prov_name_tag;\n"
+		"\t\tvariant <__app_prov_name_tag> {\n"
+		"\t\t\tstruct {\n\t\t\t} _none;\n" INT(8, 1) "_int8;\n" INT(16, 1) "_int16;\n" INT(32, 1) "_int32;\n" INT(64, 1) "_int64;\n" INT(
+			8,
+			0) "_uint8;\n" INT(16,
+					   0) "_uint16;\n" INT(32,
+							       0) "_uint32;\n" INT(64,
+										   0) "_uint64;\n"
+										      "\t\t\tfloati"
+										      "ng_point { "
+										      "exp_dig = "
+										      "8; mant_dig "
+										      "= 24; align "
+										      "= 8; } "
+										      "_float;\n"
+										      "\t\t\tfloati"
+										      "ng_point { "
+										      "exp_dig = "
+										      "11; "
+										      "mant_dig = "
+										      "53; align = "
+										      "8; } "
+										      "_double;\n"
+										      "\t\t\tstring"
+										      " _string;\n"
+										      "\t\t} "
+										      "__app_prov_"
+										      "name;\n"
+										      "\t};\n};"
+										      "\n"));
 	md_buf_deinit(&b);
 	md_trace_destroy(t);
 }
 
 static void index_is_big_endian(void)
 {
-	struct md_packet p = { .packet_size = 8, .content_size = 7, .timestamp_begin = 1, .timestamp_end = 2,
-			       .events_discarded = 3, .stream_id = 4, .stream_instance_id = 5, .packet_seq_num = 6 };
-	static const uint8_t head[16] = { 0xc1, 0xf1, 0xdc, 0xc1, 0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0, 72 };
+	struct md_packet p = { .packet_size = 8,
+			       .content_size = 7,
+			       .timestamp_begin = 1,
+			       .timestamp_end = 2,
+			       .events_discarded = 3,
+			       .stream_id = 4,
+			       .stream_instance_id = 5,
+			       .packet_seq_num = 6 };
+	static const uint8_t head[16] = { 0xc1, 0xf1, 0xdc, 0xc1, 0, 0, 0, 1,
+					  0,    0,    0,    1,    0, 0, 0, 72 };
 	static const uint8_t order[9] = { 9, 8, 7, 1, 2, 3, 4, 5, 6 };
 	struct md_index_header h;
 	struct md_index_entry e;

@@ -51,9 +51,14 @@ static void cut_everywhere(const struct md_stream *s, const struct md_buf *b, si
 
 static void headers(void)
 {
-	static const struct { enum md_header header; uint32_t id; bool extended; size_t size; } c[] = {
-		{ MD_HEADER_COMPACT, 0, false, 4 }, { MD_HEADER_COMPACT, 30, false, 4 },
-		{ MD_HEADER_COMPACT, 30, true, 13 }, { MD_HEADER_COMPACT, 31, false, 13 },
+	static const struct {
+		enum md_header header;
+		uint32_t id;
+		bool extended;
+		size_t size;
+	} c[] = {
+		{ MD_HEADER_COMPACT, 0, false, 4 },   { MD_HEADER_COMPACT, 30, false, 4 },
+		{ MD_HEADER_COMPACT, 30, true, 13 },  { MD_HEADER_COMPACT, 31, false, 13 },
 		{ MD_HEADER_LARGE, 65534, false, 6 }, { MD_HEADER_LARGE, 65535, false, 14 },
 		{ MD_HEADER_LARGE, 3, true, 14 },
 	};
@@ -97,7 +102,10 @@ static void sizes(void)
 	md_buf_deinit(&b);
 }
 
-/* Every option of a variant before and behind bytes that are something else; and tags that none has. */
+/*
+ * Every option of a variant before and behind bytes that are something else; and tags that none
+ * has.
+ */
 static void variants(void)
 {
 	struct md_field *context = calloc(2, sizeof(*context));
@@ -149,7 +157,8 @@ static void stamps_are_extended(void)
 		struct md_buf b = MD_BUF_INIT;
 		struct md_decoder d;
 
-		ts = last + (below(&seed, 3) ? rnd(&seed) >> 37 : (UINT64_C(1) << 27) - below(&seed, 2));
+		ts = last +
+		     (below(&seed, 3) ? rnd(&seed) >> 37 : (UINT64_C(1) << 27) - below(&seed, 2));
 		put_header(s, 0, last, ts, false, &b);
 		md_buf_putc(&b, 0);
 		d = over(s, &b, b.len);

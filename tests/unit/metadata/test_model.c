@@ -43,7 +43,8 @@ static void events_are_found(void)
 		CHECK(md_stream_event(s, ids[i]) == e);
 	}
 	CHECK(s->event_count == 6);
-	CHECK(!md_stream_event(s, 2) && !md_stream_event(s, MD_EVENT_ID_MAX + 1) && !md_stream_event(s, UINT32_MAX));
+	CHECK(!md_stream_event(s, 2) && !md_stream_event(s, MD_EVENT_ID_MAX + 1) &&
+	      !md_stream_event(s, UINT32_MAX));
 	e = md_event_create("p:e", 0, 0);
 	e->id = 255;
 	CHECK(md_stream_add(s, e) == -EEXIST);
@@ -68,10 +69,14 @@ static void types_that_cannot_be_done(void)
 	CHECK(add_result(one_field("a", t_sequence(t_struct(0), 8))) == -EINVAL);
 	CHECK(add_result(one_field("a", t_array(t_array(t_s32(), 0), UINT32_MAX))) == -EINVAL);
 	/* More than any event holds, also where the sizes' product wraps. */
-	CHECK(add_result(one_field("a", t_array(t_int(8, false, 10, false), UINT32_MAX))) == -EINVAL);
-	CHECK(add_result(one_field("a", t_array(t_array(t_array(t_s32(), 1u << 31), 1u << 31), 8))) == -EINVAL);
-	CHECK(add_result(one_field("a", (struct md_type){ .kind = MD_SEQUENCE, .length_size = 4 })) == -EINVAL);
-	CHECK(add_result(md_event_create("p:e", 0, 1)) == -EINVAL);    /* a field that was never set */
+	CHECK(add_result(one_field("a", t_array(t_int(8, false, 10, false), UINT32_MAX))) ==
+	      -EINVAL);
+	CHECK(add_result(one_field(
+		      "a", t_array(t_array(t_array(t_s32(), 1u << 31), 1u << 31), 8))) == -EINVAL);
+	CHECK(add_result(one_field(
+		      "a", (struct md_type){ .kind = MD_SEQUENCE, .length_size = 4 })) == -EINVAL);
+	/* a field that was never set */
+	CHECK(add_result(md_event_create("p:e", 0, 1)) == -EINVAL);
 	set_field(&t.members[0], "x", t_s32());
 	set_field(&t.members[1], "y", t_int(9, false, 10, false));
 	CHECK(add_result(one_field("a", t_sequence(t, 4))) == -EINVAL);
@@ -132,14 +137,17 @@ static void variants(void)
 	CHECK(add_result(one_field("a", one_option(t_s32()))) == 0);
 	CHECK(add_result(one_field("a", one_option(t_struct(0)))) == 0);
 	CHECK(add_result(one_field("a", t_variant(0))) == -EINVAL);
-	CHECK(add_result(one_field("a", (struct md_type){ .kind = MD_VARIANT, .count = 1 })) == -EINVAL);
-	CHECK(add_result(one_field("a", t_variant(1))) == -EINVAL);     /* an option that was never set */
+	CHECK(add_result(one_field("a", (struct md_type){ .kind = MD_VARIANT, .count = 1 })) ==
+	      -EINVAL);
+	/* an option that was never set */
+	CHECK(add_result(one_field("a", t_variant(1))) == -EINVAL);
 	CHECK(add_result(one_field("a", one_option(t_int(3, false, 10, false)))) == -EINVAL);
 	/* No place for a length or a second tag. */
 	CHECK(add_result(one_field("a", one_option(t_sequence(t_s32(), 4)))) == -EINVAL);
 	CHECK(add_result(one_field("a", one_option(one_option(t_s32())))) == -EINVAL);
 	CHECK(add_result(one_field("a", t_array(one_option(t_s32()), 2))) == -EINVAL);
-	CHECK(add_result(one_field("a", one_option(t_array(t_int(8, false, 10, false), UINT32_MAX)))) == -EINVAL);
+	CHECK(add_result(one_field("a", one_option(t_array(t_int(8, false, 10, false),
+							   UINT32_MAX)))) == -EINVAL);
 	CHECK(two_fields("a", one_option(t_s32()), "a_tag", t_s32()) == -EINVAL);
 	CHECK(two_fields("a", one_option(t_s32()), "_a_tag", t_s32()) == 0);
 	t = t_variant(2);
@@ -159,10 +167,14 @@ static void variants(void)
 	CHECK(md_type_dynamic(&t) == 0);
 	CHECK(md_type_dynamic(&same) == 0);
 	CHECK(t.kind == MD_VARIANT && t.count == TRAIL_DYNAMIC_TAGS);
-	CHECK(t.members[TRAIL_DYNAMIC_NONE].type.kind == MD_STRUCT && !t.members[TRAIL_DYNAMIC_NONE].type.count);
-	CHECK(t.members[TRAIL_DYNAMIC_S64].type.is_signed && t.members[TRAIL_DYNAMIC_S64].type.size == 8);
-	CHECK(!t.members[TRAIL_DYNAMIC_U8].type.is_signed && t.members[TRAIL_DYNAMIC_U8].type.size == 1);
-	CHECK(t.members[TRAIL_DYNAMIC_FLOAT].type.kind == MD_FLOAT && t.members[TRAIL_DYNAMIC_FLOAT].type.size == 4);
+	CHECK(t.members[TRAIL_DYNAMIC_NONE].type.kind == MD_STRUCT &&
+	      !t.members[TRAIL_DYNAMIC_NONE].type.count);
+	CHECK(t.members[TRAIL_DYNAMIC_S64].type.is_signed &&
+	      t.members[TRAIL_DYNAMIC_S64].type.size == 8);
+	CHECK(!t.members[TRAIL_DYNAMIC_U8].type.is_signed &&
+	      t.members[TRAIL_DYNAMIC_U8].type.size == 1);
+	CHECK(t.members[TRAIL_DYNAMIC_FLOAT].type.kind == MD_FLOAT &&
+	      t.members[TRAIL_DYNAMIC_FLOAT].type.size == 4);
 	CHECK(t.members[TRAIL_DYNAMIC_DOUBLE].type.size == 8);
 	CHECK(t.members[TRAIL_DYNAMIC_STRING].type.kind == MD_STRING);
 	CHECK(add_result(one_field("a", t)) == 0);
@@ -197,7 +209,8 @@ static void context_is_set_once(void)
 static void env_is_replaced(void)
 {
 	struct md_trace *t = md_trace_create(uuid);
-	struct md_stream *s = md_stream_create(3, MD_HEADER_LARGE), *same = md_stream_create(3, MD_HEADER_LARGE);
+	struct md_stream *s = md_stream_create(3, MD_HEADER_LARGE),
+			 *same = md_stream_create(3, MD_HEADER_LARGE);
 
 	CHECK(md_trace_env(t, "domain", "ust", 0) == 0);
 	CHECK(md_trace_env(t, "major", NULL, 2) == 0);

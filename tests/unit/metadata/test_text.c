@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Lines of text where the right answer is known; test_babeltrace.c asks babeltrace2 for all the rest. */
+/*
+ * Lines of text where the right answer is known; test_babeltrace.c asks babeltrace2 for all the
+ * rest.
+ */
 #include <time.h>
 
 #include "metadata/text.h"
@@ -19,8 +22,8 @@ static struct md_stream *stream_of(const char *name, struct md_type type)
 	return s;
 }
 
-static void print(struct md_text *t, const struct md_stream *s, uint64_t ts, const void *payload, size_t n,
-		  struct md_buf *out)
+static void print(struct md_text *t, const struct md_stream *s, uint64_t ts, const void *payload,
+		  size_t n, struct md_buf *out)
 {
 	struct md_buf b = MD_BUF_INIT;
 	struct md_decoder d = { .stream = s };
@@ -48,22 +51,29 @@ static void times_and_deltas(void)
 	print(&t, s, 999999999, payload, 4, &b);
 	print(&t, s, 3000000000, payload, 4, &b);
 	print(&t, s, 90000000000, payload, 4, &b);
-	/* Back in time: as babeltrace2 has it, a huge unsigned number; and by one: as if it were the first. */
+	/*
+	 * Back in time: as babeltrace2 has it, a huge unsigned number; and by one: as if it were
+	 * the first.
+	 */
 	print(&t, s, 89999999990, payload, 4, &b);
 	print(&t, s, 89999999989, payload, 4, &b);
 	md_text_hostname(&t, "");
 	print(&t, s, 89999999989, payload, 4, &b);
 	print(&t, s, UINT64_MAX - 5, payload, 4, &b);
-	CHECK_STR(md_buf_str(&b),
-		  "[10:57:03.238349640] (+?.?????????" ") vm p:e: { cpu_id = 12 }, { a = 1 }\n"
-		  "[10:57:03.238353496] (+0.000003856) vm p:e: { cpu_id = 12 }, { a = 1 }\n"
-		  "[10:57:04.238349639] (+0.999996143) vm p:e: { cpu_id = 12 }, { a = 1 }\n"
-		  "[10:57:06.238349640] (+2.000000001) vm p:e: { cpu_id = 12 }, { a = 1 }\n"
-		  "[10:58:33.238349640] (+87.000000000) vm p:e: { cpu_id = 12 }, { a = 1 }\n"
-		  "[10:58:33.238349630] (+18446744073.709551606) vm p:e: { cpu_id = 12 }, { a = 1 }\n"
-		  "[10:58:33.238349629] (+?.?????????" ") vm p:e: { cpu_id = 12 }, { a = 1 }\n"
-		  "[10:58:33.238349629] (+0.000000000) p:e: { cpu_id = 12 }, { a = 1 }\n"
-		  "[Error] (+?.?????????" ") p:e: { cpu_id = 12 }, { a = 1 }\n");
+	CHECK_STR(
+		md_buf_str(&b),
+		"[10:57:03.238349640] (+?.?????????"
+		") vm p:e: { cpu_id = 12 }, { a = 1 }\n"
+		"[10:57:03.238353496] (+0.000003856) vm p:e: { cpu_id = 12 }, { a = 1 }\n"
+		"[10:57:04.238349639] (+0.999996143) vm p:e: { cpu_id = 12 }, { a = 1 }\n"
+		"[10:57:06.238349640] (+2.000000001) vm p:e: { cpu_id = 12 }, { a = 1 }\n"
+		"[10:58:33.238349640] (+87.000000000) vm p:e: { cpu_id = 12 }, { a = 1 }\n"
+		"[10:58:33.238349630] (+18446744073.709551606) vm p:e: { cpu_id = 12 }, { a = 1 }\n"
+		"[10:58:33.238349629] (+?.?????????"
+		") vm p:e: { cpu_id = 12 }, { a = 1 }\n"
+		"[10:58:33.238349629] (+0.000000000) p:e: { cpu_id = 12 }, { a = 1 }\n"
+		"[Error] (+?.?????????"
+		") p:e: { cpu_id = 12 }, { a = 1 }\n");
 	md_buf_deinit(&b);
 	md_stream_destroy(s);
 }
@@ -143,9 +153,11 @@ static void bytes_that_change(void)
 		d.end = copy + b.len;
 		CHECK(md_decoder_next(&d, &o) == 1);
 		for (int i = 0; i < 4; i++)
-			copy[below(&seed, b.len)] = (uint8_t)(below(&seed, 2) ? rnd(&seed) : below(&seed, 2) * 255);
+			copy[below(&seed, b.len)] =
+				(uint8_t)(below(&seed, 2) ? rnd(&seed) : below(&seed, 2) * 255);
 		md_text_event(&text, &o, s, 0, &out);
-		CHECK(out.len && out.data[out.len - 1] == '\n' && !memchr(out.data, '\n', out.len - 1));
+		CHECK(out.len && out.data[out.len - 1] == '\n' &&
+		      !memchr(out.data, '\n', out.len - 1));
 		free(copy);
 		md_buf_deinit(&b);
 		md_buf_deinit(&out);
@@ -188,7 +200,8 @@ static void doubles(void)
 	for (i = 0; i < 1000000 && !test_case_failed; i++) {
 		bits = random_float(&seed, 8);
 		if (i & 1)      /* any mantissa, exponents about one */
-			bits = (rnd(&seed) & ~(UINT64_C(0x7ff) << 52)) | (1023 - 70 + below(&seed, 160)) << 52;
+			bits = (rnd(&seed) & ~(UINT64_C(0x7ff) << 52)) |
+			       (1023 - 70 + below(&seed, 160)) << 52;
 		memcpy(&d, &bits, 8);
 		if (i % 3 == 0)
 			d = (double)(float)d;

@@ -36,7 +36,8 @@ static int64_t ahead(const struct clock *c, clockid_t id)
 	int i;
 
 	for (i = 0; i < 1000; i++) {
-		int64_t before = (int64_t)clock_now(c), other = now(id), after = (int64_t)clock_now(c);
+		int64_t before = (int64_t)clock_now(c), other = now(id),
+			after = (int64_t)clock_now(c);
 
 		if (after - before < width) {
 			width = after - before;
@@ -62,9 +63,11 @@ static void runs_with_the_system(void)
 	usleep(1000000);
 	last = ahead(&c, CLOCK_MONOTONIC);
 	clock_describe(&c, &text);
-	printf("# %s# opened in %.3f ms; ahead of CLOCK_MONOTONIC by %lld ns, one second later by %lld ns; of "
+	printf("# %s# opened in %.3f ms; ahead of CLOCK_MONOTONIC by %lld ns, one second later by "
+	       "%lld ns; of "
 	       "CLOCK_REALTIME by %lld ns\n",
-	       md_buf_str(&text), (double)took / 1e6, (long long)first, (long long)last, (long long)real);
+	       md_buf_str(&text), (double)took / 1e6, (long long)first, (long long)last,
+	       (long long)real);
 	md_buf_deinit(&text);
 	CHECK(llabs(first) < 20000 && llabs(real) < 20000);
 	/* 1 ppm of a second is 1000 ns; a virtual machine or a slew of NTP may do worse. */
@@ -90,7 +93,10 @@ static void second_open_is_identical(void)
 	state_file_remove(AT_FDCWD, dir);
 }
 
-/* A measurement may well come out the same to the nanosecond: what tells is that the file was written anew. */
+/*
+ * A measurement may well come out the same to the nanosecond: what tells is that the file was
+ * written anew.
+ */
 static bool measured_after(const char *text)
 {
 	struct clock a, b, c;
@@ -122,9 +128,11 @@ static void bad_files_are_measured_anew(void)
 	new_dir();
 	CHECK(measured_after(""));
 	CHECK(measured_after("boot_id x\nmult 1\nbase 1\noffset 1\n"));
-	CHECK(measured_after("boot_id 01234567-0123-0123-0123-012345678901\nmult 0\nbase 0\noffset 1\n"));
+	CHECK(measured_after(
+		"boot_id 01234567-0123-0123-0123-012345678901\nmult 0\nbase 0\noffset 1\n"));
 	/* Of this boot, but no such clock is running. */
-	snprintf(text, sizeof(text), "boot_id %s\nmult 1717986918\nbase 4611686018427387904\noffset 1\n", boot);
+	snprintf(text, sizeof(text),
+		 "boot_id %s\nmult 1717986918\nbase 4611686018427387904\noffset 1\n", boot);
 	CHECK(measured_after(text));
 	snprintf(text, sizeof(text), "boot_id %s\nmult 1\nbase 0\noffset 1\n", boot);
 	CHECK(measured_after(text));

@@ -26,7 +26,8 @@ static void put(const char *name, mode_t mode, uid_t owner)
 {
 	int fd = open(at(name), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
 
-	CHECK(fd >= 0 && write(fd, name, strlen(name)) > 0 && fchmod(fd, mode) == 0 && fchown(fd, owner, owner) == 0);
+	CHECK(fd >= 0 && write(fd, name, strlen(name)) > 0 && fchmod(fd, mode) == 0 &&
+	      fchown(fd, owner, owner) == 0);
 	close(fd);
 }
 
@@ -60,7 +61,8 @@ static void rights(void)
 	put("mine", 0600, USER);
 	CHECK(mkdir(at("closed"), 0700) == 0);
 	put("closed/open", 0644, 0);
-	CHECK(opens(0, "secret", "secret") == 0 && opens(USER, "open", "open") == 0 && opens(USER, "mine", "mine") == 0);
+	CHECK(opens(0, "secret", "secret") == 0 && opens(USER, "open", "open") == 0 &&
+	      opens(USER, "mine", "mine") == 0);
 	CHECK(opens(USER, "secret", "") == -EACCES && opens(USER, "closed/open", "") == -EACCES);
 	CHECK(opens(0, "closed/open", "closed/open") == 0);
 	/* Everything is as it was before. */
@@ -83,9 +85,11 @@ static void links(void)
 	put_link("chain", absolute, 0);
 	put_link("loop", "loop", 0);
 	put_link("to_dir", "lib", 0);
-	CHECK(opens(USER, "of_root", "open") == 0 && opens(USER, "of_user", "open") == 0 && opens(USER, "of_another", "") == -EACCES);
+	CHECK(opens(USER, "of_root", "open") == 0 && opens(USER, "of_user", "open") == 0 &&
+	      opens(USER, "of_another", "") == -EACCES);
 	CHECK(opens(0, "of_root", "open") == 0 && opens(0, "of_user", "") == -EACCES);
-	CHECK(opens(USER, "to_secret", "") == -EACCES && opens(USER, "lib/up", "open") == 0 && opens(USER, "chain", "open") == 0);
+	CHECK(opens(USER, "to_secret", "") == -EACCES && opens(USER, "lib/up", "open") == 0 &&
+	      opens(USER, "chain", "open") == 0);
 	CHECK(opens(USER, "loop", "") == -ELOOP && opens(USER, "to_dir/up", "open") == 0);
 }
 
@@ -99,13 +103,16 @@ static void not_files(void)
 	memset(name, 'x', sizeof(name) - 1);
 	name[sizeof(name) - 1] = '\0';
 	CHECK(opens(getuid(), name, "") == -ENAMETOOLONG);
-	CHECK(ownerfile_open(getuid(), "/dev/null", NULL) == -EINVAL && ownerfile_open(getuid(), "/", NULL) == -EINVAL);
+	CHECK(ownerfile_open(getuid(), "/dev/null", NULL) == -EINVAL &&
+	      ownerfile_open(getuid(), "/", NULL) == -EINVAL);
 }
 
 static void remove_all(void)
 {
-	static const char *const names[] = { "open", "secret", "mine", "closed/open", "closed", "lib/up", "lib", "of_root", "of_user",
-		"of_another", "to_secret", "chain", "loop", "to_dir", "fifo", "" };
+	static const char *const names[] = { "open",    "secret",     "mine",      "closed/open",
+					     "closed",  "lib/up",     "lib",       "of_root",
+					     "of_user", "of_another", "to_secret", "chain",
+					     "loop",    "to_dir",     "fifo",      "" };
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
 		remove(at(names[i]));
@@ -113,7 +120,8 @@ static void remove_all(void)
 
 int main(void)
 {
-	snprintf(dir, sizeof(dir), "%s/ownerfile.XXXXXX", getenv("TMPDIR") ? getenv("TMPDIR") : "/tmp");
+	snprintf(dir, sizeof(dir), "%s/ownerfile.XXXXXX",
+		 getenv("TMPDIR") ? getenv("TMPDIR") : "/tmp");
 	CHECK(mkdtemp(dir) && chmod(dir, 0755) == 0);
 	CASE(rights);
 	CASE(links);

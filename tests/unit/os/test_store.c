@@ -46,12 +46,15 @@ static void files(void)
 	CHECK(!state_file_read(dir, "a", 4, &b));
 	CHECK_STR(md_buf_str(&b), "before one\n");
 	CHECK(state_file_read(dir, "a", 3, &b) == -EFBIG && b.len == 11);
-	CHECK(!state_file_write(dir, "a", "", 0) && !state_file_read(dir, "a", 0, &b) && b.len == 11);
+	CHECK(!state_file_write(dir, "a", "", 0) && !state_file_read(dir, "a", 0, &b) &&
+	      b.len == 11);
 	CHECK(!state_file_write(dir, "a", big, 300000));
 	md_buf_reset(&b);
-	CHECK(!state_file_read(dir, "a", 300000, &b) && b.len == 300000 && !memcmp(b.data, big, b.len));
+	CHECK(!state_file_read(dir, "a", 300000, &b) && b.len == 300000 &&
+	      !memcmp(b.data, big, b.len));
 	CHECK(!mkdirat(dir, "d", 0700) && !state_file_write(dir, "d/x", "y", 1));
-	CHECK(state_file_write(dir, "d", "y", 1) == -EISDIR && state_file_write(dir, "none/x", "y", 1) == -ENOENT);
+	CHECK(state_file_write(dir, "d", "y", 1) == -EISDIR &&
+	      state_file_write(dir, "none/x", "y", 1) == -ENOENT);
 	CHECK(!symlinkat("a", dir, "l") && state_file_read(dir, "l", 1000000, &b) == -ELOOP);
 	CHECK(!mkfifoat(dir, "f", 0600) && state_file_read(dir, "f", 10, &b) == -EINVAL);
 	CHECK(state_file_read(dir, "d", 10, &b) < 0);
@@ -94,7 +97,8 @@ static void removing_many(void)
 	int i;
 
 	begin();
-	CHECK(!mkdirat(dir, "s", 0700) && !mkdirat(dir, "s/t", 0700) && !symlinkat("/", dir, "s/l"));
+	CHECK(!mkdirat(dir, "s", 0700) && !mkdirat(dir, "s/t", 0700) &&
+	      !symlinkat("/", dir, "s/l"));
 	for (i = 0; i < 2000; i++) {
 		snprintf(name, sizeof(name), i % 2 ? "s/%d" : "s/t/%d", i);
 		close(openat(dir, name, O_CREAT | O_WRONLY, 0400));
@@ -154,14 +158,18 @@ static void logs_give_back(void)
 	CHECK(!eventlog_open(dir, "log", &fd));
 	CHECK(!eventlog_read(fd, take, &g) && g.count == 100);
 	for (i = 0; i < 100; i++)
-		CHECK(g.ids[i] == (uint32_t)i * 3 && g.streams[i] == (uint32_t)i % 5 && g.digests[i] == digests[i]);
+		CHECK(g.ids[i] == (uint32_t)i * 3 && g.streams[i] == (uint32_t)i % 5 &&
+		      g.digests[i] == digests[i]);
 	g = (struct got){ .stop_at = 5 };
 	CHECK(eventlog_read(fd, take, &g) == -ECANCELED && g.count == 5);
 	close(fd);
 	end();
 }
 
-/* Many by one write: as if they had come one by one; where there is room for a part of them only, none. */
+/*
+ * Many by one write: as if they had come one by one; where there is room for a part of them only,
+ * none.
+ */
 static void many_are_appended_or_none(void)
 {
 	uint64_t seed = 11, digests[40];
@@ -200,7 +208,9 @@ static void many_are_appended_or_none(void)
 	end();
 }
 
-/* Cut at every length: what was whole is there, the rest is gone, and appending goes on behind it. */
+/*
+ * Cut at every length: what was whole is there, the rest is gone, and appending goes on behind it.
+ */
 static void torn_tails_are_cut(void)
 {
 	uint64_t seed = 3, digests[100];
@@ -303,13 +313,15 @@ static void lying_records_do_no_harm(void)
 
 		if (round % 30 == 0) {
 			unlinkat(dir, "log", 0);
-			CHECK(!eventlog_open(dir, "log", &fd) && !append_some(fd, &seed, 1, digests));
+			CHECK(!eventlog_open(dir, "log", &fd) &&
+			      !append_some(fd, &seed, 1, digests));
 			close(fd);
 		}
 		md_buf_reset(&b);
 		CHECK(!state_file_read(dir, "log", 1 << 20, &b));
 		while (changes-- && b.len > 16)
-			b.data[16 + below(&seed, b.len - 16)] = (char)(below(&seed, 2) ? 255 : below(&seed, 256));
+			b.data[16 + below(&seed, b.len - 16)] =
+				(char)(below(&seed, 2) ? 255 : below(&seed, 256));
 		if (below(&seed, 4) == 0)
 			b.len = 16 + below(&seed, b.len - 15);
 		seal(&b);
@@ -349,7 +361,8 @@ static void killed_writers(void)
 				_exit(1);
 			for (;;) {
 				memset(text, 'a' + (int)(seed % 26), sizeof(text));
-				if (state_file_write(dir, "file", text, sizeof(text)) || append_some(fd, &seed, 1, digests))
+				if (state_file_write(dir, "file", text, sizeof(text)) ||
+				    append_some(fd, &seed, 1, digests))
 					_exit(1);
 			}
 		}
@@ -360,7 +373,8 @@ static void killed_writers(void)
 		if (!state_file_read(dir, "file", 5000, &b)) {
 			CHECK(b.len == 5000 && b.data[0] == b.data[4999]);
 			/* (It may have been killed before its first record.) */
-			CHECK(!eventlog_open(dir, "log", &fd) && !eventlog_read(fd, take, &g) && g.count >= before);
+			CHECK(!eventlog_open(dir, "log", &fd) && !eventlog_read(fd, take, &g) &&
+			      g.count >= before);
 			before = g.count;
 			close(fd);
 		}

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* LINK: core */
 /*
- * Files on their way to the disk, with an fsync and a syncfs of the test's own, which take as long, and fail, as it wants: each file is
- * synced, by itself or with its file system, or there is an error; and no descriptor stays.
+ * Files on their way to the disk, with an fsync and a syncfs of the test's own, which take as long,
+ * and fail, as it wants: each file is synced, by itself or with its file system, or there is an
+ * error; and no descriptor stays.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -178,7 +179,8 @@ static void all_of_a_system(void)
 	CHECK(syncgroup_pending(group) == 2);
 	hold(false);
 	end();
-	CHECK(disk.files == 1 && disk.systems == 1 && !syncgroup_error(group) && open_files() == before);
+	CHECK(disk.files == 1 && disk.systems == 1 && !syncgroup_error(group) &&
+	      open_files() == before);
 	CHECK(syncgroup_add_system_of(group, -1) == -EBADF);
 }
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* LINK: core */
 /*
- * Files that are filled again: after each write, and for packets of any size, a file has the packets
- * written and one padding up to its end; its last packets end it. Also if another program truncates
- * it meanwhile: the daemon gets no SIGBUS.
+ * Files that are filled again: after each write, and for packets of any size, a file has the
+ * packets written and one padding up to its end; its last packets end it. Also if another program
+ * truncates it meanwhile: the daemon gets no SIGBUS.
  */
 #include <fcntl.h>
 #include <linux/magic.h>
@@ -93,7 +93,10 @@ static void next_file(void)
 	laps++;
 }
 
-/* The current file has what was written from `from` on; unless it was cut, also its padding if it has any. */
+/*
+ * The current file has what was written from `from` on; unless it was cut, also its padding if it
+ * has any.
+ */
 static void check_file(uint64_t from, bool cut)
 {
 	int fd = openat(place.fd, files[(laps - 1) % FILES].name, O_RDONLY);
@@ -101,7 +104,8 @@ static void check_file(uint64_t from, bool cut)
 	struct md_packet pad;
 
 	close(fd);
-	CHECK(n >= 0 && (uint64_t)n >= os.at.size && !memcmp(got + from, want + from, os.at.size - from));
+	CHECK(n >= 0 && (uint64_t)n >= os.at.size &&
+	      !memcmp(got + from, want + from, os.at.size - from));
 	if (cut)
 		return;
 	CHECK((uint64_t)n == (os.spare ? os.spare : os.at.size));
@@ -151,7 +155,8 @@ static void write_some(bool cut)
 		size_t more = os.spare - os.at.size - bytes - rnd(90);
 
 		if (iov[n - 1].iov_len + more <= LARGEST) {
-			iov[n - 1] = (struct iovec){ random_bytes(iov[n - 1].iov_len + more), iov[n - 1].iov_len + more };
+			iov[n - 1] = (struct iovec){ random_bytes(iov[n - 1].iov_len + more),
+						     iov[n - 1].iov_len + more };
 			bytes += more;
 		}
 	}
@@ -161,7 +166,8 @@ static void write_some(bool cut)
 		memcpy(want + at, iov[i].iov_base, iov[i].iov_len);
 	if (cut)
 		CHECK(ftruncate(os.fd, (off_t)rnd(os.at.size + 1)) == 0);
-	done = os.spare ? recycle_put(&os, &after, iov, n, &err) : output_put(os.fd, iov, n, os.at.size, &err);
+	done = os.spare ? recycle_put(&os, &after, iov, n, &err)
+			: output_put(os.fd, iov, n, os.at.size, &err);
 	CHECK(err == 0 && done == bytes);
 	os.at = after;
 }
@@ -178,7 +184,9 @@ static void fill(bool cuts)
 		cut = cut && os.at.size > from;
 		check_file(cut ? from : 0, cut);
 		if (cut) {
-			/* The check of this file is over; the next one is checked from its start. */
+			/*
+			 * The check of this file is over; the next one is checked from its start.
+			 */
 			os.spare = os.at.size = 0;
 			CHECK(ftruncate(os.fd, 0) == 0);
 			next_file();
@@ -268,7 +276,8 @@ int main(void)
 {
 	struct statfs fs;
 
-	if (!mkdtemp(directory) || statfs(directory, &fs) || (fs.f_type != TMPFS_MAGIC && fs.f_type != RAMFS_MAGIC)) {
+	if (!mkdtemp(directory) || statfs(directory, &fs) ||
+	    (fs.f_type != TMPFS_MAGIC && fs.f_type != RAMFS_MAGIC)) {
 		printf("1..0 # SKIP /dev/shm is not a file system in memory\n");
 		return 77;
 	}

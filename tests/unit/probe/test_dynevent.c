@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* LINK: core */
-/* Rules of dynamic events, their definitions, and, where tracefs may be written, the events themselves. */
+/*
+ * Rules of dynamic events, their definitions, and, where tracefs may be written, the events
+ * themselves.
+ */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -40,7 +43,8 @@ static void refuse(const char *text, int column)
 	struct dynamic_event d;
 	struct tr_err err = TR_ERR_INIT;
 
-	CHECK(dynamic_event_parse(text, &d, &err) == -EINVAL && err.sentence[0] && err.column == column);
+	CHECK(dynamic_event_parse(text, &d, &err) == -EINVAL && err.sentence[0] &&
+	      err.column == column);
 	if (err.column != column)
 		printf("# %s: column %d, not %d: %s\n", text, err.column, column, err.sentence);
 }
@@ -50,28 +54,34 @@ static void rules(void)
 	struct dynamic_event d;
 	struct md_buf b = MD_BUF_INIT;
 
-	CHECK(!dynamic_event_parse("kprobe:vfs_read+0x10", &d, NULL) && d.kind == DYN_KPROBE && d.fd == -1 && !dynamic_event_has_file(&d));
+	CHECK(!dynamic_event_parse("kprobe:vfs_read+0x10", &d, NULL) && d.kind == DYN_KPROBE &&
+	      d.fd == -1 && !dynamic_event_has_file(&d));
 	CHECK_STR(d.symbol, "vfs_read+0x10");
-	CHECK(!dynamic_event_resolve(&d, NULL) && !dynamic_event_define(&d, 0, "trailfs_test", "x", &b, NULL));
+	CHECK(!dynamic_event_resolve(&d, NULL) &&
+	      !dynamic_event_define(&d, 0, "trailfs_test", "x", &b, NULL));
 	CHECK_STR(md_buf_str(&b), "p:trailfs_test/x vfs_read+0x10\n");
-	CHECK(dynamic_event_define(&d, 0, "trailfs test", "x", &b, NULL) == -EINVAL && dynamic_event_define(&d, 0, "g", "9", &b, NULL) == -EINVAL);
+	CHECK(dynamic_event_define(&d, 0, "trailfs test", "x", &b, NULL) == -EINVAL &&
+	      dynamic_event_define(&d, 0, "g", "9", &b, NULL) == -EINVAL);
 	dynamic_event_deinit(&d);
 	md_buf_reset(&b);
 	CHECK(!dynamic_event_parse("uprobe:/a b/c:d\\:e@@V_1.2+8", &d, NULL));
 	CHECK_STR(d.path, "/a b/c:d\\");
 	CHECK_STR(d.symbol, "e@@V_1.2+8");
-	CHECK(dynamic_event_resolve(&d, NULL) == -EBADF && dynamic_event_define(&d, 0, "g", "x", &b, NULL) == -EINVAL);
+	CHECK(dynamic_event_resolve(&d, NULL) == -EBADF &&
+	      dynamic_event_define(&d, 0, "g", "x", &b, NULL) == -EINVAL);
 	dynamic_event_deinit(&d);
 	md_buf_reset(&b);
 	CHECK(!dynamic_event_parse("usdt:/a:b:c", &d, NULL));
 	CHECK_STR(d.path, "/a");
 	CHECK_STR(d.provider, "b");
 	CHECK_STR(d.name, "c");
-	CHECK(dynamic_event_made(&d, "usdt_c_e9ec7ab6a8b9cd05_") == false && !dynamic_event_made(&d, "") && !dynamic_event_made(&d, "usdt_c_"));
+	CHECK(dynamic_event_made(&d, "usdt_c_e9ec7ab6a8b9cd05_") == false &&
+	      !dynamic_event_made(&d, "") && !dynamic_event_made(&d, "usdt_c_"));
 	dynamic_event_deinit(&d);
 	dynamic_event_deinit(&d);
 	md_buf_deinit(&b);
-	CHECK(dynamic_event_is_rule("uretprobe:/x:y") && !dynamic_event_is_rule("sched:x") && !dynamic_event_is_rule(""));
+	CHECK(dynamic_event_is_rule("uretprobe:/x:y") && !dynamic_event_is_rule("sched:x") &&
+	      !dynamic_event_is_rule(""));
 	refuse("kprobe:", 7);
 	refuse("kprobe:+8", 7);
 	refuse("kprobe:a+", 8);
@@ -132,7 +142,8 @@ static void operands(void)
 /* Only in a guest (tests/vm/kernel.sh): a probe that goes wrong may take the machine with it. */
 static int tracefs(void)
 {
-	int fd = !getenv("VM") ? -1 : open("/sys/kernel/tracing", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	int fd = !getenv("VM") ? -1
+			       : open("/sys/kernel/tracing", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 
 	if (fd >= 0 && faccessat(fd, "uprobe_events", W_OK, 0)) {
 		close(fd);
@@ -172,8 +183,12 @@ static bool switch_it(int fs, const char *event, const char *to)
 /* A group of this process: other tests run at the same time. */
 static char group[32];
 
-/* Makes the events of a rule about this program, has them recorded while this runs, and gives back what tracefs shows. */
-static char *recorded(int fs, const char *rule, void (*run)(void), struct md_buf *names, const char *field)
+/*
+ * Makes the events of a rule about this program, has them recorded while this runs, and gives back
+ * what tracefs shows.
+ */
+static char *recorded(int fs, const char *rule, void (*run)(void), struct md_buf *names,
+		      const char *field)
 {
 	struct dynamic_event d;
 	struct tr_err err = TR_ERR_INIT;
@@ -188,7 +203,8 @@ static char *recorded(int fs, const char *rule, void (*run)(void), struct md_buf
 	if (ret)
 		printf("# %s: %d %s\n", rule, ret, err.sentence);
 	CHECK(ret == 0);
-	CHECK(dynamic_event_create(fs, group, &d, &again, &err) == 0 && again.len == names->len && !memcmp(again.data, names->data, again.len));
+	CHECK(dynamic_event_create(fs, group, &d, &again, &err) == 0 && again.len == names->len &&
+	      !memcmp(again.data, names->data, again.len));
 	CHECK(dynamic_event_made(&d, names->data));
 	md_buf_reset(&again);
 	CHECK(dynamic_event_list(fs, group, &again) == 0 && again.len == names->len);
@@ -223,16 +239,21 @@ static void uprobes(void)
 
 	if (fs < 0)
 		SKIP("this is no guest, or it has no uprobes");
-	text = recorded(fs, "uprobe:/proc/self/exe:dynevent_target", run_target, &names, " __probe_ip;");
+	text = recorded(fs, "uprobe:/proc/self/exe:dynevent_target", run_target, &names,
+			" __probe_ip;");
 	CHECK(strstr(text, names.data));
 	free(text);
-	CHECK(dynamic_event_remove(fs, group, names.data) == 0 && dynamic_event_remove(fs, group, names.data) == -ENOENT);
+	CHECK(dynamic_event_remove(fs, group, names.data) == 0 &&
+	      dynamic_event_remove(fs, group, names.data) == -ENOENT);
 	md_buf_reset(&names);
-	text = recorded(fs, "uretprobe:/proc/self/exe:dynevent_target", run_target, &names, " __probe_ret_ip;");
+	text = recorded(fs, "uretprobe:/proc/self/exe:dynevent_target", run_target, &names,
+			" __probe_ret_ip;");
 	CHECK(strstr(text, names.data));
 	free(text);
 	md_buf_deinit(&names);
-	CHECK(dynamic_event_remove_group(fs, group) == 1 && dynamic_event_remove_group(fs, group) == 0 && dynamic_event_remove_group(fs, "") == -EINVAL);
+	CHECK(dynamic_event_remove_group(fs, group) == 1 &&
+	      dynamic_event_remove_group(fs, group) == 0 &&
+	      dynamic_event_remove_group(fs, "") == -EINVAL);
 	close(fs);
 }
 
@@ -256,11 +277,13 @@ static void usdt(void)
 	CHECK(!semaphore);
 	text = recorded(fs, "usdt:/proc/self/exe:prov:hit", run_hit, &names, "field:s32 arg0;");
 	/* Two places; the second argument is not to be had in one of them, so it has none. */
-	CHECK(strstr(text, "arg0=-7 arg2=65") && strstr(text, "arg0=-6 arg2=66") && !strstr(text, "arg1"));
+	CHECK(strstr(text, "arg0=-7 arg2=65") && strstr(text, "arg0=-6 arg2=66") &&
+	      !strstr(text, "arg1"));
 	CHECK(was_on && !semaphore && names.len > strlen(names.data) + 1);
 	free(text);
 	md_buf_deinit(&names);
-	CHECK(dynamic_event_remove_group(fs, group) == 2 && !strstr(read_at(fs, "dynamic_events"), group));
+	CHECK(dynamic_event_remove_group(fs, group) == 2 &&
+	      !strstr(read_at(fs, "dynamic_events"), group));
 	close(fs);
 }
 
@@ -273,10 +296,12 @@ static void definitions(void)
 	hit(1);
 	CHECK(!dynamic_event_parse("usdt:/proc/self/exe:prov:hit", &d, NULL));
 	d.fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
-	CHECK(!dynamic_event_resolve(&d, NULL) && d.place_count == 2 && d.places[0].offset != d.places[1].offset && d.places[0].semaphore);
+	CHECK(!dynamic_event_resolve(&d, NULL) && d.place_count == 2 &&
+	      d.places[0].offset != d.places[1].offset && d.places[0].semaphore);
 	for (size_t i = 0; i < 2; i++)
 		CHECK(!dynamic_event_define(&d, i, "g", "e", &b, NULL));
-	CHECK(strstr(md_buf_str(&b), ") arg0=%di:s32 arg2=\\65:u8\n") && strstr(md_buf_str(&b), ") arg0=%di:s32 arg2=\\66:u8\n"));
+	CHECK(strstr(md_buf_str(&b), ") arg0=%di:s32 arg2=\\65:u8\n") &&
+	      strstr(md_buf_str(&b), ") arg0=%di:s32 arg2=\\66:u8\n"));
 	CHECK(dynamic_event_define(&d, 2, "g", "e", &b, NULL) == -EINVAL);
 	close(d.fd);
 	dynamic_event_deinit(&d);
@@ -293,19 +318,27 @@ static void put_at(int dir, const char *path, const char *text)
 }
 
 /*
- * What is enabled anywhere is not removed: nothing is written at all, for the kernel would free an event in several places. On directories that
- * look like tracefs, not on the real one.
+ * What is enabled anywhere is not removed: nothing is written at all, for the kernel would free an
+ * event in several places. On directories that look like tracefs, not on the real one.
  */
 static void busy(void)
 {
-	static const char *const dirs[] = { "events", "events/g", "events/g/n", "instances", "instances/i", "instances/i/events",
-		"instances/i/events/g", "instances/i/events/g/n" };
-	static const char *const files[] = { "events/g/n/enable", "instances/i/events/g/n/enable", "dynamic_events" };
+	static const char *const dirs[] = { "events",
+					    "events/g",
+					    "events/g/n",
+					    "instances",
+					    "instances/i",
+					    "instances/i/events",
+					    "instances/i/events/g",
+					    "instances/i/events/g/n" };
+	static const char *const files[] = { "events/g/n/enable", "instances/i/events/g/n/enable",
+					     "dynamic_events" };
 	static const char list[] = "p:g/n /x:0x1\np:g/n /x:0x2\n";
 	char path[256];
 	int fs;
 
-	snprintf(path, sizeof(path), "%s/dynevent.XXXXXX", getenv("TMPDIR") ? getenv("TMPDIR") : "/tmp");
+	snprintf(path, sizeof(path), "%s/dynevent.XXXXXX",
+		 getenv("TMPDIR") ? getenv("TMPDIR") : "/tmp");
 	CHECK(mkdtemp(path));
 	fs = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	for (size_t i = 0; i < sizeof(dirs) / sizeof(dirs[0]); i++)
@@ -318,7 +351,8 @@ static void busy(void)
 			CHECK(dynamic_event_remove(fs, "g", "n") == -EBUSY);
 			CHECK_STR(read_at(fs, files[2]), list);
 		} else {
-			CHECK(dynamic_event_remove(fs, "g", "n") == 0 && strstr(read_at(fs, files[2]), "-:g/n\n"));
+			CHECK(dynamic_event_remove(fs, "g", "n") == 0 &&
+			      strstr(read_at(fs, files[2]), "-:g/n\n"));
 			put_at(fs, files[2], list);
 		}
 	}
@@ -344,7 +378,8 @@ static void errors(void)
 
 	CHECK(!dynamic_event_parse("uprobe:/proc/self/exe:dynevent_targit", &d, &err));
 	d.fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
-	CHECK(dynamic_event_resolve(&d, &err) == -ENOENT && strstr(err.sentence, "did you mean 'dynevent_target'?"));
+	CHECK(dynamic_event_resolve(&d, &err) == -ENOENT &&
+	      strstr(err.sentence, "did you mean 'dynevent_target'?"));
 	CHECK(dynamic_event_create(-1, group, &d, &names, &err) < 0);
 	close(d.fd);
 	dynamic_event_deinit(&d);
@@ -356,15 +391,18 @@ static void errors(void)
 	/* Not tracefs, or one without */
 	none = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	CHECK(!dynamic_event_parse("kprobe:vfs_read", &d, &err));
-	CHECK(dynamic_event_create(none, group, &d, &names, &err) == -EOPNOTSUPP && strstr(err.sentence, "kprobes"));
+	CHECK(dynamic_event_create(none, group, &d, &names, &err) == -EOPNOTSUPP &&
+	      strstr(err.sentence, "kprobes"));
 	dynamic_event_deinit(&d);
-	CHECK(dynamic_event_remove_group(none, group) == 0 && dynamic_event_list(none, group, &names) == 0 && !names.len);
+	CHECK(dynamic_event_remove_group(none, group) == 0 &&
+	      dynamic_event_list(none, group, &names) == 0 && !names.len);
 	close(none);
 	if (fs < 0)
 		SKIP("this is no guest, or it has no uprobes");
 	CHECK(!dynamic_event_parse("kprobe:vfs_raed", &d, &err));
 	ret = dynamic_event_create(fs, group, &d, &names, &err);
-	CHECK(ret == -EOPNOTSUPP || (dynamic_event_explain(&d, ret, &err) == -ENOENT && strstr(err.sentence, "did you mean")));
+	CHECK(ret == -EOPNOTSUPP || (dynamic_event_explain(&d, ret, &err) == -ENOENT &&
+				     strstr(err.sentence, "did you mean")));
 	CHECK(dynamic_event_explain(&d, -EOPNOTSUPP, &err) == -EOPNOTSUPP);
 	dynamic_event_deinit(&d);
 	md_buf_deinit(&names);
@@ -372,9 +410,12 @@ static void errors(void)
 }
 
 static const char format[] =
-	"name: sys_enter_openat\nID: 1\nformat:\n\tfield:unsigned short common_type;\toffset:0;\tsize:2;\tsigned:0;\n\n"
-	"\tfield:int __syscall_nr;\toffset:8;\tsize:4;\tsigned:1;\n\tfield:int dfd;\toffset:16;\tsize:8;\tsigned:0;\n"
-	"\tfield:const char * filename;\toffset:24;\tsize:8;\tsigned:0;\n\tfield:int flags;\toffset:32;\tsize:8;\tsigned:0;\n"
+	"name: sys_enter_openat\nID: 1\nformat:\n\tfield:unsigned short "
+	"common_type;\toffset:0;\tsize:2;\tsigned:0;\n\n"
+	"\tfield:int __syscall_nr;\toffset:8;\tsize:4;\tsigned:1;\n\tfield:int "
+	"dfd;\toffset:16;\tsize:8;\tsigned:0;\n"
+	"\tfield:const char * filename;\toffset:24;\tsize:8;\tsigned:0;\n\tfield:int "
+	"flags;\toffset:32;\tsize:8;\tsigned:0;\n"
 	"\tfield:umode_t mode;\toffset:40;\tsize:8;\tsigned:0;\n\nprint fmt: \"\"\n";
 
 static void eprobes(void)
@@ -384,13 +425,18 @@ static void eprobes(void)
 	int fs = tracefs(), ret;
 
 	CHECK(event_probe_define(format, "sys_enter_openat", "g", &b) == 1);
-	CHECK_STR(md_buf_str(&b), "e:g/sys_enter_openat syscalls.sys_enter_openat dfd=$dfd:s32 filename=+0($filename):ustring flags=$flags:s32 "
-		  "mode=$mode:u16\n");
-	CHECK(event_probe_define("", "sys_enter_openat", "g", &b) == -EINVAL && event_probe_define(format, "sched_switch", "g", &b) == -EINVAL);
+	CHECK_STR(md_buf_str(&b), "e:g/sys_enter_openat syscalls.sys_enter_openat dfd=$dfd:s32 "
+				  "filename=+0($filename):ustring flags=$flags:s32 "
+				  "mode=$mode:u16\n");
+	CHECK(event_probe_define("", "sys_enter_openat", "g", &b) == -EINVAL &&
+	      event_probe_define(format, "sched_switch", "g", &b) == -EINVAL);
 	md_buf_deinit(&b);
-	CHECK(syscall_takes_string("mount", "char *", "type") && !syscall_takes_string("x", "char *", "type"));
-	CHECK(!syscall_takes_string("read", "char *", "buf") && !syscall_takes_string("execve", "const char *const *", "argv"));
-	CHECK(!syscall_takes_string("x", "unsigned long", "name") && !syscall_takes_string("gethostname", "char *", "name"));
+	CHECK(syscall_takes_string("mount", "char *", "type") &&
+	      !syscall_takes_string("x", "char *", "type"));
+	CHECK(!syscall_takes_string("read", "char *", "buf") &&
+	      !syscall_takes_string("execve", "const char *const *", "argv"));
+	CHECK(!syscall_takes_string("x", "unsigned long", "name") &&
+	      !syscall_takes_string("gethostname", "char *", "name"));
 	if (fs < 0)
 		SKIP("this is no guest");
 	ret = event_probe_create(fs, group, "sys_enter_openat", &err);
@@ -398,7 +444,8 @@ static void eprobes(void)
 	CHECK((ret == 1) == (dynamic_event_remove_group(fs, group) == 1));
 	CHECK(ret == -ENOENT || event_probe_supported(fs) == (ret == 1));
 	CHECK(event_probe_create(fs, group, "sys_enter_getpid", &err) <= 0);
-	CHECK(event_probe_create(fs, group, "../x", &err) == -EINVAL && event_probe_create(fs, group, "sys_enter_nothing", &err) == -ENOENT);
+	CHECK(event_probe_create(fs, group, "../x", &err) == -EINVAL &&
+	      event_probe_create(fs, group, "sys_enter_nothing", &err) == -ENOENT);
 	close(fs);
 }
 

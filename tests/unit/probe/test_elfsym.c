@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* LINK: core */
-/* Symbols and USDT probes of files that the compiler makes, of the system's C library, and of files that were spoilt. */
+/*
+ * Symbols and USDT probes of files that the compiler makes, of the system's C library, and of files
+ * that were spoilt.
+ */
 #include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -24,10 +27,12 @@ static const char source[] =
 	"unsigned short sema __attribute__((section(\".probes\"), used)) = 0x1234;\n"
 	"__attribute__((noinline)) int request_begin(int x) { return x * 3 + 1; }\n"
 	"__attribute__((noinline)) static int twice(int x) { return x * 2; }\n"
-	"__attribute__((noinline)) int with_probe(int x) { __asm__ volatile(\".globl here\\nhere: nop\" : \"+r\"(x)); return x; }\n"
-	"__asm__(\".text\\n.type chosen, @gnu_indirect_function\\n.globl chosen\\nchosen: ret\\n\");\n"
-	NOTE("8byte", "sema")
-	"int main(int c, char **v) { (void)v; return request_begin(c) + twice(c) + with_probe(c) == 12345; }\n";
+	"__attribute__((noinline)) int with_probe(int x) { __asm__ volatile(\".globl here\\nhere: "
+	"nop\" : \"+r\"(x)); return x; }\n"
+	"__asm__(\".text\\n.type chosen, @gnu_indirect_function\\n.globl chosen\\nchosen: "
+	"ret\\n\");\n" NOTE("8byte",
+			    "sema") "int main(int c, char **v) { (void)v; return request_begin(c) "
+				    "+ twice(c) + with_probe(c) == 12345; }\n";
 
 static int build(const char *name, const char *options)
 {
@@ -39,7 +44,8 @@ static int build(const char *name, const char *options)
 	f = fopen(path, "w");
 	if (!f || fputs(source, f) < 0 || fclose(f))
 		return -1;
-	snprintf(command, sizeof(command), "cd %s && %s -O1 %s -o %s a.c 2>/dev/null", dir, cc && *cc ? cc : "gcc", options, name);
+	snprintf(command, sizeof(command), "cd %s && %s -O1 %s -o %s a.c 2>/dev/null", dir,
+		 cc && *cc ? cc : "gcc", options, name);
 	if (system(command))
 		return -1;
 	snprintf(path, sizeof(path), "%s/%s", dir, name);
@@ -57,11 +63,14 @@ static void check_file(int fd, bool stripped)
 
 	CHECK(elfsym_resolve(fd, "request_begin", &at, &err) == 0 && at > 0);
 	CHECK(elfsym_resolve(fd, "request_begin+0x1", &plus, &err) == 0 && plus == at + 1);
-	CHECK(elfsym_resolve(fd, "request_begin+9999", &plus, &err) == -EINVAL && strstr(err.sentence, "bytes"));
+	CHECK(elfsym_resolve(fd, "request_begin+9999", &plus, &err) == -EINVAL &&
+	      strstr(err.sentence, "bytes"));
 	CHECK(elfsym_resolve(fd, "request_begin+x", &plus, &err) == -EINVAL);
-	CHECK(elfsym_resolve(fd, "request_begim", &plus, &err) == -ENOENT && strstr(err.sentence, "did you mean 'request_begin'?"));
+	CHECK(elfsym_resolve(fd, "request_begim", &plus, &err) == -ENOENT &&
+	      strstr(err.sentence, "did you mean 'request_begin'?"));
 	CHECK(elfsym_resolve(fd, "twice", &plus, &err) == (stripped ? -ENOENT : 0));
-	CHECK(elfsym_resolve(fd, "qqqqqqqqqqqq", &plus, &err) == -ENOENT && !strstr(err.sentence, "stripped") == !stripped);
+	CHECK(elfsym_resolve(fd, "qqqqqqqqqqqq", &plus, &err) == -ENOENT &&
+	      !strstr(err.sentence, "stripped") == !stripped);
 	CHECK(elfsym_resolve(fd, "chosen", &plus, &err) == -EOPNOTSUPP);
 	CHECK(elfsym_resolve(fd, "0xffffffffffffff", &plus, &err) == -EINVAL);
 	CHECK(elfsym_probes(fd, &p, &err) == 0 && p.count == 1 && !p.bad);
@@ -81,7 +90,9 @@ static void kinds(void)
 		const char *name, *options;
 		bool stripped;
 	} k[] = {
-		{ "pie", "-fPIE -pie", false }, { "exec", "-fno-pie -no-pie", false }, { "so", "-fPIC -shared", false },
+		{ "pie", "-fPIE -pie", false },
+		{ "exec", "-fno-pie -no-pie", false },
+		{ "so", "-fPIC -shared", false },
 		{ "stripped.so", "-fPIC -shared -s", true },
 	};
 
@@ -108,7 +119,8 @@ static void versions(void)
 	if (fd < 0)
 		SKIP("no C library of Debian's");
 	CHECK(elfsym_resolve(fd, "pthread_cond_wait", &plain, &err) == 0);
-	CHECK(elfsym_resolve(fd, "pthread_cond_wait@@GLIBC_2.3.2", &new, &err) == 0 && new == plain);
+	CHECK(elfsym_resolve(fd, "pthread_cond_wait@@GLIBC_2.3.2", &new, &err) == 0 &&
+	      new == plain);
 	CHECK(elfsym_resolve(fd, "pthread_cond_wait@GLIBC_2.2.5", &old, &err) == 0 && old != plain);
 	CHECK(elfsym_resolve(fd, "pthread_cond_wait@GLIBC_9.9", &old, &err) == -ENOENT);
 	CHECK(elfsym_resolve(fd, "memcpy", &old, &err) == -EOPNOTSUPP);
@@ -141,7 +153,8 @@ int main(void)
 {
 	char command[300];
 
-	snprintf(dir, sizeof(dir), "%s/elfsym.XXXXXX", getenv("TMPDIR") ? getenv("TMPDIR") : "/tmp");
+	snprintf(dir, sizeof(dir), "%s/elfsym.XXXXXX",
+		 getenv("TMPDIR") ? getenv("TMPDIR") : "/tmp");
 	if (!mkdtemp(dir))
 		return 1;
 	CASE(kinds);

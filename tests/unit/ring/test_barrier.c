@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* LINK: core */
-/* The writers' barrier where this process may not run on every CPU: this program plays a cpuset without CPU 1. */
+/*
+ * The writers' barrier where this process may not run on every CPU: this program plays a cpuset
+ * without CPU 1.
+ */
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
@@ -83,7 +86,8 @@ static void visits_cpus_that_are_closed(void)
 		SKIP("there is no CPU 1");
 	fd = open("/proc/sys/vm/stat_refresh", O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
-		SKIP("the kernel visits no CPUs for us: /proc/sys/vm/stat_refresh cannot be opened");
+		SKIP("the kernel visits no CPUs for us: /proc/sys/vm/stat_refresh cannot be "
+		     "opened");
 	close(fd);
 	CHECK(!pthread_create(&thread, NULL, spin, NULL));
 	while (!tid)
@@ -94,7 +98,8 @@ static void visits_cpus_that_are_closed(void)
 	for (int i = 0; i < 20; i++)
 		barrier_cpus();
 	clock_gettime(CLOCK_MONOTONIC, &end);
-	printf("# %ld us each\n", ((end.tv_sec - start.tv_sec) * 1000000 + (end.tv_nsec - start.tv_nsec) / 1000) / 20);
+	printf("# %ld us each\n",
+	       ((end.tv_sec - start.tv_sec) * 1000000 + (end.tv_nsec - start.tv_nsec) / 1000) / 20);
 	CHECK(refused == 20);
 	CHECK(pauses == 0);
 	CHECK(preemptions() > before);

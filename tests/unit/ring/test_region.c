@@ -10,8 +10,13 @@
 #include "tracer/ring/ring.h"
 
 static const struct region_geometry geo = {
-	.mode = TRAIL_MODE_OVERWRITE, .ring_count = 3, .subbuf_count = 4, .subbuf_size = 1 << 20, .switch_count = 5000,
-	.clock_mult = 5, .clock_base = 6,
+	.mode = TRAIL_MODE_OVERWRITE,
+	.ring_count = 3,
+	.subbuf_count = 4,
+	.subbuf_size = 1 << 20,
+	.switch_count = 5000,
+	.clock_mult = 5,
+	.clock_base = 6,
 };
 
 static uint64_t resident(const struct region *r)
@@ -30,10 +35,13 @@ static void layout(void)
 	if (!r)
 		return;
 	h = (const struct trail_region *)r->map;
-	CHECK(h->magic == TRAIL_REGION_MAGIC && h->size == r->size && h->key == 77 && h->clock_mult == 5);
-	CHECK(r->switch_offset % TRAIL_PAGE == 0 && r->ring_offset >= r->switch_offset + geo.switch_count);
+	CHECK(h->magic == TRAIL_REGION_MAGIC && h->size == r->size && h->key == 77 &&
+	      h->clock_mult == 5);
+	CHECK(r->switch_offset % TRAIL_PAGE == 0 &&
+	      r->ring_offset >= r->switch_offset + geo.switch_count);
 	CHECK(r->ring_offset % TRAIL_PAGE == 0 && r->data_offset % TRAIL_PAGE == 0);
-	CHECK(r->data_offset >= sizeof(struct trail_ring) + 2 * geo.subbuf_count * sizeof(struct trail_subbuf));
+	CHECK(r->data_offset >=
+	      sizeof(struct trail_ring) + 2 * geo.subbuf_count * sizeof(struct trail_subbuf));
 	CHECK(r->ring_stride == r->data_offset + geo.subbuf_count * geo.subbuf_size);
 	CHECK(r->size == r->ring_offset + 3 * r->ring_stride);
 	CHECK(region_data(r, 2) + geo.subbuf_count * geo.subbuf_size == r->map + r->size);
@@ -88,12 +96,26 @@ static void refuse(void)
 		{ .ring_count = 1, .subbuf_count = 8192, .subbuf_size = 4096, .switch_count = 1 },
 		{ .ring_count = 1, .subbuf_count = 4, .subbuf_size = 2048, .switch_count = 1 },
 		{ .ring_count = 1, .subbuf_count = 4, .subbuf_size = 5000, .switch_count = 1 },
-		{ .ring_count = 1, .subbuf_count = 4, .subbuf_size = 1ull << 31, .switch_count = 1 },
+		{ .ring_count = 1,
+		  .subbuf_count = 4,
+		  .subbuf_size = 1ull << 31,
+		  .switch_count = 1 },
 		{ .ring_count = 1, .subbuf_count = 4, .subbuf_size = 4096, .switch_count = 0 },
 		{ .ring_count = 1, .subbuf_count = 4, .subbuf_size = 4096, .switch_count = 65537 },
-		{ .ring_count = 8192, .subbuf_count = 4096, .subbuf_size = 1 << 30, .switch_count = 1 },
-		{ .ring_count = 1, .subbuf_count = 4, .subbuf_size = 4096, .switch_count = 1, .mode = 2 },
-		{ .ring_count = 1, .subbuf_count = 4, .subbuf_size = 4096, .switch_count = 1, .kind = 2 },
+		{ .ring_count = 8192,
+		  .subbuf_count = 4096,
+		  .subbuf_size = 1 << 30,
+		  .switch_count = 1 },
+		{ .ring_count = 1,
+		  .subbuf_count = 4,
+		  .subbuf_size = 4096,
+		  .switch_count = 1,
+		  .mode = 2 },
+		{ .ring_count = 1,
+		  .subbuf_count = 4,
+		  .subbuf_size = 4096,
+		  .switch_count = 1,
+		  .kind = 2 },
 	};
 	struct region *r;
 
@@ -112,7 +134,8 @@ static void adopt(void)
 	CHECK(region_adopt(fd, &again) == 0);
 	if (!again)
 		return;
-	CHECK(again->key == 9 && again->size == r->size && !memcmp(&again->geo, &r->geo, sizeof(geo)));
+	CHECK(again->key == 9 && again->size == r->size &&
+	      !memcmp(&again->geo, &r->geo, sizeof(geo)));
 	CHECK(region_ring(again, 2)->lost == 42);
 	region_put(region_get(again));
 	CHECK(region_ring(again, 2)->lost == 42);
@@ -141,7 +164,8 @@ static void adopt_lies(void)
 		err = region_adopt(fd, &again);
 		if (!err) {
 			CHECK(again->size == r->size);
-			CHECK(again->ring_offset + again->geo.ring_count * again->ring_stride == r->size);
+			CHECK(again->ring_offset + again->geo.ring_count * again->ring_stride ==
+			      r->size);
 			region_put(again);
 		} else {
 			CHECK(err == -EBADMSG);

@@ -83,11 +83,14 @@ static void lists(void)
 	char want[64];
 
 	CHECK_STR(apply("sched_switch\n*\n~syscall:*"), "sched_switch\n*\n~syscall:*\n");
-	CHECK_STR(apply("*  except  irq:*,syscall:read if a > 1"), "* except irq:*,syscall:read if a > 1\n");
+	CHECK_STR(apply("*  except  irq:*,syscall:read if a > 1"),
+		  "* except irq:*,syscall:read if a > 1\n");
 	CHECK_STR(apply("a\nb\n!a"), "b\n");
-	CHECK_STR(apply("kprobe:do_exit\nusdt:/bin/true:a:b\n~kretprobe:x"), "kprobe:do_exit\nusdt:/bin/true:a:b\n~kretprobe:x\n");
+	CHECK_STR(apply("kprobe:do_exit\nusdt:/bin/true:a:b\n~kretprobe:x"),
+		  "kprobe:do_exit\nusdt:/bin/true:a:b\n~kretprobe:x\n");
 	CHECK_STR(apply("\"uprobe:/a b/c:d\" if ip > 1"), "\"uprobe:/a b/c:d\" if ip > 1\n");
-	CHECK_STR(apply("\"uprobe:/a:b\"\n\"uprobe:/x y\\\\\\\"z:b\"\nuprobe:/a\\b:c"), "uprobe:/a:b\n\"uprobe:/x y\\\\\\\"z:b\"\nuprobe:/a\\b:c\n");
+	CHECK_STR(apply("\"uprobe:/a:b\"\n\"uprobe:/x y\\\\\\\"z:b\"\nuprobe:/a\\b:c"),
+		  "uprobe:/a:b\n\"uprobe:/x y\\\\\\\"z:b\"\nuprobe:/a\\b:c\n");
 	CHECK_STR(apply("kprobe:a\nkprobe:b\n!kprobe:a"), "kprobe:b\n");
 	CHECK_STR(apply("uprobe:/x y:b") + 4, "9");
 	CHECK_STR(apply("kprobe:a except b") + 4, "16");
@@ -113,7 +116,8 @@ static void lists(void)
 /* Names of functions are decided on by the filter. */
 static void functions(void)
 {
-	static const char *const texts[] = { "function:a*", "function:a* except function:ab", "function:a* if ip > 1", "function:b*" };
+	static const char *const texts[] = { "function:a*", "function:a* except function:ab",
+					     "function:a* if ip > 1", "function:b*" };
 	struct rule_list l[4] = { 0 };
 	uint64_t seen[4];
 	struct md_buf b = MD_BUF_INIT;
@@ -137,7 +141,9 @@ static void functions(void)
 
 static void files(void)
 {
-	CHECK(!events_name_files("") && !events_name_files("sched_switch\nkprobe:vfs_read\n\n# uprobe:/a:b\n!uprobe:/a:b\nfunction:x"));
+	CHECK(!events_name_files("") &&
+	      !events_name_files(
+		      "sched_switch\nkprobe:vfs_read\n\n# uprobe:/a:b\n!uprobe:/a:b\nfunction:x"));
 	CHECK(!events_name_files("a if b == \"uprobe:/a:b\"\nuprobe:a:b\n\"uprobe:/a:b"));
 	CHECK(events_name_files("uprobe:/a:b") && events_name_files("x\n ~ usdt:/a:b:c if d"));
 	CHECK(events_name_files("\n\"\\x75probe:/a b:c\"\n"));
@@ -147,8 +153,10 @@ static void contexts(void)
 {
 	char want[64];
 
-	CHECK_STR(apply("a if $ctx.cpu_id == 1 && b == \"$ctx.prio\""), "a if $ctx.cpu_id == 1 && b == \"$ctx.prio\"\n");
-	CHECK_STR(apply("a if $ctx.pid == $ctx.tid || $ctx.procname == \"x*\""), "a if $ctx.pid == $ctx.tid || $ctx.procname == \"x*\"\n");
+	CHECK_STR(apply("a if $ctx.cpu_id == 1 && b == \"$ctx.prio\""),
+		  "a if $ctx.cpu_id == 1 && b == \"$ctx.prio\"\n");
+	CHECK_STR(apply("a if $ctx.pid == $ctx.tid || $ctx.procname == \"x*\""),
+		  "a if $ctx.pid == $ctx.tid || $ctx.procname == \"x*\"\n");
 	snprintf(want, sizeof(want), "%d 15", -EOPNOTSUPP);
 	CHECK_STR(apply("a if b && $ctx.prio"), want);
 	CHECK_STR(apply("a if b || $ctx.perf:cpu:cycles > 1"), want);
@@ -163,7 +171,9 @@ static void excepted(void)
 {
 	struct rule_list l = { 0 };
 
-	CHECK(rule_list_apply(NULL, DOMAIN_KERNEL, "sched:* except sched_switch\nsyscall:* except syscall:exit:*\n", true, &l, NULL) == 0);
+	CHECK(rule_list_apply(NULL, DOMAIN_KERNEL,
+			      "sched:* except sched_switch\nsyscall:* except syscall:exit:*\n",
+			      true, &l, NULL) == 0);
 	CHECK(rule_list_match(&l, "sched:sched_waking", 0));
 	CHECK(!rule_list_match(&l, "sched:sched_switch", 0));
 	CHECK(rule_list_match(&l, "syscall:entry:read", 0));

@@ -84,7 +84,8 @@ static const char *apply(const char *lines)
 
 	md_buf_reset(&out);
 	if (ret)
-		md_buf_printf(&out, "%d line %d column %d: %s", ret, err.line, err.column, err.sentence);
+		md_buf_printf(&out, "%d line %d column %d: %s", ret, err.line, err.column,
+			      err.sentence);
 	else
 		rule_list_print(&l, &out);
 	rule_list_deinit(&l);
@@ -146,7 +147,8 @@ static void replacing_and_adding(void)
 	rule_list_print(&c, &out);
 	md_buf_puts(&out, "-\n");
 	rule_list_print(&d, &out);
-	CHECK_STR(md_buf_str(&out), "a:b except a:c\n~c:d\n-\na:b except a:c\n~c:d\ne:f\n-\ne:f\n-\n");
+	CHECK_STR(md_buf_str(&out),
+		  "a:b except a:c\n~c:d\n-\na:b except a:c\n~c:d\ne:f\n-\ne:f\n-\n");
 	md_buf_deinit(&out);
 	rule_list_deinit(&a);
 	rule_list_deinit(&b);
@@ -157,7 +159,8 @@ static void replacing_and_adding(void)
 static bool takes(const char *rules, const char *event, int level)
 {
 	struct rule_list l = { 0 };
-	bool r = !rule_list_apply(NULL, DOMAIN_USER, rules, false, &l, NULL) && rule_list_match(&l, event, level);
+	bool r = !rule_list_apply(NULL, DOMAIN_USER, rules, false, &l, NULL) &&
+		 rule_list_match(&l, event, level);
 
 	rule_list_deinit(&l);
 	return r;
@@ -179,7 +182,9 @@ static const char *levels(const char *spec)
 static uint64_t decide(const char *rules)
 {
 	struct rule_list l = { 0 };
-	uint64_t r = rule_list_apply(NULL, DOMAIN_USER, rules, false, &l, NULL) ? 99 : rule_list_decide(&l, "a:b", 6);
+	uint64_t r = rule_list_apply(NULL, DOMAIN_USER, rules, false, &l, NULL)
+			     ? 99
+			     : rule_list_decide(&l, "a:b", 6);
 
 	rule_list_deinit(&l);
 	return r;
@@ -192,13 +197,16 @@ static void filters_decide(void)
 
 	CHECK(decide("b:*") == 0 && decide("~a:*") == 0 && decide("~a:* if x > 1") == 0);
 	CHECK(decide("a:*") == RULE_ALL && decide("a:* if x > 1\na:b") == RULE_ALL);
-	CHECK(decide("a:* if x > 1") > RULE_ALL && decide("a:* if x > 1") == decide("*   if  x   >  1"));
+	CHECK(decide("a:* if x > 1") > RULE_ALL &&
+	      decide("a:* if x > 1") == decide("*   if  x   >  1"));
 	CHECK(decide("a:* if x > 1") != decide("a:* if x > 2"));
 	CHECK(decide("a:* if x > 1\na:b if y == 2") == decide("a:b if y == 2\na:* if x > 1"));
 	CHECK(decide("a:* if x > 1\na:b if y == 2") != decide("a:b if y == 2"));
 	CHECK(decide("a:* if x > 1\n~a:b if y == 2\nc:d if z") == decide("a:* if x > 1"));
-	CHECK_STR(apply("a:*   loglevel err if  x>1 # no comment"), "-22 line 1 column 27: an operator such as '==' or '&&' is missing here");
-	CHECK_STR(apply("a:* if x>1\na:*  if x > 1\n~a:b if s==\"*a\""), "a:* if x > 1\n~a:b if s == \"*a\"\n");
+	CHECK_STR(apply("a:*   loglevel err if  x>1 # no comment"),
+		  "-22 line 1 column 27: an operator such as '==' or '&&' is missing here");
+	CHECK_STR(apply("a:* if x>1\na:*  if x > 1\n~a:b if s==\"*a\""),
+		  "a:* if x > 1\n~a:b if s == \"*a\"\n");
 	CHECK_STR(apply("a:* if x>1\na:*\n!a:* if x > 1"), "a:*\n");
 	CHECK_STR(apply("a:* if x>1\na:b if x\n!a:*"), "a:b if x\n");
 	CHECK(rule_list_apply(NULL, DOMAIN_USER, "a:* if x > 1\nb:* if y", false, &a, NULL) == 0);
@@ -239,25 +247,33 @@ static void mistakes_are_explained(void)
 		  "-22 line 1 column 13: no such level 'critical'; did you mean 'crit'?");
 	CHECK_STR(apply("a:* loglevel 15"),
 		  "-22 line 1 column 13: no such level '15'; levels are emerg (0) to debug (14)");
-	CHECK_STR(apply("a:* loglevel"), "-22 line 1 column 12: a log level is missing here: emerg (0) to debug (14)");
-	CHECK_STR(apply("a:* logevel err"), "-22 line 1 column 4: no such keyword 'logevel'; did you mean 'loglevel'?");
-	CHECK_STR(apply("a:* exept b:c"), "-22 line 1 column 4: no such keyword 'exept'; did you mean 'except'?");
-	CHECK_STR(apply("a:* loglevel != err"),
-		  "-22 line 1 column 13: '!=' is not a range of levels; write two rules, with '<' and '>'");
+	CHECK_STR(apply("a:* loglevel"),
+		  "-22 line 1 column 12: a log level is missing here: emerg (0) to debug (14)");
+	CHECK_STR(apply("a:* logevel err"),
+		  "-22 line 1 column 4: no such keyword 'logevel'; did you mean 'loglevel'?");
+	CHECK_STR(apply("a:* exept b:c"),
+		  "-22 line 1 column 4: no such keyword 'exept'; did you mean 'except'?");
+	CHECK_STR(apply("a:* loglevel != err"), "-22 line 1 column 13: '!=' is not a range of "
+						"levels; write two rules, with '<' and '>'");
 	CHECK_STR(apply("a:* loglevel < emerg"), "-22 line 1 column 13: no level matches");
 	CHECK_STR(apply("a:* loglevel ..err"),
 		  "-22 line 1 column 15: '..LEVEL' is ambiguous; write '<= LEVEL' or '>= LEVEL'");
-	CHECK_STR(apply("a:* loglevel err except b:c"), "-22 line 1 column 17: 'except' comes once, right after the "
-							"pattern; separate its patterns with commas");
-	CHECK_STR(apply("a:b\na:* if x > \"a\" + 1"), "-22 line 2 column 15: there is no arithmetic in filters: '+' cannot stand here");
-	CHECK_STR(apply("a:* loglevel err.. if x ="), "-22 line 1 column 24: '=' is no operator; did you mean '=='?");
+	CHECK_STR(apply("a:* loglevel err except b:c"),
+		  "-22 line 1 column 17: 'except' comes once, right after the "
+		  "pattern; separate its patterns with commas");
+	CHECK_STR(apply("a:b\na:* if x > \"a\" + 1"),
+		  "-22 line 2 column 15: there is no arithmetic in filters: '+' cannot stand here");
+	CHECK_STR(apply("a:* loglevel err.. if x ="),
+		  "-22 line 1 column 24: '=' is no operator; did you mean '=='?");
 	CHECK_STR(apply("a:b c:d"), "-22 line 1 column 4: a rule has one pattern");
-	CHECK_STR(apply("a:b,c:d"), "-22 line 1 column 3: a rule has one pattern; lists with commas follow 'except'");
+	CHECK_STR(apply("a:b,c:d"),
+		  "-22 line 1 column 3: a rule has one pattern; lists with commas follow 'except'");
 	CHECK_STR(apply("sched_switch"),
 		  "-22 line 1 column 0: no provider in 'sched_switch': events of applications are "
 		  "provider:name, so a pattern is for instance 'sched_switch:*'");
-	CHECK_STR(apply("a\\*"), "-22 line 1 column 0: no provider in 'a\\*': events of applications are "
-				 "provider:name, so a pattern is for instance 'a\\*:*'");
+	CHECK_STR(apply("a\\*"),
+		  "-22 line 1 column 0: no provider in 'a\\*': events of applications are "
+		  "provider:name, so a pattern is for instance 'a\\*:*'");
 	CHECK_STR(apply("a:"), "-22 line 1 column 2: the name is missing; '*' matches any");
 	CHECK_STR(apply(":b"), "-22 line 1 column 0: the provider is missing; '*' matches any");
 	CHECK_STR(apply("\n\n!"), "-22 line 3 column 1: a rule is missing after '!'");
@@ -267,13 +283,16 @@ static void mistakes_are_explained(void)
 	CHECK_STR(apply("a:b except c:d,,e:f"), "-22 line 1 column 15: a pattern is missing here");
 	CHECK_STR(apply("\"a:b"), "-22 line 1 column 0: the quote is never closed");
 	CHECK_STR(apply("\"a:b\"c"), "-22 line 1 column 5: a blank is missing after the quote");
-	CHECK_STR(apply("a:b\"c\""), "-22 line 1 column 3: a quote inside a word; put the whole word in quotes");
-	CHECK_STR(apply("\"\""), "-22 line 1 column 0: the pattern is empty; '*' matches any event");
+	CHECK_STR(apply("a:b\"c\""),
+		  "-22 line 1 column 3: a quote inside a word; put the whole word in quotes");
+	CHECK_STR(apply("\"\""),
+		  "-22 line 1 column 0: the pattern is empty; '*' matches any event");
 	CHECK_STR(apply("a:\xff"), "-22 line 1 column 2: not UTF-8");
 	CHECK_STR(apply("a:b\x01"), "-22 line 1 column 3: a control character in a pattern");
 	CHECK_STR(apply("a:b\r\n"), "-22 line 1 column 3: a control character in a pattern");
 	CHECK_STR(apply("a:b\\c"), "-22 line 1 column 3: a backslash is allowed only before '*'");
-	CHECK_STR(apply("\"a:b\\q\""), "-22 line 1 column 5: no such escape; a backslash itself is \\\\ in quotes");
+	CHECK_STR(apply("\"a:b\\q\""),
+		  "-22 line 1 column 5: no such escape; a backslash itself is \\\\ in quotes");
 	CHECK_STR(apply("\"a:b\\0\""), "-22 line 1 column 6: this escape is not a character");
 }
 
@@ -286,7 +305,8 @@ static void long_lines(void)
 	memset(line, 'a', sizeof(line) - 1);
 	line[1] = ':';
 	CHECK(rule_list_apply(NULL, DOMAIN_USER, line, false, &l, &err) == -EINVAL);
-	CHECK(err.column >= 0 && err.column < (int)sizeof(err.text) && strlen(err.text) < sizeof(err.text));
+	CHECK(err.column >= 0 && err.column < (int)sizeof(err.text) &&
+	      strlen(err.text) < sizeof(err.text));
 	line[4000] = '\0';
 	CHECK(rule_list_apply(NULL, DOMAIN_USER, line, false, &l, &err) == -EINVAL);
 	CHECK_STR(err.sentence, "the name is too long");
@@ -326,7 +346,8 @@ static void level_names(void)
 	CHECK(level_parse("TRACE_DEBUG_LINE", 16) == 13);
 	CHECK(level_parse("Warning", 7) == 4);
 	CHECK(level_parse("14", 2) == 14 && level_parse("0", 1) == 0);
-	CHECK(level_parse("15", 2) == -1 && level_parse("", 0) == -1 && level_parse("TRACE_", 6) == -1);
+	CHECK(level_parse("15", 2) == -1 && level_parse("", 0) == -1 &&
+	      level_parse("TRACE_", 6) == -1);
 	CHECK(level_parse("warnings", 7) == 4);
 }
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Moments of trace/ against babeltrace2: it must read them without a complaint, its text must be ours byte for byte,
- * and the events that it says were discarded must be as many as the rings count.
+ * Moments of trace/ against babeltrace2: it must read them without a complaint, its text must be
+ * ours byte for byte, and the events that it says were discarded must be as many as the rings
+ * count.
  */
 #include <ctype.h>
 #include <fcntl.h>
@@ -295,7 +296,8 @@ static void quota(void)
 	CHECK(refused > 0 && refused < 16);
 	CHECK(image_read(m, n, 0, c, 4) == -EINVAL);
 	CHECK(image_read(m, 0, files[0].size, c, 4) == 0);
-	CHECK(image_read(m, 0, files[0].size - 1, c, 4) == 1 || image_read(m, 0, 0, c, 4) == -EDQUOT);
+	CHECK(image_read(m, 0, files[0].size - 1, c, 4) == 1 ||
+	      image_read(m, 0, 0, c, 4) == -EDQUOT);
 	image_put(image_get(m));
 	image_put(m);
 	s->frozen_max = 10;
@@ -325,7 +327,10 @@ static void drain(struct packet_stream *p, FILE *out, ssize_t *last)
 		fwrite(buf, 1, (size_t)*last, out);
 }
 
-/* What streams/OWNER/cpuN give, put together to a trace: every event that was not lost, and how many were. */
+/*
+ * What streams/OWNER/cpuN give, put together to a trace: every event that was not lost, and how
+ * many were.
+ */
 static void streams(enum trail_mode mode)
 {
 	struct session *s = fake_session(mode, 4096, 8);
@@ -368,7 +373,8 @@ static void streams(enum trail_mode mode)
 		fclose(out[i]);
 		packet_stream_close(p[i]);
 	}
-	snprintf(path, sizeof(path), "rm -r %s/trace/ust/uid/*/64-bit/index; find %s/trace -size 0 -delete", dir, dir);
+	snprintf(path, sizeof(path),
+		 "rm -r %s/trace/ust/uid/*/64-bit/index; find %s/trace -size 0 -delete", dir, dir);
 	if (system(path))
 		abort();
 	print_directory(&printed);
@@ -391,11 +397,15 @@ static void streams_overwrite(void)
 	streams(TRAIL_MODE_OVERWRITE);
 }
 
-/* Random bytes over one trace's rings: babeltrace2 can still read all, and the other trace is whole. */
+/*
+ * Random bytes over one trace's rings: babeltrace2 can still read all, and the other trace is
+ * whole.
+ */
 static void hostile(void)
 {
 	for (uint64_t seed = 1; seed <= 12; seed++) {
-		struct session *s = fake_session(seed % 2 ? TRAIL_MODE_DISCARD : TRAIL_MODE_OVERWRITE, 4096, 8);
+		struct session *s =
+			fake_session(seed % 2 ? TRAIL_MODE_DISCARD : TRAIL_MODE_OVERWRITE, 4096, 8);
 		struct md_buf text = MD_BUF_INIT;
 		struct fake_threads t;
 		struct trace_image *m;

@@ -45,23 +45,31 @@ static uint64_t ns_number(const char *path)
 static void look(struct collector *c, enum kdump_type type, const uint8_t *p)
 {
 	switch (type) {
-	case KDUMP_PROCESS_STATE:       /* tid pid ppid name[16] type mode submode status cpu file_table_address */
-		c->own_state |= number(p + 4, 4) == (uint64_t)getpid() && number(p + 8, 4) == (uint64_t)getppid() &&
-				!memcmp(p + 12, "weird) (name\0\0\0\0", 16) && number(p + 28, 4) == 0 && number(p + 32, 4) == 5 &&
-				number(p + 36, 4) == 1 && number(p + 40, 4) == 2 && number(p + 48, 8) == (uint64_t)getpid();
+	case KDUMP_PROCESS_STATE: /* tid pid ppid name[16] type mode submode status cpu file_table_address */
+		c->own_state |= number(p + 4, 4) == (uint64_t)getpid() &&
+				number(p + 8, 4) == (uint64_t)getppid() &&
+				!memcmp(p + 12, "weird) (name\0\0\0\0", 16) &&
+				number(p + 28, 4) == 0 && number(p + 32, 4) == 5 &&
+				number(p + 36, 4) == 1 && number(p + 40, 4) == 2 &&
+				number(p + 48, 8) == (uint64_t)getpid();
 		break;
 	case KDUMP_PROCESS_PID_NS:      /* tid vtid vpid vppid ns_level ns_inum */
-		c->own_pid_ns |= number(p + 4, 4) == (uint64_t)getpid() && number(p + 8, 4) == (uint64_t)getpid() &&
-				 number(p + 12, 4) == (uint64_t)getppid() && number(p + 20, 4) == ns_number("/proc/self/ns/pid");
+		c->own_pid_ns |= number(p + 4, 4) == (uint64_t)getpid() &&
+				 number(p + 8, 4) == (uint64_t)getpid() &&
+				 number(p + 12, 4) == (uint64_t)getppid() &&
+				 number(p + 20, 4) == ns_number("/proc/self/ns/pid");
 		break;
 	case KDUMP_PROCESS_USER_NS:
-		c->own_user_ns |= number(p + 4, 4) == getuid() && number(p + 8, 4) == getgid() && number(p + 16, 4) == ns_number("/proc/self/ns/user");
+		c->own_user_ns |= number(p + 4, 4) == getuid() && number(p + 8, 4) == getgid() &&
+				  number(p + 16, 4) == ns_number("/proc/self/ns/user");
 		break;
 	case KDUMP_PROCESS_UTS_NS:
 		c->own_uts |= number(p + 4, 4) == ns_number("/proc/self/ns/uts");
 		break;
 	case KDUMP_FILE_DESCRIPTOR:     /* file_table_address fd flags fmode filename */
-		c->own_file |= number(p + 8, 4) == (uint64_t)file_fd && (number(p + 12, 4) & (O_ACCMODE | O_APPEND | O_CLOEXEC)) == (O_WRONLY | O_APPEND) &&
+		c->own_file |= number(p + 8, 4) == (uint64_t)file_fd &&
+			       (number(p + 12, 4) & (O_ACCMODE | O_APPEND | O_CLOEXEC)) ==
+				       (O_WRONLY | O_APPEND) &&
 			       number(p + 16, 4) == 2 && !strcmp((const char *)p + 20, file_path);
 		break;
 	default:
@@ -70,7 +78,8 @@ static void look(struct collector *c, enum kdump_type type, const uint8_t *p)
 }
 
 /* One event through the decoder: it takes just the payload. */
-static int event(struct kdump_sink *sink, enum kdump_type type, int32_t tid, const void *payload, size_t len)
+static int event(struct kdump_sink *sink, enum kdump_type type, int32_t tid, const void *payload,
+		 size_t len)
 {
 	struct collector *c = (struct collector *)(void *)sink;
 	uint8_t bytes[KDUMP_PAYLOAD_MAX + 64], *p = bytes;
@@ -83,7 +92,8 @@ static int event(struct kdump_sink *sink, enum kdump_type type, int32_t tid, con
 	memcpy(p, &header, 4);          /* compact: 5 bits id, 27 of time */
 	memcpy(p + 4, payload, len);
 	d.end = bytes + 4 + len;
-	if (md_decoder_next(&d, &o) != 1 || o.payload != bytes + 4 || o.end != d.end || md_decoder_next(&d, &o) != 0)
+	if (md_decoder_next(&d, &o) != 1 || o.payload != bytes + 4 || o.end != d.end ||
+	    md_decoder_next(&d, &o) != 0)
 		c->bad++;
 	if (!c->all++)
 		c->first = type;
@@ -116,14 +126,16 @@ static void dump(void)
 	struct collector c;
 	int ret;
 
-	snprintf(file_path, sizeof(file_path), "%s/kstatedump.XXXXXX", getenv("TMPDIR") ? getenv("TMPDIR") : "/tmp");
+	snprintf(file_path, sizeof(file_path), "%s/kstatedump.XXXXXX",
+		 getenv("TMPDIR") ? getenv("TMPDIR") : "/tmp");
 	file_fd = mkstemp(file_path);
 	close(file_fd);
 	file_fd = open(file_path, O_WRONLY | O_APPEND | O_CLOEXEC);
 	prctl(PR_SET_NAME, "weird) (name");
 	CHECK(init(&c));
 	ret = kstatedump(&c.sink);
-	CHECK(ret == 0 && !c.bad && c.first == KDUMP_START && c.last == KDUMP_END && c.count[KDUMP_START] == 1 && c.count[KDUMP_END] == 1);
+	CHECK(ret == 0 && !c.bad && c.first == KDUMP_START && c.last == KDUMP_END &&
+	      c.count[KDUMP_START] == 1 && c.count[KDUMP_END] == 1);
 	CHECK(c.own_state);
 	CHECK(c.own_file);
 	CHECK(c.own_pid_ns);
@@ -170,12 +182,16 @@ static void metadata(void)
 
 	print(KDUMP_NETWORK_INTERFACE, &b);
 	CHECK_STR(md_buf_str(&b),
-		  "event {\n\tname = \"lttng_statedump_network_interface\";\n\tid = 0;\n\tstream_id = 0;\n\tfields := struct {\n"
+		  "event {\n\tname = \"lttng_statedump_network_interface\";\n\tid = "
+		  "0;\n\tstream_id = 0;\n\tfields := struct {\n"
 		  "\t\tstring _name;\n"
-		  "\t\tinteger { size = 32; align = 8; signed = 0; encoding = none; base = 16; byte_order = be; } _address_ipv4;\n\t};\n};\n\n");
+		  "\t\tinteger { size = 32; align = 8; signed = 0; encoding = none; base = 16; "
+		  "byte_order = be; } _address_ipv4;\n\t};\n};\n\n");
 	print(KDUMP_PROCESS_STATE, &b);
-	CHECK(strstr(md_buf_str(&b), "integer { size = 8; align = 8; signed = 1; encoding = UTF8; base = 10; } _name[16];\n"));
-	CHECK(strstr(md_buf_str(&b), "integer { size = 64; align = 8; signed = 0; encoding = none; base = 16; } _file_table_address;\n"));
+	CHECK(strstr(md_buf_str(&b), "integer { size = 8; align = 8; signed = 1; encoding = UTF8; "
+				     "base = 10; } _name[16];\n"));
+	CHECK(strstr(md_buf_str(&b), "integer { size = 64; align = 8; signed = 0; encoding = none; "
+				     "base = 16; } _file_table_address;\n"));
 	print(KDUMP_FILE_DESCRIPTOR, &b);
 	CHECK(strstr(md_buf_str(&b), "base = 8; } _flags;\n"));
 	md_buf_deinit(&b);

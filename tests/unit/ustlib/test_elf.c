@@ -16,14 +16,17 @@ static uint8_t *at_edge(const void *data, size_t size)
 	static uint8_t *pages;
 
 	if (!pages) {
-		pages = mmap(NULL, 2 * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+		pages = mmap(NULL, 2 * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
+			     -1, 0);
 		if (pages == MAP_FAILED || mprotect(pages + PAGE, PAGE, PROT_NONE))
 			abort();
 	}
 	return memcpy(pages + PAGE - size, data, size);
 }
 
-static const uint32_t good[] = { 4, 4, 1, 0x20554e47, 7, 4, 8, NT_GNU_BUILD_ID, 0x554e47, 0x03020100, 0x07060504 };
+static const uint32_t good[] = { 4,        4,          1,         0x20554e47,
+				 7,        4,          8,         NT_GNU_BUILD_ID,
+				 0x554e47, 0x03020100, 0x07060504 };
 
 static void notes(void)
 {
@@ -37,7 +40,8 @@ static void notes(void)
 	/* Every number in it, far too large. */
 	for (size_t i = 0; i < 8; i++)
 		for (uint32_t v = 0; v < 5; v++) {
-			static const uint32_t values[] = { 0xffffffff, 0xfffffff0, 0x80000000, 65, 0 };
+			static const uint32_t values[] = { 0xffffffff, 0xfffffff0, 0x80000000, 65,
+							   0 };
 
 			memcpy(bad, good, sizeof(bad));
 			bad[i] = values[v];
@@ -50,15 +54,24 @@ static void notes(void)
 static void loaded(void)
 {
 	ElfW(Phdr) h[2] = {
-		{ .p_type = PT_LOAD, .p_flags = PF_R, .p_vaddr = 0, .p_filesz = sizeof(good), .p_memsz = sizeof(good) + 100 },
-		{ .p_type = PT_NOTE, .p_flags = PF_R, .p_vaddr = 0, .p_filesz = sizeof(good), .p_align = 4 },
+		{ .p_type = PT_LOAD,
+		  .p_flags = PF_R,
+		  .p_vaddr = 0,
+		  .p_filesz = sizeof(good),
+		  .p_memsz = sizeof(good) + 100 },
+		{ .p_type = PT_NOTE,
+		  .p_flags = PF_R,
+		  .p_vaddr = 0,
+		  .p_filesz = sizeof(good),
+		  .p_align = 4 },
 	};
 	struct dl_phdr_info info = { .dlpi_phdr = h, .dlpi_phnum = 2 };
 	struct elf_id id;
 	uintptr_t base;
 
 	info.dlpi_addr = (uintptr_t)at_edge(good, sizeof(good));
-	CHECK(elf_loaded(&id, &base, &info) && base == info.dlpi_addr && id.memsz == sizeof(good) + 100 && id.build_id_size == 8);
+	CHECK(elf_loaded(&id, &base, &info) && base == info.dlpi_addr &&
+	      id.memsz == sizeof(good) + 100 && id.build_id_size == 8);
 	/* Notes outside of what is there are not touched. */
 	h[1].p_vaddr = PAGE;
 	CHECK(elf_loaded(&id, &base, &info) && !id.build_id_size);
@@ -115,11 +128,13 @@ static void files(void)
 		memcpy(saved, all, sizeof(saved));
 		memcpy(tail, all + at, sizeof(tail));
 		for (int j = 0; j < 4; j++)
-			all[16 + (size_t)rand_r(&seed) % (sizeof(saved) - 16)] = (uint8_t)rand_r(&seed);
+			all[16 + (size_t)rand_r(&seed) % (sizeof(saved) - 16)] =
+				(uint8_t)rand_r(&seed);
 		for (int j = 0; j < 8; j++)
 			all[at + (size_t)rand_r(&seed) % sizeof(tail)] = (uint8_t)rand_r(&seed);
 		file_of(&f, all, cut);
-		CHECK(f.id.build_id_size <= ELF_BUILD_ID_MAX && memchr(f.debug_link, 0, sizeof(f.debug_link)));
+		CHECK(f.id.build_id_size <= ELF_BUILD_ID_MAX &&
+		      memchr(f.debug_link, 0, sizeof(f.debug_link)));
 		memcpy(all, saved, sizeof(saved));
 		memcpy(all + at, tail, sizeof(tail));
 	}
@@ -134,14 +149,24 @@ static void link_text(const char *content, size_t size, const char *want, uint32
 		char names[16];
 		char link[600];
 	} x = {
-		.e = { .e_ident = { 0x7f, 'E', 'L', 'F', sizeof(void *) == 8 ? ELFCLASS64 : ELFCLASS32, ELFDATA2LSB }, .e_type = ET_EXEC,
-		       .e_shoff = sizeof(ElfW(Ehdr)), .e_shentsize = sizeof(ElfW(Shdr)), .e_shnum = 3, .e_shstrndx = 2 },
+		.e = { .e_ident = { 0x7f, 'E', 'L', 'F',
+				    sizeof(void *) == 8 ? ELFCLASS64 : ELFCLASS32, ELFDATA2LSB },
+		       .e_type = ET_EXEC,
+		       .e_shoff = sizeof(ElfW(Ehdr)),
+		       .e_shentsize = sizeof(ElfW(Shdr)),
+		       .e_shnum = 3,
+		       .e_shstrndx = 2 },
 		.names = "\0.gnu_debuglink",
 	};
 	struct elf_file f;
 
-	x.s[1] = (ElfW(Shdr)){ .sh_name = 1, .sh_type = SHT_PROGBITS, .sh_offset = (size_t)((char *)x.link - (char *)&x), .sh_size = size };
-	x.s[2] = (ElfW(Shdr)){ .sh_type = SHT_STRTAB, .sh_offset = (size_t)((char *)x.names - (char *)&x), .sh_size = sizeof(x.names) };
+	x.s[1] = (ElfW(Shdr)){ .sh_name = 1,
+			       .sh_type = SHT_PROGBITS,
+			       .sh_offset = (size_t)((char *)x.link - (char *)&x),
+			       .sh_size = size };
+	x.s[2] = (ElfW(Shdr)){ .sh_type = SHT_STRTAB,
+			       .sh_offset = (size_t)((char *)x.names - (char *)&x),
+			       .sh_size = sizeof(x.names) };
 	memcpy(x.link, content, size);
 	CHECK(file_of(&f, &x, sizeof(x)) && !f.is_pic);
 	CHECK_STR(f.debug_link, want);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* LINK: trail dl pthread */
 /*
- * A program whose handlers of fork(2) load and unload a library with tracepoints. They run while the library holds
- * its registration lock for the fork: those before the fork after the library's own, the others before it.
+ * A program whose handlers of fork(2) load and unload a library with tracepoints. They run while
+ * the library holds its registration lock for the fork: those before the fork after the library's
+ * own, the others before it.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -46,7 +47,8 @@ static void register_handlers(void)
 }
 
 /* Before the constructors of all libraries, with which libtrail's own handlers come. */
-__attribute__((section(".preinit_array"), used)) static void (*const first)(void) = register_handlers;
+__attribute__((section(".preinit_array"),
+	       used)) static void (*const first)(void) = register_handlers;
 
 /* A deadlock is in a place where all signals are blocked. */
 static void *watch(void *arg)

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* LINK: trail-static pthread */
 /*
- * The registration lock of the application's library: a thread that has to have it sleeps, also after another has given
- * up (objects_stuck). One that spins with a real-time priority would keep the holder from its CPU for ever.
+ * The registration lock of the application's library: a thread that has to have it sleeps, also
+ * after another has given up (objects_stuck). One that spins with a real-time priority would keep
+ * the holder from its CPU for ever.
  */
 #define _GNU_SOURCE
 #include <pthread.h>
@@ -61,7 +62,10 @@ static void waits_when_stuck(void)
 	sleeps(true);
 }
 
-/* On one CPU with the holder, and before it: if it spun, the holder would not run (but for what the kernel reserves). */
+/*
+ * On one CPU with the holder, and before it: if it spun, the holder would not run (but for what the
+ * kernel reserves).
+ */
 static void real_time(void)
 {
 	struct sched_param fifo = { .sched_priority = 1 };

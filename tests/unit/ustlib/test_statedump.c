@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* LINK: trail-static pthread */
-/* State dumps: who is called, how often, and that neither recursion nor another thread nor a fork loses or repeats one. */
+/*
+ * State dumps: who is called, how often, and that neither recursion nor another thread nor a fork
+ * loses or repeats one.
+ */
 #include <errno.h>
 #include <pthread.h>
 #include <sys/wait.h>
@@ -70,7 +73,10 @@ static void *run(void *arg)
 	return arg;
 }
 
-/* While another thread is at it, nobody waits, and it is done once more; in a forked child it can be begun. */
+/*
+ * While another thread is at it, nobody waits, and it is done once more; in a forked child it can
+ * be begun.
+ */
 static void threads(void)
 {
 	pthread_t thread;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Views of a session with an output: whatever of the rings is in files already, and while more of it comes into them, text is the same as
- * without them, from any place on, and each event is there once.
+ * Views of a session with an output: whatever of the rings is in files already, and while more of
+ * it comes into them, text is the same as without them, from any place on, and each event is there
+ * once.
  */
 #include "tests/lib/fake_files.h"
 #include "tests/lib/test.h"
@@ -68,7 +69,8 @@ static void pieces(int count)
 
 	CHECK(text_open(s, &v) == 0);
 	for (int i = 0; i < count; i++) {
-		size_t at = fake_random(&dice) % want.len, size = 1 + fake_random(&dice) % sizeof(buf);
+		size_t at = fake_random(&dice) % want.len,
+		       size = 1 + fake_random(&dice) % sizeof(buf);
 		ssize_t n = text_read(v, at, buf, size);
 
 		if (size > want.len - at)

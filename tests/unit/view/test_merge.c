@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Merging against a naive reference: collect all events, sort them stably by (time, place of the stream). */
+/*
+ * Merging against a naive reference: collect all events, sort them stably by (time, place of the
+ * stream).
+ */
 #include "tests/lib/fake_session.h"
 #include "tests/lib/test.h"
 #include "tracer/view/merge.h"
@@ -33,7 +36,8 @@ static size_t reference(const struct session *s, struct item *items)
 	size_t n = 0;
 
 	for (size_t i = 0; i < s->set.count; i++) {
-		struct cursor *c = cursor_create(&s->set.streams[i], cursor_oldest(&s->set.streams[i]), 4096);
+		struct cursor *c =
+			cursor_create(&s->set.streams[i], cursor_oldest(&s->set.streams[i]), 4096);
 
 		cursor_mark(c, false);
 		for (; cursor_next(c); n++)
@@ -48,7 +52,8 @@ static size_t rank_of(const struct session *s, const struct cursor *c)
 {
 	size_t i = 0;
 
-	while (s->set.streams[i].region != c->stream.region || s->set.streams[i].ring != c->stream.ring)
+	while (s->set.streams[i].region != c->stream.region ||
+	       s->set.streams[i].ring != c->stream.ring)
 		i++;
 	return i;
 }
@@ -74,8 +79,10 @@ static void order(void)
 	CHECK(n > 8000);
 	CHECK(merge_look_session(m, s, &now) == 0);
 	for (; (c = merge_top(m, now)); merge_next(m), at++) {
-		CHECK(at < n && c->o.ts == items[at].ts && number(c) == items[at].n && rank_of(s, c) == items[at].rank);
-		ties += at && items[at - 1].ts == items[at].ts && items[at - 1].rank != items[at].rank;
+		CHECK(at < n && c->o.ts == items[at].ts && number(c) == items[at].n &&
+		      rank_of(s, c) == items[at].rank);
+		ties += at && items[at - 1].ts == items[at].ts &&
+			items[at - 1].rank != items[at].rank;
 		if (at == n / 2)
 			merge_places(m, places);
 	}
@@ -127,7 +134,8 @@ static void looks(void)
 	n = reference(s, items);
 	CHECK(n == count && n > 1000);
 	for (size_t i = 0; i < n && i < count; i++)
-		wrong += items[i].ts != seen[i].ts || items[i].n != seen[i].n || items[i].rank != seen[i].rank;
+		wrong += items[i].ts != seen[i].ts || items[i].n != seen[i].n ||
+			 items[i].rank != seen[i].rank;
 	CHECK(wrong == 0);
 	merge_destroy(m);
 	free(items);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Marks, counts and cursors: every event once, in order, or counted; also while the writer runs, and from
- * checkpoints.
+ * Marks, counts and cursors: every event once, in order, or counted; also while the writer runs,
+ * and from checkpoints.
  */
 #include "tests/lib/fake_session.h"
 #include "tests/lib/test.h"
@@ -18,7 +18,8 @@ static uint64_t number(const struct cursor *c)
 static void empty(void)
 {
 	struct session *s = fake_session(TRAIL_MODE_DISCARD, 4096, 2);
-	struct cursor *c = cursor_create(&s->set.streams[0], cursor_oldest(&s->set.streams[0]), 4096);
+	struct cursor *c =
+		cursor_create(&s->set.streams[0], cursor_oldest(&s->set.streams[0]), 4096);
 	struct ring_counts n;
 	struct ring_mark m;
 
@@ -34,7 +35,10 @@ static void empty(void)
 	fake_session_destroy(s);
 }
 
-/* Reads by different chunk sizes and from places in between; `stop` events are read, then it goes on at the place. */
+/*
+ * Reads by different chunk sizes and from places in between; `stop` events are read, then it goes
+ * on at the place.
+ */
 static void all_held(void)
 {
 	static const size_t chunks[] = { 16, 100, 4096, 65536 };
@@ -61,10 +65,12 @@ static void all_held(void)
 			ts = c->o.ts;
 			if (count % 97 == 5) {
 				/* Once more, from a place. */
-				struct cursor *copy = cursor_create(st, cursor_place(c), chunks[(i + 1) % 4]);
+				struct cursor *copy =
+					cursor_create(st, cursor_place(c), chunks[(i + 1) % 4]);
 
 				copy->mark = c->mark;
-				wrong += !cursor_next(copy) || number(copy) != count || copy->o.ts != ts;
+				wrong += !cursor_next(copy) || number(copy) != count ||
+					 copy->o.ts != ts;
 				cursor_destroy(copy);
 			}
 			if (count % 101 == 3) {
@@ -128,7 +134,10 @@ static void wrapped(void)
 	fake_session_destroy(s);
 }
 
-/* Beside a writer: marks agree with themselves; what is read is whole and in order; nothing is missed unsaid. */
+/*
+ * Beside a writer: marks agree with themselves; what is read is whole and in order; nothing is
+ * missed unsaid.
+ */
 static void beside(enum trail_mode mode)
 {
 	struct session *s = fake_session(mode, 4096, 8);

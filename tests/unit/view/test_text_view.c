@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The opens of `text` and `pipe`: offsets, sizes, followers, and what they do when the rings outrun them. */
+/*
+ * The opens of `text` and `pipe`: offsets, sizes, followers, and what they do when the rings outrun
+ * them.
+ */
 #include "tests/lib/fake_session.h"
 #include "tests/lib/test.h"
 #include "tracer/view/text_index.h"
@@ -78,7 +81,8 @@ static void backwards(void)
 		size_t n = all.len - at < 8192 ? all.len - at : 8192;
 
 		if (n)
-			wrong += text_read(v, at, buf, 8192) != (ssize_t)n || memcmp(buf, all.data + at, n);
+			wrong += text_read(v, at, buf, 8192) != (ssize_t)n ||
+				 memcmp(buf, all.data + at, n);
 	}
 	CHECK(wrong == 0);
 	text_close(v);
@@ -86,7 +90,9 @@ static void backwards(void)
 	fake_session_destroy(s);
 }
 
-/* One open that follows writers in discard mode sees what an open afterwards sees; so does a pipe. */
+/*
+ * One open that follows writers in discard mode sees what an open afterwards sees; so does a pipe.
+ */
 static void follow(void)
 {
 	struct session *s = fake_session(TRAIL_MODE_DISCARD, 65536, 8);
@@ -148,7 +154,10 @@ static void follow(void)
 	fake_session_destroy(s);
 }
 
-/* Readers that the rings outrun: whole lines in order, sizes that only grow, and an end at the size. */
+/*
+ * Readers that the rings outrun: whole lines in order, sizes that only grow, and an end at the
+ * size.
+ */
 static void overtaken(void)
 {
 	struct session *s = fake_session(TRAIL_MODE_OVERWRITE, 4096, 16);
@@ -193,7 +202,10 @@ static void overtaken(void)
 	fake_session_destroy(s);
 }
 
-/* A reader at the start of a text whose start is gone gets what is held, as if nothing had been before. */
+/*
+ * A reader at the start of a text whose start is gone gets what is held, as if nothing had been
+ * before.
+ */
 static void late(void)
 {
 	struct session *s = fake_session(TRAIL_MODE_OVERWRITE, 4096, 8);
@@ -263,8 +275,12 @@ static void clear(void)
 	fake_session_destroy(s);
 }
 
-/* Reads as cat does while `more` events are recorded between any two reads; how many reads until one returns 0. */
-static int read_to_end(struct session *s, struct text_view *v, struct md_buf *seen, size_t size, uint64_t more)
+/*
+ * Reads as cat does while `more` events are recorded between any two reads; how many reads until
+ * one returns 0.
+ */
+static int read_to_end(struct session *s, struct text_view *v, struct md_buf *seen, size_t size,
+		       uint64_t more)
 {
 	struct fake_threads t;
 	char buf[3000];
@@ -282,7 +298,10 @@ static int read_to_end(struct session *s, struct text_view *v, struct md_buf *se
 	return reads;
 }
 
-/* An open ends at what was recorded when it was made, however much comes meanwhile; the read after the end goes on. */
+/*
+ * An open ends at what was recorded when it was made, however much comes meanwhile; the read after
+ * the end goes on.
+ */
 static void ends(void)
 {
 	struct session *s = fake_session(TRAIL_MODE_DISCARD, 65536, 32);

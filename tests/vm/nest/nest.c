@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Numbered events from task, softirq, interrupt and NMI context, so that they come in the midst of each other's probes: for
- * tests/vm/module_nest.sh. `echo 1 >/sys/module/nest/parameters/run` begins, 0 ends; then it reads as lines `CONTEXT NUMBER`, how many each has
- * made. The event is power:cpu_frequency: state is the number, cpu_id the context: 1000 for a task, 2000 a softirq, 3000 an interrupt, 4000 an
- * NMI, and the CPU.
+ * Numbered events from task, softirq, interrupt and NMI context, so that they come in the midst of
+ * each other's probes: for tests/vm/module_nest.sh. `echo 1 >/sys/module/nest/parameters/run`
+ * begins, 0 ends; then it reads as lines `CONTEXT NUMBER`, how many each has made. The event is
+ * power:cpu_frequency: state is the number, cpu_id the context: 1000 for a task, 2000 a softirq,
+ * 3000 an interrupt, 4000 an NMI, and the CPU.
  */
 #include <linux/cpu.h>
 #include <linux/delay.h>
@@ -75,7 +76,8 @@ static int work(void *unused)
 	struct source *s = this_cpu_ptr(&sources);
 
 	hrtimer_start(&s->timer, ns_to_ktime(100 * NSEC_PER_USEC), HRTIMER_MODE_REL_PINNED_HARD);
-	hrtimer_start(&s->soft_timer, ns_to_ktime(100 * NSEC_PER_USEC), HRTIMER_MODE_REL_PINNED_SOFT);
+	hrtimer_start(&s->soft_timer, ns_to_ktime(100 * NSEC_PER_USEC),
+		      HRTIMER_MODE_REL_PINNED_SOFT);
 	while (!kthread_should_stop()) {
 		preempt_disable();
 		for (int i = 0; i < 20; i++)
@@ -149,7 +151,8 @@ static int show(char *buffer, const struct kernel_param *param)
 
 	for_each_online_cpu(cpu)
 		for (int i = 0; i < CONTEXTS; i++)
-			n += sysfs_emit_at(buffer, n, "%u %u\n", 1000 * (i + 1) + cpu, per_cpu(sources, cpu).made[i]);
+			n += sysfs_emit_at(buffer, n, "%u %u\n", 1000 * (i + 1) + cpu,
+					   per_cpu(sources, cpu).made[i]);
 	return n;
 }
 
