@@ -34,7 +34,10 @@ static void announce_change(void *unused, const char *session)
 		root_changed();
 		prune_later();
 	}
-	/* Applications come and go all the time: only a file that waits for a change needs to hear of it at once. */
+	/*
+	 * Applications come and go all the time: only a file that waits for a change needs to hear
+	 * of it at once.
+	 */
 	if (session || wait_any())
 		helper_kick();
 }

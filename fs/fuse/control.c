@@ -28,7 +28,7 @@ static int fail_in_line(struct tr_err *err, char *text, size_t at, const char *w
 	return -EINVAL;
 }
 
-/* What no control file takes. */
+/* Refuses text that no control file takes. */
 static int check(char *text, size_t len, enum store_how how, struct tr_err *err)
 {
 	const char *nul = memchr(text, 0, len);
@@ -97,7 +97,7 @@ static int apply_text(struct file *f, char *text, size_t len, bool replace)
 	return rc < 0 ? rc : 0;
 }
 
-/* With the lock: takes the first n bytes out of the tail as a string. */
+/* Takes the first n bytes out of the tail as a string. Caller holds f->lock. */
 static char *cut(struct md_buf *tail, size_t n)
 {
 	char *text = malloc(n + 1);
@@ -115,7 +115,7 @@ static char *cut(struct md_buf *tail, size_t n)
 	return text;
 }
 
-/* With the lock: applies n bytes of the tail; the lock is released. */
+/* Applies n bytes of the tail. Caller holds f->lock; this function releases it. */
 static int apply_unlock(struct file *f, size_t n)
 {
 	bool replace = f->node->row->how == STORE_LIST && (f->flags & O_TRUNC) && !f->wrote;
@@ -146,11 +146,11 @@ static size_t complete(const struct md_buf *tail, size_t written)
 	end = memrchr(tail->data, '\n', tail->len);
 	if (end)
 		return (size_t)(end - tail->data) + 1;
-	/* A line that is too long by now is given to apply, which says so. */
+	/* apply_text reports a line that is too long. */
 	return tail->len > LINE_MOST ? tail->len : 0;
 }
 
-/* With the lock, which is released: what is taken as a whole waits for close. */
+/* STORE_WHOLE: the text waits for close. Caller holds f->lock; this function releases it. */
 static ssize_t add_unlock(struct file *f, size_t size)
 {
 	struct tr_err err = TR_ERR_INIT;
@@ -167,9 +167,9 @@ static ssize_t add_unlock(struct file *f, size_t size)
 }
 
 /*
- * With the lock, which is released: each close of one of the open's descriptors comes here, that of
- * `cat a` in { cat a; cat b; }, too. So what was written stays, and what comes later is taken
- * together with it.
+ * Each close of one of the open's descriptors comes here, also that of `cat a` in { cat a; cat b;
+ * }. So the text stays, and later text is added to it. Caller holds f->lock; this function releases
+ * it.
  */
 static int apply_whole_unlock(struct file *f)
 {

@@ -28,8 +28,8 @@ static bool writes(int flags)
 }
 
 /*
- * The kernel checks modes, but lets root through: what cannot be read or written cannot be so by
- * root either.
+ * The kernel checks modes, but not for root. Root cannot read a file that has nothing to show,
+ * either.
  */
 static int check(const struct node *n, int flags)
 {
@@ -41,7 +41,7 @@ static int check(const struct node *n, int flags)
 		return -EACCES;
 	if (writes(flags) && !r->store)
 		return -EACCES;
-	/* A view can be held open beyond its session, but not be opened any more. */
+	/* A view may stay open after its session was removed, but cannot be opened then. */
 	return r->view && tree_gone(n) ? -ENOENT : 0;
 }
 

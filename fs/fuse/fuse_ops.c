@@ -14,8 +14,8 @@
 #include "fs/tree/tree.h"
 
 /*
- * Names of the table itself mean the same for a second, and those of sessions, which nothing but an
- * rmdir(2) through this mount removes; what others may make or remove is asked for each time.
+ * For how long the kernel may keep a name, in seconds: names of rows, and names of sessions, which
+ * only an rmdir(2) through this mount removes. All other names it looks up each time.
  */
 #define NAME_LASTS 1.0
 #define ATTR_LASTS 1.0
@@ -33,8 +33,7 @@ static struct file *file_of(const struct fuse_file_info *fi)
 }
 
 /*
- * Nodes of requests are there as long as the kernel is right; if not, the request fails and nothing
- * else does.
+ * The kernel only names nodes that it has looked up. If it is wrong, only this request fails.
  */
 static struct node *node_of(fuse_req_t req, fuse_ino_t ino)
 {
@@ -46,8 +45,8 @@ static struct node *node_of(fuse_req_t req, fuse_ino_t ino)
 }
 
 /*
- * Directories change with their session's rights alone: forget_attrs. Whether the daemon is there
- * at all is what stat(2) of the root tells.
+ * Attributes of directories change only with the rights of their session, which forget_attrs
+ * announces. Those of the root are not kept: stat(2) of it fails when the daemon is dead.
  */
 static double attr_lasts(const struct node *n)
 {
@@ -228,7 +227,7 @@ static void get_attr(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 		reply_attr(req, n);
 }
 
-/* A session's rights are those of all that is in it. */
+/* The rights of a session are those of all files in it. */
 static void forget_attrs(const struct session *s)
 {
 	struct md_buf ids = MD_BUF_INIT;
@@ -243,8 +242,7 @@ static void forget_attrs(const struct session *s)
 }
 
 /*
- * Sizes and times are accepted and change nothing. The kernel has checked that the caller may do
- * this.
+ * Changes of size and times are accepted and have no effect. The kernel has checked the permission.
  */
 static void set_attr(fuse_req_t req, fuse_ino_t ino, struct stat *attr, int what,
 		     struct fuse_file_info *fi)
@@ -315,7 +313,7 @@ static void read_file(fuse_req_t req, fuse_ino_t ino, size_t size, off_t offset,
 		      struct fuse_file_info *fi)
 {
 	(void)ino;
-	/* Reads by a process say whose they are, for locks; those for the page cache do not. */
+	/* Reads of a process have a lock owner; reads for the page cache have none. */
 	file_read(file_of(fi), req, (uint64_t)offset, size, fi->flags & O_NONBLOCK,
 		  !fi->lock_owner);
 }
@@ -397,8 +395,8 @@ static bool put_entry(void *page, size_t i, const char *name, const struct entry
 }
 
 /*
- * Offsets: 0 ".", 1 "..", then the entries from 2 on; what is given with an entry is where the next
- * one is.
+ * Offsets: 0 ".", 1 "..", then the entries from 2 on; each entry is given with the offset of the
+ * next one.
  */
 static void read_dir(fuse_req_t req, fuse_ino_t ino, size_t size, off_t offset,
 		     struct fuse_file_info *fi)

@@ -168,8 +168,8 @@ const char *mount_device(const struct mount *m)
 }
 
 /*
- * Whether an unmount of the path would take away another mount than ours: ours was unmounted in
- * this mount namespace (copies of it elsewhere kept the daemon alive), or is below another one.
+ * True if an unmount of the path would remove another mount than ours: ours was unmounted in this
+ * mount namespace (copies of it elsewhere kept the daemon alive), or is below another one.
  */
 static bool is_foreign(const struct mount *m)
 {
@@ -181,7 +181,8 @@ static bool is_foreign(const struct mount *m)
 
 /*
  * Ends the connection before fuse_session_unmount, which then unmounts nothing: it takes a
- * descriptor that polls as POLLERR, which a pipe without a reader does, for a mount that has gone.
+ * descriptor that polls as POLLERR, as a pipe without a reader does, for a mount that is already
+ * unmounted.
  */
 static void cut_connection(struct mount *m)
 {

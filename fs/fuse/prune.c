@@ -37,7 +37,7 @@ static void drop_names(void)
 	struct md_buf found = MD_BUF_INIT;
 	const char *p, *end;
 
-	/* What is below comes first: a directory is dropped only when nothing is in it. */
+	/* Children first: the kernel drops a directory only when nothing is in it. */
 	node_collect(is_stale, &found);
 	p = found.data;
 	end = p + found.len;

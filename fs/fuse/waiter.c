@@ -57,14 +57,14 @@ static struct {
 	TAILQ_HEAD(, waiter) waiters;   /* with something parked, or polled */
 	uint64_t round;
 	bool stop;
-	/* the helper has seen that some need ticks, and will come back in time */
+	/* the helper has seen a waiter with `tick`, and looks again after TICK */
 	bool ticking;
 } wait = {
 	.lock = PTHREAD_MUTEX_INITIALIZER,
 	.waiters = TAILQ_HEAD_INITIALIZER(wait.waiters),
 };
 
-/* ---- one waiter; called with the lock ---- */
+/* ---- one waiter; callers hold wait.lock ---- */
 
 static void list_waiter(struct waiter *w)
 {
@@ -75,7 +75,7 @@ static void list_waiter(struct waiter *w)
 
 static void unlist_if_idle(struct waiter *w)
 {
-	/* What a busy thread has taken out of the queue may come back. */
+	/* A busy thread may put back what it took out of the queue. */
 	if (w->listed && !w->busy && STAILQ_EMPTY(&w->queue) && !w->ph) {
 		TAILQ_REMOVE(&wait.waiters, w, link);
 		w->listed = false;
@@ -99,7 +99,7 @@ static void destroy_waiter(struct waiter *w)
 	free(w);
 }
 
-/* Gives back a reference; the lock is released. */
+/* Puts a reference and releases wait.lock. */
 static void unref_unlock(struct waiter *w)
 {
 	bool last = !--w->refs;
@@ -111,7 +111,7 @@ static void unref_unlock(struct waiter *w)
 		destroy_waiter(w);
 }
 
-/* ---- reading; by the thread that made it busy, without the lock ---- */
+/* ---- reading; by the thread that made the waiter busy, without wait.lock ---- */
 
 static ssize_t take_data(struct waiter *w, uint64_t offset, void *buf, size_t size)
 {
@@ -144,7 +144,7 @@ static bool comes_unannounced(const struct waiter *w)
 	return info.active;
 }
 
-/* One parked read. Answers it and returns true, or false if it has to wait on. */
+/* Answers one parked read. False: there is still no data. */
 static bool try_read(struct waiter *w, struct parked *p)
 {
 	size_t size = w->view->streams && p->size > MOST ? MOST : p->size;
@@ -164,8 +164,8 @@ static bool try_read(struct waiter *w, struct parked *p)
 }
 
 /*
- * Tries the queue in order until one has to wait. With the lock, a reference and w not busy; so
- * again at the end.
+ * Answers the reads of the queue in order, until one has to wait. Caller holds wait.lock, which is
+ * released in between, and a reference.
  */
 static void serve_queue(struct waiter *w)
 {
@@ -179,8 +179,8 @@ static void serve_queue(struct waiter *w)
 		w->busy = true;
 		pthread_mutex_unlock(&wait.lock);
 		/*
-		 * Asked first: if the session starts after this, the change is announced after the
-		 * attempt.
+		 * Before the attempt: if the session starts after this, its change is announced
+		 * later.
 		 */
 		tick = comes_unannounced(w);
 		done = try_read(w, p);
@@ -215,7 +215,7 @@ static void serve_queue(struct waiter *w)
 		helper_kick();         /* a poll may have found it busy */
 }
 
-/* Is there something to read? Reads ahead to find out. With the lock and a reference, as serve_queue. */
+/* True if there is something to read; reads ahead to find out. Caller as for serve_queue. */
 static bool readable(struct waiter *w)
 {
 	bool ready, tick;

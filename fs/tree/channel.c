@@ -9,7 +9,7 @@
 
 #define CHANNEL_NAME_MOST 128
 
-/* NULL: not below a channel; `events` of the domain itself means channel0 then. */
+/* NULL: n is not below a channel. Then `events` of the domain itself means channel0. */
 static const char *channel_of(const struct node *n)
 {
 	const struct node *channel = node_up(n, &channel_row);

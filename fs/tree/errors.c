@@ -13,8 +13,8 @@
 #define IN_ALL 512
 
 /*
- * Where it happened. Not the session itself: an entry neither keeps it alive nor is found in its
- * successor of that name.
+ * Where the failure was. Not a pointer to the session: an entry must not keep it alive, nor appear
+ * in a later session of that name.
  */
 struct place {
 	int64_t created;        /* 0: outside sessions */
@@ -64,8 +64,8 @@ static void unlink_at(struct failure **at)
 }
 
 /*
- * Takes out the oldest entry of the user (any user's: NULL) in the place (anywhere: NULL) if there
- * are `most` of them.
+ * Removes the oldest entry of the user (NULL: of any user) in the place (NULL: in any place) if
+ * there are `most` of them.
  */
 static void make_room(const uid_t *uid, const struct place *place, unsigned most)
 {
@@ -82,7 +82,7 @@ static void make_room(const uid_t *uid, const struct place *place, unsigned most
 		unlink_at(oldest);
 }
 
-/* Takes out the user's entries in the place up to this number. */
+/* Removes the user's entries in the place up to this number. */
 static void clear(const struct place *place, uid_t uid, uint64_t most)
 {
 	struct failure **at = &errors.first;
@@ -109,8 +109,8 @@ static void add_failure(struct failure *f)
 }
 
 /*
- * The caret stands below the character it is about as a terminal shows the line, that is, after
- * escaping.
+ * The caret stands below the wrong character as a terminal shows the line, so it counts escaped
+ * columns.
  */
 static void print(struct md_buf *out, const char *what, int rc, const struct tr_err *err)
 {

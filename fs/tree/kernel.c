@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* available/kernel/: what of the kernel can be traced, for those who may. */
+/* available/kernel/: the events of the kernel, for users who may trace it. */
 #include <errno.h>
 #include <string.h>
 

@@ -109,7 +109,7 @@ static void unlink_name(struct node *n)
 		*p = n->next_name;
 }
 
-/* References are given back without the lock: the last one of a session makes the tracer work. */
+/* Puts references without the lock: the last one of a session destroys it in the tracer. */
 static void dispose(struct node *n)
 {
 	session_put(n->own_session);
@@ -118,8 +118,8 @@ static void dispose(struct node *n)
 }
 
 /*
- * Takes n out of the tables if nothing holds it, and so on upwards; returns the chain of what to
- * dispose, by next_id.
+ * Takes n out of the tables if nothing holds it, then its parent in the same way. Returns the nodes
+ * to free, chained by next_id. Caller holds the lock.
  */
 static struct node *reap(struct node *n)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The top: what concerns the mount as a whole. */
+/* The root directory: files about the mount as a whole. */
 #include <errno.h>
 #include <stdatomic.h>
 #include <string.h>
@@ -124,8 +124,8 @@ static int find_session(const struct node *dir, const char *name, const struct w
 		return -ENOENT;
 	session_info(s, &info);
 	/*
-	 * The address is no other session's while a node has it; the time of birth is what stays
-	 * the same for st_ino.
+	 * The address names no other session while a node has it. The creation time keeps st_ino
+	 * the same after the node is forgotten.
 	 */
 	*found = (struct found){ .row = &session_row,
 				 .session = s,
@@ -175,7 +175,7 @@ static int sessions_attr(const struct node *n, const struct who *who, struct sta
 {
 	(void)n, (void)who;
 	/*
-	 * Root's mount is everybody's: as in /tmp, all may make sessions but remove only their own.
+	 * Root's mount serves all users: as in /tmp, each may make sessions and remove its own.
 	 */
 	st->st_mode = S_IFDIR | (fs.uid ? 0755 : 01777);
 	return 0;
@@ -197,8 +197,7 @@ static const struct row available_rows[] = {
 };
 
 /*
- * kernel/ is there where the daemon may trace the kernel at all; who may look into it is another
- * question.
+ * kernel/ exists if the daemon may trace the kernel. Its mode says which users may read it.
  */
 static int find_available(const struct node *dir, const char *name, const struct who *who,
 			  struct found *found)

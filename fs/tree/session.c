@@ -41,14 +41,14 @@ static int show_status(const struct node *n, const struct who *who, struct md_bu
 	return 0;
 }
 
-/* ---- wait: status, when it has changed ---- */
+/* ---- wait: the status, at each change ---- */
 
 struct change_wait {
 	const struct node *node;
 	uint64_t seen;
 	struct md_buf text;     /* being delivered */
 	size_t at;
-	/* its end was delivered, too: the next read waits for the next change */
+	/* the end of file was delivered: the next read waits for the next change */
 	bool ended;
 };
 
@@ -246,7 +246,7 @@ static int store_output(const struct node *n, const struct who *who, const char 
 		rc = words_value(copy, &word, &line, err);
 	else if (copy)
 		*copy = 0;
-	/* A path means to the daemon what it means to who wrote it. */
+	/* The path must mean the same file to the daemon and to the writer. */
 	if (!rc && word[0] == '/' && process_elsewhere(who))
 		rc = tr_fail_at(
 			err, -EACCES, word, 0,

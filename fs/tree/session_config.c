@@ -15,8 +15,8 @@
 #define KEYS_MOST 64
 
 /*
- * The sections. The rows of a channel's are below DOMAIN/channels/NAME, which its functions find
- * the channel by.
+ * The sections. A channel's rows find their channel by the directory DOMAIN/channels/NAME above
+ * them.
  */
 static const struct section {
 	const char *name;
@@ -32,8 +32,7 @@ static const struct section {
 #define SECTIONS (sizeof(sections) / sizeof(sections[0]))
 
 /*
- * ---- places: rows want to know where in the tree they are, whether the kernel has looked there or
- * not ----
+ * ---- places: nodes for rows that the kernel has not looked up ----
  */
 
 struct place {
@@ -205,7 +204,7 @@ struct config {
 	struct who who;
 	bool start;
 	const struct section *section;
-	/* where it begins; 0: nowhere, so no section was read yet */
+	/* the line where it begins; 0: no section was read yet */
 	int section_line;
 	char channel[129];              /* of the section; "": not named yet */
 
@@ -232,8 +231,7 @@ struct config *config_begin(struct session *s, const struct who *who)
 
 /*
  * A saved session has all settings of [kernel], which a user who may not trace the kernel cannot
- * write. Whether what was collected is what the setting has already, so that there is nothing to
- * write.
+ * write. True if the setting has the collected value already, so that there is nothing to write.
  */
 static bool needs_no_right(struct config *c, const struct node *n)
 {
@@ -245,7 +243,7 @@ static bool needs_no_right(struct config *c, const struct node *n)
 	return same;
 }
 
-/* Stores the list that was collected. err->line becomes that of the file. */
+/* Stores the collected list. err->line becomes that of the file. */
 static int store_list(struct config *c, struct tr_err *err)
 {
 	struct md_buf key = MD_BUF_INIT;

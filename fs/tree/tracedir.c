@@ -66,8 +66,7 @@ void slot_put(struct slot *s)
 }
 
 /*
- * With the lock: takes s off the list; the moment goes to the caller, and so does the list's
- * reference.
+ * Takes s off the list. The caller gets the moment and the list's reference. Caller holds the lock.
  */
 static struct trace_image *end_slot(struct slot *s)
 {
@@ -84,7 +83,7 @@ static bool outlived(const struct slot *s, int64_t now)
 	return !s->opens && (s->lasts ? image_ended(s->moment) : now - s->looked >= LASTS);
 }
 
-/* With the lock: the process's moment of this session if it lasts, with a reference more. */
+/* The process's moment of this session if it lasts, with a new reference. Caller holds the lock. */
 static struct slot *find_present(struct session *session, bool archives, const struct process *p,
 			    int64_t now)
 {
@@ -125,7 +124,7 @@ static struct slot *slot_new(struct session *session, const char *name, bool arc
 	return NULL;
 }
 
-/* With the lock: the slot of a snapshot, if there is one, with a reference more. */
+/* The slot of a snapshot, if there is one, with a new reference. Caller holds the lock. */
 static struct slot *slot_of(const struct trace_image *m)
 {
 	struct slot *s;
@@ -139,7 +138,7 @@ static struct slot *slot_of(const struct trace_image *m)
 	return NULL;
 }
 
-/* The snapshot that n is, or is in. With a reference. */
+/* The slot of the snapshot that n is or is in, with a reference. */
 static int look_snapshot(const struct node *n, const struct node *snapshot, struct slot **out)
 {
 	struct slot *s = calloc(1, sizeof(*s));
@@ -147,7 +146,7 @@ static int look_snapshot(const struct node *n, const struct node *snapshot, stru
 	int64_t created;
 	int rc = s ? snapshot_get(n->session, snapshot->name, &m, &created) : -ENOMEM;
 
-	/* Another one may have its name by now. */
+	/* Another snapshot may have this name now. */
 	if (!rc && snapshot->tag != (uint64_t)created) {
 		image_put(m);
 		rc = -ENOENT;
@@ -171,7 +170,7 @@ static int look_snapshot(const struct node *n, const struct node *snapshot, stru
 	return 0;
 }
 
-/* The moment of the process that asks: the one it is in, or a fresh one. With a reference. */
+/* The moment of the process of the request: the present one, or a new one. With a reference. */
 static int look_up_slot(const struct node *n, const struct who *who, struct slot **out)
 {
 	const struct node *session = node_up(n, &session_row),
@@ -196,7 +195,7 @@ static int look_up_slot(const struct node *n, const struct who *who, struct slot
 		return rc;
 	pthread_mutex_lock(&trace.lock);
 	s = find_present(n->session, archives, &p, helper_clock());
-	/* else another thread of the process was faster, and both must see one moment */
+	/* else another thread of the process has made one, and both must see the same moment */
 	if (!s) {
 		s = fresh;
 		s->looked = helper_clock();
@@ -311,8 +310,8 @@ static void path_of(const struct node *dir, struct md_buf *out)
 }
 
 /*
- * What stands in the directory `prefix` on the way to `path`: its name in `name`. NULL: path is not
- * below it.
+ * The entry of the directory `prefix` that leads to `path`: copies its name to `name`. NULL: path
+ * is not below the directory.
  */
 static const char *step(const char *path, const char *prefix, struct md_buf *name)
 {

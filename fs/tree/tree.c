@@ -116,8 +116,7 @@ static void stamp(struct stat *st, int64_t ns)
 
 /*
  * Files of text have their true size, made for each stat(2). `test -s` and `wc -c` are right then;
- * and sendfile(2), which some programs try first, takes a file of size 0 for an empty one even
- * where reading it would tell otherwise.
+ * and sendfile(2), which some programs try first, reads nothing from a file of size 0.
  */
 static off_t shown_size(const struct node *n, const struct who *who)
 {
@@ -137,8 +136,8 @@ int tree_attr(const struct node *n, const struct who *who, struct stat *st)
 	st->st_ino = n->ino;
 	st->st_mode = n->row->mode;
 	/*
-	 * One link for directories, too: it tells find(1) that the count of links says nothing
-	 * about subdirectories.
+	 * One link for directories, too: then find(1) does not derive the number of subdirectories
+	 * from it.
 	 */
 	st->st_nlink = 1;
 	st->st_uid = fs.uid;
