@@ -2,8 +2,8 @@
 /* LINK: core pthread */
 /*
  * fuzz_snapshot [SECONDS [SEED]]: a buffer that its program has filled with rubbish, a snapshot of
- * it that nobody reads, a daemon that is killed: what the next one shows of the snapshot decodes to
- * the last byte, and packets and index agree.
+ * it that no process reads, a daemon that is killed: what the next one shows of the snapshot
+ * decodes to the last byte, and packets and index agree.
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -6,7 +6,7 @@
  *
  * KILL is `kill` (one of them gets kill -9 every 5 to 25 ms, and a new one takes its place), `stop`
  * (every 2 to 12 ms one is SIGSTOPped or continued) or `none`. Writers are numbered from FIRST on.
- * At the end the rest is told to stop. Prints `started N` and `killed N`.
+ * At the end the rest is stopped. Prints `started N` and `killed N`.
  */
 #define _GNU_SOURCE
 #include <signal.h>

@@ -104,7 +104,7 @@ expect "recorded or discarded" $((there + $(key events_discarded "$counted/statu
 echo "$there recorded, $(key events_discarded "$counted/status") discarded"
 rmdir "$counted"
 
-# Nobody has the buffers any more but the keeper.
+# No process has the buffers any more but the keeper.
 kill_daemon
 sleep 0.3
 mount_tree

@@ -35,7 +35,7 @@ while [ $round -lt "$rounds" ]; do
 	sleep 0.2
 	mount_tree
 	have "$s/status" 5 || fail "the session is gone"
-	expect "the output goes on" "$(cat "$s/output")" = "$out"
+	expect "the output continues" "$(cat "$s/output")" = "$out"
 	[ -z "$(cat "$s/error")" ] || fail "$(cat "$s/error")"
 done
 kill $herd

@@ -118,7 +118,7 @@ echo "stalled: $emitted emitted, $(key events_discarded "$S/stalled/status") dis
 rmdir "$S/stalled"
 [ "$(numbers stalled | wc -l)" -gt 0 ] || fail "no events"
 
-# The daemon killed: the next one goes on with what the relay had not confirmed.
+# The daemon killed: the next one continues with what the relay had not confirmed.
 relay_session daemon
 put 4096 "$c/subbuf_size"
 put start "$S/daemon/control"

@@ -2,10 +2,10 @@
 /* LINK: core trail pthread */
 /*
  * A daemon (this program) that answers when it likes, and an application (this program again) that
- * hits one tracepoint each time it is told to:
- *	late	no answer within the application's patience: it goes on; the answer is taken by the
- *		hit that follows it, and no other question is put, and the open one takes no number
- *		that open(2) would have returned
+ * hits one tracepoint at each command:
+ *	late	no answer within the application's patience: it continues; the answer is taken by
+ *		the hit that follows it, and no other question is put, and the open one takes no
+ *		number that open(2) would have returned
  *	alive	signs of life make the application wait, for longer than its patience
  *	crowded	an answer with more descriptors than a plan can have is refused
  *	closed	a program that closes all descriptors loses the answer, and nothing else

@@ -67,7 +67,7 @@ for f in "$state"/apps/*; do
 	try unlink "$f"
 	try rename "$f" "$f.x"
 done
-# Somebody else's process and descriptors
+# Another user's process and descriptors
 for d in "/proc/$victim/fd" "/proc/$victim/map_files"; do
 	for f in "$d"/*; do
 		[ -e "$f" ] && try open "$f" r

@@ -216,14 +216,14 @@ tool_records() {
 	rm -f "$work/data"* "$work/out"
 }
 
-# What a recording costs the daemon that nobody looks at
+# What a recording costs the daemon that no process looks at
 kernel_unread() {
 	kernel_session unread overwrite syscall:getppid
 	sleep 1
 	before=$(awk '{ print $14 + $15 }' "/proc/$daemon/stat") woken=$(switches "$daemon")
 	"$bin/kernel_calls" calls 1000000
 	after=$(awk '{ print $14 + $15 }' "/proc/$daemon/stat") woke=$(switches "$daemon")
-	row "  2 million events that nobody reads, ticks" $((after - before)) "" ""
+	row "  2 million events that no process reads, ticks" $((after - before)) "" ""
 	row "  wake-ups meanwhile" $((woke - woken)) "" ""
 	rmdir "$k"
 }

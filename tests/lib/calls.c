@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* LINK: none */
-/* calls NUMBER [FILE]: so many getppid, or openat of the file; prints its pid. */
+/* calls NUMBER [FILE]: that number of getppid(2), or of openat(2) of the file; prints its pid. */
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>

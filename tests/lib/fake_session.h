@@ -417,7 +417,7 @@ struct fake_threads {
 	uint64_t events;
 };
 
-/* One writer per stream, which goes on where the one before it stopped. */
+/* One writer per stream, which continues where the one before it stopped. */
 static struct fake_writer fake_writers[FAKE_TRACES * FAKE_RINGS];
 static uint64_t fake_events;
 
@@ -443,8 +443,8 @@ static inline void fake_threads_more(struct fake_threads *t, size_t count)
 }
 
 /*
- * Threads that write so many events each into the first `count` streams, or until the session is
- * stopped.
+ * Threads that write a number of events each into the first `count` streams, or until the session
+ * is stopped.
  */
 static inline void fake_threads_start(struct fake_threads *t, struct session *s, size_t count,
 				      uint64_t events)
@@ -489,7 +489,9 @@ static inline void fake_text(struct session *s, struct md_buf *out)
 	md_buf_str(out);
 }
 
-/* What a hostile application may do to the rings of one of its traces. Nobody writes meanwhile. */
+/*
+ * What a hostile application may do to the rings of one of its traces. No process writes meanwhile.
+ */
 static inline void fake_spoil(struct session *s, int trace, uint64_t seed)
 {
 	const struct region *r = s->regions[trace];

@@ -3,7 +3,7 @@
 # TIMEOUT: 600
 #
 # What may happen to a recording of the kernel: CPUs go and come, tracefs is unmounted, the daemon is killed, its instance is
-# removed. No event is lost that could be had, what is lost is said, and the rest goes on.
+# removed. No event is lost that could be had, what is lost is said, and the rest continues.
 . "$(dirname "$0")/lib.sh"
 
 calls=$BUILD/tests/lib/calls
@@ -85,7 +85,7 @@ within 20 grep -q sched_switch "$S/other/text" || fail "a new session records no
 rmdir "$S/other"
 no_complaint
 
-# --- and the daemon is killed: the next one mounts it, and goes on
+# --- and the daemon is killed: the next one mounts it, and continues
 kill_daemon
 dead=$("$calls" 300)
 mount_tree
@@ -113,7 +113,7 @@ wait $caller
 recorded "through the kill" 20000 "$(cat "$work/tid")"
 no_complaint
 
-# --- somebody removes an instance
+# --- another program removes an instance
 i=$(ls -d $T/instances/trailfs-killed-*)
 is "it is held" EBUSY "$(tool rmdir "$i")"
 kill_daemon
@@ -122,7 +122,7 @@ mount_tree
 has "$(cat "$work/daemon.log")" "session killed: the kernel's buffer of channel channel0 is lost: .*No such file"
 is "it is active" active "$(key state "$s/status")"
 after=$("$calls" 100)
-recorded "the recording goes on" 100 "$after"
+recorded "the recording continues" 100 "$after"
 recorded "what the daemon had read before" 20000 "$(cat "$work/tid")"
 rmdir "$s"
 begin next

@@ -26,7 +26,7 @@ load
 mount_tree
 has "$(cat "$MNT/version")" '^kernel module'
 is "no instances are left" 0 "$(ls $T/instances | grep -c trailfs-)"
-is "it goes on" active "$(key state "$s/status")"
+is "it continues" active "$(key state "$s/status")"
 is "rules stay" 'function:vfs_readlink' "$(cat "$s/kernel/channels/f/events")"
 pid=$("$calls" 30)
 echo stop >"$s/control"

@@ -109,7 +109,7 @@ static void addresses(void)
 	       P(text), P(&v4));
 }
 
-/* The kernel tells the address of whoever connects. */
+/* The kernel tells the address of a process that connects. */
 static void accepted(void)
 {
 	struct sockaddr_in at = { .sin_family = AF_INET,

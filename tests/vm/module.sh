@@ -48,7 +48,7 @@ static void mixed(void)
 	syscall(SYS_getppid);
 }
 
-/* calls NUMBER [FILE]: so many getppid, or openat of the file; prints its pid */
+/* calls NUMBER [FILE]: that number of getppid(2), or of openat(2) of the file; prints its pid */
 int main(int argc, char **argv)
 {
 	int n = atoi(argv[1]);
@@ -136,7 +136,7 @@ echo 0 >/sys/devices/system/cpu/cpu1/online
 echo 1 >/sys/devices/system/cpu/cpu1/online
 on_0=$(taskset -c 0 "$work/calls" 30)
 on_1=$(taskset -c 1 "$work/calls" 30)
-# Before anybody reads: reading makes system calls.
+# Before any process reads: reading makes system calls.
 echo stop >"$s/control"
 cat "$s/text" >"$work/text"
 is "counted on CPU 0" 30 "$(grep -c "sys_enter: { cpu_id = 0 }, { tid = $on_0 }, { id = 110, " "$work/text")"
@@ -201,7 +201,7 @@ has "$(cat "$s/error")" "Cannot allocate memory"
 rmdir "$S"/large*
 clean
 
-# --- the daemon is killed: recording goes on, and the next one has it all
+# --- the daemon is killed: recording continues, and the next one has it all
 s=$S/kept
 mkdir "$s"
 printf '%s\n' 'syscall:entry:getppid' 'sched:sched_process_exit' >"$s/kernel/events"
@@ -236,7 +236,7 @@ kill $busy
 wait $busy 2>/dev/null
 clean
 
-# --- hostile user space, and somebody who takes the probes away and brings them back; unloading with what it left
+# --- hostile user space, and a user who takes the probes away and brings them back; unloading with what it left
 "$BUILD/tests/vm/fuzz_module" ${SOAK:+60} &
 fuzzer=$!
 rounds=0

@@ -103,7 +103,7 @@ clean() {
 	checks=$((checks + 1))
 }
 
-# --- a module of another kernel: refused, and tracefs goes on
+# --- a module of another kernel: refused, and tracefs continues
 for other in "$BUILD"/vm/modules-*/kmod/trail.ko; do
 	case $other in */modules-$VM-full/* | */modules-$VM/*) continue ;; esac
 	[ ! -e "$other" ] || ! busybox insmod "$other" 2>/dev/null || fail "a module of another kernel was loaded: $other"
@@ -211,7 +211,7 @@ echo "$(wc -l <"$work/bt") events of $(sed 's/^\[[^]]*\] ([^)]*) [^ ]* //; s/:.*
 rmdir "$s"
 clean
 
-# --- probes go and come while they fire; the recording goes on
+# --- probes go and come while they fire; the recording continues
 s=$S/going
 mkdir "$s"
 sed 's/$//' "$work/covered" >"$s/kernel/events"

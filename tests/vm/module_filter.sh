@@ -207,7 +207,7 @@ echo start >"$s/control"
 pid=$("$work/load" 40)
 echo stop >"$s/control"
 is "root's" 40 "$(grep -c "syscall_entry_getppid: .*{ tid = $pid }" "$s/text")"
-is "and nobody else's" 0 "$(grep -c "syscall_exit_getppid" "$s/text")"
+is "and no other process's" 0 "$(grep -c "syscall_exit_getppid" "$s/text")"
 rmdir "$s"
 
 # --- rules that change while it records; a filter ends with its rule

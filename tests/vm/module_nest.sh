@@ -54,7 +54,7 @@ of_channel() {
 }
 
 # Lines `[time] (+…) power_cpu_frequency: { cpu_id = 0 }, { state = 17, cpu_id = 1000 }`. In $work/text: are times in order, and numbers of each context
-# too? lost: any may be missing, so many in all; -1: nobody knows how many.
+# too? lost: any may be missing, so many in all; -1: no process knows how many.
 check() {
 	awk -v made_file="$work/made" -v mode="$1" -v lost="$2" '
 		function bad(what) { print what ": " $0; failed = 1; exit 1 }
@@ -88,7 +88,7 @@ by() {
 	has "$(cat "$MNT/version")" "^clock $1"
 }
 
-# in_mode NAME: nobody reads meanwhile
+# in_mode NAME: no process reads meanwhile
 in_mode() {
 	mode=$1
 	session $mode $mode 256k

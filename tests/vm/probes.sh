@@ -97,7 +97,7 @@ is "they are there" 8 "$(probes)"
 is "none is a tracepoint" 0 "$(grep -c trailfs "$MNT/available/kernel/tracepoints")"
 ls "$MNT/available/kernel/events" | grep trailfs && fail "they are listed as tracepoints"
 set -- $("$P" 1)
-is "nobody listens yet" 0 "$2"
+is "no process listens yet" 0 "$2"
 echo start >"$s/control"
 set -- $("$P" 50)
 pid=$1
@@ -106,7 +106,7 @@ set -- $("$work/fixed" 30)
 fixed=$1
 echo stop >"$s/control"
 set -- $("$P" 1)
-is "nobody listens any more" 0 "$2"
+is "no process listens any more" 0 "$2"
 same_text "$s"
 is "kprobe" 50 "$(count "kprobe:$K" $pid 'ip = 0xFF')"
 is "kretprobe" 50 "$(count "kretprobe:$K" $pid 'ip = 0xFF.*, parent_ip = 0xFF')"
@@ -142,13 +142,13 @@ is "still in use" 2 "$(probes)"
 rmdir "$s"
 is "still in use by another session" 2 "$(probes)"
 "$P" 10 >/dev/null
-is "which goes on" 60 "$(wc -l <"$S/other/text")"
+is "which continues" 60 "$(wc -l <"$S/other/text")"
 echo "~usdt:$P:demo:hit" >"$S/other/kernel/events"
 is "disabled" 2 "$(probes)"
 "$P" 10 >/dev/null
 is "not recorded" 60 "$(wc -l <"$S/other/text")"
 echo "!usdt:$P:demo:hit" >>"$S/other/kernel/events"
-is "not removed while somebody records who had it: that would cost other events" 2 "$(probes)"
+is "not removed while a process records who had it: that would cost other events" 2 "$(probes)"
 is "old events are still there" 60 "$(wc -l <"$S/other/text")"
 
 # --- ids of the kernel's are given again: the next event is not taken for the last
@@ -248,7 +248,7 @@ is "nothing is left of it" 0 "$(probes)"
 # --- others' events are others'
 echo "p:mine/vfs vfs_read" >>$T/kprobe_events
 echo "p:trailfs_00c0ffee/kprobe_x vfs_read" >>$T/kprobe_events
-is "one that somebody made is a tracepoint" 1 "$(grep -c '^mine:vfs$' "$MNT/available/kernel/tracepoints")"
+is "one that another program made is a tracepoint" 1 "$(grep -c '^mine:vfs$' "$MNT/available/kernel/tracepoints")"
 is "another daemon's is not" 0 "$(grep -c trailfs_ "$MNT/available/kernel/tracepoints")"
 # Counters are closed a moment after their session.
 remove_mine() {
@@ -341,7 +341,7 @@ rmdir "$s"
 echo "-:trailfs_00c0ffee/kprobe_x" >>$T/kprobe_events
 is "nothing is left" 0 "$(probes)"
 
-# --- a killed daemon: what it recorded, what goes on, and what is not wanted any more
+# --- a killed daemon: what it recorded, what continues, and what is not wanted any more
 s=$S/killed
 mkdir "$s" "$S/lost"
 echo tid >"$s/kernel/contexts"

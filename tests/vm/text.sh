@@ -13,7 +13,7 @@ cat >"$work/opens.c" <<'C'
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* opens NUMBER FILE: so many openat of the file, one rename of what is not there, and as many getppid; prints its pid */
+/* opens NUMBER FILE: that number of openat(2) of the file, one rename of what is not there, and as many getppid; prints its pid */
 int main(int argc, char **argv)
 {
 	int n = atoi(argv[1]);

@@ -48,7 +48,7 @@ static void measure(const char *name, void (*calls)(void))
 		begin = get_cycles();
 		calls();
 		ticks[i] = get_cycles() - begin;
-		cond_resched();         /* whoever records may want to do so */
+		cond_resched();         /* the recorder may have to run */
 	}
 	sort(ticks, BATCHES, sizeof(ticks[0]), compare, NULL);
 	snprintf(last, sizeof(last), "%s %llu.%03llu\n", name, ticks[BATCHES / 2] / CALLS,

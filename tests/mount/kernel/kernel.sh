@@ -6,7 +6,7 @@
 
 mount_kernel
 
-# calls NUMBER [FILE]: so many getppid, or openat of the file; prints its pid
+# calls NUMBER [FILE]: that number of getppid(2), or of openat(2) of the file; prints its pid
 calls=$BUILD/tests/lib/calls
 [ -x "$calls" ] || skip "there is no $calls"
 many=1000000 files=20000
@@ -54,7 +54,7 @@ printf '%s\n' 'syscall:getppid' 'syscall:entry:openat' >"$s/kernel/events"
 echo 'tid cpu_id' >"$s/kernel/contexts"
 echo start >"$s/control"
 is "one instance" 1 "$(instances)"
-by_module || is "nobody else can remove it" EBUSY "$(tool rmdir $T/instances/trailfs-c$mark-*)"
+by_module || is "no other process can remove it" EBUSY "$(tool rmdir $T/instances/trailfs-c$mark-*)"
 pid=$("$calls" 5000)
 opener=$("$calls" 700 "$calls")
 echo stop >"$s/control"
@@ -256,10 +256,10 @@ echo 512 >"$s/kernel/channels/huge/subbuf_count"
 is "more than the kernel gives" failed "$(echo sched_switch 2>/dev/null >"$s/kernel/channels/huge/events" || echo failed)"
 has "$(cat "$s/error")" "of 549755813888 bytes"
 rmdir "$s/kernel/channels/huge"
-is "the rest goes on" 30 "$(grep -c "{ tid = $("$calls" 30) }" "$s/text")"
+is "the rest continues" 30 "$(grep -c "{ tid = $("$calls" 30) }" "$s/text")"
 rmdir "$s"
 
-# --- the daemon does nothing while nobody looks
+# --- the daemon does nothing while no process looks
 s=$S/i$mark
 mkdir "$s"
 echo 'syscall:*' >"$s/kernel/events"
@@ -269,10 +269,10 @@ ticks() { awk '{ print $14 + $15 }' "/proc/$daemon/stat"; }
 before=$(ticks)
 "$calls" $many >/dev/null
 # Reading them all would take several times that.
-[ $(($(ticks) - before)) -le 2 ] || fail "the daemon worked for $(($(ticks) - before)) ticks although nobody looks"
+[ $(($(ticks) - before)) -le 2 ] || fail "the daemon worked for $(($(ticks) - before)) ticks although no process looks"
 rmdir "$s"
 
-# --- a killed daemon: the kernel goes on recording, the next daemon finds it
+# --- a killed daemon: the kernel continues recording, the next daemon finds it
 s=$S/k$mark
 mkdir "$s" "$S/l$mark"
 echo 'syscall:entry:getppid' >"$s/kernel/events"

@@ -60,7 +60,7 @@ changed events/sched/sched_waking/enable 1 events/sched/sched_waking/enable
 changed events/sched/sched_switch/filter 'next_prio < 200' events/sched/sched_switch/filter
 changed events/syscalls/sys_enter_getppid/filter 'common_pid < 0' events/syscalls/sys_enter_getppid/filter
 
-# A set of processes: somebody empties it.
+# Another program empties a set of processes.
 sleep 1000 &
 tracked=$!
 echo $tracked >"$s/kernel/track/pid"

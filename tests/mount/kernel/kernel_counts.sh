@@ -179,7 +179,7 @@ everything() {
 	load=$!
 	go_on
 	wait $load
-	# Somebody reads while it goes on.
+	# A process reads while it continues.
 	head -c 1 "$s/text" >/dev/null
 	echo stop >"$s/control"
 	counted

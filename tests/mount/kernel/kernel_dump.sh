@@ -25,7 +25,7 @@ lost() {
 	[ "$(key events_discarded "$1/status")" -gt 0 ]
 }
 
-# Somebody to be found: with a name, a parent, an open file
+# A process to be found: with a name, a parent, an open file
 cp "$(command -v sleep)" "$work/dumped-one"
 "$work/dumped-one" 1000 3<"$work/daemon.log" &
 pid=$!
@@ -88,7 +88,7 @@ echo start >"$s/control"
 finished "$s" 1
 echo stop >"$s/control"
 same_text "$s"
-is "nobody else" "1 1" "$(count process_state "tid = $pid, ") $(count process_state)"
+is "no other process" "1 1" "$(count process_state "tid = $pid, ") $(count process_state)"
 is "and the rest" 1 "$(count start)"
 echo >"$s/kernel/track/pid"
 printf 'clear\nstart\nstop\n' >"$s/control"

@@ -54,7 +54,7 @@ echo >"$s/kernel/events"
 is "none" 0 "$(wc -l <"$i/set_event")"
 rmdir "$s"
 
-# All for a moment; whoever reads them meanwhile sees what babeltrace2 sees afterwards
+# All for a moment; a process that reads them meanwhile sees what babeltrace2 sees afterwards
 s=$S/a$mark
 mkdir "$s" "$s/kernel/channels/channel0"
 echo $size >"$s/kernel/channels/channel0/subbuf_size"

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# What others do to the kernel's tracing behind the daemon's back: it says so where it can know, and the rest goes on.
+# What others do to the kernel's tracing behind the daemon's back: it says so where it can know, and the rest continues.
 . "$(dirname "$0")/../../lib/mount.sh"
 
 mount_kernel
@@ -12,7 +12,7 @@ cat >"$work/calls.c" <<'C'
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* calls NUMBER: so many getppid; prints its pid */
+/* calls NUMBER: that number of getppid(2); prints its pid */
 int main(int argc, char **argv)
 {
 	for (int n = argc > 1 ? atoi(argv[1]) : 0; n > 0; n--)
@@ -55,7 +55,7 @@ kill_daemon() {
 # --- other sizes, other events, another clock, in the instance's own files
 begin
 before=$("$work/calls" 100)
-is "nobody else can remove it" EBUSY "$(tool rmdir "$i")"
+is "no other process can remove it" EBUSY "$(tool rmdir "$i")"
 is "before" 100 "$(told "$before")"
 echo 64 >"$i/buffer_size_kb"
 smaller=$("$work/calls" 100)

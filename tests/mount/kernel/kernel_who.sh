@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
 # Who ran, in events of the kernel: pid and procname as contexts and in filters, and processes in fields; of threads that are gone when
-# somebody looks, too. Skips where the daemon finds no backend.
+# a process looks, too. Skips where the daemon finds no backend.
 . "$(dirname "$0")/../../lib/mount.sh"
 
 T=/sys/kernel/tracing

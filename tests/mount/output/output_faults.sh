@@ -4,7 +4,7 @@
 #
 # An output on a file system that fails (EIO, ENOSPC; writes, new files, renames, fsync) and then does not; and on one that hangs for
 # seconds: what was written stays whole, what does not fit into the buffers is discarded and counted, `status` and `error` say so, and recording
-# goes on by itself. The chunks together are what was emitted less what was counted, each event once.
+# continues by itself. The chunks together are what was emitted less what was counted, each event once.
 . "$(dirname "$0")/../../lib/mount.sh"
 command -v babeltrace2 >/dev/null || skip "there is no babeltrace2"
 ticker=$BUILD/tests/lib/ticker
@@ -37,7 +37,7 @@ shown() {
 	mv "$work/text" "$work/text.before"
 	kinds=$(find "$s/trace" -name '*.unwritten' | wc -l)
 }
-begins() { # WHAT HOW ERROR: it fails until it is told of, and then so long that events are discarded
+begins() { # WHAT HOW ERROR: it fails until the user is informed, and then so long that events are discarded
 	for what in $(echo "$1" | tr + ' '); do echo "$what $2"; done >"$work/next" && cat "$work/next" >"$control"
 	i=0
 	until ill "$3"; do
@@ -152,7 +152,7 @@ for chunk in "$disk"/rotated/archives/*; do
 done
 rmdir "$s" || fail rmdir
 
-# --- fsync fails: that is told, and nothing else happens
+# --- fsync fails: that is reported, and nothing else happens
 session sync
 tick 1000 20
 echo 'sync EIO' >"$control"
@@ -214,7 +214,7 @@ rm -rf "$disk/hung/snapshots"
 whole
 rmdir "$s" || fail rmdir
 
-# --- removed while nothing can be written: what is there is whole
+# --- removed while nothing can be written: the files are whole
 session lost
 tick 3000 20
 echo 'write EIO' >"$control"

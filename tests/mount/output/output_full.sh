@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # TIMEOUT: 60
 #
-# An output on a full disk: what is there stays whole, what does not fit is discarded and counted, `status` and `error` say so; when
-# there is space again, recording goes on by itself.
+# An output on a full disk: the files stay whole, what does not fit is discarded and counted, `status` and `error` say so; when
+# there is space again, recording continues by itself.
 . "$(dirname "$0")/../../lib/mount.sh"
 command -v babeltrace2 >/dev/null || skip "there is no babeltrace2"
 [ "$(id -u)" = 0 ] || skip "only root can mount a small tmpfs"
@@ -34,7 +34,7 @@ has "$(cat "$s/error")" 'No space left'
 emitted=$((emitted + 100000))
 lost=$(key events_discarded "$s/status")
 [ "$lost" -gt 10000 ] || fail "$emitted events do not fit, but only $lost were discarded"
-# What is there can be read.
+# The files can be read.
 TZ=UTC babeltrace2 "$disk/out" >"$work/before" 2>"$work/warnings" || fail "babeltrace2 does not accept it: $(cat "$work/warnings")"
 [ -s "$work/before" ] || fail "nothing was written"
 [ "$(df --output=avail "$disk" | tail -n 1)" -le 16 ] || fail "the disk is not full"

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # TIMEOUT: 90
 #
-# A bounded number of files on a file system in memory: the oldest is filled again, and not replaced. Whoever reads it finds whole packets
-# at any time, also after a kill -9 of the daemon; who has one open goes on reading what it was; nothing is lost or there twice.
+# A bounded number of files on a file system in memory: the oldest is filled again, and not replaced. A process that reads it finds whole packets
+# at any time, also after a kill -9 of the daemon; who has one open continues reading what it was; nothing is lost or there twice.
 . "$(dirname "$0")/../../lib/mount.sh"
 command -v babeltrace2 >/dev/null || skip "there is no babeltrace2"
 [ "$(id -u)" = 0 ] || skip "only root can mount a tmpfs"
@@ -33,7 +33,7 @@ session again 16K
 tick 5000
 before=$(files)
 is "files" 3 "$(echo "$before" | wc -l)"
-# What somebody has open, or has given another name to, stays.
+# What a process has open, or has given another name to, stays.
 exec 3<"$d/channel0_0_1"
 cat "$d/channel0_0_1" >"$work/copy"
 ln "$d/channel0_0_2" "$disk/link"

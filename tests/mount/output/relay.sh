@@ -52,7 +52,7 @@ same_as_trace plain "$d"
 is "events" 15000 "$(wc -l <"$work/files")"
 cmp "$work/files" "$S/plain/text" || fail "text is not what the relay has"
 
-# It goes on after a second start; metadata of new events is added.
+# It continues after a second start; metadata of new events is added.
 put start "$S/plain/control"
 put 'text:*' "$S/plain/user/events"
 "$BUILD/tests/lib/ticker" 100 || fail ticker

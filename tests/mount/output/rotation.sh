@@ -60,7 +60,7 @@ within 20 big || fail "rotate_size does nothing: $(cat "$s/status")"
 put 0 "$s/rotate_size"
 put rotate "$s/control"
 before=$(archives)
-big && fail "it goes on rotating: $(cat "$s/status")"
+big && fail "it continues rotating: $(cat "$s/status")"
 is "reads back" "0 0" "$(cat "$s/rotate_size") $(cat "$s/rotate_period")"
 
 # An inactive session; and the end, with which the last chunk is archived, too

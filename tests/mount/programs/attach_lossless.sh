@@ -35,7 +35,7 @@ is "discarded" 0 "$(key events_discarded "$S/quiet/status")"
 is "recorded" "$(cat "$work/count")" "$(key events_recorded "$S/quiet/status")"
 rmdir "$S/restless" "$S/quiet" || fail rmdir
 
-# A program that begins while the daemon is dead, and goes on when the next one is there
+# A program that begins while the daemon is dead, and continues when the next one is there
 session dead
 echo start >"$S/dead/control" || fail start
 kill -9 $(daemon_pids) || fail kill

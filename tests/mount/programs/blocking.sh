@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # TIMEOUT: 120
 #
-# A full ring in discard mode: waiting for room where application and channel allow it, and never longer than somebody can
+# A full ring in discard mode: waiting for room where application and channel allow it, and never longer than a process can
 # make room: `clear`, `stop`, a disabled rule and a daemon that is gone let go.
 . "$(dirname "$0")/../../lib/mount.sh"
 ticker=$BUILD/tests/lib/ticker
@@ -55,7 +55,7 @@ done
 wait $pid || fail "exit status $?"
 rmdir "$S/ever"
 
-# status says what has to be done so that somebody waits.
+# status says what has to be done so that a thread waits.
 begin says inf
 has "$(cat "$S/says/status")" '^blocking c: .*TRAIL_ALLOW_BLOCKING'
 has "$(cat "$S/says/user/channels/c/status")" '^blocking only .*TRAIL_ALLOW_BLOCKING'

@@ -3,7 +3,7 @@
 /*
  * burst THREADS COUNT [STEP…]: threads that hit burst:hit { thread, n } COUNT times each, all at
  * once, as soon as the steps before have been taken. A step is `fork` (the child does the rest) or
- * a path: it says that it came there by making PATH.here, and goes on when PATH exists.
+ * a path: it says that it came there by making PATH.here, and continues when PATH exists.
  */
 #include <fcntl.h>
 #include <pthread.h>

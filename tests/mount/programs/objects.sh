@@ -32,7 +32,7 @@ tell t
 [ "$(dumps)" = 1 ] || fail "$(dumps) state dumps at the start"
 grep -q "lttng_ust_statedump:bin_info: .*path = \"$BUILD/tests/mount/programs/loader\"" "$S/s/text" || fail "no bin_info of the program"
 tell t
-[ "$(dumps)" = 1 ] || fail "$(dumps) state dumps, nobody asked for the second"
+[ "$(dumps)" = 1 ] || fail "$(dumps) state dumps, though the second was not requested"
 echo 'regenerate statedump' >"$S/s/control" || fail "regenerate statedump"
 tell t
 [ "$(dumps)" = 2 ] || fail "$(dumps) state dumps, not 2"

@@ -5,7 +5,7 @@
  * write and exit (early, late: others give EPERM; sealed: they kill), then 2000 events box:after {
  * n, text } and a line on standard output. late: no event before. forked: as sealed, but only
  * openat, flock and socket kill, and a child has the events after. When its standard input has a
- * byte it goes on; it says so with a line of its own that it is ready.
+ * byte it continues; it says so with a line of its own that it is ready.
  */
 #include <errno.h>
 #include <linux/filter.h>

@@ -34,7 +34,7 @@ run() {
 	rm "$work/in" "$work/out"
 }
 
-# Attached before: goes on being traced.
+# Attached before: continues being traced.
 begin early
 run early
 [ "$(count before)" = 2000 ] || fail "early: $(count before) events before"

@@ -290,7 +290,7 @@ check_clear() {
 	for s in "$S"/*; do echo clear >"$s/control"; done
 	is "cleared" "" "$(cat text)"
 	tick 3
-	is "goes on" 3 "$(recorded tick:tock)"
+	is "continues" 3 "$(recorded tick:tock)"
 }
 
 metadata_offset() {

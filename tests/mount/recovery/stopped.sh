@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# A daemon that stands still (SIGSTOP): applications go on, none waits; whoever reads waits and gets all; what did not fit is counted, to
+# A daemon that stands still (SIGSTOP): applications go on, none waits; a process that reads waits and gets all; what did not fit is counted, to
 # the event; a program that came meanwhile is traced afterwards.
 . "$(dirname "$0")/../../lib/mount.sh"
 ticker=$BUILD/tests/lib/ticker

@@ -3,7 +3,7 @@
 # TIMEOUT: 60
 #
 # What applications are told: which events go where, with which contexts, filters and times; when they are made to ask again; and
-# that a daemon which was killed goes on where it was.
+# that a daemon which was killed continues where it was.
 . "$(dirname "$0")/../../lib/mount.sh"
 asker=$BUILD/tests/mount/rules/asker
 [ -x "$asker" ] || skip "there is no asker"
@@ -123,7 +123,7 @@ is "nothing for who is excluded" "" "$(grep '^slot' "$answer")"
 is "and no state dump" 0 "$(key statedump "$answer")"
 add $pid "$S/s/user/track/vpid"
 ask plan
-[ "$(value "$(slot 0)" on)" != "$on" ] || fail "the switch byte is the same after somebody was excluded"
+[ "$(value "$(slot 0)" on)" != "$on" ] || fail "the switch byte is the same after a process was excluded"
 put "$(id -u)" "$S/s/user/track/vuid"
 put "$(id -g)" "$S/s/user/track/vgid"
 ask plan

@@ -74,7 +74,7 @@ grows t "another session"
 put 1 "$S/s/user/track/vpid"
 put clear "$S/s/control"
 stays s "none of these"
-grows t "another session goes on"
+grows t "another session continues"
 kill $a $b
 wait $a $b 2>/dev/null
 put stop "$S/t/control"

@@ -3,7 +3,7 @@
 # TIMEOUT: 90
 #
 # Snapshots of a session with an output: each is copied to snapshots/NAME-DATE-TIME-N there, in the background, whole or not at all; what cannot
-# be copied is told; a daemon that is killed meanwhile is no matter.
+# be copied is reported; a daemon that is killed meanwhile is no matter.
 . "$(dirname "$0")/../../lib/mount.sh"
 command -v babeltrace2 >/dev/null || skip "there is no babeltrace2"
 ticker=$BUILD/tests/lib/ticker
@@ -64,7 +64,7 @@ within 20 copied 4 || fail "it does not go on: $(cat "$s/status")"
 is "an error of the copy" '' "$(grep '^snapshot_error' "$s/status")"
 print "$out"/slow-* | cmp - "$work/slow" || fail "the copy is another one"
 
-# What cannot be written is told, and nothing is left of it.
+# What cannot be written is reported, and nothing is left of it.
 for how in ENOSPC EIO EACCES; do
 	case $how in
 	ENOSPC) echo "write $how" >"$control"; why='No space left on device' ;;
@@ -126,7 +126,7 @@ if [ "$(id -u)" = 0 ] && command -v setpriv >/dev/null; then
 	within 20 copied 1 || fail "not copied: $(cat "$s/status")"
 	is "not the owner's" '' "$(find "$work/home/out" ! -uid 12345)"
 	is "events" 100 "$(print "$work/home/out/snapshots"/a-* | wc -l | tr -d ' ')"
-	# Where she may not write, or somebody planted a link
+	# Where she may not write, or another user planted a link
 	mkdir "$work/root" && mv "$work/home/out/snapshots" "$work/home/away" && ln -s "$work/root" "$work/home/out/snapshots"
 	as mkdir "$s/snapshots/b"
 	failed() { grep -q '^snapshot_error' "$s/status"; }

@@ -206,7 +206,7 @@ fusermount3 -u "$MNT"
 within 15 daemon_ended
 within 15 keeper_ended
 
-# --- a killed daemon: the snapshot is there, and goes on as any other
+# --- a killed daemon: the snapshot is there, and continues as any other
 mount_tree -o tz=UTC
 session k 64k 4 overwrite
 echo start >"$s/control"

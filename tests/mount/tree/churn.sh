@@ -60,7 +60,7 @@ as_before "10000 sessions"
 is "sessions" 0 "$(key sessions "$MNT/status")"
 is "directories of sessions" "" "$(ls "$TRAIL_RUNTIME_DIR/sessions")"
 
-# Readers: some kB held, and a recording that goes on
+# Readers: some kB held, and a recording that continues
 mkdir "$S/r" "$S/r/user/channels/c" && echo 64k >"$S/r/user/channels/c/subbuf_size" && echo 'trail:log' >"$S/r/user/channels/c/events" &&
 	echo start >"$S/r/control" || fail "session"
 seq -f 'message %.0f of those that are read and read again' 3000 >"$MNT/log"

@@ -79,11 +79,11 @@ is "the user has only his" 1000 "$(of_user)"
 as $b ls "$work/mine" >/dev/null 2>&1 && fail "a stranger is in the user's mount"
 ls "$work/mine" >/dev/null 2>&1 && fail "root is in the user's mount"
 
-# One stops, the other goes on, with one program all the while
+# One stops, the other continues, with one program all the while
 as $a "$work/ticker" 100000000 2000 &
 program=$!
 grows() { [ "$($1)" -gt "$2" ]; }
-within 20 grows of_root 1100 && within 20 grows of_user 1100 || fail "a program that goes on: $(of_root) $(of_user)"
+within 20 grows of_root 1100 && within 20 grows of_user 1100 || fail "a program that continues: $(of_root) $(of_user)"
 on stop
 n=$(of_user)
 within 20 grows of_root $(($(of_root) + 100)) || fail "root's stands when the user's is stopped"

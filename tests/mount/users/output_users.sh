@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # TIMEOUT: 60
 #
-# A user's output in root's mount: written with that user's rights and no others. Links that somebody else planted are not followed.
+# A user's output in root's mount: written with that user's rights and no others. Links that another user planted are not followed.
 . "$(dirname "$0")/../../lib/mount.sh"
 [ "$(id -u)" = 0 ] || skip "only root can be two users"
 command -v setpriv >/dev/null || skip "there is no setpriv"
@@ -68,7 +68,7 @@ as $alice sh -c 'echo stop >"$1"' sh "$S/a/control"
 [ -f "$d/metadata" ] && [ ! -L "$d/metadata" ] || fail "the metadata was not made anew"
 is "events" 1010 "$(as $alice babeltrace2 "$work/alice/trace" 2>/dev/null | wc -l)"
 
-# The user puts something else where a file was: that is not read for him, nor for anybody.
+# The user puts something else where a file was: that is not read for him, nor for any user.
 f=$(ls "$d" | grep channel0 | head -n 1)
 echo secret >"$work/root/secret"
 as $alice mv "$d/$f" "$work/alice/away"

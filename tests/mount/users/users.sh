@@ -3,7 +3,7 @@
 #
 # Several users on root's mount, and a user's own mount.
 
-# Where only root may use /dev/fuse (containers), this goes on in a mount namespace where everybody may.
+# Where only root may use /dev/fuse (containers), this continues in a mount namespace where all users may.
 if [ "$(id -u)" = 0 ] && [ -z "${IN_NAMESPACE-}" ] && [ "$(stat -c %a /dev/fuse 2>/dev/null)" = 600 ] &&
 	unshare -m true 2>/dev/null; then
 	node=$(mktemp -u "${TMPDIR:-/tmp}/fuse.XXXXXX")

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# `text` after a rotation: an open that follows shows the current chunk, as trace/ does, whether or not somebody has read the text before. An
+# `text` after a rotation: an open that follows shows the current chunk, as trace/ does, whether or not a process has read the text before. An
 # open that was there before reads on, through what is in the archives now, and misses nothing; offsets do not move, and the size does
 # not shrink.
 . "$(dirname "$0")/../../lib/mount.sh"

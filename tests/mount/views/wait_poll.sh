@@ -127,7 +127,7 @@ one=$!
 cat "$S/quiet/wait" >"$work/p2" &
 two=$!
 sleep 0.3
-rmdir "$S/quiet" || fail "rmdir while somebody reads"
+rmdir "$S/quiet" || fail "rmdir while a process reads"
 within 5 sh -c "! kill -0 $one 2>/dev/null" || fail "rmdir does not end a read of pipe"
 within 5 sh -c "! kill -0 $two 2>/dev/null" || fail "rmdir does not end a read of wait"
 
@@ -151,7 +151,7 @@ timeout 5 cat status >/dev/null || fail "waiting readers block others"
 pid=$(daemon_pids)
 cd /
 kill "$pid" || fail "cannot find the daemon"
-within 10 sh -c '! grep -qs " $MNT fuse" /proc/self/mounts' || fail "SIGTERM does not unmount while somebody reads"
+within 10 sh -c '! grep -qs " $MNT fuse" /proc/self/mounts' || fail "SIGTERM does not unmount while a process reads"
 within 5 sh -c "! kill -0 $pid 2>/dev/null" || fail "the daemon stays"
 wait
 echo "$checks checks"

@@ -145,7 +145,7 @@ static void bad_programs(void)
 	CHECK(!filter_verify(program, sizeof(program)));
 }
 
-/* Registers and anchors that were not set are none, also for a program that nobody verified. */
+/* Registers and anchors that were not set are none, also for a program that was not verified. */
 static void unset_is_false(void)
 {
 	static const uint8_t payload[64];

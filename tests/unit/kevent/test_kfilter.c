@@ -398,7 +398,7 @@ static void weakened(void)
 	CHECK_STR(run("a == -5 && (prev_comm[5] || a == 1)", 0), "yes");
 	CHECK_STR(run("a == 1\nprev_comm[5] == 0", 0), "all");
 	CHECK_STR(run("a == 1\nprev_comm[5] == 0 && a == 2", 0), "no");
-	/* prev_comm[5] may be 0, and then nobody asks for the element that is not there. */
+	/* prev_comm[5] may be 0, and then the element is not asked for. */
 	CHECK_STR(run("prev_comm[5] && many[9] == 1 || a == -5", 0), "all");
 	CHECK_STR(run("many[9] == 1 && prev_comm[5] || a == -5", 0), "no");
 	CHECK_STR(run("prev_comm[5] && (many[0] == 8 && name == \"x\") && a == 1 || a == 2", 0),

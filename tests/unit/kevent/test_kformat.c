@@ -230,7 +230,7 @@ static void odd_values(void)
 	memcpy(r + 136, "\1\0\2\0\3", 5);
 	put32(r + 100, 16 << 16 | 144);
 	put32(r + 144, 255);
-	put32(r + 104, 3 << 16 | 186);          /* goes on behind the end */
+	put32(r + 104, 3 << 16 | 186);          /* continues after the end */
 	CHECK(kcode_run(c, r, 107, r, 0) == -EBADMSG);
 	kcode_free(c);
 	check_payload(

@@ -220,7 +220,7 @@ static void corrupt(void)
 	m.used = 0;
 	CHECK(open_page(&m, &p, 0) == 0);
 	expect_end(&m, &p, 0);
-	begin(&m, 0);                           /* goes on behind what is committed */
+	begin(&m, 0);                           /* continues after what is committed */
 	small(&m, 1, 2, 1);
 	small(&m, 1, 3, 2);
 	m.used -= 4;

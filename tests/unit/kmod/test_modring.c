@@ -155,8 +155,8 @@ static void many_events(void)
 }
 
 /*
- * Nobody overwrites what is not published: here somebody is interrupted for longer than the buffer
- * lasts.
+ * No process overwrites what is not published: here a writer is interrupted for longer than the
+ * buffer lasts.
  */
 static void interrupted_for_long(void)
 {
@@ -208,7 +208,7 @@ static void nested(bool overwrite, uint64_t (*clock)(void))
 		for (int i = 0; i < 500; i++)
 			mine += put((uint32_t)i % 7);
 		if (!overwrite) {
-			/* head may move while this goes on: what is below is final */
+			/* head may move while this continues: what is below is final */
 			read_all(&r, __atomic_load_n(&ring.head, __ATOMIC_ACQUIRE));
 			__atomic_store_n(&ring.consumed, r.pos, __ATOMIC_RELEASE);
 		}

@@ -153,7 +153,7 @@ static void monotonic_when_forced(void)
 	CHECK(llabs((int64_t)clock_now(&a) - now(CLOCK_MONOTONIC)) < 50000000);
 	clock_describe(&a, &text);
 	CHECK(!strncmp(md_buf_str(&text), "clock monotonic", 15));
-	/* The file of this boot goes on to count without being forced. */
+	/* The file of this boot continues to count without being forced. */
 	unsetenv("TRAILFS_CLOCK");
 	CHECK(!clock_open(&b, dir) && !memcmp(&a, &b, sizeof(a)));
 	md_buf_deinit(&text);

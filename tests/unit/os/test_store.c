@@ -209,7 +209,7 @@ static void many_are_appended_or_none(void)
 }
 
 /*
- * Cut at every length: what was whole is there, the rest is gone, and appending goes on behind it.
+ * Cut at every length: what was whole is there, the rest is gone, and appending continues after it.
  */
 static void torn_tails_are_cut(void)
 {

@@ -156,7 +156,7 @@ static uint64_t held(const struct session *s)
 	return sum;
 }
 
-/* text, trace/ and the counters say the same. Nobody writes meanwhile. */
+/* text, trace/ and the counters say the same. No process writes meanwhile. */
 static void agree(struct session *s)
 {
 	struct md_buf text = MD_BUF_INIT;
@@ -251,7 +251,7 @@ static void live_overwrite(void)
 	live(TRAIL_MODE_OVERWRITE);
 }
 
-/* What vanished between taking and copying is told, the size stays. */
+/* What vanished between taking and copying is reported, the size stays. */
 static void vanished(void)
 {
 	struct session *s = fake_session(TRAIL_MODE_OVERWRITE, 4096, 8);

@@ -74,8 +74,8 @@ static void *run(void *arg)
 }
 
 /*
- * While another thread is at it, nobody waits, and it is done once more; in a forked child it can
- * be begun.
+ * While another thread is at it, no thread waits, and it is done once more; in a forked child it
+ * can be begun.
  */
 static void threads(void)
 {

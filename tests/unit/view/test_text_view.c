@@ -300,7 +300,7 @@ static int read_to_end(struct session *s, struct text_view *v, struct md_buf *se
 
 /*
  * An open ends at what was recorded when it was made, however much comes meanwhile; the read after
- * the end goes on.
+ * the end continues.
  */
 static void ends(void)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * alloc one: each function once, by sizes that nobody else uses; prints the events that must come of it.
- * alloc many THREADS N [fork]: N allocations of 70001 bytes and frees in each thread, and in a child forked by it.
- * alloc time N: nanoseconds of a malloc and a free.
+ * alloc one: each function once, by sizes that no other call uses; prints the events that must
+ * come of it. alloc many THREADS N [fork]: N allocations of 70001 bytes and frees in each thread,
+ * and in a child forked by it. alloc time N: nanoseconds of a malloc and a free.
  */
 #include <errno.h>
 #include <malloc.h>
@@ -40,7 +40,10 @@ static void release(void *p)
 static int one(void)
 {
 	volatile size_t huge = SIZE_MAX / 2 - 70009;
-	/* Through a pointer: a compiler that knows the function gives it a variable of its own, which a failed call does not set. */
+	/*
+	 * Through a pointer: a compiler that knows the function gives it a variable of its own,
+	 * which a failed call does not set.
+	 */
 	int (*volatile aligned)(void **, size_t, size_t) = posix_memalign;
 	unsigned long old;
 	void *p;
@@ -63,7 +66,8 @@ static int one(void)
 		return 3;
 	release(p);
 	result = posix_memalign(&p, 512, 70005);
-	event("posix_memalign { out_ptr = 0x%lX, alignment = 512, size = 70005, result = %d }", (unsigned long)p, result);
+	event("posix_memalign { out_ptr = 0x%lX, alignment = 512, size = 70005, result = %d }",
+	      (unsigned long)p, result);
 	if ((uintptr_t)p % 512)
 		return 4;
 	errno = 77;
