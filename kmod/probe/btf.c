@@ -96,10 +96,8 @@ static const char *section(const char *data, size_t *len)
 static size_t type_len(const struct btf_type *t)
 {
 	static const unsigned char once[NR_BTF_KINDS] = {
-		[BTF_KIND_INT] = 4,
-		[BTF_KIND_ARRAY] = sizeof(struct btf_array),
-		[BTF_KIND_VAR] = 4,
-		[BTF_KIND_DECL_TAG] = 4,
+		[BTF_KIND_INT] = 4, [BTF_KIND_ARRAY] = sizeof(struct btf_array),
+		[BTF_KIND_VAR] = 4, [BTF_KIND_DECL_TAG] = 4,
 	};
 	static const unsigned char each[NR_BTF_KINDS] = {
 		[BTF_KIND_STRUCT] = sizeof(struct btf_member),
@@ -318,11 +316,8 @@ static void declare(const struct btf *b, unsigned int id, const char *inner, uns
 			members(b, t, depth + 1);
 			printf("} __attribute__((packed)) %s", inner);
 		} else {
-			printf("%s %s",
-			       t->size == 8   ? "unsigned long"
-			       : t->size == 1 ? "unsigned char"
-					      : "unsigned int",
-			       inner);
+			printf("%s %s", t->size == 8 ? "unsigned long" :
+			       t->size == 1 ? "unsigned char" : "unsigned int", inner);
 		}
 		return;
 	case BTF_KIND_PTR:
