@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: MIT
 /*
- * Contexts: what a channel wants to know besides the event's own fields, put before the payload of
- * each event; filters may ask for them too.
+ * Contexts: fields that a channel adds to each event, before its payload. Filters may use them,
+ * too.
  *
- * What costs a system call is kept per thread until context_changed() says that it may be something
- * else: after fork, setuid and its like, setns, unshare, prctl(PR_SET_NAME) (interpose.c sees these
- * calls). The generation in the thread's cache is compared with the process's. Everything here may
- * run in a signal handler; a handler that interrupts a fetch of the same thread fetches the same
- * thing.
+ * Values that cost a system call are cached per thread until context_changed(): after fork, setuid
+ * and related calls, setns, unshare, prctl(PR_SET_NAME) (interpose.c sees these calls). The
+ * generation in the thread's cache is compared with the process's. Everything here may run in a
+ * signal handler; a handler that interrupts a fetch of the same thread fetches the same thing.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -30,17 +29,17 @@
 bool context_may_block;
 /*
  * A page of its own, which the kernel fills with zeros in every child that does not share our
- * memory, whichever system call made it: then what is cached is of another generation, and asked
- * for anew. Writing to it: context_init, context_changed.
+ * memory, whichever system call made it. The cached values then have another generation and are
+ * fetched again. Written by context_init and context_changed.
  */
 struct context_page context_page __attribute__((aligned(sizeof(struct context_page))));
 /* the newest of this process and of those that it was forked from */
 static uint32_t last_generation;
 __thread struct context_block context_block;
 
-/* ---- what is kept ---- */
+/* ---- the cache ---- */
 
-/* For what few ask for: a page per thread, from when it is first needed until the thread ends. */
+/* Rarely used values: a page per thread, from the first use until the thread ends. */
 struct more {
 	uint32_t have;                  /* a bit per id and namespace */
 	uint32_t ids[IDS];
@@ -63,8 +62,8 @@ static bool has_key;
 void context_changed(void)
 {
 	/*
-	 * Pairs with the load in fresh(): a hit that begins after the call that changed it asks
-	 * anew.
+	 * Pairs with the load in fresh(): a hit that begins after the call that changed a value
+	 * fetches it again.
 	 */
 	__atomic_store_n(&context_page.generation,
 			 __atomic_add_fetch(&last_generation, 1, __ATOMIC_SEQ_CST),
@@ -141,14 +140,14 @@ void context_forked(void)
 	context_changed();
 	__atomic_store_n(&context_page.vpid, 0, __ATOMIC_RELAXED);
 	/*
-	 * They count the parent's thread. Those of its other threads are out of reach here, closed
-	 * at exec.
+	 * The counters are of the parent's thread. Those of its other threads are not known here;
+	 * exec closes them.
 	 */
 	if (m)
 		counters_close(&m->counters);
 }
 
-/* ---- one value each ---- */
+/* ---- the values ---- */
 
 static int32_t get_vpid(void)
 {
@@ -205,7 +204,7 @@ static uint32_t ask_id(uint32_t kind)
 
 static uint32_t get_id(uint32_t kind)
 {
-	/* getresuid and getresgid of good addresses do not fail, but more() may. */
+	/* getresuid and getresgid do not fail with valid addresses, but more() may. */
 	int saved = errno;
 	struct more *m = more();
 	uint32_t i = kind - TRAIL_CONTEXT_VUID;
@@ -315,7 +314,7 @@ static uint64_t number(uint32_t kind, uint32_t type, uint64_t config, const void
 	}
 }
 
-/* The common ones, in place. */
+/* The common contexts, inline. */
 static inline __attribute__((always_inline)) bool put_common(uint32_t kind, uint8_t *at,
 							     const void *ip)
 {
@@ -403,7 +402,10 @@ bool context_refill(const struct extra *x, const void *ip)
 {
 	struct context_block *b = &context_block;
 	uint32_t size = __atomic_load_n(&x->context_size, __ATOMIC_RELAXED);
-	/* Before the values: if they change while they are fetched, the block is an old one. */
+	/*
+	 * Read before the values: if they change while they are fetched, the block has an old
+	 * generation.
+	 */
 	uint32_t generation = __atomic_load_n(&context_page.generation, __ATOMIC_ACQUIRE);
 	uint64_t id = __atomic_load_n(&x->steady, __ATOMIC_RELAXED);
 

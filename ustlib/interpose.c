@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 /*
- * Functions of libc that this library stands in front of, because they change what it has cached or
- * share what it relies on. Each does what libc's does, and tells the rest of the library. Only in
- * the shared library, whose names come before libc's; who makes these system calls in another way
- * goes unseen: names and ids in contexts are then the old ones.
+ * Functions of libc that this library interposes, because they change what it has cached or share
+ * what it relies on. Each calls libc's function and informs the rest of the library. Only in the
+ * shared library, whose symbols come before libc's. A program that makes these system calls in
+ * another way is not noticed: names and ids in contexts are then the old ones.
  *
  *	prctl, pthread_setname_np			the thread's name, and whether it may read
  *							the TSC
@@ -25,7 +25,7 @@
 
 #include "ustlib/lib.h"
 
-/* Looked up once by the constructor; a call that comes before that looks itself. */
+/* Looked up once by the constructor. A call before that looks up its function itself. */
 static void *next(void **cache, const char *name)
 {
 	void *f = __atomic_load_n(cache, __ATOMIC_RELAXED);
@@ -46,7 +46,7 @@ TRAIL_EXPORT int prctl(int option, ...)
 	bool no_tsc, had_tsc = !thread_state.clock.without_tsc;
 	long ret;
 
-	/* As libc does: whatever was passed, and as many more. */
+	/* As libc does: passes all possible arguments, given or not. */
 	va_start(ap, option);
 	for (int i = 0; i < 4; i++)
 		a[i] = va_arg(ap, unsigned long);

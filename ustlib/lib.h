@@ -1,8 +1,21 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the files of the library share. Everything that may run in a signal handler (record.c,
- * section.h, attach.c) uses only system calls and memory from mmap(2): no malloc, no stdio, no lock
- * that is waited for.
+ * ustlib/: libtrail, the library in applications.
+ *
+ *	record.c, section.h     the event path, and its restartable sections
+ *	slow_path.c, slot.c     events that do not fit the open sub-buffer; a slot's clock and memory
+ *	pieces.c, values.c      events that do not fit the call site's stack buffer
+ *	context.c, app_context.c, perf_context.c        contexts (context.h)
+ *	register.c, fields.c    loaded objects and their registration files
+ *	attach.c, exchange.c    questions to the daemon, and what its answers change
+ *	slots.c                 slots and mapped regions
+ *	lock.c, thread.c        the registration lock; rseq areas, and rings for threads
+ *	site.c, statedump.c, log.c      LTTng's call sites, state dumps, formats
+ *	interpose.c, seal.c     functions of libc that change what is cached; trail_seal()
+ *
+ * Lock: the registration lock (lock.c) guards the lists of objects, slots and mappings. Code that
+ * may run in a signal handler (record.c, section.h, slot.c, slow_path.c, attach.c) uses only system
+ * calls and memory from mmap(2): no malloc, no stdio, no lock that is waited for without a limit.
  */
 #ifndef USTLIB_LIB_H
 #define USTLIB_LIB_H

@@ -48,8 +48,8 @@ static unsigned char *put_bytes(unsigned char *at, const void *data, size_t n)
 }
 
 /*
- * A string of n bytes when it was measured; it may have become shorter, its NUL is where the reader
- * looks for it.
+ * Copies a string that had n bytes when it was measured. It may have become shorter; the copy ends
+ * with a NUL at its end.
  */
 static unsigned char *put_measured(unsigned char *at, const char *s, size_t n)
 {
@@ -81,8 +81,8 @@ static unsigned char *put_piece(unsigned char *at, const struct trail__piece *p,
 }
 
 /*
- * Events too large for the call site's stack buffer: put together in memory of their own. Rare, so
- * it may cost a mapping.
+ * Events too large for the call site's stack buffer are built in memory of their own. They are
+ * rare, so they may cost a mapping.
  */
 TRAIL_EXPORT void trail__record_pieces_at(struct trail__tp *tp, const struct trail__piece *pieces,
 					  unsigned int count, unsigned int unwritten,
@@ -97,7 +97,7 @@ TRAIL_EXPORT void trail__record_pieces_at(struct trail__tp *tp, const struct tra
 		return;
 	for (unsigned int i = 0; i < count; i++)
 		total += piece_size(&pieces[i], &strings[i]);
-	/* Larger than any sub-buffer: not even looked at. */
+	/* Larger than any sub-buffer: it is not read. */
 	buffer = attach_sealed || total > TRAIL_SUBBUF_MAX
 			 ? MAP_FAILED
 			 : mmap(NULL, total, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,

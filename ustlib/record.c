@@ -25,8 +25,8 @@
 bool missed_any;
 
 /*
- * In the registration file, where the daemon finds it should the process end before it is accounted
- * for.
+ * Counts in the registration file: the daemon finds the count there if the process ends before it
+ * reports it.
  */
 void tp_missed(struct trail__tp *tp)
 {
@@ -43,7 +43,10 @@ void tp_missed(struct trail__tp *tp)
 
 enum slow { SLOW_WRITE, SLOW_LOSE };
 
-/* What is done with the slot's mapping outside a section. False: stale. */
+/*
+ * Writes or counts an event outside a section, where the slot's mapping must be kept. False: the
+ * slot is stale.
+ */
 static __attribute__((noinline, cold)) bool with_mapping(const struct slot *slot, uint64_t seq,
 							 const void *data, size_t len, int tries,
 							 enum slow what)
@@ -101,8 +104,8 @@ struct hit {
 };
 
 /*
- * Whether what was read of the slot holds. Pairs with the order of stores in slots.c, slot_fill()
- * and slots_retire().
+ * True if the fields that were read of the slot belong together. Pairs with the order of stores in
+ * slots.c, slot_fill() and slots_retire().
  */
 static inline __attribute__((always_inline)) bool still(const struct slot *slot, uint64_t seq)
 {
@@ -110,7 +113,7 @@ static inline __attribute__((always_inline)) bool still(const struct slot *slot,
 	return __atomic_load_n(&slot->seq, __ATOMIC_RELAXED) == seq;
 }
 
-/* Contexts that the headroom does not hold: the event is put together elsewhere. */
+/* Contexts that the headroom does not hold: builds the event in a buffer of its own. */
 static __attribute__((noinline)) bool write_copied(const struct slot *slot, uint64_t seq,
 						   const struct extra *x, const struct hit *h)
 {
@@ -205,7 +208,7 @@ static __attribute__((noinline)) bool hit_extra(const struct slot *slot, uint64_
 
 enum quick_outcome { QUICK_CANNOT, QUICK_REJECTS, QUICK_PASSES };
 
-/* The place is loaded once: the slot may be filled anew between the check and the use. */
+/* Loads the place once: another thread may fill the slot anew between the check and the use. */
 static inline __attribute__((always_inline)) enum quick_outcome
 quick_test(const struct quick *q, const void *data, size_t len)
 {
@@ -223,7 +226,7 @@ quick_test(const struct quick *q, const void *data, size_t len)
 static inline __attribute__((always_inline)) bool hit_slot(const struct slot *slot,
 							   const struct hit *h)
 {
-	/* Before everything else in it; the section compares it with what is there then. */
+	/* Read seq before the other fields: the section compares it with the value at that time. */
 	uint64_t seq = __atomic_load_n(&slot->seq, __ATOMIC_ACQUIRE);
 	uint8_t flags = __atomic_load_n(&slot->flags, __ATOMIC_RELAXED);
 
@@ -248,8 +251,7 @@ static bool is_done(const uint64_t *done, uint32_t n, uint64_t key)
 }
 
 /*
- * Not recorded where it should have been, except in the places that are done: counted in the
- * others.
+ * Counts the event as lost in each place that is not in `done`.
  */
 static void lose_others(struct trail__tp *tp, const uint64_t *done, uint32_t n)
 {
@@ -270,7 +272,7 @@ static void lose_others(struct trail__tp *tp, const uint64_t *done, uint32_t n)
 		tp_missed(tp);
 }
 
-/* One stale slot: asks the daemon, then records wherever that was not done yet. */
+/* A slot is stale: asks the daemon, then records in each place that is not in `done`. */
 static __attribute__((noinline, cold)) void record_again(struct trail__tp *tp, const struct hit *h,
 							 const uint64_t *before, uint32_t n)
 {
@@ -376,8 +378,7 @@ static __attribute__((noinline)) void record(struct trail__tp *tp, void *data, s
 }
 
 /*
- * What the first test of a filter rejects goes no further than here: before anything is put on the
- * stack.
+ * Rejects by the first test of the filter alone, before anything is pushed on the stack.
  */
 static inline __attribute__((always_inline)) bool rejected(struct trail__tp *tp, const void *data,
 							   size_t len)

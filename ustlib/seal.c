@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * What applications call themselves before they enter a sandbox: attach now, and make no system
- * call any more.
+ * trail_seal(), which applications call before they enter a sandbox: attaches now; the library
+ * makes no system call afterwards.
  */
 #include <errno.h>
 

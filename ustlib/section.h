@@ -99,7 +99,7 @@ aborted:
 	return SECTION_ABORTED;
 }
 
-/* What a slow path has worked out; it is stored only if no other writer came in between. */
+/* What the slow path has computed; it is stored only if no other writer came in between. */
 struct commit {
 	struct trail_ring *ring;        /*  0 */
 	const uint8_t *on;              /*  8 */

@@ -60,7 +60,7 @@ static unsigned int count_of_thread(void)
 
 static void leave(unsigned int p)
 {
-	/* Release: what the probe read is read. Pairs with the acquire in nobody_inside. */
+	/* Release: what the probe read is read. Pairs with the acquire in is_empty. */
 	__atomic_fetch_sub(&counts[count_of_thread()].inside[p], 1, __ATOMIC_RELEASE);
 }
 
@@ -70,7 +70,7 @@ static const struct trail__probe *enter(struct trail__site *site, unsigned int *
 	const struct trail__probe *probe;
 
 	/*
-	 * Sequentially consistent with disconnect and nobody_inside: either we see no probe, or
+	 * Sequentially consistent with disconnect and is_empty: either we see no probe, or
 	 * they see us.
 	 */
 	__atomic_fetch_add(&counts[count_of_thread()].inside[p], 1, __ATOMIC_SEQ_CST);
@@ -87,7 +87,7 @@ static const struct trail__calls counted = { enter, leave };
  * A thread leaves through the counter that it entered through: while one that was inside at first
  * still is, that is not 0.
  */
-static bool nobody_inside(unsigned int p)
+static bool is_empty(unsigned int p)
 {
 	for (unsigned int i = 0; i < COUNTS; i++)
 		if (__atomic_load_n(&counts[i].inside[p], __ATOMIC_SEQ_CST))
@@ -96,8 +96,8 @@ static bool nobody_inside(unsigned int p)
 }
 
 /*
- * Not forever: a hit that cannot end, in a stopped thread say, must not hold up dlclose(3) for
- * good.
+ * With a limit: a hit that cannot end, for instance in a stopped thread, must not block dlclose(3)
+ * for ever.
  */
 static void wait_for_hits(void)
 {
@@ -109,7 +109,7 @@ static void wait_for_hits(void)
 	for (int i = 0; i < 2; i++) {
 		unsigned int p = __atomic_fetch_add(&phase, 1, __ATOMIC_SEQ_CST) & 1;
 
-		while (!nobody_inside(p)) {
+		while (!is_empty(p)) {
 			sched_yield();
 			thread_now(&now);
 			if ((now.tv_sec - begin.tv_sec) * 1000000000ll +

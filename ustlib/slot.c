@@ -47,9 +47,9 @@ uint64_t slot_clock(uint64_t mult, uint64_t base)
 }
 
 /*
- * Makes a sub-buffer's memory present before its first use by this process: a store into a page
- * that cannot be had would be a SIGBUS, and one into a page that others made is a fault, which
- * costs more one by one.
+ * Makes a sub-buffer's memory present before its first use by this process: a store into a page for
+ * which there is no memory would be a SIGBUS, and one page fault for each page costs more than one
+ * madvise(2).
  */
 bool slot_populate(const struct mapping *m, uint32_t ring, uint64_t subbuf)
 {
@@ -95,9 +95,9 @@ static uint64_t monotonic_us(void)
 }
 
 /*
- * False: a signal that asks the process to end is there. It is kept until after the pause, so that
- * its handler does not run within a wait that would then continue; a thread that has it blocked
- * does not wait either.
+ * Sleeps. False: SIGTERM or SIGINT is pending. The signals are blocked during the pause: a handler
+ * would run inside a wait that then continues. A thread that blocks them itself does not wait
+ * either.
  */
 static bool pause_for(uint64_t us)
 {
@@ -116,10 +116,10 @@ static bool pause_for(uint64_t us)
 }
 
 /*
- * A full ring in discard mode may be waited for, if the user and the channel allow it. The daemon
- * makes room; it says nothing, so this looks, less and less often; and whether there still is a
- * daemon. A sleep may last much longer than it was asked to: what counts is the time that has
- * passed. *began: when the wait for this event began; 0: not yet.
+ * Waits for room in a full ring in discard mode, if the user and the channel allow it. The daemon
+ * makes room without a notice, so this function polls, at growing intervals, and checks that the
+ * daemon lives. A sleep may last much longer than requested: the limit is the time that has passed.
+ * *began: when the wait for this event began; 0: not yet.
  */
 bool slot_wait(const struct slot *slot, uint64_t *began)
 {
@@ -140,7 +140,7 @@ bool slot_wait(const struct slot *slot, uint64_t *began)
 		return false;
 	}
 	if ((monotonic_us() - *began) / 200000 != passed / 200000 && !daemon_lives(slot->lane)) {
-		/* Nor does the next event wait, until a daemon comes with a plan. */
+		/* The next event does not wait either, until a daemon sends an attach reply. */
 		__atomic_store_n(&m->blocking, 0, __ATOMIC_RELAXED);
 		errno = saved;
 		return false;

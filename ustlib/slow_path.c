@@ -34,8 +34,8 @@ static enum section commit_switch(struct rseq_area *rs, struct commit *c, const 
 enum room { ROOM_HERE, ROOM_NEXT, ROOM_NONE };
 
 /*
- * Whether the event fits where head is, or after a switch (for which the memory is then present),
- * or not at all.
+ * Says whether the event fits at head, after a switch of sub-buffers (whose memory is then
+ * present), or not at all.
  */
 static enum room room(const struct slot *slot, struct trail_ring *ring, uint32_t cpu, uint64_t head,
 		      size_t len)
@@ -52,13 +52,12 @@ static enum room room(const struct slot *slot, struct trail_ring *ring, uint32_t
 	return slot_populate(m, cpu, next) ? ROOM_NEXT : ROOM_NONE;
 }
 
-/* Whether an event of that size will ever fit. */
+/* True if an event of that size fits into an empty sub-buffer. */
 static bool fits_at_all(const struct slot *slot, size_t len)
 {
 	return TRAIL_HEADER_EXTENDED + (uint64_t)len + TRAIL_SLACK <= slot->mapping->subbuf_size;
 }
 
-/* The caller holds slot_users. */
 __attribute__((cold)) bool slow_write(const struct slot *slot, const void *data, size_t len,
 				      int tries)
 {

@@ -9,7 +9,7 @@
 static void (*dumps[DUMPS])(void);      /* filled from the start, never emptied */
 static uint32_t asked;                  /* a run is wanted that has not begun */
 static uint32_t running;                /* some thread is at it */
-/* a run was wanted in a constructor: who registers after that runs at once */
+/* a run was requested in a constructor: a dump that registers later runs at once */
 static bool early;
 
 /* The thread that ran the dump is not in this process. */

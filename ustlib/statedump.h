@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * State dumps: events about what is there, for whom it is new. Who has something to tell registers
- * with trail__on_statedump().
+ * State dumps: events about the present state, for a session that has just begun. A module with
+ * state registers with trail__on_statedump().
  */
 #ifndef USTLIB_STATEDUMP_H
 #define USTLIB_STATEDUMP_H

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * Threads: where their rseq area is, and what those do that have none (old kernels, valgrind, other
- * architectures): such a process gets regions of its own with a ring per thread, and the portable
- * writer of tracer/abi/ring_write.h.
+ * Threads: the place of their rseq area. Without rseq (old kernels, valgrind, other architectures)
+ * a process has regions of its own with a ring per thread, and uses the portable writer of
+ * tracer/abi/ring_write.h.
  *
  * And children that have their parent's thread-local storage: vfork(2), clone(2) with CLONE_VM but
  * no CLONE_SETTLS. The kernel does not tell such a child's restartable sections from its parent's,
@@ -22,7 +22,7 @@
 
 #define RSEQ_SIGNATURE 0x53053053
 
-/* glibc 2.35 and later register every thread and say where. */
+/* glibc 2.35 and later register every thread and export the place. */
 extern const ptrdiff_t __rseq_offset __attribute__((weak));
 extern const unsigned int __rseq_size __attribute__((weak));
 
@@ -79,7 +79,7 @@ static uint32_t self(void)
 	return (uint32_t)syscall(SYS_gettid);
 }
 
-/* Sections of this thread find that they have no CPU, before they read the TSC. */
+/* Sections of this thread then read a CPU of -1 before they read the TSC, and leave. */
 static void leave_fast_path(void)
 {
 	thread_state.shift = (char *)&no_area - (char *)rseq_real();
@@ -195,7 +195,7 @@ uint64_t thread_clock(uint64_t *tsc)
 static uint32_t holders[TRAIL_THREAD_RINGS];
 
 /*
- * What this thread writes to: the first for events, another one for those of a signal handler that
+ * The rings of this thread: the first for events, another for events of a signal handler that
  * interrupted the writing of an event, and so on. A handler may leave by siglongjmp(3), and the
  * event that it interrupted never ends: so a writer stores where on the stack it is. A writer that
  * finds itself at that place or above knows that the earlier one is gone.
@@ -220,7 +220,7 @@ static bool claim(struct own_ring *own, uint32_t i, uint32_t old, uint32_t tid)
 	return true;
 }
 
-/* Finds this thread a ring: its own, a free one, or that of a thread that has ended. */
+/* Returns a ring for this thread: its own, a free one, or that of a thread that has ended. */
 static bool find_ring(struct own_ring *own)
 {
 	uint32_t tid, pid, held;
@@ -244,9 +244,9 @@ static bool find_ring(struct own_ring *own)
 }
 
 /*
- * Is the writer at that frame gone? A call is never at the frame of another one that has not
- * returned, nor above it, on the same stack. A handler on an alternate stack says nothing of the
- * thread's other stack; a thread that is not on it any more has left it.
+ * True if the writer at that frame has left it. A call is never at the frame of another one that
+ * has not returned, nor above it, on the same stack. A handler on an alternate stack says nothing
+ * of the thread's other stack; a thread that is not on it any more has left it.
  */
 static bool is_gone(uintptr_t writer, uintptr_t here)
 {
@@ -263,7 +263,7 @@ static bool is_gone(uintptr_t writer, uintptr_t here)
 	return writer_there == we_there ? here >= writer : writer_there;
 }
 
-/* A ring that no writer of this thread is at work on, taken. NULL: there is none. */
+/* Takes a ring that no writer of this thread uses. NULL: there is none. */
 static struct own_ring *take_ring(uintptr_t here)
 {
 	for (struct own_ring *own = own_rings; own < own_rings + NESTED; own++) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * Events that do not fit a probe's stack buffer (trail/site.h): put together in memory of their
- * own. Lengths are the program's own, and a wrong one may be huge: what no sub-buffer can hold is
+ * Events that do not fit a probe's stack buffer (trail/site.h) are built in memory of their own.
+ * Lengths come from the program, and a wrong one may be huge: data that no sub-buffer can hold are
  * not read.
  */
 #include <errno.h>
@@ -18,7 +18,7 @@ static bool is_text(const struct trail__piece *p)
 	return p->code & TRAIL__TEXT << 16;
 }
 
-/* The bytes it takes; and of text how many there are to read. */
+/* Its size in the event; for text also the number of bytes to read. */
 static uint64_t value_size(const struct trail__piece *p, size_t *text)
 {
 	uint64_t bytes = (uint64_t)p->count * TRAIL__SIZE(p->code);
