@@ -3,13 +3,17 @@
 #
 # build.sh KERNEL_BUILD_DIRECTORY OUTPUT_DIRECTORY [TRACE_HEADER…]
 #
-# Builds trail.ko, and modules with compiled probes for the events of all trace headers (or of those named, `sched irq`) that this kernel's
-# headers have: trail_events.ko for what needs only the kernel itself, trail_MODULE.ko for what calls into another module. Private
-# structures are completed from the kernel's BTF, if there is any (probe/btf.c). What cannot be compiled all the same is left out event class
-# by event class (probe/trial.sh); the kernel's performance counters record those. OUTPUT/report says what is covered, and what is not and why.
-# OUTPUT/hints is what was found out; as hints/SERIES, `hints/6.1`, it saves most of the trials for any kernel of that series.
+# Builds trail.ko, and modules with compiled probes for the events of all trace headers (or of those
+# named, `sched irq`) that this kernel's headers have: trail_events.ko for what needs only the
+# kernel itself, trail_MODULE.ko for what calls into another module. Private structures are
+# completed from the kernel's BTF, if there is any (probe/btf.c). What cannot be compiled all the
+# same is left out event class by event class (probe/trial.sh); the kernel's performance counters
+# record those. OUTPUT/report says what is covered, and what is not and why. OUTPUT/hints is what
+# was found out; as hints/SERIES, `hints/6.1`, it saves most of the trials for any kernel of that
+# series.
 #
-# Environment: BOOT (/boot) and MODULES (/lib/modules/RELEASE), where the kernel's BTF is looked for besides the build directory and
+# Environment: BOOT (/boot) and MODULES (/lib/modules/RELEASE), where the kernel's BTF is looked for
+# besides the build directory and
 # /sys/kernel/btf; JOBS.
 set -eu
 KDIR=$1 OUT=$2
@@ -50,7 +54,8 @@ HINTS=$HERE/hints/$(echo "$release" | sed 's/^\([0-9]*\.[0-9]*\).*/\1/')
 [ -e "$HINTS" ] || HINTS=/dev/null
 CC=$(sed -n '1s/^[^=]*:= \(.*\) -c -o [^ ]* [^ ]* *\(;.*\)\{0,1\}$/\1/p' "$OUT/kmod/.main.o.cmd" |
 	sed 's/^ *//; s/ -Wp,-MMD,[^ ]*//; s/KBUILD_MODFILE=[^ ]*/KBUILD_MODFILE=0/')
-# Warnings are of no interest here, but those that are errors in the end. What is included first is in trial.h.
+# Warnings are of no interest here, but those that are errors in the end. What is included first is
+# in trial.h.
 TRIAL_CC="$(echo "$CC" | sed 's/ -include [^ ]*//g' | tr ' ' '\n' | awk '!/^-(g|W)/ || /^-Wno-/ || /^-Werror=/' | tr '\n' ' ') -I$EMPTY"
 COMMON=$(dirname "$(sed -n 's/^include \(.*Makefile\)$/\1/p' "$KDIR/Makefile" | head -n 1)")
 [ -d "$COMMON/include/trace" ] || COMMON=$KDIR
@@ -209,7 +214,8 @@ compiles() {
 	(cd "$KDIR" && eval "$TRIAL_CC" -include "$GEN/trial.h" -fsyntax-only "$GEN/$1.c") >/dev/null 2>&1
 }
 
-# Sources for the names in file $1, as many as it takes: what compiles by itself need not do so with others.
+# Sources for the names in file $1, as many as it takes: what compiles by itself need not do so with
+# others.
 sources=0
 split_sources() {
 	sources=$((sources + 1))
@@ -273,7 +279,8 @@ make_sources() {
 	} >>"$GEN/list.mk"
 }
 
-# What kbuild does not like, though it compiled: the headers of the objects that it names, or that need the symbols it names.
+# What kbuild does not like, though it compiled: the headers of the objects that it names, or that
+# need the symbols it names.
 objections() {
 	sed -n 's,.*gen/\(part[0-9]*\)\.o\(: \|\] Error\).*,\1,p' "$OUT/log"
 	for s in $(sed -n 's/^ERROR: modpost: .*"\([^"]*\)".*/\1/p; s/^ERROR: modpost: .* symbol \([A-Za-z0-9_]*\)[ ,].*/\1/p' "$OUT/log"); do

@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # TIMEOUT: 180
 #
-# Every header can be included alone; the application's headers compile without a warning in each language they
-# are for, with gcc and clang as far as they are installed, also as they are when installed (nothing but include/trail).
+# Every header can be included alone; the application's headers compile without a warning in each
+# language they are for, with gcc and clang as far as they are installed, also as they are when
+# installed (nothing but include/trail).
 cd "$(dirname "$0")/.." || exit 2
 BUILD=${BUILD:-$PWD/build}
 TMPDIR=${TMPDIR:-/tmp}

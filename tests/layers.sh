@@ -60,13 +60,15 @@ rule tracer '(tracer|metadata)/.*' 'fuse|ini\.h|trail/|lttng/|babeltrace'
 rule fs '(fs|tracer|metadata)/.*' 'urcu|trail/|lttng/|babeltrace'
 rule ustlib "(ustlib|trail)/.*|$shared" 'fuse|ini\.h|urcu|uuid/|lttng/|babeltrace'
 rule kmod "kmod/.*|$shared" "$foreign"
-# (tracer.h is what the daemon's front has of the tracer; recover.h, the same without a daemon: trail-recover.)
+# (tracer.h is what the daemon's front has of the tracer; recover.h, the same without a daemon:
+# trail-recover.)
 rule tools '(tools|metadata)/.*|tracer/(recover|tracer)\.h' 'fuse|ini\.h|urcu|lttng/|babeltrace'
 
-# ---- the rooms of tracer/ and fs/, in order: each may include and call itself and those before it ----
+# ---- the rooms of tracer/ and fs/, in order: each may include and call itself and those before it
+# ----
 
-# Every folder is in the list, and has a rank. The face (tracer/*.c) comes last; its contract, tracer.h, is included by
-# session/ and later rooms as well, because they define its functions.
+# Every folder is in the list, and has a rank. The face (tracer/*.c) comes last; its contract,
+# tracer.h, is included by session/ and later rooms as well, because they define its functions.
 tracer_rooms='abi base os keeper ring context filter probe rule kevent statedump backend session app kernel output relay view snapshot trigger'
 fs_rooms='base config tree fuse daemon'
 
@@ -169,7 +171,8 @@ for f in $sources; do
 	lines=$(wc -l <"$f")
 	case $f in
 	tests/*) most=700 ;;
-	# A user includes, copies and reads one file for C and one for C++: a split would scatter an interface that belongs together.
+	# A user includes, copies and reads one file for C and one for C++: a split would scatter an
+	# interface that belongs together.
 	ustlib/trail/trail.h | ustlib/trail/cxx.h) most=600 ;;
 	# To be split.
 	tracer/app/attach_server.c | tracer/kevent/format.c | metadata/program.c) most=700 ;;

@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# What `make demo` shows: a mount, a real program traced live by mkdir and echo, and babeltrace2 reading the same trace from
-# the mount. Exit status 0: all agreed.
+# What `make demo` shows: a mount, a real program traced live by mkdir and echo, and babeltrace2
+# reading the same trace from the mount. Exit status 0: all agreed.
 cd "$(dirname "$0")/.." || exit 2
 BUILD=${BUILD:-$PWD/build}
 LC_ALL=C

@@ -3,9 +3,10 @@
 #
 # tools/deps.sh [--try | --say] GROUP…: sees to the packages that building and testing need.
 #
-# Groups: build, test, multilib, vm (guests with other kernels), analyses (readers of kernel traces), bench (beside LTTng-UST, perf, trace-cmd),
-# clang. On Debian and Ubuntu root gets what is missing, and nothing else, installed; elsewhere it is said what to install, and the exit
-# status is 1. --try: failing is no error; --say: install nothing.
+# Groups: build, test, multilib, vm (guests with other kernels), analyses (readers of kernel
+# traces), bench (beside LTTng-UST, perf, trace-cmd), clang. On Debian and Ubuntu root gets what is
+# missing, and nothing else, installed; elsewhere it is said what to install, and the exit status is
+# 1. --try: failing is no error; --say: install nothing.
 mode=install
 case ${1-} in
 --try) mode=try && shift ;;
@@ -16,7 +17,8 @@ PATH=$PATH:/usr/sbin:/sbin
 missing=
 names=
 
-# need DEBIAN FEDORA ALPINE ARCH TEST…: what it is called, and a command that succeeds where it is installed
+# need DEBIAN FEDORA ALPINE ARCH TEST…: what it is called, and a command that succeeds where it is
+# installed
 need() {
 	debian=$1 fedora=$2 alpine=$3 arch=$4
 	shift 4
@@ -69,7 +71,8 @@ for group in "$@"; do
 		need kmod kmod kmod kmod has depmod
 		;;
 	multilib)
-		# For building programs of 32 bits beside those of 64; tests that want them are skipped without.
+		# For building programs of 32 bits beside those of 64; tests that want them are
+		# skipped without.
 		[ "$(uname -m)" != x86_64 ] || need gcc-multilib glibc-devel.i686 gcc-multilib lib32-glibc test -e /usr/lib32/libc.so.6
 		;;
 	vm)

@@ -1,8 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# trial.sh NAME: for build.sh, whose variables it takes from the environment: compiles the probes of one trace header again and again, and has the
-# types that they miss from BTF, or leaves classes out, until it compiles. Makes in $GEN/h:
+# trial.sh NAME: for build.sh, whose variables it takes from the environment: compiles the probes of
+# one trace header again and again, and has the types that they miss from BTF, or leaves classes
+# out, until it compiles. Makes in $GEN/h:
 #	NAME.inc		what a source includes to have these probes
 #	NAME.MODULE.inc		those that call functions of another module
 #	NAME.events		their names (and NAME.MODULE.events)
@@ -50,8 +51,8 @@ types() {
 	mv "$me.new" "$me.wanted"
 }
 
-# Which of the header's types of a kind ($1, `any` are NAME_t) are not complete. Structures are wanted only if an error asks for them, the others from
-# the beginning.
+# Which of the header's types of a kind ($1, `any` are NAME_t) are not complete. Structures are
+# wanted only if an error asks for them, the others from the beginning.
 incomplete() {
 	if [ "$1" = any ]; then
 		grep -o '\<[a-z][a-z_0-9]*_t\>' "$file"
@@ -134,7 +135,8 @@ repair() {
 		types
 		return
 	fi
-	# The cause is not known: without the classes that the errors are in, or if that was tried, without the header.
+	# The cause is not known: without the classes that the errors are in, or if that was tried,
+	# without the header.
 	before=$(skipped | wc -l)
 	grep '^class ' "$me.actions" | awk '!had[$2]++' >>"$me.skip"
 	[ "$(skipped | wc -l)" -gt "$before" ]

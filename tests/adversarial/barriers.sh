@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # TIMEOUT: 150
 #
-# stop, disabling a rule, changing its filter, clear and rmdir are barriers: once the write has returned, nothing is recorded any more that began
-# before it, with many more threads than CPUs, half of them stopped wherever they were.
+# stop, disabling a rule, changing its filter, clear and rmdir are barriers: once the write has
+# returned, nothing is recorded any more that began before it, with many more threads than CPUs,
+# half of them stopped wherever they were.
 . "$(dirname "$0")/lib.sh"
 command -v babeltrace2 >/dev/null || skip "there is no babeltrace2"
 rounds=${BARRIER_ROUNDS:-10}
@@ -15,7 +16,8 @@ each() { # signal
 	done
 }
 
-# standing PID: all its threads are stopped. The signal takes effect when a thread of it runs again, which may take its time.
+# standing PID: all its threads are stopped. The signal takes effect when a thread of it runs again,
+# which may take its time.
 standing() {
 	for stat in "/proc/$1"/task/*/stat; do
 		IFS= read -r line <"$stat" || return 1

@@ -2,9 +2,10 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # TIMEOUT: 240
 #
-# A thousand processes register at once, one rule is for all of them, and all come at once when they are first hit. Every event is
-# recorded or counted as discarded, exactly; who got no answer the first time is asked again in time for its last
-# event; and when they have gone, nothing of them is left.
+# A thousand processes register at once, one rule is for all of them, and all come at once when they
+# are first hit. Every event is recorded or counted as discarded, exactly; who got no answer the
+# first time is asked again in time for its last event; and when they have gone, nothing of them is
+# left.
 . "$(dirname "$0")/lib.sh"
 command -v babeltrace2 >/dev/null || skip "there is no babeltrace2"
 count=1000

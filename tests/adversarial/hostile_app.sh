@@ -1,8 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# An application that means harm (hostile.c), of another user where that can be had, beside good ones: the daemon neither
-# dies nor hangs nor grows, and the good applications' streams are what they would be without it.
+# An application that means harm (hostile.c), of another user where that can be had, beside good
+# ones: the daemon neither dies nor hangs nor grows, and the good applications' streams are what
+# they would be without it.
 . "$(dirname "$0")/lib.sh"
 command -v babeltrace2 >/dev/null || skip "there is no babeltrace2"
 seconds=${HOSTILE_SECONDS:-5}
@@ -47,7 +48,8 @@ for how in files mutations shrink connect hellos ring; do
 	$as "$bin/hostile" "$TRAIL_RUNTIME_DIR" $how "$seconds" >"$TMPDIR/hostile.out" 2>&1 &
 	hostile=$!
 	if [ $how = ring ]; then
-		# Look at what cannot be right while it changes. What these print does not matter, that they end does.
+		# Look at what cannot be right while it changes. What these print does not matter,
+		# that they end does.
 		i=0
 		while kill -0 $hostile 2>/dev/null && [ $i -lt 200 ]; do
 			i=$((i + 1))

@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # TIMEOUT: 120
 #
-# kill -9 of the daemon at any moment: applications go on undisturbed; the next mount finds the session, its rules, its buffers, and what was
-# recorded meanwhile. Then the same with all applications gone before the next mount: the buffers are still there.
+# kill -9 of the daemon at any moment: applications go on undisturbed; the next mount finds the
+# session, its rules, its buffers, and what was recorded meanwhile. Then the same with all
+# applications gone before the next mount: the buffers are still there.
 . "$(dirname "$0")/lib.sh"
 command -v babeltrace2 >/dev/null || skip "there is no babeltrace2"
 rounds=${KILL_ROUNDS:-12}
@@ -34,7 +35,8 @@ herd_writes
 round=0
 while [ $round -lt "$rounds" ]; do
 	round=$((round + 1))
-	# At any moment: idle, while the text is read, while rules change, while another session comes and goes
+	# At any moment: idle, while the text is read, while rules change, while another session
+	# comes and goes
 	case $((round % 4)) in
 	1) a_while ;;
 	2)

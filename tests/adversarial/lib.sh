@@ -117,7 +117,8 @@ key() {
 	timeout 10 awk -v k="$1" '$1 == k { print $2; found = 1 } END { exit !found }' "$2" || fail "no '$1' in $2"
 }
 
-# same_text SESSION_DIR: text is what babeltrace2 prints, and nothing is left to be told by it; leaves it in $TMPDIR/text
+# same_text SESSION_DIR: text is what babeltrace2 prints, and nothing is left to be told by it;
+# leaves it in $TMPDIR/text
 same_text() {
 	timeout 300 cat "$1/text" >"$TMPDIR/text" || fail "cannot read text"
 	TZ=UTC timeout 300 babeltrace2 "$1/trace" >"$TMPDIR/bt" 2>"$TMPDIR/bt.err" || {
@@ -143,7 +144,8 @@ tally() {
 	echo
 }
 
-# nothing_lost: all that is missing was counted, and that is little: what came while a process was attaching
+# nothing_lost: all that is missing was counted, and that is little: what came while a process was
+# attaching
 nothing_lost() {
 	lost=$(key events_discarded "$1/status")
 	missing=$(($(key before "$TMPDIR/tally") + $(key holes "$TMPDIR/tally") + $(key behind "$TMPDIR/tally") - ${2:-0}))

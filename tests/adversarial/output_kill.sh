@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # TIMEOUT: 150
 #
-# kill -9 of the daemon while it writes to an output under load, at any moment, again and again (KILL_ROUNDS; in one of three rounds
-# while it rotates): what is in the files then is whole, nothing is there twice, and all that is missing was counted.
+# kill -9 of the daemon while it writes to an output under load, at any moment, again and again
+# (KILL_ROUNDS; in one of three rounds while it rotates): what is in the files then is whole,
+# nothing is there twice, and all that is missing was counted.
 . "$(dirname "$0")/lib.sh"
 command -v babeltrace2 >/dev/null || skip "there is no babeltrace2"
 rounds=${KILL_ROUNDS:-10}

@@ -2,9 +2,10 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # TIMEOUT: 150
 #
-# A rotation every 100 ms and a snapshot every 50 ms, while two programs write more than the small buffers take, for some seconds (SOAK: 30): the
-# chunks together are exactly what was emitted less what was counted as discarded, each event once; no snapshot, and no copy of one in
-# the output, has a hole that was not counted.
+# A rotation every 100 ms and a snapshot every 50 ms, while two programs write more than the small
+# buffers take, for some seconds (SOAK: 30): the chunks together are exactly what was emitted less
+# what was counted as discarded, each event once; no snapshot, and no copy of one in the output, has
+# a hole that was not counted.
 . "$(dirname "$0")/lib.sh"
 command -v babeltrace2 >/dev/null || skip "there is no babeltrace2"
 command -v taskset >/dev/null || skip "there is no taskset"
@@ -18,8 +19,8 @@ print() {
 	TZ=UTC timeout 600 babeltrace2 "$1" 2>"$TMPDIR/bt.err" || { cat "$TMPDIR/bt.err" >&2; return 1; }
 	sed -n 's/.*Tracer discarded \([0-9]*\) event.*/\1/p' "$TMPDIR/bt.err" | awk '{ n += $1 } END { print n + 0 }' >"$TMPDIR/gone"
 }
-# Numbers of each writer only grow, and what is missing between them was counted. (Each stays on its CPU: one that moves leaves older events in
-# one ring than the other has.)
+# Numbers of each writer only grow, and what is missing between them was counted. (Each stays on its
+# CPU: one that moves leaves older events in one ring than the other has.)
 holes() {
 	awk -v gone="$1" '
 		match($0, / writer = [0-9]+/) { writer = substr($0, RSTART + 10, RLENGTH - 10) }

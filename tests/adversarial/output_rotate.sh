@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # TIMEOUT: 120
 #
-# A rotation every 100 ms, and by hand as often as it goes, under load: the chunks together are exactly what was emitted, less
-# what was counted as discarded, each event once; each chunk can be read alone, and all of them in one go.
+# A rotation every 100 ms, and by hand as often as it goes, under load: the chunks together are
+# exactly what was emitted, less what was counted as discarded, each event once; each chunk can be
+# read alone, and all of them in one go.
 . "$(dirname "$0")/lib.sh"
 command -v babeltrace2 >/dev/null || skip "there is no babeltrace2"
 seconds=${ROTATE_SECONDS:-5}

@@ -2,9 +2,10 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # TIMEOUT: 300
 #
-# relay_kill.sh: a relay that is absent, killed by -9 under load again and again, stopped for a while; a daemon that is
-# killed. Each event that was emitted is on the relay or was counted as discarded, and the files are readable but for
-# the packet that the killed relay was writing. SOAK=1: 50 kills of the relay, 20 of the daemon.
+# relay_kill.sh: a relay that is absent, killed by -9 under load again and again, stopped for a
+# while; a daemon that is killed. Each event that was emitted is on the relay or was counted as
+# discarded, and the files are readable but for the packet that the killed relay was writing.
+# SOAK=1: 50 kills of the relay, 20 of the daemon.
 . "$(dirname "$0")/../lib/mount.sh"
 . "$top/tests/lib/relay.sh"
 ticker=$BUILD/tests/lib/ticker
@@ -15,8 +16,8 @@ kills=4 daemons=2
 connected() { grep -q '^relay connected' "$S/$1/status"; }
 drained() { [ "$(key pending_bytes "$S/$1/status")" = 0 ] && connected "$1"; }
 
-# The numbers n of all events in the relay's directories of a session, each once. What a killed relay has of the packet
-# that it was writing is cut off, as the index says.
+# The numbers n of all events in the relay's directories of a session, each once. What a killed
+# relay has of the packet that it was writing is cut off, as the index says.
 numbers() { # SESSION
 	for trace in "$relay_out/$(hostname)/$1"-*/; do
 		cut_traces "$trace"
@@ -24,7 +25,8 @@ numbers() { # SESSION
 	done | sed 's/.* n = \([0-9]*\) .*/\1/' | sort -un
 }
 
-# A stream file that is longer than its index says is cut; so is an index that is longer than its file.
+# A stream file that is longer than its index says is cut; so is an index that is longer than its
+# file.
 cut_traces() { # DIRECTORY
 	find "$1" -path '*/index/*.idx' | while read -r idx; do
 		f=${idx%/index/*}/$(basename "$idx" .idx)
@@ -96,7 +98,8 @@ put stop "$S/killed/control"
 [ "$(key relay_connections "$S/killed/status")" -gt $kills ] || fail "relay_connections: $(cat "$S/killed/status")"
 check_all killed
 
-# Stopped for a while: the buffers fill, the losses are counted, and stop does not wait for the relay.
+# Stopped for a while: the buffers fill, the losses are counted, and stop does not wait for the
+# relay.
 relay_session stalled
 put 4096 "$c/subbuf_size"
 put start "$S/stalled/control"

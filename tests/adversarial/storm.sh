@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # TIMEOUT: 240
 #
-# 20 processes x 4 threads, ten million events, unthrottled: every event is read, or counted as discarded or overwritten,
-# exactly; babeltrace2 accepts the trace from the mount and `text` is what it prints; in both loss modes. Meanwhile
-# readers of pipe, text, trace/ and status run.
+# 20 processes x 4 threads, ten million events, unthrottled: every event is read, or counted as
+# discarded or overwritten, exactly; babeltrace2 accepts the trace from the mount and `text` is what
+# it prints; in both loss modes. Meanwhile readers of pipe, text, trace/ and status run.
 . "$(dirname "$0")/lib.sh"
 command -v babeltrace2 >/dev/null || skip "there is no babeltrace2"
 each=${STORM_EVENTS:-125000}

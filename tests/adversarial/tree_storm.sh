@@ -2,9 +2,11 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # TIMEOUT: 150
 #
-# Everything with everything in the whole tree at once, as root and as two users (tree_storm.c), while programs record, for STORM_SECONDS:
-# 20, 60 with a sanitizer, an hour with SOAK=1. The daemon lives, answers, gives back all that sessions had, and ends; a sanitizer has
-# nothing to say. With the seed that is printed the operations are the same again (STORM_SEED), though not how they meet.
+# Everything with everything in the whole tree at once, as root and as two users (tree_storm.c),
+# while programs record, for STORM_SECONDS:
+# 20, 60 with a sanitizer, an hour with SOAK=1. The daemon lives, answers, gives back all that
+# sessions had, and ends; a sanitizer has nothing to say. With the seed that is printed the
+# operations are the same again (STORM_SEED), though not how they meet.
 . "$(dirname "$0")/../lib/mount.sh"
 [ "$(id -u)" = 0 ] || skip "this needs root"
 command -v setpriv >/dev/null || skip "there is no setpriv"
@@ -35,7 +37,8 @@ fds=$(descriptors)
 # (Other tests may trace the kernel meanwhile.)
 instances() { ls /sys/kernel/tracing/instances 2>/dev/null | grep -c "^trailfs-storm$$-"; }
 
-# Programs that record, begin and end all the while; and what was written is removed, as its owner may at any time
+# Programs that record, begin and end all the while; and what was written is removed, as its owner
+# may at any time
 : >"$work/going"
 busy() {
 	while [ -e "$work/going" ]; do

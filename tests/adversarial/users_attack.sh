@@ -2,9 +2,10 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # TIMEOUT: 120
 #
-# Two users on root's mount do each other all the harm they can: they read, write, remove, rename, link, flood limits, plant links in
-# the directory of registrations, talk to the daemon's sockets. Both get EACCES (or EPERM) and EDQUOT, and nothing else; what each of them
-# records meanwhile is complete, and afterwards the daemon is what it was.
+# Two users on root's mount do each other all the harm they can: they read, write, remove, rename,
+# link, flood limits, plant links in the directory of registrations, talk to the daemon's sockets.
+# Both get EACCES (or EPERM) and EDQUOT, and nothing else; what each of them records meanwhile is
+# complete, and afterwards the daemon is what it was.
 . "$(dirname "$0")/../lib/mount.sh"
 [ "$(id -u)" = 0 ] || skip "this needs root"
 command -v setpriv >/dev/null || skip "there is no setpriv"
@@ -25,7 +26,8 @@ rss() { awk '/^RssAnon/ { print $2 }' "/proc/$daemon/status"; }
 descriptors() { find "/proc/$daemon/fd" -mindepth 1 | wc -l; }
 daemon=$(daemon_pids)
 
-# What a script of user $1 does to $2's session, once: the name of each error (or "ok") on a line, with what was tried
+# What a script of user $1 does to $2's session, once: the name of each error (or "ok") on a line,
+# with what was tried
 cat >"$work/attack" <<'END'
 tool=$1 s=$2 state=$3 victim=$4 mine=$5
 cd /                    # it may not be allowed where it was called
@@ -74,7 +76,8 @@ for d in "/proc/$victim/fd" "/proc/$victim/map_files"; do
 	done
 done
 END
-# Its own limits, as far as they go and further: sessions, channels, buffers, frozen bytes, messages, errors
+# Its own limits, as far as they go and further: sessions, channels, buffers, frozen bytes,
+# messages, errors
 cat >"$work/flood" <<'END'
 tool=$1 S=$2 MNT=$3 me=$4 ticker=$5
 cd /

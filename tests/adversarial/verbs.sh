@@ -2,12 +2,14 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # TIMEOUT: 240
 #
-# A session with an output goes through random verbs while 4 programs write: start, stop, clear, rotate, snapshot, regenerate, reads, kill -9 of the
-# daemon, also in the middle of a verb. Afterwards babeltrace2 reads each archive alone, all of them together and each snapshot without a
-# complaint, and each program's numbers only grow. Where nothing was cleared, every number that is missing was counted as
-# discarded.
+# A session with an output goes through random verbs while 4 programs write: start, stop, clear,
+# rotate, snapshot, regenerate, reads, kill -9 of the daemon, also in the middle of a verb.
+# Afterwards babeltrace2 reads each archive alone, all of them together and each snapshot without a
+# complaint, and each program's numbers only grow. Where nothing was cleared, every number that is
+# missing was counted as discarded.
 #
-# SEEDS: which sequences; STEPS: how long each is. Seeds that are a multiple of 3 never clear. A failure names its seed, and shows the steps.
+# SEEDS: which sequences; STEPS: how long each is. Seeds that are a multiple of 3 never clear. A
+# failure names its seed, and shows the steps.
 . "$(dirname "$0")/lib.sh"
 command -v babeltrace2 >/dev/null || skip "there is no babeltrace2"
 seeds=${SEEDS:-1 2 3} steps=${STEPS:-24}
@@ -15,7 +17,8 @@ if [ -n "${SOAK-}" ]; then
 	seeds=${SEEDS:-$(seq 20)} steps=${STEPS:-500}
 fi
 
-# Lines `STEP SECONDS`: what to do, and how long to wait after it. The first ones are the shortest sequence that rotates around a clear.
+# Lines `STEP SECONDS`: what to do, and how long to wait after it. The first ones are the shortest
+# sequence that rotates around a clear.
 plan() { # SEED
 	awk -v seed="$1" -v steps="$steps" 'BEGIN {
 		srand(seed); rand()
@@ -129,7 +132,8 @@ judge() {
 	printf 'seed %s, %s chunks: ' "$seed" $chunks
 	tally
 	[ $((seed % 3)) = 0 ] || return 0
-	# (A program that is just about to record when the session stops has taken a number for nothing.)
+	# (A program that is just about to record when the session stops has taken a number for
+	# nothing.)
 	stops=$(grep -c stop "$TMPDIR/plan")
 	lost=$((lost + 4 * (stops + 1)))
 	missing=$(($(key before "$TMPDIR/tally") + $(key holes "$TMPDIR/tally") + $(key behind "$TMPDIR/tally")))

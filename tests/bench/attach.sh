@@ -1,12 +1,15 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# What attaching costs and loses, a part of run: programs of 1, 4 and 64 threads with 1, 1000 and 5000 tracepoints, all of them wanted, each
-# thread hits 100 of them as the first it does. The session was active before, was started while the program ran, the threads run in a
-# forked child, or the tracepoints come with dlopen(3). LOST is exact: what of the hits is not in the trace. The time is that of
-# ROUNDS_ATTACH (7) runs in turns, min / median, less that of the same program without tracepoints: until the last thread has done its hits, from
-# execve(2), fork(2) or dlopen(3). For a program that ran before, it begins with the command that starts the session, and the
-# time of the command without any program is taken off.
-# ATTACH_EVENTS, ATTACH_THREADS, ATTACH_MODES: only these. ATTACH_WANTED: which tracepoints the rule takes ('e*'; 'e7': one of them).
+# What attaching costs and loses, a part of run: programs of 1, 4 and 64 threads with 1, 1000 and
+# 5000 tracepoints, all of them wanted, each thread hits 100 of them as the first it does. The
+# session was active before, was started while the program ran, the threads run in a forked child,
+# or the tracepoints come with dlopen(3). LOST is exact: what of the hits is not in the trace. The
+# time is that of ROUNDS_ATTACH (7) runs in turns, min / median, less that of the same program
+# without tracepoints: until the last thread has done its hits, from execve(2), fork(2) or
+# dlopen(3). For a program that ran before, it begins with the command that starts the session, and
+# the time of the command without any program is taken off. ATTACH_EVENTS, ATTACH_THREADS,
+# ATTACH_MODES: only these. ATTACH_WANTED: which tracepoints the rule takes ('e*'; 'e7': one of
+# them).
 
 attach_dir=$BUILD/tests/bench/attach
 
@@ -130,7 +133,8 @@ attach_median() {
 	sort -n | awk '{ v[NR] = $1 } END { if (NR) print v[int((NR + 1) / 2)] }'
 }
 
-# The least and the median of a tracer's times, less those of the program without tracepoints and of the command
+# The least and the median of a tracer's times, less those of the program without tracepoints and of
+# the command
 attach_added() { # FILE PLAIN_FILE COMMAND_US
 	{ sort -n "$2"; echo; sort -n "$1"; } | awk -v c="$3" '
 		function added(a, b) { a = (a - b - c) / 1e3; return a > 0.005 ? a : 0.01 }

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# What an event costs in the kernel, for tests/bench/run: by instructions, in a guest that counts them (tests/vm), with trail.ko beside
-# LTTng-modules, an instance of tracefs and perf. The same on every machine, but for what a cache miss costs on it.
+# What an event costs in the kernel, for tests/bench/run: by instructions, in a guest that counts
+# them (tests/vm), with trail.ko beside LTTng-modules, an instance of tracefs and perf. The same on
+# every machine, but for what a cache miss costs on it.
 
 instructions_of() { # WHO HOW KIND: less those that nobody's recording costs
 	awk -v who="$1" -v how="$2" -v kind="$3" '

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# The kernel domain, for tests/bench/run: beside a plain instance of tracefs, perf and trace-cmd, each with the same events and buffers of
-# the same size. kernel_costs is what it costs the traced, kernel_recording what it costs who records.
+# The kernel domain, for tests/bench/run: beside a plain instance of tracefs, perf and trace-cmd,
+# each with the same events and buffers of the same size. kernel_costs is what it costs the traced,
+# kernel_recording what it costs who records.
 
 T=/sys/kernel/tracing
 plain_dir=$T/instances/bench$$
@@ -95,7 +96,8 @@ traced_by() {
 	esac
 }
 
-# trace-cmd wants to write to what it does not need, and gives up where that is refused. In our own mount namespace that can be helped.
+# trace-cmd wants to write to what it does not need, and gives up where that is refused. In our own
+# mount namespace that can be helped.
 humour_trace_cmd() {
 	[ -n "${BENCH_INNER-}" ] || return
 	for f in /proc/sys/kernel/ftrace_enabled $T/set_ftrace_filter $T/set_ftrace_notrace $T/set_ftrace_pid; do
@@ -166,8 +168,8 @@ cpu_us() {
 	awk '$1 == "cpu_us" { print $2 }' "$mnt/status"
 }
 
-# trailfs_records HOW: adds a line `US EVENTS` to $work/ours.HOW, the CPU time of the daemon and of who copies. HOW is ctf (streams into
-# files) or text (pipe). Leaves the session.
+# trailfs_records HOW: adds a line `US EVENTS` to $work/ours.HOW, the CPU time of the daemon and of
+# who copies. HOW is ctf (streams into files) or text (pipe). Leaves the session.
 trailfs_records() {
 	kernel_session recorded discard syscall:getppid
 	# A stream is there once it has an event.
@@ -195,7 +197,8 @@ trailfs_records() {
 	rm -f "$work"/spent.* "$work"/out.*
 }
 
-# tool_records TOOL: the same for another one, to $work/TOOL.ctf and, recording and text together, $work/TOOL.text
+# tool_records TOOL: the same for another one, to $work/TOOL.ctf and, recording and text together,
+# $work/TOOL.text
 tool_records() {
 	rm -f "$work/data"*
 	record_with "$1" calls "$work/data" || die "$1 does not record: $(tail -n 2 "$work/$1.log")"

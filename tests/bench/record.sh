@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# Recording to files, a part of run: two writers on two CPUs, int + 16-byte string, bounded trace files (file_size, file_count), trailfs and
-# LTTng in turns. Daemons keep their state and their buffers in memory, as both do in /run and /dev/shm.
+# Recording to files, a part of run: two writers on two CPUs, int + 16-byte string, bounded trace
+# files (file_size, file_count), trailfs and LTTng in turns. Daemons keep their state and their
+# buffers in memory, as both do in /run and /dev/shm.
 #
-# SECONDS_EACH: how long each step of the search for the highest rate takes (2). SECONDS_LONG: how long what was found must last (20).
-# SECONDS_COST: how long the CPU time is measured (20), in each of ROUNDS_RECORD (4) rounds in turns, with one of the geometries each; the
-# best counts, of each.
+# SECONDS_EACH: how long each step of the search for the highest rate takes (2). SECONDS_LONG: how
+# long what was found must last (20). SECONDS_COST: how long the CPU time is measured (20), in each
+# of ROUNDS_RECORD (4) rounds in turns, with one of the geometries each; the best counts, of each.
 
 geometries='512K 64,4M 8'
 rates='2 3 4 5 6 7 8 9 10 11 12 14 16 18 20 22 24 27 30 33 36 40 44 48 53 58 64 70 77'
@@ -25,7 +26,8 @@ field() { # LINE N
 	echo "$1"
 }
 
-# These leave in $line: EVENTS RATE LOST CPU_MS(daemon) SET_UP_US END_US, of a recording from a shell.
+# These leave in $line: EVENTS RATE LOST CPU_MS(daemon) SET_UP_US END_US, of a recording from a
+# shell.
 record_trail() { # RATE SECONDS SUBBUF_SIZE SUBBUF_COUNT
 	local s=$mnt/sessions/record c=$mnt/sessions/record/user/channels/channel0 a b d e f g got lost cpu
 	rm -rf "$disk/ours"
@@ -76,7 +78,8 @@ lossless() { # MILLIONS
 	awk -v r="$1" -v l="$line" 'BEGIN { split(l, f); exit !(f[3] == 0 && f[2] >= 0.97 * r * 1e6) }'
 }
 
-# The highest of $rates at which none is lost, by bisection; each is tried twice. Leaves it in $best (0: none).
+# The highest of $rates at which none is lost, by bisection; each is tried twice. Leaves it in $best
+# (0: none).
 highest() { # WHICH SUBBUF_SIZE SUBBUF_COUNT
 	local low=-1 high=${#rate[@]} mid
 	best=0
@@ -125,7 +128,8 @@ least() { # FILE COLUMN [DIVISOR]
 	[ -s "$1" ] && awk -v c="$2" -v d="${3:-1}" 'NR == 1 || $c / d < m { m = $c / d } END { printf "%.2f", m }' "$1"
 }
 
-# Costs, from recordings in turns: appended to ours.$1 and theirs.$1: NS_PER_EVENT SET_UP_US END_US LOST
+# Costs, from recordings in turns: appended to ours.$1 and theirs.$1: NS_PER_EVENT SET_UP_US END_US
+# LOST
 costs() { # WHERE RATE SECONDS ROUNDS
 	local i g
 	: >"$work/ours.$1"
@@ -140,7 +144,8 @@ costs() { # WHERE RATE SECONDS ROUNDS
 	done
 }
 
-# The same set-up by one program's system calls, without a recording in between, the best of 16: in ms
+# The same set-up by one program's system calls, without a recording in between, the best of 16: in
+# ms
 by_system_calls() { # each (a setting at a time) | config (all in one file)
 	local s=$mnt/sessions/record c=$mnt/sessions/record/user/channels/channel0 i
 	for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16; do
@@ -182,7 +187,8 @@ record() {
 	costs tmpfs 4e6 "${SECONDS_COST:-20}" "${ROUNDS_RECORD:-4}"
 	set -- "$work/ours.tmpfs" "$work/theirs.tmpfs"
 	verdict "  CPU time of the daemon, ns per event, at 4 M/s" "$(least "$1" 1)" "$(least "$2" 1)" "$(ratio "$(least "$1" 1)" "$(least "$2" 1)")" 0.5
-	# (An event has 25 bytes: 4 of header, an int, 17 of text. The files are as many and as large as those of the two streams.)
+	# (An event has 25 bytes: 4 of header, an int, 17 of text. The files are as many and as
+	# large as those of the two streams.)
 	g=$("$bin/plain_write" "$disk" $((16 << 20)) $((2 * file_count)) 4000 | awk '{ printf "%.2f", 25 * $1 }')
 	row "  … to write as many bytes by pwrite(2), nothing else" "$g" "$g" ""
 	row "  … events lost meanwhile" "$(least "$1" 4)" "$(least "$2" 4)" ""

@@ -2,12 +2,14 @@
 #
 # Programs of 32 bits, for tests: sourced after mount.sh.
 
-# build_bits32 PROGRAM…: libtrail.so for 32 bits, from its sources as they are, and tests/lib/PROGRAM.c with it, in $work.
-# Skips the test where programs of 32 bits cannot be built or run.
+# build_bits32 PROGRAM…: libtrail.so for 32 bits, from its sources as they are, and
+# tests/lib/PROGRAM.c with it, in $work. Skips the test where programs of 32 bits cannot be built or
+# run.
 build_bits32() {
 	cc=${CC:-gcc}
 	cd "$top" || fail "cd"
-	# A compiler may build for 32 bits and lack some of the headers for it: all that the library includes are asked for.
+	# A compiler may build for 32 bits and lack some of the headers for it: all that the library
+	# includes are asked for.
 	{
 		sed -n 's/^#[[:space:]]*include \(<.*>\).*/#include \1/p' ustlib/*.[ch] tests/lib/ticker.c tests/lib/fields.c tests/lib/process.c |
 			grep -v '<trail/\|<lttng/' | sort -u

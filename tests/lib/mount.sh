@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# What the tests of the mounted tree share: `. "$(dirname "$0")/../../lib/mount.sh"`, then mount_tree.
+# What the tests of the mounted tree share: `. "$(dirname "$0")/../../lib/mount.sh"`, then
+# mount_tree.
 #
 #   TRAILFS    the daemon; $BUILD/trailfs if not set
 #   MNT        where this test mounts: in a directory of its own, with a state directory of its own
@@ -20,12 +21,14 @@ MNT=$work/mnt
 S=$MNT/sessions
 TRAIL_RUNTIME_DIR=$work/state
 XDG_CONFIG_HOME=$work/config
-# These tests are about contents: let no application miss its first events because this machine is busy.
+# These tests are about contents: let no application miss its first events because this machine is
+# busy.
 TRAIL_ATTACH_TIMEOUT=5000
 export TRAIL_ATTACH_TIMEOUT
 export TRAIL_RUNTIME_DIR XDG_CONFIG_HOME TRAILFS MNT S
 unset XDG_RUNTIME_DIR
-# (A cancelled thread leaves its marks on its stack, which the next thread gets: no signal stacks, which are looked for there at the end.)
+# (A cancelled thread leaves its marks on its stack, which the next thread gets: no signal stacks,
+# which are looked for there at the end.)
 ASAN_OPTIONS=log_path=$work/sanitizer:use_sigaltstack=0
 UBSAN_OPTIONS=log_path=$work/sanitizer
 TSAN_OPTIONS=log_path=$work/sanitizer
@@ -52,7 +55,8 @@ mounted() {
 	grep -qs " $MNT fuse" /proc/self/mounts
 }
 
-# The daemons of this test; a pid file is no part of the interface, so they are found by what they serve.
+# The daemons of this test; a pid file is no part of the interface, so they are found by what they
+# serve.
 daemon_pids() {
 	ps -eo pid=,args= | awk -v m="$MNT" '$2 ~ /trailfs$/ { for (i = 3; i <= NF; i++) if ($i == m) { print $1; next } }'
 }
@@ -121,8 +125,8 @@ mount_tree() {
 	mounted || fail "the daemon said all is well, but nothing is mounted"
 }
 
-# mount_kernel: mount_tree, for tests of the kernel domain. T is the kernel's tracefs; mark is for names: instances of this mount alone have
-# it, other tests may run beside it.
+# mount_kernel: mount_tree, for tests of the kernel domain. T is the kernel's tracefs; mark is for
+# names: instances of this mount alone have it, other tests may run beside it.
 mount_kernel() {
 	T=/sys/kernel/tracing
 	mark=$(date +%s)$$
@@ -131,8 +135,8 @@ mount_kernel() {
 	command -v babeltrace2 >/dev/null || skip "there is no babeltrace2"
 }
 
-# same_text SESSION: babeltrace2 (in $work/bt) and text (in $work/text) agree on it, but for what babeltrace2 2.0.4 makes of empty strings: now and
-# then the one before.
+# same_text SESSION: babeltrace2 (in $work/bt) and text (in $work/text) agree on it, but for what
+# babeltrace2 2.0.4 makes of empty strings: now and then the one before.
 same_text() {
 	TZ=UTC timeout 100 babeltrace2 --clock-gmt "$1/trace" >"$work/bt" 2>"$work/bt.err" || fail "babeltrace2: $(cat "$work/bt.err")"
 	cat "$1/text" >"$work/text"
@@ -148,12 +152,14 @@ by_module() {
 	grep -q '^kernel module' "$MNT/version"
 }
 
-# kernel_channels PATTERN: how many channels in the kernel have such a name behind trailfs-, whether there is a daemon or not
+# kernel_channels PATTERN: how many channels in the kernel have such a name behind trailfs-, whether
+# there is a daemon or not
 kernel_channels() {
 	{ [ ! -e /dev/trail ] || "$BUILD/tests/vm/heads"; ls $T/instances; } | grep -c "^trailfs-$1"
 }
 
-# kernel_counted NAME: events of the channels trailfs-NAME-*, fetched and lost, as the kernel counts them
+# kernel_counted NAME: events of the channels trailfs-NAME-*, fetched and lost, as the kernel counts
+# them
 kernel_counted() {
 	if by_module; then
 		"$BUILD/tests/vm/heads" "trailfs-$1-" | awk '{ n += $2 + $4 } END { printf "%d\n", n }'

@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # TIMEOUT: 600
 #
-# A machine that loses its power: what was said to be on the disk, after a stop, after a rotation, and after a rotation by a daemon that was killed
-# before it had synced anything, is there and reads; the disk is ext4, and what a guest had not written to it is gone.
+# A machine that loses its power: what was said to be on the disk, after a stop, after a rotation,
+# and after a rotation by a daemon that was killed before it had synced anything, is there and
+# reads; the disk is ext4, and what a guest had not written to it is gone.
 if [ -z "${VM-}" ]; then
 	PATH=$PATH:/usr/sbin:/sbin
 	here=$(cd "$(dirname "$0")" && pwd) || exit 2

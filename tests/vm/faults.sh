@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # TIMEOUT: 600
 #
-# What may happen to a recording of the kernel: CPUs go and come, tracefs is unmounted, the daemon is killed, its instance is
-# removed. No event is lost that could be had, what is lost is said, and the rest continues.
+# What may happen to a recording of the kernel: CPUs go and come, tracefs is unmounted, the daemon
+# is killed, its instance is removed. No event is lost that could be had, what is lost is said, and
+# the rest continues.
 . "$(dirname "$0")/lib.sh"
 
 calls=$BUILD/tests/lib/calls

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # TIMEOUT: 900
 #
-# What holds for the kernel domain by tracefs holds with trail.ko, too; and a daemon takes over what one before left that had tracefs. SOAK: on
-# each kernel, and more of it.
+# What holds for the kernel domain by tracefs holds with trail.ko, too; and a daemon takes over what
+# one before left that had tracefs. SOAK: on each kernel, and more of it.
 kernel_in_check=6.1
 . "$(dirname "$0")/modlib.sh"
 

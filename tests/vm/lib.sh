@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# For tests in a guest, `. "$(dirname "$0")/lib.sh"` as the first command: outside, it runs the whole script in a guest with
-# each kernel in $VM_KERNEL (6.1 6.12), all at once where there are CPUs for them (a guest uses one; with VM_LANE others use the rest), and
-# ends; inside, it is tests/lib/mount.sh and continues. $VM is then the kernel's series, root has this machine's files, and nothing that is
-# done to the kernel outlives the guest.
+# For tests in a guest, `. "$(dirname "$0")/lib.sh"` as the first command: outside, it runs the
+# whole script in a guest with each kernel in $VM_KERNEL (6.1 6.12), all at once where there are
+# CPUs for them (a guest uses one; with VM_LANE others use the rest), and ends; inside, it is
+# tests/lib/mount.sh and continues. $VM is then the kernel's series, root has this machine's files,
+# and nothing that is done to the kernel outlives the guest.
 
 if [ -z "${VM-}" ]; then
 	vm=$(cd "$(dirname "$0")" && pwd) || exit 2

@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # TIMEOUT: 900
 #
-# trail.ko: it records what tracefs records, field by field; strings of system calls, losses, tracking; a killed daemon; rings
-# and device against a fuzzer; and it can be unloaded while all this is going on.
+# trail.ko: it records what tracefs records, field by field; strings of system calls, losses,
+# tracking; a killed daemon; rings and device against a fuzzer; and it can be unloaded while all
+# this is going on.
 . "$(dirname "$0")/modlib.sh"
 
 cat >"$work/calls.c" <<'C'
@@ -66,7 +67,8 @@ int main(int argc, char **argv)
 C
 ${CC:-cc} -D_GNU_SOURCE -o "$work/calls" "$work/calls.c" || skip "no compiler"
 
-# --- a kernel without a function that the module wants, as far as the module can tell: that is said, and tracefs is used
+# --- a kernel without a function that the module wants, as far as the module can tell: that is
+# said, and tracefs is used
 wanted=for_each_kernel_tracepoint
 sed "s/$wanted/${wanted%t}T/g" "$modules/trail.ko" >"$work/odd.ko"
 busybox insmod "$work/odd.ko" 2>"$work/why" && fail "loaded without $wanted"
@@ -94,7 +96,8 @@ for m in "$other" "$MNT"; do
 		fail "$(cat "$s/error")"
 	echo pid tid procname cpu_id >"$s/kernel/contexts"
 done
-# What CPU 0 did between the marks, without times. An interrupt may have come between the two probes of one event: order is not compared.
+# What CPU 0 did between the marks, without times. An interrupt may have come between the two probes
+# of one event: order is not compared.
 window() {
 	awk -v mark="syscall_entry_getppid: { cpu_id = 0 }, { pid = $pid, tid = $pid, procname = \"calls\", cpu_id = 0 }" '
 		!/: { cpu_id = 0 }, / { next }
@@ -236,7 +239,8 @@ kill $busy
 wait $busy 2>/dev/null
 clean
 
-# --- hostile user space, and a user who takes the probes away and brings them back; unloading with what it left
+# --- hostile user space, and a user who takes the probes away and brings them back; unloading with
+# what it left
 "$BUILD/tests/vm/fuzz_module" ${SOAK:+60} &
 fuzzer=$!
 rounds=0

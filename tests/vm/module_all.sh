@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # TIMEOUT: 3600
 #
-# trail.ko with the probes of all trace headers: how many events they cover, that every tracepoint can be recorded, all of them at once under load;
-# that each kind which fires has the fields that tracefs records; and that all modules can be unloaded at any time.
+# trail.ko with the probes of all trace headers: how many events they cover, that every tracepoint
+# can be recorded, all of them at once under load; that each kind which fires has the fields that
+# tracefs records; and that all modules can be unloaded at any time.
 if [ -z "${VM-}" ] && [ -z "${SOAK-}${VM_MODULE-}" ]; then
 	echo "building the probes of all headers takes minutes: VM_MODULE=1 tests/run vm/module_all.sh, or make soak"
 	exit 77
@@ -155,7 +156,8 @@ for m in "$other" "$MNT"; do
 	echo syscall:getppid | cat "$work/covered" - >"$s/kernel/events" || fail "$(cat "$s/error")"
 	echo tid >"$s/kernel/contexts"
 done
-# What CPU 0 did between the marks, without times. An interrupt may have come between the two probes of one event: order is not compared.
+# What CPU 0 did between the marks, without times. An interrupt may have come between the two probes
+# of one event: order is not compared.
 window() {
 	awk -v mark="syscall_entry_getppid: { cpu_id = 0 }, { tid = $pid }" '
 		!/: { cpu_id = 0 }, / { next }
@@ -177,7 +179,8 @@ for try in 1 2 3; do
 	done
 	window "$other" >"$work/by_tracefs"
 	window "$MNT" >"$work/by_module"
-	# Kinds whose records differ, though maybe only since an interrupt came between the two probes of a mark: again.
+	# Kinds whose records differ, though maybe only since an interrupt came between the two
+	# probes of a mark: again.
 	diff "$work/by_tracefs" "$work/by_module" | sed -n 's/^[<>] [^ ]* \([^:]*\): .*/\1/p; s/^[<>] \([^ :]*\): .*/\1/p' | sort -u >"$work/differ"
 	awk '{ print $2 }' "$work/by_module" | tr -d : | sort -u | comm -23 - "$work/differ" | sort -u - "$work/same" >"$work/same.new"
 	mv "$work/same.new" "$work/same"

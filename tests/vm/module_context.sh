@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # TIMEOUT: 900
 #
-# trail.ko: each context is what the program itself knows, from task, interrupt and NMI context; who is tracked, by each attribute.
+# trail.ko: each context is what the program itself knows, from task, interrupt and NMI context; who
+# is tracked, by each attribute.
 kernel_in_check=6.12
 . "$(dirname "$0")/modlib.sh"
 self=$work/self

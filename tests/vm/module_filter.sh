@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # TIMEOUT: 900
 #
-# Filters in trail.ko: what they let through is what tracefs and the daemon let through, and what they do not has never been in the ring.
+# Filters in trail.ko: what they let through is what tracefs and the daemon let through, and what
+# they do not has never been in the ring.
 kernel_in_check=6.1
 . "$(dirname "$0")/modlib.sh"
 
@@ -132,7 +133,8 @@ raw_syscalls:sys_exit if id == 257 && ret < 0
 irq:softirq_raise if vec == 9 && vec == 8 || vec == 1
 signal:signal_generate if $ctx.procname == "l?ad" || $ctx.procname == "load"
 E2
-# What CPU 0 did between the marks, without times. An interrupt may have come between the two probes of one event: order is not compared.
+# What CPU 0 did between the marks, without times. An interrupt may have come between the two probes
+# of one event: order is not compared.
 window() {
 	awk -v mark="syscall_entry_getppid: { cpu_id = 0 }, { tid = $pid }" '
 		!/: { cpu_id = 0 }, / { next }
@@ -176,7 +178,8 @@ done
 fusermount3 -u "$other" 2>/dev/null || umount "$other"
 clean
 
-# --- what is rejected never was in a ring, nor lost, though there is hardly room: by a compiled probe, a system call, a counter
+# --- what is rejected never was in a ring, nor lost, though there is hardly room: by a compiled
+# probe, a system call, a counter
 s=$S/rejected
 mkdir "$s" "$s/kernel/channels/channel0"
 echo 4k >"$s/kernel/channels/channel0/subbuf_size"

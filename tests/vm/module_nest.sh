@@ -2,9 +2,11 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # TIMEOUT: 400
 #
-# Events from tasks, softirqs, interrupts and NMIs on both CPUs, in the midst of each other's probes: each is there once, in its order, or was
-# counted as lost; time never goes back, and babeltrace2 reads the same, by the TSC (the ring's quick way) and by CLOCK_MONOTONIC. nest.ko makes
-# them, with numbers. (QEMU's TSC is good, as one thread is both CPUs, but the kernel does not know.)
+# Events from tasks, softirqs, interrupts and NMIs on both CPUs, in the midst of each other's
+# probes: each is there once, in its order, or was counted as lost; time never goes back, and
+# babeltrace2 reads the same, by the TSC (the ring's quick way) and by CLOCK_MONOTONIC. nest.ko
+# makes them, with numbers. (QEMU's TSC is good, as one thread is both CPUs, but the kernel does not
+# know.)
 VM_APPEND="${VM_APPEND-} tsc=reliable"
 export VM_APPEND
 kernel_in_check=6.1
@@ -53,8 +55,9 @@ of_channel() {
 	key "$2" "$s/kernel/channels/$1/status"
 }
 
-# Lines `[time] (+…) power_cpu_frequency: { cpu_id = 0 }, { state = 17, cpu_id = 1000 }`. In $work/text: are times in order, and numbers of each context
-# too? lost: any may be missing, so many in all; -1: no process knows how many.
+# Lines `[time] (+…) power_cpu_frequency: { cpu_id = 0 }, { state = 17, cpu_id = 1000 }`. In
+# $work/text: are times in order, and numbers of each context too? lost: any may be missing, so many
+# in all; -1: no process knows how many.
 check() {
 	awk -v made_file="$work/made" -v mode="$1" -v lost="$2" '
 		function bad(what) { print what ": " $0; failed = 1; exit 1 }

@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # TIMEOUT: 900
 #
-# Probes that rules make, and function tracing: what is recorded, who shares them, and that nothing of them is left.
+# Probes that rules make, and function tracing: what is recorded, who shares them, and that nothing
+# of them is left.
 VM_SECONDS=${VM_SECONDS:-440}
 export VM_SECONDS
 . "$(dirname "$0")/lib.sh"
@@ -169,7 +170,8 @@ is "no loss" 0 "$(key events_discarded "$S/other/status")"
 rmdir "$S/other"
 is "nothing is left" 0 "$(probes)"
 
-# --- the kernel empties buffers when a probe goes, and its counters begin anew: losses are not forgotten
+# --- the kernel empties buffers when a probe goes, and its counters begin anew: losses are not
+# forgotten
 s=$S/losses
 mkdir "$s" "$s/kernel/channels/channel0"
 echo 4k >"$s/kernel/channels/channel0/subbuf_size"

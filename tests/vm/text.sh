@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # TIMEOUT: 600
 #
-# Text that system calls are given: entries have LTTng's strings, each call is one event, and what that takes in the kernel goes when the
-# daemon ends, or belongs to the next one after a kill.
+# Text that system calls are given: entries have LTTng's strings, each call is one event, and what
+# that takes in the kernel goes when the daemon ends, or belongs to the next one after a kill.
 . "$(dirname "$0")/lib.sh"
 
 cat >"$work/opens.c" <<'C'
@@ -32,7 +32,8 @@ C
 ${CC:-cc} -O1 -o "$work/opens" "$work/opens.c" || skip "no compiler"
 echo data >"$work/a file"
 
-# Some kernels read all text as empty (Debian's 6.1.0-50; 6.1.0-56 does not): there is nothing to test then.
+# Some kernels read all text as empty (Debian's 6.1.0-50; 6.1.0-56 does not): there is nothing to
+# test then.
 mkdir $T/instances/trial && echo 'e:trial/trial syscalls.sys_enter_openat f=+0($filename):ustring' >>$T/dynamic_events &&
 	echo 1 >$T/instances/trial/events/trial/trial/enable || fail "no event probe can be made"
 for i in 1 2 3; do "$work/opens" 3 "$work/a file" >/dev/null; done
@@ -98,7 +99,8 @@ is "a child of who is tracked" 7 "$(grep -c "{ tid = $pid }, { dfd = -100, filen
 [ "$(grep -c "a file" "$S/a/text")" -ge 7 ] || fail "the other session has nothing"
 rmdir "$S/a" "$S/b"
 
-# --- many of them. (babeltrace2 2.0.4 is not asked: at a boundary of its own it shows an empty string as the one before.)
+# --- many of them. (babeltrace2 2.0.4 is not asked: at a boundary of its own it shows an empty
+# string as the one before.)
 s=$S/all
 mkdir "$s"
 printf '%s\n' 'syscall:entry:*' 'syscall:exit:openat' >"$s/kernel/events"

@@ -1,9 +1,10 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# tests/bench/vm/guest.sh TRAIL LOOP, in a guest whose time is the number of its instructions (VM_ICOUNT): prints lines `WHO HOW CASE
-# INSTRUCTIONS`, those of one call while WHO records it (nobody: none), with the modules in TRAIL (tests/vm/modules) and LOOP (modules).
-# HOW: plain; filter, which rejects; contexts, pid tid procname. A line is missing where WHO cannot do that.
+# tests/bench/vm/guest.sh TRAIL LOOP, in a guest whose time is the number of its instructions
+# (VM_ICOUNT): prints lines `WHO HOW CASE INSTRUCTIONS`, those of one call while WHO records it
+# (nobody: none), with the modules in TRAIL (tests/vm/modules) and LOOP (modules). HOW: plain;
+# filter, which rejects; contexts, pid tid procname. A line is missing where WHO cannot do that.
 trail=$1 loop=$2
 T=/sys/kernel/tracing
 work=/run/bench
@@ -114,7 +115,8 @@ begin_perf() {
 	[ "$1" = plain ] && command -v perf >/dev/null || return
 	perf record -q -a -m 8M $(printf -- '-e %s ' $events) -o $work/perf.data >$work/perf.log 2>&1 &
 	perf=$!
-	# Time flies while the guest waits for its disk, and perf does not say when it begins: until a call costs something.
+	# Time flies while the guest waits for its disk, and perf does not say when it begins: until
+	# a call costs something.
 	until [ "$(one_cpu_frequency)" -gt 100 ]; do
 		kill -0 $perf && sleep 1 || return
 	done

@@ -146,7 +146,8 @@ rmdir "$s"
 s=$S/e$mark
 mkdir "$s" "$s/kernel/channels/channel0"
 echo 64k >"$s/kernel/channels/channel0/subbuf_size"
-# (babeltrace2 2.0.4 now and then shows an empty string as the one before: these two are given such.)
+# (babeltrace2 2.0.4 now and then shows an empty string as the one before: these two are given
+# such.)
 printf '* except lttng_statedump_*\nsyscall:* except syscall:newfstatat,syscall:statx\n' >"$s/kernel/events"
 echo start >"$s/control"
 find /usr/include /usr/lib -type f 2>/dev/null | head -n $files >/dev/null

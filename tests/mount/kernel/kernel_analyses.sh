@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # TIMEOUT: 240
 #
-# A kernel trace is one for programs that were written for LTTng's: babeltrace 1 reads it, from the mount too, and the tables that
-# lttng-analyses makes of it have the figures of a process that says what it did.
+# A kernel trace is one for programs that were written for LTTng's: babeltrace 1 reads it, from the
+# mount too, and the tables that lttng-analyses makes of it have the figures of a process that says
+# what it did.
 . "$(dirname "$0")/../../lib/mount.sh"
 
 mount_kernel
@@ -199,7 +200,8 @@ whole() {
 	[ "$(key events_discarded "$s/status")$(key events_overwritten "$s/status")" = 00 ]
 }
 
-# Only where the kernel tells of all switches of the process (a damaged one may not) can the tables be right.
+# Only where the kernel tells of all switches of the process (a damaged one may not) can the tables
+# be right.
 continuous() {
 	awk -v p="$pid" '$4 == "sched_switch:" {
 		match($0, /cpu_id = [0-9]+/); cpu = substr($0, RSTART + 9, RLENGTH - 9)

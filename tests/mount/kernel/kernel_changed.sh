@@ -1,7 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# What another program changes in a channel's instance of tracefs is said in `status`, and set right by the next start.
+# What another program changes in a channel's instance of tracefs is said in `status`, and set right
+# by the next start.
 . "$(dirname "$0")/../../lib/mount.sh"
 
 mount_kernel
@@ -37,7 +38,8 @@ problem() {
 	sed -n 's/^problem channel0: another program changed \(.*\) of instance .*/\1/p' "$s/status"
 }
 
-# changed FILE WORD WHAT: it is said, and not any more after the next start, when events are recorded as before
+# changed FILE WORD WHAT: it is said, and not any more after the next start, when events are
+# recorded as before
 changed() {
 	is "before $3" "" "$(problem)"
 	echo "$2" >"$i/$1" || fail "$1 cannot be written"

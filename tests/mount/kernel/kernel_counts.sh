@@ -2,9 +2,10 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # TIMEOUT: 120
 #
-# Numbers of events, kind by kind, are those that the kernel counts by itself while a session records everything on a busy system, and
-# where most of it is lost. `hist` triggers of an instance of this test's own count what one process does, or performance counters in a
-# kernel without histograms.
+# Numbers of events, kind by kind, are those that the kernel counts by itself while a session
+# records everything on a busy system, and where most of it is lost. `hist` triggers of an instance
+# of this test's own count what one process does, or performance counters in a kernel without
+# histograms.
 . "$(dirname "$0")/../../lib/mount.sh"
 
 mount_kernel
@@ -110,7 +111,8 @@ go_on() {
 	within 60 asleep done || fail "the process does not end its work"
 }
 
-# As tracefs and as the trace have it. Not those that performance counters weigh or give to another process (TP_perf_assign).
+# As tracefs and as the trace have it. Not those that performance counters weigh or give to another
+# process (TP_perf_assign).
 events='syscalls:sys_enter_getpid syscall_entry_getpid
 syscalls:sys_exit_getpid syscall_exit_getpid
 syscalls:sys_enter_openat syscall_entry_openat

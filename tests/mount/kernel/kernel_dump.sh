@@ -1,7 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# The kernel's state dump at the start of a session, and when it is asked for. Skips where the daemon finds no backend.
+# The kernel's state dump at the start of a session, and when it is asked for. Skips where the
+# daemon finds no backend.
 . "$(dirname "$0")/../../lib/mount.sh"
 
 mount_tree
@@ -13,7 +14,8 @@ count() {
 	grep " lttng_statedump_$1: " "$work/text" | grep -c -- "${2-}"
 }
 
-# finished SESSION NUMBER [FILE]: so many dumps have been written; the write that asks waits for a while only
+# finished SESSION NUMBER [FILE]: so many dumps have been written; the write that asks waits for a
+# while only
 ended() {
 	[ "$(grep -c " lttng_statedump_$3: " "$1/text")" = "$2" ]
 }

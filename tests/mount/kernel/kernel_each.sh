@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # TIMEOUT: 300
 #
-# Each tracepoint of this kernel can be enabled alone, and reads back as fields; those that fire under a load decode whole.
+# Each tracepoint of this kernel can be enabled alone, and reads back as fields; those that fire
+# under a load decode whole.
 . "$(dirname "$0")/../../lib/mount.sh"
 
 mount_kernel
@@ -21,7 +22,8 @@ for system in "$MNT"/available/kernel/events/$systems; do
 	checks=$((checks + 1))
 done
 
-# One rule after the other in one active session: the kernel has exactly that event on. One process does them all: a guest is slow.
+# One rule after the other in one active session: the kernel has exactly that event on. One process
+# does them all: a guest is slow.
 s=$S/n$mark
 mkdir "$s"
 echo sched:sched_switch >"$s/kernel/events"

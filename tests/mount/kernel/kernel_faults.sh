@@ -1,7 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# What others do to the kernel's tracing behind the daemon's back: it says so where it can know, and the rest continues.
+# What others do to the kernel's tracing behind the daemon's back: it says so where it can know, and
+# the rest continues.
 . "$(dirname "$0")/../../lib/mount.sh"
 
 mount_kernel
@@ -86,7 +87,8 @@ is "recording again" 100 "$(told "$on")"
 is "the problem is over" "" "$(key problem "$s/status")"
 rmdir "$s"
 
-# --- the daemon is killed while events come and somebody reads: each is there once, but for a page in flight per CPU
+# --- the daemon is killed while events come and somebody reads: each is there once, but for a page
+# in flight per CPU
 begin
 cat "$s/pipe" >"$work/pipe" 2>/dev/null &
 reader=$!
@@ -118,7 +120,8 @@ is "recorded anew" 100 "$(told "$anew")"
 rmdir "$s"
 is "nothing is left" "" "$(instance 2>/dev/null)"
 
-# --- no tracefs for the daemon: the domain of applications works. And one that is unmounted under it
+# --- no tracefs for the daemon: the domain of applications works. And one that is unmounted under
+# it
 umount "$MNT" || fusermount3 -u "$MNT"
 within 15 daemon_ended
 cat >"$work/inside.sh" <<'INSIDE'

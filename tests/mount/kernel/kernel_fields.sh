@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# A filter on a field that no event of a kernel rule has is refused, with the nearest name; a filter on fields that some of the
-# rule's events have is not.
+# A filter on a field that no event of a kernel rule has is refused, with the nearest name; a filter
+# on fields that some of the rule's events have is not.
 . "$(dirname "$0")/../../lib/mount.sh"
 
 mount_kernel

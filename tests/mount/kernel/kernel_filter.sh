@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# Filters of kernel rules: what the kernel can do of them it is told, and what is recorded is the same. Skips where the daemon finds no
-# backend.
+# Filters of kernel rules: what the kernel can do of them it is told, and what is recorded is the
+# same. Skips where the daemon finds no backend.
 . "$(dirname "$0")/../../lib/mount.sh"
 
 T=/sys/kernel/tracing
@@ -35,7 +35,8 @@ int main(int argc, char **argv)
 }
 C
 ${CC:-cc} -o "$work/calls" "$work/calls.c" || skip "no compiler"
-# Its name depends on the kernel. The flags are a half of a register, of which the kernel compares the whole: it is given tests of bits.
+# Its name depends on the kernel. The flags are a half of a register, of which the kernel compares
+# the whole: it is given tests of bits.
 count=$(sed -n 's/^uint64 //p' "$MNT/available/kernel/events/syscalls/sys_enter_getrandom")
 [ -n "$count" ] || skip "this kernel's getrandom has no size"
 
@@ -99,8 +100,8 @@ for filter in 'flags < 4097:13' 'flags <= 4097:26' 'flags > 4097:13' 'flags >= 4
 	is "${filter%:*}" "${filter#*:}" "$(recorded)"
 done
 
-# What the kernel rejects is not lost when its buffers are full. Where it cannot decide, status says how many of the losses a filter might have
-# rejected.
+# What the kernel rejects is not lost when its buffers are full. Where it cannot decide, status says
+# how many of the losses a filter might have rejected.
 for mode in discard overwrite; do
 	l=$S/f$mark$mode
 	mkdir "$l" "$l/kernel/channels/channel0"

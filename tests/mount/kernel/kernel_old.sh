@@ -1,8 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# Who ran is known of a process that is older than the daemon's first kernel session and ends before the first look at the trace: its
-# process and its name are in its events, and a filter on its name takes them. Rules and contexts are written before the start.
+# Who ran is known of a process that is older than the daemon's first kernel session and ends before
+# the first look at the trace: its process and its name are in its events, and a filter on its name
+# takes them. Rules and contexts are written before the start.
 . "$(dirname "$0")/../../lib/mount.sh"
 
 mount_kernel

@@ -1,8 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# What the kernel's buffer has overwritten counts as overwritten in `status`, whether its pages have room for the number or not, and
-# whether the channel's own buffer holds older events or not. The trace says how many are missing only where that leaves a gap.
+# What the kernel's buffer has overwritten counts as overwritten in `status`, whether its pages have
+# room for the number or not, and whether the channel's own buffer holds older events or not. The
+# trace says how many are missing only where that leaves a gap.
 . "$(dirname "$0")/../../lib/mount.sh"
 
 mount_kernel
@@ -83,7 +84,8 @@ counts "with a gap" 80000
 said=$(sed -n 's/.*discarded \([0-9]*\) events.*/\1/p' "$work/bt.err")
 [ "${said:-0}" -gt 0 ] && [ "$said" -le $((gone - before)) ] || fail "the trace says '$said' of $((gone - before)) events"
 
-# All begins anew. (The page that was read last keeps the first events that follow: there may be a gap after them.)
+# All begins anew. (The page that was read last keeps the first events that follow: there may be a
+# gap after them.)
 echo clear >"$s/control"
 is "cleared" "0 0 0" "$(key events_recorded "$s/status") $(key events_discarded "$s/status") $(key events_overwritten "$s/status")"
 run

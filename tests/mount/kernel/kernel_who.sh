@@ -1,8 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# Who ran, in events of the kernel: pid and procname as contexts and in filters, and processes in fields; of threads that are gone when
-# a process looks, too. Skips where the daemon finds no backend.
+# Who ran, in events of the kernel: pid and procname as contexts and in filters, and processes in
+# fields; of threads that are gone when a process looks, too. Skips where the daemon finds no
+# backend.
 . "$(dirname "$0")/../../lib/mount.sh"
 
 T=/sys/kernel/tracing
@@ -69,7 +70,8 @@ echo 'sched_process_fork' >>"$s/kernel/events"
 echo 'pid tid procname cpu_id' >"$s/kernel/contexts"
 is "contexts read back" "pid tid procname cpu_id " "$(tr '\n' ' ' <"$s/kernel/contexts")"
 echo start >"$s/control"
-# Records of trail.ko have these contexts in them. The names of this daemon's instances end with one number.
+# Records of trail.ko have these contexts in them. The names of this daemon's instances end with one
+# number.
 follower=$T/instances/trailfs-threads-$(ls $T/instances | sed -n 's/^trailfs-'$mark'-channel0-.*-//p')
 by_module || is "threads are followed" 1 "$(cat "$follower/events/task/task_rename/enable")"
 "$work/who" >"$work/ids"

@@ -1,7 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# Rules on probes that are refused, on whatever kernel runs this: no probe is made here (tests/vm/probes.sh makes them).
+# Rules on probes that are refused, on whatever kernel runs this: no probe is made here
+# (tests/vm/probes.sh makes them).
 . "$(dirname "$0")/../../lib/mount.sh"
 
 mount_tree

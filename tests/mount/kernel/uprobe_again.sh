@@ -1,7 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# A program with a uprobe is replaced: adding the same rule again probes the new file. Skips where the kernel has no uprobes.
+# A program with a uprobe is replaced: adding the same rule again probes the new file. Skips where
+# the kernel has no uprobes.
 . "$(dirname "$0")/../../lib/mount.sh"
 
 mount_kernel

@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # TIMEOUT: 120
 #
-# output: recording to a directory. What is in its files, as babeltrace2 reads it, in trace/ and in text is the same, and all that
-# was emitted but what was counted as discarded; file_size and file_count; loss modes; clear; what is refused.
+# output: recording to a directory. What is in its files, as babeltrace2 reads it, in trace/ and in
+# text is the same, and all that was emitted but what was counted as discarded; file_size and
+# file_count; loss modes; clear; what is refused.
 . "$(dirname "$0")/../../lib/mount.sh"
 command -v babeltrace2 >/dev/null || skip "there is no babeltrace2"
 ticker=$BUILD/tests/lib/ticker

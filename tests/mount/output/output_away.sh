@@ -1,8 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# A daemon that is killed, and an output that the next one does not find: `status` says so, and that it is not known to be on the disk; recording
-# continues. When the directory is there again, so is everything.
+# A daemon that is killed, and an output that the next one does not find: `status` says so, and that
+# it is not known to be on the disk; recording continues. When the directory is there again, so is
+# everything.
 . "$(dirname "$0")/../../lib/mount.sh"
 command -v babeltrace2 >/dev/null || skip "there is no babeltrace2"
 ticker=$BUILD/tests/lib/ticker

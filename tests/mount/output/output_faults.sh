@@ -2,9 +2,10 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # TIMEOUT: 120
 #
-# An output on a file system that fails (EIO, ENOSPC; writes, new files, renames, fsync) and then does not; and on one that hangs for
-# seconds: what was written stays whole, what does not fit into the buffers is discarded and counted, `status` and `error` say so, and recording
-# continues by itself. The chunks together are what was emitted less what was counted, each event once.
+# An output on a file system that fails (EIO, ENOSPC; writes, new files, renames, fsync) and then
+# does not; and on one that hangs for seconds: what was written stays whole, what does not fit into
+# the buffers is discarded and counted, `status` and `error` say so, and recording continues by
+# itself. The chunks together are what was emitted less what was counted, each event once.
 . "$(dirname "$0")/../../lib/mount.sh"
 command -v babeltrace2 >/dev/null || skip "there is no babeltrace2"
 ticker=$BUILD/tests/lib/ticker

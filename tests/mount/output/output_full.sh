@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # TIMEOUT: 60
 #
-# An output on a full disk: the files stay whole, what does not fit is discarded and counted, `status` and `error` say so; when
-# there is space again, recording continues by itself.
+# An output on a full disk: the files stay whole, what does not fit is discarded and counted,
+# `status` and `error` say so; when there is space again, recording continues by itself.
 . "$(dirname "$0")/../../lib/mount.sh"
 command -v babeltrace2 >/dev/null || skip "there is no babeltrace2"
 [ "$(id -u)" = 0 ] || skip "only root can mount a small tmpfs"
@@ -54,7 +54,8 @@ TZ=UTC babeltrace2 "$disk/out" >"$work/after" 2>"$work/warnings" || fail "babelt
 is "events and losses" $((emitted + 1000)) "$(($(wc -l <"$work/after") + $(key events_discarded "$s/status")))"
 is "losses, as babeltrace2 finds them" "$(key events_discarded "$s/status")" \
 	"$(sed -n 's/.*Tracer discarded \([0-9]*\) event.*/\1/p' "$work/warnings" | awk '{ s += $1 } END { print s + 0 }')"
-# (Not at the head: what another CPU had not written yet stands between it now, and the time since the last event is another one.)
+# (Not at the head: what another CPU had not written yet stands between it now, and the time since
+# the last event is another one.)
 sed 's/ (+[^)]*)//' "$work/before" | sort >"$work/before.sorted"
 sed 's/ (+[^)]*)//' "$work/after" | sort | comm -23 "$work/before.sorted" - >"$work/gone"
 [ ! -s "$work/gone" ] || fail "what was written before has changed: $(head -n 3 "$work/gone")"

@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # TIMEOUT: 60
 #
-# A kernel channel with an output: its files are what `text` shows and what was recorded; both domains at once.
+# A kernel channel with an output: its files are what `text` shows and what was recorded; both
+# domains at once.
 . "$(dirname "$0")/../../lib/mount.sh"
 [ "$(id -u)" = 0 ] || skip "only root traces the kernel"
 command -v babeltrace2 >/dev/null || skip "there is no babeltrace2"

@@ -1,9 +1,10 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# Files of an output that another program removes or cuts while they are being written: `error` says so, `status` counts
-# them, and what is recorded afterwards is in new files, readable, with a gap in the numbers of its packets. A
-# stop and an rmdir whose data cannot be written fail, and the data stays.
+# Files of an output that another program removes or cuts while they are being written: `error` says
+# so, `status` counts them, and what is recorded afterwards is in new files, readable, with a gap in
+# the numbers of its packets. A stop and an rmdir whose data cannot be written fail, and the data
+# stays.
 . "$(dirname "$0")/../../lib/mount.sh"
 command -v babeltrace2 >/dev/null || skip "there is no babeltrace2"
 ticker=$BUILD/tests/lib/ticker

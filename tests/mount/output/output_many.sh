@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # TIMEOUT: 120
 #
-# A recording of thousands of files: all of them are on their way to the disk after stop, without an error, and without a descriptor each.
+# A recording of thousands of files: all of them are on their way to the disk after stop, without an
+# error, and without a descriptor each.
 . "$(dirname "$0")/../../lib/mount.sh"
 command -v babeltrace2 >/dev/null || skip "there is no babeltrace2"
 ticker=$BUILD/tests/lib/ticker

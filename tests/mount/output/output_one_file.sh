@@ -1,8 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# One file for each stream (file_count 1), and the disk refuses to make the next one. The old file has left the list of files by then: the
-# daemon must not write to it any more, and continues in a new file when the disk allows it.
+# One file for each stream (file_count 1), and the disk refuses to make the next one. The old file
+# has left the list of files by then: the daemon must not write to it any more, and continues in a
+# new file when the disk allows it.
 . "$(dirname "$0")/../../lib/mount.sh"
 command -v babeltrace2 >/dev/null || skip "there is no babeltrace2"
 

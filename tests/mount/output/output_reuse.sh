@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # TIMEOUT: 90
 #
-# A bounded number of files on a file system in memory: the oldest is filled again, and not replaced. A process that reads it finds whole packets
-# at any time, also after a kill -9 of the daemon; who has one open continues reading what it was; nothing is lost or there twice.
+# A bounded number of files on a file system in memory: the oldest is filled again, and not
+# replaced. A process that reads it finds whole packets at any time, also after a kill -9 of the
+# daemon; who has one open continues reading what it was; nothing is lost or there twice.
 . "$(dirname "$0")/../../lib/mount.sh"
 command -v babeltrace2 >/dev/null || skip "there is no babeltrace2"
 [ "$(id -u)" = 0 ] || skip "only root can mount a tmpfs"
@@ -69,7 +70,8 @@ for f in "$d"/channel0_0_*; do
 done
 rmdir "$s" || fail rmdir
 
-# Their owner cuts files while they are filled: what is in them is spoilt, the daemon is not, nor is what comes after.
+# Their owner cuts files while they are filled: what is in them is spoilt, the daemon is not, nor is
+# what comes after.
 session cut 64K
 tick 30000
 pids=$(daemon_pids)
@@ -78,7 +80,8 @@ ticks=$!
 round=0
 while [ $round -lt 300 ]; do
 	round=$((round + 1))
-	# (-c: the daemon may be replacing the file. One of this name that is not its own would be no packets.)
+	# (-c: the daemon may be replacing the file. One of this name that is not its own would be
+	# no packets.)
 	truncate -c -s $((round % 3 * 10000)) "$d"/channel0_*_$((round % 3)) || fail truncate
 done
 kill $ticks
@@ -91,7 +94,8 @@ read_all "$out" >"$work/files"
 has "$(tail -n 1 "$work/files")" 'n = 29999'
 rmdir "$s" || fail rmdir
 
-# The daemon is killed. (Now and then that tears the end of a file which is not padded; the next daemon cuts it off.)
+# The daemon is killed. (Now and then that tears the end of a file which is not padded; the next
+# daemon cuts it off.)
 session killed 256K
 bad=0 round=0 rounds=6
 [ -z "${SOAK-}" ] || rounds=60

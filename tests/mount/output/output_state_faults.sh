@@ -1,8 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# The state directory fails. A start that cannot write there leaves no descriptor open. A rotation whose directories have moved,
-# but which cannot be noted, is undone: the chunk continues where it was, and the next rotation has all of it.
+# The state directory fails. A start that cannot write there leaves no descriptor open. A rotation
+# whose directories have moved, but which cannot be noted, is undone: the chunk continues where it
+# was, and the next rotation has all of it.
 . "$(dirname "$0")/../../lib/mount.sh"
 command -v babeltrace2 >/dev/null || skip "there is no babeltrace2"
 [ -z "${SAN-}" ] || [ "$SAN" = 0 ] || skip "a sanitizer must be the first library"

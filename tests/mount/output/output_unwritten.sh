@@ -1,8 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# The output cannot be written, and since the last packet in the files events were only discarded: trace/ tells them by an empty packet
-# in a file of its own (.unwritten). It begins after the last packet in the files, so that readers keep both in order.
+# The output cannot be written, and since the last packet in the files events were only discarded:
+# trace/ tells them by an empty packet in a file of its own (.unwritten). It begins after the last
+# packet in the files, so that readers keep both in order.
 . "$(dirname "$0")/../../lib/mount.sh"
 command -v babeltrace2 >/dev/null || skip "there is no babeltrace2"
 faulty_disk

@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # TIMEOUT: 120
 #
-# output net://: sessions streamed to a real lttng-relayd. Its files are what trace/ shows, byte for byte as babeltrace2
-# reads them; rotations, clear and the end of a session are as LTTng's; what is refused.
+# output net://: sessions streamed to a real lttng-relayd. Its files are what trace/ shows, byte for
+# byte as babeltrace2 reads them; rotations, clear and the end of a session are as LTTng's; what is
+# refused.
 . "$(dirname "$0")/../../lib/mount.sh"
 . "$top/tests/lib/relay.sh"
 ticker=$BUILD/tests/lib/ticker

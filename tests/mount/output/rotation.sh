@@ -1,8 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# Rotations: by hand, by time, by size, and not any more; each chunk is a trace of its own with LTTng's name, and all of them together have each
-# event once. (adversarial/output_rotate.sh and output_load.sh do it under load.)
+# Rotations: by hand, by time, by size, and not any more; each chunk is a trace of its own with
+# LTTng's name, and all of them together have each event once. (adversarial/output_rotate.sh and
+# output_load.sh do it under load.)
 . "$(dirname "$0")/../../lib/mount.sh"
 command -v babeltrace2 >/dev/null || skip "there is no babeltrace2"
 ticker=$BUILD/tests/lib/ticker

@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # TIMEOUT: 240
 #
-# <trail/trail.h>: every kind of field, in C11 and C++17, gcc and clang, in executables, libraries and plug-ins, static and
-# shared: names, types and values as the text shows them, and babeltrace2 agrees.
+# <trail/trail.h>: every kind of field, in C11 and C++17, gcc and clang, in executables, libraries
+# and plug-ins, static and shared: names, types and values as the text shows them, and babeltrace2
+# agrees.
 . "$(dirname "$0")/../../lib/mount.sh"
 command -v babeltrace2 >/dev/null || skip "there is no babeltrace2"
 mount_tree
@@ -79,7 +80,8 @@ for cc in $compilers; do
 			fail "$cc $std: program"
 		run $cc-$std "$work/want" "$dir/main" "$dir/plugin.so"
 	done
-	# The library as an archive: in the program, in a plug-in, and in a program without any shared library.
+	# The library as an archive: in the program, in a plug-in, and in a program without any
+	# shared library.
 	$cc -O0 -g $flags -DALONE -o "$dir/archive" "$src/main.c" "$BUILD/libtrail.a" || fail "$cc: archive"
 	run $cc-archive "$work/want.alone" "$dir/archive"
 	$cc -O2 $flags -fPIC -shared -DPLUGIN -o "$dir/plugin.so" "$src/library.c" "$BUILD/libtrail.a" || fail "$cc: plug-in, archive"

@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # TIMEOUT: 120
 #
-# Applications: before the daemon and after it, forked, with buffers of their own, without restartable sections, under
-# valgrind; what apps/ and available/ say of them; the log; and that nothing is left of them.
+# Applications: before the daemon and after it, forked, with buffers of their own, without
+# restartable sections, under valgrind; what apps/ and available/ say of them; the log; and that
+# nothing is left of them.
 . "$(dirname "$0")/../../lib/mount.sh"
 command -v babeltrace2 >/dev/null || skip "there is no babeltrace2"
 ticker=$BUILD/tests/lib/ticker

@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # TIMEOUT: 120
 #
-# Nothing is lost because a program, a thread, a child or a session begins: threads that hit while another attaches wait for it, and
-# a program that begins while a session is active has attached before main. A daemon that stands still is waited for once.
+# Nothing is lost because a program, a thread, a child or a session begins: threads that hit while
+# another attaches wait for it, and a program that begins while a session is active has attached
+# before main. A daemon that stands still is waited for once.
 . "$(dirname "$0")/../../lib/mount.sh"
 burst=$BUILD/tests/mount/programs/burst
 mount_tree
@@ -64,7 +65,8 @@ kill -CONT "$pid"
 is "exit status" 0 $status
 all asked 400
 
-# A daemon that stands still is waited for once: not for each tracepoint, thread or object, nor again at the end.
+# A daemon that stands still is waited for once: not for each tracepoint, thread or object, nor
+# again at the end.
 session still
 echo start >"$S/still/control" || fail start
 kill -STOP "$pid"

@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # TIMEOUT: 120
 #
-# The first attach of a program with many tracepoints describes them on disk by one write, not by one each: what a reply costs
-# decides whether a large program loses its beginning. Each event keeps its name, also over a death of the daemon.
+# The first attach of a program with many tracepoints describes them on disk by one write, not by
+# one each: what a reply costs decides whether a large program loses its beginning. Each event keeps
+# its name, also over a death of the daemon.
 . "$(dirname "$0")/../../lib/mount.sh"
 mount_tree
 pid=$(daemon_pids)
@@ -22,7 +23,8 @@ first=$(($(writes) - before))
 is "recorded" 512 "$(key events_recorded "$S/many/status")"
 is "names that fit" 512 "$(numbers)"
 
-# A second program has nothing new to describe: it shows what the words and the reply cost by themselves.
+# A second program has nothing new to describe: it shows what the words and the reply cost by
+# themselves.
 before=$(writes)
 "$BUILD/tests/mount/programs/many" || fail "many: $?"
 second=$(($(writes) - before))

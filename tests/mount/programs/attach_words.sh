@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # TIMEOUT: 120
 #
-# State words of programs that register while a session is active: the library stores those of the answer, so the daemon writes
-# none. It writes them for an application that does not ask, and corrects them for one that asks and does not store them.
+# State words of programs that register while a session is active: the library stores those of the
+# answer, so the daemon writes none. It writes them for an application that does not ask, and
+# corrects them for one that asks and does not store them.
 . "$(dirname "$0")/../../lib/mount.sh"
 many=$BUILD/tests/mount/programs/many
 asker=$BUILD/tests/mount/rules/asker

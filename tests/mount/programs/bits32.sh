@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # TIMEOUT: 120
 #
-# Applications of 32 bits and the daemon, which has 64: the library is built for them here, from its sources as they are.
+# Applications of 32 bits and the daemon, which has 64: the library is built for them here, from its
+# sources as they are.
 . "$(dirname "$0")/../../lib/mount.sh"
 command -v babeltrace2 >/dev/null || skip "there is no babeltrace2"
 . "$(dirname "$0")/../../lib/bits32.sh"

@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # TIMEOUT: 120
 #
-# Applications of 32 and of 64 bits of one user, at once: each word size has buffers, streams and a trace of its own, named as
-# LTTng names them; also after the daemon was killed, in snapshots and in an output.
+# Applications of 32 and of 64 bits of one user, at once: each word size has buffers, streams and a
+# trace of its own, named as LTTng names them; also after the daemon was killed, in snapshots and in
+# an output.
 . "$(dirname "$0")/../../lib/mount.sh"
 command -v babeltrace2 >/dev/null || skip "there is no babeltrace2"
 . "$(dirname "$0")/../../lib/bits32.sh"

@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # TIMEOUT: 120
 #
-# A full ring in discard mode: waiting for room where application and channel allow it, and never longer than a process can
-# make room: `clear`, `stop`, a disabled rule and a daemon that is gone let go.
+# A full ring in discard mode: waiting for room where application and channel allow it, and never
+# longer than a process can make room: `clear`, `stop`, a disabled rule and a daemon that is gone
+# let go.
 . "$(dirname "$0")/../../lib/mount.sh"
 ticker=$BUILD/tests/lib/ticker
 mount_tree

@@ -1,8 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# blocking_timeout is the time that passes, not the sum of the sleeps that were asked for. The program's sleeps take 20 ms each,
-# so 300 ms have room for 15 of them, and one more for the clock's granularity, on any machine.
+# blocking_timeout is the time that passes, not the sum of the sleeps that were asked for. The
+# program's sleeps take 20 ms each, so 300 ms have room for 15 of them, and one more for the clock's
+# granularity, on any machine.
 . "$(dirname "$0")/../../lib/mount.sh"
 mount_tree
 s=$S/b

@@ -2,9 +2,10 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # TIMEOUT: 500
 #
-# Programs with LTTng-UST trace points (trail-lttng(3)): every field macro, in version 0 and 1 of the interface, C and C++, gcc and
-# clang; providers in the program, in an archive, in other objects that come and go; tracef and tracelog; trail-gen-tp. Where LTTng
-# is installed, the same programs and its own examples are recorded by it too: text and event descriptions must be the same.
+# Programs with LTTng-UST trace points (trail-lttng(3)): every field macro, in version 0 and 1 of
+# the interface, C and C++, gcc and clang; providers in the program, in an archive, in other objects
+# that come and go; tracef and tracelog; trail-gen-tp. Where LTTng is installed, the same programs
+# and its own examples are recorded by it too: text and event descriptions must be the same.
 . "$(dirname "$0")/../../lib/mount.sh"
 command -v babeltrace2 >/dev/null || skip "there is no babeltrace2"
 mount_tree

@@ -1,8 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# The descriptor of a thread's performance counter stays open in the program. It never takes a number that the next open(2) would
-# return in an untraced program, even if the program may have few descriptors.
+# The descriptor of a thread's performance counter stays open in the program. It never takes a
+# number that the next open(2) would return in an untraced program, even if the program may have few
+# descriptors.
 . "$(dirname "$0")/../../lib/mount.sh"
 mount_tree
 counter=$(grep -m 1 -x 'perf:thread:page-faults' "$MNT/available/user/contexts")

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # TIMEOUT: 60
 #
-# Libraries that come and go: what apps/ and available/ show follows at once, and so do the events. State dumps: at the start of a
-# session and when one is asked for.
+# Libraries that come and go: what apps/ and available/ show follows at once, and so do the events.
+# State dumps: at the start of a session and when one is asked for.
 . "$(dirname "$0")/../../lib/mount.sh"
 mount_tree
 mkfifo "$work/in" "$work/out"

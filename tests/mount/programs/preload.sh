@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # TIMEOUT: 240
 #
-# The libraries that are preloaded: events of allocations, mutexes, functions and libraries, state dumps; the programs notice
-# nothing. preload/lttng.events has what LTTng-UST 2.13 writes into the metadata of the events of its helpers.
+# The libraries that are preloaded: events of allocations, mutexes, functions and libraries, state
+# dumps; the programs notice nothing. preload/lttng.events has what LTTng-UST 2.13 writes into the
+# metadata of the events of its helpers.
 . "$(dirname "$0")/../../lib/mount.sh"
 command -v babeltrace2 >/dev/null || skip "there is no babeltrace2"
 src=$here/preload
@@ -37,7 +38,8 @@ with() {
 	shift
 	timeout 60 env LD_PRELOAD="$preload" "$@" || fail "$*: exit status $?"
 }
-# done_with NAME: stops it, leaves its text in text, without times and CPU in have; babeltrace2 agrees, nothing was lost
+# done_with NAME: stops it, leaves its text in text, without times and CPU in have; babeltrace2
+# agrees, nothing was lost
 done_with() {
 	echo stop >"$S/$1/control" || fail "stop $1"
 	cat "$S/$1/text" >"$work/text"
@@ -51,7 +53,8 @@ done_with() {
 }
 count() { grep -c "$1" "$work/have"; }
 
-# defined NAME: the events in the metadata of what was done_with it, as preload/lttng.events has them
+# defined NAME: the events in the metadata of what was done_with it, as preload/lttng.events has
+# them
 defined() {
 	awk '/^event \{/ { name = level = fields = ""; on = 1; next }
 		on && /name = / { split($0, part, "\""); name = part[2] }

@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # TIMEOUT: 240
 #
-# What processes do: fork in all ways, share memory with children, change users and roots, close everything, end at once,
-# record from handlers, constructors and destructors, on small stacks, large events. Each event there once, and none that must not.
+# What processes do: fork in all ways, share memory with children, change users and roots, close
+# everything, end at once, record from handlers, constructors and destructors, on small stacks,
+# large events. Each event there once, and none that must not.
 . "$(dirname "$0")/../../lib/mount.sh"
 process=$BUILD/tests/lib/process
 mount_tree

@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # TIMEOUT: 240
 #
-# Fields of <trail/trail.h> that are more than a number: arrays, enumerations with labels, and in C++ strings, containers,
-# structures (api/rich.*): names, types and values as the text shows them; babeltrace2 agrees, filters see them.
+# Fields of <trail/trail.h> that are more than a number: arrays, enumerations with labels, and in
+# C++ strings, containers, structures (api/rich.*): names, types and values as the text shows them;
+# babeltrace2 agrees, filters see them.
 . "$(dirname "$0")/../../lib/mount.sh"
 command -v babeltrace2 >/dev/null || skip "there is no babeltrace2"
 mkfifo "$work/fifo"

@@ -1,7 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# What programs do to themselves while they are traced (rude.c): they behave as if they were not, and their events are recorded.
+# What programs do to themselves while they are traced (rude.c): they behave as if they were not,
+# and their events are recorded.
 . "$(dirname "$0")/../../lib/mount.sh"
 rude=$BUILD/tests/mount/programs/rude
 mount_tree
@@ -23,7 +24,8 @@ run() {
 	is "exit status of rude $1" 0 $status
 }
 
-# No file may be written to: the registration file has no place, and the program does not get the signal
+# No file may be written to: the registration file has no place, and the program does not get the
+# signal
 is "a program that may write no files" alive "$( (ulimit -f 0 && "$rude" fsize) 2>&1)"
 
 if run strict; then

@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # TIMEOUT: 120
 #
-# Applications that may do little: sandboxes that deny or kill, AddressSanitizer, process 1 of containers that share nothing
-# but the state directory. They behave as if they were not traced, and are traced as far as they can be.
+# Applications that may do little: sandboxes that deny or kill, AddressSanitizer, process 1 of
+# containers that share nothing but the state directory. They behave as if they were not traced, and
+# are traced as far as they can be.
 . "$(dirname "$0")/../../lib/mount.sh"
 sandbox=$BUILD/tests/mount/programs/sandbox
 mount_tree

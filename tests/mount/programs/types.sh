@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# Enumerations, lengths of all sizes, URIs, fields that are for filters only (types.c): what text and metadata show, and
-# babeltrace2 agrees; they outlive the daemon.
+# Enumerations, lengths of all sizes, URIs, fields that are for filters only (types.c): what text
+# and metadata show, and babeltrace2 agrees; they outlive the daemon.
 . "$(dirname "$0")/../../lib/mount.sh"
 command -v babeltrace2 >/dev/null || skip "there is no babeltrace2"
 types=$BUILD/tests/mount/programs/types
@@ -58,7 +58,8 @@ has "$meta" 'integer { size = 64; align = 8; signed = 0; encoding = none; base =
 is "fields that are not recorded" 0 "$(printf '%s\n' "$meta" | grep -c 'unseen\|_text;')"
 is "labels that cover nothing" 0 "$(printf '%s\n' "$meta" | grep -c '"empty"')"
 
-# The classes are on disk: another daemon knows them, and takes the same program's events for the same.
+# The classes are on disk: another daemon knows them, and takes the same program's events for the
+# same.
 kill -9 "$(daemon_pids)"
 within 15 daemon_ended || fail "the daemon does not end"
 mount_tree -o tz=UTC

@@ -1,8 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# Tests do not depend on other mount namespaces: a process that copies the one of the test's runner has no copy of the test's mount, which would
-# keep the file system, and its daemon, after it was unmounted here.
+# Tests do not depend on other mount namespaces: a process that copies the one of the test's runner
+# has no copy of the test's mount, which would keep the file system, and its daemon, after it was
+# unmounted here.
 . "$(dirname "$0")/../../lib/mount.sh"
 [ -n "${RUNNER-}" ] || skip "not started by tests/run"
 unshare --mount true 2>/dev/null || skip "no mount namespace can be made here"

@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # TIMEOUT: 180
 #
-# make demo: it agrees with babeltrace2, loses nothing, shows only what it starts itself, on few lines, without colours in a file.
+# make demo: it agrees with babeltrace2, loses nothing, shows only what it starts itself, on few
+# lines, without colours in a file.
 . "$(dirname "$0")/../../lib/mount.sh"
 can_mount
 command -v babeltrace2 >/dev/null || skip "there is no babeltrace2"

@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# docs/lttng-commands.md, row by row: the last column names a check below, or another test. Where lttng is installed, its commands and
-# options are all in the table.
+# docs/lttng-commands.md, row by row: the last column names a check below, or another test. Where
+# lttng is installed, its commands and options are all in the table.
 . "$(dirname "$0")/../../lib/mount.sh"
 table=$top/docs/lttng-commands.md
 ticker=$BUILD/tests/lib/ticker
@@ -297,8 +297,9 @@ metadata_offset() {
 	sed -n 's/^[[:space:]]*offset = \([0-9]*\);/\1/p' "$(find trace -name metadata)"
 }
 
-# The system's clock is an hour ahead of what it was when the session began: so it looks to a daemon that finds the session with an offset of an hour
-# ago. (A new measurement may well come out the same to the nanosecond.)
+# The system's clock is an hour ahead of what it was when the session began: so it looks to a daemon
+# that finds the session with an offset of an hour ago. (A new measurement may well come out the
+# same to the nanosecond.)
 check_regenerate() {
 	check_no_output
 	cd /

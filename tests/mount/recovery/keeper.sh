@@ -1,8 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# The keeper is killed while the daemon lives: another one takes its place and gets everything. The keeper is stopped: sessions are
-# made and removed nevertheless, and it catches up when it continues.
+# The keeper is killed while the daemon lives: another one takes its place and gets everything. The
+# keeper is stopped: sessions are made and removed nevertheless, and it catches up when it
+# continues.
 . "$(dirname "$0")/../../lib/mount.sh"
 can_mount
 

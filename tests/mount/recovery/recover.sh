@@ -1,8 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# trail-recover: what a killed daemon left becomes traces without one: out of the keeper, out of copies of its buffers, out of
-# a process that still has them mapped, out of images and core dumps. All events are there, as they were in `text`.
+# trail-recover: what a killed daemon left becomes traces without one: out of the keeper, out of
+# copies of its buffers, out of a process that still has them mapped, out of images and core dumps.
+# All events are there, as they were in `text`.
 . "$(dirname "$0")/../../lib/mount.sh"
 command -v babeltrace2 >/dev/null || skip "there is no babeltrace2"
 ticker=$BUILD/tests/lib/ticker
@@ -68,7 +69,8 @@ has "$(cat "$work/err")" 'File exists'
 (cd "$work" && "$recover" "$TRAIL_RUNTIME_DIR" | tail -n 1) >"$work/log" || fail "without -o"
 recovered "$work/$(cat "$work/log")"
 
-# Copies: buffer by buffer, and all in one image with rubbish before, between and behind them, which has an old copy of one, too
+# Copies: buffer by buffer, and all in one image with rubbish before, between and behind them, which
+# has an old copy of one, too
 cp -r "$TRAIL_RUNTIME_DIR" "$work/copy"
 mkdir "$work/buffers"
 n=0

@@ -1,8 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# A session with an output, and then daemon and keeper are killed at once, as when a machine dies; of the buffers there are copies. What the
-# output has and what trail-recover makes of the copies is together all that was recorded, each event once, with all losses.
+# A session with an output, and then daemon and keeper are killed at once, as when a machine dies;
+# of the buffers there are copies. What the output has and what trail-recover makes of the copies is
+# together all that was recorded, each event once, with all losses.
 . "$(dirname "$0")/../../lib/mount.sh"
 command -v babeltrace2 >/dev/null || skip "there is no babeltrace2"
 ticker=$BUILD/tests/lib/ticker

@@ -1,8 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# trail-recover finds the snapshots that the keeper of a killed daemon holds: their events are in OUTPUT/SESSION~snapshots/NAME as they were
-# in the tree, none is called lost, and the next mount still shows the same.
+# trail-recover finds the snapshots that the keeper of a killed daemon holds: their events are in
+# OUTPUT/SESSION~snapshots/NAME as they were in the tree, none is called lost, and the next mount
+# still shows the same.
 . "$(dirname "$0")/../../lib/mount.sh"
 command -v babeltrace2 >/dev/null || skip "there is no babeltrace2"
 ticker=$BUILD/tests/lib/ticker

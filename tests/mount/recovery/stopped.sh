@@ -1,8 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# A daemon that stands still (SIGSTOP): applications go on, none waits; a process that reads waits and gets all; what did not fit is counted, to
-# the event; a program that came meanwhile is traced afterwards.
+# A daemon that stands still (SIGSTOP): applications go on, none waits; a process that reads waits
+# and gets all; what did not fit is counted, to the event; a program that came meanwhile is traced
+# afterwards.
 . "$(dirname "$0")/../../lib/mount.sh"
 ticker=$BUILD/tests/lib/ticker
 # Here nobody shall wait for an answer that does not come.
@@ -25,7 +26,8 @@ reader=$!
 # It ends while the daemon stands: 20000 events, each with its pause, need some seconds.
 begin=$(date +%s)
 wait $app || fail "the program ended with status $?"
-# … and one that began now cannot attach: it does not wait for that, either, and is there when the daemon is again
+# … and one that began now cannot attach: it does not wait for that, either, and is there when the
+# daemon is again
 "$ticker" 1000 5000 &
 app=$!
 # … nor does one that begins and ends

@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # TIMEOUT: 120
 #
-# Filters and contexts on a real application: each filter lets through what it says, and nothing else.
+# Filters and contexts on a real application: each filter lets through what it says, and nothing
+# else.
 . "$(dirname "$0")/../../lib/mount.sh"
 command -v babeltrace2 >/dev/null || skip "there is no babeltrace2"
 fields=$BUILD/tests/lib/fields

@@ -1,7 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# The daemon's own event, trail:log, obeys filters and inclusion sets and has the contexts of who writes it.
+# The daemon's own event, trail:log, obeys filters and inclusion sets and has the contexts of who
+# writes it.
 . "$(dirname "$0")/../../lib/mount.sh"
 command -v babeltrace2 >/dev/null || skip "there is no babeltrace2"
 same() {

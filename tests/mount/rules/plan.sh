@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # TIMEOUT: 60
 #
-# What applications are told: which events go where, with which contexts, filters and times; when they are made to ask again; and
-# that a daemon which was killed continues where it was.
+# What applications are told: which events go where, with which contexts, filters and times; when
+# they are made to ask again; and that a daemon which was killed continues where it was.
 . "$(dirname "$0")/../../lib/mount.sh"
 asker=$BUILD/tests/mount/rules/asker
 [ -x "$asker" ] || skip "there is no asker"
@@ -64,7 +64,8 @@ is "no need to ask again" "$w" "$(word 0)"
 ask plan
 is "the slot" "$first" "$(slot 0)"
 
-# A filter: another word, another switch value, a program; for floating point another one; never true: no slot
+# A filter: another word, another switch value, a program; for floating point another one; never
+# true: no slot
 put 'my_app:* if id > 3' "$c/events"
 w2=$(word 0)
 [ "$w2" != "$w" ] || fail "a filter was added, but nobody is to ask"

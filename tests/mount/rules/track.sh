@@ -88,7 +88,8 @@ put stop "$S/u/control"
 is "the parent alone" "100 100" "$(grep -c 'thread = 0,' "$S/u/text") $(grep -c 'thread = 100,' "$S/u/text")"
 is "not its child" 0 "$(grep -c 'thread = 101,' "$S/u/text")"
 
-# As fast as they can: of a process that was excluded nothing is recorded that could turn up after a clear.
+# As fast as they can: of a process that was excluded nothing is recorded that could turn up after a
+# clear.
 mkdir "$S/f" "$S/f/user/channels/channel0" || fail mkdir
 put 4096 "$S/f/user/channels/channel0/subbuf_size"
 put 'tick:*' "$S/f/user/events"

@@ -1,7 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# `status` has a line `unmatched RULE` for each rule of the user domain that matches no registered tracepoint.
+# `status` has a line `unmatched RULE` for each rule of the user domain that matches no registered
+# tracepoint.
 . "$(dirname "$0")/../../lib/mount.sh"
 
 mount_tree

@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # TIMEOUT: 90
 #
-# Snapshots of a session with an output: each is copied to snapshots/NAME-DATE-TIME-N there, in the background, whole or not at all; what cannot
-# be copied is reported; a daemon that is killed meanwhile is no matter.
+# Snapshots of a session with an output: each is copied to snapshots/NAME-DATE-TIME-N there, in the
+# background, whole or not at all; what cannot be copied is reported; a daemon that is killed
+# meanwhile is no matter.
 . "$(dirname "$0")/../../lib/mount.sh"
 command -v babeltrace2 >/dev/null || skip "there is no babeltrace2"
 ticker=$BUILD/tests/lib/ticker
@@ -47,7 +48,8 @@ same "$unnamed" "$out/$unnamed"
 cmp "$work/sums.one" "$work/sums.copy" || fail "the copy has other bytes"
 is "modes" "700 600" "$(stat -c %a "$out"/one-*/ust) $(stat -c %a "$(find "$out"/one-* -name metadata)")"
 
-# While a disk hangs, the tree does not; it is said how far it is; who removes the snapshot still gets the copy.
+# While a disk hangs, the tree does not; it is said how far it is; who removes the snapshot still
+# gets the copy.
 echo 'write hang' >"$control"
 mkdir "$s/snapshots/slow" || fail "a snapshot while the disk hangs"
 within 10 pending || fail "nothing is pending: $(cat "$s/status")"

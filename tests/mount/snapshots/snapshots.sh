@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # TIMEOUT: 120
 #
-# snapshots/: what a snapshot has stays, whatever is recorded afterwards; it is readable straight from the mount, bounded, private, and
-# outlives a killed daemon. Taken every 50 ms under full load, none has a hole that was not counted.
+# snapshots/: what a snapshot has stays, whatever is recorded afterwards; it is readable straight
+# from the mount, bounded, private, and outlives a killed daemon. Taken every 50 ms under full load,
+# none has a hole that was not counted.
 . "$(dirname "$0")/../../lib/mount.sh"
 command -v babeltrace2 >/dev/null || skip "there is no babeltrace2"
 ticker=$BUILD/tests/lib/ticker

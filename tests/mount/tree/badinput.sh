@@ -10,7 +10,8 @@ cd "$S/s" || exit 2
 echo 'good:rule' >user/events || fail events
 echo 'c:rule' >user/channels/c/events || fail events
 
-# All that can be seen of the session, but for counters. (Hundreds of times: few processes. tail says which file it is.)
+# All that can be seen of the session, but for counters. (Hundreds of times: few processes. tail
+# says which file it is.)
 state() {
 	tail -n +1 control user/events user/channels/c/events user/channels/*/enabled user/channels/*/subbuf_size \
 		user/channels/*/subbuf_count user/channels/*/loss_mode user/channels/*/buffering user/contexts \
@@ -42,7 +43,8 @@ changed() {
 	state >"$work/before"
 }
 
-# bad ERRNO FILE TEXT [FLAGS]: one write of TEXT (C escapes). All of the state is looked at after some of them.
+# bad ERRNO FILE TEXT [FLAGS]: one write of TEXT (C escapes). All of the state is looked at after
+# some of them.
 n=0
 bad() {
 	echo >"$S/s/user/channels/c/events" && echo 'c:rule' >"$S/s/user/channels/c/events"      # a success: error is empty

@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # TIMEOUT: 180
 #
-# Thousands of sessions that come and go, idle, started and recording; a thousand readers of every kind that die in the middle. The daemon's
-# memory, descriptors and threads are what they were before.
+# Thousands of sessions that come and go, idle, started and recording; a thousand readers of every
+# kind that die in the middle. The daemon's memory, descriptors and threads are what they were
+# before.
 . "$(dirname "$0")/../../lib/mount.sh"
 sessions=${CHURN_SESSIONS:-400} readers=${CHURN_READERS:-1000}
 [ -z "${SOAK-}" ] || sessions=10000 readers=10000

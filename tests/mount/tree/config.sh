@@ -1,8 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# config: a session as a file. What is read back is what was written, for random sessions and for every file that can be written; what is
-# wrong changes nothing and is explained; the error is that of close.
+# config: a session as a file. What is read back is what was written, for random sessions and for
+# every file that can be written; what is wrong changes nothing and is explained; the error is that
+# of close.
 . "$(dirname "$0")/../../lib/mount.sh"
 configs=$BUILD/tests/mount/tree/configs
 mount_tree -o tz=UTC
@@ -52,7 +53,8 @@ done
 has "$(cat config)" '^loss_mode = discard$'
 has "$(cat config)" '^events = other:x if s == "a ; b # c" && n != 3$'
 
-# --- written by hand: in pieces, with comments, lists one below the other, what is not mentioned as in a new session
+# --- written by hand: in pieces, with comments, lists one below the other, what is not mentioned as
+# in a new session
 mkdir "$S/c" && cd "$S/c" || fail mkdir
 {
 	echo '# mine'

@@ -1,8 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# A saved session loads again: with an output, while the session that was saved still writes there, as an ordinary user, after a kill of
-# the daemon. Its start fails if its output's directory has a trace. Whether it was active is a comment. Each channel's section has a name.
+# A saved session loads again: with an output, while the session that was saved still writes there,
+# as an ordinary user, after a kill of the daemon. Its start fails if its output's directory has a
+# trace. Whether it was active is a comment. Each channel's section has a name.
 . "$(dirname "$0")/../../lib/mount.sh"
 mount_tree -o tz=UTC
 

@@ -1,7 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# How control files are written and read: lists, atomic writes, partial lines, comments, quotes, units.
+# How control files are written and read: lists, atomic writes, partial lines, comments, quotes,
+# units.
 . "$(dirname "$0")/../../lib/mount.sh"
 mount_tree
 mkdir "$S/s" || fail mkdir

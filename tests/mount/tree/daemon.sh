@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # TIMEOUT: 120
 #
-# The daemon: background and foreground, exit statuses, options and configuration, one per state directory, signals, unmounts, a mount that
-# was left by a killed daemon, what it costs when idle.
+# The daemon: background and foreground, exit statuses, options and configuration, one per state
+# directory, signals, unmounts, a mount that was left by a killed daemon, what it costs when idle.
 . "$(dirname "$0")/../../lib/mount.sh"
 can_mount
 
@@ -103,7 +103,8 @@ is "the session is there again (2)" "k:*" "$(cat "$S/kept/user/events")"
 within 5 fusermount3 -u "$MNT" || fail "unmount"
 within 10 gone || fail "the daemon stays"
 
-# A dead mount that is not ours is left alone: here a live one of ours, over which a second daemon must not mount
+# A dead mount that is not ours is left alone: here a live one of ours, over which a second daemon
+# must not mount
 mount_tree
 refuse_second=$(timeout 20 "$TRAILFS" "$MNT" 2>&1) && fail "mounted twice"
 is "one mount only (2)" 1 "$(grep -c " $MNT fuse" /proc/self/mounts)"

@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # TIMEOUT: 90
 #
-# A daemon without descriptors (ulimit -n), then one without memory (ulimit -v): who asks for too much gets an errno; the daemon stays, and
-# when what it had is given back, everything works, and it is as large as before.
+# A daemon without descriptors (ulimit -n), then one without memory (ulimit -v): who asks for too
+# much gets an errno; the daemon stays, and when what it had is given back, everything works, and it
+# is as large as before.
 . "$(dirname "$0")/../../lib/mount.sh"
 ticker=$BUILD/tests/lib/ticker
 rss() { awk '/^RssAnon/ { print $2 }' "/proc/$pid/status"; }

@@ -1,8 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# A mkdir of a session that fails because the daemon has no descriptor left changes nothing: the state directory has no directory of that
-# name, the next mount has no such session, and the name can be used.
+# A mkdir of a session that fails because the daemon has no descriptor left changes nothing: the
+# state directory has no directory of that name, the next mount has no such session, and the name
+# can be used.
 . "$(dirname "$0")/../../lib/mount.sh"
 command -v prlimit >/dev/null || skip "there is no prlimit"
 sessions() { ls "$TRAIL_RUNTIME_DIR/sessions"; }

@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# What is refused as a mount point: all that mount(8) refuses, and a directory with the state directory in it. A mount that fails leaves
-# the sessions that a killed daemon left.
+# What is refused as a mount point: all that mount(8) refuses, and a directory with the state
+# directory in it. A mount that fails leaves the sessions that a killed daemon left.
 . "$(dirname "$0")/../../lib/mount.sh"
 can_mount
 
@@ -37,7 +37,8 @@ mkdir -p "$work/hidden/state/apps"
 refuse "the state directory's parent" 'state directory' "$work/hidden" -o state="$work/hidden/state"
 refuse "the state directory" 'state directory' "$work/hidden/state" -o state="$work/hidden/state"
 
-# A link to a directory is as good as the directory, and so is a directory in whose name the state directory's begins
+# A link to a directory is as good as the directory, and so is a directory in whose name the state
+# directory's begins
 ln -s mnt "$work/way"
 timeout 20 "$TRAILFS" "$work/way" >"$work/daemon.log" 2>&1 || skip "cannot mount here: $(tail -n 1 "$work/daemon.log")"
 mounted || fail "not mounted through a link"

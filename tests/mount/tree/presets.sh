@@ -1,8 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# Sessions that are made at mount: from sessions.d, from trailfs.conf; started if they say so; not over what a killed daemon left; and what
-# is wrong with one of them is reported, and hinders no other.
+# Sessions that are made at mount: from sessions.d, from trailfs.conf; started if they say so; not
+# over what a killed daemon left; and what is wrong with one of them is reported, and hinders no
+# other.
 . "$(dirname "$0")/../../lib/mount.sh"
 d=$XDG_CONFIG_HOME/trailfs/sessions.d
 mkdir -p "$d"

@@ -1,7 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# What starts the daemon: an fstab line, systemd's units (and that it says when it is ready), an init script; and what is installed for that.
+# What starts the daemon: an fstab line, systemd's units (and that it says when it is ready), an
+# init script; and what is installed for that.
 . "$(dirname "$0")/../../lib/mount.sh"
 can_mount
 gone() { ! mounted && daemon_ended; }
@@ -28,7 +29,8 @@ for f in lib/pkgconfig/trail.pc lib/trail/pkgconfig/lttng-ust.pc; do
 	has "$(cat "$work/root/usr/$f")" '^prefix=/usr$'
 done
 has "$(cat "$work/root/usr/lib/systemd/system/trailfs.service")" '^ExecStart=/usr/bin/trailfs /trace -f$'
-# A run path that leads to liblttng-ust.so leads to the library itself; the names of LTTng-UST's helpers.
+# A run path that leads to liblttng-ust.so leads to the library itself; the names of LTTng-UST's
+# helpers.
 for f in trail/liblttng-ust.so trail/libtrail.so.0 trail/liblttng-ust-fork.so trail/liblttng-ust-fd.so; do
 	is "$f" "$(readlink -f "$work/root/usr/lib/libtrail.so.0")" "$(readlink -f "$work/root/usr/lib/$f")"
 done
@@ -49,7 +51,8 @@ cp "$examples/trace.mount" "$work/units/"
 if command -v systemd-analyze >/dev/null; then
 	for u in trailfs.service trace.mount; do
 		systemd-analyze verify --man=no "$work/units/$u" >"$work/log" 2>&1
-		# (It may also not like other units of this machine, or that there is no systemd at work.)
+		# (It may also not like other units of this machine, or that there is no systemd at
+		# work.)
 		grep "$u\\|$work" "$work/log" && fail "systemd-analyze verify $u"
 		grep -i 'unknown\|failed to parse' "$work/log" && fail "systemd-analyze verify $u"
 		checks=$((checks + 1))
@@ -104,7 +107,8 @@ if [ "$(id -u)" = 0 ]; then
 fi
 sh -n "$examples/trailfs.openrc" || fail "openrc"
 
-# The line of fstab, for mount(8), which looks for trailfs where it is installed: so that is made, for these mounts alone
+# The line of fstab, for mount(8), which looks for trailfs where it is installed: so that is made,
+# for these mounts alone
 by_mount() {
 	mkdir "$work/bin" && cp "$TRAILFS" "$work/bin/" && sed "s,/trace,$MNT," "$examples/fstab" >"$work/fstab"
 	export work

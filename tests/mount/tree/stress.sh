@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # TIMEOUT: 120
 #
-# Many processes at once make, read, poll, interrupt and remove the same sessions. The daemon answers afterwards, holds nothing, ends.
+# Many processes at once make, read, poll, interrupt and remove the same sessions. The daemon
+# answers afterwards, holds nothing, ends.
 . "$(dirname "$0")/../../lib/mount.sh"
 mount_tree -o tz=UTC,max_frozen=64M
 seconds=${STRESS_SECONDS:-8}

@@ -1,12 +1,13 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# A user's own mount beside root's, both with their usual directories: one program records for both, and each of them starts, stops, ends
-# and dies for itself.
+# A user's own mount beside root's, both with their usual directories: one program records for both,
+# and each of them starts, stops, ends and dies for itself.
 if [ -z "${IN_NAMESPACE-}" ]; then
 	[ "$(id -u)" = 0 ] || { echo "this needs root"; exit 77; }
 	unshare -m true 2>/dev/null || { echo "there are no private mounts here"; exit 77; }
-	# /run of its own, so that nothing of this machine's is touched; and /dev/fuse for everybody.
+	# /run of its own, so that nothing of this machine's is touched; and /dev/fuse for
+	# everybody.
 	export IN_NAMESPACE=1
 	node=$(mktemp -u "${TMPDIR:-/tmp}/fuse.XXXXXX")
 	mknod -m 666 "$node" c 10 229 2>/dev/null || node=

@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # TIMEOUT: 90
 #
-# The end of the daemon: what it logs of it, and what is left of it when the mount was taken away but another mount namespace has a copy.
+# The end of the daemon: what it logs of it, and what is left of it when the mount was taken away
+# but another mount namespace has a copy.
 . "$(dirname "$0")/../../lib/mount.sh"
 can_mount
 : >"$work/daemon.log"

@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# triggers/: made and removed as directories; owner and mode; bad input, each with an errno, a sentence
-# and a caret; config and triggers.d; a killed daemon.
+# triggers/: made and removed as directories; owner and mode; bad input, each with an errno, a
+# sentence and a caret; config and triggers.d; a killed daemon.
 . "$(dirname "$0")/../../lib/mount.sh"
 T=$MNT/triggers
 mkdir -p "$XDG_CONFIG_HOME/trailfs/triggers.d"

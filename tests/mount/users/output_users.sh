@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # TIMEOUT: 60
 #
-# A user's output in root's mount: written with that user's rights and no others. Links that another user planted are not followed.
+# A user's output in root's mount: written with that user's rights and no others. Links that another
+# user planted are not followed.
 . "$(dirname "$0")/../../lib/mount.sh"
 [ "$(id -u)" = 0 ] || skip "only root can be two users"
 command -v setpriv >/dev/null || skip "there is no setpriv"

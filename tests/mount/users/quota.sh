@@ -1,7 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# What one user may take up of root's daemon: sessions, bytes of buffers, frozen bytes; trailfs.conf, -o, and `status`.
+# What one user may take up of root's daemon: sessions, bytes of buffers, frozen bytes;
+# trailfs.conf, -o, and `status`.
 . "$(dirname "$0")/../../lib/mount.sh"
 [ "$(id -u)" = 0 ] || skip "this needs root"
 command -v setpriv >/dev/null || skip "there is no setpriv"

@@ -3,7 +3,8 @@
 #
 # Several users on root's mount, and a user's own mount.
 
-# Where only root may use /dev/fuse (containers), this continues in a mount namespace where all users may.
+# Where only root may use /dev/fuse (containers), this continues in a mount namespace where all
+# users may.
 if [ "$(id -u)" = 0 ] && [ -z "${IN_NAMESPACE-}" ] && [ "$(stat -c %a /dev/fuse 2>/dev/null)" = 600 ] &&
 	unshare -m true 2>/dev/null; then
 	node=$(mktemp -u "${TMPDIR:-/tmp}/fuse.XXXXXX")
@@ -73,7 +74,8 @@ as $a chmod 700 "$S/alice"
 chown $b "$S/bob" || fail "root's chown"
 is "chown by root" $b "$(stat -c %u "$S/bob")"
 
-# Whose rights count: those of the opener, not of who writes: a set-user-ID program's output into a file that a user opened
+# Whose rights count: those of the opener, not of who writes: a set-user-ID program's output into a
+# file that a user opened
 cp "$TOOL" "$work/suid" && chown 0 "$work/suid" && chmod 4755 "$work/suid"
 (umask 077 && echo secret >"$work/secret")
 # (Not where the directory is mounted nosuid.)

@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # TIMEOUT: 60
 #
-# switch_period: how long readers of streams/ wait for what is in an unfinished sub-buffer. read_period: how often they look.
+# switch_period: how long readers of streams/ wait for what is in an unfinished sub-buffer.
+# read_period: how often they look.
 . "$(dirname "$0")/../../lib/mount.sh"
 big() { head -c 2000 /dev/zero | tr '\0' "$1" >"$MNT/log" || fail log; }
 holds() { grep -aq "$1" "$work/out"; }

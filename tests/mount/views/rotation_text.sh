@@ -1,9 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# `text` after a rotation: an open that follows shows the current chunk, as trace/ does, whether or not a process has read the text before. An
-# open that was there before reads on, through what is in the archives now, and misses nothing; offsets do not move, and the size does
-# not shrink.
+# `text` after a rotation: an open that follows shows the current chunk, as trace/ does, whether or
+# not a process has read the text before. An open that was there before reads on, through what is in
+# the archives now, and misses nothing; offsets do not move, and the size does not shrink.
 . "$(dirname "$0")/../../lib/mount.sh"
 command -v babeltrace2 >/dev/null || skip "there is no babeltrace2"
 ticker=$BUILD/tests/lib/ticker

@@ -1,7 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# trace/: each process sees one moment; sizes hold, files can be mapped, a copy is a save; the moment ends.
+# trace/: each process sees one moment; sizes hold, files can be mapped, a copy is a save; the
+# moment ends.
 . "$(dirname "$0")/../../lib/mount.sh"
 mount_tree -o tz=UTC
 mkdir "$S/s" || fail mkdir

@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # TIMEOUT: 120
 #
-# What blocks, and how it ends: wait, pipe, streams; poll on status; interrupted reads; the end of the mount.
+# What blocks, and how it ends: wait, pipe, streams; poll on status; interrupted reads; the end of
+# the mount.
 . "$(dirname "$0")/../../lib/mount.sh"
 mount_tree -o tz=UTC
 mkdir "$S/s" || fail mkdir

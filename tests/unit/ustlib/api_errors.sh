@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # TIMEOUT: 240
 #
-# What the compiler says of arguments of TRAIL() that it cannot take: an expression without a name, a type that cannot be
-# recorded: the sentence has the field. And what it must take without a warning.
+# What the compiler says of arguments of TRAIL() that it cannot take: an expression without a name,
+# a type that cannot be recorded: the sentence has the field. And what it must take without a
+# warning.
 cd "$(dirname "$0")/../../.." || exit 2
 dir=$(mktemp -d "${TMPDIR:-/tmp}/api_errors.XXXXXX") || exit 2
 trap 'rm -rf "$dir"' EXIT

@@ -1,8 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# lttng.sh DIR SCRIPT: runs the script while an LTTng of its own records it: DIR/text, DIR/metadata. Status 77 if that cannot be,
-# the last line says why. For root in a mount namespace of its own (unshare -m), as a session daemon of root has one place.
+# lttng.sh DIR SCRIPT: runs the script while an LTTng of its own records it: DIR/text, DIR/metadata.
+# Status 77 if that cannot be, the last line says why. For root in a mount namespace of its own
+# (unshare -m), as a session daemon of root has one place.
 dir=$1
 LTTNG_HOME=$dir/lttng
 export LTTNG_HOME LTTNG_UST_WITHOUT_BADDR_STATEDUMP=1 LTTNG_UST_WITHOUT_PROCNAME_STATEDUMP=1 LTTNG_UST_REGISTER_TIMEOUT=20000
