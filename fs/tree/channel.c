@@ -180,7 +180,8 @@ static void list_owners(const struct node *dir, const struct who *who, struct li
 	{ .name = file, .mode = S_IFREG | 0666, .show = show_attr, .store = store_attr, \
 	  .how = STORE_CHOICE, .arg = which, .setting = true }
 #define LIST(file, reader, writer) \
-	{ .name = file, .mode = S_IFREG | 0666, .show = reader, .store = writer, .how = STORE_LIST, .setting = true }
+	{ .name = file, .mode = S_IFREG | 0666, .show = reader, .store = writer, \
+		.how = STORE_LIST, .setting = true }
 
 #define ROWS_OF_BOTH_DOMAINS \
 	LIST("events", events_read, events_write), \

@@ -13,17 +13,21 @@
 
 #undef TRACE_EVENT
 #define TRACE_EVENT(name, proto, args, tstruct, assign, print) \
-	DECLARE_EVENT_CLASS(name, PARAMS(proto), PARAMS(args), PARAMS(tstruct), PARAMS(assign), PARAMS(print)); \
+	DECLARE_EVENT_CLASS(name, PARAMS(proto), PARAMS(args), PARAMS(tstruct), PARAMS(assign), \
+		PARAMS(print)); \
 	DEFINE_EVENT(name, name, PARAMS(proto), PARAMS(args))
 #undef TRACE_EVENT_CONDITION
 #define TRACE_EVENT_CONDITION(name, proto, args, cond, tstruct, assign, print) \
-	TRACE_EVENT(name, PARAMS(proto), PARAMS(args), PARAMS(tstruct), PARAMS(assign), PARAMS(print))
+	TRACE_EVENT(name, PARAMS(proto), PARAMS(args), PARAMS(tstruct), PARAMS(assign), \
+		PARAMS(print))
 #undef TRACE_EVENT_FN
 #define TRACE_EVENT_FN(name, proto, args, tstruct, assign, print, reg, unreg) \
-	TRACE_EVENT(name, PARAMS(proto), PARAMS(args), PARAMS(tstruct), PARAMS(assign), PARAMS(print))
+	TRACE_EVENT(name, PARAMS(proto), PARAMS(args), PARAMS(tstruct), PARAMS(assign), \
+		PARAMS(print))
 #undef TRACE_EVENT_FN_COND
 #define TRACE_EVENT_FN_COND(name, proto, args, cond, tstruct, assign, print, reg, unreg) \
-	TRACE_EVENT(name, PARAMS(proto), PARAMS(args), PARAMS(tstruct), PARAMS(assign), PARAMS(print))
+	TRACE_EVENT(name, PARAMS(proto), PARAMS(args), PARAMS(tstruct), PARAMS(assign), \
+		PARAMS(print))
 #undef TRACE_EVENT_SYSCALL
 #define TRACE_EVENT_SYSCALL(name, proto, args, tstruct, assign, print, reg, unreg)
 #undef DECLARE_EVENT_SYSCALL_CLASS
@@ -39,11 +43,14 @@
 #undef DECLARE_TRACE_CONDITION
 #define DECLARE_TRACE_CONDITION(name, proto, args, cond)
 #undef DEFINE_EVENT_FN
-#define DEFINE_EVENT_FN(template, name, proto, args, reg, unreg) DEFINE_EVENT(template, name, PARAMS(proto), PARAMS(args))
+#define DEFINE_EVENT_FN(template, name, proto, args, reg, unreg) \
+	DEFINE_EVENT(template, name, PARAMS(proto), PARAMS(args))
 #undef DEFINE_EVENT_CONDITION
-#define DEFINE_EVENT_CONDITION(template, name, proto, args, cond) DEFINE_EVENT(template, name, PARAMS(proto), PARAMS(args))
+#define DEFINE_EVENT_CONDITION(template, name, proto, args, cond) \
+	DEFINE_EVENT(template, name, PARAMS(proto), PARAMS(args))
 #undef DEFINE_EVENT_PRINT
-#define DEFINE_EVENT_PRINT(template, name, proto, args, print) DEFINE_EVENT(template, name, PARAMS(proto), PARAMS(args))
+#define DEFINE_EVENT_PRINT(template, name, proto, args, print) \
+	DEFINE_EVENT(template, name, PARAMS(proto), PARAMS(args))
 #undef DEFINE_EVENT
 #define DEFINE_EVENT(template, name, proto, args)
 #undef TRACE_EVENT_FLAGS
@@ -120,10 +127,12 @@
 /* Before 6.10 the string is copied to its end, which may have moved since its length was taken. */
 #undef __assign_str
 #define __assign_str(dst, src) \
-	trail_copy_string(__get_str(dst), (src) ? (const char *)(src) : "(null)", __get_dynamic_array_len(dst))
+	trail_copy_string(__get_str(dst), (src) ? (const char *)(src) : "(null)", \
+		__get_dynamic_array_len(dst))
 #undef __assign_rel_str
 #define __assign_rel_str(dst, src) \
-	trail_copy_string(__get_rel_str(dst), (src) ? (const char *)(src) : "(null)", __get_rel_dynamic_array_len(dst))
+	trail_copy_string(__get_rel_str(dst), (src) ? (const char *)(src) : "(null)", \
+		__get_rel_dynamic_array_len(dst))
 #endif
 
 #undef DECLARE_EVENT_CLASS
@@ -160,7 +169,8 @@
 	} \
 	extern const struct trail_probe trail_event_##event; \
 	const struct trail_probe trail_event_##event = { \
-		.system = __stringify(TRACE_SYSTEM), .name = #event, .func = trail_probe_##template, \
+		.system = __stringify(TRACE_SYSTEM), .name = #event, \
+			.func = trail_probe_##template, \
 	}; \
 	)
 #include TRAIL_HEADER

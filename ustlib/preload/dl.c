@@ -110,7 +110,8 @@ static const struct elf_file *file_of(struct file_of *f)
 		static const struct trail__field fields[] = DEBUG_LINK_FIELDS; \
 		POINT_TP(TRAIL__LEVEL_DEBUG_LINE, #provider, "debug_link", fields); \
 		if (TRAIL__IS_ON(point_tp) && file_of(f)->debug_link[0]) { \
-			POINT_HIT(&point_tp, ip, debug_link, (void *)(base), (f)->file.crc, (const char *)(f)->file.debug_link) \
+			POINT_HIT(&point_tp, ip, debug_link, (void *)(base), (f)->file.crc, \
+				(const char *)(f)->file.debug_link) \
 		} \
 	} while (0)
 

@@ -173,7 +173,8 @@ static int do_posix_memalign(void **out, size_t alignment, size_t size)
 
 #define EVENT(function, ...) \
 	static const struct trail__field function##_fields[] = { __VA_ARGS__, { 0, 0, 0, 0 } }; \
-	POINT_DECLARE(function##_tp, TRAIL__LEVEL_DEBUG_LINE, "lttng_ust_libc", #function, function##_fields)
+	POINT_DECLARE(function##_tp, TRAIL__LEVEL_DEBUG_LINE, "lttng_ust_libc", #function, \
+		function##_fields)
 
 EVENT(malloc, POINT_FIELD(size, size_t), POINT_FIELD(ptr, void *));
 EVENT(free, POINT_FIELD(ptr, void *));

@@ -48,7 +48,8 @@
 /* The same under another name, also outside of functions. */
 #define POINT_DECLARE(tp, level_, provider_, args_, fields_) \
 	static const struct trail__event tp##_event = { \
-		provider_, args_, fields_, sizeof(fields_) / sizeof((fields_)[0]) - 1, level_, 1, 0 \
+		provider_, args_, fields_, sizeof(fields_) / sizeof((fields_)[0]) - 1, level_, 1, \
+			0 \
 	}; \
 	static struct trail__tp tp = { &tp.off, &tp##_event, 0, 0, 0, 0, 0, 0, 0 }; \
 	static struct trail__tp *tp##_entry __attribute__((used, section("trail_tps"))) = &tp
@@ -71,7 +72,8 @@
 		const struct trail__piece trail__pieces[] = { \
 			TRAIL__EACH(TRAIL__PIECE, __VA_ARGS__) { 0, 0, 0 } \
 		}; \
-		trail__record_pieces_at((tp), trail__pieces, sizeof(trail__pieces) / sizeof(trail__pieces[0]) - 1, 0, ip_); \
+		trail__record_pieces_at((tp), trail__pieces, \
+			sizeof(trail__pieces) / sizeof(trail__pieces[0]) - 1, 0, ip_); \
 	} else { \
 		trail__record_at((tp), trail__buffer + TRAIL__HEADROOM, \
 				 (size_t)(trail__at - trail__buffer - TRAIL__HEADROOM), 0, ip_); \
@@ -82,7 +84,8 @@
  * `real_FUNCTION`; threads may look it up at the same time and find the same.
  */
 #define REAL(function) __atomic_load_n(&real_##function, __ATOMIC_RELAXED)
-#define SET(function, p) __atomic_store_n(&real_##function, (__typeof__(real_##function))(p), __ATOMIC_RELAXED)
+#define SET(function, p) \
+	__atomic_store_n(&real_##function, (__typeof__(real_##function))(p), __ATOMIC_RELAXED)
 #define FIND(function) SET(function, dlsym(RTLD_NEXT, #function))
 
 #endif

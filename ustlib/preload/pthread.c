@@ -24,11 +24,14 @@ static __attribute__((constructor(101), noinline)) void look_up(void)
 }
 
 #define DO(function, mutex) \
-	(likely(REAL(function) != NULL) || (look_up(), REAL(function) != NULL) ? REAL(function)(mutex) : EINVAL)
+	(likely(REAL(function) != NULL) || (look_up(), \
+		REAL(function) != NULL) ? REAL(function)(mutex) : EINVAL)
 
 #define EVENT(event, ...) \
-	static const struct trail__field event##_fields[] = { POINT_FIELD(mutex, void *), __VA_ARGS__ { 0, 0, 0, 0 } }; \
-	POINT_DECLARE(event##_tp, TRAIL__LEVEL_DEBUG_LINE, "lttng_ust_pthread", "pthread_mutex_" #event, event##_fields)
+	static const struct trail__field event##_fields[] = { POINT_FIELD(mutex, void *), \
+		__VA_ARGS__ { 0, 0, 0, 0 } }; \
+	POINT_DECLARE(event##_tp, TRAIL__LEVEL_DEBUG_LINE, "lttng_ust_pthread", \
+		"pthread_mutex_" #event, event##_fields)
 
 EVENT(lock_req, );
 EVENT(lock_acq, POINT_FIELD(status, int),);

@@ -30,7 +30,9 @@
 		return ::trail::no_members() TRAIL__EACH(TRAIL__MEMBER, 0, __VA_ARGS__); \
 	} \
 	static_assert(true, "")
-#define TRAIL__LABEL(i, label) { ::trail::last_name(#label), (unsigned long long)(label), (unsigned long long)(label), 0 },
+#define TRAIL__LABEL(i, label) \
+	{ ::trail::last_name(#label), (unsigned long long)(label), (unsigned long long)(label), \
+		0 },
 #define TRAIL__MEMBER(i, name) + ::trail::member_of(#name, &trail__type::name)
 
 /*
@@ -421,9 +423,11 @@ template <class U, class L, class H> inline void add_pieces(L &list, const H &x)
 
 /* ---- what is done with each kind of argument ---- */
 
-#define TRAIL__ELEMENT(pointer, kind) (::trail::number_code<::trail::bare<decltype(*(pointer))>>(kind))
+#define TRAIL__ELEMENT(pointer, kind) \
+	(::trail::number_code<::trail::bare<decltype(*(pointer))>>(kind))
 #define TRAIL__CHECK_ELEMENT(name, pointer) \
-	static_assert(::trail::is_number<::trail::bare<decltype(*(pointer))>>, TRAIL__NO_TYPE(name) ": these are no numbers");
+	static_assert(::trail::is_number<::trail::bare<decltype(*(pointer))>>, \
+		TRAIL__NO_TYPE(name) ": these are no numbers");
 #define TRAIL__CHECK(name, e) \
 	static_assert(::trail::is_known<decltype((e))>(), TRAIL__NO_TYPE(name) \
 		      ", which are integers, floating point numbers, enumerations, strings, pointers, arrays and vectors of numbers, and " \
@@ -438,10 +442,12 @@ template <class U, class L, class H> inline void add_pieces(L &list, const H &x)
 		      std::is_enum<typename std::decay<decltype((e))>::type>::value, \
 		      "TRAIL: the field " name " is neither an integer nor an enumeration"); \
 	static constexpr struct trail__label trail__l##i[] = { __VA_ARGS__ }; \
-	static constexpr struct trail__enum trail__e##i = { name, trail__l##i, sizeof(trail__l##i) / sizeof(trail__l##i[0]) };
+	static constexpr struct trail__enum trail__e##i = { name, trail__l##i, \
+		sizeof(trail__l##i) / sizeof(trail__l##i[0]) };
 
 #define TRAIL__DESCRIBE_VALUE(i, name_, flags, e) \
-	{ name_, ::trail::code<decltype((e))>() | (unsigned int)(flags) << 16, ::trail::describe<decltype((e))>(nullptr).count, \
+	{ name_, ::trail::code<decltype((e))>() | (unsigned int)(flags) << 16, \
+		::trail::describe<decltype((e))>(nullptr).count, \
 	  ::trail::values<typename std::decay<decltype((e))>::type>() },
 #define TRAIL__DESCRIBE_ENUM(i, name, flags, e, ...) \
 	{ name, ::trail::number_code<typename std::decay<decltype((e))>::type>(0) | (unsigned int)(flags) << 16, 0, &trail__e##i },
@@ -461,27 +467,33 @@ template <class U, class L, class H> inline void add_pieces(L &list, const H &x)
 #define TRAIL__CAPTURE_ENUM(i, name, flags, e, ...) \
 	const auto trail__v##i = (e); \
 	const struct trail__piece trail__p##i = { \
-		::trail::number_code<typename std::decay<decltype((e))>::type>(0), 1, (const void *)&trail__v##i \
+		::trail::number_code<typename std::decay<decltype((e))>::type>(0), 1, \
+			(const void *)&trail__v##i \
 	};
 #define TRAIL__CAPTURE_SEQUENCE(i, name, flags, pointer, n) \
 	TRAIL__CHECK_ELEMENT(name, pointer) \
 	const void *const trail__v##i = (const void *)(pointer); \
-	const struct trail__piece trail__p##i = { TRAIL__ELEMENT(pointer, TRAIL__SEQUENCE_OF), (unsigned int)(n), trail__v##i };
+	const struct trail__piece trail__p##i = { TRAIL__ELEMENT(pointer, TRAIL__SEQUENCE_OF), \
+		(unsigned int)(n), trail__v##i };
 #define TRAIL__CAPTURE_ARRAY(i, name, flags, pointer, n) \
 	TRAIL__CHECK_ELEMENT(name, pointer) \
 	const void *const trail__v##i = (const void *)(pointer); \
-	const struct trail__piece trail__p##i = { TRAIL__ELEMENT(pointer, TRAIL__ARRAY_OF), (unsigned int)(n), trail__v##i };
+	const struct trail__piece trail__p##i = { TRAIL__ELEMENT(pointer, TRAIL__ARRAY_OF), \
+		(unsigned int)(n), trail__v##i };
 
 #define TRAIL__END (trail__buffer + TRAIL__HEADROOM + TRAIL__DYNAMIC)
 #define TRAIL__PUT(i, x) TRAIL__CALL(TRAIL__PUT_, i, TRAIL__NORMAL(x))
 #define TRAIL__PUT_PLAIN(i, name, flags, e) \
-	trail__at = ::trail::put_value<trail__u##i>(trail__at, TRAIL__END, trail__v##i, trail__b##i, false, &trail__big);
+	trail__at = ::trail::put_value<trail__u##i>(trail__at, TRAIL__END, trail__v##i, \
+		trail__b##i, false, &trail__big);
 #define TRAIL__PUT_VALUE TRAIL__PUT_PLAIN
-#define TRAIL__PUT_ENUM(i, ...) trail__at = trail__put(trail__at, TRAIL__END, &trail__p##i, &trail__big);
+#define TRAIL__PUT_ENUM(i, ...) \
+	trail__at = trail__put(trail__at, TRAIL__END, &trail__p##i, &trail__big);
 #define TRAIL__PUT_SEQUENCE TRAIL__PUT_ENUM
 #define TRAIL__PUT_ARRAY TRAIL__PUT_ENUM
 #define TRAIL__PIECE(i, x) TRAIL__CALL(TRAIL__PIECE_, i, TRAIL__NORMAL(x))
-#define TRAIL__PIECE_PLAIN(i, name, flags, e) ::trail::add_pieces<trail__u##i>(trail__list, trail__v##i);
+#define TRAIL__PIECE_PLAIN(i, name, flags, e) \
+	::trail::add_pieces<trail__u##i>(trail__list, trail__v##i);
 #define TRAIL__PIECE_VALUE TRAIL__PIECE_PLAIN
 #define TRAIL__PIECE_ENUM(i, ...) trail__list.of[trail__list.count++] = trail__p##i;
 #define TRAIL__PIECE_SEQUENCE TRAIL__PIECE_ENUM
@@ -497,7 +509,8 @@ template <class U, class L, class H> inline void add_pieces(L &list, const H &x)
 	do { \
 		TRAIL__EACH(TRAIL__DECLARE, __VA_ARGS__) \
 		constexpr unsigned int trail__total = 0 TRAIL__EACH(TRAIL__TOTAL, __VA_ARGS__); \
-		static_assert(trail__total <= 64, "TRAIL: an event has 64 fields at most, members of structures included"); \
+		static_assert(trail__total <= 64, \
+			"TRAIL: an event has 64 fields at most, members of structures included"); \
 		static constexpr struct trail__field trail__fields[] = { \
 			TRAIL__EACH(TRAIL__DESCRIBE, __VA_ARGS__) { 0, 0, 0, 0 } \
 		}; \

@@ -59,7 +59,8 @@ static void __attribute__((destructor(102), used)) trail__log_destructor(void)
 }
 
 #define TRAIL__LOG_IS_ON(event) \
-	(__builtin_expect(trail__log_words && __atomic_load_n(trail__log_words[event], __ATOMIC_RELAXED) != 0, 0))
+	(__builtin_expect(trail__log_words && __atomic_load_n(trail__log_words[event], \
+		__ATOMIC_RELAXED) != 0, 0))
 #endif
 
 #ifdef __cplusplus

@@ -32,7 +32,8 @@ extern "C++" {
 #define TRAIL__RETAIN
 #endif
 #if defined(__clang__)
-#define TRAIL__ENTRY(name) __attribute__((TRAIL__RETAIN used, section(name), no_sanitize("address")))
+#define TRAIL__ENTRY(name) \
+	__attribute__((TRAIL__RETAIN used, section(name), no_sanitize("address")))
 #else
 #define TRAIL__ENTRY(name) __attribute__((TRAIL__RETAIN used, section(name)))
 #endif

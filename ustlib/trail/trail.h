@@ -79,19 +79,25 @@
  * The variable part is the event's name, then the fields: so it is never empty, as strict C11
  * wants.
  */
-#define TRAIL(provider, ...) TRAIL__EVENT(TRAIL__LEVEL_DEBUG_LINE, #provider, #__VA_ARGS__, __VA_ARGS__)
-#define TRAIL_LEVEL(level, provider, ...) TRAIL__EVENT(TRAIL__LEVEL_##level, #provider, #__VA_ARGS__, __VA_ARGS__)
+#define TRAIL(provider, ...) \
+	TRAIL__EVENT(TRAIL__LEVEL_DEBUG_LINE, #provider, #__VA_ARGS__, __VA_ARGS__)
+#define TRAIL_LEVEL(level, provider, ...) \
+	TRAIL__EVENT(TRAIL__LEVEL_##level, #provider, #__VA_ARGS__, __VA_ARGS__)
 
 #define TRAIL_FIELD(name, expr) (TRAIL__MARK, VALUE, #name, 0, expr)
-#define TRAIL_ENUM(name, expr, ...) (TRAIL__MARK, ENUM, #name, TRAIL__ENUM, expr, TRAIL__EACH(TRAIL__LABEL, 0, __VA_ARGS__))
+#define TRAIL_ENUM(name, expr, ...) \
+	(TRAIL__MARK, ENUM, #name, TRAIL__ENUM, expr, TRAIL__EACH(TRAIL__LABEL, 0, __VA_ARGS__))
 #define TRAIL_HEX(name, expr) (TRAIL__MARK, VALUE, #name, TRAIL__HEX, expr)
 #define TRAIL_NET(name, expr) (TRAIL__MARK, VALUE, #name, TRAIL__BIG_ENDIAN, expr)
 #define TRAIL_NET_HEX(name, expr) (TRAIL__MARK, VALUE, #name, TRAIL__BIG_ENDIAN | TRAIL__HEX, expr)
-#define TRAIL_TEXT(name, pointer, length) (TRAIL__MARK, SEQUENCE, #name, TRAIL__TEXT, (const char *)(pointer), length)
-#define TRAIL_BYTES(name, pointer, length) (TRAIL__MARK, SEQUENCE, #name, TRAIL__HEX, (const unsigned char *)(pointer), length)
+#define TRAIL_TEXT(name, pointer, length) \
+	(TRAIL__MARK, SEQUENCE, #name, TRAIL__TEXT, (const char *)(pointer), length)
+#define TRAIL_BYTES(name, pointer, length) \
+	(TRAIL__MARK, SEQUENCE, #name, TRAIL__HEX, (const unsigned char *)(pointer), length)
 #define TRAIL_SEQUENCE(name, pointer, count) (TRAIL__MARK, SEQUENCE, #name, 0, pointer, count)
 #define TRAIL_ARRAY(name, pointer, count) (TRAIL__MARK, ARRAY, #name, 0, pointer, count)
-#define TRAIL_TEXT_ARRAY(name, pointer, count) (TRAIL__MARK, ARRAY, #name, TRAIL__TEXT, (const char *)(pointer), count)
+#define TRAIL_TEXT_ARRAY(name, pointer, count) \
+	(TRAIL__MARK, ARRAY, #name, TRAIL__TEXT, (const char *)(pointer), count)
 
 enum trail__level {
 	TRAIL__LEVEL_EMERG, TRAIL__LEVEL_ALERT, TRAIL__LEVEL_CRIT, TRAIL__LEVEL_ERR, TRAIL__LEVEL_WARNING,
@@ -117,7 +123,8 @@ enum trail__level {
 #define TRAIL__NOWRITE 16       /* only for filters; such fields come last */
 #define TRAIL__ENUM 32          /* an integer with an enumeration */
 #define TRAIL__REAL 64          /* an array or sequence of floating point numbers */
-#define TRAIL__CODE_OF(kind, flags, size) ((unsigned int)(kind) << 8 | (unsigned int)(flags) << 16 | (unsigned int)(size))
+#define TRAIL__CODE_OF(kind, flags, size) \
+	((unsigned int)(kind) << 8 | (unsigned int)(flags) << 16 | (unsigned int)(size))
 #define TRAIL__KIND(code) ((code) >> 8 & 255)
 #define TRAIL__SIZE(code) ((code) & 255)
 
@@ -351,8 +358,10 @@ trail__put(unsigned char *at, unsigned char *end, const struct trail__piece *p, 
 /* Guard of a call site: one load, one test while the event is off. */
 #define TRAIL__IS_ON(tp) \
 	(__builtin_expect(__atomic_load_n((tp).state, __ATOMIC_RELAXED) != 0, 0) && \
-	 (__builtin_expect(__atomic_load_n(&(tp).seen, __ATOMIC_ACQUIRE) == __atomic_load_n((tp).state, __ATOMIC_RELAXED) && \
-			   __atomic_load_n(&(tp).slot, __ATOMIC_RELAXED) != 0, 1) || trail__ready(&(tp))))
+	 (__builtin_expect(__atomic_load_n(&(tp).seen, \
+	 	__ATOMIC_ACQUIRE) == __atomic_load_n((tp).state, __ATOMIC_RELAXED) && \
+			   __atomic_load_n(&(tp).slot, __ATOMIC_RELAXED) != 0, 1) || \
+			   	trail__ready(&(tp))))
 
 #define TRAIL__DECLARE(i, x) TRAIL__CALL(TRAIL__DECLARE_, i, TRAIL__NORMAL(x))
 #define TRAIL__DESCRIBE(i, x) TRAIL__CALL(TRAIL__DESCRIBE_, i, TRAIL__NORMAL(x))
@@ -374,25 +383,34 @@ trail__put(unsigned char *at, unsigned char *end, const struct trail__piece *p, 
 /* ---- C ---- */
 
 #define TRAIL__PUT(i, x) \
-	trail__at = trail__put(trail__at, trail__buffer + TRAIL__HEADROOM + TRAIL__DYNAMIC, &trail__p##i, &trail__big);
+	trail__at = trail__put(trail__at, trail__buffer + TRAIL__HEADROOM + TRAIL__DYNAMIC, \
+		&trail__p##i, &trail__big);
 #define TRAIL__PIECE(i, x) trail__p##i,
 #define TRAIL__HIT_PIECES(tp, ...) \
-	const struct trail__piece trail__pieces[] = { TRAIL__EACH(TRAIL__PIECE, __VA_ARGS__) { 0, 0, 0 } }; \
-	trail__record_pieces((tp), trail__pieces, sizeof(trail__pieces) / sizeof(trail__pieces[0]) - 1);
+	const struct trail__piece trail__pieces[] = { TRAIL__EACH(TRAIL__PIECE, __VA_ARGS__) { 0, \
+		0, 0 } }; \
+	trail__record_pieces((tp), trail__pieces, \
+		sizeof(trail__pieces) / sizeof(trail__pieces[0]) - 1);
 
-#define TRAIL__LABEL(i, label) { #label, (unsigned long long)(label), (unsigned long long)(label), 0 },
+#define TRAIL__LABEL(i, label) \
+	{ #label, (unsigned long long)(label), (unsigned long long)(label), 0 },
 
 #define TRAIL__AUTO __extension__ __auto_type
-#define TRAIL__I(type) TRAIL__CODE_OF(TRAIL__INT, (type)-1 < (type)1 ? TRAIL__SIGNED : 0, sizeof(type))
+#define TRAIL__I(type) \
+	TRAIL__CODE_OF(TRAIL__INT, (type)-1 < (type)1 ? TRAIL__SIGNED : 0, sizeof(type))
 #define TRAIL__POINTER TRAIL__CODE_OF(TRAIL__INT, TRAIL__HEX, sizeof(void *))
 #define TRAIL__CODE(e) _Generic((e), \
 	_Bool: TRAIL__CODE_OF(TRAIL__INT, 0, sizeof(_Bool)), \
-	char: TRAIL__I(char), signed char: TRAIL__I(signed char), unsigned char: TRAIL__I(unsigned char), \
+	char: TRAIL__I(char), signed char: TRAIL__I(signed char), \
+		unsigned char: TRAIL__I(unsigned char), \
 	short: TRAIL__I(short), unsigned short: TRAIL__I(unsigned short), int: TRAIL__I(int), \
-	unsigned int: TRAIL__I(unsigned int), long: TRAIL__I(long), unsigned long: TRAIL__I(unsigned long), \
+	unsigned int: TRAIL__I(unsigned int), long: TRAIL__I(long), \
+		unsigned long: TRAIL__I(unsigned long), \
 	long long: TRAIL__I(long long), unsigned long long: TRAIL__I(unsigned long long), \
-	float: TRAIL__CODE_OF(TRAIL__FLOAT, 0, sizeof(float)), double: TRAIL__CODE_OF(TRAIL__FLOAT, 0, sizeof(double)), \
-	char *: TRAIL__CODE_OF(TRAIL__STRING, 0, 0), const char *: TRAIL__CODE_OF(TRAIL__STRING, 0, 0), \
+	float: TRAIL__CODE_OF(TRAIL__FLOAT, 0, sizeof(float)), \
+		double: TRAIL__CODE_OF(TRAIL__FLOAT, 0, sizeof(double)), \
+	char *: TRAIL__CODE_OF(TRAIL__STRING, 0, 0), const char *: TRAIL__CODE_OF(TRAIL__STRING, \
+		0, 0), \
 	default: TRAIL__POINTER)
 
 /*
@@ -400,23 +418,28 @@ trail__put(unsigned char *at, unsigned char *end, const struct trail__piece *p, 
  * what it points to.
  */
 #define TRAIL__DECAYS(e) \
-	(__builtin_classify_type(e) == 5 && !__builtin_types_compatible_p(__typeof__(e), __typeof__((0, (e)))))
+	(__builtin_classify_type(e) == 5 && !__builtin_types_compatible_p(__typeof__(e), \
+		__typeof__((0, (e)))))
 #define TRAIL__DECAYED(e) __builtin_choose_expr(TRAIL__DECAYS(e), (e), (int *)0)
 #define TRAIL__IS_ARRAY(e) \
-	(TRAIL__DECAYS(e) && !__builtin_types_compatible_p(__typeof__(e), __typeof__(*TRAIL__DECAYED(e))))
+	(TRAIL__DECAYS(e) && !__builtin_types_compatible_p(__typeof__(e), \
+		__typeof__(*TRAIL__DECAYED(e))))
 #define TRAIL__IS_TEXT(e) (TRAIL__IS_ARRAY(e) && _Generic(*TRAIL__DECAYED(e), char: 1, default: 0))
 #define TRAIL__IS_FIXED(e) (!TRAIL__IS_ARRAY(e) || __builtin_constant_p(sizeof(__typeof__(e))))
 #define TRAIL__LENGTH_OF(e) \
-	(TRAIL__IS_ARRAY(e) ? __builtin_choose_expr(__builtin_constant_p(sizeof(__typeof__(e))), sizeof(__typeof__(e)), 0) / sizeof(*TRAIL__DECAYED(e)) : 1)
+	(TRAIL__IS_ARRAY(e) ? __builtin_choose_expr(__builtin_constant_p(sizeof(__typeof__(e))), \
+		sizeof(__typeof__(e)), 0) / sizeof(*TRAIL__DECAYED(e)) : 1)
 /* Of what has such an element. */
 #define TRAIL__ELEMENTS(code, kind) \
-	(TRAIL__KIND(code) == TRAIL__FLOAT ? TRAIL__CODE_OF(kind, TRAIL__REAL, TRAIL__SIZE(code)) : \
+	(TRAIL__KIND(code) == TRAIL__FLOAT ? TRAIL__CODE_OF(kind, TRAIL__REAL, \
+		TRAIL__SIZE(code)) : \
 	 TRAIL__KIND(code) == TRAIL__STRING ? TRAIL__CODE_OF(kind, TRAIL__HEX, sizeof(void *)) : \
 	 (((code) & ~0xff00u) | (unsigned int)(kind) << 8))
 #define TRAIL__ELEMENT(pointer, kind) TRAIL__ELEMENTS(TRAIL__CODE(*(pointer)), kind)
 #define TRAIL__VALUE_CODE(e) \
 	(TRAIL__IS_TEXT(e) ? TRAIL__CODE_OF(TRAIL__STRING, TRAIL__TEXT, 0) : \
-	 TRAIL__IS_ARRAY(e) ? TRAIL__ELEMENTS(TRAIL__CODE(*TRAIL__DECAYED(e)), TRAIL__ARRAY_OF) : TRAIL__CODE(e))
+	 TRAIL__IS_ARRAY(e) ? TRAIL__ELEMENTS(TRAIL__CODE(*TRAIL__DECAYED(e)), \
+	 	TRAIL__ARRAY_OF) : TRAIL__CODE(e))
 #define TRAIL__IS_TYPE(e) (TRAIL__CODE(e) != TRAIL__POINTER || __builtin_classify_type(e) == 5)
 
 /*
@@ -425,24 +448,30 @@ trail__put(unsigned char *at, unsigned char *end, const struct trail__piece *p, 
  * nothing, unless they are a macro's, as those of errno.
  */
 #define TRAIL__IN(text, at, from, to) \
-	(__builtin_memcmp((text) + (at), from, 1) >= 0 && __builtin_memcmp((text) + (at), to, 1) <= 0)
+	(__builtin_memcmp((text) + (at), from, 1) >= 0 && __builtin_memcmp((text) + (at), to, \
+		1) <= 0)
 #define TRAIL__IS(text, at, what) (__builtin_memcmp((text) + (at), what, sizeof(what) - 1) == 0)
 #define TRAIL__EAT(...)         /* leaves nothing of what is in one pair of brackets */
 #define TRAIL__STRING_OF(...) TRAIL__STRING_OF_(__VA_ARGS__)
 #define TRAIL__STRING_OF_(...) #__VA_ARGS__
 #define TRAIL__HAS_NAME(e, text) \
 	(__builtin_types_compatible_p(__typeof__((_Bool) e), _Bool) && \
-	 (TRAIL__IN(text, 0, "a", "z") || TRAIL__IN(text, 0, "A", "Z") || TRAIL__IS(text, 0, "_") || TRAIL__IS(text, 0, "*") || \
-	  TRAIL__IS(text, 0, "&") || (TRAIL__IS(text, 0, "+") && !TRAIL__IN(text " ", 1, "+", "9")) || \
-	  (TRAIL__IS(text, 0, "(") && (TRAIL__IS(text " ", 1, "*") || sizeof(TRAIL__STRING_OF(TRAIL__EAT e)) > 1))) && \
+	 (TRAIL__IN(text, 0, "a", "z") || TRAIL__IN(text, 0, "A", "Z") || TRAIL__IS(text, 0, \
+	 	"_") || TRAIL__IS(text, 0, "*") || \
+	  TRAIL__IS(text, 0, "&") || (TRAIL__IS(text, 0, "+") && \
+	  	!TRAIL__IN(text " ", 1, "+", "9")) || \
+	  (TRAIL__IS(text, 0, "(") && (TRAIL__IS(text " ", 1, "*") || \
+	  	sizeof(TRAIL__STRING_OF(TRAIL__EAT e)) > 1))) && \
 	 !TRAIL__IS(text, sizeof(text) - 2, "+") && !TRAIL__IS(text, sizeof(text) - 2, "-") && \
 	 !TRAIL__IS(text, sizeof(text) - 2, "\"") && !TRAIL__IS(text, sizeof(text) - 2, "'"))
 
 #define TRAIL__CHECK(name, e) \
 	_Static_assert(TRAIL__IS_TYPE(e), TRAIL__NO_TYPE(name) \
 		       ", which are integers, floating point numbers, enumerations, strings, pointers and arrays"); \
-	_Static_assert(!TRAIL__IS_ARRAY(e) || TRAIL__IS_TYPE(*TRAIL__DECAYED(e)), TRAIL__NO_TYPE(name) ": an array, but not of numbers"); \
-	_Static_assert(!TRAIL__IS_ARRAY(e) || !TRAIL__DECAYS(*TRAIL__DECAYED(e)), TRAIL__NO_TYPE(name) \
+	_Static_assert(!TRAIL__IS_ARRAY(e) || TRAIL__IS_TYPE(*TRAIL__DECAYED(e)), \
+		TRAIL__NO_TYPE(name) ": an array, but not of numbers"); \
+	_Static_assert(!TRAIL__IS_ARRAY(e) || !TRAIL__DECAYS(*TRAIL__DECAYED(e)), \
+		TRAIL__NO_TYPE(name) \
 		       ": an array of arrays; write TRAIL_ARRAY(name, &array[0][0], count)"); \
 	_Static_assert(TRAIL__IS_FIXED(e), TRAIL__NO_TYPE(name) ": an array of variable length; write TRAIL_SEQUENCE(name, array, count)");
 #define TRAIL__CHECK_ELEMENT(name, pointer) \
@@ -458,24 +487,29 @@ trail__put(unsigned char *at, unsigned char *end, const struct trail__piece *p, 
 #define TRAIL__DECLARE_VALUE(i, name, flags, e) \
 	TRAIL__CHECK(name, e) \
 	TRAIL__DECLARE_CODE(i, e)
-#define TRAIL__DECLARE_CODE(i, e) enum { trail__c##i = TRAIL__VALUE_CODE(e), trail__n##i = TRAIL__LENGTH_OF(e) };
+#define TRAIL__DECLARE_CODE(i, e) \
+	enum { trail__c##i = TRAIL__VALUE_CODE(e), trail__n##i = TRAIL__LENGTH_OF(e) };
 #define TRAIL__DECLARE_ENUM(i, name, flags, e, ...) \
-	_Static_assert(TRAIL__KIND(TRAIL__CODE(e)) == TRAIL__INT && __builtin_classify_type(e) != 5 && TRAIL__IS_TYPE(e), \
+	_Static_assert(TRAIL__KIND(TRAIL__CODE(e)) == TRAIL__INT && \
+		__builtin_classify_type(e) != 5 && TRAIL__IS_TYPE(e), \
 		       "TRAIL: the field " name " is neither an integer nor an enumeration"); \
 	static const struct trail__label trail__l##i[] = { __VA_ARGS__ }; \
-	static const struct trail__enum trail__e##i = { name, trail__l##i, sizeof(trail__l##i) / sizeof(trail__l##i[0]) };
+	static const struct trail__enum trail__e##i = { name, trail__l##i, \
+		sizeof(trail__l##i) / sizeof(trail__l##i[0]) };
 
 #define TRAIL__DESCRIBE_VALUE(i, name, flags, e) \
 	{ name, (unsigned int)trail__c##i | (unsigned int)(flags) << 16, \
 	  TRAIL__KIND(trail__c##i) == TRAIL__ARRAY_OF ? (unsigned int)trail__n##i : 0, 0 },
-#define TRAIL__DESCRIBE_ENUM(i, name, flags, e, ...) { name, TRAIL__CODE(e) | (unsigned int)(flags) << 16, 0, &trail__e##i },
+#define TRAIL__DESCRIBE_ENUM(i, name, flags, e, ...) \
+	{ name, TRAIL__CODE(e) | (unsigned int)(flags) << 16, 0, &trail__e##i },
 
 #define TRAIL__CAPTURE_PLAIN TRAIL__CAPTURE_VALUE
 #define TRAIL__CAPTURE_VALUE(i, name, flags, e) \
 	TRAIL__AUTO trail__v##i = (e); \
 	const struct trail__piece trail__p##i = { \
 		trail__c##i, trail__n##i, \
-		(const void *)__builtin_choose_expr(TRAIL__KIND(trail__c##i) == TRAIL__ARRAY_OF, trail__v##i, &trail__v##i) \
+		(const void *)__builtin_choose_expr(TRAIL__KIND(trail__c##i) == TRAIL__ARRAY_OF, \
+			trail__v##i, &trail__v##i) \
 	};
 #define TRAIL__CAPTURE_ENUM(i, name, flags, e, ...) \
 	TRAIL__AUTO trail__v##i = (e); \
@@ -483,11 +517,13 @@ trail__put(unsigned char *at, unsigned char *end, const struct trail__piece *p, 
 #define TRAIL__CAPTURE_SEQUENCE(i, name, flags, pointer, n) \
 	TRAIL__CHECK_ELEMENT(name, pointer) \
 	const void *const trail__v##i = (const void *)(pointer); \
-	const struct trail__piece trail__p##i = { TRAIL__ELEMENT(pointer, TRAIL__SEQUENCE_OF), (unsigned int)(n), trail__v##i };
+	const struct trail__piece trail__p##i = { TRAIL__ELEMENT(pointer, TRAIL__SEQUENCE_OF), \
+		(unsigned int)(n), trail__v##i };
 #define TRAIL__CAPTURE_ARRAY(i, name, flags, pointer, n) \
 	TRAIL__CHECK_ELEMENT(name, pointer) \
 	const void *const trail__v##i = (const void *)(pointer); \
-	const struct trail__piece trail__p##i = { TRAIL__ELEMENT(pointer, TRAIL__ARRAY_OF), (unsigned int)(n), trail__v##i };
+	const struct trail__piece trail__p##i = { TRAIL__ELEMENT(pointer, TRAIL__ARRAY_OF), \
+		(unsigned int)(n), trail__v##i };
 
 #define TRAIL__EVENT(level_, provider_, args_, ...) \
 	do { \
@@ -499,8 +535,10 @@ trail__put(unsigned char *at, unsigned char *end, const struct trail__piece *p, 
 			provider_, args_, trail__fields, \
 			sizeof(trail__fields) / sizeof(trail__fields[0]) - 1, level_, 1, 0 \
 		}; \
-		static struct trail__tp trail__tp = { &trail__tp.off, &trail__event, 0, 0, 0, 0, 0, 0, 0 }; \
-		static struct trail__tp *trail__entry __attribute__((used, section("trail_tps"))) = &trail__tp; \
+		static struct trail__tp trail__tp = { &trail__tp.off, &trail__event, 0, 0, 0, 0, \
+			0, 0, 0 }; \
+		static struct trail__tp *trail__entry __attribute__((used, \
+			section("trail_tps"))) = &trail__tp; \
 		if (TRAIL__IS_ON(trail__tp)) { \
 			TRAIL__HIT(&trail__tp, __VA_ARGS__) \
 		} \
@@ -532,8 +570,10 @@ trail__put(unsigned char *at, unsigned char *end, const struct trail__piece *p, 
 #define TRAIL__CALL_(op, i, maker, ...) op##maker(i, __VA_ARGS__)
 
 /* m(i, x) for each argument but the first, which is the event's name. */
-#define TRAIL__COUNT(...) TRAIL__COUNT_(__VA_ARGS__, 16, 15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0, ~)
-#define TRAIL__COUNT_(z, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11, a12, a13, a14, a15, a16, n, ...) n
+#define TRAIL__COUNT(...) \
+	TRAIL__COUNT_(__VA_ARGS__, 16, 15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0, ~)
+#define TRAIL__COUNT_(z, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11, a12, a13, a14, a15, a16, n, \
+	...) n
 #define TRAIL__EACH(m, ...) TRAIL__PASTE(TRAIL__EACH_, TRAIL__COUNT(__VA_ARGS__))(m, __VA_ARGS__)
 #define TRAIL__EACH_0(m, z)
 #define TRAIL__EACH_1(m, z, a) m(1, a)

@@ -28,14 +28,18 @@ static const struct trail__label huge_labels[] = {
 static const struct trail__enum huge = { "huge", huge_labels, 4 };
 
 #define ENUM(size, flags) TRAIL__CODE_OF(TRAIL__INT, TRAIL__ENUM | (flags), size)
-#define SEQUENCE(size, flags, length) (TRAIL__CODE_OF(TRAIL__SEQUENCE_OF, flags, size) | (unsigned int)(length) << 24)
+#define SEQUENCE(size, flags, length) \
+	(TRAIL__CODE_OF(TRAIL__SEQUENCE_OF, flags, size) | (unsigned int)(length) << 24)
 
-#define POINT(name, level, uri)                                                                                        \
-	static const struct trail__event name##_event = {                                                              \
-		"types", #name, name##_fields, sizeof(name##_fields) / sizeof(name##_fields[0]), level, 1, uri,        \
-	};                                                                                                             \
-	static struct trail__tp name##_tp = { &name##_tp.off, &name##_event, 0, 0, 0, 0, 0, 0, 0 };                    \
-	static struct trail__tp *name##_entry __attribute__((used, section("trail_tps"))) = &name##_tp
+#define POINT(name, level, uri) \
+	static const struct trail__event name##_event = { \
+		"types", #name, name##_fields, sizeof(name##_fields) / sizeof(name##_fields[0]), \
+			level, 1, uri, \
+	}; \
+	static struct trail__tp name##_tp = { &name##_tp.off, &name##_event, 0, 0, 0, 0, 0, 0, \
+		0 }; \
+	static struct trail__tp *name##_entry __attribute__((used, \
+		section("trail_tps"))) = &name##_tp
 
 static const struct trail__field enums_fields[] = {
 	{ "colour", ENUM(4, TRAIL__SIGNED), 0, &colours },

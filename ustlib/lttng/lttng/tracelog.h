@@ -14,12 +14,14 @@
 #define lttng_ust_tracelog(level, ...) \
 	do { \
 		if (TRAIL__LOG_IS_ON(TRAIL__LOG_##level)) \
-			trail__tracelog(TRAIL__LOG_##level, __FILE__, __LINE__, __func__, __VA_ARGS__); \
+			trail__tracelog(TRAIL__LOG_##level, __FILE__, __LINE__, __func__, \
+				__VA_ARGS__); \
 	} while (0)
 #define lttng_ust_vtracelog(level, format, args) \
 	do { \
 		if (TRAIL__LOG_IS_ON(TRAIL__LOG_##level)) \
-			trail__vtracelog(TRAIL__LOG_##level, __FILE__, __LINE__, __func__, format, args); \
+			trail__vtracelog(TRAIL__LOG_##level, __FILE__, __LINE__, __func__, format, \
+				args); \
 	} while (0)
 
 #if LTTNG_UST_COMPAT_API(0)

@@ -76,9 +76,11 @@ TRAIL__TP_JOIN(trail__events_, LTTNG_UST_TRACEPOINT_PROVIDER)(void)
 {
 #include "trail-pass.h"
 #undef LTTNG_UST_TRACEPOINT_LOGLEVEL
-#define LTTNG_UST_TRACEPOINT_LOGLEVEL(provider, name, level) TRAIL__TP_PASS_LEVEL(provider, name, level)
+#define LTTNG_UST_TRACEPOINT_LOGLEVEL(provider, name, level) \
+	TRAIL__TP_PASS_LEVEL(provider, name, level)
 #undef LTTNG_UST_TRACEPOINT_MODEL_EMF_URI
-#define LTTNG_UST_TRACEPOINT_MODEL_EMF_URI(provider, name, uri) TRAIL__TP_PASS_URI(provider, name, uri)
+#define LTTNG_UST_TRACEPOINT_MODEL_EMF_URI(provider, name, uri) \
+	TRAIL__TP_PASS_URI(provider, name, uri)
 #include LTTNG_UST_TRACEPOINT_INCLUDE
 
 #include "trail-pass.h"

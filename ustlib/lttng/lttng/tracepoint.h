@@ -43,7 +43,8 @@ extern "C++" {
 	} while (0)
 #define lttng_ust_do_tracepoint(provider, name, ...) trail__hit_##provider##___##name(__VA_ARGS__)
 #define lttng_ust_tracepoint_enabled(provider, name) \
-	__builtin_expect(__atomic_load_n(__atomic_load_n(&trail__site_##provider##___##name.state, __ATOMIC_RELAXED), \
+	__builtin_expect(__atomic_load_n(__atomic_load_n(&trail__site_##provider##___##name.state, \
+		__ATOMIC_RELAXED), \
 					 __ATOMIC_RELAXED) != 0, 0)
 
 /* Arguments: up to ten of a type and a name. */
@@ -76,7 +77,8 @@ enum {
 #define TRACEPOINT_EVENT LTTNG_UST_TRACEPOINT_EVENT
 #define TRACEPOINT_EVENT_CLASS LTTNG_UST_TRACEPOINT_EVENT_CLASS
 #define TRACEPOINT_EVENT_INSTANCE(provider, class_name, name, ...) \
-	LTTNG_UST_TRACEPOINT_EVENT_INSTANCE(provider, class_name, provider, name, TRAIL__TP_LIST(__VA_ARGS__))
+	LTTNG_UST_TRACEPOINT_EVENT_INSTANCE(provider, class_name, provider, name, \
+		TRAIL__TP_LIST(__VA_ARGS__))
 #define TRACEPOINT_ENUM LTTNG_UST_TRACEPOINT_ENUM
 #define TRACEPOINT_LOGLEVEL LTTNG_UST_TRACEPOINT_LOGLEVEL
 #define TRACEPOINT_MODEL_EMF_URI LTTNG_UST_TRACEPOINT_MODEL_EMF_URI
@@ -115,36 +117,60 @@ static inline __attribute__((unused)) void tracepoint_disable_destructors(void) 
 #define TRAIL__TP_JOIN(a, b) TRAIL__TP_JOIN_(a, b)
 #define TRAIL__TP_JOIN_(a, b) a##b
 #define TRAIL__TP_COUNT(...) \
-	TRAIL__TP_COUNT_(__VA_ARGS__, 20, 19, 18, 17, 16, 15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0)
-#define TRAIL__TP_COUNT_(a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11, a12, a13, a14, a15, a16, a17, a18, a19, a20, n, ...) n
-#define TRAIL__TP_PROTO(...) TRAIL__TP_JOIN(TRAIL__TP_PROTO_, TRAIL__TP_COUNT(__VA_ARGS__))(__VA_ARGS__)
-#define TRAIL__TP_PARAMS(...) TRAIL__TP_JOIN(TRAIL__TP_PARAMS_, TRAIL__TP_COUNT(__VA_ARGS__))(__VA_ARGS__)
-#define TRAIL__TP_TYPES(...) TRAIL__TP_JOIN(TRAIL__TP_TYPES_, TRAIL__TP_COUNT(__VA_ARGS__))(__VA_ARGS__)
-#define TRAIL__TP_NAMES(...) TRAIL__TP_JOIN(TRAIL__TP_NAMES_, TRAIL__TP_COUNT(__VA_ARGS__))(__VA_ARGS__)
+	TRAIL__TP_COUNT_(__VA_ARGS__, 20, 19, 18, 17, 16, 15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, \
+		4, 3, 2, 1, 0)
+#define TRAIL__TP_COUNT_(a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11, a12, a13, a14, a15, a16, \
+	a17, a18, a19, a20, n, ...) n
+#define TRAIL__TP_PROTO(...) \
+	TRAIL__TP_JOIN(TRAIL__TP_PROTO_, TRAIL__TP_COUNT(__VA_ARGS__))(__VA_ARGS__)
+#define TRAIL__TP_PARAMS(...) \
+	TRAIL__TP_JOIN(TRAIL__TP_PARAMS_, TRAIL__TP_COUNT(__VA_ARGS__))(__VA_ARGS__)
+#define TRAIL__TP_TYPES(...) \
+	TRAIL__TP_JOIN(TRAIL__TP_TYPES_, TRAIL__TP_COUNT(__VA_ARGS__))(__VA_ARGS__)
+#define TRAIL__TP_NAMES(...) \
+	TRAIL__TP_JOIN(TRAIL__TP_NAMES_, TRAIL__TP_COUNT(__VA_ARGS__))(__VA_ARGS__)
 #define TRAIL__TP_PARAM(type, name) type name __attribute__((unused))
 
 #define TRAIL__TP_PROTO_1(none) void
 #define TRAIL__TP_PROTO_2(type, name) TRAIL__TP_PARAM(type, name)
-#define TRAIL__TP_PROTO_4(type, name, ...) TRAIL__TP_PARAM(type, name) TRAIL__TP_PARAMS_2(__VA_ARGS__)
-#define TRAIL__TP_PROTO_6(type, name, ...) TRAIL__TP_PARAM(type, name) TRAIL__TP_PARAMS_4(__VA_ARGS__)
-#define TRAIL__TP_PROTO_8(type, name, ...) TRAIL__TP_PARAM(type, name) TRAIL__TP_PARAMS_6(__VA_ARGS__)
-#define TRAIL__TP_PROTO_10(type, name, ...) TRAIL__TP_PARAM(type, name) TRAIL__TP_PARAMS_8(__VA_ARGS__)
-#define TRAIL__TP_PROTO_12(type, name, ...) TRAIL__TP_PARAM(type, name) TRAIL__TP_PARAMS_10(__VA_ARGS__)
-#define TRAIL__TP_PROTO_14(type, name, ...) TRAIL__TP_PARAM(type, name) TRAIL__TP_PARAMS_12(__VA_ARGS__)
-#define TRAIL__TP_PROTO_16(type, name, ...) TRAIL__TP_PARAM(type, name) TRAIL__TP_PARAMS_14(__VA_ARGS__)
-#define TRAIL__TP_PROTO_18(type, name, ...) TRAIL__TP_PARAM(type, name) TRAIL__TP_PARAMS_16(__VA_ARGS__)
-#define TRAIL__TP_PROTO_20(type, name, ...) TRAIL__TP_PARAM(type, name) TRAIL__TP_PARAMS_18(__VA_ARGS__)
+#define TRAIL__TP_PROTO_4(type, name, ...) \
+	TRAIL__TP_PARAM(type, name) TRAIL__TP_PARAMS_2(__VA_ARGS__)
+#define TRAIL__TP_PROTO_6(type, name, ...) \
+	TRAIL__TP_PARAM(type, name) TRAIL__TP_PARAMS_4(__VA_ARGS__)
+#define TRAIL__TP_PROTO_8(type, name, ...) \
+	TRAIL__TP_PARAM(type, name) TRAIL__TP_PARAMS_6(__VA_ARGS__)
+#define TRAIL__TP_PROTO_10(type, name, ...) \
+	TRAIL__TP_PARAM(type, name) TRAIL__TP_PARAMS_8(__VA_ARGS__)
+#define TRAIL__TP_PROTO_12(type, name, ...) \
+	TRAIL__TP_PARAM(type, name) TRAIL__TP_PARAMS_10(__VA_ARGS__)
+#define TRAIL__TP_PROTO_14(type, name, ...) \
+	TRAIL__TP_PARAM(type, name) TRAIL__TP_PARAMS_12(__VA_ARGS__)
+#define TRAIL__TP_PROTO_16(type, name, ...) \
+	TRAIL__TP_PARAM(type, name) TRAIL__TP_PARAMS_14(__VA_ARGS__)
+#define TRAIL__TP_PROTO_18(type, name, ...) \
+	TRAIL__TP_PARAM(type, name) TRAIL__TP_PARAMS_16(__VA_ARGS__)
+#define TRAIL__TP_PROTO_20(type, name, ...) \
+	TRAIL__TP_PARAM(type, name) TRAIL__TP_PARAMS_18(__VA_ARGS__)
 #define TRAIL__TP_PARAMS_1(none)
 #define TRAIL__TP_PARAMS_2(type, name) , TRAIL__TP_PARAM(type, name)
-#define TRAIL__TP_PARAMS_4(type, name, ...) , TRAIL__TP_PARAM(type, name) TRAIL__TP_PARAMS_2(__VA_ARGS__)
-#define TRAIL__TP_PARAMS_6(type, name, ...) , TRAIL__TP_PARAM(type, name) TRAIL__TP_PARAMS_4(__VA_ARGS__)
-#define TRAIL__TP_PARAMS_8(type, name, ...) , TRAIL__TP_PARAM(type, name) TRAIL__TP_PARAMS_6(__VA_ARGS__)
-#define TRAIL__TP_PARAMS_10(type, name, ...) , TRAIL__TP_PARAM(type, name) TRAIL__TP_PARAMS_8(__VA_ARGS__)
-#define TRAIL__TP_PARAMS_12(type, name, ...) , TRAIL__TP_PARAM(type, name) TRAIL__TP_PARAMS_10(__VA_ARGS__)
-#define TRAIL__TP_PARAMS_14(type, name, ...) , TRAIL__TP_PARAM(type, name) TRAIL__TP_PARAMS_12(__VA_ARGS__)
-#define TRAIL__TP_PARAMS_16(type, name, ...) , TRAIL__TP_PARAM(type, name) TRAIL__TP_PARAMS_14(__VA_ARGS__)
-#define TRAIL__TP_PARAMS_18(type, name, ...) , TRAIL__TP_PARAM(type, name) TRAIL__TP_PARAMS_16(__VA_ARGS__)
-#define TRAIL__TP_PARAMS_20(type, name, ...) , TRAIL__TP_PARAM(type, name) TRAIL__TP_PARAMS_18(__VA_ARGS__)
+#define TRAIL__TP_PARAMS_4(type, name, ...) \
+	, TRAIL__TP_PARAM(type, name) TRAIL__TP_PARAMS_2(__VA_ARGS__)
+#define TRAIL__TP_PARAMS_6(type, name, ...) \
+	, TRAIL__TP_PARAM(type, name) TRAIL__TP_PARAMS_4(__VA_ARGS__)
+#define TRAIL__TP_PARAMS_8(type, name, ...) \
+	, TRAIL__TP_PARAM(type, name) TRAIL__TP_PARAMS_6(__VA_ARGS__)
+#define TRAIL__TP_PARAMS_10(type, name, ...) \
+	, TRAIL__TP_PARAM(type, name) TRAIL__TP_PARAMS_8(__VA_ARGS__)
+#define TRAIL__TP_PARAMS_12(type, name, ...) \
+	, TRAIL__TP_PARAM(type, name) TRAIL__TP_PARAMS_10(__VA_ARGS__)
+#define TRAIL__TP_PARAMS_14(type, name, ...) \
+	, TRAIL__TP_PARAM(type, name) TRAIL__TP_PARAMS_12(__VA_ARGS__)
+#define TRAIL__TP_PARAMS_16(type, name, ...) \
+	, TRAIL__TP_PARAM(type, name) TRAIL__TP_PARAMS_14(__VA_ARGS__)
+#define TRAIL__TP_PARAMS_18(type, name, ...) \
+	, TRAIL__TP_PARAM(type, name) TRAIL__TP_PARAMS_16(__VA_ARGS__)
+#define TRAIL__TP_PARAMS_20(type, name, ...) \
+	, TRAIL__TP_PARAM(type, name) TRAIL__TP_PARAMS_18(__VA_ARGS__)
 #define TRAIL__TP_TYPES_1(none)
 #define TRAIL__TP_TYPES_2(type, name) , type
 #define TRAIL__TP_TYPES_4(type, name, ...) , type TRAIL__TP_TYPES_2(__VA_ARGS__)
@@ -179,8 +205,10 @@ static inline __attribute__((unused)) void tracepoint_disable_destructors(void) 
 	trail__hit_##provider_##___##name_(TRAIL__TP_PROTO(__VA_ARGS__)) \
 	{ \
 		struct trail__site *trail__s = &trail__site_##provider_##___##name_; \
-		const struct trail__probe *trail__p = __atomic_load_n(&trail__s->probe, __ATOMIC_ACQUIRE); \
-		const struct trail__calls *trail__c = __atomic_load_n(&trail__s->calls, __ATOMIC_RELAXED); \
+		const struct trail__probe *trail__p = __atomic_load_n(&trail__s->probe, \
+			__ATOMIC_ACQUIRE); \
+		const struct trail__calls *trail__c = __atomic_load_n(&trail__s->calls, \
+			__ATOMIC_RELAXED); \
 		unsigned int trail__phase = 0; \
 		\
 		if (trail__p && trail__c) \
@@ -214,7 +242,8 @@ static inline __attribute__((unused)) void tracepoint_disable_destructors(void) 
 #define TRAIL__TP_DEFINE(provider_, name_, ...) \
 	extern int trail__provider_##provider_ TRAIL__TP_PROVIDER_VISIBILITY; \
 	struct trail__site trail__site_##provider_##___##name_ TRAIL__TP_SITE_VISIBILITY = { \
-		&trail__site_##provider_##___##name_.off, 0, 0, #provider_, #name_, TRAIL__TP_TEXT(__VA_ARGS__), \
+		&trail__site_##provider_##___##name_.off, 0, 0, #provider_, #name_, \
+			TRAIL__TP_TEXT(__VA_ARGS__), \
 		TRAIL__TP_NEEDS(provider_), 0, TRAIL__SITE_VERSION, 0 \
 	}; \
 	static struct trail__site *trail__site_entry_##provider_##___##name_ TRAIL__ENTRY("trail_sites") = \

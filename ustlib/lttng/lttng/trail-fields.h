@@ -36,38 +36,52 @@ template <> struct real<true> { typedef float type; };
 #define LTTNG_UST_TP_FIELDS(...) __VA_ARGS__
 #define lttng_ust_field_integer(type, item, e) TRAIL__TP_INT(0, 0, type, item, e)
 #define lttng_ust_field_integer_hex(type, item, e) TRAIL__TP_INT(0, TRAIL__HEX, type, item, e)
-#define lttng_ust_field_integer_network(type, item, e) TRAIL__TP_INT(0, TRAIL__BIG_ENDIAN, type, item, e)
-#define lttng_ust_field_integer_network_hex(type, item, e) TRAIL__TP_INT(0, TRAIL__BIG_ENDIAN | TRAIL__HEX, type, item, e)
+#define lttng_ust_field_integer_network(type, item, e) \
+	TRAIL__TP_INT(0, TRAIL__BIG_ENDIAN, type, item, e)
+#define lttng_ust_field_integer_network_hex(type, item, e) \
+	TRAIL__TP_INT(0, TRAIL__BIG_ENDIAN | TRAIL__HEX, type, item, e)
 #define lttng_ust_field_integer_nowrite(type, item, e) TRAIL__TP_INT(1, 0, type, item, e)
 #define lttng_ust_field_float(type, item, e) TRAIL__TP_FLOAT(0, type, item, e)
 #define lttng_ust_field_float_nowrite(type, item, e) TRAIL__TP_FLOAT(1, type, item, e)
 #define lttng_ust_field_string(item, e) TRAIL__TP_STRING(0, item, e)
 #define lttng_ust_field_string_nowrite(item, e) TRAIL__TP_STRING(1, item, e)
-#define lttng_ust_field_enum(provider, name, type, item, e) TRAIL__TP_ENUM(0, provider, name, type, item, e)
-#define lttng_ust_field_enum_nowrite(provider, name, type, item, e) TRAIL__TP_ENUM(1, provider, name, type, item, e)
+#define lttng_ust_field_enum(provider, name, type, item, e) \
+	TRAIL__TP_ENUM(0, provider, name, type, item, e)
+#define lttng_ust_field_enum_nowrite(provider, name, type, item, e) \
+	TRAIL__TP_ENUM(1, provider, name, type, item, e)
 #define lttng_ust_field_unused(e) (UNUSED, 0, e)
 #define lttng_ust_field_unused_nowrite(e) (UNUSED, 0, e)
 
 #define lttng_ust_field_array(type, item, e, n) TRAIL__TP_ARRAY(0, 0, type, item, e, n)
 #define lttng_ust_field_array_hex(type, item, e, n) TRAIL__TP_ARRAY(0, TRAIL__HEX, type, item, e, n)
-#define lttng_ust_field_array_network(type, item, e, n) TRAIL__TP_ARRAY(0, TRAIL__BIG_ENDIAN, type, item, e, n)
-#define lttng_ust_field_array_network_hex(type, item, e, n) TRAIL__TP_ARRAY(0, TRAIL__BIG_ENDIAN | TRAIL__HEX, type, item, e, n)
-#define lttng_ust_field_array_text(type, item, e, n) TRAIL__TP_ARRAY(0, TRAIL__TEXT, type, item, e, n)
+#define lttng_ust_field_array_network(type, item, e, n) \
+	TRAIL__TP_ARRAY(0, TRAIL__BIG_ENDIAN, type, item, e, n)
+#define lttng_ust_field_array_network_hex(type, item, e, n) \
+	TRAIL__TP_ARRAY(0, TRAIL__BIG_ENDIAN | TRAIL__HEX, type, item, e, n)
+#define lttng_ust_field_array_text(type, item, e, n) \
+	TRAIL__TP_ARRAY(0, TRAIL__TEXT, type, item, e, n)
 #define lttng_ust_field_array_nowrite(type, item, e, n) TRAIL__TP_ARRAY(1, 0, type, item, e, n)
-#define lttng_ust_field_array_nowrite_hex(type, item, e, n) TRAIL__TP_ARRAY(1, TRAIL__HEX, type, item, e, n)
-#define lttng_ust_field_array_network_nowrite(type, item, e, n) TRAIL__TP_ARRAY(1, TRAIL__BIG_ENDIAN, type, item, e, n)
+#define lttng_ust_field_array_nowrite_hex(type, item, e, n) \
+	TRAIL__TP_ARRAY(1, TRAIL__HEX, type, item, e, n)
+#define lttng_ust_field_array_network_nowrite(type, item, e, n) \
+	TRAIL__TP_ARRAY(1, TRAIL__BIG_ENDIAN, type, item, e, n)
 #define lttng_ust_field_array_network_nowrite_hex(type, item, e, n) \
 	TRAIL__TP_ARRAY(1, TRAIL__BIG_ENDIAN | TRAIL__HEX, type, item, e, n)
-#define lttng_ust_field_array_text_nowrite(type, item, e, n) TRAIL__TP_ARRAY(1, TRAIL__TEXT, type, item, e, n)
+#define lttng_ust_field_array_text_nowrite(type, item, e, n) \
+	TRAIL__TP_ARRAY(1, TRAIL__TEXT, type, item, e, n)
 
-#define lttng_ust_field_sequence(type, item, e, len_type, n) TRAIL__TP_SEQUENCE(0, 0, type, item, e, len_type, n)
-#define lttng_ust_field_sequence_hex(type, item, e, len_type, n) TRAIL__TP_SEQUENCE(0, TRAIL__HEX, type, item, e, len_type, n)
+#define lttng_ust_field_sequence(type, item, e, len_type, n) \
+	TRAIL__TP_SEQUENCE(0, 0, type, item, e, len_type, n)
+#define lttng_ust_field_sequence_hex(type, item, e, len_type, n) \
+	TRAIL__TP_SEQUENCE(0, TRAIL__HEX, type, item, e, len_type, n)
 #define lttng_ust_field_sequence_network(type, item, e, len_type, n) \
 	TRAIL__TP_SEQUENCE(0, TRAIL__BIG_ENDIAN, type, item, e, len_type, n)
 #define lttng_ust_field_sequence_network_hex(type, item, e, len_type, n) \
 	TRAIL__TP_SEQUENCE(0, TRAIL__BIG_ENDIAN | TRAIL__HEX, type, item, e, len_type, n)
-#define lttng_ust_field_sequence_text(type, item, e, len_type, n) TRAIL__TP_SEQUENCE(0, TRAIL__TEXT, type, item, e, len_type, n)
-#define lttng_ust_field_sequence_nowrite(type, item, e, len_type, n) TRAIL__TP_SEQUENCE(1, 0, type, item, e, len_type, n)
+#define lttng_ust_field_sequence_text(type, item, e, len_type, n) \
+	TRAIL__TP_SEQUENCE(0, TRAIL__TEXT, type, item, e, len_type, n)
+#define lttng_ust_field_sequence_nowrite(type, item, e, len_type, n) \
+	TRAIL__TP_SEQUENCE(1, 0, type, item, e, len_type, n)
 #define lttng_ust_field_sequence_nowrite_hex(type, item, e, len_type, n) \
 	TRAIL__TP_SEQUENCE(1, TRAIL__HEX, type, item, e, len_type, n)
 #define lttng_ust_field_sequence_network_nowrite(type, item, e, len_type, n) \
@@ -129,25 +143,32 @@ template <> struct real<true> { typedef float type; };
 
 /* A long double has no representation in a trace: it becomes a double. */
 #define TRAIL__TP_INT(nowrite, flags, type, item, e) \
-	(VALUE, nowrite, TRAIL__TP_INTEGER(TRAIL__INT, flags, type), 0, __typeof__(type), item, (type)(e))
+	(VALUE, nowrite, TRAIL__TP_INTEGER(TRAIL__INT, flags, type), 0, __typeof__(type), item, \
+		(type)(e))
 #define TRAIL__TP_ENUM(nowrite, provider, name, type, item, e) \
-	(VALUE, nowrite, TRAIL__TP_INTEGER(TRAIL__INT, TRAIL__ENUM, type), &trail__enum_##provider##___##name, \
+	(VALUE, nowrite, TRAIL__TP_INTEGER(TRAIL__INT, TRAIL__ENUM, type), \
+		&trail__enum_##provider##___##name, \
 	 __typeof__(type), item, (type)(e))
 #define TRAIL__TP_FLOAT(nowrite, type, item, e) \
-	(VALUE, nowrite, TRAIL__CODE_OF(TRAIL__FLOAT, 0, sizeof(TRAIL__TP_REAL(type))), 0, TRAIL__TP_REAL(type), item, (type)(e))
+	(VALUE, nowrite, TRAIL__CODE_OF(TRAIL__FLOAT, 0, sizeof(TRAIL__TP_REAL(type))), 0, \
+		TRAIL__TP_REAL(type), item, (type)(e))
 #define TRAIL__TP_STRING(nowrite, item, e) (STRING, nowrite, item, e)
 #define TRAIL__TP_ARRAY(nowrite, flags, type, item, e, n) \
-	(ARRAY, nowrite, TRAIL__TP_INTEGER(TRAIL__ARRAY_OF, TRAIL__TP_TEXT_OF(flags, type), type), item, e, n)
+	(ARRAY, nowrite, TRAIL__TP_INTEGER(TRAIL__ARRAY_OF, TRAIL__TP_TEXT_OF(flags, type), type), \
+		item, e, n)
 #define TRAIL__TP_SEQUENCE(nowrite, flags, type, item, e, len_type, n) \
-	(SEQUENCE, nowrite, TRAIL__TP_INTEGER(TRAIL__SEQUENCE_OF, TRAIL__TP_TEXT_OF(flags, type), type) | \
+	(SEQUENCE, nowrite, TRAIL__TP_INTEGER(TRAIL__SEQUENCE_OF, TRAIL__TP_TEXT_OF(flags, type), \
+		type) | \
 			    (unsigned int)sizeof(len_type) << 24, item, e, __typeof__(len_type), n)
 
-#define TRAIL__TP_INTEGER(kind, flags, type) TRAIL__CODE_OF(kind, (flags) | TRAIL__TP_SIGNED(type), sizeof(type))
+#define TRAIL__TP_INTEGER(kind, flags, type) \
+	TRAIL__CODE_OF(kind, (flags) | TRAIL__TP_SIGNED(type), sizeof(type))
 #define TRAIL__TP_TEXT_OF(flags, type) (sizeof(type) == 1 ? (flags) : (flags) & ~TRAIL__TEXT)
 #ifdef __cplusplus
 #define TRAIL__TP_REAL(of) ::trail::real<sizeof(of) == sizeof(float)>::type
 #else
-#define TRAIL__TP_REAL(type) __typeof__(__builtin_choose_expr(sizeof(type) == sizeof(float), 0.0f, 0.0))
+#define TRAIL__TP_REAL(type) \
+	__typeof__(__builtin_choose_expr(sizeof(type) == sizeof(float), 0.0f, 0.0))
 #endif
 
 /* ---- a list's fields by turns ---- */
@@ -197,13 +218,18 @@ template <> struct real<true> { typedef float type; };
 #define TRAIL__TP_U2_END
 
 /* Those that are recorded; those that are only for filters, which come last. */
-#define TRAIL__TP_DESCRIBE(kind, nowrite, ...) TRAIL__TP_IF_##nowrite(, TRAIL__TP_DESCRIBE_##kind(0, __VA_ARGS__))
+#define TRAIL__TP_DESCRIBE(kind, nowrite, ...) \
+	TRAIL__TP_IF_##nowrite(, TRAIL__TP_DESCRIBE_##kind(0, __VA_ARGS__))
 #define TRAIL__TP_DESCRIBE_LAST(kind, nowrite, ...) \
 	TRAIL__TP_IF_##nowrite(TRAIL__TP_DESCRIBE_##kind(TRAIL__NOWRITE, __VA_ARGS__), )
-#define TRAIL__TP_PUT(kind, nowrite, ...) TRAIL__TP_IF_##nowrite(, TRAIL__TP_PUT_##kind(__VA_ARGS__))
-#define TRAIL__TP_PUT_LAST(kind, nowrite, ...) TRAIL__TP_IF_##nowrite(TRAIL__TP_PUT_##kind(__VA_ARGS__), )
-#define TRAIL__TP_PIECE(kind, nowrite, ...) TRAIL__TP_IF_##nowrite(, TRAIL__TP_PIECE_##kind(__VA_ARGS__))
-#define TRAIL__TP_PIECE_LAST(kind, nowrite, ...) TRAIL__TP_IF_##nowrite(TRAIL__TP_PIECE_##kind(__VA_ARGS__), )
+#define TRAIL__TP_PUT(kind, nowrite, ...) \
+	TRAIL__TP_IF_##nowrite(, TRAIL__TP_PUT_##kind(__VA_ARGS__))
+#define TRAIL__TP_PUT_LAST(kind, nowrite, ...) \
+	TRAIL__TP_IF_##nowrite(TRAIL__TP_PUT_##kind(__VA_ARGS__), )
+#define TRAIL__TP_PIECE(kind, nowrite, ...) \
+	TRAIL__TP_IF_##nowrite(, TRAIL__TP_PIECE_##kind(__VA_ARGS__))
+#define TRAIL__TP_PIECE_LAST(kind, nowrite, ...) \
+	TRAIL__TP_IF_##nowrite(TRAIL__TP_PIECE_##kind(__VA_ARGS__), )
 #define TRAIL__TP_IF_0(yes, ...) __VA_ARGS__
 #define TRAIL__TP_IF_1(yes, ...) yes
 
@@ -212,10 +238,13 @@ template <> struct real<true> { typedef float type; };
  * ----
  */
 
-#define TRAIL__TP_DESCRIBE_VALUE(last, code, values, type, item, e) { #item, (code) | (last) << 16, 0, values },
-#define TRAIL__TP_DESCRIBE_STRING(last, item, e) { #item, TRAIL__CODE_OF(TRAIL__STRING, last, 0), 0, 0 },
+#define TRAIL__TP_DESCRIBE_VALUE(last, code, values, type, item, e) \
+	{ #item, (code) | (last) << 16, 0, values },
+#define TRAIL__TP_DESCRIBE_STRING(last, item, e) \
+	{ #item, TRAIL__CODE_OF(TRAIL__STRING, last, 0), 0, 0 },
 #define TRAIL__TP_DESCRIBE_ARRAY(last, code, item, e, n) { #item, (code) | (last) << 16, (n), 0 },
-#define TRAIL__TP_DESCRIBE_SEQUENCE(last, code, item, e, len_type, n) { #item, (code) | (last) << 16, 0, 0 },
+#define TRAIL__TP_DESCRIBE_SEQUENCE(last, code, item, e, len_type, n) \
+	{ #item, (code) | (last) << 16, 0, 0 },
 #define TRAIL__TP_DESCRIBE_UNUSED(last, e)
 
 /*
@@ -228,9 +257,12 @@ template <> struct real<true> { typedef float type; };
 #define TRAIL__TP_SIZE_SEQUENCE(nowrite, code, item, e, len_type, n) + (1 << 16) + (nowrite << 24)
 #define TRAIL__TP_SIZE_UNUSED(nowrite, e)
 
-#define TRAIL__TP_CAPTURE_VALUE(nowrite, code, values, type, item, e) const type trail__v_##item = e;
-#define TRAIL__TP_CAPTURE_STRING(nowrite, item, e) const char *const trail__v_##item = (const char *)(e);
-#define TRAIL__TP_CAPTURE_ARRAY(nowrite, code, item, e, n) const void *const trail__v_##item = (const void *)(e);
+#define TRAIL__TP_CAPTURE_VALUE(nowrite, code, values, type, item, e) \
+	const type trail__v_##item = e;
+#define TRAIL__TP_CAPTURE_STRING(nowrite, item, e) \
+	const char *const trail__v_##item = (const char *)(e);
+#define TRAIL__TP_CAPTURE_ARRAY(nowrite, code, item, e, n) \
+	const void *const trail__v_##item = (const void *)(e);
 #define TRAIL__TP_CAPTURE_SEQUENCE(nowrite, code, item, e, len_type, n) \
 	const void *const trail__v_##item = (const void *)(e); \
 	const unsigned long long trail__n_##item = (unsigned long long)(len_type)(n);
@@ -240,15 +272,19 @@ template <> struct real<true> { typedef float type; };
 	memcpy(trail__at, &trail__v_##item, sizeof(type)); \
 	trail__at += sizeof(type); \
 	trail__end += sizeof(type);
-#define TRAIL__TP_PUT_STRING(item, e) trail__at = trail__tp_string(trail__at, trail__end, trail__v_##item, &trail__big);
+#define TRAIL__TP_PUT_STRING(item, e) \
+	trail__at = trail__tp_string(trail__at, trail__end, trail__v_##item, &trail__big);
 #define TRAIL__TP_PUT_ARRAY(code, item, e, n) \
-	trail__at = trail__tp_elements(trail__at, trail__end, code, trail__v_##item, (n), &trail__big);
+	trail__at = trail__tp_elements(trail__at, trail__end, code, trail__v_##item, (n), \
+		&trail__big);
 #define TRAIL__TP_PUT_SEQUENCE(code, item, e, len_type, n) \
-	trail__at = trail__tp_sequence(trail__at, trail__end, code, trail__v_##item, trail__n_##item, &trail__big);
+	trail__at = trail__tp_sequence(trail__at, trail__end, code, trail__v_##item, \
+		trail__n_##item, &trail__big);
 #define TRAIL__TP_PUT_UNUSED(e)
 
 #define TRAIL__TP_PIECE_VALUE(code, values, type, item, e) { code, 1, &trail__v_##item },
-#define TRAIL__TP_PIECE_STRING(item, e) { TRAIL__CODE_OF(TRAIL__STRING, 0, 0), 1, &trail__v_##item },
+#define TRAIL__TP_PIECE_STRING(item, e) \
+	{ TRAIL__CODE_OF(TRAIL__STRING, 0, 0), 1, &trail__v_##item },
 #define TRAIL__TP_PIECE_ARRAY(code, item, e, n) { code, (n), trail__v_##item },
 #define TRAIL__TP_PIECE_SEQUENCE(code, item, e, len_type, n) \
 	{ code, trail__n_##item < ~0u ? (unsigned int)trail__n_##item : ~0u, trail__v_##item },
@@ -269,7 +305,8 @@ template <> struct real<true> { typedef float type; };
 		enum { trail__values = trail__sizes & 0xffff, trail__last = trail__sizes >> 24 }; \
 		enum { trail__room = trail__sizes >> 16 & 255 ? TRAIL__DYNAMIC : 0 }; \
 		unsigned char trail__buffer[TRAIL__HEADROOM + trail__values + trail__room + TRAIL__SPARE]; \
-		unsigned char *trail__at = trail__buffer + TRAIL__HEADROOM, *trail__end = trail__at + trail__room; \
+		unsigned char *trail__at = trail__buffer + TRAIL__HEADROOM, \
+			*trail__end = trail__at + trail__room; \
 		size_t trail__len; \
 		int trail__big = 0; \
 		\
@@ -282,10 +319,12 @@ template <> struct real<true> { typedef float type; };
 		(void)trail__end; \
 		if (__builtin_expect(trail__big, 0)) { \
 			const struct trail__piece trail__pieces[] = { \
-				TRAIL__TP_PIECES(list_) TRAIL__TP_PIECES_NOWRITE(list_) { 0, 0, 0 } \
+				TRAIL__TP_PIECES(list_) TRAIL__TP_PIECES_NOWRITE(list_) { 0, 0, \
+					0 } \
 			}; \
 			trail__record_values(trail__t, trail__pieces, \
-					     sizeof(trail__pieces) / sizeof(trail__pieces[0]) - 1, trail__last, TRAIL__TP_IP); \
+					     sizeof(trail__pieces) / sizeof(trail__pieces[0]) - 1, \
+					     	trail__last, TRAIL__TP_IP); \
 		} else { \
 			trail__record_at(trail__t, trail__buffer + TRAIL__HEADROOM, trail__len, \
 					 (size_t)(trail__at - trail__buffer) - TRAIL__HEADROOM - trail__len, TRAIL__TP_IP); \

@@ -14,7 +14,8 @@
 #define LTTNG_UST_TRACEPOINT_EVENT_INSTANCE(class_provider, class_name, provider, name, args) \
 	TRAIL__TP_PASS_INSTANCE(class_provider, class_name, provider, name, TRAIL__TP_LIST(args))
 #undef LTTNG_UST_TRACEPOINT_ENUM
-#define LTTNG_UST_TRACEPOINT_ENUM(provider, name, values) TRAIL__TP_PASS_ENUM(provider, name, TRAIL__TP_LIST(values))
+#define LTTNG_UST_TRACEPOINT_ENUM(provider, name, values) \
+	TRAIL__TP_PASS_ENUM(provider, name, TRAIL__TP_LIST(values))
 #undef LTTNG_UST_TRACEPOINT_LOGLEVEL
 #define LTTNG_UST_TRACEPOINT_LOGLEVEL(provider, name, level)
 #undef LTTNG_UST_TRACEPOINT_MODEL_EMF_URI

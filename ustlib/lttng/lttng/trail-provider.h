@@ -10,7 +10,8 @@
 
 #include <trail/object.h>
 
-#define TRAIL__TP_PASS_LEVEL(provider_, name_, level_) enum { trail__level_##provider_##___##name_ = (level_) };
+#define TRAIL__TP_PASS_LEVEL(provider_, name_, level_) \
+	enum { trail__level_##provider_##___##name_ = (level_) };
 #define TRAIL__TP_PASS_URI(provider_, name_, uri_) \
 	static const char trail__uri_##provider_##___##name_[] __attribute__((unused)) = uri_;
 
@@ -22,12 +23,14 @@
 		sizeof(trail__uri_##provider_##___##name_) > 1 ? trail__uri_##provider_##___##name_ : 0 \
 	}; \
 	static struct trail__tp trail__tp_##provider_##___##name_ = { \
-		&trail__tp_##provider_##___##name_.off, &trail__event_##provider_##___##name_, 0, 0, 0, 0, 0, 0, 0 \
+		&trail__tp_##provider_##___##name_.off, &trail__event_##provider_##___##name_, 0, \
+			0, 0, 0, 0, 0, 0 \
 	}; \
 	static struct trail__tp *trail__tp_entry_##provider_##___##name_ TRAIL__ENTRY("trail_tps") = \
 		&trail__tp_##provider_##___##name_; \
 	static struct trail__probe trail__probe_##provider_##___##name_ = { \
-		TRAIL__SITE_VERSION, 0, #provider_, #name_, TRAIL__TP_TEXT(args_), &trail__tp_##provider_##___##name_, \
+		TRAIL__SITE_VERSION, 0, #provider_, #name_, TRAIL__TP_TEXT(args_), \
+			&trail__tp_##provider_##___##name_, \
 		(void (*)(void))trail__call_##class_ \
 	}; \
 	static struct trail__probe *trail__probe_entry_##provider_##___##name_ TRAIL__ENTRY("trail_probes") = \
