@@ -77,7 +77,7 @@ LTTNG_LIBS := $(call pkg,--libs lttng-ust)
 CORE_SRC := $(wildcard metadata/*.c tracer/*.c tracer/*/*.c)
 FS_SRC := $(wildcard fs/*/*.c)
 LIB_SRC := $(wildcard ustlib/*.c ustlib/*.S)
-TEST_SRC := $(wildcard tests/*.c tests/lib/*.c $(foreach d,tests/unit tests/unit/* tests/mount tests/mount/* tests/adversarial, \
+TEST_SRC := $(wildcard tests/*.c tests/lib/*.c $(foreach d,tests/unit/* tests/mount/* tests/adversarial, \
 	$d/*.c $d/*.cc) tests/vm/*.c)
 BENCH_SRC := $(wildcard tests/bench/*.c)
 TOOL_SRC := $(wildcard tools/*.c)

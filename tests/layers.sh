@@ -156,6 +156,11 @@ for dir in tracer/*/ fs/ fs/*/ ustlib/ kmod/ metadata/; do
 	[ "$n" -le 20 ] || complain "$dir: $n .c files, 20 are allowed"
 done
 
+# A test is in a folder: of the room that it tests, or of its subject.
+for f in tests/unit/* tests/mount/*; do
+	[ ! -f "$f" ] || complain "$f: a test goes into a folder below ${f%/*}/, and what tests share into tests/lib/"
+done
+
 # What is installed stands alone.
 for header in ustlib/trail/*.h; do
 	[ -f "$header" ] || continue
