@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* LINK: trail */
+/*
+ * raw_uid UID COUNT: in a fresh child, which becomes that user by a system call that the library does not see: so many events
+ * raw_uid:hit { n }.
+ */
+#include <stdlib.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <trail/trail.h>
+
+int main(int argc, char **argv)
+{
+	long uid = argc > 2 ? atol(argv[1]) : 0, count = argc > 2 ? atol(argv[2]) : 0;
+	int status = 1;
+	pid_t child = fork();
+
+	if (child == 0) {
+		if (syscall(SYS_setresuid, uid, uid, uid))
+			_exit(2);
+		for (long n = 0; n < count; n++)
+			TRAIL(raw_uid, hit, n);
+		_exit(0);
+	}
+	return child < 0 || waitpid(child, &status, 0) != child || status;
+}
