@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* What a daemon writes for the next one, and for its log: who uses the state directory, and what goes when it ends. */
+/*
+ * What a daemon writes for the next one and for its log: who uses the state directory, and what is
+ * lost when it ends.
+ */
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -8,15 +11,19 @@
 
 #include "tracer/session/session.h"
 
-#define ANNOUNCED_MAX 8192      /* bytes of an announcement that are read */
+#define ANNOUNCED_MAX 8192      /* of an announcement that are read */
 
 void tracer_announce(struct tracer *t, const char *text)
 {
 	size_t len = strlen(text);
 
-	/* Shorter first: a reader finds the old text, a beginning of the new one, or all of it. */
+	/*
+	 * Truncate first: a reader then finds the old text, a beginning of the new one, or the
+	 * whole.
+	 */
 	if (ftruncate(t->lock_fd, 0) || pwrite(t->lock_fd, text, len, 0) != (ssize_t)len)
-		tracer_report(t, "the lock of the state directory %s cannot be written: %s", t->state_dir, strerror(errno));
+		tracer_report(t, "the lock of the state directory %s cannot be written: %s",
+			      t->state_dir, strerror(errno));
 }
 
 int tracer_announced(const char *state_dir, struct md_buf *out)
@@ -55,9 +62,12 @@ void tracer_contents(struct tracer *t, struct md_buf *out)
 	if (!t->session_count)
 		md_buf_puts(out, "no sessions");
 	else
-		md_buf_printf(out, "%u session%s", t->session_count, t->session_count > 1 ? "s" : "");
+		md_buf_printf(out, "%u session%s", t->session_count,
+			      t->session_count > 1 ? "s" : "");
 	cds_list_for_each_entry(s, &t->sessions, node) {
-		md_buf_puts(out, s == cds_list_first_entry(&t->sessions, struct session, node) ? " (" : ", ");
+		md_buf_puts(out, s == cds_list_first_entry(&t->sessions, struct session, node)
+					 ? " ("
+					 : ", ");
 		md_buf_puts(out, s->name);
 		if (s->active)
 			md_buf_puts(out, " active");
@@ -66,7 +76,7 @@ void tracer_contents(struct tracer *t, struct md_buf *out)
 		bytes += buffer_bytes(s);
 	}
 	if (t->session_count)
-		md_buf_printf(out, "), %" PRIu64 " bytes of buffers and %u snapshot%s", bytes, snapshots,
-			      snapshots == 1 ? "" : "s");
+		md_buf_printf(out, "), %" PRIu64 " bytes of buffers and %u snapshot%s", bytes,
+			      snapshots, snapshots == 1 ? "" : "s");
 	pthread_mutex_unlock(&t->lock);
 }

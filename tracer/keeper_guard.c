@@ -13,7 +13,7 @@
 #include "tracer/snapshot/snapshot.h"
 
 #define STACK (128 * 1024)
-#define RETRY_MS 2000           /* between two tries to start a keeper */
+#define RETRY_MS 2000           /* between two attempts to start a keeper */
 
 struct keeper_guard {
 	pthread_t thread;
@@ -25,7 +25,7 @@ struct frozen {                 /* a snapshot's memory */
 	int fd;
 };
 
-/* All buffers are to be handed over again. Returns how many. */
+/* Marks all buffers for another hand-over. Returns their number. */
 static unsigned int forget_kept(struct tracer *t)
 {
 	unsigned int count = 0;
@@ -47,7 +47,10 @@ static unsigned int forget_kept(struct tracer *t)
 	return count;
 }
 
-/* Duplicates, so that they can be handed over without the lock. -ENOMEM: some are missing. */
+/*
+ * Duplicates descriptors, so that they can be handed over without the lock. -ENOMEM: some are
+ * missing.
+ */
 static int collect_snapshots(struct tracer *t, struct md_buf *out)
 {
 	struct snapshot *sn;
@@ -101,7 +104,7 @@ static unsigned int keep_snapshots(struct tracer *t)
 		else
 			err = -EIO;
 		close(f.fd);
-		/* Was it removed meanwhile? Then no one else takes it back from the keeper. */
+		/* If the snapshot was removed meanwhile, take it back from the keeper here. */
 		pthread_mutex_lock(&t->lock);
 		if (!has_snapshot(t, f.key))
 			keeper_drop(t->keeper, name);
@@ -113,8 +116,8 @@ static unsigned int keep_snapshots(struct tracer *t)
 	return count;
 }
 
-/* Starts a keeper, again and again if need be. False: stop. */
-static bool replace(struct tracer *t, int stop)
+/* Starts a keeper; tries until it succeeds. False: the thread must stop. */
+static bool replace_keeper(struct tracer *t, int stop)
 {
 	struct pollfd p = { .fd = stop, .events = POLLIN };
 	int ret, reported = 0;
@@ -142,7 +145,7 @@ static void *guard(void *arg)
 	while (keeper_watch(t->keeper, stop)) {
 		unsigned int buffers, snapshots;
 
-		if (!replace(t, stop))
+		if (!replace_keeper(t, stop))
 			break;
 		buffers = forget_kept(t);
 		buffers_keep(t);
@@ -192,7 +195,7 @@ void keeper_guard_stop(struct tracer *t)
 
 	if (!g)
 		return;
-	/* Cannot fail: an eventfd takes any count of ones. */
+	/* Cannot fail: the count of an eventfd does not overflow by this. */
 	if (write(g->stop, &one, sizeof(one)) == sizeof(one))
 		pthread_join(g->thread, NULL);
 	close(g->stop);

@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A thread that waits for the end of the keeper. While the daemon lives it starts another one and hands it everything that the
- * first one held: so the keeper can be killed, or the daemon, and nothing is lost.
+ * A thread that waits for the end of the keeper. While the daemon lives, the thread then starts
+ * another keeper and hands it everything that the first one held. So the loss of either process
+ * loses no data.
  */
 #ifndef TRACER_KEEPER_GUARD_H
 #define TRACER_KEEPER_GUARD_H
 
 struct tracer;
 
-/* Without a thread for it the daemon works as before; that is reported. */
+/* Starts the thread. If it cannot run, that is reported and the daemon works without it. */
 void keeper_guard_start(struct tracer *t);
-/* Without the lock. Waits until a hand-over that has begun is done. */
+/* Waits for a hand-over that has begun. Caller does not hold tracer.lock. */
 void keeper_guard_stop(struct tracer *t);
 
 #endif

@@ -17,21 +17,27 @@
 
 #define CHUNK (1u << 20)
 #define SLOTS_MAX 100000        /* streams of a session's output */
-#define SLACK (UINT64_C(256) << 20)     /* for metadata, indices and packet headers of all that is recovered */
+/* of memory for metadata, indexes and packet headers of everything recovered */
+#define SLACK (UINT64_C(256) << 20)
 
-int recovery_open(const char *state_dir, void (*report)(void *arg, const char *line), void *arg, struct tracer **out,
-		  struct tr_err *err)
+int recovery_open(const char *state_dir, void (*report)(void *arg, const char *line), void *arg,
+		  struct tracer **out, struct tr_err *err)
 {
-	struct tracer_config config = { .state_dir = state_dir, .max_frozen = SLACK, .report = report, .report_arg = arg };
+	struct tracer_config config = {
+		.state_dir = state_dir, .max_frozen = SLACK, .report = report, .report_arg = arg
+	};
 	struct tracer *t = tracer_new(&config);
 
 	if (!t)
 		return tr_fail(err, -ENOMEM, "out of memory");
 	t->reading = true;
 	t->state_fd = open(state_dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	t->sessions_fd = t->state_fd < 0 ? -1 : openat(t->state_fd, "sessions", O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	t->sessions_fd = t->state_fd < 0 ? -1
+					 : openat(t->state_fd, "sessions",
+						  O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (t->sessions_fd < 0) {
-		int ret = tr_fail(err, -errno, "%s is no state directory: %s", state_dir, strerror(errno));
+		int ret = tr_fail(err, -errno, "%s is no state directory: %s", state_dir,
+				  strerror(errno));
 
 		tracer_free(t);
 		return ret;
@@ -47,7 +53,7 @@ void recovery_close(struct tracer *t)
 	tracer_close(t, true);
 }
 
-/* How far the output of this ring is, as its state file says: it may say anything. */
+/* Sets how far the output of this ring is, from its checkpoint, which is not trusted. */
 static void note_written(struct session *s, const struct checkpoint_slot *slot, bool cleared)
 {
 	struct outend end = {
@@ -59,13 +65,14 @@ static void note_written(struct session *s, const struct checkpoint_slot *slot, 
 	struct buffer *b;
 	struct stream_files *l;
 
-	/* A clear that was not finished: the counters of the ring began anew. */
+	/* A clear was not completed: the ring's counters were reset. */
 	if (cleared)
 		end.lost_before = end.lost;
 	cds_list_for_each_entry(c, &s->channels, node)
 		cds_list_for_each_entry(cl, &c->groups, node)
 			cds_list_for_each_entry(b, &cl->buffers, node)
-				if (b->region->key == slot->key && slot->ring < b->region->geo.ring_count &&
+				if (b->region->key == slot->key &&
+				    slot->ring < b->region->geo.ring_count &&
 				    (l = buffer_files(b, slot->ring)))
 					stream_files_set_end(l, &end);
 }
@@ -79,7 +86,8 @@ static void read_output(struct session *s)
 	int fd;
 
 	snprintf(path, sizeof(path), "%s/output", s->name);
-	fd = openat(s->tracer->sessions_fd, path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+	fd = openat(s->tracer->sessions_fd, path,
+		    O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
 	if (fd >= 0 && !fstat(fd, &st) && S_ISREG(st.st_mode) && !checkpoint_head_get(fd, &head))
 		for (uint32_t i = 0; i < SLOTS_MAX && !checkpoint_slot_get(fd, i, &slot); i++)
 			if (slot.name)
@@ -154,8 +162,11 @@ static ssize_t read_at(int fd, void *to, size_t n, off_t at)
 	return got < 0 ? -errno : got;
 }
 
-/* Copies [from, from + size) of a file to the beginning of another, but for holes and what is not there. Bytes, or -errno. */
-static int64_t copy(int from_fd, off_t from, uint64_t size, int to_fd, uint8_t *buf)
+/*
+ * Copies [from, from + size) of a file to the beginning of another, without holes. Returns the
+ * number of bytes, or -errno.
+ */
+static int64_t copy_range(int from_fd, off_t from, uint64_t size, int to_fd, uint8_t *buf)
 {
 	off_t at = from, end = from + (off_t)size, data;
 	int64_t sum = 0;
@@ -164,7 +175,7 @@ static int64_t copy(int from_fd, off_t from, uint64_t size, int to_fd, uint8_t *
 		size_t want = end - at < CHUNK ? (size_t)(end - at) : CHUNK;
 		ssize_t n;
 
-		/* (Not every file knows its holes.) */
+		/* Not every file system supports this. */
 		data = lseek(from_fd, at, SEEK_DATA);
 		if (data < 0 && errno == ENXIO)
 			break;
@@ -183,19 +194,20 @@ static int64_t copy(int from_fd, off_t from, uint64_t size, int to_fd, uint8_t *
 	return sum;
 }
 
-/* A copy, sealed: nobody takes it away while it is looked at. */
+/* Copies a region into a sealed memfd, so that it cannot change or shrink while it is read. */
 static int copy_region(struct tracer *t, int fd, off_t at, uint64_t size, uint8_t *buf)
 {
 	int to = memfd_create("trail-recover", MFD_CLOEXEC | MFD_ALLOW_SEALING), ret = 0;
 	struct region *r = NULL;
 	int64_t n;
 
-	if (to < 0 || ftruncate(to, (off_t)size) || fcntl(to, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW))
+	if (to < 0 || ftruncate(to, (off_t)size) ||
+	    fcntl(to, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW))
 		ret = -errno;
 	if (!ret) {
-		n = copy(fd, at, size, to, buf);
+		n = copy_range(fd, at, size, to, buf);
 		ret = n < 0 ? (int)n : region_adopt(to, &r);
-		if (n > 0)      /* what can be in a trace is bounded by what was there to read */
+		if (n > 0)      /* the size of the input bounds the size of traces */
 			t->config.max_frozen += (uint64_t)n;
 	}
 	if (ret) {
@@ -209,7 +221,7 @@ static int copy_region(struct tracer *t, int fd, off_t at, uint64_t size, uint8_
 	return ret;
 }
 
-/* Where the next region begins, from *at on: its size, 0: there is none, or -errno. */
+/* Finds the next region from *at on. Returns its size; 0: none; -errno. */
 static int64_t next_region(int fd, off_t *at, uint8_t *buf)
 {
 	for (;;) {
@@ -221,7 +233,8 @@ static int64_t next_region(int fd, off_t *at, uint8_t *buf)
 		if (data > *at)
 			*at = data & ~(off_t)(TRAIL_PAGE - 1);
 		n = read_at(fd, buf, CHUNK, *at);
-		for (ssize_t i = 0; i + (ssize_t)sizeof(struct trail_region) <= n; i += TRAIL_PAGE) {
+		for (ssize_t i = 0; i + (ssize_t)sizeof(struct trail_region) <= n;
+		     i += TRAIL_PAGE) {
 			struct trail_region h;
 			uint64_t size;
 
@@ -250,7 +263,7 @@ int recovery_scan(struct tracer *t, int fd)
 	while (!ret && (size = next_region(fd, &at, buf)) > 0) {
 		ret = copy_region(t, fd, at, (uint64_t)size, buf);
 		found += !ret;
-		/* What looks like another in it is an event's contents. */
+		/* A region inside another one is the contents of events. */
 		at += (off_t)size;
 	}
 	ret = !ret && size < 0 ? (int)size : ret;

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/*
- * Drafts: how a session changes all it is at once, or not at all.
- */
+/* Drafts: a session is replaced as a whole, or not at all. */
 #include <errno.h>
 
 #include "tracer/output/output.h"
@@ -16,7 +14,7 @@ struct session *session_draft(struct session *s)
 	draft = session_alloc(s->tracer, s->name, s->uid, s->gid);
 	if (draft) {
 		draft->draft = true;
-		/* So that the kernel's events which its rules need are known to be in use. */
+		/* Its rules may need dynamic kernel events: mark them as used. */
 		cds_list_add_tail(&draft->node, &s->tracer->drafts);
 	}
 	pthread_mutex_unlock(&s->tracer->lock);
@@ -34,7 +32,7 @@ void session_draft_drop(struct session *draft)
 		channel_drop(c);
 	cds_list_del(&draft->node);
 	pthread_mutex_unlock(&draft->tracer->lock);
-	kernel_channels_gc(draft->tracer);     /* what a start that failed made */
+	kernel_channels_gc(draft->tracer);     /* frees what a failed start made */
 	kernel_probes_gc(draft->tracer);
 	session_put(draft);
 }
@@ -49,8 +47,8 @@ static void move_channels(struct cds_list_head *from, struct session *to)
 	CDS_INIT_LIST_HEAD(from);
 }
 
-/* Everything that the functions of tracer.h set in a draft. */
-static void exchange(struct session *a, struct session *b)
+/* Exchanges everything that the functions of tracer.h set in a draft. */
+static void exchange_contents(struct session *a, struct session *b)
 {
 	uint32_t next = a->next_channel;
 	uint64_t bytes = a->buffer_bytes;
@@ -88,21 +86,23 @@ int session_become(struct session *s, struct session *draft, bool start, struct 
 	int ret;
 
 	pthread_mutex_lock(&s->tracer->lock);
-	/* Releases the lock meanwhile; the draft is the caller's alone. */
+	/* Releases tracer.lock meanwhile; only the caller has the draft. */
 	ret = start && !was_started(s) ? output_prepare(draft, err) : 0;
 	if (ret) {
 		;
 	} else if ((ret = session_check_alive(s, err))) {
 		;
 	} else if (was_started(s)) {
-		ret = tr_fail(err, -EBUSY, "the session was started already; a new one can take a configuration");
+		ret = tr_fail(
+			err, -EBUSY,
+			"the session was started already; a new one can take a configuration");
 	} else {
-		exchange(s, draft);
+		exchange_contents(s, draft);
 		ret = start ? session_start(s, err) : session_save(s);
 		if (ret && !start)
 			tr_fail(err, ret, "the state directory cannot be written");
 		if (ret)
-			exchange(s, draft);
+			exchange_contents(s, draft);
 		session_save(s);
 		session_changed(s);
 	}

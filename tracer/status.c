@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* What the tracer says of itself: `version` and `status` at the top of the tree. */
+/* `version` and `status` at the top of the tree. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <sys/resource.h>
@@ -34,14 +34,21 @@ static void show_daemon(struct tracer *t, struct md_buf *out)
 		md_buf_printf(out, "keeper %d\n", (int)keeper);
 	else
 		md_buf_puts(out, "keeper none\n");
-	md_buf_printf(out, "keepers_replaced %u\n", __atomic_load_n(&t->keepers_replaced, __ATOMIC_RELAXED));
-	md_buf_printf(out, "uptime_us %" PRId64 "\ncpu_us %" PRIu64 "\ncpu_user_us %" PRIu64 "\ncpu_system_us %" PRIu64 "\n",
-		      uptime > 0 ? uptime / 1000 : 0, microseconds(usage.ru_utime) + microseconds(usage.ru_stime),
+	md_buf_printf(out, "keepers_replaced %u\n",
+		      __atomic_load_n(&t->keepers_replaced, __ATOMIC_RELAXED));
+	md_buf_printf(out,
+		      "uptime_us %" PRId64 "\ncpu_us %" PRIu64 "\ncpu_user_us %" PRIu64
+		      "\ncpu_system_us %" PRIu64 "\n",
+		      uptime > 0 ? uptime / 1000 : 0,
+		      microseconds(usage.ru_utime) + microseconds(usage.ru_stime),
 		      microseconds(usage.ru_utime), microseconds(usage.ru_stime));
 }
 
-/* All sessions, referenced, so that their rings can be looked at without the lock. NULL: none, or no memory. */
-static struct session **sessions(struct tracer *t, size_t *count)
+/*
+ * All sessions, referenced, so that their rings can be read without the lock. NULL: none, or no
+ * memory.
+ */
+static struct session **list_sessions(struct tracer *t, size_t *count)
 {
 	struct session *s, **all;
 
@@ -61,13 +68,15 @@ static void show_events(struct tracer *t, struct md_buf *out)
 	struct session **all;
 	size_t count;
 
-	all = sessions(t, &count);
+	all = list_sessions(t, &count);
 	for (size_t i = 0; i < count; i++) {
 		session_counts(all[i], &sum);
 		session_put(all[i]);
 	}
 	free(all);
-	md_buf_printf(out, "events_recorded %" PRIu64 "\nevents_discarded %" PRIu64 "\nevents_overwritten %" PRIu64 "\nbytes %" PRIu64 "\n",
+	md_buf_printf(out,
+		      "events_recorded %" PRIu64 "\nevents_discarded %" PRIu64
+		      "\nevents_overwritten %" PRIu64 "\nbytes %" PRIu64 "\n",
 		      sum.recorded, sum.discarded, sum.overwritten, sum.bytes);
 }
 
@@ -95,9 +104,13 @@ void tracer_status(struct tracer *t, uid_t viewer, struct md_buf *out)
 						memory += (uint64_t)st.st_blocks * 512;
 				}
 	}
-	md_buf_printf(out, "sessions %u\nsessions_active %u\nregistrations %u\nregistrations_rejected %u\nbuffers %u\n"
-		      "buffer_bytes %" PRIu64 "\nbuffers_refused %" PRIu64 "\nbuffers_lost %" PRIu64 "\nfrozen_bytes %" PRIu64 "\n",
-		      t->session_count, active, t->app_count, t->rejected, buffers, memory, refused, lost, quota_frozen_now(t));
+	md_buf_printf(out,
+		      "sessions %u\nsessions_active %u\nregistrations %u\nregistrations_rejected "
+		      "%u\nbuffers %u\n"
+		      "buffer_bytes %" PRIu64 "\nbuffers_refused %" PRIu64 "\nbuffers_lost %" PRIu64
+		      "\nfrozen_bytes %" PRIu64 "\n",
+		      t->session_count, active, t->app_count, t->rejected, buffers, memory, refused,
+		      lost, quota_frozen_now(t));
 	pthread_mutex_unlock(&t->lock);
 	show_events(t, out);
 	show_daemon(t, out);

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/*
- * The tracer as a whole: opening a state directory, taking over what is in it, closing it.
- */
+/* The tracer as a whole: opens a state directory, restores its contents, closes it. */
 #include <errno.h>
 #include <fcntl.h>
 #include <dirent.h>
@@ -26,12 +24,12 @@
 #include "tracer/trigger/trigger.h"
 #include "tracer/view/view.h"
 
-/* What a session has besides its channels: session/part.h. A later part may use an earlier one. */
-static const struct session_part *const session_parts[] = { &text_part, &output_part, &snapshot_part,
-							&trigger_part, NULL };
+/* The parts of a session besides its channels (session/part.h). A part may use earlier ones. */
+static const struct session_part *const session_parts[] = { &text_part, &output_part,
+							    &snapshot_part, &trigger_part, NULL };
 static const struct output_sink *const sinks[] = { &relay_sink, NULL };
 
-#define SYNC_SECONDS 10         /* that a clean end waits for disks */
+#define SYNC_SECONDS 10         /* for which a clean end waits for disks */
 #define SYSTEM_APPS "/run/trailfs/apps"
 
 static uint32_t possible_cpus(void)
@@ -42,7 +40,7 @@ static uint32_t possible_cpus(void)
 	const char *range;
 	FILE *f = fopen("/sys/devices/system/cpu/possible", "re");
 
-	/* "0-1" or "0,2-7": the last number counts. */
+	/* "0-1" or "0,2-7": the last number is the greatest. */
 	if (f && fgets(text, sizeof(text), f)) {
 		range = strrchr(text, ',');
 		range = range ? range + 1 : text;
@@ -65,7 +63,10 @@ static int open_subdir(const struct tracer *t, const char *name, mode_t mode)
 	fd = openat(t->state_fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (fd < 0)
 		return -errno;
-	/* What was there already (made by tmpfiles.d, say) keeps its mode unless it is ours to set. */
+	/*
+	 * A directory that existed before (made by tmpfiles.d, say) keeps its mode if it belongs to
+	 * another user.
+	 */
 	if (fchmod(fd, mode) < 0 && errno != EPERM) {
 		close(fd);
 		return -errno;
@@ -73,8 +74,8 @@ static int open_subdir(const struct tracer *t, const char *name, mode_t mode)
 	return fd;
 }
 
-/* A daemon that was killed holds its lock until the kernel has taken it apart: so not only once. */
-static bool take_lock(int fd)
+/* A killed daemon holds its lock until the kernel has freed all of it: try more than once. */
+static bool lock_state_dir(int fd)
 {
 	struct timespec pause = { .tv_nsec = 20000000 };
 
@@ -86,7 +87,7 @@ static bool take_lock(int fd)
 	return false;
 }
 
-/* The state directory and what is in it; the lock says that it is ours. */
+/* Opens the state directory and its subdirectories, and takes its lock. */
 static int open_state(struct tracer *t, struct tr_err *err)
 {
 	bool root = t->lane == TRAIL_LANE_ROOT;
@@ -94,24 +95,31 @@ static int open_state(struct tracer *t, struct tr_err *err)
 	int ret = state_file_mkdir(t->state_dir, root ? 0755 : 0700);
 
 	if (ret)
-		return tr_fail(err, ret, "the state directory %s cannot be made: %s", t->state_dir, strerror(-ret));
+		return tr_fail(err, ret, "the state directory %s cannot be made: %s", t->state_dir,
+			       strerror(-ret));
 	t->state_fd = open(t->state_dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (t->state_fd < 0 || fstat(t->state_fd, &st) < 0)
-		return tr_fail(err, -errno, "the state directory %s cannot be opened: %s", t->state_dir, strerror(errno));
+		return tr_fail(err, -errno, "the state directory %s cannot be opened: %s",
+			       t->state_dir, strerror(errno));
 	if (st.st_uid != geteuid() || (st.st_mode & 022))
-		return tr_fail(err, -EPERM, "the state directory %s must be ours, and writable for nobody else", t->state_dir);
+		return tr_fail(err, -EPERM,
+			       "the state directory %s must belong to this user and be writable "
+			       "for no other",
+			       t->state_dir);
 	t->lock_fd = openat(t->state_fd, "lock", O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
 	if (t->lock_fd < 0)
-		return tr_fail(err, -errno, "the state directory %s cannot be written: %s", t->state_dir, strerror(errno));
-	if (!take_lock(t->lock_fd))
-		return tr_fail(err, -EBUSY, "another trailfs daemon uses the state directory %s", t->state_dir);
+		return tr_fail(err, -errno, "the state directory %s cannot be written: %s",
+			       t->state_dir, strerror(errno));
+	if (!lock_state_dir(t->lock_fd))
+		return tr_fail(err, -EBUSY, "another trailfs daemon uses the state directory %s",
+			       t->state_dir);
 	tracer_announce(t, "");
 	t->sessions_fd = open_subdir(t, "sessions", 0700);
 	t->apps_fds[0] = open_subdir(t, "apps", root ? 01777 : 0700);
 	if (t->sessions_fd < 0 || t->apps_fds[0] < 0)
 		return tr_fail(err, t->sessions_fd < 0 ? t->sessions_fd : t->apps_fds[0],
 			       "the state directory %s cannot be written", t->state_dir);
-	/* Applications register in the system's directory if there is one; a private directory is for private tests. */
+	/* Applications register in the system's directory. A private directory is for tests. */
 	if (!root && !getenv("TRAIL_RUNTIME_DIR"))
 		t->apps_fds[1] = open(SYSTEM_APPS, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	return 0;
@@ -127,11 +135,15 @@ size_t sessions_restore(struct tracer *t)
 		if (d->d_name[0] == '.')
 			continue;
 		err = session_restore(t, d->d_name);
-		/* One that was removed, or never made whole, when there was no descriptor for its directory. */
+		/*
+		 * A session that was removed, or not completely made, while no descriptor was free
+		 * for its directory.
+		 */
 		if (err == -ENOENT && !t->reading && !state_file_remove(t->sessions_fd, d->d_name))
 			continue;
 		if (err)
-			tracer_report(t, "session %s cannot be restored: %s", d->d_name, strerror(-err));
+			tracer_report(t, "session %s cannot be restored: %s", d->d_name,
+				      strerror(-err));
 	}
 	if (dir)
 		closedir(dir);
@@ -147,7 +159,10 @@ struct tracer *tracer_new(const struct tracer_config *config)
 
 	if (!t)
 		return NULL;
-	/* Who holds it runs with the priority of who waits: the thread that serves applications is in a hurry. */
+	/*
+	 * Priority inheritance: the thread that serves applications must not wait for a thread of
+	 * lower priority.
+	 */
 	pthread_mutexattr_init(&attr);
 	pthread_mutexattr_setprotocol(&attr, PTHREAD_PRIO_INHERIT);
 	pthread_mutex_init(&t->lock, &attr);
@@ -191,19 +206,37 @@ void tracer_free(struct tracer *t)
 	free(t);
 }
 
+/* Starts the parts of sessions that an earlier daemon started, and finds their applications. */
+static void start_sessions(struct tracer *t)
+{
+	struct session *s;
+
+	pthread_mutex_lock(&t->lock);
+	cds_list_for_each_entry(s, &t->sessions, node) {
+		struct tr_err why = TR_ERR_INIT;
+
+		for_each_part(p, t)
+			if (s->starts && (*p)->start && LOCKED(s->tracer, (*p)->start(s, &why)))
+				session_failed(s, "%s: %s", (*p)->name, why.sentence);
+		session_apply(s);
+	}
+	apps_scan(t);
+	pthread_mutex_unlock(&t->lock);
+}
+
 int tracer_open(const struct tracer_config *config, struct tracer **out, struct tr_err *err)
 {
 	struct rlimit files;
 	struct tracer *t;
-	struct session *s;
 	int ret, found = 0;
 
 	if (strlen(config->state_dir) > 90)     /* a Unix socket's path has 108 bytes */
-		return tr_fail(err, -ENAMETOOLONG, "the state directory's path is longer than 90 bytes");
+		return tr_fail(err, -ENAMETOOLONG,
+			       "the state directory's path is longer than 90 bytes");
 	t = tracer_new(config);
 	if (!t)
 		return tr_fail(err, -ENOMEM, "out of memory");
-	/* One descriptor per registration and per buffer. */
+	/* One descriptor per registration and per buffer is needed. */
 	if (getrlimit(RLIMIT_NOFILE, &files) == 0) {
 		files.rlim_cur = files.rlim_max;
 		setrlimit(RLIMIT_NOFILE, &files);
@@ -217,7 +250,8 @@ int tracer_open(const struct tracer_config *config, struct tracer **out, struct 
 		goto fail;
 	}
 	ret = keeper_open(t->state_dir, "/proc/self/exe", &t->keeper, &found);
-	if (ret)        /* sessions work without it; they only do not survive a kill */
+	/* not fatal: without a keeper, sessions do not survive a kill of the daemon */
+	if (ret)
 		tracer_report(t, "no keeper: %s", strerror(-ret));
 	kernel_open(t);
 	kept_take(t);
@@ -227,24 +261,15 @@ int tracer_open(const struct tracer_config *config, struct tracer **out, struct 
 	kernel_scan(t);
 	ret = server_start(t);
 	if (ret) {
-		tr_fail(err, ret, "applications cannot be served at %s/socket: %s", t->state_dir, strerror(-ret));
+		tr_fail(err, ret, "applications cannot be served at %s/socket: %s", t->state_dir,
+			strerror(-ret));
 		goto fail_keeper;
 	}
-	pthread_mutex_lock(&t->lock);
-	cds_list_for_each_entry(s, &t->sessions, node) {
-		struct tr_err why = TR_ERR_INIT;
-
-		for_each_part(p, t)
-			if (s->starts && (*p)->start && LOCKED(s->tracer, (*p)->start(s, &why)))
-				session_failed(s, "%s: %s", (*p)->name, why.sentence);
-		session_apply(s);
-	}
-	apps_scan(t);
-	pthread_mutex_unlock(&t->lock);
+	start_sessions(t);
 	kernel_probes_gc(t);
 	keeper_guard_start(t);
 	ret = triggers_open(t, session_control);
-	if (ret)        /* sessions work without them */
+	if (ret)        /* not fatal */
 		tracer_report(t, "no triggers: %s", strerror(-ret));
 	*out = t;
 	return 0;
@@ -265,7 +290,7 @@ void tracer_close(struct tracer *t, bool keep)
 	triggers_stop(t);
 	keeper_guard_stop(t);
 	kernel_statedumps_end(t);
-	/* Nobody else is there any more. */
+	/* No other thread runs any more. */
 	cds_list_for_each_entry_safe(s, next, &t->sessions, node) {
 		for_each_part(p, t)
 			if (keep && (*p)->suspend)
@@ -301,8 +326,8 @@ void tracer_close(struct tracer *t, bool keep)
 	if (!keep)
 		unlinkat(t->state_fd, "socket", 0);
 	/*
-	 * A thread of an output that waits for a disk for too long still has its session, which
-	 * refers to the tracer: then both stay until the process ends.
+	 * The thread of an output that waits for a slow disk still has its session, which refers to
+	 * the tracer: both stay until the process ends.
 	 */
 	if (!__atomic_load_n(&t->objects, __ATOMIC_ACQUIRE))
 		tracer_free(t);

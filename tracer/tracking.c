@@ -1,35 +1,47 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* The inclusion sets of a session: which processes it records. context/inclusion_set.h has the sets themselves. */
+/*
+ * The inclusion sets of a session: the processes that it records. context/inclusion_set.h has the
+ * sets themselves.
+ */
 #include <errno.h>
 #include <string.h>
 
 #include "tracer/app/app.h"
 #include "tracer/kernel/kernel.h"
 
-/* Where the backend cannot tell by an attribute, its set is always `*`. */
+/* An attribute that the backend does not support: its set is always `*`. */
 static int store_all(enum track_attr attr, const char *text, bool replace, struct tr_err *err)
 {
 	static const char *const names[TRACK_ATTRS] = {
-		[TRACK_KERNEL_VPID] = "vpid", [TRACK_KERNEL_UID] = "uid", [TRACK_KERNEL_VUID] = "vuid", [TRACK_KERNEL_GID] = "gid",
+		[TRACK_KERNEL_VPID] = "vpid", [TRACK_KERNEL_UID] = "uid",
+		[TRACK_KERNEL_VUID] = "vuid", [TRACK_KERNEL_GID] = "gid",
 		[TRACK_KERNEL_VGID] = "vgid",
 	};
 	bool all = !replace;
 
 	for (int line = 1; *text; line++) {
-		size_t len = strcspn(text, "\n"), at = strspn(text, " \t"), word = strcspn(text + at, " \t\n");
-		bool star = word == 1 && text[at] == '*' && at + 1 + strspn(text + at + 1, " \t") == len;
+		size_t len = strcspn(text, "\n"), at = strspn(text, " \t"),
+		       word = strcspn(text + at, " \t\n");
+		bool star = word == 1 && text[at] == '*' &&
+			    at + 1 + strspn(text + at + 1, " \t") == len;
 
 		if (*text != '#' && at < len && !star) {
 			if (err)
 				err->line = line;
-			return tr_fail_at(err, -EOPNOTSUPP, text, (int)at, "records of tracefs do not tell the %s of who ran: that needs the "
-					  "kernel module trail.ko; there is track/pid", names[attr]);
+			return tr_fail_at(
+				err, -EOPNOTSUPP, text, (int)at,
+				"records of tracefs do not tell the %s of who ran: that needs the "
+				"kernel module trail.ko; there is track/pid",
+				names[attr]);
 		}
 		all = all || star;
 		text += len + (text[len] == '\n');
 	}
-	return all ? 0 : tr_fail(err, -EOPNOTSUPP, "the set cannot be emptied: to tell by %s needs the kernel module trail.ko; there is track/pid",
-				 names[attr]);
+	return all ? 0
+		   : tr_fail(err, -EOPNOTSUPP,
+			     "the set cannot be emptied: to tell by %s needs the kernel module "
+			     "trail.ko; there is track/pid",
+			     names[attr]);
 }
 
 int track_show(struct session *s, enum track_attr attr, struct md_buf *out)
@@ -42,18 +54,20 @@ int track_show(struct session *s, enum track_attr attr, struct md_buf *out)
 
 static bool same(const struct track *a, const struct track *b)
 {
-	return a->some == b->some && a->count == b->count && (!a->count || !memcmp(a->ids, b->ids, a->count * sizeof(*a->ids)));
+	return a->some == b->some && a->count == b->count &&
+	       (!a->count || !memcmp(a->ids, b->ids, a->count * sizeof(*a->ids)));
 }
 
 /*
- * Buffers and their switch bytes are shared by all processes of a user. So when some are excluded, all are made to ask
- * again, by another epoch: those then get nothing.
+ * All processes of a user share buffers and switch bytes. So if some are excluded, a new epoch
+ * makes all of them attach again; excluded ones then get no buffers.
  */
 static void put_set(struct session *s, enum track_attr attr, struct track *new)
 {
 	struct track old = s->track[attr];
 	struct tracer *t = s->tracer;
-	bool excluded = attr == TRACK_VPID && new->some != old.some;   /* plans are others then: plan_slot */
+	/* attach replies differ then: plan_slot */
+	bool excluded = attr == TRACK_VPID && new->some != old.some;
 	struct channel *c;
 	struct app *a;
 
@@ -73,7 +87,8 @@ static void put_set(struct session *s, enum track_attr attr, struct track *new)
 	session_changed(s);
 }
 
-int track_store(struct session *s, enum track_attr attr, const char *text, bool replace, struct tr_err *err)
+int track_store(struct session *s, enum track_attr attr, const char *text, bool replace,
+		struct tr_err *err)
 {
 	struct tracer *t = s->tracer;
 	struct track old, new;
@@ -81,7 +96,10 @@ int track_store(struct session *s, enum track_attr attr, const char *text, bool 
 
 	if (attr > TRACK_PID && !(t->kernel && t->kernel->ops->track_by))
 		return store_all(attr, text, replace, err);
-	/* Names are asked for without the lock, because that may take a while: so again if somebody else was faster. */
+	/*
+	 * Names are looked up without the lock, which may take a while. Look up again if another
+	 * thread changed the set meanwhile.
+	 */
 	while (ret == -EAGAIN) {
 		pthread_mutex_lock(&t->lock);
 		ret = track_copy(&s->track[attr], &old);

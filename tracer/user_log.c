@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The daemon's own event, trail:log { msg }: what users write to `log`. It goes into a ring of its own in the writer's trace,
- * with the portable writer, under the tracer's lock. In the kernel domain it is lttng_logger { msg } (kernel/statedump_writer.c).
+ * The daemon's own event trail:log { msg }: the lines that users write to `log`. The portable
+ * writer writes it into a ring of its own in the writer's trace, under tracer.lock. In the kernel
+ * domain it is lttng_logger { msg } (kernel/statedump_writer.c).
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -56,7 +57,9 @@ static struct md_event *log_event(void)
 }
 
 static const struct trail_reg_field log_fields[] = { { .name = 0, .kind = TRAIL_KIND_STRING } };
-static const struct filter_event log_layout = { .fields = log_fields, .field_count = 1, .strings = "msg" };
+static const struct filter_event log_layout = { .fields = log_fields,
+						.field_count = 1,
+						.strings = "msg" };
 
 static bool log_context(void *arg, uint32_t kind, const char *name, struct filter_value *out)
 {
@@ -65,7 +68,9 @@ static bool log_context(void *arg, uint32_t kind, const char *name, struct filte
 
 	(void)name;
 	if (kind == TRAIL_CONTEXT_PROCNAME) {
-		*out = (struct filter_value){ .type = FILTER_STRING, .s = v->comm, .len = strnlen(v->comm, sizeof(v->comm)) };
+		*out = (struct filter_value){ .type = FILTER_STRING,
+					      .s = v->comm,
+					      .len = strnlen(v->comm, sizeof(v->comm)) };
 		return true;
 	}
 	n = context_number(kind, v);
@@ -73,11 +78,15 @@ static bool log_context(void *arg, uint32_t kind, const char *name, struct filte
 	return n >= 0;
 }
 
-/* Whether the channel records the line; its decision is about the event as such. */
-static bool log_wanted(struct channel *c, const struct context_values *who, const char *line, size_t len)
+/* Whether the channel records the line; the decision is about the event, not its fields. */
+static bool log_wanted(struct channel *c, const struct context_values *who, const char *line,
+		       size_t len)
 {
 	struct filter_input in = {
-		.payload = (const uint8_t *)line, .len = len + 1, .context = log_context, .arg = (void *)(uintptr_t)who,
+		.payload = (const uint8_t *)line,
+		.len = len + 1,
+		.context = log_context,
+		.arg = (void *)(uintptr_t)who,
 	};
 	struct wanted wanted;
 
@@ -85,14 +94,16 @@ static bool log_wanted(struct channel *c, const struct context_values *who, cons
 	       (!wanted.size || filter_run(wanted.program, wanted.size, &in));
 }
 
-/* What of the writer contexts tell. */
-static void look_at(const struct log_writer *who, struct context_values *v)
+/* Fills the contexts from the writer's credentials. */
+static void fill_origin(const struct log_writer *who, struct context_values *v)
 {
 	char path[32];
 	ssize_t n;
 	int fd;
 
-	*v = (struct context_values){ .pid = who->pid, .tid = who->tid, .uid = who->uid, .gid = who->gid };
+	*v = (struct context_values){
+		.pid = who->pid, .tid = who->tid, .uid = who->uid, .gid = who->gid
+	};
 	if (!who->pid)
 		return;
 	snprintf(path, sizeof(path), "/proc/%u/comm", who->pid);
@@ -119,7 +130,7 @@ static int log_to(struct channel *c, const struct context_values *who, const cha
 
 	if (!t && (!(t = trace_new(s, user_trace_key(who->uid), NULL, NULL, 0)) || session_save(s)))
 		return -ENOMEM;
-	/* A session with an output makes its owner's trace at the start, without an event log. */
+	/* The start of a session with an output makes its owner's trace without an event log. */
 	if (t->log_fd < 0 && trace_open_log(s, t))
 		return -ENOMEM;
 	cl = group_get(c, t, true);
@@ -145,7 +156,8 @@ static int log_to(struct channel *c, const struct context_values *who, const cha
 	return 0;
 }
 
-int tracer_log(struct tracer *t, const struct log_writer *who, const char *msg, size_t len, struct tr_err *err)
+int tracer_log(struct tracer *t, const struct log_writer *who, const char *msg, size_t len,
+	       struct tr_err *err)
 {
 	char line[LOG_MAX + 1];
 	struct context_values values;
@@ -159,10 +171,11 @@ int tracer_log(struct tracer *t, const struct log_writer *who, const char *msg, 
 		return tr_fail(err, -EINVAL, "a line of the log has no NUL bytes");
 	memcpy(line, msg, len);
 	line[len] = 0;
-	look_at(who, &values);
+	fill_origin(who, &values);
 	pthread_mutex_lock(&t->lock);
 	cds_list_for_each_entry(s, &t->sessions, node) {
-		if (!session_serves(s, who->uid) || !session_tracks(s, who->pid, who->uid, who->gid))
+		if (!session_serves(s, who->uid) ||
+		    !session_tracks(s, who->pid, who->uid, who->gid))
 			continue;
 		cds_list_for_each_entry(c, &s->channels, node)
 			if (!ret && log_wanted(c, &values, line, len))

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/*
- * `control`: the verbs of a session.
- */
+/* `control`: the verbs of a session. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -16,7 +14,7 @@
 #include "tracer/ring/reader.h"
 #include "tracer/snapshot/snapshot.h"
 
-/* A number that no session had before, not even one of an earlier daemon. */
+/* Sets a number that no session had before, including those of earlier daemons. */
 static void request_statedump(struct session *s)
 {
 	uint64_t now = (uint64_t)wall_clock(), *last = &s->tracer->last_statedump;
@@ -25,12 +23,16 @@ static void request_statedump(struct session *s)
 	s->statedump = *last;
 }
 
-/* With swap; buffers lie in pages that can be swapped. (The kernel's rings cannot: they are refused by who makes them.) */
+/*
+ * Memory and swap of the machine; buffers can be swapped. The code that makes the kernel's rings,
+ * which cannot, refuses sizes that are too large.
+ */
 static uint64_t memory_of_machine(void)
 {
 	struct sysinfo info;
 
-	return sysinfo(&info) < 0 ? UINT64_MAX : ((uint64_t)info.totalram + info.totalswap) * info.mem_unit;
+	return sysinfo(&info) < 0 ? UINT64_MAX
+				  : ((uint64_t)info.totalram + info.totalswap) * info.mem_unit;
 }
 
 int session_start(struct session *s, struct tr_err *err)
@@ -45,14 +47,23 @@ int session_start(struct session *s, struct tr_err *err)
 	if (s->active)
 		return tr_fail(err, -EBUSY, "the session is active already");
 	if (cds_list_empty(&s->channels))
-		return tr_fail(err, -EINVAL, "nothing to record: write an event rule to user/events first");
+		return tr_fail(err, -EINVAL,
+			       "nothing to record: write an event rule to user/events first");
 	cds_list_for_each_entry(c, &s->channels, node)
 		if (channel_room(c, &bytes))
-			return tr_fail(err, -EDQUOT, "channel %s: no room for its buffers: user %u may have no more bytes of them",
+			return tr_fail(err, -EDQUOT,
+				       "channel %s: no room for its buffers: user %u may have no "
+				       "more bytes of them",
 				       c->name, s->uid);
-	/* They are taken up as they are filled: what is too much would be found by the applications, and the kernel would kill some. */
+	/*
+	 * Pages are allocated when they are filled. Without this check, applications would meet the
+	 * shortage, and the kernel would kill some.
+	 */
 	if (bytes > memory_of_machine())
-		return tr_fail(err, -ENOMEM, "the buffers would have %" PRIu64 " bytes, which is more than this machine's memory", bytes);
+		return tr_fail(err, -ENOMEM,
+			       "the buffers would have %" PRIu64
+			       " bytes, which is more than this machine's memory",
+			       bytes);
 	cds_list_for_each_entry(c, &s->channels, node)
 		if (!ret && (!c->kernel || s->tracer->kernel))
 			ret = channel_start(c, err);
@@ -84,7 +95,8 @@ static int verb_statedump(struct session *s, const char *arg, struct tr_err *err
 
 	(void)arg;
 	if (!s->active)
-		return tr_fail(err, -EBUSY, "the session is not active; its start asks for a state dump");
+		return tr_fail(err, -EBUSY,
+			       "the session is not active; its start asks for a state dump");
 	request_statedump(s);
 	cds_list_for_each_entry(a, &s->tracer->apps, node)
 		if (session_wants(s, a))
@@ -103,7 +115,7 @@ static int verb_stop(struct session *s, const char *arg, struct tr_err *err)
 	return 0;
 }
 
-/* The kernel's events of until now, into the rings; for that the lock is let go. */
+/* Drains kernel events recorded until now into the rings; releases tracer.lock meanwhile. */
 static int drain_before(struct session *s, struct tr_err *err)
 {
 	pthread_mutex_unlock(&s->tracer->lock);
@@ -112,7 +124,7 @@ static int drain_before(struct session *s, struct tr_err *err)
 	return session_check_alive(s, err);
 }
 
-/* The kernel's state, as events, likewise. */
+/* Writes the kernel's state as events; releases tracer.lock meanwhile. */
 static int dump_state(struct session *s, struct tr_err *err)
 {
 	pthread_mutex_unlock(&s->tracer->lock);
@@ -127,7 +139,7 @@ static int verb_clear(struct session *s, const char *arg, struct tr_err *err)
 	(void)arg;
 	if (drain_before(s, err))
 		return -ENOENT;
-	if (!output_runs(s))    /* else output_clear_verb does */
+	if (!output_runs(s))    /* with an output, output_clear_verb does it */
 		session_clear_rings(s);
 	return 0;
 }
@@ -136,11 +148,17 @@ static int verb_rotate(struct session *s, const char *arg, struct tr_err *err)
 {
 	(void)arg;
 	if (!s->output)
-		return tr_fail(err, -EINVAL, "there is no output: only what is written to files is rotated");
-	return s->starts ? 0 : tr_fail(err, -EINVAL, "the session was never started: there is nothing to rotate");
+		return tr_fail(err, -EINVAL,
+			       "there is no output: only what is written to files is rotated");
+	return s->starts ? 0
+			 : tr_fail(err, -EINVAL,
+				   "the session was never started: there is nothing to rotate");
 }
 
-/* The metadata is made anew for each view, but its clock's offset is measured once, and may have become wrong since. */
+/*
+ * Each view prints the metadata. Its clock offset is measured once and may be wrong by
+ * now: measures it again.
+ */
 static int verb_metadata(struct session *s, const char *arg, struct tr_err *err)
 {
 	uint64_t offset = clock_measure_offset(&s->tracer->clock);
@@ -155,7 +173,7 @@ static int verb_metadata(struct session *s, const char *arg, struct tr_err *err)
 	return 0;
 }
 
-/* Copying takes its time: without the lock. */
+/* Copying takes long: runs without tracer.lock. */
 static int verb_snapshot(struct session *s, const char *arg, struct tr_err *err)
 {
 	int ret;
@@ -172,7 +190,11 @@ static int then_stop(struct session *s, struct tr_err *err)
 
 	kernel_drain(s);
 	ret = output_stopped(s);
-	return ret ? tr_fail(err, ret, "the session has stopped, but what its buffers hold cannot be written: %s", strerror(-ret)) : 0;
+	return ret ? tr_fail(err, ret,
+			     "the session has stopped, but what its buffers hold cannot be "
+			     "written: %s",
+			     strerror(-ret))
+		   : 0;
 }
 
 static const struct verb {
@@ -180,7 +202,7 @@ static const struct verb {
 	int (*run)(struct session *s, const char *arg, struct tr_err *err);
 	bool when_active, when_inactive;
 	bool takes_name;
-	int (*then)(struct session *s, struct tr_err *err);     /* without the lock: what may take a while */
+	int (*then)(struct session *s, struct tr_err *err);     /* Unlocked: it may take long. */
 } verbs[] = {
 	{ "start", verb_start, false, true, false, NULL },
 	{ "stop", verb_stop, true, false, false, then_stop },
@@ -197,12 +219,15 @@ void session_verbs(struct session *s, struct md_buf *out)
 {
 	pthread_mutex_lock(&s->tracer->lock);
 	for (size_t i = 0; i < VERBS; i++)
-		if ((s->active ? verbs[i].when_active : verbs[i].when_inactive) && (verbs[i].run != verb_rotate || s->output))
-			md_buf_printf(out, "%s%s\n", verbs[i].name, verbs[i].takes_name ? " [NAME]" : "");
+		if ((s->active ? verbs[i].when_active : verbs[i].when_inactive) &&
+		    (verbs[i].run != verb_rotate || s->output))
+			md_buf_printf(out, "%s%s\n", verbs[i].name,
+				      verbs[i].takes_name ? " [NAME]" : "");
 	pthread_mutex_unlock(&s->tracer->lock);
 }
 
-static int no_verb(const char *line, size_t len, size_t from, const char *words, size_t n, struct tr_err *err)
+static int no_verb(const char *line, size_t len, size_t from, const char *words, size_t n,
+		   struct tr_err *err)
 {
 	const char *names[VERBS], *near;
 	char text[128];
@@ -212,14 +237,19 @@ static int no_verb(const char *line, size_t len, size_t from, const char *words,
 	near = nearest(words, n, names, VERBS);
 	snprintf(text, sizeof(text), "%.*s", (int)(len < 100 ? len : 100), line);
 	if (near)
-		return tr_fail_at(err, -EINVAL, text, (int)(from < 100 ? from : 100), "not a verb; did you mean '%s'?", near);
+		return tr_fail_at(err, -EINVAL, text, (int)(from < 100 ? from : 100),
+				  "not a verb; did you mean '%s'?", near);
 	return tr_fail_at(err, -EINVAL, text, (int)(from < 100 ? from : 100),
-			  "not a verb: start, stop, clear, snapshot, rotate, regenerate metadata and regenerate statedump are");
+			  "not a verb: start, stop, clear, snapshot, rotate, regenerate metadata "
+			  "and regenerate statedump are");
 }
 
 #define WORDS_MOST 256
 
-/* One line of a write: with one blank between words and none behind them. Returns the length, 0 for an empty line or a comment. */
+/*
+ * Copies one line of a write with single blanks between words. Returns its length; 0: an empty line
+ * or a comment.
+ */
 static size_t line_words(const char *line, size_t len, char words[WORDS_MOST])
 {
 	size_t n = 0;
@@ -237,11 +267,11 @@ static size_t line_words(const char *line, size_t len, char words[WORDS_MOST])
 }
 
 /*
- * One line of a write: its verb, NULL for an empty line or a comment. *next is where the next line begins. *arg, in words: what
- * stands behind the verb, NULL if nothing does.
+ * Parses one line of a write. Returns its verb, or NULL for an empty line or a comment. *next: the
+ * beginning of the next line. *arg, in words: what follows the verb, or NULL.
  */
-static int parse_verb(const char *line, char words[WORDS_MOST], const struct verb **verb, const char **arg, const char **next,
-		      struct tr_err *err)
+static int parse_verb(const char *line, char words[WORDS_MOST], const struct verb **verb,
+		      const char **arg, const char **next, struct tr_err *err)
 {
 	size_t len = strcspn(line, "\n"), n = line_words(line, len, words), size;
 
@@ -252,7 +282,8 @@ static int parse_verb(const char *line, char words[WORDS_MOST], const struct ver
 		return 0;
 	for (size_t i = 0; i < VERBS && !*verb; i++) {
 		size = strlen(verbs[i].name);
-		if (strncmp(verbs[i].name, words, size) || (words[size] && (words[size] != ' ' || !verbs[i].takes_name)))
+		if (strncmp(verbs[i].name, words, size) ||
+		    (words[size] && (words[size] != ' ' || !verbs[i].takes_name)))
 			continue;
 		*verb = &verbs[i];
 		if (words[size])
@@ -281,7 +312,9 @@ int session_control(struct session *s, const char *text, struct tr_err *err)
 		for (at = text; *at && !ret; at = next) {
 			line++;
 			parse_verb(at, words, &verb, &arg, &next, NULL);
-			/* An earlier verb may have released the lock, and an rmdir have begun. */
+			/*
+			 * An earlier verb may have released the lock, so an rmdir may have begun.
+			 */
 			ret = session_check_alive(s, err);
 			if (verb && !ret)
 				ret = verb->run(s, arg, err);
