@@ -135,7 +135,8 @@ int output_clear_verb(struct session *s, struct tr_err *err)
 		ret = o->clear_error;
 		pthread_mutex_unlock(&o->lock);
 	}
-	return ret ? tr_fail(err, ret, "the output cannot be cleared: %s", output_explain(o, ret)) : 0;
+	return ret ? tr_fail(err, ret, "the output cannot be cleared: %s", output_explain(o, ret))
+		   : 0;
 }
 
 int output_metadata_verb(struct session *s, struct tr_err *err)

@@ -19,14 +19,17 @@ struct stream;
 struct stream_writer;
 
 struct output_sink {
-	/* Any thread. Whether a value of `output` names such a place. NULL: a path of a directory. */
+	/*
+	 * Any thread. Whether a value of `output` names such a place. NULL: a path of a directory.
+	 */
 	bool (*takes)(const char *value);
 	/*
 	 * Any thread, no other knows the output yet. Sets output.net from the value, and
 	 * output.path to the form that is shown. -EINVAL with a sentence.
 	 */
 	int (*attach)(struct output *o, const char *value, struct tr_err *err);
-	void (*detach)(struct output *o);       /* any thread: the writer has ended. Frees output.net */
+	/* any thread: the writer has ended. Frees output.net */
+	void (*detach)(struct output *o);
 
 	int (*open)(struct output *o);          /* before each pass; with the daemon's rights */
 	/* A new stream, without a position. NULL: no memory. */
@@ -40,7 +43,7 @@ struct output_sink {
 	int (*write)(struct output *o, struct stream_writer *os, bool all);
 	int (*end_pass)(struct output *o, bool all);
 	void (*sync)(struct output *o);
-	void (*regenerate)(struct output *o);   /* the metadata is to be written anew */
+	void (*regenerate)(struct output *o);   /* write the metadata again */
 	int (*rotate)(struct output *o);        /* with the daemon's rights */
 	int (*clear)(struct output *o);         /* with the daemon's rights */
 	void (*finish)(struct output *o);       /* nothing is written any more */

@@ -48,7 +48,8 @@ void output_show_status(struct session *s, struct md_buf *out)
 	if (o->lost_files)
 		md_buf_printf(out, "output_files_lost %" PRIu64 "\n", o->lost_files);
 	if (o->error)
-		md_buf_printf(out, "output_error %s, since %s\n", output_explain(o, o->error), when);
+		md_buf_printf(out, "output_error %s, since %s\n", output_explain(o, o->error),
+			      when);
 	if (o->rotate_error)
 		md_buf_printf(out, "rotation_error %s\n", output_explain(o, o->rotate_error));
 	if (syncgroup_error(o->sync))

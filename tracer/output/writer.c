@@ -284,7 +284,8 @@ static void serve_requests(struct output *o, const bool *asked, struct pressure 
 		pthread_mutex_unlock(&o->lock);
 		report_change(o->s);
 	}
-	if ((asked[OUTPUT_SYNC] || asked[OUTPUT_FINISH]) && o->sink->sync && !cred_enter(&o->cred)) {
+	if ((asked[OUTPUT_SYNC] || asked[OUTPUT_FINISH]) && o->sink->sync &&
+	    !cred_enter(&o->cred)) {
 		o->sink->sync(o);
 		cred_leave(&o->cred);
 	}

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* What to write where, if a session loses events: lines of `status`. And how large the kernel's buffers are if the user says nothing. */
+/*
+ * Lines of `status` that say which attribute to write if a session loses events. Also the default
+ * size of the kernel's buffers.
+ */
 #include <inttypes.h>
 #include <string.h>
 #include <unistd.h>
@@ -9,16 +12,18 @@
 
 #define MIB (1u << 20)
 
-/* One line for each channel: the streams are many. */
+/* One line for each channel, because a channel has many streams. */
 static void advise(const struct stream *st, const struct ring_counts *c, struct md_buf *out)
 {
 	const struct region_geometry *g = &st->region->geo;
 	struct md_buf line = MD_BUF_INIT;
 
-	md_buf_printf(&line, "advice %s/channels/%s/subbuf_count: events are %s: buffers of more than %u x %" PRIu64
+	md_buf_printf(&line,
+		      "advice %s/channels/%s/subbuf_count: events are %s: buffers of more than %u "
+		      "x %" PRIu64
 		      " bytes per CPU hold more; write it before a session's first start\n",
-		      st->trace->uid == KERNEL_UID ? "kernel" : "user", st->channel, c->discarded ? "discarded" : "overwritten",
-		      g->subbuf_count, g->subbuf_size);
+		      st->trace->uid == KERNEL_UID ? "kernel" : "user", st->channel,
+		      c->discarded ? "discarded" : "overwritten", g->subbuf_count, g->subbuf_size);
 	if (!line.failed && !strstr(md_buf_str(out), md_buf_str(&line)))
 		md_buf_put(out, line.data, line.len);
 	md_buf_deinit(&line);
@@ -30,11 +35,14 @@ void session_advice(struct session *s, struct md_buf *out)
 	struct md_buf lines = MD_BUF_INIT;
 	struct ring_counts c;
 
-	/* Of those that memory was had for. */
+	/* Streams for which memory ran out are not counted. */
 	session_streams(s, NULL, &set);
 	for (size_t i = 0; i < set.count; i++) {
 		ring_counts(&set.streams[i], &c);
-		/* That a flight recorder of applications overwrites is what it is for; in the kernel it may take a moment only. */
+		/*
+		 * A flight recorder of applications overwrites by design. In the kernel, its
+		 * buffers may hold only a fraction of a second.
+		 */
 		if (c.discarded || (c.overwritten && set.streams[i].trace->uid == KERNEL_UID))
 			advise(&set.streams[i], &c, &lines);
 	}
@@ -44,12 +52,14 @@ void session_advice(struct session *s, struct md_buf *out)
 }
 
 /*
- * The kernel makes tens of millions of bytes of events per second and CPU when all system calls are recorded. Its buffers are allocated at the
- * start, so all CPUs' together get a 128th of the memory: from 2 MiB to 64 MiB for each.
+ * The kernel makes tens of millions of bytes of events per second and CPU when all system calls are
+ * recorded. Its buffers are allocated at the start, so all CPUs' together get a 128th of the
+ * memory: from 2 MiB to 64 MiB for each.
  */
 void kernel_default_geometry(uint32_t cpus, uint64_t *subbuf_size, uint32_t *subbuf_count)
 {
-	uint64_t share = (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE) / 128 / (cpus ? cpus : 1);
+	uint64_t share = (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE) / 128 /
+			 (cpus ? cpus : 1);
 	uint64_t bytes = 2 * MIB;
 
 	while (bytes < 64 * MIB && 2 * bytes <= share)

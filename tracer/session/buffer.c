@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The buffers of a session: how they are made, counted for the owner's share, given to the keeper, cleared and removed; and
- * the lists of the files that hold what their rings had.
+ * The buffers of a session: how they are made, counted for the owner's share, given to the keeper,
+ * cleared and removed; and the lists of the files that hold what their rings had.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -37,7 +37,10 @@ static void buffer_forget_files(struct buffer *b)
 void channel_refuse_buffer(struct channel *c, int err)
 {
 	if (!c->session->buffers_refused++)
-		session_failed(c->session, "channel %s: no buffer, and what it would have recorded is not counted: %s", c->name, strerror(-err));
+		session_failed(
+			c->session,
+			"channel %s: no buffer, and what it would have recorded is not counted: %s",
+			c->name, strerror(-err));
 }
 
 static uint64_t random_key(void)
@@ -55,7 +58,8 @@ static uint64_t cost(const struct channel *c, uint64_t size)
 	return c->kernel ? 2 * size : size;
 }
 
-struct buffer *group_adopt(struct stream_group *cl, struct region *r, uint32_t ordinal, uint32_t pid)
+struct buffer *group_adopt(struct stream_group *cl, struct region *r, uint32_t ordinal,
+			   uint32_t pid)
 {
 	struct buffer *b = calloc(1, sizeof(*b));
 
@@ -95,13 +99,19 @@ static bool per_cpu(const struct channel *c, enum trail_ring_kind kind, uint32_t
 	return kind == TRAIL_RINGS_CPU || (c->kernel && !pid);
 }
 
-static struct region_geometry geometry(const struct channel *c, enum trail_ring_kind kind, uint32_t pid)
+static struct region_geometry geometry(const struct channel *c, enum trail_ring_kind kind,
+				       uint32_t pid)
 {
 	const struct tracer *t = c->session->tracer;
 	struct region_geometry geo = {
-		.mode = c->mode, .kind = kind, .ring_count = t->cpus, .subbuf_count = c->subbuf_count,
-		.subbuf_size = c->subbuf_size, .switch_count = GROUP_EVENTS_MAX,
-		.clock_mult = t->clock.mult, .clock_base = t->clock.base,
+		.mode = c->mode,
+		.kind = kind,
+		.ring_count = t->cpus,
+		.subbuf_count = c->subbuf_count,
+		.subbuf_size = c->subbuf_size,
+		.switch_count = GROUP_EVENTS_MAX,
+		.clock_mult = t->clock.mult,
+		.clock_base = t->clock.base,
 	};
 
 	if (!per_cpu(c, kind, pid))
@@ -111,7 +121,8 @@ static struct region_geometry geometry(const struct channel *c, enum trail_ring_
 
 int channel_room(struct channel *c, uint64_t *bytes)
 {
-	struct region_geometry geo = geometry(c, c->kernel ? TRAIL_RINGS_THREAD : TRAIL_RINGS_CPU, 0);
+	struct region_geometry geo =
+		geometry(c, c->kernel ? TRAIL_RINGS_THREAD : TRAIL_RINGS_CPU, 0);
 
 	if (cds_list_empty(&c->groups))
 		*bytes += cost(c, region_size(&geo));
@@ -126,7 +137,9 @@ static int refuse_buffer(struct stream_group *cl, struct region_geometry *geo)
 	if (cl->channel->kernel)
 		return -EDQUOT;
 	if (!s->buffers_refused++)
-		session_failed(s, "channel %s: user %u has no room for its buffers; what is not recorded counts as discarded",
+		session_failed(s,
+			       "channel %s: user %u has no room for its buffers; what is not "
+			       "recorded counts as discarded",
 			       cl->channel->name, s->uid);
 	geo->mode = TRAIL_MODE_DISCARD;
 	geo->subbuf_size = TRAIL_SUBBUF_MIN;
@@ -147,7 +160,8 @@ static bool fit_word_size(const struct trace *t, struct region_geometry *geo)
 	return region_size(geo) <= BITS32_REGION_MAX;
 }
 
-int group_buffer(struct stream_group *cl, enum trail_ring_kind kind, uint32_t pid, struct buffer **out)
+int group_buffer(struct stream_group *cl, enum trail_ring_kind kind, uint32_t pid,
+		 struct buffer **out)
 {
 	struct channel *c = cl->channel;
 	struct region_geometry geo = geometry(c, kind, pid);
@@ -156,10 +170,11 @@ int group_buffer(struct stream_group *cl, enum trail_ring_kind kind, uint32_t pi
 	int err;
 
 	cds_list_for_each_entry(*out, &cl->buffers, node)
-		if ((*out)->region->geo.kind == kind && (kind == TRAIL_RINGS_CPU || (*out)->pid == pid))
+		if ((*out)->region->geo.kind == kind &&
+		    (kind == TRAIL_RINGS_CPU || (*out)->pid == pid))
 			return 0;
-	err = fit_word_size(cl->trace, &geo) ? quota_buffer(c->session, cost(c, region_size(&geo))) :
-					       -EDQUOT;
+	err = fit_word_size(cl->trace, &geo) ? quota_buffer(c->session, cost(c, region_size(&geo)))
+					     : -EDQUOT;
 	if (err)
 		err = refuse_buffer(cl, &geo);
 	if (!err)
@@ -169,7 +184,8 @@ int group_buffer(struct stream_group *cl, enum trail_ring_kind kind, uint32_t pi
 			channel_refuse_buffer(c, err);
 		return err;
 	}
-	*out = group_adopt(cl, r, per_cpu(c, kind, pid) ? 0 : cl->next_ordinal + !cl->next_ordinal, pid);
+	*out = group_adopt(cl, r, per_cpu(c, kind, pid) ? 0 : cl->next_ordinal + !cl->next_ordinal,
+			   pid);
 	if (!*out) {
 		region_put(r);
 		return -ENOMEM;
@@ -212,7 +228,9 @@ void buffers_keep(struct tracer *t)
 		if (err)
 			tracer_report(t, "the keeper did not take a buffer: %s", strerror(-err));
 		pthread_mutex_lock(&t->lock);
-		/* If the session was removed meanwhile, no other call removes it from the keeper. */
+		/*
+		 * If the session was removed meanwhile, no other call removes it from the keeper.
+		 */
 		if (r->retired)
 			keeper_drop(t->keeper, name);
 		region_put(r);

@@ -21,7 +21,8 @@ struct channel *channel_find(const struct session *s, enum domain domain, const 
 	struct channel *c;
 
 	cds_list_for_each_entry(c, &s->channels, node)
-		if (c->kernel == (domain == DOMAIN_KERNEL) && !strcmp(c->name, name ? name : SHORTCUT))
+		if (c->kernel == (domain == DOMAIN_KERNEL) &&
+		    !strcmp(c->name, name ? name : SHORTCUT))
 			return c;
 	return NULL;
 }
@@ -196,7 +197,8 @@ int channel_destroy(struct session *s, enum domain domain, const char *channel, 
 
 /* ---- rules ---- */
 
-static int show_list(struct session *s, enum domain domain, const char *channel, bool contexts, struct md_buf *out)
+static int show_list(struct session *s, enum domain domain, const char *channel, bool contexts,
+		     struct md_buf *out)
 {
 	struct channel *c;
 
@@ -221,8 +223,8 @@ int contexts_show(struct session *s, enum domain domain, const char *channel, st
 }
 
 /* Caller holds tracer.lock. -EAGAIN: call prepare_rules without the lock, then try again. */
-static int store_rules(struct session *s, enum domain domain, const char *channel, const char *text, bool replace, struct rule_preparation **prep,
-		       struct tr_err *err)
+static int store_rules(struct session *s, enum domain domain, const char *channel, const char *text,
+		       bool replace, struct rule_preparation **prep, struct tr_err *err)
 {
 	struct rule_list none = { 0 }, rules = { 0 };
 	struct channel *c = channel_find(s, domain, channel);
@@ -255,10 +257,12 @@ static int store_rules(struct session *s, enum domain domain, const char *channe
 	session_apply(s);
 	session_save(s);
 	session_changed(s);
-	return channel_ops(c)->applied ? LOCKED(c->session->tracer, channel_ops(c)->applied(c, err)) : 0;
+	return channel_ops(c)->applied ? LOCKED(c->session->tracer, channel_ops(c)->applied(c, err))
+				       : 0;
 }
 
-int events_store(struct session *s, enum domain domain, const char *channel, const char *text, bool replace, struct tr_err *err)
+int events_store(struct session *s, enum domain domain, const char *channel, const char *text,
+		 bool replace, struct tr_err *err)
 {
 	const struct domain_ops *ops = domain_ops(s, domain);
 	struct rule_preparation *prep = NULL;
@@ -273,7 +277,8 @@ int events_store(struct session *s, enum domain domain, const char *channel, con
 		owner = s->uid;
 		ret = store_rules(s, domain, channel, text, replace, &prep, err);
 		pthread_mutex_unlock(&s->tracer->lock);
-	} while (ret == -EAGAIN && ops->prepare_rules && (ret = UNLOCKED(s->tracer, ops->prepare_rules(s, prep, owner, err))) == 0);
+	} while (ret == -EAGAIN && ops->prepare_rules &&
+		 (ret = UNLOCKED(s->tracer, ops->prepare_rules(s, prep, owner, err))) == 0);
 	if (ops->end_rules)
 		ret = UNLOCKED(s->tracer, ops->end_rules(s, prep, ret, err));
 	return ret;
@@ -281,7 +286,8 @@ int events_store(struct session *s, enum domain domain, const char *channel, con
 
 /* ---- contexts ---- */
 
-int contexts_store(struct session *s, enum domain domain, const char *channel, const char *text, bool replace, struct tr_err *err)
+int contexts_store(struct session *s, enum domain domain, const char *channel, const char *text,
+		   bool replace, struct tr_err *err)
 {
 	struct context_list none = { 0 }, contexts = { 0 };
 	struct channel *c;
@@ -294,9 +300,11 @@ int contexts_store(struct session *s, enum domain domain, const char *channel, c
 	else if (!c && channel)
 		ret = channel_missing(err, channel);
 	else if (c && c->started)
-		ret = tr_fail(err, -EBUSY, "contexts cannot change after the session was first started");
+		ret = tr_fail(err, -EBUSY,
+			      "contexts cannot change after the session was first started");
 	else
-		ret = context_list_apply(c ? &c->contexts : &none, domain, text, replace, true, &contexts, err);
+		ret = context_list_apply(c ? &c->contexts : &none, domain, text, replace, true,
+					 &contexts, err);
 	if (!ret && !c && !(c = channel_new(s, domain, SHORTCUT, s->next_channel)))
 		ret = tr_fail(err, -ENOMEM, "out of memory");
 	if (ret) {

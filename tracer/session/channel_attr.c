@@ -18,7 +18,8 @@
 #define BUFFER_MAX (UINT64_C(1) << 40)          /* bytes per CPU */
 
 /* Finds value among choices, which end with NULL, and puts its index into *chosen. */
-static int parse_choice(const char *value, const char *const *choices, int *chosen, struct tr_err *err)
+static int parse_choice(const char *value, const char *const *choices, int *chosen,
+			struct tr_err *err)
 {
 	char all[128] = "";
 
@@ -27,7 +28,8 @@ static int parse_choice(const char *value, const char *const *choices, int *chos
 			*chosen = i;
 			return 0;
 		}
-		snprintf(all + strlen(all), sizeof(all) - strlen(all), "%s%s", i ? ", " : "", choices[i]);
+		snprintf(all + strlen(all), sizeof(all) - strlen(all), "%s%s", i ? ", " : "",
+			 choices[i]);
 	}
 	return tr_fail_at(err, -EINVAL, value, 0, "not one of %s", all);
 }
@@ -44,7 +46,8 @@ static int parse_power_of_two(const char *value, uint64_t min, uint64_t max, uin
 	while (p < v && p <= max)
 		p *= 2;
 	if (!v || v > max || p > max)
-		return tr_fail_at(err, -EINVAL, value, 0, "must be from %" PRIu64 " to %" PRIu64, min, max);
+		return tr_fail_at(err, -EINVAL, value, 0, "must be from %" PRIu64 " to %" PRIu64,
+				  min, max);
 	*out = p;
 	return 0;
 }
@@ -121,7 +124,9 @@ static int store_subbuf_count(struct channel *c, const char *value, struct tr_er
 static void show_loss_mode(const struct channel *c, struct md_buf *out)
 {
 	static const char *const modes[] = {
-		"[default] overwrite discard", "default overwrite [discard]", "default [overwrite] discard",
+		"[default] overwrite discard",
+		"default overwrite [discard]",
+		"default [overwrite] discard",
 	};
 
 	md_buf_printf(out, "%s\n", modes[c->loss + 1]);
@@ -134,7 +139,8 @@ static int store_loss_mode(struct channel *c, const char *value, struct tr_err *
 
 	if (!ret && i == TRAIL_MODE_OVERWRITE && c->blocking)
 		ret = tr_fail_at(err, -EINVAL, value, 0,
-				 "blocking_timeout is set, but a writer that overwrites never waits for room");
+				 "blocking_timeout is set, but a writer that overwrites never "
+				 "waits for room");
 	if (!ret)
 		c->loss = i == 2 ? -1 : i;
 	return ret;
@@ -168,7 +174,8 @@ static int store_blocking_timeout(struct channel *c, const char *value, struct t
 
 	if (!ret && v && c->loss == TRAIL_MODE_OVERWRITE)
 		ret = tr_fail_at(err, -EINVAL, value, 0,
-				 "loss_mode is overwrite, but a writer that overwrites never waits for room");
+				 "loss_mode is overwrite, but a writer that overwrites never waits "
+				 "for room");
 	if (!ret)
 		c->blocking = v;
 	return ret;
@@ -203,7 +210,7 @@ static int store_monitor_period(struct channel *c, const char *value, struct tr_
 {
 	int ret = parse_period(value, &c->monitor_period, err);
 
-	/* Shorter ones would cost more than they tell. */
+	/* A shorter period would cost more than it gains. */
 	if (!ret && c->monitor_period && c->monitor_period < MONITOR_PERIOD_MIN)
 		c->monitor_period = MONITOR_PERIOD_MIN;
 	return ret;
@@ -247,7 +254,7 @@ static int store_file_count(struct channel *c, const char *value, struct tr_err 
 struct channel_setting {
 	void (*show)(const struct channel *c, struct md_buf *out);
 	int (*store)(struct channel *c, const char *value, struct tr_err *err);
-	bool live;                      /* can change after the first start; decisions depend on it */
+	bool live;	/* can change after the first start; decisions depend on it */
 };
 
 static const struct channel_setting settings[] = {
@@ -295,8 +302,8 @@ static int store_setting(struct channel *c, const struct channel_setting *row, c
 	return 0;
 }
 
-int channel_store(struct session *s, enum domain domain, const char *channel, enum channel_attr attr,
-		  const char *value, struct tr_err *err)
+int channel_store(struct session *s, enum domain domain, const char *channel,
+		  enum channel_attr attr, const char *value, struct tr_err *err)
 {
 	struct channel *c;
 	int ret;
@@ -328,7 +335,8 @@ struct periods session_periods(struct session *s, const char *owner, const char 
 	return p;
 }
 
-void session_file_limits(struct session *s, bool kernel, const char *channel, uint64_t *size, uint32_t *count)
+void session_file_limits(struct session *s, bool kernel, const char *channel, uint64_t *size,
+			 uint32_t *count)
 {
 	struct channel *c;
 

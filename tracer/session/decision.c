@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Decides whether a channel records an event, and compiles its filters. A compiled filter depends on
- * the filters and on the event's fields. The cache key is a digest of both, so no entry gets stale.
- * Caller holds tracer.lock.
+ * Decides whether a channel records an event, and compiles its filters. A compiled filter depends
+ * on the filters and on the event's fields. The cache key is a digest of both, so no entry gets
+ * stale. Caller holds tracer.lock.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -22,7 +22,9 @@ enum { PROGRAM, ALWAYS, NEVER };        /* as filter_compile says it */
 struct program {
 	struct program *next;
 	uint64_t filters, layout;
-	/* Of the event's owner: a user who forges two layouts with one digest harms no other user. */
+	/*
+	 * Of the event's owner: a user who forges two layouts with one digest harms no other user.
+	 */
 	uid_t uid;
 	int result;
 	size_t size;
@@ -37,7 +39,9 @@ struct programs {
 
 uint64_t channel_decides(const struct channel *c, const char *event, int level)
 {
-	uint64_t decision = !c->kernel && c->session->active && !c->session->gone && c->enabled ? rule_list_decide(&c->rules, event, level) : 0;
+	uint64_t decision = !c->kernel && c->session->active && !c->session->gone && c->enabled
+				    ? rule_list_decide(&c->rules, event, level)
+				    : 0;
 
 	return decision ? hash_step(decision, hash_step(0, c->epoch)) | 1 : 0;
 }
@@ -65,7 +69,8 @@ static uint64_t layout_of(const struct filter_event *e)
 	for (uint32_t i = 0; i < e->field_count; i++) {
 		const struct trail_reg_field *f = &e->fields[i];
 		const char *name = e->strings + f->name;
-		uint64_t type = f->kind | f->size << 8 | f->flags << 16 | (uint64_t)f->length << 24 | (uint64_t)f->count << 32;
+		uint64_t type = f->kind | f->size << 8 | f->flags << 16 |
+				(uint64_t)f->length << 24 | (uint64_t)f->count << 32;
 
 		h = hash_step(h, type);
 		h = hash_step(h, type >> 32);
@@ -74,7 +79,8 @@ static uint64_t layout_of(const struct filter_event *e)
 	return h;
 }
 
-static struct program *compile(const struct rule_list *rules, const char *event, int level, const struct filter_event *e)
+static struct program *compile(const struct rule_list *rules, const char *event, int level,
+			       const struct filter_event *e)
 {
 	size_t n = rule_list_filters(rules, event, level, NULL, 0);
 	const struct filter **filters = calloc(n + 1, sizeof(*filters));
@@ -98,7 +104,8 @@ static struct program *compile(const struct rule_list *rules, const char *event,
 	return p;
 }
 
-static struct program *find(const struct programs *all, uint64_t filters, uint64_t layout, uid_t uid)
+static struct program *find(const struct programs *all, uint64_t filters, uint64_t layout,
+			    uid_t uid)
 {
 	struct program *p = all->buckets[(filters ^ layout ^ layout >> 32) & (BUCKETS - 1)];
 
@@ -108,8 +115,9 @@ static struct program *find(const struct programs *all, uint64_t filters, uint64
 }
 
 /* The compiled filter from the cache, or a new one. NULL: no memory, or too large. */
-static const struct program *program_of(const struct channel *c, uint64_t filters, const char *event, int level,
-					const struct filter_event *e, uid_t uid)
+static const struct program *program_of(const struct channel *c, uint64_t filters,
+					const char *event, int level, const struct filter_event *e,
+					uid_t uid)
 {
 	struct tracer *t = c->session->tracer;
 	uint64_t layout = layout_of(e);
@@ -124,7 +132,9 @@ static const struct program *program_of(const struct channel *c, uint64_t filter
 		return p;
 	p = compile(&c->rules, event, level, e);
 	if (!p) {
-		tracer_report(t, "session %s: the filter for %s cannot be had: too large, or no memory", c->session->name, event);
+		tracer_report(
+			t, "session %s: the filter for %s cannot be had: too large, or no memory",
+			c->session->name, event);
 		return NULL;
 	}
 	p->filters = filters;
@@ -138,8 +148,8 @@ static const struct program *program_of(const struct channel *c, uint64_t filter
 	return p;
 }
 
-uint64_t event_wanted(struct channel *c, const char *event, int level, const struct filter_event *e, uid_t uid,
-		      struct wanted *program)
+uint64_t event_wanted(struct channel *c, const char *event, int level, const struct filter_event *e,
+		      uid_t uid, struct wanted *program)
 {
 	uint64_t decision = channel_decides(c, event, level), rules;
 	const struct program *p;
@@ -159,7 +169,8 @@ uint64_t event_wanted(struct channel *c, const char *event, int level, const str
 	return decision;
 }
 
-bool kernel_wanted(struct channel *c, const char *key, const struct filter_event *e, struct wanted *program)
+bool kernel_wanted(struct channel *c, const char *key, const struct filter_event *e,
+		   struct wanted *program)
 {
 	uint64_t rules = rule_list_decide(&c->rules, key, 0);
 	const struct program *p;

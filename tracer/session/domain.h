@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Tracing domains: the sources of a channel's events. The user domain (app/) switches tracepoints of
- * applications on, which write into the rings. The kernel domain (kernel/) enables kernel events, and
- * copies the kernel's records into the rings. The model calls a domain only through its row.
+ * Tracing domains: the sources of a channel's events. The user domain (app/) switches tracepoints
+ * of applications on, which write into the rings. The kernel domain (kernel/) enables kernel
+ * events, and copies the kernel's records into the rings. The model calls a domain only through its
+ * row.
  *
  * Locks: each hook says whether the caller holds tracer.lock. A hook may be NULL. Builds
  * with sanitizers check it at each call (session/lock_check.h).
@@ -19,39 +20,58 @@
 
 struct channel;
 
-/* What one write of rules has to prepare before they can be checked; each domain has its own. */
+/* State of one write of rules before they can be checked; each domain has its own type. */
 struct rule_preparation;
 
 struct domain_ops {
 	const char *name;
 
 	/*
-	 * Locked. Checks new rules against the events that exist: 0, -ENOENT, -EINVAL, … with a sentence. -EAGAIN: unlock, call
-	 * prepare_rules, and check again. *prep begins as NULL; the caller passes it to end_rules.
+	 * Locked. Checks new rules against the events that exist: 0, -ENOENT, -EINVAL, … with a
+	 * sentence. -EAGAIN: unlock, call prepare_rules, and check again. *prep begins as NULL; the
+	 * caller passes it to end_rules.
 	 */
-	int (*check_rules)(struct session *s, const struct rule_list *rules, struct rule_preparation **prep, struct tr_err *err);
-	/* Unlocked: opens the files that the rules name, with the owner's rights. 0 or -errno with a sentence. */
-	int (*prepare_rules)(struct session *s, struct rule_preparation *prep, uid_t owner, struct tr_err *err);
-	/* Unlocked. Frees prep and returns ret, with the sentence for a refusal that prep explains better. */
-	int (*end_rules)(struct session *s, struct rule_preparation *prep, int ret, struct tr_err *err);
+	int (*check_rules)(struct session *s, const struct rule_list *rules,
+			   struct rule_preparation **prep, struct tr_err *err);
+	/*
+	 * Unlocked: opens the files that the rules name, with the owner's rights. 0 or -errno with
+	 * a sentence.
+	 */
+	int (*prepare_rules)(struct session *s, struct rule_preparation *prep, uid_t owner,
+			     struct tr_err *err);
+	/*
+	 * Unlocked. Frees prep and returns ret, with the sentence for a refusal that prep explains
+	 * better.
+	 */
+	int (*end_rules)(struct session *s, struct rule_preparation *prep, int ret,
+			 struct tr_err *err);
 
 	/* Locked. A channel starts for the first time, or again. 0 or -errno with a sentence. */
 	int (*start)(struct channel *c, struct tr_err *err);
-	/* Locked. Brings what is recorded in line with the rules of all channels. What goes off is off when it returns. */
+	/*
+	 * Locked. Brings what is recorded in line with the rules of all channels. An event that is
+	 * disabled is off on return.
+	 */
 	void (*apply)(struct session *s);
-	/* Locked. 0, or -errno with a sentence if the last apply() could not do all that the channel's rules ask. */
+	/*
+	 * Locked. 0, or -errno with a sentence if the last apply() could not do all that the
+	 * channel's rules ask.
+	 */
 	int (*applied)(const struct channel *c, struct tr_err *err);
 	/* Unlocked: waits for a writer. Events recorded so far come into the rings. */
 	void (*drain)(struct session *s);
-	/* Locked. An event that began before now may still be under way on some CPU: views need a barrier on all CPUs first. */
+	/*
+	 * Locked. Whether an event that began before now may not be complete on some CPU: views
+	 * then run a barrier on all CPUs first.
+	 */
 	bool (*needs_cpu_barrier)(const struct session *s);
-	/* Locked. The channel goes. */
+	/* Locked. The channel is being removed. */
 	void (*drop)(struct channel *c);
 	/* Unlocked. Removes what no rule and no channel needs any more, in all sessions. */
 	void (*gc)(struct tracer *t);
 	/* Locked. Lines `key value` of the session's status. */
 	void (*status)(const struct session *s, struct md_buf *out);
-	/* Locked. One line of the session's file that says where the domain has the channel. */
+	/* Locked. Prints one line of the session's file: where the domain has the channel. */
 	void (*save)(const struct channel *c, struct md_buf *out);
 };
 

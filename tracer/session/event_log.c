@@ -2,10 +2,11 @@
 /*
  * Event logs: see os/state_file.h.
  *
- * The file begins with eight bytes of magic. A record is {u32 length, u32 checksum} and a body of that length; numbers
- * are little endian, strings are {u16 length, bytes}. Body: stream class id, event id, level, name, emf uri, fields. A
- * type is its eight scalar members, then what its kind has below it. The reader believes nothing: a state directory may
- * be left by another version, or by a disk that lies.
+ * The file begins with eight bytes of magic. A record is {u32 length, u32 checksum} and a body of
+ * that length; numbers are little endian, strings are {u16 length, bytes}. Body: stream class id,
+ * event id, level, name, emf uri, fields. A type is its eight scalar members, and then the members
+ * of its kind. The reader trusts nothing: another version, or a broken disk, may have written the
+ * directory.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -119,7 +120,8 @@ static void put_record(struct md_buf *b, uint32_t stream_id, const struct md_eve
 }
 
 /* 0; -ENOMEM; -E2BIG: a record is too long. */
-static int put_records(struct md_buf *b, uint32_t stream_id, struct md_event *const *events, size_t n)
+static int put_records(struct md_buf *b, uint32_t stream_id, struct md_event *const *events,
+		       size_t n)
 {
 	for (size_t i = 0; i < n; i++) {
 		size_t begin = b->len;
@@ -158,7 +160,7 @@ int eventlog_append_all(int fd, uint32_t stream_id, struct md_event *const *even
 		ret = -errno;
 	else if ((size_t)n < b.len)
 		ret = -ENOSPC;
-	/* A piece of a record would hide all later ones. */
+	/* Remove the part of a record: it would hide all later ones. */
 	if (n > 0 && ret && ftruncate(fd, st.st_size))
 		ret = -errno;
 out:
@@ -170,7 +172,7 @@ out:
 
 struct input {
 	const uint8_t *p, *end;
-	bool bad;               /* sticky; everything reads as 0 then */
+	bool bad;               /* sticky: all later reads return 0 */
 	bool no_memory;
 };
 
@@ -190,7 +192,7 @@ static uint64_t get_number(struct input *in, int bytes)
 	return n;
 }
 
-/* NULL: there is none, or it is bad. */
+/* NULL: there is no string, or it is invalid. */
 static char *get_string(struct input *in)
 {
 	size_t len = get_number(in, 2);
@@ -210,8 +212,8 @@ static char *get_string(struct input *in)
 }
 
 /*
- * Each of the count things below takes at least `bytes`: so a count cannot ask for more memory than the record
- * warrants.
+ * Each of the `count` elements that follow takes at least `bytes`. So the record bounds the memory
+ * that a count can request.
  */
 static void *get_array(struct input *in, uint32_t count, size_t bytes, size_t size)
 {
@@ -296,7 +298,7 @@ static void get_field(struct input *in, struct md_field *f, int depth)
 	get_type(in, &f->type, depth);
 }
 
-/* NULL: see in->bad, else there was no memory. */
+/* NULL: invalid if in->bad, else no memory. */
 static struct md_event *get_event(struct input *in, uint32_t *stream_id)
 {
 	struct md_event *e = NULL;
@@ -347,8 +349,8 @@ static int read_at(int fd, void *to, size_t n, off_t at)
 }
 
 /*
- * The body of the record at `at`. 0; -ENODATA: the file ends here or within it; -EBADMSG: the length or the sum is
- * wrong. *len is its length if it is there whole.
+ * Reads the body of the record at `at`. 0; -ENODATA: the file ends here or within it; -EBADMSG: the
+ * length or the checksum is wrong. *len: its length if it is complete.
  */
 static int read_frame(int fd, off_t at, struct md_buf *body)
 {
@@ -415,8 +417,8 @@ int eventlog_read(int fd, int (*fn)(void *arg, uint32_t stream_id, struct md_eve
 }
 
 /*
- * Cuts off what a killed daemon left half written: a last record that the file ends in, or whose bytes did not all
- * arrive. A bad record in the middle stays, for eventlog_read to complain about.
+ * Cuts off a last record that a killed daemon did not write completely. An invalid record in the
+ * middle stays; eventlog_read reports it.
  */
 static int cut_tail(int fd, off_t size)
 {
@@ -443,7 +445,9 @@ static int cut_tail(int fd, off_t size)
 
 int eventlog_open(int dir, const char *name, int *result)
 {
-	int ret, fd = openat(dir, name, O_RDWR | O_CREAT | O_APPEND | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0600);
+	int ret, fd = openat(dir, name,
+			     O_RDWR | O_CREAT | O_APPEND | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC,
+			     0600);
 	struct stat st;
 
 	if (fd < 0)
@@ -456,7 +460,7 @@ int eventlog_open(int dir, const char *name, int *result)
 	if (!S_ISREG(st.st_mode))
 		goto fail;
 	if (st.st_size < (off_t)sizeof(magic)) {
-		/* New, or torn at birth. */
+		/* The file is new, or its magic was not written completely. */
 		ret = -ENOSPC;
 		if (ftruncate(fd, 0) || write(fd, magic, sizeof(magic)) != sizeof(magic))
 			goto fail;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Stream groups: what a channel records of one owner. Here are their event ids and switch bytes; the
- * buffers are in buffer.c. Caller holds tracer.lock.
+ * Stream groups: what a channel records of one owner. Here are their event ids and switch bytes;
+ * the buffers are in buffer.c. Caller holds tracer.lock.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -63,7 +63,8 @@ static int switch_room(struct stream_group *cl, uint32_t id)
 
 int group_find_event(const struct stream_group *cl, uint64_t digest, uint32_t *id)
 {
-	struct event_id *at = cl->id_size ? id_place(cl->ids, cl->id_size, digest ? digest : 1) : NULL;
+	struct event_id *at =
+		cl->id_size ? id_place(cl->ids, cl->id_size, digest ? digest : 1) : NULL;
 
 	if (!at || !at->digest)
 		return -ENOENT;
@@ -105,7 +106,7 @@ static void forget_ids(struct stream_group *cl, uint32_t first)
 {
 	struct event_id *ids = calloc(cl->id_size, sizeof(*ids));
 
-	/* Without memory all are forgotten: known layouts are then described again, under new ids. */
+	/* No memory: forgets all ids. Known layouts then get new ids. */
 	cl->id_count = 0;
 	for (uint32_t i = 0; ids && i < cl->id_size; i++)
 		if (cl->ids[i].digest && cl->ids[i].id < first) {
@@ -118,8 +119,12 @@ static void forget_ids(struct stream_group *cl, uint32_t first)
 	cl->ids = ids;
 }
 
-/* Ids for those that are new; keeps them at the beginning of events and destroys the others. Returns 0 or -errno. */
-static int assign_ids(struct stream_group *cl, const uint64_t *digests, struct md_event **events, size_t n, size_t *kept)
+/*
+ * Assigns ids to new events, which stay at the beginning of events; destroys the others. 0 or
+ * -errno.
+ */
+static int assign_ids(struct stream_group *cl, const uint64_t *digests, struct md_event **events,
+		      size_t n, size_t *kept)
 {
 	int err = 0;
 
@@ -133,13 +138,16 @@ static int assign_ids(struct stream_group *cl, const uint64_t *digests, struct m
 			continue;
 		}
 		e->id = id;
-		err = id >= GROUP_EVENTS_MAX ? -ENOSPC : switch_room(cl, id) ? -ENOMEM : id_add(cl, digests[i] ? digests[i] : 1, id);
+		err = id >= GROUP_EVENTS_MAX ? -ENOSPC
+		      : switch_room(cl, id)  ? -ENOMEM
+					     : id_add(cl, digests[i] ? digests[i] : 1, id);
 		events[(*kept)++] = e;
 	}
 	return err;
 }
 
-int group_events(struct stream_group *cl, const uint64_t *digests, struct md_event **events, size_t n)
+int group_events(struct stream_group *cl, const uint64_t *digests, struct md_event **events,
+		 size_t n)
 {
 	uint32_t first = cl->stream->event_count;
 	size_t added = 0, kept;
@@ -223,7 +231,8 @@ struct stream_group *group_get(struct channel *c, struct trace *t, bool create)
 	cl->channel = c;
 	cl->stream = md_stream_create(c->id, MD_HEADER_COMPACT);
 	pthread_mutex_lock(&t->lock);
-	added = cl->stream && set_context(cl->stream, &c->contexts) == 0 && md_trace_add(t->md, cl->stream) == 0;
+	added = cl->stream && set_context(cl->stream, &c->contexts) == 0 &&
+		md_trace_add(t->md, cl->stream) == 0;
 	pthread_mutex_unlock(&t->lock);
 	if (!added) {
 		md_stream_destroy(cl->stream);
@@ -235,7 +244,9 @@ struct stream_group *group_get(struct channel *c, struct trace *t, bool create)
 	return cl;
 }
 
-/* Takes over the switch byte that an earlier daemon left in the buffers, if the event is on. */
+/*
+ * Takes the switch byte over that an earlier daemon left in the buffers, if the event is enabled.
+ */
 static void switch_recall(struct stream_group *cl, uint32_t id, uint64_t decision)
 {
 	struct event_switch *sw = &cl->switches[id];
@@ -247,7 +258,7 @@ static void switch_recall(struct stream_group *cl, uint32_t id, uint64_t decisio
 			sw->value = region_switched(b->region, id);
 	if (sw->value)
 		sw->decision = decision ? decision : 1;
-	else    /* unlikely to be the value that a thread read before */
+	else    /* a value that a thread is unlikely to have read before */
 		sw->value = (uint8_t)(wall_clock() >> 10);
 }
 

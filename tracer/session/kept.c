@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * What the keeper held when this daemon started: buffers, and descriptors of parts of sessions. The
- * list holds them by key until session_restore claims them. kept_drop ends those without a session.
+ * list holds them by key until session_restore claims them. kept_drop frees those without a
+ * session.
  */
 #include <inttypes.h>
 #include <stdio.h>

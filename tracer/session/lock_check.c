@@ -14,7 +14,10 @@
 
 void lock_check(const struct tracer *t, bool held, const char *hook)
 {
-	/* tracer.lock inherits priorities, so its word is the thread id of who holds it (futex(2), FUTEX_LOCK_PI). */
+	/*
+	 * tracer.lock inherits priorities, so its word has the thread id of its holder (futex(2),
+	 * FUTEX_LOCK_PI).
+	 */
 	int word = __atomic_load_n(&t->lock.__data.__lock, __ATOMIC_RELAXED);
 	bool ours = (word & FUTEX_TID_MASK) == (int)syscall(SYS_gettid);
 

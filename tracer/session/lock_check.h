@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The lock state of hooks, checked at run time in builds with sanitizers: a hook that is declared "locked" ends the
- * program if its caller does not hold tracer.lock, and the other way round. Other builds contain no check.
+ * Checks the lock state of hooks at run time in builds with sanitizers. The program ends if a hook
+ * declared "locked" is called without tracer.lock, or an "unlocked" one with it. Other builds
+ * contain no check.
  */
 #ifndef TRACER_SESSION_LOCK_CHECK_H
 #define TRACER_SESSION_LOCK_CHECK_H
@@ -25,7 +26,7 @@ static inline void lock_check(const struct tracer *t, _Bool held, const char *ho
 }
 #endif
 
-/* CALL is a call of a hook, HOOK its name: evaluates to what the hook returns. */
+/* CALL is a call of a hook; the macro has the value of the call. */
 #define LOCKED(t, call) (lock_check(t, 1, #call), (call))
 #define UNLOCKED(t, call) (lock_check(t, 0, #call), (call))
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Parts of a session: what a session has besides its channels (its text, its snapshots, its output). The model calls a
- * part only through its row, so session/ knows none of them. A new part is one row in tracer.c and one file with the hooks.
+ * Parts of a session: what a session has besides its channels (its text, its snapshots, its
+ * output). The model calls a part only through its row, so session/ knows none of them. A new part
+ * is one row in tracer.c and one file with the hooks.
  *
  * Locks: each hook says whether the caller holds tracer.lock. A hook may be NULL. Builds
  * with sanitizers check it at each call (session/lock_check.h).
@@ -20,13 +21,17 @@ struct session_setting {
 	enum session_attr attr;
 	/* Locked. One line, in a form that store() accepts. */
 	void (*show)(const struct session *s, struct md_buf *out);
-	/* Unlocked: it may open directories. 0 or -errno with a sentence; a failure changes nothing. */
+	/*
+	 * Unlocked: it may open directories. 0 or -errno with a sentence; a failure changes
+	 * nothing.
+	 */
 	int (*store)(struct session *s, const char *value, struct tr_err *err);
 };
 
 struct session_part {
 	const char *name;
-	const struct session_setting *settings;         /* ends with a row whose show is NULL; NULL: no settings */
+	/* ends with a row whose show is NULL; NULL: no settings */
+	const struct session_setting *settings;
 
 	/* Locked. Lines `KEY VALUE` of the session's file in the state directory. */
 	void (*save)(const struct session *s, struct md_buf *out);
@@ -39,26 +44,40 @@ struct session_part {
 	int (*start)(struct session *s, struct tr_err *err);
 	/* Locked. Something of the session other than its counters has changed. */
 	void (*changed)(struct session *s);
-	/* Locked. What was recorded so far is in no view any more. */
+	/* Locked. Views show nothing that was recorded before now. */
 	void (*clear)(struct session *s);
-	/* Unlocked: waits for a writer, at most half a second. What the rings hold is where views read it; false: not all of it. */
+	/*
+	 * Unlocked: waits for a writer, at most half a second. Brings what the rings hold to the
+	 * place where views read it. False: not all of it.
+	 */
 	bool (*flush)(struct session *s);
 	/* Locked. Lines `key value` of the session's status. */
 	void (*status)(struct session *s, struct md_buf *out);
 
-	/* Unlocked: waits for a writer, at most a second. The session has stopped. -errno: what it recorded cannot reach its place. */
+	/*
+	 * Unlocked: waits for a writer, at most a second. The session has stopped. -errno: its
+	 * events cannot be written.
+	 */
 	int (*stopped)(struct session *s);
-	/* Locked. finish() is needed before the session goes. */
+	/* Locked. Whether finish() is needed before the session is removed. */
 	bool (*must_finish)(const struct session *s);
-	/* Unlocked: waits for a writer. The session ends: nothing is recorded any more, and all of it reaches its place. */
+	/*
+	 * Unlocked: waits for a writer. The session ends: no event is recorded any more, and all
+	 * are written.
+	 */
 	void (*finish)(struct session *s);
-	/* Unlocked: waits for a writer. This daemon ends, and the next one continues the session. */
+	/*
+	 * Unlocked: waits for a writer. This daemon ends, and the next one continues the session.
+	 */
 	void (*suspend)(struct session *s);
-	/* Locked. The session goes. keep: the keeper holds what the part has, for the next daemon. */
+	/*
+	 * Locked. The session is being removed. keep: the keeper holds what the part has, for the
+	 * next daemon.
+	 */
 	void (*drop)(struct session *s, bool keep);
-	/* Unlocked. Frees what drop() has set aside, in all sessions. */
+	/* Unlocked. Frees what drop() set aside, in all sessions. */
 	void (*gc)(struct tracer *t);
-	/* The last reference to the session is gone. */
+	/* Frees the part's data: the last reference to the session was put. */
 	void (*destroy)(struct session *s);
 };
 

@@ -157,8 +157,9 @@ int quota_frozen(struct session *s, int64_t bytes)
 	u = find_share(t, s->payer);
 	if (!u)
 		ret = -ENOMEM;
-	else if (bytes > 0 && ((t->config.max_frozen && (uint64_t)(t->frozen + bytes) > t->config.max_frozen) ||
-			       (max && (uint64_t)(u->frozen + bytes) > max)))
+	else if (bytes > 0 &&
+		 ((t->config.max_frozen && (uint64_t)(t->frozen + bytes) > t->config.max_frozen) ||
+		  (max && (uint64_t)(u->frozen + bytes) > max)))
 		ret = -EDQUOT;
 	if (!ret) {
 		t->frozen += bytes;
@@ -183,7 +184,8 @@ uint64_t quota_frozen_now(struct tracer *t)
 void quota_status(struct session *s, struct md_buf *out)
 {
 	pthread_mutex_lock(&s->tracer->shares_lock);
-	md_buf_printf(out, "buffer_bytes %" PRIu64 "\nfrozen_bytes %" PRId64 "\n", s->buffer_bytes, s->frozen);
+	md_buf_printf(out, "buffer_bytes %" PRIu64 "\nfrozen_bytes %" PRId64 "\n", s->buffer_bytes,
+		      s->frozen);
 	pthread_mutex_unlock(&s->tracer->shares_lock);
 }
 
@@ -197,8 +199,8 @@ static void show_share(struct tracer *t, const struct share *u, struct md_buf *o
 {
 	struct user_limit l = limit_of(t, u->uid);
 
-	md_buf_printf(out, "user %u sessions=%u buffer_bytes=%" PRIu64 " frozen_bytes=%" PRId64, u->uid, u->sessions, u->buffer_bytes,
-		      u->frozen);
+	md_buf_printf(out, "user %u sessions=%u buffer_bytes=%" PRIu64 " frozen_bytes=%" PRId64,
+		      u->uid, u->sessions, u->buffer_bytes, u->frozen);
 	show_limit(out, "max_sessions", l.max_sessions);
 	show_limit(out, "max_buffers", l.max_buffers);
 	show_limit(out, "max_frozen", l.max_frozen);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The share of each user in the daemon: sessions, bytes of buffers, bytes that views freeze. All that a
- * session has counts for its owner. tracer.shares_lock guards the shares; its holder takes no other
- * lock, so callers may hold tracer.lock or not. Owners change with tracer.lock held.
+ * The share of each user in the daemon: sessions, bytes of buffers, bytes that views freeze. All
+ * that a session has counts for its owner. tracer.shares_lock guards the shares; its holder takes
+ * no other lock, so callers may hold tracer.lock or not. Owners change with tracer.lock held.
  */
 #ifndef TRACER_SESSION_QUOTA_H
 #define TRACER_SESSION_QUOTA_H
@@ -19,13 +19,13 @@ struct tracer;
 
 /* 0, or -EDQUOT if the user may have no more sessions. */
 int quota_session(struct tracer *t, uid_t uid, struct tr_err *err);
-/* A session comes (false: there is no memory to count it), goes, or gets another owner. */
+/* A session was made (false: no memory to count it), removed, or given to another owner. */
 bool quota_add(struct session *s);
 void quota_remove(struct session *s);
 void quota_move(struct session *s, uid_t uid);
 /* 0, or -EDQUOT if the owner's share has no room for this many more bytes of buffers. */
 int quota_buffer(const struct session *s, uint64_t bytes);
-/* A buffer was made, or (negative) is gone. */
+/* A buffer was made or (negative) freed. */
 void quota_count_buffer(struct session *s, int64_t bytes);
 /* As session_frozen. */
 int quota_frozen(struct session *s, int64_t bytes);
@@ -33,8 +33,8 @@ uint64_t quota_frozen_now(struct tracer *t);    /* of all users */
 /* Lines of a session's status: what it has of its owner's share. */
 void quota_status(struct session *s, struct md_buf *out);
 /*
- * Lines `user UID key=value …`, one for each share: all of them for root and the daemon's user, else
- * the viewer's own.
+ * Lines `user UID key=value …`, one for each share: all of them for root and the daemon's user,
+ * else the viewer's own.
  */
 void quota_show(struct tracer *t, uid_t viewer, struct md_buf *out);
 void quota_deinit(struct tracer *t);

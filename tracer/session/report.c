@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* What the tracer reports to the program that opened it, through the functions of struct tracer_config. */
+/*
+ * What the tracer reports to the program that opened it, through the functions of struct
+ * tracer_config.
+ */
 #include <stdarg.h>
 #include <stdio.h>
 

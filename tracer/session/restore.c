@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Reads a session back from the state directory (session_file.c writes it and describes the lines).
- * The daemon wrote the file, but every value is checked all the same. A wrong line is left out.
+ * Reads a session from the state directory (session_file.c writes it and describes the lines).
+ * Every value is checked, although a daemon wrote the file. An invalid line is skipped.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -67,8 +67,8 @@ static void restore_times(struct restore *r, const char *line)
 {
 	uint64_t blocking, switch_period, read_period;
 
-	if (!r->channel || sscanf(line, "%" SCNu64 " %" SCNu64 " %" SCNu64, &blocking, &switch_period,
-				  &read_period) != 3)
+	if (!r->channel || sscanf(line, "%" SCNu64 " %" SCNu64 " %" SCNu64, &blocking,
+				  &switch_period, &read_period) != 3)
 		return;
 	r->channel->blocking = blocking;
 	r->channel->switch_period = switch_period;
@@ -114,8 +114,9 @@ static void restore_channel(struct restore *r, const char *line)
 	uint32_t id, count;
 	struct channel *c;
 
-	if (sscanf(line, "%u %d %d %d %d %d %" SCNu64 " %u %n", &id, &enabled, &started, &per_process,
-		   &loss, &mode, &size, &count, &n) < 8 || !n || name_check(line + n, 128, NULL) || find_channel_id(r->s, id))
+	if (sscanf(line, "%u %d %d %d %d %d %" SCNu64 " %u %n", &id, &enabled, &started,
+		   &per_process, &loss, &mode, &size, &count, &n) < 8 ||
+	    !n || name_check(line + n, 128, NULL) || find_channel_id(r->s, id))
 		return;
 	c = channel_new(r->s, DOMAIN_USER, line + n, id);
 	if (!c)
@@ -163,7 +164,8 @@ static void restore_trace_of(struct restore *r, const char *line, uint32_t word_
 	if (!err)
 		err = eventlog_read(r->trace->log_fd, restore_event, r);
 	if (err)
-		tracer_report(r->t, "session %s: event log %u: %s", r->s->name, index, strerror(-err));
+		tracer_report(r->t, "session %s: event log %u: %s", r->s->name, index,
+			      strerror(-err));
 }
 
 static void restore_trace(struct restore *r, const char *line)
@@ -193,7 +195,8 @@ static void restore_region(struct restore *r, const char *line)
 	region = kept_claim(key);
 	if (!region) {
 		r->s->buffers_lost++;
-		session_failed(r->s, "a buffer of channel %s and its events are lost", c ? c->name : "?");
+		session_failed(r->s, "a buffer of channel %s and its events are lost",
+			       c ? c->name : "?");
 	}
 	cl = region && c && t ? group_get(c, t, true) : NULL;
 	b = cl ? group_adopt(cl, region, ordinal, pid) : NULL;
@@ -222,7 +225,7 @@ static void restore_context(struct restore *r, const char *value)
 	md_buf_printf(&r->contexts, "%s\n", value);
 }
 
-/* The kinds of lines: those of a channel are about the last `channel` line. */
+/* The kinds of lines; those of a channel refer to the last `channel` line. */
 static const struct line_kind {
 	const char *key;
 	void (*restore)(struct restore *r, const char *value);
@@ -281,7 +284,8 @@ int session_restore(struct tracer *t, const char *name)
 		err = -ENOMEM;
 	if (!err) {
 		md_buf_str(&text);
-		for (line = strtok_r(text.data, "\n", &save); line; line = strtok_r(NULL, "\n", &save))
+		for (line = strtok_r(text.data, "\n", &save); line;
+		     line = strtok_r(NULL, "\n", &save))
 			restore_line(&r, line);
 		finish_channel(&r);
 	}

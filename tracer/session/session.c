@@ -73,7 +73,10 @@ void session_put(struct session *s)
 {
 	struct tracer *tracer;
 
-	/* Release pairs with acquire: the last holder sees the writes of all others before it frees. */
+	/*
+	 * Release pairs with acquire: the last holder sees the writes of all others before it
+	 * frees.
+	 */
 	if (!s || __atomic_sub_fetch(&s->refs, 1, __ATOMIC_ACQ_REL))
 		return;
 	tracer = s->tracer;
@@ -130,7 +133,10 @@ bool session_tracks(const struct session *s, uint32_t pid, uid_t uid, gid_t gid)
 	       track_has(&s->track[TRACK_VGID], gid);
 }
 
-/* The file that tells applications that begin while a session is active to ask at their first hit. */
+/*
+ * Makes the file that tells new applications to ask at their first hit, because a session is
+ * active.
+ */
 static void mark_active(struct tracer *t)
 {
 	struct session *s;
@@ -209,7 +215,7 @@ int session_create(struct tracer *t, const char *name, uid_t uid, gid_t gid, str
 		tr_fail(err, ret, "the state directory cannot be written");
 		session_drop(s);
 		session_put(s);
-		/* Its directory may have been made, though no descriptor was left for the file in it. */
+		/* The directory may exist without its file, if no descriptor was left. */
 		unlinkat(t->sessions_fd, name, AT_REMOVEDIR);
 	} else {
 		tracer_changed(t, NULL);
@@ -219,9 +225,9 @@ int session_create(struct tracer *t, const char *name, uid_t uid, gid_t gid, str
 }
 
 /*
- * Stops recording and lets each part finish, without the lock. In reverse order: a later part writes into an earlier one.
- * Caller holds tracer.lock.
- * The caller has a reference, and asks afterwards whether another thread has removed the session.
+ * Stops recording and lets each part finish, in reverse order, because a later part writes into an
+ * earlier one. Caller holds tracer.lock, which is released meanwhile, and has a reference. It must
+ * check afterwards whether another thread removed the session.
  */
 static void wind_up(struct session *s)
 {
@@ -250,8 +256,9 @@ void session_finish(struct session *s)
 }
 
 /*
- * Stops a session that is to be removed. An error: what its buffers hold cannot be written, so it stays, and its user decides: to make
- * room and try again, or to clear it. The lock is let go meanwhile; the caller has a reference.
+ * Stops a session that will be removed. -errno: its buffers cannot be written, so the session
+ * stays, and the user may free space and try again, or clear it. Releases tracer.lock meanwhile;
+ * the caller has a reference.
  */
 static int stop_for_removal(struct session *s, struct tr_err *err)
 {
@@ -269,8 +276,11 @@ static int stop_for_removal(struct session *s, struct tr_err *err)
 		if (!ret && (*p)->stopped)
 			ret = UNLOCKED(s->tracer, (*p)->stopped(s));
 	pthread_mutex_lock(&s->tracer->lock);
-	return ret ? tr_fail(err, ret, "session '%s' has stopped, but what its buffers hold cannot be written: %s; 'clear' discards it",
-			     s->name, strerror(-ret)) : 0;
+	return ret ? tr_fail(err, ret,
+			     "session '%s' has stopped, but what its buffers hold cannot be "
+			     "written: %s; 'clear' discards it",
+			     s->name, strerror(-ret))
+		   : 0;
 }
 
 int session_destroy(struct tracer *t, const char *name, struct tr_err *err)
@@ -321,8 +331,16 @@ void session_info(struct session *s, struct session_info *info)
 {
 	pthread_mutex_lock(&s->tracer->lock);
 	*info = (struct session_info){
-		.uid = s->uid, .gid = s->gid, .mode = s->mode, .active = s->active, .gone = s->gone, .starts = s->starts,
-		.change = s->change, .created = s->created, .rotate_size = s->rotate_size, .rotate_period = s->rotate_period,
+		.uid = s->uid,
+		.gid = s->gid,
+		.mode = s->mode,
+		.active = s->active,
+		.gone = s->gone,
+		.starts = s->starts,
+		.change = s->change,
+		.created = s->created,
+		.rotate_size = s->rotate_size,
+		.rotate_period = s->rotate_period,
 	};
 	pthread_mutex_unlock(&s->tracer->lock);
 }
@@ -341,7 +359,10 @@ static int set_rights(struct session *s, mode_t mode, uid_t uid, gid_t gid)
 			quota_move(s, uid);
 		s->gid = gid == (gid_t)-1 ? s->gid : gid;
 		if (uid != (uid_t)-1) {
-			/* Applications of the former owner must attach again to learn of the change. */
+			/*
+			 * Applications of the former owner must attach again to learn of the
+			 * change.
+			 */
 			cds_list_for_each_entry(c, &s->channels, node)
 				c->epoch++;
 			session_apply(s);
@@ -409,12 +430,18 @@ void session_status(struct session *s, struct md_buf *out)
 	pthread_mutex_lock(&s->tracer->lock);
 	if (s->started)
 		time_print(s->started, TIME_FORMAT_STATUS, started);
-	md_buf_printf(out, "state %s\nowner %u\nstarted %s\nevents_recorded %" PRIu64 "\nevents_discarded %" PRIu64
-		      "\nevents_overwritten %" PRIu64 "\nevents_unfiltered %" PRIu64 "\nbytes %" PRIu64 "\nstreams %zd\n",
-		      s->gone ? "gone" : s->active ? "active" : "inactive", s->uid, started, sum.recorded, sum.discarded,
-		      sum.overwritten, sum.unfiltered, sum.bytes, streams < 0 ? 0 : streams);
+	md_buf_printf(out,
+		      "state %s\nowner %u\nstarted %s\nevents_recorded %" PRIu64
+		      "\nevents_discarded %" PRIu64 "\nevents_overwritten %" PRIu64
+		      "\nevents_unfiltered %" PRIu64 "\nbytes %" PRIu64 "\nstreams %zd\n",
+		      s->gone     ? "gone"
+		      : s->active ? "active"
+				  : "inactive",
+		      s->uid, started, sum.recorded, sum.discarded, sum.overwritten, sum.unfiltered,
+		      sum.bytes, streams < 0 ? 0 : streams);
 	quota_status(s, out);
-	md_buf_printf(out, "buffers_refused %" PRIu64 "\nbuffers_lost %" PRIu64 "\n", s->buffers_refused, s->buffers_lost);
+	md_buf_printf(out, "buffers_refused %" PRIu64 "\nbuffers_lost %" PRIu64 "\n",
+		      s->buffers_refused, s->buffers_lost);
 	for_each_domain(d, s->tracer)
 		if ((*d)->status)
 			LOCKED(s->tracer, (*d)->status(s, out));
@@ -428,7 +455,7 @@ void session_status(struct session *s, struct md_buf *out)
 	session_advice(s, out);
 }
 
-/* ---- what the views ask ---- */
+/* ---- functions for views ---- */
 
 struct text_engine **session_text(struct session *s)
 {

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * session/: the model of the tracer. It says what is recorded and into which buffers. It calls the
- * tracing domains (app/, kernel/) and the parts of a session (output/, snapshot/, view/) only through
- * their tables.
+ * tracing domains (app/, kernel/) and the parts of a session (output/, snapshot/, view/) only
+ * through their tables.
  *
  *	tracer ── sessions ── channels ── stream groups ── buffers ── region
  *	   │         └─────── traces ───────────┘
  *	   └───── apps (registration files)
  *
- * A stream group is what one channel records of one owner: the CTF stream class in the owner's trace,
- * its event ids, and its buffers: one region with a ring per CPU, and regions with rings for threads
- * that cannot use those.
+ * A stream group is what one channel records of one owner: the CTF stream class in the owner's
+ * trace, its event ids, and its buffers: one region with a ring per CPU, and regions with rings for
+ * threads that cannot use those.
  *
  *	session.c       create, find, stop and remove sessions; their status
  *	channel.c       channels: create, start and remove them; their rules and contexts
@@ -53,24 +53,26 @@
 #include "tracer/session/streams.h"
 
 /*
- * An operation holds a reference to each object that it uses without tracer.lock, because an rmdir or
- * a verb of another thread can remove the object at any time:
+ * An operation holds a reference to each object that it uses without tracer.lock, because an rmdir
+ * or a verb of another thread can remove the object at any time:
  *
- *	session       References: the list of sessions, each node of the tree (fs/tree/node.h), the threads of
- *	              its output, of its snapshot copies and of a state dump, each view, each moment.
- *	              After the lock was released, ask session_check_alive when it is held again.
- *	draft         Belongs to the caller of session_draft. Other threads find it in `drafts`, with the
- *	              lock held.
+ *	session       References: the list of sessions, each node of the tree (fs/tree/node.h), the
+ *	              threads of its output, of its snapshot copies and of a state dump, each view,
+ *	              each trace image. After the lock was released and taken again, call
+ *	              session_check_alive.
+ *	draft         Belongs to the caller of session_draft. Other threads find it in `drafts`,
+ *	              with tracer.lock held.
  *	channel       No references: look it up by its name again after the lock was released.
  *	kchannel      References: its channel, and kernel_drain while it reads. kchannel.channel is
  *	              NULL after the channel was removed.
- *	group, buffer No references, as channels. Streams (session_streams), cursors and barriers refer
- *	              to the region, the trace and the stream files instead, which outlive the buffer.
- *	snapshot      References: its session's list, and snapshot_create while it copies (snapshot.h).
- *	moment        References: its snapshot, each slot of the tree (fs/tree/tracedir.c), each copy to the
- *	              output, each read. It refers to its session.
- *	output        Lives as long as its session, once it was started. Before that it is used only
- *	              with the lock held.
+ *	group, buffer No references, as channels. Streams (session_streams), cursors and barriers
+ *	              refer to the region, the trace and the stream files, which outlive the buffer.
+ *	snapshot      References: its session's list, and snapshot_create while it copies
+ *	              (snapshot.h).
+ *	trace image   References: its snapshot, each slot of the tree (fs/tree/tracedir.c), each
+ *	              copy to the output, each read. It refers to its session.
+ *	output        Lives as long as its session once it was started. Before that it is used only
+ *	              with tracer.lock held.
  *	text engine   Lives as long as its session. Each open of `text` refers to the session.
  *	app           No references: look it up by its name again after the lock was released.
  *	tracer        tracer_close waits until all sessions are freed.
@@ -83,7 +85,7 @@ struct server;
 struct triggers;
 
 struct tracer {
-	uint32_t objects;                       /* sessions and drafts that are not freed yet; atomic */
+	uint32_t objects;	/* sessions and drafts that are not freed yet; atomic */
 	/*
 	 * Guards everything that can be reached from here, except members whose comment names
 	 * another lock or says "atomic" or "constant". The holder may write files of the state
@@ -93,15 +95,15 @@ struct tracer {
 	struct tracer_config config;
 	char state_dir[256];
 	int state_fd, sessions_fd;              /* directories */
-	int apps_fds[2];                        /* [1]: the system's, for a user's daemon; -1: none */
+	int apps_fds[2];	/* [1]: the system's, for a user's daemon; -1: none */
 	int lock_fd;                            /* flocked: one daemon per state directory */
 	struct keeper *keeper;
 	struct keeper_guard *keeper_guard;      /* keeper_guard.h; NULL: does not run */
-	uint32_t keepers_replaced;              /* how often a keeper ended and was replaced; atomic */
+	uint32_t keepers_replaced;	/* how often a keeper ended and was replaced; atomic */
 	struct clock clock;
 	uint32_t cpus;                          /* possible CPUs */
-	bool reading;                           /* recover.h: change neither the state directory nor buffers */
-	bool only_unwritten;                    /* … and trace images have only packets that no output has */
+	bool reading;	/* recover.h: change neither the state directory nor buffers */
+	bool only_unwritten;	/* … and trace images have only packets that no output has */
 	char hostname[65];
 	unsigned int lane;                      /* TRAIL_LANE_* of this daemon */
 	struct cds_list_head sessions;          /* struct session */
@@ -111,15 +113,16 @@ struct tracer {
 	uint32_t app_count;
 	struct apptable *apptable;
 	struct layouts *layouts;                /* app/layout.h */
-	uint64_t rules_version;                 /* grows when sessions may want other events of applications */
+	uint64_t rules_version;	/* grows when sessions may want other events of applications */
 	struct programs *programs;              /* session/decision.c */
 	struct cds_list_head retries;           /* struct app */
 	const struct domain_ops *domains[DOMAINS];      /* session/domain.h; constant */
-	const struct session_part *const *parts;        /* session/part.h; ends with NULL; constant */
-	const struct output_sink *const *sinks;         /* output/sink.h; ends with NULL; constant */
+	/* session/part.h; ends with NULL; constant */
+	const struct session_part *const *parts;
+	const struct output_sink *const *sinks;	/* output/sink.h; ends with NULL; constant */
 	struct cds_list_head dead_snapshots;    /* snapshot/snapshot.c */
 	bool keeper_pending;                    /* the keeper does not have some buffer yet */
-	bool rescan_pending;                    /* a registration was not opened: no descriptor, no memory */
+	bool rescan_pending;	/* a registration was not opened: no descriptor, no memory */
 	uint32_t rejected;                      /* invalid registration files, for status */
 	uint64_t next_serial;                   /* of channels */
 	uint64_t last_statedump;                /* number of the last request for a state dump */
@@ -129,8 +132,8 @@ struct tracer {
 	int64_t frozen;                         /* bytes held by views */
 	int64_t opened;                         /* ns since the epoch */
 	struct server *server;                  /* app/attach_server.c */
-	struct triggers *triggers;              /* trigger/trigger.h, with a lock of its own; NULL: none */
-	struct kernel *kernel;                  /* kernel/kernel.h; NULL: the kernel cannot be traced */
+	struct triggers *triggers;	/* trigger/trigger.h, with a lock of its own; NULL: none */
+	struct kernel *kernel;	/* kernel/kernel.h; NULL: the kernel cannot be traced */
 	char no_kernel[256];                    /* the reason, then */
 };
 
@@ -155,13 +158,14 @@ struct session {
 	gid_t gid;
 	mode_t mode;
 	bool active, gone;
-	bool draft;                             /* staging.c: not in tracer.sessions, and in no file */
+	bool draft;	/* staging.c: not in tracer.sessions, and in no file */
 	uint64_t starts, change;
 	int64_t created, started;               /* ns since the epoch; started 0: never */
 	uint64_t clock_offset;                  /* see view.h; atomic */
 	uint32_t next_channel, next_trace;
 	uint64_t statedump;                     /* number of its last request; a start is one */
-	uint64_t dump_begun, dump_ended;        /* of the kernel: numbers of the last requests begun, ended */
+	/* of the kernel: numbers of the last requests begun, ended */
+	uint64_t dump_begun, dump_ended;
 	struct session_settings settings;
 	struct track track[TRACK_ATTRS];
 	struct cds_list_head channels;          /* struct channel */
@@ -169,13 +173,13 @@ struct session {
 	uint32_t next_snapshot;                 /* number for the next snapshot without a name */
 	struct trace *traces;
 	struct text_engine *text;
-	uid_t payer;                            /* the user whose share has the next two (quota.c) */
+	uid_t payer;	/* the user whose share has the next two (quota.c) */
 	uint64_t buffer_bytes;
 	int64_t frozen;
 	uint64_t buffers_refused;               /* not made: the share had no room */
 	uint64_t buffers_lost;                  /* the keeper had ended when the daemon started */
-	struct output *output;                  /* output/output.h; NULL: events stay in the rings */
-	bool streamed;                          /* the output is no directory: views read the rings */
+	struct output *output;	/* output/output.h; NULL: events stay in the rings */
+	bool streamed;	/* the output is no directory: views read the rings */
 	uint64_t rotate_size, rotate_period;    /* bytes, us; 0: no automatic rotation */
 	bool ending;                            /* its removal has begun: it cannot be started */
 	struct session_seen seen;               /* trigger/watch.c */
@@ -187,7 +191,7 @@ struct channel {
 	char name[129];
 	bool kernel;                            /* of the kernel domain */
 	struct kchannel *kchannel;              /* its kernel buffers; NULL: not started */
-	char *adopt;                            /* while it is restored: the name of its kernel buffers */
+	char *adopt;	/* while it is restored: the name of its kernel buffers */
 	uint32_t id;                            /* CTF stream class id */
 	uint64_t serial;                        /* unique among all channels of the daemon */
 	bool enabled;
@@ -197,7 +201,7 @@ struct channel {
 	enum trail_mode mode;                   /* chosen by the first start */
 	uint64_t subbuf_size;
 	uint32_t subbuf_count;
-	uint64_t blocking;                      /* us that a writer waits for room; UINT64_MAX: for ever */
+	uint64_t blocking;	/* us that a writer waits for room; UINT64_MAX: for ever */
 	uint64_t switch_period, read_period;    /* us; see CHANNEL_* in tracer.h */
 	uint64_t monitor_period;                /* us; 0: triggers do not look at its buffers */
 	uint64_t file_size;                     /* bytes; 0: one file per stream */
@@ -224,8 +228,8 @@ struct buffer {
 	struct cds_list_head node;
 	struct region *region;
 	uint32_t ordinal;                       /* 0: the CPU rings; others: rings for threads */
-	uint32_t pid;                           /* of the process with these thread rings; 0: the daemon */
-	bool kept;                              /* the keeper has it, or buffers_keep is passing it */
+	uint32_t pid;	/* of the process with these thread rings; 0: the daemon */
+	bool kept;	/* the keeper has it, or buffers_keep is passing it */
 	struct stream_files **logs;             /* of each ring; NULL: none yet, or no output */
 };
 
@@ -289,11 +293,13 @@ int session_start(struct session *s, struct tr_err *err);
 /* channel.c: caller holds tracer.lock */
 /* The note in `status` about a channel with a blocking_timeout. */
 #define CHANNEL_BLOCKING_NOTE \
-	"only programs with TRAIL_ALLOW_BLOCKING or LTTNG_UST_ALLOW_BLOCKING in their environment wait"
+	"only programs with TRAIL_ALLOW_BLOCKING or LTTNG_UST_ALLOW_BLOCKING in their " \
+	"environment wait"
 struct channel *channel_find(const struct session *s, enum domain domain, const char *name);
 int channel_missing(struct tr_err *err, const char *name);      /* -ENOENT with a sentence */
 struct channel *channel_new(struct session *s, enum domain domain, const char *name, uint32_t id);
-int channel_start(struct channel *c, struct tr_err *err);       /* fixes geometry, contexts and loss mode */
+/* fixes geometry, contexts and loss mode */
+int channel_start(struct channel *c, struct tr_err *err);
 /* Removes the channel and its buffers. Its events are off, and a barrier has run since. */
 void channel_drop(struct channel *c);
 
@@ -318,18 +324,23 @@ struct trace *trace_new(struct session *s, struct trace_key key, const char *com
 
 /* group.c: caller holds tracer.lock */
 #define GROUP_EVENTS_MAX 16384u         /* event ids of one group: switch bytes of a buffer */
-/* The group of the channel in the trace; create: made if there is none. NULL: none, or no memory. */
+/*
+ * The group of the channel in the trace; create: made if there is none. NULL: none, or no memory.
+ */
 struct stream_group *group_get(struct channel *c, struct trace *t, bool create);
 void group_drop(struct stream_group *cl);
 /* The id of an event with that digest (md_event_digest): 0 or -ENOENT. */
 int group_find_event(const struct stream_group *cl, uint64_t digest, uint32_t *id);
-/* Adds an event under a new id and writes it to the event log. Takes e over. -ENOSPC, -ENOMEM, I/O. */
+/*
+ * Adds an event under a new id and writes it to the event log. Takes e over. -ENOSPC, -ENOMEM, I/O.
+ */
 int group_event(struct stream_group *cl, uint64_t digest, struct md_event *e, uint32_t *id);
 /*
- * Adds those of many events that are new, and writes them by one write. Takes all of them over. 0 or
- * -errno: then none has a new id, or (-ENOMEM) not all have one.
+ * Adds those of many events that are new, and writes them by one write. Takes all of them over. 0
+ * or -errno: then none has a new id, or (-ENOMEM) not all have one.
  */
-int group_events(struct stream_group *cl, const uint64_t *digests, struct md_event **events, size_t n);
+int group_events(struct stream_group *cl, const uint64_t *digests, struct md_event **events,
+		 size_t n);
 /* Finds the event or adds it. Takes e over; e may be NULL: -ENOMEM. */
 int group_event_id(struct stream_group *cl, struct md_event *e, uint32_t *id);
 /* Adds an event with its id from the event log. Takes e over. */
@@ -345,9 +356,11 @@ void session_switch(struct session *s);
  * has no room for the channel's geometry, the buffer of a user domain channel has the smallest one,
  * and its writers discard and count events that do not fit.
  */
-int group_buffer(struct stream_group *cl, enum trail_ring_kind kind, uint32_t pid, struct buffer **out);
+int group_buffer(struct stream_group *cl, enum trail_ring_kind kind, uint32_t pid,
+		 struct buffer **out);
 /* Makes a buffer of an existing region. NULL: no memory. Takes r over if it succeeds. */
-struct buffer *group_adopt(struct stream_group *cl, struct region *r, uint32_t ordinal, uint32_t pid);
+struct buffer *group_adopt(struct stream_group *cl, struct region *r, uint32_t ordinal,
+			   uint32_t pid);
 void buffer_drop(struct stream_group *cl, struct buffer *b);   /* retires its region */
 /*
  * Adds to *bytes the buffers that a start of this channel makes. -EDQUOT: the owner's share has no
@@ -357,11 +370,14 @@ int channel_room(struct channel *c, uint64_t *bytes);
 /* Reports, once for each session, that a buffer of the channel could not be made: err is -errno. */
 void channel_refuse_buffer(struct channel *c, int err);
 /*
- * Passes new buffers to the keeper. group_buffer does not: an application waits for its attach reply
- * then, and the keeper process may have to wait for a CPU. Takes the lock itself.
+ * Passes new buffers to the keeper. group_buffer does not: an application waits for its attach
+ * reply then, and the keeper process may have to wait for a CPU. Takes the lock itself.
  */
 void buffers_keep(struct tracer *t);
-/* The files of one ring, a new list if there is none; NULL: no memory. The buffer keeps its reference. */
+/*
+ * The files of one ring, a new list if there is none; NULL: no memory. The buffer keeps its
+ * reference.
+ */
 struct stream_files *buffer_files(struct buffer *b, uint32_t ring);
 /* `clear`: no view shows events recorded before this call. */
 void session_clear_rings(struct session *s);
@@ -374,11 +390,16 @@ struct wanted {
 };
 /* 0: the channel does not record the event; else a digest that changes with filters and epoch. */
 uint64_t channel_decides(const struct channel *c, const char *event, int level);
-/* The same for an event with these fields, of a user; with its filter (program NULL: not needed). */
+/*
+ * The same for an event with these fields, of a user; with its filter (program NULL: not needed).
+ */
 uint64_t event_wanted(struct channel *c, const char *event, int level, const struct filter_event *e,
 		      uid_t uid, struct wanted *program);
-/* The same for a kernel event, also of an inactive session: it decides on events recorded before. */
-bool kernel_wanted(struct channel *c, const char *key, const struct filter_event *e, struct wanted *program);
+/*
+ * The same for a kernel event, also of an inactive session: it decides on events recorded before.
+ */
+bool kernel_wanted(struct channel *c, const char *key, const struct filter_event *e,
+		   struct wanted *program);
 void programs_drop(struct tracer *t);           /* frees all compiled filters */
 
 /* session_file.c */
@@ -414,7 +435,9 @@ void kernel_describe(struct tracer *t, struct md_buf *out);      /* a line of `v
 
 /* report.c: any thread, with tracer.lock or without */
 void tracer_report(struct tracer *t, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-/* Reports a failure that no operation of a user returns; `error` of the session has the sentence. */
+/*
+ * Reports a failure that no operation of a user returns; `error` of the session has the sentence.
+ */
 void session_failed(struct session *s, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 /* Caller holds tracer.lock. The status of the session has changed; NULL: of the daemon. */
 void tracer_changed(struct tracer *t, const char *session);

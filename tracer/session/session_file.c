@@ -11,7 +11,7 @@
  *
  *	track ATTRIBUTE [*] [ID …]      an inclusion set
  *	channel ID ENABLED STARTED PER_PROCESS LOSS MODE SUBBUF_SIZE SUBBUF_COUNT NAME
- *	times BLOCKING SWITCH_PERIOD READ_PERIOD                of the channel above, as the next five
+ *	times BLOCKING SWITCH_PERIOD READ_PERIOD        of the channel above, as the next five
  *	monitor PERIOD
  *	files SIZE COUNT
  *	kernel NAME                     the channel is of the kernel domain; -: it was never started
@@ -127,10 +127,11 @@ static void save_channel(const struct channel *c, struct md_buf *out)
 {
 	struct md_buf rules = MD_BUF_INIT, contexts = MD_BUF_INIT;
 
-	md_buf_printf(out, "channel %u %d %d %d %d %d %" PRIu64 " %u %s\n", c->id, c->enabled, c->started, c->per_process,
-		      c->loss, (int)c->mode, c->subbuf_size, c->subbuf_count, c->name);
-	md_buf_printf(out, "times %" PRIu64 " %" PRIu64 " %" PRIu64 "\n", c->blocking, c->switch_period,
-		      c->read_period);
+	md_buf_printf(out, "channel %u %d %d %d %d %d %" PRIu64 " %u %s\n", c->id, c->enabled,
+		      c->started, c->per_process, c->loss, (int)c->mode, c->subbuf_size,
+		      c->subbuf_count, c->name);
+	md_buf_printf(out, "times %" PRIu64 " %" PRIu64 " %" PRIu64 "\n", c->blocking,
+		      c->switch_period, c->read_period);
 	md_buf_printf(out, "monitor %" PRIu64 "\n", c->monitor_period);
 	md_buf_printf(out, "files %" PRIu64 " %u\n", c->file_size, c->file_count);
 	if (c->session->tracer->domains[c->kernel]->save)
@@ -158,8 +159,9 @@ static void save_traces(const struct trace *t, struct md_buf *out)
 		return;
 	save_traces(t->next, out);      /* the list has the newest first, the file the oldest */
 	uuid_unparse_lower(t->md->uuid, uuid);
-	md_buf_printf(out, "%s %u %u %u %" PRId64 " %s %s\n", t->word_bits == 32 ? "trace32" : "trace",
-		      t->index, t->uid, t->pid, t->created, uuid, t->comm);
+	md_buf_printf(out, "%s %u %u %u %" PRId64 " %s %s\n",
+		      t->word_bits == 32 ? "trace32" : "trace", t->index, t->uid, t->pid,
+		      t->created, uuid, t->comm);
 }
 
 static void save_regions(const struct channel *c, struct md_buf *out)
@@ -179,7 +181,8 @@ static int open_dir(struct session *s, bool create)
 
 	if (create && mkdirat(s->tracer->sessions_fd, s->name, 0700) < 0 && errno != EEXIST)
 		return -errno;
-	fd = openat(s->tracer->sessions_fd, s->name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	fd = openat(s->tracer->sessions_fd, s->name,
+		    O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	return fd < 0 ? -errno : fd;
 }
 
@@ -200,7 +203,9 @@ int session_save(struct session *s)
 		save_regions(c, &out);
 	session_save_parts(s, &out);
 	dir = open_dir(s, true);
-	err = dir < 0 ? dir : out.failed ? -ENOMEM : state_file_write(dir, "session", out.data, out.len);
+	err = dir < 0      ? dir
+	      : out.failed ? -ENOMEM
+			   : state_file_write(dir, "session", out.data, out.len);
 	if (dir >= 0)
 		close(dir);
 	md_buf_deinit(&out);
@@ -222,8 +227,9 @@ void session_forget_on_disk(struct session *s)
 	unlinkat(s->tracer->sessions_fd, path, 0);
 	err = state_file_remove(s->tracer->sessions_fd, s->name);
 	if (err)
-		tracer_report(s->tracer, "session %s cannot be removed from the state directory: %s",
-			      s->name, strerror(-err));
+		tracer_report(s->tracer,
+			      "session %s cannot be removed from the state directory: %s", s->name,
+			      strerror(-err));
 }
 
 int trace_open_log(struct session *s, struct trace *t)
@@ -238,7 +244,8 @@ int trace_open_log(struct session *s, struct trace *t)
 	if (!reading) {
 		err = eventlog_open(dir, name, &t->log_fd);
 	} else {
-		t->log_fd = openat(dir, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+		t->log_fd = openat(dir, name,
+				   O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
 		err = t->log_fd < 0 ? -errno : 0;
 	}
 	close(dir);

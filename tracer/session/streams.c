@@ -12,10 +12,12 @@
 
 static bool used(const struct region *r, uint32_t ring)
 {
-	return region_head(r, ring) || __atomic_load_n(&region_ring(r, ring)->lost, __ATOMIC_RELAXED);
+	return region_head(r, ring) ||
+	       __atomic_load_n(&region_ring(r, ring)->lost, __ATOMIC_RELAXED);
 }
 
-static int add_stream(struct stream_set *set, const struct stream_group *cl, struct buffer *b, uint32_t ring)
+static int add_stream(struct stream_set *set, const struct stream_group *cl, struct buffer *b,
+		      uint32_t ring)
 {
 	bool output = cl->channel->session->output && !cl->channel->session->streamed;
 	struct stream_files *log = output ? buffer_files(b, ring) : NULL;
@@ -34,15 +36,23 @@ static int add_stream(struct stream_set *set, const struct stream_group *cl, str
 	st = &set->streams[set->count++];
 	*st = (struct stream){
 		.log = log ? stream_files_get(log) : NULL,
-		.trace = trace_get(cl->trace), .region = region_get(b->region), .ring = ring, .class = cl->stream,
-		.instance_id = b->ordinal ? (uint64_t)b->ordinal << 16 | ring : ring, .cpu = b->ordinal ? 0 : ring,
+		.trace = trace_get(cl->trace),
+		.region = region_get(b->region),
+		.ring = ring,
+		.class = cl->stream,
+		.instance_id = b->ordinal ? (uint64_t)b->ordinal << 16 | ring : ring,
+		.cpu = b->ordinal ? 0 : ring,
 	};
 	snprintf(st->channel, sizeof(st->channel), "%s", cl->channel->name);
 	if (!b->ordinal) {
 		snprintf(st->name, sizeof(st->name), "cpu%u", ring);
 		snprintf(st->file, sizeof(st->file), "%s_%u", st->channel, ring);
 	} else {
-		snprintf(st->name, sizeof(st->name), cl->channel->kernel ? "statedump" : b->pid ? "thread-%u-%u" : "log", b->pid, ring);
+		snprintf(st->name, sizeof(st->name),
+			 cl->channel->kernel ? "statedump"
+			 : b->pid            ? "thread-%u-%u"
+					     : "log",
+			 b->pid, ring);
 		snprintf(st->file, sizeof(st->file), "%s_%" PRIu64, st->channel, st->instance_id);
 	}
 	return 0;
@@ -86,7 +96,7 @@ int session_streams(struct session *s, const char *channel, struct stream_set *o
 	return ret;
 }
 
-/* All regions of a session, referenced: so that the barrier can be passed without the lock. */
+/* All regions of a session, referenced, so that the barrier runs without the lock. */
 static size_t session_regions(struct session *s, struct region ***out)
 {
 	struct channel *c;
@@ -116,8 +126,8 @@ static bool needs_cpu_barrier(struct session *s)
 	bool needs = false;
 
 	pthread_mutex_lock(&s->tracer->lock);
-	for_each_domain(d, s->tracer)
-		needs = needs || ((*d)->needs_cpu_barrier && LOCKED(s->tracer, (*d)->needs_cpu_barrier(s)));
+	for_each_domain(d, s->tracer) needs =
+		needs || ((*d)->needs_cpu_barrier && LOCKED(s->tracer, (*d)->needs_cpu_barrier(s)));
 	pthread_mutex_unlock(&s->tracer->lock);
 	return needs;
 }
@@ -128,8 +138,8 @@ int session_look(struct session *s, const char *channel, struct stream_set *out,
 	size_t n;
 
 	/*
-	 * In this order: what is older than now is in a region that exists by then, and in its ring after the barrier. Less one,
-	 * because an event of this very nanosecond may still come.
+	 * The order matters: an event older than now is in a region that exists by then, and in its
+	 * ring after the barrier. Minus 1 ns: another event may still get this time.
 	 */
 	*now = clock_now(&s->tracer->clock) - 1;
 	n = session_regions(s, &regions);
@@ -143,8 +153,9 @@ int session_look(struct session *s, const char *channel, struct stream_set *out,
 	return session_streams(s, channel, out);
 }
 
-/* Whether hits may wait for room in the channel. 0 or -ENOENT. */
-static int channel_blocking(struct session *s, enum domain domain, const char *channel, bool *blocks)
+/* Sets whether hits may wait for space in the channel. 0 or -ENOENT. */
+static int channel_blocking(struct session *s, enum domain domain, const char *channel,
+			    bool *blocks)
 {
 	const struct channel *c;
 
@@ -177,12 +188,17 @@ int channel_status(struct session *s, enum domain domain, const char *channel, s
 			continue;
 		ring_counts(st, &c);
 		ring_counts_add(&sum, &c);
-		md_buf_printf(&lines, "stream %s/%s recorded %" PRIu64 " discarded %" PRIu64 " overwritten %" PRIu64
-			      " bytes %" PRIu64 "\n", st->trace->owner, st->name, c.recorded, c.discarded, c.overwritten, c.bytes);
+		md_buf_printf(&lines,
+			      "stream %s/%s recorded %" PRIu64 " discarded %" PRIu64
+			      " overwritten %" PRIu64 " bytes %" PRIu64 "\n",
+			      st->trace->owner, st->name, c.recorded, c.discarded, c.overwritten,
+			      c.bytes);
 	}
-	md_buf_printf(out, "events_recorded %" PRIu64 "\nevents_discarded %" PRIu64 "\nevents_overwritten %" PRIu64
-		      "\nevents_unfiltered %" PRIu64 "\nbytes %" PRIu64 "\n", sum.recorded, sum.discarded, sum.overwritten,
-		      sum.unfiltered, sum.bytes);
+	md_buf_printf(out,
+		      "events_recorded %" PRIu64 "\nevents_discarded %" PRIu64
+		      "\nevents_overwritten %" PRIu64 "\nevents_unfiltered %" PRIu64
+		      "\nbytes %" PRIu64 "\n",
+		      sum.recorded, sum.discarded, sum.overwritten, sum.unfiltered, sum.bytes);
 	if (blocks)
 		md_buf_puts(out, "blocking " CHANNEL_BLOCKING_NOTE "\n");
 	md_buf_put(out, lines.data, lines.len);
@@ -199,8 +215,11 @@ static bool listed(const struct md_buf *names, const char *name)
 	return false;
 }
 
-/* Names that occur in a set of streams, each once: owners, or the streams of one owner. */
-static int list_names(struct session *s, const char *channel, const char *owner, struct md_buf *names)
+/*
+ * Lists the names that occur in a set of streams, each once: owners, or the streams of one owner.
+ */
+static int list_names(struct session *s, const char *channel, const char *owner,
+		      struct md_buf *names)
 {
 	struct stream_set set;
 	bool kernel = owner && !strcmp(owner, OWNER_KERNEL);

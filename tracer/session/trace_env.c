@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The traces of a session: one for each owner of events (a user, a process, the kernel), with the environment that
- * LTTng's traces have. Caller holds tracer.lock.
+ * The traces of a session: one for each owner of events (a user, a process, the kernel), with the
+ * environment that LTTng's traces have. Caller holds tracer.lock.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,7 +23,7 @@ struct trace *trace_find(struct session *s, struct trace_key key)
 	return NULL;
 }
 
-/* The environment that LTTng-UST's traces have: Trace Compass chooses its analyses by it. */
+/* Sets the environment of LTTng-UST's traces: Trace Compass chooses its analyses by it. */
 static int set_env(struct trace *t, const struct session *s)
 {
 	struct md_trace *md = t->md;
@@ -50,7 +50,7 @@ static int set_env(struct trace *t, const struct session *s)
 	return err;
 }
 
-/* The same of LTTng's kernel tracer. */
+/* Sets the environment of traces of LTTng's kernel tracer. */
 static int set_kernel_env(struct trace *t, const struct session *s)
 {
 	struct md_trace *md = t->md;
@@ -75,7 +75,7 @@ static int set_kernel_env(struct trace *t, const struct session *s)
 	return err;
 }
 
-/* Where the trace is below trace/, and who has its streams. */
+/* Sets the path of the trace below trace/, and the owner of its streams. */
 static void set_names(struct trace *t)
 {
 	char when[TIME_TEXT_MAX];
@@ -87,8 +87,8 @@ static void set_names(struct trace *t)
 		return;
 	}
 	if (t->pid)
-		snprintf(t->path, sizeof(t->path), "ust/pid/%s-%u-%s", t->comm[0] ? t->comm : "unknown",
-			 t->pid, when);
+		snprintf(t->path, sizeof(t->path), "ust/pid/%s-%u-%s",
+			 t->comm[0] ? t->comm : "unknown", t->pid, when);
 	else
 		snprintf(t->path, sizeof(t->path), "ust/uid/%u/%u-bit", t->uid, t->word_bits);
 	snprintf(t->owner, sizeof(t->owner), t->word_bits == 64 ? "%u" : "%u-%u-bit",
