@@ -20,14 +20,28 @@
 #include "fs/fuse/fuse.h"
 #include "fs/fuse/reply.h"
 
-#define THREADS 6
+#define THREADS_MOST 64         /* requests that are served at a time; others wait in the kernel */
+#define THREADS_IDLE 6          /* that stay and wait for requests */
 #define STACK (512 * 1024)
 #define KEEP (64 * 1024)        /* a request buffer that was used beyond this is given back */
 
+/*
+ * A request can wait for a long time: for a lock, for the kernel's tracer, for a disk. So the last thread that
+ * takes a request starts another one, and a thread ends when enough others wait.
+ */
+struct worker {
+	struct mount *mount;
+	pthread_t thread;
+	bool used;              /* was started, and was not joined yet */
+	bool ended;             /* returns now, or has returned */
+};
+
 struct mount {
 	struct fuse_session *session;
-	pthread_t threads[THREADS];
-	unsigned running;
+	pthread_mutex_t lock;   /* guards the next three */
+	struct worker workers[THREADS_MOST];
+	unsigned waiting;       /* threads that wait for a request */
+	bool stopping;          /* no thread starts or ends by itself */
 	int ended;              /* eventfd: a thread saw the end of the mount */
 	char *path;
 	char device[24];        /* of the file system, as the mount table has it; "": not known */
@@ -72,6 +86,7 @@ struct mount *mount_open(const char *path, const char *options, bool allow_other
 	if (mounttable_find(0, path, NULL, &top))
 		memcpy(m->device, top.device, sizeof(m->device));
 	m->ended = eventfd(0, EFD_CLOEXEC);
+	pthread_mutex_init(&m->lock, NULL);
 	free(opts);
 	fuse_opt_free_args(&args);
 	return m;
@@ -92,16 +107,63 @@ static void free_buffer(void *buf)
 	free(((struct fuse_buf *)buf)->mem);
 }
 
-/* A thread can be cancelled while it waits for a request, and only there. */
-static void *work(void *mount)
+static void *work(void *worker);
+
+/* Starts a thread, if there is room for one. Caller holds m->lock. 0 or an errno. */
+static int start_worker(struct mount *m)
 {
-	struct mount *m = mount;
+	pthread_attr_t attr;
+	struct worker *w = m->workers;
+	int rc;
+
+	while (w < m->workers + THREADS_MOST && w->used && !w->ended)
+		w++;
+	if (w == m->workers + THREADS_MOST)
+		return EAGAIN;
+	if (w->used)
+		pthread_join(w->thread, NULL);          /* it returns without a further lock */
+	*w = (struct worker){ .mount = m };
+	pthread_attr_init(&attr);
+	pthread_attr_setstacksize(&attr, STACK);
+	rc = pthread_create(&w->thread, &attr, work, w);
+	pthread_attr_destroy(&attr);
+	w->used = !rc;
+	m->waiting += w->used;
+	return rc;
+}
+
+/* The thread has a request: another one must wait for the next. */
+static void leave_queue(struct mount *m)
+{
+	pthread_mutex_lock(&m->lock);
+	if (!--m->waiting && !m->stopping)
+		start_worker(m);        /* without memory those that are busy come back */
+	pthread_mutex_unlock(&m->lock);
+}
+
+/* Sets ended if enough others wait. */
+static void join_queue(struct worker *w)
+{
+	struct mount *m = w->mount;
+
+	pthread_mutex_lock(&m->lock);
+	w->ended = m->waiting >= THREADS_IDLE && !m->stopping;
+	m->waiting += !w->ended;
+	pthread_mutex_unlock(&m->lock);
+}
+
+/* A thread can be cancelled while it waits for a request, and only there. */
+static void *work(void *worker)
+{
+	struct worker *self = worker;
+	struct mount *m = self->mount;
 	struct fuse_buf buf = { 0 };
 	uint64_t one = 1;
 	int n;
 
 	pthread_cleanup_push(free_buffer, &buf);
-	while (!fuse_session_exited(m->session)) {
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, NULL);
+	while (!self->ended && !fuse_session_exited(m->session)) {
 		pthread_setcancelstate(PTHREAD_CANCEL_ENABLE, NULL);
 		n = fuse_session_receive_buf(m->session, &buf);
 		pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, NULL);
@@ -111,13 +173,17 @@ static void *work(void *mount)
 			continue;
 		if (n <= 0)
 			break;
+		leave_queue(m);
 		fuse_session_process_buf(m->session, &buf);
 		if (n > KEEP) {
 			free(buf.mem);
 			buf.mem = NULL;
 		}
+		join_queue(self);
 	}
 	pthread_cleanup_pop(1);
+	if (self->ended)
+		return NULL;
 	/* Cannot fail: an eventfd takes any count of ones. */
 	n = (int)write(m->ended, &one, sizeof(one));
 	return NULL;
@@ -125,27 +191,30 @@ static void *work(void *mount)
 
 int mount_start(struct mount *m)
 {
-	pthread_attr_t attr;
 	int rc = m->ended < 0 ? EMFILE : 0;
+	bool runs;
 
-	pthread_attr_init(&attr);
-	pthread_attr_setstacksize(&attr, STACK);
-	while (!rc && m->running < THREADS) {
-		rc = pthread_create(&m->threads[m->running], &attr, work, m);
-		if (!rc)
-			m->running++;
-	}
-	pthread_attr_destroy(&attr);
-	return m->running ? 0 : -rc;
+	pthread_mutex_lock(&m->lock);
+	for (int i = 0; !rc && i < THREADS_IDLE; i++)
+		rc = start_worker(m);
+	runs = m->workers[0].used;
+	pthread_mutex_unlock(&m->lock);
+	return runs ? 0 : -rc;
 }
 
 static void stop(struct mount *m)
 {
 	fuse_session_exit(m->session);
-	for (unsigned i = 0; i < m->running; i++)
-		pthread_cancel(m->threads[i]);
-	while (m->running)
-		pthread_join(m->threads[--m->running], NULL);
+	pthread_mutex_lock(&m->lock);
+	m->stopping = true;
+	pthread_mutex_unlock(&m->lock);
+	/* No thread starts from here on. */
+	for (int i = 0; i < THREADS_MOST; i++)
+		if (m->workers[i].used)
+			pthread_cancel(m->workers[i].thread);
+	for (int i = 0; i < THREADS_MOST; i++)
+		if (m->workers[i].used)
+			pthread_join(m->workers[i].thread, NULL);
 }
 
 int mount_wait(struct mount *m, int signals, pid_t *sender)
@@ -203,6 +272,7 @@ void mount_close(struct mount *m)
 	fuse_session_unmount(m->session);
 	fuse_session_destroy(m->session);
 	close(m->ended);
+	pthread_mutex_destroy(&m->lock);
 	free(m->path);
 	free(m);
 }
