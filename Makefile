@@ -168,7 +168,7 @@ bench: deps				## costs beside LTTng-UST, babeltrace2, perf and trace-cmd
 # LTTng-UST's macros, ours
 $B/tests/bench/bench_compat.o: CPPFLAGS += -Iustlib/lttng
 
-bench-built: all $(call programs,$(BENCH_SRC))	## make bench, with the packages that are installed
+bench-built: all $(call programs,$(BENCH_SRC)) $(addprefix $B/tests/,adversarial/tree_storm lib/ticker)	## make bench, with the packages that are installed
 	@BUILD=$(abspath $B) CC='$(CC)' tests/bench/run
 
 demo:					## mount, trace a real program, compare with babeltrace2, unmount
