@@ -54,7 +54,7 @@ static uint64_t buffer_bytes(const struct session *s)
 void tracer_contents(struct tracer *t, struct md_buf *out)
 {
 	const struct cds_list_head *p;
-	unsigned int snapshots = 0;
+	unsigned int snapshots = 0, named = 0;
 	const struct session *s;
 	uint64_t bytes = 0;
 
@@ -65,9 +65,9 @@ void tracer_contents(struct tracer *t, struct md_buf *out)
 		md_buf_printf(out, "%u session%s", t->session_count,
 			      t->session_count > 1 ? "s" : "");
 	cds_list_for_each_entry(s, &t->sessions, node) {
-		md_buf_puts(out, s == cds_list_first_entry(&t->sessions, struct session, node)
-					 ? " ("
-					 : ", ");
+		if (s->hidden)
+			continue;
+		md_buf_puts(out, named++ ? ", " : " (");
 		md_buf_puts(out, s->name);
 		if (s->active)
 			md_buf_puts(out, " active");

@@ -57,7 +57,8 @@ static struct session **list_sessions(struct tracer *t, size_t *count)
 	all = calloc(t->session_count + 1, sizeof(*all));
 	if (all)
 		cds_list_for_each_entry(s, &t->sessions, node)
-			all[(*count)++] = session_ref(s);
+			if (!s->hidden)
+				all[(*count)++] = session_ref(s);
 	pthread_mutex_unlock(&t->lock);
 	return all;
 }
@@ -91,7 +92,7 @@ void tracer_status(struct tracer *t, uid_t viewer, struct md_buf *out)
 
 	pthread_mutex_lock(&t->lock);
 	cds_list_for_each_entry(s, &t->sessions, node) {
-		active += s->active;
+		active += s->active && !s->hidden;
 		refused += s->buffers_refused;
 		lost += s->buffers_lost;
 		cds_list_for_each_entry(c, &s->channels, node)

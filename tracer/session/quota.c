@@ -78,7 +78,7 @@ bool quota_add(struct session *s)
 	s->payer = s->uid;
 	u = find_share(s->tracer, s->payer);
 	if (u)
-		u->sessions++;
+		u->sessions += !s->hidden;
 	pthread_mutex_unlock(&s->tracer->shares_lock);
 	return u;
 }
@@ -90,7 +90,7 @@ void quota_remove(struct session *s)
 	pthread_mutex_lock(&s->tracer->shares_lock);
 	u = *place_of(s->tracer, s->payer);
 	if (u) {
-		u->sessions--;
+		u->sessions -= !s->hidden;
 		release_share(s->tracer, u);
 	}
 	pthread_mutex_unlock(&s->tracer->shares_lock);

@@ -23,7 +23,7 @@ static struct session *session_find(struct tracer *t, const char *name)
 	struct session *s;
 
 	cds_list_for_each_entry(s, &t->sessions, node)
-		if (!strcmp(s->name, name))
+		if (!s->hidden && !strcmp(s->name, name))
 			return s;
 	return NULL;
 }
@@ -60,6 +60,25 @@ struct session *session_new(struct tracer *t, const char *name, uid_t uid, gid_t
 	}
 	cds_list_add_tail(&s->node, &t->sessions);
 	t->session_count++;
+	return s;
+}
+
+struct session *session_new_hidden(struct tracer *t, const char *prefix, uint64_t number, uid_t uid,
+				   gid_t gid)
+{
+	char name[64];
+	struct session *s;
+
+	snprintf(name, sizeof(name), "%s%" PRIu64, prefix, number);
+	s = session_alloc(t, name, uid, gid);
+	if (!s)
+		return NULL;
+	s->hidden = true;
+	if (!quota_add(s)) {
+		session_put(s);
+		return NULL;
+	}
+	cds_list_add_tail(&s->node, &t->sessions);
 	return s;
 }
 
@@ -170,7 +189,7 @@ void session_forget(struct session *s)
 		if (!c->kchannel)
 			channel_drop(c);
 	cds_list_del(&s->node);
-	s->tracer->session_count--;
+	s->tracer->session_count -= !s->hidden;
 	quota_remove(s);
 }
 
@@ -191,7 +210,7 @@ void session_drop(struct session *s)
 		t->log_fd = -1;
 	}
 	cds_list_del(&s->node);
-	s->tracer->session_count--;
+	s->tracer->session_count -= !s->hidden;
 	quota_remove(s);
 }
 
@@ -323,7 +342,8 @@ void sessions_list(struct tracer *t, struct md_buf *names)
 
 	pthread_mutex_lock(&t->lock);
 	cds_list_for_each_entry(s, &t->sessions, node)
-		md_buf_put(names, s->name, strlen(s->name) + 1);
+		if (!s->hidden)
+			md_buf_put(names, s->name, strlen(s->name) + 1);
 	pthread_mutex_unlock(&t->lock);
 }
 

@@ -158,6 +158,7 @@ struct session {
 	gid_t gid;
 	mode_t mode;
 	bool active, gone;
+	bool hidden;                            /* of a trigger: not named, counted or saved */
 	bool draft;	/* staging.c: not in tracer.sessions, and in no file */
 	uint64_t starts, change;
 	int64_t created, started;               /* ns since the epoch; started 0: never */
@@ -266,6 +267,9 @@ void kernel_default_geometry(uint32_t cpus, uint64_t *subbuf_size, uint32_t *sub
 /* A session in no list; NULL: no memory. session_new adds it to tracer.sessions and the quota. */
 struct session *session_alloc(struct tracer *t, const char *name, uid_t uid, gid_t gid);
 struct session *session_new(struct tracer *t, const char *name, uid_t uid, gid_t gid);
+/* The same for a session that users do not see; its name is prefix and number. */
+struct session *session_new_hidden(struct tracer *t, const char *prefix, uint64_t number, uid_t uid,
+				   gid_t gid);
 /* -ENOENT if it was removed or its rmdir has begun. Ask again after the lock was released. */
 int session_check_alive(const struct session *s, struct tr_err *err);
 /* Sets a setting (a member of s), saves the session and notifies its readers. Takes tracer.lock. */

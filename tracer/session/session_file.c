@@ -192,7 +192,7 @@ int session_save(struct session *s)
 	struct channel *c;
 	int dir, err;
 
-	if (s->gone || s->draft)
+	if (s->gone || s->draft || s->hidden)
 		return 0;
 	save_keys(s, &out);
 	save_tracks(s, &out);

@@ -128,3 +128,10 @@ bool action_due(const struct action *a, uint64_t hit)
 {
 	return next_due(a, hit) == hit;
 }
+
+uint64_t action_count_due(const struct action *a, uint64_t last)
+{
+	uint64_t n = last > a->base ? (last - a->base) / a->rate : 0;
+
+	return a->once && n ? 1 : n;
+}

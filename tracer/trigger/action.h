@@ -40,5 +40,7 @@ int action_parse(const char *line, struct action *out, struct tr_err *err);
 void action_deinit(struct action *a);
 /* Whether hit number `hit` (1 …) executes it. */
 bool action_due(const struct action *a, uint64_t hit);
+/* How many of the hits up to number `last` execute it. */
+uint64_t action_count_due(const struct action *a, uint64_t last);
 
 #endif

@@ -10,10 +10,15 @@
 
 #define SESSION_NAME_MAX 200
 #define CHANNEL_NAME_MAX 128
+#define CAPTURES_MAX 16u
 
 void condition_deinit(struct condition *c)
 {
 	free(c->text);
+	free(c->rule);
+	for (size_t i = 0; i < c->capture_count; i++)
+		free(c->captures[i]);
+	free(c->captures);
 	*c = (struct condition){ 0 };
 }
 
@@ -161,9 +166,127 @@ static int parse_session(struct scan *s, struct word *w, struct condition *c)
 	return ret;
 }
 
-static const char *const kinds[] = { "buffer", "consumed", "discarded", "rotation", "session" };
+/* ---- events ---- */
+
+/* The last word `capture` of the line that is in no string; its end if there is none. */
+static size_t find_capture(const char *line)
+{
+	size_t at = strcspn(line, "\n"), found = at;
+	bool quoted = false;
+
+	for (size_t i = 0; i < at; i++) {
+		if (line[i] == '\\' && quoted && i + 1 < at)
+			i++;
+		else if (line[i] == '"')
+			quoted = !quoted;
+		else if (!quoted && i && strchr(" \t", line[i - 1]) &&
+			 !strncmp(line + i, "capture", 7) &&
+			 (i + 7 == at || strchr(" \t", line[i + 7])))
+			found = i;
+	}
+	return found;
+}
+
+/* Whether it is a field, with members and elements, or a context. */
+static bool is_expression(const char *text, size_t len)
+{
+	size_t i = 0;
+
+	if (len > 5 && (!strncmp(text, "$ctx.", 5) || !strncmp(text, "$app.", 5)))
+		return true;
+	if (!len || !(isalpha((unsigned char)text[0]) || text[0] == '_'))
+		return false;
+	while (i < len) {
+		if (text[i] == '[') {
+			size_t digits = strspn(text + i + 1, "0123456789");
+
+			if (!digits || i + 1 + digits >= len || text[i + 1 + digits] != ']')
+				return false;
+			i += digits + 2;
+		} else if (isalnum((unsigned char)text[i]) || strchr("_.:-", text[i])) {
+			i++;
+		} else {
+			return false;
+		}
+	}
+	return true;
+}
+
+static int add_capture(struct scan *s, size_t from, size_t len, struct condition *c)
+{
+	char **more;
+
+	if (!is_expression(s->line + from, len))
+		return tr_fail_at(s->err, -EINVAL, s->line, (int)from,
+				  "a capture is a field (a, a.b, a[0]), $ctx.NAME or $app.P:NAME");
+	if (c->capture_count == CAPTURES_MAX)
+		return tr_fail_at(s->err, -ENOSPC, s->line, (int)from,
+				  "a condition has at most %u captures", CAPTURES_MAX);
+	more = realloc(c->captures, (c->capture_count + 1) * sizeof(*more));
+	if (!more)
+		return -ENOMEM;
+	c->captures = more;
+	more[c->capture_count] = strndup(s->line + from, len);
+	if (!more[c->capture_count])
+		return -ENOMEM;
+	c->has_contexts = c->has_contexts || s->line[from] == '$';
+	c->capture_count++;
+	return 0;
+}
+
+/* EXPR, … from s->at to the line's end. */
+static int parse_captures(struct scan *s, struct condition *c)
+{
+	int ret = 0;
+
+	do {
+		size_t len;
+
+		scan_blanks(s);
+		len = strcspn(s->line + s->at, ", \t\r\n");
+		ret = add_capture(s, s->at, len, c);
+		s->at += len;
+		while (strchr(" \t\r", s->line[s->at]) && s->line[s->at])
+			s->at++;
+	} while (!ret && s->line[s->at] == ',' && s->at++);
+	return ret;
+}
+
+static int parse_event(struct scan *s, struct word *w, struct condition *c)
+{
+	static const char *const domains[] = { "user", "kernel" };
+	size_t domain = 0, begin, end;
+	int ret = next_choice(s, w, "domain", domains, 2, &domain);
+
+	c->kind = CONDITION_EVENT;
+	if (ret)
+		return ret;
+	if (domain)
+		return tr_fail_at(s->err, -EOPNOTSUPP, s->line, word_column(w, 0),
+				  "a condition on events of the kernel is not supported; "
+				  "there is event user RULE");
+	scan_blanks(s);
+	begin = s->at;
+	end = find_capture(s->line);
+	if (begin >= end)
+		return tr_fail_at(s->err, -EINVAL, s->line, (int)begin, "a rule is missing here");
+	s->at = end;
+	if (s->line[end] && s->line[end] != '\n') {
+		s->at += strlen("capture");
+		ret = parse_captures(s, c);
+	}
+	while (end > begin && strchr(" \t\r", s->line[end - 1]))
+		end--;
+	if (!ret && !(c->rule = strndup(s->line + begin, end - begin)))
+		ret = -ENOMEM;
+	if (!ret && strchr("!~#", c->rule[0]))
+		ret = tr_fail_at(s->err, -EINVAL, s->line, (int)begin, "a rule begins with a pattern");
+	return ret;
+}
+
+static const char *const kinds[] = { "event", "buffer", "consumed", "discarded", "rotation", "session" };
 static int (*const parsers[])(struct scan *s, struct word *w, struct condition *c) = {
-	parse_buffer, parse_consumed, parse_discarded, parse_rotation, parse_session,
+	parse_event, parse_buffer, parse_consumed, parse_discarded, parse_rotation, parse_session,
 };
 
 static int parse_line(struct scan *s, struct word *w, struct condition *c)

@@ -2,6 +2,7 @@
 /*
  * A condition, from its one line:
  *
+ *	event user RULE [capture EXPR, …]
  *	buffer SESSION/DOMAIN/CHANNEL > 75%     also < and bytes
  *	consumed SESSION > 10M
  *	discarded SESSION[/DOMAIN/CHANNEL] > 0
@@ -14,12 +15,14 @@
 #define TRACER_TRIGGER_CONDITION_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "tracer/base/base.h"
 
 enum condition_kind {
 	CONDITION_NONE,                 /* never true */
+	CONDITION_EVENT,
 	CONDITION_BUFFER, CONDITION_CONSUMED, CONDITION_DISCARDED,
 	CONDITION_ROTATION_ONGOING, CONDITION_ROTATION_COMPLETED,
 	CONDITION_SESSION_STARTED, CONDITION_SESSION_STOPPED, CONDITION_SESSION_DESTROYED,
@@ -28,6 +31,10 @@ enum condition_kind {
 struct condition {
 	enum condition_kind kind;
 	char *text;                     /* as written, without blanks around it; owned; NULL: none */
+	char *rule;                     /* CONDITION_EVENT; owned */
+	char **captures;                /* CONDITION_EVENT; owned */
+	size_t capture_count;
+	bool has_contexts;              /* one of them is a context */
 	char session[201];
 	bool has_channel;
 	enum domain domain;

@@ -4,6 +4,8 @@
 
 #include "tracer/trigger/trigger.h"
 
+#define MANY_MAX 16u            /* executions of one action for hits that came at once */
+
 static void execute_due(struct trigger *g, uint64_t hit, int64_t time, const struct values *v)
 {
 	for (size_t i = 0; i < g->action_count; i++) {
@@ -31,4 +33,62 @@ void trigger_hit(struct trigger *g, int64_t time, const struct values *v)
 	g->unsaved = true;
 	trigger_changed(g);
 	execute_due(g, g->hits, time, v);
+}
+
+bool trigger_due(const struct trigger *g)
+{
+	for (size_t i = 0; i < g->action_count; i++)
+		if (action_due(&g->actions[i], g->hits + 1))
+			return true;
+	return false;
+}
+
+static void print_nothing(const struct values *v, bool json, struct md_buf *out)
+{
+	(void)v, (void)json, (void)out;
+}
+
+/*
+ * An action that is due for some of many hits. A few are executed as always; the rest are lost
+ * notifications, or failed actions.
+ */
+static void execute_many(struct trigger *g, size_t i, uint64_t count, int64_t time)
+{
+	static const struct values nothing = { print_nothing };
+	struct action *a = &g->actions[i];
+
+	if (a->kind == ACTION_NOTIFY) {
+		/* Who wants each hit learns how many were lost; who wants some learns of each. */
+		if (a->rate > 1 && count <= MANY_MAX) {
+			for (uint64_t n = 0; n < count; n++)
+				notices_send(g, time, &nothing);
+		} else {
+			notices_lose(g, count);
+		}
+		a->executed += count;
+		return;
+	}
+	for (uint64_t n = 0; n < count && n < MANY_MAX; n++)
+		if (!runner_add_one(g, g->hits, i, time))
+			break;
+	if (count > MANY_MAX) {
+		a->failed += count - MANY_MAX;
+		snprintf(a->error, sizeof(a->error), "too many hits at once");
+	}
+}
+
+void trigger_hit_many(struct trigger *g, uint64_t n, int64_t time)
+{
+	uint64_t before = g->hits, count;
+
+	g->hits += n;
+	g->last_hit = time;
+	g->unsaved = true;
+	trigger_changed(g);
+	for (size_t i = 0; i < g->action_count; i++) {
+		count = action_count_due(&g->actions[i], g->hits) -
+			action_count_due(&g->actions[i], before);
+		if (count)
+			execute_many(g, i, count, time);
+	}
 }

@@ -150,6 +150,16 @@ void notices_send(struct trigger *g, int64_t time, const struct values *v)
 	md_buf_deinit(&lines[1]);
 }
 
+void notices_lose(struct trigger *g, uint64_t count)
+{
+	struct notices *n;
+
+	cds_list_for_each_entry(n, &g->readers, node) {
+		n->lost += count;
+		g->lost += count;
+	}
+}
+
 int notices_open(struct trigger *g, bool json, struct notices **out)
 {
 	struct triggers *all = g->tracer->triggers;

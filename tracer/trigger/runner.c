@@ -23,6 +23,7 @@ struct item {
 	struct trigger *trigger;        /* referenced */
 	uint64_t hit, actions_version;
 	size_t first;
+	bool one;                       /* this action, whether it is due or not, and no other */
 	int64_t time;
 };
 
@@ -133,7 +134,9 @@ static void run_item(const struct item *it)
 {
 	struct trigger *g = it->trigger;
 
-	for (size_t i = it->first; still_valid(g, it, i); i++) {
+	if (it->one && still_valid(g, it, it->first))
+		run_action(g, it, it->first);
+	for (size_t i = it->first; !it->one && still_valid(g, it, i); i++) {
 		if (!action_due(&g->actions[i], it->hit))
 			continue;
 		if (g->actions[i].kind == ACTION_NOTIFY) {
@@ -239,7 +242,8 @@ static void print_item(const struct values *v, bool json, struct md_buf *out)
 	out->failed = out->failed || from->failed;
 }
 
-bool runner_add(struct trigger *g, uint64_t hit, size_t first, int64_t time,
+/* Locked. */
+static bool add(struct trigger *g, uint64_t hit, size_t first, int64_t time,
 		const struct values *v)
 {
 	struct triggers *all = g->tracer->triggers;
@@ -250,9 +254,9 @@ bool runner_add(struct trigger *g, uint64_t hit, size_t first, int64_t time,
 		return false;
 	*it = (struct item){
 		.values = { print_item }, .trigger = g, .hit = hit, .first = first, .time = time,
-		.actions_version = g->actions_version,
+		.actions_version = g->actions_version, .one = !v,
 	};
-	if (g->reader_count) {
+	if (v && g->reader_count) {
 		v->print(v, false, &it->text);
 		v->print(v, true, &it->json);
 	}
@@ -261,6 +265,17 @@ bool runner_add(struct trigger *g, uint64_t hit, size_t first, int64_t time,
 	cds_list_add_tail(&it->node, &r->items);
 	pthread_cond_signal(&r->work);
 	return true;
+}
+
+bool runner_add(struct trigger *g, uint64_t hit, size_t first, int64_t time,
+		const struct values *v)
+{
+	return add(g, hit, first, time, v);
+}
+
+bool runner_add_one(struct trigger *g, uint64_t hit, size_t i, int64_t time)
+{
+	return add(g, hit, i, time, NULL);
 }
 
 void runners_stop(struct triggers *all)

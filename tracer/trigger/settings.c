@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "tracer/base/timefmt.h"
-#include "tracer/trigger/trigger.h"
+#include "tracer/trigger/event.h"
 
 void actions_free(struct action *list, size_t count)
 {
@@ -113,7 +113,7 @@ void trigger_show(struct trigger *g, enum trigger_file what, struct md_buf *out)
 static int check_session(struct trigger *g, const char *text, const struct condition *c,
 			 struct tr_err *err)
 {
-	struct session *s = c->kind == CONDITION_NONE ? NULL : session_get(g->tracer, c->session);
+	struct session *s = c->session[0] ? session_get(g->tracer, c->session) : NULL;
 	struct session_info info;
 	const char *at;
 	int ret = 0;
@@ -130,9 +130,27 @@ static int check_session(struct trigger *g, const char *text, const struct condi
 	return ret;
 }
 
-/* Locked. Takes c over. */
-static void set_condition(struct trigger *g, struct condition *c)
+/* Without lock. All that can be wrong with a condition after it was parsed. *events: its session. */
+static int prepare(struct trigger *g, const struct condition *c, bool enabled,
+		   struct session **events, struct tr_err *err)
 {
+	struct trigger_info info;
+	int ret = check_session(g, c->text, c, err);
+
+	*events = NULL;
+	if (ret || c->kind != CONDITION_EVENT)
+		return ret;
+	trigger_info(g, &info);
+	return event_open(g->tracer, info.uid, info.gid, c, enabled, events, err);
+}
+
+/* Locked. Takes c over, and exchanges *events with the one that the trigger had. */
+static void set_condition(struct trigger *g, struct condition *c, struct session **events)
+{
+	struct session *old = g->events;
+
+	g->events = *events;
+	*events = old;
 	condition_deinit(&g->condition);
 	g->condition = *c;
 	g->version++;
@@ -177,6 +195,7 @@ static int finish_store(struct trigger *g, int ret, struct tr_err *err)
 		return ret;
 	trigger_changed(g);
 	engine_nudge(g->tracer->triggers);
+	listener_nudge(g->tracer->triggers);
 	ret = trigger_save(g);
 	return ret ? tr_fail(err, ret, "the state directory cannot be written: %s", strerror(-ret))
 		   : 0;
@@ -187,14 +206,25 @@ static int gone(struct tr_err *err)
 	return tr_fail(err, -ENOENT, "the trigger was removed");
 }
 
+static bool is_enabled(struct trigger *g)
+{
+	bool enabled;
+
+	pthread_mutex_lock(&g->tracer->triggers->lock);
+	enabled = g->enabled;
+	pthread_mutex_unlock(&g->tracer->triggers->lock);
+	return enabled;
+}
+
 static int store_condition(struct trigger *g, const char *text, struct tr_err *err)
 {
 	struct triggers *all = g->tracer->triggers;
+	struct session *events = NULL;
 	struct condition c;
 	int ret = condition_parse(text, &c, err);
 
 	if (!ret)
-		ret = check_session(g, c.text, &c, err);
+		ret = prepare(g, &c, is_enabled(g), &events, err);
 	if (ret) {
 		condition_deinit(&c);
 		return ret;
@@ -204,10 +234,11 @@ static int store_condition(struct trigger *g, const char *text, struct tr_err *e
 		condition_deinit(&c);
 		ret = gone(err);
 	} else {
-		set_condition(g, &c);
+		set_condition(g, &c, &events);
 	}
 	ret = finish_store(g, ret, err);
 	pthread_mutex_unlock(&all->lock);
+	event_close(events);
 	return ret;
 }
 
@@ -232,6 +263,7 @@ static int store_actions(struct trigger *g, const char *text, bool replace, stru
 static int store_enabled(struct trigger *g, const char *text, struct tr_err *err)
 {
 	struct triggers *all = g->tracer->triggers;
+	struct session *events;
 	int ret = 0;
 
 	if (strcmp(text, "0") != 0 && strcmp(text, "1") != 0)
@@ -242,8 +274,11 @@ static int store_enabled(struct trigger *g, const char *text, struct tr_err *err
 	else
 		g->enabled = text[0] == '1';
 	g->sample = (struct sample){ 0 };
+	events = g->events ? session_ref(g->events) : NULL;
 	ret = finish_store(g, ret, err);
 	pthread_mutex_unlock(&all->lock);
+	event_enable(events, text[0] == '1');
+	session_put(events);
 	return ret;
 }
 
@@ -263,6 +298,7 @@ int trigger_load(struct trigger *g, const char *condition, const char *actions, 
 		 enum trigger_file *wrong, struct tr_err *err)
 {
 	struct triggers *all = g->tracer->triggers;
+	struct session *events = NULL;
 	struct action *list = NULL;
 	struct condition c;
 	size_t count = 0;
@@ -271,12 +307,13 @@ int trigger_load(struct trigger *g, const char *condition, const char *actions, 
 	*wrong = TRIGGER_CONDITION;
 	ret = condition_parse(condition, &c, err);
 	if (!ret)
-		ret = check_session(g, c.text, &c, err);
+		ret = prepare(g, &c, enabled, &events, err);
 	if (!ret) {
 		*wrong = TRIGGER_ACTIONS;
 		ret = actions_parse(actions, 0, &list, &count, err);
 	}
 	if (ret) {
+		event_close(events);
 		condition_deinit(&c);
 		return ret;
 	}
@@ -288,13 +325,42 @@ int trigger_load(struct trigger *g, const char *condition, const char *actions, 
 	} else {
 		for (size_t i = 0; i < count; i++)
 			list[i].base = g->hits;
-		set_condition(g, &c);
+		set_condition(g, &c, &events);
 		set_actions(g, list, count);
 		g->enabled = enabled;
 	}
 	ret = finish_store(g, ret, err);
 	pthread_mutex_unlock(&all->lock);
+	event_close(events);
 	if (!ret)
 		tracer_changed(g->tracer, g->name);
 	return ret;
+}
+
+void trigger_reopen(struct trigger *g)
+{
+	struct triggers *all = g->tracer->triggers;
+	struct tr_err err = TR_ERR_INIT;
+	struct session *events = NULL;
+	struct condition c = { 0 };
+	int ret;
+
+	pthread_mutex_lock(&all->lock);
+	ret = g->condition.kind == CONDITION_EVENT ? condition_parse(g->condition.text, &c, &err) : 1;
+	pthread_mutex_unlock(&all->lock);
+	if (!ret)
+		ret = prepare(g, &c, is_enabled(g), &events, &err);
+	if (!ret) {
+		pthread_mutex_lock(&all->lock);
+		if (!g->gone) {
+			set_condition(g, &c, &events);
+			c = (struct condition){ 0 };
+		}
+		listener_nudge(all);
+		pthread_mutex_unlock(&all->lock);
+		event_close(events);
+	} else if (ret < 0) {
+		tracer_report(g->tracer, "trigger %s: %s", g->name, err.sentence);
+	}
+	condition_deinit(&c);
 }

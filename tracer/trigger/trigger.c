@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* The list of triggers: make, find and remove them; owner and mode. */
-#include "tracer/trigger/trigger.h"
+#include "tracer/trigger/event.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -165,12 +165,15 @@ int trigger_create(struct tracer *t, const char *name, uid_t uid, gid_t gid, str
 int trigger_destroy(struct tracer *t, const char *name, struct tr_err *err)
 {
 	struct triggers *all = t->triggers;
+	struct session *events = NULL;
 	struct trigger *g = NULL;
 
 	if (all) {
 		pthread_mutex_lock(&all->lock);
 		g = find_trigger(all, name);
 		if (g) {
+			events = g->events;
+			g->events = NULL;
 			unlink_trigger(g);
 			trigger_forget_on_disk(g);
 			trigger_changed(g);
@@ -180,6 +183,7 @@ int trigger_destroy(struct tracer *t, const char *name, struct tr_err *err)
 	}
 	if (!g)
 		return tr_fail(err, -ENOENT, "no trigger '%s'", name);
+	event_close(events);
 	trigger_put(g);
 	announce(t, NULL);
 	return 0;
@@ -213,12 +217,14 @@ void trigger_info(struct trigger *g, struct trigger_info *info)
 static int set_rights(struct trigger *g, mode_t mode, uid_t uid, gid_t gid)
 {
 	struct triggers *all = g->tracer->triggers;
+	bool moves = false;
 	int ret = 0;
 
 	pthread_mutex_lock(&all->lock);
 	if (g->gone) {
 		ret = -ENOENT;
 	} else {
+		moves = uid != (uid_t)-1 && uid != g->uid;
 		g->mode = mode == (mode_t)-1 ? g->mode : mode & 0777;
 		g->uid = uid == (uid_t)-1 ? g->uid : uid;
 		g->gid = gid == (gid_t)-1 ? g->gid : gid;
@@ -226,6 +232,8 @@ static int set_rights(struct trigger *g, mode_t mode, uid_t uid, gid_t gid)
 		trigger_save(g);
 	}
 	pthread_mutex_unlock(&all->lock);
+	if (moves)
+		trigger_reopen(g);
 	return ret;
 }
 
@@ -262,6 +270,15 @@ static int open_directory(struct tracer *t)
 	return fd < 0 ? -errno : fd;
 }
 
+/* The triggers that were restored; no other thread makes or removes any yet. */
+static void reopen_all(struct tracer *t)
+{
+	struct trigger *g;
+
+	cds_list_for_each_entry(g, &t->triggers->list, node)
+		trigger_reopen(g);
+}
+
 int triggers_open(struct tracer *t, trigger_control control)
 {
 	struct triggers *all;
@@ -281,18 +298,28 @@ int triggers_open(struct tracer *t, trigger_control control)
 	CDS_INIT_LIST_HEAD(&all->runners);
 	t->triggers = all;
 	runner_control(control);
+	events_forget_old(t);
 	triggers_restore(t);
 	watch_begin(t);
 	engine_start(t);
+	listener_start(t);
+	reopen_all(t);
 	return 0;
 }
 
 void triggers_stop(struct tracer *t)
 {
+	struct trigger *g;
+
 	if (!t->triggers)
 		return;
 	engine_stop(t->triggers);
+	listener_stop(t->triggers);
 	runners_stop(t->triggers);
+	cds_list_for_each_entry(g, &t->triggers->list, node) {
+		event_close(g->events);
+		g->events = NULL;
+	}
 }
 
 void triggers_close(struct tracer *t, bool keep)

@@ -13,6 +13,9 @@
  *	watch.c          conditions about what happens to a session: a part of sessions
  *	sample.c         conditions about amounts: buffer, consumed, discarded
  *	fire.c           a hit: which actions are due
+ *	event.c          conditions about events: their hidden sessions (event.h)
+ *	listener.c       the thread that looks at their rings
+ *	capture.c        captured values
  *	runner.c         executes actions on sessions: one thread for each owner
  *	notices.c        the queues of those who read notifications
  *
@@ -58,6 +61,7 @@ struct trigger {
 	uint64_t sent, lost;            /* notifications: lines in queues of readers, lines without room */
 	uint32_t queued;                /* hits that wait for the runner */
 	struct sample sample;
+	struct session *events;         /* of a condition on events; referenced; NULL: none */
 	struct cds_list_head readers;   /* struct notices */
 	uint32_t reader_count;
 };
@@ -77,6 +81,9 @@ struct triggers {
 
 	pthread_t thread;               /* engine.c */
 	bool runs;
+	pthread_t listener;             /* listener.c */
+	bool listens, listener_nudged;
+	pthread_cond_t listener_nudge;
 	bool nudged;                    /* the engine has to look at the list now */
 	pthread_cond_t nudge;
 };
@@ -115,6 +122,8 @@ void triggers_restore(struct tracer *t);
 int actions_parse(const char *text, uint64_t hits, struct action **out, size_t *count,
 		  struct tr_err *err);
 void actions_free(struct action *list, size_t count);
+/* Without lock. A condition on events gets a new session: of another owner, or of this daemon. */
+void trigger_reopen(struct trigger *g);
 
 /* engine.c */
 void engine_nudge(struct triggers *all);        /* locked */
@@ -133,16 +142,23 @@ struct values {
 	void (*print)(const struct values *v, bool json, struct md_buf *out);
 };
 
-/* fire.c. Locked. The condition became true n times more, the last time at `time` (epoch ns). */
+/* fire.c. Locked. The condition became true at `time` (epoch ns). */
 void trigger_hit(struct trigger *g, int64_t time, const struct values *v);
+/* The same n times, with nothing known about them but that they were. */
+void trigger_hit_many(struct trigger *g, uint64_t n, int64_t time);
+/* Whether the next hit executes an action. */
+bool trigger_due(const struct trigger *g);
 
 /* notices.c. Locked. */
 void notices_send(struct trigger *g, int64_t time, const struct values *v);
+void notices_lose(struct trigger *g, uint64_t count);   /* for each reader */
 
 /* runner.c */
 /* Locked. The runner of the owner continues with action `first` of this hit. False: no room. */
 bool runner_add(struct trigger *g, uint64_t hit, size_t first, int64_t time,
 		const struct values *v);
+/* The same for this action alone. */
+bool runner_add_one(struct trigger *g, uint64_t hit, size_t i, int64_t time);
 void runners_stop(struct triggers *all);        /* without lock */
 void runner_control(trigger_control control);   /* once, by triggers_open */
 

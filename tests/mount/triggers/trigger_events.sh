@@ -1,0 +1,165 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-or-later
+# TIMEOUT: 120
+#
+# Conditions on events of applications: filters and captures; no session is needed; every hit is
+# counted, so `every N` is exact, also at full speed; users see their own; an application or the daemon
+# is killed; 200 triggers, and readers that never read.
+. "$(dirname "$0")/../../lib/mount.sh"
+T=$MNT/triggers
+ticker=$BUILD/tests/lib/ticker
+fields=$BUILD/tests/lib/fields
+mount_tree -o tz=UTC
+
+# trigger NAME CONDITION ACTION…
+trigger() {
+	mkdir "$T/$1" && echo "$2" >"$T/$1/condition" || fail "trigger $1"
+	g=$T/$1
+	shift 2
+	for action; do echo "$action" >>"$g/actions" || fail "action $action"; done
+}
+hits() { # NAME N
+	[ "$(key hits "$T/$1/status")" = "$2" ]
+}
+executed() { # NAME N TIMES
+	[ "$(awk -v n="$2" '$1 == "action" && $2 == n { print $4 }' "$T/$1/status")" = "$3" ]
+}
+lines() { # FILE N
+	[ "$(wc -l <"$1")" = "$2" ]
+}
+
+# --- filter and captures; the trigger is all that there is
+trigger a 'event user tick:tock if n >= 3 capture n, thread, $ctx.procname, nothing' notify
+for f in notifications notifications.json; do
+	timeout 100 cat "$T/a/$f" >"$work/$f" &
+	readers="$readers $!"
+done
+within 10 grep -q '^readers 2' "$T/a/status" || fail "no readers"
+"$ticker" 6 0
+within 10 lines "$work/notifications.json" 3 || fail "lines: $(cat "$T/a/status" "$work"/not*)"
+within 10 lines "$work/notifications" 3 || fail "lines"
+is "hits" 3 "$(key hits "$T/a/status")"
+is "text" 'n = 3, thread = 0, $ctx.procname = "ticker"' \
+	"$(sed -n '1s/^\[[0-9:.]*\] a { \(.*\) }$/\1/p' "$work/notifications")"
+is "JSON" '{"n":5,"thread":0,"$ctx.procname":"ticker"}' \
+	"$(sed -n '3s/^{"time":[0-9]*,"trigger":"a","values":\(.*\)}$/\1/p' \
+		"$work/notifications.json")"
+kill $readers
+is "no session is seen" "" "$(ls "$S")"
+is "or counted" 0 "$(key sessions "$MNT/status")"
+[ ! -e "$S/.trigger-1" ] || fail "it can be named"
+
+# --- bad input
+wrong() { # TEXT ERRNO SENTENCE COLUMN
+	is "'$1'" "$2" "$(tool open "$T/a/condition" w write "$1\n")"
+	has "$(cat "$MNT/error")" "^condition:1: .*$3"
+	is "caret of '$1'" "$4" "$(awk '/^ *\^$/ { at = index($0, "^") - 3 } END { print at }' \
+		"$MNT/error")"
+	echo 1 >"$T/a/enabled"
+}
+wrong 'event' EINVAL 'a domain is missing' 5
+wrong 'event usr tick:*' EINVAL "did you mean 'user'" 6
+wrong 'event kernel sched_switch' EOPNOTSUPP 'events of the kernel' 6
+wrong 'event user' EINVAL 'a rule is missing' 10
+wrong 'event user capture n' EINVAL 'a rule is missing' 11
+wrong 'event user tick capture n' EINVAL 'no provider' 11
+wrong 'event user !tick:*' EINVAL 'begins with a pattern' 11
+wrong 'event user tick:* loglevel warnin' EINVAL "did you mean 'warning'" 27
+wrong 'event user tick:* capture' EINVAL 'a capture is' 25
+wrong 'event user tick:* capture n, a[' EINVAL 'a capture is' 29
+has "$(cat "$T/a/condition")" '^event user tick:tock if n >= 3 capture n, thread,'
+
+# --- every hit is counted, at full speed, also those that no one could print
+trigger rate 'event user tick:*' 'notify every 100000' 'notify once-after 150000' notify
+exec 7<"$T/rate/notifications"
+"$ticker" 250000 0 2
+within 20 hits rate 500000 || fail "hits: $(cat "$T/rate/status")"
+executed rate 1 5 && executed rate 2 1 && executed rate 3 500000 || fail "$(cat "$T/rate/status")"
+is "all are sent or lost" 500006 \
+	$(($(key notifications_sent "$T/rate/status") + $(key notifications_lost "$T/rate/status")))
+sent=$(key notifications_sent "$T/rate/status")
+timeout 30 cat <&7 >"$work/rate" &
+reader=$!
+told() {
+	[ "$(grep -c '^\[' "$work/rate")" = "$sent" ]
+}
+within 10 told || fail "sent $sent, read $(grep -c '^\[' "$work/rate")"
+kill $reader
+is "lost, as the reader learns of it" "$(key notifications_lost "$T/rate/status")" \
+	"$(awk '/^# rate: / { n += $3 } END { print n + 0 }' "$work/rate")"
+exec 7<&-
+rmdir "$T/rate"
+
+# --- an application that ends by a signal right after its event
+trigger dies 'event user tick:tock if n == 0' 'notify'
+for i in 1 2 3 4 5; do
+	"$ticker" 1000000 1000 &
+	p=$!
+	within 10 hits dies $i || fail "hit $i: $(cat "$T/dies/status")"
+	kill -9 $p
+	wait $p 2>/dev/null
+done
+is "hits" 5 "$(key hits "$T/dies/status")"
+
+# --- an action on a session, and switching
+mkdir "$S/s"
+echo 'tick:*' >"$S/s/user/events"
+trigger stops 'event user tick:tock if n == 7' 'snapshot s last' 'stop s'
+echo start >"$S/s/control"
+"$ticker" 8 0
+within 10 executed stops 2 1 || fail "stop: $(cat "$T/stops/status")"
+is "stopped" inactive "$(key state "$S/s/status")"
+[ -d "$S/s/snapshots/last" ] || fail "no snapshot"
+echo 0 >"$T/stops/enabled"
+"$ticker" 8 0
+echo 1 >"$T/stops/enabled"
+"$ticker" 8 0
+within 10 hits stops 2 || fail "enabled again: $(cat "$T/stops/status")"
+
+# --- users
+if [ "$(id -u)" = 0 ] && command -v setpriv >/dev/null; then
+	cp "$ticker" "$BUILD"/libtrail.so.0 "$work/"
+	as() {
+		setpriv --reuid 12345 --regid 12345 --clear-groups env LD_LIBRARY_PATH="$work" "$@"
+	}
+	as mkdir "$T/hers" || fail "another user"
+	as sh -c "echo 'event user tick:*' >'$T/hers/condition'; echo notify >'$T/hers/actions'"
+	trigger all 'event user tick:*' notify
+	"$ticker" 10 0
+	as "$work/ticker" 20 0
+	within 10 hits all 30 || fail "root's trigger sees all: $(cat "$T/all/status")"
+	within 10 hits hers 20 || fail "hers: $(cat "$T/hers/status")"
+	chown 0 "$T/hers"
+	"$ticker" 10 0
+	within 10 hits hers 30 || fail "root's now: $(cat "$T/hers/status")"
+	rmdir "$T/hers" "$T/all"
+fi
+
+# --- the daemon is killed: the trigger and its condition are there again
+cd /
+kill -9 $(daemon_pids)
+within 10 daemon_ended
+mount_tree -o tz=UTC
+has "$(cat "$T/dies/condition")" '^event user tick:tock if n == 0$'
+before=$(key hits "$T/dies/status")
+"$ticker" 3 0
+within 10 hits dies $((before + 1)) || fail "after the kill: $(cat "$T/dies/status")"
+
+# --- many triggers, and readers that never read: each fires, and the daemon stays small
+rmdir "$T"/*
+for i in $(seq 150); do trigger "m$i" "event user tick:tock if n == $i" notify; done
+for i in $(seq 850); do mkdir "$T/idle$i" || fail "trigger $i"; done
+trigger hot 'event user tick:*' notify
+for i in $(seq 50); do
+	timeout 100 sh -c "exec <'$T/hot/notifications'; exec sleep 100" &
+	readers="$readers $!"
+done
+within 20 grep -q '^readers 50$' "$T/hot/status" || fail "readers: $(cat "$T/hot/status")"
+"$ticker" 100000 0
+within 60 hits hot 100000 || fail "hot: $(cat "$T/hot/status")"
+for i in 1 75 150; do within 60 hits "m$i" 1 || fail "m$i: $(cat "$T/m$i/status")"; done
+[ -n "$SAN" ] && [ "$SAN" != 0 ] ||
+	awk '/^VmRSS/ { exit $2 > 200000 }' /proc/"$(daemon_pids)"/status || fail "the daemon is large"
+kill $readers 2>/dev/null
+wait
+echo "$checks checks"

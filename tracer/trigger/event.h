@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Conditions about events of applications. A trigger has a session of its own that users do not see
+ * (session.hidden), with one channel in overwrite mode and small buffers: applications decide and
+ * record as for any session, and the rings count every hit, also those that they overwrite. A thread
+ * looks at the rings. Private to trigger/.
+ */
+#ifndef TRACER_TRIGGER_EVENT_H
+#define TRACER_TRIGGER_EVENT_H
+
+#include "tracer/trigger/trigger.h"
+
+/* Without lock. The session of the condition, referenced; its rule's mistakes are explained. */
+int event_open(struct tracer *t, uid_t uid, gid_t gid, const struct condition *c, bool enabled,
+	       struct session **out, struct tr_err *err);
+void event_close(struct session *s);            /* without lock; NULL is allowed */
+void event_enable(struct session *s, bool on);  /* without lock; NULL is allowed */
+void events_forget_old(struct tracer *t);       /* what a killed daemon had, when this one begins */
+
+void listener_start(struct tracer *t);          /* the thread; without lock, as the next */
+void listener_stop(struct triggers *all);
+/* Locked. A trigger with an event got it, lost it, or was switched. */
+void listener_nudge(struct triggers *all);
+
+/* capture.c: the values of a line of text, as md_text_event prints it. */
+void captures_print(const struct condition *c, const char *line, bool json, struct md_buf *out);
+
+#endif
