@@ -40,7 +40,7 @@ const char readme[] =
 	"                          the oldest. A path: also written there, as CTF\n"
 	"                          (`default`: ~/trailfs-traces/NAME-DATE-TIME); text,\n"
 	"                          pipe and trace/ then show these files\n"
-	"      rotate_size, rotate_period\n"
+	"      rotate_size, rotate_period, live_period\n"
 	"                          when the output begins a new chunk (bytes, time; 0:\n"
 	"                          never)\n"
 	"      archives/           earlier chunks, each a trace, in the output directory\n"

@@ -174,6 +174,22 @@ const struct output_sink *output_sink_of(const struct tracer *t, const char *val
 	return &file_sink;
 }
 
+int output_create_remote(struct session *s, const struct output_sink *sink, const char *value,
+			 struct output **out, struct tr_err *err)
+{
+	struct output *o = output_create(s, value, -1);
+	struct session none = { .output = o };
+	int ret = o ? sink->attach(o, value, err) : -ENOMEM;
+
+	if (!ret) {
+		o->sink = sink;
+		*out = o;
+		return 0;
+	}
+	output_destroy(&none);
+	return ret == -ENOMEM ? tr_fail(err, ret, "out of memory") : ret;
+}
+
 const char *output_explain(const struct output *o, int err)
 {
 	return o->sink->explain ? o->sink->explain(err) : strerror(-err);
@@ -271,6 +287,9 @@ int output_start(struct session *s, struct tr_err *err)
 		if (c->read_period && (!o->read_period || c->read_period * 1000 < o->read_period))
 			o->read_period = c->read_period * 1000;
 	}
+	o->live_period = s->streamed ? s->live_period * 1000 : 0;
+	if (o->live_period && (!o->read_period || o->live_period / 4 < o->read_period))
+		o->read_period = o->live_period / 4;
 	o->chunk = o->head.chunk;
 	o->archives = o->head.archives;
 	if (o->head.archives)

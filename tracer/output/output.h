@@ -106,6 +106,8 @@ struct output {
 	bool rotates;                   /* this pass ends with a rotation */
 	uint64_t read_period;           /* the shortest of the channels, ns; 0: adaptive */
 	bool kernel;                    /* the session has kernel channels */
+	uint64_t live_period;           /* of a session that is streamed, ns; 0: not live */
+	uint64_t looked;                /* live: the marks have all events up to this time */
 
 	pthread_mutex_t lock;           /* guards the rest */
 	pthread_cond_t requested, answered;
@@ -142,6 +144,9 @@ extern const struct session_part output_part;
 struct output *output_create(struct session *s, const char *path, int dir);
 /* The reason of an error of the writer, -errno, as a user can understand it. */
 const char *output_explain(const struct output *o, int err);
+/* An output of a sink that is no directory. 0 or -errno with a sentence. */
+int output_create_remote(struct session *s, const struct output_sink *sink, const char *value,
+			 struct output **out, struct tr_err *err);
 /* The sink that takes this value of `output`; file_sink if no other does. */
 const struct output_sink *output_sink_of(const struct tracer *t, const char *value);
 /*

@@ -23,6 +23,7 @@
 #define DEFAULT "default"
 /* suffixes -2 to -99 of default directories with the same name and second */
 #define DEFAULTS_MOST 99
+#define LIVE_MIN 10000          /* us */
 #define PERIOD_MAX (UINT64_C(366) * 86400 * 1000000)
 
 struct owner {
@@ -38,27 +39,10 @@ static void set_output(struct session *s, struct output *o)
 	s->streamed = o && o->net;
 }
 
-/* An output of a sink that is no directory. */
-static int create_remote(struct session *s, const struct output_sink *sink, const char *value,
-			 struct output **out, struct tr_err *err)
-{
-	struct output *o = output_create(s, value, -1);
-	struct session none = { .output = o };
-	int ret = o ? sink->attach(o, value, err) : -ENOMEM;
-
-	if (!ret) {
-		o->sink = sink;
-		*out = o;
-		return 0;
-	}
-	output_destroy(&none);
-	return ret == -ENOMEM ? tr_fail(err, ret, "out of memory") : ret;
-}
-
 static int restore_remote(struct session *s, const struct output_sink *sink, const char *value)
 {
 	struct output *o = NULL;
-	int ret = s->output ? -EINVAL : create_remote(s, sink, value, &o, NULL);
+	int ret = s->output ? -EINVAL : output_create_remote(s, sink, value, &o, NULL);
 
 	if (!ret)
 		set_output(s, o);
@@ -98,6 +82,8 @@ static void save_output(const struct session *s, struct md_buf *out)
 	if (s->output)
 		md_buf_printf(out, "output%s %s\n", s->output->by_default ? "_default" : "",
 			      s->output->path);
+	if (s->live_period)
+		md_buf_printf(out, "live %" PRIu64 "\n", s->live_period);
 	if (s->rotate_size || s->rotate_period)
 		md_buf_printf(out, "rotate %" PRIu64 " %" PRIu64 "\n", s->rotate_size,
 			      s->rotate_period);
@@ -218,7 +204,7 @@ static int make_output(struct session *s, const char *value, const struct owner 
 
 	*out = NULL;
 	if (sink != &file_sink)
-		return create_remote(s, sink, value, out, err);
+		return output_create_remote(s, sink, value, out, err);
 	ret = resolve_path(s, value, of->uid, path, err);
 	if (ret || !value[0])
 		return ret;
@@ -406,6 +392,31 @@ static void show_output_saved(const struct session *s, struct md_buf *out)
 		show_output(s, out);
 }
 
+static int store_live_period(struct session *s, const char *value, struct tr_err *err)
+{
+	uint64_t v = 0;
+	int ret = units_time(value, &v, err);
+
+	if (!ret && v && (v < LIVE_MIN || v > UINT32_MAX))
+		ret = tr_fail_at(err, -EINVAL, value, 0, "must be 0 (off), or from 10ms to 1h");
+	if (ret)
+		return ret;
+	pthread_mutex_lock(&s->tracer->lock);
+	ret = may_change(s, err);
+	if (!ret) {
+		s->live_period = v;
+		session_save(s);
+		session_changed(s);
+	}
+	pthread_mutex_unlock(&s->tracer->lock);
+	return ret;
+}
+
+static void show_live_period(const struct session *s, struct md_buf *out)
+{
+	md_buf_printf(out, "%" PRIu64 "\n", s->live_period);
+}
+
 static void show_rotate_size(const struct session *s, struct md_buf *out)
 {
 	md_buf_printf(out, "%" PRIu64 "\n", s->rotate_size);
@@ -419,8 +430,10 @@ static void show_rotate_period(const struct session *s, struct md_buf *out)
 static void exchange_outputs(struct session *a, struct session *b)
 {
 	struct output *o = a->output;
-	uint64_t size = a->rotate_size, period = a->rotate_period;
+	uint64_t size = a->rotate_size, period = a->rotate_period, live = a->live_period;
 
+	a->live_period = b->live_period;
+	b->live_period = live;
 	set_output(a, b->output);
 	a->rotate_size = b->rotate_size;
 	a->rotate_period = b->rotate_period;
@@ -441,6 +454,8 @@ static bool restore_line(struct session *s, const char *key, const char *value)
 		restore_output(s, value, false);
 	else if (!strcmp(key, "output_default"))
 		restore_output(s, value, true);
+	else if (!strcmp(key, "live"))
+		s->live_period = strtoull(value, NULL, 10);
 	else if (!strcmp(key, "rotate"))
 		restore_rotation(s, value);
 	else
@@ -457,6 +472,7 @@ static const struct session_setting settings[] = {
 	{ SESSION_OUTPUT, show_output, store_output },
 	{ SESSION_OUTPUT_SAVED, show_output_saved, NULL },
 	{ SESSION_ROTATE_SIZE, show_rotate_size, store_rotate_size },
+	{ SESSION_LIVE_PERIOD, show_live_period, store_live_period },
 	{ SESSION_ROTATE_PERIOD, show_rotate_period, store_rotate_period },
 	{ 0 }
 };

@@ -120,6 +120,7 @@ static int add_stream(struct output *o, const struct stream *st)
 		return err;
 	}
 	os->seen = true;
+	ring_mark(&os->st, &os->mark);
 	o->streams[o->count++] = os;
 	return 0;
 }
@@ -136,10 +137,10 @@ static struct stream_writer *find_stream(struct output *o, const struct stream *
 }
 
 /*
- * Adds new streams, removes those of removed channels, and sets the mark of each. With the owner's
- * rights.
+ * Adds new streams, removes those of removed channels, and sets the mark of each; only_new: of the
+ * new ones. With the owner's rights.
  */
-static int mark_streams(struct output *o, const struct stream_set *set)
+static int mark_streams(struct output *o, const struct stream_set *set, bool only_new)
 {
 	size_t n = 0;
 	int err = 0;
@@ -162,7 +163,7 @@ static int mark_streams(struct output *o, const struct stream_set *set)
 			o->sink->remove(o, o->streams[i]);
 	}
 	o->count = n;
-	for (size_t i = 0; i < o->count; i++)
+	for (size_t i = 0; i < o->count && !only_new; i++)
 		ring_mark(&o->streams[i]->st, &o->streams[i]->mark);
 	return err;
 }
@@ -201,6 +202,21 @@ static int write_stream(struct output *o, struct stream_writer *os, bool all, ui
 	return o->sink->write(o, os, due);
 }
 
+/*
+ * In a live session, readers must know a stream before they get later events of others: after the
+ * marks, the streams of all events up to the marks are taken up, too. Nothing touches files here.
+ */
+static int look_live(struct output *o, struct stream_set *set)
+{
+	uint64_t now;
+	int err = session_look(o->s, NULL, set, &o->looked);
+
+	err = err ? err : mark_streams(o, set, false);
+	stream_set_deinit(set);
+	*set = (struct stream_set){ 0 };
+	return err ? err : session_look(o->s, NULL, set, &now);
+}
+
 /* One pass over all streams. all: up to the last event, not only full sub-buffers. */
 static int write_streams(struct output *o, bool all, struct pressure *p)
 {
@@ -213,7 +229,7 @@ static int write_streams(struct output *o, bool all, struct pressure *p)
 		o->drained = now;
 		kernel_drain(o->s);
 	}
-	err = session_streams(o->s, NULL, &set);
+	err = o->live_period ? look_live(o, &set) : session_streams(o->s, NULL, &set);
 	if (!err && o->sink->open)
 		err = o->sink->open(o);
 	if (err) {
@@ -222,7 +238,7 @@ static int write_streams(struct output *o, bool all, struct pressure *p)
 	}
 	err = cred_enter(&o->cred);
 	if (!err)
-		err = mark_streams(o, &set);
+		err = mark_streams(o, &set, o->live_period);
 	if (!err)
 		err = o->sink->begin(o);
 	stream_set_deinit(&set);

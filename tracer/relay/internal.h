@@ -58,7 +58,7 @@ struct relay {
 	int error;                      /* of the last attempt, -errno */
 	uint64_t chunk;                 /* on this connection */
 	bool rotated;
-	uint64_t connects;              /* grows with each connection */
+	uint64_t beacon_at;             /* live: when idle streams say so again, ns */
 	char base[RELAY_PATH_MAX];      /* before 2.11: the directory, which each stream names */
 	struct relay_trace *traces;
 	uint8_t *copy;                  /* of a packet that writers may overwrite */
@@ -74,6 +74,7 @@ static inline struct relay *relay_of(const struct output *o)
 /* sink.c */
 /* The connection is unusable: closes it. Returns err, which is -errno. */
 int relay_broken(struct relay *r, int err);
+int relay_streams_sent(struct relay *r);        /* readers get to know the new streams. 0 or -errno */
 
 /* packets.c */
 struct stream_writer *relay_stream_create(struct output *o, const struct stream *st);
@@ -81,6 +82,10 @@ void relay_stream_free(struct stream_writer *os);
 void relay_stream_restore(struct stream_writer *os);
 /* The next packet begins a new connection: the relay has nothing. */
 void relay_stream_reset(struct stream_writer *os);
+/* Live: the relay knows all streams that have events, before it gets packets. 0 or -errno. */
+int relay_announce(struct output *o);
+/* Live, once in each period: says up to which time streams without new events have none. */
+int relay_send_beacons(struct output *o);
 int relay_stream_write(struct output *o, struct stream_writer *os, bool all);
 /* The reply to a question whether packets are pending. */
 int relay_replied(void *arg, const struct relay_wait *w, uint32_t code);

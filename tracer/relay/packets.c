@@ -45,6 +45,8 @@ struct stream_writer *relay_stream_create(struct output *o, const struct stream 
 	os->at.ring = st->ring;
 	os->switch_period =
 		session_periods(o->s, kernel ? OWNER_KERNEL : st->trace->owner, st->channel).hold;
+	if (o->live_period && (!os->switch_period || o->live_period < os->switch_period))
+		os->switch_period = o->live_period;
 	session_file_limits(o->s, kernel, st->channel, &os->file_size, &os->file_count);
 	return os;
 }
@@ -314,6 +316,73 @@ static int send_batch(struct relay *r, struct stream_writer *os, struct batch *b
 	err = err ? err : link_flush(&r->link);
 	return err ? err : link_poll(&r->link);
 }
+
+/* ---- live ---- */
+
+static bool has_unsent(const struct stream_writer *os)
+{
+	return os->mark.head > os->net->sent.pos ||
+	       os->net->sent.lost_before + os->mark.lost > os->net->sent.lost;
+}
+
+/* Readers wait for a stream until it has a packet or a beacon, and beacons need a packet before. */
+static int send_empty(struct output *o, struct stream_writer *os)
+{
+	struct relay *r = relay_of(o);
+	struct batch b;
+	int err;
+
+	batch_init(o, os, &b);
+	packetizer_add(&b.cut, o->looked, o->looked, b.cut.at.lost, 0, &b.packets[0]);
+	err = add_packet(r, os, &b);
+	return err ? err : send_batch(r, os, &b);
+}
+
+int relay_announce(struct output *o)
+{
+	struct relay *r = relay_of(o);
+	int err = 0;
+
+	for (size_t i = 0; i < o->count && !err; i++) {
+		struct stream_writer *os = o->streams[i];
+
+		if (os->net->added)
+			continue;
+		err = relay_trace_ready(r, os->net->trace);
+		err = err ? err : add_stream(r, os);
+	}
+	err = err ? err : relay_streams_sent(r);
+	for (size_t i = 0; i < o->count && !err; i++)
+		if (!o->streams[i]->net->number && !has_unsent(o->streams[i]))
+			err = send_empty(o, o->streams[i]);
+	return err ? relay_broken(r, err) : 0;
+}
+
+int relay_send_beacons(struct output *o)
+{
+	const struct relay_wait w = { 0 };
+	struct relay *r = relay_of(o);
+	uint64_t now = output_now();
+	int err = 0;
+
+	if (now < r->beacon_at)
+		return 0;
+	r->beacon_at = now + o->live_period;
+	for (size_t i = 0; i < o->count && !err; i++) {
+		const struct stream_writer *os = o->streams[i];
+		struct md_packet beacon = { .timestamp_begin = o->looked, .timestamp_end = o->looked,
+					    .stream_id = os->st.class->id, .stream_instance_id = os->st.instance_id };
+
+		/* A packet that ends later has said more than the beacon would. */
+		if (!os->net->number || has_unsent(os) || os->net->sent.ts >= o->looked)
+			continue;
+		relay_put_index(&r->link.out, r->link.minor, os->net->id, os->net->number, &beacon);
+		err = link_expect(&r->link, &w);
+	}
+	return err ? relay_broken(r, err) : 0;
+}
+
+/* ---- writing ---- */
 
 /* Nothing more is to be sent: the position may have moved all the same. */
 static void skip(struct output *o, struct stream_writer *os, const struct batch *b)

@@ -126,6 +126,7 @@ static int create_session(struct output *o, char path[RELAY_PATH_MAX])
 	char when[TIME_TEXT_MAX], own[sizeof(r->url.path) + TIME_TEXT_MAX];
 
 	info.id = info.created = next_time(o);
+	info.live_timer = (uint32_t)(o->live_period / 1000);
 	time_print((int64_t)info.created * 1000000000, TIME_FORMAT_NAME, when);
 	if (r->url.path[0] && o->head.relay_connections > 1) {
 		snprintf(own, sizeof(own), "%s-%.15s", r->url.path, when);
@@ -187,16 +188,25 @@ static int connect_relay(struct output *o)
 
 /* ---- what output/ calls ---- */
 
-static int sink_open(struct output *o)
+int relay_streams_sent(struct relay *r)
+{
+	if (!r->new_streams)
+		return 0;
+	r->new_streams = false;
+	relay_put_none(&r->link.out, RELAY_STREAMS_SENT);
+	return relay_run(&r->link);
+}
+
+static int sink_begin(struct output *o)
 {
 	struct relay *r = relay_of(o);
 	int err = r->connected ? link_poll(&r->link) : 0;
 
 	if (err)
 		return relay_broken(r, err);
-	if (r->connected)
-		return 0;
-	return output_now() < r->retry ? r->error : connect_relay(o);
+	if (!r->connected)
+		err = output_now() < r->retry ? r->error : connect_relay(o);
+	return err || !o->live_period ? err : relay_announce(o);
 }
 
 static int sink_restore(struct output *o, struct stream_writer *os, bool new_slot)
@@ -209,17 +219,16 @@ static int sink_restore(struct output *o, struct stream_writer *os, bool new_slo
 static int sink_end_pass(struct output *o, bool all)
 {
 	struct relay *r = relay_of(o);
-	int err = 0;
+	int err;
 
 	if (!r->connected)
 		return r->error;
-	if (r->new_streams) {
-		relay_put_none(&r->link.out, RELAY_STREAMS_SENT);
-		err = relay_run(&r->link);
-		r->new_streams = false;
-	}
+	err = relay_streams_sent(r);
 	if (err)
 		return relay_broken(r, err);
+	err = o->live_period ? relay_send_beacons(o) : 0;
+	if (err)
+		return err;
 	return all ? relay_confirm_all(o) : relay_ask_all(o);
 }
 
@@ -261,7 +270,7 @@ static void sink_remove(struct output *o, struct stream_writer *os)
 }
 
 const struct output_sink relay_sink = {
-	.takes = sink_takes, .attach = sink_attach, .detach = sink_detach, .begin = sink_open,
+	.takes = sink_takes, .attach = sink_attach, .detach = sink_detach, .begin = sink_begin,
 	.add = relay_stream_create, .restore = sink_restore, .write = relay_stream_write,
 	.end_pass = sink_end_pass, .regenerate = sink_regenerate, .rotate = relay_rotate,
 	.clear = relay_clear, .finish = relay_end, .remove = sink_remove,

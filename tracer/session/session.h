@@ -182,6 +182,7 @@ struct session {
 	struct output *output;	/* output/output.h; NULL: events stay in the rings */
 	bool streamed;	/* the output is no directory: views read the rings */
 	uint64_t rotate_size, rotate_period;    /* bytes, us; 0: no automatic rotation */
+	uint64_t live_period;                   /* us; 0: readers of the relay do not follow */
 	bool ending;                            /* its removal has begun: it cannot be started */
 	struct session_seen seen;               /* trigger/watch.c */
 };

@@ -10,6 +10,12 @@
 #include "tracer/ring/stream_files.h"
 #include "tracer/ring/reader.h"
 
+/* Readers of a live session must know all CPUs before they get an event of one. */
+static bool announced(const struct session *s, const struct buffer *b)
+{
+	return s->streamed && s->live_period && !b->ordinal;
+}
+
 static bool used(const struct region *r, uint32_t ring)
 {
 	return region_head(r, ring) ||
@@ -85,7 +91,7 @@ int session_streams(struct session *s, const char *channel, struct stream_set *o
 		cds_list_for_each_entry(cl, &c->groups, node)
 			cds_list_for_each_entry(b, &cl->buffers, node)
 				for (uint32_t i = 0; i < b->region->geo.ring_count && !ret; i++)
-					if (used(b->region, i))
+					if (used(b->region, i) || announced(s, b))
 						ret = add_stream(out, cl, b, i);
 	}
 	pthread_mutex_unlock(&s->tracer->lock);

@@ -1,0 +1,51 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-or-later
+# TIMEOUT: 120
+#
+# live_period: babeltrace2 follows a session by way of the relay, and gets every event, in order; the mount shows the same
+# meanwhile; what is refused.
+. "$(dirname "$0")/../../lib/mount.sh"
+. "$top/tests/lib/relay.sh"
+ticker=$BUILD/tests/lib/ticker
+need_relay
+
+refused() { # VALUE FILE ERRNO PATTERN
+	is "echo '$1' > $2" "$3" "$(tool open "$2" wt write "$1\n")"
+	has "$(cat "$S"/*/error)" "$4"
+}
+connected() { grep -q '^relay connected' "$S/live/status"; }
+follows() { "$ticker" 10 0 2 && [ -s "$work/live" ]; }
+# The run with the most threads is the one that is looked at: its threads are 3 to 5.
+seen() { grep -c 'thread = [345],' "$work/live"; }
+all_seen() { [ "$(seen)" = $((3 * 2000)) ]; }
+
+start_relay
+mount_tree -o tz=UTC
+relay_session live
+is "live_period" 0 "$(cat "$S/live/live_period")"
+refused 1 "$S/live/live_period" EINVAL 'from 10ms'
+refused 2h "$S/live/live_period" EINVAL 'from 10ms'
+put 200ms "$S/live/live_period"
+is "live_period" 200000 "$(cat "$S/live/live_period")"
+has "$(cat "$S/live/config")" '^live_period = 200000'
+put start "$S/live/control"
+refused 1s "$S/live/live_period" EBUSY 'first started'
+within 20 connected || fail "not connected: $(cat "$S/live/status")"
+
+TZ=UTC babeltrace2 --clock-gmt --input-format=lttng-live "net://127.0.0.1:$live_port/host/$(hostname)/live" \
+	>"$work/live" 2>"$work/live.err" &
+reader=$!
+# A reader begins with what is sent after it has come.
+within 30 follows || fail "the reader gets nothing: $(cat "$work/live.err")"
+"$ticker" 2000 200 6 || fail ticker
+# The session is active all the time: these come because of the period.
+within 30 all_seen || fail "the reader has $(seen) events: $(cat "$work/live.err")"
+grep 'thread = [345],' "$work/live" >"$work/live.run"
+grep 'thread = [345],' "$S/live/text" | cmp - "$work/live.run" || fail "text is not what the reader has got"
+put stop "$S/live/control"
+same_as_trace live "$(relay_dir live)"
+rmdir "$S/live"
+within 30 sh -c "! kill -0 $reader 2>/dev/null" || fail "the reader does not see the end of the session"
+wait $reader || fail "babeltrace2: $(cat "$work/live.err")"
+grep -v '^$' "$work/live.err" | grep -q 'E PLUGIN\|ERROR' && fail "babeltrace2: $(cat "$work/live.err")"
+echo "$checks checks"
