@@ -115,7 +115,10 @@ static char letter(unsigned char c)
 	}
 }
 
-/* Three octal digits, not hex: a hex escape would swallow hex digits behind it (in C and in TSDL alike). */
+/*
+ * Three octal digits, not hexadecimal: a hexadecimal escape would include hexadecimal digits that
+ * follow it (in C and in TSDL).
+ */
 void md_buf_escape(struct md_buf *b, const char *s, size_t n)
 {
 	const unsigned char *p = (const unsigned char *)s, *end = p + n;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A growable byte buffer, used wherever text or packets are put together.
+ * A growable byte buffer, for text and packets.
  *
- * An allocation that fails sets `failed` and turns every later call into a no-op, so that a caller tests
- * once, at the end. Not thread safe: one owner at a time.
+ * If an allocation fails, the buffer sets `failed` and ignores every later call, so that a caller
+ * tests once, at the end. Not thread safe: one owner at a time.
  */
 #ifndef METADATA_BUF_H
 #define METADATA_BUF_H
@@ -24,15 +24,21 @@ struct md_buf {
 void md_buf_deinit(struct md_buf *b);
 /* Forgets the contents, keeps the allocation. */
 void md_buf_reset(struct md_buf *b);
-/* Makes room for n more bytes; returns where they begin, or NULL when memory ran out. Does not change len. */
+/* Makes room for n more bytes; returns their place, or NULL without memory. Does not change len. */
 char *md_buf_room(struct md_buf *b, size_t n);
 void md_buf_put(struct md_buf *b, const void *data, size_t n);
 void md_buf_puts(struct md_buf *b, const char *s);
 void md_buf_putc(struct md_buf *b, char c);
 void md_buf_printf(struct md_buf *b, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-/* Bytes from strangers: printable ASCII and UTF-8 as they are; control bytes, quotes and backslashes as C escapes. */
+/*
+ * Appends untrusted bytes: printable ASCII and UTF-8 unchanged; control bytes, quotes and
+ * backslashes as C escapes.
+ */
 void md_buf_escape(struct md_buf *b, const char *s, size_t n);
-/* The contents as a C string (adds a NUL that len does not count); "" if memory ran out. Valid until the next call. */
+/*
+ * The contents as a C string (adds a NUL that len does not count); "" without memory. Valid until
+ * the next call.
+ */
 const char *md_buf_str(struct md_buf *b);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Which types can be done. Refused is what would crash or stop a reader: babeltrace2 aborts on an empty range, and
- * rejects the whole trace for two members of one name; an element of no size would let a length of eight bytes keep
- * the decoder busy for years.
+ * Checks which types are supported. It rejects types that would crash or block a reader:
+ * babeltrace2 aborts on an empty range, and rejects the whole trace for two members of one name;
+ * with an element of size 0, a length of eight bytes would keep the decoder busy for years.
  */
 #include <errno.h>
 
@@ -11,8 +11,8 @@
 
 static int check_type(const struct md_type *t, unsigned int depth);
 
-/* Least bytes; at most MD_FIXED_MAX + 1, however large the numbers. Only for types that passed check_type. */
-static uint64_t least(const struct md_type *t)
+/* The minimal size in bytes, at most MD_FIXED_MAX + 1. Only for types that passed check_type. */
+static uint64_t least_size(const struct md_type *t)
 {
 	uint64_t sum = 0, option;
 	uint32_t i;
@@ -25,15 +25,15 @@ static uint64_t least(const struct md_type *t)
 	case MD_SEQUENCE:
 		return t->length_size;
 	case MD_ARRAY:
-		sum = least(t->element) * t->count;     /* < 2^31 * 2^32 */
+		sum = least_size(t->element) * t->count;     /* < 2^31 * 2^32 */
 		break;
 	case MD_STRUCT:
 		for (i = 0; i < t->count; i++)
-			sum += least(&t->members[i].type);
+			sum += least_size(&t->members[i].type);
 		break;
 	case MD_VARIANT:
 		for (i = 0; i < t->count; i++) {
-			option = least(&t->members[i].type);
+			option = least_size(&t->members[i].type);
 			sum = !i || option < sum ? option : sum;
 		}
 		sum += 1;
@@ -76,13 +76,16 @@ static int check_element(const struct md_type *t, unsigned int depth)
 {
 	int ret;
 
-	/* The length of a sequence, the tag of a variant is a member of a structure; an element has no place for it. */
+	/*
+	 * The length of a sequence and the tag of a variant are members of a structure; an element
+	 * has no place for them.
+	 */
 	if (!t || t->kind == MD_SEQUENCE || t->kind == MD_VARIANT)
 		return -EINVAL;
 	ret = check_type(t, depth);
 	if (ret)
 		return ret;
-	return least(t) ? 0 : -EINVAL;
+	return least_size(t) ? 0 : -EINVAL;
 }
 
 static int check_variant(const struct md_type *t, unsigned int depth)
@@ -95,14 +98,17 @@ static int check_variant(const struct md_type *t, unsigned int depth)
 	for (i = 0; i < t->count; i++) {
 		const struct md_type *option = &t->members[i].type;
 
-		/* No place for a length or another tag, as in check_element; but an option may be of no size. */
+		/*
+		 * As in check_element, there is no place for a length or another tag; but an option
+		 * may have size 0.
+		 */
 		if (!t->members[i].name || option->kind == MD_SEQUENCE ||
 		    option->kind == MD_VARIANT)
 			return -EINVAL;
 		ret = check_type(option, depth);
 		if (ret)
 			return ret;
-		if (least(option) > MD_FIXED_MAX)
+		if (least_size(option) > MD_FIXED_MAX)
 			return -EINVAL;
 	}
 	return md_name_check(t->members, t->count);
@@ -127,7 +133,7 @@ static int check_type(const struct md_type *t, unsigned int depth)
 		ret = check_element(t->element, depth + 1);
 		if (ret)
 			return ret;
-		return least(t) <= MD_FIXED_MAX ? 0 : -EINVAL;
+		return least_size(t) <= MD_FIXED_MAX ? 0 : -EINVAL;
 	case MD_SEQUENCE:
 		if (!is_int_size(t->length_size))
 			return -EINVAL;
@@ -155,7 +161,7 @@ int md_type_check_fields(const struct md_field *fields, uint32_t count, unsigned
 		ret = check_type(&fields[i].type, depth);
 		if (ret)
 			return ret;
-		sum += least(&fields[i].type);
+		sum += least_size(&fields[i].type);
 		if (sum > MD_FIXED_MAX)
 			return -EINVAL;
 	}

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* CTF 1.8 metadata as LTTng 2.13 writes it: see ctf.h. */
+/* Prints CTF 1.8 metadata as LTTng 2.13 does: see ctf.h. */
 #include <endian.h>
 #include <errno.h>
 #include <inttypes.h>
@@ -103,7 +103,7 @@ static void put_int(unsigned int size, bool is_signed, const char *encoding, uns
 
 static void put_int_type(const struct md_type *t, struct md_buf *out)
 {
-	/* Readers take only bytes for text. */
+	/* Readers accept only bytes as text. */
 	bool text = t->kind == MD_INT && t->encoding == MD_ENCODING_UTF8 && t->size == 1;
 
 	put_int(t->size, t->is_signed, text ? "UTF8" : "none", t->base, t->big_endian, out);
@@ -116,7 +116,7 @@ static void put_float_type(const struct md_type *t, struct md_buf *out)
 		      t->big_endian ? " byte_order = be;" : "");
 }
 
-/* The value as an enumeration of that sign has it. */
+/* The value as an enumeration of that signedness prints it. */
 static void put_value(int64_t v, bool is_signed, struct md_buf *out)
 {
 	if (is_signed)
@@ -149,7 +149,7 @@ static void put_enum_type(const struct md_type *t, unsigned int indent, struct m
 	md_buf_putc(out, '}');
 }
 
-/* The tag of a variant; its labels are the names of the options, underscore and all. */
+/* The tag of a variant; its labels are the names of the options with their underscores. */
 static void put_tag(const struct md_field *f, unsigned int indent, struct md_buf *out)
 {
 	uint32_t i;
@@ -173,7 +173,7 @@ static void put_tag(const struct md_field *f, unsigned int indent, struct md_buf
 static void put_fields(const struct md_field *fields, uint32_t count, unsigned int indent,
 		       struct md_buf *out);
 
-/* The type that stands before the name: of an array, that of its innermost element. */
+/* The type before the name: of an array, the type of its innermost element. */
 static void put_type(const struct md_type *t, unsigned int indent, struct md_buf *out)
 {
 	switch (t->kind) {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * CTF 1.8 as LTTng 2.13 writes it: the metadata text and the packet header. (CTF 1.8.3, sections 5, 6, 7 and C.)
+ * CTF 1.8 in the form of LTTng 2.13: the metadata text and the packet header (CTF 1.8.3, sections
+ * 5, 6, 7 and C).
  */
 #ifndef METADATA_CTF_H
 #define METADATA_CTF_H
@@ -9,19 +10,20 @@
 #include "metadata/model.h"
 
 /*
- * Appends the whole TSDL text. Field names get the leading underscore that CTF readers strip (as LTTng does), hidden
- * lengths of sequences are named `__NAME_length`, tags of variants `_NAME_tag`. Returns 0 or -ENOMEM. Takes no lock: the caller keeps adders out.
+ * Appends the whole TSDL text. As in LTTng, field names get a leading underscore, which CTF readers
+ * strip; hidden lengths of sequences are named `__NAME_length`, tags of variants `_NAME_tag`.
+ * Returns 0 or -ENOMEM. Takes no lock: the caller prevents additions meanwhile.
  */
 int md_ctf_print(const struct md_trace *t, struct md_buf *out);
 
 /* Appends the one `stream { … };` block, without its events. */
 void md_ctf_print_stream(const struct md_stream *s, struct md_buf *out);
-/* Appends the one `event { … };` block, `stream_id` included. */
+/* Appends the `event { … };` block of one event, with `stream_id`. */
 void md_ctf_print_event(const struct md_event *e, uint32_t stream_id, struct md_buf *out);
 
 #define MD_CTF_MAGIC 0xC1FC1FC1u
 
-/* Packet header and packet context, byte for byte as they lie in a stream file. */
+/* Packet header and packet context as in a stream file. */
 struct md_packet {
 	uint32_t magic;
 	uint8_t uuid[16];
@@ -30,7 +32,8 @@ struct md_packet {
 	uint64_t timestamp_begin, timestamp_end;        /* clock values, ns */
 	uint64_t content_size, packet_size;             /* bits, header included */
 	uint64_t packet_seq_num;
-	uint64_t events_discarded;                      /* a counter since the stream began */
+	/* counts from the beginning of the stream */
+	uint64_t events_discarded;
 	uint32_t cpu_id;
 } __attribute__((packed));
 

@@ -11,14 +11,15 @@
 #include "metadata/number.h"
 #include "metadata/program.h"
 
-/* Longer than any trace: a length that asks for this much is no event, and coming again would not help. */
+/* Longer than any trace: a length of this size is not valid, and more bytes would not help. */
 #define ABSURD (UINT64_C(1) << 40)
 
 /*
- * All of these step from p over something and return what lies behind it, or NULL with *error set: -EAGAIN if it goes
- * on behind `end`, -EBADMSG.
+ * Each skips something at p and returns the place after it, or NULL with *error: -EAGAIN if it
+ * extends beyond `end`, or -EBADMSG.
  */
-static inline const uint8_t *skip(const uint8_t *p, const uint8_t *end, uint64_t n, int *error)
+static inline const uint8_t *skip_bytes(const uint8_t *p, const uint8_t *end, uint64_t n,
+					int *error)
 {
 	if (n <= (size_t)(end - p))
 		return p + n;
@@ -67,13 +68,16 @@ static const uint8_t *skip_sequence(const uint8_t *p, const uint8_t *end, const 
 		return NULL;
 	if (__builtin_mul_overflow(n, w->bytes, &n))
 		n = UINT64_MAX;
-	return skip(p, end, n, error);
+	return skip_bytes(p, end, n, error);
 }
 
-static const uint8_t *walk(const uint8_t *p, const uint8_t *end, const struct md_walk *w,
+static const uint8_t *walk_steps(const uint8_t *p, const uint8_t *end, const struct md_walk *w,
 			   int *error);
 
-/* Every turn takes at least a byte (check.c sees to it), so the bytes bound the loop whatever the count. */
+/*
+ * Each turn consumes at least a byte (check.c makes sure), so the bytes bound the loop whatever the
+ * count.
+ */
 static const uint8_t *walk_loop(const uint8_t *p, const uint8_t *end, const struct md_walk *w,
 				int *error)
 {
@@ -86,7 +90,7 @@ static const uint8_t *walk_loop(const uint8_t *p, const uint8_t *end, const stru
 		return NULL;
 	}
 	while (p && n--)
-		p = walk(p, end, w + 1, error);
+		p = walk_steps(p, end, w + 1, error);
 	return p;
 }
 
@@ -105,14 +109,14 @@ static const uint8_t *walk_variant(const uint8_t *p, const uint8_t *end, const s
 	}
 	while (tag--)
 		option += 1 + option->body;
-	return walk(p, end, option + 1, error);
+	return walk_steps(p, end, option + 1, error);
 }
 
-static const uint8_t *walk(const uint8_t *p, const uint8_t *end, const struct md_walk *w,
+static const uint8_t *walk_steps(const uint8_t *p, const uint8_t *end, const struct md_walk *w,
 			   int *error)
 {
 	for (; p; w++) {
-		p = skip(p, end, w->before, error);
+		p = skip_bytes(p, end, w->before, error);
 		if (!p)
 			break;
 		switch (w->op) {
@@ -137,14 +141,14 @@ static const uint8_t *walk(const uint8_t *p, const uint8_t *end, const struct md
 	return NULL;
 }
 
-static inline const uint8_t *run(const uint8_t *p, const uint8_t *end,
+static inline const uint8_t *walk_program(const uint8_t *p, const uint8_t *end,
 				 const struct md_program *program, int *error)
 {
 	if (program->min > (size_t)(end - p)) {
 		*error = -EAGAIN;
 		return NULL;
 	}
-	return program->fixed ? p + program->min : walk(p, end, program->walk, error);
+	return program->fixed ? p + program->min : walk_steps(p, end, program->walk, error);
 }
 
 /* The first value not below last whose low bits are stamp. */
@@ -160,7 +164,7 @@ struct header {
 	uint64_t ts;
 };
 
-/* Behind `at` bytes of short id: the long id and the whole time. */
+/* The long id and the whole time, after `at` bytes of short id. */
 static const uint8_t *read_extended(const uint8_t *p, const uint8_t *end, unsigned int at,
 				    struct header *h)
 {
@@ -171,7 +175,10 @@ static const uint8_t *read_extended(const uint8_t *p, const uint8_t *end, unsign
 	return p + at + 12;
 }
 
-/* Both return NULL if the header goes on behind `end`. The bytes may change under us: each is read once. */
+/*
+ * Both return NULL if the header extends beyond `end`. The bytes may change meanwhile: each is read
+ * once.
+ */
 static inline const uint8_t *read_compact(const uint8_t *p, const uint8_t *end, uint64_t last,
 					  struct header *h)
 {
@@ -218,12 +225,12 @@ int md_decoder_next(struct md_decoder *d, struct md_occurrence *o)
 		return -EBADMSG;
 	context = p;
 	if (s->context_program) {
-		p = run(p, end, s->context_program, &error);
+		p = walk_program(p, end, s->context_program, &error);
 		if (!p)
 			return error;
 	}
 	o->payload = p;
-	p = run(p, end, e->program, &error);
+	p = walk_program(p, end, e->program, &error);
 	if (!p)
 		return error;
 	o->context = context;

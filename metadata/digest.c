@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A digest of an event's layout: FNV-1a over an encoding in which every string ends with its NUL and every list begins
- * with its length, so that different layouts never hash the same bytes. It is kept on disk: never change it.
+ * A digest of an event's layout: FNV-1a over an encoding in which each string ends with its NUL and
+ * each list begins with its length, so that different layouts have different encodings. Digests are
+ * stored on disk: do not change the encoding.
  */
 #include "metadata/model.h"
 
@@ -88,6 +89,9 @@ uint64_t md_event_digest(const struct md_event *e)
 	h = string(h, e->name);
 	h = number(h, (uint64_t)(int64_t)e->loglevel);
 	h = fields(h, e->fields, e->field_count);
-	/* Only if there is one, so that the others keep the digests that they had before there were any. */
+	/*
+	 * Only if there is a URI, so that events without one keep the digests of versions without
+	 * URIs.
+	 */
 	return e->emf_uri ? string(h, e->emf_uri) : h;
 }

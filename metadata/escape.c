@@ -6,12 +6,14 @@
 #include "metadata/escape.h"
 #include "metadata/program.h"
 
-/* What stands behind the backslash; 'x' for the control bytes without a letter; 0: not escaped. */
+/* The character after the backslash; 'x' for control bytes without a letter; 0: not escaped. */
 const char md_escapes[256] = {
-	[0x01] = 'x', [0x02] = 'x', [0x03] = 'x', [0x04] = 'x', [0x05] = 'x', [0x06] = 'x', [0x0e] = 'x', [0x0f] = 'x',
-	[0x10] = 'x', [0x11] = 'x', [0x12] = 'x', [0x13] = 'x', [0x14] = 'x', [0x15] = 'x', [0x16] = 'x', [0x17] = 'x',
-	[0x18] = 'x', [0x19] = 'x', [0x1a] = 'x', [0x1c] = 'x', [0x1d] = 'x', [0x1e] = 'x', [0x1f] = 'x', [0x7f] = 'x',
-	['\a'] = 'a', ['\b'] = 'b', [0x1b] = 'e', ['\f'] = 'f', ['\n'] = 'n', ['\r'] = 'r', ['\t'] = 't', ['\v'] = 'v',
+	[0x01] = 'x', [0x02] = 'x', [0x03] = 'x', [0x04] = 'x', [0x05] = 'x', [0x06] = 'x',
+	[0x0e] = 'x', [0x0f] = 'x', [0x10] = 'x', [0x11] = 'x', [0x12] = 'x', [0x13] = 'x',
+	[0x14] = 'x', [0x15] = 'x', [0x16] = 'x', [0x17] = 'x', [0x18] = 'x', [0x19] = 'x',
+	[0x1a] = 'x', [0x1c] = 'x', [0x1d] = 'x', [0x1e] = 'x', [0x1f] = 'x', [0x7f] = 'x',
+	['\a'] = 'a', ['\b'] = 'b', [0x1b] = 'e', ['\f'] = 'f', ['\n'] = 'n', ['\r'] = 'r',
+	['\t'] = 't', ['\v'] = 'v',
 	['\\'] = '\\', ['\''] = '\'', ['"'] = '"', ['?'] = '?',
 };
 
@@ -33,8 +35,8 @@ static inline char *put_byte(char *o, uint8_t c)
 }
 
 /*
- * The bytes may lie in memory that a stranger changes meanwhile. So nothing is concluded from a byte that is read
- * again: each turn ends at `end` at the latest, and puts at most four characters for a byte it steps over.
+ * Another process may change the bytes meanwhile. So the loop concludes nothing from a byte that it
+ * reads again: each turn ends at `end` at the latest, and writes at most four characters per byte.
  */
 char *md_escape_long(char *o, const uint8_t *p, const uint8_t *end, const uint8_t *limit,
 		     const uint8_t **stop)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Strings as babeltrace2 shows them: in quotes; quotes of both kinds, backslash, question mark and control bytes
- * escaped; all other bytes as they are, valid UTF-8 or not. Private to metadata/.
+ * Strings in the form of babeltrace2: in quotes, with escapes for both kinds of quotes, backslash,
+ * question mark and control bytes; all other bytes unchanged, valid UTF-8 or not. Private to
+ * metadata/.
  */
 #ifndef METADATA_ESCAPE_H
 #define METADATA_ESCAPE_H
@@ -14,13 +15,13 @@
 
 #include "metadata/buf.h"
 
-/* What stands behind the backslash; 'x' for the control bytes without a letter; 0: not escaped. */
+/* The character after the backslash; 'x' for control bytes without a letter; 0: not escaped. */
 extern const char md_escapes[256];
 
 #ifdef __SSE2__
 enum { MD_PIECE = 16 };
 
-/* Copies a piece; returns how many of its bytes stand before the first that is escaped or NUL. */
+/* Copies a piece; returns the number of bytes before the first one that is escaped or NUL. */
 static inline unsigned int md_copy_plain(char *o, const uint8_t *p)
 {
 	const __m128i x = _mm_loadu_si128((const __m128i *)(const void *)p);
@@ -56,15 +57,16 @@ char *md_escape_long(char *o, const uint8_t *p, const uint8_t *end, const uint8_
 		     const uint8_t **stop);
 
 /*
- * Puts the string at p, which ends at its NUL or at `end`, and returns behind the closing quote. *stop becomes where it
- * ended (the NUL or `end`). Up to `limit` (>= end) may be read. Needs room for 4 characters a byte, and MD_TEXT_SLACK.
+ * Writes the string at p, which ends at its NUL or at `end`; returns the place after the closing
+ * quote. *stop: where the string ended. May read up to `limit` (>= end). Needs room for 4
+ * characters per byte, and MD_TEXT_SLACK.
  */
 static inline char *md_escape(char *o, const uint8_t *p, const uint8_t *end, const uint8_t *limit,
 			      const uint8_t **stop)
 {
 	unsigned int n;
 
-	/* Most strings are short and plain: one piece, no call. */
+	/* Most strings are short and have no escapes: one piece, no call. */
 	if (limit - p >= MD_PIECE) {
 		n = md_copy_plain(o + 1, p);
 		if (n < MD_PIECE && n < (size_t)(end - p) && !p[n]) {

@@ -78,7 +78,7 @@ struct md_event *md_event_create(const char *name, int loglevel, uint32_t field_
 		return NULL;
 	e->loglevel = loglevel;
 	e->name = strdup(name);
-	/* One more than asked for: calloc(0) may return NULL. */
+	/* One more than needed, because calloc(0) may return NULL. */
 	e->fields = calloc((size_t)field_count + 1, sizeof(*e->fields));
 	if (!e->name || !e->fields) {
 		md_event_destroy(e);
@@ -171,7 +171,9 @@ int md_stream_add(struct md_stream *s, struct md_event *e)
 		chunk = calloc(256, sizeof(*chunk));
 		if (!chunk)
 			return -ENOMEM;
-		/* Pairs with the acquire in md_stream_event: who sees the chunk sees it zeroed. */
+		/*
+		 * Pairs with the acquire in md_stream_event: a reader of the chunk sees it zeroed.
+		 */
 		__atomic_store_n(&s->chunks[e->id >> 8], chunk, __ATOMIC_RELEASE);
 	}
 	if (!e->program) {
@@ -180,7 +182,10 @@ int md_stream_add(struct md_stream *s, struct md_event *e)
 			return ret;
 	}
 	s->event_count++;
-	/* Pairs with the acquire in md_stream_event: who finds the event finds it complete, its program included. */
+	/*
+	 * Pairs with the acquire in md_stream_event: a reader finds the event complete, with its
+	 * program.
+	 */
 	__atomic_store_n(&chunk[e->id & 255], e, __ATOMIC_RELEASE);
 	return 0;
 }

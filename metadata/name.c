@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Names as readers see them: see name.h. */
+/* Names in the form that readers see: see name.h. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,7 +25,7 @@ size_t md_utf8_char(const unsigned char *p, size_t n)
 	for (i = 1; i < len; i++)
 		if ((p[i] & 0xc0) != 0x80)
 			return 0;
-	/* The second row of control characters, which terminals obey too: U+0080 to U+009F. */
+	/* U+0080 to U+009F: control characters that terminals obey. */
 	if (p[0] == 0xc2 && p[1] < 0xa0)
 		return 0;
 	/* Overlong forms, surrogates, beyond U+10FFFF. */
@@ -40,7 +40,7 @@ static bool is_digit(char c)
 	return c >= '0' && c <= '9';
 }
 
-/* Not isalnum(3), which asks the locale. */
+/* Not isalnum(3), which depends on the locale. */
 static bool is_word(char c)
 {
 	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || is_digit(c) || c == '_';
@@ -118,7 +118,7 @@ int md_name_check(const struct md_field *fields, uint32_t count)
 		names[i] = text.data + at;
 		at += strlen(names[i]) + 1;
 	}
-	/* Sorted, not each with each: a stranger may send many thousand fields. */
+	/* Sorted instead of compared pairwise: an application may have thousands of fields. */
 	qsort(names, n, sizeof(*names), compare);
 	ret = 0;
 	for (i = 1; i < n; i++)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Names as readers see them. Whoever prints a field or event name, as metadata or as text, takes it from here, so that
- * the two can never differ. tracer/ uses it where it checks what applications say.
+ * Names in the form that readers see. Metadata and text both use these functions for names of
+ * fields and events, so that they agree. tracer/ uses them to check the names of applications.
  */
 #ifndef METADATA_NAME_H
 #define METADATA_NAME_H
@@ -9,23 +9,24 @@
 #include "metadata/buf.h"
 #include "metadata/model.h"
 
-/* Length of the valid UTF-8 character at p (n bytes, n > 0), or 0 if there is none. */
+/* Length of the valid UTF-8 character at p (n bytes, n > 0); 0: not valid. */
 size_t md_utf8_char(const unsigned char *p, size_t n);
 
 /*
- * Appends the field's name without CTF's leading underscore: [A-Za-z0-9_]+, every other byte became '_'; never empty,
- * and never one that is a TSDL keyword once the underscore stands before it (_Bool).
+ * Appends the field's name without CTF's leading underscore: [A-Za-z0-9_]+, with '_' for each other
+ * byte; not empty, and not a TSDL keyword when an underscore precedes it (_Bool).
  */
 void md_name_field(const char *name, struct md_buf *out);
-/* The same for a name that gets no underscore before it (env): it does not begin with a digit either. */
+/* The same for a name without underscore (env): it does not begin with a digit either. */
 void md_name_plain(const char *name, struct md_buf *out);
 
-/* Appends an event name in one line: control bytes and what is not UTF-8 became '_'. */
+/* Appends an event name in one line, with '_' for control bytes and invalid UTF-8. */
 void md_name_event(const char *name, struct md_buf *out);
 
 /*
- * Returns 0, or -EINVAL if two members of one structure come to the same name, hidden lengths of sequences and tags of
- * variants included (a CTF reader refuses the whole trace then), or -ENOMEM. Does not look into nested structures.
+ * Returns 0; -EINVAL if two members of one structure get the same name, hidden lengths of sequences
+ * and tags of variants included (a CTF reader would reject the whole trace); or -ENOMEM. Does not
+ * check nested structures.
  */
 int md_name_check(const struct md_field *fields, uint32_t count);
 

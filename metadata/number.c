@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Numbers to text: the forms that are long or rare. See number.h. */
+/* Numbers as text: long or rare forms. See number.h. */
 #include <math.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -52,7 +52,7 @@ char *md_put_int(char *o, uint64_t v, unsigned int size, unsigned int base, int 
 		return o;
 	case 8:
 		*o++ = '0';
-		/* Whole octal digits, so that the sign fills the uppermost: -1 of 8 bits is 0777. */
+		/* Whole octal digits: the sign fills the uppermost one, so -1 of 8 bits is 0777. */
 		return put_bits(o, low_bits(v, (bits + 2) / 3 * 3), 3);
 	case 16:
 		*o++ = '0';
@@ -64,14 +64,15 @@ char *md_put_int(char *o, uint64_t v, unsigned int size, unsigned int base, int 
 }
 
 static const double powers[] = {
-	1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19,
-	1e20, 1e21, 1e22,       /* the last that a double holds exactly */
+	1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15,
+	1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22,       /* the last exact power in a double */
 };
 
 /*
- * Six significant digits of v > 0: *digits in [10^5, 10^6), v ~ digits * 10^(exponent - 5). One multiplication or
- * division by an exact power of ten is wrong by less than 10^-10 here, so the rounding is right unless the fraction is
- * next to one half; then (and far from 1) returns false: let printf do it.
+ * Six significant digits of v > 0: *digits in [10^5, 10^6), v ~ digits * 10^(exponent - 5). One
+ * multiplication or division by an exact power of ten has an error below 10^-10 here, so the
+ * rounding is right unless the fraction is next to one half; then (and for v far from 1) it returns
+ * false, and printf formats the number.
  */
 static bool six_digits(double v, uint32_t *digits, int *exponent)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Numbers to text, quickly. All put their characters at o and return what lies behind them; the caller has made room.
- * Private to metadata/.
+ * Numbers as text, fast. Each function writes at o, where the caller has made room, and returns the
+ * place after the text. Private to metadata/.
  */
 #ifndef METADATA_NUMBER_H
 #define METADATA_NUMBER_H
@@ -52,9 +52,9 @@ static inline char *md_put4(char *o, uint32_t v)
 }
 
 /*
- * Eight digits, leading zeros included, v < 10^8. Divides in parallel: 2 lanes of 4 digits, 4 lanes of 2, 8 of 1; each
- * multiplication is exact for the values its lanes can have (x * 10486 >> 20 = x / 100 below 10^4, x * 103 >> 10 =
- * x / 10 below 100).
+ * Eight digits, leading zeros included, v < 10^8. Divides in parallel: 2 lanes of 4 digits, 4 lanes
+ * of 2, 8 of 1; each multiplication is exact for the values of its lanes (x * 10486 >> 20 = x / 100
+ * below 10^4, x * 103 >> 10 = x / 10 below 100).
  */
 static inline char *md_put8(char *o, uint32_t v)
 {
@@ -134,12 +134,12 @@ static inline char *md_put_s64(char *o, int64_t v)
 }
 
 /*
- * An integer of `size` bytes as babeltrace2 shows it in base 2 (0b, all bits), 8 (0), 10 or 16 (0x, upper case).
- * v is extended to 64 bits, by its sign if it has one.
+ * An integer of `size` bytes in the form of babeltrace2: base 2 (0b, all bits), 8 (0), 10 or 16
+ * (0x, upper case). v is extended to 64 bits, with its sign if it is signed.
  */
 char *md_put_int(char *o, uint64_t v, unsigned int size, unsigned int base, int is_signed);
 
-/* As printf's %g does it. Needs room for 32 characters. */
+/* In the form of printf's %g. Needs room for 32 characters. */
 char *md_put_double(char *o, double v);
 
 #endif

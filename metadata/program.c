@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The compiler from types to walks and steps: see program.h. */
+/* Compiles types to walks and steps: see program.h. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,15 +11,15 @@
 struct compiler {
 	struct md_buf walk, steps, labels;      /* arrays of struct md_walk, md_step, md_label */
 	struct md_buf text;
-	size_t literal;         /* where the literal of the next step begins in text */
+	size_t literal;         /* place in text of the next step's literal */
 	uint64_t pending;       /* bytes of fixed size not yet in walk */
 };
 
-/* What a piece of the program is at least and at most. */
+/* Minimum and maximum of a piece of the program. */
 struct bounds {
 	uint64_t min;           /* bytes of data */
 	bool fixed;
-	uint64_t base;          /* text that is there once */
+	uint64_t base;          /* text that does not depend on the data */
 	uint64_t per_byte;      /* text per byte of data, beyond base */
 };
 
@@ -32,7 +32,7 @@ enum {
 	PER_BYTE_MAX = 64,      /* loops above this make room for each turn */
 };
 
-/* Adds a step of the walk, with the bytes of fixed size since the last; returns its index. */
+/* Adds a step of the walk, with the pending bytes of fixed size; returns its index. */
 static size_t add_walk(struct compiler *c, struct md_walk *w)
 {
 	w->before = c->pending;
@@ -41,7 +41,7 @@ static size_t add_walk(struct compiler *c, struct md_walk *w)
 	return c->walk.len / sizeof(*w) - 1;
 }
 
-/* Adds a step with all text since the last as its literal; returns its index. */
+/* Adds a step with the text since the last one as its literal; returns its index. */
 static size_t add_step(struct compiler *c, struct md_step *s)
 {
 	s->literal = (uint32_t)c->literal;
@@ -78,66 +78,22 @@ static uint8_t int_op(const struct md_type *t)
 
 static struct bounds compile_scalar(struct compiler *c, const struct md_type *t, uint8_t op)
 {
-	struct md_step s = { .op = op, .size = t->size, .base = t->base ? t->base : 10, .is_signed = t->is_signed,
-			     .big_endian = t->big_endian };
+	struct md_step s = { .op = op, .size = t->size, .base = t->base ? t->base : 10,
+			     .is_signed = t->is_signed, .big_endian = t->big_endian };
 
 	add_step(c, &s);
 	c->pending += t->size;
-	return (struct bounds){ .min = t->size, .fixed = true, .base = op == MD_STEP_FLOAT ? FLOAT_TEXT : INT_TEXT };
+	return (struct bounds){ .min = t->size, .fixed = true,
+				.base = op == MD_STEP_FLOAT ? FLOAT_TEXT : INT_TEXT };
 }
 
-struct entry {          /* a mapping while it is sorted */
-	const struct md_mapping *mapping;
-	uint32_t place, name;
-};
-
-static int by_name(const void *a, const void *b)
-{
-	const struct entry *x = a, *y = b;
-	int order = strcmp(x->mapping->name, y->mapping->name);
-
-	return order ? order : (x->place > y->place) - (x->place < y->place);
-}
-
-static int by_label(const void *a, const void *b)
-{
-	const struct entry *x = a, *y = b;
-
-	if (x->name != y->name)
-		return x->name < y->name ? -1 : 1;
-	return (x->place > y->place) - (x->place < y->place);
-}
-
-/*
- * babeltrace2 knows a label once, with all its ranges, where it first stood. So sort equal names together, in the
- * order of their first place. Returns an allocated array, or NULL.
- */
-static struct entry *sort_mappings(const struct md_type *t)
-{
-	struct entry *e = calloc(t->count, sizeof(*e));
-	uint32_t i;
-
-	if (!e)
-		return NULL;
-	for (i = 0; i < t->count; i++) {
-		e[i].mapping = &t->mappings[i];
-		e[i].place = i;
-	}
-	qsort(e, t->count, sizeof(*e), by_name);
-	for (i = 0; i < t->count; i++)
-		e[i].name = i && !strcmp(e[i].mapping->name, e[i - 1].mapping->name) ? e[i - 1].name
-										     : e[i].place;
-	qsort(e, t->count, sizeof(*e), by_label);
-	return e;
-}
-
-/* The labels' texts go into the same buffer as the literals, before the step's own literal is begun. */
+/* The labels' texts go into the buffer of literals, before the literal of the step. */
 static struct bounds compile_enum(struct compiler *c, const struct md_type *t)
 {
 	struct md_step s = { .op = MD_STEP_ENUM, .size = t->size, .base = t->base ? t->base : 10,
 			     .is_signed = t->is_signed, .big_endian = t->big_endian };
 	struct bounds b = { .min = t->size, .fixed = true, .base = ENUM_TEXT };
-	struct entry *entries = sort_mappings(t);
+	struct md_sorted_mapping *entries = md_sort_mappings(t);
 	struct md_label label = { 0 };
 	uint32_t i;
 
@@ -182,7 +138,8 @@ static struct bounds compile_length(struct compiler *c, uint8_t size)
 
 static struct bounds compile_tag(struct compiler *c, const struct md_type *t)
 {
-	struct md_step s = { .op = MD_STEP_TAG, .size = 1, .base = 10, .is_signed = true, .label_count = t->count,
+	struct md_step s = { .op = MD_STEP_TAG, .size = 1, .base = 10, .is_signed = true,
+			     .label_count = t->count,
 			     .labels = (uint32_t)(c->labels.len / sizeof(struct md_label)) };
 	struct bounds b = { .min = 1, .base = ENUM_TEXT };
 	struct md_label label;
@@ -190,8 +147,12 @@ static struct bounds compile_tag(struct compiler *c, const struct md_type *t)
 
 	add_step(c, &s);
 	for (i = 0; i < t->count; i++) {
-		label = (struct md_label){ .begin = i, .end = i, .name = i, .text = (uint32_t)c->text.len };
-		/* The labels keep the underscore that readers take from the names of the options. */
+		label = (struct md_label){ .begin = i, .end = i, .name = i };
+		label.text = (uint32_t)c->text.len;
+		/*
+		 * The labels keep the underscore, which readers strip from the names of the
+		 * options.
+		 */
 		md_buf_puts(&c->text, "\"_");
 		md_name_field(t->members[i].name, &c->text);
 		md_buf_putc(&c->text, '"');
@@ -203,7 +164,7 @@ static struct bounds compile_tag(struct compiler *c, const struct md_type *t)
 	return b;
 }
 
-/* One option: its step and its walk, each with a body that has an end of its own. */
+/* Compiles one option: its step and its walk, each with a body and an end. */
 static struct bounds compile_option(struct compiler *c, const struct md_type *t)
 {
 	struct md_step s = { .op = MD_STEP_OPTION }, end = { .op = MD_STEP_END };
@@ -222,7 +183,7 @@ static struct bounds compile_option(struct compiler *c, const struct md_type *t)
 	return b;
 }
 
-/* What follows the tag: `{ `the option` }` */
+/* Compiles the value after the tag: `{ `the option` }`. */
 static struct bounds compile_variant(struct compiler *c, const struct md_type *t)
 {
 	struct md_step s = { .op = MD_STEP_VARIANT, .count = t->count };
@@ -250,10 +211,11 @@ static struct bounds compile_variant(struct compiler *c, const struct md_type *t
 	return b;
 }
 
-/* The elements of an array or sequence that are one string. */
+/* Compiles an array or sequence that is one string. */
 static struct bounds compile_text(struct compiler *c, const struct md_type *t)
 {
-	struct md_step s = { .op = MD_STEP_TEXT, .by_length = t->kind == MD_SEQUENCE, .count = t->count };
+	struct md_step s = { .op = MD_STEP_TEXT, .by_length = t->kind == MD_SEQUENCE,
+			     .count = t->count };
 	struct md_walk w = { .op = MD_WALK_SEQUENCE, .length_size = t->length_size, .bytes = 1 };
 	struct bounds b = { .base = 2, .per_byte = ESCAPE_TEXT };
 
@@ -269,13 +231,16 @@ static struct bounds compile_text(struct compiler *c, const struct md_type *t)
 }
 
 /*
- * Compiles the body of a loop. In the walk a body of fixed size is no loop at all: its steps are taken back.
+ * Compiles the body of a loop. A body of fixed size needs no loop in the walk: its walk steps are
+ * removed.
  */
 static struct bounds compile_loop(struct compiler *c, const struct md_type *t)
 {
 	bool by_length = t->kind == MD_SEQUENCE;
-	struct md_step s = { .op = MD_STEP_LOOP, .by_length = by_length, .count = by_length ? 0 : t->count };
-	struct md_walk w = { .op = MD_WALK_LOOP, .length_size = by_length ? t->length_size : 0, .bytes = s.count };
+	struct md_step s = { .op = MD_STEP_LOOP, .by_length = by_length,
+			     .count = by_length ? 0 : t->count };
+	struct md_walk w = { .op = MD_WALK_LOOP, .bytes = s.count,
+			     .length_size = by_length ? t->length_size : 0 };
 	struct md_step end = { .op = MD_STEP_END };
 	struct md_walk walk_end = { .op = MD_WALK_END };
 	uint64_t pending = c->pending, share;
@@ -306,7 +271,8 @@ static struct bounds compile_loop(struct compiler *c, const struct md_type *t)
 			walk_at(c, walk)->body = (uint32_t)(last - walk);
 	}
 	share = (INDEX_TEXT + body.base + body.min - 1) / body.min;
-	b = (struct bounds){ .min = by_length ? 0 : body.min * t->count, .fixed = body.fixed && !by_length,
+	b = (struct bounds){ .min = by_length ? 0 : body.min * t->count,
+			     .fixed = body.fixed && !by_length,
 			     .base = INDEX_TEXT + body.base, .per_byte = body.per_byte };
 	if (!c->steps.failed) {
 		step_at(c, step)->body = (uint32_t)(c->steps.len / sizeof(s) - 1 - step);
@@ -357,7 +323,7 @@ static void add_bounds(struct bounds *sum, const struct bounds *b)
 	sum->min += b->min;
 	sum->fixed = sum->fixed && b->fixed;
 	sum->base += b->base;
-	/* The bytes of one member are none of the other's. */
+	/* Members have separate bytes, so the maximum of all members holds for each byte. */
 	if (b->per_byte > sum->per_byte)
 		sum->per_byte = b->per_byte;
 }
@@ -378,7 +344,7 @@ static struct bounds compile_fields(struct compiler *c, const struct md_field *f
 			md_buf_putc(&c->text, '_');
 			md_name_field(fields[i].name, &c->text);
 			md_buf_puts(&c->text, "_length = ");
-			/* The walk reads the length with the elements. */
+			/* The walk reads the length together with the elements. */
 			b = compile_length(c, t->length_size);
 			add_bounds(&sum, &b);
 			md_buf_puts(&c->text, ", ");
@@ -437,7 +403,7 @@ static void set_rest(struct md_step *list)
 	}
 }
 
-static int finish(struct compiler *c, const struct bounds *b, struct md_program *p)
+static int finish_program(struct compiler *c, const struct bounds *b, struct md_program *p)
 {
 	static const char slack[MD_TEXT_SLACK];
 	struct md_step end = { .op = MD_STEP_END };
@@ -445,7 +411,7 @@ static int finish(struct compiler *c, const struct bounds *b, struct md_program 
 
 	add_step(c, &end);
 	add_walk(c, &walk_end);
-	/* Literals are copied with their surroundings. */
+	/* Literals are copied in pieces that extend beyond them. */
 	md_buf_put(&c->text, slack, sizeof(slack));
 	if (c->walk.failed || c->steps.failed || c->labels.failed || c->text.failed)
 		return -ENOMEM;
@@ -464,8 +430,8 @@ static int finish(struct compiler *c, const struct bounds *b, struct md_program 
 	return 0;
 }
 
-/* name: of the event, NULL for contexts. */
-static int compile(const char *name, const struct md_field *fields, uint32_t count,
+/* name: of the event; NULL for contexts. */
+static int compile_program(const char *name, const struct md_field *fields, uint32_t count,
 		   struct md_program **result)
 {
 	struct md_program *p = calloc(1, sizeof(*p));
@@ -488,10 +454,10 @@ static int compile(const char *name, const struct md_field *fields, uint32_t cou
 	if (name) {
 		md_buf_putc(&c.text, '\n');
 	} else {
-		/* The event's own program goes on with ` }, `. */
+		/* ` }, ` is in the event's own program. */
 		c.text.len -= c.text.failed ? 0 : 2;
 	}
-	ret = finish(&c, &b, p);
+	ret = finish_program(&c, &b, p);
 	if (ret)
 		goto fail;
 	*result = p;
@@ -507,13 +473,13 @@ fail:
 
 int md_program_create(const struct md_event *e, struct md_program **result)
 {
-	return compile(e->name, e->fields, e->field_count, result);
+	return compile_program(e->name, e->fields, e->field_count, result);
 }
 
 int md_program_create_context(const struct md_field *context, uint32_t count,
 			      struct md_program **result)
 {
-	return compile(NULL, context, count, result);
+	return compile_program(NULL, context, count, result);
 }
 
 void md_program_destroy(struct md_program *p)

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The compiled form of an event's fields (or of a stream's contexts): made once by md_program_create, then run for
- * every event by the decoder (how long is it?) and by the text formatter. Private to metadata/.
+ * The compiled form of an event's fields (or of a stream's contexts): made once by
+ * md_program_create, then run for every event by the decoder (for the event's size) and by the text
+ * formatter. Private to metadata/.
  *
- * Two flat lists. `walk` knows sizes only: all fields of fixed size before one that has none are one number. `steps`
- * knows text: each step first puts a literal (everything between two values: ` }, { a = `), then formats one value. A
- * loop step is followed by its body, which has an end of its own.
+ * It has two lists. `walk` has sizes only: adjacent fields of fixed size are one number. `steps`
+ * has text: each step first prints a literal (everything between two values: ` }, { a = `), then
+ * formats one value. The body of a loop follows its step and has an end of its own.
  */
 #ifndef METADATA_PROGRAM_H
 #define METADATA_PROGRAM_H
@@ -16,22 +17,24 @@ enum md_walk_op {
 	MD_WALK_END,            /* of the program or of a loop's body */
 	MD_WALK_STRING,
 	MD_WALK_SEQUENCE,       /* a length of length_size bytes, then elements of `bytes` bytes */
-	MD_WALK_LOOP,           /* body `bytes` times, or as often as a length of length_size bytes says */
-	MD_WALK_VARIANT,        /* a tag byte, then the one of `bytes` options that it says; they are its body */
+	MD_WALK_LOOP,           /* body `bytes` times, or as often as a length says */
+	MD_WALK_VARIANT,        /* a tag byte, then one of `bytes` options; they are its body */
 	MD_WALK_OPTION,         /* its body has an end of its own */
 };
 
 struct md_walk {
 	uint8_t op;
 	uint8_t length_size;    /* MD_WALK_SEQUENCE; MD_WALK_LOOP: 0 for a fixed count */
-	uint32_t body;          /* MD_WALK_LOOP, _VARIANT, _OPTION: steps of the body, its end included */
+	/* MD_WALK_LOOP, _VARIANT, _OPTION: steps of the body with its end */
+	uint32_t body;
 	uint64_t before;        /* bytes of fixed size before it */
 	uint64_t bytes;
 };
 
 enum md_step_op {
 	MD_STEP_END,            /* of the program or of a loop's body */
-	MD_STEP_U8, MD_STEP_S8, MD_STEP_U16, MD_STEP_S16,       /* little endian, decimal: the many */
+	/* little endian, decimal: the most frequent */
+	MD_STEP_U8, MD_STEP_S8, MD_STEP_U16, MD_STEP_S16,
 	MD_STEP_U32, MD_STEP_S32, MD_STEP_U64, MD_STEP_S64,
 	MD_STEP_INT,            /* any other integer */
 	MD_STEP_FLOAT,
@@ -41,7 +44,7 @@ enum md_step_op {
 	MD_STEP_TEXT,           /* `count` bytes of text, or as many as the length says */
 	MD_STEP_LOOP,           /* body `count` times, or as often as the length says */
 	MD_STEP_TAG,            /* prints a tag as an enumeration and keeps it for the next step */
-	MD_STEP_VARIANT,        /* the one of `count` options that the tag says; they are its body */
+	MD_STEP_VARIANT,        /* one of `count` options, selected by the tag; they are its body */
 	MD_STEP_OPTION,         /* its body has an end of its own */
 };
 
@@ -54,42 +57,57 @@ struct md_step {
 	bool careful;           /* MD_STEP_LOOP: one turn may be long, make room for each */
 	uint32_t literal, literal_len;  /* in md_program.text */
 	uint32_t count;
-	uint32_t body;          /* MD_STEP_LOOP, _VARIANT, _OPTION: steps of the body, its end included */
-	uint64_t body_min;      /* MD_STEP_LOOP: least bytes of one turn; _VARIANT, _OPTION: of the body */
+	/* MD_STEP_LOOP, _VARIANT, _OPTION: steps of the body with its end */
+	uint32_t body;
+	uint64_t body_min;      /* MD_STEP_LOOP: least bytes of a turn; else of the body */
 	uint64_t rest;          /* least bytes of what follows this step in its list */
 	uint32_t labels, label_count;   /* MD_STEP_ENUM, _TAG: in md_program.labels */
 };
 
-struct md_label {               /* one range of an enumeration; labels of the same name stand together */
+struct md_label {               /* one range of an enumeration; ranges of one label are adjacent */
 	int64_t begin, end;
-	uint32_t name, text, text_len;  /* name: number of the label in its enumeration; text: quoted, escaped */
+	uint32_t name;          /* number of the label in its enumeration */
+	uint32_t text, text_len;        /* quoted and escaped */
 };
 
 struct md_program {
 	uint64_t min;           /* least bytes */
 	bool fixed;             /* then min is the size */
 	uint32_t title_len;     /* events: `name: { cpu_id = `, at the start of text */
-	uint64_t text_base;     /* most text for what does not depend on the data, all literals once */
-	uint64_t text_per_byte; /* and most text per byte of the data beyond that */
+	uint64_t text_base;     /* maximum of text that does not depend on the data */
+	uint64_t text_per_byte; /* maximum of further text per byte of data */
 	struct md_walk *walk;
 	struct md_step *steps;
 	struct md_label *labels;
-	char *text;             /* literals; MD_TEXT_SLACK readable bytes behind the last */
+	char *text;             /* literals, followed by MD_TEXT_SLACK readable bytes */
 };
 
 #define MD_TEXT_SLACK 32        /* literals and strings are copied in pieces of up to this size */
 #define MD_DEPTH_MAX 16         /* of nested structures, arrays, sequences and variants */
-#define MD_OPTION_MAX 127u      /* options of a variant: what a tag can tell */
+#define MD_OPTION_MAX 127u      /* options of a variant: the range of a tag */
 #define MD_FIXED_MAX (UINT64_C(1) << 30)        /* bytes: no event is that long */
 
-/* Both return 0, -EINVAL (a type that cannot be done) or -ENOMEM. */
+/* Both return 0, -EINVAL (a type is not supported) or -ENOMEM. */
 int md_program_create(const struct md_event *e, struct md_program **result);
 int md_program_create_context(const struct md_field *context, uint32_t count,
 			      struct md_program **result);
 void md_program_destroy(struct md_program *p);  /* NULL is allowed */
 
-/* 0 if the decoder, the printers and a CTF reader can all do these fields, or -EINVAL or -ENOMEM. */
+/* 0 if the decoder, the printers and CTF readers support these fields; or -EINVAL or -ENOMEM. */
 int md_type_check_fields(const struct md_field *fields, uint32_t count, unsigned int depth);
+
+struct md_sorted_mapping {
+	const struct md_mapping *mapping;
+	uint32_t place;         /* in md_type.mappings */
+	uint32_t name;          /* place of the first mapping with this name */
+};
+
+/*
+ * Sorts the mappings of an enumeration. babeltrace2 prints a label once, with all its ranges, at
+ * its first place: so equal names are adjacent, in the order of their first places. Returns an
+ * array of t->count, which the caller frees; NULL: no memory.
+ */
+struct md_sorted_mapping *md_sort_mappings(const struct md_type *t);
 
 /* Elements that are shown as one string. */
 static inline bool md_type_is_text(const struct md_type *element)
@@ -98,7 +116,7 @@ static inline bool md_type_is_text(const struct md_type *element)
 	       element->encoding == MD_ENCODING_UTF8;
 }
 
-/* An enumeration without a name has no form in TSDL; it is treated as its integer. */
+/* TSDL has no enumeration without labels: it is handled as its integer. */
 static inline bool md_type_is_enum(const struct md_type *t)
 {
 	return t->kind == MD_ENUM && t->count;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Events as text: see text.h. The fields are formatted by the steps of a compiled program: program.h. */
+/* Events as text: see text.h. A compiled program (program.h) formats the fields. */
 #include <string.h>
 #include <time.h>
 
@@ -11,8 +11,8 @@
 #define NS_PER_SEC 1000000000u
 
 enum {
-	HEAD_TEXT = 96 + MD_TEXT_HOSTNAME_MAX,  /* `[…] (+18446744073.709551615) host ` and the cpu */
-	TAIL_TEXT = MD_TEXT_SLACK + 32,         /* what copies in pieces writes too much; TORN */
+	HEAD_TEXT = 96 + MD_TEXT_HOSTNAME_MAX,  /* `[…] (+18446744073.709551615) host `, cpu */
+	TAIL_TEXT = MD_TEXT_SLACK + 32,         /* for copies in pieces beyond the end; TORN */
 };
 
 #define TORN " <torn> }\n"
@@ -22,8 +22,8 @@ struct run {
 	const struct md_program *program;
 	const uint8_t *p, *end, *limit;
 	struct md_buf *out;
-	size_t per_byte, base;  /* room for a turn of a careful loop and all that follows it */
-	uint8_t tag;            /* of the variant that comes next */
+	size_t per_byte, base;  /* room for a turn of a careful loop, and for the text after it */
+	uint8_t tag;            /* of the next variant */
 	bool torn;              /* the bytes changed since they were decoded */
 };
 
@@ -67,7 +67,7 @@ static char *put_string(char *o, const char *s)
 	return o + n;
 }
 
-/* Times beyond the year 2262, which do not fit babeltrace2's clock either. */
+/* Times after the year 2262, which babeltrace2's clock cannot represent. */
 static __attribute__((cold, noinline)) char *put_no_time(char *o)
 {
 	return put_string(o, "[Error] " NO_DELTA);
@@ -79,7 +79,10 @@ static inline char *put_delta(char *o, const struct md_text *t, uint64_t ts)
 	uint64_t delta = ts - t->last;
 
 	memcpy(o, "(+0.00000", 9);
-	/* babeltrace2 takes a step back by 1 ns for `none yet`; any other one it shows as a huge unsigned number. */
+	/*
+	 * babeltrace2 treats a decrease by 1 ns as `none yet`, and prints any other as a huge
+	 * unsigned number.
+	 */
 	if (__builtin_expect(!t->any || delta == UINT64_MAX, 0))
 		return put_string(o, NO_DELTA);
 	if (__builtin_expect(delta < 10000, 1)) {
@@ -95,14 +98,17 @@ static inline char *put_delta(char *o, const struct md_text *t, uint64_t ts)
 	return o + 2;
 }
 
-/* `[12:44:11.814926623] `, and the delta */
+/* `[12:44:11.814926623] `, and the delta. */
 static inline char *put_time(char *o, struct md_text *t, uint64_t ts)
 {
 	uint64_t ns, rest;
 
 	if (__builtin_expect(__builtin_add_overflow(t->clock_offset, ts, &ns) || ns > INT64_MAX, 0))
 		return put_no_time(o);
-	/* No division while the second is the same; the first time `second` is -1, which no rest comes from. */
+	/*
+	 * Avoids the division while the second is the same; `second` is -1 at first, which no time
+	 * has.
+	 */
 	rest = ns - (uint64_t)t->second * NS_PER_SEC;
 	if (__builtin_expect(rest >= NS_PER_SEC, 0)) {
 		set_second(t, (int64_t)(ns / NS_PER_SEC));
@@ -152,7 +158,7 @@ static char *put_float(char *o, const struct md_step *s, const uint8_t *p)
 	return md_put_double(o, d);
 }
 
-static bool covers(const struct md_label *l, uint64_t v, bool is_signed)
+static bool is_in_range(const struct md_label *l, uint64_t v, bool is_signed)
 {
 	if (is_signed)
 		return (int64_t)v >= l->begin && (int64_t)v <= l->end;
@@ -168,8 +174,8 @@ put_enum(char *o, const struct md_program *program, const struct md_step *s, con
 
 	*o++ = '(';
 	for (; l < end; l++) {
-		/* A label is shown once, though several of its ranges may cover the value. */
-		if (!covers(l, v, s->is_signed) || (shown && shown->name == l->name))
+		/* A label is printed once, even if several of its ranges contain the value. */
+		if (!is_in_range(l, v, s->is_signed) || (shown && shown->name == l->name))
 			continue;
 		o = put_string(o, shown ? ", " : " ");
 		memcpy(o, program->text + l->text, l->text_len);
@@ -189,8 +195,8 @@ static inline size_t left(const struct run *r)
 }
 
 /*
- * Text of at most n bytes. Only here, at a length and in loops can bytes that changed lead astray; each ends with a
- * look whether what must follow is still there.
+ * Text of at most n bytes. Bytes that change meanwhile can mislead only this function, lengths and
+ * loops; each checks at its end that the least bytes of the following steps remain.
  */
 static inline char *put_text(struct run *r, const struct md_step *s, uint64_t n, char *o)
 {
@@ -218,7 +224,7 @@ static inline char *put_c_string(struct run *r, const struct md_step *s, char *o
 
 static char *put_steps(struct run *r, const struct md_step *s, char *o);
 
-/* Room for one more turn, for what the rest of the bytes may come to, and for all after the loop. */
+/* Makes room for one more turn, for the remaining bytes, and for the text after the loop. */
 static char *more_room(struct run *r, char *o)
 {
 	r->out->len = (size_t)(o - r->out->data);
@@ -257,7 +263,7 @@ static char *put_loop(struct run *r, const struct md_step *s, uint64_t n, char *
 	return o;
 }
 
-/* The tag is read once, see MD_STEP_LENGTH. */
+/* The tag is read once: see MD_STEP_LENGTH. */
 static char *put_tag(struct run *r, const struct md_step *s, char *o)
 {
 	r->tag = *r->p++;
@@ -286,14 +292,14 @@ static char *put_variant(struct run *r, const struct md_step *s, char *o)
 	return o;
 }
 
-/* Rare, so not inline: it would cost the other steps registers. */
+/* Not inline: it is rare, and would take registers from the other steps. */
 static __attribute__((cold, noinline)) char *put_rare(struct run *r, const struct md_step *s,
 						      char *o)
 {
 	return s->op == MD_STEP_TAG ? put_tag(r, s, o) : put_variant(r, s, o);
 }
 
-/* The steps whose size is in the data, and tags. */
+/* Steps whose size is in the data, and tags. */
 static inline char *put_variable(struct run *r, const struct md_step *s, uint64_t length, char *o)
 {
 	uint64_t count = s->by_length ? length : s->count;
@@ -311,65 +317,43 @@ static inline char *put_variable(struct run *r, const struct md_step *s, uint64_
 }
 
 /*
- * Formats a list of steps from r->p, which has its least bytes. Returns NULL only if memory ran out; stops early, with
- * r->torn set, when the bytes are not what was decoded.
+ * Formats a list of steps from r->p, which has the least bytes of the list. Returns NULL without
+ * memory; stops early, with r->torn set, if the bytes differ from the decoded ones.
  */
 static char *put_steps(struct run *r, const struct md_step *s, char *o)
 {
-	const char *text = r->program->text;
-	const uint8_t *p = r->p;        /* r->p while no variable step runs: it stays in a register */
+	const char *literals = r->program->text;
+	/* a copy of r->p in a register; r->p is valid in put_variable */
+	const uint8_t *p = r->p;
 	uint64_t length = 0;
 
 	for (;; s++) {
-		o = put_literal(o, text + s->literal, s->literal_len);
+		o = put_literal(o, literals + s->literal, s->literal_len);
 		switch (s->op) {
-		case MD_STEP_U8:
-			o = md_put_small(o, *p);
-			p += 1;
-			continue;
-		case MD_STEP_S8:
-			o = md_put_s32(o, (int8_t)*p);
-			p += 1;
-			continue;
-		case MD_STEP_U16:
-			o = md_put_u32(o, md_load16(p));
-			p += 2;
-			continue;
-		case MD_STEP_S16:
-			o = md_put_s32(o, (int16_t)md_load16(p));
-			p += 2;
-			continue;
-		case MD_STEP_U32:
-			o = md_put_u32(o, md_load32(p));
-			p += 4;
-			continue;
-		case MD_STEP_S32:
-			o = md_put_s32(o, (int32_t)md_load32(p));
-			p += 4;
-			continue;
-		case MD_STEP_U64:
-			o = md_put_u64(o, md_load64(p));
-			p += 8;
-			continue;
-		case MD_STEP_S64:
-			o = md_put_s64(o, (int64_t)md_load64(p));
-			p += 8;
-			continue;
-		case MD_STEP_INT:
-			o = md_put_int(o, load(s, p), s->size, s->base, s->is_signed);
-			p += s->size;
-			continue;
-		case MD_STEP_FLOAT:
-			o = put_float(o, s, p);
-			p += s->size;
-			continue;
-		case MD_STEP_ENUM:
-			o = put_enum(o, r->program, s, p);
-			p += s->size;
-			continue;
+#define FIXED(step, bytes, text) \
+		case step: \
+			o = text; \
+			p += (bytes); \
+			continue
+		FIXED(MD_STEP_U8, 1, md_put_small(o, *p));
+		FIXED(MD_STEP_S8, 1, md_put_s32(o, (int8_t)*p));
+		FIXED(MD_STEP_U16, 2, md_put_u32(o, md_load16(p)));
+		FIXED(MD_STEP_S16, 2, md_put_s32(o, (int16_t)md_load16(p)));
+		FIXED(MD_STEP_U32, 4, md_put_u32(o, md_load32(p)));
+		FIXED(MD_STEP_S32, 4, md_put_s32(o, (int32_t)md_load32(p)));
+		FIXED(MD_STEP_U64, 8, md_put_u64(o, md_load64(p)));
+		FIXED(MD_STEP_S64, 8, md_put_s64(o, (int64_t)md_load64(p)));
+		FIXED(MD_STEP_INT, s->size,
+		      md_put_int(o, load(s, p), s->size, s->base, s->is_signed));
+		FIXED(MD_STEP_FLOAT, s->size, put_float(o, s, p));
+		FIXED(MD_STEP_ENUM, s->size, put_enum(o, r->program, s, p));
+#undef FIXED
 		case MD_STEP_LENGTH:
 			length = md_load(p, s->size, 0);
-			/* Shown, and used by the next step: the same value, so the compiler must not read it again. */
+			/*
+			 * Printed, and used by the next step: the compiler must not read the value
+			 * again.
+			 */
 			__asm__ volatile("" : "+r"(length));
 			o = md_put_u64(o, length);
 			p += s->size;
@@ -394,7 +378,7 @@ static inline char *put_program(struct run *r, const struct md_program *program,
 	return put_steps(r, program->steps, o);
 }
 
-/* Saturates: an event whose text cannot be held fails in md_buf_room. */
+/* Saturates: md_buf_room fails for an event whose text is too large. */
 static size_t most_text(const struct md_program *program, size_t bytes)
 {
 	uint64_t n;
