@@ -60,44 +60,7 @@ static void set_seen(struct trail__tp *tp, unsigned int lane, uint32_t value)
 	__atomic_store_n(&tp->seen, seen, __ATOMIC_RELEASE);
 }
 
-/* ---- what a lane's words say when it was not told ---- */
-
-static uint8_t *lane_byte(const struct object *o, uint32_t event, unsigned int lane)
-{
-	return (uint8_t *)o->tps[event]->state + lane;
-}
-
-/* The daemon may be writing the words, too: its value stays. */
-static void replace_byte(uint8_t *byte, uint8_t from, uint8_t to)
-{
-	if (__atomic_load_n(byte, __ATOMIC_RELAXED) == from)
-		__atomic_compare_exchange_n(byte, &from, to, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
-}
-
-static void set_unknown(struct object *o, unsigned int lane)
-{
-	for (uint32_t e = 0; o->map && e < o->event_count; e++) {
-		replace_byte(lane_byte(o, e, lane), 0, TRAIL_WORD_UNKNOWN);
-		replace_byte(lane_byte(o, e, lane), TRAIL_WORD_ASKING, TRAIL_WORD_UNKNOWN);
-	}
-	o->unknown |= (uint8_t)(1u << lane);
-}
-
-/* Stores a word of an answer, unless the daemon has written another one meanwhile. */
-static void store_word(struct object *o, uint32_t event, unsigned int lane, uint8_t value)
-{
-	if (!(o->unknown & 1u << lane))
-		return;
-	replace_byte(lane_byte(o, event, lane), TRAIL_WORD_UNKNOWN, value);
-	replace_byte(lane_byte(o, event, lane), TRAIL_WORD_ASKING, value);
-}
-
-static void clear_unknown(struct object *o, unsigned int lane)
-{
-	for (uint32_t e = 0; o->map && o->unknown & 1u << lane && e < o->event_count; e++)
-		store_word(o, e, lane, 0);
-	o->unknown &= (uint8_t) ~(1u << lane);
-}
+/* ---- no answer ---- */
 
 /* A daemon that was killed left this file, and a later one will account for what was missed. */
 static bool daemon_was_here(unsigned int lane)
@@ -150,7 +113,7 @@ static void apply_object(const struct taken_plan *p, unsigned int lane, uint32_t
 			continue;
 		slots_set(o->tps[e], lane, p, &p->slots[i], next - i);
 		set_seen(o->tps[e], lane, p->slots[i].word);
-		store_word(o, e, lane, (uint8_t)p->slots[i].word);
+		words_store(o, e, lane, (uint8_t)p->slots[i].word);
 		now[e / 64] |= UINT64_C(1) << e % 64;
 	}
 	for (uint32_t w = 0; w < words; w++) {
@@ -162,7 +125,7 @@ static void apply_object(const struct taken_plan *p, unsigned int lane, uint32_t
 		}
 		placed[w] = now[w];
 	}
-	clear_unknown(o, lane);
+	words_resolve(o, lane);
 }
 
 void attach_apply(const struct taken_plan *p, unsigned int lane)
@@ -215,7 +178,7 @@ static enum outcome note_outcome(unsigned int lane, enum outcome outcome)
 		__atomic_fetch_add(&answers, 1, __ATOMIC_RELEASE);
 	else if (outcome == NOBODY && !lane_failed[lane])
 		for (struct object *o = objects; o; o = o->next)
-			clear_unknown(
+			words_resolve(
 				o,
 				lane); /* so that it costs nothing until a daemon comes, which writes all words */
 	if (outcome == FAILED || outcome == NOBODY)
@@ -406,29 +369,49 @@ bool attach_object(struct object *o, unsigned int lanes)
 
 	for (unsigned int lane = 0; lane < LANES; lane++)
 		if (lanes & 1u << lane && o->map && ask_lane(lane) != TAKEN && lane_failed[lane])
-			set_unknown(o, lane);
+			words_set_unknown(o, lane);
 	after_asking();
 	dump = statedump_due;
 	statedump_due = false;
 	return dump;
 }
 
+/* The next tracepoint from e on that has slots, or event_count. */
+static uint32_t next_placed(const struct object *o, uint32_t e)
+{
+	while (e < o->event_count) {
+		uint64_t bits = 0;
+
+		for (unsigned int lane = 0; lane < LANES; lane++)
+			bits |= o->placed[lane] ? o->placed[lane][e / 64] >> e % 64 : 0;
+		if (bits)
+			return e + (uint32_t)__builtin_ctzll(bits);
+		e = (e | 63) + 1;
+	}
+	return o->event_count;
+}
+
+static bool has_missed(const struct object *o)
+{
+	for (uint32_t e = 0; e < o->event_count; e++)
+		if (o->tps[e]->missed && *o->tps[e]->missed && *o->tps[e]->state)
+			return true;
+	return false;
+}
+
 bool attach_last(struct object *o)
 {
-	bool missed = false;
+	bool any = __atomic_load_n(&missed_any, __ATOMIC_RELAXED), missed = any && has_missed(o);
 
-	for (uint32_t e = 0; e < o->event_count; e++)
-		missed = missed || (o->tps[e]->missed && *o->tps[e]->missed && *o->tps[e]->state);
 	for (unsigned int lane = 0; missed && lane < LANES; lane++)
 		if (lane_failed[lane])
 			ask_lane(lane);
 	update_failed();
 	missed = missed && attach_failed;
-	for (uint32_t e = 0; e < o->event_count; e++) {
-		if (!missed)
-			settle_missed(o->tps[e]);
+	for (uint32_t e = 0; any && !missed && e < o->event_count; e++)
+		settle_missed(o->tps[e]);
+	for (uint32_t e = next_placed(o, 0); e < o->event_count; e = next_placed(o, e + 1))
 		slots_drop(o->tps[e]);
-	}
 	exchange_forget(o);
 	return !missed;
 }
@@ -456,7 +439,7 @@ bool attach_forked(void)
 	for (unsigned int lane = 0; lane < LANES; lane++)
 		exchange_drop(lane);
 	for (struct object *o = objects; o; o = o->next)
-		for (uint32_t e = 0; e < o->event_count; e++) {
+		for (uint32_t e = next_placed(o, 0); e < o->event_count; e = next_placed(o, e + 1)) {
 			struct trail__tp *tp = o->tps[e];
 
 			if (!has_own(tp))

@@ -139,15 +139,6 @@ static enum heard hear(int fd, struct trail_answer *answer, int *fds, int *count
 
 /* ---- taking a plan over ---- */
 
-static bool sealed(int fd, uint64_t size, int seals)
-{
-	struct stat st;
-	int have = fcntl(fd, F_GET_SEALS);
-
-	return have >= 0 && (have & seals) == seals && fstat(fd, &st) == 0 &&
-	       (uint64_t)st.st_size >= size;
-}
-
 static bool map_plan(struct taken_plan *p, const struct trail_answer *answer, const int *fds)
 {
 	uint64_t need;
@@ -155,7 +146,7 @@ static bool map_plan(struct taken_plan *p, const struct trail_answer *answer, co
 
 	p->size = answer->plan_size;
 	if (p->size < sizeof(struct trail_plan) ||
-	    !sealed(fds[0], p->size, F_SEAL_SHRINK | F_SEAL_WRITE))
+	    !memfd_is_sealed(fds[0], p->size, F_SEAL_SHRINK | F_SEAL_WRITE))
 		return false;
 	base = mmap(NULL, p->size, PROT_READ, MAP_PRIVATE | MAP_POPULATE, fds[0], 0);
 	if (base == MAP_FAILED)

@@ -251,9 +251,17 @@ static inline struct rseq_area *rseq_self(void)
 				    thread_state.shift);
 }
 
-/* slots.c: all with the registration lock held */
+/* mapping.c: all with the registration lock held */
+/* The descriptor is a memfd of at least `size` bytes with these seals. */
+bool TRAIL_HIDDEN memfd_is_sealed(int fd, uint64_t size, int seals);
 /* NULL: not to be had */
 struct mapping TRAIL_HIDDEN *mapping_get(const struct trail_plan_region *r, int fd);
+/* All sub-buffers of all mappings, for a thread that cannot ask for memory later. */
+bool TRAIL_HIDDEN mappings_populate(void);
+bool TRAIL_HIDDEN mappings_unused(void);        /* some mapping has no slot */
+void TRAIL_HIDDEN mappings_unmap_unused(void);  /* no thread may be at a slot that was retired */
+
+/* slots.c: all with the registration lock held */
 /*
  * from[n] are what the plan says of this trace point in this lane; the slots of the other lane
  * stay.
@@ -264,8 +272,6 @@ void TRAIL_HIDDEN slots_set(struct trail__tp *tp, unsigned int lane, const struc
 void TRAIL_HIDDEN slots_drop(struct trail__tp *tp);
 void TRAIL_HIDDEN slots_drop_stale(struct trail__tp *tp);
 void TRAIL_HIDDEN slots_reclaim(void);
-/* all sub-buffers of all mappings, for threads that cannot ask for memory later */
-bool TRAIL_HIDDEN slots_populate(void);
 
 /* exchange.c: with the registration lock held */
 struct taken_plan {
@@ -304,6 +310,21 @@ bool TRAIL_HIDDEN daemon_lives(unsigned int lane);              /* without the l
  * closed then. Needs no lock; async-signal-safe.
  */
 int TRAIL_HIDDEN fd_move_up(int fd);
+
+/* description.c: with the registration lock held */
+/*
+ * The object's registration file, in a mapping of `size` bytes that the caller unmaps; NULL: no
+ * memory.
+ */
+struct trail_reg TRAIL_HIDDEN *describe_object(const struct object *o, const char *path);
+
+/* words.c: with the registration lock held */
+/* The first values of new words: the object will ask the lanes of this mask. */
+void TRAIL_HIDDEN words_fill(uint32_t *words, uint32_t count, unsigned int lanes);
+void TRAIL_HIDDEN words_set_unknown(struct object *o, unsigned int lane);       /* no answer came */
+/* Stores a word of an answer, unless the daemon has written another one meanwhile. */
+void TRAIL_HIDDEN words_store(struct object *o, uint32_t event, unsigned int lane, uint8_t value);
+void TRAIL_HIDDEN words_resolve(struct object *o, unsigned int lane);   /* the words that no answer named: 0 */
 
 /* attach.c */
 /*

@@ -192,155 +192,6 @@ static void unlink_file(const struct object *o)
 	}
 }
 
-/* ---- building the file ---- */
-
-/* The enumerations of an object, each once. What is too much for a file is left out: its fields are integers then. */
-struct enums {
-	const struct trail__enum **of;          /* a mapping of `size` bytes */
-	size_t size;
-	uint32_t count, labels;
-};
-
-struct builder {
-	struct trail_reg *reg;
-	uint8_t *base;
-	const struct enums *enums;
-	uint32_t strings;       /* used */
-	uint32_t fields;
-};
-
-static bool has_enum(const struct trail__field *f)
-{
-	return f->code >> 16 & TRAIL__ENUM && TRAIL__KIND(f->code) == TRAIL__INT && f->values;
-}
-
-/* Its index, or count. The last ones first: fields that share one mostly stand close together. */
-static uint32_t find_enum(const struct enums *e, const struct trail__enum *values)
-{
-	for (uint32_t i = e->count; i > 0; i--)
-		if (e->of[i - 1] == values)
-			return i - 1;
-	return e->count;
-}
-
-static void collect_enum(struct enums *e, const struct trail__enum *values)
-{
-	if (find_enum(e, values) < e->count || e->count == TRAIL_ENUM_MAX || values->count > TRAIL_LABEL_MAX - e->labels)
-		return;
-	e->of[e->count++] = values;
-	e->labels += values->count;
-}
-
-static void count_enum(void *arg, const struct trail__field *f, const char *name)
-{
-	(void)name;
-	*(uint32_t *)arg += has_enum(f);
-}
-
-static void collect_field(void *arg, const struct trail__field *f, const char *name)
-{
-	(void)name;
-	if (has_enum(f))
-		collect_enum(arg, f->values);
-}
-
-static void collect_enums(struct enums *e, const struct object *o)
-{
-	uint32_t n = 0;
-
-	*e = (struct enums){ 0 };
-	for (uint32_t i = 0; i < o->event_count; i++)
-		each_field(o->tps[i]->event, count_enum, &n);
-	if (!n)
-		return;
-	e->size = n * sizeof(*e->of);
-	e->of = mmap(NULL, e->size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	if (e->of == MAP_FAILED) {
-		e->size = 0;
-		return;
-	}
-	for (uint32_t i = 0; i < o->event_count; i++)
-		each_field(o->tps[i]->event, collect_field, e);
-}
-
-static uint32_t put_text(struct builder *b, const char *s, size_t n, size_t max)
-{
-	uint32_t at = b->strings;
-
-	if (n > max)
-		n = max;
-	memcpy(b->base + b->reg->string_offset + at, s, n);
-	b->base[b->reg->string_offset + at + n] = 0;
-	b->strings += (uint32_t)n + 1;
-	return at;
-}
-
-static uint32_t put_name(struct builder *b, const char *s, size_t n)
-{
-	return put_text(b, s, n, TRAIL_NAME_MAX);
-}
-
-static void put_enums(struct builder *b)
-{
-	struct trail_reg_enum *out = (struct trail_reg_enum *)(b->base + b->reg->enum_offset);
-	struct trail_reg_label *label = (struct trail_reg_label *)(b->base + b->reg->label_offset);
-	uint32_t first = 0;
-
-	for (uint32_t i = 0; i < b->enums->count; i++, out++) {
-		const struct trail__enum *e = b->enums->of[i];
-		uint64_t next = 0;
-
-		out->name = put_name(b, e->name ? e->name : "", e->name ? strlen(e->name) : 0);
-		out->first_label = first;
-		out->label_count = e->count;
-		first += e->count;
-		for (unsigned int l = 0; l < e->count; l++, label++) {
-			const struct trail__label *from = &e->labels[l];
-
-			label->name = put_name(b, from->name ? from->name : "", from->name ? strlen(from->name) : 0);
-			label->begin = from->automatic ? next : from->begin;
-			label->end = from->automatic ? next : from->end;
-			next = label->end + 1;
-		}
-	}
-}
-
-static void put_field(void *arg, const struct trail__field *from, const char *name)
-{
-	struct builder *b = arg;
-	struct trail_reg_field *to = (struct trail_reg_field *)(b->base + b->reg->field_offset) + b->fields++;
-	uint32_t values;
-
-	to->name = put_name(b, name, strlen(name));
-	to->kind = TRAIL__KIND(from->code);
-	to->size = TRAIL__SIZE(from->code);
-	to->flags = from->code >> 16 & 255 & ~TRAIL_FIELD_ENUM;
-	to->length = to->kind == TRAIL_KIND_SEQUENCE ? (uint8_t)TRAIL__LENGTH(from->code) : 0;
-	to->count = from->count;
-	if (to->kind == TRAIL_KIND_STRING)
-		to->flags &= TRAIL_FIELD_NOWRITE;
-	if (to->kind == TRAIL_KIND_STRUCT && from->values)
-		to->count = from->values->count;
-	values = has_enum(from) ? find_enum(b->enums, from->values) : b->enums->count;
-	if (values < b->enums->count) {
-		to->flags |= TRAIL_FIELD_ENUM;
-		to->count = values;
-	}
-}
-
-static void put_event(struct builder *b, uint32_t i, const struct trail__event *e)
-{
-	struct trail_reg_event *out = (struct trail_reg_event *)(b->base + b->reg->event_offset) + i;
-	char name[TRAIL_NAME_MAX + 1];
-
-	out->provider = put_name(b, e->provider, strlen(e->provider));
-	out->name = put_name(b, name, spelled_name(e->args, 0, name, sizeof(name)));
-	out->first_field = b->fields;
-	out->level = e->level;
-	out->uri = e->uri ? put_text(b, e->uri, strlen(e->uri), TRAIL_URI_MAX) : TRAIL_NO_STRING;
-	out->field_count = (uint16_t)each_field(e, put_field, b);
-}
-
 /* The lanes whose daemon has an active session: they are asked at once. A bit for each. */
 static unsigned int active_lanes(void)
 {
@@ -355,61 +206,6 @@ static unsigned int active_lanes(void)
 			lanes |= 1u << (st.st_uid == 0 ? TRAIL_LANE_ROOT : TRAIL_LANE_USER);
 	}
 	return lanes;
-}
-
-/* An upper bound. */
-static uint32_t enum_strings(const struct enums *e)
-{
-	uint32_t n = 0;
-
-	for (uint32_t i = 0; i < e->count; i++) {
-		n += (e->of[i]->name ? (uint32_t)strlen(e->of[i]->name) : 0) + 1;
-		for (unsigned int l = 0; l < e->of[i]->count; l++)
-			n += (e->of[i]->labels[l].name ? (uint32_t)strlen(e->of[i]->labels[l].name) : 0) + 1;
-	}
-	return n;
-}
-
-static void count_name(void *arg, const struct trail__field *f, const char *name)
-{
-	(void)f;
-	*(uint32_t *)arg += (uint32_t)strlen(name) + 1;
-}
-
-/* Counts what the file needs; upper bounds for the strings. */
-static size_t layout(struct trail_reg *reg, const struct object *o, const struct enums *enums, const char *path)
-{
-	uint32_t at = sizeof(*reg), fields = 0, strings = (uint32_t)strlen(path) + 1 + enum_strings(enums);
-
-	for (uint32_t i = 0; i < o->event_count; i++) {
-		const struct trail__event *e = o->tps[i]->event;
-
-		fields += each_field(e, count_name, &strings);
-		strings += (uint32_t)strlen(e->provider) + (uint32_t)strlen(e->args) + 4;
-		strings += e->uri ? (uint32_t)strlen(e->uri) + 1 : 0;
-	}
-	*reg = (struct trail_reg){
-		.magic = TRAIL_REG_MAGIC, .version = TRAIL_ABI_VERSION, .word_bits = 8 * sizeof(void *),
-		.event_count = o->event_count, .field_count = fields, .pid = (uint32_t)getpid(),
-		.enum_count = enums->count, .label_count = enums->labels,
-	};
-	reg->state_offset = at;
-	at += (o->event_count * 4 + 7) & ~7u;
-	reg->missed_offset = at;
-	at += o->event_count * 8;
-	reg->event_offset = at;
-	at += o->event_count * (uint32_t)sizeof(struct trail_reg_event);
-	reg->field_offset = (at + 7) & ~7u;
-	at = reg->field_offset + fields * (uint32_t)sizeof(struct trail_reg_field);
-	if (enums->count) {
-		reg->enum_offset = (at + 7) & ~7u;
-		reg->label_offset = reg->enum_offset + enums->count * (uint32_t)sizeof(struct trail_reg_enum);
-		at = reg->label_offset + enums->labels * (uint32_t)sizeof(struct trail_reg_label);
-	}
-	reg->string_offset = (at + 7) & ~7u;
-	reg->string_size = strings;
-	reg->size = reg->string_offset + strings;
-	return reg->size;
 }
 
 static struct object *unused;           /* for a library that comes and goes all the time */
@@ -456,62 +252,32 @@ static bool collect(struct object *o)
 	return o->event_count > 0;
 }
 
-static void fill(uint8_t *data, const struct trail_reg *reg, const struct object *o, const struct enums *enums, const char *path)
-{
-	struct builder b = { .reg = (struct trail_reg *)data, .base = data, .enums = enums };
-
-	*b.reg = *reg;
-	b.reg->object = put_name(&b, path, strlen(path));
-	for (uint32_t i = 0; i < o->event_count; i++)
-		put_event(&b, i, o->tps[i]->event);
-	put_enums(&b);
-}
-
-/* The object is about to ask these lanes: see TRAIL_WORD_ASKING. */
-static void fill_words(uint32_t *words, uint32_t count, unsigned int lanes)
-{
-	uint32_t word = 0;
-
-	for (unsigned int lane = 0; lane < LANES; lane++)
-		word |= lanes & 1u << lane ? TRAIL_WORD_ASKING << (8 * lane) : 0;
-	for (uint32_t e = 0; e < count; e++)
-		words[e] = word;
-}
-
 static void publish_object(struct object *o, unsigned int lanes)
 {
-	struct trail_reg reg;
-	struct enums enums;
 	Dl_info info;
 	const char *path = dladdr((const void *)o->begin, &info) && info.dli_fname ? info.dli_fname : "";
-	uint8_t *data;
-	size_t size;
+	struct trail_reg *reg = describe_object(o, path);
 
-	collect_enums(&enums, o);
-	size = layout(&reg, o, &enums, path);
-	data = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	if (data != MAP_FAILED) {
-		fill(data, &reg, o, &enums, path);
-		fill_words((uint32_t *)(data + reg.state_offset), o->event_count, lanes);
-		o->unknown = (uint8_t)lanes;
-	}
-	if (enums.size)
-		munmap(enums.of, enums.size);
-	if (data == MAP_FAILED)
+	if (!reg)
 		return;
+	words_fill((uint32_t *)((uint8_t *)reg + reg->state_offset), o->event_count, lanes);
+	o->unknown = (uint8_t)lanes;
+	o->size = reg->size;
 	for (unsigned int i = 0; i < LANES && apps_dir[i][0] && !o->map; i++) {
-		o->map = publish(apps_dir[i], o, data, size, NULL);
+		o->map = publish(apps_dir[i], o, reg, o->size, NULL);
 		if (!o->map && errno == ENOENT && i == TRAIL_LANE_USER) {
 			make_apps_dir(apps_dir[i]);
-			o->map = publish(apps_dir[i], o, data, size, NULL);
+			o->map = publish(apps_dir[i], o, reg, o->size, NULL);
 		}
 	}
-	munmap(data, size);
-	o->size = size;
 	for (uint32_t i = 0; o->map && i < o->event_count; i++) {
-		o->tps[i]->missed = (unsigned long long *)(o->map + reg.missed_offset) + i;
-		__atomic_store_n(&o->tps[i]->state, (const unsigned int *)(o->map + reg.state_offset) + i, __ATOMIC_RELEASE);
+		struct trail__tp *tp = o->tps[i];
+
+		tp->missed = (unsigned long long *)(o->map + reg->missed_offset) + i;
+		__atomic_store_n(&tp->state, (const unsigned int *)(o->map + reg->state_offset) + i,
+				 __ATOMIC_RELEASE);
 	}
+	munmap(reg, o->size);
 }
 
 TRAIL_EXPORT void trail__register(struct trail__tp *const *begin, struct trail__tp *const *end)

@@ -27,7 +27,7 @@ TRAIL_EXPORT int trail_seal(void)
 	bool all;
 
 	objects_lock();
-	all = slots_populate();
+	all = mappings_populate();
 	context_fetch();
 	for (unsigned int lane = 0; lane < LANES; lane++)
 		exchange_drop(lane);

@@ -25,103 +25,7 @@
 
 uint32_t slot_users;
 
-static struct mapping *mappings, *free_mappings;
 static uint64_t last_seq;                       /* of slots and of steady contexts */
-
-/* ---- mappings ---- */
-
-static bool sealed(int fd, uint64_t size, int seals)
-{
-	struct stat st;
-	int have = fcntl(fd, F_GET_SEALS);
-
-	return have >= 0 && (have & seals) == seals && fstat(fd, &st) == 0 && (uint64_t)st.st_size >= size;
-}
-
-/* Copies the geometry out of the header page and holds it against the size of the mapping. */
-static bool geometry(struct mapping *m)
-{
-	const struct trail_region *r = (const struct trail_region *)m->base;
-	uint64_t control;
-
-	m->region = r;
-	m->subbuf_size = r->subbuf_size;
-	m->subbuf_count = r->subbuf_count;
-	m->ring_count = r->ring_count;
-	m->ring_stride = r->ring_stride;
-	m->ring_offset = r->ring_offset;
-	m->data_offset = r->data_offset;
-	m->switch_offset = r->switch_offset;
-	m->switch_count = r->switch_count;
-	m->mode = r->mode;
-	m->kind = r->kind;
-	m->populate = r->populate;
-	m->clock_mult = r->clock_mult;
-	m->clock_base = r->clock_base;
-	control = sizeof(struct trail_ring) + 2 * (uint64_t)m->subbuf_count * sizeof(struct trail_subbuf);
-	return r->magic == TRAIL_REGION_MAGIC && r->version == TRAIL_REGION_VERSION && r->key == m->key &&
-	       m->subbuf_size >= TRAIL_SUBBUF_MIN && m->subbuf_size <= TRAIL_SUBBUF_MAX &&
-	       !(m->subbuf_size & (m->subbuf_size - 1)) && m->subbuf_count >= 2 &&
-	       m->subbuf_count <= TRAIL_SUBBUF_COUNT_MAX && !(m->subbuf_count & (m->subbuf_count - 1)) &&
-	       m->ring_count > 0 && m->ring_count <= 65536 && m->mode <= TRAIL_MODE_OVERWRITE && m->kind <= TRAIL_RINGS_THREAD &&
-	       m->switch_count <= TRAIL_EVENT_MAX && m->switch_offset >= sizeof(*r) &&
-	       m->switch_offset <= m->size && m->switch_count <= m->size - m->switch_offset && m->ring_offset % 64 == 0 && m->ring_stride % 64 == 0 &&
-	       m->data_offset >= control && m->data_offset % 64 == 0 &&
-	       m->data_offset <= m->size && m->ring_offset <= m->size &&
-	       m->ring_stride >= m->data_offset + m->subbuf_size * m->subbuf_count &&
-	       m->ring_stride <= (m->size - m->ring_offset) / m->ring_count;
-}
-
-static size_t present_size(const struct mapping *m)
-{
-	return ((size_t)m->ring_count * m->subbuf_count + 7) / 8;
-}
-
-static uint8_t *present_bits(const struct mapping *m)
-{
-	uint8_t *bits = mmap(NULL, present_size(m), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-
-	return bits == MAP_FAILED ? NULL : bits;
-}
-
-struct mapping *mapping_get(const struct trail_plan_region *r, int fd)
-{
-	struct mapping *m;
-
-	for (m = mappings; m; m = m->next)
-		if (m->key == r->key && m->size == r->size)
-			return m;
-	if (!sealed(fd, r->size, F_SEAL_SHRINK | F_SEAL_GROW) || r->size < sizeof(struct trail_region))
-		return NULL;
-	m = free_mappings ? free_mappings : arena_alloc(sizeof(*m));
-	if (!m)
-		return NULL;
-	if (m == free_mappings)
-		free_mappings = m->next;
-	*m = (struct mapping){ .key = r->key, .size = r->size };
-	m->base = mmap(NULL, r->size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, fd, 0);
-	if (m->base != MAP_FAILED && geometry(m) && (m->present = present_bits(m))) {
-		m->next = mappings;
-		mappings = m;
-		return m;
-	}
-	if (m->base != MAP_FAILED)
-		munmap(m->base, m->size);
-	m->next = free_mappings;
-	free_mappings = m;
-	return NULL;
-}
-
-bool slots_populate(void)
-{
-	bool all = true;
-
-	for (const struct mapping *m = mappings; m; m = m->next)
-		for (uint32_t r = 0; r < m->ring_count; r++)
-			for (uint32_t k = 0; k < m->subbuf_count; k++)
-				all = slot_populate(m, r, k) && all;
-	return all;
-}
 
 /* ---- contexts and programs ---- */
 
@@ -452,23 +356,6 @@ void slots_drop_stale(struct trail__tp *tp)
 
 /* ---- reclaiming ---- */
 
-static void unmap_unwanted(void)
-{
-	struct mapping **p, *m;
-
-	for (p = &mappings; (m = *p);) {
-		if (m->users) {
-			p = &m->next;
-			continue;
-		}
-		*p = m->next;
-		munmap(m->base, m->size);
-		munmap(m->present, present_size(m));
-		m->next = free_mappings;
-		free_mappings = m;
-	}
-}
-
 /* True if no thread can be at a slot that was retired before the call. */
 static bool quiescent(void)
 {
@@ -484,13 +371,9 @@ static bool quiescent(void)
 
 void slots_reclaim(void)
 {
-	bool any = retired_count >= 64;
-
-	for (struct mapping *m = mappings; m; m = m->next)
-		any = any || !m->users;
-	if (!any || !quiescent())
+	if ((retired_count < 64 && !mappings_unused()) || !quiescent())
 		return;
-	unmap_unwanted();
+	mappings_unmap_unused();
 	while (retired) {
 		struct slots *s = retired;
 

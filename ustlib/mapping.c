@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Regions that are mapped into this process: see struct mapping. Slots name them; slots.c says when
+ * one that no slot names may be unmapped. Caller holds the registration lock.
+ */
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+
+#include "ustlib/lib.h"
+
+static struct mapping *mappings, *free_mappings;
+
+bool memfd_is_sealed(int fd, uint64_t size, int seals)
+{
+	struct stat st;
+	int have = fcntl(fd, F_GET_SEALS);
+
+	return have >= 0 && (have & seals) == seals && fstat(fd, &st) == 0 &&
+	       (uint64_t)st.st_size >= size;
+}
+
+/* Copies the geometry out of the header page, and checks it against the size of the mapping. */
+static bool take_geometry(struct mapping *m)
+{
+	const struct trail_region *r = (const struct trail_region *)m->base;
+	uint64_t control;
+
+	m->region = r;
+	m->subbuf_size = r->subbuf_size;
+	m->subbuf_count = r->subbuf_count;
+	m->ring_count = r->ring_count;
+	m->ring_stride = r->ring_stride;
+	m->ring_offset = r->ring_offset;
+	m->data_offset = r->data_offset;
+	m->switch_offset = r->switch_offset;
+	m->switch_count = r->switch_count;
+	m->mode = r->mode;
+	m->kind = r->kind;
+	m->populate = r->populate;
+	m->clock_mult = r->clock_mult;
+	m->clock_base = r->clock_base;
+	control = sizeof(struct trail_ring) +
+		  2 * (uint64_t)m->subbuf_count * sizeof(struct trail_subbuf);
+	return r->magic == TRAIL_REGION_MAGIC && r->version == TRAIL_REGION_VERSION &&
+	       r->key == m->key &&
+	       m->subbuf_size >= TRAIL_SUBBUF_MIN && m->subbuf_size <= TRAIL_SUBBUF_MAX &&
+	       !(m->subbuf_size & (m->subbuf_size - 1)) && m->subbuf_count >= 2 &&
+	       m->subbuf_count <= TRAIL_SUBBUF_COUNT_MAX &&
+	       !(m->subbuf_count & (m->subbuf_count - 1)) &&
+	       m->ring_count > 0 && m->ring_count <= 65536 &&
+	       m->mode <= TRAIL_MODE_OVERWRITE && m->kind <= TRAIL_RINGS_THREAD &&
+	       m->switch_count <= TRAIL_EVENT_MAX && m->switch_offset >= sizeof(*r) &&
+	       m->switch_offset <= m->size && m->switch_count <= m->size - m->switch_offset &&
+	       m->ring_offset % 64 == 0 && m->ring_stride % 64 == 0 &&
+	       m->data_offset >= control && m->data_offset % 64 == 0 &&
+	       m->data_offset <= m->size && m->ring_offset <= m->size &&
+	       m->ring_stride >= m->data_offset + m->subbuf_size * m->subbuf_count &&
+	       m->ring_stride <= (m->size - m->ring_offset) / m->ring_count;
+}
+
+static size_t present_size(const struct mapping *m)
+{
+	return ((size_t)m->ring_count * m->subbuf_count + 7) / 8;
+}
+
+static uint8_t *present_bits(const struct mapping *m)
+{
+	uint8_t *bits = mmap(NULL, present_size(m), PROT_READ | PROT_WRITE,
+			     MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	return bits == MAP_FAILED ? NULL : bits;
+}
+
+struct mapping *mapping_get(const struct trail_plan_region *r, int fd)
+{
+	struct mapping *m;
+
+	for (m = mappings; m; m = m->next)
+		if (m->key == r->key && m->size == r->size)
+			return m;
+	if (!memfd_is_sealed(fd, r->size, F_SEAL_SHRINK | F_SEAL_GROW) ||
+	    r->size < sizeof(struct trail_region))
+		return NULL;
+	m = free_mappings ? free_mappings : arena_alloc(sizeof(*m));
+	if (!m)
+		return NULL;
+	if (m == free_mappings)
+		free_mappings = m->next;
+	*m = (struct mapping){ .key = r->key, .size = r->size };
+	m->base = mmap(NULL, r->size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, fd, 0);
+	if (m->base != MAP_FAILED && take_geometry(m) && (m->present = present_bits(m))) {
+		m->next = mappings;
+		mappings = m;
+		return m;
+	}
+	if (m->base != MAP_FAILED)
+		munmap(m->base, m->size);
+	m->next = free_mappings;
+	free_mappings = m;
+	return NULL;
+}
+
+bool mappings_populate(void)
+{
+	bool all = true;
+
+	for (const struct mapping *m = mappings; m; m = m->next)
+		for (uint32_t r = 0; r < m->ring_count; r++)
+			for (uint32_t k = 0; k < m->subbuf_count; k++)
+				all = slot_populate(m, r, k) && all;
+	return all;
+}
+
+bool mappings_unused(void)
+{
+	for (const struct mapping *m = mappings; m; m = m->next)
+		if (!m->users)
+			return true;
+	return false;
+}
+
+void mappings_unmap_unused(void)
+{
+	struct mapping **p, *m;
+
+	for (p = &mappings; (m = *p);) {
+		if (m->users) {
+			p = &m->next;
+			continue;
+		}
+		*p = m->next;
+		munmap(m->base, m->size);
+		munmap(m->present, present_size(m));
+		m->next = free_mappings;
+		free_mappings = m;
+	}
+}
