@@ -76,7 +76,7 @@ LTTNG_LIBS := $(call pkg,--libs lttng-ust)
 
 CORE_SRC := $(wildcard metadata/*.c tracer/*.c tracer/*/*.c)
 FS_SRC := $(wildcard fs/*/*.c)
-LIB_SRC := $(wildcard ustlib/*.c ustlib/*.S)
+LIB_SRC := $(wildcard ustlib/*.c ustlib/context/*.c ustlib/*.S)
 TEST_SRC := $(wildcard tests/*.c tests/lib/*.c $(foreach d,tests/unit/* tests/mount/* tests/adversarial, \
 	$d/*.c $d/*.cc) tests/vm/*.c)
 BENCH_SRC := $(wildcard tests/bench/*.c)
@@ -204,7 +204,7 @@ $B/trailfs: $(FS_OBJ) $B/libtrailcore.a
 
 LIB_CFLAGS = -fPIC -fvisibility=hidden -Iustlib
 
-$(filter $(call objects,$(wildcard ustlib/*.c)),$(LIB_OBJ)): $B/%.o: %.c
+$(filter $(call objects,$(wildcard ustlib/*.c ustlib/context/*.c)),$(LIB_OBJ)): $B/%.o: %.c
 	@mkdir -p $(@D)
 	$(CC) $(ALL_CFLAGS) $(LIB_CFLAGS) $(CPPFLAGS) -c -o $@ $<
 

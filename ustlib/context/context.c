@@ -19,7 +19,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "ustlib/context.h"
+#include "ustlib/context/context.h"
 #include "tracer/abi/filter_interp.h"
 
 #define PROCNAME 17

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "ustlib/context.h"
+#include "ustlib/context/context.h"
 #include "tracer/abi/filter_interp.h"
 
 #define APP_CONTEXTS 256

@@ -9,7 +9,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "ustlib/context.h"
+#include "ustlib/context/context.h"
 
 static struct counter *open_counter(struct counters *all, uint32_t type, uint64_t config)
 {
