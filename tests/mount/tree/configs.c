@@ -232,9 +232,10 @@ static void say_session(int kernel)
 	uint32_t n = rnd(4);
 
 	len = 0;
-	say("[session]\nsnapshot_max_size = %u\noutput =\nrotate_size = %u\nrotate_period = "
-	    "%u\n\n[user]\n",
-	    rnd(2) * rnd(1u << 31), rnd(2) * rnd(1u << 31), rnd(2) * (10000 + rnd(1u << 31)));
+	say("[session]\nsnapshot_max_size = %u\noutput =\nrotate_size = %u\nlive_period = %u\n"
+	    "rotate_period = %u\n\n[user]\n",
+	    rnd(2) * rnd(1u << 31), rnd(2) * rnd(1u << 31),
+	    rnd(2) * (10000 + rnd(1u << 31)), rnd(2) * (10000 + rnd(1u << 31)));
 	say_ids("track/vpid");
 	say_ids("track/vuid");
 	say_ids("track/vgid");
