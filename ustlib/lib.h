@@ -5,8 +5,9 @@
  *	record.c, section.h     the event path, and its restartable sections
  *	slow_path.c, slot.c     events that do not fit the open sub-buffer; a slot's clock and memory
  *	pieces.c, values.c      events that do not fit the call site's stack buffer
- *	context.c, app_context.c, perf_context.c        contexts (context.h)
+ *	context/                contexts (context/context.h)
  *	register.c, fields.c    loaded objects and their registration files
+ *	description.c, mapping.c, words.c       what a registration file says; its map; state words
  *	attach.c, exchange.c    questions to the daemon, and what its answers change
  *	slots.c                 slots and mapped regions
  *	lock.c, thread.c        the registration lock; rseq areas, and rings for threads
