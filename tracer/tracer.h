@@ -181,7 +181,8 @@ enum session_attr {
 	SESSION_OUTPUT,                 /* the directory for packets; the first start fixes it */
 	SESSION_OUTPUT_SAVED,	/* for `config`: `default` if the user wrote that; read-only */
 	SESSION_ROTATE_SIZE, SESSION_ROTATE_PERIOD,
-	SESSION_LIVE_PERIOD,            /* us; readers of a relay follow within it; fixed by the first start */
+	/* us; readers of a relay follow within it; fixed by the first start */
+	SESSION_LIVE_PERIOD,
 };
 int session_show(struct session *s, enum session_attr attr, struct md_buf *out);
 int session_store(struct session *s, enum session_attr attr, const char *value, struct tr_err *err);

@@ -177,10 +177,9 @@ static enum outcome note_outcome(unsigned int lane, enum outcome outcome)
 	if (outcome == TAKEN)
 		__atomic_fetch_add(&answers, 1, __ATOMIC_RELEASE);
 	else if (outcome == NOBODY && !lane_failed[lane])
+		/* They cost nothing until a daemon comes, which writes all words. */
 		for (struct object *o = objects; o; o = o->next)
-			words_resolve(
-				o,
-				lane); /* so that it costs nothing until a daemon comes, which writes all words */
+			words_resolve(o, lane);
 	if (outcome == FAILED || outcome == NOBODY)
 		give_up(lane);
 	return outcome;
@@ -261,9 +260,8 @@ static void ask(struct trail__tp *tp, bool again)
 			continue;
 		if (note_outcome(lane, exchange(lane)) == TAKEN &&
 		    lane_of(word_of(tp), lane) == value)
-			set_seen(
-				tp, lane,
-				value); /* on, but there is no place for it: no reason to ask at each hit */
+			/* On, but no ring takes it: there is no reason to ask at each hit. */
+			set_seen(tp, lane, value);
 	}
 	after_asking();
 }
@@ -439,7 +437,8 @@ bool attach_forked(void)
 	for (unsigned int lane = 0; lane < LANES; lane++)
 		exchange_drop(lane);
 	for (struct object *o = objects; o; o = o->next)
-		for (uint32_t e = next_placed(o, 0); e < o->event_count; e = next_placed(o, e + 1)) {
+		for (uint32_t e = next_placed(o, 0); e < o->event_count;
+		     e = next_placed(o, e + 1)) {
 			struct trail__tp *tp = o->tps[e];
 
 			if (!has_own(tp))

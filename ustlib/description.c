@@ -32,7 +32,9 @@ static bool has_enum(const struct trail__field *f)
 	return f->code >> 16 & TRAIL__ENUM && TRAIL__KIND(f->code) == TRAIL__INT && f->values;
 }
 
-/* Returns its index, or count. Looks at the last first: fields that share one are often neighbours. */
+/*
+ * Returns its index, or count. Looks at the last first: fields that share one are often neighbours.
+ */
 static uint32_t find_enum(const struct enums *e, const struct trail__enum *values)
 {
 	for (uint32_t i = e->count; i > 0; i--)

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 /*
- * The exchange with the daemon of one lane (tracer/abi/app.h): the question, the wait, the answer. The
- * wait ends when the daemon has been silent for attach_ms. Then the connection stays open, so that
- * an answer that comes late is taken by a later hit instead of being asked for again. All with the
- * registration lock held, where nothing else is said.
+ * The exchange with the daemon of one lane (tracer/abi/app.h): the question, the wait, the answer.
+ * The wait ends when the daemon has been silent for attach_ms. Then the connection stays open, so
+ * that an answer that comes late is taken by a later hit instead of being asked for again. All with
+ * the registration lock held, where nothing else is said.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -108,7 +108,9 @@ static enum heard hear(int fd, struct trail_answer *answer, int *fds, int *count
 		.msg_iov = &iov,
 		.msg_iovlen = 1,
 		.msg_control = control.buf,
-		/* CMSG_SPACE() rounds up, and the kernel fills it: one descriptor more than fds has */
+		/*
+		 * CMSG_SPACE() rounds up, and the kernel fills it: one descriptor more than fds has
+		 */
 		.msg_controllen = CMSG_LEN(sizeof(int) * (TRAIL_REGION_MAX + 1)),
 	};
 	struct cmsghdr *c;
@@ -195,8 +197,8 @@ static enum outcome take(const struct question *q, unsigned int lane,
 /* ---- questions ---- */
 
 /*
- * A child that neither fork(3) nor clone(2) of libc made has a copy of the descriptor. The answer is
- * for its parent.
+ * A child that neither fork(3) nor clone(2) of libc made has a copy of the descriptor. The answer
+ * is for its parent.
  */
 static bool was_asked_here(const struct question *q)
 {

@@ -325,7 +325,8 @@ void TRAIL_HIDDEN words_fill(uint32_t *words, uint32_t count, unsigned int lanes
 void TRAIL_HIDDEN words_set_unknown(struct object *o, unsigned int lane);       /* no answer came */
 /* Stores a word of an answer, unless the daemon has written another one meanwhile. */
 void TRAIL_HIDDEN words_store(struct object *o, uint32_t event, unsigned int lane, uint8_t value);
-void TRAIL_HIDDEN words_resolve(struct object *o, unsigned int lane);   /* the words that no answer named: 0 */
+/* the words that no answer named: 0 */
+void TRAIL_HIDDEN words_resolve(struct object *o, unsigned int lane);
 
 /* attach.c */
 /*

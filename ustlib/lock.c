@@ -21,7 +21,8 @@ static uint32_t waiters; /* threads that may be about to sleep; see objects_wait
 static bool stuck; /* a sleeper had to give up: no other sleeps before the lock is free again */
 static sigset_t lock_mask; /* of the holder: its signal mask, */
 static int lock_cancel;    /* and whether it could be cancelled; both as they are to be again */
-static uint32_t depth;     /* of the holder: objects_lock() in handlers of fork(3), which holds it */
+/* of the holder: objects_lock() in handlers of fork(3), which holds it */
+static uint32_t depth;
 
 int64_t now_us(void)
 {

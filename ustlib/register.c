@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * Registration: one file per loaded object (tracer/abi/app.h), written from the object's constructor, gone with its destructor or
- * with the process. No thread, no connection, no wait; if the file cannot be had the object is not traced.
+ * Registration: one file per loaded object (tracer/abi/app.h), written from the object's
+ * constructor, gone with its destructor or with the process. No thread, no connection, no wait; if
+ * the file cannot be had the object is not traced.
  */
 #include <dlfcn.h>
 #include <errno.h>
@@ -57,11 +58,13 @@ static uid_t first_euid;
 
 static void set_dirs(void)
 {
-	const char *dir = secure_getenv("TRAIL_RUNTIME_DIR"), *xdg = secure_getenv("XDG_RUNTIME_DIR");
+	const char *dir = secure_getenv("TRAIL_RUNTIME_DIR"),
+		   *xdg = secure_getenv("XDG_RUNTIME_DIR");
 	const char *timeout = secure_getenv("TRAIL_ATTACH_TIMEOUT");
 	size_t n = 0;
 
-	if (timeout && *timeout && strspn(timeout, "0123456789") == strlen(timeout) && strlen(timeout) <= 5)
+	if (timeout && *timeout && strspn(timeout, "0123456789") == strlen(timeout) &&
+	    strlen(timeout) <= 5)
 		attach_ms = atoi(timeout);
 	if (dir && *dir == '/' && strlen(dir) < sizeof(runtime_dir[0])) {
 		strcpy(runtime_dir[TRAIL_LANE_ROOT], dir);
@@ -69,9 +72,11 @@ static void set_dirs(void)
 	} else {
 		strcpy(runtime_dir[TRAIL_LANE_ROOT], "/run/trailfs");
 		if (xdg && *xdg == '/' && strlen(xdg) < sizeof(runtime_dir[0]) - 10)
-			snprintf(runtime_dir[TRAIL_LANE_USER], sizeof(runtime_dir[0]), "%s/trailfs", xdg);
+			snprintf(runtime_dir[TRAIL_LANE_USER], sizeof(runtime_dir[0]), "%s/trailfs",
+				 xdg);
 		else
-			snprintf(runtime_dir[TRAIL_LANE_USER], sizeof(runtime_dir[0]), "/run/user/%u/trailfs", geteuid());
+			snprintf(runtime_dir[TRAIL_LANE_USER], sizeof(runtime_dir[0]),
+				 "/run/user/%u/trailfs", geteuid());
 	}
 	snprintf(apps_dir[n++], DIR_SIZE, "%s/apps", runtime_dir[TRAIL_LANE_ROOT]);
 	if (strcmp(runtime_dir[TRAIL_LANE_ROOT], runtime_dir[TRAIL_LANE_USER]) != 0)
@@ -88,7 +93,10 @@ static void init_once(void)
 	set_dirs();
 	thread_init();
 #ifdef SYS_membarrier
-	/* For reclaiming mappings (attach.c). Cheap now, while there is one thread. Failure: nothing is reclaimed. */
+	/*
+	 * For reclaiming mappings (attach.c). Cheap now, while there is one thread. Failure:
+	 * nothing is reclaimed.
+	 */
 	syscall(SYS_membarrier, MEMBARRIER_REGISTER_RSEQ, 0, 0);
 #endif
 	first_euid = geteuid();
@@ -121,7 +129,9 @@ static void hex(const uint8_t name[16], char out[33])
 	out[32] = 0;
 }
 
-/* A user's own directories, when there is no system-wide one: made here, the daemon may come later. */
+/*
+ * A user's own directories, when there is no system-wide one: made here, the daemon may come later.
+ */
 static void make_apps_dir(const char *dir)
 {
 	char parent[DIR_SIZE];
@@ -133,8 +143,9 @@ static void make_apps_dir(const char *dir)
 }
 
 /*
- * As write(2), but a limit on the size of files (RLIMIT_FSIZE) is an error alone. The signal that comes with it would end the
- * program; signals are blocked here, so it is pending and can be taken, unless it was before.
+ * As write(2), but a limit on the size of files (RLIMIT_FSIZE) is an error alone. The signal that
+ * comes with it would end the program; signals are blocked here, so it is pending and can be taken,
+ * unless it was before.
  */
 static ssize_t write_file(int fd, const void *data, size_t size)
 {
@@ -153,7 +164,10 @@ static ssize_t write_file(int fd, const void *data, size_t size)
 	return n;
 }
 
-/* Creates, locks and fills the file under its hidden name, and maps it (at `at`, if that is given). Renames it when complete. */
+/*
+ * Creates, locks and fills the file under its hidden name, and maps it (at `at`, if that is given).
+ * Renames it when complete.
+ */
 static uint8_t *publish(const char *dir, struct object *o, const void *data, size_t size, void *at)
 {
 	char hidden[DIR_SIZE + 40], path[DIR_SIZE + 40], name[33];
@@ -169,7 +183,8 @@ static uint8_t *publish(const char *dir, struct object *o, const void *data, siz
 		return NULL;
 	map = MAP_FAILED;
 	if (flock(fd, LOCK_EX | LOCK_NB) == 0 && write_file(fd, data, size) == (ssize_t)size)
-		map = mmap(at, size, PROT_READ | PROT_WRITE, MAP_SHARED | (at ? MAP_FIXED : 0), fd, 0);
+		map = mmap(at, size, PROT_READ | PROT_WRITE, MAP_SHARED | (at ? MAP_FIXED : 0), fd,
+			   0);
 	if (map == MAP_FAILED || rename(hidden, path) < 0) {
 		unlink(hidden);
 		if (map != MAP_FAILED && !at)
@@ -255,7 +270,8 @@ static bool collect(struct object *o)
 static void publish_object(struct object *o, unsigned int lanes)
 {
 	Dl_info info;
-	const char *path = dladdr((const void *)o->begin, &info) && info.dli_fname ? info.dli_fname : "";
+	const char *path =
+		dladdr((const void *)o->begin, &info) && info.dli_fname ? info.dli_fname : "";
 	struct trail_reg *reg = describe_object(o, path);
 
 	if (!reg)
@@ -311,8 +327,8 @@ TRAIL_EXPORT void trail__register(struct trail__tp *const *begin, struct trail__
 }
 
 /*
- * The object's memory goes, and a later fork(2) must not look at its tracepoints. No system call, so
- * no lock: the list of a sealed process does not change.
+ * The object's memory goes, and a later fork(2) must not look at its tracepoints. No system call,
+ * so no lock: the list of a sealed process does not change.
  */
 static void forget_sealed(struct trail__tp *const *begin)
 {
@@ -350,7 +366,8 @@ TRAIL_EXPORT void trail__unregister(struct trail__tp *const *begin, struct trail
 			if (settled)
 				unlink_file(o);
 			if (o->keep_map)        /* address space, no memory */
-				mmap(o->map, o->size, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+				mmap(o->map, o->size, PROT_READ,
+				     MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
 			else
 				munmap(o->map, o->size);
 		}
@@ -370,18 +387,25 @@ static void renew(void)
 
 		if (!o->map)
 			continue;
-		copy = mmap(NULL, o->size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+		copy = mmap(NULL, o->size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1,
+			    0);
 		if (copy != MAP_FAILED) {
 			memcpy(copy, o->map, o->size);
 			((struct trail_reg *)copy)->pid = (uint32_t)getpid();
 			/* What was missed before is for the old file to account for. */
-			memset(copy + ((struct trail_reg *)copy)->missed_offset, 0, o->event_count * 8);
+			memset(copy + ((struct trail_reg *)copy)->missed_offset, 0,
+			       o->event_count * 8);
 			for (unsigned int i = 0; i < LANES && apps_dir[i][0] && !map; i++)
 				map = publish(apps_dir[i], o, copy, o->size, o->map);
 			munmap(copy, o->size);
 		}
-		if (!map)       /* not to be had: private words, so that others' are not shared; untraced from now on */
-			mmap(o->map, o->size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+		/*
+		 * not to be had: private words, so that others' are not shared; untraced from now
+		 * on
+		 */
+		if (!map)
+			mmap(o->map, o->size, PROT_READ | PROT_WRITE,
+			     MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
 	}
 }
 
@@ -391,8 +415,8 @@ void register_forked(void)
 	bool dump;
 
 	/*
-	 * In a sandbox the calls of renew() may kill. A sealed process could not follow the words of a
-	 * new file either, so its child keeps the words and the places of its parent.
+	 * In a sandbox the calls of renew() may kill. A sealed process could not follow the words
+	 * of a new file either, so its child keeps the words and the places of its parent.
 	 */
 	if (!attach_sealed)
 		renew();
@@ -409,8 +433,8 @@ void register_forked(void)
 static uid_t registered = (uid_t)-1;    /* as whom; -1: first_euid */
 
 /*
- * After setuid(2) and its like: the file would still be the old user's, who would be told what another user's process does.
- * The old file goes with its mapping. Where to record is asked anew.
+ * After setuid(2) and its like: the file would still be the old user's, who would be told what
+ * another user's process does. The old file goes with its mapping. Where to record is asked anew.
  */
 void register_identity_now(void)
 {

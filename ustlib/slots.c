@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: MIT
 /*
- * Slots: where the events of a trace point go, made from plans; and the mappings that they name. All with the registration lock
- * held, but read by hits at any moment.
+ * Slots: where the events of a trace point go, made from plans; and the mappings that they name.
+ * All with the registration lock held, but read by hits at any moment.
  *
- * Reclaiming. Slots and what hangs on them are memory of fixed kinds: a hit may read a slot that was retired, or filled again
- * for something else, and finds out by its seq, in the restartable section at the latest. Mappings that no plan wants any
- * more may still be in use: by a section that compared seq before the slot was retired, or by a slow path, which holds
- * slot_users. So: retire the slots, restart all sections of this process (membarrier), and if slot_users is 0 then,
+ * Reclaiming. Slots and what hangs on them are memory of fixed kinds: a hit may read a slot that
+ * was retired, or filled again for something else, and finds out by its seq, in the restartable
+ * section at the latest. Mappings that no plan wants any more may still be in use: by a section
+ * that compared seq before the slot was retired, or by a slow path, which holds slot_users. So:
+ * retire the slots, restart all sections of this process (membarrier), and if slot_users is 0 then,
  * nobody uses the old mappings: unmap. Else the next attach will.
  */
 #include <errno.h>
@@ -72,7 +73,8 @@ static const char *blob_string(const struct taken_plan *p, uint32_t at)
 	return (const char *)p->blob + at;
 }
 
-static bool put_context(const struct taken_plan *p, const struct trail_plan_context *from, struct extra *x)
+static bool put_context(const struct taken_plan *p, const struct trail_plan_context *from,
+			struct extra *x)
 {
 	struct extra_context *to = (struct extra_context *)x->data + x->context_count;
 	uint32_t size = context_size(from->kind);
@@ -96,7 +98,8 @@ static bool put_context(const struct taken_plan *p, const struct trail_plan_cont
 enum made { MADE, MADE_NONE, MADE_NOT };
 
 /* The contexts of the region and the program of the slot. */
-static enum made extra_make(const struct taken_plan *p, const struct trail_plan_slot *from, struct extra **out)
+static enum made extra_make(const struct taken_plan *p, const struct trail_plan_slot *from,
+			    struct extra **out)
 {
 	const struct trail_plan_region *r = &p->regions[from->region];
 	uint64_t contexts = (uint64_t)r->context_count * sizeof(struct extra_context);
@@ -105,8 +108,10 @@ static enum made extra_make(const struct taken_plan *p, const struct trail_plan_
 	*out = NULL;
 	if (!r->context_count && !from->program_size)
 		return MADE_NONE;
-	if (r->context_count > TRAIL_CONTEXT_MAX || (uint64_t)r->first_context + r->context_count > p->head->context_count ||
-	    from->program_size > TRAIL_PROGRAM_MAX || (uint64_t)from->program + from->program_size > p->head->blob_size ||
+	if (r->context_count > TRAIL_CONTEXT_MAX ||
+	    (uint64_t)r->first_context + r->context_count > p->head->context_count ||
+	    from->program_size > TRAIL_PROGRAM_MAX ||
+	    (uint64_t)from->program + from->program_size > p->head->blob_size ||
 	    from->program % 8 || !(x = extra_alloc(contexts + from->program_size)))
 		return MADE_NOT;
 	x->context_count = x->context_size = 0;
@@ -118,7 +123,8 @@ static enum made extra_make(const struct taken_plan *p, const struct trail_plan_
 			return MADE_NOT;
 		}
 	memcpy((uint8_t *)x->data + contexts, p->blob + from->program, from->program_size);
-	if (from->program_size && !filter_verify((uint8_t *)x->data + contexts, from->program_size)) {
+	if (from->program_size &&
+	    !filter_verify((uint8_t *)x->data + contexts, from->program_size)) {
 		extra_free(x);
 		return MADE_NOT;
 	}
@@ -133,7 +139,8 @@ static bool same_extra(const struct extra *a, const struct extra *b)
 	if (!a || !b)
 		return a == b;
 	return a->context_count == b->context_count && a->program_size == b->program_size &&
-	       !memcmp(a->data, b->data, a->context_count * sizeof(struct extra_context) + a->program_size);
+	       !memcmp(a->data, b->data,
+		       a->context_count * sizeof(struct extra_context) + a->program_size);
 }
 
 /* ---- slots ---- */
@@ -141,7 +148,8 @@ static bool same_extra(const struct extra *a, const struct extra *b)
 #define FREE_SIZES 8
 #define SLOTS_MAX (2 * TRAIL_REGION_MAX)
 static struct slots *free_slots[FREE_SIZES];    /* by capacity - 1 */
-static struct slots *retired;                   /* sections may still be at them: see slots_reclaim() */
+/* sections may still be at them: see slots_reclaim() */
+static struct slots *retired;
 static unsigned int retired_count;
 
 static struct slots *slots_alloc(uint32_t count)
@@ -155,7 +163,10 @@ static struct slots *slots_alloc(uint32_t count)
 	return s;
 }
 
-/* seq goes last, so that who has read it finds the rest; and a hit that reads of the old slot finds another seq afterwards. */
+/*
+ * seq goes last, so that who has read it finds the rest; and a hit that reads of the old slot finds
+ * another seq afterwards.
+ */
 static void slot_fill(struct slot *s, const struct slot *from)
 {
 	struct slot *volatile to = s;
@@ -189,10 +200,14 @@ static void slots_retire(struct slots *s)
 	retired_count++;
 }
 
-/* What the first instruction of the program tests, if it is a test of 4 or 8 bytes or of a string, and rejects. */
+/*
+ * What the first instruction of the program tests, if it is a test of 4 or 8 bytes or of a string,
+ * and rejects.
+ */
 static uint8_t quick_make(const struct extra *x, struct quick *q)
 {
-	const uint8_t *program = (const uint8_t *)x->data + x->context_count * sizeof(struct extra_context);
+	const uint8_t *program =
+		(const uint8_t *)x->data + x->context_count * sizeof(struct extra_context);
 	struct filter_word w = filter_word(program, 1);
 	uint64_t range[2] = { w.a, w.b }, n = w.b & 0xffff;
 	bool whole = false;
@@ -202,7 +217,10 @@ static uint8_t quick_make(const struct extra *x, struct quick *q)
 
 		whole = next.op == FILTER_RETURN && next.at == 1;
 	}
-	/* The field is behind no other of variable length; if the test does not hold, that is the end. */
+	/*
+	 * The field is behind no other of variable length; if the test does not hold, that is the
+	 * end.
+	 */
 	if (w.flag != 0 || w.jump != FILTER_JUMP_FALSE || w.at > TRAIL_SUBBUF_MAX)
 		return 0;
 	switch (w.op) {
@@ -226,28 +244,44 @@ static uint8_t quick_make(const struct extra *x, struct quick *q)
 		return 0;
 	}
 	*q = (struct quick){
-		.at = w.at, .end = w.at + (uint32_t)n, .mask = n == 8 ? UINT64_MAX : (UINT64_C(1) << 8 * n) - 1,
-		.low = range[0], .span = range[1],
+		.at = w.at,
+		.end = w.at + (uint32_t)n,
+		.mask = n == 8 ? UINT64_MAX : (UINT64_C(1) << 8 * n) - 1,
+		.low = range[0],
+		.span = range[1],
 	};
 	return SLOT_QUICK | (whole ? SLOT_DECIDED : 0);
 }
 
-static bool slot_make(struct slot *s, const struct taken_plan *p, const struct trail_plan_slot *from, unsigned int lane)
+static bool slot_make(struct slot *s, const struct taken_plan *p,
+		      const struct trail_plan_slot *from, unsigned int lane)
 {
 	struct mapping *m = from->region < p->head->region_count ? p->mapped[from->region] : NULL;
-	uint64_t header = from->id < TRAIL_ID_EXTENDED ? TRAIL_HEADER_COMPACT : TRAIL_HEADER_EXTENDED;
+	uint64_t header =
+		from->id < TRAIL_ID_EXTENDED ? TRAIL_HEADER_COMPACT : TRAIL_HEADER_EXTENDED;
 	struct extra *x;
 
 	if (!m || from->id >= m->switch_count || !from->on || extra_make(p, from, &x) == MADE_NOT)
 		return false;
 	*s = (struct slot){
-		.rings = m->base + m->ring_offset, .on = m->base + m->switch_offset + from->id, .ring_stride = m->ring_stride,
-		.subbuf_mask = m->subbuf_size - 1, .data_mask = m->subbuf_size * m->subbuf_count - 1,
-		.limit = m->subbuf_size - header - TRAIL_SLACK, .clock_mult = m->clock_mult, .clock_base = m->clock_base,
-		.ring_count = m->kind == TRAIL_RINGS_CPU && m->clock_mult ? m->ring_count : 0, .id = from->id,
-		.data_offset = m->data_offset, .on_value = from->on, .lane = (uint8_t)lane,
-		.own = p->regions[from->region].flags & TRAIL_REGION_PROCESS, .flags = x ? SLOT_EXTRA : 0,
-		.mapping = m, .extra = x, .key = m->key,
+		.rings = m->base + m->ring_offset,
+		.on = m->base + m->switch_offset + from->id,
+		.ring_stride = m->ring_stride,
+		.subbuf_mask = m->subbuf_size - 1,
+		.data_mask = m->subbuf_size * m->subbuf_count - 1,
+		.limit = m->subbuf_size - header - TRAIL_SLACK,
+		.clock_mult = m->clock_mult,
+		.clock_base = m->clock_base,
+		.ring_count = m->kind == TRAIL_RINGS_CPU && m->clock_mult ? m->ring_count : 0,
+		.id = from->id,
+		.data_offset = m->data_offset,
+		.on_value = from->on,
+		.lane = (uint8_t)lane,
+		.own = p->regions[from->region].flags & TRAIL_REGION_PROCESS,
+		.flags = x ? SLOT_EXTRA : 0,
+		.mapping = m,
+		.extra = x,
+		.key = m->key,
 	};
 	if (x && x->program_size)
 		s->flags |= quick_make(x, &s->quick);
@@ -256,8 +290,9 @@ static bool slot_make(struct slot *s, const struct taken_plan *p, const struct t
 
 static bool same_slot(const struct slot *a, const struct slot *b)
 {
-	return !memcmp(a, b, offsetof(struct slot, seq)) && a->on_value == b->on_value && a->lane == b->lane &&
-	       a->own == b->own && a->flags == b->flags && a->mapping == b->mapping && same_extra(a->extra, b->extra);
+	return !memcmp(a, b, offsetof(struct slot, seq)) && a->on_value == b->on_value &&
+	       a->lane == b->lane && a->own == b->own && a->flags == b->flags &&
+	       a->mapping == b->mapping && same_extra(a->extra, b->extra);
 }
 
 static bool same_slots(const struct slots *old, const struct slot *new, uint32_t count)
@@ -272,7 +307,10 @@ static bool same_slots(const struct slots *old, const struct slot *new, uint32_t
 
 static void publish(struct trail__tp *tp, struct slots *all)
 {
-	/* A hit between the stores may find neither; it is then one that came before the change took effect. */
+	/*
+	 * A hit between the stores may find neither; it is then one that came before the change
+	 * took effect.
+	 */
 	__atomic_store_n(&tp->slot, NULL, __ATOMIC_SEQ_CST);
 	__atomic_store_n(&tp->places, all && all->count > 1 ? all : NULL, __ATOMIC_SEQ_CST);
 	if (all && all->count == 1)
@@ -287,7 +325,8 @@ static void keep_extras(struct slots *old, unsigned int lane, bool all)
 			old->slot[i].extra = NULL;
 }
 
-void slots_set(struct trail__tp *tp, unsigned int lane, const struct taken_plan *p, const struct trail_plan_slot *from, uint32_t n)
+void slots_set(struct trail__tp *tp, unsigned int lane, const struct taken_plan *p,
+	       const struct trail_plan_slot *from, uint32_t n)
 {
 	static struct slot scratch[SLOTS_MAX];  /* too large for a small stack; under the lock */
 	struct slots *old = slots_of(tp), *all = NULL;
@@ -362,7 +401,10 @@ static bool quiescent(void)
 #ifdef SYS_membarrier
 	if (rseq_usable && syscall(SYS_membarrier, MEMBARRIER_RSEQ, 0, 0) < 0)
 		return false;
-	/* Pairs with the increments in record.c: who comes after this sees that the slots are retired. */
+	/*
+	 * Pairs with the increments in record.c: who comes after this sees that the slots are
+	 * retired.
+	 */
 	return __atomic_load_n(&slot_users, __ATOMIC_SEQ_CST) == 0;
 #else
 	return false;

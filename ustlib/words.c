@@ -24,7 +24,8 @@ static uint8_t *lane_byte(const struct object *o, uint32_t event, unsigned int l
 static void replace_byte(uint8_t *byte, uint8_t from, uint8_t to)
 {
 	if (__atomic_load_n(byte, __ATOMIC_RELAXED) == from)
-		__atomic_compare_exchange_n(byte, &from, to, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
+		__atomic_compare_exchange_n(byte, &from, to, false, __ATOMIC_RELAXED,
+					    __ATOMIC_RELAXED);
 }
 
 void words_set_unknown(struct object *o, unsigned int lane)

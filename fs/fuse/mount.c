@@ -26,8 +26,8 @@
 #define KEEP (64 * 1024)        /* a request buffer that was used beyond this is given back */
 
 /*
- * A request can wait for a long time: for a lock, for the kernel's tracer, for a disk. So the last thread that
- * takes a request starts another one, and a thread ends when enough others wait.
+ * A request can wait for a long time: for a lock, for the kernel's tracer, for a disk. So the last
+ * thread that takes a request starts another one, and a thread ends when enough others wait.
  */
 struct worker {
 	struct mount *mount;

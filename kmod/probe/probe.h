@@ -107,17 +107,16 @@
 #include <trace/stages/stage5_get_offsets.h>
 #undef DECLARE_EVENT_CLASS
 #define DECLARE_EVENT_CLASS(name, proto, args, tstruct, assign, print) \
-	TRAIL_UNLESS(TRAIL_SKIP_##name)( \
-	static inline notrace int trail_sizes_##name(struct trace_event_data_offsets_##name *__data_offsets, proto) \
-	{ \
+	TRAIL_UNLESS(TRAIL_SKIP_##name) \
+	(static inline notrace int trail_sizes_##name( \
+		struct trace_event_data_offsets_##name *__data_offsets, proto) { \
 		int __data_size = 0; \
 		int __maybe_unused __item_length; \
 		struct trace_event_raw_##name __maybe_unused *entry; \
-		\
+\
 		tstruct; \
 		return __data_size; \
-	} \
-	)
+	})
 #include TRAIL_HEADER
 
 /* ---- stage 6: the probes ---- */
@@ -128,24 +127,23 @@
 #undef __assign_str
 #define __assign_str(dst, src) \
 	trail_copy_string(__get_str(dst), (src) ? (const char *)(src) : "(null)", \
-		__get_dynamic_array_len(dst))
+			  __get_dynamic_array_len(dst))
 #undef __assign_rel_str
 #define __assign_rel_str(dst, src) \
 	trail_copy_string(__get_rel_str(dst), (src) ? (const char *)(src) : "(null)", \
-		__get_rel_dynamic_array_len(dst))
+			  __get_rel_dynamic_array_len(dst))
 #endif
 
 #undef DECLARE_EVENT_CLASS
 #define DECLARE_EVENT_CLASS(name, proto, args, tstruct, assign, print) \
-	TRAIL_UNLESS(TRAIL_SKIP_##name)( \
-	static notrace void trail_probe_##name(void *__data, proto) \
-	{ \
+	TRAIL_UNLESS(TRAIL_SKIP_##name) \
+	(static notrace void trail_probe_##name(void *__data, proto) { \
 		struct trail_attach *__attach = __data; \
 		struct trace_event_data_offsets_##name __maybe_unused __data_offsets; \
 		struct trace_event_raw_##name *entry; \
 		struct trail_place __place; \
 		int __data_size; \
-		\
+\
 		if (!trail_wanted(__attach->channel)) \
 			return; \
 		__data_size = trail_sizes_##name(&__data_offsets, args); \
@@ -153,26 +151,25 @@
 		entry = __place.record; \
 		if (!entry) \
 			return; \
-		memset(entry, 0, sizeof(*entry));       /* what is between the fields, too */ \
+		memset(entry, 0, sizeof(*entry)); /* what is between the fields, too */ \
 		trail_common(&entry->ent, __attach->id); \
 		tstruct \
-		{ assign; } \
+		{ \
+			assign; \
+		} \
 		trail_end(__place.ring); \
-	} \
-	)
+	})
 #undef DEFINE_EVENT
 #define DEFINE_EVENT(template, event, proto, args) \
-	TRAIL_UNLESS(TRAIL_SKIP_##template)( \
-	static inline void trail_check_##event(void) \
-	{ \
+	TRAIL_UNLESS(TRAIL_SKIP_##template) \
+	(static inline void trail_check_##event(void) { \
 		check_trace_callback_type_##event(trail_probe_##template); \
-	} \
-	extern const struct trail_probe trail_event_##event; \
-	const struct trail_probe trail_event_##event = { \
-		.system = __stringify(TRACE_SYSTEM), .name = #event, \
-			.func = trail_probe_##template, \
-	}; \
-	)
+	} extern const struct trail_probe trail_event_##event; \
+	 const struct trail_probe trail_event_##event = { \
+		 .system = __stringify(TRACE_SYSTEM), \
+		 .name = #event, \
+		 .func = trail_probe_##template, \
+	 };)
 #include TRAIL_HEADER
 
 /*

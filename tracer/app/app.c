@@ -16,10 +16,13 @@
 #include "tracer/os/clock.h"
 #include "tracer/session/session.h"
 
-/* What a user's registrations may take: a storm must not use up everybody's descriptors and memory. */
+/*
+ * What a user's registrations may take: a storm must not use up everybody's descriptors and memory.
+ */
 #define APPS_PER_USER 16384u
 #define APP_BYTES_PER_USER (64u << 20)
-#define STORE_SECONDS 1         /* for an application to store its state words; it waits less for the answer */
+#define STORE_SECONDS \
+	1 /* for an application to store its state words; it waits less for the answer */
 #define HIDDEN_SECONDS 10u      /* an application takes less to lock and to name its file */
 
 static void app_free(struct app *a)
@@ -31,9 +34,10 @@ static void app_free(struct app *a)
 }
 
 /*
- * Which process an application is. The number in its file is its own idea, and means nothing if it lives in another PID
- * namespace: so it counts only if that process has the file mapped. The peer of a connection is told by the kernel (app/attach_server.c);
- * for the rest there is /proc/locks, whose reading takes the kernel some 10 ms and is left to who wants to see a list.
+ * Which process an application is. The number in its file is its own idea, and means nothing if it
+ * lives in another PID namespace: so it counts only if that process has the file mapped. The peer
+ * of a connection is told by the kernel (app/attach_server.c); for the rest there is /proc/locks,
+ * whose reading takes the kernel some 10 ms and is left to who wants to see a list.
  */
 static void identify(struct tracer *t, struct app *a)
 {
@@ -63,7 +67,8 @@ static bool too_much(const struct user *u, const struct registration *f)
 
 #define WORDS_AT_ONCE 2048u
 
-typedef void words_fn(struct app *a, unsigned int lane, uint32_t first, const uint8_t *bytes, uint32_t n);
+typedef void words_fn(struct app *a, unsigned int lane, uint32_t first, const uint8_t *bytes,
+		      uint32_t n);
 
 /* Calls fn with this daemon's bytes of the state words, many at once. */
 static void read_words(struct app *a, unsigned int lane, words_fn *fn)
@@ -81,8 +86,11 @@ static void read_words(struct app *a, unsigned int lane, words_fn *fn)
 	}
 }
 
-/* The words may have any values: a forked child has its parent's, an earlier daemon left its own. */
-static void take_bytes(struct app *a, unsigned int lane, uint32_t first, const uint8_t *bytes, uint32_t n)
+/*
+ * The words may have any values: a forked child has its parent's, an earlier daemon left its own.
+ */
+static void take_bytes(struct app *a, unsigned int lane, uint32_t first, const uint8_t *bytes,
+		       uint32_t n)
 {
 	uint8_t others = 0;
 
@@ -114,7 +122,8 @@ static void take_words(struct tracer *t, struct app *a)
 	cds_list_add_tail(&a->retry, &t->retries);
 }
 
-static void correct_bytes(struct app *a, unsigned int lane, uint32_t first, const uint8_t *bytes, uint32_t n)
+static void correct_bytes(struct app *a, unsigned int lane, uint32_t first, const uint8_t *bytes,
+			  uint32_t n)
 {
 	if (!memcmp(bytes, a->words + first, n))
 		return;
@@ -172,7 +181,8 @@ static struct app *app_new(struct registration *f, const char *name, int dir)
  * What a process that is gone had counted but not moved to its rings: hits while it was attaching.
  * too_many: it claims more than n, which is not possible.
  */
-static void settle_missed(struct tracer *t, const struct app *a, uint32_t event, uint64_t n, bool too_many)
+static void settle_missed(struct tracer *t, const struct app *a, uint32_t event, uint64_t n,
+			  bool too_many)
 {
 	bool settled;
 
@@ -193,7 +203,9 @@ static void settle_missed(struct tracer *t, const struct app *a, uint32_t event,
 			settled = true;
 		}
 		if (settled && too_many)
-			session_failed(s, "process %u of user %u claims to have missed more events than it can "
+			session_failed(s,
+				       "process %u of user %u claims to have missed more events "
+				       "than it can "
 				       "have hit: only those that are possible count as discarded",
 				       a->pid ? a->pid : a->file->pid, (unsigned int)a->file->uid);
 	}
@@ -352,7 +364,8 @@ void app_arrived(struct tracer *t, const char *name)
  */
 static void remove_hidden(struct tracer *t, int dir, const char *name)
 {
-	int err = is_hidden_name(name) ? registration_remove_stale(dir, name, HIDDEN_SECONDS) : -EINVAL;
+	int err = is_hidden_name(name) ? registration_remove_stale(dir, name, HIDDEN_SECONDS)
+				       : -EINVAL;
 
 	if (err == -EAGAIN)
 		t->rescan_pending = true;
@@ -436,7 +449,8 @@ static uint8_t next_generation(const struct app *a)
 }
 
 /* Gives the events whose signature changed (again: all) the next generation. */
-static void switch_on(struct tracer *t, struct app *a, const struct selection *new, bool again, bool asking)
+static void switch_on(struct tracer *t, struct app *a, const struct selection *new, bool again,
+		      bool asking)
 {
 	const struct selected *old = a->selection ? a->selection->events : NULL;
 	const struct selected *end = old ? old + a->selection->count : NULL;
@@ -455,7 +469,9 @@ static void switch_on(struct tracer *t, struct app *a, const struct selection *n
 void app_apply(struct tracer *t, struct app *a, bool again)
 {
 	struct selection *new = selection_get(t, a);
-	/* Later changes are written: the application does not replace a word that is not unknown. */
+	/*
+	 * Later changes are written: the application does not replace a word that is not unknown.
+	 */
 	bool asking = a->stores_words && !a->selection;
 
 	if (!new)

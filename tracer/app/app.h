@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Applications: their registration files, the state words that the rules ask for, and the answers that they attach with.
+ * Applications: their registration files, the state words that the rules ask for, and the answers
+ * that they attach with.
  *
  *	app.c             registrations come and go; state words by the rules
  *	user_domain.c     what rules mean for registered tracepoints (session/domain.h)
@@ -8,7 +9,8 @@
  *	layout.c          what registration files declare, parsed once for equal files
  *	table.c           registrations by name, by process and by file, and what each user has
  *	registration.c    one registration file: opened, watched, switched; parse.c reads it, ctf_event.c makes its event classes
- *	attach_server.c   the thread that applications talk to; attach_reply.c makes their answers
+ *	attach_server.c   the thread that applications talk to; attach_connection.c their connections
+ *	attach_reply.c    makes the answers
  *	prepared_slots.c  the parts of answers that applications share
  *	show.c            what apps/ and available/user show
  *
@@ -29,12 +31,12 @@ struct app {
 	char name[33];                          /* of the registration file */
 	int dir;                                /* which of apps_fds it is in */
 	uint32_t pid;                           /* as the daemon sees it; 0: not known */
-	struct selection *selection;            /* what is recorded of it; NULL: nothing was selected yet */
-	uint8_t *words;                         /* per event: this daemon's byte of its state word */
-	bool stores_words;                      /* the words are TRAIL_WORD_ASKING: it stores those of the answer */
+	struct selection *selection; /* what is recorded of it; NULL: nothing was selected yet */
+	uint8_t *words;              /* per event: this daemon's byte of its state word */
+	bool stores_words; /* the words are TRAIL_WORD_ASKING: it stores those of the answer */
 	uint8_t generation;
-	uint32_t failures;                      /* attach attempts in a row that were not completed */
-	struct cds_list_head retry;             /* in tracer.retries: change the generations at retry_at */
+	uint32_t failures;          /* attach attempts in a row that were not completed */
+	struct cds_list_head retry; /* in tracer.retries: change the generations at retry_at */
 	int64_t retry_at;                       /* wall clock */
 	gid_t gid;                              /* of the process when it registered */
 	uint64_t statedump;                     /* number of the last request sent to it */
@@ -55,7 +57,10 @@ void app_arrived(struct tracer *t, const char *name);   /* the same; also looks 
 void app_check(struct tracer *t, const char *name);     /* drops the application if it ended */
 /* It has taken an answer over. */
 void app_attached(struct tracer *t, struct app *a);
-/* An attempt to attach was not completed: new generations, so that it asks again. Removes it from tracer.retries. */
+/*
+ * An attempt to attach was not completed: new generations, so that it asks again. Removes it from
+ * tracer.retries.
+ */
 void app_retry(struct tracer *t, struct app *a);
 /* Sets its state words by the rules. again: with new generations, so that it attaches again. */
 void app_apply(struct tracer *t, struct app *a, bool again);

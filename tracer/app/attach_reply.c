@@ -56,16 +56,20 @@ static void put_contexts(struct attach_reply *p, const struct context_list *l)
 {
 	for (size_t i = 0; i < l->count; i++) {
 		const struct context *c = &l->items[i];
-		struct trail_plan_context out = { .kind = c->kind, .perf_type = c->perf_type, .perf_config = c->perf_config };
+		struct trail_plan_context out = { .kind = c->kind,
+						  .perf_type = c->perf_type,
+						  .perf_config = c->perf_config };
 
 		if (c->kind == TRAIL_CONTEXT_APP)
-			out.name = put_blob(p, context_app_name(c), strlen(context_app_name(c)) + 1, 1);
+			out.name = put_blob(p, context_app_name(c), strlen(context_app_name(c)) + 1,
+					    1);
 		md_buf_put(&p->contexts, &out, sizeof(out));
 		p->context_count++;
 	}
 }
 
-static int attach_reply_region(struct attach_reply *p, const struct channel *c, struct region *r, bool own)
+static int attach_reply_region(struct attach_reply *p, const struct channel *c, struct region *r,
+			       bool own)
 {
 	for (uint32_t i = 0; i < p->region_count; i++)
 		if (p->held[i] == r)
@@ -100,11 +104,12 @@ static void attach_reply_statedump(struct attach_reply *p, struct tracer *t, str
 }
 
 /* Completes prepared slots for one application. */
-static int put_slots(struct attach_reply *p, const struct prepared_slots *from, const struct app *a, uint32_t object,
-		     uint16_t region)
+static int put_slots(struct attach_reply *p, const struct prepared_slots *from, const struct app *a,
+		     uint32_t object, uint16_t region)
 {
 	size_t bytes = from->count * sizeof(*from->slots);
-	struct trail_plan_slot *to = (struct trail_plan_slot *)(void *)md_buf_room(&p->slots, bytes);
+	struct trail_plan_slot *to =
+		(struct trail_plan_slot *)(void *)md_buf_room(&p->slots, bytes);
 	uint32_t programs;
 
 	if (p->blob.len + from->programs.len > BLOB_MAX)
@@ -124,7 +129,8 @@ static int put_slots(struct attach_reply *p, const struct prepared_slots *from, 
 	return 0;
 }
 
-static int put_channel(struct attach_reply *p, const struct app *a, struct channel *c, uint32_t object, bool threads)
+static int put_channel(struct attach_reply *p, const struct app *a, struct channel *c,
+		       uint32_t object, bool threads)
 {
 	struct stream_group *g = owner_group(c, a);
 	struct prepared_slots *slots;
@@ -133,11 +139,13 @@ static int put_channel(struct attach_reply *p, const struct app *a, struct chann
 
 	if (!g)
 		return -ENOMEM;
-	err = group_buffer(g, threads ? TRAIL_RINGS_THREAD : TRAIL_RINGS_CPU, threads ? a->pid : 0, &b);
+	err = group_buffer(g, threads ? TRAIL_RINGS_THREAD : TRAIL_RINGS_CPU, threads ? a->pid : 0,
+			   &b);
 	if (err)
 		return err;
 	/* Also when processes are chosen one by one: a forked child then has to ask for itself. */
-	region = attach_reply_region(p, c, b->region, threads || c->per_process || c->session->track[TRACK_VPID].some);
+	region = attach_reply_region(
+		p, c, b->region, threads || c->per_process || c->session->track[TRACK_VPID].some);
 	if (region < 0)
 		return region;
 	slots = prepared_slots_get(a, c, g, b);
@@ -153,10 +161,12 @@ static int compare_slots(const void *a, const void *b)
 {
 	const struct trail_plan_slot *x = a, *y = b;
 
-	return x->event != y->event ? (x->event > y->event) - (x->event < y->event) : (int)x->region - (int)y->region;
+	return x->event != y->event ? (x->event > y->event) - (x->event < y->event)
+				    : (int)x->region - (int)y->region;
 }
 
-void attach_reply_app(struct attach_reply *p, struct tracer *t, struct app *a, uint32_t object, bool threads)
+void attach_reply_app(struct attach_reply *p, struct tracer *t, struct app *a, uint32_t object,
+		      bool threads)
 {
 	uint32_t first = p->slot_count, channels = 0;
 	struct session *s;
@@ -172,22 +182,27 @@ void attach_reply_app(struct attach_reply *p, struct tracer *t, struct app *a, u
 				continue;
 			err = put_channel(p, a, c, object, threads);
 			if (err && err != -EDQUOT)
-				tracer_report(t, "session %s: channel %s cannot record process %u: %s", s->name,
-					      c->name, a->pid, strerror(-err));
+				tracer_report(t,
+					      "session %s: channel %s cannot record process %u: %s",
+					      s->name, c->name, a->pid, strerror(-err));
 			channels++;
 		}
 	}
 	/* Each channel's slots are in order. */
 	if (channels > 1 && !p->slots.failed)
-		qsort((struct trail_plan_slot *)(void *)p->slots.data + first, p->slot_count - first,
-		      sizeof(struct trail_plan_slot), compare_slots);
+		qsort((struct trail_plan_slot *)(void *)p->slots.data + first,
+		      p->slot_count - first, sizeof(struct trail_plan_slot), compare_slots);
 }
 
 static int attach_reply_memfd(const struct attach_reply *p, uint32_t *size)
 {
 	struct trail_plan head = {
-		.magic = TRAIL_PLAN_MAGIC, .version = TRAIL_ABI_VERSION, .region_count = p->region_count,
-		.context_count = p->context_count, .slot_count = p->slot_count, .blob_size = (uint32_t)p->blob.len,
+		.magic = TRAIL_PLAN_MAGIC,
+		.version = TRAIL_ABI_VERSION,
+		.region_count = p->region_count,
+		.context_count = p->context_count,
+		.slot_count = p->slot_count,
+		.blob_size = (uint32_t)p->blob.len,
 		.statedump = p->statedump,
 	};
 	struct md_buf all = MD_BUF_INIT;
@@ -202,7 +217,8 @@ static int attach_reply_memfd(const struct attach_reply *p, uint32_t *size)
 	fd = all.failed || p->slots.failed || p->contexts.failed || p->blob.failed ? -1 :
 		memfd_create("trail-plan", MFD_CLOEXEC | MFD_ALLOW_SEALING);
 	if (fd >= 0 && (write(fd, all.data, all.len) != (ssize_t)all.len ||
-			fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE | F_SEAL_SEAL) < 0)) {
+			fcntl(fd, F_ADD_SEALS,
+			      F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE | F_SEAL_SEAL) < 0)) {
 		close(fd);
 		fd = -1;
 	}
@@ -212,11 +228,18 @@ static int attach_reply_memfd(const struct attach_reply *p, uint32_t *size)
 
 int attach_reply_send(const struct attach_reply *p, int to)
 {
-	union { char buf[CMSG_SPACE(sizeof(int) * (TRAIL_REGION_MAX + 1))]; struct cmsghdr align; } control = { 0 };
-	struct trail_answer answer = { .magic = TRAIL_ANSWER_MAGIC, .region_count = p->region_count };
+	union {
+		char buf[CMSG_SPACE(sizeof(int) * (TRAIL_REGION_MAX + 1))];
+		struct cmsghdr align;
+	} control = { 0 };
+	struct trail_answer answer = { .magic = TRAIL_ANSWER_MAGIC,
+				       .region_count = p->region_count };
 	struct iovec iov = { &answer, sizeof(answer) };
 	size_t fds_size = sizeof(int) * (p->region_count + 1);
-	struct msghdr msg = { .msg_iov = &iov, .msg_iovlen = 1, .msg_control = control.buf, .msg_controllen = CMSG_SPACE(fds_size) };
+	struct msghdr msg = { .msg_iov = &iov,
+			      .msg_iovlen = 1,
+			      .msg_control = control.buf,
+			      .msg_controllen = CMSG_SPACE(fds_size) };
 	struct cmsghdr *c = CMSG_FIRSTHDR(&msg);
 	int fds[TRAIL_REGION_MAX + 1], err;
 

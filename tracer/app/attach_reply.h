@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The plan that an application gets when it attaches: where each of its events goes (tracer/abi/app.h). Made and sent with
- * the tracer's lock held; destroying needs no lock.
+ * The plan that an application gets when it attaches: where each of its events goes
+ * (tracer/abi/app.h). Made and sent with the tracer's lock held; destroying needs no lock.
  */
 #ifndef TRACER_APP_ATTACH_REPLY_H
 #define TRACER_APP_ATTACH_REPLY_H
@@ -14,9 +14,14 @@ struct attach_reply;
 struct tracer;
 
 struct attach_reply *attach_reply_create(void);                 /* NULL: memory */
-/* Adds what is wanted of a registration, object number `object` of the hello. threads: it needs rings for threads. */
-void attach_reply_app(struct attach_reply *p, struct tracer *t, struct app *a, uint32_t object, bool threads);
-int attach_reply_send(const struct attach_reply *p, int fd);    /* with the regions' descriptors; 0 or -errno */
+/*
+ * Adds what is wanted of a registration, object number `object` of the hello. threads: it needs
+ * rings for threads.
+ */
+void attach_reply_app(struct attach_reply *p, struct tracer *t, struct app *a, uint32_t object,
+		      bool threads);
+int attach_reply_send(const struct attach_reply *p,
+		      int fd); /* with the regions' descriptors; 0 or -errno */
 void attach_reply_destroy(struct attach_reply *p);              /* NULL is allowed */
 
 #endif

@@ -13,10 +13,12 @@ static bool is_length_of(const char *length, const char *name)
 {
 	size_t n = strlen(name);
 
-	return length[0] == '_' && !strncmp(length + 1, name, n) && !strcmp(length + 1 + n, "_length");
+	return length[0] == '_' && !strncmp(length + 1, name, n) &&
+	       !strcmp(length + 1 + n, "_length");
 }
 
-static bool is_taken(const struct md_field *fields, uint32_t before, const char *name, bool sequence)
+static bool is_taken(const struct md_field *fields, uint32_t before, const char *name,
+		     bool sequence)
 {
 	uint32_t i;
 
@@ -31,7 +33,8 @@ static bool is_taken(const struct md_field *fields, uint32_t before, const char 
 }
 
 /* Two fields of one name would make readers refuse the whole trace: the second becomes name_2. */
-static char *field_name(const struct md_field *fields, uint32_t before, const char *claimed, bool sequence)
+static char *field_name(const struct md_field *fields, uint32_t before, const char *claimed,
+			bool sequence)
 {
 	struct md_buf name = MD_BUF_INIT;
 	unsigned int next = 2;
@@ -58,7 +61,10 @@ static void integer(const struct trail_reg_field *f, struct md_type *t)
 	t->base = f->flags & TRAIL_FIELD_HEX ? 16 : 10;
 }
 
-/* In one line, whatever it says; NULL when memory ran out. The buffer is for passing on from one to the next. */
+/*
+ * In one line, whatever it says; NULL when memory ran out. The buffer is for passing on from one to
+ * the next.
+ */
 static char *text(const char *claimed, struct md_buf *buffer)
 {
 	md_buf_reset(buffer);
@@ -151,15 +157,20 @@ static uint32_t extent(const struct trail_reg_field *f)
 	return n;
 }
 
-/* Fills count fields from the table; those of structures too (app/parse.c has checked how deep). False: no memory. */
-static bool fill(const struct registration *r, const struct trail_reg_field *f, struct md_field *fields, uint32_t count)
+/*
+ * Fills count fields from the table; those of structures too (app/parse.c has checked how deep).
+ * False: no memory.
+ */
+static bool fill(const struct registration *r, const struct trail_reg_field *f,
+		 struct md_field *fields, uint32_t count)
 {
 	uint32_t i;
 
 	for (i = 0; i < count; f += extent(f), i++) {
 		struct md_type *t = &fields[i].type;
 
-		fields[i].name = field_name(fields, i, r->strings + f->name, f->kind == TRAIL_KIND_SEQUENCE);
+		fields[i].name =
+			field_name(fields, i, r->strings + f->name, f->kind == TRAIL_KIND_SEQUENCE);
 		if (!fields[i].name)
 			return false;
 		if (f->kind != TRAIL_KIND_STRUCT) {

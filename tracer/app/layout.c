@@ -104,8 +104,9 @@ static size_t tables_begin(const struct trail_reg *h)
 		return 0;
 	if (h->missed_offset)
 		begin = h->missed_offset + 8ull * h->event_count;
-	if (begin > h->size || h->event_offset < begin || h->field_offset < begin || h->string_offset < begin ||
-	    (h->enum_count && h->enum_offset < begin) || (h->label_count && h->label_offset < begin))
+	if (begin > h->size || h->event_offset < begin || h->field_offset < begin ||
+	    h->string_offset < begin || (h->enum_count && h->enum_offset < begin) ||
+	    (h->label_count && h->label_offset < begin))
 		return 0;
 	return (size_t)begin;
 }
@@ -115,9 +116,11 @@ static uint64_t hash_head(const struct trail_reg *head, uid_t uid)
 	return hash_step(hash_bytes(HASH_START, head, sizeof(*head)), uid);
 }
 
-static bool is_alike(const struct layout *layout, uint64_t hash, const struct trail_reg *head, uid_t uid)
+static bool is_alike(const struct layout *layout, uint64_t hash, const struct trail_reg *head,
+		     uid_t uid)
 {
-	return layout->hash == hash && layout->uid == uid && !memcmp(&layout->head, head, sizeof(*head));
+	return layout->hash == hash && layout->uid == uid &&
+	       !memcmp(&layout->head, head, sizeof(*head));
 }
 
 /* Reads the file's tables. 1: they are the layout's; 0: they are not; -errno. */
@@ -283,7 +286,8 @@ bool layout_charge(struct layout *layout, size_t bytes)
 	struct layouts *l = layout->cache;
 	uint32_t owner = owner_index(layout->uid);
 
-	if (!l || l->charge + bytes > LAYOUTS_CHARGE || l->charged[owner] + bytes > LAYOUTS_CHARGE_PER_OWNER)
+	if (!l || l->charge + bytes > LAYOUTS_CHARGE ||
+	    l->charged[owner] + bytes > LAYOUTS_CHARGE_PER_OWNER)
 		return false;
 	l->charge += bytes;
 	l->charged[owner] += bytes;

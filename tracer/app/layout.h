@@ -24,7 +24,7 @@
 /* Limits of a cache. What registrations use is not evicted, but counts. */
 #define LAYOUTS_MAX 4096u               /* in a cache */
 #define LAYOUTS_PER_OWNER 512u          /* about: owners share counters by their hash */
-#define LAYOUTS_ALIKE 8u                /* of one owner with equal headers: each costs a comparison */
+#define LAYOUTS_ALIKE 8u /* of one owner with equal headers: each costs a comparison */
 #define LAYOUTS_IDLE 256u               /* that no registration uses */
 #define LAYOUTS_IDLE_PER_OWNER 32u
 #define LAYOUTS_IDLE_BYTES (32u << 20)  /* of their files */
@@ -42,7 +42,7 @@ struct layout {
 	uid_t uid;                      /* owner of the files */
 	uint64_t hash;                  /* of the owner and the header */
 	struct trail_reg head;          /* pid is 0 */
-	uint8_t *tables;                /* the file after the tables that change; NULL without a cache */
+	uint8_t *tables; /* the file after the tables that change; NULL without a cache */
 	size_t tables_size;
 	struct registration parsed;     /* owns what registrations share */
 	struct selection *selections;   /* app/selection.c */
@@ -55,14 +55,14 @@ void layouts_destroy(struct layouts *l);
 uint32_t layouts_count(const struct layouts *l);
 
 /*
- * Fills r from the layout that the open file of `size` bytes has, if the cache knows it, and takes a
- * reference. 0; -ENOENT: it is not known; or another -errno.
+ * Fills r from the layout that the open file of `size` bytes has, if the cache knows it, and takes
+ * a reference. 0; -ENOENT: it is not known; or another -errno.
  */
 int layout_find(struct layouts *l, struct registration *r, int fd, size_t size);
 /*
- * Makes a layout of r, which was parsed from `data` (malloc'd; taken over in any case), and moves the
- * tables of r there. It comes into the cache if one is given and has room for it. 0 or -ENOMEM; r
- * keeps its tables then.
+ * Makes a layout of r, which was parsed from `data` (malloc'd; taken over in any case), and moves
+ * the tables of r there. It comes into the cache if one is given and has room for it. 0 or -ENOMEM;
+ * r keeps its tables then.
  */
 int layout_create(struct layouts *l, struct registration *r, uint8_t *data, size_t size);
 void layout_put(struct layout *layout);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The contents of registration files, hostile until checked: see app/parse.h. All checks are made on a copy that the
- * application cannot change any more.
+ * The contents of registration files, hostile until checked: see app/parse.h. All checks are made
+ * on a copy that the application cannot change any more.
  */
 #include <errno.h>
 #include <stdbool.h>
@@ -14,14 +14,19 @@
 #include "tracer/app/parse.h"
 
 enum {
-	OBJECT_MAX = 4095,              /* bytes of the path kept for display */
-	ARRAY_BYTES_MAX = 1 << 20,      /* of one field of fixed length; no sub-buffer's event has more */
-	LABELS_MAX = 4 * TRAIL_LABEL_MAX,       /* of all events, with one enumeration for each field that has one */
-	LABEL_BYTES_MAX = 4 << 20,      /* that any file may have of them */
+	OBJECT_MAX = 4095, /* bytes of the path kept for display */
+	ARRAY_BYTES_MAX =
+		1 << 20, /* of one field of fixed length; no sub-buffer's event has more */
+	LABELS_MAX =
+		4 *
+		/* of all events, with one enumeration for each field that has one */
+		TRAIL_LABEL_MAX,
+	LABEL_BYTES_MAX = 4 << 20, /* that any file may have of them */
 };
 
-#define FLAGS (TRAIL_FIELD_SIGNED | TRAIL_FIELD_HEX | TRAIL_FIELD_BIG_ENDIAN | TRAIL_FIELD_TEXT | TRAIL_FIELD_NOWRITE | \
-	       TRAIL_FIELD_ENUM | TRAIL_FIELD_FLOAT)
+#define FLAGS \
+	(TRAIL_FIELD_SIGNED | TRAIL_FIELD_HEX | TRAIL_FIELD_BIG_ENDIAN | TRAIL_FIELD_TEXT | \
+	 TRAIL_FIELD_NOWRITE | TRAIL_FIELD_ENUM | TRAIL_FIELD_FLOAT)
 
 struct parse {
 	const uint8_t *data;
@@ -40,10 +45,14 @@ static bool fail(struct parse *p, const char *reason)
 	return false;
 }
 
-/* True if count things of `unit` bytes at offset lie in the file. None of the factors is above 2^32. */
+/*
+ * True if count things of `unit` bytes at offset lie in the file. None of the factors is above
+ * 2^32.
+ */
 static bool fits(const struct parse *p, uint32_t offset, uint32_t count, size_t unit)
 {
-	return offset % 8 == 0 && offset >= sizeof(p->head) && (uint64_t)offset + (uint64_t)count * unit <= p->size;
+	return offset % 8 == 0 && offset >= sizeof(p->head) &&
+	       (uint64_t)offset + (uint64_t)count * unit <= p->size;
 }
 
 static bool check_head(struct parse *p)
@@ -69,8 +78,10 @@ static bool check_head(struct parse *p)
 	    (h->missed_offset && !fits(p, h->missed_offset, h->event_count, sizeof(uint64_t))) ||
 	    !fits(p, h->event_offset, h->event_count, sizeof(struct trail_reg_event)) ||
 	    !fits(p, h->field_offset, h->field_count, sizeof(struct trail_reg_field)) ||
-	    (h->enum_count && !fits(p, h->enum_offset, h->enum_count, sizeof(struct trail_reg_enum))) ||
-	    (h->label_count && !fits(p, h->label_offset, h->label_count, sizeof(struct trail_reg_label))) ||
+	    (h->enum_count &&
+	     !fits(p, h->enum_offset, h->enum_count, sizeof(struct trail_reg_enum))) ||
+	    (h->label_count &&
+	     !fits(p, h->label_offset, h->label_count, sizeof(struct trail_reg_label))) ||
 	    !fits(p, h->string_offset, h->string_size, 1))
 		return fail(p, "a table lies outside the file");
 	if (!h->string_size || p->data[(uint64_t)h->string_offset + h->string_size - 1])
@@ -101,7 +112,10 @@ static size_t name_length(const struct parse *p, uint32_t offset)
 	return len > 0 ? (size_t)len : 0;
 }
 
-/* What can be printed as it is, and be a word in a rule: no control bytes, blanks, quotes, backslashes; UTF-8. */
+/*
+ * What can be printed as it is, and be a word in a rule: no control bytes, blanks, quotes,
+ * backslashes; UTF-8.
+ */
 static bool is_printable(const char *s, size_t len, bool colon)
 {
 	const unsigned char *c = (const unsigned char *)s, *end = c + len;
@@ -177,12 +191,14 @@ static bool check_field(struct parse *p, const struct trail_reg_field *f)
 		return fail(p, "bad name of a field");
 	if (f->flags & ~FLAGS)
 		return fail(p, "unknown flags of a field");
-	if ((f->flags & TRAIL_FIELD_ENUM) && (f->kind != TRAIL_KIND_INT || f->count >= p->head.enum_count))
+	if ((f->flags & TRAIL_FIELD_ENUM) &&
+	    (f->kind != TRAIL_KIND_INT || f->count >= p->head.enum_count))
 		return fail(p, "no such enumeration");
 	if (f->kind == TRAIL_KIND_STRUCT)
 		return !f->flags || fail(p, "unknown flags of a structure");
 	if ((f->flags & TRAIL_FIELD_FLOAT) &&
-	    ((f->kind != TRAIL_KIND_ARRAY && f->kind != TRAIL_KIND_SEQUENCE) || f->size < 4 || f->flags & TRAIL_FIELD_TEXT))
+	    ((f->kind != TRAIL_KIND_ARRAY && f->kind != TRAIL_KIND_SEQUENCE) || f->size < 4 ||
+	     f->flags & TRAIL_FIELD_TEXT))
 		return fail(p, "bad size of floating point elements");
 	switch (f->kind) {
 	case TRAIL_KIND_STRING:
@@ -221,7 +237,10 @@ static bool check_fields(struct parse *p)
 	return true;
 }
 
-/* What the labels of a field come to. Stops at the limit: many fields may have one long enumeration. */
+/*
+ * What the labels of a field come to. Stops at the limit: many fields may have one long
+ * enumeration.
+ */
 static bool expand_enum(struct parse *p, const struct trail_reg_field *f)
 {
 	struct trail_reg_enum e;
@@ -233,9 +252,11 @@ static bool expand_enum(struct parse *p, const struct trail_reg_field *f)
 		struct trail_reg_label l;
 
 		get_label(p, e.first_label + i, &l);
-		p->label_bytes += (uint64_t)text_length(p, l.name, TRAIL_NAME_MAX) + sizeof(struct md_mapping);
+		p->label_bytes += (uint64_t)text_length(p, l.name, TRAIL_NAME_MAX) +
+				  sizeof(struct md_mapping);
 	}
-	if (p->expanded_labels > LABELS_MAX || p->label_bytes > 16 * (uint64_t)p->size + LABEL_BYTES_MAX)
+	if (p->expanded_labels > LABELS_MAX ||
+	    p->label_bytes > 16 * (uint64_t)p->size + LABEL_BYTES_MAX)
 		return fail(p, "the labels of the tracepoints are out of proportion to the file");
 	return true;
 }
@@ -322,7 +343,9 @@ static bool check_events(struct parse *p)
 		if (!check_event(p, &e))
 			return false;
 	}
-	/* Tables may share fields and strings, but a small file must not stand for a lot of memory. */
+	/*
+	 * Tables may share fields and strings, but a small file must not stand for a lot of memory.
+	 */
 	if (p->expanded_fields > TRAIL_FIELD_MAX || p->expanded > 8 * (uint64_t)p->size + 65536)
 		return fail(p, "the names of the tracepoints are out of proportion to the file");
 	return true;
@@ -355,7 +378,8 @@ static int copy_event(struct registration *r, const struct parse *p, uint32_t i)
 	to->level = e.level;
 	to->first_field = e.first_field;
 	to->field_count = e.field_count;
-	while (to->written < e.field_count && !(r->fields[e.first_field + to->written].flags & TRAIL_FIELD_NOWRITE))
+	while (to->written < e.field_count &&
+	       !(r->fields[e.first_field + to->written].flags & TRAIL_FIELD_NOWRITE))
 		to->written++;
 	if (e.uri != TRAIL_NO_STRING && r->strings[e.uri])
 		to->uri = r->strings + e.uri;
@@ -407,7 +431,8 @@ static int copy(struct registration *r, const struct parse *p)
 	return ret;
 }
 
-int registration_parse(struct registration *r, const uint8_t *data, size_t size, const char **reason)
+int registration_parse(struct registration *r, const uint8_t *data, size_t size,
+		       const char **reason)
 {
 	struct parse p = { .data = data, .size = size };
 	int ret;

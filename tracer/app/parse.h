@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The contents of registration files: app/parse.c and app/ctf_event.c for app/registration.c. Private to tracer/. */
+/*
+ * The contents of registration files: app/parse.c and app/ctf_event.c for app/registration.c.
+ * Private to tracer/.
+ */
 #ifndef TRACER_APP_PARSE_H
 #define TRACER_APP_PARSE_H
 
@@ -8,10 +11,11 @@
 #include "tracer/app/registration.h"
 
 /*
- * Checks the bytes of a whole file and fills r from them (nothing in r points into data then). 0, -EBADMSG with a
- * reason, or -ENOMEM; nothing is held after a failure.
+ * Checks the bytes of a whole file and fills r from them (nothing in r points into data then). 0,
+ * -EBADMSG with a reason, or -ENOMEM; nothing is held after a failure.
  */
-int registration_parse(struct registration *r, const uint8_t *data, size_t size, const char **reason);
+int registration_parse(struct registration *r, const uint8_t *data, size_t size,
+		       const char **reason);
 /* Frees what registration_parse made. */
 void registration_forget(struct registration *r);
 

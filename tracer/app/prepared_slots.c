@@ -81,8 +81,9 @@ static bool collect_new_events(struct new_events *n, struct channel *c, const st
 }
 
 /*
- * Describes what a channel sees for the first time, all of it by one write: one by one this took most of the time of a first
- * attach. An event for which that failed is tried again, and reported, with its slot.
+ * Describes what a channel sees for the first time, all of it by one write: one by one this took
+ * most of the time of a first attach. An event for which that failed is tried again, and reported,
+ * with its slot.
  */
 static void describe_new_events(struct channel *c, const struct app *a, struct stream_group *g)
 {
@@ -106,8 +107,8 @@ static void describe_new_events(struct channel *c, const struct app *a, struct s
 /* ---- slots ---- */
 
 /* One event: its id, its filter, and the switch on. */
-static int put_slot(struct prepared_slots *p, struct channel *c, const struct app *a, struct stream_group *g,
-		    uint32_t event)
+static int put_slot(struct prepared_slots *p, struct channel *c, const struct app *a,
+		    struct stream_group *g, uint32_t event)
 {
 	const struct registration_event *e = &a->file->events[event];
 	struct trail_plan_slot slot = { .event = event };
@@ -135,7 +136,8 @@ static int put_slot(struct prepared_slots *p, struct channel *c, const struct ap
 }
 
 /* False: some event could not be recorded now, so the next application tries again. */
-static bool put_slots(struct prepared_slots *p, struct channel *c, const struct app *a, struct stream_group *g)
+static bool put_slots(struct prepared_slots *p, struct channel *c, const struct app *a,
+		      struct stream_group *g)
 {
 	bool all = true;
 	int err;
@@ -145,15 +147,16 @@ static bool put_slots(struct prepared_slots *p, struct channel *c, const struct 
 
 		err = put_slot(p, c, a, g, event);
 		if (err && err != -EDQUOT)
-			tracer_report(c->session->tracer, "session %s: event %s cannot be recorded: %s",
-				      c->session->name, a->file->events[event].name, strerror(-err));
+			tracer_report(
+				c->session->tracer, "session %s: event %s cannot be recorded: %s",
+				c->session->name, a->file->events[event].name, strerror(-err));
 		all = all && !err;
 	}
 	return all;
 }
 
-struct prepared_slots *prepared_slots_get(const struct app *a, struct channel *c, struct stream_group *g,
-					  const struct buffer *b)
+struct prepared_slots *prepared_slots_get(const struct app *a, struct channel *c,
+					  struct stream_group *g, const struct buffer *b)
 {
 	uint64_t version = c->session->tracer->rules_version;
 	struct layout *layout = a->file->layout;

@@ -36,8 +36,8 @@ struct prepared_slots {
  * that the group does not know yet. NULL: no memory. Events that cannot be recorded are reported,
  * and left out.
  */
-struct prepared_slots *prepared_slots_get(const struct app *a, struct channel *c, struct stream_group *g,
-					  const struct buffer *b);
+struct prepared_slots *prepared_slots_get(const struct app *a, struct channel *c,
+					  struct stream_group *g, const struct buffer *b);
 void prepared_slots_destroy(struct prepared_slots *p);
 /* All of a selection of the layout. */
 void prepared_slots_drop(struct layout *layout, struct prepared_slots **list);

@@ -29,7 +29,7 @@ struct pulse {
 	pthread_t thread;
 	int listener, wake, timer;
 	bool stop;                      /* atomic */
-	pthread_mutex_t lock;           /* guards the rest; held for one sign to each peer at most */
+	pthread_mutex_t lock; /* guards the rest; held for one sign to each peer at most */
 	struct fds waiting;             /* all that wait for an answer */
 	struct fds early;               /* those of them that pulse_accept() has not returned yet */
 };
@@ -80,8 +80,9 @@ static void accept_early(struct pulse *p)
 }
 
 /*
- * A peer that has not read the last sign needs no other. More would fill the socket, within a second, and
- * the answer would find no room; and they are kernel memory that any user could make us take.
+ * A peer that has not read the last sign needs no other. More would fill the socket, within a
+ * second, and the answer would find no room; and they are kernel memory that any user could make us
+ * take.
  */
 static bool has_unread(int fd)
 {
@@ -128,7 +129,8 @@ static void *run(void *arg)
 	struct pulse *p = arg;
 	uint64_t ticks;
 
-	setpriority(PRIO_PROCESS, (id_t)syscall(SYS_gettid), -15);      /* as near to being in time as can be */
+	setpriority(PRIO_PROCESS, (id_t)syscall(SYS_gettid),
+		    -15); /* as near to being in time as can be */
 	while (read(p->timer, &ticks, sizeof(ticks)) == sizeof(ticks) || errno == EINTR) {
 		/* Pairs with the release store in pulse_destroy(). */
 		if (__atomic_load_n(&p->stop, __ATOMIC_ACQUIRE))

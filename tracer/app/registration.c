@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Registration files in the daemon's hands: opening, watching, switching. See app/registration.h; app/parse.c reads their
- * contents.
+ * Registration files in the daemon's hands: opening, watching, switching. See app/registration.h;
+ * app/parse.c reads their contents.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -26,8 +26,8 @@
 #define MISSED_NS 4     /* a hit is counted by a locked addition, which takes at least as long */
 
 /*
- * Opens dir/name itself: no link, and nothing that is mounted over it. (fusermount lets users mount over their own
- * files, and a FUSE file answers when its owner likes: the daemon would hang.)
+ * Opens dir/name itself: no link, and nothing that is mounted over it. (fusermount lets users mount
+ * over their own files, and a FUSE file answers when its owner likes: the daemon would hang.)
  */
 static int open_in(int dir, const char *name, int flags)
 {
@@ -57,8 +57,9 @@ static const char *check_stat(const struct stat *st)
 }
 
 /*
- * Opens for reading and writing with the rights of the file's owner, so that nobody makes root write where he could not
- * himself. fsuid and fsgid are the calling thread's own; without root's rights both calls do nothing.
+ * Opens for reading and writing with the rights of the file's owner, so that nobody makes root
+ * write where he could not himself. fsuid and fsgid are the calling thread's own; without root's
+ * rights both calls do nothing.
  */
 static int open_as(int dir, const char *name, const struct stat *owner)
 {
@@ -83,7 +84,8 @@ static bool is_being_named(int dir, const char *name, const struct stat *st)
 	char hidden[64];
 	struct stat twin;
 
-	return st->st_nlink == 2 && snprintf(hidden, sizeof(hidden), ".%s", name) < (int)sizeof(hidden) &&
+	return st->st_nlink == 2 &&
+	       snprintf(hidden, sizeof(hidden), ".%s", name) < (int)sizeof(hidden) &&
 	       !fstatat(dir, hidden, &twin, AT_SYMLINK_NOFOLLOW) && twin.st_ino == st->st_ino &&
 	       twin.st_dev == st->st_dev;
 }
@@ -122,7 +124,8 @@ static int open_checked(int dir, const char *name, struct stat *st, const char *
 		return -ENOENT;
 	}
 	*reason = check_stat(st);
-	if (!*reason && (st->st_dev != before.st_dev || st->st_ino != before.st_ino || st->st_uid != before.st_uid))
+	if (!*reason && (st->st_dev != before.st_dev || st->st_ino != before.st_ino ||
+			 st->st_uid != before.st_uid))
 		*reason = "the file was replaced meanwhile";
 	if (*reason) {
 		close(fd);
@@ -152,7 +155,8 @@ static int read_whole(int fd, uint8_t *data, size_t size, const char **reason)
 }
 
 /* Reads the whole file and parses it. Returns -EBADMSG with a reason, or another -errno. */
-static int parse_file(struct layouts *known, struct registration *r, int fd, size_t size, const char **reason)
+static int parse_file(struct layouts *known, struct registration *r, int fd, size_t size,
+		      const char **reason)
 {
 	uint8_t *data = malloc(size);
 	int ret = data ? read_whole(fd, data, size, reason) : -ENOMEM;
@@ -169,7 +173,8 @@ static int parse_file(struct layouts *known, struct registration *r, int fd, siz
 	return ret;
 }
 
-int registration_open(struct layouts *known, int dir, const char *name, struct registration **out, const char **reason)
+int registration_open(struct layouts *known, int dir, const char *name, struct registration **out,
+		      const char **reason)
 {
 	struct registration *r;
 	struct stat st;
@@ -182,7 +187,9 @@ int registration_open(struct layouts *known, int dir, const char *name, struct r
 	r = calloc(1, sizeof(*r));
 	ret = r ? 0 : -ENOMEM;
 	if (!ret) {
-		*r = (struct registration){ .fd = -1, .uid = st.st_uid, .dev = st.st_dev, .ino = st.st_ino };
+		*r = (struct registration){
+			.fd = -1, .uid = st.st_uid, .dev = st.st_dev, .ino = st.st_ino
+		};
 		ret = layout_find(known, r, fd, (size_t)st.st_size);
 	}
 	if (ret == -ENOENT)
@@ -213,28 +220,32 @@ int registration_gone(const struct registration *r)
 
 	if (fstat(r->fd, &st) || !st.st_nlink)
 		return 1;
-	/* Shared, so that root's daemon and the user's do not take each other for the application. */
+	/*
+	 * Shared, so that root's daemon and the user's do not take each other for the application.
+	 */
 	if (flock(r->fd, LOCK_SH | LOCK_NB))
 		return 0;
 	flock(r->fd, LOCK_UN);
 	return 1;
 }
 
-int registration_switch(const struct registration *r, uint32_t event, unsigned int lane, uint8_t value)
+int registration_switch(const struct registration *r, uint32_t event, unsigned int lane,
+			uint8_t value)
 {
 	ssize_t n;
 
 	if (event >= r->event_count || lane >= sizeof(uint32_t))
 		return -EINVAL;
 	do
-		n = pwrite(r->fd, &value, 1, (off_t)r->state_offset + (off_t)event * 4 + (off_t)lane);
+		n = pwrite(r->fd, &value, 1,
+			   (off_t)r->state_offset + (off_t)event * 4 + (off_t)lane);
 	while (n < 0 && errno == EINTR);
 	return n < 0 ? -errno : n == 1 ? 0 : -EIO;
 }
 
 /* Entries of a table with one for each event. Returns how many could be read. */
-static uint32_t read_entries(const struct registration *r, uint32_t table, uint32_t first, void *out, uint32_t max,
-			     size_t unit)
+static uint32_t read_entries(const struct registration *r, uint32_t table, uint32_t first,
+			     void *out, uint32_t max, size_t unit)
 {
 	uint32_t n = first < r->event_count ? r->event_count - first : 0;
 
@@ -244,14 +255,17 @@ static uint32_t read_entries(const struct registration *r, uint32_t table, uint3
 	return n;
 }
 
-uint32_t registration_words(const struct registration *r, uint32_t first, uint32_t *out, uint32_t max)
+uint32_t registration_words(const struct registration *r, uint32_t first, uint32_t *out,
+			    uint32_t max)
 {
 	return read_entries(r, r->state_offset, first, out, max, sizeof(*out));
 }
 
-uint32_t registration_missed(const struct registration *r, uint32_t first, uint64_t *out, uint32_t max)
+uint32_t registration_missed(const struct registration *r, uint32_t first, uint64_t *out,
+			     uint32_t max)
 {
-	return r->missed_offset ? read_entries(r, r->missed_offset, first, out, max, sizeof(*out)) : 0;
+	return r->missed_offset ? read_entries(r, r->missed_offset, first, out, max, sizeof(*out))
+				: 0;
 }
 
 /* The nanoseconds since the file was made; since the system was started where that is not known. */

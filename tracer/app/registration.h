@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Registration files as the daemon reads them: hostile until checked (tracer/abi/app.h has the format). Read with pread, never
- * mapped; only regular files with one link, of the owner's, of bounded size.
+ * Registration files as the daemon reads them: hostile until checked (tracer/abi/app.h has the
+ * format). Read with pread, never mapped; only regular files with one link, of the owner's, of
+ * bounded size.
  */
 #ifndef TRACER_APP_REGISTRATION_H
 #define TRACER_APP_REGISTRATION_H
@@ -16,7 +17,9 @@ struct registration_event {
 	char *name;             /* "provider:event" */
 	int level;
 	const char *uri;        /* of the model, in regfile.strings; or NULL */
-	uint64_t digest;        /* of name, level, written fields and uri: equal layouts have equal digests */
+	uint64_t
+		/* of name, level, written fields and uri: equal layouts have equal digests */
+		digest;
 	uint32_t first_field, field_count;      /* in regfile.fields */
 	uint32_t written;       /* the first of them; the others have TRAIL_FIELD_NOWRITE */
 };
@@ -45,22 +48,29 @@ struct registration {
 };
 
 /*
- * Opens `name` in dir with O_RDWR|O_NOFOLLOW|O_NONBLOCK|O_NOCTTY|O_CLOEXEC (with the file owner's fsuid when root), checks it whole and
- * parses it. 0; -EBADMSG and a reason (static string, for the log) if the contents are wrong; other -errno from the system.
- * In all failures nothing is held. Memory is bounded by a small multiple of the file's size.
- * -ENOENT also if the file is removed meanwhile; -EAGAIN if it also has its hidden name still.
- * known: a cache of layouts, or NULL.
+ * Opens `name` in dir with O_RDWR|O_NOFOLLOW|O_NONBLOCK|O_NOCTTY|O_CLOEXEC (with the file owner's
+ * fsuid when root), checks it whole and parses it. 0; -EBADMSG and a reason (static string, for the
+ * log) if the contents are wrong; other -errno from the system. In all failures nothing is held.
+ * Memory is bounded by a small multiple of the file's size. -ENOENT also if the file is removed
+ * meanwhile; -EAGAIN if it also has its hidden name still. known: a cache of layouts, or NULL.
  */
-int registration_open(struct layouts *known, int dir, const char *name, struct registration **out, const char **reason);
+int registration_open(struct layouts *known, int dir, const char *name, struct registration **out,
+		      const char **reason);
 void registration_close(struct registration *r);
 /* True if the application is gone: its lock can be had, or the file was unlinked. */
 int registration_gone(const struct registration *r);
 /* Writes one byte of one state word. lane: TRAIL_LANE_*. */
-int registration_switch(const struct registration *r, uint32_t event, unsigned int lane, uint8_t value);
+int registration_switch(const struct registration *r, uint32_t event, unsigned int lane,
+			uint8_t value);
 /* State words of `max` events from `first` on. Returns of how many it knows. */
-uint32_t registration_words(const struct registration *r, uint32_t first, uint32_t *out, uint32_t max);
-/* Hits of `max` events from `first` on that nobody has accounted for yet. Returns of how many it knows. */
-uint32_t registration_missed(const struct registration *r, uint32_t first, uint64_t *out, uint32_t max);
+uint32_t registration_words(const struct registration *r, uint32_t first, uint32_t *out,
+			    uint32_t max);
+/*
+ * Hits of `max` events from `first` on that nobody has accounted for yet. Returns of how many it
+ * knows.
+ */
+uint32_t registration_missed(const struct registration *r, uint32_t first, uint64_t *out,
+			     uint32_t max);
 /*
  * How many hits of all events together the process can have counted since its file was made: an
  * upper bound by time and CPUs. What the file says beyond is not true.
@@ -71,7 +81,10 @@ uint64_t registration_most_missed(const struct registration *r);
  * `seconds`. 0; -EAGAIN: it is too young; -EBUSY: its process lives; or another -errno.
  */
 int registration_remove_stale(int dir, const char *name, unsigned int seconds);
-/* The event in the type model, what is not written left out, for a stream class; NULL when memory ran out. id is not set. */
+/*
+ * The event in the type model, what is not written left out, for a stream class; NULL when memory
+ * ran out. id is not set.
+ */
 struct md_event *registration_event(const struct registration *r, uint32_t event);
 
 #endif

@@ -20,7 +20,8 @@ static void selection_free(struct layout *layout, struct selection *s)
 void selection_put(struct selection *s)
 {
 	if (s)
-		s->users--;     /* it stays in its layout's list: the next start of the program needs it */
+		/* it stays in its layout's list: the next start of the program needs it */
+		s->users--;
 }
 
 void selections_drop(struct layout *layout)
@@ -49,7 +50,8 @@ static void drop_idle(struct layout *layout)
 	}
 }
 
-static bool has_sessions_of(const struct selection *selection, struct tracer *t, const struct app *a)
+static bool has_sessions_of(const struct selection *selection, struct tracer *t,
+			    const struct app *a)
 {
 	struct session *s;
 	uint32_t n = 0;
@@ -64,8 +66,12 @@ static bool has_sessions_of(const struct selection *selection, struct tracer *t,
 	return n == selection->session_count;
 }
 
-/* A digest of the channels that want the event, and how: when it changes, the application has to ask again. */
-static uint64_t sign_event(struct selection *selection, const struct app *a, uint32_t event, bool *wanting)
+/*
+ * A digest of the channels that want the event, and how: when it changes, the application has to
+ * ask again.
+ */
+static uint64_t sign_event(struct selection *selection, const struct app *a, uint32_t event,
+			   bool *wanting)
 {
 	uint64_t sum = 0, decision;
 	uint32_t channel = 0;
@@ -133,7 +139,8 @@ static bool collect(struct selection *selection, const struct app *a)
 	uint32_t all = count_channels(selection);
 	bool *wanting = calloc(all + 1, sizeof(*wanting)), ok;
 
-	ok = wanting && collect_events(selection, a, wanting) && collect_channels(selection, wanting, all);
+	ok = wanting && collect_events(selection, a, wanting) &&
+	     collect_channels(selection, wanting, all);
 	free(wanting);
 	return ok;
 }
@@ -162,12 +169,14 @@ static struct selection *selection_create(struct tracer *t, const struct app *a)
 
 static bool is_equal(const struct selection *a, const struct selection *b)
 {
-	if (a->count != b->count || a->session_count != b->session_count || a->channel_count != b->channel_count ||
+	if (a->count != b->count || a->session_count != b->session_count ||
+	    a->channel_count != b->channel_count ||
 	    memcmp(a->sessions, b->sessions, a->session_count * sizeof(struct session *)) ||
 	    memcmp(a->channels, b->channels, a->channel_count * sizeof(*a->channels)))
 		return false;
 	for (uint32_t i = 0; i < a->count; i++)
-		if (a->events[i].event != b->events[i].event || a->events[i].signature != b->events[i].signature)
+		if (a->events[i].event != b->events[i].event ||
+		    a->events[i].signature != b->events[i].signature)
 			return false;
 	return true;
 }

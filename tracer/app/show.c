@@ -49,7 +49,8 @@ static void identify_rest(struct tracer *t)
 	close(fd);
 	md_buf_str(&text);
 	pthread_mutex_lock(&t->lock);
-	for (line = text.failed ? NULL : strtok_r(text.data, "\n", &save); line; line = strtok_r(NULL, "\n", &save))
+	for (line = text.failed ? NULL : strtok_r(text.data, "\n", &save); line;
+	     line = strtok_r(NULL, "\n", &save))
 		match_lock(t, line);
 	pthread_mutex_unlock(&t->lock);
 	md_buf_deinit(&text);
@@ -164,7 +165,8 @@ static void put_tracepoints(const struct app *a, struct md_buf *lines)
 	}
 }
 
-static void put_integer(const struct registration *f, const struct trail_reg_field *field, struct md_buf *out)
+static void put_integer(const struct registration *f, const struct trail_reg_field *field,
+			struct md_buf *out)
 {
 	if (field->kind == TRAIL_KIND_INT && field->flags & TRAIL_FIELD_ENUM) {
 		const char *name = f->strings + f->enums[field->count].name;
@@ -178,8 +180,12 @@ static void put_integer(const struct registration *f, const struct trail_reg_fie
 		      field->flags & TRAIL_FIELD_SIGNED ? "" : "u", 8u * field->size);
 }
 
-/* One field as `[enum NAME] [hex] [be] int32 name`; text is an array of characters, and what only filters see says so. */
-static void put_field(const struct registration *f, const struct trail_reg_field *field, struct md_buf *out)
+/*
+ * One field as `[enum NAME] [hex] [be] int32 name`; text is an array of characters, and what only
+ * filters see says so.
+ */
+static void put_field(const struct registration *f, const struct trail_reg_field *field,
+		      struct md_buf *out)
 {
 	const char *name = f->strings + field->name;
 	bool array = field->kind == TRAIL_KIND_ARRAY || field->kind == TRAIL_KIND_SEQUENCE;
@@ -188,7 +194,8 @@ static void put_field(const struct registration *f, const struct trail_reg_field
 	if (field->kind == TRAIL_KIND_STRING)
 		md_buf_puts(out, "string");
 	else if (field->kind == TRAIL_KIND_FLOAT)
-		md_buf_printf(out, "%s%s", field->flags & TRAIL_FIELD_BIG_ENDIAN ? "be " : "", field->size == 4 ? "float" : "double");
+		md_buf_printf(out, "%s%s", field->flags & TRAIL_FIELD_BIG_ENDIAN ? "be " : "",
+			      field->size == 4 ? "float" : "double");
 	else if (array && field->flags & TRAIL_FIELD_TEXT)
 		md_buf_puts(out, "char");
 	else if (field->flags & TRAIL_FIELD_FLOAT)
@@ -204,7 +211,8 @@ static void put_field(const struct registration *f, const struct trail_reg_field
 }
 
 /* `struct { members } name` for a structure. Returns the field after it. */
-static const struct trail_reg_field *put_nested(const struct registration *f, const struct trail_reg_field *field, struct md_buf *out)
+static const struct trail_reg_field *
+put_nested(const struct registration *f, const struct trail_reg_field *field, struct md_buf *out)
 {
 	const struct trail_reg_field *member = field + 1;
 	const char *name = f->strings + field->name;
@@ -231,7 +239,8 @@ static void put_fields(const struct app *a, struct md_buf *lines)
 		const struct trail_reg_field *begin = &a->file->fields[ev->first_field];
 
 		md_buf_printf(lines, "%s {", ev->name);
-		for (const struct trail_reg_field *field = begin; field < begin + ev->field_count;) {
+		for (const struct trail_reg_field *field = begin;
+		     field < begin + ev->field_count;) {
 			md_buf_puts(lines, field > begin ? ";" : "");
 			field = put_nested(a->file, field, lines);
 		}
@@ -254,15 +263,17 @@ static void show_status(struct tracer *t, uid_t viewer, struct app *first, struc
 	}
 	md_buf_printf(out, "state %s\nexe ", on ? "traced" : "idle");
 	read_proc(first->pid, "exe", out);
-	md_buf_printf(out, "\npid_inside %u\ngid %u\nword_bits %u\nobjects %u\ntracepoints_on %u\n", first->file->pid,
-		      first->gid, first->file->word_bits, objects, on);
+	md_buf_printf(out, "\npid_inside %u\ngid %u\nword_bits %u\nobjects %u\ntracepoints_on %u\n",
+		      first->file->pid, first->gid, first->file->word_bits, objects, on);
 	md_buf_put(out, lines.data, lines.len);
 	md_buf_deinit(&lines);
 }
 
-int app_show(struct tracer *t, uid_t viewer, const char *pid, enum app_file what, struct md_buf *out)
+int app_show(struct tracer *t, uid_t viewer, const char *pid, enum app_file what,
+	     struct md_buf *out)
 {
-	void (*put)(const struct app *a, struct md_buf *lines) = what == APP_FIELDS ? put_fields : put_tracepoints;
+	void (*put)(const struct app *a, struct md_buf *lines) =
+		what == APP_FIELDS ? put_fields : put_tracepoints;
 	struct md_buf lines = MD_BUF_INIT;
 	struct app *first, *a;
 

@@ -105,7 +105,8 @@ struct app *app_by_file(struct tracer *t, dev_t dev, ino_t ino)
 
 struct app *app_of_pid(struct tracer *t, uint32_t pid, const struct app *a)
 {
-	struct cds_list_head *bucket = &t->apptable->pids[mix(pid)], *at = a ? a->by_pid.next : bucket->next;
+	struct cds_list_head *bucket = &t->apptable->pids[mix(pid)],
+			     *at = a ? a->by_pid.next : bucket->next;
 
 	for (; pid && at != bucket; at = at->next) {
 		struct app *next = cds_list_entry(at, struct app, by_pid);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Registrations by name, by process and by file, and what each user has of them: nothing here takes longer when there are
- * thousands. All under the tracer's lock.
+ * Registrations by name, by process and by file, and what each user has of them: nothing here takes
+ * longer when there are thousands. All under the tracer's lock.
  */
 #ifndef TRACER_APP_TABLE_H
 #define TRACER_APP_TABLE_H

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* The user domain (session/domain.h): what rules mean for the tracepoints that applications have registered. */
+/*
+ * The user domain (session/domain.h): what rules mean for the tracepoints that applications have
+ * registered.
+ */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -9,11 +12,13 @@
 #include "tracer/app/app.h"
 #include "tracer/session/session.h"
 
-#define UNMATCHED_LOOKS 1000000u        /* of rules at tracepoints, in one read of `status`: the tracer's lock is held */
+#define UNMATCHED_LOOKS \
+	1000000u /* of rules at tracepoints, in one read of `status`: the tracer's lock is held */
 
 bool session_wants(const struct session *s, const struct app *a)
 {
-	return session_serves(s, a->file->uid) && session_tracks(s, a->file->pid, a->file->uid, a->gid);
+	return session_serves(s, a->file->uid) &&
+	       session_tracks(s, a->file->pid, a->file->uid, a->gid);
 }
 
 /* The process's name as a part of a path. */
@@ -32,7 +37,8 @@ static void comm_of(uint32_t pid, char *out, size_t size)
 		n--;
 	out[n > 0 ? n : 0] = 0;
 	for (char *p = out; *p; p++)
-		if (!strchr("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_+-.", *p))
+		if (!strchr("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_+-.",
+			    *p))
 			*p = '_';
 	if (out[0] == '.')
 		out[0] = '_';
@@ -69,14 +75,17 @@ static struct filter_event fields_of(const struct app *a, uint32_t event)
 {
 	const struct registration_event *e = &a->file->events[event];
 
-	return (struct filter_event){ .fields = a->file->fields + e->first_field, .field_count = e->field_count, .strings = a->file->strings };
+	return (struct filter_event){ .fields = a->file->fields + e->first_field,
+				      .field_count = e->field_count,
+				      .strings = a->file->strings };
 }
 
 uint64_t app_wanted(struct channel *c, const struct app *a, uint32_t event, struct wanted *program)
 {
 	struct filter_event e = fields_of(a, event);
 
-	return event_wanted(c, a->file->events[event].name, a->file->events[event].level, &e, a->file->uid, program);
+	return event_wanted(c, a->file->events[event].name, a->file->events[event].level, &e,
+			    a->file->uid, program);
 }
 
 /* ---- when rules are written ---- */
@@ -118,7 +127,10 @@ static int check_rule(const struct session *s, const struct rule *r, struct tr_e
 	return -EINVAL;
 }
 
-/* Whether an application that the session records has registered a tracepoint that the rule takes. budget: looks that are left. */
+/*
+ * Whether an application that the session records has registered a tracepoint that the rule takes.
+ * budget: looks that are left.
+ */
 static bool is_registered(const struct session *s, const struct rule *r, size_t *budget)
 {
 	struct app *a;
@@ -130,7 +142,8 @@ static bool is_registered(const struct session *s, const struct rule *r, size_t 
 		if (s->uid && s->uid != a->file->uid)
 			continue;
 		for (uint32_t i = 0; i < a->file->event_count; i++)
-			if (!(*budget)-- || rule_match(r, a->file->events[i].name, a->file->events[i].level))
+			if (!(*budget)-- ||
+			    rule_match(r, a->file->events[i].name, a->file->events[i].level))
 				return true;
 	}
 	return false;
@@ -143,11 +156,13 @@ static void show_unmatched(const struct session *s, struct md_buf *out)
 
 	cds_list_for_each_entry(c, &s->channels, node)
 		for (size_t i = 0; !c->kernel && budget && i < c->rules.count; i++)
-			if (!c->rules.rules[i].disabled && !is_registered(s, &c->rules.rules[i], &budget) && budget)
+			if (!c->rules.rules[i].disabled &&
+			    !is_registered(s, &c->rules.rules[i], &budget) && budget)
 				md_buf_printf(out, "unmatched %s\n", c->rules.rules[i].text);
 }
 
-static int check_rules(struct session *s, const struct rule_list *l, struct rule_preparation **prep, struct tr_err *err)
+static int check_rules(struct session *s, const struct rule_list *l, struct rule_preparation **prep,
+		       struct tr_err *err)
 {
 	int ret = 0;
 
@@ -159,8 +174,9 @@ static int check_rules(struct session *s, const struct rule_list *l, struct rule
 }
 
 /*
- * First the state words: from then on each hit asks, and waits for the lock. Then the switch bytes, so that a hit which has
- * passed its word finds that what it knows is old. Then the barrier, for those that have passed the byte.
+ * First the state words: from then on each hit asks, and waits for the lock. Then the switch bytes,
+ * so that a hit which has passed its word finds that what it knows is old. Then the barrier, for
+ * those that have passed the byte.
  */
 static void apply_rules(struct session *s)
 {

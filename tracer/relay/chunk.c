@@ -28,7 +28,8 @@ static int rotate_streams(struct output *o, const uint64_t *chunk)
 		return -ENOMEM;
 	for (size_t i = 0; i < o->count; i++)
 		if (o->streams[i]->net->added)
-			all[count++] = (struct relay_rotation){ o->streams[i]->net->id, o->streams[i]->net->sent.seq };
+			all[count++] = (struct relay_rotation){ o->streams[i]->net->id,
+								o->streams[i]->net->sent.seq };
 	for (struct relay_trace *t = r->traces; t; t = t->next)
 		if (t->added)
 			all[count++] = (struct relay_rotation){ t->id, 0 };

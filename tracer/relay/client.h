@@ -10,7 +10,8 @@
 
 /*
  * Connects both sockets and agrees on a version, `minor` at most. -EPROTONOSUPPORT: the relay's is
- * older than RELAY_MINOR_MIN, or its major version is another one. After an error the link is closed.
+ * older than RELAY_MINOR_MIN, or its major version is another one. After an error the link is
+ * closed.
  */
 int relay_open(struct relay_link *l, const struct relay_url *u, uint32_t minor);
 /* path: the directory of the session as the relay says it; "" before version 2.11. */

@@ -41,7 +41,10 @@ struct relay_stream {
 	struct packet_position sent;    /* after the last packet that was sent */
 	uint64_t sent_bytes;            /* on this connection */
 	uint64_t missed;                /* overwritten events, not counted in the ring yet */
-	/* What the outstanding question is about: confirmed, sent, sent_bytes, missed are set to this. */
+	/*
+	 * What the outstanding question is about: confirmed, sent, sent_bytes, missed are set to
+	 * this.
+	 */
 	uint64_t asked;
 	struct packet_position asked_position;
 	uint64_t asked_bytes, asked_missed, confirmed_bytes;
@@ -74,7 +77,8 @@ static inline struct relay *relay_of(const struct output *o)
 /* sink.c */
 /* The connection is unusable: closes it. Returns err, which is -errno. */
 int relay_broken(struct relay *r, int err);
-int relay_streams_sent(struct relay *r);        /* readers get to know the new streams. 0 or -errno */
+/* readers get to know the new streams. 0 or -errno */
+int relay_streams_sent(struct relay *r);
 
 /* packets.c */
 struct stream_writer *relay_stream_create(struct output *o, const struct stream *st);
@@ -97,7 +101,8 @@ int relay_confirm_all(struct output *o);
 /* metadata.c */
 struct relay_trace *relay_trace_of(struct relay *r, struct trace *t);
 void relay_traces_free(struct relay *r);
-void relay_traces_reset(struct relay *r, bool connection);      /* new connection; else: new chunk */
+/* new connection; else: new chunk */
+void relay_traces_reset(struct relay *r, bool connection);
 /* The relay has the metadata of all events that were recorded until now. 0 or -errno. */
 int relay_trace_ready(struct relay *r, struct relay_trace *t);
 int relay_stream_path(struct relay *r, const struct trace *t, char *out, size_t size);

@@ -124,8 +124,8 @@ int link_connect(struct relay_link *l, const struct relay_address *a, bool ipv6)
 /* ---- waiting ---- */
 
 /*
- * Waits for `events` on fd, or until the control connection has bytes, at most a slice. *revents: of
- * fd. 0; -ECONNRESET: the relay has closed a connection.
+ * Waits for `events` on fd, or until the control connection has bytes, at most a slice. *revents:
+ * of fd. 0; -ECONNRESET: the relay has closed a connection.
  */
 static int wait_slice(struct relay_link *l, int fd, short events, int ms, short *revents)
 {
@@ -138,7 +138,9 @@ static int wait_slice(struct relay_link *l, int fd, short events, int ms, short 
 	if (poll(p, l->data >= 0 ? 2 : 1, ms) < 0)
 		return errno == EINTR ? 0 : -errno;
 	*revents = p[which].revents;
-	/* The relay sends nothing on the data connection: to be readable means that it was closed. */
+	/*
+	 * The relay sends nothing on the data connection: to be readable means that it was closed.
+	 */
 	if (l->data >= 0 && (p[1].revents & (POLLIN | POLLHUP | POLLERR)))
 		return -ECONNRESET;
 	return 0;
@@ -209,7 +211,9 @@ int link_wait(struct relay_link *l, unsigned int ms)
 	int err = link_flush(l);
 
 	err = err ? err : check_time(l);
-	err = err ? err : wait_slice(l, l->control, POLLIN, (int)(ms < SLICE_MS ? ms : SLICE_MS), &revents);
+	err = err ? err
+		  : wait_slice(l, l->control, POLLIN, (int)(ms < SLICE_MS ? ms : SLICE_MS),
+			       &revents);
 	if (err)
 		return err;
 	if (!revents)

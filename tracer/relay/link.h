@@ -5,9 +5,10 @@
  * LINK_STALL_MS without a byte in either direction (-ETIMEDOUT), or soon after `quits` says so
  * (-ECANCELED). After an error other than -EAGAIN the link can only be closed.
  *
- * Replies that have only a code are read when they come: a command is sent, a struct relay_wait says what
- * its reply means, and `replied` is called later, in the order of the commands. Everything that
- * the relay sends is checked: bytes that no command asked for end the link (-EPROTO).
+ * Replies that have only a code are read when they come: a command is sent, a struct relay_wait
+ * says what its reply means, and `replied` is called later, in the order of the commands.
+ * Everything that the relay sends is checked: bytes that no command asked for end the link
+ * (-EPROTO).
  *
  * Private to tracer/relay/.
  */
@@ -51,7 +52,9 @@ struct relay_link {
 
 void link_init(struct relay_link *l);
 void link_close(struct relay_link *l);
-/* Connects one socket. Its number, or -errno. Looking up a name can take long and is not cancelled. */
+/*
+ * Connects one socket. Its number, or -errno. Looking up a name can take long and is not cancelled.
+ */
 int link_connect(struct relay_link *l, const struct relay_address *a, bool ipv6);
 /* Sends l->out, which is empty then. */
 int link_flush(struct relay_link *l);

@@ -100,7 +100,9 @@ static int add_streams(struct relay_trace *t, uint32_t count)
 	return 0;
 }
 
-/* Prints events of the class that the relay does not have; text NULL: only notes that it has them. */
+/*
+ * Prints events of the class that the relay does not have; text NULL: only notes that it has them.
+ */
 static void add_events(uint8_t *sent, const struct md_stream *s, struct md_buf *text)
 {
 	for (uint32_t id = 0; id <= MD_EVENT_ID_MAX; id++) {
@@ -164,7 +166,9 @@ int relay_stream_path(struct relay *r, const struct trace *t, char *out, size_t 
 static int add_trace(struct relay *r, struct relay_trace *t)
 {
 	char path[RELAY_PATH_MAX];
-	const struct relay_stream_info info = { .channel = "metadata", .path = path, .chunk = r->chunk };
+	const struct relay_stream_info info = { .channel = "metadata",
+						.path = path,
+						.chunk = r->chunk };
 	int err = relay_stream_path(r, t->trace, path, sizeof(path));
 
 	err = err ? err : relay_add_stream(&r->link, &info, &t->id);
@@ -189,7 +193,10 @@ int relay_trace_ready(struct relay *r, struct relay_trace *t)
 	if (!err && text.len)
 		err = send_text(r, t, &text);
 	md_buf_deinit(&text);
-	/* What was noted as sent may not have been: all of it again. (After a failure to send, the link ends.) */
+	/*
+	 * What was noted as sent may not have been: all of it again. (After a failure to send, the
+	 * link ends.)
+	 */
 	if (err)
 		forget_sent(t);
 	else

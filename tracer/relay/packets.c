@@ -182,7 +182,10 @@ int relay_confirm_all(struct output *o)
 		before = left;
 		err = r->link.count ? link_wait(&r->link, 100) : 0;
 		err = err == -EAGAIN ? 0 : err;
-		/* All were asked, and some not there yet: the relay reads the other connection first. */
+		/*
+		 * All were asked, and some not there yet: the relay reads the other connection
+		 * first.
+		 */
 		if (!err && !r->link.count)
 			err = link_pause(&r->link, CONFIRM_PAUSE_MS);
 		err = err ? err : ask_all(o, &left);
@@ -370,8 +373,10 @@ int relay_send_beacons(struct output *o)
 	r->beacon_at = now + o->live_period;
 	for (size_t i = 0; i < o->count && !err; i++) {
 		const struct stream_writer *os = o->streams[i];
-		struct md_packet beacon = { .timestamp_begin = o->looked, .timestamp_end = o->looked,
-					    .stream_id = os->st.class->id, .stream_instance_id = os->st.instance_id };
+		struct md_packet beacon = { .timestamp_begin = o->looked,
+					    .timestamp_end = o->looked,
+					    .stream_id = os->st.class->id,
+					    .stream_instance_id = os->st.instance_id };
 
 		/* A packet that ends later has said more than the beacon would. */
 		if (!os->net->number || has_unsent(os) || os->net->sent.ts >= o->looked)

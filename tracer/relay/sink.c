@@ -122,7 +122,9 @@ static uint64_t next_time(struct output *o)
 static int create_session(struct output *o, char path[RELAY_PATH_MAX])
 {
 	struct relay *r = relay_of(o);
-	struct relay_session_info info = { .name = o->s->name, .host = o->s->tracer->hostname, .path = r->url.path };
+	struct relay_session_info info = { .name = o->s->name,
+					   .host = o->s->tracer->hostname,
+					   .path = r->url.path };
 	char when[TIME_TEXT_MAX], own[sizeof(r->url.path) + TIME_TEXT_MAX];
 
 	info.id = info.created = next_time(o);

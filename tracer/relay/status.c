@@ -13,8 +13,8 @@ void relay_status(const struct output *o, struct md_buf *out)
 
 	time_print(shown->since, TIME_FORMAT_STATUS, when);
 	if (shown->connected)
-		md_buf_printf(out, "relay connected, protocol %d.%" PRIu32 ", since %s\n", RELAY_MAJOR,
-			      shown->minor, when);
+		md_buf_printf(out, "relay connected, protocol %d.%" PRIu32 ", since %s\n",
+			      RELAY_MAJOR, shown->minor, when);
 	else if (shown->connections)
 		md_buf_printf(out, "relay disconnected, since %s\n", when);
 	else

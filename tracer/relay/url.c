@@ -122,7 +122,9 @@ static int parse_path(struct scan *s, char *path, size_t size)
 
 static struct scan line_at(const char *text, struct tr_err *err)
 {
-	return (struct scan){ .line = text, .p = text, .end = text + strcspn(text, BLANK), .err = err };
+	return (struct scan){
+		.line = text, .p = text, .end = text + strcspn(text, BLANK), .err = err
+	};
 }
 
 /* What follows the address at text; "": nothing. */

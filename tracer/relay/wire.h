@@ -60,7 +60,8 @@ struct relay_session_info {
 };
 
 struct relay_stream_info {
-	const char *channel, *path;     /* path: of the trace, below the chunk (before 2.11: below the output directory) */
+	/* path: of the trace, below the chunk (before 2.11: below the output directory) */
+	const char *channel, *path;
 	uint64_t file_size, file_count; /* 0: no limit */
 	uint64_t chunk;
 };

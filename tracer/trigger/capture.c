@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Captured values. They are taken from the text of the event, which agrees with babeltrace2, so that
- * a value looks the same here and there: { cpu_id = 0 }, { CONTEXTS }, { FIELDS }.
+ * Captured values. They are taken from the text of the event, which agrees with babeltrace2, so
+ * that a value looks the same here and there: { cpu_id = 0 }, { CONTEXTS }, { FIELDS }.
  */
 #include <ctype.h>
 #include <stdio.h>

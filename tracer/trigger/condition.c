@@ -59,10 +59,10 @@ static int parse_place(struct scan *s, struct word *w, bool short_one, struct co
 	domain = *slash ? slash + 1 : slash;
 	channel = strchr(domain, '/');
 	if (!channel)
-		return tr_fail_at(s->err, -EINVAL, s->line,
-				  word_column(w, (size_t)(slash - text)),
-				  "a channel is SESSION/DOMAIN/CHANNEL, for instance %.60s/user/channel0",
-				  c->session);
+		return tr_fail_at(
+			s->err, -EINVAL, s->line, word_column(w, (size_t)(slash - text)),
+			"a channel is SESSION/DOMAIN/CHANNEL, for instance %.60s/user/channel0",
+			c->session);
 	if (!strncmp(domain, "user/", 5))
 		c->domain = DOMAIN_USER;
 	else if (!strncmp(domain, "kernel/", 7))
@@ -280,11 +280,13 @@ static int parse_event(struct scan *s, struct word *w, struct condition *c)
 	if (!ret && !(c->rule = strndup(s->line + begin, end - begin)))
 		ret = -ENOMEM;
 	if (!ret && strchr("!~#", c->rule[0]))
-		ret = tr_fail_at(s->err, -EINVAL, s->line, (int)begin, "a rule begins with a pattern");
+		ret = tr_fail_at(s->err, -EINVAL, s->line, (int)begin,
+				 "a rule begins with a pattern");
 	return ret;
 }
 
-static const char *const kinds[] = { "event", "buffer", "consumed", "discarded", "rotation", "session" };
+static const char *const kinds[] = { "event",     "buffer",   "consumed",
+				     "discarded", "rotation", "session" };
 static int (*const parsers[])(struct scan *s, struct word *w, struct condition *c) = {
 	parse_event, parse_buffer, parse_consumed, parse_discarded, parse_rotation, parse_session,
 };

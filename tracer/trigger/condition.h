@@ -30,7 +30,8 @@ enum condition_kind {
 
 struct condition {
 	enum condition_kind kind;
-	char *text;                     /* as written, without blanks around it; owned; NULL: none */
+	/* as written, without blanks around it; owned; NULL: none */
+	char *text;
 	char *rule;                     /* CONDITION_EVENT; owned */
 	char **captures;                /* CONDITION_EVENT; owned */
 	size_t capture_count;
@@ -40,7 +41,8 @@ struct condition {
 	enum domain domain;
 	char channel[129];
 	bool below;                     /* `<` */
-	bool percent;                   /* threshold is in hundredths of a percent, else bytes, events */
+	/* threshold is in hundredths of a percent, else bytes, events */
+	bool percent;
 	uint64_t threshold;
 };
 

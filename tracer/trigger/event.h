@@ -2,8 +2,8 @@
 /*
  * Conditions about events of applications. A trigger has a session of its own that users do not see
  * (session.hidden), with one channel in overwrite mode and small buffers: applications decide and
- * record as for any session, and the rings count every hit, also those that they overwrite. A thread
- * looks at the rings. Private to trigger/.
+ * record as for any session, and the rings count every hit, also those that they overwrite. A
+ * thread looks at the rings. Private to trigger/.
  */
 #ifndef TRACER_TRIGGER_EVENT_H
 #define TRACER_TRIGGER_EVENT_H

@@ -22,7 +22,8 @@ static void execute_due(struct trigger *g, uint64_t hit, int64_t time, const str
 		if (runner_add(g, hit, i, time, v))
 			return;
 		a->failed++;
-		snprintf(a->error, sizeof(a->error), "too many earlier hits wait for their actions");
+		snprintf(a->error, sizeof(a->error),
+			 "too many earlier hits wait for their actions");
 	}
 }
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The thread that looks at the rings of conditions about events, each millisecond while there is one,
- * and less often if a look takes long: it uses at most a twentieth of a CPU. Every hit is counted. Of
- * many hits at once, only some are printed; the others are lost notifications.
+ * The thread that looks at the rings of conditions about events, each millisecond while there is
+ * one, and less often if a look takes long: it uses at most a twentieth of a CPU. Every hit is
+ * counted. Of many hits at once, only some are printed; the others are lost notifications.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -153,7 +153,8 @@ static bool look_at_all(struct triggers *all)
 	struct trigger *g, *next;
 	bool some = false;
 
-	g = cds_list_empty(&all->list) ? NULL : cds_list_first_entry(&all->list, struct trigger, node);
+	g = cds_list_empty(&all->list) ? NULL
+				       : cds_list_first_entry(&all->list, struct trigger, node);
 	if (g)
 		g->refs++;
 	while (g) {

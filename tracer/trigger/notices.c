@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The queues of those who read `notifications`. Each open has its own, of a bounded size; what finds
- * no room is counted, and a line in the queue says how many that were.
+ * The queues of those who read `notifications`. Each open has its own, of a bounded size; what
+ * finds no room is counted, and a line in the queue says how many that were.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -69,8 +69,8 @@ static void print_line(const struct trigger *g, int64_t time, const struct value
 
 	v->print(v, json, &values);
 	if (json) {
-		md_buf_printf(out, "{\"time\":%" PRId64 ",\"trigger\":\"%s\",\"values\":{%s}}\n", time,
-			      g->name, md_buf_str(&values));
+		md_buf_printf(out, "{\"time\":%" PRId64 ",\"trigger\":\"%s\",\"values\":{%s}}\n",
+			      time, g->name, md_buf_str(&values));
 	} else {
 		put_time(time, out);
 		md_buf_printf(out, " %s {%s%s }\n", g->name, values.len ? " " : "",

@@ -17,7 +17,8 @@
 #define SNAPSHOT_NUMBER_MAX 10000u
 
 struct item {
-	struct values values;           /* of the notifications after the first action: texts made at the hit */
+	/* of the notifications after the first action: texts made at the hit */
+	struct values values;
 	struct md_buf text, json;
 	struct cds_list_head node;
 	struct trigger *trigger;        /* referenced */
@@ -90,7 +91,8 @@ static int execute(struct trigger *g, const struct action *a, struct tr_err *err
 	if (trigger_may(g, &info, true))
 		ret = run_verb(s, a, info.active, err);
 	else
-		ret = tr_fail(err, -EACCES, "session '%s' is not the trigger owner's, and not shared",
+		ret = tr_fail(err, -EACCES,
+			      "session '%s' is not the trigger owner's, and not shared",
 			      a->session);
 	session_put(s);
 	return ret;
@@ -247,7 +249,8 @@ static bool add(struct trigger *g, uint64_t hit, size_t first, int64_t time,
 		const struct values *v)
 {
 	struct triggers *all = g->tracer->triggers;
-	struct runner *r = all->closing || g->queued >= QUEUED_MAX ? NULL : find_runner(all, g->uid);
+	struct runner *r =
+		all->closing || g->queued >= QUEUED_MAX ? NULL : find_runner(all, g->uid);
 	struct item *it = r ? calloc(1, sizeof(*it)) : NULL;
 
 	if (!it)

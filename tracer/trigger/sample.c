@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Conditions about amounts. The engine's thread looks at them with the monitor_period of the channel
- * or channels. A condition is a hit when it becomes true, and again after it was false.
+ * Conditions about amounts. The engine's thread looks at them with the monitor_period of the
+ * channel or channels. A condition is a hit when it becomes true, and again after it was false.
  */
 #include <inttypes.h>
 #include <string.h>
@@ -20,7 +20,8 @@ struct amount {
 
 bool sample_is_for(enum condition_kind kind)
 {
-	return kind == CONDITION_BUFFER || kind == CONDITION_CONSUMED || kind == CONDITION_DISCARDED;
+	return kind == CONDITION_BUFFER || kind == CONDITION_CONSUMED ||
+	       kind == CONDITION_DISCARDED;
 }
 
 static uint64_t share_of(const struct amount *a)        /* hundredths of a percent */
@@ -125,7 +126,9 @@ static int measure(struct session *s, const struct condition *c, struct amount *
 
 static bool holds(const struct condition *c, const struct amount *a)
 {
-	uint64_t v = c->kind == CONDITION_DISCARDED ? a->events : c->percent ? share_of(a) : a->bytes;
+	uint64_t v = c->kind == CONDITION_DISCARDED ? a->events
+		     : c->percent                   ? share_of(a)
+						    : a->bytes;
 
 	return c->below ? v < c->threshold : v > c->threshold;
 }

@@ -130,7 +130,9 @@ static int check_session(struct trigger *g, const char *text, const struct condi
 	return ret;
 }
 
-/* Without lock. All that can be wrong with a condition after it was parsed. *events: its session. */
+/*
+ * Without lock. All that can be wrong with a condition after it was parsed. *events: its session.
+ */
 static int prepare(struct trigger *g, const struct condition *c, bool enabled,
 		   struct session **events, struct tr_err *err)
 {
@@ -346,7 +348,8 @@ void trigger_reopen(struct trigger *g)
 	int ret;
 
 	pthread_mutex_lock(&all->lock);
-	ret = g->condition.kind == CONDITION_EVENT ? condition_parse(g->condition.text, &c, &err) : 1;
+	ret = g->condition.kind == CONDITION_EVENT ? condition_parse(g->condition.text, &c, &err)
+						   : 1;
 	pthread_mutex_unlock(&all->lock);
 	if (!ret)
 		ret = prepare(g, &c, is_enabled(g), &events, &err);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * trigger/: triggers: a condition, and actions that are executed each time it becomes true. A trigger
- * belongs to no session; a session does not know the triggers that name it.
+ * trigger/: triggers: a condition, and actions that are executed each time it becomes true. A
+ * trigger belongs to no session; a session does not know the triggers that name it.
  *
  *	trigger_files.h  what fs/ sees
  *	trigger.c        the list of triggers: make, find, remove them; owner and mode
@@ -33,7 +33,8 @@
 #include "tracer/trigger/condition.h"
 #include "tracer/trigger/trigger_files.h"
 
-struct sample {                         /* of a condition about an amount; the engine's thread only */
+/* of a condition about an amount; the engine's thread only */
+struct sample {
 	uint64_t due;                   /* CLOCK_MONOTONIC, ns: when to look next; 0: now */
 	bool holds;                     /* the condition held at the last look */
 };
@@ -58,7 +59,8 @@ struct trigger {
 	uint64_t actions_version;       /* grows when the list is replaced */
 	uint64_t hits;                  /* how often the condition became true */
 	int64_t last_hit;               /* ns since the epoch; 0: never */
-	uint64_t sent, lost;            /* notifications: lines in queues of readers, lines without room */
+	/* notifications: lines in queues of readers, lines without room */
+	uint64_t sent, lost;
 	uint32_t queued;                /* hits that wait for the runner */
 	struct sample sample;
 	struct session *events;         /* of a condition on events; referenced; NULL: none */
@@ -73,7 +75,8 @@ struct triggers {
 	struct cds_list_head list;      /* struct trigger */
 	uint32_t count;
 	uint64_t next_serial;
-	int fd;                         /* the directory `triggers` of the state directory; constant */
+	/* the directory `triggers` of the state directory; constant */
+	int fd;
 	size_t queue_bytes;             /* in the queues of all readers */
 	struct cds_list_head runners;   /* struct runner */
 	pthread_cond_t runners_idle;    /* a runner has ended */

@@ -28,10 +28,11 @@ int trigger_save(struct trigger *g)
 
 	if (g->gone)
 		return 0;
-	md_buf_printf(&out, "uid %u\ngid %u\nmode %u\ncreated %" PRId64 "\nenabled %d\nhits %" PRIu64
-		      "\nlast_hit %" PRId64 "\nsent %" PRIu64 "\nlost %" PRIu64 "\n", g->uid,
-		      g->gid, (unsigned int)g->mode, g->created, g->enabled, g->hits, g->last_hit,
-		      g->sent, g->lost);
+	md_buf_printf(&out,
+		      "uid %u\ngid %u\nmode %u\ncreated %" PRId64 "\nenabled %d\nhits %" PRIu64
+		      "\nlast_hit %" PRId64 "\nsent %" PRIu64 "\nlost %" PRIu64 "\n",
+		      g->uid, g->gid, (unsigned int)g->mode, g->created, g->enabled, g->hits,
+		      g->last_hit, g->sent, g->lost);
 	if (g->condition.text)
 		md_buf_printf(&out, "condition %s\n", g->condition.text);
 	for (size_t i = 0; i < g->action_count; i++) {
@@ -59,8 +60,10 @@ static void restore_action(struct trigger *g, const char *value)
 	size_t count = 0;
 	int n = 0;
 
-	if (sscanf(value, "%" SCNu64 " %" SCNu64 " %" SCNu64 " %n", &base, &executed, &failed, &n) < 3 ||
-	    !n || g->action_count == ACTIONS_MAX || actions_parse(value + n, base, &list, &count, NULL))
+	if (sscanf(value, "%" SCNu64 " %" SCNu64 " %" SCNu64 " %n", &base, &executed, &failed, &n) <
+		    3 ||
+	    !n || g->action_count == ACTIONS_MAX ||
+	    actions_parse(value + n, base, &list, &count, NULL))
 		return;
 	more = count == 1 ? realloc(g->actions, (g->action_count + 1) * sizeof(*more)) : NULL;
 	if (!more) {

@@ -54,7 +54,8 @@ int next_choice(struct scan *s, struct word *w, const char *what, const char *co
 	near = nearest(word_text(w), strlen(word_text(w)), words, n);
 	if (near)
 		return tr_fail_at(s->err, -EINVAL, s->line, word_column(w, 0),
-				  "no such %s '%.40s'; did you mean '%s'?", what, word_text(w), near);
+				  "no such %s '%.40s'; did you mean '%s'?", what, word_text(w),
+				  near);
 	return tr_fail_at(s->err, -EINVAL, s->line, word_column(w, 0),
 			  "no such %s '%.40s': %s", what, word_text(w), all);
 }

@@ -64,16 +64,17 @@
 	POINT_HIT_DECLARED(tp, ip_, __VA_ARGS__)
 #define POINT_HIT_DECLARED(tp, ip_, ...) \
 	TRAIL__EACH(TRAIL__CAPTURE, __VA_ARGS__) \
-	unsigned char trail__buffer[TRAIL__HEADROOM + TRAIL__SCALARS + TRAIL__DYNAMIC + TRAIL__SPARE]; \
+	unsigned char \
+		trail__buffer[TRAIL__HEADROOM + TRAIL__SCALARS + TRAIL__DYNAMIC + TRAIL__SPARE]; \
 	unsigned char *trail__at = trail__buffer + TRAIL__HEADROOM; \
 	int trail__big = 0; \
 	TRAIL__EACH(TRAIL__PUT, __VA_ARGS__) \
 	if (unlikely(trail__big)) { \
-		const struct trail__piece trail__pieces[] = { \
-			TRAIL__EACH(TRAIL__PIECE, __VA_ARGS__) { 0, 0, 0 } \
-		}; \
+		const struct trail__piece trail__pieces[] = { TRAIL__EACH( \
+			TRAIL__PIECE, __VA_ARGS__){ 0, 0, 0 } }; \
 		trail__record_pieces_at((tp), trail__pieces, \
-			sizeof(trail__pieces) / sizeof(trail__pieces[0]) - 1, 0, ip_); \
+					sizeof(trail__pieces) / sizeof(trail__pieces[0]) - 1, 0, \
+					ip_); \
 	} else { \
 		trail__record_at((tp), trail__buffer + TRAIL__HEADROOM, \
 				 (size_t)(trail__at - trail__buffer - TRAIL__HEADROOM), 0, ip_); \

@@ -44,7 +44,9 @@ namespace trail { namespace {
 
 template <class Tag> struct site { static struct trail__tp tp; };
 template <class Tag>
-struct trail__tp site<Tag>::tp = { &site<Tag>::tp.off, Tag::event(), nullptr, nullptr, nullptr, 0, 0, nullptr, 0 };
+struct trail__tp site<Tag>::tp = {
+	&site<Tag>::tp.off, Tag::event(), nullptr, nullptr, nullptr, 0, 0, nullptr, 0
+};
 
 /* ---- names ---- */
 
@@ -138,7 +140,8 @@ constexpr const char *skip_path(const char *s)
 				return nullptr;
 			continue;
 		}
-		if (*next != '.' && !(*next == '-' && next[1] == '>') && !(*next == ':' && next[1] == ':'))
+		if (*next != '.' && !(*next == '-' && next[1] == '>') &&
+		    !(*next == ':' && next[1] == ':'))
 			return s;
 		s = skip_spaces(next + (*next == '.' ? 1 : 2));
 		if (!begins_name(*s))
@@ -162,12 +165,16 @@ template <unsigned int count> struct labels {
 };
 
 template <class T, class = void> constexpr bool has_labels = false;
-template <class T> constexpr bool has_labels<T, typename std::enable_if<std::is_enum<T>::value,
-						 std::void_t<decltype(trail__labels(std::declval<T>()))>>::type> = true;
+template <class T>
+constexpr bool has_labels<
+	T, typename std::enable_if<std::is_enum<T>::value,
+				   std::void_t<decltype(trail__labels(std::declval<T>()))>>::type> =
+	true;
 
 template <class T> struct labels_of {
 	static constexpr auto all = trail__labels(T());
-	static constexpr struct trail__enum value = { all.name, all.list, sizeof(all.list) / sizeof(all.list[0]) };
+	static constexpr struct trail__enum value = { all.name, all.list,
+						      sizeof(all.list) / sizeof(all.list[0]) };
 };
 
 template <class T, class M> struct member {
@@ -197,14 +204,19 @@ template <class T, class M> constexpr member<T, M> member_of(const char *name, M
 	return { name, pointer };
 }
 
-template <class P, class T, class M> constexpr more_members<P, member<T, M>> operator+(P before, member<T, M> last)
+template <class P, class T, class M>
+constexpr more_members<P, member<T, M>> operator+(P before, member<T, M> last)
 {
 	return { before, last };
 }
 
 template <class T, class = void> constexpr bool has_members = false;
-template <class T> constexpr bool has_members<T, typename std::enable_if<std::is_class<T>::value,
-		std::void_t<decltype(trail__members(static_cast<const T *>(nullptr)))>>::type> = true;
+template <class T>
+constexpr bool has_members<
+	T, typename std::enable_if<
+		   std::is_class<T>::value,
+		   std::void_t<decltype(trail__members(static_cast<const T *>(nullptr)))>>::type> =
+	true;
 
 template <class T> constexpr auto members_of = trail__members(static_cast<const T *>(nullptr));
 
@@ -212,19 +224,27 @@ template <class T> constexpr auto members_of = trail__members(static_cast<const 
 
 enum class sort { unknown, scalar, string, text, array, sequence, structure };
 
-template <class T> using bare = typename std::remove_cv<typename std::remove_reference<T>::type>::type;
+template <class T>
+using bare = typename std::remove_cv<typename std::remove_reference<T>::type>::type;
 
-template <class T> constexpr bool is_number =
-	(std::is_arithmetic<T>::value && !std::is_same<T, long double>::value) || std::is_enum<T>::value;
+template <class T>
+constexpr bool is_number = (std::is_arithmetic<T>::value && !std::is_same<T, long double>::value) ||
+			   std::is_enum<T>::value;
 
 /* What has data() and size(), and how many elements if that is part of the type */
 template <class T, class = void> struct container { using element = void; };
-template <class T> struct container<T, std::void_t<decltype(std::declval<const T &>().data()), decltype(std::declval<const T &>().size())>> {
+template <class T>
+struct container<T, std::void_t<decltype(std::declval<const T &>().data()),
+				decltype(std::declval<const T &>().size())>> {
 	using pointer = decltype(std::declval<const T &>().data());
-	using element = typename std::conditional<std::is_pointer<pointer>::value, bare<typename std::remove_pointer<pointer>::type>, void>::type;
+	using element = typename std::conditional<std::is_pointer<pointer>::value,
+						  bare<typename std::remove_pointer<pointer>::type>,
+						  void>::type;
 };
 template <class T, class = void> constexpr size_t fixed_size = 0;
-template <class T> constexpr size_t fixed_size<T, std::void_t<decltype(std::tuple_size<T>::value)>> = std::tuple_size<T>::value;
+template <class T>
+constexpr size_t fixed_size<T, std::void_t<decltype(std::tuple_size<T>::value)>> =
+	std::tuple_size<T>::value;
 template <class T, size_t count> constexpr size_t fixed_size<T[count], void> = count;
 
 template <class T> struct element_of { using type = typename container<T>::element; };
@@ -263,10 +283,14 @@ template <class T> constexpr unsigned int number_code(unsigned int kind)
 	if constexpr (std::is_pointer<T>::value)
 		return TRAIL__CODE_OF(kind ? kind : TRAIL__INT, TRAIL__HEX, sizeof(T));
 	else if constexpr (std::is_floating_point<T>::value)
-		return TRAIL__CODE_OF(kind ? kind : TRAIL__FLOAT, kind ? TRAIL__REAL : 0, sizeof(T));
+		return TRAIL__CODE_OF(kind ? kind : TRAIL__FLOAT, kind ? TRAIL__REAL : 0,
+				      sizeof(T));
 	else
-		return TRAIL__CODE_OF(kind ? kind : TRAIL__INT, (std::is_signed<typename integer<T>::type>::value ? TRAIL__SIGNED : 0) |
-				      (has_labels<T> && !kind ? TRAIL__ENUM : 0), sizeof(T));
+		return TRAIL__CODE_OF(
+			kind ? kind : TRAIL__INT,
+			(std::is_signed<typename integer<T>::type>::value ? TRAIL__SIGNED : 0) |
+				(has_labels<T> && !kind ? TRAIL__ENUM : 0),
+			sizeof(T));
 }
 
 template <class U> constexpr unsigned int code()
@@ -276,17 +300,22 @@ template <class U> constexpr unsigned int code()
 	if constexpr (s == sort::scalar)
 		return number_code<typename std::decay<U>::type>(0);
 	else if constexpr (s == sort::array || s == sort::sequence)
-		return number_code<typename element_of<bare<U>>::type>(s == sort::array ? TRAIL__ARRAY_OF : TRAIL__SEQUENCE_OF);
+		return number_code<typename element_of<bare<U>>::type>(
+			s == sort::array ? TRAIL__ARRAY_OF : TRAIL__SEQUENCE_OF);
 	else
-		return s == sort::string ? TRAIL__CODE_OF(TRAIL__STRING, 0, 0) : s == sort::text ? TRAIL__CODE_OF(TRAIL__STRING, TRAIL__TEXT, 0)
-		     : s == sort::structure ? TRAIL__CODE_OF(TRAIL__STRUCT, 0, 0) : 0;
+		return s == sort::string      ? TRAIL__CODE_OF(TRAIL__STRING, 0, 0)
+		       : s == sort::text      ? TRAIL__CODE_OF(TRAIL__STRING, TRAIL__TEXT, 0)
+		       : s == sort::structure ? TRAIL__CODE_OF(TRAIL__STRUCT, 0, 0)
+					      : 0;
 }
 
 template <class T> constexpr const struct trail__enum *values();
 
 template <class U> constexpr struct trail__field describe(const char *name)
 {
-	return { name, code<U>(), sort_of<U>() == sort::array ? (unsigned int)fixed_size<bare<U>> : 0, values<typename std::decay<U>::type>() };
+	return { name, code<U>(),
+		 sort_of<U>() == sort::array ? (unsigned int)fixed_size<bare<U>> : 0,
+		 values<typename std::decay<U>::type>() };
 }
 
 template <unsigned int count> struct field_table { struct trail__field of[count]; };
@@ -296,13 +325,16 @@ template <class T> constexpr auto describe_members()
 	field_table<members_of<T>.count> table = {};
 	unsigned int n = 0;
 
-	members_of<T>.each([&table, &n](const auto &m) { table.of[n++] = describe<typename bare<decltype(m)>::type>(m.name); });
+	members_of<T>.each([&table, &n](const auto &m) {
+		table.of[n++] = describe<typename bare<decltype(m)>::type>(m.name);
+	});
 	return table;
 }
 
 template <class T> struct layout {
 	static constexpr auto fields = describe_members<T>();
-	static constexpr struct trail__struct value = { { nullptr, nullptr, members_of<T>.count }, fields.of };
+	static constexpr struct trail__struct value = { { nullptr, nullptr, members_of<T>.count },
+							fields.of };
 };
 
 template <class T> constexpr const struct trail__enum *values()
@@ -321,7 +353,8 @@ template <class U> constexpr unsigned int total()
 	unsigned int n = 1;
 
 	if constexpr (sort_of<U>() == sort::structure)
-		members_of<typename std::decay<U>::type>.each([&n](const auto &m) { n += total<typename bare<decltype(m)>::type>(); });
+		members_of<typename std::decay<U>::type>.each(
+			[&n](const auto &m) { n += total<typename bare<decltype(m)>::type>(); });
 	return n;
 }
 
@@ -339,8 +372,10 @@ template <class U> constexpr bool is_known()
 /* ---- values ---- */
 
 /* How a hit keeps an argument: numbers and pointers as a copy, the rest where it is. */
-template <class U> using held = typename std::conditional<sort_of<U>() == sort::scalar || sort_of<U>() == sort::string,
-	const typename std::decay<U>::type, const typename std::remove_reference<U>::type &>::type;
+template <class U>
+using held = typename std::conditional<sort_of<U>() == sort::scalar || sort_of<U>() == sort::string,
+				       const typename std::decay<U>::type,
+				       const typename std::remove_reference<U>::type &>::type;
 
 /* Where the elements begin, if it has some. */
 template <class U, class H> inline __attribute__((always_inline)) const char *begin_of(const H &x)
@@ -369,17 +404,23 @@ template <class U, class H> inline __attribute__((always_inline)) unsigned int c
 		return (size_t)x.size() < 0xffffffffu ? (unsigned int)x.size() : 0xffffffffu;
 }
 
-template <class U, class H> inline __attribute__((always_inline)) struct trail__piece piece_of(const H &x, const char *const &begin)
+template <class U, class H>
+inline __attribute__((always_inline)) struct trail__piece piece_of(const H &x,
+								   const char *const &begin)
 {
 	constexpr sort s = sort_of<U>();
 
-	return { code<U>(), count_of<U>(x), s == sort::scalar || s == sort::string ? (const void *)&x
-					    : s == sort::text ? (const void *)&begin : (const void *)begin };
+	return { code<U>(), count_of<U>(x),
+		 s == sort::scalar || s == sort::string ? (const void *)&x
+		 : s == sort::text                      ? (const void *)&begin
+							: (const void *)begin };
 }
 
 /* Of members there may be more than the room that the buffer keeps for scalars. */
-template <class U, class H> inline __attribute__((always_inline)) unsigned char *
-put_value(unsigned char *at, unsigned char *end, const H &x, const char *const &begin, bool is_member, int *big)
+template <class U, class H>
+inline __attribute__((always_inline)) unsigned char *
+put_value(unsigned char *at, unsigned char *end, const H &x, const char *const &begin,
+	  bool is_member, int *big)
 {
 	if constexpr (sort_of<U>() == sort::structure) {
 		members_of<typename std::decay<U>::type>.each([&](const auto &m) {
@@ -429,9 +470,11 @@ template <class U, class L, class H> inline void add_pieces(L &list, const H &x)
 	static_assert(::trail::is_number<::trail::bare<decltype(*(pointer))>>, \
 		TRAIL__NO_TYPE(name) ": these are no numbers");
 #define TRAIL__CHECK(name, e) \
-	static_assert(::trail::is_known<decltype((e))>(), TRAIL__NO_TYPE(name) \
-		      ", which are integers, floating point numbers, enumerations, strings, pointers, arrays and vectors of numbers, and " \
-		      "classes that TRAIL_MEMBERS describes");
+	static_assert( \
+		::trail::is_known<decltype((e))>(), \
+		TRAIL__NO_TYPE( \
+			name) ", which are integers, floating point numbers, enumerations, strings, pointers, arrays and vectors of numbers, and " \
+			      "classes that TRAIL_MEMBERS describes");
 
 #define TRAIL__DECLARE_PLAIN(i, name, flags, e) \
 	static_assert(::trail::has_name(#e), TRAIL__NO_NAME(e)); \
@@ -450,12 +493,15 @@ template <class U, class L, class H> inline void add_pieces(L &list, const H &x)
 		::trail::describe<decltype((e))>(nullptr).count, \
 	  ::trail::values<typename std::decay<decltype((e))>::type>() },
 #define TRAIL__DESCRIBE_ENUM(i, name, flags, e, ...) \
-	{ name, ::trail::number_code<typename std::decay<decltype((e))>::type>(0) | (unsigned int)(flags) << 16, 0, &trail__e##i },
+	{ name, \
+	  ::trail::number_code<typename std::decay<decltype((e))>::type>(0) | \
+		  (unsigned int)(flags) << 16, \
+	  0, &trail__e##i },
 
 #define TRAIL__TOTAL(i, x) TRAIL__CALL(TRAIL__TOTAL_, i, TRAIL__NORMAL(x))
-#define TRAIL__TOTAL_PLAIN(i, name, flags, e) + ::trail::total<decltype((e))>()
+#define TRAIL__TOTAL_PLAIN(i, name, flags, e) +::trail::total<decltype((e))>()
 #define TRAIL__TOTAL_VALUE TRAIL__TOTAL_PLAIN
-#define TRAIL__TOTAL_ENUM(i, ...) + 1
+#define TRAIL__TOTAL_ENUM(i, ...) +1
 #define TRAIL__TOTAL_SEQUENCE TRAIL__TOTAL_ENUM
 #define TRAIL__TOTAL_ARRAY TRAIL__TOTAL_ENUM
 
@@ -509,19 +555,30 @@ template <class U, class L, class H> inline void add_pieces(L &list, const H &x)
 	do { \
 		TRAIL__EACH(TRAIL__DECLARE, __VA_ARGS__) \
 		constexpr unsigned int trail__total = 0 TRAIL__EACH(TRAIL__TOTAL, __VA_ARGS__); \
-		static_assert(trail__total <= 64, \
+		static_assert( \
+			trail__total <= 64, \
 			"TRAIL: an event has 64 fields at most, members of structures included"); \
-		static constexpr struct trail__field trail__fields[] = { \
-			TRAIL__EACH(TRAIL__DESCRIBE, __VA_ARGS__) { 0, 0, 0, 0 } \
-		}; \
+		static constexpr struct trail__field trail__fields[] = { TRAIL__EACH( \
+			TRAIL__DESCRIBE, __VA_ARGS__){ 0, 0, 0, 0 } }; \
 		static constexpr struct trail__event trail__event_ = { \
-			provider_, args_, trail__fields, \
-			sizeof(trail__fields) / sizeof(trail__fields[0]) - 1, level_, 1, 0 \
+			provider_, \
+			args_, \
+			trail__fields, \
+			sizeof(trail__fields) / sizeof(trail__fields[0]) - 1, \
+			level_, \
+			1, \
+			0 \
 		}; \
-		struct trail__tag { static constexpr const struct trail__event *event() { return &trail__event_; } }; \
+		struct trail__tag { \
+			static constexpr const struct trail__event *event() \
+			{ \
+				return &trail__event_; \
+			} \
+		}; \
 		using trail__site = ::trail::site<trail__tag>; \
-		__asm__ volatile(".pushsection trail_tps,\"aw?\",@progbits\n\t.balign 8\n\t.quad %c0\n\t.popsection" \
-				 :: "i"(&trail__site::tp)); \
+		__asm__ volatile( \
+			".pushsection trail_tps,\"aw?\",@progbits\n\t.balign 8\n\t.quad %c0\n\t.popsection" :: \
+				"i"(&trail__site::tp)); \
 		if (TRAIL__IS_ON(trail__site::tp)) { \
 			TRAIL__HIT(&trail__site::tp, __VA_ARGS__) \
 		} \

@@ -14,15 +14,15 @@
 
 /* The events; a level's are named as it was spelled. */
 #define TRAIL__LOG_LEVELS(m, prefix) \
-	m(prefix##EMERG) m(prefix##ALERT) m(prefix##CRIT) m(prefix##ERR) m(prefix##WARNING) m(prefix##NOTICE) m(prefix##INFO) \
-	m(prefix##DEBUG_SYSTEM) m(prefix##DEBUG_PROGRAM) m(prefix##DEBUG_PROCESS) m(prefix##DEBUG_MODULE) m(prefix##DEBUG_UNIT) \
-	m(prefix##DEBUG_FUNCTION) m(prefix##DEBUG_LINE) m(prefix##DEBUG)
+	m(prefix##EMERG) m(prefix##ALERT) m(prefix##CRIT) m(prefix##ERR) m(prefix##WARNING) \
+		m(prefix##NOTICE) m(prefix##INFO) m(prefix##DEBUG_SYSTEM) m(prefix##DEBUG_PROGRAM) \
+			m(prefix##DEBUG_PROCESS) m(prefix##DEBUG_MODULE) m(prefix##DEBUG_UNIT) \
+				m(prefix##DEBUG_FUNCTION) m(prefix##DEBUG_LINE) m(prefix##DEBUG)
 #define TRAIL__LOG_ENUM(name) TRAIL__LOG_##name,
 
 enum trail__log {
 	TRAIL__LOG_LEVELS(TRAIL__LOG_ENUM, LTTNG_UST_TRACEPOINT_LOGLEVEL_)
-	TRAIL__LOG_LEVELS(TRAIL__LOG_ENUM, TRACE_)
-	TRAIL__LOG_TRACEF,
+		TRAIL__LOG_LEVELS(TRAIL__LOG_ENUM, TRACE_) TRAIL__LOG_TRACEF,
 	TRAIL__LOG_COUNT
 };
 
@@ -36,10 +36,10 @@ void trail__log_unuse(void);
 
 void trail__tracef(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void trail__vtracef(const char *format, va_list args) __attribute__((format(printf, 1, 0)));
-void trail__tracelog(enum trail__log event, const char *file, int line, const char *function, const char *format, ...)
-	__attribute__((format(printf, 5, 6)));
-void trail__vtracelog(enum trail__log event, const char *file, int line, const char *function, const char *format, va_list args)
-	__attribute__((format(printf, 5, 0)));
+void trail__tracelog(enum trail__log event, const char *file, int line, const char *function,
+		     const char *format, ...) __attribute__((format(printf, 5, 6)));
+void trail__vtracelog(enum trail__log event, const char *file, int line, const char *function,
+		      const char *format, va_list args) __attribute__((format(printf, 5, 0)));
 
 /* One for each object: null before its constructor and after its destructor. */
 #ifndef TRAIL__LIBRARY

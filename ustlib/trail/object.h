@@ -69,7 +69,8 @@ static void __attribute__((constructor(102), used)) trail__sites_constructor(voi
 		return;
 	trail__object[0] = 1;
 	if (!f)
-		f = (__typeof__(trail__sites_register) *)trail__library("trail__sites_register", RTLD_NOW);
+		f = (__typeof__(trail__sites_register) *)trail__library("trail__sites_register",
+									RTLD_NOW);
 	if (f)
 		f(__start_trail_sites, __stop_trail_sites, trail__object);
 }
@@ -82,7 +83,8 @@ static void __attribute__((destructor(102), used)) trail__sites_destructor(void)
 		return;
 	trail__object[0] = 0;
 	if (!f)
-		f = (__typeof__(trail__sites_unregister) *)trail__library("trail__sites_unregister", RTLD_NOW | RTLD_NOLOAD);
+		f = (__typeof__(trail__sites_unregister) *)trail__library("trail__sites_unregister",
+									  RTLD_NOW | RTLD_NOLOAD);
 	if (f)
 		f(__start_trail_sites);
 }

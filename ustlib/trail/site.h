@@ -60,17 +60,19 @@ extern "C" {
  * their trace points are registered. `object` is an address that tells objects apart. Calling again
  * is no error.
  */
-void trail__sites_register(struct trail__site *const *begin, struct trail__site *const *end, const void *object);
+void trail__sites_register(struct trail__site *const *begin, struct trail__site *const *end,
+			   const void *object);
 void trail__sites_unregister(struct trail__site *const *begin);
-void trail__probes_register(struct trail__probe *const *begin, struct trail__probe *const *end, const void *object);
+void trail__probes_register(struct trail__probe *const *begin, struct trail__probe *const *end,
+			    const void *object);
 void trail__probes_unregister(struct trail__probe *const *begin);
 
 /*
  * trail__record_pieces_at for what may be malformed: text (TRAIL__TEXT) ends at a NUL and is filled
  * up with NULs, and what is too large for any sub-buffer counts as lost before it is read.
  */
-void trail__record_values(struct trail__tp *tp, const struct trail__piece *pieces, unsigned int count, unsigned int unwritten,
-			  const void *ip);
+void trail__record_values(struct trail__tp *tp, const struct trail__piece *pieces,
+			  unsigned int count, unsigned int unwritten, const void *ip);
 
 #ifdef __cplusplus
 }

@@ -100,10 +100,21 @@
 	(TRAIL__MARK, ARRAY, #name, TRAIL__TEXT, (const char *)(pointer), count)
 
 enum trail__level {
-	TRAIL__LEVEL_EMERG, TRAIL__LEVEL_ALERT, TRAIL__LEVEL_CRIT, TRAIL__LEVEL_ERR, TRAIL__LEVEL_WARNING,
-	TRAIL__LEVEL_NOTICE, TRAIL__LEVEL_INFO, TRAIL__LEVEL_DEBUG_SYSTEM, TRAIL__LEVEL_DEBUG_PROGRAM,
-	TRAIL__LEVEL_DEBUG_PROCESS, TRAIL__LEVEL_DEBUG_MODULE, TRAIL__LEVEL_DEBUG_UNIT, TRAIL__LEVEL_DEBUG_FUNCTION,
-	TRAIL__LEVEL_DEBUG_LINE, TRAIL__LEVEL_DEBUG
+	TRAIL__LEVEL_EMERG,
+	TRAIL__LEVEL_ALERT,
+	TRAIL__LEVEL_CRIT,
+	TRAIL__LEVEL_ERR,
+	TRAIL__LEVEL_WARNING,
+	TRAIL__LEVEL_NOTICE,
+	TRAIL__LEVEL_INFO,
+	TRAIL__LEVEL_DEBUG_SYSTEM,
+	TRAIL__LEVEL_DEBUG_PROGRAM,
+	TRAIL__LEVEL_DEBUG_PROCESS,
+	TRAIL__LEVEL_DEBUG_MODULE,
+	TRAIL__LEVEL_DEBUG_UNIT,
+	TRAIL__LEVEL_DEBUG_FUNCTION,
+	TRAIL__LEVEL_DEBUG_LINE,
+	TRAIL__LEVEL_DEBUG
 };
 
 /*
@@ -224,14 +235,16 @@ void TRAIL__DIRECT trail__record(struct trail__tp *tp, void *data, size_t len);
  * The same. `unwritten` bytes after the payload are the TRAIL__NOWRITE fields, for filters only;
  * ip is the context of that name, null for the caller's address.
  */
-void TRAIL__DIRECT trail__record_at(struct trail__tp *tp, void *data, size_t len, size_t unwritten, const void *ip);
+void TRAIL__DIRECT trail__record_at(struct trail__tp *tp, void *data, size_t len, size_t unwritten,
+				    const void *ip);
 /*
  * The same from pieces, when they do not fit into the call site's buffer. The last `unwritten` are
  * not recorded.
  */
-void trail__record_pieces(struct trail__tp *tp, const struct trail__piece *pieces, unsigned int count);
-void trail__record_pieces_at(struct trail__tp *tp, const struct trail__piece *pieces, unsigned int count,
-			     unsigned int unwritten, const void *ip);
+void trail__record_pieces(struct trail__tp *tp, const struct trail__piece *pieces,
+			  unsigned int count);
+void trail__record_pieces_at(struct trail__tp *tp, const struct trail__piece *pieces,
+			     unsigned int count, unsigned int unwritten, const void *ip);
 /*
  * Contexts of the application: what `$app.provider:name` is in a channel's `contexts` and in
  * filters. get(arg, value) is called at each event that wants it, in the thread that hits it,
@@ -240,7 +253,13 @@ void trail__record_pieces_at(struct trail__tp *tp, const struct trail__piece *pi
  * most 256 of them in a process's life. Thread-safe, not for signal handlers. 0, -EINVAL (the
  * name), -EEXIST, -ENOSPC; -ENOENT. unregister returns when no thread is in the callback any more.
  */
-enum trail_value_type { TRAIL_VALUE_NONE, TRAIL_VALUE_SIGNED, TRAIL_VALUE_UNSIGNED, TRAIL_VALUE_DOUBLE, TRAIL_VALUE_STRING };
+enum trail_value_type {
+	TRAIL_VALUE_NONE,
+	TRAIL_VALUE_SIGNED,
+	TRAIL_VALUE_UNSIGNED,
+	TRAIL_VALUE_DOUBLE,
+	TRAIL_VALUE_STRING
+};
 
 struct trail_value {
 	enum trail_value_type type;
@@ -279,10 +298,12 @@ int trail_seal(void);
  * Copies a string with its NUL to `at`, not beyond `end`; returns the place after it, or null if
  * it does not fit.
  */
-unsigned char *TRAIL__DIRECT trail__put_string(unsigned char *at, unsigned char *end, const char *s);
+unsigned char *TRAIL__DIRECT trail__put_string(unsigned char *at, unsigned char *end,
+					       const char *s);
 
 /* The same of at most max bytes; s may be null, and is empty then. */
-unsigned char *TRAIL__DIRECT trail__put_text(unsigned char *at, unsigned char *end, const char *s, size_t max);
+unsigned char *TRAIL__DIRECT trail__put_text(unsigned char *at, unsigned char *end, const char *s,
+					     size_t max);
 
 extern struct trail__tp *__start_trail_tps[] __attribute__((weak, visibility("hidden")));
 extern struct trail__tp *__stop_trail_tps[] __attribute__((weak, visibility("hidden")));
@@ -316,8 +337,9 @@ trail__put(unsigned char *at, unsigned char *end, const struct trail__piece *p, 
 		memcpy(at, p->data, size);
 		return at + size;
 	case TRAIL__STRING:
-		next = p->code & TRAIL__TEXT << 16 ? trail__put_text(at, end, *(const char *const *)p->data, p->count)
-						   : trail__put_string(at, end, *(const char *const *)p->data);
+		next = p->code & TRAIL__TEXT << 16
+			       ? trail__put_text(at, end, *(const char *const *)p->data, p->count)
+			       : trail__put_string(at, end, *(const char *const *)p->data);
 		if (!next)
 			*big = 1;
 		return next ? next : at;
@@ -344,7 +366,8 @@ trail__put(unsigned char *at, unsigned char *end, const struct trail__piece *p, 
  */
 #define TRAIL__HIT(tp, ...) \
 	TRAIL__EACH(TRAIL__CAPTURE, __VA_ARGS__) \
-	unsigned char trail__buffer[TRAIL__HEADROOM + TRAIL__SCALARS + TRAIL__DYNAMIC + TRAIL__SPARE]; \
+	unsigned char \
+		trail__buffer[TRAIL__HEADROOM + TRAIL__SCALARS + TRAIL__DYNAMIC + TRAIL__SPARE]; \
 	unsigned char *trail__at = trail__buffer + TRAIL__HEADROOM; \
 	int trail__big = 0; \
 	TRAIL__EACH(TRAIL__PUT, __VA_ARGS__) \
@@ -466,14 +489,20 @@ trail__put(unsigned char *at, unsigned char *end, const struct trail__piece *p, 
 	 !TRAIL__IS(text, sizeof(text) - 2, "\"") && !TRAIL__IS(text, sizeof(text) - 2, "'"))
 
 #define TRAIL__CHECK(name, e) \
-	_Static_assert(TRAIL__IS_TYPE(e), TRAIL__NO_TYPE(name) \
-		       ", which are integers, floating point numbers, enumerations, strings, pointers and arrays"); \
+	_Static_assert( \
+		TRAIL__IS_TYPE(e), \
+		TRAIL__NO_TYPE( \
+			name) ", which are integers, floating point numbers, enumerations, strings, pointers and arrays"); \
 	_Static_assert(!TRAIL__IS_ARRAY(e) || TRAIL__IS_TYPE(*TRAIL__DECAYED(e)), \
-		TRAIL__NO_TYPE(name) ": an array, but not of numbers"); \
-	_Static_assert(!TRAIL__IS_ARRAY(e) || !TRAIL__DECAYS(*TRAIL__DECAYED(e)), \
-		TRAIL__NO_TYPE(name) \
-		       ": an array of arrays; write TRAIL_ARRAY(name, &array[0][0], count)"); \
-	_Static_assert(TRAIL__IS_FIXED(e), TRAIL__NO_TYPE(name) ": an array of variable length; write TRAIL_SEQUENCE(name, array, count)");
+		       TRAIL__NO_TYPE(name) ": an array, but not of numbers"); \
+	_Static_assert( \
+		!TRAIL__IS_ARRAY(e) || !TRAIL__DECAYS(*TRAIL__DECAYED(e)), \
+		TRAIL__NO_TYPE( \
+			name) ": an array of arrays; write TRAIL_ARRAY(name, &array[0][0], count)"); \
+	_Static_assert( \
+		TRAIL__IS_FIXED(e), \
+		TRAIL__NO_TYPE( \
+			name) ": an array of variable length; write TRAIL_SEQUENCE(name, array, count)");
 #define TRAIL__CHECK_ELEMENT(name, pointer) \
 	_Static_assert(TRAIL__IS_TYPE(*(pointer)), TRAIL__NO_TYPE(name) ": these are no numbers");
 

@@ -49,11 +49,13 @@
 #include "trail-pass.h"
 #undef TRAIL__TP_PASS_ENUM
 #define TRAIL__TP_PASS_ENUM(provider_, name_, ...) \
-	static const struct trail__label trail__labels_##provider_##___##name_[] = { __VA_ARGS__ { 0, 0, 0, 0 } }; \
-	static const struct trail__enum trail__enum_##provider_##___##name_ __attribute__((unused)) = { \
-		#provider_ "_" #name_, trail__labels_##provider_##___##name_, \
-		sizeof(trail__labels_##provider_##___##name_) / sizeof(trail__labels_##provider_##___##name_[0]) - 1 \
-	};
+	static const struct trail__label trail__labels_##provider_##___##name_[] = { __VA_ARGS__{ \
+		0, 0, 0, 0 } }; \
+	static const struct trail__enum trail__enum_##provider_##___##name_ __attribute__(( \
+		unused)) = { #provider_ "_" #name_, trail__labels_##provider_##___##name_, \
+			     sizeof(trail__labels_##provider_##___##name_) / \
+					     sizeof(trail__labels_##provider_##___##name_[0]) - \
+				     1 };
 #undef TRAIL__TP_PASS_INSTANCE
 #define TRAIL__TP_PASS_INSTANCE(class_provider_, class_name_, provider_, name_, args_) \
 	enum { trail__level_##provider_##___##name_ = LTTNG_UST_TRACEPOINT_LOGLEVEL_DEBUG_LINE }; \
@@ -90,7 +92,8 @@ TRAIL__TP_JOIN(trail__events_, LTTNG_UST_TRACEPOINT_PROVIDER)(void)
 #include LTTNG_UST_TRACEPOINT_INCLUDE
 }
 
-extern int TRAIL__TP_JOIN(trail__provider_, LTTNG_UST_TRACEPOINT_PROVIDER) TRAIL__TP_PROVIDER_VISIBILITY;
+extern int TRAIL__TP_JOIN(trail__provider_,
+			  LTTNG_UST_TRACEPOINT_PROVIDER) TRAIL__TP_PROVIDER_VISIBILITY;
 int TRAIL__TP_JOIN(trail__provider_, LTTNG_UST_TRACEPOINT_PROVIDER);
 
 /* As lttng/tracepoint.h had it, for headers to come. */

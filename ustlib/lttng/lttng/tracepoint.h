@@ -202,20 +202,21 @@ static inline __attribute__((unused)) void tracepoint_disable_destructors(void) 
 #define TRAIL__TP_DECLARE(provider_, name_, ...) \
 	extern struct trail__site trail__site_##provider_##___##name_ TRAIL__TP_SITE_VISIBILITY; \
 	static inline __attribute__((always_inline, unused, no_instrument_function)) void \
-	trail__hit_##provider_##___##name_(TRAIL__TP_PROTO(__VA_ARGS__)) \
+		trail__hit_##provider_##___##name_(TRAIL__TP_PROTO(__VA_ARGS__)) \
 	{ \
 		struct trail__site *trail__s = &trail__site_##provider_##___##name_; \
-		const struct trail__probe *trail__p = __atomic_load_n(&trail__s->probe, \
-			__ATOMIC_ACQUIRE); \
-		const struct trail__calls *trail__c = __atomic_load_n(&trail__s->calls, \
-			__ATOMIC_RELAXED); \
+		const struct trail__probe *trail__p = \
+			__atomic_load_n(&trail__s->probe, __ATOMIC_ACQUIRE); \
+		const struct trail__calls *trail__c = \
+			__atomic_load_n(&trail__s->calls, __ATOMIC_RELAXED); \
 		unsigned int trail__phase = 0; \
-		\
+\
 		if (trail__p && trail__c) \
 			trail__p = trail__c->enter(trail__s, &trail__phase); \
 		if (!trail__p) \
 			return; \
-		((void (*)(struct trail__tp * TRAIL__TP_TYPES(__VA_ARGS__)))trail__p->call)(trail__p->tp TRAIL__TP_NAMES(__VA_ARGS__)); \
+		((void (*)(struct trail__tp * TRAIL__TP_TYPES(__VA_ARGS__))) \
+			 trail__p->call)(trail__p->tp TRAIL__TP_NAMES(__VA_ARGS__)); \
 		if (trail__c) \
 			trail__c->leave(trail__phase); \
 	}
@@ -242,12 +243,19 @@ static inline __attribute__((unused)) void tracepoint_disable_destructors(void) 
 #define TRAIL__TP_DEFINE(provider_, name_, ...) \
 	extern int trail__provider_##provider_ TRAIL__TP_PROVIDER_VISIBILITY; \
 	struct trail__site trail__site_##provider_##___##name_ TRAIL__TP_SITE_VISIBILITY = { \
-		&trail__site_##provider_##___##name_.off, 0, 0, #provider_, #name_, \
-			TRAIL__TP_TEXT(__VA_ARGS__), \
-		TRAIL__TP_NEEDS(provider_), 0, TRAIL__SITE_VERSION, 0 \
+		&trail__site_##provider_##___##name_.off, \
+		0, \
+		0, \
+		#provider_, \
+		#name_, \
+		TRAIL__TP_TEXT(__VA_ARGS__), \
+		TRAIL__TP_NEEDS(provider_), \
+		0, \
+		TRAIL__SITE_VERSION, \
+		0 \
 	}; \
-	static struct trail__site *trail__site_entry_##provider_##___##name_ TRAIL__ENTRY("trail_sites") = \
-		&trail__site_##provider_##___##name_;
+	static struct trail__site *trail__site_entry_##provider_##___##name_ TRAIL__ENTRY( \
+		"trail_sites") = &trail__site_##provider_##___##name_;
 
 #else
 

@@ -296,7 +296,7 @@ template <> struct real<true> { typedef float type; };
  */
 #define TRAIL__TP_PROBE(provider_, name_, args_, list_) \
 	static const struct trail__field trail__fields_##provider_##___##name_[] = { \
-		TRAIL__TP_FIELDS(list_) TRAIL__TP_FIELDS_NOWRITE(list_) { 0, 0, 0, 0 } \
+		TRAIL__TP_FIELDS(list_) TRAIL__TP_FIELDS_NOWRITE(list_){ 0, 0, 0, 0 } \
 	}; \
 	static void __attribute__((unused, no_instrument_function)) \
 	trail__call_##provider_##___##name_(struct trail__tp *trail__t TRAIL__TP_PARAMS(args_)) \
@@ -304,12 +304,13 @@ template <> struct real<true> { typedef float type; };
 		enum { trail__sizes = 0 TRAIL__TP_SIZES(list_) }; \
 		enum { trail__values = trail__sizes & 0xffff, trail__last = trail__sizes >> 24 }; \
 		enum { trail__room = trail__sizes >> 16 & 255 ? TRAIL__DYNAMIC : 0 }; \
-		unsigned char trail__buffer[TRAIL__HEADROOM + trail__values + trail__room + TRAIL__SPARE]; \
+		unsigned char trail__buffer[TRAIL__HEADROOM + trail__values + trail__room + \
+					    TRAIL__SPARE]; \
 		unsigned char *trail__at = trail__buffer + TRAIL__HEADROOM, \
-			*trail__end = trail__at + trail__room; \
+			      *trail__end = trail__at + trail__room; \
 		size_t trail__len; \
 		int trail__big = 0; \
-		\
+\
 		if (!TRAIL__IS_ON(*trail__t)) \
 			return; \
 		TRAIL__TP_CAPTURES(list_) \
@@ -318,16 +319,16 @@ template <> struct real<true> { typedef float type; };
 		TRAIL__TP_PUTS_NOWRITE(list_) \
 		(void)trail__end; \
 		if (__builtin_expect(trail__big, 0)) { \
-			const struct trail__piece trail__pieces[] = { \
-				TRAIL__TP_PIECES(list_) TRAIL__TP_PIECES_NOWRITE(list_) { 0, 0, \
-					0 } \
-			}; \
+			const struct trail__piece trail__pieces[] = { TRAIL__TP_PIECES( \
+				list_) TRAIL__TP_PIECES_NOWRITE(list_){ 0, 0, 0 } }; \
 			trail__record_values(trail__t, trail__pieces, \
 					     sizeof(trail__pieces) / sizeof(trail__pieces[0]) - 1, \
-					     	trail__last, TRAIL__TP_IP); \
+					     trail__last, TRAIL__TP_IP); \
 		} else { \
 			trail__record_at(trail__t, trail__buffer + TRAIL__HEADROOM, trail__len, \
-					 (size_t)(trail__at - trail__buffer) - TRAIL__HEADROOM - trail__len, TRAIL__TP_IP); \
+					 (size_t)(trail__at - trail__buffer) - TRAIL__HEADROOM - \
+						 trail__len, \
+					 TRAIL__TP_IP); \
 		} \
 	}
 
@@ -345,7 +346,8 @@ trail__tp_string(unsigned char *at, unsigned char *end, const char *s, int *big)
  * Text ends at its first NUL, after which there need not be memory; the rest is filled with NULs.
  */
 static inline __attribute__((always_inline, unused)) unsigned char *
-trail__tp_elements(unsigned char *at, unsigned char *end, unsigned int code, const void *data, unsigned long long count, int *big)
+trail__tp_elements(unsigned char *at, unsigned char *end, unsigned int code, const void *data,
+		   unsigned long long count, int *big)
 {
 	size_t size = TRAIL__SIZE(code), n;
 
@@ -366,7 +368,8 @@ trail__tp_elements(unsigned char *at, unsigned char *end, unsigned int code, con
 }
 
 static inline __attribute__((always_inline, unused)) unsigned char *
-trail__tp_sequence(unsigned char *at, unsigned char *end, unsigned int code, const void *data, unsigned long long count, int *big)
+trail__tp_sequence(unsigned char *at, unsigned char *end, unsigned int code, const void *data,
+		   unsigned long long count, int *big)
 {
 	size_t size = TRAIL__LENGTH(code);
 

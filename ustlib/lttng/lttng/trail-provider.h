@@ -17,24 +17,40 @@
 
 #define TRAIL__TP_EVENT(class_, provider_, name_, args_) \
 	static const struct trail__event trail__event_##provider_##___##name_ = { \
-		#provider_, #name_, trail__fields_##class_, \
+		#provider_, \
+		#name_, \
+		trail__fields_##class_, \
 		sizeof(trail__fields_##class_) / sizeof(trail__fields_##class_[0]) - 1, \
-		(unsigned char)trail__level_##provider_##___##name_, 1, \
-		sizeof(trail__uri_##provider_##___##name_) > 1 ? trail__uri_##provider_##___##name_ : 0 \
+		(unsigned char)trail__level_##provider_##___##name_, \
+		1, \
+		sizeof(trail__uri_##provider_##___##name_) > 1 \
+			? trail__uri_##provider_##___##name_ \
+			: 0 \
 	}; \
 	static struct trail__tp trail__tp_##provider_##___##name_ = { \
-		&trail__tp_##provider_##___##name_.off, &trail__event_##provider_##___##name_, 0, \
-			0, 0, 0, 0, 0, 0 \
+		&trail__tp_##provider_##___##name_.off, \
+		&trail__event_##provider_##___##name_, \
+		0, \
+		0, \
+		0, \
+		0, \
+		0, \
+		0, \
+		0 \
 	}; \
-	static struct trail__tp *trail__tp_entry_##provider_##___##name_ TRAIL__ENTRY("trail_tps") = \
-		&trail__tp_##provider_##___##name_; \
+	static struct trail__tp *trail__tp_entry_##provider_##___##name_ TRAIL__ENTRY( \
+		"trail_tps") = &trail__tp_##provider_##___##name_; \
 	static struct trail__probe trail__probe_##provider_##___##name_ = { \
-		TRAIL__SITE_VERSION, 0, #provider_, #name_, TRAIL__TP_TEXT(args_), \
-			&trail__tp_##provider_##___##name_, \
+		TRAIL__SITE_VERSION, \
+		0, \
+		#provider_, \
+		#name_, \
+		TRAIL__TP_TEXT(args_), \
+		&trail__tp_##provider_##___##name_, \
 		(void (*)(void))trail__call_##class_ \
 	}; \
-	static struct trail__probe *trail__probe_entry_##provider_##___##name_ TRAIL__ENTRY("trail_probes") = \
-		&trail__probe_##provider_##___##name_;
+	static struct trail__probe *trail__probe_entry_##provider_##___##name_ TRAIL__ENTRY( \
+		"trail_probes") = &trail__probe_##provider_##___##name_;
 
 #ifdef __cplusplus
 extern "C" {

@@ -1,0 +1,286 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Connections of applications: who may have one, the question that comes over it, and the answer.
+ * A crowd of silent connections keeps no other user's programs from attaching: each user has a
+ * limit, and at the limit a new connection takes the place of the user's oldest one.
+ */
+#include <errno.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "tracer/app/attach_reply.h"
+#include "tracer/app/attach_server.h"
+
+#define CONNS_MAX 16384u
+#define CONNS_PER_USER 8192u /* a thousand processes may come at once */
+#define ANSWERS_AT_ONCE 8u /* while connections are accepted */
+
+/* A question, and one byte more: a longer message is seen to be too long. */
+union question {
+	struct trail_hello hello;
+	uint8_t bytes[sizeof(struct trail_hello) + TRAIL_OBJECT_MAX * 16 + 1];
+};
+
+/* Has the application asked to attach again: soon at first, then later with each failure. */
+static void retry_app(struct server *sv, struct app *a)
+{
+	int64_t ms = (int64_t)RETRY_FIRST << (a->failures < 8 ? a->failures : 8);
+
+	a->failures++;
+	a->retry_at = wall_clock() + ms * 1000000;
+	cds_list_del(&a->retry);        /* from the list, or from itself */
+	cds_list_add_tail(&a->retry, &sv->tracer->retries);
+	server_arm(sv, ms);
+}
+
+static void print_object_name(const struct trail_hello *hello, uint32_t i, char name[33])
+{
+	for (int b = 0; b < 16; b++)
+		snprintf(name + 2 * b, 3, "%02x", hello->objects[i][b]);
+}
+
+static void retry_connection(struct server *sv, const struct conn *cn)
+{
+	struct tracer *t = sv->tracer;
+
+	pthread_mutex_lock(&t->lock);
+	for (uint32_t i = 0; i < cn->object_count; i++) {
+		struct app *a = app_by_name(t, cn->objects[i]);
+
+		if (a && (a->file->uid == cn->peer.uid || !cn->peer.uid))
+			retry_app(sv, a);
+	}
+	pthread_mutex_unlock(&t->lock);
+}
+
+static void count_for_user(struct server *sv, struct user *u, int n)
+{
+	pthread_mutex_lock(&sv->tracer->lock);
+	u->conns += (uint32_t)n;
+	user_release(sv->tracer, u);
+	pthread_mutex_unlock(&sv->tracer->lock);
+}
+
+void connection_drop(struct server *sv, struct conn *cn, bool completed)
+{
+	if (!completed && cn->object_count)
+		retry_connection(sv, cn);
+	cds_list_del(&cn->node);
+	sv->conn_count--;
+	count_for_user(sv, cn->user, -1);
+	pulse_remove(sv->pulse, cn->fd);
+	epoll_ctl(sv->epoll, EPOLL_CTL_DEL, cn->fd,
+		  NULL); /* closing is not enough while a forked child has it too */
+	close(cn->fd);
+	free(cn->objects);
+	free(cn);
+}
+
+/* A peer that has given up does not read an answer, and others wait for theirs. */
+static bool hung_up(int fd)
+{
+	struct pollfd pfd = { .fd = fd, .events = POLLRDHUP };
+
+	return poll(&pfd, 1, 0) > 0 && pfd.revents & (POLLRDHUP | POLLHUP | POLLERR);
+}
+
+static int send_answer(struct server *sv, struct conn *cn, const struct trail_hello *hello)
+{
+	struct tracer *t = sv->tracer;
+	bool late = hung_up(cn->fd);
+	struct attach_reply *p = late ? NULL : attach_reply_create();
+	int err = late ? -EPIPE : p ? 0 : -ENOMEM;
+
+	pthread_mutex_lock(&t->lock);
+	for (uint32_t i = 0; i < hello->object_count; i++) {
+		struct app *a;
+
+		print_object_name(hello, i, cn->objects[i]);
+		cn->object_count = i + 1;
+		a = app_by_name(t, cn->objects[i]);
+		if (!a && p && app_found(t, cn->objects[i]) == 0)
+			a = app_by_name(t, cn->objects[i]);
+		if (!a || !p || (a->file->uid != cn->peer.uid && cn->peer.uid != 0))
+			continue;
+		/*
+		 * The kernel's number for the peer. The holder of the file's lock has the same,
+		 * unless the registration was made in another PID namespace.
+		 */
+		if (cn->peer.pid > 0)
+			app_set_pid(t, a, (uint32_t)cn->peer.pid);
+		attach_reply_app(p, t, a, i, hello->flags & TRAIL_HELLO_NO_RSEQ);
+	}
+	if (p)
+		err = attach_reply_send(p, cn->fd);
+	pthread_mutex_unlock(&t->lock);
+	attach_reply_destroy(p);
+	return err;
+}
+
+static void note_completed(struct server *sv, const struct conn *cn)
+{
+	pthread_mutex_lock(&sv->tracer->lock);
+	for (uint32_t i = 0; i < cn->object_count; i++) {
+		struct app *a = app_by_name(sv->tracer, cn->objects[i]);
+
+		if (a)
+			app_attached(sv->tracer, a);
+	}
+	pthread_mutex_unlock(&sv->tracer->lock);
+}
+
+void connection_read(struct server *sv, struct conn *cn)
+{
+	union question msg;
+	ssize_t n = recv(cn->fd, &msg, sizeof(msg), MSG_DONTWAIT);
+
+	if (n < 0 && (errno == EAGAIN || errno == EINTR))
+		return;
+	if (cn->answered) {
+		if (n == 1)
+			note_completed(sv, cn);
+		connection_drop(sv, cn, n == 1);
+		return;
+	}
+	if (n < (ssize_t)sizeof(msg.hello) || msg.hello.lane != sv->tracer->lane ||
+	    msg.hello.magic != TRAIL_HELLO_MAGIC || msg.hello.version != TRAIL_ABI_VERSION ||
+	    msg.hello.object_count > TRAIL_OBJECT_MAX ||
+	    n != (ssize_t)(sizeof(msg.hello) + msg.hello.object_count * 16) ||
+	    !(cn->objects = calloc(msg.hello.object_count + 1, sizeof(*cn->objects)))) {
+		connection_drop(sv, cn, true);
+		return;
+	}
+	cn->answered = true;
+	if (send_answer(sv, cn, &msg.hello) == 0)
+		pulse_remove(sv->pulse, cn->fd);
+	else
+		connection_drop(sv, cn, false);
+}
+
+/*
+ * Closes a connection for which there is no place. If its question is here, the objects that it
+ * names are asked to attach again.
+ */
+static void refuse_connection(struct server *sv, int fd, uid_t uid)
+{
+	union question msg;
+	ssize_t n = recv(fd, &msg, sizeof(msg), MSG_DONTWAIT);
+	struct tracer *t = sv->tracer;
+	char name[33];
+	struct app *a;
+
+	if (n >= (ssize_t)sizeof(msg.hello) && msg.hello.magic == TRAIL_HELLO_MAGIC &&
+	    msg.hello.object_count <= TRAIL_OBJECT_MAX &&
+	    n == (ssize_t)(sizeof(msg.hello) + msg.hello.object_count * 16)) {
+		pthread_mutex_lock(&t->lock);
+		for (uint32_t i = 0; i < msg.hello.object_count; i++) {
+			print_object_name(&msg.hello, i, name);
+			a = app_by_name(t, name);
+			if (a && (a->file->uid == uid || !uid))
+				retry_app(sv, a);
+		}
+		pthread_mutex_unlock(&t->lock);
+	}
+	close(fd);
+}
+
+/*
+ * Drops the user's connection that has been silent for the longest time. False: the user has none.
+ */
+static bool evict_oldest(struct server *sv, const struct user *u)
+{
+	struct conn *cn;
+
+	cds_list_for_each_entry(cn, &sv->conns, node)
+		if (cn->user == u) {
+			connection_drop(sv, cn, false);
+			sv->dropped = true;
+			return true;
+		}
+	return false;
+}
+
+/*
+ * Counts a connection for the user. At a limit it takes the place of the user's own oldest one, so
+ * that silent connections keep no program of the user from attaching. NULL: no place, or no memory.
+ */
+static struct user *admit_user(struct server *sv, uid_t uid)
+{
+	struct user *u;
+	bool is_full;
+
+	pthread_mutex_lock(&sv->tracer->lock);
+	u = user_find(sv->tracer, uid);
+	is_full = u && (u->conns >= CONNS_PER_USER || sv->conn_count >= CONNS_MAX);
+	if (u)
+		u->conns++;
+	pthread_mutex_unlock(&sv->tracer->lock);
+	if (!is_full || evict_oldest(sv, u))
+		return u;
+	count_for_user(sv, u, -1);
+	return NULL;
+}
+
+void connections_listen(struct server *sv, bool on)
+{
+	struct epoll_event ev = { .events = on ? EPOLLIN : 0, .data.ptr = &sv->listener };
+
+	sv->deaf = !on;
+	epoll_ctl(sv->epoll, EPOLL_CTL_MOD, sv->listener, &ev);
+}
+
+void connections_accept(struct server *sv)
+{
+	for (uint32_t n = 0;; n++) {
+		int early = pulse_accept(sv->pulse);
+		int fd = early >= 0
+				 ? early
+				 : accept4(sv->listener, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
+		struct epoll_event ev = { .events = EPOLLIN };
+		struct ucred peer = { .uid = (uid_t)-1 };
+		socklen_t len = sizeof(peer);
+		struct user *u = NULL;
+		struct conn *cn;
+
+		if (fd < 0 &&
+		    (errno == EMFILE || errno == ENFILE || errno == ENOMEM || errno == ENOBUFS)) {
+			/*
+			 * Peers stay in the listener's queue until a descriptor is free: see
+			 * timer_event().
+			 */
+			connections_listen(sv, false);
+			server_arm(sv, RETRY_FIRST);
+		}
+		if (fd < 0)
+			return;
+		cn = calloc(1, sizeof(*cn));
+		if (cn && getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &len) == 0)
+			u = admit_user(sv, peer.uid);
+		if (!u) {
+			free(cn);
+			pulse_remove(sv->pulse, fd);
+			refuse_connection(sv, fd, peer.uid);
+			continue;
+		}
+		*cn = (struct conn){ .fd = fd, .peer = peer, .user = u, .since = wall_clock() };
+		ev.data.ptr = cn;
+		cds_list_add_tail(&cn->node, &sv->conns);
+		sv->conn_count++;
+		pulse_add(sv->pulse, fd);
+		if (epoll_ctl(sv->epoll, EPOLL_CTL_ADD, fd, &ev) < 0) {
+			connection_drop(sv, cn, true);
+			continue;
+		}
+		server_arm(sv, CONNECTION_SECONDS_SHORT * 1000);
+		/*
+		 * Most send their question at once. The rest of a crowd takes its turn with all
+		 * other events.
+		 */
+		if (n < ANSWERS_AT_ONCE)
+			connection_read(sv, cn);
+	}
+}
