@@ -19,7 +19,7 @@ latency_record() { # UID DIRECTORY
 # Everything of a round is in a directory of its own, so that a daemon that dies leaves nothing to the next one.
 latency_run() { # BUILD DIRECTORY
 	local dir=$2 at=$2/mnt state=$2/state one two storm u
-	mkdir -p "$at" "$state" && chmod 755 "$work" "$dir" && mount -t tmpfs state "$state" || return 1
+	mkdir -p "$at" "$state" && chmod 755 "$work" "$dir" && mount -t tmpfs -o mode=755 state "$state" || return 1
 	cp "$BUILD/tests/lib/ticker" "$1/libtrail.so.0" "$dir/" || return 1
 	for u in 0 $latency_user $((latency_user + 1)); do
 		mkdir -p "$dir/out/$u" && chown $u "$dir/out/$u"
@@ -43,6 +43,7 @@ latency_run() { # BUILD DIRECTORY
 		rmdir "$u" || { echo clear >"$u/control" && rmdir "$u"; }
 	done 2>/dev/null
 	fusermount3 -u "$at" || umount -l "$at"
+	umount -l "$state"
 }
 
 latency_value() { # DIRECTORY FILE
@@ -61,7 +62,7 @@ latency() {
 		return
 	fi
 	note "reads beside a storm, $seconds s"
-	latency_run "$BUILD" "$work/latency" 2>/dev/null || die "no daemon for the reads"
+	latency_run "$BUILD" "$work/latency" || die "no daemon for the reads"
 	if [ -n "${BASE-}" ]; then
 		note "the same of $BASE"
 		latency_run "$BASE/build" "$work/latency.base" 2>/dev/null
