@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Which process a thread id belongs to. FUSE reports threads; a moment of trace/ belongs to a
+ * Which process a thread id belongs to. FUSE reports threads; a trace image of trace/ belongs to a
  * process.
  */
 #ifndef FS_BASE_PROCESS_H

@@ -4,7 +4,7 @@
  *
  * A file that shows text keeps the text that a read began with, so that one reader sees one state;
  * a read at offset 0 makes it anew. A file of a view hands reads to its waiter. A file of trace/
- * reads from its moment.
+ * reads from its trace image.
  */
 #ifndef FS_FUSE_FILE_H
 #define FS_FUSE_FILE_H

@@ -293,8 +293,8 @@ static void open_file(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 	}
 	fi->fh = (uintptr_t)f;
 	/*
-	 * trace/ can be mapped and is cached: what a moment holds never changes. Everything else is
-	 * read as it is now.
+	 * trace/ can be mapped and is cached: what a trace image holds never changes. Everything
+	 * else is read as it is now.
 	 */
 	fi->keep_cache = n->slot != NULL;
 	fi->direct_io = !n->slot;

@@ -34,8 +34,8 @@ struct node {
 	const struct row *row;
 	/* NULL outside sessions; its node and those below have it */
 	struct session *session;
-	struct slot *slot;              /* of a file in trace/: the moment it shows, else NULL */
-	size_t index;                   /* its number in the moment */
+	struct slot *slot;              /* of a file in trace/: its trace image, else NULL */
+	size_t index;                   /* its number in the trace image */
 	uint64_t tag;                   /* see struct found */
 
 	/* The rest is node.c's own. */

@@ -16,7 +16,7 @@
 
 #define LASTS 2000      /* ms since its last use */
 
-/* For one process: a moment of trace/. Or for all: a snapshot, which lasts until it is removed. */
+/* For one process: a trace image. Or for all: a snapshot, which lasts until it is removed. */
 struct slot {
 	/* a reference, so that its address means no other session */
 	struct session *session;
@@ -66,7 +66,8 @@ void slot_put(struct slot *s)
 }
 
 /*
- * Takes s off the list. The caller gets the moment and the list's reference. Caller holds the lock.
+ * Takes s off the list. The caller gets the trace image and the list's reference. Caller holds the
+ * lock.
  */
 static struct trace_image *end_slot(struct slot *s)
 {
@@ -83,7 +84,10 @@ static bool outlived(const struct slot *s, int64_t now)
 	return !s->opens && (s->lasts ? image_ended(s->moment) : now - s->looked >= LASTS);
 }
 
-/* The process's moment of this session if it lasts, with a new reference. Caller holds the lock. */
+/*
+ * The process's trace image of this session if it lasts, with a new reference. Caller holds the
+ * lock.
+ */
 static struct slot *find_present(struct session *session, bool archives, const struct process *p,
 			    int64_t now)
 {
@@ -170,7 +174,7 @@ static int look_snapshot(const struct node *n, const struct node *snapshot, stru
 	return 0;
 }
 
-/* The moment of the process of the request: the present one, or a new one. With a reference. */
+/* The trace image of the requesting process: the present one, or a new one. With a reference. */
 static int look_up_slot(const struct node *n, const struct who *who, struct slot **out)
 {
 	const struct node *session = node_up(n, &session_row),
@@ -195,7 +199,7 @@ static int look_up_slot(const struct node *n, const struct who *who, struct slot
 		return rc;
 	pthread_mutex_lock(&trace.lock);
 	s = find_present(n->session, archives, &p, helper_clock());
-	/* else another thread of the process has made one, and both must see the same moment */
+	/* else another thread of the process has made one, and both must see the same one */
 	if (!s) {
 		s = fresh;
 		s->looked = helper_clock();
@@ -213,7 +217,7 @@ static int look_up_slot(const struct node *n, const struct who *who, struct slot
 	return 0;
 }
 
-/* A reference to the slot's moment, or NULL if it is over. */
+/* A reference to the slot's trace image, or NULL if it is over. */
 static struct trace_image *image_of(struct slot *s)
 {
 	struct trace_image *m;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * trace/ and snapshots/NAME/. trace/: which moment a process sees. A slot is one moment of one
- * session for one process. Its files have nodes, and so inodes and page cache, of their own; the
- * directories above them are the same for all.
+ * trace/ and snapshots/NAME/. trace/: which trace image a process sees. A slot is one trace image
+ * of one session for one process. Its files have nodes, and so inodes and page cache, of their own;
+ * the directories above them are the same for all.
  */
 #ifndef FS_TREE_TRACEDIR_H
 #define FS_TREE_TRACEDIR_H
@@ -24,8 +24,8 @@ void tracedir_list(const struct node *dir, const struct who *who, struct listing
 
 void slot_put(struct slot *s);          /* NULL is allowed */
 /*
- * A file of it was opened: the moment lasts at least until slot_release. -ESTALE: it is over, look
- * the name up again.
+ * A file of it was opened: the trace image lasts at least until slot_release. -ESTALE: it is over,
+ * look the name up again.
  */
 int slot_open(struct slot *s);
 void slot_release(struct slot *s);
@@ -33,8 +33,8 @@ void slot_release(struct slot *s);
 ssize_t slot_read(struct slot *s, size_t index, uint64_t offset, void *buf, size_t size);
 
 /*
- * Ends moments that no process has used for two seconds; returns when to be called again, or -1
- * (wait.h).
+ * Ends trace images that no process has used for two seconds; returns when to be called again, or
+ * -1: never.
  */
 int64_t tracedir_expire(int64_t now);
 void tracedir_deinit(void);
