@@ -11,14 +11,14 @@ build_bits32() {
 	# A compiler may build for 32 bits and lack some of the headers for it: all that the library
 	# includes are asked for.
 	{
-		sed -n 's/^#[[:space:]]*include \(<.*>\).*/#include \1/p' ustlib/*.[ch] tests/lib/ticker.c tests/lib/fields.c tests/lib/process.c |
+		sed -n 's/^#[[:space:]]*include \(<.*>\).*/#include \1/p' ustlib/*.[ch] ustlib/context/*.[ch] tests/lib/ticker.c tests/lib/fields.c tests/lib/process.c |
 			grep -v '<trail/\|<lttng/' | sort -u
 		echo 'int main(void) { return sizeof(void *) != 4; }'
 	} >"$work/t.c"
 	if ! $cc -m32 -D_GNU_SOURCE= -o "$work/t" "$work/t.c" -lpthread 2>"$work/cc.log" || ! "$work/t"; then
 		skip "programs of 32 bits cannot be built or run here (gcc-multilib?): $(grep -m 1 'error' "$work/cc.log" || head -n 1 "$work/cc.log")"
 	fi
-	for f in ustlib/*.c; do
+	for f in ustlib/*.c ustlib/context/*.c; do
 		$cc -m32 -msse2 -std=gnu11 -D_GNU_SOURCE= -O2 -Wall -Wextra -Werror -fPIC -fvisibility=hidden -I. -Iustlib -c \
 			-o "$work/$(basename "$f" .c).o" "$f" || fail "$f"
 	done
