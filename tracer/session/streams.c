@@ -18,8 +18,11 @@ static bool announced(const struct session *s, const struct buffer *b)
 
 static bool used(const struct region *r, uint32_t ring)
 {
-	return region_head(r, ring) ||
-	       __atomic_load_n(&region_ring(r, ring)->lost, __ATOMIC_RELAXED);
+	const struct trail_ring *tr = region_ring(r, ring);
+
+	/* The kernel's buffer may have lost events of a CPU from which none was ever copied. */
+	return region_head(r, ring) || __atomic_load_n(&tr->lost, __ATOMIC_RELAXED) ||
+	       __atomic_load_n(&tr->source_overwritten, __ATOMIC_RELAXED);
 }
 
 static int add_stream(struct stream_set *set, const struct stream_group *cl, struct buffer *b,
