@@ -2,7 +2,8 @@
 /*
  * Connections of applications: who may have one, the question that comes over it, and the answer.
  * A crowd of silent connections keeps no other user's programs from attaching: each user has a
- * limit, and at the limit a new connection takes the place of the user's oldest one.
+ * limit, and at the limit a new connection takes the place of the user's oldest one. Nor does a user
+ * who connects as fast as the daemon accepts: after some of them the other events take their turn.
  */
 #include <errno.h>
 #include <poll.h>
@@ -18,6 +19,7 @@
 #define CONNS_MAX 16384u
 #define CONNS_PER_USER 8192u /* a thousand processes may come at once */
 #define ANSWERS_AT_ONCE 8u /* while connections are accepted */
+#define ACCEPTS_AT_ONCE 64u /* before the events of other connections take their turn */
 
 /* A question, and one byte more: a longer message is seen to be too long. */
 union question {
@@ -70,14 +72,25 @@ void connection_drop(struct server *sv, struct conn *cn, bool completed)
 	if (!completed && cn->object_count)
 		retry_connection(sv, cn);
 	cds_list_del(&cn->node);
+	cds_list_add(&cn->node, &sv->dropped);
 	sv->conn_count--;
 	count_for_user(sv, cn->user, -1);
 	pulse_remove(sv->pulse, cn->fd);
 	epoll_ctl(sv->epoll, EPOLL_CTL_DEL, cn->fd,
 		  NULL); /* closing is not enough while a forked child has it too */
 	close(cn->fd);
-	free(cn->objects);
-	free(cn);
+	cn->fd = -1;
+}
+
+void connections_free_dropped(struct server *sv)
+{
+	struct conn *cn, *next;
+
+	cds_list_for_each_entry_safe(cn, next, &sv->dropped, node) {
+		cds_list_del(&cn->node);
+		free(cn->objects);
+		free(cn);
+	}
 }
 
 /* A peer that has given up does not read an answer, and others wait for theirs. */
@@ -136,8 +149,11 @@ static void note_completed(struct server *sv, const struct conn *cn)
 void connection_read(struct server *sv, struct conn *cn)
 {
 	union question msg;
-	ssize_t n = recv(cn->fd, &msg, sizeof(msg), MSG_DONTWAIT);
+	ssize_t n;
 
+	if (cn->fd < 0)
+		return; /* dropped since epoll_wait */
+	n = recv(cn->fd, &msg, sizeof(msg), MSG_DONTWAIT);
 	if (n < 0 && (errno == EAGAIN || errno == EINTR))
 		return;
 	if (cn->answered) {
@@ -188,38 +204,49 @@ static void refuse_connection(struct server *sv, int fd, uid_t uid)
 	close(fd);
 }
 
-/*
- * Drops the user's connection that has been silent for the longest time. False: the user has none.
- */
+/* The oldest connection of the user; NULL: of the user who has the most. */
+static struct conn *find_oldest(struct server *sv, const struct user *u)
+{
+	struct conn *cn, *oldest = NULL;
+
+	cds_list_for_each_entry(cn, &sv->conns, node) {
+		if (u && cn->user == u)
+			return cn;
+		if (!u && (!oldest || cn->user->conns > oldest->user->conns))
+			oldest = cn;
+	}
+	return oldest;
+}
+
+/* False: there is no connection to drop. */
 static bool evict_oldest(struct server *sv, const struct user *u)
 {
-	struct conn *cn;
+	struct conn *cn = find_oldest(sv, u);
 
-	cds_list_for_each_entry(cn, &sv->conns, node)
-		if (cn->user == u) {
-			connection_drop(sv, cn, false);
-			sv->dropped = true;
-			return true;
-		}
-	return false;
+	if (cn)
+		connection_drop(sv, cn, false);
+	return cn != NULL;
 }
 
 /*
- * Counts a connection for the user. At a limit it takes the place of the user's own oldest one, so
- * that silent connections keep no program of the user from attaching. NULL: no place, or no memory.
+ * Counts a connection for the user. At the user's limit it takes the place of the user's own oldest
+ * one, so that silent connections keep no program of the user from attaching. At the limit of all
+ * it takes the place of the oldest one of the user who has the most: users who reach that limit
+ * together keep no other user's programs from attaching. NULL: no place, or no memory.
  */
 static struct user *admit_user(struct server *sv, uid_t uid)
 {
 	struct user *u;
-	bool is_full;
+	bool is_full, all_full;
 
 	pthread_mutex_lock(&sv->tracer->lock);
 	u = user_find(sv->tracer, uid);
-	is_full = u && (u->conns >= CONNS_PER_USER || sv->conn_count >= CONNS_MAX);
+	is_full = u && u->conns >= CONNS_PER_USER;
+	all_full = u && !is_full && sv->conn_count >= CONNS_MAX;
 	if (u)
 		u->conns++;
 	pthread_mutex_unlock(&sv->tracer->lock);
-	if (!is_full || evict_oldest(sv, u))
+	if ((!is_full && !all_full) || evict_oldest(sv, is_full ? u : NULL))
 		return u;
 	count_for_user(sv, u, -1);
 	return NULL;
@@ -233,9 +260,18 @@ void connections_listen(struct server *sv, bool on)
 	epoll_ctl(sv->epoll, EPOLL_CTL_MOD, sv->listener, &ev);
 }
 
+/* Makes epoll say that there are connections to accept: the pulse says so once only for its own. */
+static void accept_again(struct server *sv)
+{
+	const uint64_t one = 1;
+
+	if (write(sv->wake, &one, sizeof(one)) < 0)
+		return; /* it is full, so it is readable */
+}
+
 void connections_accept(struct server *sv)
 {
-	for (uint32_t n = 0;; n++) {
+	for (uint32_t n = 0; n < ACCEPTS_AT_ONCE; n++) {
 		int early = pulse_accept(sv->pulse);
 		int fd = early >= 0
 				 ? early
@@ -283,4 +319,5 @@ void connections_accept(struct server *sv)
 		if (n < ANSWERS_AT_ONCE)
 			connection_read(sv, cn);
 	}
+	accept_again(sv);
 }

@@ -126,7 +126,6 @@ static void timer_event(struct server *sv)
 		else
 			connection_drop(sv, cn, false);
 	}
-	sv->dropped = true;
 	if (sv->conn_count)
 		server_arm(sv, CONNECTION_SECONDS_SHORT * 1000);
 	scan_again(sv, now);
@@ -200,7 +199,6 @@ static void *serve(void *arg)
 		uint64_t count;
 
 		pulse_busy(sv->pulse);
-		sv->dropped = false;
 		for (int i = 0; i < n; i++) {
 			void *what = events[i].data.ptr;
 
@@ -214,15 +212,14 @@ static void *serve(void *arg)
 				connection_read(sv, what);
 			else if (read(sv->wake, &count, sizeof(count)) > 0)
 				connections_accept(sv);
-			/* Its event may be further on in this batch: ask for the events again. */
-			if (sv->dropped)
-				break;
 		}
+		connections_free_dropped(sv);
 		buffers_keep(sv->tracer);
 		pulse_idle(sv->pulse);
 	}
 	cds_list_for_each_entry_safe(cn, next, &sv->conns, node)
 		connection_drop(sv, cn, true);
+	connections_free_dropped(sv);
 	return NULL;
 }
 
@@ -290,6 +287,7 @@ int server_start(struct tracer *t)
 	if (!sv)
 		return -ENOMEM;
 	CDS_INIT_LIST_HEAD(&sv->conns);
+	CDS_INIT_LIST_HEAD(&sv->dropped);
 	sv->tracer = t;
 	sv->epoll = epoll_create1(EPOLL_CLOEXEC);
 	sv->inotify = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);

@@ -41,23 +41,30 @@ struct server {
 	struct cds_list_head conns;     /* the oldest is first */
 	uint32_t conn_count;
 	int64_t scanned;                /* when registrations were last looked for again */
-	bool deaf;    /* accept is out of descriptors; tried again with the timer */
-	bool dropped; /* a connection whose event may be in the current batch of epoll_wait */
+	struct cds_list_head dropped;   /* closed; events of this batch may name them */
+	bool deaf; /* accept is out of descriptors; tried again with the timer */
 };
 
 /* Makes the timer expire in `ms` milliseconds, or earlier if it is set to. */
 void server_arm(struct server *sv, int64_t ms);
 
-/* Reads what the peer has sent, and answers it. Frees the connection if it has ended. */
+/* Reads what the peer has sent, and answers it. Drops the connection if it has ended. */
 void connection_read(struct server *sv, struct conn *cn);
 
 /*
- * Closes and frees a connection. `completed` is false if the peer is to attach again, because it
+ * Closes a connection. Events that epoll_wait returned before may still name it, and are ignored;
+ * connections_free_dropped() frees it. `completed` is false if the peer is to attach again, because it
  * has named its objects and could not be answered.
  */
 void connection_drop(struct server *sv, struct conn *cn, bool completed);
 
-/* Accepts all peers that wait, and reads the questions of the first ones. */
+/* When all events of one epoll_wait have been handled. */
+void connections_free_dropped(struct server *sv);
+
+/*
+ * Accepts some peers that wait, and reads the questions of the first ones. If more may wait, epoll
+ * says so again.
+ */
 void connections_accept(struct server *sv);
 
 /* Switches the listening socket on or off in epoll. */
