@@ -186,7 +186,8 @@ static void many_are_appended_or_none(void)
 	}
 	CHECK(!eventlog_open(dir, "log", &fd));
 	CHECK(!eventlog_append_all(fd, 3, events, 20));
-	CHECK(!fstat(fd, &st) && !getrlimit(RLIMIT_FSIZE, &before));
+	CHECK(!fstat(fd, &st));
+	CHECK(!getrlimit(RLIMIT_FSIZE, &before));
 	signal(SIGXFSZ, SIG_IGN);
 	limit = before;
 	limit.rlim_cur = (rlim_t)st.st_size + 100;
