@@ -27,11 +27,11 @@ void session_draft_drop(struct session *draft)
 
 	if (!draft)
 		return;
-	pthread_mutex_lock(&draft->tracer->lock);
+	session_lock(draft);
 	cds_list_for_each_entry_safe(c, next, &draft->channels, node)
 		channel_drop(c);
 	cds_list_del(&draft->node);
-	pthread_mutex_unlock(&draft->tracer->lock);
+	session_unlock(draft);
 	kernel_channels_gc(draft->tracer);     /* frees what a failed start made */
 	kernel_probes_gc(draft->tracer);
 	session_put(draft);
@@ -83,11 +83,17 @@ static bool was_started(const struct session *s)
 
 int session_become(struct session *s, struct session *draft, bool start, struct tr_err *err)
 {
-	int ret;
+	int ret = 0;
 
-	pthread_mutex_lock(&s->tracer->lock);
-	/* Releases tracer.lock meanwhile; only the caller has the draft. */
-	ret = start && !was_started(s) ? output_prepare(draft, err) : 0;
+	/*
+	 * The draft is the caller's alone, so the directory of its output is made before s is
+	 * locked.
+	 */
+	session_lock(draft);
+	if (start && !was_started(s))
+		ret = output_prepare(draft, err);
+	session_unlock(draft);
+	session_lock(s);
 	if (ret) {
 		;
 	} else if ((ret = session_check_alive(s, err))) {
@@ -106,7 +112,7 @@ int session_become(struct session *s, struct session *draft, bool start, struct 
 		session_save(s);
 		session_changed(s);
 	}
-	pthread_mutex_unlock(&s->tracer->lock);
+	session_unlock(s);
 	if (!ret && start) {
 		kernel_scan(s->tracer);
 		kernel_statedump(s);

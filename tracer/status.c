@@ -63,6 +63,10 @@ static struct session **list_sessions(struct tracer *t, size_t *count)
 	return all;
 }
 
+/*
+ * The daemon's own status does not wait for the kernel, which may make or remove buffers at this
+ * moment: the status of a session drains those.
+ */
 static void show_events(struct tracer *t, struct md_buf *out)
 {
 	struct ring_counts sum = { 0 };

@@ -165,9 +165,9 @@ struct tracer *tracer_new(const struct tracer_config *config)
 	 */
 	pthread_mutexattr_init(&attr);
 	pthread_mutexattr_setprotocol(&attr, PTHREAD_PRIO_INHERIT);
-	pthread_mutex_init(&t->lock, &attr);
+	lock_init(&t->lock, &attr, LOCK_TRACER);
 	pthread_mutexattr_destroy(&attr);
-	pthread_mutex_init(&t->shares_lock, NULL);
+	lock_init(&t->shares_lock, NULL, LOCK_SHARES);
 	CDS_INIT_LIST_HEAD(&t->sessions);
 	CDS_INIT_LIST_HEAD(&t->apps);
 	CDS_INIT_LIST_HEAD(&t->drafts);
@@ -211,15 +211,18 @@ static void start_sessions(struct tracer *t)
 {
 	struct session *s;
 
-	pthread_mutex_lock(&t->lock);
+	/* The list does not change before there are triggers and a mount. */
 	cds_list_for_each_entry(s, &t->sessions, node) {
 		struct tr_err why = TR_ERR_INIT;
 
+		session_lock(s);
 		for_each_part(p, t)
 			if (s->starts && (*p)->start && LOCKED(s->tracer, (*p)->start(s, &why)))
 				session_failed(s, "%s: %s", (*p)->name, why.sentence);
 		session_apply(s);
+		session_unlock(s);
 	}
+	pthread_mutex_lock(&t->lock);
 	apps_scan(t);
 	pthread_mutex_unlock(&t->lock);
 }
@@ -290,7 +293,7 @@ void tracer_close(struct tracer *t, bool keep)
 	triggers_stop(t);
 	keeper_guard_stop(t);
 	kernel_statedumps_end(t);
-	/* No other thread runs any more. */
+	/* No other thread runs any more, and the triggers' hidden sessions are closed. */
 	cds_list_for_each_entry_safe(s, next, &t->sessions, node) {
 		for_each_part(p, t)
 			if (keep && (*p)->suspend)
@@ -302,7 +305,9 @@ void tracer_close(struct tracer *t, bool keep)
 		syncer_finish(SYNC_SECONDS);
 	pthread_mutex_lock(&t->lock);
 	t->reading = keep;
+	pthread_mutex_unlock(&t->lock);
 	cds_list_for_each_entry_safe(s, next, &t->sessions, node) {
+		session_lock(s);
 		if (keep) {
 			session_drop_parts(s, true);
 			session_forget(s);
@@ -310,8 +315,10 @@ void tracer_close(struct tracer *t, bool keep)
 			session_drop(s);
 			session_forget_on_disk(s);
 		}
+		session_unlock(s);
 		session_put(s);
 	}
+	pthread_mutex_lock(&t->lock);
 	apps_drop(t, !keep);
 	pthread_mutex_unlock(&t->lock);
 	triggers_close(t, keep);

@@ -108,14 +108,14 @@ int track_store(struct session *s, enum track_attr attr, const char *text, bool 
 			return tr_fail(err, ret, "out of memory");
 		ret = track_apply(&old, attr, text, replace, &new, err);
 		if (!ret) {
-			pthread_mutex_lock(&t->lock);
+			session_lock(s);
 			if (s->gone)
 				ret = tr_fail(err, -ENOENT, "the session is gone");
 			else if (!same(&old, &s->track[attr]))
 				ret = -EAGAIN;
 			else
 				put_set(s, attr, &new);
-			pthread_mutex_unlock(&t->lock);
+			session_unlock(s);
 			if (ret)
 				track_deinit(&new);
 		}

@@ -115,22 +115,22 @@ static int verb_stop(struct session *s, const char *arg, struct tr_err *err)
 	return 0;
 }
 
-/* Drains kernel events recorded until now into the rings; releases tracer.lock meanwhile. */
+/* Drains kernel events recorded until now into the rings; releases both locks meanwhile. */
 static int drain_before(struct session *s, struct tr_err *err)
 {
-	pthread_mutex_unlock(&s->tracer->lock);
+	session_unlock(s);
 	kernel_drain(s);
-	pthread_mutex_lock(&s->tracer->lock);
+	session_lock(s);
 	return session_check_alive(s, err);
 }
 
-/* Writes the kernel's state as events; releases tracer.lock meanwhile. */
+/* Writes the kernel's state as events; releases both locks meanwhile. */
 static int dump_state(struct session *s, struct tr_err *err)
 {
-	pthread_mutex_unlock(&s->tracer->lock);
+	session_unlock(s);
 	kernel_scan(s->tracer);
 	kernel_statedump(s);
-	pthread_mutex_lock(&s->tracer->lock);
+	session_lock(s);
 	return session_check_alive(s, err);
 }
 
@@ -173,14 +173,14 @@ static int verb_metadata(struct session *s, const char *arg, struct tr_err *err)
 	return 0;
 }
 
-/* Copying takes long: runs without tracer.lock. */
+/* Copying takes long: runs without both locks. */
 static int verb_snapshot(struct session *s, const char *arg, struct tr_err *err)
 {
 	int ret;
 
-	pthread_mutex_unlock(&s->tracer->lock);
+	session_unlock(s);
 	ret = snapshot_create(s, arg, err);
-	pthread_mutex_lock(&s->tracer->lock);
+	session_lock(s);
 	return ret;
 }
 
@@ -307,7 +307,7 @@ int session_control(struct session *s, const char *text, struct tr_err *err)
 		ret = parse_verb(at, words, &verb, &arg, &next, err);
 	}
 	if (!ret) {
-		pthread_mutex_lock(&s->tracer->lock);
+		session_lock(s);
 		line = 0;
 		for (at = text; *at && !ret; at = next) {
 			line++;
@@ -325,13 +325,13 @@ int session_control(struct session *s, const char *text, struct tr_err *err)
 			if (!ret && s->active && s->dump_begun != s->statedump)
 				ret = dump_state(s, err);
 			if (verb && !ret && verb->then) {
-				pthread_mutex_unlock(&s->tracer->lock);
+				session_unlock(s);
 				ret = verb->then(s, err);
-				pthread_mutex_lock(&s->tracer->lock);
+				session_lock(s);
 			}
 		}
 		stopped = !s->active;
-		pthread_mutex_unlock(&s->tracer->lock);
+		session_unlock(s);
 		if (stopped) {
 			kernel_drain(s);
 			kernel_probes_gc(s->tracer);

@@ -61,7 +61,7 @@ static int create_kchannel(struct channel *c, struct kchannel **out)
 	kc->channel = c;
 	kc->region = region_get(b->region);
 	kc->generation = 1;
-	pthread_mutex_init(&kc->lock, NULL);
+	lock_init(&kc->lock, NULL, LOCK_KCHANNEL);
 	for (size_t i = 0; i < c->contexts.count; i++) {
 		kc->contexts[kc->context_count++] = c->contexts.items[i].kind;
 		kc->context_size += kcontext_size(c->contexts.items[i].kind);
@@ -95,46 +95,68 @@ static int open_channel(struct kchannel *kc, bool adopt, struct tr_err *err)
 	return tr_fail(err, ret, "the kernel cannot record the contexts: %s", strerror(-ret));
 }
 
+/* Makes the channel in the kernel. Caller holds session.lock, not tracer.lock. */
+static int make_channel(struct channel *c, struct kchannel *kc, struct tr_err *err)
+{
+	int ret;
+
+	/* The names of session and channel are for people; the numbers make the name unique. */
+	snprintf(kc->name, sizeof(kc->name), PREFIX "%.80s-%.80s-%llx%s", c->session->name, c->name,
+		 (unsigned long long)kc->region->key, kc->tracer->kernel->suffix);
+	ret = open_channel(kc, false, err);
+	if (ret)
+		return ret;
+	for (uint32_t i = 0; i < kc->region->geo.ring_count; i++)
+		region_ring(kc->region, i)->source_lost =
+			region_ring(kc->region, i)->source_discarded = 0;
+	kc->functions = strdup("");
+	kernel_follow(kc->tracer, true);
+	return 0;
+}
+
+/*
+ * The owner may trace the kernel. Caller holds session.lock, not tracer.lock: it asks for groups.
+ */
+static int check_owner(const struct session *s, struct tr_err *err)
+{
+	if (!s->tracer->kernel)
+		return tr_fail(err, -EOPNOTSUPP, "the kernel cannot be traced: %s",
+			       s->tracer->no_kernel);
+	return kernel_may(s->tracer, s->uid)
+		       ? 0
+		       : tr_fail(err, -EACCES, "the owner of the session may not trace the kernel");
+}
+
 int kchannel_start(struct channel *c, struct tr_err *err)
 {
-	struct kernel *k = c->session->tracer->kernel;
-	struct session *s = c->session;
+	pthread_mutex_t *lock = &c->session->tracer->lock;
 	struct kchannel *kc;
 	int ret;
 
 	if (c->kchannel)
 		return 0;
-	if (!k)
-		return tr_fail(err, -EOPNOTSUPP, "the kernel cannot be traced: %s",
-			       s->tracer->no_kernel);
-	if (!kernel_may(s->tracer, s->uid))
-		return tr_fail(err, -EACCES, "the owner of the session may not trace the kernel");
+	pthread_mutex_unlock(lock);
+	ret = check_owner(c->session, err);
+	pthread_mutex_lock(lock);
+	if (ret)
+		return ret;
 	ret = create_kchannel(c, &kc);
 	if (ret)
 		return tr_fail(err, ret, "no buffer for kernel events: %s", strerror(-ret));
-	/* The names of session and channel are for people; the numbers make the name unique. */
-	snprintf(kc->name, sizeof(kc->name), PREFIX "%.80s-%.80s-%llx%s", s->name, c->name,
-		 (unsigned long long)kc->region->key, k->suffix);
-	ret = open_channel(kc, false, err);
-	for (uint32_t i = 0; !ret && i < kc->region->geo.ring_count; i++)
-		region_ring(kc->region, i)->source_lost =
-			region_ring(kc->region, i)->source_discarded = 0;
-	if (ret) {
+	pthread_mutex_unlock(lock);
+	ret = make_channel(c, kc, err);
+	pthread_mutex_lock(lock);
+	if (ret)
 		kchannel_put(kc);
-		return ret;
-	}
-	kc->functions = strdup("");
-	c->kchannel = kc;
-	kernel_follow(kc->tracer, true);
-	return 0;
+	else
+		c->kchannel = kc;
+	return ret;
 }
 
 void kchannel_mark_enabled(struct kchannel *kc, size_t index, bool on)
 {
-	if (index < kc->on_count) {
+	if (index < kc->on_count)
 		kc->on[index] = on;
-		kc->ever[index] |= on;
-	}
 }
 
 /* Grows an array and sets the new part to zero. */
@@ -154,11 +176,23 @@ int kchannel_reserve(struct kchannel *kc, size_t count)
 	if (count <= kc->on_count)
 		return 0;
 	if (!grow_array(&kc->on, 1, kc->on_count, count) ||
-	    !grow_array(&kc->ever, 1, kc->on_count, count) ||
 	    !grow_array(&kc->filters, sizeof(*kc->filters), kc->on_count, count))
 		return -ENOMEM;
 	kc->on_count = count;
 	return 0;
+}
+
+void kchannel_note_enabled(struct kchannel *kc)
+{
+	if (kc->on_count > kc->ever_count) {
+		if (!grow_array(&kc->ever, 1, kc->ever_count, kc->on_count)) {
+			kc->adopted = true;     /* as if all had been enabled */
+			return;
+		}
+		kc->ever_count = kc->on_count;
+	}
+	for (size_t i = 0; i < kc->on_count; i++)
+		kc->ever[i] |= kc->on[i];
 }
 
 /* Finds out which events the kernel records for the channel already. */
@@ -205,8 +239,10 @@ static void adopt_channel(struct channel *c, const char *name)
 		session_failed(c->session, "the kernel's buffer of channel %s is lost: %s", c->name,
 			       err.sentence);
 		kchannel_put(kc);
+		session_lock(c->session);
 		if (kchannel_start(c, &err))
 			session_failed(c->session, "channel %s: %s", c->name, err.sentence);
+		session_unlock(c->session);
 		return;
 	}
 	kc->recording = c->session->active && c->enabled;
@@ -244,9 +280,12 @@ bool kernel_records(struct tracer *t, const char *system, const char *name)
 		cds_list_for_each_entry(c, &s->channels, node) {
 			const struct kchannel *kc = c->kchannel;
 
-			/* An adopted channel may have recorded any event. */
+			/*
+			 * An adopted channel may have recorded any event. An event that a
+			 * kchannel_apply enables at this moment has a rule.
+			 */
 			if (kc && kc->recording &&
-			    (kc->adopted || (e && e->index < kc->on_count && kc->ever[e->index])))
+			    (kc->adopted || (e && e->index < kc->ever_count && kc->ever[e->index])))
 				return true;
 		}
 	return false;
@@ -284,9 +323,7 @@ void kernel_channels_gc(struct tracer *t)
 		kc->bc = NULL;
 		pthread_mutex_unlock(&kc->lock);
 		kchannel_put(kc);
-		pthread_mutex_lock(&t->lock);
 		kernel_follow(t, false);
-		pthread_mutex_unlock(&t->lock);
 	}
 }
 

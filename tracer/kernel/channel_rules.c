@@ -105,7 +105,7 @@ static void set_filter(struct kchannel *kc, struct kernel *k, const struct keven
 		free(next.data);
 		next = (struct kchannel_filter){ NULL, 0, false };
 	} else if (ret && ret != -ENOENT) {
-		kc->error = ret;        /* the old filter may still be in force */
+		kc->refused = ret;        /* the old filter may still be in force */
 		return;
 	}
 	free(now->data);
@@ -206,8 +206,8 @@ static int switch_system(struct kchannel *kc, struct kernel *k, const uint8_t *w
 			      : k->ops->enable(kc->bc, system, e->name, wanted[i]);
 		if (!one)
 			kchannel_mark_enabled(kc, i, wanted[i]);
-		else if (!kc->error)
-			kc->error = one;
+		else if (!kc->refused)
+			kc->refused = one;
 	}
 	return ret;
 }
@@ -219,31 +219,25 @@ static void switch_events(struct kchannel *kc, struct kernel *k, const uint8_t *
 			switch_system(kc, k, wanted, kernel_event(k, i)->system);
 }
 
-void kchannel_apply(struct channel *c)
+/*
+ * Passes the rules to the kernel. Returns whether it records. Caller holds session.lock, not
+ * tracer.lock: this may take a second.
+ */
+static bool pass_rules(struct channel *c, struct kchannel *kc, struct kernel *k)
 {
-	struct kchannel *kc = c->kchannel;
 	struct session *s = c->session;
-	struct kernel *k = c->session->tracer->kernel;
+	bool recording = kc->recording, active;
 	uint8_t *wanted;
-	bool active;
 	int ret;
 
-	if (!kc || !k)
-		return;
 	kchannel_check(kc, true);
-	kc->changed[0] = '\0';
-	kc->error = 0;
-	/*
-	 * Pairs with the acquire in drain.c: a drain that sees the new number reads the rules under
-	 * tracer.lock.
-	 */
-	__atomic_add_fetch(&kc->generation, 1, __ATOMIC_RELEASE);
+	kc->refused = 0;
 	active = s->active && !s->gone && c->enabled && kernel_may(s->tracer, s->uid) &&
 		 kchannel_apply_track_attrs(kc, k) && kchannel_apply_track(kc, k);
-	if (!active && kc->recording) {
+	if (!active && recording) {
 		ret = k->ops->record(kc->bc, false);
-		kc->recording = ret != 0;
-		kc->error = ret ? ret : kc->error;
+		recording = ret != 0;
+		kc->refused = ret ? ret : kc->refused;
 	}
 	ret = choose_events(kc, k, active, &wanted);
 	if (!ret) {
@@ -252,16 +246,41 @@ void kchannel_apply(struct channel *c)
 	}
 	free(wanted);
 	if (!ret && (ret = apply_functions(kc, k, active))) {
-		kc->error = ret;
+		kc->refused = ret;
 		ret = 0;        /* the other events are recorded */
 	}
 	if (!ret && active) {
 		__atomic_store_n(&kc->drained, false, __ATOMIC_RELEASE);
 		ret = k->ops->record(kc->bc, true);
-		kc->recording = !ret;
+		recording = !ret;
 	}
-	if (ret && !kc->error)
-		kc->error = ret;
-	if (kc->error)
-		kchannel_problem(kc, kc->error, "the kernel refuses: %s", strerror(-kc->error));
+	if (ret && !kc->refused)
+		kc->refused = ret;
+	return recording;
+}
+
+void kchannel_apply(struct channel *c)
+{
+	struct kernel *k = c->session->tracer->kernel;
+	struct kchannel *kc = c->kchannel;
+	bool recording;
+
+	if (!kc || !k)
+		return;
+	/*
+	 * Pairs with the acquire in drain.c: a drain that sees the new number reads the rules under
+	 * tracer.lock.
+	 */
+	__atomic_add_fetch(&kc->generation, 1, __ATOMIC_RELEASE);
+	kc->applying = true;
+	pthread_mutex_unlock(&kc->tracer->lock);
+	recording = pass_rules(c, kc, k);
+	pthread_mutex_lock(&kc->tracer->lock);
+	kc->applying = false;
+	kc->recording = recording;
+	kchannel_note_enabled(kc);
+	kc->changed[0] = '\0';
+	kc->error = 0;
+	if (kc->refused)
+		kchannel_problem(kc, kc->refused, "the kernel refuses: %s", strerror(-kc->refused));
 }

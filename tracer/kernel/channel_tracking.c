@@ -81,7 +81,7 @@ bool kchannel_apply_track(struct kchannel *kc, struct kernel *k)
 		kc->tracked[TRACK_PID] = copy;
 	}
 	if (ret)
-		kc->error = ret;
+		kc->refused = ret;
 	return !ret && (!t->some || t->count);
 }
 
@@ -101,6 +101,6 @@ bool kchannel_apply_track_attrs(struct kchannel *kc, struct kernel *k)
 		}
 	}
 	if (ret)
-		kc->error = ret;
+		kc->refused = ret;
 	return !ret;
 }

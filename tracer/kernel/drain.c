@@ -76,10 +76,10 @@ static struct kevent *find_event(struct kchannel *kc, uint32_t id)
 	if (e)
 		return e;
 	pthread_mutex_lock(&kc->tracer->lock);
-	n = kc->on_count;
+	n = kc->ever_count;
 	on = malloc(n + 1);
 	if (on && n)
-		memcpy(on, kc->on, n);
+		memcpy(on, kc->ever, n);
 	pthread_mutex_unlock(&kc->tracer->lock);
 	for (size_t i = 0; on && i < n; i++)
 		if (on[i])
@@ -429,12 +429,15 @@ static void check_recording(struct kchannel *kc, int recording)
 static void drain_channel(struct kchannel *kc)
 {
 	int ret = 0, one, recording = 1;
-	bool was_recording;
+	bool was_recording, was_applying;
+	uint32_t generation;
 
 	if (__atomic_load_n(&kc->drained, __ATOMIC_ACQUIRE))
 		return;
 	pthread_mutex_lock(&kc->tracer->lock);
 	was_recording = kc->recording;
+	was_applying = kc->applying;
+	generation = kc->generation;
 	pthread_mutex_unlock(&kc->tracer->lock);
 	pthread_mutex_lock(&kc->lock);
 	for (uint32_t cpu = 0; kc->bc && cpu < kc->region->geo.ring_count; cpu++) {
@@ -445,28 +448,16 @@ static void drain_channel(struct kchannel *kc)
 		recording = kc->tracer->kernel->ops->recording(kc->bc);
 	pthread_mutex_unlock(&kc->lock);
 	pthread_mutex_lock(&kc->tracer->lock);
-	check_recording(kc, recording);
-	if (!was_recording && !kc->recording && !ret)
-		__atomic_store_n(&kc->drained, true, __ATOMIC_RELEASE);
+	/* A kchannel_apply that was under way meanwhile may have switched the recording. */
+	if (!was_applying && generation == kc->generation) {
+		check_recording(kc, recording);
+		if (!was_recording && !ret)
+			__atomic_store_n(&kc->drained, true, __ATOMIC_RELEASE);
+	}
 	if (ret && ret != kc->error && kc->channel)
 		kchannel_problem(kc, ret, "the kernel's buffers cannot be read: %s",
 				 strerror(-ret));
 	pthread_mutex_unlock(&kc->tracer->lock);
-}
-
-void kernel_problems(const struct session *s, struct md_buf *out)
-{
-	struct channel *c;
-
-	cds_list_for_each_entry(c, &s->channels, node) {
-		if (!c->kchannel)
-			continue;
-		kchannel_check(c->kchannel, false);
-		if (c->kchannel->error)
-			md_buf_printf(out, "problem %s: %s\n", c->name, c->kchannel->problem);
-		if (c->kchannel->changed[0])
-			md_buf_printf(out, "problem %s: %s\n", c->name, c->kchannel->changed);
-	}
 }
 
 void kernel_drain(struct session *s)

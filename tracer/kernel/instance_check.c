@@ -2,7 +2,8 @@
 /*
  * Checks whether the kernel still records what the daemon set: all users who may write to tracefs
  * can change an instance. Differences are shown in `status` and in the root's `error`; the next
- * change of rules, or the next start, repairs them. Callers hold tracer.lock.
+ * change of rules, or the next start, repairs them. Callers hold session.lock, not
+ * tracer.lock: this reads many files.
  */
 #include <errno.h>
 #include <signal.h>
@@ -120,6 +121,7 @@ void kchannel_check(struct kchannel *kc, bool repair)
 		kc->track_again |= strstr(md_buf_str(&what), "set_event_pid") != NULL;
 	check_events(kc, k, repair, &what);
 	check_filters(kc, k, repair, &what);
+	pthread_mutex_lock(&kc->tracer->lock);
 	memcpy(said, kc->changed, sizeof(said));
 	kc->changed[0] = '\0';
 	if (what.len && !what.failed)
@@ -129,5 +131,33 @@ void kchannel_check(struct kchannel *kc, bool repair)
 	if (kc->changed[0] && strcmp(said, kc->changed) != 0)
 		tracer_report(kc->tracer, "session %s: channel %s: %s", kc->channel->session->name,
 			      kc->channel->name, kc->changed);
+	pthread_mutex_unlock(&kc->tracer->lock);
 	md_buf_deinit(&what);
+}
+
+void kernel_check(struct session *s)
+{
+	struct channel *c;
+
+	/* The thread that has the lock changes the session, and checks as well. */
+	if (pthread_mutex_trylock(&s->lock))
+		return;
+	cds_list_for_each_entry(c, &s->channels, node)
+		if (c->kchannel)
+			kchannel_check(c->kchannel, false);
+	pthread_mutex_unlock(&s->lock);
+}
+
+void kernel_problems(const struct session *s, struct md_buf *out)
+{
+	struct channel *c;
+
+	cds_list_for_each_entry(c, &s->channels, node) {
+		if (!c->kchannel)
+			continue;
+		if (c->kchannel->error)
+			md_buf_printf(out, "problem %s: %s\n", c->name, c->kchannel->problem);
+		if (c->kchannel->changed[0])
+			md_buf_printf(out, "problem %s: %s\n", c->name, c->kchannel->changed);
+	}
 }

@@ -51,7 +51,8 @@ void kernel_open(struct tracer *t)
 		free(k);
 		return;
 	}
-	pthread_mutex_init(&k->lock, NULL);
+	lock_init(&k->lock, NULL, LOCK_KERNEL);
+	lock_init(&k->making, NULL, LOCK_MAKING);
 	pthread_condattr_init(&monotonic);
 	pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
 	pthread_cond_init(&k->dumped, &monotonic);
@@ -76,6 +77,7 @@ void kernel_close(struct tracer *t)
 	kprobes_free(k);
 	k->ops->destroy(k->backend);
 	pthread_mutex_destroy(&k->lock);
+	pthread_mutex_destroy(&k->making);
 	pthread_cond_destroy(&k->dumped);
 	free(k);
 	t->kernel = NULL;

@@ -21,7 +21,8 @@
  * when a reader or the output needs them. So a flight recorder that is not read costs the daemon
  * nothing.
  *
- * Locks, in this order: kchannel.lock, tracer.lock, follower.lock (thread_events.c), kernel.lock.
+ * Locks: base/lock_order.h has their order. What the kernel has of a channel's rules belongs to the
+ * holder of session.lock, who releases tracer.lock while he writes to the kernel.
  */
 #ifndef TRACER_KERNEL_KERNEL_H
 #define TRACER_KERNEL_KERNEL_H
@@ -82,6 +83,12 @@ struct kernel {
 	uint32_t dumps;
 	bool ending;
 	pthread_cond_t dumped;          /* a state dump's thread has ended */
+	/*
+	 * Number of writes of rules that are under way; guarded by tracer.lock. Until it is 0, no
+	 * probe is removed: its rule may not be in a channel yet.
+	 */
+	uint32_t rule_writes;
+	pthread_mutex_t making;         /* held while probes for rules are made */
 	pthread_mutex_t lock;           /* guards the rest */
 	struct kevent **events;	/* sorted by system and name, except those that came later */
 	size_t event_count;
@@ -110,23 +117,28 @@ struct kchannel {
 	struct cds_list_head dead;
 	char name[256];                 /* in the kernel */
 
-	/* Guarded by tracer.lock. */
+	/* Guarded by tracer.lock. Only a holder of session.lock changes the first six. */
 	struct channel *channel;        /* NULL: the channel was removed */
-	uint8_t *on;                    /* per index of an event: enabled in the kernel */
-	struct kchannel_filter *filters;        /* by index of an event: its filter in the kernel */
 	uint8_t *ever;	/* by index of an event: it was enabled since the channel was made */
-	size_t on_count;
+	size_t ever_count;
 	bool recording, adopted;
-	struct track tracked[TRACK_ATTRS];      /* the sets that the kernel has */
+	bool applying;                  /* kchannel_apply is under way, without tracer.lock */
 	int error;	/* of the last attempt to configure or read the kernel, or 0 */
 	char problem[160];              /* the same as a sentence, for `status` */
 	/* What other programs changed in the kernel, as a sentence; "": nothing */
 	char changed[320];
+
+	/* Guarded by session.lock: what the kernel has. */
+	uint8_t *on;                    /* per index of an event: enabled in the kernel */
+	struct kchannel_filter *filters;        /* by index of an event: its filter in the kernel */
+	size_t on_count;
+	struct track tracked[TRACK_ATTRS];      /* the sets that the kernel has */
+	int refused;                    /* the kernel's error in this kchannel_apply, or 0 */
 	bool track_again;               /* another program changed the set of threads */
 	size_t next_filter;             /* index of the event whose filter is checked next */
 	char *functions;                /* names of the recorded functions; NULL: unknown */
 
-	uint32_t generation;            /* atomic: grows when rules change */
+	uint32_t generation;    /* atomic: grows when rules change, while tracer.lock is held */
 	/* Atomic. The kernel records, and may lose, events that filters reject in the daemon. */
 	bool unfiltered;
 	bool drained;	/* atomic; recording is off, and all records were drained since */
@@ -181,7 +193,7 @@ void kcatalog_free(struct kernel *k);
 /*
  * Checks that each new rule matches an event, and that its filter fits one of its events. -ENOENT,
  * -EINVAL. Makes the probes for rules that need them; -EAGAIN: the plan must be prepared first.
- * Caller holds tracer.lock.
+ * Caller holds session.lock, not tracer.lock, and counts in kernel.rule_writes.
  */
 int kernel_check_rules(struct kernel *k, const struct rule_list *l, struct kprobe_plan *plan,
 		       struct tr_err *err);
@@ -207,12 +219,18 @@ void kernel_probes_gc(struct tracer *t);
 
 /* ---- channel.c: caller holds tracer.lock, unless the line says otherwise ---- */
 
+/* Caller holds session.lock, too. Releases tracer.lock while it writes to the kernel. */
 int kchannel_start(struct channel *c, struct tr_err *err);
-void kernel_adopt(struct tracer *t);            /* opens the buffers of an earlier daemon */
+/* Opens the buffers of an earlier daemon. No other thread knows the sessions yet. */
+void kernel_adopt(struct tracer *t);
 void kchannel_drop(struct channel *c);          /* puts it on the list of dead channels */
-/* Makes space in the arrays for this number of events. 0 or -ENOMEM. */
+/*
+ * Makes space for this number of events. 0 or -ENOMEM. Caller holds session.lock, as for the next.
+ */
 int kchannel_reserve(struct kchannel *kc, size_t count);
 void kchannel_mark_enabled(struct kchannel *kc, size_t index, bool on);
+/* Adds the enabled events to `ever`. Caller holds session.lock, too. */
+void kchannel_note_enabled(struct kchannel *kc);
 struct trace *kernel_trace(struct session *s);  /* made if it is missing; NULL: no memory */
 #define KERNEL_DUMP_RING 1u     /* "pid" of the buffer for the state dump */
 /* A recording channel has the event enabled, or had it. */
@@ -225,12 +243,16 @@ void kchannel_put(struct kchannel *kc);         /* any thread */
 
 /* ---- channel_rules.c: caller holds tracer.lock ---- */
 
-void kchannel_apply(struct channel *c);         /* passes the channel's rules to the kernel */
+/*
+ * Passes the channel's rules to the kernel. Caller holds session.lock, too. Releases tracer.lock
+ * meanwhile.
+ */
+void kchannel_apply(struct channel *c);
 /* Records an error for `status` and reports it. kc has its channel. */
 void kchannel_problem(struct kchannel *kc, int error, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 
-/* ---- channel_tracking.c: caller holds tracer.lock ---- */
+/* ---- channel_tracking.c: caller holds session.lock, not tracer.lock ---- */
 
 /* Passes the set of processes to the kernel. False: no process is to be recorded. */
 bool kchannel_apply_track(struct kchannel *kc, struct kernel *k);
@@ -241,15 +263,19 @@ bool kchannel_apply_track_attrs(struct kchannel *kc, struct kernel *k);
 
 /*
  * Finds out whether other programs changed the instance. repair: marks what differs, so that the
- * caller writes it again. Caller holds tracer.lock.
+ * caller writes it again. Caller holds session.lock, not tracer.lock.
  */
 void kchannel_check(struct kchannel *kc, bool repair);
+/* Finds out what other programs changed, unless session.lock is busy. Caller holds no lock. */
+void kernel_check(struct session *s);
+/* Lines of `status`. Caller holds tracer.lock. */
+void kernel_problems(const struct session *s, struct md_buf *out);
 
 /* ---- thread_events.c ---- */
 
 int kernel_follower_make(struct tracer *t);
 void kernel_follower_free(struct kernel *k);
-/* Adds or removes a user, a kernel channel. Caller holds tracer.lock. */
+/* Adds or removes a user, a kernel channel. Caller does not hold tracer.lock. */
 void kernel_follow(struct tracer *t, bool on);
 /* Whether the follower's channel in the kernel has this name. */
 bool kernel_follows_by(const struct kernel *k, const char *name);
@@ -296,8 +322,6 @@ void kernel_statedumps_end(struct tracer *t);   /* waits for all; none begins an
 
 /* Moves the kernel's records into the session's rings. Caller does not hold tracer.lock. */
 void kernel_drain(struct session *s);
-/* Lines of `status`. Caller holds tracer.lock. */
-void kernel_problems(const struct session *s, struct md_buf *out);
 void coders_free(struct kchannel *kc);
 
 #endif

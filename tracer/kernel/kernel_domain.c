@@ -8,17 +8,26 @@
 
 struct rule_preparation {
 	struct kprobe_plan plan;
+	bool counted;                   /* in kernel.rule_writes */
 };
 
 static int check_rules(struct session *s, const struct rule_list *rules,
 		       struct rule_preparation **prep, struct tr_err *err)
 {
+	int ret;
+
 	if (!s->tracer->kernel)
 		return tr_fail(err, -EOPNOTSUPP, "the kernel cannot be traced: %s",
 			       s->tracer->no_kernel);
 	if (!*prep && !(*prep = calloc(1, sizeof(**prep))))
 		return tr_fail(err, -ENOMEM, "out of memory");
-	return kernel_check_rules(s->tracer->kernel, rules, &(*prep)->plan, err);
+	if (!(*prep)->counted)
+		s->tracer->kernel->rule_writes++;
+	(*prep)->counted = true;
+	pthread_mutex_unlock(&s->tracer->lock);
+	ret = kernel_check_rules(s->tracer->kernel, rules, &(*prep)->plan, err);
+	pthread_mutex_lock(&s->tracer->lock);
+	return ret;
 }
 
 static int prepare_rules(struct session *s, struct rule_preparation *prep, uid_t owner,
@@ -34,6 +43,9 @@ static int end_rules(struct session *s, struct rule_preparation *prep, int ret, 
 	if (prep) {
 		ret = kprobe_explain(&prep->plan, ret, err);
 		kprobe_plan_deinit(&prep->plan);
+		pthread_mutex_lock(&s->tracer->lock);
+		s->tracer->kernel->rule_writes -= prep->counted;
+		pthread_mutex_unlock(&s->tracer->lock);
 		free(prep);
 	}
 	kernel_scan(s->tracer);
@@ -91,6 +103,7 @@ const struct domain_ops kernel_domain = {
 	.drain = kernel_drain,
 	.needs_cpu_barrier = is_recording,
 	.drop = kchannel_drop,
+	.check = kernel_check,
 	.gc = remove_unused,
 	.status = kernel_problems,
 	.save = save_channel,

@@ -344,7 +344,8 @@ static bool has_unused_probe(struct tracer *t)
 	bool some = false;
 
 	pthread_mutex_lock(&t->lock);
-	for (size_t i = 0; i < t->kernel->probe_count; i++)
+	/* While rules are written nothing is removed. The last writer calls this again. */
+	for (size_t i = 0; !t->kernel->rule_writes && i < t->kernel->probe_count; i++)
 		some = some || !is_used(t, &t->kernel->probes[i]);
 	pthread_mutex_unlock(&t->lock);
 	return some;
@@ -374,7 +375,7 @@ void kernel_probes_gc(struct tracer *t)
 	drain_sessions(t);
 	pthread_mutex_lock(&t->lock);
 	/* A rule that came meanwhile may use it again. */
-	for (size_t i = k->probe_count; i-- > 0;) {
+	for (size_t i = k->rule_writes ? 0 : k->probe_count; i-- > 0;) {
 		int ret;
 
 		if (is_used(t, &k->probes[i]))

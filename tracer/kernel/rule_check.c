@@ -205,8 +205,11 @@ static int make_probes(struct kernel *k, const struct rule_list *l, struct kprob
 int kernel_check_rules(struct kernel *k, const struct rule_list *l, struct kprobe_plan *plan,
 		       struct tr_err *err)
 {
-	int ret = make_probes(k, l, plan, err);
+	int ret;
 
+	pthread_mutex_lock(&k->making);
+	ret = make_probes(k, l, plan, err);
+	pthread_mutex_unlock(&k->making);
 	if (ret)
 		return ret;
 	ret = kernel_refresh(k);

@@ -39,7 +39,7 @@ struct thread_record {
 
 struct follower {
 	struct tracer *tracer;
-	uint32_t users;                 /* number of kernel channels; guarded by tracer.lock */
+	uint32_t users;                 /* number of kernel channels; guarded by the lock */
 	pthread_mutex_t lock;	/* guards the rest; taken after kchannel.lock and tracer.lock */
 	struct backend_channel *bc;     /* NULL: threads are not followed */
 	bool scanned;
@@ -303,7 +303,7 @@ int kernel_follower_make(struct tracer *t)
 		free(f);
 		return -ENOMEM;
 	}
-	pthread_mutex_init(&f->lock, NULL);
+	lock_init(&f->lock, NULL, LOCK_FOLLOWER);
 	t->kernel->follower = f;
 	return 0;
 }
@@ -373,11 +373,11 @@ void kernel_follow(struct tracer *t, bool on)
 
 	if (!f)
 		return;
+	pthread_mutex_lock(&f->lock);
 	f->users += on ? 1 : -1;
 	if (f->users > 1 || (f->users == 1 && !on))
-		return;
-	pthread_mutex_lock(&f->lock);
-	if (!on)
+		;
+	else if (!on)
 		stop_following(f, true);
 	else if (start_following(f, &err))
 		tracer_report(

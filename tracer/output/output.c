@@ -213,7 +213,7 @@ struct output *output_create(struct session *s, const char *path, int dir)
 	o->dir = dir;
 	o->sink = &file_sink;
 	o->state = -1;
-	pthread_mutex_init(&o->lock, NULL);
+	lock_init(&o->lock, NULL, LOCK_OUTPUT);
 	pthread_condattr_init(&attr);
 	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
 	pthread_cond_init(&o->requested, &attr);

@@ -32,6 +32,7 @@
 
 #include <sys/uio.h>
 
+#include "tracer/base/lock_order.h"
 #include "metadata/ctf.h"
 #include "tracer/os/cred.h"
 #include "tracer/os/syncer.h"
@@ -151,8 +152,8 @@ int output_create_remote(struct session *s, const struct output_sink *sink, cons
 const struct output_sink *output_sink_of(const struct tracer *t, const char *value);
 /*
  * Before the first start: makes sure that the output's directory exists and has no trace, and that
- * no other session writes to it (else -EEXIST). Caller holds tracer.lock, which is released during
- * accesses to the disk.
+ * no other session writes to it (else -EEXIST). Caller holds session.lock and tracer.lock, which
+ * are released during accesses to the disk.
  */
 int output_prepare(struct session *s, struct tr_err *err);
 /* Starts the thread; 0 if it runs already. Caller holds tracer.lock. */

@@ -234,7 +234,7 @@ static int store_output(struct session *s, const char *value, struct tr_err *err
 		ret = make_output(s, value, &of, &none.output, err);
 	if (ret)
 		return ret;
-	pthread_mutex_lock(&s->tracer->lock);
+	session_lock(s);
 	ret = may_change(s, err);
 	if (!ret) {
 		struct output *old = s->output;
@@ -244,7 +244,7 @@ static int store_output(struct session *s, const char *value, struct tr_err *err
 		session_save(s);
 		session_changed(s);
 	}
-	pthread_mutex_unlock(&s->tracer->lock);
+	session_unlock(s);
 	output_destroy(&none);
 	return ret;
 }
@@ -300,10 +300,10 @@ int output_prepare(struct session *s, struct tr_err *err)
 		memcpy(path, before, sizeof(path));
 		by_default = s->output->by_default;
 		of = owner_of(s);
-		pthread_mutex_unlock(&s->tracer->lock);
+		session_unlock(s);
 		dir = make_unused_dir(path, by_default, &of, err);
 		copy = dir < 0 || fstat(dir, &st) ? NULL : strdup(path);
-		pthread_mutex_lock(&s->tracer->lock);
+		session_lock(s);
 		if (copy && s->output && !s->output->started && !strcmp(s->output->path, before)) {
 			set_dir(s->output, copy, dir, &st);
 			return s->gone || s->ending ? tr_fail(err, -ENOENT, "the session is gone")
@@ -401,14 +401,14 @@ static int store_live_period(struct session *s, const char *value, struct tr_err
 		ret = tr_fail_at(err, -EINVAL, value, 0, "must be 0 (off), or from 10ms to 1h");
 	if (ret)
 		return ret;
-	pthread_mutex_lock(&s->tracer->lock);
+	session_lock(s);
 	ret = may_change(s, err);
 	if (!ret) {
 		s->live_period = v;
 		session_save(s);
 		session_changed(s);
 	}
-	pthread_mutex_unlock(&s->tracer->lock);
+	session_unlock(s);
 	return ret;
 }
 

@@ -14,6 +14,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "tracer/base/lock_order.h"
 #include "metadata/model.h"
 #include "tracer/ring/ring.h"
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "tracer/base/lock_order.h"
 #include "tracer/ring/stream_files.h"
 
 #include <errno.h>
@@ -39,7 +40,7 @@ struct stream_files *stream_files_create(uint64_t key, uint32_t ring)
 	l->key = key;
 	l->ring = ring;
 	l->next_serial = 1;
-	pthread_mutex_init(&l->lock, NULL);
+	lock_init(&l->lock, NULL, LOCK_STREAM_FILES);
 	return l;
 }
 

@@ -63,14 +63,14 @@ static const struct domain_ops *channel_ops(const struct channel *c)
 	return domain_ops(c->session, c->kernel ? DOMAIN_KERNEL : DOMAIN_USER);
 }
 
-/* Caller holds tracer.lock. Fixes the geometry at the first start. */
+/* Caller holds session.lock and tracer.lock. Fixes the geometry at the first start. */
 int channel_start(struct channel *c, struct tr_err *err)
 {
 	const struct domain_ops *ops = channel_ops(c);
 	int ret = 0;
 
 	if (c->started)
-		return ops->start ? LOCKED(c->session->tracer, ops->start(c, err)) : 0;
+		return ops->start ? SESSION_LOCKED(c->session, ops->start(c, err)) : 0;
 	/*
 	 * A channel whose writers may block, or that is written to files, must not overwrite:
 	 * default to discard.
@@ -78,7 +78,7 @@ int channel_start(struct channel *c, struct tr_err *err)
 	c->mode = c->loss >= 0 ? (enum trail_mode)c->loss :
 		  c->blocking || c->session->output ? TRAIL_MODE_DISCARD : TRAIL_MODE_OVERWRITE;
 	if (ops->start)
-		ret = LOCKED(c->session->tracer, ops->start(c, err));
+		ret = SESSION_LOCKED(c->session, ops->start(c, err));
 	c->started = !ret;
 	return ret;
 }
@@ -88,7 +88,7 @@ void channel_drop(struct channel *c)
 	struct stream_group *cl, *next;
 
 	if (channel_ops(c)->drop)
-		LOCKED(c->session->tracer, channel_ops(c)->drop(c));
+		SESSION_LOCKED(c->session, channel_ops(c)->drop(c));
 	cds_list_for_each_entry_safe(cl, next, &c->groups, node)
 		group_drop(cl);
 	cds_list_del(&c->node);
@@ -146,7 +146,7 @@ int channel_create(struct session *s, enum domain domain, const char *channel, s
 
 	if (ret)
 		return ret;
-	pthread_mutex_lock(&s->tracer->lock);
+	session_lock(s);
 	if (s->gone)
 		ret = gone(err);
 	else if (channel_find(s, domain, channel))
@@ -161,7 +161,7 @@ int channel_create(struct session *s, enum domain domain, const char *channel, s
 	} else {
 		session_changed(s);
 	}
-	pthread_mutex_unlock(&s->tracer->lock);
+	session_unlock(s);
 	return ret;
 }
 
@@ -170,15 +170,15 @@ int channel_destroy(struct session *s, enum domain domain, const char *channel, 
 	struct channel *c;
 	int ret = 0;
 
-	pthread_mutex_lock(&s->tracer->lock);
+	session_lock(s);
 	c = channel_find(s, domain, channel);
 	if (c && session_must_finish(s)) {
 		/* Write its events to the output before its buffers are removed. */
 		c->enabled = false;
 		session_apply(s);
-		pthread_mutex_unlock(&s->tracer->lock);
+		session_unlock(s);
 		session_flush(s);
-		pthread_mutex_lock(&s->tracer->lock);
+		session_lock(s);
 		c = channel_find(s, domain, channel);
 	}
 	if (!c) {
@@ -190,7 +190,7 @@ int channel_destroy(struct session *s, enum domain domain, const char *channel, 
 		session_save(s);
 		session_changed(s);
 	}
-	pthread_mutex_unlock(&s->tracer->lock);
+	session_unlock(s);
 	domains_gc(s->tracer);
 	return ret;
 }
@@ -222,7 +222,9 @@ int contexts_show(struct session *s, enum domain domain, const char *channel, st
 	return show_list(s, domain, channel, true, out);
 }
 
-/* Caller holds tracer.lock. -EAGAIN: call prepare_rules without the lock, then try again. */
+/*
+ * Caller holds session.lock and tracer.lock. -EAGAIN: call prepare_rules without them, and retry.
+ */
 static int store_rules(struct session *s, enum domain domain, const char *channel, const char *text,
 		       bool replace, struct rule_preparation **prep, struct tr_err *err)
 {
@@ -238,7 +240,7 @@ static int store_rules(struct session *s, enum domain domain, const char *channe
 	else
 		ret = rule_list_apply(c ? &c->rules : &none, domain, text, replace, &rules, err);
 	if (!ret)
-		ret = LOCKED(s->tracer, domain_ops(s, domain)->check_rules(s, &rules, prep, err));
+		ret = SESSION_LOCKED(s, domain_ops(s, domain)->check_rules(s, &rules, prep, err));
 	if (!ret && !c) {
 		c = channel_new(s, domain, SHORTCUT, s->next_channel);
 		fresh = c != NULL;
@@ -273,10 +275,10 @@ int events_store(struct session *s, enum domain domain, const char *channel, con
 	if (ops->drain)
 		UNLOCKED(s->tracer, ops->drain(s));
 	do {
-		pthread_mutex_lock(&s->tracer->lock);
+		session_lock(s);
 		owner = s->uid;
 		ret = store_rules(s, domain, channel, text, replace, &prep, err);
-		pthread_mutex_unlock(&s->tracer->lock);
+		session_unlock(s);
 	} while (ret == -EAGAIN && ops->prepare_rules &&
 		 (ret = UNLOCKED(s->tracer, ops->prepare_rules(s, prep, owner, err))) == 0);
 	if (ops->end_rules)
@@ -293,7 +295,7 @@ int contexts_store(struct session *s, enum domain domain, const char *channel, c
 	struct channel *c;
 	int ret;
 
-	pthread_mutex_lock(&s->tracer->lock);
+	session_lock(s);
 	c = channel_find(s, domain, channel);
 	if (s->gone)
 		ret = gone(err);
@@ -315,7 +317,7 @@ int contexts_store(struct session *s, enum domain domain, const char *channel, c
 		session_save(s);
 		session_changed(s);
 	}
-	pthread_mutex_unlock(&s->tracer->lock);
+	session_unlock(s);
 	return ret;
 }
 

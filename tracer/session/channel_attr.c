@@ -250,7 +250,7 @@ static int store_file_count(struct channel *c, const char *value, struct tr_err 
 	return ret;
 }
 
-/* Caller of the hooks holds tracer.lock. */
+/* Caller of the hooks holds tracer.lock; of store, session.lock too. */
 struct channel_setting {
 	void (*show)(const struct channel *c, struct md_buf *out);
 	int (*store)(struct channel *c, const char *value, struct tr_err *err);
@@ -284,7 +284,7 @@ int channel_show(struct session *s, enum domain domain, const char *channel, enu
 	return c ? 0 : -ENOENT;
 }
 
-/* Caller holds tracer.lock. */
+/* Caller holds session.lock and tracer.lock. */
 static int store_setting(struct channel *c, const struct channel_setting *row, const char *value,
 			 struct tr_err *err)
 {
@@ -308,10 +308,10 @@ int channel_store(struct session *s, enum domain domain, const char *channel,
 	struct channel *c;
 	int ret;
 
-	pthread_mutex_lock(&s->tracer->lock);
+	session_lock(s);
 	c = channel_find(s, domain, channel);
 	ret = c ? store_setting(c, &settings[attr], value, err) : channel_missing(err, channel);
-	pthread_mutex_unlock(&s->tracer->lock);
+	session_unlock(s);
 	return ret;
 }
 

@@ -8,7 +8,7 @@ void domains_apply(struct session *s)
 {
 	for_each_domain(d, s->tracer)
 		if ((*d)->apply)
-			LOCKED(s->tracer, (*d)->apply(s));
+			SESSION_LOCKED(s, (*d)->apply(s));
 }
 
 void domains_drain(struct session *s)
@@ -16,6 +16,13 @@ void domains_drain(struct session *s)
 	for_each_domain(d, s->tracer)
 		if ((*d)->drain)
 			UNLOCKED(s->tracer, (*d)->drain(s));
+}
+
+void domains_check(struct session *s)
+{
+	for_each_domain(d, s->tracer)
+		if ((*d)->check)
+			UNLOCKED(s->tracer, (*d)->check(s));
 }
 
 void domains_gc(struct tracer *t)

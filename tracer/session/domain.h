@@ -5,8 +5,9 @@
  * events, and copies the kernel's records into the rings. The model calls a domain only through its
  * row.
  *
- * Locks: each hook says whether the caller holds tracer.lock. A hook may be NULL. Builds
- * with sanitizers check it at each call (session/lock_check.h).
+ * Locks: each hook says whether the caller holds tracer.lock, or session.lock and tracer.lock
+ * ("session locked"); it may release tracer.lock meanwhile if it says so. A hook may be NULL.
+ * Builds with sanitizers check it at each call (session/lock_check.h).
  */
 #ifndef TRACER_SESSION_DOMAIN_H
 #define TRACER_SESSION_DOMAIN_H
@@ -27,9 +28,9 @@ struct domain_ops {
 	const char *name;
 
 	/*
-	 * Locked. Checks new rules against the events that exist: 0, -ENOENT, -EINVAL, … with a
-	 * sentence. -EAGAIN: unlock, call prepare_rules, and check again. *prep begins as NULL; the
-	 * caller passes it to end_rules.
+	 * Session locked; may release tracer.lock. Checks new rules against the events that exist:
+	 * 0, -ENOENT, -EINVAL, … with a sentence. -EAGAIN: unlock, call prepare_rules, and check
+	 * again. *prep begins as NULL; the caller passes it to end_rules.
 	 */
 	int (*check_rules)(struct session *s, const struct rule_list *rules,
 			   struct rule_preparation **prep, struct tr_err *err);
@@ -46,11 +47,14 @@ struct domain_ops {
 	int (*end_rules)(struct session *s, struct rule_preparation *prep, int ret,
 			 struct tr_err *err);
 
-	/* Locked. A channel starts for the first time, or again. 0 or -errno with a sentence. */
+	/*
+	 * Session locked; may release tracer.lock. A channel starts for the first time, or again.
+	 * 0 or -errno with a sentence.
+	 */
 	int (*start)(struct channel *c, struct tr_err *err);
 	/*
-	 * Locked. Brings what is recorded in line with the rules of all channels. An event that is
-	 * disabled is off on return.
+	 * Session locked; may release tracer.lock. Brings what is recorded in line with the rules
+	 * of all channels. An event that is disabled is off on return.
 	 */
 	void (*apply)(struct session *s);
 	/*
@@ -65,10 +69,12 @@ struct domain_ops {
 	 * then run a barrier on all CPUs first.
 	 */
 	bool (*needs_cpu_barrier)(const struct session *s);
-	/* Locked. The channel is being removed. */
+	/* Session locked. The channel is being removed. */
 	void (*drop)(struct channel *c);
 	/* Unlocked. Removes what no rule and no channel needs any more, in all sessions. */
 	void (*gc)(struct tracer *t);
+	/* Unlocked. Finds out what others changed, before status() reports it. */
+	void (*check)(struct session *s);
 	/* Locked. Lines `key value` of the session's status. */
 	void (*status)(const struct session *s, struct md_buf *out);
 	/* Locked. Prints one line of the session's file: where the domain has the channel. */
@@ -82,6 +88,7 @@ struct domain_ops {
 /* Each calls one hook of every domain. */
 void domains_apply(struct session *s);          /* locked */
 void domains_drain(struct session *s);          /* unlocked */
+void domains_check(struct session *s);          /* unlocked */
 void domains_gc(struct tracer *t);              /* unlocked */
 
 #endif

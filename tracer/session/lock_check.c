@@ -2,30 +2,32 @@
 /* The lock state of hooks: see session/lock_check.h. */
 #include "tracer/session/lock_check.h"
 
-#ifdef TRACER_CHECKS_LOCKS
+#ifdef LOCKS_CHECKED
 
-#include <linux/futex.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 #include "tracer/session/session.h"
 
+static void check(const pthread_mutex_t *lock, bool held, const char *name, const char *hook)
+{
+	if (lock_held(lock) == held)
+		return;
+	fprintf(stderr, "%s is called with %s %s\n", hook, name, held ? "not held" : "held");
+	abort();
+}
+
 void lock_check(const struct tracer *t, bool held, const char *hook)
 {
-	/*
-	 * tracer.lock inherits priorities, so its word has the thread id of its holder (futex(2),
-	 * FUTEX_LOCK_PI).
-	 */
-	int word = __atomic_load_n(&t->lock.__data.__lock, __ATOMIC_RELAXED);
-	bool ours = (word & FUTEX_TID_MASK) == (int)syscall(SYS_gettid);
-
 	/* A tracer that only reads a state directory has one thread, and needs no lock. */
-	if (ours == held || t->reading)
-		return;
-	fprintf(stderr, "%s is called with tracer.lock %s\n", hook, held ? "not held" : "held");
-	abort();
+	if (!t->reading)
+		check(&t->lock, held, "tracer.lock", hook);
+}
+
+void lock_check_session(const struct session *s, const char *hook)
+{
+	if (!s->tracer->reading)
+		check(&s->lock, true, "session.lock", hook);
 }
 
 #else

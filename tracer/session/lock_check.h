@@ -7,19 +7,20 @@
 #ifndef TRACER_SESSION_LOCK_CHECK_H
 #define TRACER_SESSION_LOCK_CHECK_H
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define TRACER_CHECKS_LOCKS 1
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-#define TRACER_CHECKS_LOCKS 1
-#endif
-#endif
+#include "tracer/base/lock_order.h"
 
+struct session;
 struct tracer;
 
-#ifdef TRACER_CHECKS_LOCKS
+#ifdef LOCKS_CHECKED
+void lock_check_session(const struct session *s, const char *hook);
 void lock_check(const struct tracer *t, _Bool held, const char *hook);
 #else
+static inline void lock_check_session(const struct session *s, const char *hook)
+{
+	(void)s, (void)hook;
+}
+
 static inline void lock_check(const struct tracer *t, _Bool held, const char *hook)
 {
 	(void)t, (void)held, (void)hook;
@@ -28,6 +29,9 @@ static inline void lock_check(const struct tracer *t, _Bool held, const char *ho
 
 /* CALL is a call of a hook; the macro has the value of the call. */
 #define LOCKED(t, call) (lock_check(t, 1, #call), (call))
+/* The caller holds session.lock and tracer.lock. */
+#define SESSION_LOCKED(s, call) \
+	(lock_check_session(s, #call), lock_check((s)->tracer, 1, #call), (call))
 #define UNLOCKED(t, call) (lock_check(t, 0, #call), (call))
 
 #endif

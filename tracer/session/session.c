@@ -8,7 +8,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "tracer/base/base.h"
@@ -43,6 +42,7 @@ struct session *session_alloc(struct tracer *t, const char *name, uid_t uid, gid
 	s->mode = 0700;
 	s->created = wall_clock();
 	s->clock_offset = t->clock.offset;
+	lock_init(&s->lock, NULL, LOCK_SESSION);
 	CDS_INIT_LIST_HEAD(&s->channels);
 	CDS_INIT_LIST_HEAD(&s->snapshots);
 	return s;
@@ -80,39 +80,6 @@ struct session *session_new_hidden(struct tracer *t, const char *prefix, uint64_
 	}
 	cds_list_add_tail(&s->node, &t->sessions);
 	return s;
-}
-
-struct session *session_ref(struct session *s)
-{
-	__atomic_fetch_add(&s->refs, 1, __ATOMIC_RELAXED);
-	return s;
-}
-
-void session_put(struct session *s)
-{
-	struct tracer *tracer;
-
-	/*
-	 * Release pairs with acquire: the last holder sees the writes of all others before it
-	 * frees.
-	 */
-	if (!s || __atomic_sub_fetch(&s->refs, 1, __ATOMIC_ACQ_REL))
-		return;
-	tracer = s->tracer;
-	for_each_part(p, s->tracer)
-		if ((*p)->destroy)
-			(*p)->destroy(s);
-	for (int i = 0; i < TRACK_ATTRS; i++)
-		track_deinit(&s->track[i]);
-	while (s->traces) {
-		struct trace *t = s->traces;
-
-		s->traces = t->next;
-		trace_put(t);
-	}
-	free(s);
-	/* Pairs with the acquire in tracer_close: nothing of the tracer is used after this. */
-	__atomic_fetch_sub(&tracer->objects, 1, __ATOMIC_RELEASE);
 }
 
 struct session *session_get(struct tracer *t, const char *name)
@@ -232,7 +199,7 @@ int session_create(struct tracer *t, const char *name, uid_t uid, gid_t gid, str
 		ret = tr_fail(err, -ENOMEM, "out of memory");
 	else if ((ret = session_save(s))) {
 		tr_fail(err, ret, "the state directory cannot be written");
-		session_drop(s);
+		session_forget(s);      /* it is empty, and no other thread has seen it */
 		session_put(s);
 		/* The directory may exist without its file, if no descriptor was left. */
 		unlinkat(t->sessions_fd, name, AT_REMOVEDIR);
@@ -245,8 +212,8 @@ int session_create(struct tracer *t, const char *name, uid_t uid, gid_t gid, str
 
 /*
  * Stops recording and lets each part finish, in reverse order, because a later part writes into an
- * earlier one. Caller holds tracer.lock, which is released meanwhile, and has a reference. It must
- * check afterwards whether another thread removed the session.
+ * earlier one. Caller holds session.lock and tracer.lock, which are released meanwhile, and has a
+ * reference. It must check afterwards whether another thread removed the session.
  */
 static void wind_up(struct session *s)
 {
@@ -257,26 +224,26 @@ static void wind_up(struct session *s)
 	s->ending = true;
 	s->active = false;
 	session_apply(s);
-	pthread_mutex_unlock(&s->tracer->lock);
+	session_unlock(s);
 	domains_drain(s);
 	while (*p)
 		p++;
 	while (p != s->tracer->parts)
 		if ((*--p)->finish)
 			UNLOCKED(s->tracer, (*p)->finish(s));
-	pthread_mutex_lock(&s->tracer->lock);
+	session_lock(s);
 }
 
 void session_finish(struct session *s)
 {
-	pthread_mutex_lock(&s->tracer->lock);
+	session_lock(s);
 	wind_up(s);
-	pthread_mutex_unlock(&s->tracer->lock);
+	session_unlock(s);
 }
 
 /*
  * Stops a session that will be removed. -errno: its buffers cannot be written, so the session
- * stays, and the user may free space and try again, or clear it. Releases tracer.lock meanwhile;
+ * stays, and the user may free space and try again, or clear it. Releases both locks meanwhile;
  * the caller has a reference.
  */
 static int stop_for_removal(struct session *s, struct tr_err *err)
@@ -289,12 +256,12 @@ static int stop_for_removal(struct session *s, struct tr_err *err)
 	session_apply(s);
 	session_save(s);
 	session_changed(s);
-	pthread_mutex_unlock(&s->tracer->lock);
+	session_unlock(s);
 	domains_drain(s);
 	for_each_part(p, s->tracer)
 		if (!ret && (*p)->stopped)
 			ret = UNLOCKED(s->tracer, (*p)->stopped(s));
-	pthread_mutex_lock(&s->tracer->lock);
+	session_lock(s);
 	return ret ? tr_fail(err, ret,
 			     "session '%s' has stopped, but what its buffers hold cannot be "
 			     "written: %s; 'clear' discards it",
@@ -302,37 +269,45 @@ static int stop_for_removal(struct session *s, struct tr_err *err)
 		   : 0;
 }
 
+static int no_session(const char *name, struct tr_err *err)
+{
+	return tr_fail(err, -ENOENT, "no session '%s'", name);
+}
+
+/* Caller holds session.lock and tracer.lock, and a reference. */
+static int remove_session(struct session *s, struct tr_err *err)
+{
+	int ret = s->gone ? 0 : stop_for_removal(s, err);
+
+	if (!ret && !s->gone)
+		wind_up(s);
+	/* Another thread may have removed it while the locks were released. */
+	if (s->gone)
+		return no_session(s->name, err);
+	if (ret)
+		return ret;
+	session_drop(s);
+	session_forget_on_disk(s);
+	session_changed(s);
+	tracer_changed(s->tracer, NULL);
+	return 0;
+}
+
 int session_destroy(struct tracer *t, const char *name, struct tr_err *err)
 {
-	struct session *s, *held;
-	int ret = 0;
+	struct session *s = session_get(t, name);
+	int ret;
 
-	pthread_mutex_lock(&t->lock);
-	s = session_find(t, name);
-	held = s ? session_ref(s) : NULL;
-	if (s)
-		ret = stop_for_removal(s, err);
-	if (s && !ret && session_find(t, name) == s)
-		wind_up(s);
-	/* Another thread may have removed it while the lock was released. */
-	if (s && session_find(t, name) != s)
-		s = NULL;
-	if (ret && s) {
-		s = NULL;
-	} else if (s) {
-		ret = 0;
-		session_drop(s);
-		session_forget_on_disk(s);
-		session_changed(s);
-		tracer_changed(t, NULL);
-	} else {
-		ret = tr_fail(err, -ENOENT, "no session '%s'", name);
-	}
-	pthread_mutex_unlock(&t->lock);
+	if (!s)
+		return no_session(name, err);
+	session_lock(s);
+	ret = remove_session(s, err);
+	session_unlock(s);
 	domains_gc(t);
 	parts_gc(t);
-	session_put(s);         /* the list's reference */
-	session_put(held);
+	if (!ret)
+		session_put(s);         /* the list's reference */
+	session_put(s);
 	return ret;
 }
 
@@ -370,7 +345,7 @@ static int set_rights(struct session *s, mode_t mode, uid_t uid, gid_t gid)
 	struct channel *c;
 	int ret = 0;
 
-	pthread_mutex_lock(&s->tracer->lock);
+	session_lock(s);
 	if (s->gone) {
 		ret = -ENOENT;
 	} else {
@@ -390,7 +365,7 @@ static int set_rights(struct session *s, mode_t mode, uid_t uid, gid_t gid)
 		session_save(s);
 		session_changed(s);
 	}
-	pthread_mutex_unlock(&s->tracer->lock);
+	session_unlock(s);
 	return ret;
 }
 
@@ -427,10 +402,8 @@ ssize_t session_counts(struct session *s, struct ring_counts *sum)
 	struct stream_set set = { 0 };
 	struct ring_counts c;
 	ssize_t count;
-	int ret;
+	int ret = session_streams(s, NULL, &set);
 
-	domains_drain(s);
-	ret = session_streams(s, NULL, &set);
 	for (size_t i = 0; i < set.count; i++) {
 		ring_counts(&set.streams[i], &c);
 		ring_counts_add(sum, &c);
@@ -443,10 +416,13 @@ ssize_t session_counts(struct session *s, struct ring_counts *sum)
 void session_status(struct session *s, struct md_buf *out)
 {
 	struct ring_counts sum = { 0 };
-	ssize_t streams = session_counts(s, &sum);
+	ssize_t streams;
 	char started[TIME_TEXT_MAX] = "never";
 	const struct channel *c;
 
+	domains_drain(s);
+	streams = session_counts(s, &sum);
+	domains_check(s);
 	pthread_mutex_lock(&s->tracer->lock);
 	if (s->started)
 		time_print(s->started, TIME_FORMAT_STATUS, started);

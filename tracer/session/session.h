@@ -13,6 +13,7 @@
  * threads that cannot use those.
  *
  *	session.c       create, find, stop and remove sessions; their status
+ *	session_lock.c  the locks and the references that an operation on a session holds
  *	channel.c       channels: create, start and remove them; their rules and contexts
  *	channel_attr.c  the attributes of a channel, as a table
  *	group.c         stream groups: event ids and switch bytes
@@ -30,7 +31,10 @@
  *	domain.c        calls the hooks of all tracing domains (domain.h)
  *	part.c          calls the hooks of all parts of a session (part.h)
  *
- * Lock: tracer.lock (below) guards everything here. Each function says whether its caller holds it.
+ * Locks: tracer.lock guards the tables (sessions, applications) and what is in them. session.lock
+ * lets one operation at a time change a session, and keeps the session as it is while that
+ * operation releases tracer.lock, because it writes to the kernel's tracer. Each function says what
+ * its caller holds. base/lock_order.h has the order of all locks.
  */
 #ifndef TRACER_SESSION_SESSION_H
 #define TRACER_SESSION_SESSION_H
@@ -39,6 +43,7 @@
 #include <urcu/list.h>
 
 #include "tracer/ring/ring.h"
+#include "tracer/base/lock_order.h"
 #include "tracer/os/clock.h"
 #include "tracer/context/context.h"
 #include "tracer/keeper/keeper.h"
@@ -62,9 +67,10 @@
  *	              session_check_alive.
  *	draft         Belongs to the caller of session_draft. Other threads find it in `drafts`,
  *	              with tracer.lock held.
- *	channel       No references: look it up by its name again after the lock was released.
+ *	channel       No references: look it up by its name again after session.lock was
+ *	              released.
  *	kchannel      References: its channel, and kernel_drain while it reads. kchannel.channel is
- *	              NULL after the channel was removed.
+ *	              NULL after the channel was removed. It stays while session.lock is held.
  *	group, buffer No references, as channels. Streams (session_streams), cursors and barriers
  *	              refer to the region, the trace and the stream files, which outlive the buffer.
  *	snapshot      References: its session's list, and snapshot_create while it copies
@@ -89,7 +95,8 @@ struct tracer {
 	/*
 	 * Guards everything that can be reached from here, except members whose comment names
 	 * another lock or says "atomic" or "constant". The holder may write files of the state
-	 * directory and run barriers, but does not wait for an application or a user.
+	 * directory and run barriers, but does not wait for an application or a user, and does
+	 * not write to the kernel's tracer, which may take a second.
 	 */
 	pthread_mutex_t lock;
 	struct tracer_config config;
@@ -153,6 +160,12 @@ struct session {
 	struct cds_list_head node;
 	int refs;                               /* atomic */
 	struct tracer *tracer;                  /* constant */
+	/*
+	 * Taken before tracer.lock, by session_lock. Who changes anything below holds both locks;
+	 * who reads it holds either. Exceptions are traces, stream groups and buffers, output,
+	 * text, snapshots and counters, which tracer.lock alone guards.
+	 */
+	pthread_mutex_t lock;
 	char name[201];
 	uid_t uid;
 	gid_t gid;
@@ -275,6 +288,9 @@ struct session *session_new_hidden(struct tracer *t, const char *prefix, uint64_
 int session_check_alive(const struct session *s, struct tr_err *err);
 /* Sets a setting (a member of s), saves the session and notifies its readers. Takes tracer.lock. */
 int session_store_number(struct session *s, uint64_t *setting, uint64_t value, struct tr_err *err);
+/* For operations that change a session: take and release session.lock and tracer.lock. */
+void session_lock(struct session *s);
+void session_unlock(struct session *s);
 void session_changed(struct session *s);
 /* The session is active and records events of this user: its owner's, or all users' for root. */
 bool session_serves(const struct session *s, uid_t uid);
@@ -282,17 +298,21 @@ bool session_serves(const struct session *s, uid_t uid);
 bool session_tracks(const struct session *s, uint32_t pid, uid_t uid, gid_t gid);
 /*
  * Sets the state words of applications, the switch bytes and the kernel's events by the rules. Runs
- * a barrier if it switched an event off or changed its filter.
+ * a barrier if it switched an event off or changed its filter. Caller holds session.lock, too;
+ * releases tracer.lock while it writes to the kernel.
  */
 void session_apply(struct session *s);
 /* Caller does not hold tracer.lock. The output is complete when it returns. */
 void session_finish(struct session *s);
 /* Frees the model of the session; its buffers, kernel buffers and state directory stay. */
 void session_forget(struct session *s);
-/* Stops and removes the session with all its buffers; references keep the struct itself. */
+/*
+ * Stops and removes the session with all its buffers; references keep the struct itself. Caller
+ * holds session.lock, too.
+ */
 void session_drop(struct session *s);
 
-/* verbs.c: caller holds tracer.lock */
+/* verbs.c: caller holds session.lock and tracer.lock; releases tracer.lock as session_apply */
 int session_start(struct session *s, struct tr_err *err);
 
 /* channel.c: caller holds tracer.lock */
@@ -303,9 +323,12 @@ int session_start(struct session *s, struct tr_err *err);
 struct channel *channel_find(const struct session *s, enum domain domain, const char *name);
 int channel_missing(struct tr_err *err, const char *name);      /* -ENOENT with a sentence */
 struct channel *channel_new(struct session *s, enum domain domain, const char *name, uint32_t id);
-/* fixes geometry, contexts and loss mode */
+/* Fixes geometry, contexts and loss mode. Caller holds session.lock, too; as session_apply. */
 int channel_start(struct channel *c, struct tr_err *err);
-/* Removes the channel and its buffers. Its events are off, and a barrier has run since. */
+/*
+ * Removes the channel and its buffers. Its events are off, and a barrier has run since. Caller
+ * holds session.lock, too.
+ */
 void channel_drop(struct channel *c);
 
 /* trace_env.c: caller holds tracer.lock */
@@ -448,7 +471,10 @@ void session_failed(struct session *s, const char *fmt, ...) __attribute__((form
 void tracer_changed(struct tracer *t, const char *session);
 
 struct ring_counts;
-/* session.c: sums over all streams; the number of streams, or -errno. Takes the lock itself. */
+/*
+ * session.c: sums over all streams; the number of streams, or -errno. Takes the lock itself. Of the
+ * kernel's events it counts those that domains_drain has moved to the rings.
+ */
 ssize_t session_counts(struct session *s, struct ring_counts *sum);
 
 #endif

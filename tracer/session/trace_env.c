@@ -120,7 +120,7 @@ struct trace *trace_new(struct session *s, struct trace_key key, const char *com
 	t->pid = key.pid;
 	t->word_bits = key.word_bits;
 	t->created = created ? created : wall_clock();
-	pthread_mutex_init(&t->lock, NULL);
+	lock_init(&t->lock, NULL, LOCK_TRACE);
 	snprintf(t->comm, sizeof(t->comm), "%s", comm ? comm : "");
 	snprintf(t->hostname, sizeof(t->hostname), "%s", s->tracer->hostname);
 	set_names(t);

@@ -9,6 +9,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "tracer/base/lock_order.h"
 #include "tracer/ring/packetizer.h"
 #include "tracer/session/streams.h"
 

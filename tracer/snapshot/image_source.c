@@ -45,7 +45,7 @@ struct source *image_add_source(struct trace_image *m, const struct stream *st)
 {
 	struct source *src = &m->sources[m->source_count++];
 
-	pthread_mutex_init(&src->lock, NULL);
+	lock_init(&src->lock, NULL, LOCK_SOURCE);
 	src->stream = *st;
 	src->stream.log = NULL;
 	trace_get(st->trace);

@@ -45,7 +45,7 @@ static int set_contexts(struct channel *ch, const struct condition *c, struct tr
 	return ret;
 }
 
-/* Locked (tracer). */
+/* Caller holds session.lock and tracer.lock. */
 static int fill(struct session *s, const struct condition *c, bool enabled, struct tr_err *err)
 {
 	const struct domain_ops *user = s->tracer->domains[DOMAIN_USER];
@@ -61,7 +61,7 @@ static int fill(struct session *s, const struct condition *c, bool enabled, stru
 	ch->subbuf_count = SUBBUF_COUNT;
 	ret = rule_list_apply(&none, DOMAIN_USER, c->rule, true, &ch->rules, err);
 	if (!ret)
-		ret = LOCKED(s->tracer, user->check_rules(s, &ch->rules, &prep, err));
+		ret = SESSION_LOCKED(s, user->check_rules(s, &ch->rules, &prep, err));
 	if (!ret)
 		ret = set_contexts(ch, c, err);
 	if (!ret)
@@ -85,9 +85,14 @@ int event_open(struct tracer *t, uid_t uid, gid_t gid, const struct condition *c
 	*out = NULL;
 	pthread_mutex_lock(&t->lock);
 	s = session_new_hidden(t, PREFIX, ++number, uid, gid);
-	ret = s ? fill(s, c, enabled, err) : tr_fail(err, -ENOMEM, "out of memory");
 	pthread_mutex_unlock(&t->lock);
-	if (s && ret)
+	if (!s)
+		return tr_fail(err, -ENOMEM, "out of memory");
+	/* Only the caller knows the session, so no other thread can have removed it. */
+	session_lock(s);
+	ret = fill(s, c, enabled, err);
+	session_unlock(s);
+	if (ret)
 		event_close(s);
 	else
 		*out = s;
@@ -96,15 +101,12 @@ int event_open(struct tracer *t, uid_t uid, gid_t gid, const struct condition *c
 
 void event_close(struct session *s)
 {
-	struct tracer *t;
-
 	if (!s)
 		return;
-	t = s->tracer;
-	pthread_mutex_lock(&t->lock);
+	session_lock(s);
 	session_drop(s);
 	session_forget_on_disk(s);
-	pthread_mutex_unlock(&t->lock);
+	session_unlock(s);
 	session_put(s);
 }
 
@@ -112,10 +114,10 @@ void event_enable(struct session *s, bool on)
 {
 	if (!s)
 		return;
-	pthread_mutex_lock(&s->tracer->lock);
+	session_lock(s);
 	s->active = on && !s->gone;
 	session_apply(s);
-	pthread_mutex_unlock(&s->tracer->lock);
+	session_unlock(s);
 }
 
 void events_forget_old(struct tracer *t)

@@ -292,7 +292,7 @@ int triggers_open(struct tracer *t, trigger_control control)
 		return -ENOMEM;
 	}
 	all->fd = fd;
-	pthread_mutex_init(&all->lock, NULL);
+	lock_init(&all->lock, NULL, LOCK_TRIGGERS);
 	pthread_cond_init(&all->runners_idle, NULL);
 	CDS_INIT_LIST_HEAD(&all->list);
 	CDS_INIT_LIST_HEAD(&all->runners);

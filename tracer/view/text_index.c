@@ -23,7 +23,7 @@ struct text_engine *text_engine_of(struct session *s)
 	if (!e) {
 		e = calloc(1, sizeof(*e));
 		if (e) {
-			pthread_mutex_init(&e->lock, NULL);
+			lock_init(&e->lock, NULL, LOCK_TEXT);
 			pthread_mutex_init(&e->shown_lock, NULL);
 			e->spacing = SPACING_MIN;
 			/* Release: a reset that sees the pointer sees a complete engine. */

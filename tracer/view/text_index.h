@@ -13,6 +13,7 @@
 
 #include <pthread.h>
 
+#include "tracer/base/lock_order.h"
 #include "tracer/view/merge.h"
 
 #define TEXT_CHECKPOINTS 64

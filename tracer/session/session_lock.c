@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* The locks and the references that an operation on a session holds. */
+#include <stdlib.h>
+
+#include "tracer/session/session.h"
+
+void session_lock(struct session *s)
+{
+	pthread_mutex_lock(&s->lock);
+	pthread_mutex_lock(&s->tracer->lock);
+}
+
+void session_unlock(struct session *s)
+{
+	pthread_mutex_unlock(&s->tracer->lock);
+	pthread_mutex_unlock(&s->lock);
+}
+
+struct session *session_ref(struct session *s)
+{
+	__atomic_fetch_add(&s->refs, 1, __ATOMIC_RELAXED);
+	return s;
+}
+
+void session_put(struct session *s)
+{
+	struct tracer *tracer;
+
+	/*
+	 * Release pairs with acquire: the last holder sees the writes of all others before it
+	 * frees.
+	 */
+	if (!s || __atomic_sub_fetch(&s->refs, 1, __ATOMIC_ACQ_REL))
+		return;
+	tracer = s->tracer;
+	for_each_part(p, s->tracer)
+		if ((*p)->destroy)
+			(*p)->destroy(s);
+	for (int i = 0; i < TRACK_ATTRS; i++)
+		track_deinit(&s->track[i]);
+	while (s->traces) {
+		struct trace *t = s->traces;
+
+		s->traces = t->next;
+		trace_put(t);
+	}
+	pthread_mutex_destroy(&s->lock);
+	free(s);
+	/* Pairs with the acquire in tracer_close: nothing of the tracer is used after this. */
+	__atomic_fetch_sub(&tracer->objects, 1, __ATOMIC_RELEASE);
+}
