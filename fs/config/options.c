@@ -28,7 +28,7 @@ static const struct option options[] = {
 	{ "allow_other", SWITCH, AT(allow_other),
 	  "[=0]    other users see the mount (default for root)" },
 	{ "max_frozen", SIZE, AT(max_frozen),
-	  "=SIZE   bytes that moments of trace/ may hold in all (default 512M)" },
+	  "=SIZE   bytes that trace images may hold in all (default 512M)" },
 	{ "max_sessions", COUNT, AT(max_sessions),
 	  "=N    how many sessions there may be (default 0: no limit)" },
 	{ "user_sessions", COUNT, AT(limit.max_sessions),
@@ -36,7 +36,7 @@ static const struct option options[] = {
 	{ "user_buffers", SIZE, AT(limit.max_buffers),
 	  "=SIZE bytes of buffers for one user's sessions (default 0: no limit)" },
 	{ "user_frozen", SIZE, AT(limit.max_frozen),
-	  "=SIZE  bytes that moments of one user's sessions may hold (default 256M)" },
+	  "=SIZE  bytes that one user's trace images may hold (default 256M)" },
 	{ "log_level", LEVEL, AT(log_level),
 	  "=LEVEL   error, warning, info or debug (default info)" },
 };
