@@ -173,14 +173,14 @@ static void settle_all(void)
 
 static enum outcome note_outcome(unsigned int lane, enum outcome outcome)
 {
-	lane_failed[lane] = outcome != TAKEN && (outcome != NOBODY || daemon_was_here(lane));
+	lane_failed[lane] = outcome != TAKEN && (outcome != NO_DAEMON || daemon_was_here(lane));
 	if (outcome == TAKEN)
 		__atomic_fetch_add(&answers, 1, __ATOMIC_RELEASE);
-	else if (outcome == NOBODY && !lane_failed[lane])
+	else if (outcome == NO_DAEMON && !lane_failed[lane])
 		/* They cost nothing until a daemon comes, which writes all words. */
 		for (struct object *o = objects; o; o = o->next)
 			words_resolve(o, lane);
-	if (outcome == FAILED || outcome == NOBODY)
+	if (outcome == FAILED || outcome == NO_DAEMON)
 		give_up(lane);
 	return outcome;
 }

@@ -348,7 +348,7 @@ enum outcome exchange(unsigned int lane)
 		nanosleep(&pause, NULL);
 	}
 	if (q->fd < 0)
-		return errno == ECONNREFUSED || errno == ENOENT ? NOBODY : FAILED;
+		return errno == ECONNREFUSED || errno == ENOENT ? NO_DAEMON : FAILED;
 	if (say_hello(q, lane))
 		return wait_for_answer(q, lane, silence, begin + attach_total_us());
 	close(q->fd);

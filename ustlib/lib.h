@@ -289,9 +289,9 @@ struct taken_plan {
 
 /*
  * TAKEN: attach_apply() was called with the answer. LATE: none yet; the question stays open, see
- * exchange_look(). FAILED: none will come. NOBODY: there is no daemon.
+ * exchange_look(). FAILED: none will come. NO_DAEMON: there is no daemon.
  */
-enum outcome { TAKEN, LATE, FAILED, NOBODY };
+enum outcome { TAKEN, LATE, FAILED, NO_DAEMON };
 /*
  * Asks the lane's daemon, and waits attach_ms without a sign of life (attach_total_us() in all). An
  * open question is dropped.

@@ -55,7 +55,10 @@ int options_parse(struct options *o, int argc, char **argv);
 /* The two files. 0, or -errno and was said why. A file that does not exist is no error. */
 int options_read(struct options *o);
 void options_help(void);
-/* $XDG_CONFIG_HOME, or what stands in for it; NULL: there is none. To be freed. */
-char *options_own_dir(void);
+/*
+ * Calls visit for each directory that has settings: /etc if the daemon is root's, then
+ * $XDG_CONFIG_HOME or ~/.config.
+ */
+void options_each_dir(void (*visit)(const char *dir));
 
 #endif

@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include <ctype.h>
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <ini.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -179,4 +182,31 @@ int inifile_load(const char *path, struct md_buf *text)
 	}
 	close(fd);
 	return rc;
+}
+
+static int has_ini_name(const struct dirent *d)
+{
+	const char *end = strrchr(d->d_name, '.');
+
+	return d->d_name[0] != '.' && end && !strcmp(end, ".ini");
+}
+
+void inifile_each(const char *dir, const char *folder, void (*read)(const char *path))
+{
+	struct dirent **names = NULL;
+	char *path = NULL, *file;
+	int n;
+
+	if (asprintf(&path, "%s/%s", dir, folder) < 0)
+		return;
+	n = scandir(path, &names, has_ini_name, alphasort);
+	for (int i = 0; i < n; i++) {
+		if (asprintf(&file, "%s/%s", path, names[i]->d_name) >= 0) {
+			read(file);
+			free(file);
+		}
+		free(names[i]);
+	}
+	free(names);
+	free(path);
 }

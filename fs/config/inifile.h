@@ -27,5 +27,7 @@ void inifile_init(void);
 int inifile_read(const char *text, inifile_item item, void *arg, struct tr_err *err);
 /* The contents of a regular file. -errno; -EFBIG. */
 int inifile_load(const char *path, struct md_buf *text);
+/* Calls read with the path of each file *.ini in dir/folder, in the order of their names. */
+void inifile_each(const char *dir, const char *folder, void (*read)(const char *path));
 
 #endif

@@ -64,7 +64,8 @@ static int read_file(struct options *o, const char *path)
 	return rc;
 }
 
-char *options_own_dir(void)
+/* $XDG_CONFIG_HOME, or what stands in for it; NULL: there is none. To be freed. */
+static char *own_dir(void)
 {
 	const char *dir = getenv("XDG_CONFIG_HOME"), *home = getenv("HOME");
 	char *path = NULL;
@@ -77,9 +78,20 @@ char *options_own_dir(void)
 	return n > 0 ? path : NULL;
 }
 
+void options_each_dir(void (*visit)(const char *dir))
+{
+	char *own = own_dir();
+
+	if (!fs.uid)
+		visit("/etc");
+	if (own)
+		visit(own);
+	free(own);
+}
+
 int options_read(struct options *o)
 {
-	char *dir = options_own_dir(), *path = NULL;
+	char *dir = own_dir(), *path = NULL;
 	int rc = read_file(o, "/etc/trailfs.conf");
 
 	if (!rc && dir) {

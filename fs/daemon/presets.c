@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include <dirent.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -135,45 +134,19 @@ static void read_file(const char *path)
 	md_buf_deinit(&text);
 }
 
-static int wanted(const struct dirent *d)
-{
-	const char *end = strrchr(d->d_name, '.');
-
-	return d->d_name[0] != '.' && end && !strcmp(end, ".ini");
-}
-
 /* trailfs.conf and trailfs/sessions.d below dir. */
 static void read_below(const char *dir)
 {
-	struct dirent **names = NULL;
-	char *path = NULL, *file;
-	int n = 0;
+	char *path;
 
 	if (asprintf(&path, "%s/trailfs.conf", dir) < 0)
 		return;
 	read_file(path);
 	free(path);
-	if (asprintf(&path, "%s/trailfs/sessions.d", dir) < 0)
-		return;
-	n = scandir(path, &names, wanted, alphasort);
-	for (int i = 0; i < n; i++) {
-		if (asprintf(&file, "%s/%s", path, names[i]->d_name) >= 0) {
-			read_file(file);
-			free(file);
-		}
-		free(names[i]);
-	}
-	free(names);
-	free(path);
+	inifile_each(dir, "trailfs/sessions.d", read_file);
 }
 
 void presets_make(void)
 {
-	char *own = options_own_dir();
-
-	if (!fs.uid)
-		read_below("/etc");
-	if (own)
-		read_below(own);
-	free(own);
+	options_each_dir(read_below);
 }

@@ -277,7 +277,8 @@ static void stat_fs(fuse_req_t req, fuse_ino_t ino)
 
 /* ---- files ---- */
 
-static void open_file(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
+/* The node is opened: fi has the file. NULL: the request was answered with the reason. */
+static struct node *open_node(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 {
 	struct node *n = node_of(req, ino);
 	struct who who = who_of(req);
@@ -285,13 +286,29 @@ static void open_file(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 	int rc;
 
 	if (!n)
-		return;
+		return NULL;
 	rc = file_open(n, &who, fi->flags, &f);
 	if (rc) {
 		fuse_reply_err(req, -rc);
-		return;
+		return NULL;
 	}
 	fi->fh = (uintptr_t)f;
+	return n;
+}
+
+static void reply_open(fuse_req_t req, struct fuse_file_info *fi)
+{
+	/* The opener was interrupted: it will send no release. */
+	if (fuse_reply_open(req, fi) == -ENOENT)
+		file_close(file_of(fi));
+}
+
+static void open_file(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
+{
+	struct node *n = open_node(req, ino, fi);
+
+	if (!n)
+		return;
 	/*
 	 * trace/ can be mapped and is cached: what a trace image holds never changes. Everything
 	 * else is read as it is now.
@@ -305,8 +322,7 @@ static void open_file(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 	fi->noflush = (fi->flags & O_ACCMODE) == O_RDONLY;
 	if (n->row->view)
 		notify_size(n->id);
-	if (fuse_reply_open(req, fi) == -ENOENT)
-		file_close(f);
+	reply_open(req, fi);
 }
 
 static void read_file(fuse_req_t req, fuse_ino_t ino, size_t size, off_t offset,
@@ -354,21 +370,8 @@ static void poll_file(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi,
 
 static void open_dir(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 {
-	struct node *n = node_of(req, ino);
-	struct who who = who_of(req);
-	struct file *f;
-	int rc;
-
-	if (!n)
-		return;
-	rc = file_open(n, &who, fi->flags, &f);
-	if (rc) {
-		fuse_reply_err(req, -rc);
-		return;
-	}
-	fi->fh = (uintptr_t)f;
-	if (fuse_reply_open(req, fi) == -ENOENT)
-		file_close(f);
+	if (open_node(req, ino, fi))
+		reply_open(req, fi);
 }
 
 struct page {

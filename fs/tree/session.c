@@ -281,116 +281,43 @@ static int write_track(const struct node *n, const struct who *who, const char *
 
 /* ---- rows ---- */
 
-static const struct row track_rows[] = { { .name = "vpid",
-					   .mode = S_IFREG | 0666,
-					   .show = read_track,
-					   .store = write_track,
-					   .how = STORE_LIST,
-					   .arg = TRACK_VPID,
-					   .setting = true },
-					 { .name = "vuid",
-					   .mode = S_IFREG | 0666,
-					   .show = read_track,
-					   .store = write_track,
-					   .how = STORE_LIST,
-					   .arg = TRACK_VUID,
-					   .setting = true },
-					 { .name = "vgid",
-					   .mode = S_IFREG | 0666,
-					   .show = read_track,
-					   .store = write_track,
-					   .how = STORE_LIST,
-					   .arg = TRACK_VGID,
-					   .setting = true },
-					 { 0 } };
+/* An inclusion set. */
+#define TRACK_ROW(set, attr)                                                                  \
+	{ .name = set, .mode = S_IFREG | 0666, .show = read_track, .store = write_track,      \
+	  .how = STORE_LIST, .arg = attr, .setting = true }
 
-static const struct row user_rows[] = {
-	{ .name = "events",
-	  .mode = S_IFREG | 0666,
-	  .show = events_read,
-	  .store = events_write,
-	  .how = STORE_LIST },
-	{ .name = "contexts",
-	  .mode = S_IFREG | 0666,
-	  .show = contexts_read,
-	  .store = contexts_write,
-	  .how = STORE_LIST },
-	{ .name = "track", .mode = S_IFDIR | 0555, .rows = track_rows, .setting = true },
-	{ .name = "channels",
-	  .mode = S_IFDIR | 0777,
-	  .find = channels_find,
-	  .list = channels_each,
-	  .make = channels_make,
-	  .remove = channels_remove },
+/* What the user and the kernel domain of a session both have. */
+#define DOMAIN_ROWS(tracks)                                                                   \
+	{ .name = "events", .mode = S_IFREG | 0666, .show = events_read,                      \
+	  .store = events_write, .how = STORE_LIST },                                         \
+	{ .name = "contexts", .mode = S_IFREG | 0666, .show = contexts_read,                  \
+	  .store = contexts_write, .how = STORE_LIST },                                       \
+	{ .name = "track", .mode = S_IFDIR | 0555, .rows = tracks, .setting = true },         \
+	{ .name = "channels", .mode = S_IFDIR | 0777, .find = channels_find,                  \
+	  .list = channels_each, .make = channels_make, .remove = channels_remove }
+
+static const struct row track_rows[] = {
+	TRACK_ROW("vpid", TRACK_VPID),
+	TRACK_ROW("vuid", TRACK_VUID),
+	TRACK_ROW("vgid", TRACK_VGID),
 	{ 0 }
 };
+
+static const struct row user_rows[] = { DOMAIN_ROWS(track_rows), { 0 } };
 
 const struct row user_row = { .name = "user", .mode = S_IFDIR | 0555, .rows = user_rows };
 
-static const struct row kernel_track_rows[] = { { .name = "pid",
-						  .mode = S_IFREG | 0666,
-						  .show = read_track,
-						  .store = write_track,
-						  .how = STORE_LIST,
-						  .arg = TRACK_PID,
-						  .setting = true },
-						{ .name = "vpid",
-						  .mode = S_IFREG | 0666,
-						  .show = read_track,
-						  .store = write_track,
-						  .how = STORE_LIST,
-						  .arg = TRACK_KERNEL_VPID,
-						  .setting = true },
-						{ .name = "uid",
-						  .mode = S_IFREG | 0666,
-						  .show = read_track,
-						  .store = write_track,
-						  .how = STORE_LIST,
-						  .arg = TRACK_KERNEL_UID,
-						  .setting = true },
-						{ .name = "vuid",
-						  .mode = S_IFREG | 0666,
-						  .show = read_track,
-						  .store = write_track,
-						  .how = STORE_LIST,
-						  .arg = TRACK_KERNEL_VUID,
-						  .setting = true },
-						{ .name = "gid",
-						  .mode = S_IFREG | 0666,
-						  .show = read_track,
-						  .store = write_track,
-						  .how = STORE_LIST,
-						  .arg = TRACK_KERNEL_GID,
-						  .setting = true },
-						{ .name = "vgid",
-						  .mode = S_IFREG | 0666,
-						  .show = read_track,
-						  .store = write_track,
-						  .how = STORE_LIST,
-						  .arg = TRACK_KERNEL_VGID,
-						  .setting = true },
-						{ 0 } };
-
-static const struct row kernel_rows[] = {
-	{ .name = "events",
-	  .mode = S_IFREG | 0666,
-	  .show = events_read,
-	  .store = events_write,
-	  .how = STORE_LIST },
-	{ .name = "contexts",
-	  .mode = S_IFREG | 0666,
-	  .show = contexts_read,
-	  .store = contexts_write,
-	  .how = STORE_LIST },
-	{ .name = "track", .mode = S_IFDIR | 0555, .rows = kernel_track_rows, .setting = true },
-	{ .name = "channels",
-	  .mode = S_IFDIR | 0777,
-	  .find = channels_find,
-	  .list = channels_each,
-	  .make = channels_make,
-	  .remove = channels_remove },
+static const struct row kernel_track_rows[] = {
+	TRACK_ROW("pid", TRACK_PID),
+	TRACK_ROW("vpid", TRACK_KERNEL_VPID),
+	TRACK_ROW("uid", TRACK_KERNEL_UID),
+	TRACK_ROW("vuid", TRACK_KERNEL_VUID),
+	TRACK_ROW("gid", TRACK_KERNEL_GID),
+	TRACK_ROW("vgid", TRACK_KERNEL_VGID),
 	{ 0 }
 };
+
+static const struct row kernel_rows[] = { DOMAIN_ROWS(kernel_track_rows), { 0 } };
 
 const struct row kernel_row = { .mode = S_IFDIR | 0555, .rows = kernel_rows };
 

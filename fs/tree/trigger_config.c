@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include <dirent.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -182,8 +181,9 @@ static int make(struct trigger_ini *ini, const struct who *who, struct tr_err *e
 	return rc;
 }
 
-static void read_file(const char *path, const char *base)
+static void read_file(const char *path)
 {
+	const char *base = strrchr(path, '/') + 1;
 	struct trigger_ini ini = { .enabled = true, .takes_name = true };
 	struct who who = { .uid = fs.uid, .gid = fs.gid };
 	struct tr_err err = TR_ERR_INIT;
@@ -203,40 +203,12 @@ static void read_file(const char *path, const char *base)
 	md_buf_deinit(&text);
 }
 
-static int wanted(const struct dirent *d)
-{
-	const char *end = strrchr(d->d_name, '.');
-
-	return d->d_name[0] != '.' && end && !strcmp(end, ".ini");
-}
-
 static void read_below(const char *dir)
 {
-	struct dirent **names = NULL;
-	char *path = NULL, *file;
-	int n;
-
-	if (asprintf(&path, "%s/trailfs/triggers.d", dir) < 0)
-		return;
-	n = scandir(path, &names, wanted, alphasort);
-	for (int i = 0; i < n; i++) {
-		if (asprintf(&file, "%s/%s", path, names[i]->d_name) >= 0) {
-			read_file(file, names[i]->d_name);
-			free(file);
-		}
-		free(names[i]);
-	}
-	free(names);
-	free(path);
+	inifile_each(dir, "trailfs/triggers.d", read_file);
 }
 
 void trigger_presets_make(void)
 {
-	char *own = options_own_dir();
-
-	if (!fs.uid)
-		read_below("/etc");
-	if (own)
-		read_below(own);
-	free(own);
+	options_each_dir(read_below);
 }

@@ -103,7 +103,7 @@ static void odd_entry(unsigned int kind, const char *name)
 			fd = dup(fd);
 		close(fd);
 		break;
-	default:        /* a good file that nobody has locked */
+	default:        /* a good file without a lock */
 		fd = openat(apps, name, O_RDWR | O_CREAT | O_CLOEXEC, 0000);
 		close(fd);
 		break;

@@ -4,7 +4,7 @@
  * What the kernel's tracing costs the traced: kernel_calls calls | switches | ticks [COUNT], on CPU
  * 0. ticks: as calls, in ticks of the TSC. Prints `CASE MIN MEDIAN`, ns per system call (thread CPU
  * time), or per switch from one process to another and back, divided by two (elapsed time: both
- * stand still in turns). With a COUNT it does so many calls or switches, and prints nothing.
+ * stand still in turns). With a COUNT it does that number of calls or switches, and prints nothing.
  */
 #include "tests/bench/bench.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A load for recorders: PROGRAM RATE SECONDS: two threads on two CPUs, which together emit so many
+ * A load for recorders: PROGRAM RATE SECONDS: two threads on two CPUs, which together emit RATE
  * events per second, as evenly as they can. Prints `EVENTS RATE`: how many there were, and how many
  * per second it came to.
  */

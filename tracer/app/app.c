@@ -34,10 +34,11 @@ static void app_free(struct app *a)
 }
 
 /*
- * Which process an application is. The number in its file is its own idea, and means nothing if it
- * lives in another PID namespace: so it counts only if that process has the file mapped. The peer
- * of a connection is told by the kernel (app/attach_server.c); for the rest there is /proc/locks,
- * whose reading takes the kernel some 10 ms and is left to who wants to see a list.
+ * Finds out which process an application is. The process wrote the number in its file itself, and
+ * in another PID namespace the number has another meaning: it counts only if that process has the
+ * file mapped. For an application that attaches the kernel names the peer
+ * (app/attach_connection.c). For all others /proc/locks has it; the kernel needs about 10 ms to
+ * print that file, so only a reader of a list of applications causes it.
  */
 static void identify(struct tracer *t, struct app *a)
 {

@@ -66,7 +66,7 @@ int registration_switch(const struct registration *r, uint32_t event, unsigned i
 uint32_t registration_words(const struct registration *r, uint32_t first, uint32_t *out,
 			    uint32_t max);
 /*
- * Hits of `max` events from `first` on that nobody has accounted for yet. Returns of how many it
+ * Hits of `max` events from `first` on that no caller has accounted for yet. Returns of how many it
  * knows.
  */
 uint32_t registration_missed(const struct registration *r, uint32_t first, uint64_t *out,

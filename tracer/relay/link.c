@@ -270,7 +270,7 @@ static int send_all(struct relay_link *l, int fd, struct iovec *iov, int count)
 			advance(&iov, &count, (size_t)n);
 		} else if (errno == EAGAIN) {
 			err = wait_slice(l, fd, POLLOUT, SLICE_MS, &revents);
-			/* A relay whose replies nobody reads takes no more commands. */
+			/* A relay whose replies are not read takes no more commands. */
 			err = err || !l->count ? err : link_poll(l);
 			err = err ? err : check_time(l);
 		} else if (errno != EINTR) {

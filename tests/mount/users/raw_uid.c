@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* LINK: trail */
 /*
- * raw_uid UID COUNT: in a fresh child, which becomes that user by a system call that the library does not see: so many events
- * raw_uid:hit { n }.
+ * raw_uid UID COUNT: a child process becomes user UID by a system call that the library does not
+ * see, and emits COUNT events raw_uid:hit { n }.
  */
 #include <stdlib.h>
 #include <sys/syscall.h>
