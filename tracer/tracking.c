@@ -52,12 +52,6 @@ int track_show(struct session *s, enum track_attr attr, struct md_buf *out)
 	return 0;
 }
 
-static bool same(const struct track *a, const struct track *b)
-{
-	return a->some == b->some && a->count == b->count &&
-	       (!a->count || !memcmp(a->ids, b->ids, a->count * sizeof(*a->ids)));
-}
-
 /*
  * All processes of a user share buffers and switch bytes. So if some are excluded, a new epoch
  * makes all of them attach again; excluded ones then get no buffers.
@@ -66,7 +60,7 @@ static void put_set(struct session *s, enum track_attr attr, struct track *new)
 {
 	struct track old = s->track[attr];
 	struct tracer *t = s->tracer;
-	/* attach replies differ then: plan_slot */
+	/* attach replies differ then: put_channel in app/attach_reply.c */
 	bool excluded = attr == TRACK_VPID && new->some != old.some;
 	struct channel *c;
 	struct app *a;
@@ -111,7 +105,7 @@ int track_store(struct session *s, enum track_attr attr, const char *text, bool 
 			session_lock(s);
 			if (s->gone)
 				ret = tr_fail(err, -ENOENT, "the session is gone");
-			else if (!same(&old, &s->track[attr]))
+			else if (!track_equal(&old, &s->track[attr]))
 				ret = -EAGAIN;
 			else
 				put_set(s, attr, &new);

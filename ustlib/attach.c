@@ -10,7 +10,6 @@
  * slots.c.
  */
 #include <errno.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -284,13 +283,11 @@ static bool has_slots(const struct trail__tp *tp)
  * Without the lock: all that is to be asked has been, and it is not yet time to look for the
  * answers.
  */
-static bool nothing_to_do(const struct trail__tp *tp, bool again)
+static bool nothing_to_do(const struct trail__tp *tp)
 {
 	unsigned int lanes = dirty_lanes(tp);
 	int64_t now = 0;
 
-	if (again)
-		return false;
 	for (unsigned int lane = 0; lane < LANES; lane++) {
 		if (!(lanes & 1u << lane))
 			continue;
@@ -310,7 +307,7 @@ static bool done_meanwhile(const struct trail__tp *tp, bool again, uint32_t befo
 	return __atomic_load_n(&tp->seen, __ATOMIC_ACQUIRE) == word_of(tp);
 }
 
-/* True: the lock is held. False: somebody else has asked, or no more time; *done says which. */
+/* True: the lock is held. False: another thread has asked, or the time is over; *done says which. */
 static bool take_turn(const struct trail__tp *tp, bool again, bool *done)
 {
 	uint32_t before = __atomic_load_n(&answers, __ATOMIC_ACQUIRE);
@@ -320,7 +317,7 @@ static bool take_turn(const struct trail__tp *tp, bool again, bool *done)
 	if (may_go_on && us > attach_ms * 1000ll)
 		us = attach_ms * 1000ll;
 	for (;;) {
-		*done = done_meanwhile(tp, again, before) || (!again && nothing_to_do(tp, false));
+		*done = done_meanwhile(tp, again, before) || (!again && nothing_to_do(tp));
 		if (*done)
 			return false;
 		if (objects_trylock())

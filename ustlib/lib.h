@@ -337,8 +337,8 @@ void TRAIL_HIDDEN words_resolve(struct object *o, unsigned int lane);
 bool TRAIL_HIDDEN attach(struct trail__tp *tp, bool again);
 void TRAIL_HIDDEN attach_apply(const struct taken_plan *p, unsigned int lane);
 /*
- * A new object, whose words are 0: asks the lanes of this mask, so that no hit has to. True: a
- * state dump is due.
+ * A new object: asks the lanes of this mask, which its words say already (words_fill), so that no
+ * hit has to. True: a state dump is due.
  */
 bool TRAIL_HIDDEN attach_object(struct object *o, unsigned int lanes);
 /*
@@ -371,7 +371,7 @@ static inline struct slots *slots_of(const struct trail__tp *tp)
 	return (struct slots *)__atomic_load_n(&tp->places, __ATOMIC_SEQ_CST);
 }
 
-/* context.c */
+/* context/ */
 /*
  * The contexts of one channel as this thread had them last, so that an event costs one copy of
  * them.

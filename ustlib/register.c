@@ -94,7 +94,7 @@ static void init_once(void)
 	thread_init();
 #ifdef SYS_membarrier
 	/*
-	 * For reclaiming mappings (attach.c). Cheap now, while there is one thread. Failure:
+	 * For reclaiming mappings (slots.c). Cheap now, while there is one thread. Failure:
 	 * nothing is reclaimed.
 	 */
 	syscall(SYS_membarrier, MEMBARRIER_REGISTER_RSEQ, 0, 0);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * Slots: where the events of a trace point go, made from plans; and the mappings that they name.
- * All with the registration lock held, but read by hits at any moment.
+ * Slots: where the events of a trace point go, made from plans; mapping.c has the mappings that
+ * they name. All with the registration lock held, but read by hits at any moment.
  *
  * Reclaiming. Slots and what hangs on them are memory of fixed kinds: a hit may read a slot that
  * was retired, or filled again for something else, and finds out by its seq, in the restartable
@@ -10,12 +10,8 @@
  * retire the slots, restart all sections of this process (membarrier), and if slot_users is 0 then,
  * nobody uses the old mappings: unmap. Else the next attach will.
  */
-#include <errno.h>
-#include <fcntl.h>
 #include <stddef.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 

@@ -45,15 +45,23 @@ static void print_object_name(const struct trail_hello *hello, uint32_t i, char 
 		snprintf(name + 2 * b, 3, "%02x", hello->objects[i][b]);
 }
 
+/* The application of this name, if a peer of user `uid` may act for it; or NULL. */
+static struct app *find_app_for(struct tracer *t, const char *name, uid_t uid)
+{
+	struct app *a = app_by_name(t, name);
+
+	return a && (a->file->uid == uid || !uid) ? a : NULL;
+}
+
 static void retry_connection(struct server *sv, const struct conn *cn)
 {
 	struct tracer *t = sv->tracer;
 
 	pthread_mutex_lock(&t->lock);
 	for (uint32_t i = 0; i < cn->object_count; i++) {
-		struct app *a = app_by_name(t, cn->objects[i]);
+		struct app *a = find_app_for(t, cn->objects[i], cn->peer.uid);
 
-		if (a && (a->file->uid == cn->peer.uid || !cn->peer.uid))
+		if (a)
 			retry_app(sv, a);
 	}
 	pthread_mutex_unlock(&t->lock);
@@ -114,10 +122,10 @@ static int send_answer(struct server *sv, struct conn *cn, const struct trail_he
 
 		print_object_name(hello, i, cn->objects[i]);
 		cn->object_count = i + 1;
-		a = app_by_name(t, cn->objects[i]);
-		if (!a && p && app_found(t, cn->objects[i]) == 0)
-			a = app_by_name(t, cn->objects[i]);
-		if (!a || !p || (a->file->uid != cn->peer.uid && cn->peer.uid != 0))
+		if (p && !app_by_name(t, cn->objects[i]))
+			app_found(t, cn->objects[i]);
+		a = p ? find_app_for(t, cn->objects[i], cn->peer.uid) : NULL;
+		if (!a)
 			continue;
 		/*
 		 * The kernel's number for the peer. The holder of the file's lock has the same,
@@ -138,7 +146,7 @@ static void note_completed(struct server *sv, const struct conn *cn)
 {
 	pthread_mutex_lock(&sv->tracer->lock);
 	for (uint32_t i = 0; i < cn->object_count; i++) {
-		struct app *a = app_by_name(sv->tracer, cn->objects[i]);
+		struct app *a = find_app_for(sv->tracer, cn->objects[i], cn->peer.uid);
 
 		if (a)
 			app_attached(sv->tracer, a);
@@ -195,8 +203,8 @@ static void refuse_connection(struct server *sv, int fd, uid_t uid)
 		pthread_mutex_lock(&t->lock);
 		for (uint32_t i = 0; i < msg.hello.object_count; i++) {
 			print_object_name(&msg.hello, i, name);
-			a = app_by_name(t, name);
-			if (a && (a->file->uid == uid || !uid))
+			a = find_app_for(t, name, uid);
+			if (a)
 				retry_app(sv, a);
 		}
 		pthread_mutex_unlock(&t->lock);
@@ -260,15 +268,6 @@ void connections_listen(struct server *sv, bool on)
 	epoll_ctl(sv->epoll, EPOLL_CTL_MOD, sv->listener, &ev);
 }
 
-/* Makes epoll say that there are connections to accept: the pulse says so once only for its own. */
-static void accept_again(struct server *sv)
-{
-	const uint64_t one = 1;
-
-	if (write(sv->wake, &one, sizeof(one)) < 0)
-		return; /* it is full, so it is readable */
-}
-
 void connections_accept(struct server *sv)
 {
 	for (uint32_t n = 0; n < ACCEPTS_AT_ONCE; n++) {
@@ -319,5 +318,6 @@ void connections_accept(struct server *sv)
 		if (n < ANSWERS_AT_ONCE)
 			connection_read(sv, cn);
 	}
-	accept_again(sv);
+	/* There may be more: the pulse wakes this thread only once for what it has accepted. */
+	server_wake(sv);
 }

@@ -42,6 +42,14 @@ void server_arm(struct server *sv, int64_t ms)
 	timerfd_settime(sv->timer, 0, &when, NULL);
 }
 
+void server_wake(struct server *sv)
+{
+	const uint64_t one = 1;
+
+	if (write(sv->wake, &one, sizeof(one)) < 0)
+		return; /* it is full, so it is readable */
+}
+
 /* ---- timer ---- */
 
 /*
@@ -324,14 +332,12 @@ int server_start(struct tracer *t)
 void server_stop(struct tracer *t)
 {
 	struct server *sv = t->server;
-	uint64_t one = 1;
 
 	if (!sv)
 		return;
 	/* Pairs with the acquire load in serve(). */
 	__atomic_store_n(&sv->stop, true, __ATOMIC_RELEASE);
-	if (write(sv->wake, &one, sizeof(one)) < 0)
-		pthread_cancel(sv->thread);     /* cannot happen: the counter is 0 */
+	server_wake(sv);
 	pthread_join(sv->thread, NULL);
 	t->server = NULL;
 	server_free(sv);

@@ -48,6 +48,9 @@ struct server {
 /* Makes the timer expire in `ms` milliseconds, or earlier if it is set to. */
 void server_arm(struct server *sv, int64_t ms);
 
+/* Makes the thread look for connections that it can accept, and for `stop`. */
+void server_wake(struct server *sv);
+
 /* Reads what the peer has sent, and answers it. Drops the connection if it has ended. */
 void connection_read(struct server *sv, struct conn *cn);
 

@@ -210,12 +210,20 @@ static uint32_t count_idle(struct layouts *l, uid_t owner)
 
 static bool has_room(struct layouts *l, const struct layout *new)
 {
-	struct layout *layout, *oldest;
+	struct layout *layout, *oldest, *idle = NULL;
 	uint32_t alike = 0;
 
 	cds_list_for_each_entry(layout, &l->buckets[new->hash & (BUCKETS - 1)], node)
-		alike += is_alike(layout, new->hash, &new->head, new->uid);
-	if (alike >= LAYOUTS_ALIKE || l->count >= LAYOUTS_MAX)
+		if (is_alike(layout, new->hash, &new->head, new->uid)) {
+			alike++;
+			idle = layout->users ? idle : layout;
+		}
+	if (alike >= LAYOUTS_ALIKE) {
+		if (!idle)
+			return false;
+		evict(idle);
+	}
+	if (l->count >= LAYOUTS_MAX)
 		return false;
 	if (l->owned[owner_index(new->uid)] < LAYOUTS_PER_OWNER)
 		return true;

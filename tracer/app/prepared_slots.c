@@ -39,13 +39,18 @@ void prepared_slots_drop(struct layout *layout, struct prepared_slots **list)
 		remove_first(layout, list);
 }
 
-/* Drops those of earlier rules, and all but the latest. */
-static void drop_old(struct layout *layout, struct prepared_slots **list, uint64_t version)
+/*
+ * Drops those of earlier rules, and all but the latest. A reply asks for each channel once, in the
+ * same order each time: one for each is kept at least.
+ */
+static void drop_old(struct layout *layout, struct selection *s, uint64_t version)
 {
-	uint32_t n = 0;
+	struct prepared_slots **list = &s->prepared;
+	uint32_t n = 0, max = s->channel_count > PREPARED_PER_SELECTION ? s->channel_count
+									: PREPARED_PER_SELECTION;
 
 	while (*list)
-		if ((*list)->version != version || ++n >= PREPARED_PER_SELECTION)
+		if ((*list)->version != version || ++n >= max)
 			remove_first(layout, list);
 		else
 			list = &(*list)->next;
@@ -165,7 +170,7 @@ struct prepared_slots *prepared_slots_get(const struct app *a, struct channel *c
 	for (p = a->selection->prepared; p; p = p->next)
 		if (p->version == version && p->channel == c->serial && p->region == b->region->key)
 			return p;
-	drop_old(layout, &a->selection->prepared, version);
+	drop_old(layout, a->selection, version);
 	p = calloc(1, sizeof(*p));
 	if (p)
 		p->slots = calloc(a->selection->count + 1, sizeof(*p->slots));

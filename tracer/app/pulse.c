@@ -29,7 +29,8 @@ struct pulse {
 	pthread_t thread;
 	int listener, wake, timer;
 	bool stop;                      /* atomic */
-	pthread_mutex_t lock; /* guards the rest; held for one sign to each peer at most */
+	/* Guards the rest. Held for EARLY_MAX accepts and one sign to each peer at most. */
+	pthread_mutex_t lock;
 	struct fds waiting;             /* all that wait for an answer */
 	struct fds early;               /* those of them that pulse_accept() has not returned yet */
 };

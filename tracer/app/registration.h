@@ -16,11 +16,11 @@
 struct registration_event {
 	char *name;             /* "provider:event" */
 	int level;
-	const char *uri;        /* of the model, in regfile.strings; or NULL */
+	const char *uri;        /* of the model, in registration.strings; or NULL */
 	uint64_t
 		/* of name, level, written fields and uri: equal layouts have equal digests */
 		digest;
-	uint32_t first_field, field_count;      /* in regfile.fields */
+	uint32_t first_field, field_count;      /* in registration.fields */
 	uint32_t written;       /* the first of them; the others have TRAIL_FIELD_NOWRITE */
 };
 

@@ -191,6 +191,9 @@ struct selection *selection_get(struct tracer *t, const struct app *a)
 			s->users++;
 			return s;
 		}
+	for (s = layout->selections; s; s = s->next)
+		if (s->version != t->rules_version)
+			prepared_slots_drop(layout, &s->prepared);
 	new = selection_create(t, a);
 	if (!new)
 		return NULL;

@@ -36,7 +36,7 @@ struct selection {
 	uint32_t channel_count;
 	struct selected *events;        /* by event */
 	uint32_t count;
-	struct prepared_slots *prepared;        
+	struct prepared_slots *prepared;
 };
 
 /* What the rules of now select, with a reference; NULL: no memory. */

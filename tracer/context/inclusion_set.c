@@ -66,6 +66,12 @@ bool track_has(const struct track *t, uint32_t id)
 	return !t->some || is_listed(t, id);
 }
 
+bool track_equal(const struct track *a, const struct track *b)
+{
+	return a->some == b->some && a->count == b->count &&
+	       (!a->count || !memcmp(a->ids, b->ids, a->count * sizeof(*a->ids)));
+}
+
 void track_print(const struct track *t, struct md_buf *out, char separator)
 {
 	if (!t->some)

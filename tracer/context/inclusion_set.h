@@ -32,6 +32,7 @@ struct track {
 int track_apply(const struct track *old, int attr, const char *text, bool replace,
 		struct track *out, struct tr_err *err);
 bool track_has(const struct track *t, uint32_t id);
+bool track_equal(const struct track *a, const struct track *b);
 void track_print(const struct track *t, struct md_buf *out, char separator);
 int track_copy(const struct track *from, struct track *to);
 void track_deinit(struct track *t);

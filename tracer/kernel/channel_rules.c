@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * Brings what the kernel records for a channel in line with the channel's rules: enabled events,
- * filters, functions. Callers hold tracer.lock.
+ * filters, functions. kchannel_apply releases tracer.lock; what it calls holds session.lock alone.
  */
 #include <errno.h>
 #include <stdarg.h>
@@ -15,7 +15,7 @@
 
 #define FILTERS_MAX 64          /* filters on one event that are passed to the kernel */
 /*
- * Formats that one apply reads for filters, because it holds tracer.lock. No limit for a backend
+ * Formats that one apply reads for filters, because it holds session.lock. No limit for a backend
  * with programs, which may be the only ones to filter.
  */
 #define FORMATS_MAX 128

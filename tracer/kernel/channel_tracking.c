@@ -44,12 +44,6 @@ static int list_threads(const struct track *t, uint32_t **out, size_t *count)
 	return 0;
 }
 
-static bool tracks_equal(const struct track *a, const struct track *b)
-{
-	return a->some == b->some && a->count == b->count &&
-	       (!a->count || !memcmp(a->ids, b->ids, a->count * sizeof(*a->ids)));
-}
-
 bool kchannel_apply_track(struct kchannel *kc, struct kernel *k)
 {
 	const struct track *t = &kc->channel->session->track[TRACK_PID];
@@ -58,7 +52,7 @@ bool kchannel_apply_track(struct kchannel *kc, struct kernel *k)
 	size_t count = 0;
 	int ret = 0;
 
-	if (tracks_equal(t, &kc->tracked[TRACK_PID]) && !kc->track_again)
+	if (track_equal(t, &kc->tracked[TRACK_PID]) && !kc->track_again)
 		return !t->some || t->count;
 	/*
 	 * While the set is replaced, the kernel has no set and would record all threads: stop
@@ -92,7 +86,7 @@ bool kchannel_apply_track_attrs(struct kchannel *kc, struct kernel *k)
 	int ret = 0;
 
 	for (int i = TRACK_PID + 1; i < TRACK_ATTRS && !ret; i++) {
-		if (tracks_equal(&t[i], &kc->tracked[i]))
+		if (track_equal(&t[i], &kc->tracked[i]))
 			continue;
 		ret = k->ops->track_by ? k->ops->track_by(kc->bc, i, &t[i]) : -EOPNOTSUPP;
 		if (!ret && track_copy(&t[i], &copy) == 0) {

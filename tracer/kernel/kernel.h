@@ -50,7 +50,10 @@ struct kevent {                         /* freed with struct kernel; never moved
 	bool unreadable;
 };
 
-/* A dynamic event that a rule made. To change it, hold tracer.lock and kernel.lock. */
+/*
+ * A dynamic event that a rule made. To change it, hold kernel.lock, and tracer.lock or a count in
+ * kernel.rule_writes.
+ */
 struct kprobe {
 	char *name;                     /* in the daemon's group */
 	char *pattern;	/* of the rule; NULL: an earlier daemon's probe, and no rule has it */
@@ -117,7 +120,10 @@ struct kchannel {
 	struct cds_list_head dead;
 	char name[256];                 /* in the kernel */
 
-	/* Guarded by tracer.lock. Only a holder of session.lock changes the first six. */
+	/*
+	 * Guarded by tracer.lock. Only a holder of session.lock changes the first six and
+	 * `changed`.
+	 */
 	struct channel *channel;        /* NULL: the channel was removed */
 	uint8_t *ever;	/* by index of an event: it was enabled since the channel was made */
 	size_t ever_count;

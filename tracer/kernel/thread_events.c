@@ -40,7 +40,7 @@ struct thread_record {
 struct follower {
 	struct tracer *tracer;
 	uint32_t users;                 /* number of kernel channels; guarded by the lock */
-	pthread_mutex_t lock;	/* guards the rest; taken after kchannel.lock and tracer.lock */
+	pthread_mutex_t lock;	/* guards the rest; taken after kchannel.lock, before tracer.lock */
 	struct backend_channel *bc;     /* NULL: threads are not followed */
 	bool scanned;
 	struct layout layouts[KINDS];

@@ -86,7 +86,7 @@ struct domain_ops {
 	for (const struct domain_ops *const *d = (t)->domains; d != (t)->domains + DOMAINS; d++)
 
 /* Each calls one hook of every domain. */
-void domains_apply(struct session *s);          /* locked */
+void domains_apply(struct session *s);          /* session locked; may release tracer.lock */
 void domains_drain(struct session *s);          /* unlocked */
 void domains_check(struct session *s);          /* unlocked */
 void domains_gc(struct tracer *t);              /* unlocked */

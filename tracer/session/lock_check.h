@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Checks the lock state of hooks at run time in builds with sanitizers. The program ends if a hook
- * declared "locked" is called without tracer.lock, or an "unlocked" one with it. Other builds
+ * declared "locked" is called without tracer.lock, a "session locked" one without session.lock or
+ * tracer.lock, or an "unlocked" one with it. Other builds
  * contain no check.
  */
 #ifndef TRACER_SESSION_LOCK_CHECK_H

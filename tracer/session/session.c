@@ -383,7 +383,7 @@ int session_store_number(struct session *s, uint64_t *setting, uint64_t value, s
 {
 	int ret = 0;
 
-	pthread_mutex_lock(&s->tracer->lock);
+	session_lock(s);
 	if (s->gone) {
 		ret = tr_fail(err, -ENOENT, "the session is gone");
 	} else {
@@ -391,7 +391,7 @@ int session_store_number(struct session *s, uint64_t *setting, uint64_t value, s
 		session_save(s);
 		session_changed(s);
 	}
-	pthread_mutex_unlock(&s->tracer->lock);
+	session_unlock(s);
 	return ret;
 }
 

@@ -96,7 +96,8 @@ struct tracer {
 	 * Guards everything that can be reached from here, except members whose comment names
 	 * another lock or says "atomic" or "constant". The holder may write files of the state
 	 * directory and run barriers, but does not wait for an application or a user, and does
-	 * not write to the kernel's tracer, which may take a second.
+	 * not write to the kernel's tracer, which may take a second; kernel_probes_gc alone
+	 * does, when it removes probes.
 	 */
 	pthread_mutex_t lock;
 	struct tracer_config config;
@@ -163,7 +164,8 @@ struct session {
 	/*
 	 * Taken before tracer.lock, by session_lock. Who changes anything below holds both locks;
 	 * who reads it holds either. Exceptions are traces, stream groups and buffers, output,
-	 * text, snapshots and counters, which tracer.lock alone guards.
+	 * text, snapshots, counters and the state dump's two times, which tracer.lock alone
+	 * guards.
 	 */
 	pthread_mutex_t lock;
 	char name[201];
@@ -286,7 +288,10 @@ struct session *session_new_hidden(struct tracer *t, const char *prefix, uint64_
 				   gid_t gid);
 /* -ENOENT if it was removed or its rmdir has begun. Ask again after the lock was released. */
 int session_check_alive(const struct session *s, struct tr_err *err);
-/* Sets a setting (a member of s), saves the session and notifies its readers. Takes tracer.lock. */
+/*
+ * Sets a setting (a member of s), saves the session and notifies its readers. Takes session.lock
+ * and tracer.lock.
+ */
 int session_store_number(struct session *s, uint64_t *setting, uint64_t value, struct tr_err *err);
 /* For operations that change a session: take and release session.lock and tracer.lock. */
 void session_lock(struct session *s);

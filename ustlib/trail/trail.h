@@ -382,9 +382,9 @@ trail__put(unsigned char *at, unsigned char *end, const struct trail__piece *p, 
 #define TRAIL__IS_ON(tp) \
 	(__builtin_expect(__atomic_load_n((tp).state, __ATOMIC_RELAXED) != 0, 0) && \
 	 (__builtin_expect(__atomic_load_n(&(tp).seen, \
-	 	__ATOMIC_ACQUIRE) == __atomic_load_n((tp).state, __ATOMIC_RELAXED) && \
+		__ATOMIC_ACQUIRE) == __atomic_load_n((tp).state, __ATOMIC_RELAXED) && \
 			   __atomic_load_n(&(tp).slot, __ATOMIC_RELAXED) != 0, 1) || \
-			   	trail__ready(&(tp))))
+				trail__ready(&(tp))))
 
 #define TRAIL__DECLARE(i, x) TRAIL__CALL(TRAIL__DECLARE_, i, TRAIL__NORMAL(x))
 #define TRAIL__DESCRIBE(i, x) TRAIL__CALL(TRAIL__DESCRIBE_, i, TRAIL__NORMAL(x))
@@ -462,7 +462,7 @@ trail__put(unsigned char *at, unsigned char *end, const struct trail__piece *p, 
 #define TRAIL__VALUE_CODE(e) \
 	(TRAIL__IS_TEXT(e) ? TRAIL__CODE_OF(TRAIL__STRING, TRAIL__TEXT, 0) : \
 	 TRAIL__IS_ARRAY(e) ? TRAIL__ELEMENTS(TRAIL__CODE(*TRAIL__DECAYED(e)), \
-	 	TRAIL__ARRAY_OF) : TRAIL__CODE(e))
+		TRAIL__ARRAY_OF) : TRAIL__CODE(e))
 #define TRAIL__IS_TYPE(e) (TRAIL__CODE(e) != TRAIL__POINTER || __builtin_classify_type(e) == 5)
 
 /*
@@ -480,11 +480,11 @@ trail__put(unsigned char *at, unsigned char *end, const struct trail__piece *p, 
 #define TRAIL__HAS_NAME(e, text) \
 	(__builtin_types_compatible_p(__typeof__((_Bool) e), _Bool) && \
 	 (TRAIL__IN(text, 0, "a", "z") || TRAIL__IN(text, 0, "A", "Z") || TRAIL__IS(text, 0, \
-	 	"_") || TRAIL__IS(text, 0, "*") || \
+		"_") || TRAIL__IS(text, 0, "*") || \
 	  TRAIL__IS(text, 0, "&") || (TRAIL__IS(text, 0, "+") && \
-	  	!TRAIL__IN(text " ", 1, "+", "9")) || \
+		!TRAIL__IN(text " ", 1, "+", "9")) || \
 	  (TRAIL__IS(text, 0, "(") && (TRAIL__IS(text " ", 1, "*") || \
-	  	sizeof(TRAIL__STRING_OF(TRAIL__EAT e)) > 1))) && \
+		sizeof(TRAIL__STRING_OF(TRAIL__EAT e)) > 1))) && \
 	 !TRAIL__IS(text, sizeof(text) - 2, "+") && !TRAIL__IS(text, sizeof(text) - 2, "-") && \
 	 !TRAIL__IS(text, sizeof(text) - 2, "\"") && !TRAIL__IS(text, sizeof(text) - 2, "'"))
 
