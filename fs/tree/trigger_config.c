@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,7 +16,7 @@
 
 /* What a file says, until it is read to its end. */
 struct trigger_ini {
-	char name[TRIGGER_NAME_MAX + 1];        /* "": none was given */
+	char name[NAME_MAX + 1];        /* "": none was given */
 	bool takes_name;
 	char *condition;
 	int condition_line;

@@ -165,6 +165,17 @@ uint64_t ring_first_ts(const struct stream *s, uint64_t from, const struct ring_
 	return ts >= after && ts <= p->end_ts ? ts : after;
 }
 
+uint64_t ring_unconsumed(const struct stream *s)
+{
+	uint64_t head = region_head(s->region, s->ring), from = ring_oldest(s, head);
+	uint64_t consumed = load(&ring_of(s)->consumed);
+
+	/* Another value is not valid: applications can write to the ring. */
+	if (consumed > from && consumed <= head)
+		from = consumed;
+	return head - from;
+}
+
 uint64_t ring_lost_total(const struct stream *s)
 {
 	uint64_t lost = load(&ring_of(s)->lost);

@@ -29,6 +29,8 @@ void ring_mark(const struct stream *s, struct ring_mark *m);
  * clear.
  */
 uint64_t ring_oldest(const struct stream *s, uint64_t head);
+/* Bytes that the ring holds and its output has not written, or its relay has not confirmed. */
+uint64_t ring_unconsumed(const struct stream *s);
 
 /* unfiltered: how many of discarded and overwritten a filter might have rejected. */
 struct ring_counts { uint64_t recorded, discarded, overwritten, unfiltered, bytes; };

@@ -57,6 +57,7 @@ static void execute_many(struct trigger *g, size_t i, uint64_t count, int64_t ti
 {
 	static const struct values nothing = { print_nothing };
 	struct action *a = &g->actions[i];
+	uint64_t added = 0;
 
 	if (a->kind == ACTION_NOTIFY) {
 		/* Who wants each hit learns how many were lost; who wants some learns of each. */
@@ -69,11 +70,10 @@ static void execute_many(struct trigger *g, size_t i, uint64_t count, int64_t ti
 		a->executed += count;
 		return;
 	}
-	for (uint64_t n = 0; n < count && n < MANY_MAX; n++)
-		if (!runner_add_one(g, g->hits, i, time))
-			break;
-	if (count > MANY_MAX) {
-		a->failed += count - MANY_MAX;
+	while (added < count && added < MANY_MAX && runner_add_one(g, g->hits, i, time))
+		added++;
+	if (added < count) {
+		a->failed += count - added;
 		snprintf(a->error, sizeof(a->error), "too many hits at once");
 	}
 }

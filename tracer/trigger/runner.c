@@ -88,7 +88,7 @@ static int execute(struct trigger *g, const struct action *a, struct tr_err *err
 	if (!s)
 		return tr_fail(err, -ENOENT, "no session '%s'", a->session);
 	session_info(s, &info);
-	if (trigger_may(g, &info, true))
+	if (trigger_may_now(g, &info, true))
 		ret = run_verb(s, a, info.active, err);
 	else
 		ret = tr_fail(err, -EACCES,

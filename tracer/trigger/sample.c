@@ -81,22 +81,19 @@ static bool is_monitored(struct session *s, const struct condition *c, const str
 	return yes;
 }
 
-static void add_stream(const struct stream *st, struct amount *a)
+static void add_stream(const struct stream *st, bool has_output, struct amount *a)
 {
 	const struct region_geometry *geo = &st->region->geo;
-	uint64_t head = region_head(st->region, st->ring), begin = ring_oldest(st, head), consumed;
+	uint64_t head = region_head(st->region, st->ring), bytes;
 	struct ring_counts counts;
 
 	switch (a->kind) {
 	case CONDITION_BUFFER:
-		consumed = __atomic_load_n(&region_ring(st->region, st->ring)->consumed,
-					   __ATOMIC_RELAXED);
 		/* With an output, what is written has left the buffer. */
-		if (st->log && consumed > begin && consumed <= head)
-			begin = consumed;
+		bytes = has_output ? ring_unconsumed(st) : head - ring_oldest(st, head);
 		a->size = geo->subbuf_size * geo->subbuf_count;
-		if (head - begin > a->bytes)
-			a->bytes = head - begin < a->size ? head - begin : a->size;
+		if (bytes > a->bytes)
+			a->bytes = bytes < a->size ? bytes : a->size;
 		break;
 	case CONDITION_CONSUMED:
 		/* Positions begin with the second sub-buffer (tracer/abi/ring.h). */
@@ -112,14 +109,18 @@ static void add_stream(const struct stream *st, struct amount *a)
 static int measure(struct session *s, const struct condition *c, struct amount *a)
 {
 	struct stream_set set = { 0 };
+	bool has_output;
 	int ret;
 
+	pthread_mutex_lock(&s->tracer->lock);
+	has_output = session_must_finish(s);
+	pthread_mutex_unlock(&s->tracer->lock);
 	if (!c->has_channel || c->domain == DOMAIN_KERNEL)
 		domains_drain(s);
 	ret = session_streams(s, c->has_channel ? c->channel : NULL, &set);
 	for (size_t i = 0; !ret && i < set.count; i++)
 		if (is_monitored(s, c, &set.streams[i]))
-			add_stream(&set.streams[i], a);
+			add_stream(&set.streams[i], has_output, a);
 	stream_set_deinit(&set);
 	return ret;
 }
@@ -163,7 +164,7 @@ void sample_look(struct trigger *g, uint64_t now)
 	s = session_get(g->tracer, c.session);
 	if (s) {
 		session_info(s, &info);
-		period = trigger_may(g, &info, false) ? period_of(s, &c) : 0;
+		period = trigger_may_now(g, &info, false) ? period_of(s, &c) : 0;
 		known = period && info.starts && !measure(s, &c, &a);
 	}
 	session_put(s);

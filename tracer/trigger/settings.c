@@ -121,8 +121,9 @@ static int check_session(struct trigger *g, const char *text, const struct condi
 	if (!s)
 		return 0;               /* it may be made later */
 	session_info(s, &info);
-	at = strstr(text, c->session);
-	if (!trigger_may(g, &info, false))
+	at = strpbrk(text, " \t");
+	at = at ? strstr(at, c->session) : NULL;
+	if (!trigger_may_now(g, &info, false))
 		ret = tr_fail_at(err, -EACCES, text, at ? (int)(at - text) : -1,
 				 "session '%s' is not the trigger owner's, and not shared",
 				 c->session);

@@ -258,6 +258,16 @@ bool trigger_may(const struct trigger *g, const struct session_info *info, bool 
 	return (info->mode & wanted) == wanted;
 }
 
+bool trigger_may_now(struct trigger *g, const struct session_info *info, bool write)
+{
+	bool may;
+
+	pthread_mutex_lock(&g->tracer->triggers->lock);
+	may = trigger_may(g, info, write);
+	pthread_mutex_unlock(&g->tracer->triggers->lock);
+	return may;
+}
+
 /* ---- the room as a whole ---- */
 
 static int open_directory(struct tracer *t)

@@ -111,7 +111,11 @@ extern const struct session_part trigger_part;
 /* trigger.c. Locked. */
 struct trigger *trigger_new(struct tracer *t, const char *name, uid_t uid, gid_t gid);
 void trigger_changed(struct trigger *g);
-/* Whether the owner, with the trigger's group, may read (write: also change) the session. */
+/*
+ * Whether the owner, with the trigger's group, may read (write: also change) the session;
+ * trigger_may_now() is the same without the lock.
+ */
+bool trigger_may_now(struct trigger *g, const struct session_info *info, bool write);
 bool trigger_may(const struct trigger *g, const struct session_info *info, bool write);
 int64_t trigger_now(void);              /* ns since the epoch */
 
