@@ -277,3 +277,12 @@ int md_trace_add(struct md_trace *t, struct md_stream *s)
 	t->streams[t->stream_count++] = s;
 	return 0;
 }
+
+uint64_t md_trace_version(const struct md_trace *t)
+{
+	uint64_t n = 1;
+
+	for (uint32_t i = 0; i < t->stream_count; i++)
+		n += 1 + t->streams[i]->event_count;
+	return n;
+}

@@ -147,6 +147,8 @@ void md_trace_destroy(struct md_trace *t);      /* with its stream classes */
 /* Sets an entry of the environment, or replaces it. value NULL: a number. */
 int md_trace_env(struct md_trace *t, const char *name, const char *value, int64_t number);
 int md_trace_add(struct md_trace *t, struct md_stream *s);
+/* A number that grows with each stream class and event class that is added; not 0. */
+uint64_t md_trace_version(const struct md_trace *t);
 
 /*
  * A digest of name, level, all field types and the model's URI; equal layouts have equal digests.

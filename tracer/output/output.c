@@ -13,6 +13,7 @@
 
 #include "tracer/output/directory.h"
 #include "tracer/output/output.h"
+#include "tracer/session/streams.h"
 
 #define MS UINT64_C(1000000)
 
@@ -92,20 +93,57 @@ int output_stopped(struct session *s)
 	return err;
 }
 
+/* Bytes that neither files nor the relay have, also before the writer's first pass. */
+static uint64_t count_unwritten(struct session *s)
+{
+	struct stream_set set = { 0 };
+	uint64_t sum = 0;
+
+	if (session_streams(s, NULL, &set))
+		return 0;
+	for (size_t i = 0; i < set.count; i++)
+		sum += ring_unconsumed(&set.streams[i]);
+	stream_set_deinit(&set);
+	return sum;
+}
+
+int output_removable(struct session *s)
+{
+	struct output *o = output_if_running(s);
+	uint64_t before, after;
+	int err;
+
+	if (!o)
+		return 0;
+	pthread_mutex_lock(&o->lock);
+	before = o->bytes;
+	pthread_mutex_unlock(&o->lock);
+	err = output_stopped(s);
+	pthread_mutex_lock(&o->lock);
+	after = o->bytes;
+	pthread_mutex_unlock(&o->lock);
+	/* A slow relay gets more time when the session ends; a silent one would lose the events. */
+	return err || !o->net || before != after || !count_unwritten(s) ? err : -EIO;
+}
+
 void output_finish(struct session *s)
 {
 	struct output *o = output_if_running(s);
 	uint64_t pending;
+	bool done;
 
 	if (!o)
 		return;
-	if (!request_writer(o, OUTPUT_FINISH, 10000))
+	done = request_writer(o, OUTPUT_FINISH, 10000);
+	if (!done)
 		tracer_report(s->tracer,
 			      "session %s: the output could not write all events in 10 s", s->name);
 	pthread_mutex_lock(&o->lock);
 	o->quit = true;
 	pending = o->error ? o->pending : 0;
 	pthread_mutex_unlock(&o->lock);
+	if (o->net)
+		pending = done && !o->error ? 0 : count_unwritten(s);
 	if (pending)
 		tracer_report(s->tracer,
 			      "session %s: %llu bytes could not be written before it ended",

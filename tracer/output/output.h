@@ -176,6 +176,11 @@ int output_metadata_verb(struct session *s, struct tr_err *err);
  * -EDQUOT or -EIO: it cannot be written and is still in the buffers.
  */
 int output_stopped(struct session *s);
+/*
+ * The same before the session, or one of its channels, is removed. -EIO also if a relay confirms
+ * nothing of what it does not have yet.
+ */
+int output_removable(struct session *s);
 bool output_flush(struct session *s);
 void output_finish(struct session *s);
 void output_suspend(struct session *s);

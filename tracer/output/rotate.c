@@ -114,7 +114,7 @@ static int next_chunk(struct output *o)
 
 int output_begin_chunk(struct output *o)
 {
-	name_archive(&o->head);
+	/* The relay names its archive itself. */
 	return next_chunk(o);
 }
 
@@ -159,22 +159,11 @@ static void move_back(struct output *o)
 		close(from);
 }
 
-static void begin_rotation(struct output *o)
-{
-	pthread_mutex_lock(&o->lock);
-	o->rotations++;
-	pthread_mutex_unlock(&o->lock);
-	pthread_mutex_lock(&o->s->tracer->lock);
-	session_changed(o->s);
-	pthread_mutex_unlock(&o->s->tracer->lock);
-}
-
 int output_rotate(struct output *o)
 {
 	struct checkpoint_head before = o->head;
 	int err;
 
-	begin_rotation(o);
 	err = o->dir < 0 ? -ENOENT : cred_enter(&o->cred);
 	if (err)
 		return err;

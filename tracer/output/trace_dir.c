@@ -57,16 +57,6 @@ static int make_place(struct output *o, struct trace_dir *t)
 	return 0;
 }
 
-/* A number that grows with each class added to the metadata. Caller holds trace.lock. */
-static uint64_t version_of(const struct md_trace *md)
-{
-	uint64_t n = 1;
-
-	for (uint32_t i = 0; i < md->stream_count; i++)
-		n += 1 + md->streams[i]->event_count;
-	return n;
-}
-
 /*
  * Opens an empty file for the new metadata. If an earlier attempt left one that cannot be removed,
  * this truncates and uses it. O_NONBLOCK: opening a FIFO of that name fails instead of waiting.
@@ -121,7 +111,7 @@ int trace_dir_ready(struct output *o, struct trace_dir *t)
 	if (err)
 		return err;
 	pthread_mutex_lock(&t->trace->lock);
-	version = version_of(t->trace->md);
+	version = md_trace_version(t->trace->md);
 	if (version != t->version)
 		err = md_ctf_print(t->trace->md, &text);
 	pthread_mutex_unlock(&t->trace->lock);

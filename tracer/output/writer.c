@@ -142,7 +142,6 @@ static struct stream_writer *find_stream(struct output *o, const struct stream *
  */
 static int mark_streams(struct output *o, const struct stream_set *set, bool only_new)
 {
-	size_t n = 0;
 	int err = 0;
 
 	for (size_t i = 0; i < o->count; i++)
@@ -155,14 +154,18 @@ static int mark_streams(struct output *o, const struct stream_set *set, bool onl
 		else
 			err = add_stream(o, &set->streams[i]);
 	}
-	/* Remove streams whose channels were removed. */
-	for (size_t i = 0; i < o->count; i++) {
-		if (o->streams[i]->seen || err)
-			o->streams[n++] = o->streams[i];
-		else
-			o->sink->remove(o, o->streams[i]);
+	/* Remove streams whose channels were removed: from the list first, which the sink may read. */
+	for (size_t i = 0; i < o->count && !err;) {
+		struct stream_writer *os = o->streams[i];
+
+		if (os->seen) {
+			i++;
+			continue;
+		}
+		memmove(&o->streams[i], &o->streams[i + 1],
+			(--o->count - i) * sizeof(*o->streams));
+		o->sink->remove(o, os);
 	}
-	o->count = n;
 	for (size_t i = 0; i < o->count && !only_new; i++)
 		ring_mark(&o->streams[i]->st, &o->streams[i]->mark);
 	return err;
@@ -279,6 +282,14 @@ static void clear_output(struct output *o)
 	pthread_mutex_unlock(&o->lock);
 }
 
+static void begin_rotation(struct output *o)
+{
+	pthread_mutex_lock(&o->lock);
+	o->rotations++;
+	pthread_mutex_unlock(&o->lock);
+	report_change(o->s);
+}
+
 /* Serves all requests made so far, in an order that suits all of them. */
 static void serve_requests(struct output *o, const bool *asked, struct pressure *p)
 {
@@ -293,6 +304,7 @@ static void serve_requests(struct output *o, const bool *asked, struct pressure 
 	err = write_streams(o, true, p);
 	note_error(o, err);
 	if (asked[OUTPUT_ROTATE] || (asked[OUTPUT_FINISH] && rotated_once && !o->sink->finish)) {
+		begin_rotation(o);
 		err = o->sink->rotate(o);
 		pthread_mutex_lock(&o->lock);
 		o->rotate_error = err;

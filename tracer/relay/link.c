@@ -15,6 +15,7 @@
 
 #define SLICE_MS 100            /* between two questions to quits() */
 #define OUT_MANY 16384          /* bytes of commands that are sent early */
+#define BEGIN_MS 5000u    /* until a new connection is ready */
 #define MS UINT64_C(1000000)
 
 static uint64_t now_ns(void)
@@ -146,12 +147,18 @@ static int wait_slice(struct relay_link *l, int fd, short events, int ms, short 
 	return 0;
 }
 
-/* Whether the wait may go on. 0 or -errno. */
+/* -ETIMEDOUT if the relay has shown no progress for too long. */
+static int check_progress(const struct relay_link *l)
+{
+	uint64_t most = l->begins && l->stall_ms > BEGIN_MS ? BEGIN_MS : l->stall_ms;
+
+	return now_ns() - l->progress > most * MS ? -ETIMEDOUT : 0;
+}
+
+/* Whether to continue to wait. 0 or -errno. */
 static int check_time(const struct relay_link *l)
 {
-	if (l->quits && l->quits(l->arg))
-		return -ECANCELED;
-	return now_ns() - l->progress > l->stall_ms * MS ? -ETIMEDOUT : 0;
+	return l->quits && l->quits(l->arg) ? -ECANCELED : check_progress(l);
 }
 
 /* ---- replies ---- */
@@ -201,7 +208,10 @@ int link_poll(struct relay_link *l)
 		return check_silence(l);
 	while (l->count && (n = take_reply(l)) > 0)
 		;
-	return n < 0 ? n : 0;
+	if (n < 0 || !l->count)
+		return n < 0 ? n : 0;
+	/* The relay owes replies. */
+	return check_progress(l);
 }
 
 int link_wait(struct relay_link *l, unsigned int ms)

@@ -44,6 +44,7 @@ struct relay_link {
 	uint32_t in_len;
 	uint64_t progress;              /* when a byte was last moved, ns */
 	uint32_t stall_ms;              /* LINK_STALL_MS; tests shorten it */
+	bool begins;                    /* the session is not set up yet: less patience */
 	bool (*quits)(void *arg);       /* asked about ten times a second; NULL: never */
 	/* The reply to a command with a wait. 0, or -errno: the link ends. */
 	int (*replied)(void *arg, const struct relay_wait *w, uint32_t code);

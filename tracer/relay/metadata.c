@@ -73,16 +73,6 @@ void relay_traces_free(struct relay *r)
 	}
 }
 
-/* Grows with all that is added. Caller holds the trace's lock. */
-static uint64_t version_of(const struct md_trace *md)
-{
-	uint64_t n = 1;
-
-	for (uint32_t i = 0; i < md->stream_count; i++)
-		n += 1 + md->streams[i]->event_count;
-	return n;
-}
-
 /* Notes each stream class, so that its events can be noted. Caller holds the trace's lock. */
 static int add_streams(struct relay_trace *t, uint32_t count)
 {
@@ -186,7 +176,7 @@ int relay_trace_ready(struct relay *r, struct relay_trace *t)
 	if (err)
 		return err;
 	pthread_mutex_lock(&t->trace->lock);
-	version = version_of(t->trace->md);
+	version = md_trace_version(t->trace->md);
 	if (version != t->version)
 		err = print_new(t, &text);
 	pthread_mutex_unlock(&t->trace->lock);

@@ -169,8 +169,10 @@ static int connect_relay(struct output *o)
 	r->link.quits = quits;
 	r->link.replied = relay_replied;
 	r->link.arg = r;
+	r->link.begins = true;
 	err = relay_open(&r->link, &r->url, RELAY_MINOR);
 	err = err ? err : set_up(o, path);
+	r->link.begins = false;
 	if (err)
 		return relay_broken(r, err);
 	for (size_t i = 0; i < o->count; i++)
@@ -261,10 +263,14 @@ static void sink_remove(struct output *o, struct stream_writer *os)
 	const struct relay_stream *net = os->net;
 	int err = 0;
 
-	/* No outstanding reply may name it. (A writer that was told to end says no more.) */
-	if (r->connected && net->added && !quits(r)) {
-		relay_put_two(&r->link.out, RELAY_CLOSE_STREAM, net->id, net->number - 1);
-		err = relay_run(&r->link);
+	/*
+	 * No outstanding reply may name it. A writer that was told to end says no more to the
+	 * relay, so it closes the connection.
+	 */
+	if (r->connected && net->added) {
+		if (!quits(r))
+			relay_put_two(&r->link.out, RELAY_CLOSE_STREAM, net->id, net->number - 1);
+		err = quits(r) ? -ECANCELED : relay_run(&r->link);
 	}
 	if (err)
 		relay_broken(r, err);

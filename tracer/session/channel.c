@@ -177,12 +177,18 @@ int channel_destroy(struct session *s, enum domain domain, const char *channel, 
 		c->enabled = false;
 		session_apply(s);
 		session_unlock(s);
-		session_flush(s);
+		domains_drain(s);
+		ret = session_stop_parts(s);
 		session_lock(s);
 		c = channel_find(s, domain, channel);
 	}
 	if (!c) {
 		ret = channel_missing(err, channel);
+	} else if (ret) {
+		tr_fail(err, ret,
+			"channel '%s' is disabled, but what its buffers hold cannot be written: "
+			"%s; 'clear' discards it",
+			channel, strerror(-ret));
 	} else {
 		c->enabled = false;
 		session_apply(s);

@@ -44,6 +44,16 @@ bool session_flush(struct session *s)
 	return done;
 }
 
+int session_stop_parts(struct session *s)
+{
+	int ret = 0;
+
+	for_each_part(p, s->tracer)
+		if (!ret && (*p)->stopped)
+			ret = UNLOCKED(s->tracer, (*p)->stopped(s));
+	return ret;
+}
+
 void session_clear_parts(struct session *s)
 {
 	for_each_part(p, s->tracer)

@@ -55,8 +55,8 @@ struct session_part {
 	void (*status)(struct session *s, struct md_buf *out);
 
 	/*
-	 * Unlocked: waits for a writer, at most a second. The session has stopped. -errno: its
-	 * events cannot be written.
+	 * Unlocked: waits for a writer, at most a second. The session, or one of its channels, has
+	 * stopped and will be removed. -errno: its events cannot be written.
 	 */
 	int (*stopped)(struct session *s);
 	/* Locked. Whether finish() is needed before the session is removed. */
@@ -89,6 +89,8 @@ void parts_gc(struct tracer *t);                /* unlocked */
 void session_clear_parts(struct session *s);
 void session_change_parts(struct session *s);
 bool session_must_finish(const struct session *s);
+/* Unlocked: calls stopped() of the parts until one fails. 0 or its -errno. */
+int session_stop_parts(struct session *s);
 void session_drop_parts(struct session *s, bool keep);
 void session_exchange_parts(struct session *a, struct session *b);
 void session_save_parts(const struct session *s, struct md_buf *out);

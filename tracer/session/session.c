@@ -258,9 +258,7 @@ static int stop_for_removal(struct session *s, struct tr_err *err)
 	session_changed(s);
 	session_unlock(s);
 	domains_drain(s);
-	for_each_part(p, s->tracer)
-		if (!ret && (*p)->stopped)
-			ret = UNLOCKED(s->tracer, (*p)->stopped(s));
+	ret = session_stop_parts(s);
 	session_lock(s);
 	return ret ? tr_fail(err, ret,
 			     "session '%s' has stopped, but what its buffers hold cannot be "
