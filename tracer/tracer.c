@@ -25,8 +25,9 @@
 #include "tracer/view/view.h"
 
 /* The parts of a session besides its channels (session/part.h). A part may use earlier ones. */
-static const struct session_part *const session_parts[] = { &text_part, &output_part,
-							    &snapshot_part, &trigger_part, NULL };
+static const struct session_part *const session_parts[] = {
+	&text_part, &counts_part, &output_part, &snapshot_part, &trigger_part, NULL
+};
 static const struct output_sink *const sinks[] = { &relay_sink, NULL };
 
 #define SYNC_SECONDS 10         /* for which a clean end waits for disks */

@@ -199,6 +199,14 @@ void session_status(struct session *s, struct md_buf *out);
 /* Text for `error`: failures since then that still hold. */
 void session_troubles(struct session *s, struct md_buf *out);
 
+/*
+ * `counts`: a line for each event that was recorded since the first start or the last clear. Takes
+ * as long as it takes to walk the events that were recorded since the last call.
+ */
+int counts_show(struct session *s, struct md_buf *out);
+/* `DOMAIN/rules`: a line for each event rule, with the events that it matches now, and its hits. */
+int rules_show(struct session *s, enum domain domain, struct md_buf *out);
+
 /* ---- channels: each domain has its own names ---- */
 
 void channels_list(struct session *s, enum domain domain, struct md_buf *names);

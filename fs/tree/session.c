@@ -41,6 +41,18 @@ static int show_status(const struct node *n, const struct who *who, struct md_bu
 	return 0;
 }
 
+static int show_counts(const struct node *n, const struct who *who, struct md_buf *out)
+{
+	(void)who;
+	return counts_show(n->session, out);
+}
+
+static int show_rules(const struct node *n, const struct who *who, struct md_buf *out)
+{
+	(void)who;
+	return rules_show(n->session, (enum domain)n->row->arg, out);
+}
+
 /* ---- wait: the status, at each change ---- */
 
 struct change_wait {
@@ -287,11 +299,12 @@ static int write_track(const struct node *n, const struct who *who, const char *
 	  .how = STORE_LIST, .arg = attr, .setting = true }
 
 /* What the user and the kernel domain of a session both have. */
-#define DOMAIN_ROWS(tracks)                                                                   \
+#define DOMAIN_ROWS(domain, tracks)                                                                   \
 	{ .name = "events", .mode = S_IFREG | 0666, .show = events_read,                      \
 	  .store = events_write, .how = STORE_LIST },                                         \
 	{ .name = "contexts", .mode = S_IFREG | 0666, .show = contexts_read,                  \
 	  .store = contexts_write, .how = STORE_LIST },                                       \
+	{ .name = "rules", .mode = S_IFREG | 0444, .show = show_rules, .arg = domain },       \
 	{ .name = "track", .mode = S_IFDIR | 0555, .rows = tracks, .setting = true },         \
 	{ .name = "channels", .mode = S_IFDIR | 0777, .find = channels_find,                  \
 	  .list = channels_each, .make = channels_make, .remove = channels_remove }
@@ -303,7 +316,7 @@ static const struct row track_rows[] = {
 	{ 0 }
 };
 
-static const struct row user_rows[] = { DOMAIN_ROWS(track_rows), { 0 } };
+static const struct row user_rows[] = { DOMAIN_ROWS(DOMAIN_USER, track_rows), { 0 } };
 
 const struct row user_row = { .name = "user", .mode = S_IFDIR | 0555, .rows = user_rows };
 
@@ -317,7 +330,7 @@ static const struct row kernel_track_rows[] = {
 	{ 0 }
 };
 
-static const struct row kernel_rows[] = { DOMAIN_ROWS(kernel_track_rows), { 0 } };
+static const struct row kernel_rows[] = { DOMAIN_ROWS(DOMAIN_KERNEL, kernel_track_rows), { 0 } };
 
 const struct row kernel_row = { .mode = S_IFDIR | 0555, .rows = kernel_rows };
 
@@ -354,6 +367,7 @@ static const struct row session_rows[] = {
 	  .store = store_verbs,
 	  .how = STORE_LINES },
 	{ .name = "status", .mode = S_IFREG | 0444, .show = show_status, .change = session_change },
+	{ .name = "counts", .mode = S_IFREG | 0444, .show = show_counts },
 	{ .name = "wait", .mode = S_IFREG | 0444, .view = &wait_view },
 	{ .name = "error", .mode = S_IFREG | 0444, .show = errors_show },
 	{ .name = "config",

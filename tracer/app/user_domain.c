@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -188,6 +189,51 @@ static void apply_rules(struct session *s)
 	session_switch(s);
 }
 
+/* ---- the events that rules can match ---- */
+
+static int by_table(const void *a, const void *b)
+{
+	const struct registration *const *x = a, *const *y = b;
+
+	return ((*x)->events > (*y)->events) - ((*x)->events < (*y)->events);
+}
+
+static void put_event(const char *name, int level, struct md_buf *out)
+{
+	md_buf_putc(out, (char)level);
+	md_buf_put(out, name, strlen(name) + 1);
+	md_buf_put(out, name, strlen(name) + 1);
+}
+
+/* Many processes of one program share the table of its tracepoints: lists each table once. */
+static void list_events(struct session *s, struct md_buf *out)
+{
+	struct tracer *t = s->tracer;
+	const struct registration **files;
+	size_t n = 0;
+	struct app *a;
+
+	put_event(LOG_EVENT, LOG_EVENT_LEVEL, out);
+	pthread_mutex_lock(&t->lock);
+	files = malloc((t->app_count + 1) * sizeof(*files));
+	out->failed |= !files;
+	cds_list_for_each_entry(a, &t->apps, node)
+		if (files && (!s->uid || s->uid == a->file->uid) && n < t->app_count)
+			files[n++] = a->file;
+	if (n)
+		qsort(files, n, sizeof(*files), by_table);
+	for (size_t i = 0; i < n; i++)
+		for (uint32_t e = 0; e < files[i]->event_count; e++)
+			if (!i || files[i]->events != files[i - 1]->events)
+				put_event(files[i]->events[e].name, files[i]->events[e].level, out);
+	pthread_mutex_unlock(&t->lock);
+	free(files);
+}
+
 const struct domain_ops user_domain = {
-	.name = "user", .check_rules = check_rules, .apply = apply_rules, .status = show_unmatched,
+	.name = "user",
+	.check_rules = check_rules,
+	.apply = apply_rules,
+	.list_events = list_events,
+	.status = show_unmatched,
 };

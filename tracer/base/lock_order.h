@@ -17,6 +17,7 @@
 	X(SESSION, "session.lock")              /* may be held for a second: see session.h */      \
 	X(MAKING, "kernel.making")                                                                 \
 	X(TEXT, "text_engine.lock")             /* while text is made */                           \
+	X(COUNTS, "counts.lock")                /* while events are counted */                     \
 	X(SOURCE, "source.lock")                /* while a stream of a trace image is copied */    \
 	X(KCHANNEL, "kchannel.lock")            /* while the kernel's buffers are drained */       \
 	X(FOLLOWER, "follower.lock")                                                               \

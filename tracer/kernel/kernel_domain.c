@@ -87,6 +87,24 @@ static void remove_unused(struct tracer *t)
 	kernel_probes_gc(t);
 }
 
+static void list_events(struct session *s, struct md_buf *out)
+{
+	struct kernel *k = s->tracer->kernel;
+
+	/* If the kernel's events cannot be listed now, those of the last time are shown. */
+	if (!k || kernel_refresh(k) == -ENOMEM)
+		return;
+	pthread_mutex_lock(&k->lock);
+	for (size_t i = 0; i < k->event_count; i++) {
+		const struct kevent *e = k->events[i];
+
+		md_buf_putc(out, (char)(e->present ? 0 : KNOWN_EVENT_ABSENT));
+		md_buf_put(out, e->key, strlen(e->key) + 1);
+		md_buf_put(out, e->event, strlen(e->event) + 1);
+	}
+	pthread_mutex_unlock(&k->lock);
+}
+
 static void save_channel(const struct channel *c, struct md_buf *out)
 {
 	md_buf_printf(out, "kernel %s\n", c->kchannel ? c->kchannel->name : "-");
@@ -105,6 +123,7 @@ const struct domain_ops kernel_domain = {
 	.drop = kchannel_drop,
 	.check = kernel_check,
 	.gc = remove_unused,
+	.list_events = list_events,
 	.status = kernel_problems,
 	.save = save_channel,
 };

@@ -206,10 +206,16 @@ static void add_source(const struct trail_ring *ring, struct ring_counts *c)
 	if (gaps > c->discarded)
 		gaps = c->discarded;
 	c->discarded -= gaps;
+	c->source = gone + gaps;
 	c->recorded += gone + gaps;
 	c->overwritten += gone + gaps;
 	c->unfiltered =
 		unfiltered < c->discarded + gone + gaps ? unfiltered : c->discarded + gone + gaps;
+}
+
+uint64_t ring_recorded(const struct stream *s, const struct ring_mark *m)
+{
+	return since(m->events, load(&ring_of(s)->cleared_events));
 }
 
 void ring_counts(const struct stream *s, struct ring_counts *c)
@@ -221,7 +227,7 @@ void ring_counts(const struct stream *s, struct ring_counts *c)
 	struct ring_piece p;
 
 	ring_mark(s, &m);
-	*c = (struct ring_counts){ .recorded = since(m.events, cleared), .discarded = m.lost };
+	*c = (struct ring_counts){ .recorded = ring_recorded(s, &m), .discarded = m.lost };
 	first = ring_oldest(s, m.head) / g->subbuf_size;
 	for (uint64_t k = first; k && k <= m.head / g->subbuf_size; k++) {
 		if (!ring_piece(s, &m, k, &p))
@@ -244,5 +250,6 @@ void ring_counts_add(struct ring_counts *sum, const struct ring_counts *c)
 	sum->discarded = add_saturated(sum->discarded, c->discarded);
 	sum->overwritten = add_saturated(sum->overwritten, c->overwritten);
 	sum->unfiltered = add_saturated(sum->unfiltered, c->unfiltered);
+	sum->source = add_saturated(sum->source, c->source);
 	sum->bytes = add_saturated(sum->bytes, c->bytes);
 }

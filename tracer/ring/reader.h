@@ -32,10 +32,17 @@ uint64_t ring_oldest(const struct stream *s, uint64_t head);
 /* Bytes that the ring holds and its output has not written, or its relay has not confirmed. */
 uint64_t ring_unconsumed(const struct stream *s);
 
-/* unfiltered: how many of discarded and overwritten a filter might have rejected. */
-struct ring_counts { uint64_t recorded, discarded, overwritten, unfiltered, bytes; };
+/*
+ * unfiltered: how many of discarded and overwritten a filter might have rejected. source: how many
+ * of recorded and overwritten were never in the ring, because they were overwritten in the buffer
+ * that it is filled from.
+ */
+struct ring_counts { uint64_t recorded, discarded, overwritten, unfiltered, source, bytes; };
 /* The numbers of `status`, since the last clear; bytes: held now. */
 void ring_counts(const struct stream *s, struct ring_counts *c);
+
+/* Events committed to the ring up to the mark since the last clear. */
+uint64_t ring_recorded(const struct stream *s, const struct ring_mark *m);
 
 /*
  * A sub-buffer as the side entry and the mark describe it; checked: begin <= end, both inside it.

@@ -54,6 +54,8 @@ bool rule_list_match(const struct rule_list *l, const char *event, int level);
  */
 uint64_t rule_list_decide(const struct rule_list *l, const char *event, int level);
 #define RULE_ALL 1u
+/* True if an enabled rule of the list has a filter. */
+bool rule_list_has_filter(const struct rule_list *l);
 /* True if the rule, enabled or not, matches the event, whatever its filter. */
 bool rule_match(const struct rule *r, const char *event, int level);
 /*

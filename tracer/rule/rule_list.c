@@ -41,6 +41,14 @@ bool rule_list_match(const struct rule_list *l, const char *event, int level)
 	return false;
 }
 
+bool rule_list_has_filter(const struct rule_list *l)
+{
+	for (size_t i = 0; i < l->count; i++)
+		if (l->rules[i].filter && !l->rules[i].disabled)
+			return true;
+	return false;
+}
+
 uint64_t rule_list_decide(const struct rule_list *l, const char *event, int level)
 {
 	uint64_t sum = 0;

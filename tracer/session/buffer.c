@@ -270,7 +270,8 @@ void session_clear_rings(struct session *s)
 	struct stream_group *cl;
 	struct buffer *b;
 
-	cds_list_for_each_entry(c, &s->channels, node)
+	cds_list_for_each_entry(c, &s->channels, node) {
+		c->filtered = rule_list_has_filter(&c->rules);
 		cds_list_for_each_entry(cl, &c->groups, node)
 			cds_list_for_each_entry(b, &cl->buffers, node) {
 				barrier(&b->region, 1);
@@ -281,5 +282,6 @@ void session_clear_rings(struct session *s)
 					clear_ring(region_ring(b->region, i), &mark);
 				}
 			}
+	}
 	session_clear_parts(s);
 }

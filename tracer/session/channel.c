@@ -262,6 +262,7 @@ static int store_rules(struct session *s, enum domain domain, const char *channe
 	}
 	rule_list_deinit(&c->rules);
 	c->rules = rules;
+	c->filtered |= rule_list_has_filter(&rules);
 	session_apply(s);
 	session_save(s);
 	session_changed(s);

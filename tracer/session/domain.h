@@ -21,6 +21,8 @@
 
 struct channel;
 
+#define KNOWN_EVENT_ABSENT 255  /* see domain_ops.list_events */
+
 /* State of one write of rules before they can be checked; each domain has its own type. */
 struct rule_preparation;
 
@@ -75,6 +77,12 @@ struct domain_ops {
 	void (*gc)(struct tracer *t);
 	/* Unlocked. Finds out what others changed, before status() reports it. */
 	void (*check)(struct session *s);
+	/*
+	 * Unlocked. Appends for each event that the session can record now, each once: its log
+	 * level as a byte, the key that rules match and a NUL, its name in the trace and a NUL. An
+	 * event that is known but cannot be recorded now has the level KNOWN_EVENT_ABSENT.
+	 */
+	void (*list_events)(struct session *s, struct md_buf *out);
 	/* Locked. Lines `key value` of the session's status. */
 	void (*status)(const struct session *s, struct md_buf *out);
 	/* Locked. Prints one line of the session's file: where the domain has the channel. */

@@ -52,6 +52,8 @@ static void finish_channel(struct restore *r)
 	struct channel *c = r->channel;
 	enum domain domain = c && c->kernel ? DOMAIN_KERNEL : DOMAIN_USER;
 
+	if (c)
+		c->filtered = true;     /* the earlier daemon may have had other rules */
 	if (c && r->rules.len)
 		rule_list_apply(&none, domain, md_buf_str(&r->rules), true, &c->rules, NULL);
 	/* Do not ask whether the perf counters exist: the trace declares them already. */

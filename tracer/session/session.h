@@ -189,6 +189,7 @@ struct session {
 	uint32_t next_snapshot;                 /* number for the next snapshot without a name */
 	struct trace *traces;
 	struct text_engine *text;
+	struct counts *counts;                  /* view/counts.c; NULL: none yet */
 	uid_t payer;	/* the user whose share has the next two (quota.c) */
 	uint64_t buffer_bytes;
 	int64_t frozen;
@@ -214,6 +215,7 @@ struct channel {
 	bool enabled;
 	bool started;                           /* geometry is fixed */
 	bool per_process;
+	bool filtered;	/* some rule has had a filter since the last clear */
 	int loss;                               /* -1 default, or enum trail_mode */
 	enum trail_mode mode;                   /* chosen by the first start */
 	uint64_t subbuf_size;

@@ -8,13 +8,15 @@
  *	text_index.c     the text engine: how long the text is, where a reader can begin
  *	text_view.c      one open of `text`
  *	pipe.c           one open of `pipe`: text as it happens
+ *	counts.c         how often each event was recorded
+ *	counts_text.c    … as a table, and for each rule
  *	packet_stream.c  one open of streams/OWNER/cpuN: CTF packets of one ring
  *
  * tracer.h declares the functions that the file system calls; the other headers are private.
  *
  * Locks: each open belongs to its caller, who serializes its calls. text_engine.lock guards the
- * engine that all opens of a text share; session_look and session_streams, which take tracer.lock,
- * are called under it.
+ * engine that all opens of a text share, counts.lock the counts; session_look and session_streams,
+ * which take tracer.lock, are called under both.
  */
 #ifndef TRACER_VIEW_VIEW_H
 #define TRACER_VIEW_VIEW_H
@@ -23,5 +25,7 @@
 
 /* The text of a session, as a part of it (session/part.h). */
 extern const struct session_part text_part;
+/* The counts of its events, as a part of it. */
+extern const struct session_part counts_part;
 
 #endif

@@ -207,6 +207,17 @@ done <"$work/counted"
 for name in syscall_entry_getpid syscall_exit_getpid syscall_entry_openat syscall_exit_openat syscall_entry_sched_yield; do
 	is "$name in the loop" "$n" "$(awk -v e=$name '$2 == e { print $1 }' "$work/counts")"
 done
+# The session counts by itself, each event and each rule.
+awk '{ sub(/:$/, "", $4); n[$4]++ } END { for (e in n) print e, n[e] }' "$work/bt" | sort >"$work/sums"
+awk '$3 != "*" && !/^#/ { print $3, $4 }' "$s/counts" | sort >"$work/counted"
+cmp -s "$work/sums" "$work/counted" || fail "counts: $(diff "$work/sums" "$work/counted" | head -n 5)"
+is "counts, the sum" "kernel channel0 * $(wc -l <"$work/bt") 0 0 0" "$(tail -n 1 "$s/counts")"
+is "rules, the sum" "$(wc -l <"$work/bt")" "$(awk '!/^#/ { s += $3 } END { print s }' "$s/kernel/rules")"
+is "rules, one kind" "$(awk '/^syscall_/ { s += $2 } END { print s }' "$work/sums")" \
+	"$(awk '$4 == "syscall:*" { print $3 }' "$s/kernel/rules")"
+# Those of 32-bit programs have entries and exits of their own.
+[ "$(awk '$4 == "syscall:*" { print $2 }' "$s/kernel/rules")" -ge $((2 * $(wc -l <"$MNT/available/kernel/syscalls"))) ] ||
+	fail "rules: $(cat "$s/kernel/rules")"
 kinds=$(wc -l <"$work/counts")
 total=$(wc -l <"$work/bt")
 rmdir "$s"
@@ -237,6 +248,8 @@ for mode in discard overwrite; do
 	is "all that happened, $mode" "$sum" "$((recorded + discarded))"
 	is "what is held, $mode" "$(wc -l <"$work/bt")" "$((recorded - overwritten))"
 	[ $((discarded + overwritten)) -gt 0 ] || fail "nothing was lost"
+	is "counts, $mode" "$recorded $discarded $overwritten 0" "$(awk '$3 == "*" { print $4, $5, $6, $7 }' "$s/counts")"
+	is "counts of what is held, $mode" "$(wc -l <"$work/bt")" "$(awk '$3 ~ /^syscall/ { s += $4 } END { print s }' "$s/counts")"
 	is "all, as the kernel counts, $mode" "$(kernel_counted l$mark)" "$sum"
 	rmdir "$s"
 done

@@ -51,16 +51,16 @@ is "no errors yet" "" "$(cat "$MNT/error")"
 
 # A session
 mkdir "$S/web" || fail "mkdir"
-is "the session" "archives config control error ${kernel}live_period output pipe rotate_period rotate_size snapshot_max_size snapshots status text trace user wait " "$(names "$S/web")"
+is "the session" "archives config control counts error ${kernel}live_period output pipe rotate_period rotate_size snapshot_max_size snapshots status text trace user wait " "$(names "$S/web")"
 if [ -n "$kernel" ]; then
-	is "kernel" "channels contexts events track " "$(names "$S/web/kernel")"
+	is "kernel" "channels contexts events rules track " "$(names "$S/web/kernel")"
 	is "kernel track" "gid pid uid vgid vpid vuid " "$(names "$S/web/kernel/track")"
 	mkdir "$S/web/kernel/channels/k" || fail "mkdir of a kernel channel"
 	is "a kernel channel" "contexts enabled events file_count file_size loss_mode monitor_period read_period status streams subbuf_count subbuf_size switch_period " \
 		"$(names "$S/web/kernel/channels/k")"
 	rmdir "$S/web/kernel/channels/k" || fail "rmdir of a kernel channel"
 fi
-is "user" "channels contexts events track " "$(names "$S/web/user")"
+is "user" "channels contexts events rules track " "$(names "$S/web/user")"
 is "track" "vgid vpid vuid " "$(names "$S/web/user/track")"
 is "all are tracked" "*" "$(cat "$S/web/user/track/vpid")"
 is "no channels yet" "" "$(names "$S/web/user/channels")"
