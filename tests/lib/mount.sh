@@ -125,12 +125,12 @@ mount_tree() {
 	mounted || fail "the daemon said all is well, but nothing is mounted"
 }
 
-# mount_kernel: mount_tree, for tests of the kernel domain. T is the kernel's tracefs; mark is for
-# names: instances of this mount alone have it, other tests may run beside it.
+# mount_kernel [ARGUMENT…]: mount_tree, for tests of the kernel domain. T is the kernel's tracefs;
+# mark is for names: instances of this mount alone have it, other tests may run beside it.
 mount_kernel() {
 	T=/sys/kernel/tracing
 	mark=$(date +%s)$$
-	mount_tree
+	mount_tree "$@"
 	grep -q '^kernel none' "$MNT/version" && skip "the kernel cannot be traced here: $(grep '^kernel' "$MNT/version")"
 	command -v babeltrace2 >/dev/null || skip "there is no babeltrace2"
 }

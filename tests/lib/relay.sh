@@ -82,6 +82,11 @@ read_relay() {
 		fail "babeltrace2 does not accept $*: $(cat "$work/warnings")" >&2
 }
 
+# Discarded events that babeltrace2 has reported at the last read_relay
+reported() {
+	sed -n 's/.*Tracer discarded \([0-9]*\) event.*/\1/p' "$work/warnings" | awk '{ s += $1 } END { print s + 0 }'
+}
+
 # same_as_trace SESSION DIRECTORY: in $work/files
 same_as_trace() {
 	read_relay "$2" >"$work/files"

@@ -73,6 +73,16 @@ static int next_chunk(struct output *o, enum relay_chunk_end end)
 	return err ? relay_broken(r, err) : 0;
 }
 
+/* The relay has a trace, so that readers accept the chunk. */
+static bool has_trace(const struct relay *r)
+{
+	const struct relay_trace *t = r->traces;
+
+	while (t && !t->added)
+		t = t->next;
+	return t;
+}
+
 int relay_rotate(struct output *o)
 {
 	struct relay *r = relay_of(o);
@@ -82,6 +92,9 @@ int relay_rotate(struct output *o)
 		return r->error ? r->error : -ENOTCONN;
 	if (r->link.minor < RELAY_MINOR_CHUNKS)
 		return -EOPNOTSUPP;
+	/* As in a directory, a chunk without a stream continues. */
+	if (!has_trace(r))
+		return 0;
 	err = next_chunk(o, RELAY_CHUNK_ARCHIVE);
 	if (err)
 		return err;

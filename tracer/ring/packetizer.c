@@ -111,6 +111,9 @@ bool packetizer_lead(struct packetizer *p, struct packet *out)
 
 	if (packetizer_next(&peek, true, out))
 		ts = just_before(out->header.timestamp_begin);
+	else if (add_saturated(p->at.lost_before, p->mark.lost) > p->at.lost)
+		/* A trailing packet comes next, which counts from this one. */
+		ts = most(ts, p->at.begin + 1);
 	if (ts < p->at.ts || (p->at.begin && ts <= p->at.begin))
 		return false;
 	packetizer_add(p, ts, ts, p->at.lost, 0, out);
