@@ -33,6 +33,8 @@ struct user_limit {
 	uint64_t max_frozen;            /* bytes in memory that views of the user's sessions hold */
 };
 
+#define VERB_WAIT_MS 800
+
 struct tracer_config {
 	const char *state_dir;          /* /run/trailfs; made if it is missing */
 	uint64_t max_frozen;            /* bytes in memory that all views together may hold */
@@ -41,6 +43,7 @@ struct tracer_config {
 	struct user_limit limit;
 	const struct user_limit *user_limits;
 	size_t user_limit_count;
+	uint32_t wait_ms;               /* for which a verb waits for files; 0: VERB_WAIT_MS */
 	/*
 	 * Called from any thread, with tracer.lock held, when the status of a session changed (name
 	 * NULL: of the applications or the daemon). It must only make a note and return.

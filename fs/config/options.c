@@ -37,6 +37,8 @@ static const struct option options[] = {
 	  "=SIZE bytes of buffers for one user's sessions (default 0: no limit)" },
 	{ "user_frozen", SIZE, AT(limit.max_frozen),
 	  "=SIZE  bytes that one user's trace images may hold (default 256M)" },
+	{ "wait", COUNT, AT(wait_ms),
+	  "=MS         how long stop, rotate, clear and the like wait for files (default 800)" },
 	{ "log_level", LEVEL, AT(log_level),
 	  "=LEVEL   error, warning, info or debug (default info)" },
 };

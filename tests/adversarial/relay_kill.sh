@@ -61,7 +61,7 @@ check_all() { # SESSION: what was emitted is there, or counted
 }
 
 start_relay
-mount_tree -o tz=UTC
+mount_tree -o tz=UTC,wait=800
 
 # Absent at the start: nothing waits, and what the buffers hold comes when the relay does.
 kill_relay
@@ -133,7 +133,7 @@ while [ $i -lt $daemons ]; do
 	sleep 0.2
 	kill -KILL $(daemon_pids)
 	umount -l "$MNT" 2>/dev/null || fusermount3 -u -z "$MNT"
-	mount_tree -o tz=UTC
+	mount_tree -o tz=UTC,wait=800
 done
 stop_emitting
 put stop "$S/daemon/control"

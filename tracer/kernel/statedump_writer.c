@@ -25,7 +25,6 @@
 #define MADV_POPULATE_WRITE 23          /* Linux 5.14 */
 #endif
 
-#define PATIENCE_MS 800         /* for which a write waits for its dump */
 #define CONTEXTS_MAX (TRAIL_CONTEXT_MAX * 8 + 128)      /* numeric contexts, and two strings */
 
 struct dump {
@@ -199,12 +198,14 @@ void kernel_statedump(struct session *s)
 {
 	struct tracer *t = s->tracer;
 	struct kernel *k = t->kernel;
+	uint32_t wait_ms = t->config.wait_ms ? t->config.wait_ms : VERB_WAIT_MS;
 	struct timespec until;
 	uint64_t number;
 	int ret = 0;
 
 	clock_gettime(CLOCK_MONOTONIC, &until);
-	until.tv_nsec += PATIENCE_MS * 1000000L;
+	until.tv_sec += wait_ms / 1000;
+	until.tv_nsec += wait_ms % 1000 * 1000000L;
 	until.tv_sec += until.tv_nsec / 1000000000;
 	until.tv_nsec %= 1000000000;
 	pthread_mutex_lock(&t->lock);

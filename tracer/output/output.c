@@ -27,6 +27,13 @@ uint64_t output_now(void)
 
 /* ---- requests to the writer ---- */
 
+static unsigned int verb_wait_ms(const struct output *o)
+{
+	uint32_t ms = o->s->tracer->config.wait_ms;
+
+	return ms ? ms : VERB_WAIT_MS;
+}
+
 static bool wait_done(struct output *o, const bool *done, enum output_request what, uint64_t number,
 		     unsigned int ms)
 {
@@ -84,7 +91,7 @@ int output_stopped(struct session *s)
 	struct output *o = output_if_running(s);
 	int err = 0;
 
-	if (!o || !request_writer(o, OUTPUT_SYNC, 800))
+	if (!o || !request_writer(o, OUTPUT_SYNC, verb_wait_ms(o)))
 		return 0;
 	pthread_mutex_lock(&o->lock);
 	if (o->error && o->pending)
@@ -168,7 +175,7 @@ int output_clear_verb(struct session *s, struct tr_err *err)
 	struct output *o = output_if_running(s);
 	int ret = 0;
 
-	if (o && request_writer(o, OUTPUT_CLEAR, 800)) {
+	if (o && request_writer(o, OUTPUT_CLEAR, verb_wait_ms(o))) {
 		pthread_mutex_lock(&o->lock);
 		ret = o->clear_error;
 		pthread_mutex_unlock(&o->lock);
@@ -183,7 +190,7 @@ int output_metadata_verb(struct session *s, struct tr_err *err)
 
 	(void)err;
 	if (o)
-		request_writer(o, OUTPUT_METADATA, 800);
+		request_writer(o, OUTPUT_METADATA, verb_wait_ms(o));
 	return 0;
 }
 
@@ -192,7 +199,7 @@ int output_rotate_verb(struct session *s, struct tr_err *err)
 	struct output *o = output_if_running(s);
 	int ret = 0;
 
-	if (o && request_writer(o, OUTPUT_ROTATE, 800)) {
+	if (o && request_writer(o, OUTPUT_ROTATE, verb_wait_ms(o))) {
 		pthread_mutex_lock(&o->lock);
 		ret = o->rotate_error;
 		pthread_mutex_unlock(&o->lock);

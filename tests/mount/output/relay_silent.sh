@@ -37,7 +37,7 @@ silent=$!
 within 10 sh -c "[ \"\$(wc -l <$work/ports)\" = 2 ]" || fail "the silent relay has no ports"
 url=net://127.0.0.1:$(tr '\n' ':' <"$work/ports" | sed 's/:$//')
 
-mount_tree
+mount_tree -o wait=800
 for name in full empty; do
 	mkdir "$S/$name" || fail "mkdir $name"
 	put "$url" "$S/$name/output"
