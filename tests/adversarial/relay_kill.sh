@@ -54,10 +54,12 @@ stop_emitting() {
 
 check_all() { # SESSION: what was emitted is there, or counted
 	within 60 drained "$1" || fail "not all is on the relay: $(cat "$S/$1/status")"
-	lost=$(key events_discarded "$S/$1/status")
+	lost=$(key events_discarded "$S/$1/status") connections=$(key relay_connections "$S/$1/status")
+	resent=$(key relay_resent_packets "$S/$1/status")
 	rmdir "$S/$1"
 	got=$(numbers "$1" | wc -l)
 	is "$1: events on the relay, and discarded ones ($lost)" "$emitted" $((got + lost))
+	echo "$1: $emitted emitted, $got on the relay, $lost discarded; $connections connections, $resent packets sent again"
 }
 
 start_relay

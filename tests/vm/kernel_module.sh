@@ -40,7 +40,7 @@ is "nothing is left" "0 0" "$(kernel_channels '') $(grep -c trailfs_ $T/dynamic_
 clean
 
 # --- the tests
-for t in mount/kernel/kernel_who mount/kernel/kernel_filter \
+for t in mount/kernel/kernel_who mount/kernel/kernel_filter mount/output/relay_kernel \
 	${SOAK:+vm/probes mount/kernel/kernel mount/kernel/kernel_dump mount/kernel/kernel_counts}; do
 	echo "$t"
 	"$top/tests/$t.sh" || fail "$t.sh"
