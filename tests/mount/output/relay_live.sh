@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # TIMEOUT: 120
 #
-# live_period: babeltrace2 follows a session by way of the relay, and gets every event, in order; the mount shows the same
-# meanwhile; what is refused.
+# live_period: babeltrace2 follows a session by way of the relay, and gets every event, in order; the
+# mount shows the same meanwhile; a reader that is killed and one that comes after it, with kernel and
+# user events in one session; what is refused.
 . "$(dirname "$0")/../../lib/mount.sh"
 . "$top/tests/lib/relay.sh"
 ticker=$BUILD/tests/lib/ticker
@@ -48,4 +49,53 @@ rmdir "$S/live"
 within 30 sh -c "! kill -0 $reader 2>/dev/null" || fail "the reader does not see the end of the session"
 wait $reader || fail "babeltrace2: $(cat "$work/live.err")"
 grep -v '^$' "$work/live.err" | grep -q 'E PLUGIN\|ERROR' && fail "babeltrace2: $(cat "$work/live.err")"
+
+# Kernel and user events in one session, with streams that stay empty: the reader waits for none of
+# them. A relay has one reader for a session; a reader that is killed leaves its place to the next.
+follow() { # SESSION
+	TZ=UTC babeltrace2 --clock-gmt --input-format=lttng-live \
+		"net://127.0.0.1:$live_port/host/$(hostname)/$1" >"$work/live" 2>"$work/live.err" &
+	reader=$!
+}
+# The relay may not have noticed yet that the reader before was killed.
+follows_busy() {
+	kill -0 $reader 2>/dev/null || follow busy
+	"$ticker" 1 0 && [ -s "$work/live" ]
+}
+wanted() { grep "thread = [23],\|tid = $pid " "$1"; }
+seen_all() { wanted "$work/live" | cmp -s - "$work/text"; }
+
+relay_session busy
+s=$S/busy kernel=
+[ "$(id -u)" != 0 ] || grep -q '^kernel none' "$MNT/version" || kernel=yes
+if [ -n "$kernel" ]; then
+	put syscall:getppid "$s/kernel/events"
+	put tid "$s/kernel/contexts"
+fi
+mkdir "$s/user/channels/empty" && put 'none:*' "$s/user/channels/empty/events"
+put 100ms "$s/live_period"
+put start "$s/control"
+follow busy
+within 30 follows_busy || fail "the reader gets nothing: $(cat "$work/live.err")"
+kill -9 $reader
+wait $reader 2>/dev/null
+"$ticker" 300 0 2 || fail ticker
+: >"$work/live"
+within 60 follows_busy || fail "the next reader gets nothing: $(cat "$work/live.err")"
+"$ticker" 2000 100 4 &
+program=$!
+pid=none
+[ -z "$kernel" ] || pid=$("$BUILD/tests/lib/calls" 3000)
+# Reading the mount meanwhile takes nothing from the relay.
+timeout 20 cat "$s/text" >/dev/null || fail "text does not end"
+wait $program || fail ticker
+wanted "$s/text" >"$work/text"
+is "events of the program" 4000 "$(grep -c 'thread = [23],' "$work/text")"
+[ -z "$kernel" ] || is "system calls" 6000 "$(grep -c "tid = $pid " "$work/text")"
+within 60 seen_all || fail "the reader has not what text has: $(cat "$work/live.err"; wanted "$work/live" | cmp - "$work/text")"
+put stop "$s/control"
+same_as_trace busy "$(relay_dir busy)"
+rmdir "$s"
+within 30 sh -c "! kill -0 $reader 2>/dev/null" || fail "the reader does not see the end of the session"
+wait $reader || fail "babeltrace2: $(cat "$work/live.err")"
 echo "$checks checks"
