@@ -51,6 +51,10 @@ struct tracer_config {
 	void (*changed)(void *arg, const char *session);
 	void *changed_arg;
 	/*
+	 * Called from any thread, with any lock, when counters of a trigger's status have changed.
+	 */
+	void (*counted)(void);
+	/*
 	 * Called as `changed`, for a failure in a session that no user's write caused. created
 	 * distinguishes the session from earlier ones of this name. May be NULL.
 	 */

@@ -14,7 +14,12 @@
  *	lost		neither: count it where the reader finds it
  */
 #include <errno.h>
+#include <limits.h>
+#include <linux/futex.h>
+#include <stddef.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include "ustlib/lib.h"
 #include "tracer/abi/filter_interp.h"
@@ -173,14 +178,60 @@ static inline __attribute__((always_inline)) bool put_steady(const struct extra 
 	return __atomic_load_n(&context_block.id, __ATOMIC_RELAXED) == id;
 }
 
-static __attribute__((noinline)) bool hit_extra(const struct slot *slot, uint64_t seq,
-						const struct hit *h)
+/* ---- the bells of triggers ---- */
+
+/*
+ * Wakes the daemon if it sleeps. The exchange lets one thread of many do it. errno stays. After
+ * trail_seal() there are no system calls: the daemon finds the event later by itself.
+ */
+static __attribute__((noinline, cold)) void ring_bell(const struct slot *slot, uint64_t seq)
 {
-	const struct extra *x = __atomic_load_n(&slot->extra, __ATOMIC_RELAXED);
+	int saved = errno;
+	uint32_t *bell;
+
+	if (attach_sealed || thread_is_foreign() || thread_state.forked)
+		return;
+	/* before the load: see slots.c, slots_reclaim() */
+	__atomic_fetch_add(&slot_users, 1, __ATOMIC_SEQ_CST);
+	if (__atomic_load_n(&slot->seq, __ATOMIC_SEQ_CST) == seq &&
+	    !(slot->flags & SLOT_RETIRED)) {
+		bell = (uint32_t *)(slot->mapping->base + offsetof(struct trail_region, bell));
+		if (__atomic_load_n(bell, __ATOMIC_RELAXED) &&
+		    __atomic_exchange_n(bell, 0, __ATOMIC_SEQ_CST))
+			syscall(SYS_futex, bell, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
+	}
+	__atomic_fetch_sub(&slot_users, 1, __ATOMIC_RELEASE);
+	errno = saved;
+}
+
+/*
+ * As write_slot(), for a slot with SLOT_WAKE. There is no barrier between the commit and the load
+ * of the bell: the daemon looks at the rings again a while after it has armed the bell.
+ */
+static inline __attribute__((always_inline)) bool write_and_wake(const struct slot *slot,
+								 uint64_t seq, const void *data,
+								 size_t len)
+{
+	if (!write_slot(slot, seq, data, len))
+		return false;
+#ifdef __x86_64__
+	if (likely(!section_armed(rseq_self(), slot, seq)))
+		return true;
+#endif
+	ring_bell(slot, seq);
+	return true;
+}
+
+/* ---- events with a filter, contexts or a bell ---- */
+
+/* wake: constant. False: the slot is stale. */
+static inline __attribute__((always_inline)) bool filter_and_write(const struct slot *slot,
+								   uint64_t seq,
+								   const struct extra *x,
+								   const struct hit *h, bool wake)
+{
 	uint32_t contexts, size, program, at;
 
-	if (!x || __atomic_load_n(&slot->flags, __ATOMIC_RELAXED) & SLOT_RETIRED)
-		return false;
 	contexts = __atomic_load_n(&x->context_count, __ATOMIC_RELAXED);
 	size = __atomic_load_n(&x->context_size, __ATOMIC_RELAXED);
 	program = __atomic_load_n(&x->program_size, __ATOMIC_RELAXED);
@@ -199,11 +250,39 @@ static __attribute__((noinline)) bool hit_extra(const struct slot *slot, uint64_
 			return still(slot, seq);
 	}
 	if (!contexts)
-		return write_slot(slot, seq, h->data, h->len);
+		return wake ? write_and_wake(slot, seq, h->data, h->len)
+			    : write_slot(slot, seq, h->data, h->len);
 	if (size <= TRAIL__HEADROOM &&
 	    (put_steady(x, h) || context_put(x, h->data - size, size, h->ip) == size))
-		return write_slot(slot, seq, h->data - size, h->len + size);
-	return write_copied(slot, seq, x, h);
+		return wake ? write_and_wake(slot, seq, h->data - size, h->len + size)
+			    : write_slot(slot, seq, h->data - size, h->len + size);
+	if (!wake)
+		return write_copied(slot, seq, x, h);
+	if (!write_copied(slot, seq, x, h))
+		return false;
+	ring_bell(slot, seq);
+	return true;
+}
+
+static __attribute__((noinline)) bool hit_wake(const struct slot *slot, uint64_t seq,
+					       const struct hit *h)
+{
+	const struct extra *x = __atomic_load_n(&slot->extra, __ATOMIC_RELAXED);
+
+	if (!x || __atomic_load_n(&slot->flags, __ATOMIC_RELAXED) & SLOT_RETIRED)
+		return false;
+	return filter_and_write(slot, seq, x, h, true);
+}
+
+static __attribute__((noinline)) bool hit_extra(const struct slot *slot, uint64_t seq,
+						const struct hit *h)
+{
+	const struct extra *x = __atomic_load_n(&slot->extra, __ATOMIC_RELAXED);
+
+	if (unlikely(!x || __atomic_load_n(&slot->flags, __ATOMIC_RELAXED) &
+				   (SLOT_RETIRED | SLOT_WAKE)))
+		return hit_wake(slot, seq, h);
+	return filter_and_write(slot, seq, x, h, false);
 }
 
 enum quick_outcome { QUICK_CANNOT, QUICK_REJECTS, QUICK_PASSES };

@@ -99,6 +99,36 @@ aborted:
 	return SECTION_ABORTED;
 }
 
+/*
+ * Whether the daemon may be asleep until the slot's bell is rung; for a slot with SLOT_WAKE. The
+ * section keeps the mapping while it reads the bell.
+ */
+static inline __attribute__((always_inline)) bool section_armed(struct rseq_area *rs,
+								const struct slot *slot,
+								uint64_t seq)
+{
+	register const struct slot *r8 __asm__("r8") = slot;
+
+	__asm__ goto(
+		SECTION_BEGIN
+		"cmpq %[seq], 80(%%r8)\n\tjne %l[no]\n\t"
+		"movl 4(%[rs]), %%eax\n\tcmpl %%eax, 64(%%r8)\n\tjbe %l[aborted]\n\t"
+		"movq %c[mapping](%%r8), %%rax\n\tmovq %c[region](%%rax), %%rax\n\t"
+		"cmpl $0, %c[bell](%%rax)\n\tjne %l[aborted]\n\t"
+		SECTION_END
+		:
+		: [rs] "r"(rs), "r"(r8), [seq] "r"(seq),
+		  [mapping] "i"(offsetof(struct slot, mapping)),
+		  [region] "i"(offsetof(struct mapping, region)),
+		  [bell] "i"(offsetof(struct trail_region, bell))
+		: "memory", "cc", "rax"
+		: no, aborted);
+no:
+	return false;
+aborted:
+	return true;
+}
+
 /* What the slow path has computed; it is stored only if no other writer came in between. */
 struct commit {
 	struct trail_ring *ring;        /*  0 */

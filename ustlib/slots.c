@@ -102,7 +102,7 @@ static enum made extra_make(const struct taken_plan *p, const struct trail_plan_
 	struct extra *x;
 
 	*out = NULL;
-	if (!r->context_count && !from->program_size)
+	if (!r->context_count && !from->program_size && !(r->flags & TRAIL_REGION_WAKE))
 		return MADE_NONE;
 	if (r->context_count > TRAIL_CONTEXT_MAX ||
 	    (uint64_t)r->first_context + r->context_count > p->head->context_count ||
@@ -281,6 +281,8 @@ static bool slot_make(struct slot *s, const struct taken_plan *p,
 	};
 	if (x && x->program_size)
 		s->flags |= quick_make(x, &s->quick);
+	if (p->regions[from->region].flags & TRAIL_REGION_WAKE)
+		s->flags = (uint8_t)(s->flags & ~SLOT_DECIDED) | SLOT_WAKE;
 	return true;
 }
 

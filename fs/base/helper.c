@@ -75,8 +75,9 @@ void helper_kick(void)
 {
 	pthread_mutex_lock(&helper.lock);
 	helper.kicked = true;
-	pthread_cond_signal(&helper.cond);
 	pthread_mutex_unlock(&helper.lock);
+	/* After the unlock: the helper may run at once on this CPU, and needs the lock. */
+	pthread_cond_signal(&helper.cond);
 }
 
 void helper_end(void)

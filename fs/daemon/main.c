@@ -42,6 +42,13 @@ static void announce_change(void *unused, const char *session)
 		helper_kick();
 }
 
+/* A trigger may have thousands of hits a second: only a poll of its `status` needs the helper. */
+static void announce_counts(void)
+{
+	if (wait_any())
+		helper_kick();
+}
+
 /* The helper thread's work; returns when it wants to be called again. */
 static int64_t housekeep(int64_t now)
 {
@@ -110,6 +117,7 @@ static int open_tracer(const struct options *o)
 		.user_limit_count = o->user_limit_count,
 		.failed = record_failure,
 		.changed = announce_change,
+		.counted = announce_counts,
 		.report = log_report,
 	};
 	struct tr_err err = TR_ERR_INIT;

@@ -12,10 +12,11 @@
 #include "fs/fuse/waiter.h"
 #include "fs/tree/tree.h"
 #include "tracer/tracer.h"
+#include "tracer/trigger/trigger_files.h"
 
 #define TICK 20                 /* ms between two looks at parked reads */
 #define MOST (256 * 1024)       /* bytes in one answer of a stream; a reader takes short reads */
-#define AHEAD (16 * 1024)       /* what a poll reads to find out */
+#define AHEAD (16 * 1024)       /* what a poll reads to find out; most of an answer with `watch` */
 
 struct parked {
 	STAILQ_ENTRY(parked) link;
@@ -37,6 +38,8 @@ struct waiter {
 	unsigned refs;                  /* of the open file, and of each thread at work on it */
 	/* a thread is calling the view: it owns state and the ahead fields */
 	bool busy;
+	/* another thread found it busy: there may be data that the busy one did not see */
+	bool again;
 	bool listed;
 	bool tick;                      /* data may come unannounced */
 	uint64_t round;
@@ -147,7 +150,8 @@ static bool comes_unannounced(const struct waiter *w)
 /* Answers one parked read. False: there is still no data. */
 static bool try_read(struct waiter *w, struct parked *p)
 {
-	size_t size = w->view->streams && p->size > MOST ? MOST : p->size;
+	size_t most = w->view->watch ? AHEAD : w->view->streams ? MOST : SIZE_MAX;
+	size_t size = p->size < most ? p->size : most;
 	char *buf = malloc(size ? size : 1);
 	ssize_t n = buf ? take_data(w, p->offset, buf, size) : -ENOMEM;
 
@@ -163,6 +167,18 @@ static bool try_read(struct waiter *w, struct parked *p)
 	return true;
 }
 
+/* Answers a read without data. Caller holds wait.lock, which is released in between. */
+static void end_parked(struct parked *p, bool stop)
+{
+	pthread_mutex_unlock(&wait.lock);
+	if (stop)
+		reply_data(p->req, "", 0);
+	else
+		reply_error(p->req, EINTR);
+	free(p);
+	pthread_mutex_lock(&wait.lock);
+}
+
 /*
  * Answers the reads of the queue in order, until one has to wait. Caller holds wait.lock, which is
  * released in between, and a reference.
@@ -172,16 +188,15 @@ static void serve_queue(struct waiter *w)
 	bool served = false;
 	struct parked *p;
 
+	w->again = w->again || w->busy;
 	while (!w->busy && (p = STAILQ_FIRST(&w->queue))) {
 		bool done, tick;
 
 		STAILQ_REMOVE_HEAD(&w->queue, link);
 		w->busy = true;
+		w->again = false;
 		pthread_mutex_unlock(&wait.lock);
-		/*
-		 * Before the attempt: if the session starts after this, its change is announced
-		 * later.
-		 */
+		/* Before the attempt: a session that starts later announces its change. */
 		tick = comes_unannounced(w);
 		done = try_read(w, p);
 		pthread_mutex_lock(&wait.lock);
@@ -193,54 +208,56 @@ static void serve_queue(struct waiter *w)
 		}
 		/* It was in no queue: a signal or wait_stop could not find it. */
 		if (wait.stop || reply_interrupted(p->req)) {
-			bool stop = wait.stop;
-
 			w->busy = true;
-			pthread_mutex_unlock(&wait.lock);
-			if (stop)
-				reply_data(p->req, "", 0);
-			else
-				reply_error(p->req, EINTR);
-			free(p);
-			pthread_mutex_lock(&wait.lock);
+			end_parked(p, wait.stop);
 			w->busy = false;
 			continue;
 		}
 		STAILQ_INSERT_HEAD(&w->queue, p, link);
 		list_waiter(w);
 		set_tick(w, tick);
-		break;
+		if (!w->again)
+			break;
 	}
 	if (served && w->ph)
 		helper_kick();         /* a poll may have found it busy */
 }
 
-/* True if there is something to read; reads ahead to find out. Caller as for serve_queue. */
+/* Reads ahead to find out whether there is something to read. By the thread that made it busy. */
+static bool read_ahead(struct waiter *w)
+{
+	char *buf = w->ahead_end || w->ahead_len > w->ahead_at ? NULL : malloc(AHEAD);
+	ssize_t n = buf ? w->view->read(w->state, 0, buf, AHEAD) : -EAGAIN;
+
+	if (w->ahead_end || w->ahead_len > w->ahead_at)
+		return true;
+	w->ahead_end = n <= 0 && n != -EAGAIN;
+	if (n > 0) {
+		w->ahead = buf;
+		w->ahead_len = (size_t)n;
+	} else {
+		free(buf);
+	}
+	return n != -EAGAIN;
+}
+
+/* True if there is something to read. Caller as for serve_queue. */
 static bool readable(struct waiter *w)
 {
 	bool ready, tick;
 
+	w->again = w->again || w->busy;
 	if (w->busy || !STAILQ_EMPTY(&w->queue))
 		return false;   /* reads come first */
-	w->busy = true;
-	pthread_mutex_unlock(&wait.lock);
-	tick = comes_unannounced(w);
-	ready = w->ahead_end || w->ahead_len > w->ahead_at;
-	if (!ready) {
-		char *buf = malloc(AHEAD);
-		ssize_t n = buf ? w->view->read(w->state, 0, buf, AHEAD) : -EAGAIN;
-
-		ready = n != -EAGAIN;
-		w->ahead_end = n <= 0 && ready;
-		if (n > 0) {
-			w->ahead = buf;
-			w->ahead_len = (size_t)n;
-		} else {
-			free(buf);
-		}
-	}
-	pthread_mutex_lock(&wait.lock);
-	w->busy = false;
+	do {
+		w->busy = true;
+		w->again = false;
+		pthread_mutex_unlock(&wait.lock);
+		tick = comes_unannounced(w);
+		ready = read_ahead(w);
+		pthread_mutex_lock(&wait.lock);
+		w->busy = false;
+	} while (!ready && w->again && STAILQ_EMPTY(&w->queue));
 	set_tick(w, tick);
 	if (!STAILQ_EMPTY(&w->queue))
 		serve_queue(w);       /* requests that found it busy */
@@ -264,6 +281,37 @@ static unsigned poll_bits(struct waiter *w)
 	return POLLIN | POLLRDNORM | (has_changed(w) ? POLLPRI | POLLERR : 0);
 }
 
+/* Wakes a poll that has what it waits for. Puts a reference and releases wait.lock. */
+static void serve_unref(struct waiter *w)
+{
+	struct fuse_pollhandle *ph = NULL;
+
+	serve_queue(w);
+	if (w->ph && (poll_bits(w) & ~(unsigned)(w->view ? 0 : POLLIN | POLLRDNORM))) {
+		ph = w->ph;
+		w->ph = NULL;
+	}
+	unref_unlock(w);
+	poll_wake(ph);
+}
+
+/* ---- what a view calls: struct notices_watcher ---- */
+
+static void hold_waiter(void *arg)
+{
+	struct waiter *w = arg;
+
+	pthread_mutex_lock(&wait.lock);
+	w->refs++;
+	pthread_mutex_unlock(&wait.lock);
+}
+
+static void serve_waiter(void *arg)
+{
+	pthread_mutex_lock(&wait.lock);
+	serve_unref(arg);
+}
+
 /* ---- what an open file calls ---- */
 
 int waiter_open(const struct node *n, struct waiter **out)
@@ -285,6 +333,9 @@ int waiter_open(const struct node *n, struct waiter **out)
 		free(w);
 		return rc;
 	}
+	if (w->view && w->view->watch)
+		w->view->watch(w->state, &(struct notices_watcher){
+						 hold_waiter, serve_waiter, w });
 	node_hold(n);   /* the helper may still look at it when the file was closed already */
 	*out = w;
 	return 0;
@@ -306,6 +357,7 @@ void waiter_seen(struct waiter *w, uint64_t change)
 	atomic_store(&w->seen, change);
 }
 
+/* req NULL: any */
 static struct parked *unpark(struct fuse_req *req)
 {
 	struct waiter *w;
@@ -313,7 +365,7 @@ static struct parked *unpark(struct fuse_req *req)
 
 	TAILQ_FOREACH(w, &wait.waiters, link) {
 		STAILQ_FOREACH(p, &w->queue, link) {
-			if (p->req != req)
+			if (req && p->req != req)
 				continue;
 			STAILQ_REMOVE(&w->queue, p, parked, link);
 			unlist_if_idle(w);
@@ -393,16 +445,8 @@ unsigned waiter_poll(struct waiter *w, struct fuse_pollhandle *ph)
 
 static void visit_waiter(struct waiter *w)
 {
-	struct fuse_pollhandle *ph = NULL;
-
 	w->refs++;
-	serve_queue(w);
-	if (w->ph && (poll_bits(w) & ~(unsigned)(w->view ? 0 : POLLIN | POLLRDNORM))) {
-		ph = w->ph;
-		w->ph = NULL;
-	}
-	unref_unlock(w);
-	poll_wake(ph);
+	serve_unref(w);
 	pthread_mutex_lock(&wait.lock);
 }
 
@@ -444,33 +488,13 @@ bool wait_any(void)
 	return any;
 }
 
-static struct parked *unpark_any(void)
-{
-	struct waiter *w;
-
-	TAILQ_FOREACH(w, &wait.waiters, link) {
-		struct parked *p = STAILQ_FIRST(&w->queue);
-
-		if (p) {
-			STAILQ_REMOVE_HEAD(&w->queue, link);
-			unlist_if_idle(w);
-			return p;
-		}
-	}
-	return NULL;
-}
-
 void wait_stop(void)
 {
 	struct parked *p;
 
 	pthread_mutex_lock(&wait.lock);
 	wait.stop = true;
-	while ((p = unpark_any())) {
-		pthread_mutex_unlock(&wait.lock);
-		reply_data(p->req, "", 0);
-		free(p);
-		pthread_mutex_lock(&wait.lock);
-	}
+	while ((p = unpark(NULL)))
+		end_parked(p, true);
 	pthread_mutex_unlock(&wait.lock);
 }

@@ -48,6 +48,8 @@ enum store_how {
 	STORE_WHOLE,    /* all writes of an open together, when it is closed */
 };
 
+struct notices_watcher;         /* tracer/trigger/trigger_files.h */
+
 /* A file that is read by moving on, not by showing a text: pipe, streams, wait, text (wait.c). */
 struct view {
 	int (*open)(const struct node *n, void **state);
@@ -61,6 +63,11 @@ struct view {
 	bool streams;
 	/* what it waits for is always announced by the tracer's `changed` */
 	bool silent;
+	/*
+	 * Data come with a call: when read() returned -EAGAIN, hold(arg) and then, without a lock,
+	 * serve(arg) are called once there may be some. May be NULL.
+	 */
+	void (*watch)(void *state, const struct notices_watcher *watcher);
 };
 
 struct listing;

@@ -96,9 +96,14 @@ static void notifications_close(void *state)
 	notices_close(state);
 }
 
+static void notifications_watch(void *state, const struct notices_watcher *watcher)
+{
+	notices_watch(state, watcher);
+}
+
 static const struct view notifications_view = {
 	.open = notifications_open, .read = notifications_read, .close = notifications_close,
-	.streams = true, .silent = true,
+	.watch = notifications_watch, .streams = true, .silent = true,
 };
 
 /* ---- owner and mode ---- */

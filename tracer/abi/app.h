@@ -196,6 +196,8 @@ struct trail_plan_region {
 
 /* of this process only: a forked child must not write to it */
 #define TRAIL_REGION_PROCESS 1u
+/* of a trigger: a thread that has recorded an event in it looks at the bell (ring.h) */
+#define TRAIL_REGION_WAKE 2u
 
 /* Values of application contexts: LTTng's tags and types. */
 enum trail_dynamic {

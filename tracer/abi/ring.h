@@ -84,8 +84,15 @@ struct trail_region {
 	trail_u64 clock_mult;
 	trail_u64 clock_base;
 	uint32_t populate;              /* 1: writers populate sub-buffers (MADV_POPULATE_WRITE) */
-	uint32_t reserved[5];
+	/*
+	 * The bell of a region with TRAIL_REGION_WAKE (app.h): a futex. TRAIL_BELL_ARMED: the
+	 * daemon sleeps. A writer that finds it so after a commit stores 0 and wakes the daemon.
+	 */
+	uint32_t bell;
+	uint32_t reserved[4];
 };
+
+#define TRAIL_BELL_ARMED 1u
 
 #define TRAIL_THREAD_RINGS 64u          /* rings in a region of kind TRAIL_RINGS_THREAD */
 

@@ -58,6 +58,12 @@ static uint64_t cost(const struct channel *c, uint64_t size)
 	return c->kernel ? 2 * size : size;
 }
 
+static void buffers_changed(struct session *s)
+{
+	__atomic_fetch_add(&s->buffers_version, 1, __ATOMIC_RELAXED);
+	session_buffers_parts(s);
+}
+
 struct buffer *group_adopt(struct stream_group *cl, struct region *r, uint32_t ordinal,
 			   uint32_t pid)
 {
@@ -72,6 +78,7 @@ struct buffer *group_adopt(struct stream_group *cl, struct region *r, uint32_t o
 		cl->next_ordinal = ordinal + 1;
 	cds_list_add_tail(&b->node, &cl->buffers);
 	quota_count_buffer(cl->channel->session, (int64_t)cost(cl->channel, r->size));
+	buffers_changed(cl->channel->session);
 	return b;
 }
 
@@ -86,6 +93,7 @@ void buffer_drop(struct stream_group *cl, struct buffer *b)
 	cds_list_del(&b->node);
 	quota_count_buffer(cl->channel->session, -(int64_t)cost(cl->channel, b->region->size));
 	buffer_forget_files(b);
+	buffers_changed(cl->channel->session);
 	if (t->reading)
 		region_put(b->region);
 	else

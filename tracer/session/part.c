@@ -68,6 +68,13 @@ void session_change_parts(struct session *s)
 			LOCKED(s->tracer, (*p)->changed(s));
 }
 
+void session_buffers_parts(struct session *s)
+{
+	for_each_part(p, s->tracer)
+		if ((*p)->buffers)
+			LOCKED(s->tracer, (*p)->buffers(s));
+}
+
 void parts_gc(struct tracer *t)
 {
 	for_each_part(p, t)

@@ -44,6 +44,8 @@ struct session_part {
 	int (*start)(struct session *s, struct tr_err *err);
 	/* Locked. Something of the session other than its counters has changed. */
 	void (*changed)(struct session *s);
+	/* Locked. A buffer was made or is being removed. */
+	void (*buffers)(struct session *s);
 	/* Locked. Views show nothing that was recorded before now. */
 	void (*clear)(struct session *s);
 	/*
@@ -88,6 +90,7 @@ void parts_gc(struct tracer *t);                /* unlocked */
 /* Each calls one hook of every part, in the order of the table; locked. */
 void session_clear_parts(struct session *s);
 void session_change_parts(struct session *s);
+void session_buffers_parts(struct session *s);
 bool session_must_finish(const struct session *s);
 /* Unlocked: calls stopped() of the parts until one fails. 0 or its -errno. */
 int session_stop_parts(struct session *s);

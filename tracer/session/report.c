@@ -35,6 +35,12 @@ void session_failed(struct session *s, const char *fmt, ...)
 		config->failed(config->failed_arg, s->name, s->created, s->uid, line);
 }
 
+void tracer_counted(struct tracer *t)
+{
+	if (t->config.counted)
+		t->config.counted();
+}
+
 void tracer_changed(struct tracer *t, const char *session)
 {
 	if (t->config.changed)

@@ -174,6 +174,7 @@ struct session {
 	mode_t mode;
 	bool active, gone;
 	bool hidden;                            /* of a trigger: not named, counted or saved */
+	uint64_t buffers_version;               /* grows with each buffer made or removed; atomic */
 	bool draft;	/* staging.c: not in tracer.sessions, and in no file */
 	uint64_t starts, change;
 	int64_t created, started;               /* ns since the epoch; started 0: never */
@@ -476,6 +477,7 @@ void tracer_report(struct tracer *t, const char *fmt, ...) __attribute__((format
 void session_failed(struct session *s, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 /* Caller holds tracer.lock. The status of the session has changed; NULL: of the daemon. */
 void tracer_changed(struct tracer *t, const char *session);
+void tracer_counted(struct tracer *t);
 
 struct ring_counts;
 /*

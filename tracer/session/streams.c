@@ -79,7 +79,8 @@ static int compare(const void *a, const void *b)
 	return c ? c : (x->instance_id > y->instance_id) - (x->instance_id < y->instance_id);
 }
 
-int session_streams(struct session *s, const char *channel, struct stream_set *out)
+/* all: also streams that never held an event. */
+static int take_streams(struct session *s, const char *channel, bool all, struct stream_set *out)
 {
 	struct channel *c;
 	struct stream_group *cl;
@@ -94,7 +95,7 @@ int session_streams(struct session *s, const char *channel, struct stream_set *o
 		cds_list_for_each_entry(cl, &c->groups, node)
 			cds_list_for_each_entry(b, &cl->buffers, node)
 				for (uint32_t i = 0; i < b->region->geo.ring_count && !ret; i++)
-					if (used(b->region, i) || announced(s, b))
+					if (all || used(b->region, i) || announced(s, b))
 						ret = add_stream(out, cl, b, i);
 	}
 	pthread_mutex_unlock(&s->tracer->lock);
@@ -103,6 +104,16 @@ int session_streams(struct session *s, const char *channel, struct stream_set *o
 	else if (out->count)
 		qsort(out->streams, out->count, sizeof(*out->streams), compare);
 	return ret;
+}
+
+int session_streams(struct session *s, const char *channel, struct stream_set *out)
+{
+	return take_streams(s, channel, false, out);
+}
+
+int session_rings(struct session *s, struct stream_set *out)
+{
+	return take_streams(s, NULL, true, out);
 }
 
 /* All regions of a session, referenced, so that the barrier runs without the lock. */

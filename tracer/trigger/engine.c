@@ -90,6 +90,12 @@ static void *run(void *arg)
 			trigger_put(g);
 			pthread_mutex_lock(&all->lock);
 		}
+		/* Notifications of this thread, and of watch.c, which nudges it. */
+		if (!cds_list_empty(&all->ready)) {
+			pthread_mutex_unlock(&all->lock);
+			notices_serve(all);
+			pthread_mutex_lock(&all->lock);
+		}
 		if (all->closing)
 			break;
 		if (now - saved >= SAVE_PERIOD && has_unsaved(all)) {

@@ -1,242 +1,485 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The thread that looks at the rings of conditions about events, each millisecond while there is
- * one, and less often if a look takes long: it uses at most a twentieth of a CPU. Every hit is
- * counted. Of many hits at once, only some are printed; the others are lost notifications.
+ * The thread that looks at the rings of conditions about events, when an application rings
+ * (listener.h says how it sleeps). All it has is its own; triggers.lock guards the list of triggers
+ * that it reads, and what take_hits() changes.
  */
-#include <errno.h>
+#include "tracer/trigger/listener.h"
+
 #include <stdlib.h>
 #include <time.h>
 
-#include "metadata/text.h"
-#include "tracer/ring/reader.h"
 #include "tracer/trigger/event.h"
-#include "tracer/view/merge.h"
 
-#define PERIOD UINT64_C(1000000)        /* ns between two looks */
-#define SHARE 20                        /* a look may take 1 / SHARE of the time */
-#define PRINTED_MAX 256u                /* hits of one look whose actions are executed one by one */
-#define DECODED_MAX 16384u              /* events of one look that are decoded */
-#define HITS_MAX (UINT64_C(1) << 32)    /* of one look; more is what a hostile writer says */
+#define BACKSTOP UINT64_C(100000000)    /* ns between two looks at any region */
+#define CREDIT_MOST INT64_C(5000000)    /* ns of CPU time that a region or a user may save */
+#define REGION_SHARE 20                 /* a region may use 1 / REGION_SHARE of a CPU */
+#define USER_SHARE 8                    /* the regions of a user's applications together */
+#define USERS 64u                       /* users with the same remainder share a credit */
+#define WAKE_COST 5000                  /* ns of CPU time: of a wake-up, besides the looks */
+#define POLLED_EACH 128u                /* this many regions without a bell cost a PERIOD more */
+#define UPDATE_SHARE 20                 /* an update of the list takes 1 / UPDATE_SHARE of the time */
+#define LOOKED_MAX 256u                 /* streams of one look */
 
-struct event_values {
-	struct values values;           /* first */
-	const struct condition *condition;
-	const char *line;               /* the event's text */
+struct listener {
+	struct tracer *tracer;
+	struct listened *list;          /* owned; in the order of the triggers' serials */
+	size_t count;
+	struct credit users[USERS];
+	struct watched *placed[BELLS_MAX];      /* the regions with `placed` */
+	uint32_t places;
+	/* regions without a bell that the last round found due, and that this one has so far */
+	uint32_t polled, polling;
+	struct stream_set looked;       /* the streams of one look: its array is the next */
+	struct stream streams[LOOKED_MAX];
 };
 
-static void print_event(const struct values *v, bool json, struct md_buf *out)
-{
-	const struct event_values *e = (const struct event_values *)v;
+/* ---- time and credit ---- */
 
-	captures_print(e->condition, e->line, json, out);
+static uint64_t read_clock(clockid_t clock)
+{
+	struct timespec ts;
+
+	clock_gettime(clock, &ts);
+	return (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
 }
 
-/* ---- the rings ---- */
-
-/* Hits of a ring since the last look. */
-static uint64_t new_hits(const struct stream *st, const struct ring_mark *m)
+static void grow_credit(struct credit *c, uint64_t now, unsigned int share)
 {
-	const struct trail_ring *ring = region_ring(st->region, st->ring);
-	uint64_t seen = __atomic_load_n(&ring->cleared_events, __ATOMIC_RELAXED), n;
+	uint64_t more = (now - c->at) / share;
 
-	n = m->events > seen ? m->events - seen : 0;
-	n = n < HITS_MAX ? n : HITS_MAX;
-	return n + (m->lost < HITS_MAX ? m->lost : HITS_MAX);
+	if (!c->at || more > (uint64_t)CREDIT_MOST || c->ns + (int64_t)more > CREDIT_MOST)
+		c->ns = CREDIT_MOST;
+	else
+		c->ns += (int64_t)more;
+	c->at = now;
 }
 
-/* What the mark has was looked at. Only this thread stores these words. */
-static void pass_ring(const struct stream *st, const struct ring_mark *m)
+/* ns until the credit is positive */
+static uint64_t missing_credit(const struct credit *c, unsigned int share)
 {
-	struct trail_ring *ring = region_ring(st->region, st->ring);
-
-	__atomic_store_n(&ring->cleared_events, m->events, __ATOMIC_RELAXED);
-	__atomic_store_n(&ring->cleared_lost, ring_cleared_lost(st) + m->lost, __ATOMIC_RELAXED);
-	__atomic_store_n(&ring->cleared_ts, m->last_ts, __ATOMIC_RELAXED);
-	/* Pairs with the acquire in ring_oldest. */
-	__atomic_store_n(&ring->cleared, m->head, __ATOMIC_RELEASE);
-	/* Pairs with the writers' acquire load before they use a sub-buffer again. */
-	__atomic_store_n(&ring->consumed, m->head, __ATOMIC_RELEASE);
+	return c->ns > 0 ? 0 : (uint64_t)-c->ns * share + 1;
 }
 
-static bool is_new(const struct stream_set *set)
+static void pay(struct listener *l, struct watched *w, uint64_t cost)
 {
-	for (size_t i = 0; i < set->count; i++) {
-		const struct stream *st = &set->streams[i];
-		const struct trail_ring *ring = region_ring(st->region, st->ring);
+	w->credit.ns -= (int64_t)cost;
+	l->users[w->uid % USERS].ns -= (int64_t)cost;
+}
 
-		if (region_head(st->region, st->ring) !=
-		    __atomic_load_n(&ring->cleared, __ATOMIC_RELAXED) ||
-		    ring_lost_total(st) != ring_cleared_lost(st))
-			return true;
+/* When the region may be looked at again, if not at once; 0: at once. */
+static uint64_t wait_for_credit(struct listener *l, struct watched *w, uint64_t now)
+{
+	struct credit *user = &l->users[w->uid % USERS];
+	uint64_t own, shared;
+
+	grow_credit(&w->credit, now, REGION_SHARE);
+	grow_credit(user, now, USER_SHARE);
+	own = missing_credit(&w->credit, REGION_SHARE);
+	shared = missing_credit(user, USER_SHARE);
+	own = own > shared ? own : shared;
+	return !own ? 0 : now + (own > PERIOD ? own : PERIOD);
+}
+
+/* ---- the list ---- */
+
+static void leave_place(struct listener *l, struct watched *w)
+{
+	for (uint32_t i = 0; w->placed && i < l->places; i++)
+		if (l->placed[i] == w) {
+			l->placed[i] = l->placed[--l->places];
+			w->placed = false;
+		}
+}
+
+static void forget_regions(struct listener *l, struct listened *t)
+{
+	for (size_t i = 0; i < t->region_count; i++) {
+		leave_place(l, &t->regions[i]);
+		bell_disarm(t->regions[i].region);
 	}
+	free(t->regions);
+	stream_set_deinit(&t->streams);
+	t->regions = NULL;
+	t->region_count = 0;
+}
+
+static void forget_trigger(struct listener *l, struct listened *t)
+{
+	forget_regions(l, t);
+	session_put(t->session);
+	trigger_put(t->trigger);
+}
+
+/* What is known of the region stays. */
+static void recall_region(const struct listened *old, struct watched *w)
+{
+	for (size_t i = 0; i < old->region_count; i++) {
+		const struct watched *o = &old->regions[i];
+
+		if (o->region != w->region)
+			continue;
+		w->credit = o->credit;
+		w->last_hit = o->last_hit;
+		w->silent = o->silent;
+	}
+}
+
+static void add_region(struct listened *t, size_t first)
+{
+	const struct stream *st = &t->streams.streams[first];
+
+	t->regions[t->region_count++] = (struct watched){
+		.region = st->region, .first = first, .uid = st->trace->uid, .owner = t->owner,
+		/* The daemon itself writes the kernel's events and rings no bell. */
+		.silent = st->trace->uid == KERNEL_UID,
+	};
+}
+
+/* Takes the regions that the trigger's session has now. */
+static void take_regions(struct listener *l, struct listened *t)
+{
+	struct listened old = *t;
+	struct stream_set set;
+	uint64_t version = __atomic_load_n(&t->session->buffers_version, __ATOMIC_RELAXED);
+
+	if (t->buffers == version || session_rings(t->session, &set))
+		return;
+	t->regions = calloc(set.count + 1, sizeof(*t->regions));
+	if (!t->regions) {
+		t->regions = old.regions;
+		stream_set_deinit(&set);
+		return;                 /* the next round tries again */
+	}
+	t->buffers = version;
+	t->streams = set;
+	t->region_count = 0;
+	for (size_t i = 0; i < set.count; i++) {
+		if (!i || set.streams[i].region != set.streams[i - 1].region)
+			add_region(t, i);
+		t->regions[t->region_count - 1].count++;
+	}
+	for (size_t i = 0; i < t->region_count; i++)
+		recall_region(&old, &t->regions[i]);
+	forget_regions(l, &old);
+}
+
+/* Locked. The trigger's condition is on events, and can be true. */
+static bool is_listened(const struct trigger *g)
+{
+	return g->events && g->enabled && !g->gone;
+}
+
+static bool is_same(const struct listened *t, const struct trigger *g)
+{
+	return t->trigger == g && t->session == g->events && t->version == g->version;
+}
+
+/* Locked. Fills `list` with the triggers that there are; those of before move there. */
+static size_t collect_triggers(struct listener *l, struct listened *list)
+{
+	struct triggers *all = l->tracer->triggers;
+	size_t n = 0, old = 0;
+	struct trigger *g;
+
+	cds_list_for_each_entry(g, &all->list, node) {
+		if (!is_listened(g))
+			continue;
+		while (old < l->count && l->list[old].trigger->serial < g->serial)
+			old++;
+		if (old < l->count && is_same(&l->list[old], g)) {
+			list[n++] = l->list[old];
+			l->list[old++].session = NULL;
+			continue;
+		}
+		g->refs++;
+		list[n++] = (struct listened){
+			.trigger = g, .session = session_ref(g->events), .version = g->version,
+			.buffers = UINT64_MAX, .owner = g->uid,
+		};
+	}
+	return n;
+}
+
+/* Brings the list in line with the triggers and their regions. */
+static void update_list(struct listener *l)
+{
+	struct triggers *all = l->tracer->triggers;
+	struct listened *list;
+	size_t count = 0;
+
+	pthread_mutex_lock(&all->lock);
+	list = calloc(all->count + 1, sizeof(*list));
+	if (list)
+		count = collect_triggers(l, list);
+	pthread_mutex_unlock(&all->lock);
+	if (list) {
+		for (size_t i = 0; i < l->count; i++)
+			if (l->list[i].session)
+				forget_trigger(l, &l->list[i]);
+		free(l->list);
+		l->list = list;
+		l->count = count;
+	}
+	for (size_t i = 0; i < l->count; i++)
+		take_regions(l, &l->list[i]);
+}
+
+/* ---- places in the bells ---- */
+
+static uint32_t places_of(const struct listener *l, uid_t owner)
+{
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < l->places; i++)
+		n += l->placed[i]->owner == owner;
+	return n;
+}
+
+/* Of the owner with the most places: the region without a hit for the longest time. */
+static void free_place(struct listener *l)
+{
+	uint32_t most = 0, victim = 0, n;
+
+	for (uint32_t i = 0; i < l->places; i++) {
+		const struct watched *w = l->placed[i], *v = l->placed[victim];
+
+		n = places_of(l, w->owner);
+		if (n > most || (n == most && w->last_hit < v->last_hit)) {
+			most = n;
+			victim = i;
+		}
+	}
+	l->placed[victim]->placed = false;
+	l->placed[victim] = l->placed[--l->places];
+}
+
+/* A region with hits takes the place of another one. */
+static void take_place(struct listener *l, struct watched *w, bool hits)
+{
+	if (w->placed || w->silent || (l->places == BELLS_MAX && !hits))
+		return;
+	if (l->places == BELLS_MAX)
+		free_place(l);
+	w->placed = true;
+	l->placed[l->places++] = w;
+}
+
+/* ---- looks ---- */
+
+static bool has_hits(const struct listened *t, const struct watched *w)
+{
+	for (size_t i = w->first; i < w->first + w->count; i++)
+		if (stream_has_hits(&t->streams.streams[i]))
+			return true;
 	return false;
 }
 
-/* ---- hits ---- */
-
-/* Locked. The events that the rings hold, in order; returns how many hits they were. */
-static uint64_t hit_events(struct trigger *g, struct session *s, struct merge *m, uint64_t most)
+/*
+ * Decides how the listener hears of the region's next event: by its bell, or at a time. hits: the
+ * look before found some.
+ */
+static void plan_look(struct listener *l, const struct listened *t, struct watched *w, uint64_t now,
+		      enum next_hit next, bool hits)
 {
-	struct event_values v = { { print_event }, &g->condition, NULL };
-	uint64_t offset = session_clock_offset(s), hits = 0, printed = 0;
-	struct md_buf line = MD_BUF_INIT;
-	struct md_text text;
-	struct cursor *c;
+	uint64_t later = wait_for_credit(l, w, now);
 
-	md_text_init(&text, offset, "");
-	while (hits < most && hits < DECODED_MAX && printed < PRINTED_MAX &&
-	       (c = merge_top(m, UINT64_MAX))) {
-		if (trigger_due(g)) {
-			md_buf_reset(&line);
-			md_text_event(&text, &c->o, c->stream.class, c->stream.cpu, &line);
-			v.line = md_buf_str(&line);
-			printed++;
-		}
-		trigger_hit(g, (int64_t)(offset + c->o.ts), &v.values);
-		hits++;
-		merge_next(m);
+	if (later || next == HIT_NEVER || (next == HIT_LATER && hits)) {
+		bell_disarm(w->region);
+		w->armed = 0;
+		w->due = later ? later : now + (next == HIT_NEVER ? BACKSTOP : PERIOD);
+		return;
 	}
-	md_buf_deinit(&line);
-	return hits;
+	take_place(l, w, hits);
+	if (hits || !w->armed || !bell_is_armed(w->region)) {
+		bell_arm(w->region);
+		w->armed = now;
+		/* An event may have been committed between the look and the arming. */
+		w->due = has_hits(t, w) ? 0 : now + PERIOD;
+	} else if (w->placed && !w->silent) {
+		w->due = now + BACKSTOP;
+	} else {
+		w->due = now + PERIOD * (1 + l->polled / POLLED_EACH);
+		l->polling++;
+	}
 }
 
-/* Without lock. */
-static void take_hits(struct trigger *g, struct session *s, uint64_t version,
-		      struct stream_set *set)
+/* The events of a region with an armed bell came without it, or (rung) with it. */
+static void judge_bell(struct listener *l, struct watched *w, uint64_t now)
 {
-	struct triggers *all = g->tracer->triggers;
-	struct merge *m = merge_create();
-	uint64_t hits = 0, seen;
-
-	if (!m || merge_look(m, set, &g->tracer->clock)) {
-		merge_destroy(m);
-		return;                 /* no memory: the next look sees the same hits */
+	if (!w->armed || w->uid == KERNEL_UID)
+		return;
+	if (!bell_is_armed(w->region)) {
+		w->silent = false;
+	} else if (now - w->armed > 2 * PERIOD && !w->silent) {
+		w->silent = true;
+		leave_place(l, w);
 	}
-	for (size_t i = 0; i < m->count; i++)
-		hits += new_hits(&m->cursors[i]->stream, &m->cursors[i]->mark);
+}
+
+/* Adds the streams of the region that have hits to l->looked. False: none has. */
+static bool collect_streams(struct listener *l, const struct listened *t, const struct watched *w)
+{
+	size_t before = l->looked.count;
+
+	for (size_t i = w->first; i < w->first + w->count && l->looked.count < LOOKED_MAX; i++)
+		if (stream_has_hits(&t->streams.streams[i]))
+			l->looked.streams[l->looked.count++] = t->streams.streams[i];
+	return l->looked.count > before;
+}
+
+static bool is_time(const struct watched *w, uint64_t now)
+{
+	return w->due <= now || (w->placed && w->armed && !bell_is_armed(w->region));
+}
+
+/* Looks at the regions of the trigger whose time it is. */
+static void look_at_trigger(struct listener *l, struct listened *t, uint64_t now)
+{
+	uint64_t began = read_clock(CLOCK_THREAD_CPUTIME_ID), cost;
+	struct triggers *all = l->tracer->triggers;
+	size_t with_hits = 0;
+	enum next_hit next;
+
+	l->looked.count = 0;
+	for (size_t i = 0; i < t->region_count; i++) {
+		struct watched *w = &t->regions[i];
+
+		w->looked = is_time(w, now);
+		w->hits = w->looked && collect_streams(l, t, w);
+		if (!w->hits)
+			continue;
+		judge_bell(l, w, now);
+		w->last_hit = now;
+		with_hits++;
+	}
+	if (with_hits)
+		take_hits(t, &l->looked);
+	cost = read_clock(CLOCK_THREAD_CPUTIME_ID) - began;
 	pthread_mutex_lock(&all->lock);
-	if (g->version == version && g->enabled && !g->gone && hits) {
-		seen = hit_events(g, s, m, hits);
-		if (hits > seen)
-			trigger_hit_many(g, hits - seen, trigger_now());
-	}
+	next = trigger_expects(t->trigger);
 	pthread_mutex_unlock(&all->lock);
-	for (size_t i = 0; i < m->count; i++)
-		pass_ring(&m->cursors[i]->stream, &m->cursors[i]->mark);
-	merge_destroy(m);
-	tracer_changed(g->tracer, g->name);
+	for (size_t i = 0; i < t->region_count; i++) {
+		struct watched *w = &t->regions[i];
+
+		if (!w->looked)
+			continue;
+		if (w->hits || (w->armed && !bell_is_armed(w->region)))
+			pay(l, w, WAKE_COST + (with_hits ? cost / with_hits : 0));
+		plan_look(l, t, w, now, next, w->hits);
+	}
 }
 
-static void look(struct trigger *g, struct session *s, uint64_t version)
+/* One round over all regions whose time it is. Returns when the next one has to be. */
+static uint64_t look_at_all(struct listener *l)
 {
-	struct stream_set set = { 0 };
+	uint64_t now = read_clock(CLOCK_MONOTONIC), next = UINT64_MAX;
 
-	if (!session_streams(s, NULL, &set) && is_new(&set))
-		take_hits(g, s, version, &set);
-	stream_set_deinit(&set);
+	l->polling = 0;
+	for (size_t i = 0; i < l->count; i++) {
+		struct listened *t = &l->list[i];
+		bool due = false;
+
+		for (size_t j = 0; j < t->region_count && !due; j++)
+			due = is_time(&t->regions[j], now);
+		if (due)
+			look_at_trigger(l, t, now);
+		for (size_t j = 0; j < t->region_count; j++)
+			next = t->regions[j].due < next ? t->regions[j].due : next;
+	}
+	l->polled = l->polling;
+	return next;
 }
 
 /* ---- the thread ---- */
 
-static uint64_t now(void)
+static void sleep_until(struct listener *l, uint64_t until)
 {
-	struct timespec ts;
+	struct watched *waited[BELLS_MAX];
+	struct bells bells = { .nudge = &l->tracer->triggers->listener_nudge };
+	int rung;
 
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
+	for (uint32_t i = 0; i < l->places; i++)
+		if (l->placed[i]->armed) {
+			waited[bells.count] = l->placed[i];
+			bells_add(&bells, l->placed[i]->region);
+		}
+	rung = bells_wait(&bells, until);
+	if (rung < 0)
+		return;
+	/* Also if its bell is not cleared: an application may wake us as often as it can. */
+	waited[rung]->due = 0;
+	pay(l, waited[rung], WAKE_COST);
 }
 
-/* Locked; releases the lock while it looks. False: there are no such triggers. */
-static bool look_at_all(struct triggers *all)
+static bool is_closing(struct triggers *all)
 {
-	struct trigger *g, *next;
-	bool some = false;
+	bool closing;
 
-	g = cds_list_empty(&all->list) ? NULL
-				       : cds_list_first_entry(&all->list, struct trigger, node);
-	if (g)
-		g->refs++;
-	while (g) {
-		if (g->events && g->enabled && !g->gone) {
-			struct session *s = session_ref(g->events);
-			uint64_t version = g->version;
-
-			some = true;
-			pthread_mutex_unlock(&all->lock);
-			look(g, s, version);
-			session_put(s);
-			pthread_mutex_lock(&all->lock);
-		}
-		/* One that was removed meanwhile is in no list: begin again at the next look. */
-		next = g->gone || g->node.next == &all->list ? NULL :
-		       cds_list_entry(g->node.next, struct trigger, node);
-		if (next)
-			next->refs++;
-		some = some || g->gone;
-		pthread_mutex_unlock(&all->lock);
-		trigger_put(g);
-		pthread_mutex_lock(&all->lock);
-		g = next;
-	}
-	return some;
+	pthread_mutex_lock(&all->lock);
+	closing = all->closing;
+	pthread_mutex_unlock(&all->lock);
+	return closing;
 }
 
 static void *run(void *arg)
 {
-	struct triggers *all = ((struct tracer *)arg)->triggers;
-	uint64_t began, took, until;
-	struct timespec ts;
+	struct listener *l = arg;
+	struct triggers *all = l->tracer->triggers;
+	uint64_t updated = 0, took = 0, now, next;
+	bool stale = true;
 
-	pthread_mutex_lock(&all->lock);
-	while (!all->closing) {
-		all->listener_nudged = false;
-		began = now();
-		if (!look_at_all(all)) {
-			while (!all->listener_nudged && !all->closing)
-				pthread_cond_wait(&all->listener_nudge, &all->lock);
-			continue;
+	for (;;) {
+		if (__atomic_exchange_n(&all->listener_nudge, 0, __ATOMIC_SEQ_CST)) {
+			if (is_closing(all))
+				break;
+			stale = true;
 		}
-		took = now() - began;
-		until = began + took + (took * SHARE > PERIOD ? took * SHARE : PERIOD);
-		ts = (struct timespec){ (time_t)(until / 1000000000), (long)(until % 1000000000) };
-		if (!all->closing)
-			pthread_cond_timedwait(&all->listener_nudge, &all->lock, &ts);
+		now = read_clock(CLOCK_MONOTONIC);
+		if (stale && now - updated >= took * UPDATE_SHARE) {
+			update_list(l);
+			updated = read_clock(CLOCK_MONOTONIC);
+			took = updated - now;
+			stale = false;
+		}
+		next = look_at_all(l);
+		if (stale && updated + took * UPDATE_SHARE < next)
+			next = updated + took * UPDATE_SHARE;
+		if (next > now)
+			sleep_until(l, next);
 	}
-	pthread_mutex_unlock(&all->lock);
+	for (size_t i = 0; i < l->count; i++)
+		forget_trigger(l, &l->list[i]);
+	free(l->list);
+	free(l);
 	return NULL;
 }
 
 void listener_nudge(struct triggers *all)
 {
-	all->listener_nudged = true;
-	if (all->listens)
-		pthread_cond_signal(&all->listener_nudge);
+	bells_nudge(&all->listener_nudge);
 }
 
 void listener_start(struct tracer *t)
 {
-	struct triggers *all = t->triggers;
-	pthread_condattr_t clock;
+	struct listener *l = calloc(1, sizeof(*l));
 
-	pthread_condattr_init(&clock);
-	pthread_condattr_setclock(&clock, CLOCK_MONOTONIC);
-	pthread_cond_init(&all->listener_nudge, &clock);
-	pthread_condattr_destroy(&clock);
-	all->listens = pthread_create(&all->listener, NULL, run, t) == 0;
-	if (!all->listens)
-		tracer_report(t, "no thread for triggers: conditions about events are never true");
+	if (l) {
+		l->tracer = t;
+		l->looked.streams = l->streams;
+		t->triggers->listens = pthread_create(&t->triggers->listener, NULL, run, l) == 0;
+	}
+	if (t->triggers->listens)
+		return;
+	free(l);
+	tracer_report(t, "no thread for triggers: conditions about events are never true");
 }
 
 /* After engine_stop, which has set `closing`. */
 void listener_stop(struct triggers *all)
 {
-	pthread_mutex_lock(&all->lock);
-	if (all->listens)
-		pthread_cond_signal(&all->listener_nudge);
-	pthread_mutex_unlock(&all->lock);
+	listener_nudge(all);
 	if (all->listens)
 		pthread_join(all->listener, NULL);
 	all->listens = false;
-	pthread_cond_destroy(&all->listener_nudge);
 }

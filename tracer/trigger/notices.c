@@ -24,11 +24,24 @@ struct notices {
 	struct md_buf queue;            /* lines not read yet: from `at` on */
 	size_t at;
 	uint64_t lost;                  /* since the last line that says so */
+	struct notices_watcher watcher; /* hold NULL: none */
+	struct cds_list_head ready;     /* in triggers.ready while `held` */
+	bool held;                      /* the watcher waits for serve() */
 };
 
 static size_t waiting(const struct notices *n)
 {
 	return n->queue.len - n->at;
+}
+
+/* The queue is about to get something to read. */
+static void announce_first(struct notices *n)
+{
+	if (waiting(n) || n->lost || n->held || !n->watcher.hold)
+		return;
+	n->held = true;
+	n->watcher.hold(n->watcher.arg);
+	cds_list_add_tail(&n->ready, &n->trigger->tracer->triggers->ready);
 }
 
 static size_t bytes_of(const struct triggers *all, uid_t uid)
@@ -115,6 +128,7 @@ static void add_line(struct notices *n, const struct md_buf *line)
 {
 	size_t before;
 
+	announce_first(n);
 	if (waiting(n) + line->len > QUEUE_MAX || line->failed ||
 	    !user_has_room(n->trigger, line->len)) {
 		n->lost++;
@@ -155,6 +169,7 @@ void notices_lose(struct trigger *g, uint64_t count)
 	struct notices *n;
 
 	cds_list_for_each_entry(n, &g->readers, node) {
+		announce_first(n);
 		n->lost += count;
 		g->lost += count;
 	}
@@ -208,6 +223,33 @@ ssize_t notices_read(struct notices *n, void *buf, size_t size)
 	}
 	pthread_mutex_unlock(&all->lock);
 	return ret;
+}
+
+void notices_watch(struct notices *n, const struct notices_watcher *watcher)
+{
+	struct triggers *all = n->trigger->tracer->triggers;
+
+	pthread_mutex_lock(&all->lock);
+	n->watcher = *watcher;
+	pthread_mutex_unlock(&all->lock);
+}
+
+void notices_serve(struct triggers *all)
+{
+	struct notices_watcher watcher;
+	struct notices *n;
+
+	pthread_mutex_lock(&all->lock);
+	while (!cds_list_empty(&all->ready)) {
+		n = cds_list_first_entry(&all->ready, struct notices, ready);
+		cds_list_del(&n->ready);
+		n->held = false;
+		watcher = n->watcher;
+		pthread_mutex_unlock(&all->lock);
+		watcher.serve(watcher.arg);
+		pthread_mutex_lock(&all->lock);
+	}
+	pthread_mutex_unlock(&all->lock);
 }
 
 void notices_close(struct notices *n)

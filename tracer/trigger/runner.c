@@ -32,7 +32,6 @@ struct runner {
 	struct cds_list_head node;      /* in triggers.runners */
 	struct triggers *all;
 	uid_t uid;
-	pthread_cond_t work;
 	struct cds_list_head items;
 };
 
@@ -168,7 +167,7 @@ static bool wait_for_work(struct runner *r)
 	clock_gettime(CLOCK_MONOTONIC, &until);
 	until.tv_sec += IDLE_SECONDS;
 	while (cds_list_empty(&r->items) && !r->all->closing)
-		if (pthread_cond_timedwait(&r->work, &r->all->lock, &until) == ETIMEDOUT)
+		if (pthread_cond_timedwait(&r->all->runner_work, &r->all->lock, &until) == ETIMEDOUT)
 			break;
 	return !cds_list_empty(&r->items);
 }
@@ -188,12 +187,12 @@ static void *run(void *arg)
 		run_item(it);
 		g->queued--;
 		pthread_mutex_unlock(&all->lock);
+		notices_serve(all);
 		free_item(it);
 		trigger_put(g);
 		pthread_mutex_lock(&all->lock);
 	}
 	cds_list_del(&r->node);
-	pthread_cond_destroy(&r->work);
 	free(r);
 	pthread_cond_broadcast(&all->runners_idle);
 	pthread_mutex_unlock(&all->lock);
@@ -203,7 +202,6 @@ static void *run(void *arg)
 /* Locked. The owner's runner, a new one if there is none; NULL: no memory or no thread. */
 static struct runner *find_runner(struct triggers *all, uid_t uid)
 {
-	pthread_condattr_t clock;
 	pthread_attr_t attr;
 	struct runner *r;
 	pthread_t id;
@@ -218,16 +216,11 @@ static struct runner *find_runner(struct triggers *all, uid_t uid)
 	r->all = all;
 	r->uid = uid;
 	CDS_INIT_LIST_HEAD(&r->items);
-	pthread_condattr_init(&clock);
-	pthread_condattr_setclock(&clock, CLOCK_MONOTONIC);
-	pthread_cond_init(&r->work, &clock);
-	pthread_condattr_destroy(&clock);
 	pthread_attr_init(&attr);
 	pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
 	ret = pthread_create(&id, &attr, run, r);
 	pthread_attr_destroy(&attr);
 	if (ret) {
-		pthread_cond_destroy(&r->work);
 		free(r);
 		return NULL;
 	}
@@ -266,7 +259,7 @@ static bool add(struct trigger *g, uint64_t hit, size_t first, int64_t time,
 	g->refs++;
 	g->queued++;
 	cds_list_add_tail(&it->node, &r->items);
-	pthread_cond_signal(&r->work);
+	all->runners_due = true;
 	return true;
 }
 
@@ -281,13 +274,41 @@ bool runner_add_one(struct trigger *g, uint64_t hit, size_t i, int64_t time)
 	return add(g, hit, i, time, NULL);
 }
 
-void runners_stop(struct triggers *all)
+void runners_wake(struct triggers *all)
 {
-	struct runner *r;
+	bool due;
 
 	pthread_mutex_lock(&all->lock);
-	cds_list_for_each_entry(r, &all->runners, node)
-		pthread_cond_signal(&r->work);
+	due = all->runners_due;
+	all->runners_due = false;
+	pthread_mutex_unlock(&all->lock);
+	/* After the unlock: a runner may run at once on this CPU, and needs the lock. */
+	if (due)
+		pthread_cond_broadcast(&all->runner_work);
+}
+
+void runners_start(struct triggers *all)
+{
+	pthread_condattr_t clock;
+
+	CDS_INIT_LIST_HEAD(&all->runners);
+	pthread_condattr_init(&clock);
+	pthread_condattr_setclock(&clock, CLOCK_MONOTONIC);
+	pthread_cond_init(&all->runner_work, &clock);
+	pthread_condattr_destroy(&clock);
+	pthread_cond_init(&all->runners_idle, NULL);
+}
+
+void runners_end(struct triggers *all)
+{
+	pthread_cond_destroy(&all->runner_work);
+	pthread_cond_destroy(&all->runners_idle);
+}
+
+void runners_stop(struct triggers *all)
+{
+	pthread_mutex_lock(&all->lock);
+	pthread_cond_broadcast(&all->runner_work);
 	while (!cds_list_empty(&all->runners))
 		pthread_cond_wait(&all->runners_idle, &all->lock);
 	pthread_mutex_unlock(&all->lock);

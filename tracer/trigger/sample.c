@@ -180,6 +180,7 @@ void sample_look(struct trigger *g, uint64_t now)
 	g->sample.due = due;
 	hits = g->hits - hits;
 	pthread_mutex_unlock(&all->lock);
+	runners_wake(all);
 	if (hits)
 		tracer_changed(g->tracer, g->name);
 }

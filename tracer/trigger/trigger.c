@@ -178,6 +178,7 @@ int trigger_destroy(struct tracer *t, const char *name, struct tr_err *err)
 			trigger_forget_on_disk(g);
 			trigger_changed(g);
 			engine_nudge(all);
+			listener_nudge(all);
 		}
 		pthread_mutex_unlock(&all->lock);
 	}
@@ -303,9 +304,9 @@ int triggers_open(struct tracer *t, trigger_control control)
 	}
 	all->fd = fd;
 	lock_init(&all->lock, NULL, LOCK_TRIGGERS);
-	pthread_cond_init(&all->runners_idle, NULL);
 	CDS_INIT_LIST_HEAD(&all->list);
-	CDS_INIT_LIST_HEAD(&all->runners);
+	CDS_INIT_LIST_HEAD(&all->ready);
+	runners_start(all);
 	t->triggers = all;
 	runner_control(control);
 	events_forget_old(t);
@@ -326,6 +327,7 @@ void triggers_stop(struct tracer *t)
 	engine_stop(t->triggers);
 	listener_stop(t->triggers);
 	runners_stop(t->triggers);
+	notices_serve(t->triggers);
 	cds_list_for_each_entry(g, &t->triggers->list, node) {
 		event_close(g->events);
 		g->events = NULL;
@@ -348,7 +350,7 @@ void triggers_close(struct tracer *t, bool keep)
 		trigger_put(g);
 	}
 	t->triggers = NULL;
-	pthread_cond_destroy(&all->runners_idle);
+	runners_end(all);
 	pthread_mutex_destroy(&all->lock);
 	close(all->fd);
 	if (!keep)

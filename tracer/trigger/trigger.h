@@ -14,7 +14,9 @@
  *	sample.c         conditions about amounts: buffer, consumed, discarded
  *	fire.c           a hit: which actions are due
  *	event.c          conditions about events: their hidden sessions (event.h)
- *	listener.c       the thread that looks at their rings
+ *	listener.c       the thread that looks at their rings (listener.h)
+ *	bell.c           how applications wake it
+ *	hits.c           from what rings count to hits
  *	capture.c        captured values
  *	runner.c         executes actions on sessions: one thread for each owner
  *	notices.c        the queues of those who read notifications
@@ -78,15 +80,18 @@ struct triggers {
 	/* the directory `triggers` of the state directory; constant */
 	int fd;
 	size_t queue_bytes;             /* in the queues of all readers */
+	struct cds_list_head ready;     /* struct notices: for notices_serve */
 	struct cds_list_head runners;   /* struct runner */
 	pthread_cond_t runners_idle;    /* a runner has ended */
+	pthread_cond_t runner_work;     /* one of the runners has something to do */
+	bool runners_due;               /* for runners_wake */
 	bool closing;
 
 	pthread_t thread;               /* engine.c */
 	bool runs;
 	pthread_t listener;             /* listener.c */
-	bool listens, listener_nudged;
-	pthread_cond_t listener_nudge;
+	bool listens;
+	uint32_t listener_nudge;        /* not 0: it does not sleep; atomic, a futex */
 	bool nudged;                    /* the engine has to look at the list now */
 	pthread_cond_t nudge;
 };
@@ -159,6 +164,8 @@ bool trigger_due(const struct trigger *g);
 /* notices.c. Locked. */
 void notices_send(struct trigger *g, int64_t time, const struct values *v);
 void notices_lose(struct trigger *g, uint64_t count);   /* for each reader */
+/* Without lock, after those: readers that wait get their lines now. */
+void notices_serve(struct triggers *all);
 
 /* runner.c */
 /* Locked. The runner of the owner continues with action `first` of this hit. False: no room. */
@@ -166,6 +173,10 @@ bool runner_add(struct trigger *g, uint64_t hit, size_t first, int64_t time,
 		const struct values *v);
 /* The same for this action alone. */
 bool runner_add_one(struct trigger *g, uint64_t hit, size_t i, int64_t time);
+/* Without lock, after the two above: the runners begin. */
+void runners_wake(struct triggers *all);
+void runners_start(struct triggers *all);       /* of a new `all`, as runners_end of an old one */
+void runners_end(struct triggers *all);
 void runners_stop(struct triggers *all);        /* without lock */
 void runner_control(trigger_control control);   /* once, by triggers_open */
 

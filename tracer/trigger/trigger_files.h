@@ -62,6 +62,16 @@ int trigger_load(struct trigger *g, const char *condition, const char *actions, 
  */
 int notices_open(struct trigger *g, bool json, struct notices **out);
 ssize_t notices_read(struct notices *n, void *buf, size_t size);
+/*
+ * hold() is called with triggers.lock held when an empty queue gets something to read; it keeps the
+ * open file. serve() is called after that without a lock, and ends what hold() began.
+ */
+struct notices_watcher {
+	void (*hold)(void *arg);
+	void (*serve)(void *arg);
+	void *arg;
+};
+void notices_watch(struct notices *n, const struct notices_watcher *watcher);
 void notices_close(struct notices *n);
 
 #endif

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "tracer/output/output.h"
-#include "tracer/trigger/trigger.h"
+#include "tracer/trigger/event.h"
 
 struct session_values {
 	struct values values;           /* first */
@@ -42,6 +42,7 @@ static void post(struct session *s, enum condition_kind kind, const char *archiv
 	if (hit)
 		engine_nudge(all);
 	pthread_mutex_unlock(&all->lock);
+	runners_wake(all);
 	if (hit)
 		tracer_changed(s->tracer, s->name);
 }
@@ -100,6 +101,19 @@ void watch_begin(struct tracer *t)
 	pthread_mutex_unlock(&t->lock);
 }
 
+/* The listener looks at the buffers that the session has now. */
+static void buffers_have_changed(struct session *s)
+{
+	struct triggers *all = s->tracer->triggers;
+
+	if (!s->hidden || !all)
+		return;
+	pthread_mutex_lock(&all->lock);
+	listener_nudge(all);
+	pthread_mutex_unlock(&all->lock);
+}
+
 const struct session_part trigger_part = {
-	.name = "triggers", .changed = session_has_changed, .drop = session_goes,
+	.name = "triggers", .changed = session_has_changed, .buffers = buffers_have_changed,
+	.drop = session_goes,
 };

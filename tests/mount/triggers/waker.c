@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* LINK: trail */
+/*
+ * waker COUNT MICROSECONDS: that many events wake:hit and as many wake:other, and prints how often
+ * the library woke another process: the library calls the syscall() below.
+ */
+#include <errno.h>
+#include <linux/futex.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <trail/trail.h>
+
+static long wakes;
+
+static long call_kernel(long number, const long a[6])
+{
+#ifdef __x86_64__
+	register long r10 __asm__("r10") = a[3], r8 __asm__("r8") = a[4], r9 __asm__("r9") = a[5];
+	long ret;
+
+	__asm__ volatile("syscall"
+			 : "=a"(ret)
+			 : "a"(number), "D"(a[0]), "S"(a[1]), "d"(a[2]), "r"(r10), "r"(r8), "r"(r9)
+			 : "rcx", "r11", "memory");
+	return ret;
+#else
+	(void)number, (void)a;
+	return -ENOSYS;
+#endif
+}
+
+long syscall(long number, ...)
+{
+	va_list ap;
+	long a[6], ret;
+
+	va_start(ap, number);
+	for (int i = 0; i < 6; i++)
+		a[i] = va_arg(ap, long);
+	va_end(ap);
+	if (number == SYS_futex && (int)a[1] == FUTEX_WAKE)
+		__atomic_fetch_add(&wakes, 1, __ATOMIC_RELAXED);
+	ret = call_kernel(number, a);
+	if (ret >= 0 || ret < -4095)
+		return ret;
+	errno = (int)-ret;
+	return -1;
+}
+
+int main(int argc, char **argv)
+{
+	long count = argc > 1 ? atol(argv[1]) : 1, pause = argc > 2 ? atol(argv[2]) : 0;
+
+#ifndef __x86_64__
+	return 77;
+#endif
+	for (long i = 0; i < count; i++) {
+		TRAIL(wake, hit, i);
+		TRAIL(wake, other, i);
+		if (pause)
+			usleep((useconds_t)pause);
+	}
+	printf("%ld\n", wakes);
+	return 0;
+}

@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * From what rings count to hits of a trigger. Every hit is counted. Of many hits at once, only some
+ * are printed; the others are lost notifications.
+ */
+#include "metadata/text.h"
+#include "tracer/ring/reader.h"
+#include "tracer/trigger/event.h"
+#include "tracer/trigger/listener.h"
+#include "tracer/view/merge.h"
+
+#define PRINTED_MAX 256u                /* hits of one look whose actions are executed one by one */
+#define DECODED_MAX 16384u              /* events of one look that are decoded */
+#define HITS_MAX (UINT64_C(1) << 32)    /* of one look; more is what a hostile writer says */
+#define MARKS_MAX 64u                   /* rings whose hits are counted without their events */
+
+struct event_values {
+	struct values values;           /* first */
+	const struct condition *condition;
+	const char *line;               /* the event's text */
+};
+
+static void print_event(const struct values *v, bool json, struct md_buf *out)
+{
+	const struct event_values *e = (const struct event_values *)v;
+
+	captures_print(e->condition, e->line, json, out);
+}
+
+/* ---- the rings ---- */
+
+/* Hits of a ring since the last look. */
+static uint64_t new_hits(const struct stream *st, const struct ring_mark *m)
+{
+	const struct trail_ring *ring = region_ring(st->region, st->ring);
+	uint64_t seen = __atomic_load_n(&ring->cleared_events, __ATOMIC_RELAXED), n;
+
+	n = m->events > seen ? m->events - seen : 0;
+	n = n < HITS_MAX ? n : HITS_MAX;
+	return n + (m->lost < HITS_MAX ? m->lost : HITS_MAX);
+}
+
+/* What the mark has was looked at. Only this thread stores these words. */
+static void pass_ring(const struct stream *st, const struct ring_mark *m)
+{
+	struct trail_ring *ring = region_ring(st->region, st->ring);
+
+	__atomic_store_n(&ring->cleared_events, m->events, __ATOMIC_RELAXED);
+	__atomic_store_n(&ring->cleared_lost, ring_cleared_lost(st) + m->lost, __ATOMIC_RELAXED);
+	__atomic_store_n(&ring->cleared_ts, m->last_ts, __ATOMIC_RELAXED);
+	/* Pairs with the acquire in ring_oldest. */
+	__atomic_store_n(&ring->cleared, m->head, __ATOMIC_RELEASE);
+	/* Pairs with the writers' acquire load before they use a sub-buffer again. */
+	__atomic_store_n(&ring->consumed, m->head, __ATOMIC_RELEASE);
+}
+
+bool stream_has_hits(const struct stream *st)
+{
+	const struct trail_ring *ring = region_ring(st->region, st->ring);
+
+	return region_head(st->region, st->ring) !=
+		       __atomic_load_n(&ring->cleared, __ATOMIC_RELAXED) ||
+	       ring_lost_total(st) != ring_cleared_lost(st);
+}
+
+/* ---- hits ---- */
+
+enum next_hit trigger_expects(const struct trigger *g)
+{
+	if (trigger_due(g))
+		return HIT_NEXT;
+	for (size_t i = 0; i < g->action_count; i++)
+		if (!g->actions[i].once || !action_count_due(&g->actions[i], g->hits))
+			return HIT_LATER;
+	return HIT_NEVER;
+}
+
+/* Locked. The events that the rings hold, in order; returns how many hits they were. */
+static uint64_t hit_events(struct trigger *g, struct session *s, struct merge *m, uint64_t most)
+{
+	struct event_values v = { { print_event }, &g->condition, NULL };
+	uint64_t offset = session_clock_offset(s), hits = 0, printed = 0;
+	struct md_buf line = MD_BUF_INIT;
+	struct md_text text;
+	struct cursor *c;
+
+	md_text_init(&text, offset, "");
+	while (hits < most && hits < DECODED_MAX && printed < PRINTED_MAX &&
+	       (c = merge_top(m, UINT64_MAX))) {
+		if (trigger_due(g)) {
+			md_buf_reset(&line);
+			md_text_event(&text, &c->o, c->stream.class, c->stream.cpu, &line);
+			v.line = md_buf_str(&line);
+			printed++;
+		}
+		trigger_hit(g, (int64_t)(offset + c->o.ts), &v.values);
+		hits++;
+		merge_next(m);
+	}
+	md_buf_deinit(&line);
+	return hits;
+}
+
+/* Locked. One of the next n hits executes an action. */
+static bool is_due_within(const struct trigger *g, uint64_t n)
+{
+	for (size_t i = 0; i < g->action_count; i++)
+		if (action_count_due(&g->actions[i], g->hits + n) !=
+		    action_count_due(&g->actions[i], g->hits))
+			return true;
+	return false;
+}
+
+/* Locked. The condition is still that of the rings. */
+static bool is_current(const struct listened *l)
+{
+	const struct trigger *g = l->trigger;
+
+	return g->version == l->version && g->enabled && !g->gone;
+}
+
+/*
+ * Counts the hits of the rings without a look at their events, if they execute no action. False:
+ * they may.
+ */
+static bool count_hits(const struct listened *l, const struct stream_set *set, uint64_t *hits)
+{
+	struct trigger *g = l->trigger;
+	struct triggers *all = g->tracer->triggers;
+	struct ring_mark marks[MARKS_MAX];
+	bool counted;
+
+	*hits = 0;
+	if (set->count > MARKS_MAX)
+		return false;
+	for (size_t i = 0; i < set->count; i++) {
+		ring_mark(&set->streams[i], &marks[i]);
+		*hits += new_hits(&set->streams[i], &marks[i]);
+	}
+	pthread_mutex_lock(&all->lock);
+	counted = !is_current(l) || !is_due_within(g, *hits);
+	if (counted && is_current(l) && *hits)
+		trigger_hit_many(g, *hits, trigger_now());
+	pthread_mutex_unlock(&all->lock);
+	for (size_t i = 0; counted && i < set->count; i++)
+		pass_ring(&set->streams[i], &marks[i]);
+	return counted;
+}
+
+uint64_t take_hits(const struct listened *l, const struct stream_set *set)
+{
+	struct trigger *g = l->trigger;
+	struct triggers *all = g->tracer->triggers;
+	struct merge *m;
+	uint64_t hits, seen;
+
+	if (count_hits(l, set, &hits)) {
+		tracer_counted(g->tracer);
+		return hits;
+	}
+	m = merge_create();
+	if (!m || merge_look(m, set, &g->tracer->clock)) {
+		merge_destroy(m);
+		return 0;               /* no memory: the next look sees the same hits */
+	}
+	hits = 0;
+	for (size_t i = 0; i < m->count; i++)
+		hits += new_hits(&m->cursors[i]->stream, &m->cursors[i]->mark);
+	pthread_mutex_lock(&all->lock);
+	if (is_current(l) && hits) {
+		seen = hit_events(g, l->session, m, hits);
+		if (hits > seen)
+			trigger_hit_many(g, hits - seen, trigger_now());
+	}
+	pthread_mutex_unlock(&all->lock);
+	runners_wake(all);
+	notices_serve(all);
+	tracer_counted(g->tracer);
+	for (size_t i = 0; i < m->count; i++)
+		pass_ring(&m->cursors[i]->stream, &m->cursors[i]->mark);
+	merge_destroy(m);
+	return hits;
+}
