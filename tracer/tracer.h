@@ -341,6 +341,8 @@ struct image_sink {
 	int (*piece)(void *arg, uint64_t bytes);
 	/* called for a complete file with a descriptor to own; may be NULL */
 	void (*file)(void *arg, int fd);
+	/* reads bytes of file i; NULL: image_read */
+	ssize_t (*read)(void *arg, size_t i, uint64_t offset, void *buf, size_t size);
 	void *arg;
 };
 int image_save(struct trace_image *m, const struct image_sink *to);
@@ -354,6 +356,12 @@ int image_save(struct trace_image *m, const struct image_sink *to);
  * snapshot-DATE-TIME-N. -EDQUOT beyond max_frozen.
  */
 int snapshot_create(struct session *s, const char *name, struct tr_err *err);
+/*
+ * Where snapshots go besides memory: lines `PLACE [max-size N]`, a directory or the address of a
+ * relay; `!PLACE` removes. One write is one unit; directories are made. Unlocked.
+ */
+int snapshot_outputs_show(struct session *s, struct md_buf *out);
+int snapshot_outputs_store(struct session *s, const char *text, bool replace, struct tr_err *err);
 int snapshot_destroy(struct session *s, const char *name, struct tr_err *err);
 void snapshots_list(struct session *s, struct md_buf *names);
 /* Returns the snapshot's image with a reference; -ENOENT. */

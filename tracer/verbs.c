@@ -173,13 +173,28 @@ static int verb_metadata(struct session *s, const char *arg, struct tr_err *err)
 	return 0;
 }
 
+static int check_snapshot(const char *words, size_t at, struct tr_err *err)
+{
+	struct snapshot_request r;
+	int ret = snapshot_request_parse(words, at, &r, err);
+
+	if (!ret)
+		snapshot_request_deinit(&r);
+	return ret;
+}
+
 /* Copying takes long: runs without both locks. */
 static int verb_snapshot(struct session *s, const char *arg, struct tr_err *err)
 {
-	int ret;
+	struct snapshot_request r;
+	int ret = snapshot_request_parse(arg ? arg : "", 0, &r, err);
 
+	if (ret)
+		return ret;
+	r.transient = r.waits = true;
 	session_unlock(s);
-	ret = snapshot_create(s, arg, err);
+	ret = snapshot_take(s, &r, err);
+	snapshot_request_deinit(&r);
 	session_lock(s);
 	return ret;
 }
@@ -201,7 +216,7 @@ static const struct verb {
 	const char *name;
 	int (*run)(struct session *s, const char *arg, struct tr_err *err);
 	bool when_active, when_inactive;
-	bool takes_name;
+	bool takes_arguments;                   /* as check_snapshot has them */
 	int (*then)(struct session *s, struct tr_err *err);     /* Unlocked: it may take long. */
 } verbs[] = {
 	{ "start", verb_start, false, true, false, NULL },
@@ -222,7 +237,7 @@ void session_verbs(struct session *s, struct md_buf *out)
 		if ((s->active ? verbs[i].when_active : verbs[i].when_inactive) &&
 		    (verbs[i].run != verb_rotate || s->output))
 			md_buf_printf(out, "%s%s\n", verbs[i].name,
-				      verbs[i].takes_name ? " [NAME]" : "");
+				      verbs[i].takes_arguments ? " [NAME]" : "");
 	pthread_mutex_unlock(&s->tracer->lock);
 }
 
@@ -244,7 +259,7 @@ static int no_verb(const char *line, size_t len, size_t from, const char *words,
 			  "and regenerate statedump are");
 }
 
-#define WORDS_MOST 256
+#define WORDS_MOST 4096         /* a snapshot may name a path */
 
 /*
  * Copies one line of a write with single blanks between words. Returns its length; 0: an empty line
@@ -283,7 +298,7 @@ static int parse_verb(const char *line, char words[WORDS_MOST], const struct ver
 	for (size_t i = 0; i < VERBS && !*verb; i++) {
 		size = strlen(verbs[i].name);
 		if (strncmp(verbs[i].name, words, size) ||
-		    (words[size] && (words[size] != ' ' || !verbs[i].takes_name)))
+		    (words[size] && (words[size] != ' ' || !verbs[i].takes_arguments)))
 			continue;
 		*verb = &verbs[i];
 		if (words[size])
@@ -291,7 +306,7 @@ static int parse_verb(const char *line, char words[WORDS_MOST], const struct ver
 	}
 	if (!*verb)
 		return no_verb(line, len, strspn(line, " \t\r"), words, n, err);
-	return *arg ? name_check(*arg, SNAPSHOT_NAME_MAX, err) : 0;
+	return *arg ? check_snapshot(words, (size_t)(*arg - words), err) : 0;
 }
 
 int session_control(struct session *s, const char *text, struct tr_err *err)

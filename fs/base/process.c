@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
+#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -68,6 +69,18 @@ bool process_elsewhere(const struct who *who)
 	snprintf(path, sizeof(path), "/proc/%d/root", (int)who->pid);
 	return stat(path, &root) || stat("/proc/self/root", &our_root) ||
 	       root.st_dev != our_root.st_dev || root.st_ino != our_root.st_ino;
+}
+
+int process_check_paths(const struct who *who, const char *text, struct tr_err *err)
+{
+	for (const char *p = text + strspn(text, " \t\n"); *p; p += strspn(p, " \t\n")) {
+		if (p[strspn(p, "!\"")] == '/' && process_elsewhere(who))
+			return tr_fail_at(err, -EACCES, p, 0,
+					  "you are in another mount namespace or root directory "
+					  "than the daemon");
+		p += strcspn(p, " \t\n");
+	}
+	return 0;
 }
 
 bool process_same(const struct process *a, const struct process *b)

@@ -11,6 +11,7 @@
 #include <sys/types.h>
 
 #include "fs/base/base.h"
+#include "tracer/base/err.h"
 
 struct process {
 	/* of the thread group; 0: not visible in the daemon's pid namespace */
@@ -25,6 +26,11 @@ void process_of(const struct who *who, struct process *out);
  * namespace or below another root, or the daemon may not look at it.
  */
 bool process_elsewhere(const struct who *who);
+/*
+ * -EACCES with a sentence if that is so and a word of the text is an absolute path, also one in
+ * quotes or after `!`.
+ */
+int process_check_paths(const struct who *who, const char *text, struct tr_err *err);
 bool process_same(const struct process *a, const struct process *b);
 
 #endif

@@ -30,8 +30,10 @@ static int show_verbs(const struct node *n, const struct who *who, struct md_buf
 static int store_verbs(const struct node *n, const struct who *who, const char *text, bool replace,
 		       struct tr_err *err)
 {
-	(void)who, (void)replace;
-	return session_control(n->session, text, err);
+	int rc = process_check_paths(who, text, err);
+
+	(void)replace;
+	return rc ? rc : session_control(n->session, text, err);
 }
 
 static int show_status(const struct node *n, const struct who *who, struct md_buf *out)
@@ -258,11 +260,8 @@ static int store_output(const struct node *n, const struct who *who, const char 
 		rc = words_value(copy, &word, &line, err);
 	else if (copy)
 		*copy = 0;
-	/* The path must mean the same file to the daemon and to the writer. */
-	if (!rc && word[0] == '/' && process_elsewhere(who))
-		rc = tr_fail_at(
-			err, -EACCES, word, 0,
-			"you are in another mount namespace or root directory than the daemon");
+	if (!rc)
+		rc = process_check_paths(who, word, err);
 	if (!rc)
 		rc = session_store(n->session, SESSION_OUTPUT, word, err);
 	free(copy);
@@ -273,6 +272,20 @@ static int save_output(const struct node *n, const struct who *who, struct md_bu
 {
 	(void)who;
 	return session_show(n->session, SESSION_OUTPUT_SAVED, out);
+}
+
+static int show_snapshot_outputs(const struct node *n, const struct who *who, struct md_buf *out)
+{
+	(void)who;
+	return snapshot_outputs_show(n->session, out);
+}
+
+static int store_snapshot_outputs(const struct node *n, const struct who *who, const char *text,
+				  bool replace, struct tr_err *err)
+{
+	int rc = process_check_paths(who, text, err);
+
+	return rc ? rc : snapshot_outputs_store(n->session, text, replace, err);
 }
 
 /* ---- inclusion sets ---- */
@@ -380,6 +393,12 @@ static const struct row session_rows[] = {
 	  .show = show_attr,
 	  .store = store_attr,
 	  .arg = SESSION_SNAPSHOT_MAX_SIZE,
+	  .setting = true },
+	{ .name = "snapshot_outputs",
+	  .mode = S_IFREG | 0666,
+	  .show = show_snapshot_outputs,
+	  .store = store_snapshot_outputs,
+	  .how = STORE_LIST,
 	  .setting = true },
 	{ .name = "snapshots",
 	  .mode = S_IFDIR | 0777,

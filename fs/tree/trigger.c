@@ -2,6 +2,7 @@
 /* triggers/NAME/. Nodes hold no trigger: each call finds it by its name and serial. */
 #include <errno.h>
 
+#include "fs/base/process.h"
 #include "fs/base/words.h"
 #include "fs/tree/rows.h"
 #include "fs/tree/trigger_config.h"
@@ -33,12 +34,13 @@ static int store_file(const struct node *n, const struct who *who, const char *t
 		      struct tr_err *err)
 {
 	struct trigger *g = trigger_of(n);
-	int rc;
+	int rc = 0;
 
-	(void)who;
 	if (!g)
 		return tr_fail(err, -ENOENT, "the trigger was removed");
-	rc = trigger_store(g, (enum trigger_file)n->row->arg, text, replace, err);
+	if (n->row->arg == TRIGGER_ACTIONS)
+		rc = process_check_paths(who, text, err);
+	rc = rc ? rc : trigger_store(g, (enum trigger_file)n->row->arg, text, replace, err);
 	trigger_put(g);
 	return rc;
 }

@@ -246,6 +246,8 @@ static void settings(void)
 		{ "rotate_period", "0" },
 		{ "snapshot_max_size", "10k" },
 		{ "snapshot_max_size", "0" },
+		{ "snapshot_outputs", "" },
+		{ "snapshot_outputs", "net://127.0.0.1:1:1 max-size 10k" },
 		{ "output", "" },
 		{ "user/track/vpid", "1" },
 		{ "user/track/vpid", "*" },

@@ -11,6 +11,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "tracer/os/cred.h"
+#include "tracer/session/session.h"
+
 #define LINKS_MAX 40
 
 int output_dir_check(const char *path, struct tr_err *err)
@@ -159,7 +162,8 @@ int output_dir_sub(int dir, const char *path, uid_t owner, mode_t mode)
 	return at < 0 ? -errno : at;
 }
 
-bool output_dir_used(int dir)
+/* Whether the directory has a trace. */
+static bool has_trace(int dir)
 {
 	static const char *const names[] = { "kernel", "ust", "archives", "snapshots", "metadata" };
 
@@ -184,4 +188,40 @@ void output_dir_remove(int dir, const char *name, int deep)
 	if (d)
 		closedir(d);
 	unlinkat(dir, name, AT_REMOVEDIR);
+}
+
+struct output_owner output_owner_of(const struct session *s)
+{
+	return (struct output_owner){ .uid = s->uid, .gid = s->gid, .mode = 0700 | (s->mode & 0055) };
+}
+
+int output_dir_make(const char *path, const struct output_owner *of, bool unused,
+		    struct tr_err *err)
+{
+	struct cred cred;
+	int fd, ret = cred_of(of->uid, of->gid, &cred);
+
+	if (ret)
+		return tr_fail(err, ret, "out of memory");
+	ret = cred_enter(&cred);
+	if (ret) {
+		cred_deinit(&cred);
+		return tr_fail(err, ret, "cannot enter the rights of user %u",
+			       (unsigned int)of->uid);
+	}
+	fd = output_dir_open(path, of->uid, true, of->mode, err);
+	if (fd >= 0 && faccessat(fd, ".", W_OK | X_OK, AT_EACCESS) < 0) {
+		ret = -errno;
+		tr_fail_at(err, ret, path, -1, "the directory cannot be written: %s",
+			   strerror(-ret));
+	} else if (fd >= 0 && unused && has_trace(fd)) {
+		ret = tr_fail_at(err, -EEXIST, path, -1,
+				 "there is a trace in this directory already");
+	}
+	cred_leave(&cred);
+	cred_deinit(&cred);
+	if (!ret)
+		return fd;
+	close(fd);
+	return ret;
 }

@@ -13,6 +13,24 @@
 
 #define OUTPUT_DIR_PATH_MAX 3500
 
+struct session;
+
+/* Who writes to a directory, and the mode of directories that are made. */
+struct output_owner {
+	uid_t uid;
+	gid_t gid;
+	mode_t mode;
+};
+
+/* The session's owner. Caller holds tracer.lock. */
+struct output_owner output_owner_of(const struct session *s);
+/*
+ * Opens the directory with the owner's rights, and makes it if it is missing. unused: -EEXIST if it
+ * has a trace. Returns a descriptor or -errno. Caller does not hold tracer.lock: a disk may be
+ * slow.
+ */
+int output_dir_make(const char *path, const struct output_owner *of, bool unused,
+		    struct tr_err *err);
 /* Checks a path for `output`: absolute, no "..", no control characters. */
 int output_dir_check(const char *path, struct tr_err *err);
 /*
@@ -26,8 +44,6 @@ int output_dir_open(const char *path, uid_t owner, bool make, mode_t mode, struc
  * must be no link. Returns a descriptor or -errno.
  */
 int output_dir_sub(int dir, const char *path, uid_t owner, mode_t mode);
-/* Whether the directory has a trace. */
-bool output_dir_used(int dir);
 /*
  * Removes an empty directory, or with `deep` also its contents, this many levels down. Follows no
  * link.

@@ -129,11 +129,7 @@ struct output {
 	char archive[64];               /* name of the last archive; "": none */
 	int rotate_error;               /* of the last rotation, or 0 */
 	int clear_error;                /* of the last clear, or 0 */
-	struct snapshot_copy *copies;   /* snapshot/snapshot_copy.c: waiting copies, oldest first */
-	bool copying;                   /* a thread for the copies runs */
 	uint64_t lost_files;            /* removed or truncated by other programs */
-	uint64_t copied;                /* number of complete copies */
-	int copy_error;                 /* of the last copy, or 0 */
 };
 
 /* The output of a session, as a part of it (session/part.h). */

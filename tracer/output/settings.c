@@ -26,12 +26,6 @@
 #define LIVE_MIN 10000          /* us */
 #define PERIOD_MAX (UINT64_C(366) * 86400 * 1000000)
 
-struct owner {
-	uid_t uid;
-	gid_t gid;
-	mode_t mode;
-};
-
 /* The session's output is now that one; NULL: none. */
 static void set_output(struct session *s, struct output *o)
 {
@@ -108,47 +102,6 @@ static int default_path(const char *name, uid_t uid, char *out, size_t size, str
 	return (size_t)n < size ? 0 : -ENAMETOOLONG;
 }
 
-/*
- * Opens the directory with the owner's rights, and makes it if it is missing. unused: -EEXIST if it
- * has a trace. Returns a descriptor or -errno. Caller does not hold tracer.lock: a disk may be
- * slow.
- */
-static int make_dir(const char *path, const struct owner *of, bool unused, struct tr_err *err)
-{
-	struct cred cred;
-	int fd, ret = cred_of(of->uid, of->gid, &cred);
-
-	if (ret)
-		return tr_fail(err, ret, "out of memory");
-	ret = cred_enter(&cred);
-	if (ret) {
-		cred_deinit(&cred);
-		return tr_fail(err, ret, "cannot enter the rights of user %u",
-			       (unsigned int)of->uid);
-	}
-	fd = output_dir_open(path, of->uid, true, of->mode, err);
-	if (fd >= 0 && faccessat(fd, ".", W_OK | X_OK, AT_EACCESS) < 0) {
-		ret = -errno;
-		tr_fail_at(err, ret, path, -1, "the directory cannot be written: %s",
-			   strerror(-ret));
-	} else if (fd >= 0 && unused && output_dir_used(fd)) {
-		ret = tr_fail_at(err, -EEXIST, path, -1,
-				 "there is a trace in this directory already");
-	}
-	cred_leave(&cred);
-	cred_deinit(&cred);
-	if (!ret)
-		return fd;
-	close(fd);
-	return ret;
-}
-
-/* The session's owner, and the mode of directories that are made for it. */
-static struct owner owner_of(const struct session *s)
-{
-	return (struct owner){ .uid = s->uid, .gid = s->gid, .mode = 0700 | (s->mode & 0055) };
-}
-
 /* Caller holds tracer.lock. */
 static int may_change(const struct session *s, struct tr_err *err)
 {
@@ -195,7 +148,7 @@ static int resolve_path(const struct session *s, const char *value, uid_t uid,
  * Makes the output for a value, and its directory; *out is NULL for an empty value. Caller does not
  * hold tracer.lock.
  */
-static int make_output(struct session *s, const char *value, const struct owner *of,
+static int make_output(struct session *s, const char *value, const struct output_owner *of,
 		       struct output **out, struct tr_err *err)
 {
 	const struct output_sink *sink = output_sink_of(s->tracer, value);
@@ -208,7 +161,7 @@ static int make_output(struct session *s, const char *value, const struct owner 
 	ret = resolve_path(s, value, of->uid, path, err);
 	if (ret || !value[0])
 		return ret;
-	dir = make_dir(path, of, false, err);
+	dir = output_dir_make(path, of, false, err);
 	if (dir < 0)
 		return dir;
 	*out = output_create(s, path, dir);
@@ -223,12 +176,12 @@ static int make_output(struct session *s, const char *value, const struct owner 
 static int store_output(struct session *s, const char *value, struct tr_err *err)
 {
 	struct session none = { 0 };
-	struct owner of;
+	struct output_owner of;
 	int ret;
 
 	pthread_mutex_lock(&s->tracer->lock);
 	ret = may_change(s, err);
-	of = owner_of(s);
+	of = output_owner_of(s);
 	pthread_mutex_unlock(&s->tracer->lock);
 	if (!ret)
 		ret = make_output(s, value, &of, &none.output, err);
@@ -256,18 +209,18 @@ static int store_output(struct session *s, const char *value, struct tr_err *err
  * to it. Returns a descriptor or -errno.
  */
 static int make_unused_dir(char path[OUTPUT_DIR_PATH_MAX + 1], bool by_default,
-			   const struct owner *of, struct tr_err *err)
+			   const struct output_owner *of, struct tr_err *err)
 {
 	struct tr_err why = TR_ERR_INIT;
 	char first[OUTPUT_DIR_PATH_MAX + 1];
-	int dir = make_dir(path, of, true, &why);
+	int dir = output_dir_make(path, of, true, &why);
 
 	memcpy(first, path, sizeof(first));
 	for (int i = 2; dir == -EEXIST && by_default && i <= DEFAULTS_MOST; i++) {
 		if ((size_t)snprintf(path, sizeof(first), "%s-%d", first, i) >= sizeof(first))
 			break;
 		why = (struct tr_err)TR_ERR_INIT;
-		dir = make_dir(path, of, true, &why);
+		dir = output_dir_make(path, of, true, &why);
 	}
 	if (dir < 0 && err)
 		*err = why;
@@ -290,7 +243,7 @@ int output_prepare(struct session *s, struct tr_err *err)
 {
 	char before[OUTPUT_DIR_PATH_MAX + 1], path[OUTPUT_DIR_PATH_MAX + 1];
 	struct stat st;
-	struct owner of;
+	struct output_owner of;
 	bool by_default;
 	char *copy;
 	int dir;
@@ -299,7 +252,7 @@ int output_prepare(struct session *s, struct tr_err *err)
 		snprintf(before, sizeof(before), "%s", s->output->path);
 		memcpy(path, before, sizeof(path));
 		by_default = s->output->by_default;
-		of = owner_of(s);
+		of = output_owner_of(s);
 		session_unlock(s);
 		dir = make_unused_dir(path, by_default, &of, err);
 		copy = dir < 0 || fstat(dir, &st) ? NULL : strdup(path);

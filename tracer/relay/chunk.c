@@ -60,7 +60,7 @@ static int next_chunk(struct output *o, enum relay_chunk_end end)
 
 	if (err)
 		return err;
-	relay_put_chunk(&r->link.out, next, now_seconds());
+	relay_put_chunk(&r->link.out, next, now_seconds(), "");
 	err = relay_run(&r->link);
 	err = err ? err : rotate_streams(o, &next);
 	err = err ? err : relay_close_chunk(&r->link, r->chunk, now_seconds(), end);

@@ -5,6 +5,7 @@
 
 #include "tracer/output/output.h"
 #include "tracer/relay/client.h"
+#include "tracer/relay/relay.h"
 #include "tracer/ring/packetizer.h"
 
 /* For other threads; guarded by output.lock. */
@@ -105,6 +106,9 @@ void relay_traces_free(struct relay *r);
 void relay_traces_reset(struct relay *r, bool connection);
 /* The relay has the metadata of all events that were recorded until now. 0 or -errno. */
 int relay_trace_ready(struct relay *r, struct relay_trace *t);
+/* Sends the text as metadata packets of a stream, and waits until the relay has them. */
+int relay_send_metadata(struct relay_link *l, uint64_t id, const uint8_t uuid[16], const char *text,
+			size_t size);
 int relay_stream_path(struct relay *r, const struct trace *t, char *out, size_t size);
 
 /* chunk.c */
@@ -114,6 +118,5 @@ void relay_end(struct output *o);
 
 /* status.c */
 void relay_status(const struct output *o, struct md_buf *out);
-const char *relay_explain(int err);
 
 #endif

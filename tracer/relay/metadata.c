@@ -123,26 +123,26 @@ static int print_new(struct relay_trace *t, struct md_buf *text)
 	return err ? err : text->failed ? -ENOMEM : 0;
 }
 
-/* Sends the text as metadata packets, and waits until the relay has them. */
-static int send_text(struct relay *r, const struct relay_trace *t, const struct md_buf *text)
+int relay_send_metadata(struct relay_link *l, uint64_t id, const uint8_t uuid[16], const char *text,
+			size_t size)
 {
 	struct metadata_packet header = { .magic = METADATA_MAGIC, .major = 1, .minor = 8 };
 	char *packet = malloc(sizeof(header) + METADATA_TEXT);
 	int err = packet ? 0 : -ENOMEM;
 
-	memcpy(header.uuid, t->trace->md->uuid, sizeof(header.uuid));
-	for (size_t at = 0, len; at < text->len && !err; at += len) {
-		len = text->len - at < METADATA_TEXT ? text->len - at : METADATA_TEXT;
+	memcpy(header.uuid, uuid, sizeof(header.uuid));
+	for (size_t at = 0, len; at < size && !err; at += len) {
+		len = size - at < METADATA_TEXT ? size - at : METADATA_TEXT;
 		header.content_size = header.packet_size = (uint32_t)(8 * (sizeof(header) + len));
 		memcpy(packet, &header, sizeof(header));
-		memcpy(packet + sizeof(header), text->data + at, len);
-		relay_put_metadata(&r->link.out, t->id, packet, sizeof(header) + len);
-		err = link_flush(&r->link);
+		memcpy(packet + sizeof(header), text + at, len);
+		relay_put_metadata(&l->out, id, packet, sizeof(header) + len);
+		err = link_flush(l);
 	}
 	free(packet);
 	/* Metadata has no reply; that of the next command says that the relay has written it. */
-	relay_put_one(&r->link.out, RELAY_QUIESCENT_CONTROL, t->id);
-	return err ? err : relay_run(&r->link);
+	relay_put_one(&l->out, RELAY_QUIESCENT_CONTROL, id);
+	return err ? err : relay_run(l);
 }
 
 int relay_stream_path(struct relay *r, const struct trace *t, char *out, size_t size)
@@ -181,7 +181,8 @@ int relay_trace_ready(struct relay *r, struct relay_trace *t)
 		err = print_new(t, &text);
 	pthread_mutex_unlock(&t->trace->lock);
 	if (!err && text.len)
-		err = send_text(r, t, &text);
+		err = relay_send_metadata(&r->link, t->id, t->trace->md->uuid, text.data,
+					  text.len);
 	md_buf_deinit(&text);
 	/*
 	 * What was noted as sent may not have been: all of it again. (After a failure to send, the

@@ -34,9 +34,18 @@ static char *print_url(const struct relay_url *u)
 	return n < 0 ? NULL : text;
 }
 
-static bool sink_takes(const char *value)
+bool relay_takes(const char *text)
 {
-	return relay_url_is(value);
+	return relay_url_is(text);
+}
+
+int relay_address(const char *text, char **shown, struct tr_err *err)
+{
+	struct relay_url u;
+	int ret = relay_url_parse(text, &u, err);
+
+	*shown = ret ? NULL : print_url(&u);
+	return ret || *shown ? ret : -ENOMEM;
 }
 
 static int sink_attach(struct output *o, const char *value, struct tr_err *err)
@@ -156,7 +165,7 @@ static int set_up(struct output *o, char path[RELAY_PATH_MAX])
 	err = err ? err : relay_allows_clear(&r->link, &r->may_clear);
 	if (err || r->link.minor < RELAY_MINOR_CHUNKS)
 		return err;
-	relay_put_chunk(&r->link.out, r->chunk, (uint64_t)(wall_clock() / 1000000000));
+	relay_put_chunk(&r->link.out, r->chunk, (uint64_t)(wall_clock() / 1000000000), "");
 	return relay_run(&r->link);
 }
 
@@ -278,7 +287,7 @@ static void sink_remove(struct output *o, struct stream_writer *os)
 }
 
 const struct output_sink relay_sink = {
-	.takes = sink_takes, .attach = sink_attach, .detach = sink_detach, .begin = sink_begin,
+	.takes = relay_takes, .attach = sink_attach, .detach = sink_detach, .begin = sink_begin,
 	.add = relay_stream_create, .restore = sink_restore, .write = relay_stream_write,
 	.end_pass = sink_end_pass, .regenerate = sink_regenerate, .rotate = relay_rotate,
 	.clear = relay_clear, .finish = relay_end, .remove = sink_remove,

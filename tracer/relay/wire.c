@@ -191,12 +191,16 @@ void relay_put_index(struct md_buf *b, uint32_t minor, uint64_t stream, uint64_t
 	put_u64(b, p->packet_seq_num);
 }
 
-void relay_put_chunk(struct md_buf *b, uint64_t id, uint64_t created)
+void relay_put_chunk(struct md_buf *b, uint64_t id, uint64_t created, const char *name)
 {
-	put_header(b, RELAY_CREATE_CHUNK, 20);
+	size_t len = name[0] ? strlen(name) + 1 : 0;
+
+	put_header(b, RELAY_CREATE_CHUNK, 20 + len);
 	put_u64(b, id);
 	put_u64(b, created);
-	put_u32(b, 0);          /* no name of its own */
+	put_u32(b, (uint32_t)len);
+	if (len)
+		put_text(b, name);
 }
 
 void relay_put_rotation(struct md_buf *b, const uint64_t *chunk, const struct relay_rotation *r,

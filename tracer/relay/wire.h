@@ -83,7 +83,8 @@ void relay_put_metadata(struct md_buf *b, uint64_t stream, const void *data, siz
 /* The index of a packet; number: its number on this connection. */
 void relay_put_index(struct md_buf *b, uint32_t minor, uint64_t stream, uint64_t number,
 		     const struct md_packet *p);
-void relay_put_chunk(struct md_buf *b, uint64_t id, uint64_t created);
+/* name: of the chunk's directory, below the session's; "": the relay chooses it. */
+void relay_put_chunk(struct md_buf *b, uint64_t id, uint64_t created, const char *name);
 /* chunk: where the streams continue; NULL: nowhere. */
 void relay_put_rotation(struct md_buf *b, const uint64_t *chunk, const struct relay_rotation *r,
 			uint32_t count);

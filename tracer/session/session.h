@@ -187,6 +187,8 @@ struct session {
 	struct track track[TRACK_ATTRS];
 	struct cds_list_head channels;          /* struct channel */
 	struct cds_list_head snapshots;         /* struct snapshot */
+	struct snapshot_target *snapshot_targets;       /* snapshot/target.h; NULL: none */
+	struct snapshot_copies *snapshot_copies;        /* snapshot/copies.h; NULL: no copy yet */
 	uint32_t next_snapshot;                 /* number for the next snapshot without a name */
 	struct trace *traces;
 	struct text_engine *text;

@@ -70,6 +70,12 @@ static int write_all(int fd, const char *buf, size_t len)
 	return 0;
 }
 
+static ssize_t read_piece(struct trace_image *m, size_t i, const struct image_sink *to, uint64_t at,
+			  void *buf)
+{
+	return to->read ? to->read(to->arg, i, at, buf, PIECE) : image_read(m, i, at, buf, PIECE);
+}
+
 static int save_file(struct trace_image *m, size_t i, const char *path, const struct image_sink *to,
 		     char *buf)
 {
@@ -84,7 +90,7 @@ static int save_file(struct trace_image *m, size_t i, const char *path, const st
 		    to->mode & 0666);
 	err = fd < 0 ? -errno : 0;
 	close(parent);
-	while (!err && (n = image_read(m, i, at, buf, PIECE)) > 0) {
+	while (!err && (n = read_piece(m, i, to, at, buf)) > 0) {
 		err = write_all(fd, buf, (size_t)n);
 		if (!err && to->piece)
 			err = to->piece(to->arg, (uint64_t)n);

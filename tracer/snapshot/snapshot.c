@@ -19,11 +19,10 @@
 
 #include "tracer/output/output.h"
 #include "tracer/session/session.h"
+#include "tracer/snapshot/copies.h"
 #include "tracer/snapshot/image.h"
 
 #define SNAPSHOTS_MAX 1000      /* snapshots of a session: each has a descriptor */
-#define FINISH_MS 10000         /* for which the end of a session waits for its copies */
-#define SUSPEND_MS 2000
 
 static int create_snapshot(struct session *s, struct snapshot *sn, uint64_t max,
 			   struct trace_image **out, struct tr_err *err)
@@ -158,7 +157,7 @@ static void remove_snapshot(struct session *s, struct snapshot *sn, bool keep_me
 	put_snapshot(s->tracer, sn);
 }
 
-static void free_dead(struct tracer *t)
+void snapshots_gc(struct tracer *t)
 {
 	struct snapshot *sn, *next;
 	CDS_LIST_HEAD(dead);
@@ -176,16 +175,25 @@ static void free_dead(struct tracer *t)
 
 /*
  * Gives the image to the snapshot, which makes it visible, unless the session or the snapshot was
- * removed meanwhile.
+ * removed meanwhile; and queues its copies, for which `wait` waits if the request does.
  */
 static int publish_snapshot(struct session *s, struct snapshot *sn, struct trace_image *m,
-		   struct tr_err *err)
+			    const struct snapshot_request *r, struct copy_wait *wait,
+			    struct tr_err *err)
 {
+	bool targets = r->target || s->snapshot_targets;
+	int ret;
+
 	if (s->gone || sn->removed)
 		return tr_fail(err, -ENOENT, "the session is gone");
 	sn->image = m;
 	sn->total = 0;
-	snapshot_copy_add(s, sn);
+	ret = snapshot_copies_add(s, sn, r->target, r->waits && targets ? wait : NULL);
+	sn->transient = r->transient && targets && snapshot_copies_pending(s, sn->key);
+	if (ret) {
+		sn->transient = false;
+		session_failed(s, "snapshot %s cannot be copied: %s", sn->name, strerror(-ret));
+	}
 	session_save(s);
 	session_changed(s);
 	return 0;
@@ -211,28 +219,22 @@ static void keep_memory_again(struct tracer *t, struct snapshot *sn, pid_t keepe
 	}
 }
 
-int snapshot_create(struct session *s, const char *name, struct tr_err *err)
-{
-	return snapshot_create_limited(s, name, 0, err);
-}
-
-int snapshot_create_limited(struct session *s, const char *name, uint64_t max,
-			    struct tr_err *err)
+/* Makes a visible snapshot, with a reference for the caller. */
+static int make_snapshot(struct session *s, const struct snapshot_request *r,
+			 struct copy_wait *wait, struct snapshot **out, struct tr_err *err)
 {
 	struct tracer *t = s->tracer;
 	struct trace_image *m = NULL;
-	struct snapshot *sn;
+	struct snapshot *sn = calloc(1, sizeof(*sn));
+	uint64_t max;
 	pid_t keeper;
-	int ret = name ? name_check(name, SNAPSHOT_NAME_MAX, err) : 0;
+	int ret;
 
-	if (ret)
-		return ret;
-	sn = calloc(1, sizeof(*sn));
 	if (!sn)
 		return tr_fail(err, -ENOMEM, "out of memory");
 	pthread_mutex_lock(&t->lock);
-	ret = reserve(s, name, sn, err);
-	max = max ? max : s->settings.snapshot_max_size;
+	ret = reserve(s, r->name[0] ? r->name : NULL, sn, err);
+	max = r->max_size ? r->max_size : s->settings.snapshot_max_size;
 	pthread_mutex_unlock(&t->lock);
 	if (ret) {
 		free(sn);
@@ -243,20 +245,69 @@ int snapshot_create_limited(struct session *s, const char *name, uint64_t max,
 	if (!ret)
 		keep_memory_of(t, sn, m);
 	pthread_mutex_lock(&t->lock);
-	if (!ret && (ret = publish_snapshot(s, sn, m, err)))
+	if (!ret && (ret = publish_snapshot(s, sn, m, r, wait, err)))
 		keeper_forget(t, sn);
 	if (ret && !sn->removed)
 		remove_snapshot(s, sn, false);
 	pthread_mutex_unlock(&t->lock);
 	if (!ret)
 		keep_memory_again(t, sn, keeper);
-	pthread_mutex_lock(&t->lock);
-	put_snapshot(t, sn);
-	pthread_mutex_unlock(&t->lock);
 	if (ret)
 		image_put(m);
-	free_dead(t);
+	*out = sn;
 	return ret;
+}
+
+int snapshot_take(struct session *s, const struct snapshot_request *r, struct tr_err *err)
+{
+	struct tracer *t = s->tracer;
+	struct copy_wait wait = { 0 };
+	struct snapshot *sn = NULL;
+	int ret = r->name[0] ? name_check(r->name, SNAPSHOT_NAME_MAX, err) : 0;
+
+	ret = ret ? ret : make_snapshot(s, r, &wait, &sn, err);
+	if (!ret) {
+		ret = snapshot_copies_wait(s, &wait, err);
+		pthread_mutex_lock(&t->lock);
+		/* So that it can be taken again, with this name. */
+		if (ret && !sn->removed) {
+			remove_snapshot(s, sn, false);
+			session_save(s);
+			session_changed(s);
+		}
+		pthread_mutex_unlock(&t->lock);
+	}
+	if (sn) {
+		pthread_mutex_lock(&t->lock);
+		put_snapshot(t, sn);
+		pthread_mutex_unlock(&t->lock);
+	}
+	snapshots_gc(t);
+	return ret;
+}
+
+int snapshot_create(struct session *s, const char *name, struct tr_err *err)
+{
+	struct snapshot_request r = { .waits = true };
+	int ret = name ? name_check(name, SNAPSHOT_NAME_MAX, err) : 0;
+
+	if (ret)
+		return ret;
+	snprintf(r.name, sizeof(r.name), "%s", name ? name : "");
+	return snapshot_take(s, &r, err);
+}
+
+void snapshot_copied(struct session *s, uint64_t key, bool failed)
+{
+	struct snapshot *sn, *next;
+
+	cds_list_for_each_entry_safe(sn, next, &s->snapshots, node) {
+		if (sn->key != key || !sn->image)
+			continue;
+		sn->transient = sn->transient && !failed;
+		if (sn->transient && !snapshot_copies_pending(s, key))
+			remove_snapshot(s, sn, false);
+	}
 }
 
 int snapshot_destroy(struct session *s, const char *name, struct tr_err *err)
@@ -276,7 +327,7 @@ int snapshot_destroy(struct session *s, const char *name, struct tr_err *err)
 		session_changed(s);
 	}
 	pthread_mutex_unlock(&s->tracer->lock);
-	free_dead(s->tracer);
+	snapshots_gc(s->tracer);
 	return ret;
 }
 
@@ -306,7 +357,7 @@ int snapshot_get(struct session *s, const char *name, struct trace_image **out, 
 	return *out ? 0 : -ENOENT;
 }
 
-static void drop_snapshots(struct session *s, bool keep_memory)
+void snapshots_drop(struct session *s, bool keep_memory)
 {
 	struct snapshot *sn, *next;
 
@@ -314,181 +365,7 @@ static void drop_snapshots(struct session *s, bool keep_memory)
 		remove_snapshot(s, sn, keep_memory);
 }
 
-/* ---- the state directory, and status ---- */
-
-static void save_snapshots(const struct session *s, struct md_buf *out)
-{
-	struct snapshot *sn;
-
-	md_buf_printf(out, "snapshot_max_size %" PRIu64 "\nnext_snapshot %u\n",
-		      s->settings.snapshot_max_size, s->next_snapshot);
-	cds_list_for_each_entry(sn, &s->snapshots, node)
-		if (sn->image)
-			md_buf_printf(out, "snapshot %016" PRIx64 " %" PRId64 " %s\n", sn->key,
-				      sn->created, sn->name);
-	cds_list_for_each_entry(sn, &s->snapshots, node)
-		if (sn->image && sn->copy[0])
-			md_buf_printf(out, "copy %016" PRIx64 " %s\n", sn->key, sn->copy);
-}
-
-static void show_status(struct session *s, struct md_buf *out)
-{
-	struct snapshot *sn;
-	unsigned int n = 0;
-
-	cds_list_for_each_entry(sn, &s->snapshots, node)
-		n += sn->image != NULL;
-	md_buf_printf(out, "snapshots %u\n", n);
-	cds_list_for_each_entry(sn, &s->snapshots, node) {
-		uint64_t done = __atomic_load_n(&sn->done, __ATOMIC_RELAXED),
-			 total = __atomic_load_n(&sn->total, __ATOMIC_RELAXED);
-
-		if (!sn->image)
-			md_buf_printf(out, "pending snapshot %s %" PRIu64 "%%\n", sn->name,
-				      total ? 100 * done / total : 0);
-	}
-	if (output_runs(s))
-		snapshot_copies_status(s->output, out);
-}
-
-static int adopt_snapshot(struct session *s, const char *name, int64_t created, uint64_t key,
-			  int fd)
-{
-	struct snapshot *sn = calloc(1, sizeof(*sn));
-	struct trace_image *m = image_new(s);
-	struct stat st;
-	int err = sn && m && !name_check(name, SNAPSHOT_NAME_MAX, NULL) ? 0 : -ENOMEM;
-
-	if (!err) {
-		m->fd = fd;
-		err = snapshot_map(m);
-	}
-	if (err) {
-		if (m)
-			m->fd = -1;     /* the caller keeps it */
-		image_put(m);
-		free(sn);
-		return err;
-	}
-	if (fstat(fd, &st) == 0)
-		snapshot_account(m, (uint64_t)st.st_blocks * 512);
-	sn->refs = 1;
-	snprintf(sn->name, sizeof(sn->name), "%s", name);
-	sn->created = created;
-	sn->key = key;
-	sn->image = m;
-	cds_list_add_tail(&sn->node, &s->snapshots);
-	return 0;
-}
-
-static void adopt_copy(struct session *s, const char *line)
-{
-	struct snapshot *sn;
-	uint64_t key;
-	int n = 0;
-
-	if (sscanf(line, "%" SCNx64 " %n", &key, &n) != 1 || !n ||
-	    name_check(line + n, SNAPSHOT_COPY_MAX, NULL))
-		return;
-	cds_list_for_each_entry(sn, &s->snapshots, node)
-		if (sn->key == key)
-			snprintf(sn->copy, sizeof(sn->copy), "%s", line + n);
-}
-
 bool image_ended(const struct trace_image *m)
 {
 	return __atomic_load_n(&m->ended, __ATOMIC_RELAXED);
 }
-
-/* ---- the session's part ---- */
-
-static void show_max_size(const struct session *s, struct md_buf *out)
-{
-	md_buf_printf(out, "%" PRIu64 "\n", s->settings.snapshot_max_size);
-}
-
-static int store_max_size(struct session *s, const char *value, struct tr_err *err)
-{
-	uint64_t v;
-	int ret = units_size(value, &v, err);
-
-	if (!ret && v > INT64_MAX)
-		ret = tr_fail_at(err, -EINVAL, value, 0, "too much; 0 is no limit");
-	return ret ? ret : session_store_number(s, &s->settings.snapshot_max_size, v, err);
-}
-
-static void exchange_settings(struct session *a, struct session *b)
-{
-	struct session_settings settings = a->settings;
-
-	a->settings = b->settings;
-	b->settings = settings;
-}
-
-static void restore_snapshot(struct session *s, const char *line)
-{
-	int64_t created;
-	uint64_t key;
-	int n = 0, fd;
-
-	if (sscanf(line, "%" SCNx64 " %" SCNd64 " %n", &key, &created, &n) != 2 || !n)
-		return;
-	fd = kept_descriptor(key);
-	if (fd >= 0 && !adopt_snapshot(s, line + n, created, key, fd))
-		kept_descriptor_taken(key);
-	else if (s->tracer->reading)
-		session_failed(s, "snapshot %s is not here: the keeper has it", line + n);
-	else
-		session_failed(s, "snapshot %s is lost", line + n);
-}
-
-static bool restore_line(struct session *s, const char *key, const char *value)
-{
-	if (!strcmp(key, "snapshot"))
-		restore_snapshot(s, value);
-	else if (!strcmp(key, "copy"))
-		adopt_copy(s, value);
-	else if (!strcmp(key, "snapshot_max_size"))
-		s->settings.snapshot_max_size = strtoull(value, NULL, 10);
-	else if (!strcmp(key, "next_snapshot"))
-		s->next_snapshot = (uint32_t)strtoul(value, NULL, 10);
-	else
-		return false;
-	return true;
-}
-
-static int start_copies(struct session *s, struct tr_err *err)
-{
-	(void)err;
-	if (output_runs(s))
-		snapshot_copies_resume(s);
-	return 0;
-}
-
-static void finish_copies(struct session *s)
-{
-	snapshot_copies_finish(s, FINISH_MS);
-}
-
-static void suspend_copies(struct session *s)
-{
-	snapshot_copies_finish(s, SUSPEND_MS);
-}
-
-static const struct session_setting settings[] = {
-	{ SESSION_SNAPSHOT_MAX_SIZE, show_max_size, store_max_size }, { 0 }
-};
-
-const struct session_part snapshot_part = {
-	.name = "snapshots",
-	.settings = settings,
-	.save = save_snapshots,
-	.restore_line = restore_line,
-	.exchange = exchange_settings,
-	.start = start_copies,
-	.status = show_status,
-	.finish = finish_copies,
-	.suspend = suspend_copies,
-	.drop = drop_snapshots,
-	.gc = free_dead,
-};

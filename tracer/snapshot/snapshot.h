@@ -11,16 +11,21 @@
  *	image_output.c      … of a session with an output: the files of the current chunk
  *	image_check.c       … checks packets of an earlier daemon's snapshot at the first read
  *	image_save.c        … writes its files into a directory
+ *	image_cut.c         … only its newest packets
  *	archives.c          archives/ of an output
- *	snapshot.c          the snapshots of a session: make, list, remove; the session's part
+ *	snapshot.c          the snapshots of a session: make, list, remove
+ *	snapshot_part.c     … as a part of the session: its file, its status, its end
  *	snapshot_memory.c   … copies the streams into the memfd
- *	snapshot_copy.c     … copies snapshots to the output
+ *	snapshot_copies.c   … queues copies to the output or to targets
+ *	copies_state.c      … as the session's file and its status show them
+ *	snapshot_copy.c     … makes one copy
+ *	target.c            … the list of targets: snapshot_outputs; the verb's arguments
  *
  * The sub-buffers of a ring are copied from the newest to the oldest. Copying ends at the first one
  * that a writer overwrote meanwhile, so a snapshot's stream has no hole.
  *
- * Locks: tracer.lock guards a session's list of snapshots. output.lock guards the queue of copies
- * to the output. source.lock (image.h) is held while a stream is copied.
+ * Locks: tracer.lock guards a session's list of snapshots. snapshot_copies.lock guards the queue of
+ * copies. source.lock (image.h) is held while a stream is copied.
  */
 #ifndef TRACER_SNAPSHOT_SNAPSHOT_H
 #define TRACER_SNAPSHOT_SNAPSHOT_H
@@ -30,8 +35,6 @@
 #include "tracer/tracer.h"
 
 #define SNAPSHOT_COPY_MAX (SNAPSHOT_NAME_MAX + 32)
-
-struct output;
 
 /*
  * Guarded by tracer.lock, except where a line says otherwise.
@@ -51,18 +54,52 @@ struct snapshot {
 	struct trace_image *image;      /* referenced, set once; NULL: copying is not complete */
 	uint64_t done, total;           /* bytes copied and to copy; atomic */
 	bool unnamed;                   /* the daemon chose the name */
-	char copy[SNAPSHOT_COPY_MAX + 1];       /* name in the output until it is there; else "" */
+	bool transient;                 /* removed once all targets have it */
 };
 
-/* As snapshot_create, with at most `max` bytes of stream files; 0: what the session has. */
-int snapshot_create_limited(struct session *s, const char *name, uint64_t max,
-			    struct tr_err *err);
+struct snapshot_target;         /* target.h */
+
+/* How a snapshot is taken: what follows the verb `snapshot`, or what an action of a trigger has. */
+struct snapshot_request {
+	char name[SNAPSHOT_NAME_MAX + 1];       /* "": the daemon chooses it */
+	uint64_t max_size;              /* bytes; 0: snapshot_max_size */
+	struct snapshot_target *target; /* instead of the session's; owned; NULL: these */
+	bool transient;                 /* removed from memory once all targets have it */
+	bool waits;                     /* for the targets */
+};
+
+/*
+ * Reads `[NAME] [max-size N] [output PLACE]` from byte `at` of the line. 0 or -errno with a
+ * sentence and caret; the caller calls snapshot_request_deinit after 0.
+ */
+int snapshot_request_parse(const char *line, size_t at, struct snapshot_request *r,
+			   struct tr_err *err);
+void snapshot_request_deinit(struct snapshot_request *r);
+/* As snapshot_create. -errno also if a target did not get it, if the request waits for that. */
+int snapshot_take(struct session *s, const struct snapshot_request *r, struct tr_err *err);
 
 /* The snapshots of a session, as a part of it (session/part.h). */
 extern const struct session_part snapshot_part;
 
+/* ---- snapshot.c ---- */
+
+/* Removes all from the session's list. Caller holds tracer.lock. */
+void snapshots_drop(struct session *s, bool keep_memory);
+void snapshots_gc(struct tracer *t);    /* frees removed ones; unlocked */
+
 /* ---- snapshot_memory.c ---- */
 
+/* A packet that may be kept: `packet` of stream `source`. */
+struct packet_choice {
+	uint64_t end_ts, size;
+	size_t source, packet;
+};
+
+/*
+ * Sorts the packets, the newest first. Returns how many of them, with the `sum` bytes that are kept
+ * anyway, have at most max bytes.
+ */
+size_t snapshot_choose_newest(struct packet_choice *all, size_t n, uint64_t sum, uint64_t max);
 /* Leaves out the oldest packets, so that all stream files together have at most max bytes. */
 int snapshot_limit(struct trace_image *m, uint64_t max);        /* 0 or -ENOMEM */
 /* Counts bytes as frozen, besides those of the streams and their indexes. 0 or -EDQUOT. */
@@ -74,19 +111,5 @@ int snapshot_account(struct trace_image *m, uint64_t bytes);
 int snapshot_fill(struct trace_image *m, struct snapshot *sn);
 /* Maps the memfd m->fd of an earlier daemon and lists its files. -EBADMSG: it is inconsistent. */
 int snapshot_map(struct trace_image *m);
-
-/* ---- snapshot_copy.c: each snapshot goes to snapshots/NAME-DATE-TIME-N of the output ---- */
-
-/*
- * Queues a copy and names it (sn->copy) if it has no name. A copy is made even if the snapshot is
- * removed meanwhile. Does nothing without an output. Caller holds tracer.lock.
- */
-void snapshot_copy_add(struct session *s, struct snapshot *sn);
-/* Queues the copies that an earlier daemon did not complete. Caller holds tracer.lock. */
-void snapshot_copies_resume(struct session *s);
-/* Waits until all copies are made, at most ms. Caller does not hold tracer.lock. */
-void snapshot_copies_finish(struct session *s, unsigned int ms);
-/* Lines of `status`. Caller holds tracer.lock. */
-void snapshot_copies_status(struct output *o, struct md_buf *out);
 
 #endif

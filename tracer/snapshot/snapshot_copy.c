@@ -1,69 +1,56 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Copies snapshots to the session's output, by a thread that lives while copies are queued. A copy
- * has another name until it is complete.
+ * Makes one copy of a snapshot: into the directory of the output or of a target, where it has
+ * another name until it is complete, or to a relay.
  */
-#include "tracer/base/timefmt.h"
-
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "tracer/output/directory.h"
 #include "tracer/output/output.h"
-#include "tracer/snapshot/snapshot.h"
+#include "tracer/relay/relay.h"
 #include "tracer/session/streams.h"
+#include "tracer/snapshot/copies.h"
+#include "tracer/snapshot/image_cut.h"
 
 #define DEPTH_MAX 8             /* levels of directories in a snapshot */
+#define PIECE (256u << 10)
 
-struct snapshot_copy {
-	struct snapshot_copy *next;
-	struct output *output;
-	struct trace_image *image;          /* referenced */
-	uint64_t key;                   /* of the snapshot */
-	char name[SNAPSHOT_COPY_MAX + 1];
-	uint64_t done, total;           /* bytes; atomic */
+/* A copy while it is made. */
+struct making {
+	struct snapshot_copy *copy;
+	struct image_cut cut;
+	struct syncgroup *sync;
+	mode_t mode;
 };
-
-static void destroy_copy(struct snapshot_copy *c)
-{
-	image_put(c->image);
-	free(c);
-}
-
-/* ---- one copy, with the owner's rights ---- */
-
-static bool must_quit(struct output *o)
-{
-	bool quit;
-
-	pthread_mutex_lock(&o->lock);
-	quit = o->quit;
-	pthread_mutex_unlock(&o->lock);
-	return quit;
-}
 
 static int count_piece(void *arg, uint64_t bytes)
 {
-	struct snapshot_copy *c = arg;
+	struct making *k = arg;
 
-	__atomic_fetch_add(&c->done, bytes, __ATOMIC_RELAXED);
-	return must_quit(c->output) ? -ECANCELED : 0;
+	__atomic_fetch_add(&k->copy->done, bytes, __ATOMIC_RELAXED);
+	return snapshot_copy_quits(k->copy) ? -ECANCELED : 0;
 }
+
+/* ---- into a directory, with the owner's rights ---- */
 
 static void sync_file(void *arg, int fd)
 {
-	syncgroup_add(((struct snapshot_copy *)arg)->output->sync, fd);
+	syncgroup_add(((struct making *)arg)->sync, fd);
 }
 
-/* Removes copies that were not completed: their names begin with a dot. */
+static ssize_t read_cut(void *arg, size_t i, uint64_t offset, void *buf, size_t size)
+{
+	return image_cut_read(&((struct making *)arg)->cut, i, offset, buf, size);
+}
+
+/* Removes what earlier copies of that name left: names that begin with a dot. */
 static void remove_incomplete(int dir)
 {
 	int fd = openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -79,35 +66,39 @@ static void remove_incomplete(int dir)
 		closedir(d);
 }
 
-static int copy_into(struct output *o, struct snapshot_copy *c, int dir)
+static int copy_into(struct making *k, int dir)
 {
 	struct image_sink to = {
-		.mode = o->mode, .piece = count_piece, .file = sync_file, .arg = c
+		.mode = k->mode, .piece = count_piece, .file = sync_file, .read = read_cut, .arg = k
 	};
+	const char *final = k->copy->name;
 	char name[SNAPSHOT_COPY_MAX + 2];
 	int err = 0;
 
-	snprintf(name, sizeof(name), ".%s", c->name);
-	if (mkdirat(dir, name, o->mode) < 0)
+	snprintf(name, sizeof(name), ".%s", final);
+	/* An earlier daemon may have begun it. */
+	output_dir_remove(dir, name, DEPTH_MAX);
+	if (mkdirat(dir, name, k->mode) < 0)
 		return -errno;
 	to.dir = openat(dir, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (to.dir < 0)
 		err = -errno;
 	if (!err)
-		err = image_save(c->image, &to);
-	if (!err && renameat(dir, name, dir, c->name) < 0)
+		err = image_save(k->copy->image, &to);
+	if (!err && renameat(dir, name, dir, final) < 0)
 		err = -errno;
 	if (to.dir >= 0)
 		close(to.dir);
 	if (err)
 		output_dir_remove(dir, name, DEPTH_MAX);
 	else
-		syncgroup_fail(o->sync, syncgroup_add_copy(o->sync, dir));
+		syncgroup_fail(k->sync, syncgroup_add_copy(k->sync, dir));
 	return err;
 }
 
-static int write_copy(struct output *o, struct snapshot_copy *c)
+static int copy_to_output(struct making *k)
 {
+	struct output *o = k->copy->session->output;
 	int top, dir, err;
 
 	/* After a restart, the writer opens the output directory at its first write. */
@@ -117,13 +108,15 @@ static int write_copy(struct output *o, struct snapshot_copy *c)
 	pthread_mutex_unlock(&o->lock);
 	if (top < 0)
 		return -ENOENT;
+	k->mode = o->mode;
+	k->sync = o->sync;
 	err = cred_enter(&o->cred);
 	if (!err) {
 		dir = output_dir_sub(top, "snapshots", o->cred.uid, o->mode);
 		err = dir < 0 ? dir : 0;
 		if (!err) {
 			remove_incomplete(dir);
-			err = copy_into(o, c, dir);
+			err = copy_into(k, dir);
 			close(dir);
 		}
 		cred_leave(&o->cred);
@@ -132,188 +125,203 @@ static int write_copy(struct output *o, struct snapshot_copy *c)
 	return err;
 }
 
-/* ---- the thread ---- */
-
-/*
- * Tells the session's file and its readers that the copy is over. The snapshot itself may be
- * removed already.
- */
-static void report_copy(struct output *o, const struct snapshot_copy *c, int err)
+static int copy_to_directory(struct making *k, struct tr_err *err)
 {
-	struct session *s = o->s;
-	struct snapshot *sn;
+	struct session *s = k->copy->session;
+	struct output_owner of;
+	struct cred cred;
+	int dir, ret;
 
 	pthread_mutex_lock(&s->tracer->lock);
-	cds_list_for_each_entry(sn, &s->snapshots, node)
-		if (sn->key == c->key)
-			sn->copy[0] = 0;
-	if (err)
-		session_failed(s, "snapshot %s cannot be copied to the output: %s", c->name,
-			       strerror(-err));
-	session_save(s);
-	session_changed(s);
+	of = output_owner_of(s);
+	k->sync = s->snapshot_copies->sync;
 	pthread_mutex_unlock(&s->tracer->lock);
-}
-
-static struct snapshot_copy *first_copy(struct output *o)
-{
-	struct snapshot_copy *c;
-
-	pthread_mutex_lock(&o->lock);
-	c = o->copies;
-	o->copying = c != NULL;
-	pthread_mutex_unlock(&o->lock);
-	return c;
-}
-
-static void *run_copies(void *arg)
-{
-	struct output *o = arg;
-	struct session *s = o->s;
-	struct snapshot_copy *c;
-
-	while ((c = first_copy(o))) {
-		int err = must_quit(o) ? -ECANCELED : write_copy(o, c);
-
-		if (err != -ECANCELED)
-			report_copy(o, c, err);
-		pthread_mutex_lock(&o->lock);
-		o->copies = c->next;
-		if (err != -ECANCELED)
-			o->copy_error = err;
-		o->copied += !err;
-		pthread_cond_broadcast(&o->answered);
-		pthread_mutex_unlock(&o->lock);
-		destroy_copy(c);
+	k->mode = of.mode;
+	dir = output_dir_make(k->copy->target->place, &of, false, err);
+	if (dir < 0)
+		return dir;
+	ret = cred_of(of.uid, of.gid, &cred);
+	if (!ret) {
+		ret = cred_enter(&cred);
+		if (!ret) {
+			ret = copy_into(k, dir);
+			cred_leave(&cred);
+		}
+		cred_deinit(&cred);
 	}
-	session_put(s);
-	return NULL;
+	close(dir);
+	return ret;
 }
 
-/* Starts the thread if it does not run. Caller holds output.lock. */
-static int start_thread(struct output *o)
-{
-	pthread_attr_t attr;
-	pthread_t id;
-	int err;
+/* ---- to a relay ---- */
 
-	if (o->copying)
-		return 0;
-	pthread_attr_init(&attr);
-	pthread_attr_setstacksize(&attr, 256 * 1024);
-	pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
-	session_ref(o->s);
-	err = -pthread_create(&id, &attr, run_copies, o);
-	pthread_attr_destroy(&attr);
-	if (err)
-		/* the caller has another reference */
-		__atomic_fetch_sub(&o->s->refs, 1, __ATOMIC_RELAXED);
-	o->copying = !err;
+/* Splits a path into its directory, which is changed, and the name. */
+static const char *split_path(char *path)
+{
+	char *slash = strrchr(path, '/');
+
+	if (!slash)
+		return path;
+	*slash = 0;
+	return slash + 1;
+}
+
+static int hex_digit(char c)
+{
+	return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}
+
+/* The trace's own, which its block has. */
+static int find_uuid(const char *text, uint8_t uuid[16])
+{
+	const char *trace = strstr(text, "trace {"), *p = trace ? strstr(trace, "uuid = \"") : NULL;
+	int n = 0, digit;
+
+	for (p = p ? p + strlen("uuid = \"") : ""; *p && *p != '"' && n < 32; p++) {
+		if (*p == '-')
+			continue;
+		digit = hex_digit(*p);
+		if (digit < 0)
+			return -EBADMSG;
+		uuid[n / 2] = (uint8_t)(n % 2 ? uuid[n / 2] << 4 | digit : digit);
+		n++;
+	}
+	return n == 32 ? 0 : -EBADMSG;
+}
+
+static int send_metadata(struct making *k, struct relay_sender *r, size_t i, size_t number)
+{
+	uint64_t size = image_cut_size(&k->cut, i);
+	char *text = malloc(size + 1);
+	uint8_t uuid[16] = { 0 };
+	ssize_t n = text ? image_cut_read(&k->cut, i, 0, text, size) : -ENOMEM;
+	int err = n < 0 ? (int)n : (uint64_t)n != size ? -EBADMSG : 0;
+
+	if (!err) {
+		text[size] = 0;
+		err = find_uuid(text, uuid);
+	}
+	err = err ? err : relay_sender_metadata(r, number, uuid, text, size);
+	free(text);
+	return err ? err : count_piece(k, size);
+}
+
+/* The bytes of one packet of file i. */
+static int send_bytes(struct making *k, struct relay_sender *r, size_t i, uint64_t at,
+		      uint64_t size, char *buf)
+{
+	int err = 0;
+
+	while (size && !err) {
+		ssize_t n = image_cut_read(&k->cut, i, at, buf, size < PIECE ? size : PIECE);
+
+		if (n <= 0)
+			return n < 0 ? (int)n : -EBADMSG;
+		err = relay_sender_bytes(r, buf, (size_t)n);
+		err = err ? err : count_piece(k, (uint64_t)n);
+		at += (uint64_t)n;
+		size -= (uint64_t)n;
+	}
 	return err;
 }
 
-/*
- * Names the copy NAME-DATE-TIME-N, as LTTng does. A name that the daemon chose has that form
- * already.
- */
-static void name_copy(struct session *s, struct snapshot *sn)
+static int send_stream(struct making *k, struct relay_sender *r, const struct cut_stream *st,
+		       size_t number)
 {
-	char when[TIME_TEXT_MAX];
+	char *buf = malloc(PIECE);
+	uint64_t at = 0, size;
+	int err = buf ? 0 : -ENOMEM;
 
-	if (sn->unnamed) {
-		snprintf(sn->copy, sizeof(sn->copy), "%s", sn->name);
-		return;
+	for (size_t n = 0; n < cut_stream_packets(st) && !err; n++, at += size) {
+		size = cut_stream_packet_size(st, n);
+		err = relay_sender_packet(r, number, size);
+		err = err ? err : send_bytes(k, r, st->file, at, size, buf);
 	}
-	time_print(sn->created, TIME_FORMAT_NAME, when);
-	snprintf(sn->copy, sizeof(sn->copy), "%s-%.15s-%u", sn->name, when, s->next_snapshot++);
+	free(buf);
+	return err;
 }
 
-void snapshot_copy_add(struct session *s, struct snapshot *sn)
+/* File i, if it is one that the relay gets: an index is its own to make. */
+static int send_file(struct making *k, struct relay_sender *r, size_t i, const char *path)
+{
+	const struct cut_stream *st = image_cut_stream(&k->cut, i);
+	char *dir = strdup(path);
+	const char *name = dir ? split_path(dir) : "";
+	bool metadata = !strcmp(name, "metadata");
+	size_t number;
+	int err = dir ? 0 : -ENOMEM;
+
+	if (!err && (st || metadata))
+		err = relay_sender_add(r, dir, name, &number);
+	if (!err && metadata)
+		err = send_metadata(k, r, i, number);
+	else if (!err && st)
+		err = send_stream(k, r, st, number);
+	free(dir);
+	return err;
+}
+
+static int send_files(struct making *k, struct relay_sender *r)
 {
 	const struct image_file *files;
-	size_t count = image_files(sn->image, &files);
-	struct output *o = s->output;
-	struct snapshot_copy *c, **last;
-	int err;
+	size_t count = image_files(k->copy->image, &files);
+	int err = 0;
 
-	/* Before the first start a snapshot is empty. A relay gets no snapshots. */
-	if (!output_runs(s) || s->streamed || !count)
-		return;
-	if (!sn->copy[0])
-		name_copy(s, sn);
-	c = calloc(1, sizeof(*c));
-	err = c ? 0 : -ENOMEM;
-	if (c) {
-		c->output = o;
-		c->image = image_get(sn->image);
-		c->key = sn->key;
-		memcpy(c->name, sn->copy, sizeof(c->name));
-		for (size_t i = 0; i < count; i++)
-			c->total += files[i].size;
-		pthread_mutex_lock(&o->lock);
-		for (last = &o->copies; *last; last = &(*last)->next)
-			;
-		*last = c;
-		err = start_thread(o);
-		if (err)
-			*last = NULL;
-		pthread_mutex_unlock(&o->lock);
-	}
-	if (err) {
-		session_failed(s, "snapshot %s cannot be copied to the output: %s", sn->copy,
-			       strerror(-err));
-		sn->copy[0] = 0;
-		if (c)
-			destroy_copy(c);
-	}
+	for (size_t i = 0; i < count && !err; i++)
+		err = send_file(k, r, i, files[i].path);
+	return err ? err : relay_sender_finish(r);
 }
 
-static bool is_queued(struct output *o, uint64_t key)
+static int copy_to_relay(struct making *k, struct tr_err *err)
 {
-	const struct snapshot_copy *c;
+	struct snapshot_copy *c = k->copy;
+	struct session *s = c->session;
+	const struct relay_delivery d = { .url = c->target->place, .session = s->name,
+					  .host = s->tracer->hostname, .name = c->name,
+					  .created = s->created, .quits = snapshot_copy_quits,
+					  .arg = c };
+	struct relay_sender *r = NULL;
+	int ret = relay_sender_open(&d, &r);
 
-	pthread_mutex_lock(&o->lock);
-	for (c = o->copies; c && c->key != key; c = c->next)
-		;
-	pthread_mutex_unlock(&o->lock);
-	return c != NULL;
+	if (ret)
+		return tr_fail(err, ret, "%s", relay_explain(ret));
+	__atomic_store_n(&c->reached, true, __ATOMIC_RELAXED);
+	ret = send_files(k, r);
+	if (ret)
+		tr_fail(err, ret, "%s; the relay may have a part of it, in %.100s",
+			relay_explain(ret), relay_sender_path(r));
+	relay_sender_close(r);
+	return ret;
 }
 
-void snapshot_copies_resume(struct session *s)
+/* Of the files that are copied, for `status`. */
+static void set_total(const struct making *k)
 {
-	struct snapshot *sn;
+	const struct image_file *files;
+	size_t count = image_files(k->copy->image, &files);
+	uint64_t total = 0;
 
-	/* Each start calls this: skip copies that are queued already. */
-	cds_list_for_each_entry(sn, &s->snapshots, node)
-		if (sn->image && sn->copy[0] && !is_queued(s->output, sn->key))
-			snapshot_copy_add(s, sn);
+	for (size_t i = 0; i < count; i++)
+		total += image_cut_size(&k->cut, i);
+	__atomic_store_n(&k->copy->total, total, __ATOMIC_RELAXED);
 }
 
-void snapshot_copies_finish(struct session *s, unsigned int ms)
+int snapshot_copy_run(struct snapshot_copy *c, struct tr_err *err)
 {
-	struct output *o = output_if_running(s);
-	uint64_t until = output_now() + ms * UINT64_C(1000000);
-	struct timespec ts = { (time_t)(until / 1000000000), (long)(until % 1000000000) };
+	struct making k = { .copy = c };
+	int ret = image_cut_init(&k.cut, c->image, c->target ? c->target->max_size : 0);
 
-	if (!o)
-		return;
-	pthread_mutex_lock(&o->lock);
-	while (o->copies && pthread_cond_timedwait(&o->answered, &o->lock, &ts) != ETIMEDOUT)
-		;
-	pthread_mutex_unlock(&o->lock);
-}
-
-void snapshot_copies_status(struct output *o, struct md_buf *out)
-{
-	pthread_mutex_lock(&o->lock);
-	md_buf_printf(out, "snapshots_copied %" PRIu64 "\n", o->copied);
-	if (o->copy_error)
-		md_buf_printf(out, "snapshot_error %s\n", strerror(-o->copy_error));
-	for (const struct snapshot_copy *c = o->copies; c; c = c->next) {
-		uint64_t done = __atomic_load_n(&c->done, __ATOMIC_RELAXED);
-
-		md_buf_printf(out, "pending copy %s %" PRIu64 "%%\n", c->name,
-			      c->total ? 100 * done / c->total : 0);
-	}
-	pthread_mutex_unlock(&o->lock);
+	if (ret)
+		return tr_fail(err, ret, "%s", strerror(-ret));
+	set_total(&k);
+	if (!c->target)
+		ret = copy_to_output(&k);
+	else if (c->target->remote)
+		ret = copy_to_relay(&k, err);
+	else
+		ret = copy_to_directory(&k, err);
+	image_cut_deinit(&k.cut);
+	if (ret && !err->sentence[0])
+		tr_fail(err, ret, "%s", strerror(-ret));
+	return ret;
 }

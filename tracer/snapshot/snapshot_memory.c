@@ -37,17 +37,25 @@ struct entry {
 	int64_t mtime;
 };
 
-struct candidate { uint64_t end_ts; size_t source, packet; };
-
-static int compare_candidates(const void *a, const void *b)
+static int compare_choices(const void *a, const void *b)
 {
-	const struct candidate *x = a, *y = b;
+	const struct packet_choice *x = a, *y = b;
 
 	if (x->end_ts != y->end_ts)
 		return x->end_ts < y->end_ts ? 1 : -1;
 	if (x->source != y->source)
 		return x->source < y->source ? 1 : -1;
 	return x->packet < y->packet ? 1 : -1;
+}
+
+size_t snapshot_choose_newest(struct packet_choice *all, size_t n, uint64_t sum, uint64_t max)
+{
+	size_t kept = 0;
+
+	qsort(all, n, sizeof(*all), compare_choices);
+	for (; kept < n && sum + all[kept].size <= max; kept++)
+		sum += all[kept].size;
+	return kept;
 }
 
 /* Leaves out packets up to number n; packet n becomes the leading empty packet. */
@@ -71,9 +79,9 @@ static void drop_packets(struct source *src, size_t n)
 
 int snapshot_limit(struct trace_image *m, uint64_t max)
 {
-	struct candidate *all;
+	struct packet_choice *all;
 	uint64_t sum = 0;
-	size_t n = 0, kept = 0;
+	size_t n = 0, kept;
 
 	for (size_t i = 0; i < m->source_count; i++)
 		n += m->sources[i].count;
@@ -86,16 +94,12 @@ int snapshot_limit(struct trace_image *m, uint64_t max)
 			const struct packet *p = &m->sources[i].packets[k];
 
 			if (p->len)
-				all[n++] = (struct candidate){ p->header.timestamp_end, i, k };
+				all[n++] = (struct packet_choice){ p->header.timestamp_end,
+								   packet_size(p), i, k };
 			else
 				sum += packet_size(p);
 		}
-	qsort(all, n, sizeof(*all), compare_candidates);
-	while (kept < n &&
-	       sum + packet_size(&m->sources[all[kept].source].packets[all[kept].packet]) <= max) {
-		sum += packet_size(&m->sources[all[kept].source].packets[all[kept].packet]);
-		kept++;
-	}
+	kept = snapshot_choose_newest(all, n, sum, max);
 	/*
 	 * Newest first: the first packet of a source that does not fit is the last one to leave
 	 * out.

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tracer/snapshot/target.h"
 #include "tracer/trigger/words.h"
 
 #define NAME_MAX_BYTES 200      /* of a session, of a snapshot */
@@ -17,6 +18,8 @@ void action_deinit(struct action *a)
 {
 	free(a->text);
 	a->text = NULL;
+	targets_free(a->target);
+	a->target = NULL;
 }
 
 static bool is_option(struct word *w)
@@ -52,18 +55,19 @@ static int parse_option(struct scan *s, struct word *w, struct action *a, unsign
 	if (i == OPTIONS || (a->kind != ACTION_SNAPSHOT && i < OPTION_EVERY))
 		return tr_fail_at(s->err, -EINVAL, s->line, column, "'%.60s' is not expected here",
 				  word_text(w));
-	if (i == OPTION_OUTPUT)
-		return tr_fail_at(s->err, -EOPNOTSUPP, s->line, column,
-				  "a snapshot of a trigger goes where snapshots of the session go: "
-				  "set the session's output");
 	if (*seen & 1u << i || (i == OPTION_ONCE_AFTER && *seen & 1u << OPTION_EVERY) ||
 	    (i == OPTION_EVERY && *seen & 1u << OPTION_ONCE_AFTER))
 		return tr_fail_at(s->err, -EINVAL, s->line, column,
-				  i < OPTION_EVERY ? "'max-size' comes once"
+				  i < OPTION_EVERY ? "'max-size' and 'output' come once"
 						   : "an action has one rate: every or once-after");
 	*seen |= 1u << i;
 	if (i == OPTION_MAX_SIZE)
 		return parse_number(s, w, "a size is missing here", &a->max_size);
+	if (i == OPTION_OUTPUT) {
+		int ret = next_word(s, w, "a directory or the address of a relay is missing here");
+
+		return ret ? ret : target_parse(s, w, &a->target);
+	}
 	a->once = i == OPTION_ONCE_AFTER;
 	return parse_number(s, w, "a number of hits is missing here", &a->rate);
 }

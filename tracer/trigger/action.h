@@ -3,6 +3,7 @@
  * An action, from its line:
  *
  *	notify | start S | stop S | rotate S | clear S | snapshot S [NAME] [max-size N]
+ *	[output PLACE]
  *
  * each with `every N` (hits N, 2 N, …) or `once-after N` (hit N only), which count from when the
  * action was written. No state but the counters, no lock of its own. Private to trigger/.
@@ -28,6 +29,7 @@ struct action {
 	char session[201];
 	char name[201];                 /* of the snapshot; "": none was given */
 	uint64_t max_size;              /* bytes of the snapshot; 0: what the session has */
+	struct snapshot_target *target; /* where it goes; owned; NULL: where the session's go */
 	uint64_t rate;                  /* N; 1 with `every`: each hit */
 	bool once;                      /* once-after */
 	uint64_t base;                  /* hits of the trigger when the action was written */

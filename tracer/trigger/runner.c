@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tracer/snapshot/snapshot.h"
+#include "tracer/snapshot/target.h"
 #include "tracer/trigger/trigger.h"
 
 #define QUEUED_MAX 1024u                /* hits of one trigger that wait */
@@ -46,15 +46,16 @@ void runner_control(trigger_control control)
 
 static int snapshot_named(struct session *s, const struct action *a, struct tr_err *err)
 {
-	char name[SNAPSHOT_NAME_MAX + 16];
+	/* A runner serves all triggers of its user: it does not wait for a relay. */
+	struct snapshot_request r = { .max_size = a->max_size, .target = a->target,
+				      .transient = true };
 	int ret;
 
-	if (!a->name[0])
-		return snapshot_create_limited(s, NULL, a->max_size, err);
-	ret = snapshot_create_limited(s, a->name, a->max_size, err);
-	for (unsigned int n = 2; ret == -EEXIST && n < SNAPSHOT_NUMBER_MAX; n++) {
-		snprintf(name, sizeof(name), "%s-%u", a->name, n);
-		ret = snapshot_create_limited(s, name, a->max_size, err);
+	snprintf(r.name, sizeof(r.name), "%s", a->name);
+	ret = snapshot_take(s, &r, err);
+	for (unsigned int n = 2; r.name[0] && ret == -EEXIST && n < SNAPSHOT_NUMBER_MAX; n++) {
+		snprintf(r.name, sizeof(r.name), "%.180s-%u", a->name, n);
+		ret = snapshot_take(s, &r, err);
 	}
 	return ret;
 }
@@ -111,11 +112,17 @@ static void run_action(struct trigger *g, const struct item *it, size_t i)
 	struct triggers *all = g->tracer->triggers;
 	struct tr_err err = TR_ERR_INIT;
 	struct action copy = g->actions[i], *a;
+	bool aimed = copy.target != NULL;
 	int ret;
 
 	copy.text = NULL;
+	copy.target = aimed ? target_copy(copy.target) : NULL;
 	pthread_mutex_unlock(&all->lock);
-	ret = execute(g, &copy, &err);
+	if (aimed && !copy.target)
+		ret = tr_fail(&err, -ENOMEM, "out of memory");
+	else
+		ret = execute(g, &copy, &err);
+	action_deinit(&copy);
 	pthread_mutex_lock(&all->lock);
 	if (g->actions_version != it->actions_version || i >= g->action_count)
 		return;

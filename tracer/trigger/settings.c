@@ -29,8 +29,10 @@ static int add_action(const char *line, uint64_t hits, struct action **list, siz
 		return tr_fail(err, -ENOMEM, "out of memory");
 	*list = more;
 	ret = action_parse(line, &more[*count], err);
-	if (ret)
+	if (ret) {
+		action_deinit(&more[*count]);
 		return ret;
+	}
 	more[*count].base = hits;
 	++*count;
 	return 0;

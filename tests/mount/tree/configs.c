@@ -229,12 +229,15 @@ static void say_kernel_channel(uint32_t number)
 
 static void say_session(int kernel)
 {
-	uint32_t n = rnd(4);
+	uint32_t n = rnd(4), places = rnd(3);
 
 	len = 0;
-	say("[session]\nsnapshot_max_size = %u\noutput =\nrotate_size = %u\nlive_period = %u\n"
-	    "rotate_period = %u\n\n[user]\n",
-	    rnd(2) * rnd(1u << 31), rnd(2) * rnd(1u << 31),
+	say("[session]\nsnapshot_max_size = %u\n", rnd(2) * rnd(1u << 31));
+	for (uint32_t i = 0; i < places; i++)
+		say("snapshot_outputs = net://host%u:%u:%u/a%s\n", i, 1 + rnd(65535),
+		    1 + rnd(65535), rnd(2) ? " max-size 4096" : "");
+	say("%soutput =\nrotate_size = %u\nlive_period = %u\nrotate_period = %u\n\n[user]\n",
+	    places ? "" : "snapshot_outputs =\n", rnd(2) * rnd(1u << 31),
 	    rnd(2) * (10000 + rnd(1u << 31)), rnd(2) * (10000 + rnd(1u << 31)));
 	say_ids("track/vpid");
 	say_ids("track/vuid");

@@ -80,7 +80,9 @@ wrong actions 'stop web x' EINVAL "'x' is not expected here" 9
 wrong actions 'stop web max-size 3' EINVAL "'max-size' is not expected here" 9
 wrong actions 'snapshot web a b' EINVAL "'b' is not expected here" 15
 wrong actions 'snapshot web a/b' EINVAL '' 13
-wrong actions 'snapshot web output /tmp' EOPNOTSUPP "set the session's output" 13
+wrong actions 'snapshot web output' EINVAL 'the address of a relay is missing' 19
+wrong actions 'snapshot web output tmp' EINVAL 'must be an absolute path' 20
+wrong actions 'snapshot web output net://h:0' EINVAL 'port from 1' 28
 wrong enabled '2' EINVAL 'not one of 0, 1' 0
 (printf '[trigger]\nconditon = x\n' >config) 2>/dev/null
 has "$(cat "$MNT/error")" '^config:2: no such key'

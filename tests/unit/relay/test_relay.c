@@ -119,7 +119,7 @@ static void commands(void)
 	relay_put_index(&b, 7, 1, 2, &packet);
 	CHECK(b.len == RELAY_HEADER + 64);
 	md_buf_reset(&b);
-	relay_put_chunk(&b, 1, 2);
+	relay_put_chunk(&b, 1, 2, "");
 	CHECK(bytes(&b, HEADER("14", "13") "0000000000000001 0000000000000002 00000000"));
 	relay_put_rotation(&b, &chunk, r, 2);
 	CHECK(bytes(&b, HEADER("2d", "12") "00000002 01 0000000000000009"
