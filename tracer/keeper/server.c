@@ -106,7 +106,11 @@ static void end_keeper(struct state *s)
 	s->quit = true;
 }
 
-/* Serves one packet. False: the peer closed the connection, or sent an invalid packet. */
+/*
+ * Serves one packet. False: the peer closed the connection, does not read answers, or sent an
+ * invalid packet. A daemon that was killed does not read its answers, but its requests in the queue
+ * are served: the next daemon needs those descriptors.
+ */
 static bool serve_packet(struct state *s, int sock)
 {
 	struct keeper_packet p;
@@ -114,7 +118,8 @@ static bool serve_packet(struct state *s, int sock)
 	const char *name = NULL;
 	int fd, send_fd = -1, ret = keeper_receive(sock, &p, &fd);
 
-	if (ret == -EAGAIN)
+	/* ECONNRESET: the peer ended with answers unread; the next receive continues. */
+	if (ret == -EAGAIN || ret == -ECONNRESET)
 		return true;
 	if (ret < 0)
 		return false;
@@ -147,7 +152,8 @@ static bool serve_packet(struct state *s, int sock)
 	}
 	if (fd >= 0)
 		close(fd);
-	return !keeper_send(sock, &answer, name, send_fd);
+	ret = keeper_send(sock, &answer, name, send_fd);
+	return !ret || ret == -EPIPE || ret == -ECONNRESET;
 }
 
 static void accept_peer(struct state *s)
@@ -204,7 +210,12 @@ static void serve_peers(struct state *s)
 		if (n <= 0)
 			continue;
 		for (i = 0; i < peers; i++) {
-			if (!p[i + 2].revents || serve_packet(s, s->peers[i]))
+			bool open = !p[i + 2].revents || serve_packet(s, s->peers[i]);
+
+			/* All requests of a daemon that has ended come before the next daemon's. */
+			while (open && p[i + 2].revents & POLLHUP)
+				open = serve_packet(s, s->peers[i]);
+			if (open)
 				s->peers[kept++] = s->peers[i];
 			else
 				close(s->peers[i]);

@@ -215,6 +215,33 @@ static void survives_the_daemon(void)
 	remove_dir();
 }
 
+/* A daemon is killed while the keeper does not run: what it has sent is served nevertheless. */
+static void serves_what_a_dead_daemon_sent(void)
+{
+	struct keeper *k = NULL;
+	struct seen seen = { 0 };
+	int found = -1, fd = memfd("1");
+	char name[8];
+	pid_t pid;
+
+	new_dir();
+	CHECK(!keeper_open(dir, SELF, &k, &found));
+	pid = keeper_pid(k);
+	CHECK(kill(pid, SIGSTOP) == 0);
+	for (int i = 0; i < 5; i++) {
+		snprintf(name, sizeof(name), "n%d", i);
+		keeper_put(k, name, fd);
+	}
+	keeper_close(k, 0);
+	CHECK(kill(pid, SIGCONT) == 0);
+	CHECK(!keeper_open(dir, SELF, &k, &found) && found == 1);
+	CHECK(!keeper_each(k, see, &seen));
+	CHECK_STR(seen.text, "n0=1 n1=1 n2=1 n3=1 n4=1 ");
+	keeper_close(k, 1);
+	close(fd);
+	remove_dir();
+}
+
 static void replaces_a_dead_one(void)
 {
 	struct keeper *k = NULL, *other = NULL;
@@ -508,6 +535,7 @@ int main(int argc, char **argv)
 		return keeper_main(argv[2]);
 	CASE(puts_and_gives_back);
 	CASE(survives_the_daemon);
+	CASE(serves_what_a_dead_daemon_sent);
 	CASE(replaces_a_dead_one);
 	CASE(starting_fails_soon);
 	CASE(many_start_at_once);
