@@ -16,6 +16,7 @@
 #include "tracer/session/streams.h"
 
 #define MS UINT64_C(1000000)
+#define FINISH_MS 10000u        /* for which the end of a session waits at least */
 
 uint64_t output_now(void)
 {
@@ -137,14 +138,17 @@ void output_finish(struct session *s)
 {
 	struct output *o = output_if_running(s);
 	uint64_t pending;
+	unsigned int ms;
 	bool done;
 
 	if (!o)
 		return;
-	done = request_writer(o, OUTPUT_FINISH, 10000);
+	ms = verb_wait_ms(o) > FINISH_MS ? verb_wait_ms(o) : FINISH_MS;
+	done = request_writer(o, OUTPUT_FINISH, ms);
 	if (!done)
 		tracer_report(s->tracer,
-			      "session %s: the output could not write all events in 10 s", s->name);
+			      "session %s: the output could not write all events in %u s", s->name,
+			      ms / 1000);
 	pthread_mutex_lock(&o->lock);
 	o->quit = true;
 	pending = o->error ? o->pending : 0;
