@@ -9,7 +9,7 @@
 #include "tests/lib/fuzz.h"
 #include "tests/lib/fake_files.h"
 
-#define ROUND_MAX 60            /* seconds: a round that takes longer hangs */
+#define ROUND_MAX 300            /* seconds: a round that takes longer hangs */
 
 static struct session *s;
 static struct fake_files files;

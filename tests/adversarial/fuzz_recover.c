@@ -20,7 +20,7 @@
 #include "tracer/recover.h"
 
 #define EVENTS 300
-#define ROUND_MAX 20            /* seconds */
+#define ROUND_MAX 300            /* seconds */
 
 static char dir[256];
 

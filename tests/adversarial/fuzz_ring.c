@@ -9,7 +9,7 @@
 #include "tests/lib/fuzz.h"
 #include "tests/lib/fake_session.h"
 
-#define ROUND_MAX 20            /* seconds: a round that takes longer hangs */
+#define ROUND_MAX 300            /* seconds: a round that takes longer hangs */
 
 static struct session *s;
 static atomic_bool stop;

@@ -4,7 +4,8 @@
  * herd WRITER SLOTS WRITERS THREADS PAUSE SECONDS KILL [FIRST]: keeps WRITERS writers running for
  * SECONDS (or until SIGTERM).
  *
- * KILL is `kill` (one of them gets kill -9 every 5 to 25 ms, and a new one takes its place), `stop`
+ * KILL is `kill` (one of them gets kill -9 every 5 to 25 ms, and a new one takes its place; it
+ * continues after SECONDS until there were KILLS_MIN), `stop`
  * (every 2 to 12 ms one is SIGSTOPped or continued) or `none`. Writers are numbered from FIRST on.
  * At the end the rest is stopped. Prints `started N` and `killed N`.
  */
@@ -21,6 +22,7 @@
 #include <unistd.h>
 
 #define HERD_MAX 64
+#define KILLS_MIN 30
 
 struct writer {
 	pid_t pid;
@@ -152,7 +154,7 @@ int main(int argc, char **argv)
 	until = now() + atof(argv[6]);
 	for (unsigned int i = 0; i < count; i++)
 		start(&writers[i]);
-	while (!stopping && now() < until) {
+	while (!stopping && (now() < until || (!gentle && killed < KILLS_MIN))) {
 		usleep((useconds_t)(gentle ? 2000 + random() % 10000 : 5000 + random() % 20000));
 		bother(&writers[(unsigned long)random() % count], argv[7]);
 		for (unsigned int i = 0; i < count; i++)

@@ -355,7 +355,7 @@ static int ring(void)
 
 	evil_file_make(&good);
 	fd = put_file(good.bytes, good.size, name);
-	for (int i = 0; i < 50 && error; i++) {
+	for (int i = 0; i < 1000 && error; i++) {
 		usleep(100000);
 		s = evil_connect(state);
 		if (s < 0)

@@ -9,7 +9,9 @@ bin=$BUILD/tests/adversarial
 mnt=$TMPDIR/mnt
 slots=$TMPDIR/slots
 TRAIL_RUNTIME_DIR=$TMPDIR/state
-export TRAIL_RUNTIME_DIR
+# Programs wait for the answer of a daemon that is slow because its machine is.
+TRAIL_ATTACH_TIMEOUT=60000
+export TRAIL_RUNTIME_DIR TRAIL_ATTACH_TIMEOUT
 daemon=
 
 skip() {
@@ -20,27 +22,34 @@ skip() {
 fail() {
 	echo "FAILED: $*"
 	for f in "$mnt/error" "$mnt"/sessions/*/error; do
-		[ -s "$f" ] && { echo "$f:"; timeout 5 cat "$f"; }
+		[ -s "$f" ] && { echo "$f:"; timeout 20 cat "$f"; }
 	done
 	[ -s "$TMPDIR/daemon.log" ] && { echo "daemon:"; tail -n 40 "$TMPDIR/daemon.log"; }
 	exit 1
 }
 
-# have FILE SECONDS: waits until a file exists (and answers)
-have() {
-	tries=$(($2 * 20))
-	until timeout 5 cat "$1" >/dev/null 2>&1; do
+# within COMMAND…: waits until the command succeeds. The limit only ends a test that would wait for
+# ever: a machine may be slow.
+within() {
+	tries=4000
+	until "$@"; do
 		tries=$((tries - 1))
 		[ $tries -gt 0 ] || return 1
 		sleep 0.05
 	done
 }
 
+# have FILE: waits until a file exists (and answers)
+answers() { timeout 200 cat "$1" >/dev/null 2>&1; }
+have() { within answers "$1"; }
+
 mounted() {
 	grep -qs " $mnt fuse" /proc/self/mounts
 }
 
-# Starts the daemon in the foreground, so that its pid is known.
+up_or_dead() { answers "$mnt/version" || daemon_ended; }
+
+# Starts the daemon in the foreground, so that its pid is known. Verbs wait until they are done.
 mount_tree() {
 	[ -c /dev/fuse ] || skip "there is no /dev/fuse"
 	command -v fusermount3 >/dev/null || skip "there is no fusermount3"
@@ -49,22 +58,23 @@ mount_tree() {
 		mkdir "$TRAIL_RUNTIME_DIR/apps"
 		[ "$(id -u)" != 0 ] || chmod 1777 "$TRAIL_RUNTIME_DIR/apps"
 	fi
-	"$BUILD/trailfs" "$mnt" -f -o tz=UTC >>"$TMPDIR/daemon.log" 2>&1 &
+	"$BUILD/trailfs" "$mnt" -f -o tz=UTC,wait=100000 >>"$TMPDIR/daemon.log" 2>&1 &
 	daemon=$!
-	have "$mnt/version" 10 && return
+	within up_or_dead
+	answers "$mnt/version" && return
 	grep -qi 'permi\|not permitted' "$TMPDIR/daemon.log" && skip "may not mount here: $(tail -n 1 "$TMPDIR/daemon.log")"
 	fail "the daemon did not mount"
+}
+
+daemon_ended() {
+	! kill -0 "$daemon" 2>/dev/null
 }
 
 umount_tree() {
 	cd / || exit 2
 	fusermount3 -u "$mnt" || fail "cannot unmount"
-	tries=600       # (it waits for the disk, if there was an output)
-	while kill -0 "$daemon" 2>/dev/null && [ $tries -gt 0 ]; do
-		tries=$((tries - 1))
-		sleep 0.05
-	done
-	[ $tries -gt 0 ] || fail "the daemon does not end after an unmount"
+	# (It waits for the disk, if there was an output.)
+	within daemon_ended || fail "the daemon does not end after an unmount"
 	wait "$daemon" || fail "the daemon ended with status $?"
 	! grep -q 'ERROR: .*Sanitizer\|runtime error:' "$TMPDIR/daemon.log" || fail "the sanitizer complained"
 }
@@ -82,23 +92,27 @@ sum() {
 	od -An -v -t u8 "$slots" 2>/dev/null | awk '{ for (i = 1; i <= NF; i++) s += $i } END { printf "%d", s }'
 }
 
-herd_writes() {
-	tries=200
-	until [ "$(sum)" -gt 1000 ]; do
-		tries=$((tries - 1))
-		[ $tries -gt 0 ] || fail "nothing is traced"
-		sleep 0.1
-	done
-}
+# have_counted NUMBER: more than that
+have_counted() { [ "$(sum)" -gt "$1" ]; }
+herd_writes() { within have_counted 1000 || fail "nothing is traced"; }
 
 alive() {
 	kill -0 "$daemon" 2>/dev/null || fail "the daemon is dead"
-	timeout 10 cat "$mnt/version" >/dev/null || fail "the daemon does not answer"
+	timeout 200 cat "$mnt/version" >/dev/null || fail "the daemon does not answer"
+}
+
+# copy_image FROM TO: cp -r of a trace image. An image lasts for two seconds after the last look of the
+# process: a cp that had to wait longer for its CPU finds another one, says so, and begins again.
+copy_image() {
+	until cp -r "$1" "$2" 2>"$TMPDIR/cp.err"; do
+		grep -q 'replaced while being copied' "$TMPDIR/cp.err" || fail "cp -r $1: $(cat "$TMPDIR/cp.err")"
+		rm -rf "$2"
+	done
 }
 
 # put VALUE FILE: echo VALUE > FILE, or fail
 put() {
-	timeout 30 sh -c 'printf "%s\n" "$1" > "$2"' sh "$1" "$2" || fail "writing '$1' to ${2#"$mnt"/}"
+	timeout 200 sh -c 'printf "%s\n" "$1" > "$2"' sh "$1" "$2" || fail "writing '$1' to ${2#"$mnt"/}"
 }
 
 # make_session NAME LOSS_MODE SUBBUF_SIZE SUBBUF_COUNT: with all storm events, not started
@@ -114,7 +128,7 @@ make_session() {
 
 # key NAME FILE: the value of a `key value` line
 key() {
-	timeout 10 awk -v k="$1" '$1 == k { print $2; found = 1 } END { exit !found }' "$2" || fail "no '$1' in $2"
+	timeout 200 awk -v k="$1" '$1 == k { print $2; found = 1 } END { exit !found }' "$2" || fail "no '$1' in $2"
 }
 
 # same_text SESSION_DIR: text is what babeltrace2 prints, and nothing is left to be told by it;

@@ -139,7 +139,7 @@ static void done(char what)
 	struct pollfd p = { .fd = from_app, .events = POLLIN };
 	char got;
 
-	if (poll(&p, 1, 30000) != 1 || read(from_app, &got, 1) != 1 || got != what)
+	if (poll(&p, 1, 300000) != 1 || read(from_app, &got, 1) != 1 || got != what)
 		fail("the application does not come back");
 }
 
@@ -189,7 +189,7 @@ static void switch_on(void)
 
 	snprintf(path, sizeof(path), "%s/apps", dir);
 	generation++;
-	for (int tries = 0; tries < 1000 && !found; tries++, usleep(10000)) {
+	for (int tries = 0; tries < 30000 && !found; tries++, usleep(10000)) {
 		DIR *apps = opendir(path);
 
 		while (apps && (d = readdir(apps))) {
@@ -226,10 +226,10 @@ static int question(uint32_t *index, uint32_t *lane)
 		uint8_t bytes[sizeof(struct trail_hello) + TRAIL_OBJECT_MAX * 16];
 	} hello;
 	struct pollfd p = { .fd = listener, .events = POLLIN };
-	int conn = poll(&p, 1, 30000) == 1 ? accept4(listener, NULL, NULL, SOCK_CLOEXEC) : -1;
+	int conn = poll(&p, 1, 300000) == 1 ? accept4(listener, NULL, NULL, SOCK_CLOEXEC) : -1;
 
 	p = (struct pollfd){ .fd = conn, .events = POLLIN };
-	if (conn < 0 || poll(&p, 1, 30000) != 1 ||
+	if (conn < 0 || poll(&p, 1, 300000) != 1 ||
 	    recv(conn, &hello, sizeof(hello), 0) < (ssize_t)sizeof(hello.head))
 		fail("no question");
 	*lane = hello.head.lane;
@@ -300,7 +300,7 @@ static void taken(int conn)
 	struct pollfd p = { .fd = conn, .events = POLLIN };
 	char byte;
 
-	if (poll(&p, 1, 30000) != 1 || recv(conn, &byte, 1, 0) != 1)
+	if (poll(&p, 1, 300000) != 1 || recv(conn, &byte, 1, 0) != 1)
 		fail("the answer was not taken");
 	close(conn);
 }
@@ -368,12 +368,13 @@ static void alive(void)
 	uint32_t index, lane;
 	int conn;
 
-	start("3000");
+	/* It waits longer than it would without signs, which come often: each may be late. */
+	start("6000");
 	switch_on();
 	tell('h');
 	conn = question(&index, &lane);
-	for (int i = 0; i < 4; i++) {
-		usleep(1000000);
+	for (int i = 0; i < 80; i++) {
+		usleep(100000);
 		check(send(conn, &life, sizeof(life), MSG_NOSIGNAL) == sizeof(life),
 		      "alive: gave up");
 	}
@@ -403,7 +404,7 @@ static void crowded(void)
 	uint32_t index, lane;
 	int fds[250], conn;
 
-	start("3000");
+	start("60000");
 	switch_on();
 	tell('h');
 	conn = question(&index, &lane);

@@ -14,6 +14,7 @@
  * Usage: torture_ring [SECONDS]; the daemon's part of the program runs the tracer itself.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <pthread.h>
 #include <sched.h>
@@ -235,11 +236,14 @@ static void *live_reader(void *arg)
 
 /* ---- the ordeal ---- */
 
+static int life[2];     /* a pipe: writers and their children have its writing end */
+
 static pid_t start_writer(const char *self)
 {
 	pid_t pid = fork();
 
 	if (pid == 0) {
+		dup2(life[1], 10);
 		execl(self, self, "--writer", (char *)NULL);
 		_exit(127);
 	}
@@ -252,6 +256,8 @@ static void ordeal(const char *self, double seconds)
 	struct timespec now, begin;
 	unsigned int seed = 1;
 
+	if (pipe2(life, O_CLOEXEC))
+		exit(2);
 	clock_gettime(CLOCK_MONOTONIC, &begin);
 	for (int i = 0; i < WRITERS; i++)
 		pids[i] = start_writer(self);
@@ -275,7 +281,11 @@ static void ordeal(const char *self, double seconds)
 	__atomic_store_n(&shared->stop, 1, __ATOMIC_RELAXED);
 	for (int i = 0; i < WRITERS; i++)
 		waitpid(pids[i], NULL, 0);
-	usleep(100000);         /* children of the killed */
+	/* Children of the killed live on until they have emitted all. */
+	close(life[1]);
+	while (read(life[0], &seed, 1) > 0)
+		;
+	close(life[0]);
 }
 
 static uint64_t value(const char *text, const char *key)

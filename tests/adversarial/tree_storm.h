@@ -20,7 +20,7 @@
 #define PROCESSES 8
 #define THREADS 2
 #define HELD 8                  /* descriptors that the threads of a process share */
-#define GRACE 120               /* s that the last operation of a worker may take on a loaded machine */
+#define GRACE 400               /* s that the last operation of a worker may take on a loaded machine */
 
 struct tally { uint64_t good, bad; };
 

@@ -406,8 +406,8 @@ static inline bool fake_write(struct fake_writer *f)
 	payload[10 + len] = 0;
 	f->n++;
 	ok = ring_write(&f->w, f->on + id, 1, id, payload, 11 + len);
-	f->written += ok;
-	f->lost += !ok;
+	__atomic_store_n(&f->written, f->written + ok, __ATOMIC_RELAXED);
+	__atomic_store_n(&f->lost, f->lost + !ok, __ATOMIC_RELAXED);
 	return ok;
 }
 
@@ -433,6 +433,17 @@ static inline void *fake_thread(void *arg)
 			usleep(500);
 	}
 	return NULL;
+}
+
+/* Waits until the threads have emitted more than this, all together: a machine may be slow. */
+static inline void fake_threads_wait(const struct fake_threads *t, uint64_t events)
+{
+	for (uint64_t sum = 0; sum <= events; usleep(1000)) {
+		sum = 0;
+		for (size_t i = 0; i < t->count; i++)
+			sum += __atomic_load_n(&fake_writers[i].written, __ATOMIC_RELAXED) +
+			       __atomic_load_n(&fake_writers[i].lost, __ATOMIC_RELAXED);
+	}
 }
 
 static inline void fake_threads_more(struct fake_threads *t, size_t count)

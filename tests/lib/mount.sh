@@ -23,7 +23,7 @@ TRAIL_RUNTIME_DIR=$work/state
 XDG_CONFIG_HOME=$work/config
 # These tests are about contents: let no application miss its first events because this machine is
 # busy.
-TRAIL_ATTACH_TIMEOUT=5000
+TRAIL_ATTACH_TIMEOUT=60000
 export TRAIL_ATTACH_TIMEOUT
 export TRAIL_RUNTIME_DIR XDG_CONFIG_HOME TRAILFS MNT S
 unset XDG_RUNTIME_DIR
@@ -45,7 +45,7 @@ skip() {
 fail() {
 	echo "FAILED: $*"
 	for f in "$MNT/error" "$S"/*/error; do
-		timeout 5 cat "$f" 2>/dev/null | sed "s,^,${f#"$MNT"/}: ,"
+		timeout 20 cat "$f" 2>/dev/null | sed "s,^,${f#"$MNT"/}: ,"
 	done
 	[ -s "$work/daemon.log" ] && sed 's/^/daemon: /' "$work/daemon.log"
 	exit 1
@@ -106,7 +106,7 @@ fi
 export TOOL
 
 tool() {
-	timeout 20 "$TOOL" "$@"
+	timeout 200 "$TOOL" "$@"
 }
 
 can_mount() {
@@ -119,7 +119,7 @@ can_mount() {
 # done, unless the test says -o wait=MS: then what follows them does not depend on the machine.
 mount_tree() {
 	can_mount
-	timeout 20 "$TRAILFS" "$MNT" -o wait=100000 "$@" >"$work/daemon.log" 2>&1 || {
+	timeout 200 "$TRAILFS" "$MNT" -o wait=100000 "$@" >"$work/daemon.log" 2>&1 || {
 		[ "$(id -u)" = 0 ] || skip "an ordinary user cannot mount here: $(tail -n 1 "$work/daemon.log")"
 		fail "cannot mount: exit status $?"
 	}
@@ -139,7 +139,7 @@ mount_kernel() {
 # same_text SESSION: babeltrace2 (in $work/bt) and text (in $work/text) agree on it, but for what
 # babeltrace2 2.0.4 makes of empty strings: now and then the one before.
 same_text() {
-	TZ=UTC timeout 100 babeltrace2 --clock-gmt "$1/trace" >"$work/bt" 2>"$work/bt.err" || fail "babeltrace2: $(cat "$work/bt.err")"
+	TZ=UTC timeout 200 babeltrace2 --clock-gmt "$1/trace" >"$work/bt" 2>"$work/bt.err" || fail "babeltrace2: $(cat "$work/bt.err")"
 	cat "$1/text" >"$work/text"
 	for f in bt text; do
 		awk 'NR == FNR { skip[FNR] = /= ""/; next } !skip[FNR]' "$work/text" "$work/$f" >"$work/$f.full"
@@ -170,14 +170,33 @@ kernel_counted() {
 		awk '/^read events:|^overrun:|^commit overrun:|^dropped events:|^entries:/ { n += $NF } END { printf "%d\n", n }'
 }
 
-# within SECONDS COMMAND…: waits until the command succeeds
+# within SECONDS COMMAND…: waits until the command succeeds. The limit only ends a test that would
+# wait for ever, so it is 200 seconds at least: a machine may be slow.
 within() {
-	tries=$(($1 * 20))
+	tries=$(($1 > 200 ? $1 * 20 : 4000))
 	shift
 	until "$@"; do
 		tries=$((tries - 1))
 		[ $tries -gt 0 ] || return 1
 		sleep 0.05
+	done
+}
+
+# all_written SESSION_DIRECTORY: waits until its output has all that was recorded. (A look at text
+# asks the output to write; what it could not write within its time is pending.)
+is_written() { head -c 1 "$1/text" >"$work/first" && grep -q '^pending_bytes 0$' "$1/status"; }
+all_written() { within 60 is_written "$1" || fail "not all is written: $(cat "$1/status")"; }
+
+# one_cpu COMMAND…: runs it on one CPU, always the same
+first_cpu=$(awk '/^Cpus_allowed_list/ { split($2, c, "[-,]"); print c[1] }' /proc/self/status)
+one_cpu() { taskset -c "$first_cpu" "$@"; }
+
+# copy_image FROM TO: cp -r of a trace image. An image lasts for two seconds after the last look of the
+# process: a cp that had to wait longer for its CPU finds another one, says so, and begins again.
+copy_image() {
+	until cp -r "$1" "$2" 2>"$work/cp.err"; do
+		grep -q 'replaced while being copied' "$work/cp.err" || fail "cp -r $1: $(cat "$work/cp.err")"
+		rm -rf "$2"
 	done
 }
 

@@ -78,7 +78,7 @@ relay_dir() {
 
 # read_relay DIRECTORY…: as babeltrace2 prints it
 read_relay() {
-	TZ=UTC timeout 100 babeltrace2 --clock-gmt "$@" 2>"$work/warnings" ||
+	TZ=UTC timeout 200 babeltrace2 --clock-gmt "$@" 2>"$work/warnings" ||
 		fail "babeltrace2 does not accept $*: $(cat "$work/warnings")" >&2
 }
 

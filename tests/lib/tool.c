@@ -234,8 +234,9 @@ static void on_signal(int sig)
 
 static int interrupt(long ms, const char *path)
 {
-	struct itimerval timer = { .it_value = { .tv_sec = ms / 1000,
-						 .tv_usec = ms % 1000 * 1000 } };
+	struct timeval after = { .tv_sec = ms / 1000, .tv_usec = ms % 1000 * 1000 };
+	/* Again and again: the first signal may come before the read has begun. */
+	struct itimerval timer = { .it_value = after, .it_interval = after };
 	struct sigaction action = { .sa_handler = on_signal };
 	int fd = open(path, O_RDONLY);
 	char buf[4096];

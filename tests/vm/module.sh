@@ -122,7 +122,7 @@ compare() {
 # Again, if an interrupt came between the two probes of a mark: to one of them it is outside.
 compare || compare || compare || fail "not the same: $(head -n 20 "$work/diff")"
 echo "$(wc -l <"$work/by_module") events of $(awk '{ print $2 }' "$work/by_module" | sort -u | wc -l) kinds are the same"
-timeout 100 babeltrace2 --clock-gmt "$MNT/sessions/same/trace" >"$work/bt" 2>"$work/bt.err" || fail "babeltrace2: $(cat "$work/bt.err")"
+timeout 200 babeltrace2 --clock-gmt "$MNT/sessions/same/trace" >"$work/bt" 2>"$work/bt.err" || fail "babeltrace2: $(cat "$work/bt.err")"
 TZ=UTC cmp -s "$work/bt" "$MNT/sessions/same/text" || is "babeltrace2 reads as many" "$(wc -l <"$work/bt")" "$(wc -l <"$MNT/sessions/same/text")"
 rmdir "$other/sessions/same" "$S/same"
 fusermount3 -u "$other" 2>/dev/null || umount "$other"

@@ -9,7 +9,7 @@ if [ -z "${VM-}" ] && [ -z "${SOAK-}${VM_MODULE-}" ]; then
 	echo "building the probes of all headers takes minutes: VM_MODULE=1 tests/run vm/module_all.sh, or make soak"
 	exit 77
 fi
-VM_FULL=1 VM_SECONDS=${VM_SECONDS:-1500} VM_MEMORY=${VM_MEMORY:-2G}
+VM_FULL=1 VM_SECONDS=${VM_SECONDS:-5000} VM_MEMORY=${VM_MEMORY:-2G}
 export VM_FULL VM_SECONDS VM_MEMORY
 . "$(dirname "$0")/modlib.sh"
 cc=${CC:-cc}

@@ -24,8 +24,8 @@ session() {
 }
 # What babeltrace2 reads is what `text` has.
 same() {
-	timeout 100 babeltrace2 --clock-gmt "$s/trace" >"$work/bt" 2>"$work/bt.err" || fail "babeltrace2: $(cat "$work/bt.err")"
-	TZ=UTC timeout 60 cat "$s/text" | awk '!/^\[warning/' >"$work/text"
+	timeout 200 babeltrace2 --clock-gmt "$s/trace" >"$work/bt" 2>"$work/bt.err" || fail "babeltrace2: $(cat "$work/bt.err")"
+	TZ=UTC timeout 200 cat "$s/text" | awk '!/^\[warning/' >"$work/text"
 	diff "$work/bt" "$work/text" >"$work/diff" || fail "babeltrace2 reads it otherwise: $(head -n 5 "$work/diff")"
 	checks=$((checks + 1))
 }

@@ -4,7 +4,7 @@
 #
 # Probes that rules make, and function tracing: what is recorded, who shares them, and that nothing
 # of them is left.
-VM_SECONDS=${VM_SECONDS:-440}
+VM_SECONDS=${VM_SECONDS:-2000}
 export VM_SECONDS
 . "$(dirname "$0")/lib.sh"
 

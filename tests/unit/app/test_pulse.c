@@ -50,13 +50,13 @@ static void waiting(void)
 	CHECK(!hears_life(pair[1], 20));
 	pulse_busy(p);
 	for (int i = 0; i < 5; i++)
-		CHECK(hears_life(pair[1], 10000));
+		CHECK(hears_life(pair[1], 60000));
 	pulse_remove(p, pair[0]);
 	while (hears_life(pair[1], 0))
 		;
 	CHECK(!hears_life(pair[1], 20));
 	CHECK(pulse_add(p, pair[0]) == 0);
-	CHECK(hears_life(pair[1], 10000));
+	CHECK(hears_life(pair[1], 60000));
 	pulse_idle(p);
 	pulse_destroy(p);
 	close(pair[0]);
@@ -75,7 +75,7 @@ static void unread(void)
 	CHECK(pulse_add(p, silent[0]) == 0 && pulse_add(p, pair[0]) == 0);
 	pulse_busy(p);
 	for (int i = 0; i < 10; i++)
-		CHECK(hears_life(pair[1], 10000));
+		CHECK(hears_life(pair[1], 60000));
 	pulse_remove(p, silent[0]);
 	CHECK(hears_life(silent[1], 0));
 	CHECK(!hears_life(silent[1], 0));
@@ -98,13 +98,13 @@ static void early(void)
 	CHECK(pulse_accept(p) < 0);
 	pulse_busy(p);
 	for (int i = 0; i < 3; i++)
-		CHECK(hears_life(peers[i], 10000));
-	CHECK(poll(&woken, 1, 10000) == 1);
+		CHECK(hears_life(peers[i], 60000));
+	CHECK(poll(&woken, 1, 60000) == 1);
 	for (int i = 0; i < 2; i++) {
 		fds[i] = pulse_accept(p);
 		CHECK(fds[i] >= 0);
 		CHECK(pulse_add(p, fds[i]) == 0);
-		CHECK(hears_life(peers[i], 10000) && hears_life(peers[i], 10000));
+		CHECK(hears_life(peers[i], 60000) && hears_life(peers[i], 60000));
 		pulse_remove(p, fds[i]);
 		close(fds[i]);
 	}

@@ -51,12 +51,16 @@ static void runs_with_the_system(void)
 {
 	struct clock c;
 	struct md_buf text = MD_BUF_INIT;
-	int64_t begin = now(CLOCK_MONOTONIC), first, last, real, took;
+	int64_t begin, first, last, real, took = INT64_MAX;
 	uint64_t a, b;
 	int i;
 
-	CHECK(!clock_open(&c, NULL));
-	took = now(CLOCK_MONOTONIC) - begin;
+	/* The quickest of some: other programs may have the CPU meanwhile. */
+	for (i = 0; i < 20 && took >= 500000000; i++) {
+		begin = now(CLOCK_MONOTONIC);
+		CHECK(!clock_open(&c, NULL));
+		took = now(CLOCK_MONOTONIC) - begin;
+	}
 	CHECK(took < 500000000);
 	first = ahead(&c, CLOCK_MONOTONIC);
 	real = ahead(&c, CLOCK_REALTIME) + (int64_t)c.offset;
@@ -150,7 +154,7 @@ static void monotonic_when_forced(void)
 	setenv("TRAILFS_CLOCK", "monotonic", 1);
 	CHECK(!clock_open(&a, dir) && !a.mult && !a.base);
 	CHECK(!clock_open(&b, dir) && !memcmp(&a, &b, sizeof(a)));
-	CHECK(llabs((int64_t)clock_now(&a) - now(CLOCK_MONOTONIC)) < 50000000);
+	CHECK(llabs(ahead(&a, CLOCK_MONOTONIC)) < 50000000);
 	clock_describe(&a, &text);
 	CHECK(!strncmp(md_buf_str(&text), "clock monotonic", 15));
 	/* The file of this boot continues to count without being forced. */

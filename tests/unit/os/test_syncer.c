@@ -91,7 +91,7 @@ static void all_done(void)
 {
 	struct timespec ms = { 0, 1000000 };
 
-	for (int i = 0; i < 10000 && syncgroup_pending(group); i++)
+	for (int i = 0; i < 100000 && syncgroup_pending(group); i++)
 		nanosleep(&ms, NULL);
 	CHECK(syncgroup_pending(group) == 0);
 }
@@ -100,7 +100,7 @@ static void end(void)
 {
 	all_done();
 	syncgroup_put(group);
-	syncer_finish(10);
+	syncer_finish(100);
 }
 
 static int open_files(void)

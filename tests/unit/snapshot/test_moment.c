@@ -223,6 +223,8 @@ static void live(enum trail_mode mode)
 		struct printed p;
 
 		CHECK(image_take(s, &m) == 0);
+		if (i == 1)     /* at least one stream has been overwritten */
+			fake_threads_wait(&t, 24000);
 		if (i % 2)
 			usleep(300);
 		print_moment(m, &p, i % 4 < 2);
@@ -365,6 +367,7 @@ static void streams(enum trail_mode mode)
 		}
 		usleep(3000);
 	}
+	fake_threads_wait(&t, 100);
 	fake_start(s, false);
 	fake_threads_join(&t);
 	for (size_t i = 0; i < s->set.count; i++) {

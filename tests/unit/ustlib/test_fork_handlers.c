@@ -53,7 +53,7 @@ __attribute__((section(".preinit_array"),
 /* A deadlock is in a place where all signals are blocked. */
 static void *watch(void *arg)
 {
-	sleep(60);
+	sleep(300);
 	printf("not ok - a handler of fork does not return\n");
 	if (child > 0)
 		kill(child, SIGKILL);

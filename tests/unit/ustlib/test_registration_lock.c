@@ -113,7 +113,7 @@ static void nested(void)
 
 int main(void)
 {
-	alarm(60);
+	alarm(300);
 	CASE(waits);
 	CASE(waits_when_stuck);
 	CASE(real_time);

@@ -121,6 +121,7 @@ static void looks(void)
 			fake_threads_more(&t, s->visible);
 		}
 		if (i == 299) {
+			fake_threads_wait(&t, 2000);
 			fake_start(s, false);
 			fake_threads_join(&t);
 		}

@@ -131,6 +131,7 @@ static void follow(void)
 		if (n < 0)
 			usleep(1000);
 	}
+	fake_threads_wait(&t, 2000);
 	fake_start(s, false);
 	fake_threads_join(&t);
 	/* The first 0 may be of an end that was set while the threads wrote. */
@@ -185,6 +186,7 @@ static void overtaken(void)
 		if (i % 50 == 0)
 			usleep(2000);
 	}
+	fake_threads_wait(&t, 20000);
 	fake_start(s, false);
 	fake_threads_join(&t);
 	for (int i = 0; i < 2; i++) {
