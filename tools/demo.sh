@@ -40,7 +40,7 @@ bold= plain=
 # Shows a command as one would type it, and runs it.
 show() {
 	printf '\n%s# %s%s\n' "$bold" "$1" "$plain"
-	timeout 60 sh -c "$1" || die "failed: $1"
+	timeout 300 sh -c "$1" || die "failed: $1"
 }
 
 say() {
@@ -58,7 +58,7 @@ app=$!
 
 show "trailfs $mnt"
 i=0
-until mounted || [ $i = 50 ]; do
+until mounted || [ $i = 600 ]; do
 	i=$((i + 1))
 	sleep 0.1
 done
@@ -69,7 +69,7 @@ show 'ls'
 
 say "Tracepoints of all programs that run now:"
 i=0
-until grep -q '^demo:' available/user/tracepoints || [ $i = 50 ]; do
+until grep -q '^demo:' available/user/tracepoints || [ $i = 600 ]; do
 	i=$((i + 1))
 	sleep 0.1
 done

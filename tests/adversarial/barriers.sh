@@ -27,12 +27,7 @@ standing() {
 
 all_standing() {
 	for pid in $writers; do
-		tries=0
-		until standing "$pid"; do
-			tries=$((tries + 1))
-			[ $tries -lt 3000 ] || fail "a writer does not stop"
-			sleep 0.01
-		done
+		within standing "$pid" || fail "a writer does not stop"
 	done
 }
 
@@ -49,24 +44,20 @@ recorded() {
 	key events_recorded "$s/status"
 }
 
+more() { [ "$(recorded)" -gt "$was" ]; }
 events_again() {
-	tries=0
 	was=$(recorded)
-	until [ "$(recorded)" -gt "$was" ]; do
-		tries=$((tries + 1))
-		[ $tries -lt 3000 ] || fail "$1: nothing is recorded"
-		sleep 0.01
-	done
+	within more || fail "$1: nothing is recorded"
 }
 
 # still WHAT: nothing is recorded while all run, and the text does not change
 still() {
 	one=$(recorded)
-	timeout 60 tail -n 1 "$s/text" >"$TMPDIR/last1"
+	timeout 200 tail -n 1 "$s/text" >"$TMPDIR/last1"
 	each CONT
 	sleep 0.03
 	two=$(recorded)
-	timeout 60 tail -n 1 "$s/text" >"$TMPDIR/last2"
+	timeout 200 tail -n 1 "$s/text" >"$TMPDIR/last2"
 	expect "$1: recorded afterwards" "$two" = "$one"
 	cmp -s "$TMPDIR/last1" "$TMPDIR/last2" || fail "$1: the text went on"
 }
@@ -117,7 +108,7 @@ while [ $i -lt 10 ]; do
 	each STOP
 	all_standing
 	put clear "$s/control"
-	[ -z "$(timeout 10 head -c 100 "$s/text")" ] || fail "clear: there is text"
+	[ -z "$(timeout 200 head -c 100 "$s/text")" ] || fail "clear: there is text"
 	expect "clear: events_recorded" "$(recorded)" = 0
 	expect "clear: events_discarded" "$(key events_discarded "$s/status")" = 0
 	since=$(TZ=UTC date +%s.%N)
@@ -143,11 +134,8 @@ half
 rmdir "$s" || fail "rmdir"
 each CONT
 # (A writer that was stopped at a tracepoint counts once more when it runs again.)
-tries=0
-until one=$(cksum <"$slots") && sleep 0.2 && [ "$(cksum <"$slots")" = "$one" ]; do
-	tries=$((tries + 1))
-	[ $tries -lt 50 ] || fail "rmdir: the tracepoints are still on"
-done
+nothing_counts() { one=$(cksum <"$slots") && sleep 0.2 && [ "$(cksum <"$slots")" = "$one" ]; }
+within nothing_counts || fail "rmdir: the tracepoints are still on"
 make_session barrier overwrite 64k 4
 expect "a new session" "$(recorded)" = 0
 put start "$s/control"

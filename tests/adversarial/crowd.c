@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* LINK: trail */
 /*
- * crowd COUNT EVENTS PAUSE GO [LAST]: COUNT processes that register at once, and when the file GO is
- * there emit at once EVENTS events crowd:member { member, n } each, PAUSE microseconds apart; the
- * last one when the file LAST is there. n counts from 1. Ends when all have.
+ * crowd COUNT EVENTS PAUSE GO [LAST]: COUNT processes that register at once, and when the file GO
+ * is there emit at once EVENTS events crowd:member { member, n } each, PAUSE microseconds apart;
+ * the last one when the file LAST is there. n counts from 1. Ends when all have.
  */
 #define _GNU_SOURCE
 #include <signal.h>

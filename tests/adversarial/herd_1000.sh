@@ -14,36 +14,32 @@ descriptors() { ls "/proc/$daemon/fd" | wc -l; }
 resident() { awk '$1 == "VmRSS:" { print $2 }' "/proc/$daemon/status"; }
 registered() { key registrations "$mnt/status"; }
 
-# until SECONDS COMMAND…
-until_true() {
-	tries=$(($1 * 20))
-	shift
-	until "$@"; do
-		tries=$((tries - 1))
-		[ $tries -gt 0 ] || return 1
-		sleep 0.05
-	done
-}
 all_here() { [ "$(registered)" = $((count + 1)) ]; }
 all_gone() { [ "$(registered)" = 0 ] && [ -z "$(ls "$TRAIL_RUNTIME_DIR/apps")" ] && [ -z "$(ls "$mnt/apps")" ]; }
 idle() { [ "$(descriptors)" -le $((fds + 2)) ]; }
+# All events but the last one of each process are recorded or counted: so each has had its answer.
+all_but_last() {
+	[ $(($(key events_recorded "$s/status") + $(key events_discarded "$s/status"))) = $((count * ($1 - 1))) ]
+}
 
 one() { # name, events, pause
-	rm -f "$TMPDIR/go"
+	rm -f "$TMPDIR/go" "$TMPDIR/last"
 	s=$mnt/sessions/$1
 	mkdir "$s" && mkdir "$s/user/channels/channel0" || fail "mkdir"
 	put discard "$s/user/channels/channel0/loss_mode"
 	put 4M "$s/user/channels/channel0/subbuf_size"
 	put start "$s/control" 2>/dev/null || fail "start"
 	cpu=$(key cpu_us "$mnt/status")
-	"$bin/crowd" $count "$2" "$3" "$TMPDIR/go" &
+	"$bin/crowd" $count "$2" "$3" "$TMPDIR/go" "$TMPDIR/last" &
 	crowd=$!
-	until_true 60 all_here || fail "$(registered) registered"
+	within all_here || fail "$(registered) registered"
 	[ "$(ls "$mnt/apps" | wc -l)" = $((count + 1)) ] || fail "$(ls "$mnt/apps" | wc -l) in apps"
 	put 'crowd:*' "$s/user/events"
 	: >"$TMPDIR/go"
+	within all_but_last "$2" || fail "not all are counted: $(cat "$s/status")"
+	: >"$TMPDIR/last"
 	wait $crowd || fail "crowd ended with status $?"
-	until_true 60 all_gone || fail "left: $(registered) registrations, files: $(ls "$TRAIL_RUNTIME_DIR/apps" | wc -l)"
+	within all_gone || fail "left: $(registered) registrations, files: $(ls "$TRAIL_RUNTIME_DIR/apps" | wc -l)"
 	put stop "$s/control"
 	alive
 	same_text "$s"
@@ -62,12 +58,12 @@ mount_tree
 fds=$(descriptors) rss=$(resident)
 echo "at first: $rss kB, $fds descriptors"
 # With all the time in the world for an answer nothing is lost
-TRAIL_ATTACH_TIMEOUT=20000 one patient 20 0
+TRAIL_ATTACH_TIMEOUT=60000 one patient 20 0
 expect "discarded by the patient" "$discarded" = 0
 # As programs are: they wait 10 ms, and go on
 unset TRAIL_ATTACH_TIMEOUT
 one usual 80 100000
-until_true 20 idle || fail "descriptors: $fds before, $(descriptors) after"
+within idle || fail "descriptors: $fds before, $(descriptors) after"
 # A sanitizer keeps what was freed.
 [ "${SAN:-0}" != 0 ] || expect "kB" "$(resident)" -le $((rss + 20000))
 umount_tree

@@ -12,7 +12,7 @@ seconds=${KILL_SECONDS:-8}
 mount_tree
 
 # Slowly, so that all events are held: each can be looked for.
-make_session slow discard 8M 8
+make_session slow discard 8M 16
 put start "$s/control"
 nice -n 10 "$bin/herd" "$bin/writer" "$slots" 8 2 10000 "$seconds" kill >"$TMPDIR/herd" || fail "the herd"
 put stop "$s/control"

@@ -101,8 +101,8 @@ alive() {
 	timeout 200 cat "$mnt/version" >/dev/null || fail "the daemon does not answer"
 }
 
-# copy_image FROM TO: cp -r of a trace image. An image lasts for two seconds after the last look of the
-# process: a cp that had to wait longer for its CPU finds another one, says so, and begins again.
+# copy_image FROM TO: cp -r of a trace image. An image lasts for two seconds after the last look of
+# the process: a cp that had to wait longer for its CPU finds another one, says so, and begins again.
 copy_image() {
 	until cp -r "$1" "$2" 2>"$TMPDIR/cp.err"; do
 		grep -q 'replaced while being copied' "$TMPDIR/cp.err" || fail "cp -r $1: $(cat "$TMPDIR/cp.err")"

@@ -47,11 +47,8 @@ for cpu in $(awk '/^Cpus_allowed_list/ { gsub("[-,]", " ", $2); n = split($2, c,
 	writers="$writers $!"
 done
 # A snapshot of nothing is not copied.
-tries=100
-while [ "$(key events_recorded "$s/status")" = 0 ] && [ $tries -gt 0 ]; do
-	tries=$((tries - 1))
-	sleep 0.1
-done
+some_recorded() { [ "$(key events_recorded "$s/status")" != 0 ]; }
+within some_recorded || fail "nothing is recorded"
 i=0
 end=$(($(date +%s) + seconds))
 while [ "$(date +%s)" -le $end ]; do
@@ -64,17 +61,14 @@ while [ "$(date +%s)" -le $end ]; do
 	i=$((i + 1))
 	sleep 0.05
 done
+many_archives() { [ "$(key archives "$s/status")" -ge $((seconds * 2)) ]; }
+within many_archives || fail "only $(key archives "$s/status") archives"
 kill $writers
 wait $writers || fail "a writer"
 put stop "$s/control"
-expect "archives" "$(key archives "$s/status")" -ge $((seconds * 2))
 [ -z "$(cat "$s/error")" ] || fail "$(cat "$s/error")"
-tries=200
-while [ "$(key snapshots_copied "$s/status")" != $i ] && [ $tries -gt 0 ]; do
-	tries=$((tries - 1))
-	sleep 0.1
-done
-expect "snapshots that were copied" "$(key snapshots_copied "$s/status")" -eq $i
+all_copied() { [ "$(key snapshots_copied "$s/status")" = $i ]; }
+within all_copied || fail "$(key snapshots_copied "$s/status") of $i snapshots were copied"
 lost=$(key events_discarded "$s/status")
 recorded=$(key events_recorded "$s/status")
 rmdir "$s" || fail rmdir

@@ -63,16 +63,14 @@ check_all() { # SESSION: what was emitted is there, or counted
 }
 
 start_relay
-mount_tree -o tz=UTC,wait=800
+mount_tree -o tz=UTC
 
 # Absent at the start: nothing waits, and what the buffers hold comes when the relay does.
 kill_relay
 relay_session absent
 put start "$S/absent/control"
 "$ticker" 1000 0 || fail ticker
-before=$(date +%s)
 is "stop without a relay" EIO "$(tool open "$S/absent/control" wt write "stop\n")"
-[ $(($(date +%s) - before)) -le 3 ] || fail "stop has waited too long"
 has "$(cat "$S/absent/status")" '^relay not connected yet'
 has "$(cat "$S/absent/status")" '^output_error Connection refused'
 has "$(cat "$S/absent/error")" 'Connection refused'
@@ -100,8 +98,16 @@ put stop "$S/killed/control"
 [ "$(key relay_connections "$S/killed/status")" -gt $kills ] || fail "relay_connections: $(cat "$S/killed/status")"
 check_all killed
 
+# again OPTIONS: another daemon, for another session
+again() {
+	fusermount3 -u "$MNT" || fail "unmount"
+	within 60 daemon_ended || fail "the daemon does not end"
+	mount_tree -o "$1"
+}
+
 # Stopped for a while: the buffers fill, the losses are counted, and stop does not wait for the
 # relay.
+again tz=UTC,wait=800
 relay_session stalled
 put 4096 "$c/subbuf_size"
 put start "$S/stalled/control"
@@ -109,9 +115,9 @@ emit 20
 within 20 connected stalled || fail "not connected"
 kill -STOP "$relay_pid"
 sleep 1
-before=$(date +%s)
-(echo stop >"$S/stalled/control") 2>/dev/null
-[ $(($(date +%s) - before)) -le 3 ] || fail "stop has waited too long"
+# The relay continues only after this: a stop that waited for it would not come to an end.
+(timeout 200 sh -c "echo stop >'$S/stalled/control'") 2>/dev/null
+[ $? != 124 ] || fail "stop waits for the relay"
 put start "$S/stalled/control"
 kill -CONT "$relay_pid"
 sleep 0.2
@@ -124,6 +130,7 @@ rmdir "$S/stalled"
 [ "$(numbers stalled | wc -l)" -gt 0 ] || fail "no events"
 
 # The daemon killed: the next one continues with what the relay had not confirmed.
+again tz=UTC
 relay_session daemon
 put 4096 "$c/subbuf_size"
 put start "$S/daemon/control"
@@ -134,8 +141,9 @@ while [ $i -lt $daemons ]; do
 	within 60 connected daemon || fail "not connected: $(cat "$S/daemon/status")"
 	sleep 0.2
 	kill -KILL $(daemon_pids)
+	within 10 daemon_ended
 	umount -l "$MNT" 2>/dev/null || fusermount3 -u -z "$MNT"
-	mount_tree -o tz=UTC,wait=800
+	mount_tree -o tz=UTC
 done
 stop_emitting
 put stop "$S/daemon/control"

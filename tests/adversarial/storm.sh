@@ -19,7 +19,7 @@ one() { # loss mode, subbuf_size, subbuf_count
 	rm -f "$slots" "$TMPDIR/go" "$TMPDIR"/count.*
 	make_session storm "$1" "$2" "$3"
 	put start "$s/control"
-	timeout 200 cat "$s/pipe" >"$TMPDIR/pipe" &
+	timeout 1000 cat "$s/pipe" >"$TMPDIR/pipe" &
 	pipe=$!
 	i=0 pids=
 	while [ $i -lt $processes ]; do
@@ -28,18 +28,14 @@ one() { # loss mode, subbuf_size, subbuf_count
 		i=$((i + 1))
 	done
 	# When each has its first event behind it, and so is attached, they all begin.
-	tries=0
-	until [ "$(head -c $((processes * 64)) "$slots" 2>/dev/null | od -An -v -t u8 -w64 | awk '$1' | wc -l)" = $processes ]; do
-		tries=$((tries + 1))
-		[ $tries -lt 200 ] || fail "not all writers are traced"
-		sleep 0.05
-	done
+	all_traced() { [ "$(head -c $((processes * 64)) "$slots" 2>/dev/null | od -An -v -t u8 -w64 | awk '$1' | wc -l)" = $processes ]; }
+	within all_traced || fail "not all writers are traced"
 	before=$(counted)
 	: >"$TMPDIR/go"
 	(while :; do
-		timeout 100 cat "$s/status" "$s/user/channels/channel0/status"
-		timeout 100 tail -n 1 "$s/text"
-		timeout 100 cp -r "$s/trace" "$TMPDIR/copy" && rm -rf "$TMPDIR/copy"
+		timeout 200 cat "$s/status" "$s/user/channels/channel0/status"
+		timeout 200 tail -n 1 "$s/text"
+		(copy_image "$s/trace" "$TMPDIR/copy") >&2 && rm -rf "$TMPDIR/copy"
 		sleep 0.2
 	done >/dev/null 2>"$TMPDIR/readers.err") &
 	readers=$!

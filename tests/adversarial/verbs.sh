@@ -39,12 +39,12 @@ remount() {
 	kill_daemon
 	sleep 0.02
 	mount_tree
-	have "$s/status" 10 || fail "seed $seed: the session is gone"
+	have "$s/status" || fail "seed $seed: the session is gone"
 }
 
 # A verb that may be refused because the session is, or is not, active already
 verb() {
-	timeout 30 sh -c 'echo "$1" >"$2"' sh "$1" "$s/control" 2>/dev/null
+	timeout 200 sh -c 'echo "$1" >"$2"' sh "$1" "$s/control" 2>/dev/null
 }
 
 run_step() { # STEP
@@ -60,8 +60,8 @@ run_step() { # STEP
 		put "regenerate metadata" "$s/control"
 		verb "regenerate statedump"
 		;;
-	text) timeout 60 tail -n 3 "$s/text" >/dev/null || fail "seed $seed: cannot read text" ;;
-	trace) timeout 60 cp -r "$s/trace" "$TMPDIR/copy" && rm -rf "$TMPDIR/copy" || fail "seed $seed: cannot copy trace/" ;;
+	text) timeout 200 tail -n 3 "$s/text" >/dev/null || fail "seed $seed: cannot read text" ;;
+	trace) copy_image "$s/trace" "$TMPDIR/copy" && rm -rf "$TMPDIR/copy" ;;
 	kill) remount ;;
 	kill-*)
 		verb "${1#kill-}" &

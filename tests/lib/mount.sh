@@ -191,8 +191,8 @@ all_written() { within 60 is_written "$1" || fail "not all is written: $(cat "$1
 first_cpu=$(awk '/^Cpus_allowed_list/ { split($2, c, "[-,]"); print c[1] }' /proc/self/status)
 one_cpu() { taskset -c "$first_cpu" "$@"; }
 
-# copy_image FROM TO: cp -r of a trace image. An image lasts for two seconds after the last look of the
-# process: a cp that had to wait longer for its CPU finds another one, says so, and begins again.
+# copy_image FROM TO: cp -r of a trace image. An image lasts for two seconds after the last look of
+# the process: a cp that had to wait longer for its CPU finds another one, says so, and begins again.
 copy_image() {
 	until cp -r "$1" "$2" 2>"$work/cp.err"; do
 		grep -q 'replaced while being copied' "$work/cp.err" || fail "cp -r $1: $(cat "$work/cp.err")"

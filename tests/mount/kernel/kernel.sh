@@ -104,8 +104,8 @@ mkdir "$s"
 echo 'sched_switch' >"$s/kernel/events"
 echo 'syscall:entry:read' >>"$s/kernel/events"
 echo start >"$s/control"
-timeout 30 cat "$s/text" >"$work/text" || fail "the text of an active recording has no end"
-timeout 30 wc -l <"$s/text" >/dev/null || fail "the text of an active recording has no end"
+timeout 200 cat "$s/text" >"$work/text" || fail "the text of an active recording has no end"
+timeout 200 wc -l <"$s/text" >/dev/null || fail "the text of an active recording has no end"
 rmdir "$s"
 
 # --- pid, with what it starts
@@ -197,7 +197,7 @@ rmdir "$s"
 s=$S/w$mark
 mkdir "$s"
 echo 'syscall:entry:getppid' >"$s/kernel/events"
-timeout 30 cat "$s/pipe" >"$work/pipe" &
+timeout 200 cat "$s/pipe" >"$work/pipe" &
 reader=$!
 echo start >"$s/control"
 "$calls" 3000 >/dev/null
@@ -270,7 +270,7 @@ ticks() { awk '{ print $14 + $15 }' "/proc/$daemon/stat"; }
 before=$(ticks)
 "$calls" $many >/dev/null
 # Reading them all would take several times that.
-[ $(($(ticks) - before)) -le 2 ] || fail "the daemon worked for $(($(ticks) - before)) ticks although no process looks"
+[ $(($(ticks) - before)) -le 10 ] || fail "the daemon worked for $(($(ticks) - before)) ticks although no process looks"
 rmdir "$s"
 
 # --- a killed daemon: the kernel continues recording, the next daemon finds it

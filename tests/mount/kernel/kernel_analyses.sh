@@ -224,15 +224,15 @@ for cpu in $try $try again; do
 done
 
 # --- babeltrace 1, from the mount and from a copy
-cp -r "$s/trace" "$work/copy"
+copy_image "$s/trace" "$work/copy"
 for trace in "$s/trace" "$work/copy"; do
-	TZ=UTC timeout 100 babeltrace --clock-gmt "$trace" >"$work/bt1" 2>"$work/bt1.err" || fail "babeltrace: $(cat "$work/bt1.err")"
+	TZ=UTC timeout 200 babeltrace --clock-gmt "$trace" >"$work/bt1" 2>"$work/bt1.err" || fail "babeltrace: $(cat "$work/bt1.err")"
 	[ ! -s "$work/bt1.err" ] || fail "babeltrace: $(cat "$work/bt1.err")"
 	is "events that babeltrace reads" "$(wc -l <"$work/text")" "$(wc -l <"$work/bt1")"
 done
 babeltrace2 "$work/copy" 2>"$work/bt.err" | wc -l >"$work/bt" || fail "babeltrace2: $(cat "$work/bt.err")"
 is "events that babeltrace2 reads" "$(wc -l <"$work/text")" "$(($(cat "$work/bt")))"
-cp -r "$s.irq/trace" "$work/irqs"
+copy_image "$s.irq/trace" "$work/irqs"
 cat "$s.irq/text" >"$work/irq_text"
 rmdir "$s" "$s.irq"
 

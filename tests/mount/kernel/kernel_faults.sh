@@ -143,7 +143,7 @@ rmdir "$S/k" && echo removed
 umount "$MNT"
 INSIDE
 if unshare -m --propagation private true 2>/dev/null; then
-	work=$work unshare -m --propagation private timeout 50 sh "$work/inside.sh" >"$work/inside" 2>&1
+	work=$work unshare -m --propagation private timeout 200 sh "$work/inside.sh" >"$work/inside" 2>&1
 	status=$?
 	within 15 daemon_ended
 	if [ $status = 0 ]; then

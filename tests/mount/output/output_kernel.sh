@@ -19,7 +19,7 @@ put 'tick:*' "$s/user/events"
 put start "$s/control"
 "$ticker" 500 100 || fail ticker
 # Looking makes events, but comes to an end.
-timeout 20 cat "$s/text" >/dev/null || fail "text does not end"
+timeout 200 cat "$s/text" >/dev/null || fail "text does not end"
 put rotate "$s/control"
 "$ticker" 500 100 || fail ticker
 put stop "$s/control"

@@ -20,11 +20,11 @@ session() { # NAME DIRECTORY
 }
 record() { # COUNT: … which are in the files then
 	"$ticker" "$1" 0 || fail ticker
-	: <"$s/text"
+	all_written "$s"
 }
-events() { TZ=UTC timeout 60 babeltrace2 "$1" 2>"$work/err" | wc -l | tr -d ' '; }
+events() { TZ=UTC timeout 200 babeltrace2 "$1" 2>"$work/err" | wc -l | tr -d ' '; }
 accepts() { # WHAT DIRECTORY
-	TZ=UTC timeout 60 babeltrace2 "$2" >"$work/all" 2>"$work/err" || fail "$1: babeltrace2: $(cat "$work/err")"
+	TZ=UTC timeout 200 babeltrace2 "$2" >"$work/all" 2>"$work/err" || fail "$1: babeltrace2: $(cat "$work/err")"
 	checks=$((checks + 1))
 }
 

@@ -24,6 +24,7 @@ put "$disk/out" "$s/output"
 put 'trail:*' "$s/user/events"
 put start "$s/control"
 line 3000
+all_written "$s"
 is "events" 1 "$(wc -l <"$work/text" | tr -d ' ')"
 file=$(find "$disk/out" -name 'channel0_*_0' -type f)
 [ -s "$file" ] || fail "there is no stream file"

@@ -25,22 +25,21 @@ put "$disk/out" "$s/output"
 put 'lossy:*' "$s/user/channels/c/events"
 put start "$s/control"
 mkfifo "$work/in" "$work/out"
-taskset -c 0 "$BUILD/tests/mount/output/lossy" <"$work/in" >"$work/out" &
+taskset -c "$first_cpu" "$BUILD/tests/mount/output/lossy" <"$work/in" >"$work/out" &
 app=$!
 exec 8>"$work/in" 9<"$work/out"
-written() { head -c 1 "$s/text" >"$work/first" && grep -q '^pending_bytes 0$' "$s/status"; }
 # Two packets. The second has one event, so that it begins with the last time that the buffer knows.
 for i in 1 2; do
 	say e
-	within 60 written || fail "$(grep pending_bytes "$s/status")"
+	all_written "$s"
 done
 echo 'write EIO' >"$control"
 say c
 say c
-cp -r "$s/trace" "$work/trace" || fail "cp"
+copy_image "$s/trace" "$work/trace"
 : >"$control"
-file=$(find "$work/trace" -name 'c_0.idx')
-rest=$(find "$work/trace" -name 'c_0.unwritten.idx')
+file=$(find "$work/trace" -name "c_$first_cpu.idx")
+rest=$(find "$work/trace" -name "c_$first_cpu.unwritten.idx")
 [ -n "$rest" ] || fail "nothing is unwritten: $(find "$work/trace")"
 last=$(begins "$file" | tail -n 1)
 next=$(begins "$rest" | head -n 1)

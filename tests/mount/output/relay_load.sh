@@ -94,7 +94,7 @@ while [ $i -lt 4 ]; do
 done
 within 60 idle wipe || fail "the rotation does not end"
 newest() { sed -n "s/.*thread = $1, n = \([0-9]*\) .*/\1/p" | tail -n 1; }
-timeout 20 cat "$s/text" >"$work/before"
+timeout 200 cat "$s/text" >"$work/before"
 put clear "$s/control"
 within 60 idle wipe || fail "the clear does not end"
 within 60 recorded wipe || fail "nothing is recorded"

@@ -11,7 +11,7 @@ mount_tree
 
 session() { # NAME
 	mkdir "$S/$1" "$S/$1/user/channels/c" && echo 4M >"$S/$1/user/channels/c/subbuf_size" &&
-		echo 8 >"$S/$1/user/channels/c/subbuf_count" &&
+		echo 16 >"$S/$1/user/channels/c/subbuf_count" &&
 		echo discard >"$S/$1/user/channels/c/loss_mode" &&
 		echo 'tick:*' >"$S/$1/user/channels/c/events" || fail "session $1"
 }
@@ -21,7 +21,8 @@ some() { [ "$(sum "$1")" -gt 0 ]; }
 session quiet
 session restless
 echo start >"$S/quiet/control" || fail start
-"$ticker" 0 20 4 >"$work/count" &
+# (With room for all, however long the changes take)
+"$ticker" 0 200 4 >"$work/count" &
 app=$!
 within 20 some quiet || fail "nothing is recorded"
 for i in $(seq 60); do

@@ -23,7 +23,7 @@ for name in ring out; do
 	[ $name = ring ] || put "$work/out" "$s/output"
 	put 'tick:*' "$s/user/channels/c/events"
 	put 16K "$s/user/channels/c/subbuf_size"
-	put 64 "$s/user/channels/c/subbuf_count"
+	put 1024 "$s/user/channels/c/subbuf_count"
 	put start "$s/control"
 done
 s=$S/ring

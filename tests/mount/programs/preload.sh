@@ -36,7 +36,7 @@ with() {
 	preload=
 	for helper in $(echo "$1" | tr , ' '); do preload=$preload$BUILD/libtrail-$helper.so:; done
 	shift
-	timeout 60 env LD_PRELOAD="$preload" "$@" || fail "$*: exit status $?"
+	timeout 200 env LD_PRELOAD="$preload" "$@" || fail "$*: exit status $?"
 }
 # done_with NAME: stops it, leaves its text in text, without times and CPU in have; babeltrace2
 # agrees, nothing was lost
@@ -86,7 +86,7 @@ is "allocations never freed twice" "" "$(awk '
 
 # Where looking the functions up allocates, and its memory is given back when all is there
 if ${CC:-cc} -shared -fPIC -D_GNU_SOURCE -fno-builtin -o "$work/libearly.so" "$src/early.c" -ldl; then
-	LD_PRELOAD=$BUILD/libtrail-libc.so:$work/libearly.so timeout 20 "$work/alloc" one >"$work/early" || fail "early: $?"
+	LD_PRELOAD=$BUILD/libtrail-libc.so:$work/libearly.so timeout 200 "$work/alloc" one >"$work/early" || fail "early: $?"
 	is "early" "$(wc -l <"$work/want")" "$(wc -l <"$work/early")"
 fi
 

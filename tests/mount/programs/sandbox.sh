@@ -111,17 +111,28 @@ fi
 # Process 1, many times, all with the same number.
 if [ "$(id -u)" = 0 ] && unshare -p -f true 2>/dev/null; then
 	begin containers
+	# Four that have hit their tracepoint before the rule is there, and end after it
+	begin ticked 'tick:*'
+	pids=
 	for i in 1 2 3 4; do
-		unshare -p -f --kill-child "$BUILD/tests/lib/ticker" 5000 100 &
+		unshare -p -f --kill-child "$BUILD/tests/lib/ticker" 0 1000 >"$work/ticks$i" &
+		pids="$pids $!"
 	done
-	sleep 0.2
+	all_tick() { [ "$(grep -c 'tick:tock: .* n = 1 ' "$S/ticked/text")" = 4 ]; }
+	within 20 all_tick || fail "not all of process 1 tick: $(cat "$S/ticked/status")"
 	echo 'tick:*' >>"$S/containers/user/channels/c/events"
+	rmdir "$S/ticked" || fail rmdir
 	for i in 1 2 3 4; do
 		unshare -p -f --kill-child "$BUILD/tests/lib/ticker" 500 0 || fail "as process 1"
 	done
-	wait
-	[ "$(grep -c 'tick:tock: .* n = 4999 ' "$S/containers/text")" = 4 ] &&
-		[ "$(grep -c 'tick:tock: .* n = 0 ' "$S/containers/text")" = 4 ] || fail "containers: $(cat "$S/containers/status")"
+	for pid in $pids; do
+		kill $(pgrep -P "$pid")
+		wait "$pid" || fail "process 1 ended with status $?"
+	done
+	for i in 1 2 3 4; do
+		grep -q "tick:tock: .* n = $(($(cat "$work/ticks$i") - 1)) " "$S/containers/text" || fail "containers: $(cat "$S/containers/status")"
+	done
+	[ "$(grep -c 'tick:tock: .* n = 0 ' "$S/containers/text")" = 4 ] || fail "containers: $(cat "$S/containers/status")"
 	none() { [ -z "$(ls "$TRAIL_RUNTIME_DIR/apps")" ]; }
 	within 20 none || fail "left: $(ls "$TRAIL_RUNTIME_DIR/apps" | wc -l)"
 else

@@ -44,7 +44,7 @@ run_block() {
 		echo "# left out, the kernel cannot be traced here: ${1#"$work"/}"
 		return
 	fi
-	timeout 60 sh -e "$1" >"$work/out" 2>"$work/err" ||
+	timeout 200 sh -e "$1" >"$work/out" 2>"$work/err" ||
 		fail "${1#"$work"/} ends with $?: $(cat "$1" "$work/out" "$work/err")"
 	[ ! -e "${1%.sh}.expect" ] || while read -r line; do
 		grep -Eq "$line" "$work/out" ||

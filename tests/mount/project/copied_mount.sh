@@ -8,7 +8,7 @@
 [ -n "${RUNNER-}" ] || skip "not started by tests/run"
 unshare --mount true 2>/dev/null || skip "no mount namespace can be made here"
 mount_tree
-nsenter --target "$RUNNER" --mount unshare --mount sleep 60 &
+nsenter --target "$RUNNER" --mount unshare --mount sleep 10000 &
 copy=$!
 copied() { [ "$(readlink "/proc/$copy/ns/mnt")" != "$(readlink "/proc/$RUNNER/ns/mnt")" ] && grep -q sleep "/proc/$copy/comm"; }
 within 20 copied || fail "no copy of the runner's mount namespace"

@@ -63,7 +63,7 @@ check_snapshot_mode() {
 check_live() {
 	echo 'tick:*' >user/events
 	exec 5<pipe     # (opened before the start, however busy the machine is)
-	timeout 20 cat <&5 >"$work/pipe" &
+	timeout 200 cat <&5 >"$work/pipe" &
 	reader=$!
 	exec 5<&-
 	echo start >control
@@ -187,10 +187,11 @@ check_exclude() {
 }
 
 check_loglevel() {
-	level=$("$ticker" 300 10000 & p=$!
+	level=$("$ticker" 0 10000 >/dev/null & p=$!
 		within 10 grep -q '^tick:tock ' "$MNT/available/user/tracepoints"
 		sed -n 's/^tick:tock //p' "$MNT/available/user/tracepoints"
-		kill $p)
+		kill $p
+		wait $p)
 	for rule in "<= $level" "$level" "<= emerg" "emerg"; do
 		echo "tick:* loglevel $rule" >user/events
 		echo start >control
@@ -332,11 +333,12 @@ check_list() {
 	has "$(ls)" '^user$'
 	has "$(cat config)" '^name = c$'
 	has "$(cat config)" '^events = tick:\*$'
-	"$ticker" 300 10000 &
+	"$ticker" 0 10000 >"$work/ticks" &
 	p=$!
 	within 10 grep -q '^tick:tock ' "$MNT/available/user/tracepoints" || fail "no tracepoint is listed"
 	has "$(cat "$MNT/available/user/fields")" '^tick:tock { int32 thread; int64 n }'
 	kill $p
+	wait $p || fail "ticker: $?"
 }
 
 check_status() {
@@ -352,7 +354,7 @@ check_view() {
 	command -v babeltrace2 >/dev/null || return 0
 	babeltrace2 trace >"$work/seen" || fail babeltrace2
 	is "a viewer" 10 "$(grep -c tick:tock "$work/seen")"
-	cp -r trace "$work/saved"
+	copy_image trace "$work/saved"
 	babeltrace2 "$work/saved" >"$work/seen" || fail "babeltrace2 of a copy"
 	is "a saved trace" 10 "$(grep -c tick:tock "$work/seen")"
 	rm -rf "$work/saved"

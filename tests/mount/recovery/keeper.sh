@@ -59,7 +59,8 @@ is "buffers that were lost (2)" 0 "$(key buffers_lost "$S/s/status")"
 # A keeper that is stopped delays what needs it once, not once per buffer
 keeper=$(key keeper "$MNT/status")
 mkdir "$S/many"
-channels=16
+# (Many, so that the sum of delays would be long also on a machine that is slow without them)
+channels=64
 for i in $(seq $channels); do
 	mkdir "$S/many/user/channels/c$i"
 	echo 4k >"$S/many/user/channels/c$i/subbuf_size"

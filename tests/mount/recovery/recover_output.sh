@@ -34,15 +34,30 @@ put rotate "$S/rotated/control"
 put start "$S/empty/control"
 "$ticker" 20 0 || fail ticker
 # (What is in an unfinished sub-buffer waits there.)
-idle() { [ "$(key output_packets "$S/written/status")" = "$packets" ] || { packets=$(key output_packets "$S/written/status"); return 1; }; }
-within 20 idle
+cpus=$(getconf _NPROCESSORS_CONF)
+idle() {
+	[ "$(key pending_bytes "$S/written/status")" -le $((cpus * 4096)) ] &&
+		[ "$(key pending_bytes "$S/rotated/status")" -le $((cpus * 4096)) ]
+}
+within 20 idle || fail "not written: $(cat "$S/written/status")"
+packets=-1 same=0
+still() {
+	now=$(key output_packets "$S/written/status")$(key output_packets "$S/rotated/status")
+	[ "$now" = "$packets" ] && same=$((same + 1)) || same=0
+	packets=$now
+	[ $same -ge 10 ]
+}
+within 20 still || fail "it does not end to write: $(cat "$S/written/status")"
+# The keeper has got the buffer of each session.
+keeper=$(key keeper "$MNT/status")
+has_all() { [ "$(find "/proc/$keeper/fd" -lname '*memfd:trail-region*' | wc -l)" -ge 3 ]; }
+within 20 has_all || fail "the keeper does not have the buffers"
 for s in written rotated empty; do
 	[ "$(key pending_bytes "$S/$s/status")" -gt 0 ] || fail "$s: all is written: $(cat "$S/$s/status")"
 	key events_recorded "$S/$s/status" >"$work/recorded.$s"
 	key events_discarded "$S/$s/status" >"$work/discarded.$s"
 done
 [ "$(cat "$work/discarded.written")" -gt 0 ] || fail "nothing was discarded"
-keeper=$(key keeper "$MNT/status")
 kill -STOP "$keeper"
 kill -9 $(daemon_pids)
 mkdir "$work/buffers"

@@ -10,7 +10,7 @@ ticker=$BUILD/tests/lib/ticker
 recover=$BUILD/tools/trail-recover
 # text DIRECTORY
 text() {
-	TZ=UTC timeout 60 babeltrace2 --clock-gmt "$1" 2>"$work/err" || fail "babeltrace2 $1: $(cat "$work/err")"
+	TZ=UTC timeout 200 babeltrace2 --clock-gmt "$1" 2>"$work/err" || fail "babeltrace2 $1: $(cat "$work/err")"
 }
 
 mount_tree

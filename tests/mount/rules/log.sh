@@ -67,9 +67,9 @@ put 'procname vpid' "$S/p/user/contexts"
 put start "$S/p/control"
 say 'three' >/dev/null
 stream=$S/p/user/channels/channel0/streams/$(id -u)/log
-timeout 10 cat "$stream" >"$work/stream" &
+timeout 200 cat "$stream" >"$work/stream" &
 reader=$!
-timeout 10 cat "$S/p/pipe" >"$work/pipe" &
+timeout 200 cat "$S/p/pipe" >"$work/pipe" &
 pipe=$!
 within 5 test -s "$work/stream" || fail "streams"
 within 5 test -s "$work/pipe" || fail "pipe"

@@ -10,7 +10,7 @@ command -v babeltrace2 >/dev/null || skip "there is no babeltrace2"
 ticker=$BUILD/tests/lib/ticker
 
 copied() { [ "$(key snapshots_copied "$s/status")" = "$1" ]; }
-print() { TZ=UTC timeout 60 babeltrace2 "$1" 2>"$work/err" || fail "babeltrace2 does not read $1: $(cat "$work/err")" >&2; }
+print() { TZ=UTC timeout 200 babeltrace2 "$1" 2>"$work/err" || fail "babeltrace2 does not read $1: $(cat "$work/err")" >&2; }
 # same NAME DIRECTORY: the snapshot is what was copied
 same() {
 	print "$s/snapshots/$1" >"$work/one"
@@ -24,7 +24,8 @@ pending() { grep -q '^pending copy ' "$s/status"; }
 # A disk that fails on command
 faulty_disk
 
-mount_tree -o tz=UTC
+# (A stop does not wait for a disk that hangs.)
+mount_tree -o tz=UTC,wait=800
 s=$S/web
 mkdir "$s" "$s/user/channels/channel0" || fail mkdir
 put 64k "$s/user/channels/channel0/subbuf_size"
@@ -119,7 +120,7 @@ within 10 left || fail "$(key frozen_bytes "$MNT/status") bytes stay"
 if [ "$(id -u)" = 0 ] && command -v setpriv >/dev/null; then
 	mkdir "$work/home" && chown 12345:12345 "$work/home"
 	cp "$ticker" "$BUILD"/libtrail.so.0 "$work/"
-	as() { timeout 20 setpriv --reuid 12345 --regid 12345 --clear-groups "$@"; }
+	as() { timeout 200 setpriv --reuid 12345 --regid 12345 --clear-groups "$@"; }
 	s=$S/hers
 	as mkdir "$s" || fail mkdir
 	as sh -c 'echo "$1" >"$2/output" && echo "tick:*" >"$2/user/events" && echo start >"$2/control"' sh "$work/home/out" "$s" || fail "$(cat "$s/error")"

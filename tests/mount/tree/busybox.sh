@@ -34,8 +34,9 @@ for i in 2 3 4 5 6; do
 done
 wait $head || true
 [ "$(wc -l < "$WORK/five")" -eq 5 ] || exit 13
-for i in 1 2 3 4 5 6 7 8; do
-	grep -q 'message 6' "$WORK/tail" && break
+i=0
+until grep -q 'message 6' "$WORK/tail" || [ $i = 400 ]; do
+	i=$((i + 1))
 	sleep 0.5
 done
 grep -q 'message 6' "$WORK/tail" || exit 14
@@ -52,16 +53,19 @@ ls -laR . > /dev/null
 [ "$(cat user/events | cat)" = 'trail:*' ] || exit 22
 cat "$MNT/README" "$MNT/version" > "$WORK/top"
 grep -q ^ctf "$WORK/top" || exit 24
-cat wait > "$WORK/wait" &
+exec 3< wait
+cat <&3 > "$WORK/wait" &
+waiter=$!
+exec 3<&-
 sleep 0.2
 echo start > control
-wait $! || exit 17
+wait $waiter || exit 17
 grep -q 'state active' "$WORK/wait" || exit 18
 cd ..
 rmdir web
 [ ! -e web ] || exit 19
 END
-env -i PATH="$work/bin" S="$S" MNT="$MNT" WORK="$work" "$work/bin/timeout" 40 "$work/bin/sh" "$work/job" >"$work/out" 2>&1 || {
+env -i PATH="$work/bin" S="$S" MNT="$MNT" WORK="$work" "$work/bin/timeout" 250 "$work/bin/sh" "$work/job" >"$work/out" 2>&1 || {
 	status=$?
 	cat "$work/out"
 	head "$work/five" "$work/tail"

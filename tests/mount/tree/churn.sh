@@ -96,7 +96,7 @@ before=$(rss) fds=$(descriptors)
 die "$readers"
 as_before "$readers readers"
 is "text" "$(key events_recorded "$S/r/status")" "$(wc -l <"$S/r/text")"
-[ "$(timeout 5 head -c 20000 "$S/r/pipe" | wc -c)" = 20000 ] || fail "pipe does not work any more"
+[ "$(timeout 200 head -c 20000 "$S/r/pipe" | wc -c)" = 20000 ] || fail "pipe does not work any more"
 echo stop >"$S/r/control" && rmdir "$S/r" || fail "stop, rmdir"
 is "buffers" 0 "$(key buffers "$MNT/status")"
 echo "$checks checks"

@@ -178,8 +178,8 @@ kernel=
 mkdir "$S/x" && [ -d "$S/x/kernel" ] && kernel=kernel
 rmdir "$S/x"
 seed=${SEED:-$$}
-timeout 60 "$configs" "$S" round 40 "$seed" $kernel >"$work/out" || { cat "$work/out"; fail "seed $seed"; }
-timeout 60 "$configs" "$S" spoil "${FUZZ_SECONDS:-5}" "$seed" >"$work/out" || { cat "$work/out"; fail "seed $seed"; }
+timeout 200 "$configs" "$S" round 40 "$seed" $kernel >"$work/out" || { cat "$work/out"; fail "seed $seed"; }
+timeout 200 "$configs" "$S" spoil "${FUZZ_SECONDS:-5}" "$seed" >"$work/out" || { cat "$work/out"; fail "seed $seed"; }
 echo "# $(cat "$work/out")"
 daemon_ended && fail "the daemon is gone"
 echo "$checks checks"

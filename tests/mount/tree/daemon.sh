@@ -23,8 +23,8 @@ within 10 gone || fail "the daemon stays after fusermount3 -u"
 refuse() {
 	pattern=$1
 	shift
-	timeout 20 "$TRAILFS" "$@" >"$work/out" 2>"$work/err" && fail "trailfs $*: exit status 0"
-	is "exit status of trailfs $*" 1 "$(timeout 20 "$TRAILFS" "$@" >/dev/null 2>&1; echo $?)"
+	timeout 200 "$TRAILFS" "$@" >"$work/out" 2>"$work/err" && fail "trailfs $*: exit status 0"
+	is "exit status of trailfs $*" 1 "$(timeout 200 "$TRAILFS" "$@" >/dev/null 2>&1; echo $?)"
 	has "$(cat "$work/err")" "$pattern"
 	mounted && fail "trailfs $*: mounted"
 }
@@ -66,7 +66,7 @@ mount_tree
 is "no session is left" "" "$(ls "$S")"
 # A second daemon on one state directory
 mkdir "$work/mnt2"
-timeout 20 "$TRAILFS" "$work/mnt2" 2>"$work/err" && fail "a second daemon on one state directory"
+timeout 200 "$TRAILFS" "$work/mnt2" 2>"$work/err" && fail "a second daemon on one state directory"
 has "$(cat "$work/err")" "$TRAIL_RUNTIME_DIR"
 grep -q " $work/mnt2 " /proc/self/mounts && fail "the second daemon mounted"
 cat "$MNT/version" >/dev/null || fail "the first one does not answer any more"
@@ -98,7 +98,7 @@ is "the session is there again" "k:*" "$(cat "$S/kept/user/events")"
 # In a relative path, with a slash at the end
 kill -9 "$(daemon_pids)"
 within 5 daemon_ended
-(cd "$work" && timeout 20 "$TRAILFS" mnt/) || fail "taking over by a relative path"
+(cd "$work" && timeout 200 "$TRAILFS" mnt/) || fail "taking over by a relative path"
 is "the session is there again (2)" "k:*" "$(cat "$S/kept/user/events")"
 within 5 fusermount3 -u "$MNT" || fail "unmount"
 within 10 gone || fail "the daemon stays"
@@ -106,7 +106,7 @@ within 10 gone || fail "the daemon stays"
 # A dead mount that is not ours is left alone: here a live one of ours, over which a second daemon
 # must not mount
 mount_tree
-refuse_second=$(timeout 20 "$TRAILFS" "$MNT" 2>&1) && fail "mounted twice"
+refuse_second=$(timeout 200 "$TRAILFS" "$MNT" 2>&1) && fail "mounted twice"
 is "one mount only (2)" 1 "$(grep -c " $MNT fuse" /proc/self/mounts)"
 [ -n "$refuse_second" ] || fail "a second daemon is refused without a word"
 fusermount3 -u "$MNT"
@@ -162,15 +162,18 @@ for i in 1 2 3 4 5 6 7 8 9 10; do
 	find "$S/i/trace" -type f -exec cat {} + >/dev/null
 	timeout 0.1 cat "$S/i/pipe" >/dev/null
 done
-sleep 3
 pid=$(daemon_pids)
 switches() {
 	cat /proc/"$pid"/task/*/status | awk '/ctxt_switches/ { n += $2 } END { print n }'
 }
-before=$(switches)
-sleep 2
-after=$(switches)
-[ $((after - before)) -le 1 ] || fail "the idle daemon woke up $((after - before)) times in two seconds"
+# What it does after it was used comes to an end; on a slow machine later.
+idle() {
+	before=$(switches)
+	sleep 2
+	after=$(switches)
+	[ $((after - before)) -le 1 ]
+}
+within 20 idle || fail "the idle daemon woke up $((after - before)) times in two seconds"
 rss=$(awk '/^VmRSS/ { print $2 }' /proc/"$pid"/status)
 echo "idle: $rss kB, $(($(ls /proc/"$pid"/task | wc -l))) threads"
 # (The sanitizers' builds are larger.)

@@ -11,7 +11,7 @@ rss() { awk '/^RssAnon/ { print $2 }' "/proc/$pid/status"; }
 descriptors() { find "/proc/$pid/fd" -mindepth 1 | wc -l; }
 alive() {
 	kill -0 "$pid" 2>/dev/null || fail "the daemon died: $(cat "$work/daemon.log")"
-	timeout 10 cat "$MNT/version" >/dev/null || fail "the daemon does not answer"
+	timeout 200 cat "$MNT/version" >/dev/null || fail "the daemon does not answer"
 }
 # works: a session from mkdir to rmdir, with all that is in between
 works() {

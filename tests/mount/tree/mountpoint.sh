@@ -10,7 +10,7 @@ can_mount
 refuse() {
 	what=$1 pattern=$2
 	shift 2
-	timeout 20 "$TRAILFS" "$@" >"$work/out" 2>"$work/err"
+	timeout 200 "$TRAILFS" "$@" >"$work/out" 2>"$work/err"
 	is "exit status for $what" 1 $?
 	has "$(cat "$work/err")" "$pattern"
 	is "mounts after $what" "$before" "$(grep -c ' fuse.trailfs ' /proc/self/mounts)"
@@ -40,7 +40,7 @@ refuse "the state directory" 'state directory' "$work/hidden/state" -o state="$w
 # A link to a directory is as good as the directory, and so is a directory in whose name the state
 # directory's begins
 ln -s mnt "$work/way"
-timeout 20 "$TRAILFS" "$work/way" >"$work/daemon.log" 2>&1 || skip "cannot mount here: $(tail -n 1 "$work/daemon.log")"
+timeout 200 "$TRAILFS" "$work/way" >"$work/daemon.log" 2>&1 || skip "cannot mount here: $(tail -n 1 "$work/daemon.log")"
 mounted || fail "not mounted through a link"
 mkdir "$S/left" || fail mkdir
 echo 'a:*' >"$S/left/user/events"
@@ -54,7 +54,7 @@ dead() {
 within 5 dead || fail "killed, and still there"
 if [ "$(id -u)" = 0 ] && command -v setpriv >/dev/null && setpriv --bounding-set=-sys_admin true 2>/dev/null; then
 	fusermount3 -u -z "$MNT"
-	timeout 20 setpriv --bounding-set=-sys_admin --inh-caps=-sys_admin "$TRAILFS" "$MNT" >"$work/out" 2>&1 &&
+	timeout 200 setpriv --bounding-set=-sys_admin --inh-caps=-sys_admin "$TRAILFS" "$MNT" >"$work/out" 2>&1 &&
 		fail "mounted without the right to mount"
 	mounted && fail "mounted by a daemon that failed"
 fi

@@ -93,7 +93,7 @@ within 10 gone || fail "left"
 # An init script
 TRAILFS_MOUNTPOINT=$MNT
 export TRAILFS_MOUNTPOINT
-init() { timeout 20 sh "$examples/trailfs.init" "$@"; }
+init() { timeout 200 sh "$examples/trailfs.init" "$@"; }
 if [ "$(id -u)" = 0 ]; then
 	init start || fail "init start"
 	init start || fail "init start when it is started"

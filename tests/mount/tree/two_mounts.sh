@@ -22,7 +22,6 @@ command -v setpriv >/dev/null || skip "there is no setpriv"
 a=65534 b=54322
 unset TRAIL_RUNTIME_DIR
 chmod 755 "$work"
-export TRAIL_ATTACH_TIMEOUT=5000
 mkdir -p /run/trailfs "/run/user/$a" "$work/mine" && mkdir -m 1777 /run/trailfs/apps && chown $a "/run/user/$a" "$work/mine" || fail mkdir
 cp "$TRAILFS" "$BUILD/tests/lib/ticker" "$BUILD"/libtrail.so.0 "$work/" || fail cp
 mine=$work/mine/sessions
@@ -40,7 +39,9 @@ on() { as $a sh -c "echo $1 >$mine/u/control" || fail "$1 in the user's mount"; 
 end_mine() {
 	for p in $(pgrep -f "$work/trailfs $work/mine"); do kill "$@" "$p" 2>/dev/null; done
 	fusermount3 -u "$work/mine" 2>/dev/null || umount -l "$work/mine" 2>/dev/null
+	within 10 mine_ended
 }
+mine_ended() { ! pgrep -f "$work/trailfs $work/mine" >/dev/null; }
 trap 'ended=$?; end_mine; (exit $ended); clean_up' EXIT
 
 # The user is of the group `tracing`, in a group database that is only seen here

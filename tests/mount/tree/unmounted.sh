@@ -34,7 +34,7 @@ has "$(cat "$work/daemon.log")" 'unmounted: destroys no sessions'
 # A second daemon is told who is there
 start
 mkdir "$work/mnt2"
-timeout 20 "$TRAILFS" "$work/mnt2" 2>"$work/err" && fail "a second daemon on one state directory"
+timeout 200 "$TRAILFS" "$work/mnt2" 2>"$work/err" && fail "a second daemon on one state directory"
 has "$(cat "$work/err")" "process $daemon.*mounted on $MNT.*fusermount3 -u $MNT"
 
 # Unmounted here, but a process in another mount namespace has a copy
@@ -56,7 +56,7 @@ within 10 test -s "$work/elsewhere" || fail "no second namespace"
 elsewhere=$(cat "$work/elsewhere")
 umount "$MNT" || fail umount
 mounted && fail "still mounted"
-timeout 20 "$TRAILFS" "$MNT" 2>"$work/err" && fail "two daemons on one state directory"
+timeout 200 "$TRAILFS" "$MNT" 2>"$work/err" && fail "two daemons on one state directory"
 has "$(cat "$work/err")" "process $daemon,"
 has "$(cat "$work/err")" "$MNT"
 has "$(cat "$work/err")" "process $elsewhere has it"

@@ -16,7 +16,10 @@ trigger() {
 hits() { # NAME N
 	[ "$(key hits "$T/$1/status")" = "$2" ]
 }
-looks() { # until the engine must have looked twice at a channel with a period of 1 ms
+at_least() { # NAME N
+	[ "$(key hits "$T/$1/status")" -ge "$2" ]
+}
+looks() { # the engine looks at a channel with a period of 1 ms meanwhile, if the machine lets it
 	sleep 0.3
 }
 
@@ -43,7 +46,7 @@ trigger none 'discarded w/user/quiet > 0'
 trigger later 'buffer later/user/channel0 > 0'
 looks
 for t in share bytes less consumed; do hits $t 0 || fail "$t before the start"; done
-timeout 60 cat "$T/bytes/notifications" >"$work/lines" &
+timeout 200 cat "$T/bytes/notifications" >"$work/lines" &
 reader=$!
 within 10 grep -q '^readers 1' "$T/bytes/status" || fail "no reader"
 echo start >../../control
@@ -59,12 +62,16 @@ for t in share bytes less consumed; do hits $t 1 || fail "$t: more than once"; d
 within 10 grep -q . "$work/lines" || fail "no line"
 has "$(cat "$work/lines")" '\] bytes { bytes = [0-9]*, percent = [0-9]*\.[0-9][0-9] }$'
 kill $reader
-# False after a clear, and true again
-echo clear >../../control
-looks
-hits share 1 || fail "share after clear"
-"$ticker" 200 0
-within 10 hits share 2 || fail "share again: $(cat "$T/share/status")"
+# False after a clear, and true again: if the engine has not looked in between, once more
+share_again() {
+	echo clear >../../control
+	looks
+	[ $1 = 2 ] || hits share 1 || fail "share after clear"
+	"$ticker" 200 0
+	looks
+	at_least share 2
+}
+share_again 1 || within 10 share_again 2 || fail "share again: $(cat "$T/share/status")"
 # Full
 "$ticker" 20000 0
 [ "$(key events_discarded ../../status)" -gt 0 ] || fail "nothing is discarded"
@@ -72,8 +79,12 @@ within 10 hits discarded 1 || fail "discarded: $(cat "$T/discarded/status")"
 within 10 hits one 1 || fail "of a channel: $(cat "$T/one/status")"
 looks
 hits less 1 || fail "less while it is full: $(cat "$T/less/status")"
-echo clear >../../control
-within 10 hits less 2 || fail "less after clear: $(cat "$T/less/status")"
+less_again() {
+	echo clear >../../control
+	looks
+	at_least less 2 || { "$ticker" 20000 0; looks; false; }
+}
+within 10 less_again || fail "less after clear: $(cat "$T/less/status")"
 "$ticker" 20000 0
 is "not monitored" "0 0" "$(key hits "$T/quiet/status") $(key hits "$T/none/status")"
 echo 1ms >quiet/monitor_period

@@ -17,7 +17,7 @@ alice=12345 bob=12346
 as() { # UID COMMAND…
 	u=$1
 	shift
-	timeout 20 setpriv --reuid "$u" --regid "$u" --clear-groups "$@"
+	timeout 200 setpriv --reuid "$u" --regid "$u" --clear-groups "$@"
 }
 put() { as "$1" sh -c 'printf "%s\n" "$1" >"$2"' sh "$2" "$3"; }
 refused() { # UID VALUE FILE PATTERN
@@ -78,8 +78,8 @@ as $alice cat "$S/a/trace/ust/uid/$alice/64-bit/$f" 2>/dev/null | grep -q secret
 cat "$S/a/text" | grep -q secret && fail "text reads what a link leads to"
 as $alice rm "$d/$f"
 as $alice mkfifo "$d/$f"
-timeout 10 cat "$S/a/text" >/dev/null || fail "a FIFO in place of a file holds text up"
-timeout 10 ls -R "$S/a/trace" >/dev/null || fail "a FIFO in place of a file holds trace/ up"
+timeout 200 cat "$S/a/text" >/dev/null || fail "a FIFO in place of a file holds text up"
+timeout 200 ls -R "$S/a/trace" >/dev/null || fail "a FIFO in place of a file holds trace/ up"
 as $alice rmdir "$S/a" || fail "rmdir"
 
 # Another mount namespace, another root

@@ -17,7 +17,7 @@ session() { # a file of the channel, its value, what reads
 	put start "$S/s/control"
 	put first "$MNT/log"
 	: >"$work/out"
-	timeout 50 cat "$S/s/$3" >>"$work/out" &
+	timeout 200 cat "$S/s/$3" >>"$work/out" &
 	reader=$!
 	within 10 holds first || fail "$1: what was there at the open is kept back"
 }

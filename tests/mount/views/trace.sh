@@ -37,7 +37,7 @@ is "directories below, too" 1 "$({ stat -c %i "$dir"; stat -c %i "$dir"; } | sor
 	fail "a working directory does not last"
 
 # A copy is a save
-cp -r trace "$work/save" || fail "cp -r"
+copy_image trace "$work/save"
 is "the copy is complete" "$(find trace | wc -l)" "$(find "$work/save" | wc -l)"
 if command -v babeltrace2 >/dev/null; then
 	echo stop >control

@@ -11,8 +11,10 @@ cd "$S/s" || exit 2
 echo 'trail:log' >user/events || fail events
 
 # wait: until something in status changes after the open
-cat wait >"$work/wait" &
+exec 3<wait
+cat <&3 >"$work/wait" &
 reader=$!
+exec 3<&-
 sleep 0.3
 kill -0 $reader 2>/dev/null || fail "wait does not wait"
 echo start >control || fail start
@@ -20,7 +22,7 @@ within 5 sh -c "! kill -0 $reader 2>/dev/null" || fail "wait does not end"
 has "$(cat "$work/wait")" '^state active$'
 exec 3<wait
 echo stop >control
-has "$(timeout 5 cat <&3)" '^state inactive$'
+has "$(timeout 200 cat <&3)" '^state inactive$'
 exec 3<&-
 
 # A change between open and read is not missed, counters alone are no change
@@ -33,17 +35,17 @@ exec 3<&-
 # poll on status
 is "poll at once" "none" "$(tool open status r cat 100000 poll 0 | tail -n 1)"
 is "poll after a change" "pri err" \
-	"$(tool open status r read 100000 sh 'echo stop >control' poll 5000 | tail -n 1 | sed 's/ $//')"
+	"$(tool open status r read 100000 sh 'echo stop >control' poll 100000 | tail -n 1 | sed 's/ $//')"
 is "poll while it changes" "pri err" \
-	"$(tool open status r read 100000 sh '(sleep 0.3; echo start >control) &' poll 5000 | tail -n 1 | sed 's/ $//')"
+	"$(tool open status r read 100000 sh '(sleep 0.3; echo start >control) &' poll 100000 | tail -n 1 | sed 's/ $//')"
 is "a read renews it" "none" \
-	"$(tool open status r read 100000 sh 'echo stop >control' poll 1000 pread 0 100000 poll 0 | tail -n 1 | sed 's/ $//')"
+	"$(tool open status r read 100000 sh 'echo stop >control' poll 100000 pread 0 100000 poll 0 | tail -n 1 | sed 's/ $//')"
 is "poll on a channel's status" "pri err" \
-	"$(tool open user/channels/channel0/status r read 100000 sh 'echo start >control' poll 5000 | tail -n 1 | sed 's/ $//')"
+	"$(tool open user/channels/channel0/status r read 100000 sh 'echo start >control' poll 100000 | tail -n 1 | sed 's/ $//')"
 is "other files can be polled" "in" "$(tool open control r poll -1 | sed 's/ $//')"
 
 # pipe: what is held first, then as it happens
-timeout 20 cat pipe >"$work/pipe" &
+timeout 200 cat pipe >"$work/pipe" &
 reader=$!
 within 5 grep -q 'msg = "x"' "$work/pipe" || fail "pipe does not begin with what is held"
 echo 'happens now' >"$MNT/log"
@@ -58,8 +60,8 @@ cmp "$work/pipe" text || fail "pipe and text differ"
 
 # Two readers each have their own place
 echo clear >control || fail clear
-timeout 20 cat pipe >"$work/p1" &
-timeout 20 cat pipe >"$work/p2" &
+timeout 200 cat pipe >"$work/p1" &
+timeout 200 cat pipe >"$work/p2" &
 sleep 0.2
 echo start >control
 for i in 1 2 3; do echo "both $i" >"$MNT/log"; done
@@ -72,7 +74,7 @@ cmp "$work/p1" "$work/p2" || fail "two readers see different things"
 # head ends it
 echo start >control
 (for i in 1 2 3 4 5 6 7 8; do sleep 0.05; echo "head $i" >"$MNT/log"; done) &
-is "cat pipe | head" 5 "$(timeout 10 cat pipe | head -n 5 | wc -l | tr -d ' ')"
+is "cat pipe | head" 5 "$(timeout 200 cat pipe | head -n 5 | wc -l | tr -d ' ')"
 wait
 
 # O_NONBLOCK and poll
@@ -81,20 +83,20 @@ is "nothing, without blocking" "EAGAIN EAGAIN " "$(tool open "$S/quiet/pipe" rn 
 echo 'trail:log' >"$S/quiet/user/events"
 echo start >"$S/quiet/control"
 is "poll finds nothing" none "$(tool open "$S/quiet/pipe" r poll -200)"
-is "poll finds what comes" "in " "$(tool open "$S/quiet/pipe" r sh "(sleep 0.3; echo p >$MNT/log) &" poll -5000)"
-is "a polled event is not lost" 1 "$(tool open "$S/quiet/pipe" rn poll -1000 cat 10000 | grep -c 'msg = "p"')"
-is "a read anywhere is the next" "in" "$(tool open "$S/quiet/pipe" rn poll -1000 pread 100 100 | tr '\n' ' ' | sed 's/ *[0-9]* *$//')"
+is "poll finds what comes" "in " "$(tool open "$S/quiet/pipe" r sh "(sleep 0.3; echo p >$MNT/log) &" poll -100000)"
+is "a polled event is not lost" 1 "$(tool open "$S/quiet/pipe" rn poll -100000 cat 10000 | grep -c 'msg = "p"')"
+is "a read anywhere is the next" "in" "$(tool open "$S/quiet/pipe" rn poll -100000 pread 100 100 | tr '\n' ' ' | sed 's/ *[0-9]* *$//')"
 # A pipe looks like a regular file: head(1) wants to go back to where the second line ended.
 echo r >"$MNT/log"
 echo r >"$MNT/log"
-timeout 10 head -n 2 "$S/quiet/pipe" >"$work/two" 2>"$work/two.err" || fail "head -n 2 pipe: $(cat "$work/two.err")"
+timeout 200 head -n 2 "$S/quiet/pipe" >"$work/two" 2>"$work/two.err" || fail "head -n 2 pipe: $(cat "$work/two.err")"
 is "head -n 2 pipe" "2 0" "$(wc -l <"$work/two") $(wc -l <"$work/two.err")"
 
 # Streams
 stream=$(find "$S/quiet/user/channels/channel0/streams" -type f | sort | head -n 1)
 [ -n "$stream" ] || fail "no stream"
 for f in "$S"/quiet/user/channels/channel0/streams/*/*; do
-	timeout 20 cat "$f" >"$work/stream.$(basename "$f")" &
+	timeout 200 cat "$f" >"$work/stream.$(basename "$f")" &
 done
 sleep 0.3
 echo q >"$MNT/log"
@@ -133,7 +135,7 @@ within 5 sh -c "! kill -0 $one 2>/dev/null" || fail "rmdir does not end a read o
 within 5 sh -c "! kill -0 $two 2>/dev/null" || fail "rmdir does not end a read of wait"
 
 # text never blocks, and its size does not shrink
-timeout 5 cat text >/dev/null || fail "text blocks"
+timeout 200 cat text >/dev/null || fail "text blocks"
 size=$(stat -c %s text)
 echo grow >"$MNT/log"
 is "text grows while it is open" 1 "$(tool open text r read 1 sh "echo more >$MNT/log" size | awk -v s="$size" \
@@ -142,11 +144,11 @@ is "text grows while it is open" 1 "$(tool open text r read 1 sh "echo more >$MN
 # So many waiting readers that no thread would be left if they took one
 i=0
 while [ $i -lt 40 ]; do
-	timeout 20 cat wait >/dev/null &
+	timeout 200 cat wait >/dev/null &
 	i=$((i + 1))
 done
 sleep 0.5
-timeout 5 cat status >/dev/null || fail "waiting readers block others"
+timeout 200 cat status >/dev/null || fail "waiting readers block others"
 
 # The end of the mount answers all
 pid=$(daemon_pids)

@@ -20,7 +20,7 @@ if [ "$(id -u)" = 0 ]; then
 fi
 
 control() {
-	timeout 20 lttng -n -q "$@" >/dev/null 2>>"$dir/lttng.log"
+	timeout 200 lttng -n -q "$@" >/dev/null 2>>"$dir/lttng.log"
 }
 
 lttng-sessiond --no-kernel --quiet >"$dir/sessiond.log" 2>&1 &
