@@ -134,8 +134,8 @@ key() {
 # same_text SESSION_DIR: text is what babeltrace2 prints, and nothing is left to be told by it;
 # leaves it in $TMPDIR/text
 same_text() {
-	timeout 300 cat "$1/text" >"$TMPDIR/text" || fail "cannot read text"
-	TZ=UTC timeout 300 babeltrace2 "$1/trace" >"$TMPDIR/bt" 2>"$TMPDIR/bt.err" || {
+	timeout 1000 cat "$1/text" >"$TMPDIR/text" || fail "cannot read text"
+	TZ=UTC timeout 1000 babeltrace2 "$1/trace" >"$TMPDIR/bt" 2>"$TMPDIR/bt.err" || {
 		tail -n 20 "$TMPDIR/bt.err"
 		fail "babeltrace2 does not accept the trace"
 	}

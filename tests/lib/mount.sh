@@ -139,7 +139,7 @@ mount_kernel() {
 # same_text SESSION: babeltrace2 (in $work/bt) and text (in $work/text) agree on it, but for what
 # babeltrace2 2.0.4 makes of empty strings: now and then the one before.
 same_text() {
-	TZ=UTC timeout 200 babeltrace2 --clock-gmt "$1/trace" >"$work/bt" 2>"$work/bt.err" || fail "babeltrace2: $(cat "$work/bt.err")"
+	TZ=UTC timeout 1000 babeltrace2 --clock-gmt "$1/trace" >"$work/bt" 2>"$work/bt.err" || fail "babeltrace2: $(cat "$work/bt.err")"
 	cat "$1/text" >"$work/text"
 	for f in bt text; do
 		awk 'NR == FNR { skip[FNR] = /= ""/; next } !skip[FNR]' "$work/text" "$work/$f" >"$work/$f.full"

@@ -1,5 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
+# TIMEOUT: 120
 #
 # The kernel domain, on whatever kernel runs this: skips where the daemon finds no backend.
 . "$(dirname "$0")/../../lib/mount.sh"
@@ -104,8 +105,8 @@ mkdir "$s"
 echo 'sched_switch' >"$s/kernel/events"
 echo 'syscall:entry:read' >>"$s/kernel/events"
 echo start >"$s/control"
-timeout 200 cat "$s/text" >"$work/text" || fail "the text of an active recording has no end"
-timeout 200 wc -l <"$s/text" >/dev/null || fail "the text of an active recording has no end"
+timeout 1000 cat "$s/text" >"$work/text" || fail "the text of an active recording has no end"
+timeout 1000 wc -l <"$s/text" >/dev/null || fail "the text of an active recording has no end"
 rmdir "$s"
 
 # --- pid, with what it starts
@@ -197,7 +198,7 @@ rmdir "$s"
 s=$S/w$mark
 mkdir "$s"
 echo 'syscall:entry:getppid' >"$s/kernel/events"
-timeout 200 cat "$s/pipe" >"$work/pipe" &
+timeout 1000 cat "$s/pipe" >"$work/pipe" &
 reader=$!
 echo start >"$s/control"
 "$calls" 3000 >/dev/null

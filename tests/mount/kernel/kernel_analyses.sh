@@ -92,7 +92,7 @@ trace, irq_trace, irq_text = sys.argv[1:4]
 pid, net, cpu_ns, line_size = map(int, sys.argv[4:8])
 
 def tables(program, *args, of=trace):
-    out = subprocess.run(['lttng-' + program + '-mi', '--no-intersection', *args, of], capture_output=True, text=True, timeout=100)
+    out = subprocess.run(['lttng-' + program + '-mi', '--no-intersection', *args, of], capture_output=True, text=True, timeout=1000)
     try:
         return json.loads(out.stdout)['results']
     except (ValueError, KeyError):
@@ -238,5 +238,5 @@ rmdir "$s" "$s.irq"
 
 # --- the tables
 size=$(wc -c <"$work/said")
-timeout 150 python3 "$work/check.py" "$work/copy" "$work/irqs" "$work/irq_text" "$pid" "$net" "$cpu_ns" "$size" >"$work/checked" 2>&1 || fail "$(cat "$work/checked")"
+timeout 1000 python3 "$work/check.py" "$work/copy" "$work/irqs" "$work/irq_text" "$pid" "$net" "$cpu_ns" "$size" >"$work/checked" 2>&1 || fail "$(cat "$work/checked")"
 echo "$(cat "$work/checked"), $(wc -l <"$work/text") events, $checks checks"

@@ -64,7 +64,7 @@ echo discard >"$s/kernel/channels/channel0/loss_mode"
 printf '*\nsyscall:*\n' >"$s/kernel/events"
 echo tid >"$s/kernel/contexts"
 # In a guest, following all events makes more of them than can be followed.
-[ -n "${VM-}" ] || timeout 200 cat "$s/pipe" >"$work/pipe" &
+[ -n "${VM-}" ] || timeout 1000 cat "$s/pipe" >"$work/pipe" &
 reader=$!
 echo start >"$s/control"
 (sh -c 'for f in /etc/*; do [ -f "$f" ] && head -c 100 "$f"; done'; dd if=/dev/zero of="$work/file" bs=64k count=20; sync "$work/file"; sleep 0.1) \
