@@ -144,8 +144,10 @@ struct trail_ring {
 	trail_u64 cleared_lost;
 	trail_u64 cleared_ts;
 	trail_u64 cleared;               /* position of the last clear; views begin here */
-	trail_u64 unwritten;             /* events overwritten before they were written to files */
-	trail_u64 pad2[2];
+	/* events overwritten before they were written to files, or the relay had them */
+	trail_u64 unwritten;
+	trail_u64 consumed_events;       /* events committed below `consumed`; for the daemon */
+	trail_u64 pad2;
 	struct trail_subbuf side[];     /* 2 * subbuf_count */
 };
 

@@ -22,9 +22,10 @@ struct checkpoint_head {
 	uint64_t archives;              /* number of complete archives */
 	char archive[64];               /* name of the last archive, or of the one being made */
 	uint64_t cleared;               /* how many clears there were */
-	uint64_t relay_time;            /* of the last connection to a relay, s since the epoch */
-	uint64_t relay_connections;     /* number of connections to a relay */
-	uint64_t pad[6];
+	uint64_t relay_time;            /* of the last session on a relay, s since the epoch */
+	uint64_t relay_connections;     /* sessions that a relay has made */
+	uint64_t relay_attempts;        /* sessions that it was asked to make */
+	uint64_t pad[5];
 };
 
 struct checkpoint_slot {

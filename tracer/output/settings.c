@@ -112,8 +112,8 @@ static int may_change(const struct session *s, struct tr_err *err)
 }
 
 /*
- * -EEXIST if another session writes to the directory of this one: each would overwrite the other's
- * files. Caller holds tracer.lock, so this does not access the disk.
+ * -EEXIST if another session writes to the directory of this one, -EBUSY if it writes to the same
+ * path on a relay: each would overwrite the other's files. Caller holds tracer.lock, so this does not access the disk.
  */
 static int check_unshared(const struct session *s, struct tr_err *err)
 {
@@ -123,7 +123,11 @@ static int check_unshared(const struct session *s, struct tr_err *err)
 	cds_list_for_each_entry(other, &s->tracer->sessions, node) {
 		const struct output *o = other != s && output_runs(other) ? other->output : NULL;
 
-		if (o && !o->net && o->ino == ours->ino && o->dev == ours->dev)
+		if (o && ours->net && o->sink == ours->sink && o->sink->collides(o, ours))
+			return tr_fail_at(err, -EBUSY, ours->path, -1,
+					  "session '%s' writes to this path on the relay",
+					  other->name);
+		if (o && !o->net && !ours->net && o->ino == ours->ino && o->dev == ours->dev)
 			return tr_fail(err, -EEXIST, "session '%s' writes to this directory",
 				       other->name);
 	}
@@ -269,7 +273,9 @@ int output_prepare(struct session *s, struct tr_err *err)
 		if (!copy)
 			return tr_fail(err, -ENOMEM, "out of memory");
 	}
-	return s->gone || s->ending ? tr_fail(err, -ENOENT, "the session is gone") : 0;
+	if (s->gone || s->ending)
+		return tr_fail(err, -ENOENT, "the session is gone");
+	return s->streamed && !s->output->started ? check_unshared(s, err) : 0;
 }
 
 /* ---- rotation ---- */

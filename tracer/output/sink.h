@@ -28,6 +28,11 @@ struct output_sink {
 	 * output.path to the form that is shown. -EINVAL with a sentence.
 	 */
 	int (*attach)(struct output *o, const char *value, struct tr_err *err);
+	/*
+	 * Any thread, with tracer.lock. Whether two outputs of this sink would write to one place.
+	 * NULL: file_sink, which compares directories.
+	 */
+	bool (*collides)(const struct output *a, const struct output *b);
 	/* any thread: the writer has ended. Frees output.net */
 	void (*detach)(struct output *o);
 

@@ -182,6 +182,7 @@ void stream_writer_consume(struct stream_writer *os, uint64_t missed)
 
 	if (missed)
 		__atomic_fetch_add(&ring->unwritten, missed, __ATOMIC_RELAXED);
+	__atomic_store_n(&ring->consumed_events, os->at.events, __ATOMIC_RELAXED);
 	/*
 	 * Pairs with the acquire load of writers before they reuse a sub-buffer: pwritev has read
 	 * the bytes.

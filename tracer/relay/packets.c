@@ -63,8 +63,11 @@ static struct packet_position confirmed_position(const struct stream_writer *os)
 void relay_stream_reset(struct stream_writer *os)
 {
 	struct relay_trace *t = os->net->trace;
+	uint64_t sent = os->net->sent.pos, before = os->net->sent_before;
 
-	*os->net = (struct relay_stream){ .trace = t, .sent = confirmed_position(os) };
+	*os->net = (struct relay_stream){ .trace = t,
+					  .sent = confirmed_position(os),
+					  .sent_before = sent > before ? sent : before };
 }
 
 void relay_stream_restore(struct stream_writer *os)
@@ -295,6 +298,20 @@ static int send_indexes(struct relay *r, struct stream_writer *os, const struct 
 	return err;
 }
 
+/* Counts packets of the batch that an earlier connection was sent, too. */
+static void count_resent(struct relay *r, const struct stream_writer *os, const struct batch *b)
+{
+	uint64_t resent = 0;
+
+	for (int i = 0; i < b->count; i++)
+		resent += b->packets[i].len && b->packets[i].pos < os->net->sent_before;
+	if (!resent)
+		return;
+	pthread_mutex_lock(&r->output->lock);
+	r->shown.resent += resent;
+	pthread_mutex_unlock(&r->output->lock);
+}
+
 /* Sends the batch and asks whether the relay has it. */
 static int send_batch(struct relay *r, struct stream_writer *os, struct batch *b)
 {
@@ -310,6 +327,7 @@ static int send_batch(struct relay *r, struct stream_writer *os, struct batch *b
 	err = err ? err : send_indexes(r, os, b);
 	if (err)
 		return err;
+	count_resent(r, os, b);
 	net->begun = true;
 	net->number += (uint64_t)b->count;
 	net->sent = b->cut.at;

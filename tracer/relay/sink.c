@@ -67,6 +67,12 @@ static int sink_attach(struct output *o, const char *value, struct tr_err *err)
 	return 0;
 }
 
+/* Without a path, the directories on the relay have the names of their sessions. */
+static bool sink_collides(const struct output *a, const struct output *b)
+{
+	return relay_of(a)->url.path[0] && !strcmp(a->path, b->path);
+}
+
 static void sink_detach(struct output *o)
 {
 	struct relay *r = relay_of(o);
@@ -94,12 +100,8 @@ static bool quits(void *arg)
 int relay_broken(struct relay *r, int err)
 {
 	struct output *o = r->output;
-	uint64_t unconfirmed = 0;
 
 	link_close(&r->link);
-	if (r->connected)
-		for (size_t i = 0; i < o->count; i++)
-			unconfirmed += o->streams[i]->net->number - o->streams[i]->net->confirmed;
 	r->delay = !r->delay ? RETRY_FIRST : r->delay < RETRY_LAST / 2 ? 2 * r->delay : RETRY_LAST;
 	r->retry = output_now() + r->delay;
 	r->error = err;
@@ -107,7 +109,6 @@ int relay_broken(struct relay *r, int err)
 	if (r->connected)
 		r->shown.since = wall_clock();
 	r->shown.connected = false;
-	r->shown.resent += unconfirmed;
 	pthread_mutex_unlock(&o->lock);
 	r->connected = false;
 	return err;
@@ -123,7 +124,7 @@ static uint64_t next_time(struct output *o)
 
 	now = now > o->head.relay_time ? now : o->head.relay_time + 1;
 	o->head.relay_time = now;
-	o->head.relay_connections++;
+	o->head.relay_attempts++;
 	checkpoint_head_put(o->state, &o->head);
 	return now;
 }
@@ -139,7 +140,7 @@ static int create_session(struct output *o, char path[RELAY_PATH_MAX])
 	info.id = info.created = next_time(o);
 	info.live_timer = (uint32_t)(o->live_period / 1000);
 	time_print((int64_t)info.created * 1000000000, TIME_FORMAT_NAME, when);
-	if (r->url.path[0] && o->head.relay_connections > 1) {
+	if (r->url.path[0] && (o->head.relay_attempts > 1 || o->head.relay_connections)) {
 		snprintf(own, sizeof(own), "%s-%.15s", r->url.path, when);
 		info.path = own;
 	}
@@ -187,6 +188,8 @@ static int connect_relay(struct output *o)
 	for (size_t i = 0; i < o->count; i++)
 		relay_stream_reset(o->streams[i]);
 	relay_traces_reset(r, true);
+	o->head.relay_connections++;
+	checkpoint_head_put(o->state, &o->head);
 	r->connected = true;
 	r->error = 0;
 	pthread_mutex_lock(&o->lock);
@@ -287,7 +290,7 @@ static void sink_remove(struct output *o, struct stream_writer *os)
 }
 
 const struct output_sink relay_sink = {
-	.takes = relay_takes, .attach = sink_attach, .detach = sink_detach, .begin = sink_begin,
+	.takes = relay_takes, .attach = sink_attach, .collides = sink_collides, .detach = sink_detach, .begin = sink_begin,
 	.add = relay_stream_create, .restore = sink_restore, .write = relay_stream_write,
 	.end_pass = sink_end_pass, .regenerate = sink_regenerate, .rotate = relay_rotate,
 	.clear = relay_clear, .finish = relay_end, .remove = sink_remove,

@@ -222,10 +222,13 @@ void ring_counts(const struct stream *s, struct ring_counts *c)
 {
 	const struct region_geometry *g = &s->region->geo;
 	const struct trail_ring *ring = ring_of(s);
-	uint64_t cleared = load(&ring->cleared_events), first;
+	uint64_t kept = load(&ring->cleared_events), first;
 	struct ring_mark m;
 	struct ring_piece p;
 
+	/* What the relay has is not lost. */
+	if (s->streamed && load(&ring->consumed_events) > kept)
+		kept = load(&ring->consumed_events);
 	ring_mark(s, &m);
 	*c = (struct ring_counts){ .recorded = ring_recorded(s, &m), .discarded = m.lost };
 	first = ring_oldest(s, m.head) / g->subbuf_size;
@@ -234,11 +237,13 @@ void ring_counts(const struct stream *s, struct ring_counts *c)
 			continue;
 		if (k == first && p.begin == k * g->subbuf_size &&
 		    g->mode == TRAIL_MODE_OVERWRITE && !s->log)
-			c->overwritten = since(p.begin_events, cleared);
+			c->overwritten = since(p.begin_events, kept);
 		c->bytes += p.end - p.begin;
 	}
 	if (s->log)
 		c->overwritten = load(&ring->unwritten);
+	else if (s->streamed)
+		c->overwritten = add_saturated(c->overwritten, load(&ring->unwritten));
 	if (c->overwritten > c->recorded)
 		c->overwritten = c->recorded;
 	add_source(ring, c);

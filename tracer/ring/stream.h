@@ -54,6 +54,7 @@ struct stream {
 	char file[176];                 /* file name in the trace directory: "channel0_0" */
 	/* Its files in the session's output (ring/stream_files.h), referenced; NULL: no output. */
 	struct stream_files *log;
+	bool streamed;                  /* a relay gets its packets */
 };
 
 /*

@@ -259,6 +259,7 @@ static void clear_ring(struct trail_ring *ring, const struct ring_mark *mark)
 	__atomic_store_n(&ring->source_gaps, 0, __ATOMIC_RELAXED);
 	__atomic_store_n(&ring->source_unfiltered, 0, __ATOMIC_RELAXED);
 	__atomic_store_n(&ring->unwritten, 0, __ATOMIC_RELAXED);
+	__atomic_store_n(&ring->consumed_events, mark->events, __ATOMIC_RELAXED);
 	/* Pairs with the acquire loads of the views. */
 	__atomic_store_n(&ring->cleared, mark->head, __ATOMIC_RELEASE);
 	/* Pairs with the writers' acquire load before they use a sub-buffer again. */

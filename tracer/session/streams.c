@@ -45,6 +45,7 @@ static int add_stream(struct stream_set *set, const struct stream_group *cl, str
 	st = &set->streams[set->count++];
 	*st = (struct stream){
 		.log = log ? stream_files_get(log) : NULL,
+		.streamed = cl->channel->session->streamed,
 		.trace = trace_get(cl->trace),
 		.region = region_get(b->region),
 		.ring = ring,

@@ -100,12 +100,52 @@ put 'regenerate metadata' "$S/wipe/control"
 same_as_trace wipe "$d"
 rmdir "$S/wipe"
 
-# A path instead of the session's name; limits of files.
+# Overwriting events that the relay has loses nothing.
+relay_session ring
+put overwrite "$c/loss_mode"
+put 4096 "$c/subbuf_size"
+confirmed() { [ "$(key pending_bytes "$S/ring/status")" = 0 ]; }
+for i in 1 2 3 4 5 6 7 8 9 10 11 12; do
+	put start "$S/ring/control"
+	"$ticker" 800 0 || fail ticker
+	put stop "$S/ring/control"
+	within 60 confirmed || fail "not confirmed: $(cat "$S/ring/status")"
+done
+is "the relay has all" 9600 "$(read_relay "$(relay_dir ring)" | wc -l)"
+[ "$(wc -l <"$S/ring/text")" -lt 9600 ] || fail "nothing was overwritten"
+is "overwritten, and lost" 0 "$(key events_overwritten "$S/ring/status")"
+# Without a relay they are lost, and counted.
+kill_relay
+put start "$S/ring/control"
+"$ticker" 20000 0 || fail ticker
+lost=$(key events_overwritten "$S/ring/status")
+[ "$lost" -gt 0 ] || fail "without a relay nothing is lost"
+first=$(relay_dir ring)
+start_relay
+connected() { grep -q '^relay connected' "$S/ring/status"; }
+within 60 connected || fail "no connection: $(cat "$S/ring/status")"
+tool open "$S/ring/control" w write "stop\n" >/dev/null   # (EIO: not all in 0.8 s)
+within 60 confirmed || fail "not confirmed: $(cat "$S/ring/status")"
+lost=$(key events_overwritten "$S/ring/status")
+d=$(relay_dir ring)
+[ "$d" != "$first" ] || fail "the same directory is used again"
+is "recorded" 29600 "$(key events_recorded "$S/ring/status")"
+is "on the relay, and lost" 29600 "$(($(read_relay "$first" | wc -l) + $(read_relay "$d" | wc -l) + lost))"
+is "nothing was resent" 0 "$(key relay_resent_packets "$S/ring/status")"
+is "connections" 2 "$(key relay_connections "$S/ring/status")"
+rmdir "$S/ring"
+
+# A path instead of the session's name; limits of files. No two sessions have one path.
 relay_session named "/a/b"
 put 16k "$c/file_size"
 put 3 "$c/file_count"
 put 4096 "$c/subbuf_size"
 put start "$S/named/control"
+relay_session again "/a/b"
+refused start "$S/again/control" EBUSY "session 'named' writes to this path on the relay"
+put "$relay_url/a/c" "$S/again/output"
+put start "$S/again/control"
+rmdir "$S/again"
 "$ticker" 20000 0 || fail ticker
 put stop "$S/named/control"
 d=$relay_out/$(hostname)/a/b
