@@ -96,8 +96,6 @@ static int lookup_error(int code)
 		return errno ? -errno : -EIO;
 	case EAI_MEMORY:
 		return -ENOMEM;
-	case EAI_AGAIN:
-		return -EHOSTUNREACH;
 	default:
 		return -EADDRNOTAVAIL;
 	}
