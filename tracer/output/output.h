@@ -116,6 +116,7 @@ struct output {
 	bool quit;                      /* the thread must end; the next daemon continues */
 	bool ended;                     /* the thread has ended */
 	bool wake;                      /* the thread must look at the session's settings now */
+	struct session_info seen;       /* what the thread saw when it looked */
 	bool inherited;                 /* an earlier daemon's, directory not opened again yet */
 	int error;                      /* of the last attempt to write, or 0 */
 	int64_t error_since;            /* ns since the epoch */

@@ -280,15 +280,22 @@ int output_prepare(struct session *s, struct tr_err *err)
 
 /* ---- rotation ---- */
 
+/*
+ * The thread waits as long as the session is inactive, or until a rotation is due: it must look at
+ * the session again after a start, and after a change of the limits of a chunk.
+ */
 static void wake_writer(struct session *s)
 {
-	struct output *o = output_if_running(s);
+	struct output *o = output_runs(s) ? s->output : NULL;
 
 	if (!o)
 		return;
 	pthread_mutex_lock(&o->lock);
-	o->wake = true;
-	pthread_cond_signal(&o->requested);
+	if (o->seen.starts != s->starts || o->seen.rotate_size != s->rotate_size ||
+	    o->seen.rotate_period != s->rotate_period) {
+		o->wake = true;
+		pthread_cond_signal(&o->requested);
+	}
 	pthread_mutex_unlock(&o->lock);
 }
 
@@ -305,11 +312,8 @@ static int store_rotation(struct session *s, enum session_attr attr, const char 
 		ret = tr_fail_at(err, -EINVAL, value, 0, "must be 10ms at least");
 	if (ret)
 		return ret;
-	ret = session_store_number(
+	return session_store_number(
 		s, attr == SESSION_ROTATE_SIZE ? &s->rotate_size : &s->rotate_period, v, err);
-	if (!ret)
-		wake_writer(s);
-	return ret;
 }
 
 static int store_rotate_size(struct session *s, const char *value, struct tr_err *err)
@@ -443,6 +447,7 @@ const struct session_part output_part = {
 	.restore_line = restore_line,
 	.exchange = exchange_outputs,
 	.start = output_start,
+	.changed = wake_writer,
 	.flush = output_flush,
 	.status = output_show_status,
 	.stopped = output_removable,

@@ -154,7 +154,9 @@ static int mark_streams(struct output *o, const struct stream_set *set, bool onl
 		else
 			err = add_stream(o, &set->streams[i]);
 	}
-	/* Remove streams whose channels were removed: from the list first, which the sink may read. */
+	/*
+	 * Remove streams whose channels were removed: from the list first, which the sink may read.
+	 */
 	for (size_t i = 0; i < o->count && !err;) {
 		struct stream_writer *os = o->streams[i];
 
@@ -415,6 +417,7 @@ void *output_run(void *arg)
 			active_at = now;
 		sleep = next_pause(o, &p, sleep, now - active_at > IDLE_AFTER);
 		pthread_mutex_lock(&o->lock);
+		o->seen = info;
 		schedule_rotation(o, now, &rotate_at, &info);
 		until = o->error ? now + RETRY_PAUSE : info.active ? now + sleep : UINT64_MAX;
 		some = wait_request(o, until < rotate_at ? until : rotate_at, asked, upto);

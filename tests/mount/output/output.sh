@@ -220,6 +220,21 @@ put 'tick:*' "$c/events"
 rmdir "$S/one" || fail rmdir
 is "events of both" 600 "$(($(read_all "$out/one" | wc -l) + $(discarded)))"
 
+# A second start: files are written while the session records, and not only when it stops.
+mkdir "$S/again"
+put "$out/again" "$S/again/output"
+put 'tick:*' "$S/again/user/events"
+put 4096 "$S/again/user/channels/channel0/subbuf_size"
+put start "$S/again/control"
+"$ticker" 10 0 || fail ticker
+put stop "$S/again/control"
+before=$(key output_bytes "$S/again/status")
+put start "$S/again/control"
+"$ticker" 1000 0 || fail ticker
+grown() { [ "$(key output_bytes "$S/again/status")" -gt "$before" ]; }
+within 30 grown || fail "nothing is written after a second start: $(cat "$S/again/status")"
+rmdir "$S/again" || fail rmdir
+
 # A path with blanks reads back as it can be written.
 mkdir "$S/blank"
 put "\"$out/a \\\"b\\\" c\"" "$S/blank/output"
