@@ -91,7 +91,8 @@ struct kernel {
 	 * probe is removed: its rule may not be in a channel yet.
 	 */
 	uint32_t rule_writes;
-	pthread_mutex_t making;         /* held while probes for rules are made */
+	/* Held while probes are made or removed; who changes probes holds kernel.lock, too. */
+	pthread_mutex_t making;
 	pthread_mutex_t lock;           /* guards the rest */
 	struct kevent **events;	/* sorted by system and name, except those that came later */
 	size_t event_count;
@@ -220,7 +221,7 @@ int kprobe_explain(const struct kprobe_plan *plan, int ret, struct tr_err *err);
 void kprobe_plan_deinit(struct kprobe_plan *plan);
 void kprobes_restore(struct tracer *t);         /* before channels are adopted */
 void kprobes_free(struct kernel *k);
-/* Removes probes without rules. Caller does not hold tracer.lock. */
+/* Removes probes without rules. Caller holds neither tracer.lock nor kernel.making. */
 void kernel_probes_gc(struct tracer *t);
 
 /* ---- channel.c: caller holds tracer.lock, unless the line says otherwise ---- */

@@ -339,15 +339,27 @@ static bool is_used(struct tracer *t, const struct kprobe *p)
 	return false;
 }
 
-static bool has_unused_probe(struct tracer *t)
+/* Caller holds kernel.making. */
+static bool is_unused(struct tracer *t, const struct kprobe *p)
 {
-	bool some = false;
+	bool unused;
 
 	pthread_mutex_lock(&t->lock);
 	/* While rules are written nothing is removed. The last writer calls this again. */
-	for (size_t i = 0; !t->kernel->rule_writes && i < t->kernel->probe_count; i++)
-		some = some || !is_used(t, &t->kernel->probes[i]);
+	unused = !t->kernel->rule_writes && !is_used(t, p);
 	pthread_mutex_unlock(&t->lock);
+	return unused;
+}
+
+static bool has_unused_probe(struct tracer *t)
+{
+	struct kernel *k = t->kernel;
+	bool some = false;
+
+	pthread_mutex_lock(&k->making);
+	for (size_t i = 0; i < k->probe_count && !some; i++)
+		some = is_unused(t, &k->probes[i]);
+	pthread_mutex_unlock(&k->making);
 	return some;
 }
 
@@ -366,6 +378,21 @@ static void drain_sessions(struct tracer *t)
 	md_buf_deinit(&names);
 }
 
+/* Caller holds kernel.making. */
+static void remove_probe(struct tracer *t, size_t i)
+{
+	struct kernel *k = t->kernel;
+	int ret = k->ops->probe_remove(k->backend, k->group, k->probes[i].name);
+
+	if (ret && ret != -ENOENT) {
+		tracer_report(t, "the kernel's event %s cannot be removed: %s", k->probes[i].name,
+			      strerror(-ret));
+		return;
+	}
+	kernel_forget(k, k->group, k->probes[i].name);
+	unregister_probe(k, i);
+}
+
 void kernel_probes_gc(struct tracer *t)
 {
 	struct kernel *k = t->kernel;
@@ -373,21 +400,10 @@ void kernel_probes_gc(struct tracer *t)
 	if (!k || !has_unused_probe(t))
 		return;
 	drain_sessions(t);
-	pthread_mutex_lock(&t->lock);
-	/* A rule that came meanwhile may use it again. */
-	for (size_t i = k->rule_writes ? 0 : k->probe_count; i-- > 0;) {
-		int ret;
-
-		if (is_used(t, &k->probes[i]))
-			continue;
-		ret = k->ops->probe_remove(k->backend, k->group, k->probes[i].name);
-		if (ret && ret != -ENOENT) {
-			tracer_report(t, "the kernel's event %s cannot be removed: %s",
-				      k->probes[i].name, strerror(-ret));
-			continue;
-		}
-		kernel_forget(k, k->group, k->probes[i].name);
-		unregister_probe(k, i);
-	}
-	pthread_mutex_unlock(&t->lock);
+	/* No rule gets a probe of the table meanwhile. */
+	pthread_mutex_lock(&k->making);
+	for (size_t i = k->probe_count; i-- > 0;)
+		if (is_unused(t, &k->probes[i]))
+			remove_probe(t, i);
+	pthread_mutex_unlock(&k->making);
 }
