@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "tracer/keeper_guard.h"
+#include "tracer/session/kept.h"
 #include "tracer/session/session.h"
 #include "tracer/snapshot/image.h"
 #include "tracer/snapshot/snapshot.h"
@@ -42,7 +43,7 @@ static unsigned int forget_kept(struct tracer *t)
 					b->kept = false;
 					count++;
 				}
-	t->keeper_pending = true;
+	__atomic_store_n(&t->keeper_pending, true, __ATOMIC_RELAXED);
 	pthread_mutex_unlock(&t->lock);
 	return count;
 }

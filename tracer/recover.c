@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "tracer/session/kept.h"
 #include "tracer/session/session.h"
 #include "tracer/ring/stream_files.h"
 #include "tracer/output/checkpoint.h"

@@ -65,10 +65,12 @@ static void exchange_contents(struct session *a, struct session *b)
 		a->track[i] = b->track[i];
 		b->track[i] = track;
 	}
+	pthread_mutex_lock(&a->tracer->lists_lock);
 	cds_list_splice(&a->channels, &channels);
 	CDS_INIT_LIST_HEAD(&a->channels);
 	move_channels(&b->channels, a);
 	move_channels(&channels, b);
+	pthread_mutex_unlock(&a->tracer->lists_lock);
 }
 
 static bool was_started(const struct session *s)

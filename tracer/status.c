@@ -44,80 +44,65 @@ static void show_daemon(struct tracer *t, struct md_buf *out)
 		      microseconds(usage.ru_utime), microseconds(usage.ru_stime));
 }
 
-/*
- * All sessions, referenced, so that their rings can be read without the lock. NULL: none, or no
- * memory.
- */
-static struct session **list_sessions(struct tracer *t, size_t *count)
-{
-	struct session *s, **all;
-
-	*count = 0;
-	pthread_mutex_lock(&t->lock);
-	all = calloc(t->session_count + 1, sizeof(*all));
-	if (all)
-		cds_list_for_each_entry(s, &t->sessions, node)
-			if (!s->hidden)
-				all[(*count)++] = session_ref(s);
-	pthread_mutex_unlock(&t->lock);
-	return all;
-}
+/* Sums over the buffers of one session */
+struct buffer_sums {
+	struct ring_counts counts;
+	uint64_t number, memory;                /* memory in bytes */
+	uint64_t refused, lost;
+};
 
 /*
  * The daemon's own status does not wait for the kernel, which may make or remove buffers at this
  * moment: the status of a session drains those.
  */
-static void show_events(struct tracer *t, struct md_buf *out)
+static void add_session(struct session *s, struct buffer_sums *sum)
 {
-	struct ring_counts sum = { 0 };
+	struct region **regions;
+	size_t n = session_regions(s, &regions);
+	struct stat st;
+
+	sum->number += n;
+	while (n) {
+		if (fstat(regions[--n]->fd, &st) == 0)
+			sum->memory += (uint64_t)st.st_blocks * 512;
+		region_put(regions[n]);
+	}
+	free(regions);
+	sum->refused += __atomic_load_n(&s->buffers_refused, __ATOMIC_RELAXED);
+	sum->lost += __atomic_load_n(&s->buffers_lost, __ATOMIC_RELAXED);
+	if (!s->hidden)
+		session_counts(s, &sum->counts);
+}
+
+/* Takes references instead of tracer.lock, so it does not wait for changes. */
+void tracer_status(struct tracer *t, uid_t viewer, struct md_buf *out)
+{
+	struct buffer_sums sum = { 0 };
 	struct session **all;
+	uint32_t sessions = 0, active = 0;
 	size_t count;
 
-	all = list_sessions(t, &count);
+	all = sessions_take(t, &count);
 	for (size_t i = 0; i < count; i++) {
-		session_counts(all[i], &sum);
+		sessions += !all[i]->hidden;
+		active += !all[i]->hidden && session_shown(all[i]).info.active;
+		add_session(all[i], &sum);
 		session_put(all[i]);
 	}
 	free(all);
 	md_buf_printf(out,
+		      "sessions %u\nsessions_active %u\nregistrations %u\n"
+		      "registrations_rejected %u\nbuffers %" PRIu64 "\nbuffer_bytes %" PRIu64
+		      "\nbuffers_refused %" PRIu64 "\nbuffers_lost %" PRIu64
+		      "\nfrozen_bytes %" PRIu64 "\n",
+		      sessions, active, __atomic_load_n(&t->app_count, __ATOMIC_RELAXED),
+		      __atomic_load_n(&t->rejected, __ATOMIC_RELAXED), sum.number, sum.memory,
+		      sum.refused, sum.lost, quota_frozen_now(t));
+	md_buf_printf(out,
 		      "events_recorded %" PRIu64 "\nevents_discarded %" PRIu64
 		      "\nevents_overwritten %" PRIu64 "\nbytes %" PRIu64 "\n",
-		      sum.recorded, sum.discarded, sum.overwritten, sum.bytes);
-}
-
-void tracer_status(struct tracer *t, uid_t viewer, struct md_buf *out)
-{
-	uint64_t memory = 0, refused = 0, lost = 0;
-	uint32_t buffers = 0, active = 0;
-	struct session *s;
-	struct channel *c;
-	struct stream_group *cl;
-	struct buffer *b;
-
-	pthread_mutex_lock(&t->lock);
-	cds_list_for_each_entry(s, &t->sessions, node) {
-		active += s->active && !s->hidden;
-		refused += s->buffers_refused;
-		lost += s->buffers_lost;
-		cds_list_for_each_entry(c, &s->channels, node)
-			cds_list_for_each_entry(cl, &c->groups, node)
-				cds_list_for_each_entry(b, &cl->buffers, node) {
-					struct stat st;
-
-					buffers++;
-					if (fstat(b->region->fd, &st) == 0)
-						memory += (uint64_t)st.st_blocks * 512;
-				}
-	}
-	md_buf_printf(out,
-		      "sessions %u\nsessions_active %u\nregistrations %u\nregistrations_rejected "
-		      "%u\nbuffers %u\n"
-		      "buffer_bytes %" PRIu64 "\nbuffers_refused %" PRIu64 "\nbuffers_lost %" PRIu64
-		      "\nfrozen_bytes %" PRIu64 "\n",
-		      t->session_count, active, t->app_count, t->rejected, buffers, memory, refused,
-		      lost, quota_frozen_now(t));
-	pthread_mutex_unlock(&t->lock);
-	show_events(t, out);
+		      sum.counts.recorded, sum.counts.discarded, sum.counts.overwritten,
+		      sum.counts.bytes);
 	show_daemon(t, out);
 	quota_show(t, viewer, out);
 }

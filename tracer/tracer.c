@@ -14,6 +14,7 @@
 
 #include "tracer/app/app.h"
 #include "tracer/keeper_guard.h"
+#include "tracer/session/kept.h"
 #include "tracer/session/session.h"
 #include "tracer/kernel/kernel.h"
 #include "tracer/ring/reader.h"
@@ -167,6 +168,7 @@ struct tracer *tracer_new(const struct tracer_config *config)
 	pthread_mutexattr_init(&attr);
 	pthread_mutexattr_setprotocol(&attr, PTHREAD_PRIO_INHERIT);
 	lock_init(&t->lock, &attr, LOCK_TRACER);
+	lock_init(&t->lists_lock, &attr, LOCK_LISTS);
 	pthread_mutexattr_destroy(&attr);
 	lock_init(&t->shares_lock, NULL, LOCK_SHARES);
 	CDS_INIT_LIST_HEAD(&t->sessions);
@@ -200,6 +202,7 @@ void tracer_free(struct tracer *t)
 	for (size_t i = 0; i < sizeof(fds) / sizeof(fds[0]); i++)
 		if (fds[i] >= 0)
 			close(fds[i]);
+	pthread_mutex_destroy(&t->lists_lock);
 	pthread_mutex_destroy(&t->lock);
 	app_table_destroy(t);
 	quota_deinit(t);
@@ -314,7 +317,6 @@ void tracer_close(struct tracer *t, bool keep)
 			session_forget(s);
 		} else {
 			session_drop(s);
-			session_forget_on_disk(s);
 		}
 		session_unlock(s);
 		session_put(s);

@@ -232,13 +232,13 @@ static const struct verb {
 
 void session_verbs(struct session *s, struct md_buf *out)
 {
-	pthread_mutex_lock(&s->tracer->lock);
+	struct session_shown shown = session_shown(s);
+
 	for (size_t i = 0; i < VERBS; i++)
-		if ((s->active ? verbs[i].when_active : verbs[i].when_inactive) &&
-		    (verbs[i].run != verb_rotate || s->output))
+		if ((shown.info.active ? verbs[i].when_active : verbs[i].when_inactive) &&
+		    (verbs[i].run != verb_rotate || shown.written))
 			md_buf_printf(out, "%s%s\n", verbs[i].name,
 				      verbs[i].takes_arguments ? " [NAME]" : "");
-	pthread_mutex_unlock(&s->tracer->lock);
 }
 
 static int no_verb(const char *line, size_t len, size_t from, const char *words, size_t n,

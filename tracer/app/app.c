@@ -258,7 +258,7 @@ static void app_drop(struct tracer *t, struct app *a)
 	a->user->apps--;
 	a->user->bytes -= a->file->size;
 	user_release(t, a->user);
-	t->app_count--;
+	__atomic_fetch_sub(&t->app_count, 1, __ATOMIC_RELAXED);
 	app_free(a);
 	tracer_changed(t, NULL);
 }
@@ -315,7 +315,7 @@ int app_found(struct tracer *t, const char *name)
 		return err;
 	}
 	if (err) {
-		t->rejected++;
+		__atomic_fetch_add(&t->rejected, 1, __ATOMIC_RELAXED);
 		if (err == -EBADMSG)
 			tracer_report(t, "registration %s: %s", name, reason);
 		remove_stale(t, name);
@@ -341,7 +341,7 @@ int app_found(struct tracer *t, const char *name)
 	a->user = u;
 	u->apps++;
 	u->bytes += f->size;
-	t->app_count++;
+	__atomic_fetch_add(&t->app_count, 1, __ATOMIC_RELAXED);
 	app_apply(t, a, true);
 	tracer_changed(t, NULL);
 	app_check(t, name);     /* it may be gone already, with something to account for */

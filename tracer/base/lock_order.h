@@ -24,10 +24,12 @@
 	X(TRACER, "tracer.lock")                /* short: no waiting, no I/O outside the state */  \
 	X(TRIGGERS, "triggers.lock")                                                               \
 	X(KERNEL, "kernel.lock")                                                                   \
+	X(LISTS, "tracer.lists_lock")           /* while a list is walked or changed */            \
 	X(TRACE, "trace.lock")                                                                     \
 	X(STREAM_FILES, "stream_files.lock")                                                       \
 	X(OUTPUT, "output.lock")                                                                   \
-	X(SHARES, "tracer.shares_lock")
+	X(SHARES, "tracer.shares_lock")                                                            \
+	X(SHOWN, "session.shown_lock")          /* while a struct is copied */
 
 enum lock_rank {
 	LOCK_UNRANKED,

@@ -127,6 +127,14 @@ static int check_owner(const struct session *s, struct tr_err *err)
 		       : tr_fail(err, -EACCES, "the owner of the session may not trace the kernel");
 }
 
+/* Caller holds tracer.lock. */
+static void set_kchannel(struct channel *c, struct kchannel *kc)
+{
+	pthread_mutex_lock(&c->session->tracer->lists_lock);
+	c->kchannel = kc;
+	pthread_mutex_unlock(&c->session->tracer->lists_lock);
+}
+
 int kchannel_start(struct channel *c, struct tr_err *err)
 {
 	pthread_mutex_t *lock = &c->session->tracer->lock;
@@ -149,7 +157,7 @@ int kchannel_start(struct channel *c, struct tr_err *err)
 	if (ret)
 		kchannel_put(kc);
 	else
-		c->kchannel = kc;
+		set_kchannel(c, kc);
 	return ret;
 }
 
@@ -250,7 +258,7 @@ static void adopt_channel(struct channel *c, const char *name)
 	for (int i = TRACK_PID; i < TRACK_ATTRS; i++)
 		track_copy(&c->session->track[i], &kc->tracked[i]);
 	read_enabled_events(kc, k);
-	c->kchannel = kc;
+	set_kchannel(c, kc);
 	kernel_follow(t, true);
 }
 
@@ -299,7 +307,7 @@ void kchannel_drop(struct channel *c)
 
 	if (!kc)
 		return;
-	c->kchannel = NULL;
+	set_kchannel(c, NULL);
 	kc->channel = NULL;
 	cds_list_add_tail(&kc->dead, &kc->tracer->kernel->dead);
 }

@@ -466,7 +466,7 @@ void kernel_drain(struct session *s)
 	struct channel *c;
 	size_t n = 0;
 
-	pthread_mutex_lock(&s->tracer->lock);
+	pthread_mutex_lock(&s->tracer->lists_lock);
 	cds_list_for_each_entry(c, &s->channels, node)
 		n += c->kchannel != NULL;
 	all = n ? calloc(n, sizeof(*all)) : NULL;
@@ -476,7 +476,7 @@ void kernel_drain(struct session *s)
 			all[n++] = c->kchannel;
 			__atomic_fetch_add(&c->kchannel->refs, 1, __ATOMIC_RELAXED);
 		}
-	pthread_mutex_unlock(&s->tracer->lock);
+	pthread_mutex_unlock(&s->tracer->lists_lock);
 	for (size_t i = 0; all && i < n; i++) {
 		drain_channel(all[i]);
 		kchannel_put(all[i]);

@@ -29,26 +29,24 @@ static void advise(const struct stream *st, const struct ring_counts *c, struct 
 	md_buf_deinit(&line);
 }
 
-void session_advice(struct session *s, struct md_buf *out)
+void streams_advise(const struct stream_set *set, struct md_buf *out)
 {
-	struct stream_set set = { 0 };
 	struct md_buf lines = MD_BUF_INIT;
 	struct ring_counts c;
 
-	/* Streams for which memory ran out are not counted. */
-	session_streams(s, NULL, &set);
-	for (size_t i = 0; i < set.count; i++) {
-		ring_counts(&set.streams[i], &c);
+	for (size_t i = 0; i < set->count; i++) {
+		const struct stream *st = &set->streams[i];
+
+		ring_counts(st, &c);
 		/*
 		 * A flight recorder of applications overwrites by design. In the kernel, its
 		 * buffers may hold only a fraction of a second.
 		 */
-		if (c.discarded || (c.overwritten && set.streams[i].trace->uid == KERNEL_UID))
-			advise(&set.streams[i], &c, &lines);
+		if (c.discarded || (c.overwritten && st->trace->uid == KERNEL_UID))
+			advise(st, &c, &lines);
 	}
 	md_buf_put(out, lines.data, lines.len);
 	md_buf_deinit(&lines);
-	stream_set_deinit(&set);
 }
 
 /*

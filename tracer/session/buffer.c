@@ -36,7 +36,7 @@ static void buffer_forget_files(struct buffer *b)
 /* Reports the first buffer of the session that could not be made. */
 void channel_refuse_buffer(struct channel *c, int err)
 {
-	if (!c->session->buffers_refused++)
+	if (!__atomic_fetch_add(&c->session->buffers_refused, 1, __ATOMIC_RELAXED))
 		session_failed(
 			c->session,
 			"channel %s: no buffer, and what it would have recorded is not counted: %s",
@@ -76,7 +76,9 @@ struct buffer *group_adopt(struct stream_group *cl, struct region *r, uint32_t o
 	b->pid = pid;
 	if (ordinal >= cl->next_ordinal)
 		cl->next_ordinal = ordinal + 1;
+	pthread_mutex_lock(&cl->channel->session->tracer->lists_lock);
 	cds_list_add_tail(&b->node, &cl->buffers);
+	pthread_mutex_unlock(&cl->channel->session->tracer->lists_lock);
 	quota_count_buffer(cl->channel->session, (int64_t)cost(cl->channel, r->size));
 	buffers_changed(cl->channel->session);
 	return b;
@@ -90,7 +92,9 @@ void buffer_drop(struct stream_group *cl, struct buffer *b)
 	snprintf(name, sizeof(name), "%016llx", (unsigned long long)b->region->key);
 	if (t->keeper && b->kept && !t->reading)
 		keeper_drop(t->keeper, name);
+	pthread_mutex_lock(&t->lists_lock);
 	cds_list_del(&b->node);
+	pthread_mutex_unlock(&t->lists_lock);
 	quota_count_buffer(cl->channel->session, -(int64_t)cost(cl->channel, b->region->size));
 	buffer_forget_files(b);
 	buffers_changed(cl->channel->session);
@@ -144,7 +148,7 @@ static int refuse_buffer(struct stream_group *cl, struct region_geometry *geo)
 
 	if (cl->channel->kernel)
 		return -EDQUOT;
-	if (!s->buffers_refused++)
+	if (!__atomic_fetch_add(&s->buffers_refused, 1, __ATOMIC_RELAXED))
 		session_failed(s,
 			       "channel %s: user %u has no room for its buffers; what is not "
 			       "recorded counts as discarded",
@@ -198,7 +202,7 @@ int group_buffer(struct stream_group *cl, enum trail_ring_kind kind, uint32_t pi
 		region_put(r);
 		return -ENOMEM;
 	}
-	t->keeper_pending = true;
+	__atomic_store_n(&t->keeper_pending, true, __ATOMIC_RELAXED);
 	session_save(c->session);
 	return 0;
 }
@@ -226,6 +230,9 @@ void buffers_keep(struct tracer *t)
 	struct region *r;
 	int err;
 
+	/* No lock: a buffer that this thread made is seen, and who makes another one calls this. */
+	if (!__atomic_load_n(&t->keeper_pending, __ATOMIC_RELAXED))
+		return;
 	pthread_mutex_lock(&t->lock);
 	while (t->keeper && t->keeper_pending && (b = unkept_buffer(t))) {
 		b->kept = true;
@@ -243,7 +250,7 @@ void buffers_keep(struct tracer *t)
 			keeper_drop(t->keeper, name);
 		region_put(r);
 	}
-	t->keeper_pending = false;
+	__atomic_store_n(&t->keeper_pending, false, __ATOMIC_RELAXED);
 	pthread_mutex_unlock(&t->lock);
 }
 

@@ -49,7 +49,9 @@ struct channel *channel_new(struct session *s, enum domain domain, const char *n
 	c->monitor_period = 1000000;
 	if (c->kernel)
 		kernel_default_geometry(s->tracer->cpus, &c->subbuf_size, &c->subbuf_count);
+	pthread_mutex_lock(&s->tracer->lists_lock);
 	cds_list_add_tail(&c->node, &s->channels);
+	pthread_mutex_unlock(&s->tracer->lists_lock);
 	return c;
 }
 
@@ -91,7 +93,9 @@ void channel_drop(struct channel *c)
 		SESSION_LOCKED(c->session, channel_ops(c)->drop(c));
 	cds_list_for_each_entry_safe(cl, next, &c->groups, node)
 		group_drop(cl);
+	pthread_mutex_lock(&c->session->tracer->lists_lock);
 	cds_list_del(&c->node);
+	pthread_mutex_unlock(&c->session->tracer->lists_lock);
 	free(c->adopt);
 	rule_list_deinit(&c->rules);
 	context_list_deinit(&c->contexts);
@@ -112,20 +116,20 @@ void channels_list(struct session *s, enum domain domain, struct md_buf *names)
 {
 	struct channel *c;
 
-	pthread_mutex_lock(&s->tracer->lock);
+	pthread_mutex_lock(&s->tracer->lists_lock);
 	cds_list_for_each_entry(c, &s->channels, node)
 		if (c->kernel == (domain == DOMAIN_KERNEL))
 			md_buf_put(names, c->name, strlen(c->name) + 1);
-	pthread_mutex_unlock(&s->tracer->lock);
+	pthread_mutex_unlock(&s->tracer->lists_lock);
 }
 
 bool channel_exists(struct session *s, enum domain domain, const char *channel)
 {
 	bool found;
 
-	pthread_mutex_lock(&s->tracer->lock);
+	pthread_mutex_lock(&s->tracer->lists_lock);
 	found = channel_find(s, domain, channel) != NULL;
-	pthread_mutex_unlock(&s->tracer->lock);
+	pthread_mutex_unlock(&s->tracer->lists_lock);
 	return found;
 }
 

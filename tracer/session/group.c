@@ -240,7 +240,9 @@ struct stream_group *group_get(struct channel *c, struct trace *t, bool create)
 		return NULL;
 	}
 	cl->trace = trace_get(t);
+	pthread_mutex_lock(&c->session->tracer->lists_lock);
 	cds_list_add_tail(&cl->node, &c->groups);
+	pthread_mutex_unlock(&c->session->tracer->lists_lock);
 	return cl;
 }
 
@@ -311,7 +313,9 @@ void group_drop(struct stream_group *cl)
 
 	cds_list_for_each_entry_safe(b, next, &cl->buffers, node)
 		buffer_drop(cl, b);
+	pthread_mutex_lock(&cl->channel->session->tracer->lists_lock);
 	cds_list_del(&cl->node);
+	pthread_mutex_unlock(&cl->channel->session->tracer->lists_lock);
 	trace_put(cl->trace);
 	free(cl->ids);
 	free(cl->switches);

@@ -11,6 +11,7 @@
 #include <errno.h>
 #include <unistd.h>
 
+#include "tracer/session/kept.h"
 #include "tracer/session/session.h"
 
 /* Filled before the first session is restored and emptied after the last; one thread uses it. */

@@ -13,6 +13,7 @@
 #include <uuid/uuid.h>
 
 #include "tracer/base/base.h"
+#include "tracer/session/kept.h"
 #include "tracer/session/session.h"
 
 #define SESSION_FILE_MAX (16u << 20)    /* bytes */
@@ -196,7 +197,7 @@ static void restore_region(struct restore *r, const char *line)
 	t = find_trace_index(r->s, trace);
 	region = kept_claim(key);
 	if (!region) {
-		r->s->buffers_lost++;
+		__atomic_fetch_add(&r->s->buffers_lost, 1, __ATOMIC_RELAXED);
 		session_failed(r->s, "a buffer of channel %s and its events are lost",
 			       c ? c->name : "?");
 	}
@@ -290,6 +291,7 @@ int session_restore(struct tracer *t, const char *name)
 		     line = strtok_r(NULL, "\n", &save))
 			restore_line(&r, line);
 		finish_channel(&r);
+		session_publish(r.s);
 	}
 	if (!err)
 		r.s->dump_begun = r.s->dump_ended = r.s->statedump;

@@ -43,24 +43,43 @@ struct session *session_alloc(struct tracer *t, const char *name, uid_t uid, gid
 	s->created = wall_clock();
 	s->clock_offset = t->clock.offset;
 	lock_init(&s->lock, NULL, LOCK_SESSION);
+	lock_init(&s->shown_lock, NULL, LOCK_SHOWN);
 	CDS_INIT_LIST_HEAD(&s->channels);
 	CDS_INIT_LIST_HEAD(&s->snapshots);
 	return s;
+}
+
+/* Adds the session to the table. Caller holds tracer.lock. NULL: no memory; s is freed then. */
+static struct session *add_session(struct session *s)
+{
+	struct tracer *t = s->tracer;
+
+	if (!quota_add(s)) {
+		session_put(s);
+		return NULL;
+	}
+	session_publish(s);
+	pthread_mutex_lock(&t->lists_lock);
+	cds_list_add_tail(&s->node, &t->sessions);
+	t->session_count += !s->hidden;
+	pthread_mutex_unlock(&t->lists_lock);
+	return s;
+}
+
+static void remove_from_table(struct session *s)
+{
+	pthread_mutex_lock(&s->tracer->lists_lock);
+	cds_list_del(&s->node);
+	s->tracer->session_count -= !s->hidden;
+	pthread_mutex_unlock(&s->tracer->lists_lock);
+	quota_remove(s);
 }
 
 struct session *session_new(struct tracer *t, const char *name, uid_t uid, gid_t gid)
 {
 	struct session *s = session_alloc(t, name, uid, gid);
 
-	if (!s)
-		return NULL;
-	if (!quota_add(s)) {
-		session_put(s);
-		return NULL;
-	}
-	cds_list_add_tail(&s->node, &t->sessions);
-	t->session_count++;
-	return s;
+	return s ? add_session(s) : NULL;
 }
 
 struct session *session_new_hidden(struct tracer *t, const char *prefix, uint64_t number, uid_t uid,
@@ -74,24 +93,36 @@ struct session *session_new_hidden(struct tracer *t, const char *prefix, uint64_
 	if (!s)
 		return NULL;
 	s->hidden = true;
-	if (!quota_add(s)) {
-		session_put(s);
-		return NULL;
-	}
-	cds_list_add_tail(&s->node, &t->sessions);
-	return s;
+	return add_session(s);
 }
 
 struct session *session_get(struct tracer *t, const char *name)
 {
 	struct session *s;
 
-	pthread_mutex_lock(&t->lock);
+	pthread_mutex_lock(&t->lists_lock);
 	s = session_find(t, name);
 	if (s)
 		session_ref(s);
-	pthread_mutex_unlock(&t->lock);
+	pthread_mutex_unlock(&t->lists_lock);
 	return s;
+}
+
+struct session **sessions_take(struct tracer *t, size_t *count)
+{
+	struct session *s, **all;
+	size_t n = 0;
+
+	*count = 0;
+	pthread_mutex_lock(&t->lists_lock);
+	cds_list_for_each_entry(s, &t->sessions, node)
+		n++;
+	all = n ? calloc(n, sizeof(*all)) : NULL;
+	if (all)
+		cds_list_for_each_entry(s, &t->sessions, node)
+			all[(*count)++] = session_ref(s);
+	pthread_mutex_unlock(&t->lists_lock);
+	return all;
 }
 
 int session_check_alive(const struct session *s, struct tr_err *err)
@@ -104,6 +135,7 @@ void session_changed(struct session *s)
 	s->change++;
 	if (s->draft)
 		return;
+	session_publish(s);
 	tracer_changed(s->tracer, s->name);
 	session_change_parts(s);
 }
@@ -155,9 +187,7 @@ void session_forget(struct session *s)
 	cds_list_for_each_entry_safe(c, next, &s->channels, node)
 		if (!c->kchannel)
 			channel_drop(c);
-	cds_list_del(&s->node);
-	s->tracer->session_count -= !s->hidden;
-	quota_remove(s);
+	remove_from_table(s);
 }
 
 void session_drop(struct session *s)
@@ -176,9 +206,11 @@ void session_drop(struct session *s)
 			close(t->log_fd);
 		t->log_fd = -1;
 	}
-	cds_list_del(&s->node);
-	s->tracer->session_count -= !s->hidden;
-	quota_remove(s);
+	/* It stays in the table until then, so no new session uses its directory. */
+	pthread_mutex_unlock(&s->tracer->lock);
+	session_forget_on_disk(s);
+	pthread_mutex_lock(&s->tracer->lock);
+	remove_from_table(s);
 }
 
 int session_create(struct tracer *t, const char *name, uid_t uid, gid_t gid, struct tr_err *err)
@@ -285,7 +317,6 @@ static int remove_session(struct session *s, struct tr_err *err)
 	if (ret)
 		return ret;
 	session_drop(s);
-	session_forget_on_disk(s);
 	session_changed(s);
 	tracer_changed(s->tracer, NULL);
 	return 0;
@@ -313,29 +344,11 @@ void sessions_list(struct tracer *t, struct md_buf *names)
 {
 	struct session *s;
 
-	pthread_mutex_lock(&t->lock);
+	pthread_mutex_lock(&t->lists_lock);
 	cds_list_for_each_entry(s, &t->sessions, node)
 		if (!s->hidden)
 			md_buf_put(names, s->name, strlen(s->name) + 1);
-	pthread_mutex_unlock(&t->lock);
-}
-
-void session_info(struct session *s, struct session_info *info)
-{
-	pthread_mutex_lock(&s->tracer->lock);
-	*info = (struct session_info){
-		.uid = s->uid,
-		.gid = s->gid,
-		.mode = s->mode,
-		.active = s->active,
-		.gone = s->gone,
-		.starts = s->starts,
-		.change = s->change,
-		.created = s->created,
-		.rotate_size = s->rotate_size,
-		.rotate_period = s->rotate_period,
-	};
-	pthread_mutex_unlock(&s->tracer->lock);
+	pthread_mutex_unlock(&t->lists_lock);
 }
 
 static int set_rights(struct session *s, mode_t mode, uid_t uid, gid_t gid)
@@ -395,31 +408,35 @@ int session_store_number(struct session *s, uint64_t *setting, uint64_t value, s
 
 /* ---- status ---- */
 
-ssize_t session_counts(struct session *s, struct ring_counts *sum)
+static void add_counts(const struct stream_set *set, struct ring_counts *sum)
 {
-	struct stream_set set = { 0 };
 	struct ring_counts c;
-	ssize_t count;
-	int ret = session_streams(s, NULL, &set);
 
-	for (size_t i = 0; i < set.count; i++) {
-		ring_counts(&set.streams[i], &c);
+	for (size_t i = 0; i < set->count; i++) {
+		ring_counts(&set->streams[i], &c);
 		ring_counts_add(sum, &c);
 	}
-	count = ret ? ret : (ssize_t)set.count;
+}
+
+void session_counts(struct session *s, struct ring_counts *sum)
+{
+	struct stream_set set;
+
+	session_streams(s, NULL, &set);
+	add_counts(&set, sum);
 	stream_set_deinit(&set);
-	return count;
 }
 
 void session_status(struct session *s, struct md_buf *out)
 {
 	struct ring_counts sum = { 0 };
-	ssize_t streams;
+	struct stream_set set;
 	char started[TIME_TEXT_MAX] = "never";
 	const struct channel *c;
 
 	domains_drain(s);
-	streams = session_counts(s, &sum);
+	session_streams(s, NULL, &set);         /* without memory: none */
+	add_counts(&set, &sum);
 	domains_check(s);
 	pthread_mutex_lock(&s->tracer->lock);
 	if (s->started)
@@ -427,15 +444,16 @@ void session_status(struct session *s, struct md_buf *out)
 	md_buf_printf(out,
 		      "state %s\nowner %u\nstarted %s\nevents_recorded %" PRIu64
 		      "\nevents_discarded %" PRIu64 "\nevents_overwritten %" PRIu64
-		      "\nevents_unfiltered %" PRIu64 "\nbytes %" PRIu64 "\nstreams %zd\n",
+		      "\nevents_unfiltered %" PRIu64 "\nbytes %" PRIu64 "\nstreams %zu\n",
 		      s->gone     ? "gone"
 		      : s->active ? "active"
 				  : "inactive",
 		      s->uid, started, sum.recorded, sum.discarded, sum.overwritten, sum.unfiltered,
-		      sum.bytes, streams < 0 ? 0 : streams);
+		      sum.bytes, set.count);
 	quota_status(s, out);
 	md_buf_printf(out, "buffers_refused %" PRIu64 "\nbuffers_lost %" PRIu64 "\n",
-		      s->buffers_refused, s->buffers_lost);
+		      __atomic_load_n(&s->buffers_refused, __ATOMIC_RELAXED),
+		      __atomic_load_n(&s->buffers_lost, __ATOMIC_RELAXED));
 	for_each_domain(d, s->tracer)
 		if ((*d)->status)
 			LOCKED(s->tracer, (*d)->status(s, out));
@@ -446,7 +464,8 @@ void session_status(struct session *s, struct md_buf *out)
 		if (c->blocking)
 			md_buf_printf(out, "blocking %s: " CHANNEL_BLOCKING_NOTE "\n", c->name);
 	pthread_mutex_unlock(&s->tracer->lock);
-	session_advice(s, out);
+	streams_advise(&set, out);
+	stream_set_deinit(&set);
 }
 
 /* ---- functions for views ---- */

@@ -34,7 +34,8 @@
  * Locks: tracer.lock guards the tables (sessions, applications) and what is in them. session.lock
  * lets one operation at a time change a session, and keeps the session as it is while that
  * operation releases tracer.lock, because it writes to the kernel's tracer. Each function says what
- * its caller holds. base/lock_order.h has the order of all locks.
+ * its caller holds. base/lock_order.h has the order of all locks. Small files are read under
+ * tracer.lists_lock and session.shown_lock, which are held only for a walk or a copy.
  */
 #ifndef TRACER_SESSION_SESSION_H
 #define TRACER_SESSION_SESSION_H
@@ -96,10 +97,15 @@ struct tracer {
 	 * Guards everything that can be reached from here, except members whose comment names
 	 * another lock or says "atomic" or "constant". The holder may write files of the state
 	 * directory and run barriers, but does not wait for an application or a user, and does
-	 * not write to the kernel's tracer, which may take a second; kernel_probes_gc alone
-	 * does, when it removes probes.
+	 * not write to the kernel's tracer, which may take a second.
 	 */
 	pthread_mutex_t lock;
+	/*
+	 * Guards which sessions, channels, stream groups and buffers are in their lists,
+	 * session_count, channel.session and channel.kchannel. Who changes these holds
+	 * tracer.lock, too; who reads them holds either lock.
+	 */
+	pthread_mutex_t lists_lock;
 	struct tracer_config config;
 	char state_dir[256];
 	int state_fd, sessions_fd;              /* directories */
@@ -118,7 +124,7 @@ struct tracer {
 	uint32_t session_count;
 	struct cds_list_head drafts;            /* struct session, too: staging.c */
 	struct cds_list_head apps;              /* struct app */
-	uint32_t app_count;
+	uint32_t app_count;                     /* atomic */
 	struct apptable *apptable;
 	struct layouts *layouts;                /* app/layout.h */
 	uint64_t rules_version;	/* grows when sessions may want other events of applications */
@@ -129,9 +135,9 @@ struct tracer {
 	const struct session_part *const *parts;
 	const struct output_sink *const *sinks;	/* output/sink.h; ends with NULL; constant */
 	struct cds_list_head dead_snapshots;    /* snapshot/snapshot.c */
-	bool keeper_pending;                    /* the keeper does not have some buffer yet */
+	bool keeper_pending;	/* the keeper does not have some buffer yet; atomic */
 	bool rescan_pending;	/* a registration was not opened: no descriptor, no memory */
-	uint32_t rejected;                      /* invalid registration files, for status */
+	uint32_t rejected;	/* invalid registration files, for status; atomic */
 	uint64_t next_serial;                   /* of channels */
 	uint64_t last_statedump;                /* number of the last request for a state dump */
 	/* Guards the next two, and session.payer, buffer_bytes and frozen (quota.c). */
@@ -155,6 +161,14 @@ struct session_seen {
 	uint64_t starts;
 	bool active;
 	uint64_t rotations, archives;           /* of the output: begun, completed */
+};
+
+/* What a session shows to readers that do not hold tracer.lock */
+struct session_shown {
+	struct session_info info;
+	bool written;		/* it has an output */
+	bool files;		/* views read the files of its output */
+	bool follows;		/* readers of a relay follow it: live_period is set */
 };
 
 struct session {
@@ -196,14 +210,16 @@ struct session {
 	uid_t payer;	/* the user whose share has the next two (quota.c) */
 	uint64_t buffer_bytes;
 	int64_t frozen;
-	uint64_t buffers_refused;               /* not made: the share had no room */
-	uint64_t buffers_lost;                  /* the keeper had ended when the daemon started */
+	uint64_t buffers_refused;	/* not made: the share had no room; atomic */
+	uint64_t buffers_lost;	/* the keeper had ended when the daemon started; atomic */
 	struct output *output;	/* output/output.h; NULL: events stay in the rings */
 	bool streamed;	/* the output is no directory: views read the rings */
 	uint64_t rotate_size, rotate_period;    /* bytes, us; 0: no automatic rotation */
 	uint64_t live_period;                   /* us; 0: readers of the relay do not follow */
 	bool ending;                            /* its removal has begun: it cannot be started */
 	struct session_seen seen;               /* trigger/watch.c */
+	pthread_mutex_t shown_lock;             /* guards the next one */
+	struct session_shown shown;             /* as session_publish left it */
 };
 
 struct channel {
@@ -278,9 +294,9 @@ size_t sessions_restore(struct tracer *t);
 #define LOG_EVENT "trail:log"
 #define LOG_EVENT_LEVEL 6       /* info */
 
-/* advice.c: caller does not hold tracer.lock */
-/* Lines `advice FILE: …`, if events are lost. */
-void session_advice(struct session *s, struct md_buf *out);
+/* advice.c: any lock state */
+/* Lines `advice FILE: …`, if events of these streams are lost. */
+void streams_advise(const struct stream_set *set, struct md_buf *out);
 /* Default sub-buffers of a kernel channel: bytes and number for each CPU. Any lock state. */
 void kernel_default_geometry(uint32_t cpus, uint64_t *subbuf_size, uint32_t *subbuf_count);
 
@@ -298,9 +314,21 @@ int session_check_alive(const struct session *s, struct tr_err *err);
  * and tracer.lock.
  */
 int session_store_number(struct session *s, uint64_t *setting, uint64_t value, struct tr_err *err);
-/* For operations that change a session: take and release session.lock and tracer.lock. */
+/*
+ * For operations that change a session: take and release session.lock and tracer.lock. The release
+ * publishes the session.
+ */
 void session_lock(struct session *s);
 void session_unlock(struct session *s);
+/* Copies what the session shows for readers without tracer.lock. */
+void session_publish(struct session *s);
+/* What session_publish copied. Any lock state. */
+struct session_shown session_shown(struct session *s);
+/*
+ * All sessions, also hidden ones, each with a reference, so that they can be used without the
+ * lock; free the array. Without memory: none. Takes lists_lock.
+ */
+struct session **sessions_take(struct tracer *t, size_t *count);
 void session_changed(struct session *s);
 /* The session is active and records events of this user: its owner's, or all users' for root. */
 bool session_serves(const struct session *s, uid_t uid);
@@ -317,8 +345,8 @@ void session_finish(struct session *s);
 /* Frees the model of the session; its buffers, kernel buffers and state directory stay. */
 void session_forget(struct session *s);
 /*
- * Stops and removes the session with all its buffers; references keep the struct itself. Caller
- * holds session.lock, too.
+ * Stops and removes the session with all its buffers and its state directory; references keep the
+ * struct itself. Caller holds session.lock, too; releases tracer.lock meanwhile.
  */
 void session_drop(struct session *s);
 
@@ -450,24 +478,6 @@ int trace_open_log(struct session *s, struct trace *t);
 /* restore.c: no other thread knows the session yet */
 int session_restore(struct tracer *t, const char *name);
 
-/* kept.c: used while sessions are restored, by one thread */
-/* The buffer of that key, now the caller's; NULL: the keeper did not hold it. */
-struct region *kept_claim(uint64_t key);
-/*
- * Adds a buffer. If the list has one with that key, the one with more written bytes stays. Takes r
- * over if it returns 0.
- */
-int kept_add(uint64_t key, struct region *r);
-/* Adds a descriptor of a part of a session. Takes fd over if it returns 0. */
-int kept_add_descriptor(uint64_t key, int fd);
-/* A descriptor by its key. The list owns it until kept_descriptor_taken; -1: none. */
-int kept_descriptor(uint64_t key);
-void kept_descriptor_taken(uint64_t key);
-void kept_descriptor_name(uint64_t key, char out[32]);  /* its name in the keeper */
-void kept_take(struct tracer *t);               /* adds everything that the keeper holds */
-/* Ends what no session claimed, here and in the keeper. Returns the number of such buffers. */
-size_t kept_drop(struct tracer *t);
-
 /* kernel/kernel.c */
 void kernel_describe(struct tracer *t, struct md_buf *out);      /* a line of `version` */
 
@@ -483,9 +493,14 @@ void tracer_counted(struct tracer *t);
 
 struct ring_counts;
 /*
- * session.c: sums over all streams; the number of streams, or -errno. Takes the lock itself. Of the
+ * streams.c: all regions of the session, each with a reference; free the array. Returns their
+ * number; 0: none, or no memory. Takes lists_lock.
+ */
+size_t session_regions(struct session *s, struct region ***out);
+/*
+ * session.c: adds the counts of all streams; of none without memory. Takes lists_lock. Of the
  * kernel's events it counts those that domains_drain has moved to the rings.
  */
-ssize_t session_counts(struct session *s, struct ring_counts *sum);
+void session_counts(struct session *s, struct ring_counts *sum);
 
 #endif

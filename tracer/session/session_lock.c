@@ -10,8 +10,49 @@ void session_lock(struct session *s)
 	pthread_mutex_lock(&s->tracer->lock);
 }
 
+void session_publish(struct session *s)
+{
+	struct session_shown shown = {
+		.info = {
+			.uid = s->uid,
+			.gid = s->gid,
+			.mode = s->mode,
+			.active = s->active,
+			.gone = s->gone,
+			.starts = s->starts,
+			.change = s->change,
+			.created = s->created,
+			.rotate_size = s->rotate_size,
+			.rotate_period = s->rotate_period,
+		},
+		.written = s->output,
+		.files = s->output && !s->streamed,
+		.follows = s->streamed && s->live_period,
+	};
+
+	pthread_mutex_lock(&s->shown_lock);
+	s->shown = shown;
+	pthread_mutex_unlock(&s->shown_lock);
+}
+
+struct session_shown session_shown(struct session *s)
+{
+	struct session_shown shown;
+
+	pthread_mutex_lock(&s->shown_lock);
+	shown = s->shown;
+	pthread_mutex_unlock(&s->shown_lock);
+	return shown;
+}
+
+void session_info(struct session *s, struct session_info *info)
+{
+	*info = session_shown(s).info;
+}
+
 void session_unlock(struct session *s)
 {
+	session_publish(s);
 	pthread_mutex_unlock(&s->tracer->lock);
 	pthread_mutex_unlock(&s->lock);
 }
@@ -44,6 +85,7 @@ void session_put(struct session *s)
 		s->traces = t->next;
 		trace_put(t);
 	}
+	pthread_mutex_destroy(&s->shown_lock);
 	pthread_mutex_destroy(&s->lock);
 	free(s);
 	/* Pairs with the acquire in tracer_close: nothing of the tracer is used after this. */

@@ -11,9 +11,9 @@
 #include "tracer/ring/reader.h"
 
 /* Readers of a live session must know all CPUs before they get an event of one. */
-static bool announced(const struct session *s, const struct buffer *b)
+static bool announced(const struct session_shown *s, const struct buffer *b)
 {
-	return s->streamed && s->live_period && !b->ordinal;
+	return s->follows && !b->ordinal;
 }
 
 static bool used(const struct region *r, uint32_t ring)
@@ -25,11 +25,11 @@ static bool used(const struct region *r, uint32_t ring)
 	       __atomic_load_n(&tr->source_overwritten, __ATOMIC_RELAXED);
 }
 
+/* files: the stream has a list of the files that the output wrote. */
 static int add_stream(struct stream_set *set, const struct stream_group *cl, struct buffer *b,
-		      uint32_t ring)
+		      uint32_t ring, bool files)
 {
-	bool output = cl->channel->session->output && !cl->channel->session->streamed;
-	struct stream_files *log = output ? buffer_files(b, ring) : NULL;
+	struct stream_files *log = files ? buffer_files(b, ring) : NULL;
 	struct stream *st;
 
 	if ((set->count & (set->count - 1)) == 0) {
@@ -40,7 +40,7 @@ static int add_stream(struct stream_set *set, const struct stream_group *cl, str
 			return -ENOMEM;
 		set->streams = st;
 	}
-	if (output && !log)
+	if (files && !log)
 		return -ENOMEM;
 	st = &set->streams[set->count++];
 	*st = (struct stream){
@@ -83,23 +83,24 @@ static int compare(const void *a, const void *b)
 /* all: also streams that never held an event. */
 static int take_streams(struct session *s, const char *channel, bool all, struct stream_set *out)
 {
+	struct session_shown shown = session_shown(s);
 	struct channel *c;
 	struct stream_group *cl;
 	struct buffer *b;
 	int ret = 0;
 
 	*out = (struct stream_set){ 0 };
-	pthread_mutex_lock(&s->tracer->lock);
+	pthread_mutex_lock(&s->tracer->lists_lock);
 	cds_list_for_each_entry(c, &s->channels, node) {
 		if (channel && strcmp(c->name, channel) != 0)
 			continue;
 		cds_list_for_each_entry(cl, &c->groups, node)
 			cds_list_for_each_entry(b, &cl->buffers, node)
 				for (uint32_t i = 0; i < b->region->geo.ring_count && !ret; i++)
-					if (all || used(b->region, i) || announced(s, b))
-						ret = add_stream(out, cl, b, i);
+					if (all || used(b->region, i) || announced(&shown, b))
+						ret = add_stream(out, cl, b, i, shown.files);
 	}
-	pthread_mutex_unlock(&s->tracer->lock);
+	pthread_mutex_unlock(&s->tracer->lists_lock);
 	if (ret)
 		stream_set_deinit(out);
 	else if (out->count)
@@ -117,8 +118,7 @@ int session_rings(struct session *s, struct stream_set *out)
 	return take_streams(s, NULL, true, out);
 }
 
-/* All regions of a session, referenced, so that the barrier runs without the lock. */
-static size_t session_regions(struct session *s, struct region ***out)
+size_t session_regions(struct session *s, struct region ***out)
 {
 	struct channel *c;
 	struct stream_group *cl;
@@ -126,7 +126,7 @@ static size_t session_regions(struct session *s, struct region ***out)
 	size_t n = 0;
 
 	*out = NULL;
-	pthread_mutex_lock(&s->tracer->lock);
+	pthread_mutex_lock(&s->tracer->lists_lock);
 	cds_list_for_each_entry(c, &s->channels, node)
 		cds_list_for_each_entry(cl, &c->groups, node)
 			cds_list_for_each_entry(b, &cl->buffers, node)
@@ -138,7 +138,7 @@ static size_t session_regions(struct session *s, struct region ***out)
 			cds_list_for_each_entry(b, &cl->buffers, node)
 				if (*out)
 					(*out)[n++] = region_get(b->region);
-	pthread_mutex_unlock(&s->tracer->lock);
+	pthread_mutex_unlock(&s->tracer->lists_lock);
 	return n;
 }
 

@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "tracer/output/output.h"
+#include "tracer/session/kept.h"
 #include "tracer/session/session.h"
 #include "tracer/snapshot/copies.h"
 #include "tracer/snapshot/image.h"

@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 
 #include "tracer/base/base.h"
+#include "tracer/session/kept.h"
 #include "tracer/session/session.h"
 #include "tracer/snapshot/copies.h"
 #include "tracer/snapshot/image.h"

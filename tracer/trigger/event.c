@@ -9,7 +9,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#define PREFIX ".trigger-"              /* of its directory in the state directory; no user's session */
+/* Of its directory in the state directory; no session of a user has such a name. */
+#define PREFIX ".trigger-"
 #define SUBBUF_SIZE 16384u
 #define SUBBUF_COUNT 4u
 
@@ -105,7 +106,6 @@ void event_close(struct session *s)
 		return;
 	session_lock(s);
 	session_drop(s);
-	session_forget_on_disk(s);
 	session_unlock(s);
 	session_put(s);
 }

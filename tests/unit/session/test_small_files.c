@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Small files are read while another thread holds tracer.lock: here the reader itself holds it, so
+ * a function that takes it waits until the alarm ends the test.
+ */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "tests/lib/test.h"
+#include "tracer/keeper/keeper.h"
+#include "tracer/ring/reader.h"
+#include "tracer/session/session.h"
+
+static struct tracer *t;
+static struct session *s;
+
+static bool has(const struct md_buf *names, const char *name)
+{
+	for (size_t at = 0; at < names->len; at += strlen(names->data + at) + 1)
+		if (!strcmp(names->data + at, name))
+			return true;
+	return false;
+}
+
+static void reads_of_the_daemon(void)
+{
+	struct md_buf text = MD_BUF_INIT, names = MD_BUF_INIT;
+
+	tracer_version(t, &text);
+	tracer_status(t, 0, &text);
+	CHECK(strstr(md_buf_str(&text), "sessions 1\nsessions_active 1\n") != NULL);
+	CHECK(strstr(md_buf_str(&text), "\nevents_recorded 1\n") != NULL);
+	CHECK(strstr(md_buf_str(&text), "\nbuffers 1\n") != NULL);
+	sessions_list(t, &names);
+	CHECK(names.len == 2 && has(&names, "a"));
+	md_buf_deinit(&text);
+	md_buf_deinit(&names);
+}
+
+static void reads_of_a_session(void)
+{
+	struct session *found = session_get(t, "a");
+	struct md_buf verbs = MD_BUF_INIT, names = MD_BUF_INIT;
+	struct ring_counts counts = { 0 };
+	struct session_info info;
+
+	CHECK(found == s && !session_get(t, "b"));
+	session_put(found);
+	session_info(s, &info);
+	CHECK(info.active && !info.gone && info.starts == 1 && info.mode == 0700);
+	session_verbs(s, &verbs);
+	CHECK(strstr(md_buf_str(&verbs), "stop\n") && !strstr(md_buf_str(&verbs), "start\n"));
+	channels_list(s, DOMAIN_USER, &names);
+	CHECK(has(&names, "channel0") && channel_exists(s, DOMAIN_USER, "channel0"));
+	CHECK(!channel_exists(s, DOMAIN_KERNEL, "channel0"));
+	session_counts(s, &counts);
+	CHECK(counts.recorded == 1);
+	md_buf_deinit(&verbs);
+	md_buf_deinit(&names);
+}
+
+int main(int argc, char **argv)
+{
+	struct log_writer who = { .pid = (uint32_t)getpid(), .uid = getuid(), .gid = getgid() };
+	struct tr_err err = TR_ERR_INIT;
+	struct tracer_config config = { 0 };
+	char dir[128];
+
+	if (argc > 2 && !strcmp(argv[1], "--keeper"))
+		return keeper_main(argv[2]);
+	snprintf(dir, sizeof(dir), "%s/small.XXXXXX", getenv("TMPDIR") ?: "/tmp");
+	if (!mkdtemp(dir))
+		return 2;
+	setenv("TRAIL_RUNTIME_DIR", dir, 1);
+	config.state_dir = dir;
+	if (tracer_open(&config, &t, &err) || session_create(t, "a", getuid(), getgid(), &err) ||
+	    !(s = session_get(t, "a")) || events_store(s, DOMAIN_USER, NULL, "*\n", true, &err) ||
+	    session_control(s, "start\n", &err) || tracer_log(t, &who, "x", 1, &err)) {
+		printf("not ok: %s\n", err.sentence);
+		return 1;
+	}
+	alarm(60);
+	pthread_mutex_lock(&t->lock);
+	CASE(reads_of_the_daemon);
+	CASE(reads_of_a_session);
+	pthread_mutex_unlock(&t->lock);
+	session_put(s);
+	tracer_close(t, false);
+	return test_summary();
+}
