@@ -307,7 +307,9 @@ static bool done_meanwhile(const struct trail__tp *tp, bool again, uint32_t befo
 	return __atomic_load_n(&tp->seen, __ATOMIC_ACQUIRE) == word_of(tp);
 }
 
-/* True: the lock is held. False: another thread has asked, or the time is over; *done says which. */
+/*
+ * True: the lock is held. False: another thread has asked, or the time is over; *done says which.
+ */
 static bool take_turn(const struct trail__tp *tp, bool again, bool *done)
 {
 	uint32_t before = __atomic_load_n(&answers, __ATOMIC_ACQUIRE);

@@ -3,7 +3,7 @@
  * ustlib/: libtrail, the library in applications.
  *
  *	record.c, section.h     the event path, and its restartable sections
- *	slow_path.c, slot.c     events that do not fit the open sub-buffer; a slot's clock and memory
+ *	slow_path.c, slot.c     events that do not fit the sub-buffer; a slot's clock and memory
  *	pieces.c, values.c      events that do not fit the call site's stack buffer
  *	context/                contexts (context/context.h)
  *	register.c, fields.c    loaded objects and their registration files

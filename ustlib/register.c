@@ -235,7 +235,9 @@ static struct object *object_alloc(size_t entries)
 	if (!o)
 		return arena_alloc(sizeof(*o));
 	*p = o->next;
-	*o = (struct object){ .tps = o->tps, .capacity = o->capacity, .placed = { o->placed[0], o->placed[1] } };
+	*o = (struct object){ .tps = o->tps,
+			      .capacity = o->capacity,
+			      .placed = { o->placed[0], o->placed[1] } };
 	for (unsigned int lane = 0; lane < LANES; lane++)
 		if (o->placed[lane])
 			memset(o->placed[lane], 0, (o->capacity + 63) / 64 * sizeof(uint64_t));

@@ -26,7 +26,8 @@ static uint64_t last_seq;                       /* of slots and of steady contex
 
 /* ---- contexts and programs ---- */
 
-#define EXTRA_CLASSES 13        /* 64 bytes << class; the largest holds TRAIL_PROGRAM_MAX and all contexts */
+/* 64 bytes << class; the largest holds TRAIL_PROGRAM_MAX and all contexts */
+#define EXTRA_CLASSES 13
 static struct extra *free_extras[EXTRA_CLASSES];
 
 static struct extra *extra_alloc(size_t size)
@@ -76,7 +77,9 @@ static bool put_context(const struct taken_plan *p, const struct trail_plan_cont
 	uint32_t size = context_size(from->kind);
 	const char *name;
 
-	*to = (struct extra_context){ .kind = from->kind, .index = from->perf_type, .config = from->perf_config };
+	*to = (struct extra_context){ .kind = from->kind,
+				      .index = from->perf_type,
+				      .config = from->perf_config };
 	if (from->kind == TRAIL_CONTEXT_APP) {
 		name = blob_string(p, from->name);
 		to->index = name ? app_context_index(name) : UINT32_MAX;

@@ -28,7 +28,8 @@ static int on_reply(void *arg, const struct relay_wait *w, uint32_t code)
 
 static void put_number(struct md_buf *b, uint64_t v, unsigned int size)
 {
-	static const uint64_t odd[] = { 0, 1, 9, 11, 4095, 4096, 4097, 0x7fffffff, 0x80000000, UINT32_MAX, UINT64_MAX };
+	static const uint64_t odd[] = { 0,    1,          9,          11,         4095,      4096,
+					4097, 0x7fffffff, 0x80000000, UINT32_MAX, UINT64_MAX };
 	uint64_t v64;
 	uint32_t v32;
 
@@ -126,8 +127,9 @@ static void try_client(void)
 static void try_address(void)
 {
 	static const char *const parts[] = {
-		"net://", "net6://", "tcp://", "tcp6://", "host", "[::1]", ":", "5342", "/", "path", "..", ".", "\n", " ",
-		"99999", "0", "]", "[", "-", "%eth0", "\xff", "tcp://b", "x.y",
+		"net://", "net6://", "tcp://", "tcp6://", "host", "[::1]",   ":",     "5342",
+		"/",      "path",    "..",     ".",       "\n",   " ",       "99999", "0",
+		"]",      "[",       "-",      "%eth0",   "\xff", "tcp://b", "x.y",
 	};
 	char text[4096] = "";
 	struct tr_err err = TR_ERR_INIT;
@@ -144,9 +146,11 @@ static void try_address(void)
 		expect(err.sentence[0], "an error has a sentence");
 		return;
 	}
-	expect(memchr(u.control.host, 0, sizeof(u.control.host)) && u.control.host[0] && u.control.port &&
-	       u.data.host[0] && u.data.port, "an address has hosts and ports");
-	expect(u.path[0] != '/' && u.path[0] != '.' && !strstr(u.path, "/."), "a path stays where it belongs");
+	expect(memchr(u.control.host, 0, sizeof(u.control.host)) && u.control.host[0] &&
+		       u.control.port && u.data.host[0] && u.data.port,
+	       "an address has hosts and ports");
+	expect(u.path[0] != '/' && u.path[0] != '.' && !strstr(u.path, "/."),
+	       "a path stays where it belongs");
 }
 
 int main(int argc, char **argv)

@@ -32,11 +32,14 @@ static void random_lines(struct md_buf *b)
 {
 	static const char *const words[] = {
 		/* clang-format off */
-		"a:b", "my_app:*", "*", "a:\\*", "\"c:d\"", "\"e:f,g\"", "\"a:\\x41\"", "sched_switch", "a:b\n!a:b\n",
-		" ", "\t", "\n", "\n", "!", "~", "#", ",", ":", "\"", "\\", "\xff", "\xc3\xa4", "\x01",
-		" if x > 1", " if s == \"a*\\x01\" && (y[2].z | 4u) < -1.5e3", " if $ctx.vpid != $app.a:b || !~c", " && ", " == 0x10",
-		" except ", " except a:b,c:*", "excpt", " if x", " loglevel ", " loglevel warning", " loglevel <= ",
-		" loglevel err..info", "err", "DEBUG", "14", "15", "..", "<", ">=", "==", "!=",
+		"a:b", "my_app:*", "*", "a:\\*", "\"c:d\"", "\"e:f,g\"", "\"a:\\x41\"",
+		"sched_switch", "a:b\n!a:b\n", " ", "\t", "\n", "\n", "!", "~", "#", ",", ":", "\"",
+		"\\", "\xff", "\xc3\xa4", "\x01", " if x > 1",
+		" if s == \"a*\\x01\" && (y[2].z | 4u) < -1.5e3",
+		" if $ctx.vpid != $app.a:b || !~c", " && ", " == 0x10", " except ",
+		" except a:b,c:*", "excpt", " if x", " loglevel ", " loglevel warning",
+		" loglevel <= ", " loglevel err..info", "err", "DEBUG", "14", "15", "..", "<", ">=",
+		"==", "!=",
 		/* clang-format on */
 	};
 	uint32_t n = below(12), i;

@@ -35,7 +35,8 @@
 
 #define WRITERS 4
 #define THREADS 3
-#define LANES_MAX 4096          /* a lane: the events of one thread of one life of a writer, or of its signal handler */
+/* A lane: the events of one thread of one life of a writer, or of its signal handler */
+#define LANES_MAX 4096
 #define TEXT "0123456789abcdefghijklmnopqrstuvwxyz"
 
 struct lane {

@@ -20,7 +20,8 @@
 #define PROCESSES 8
 #define THREADS 2
 #define HELD 8                  /* descriptors that the threads of a process share */
-#define GRACE 400               /* s that the last operation of a worker may take on a loaded machine */
+/* Seconds that the last operation of a worker may take on a loaded machine */
+#define GRACE 400
 
 struct tally { uint64_t good, bad; };
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* LINK: none */
 /*
- * read_time SECONDS FILE…: how long a read of each file takes, as cat(1) reads it: open, fstat, read to the end, close.
- * Reads the files in turns, with a pause of 2 ms after each. Prints `FILE READS MEDIAN P99 MAX` for each, in
- * microseconds. The exit status is 1 if a file cannot be read.
+ * read_time SECONDS FILE…: how long a read of each file takes, as cat(1) reads it: open, fstat,
+ * read to the end, close. Reads the files in turns, with a pause of 2 ms after each. Prints `FILE
+ * READS MEDIAN P99 MAX` for each, in microseconds. The exit status is 1 if a file cannot be read.
  */
 #include <fcntl.h>
 #include <stdint.h>

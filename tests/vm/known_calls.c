@@ -28,7 +28,9 @@
 #endif
 #define EXPECT(format, ...) printf(COMPAT "syscall_" format "\n", __VA_ARGS__)
 #define P(pointer) ((unsigned long long)(uintptr_t)(pointer))
-#define V4 "_v4addr_length = 4, v4addr = [ [0] = 127, [1] = 0, [2] = 0, [3] = 1 ], _v6addr_length = 0, v6addr = [ ]"
+#define V4 \
+	"_v4addr_length = 4, v4addr = [ [0] = 127, [1] = 0, [2] = 0, [3] = 1 ], " \
+	"_v6addr_length = 0, v6addr = [ ]"
 #define NO_ADDRESS "_v4addr_length = 0, v4addr = [ ], _v6addr_length = 0, v6addr = [ ]"
 #define EVENTS(in) "{ POLLIN = " in ", POLLPRI = 0, POLLOUT = 0, POLLERR = 0, POLLHUP = 0 }"
 

@@ -143,7 +143,8 @@ struct trail_reg_label {
 
 /* Values of a slot that only the library writes: */
 #define TRAIL_WORD_UNKNOWN 255u         /* the daemon did not answer */
-#define TRAIL_WORD_ASKING 254u          /* the library will ask, and store the words of the answer */
+/* The library will ask, and store the words of the answer */
+#define TRAIL_WORD_ASKING 254u
 
 /* The byte of a state word that is a daemon's slot. */
 #define TRAIL_LANE_ROOT 0

@@ -8,8 +8,11 @@
  *	selection.c       which events of a layout the sessions want
  *	layout.c          what registration files declare, parsed once for equal files
  *	table.c           registrations by name, by process and by file, and what each user has
- *	registration.c    one registration file: opened, watched, switched; parse.c reads it, ctf_event.c makes its event classes
- *	attach_server.c   the thread that applications talk to; attach_connection.c their connections
+ *	registration.c    one registration file: opened, watched, switched
+ *	parse.c           reads it
+ *	ctf_event.c       makes its event classes
+ *	attach_server.c   the thread that applications talk to
+ *	attach_connection.c  their connections
  *	attach_reply.c    makes the answers
  *	prepared_slots.c  the parts of answers that applications share
  *	show.c            what apps/ and available/user show

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Connections of applications: who may have one, the question that comes over it, and the answer.
- * A crowd of silent connections keeps no other user's programs from attaching: each user has a
- * limit, and at the limit a new connection takes the place of the user's oldest one. Nor does a user
- * who connects as fast as the daemon accepts: after some of them the other events take their turn.
+ * Connections of applications: who may have one, the question that comes over it, and the answer. A
+ * crowd of silent connections keeps no other user's programs from attaching: each user has a limit,
+ * and at the limit a new connection takes the place of the user's oldest one. Nor does a user who
+ * connects as fast as the daemon accepts: after some of them the other events take their turn.
  */
 #include <errno.h>
 #include <poll.h>

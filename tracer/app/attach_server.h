@@ -56,8 +56,8 @@ void connection_read(struct server *sv, struct conn *cn);
 
 /*
  * Closes a connection. Events that epoll_wait returned before may still name it, and are ignored;
- * connections_free_dropped() frees it. `completed` is false if the peer is to attach again, because it
- * has named its objects and could not be answered.
+ * connections_free_dropped() frees it. `completed` is false if the peer is to attach again, because
+ * it has named its objects and could not be answered.
  */
 void connection_drop(struct server *sv, struct conn *cn, bool completed);
 

@@ -58,8 +58,8 @@ static const char *check_stat(const struct stat *st)
 
 /*
  * Opens for reading and writing with the rights of the file's owner, so that a user cannot make
- * root write to a file that the user may not write. fsuid and fsgid are the calling thread's own; without root's
- * rights both calls do nothing.
+ * root write to a file that the user may not write. fsuid and fsgid are the calling thread's own;
+ * without root's rights both calls do nothing.
  */
 static int open_as(int dir, const char *name, const struct stat *owner)
 {

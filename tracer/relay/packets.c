@@ -8,8 +8,8 @@
 #include "tracer/session/streams.h"
 
 #define BATCH 16                /* packets that are sent at once */
-#define BATCH_BYTES (1u << 20)  /* … until they have this size: then the relay is asked, to make room early */
-#define CONFIRM_PAUSE_MS 1      /* before the relay is asked again about packets that it did not have */
+#define BATCH_BYTES (1u << 20)  /* of a batch: then the relay is asked, to make room early */
+#define CONFIRM_PAUSE_MS 1      /* before the relay is asked again about missing packets */
 
 struct batch {
 	struct packetizer cut;                  /* its position is after the last packet */

@@ -2,8 +2,10 @@
 /*
  * Where a relay is, as `output` says it:
  *
- *	net://HOST[:CONTROL[:DATA]][/PATH]      net6://… for IPv6; HOST may be an address, [::1] for IPv6
- *	tcp://HOST[:PORT][/PATH]                control; the same for data follows after a blank or a newline
+ *	net://HOST[:CONTROL[:DATA]][/PATH]      net6://… for IPv6
+ *	tcp://HOST[:PORT][/PATH]                control; the same for data follows it
+ *
+ * A blank or a newline is between the two of tcp://. HOST may be an address, [::1] for IPv6.
  *
  * Private to tracer/relay/.
  */

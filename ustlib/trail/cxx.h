@@ -472,9 +472,9 @@ template <class U, class L, class H> inline void add_pieces(L &list, const H &x)
 #define TRAIL__CHECK(name, e) \
 	static_assert( \
 		::trail::is_known<decltype((e))>(), \
-		TRAIL__NO_TYPE( \
-			name) ", which are integers, floating point numbers, enumerations, strings, pointers, arrays and vectors of numbers, and " \
-			      "classes that TRAIL_MEMBERS describes");
+		TRAIL__NO_TYPE(name) ", which are integers, floating point numbers, " \
+				     "enumerations, strings, pointers, arrays and vectors of " \
+				     "numbers, and classes that TRAIL_MEMBERS describes");
 
 #define TRAIL__DECLARE_PLAIN(i, name, flags, e) \
 	static_assert(::trail::has_name(#e), TRAIL__NO_NAME(e)); \
@@ -577,8 +577,8 @@ template <class U, class L, class H> inline void add_pieces(L &list, const H &x)
 		}; \
 		using trail__site = ::trail::site<trail__tag>; \
 		__asm__ volatile( \
-			".pushsection trail_tps,\"aw?\",@progbits\n\t.balign 8\n\t.quad %c0\n\t.popsection" :: \
-				"i"(&trail__site::tp)); \
+			".pushsection trail_tps,\"aw?\",@progbits\n" \
+			"\t.balign 8\n\t.quad %c0\n\t.popsection" :: "i"(&trail__site::tp)); \
 		if (TRAIL__IS_ON(trail__site::tp)) { \
 			TRAIL__HIT(&trail__site::tp, __VA_ARGS__) \
 		} \

@@ -321,7 +321,8 @@ static void __attribute__((destructor(101), used)) trail__destructor(void)
 #endif
 
 #define TRAIL__SCALARS 128      /* 16 fields of 8 bytes */
-#define TRAIL__DYNAMIC 256      /* bytes of strings, arrays and sequences that go through the stack */
+/* Bytes of strings, arrays and sequences that go through the stack */
+#define TRAIL__DYNAMIC 256
 #define TRAIL__SPARE 16         /* a copy may read that much more */
 #define TRAIL__HEADROOM 64      /* for contexts */
 
@@ -491,18 +492,18 @@ trail__put(unsigned char *at, unsigned char *end, const struct trail__piece *p, 
 #define TRAIL__CHECK(name, e) \
 	_Static_assert( \
 		TRAIL__IS_TYPE(e), \
-		TRAIL__NO_TYPE( \
-			name) ", which are integers, floating point numbers, enumerations, strings, pointers and arrays"); \
+		TRAIL__NO_TYPE(name) ", which are integers, floating point numbers, " \
+				     "enumerations, strings, pointers and arrays"); \
 	_Static_assert(!TRAIL__IS_ARRAY(e) || TRAIL__IS_TYPE(*TRAIL__DECAYED(e)), \
 		       TRAIL__NO_TYPE(name) ": an array, but not of numbers"); \
 	_Static_assert( \
 		!TRAIL__IS_ARRAY(e) || !TRAIL__DECAYS(*TRAIL__DECAYED(e)), \
-		TRAIL__NO_TYPE( \
-			name) ": an array of arrays; write TRAIL_ARRAY(name, &array[0][0], count)"); \
+		TRAIL__NO_TYPE(name) ": an array of arrays; write " \
+				     "TRAIL_ARRAY(name, &array[0][0], count)"); \
 	_Static_assert( \
 		TRAIL__IS_FIXED(e), \
-		TRAIL__NO_TYPE( \
-			name) ": an array of variable length; write TRAIL_SEQUENCE(name, array, count)");
+		TRAIL__NO_TYPE(name) ": an array of variable length; write " \
+				     "TRAIL_SEQUENCE(name, array, count)");
 #define TRAIL__CHECK_ELEMENT(name, pointer) \
 	_Static_assert(TRAIL__IS_TYPE(*(pointer)), TRAIL__NO_TYPE(name) ": these are no numbers");
 
@@ -576,7 +577,7 @@ trail__put(unsigned char *at, unsigned char *end, const struct trail__piece *p, 
 
 #elif __cplusplus >= 201703L
 #include <trail/cxx.h>
-#endif                          /* before C++17 there are only the declarations, for lttng/tracepoint.h */
+#endif  /* before C++17 there are only the declarations, for lttng/tracepoint.h */
 
 /*
  * Preprocessing. An argument is a field maker's tuple if it is in parentheses and begins with

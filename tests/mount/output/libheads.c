@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* LINK: none dl */
 /*
- * For LD_PRELOAD, in the daemon: writes of the head of a session's checkpoint (the beginning of its file `output` in the state
- * directory) fail with EIO. The file $HEADS_FAIL has which, counted from when it appeared: "2" the second, "0" all.
+ * For LD_PRELOAD, in the daemon: writes of the head of a session's checkpoint (the beginning of its
+ * file `output` in the state directory) fail with EIO. The file $HEADS_FAIL has which, counted from
+ * when it appeared: "2" the second, "0" all.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>

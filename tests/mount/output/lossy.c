@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* LINK: trail */
 /*
- * lossy: for each byte on standard input: `e` an event lossy:small, `c` an event in a child of vfork(2), which may only be
- * counted as discarded. Answers with the same byte.
+ * lossy: for each byte on standard input: `e` an event lossy:small, `c` an event in a child of
+ * vfork(2), which may only be counted as discarded. Answers with the same byte.
  */
 #include <sys/wait.h>
 #include <unistd.h>

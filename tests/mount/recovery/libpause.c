@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* LINK: none dl pthread */
 /*
- * For LD_PRELOAD, in the daemon: while the file $PAUSE exists, the thread that has just got an answer by recvmsg(2) removes it, and
- * stops after its next pthread_mutex_unlock(3) until $PAUSE.end exists.
+ * For LD_PRELOAD, in the daemon: while the file $PAUSE exists, the thread that has just got an
+ * answer by recvmsg(2) removes it, and stops after its next pthread_mutex_unlock(3) until
+ * $PAUSE.end exists.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * silent COUNT: connects COUNT times to the socket in $TRAIL_RUNTIME_DIR and sends nothing. Prints `ready`, and ends when its
- * input ends. Exit status 77: that many descriptors cannot be had.
+ * silent COUNT: connects COUNT times to the socket in $TRAIL_RUNTIME_DIR and sends nothing. Prints
+ * `ready`, and ends when its input ends. Exit status 77: that many descriptors cannot be had.
  */
 #include <errno.h>
 #include <stdio.h>

@@ -166,18 +166,18 @@ static void rare_things_in_the_model(void)
 	registration_close(r);
 
 	/* The digest follows what is in a trace, and only that. */
-#define DIGEST(change)                                                                                                 \
-	do {                                                                                                           \
-		struct regs kept = regs;                                                                               \
-		r = NULL;                                                                                              \
-		change;                                                                                                \
-		regs_file(&regs, &file);                                                                               \
-		close(regs_save(dir, "f", file.data, file.len));                                                       \
-		CHECK(!registration_open(NULL, dir, "f", &r, &reason));                                                           \
-		same = r && r->events[3].digest == digest;                                                             \
-		registration_close(r);                                                                                      \
-		kept.strings = regs.strings;                                                                           \
-		regs = kept;                                                                                           \
+#define DIGEST(change) \
+	do { \
+		struct regs kept = regs; \
+		r = NULL; \
+		change; \
+		regs_file(&regs, &file); \
+		close(regs_save(dir, "f", file.data, file.len)); \
+		CHECK(!registration_open(NULL, dir, "f", &r, &reason)); \
+		same = r && r->events[3].digest == digest; \
+		registration_close(r); \
+		kept.strings = regs.strings; \
+		regs = kept; \
 	} while (0)
 	{
 		bool same = false;
@@ -395,7 +395,12 @@ static void bad_headers(void)
 
 	begin();
 	regs_rare(&regs);
-#define TRY(change, reason) do { h = regs_file(&regs, &file); change; CHECK_STR(verdict(), reason); } while (0)
+#define TRY(change, reason) \
+	do { \
+		h = regs_file(&regs, &file); \
+		change; \
+		CHECK_STR(verdict(), reason); \
+	} while (0)
 	TRY((void)h, "");
 	TRY(h->magic++, "wrong magic number");
 	TRY(h->version++, "another version of the interface");
@@ -443,16 +448,16 @@ static void bad_tables(void)
 
 	begin();
 	regs_rare(&regs);
-#define EVENT(change, reason)                                                                                          \
-	do {                                                                                                           \
-		struct regs kept = regs;                                                                               \
-		change;                                                                                                \
-		h = regs_file(&regs, &file);                                                                           \
-		(void)h;                                                                                               \
-		CHECK_STR(verdict(), reason);                                                                          \
-		regs.strings.len = kept.strings.len;                                                                   \
-		kept.strings = regs.strings;                                                                           \
-		regs = kept;                                                                                           \
+#define EVENT(change, reason) \
+	do { \
+		struct regs kept = regs; \
+		change; \
+		h = regs_file(&regs, &file); \
+		(void)h; \
+		CHECK_STR(verdict(), reason); \
+		regs.strings.len = kept.strings.len; \
+		kept.strings = regs.strings; \
+		regs = kept; \
 	} while (0)
 	EVENT(e[0].level = 15, "no such log level");
 	EVENT(e[0].field_count = 65, "a tracepoint has too many fields");

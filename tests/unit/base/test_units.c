@@ -117,7 +117,8 @@ static void near_words(void)
 					     "rotate", "snapshot", "regenerate" };
 	char longest[100];
 
-#define NEAR(word) (nearest(word, strlen(word), verbs, 6) ? nearest(word, strlen(word), verbs, 6) : "-")
+#define NEAREST(word) nearest(word, strlen(word), verbs, 6)
+#define NEAR(word) (NEAREST(word) ? NEAREST(word) : "-")
 	CHECK_STR(NEAR("strat"), "start");
 	CHECK_STR(NEAR("STOP"), "stop");
 	CHECK_STR(NEAR("claer"), "clear");

@@ -40,7 +40,9 @@ static void check_fields(const struct kformat *f, const char *want)
 }
 
 #define INT(size, sign, base) \
-	"\t\tinteger { size = " #size "; align = 8; signed = " #sign "; encoding = none; base = " #base "; } "
+	"\t\tinteger { size = " #size "; align = 8; signed = " #sign \
+	"; encoding = none; base = " #base "; } "
+#define FIELD(size, sign, base, name) INT(size, sign, base) "_" name ";\n"
 #define CHAR "\t\tinteger { size = 8; align = 8; signed = 1; encoding = UTF8; base = 10; } "
 
 static void names_and_types(void)
@@ -74,31 +76,25 @@ static void names_and_types(void)
 	kformat_free(f);
 }
 
-#define SEQUENCE(type, name) INT(32, 0, 10) "__" name "_length;\n" type "_" name "[ __" name "_length ];\n"
+#define SEQUENCE(type, name) \
+	INT(32, 0, 10) "__" name "_length;\n" type "_" name "[ __" name "_length ];\n"
 
 static void all_kinds(void)
 {
 	struct kformat *f = parse("mine", format_odd);
 
 	CHECK_STR(kformat_name(f), "odd");
-	check_fields(
-		f,
-		INT(8, 0, 10) "_small;\n" INT(
-			8, 0,
-			10) "_yes;\n"
-			    "\t\tinteger { size = 16; align = 8; signed = 0; encoding = none; base "
-			    "= 10; byte_order = be; } _port;\n" INT(32, 0, 10) "_zone;\n" INT(
-				    64, 0,
-				    16) "_page;\n\t\tstring _bdi;\n" CHAR
-					"_symbolic_comm[16];\n" INT(16, 1, 10) "_pair[2];\n" INT(8, 0, 16) "_mac[6];\n" INT(
-						8, 0,
-						16) "_what[3];\n"
-						    "\t\tstring _text;\n\t\tstring "
-						    "_near;\n" SEQUENCE(INT(16, 0, 10), "words")
-							    SEQUENCE(INT(64, 0, 16), "mask")
-								    SEQUENCE(INT(8, 0, 16), "bytes")
-									    SEQUENCE(INT(32, 0, 10),
-										     "rest"));
+	check_fields(f,
+		     FIELD(8, 0, 10, "small") FIELD(8, 0, 10, "yes")
+		     "\t\tinteger { size = 16; align = 8; signed = 0; encoding = none; base = 10; "
+		     "byte_order = be; } _port;\n"
+		     FIELD(32, 0, 10, "zone") FIELD(64, 0, 16, "page")
+		     "\t\tstring _bdi;\n" CHAR "_symbolic_comm[16];\n"
+		     FIELD(16, 1, 10, "pair[2]") FIELD(8, 0, 16, "mac[6]")
+		     FIELD(8, 0, 16, "what[3]")
+		     "\t\tstring _text;\n\t\tstring _near;\n"
+		     SEQUENCE(INT(16, 0, 10), "words") SEQUENCE(INT(64, 0, 16), "mask")
+		     SEQUENCE(INT(8, 0, 16), "bytes") SEQUENCE(INT(32, 0, 10), "rest"));
 	kformat_free(f);
 	f = parse("skb", format_kfree_skb);
 	CHECK_STR(kformat_name(f), "skb_kfree");

@@ -540,8 +540,8 @@ static void drain(const struct kpage_layout *l, unsigned int cpu, uint64_t *reco
 }
 
 /*
- * A buffer much too small: the events read and the events missed are those that the kernel
- * counted. (Of records that fill a page to its last byte the kernel cannot tell how many were lost; these do
+ * A buffer much too small: the events read and the events missed are those that the kernel counted.
+ * (Of records that fill a page to its last byte the kernel cannot tell how many were lost; these do
  * not.)
  */
 static void losses(void)

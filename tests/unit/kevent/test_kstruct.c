@@ -10,7 +10,8 @@
 	"\tfield:unsigned short common_type;\toffset:0;\tsize:2;\tsigned:0;\n" \
 	"\tfield:int common_pid;\toffset:4;\tsize:4;\tsigned:1;\n" \
 	"\tfield:int __syscall_nr;\toffset:8;\tsize:4;\tsigned:1;\n"
-#define LOC(kind, name, offset) "\tfield:__captured " kind " " name ";\toffset:" offset ";\tsize:4;\tsigned:0;\n"
+#define LOC(kind, name, offset) \
+	"\tfield:__captured " kind " " name ";\toffset:" offset ";\tsize:4;\tsigned:0;\n"
 
 static const char address_format[] =
 	HEAD("sys_enter_connect") "\tfield:int fd;\toffset:16;\tsize:8;\tsigned:0;\n" LOC(
@@ -69,9 +70,12 @@ static void addresses(void)
 	kformat_free(f);
 }
 
-#define NOTHING "{ u64 = 0x0, fd = 0 }, raw_events = 0x0, events = { EPOLLIN = 0, EPOLLPRI = 0, EPOLLOUT = 0, EPOLLERR = 0, EPOLLHUP = 0 } }"
-#define POLLED(fd, raw, in, out) "{ fd = " fd ", raw_events = " raw ", events = { POLLIN = " in ", POLLPRI = 0, POLLOUT = " out \
-	", POLLERR = 0, POLLHUP = 0 } }"
+#define NOTHING \
+	"{ u64 = 0x0, fd = 0 }, raw_events = 0x0, events = { EPOLLIN = 0, EPOLLPRI = 0, " \
+	"EPOLLOUT = 0, EPOLLERR = 0, EPOLLHUP = 0 } }"
+#define POLLED(fd, raw, in, out) \
+	"{ fd = " fd ", raw_events = " raw ", events = { POLLIN = " in ", POLLPRI = 0, " \
+	"POLLOUT = " out ", POLLERR = 0, POLLHUP = 0 } }"
 
 static void descriptors(void)
 {

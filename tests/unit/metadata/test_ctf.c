@@ -172,7 +172,9 @@ static void application_context(void)
 	CHECK(md_stream_set_context(s, context, 1) == 0);
 	CHECK(md_trace_add(t, s) == 0);
 	CHECK(md_ctf_print(t, &b) == 0);
-#define INT(size, sign) "\t\t\tinteger { size = " #size "; align = 8; signed = " #sign "; encoding = none; base = 10; } "
+#define INT(size, sign, name) \
+	"\t\t\tinteger { size = " #size "; align = 8; signed = " #sign "; encoding = none; " \
+	"base = 10; } _" name ";\n"
 	CHECK(strstr(
 		md_buf_str(&b),
 		"\tevent.context := struct {\n"
@@ -186,34 +188,12 @@ static void application_context(void)
 		"10,\n\t\t\t\"_string\" = 11,\n"
 		"\t\t} __app_prov_name_tag;\n"
 		"\t\tvariant <__app_prov_name_tag> {\n"
-		"\t\t\tstruct {\n\t\t\t} _none;\n" INT(8, 1) "_int8;\n" INT(16, 1) "_int16;\n" INT(32, 1) "_int32;\n" INT(64, 1) "_int64;\n" INT(
-			8,
-			0) "_uint8;\n" INT(16,
-					   0) "_uint16;\n" INT(32,
-							       0) "_uint32;\n" INT(64,
-										   0) "_uint64;\n"
-										      "\t\t\tfloati"
-										      "ng_point { "
-										      "exp_dig = "
-										      "8; mant_dig "
-										      "= 24; align "
-										      "= 8; } "
-										      "_float;\n"
-										      "\t\t\tfloati"
-										      "ng_point { "
-										      "exp_dig = "
-										      "11; "
-										      "mant_dig = "
-										      "53; align = "
-										      "8; } "
-										      "_double;\n"
-										      "\t\t\tstring"
-										      " _string;\n"
-										      "\t\t} "
-										      "__app_prov_"
-										      "name;\n"
-										      "\t};\n};"
-										      "\n"));
+		"\t\t\tstruct {\n\t\t\t} _none;\n"
+		INT(8, 1, "int8") INT(16, 1, "int16") INT(32, 1, "int32") INT(64, 1, "int64")
+		INT(8, 0, "uint8") INT(16, 0, "uint16") INT(32, 0, "uint32") INT(64, 0, "uint64")
+		"\t\t\tfloating_point { exp_dig = 8; mant_dig = 24; align = 8; } _float;\n"
+		"\t\t\tfloating_point { exp_dig = 11; mant_dig = 53; align = 8; } _double;\n"
+		"\t\t\tstring _string;\n\t\t} __app_prov_name;\n\t};\n};\n"));
 	md_buf_deinit(&b);
 	md_trace_destroy(t);
 }

@@ -26,11 +26,17 @@ __attribute__((noinline)) int dynevent_target(int x)
 /* A probe with two places and a semaphore, as <sys/sdt.h> writes it. */
 static volatile unsigned short semaphore __attribute__((section(".probes"), used));
 #define PLACE(n, args) \
-	__asm__ volatile("990: nop\n.pushsection .note.stapsdt,\"\",\"note\"\n.balign 4\n.4byte 8,994f-993f,3\n" \
-			 ".asciz \"stapsdt\"\n993: .8byte 990b, _.stapsdt.base, %c1\n.asciz \"prov\"\n.asciz \"hit\"\n.asciz \"" args "\"\n" \
-			 "994: .balign 4\n.popsection\n.pushsection .stapsdt.base,\"aG\",\"progbits\",.stapsdt.base,comdat\n" \
-			 ".weak _.stapsdt.base\n.hidden _.stapsdt.base\n.ifndef _.stapsdt.base\n_.stapsdt.base: .space 1\n" \
-			 ".size _.stapsdt.base,1\n.endif\n.popsection" : : "D"(n), "i"(&semaphore), "S"(0x1122334455667788))
+	__asm__ volatile("990: nop\n.pushsection .note.stapsdt,\"\",\"note\"\n.balign 4\n.4byte " \
+			 "8,994f-993f,3\n" \
+			 ".asciz \"stapsdt\"\n993: .8byte 990b, _.stapsdt.base, %c1\n.asciz " \
+			 "\"prov\"\n.asciz \"hit\"\n.asciz \"" args "\"\n" \
+			 "994: .balign 4\n.popsection\n.pushsection " \
+			 ".stapsdt.base,\"aG\",\"progbits\",.stapsdt.base,comdat\n" \
+			 ".weak _.stapsdt.base\n.hidden _.stapsdt.base\n.ifndef " \
+			 "_.stapsdt.base\n_.stapsdt.base: .space 1\n" \
+			 ".size _.stapsdt.base,1\n.endif\n.popsection" \
+			 : \
+			 : "D"(n), "i"(&semaphore), "S"(0x1122334455667788))
 __attribute__((noinline)) static void hit(int n)
 {
 	PLACE(n, "-4@%%edi 8@%%rsi 1@$65");

@@ -18,10 +18,14 @@ static char dir[256];
 
 /* A probe by hand, as <sys/sdt.h> writes it. */
 #define NOTE(word, semaphore) \
-	"__asm__(\".pushsection .note.stapsdt,\\\"\\\",\\\"note\\\"\\n.balign 4\\n.4byte 8,994f-993f,3\\n.asciz \\\"stapsdt\\\"\\n\"\n" \
-	"\"993: ." word " here, _.stapsdt.base, " semaphore "\\n.asciz \\\"prov\\\"\\n.asciz \\\"one\\\"\\n.asciz \\\"-4@%edi 8@-8(%rbp)\\\"\\n\"\n" \
-	"\"994: .balign 4\\n.popsection\\n.pushsection .stapsdt.base,\\\"aG\\\",\\\"progbits\\\",.stapsdt.base,comdat\\n\"\n" \
-	"\".weak _.stapsdt.base\\n.hidden _.stapsdt.base\\n_.stapsdt.base: .space 1\\n.size _.stapsdt.base,1\\n.popsection\\n\");\n"
+	"__asm__(\".pushsection .note.stapsdt,\\\"\\\",\\\"note\\\"\\n.balign 4\\n.4byte " \
+	"8,994f-993f,3\\n.asciz \\\"stapsdt\\\"\\n\"\n" \
+	"\"993: ." word " here, _.stapsdt.base, " semaphore \
+	"\\n.asciz \\\"prov\\\"\\n.asciz \\\"one\\\"\\n.asciz \\\"-4@%edi 8@-8(%rbp)\\\"\\n\"\n" \
+	"\"994: .balign 4\\n.popsection\\n.pushsection " \
+	".stapsdt.base,\\\"aG\\\",\\\"progbits\\\",.stapsdt.base,comdat\\n\"\n" \
+	"\".weak _.stapsdt.base\\n.hidden _.stapsdt.base\\n_.stapsdt.base: .space 1\\n.size " \
+	"_.stapsdt.base,1\\n.popsection\\n\");\n"
 
 static const char source[] =
 	"unsigned short sema __attribute__((section(\".probes\"), used)) = 0x1234;\n"

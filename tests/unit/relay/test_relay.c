@@ -20,13 +20,14 @@ static int parse(const char *text, struct relay_url *u)
 	return ret;
 }
 
-static bool is(const char *text, bool ipv6, const char *host, int control, const char *data_host, int data,
-	       const char *path)
+static bool is(const char *text, bool ipv6, const char *host, int control, const char *data_host,
+	       int data, const char *path)
 {
 	struct relay_url u;
 
-	return !parse(text, &u) && u.ipv6 == ipv6 && !strcmp(u.control.host, host) && u.control.port == control &&
-	       !strcmp(u.data.host, data_host) && u.data.port == data && !strcmp(u.path, path);
+	return !parse(text, &u) && u.ipv6 == ipv6 && !strcmp(u.control.host, host) &&
+	       u.control.port == control && !strcmp(u.data.host, data_host) &&
+	       u.data.port == data && !strcmp(u.path, path);
 }
 
 static void addresses(void)
@@ -34,7 +35,8 @@ static void addresses(void)
 	CHECK(is("net://relay", false, "relay", 5342, "relay", 5343, ""));
 	CHECK(is("net://relay\n", false, "relay", 5342, "relay", 5343, ""));
 	CHECK(is("net://10.0.0.1:1", false, "10.0.0.1", 1, "10.0.0.1", 5343, ""));
-	CHECK(is("net://r.example.org:1:65535/a/b_1/", false, "r.example.org", 1, "r.example.org", 65535, "a/b_1"));
+	CHECK(is("net://r.example.org:1:65535/a/b_1/", false, "r.example.org", 1, "r.example.org",
+		 65535, "a/b_1"));
 	CHECK(is("net6://[fe80::1%eth0]:7/x", true, "fe80::1%eth0", 7, "fe80::1%eth0", 5343, "x"));
 	CHECK(is("net6://ip6-localhost", true, "ip6-localhost", 5342, "ip6-localhost", 5343, ""));
 	CHECK(is("tcp://a:1\ntcp://b:2\n", false, "a", 1, "b", 2, ""));
@@ -47,10 +49,31 @@ static void addresses(void)
 static void bad_addresses(void)
 {
 	static const char *const bad[] = {
-		"net://", "net://:1", "net:///p", "net://h:", "net://h:0", "net://h:65536", "net://h:99999999999",
-		"net://h:1:2:3", "net://h:1x", "net://h/../x", "net://h/a/.b", "net://h/a b", "net://h x",
-		"net://h\ntcp://h", "net6://[::1", "net6://::1", "tcp://a", "tcp://a\nnet://b", "tcp://a\ntcp6://b",
-		"tcp://a/p\ntcp://b/q", "tcp://a\ntcp://b\ntcp://c", "http://h", "net://-h", "net://h\x01", "",
+		"net://",
+		"net://:1",
+		"net:///p",
+		"net://h:",
+		"net://h:0",
+		"net://h:65536",
+		"net://h:99999999999",
+		"net://h:1:2:3",
+		"net://h:1x",
+		"net://h/../x",
+		"net://h/a/.b",
+		"net://h/a b",
+		"net://h x",
+		"net://h\ntcp://h",
+		"net6://[::1",
+		"net6://::1",
+		"tcp://a",
+		"tcp://a\nnet://b",
+		"tcp://a\ntcp6://b",
+		"tcp://a/p\ntcp://b/q",
+		"tcp://a\ntcp://b\ntcp://c",
+		"http://h",
+		"net://-h",
+		"net://h\x01",
+		"",
 	};
 	static char path[3000], host[600];
 	struct relay_url u;
@@ -113,9 +136,13 @@ static void commands(void)
 	relay_put_metadata(&b, 2, "ab", 2);
 	CHECK(bytes(&b, HEADER("0e", "06") "0000000000000002 00000000 6162"));
 	relay_put_index(&b, 8, 1, 2, &packet);
-	CHECK(bytes(&b, HEADER("50", "0d") "0000000000000001 0000000000000002 0000000000000540 00000000000002a0"
-		    "0000000000001122 0000000000001133 0000000000000006 0000000000000003 0000000000000004"
-		    "0000000000000005"));
+	CHECK(bytes(
+		&b,
+		HEADER("50",
+		       "0d") "0000000000000001 0000000000000002 0000000000000540 00000000000002a0"
+			     "0000000000001122 0000000000001133 0000000000000006 0000000000000003 "
+			     "0000000000000004"
+			     "0000000000000005"));
 	relay_put_index(&b, 7, 1, 2, &packet);
 	CHECK(b.len == RELAY_HEADER + 64);
 	md_buf_reset(&b);
@@ -125,7 +152,9 @@ static void commands(void)
 	CHECK(bytes(&b, HEADER("2d", "12") "00000002 01 0000000000000009"
 		    "0000000000000001 0000000000000002 0000000000000003 0000000000000004"));
 	relay_put_rotation(&b, NULL, r, 1);
-	CHECK(bytes(&b, HEADER("1d", "12") "00000001 00 0000000000000000 0000000000000001 0000000000000002"));
+	CHECK(bytes(&b,
+		    HEADER("1d",
+			   "12") "00000001 00 0000000000000000 0000000000000001 0000000000000002"));
 	relay_put_chunk_end(&b, 1, 2, RELAY_CHUNK_DELETE);
 	CHECK(bytes(&b, HEADER("15", "14") "0000000000000001 0000000000000002 01 00000002"));
 	relay_set_data_header(header, 1, 2, 3);
@@ -140,28 +169,35 @@ static void sessions_and_streams(void)
 		.name = "web", .host = "h", .path = "", .live_timer = 16, .id = 1, .created = 2,
 		.uuid = { 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16 },
 	};
-	const struct relay_stream_info st = { .channel = "c_0", .path = "ust", .file_size = 1, .file_count = 2, .chunk = 3 };
+	const struct relay_stream_info st = {
+		.channel = "c_0", .path = "ust", .file_size = 1, .file_count = 2, .chunk = 3
+	};
 	struct md_buf b = MD_BUF_INIT;
 	char name[300];
 
 	CHECK(!relay_put_session(&b, 13, &s));
 	CHECK(bytes(&b, HEADER("42", "02") "00000004 00000002 00000001 00000010 00 00"
-		    "0102030405060708090a0b0c0d0e0f10 0000000000000001 0000000000000002 00 0000000000000000"
-		    "77656200 6800 00"));
+					   "0102030405060708090a0b0c0d0e0f10 0000000000000001 "
+					   "0000000000000002 00 0000000000000000"
+					   "77656200 6800 00"));
 	CHECK(!relay_put_session(&b, 10, &s));
 	CHECK(b.len == RELAY_HEADER + 255 + 64 + 8 && !strcmp(b.data + RELAY_HEADER, "web") &&
 	      !strcmp(b.data + RELAY_HEADER + 255, "h"));
 	md_buf_reset(&b);
 	CHECK(!relay_put_stream(&b, 11, &st));
-	CHECK(bytes(&b, HEADER("28", "01") "00000004 00000004 0000000000000001 0000000000000002 0000000000000003"
-		    "635f3000 75737400"));
+	CHECK(bytes(
+		&b,
+		HEADER("28",
+		       "01") "00000004 00000004 0000000000000001 0000000000000002 0000000000000003"
+			     "635f3000 75737400"));
 	CHECK(!relay_put_stream(&b, 10, &st));
 	CHECK(b.len == RELAY_HEADER + 264 + 4096 + 16);
 	md_buf_reset(&b);
 	memset(name, 'x', sizeof(name) - 1);
 	name[sizeof(name) - 1] = 0;
 	s.name = name;
-	CHECK(relay_put_session(&b, 13, &s) == -ENAMETOOLONG && relay_put_session(&b, 4, &s) == -ENAMETOOLONG && !b.len);
+	CHECK(relay_put_session(&b, 13, &s) == -ENAMETOOLONG &&
+	      relay_put_session(&b, 4, &s) == -ENAMETOOLONG && !b.len);
 	s.name = "web";
 	s.host = name;
 	CHECK(relay_put_session(&b, 13, &s) == -ENAMETOOLONG && !b.len);

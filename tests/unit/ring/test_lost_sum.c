@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The counters of discarded events lie in memory that applications write. Whatever they store there, sums over rings and over the
- * regions of a stream never begin anew.
+ * The counters of discarded events lie in memory that applications write. Whatever they store
+ * there, sums over rings and over the regions of a stream never begin anew.
  */
 #include "tests/lib/fake_session.h"
 #include "tests/lib/test.h"
@@ -22,7 +22,8 @@ static void sum_of_rings(void)
 		struct ring_counts c;
 		uint64_t before = sum.discarded;
 
-		__atomic_store_n(&region_ring(st->region, st->ring)->lost, UINT64_MAX, __ATOMIC_RELAXED);
+		__atomic_store_n(&region_ring(st->region, st->ring)->lost, UINT64_MAX,
+				 __ATOMIC_RELAXED);
 		ring_counts(st, &c);
 		CHECK(c.discarded >= RING_LOST_MAX / 2);
 		ring_counts_add(&sum, &c);
@@ -36,14 +37,16 @@ static void sum_of_rings(void)
 static void sum_of_regions(void)
 {
 	struct session *s = fake_session(TRAIL_MODE_DISCARD, 4096, 4);
-	struct packetizer p = { .max_ts = UINT64_MAX, .at = { .lost_before = UINT64_MAX - 10, .lost = UINT64_MAX - 10 } };
+	struct packetizer p = { .max_ts = UINT64_MAX,
+				.at = { .lost_before = UINT64_MAX - 10, .lost = UINT64_MAX - 10 } };
 	struct fake_threads t;
 	struct packet packet;
 
 	fake_start(s, true);
 	fake_threads_run(&t, s, 1, 10);
 	p.stream = &s->set.streams[0];
-	__atomic_store_n(&region_ring(p.stream->region, p.stream->ring)->lost, UINT64_MAX, __ATOMIC_RELAXED);
+	__atomic_store_n(&region_ring(p.stream->region, p.stream->ring)->lost, UINT64_MAX,
+			 __ATOMIC_RELAXED);
 	ring_mark(p.stream, &p.mark);
 	CHECK(packetizer_trail(&p, &packet));
 	CHECK(packet.header.events_discarded == UINT64_MAX);

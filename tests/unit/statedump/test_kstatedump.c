@@ -45,7 +45,8 @@ static uint64_t ns_number(const char *path)
 static void look(struct collector *c, enum kdump_type type, const uint8_t *p)
 {
 	switch (type) {
-	case KDUMP_PROCESS_STATE: /* tid pid ppid name[16] type mode submode status cpu file_table_address */
+	/* tid pid ppid name[16] type mode submode status cpu file_table_address */
+	case KDUMP_PROCESS_STATE:
 		c->own_state |= number(p + 4, 4) == (uint64_t)getpid() &&
 				number(p + 8, 4) == (uint64_t)getppid() &&
 				!memcmp(p + 12, "weird) (name\0\0\0\0", 16) &&

@@ -225,7 +225,8 @@ static inline __attribute__((unused)) void tracepoint_disable_destructors(void) 
 #if defined(TRACEPOINT_DEFINE) && !defined(LTTNG_UST_TRACEPOINT_DEFINE)
 #define LTTNG_UST_TRACEPOINT_DEFINE
 #endif
-#if defined(TRACEPOINT_PROBE_DYNAMIC_LINKAGE) && !defined(LTTNG_UST_TRACEPOINT_PROBE_DYNAMIC_LINKAGE)
+#if defined(TRACEPOINT_PROBE_DYNAMIC_LINKAGE) && \
+	!defined(LTTNG_UST_TRACEPOINT_PROBE_DYNAMIC_LINKAGE)
 #define LTTNG_UST_TRACEPOINT_PROBE_DYNAMIC_LINKAGE
 #endif
 #endif
@@ -271,7 +272,8 @@ static inline __attribute__((unused)) void tracepoint_disable_destructors(void) 
  * its sites.
  */
 #undef TRAIL__TP_SITE_VISIBILITY
-#if defined(LTTNG_UST_TRACEPOINT_HIDDEN_DEFINITION) || (LTTNG_UST_COMPAT_API(0) && defined(TRACEPOINT_HIDDEN_DEFINITION))
+#if defined(LTTNG_UST_TRACEPOINT_HIDDEN_DEFINITION) || \
+	(LTTNG_UST_COMPAT_API(0) && defined(TRACEPOINT_HIDDEN_DEFINITION))
 #define TRAIL__TP_SITE_VISIBILITY __attribute__((visibility("hidden")))
 #else
 #define TRAIL__TP_SITE_VISIBILITY __attribute__((visibility("default")))

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Every kind of field, for C11 and C++17 alike: api.sh compiles it in both, and knows the text that must come out.
+ * Every kind of field, for C11 and C++17 alike: api.sh compiles it in both, and knows the text that
+ * must come out.
  */
 #include <stdbool.h>
 #include <stdint.h>
@@ -58,8 +59,8 @@ static void numbers(void)
 	const void *p = (const void *)0xabcdef;
 	int *ip = (int *)0x10;
 
-	TRAIL(api, numbers, f, d, p, ip, TRAIL_FIELD(ms, 2500 / 1e3), TRAIL_HEX(flags, 255u), TRAIL_NET(port, (uint16_t)0x5000),
-	      TRAIL_NET_HEX(addr, (uint32_t)0x0100007f));
+	TRAIL(api, numbers, f, d, p, ip, TRAIL_FIELD(ms, 2500 / 1e3), TRAIL_HEX(flags, 255u),
+	      TRAIL_NET(port, (uint16_t)0x5000), TRAIL_NET_HEX(addr, (uint32_t)0x0100007f));
 }
 
 static void strings(void)
@@ -69,7 +70,8 @@ static void strings(void)
 	char *writable = array;
 	struct request req = { 42, "/index.html", { 8080 } }, *r = &req;
 
-	TRAIL(api, strings, array, none, writable, r->id, req.path, TRAIL_FIELD(port, r->from.port), TRAIL_FIELD(quoted, "a \"b\"\n"));
+	TRAIL(api, strings, array, none, writable, r->id, req.path, TRAIL_FIELD(port, r->from.port),
+	      TRAIL_FIELD(quoted, "a \"b\"\n"));
 }
 
 static void arrays(void)
@@ -79,17 +81,19 @@ static void arrays(void)
 	const char *text = "counted and not ended";
 	uint64_t big[2] = { 1, 18446744073709551615ul };
 
-	TRAIL(api, arrays, TRAIL_BYTES(mac, mac, sizeof(mac)), TRAIL_TEXT(word, text, 7), TRAIL_SEQUENCE(v, v, 3),
-	      TRAIL_ARRAY(big, big, 2), TRAIL_TEXT_ARRAY(fixed, "abcdef", 3), TRAIL_SEQUENCE(empty, v, 0));
+	TRAIL(api, arrays, TRAIL_BYTES(mac, mac, sizeof(mac)), TRAIL_TEXT(word, text, 7),
+	      TRAIL_SEQUENCE(v, v, 3), TRAIL_ARRAY(big, big, 2),
+	      TRAIL_TEXT_ARRAY(fixed, "abcdef", 3), TRAIL_SEQUENCE(empty, v, 0));
 }
 
 static void many(void)
 {
 	int a = 1;
 
-	TRAIL(api, sixteen, TRAIL_FIELD(f1, a), TRAIL_FIELD(f2, a), TRAIL_FIELD(f3, a), TRAIL_FIELD(f4, a), TRAIL_FIELD(f5, a),
-	      TRAIL_FIELD(f6, a), TRAIL_FIELD(f7, a), TRAIL_FIELD(f8, a), TRAIL_FIELD(f9, a), TRAIL_FIELD(f10, a),
-	      TRAIL_FIELD(f11, a), TRAIL_FIELD(f12, a), TRAIL_FIELD(f13, a), TRAIL_FIELD(f14, a), TRAIL_FIELD(f15, a),
+	TRAIL(api, sixteen, TRAIL_FIELD(f1, a), TRAIL_FIELD(f2, a), TRAIL_FIELD(f3, a),
+	      TRAIL_FIELD(f4, a), TRAIL_FIELD(f5, a), TRAIL_FIELD(f6, a), TRAIL_FIELD(f7, a),
+	      TRAIL_FIELD(f8, a), TRAIL_FIELD(f9, a), TRAIL_FIELD(f10, a), TRAIL_FIELD(f11, a),
+	      TRAIL_FIELD(f12, a), TRAIL_FIELD(f13, a), TRAIL_FIELD(f14, a), TRAIL_FIELD(f15, a),
 	      TRAIL_FIELD(f16, a));
 	TRAIL(api, none);
 	TRAIL_LEVEL(EMERG, api, level_emerg);

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* In C: the executable, a library it is linked with, and a plug-in that it loads, unloads and loads again. */
+/*
+ * In C: the executable, a library it is linked with, and a plug-in that it loads, unloads and loads
+ * again.
+ */
 #include <dlfcn.h>
 #include <stdio.h>
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// In C++: the same fields, and where C++ is different: inline functions, templates, members, lambdas, scoped enumerations.
+// In C++: the same fields, and where C++ is different: inline functions, templates, members,
+// lambdas, scoped enumerations.
 #include "fields.h"
 
 #include <string>

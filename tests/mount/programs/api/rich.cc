@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// The same, and what C++ has besides: strings, containers, enumerations with labels, structures in structures.
+// The same, and what C++ has besides: strings, containers, enumerations with labels, structures in
+// structures.
 #include "rich.h"
 
 #include <array>
@@ -56,7 +57,8 @@ static void containers(int n)
 	const std::vector<int> &span = ints;
 #endif
 
-	TRAIL(rich, containers, s, empty, nul, view, none, ints, doubles, nothing, fixed, real, span, TRAIL_FIELD(temporary, make(n)), n);
+	TRAIL(rich, containers, s, empty, nul, view, none, ints, doubles, nothing, fixed, real,
+	      span, TRAIL_FIELD(temporary, make(n)), n);
 }
 
 static void structures(int n)
@@ -66,7 +68,8 @@ static void structures(int n)
 	app::request r = { n, "/index", st, { 1, -2 }, { 7, 8 }, { 0.5f, 1.5f }, nullptr };
 	pair both = { { 1, 2 }, { 3, n + 0.75 } };
 
-	TRAIL(rich, structures, st, odd, p, r, both, r.from, TRAIL_FIELD(other, (app::point{ 5, 6 })), n);
+	TRAIL(rich, structures, st, odd, p, r, both, r.from,
+	      TRAIL_FIELD(other, (app::point{ 5, 6 })), n);
 	r.path = std::string(1000, 'x');
 	TRAIL(rich, large_structure, r, n);
 }

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* For C11 and C++17 alike: names, arrays, labels. rich_fields(1) makes rich:names and so on, n = 0, 1, 2. */
+/*
+ * For C11 and C++17 alike: names, arrays, labels. rich_fields(1) makes rich:names and so on, n = 0,
+ * 1, 2.
+ */
 #include <errno.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -15,12 +18,14 @@ static int twice(int n) { return 2 * n; }
 
 static void rich_names(int n)
 {
-	struct item items[2] = { { n, { 1, 2 }, NULL }, { n + 10, { 3, 4 }, NULL } }, *p = &items[1];
+	struct item items[2] = { { n, { 1, 2 }, NULL }, { n + 10, { 3, 4 }, NULL } },
+		    *p = &items[1];
 	int index[3] = { 0, 1, 2 };
 
 	p->next = items;
 	errno = n;
-	TRAIL(rich, names, items[index[1]].id, p->next->parts[1], twice(n), (long)n, +n, *index, errno);
+	TRAIL(rich, names, items[index[1]].id, p->next->parts[1], twice(n), (long)n, +n, *index,
+	      errno);
 }
 
 static void rich_arrays(int n)
@@ -37,8 +42,9 @@ static void rich_arrays(int n)
 	int *addresses[2] = { (int *)16, NULL };
 	const char *words[1] = { (const char *)32 };
 
-	TRAIL(rich, arrays, ints, doubles, floats, bytes, flags, wide, phases, text, full, item.parts, addresses, words,
-	      TRAIL_FIELD(literal, "abc"), TRAIL_SEQUENCE(some, doubles, 2), TRAIL_ARRAY(one, floats, 1), n);
+	TRAIL(rich, arrays, ints, doubles, floats, bytes, flags, wide, phases, text, full,
+	      item.parts, addresses, words, TRAIL_FIELD(literal, "abc"),
+	      TRAIL_SEQUENCE(some, doubles, 2), TRAIL_ARRAY(one, floats, 1), n);
 }
 
 static void rich_labels(int n)
@@ -47,7 +53,8 @@ static void rich_labels(int n)
 	unsigned short code = (unsigned short)(n + 4);
 
 	TRAIL(rich, labels, TRAIL_ENUM(phase, phase, PHASE_IDLE, PHASE_BUSY, PHASE_FAILED),
-	      TRAIL_ENUM(code, code, PHASE_IDLE, PHASE_BUSY), TRAIL_ENUM(small, (signed char)-n, PHASE_FAILED), n);
+	      TRAIL_ENUM(code, code, PHASE_IDLE, PHASE_BUSY),
+	      TRAIL_ENUM(small, (signed char)-n, PHASE_FAILED), n);
 }
 
 /* More than the call site's buffer has room for */

@@ -113,7 +113,8 @@ TRACEPOINT_EVENT(compat, sequences,
 		ctf_sequence(int, v, v, size_t, n)
 		ctf_sequence_nowrite(int, v_unseen, v, size_t, n)
 		ctf_sequence_hex(unsigned char, bytes, bytes, unsigned char, (unsigned char)n)
-		ctf_sequence_nowrite_hex(unsigned char, bytes_unseen, bytes, unsigned char, (unsigned char)n)
+		ctf_sequence_nowrite_hex(unsigned char, bytes_unseen, bytes, unsigned char,
+					 (unsigned char)n)
 		ctf_sequence_network(uint16_t, net, net, uint16_t, 2)
 		ctf_sequence_network_nowrite(uint16_t, net_unseen, net, uint16_t, 2)
 		ctf_sequence_network_hex(uint16_t, net_hex, net, unsigned int, 2)
@@ -147,8 +148,10 @@ TRACEPOINT_EVENT(compat, mixed,
 TRACEPOINT_EVENT(compat, ten,
 	TP_ARGS(int, a, int, b, int, c, int, d, int, e, int, f, int, g, int, h, int, i, int, j),
 	TP_FIELDS(
-		ctf_integer(int, a, a) ctf_integer(int, b, b) ctf_integer(int, c, c) ctf_integer(int, d, d) ctf_integer(int, e, e)
-		ctf_integer(int, f, f) ctf_integer(int, g, g) ctf_integer(int, h, h) ctf_integer(int, i, i) ctf_integer(int, j, j)
+		ctf_integer(int, a, a) ctf_integer(int, b, b) ctf_integer(int, c, c)
+		ctf_integer(int, d, d) ctf_integer(int, e, e) ctf_integer(int, f, f)
+		ctf_integer(int, g, g) ctf_integer(int, h, h) ctf_integer(int, i, i)
+		ctf_integer(int, j, j)
 	)
 )
 
@@ -164,7 +167,8 @@ TRACEPOINT_EVENT(compat, large,
 	)
 )
 
-TRACEPOINT_EVENT_CLASS(compat, pair, TP_ARGS(int, a, const char *, b), TP_FIELDS(ctf_integer(int, a, a) ctf_string(b, b)))
+TRACEPOINT_EVENT_CLASS(compat, pair, TP_ARGS(int, a, const char *, b),
+	TP_FIELDS(ctf_integer(int, a, a) ctf_string(b, b)))
 TRACEPOINT_EVENT_INSTANCE(compat, pair, first, TP_ARGS(int, a, const char *, b))
 TRACEPOINT_EVENT_INSTANCE(compat, pair, second, TP_ARGS(int, a, const char *, b))
 TRACEPOINT_EVENT_INSTANCE(compat, pair, third, TP_ARGS(int, a, const char *, b))

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Hits everything that is in fields.h. C and C++. Arguments are plug-ins to load first. (A field is empty always or never: babeltrace2
- * 2.0.4 shows what it was at an earlier event.)
+ * Hits everything that is in fields.h. C and C++. Arguments are plug-ins to load first. (A field is
+ * empty always or never: babeltrace2 2.0.4 shows what it was at an earlier event.)
  */
 #include <dlfcn.h>
 #include <stdio.h>

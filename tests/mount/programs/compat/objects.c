@@ -108,7 +108,8 @@ int main(int argc, char **argv)
 		} else if (strncmp(a, "fork=", 5) == 0) {
 			fork_and_hit(atoi(of));
 		} else if (strncmp(a, "call=", 5) == 0) {
-			void *plugin = dlopen(of, RTLD_NOW | RTLD_NOLOAD), *f = dlsym(plugin, "compat_plugin");
+			void *plugin = dlopen(of, RTLD_NOW | RTLD_NOLOAD),
+			     *f = dlsym(plugin, "compat_plugin");
 
 			if (!f)
 				die(of);

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* An event whose provider comes and goes. COMPAT_FROM says which provider it is; COMPAT_SLOW: its probe takes its time. */
+/*
+ * An event whose provider comes and goes. COMPAT_FROM says which provider it is; COMPAT_SLOW: its
+ * probe takes its time.
+ */
 #undef LTTNG_UST_TRACEPOINT_PROVIDER
 #define LTTNG_UST_TRACEPOINT_PROVIDER compat_tick
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * dlopen PLUGIN [NAME]: opens it, opens it again, closes it twice, opens it in a name space of its own, and fails to open what is not
- * there. Prints its address. NAME: is found along the run path of this program.
+ * dlopen PLUGIN [NAME]: opens it, opens it again, closes it twice, opens it in a name space of its
+ * own, and fails to open what is not there. Prints its address. NAME: is found along the run path
+ * of this program.
  */
 #include <dlfcn.h>
 #include <errno.h>
@@ -24,12 +25,14 @@ int main(int argc, char **argv)
 	printf("0x%lX\n", (unsigned long)map->l_addr);
 	value = (int (*)(void))dlsym(handle, "plugin_value");
 	again = dlopen(argv[1], RTLD_NOW | RTLD_GLOBAL);
-	if (again != handle || !value || value() != 42 || dlclose(again) || value() != 42 || dlclose(handle))
+	if (again != handle || !value || value() != 42 || dlclose(again) || value() != 42 ||
+	    dlclose(handle))
 		return 3;
 	apart = dlmopen(LM_ID_NEWLM, argv[1], RTLD_LAZY);
 	if (!apart || dlclose(apart))
 		return 4;
-	if (dlopen("/does/not/exist.so", RTLD_NOW) || !(error = dlerror()) || !strstr(error, "/does/not/exist.so"))
+	if (dlopen("/does/not/exist.so", RTLD_NOW) || !(error = dlerror()) ||
+	    !strstr(error, "/does/not/exist.so"))
 		return 5;
 	handle = dlopen(NULL, RTLD_NOW);
 	if (!handle || dlclose(handle))

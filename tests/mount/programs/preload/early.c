@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Preloaded behind the helper: a dlsym(3) that allocates, as some libcs' does, by the functions that are being looked up. */
+/*
+ * Preloaded behind the helper: a dlsym(3) that allocates, as some libcs' does, by the functions
+ * that are being looked up.
+ */
 #include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,7 +27,8 @@ void *dlsym(void *handle, const char *name)
 	strcpy(p, "kept");
 	q = realloc(q, 50);
 	free(q);
-	if (posix_memalign(&r, 64, 10) || (unsigned long)r % 64 || (unsigned long)r == (unsigned long)p)
+	if (posix_memalign(&r, 64, 10) || (unsigned long)r % 64 ||
+	    (unsigned long)r == (unsigned long)p)
 		_exit(92);
 	free(kept);
 	kept = realloc(p, 300);

@@ -33,14 +33,18 @@ static int one(void)
 	pthread_mutexattr_settype(&attr, PTHREAD_MUTEX_ERRORCHECK);
 	pthread_mutex_init(&checked, &attr);
 	errno = 77;
-	if (pthread_mutex_lock(&checked) || pthread_mutex_lock(&checked) != EDEADLK || pthread_mutex_trylock(&checked) != EBUSY ||
-	    pthread_mutex_unlock(&checked) || pthread_mutex_unlock(&checked) != EPERM || pthread_mutex_trylock(&checked) ||
+	if (pthread_mutex_lock(&checked) || pthread_mutex_lock(&checked) != EDEADLK ||
+	    pthread_mutex_trylock(&checked) != EBUSY || pthread_mutex_unlock(&checked) ||
+	    pthread_mutex_unlock(&checked) != EPERM || pthread_mutex_trylock(&checked) ||
 	    errno != 77)
 		return 2;
 	printf("lock_req { mutex = 0x%lX }\nlock_acq { mutex = 0x%lX, status = 0 }\n", m, m);
-	printf("lock_req { mutex = 0x%lX }\nlock_acq { mutex = 0x%lX, status = %d }\n", m, m, EDEADLK);
-	printf("trylock { mutex = 0x%lX, status = %d }\nunlock { mutex = 0x%lX, status = 0 }\n", m, EBUSY, m);
-	printf("unlock { mutex = 0x%lX, status = %d }\ntrylock { mutex = 0x%lX, status = 0 }\n", m, EPERM, m);
+	printf("lock_req { mutex = 0x%lX }\nlock_acq { mutex = 0x%lX, status = %d }\n", m, m,
+	       EDEADLK);
+	printf("trylock { mutex = 0x%lX, status = %d }\nunlock { mutex = 0x%lX, status = 0 }\n", m,
+	       EBUSY, m);
+	printf("unlock { mutex = 0x%lX, status = %d }\ntrylock { mutex = 0x%lX, status = 0 }\n", m,
+	       EPERM, m);
 	return 0;
 }
 
