@@ -312,7 +312,7 @@ static int write_track(const struct node *n, const struct who *who, const char *
 	  .how = STORE_LIST, .arg = attr, .setting = true }
 
 /* What the user and the kernel domain of a session both have. */
-#define DOMAIN_ROWS(domain, tracks)                                                                   \
+#define DOMAIN_ROWS(domain, tracks)                                                           \
 	{ .name = "events", .mode = S_IFREG | 0666, .show = events_read,                      \
 	  .store = events_write, .how = STORE_LIST },                                         \
 	{ .name = "contexts", .mode = S_IFREG | 0666, .show = contexts_read,                  \

@@ -65,7 +65,8 @@ static void wait_for_nudge(const struct bells *b, uint64_t until)
 {
 	uint64_t now = monotonic_now();
 	uint64_t most = b->count ? PERIOD : UINT64_MAX;
-	struct timespec ts = timespec_of(until <= now ? 0 : until - now < most ? until - now : most);
+	uint64_t left = until <= now ? 0 : until - now;
+	struct timespec ts = timespec_of(left < most ? left : most);
 
 	syscall(SYS_futex, b->nudge, FUTEX_WAIT_PRIVATE, 0,
 		until == UINT64_MAX && !b->count ? NULL : &ts, NULL, 0);

@@ -18,7 +18,7 @@
 #define USERS 64u                       /* users with the same remainder share a credit */
 #define WAKE_COST 5000                  /* ns of CPU time: of a wake-up, besides the looks */
 #define POLLED_EACH 128u                /* this many regions without a bell cost a PERIOD more */
-#define UPDATE_SHARE 20                 /* an update of the list takes 1 / UPDATE_SHARE of the time */
+#define UPDATE_SHARE 20                 /* an update of the list takes 1 / 20 of the time */
 #define LOOKED_MAX 256u                 /* streams of one look */
 
 struct listener {

@@ -174,7 +174,8 @@ static bool wait_for_work(struct runner *r)
 	clock_gettime(CLOCK_MONOTONIC, &until);
 	until.tv_sec += IDLE_SECONDS;
 	while (cds_list_empty(&r->items) && !r->all->closing)
-		if (pthread_cond_timedwait(&r->all->runner_work, &r->all->lock, &until) == ETIMEDOUT)
+		if (pthread_cond_timedwait(&r->all->runner_work, &r->all->lock, &until) ==
+		    ETIMEDOUT)
 			break;
 	return !cds_list_empty(&r->items);
 }
