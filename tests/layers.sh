@@ -12,6 +12,7 @@
 #
 #   - who includes whom; fuse_lowlevel.h in three files at most
 #   - files of at most 500 lines, functions of at most 60 (where Universal Ctags is installed); tests: 700 and 100
+#   - lines of at most 100 columns
 #   - every file says its licence, and the right one
 cd "$(dirname "$0")/.." || exit 2
 LC_ALL=C
@@ -192,6 +193,18 @@ for f in $sources; do
 	head -n 3 "$f" | grep -q "SPDX-License-Identifier: $licence\\( \\*/\\)\\?\$" ||
 		complain "$f: no line 'SPDX-License-Identifier: $licence' at its top"
 done
+
+# Lines of at most 100 columns, a tab being 8 of them. Bytes that continue a UTF-8 character do not
+# count.
+wide=$(find metadata tracer fs ustlib kmod tools tests -name '*.[chS]' -o -name '*.cc' | xargs awk '
+	{
+		gsub(/[\200-\277]/, "")
+		n = split($0, part, "\t")
+		column = length(part[n])
+		for (i = 1; i < n; i++) column += (int(length(part[i]) / 8) + 1) * 8
+		if (column > 100) print FILENAME ":" FNR ": " column " columns, 100 are allowed"
+	}')
+[ -z "$wide" ] || complain "$wide"
 
 if ctags --version 2>/dev/null | grep -q 'Universal Ctags'; then
 	long=$(find metadata tracer fs ustlib kmod tools tests -name '*.c' -o -name '*.h' -o -name '*.cc' |

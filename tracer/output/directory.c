@@ -192,7 +192,9 @@ void output_dir_remove(int dir, const char *name, int deep)
 
 struct output_owner output_owner_of(const struct session *s)
 {
-	return (struct output_owner){ .uid = s->uid, .gid = s->gid, .mode = 0700 | (s->mode & 0055) };
+	return (struct output_owner){
+		.uid = s->uid, .gid = s->gid, .mode = 0700 | (s->mode & 0055)
+	};
 }
 
 int output_dir_make(const char *path, const struct output_owner *of, bool unused,

@@ -113,7 +113,8 @@ static int may_change(const struct session *s, struct tr_err *err)
 
 /*
  * -EEXIST if another session writes to the directory of this one, -EBUSY if it writes to the same
- * path on a relay: each would overwrite the other's files. Caller holds tracer.lock, so this does not access the disk.
+ * path on a relay: each would overwrite the other's files. Caller holds tracer.lock, so this
+ * does not access the disk.
  */
 static int check_unshared(const struct session *s, struct tr_err *err)
 {

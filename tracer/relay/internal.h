@@ -15,7 +15,7 @@ struct relay_shown {
 	int64_t since;                  /* connected or not, ns since the epoch */
 	char path[RELAY_PATH_MAX];      /* the directory on the relay, as it says it */
 	uint64_t connections;           /* that were made since the session's first start */
-	uint64_t resent;                /* packets with events that an earlier connection was sent */
+	uint64_t resent;	/* packets with events that an earlier connection was sent */
 };
 
 /* A trace and its metadata on this connection. */
@@ -42,7 +42,7 @@ struct relay_stream {
 	struct packet_position sent;    /* after the last packet that was sent */
 	uint64_t sent_bytes;            /* on this connection */
 	uint64_t missed;                /* overwritten events, not counted in the ring yet */
-	uint64_t sent_before;           /* an earlier connection was sent what is below, in the ring */
+	uint64_t sent_before;	/* an earlier connection was sent what is below, in the ring */
 	/*
 	 * What the outstanding question is about: confirmed, sent, sent_bytes, missed are set to
 	 * this.

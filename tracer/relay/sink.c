@@ -290,7 +290,8 @@ static void sink_remove(struct output *o, struct stream_writer *os)
 }
 
 const struct output_sink relay_sink = {
-	.takes = relay_takes, .attach = sink_attach, .collides = sink_collides, .detach = sink_detach, .begin = sink_begin,
+	.takes = relay_takes, .attach = sink_attach, .collides = sink_collides,
+	.detach = sink_detach, .begin = sink_begin,
 	.add = relay_stream_create, .restore = sink_restore, .write = relay_stream_write,
 	.end_pass = sink_end_pass, .regenerate = sink_regenerate, .rotate = relay_rotate,
 	.clear = relay_clear, .finish = relay_end, .remove = sink_remove,

@@ -405,8 +405,8 @@ static void stop_waiting(struct snapshot_copies *q, struct copy_wait *wait)
 		if (wait->err)
 			continue;
 		wait->err = -ETIMEDOUT;
-		snprintf(wait->why, sizeof(wait->why), "%.100s: no connection in %d s", copy_place(c),
-			 WAIT_MS / 1000);
+		snprintf(wait->why, sizeof(wait->why), "%.100s: no connection in %d s",
+			 copy_place(c), WAIT_MS / 1000);
 	}
 }
 

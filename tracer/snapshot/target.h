@@ -23,9 +23,9 @@
 
 struct snapshot_target {
 	struct snapshot_target *next;
-	char *place;                    /* an absolute path, or an address as relay_address has it */
+	char *place;	/* an absolute path, or an address as relay_address has it */
 	bool remote;                    /* it is a relay's */
-	uint64_t max_size;              /* of a snapshot's stream files together, bytes; 0: no limit */
+	uint64_t max_size;	/* of a snapshot's stream files together, bytes; 0: no limit */
 };
 
 /* Reads PLACE. 0 or -errno with a sentence and caret; *out is new then. */
