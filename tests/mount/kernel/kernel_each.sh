@@ -60,6 +60,8 @@ rmdir "$s"
 s=$S/a$mark
 mkdir "$s" "$s/kernel/channels/channel0"
 echo $size >"$s/kernel/channels/channel0/subbuf_size"
+# (Bounded: other programs may make millions of events, and views may hold 256M.)
+[ -n "${VM-}" ] || echo 4 >"$s/kernel/channels/channel0/subbuf_count"
 echo discard >"$s/kernel/channels/channel0/loss_mode"
 printf '*\nsyscall:*\n' >"$s/kernel/events"
 echo tid >"$s/kernel/contexts"
