@@ -8,12 +8,14 @@
 #include "tracer/trigger/trigger.h"
 
 #define SAVE_PERIOD UINT64_C(1000000000)        /* ns between two times that counters are saved */
+#define DUE_MAX 64              /* looks of one pass over the list */
+#define SHARE 10                /* all looks together use 1 / SHARE of a CPU */
 
-static uint64_t monotonic_now(void)
+static uint64_t clock_ns(clockid_t clock)
 {
 	struct timespec ts;
 
-	clock_gettime(CLOCK_MONOTONIC, &ts);
+	clock_gettime(clock, &ts);
 	return (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
 }
 
@@ -22,23 +24,69 @@ static bool is_sampled(const struct trigger *g)
 	return g->enabled && g->action_count && sample_is_for(g->condition.kind);
 }
 
-/* Locked. A trigger to look at now, referenced; NULL: none, and *next is when one is due. */
-static struct trigger *find_due(struct triggers *all, uint64_t now, uint64_t *next)
+/*
+ * Locked. Up to DUE_MAX triggers to look at now, referenced. *next: when another one is due;
+ * *sampled: how many have a condition about an amount.
+ */
+static size_t find_due(struct triggers *all, uint64_t now, struct trigger *due[DUE_MAX],
+		       uint64_t *next, uint64_t *sampled)
 {
 	struct trigger *g;
+	size_t n = 0;
 
 	*next = UINT64_MAX;
+	*sampled = 0;
 	cds_list_for_each_entry(g, &all->list, node) {
 		if (!is_sampled(g))
 			continue;
-		if (g->sample.due <= now) {
+		++*sampled;
+		if (g->sample.due <= now && n < DUE_MAX) {
 			g->refs++;
-			return g;
-		}
-		if (g->sample.due < *next)
+			due[n++] = g;
+		} else if (g->sample.due < *next) {
 			*next = g->sample.due;
+		}
 	}
-	return NULL;
+	return n;
+}
+
+/*
+ * Without lock. Puts the reference. A look that takes long, or is one of many, is repeated later
+ * than the channels say, so that all looks together use 1 / SHARE of a CPU.
+ */
+static void look_at(struct trigger *g, uint64_t now, uint64_t sampled)
+{
+	uint64_t cost = clock_ns(CLOCK_THREAD_CPUTIME_ID), earliest;
+	struct triggers *all = g->tracer->triggers;
+
+	sample_look(g, now);
+	cost = clock_ns(CLOCK_THREAD_CPUTIME_ID) - cost;
+	earliest = now + cost * sampled * SHARE;
+	pthread_mutex_lock(&all->lock);
+	if (g->sample.due && g->sample.due < earliest)
+		g->sample.due = earliest;
+	pthread_mutex_unlock(&all->lock);
+	trigger_put(g);
+}
+
+/* Locked; releases the lock meanwhile. Looks at all that are due; returns the next time. */
+static uint64_t look_at_due(struct triggers *all)
+{
+	struct trigger *due[DUE_MAX];
+	uint64_t next, sampled, now;
+	size_t n;
+
+	do {
+		now = clock_ns(CLOCK_MONOTONIC);
+		n = all->closing ? 0 : find_due(all, now, due, &next, &sampled);
+		if (!n)
+			break;
+		pthread_mutex_unlock(&all->lock);
+		for (size_t i = 0; i < n; i++)
+			look_at(due[i], now, sampled);
+		pthread_mutex_lock(&all->lock);
+	} while (true);
+	return all->closing ? 0 : next;
 }
 
 /* Locked. */
@@ -79,17 +127,11 @@ static void *run(void *arg)
 	struct tracer *t = arg;
 	struct triggers *all = t->triggers;
 	uint64_t next, saved = 0, now;
-	struct trigger *g;
 
 	pthread_mutex_lock(&all->lock);
 	while (!all->closing) {
 		all->nudged = false;
-		while (!all->closing && (g = find_due(all, now = monotonic_now(), &next))) {
-			pthread_mutex_unlock(&all->lock);
-			sample_look(g, now);
-			trigger_put(g);
-			pthread_mutex_lock(&all->lock);
-		}
+		next = look_at_due(all);
 		/* Notifications of this thread, and of watch.c, which nudges it. */
 		if (!cds_list_empty(&all->ready)) {
 			pthread_mutex_unlock(&all->lock);
@@ -98,6 +140,7 @@ static void *run(void *arg)
 		}
 		if (all->closing)
 			break;
+		now = clock_ns(CLOCK_MONOTONIC);
 		if (now - saved >= SAVE_PERIOD && has_unsaved(all)) {
 			saved = now;
 			save_counters(all);

@@ -104,4 +104,15 @@ kill -9 $(daemon_pids)
 within 10 daemon_ended
 mount_tree -o tz=UTC
 is "kept" 1000 "$(cat "$S/later/user/channels/channel0/monitor_period")"
+# --- many conditions with a short period: all are looked at, and most of a CPU is left
+for i in $(seq 300); do trigger "many$i" "consumed later > 0"; done
+"$ticker" 10 0
+within 10 hits many1 1 && within 10 hits many300 1 || fail "many: $(cat "$T/many300/status")"
+used() { # hundredths of a second
+	awk '{ print $14 + $15 }' /proc/"$(daemon_pids)"/stat
+}
+before=$(used)
+sleep 2
+after=$(used)
+[ $((after - before)) -lt 100 ] || fail "300 conditions: $((after - before)) of 200 ticks"
 echo "$checks checks"
