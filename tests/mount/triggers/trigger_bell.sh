@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
-# TIMEOUT: 60
+# TIMEOUT: 300
 #
 # Applications wake the daemon for hits of triggers: once for a burst, and not for other events or
 # when no action can be due; the daemon sleeps meanwhile. After trail_seal() and where a bell is
