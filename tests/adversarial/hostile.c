@@ -11,12 +11,16 @@
  *   connect     connections that say nothing, too much, or nonsense; hundreds at once
  *   hellos      attaching without end, without taking the answer or the descriptors
  *   ring        attaches, then fills its rings with random bytes, again and again
+ *   bells       attaches, then wakes the daemon without events, as often as it can
  */
 #define _GNU_SOURCE
 #include <dirent.h>
 #include <errno.h>
+#include <limits.h>
+#include <linux/futex.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <time.h>
 
 #include "evil.h"
@@ -345,7 +349,18 @@ static void spoil(const struct evil_plan *plan, const struct trail_region *heade
 	}
 }
 
-static int ring(void)
+/* Rings the bells, armed or not, and arms them again itself. */
+static void ring_bells(const struct evil_plan *plan)
+{
+	for (unsigned int r = 0; r < plan->region_count; r++) {
+		struct trail_region *h = (struct trail_region *)plan->maps[r];
+
+		__atomic_store_n(&h->bell, rand() % 3 ? 0 : (uint32_t)rand() % 3, __ATOMIC_SEQ_CST);
+		syscall(SYS_futex, &h->bell, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
+	}
+}
+
+static int ring(int bells)
 {
 	static struct trail_region headers[TRAIL_REGION_MAX];
 	struct evil_file good;
@@ -379,8 +394,12 @@ static int ring(void)
 	for (unsigned int i = 0; i < plan.region_count; i++)
 		memcpy(&headers[i], plan.maps[i], sizeof(headers[i]));
 	while (now() < until) {
-		spoil(&plan, headers);
-		usleep(1000);
+		if (bells) {
+			ring_bells(&plan);
+		} else {
+			spoil(&plan, headers);
+			usleep(1000);
+		}
 	}
 	evil_plan_free(&plan);
 	drop_file(fd, name);
@@ -407,8 +426,8 @@ int main(int argc, char **argv)
 		perror(path);
 		return 2;
 	}
-	if (!strcmp(argv[2], "ring"))
-		return ring();
+	if (!strcmp(argv[2], "ring") || !strcmp(argv[2], "bells"))
+		return ring(argv[2][0] == 'b');
 	for (size_t i = 0; i < sizeof(ways) / sizeof(ways[0]); i++)
 		if (!strcmp(argv[2], ways[i].how)) {
 			ways[i].run();
