@@ -71,6 +71,7 @@ PKG_CFLAGS := $(call pkg,--cflags $(PACKAGES))
 CORE_LIBS := $(or $(call pkg,--libs liburcu uuid),-lurcu -luuid) -lpthread
 FS_LIBS := $(or $(call pkg,--libs fuse3 inih),-lfuse3 -linih)
 LTTNG_LIBS := $(call pkg,--libs lttng-ust)
+LTTNG_CTL_LIBS := $(call pkg,--libs lttng-ctl)
 
 # ---- what there is ----
 
@@ -107,7 +108,9 @@ word_libs = $(if $(filter core,$(1)),$B/libtrailcore.a $(CORE_LIBS))$(if $(filte
 	$(filter trail-static,$(1)),$B/libtrail.a)$(addprefix -l,$(filter-out core trail trail-static none,$(1)))
 
 # Programs that need what this machine does not have are left out
-buildable = $(foreach s,$(1),$(if $(and $(filter lttng-ust,$(call libs_of,$(s))),$(if $(LTTNG_LIBS),,no)),,$(s)))
+lacks = $(strip $(if $(filter lttng-ust,$(call libs_of,$(1))),$(if $(LTTNG_LIBS),,no)) $(if \
+	$(filter lttng-ctl,$(call libs_of,$(1))),$(if $(LTTNG_CTL_LIBS),,no)))
+buildable = $(foreach s,$(1),$(if $(call lacks,$(s)),,$(s)))
 program = $(if $(filter lib%,$(notdir $(1))),$B/$(basename $(1)).so,$B/$(basename $(1)))
 programs = $(foreach s,$(call buildable,$(1)),$(call program,$(s)))
 

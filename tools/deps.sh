@@ -66,6 +66,7 @@ for group in "$@"; do
 	bench)
 		need liblttng-ust-dev lttng-ust-devel lttng-ust-dev lttng-ust pc lttng-ust
 		need lttng-tools lttng-tools lttng-tools lttng-tools has lttng
+		need liblttng-ctl-dev lttng-tools-devel lttng-tools-dev lttng-tools pc lttng-ctl
 		need linux-perf perf perf perf has perf
 		need trace-cmd trace-cmd trace-cmd trace-cmd has trace-cmd
 		need kmod kmod kmod kmod has depmod
