@@ -3,12 +3,12 @@
  * How fast triggers are, the same for every tracer. The tracer's program defines the functions
  * below and calls hits_main():
  *
- *	notify N PAUSE		N hits, PAUSE us apart. Prints
- *				`notify MEDIAN P99 MAX RECEIVED`: us from the event until the listener has the notification
- *	stop N			N times: starts the session, then a hit whose action stops it. Prints
- *				`stop MEDIAN P99 MAX N`: us until the program finds its event off
- *	rate SECONDS NS		hits, one each NS ns. Prints `rate CPU_NS HITS`: the CPU time of a
- *				hit, the median of bursts, and how many hits there were
+ *	notify N PAUSE: N hits, PAUSE us apart. Prints `notify MEDIAN P99 MAX RECEIVED`:
+ *		us from the event until the listener has the notification
+ *	stop N: N times: starts the session, then a hit whose action stops it. Prints
+ *		`stop MEDIAN P99 MAX N`: us until the program finds its event off
+ *	rate SECONDS NS: hits, one each NS ns. Prints `rate CPU_NS HITS`: the CPU time of a
+ *		hit, the median of bursts, and how many hits there were
  */
 #ifndef TRIGGER_HITS_H
 #define TRIGGER_HITS_H
