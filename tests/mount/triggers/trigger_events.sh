@@ -39,15 +39,36 @@ within 10 grep -q '^readers 2' "$T/a/status" || fail "no readers"
 within 10 lines "$work/notifications.json" 3 || fail "lines: $(cat "$T/a/status" "$work"/not*)"
 within 10 lines "$work/notifications" 3 || fail "lines"
 is "hits" 3 "$(key hits "$T/a/status")"
-is "text" 'n = 3, thread = 0, $ctx.procname = "ticker"' \
+is "text" 'n = 3, thread = 0, $ctx.procname = "ticker", nothing = unavailable' \
 	"$(sed -n '1s/^\[[0-9:.]*\] a { \(.*\) }$/\1/p' "$work/notifications")"
-is "JSON" '{"n":5,"thread":0,"$ctx.procname":"ticker"}' \
+is "JSON" '{"n":5,"thread":0,"$ctx.procname":"ticker","nothing":null}' \
 	"$(sed -n '3s/^{"time":[0-9]*,"trigger":"a","values":\(.*\)}$/\1/p' \
 		"$work/notifications.json")"
 kill $readers
 is "no session is seen" "" "$(ls "$S")"
 is "or counted" 0 "$(key sessions "$MNT/status")"
 [ ! -e "$S/.trigger-1" ] || fail "it can be named"
+
+# --- a value of each type
+trigger types 'event user f:all capture n, small, large, port, half, word, list, list[1], list[3], text, $app.fields:name, $ctx.vpid, $app.fields:turn, $ctx.vpid, $app.fields:half, $app.no:ne' notify
+for f in notifications notifications.json; do
+	timeout 100 cat "$T/types/$f" >"$work/types.$f" &
+	readers="$readers $!"
+done
+within 10 grep -q '^readers 2' "$T/types/status" || fail "no readers"
+"$fields" 2 &
+p=$!
+wait $p
+within 10 lines "$work/types.notifications.json" 2 || fail "lines: $(cat "$T/types/status")"
+within 10 lines "$work/types.notifications" 2 || fail "lines"
+is "types" 'n = 1, small = -4, large = 18446744073709551614, port = 1, half = 0.5, word = "word-1", list = [ [0] = 1, [1] = 2, [2] = 3 ], list[1] = 2, list[3] = unavailable, text = "abc", $app.fields:name = "turn-1", $ctx.vpid = '$p', $app.fields:turn = 1, $ctx.vpid = '$p', $app.fields:half = 0.5, $app.no:ne = unavailable' \
+	"$(sed -n '2s/^\[[0-9:.]*\] types { \(.*\) }$/\1/p' "$work/types.notifications")"
+is "types in JSON" '{"n":1,"small":-4,"large":18446744073709551614,"port":1,"half":0.5,"word":"word-1","list":[1,2,3],"list[1]":2,"list[3]":null,"text":"abc","$app.fields:name":"turn-1","$ctx.vpid":'$p',"$app.fields:turn":1,"$ctx.vpid":'$p',"$app.fields:half":0.5,"$app.no:ne":null}' \
+	"$(sed -n '2s/^{"time":[0-9]*,"trigger":"types","values":\(.*\)}$/\1/p' \
+		"$work/types.notifications.json")"
+kill $readers 2>/dev/null
+readers=
+rmdir "$T/types"
 
 # --- bad input
 wrong() { # TEXT ERRNO SENTENCE COLUMN
@@ -59,7 +80,6 @@ wrong() { # TEXT ERRNO SENTENCE COLUMN
 }
 wrong 'event' EINVAL 'a domain is missing' 5
 wrong 'event usr tick:*' EINVAL "did you mean 'user'" 6
-wrong 'event kernel sched_switch' EOPNOTSUPP 'events of the kernel' 6
 wrong 'event user' EINVAL 'a rule is missing' 10
 wrong 'event user capture n' EINVAL 'a rule is missing' 11
 wrong 'event user tick capture n' EINVAL 'no provider' 11
@@ -67,6 +87,8 @@ wrong 'event user !tick:*' EINVAL 'begins with a pattern' 11
 wrong 'event user tick:* loglevel warnin' EINVAL "did you mean 'warning'" 27
 wrong 'event user tick:* capture' EINVAL 'a capture is' 25
 wrong 'event user tick:* capture n, a[' EINVAL 'a capture is' 29
+wrong 'event user tick:* capture n, $ctx.vpd' ENOENT 'no such context' 34
+wrong 'event user tick:* capture n, $app.x' EINVAL 'called $app' 34
 has "$(cat "$T/a/condition")" '^event user tick:tock if n >= 3 capture n, thread,'
 
 # --- every hit is counted, at full speed, also those that no one could print
