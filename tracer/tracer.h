@@ -128,11 +128,8 @@ void available_user(struct tracer *t, uid_t viewer, enum app_file what, struct m
 bool kernel_allowed(struct tracer *t, uid_t uid);
 /* Whether the session has a kernel domain: its owner may trace the kernel. */
 bool session_kernel(struct session *s);
-/*
- * -EACCES or -EOPNOTSUPP with a sentence if this user may not change the kernel domain of this
- * session.
- */
-int kernel_refuses(struct session *s, uid_t uid, struct tr_err *err);
+/* -EACCES or -EOPNOTSUPP with a sentence if this user may not trace the kernel. */
+int kernel_refuses(struct tracer *t, uid_t uid, struct tr_err *err);
 /*
  * available/kernel/: names, separated by NULs; lists, one name a line; the fields of a tracepoint,
  * one a line.

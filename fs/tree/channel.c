@@ -26,7 +26,7 @@ static enum domain domain_of(const struct node *n)
 
 int domain_refuses(const struct node *n, const struct who *who, struct tr_err *err)
 {
-	return domain_of(n) == DOMAIN_KERNEL ? kernel_refuses(n->session, who->uid, err) : 0;
+	return domain_of(n) == DOMAIN_KERNEL ? kernel_refuses(fs.tracer, who->uid, err) : 0;
 }
 
 int events_read(const struct node *n, const struct who *who, struct md_buf *out)

@@ -40,6 +40,8 @@ static int store_file(const struct node *n, const struct who *who, const char *t
 		return tr_fail(err, -ENOENT, "the trigger was removed");
 	if (n->row->arg == TRIGGER_ACTIONS)
 		rc = process_check_paths(who, text, err);
+	else if (n->row->arg == TRIGGER_CONDITION)
+		rc = trigger_check_writer(g, text, who->uid, process_elsewhere(who), err);
 	rc = rc ? rc : trigger_store(g, (enum trigger_file)n->row->arg, text, replace, err);
 	trigger_put(g);
 	return rc;

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "fs/base/process.h"
 #include "fs/base/words.h"
 #include "fs/config/config.h"
 #include "fs/config/inifile.h"
@@ -145,7 +146,11 @@ int trigger_config_store(const struct node *n, const struct who *who, const char
 	int rc = g ? inifile_read(text, item, &ini, err) :
 		     tr_fail(err, -ENOENT, "the trigger was removed");
 
-	(void)who, (void)replace;
+	(void)replace;
+	if (!rc && ini.condition)
+		rc = trigger_check_writer(g, ini.condition, who->uid, process_elsewhere(who), err);
+	if (rc && ini.condition && !err->line)
+		err->line = ini.condition_line;
 	if (!rc)
 		rc = load(g, &ini, err);
 	trigger_put(g);

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* LINK: none */
-/* calls NUMBER [FILE]: that number of getppid(2), or of openat(2) of the file; prints its pid. */
+/*
+ * calls NUMBER [FILE]: that number of getppid(2), or of openat(2) of the file; prints its pid.
+ * calls: so for each number on standard input.
+ */
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,6 +14,14 @@ int main(int argc, char **argv)
 {
 	int n = argc > 1 ? atoi(argv[1]) : 0;
 
+	while (argc == 1 && scanf("%d", &n) == 1) {
+		while (n-- > 0)
+			syscall(SYS_getppid);
+		printf("%d\n", (int)getpid());
+		fflush(stdout);
+	}
+	if (argc == 1)
+		return 0;
 	for (int i = 0; i < n; i++)
 		if (argc > 2)
 			close((int)syscall(SYS_openat, AT_FDCWD, argv[2], O_RDONLY, 0));

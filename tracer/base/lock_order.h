@@ -14,6 +14,7 @@
 #include <stdbool.h>
 
 #define LOCK_RANKS(X)                                                                             \
+	X(SETTING, "trigger.setting")           /* may be held for a second: see trigger.h */      \
 	X(SESSION, "session.lock")              /* may be held for a second: see session.h */      \
 	X(MAKING, "kernel.making")                                                                 \
 	X(TEXT, "text_engine.lock")             /* while text is made */                           \

@@ -126,12 +126,11 @@ bool session_kernel(struct session *s)
 	return kernel_may(s->tracer, uid);
 }
 
-int kernel_refuses(struct session *s, uid_t uid, struct tr_err *err)
+int kernel_refuses(struct tracer *t, uid_t uid, struct tr_err *err)
 {
-	if (!s->tracer->kernel)
-		return tr_fail(err, -EOPNOTSUPP, "the kernel cannot be traced: %s",
-			       s->tracer->no_kernel);
-	if (kernel_may(s->tracer, uid))
+	if (!t->kernel)
+		return tr_fail(err, -EOPNOTSUPP, "the kernel cannot be traced: %s", t->no_kernel);
+	if (kernel_may(t, uid))
 		return 0;
 	return tr_fail(err, -EACCES,
 		       "the kernel is traced by root and by members of the group '" GROUP "'");

@@ -259,12 +259,9 @@ static int parse_event(struct scan *s, struct word *w, struct condition *c)
 	int ret = next_choice(s, w, "domain", domains, 2, &domain);
 
 	c->kind = CONDITION_EVENT;
+	c->domain = domain ? DOMAIN_KERNEL : DOMAIN_USER;
 	if (ret)
 		return ret;
-	if (domain)
-		return tr_fail_at(s->err, -EOPNOTSUPP, s->line, word_column(w, 0),
-				  "a condition on events of the kernel is not supported; "
-				  "there is event user RULE");
 	scan_blanks(s);
 	begin = s->at;
 	end = find_capture(s->line);

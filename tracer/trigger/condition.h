@@ -2,7 +2,7 @@
 /*
  * A condition, from its one line:
  *
- *	event user RULE [capture EXPR, …]
+ *	event user|kernel RULE [capture EXPR, …]
  *	buffer SESSION/DOMAIN/CHANNEL > 75%     also < and bytes
  *	consumed SESSION > 10M
  *	discarded SESSION[/DOMAIN/CHANNEL] > 0
@@ -38,7 +38,7 @@ struct condition {
 	bool has_contexts;              /* one of them is a context */
 	char session[201];
 	bool has_channel;
-	enum domain domain;
+	enum domain domain;             /* of the channel, or of CONDITION_EVENT */
 	char channel[129];
 	bool below;                     /* `<` */
 	/* threshold is in hundredths of a percent, else bytes, events */

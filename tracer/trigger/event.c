@@ -13,67 +13,149 @@
 #define PREFIX ".trigger-"
 #define SUBBUF_SIZE 16384u
 #define SUBBUF_COUNT 4u
+/*
+ * The kernel records into buffers of this size as well, until the daemon copies the events: they
+ * are larger, so that they last from one look to the next.
+ */
+#define KERNEL_SUBBUF_SIZE 262144u
 
-/* The columns of the rule's mistakes are those of the condition's line. */
-static int explain(const struct condition *c, int ret, struct tr_err *err)
+/* The mistake is in this part of the condition's line, and err has columns of the part. */
+static int place_error(const struct condition *c, const char *part, int ret, struct tr_err *err)
 {
-	const char *rule = c->text ? strstr(c->text, c->rule) : NULL;
-
-	if (ret && err && err->text[0] && rule) {
+	if (ret && err && err->text[0] && part) {
 		snprintf(err->text, sizeof(err->text), "%s", c->text);
 		if (err->column >= 0)
-			err->column += (int)(rule - c->text);
+			err->column += (int)(part - c->text);
 	}
 	if (ret && err)
 		err->line = 1;
 	return ret;
 }
 
+static int explain_rule(const struct condition *c, int ret, struct tr_err *err)
+{
+	return place_error(c, strstr(c->text, c->rule), ret, err);
+}
+
+/* Where capture i begins in the line: after the rule and the word `capture`, in order. */
+static const char *find_capture_text(const struct condition *c, size_t i)
+{
+	const char *at = strstr(c->text, c->rule);
+
+	at = at ? strstr(at + strlen(c->rule), "capture") : NULL;
+	at = at ? at + strlen("capture") : NULL;
+	for (size_t n = 0; at && n <= i; n++) {
+		if (n)
+			at += strlen(c->captures[n - 1]);
+		at = strstr(at, c->captures[n]);
+	}
+	return at;
+}
+
 /* Locked (tracer). */
 static int set_contexts(struct channel *ch, const struct condition *c, struct tr_err *err)
 {
-	struct context_list none = { 0 };
-	struct md_buf lines = MD_BUF_INIT;
-	int ret;
+	int ret = 0;
 
-	for (size_t i = 0; i < c->capture_count; i++)
-		if (c->captures[i][0] == '$')
-			md_buf_printf(&lines, "%s\n", !strncmp(c->captures[i], "$ctx.", 5) ?
-							      c->captures[i] + 5 : c->captures[i]);
-	ret = lines.len ? context_list_apply(&none, DOMAIN_USER, md_buf_str(&lines), true, true,
-					     &ch->contexts, err) : 0;
-	md_buf_deinit(&lines);
-	return ret;
+	for (size_t i = 0; i < c->capture_count && !ret; i++) {
+		const char *name = c->captures[i];
+		size_t skip = !strncmp(name, "$ctx.", 5) ? 5 : 0;
+		struct context_list more = { 0 };
+
+		if (name[0] != '$')
+			continue;
+		ret = context_list_apply(&ch->contexts, c->domain, name + skip, false, true, &more,
+					 err);
+		name = ret ? find_capture_text(c, i) : NULL;
+		if (ret)
+			return place_error(c, name ? name + skip : NULL, ret, err);
+		context_list_deinit(&ch->contexts);
+		ch->contexts = more;
+	}
+	return 0;
+}
+
+static struct channel *make_channel(struct session *s, const struct condition *c)
+{
+	struct channel *ch = channel_new(s, c->domain, "channel0", 0);
+
+	if (!ch)
+		return NULL;
+	ch->loss = TRAIL_MODE_OVERWRITE;
+	ch->subbuf_size = c->domain == DOMAIN_KERNEL ? KERNEL_SUBBUF_SIZE : SUBBUF_SIZE;
+	ch->subbuf_count = SUBBUF_COUNT;
+	return ch;
 }
 
 /* Caller holds session.lock and tracer.lock. */
-static int fill(struct session *s, const struct condition *c, bool enabled, struct tr_err *err)
+static int start_session(struct session *s, struct channel *ch, bool enabled, struct tr_err *err)
 {
-	const struct domain_ops *user = s->tracer->domains[DOMAIN_USER];
-	struct channel *ch = channel_new(s, DOMAIN_USER, "channel0", 0);
-	struct rule_list none = { 0 };
-	struct rule_preparation *prep = NULL;
+	const struct domain_ops *ops = s->tracer->domains[ch->kernel ? DOMAIN_KERNEL : DOMAIN_USER];
+	uint64_t bytes = 0;
 	int ret;
 
-	if (!ch)
-		return tr_fail(err, -ENOMEM, "out of memory");
-	ch->loss = TRAIL_MODE_OVERWRITE;
-	ch->subbuf_size = SUBBUF_SIZE;
-	ch->subbuf_count = SUBBUF_COUNT;
-	ret = rule_list_apply(&none, DOMAIN_USER, c->rule, true, &ch->rules, err);
-	if (!ret)
-		ret = SESSION_LOCKED(s, user->check_rules(s, &ch->rules, &prep, err));
-	if (!ret)
-		ret = set_contexts(ch, c, err);
-	if (!ret)
-		ret = channel_start(ch, err);
+	if (ch->kernel && channel_room(ch, &bytes))
+		return tr_fail(err, -EDQUOT,
+			       "no room for its buffers: user %u may have no more bytes of them",
+			       s->uid);
+	ret = channel_start(ch, err);
 	if (ret)
-		return explain(c, ret, err);
+		return ret;
 	s->starts = 1;
 	s->started = wall_clock();
 	s->active = enabled;
 	session_apply(s);
-	return 0;
+	ret = ops->applied ? LOCKED(s->tracer, ops->applied(ch, NULL)) : 0;
+	return ret ? tr_fail(err, ret, "the kernel refuses the rule: %s", strerror(-ret)) : 0;
+}
+
+/*
+ * Caller holds session.lock and tracer.lock. -EAGAIN: call prepare_rules without them, and retry.
+ */
+static int fill_session(struct session *s, const struct condition *c, bool enabled,
+			struct rule_preparation **prep, struct tr_err *err)
+{
+	const struct domain_ops *ops = s->tracer->domains[c->domain];
+	struct rule_list none = { 0 }, rules = { 0 };
+	struct channel *ch;
+	int ret = rule_list_apply(&none, c->domain, c->rule, true, &rules, err);
+
+	if (!ret)
+		ret = SESSION_LOCKED(s, ops->check_rules(s, &rules, prep, err));
+	if (ret) {
+		rule_list_deinit(&rules);
+		return explain_rule(c, ret, err);
+	}
+	ch = make_channel(s, c);
+	if (!ch) {
+		rule_list_deinit(&rules);
+		return tr_fail(err, -ENOMEM, "out of memory");
+	}
+	ch->rules = rules;
+	ret = set_contexts(ch, c, err);
+	return ret ? ret : start_session(s, ch, enabled, err);
+}
+
+/* Only the caller knows the session, so no other thread can have removed it. */
+static int open_session(struct session *s, const struct condition *c, bool enabled,
+			struct tr_err *err)
+{
+	const struct domain_ops *ops = s->tracer->domains[c->domain];
+	struct rule_preparation *prep = NULL;
+	int ret;
+
+	do {
+		session_lock(s);
+		ret = fill_session(s, c, enabled, &prep, err);
+		session_unlock(s);
+	} while (ret == -EAGAIN && ops->prepare_rules &&
+		 (ret = UNLOCKED(s->tracer, ops->prepare_rules(s, prep, s->uid, err))) == 0);
+	if (ops->end_rules)
+		ret = UNLOCKED(s->tracer, ops->end_rules(s, prep, ret, err));
+	/* Errors of prepare_rules and end_rules are about the rule. */
+	if (ret && err && strcmp(err->text, c->text) != 0)
+		explain_rule(c, ret, err);
+	return ret;
 }
 
 int event_open(struct tracer *t, uid_t uid, gid_t gid, const struct condition *c, bool enabled,
@@ -81,18 +163,17 @@ int event_open(struct tracer *t, uid_t uid, gid_t gid, const struct condition *c
 {
 	static uint64_t number;                 /* guarded by tracer.lock */
 	struct session *s;
-	int ret;
+	int ret = c->domain == DOMAIN_KERNEL ? kernel_refuses(t, uid, err) : 0;
 
 	*out = NULL;
+	if (ret)
+		return ret;
 	pthread_mutex_lock(&t->lock);
 	s = session_new_hidden(t, PREFIX, ++number, uid, gid);
 	pthread_mutex_unlock(&t->lock);
 	if (!s)
 		return tr_fail(err, -ENOMEM, "out of memory");
-	/* Only the caller knows the session, so no other thread can have removed it. */
-	session_lock(s);
-	ret = fill(s, c, enabled, err);
-	session_unlock(s);
+	ret = open_session(s, c, enabled, err);
 	if (ret)
 		event_close(s);
 	else
@@ -107,6 +188,7 @@ void event_close(struct session *s)
 	session_lock(s);
 	session_drop(s);
 	session_unlock(s);
+	domains_gc(s->tracer);
 	session_put(s);
 }
 

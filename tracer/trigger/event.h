@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Conditions about events of applications. A trigger has a session of its own that users do not see
- * (session.hidden), with one channel in overwrite mode and small buffers: applications decide and
- * record as for any session, and the rings count every hit, also those that they overwrite. A
- * thread looks at the rings. Private to trigger/.
+ * Conditions about events. A trigger has a session of its own that users do not see
+ * (session.hidden), with one channel in overwrite mode and small buffers: applications, or the
+ * kernel, decide and record as for any session, and the rings count every hit, also those that they
+ * overwrite. A thread looks at the rings; another one copies the kernel's events into theirs, and
+ * looks at them. Private to trigger/.
  */
 #ifndef TRACER_TRIGGER_EVENT_H
 #define TRACER_TRIGGER_EVENT_H
@@ -21,6 +22,10 @@ void listener_start(struct tracer *t);          /* the thread; without lock, as 
 void listener_stop(struct triggers *all);
 /* Locked. A trigger with an event got it, lost it, or was switched. */
 void listener_nudge(struct triggers *all);
+/* kernel_listener.c: the same thread functions, for events of the kernel */
+void kernel_listener_start(struct tracer *t);
+void kernel_listener_stop(struct triggers *all);
+void kernel_listener_nudge(struct triggers *all);
 
 /* capture.c: the values of a line of text, as md_text_event prints it. */
 void captures_print(const struct condition *c, const char *line, bool json, struct md_buf *out);

@@ -37,7 +37,25 @@ static uint64_t new_hits(const struct stream *st, const struct ring_mark *m)
 
 	n = m->events > seen ? m->events - seen : 0;
 	n = n < HITS_MAX ? n : HITS_MAX;
+	if (st->trace->uid == KERNEL_UID)
+		return n;               /* the rest was lost before a filter saw it */
 	return n + (m->lost < HITS_MAX ? m->lost : HITS_MAX);
+}
+
+/* Locked. Counts events that the kernel's buffer, or the daemon, lost since the last look. */
+static void count_losses(struct trigger *g, const struct stream *st, const struct ring_mark *m)
+{
+	struct trail_ring *ring = region_ring(st->region, st->ring);
+	uint64_t n;
+
+	if (st->trace->uid != KERNEL_UID)
+		return;
+	n = m->lost + __atomic_exchange_n(&ring->source_overwritten, 0, __ATOMIC_RELAXED);
+	if (!n)
+		return;
+	g->events_lost += n;
+	g->unsaved = true;
+	trigger_changed(g);
 }
 
 /* What the mark has was looked at. Only this thread stores these words. */
@@ -60,7 +78,9 @@ bool stream_has_hits(const struct stream *st)
 
 	return region_head(st->region, st->ring) !=
 		       __atomic_load_n(&ring->cleared, __ATOMIC_RELAXED) ||
-	       ring_lost_total(st) != ring_cleared_lost(st);
+	       ring_lost_total(st) != ring_cleared_lost(st) ||
+	       (st->trace->uid == KERNEL_UID &&
+		__atomic_load_n(&ring->source_overwritten, __ATOMIC_RELAXED));
 }
 
 /* ---- hits ---- */
@@ -141,6 +161,8 @@ static bool count_hits(const struct listened *l, const struct stream_set *set, u
 	counted = !is_current(l) || !is_due_within(g, *hits);
 	if (counted && is_current(l) && *hits)
 		trigger_hit_many(g, *hits, trigger_now());
+	for (size_t i = 0; counted && is_current(l) && i < set->count; i++)
+		count_losses(g, &set->streams[i], &marks[i]);
 	pthread_mutex_unlock(&all->lock);
 	for (size_t i = 0; counted && i < set->count; i++)
 		pass_ring(&set->streams[i], &marks[i]);
@@ -172,6 +194,8 @@ uint64_t take_hits(const struct listened *l, const struct stream_set *set)
 		if (hits > seen)
 			trigger_hit_many(g, hits - seen, trigger_now());
 	}
+	for (size_t i = 0; is_current(l) && i < m->count; i++)
+		count_losses(g, &m->cursors[i]->stream, &m->cursors[i]->mark);
 	pthread_mutex_unlock(&all->lock);
 	runners_wake(all);
 	notices_serve(all);

@@ -132,8 +132,6 @@ static void add_region(struct listened *t, size_t first)
 
 	t->regions[t->region_count++] = (struct watched){
 		.region = st->region, .first = first, .uid = st->trace->uid, .owner = t->owner,
-		/* The daemon itself writes the kernel's events and rings no bell. */
-		.silent = st->trace->uid == KERNEL_UID,
 	};
 }
 
@@ -165,10 +163,10 @@ static void take_regions(struct listener *l, struct listened *t)
 	forget_regions(l, &old);
 }
 
-/* Locked. The trigger's condition is on events, and can be true. */
+/* Locked. The trigger's condition is on events of applications, and can be true. */
 static bool is_listened(const struct trigger *g)
 {
-	return g->events && g->enabled && !g->gone;
+	return g->events && g->enabled && !g->gone && g->condition.domain == DOMAIN_USER;
 }
 
 static bool is_same(const struct listened *t, const struct trigger *g)
@@ -308,7 +306,7 @@ static void plan_look(struct listener *l, const struct listened *t, struct watch
 /* The events of a region with an armed bell came without it, or (rung) with it. */
 static void judge_bell(struct listener *l, struct watched *w, uint64_t now)
 {
-	if (!w->armed || w->uid == KERNEL_UID)
+	if (!w->armed)
 		return;
 	if (!bell_is_armed(w->region)) {
 		w->silent = false;
@@ -461,6 +459,7 @@ static void *run(void *arg)
 
 void listener_nudge(struct triggers *all)
 {
+	kernel_listener_nudge(all);
 	bells_nudge(&all->listener_nudge);
 }
 
@@ -482,7 +481,7 @@ void listener_start(struct tracer *t)
 /* After engine_stop, which has set `closing`. */
 void listener_stop(struct triggers *all)
 {
-	listener_nudge(all);
+	bells_nudge(&all->listener_nudge);
 	if (all->listens)
 		pthread_join(all->listener, NULL);
 	all->listens = false;

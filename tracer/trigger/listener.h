@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What the thread of listener.c keeps: it alone uses all of this. Private to listener.c, hits.c and
- * bell.c.
+ * What the thread of listener.c keeps: it alone uses all of this, but for take_hits(), which the
+ * thread of kernel_listener.c calls for its own conditions. Private to these, hits.c and bell.c.
  *
  * A region of a condition on events has a bell (tracer/abi/ring.h). The thread arms it, looks at
  * the rings once more, and sleeps. The writer does not issue a barrier between its commit and its

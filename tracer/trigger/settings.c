@@ -2,6 +2,7 @@
 /* What the files of a trigger show and take. */
 #include <errno.h>
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -75,6 +76,10 @@ static void show_status(const struct trigger *g, struct md_buf *out)
 	md_buf_printf(out, "owner %u\nhits %" PRIu64 "\nlast_hit %s\nnotifications_sent %" PRIu64
 		      "\nnotifications_lost %" PRIu64 "\nreaders %u\n", g->uid, g->hits, last,
 		      g->sent, g->lost, g->reader_count);
+	if (g->condition.kind == CONDITION_EVENT && g->condition.domain == DOMAIN_KERNEL)
+		md_buf_printf(out, "events_lost %" PRIu64 "\n", g->events_lost);
+	if (g->condition_error[0])
+		md_buf_printf(out, "condition_error %s\n", g->condition_error);
 	for (size_t i = 0; i < g->action_count; i++) {
 		const struct action *a = &g->actions[i];
 
@@ -134,10 +139,11 @@ static int check_session(struct trigger *g, const char *text, const struct condi
 }
 
 /*
- * Without lock. All that can be wrong with a condition after it was parsed. *events: its session.
+ * All that can be wrong with a condition after it was parsed. *events: its session. Caller holds
+ * g->setting alone, so that the owner and `enabled` do not change before the session is in place.
  */
-static int prepare(struct trigger *g, const struct condition *c, bool enabled,
-		   struct session **events, struct tr_err *err)
+static int prepare_condition(struct trigger *g, const struct condition *c, bool enabled,
+			     struct session **events, struct tr_err *err)
 {
 	struct trigger_info info;
 	int ret = check_session(g, c->text, c, err);
@@ -158,6 +164,7 @@ static void set_condition(struct trigger *g, struct condition *c, struct session
 	*events = old;
 	condition_deinit(&g->condition);
 	g->condition = *c;
+	g->condition_error[0] = '\0';
 	g->version++;
 	g->sample = (struct sample){ 0 };
 }
@@ -221,6 +228,7 @@ static bool is_enabled(struct trigger *g)
 	return enabled;
 }
 
+/* Caller holds g->setting alone. */
 static int store_condition(struct trigger *g, const char *text, struct tr_err *err)
 {
 	struct triggers *all = g->tracer->triggers;
@@ -229,7 +237,7 @@ static int store_condition(struct trigger *g, const char *text, struct tr_err *e
 	int ret = condition_parse(text, &c, err);
 
 	if (!ret)
-		ret = prepare(g, &c, is_enabled(g), &events, err);
+		ret = prepare_condition(g, &c, is_enabled(g), &events, err);
 	if (ret) {
 		condition_deinit(&c);
 		return ret;
@@ -265,6 +273,7 @@ static int store_actions(struct trigger *g, const char *text, bool replace, stru
 	return ret;
 }
 
+/* Caller holds g->setting alone. */
 static int store_enabled(struct trigger *g, const char *text, struct tr_err *err)
 {
 	struct triggers *all = g->tracer->triggers;
@@ -287,22 +296,66 @@ static int store_enabled(struct trigger *g, const char *text, struct tr_err *err
 	return ret;
 }
 
+int trigger_check_writer(struct trigger *g, const char *condition, uid_t uid, bool elsewhere,
+			 struct tr_err *err)
+{
+	struct condition c;
+	int ret = condition_parse(condition, &c, NULL);
+
+	if (ret || c.kind != CONDITION_EVENT || c.domain != DOMAIN_KERNEL)
+		ret = 0;
+	else if (elsewhere && events_name_files(c.rule))
+		ret = tr_fail(err, -EACCES,
+			      "the rule has a path, and the process that opened this file has "
+			      "ended, or has another root or mount namespace than trailfs");
+	else
+		ret = kernel_refuses(g->tracer, uid, err);
+	condition_deinit(&c);
+	return ret;
+}
+
 int trigger_store(struct trigger *g, enum trigger_file what, const char *text, bool replace,
 		  struct tr_err *err)
 {
-	int ret = what == TRIGGER_CONDITION ? store_condition(g, text, err) :
-		  what == TRIGGER_ACTIONS ? store_actions(g, text, replace, err) :
-		  what == TRIGGER_ENABLED ? store_enabled(g, text, err) : -EACCES;
+	int ret;
 
+	pthread_mutex_lock(&g->setting);
+	ret = what == TRIGGER_CONDITION ? store_condition(g, text, err) :
+	      what == TRIGGER_ACTIONS ? store_actions(g, text, replace, err) :
+	      what == TRIGGER_ENABLED ? store_enabled(g, text, err) : -EACCES;
+	pthread_mutex_unlock(&g->setting);
 	if (!ret)
 		tracer_changed(g->tracer, g->name);
+	return ret;
+}
+
+/* Puts in place what was prepared; takes c and list over. Caller holds g->setting alone. */
+static int load_all(struct trigger *g, struct condition *c, struct session **events,
+		    struct action *list, size_t count, bool enabled, struct tr_err *err)
+{
+	struct triggers *all = g->tracer->triggers;
+	int ret = 0;
+
+	pthread_mutex_lock(&all->lock);
+	if (g->gone) {
+		condition_deinit(c);
+		actions_free(list, count);
+		ret = gone(err);
+	} else {
+		for (size_t i = 0; i < count; i++)
+			list[i].base = g->hits;
+		set_condition(g, c, events);
+		set_actions(g, list, count);
+		g->enabled = enabled;
+	}
+	ret = finish_store(g, ret, err);
+	pthread_mutex_unlock(&all->lock);
 	return ret;
 }
 
 int trigger_load(struct trigger *g, const char *condition, const char *actions, bool enabled,
 		 enum trigger_file *wrong, struct tr_err *err)
 {
-	struct triggers *all = g->tracer->triggers;
 	struct session *events = NULL;
 	struct action *list = NULL;
 	struct condition c;
@@ -310,36 +363,40 @@ int trigger_load(struct trigger *g, const char *condition, const char *actions, 
 	int ret;
 
 	*wrong = TRIGGER_CONDITION;
+	pthread_mutex_lock(&g->setting);
 	ret = condition_parse(condition, &c, err);
 	if (!ret)
-		ret = prepare(g, &c, enabled, &events, err);
+		ret = prepare_condition(g, &c, enabled, &events, err);
 	if (!ret) {
 		*wrong = TRIGGER_ACTIONS;
 		ret = actions_parse(actions, 0, &list, &count, err);
 	}
-	if (ret) {
-		event_close(events);
+	if (ret)
 		condition_deinit(&c);
-		return ret;
-	}
-	pthread_mutex_lock(&all->lock);
-	if (g->gone) {
-		condition_deinit(&c);
-		actions_free(list, count);
-		ret = gone(err);
-	} else {
-		for (size_t i = 0; i < count; i++)
-			list[i].base = g->hits;
-		set_condition(g, &c, &events);
-		set_actions(g, list, count);
-		g->enabled = enabled;
-	}
-	ret = finish_store(g, ret, err);
-	pthread_mutex_unlock(&all->lock);
+	else
+		ret = load_all(g, &c, &events, list, count, enabled, err);
+	pthread_mutex_unlock(&g->setting);
 	event_close(events);
 	if (!ret)
 		tracer_changed(g->tracer, g->name);
 	return ret;
+}
+
+/* The condition cannot be true any more: the owner may not have it, or there is no memory. */
+static void disarm(struct trigger *g, const char *why)
+{
+	struct triggers *all = g->tracer->triggers;
+	struct session *events;
+
+	pthread_mutex_lock(&all->lock);
+	events = g->events;
+	g->events = NULL;
+	g->version++;
+	snprintf(g->condition_error, sizeof(g->condition_error), "%s", why);
+	trigger_changed(g);
+	pthread_mutex_unlock(&all->lock);
+	event_close(events);
+	tracer_report(g->tracer, "trigger %s: %s", g->name, why);
 }
 
 void trigger_reopen(struct trigger *g)
@@ -354,19 +411,21 @@ void trigger_reopen(struct trigger *g)
 	ret = g->condition.kind == CONDITION_EVENT ? condition_parse(g->condition.text, &c, &err)
 						   : 1;
 	pthread_mutex_unlock(&all->lock);
+	if (ret > 0)
+		return;
 	if (!ret)
-		ret = prepare(g, &c, is_enabled(g), &events, &err);
-	if (!ret) {
-		pthread_mutex_lock(&all->lock);
-		if (!g->gone) {
-			set_condition(g, &c, &events);
-			c = (struct condition){ 0 };
-		}
-		listener_nudge(all);
-		pthread_mutex_unlock(&all->lock);
-		event_close(events);
-	} else if (ret < 0) {
-		tracer_report(g->tracer, "trigger %s: %s", g->name, err.sentence);
+		ret = prepare_condition(g, &c, is_enabled(g), &events, &err);
+	if (ret) {
+		condition_deinit(&c);
+		disarm(g, err.sentence[0] ? err.sentence : strerror(-ret));
+		return;
 	}
-	condition_deinit(&c);
+	pthread_mutex_lock(&all->lock);
+	if (g->gone)
+		condition_deinit(&c);
+	else
+		set_condition(g, &c, &events);
+	listener_nudge(all);
+	pthread_mutex_unlock(&all->lock);
+	event_close(events);
 }

@@ -43,6 +43,7 @@ struct trigger *trigger_new(struct tracer *t, const char *name, uid_t uid, gid_t
 	g->gid = gid;
 	g->mode = 0700;
 	g->enabled = true;
+	lock_init(&g->setting, NULL, LOCK_SETTING);
 	CDS_INIT_LIST_HEAD(&g->readers);
 	cds_list_add_tail(&g->node, &t->triggers->list);
 	t->triggers->count++;
@@ -64,6 +65,7 @@ static void free_trigger(struct trigger *g)
 {
 	condition_deinit(&g->condition);
 	actions_free(g->actions, g->action_count);
+	pthread_mutex_destroy(&g->setting);
 	free(g);
 }
 
@@ -221,6 +223,7 @@ static int set_rights(struct trigger *g, mode_t mode, uid_t uid, gid_t gid)
 	bool moves = false;
 	int ret = 0;
 
+	pthread_mutex_lock(&g->setting);
 	pthread_mutex_lock(&all->lock);
 	if (g->gone) {
 		ret = -ENOENT;
@@ -235,6 +238,7 @@ static int set_rights(struct trigger *g, mode_t mode, uid_t uid, gid_t gid)
 	pthread_mutex_unlock(&all->lock);
 	if (moves)
 		trigger_reopen(g);
+	pthread_mutex_unlock(&g->setting);
 	return ret;
 }
 
@@ -286,8 +290,11 @@ static void reopen_all(struct tracer *t)
 {
 	struct trigger *g;
 
-	cds_list_for_each_entry(g, &t->triggers->list, node)
+	cds_list_for_each_entry(g, &t->triggers->list, node) {
+		pthread_mutex_lock(&g->setting);
 		trigger_reopen(g);
+		pthread_mutex_unlock(&g->setting);
+	}
 }
 
 int triggers_open(struct tracer *t, trigger_control control)
@@ -314,6 +321,7 @@ int triggers_open(struct tracer *t, trigger_control control)
 	watch_begin(t);
 	engine_start(t);
 	listener_start(t);
+	kernel_listener_start(t);
 	reopen_all(t);
 	return 0;
 }
@@ -326,6 +334,7 @@ void triggers_stop(struct tracer *t)
 		return;
 	engine_stop(t->triggers);
 	listener_stop(t->triggers);
+	kernel_listener_stop(t->triggers);
 	runners_stop(t->triggers);
 	notices_serve(t->triggers);
 	cds_list_for_each_entry(g, &t->triggers->list, node) {

@@ -16,13 +16,15 @@
  *	event.c          conditions about events: their hidden sessions (event.h)
  *	listener.c       the thread that looks at their rings (listener.h)
  *	bell.c           how applications wake it
+ *	kernel_listener.c  the thread for events of the kernel
  *	hits.c           from what rings count to hits
  *	capture.c        captured values
  *	runner.c         executes actions on sessions: one thread for each owner
  *	notices.c        the queues of those who read notifications
  *
- * Lock: triggers.lock guards all that is here, except where a comment says otherwise. It is taken
+ * Locks: triggers.lock guards all that is here, except where a comment says otherwise. It is taken
  * inside tracer.lock; its holder takes no lock of another room, and waits for nothing.
+ * trigger.setting lets one operation at a time change the settings of a trigger.
  */
 #ifndef TRACER_TRIGGER_TRIGGER_H
 #define TRACER_TRIGGER_TRIGGER_H
@@ -44,6 +46,12 @@ struct sample {
 struct trigger {
 	struct cds_list_head node;      /* in triggers.list */
 	int refs;
+	/*
+	 * Held while the condition, `enabled` or the owner changes, because a new session for the
+	 * condition is made without triggers.lock. Taken before session.lock; may be held for a
+	 * second. Guards no member: who holds it still takes triggers.lock to read or change one.
+	 */
+	pthread_mutex_t setting;
 	struct tracer *tracer;          /* constant */
 	uint64_t serial;                /* constant */
 	char name[TRIGGER_NAME_MAX + 1];        /* constant */
@@ -63,9 +71,11 @@ struct trigger {
 	int64_t last_hit;               /* ns since the epoch; 0: never */
 	/* notifications: lines in queues of readers, lines without room */
 	uint64_t sent, lost;
+	uint64_t events_lost;           /* by the kernel's buffers: perhaps hits */
 	uint32_t queued;                /* hits that wait for the runner */
 	struct sample sample;
 	struct session *events;         /* of a condition on events; referenced; NULL: none */
+	char condition_error[256];      /* why it has none, as a sentence; "": none is missing */
 	struct cds_list_head readers;   /* struct notices */
 	uint32_t reader_count;
 };
@@ -92,6 +102,9 @@ struct triggers {
 	pthread_t listener;             /* listener.c */
 	bool listens;
 	uint32_t listener_nudge;        /* not 0: it does not sleep; atomic, a futex */
+	pthread_t kernel_listener;      /* kernel_listener.c */
+	bool kernel_listens, kernel_nudged;
+	pthread_cond_t kernel_nudge;
 	bool nudged;                    /* the engine has to look at the list now */
 	pthread_cond_t nudge;
 };
@@ -134,7 +147,10 @@ void triggers_restore(struct tracer *t);
 int actions_parse(const char *text, uint64_t hits, struct action **out, size_t *count,
 		  struct tr_err *err);
 void actions_free(struct action *list, size_t count);
-/* Without lock. A condition on events gets a new session: of another owner, or of this daemon. */
+/*
+ * A condition on events gets a new session: of another owner, or of this daemon. Caller holds
+ * g->setting alone.
+ */
 void trigger_reopen(struct trigger *g);
 
 /* engine.c */

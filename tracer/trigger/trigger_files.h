@@ -52,6 +52,12 @@ void trigger_show(struct trigger *g, enum trigger_file what, struct md_buf *out)
  */
 int trigger_store(struct trigger *g, enum trigger_file what, const char *text, bool replace,
 		  struct tr_err *err);
+/*
+ * Whether this user may write the condition. elsewhere: a path in it may mean another file to the
+ * writer than to the daemon. -EACCES or -EOPNOTSUPP; a text with another mistake is no error here.
+ */
+int trigger_check_writer(struct trigger *g, const char *condition, uid_t uid, bool elsewhere,
+			 struct tr_err *err);
 /* All three at once. A mistake is in `*wrong`. */
 int trigger_load(struct trigger *g, const char *condition, const char *actions, bool enabled,
 		 enum trigger_file *wrong, struct tr_err *err);
