@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "tracer/session/session.h"
+#include "tracer/trigger/trigger_files.h"
 
 #define ANNOUNCED_MAX 8192      /* of an announcement that are read */
 
@@ -57,6 +58,7 @@ void tracer_contents(struct tracer *t, struct md_buf *out)
 	unsigned int snapshots = 0, named = 0;
 	const struct session *s;
 	uint64_t bytes = 0;
+	uint32_t triggers;
 
 	pthread_mutex_lock(&t->lock);
 	if (!t->session_count)
@@ -79,4 +81,7 @@ void tracer_contents(struct tracer *t, struct md_buf *out)
 		md_buf_printf(out, "), %" PRIu64 " bytes of buffers and %u snapshot%s", bytes,
 			      snapshots, snapshots == 1 ? "" : "s");
 	pthread_mutex_unlock(&t->lock);
+	triggers = triggers_count(t);
+	if (triggers)
+		md_buf_printf(out, " and %u trigger%s", triggers, triggers == 1 ? "" : "s");
 }

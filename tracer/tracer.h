@@ -82,7 +82,7 @@ void tracer_announce(struct tracer *t, const char *text);
 int tracer_announced(const char *state_dir, struct md_buf *out);
 /*
  * Appends what a tracer_close without `keep` would destroy, for the log: "2 sessions (a active, b),
- * …".
+ * … and 3 triggers".
  */
 void tracer_contents(struct tracer *t, struct md_buf *out);
 

@@ -26,6 +26,7 @@
 #include "fs/tree/trigger_config.h"
 #include "tracer/keeper/keeper.h"
 #include "tracer/tracer.h"
+#include "tracer/trigger/trigger_files.h"
 
 static void announce_change(void *unused, const char *session)
 {
@@ -218,12 +219,14 @@ static int serve(const char *path, const struct options *o, int signals)
 	return rc;
 }
 
-static bool has_sessions(void)
+/* What an earlier daemon left: sessions or triggers. */
+static bool has_contents(void)
 {
 	struct md_buf names = MD_BUF_INIT;
 	bool some;
 
 	sessions_list(fs.tracer, &names);
+	triggers_list(fs.tracer, &names);
 	some = names.len != 0;
 	md_buf_deinit(&names);
 	return some;
@@ -294,7 +297,7 @@ static int run_daemon(const struct options *o)
 		rc = open_tracer(o);
 	}
 	if (!rc) {
-		bool left = has_sessions();
+		bool left = has_contents();
 
 		rc = serve(path, o, signals);
 		/* A mount that fails leaves what a killed daemon left to the next one. */

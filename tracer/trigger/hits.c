@@ -163,6 +163,8 @@ static bool count_hits(const struct listened *l, const struct stream_set *set, u
 		trigger_hit_many(g, *hits, trigger_now());
 	for (size_t i = 0; counted && is_current(l) && i < set->count; i++)
 		count_losses(g, &set->streams[i], &marks[i]);
+	if (g->unsaved)
+		counters_save(g);
 	pthread_mutex_unlock(&all->lock);
 	for (size_t i = 0; counted && i < set->count; i++)
 		pass_ring(&set->streams[i], &marks[i]);
@@ -196,6 +198,8 @@ uint64_t take_hits(const struct listened *l, const struct stream_set *set)
 	}
 	for (size_t i = 0; is_current(l) && i < m->count; i++)
 		count_losses(g, &m->cursors[i]->stream, &m->cursors[i]->mark);
+	if (g->unsaved)
+		counters_save(g);
 	pthread_mutex_unlock(&all->lock);
 	runners_wake(all);
 	notices_serve(all);

@@ -134,7 +134,7 @@ static void run_action(struct trigger *g, const struct item *it, size_t i)
 		snprintf(a->error, sizeof(a->error), "%s",
 			 err.sentence[0] ? err.sentence : strerror(-ret));
 	}
-	g->unsaved = true;
+	counters_save(g);
 	trigger_changed(g);
 }
 
@@ -150,6 +150,7 @@ static void run_item(const struct item *it)
 		if (g->actions[i].kind == ACTION_NOTIFY) {
 			notices_send(g, it->time, &it->values);
 			g->actions[i].executed++;
+			counters_save(g);
 		} else {
 			run_action(g, it, i);
 		}

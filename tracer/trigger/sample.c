@@ -139,8 +139,10 @@ static void judge(struct trigger *g, const struct amount *a)
 {
 	bool now = holds(&g->condition, a);
 
-	if (now && !g->sample.holds)
+	if (now && !g->sample.holds) {
 		trigger_hit(g, trigger_now(), &a->values);
+		counters_save(g);
+	}
 	g->sample.holds = now;
 }
 

@@ -10,7 +10,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define TRIGGERS_MAX 8192u
 #define TRIGGERS_OF_USER_MAX 1024u      /* of each user but the daemon's own */
 
 int64_t trigger_now(void)
@@ -43,6 +42,7 @@ struct trigger *trigger_new(struct tracer *t, const char *name, uid_t uid, gid_t
 	g->gid = gid;
 	g->mode = 0700;
 	g->enabled = true;
+	g->slot = -1;
 	lock_init(&g->setting, NULL, LOCK_SETTING);
 	CDS_INIT_LIST_HEAD(&g->readers);
 	cds_list_add_tail(&g->node, &t->triggers->list);
@@ -134,6 +134,7 @@ static int check_room(struct triggers *all, const char *name, uid_t uid, struct 
 static void unlink_trigger(struct trigger *g)
 {
 	g->gone = true;
+	counters_release(g);
 	cds_list_del(&g->node);
 	g->tracer->triggers->count--;
 }
@@ -203,6 +204,19 @@ void triggers_list(struct tracer *t, struct md_buf *names)
 	cds_list_for_each_entry(g, &all->list, node)
 		md_buf_put(names, g->name, strlen(g->name) + 1);
 	pthread_mutex_unlock(&all->lock);
+}
+
+uint32_t triggers_count(struct tracer *t)
+{
+	struct triggers *all = t->triggers;
+	uint32_t n;
+
+	if (!all)
+		return 0;
+	pthread_mutex_lock(&all->lock);
+	n = all->count;
+	pthread_mutex_unlock(&all->lock);
+	return n;
 }
 
 void trigger_info(struct trigger *g, struct trigger_info *info)
@@ -310,6 +324,8 @@ int triggers_open(struct tracer *t, trigger_control control)
 		return -ENOMEM;
 	}
 	all->fd = fd;
+	if (counters_open(all))
+		tracer_report(t, "the counters of triggers cannot be kept: %s", strerror(errno));
 	lock_init(&all->lock, NULL, LOCK_TRIGGERS);
 	CDS_INIT_LIST_HEAD(&all->list);
 	CDS_INIT_LIST_HEAD(&all->ready);
@@ -360,6 +376,7 @@ void triggers_close(struct tracer *t, bool keep)
 	}
 	t->triggers = NULL;
 	runners_end(all);
+	counters_close(all, keep);
 	pthread_mutex_destroy(&all->lock);
 	close(all->fd);
 	if (!keep)

@@ -7,6 +7,7 @@
  *	trigger.c        the list of triggers: make, find, remove them; owner and mode
  *	settings.c       what the files show and take; status
  *	trigger_file.c   a trigger in the state directory
+ *	counters.c       … and its counters
  *	condition.c      the text of a condition, parsed
  *	action.c         the text of an action, parsed; rate policies
  *	engine.c         the thread that finds out which conditions became true
@@ -61,6 +62,8 @@ struct trigger {
 	mode_t mode;
 	bool enabled, gone;
 	bool unsaved;                   /* counters differ from the state directory's */
+	int slot;                       /* of counters.c; -1: none */
+	uint64_t saves;                 /* how often its file was written */
 	uint64_t change;
 	struct condition condition;
 	uint64_t version;               /* of the condition: grows when it is stored */
@@ -82,13 +85,16 @@ struct trigger {
 
 struct runner;
 
+#define TRIGGERS_MAX 8192u
+
 struct triggers {
 	pthread_mutex_t lock;
 	struct cds_list_head list;      /* struct trigger */
 	uint32_t count;
 	uint64_t next_serial;
-	/* the directory `triggers` of the state directory; constant */
-	int fd;
+	/* the directory `triggers` of the state directory, and a file in it; constant */
+	int fd, counters_fd;
+	uint8_t slots[TRIGGERS_MAX];    /* in counters_fd: it has a trigger */
 	size_t queue_bytes;             /* in the queues of all readers */
 	struct cds_list_head ready;     /* struct notices: for notices_serve */
 	struct cds_list_head runners;   /* struct runner */
@@ -141,6 +147,18 @@ int64_t trigger_now(void);              /* ns since the epoch */
 int trigger_save(struct trigger *g);
 void trigger_forget_on_disk(struct trigger *g);
 void triggers_restore(struct tracer *t);
+
+/* counters.c. Locked. */
+int counters_open(struct triggers *all);        /* 0 or -errno */
+void counters_close(struct triggers *all, bool keep);
+/* The trigger gets this slot, if it is free and the trigger has none; or any. */
+bool counters_claim(struct trigger *g, uint64_t number);
+void counters_claim_any(struct trigger *g);
+void counters_release(struct trigger *g);
+/* Call it after the last trigger_hit(), before the lock is released: actions are executed then. */
+void counters_save(struct trigger *g);
+/* After all settings of the trigger were restored. */
+void counters_restore(struct trigger *g);
 
 /* settings.c. Locked. */
 /* The actions of these lines; out is the caller's. */

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * A trigger in the state directory: the file triggers/NAME, written whole at each change of a
- * setting, and at most once in a second for counters. Lines `KEY VALUE`:
+ * setting. Later counters are in counters.c. Lines `KEY VALUE`:
  *
- *	uid gid mode created enabled hits last_hit sent lost
+ *	uid gid mode created enabled hits last_hit sent lost events_lost slot saves
  *	condition TEXT
  *	action BASE EXECUTED FAILED TEXT                one line each, in order
  */
@@ -28,11 +28,14 @@ int trigger_save(struct trigger *g)
 
 	if (g->gone)
 		return 0;
+	counters_claim_any(g);
+	g->saves++;
 	md_buf_printf(&out,
 		      "uid %u\ngid %u\nmode %u\ncreated %" PRId64 "\nenabled %d\nhits %" PRIu64
-		      "\nlast_hit %" PRId64 "\nsent %" PRIu64 "\nlost %" PRIu64 "\n",
+		      "\nlast_hit %" PRId64 "\nsent %" PRIu64 "\nlost %" PRIu64
+		      "\nevents_lost %" PRIu64 "\nslot %d\nsaves %" PRIu64 "\n",
 		      g->uid, g->gid, (unsigned int)g->mode, g->created, g->enabled, g->hits,
-		      g->last_hit, g->sent, g->lost);
+		      g->last_hit, g->sent, g->lost, g->events_lost, g->slot, g->saves);
 	if (g->condition.text)
 		md_buf_printf(&out, "condition %s\n", g->condition.text);
 	for (size_t i = 0; i < g->action_count; i++) {
@@ -97,6 +100,12 @@ static void restore_number(struct trigger *g, const char *key, long long v)
 		g->sent = (uint64_t)v;
 	else if (!strcmp(key, "lost"))
 		g->lost = (uint64_t)v;
+	else if (!strcmp(key, "events_lost"))
+		g->events_lost = (uint64_t)v;
+	else if (!strcmp(key, "slot"))
+		counters_claim(g, (uint64_t)v);
+	else if (!strcmp(key, "saves"))
+		g->saves = (uint64_t)v;
 }
 
 static void restore_line(struct trigger *g, char *line)
@@ -132,6 +141,8 @@ static int restore_trigger(struct tracer *t, const char *name)
 	for (line = g ? strtok_r(text.data, "\n", &save) : NULL; line;
 	     line = strtok_r(NULL, "\n", &save))
 		restore_line(g, line);
+	if (g)
+		counters_restore(g);
 	md_buf_deinit(&text);
 	return ret ? ret : g ? 0 : -ENOMEM;
 }

@@ -30,6 +30,7 @@ int trigger_destroy(struct tracer *t, const char *name, struct tr_err *err);
 struct trigger *trigger_get(struct tracer *t, const char *name, uint64_t serial);
 void trigger_put(struct trigger *g);                    /* NULL is allowed */
 void triggers_list(struct tracer *t, struct md_buf *names);     /* separated by NUL */
+uint32_t triggers_count(struct tracer *t);
 
 struct trigger_info {
 	uid_t uid;

@@ -37,6 +37,7 @@ static void post(struct session *s, enum condition_kind kind, const char *archiv
 		    strcmp(g->condition.session, s->name) != 0 || !trigger_may(g, &info, false))
 			continue;
 		trigger_hit(g, trigger_now(), &v.values);
+		counters_save(g);
 		hit = true;
 	}
 	if (hit)

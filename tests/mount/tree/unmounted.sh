@@ -27,9 +27,24 @@ wait $daemon
 is "exit status" 0 $?
 has "$(cat "$work/daemon.log")" "SIGTERM of process $$: destroys 2 sessions (one active, two)"
 start
+mkdir "$MNT/triggers/t" "$MNT/triggers/u"
 fusermount3 -u "$MNT" || fail "unmount"
 wait $daemon
-has "$(cat "$work/daemon.log")" 'unmounted: destroys no sessions'
+has "$(cat "$work/daemon.log")" 'unmounted: destroys no sessions and 2 triggers$'
+
+# The triggers of a killed daemon stay when the next one cannot mount, although there is no session
+start
+mkdir "$MNT/triggers/t"
+kill -9 $daemon
+wait $daemon 2>/dev/null
+within 10 daemon_ended
+timeout 20 "$TRAILFS" "$MNT" -o context=no:such:thing 2>/dev/null && fail "a mount with nonsense"
+start
+is "the trigger" t "$(ls "$MNT/triggers")"
+rmdir "$MNT/triggers/t"
+kill -TERM $daemon
+wait $daemon
+has "$(cat "$work/daemon.log")" 'destroys no sessions$'
 
 # A second daemon is told who is there
 start

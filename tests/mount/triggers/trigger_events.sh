@@ -160,15 +160,30 @@ if [ "$(id -u)" = 0 ] && command -v setpriv >/dev/null; then
 	rmdir "$T/hers" "$T/all"
 fi
 
-# --- the daemon is killed: the trigger and its condition are there again
+# --- the daemon is killed right after a hit: triggers, conditions and counters are there again
+trigger kept 'event user tick:tock if n == 2' 'notify every 2' 'notify once-after 3' 'stop s'
+for i in 1 2 3; do
+	"$ticker" 3 0
+	within 10 executed kept 3 $i || fail "hit $i: $(cat "$T/kept/status")"
+done
+counters() {
+	grep -v '^readers' "$T/kept/status"
+}
+before=$(counters)
 cd /
 kill -9 $(daemon_pids)
 within 10 daemon_ended
+# One that cannot mount leaves all as it is, although there may be no session.
+timeout 20 "$TRAILFS" "$MNT" -o context=no:such:thing 2>"$work/err" && fail "a mount with nonsense"
 mount_tree -o tz=UTC
+is "counters" "$before" "$(counters)"
+has "$before" '^hits 3$'
 has "$(cat "$T/dies/condition")" '^event user tick:tock if n == 0$'
 before=$(key hits "$T/dies/status")
 "$ticker" 3 0
 within 10 hits dies $((before + 1)) || fail "after the kill: $(cat "$T/dies/status")"
+within 10 hits kept 4 || fail "after the kill: $(cat "$T/kept/status")"
+executed kept 1 2 && executed kept 2 1 || fail "rates after the kill: $(cat "$T/kept/status")"
 
 # --- many triggers, and readers that never read: each fires, and the daemon stays small
 rmdir "$T"/*

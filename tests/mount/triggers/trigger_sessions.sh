@@ -2,11 +2,12 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # TIMEOUT: 120
 #
-# Conditions about what happens to sessions, with each action; rate policies; actions that fail;
+# Each condition with each action (those about events of the kernel: kernel_triggers.sh); rate policies; actions that fail;
 # notifications: one queue for each reader, bounded, with a line about what was lost; poll.
 . "$(dirname "$0")/../../lib/mount.sh"
 T=$MNT/triggers
 ticker=$BUILD/tests/lib/ticker
+fields=$BUILD/tests/lib/fields
 mount_tree -o tz=UTC
 mkdir "$work/out"
 
@@ -35,11 +36,23 @@ state() { # SESSION STATE
 
 # --- each condition, with each action on another session
 session s "$work/out/s"
+mkdir "$S/m" "$S/m/user/channels/channel0" && cd "$S/m/user/channels/channel0" || fail "mkdir m"
+echo 'f:*' >events
+echo 4k >subbuf_size
+echo 2 >subbuf_count
+echo discard >loss_mode
+echo 1ms >monitor_period
+cd /
+echo start >"$S/m/control"
 conditions='session s started
 session s stopped
 session s destroyed
 rotation s ongoing
-rotation s completed'
+rotation s completed
+event user f:all if n == 0
+buffer m/user/channel0 > 50%
+consumed m > 1k
+discarded m/user/channel0 > 0'
 i=0
 while read -r condition; do
 	i=$((i + 1))
@@ -77,6 +90,8 @@ check() {
 	[ "$(key events_recorded "$S/d$i/status")" -le 5 ] || fail "d$i was not cleared"
 }
 for i in 1 2 4 5; do check $i; done
+"$fields" 300
+for i in 6 7 8 9; do check $i; done
 is "not removed yet" 0 "$(key hits "$T/t3/status")"
 rmdir "$S/s"
 check 3

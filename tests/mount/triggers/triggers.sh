@@ -131,8 +131,6 @@ echo 'trail:*' >"$S/web/user/events"
 echo start >"$S/web/control"
 is "hit" 1 "$(key hits status)"
 cat config >"$work/before"
-# Counters are saved within a second; a change of a setting saves them at once.
-echo 1 >enabled
 cd /
 kill -9 $(daemon_pids)
 within 10 daemon_ended
