@@ -97,6 +97,7 @@ void md_event_destroy(struct md_event *e)
 	for (i = 0; i < e->field_count; i++)
 		md_field_deinit(&e->fields[i]);
 	md_program_destroy(e->program);
+	md_program_destroy(e->json);
 	free(e->fields);
 	free(e->emf_uri);
 	free(e->name);
@@ -131,6 +132,7 @@ void md_stream_destroy(struct md_stream *s)
 		md_field_deinit(&s->context[i]);
 	free(s->context);
 	md_program_destroy(s->context_program);
+	md_program_destroy(s->context_json);
 	free(s);
 }
 
@@ -142,7 +144,7 @@ int md_stream_set_context(struct md_stream *s, struct md_field *context, uint32_
 	if (s->event_count || s->context)
 		return -EBUSY;
 	if (count) {
-		ret = md_program_create_context(context, count, &program);
+		ret = md_program_create_context(context, count, MD_FORM_TEXT, &program);
 		if (ret)
 			return ret;
 	}
@@ -163,7 +165,8 @@ int md_stream_add(struct md_stream *s, struct md_event *e)
 	if (chunk && chunk[e->id & 255])
 		return -EEXIST;
 	if (s->context_count && !s->context_program) {
-		ret = md_program_create_context(s->context, s->context_count, &s->context_program);
+		ret = md_program_create_context(s->context, s->context_count, MD_FORM_TEXT,
+						&s->context_program);
 		if (ret)
 			return ret;
 	}
@@ -177,7 +180,7 @@ int md_stream_add(struct md_stream *s, struct md_event *e)
 		__atomic_store_n(&s->chunks[e->id >> 8], chunk, __ATOMIC_RELEASE);
 	}
 	if (!e->program) {
-		ret = md_program_create(e, &e->program);
+		ret = md_program_create(e, MD_FORM_TEXT, &e->program);
 		if (ret)
 			return ret;
 	}

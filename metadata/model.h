@@ -7,8 +7,10 @@
  *   ctf.h      CTF metadata, packet headers, index files
  *   decode.h   decodes events
  *   text.h     events as text, in the form of babeltrace2
+ *   json.h     events as JSON
  *   name.h     names of fields and events in the form that readers see
- *   program.h  the compiled form of an event's fields (mappings.c: sorted enumerations)
+ *   program.h  the compiled form of an event's fields (form.h: its literals; mappings.c: sorted
+ *              enumerations); run.h, run_steps.h  runs it for a printer
  *   number.h   numbers as text
  *   escape.h   strings as text
  *   buf.h      a growable buffer
@@ -78,6 +80,7 @@ struct md_event {
 	uint32_t field_count;
 	struct md_field *fields;        /* owned */
 	struct md_program *program;     /* made by md_stream_add; owned */
+	struct md_program *json;        /* made by the first md_json_event; atomic; owned */
 };
 
 enum md_header { MD_HEADER_COMPACT, MD_HEADER_LARGE };  /* header: 5 + 27 bits, or 16 + 32 bits */
@@ -88,6 +91,7 @@ struct md_stream {              /* a stream class: one channel */
 	uint32_t context_count;
 	struct md_field *context;       /* event contexts, before the fields of each event; owned */
 	struct md_program *context_program;     /* or NULL if there are none */
+	struct md_program *context_json;        /* made by the first md_json_event; atomic */
 	/* id >> 8, then id & 255; published with release, read with acquire */
 	struct md_event **chunks[256];
 	uint32_t event_count;           /* for the owner */

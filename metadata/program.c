@@ -4,11 +4,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "metadata/escape.h"
+#include "metadata/form.h"
 #include "metadata/name.h"
 #include "metadata/program.h"
 
 struct compiler {
+	enum md_form form;
+	const struct form *is;
 	struct md_buf walk, steps, labels;      /* arrays of struct md_walk, md_step, md_label */
 	struct md_buf text;
 	size_t literal;         /* place in text of the next step's literal */
@@ -26,9 +28,8 @@ struct bounds {
 enum {
 	INT_TEXT = 66,          /* the longest integer: 0b and 64 digits */
 	FLOAT_TEXT = 32,
-	ENUM_TEXT = INT_TEXT + sizeof("( <unknown> : container =  )"),
+	ENUM_TEXT = INT_TEXT + sizeof("( <unknown> : container =  )"),  /* JSON's is shorter */
 	INDEX_TEXT = 32,        /* `, [18446744073709551615] = ` */
-	ESCAPE_TEXT = 4,        /* \x01 */
 	PER_BYTE_MAX = 64,      /* loops above this make room for each turn */
 };
 
@@ -109,7 +110,7 @@ static struct bounds compile_enum(struct compiler *c, const struct md_type *t)
 
 		if (!i || entries[i].name != entries[i - 1].name) {
 			label.text = (uint32_t)c->text.len;
-			md_escape_put(m->name, strlen(m->name), &c->text);
+			c->is->escape(m->name, strlen(m->name), &c->text);
 			label.text_len = (uint32_t)(c->text.len - label.text);
 			b.base += label.text_len + 2;
 		}
@@ -170,8 +171,13 @@ static struct bounds compile_option(struct compiler *c, const struct md_type *t)
 	struct md_step s = { .op = MD_STEP_OPTION }, end = { .op = MD_STEP_END };
 	struct md_walk w = { .op = MD_WALK_OPTION }, walk_end = { .op = MD_WALK_END };
 	size_t step = add_step(c, &s), walk = add_walk(c, &w), last;
-	struct bounds b = compile_type(c, t);
+	bool none = c->form == MD_FORM_JSON && t->kind == MD_STRUCT && !t->count;
+	struct bounds b = { .fixed = true };
 
+	if (none)
+		md_buf_puts(&c->text, "null");
+	else
+		b = compile_type(c, t);
 	add_step(c, &end);
 	last = add_walk(c, &walk_end);
 	if (!c->steps.failed) {
@@ -183,7 +189,7 @@ static struct bounds compile_option(struct compiler *c, const struct md_type *t)
 	return b;
 }
 
-/* Compiles the value after the tag: `{ `the option` }`. */
+/* Compiles the value after the tag: `{ `the option` }`, or the option alone. */
 static struct bounds compile_variant(struct compiler *c, const struct md_type *t)
 {
 	struct md_step s = { .op = MD_STEP_VARIANT, .count = t->count };
@@ -192,7 +198,7 @@ static struct bounds compile_variant(struct compiler *c, const struct md_type *t
 	size_t step, walk;
 	uint32_t i;
 
-	md_buf_puts(&c->text, "{ ");
+	md_buf_puts(&c->text, c->is->option_open);
 	step = add_step(c, &s);
 	walk = add_walk(c, &w);
 	for (i = 0; i < t->count; i++) {
@@ -207,7 +213,7 @@ static struct bounds compile_variant(struct compiler *c, const struct md_type *t
 	}
 	if (!c->walk.failed)
 		walk_at(c, walk)->body = (uint32_t)(c->walk.len / sizeof(w) - 1 - walk);
-	md_buf_puts(&c->text, " }");
+	md_buf_puts(&c->text, c->is->option_close);
 	return b;
 }
 
@@ -217,7 +223,7 @@ static struct bounds compile_text(struct compiler *c, const struct md_type *t)
 	struct md_step s = { .op = MD_STEP_TEXT, .by_length = t->kind == MD_SEQUENCE,
 			     .count = t->count };
 	struct md_walk w = { .op = MD_WALK_SEQUENCE, .length_size = t->length_size, .bytes = 1 };
-	struct bounds b = { .base = 2, .per_byte = ESCAPE_TEXT };
+	struct bounds b = { .base = 2, .per_byte = c->is->escape_text };
 
 	add_step(c, &s);
 	if (s.by_length) {
@@ -281,7 +287,7 @@ static struct bounds compile_loop(struct compiler *c, const struct md_type *t)
 	}
 	if (share + body.per_byte <= PER_BYTE_MAX)
 		b.per_byte += share;
-	md_buf_puts(&c->text, " ]");
+	md_buf_puts(&c->text, c->is->array_close);
 	return b;
 }
 
@@ -292,7 +298,7 @@ static struct bounds compile_string(struct compiler *c)
 
 	add_step(c, &s);
 	add_walk(c, &w);
-	return (struct bounds){ .min = 1, .base = 2, .per_byte = ESCAPE_TEXT };
+	return (struct bounds){ .min = 1, .base = 2, .per_byte = c->is->escape_text };
 }
 
 static struct bounds compile_type(struct compiler *c, const struct md_type *t)
@@ -328,6 +334,35 @@ static void add_bounds(struct bounds *sum, const struct bounds *b)
 		sum->per_byte = b->per_byte;
 }
 
+static void put_name(struct compiler *c, const char *before, const char *name, const char *after)
+{
+	md_buf_puts(&c->text, c->is->before_name);
+	md_buf_puts(&c->text, before);
+	md_name_field(name, &c->text);
+	md_buf_puts(&c->text, after);
+	md_buf_puts(&c->text, c->is->after_name);
+}
+
+/*
+ * The hidden member before a sequence or a variant: its length or tag, which the walk reads
+ * together with what follows. JSON has no text for it, so its step has the name of what follows as
+ * its literal.
+ */
+static void compile_hidden(struct compiler *c, const struct md_field *f, struct bounds *sum)
+{
+	bool sequence = f->type.kind == MD_SEQUENCE, named = c->form == MD_FORM_TEXT;
+	struct bounds b;
+
+	if (!sequence && f->type.kind != MD_VARIANT)
+		return;
+	if (named)
+		put_name(c, sequence ? "_" : "", f->name, sequence ? "_length" : "_tag");
+	b = sequence ? compile_length(c, f->type.length_size) : compile_tag(c, &f->type);
+	add_bounds(sum, &b);
+	if (named)
+		md_buf_puts(&c->text, c->is->next);
+}
+
 /* `{ a = `…`, _b_length = `…`, b = [`…` ], c_tag = `…`, c = { `…` } }`, or `{ }` */
 static struct bounds compile_fields(struct compiler *c, const struct md_field *fields,
 				    uint32_t count)
@@ -337,70 +372,14 @@ static struct bounds compile_fields(struct compiler *c, const struct md_field *f
 
 	md_buf_putc(&c->text, '{');
 	for (i = 0; i < count; i++) {
-		const struct md_type *t = &fields[i].type;
-
-		md_buf_puts(&c->text, i ? ", " : " ");
-		if (t->kind == MD_SEQUENCE) {
-			md_buf_putc(&c->text, '_');
-			md_name_field(fields[i].name, &c->text);
-			md_buf_puts(&c->text, "_length = ");
-			/* The walk reads the length together with the elements. */
-			b = compile_length(c, t->length_size);
-			add_bounds(&sum, &b);
-			md_buf_puts(&c->text, ", ");
-		} else if (t->kind == MD_VARIANT) {
-			md_name_field(fields[i].name, &c->text);
-			md_buf_puts(&c->text, "_tag = ");
-			b = compile_tag(c, t);
-			add_bounds(&sum, &b);
-			md_buf_puts(&c->text, ", ");
-		}
-		md_name_field(fields[i].name, &c->text);
-		md_buf_puts(&c->text, " = ");
-		b = compile_type(c, t);
+		md_buf_puts(&c->text, i ? c->is->next : c->is->first);
+		compile_hidden(c, &fields[i], &sum);
+		put_name(c, "", fields[i].name, "");
+		b = compile_type(c, &fields[i].type);
 		add_bounds(&sum, &b);
 	}
-	md_buf_puts(&c->text, " }");
+	md_buf_puts(&c->text, c->is->close);
 	return sum;
-}
-
-static uint64_t step_min(const struct md_step *s)
-{
-	switch (s->op) {
-	case MD_STEP_END: return 0;
-	case MD_STEP_STRING: return 1;
-	case MD_STEP_TEXT: return s->by_length ? 0 : s->count;
-	case MD_STEP_LOOP: return s->by_length ? 0 : s->count * s->body_min;
-	case MD_STEP_VARIANT: return s->body_min;
-	case MD_STEP_OPTION: return 0;
-	case MD_STEP_U8: case MD_STEP_S8: return 1;
-	default: return s->size;
-	}
-}
-
-static struct md_step *next_step(struct md_step *s)
-{
-	return s + 1 + s->body;
-}
-
-/* Sets `rest` of each step in the list that begins at s, bodies included. */
-static void set_rest(struct md_step *list)
-{
-	struct md_step *s, *option;
-	uint64_t rest = 0;
-	uint32_t i;
-
-	for (s = list; s->op != MD_STEP_END; s = next_step(s))
-		rest += step_min(s);
-	for (s = list; s->op != MD_STEP_END; s = next_step(s)) {
-		rest -= step_min(s);
-		s->rest = rest;
-		if (s->op == MD_STEP_LOOP)
-			set_rest(s + 1);
-		for (i = 0, option = s + 1; s->op == MD_STEP_VARIANT && i < s->count;
-		     i++, option = next_step(option))
-			set_rest(option + 1);
-	}
 }
 
 static int finish_program(struct compiler *c, const struct bounds *b, struct md_program *p)
@@ -426,16 +405,47 @@ static int finish_program(struct compiler *c, const struct bounds *b, struct md_
 	p->steps = (void *)c->steps.data;
 	p->labels = (void *)c->labels.data;
 	p->text = c->text.data;
-	set_rest(p->steps);
+	md_program_set_rest(p->steps);
 	return 0;
 }
 
-/* name: of the event; NULL for contexts. */
-static int compile_program(const char *name, const struct md_field *fields, uint32_t count,
-		   struct md_program **result)
+/* What precedes the fields. name: of the event; NULL for contexts. */
+static void begin_program(struct compiler *c, const char *name, struct md_program *p)
+{
+	struct md_buf shown = MD_BUF_INIT;
+
+	if (name && c->form == MD_FORM_TEXT) {
+		md_name_event(name, &c->text);
+		md_buf_puts(&c->text, ": { cpu_id = ");
+	} else if (name) {
+		md_name_event(name, &shown);
+		md_buf_puts(&c->text, ",\"event\":\"");
+		md_json_escape_put(shown.data, shown.len, &c->text);
+		md_buf_putc(&c->text, '"');
+		c->text.failed |= shown.failed;
+		md_buf_deinit(&shown);
+	}
+	p->title_len = (uint32_t)c->text.len;
+	c->literal = c->text.len;
+	md_buf_puts(&c->text, c->form == MD_FORM_TEXT ? " }, "
+			      : name		      ? ",\"fields\":"
+						      : ",\"context\":");
+}
+
+/* Closes an event. ` }` after contexts is in the event's own program. */
+static void end_program(struct compiler *c, const char *name)
+{
+	if (name)
+		md_buf_puts(&c->text, c->form == MD_FORM_TEXT ? "\n" : "}\n");
+	else if (c->form == MD_FORM_TEXT)
+		c->text.len -= c->text.failed ? 0 : 2;
+}
+
+static int compile_program(enum md_form form, const char *name, const struct md_field *fields,
+			   uint32_t count, struct md_program **result)
 {
 	struct md_program *p = calloc(1, sizeof(*p));
-	struct compiler c = { .literal = 0 };
+	struct compiler c = { .form = form, .is = &forms[form] };
 	struct bounds b;
 	int ret = md_type_check_fields(fields, count, 0);
 
@@ -443,20 +453,9 @@ static int compile_program(const char *name, const struct md_field *fields, uint
 		ret = -ENOMEM;
 	if (ret)
 		goto fail;
-	if (name) {
-		md_name_event(name, &c.text);
-		md_buf_puts(&c.text, ": { cpu_id = ");
-		p->title_len = (uint32_t)c.text.len;
-		c.literal = c.text.len;
-	}
-	md_buf_puts(&c.text, " }, ");
+	begin_program(&c, name, p);
 	b = compile_fields(&c, fields, count);
-	if (name) {
-		md_buf_putc(&c.text, '\n');
-	} else {
-		/* ` }, ` is in the event's own program. */
-		c.text.len -= c.text.failed ? 0 : 2;
-	}
+	end_program(&c, name);
 	ret = finish_program(&c, &b, p);
 	if (ret)
 		goto fail;
@@ -471,15 +470,15 @@ fail:
 	return ret;
 }
 
-int md_program_create(const struct md_event *e, struct md_program **result)
+int md_program_create(const struct md_event *e, enum md_form form, struct md_program **result)
 {
-	return compile_program(e->name, e->fields, e->field_count, result);
+	return compile_program(form, e->name, e->fields, e->field_count, result);
 }
 
-int md_program_create_context(const struct md_field *context, uint32_t count,
+int md_program_create_context(const struct md_field *context, uint32_t count, enum md_form form,
 			      struct md_program **result)
 {
-	return compile_program(NULL, context, count, result);
+	return compile_program(form, NULL, context, count, result);
 }
 
 void md_program_destroy(struct md_program *p)

@@ -4,6 +4,8 @@
  * md_program_create, then run for every event by the decoder (for the event's size) and by the text
  * formatter. Private to metadata/.
  *
+ * A program has the literals of one form: text, or JSON.
+ *
  * It has two lists. `walk` has sizes only: adjacent fields of fixed size are one number. `steps`
  * has text: each step first prints a literal (everything between two values: ` }, { a = `), then
  * formats one value. The body of a loop follows its step and has an end of its own.
@@ -73,7 +75,8 @@ struct md_label {               /* one range of an enumeration; ranges of one la
 struct md_program {
 	uint64_t min;           /* least bytes */
 	bool fixed;             /* then min is the size */
-	uint32_t title_len;     /* events: `name: { cpu_id = `, at the start of text */
+	/* events: `name: { cpu_id = ` or `,"event":"name"`, at the start of text */
+	uint32_t title_len;
 	uint64_t text_base;     /* maximum of text that does not depend on the data */
 	uint64_t text_per_byte; /* maximum of further text per byte of data */
 	struct md_walk *walk;
@@ -87,10 +90,14 @@ struct md_program {
 #define MD_OPTION_MAX 127u      /* options of a variant: the range of a tag */
 #define MD_FIXED_MAX (UINT64_C(1) << 30)        /* bytes: no event is that long */
 
+enum md_form { MD_FORM_TEXT, MD_FORM_JSON };    /* text.h, json.h */
+
 /* Both return 0, -EINVAL (a type is not supported) or -ENOMEM. */
-int md_program_create(const struct md_event *e, struct md_program **result);
-int md_program_create_context(const struct md_field *context, uint32_t count,
+int md_program_create(const struct md_event *e, enum md_form form, struct md_program **result);
+int md_program_create_context(const struct md_field *context, uint32_t count, enum md_form form,
 			      struct md_program **result);
+/* Sets `rest` of each step in the list, bodies included. */
+void md_program_set_rest(struct md_step *list);
 void md_program_destroy(struct md_program *p);  /* NULL is allowed */
 
 /* 0 if the decoder, the printers and CTF readers support these fields; or -EINVAL or -ENOMEM. */

@@ -286,9 +286,12 @@ void packet_stream_close(struct packet_stream *p);
 
 /* ---- text and pipe ---- */
 
+/* The forms of a session's text: as babeltrace2 prints it (`text`), and JSON (`export/json`). */
+enum text_form { TEXT_PLAIN, TEXT_JSON, TEXT_FORMS };
+
 struct text_view;
-/* One open of `text`: brings the session's text up to date. */
-int text_open(struct session *s, struct text_view **out);
+/* One open of `text` or `export/json`: brings the session's text up to date. */
+int text_open(struct session *s, enum text_form form, struct text_view **out);
 /*
  * Bytes at an offset of the text, counted since the first start or clear. 0: the offset is the end
  * of the text as of the open; the next read moves that end to the present, so a reader that stops
@@ -299,10 +302,10 @@ int text_open(struct session *s, struct text_view **out);
 ssize_t text_read(struct text_view *v, uint64_t offset, void *buf, size_t size);
 void text_close(struct text_view *v);
 /* The size to show: text produced so far. Advances to the present while a view is open. */
-uint64_t text_size(struct session *s);
+uint64_t text_size(struct session *s, enum text_form form);
 
 struct pipe_view;
-int pipe_open(struct session *s, struct pipe_view **out);
+int pipe_open(struct session *s, enum text_form form, struct pipe_view **out);
 ssize_t pipe_read(struct pipe_view *v, void *buf, size_t size);        /* as packet_stream_read */
 void pipe_close(struct pipe_view *v);
 

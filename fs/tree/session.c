@@ -126,7 +126,7 @@ static const struct view wait_view = {
 
 static int text_view_open(const struct node *n, void **state)
 {
-	return text_open(n->session, (struct text_view **)state);
+	return text_open(n->session, (enum text_form)n->row->arg, (struct text_view **)state);
 }
 
 static ssize_t text_view_read(void *state, uint64_t offset, void *buf, size_t size)
@@ -142,13 +142,13 @@ static void text_view_close(void *state)
 static int text_attr(const struct node *n, const struct who *who, struct stat *st)
 {
 	(void)who;
-	st->st_size = (off_t)text_size(n->session);
+	st->st_size = (off_t)text_size(n->session, (enum text_form)n->row->arg);
 	return 0;
 }
 
 static int pipe_view_open(const struct node *n, void **state)
 {
-	return pipe_open(n->session, (struct pipe_view **)state);
+	return pipe_open(n->session, (enum text_form)n->row->arg, (struct pipe_view **)state);
 }
 
 static ssize_t pipe_view_read(void *state, uint64_t offset, void *buf, size_t size)
@@ -373,6 +373,14 @@ static void list_kernel(const struct node *dir, const struct who *who, struct li
 		listing_add(out, "kernel", &kernel_row, 0);
 }
 
+/* What is held, in other forms. */
+static const struct row export_rows[] = { { .name = "json",
+					    .mode = S_IFREG | 0444,
+					    .view = &text_view,
+					    .attr = text_attr,
+					    .arg = TEXT_JSON },
+					  { 0 } };
+
 static const struct row session_rows[] = {
 	{ .name = "control",
 	  .mode = S_IFREG | 0666,
@@ -434,8 +442,14 @@ static const struct row session_rows[] = {
 	  .setting = true },
 	{ .name = "user", .mode = S_IFDIR | 0555, .rows = user_rows },
 	{ .name = "trace", .mode = S_IFDIR | 0555, .find = tracedir_find, .list = tracedir_list },
-	{ .name = "text", .mode = S_IFREG | 0444, .view = &text_view, .attr = text_attr },
-	{ .name = "pipe", .mode = S_IFREG | 0444, .view = &pipe_view },
+	{ .name = "text",
+	  .mode = S_IFREG | 0444,
+	  .view = &text_view,
+	  .attr = text_attr,
+	  .arg = TEXT_PLAIN },
+	{ .name = "pipe", .mode = S_IFREG | 0444, .view = &pipe_view, .arg = TEXT_PLAIN },
+	{ .name = "pipe.json", .mode = S_IFREG | 0444, .view = &pipe_view, .arg = TEXT_JSON },
+	{ .name = "export", .mode = S_IFDIR | 0555, .rows = export_rows },
 	{ 0 }
 };
 

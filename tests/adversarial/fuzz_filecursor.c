@@ -106,7 +106,7 @@ static void read_text(struct fake_writer *f)
 	uint64_t at = 0;
 	ssize_t n;
 
-	expect(!text_open(s, &v), "text_open");
+	expect(!text_open(s, TEXT_PLAIN, &v), "text_open");
 	while ((n = text_read(v, at, buf, 1 + fake_random(f) % sizeof(buf))) > 0 && at < bound()) {
 		at += (uint64_t)n;
 		if (fake_random(f) % 4 == 0)
@@ -119,7 +119,7 @@ static void read_text(struct fake_writer *f)
 			      1 + fake_random(f) % sizeof(buf));
 		expect(n >= 0, "text_read at");
 	}
-	text_size(s);
+	text_size(s, TEXT_PLAIN);
 	text_close(v);
 }
 
@@ -130,7 +130,7 @@ static void read_pipe(void)
 	uint64_t at = 0;
 	ssize_t n;
 
-	expect(!pipe_open(s, &v), "pipe_open");
+	expect(!pipe_open(s, TEXT_PLAIN, &v), "pipe_open");
 	while ((n = pipe_read(v, buf, sizeof(buf))) > 0 && at < bound())
 		at += (uint64_t)n;
 	expect(n >= 0 || n == -EAGAIN, "pipe_read");
@@ -183,13 +183,13 @@ static void round_of(uint64_t seed)
 		read_pipe();
 		read_moment();
 		if (i == 1)
-			text_engine_reset(&s->engine);
+			text_engine_reset(&s->engine[TEXT_PLAIN]);
 	}
 	stop = true;
 	if (live)
 		pthread_join(id, NULL);
-	text_engine_destroy(s->engine);
-	s->engine = NULL;
+	text_engine_destroy(s->engine[TEXT_PLAIN]);
+	s->engine[TEXT_PLAIN] = NULL;
 	fake_files_deinit(&files);
 	fake_session_destroy(s);
 }

@@ -73,7 +73,7 @@ static void read_text(struct fake_writer *f)
 	uint64_t at = 0;
 	ssize_t n;
 
-	expect(!text_open(s, &v), "text_open");
+	expect(!text_open(s, TEXT_PLAIN, &v), "text_open");
 	while ((n = text_read(v, at, buf, 1 + fake_random(f) % sizeof(buf))) > 0 && at < bound())
 		at += (uint64_t)n;
 	expect(n >= 0, "text_read");
@@ -82,7 +82,7 @@ static void read_text(struct fake_writer *f)
 			      1 + fake_random(f) % sizeof(buf));
 		expect(n >= 0, "text_read at");
 	}
-	text_size(s);
+	text_size(s, TEXT_PLAIN);
 	text_close(v);
 }
 
@@ -94,7 +94,7 @@ static void read_pipe(void)
 	uint64_t at = 0;
 	ssize_t n;
 
-	expect(!pipe_open(s, &v), "pipe_open");
+	expect(!pipe_open(s, TEXT_PLAIN, &v), "pipe_open");
 	while ((n = pipe_read(v, buf, sizeof(buf))) > 0 && at < bound())
 		at += (uint64_t)n;
 	expect(n >= 0 || n == -EAGAIN, "pipe_read");

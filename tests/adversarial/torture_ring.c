@@ -183,7 +183,7 @@ static uint64_t check_text(struct session *s)
 	ssize_t n;
 	char *line, *end;
 
-	if (text_open(s, &view)) {
+	if (text_open(s, TEXT_PLAIN, &view)) {
 		complain("text", "cannot be opened");
 		return 0;
 	}
@@ -212,7 +212,7 @@ static void *live_reader(void *arg)
 	char *buf = malloc(1 << 18), *line, *end, *save;
 	ssize_t n;
 
-	if (!buf || pipe_open(s, &pipe))
+	if (!buf || pipe_open(s, TEXT_PLAIN, &pipe))
 		return NULL;
 	while ((n = pipe_read(pipe, buf, (1 << 18) - 1)) != 0) {
 		if (n < 0) {

@@ -38,7 +38,7 @@ struct session {
 	struct region *regions[FAKE_TRACES];
 	struct stream_set set;
 	size_t visible;                 /* so many of the streams are told of */
-	struct text_engine *engine;
+	struct text_engine *engine[TEXT_FORMS];
 	bool active, gone;
 	uint64_t starts;
 	atomic_llong frozen;
@@ -151,7 +151,7 @@ bool session_flush(struct session *s)
 
 struct text_engine **session_text(struct session *s)
 {
-	return &s->engine;
+	return s->engine;
 }
 
 struct periods session_periods(struct session *s, const char *owner, const char *channel)
@@ -293,7 +293,8 @@ static struct session *fake_writers_of;        /* whose fake_writers are ready *
 
 static inline void fake_session_destroy(struct session *s)
 {
-	text_engine_destroy(s->engine);
+	for (int i = 0; i < TEXT_FORMS; i++)
+		text_engine_destroy(s->engine[i]);
 	stream_set_deinit(&s->set);
 	for (int i = 0; i < FAKE_TRACES; i++) {
 		trace_put(s->traces[i]);
@@ -333,7 +334,8 @@ static inline void fake_clear(struct session *s)
 		__atomic_store_n(&ring->cleared, m.head, __ATOMIC_RELEASE);
 		__atomic_store_n(&ring->consumed, m.head, __ATOMIC_RELEASE);
 	}
-	text_engine_reset(&s->engine);
+	for (int i = 0; i < TEXT_FORMS; i++)
+		text_engine_reset(&s->engine[i]);
 }
 
 static inline uint64_t fake_clock(void *arg)
@@ -490,7 +492,7 @@ static inline void fake_text(struct session *s, struct md_buf *out)
 	ssize_t n;
 
 	md_buf_reset(out);
-	if (text_open(s, &v))
+	if (text_open(s, TEXT_PLAIN, &v))
 		abort();
 	while ((n = text_read(v, out->len, buf, sizeof(buf))) > 0)
 		md_buf_put(out, buf, (size_t)n);

@@ -472,7 +472,7 @@ void session_status(struct session *s, struct md_buf *out)
 
 struct text_engine **session_text(struct session *s)
 {
-	return &s->text;
+	return s->text;
 }
 
 const struct clock *session_clock(struct session *s)

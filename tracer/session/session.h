@@ -206,7 +206,7 @@ struct session {
 	struct snapshot_copies *snapshot_copies;        /* snapshot/copies.h; NULL: no copy yet */
 	uint32_t next_snapshot;                 /* number for the next snapshot without a name */
 	struct trace *traces;
-	struct text_engine *text;
+	struct text_engine *text[TEXT_FORMS];
 	struct counts *counts;                  /* view/counts.c; NULL: none yet */
 	uid_t payer;	/* the user whose share has the next two (quota.c) */
 	uint64_t buffer_bytes;

@@ -13,8 +13,8 @@
 struct text_engine;             /* the text of a session, shared by its opens: view/text_index.h */
 
 /*
- * The session's engine slot: NULL until view/ makes one; the text part destroys it with the
- * session.
+ * The session's engine slots, by form: NULL until view/ makes one; the text part destroys them with
+ * the session.
  */
 struct text_engine **session_text(struct session *s);
 

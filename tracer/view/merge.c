@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "metadata/json.h"
+
 #define COPIES_MAX (1u << 20)   /* bytes that all cursors of a merge copy at a time, together */
 #define CHUNK_MAX 32768u
 #define CHUNK_MIN 4096u
@@ -257,7 +259,11 @@ bool merge_text(struct merge *m, struct md_text *t, uint64_t limit, struct md_bu
 			return false;
 		if (!m->uniform)
 			md_text_hostname(t, c->host);
-		md_text_event(t, &c->o, c->stream.class, c->stream.cpu, out);
+		if (m->form == TEXT_JSON)
+			md_json_event(t->clock_offset, t->hostname, &c->o, c->stream.class,
+				      c->stream.cpu, out);
+		else
+			md_text_event(t, &c->o, c->stream.class, c->stream.cpu, out);
 		missed = c->missed;
 		merge_next(m);
 		if (c->missed != missed)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * One open of `pipe`: the session's text while events come, from the oldest event held at the open.
+ * One open of `pipe` or `pipe.json`: the session's text while events come, from the oldest event held at the open.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -22,7 +22,7 @@ struct pipe_view {
 	bool active;            /* the session was active during the open */
 };
 
-int pipe_open(struct session *s, struct pipe_view **out)
+int pipe_open(struct session *s, enum text_form form, struct pipe_view **out)
 {
 	struct pipe_view *v = calloc(1, sizeof(*v));
 	struct session_info info;
@@ -34,6 +34,7 @@ int pipe_open(struct session *s, struct pipe_view **out)
 		free(v);
 		return -ENOMEM;
 	}
+	v->m->form = form;
 	v->s = session_ref(s);
 	md_text_init(&v->text, session_clock_offset(s), "");
 	session_info(s, &info);

@@ -14,9 +14,9 @@
 /* held while a session's engine is made */
 static pthread_mutex_t slot_lock = PTHREAD_MUTEX_INITIALIZER;
 
-struct text_engine *text_engine_of(struct session *s)
+struct text_engine *text_engine_of(struct session *s, enum text_form form)
 {
-	struct text_engine **slot = session_text(s), *e;
+	struct text_engine **slot = &session_text(s)[form], *e;
 
 	pthread_mutex_lock(&slot_lock);
 	e = *slot;
@@ -26,6 +26,7 @@ struct text_engine *text_engine_of(struct session *s)
 			lock_init(&e->lock, NULL, LOCK_TEXT);
 			pthread_mutex_init(&e->shown_lock, NULL);
 			e->spacing = SPACING_MIN;
+			e->form = form;
 			/* Release: a reset that sees the pointer sees a complete engine. */
 			__atomic_store_n(slot, e, __ATOMIC_RELEASE);
 		}
@@ -236,6 +237,7 @@ int text_engine_advance(struct text_engine *e, struct session *s)
 		e->m = merge_create();
 		if (!e->m)
 			return -ENOMEM;
+		e->m->form = e->form;
 		e->chunk = chunk;
 		md_text_init(&e->text, session_clock_offset(s), "");
 	}
@@ -308,12 +310,14 @@ void text_engine_rest(struct text_engine *e)
 
 static void clear_text(struct session *s)
 {
-	text_engine_reset(session_text(s));
+	for (int form = 0; form < TEXT_FORMS; form++)
+		text_engine_reset(&session_text(s)[form]);
 }
 
 static void destroy_text(struct session *s)
 {
-	text_engine_destroy(*session_text(s));
+	for (int form = 0; form < TEXT_FORMS; form++)
+		text_engine_destroy(session_text(s)[form]);
 }
 
 const struct session_part text_part = { .name = "text",

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The text engine of a session, shared by all opens of `text`: how long the text is, and where a
+ * The text engine of a session, one for each form, shared by all opens of it: how long the text is, and where a
  * reader can begin.
  *
  * The engine formats each event once, when it advances, to learn the offsets. It keeps the last
@@ -27,6 +27,7 @@ struct text_checkpoint {
 };
 
 struct text_engine {
+	enum text_form form;            /* constant */
 	uint32_t wanted;                /* atomic; generation that the last reset requested */
 	/* guards shown and shown_generation; the innermost lock */
 	pthread_mutex_t shown_lock;
@@ -56,7 +57,7 @@ void text_engine_destroy(struct text_engine *e);       /* NULL is allowed */
 /* After `clear` and at the first start: offsets begin at 0 again. Takes no lock. */
 void text_engine_reset(struct text_engine **slot);      /* the session's slot, which may be empty */
 /* The session's engine, made if it is missing. NULL: no memory. */
-struct text_engine *text_engine_of(struct session *s);
+struct text_engine *text_engine_of(struct session *s, enum text_form form);
 
 /* Caller holds e->lock for all of these. */
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * One open of `text`. It is in one of two states.
+ * One open of `text` or `export/json`. It is in one of two states.
  *
  * exact: the byte at `offset` of this open is the byte at `offset + shift` of the engine's text. It
  * is in the engine's tail, or this open formats it again by a run, a merge that begins at a
@@ -55,10 +55,10 @@ static void set_mark(struct text_view *v)
 	v->ended = false;
 }
 
-int text_open(struct session *s, struct text_view **out)
+int text_open(struct session *s, enum text_form form, struct text_view **out)
 {
 	struct text_view *v = calloc(1, sizeof(*v));
-	struct text_engine *e = text_engine_of(s);
+	struct text_engine *e = text_engine_of(s, form);
 	int err;
 
 	if (!v || !e) {
@@ -115,10 +115,10 @@ void text_close(struct text_view *v)
 	session_put(s);
 }
 
-uint64_t text_size(struct session *s)
+uint64_t text_size(struct session *s, enum text_form form)
 {
 	/* Acquire: pairs with the release in text_engine_of. */
-	struct text_engine *e = __atomic_load_n(session_text(s), __ATOMIC_ACQUIRE);
+	struct text_engine *e = __atomic_load_n(&session_text(s)[form], __ATOMIC_ACQUIRE);
 	struct timespec ts;
 	uint64_t size;
 
@@ -206,6 +206,7 @@ static int continue_at_oldest(struct text_view *v, uint64_t offset, uint64_t lim
 	v->m = merge_create();
 	if (!v->m)
 		return -ENOMEM;
+	v->m->form = v->e->form;
 	md_text_init(&v->text, session_clock_offset(v->s), "");
 	clear_window(v, offset);
 	v->exact = false;
@@ -226,6 +227,7 @@ static int start_run(struct text_view *v, const struct text_checkpoint *p, uint6
 	stream_set_deinit(&set);
 	if (!v->m)
 		return -ENOMEM;
+	v->m->form = v->e->form;
 	v->text = p->text;
 	clear_window(v, p->offset - v->shift);
 	v->missed = 0;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The oracle: writes real CTF traces, lets babeltrace2 print them, and requires our text to be the
- * same byte for byte. TEST_SEEDS in the environment says how many random traces there are (default
+ * same byte for byte. Then Python's JSON parser must read the same values from our JSON.
+ * TEST_SEEDS in the environment says how many random traces there are (default
  * 60).
  */
 #include <errno.h>
@@ -10,6 +11,8 @@
 #include <unistd.h>
 
 #include "metadata/ctf.h"
+#include "metadata/json.h"
+#include "metadata/number.h"
 #include "metadata/program.h"
 #include "metadata/text.h"
 #include "tests/lib/classes.h"
@@ -18,12 +21,14 @@
 #define OFFSET UINT64_C(1795172223238349640)
 
 static char dir[64];
+static struct md_buf all_text, all_json;        /* of all traces */
 
 struct writer {
 	struct md_trace *trace;
 	struct md_stream *stream;
 	struct md_buf file;             /* the stream file */
 	struct md_buf text;             /* what babeltrace2 should print */
+	struct md_buf json;             /* the same events */
 	struct md_text printer;
 	size_t packet;                  /* where it begins in file */
 	uint64_t begin, last, seq;
@@ -78,8 +83,10 @@ static void end_packet(struct writer *w)
 	memcpy(w->file.data + w->packet, &p, sizeof(p));
 	d.p = (uint8_t *)w->file.data + w->packet + MD_PACKET_HEADER;
 	d.end = (uint8_t *)w->file.data + w->packet + p.content_size / 8;
-	while ((ret = md_decoder_next(&d, &o)) > 0)
+	while ((ret = md_decoder_next(&d, &o)) > 0) {
 		md_text_event(&w->printer, &o, w->stream, w->cpu, &w->text);
+		md_json_event(OFFSET, "vm", &o, w->stream, w->cpu, &w->json);
+	}
 	CHECK(ret == 0);
 }
 
@@ -118,6 +125,9 @@ static void writer_finish(struct writer *w)
 	run_babeltrace(&out);
 	CHECK(out.len == w->text.len);
 	CHECK_STR(md_buf_str(&w->text), md_buf_str(&out));
+	md_buf_put(&all_text, out.data, out.len);
+	md_buf_put(&all_json, w->json.data, w->json.len);
+	md_buf_deinit(&w->json);
 	md_buf_deinit(&metadata);
 	md_buf_deinit(&out);
 	md_buf_deinit(&w->file);
@@ -392,6 +402,39 @@ static double scale(double d, int exponent)
 	return d;
 }
 
+/* Whether a float's text in JSON reads back as the same bits. */
+static bool is_exact(const char *text, uint64_t bits, int size)
+{
+	double d = strtod(text, NULL);
+	float f = strtof(text, NULL);
+	uint64_t got = 0;
+
+	if (*text == '"')       /* "NaN", "Infinity" */
+		return true;
+	memcpy(&got, size == 4 ? (const void *)&f : &d, (size_t)size);
+	return got == bits;
+}
+
+static void read_back(const struct writer *w)
+{
+	const uint8_t *p = (const uint8_t *)w->file.data + w->packet + MD_PACKET_HEADER;
+	const char *line = w->json.data;
+	uint64_t bits[2], wrong = 0;
+
+	for (int i = 0; i < 20000; i++, p += 12) {
+		p += (*p & 31) == 31 ? 13 : 4;
+		bits[0] = md_load(p, 8, 0);
+		bits[1] = md_load(p + 8, 4, 0);
+		line = strstr(line, "\"d\":");
+		if (!line)
+			break;
+		wrong += !is_exact(line + 4, bits[0], 8);
+		line = strstr(line, "\"f\":");
+		wrong += !is_exact(line + 4, bits[1], 4);
+	}
+	CHECK(line && !wrong);
+}
+
 /* Every %g form, and where its rounding is hard. */
 static void floats(void)
 {
@@ -420,6 +463,7 @@ static void floats(void)
 		md_buf_put(&w.file, &f, 4);
 	}
 	end_packet(&w);
+	read_back(&w);
 	writer_finish(&w);
 }
 
@@ -466,6 +510,27 @@ static void random_traces(void)
 	}
 }
 
+/* What all traces had is in two files for Python. */
+static void json_values(void)
+{
+	char command[256], out[2048] = "";
+	FILE *f;
+
+	if (system("python3 -c 'import json' >/dev/null 2>&1")) {
+		printf("# no python3: JSON is not compared\n");
+		return;
+	}
+	write_file("text", &all_text);
+	write_file("json", &all_json);
+	snprintf(command, sizeof(command), "python3 tests/lib/judge_json.py %s/text %s/json 2>&1",
+		 dir, dir);
+	f = popen(command, "r");
+	CHECK(f && fread(out, 1, sizeof(out) - 1, f) > 0);
+	CHECK(f && pclose(f) == 0);
+	printf("# %s\n", out);
+	CHECK(strtol(out, NULL, 10) > 20000);
+}
+
 int main(void)
 {
 	char command[192];
@@ -488,6 +553,9 @@ int main(void)
 	CASE(enumerations);
 	CASE(floats);
 	CASE(random_traces);
+	CASE(json_values);
+	md_buf_deinit(&all_text);
+	md_buf_deinit(&all_json);
 	snprintf(command, sizeof(command), "rm -rf %s %s.err", dir, dir);
 	if (!test_failed && system(command))
 		printf("# %s stays\n", dir);

@@ -21,16 +21,16 @@ static void begin(size_t each)
 	fake_threads_run(&t, s, 8, 3000);
 	fake_start(s, false);
 	fake_text(s, &want);
-	text_engine_destroy(s->engine);
-	s->engine = NULL;
+	text_engine_destroy(s->engine[TEXT_PLAIN]);
+	s->engine[TEXT_PLAIN] = NULL;
 	fake_files_init(&files, s, each);
 	s->unflushed = true;
 }
 
 static void end(void)
 {
-	text_engine_destroy(s->engine);
-	s->engine = NULL;
+	text_engine_destroy(s->engine[TEXT_PLAIN]);
+	s->engine[TEXT_PLAIN] = NULL;
 	fake_files_deinit(&files);
 	fake_session_destroy(s);
 }
@@ -49,7 +49,7 @@ static void read_through(size_t at_once, size_t packets)
 	struct text_view *v;
 	ssize_t n;
 
-	CHECK(text_open(s, &v) == 0);
+	CHECK(text_open(s, TEXT_PLAIN, &v) == 0);
 	while ((n = text_read(v, got.len, buf, at_once)) > 0) {
 		md_buf_put(&got, buf, (size_t)n);
 		more(packets);
@@ -67,7 +67,7 @@ static void pieces(int count)
 	struct text_view *v;
 	int wrong = 0;
 
-	CHECK(text_open(s, &v) == 0);
+	CHECK(text_open(s, TEXT_PLAIN, &v) == 0);
 	for (int i = 0; i < count; i++) {
 		size_t at = fake_random(&dice) % want.len,
 		       size = 1 + fake_random(&dice) % sizeof(buf);
@@ -132,7 +132,7 @@ static void pipe_meanwhile(void)
 
 	begin(5);
 	more(20);
-	CHECK(pipe_open(s, &v) == 0);
+	CHECK(pipe_open(s, TEXT_PLAIN, &v) == 0);
 	while ((n = pipe_read(v, buf, sizeof(buf))) > 0) {
 		md_buf_put(&got, buf, (size_t)n);
 		more(1);

@@ -33,13 +33,13 @@ static void offsets(void)
 
 	fake_start(s, true);
 	fake_threads_run(&t, s, 8, 10000);
-	CHECK(text_size(s) == 0);
+	CHECK(text_size(s, TEXT_PLAIN) == 0);
 	fake_text(s, &all);
 	CHECK(fake_lines(all.data, all.len) == (int64_t)held(s));
 	CHECK(all.len > 8 * TEXT_TAIL_HALF);
-	CHECK(text_size(s) == all.len);
+	CHECK(text_size(s, TEXT_PLAIN) == all.len);
 	for (int i = 0; i < 3; i++)
-		CHECK(text_open(s, &v[i]) == 0);
+		CHECK(text_open(s, TEXT_PLAIN, &v[i]) == 0);
 	for (int i = 0; i < 300; i++) {
 		uint64_t at = (state = state * 6364136223846793005u + 1442695040888963407u) >> 20;
 		size_t size = 1 + at % (i % 10 ? 10000 : 300000);
@@ -76,7 +76,7 @@ static void backwards(void)
 	fake_start(s, true);
 	fake_threads_run(&t, s, 3, 30000);
 	fake_text(s, &all);
-	CHECK(text_open(s, &v) == 0);
+	CHECK(text_open(s, TEXT_PLAIN, &v) == 0);
 	for (uint64_t at = all.len / 8192 * 8192; at; at -= 8192) {
 		size_t n = all.len - at < 8192 ? all.len - at : 8192;
 
@@ -104,9 +104,9 @@ static void follow(void)
 	uint64_t size = 0;
 	ssize_t n;
 
-	CHECK(pipe_open(s, &pipe) == 0);
+	CHECK(pipe_open(s, TEXT_PLAIN, &pipe) == 0);
 	CHECK(pipe_read(pipe, buf, sizeof(buf)) == -EAGAIN);
-	CHECK(text_open(s, &v) == 0);
+	CHECK(text_open(s, TEXT_PLAIN, &v) == 0);
 	CHECK(text_read(v, 0, buf, sizeof(buf)) == 0);
 	s->visible = 1;
 	fake_start(s, true);
@@ -119,7 +119,7 @@ static void follow(void)
 			s->visible = i == 30 ? 5 : 8;
 			fake_threads_more(&t, s->visible);
 		}
-		size = text_size(s);
+		size = text_size(s, TEXT_PLAIN);
 		CHECK(size >= before);
 		n = text_read(v, seen.len, buf, sizeof(buf));
 		CHECK(n >= 0);
@@ -142,7 +142,7 @@ static void follow(void)
 		md_buf_put(&piped, buf, (size_t)n);
 	CHECK(n == 0);
 	fake_text(s, &all);
-	CHECK(all.len == text_size(s));
+	CHECK(all.len == text_size(s, TEXT_PLAIN));
 	CHECK_STR(md_buf_str(&seen), all.data);
 	CHECK(all.len > 100000);
 	CHECK_STR(md_buf_str(&piped), all.data);
@@ -171,18 +171,18 @@ static void overtaken(void)
 
 	fake_start(s, true);
 	fake_threads_run(&t, s, 8, 2000);
-	CHECK(text_open(s, &v[0]) == 0);
-	CHECK(text_open(s, &v[1]) == 0);
+	CHECK(text_open(s, TEXT_PLAIN, &v[0]) == 0);
+	CHECK(text_open(s, TEXT_PLAIN, &v[1]) == 0);
 	fake_threads_start(&t, s, 8, UINT64_MAX);
 	for (int i = 0; i < 1000; i++) {
 		uint64_t before = size;
 
-		size = text_size(s);
+		size = text_size(s, TEXT_PLAIN);
 		CHECK(size >= before);
 		n = text_read(v[i % 2], seen[i % 2].len, buf, i % 3 ? 100 : sizeof(buf));
 		CHECK(n >= 0);
 		md_buf_put(&seen[i % 2], buf, (size_t)n);
-		CHECK(seen[i % 2].len <= text_size(s));
+		CHECK(seen[i % 2].len <= text_size(s, TEXT_PLAIN));
 		if (i % 50 == 0)
 			usleep(2000);
 	}
@@ -193,10 +193,10 @@ static void overtaken(void)
 		while ((n = text_read(v[i], seen[i].len, buf, sizeof(buf))) > 0)
 			md_buf_put(&seen[i], buf, (size_t)n);
 		CHECK(n == 0);
-		CHECK(seen[i].len <= text_size(s));
+		CHECK(seen[i].len <= text_size(s, TEXT_PLAIN));
 		CHECK(fake_lines(md_buf_str(&seen[i]), seen[i].len) > 1000);
 		/* What is near the end stands at its place in the whole. */
-		n = text_read(v[i], text_size(s) - 1000, buf, 1000);
+		n = text_read(v[i], text_size(s, TEXT_PLAIN) - 1000, buf, 1000);
 		CHECK(n >= 0);
 		text_close(v[i]);
 		md_buf_deinit(&seen[i]);
@@ -228,10 +228,10 @@ static void late(void)
 	fake_text(s, &text);
 	CHECK(fake_lines(text.data, text.len) == (int64_t)held(s));
 	CHECK(!strncmp(text.data + 21, NO_DELTA, 14));
-	CHECK(text_size(s) >= text.len + before);
+	CHECK(text_size(s, TEXT_PLAIN) >= text.len + before);
 	/* The last lines, from the end. */
-	CHECK(text_open(s, &v) == 0);
-	n = text_read(v, text_size(s) - 4096, buf, 4096);
+	CHECK(text_open(s, TEXT_PLAIN, &v) == 0);
+	n = text_read(v, text_size(s, TEXT_PLAIN) - 4096, buf, 4096);
 	CHECK(n == 4096);
 	CHECK(!memcmp(buf, text.data + text.len - 4096, 4096));
 	/* From before what is held: on at the oldest, to the end of it. */
@@ -259,18 +259,18 @@ static void clear(void)
 
 	fake_start(s, true);
 	fake_threads_run(&t, s, 8, 100);
-	CHECK(text_open(s, &v) == 0);
+	CHECK(text_open(s, TEXT_PLAIN, &v) == 0);
 	CHECK(text_read(v, 0, buf, 200) == 200);
-	CHECK(text_size(s) > 200);
+	CHECK(text_size(s, TEXT_PLAIN) > 200);
 	fake_clear(s);
-	CHECK(text_size(s) == 0);
+	CHECK(text_size(s, TEXT_PLAIN) == 0);
 	CHECK(text_read(v, 0, buf, 200) == 0);
 	CHECK(text_read(v, 200, buf, 200) == 0);
 	fake_threads_run(&t, s, 8, 2);
 	CHECK(text_read(v, 0, buf, 200) == 200);
 	CHECK(strstr(buf, "{ n = 100, ring") && strstr(buf, NO_DELTA));
 	fake_text(s, &text);
-	CHECK(text.len == text_size(s));
+	CHECK(text.len == text_size(s, TEXT_PLAIN));
 	CHECK(fake_lines(text.data, text.len) == 16);
 	text_close(v);
 	md_buf_deinit(&text);
@@ -295,7 +295,7 @@ static int read_to_end(struct session *s, struct text_view *v, struct md_buf *se
 		md_buf_put(seen, buf, n > 0 ? (size_t)n : 0);
 		fake_threads_run(&t, s, 8, more);
 		/* Others bring the session's text up to the present. */
-		text_size(s);
+		text_size(s, TEXT_PLAIN);
 	}
 	return reads;
 }
@@ -315,7 +315,7 @@ static void ends(void)
 	fake_start(s, true);
 	fake_threads_run(&t, s, 8, 100);
 	fake_text(s, &all);
-	CHECK(text_open(s, &v) == 0);
+	CHECK(text_open(s, TEXT_PLAIN, &v) == 0);
 	CHECK(read_to_end(s, v, &seen, sizeof(buf), 50) < 3000);
 	CHECK(seen.len == all.len);
 	CHECK_STR(md_buf_str(&seen), md_buf_str(&all));
@@ -329,7 +329,7 @@ static void ends(void)
 	fake_start(s, true);
 	fake_threads_run(&t, s, 8, 1000);
 	md_buf_reset(&seen);
-	CHECK(text_open(s, &v) == 0);
+	CHECK(text_open(s, TEXT_PLAIN, &v) == 0);
 	CHECK(read_to_end(s, v, &seen, 1000, 10) < 3000);
 	CHECK(text_read(v, seen.len, buf, sizeof(buf)) > 0);
 	text_close(v);
@@ -352,16 +352,16 @@ static void *read_along(void *arg)
 
 	for (int round = 0; round < 6; round++) {
 		md_buf_reset(&seen);
-		if (text_open(r->s, &v))
+		if (text_open(r->s, TEXT_PLAIN, &v))
 			abort();
 		for (int i = 0; i < 100; i++) {
 			n = text_read(v, seen.len, buf, sizeof(buf));
 			if (n < 0)
 				abort();
 			md_buf_put(&seen, buf, (size_t)n);
-			text_size(r->s);
+			text_size(r->s, TEXT_PLAIN);
 			if (r->number == 0 && i % 40 == 39)
-				text_engine_reset(&r->s->engine);
+				text_engine_reset(&r->s->engine[TEXT_PLAIN]);
 		}
 		text_close(v);
 	}

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: MIT */
+/* The literals of a compiled program in each form. Private to program.c. */
+#ifndef METADATA_FORM_H
+#define METADATA_FORM_H
+
+#include "metadata/escape.h"
+#include "metadata/json.h"
+#include "metadata/program.h"
+
+/* What is between the values of one form. */
+struct form {
+	const char *first, *next, *close;       /* members; `{` is before them */
+	const char *before_name, *after_name;
+	const char *array_close, *option_open, *option_close;
+	uint32_t escape_text;   /* the longest escape of one byte */
+	void (*escape)(const char *s, size_t n, struct md_buf *out);    /* of labels */
+};
+
+static const struct form forms[] = {
+	[MD_FORM_TEXT] = { .first = " ", .next = ", ", .close = " }", .before_name = "",
+			   .after_name = " = ", .array_close = " ]", .option_open = "{ ",
+			   .option_close = " }", .escape_text = sizeof("\\x01") - 1,
+			   .escape = md_escape_put },
+	[MD_FORM_JSON] = { .first = "", .next = ",", .close = "}", .before_name = "\"",
+			   .after_name = "\":", .array_close = "]", .option_open = "",
+			   .option_close = "", .escape_text = sizeof("\\u0001") - 1,
+			   .escape = md_json_escape_put },
+};
+
+#endif

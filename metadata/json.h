@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Events as JSON, one object per line (RFC 8259):
+ *
+ *   {"time":1795172223238349640,"host":"vm","cpu":0,"event":"my_app:request",
+ *    "context":{"vpid":12},"fields":{"id":1,"path":"/"}}
+ *
+ * time: ns since the epoch. host: only if it is known. context: only if the stream class has
+ * contexts. Integers are decimal numbers of any size up to 64 bits. A float is a number that reads
+ * back as the same float, or "NaN", "Infinity", "-Infinity". An enumeration is
+ * {"value":2,"label":"B"}: several labels of one value are one string, with commas; null: it has no
+ * label. Arrays and sequences are arrays, or strings if they are text. The value of an application's
+ * context is the value itself; null: none. Strings: bytes that are not UTF-8 are U+FFFD, each one;
+ * control characters (C0, DEL, C1) are escapes.
+ */
+#ifndef METADATA_JSON_H
+#define METADATA_JSON_H
+
+#include "metadata/buf.h"
+#include "metadata/decode.h"
+#include "metadata/model.h"
+
+/*
+ * Appends one line with its newline. The occurrence must come from md_decoder_next, and its bytes
+ * must not change meanwhile. host: "" for none; it is escaped. Without memory, out has failed and
+ * no part of the line. Any number of threads.
+ */
+void md_json_event(uint64_t clock_offset, const char *host, const struct md_occurrence *o,
+		   const struct md_stream *stream, uint32_t cpu, struct md_buf *out);
+
+/* Appends the string's characters, escaped, without quotes. */
+void md_json_escape_put(const char *s, size_t n, struct md_buf *out);
+
+#endif

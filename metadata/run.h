@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What the printers of a compiled program share (text.c, json.c): the state of a run over one
+ * event, literals, values, and room in the buffer. run_steps.h has the run itself. Private to
+ * metadata/.
+ */
+#ifndef METADATA_RUN_H
+#define METADATA_RUN_H
+
+#include <string.h>
+
+#include "metadata/buf.h"
+#include "metadata/number.h"
+#include "metadata/program.h"
+
+struct run {
+	const struct md_program *program;
+	const uint8_t *p, *end, *limit;
+	struct md_buf *out;
+	size_t per_byte, base;  /* room for a turn of a careful loop, and for the text after it */
+	uint8_t tag;            /* of the next variant */
+	bool torn;              /* the bytes changed since they were decoded */
+};
+
+/* Most literals are shorter than a piece: one load and one store, no call. */
+static inline char *put_literal(char *o, const char *s, size_t n)
+{
+	memcpy(o, s, MD_TEXT_SLACK);
+	if (__builtin_expect(n > MD_TEXT_SLACK, 0))
+		memcpy(o + MD_TEXT_SLACK, s + MD_TEXT_SLACK, n - MD_TEXT_SLACK);
+	return o + n;
+}
+
+/* The step's integer, extended to 64 bits. */
+static inline uint64_t load(const struct md_step *s, const uint8_t *p)
+{
+	uint64_t v = md_load(p, s->size, s->big_endian);
+	unsigned int unused = 64 - 8u * s->size;
+
+	return s->is_signed ? (uint64_t)((int64_t)(v << unused) >> unused) : v;
+}
+
+static bool is_in_range(const struct md_label *l, uint64_t v, bool is_signed)
+{
+	if (is_signed)
+		return (int64_t)v >= l->begin && (int64_t)v <= l->end;
+	return v >= (uint64_t)l->begin && v <= (uint64_t)l->end;
+}
+
+/* Saturates: md_buf_room fails for an event whose text is too large. */
+static inline size_t most_text(const struct md_program *program, size_t bytes)
+{
+	uint64_t n;
+
+	if (__builtin_mul_overflow(program->text_per_byte, bytes, &n) ||
+	    __builtin_add_overflow(program->text_base, n, &n))
+		return SIZE_MAX / 4;
+	return n;
+}
+
+static inline char *room(struct md_buf *b, size_t n)
+{
+	if (__builtin_expect(n <= b->size - b->len && !b->failed, 1))
+		return b->data + b->len;
+	return md_buf_room(b, n);
+}
+
+#endif
