@@ -8,6 +8,7 @@
 #include <time.h>
 
 #include "metadata/ctf.h"
+#include "metadata/json.h"
 #include "metadata/text.h"
 #include "tests/lib/classes.h"
 
@@ -87,6 +88,12 @@ static void decode_all(uint64_t round, uint64_t *seed, const struct md_stream *s
 		if (!out.len || out.failed || out.data[out.len - 1] != '\n' ||
 		    memchr(out.data, '\n', out.len - 1))
 			fail(round, "an event is not one line");
+		md_buf_reset(&out);
+		md_json_event(rnd(seed), "ho\"st\xff", &o, s, (uint32_t)rnd(seed), &out);
+		if (!out.len || out.failed ||
+		    memchr(out.data, '\n', out.len) != out.data + out.len - 1 ||
+		    memcmp(out.data + out.len - 2, "}\n", 2) != 0)
+			fail(round, "an event is not one line of JSON");
 	}
 	if (ret && ret != -EAGAIN && ret != -EBADMSG)
 		fail(round, "an unknown error");
