@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
-# TIMEOUT: 120
+# TIMEOUT: 600
 #
 # `counts` of a session, and `rules` of its user domain: what they say is what babeltrace2 counts in
 # the trace, what the programs emitted, and what `status` says; with filters, clear, overwriting,
