@@ -9,9 +9,9 @@
  * contexts. Integers are decimal numbers of any size up to 64 bits. A float is a number that reads
  * back as the same float, or "NaN", "Infinity", "-Infinity". An enumeration is
  * {"value":2,"label":"B"}: several labels of one value are one string, with commas; null: it has no
- * label. Arrays and sequences are arrays, or strings if they are text. The value of an application's
- * context is the value itself; null: none. Strings: bytes that are not UTF-8 are U+FFFD, each one;
- * control characters (C0, DEL, C1) are escapes.
+ * label. Arrays and sequences are arrays, or strings if they are text. The value of a context of an
+ * application is the value itself; null: none. Strings: bytes that are not UTF-8 are U+FFFD, each
+ * one; control characters (C0, DEL, C1) are escapes.
  */
 #ifndef METADATA_JSON_H
 #define METADATA_JSON_H

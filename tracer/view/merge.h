@@ -37,7 +37,7 @@ struct merge {
 	size_t heap_count;
 	bool looked;                    /* new streams are read from their beginning */
 	bool uniform;                   /* all traces have the same host name */
-	enum text_form form;            /* of the lines that merge_text formats; set by the caller */
+	enum text_form form;            /* of the lines; set by the caller */
 	bool ahead;	/* with an output: the cursors continue in the rings after the files */
 	bool dropped;	/* streams were removed from the session since the last look */
 };

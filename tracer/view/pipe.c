@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * One open of `pipe` or `pipe.json`: the session's text while events come, from the oldest event held at the open.
+ * One open of `pipe` or `pipe.json`: the session's text while events come, from the oldest event
+ * held at the open.
  */
 #include <errno.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The text engine of a session, one for each form, shared by all opens of it: how long the text is, and where a
- * reader can begin.
+ * The text engine of a session, one for each form, shared by all opens of it: how long the text is,
+ * and where a reader can begin.
  *
  * The engine formats each event once, when it advances, to learn the offsets. It keeps the last
  * piece of the text, and a bounded number of checkpoints from which a reader can format the text
