@@ -90,7 +90,7 @@ void relay_stream_restore(struct stream_writer *os);
 void relay_stream_reset(struct stream_writer *os);
 /* Live: the relay knows all streams that have events, before it gets packets. 0 or -errno. */
 int relay_announce(struct output *o);
-/* Live, once in each period: says up to which time streams without new events have none. */
+/* Live, twice in each period: says up to which time streams without new events have none. */
 int relay_send_beacons(struct output *o);
 int relay_stream_write(struct output *o, struct stream_writer *os, bool all);
 /* The reply to a question whether packets are pending. */

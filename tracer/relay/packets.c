@@ -45,8 +45,8 @@ struct stream_writer *relay_stream_create(struct output *o, const struct stream 
 	os->at.ring = st->ring;
 	os->switch_period =
 		session_periods(o->s, kernel ? OWNER_KERNEL : st->trace->owner, st->channel).hold;
-	if (o->live_period && (!os->switch_period || o->live_period < os->switch_period))
-		os->switch_period = o->live_period;
+	if (o->live_period && (!os->switch_period || o->live_period / 2 < os->switch_period))
+		os->switch_period = o->live_period / 2;
 	session_file_limits(o->s, kernel, st->channel, &os->file_size, &os->file_count);
 	return os;
 }
@@ -388,7 +388,7 @@ int relay_send_beacons(struct output *o)
 
 	if (now < r->beacon_at)
 		return 0;
-	r->beacon_at = now + o->live_period;
+	r->beacon_at = now + o->live_period / 2;
 	for (size_t i = 0; i < o->count && !err; i++) {
 		const struct stream_writer *os = o->streams[i];
 		struct md_packet beacon = { .timestamp_begin = o->looked,
