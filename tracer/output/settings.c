@@ -300,6 +300,19 @@ static void wake_writer(struct session *s)
 	pthread_mutex_unlock(&o->lock);
 }
 
+/* Caller holds tracer.lock. A writer without rings sleeps long. */
+static void wake_for_buffers(struct session *s)
+{
+	struct output *o = output_runs(s) ? s->output : NULL;
+
+	if (!o)
+		return;
+	pthread_mutex_lock(&o->lock);
+	o->wake = true;
+	pthread_cond_signal(&o->requested);
+	pthread_mutex_unlock(&o->lock);
+}
+
 static int store_rotation(struct session *s, enum session_attr attr, const char *value,
 			  struct tr_err *err)
 {
@@ -449,6 +462,7 @@ const struct session_part output_part = {
 	.exchange = exchange_outputs,
 	.start = output_start,
 	.changed = wake_writer,
+	.buffers = wake_for_buffers,
 	.flush = output_flush,
 	.status = output_show_status,
 	.stopped = output_removable,

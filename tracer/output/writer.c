@@ -20,7 +20,7 @@
 #define DRAIN_PERIOD (10 * MS)   /* between reads of the kernel's buffers */
 #define PAUSE_MIN (MS / 5)
 #define PAUSE_MAX (50 * MS)
-#define PAUSE_EMPTY (2 * MS)      /* without any ring */
+#define PAUSE_EMPTY (2 * MS)      /* the kernel's rings do not exist yet */
 #define IDLE_AFTER (1000 * MS)        /* since the last event */
 
 static void report_change(struct session *s)
@@ -331,8 +331,9 @@ static uint64_t next_pause(struct output *o, const struct pressure *p, uint64_t 
 
 	if (o->read_period)
 		return o->read_period;
+	/* A new ring of a program wakes the writer (wake_for_buffers). */
 	if (!p->capacity)
-		return PAUSE_EMPTY;
+		return o->kernel ? PAUSE_EMPTY : PAUSE_MAX;
 	/*
 	 * The time in which a writer at full speed, 750 MB/s, fills the smallest ring, ns; half of
 	 * that unless the session is idle.
