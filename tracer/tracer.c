@@ -268,8 +268,10 @@ int tracer_open(const struct tracer_config *config, struct tracer **out, struct 
 	kernel_scan(t);
 	ret = server_start(t);
 	if (ret) {
-		tr_fail(err, ret, "applications cannot be served at %s/socket: %s", t->state_dir,
-			strerror(-ret));
+		tr_fail(err, ret, "applications cannot be served at %s/socket: %s%s", t->state_dir,
+			strerror(-ret),
+			ret == -EMFILE ? ", or inotify instances (fs.inotify.max_user_instances)"
+				       : "");
 		goto fail_keeper;
 	}
 	start_sessions(t);

@@ -299,10 +299,12 @@ int server_start(struct tracer *t)
 	sv->tracer = t;
 	sv->epoll = epoll_create1(EPOLL_CLOEXEC);
 	sv->inotify = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
+	err = sv->inotify < 0 ? -errno : 0;
 	sv->timer = timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC);
 	sv->wake = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
 	sv->listener = listen_at(t);
-	err = sv->listener < 0 ? sv->listener : 0;
+	if (!err && sv->listener < 0)
+		err = sv->listener;
 	if (!err)
 		err = watch_fd(sv, &sv->listener);
 	if (!err)

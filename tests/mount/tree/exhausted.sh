@@ -103,4 +103,12 @@ rmdir "$S/v" || fail rmdir
 remove
 works "after a large view"
 unmount
+# --- no inotify instance: the daemon says what is missing, and ends
+if unshare -Urm sh -c 'echo 0 >/proc/sys/user/max_inotify_instances' 2>/dev/null; then
+	mkdir "$work/other" "$work/other.state"
+	TRAIL_RUNTIME_DIR=$work/other.state unshare -Urm sh -c \
+		'echo 0 >/proc/sys/user/max_inotify_instances && exec "$TRAILFS" "$1"' sh "$work/other" >"$work/out" 2>&1 &&
+		fail "the daemon starts without inotify"
+	has "$(cat "$work/out")" 'Too many open files, or inotify instances'
+fi
 echo "$checks checks"
