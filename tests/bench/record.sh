@@ -10,9 +10,9 @@
 
 geometries='512K 64,4M 8'
 rates='2 3 4 5 6 7 8 9 10 11 12 14 16 18 20 22 24 27 30 33 36 40 44 48 53 58 64 70 77'
-file_size=16M file_count=4
+file_size=16M file_count=4 net= relayd= live=
 
-cpu_ms() { # PID…: CPU time of all of them
+cpu_ms() { # PID…: CPU time of all of them; none: 0
 	for p in "$@"; do cat /proc/"$p"/stat 2>/dev/null; done |
 		awk -v hz="$(getconf CLK_TCK)" '{ sub(/.*\) /, ""); s += $12 + $13 } END { printf "%.0f", s * 1000 / hz }'
 }
@@ -26,13 +26,14 @@ field() { # LINE N
 	echo "$1"
 }
 
-# These leave in $line: EVENTS RATE LOST CPU_MS(daemon) SET_UP_US END_US, of a recording from a
-# shell.
+# These leave in $line: EVENTS RATE LOST CPU_MS(daemon) SET_UP_US END_US STOP_US REMOVE_US
+# CPU_MS(relay), of a recording from a shell. $net: the address of a relay, which takes the place of
+# the directory; its process is $relayd.
 record_trail() { # RATE SECONDS SUBBUF_SIZE SUBBUF_COUNT
-	local s=$mnt/sessions/record c=$mnt/sessions/record/user/channels/channel0 a b d e f g got lost cpu
+	local s=$mnt/sessions/record c=$mnt/sessions/record/user/channels/channel0 a b d e f g got lost cpu relay=$(cpu_ms $relayd)
 	rm -rf "$disk/ours"
 	stamp; a=$us
-	mkdir "$s" && echo 'bench:text' >"$s/user/events" && echo "$disk/ours" >"$s/output" &&
+	mkdir "$s" && echo 'bench:text' >"$s/user/events" && echo "${net:-$disk/ours}" >"$s/output" &&
 		echo "$3" >"$c/subbuf_size" && echo "$4" >"$c/subbuf_count" && echo $file_size >"$c/file_size" &&
 		echo $file_count >"$c/file_count" && echo start >"$s/control" || die "no session: $(cat "$s/error")"
 	stamp; b=$us
@@ -46,14 +47,15 @@ record_trail() { # RATE SECONDS SUBBUF_SIZE SUBBUF_COUNT
 	stamp; f=$us
 	rmdir "$s"
 	stamp; g=$us
-	line="$got $lost $cpu $((b - a)) $((e - d + g - f))"
+	line="$got $lost $cpu $((b - a)) $((e - d + g - f)) $((e - d)) $((g - f)) $(($(cpu_ms $relayd) - relay))"
 }
 
 record_lttng() { # the same
-	local a b d e f g got lost cpu pids
+	local a b d e f g got lost cpu pids relay=$(cpu_ms $relayd) to=--output=$disk/theirs
+	[ -z "$net" ] || to=--set-url=$net
 	rm -rf "$disk/theirs"
 	stamp; a=$us
-	lttng -n -q create record --output="$disk/theirs" >>"$work/sessiond.log" 2>&1 &&
+	lttng -n -q create record "$to" $live >>"$work/sessiond.log" 2>&1 &&
 		lttng -n -q enable-channel -u -s record --discard --subbuf-size="$3" --num-subbuf="$4" --tracefile-size=$file_size \
 			--tracefile-count=$file_count ch >>"$work/sessiond.log" 2>&1 &&
 		lttng -n -q enable-event -u -s record -c ch bench:text >>"$work/sessiond.log" 2>&1 &&
@@ -70,7 +72,7 @@ record_lttng() { # the same
 	stamp; f=$us
 	lttng -n -q destroy record >>"$work/sessiond.log" 2>&1
 	stamp; g=$us
-	line="$got $lost $cpu $((b - a)) $((e - d + g - f))"
+	line="$got $lost $cpu $((b - a)) $((e - d + g - f)) $((e - d)) $((g - f)) $(($(cpu_ms $relayd) - relay))"
 }
 
 # As many as were wanted, nearly, and none lost
@@ -124,12 +126,16 @@ per_event() { # LINE
 	[ -z "$1" ] || echo "$1" | awk '$1 { printf "%.2f", $4 * 1e6 / $1 }'
 }
 
+relay_per_event() { # LINE
+	echo "$1" | awk '$1 { printf "%.2f", $9 * 1e6 / $1 }'
+}
+
 least() { # FILE COLUMN [DIVISOR]
 	[ -s "$1" ] && awk -v c="$2" -v d="${3:-1}" 'NR == 1 || $c / d < m { m = $c / d } END { printf "%.2f", m }' "$1"
 }
 
 # Costs, from recordings in turns: appended to ours.$1 and theirs.$1: NS_PER_EVENT SET_UP_US END_US
-# LOST
+# LOST STOP_US REMOVE_US NS_PER_EVENT(relay)
 costs() { # WHERE RATE SECONDS ROUNDS
 	local i g
 	: >"$work/ours.$1"
@@ -137,10 +143,10 @@ costs() { # WHERE RATE SECONDS ROUNDS
 	for ((i = 0; i < $4; i++)); do
 		g=${geometry[i % ${#geometry[@]}]}
 		record_trail "$2" "$3" $g
-		echo "$(per_event "$line") $(field "$line" 5) $(field "$line" 6) $(field "$line" 3)" >>"$work/ours.$1"
+		echo "$(per_event "$line") $(field "$line" 5) $(field "$line" 6) $(field "$line" 3) $(field "$line" 7) $(field "$line" 8) $(relay_per_event "$line")" >>"$work/ours.$1"
 		[ -n "$lttng" ] || continue
 		record_lttng "$2" "$3" $g
-		echo "$(per_event "$line") $(field "$line" 5) $(field "$line" 6) $(field "$line" 3)" >>"$work/theirs.$1"
+		echo "$(per_event "$line") $(field "$line" 5) $(field "$line" 6) $(field "$line" 3) $(field "$line" 7) $(field "$line" 8) $(relay_per_event "$line")" >>"$work/theirs.$1"
 	done
 }
 
@@ -150,7 +156,7 @@ by_system_calls() { # each (a setting at a time) | config (all in one file)
 	local s=$mnt/sessions/record c=$mnt/sessions/record/user/channels/channel0 i
 	for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16; do
 		set -- "$1" write "$s/config" "[session]
-output = $disk/ours$i
+output = ${net:-$disk/ours$i}
 [user channel]
 name = channel0
 events = bench:text
@@ -158,7 +164,7 @@ subbuf_size = 512K
 subbuf_count = 64
 file_size = $file_size
 file_count = $file_count"
-		[ "$1" = config ] || set -- "$1" write "$s/user/events" bench:text write "$s/output" "$disk/ours$i" write "$c/subbuf_size" 512K \
+		[ "$1" = config ] || set -- "$1" write "$s/user/events" bench:text write "$s/output" "${net:-$disk/ours$i}" write "$c/subbuf_size" 512K \
 			write "$c/subbuf_count" 64 write "$c/file_size" $file_size write "$c/file_count" $file_count
 		"$bin/steps" mkdir "$s" "${@:2}" write "$s/control" start || die "steps: $(cat "$s/error")"
 		rmdir "$s"
