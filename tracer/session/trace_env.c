@@ -23,6 +23,16 @@ struct trace *trace_find(struct session *s, struct trace_key key)
 	return NULL;
 }
 
+/* Which host it was, and which of its boots: the traces of many hosts are read together. */
+static int set_host_env(struct trace *t, const struct session *s)
+{
+	char boot[37];
+	int err = md_trace_env(t->md, "hostname", t->hostname, 0);
+
+	uuid_unparse_lower(s->tracer->clock.uuid, boot);
+	return err | md_trace_env(t->md, "boot_id", boot, 0);
+}
+
 /* Sets the environment of LTTng-UST's traces: Trace Compass chooses its analyses by it. */
 static int set_env(struct trace *t, const struct session *s)
 {
@@ -40,7 +50,7 @@ static int set_env(struct trace *t, const struct session *s)
 	err |= md_trace_env(md, "architecture_bit_width", NULL, t->word_bits);
 	err |= md_trace_env(md, "trace_name", s->name, 0);
 	err |= md_trace_env(md, "trace_creation_datetime", when, 0);
-	err |= md_trace_env(md, "hostname", t->hostname, 0);
+	err |= set_host_env(t, s);
 	if (t->pid) {
 		err |= md_trace_env(md, "tracer_patchlevel", NULL, 0);
 		err |= md_trace_env(md, "vpid", NULL, t->pid);
@@ -60,7 +70,7 @@ static int set_kernel_env(struct trace *t, const struct session *s)
 
 	uname(&un);
 	time_print(s->created, TIME_FORMAT_TRACE, when);
-	err |= md_trace_env(md, "hostname", t->hostname, 0);
+	err |= set_host_env(t, s);
 	err |= md_trace_env(md, "domain", "kernel", 0);
 	err |= md_trace_env(md, "sysname", un.sysname, 0);
 	err |= md_trace_env(md, "kernel_release", un.release, 0);
