@@ -311,7 +311,7 @@ install: all				## to PREFIX below DESTDIR; makes /run/trailfs only with PREFIX 
 	$(INSTALL) -m 644 docs/examples/sysusers.conf $(DESTDIR)$(SYSUSERSDIR)/trailfs.conf
 	sed 's,@BINDIR@,$(BINDIR),' docs/examples/trailfs.service >$(DESTDIR)$(UNITDIR)/trailfs.service
 	chmod 644 $(DESTDIR)$(UNITDIR)/trailfs.service
-	$(INSTALL) -m 644 $(filter-out %.service,$(wildcard docs/examples/*)) $(DESTDIR)$(DOCDIR)/examples/
+	$(INSTALL) -m 644 $(filter-out %/trailfs.service,$(wildcard docs/examples/*)) $(DESTDIR)$(DOCDIR)/examples/
 	@echo 'installed below $(DESTDIR)$(PREFIX)'
 # Not for a package (DESTDIR), nor for a private PREFIX: these belong to the whole system.
 ifneq ($(and $(if $(DESTDIR),,yes),$(filter /usr /usr/local,$(patsubst %/,%,$(PREFIX)))),)

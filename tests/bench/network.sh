@@ -58,8 +58,9 @@ network_live_trail() {
 	network_follow "$bin/bench_record"
 	echo stop >"$s/control"
 	rmdir "$s"
-	wait $live_reader
+	wait $live_reader || note "a live reader got nothing: $(head -n 1 "$work/live.err")"
 	delay=$(cat "$work/delays")
+	delay=${delay:-- - -}
 }
 
 network_live_lttng() {
@@ -69,8 +70,9 @@ network_live_lttng() {
 	network_follow "$bin/bench_record_lttng"
 	lttng -n -q stop record >>"$work/sessiond.log" 2>&1
 	lttng -n -q destroy record >>"$work/sessiond.log" 2>&1
-	wait $live_reader
+	wait $live_reader || note "a live reader got nothing: $(head -n 1 "$work/live.err")"
 	delay=$(cat "$work/delays")
+	delay=${delay:-- - -}
 }
 
 network_rates() {
