@@ -7,7 +7,10 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "tracer/abi/table_digest.h"
 #include "ustlib/lib.h"
+
+#define POPULATE_MIN 16384u
 
 /*
  * The enumerations of an object, each once. Those above the limits of a file are left out: their
@@ -25,6 +28,8 @@ struct builder {
 	const struct enums *enums;
 	uint32_t strings;       /* used */
 	uint32_t fields;
+	const char *provider;   /* of the last event; NULL: none yet */
+	uint32_t provider_at;
 };
 
 static bool has_enum(const struct trail__field *f)
@@ -71,7 +76,7 @@ static void collect_enums(struct enums *e, const struct object *o)
 
 	*e = (struct enums){ 0 };
 	for (uint32_t i = 0; i < o->event_count; i++)
-		each_field(o->tps[i]->event, count_enum, &n);
+		each_field(o->tps[i]->event, false, count_enum, &n);
 	if (!n)
 		return;
 	e->size = n * sizeof(*e->of);
@@ -81,7 +86,7 @@ static void collect_enums(struct enums *e, const struct object *o)
 		return;
 	}
 	for (uint32_t i = 0; i < o->event_count; i++)
-		each_field(o->tps[i]->event, collect_field, e);
+		each_field(o->tps[i]->event, false, collect_field, e);
 }
 
 static uint32_t put_text(struct builder *b, const char *s, size_t n, size_t max)
@@ -151,18 +156,28 @@ static void put_field(void *arg, const struct trail__field *from, const char *na
 	}
 }
 
+/* Neighbours often have the same one. */
+static uint32_t put_provider(struct builder *b, const char *provider)
+{
+	if (!b->provider || strcmp(b->provider, provider) != 0) {
+		b->provider = provider;
+		b->provider_at = put_name(b, provider, strlen(provider));
+	}
+	return b->provider_at;
+}
+
 static void put_event(struct builder *b, uint32_t i, const struct trail__event *e)
 {
 	struct trail_reg_event *out =
 		(struct trail_reg_event *)(void *)(b->base + b->reg->event_offset) + i;
 	char name[TRAIL_NAME_MAX + 1];
 
-	out->provider = put_name(b, e->provider, strlen(e->provider));
+	out->provider = put_provider(b, e->provider);
 	out->name = put_name(b, name, spelled_name(e->args, 0, name, sizeof(name)));
 	out->first_field = b->fields;
 	out->level = e->level;
 	out->uri = e->uri ? put_text(b, e->uri, strlen(e->uri), TRAIL_URI_MAX) : TRAIL_NO_STRING;
-	out->field_count = (uint16_t)each_field(e, put_field, b);
+	out->field_count = (uint16_t)each_field(e, true, put_field, b);
 }
 
 /* An upper bound. */
@@ -180,10 +195,31 @@ static uint32_t enum_strings(const struct enums *e)
 	return n;
 }
 
+struct name_count {
+	uint32_t unnamed;       /* an upper bound for each name that is in the event's arguments */
+	uint32_t strings;
+};
+
 static void count_name(void *arg, const struct trail__field *f, const char *name)
 {
+	struct name_count *count = arg;
+
 	(void)f;
-	*(uint32_t *)arg += (uint32_t)strlen(name) + 1;
+	count->strings += name ? (uint32_t)strlen(name) + 1 : count->unnamed;
+}
+
+/* An upper bound of an event's strings; *fields grows by its fields. */
+static uint32_t event_strings(const struct trail__event *e, uint32_t *fields)
+{
+	size_t args = strlen(e->args);
+	struct name_count count = {
+		.unnamed = (uint32_t)(args < TRAIL_NAME_MAX ? args : TRAIL_NAME_MAX) + 2,
+	};
+
+	*fields += each_field(e, false, count_name, &count);
+	count.strings += (uint32_t)strlen(e->provider) + 1 + count.unnamed;
+	count.strings += e->uri ? (uint32_t)strlen(e->uri) + 1 : 0;
+	return count.strings;
 }
 
 /* Places the tables; upper bounds for the strings. */
@@ -193,13 +229,8 @@ static void lay_out(struct trail_reg *reg, const struct object *o, const struct 
 	uint32_t at = sizeof(*reg), fields = 0;
 	uint32_t strings = (uint32_t)strlen(path) + 1 + enum_strings(enums);
 
-	for (uint32_t i = 0; i < o->event_count; i++) {
-		const struct trail__event *e = o->tps[i]->event;
-
-		fields += each_field(e, count_name, &strings);
-		strings += (uint32_t)strlen(e->provider) + (uint32_t)strlen(e->args) + 4;
-		strings += e->uri ? (uint32_t)strlen(e->uri) + 1 : 0;
-	}
+	for (uint32_t i = 0; i < o->event_count; i++)
+		strings += event_strings(o->tps[i]->event, &fields);
 	*reg = (struct trail_reg){
 		.magic = TRAIL_REG_MAGIC,
 		.version = TRAIL_ABI_VERSION,
@@ -210,6 +241,8 @@ static void lay_out(struct trail_reg *reg, const struct object *o, const struct 
 		.enum_count = enums->count,
 		.label_count = enums->labels,
 	};
+	reg->digest_offset = at;
+	at += sizeof(uint64_t);
 	reg->state_offset = at;
 	at += (o->event_count * 4 + 7) & ~7u;
 	reg->missed_offset = at;
@@ -229,6 +262,15 @@ static void lay_out(struct trail_reg *reg, const struct object *o, const struct 
 	reg->size = reg->string_offset + strings;
 }
 
+static void put_digest(uint8_t *data, const struct trail_reg *reg)
+{
+	uint32_t begin = reg->missed_offset + 8 * reg->event_count;
+	uint64_t digest = trail_table_digest(data + begin, reg->size - begin);
+
+	memcpy(data + reg->digest_offset, &digest, sizeof(digest));
+}
+
+/* The strings turn out to be shorter than their upper bound. */
 static void fill(uint8_t *data, const struct trail_reg *reg, const struct object *o,
 		 const struct enums *enums, const char *path)
 {
@@ -239,9 +281,26 @@ static void fill(uint8_t *data, const struct trail_reg *reg, const struct object
 	for (uint32_t i = 0; i < o->event_count; i++)
 		put_event(&b, i, o->tps[i]->event);
 	put_enums(&b);
+	b.reg->string_size = b.strings;
+	b.reg->size = b.reg->string_offset + b.strings;
+	put_digest(data, b.reg);
 }
 
-struct trail_reg *describe_object(const struct object *o, const char *path)
+/*
+ * All pages but those of the strings at once, whose size is not known yet: a fault for each takes
+ * longer than filling it. A kernel before 5.14 does nothing.
+ */
+static void populate(uint8_t *data, const struct trail_reg *reg)
+{
+#ifdef MADV_POPULATE_WRITE
+	if (reg->string_offset >= POPULATE_MIN)
+		madvise(data, reg->string_offset, MADV_POPULATE_WRITE);
+#else
+	(void)data, (void)reg;
+#endif
+}
+
+struct trail_reg *describe_object(const struct object *o, const char *path, size_t *mapped)
 {
 	struct trail_reg reg;
 	struct enums enums;
@@ -249,9 +308,13 @@ struct trail_reg *describe_object(const struct object *o, const char *path)
 
 	collect_enums(&enums, o);
 	lay_out(&reg, o, &enums, path);
-	data = mmap(NULL, reg.size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	if (data != MAP_FAILED)
+	*mapped = reg.size;
+	data = mmap(NULL, *mapped, PROT_READ | PROT_WRITE,
+		    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (data != MAP_FAILED) {
+		populate(data, &reg);
 		fill(data, &reg, o, &enums, path);
+	}
 	if (enums.size)
 		munmap(enums.of, enums.size);
 	return data == MAP_FAILED ? NULL : (struct trail_reg *)(void *)data;

@@ -108,18 +108,21 @@ static uint32_t each_member(const struct trail__enum *values, unsigned int depth
 	return n;
 }
 
-uint32_t each_field(const struct trail__event *e, field_fn *fn, void *arg)
+uint32_t each_field(const struct trail__event *e, bool named, field_fn *fn, void *arg)
 {
-	char name[TRAIL_NAME_MAX + 1];
+	char spelled[TRAIL_NAME_MAX + 1];
 	uint32_t n = 0;
 
 	for (unsigned int i = 0; i < e->field_count; i++) {
 		const struct trail__field *f = &e->fields[i];
+		const char *name = f->name;
 
-		if (fn && !f->name)
-			spelled_name(e->args, i + 1, name, sizeof(name));
+		if (fn && !name && named) {
+			spelled_name(e->args, i + 1, spelled, sizeof(spelled));
+			name = spelled;
+		}
 		if (fn)
-			fn(arg, f, f->name ? f->name : name);
+			fn(arg, f, name);
 		n++;
 		if (TRAIL__KIND(f->code) == TRAIL__STRUCT && f->values)
 			n += each_member(f->values, 1, fn, arg);

@@ -186,10 +186,12 @@ size_t TRAIL_HIDDEN spelled_name(const char *args, unsigned int i, char *out, si
 
 /*
  * fields.c: the fields as the registration file has them, one after the other: a structure, then
- * its members. Returns how many; calls fn for each of them unless it is null.
+ * its members. Returns how many; calls fn for each of them unless it is null. A name that only the
+ * event's arguments have is looked for if `named`; else it is NULL.
  */
 typedef void field_fn(void *arg, const struct trail__field *f, const char *name);
-uint32_t TRAIL_HIDDEN each_field(const struct trail__event *e, field_fn *fn, void *arg);
+uint32_t TRAIL_HIDDEN each_field(const struct trail__event *e, bool named, field_fn *fn,
+				 void *arg);
 
 /* thread.c */
 struct rseq_area {                      /* linux/rseq.h, the part that is used */
@@ -315,10 +317,11 @@ int TRAIL_HIDDEN fd_move_up(int fd);
 
 /* description.c: with the registration lock held */
 /*
- * The object's registration file, in a mapping of `size` bytes that the caller unmaps; NULL: no
+ * The object's registration file, in a mapping of *mapped bytes that the caller unmaps; NULL: no
  * memory.
  */
-struct trail_reg TRAIL_HIDDEN *describe_object(const struct object *o, const char *path);
+struct trail_reg TRAIL_HIDDEN *describe_object(const struct object *o, const char *path,
+					       size_t *mapped);
 
 /* words.c: with the registration lock held */
 /* The first values of new words: the object will ask the lanes of this mask. */

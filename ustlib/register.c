@@ -274,7 +274,8 @@ static void publish_object(struct object *o, unsigned int lanes)
 	Dl_info info;
 	const char *path =
 		dladdr((const void *)o->begin, &info) && info.dli_fname ? info.dli_fname : "";
-	struct trail_reg *reg = describe_object(o, path);
+	size_t mapped;
+	struct trail_reg *reg = describe_object(o, path, &mapped);
 
 	if (!reg)
 		return;
@@ -295,7 +296,7 @@ static void publish_object(struct object *o, unsigned int lanes)
 		__atomic_store_n(&tp->state, (const unsigned int *)(o->map + reg->state_offset) + i,
 				 __ATOMIC_RELEASE);
 	}
-	munmap(reg, o->size);
+	munmap(reg, mapped);
 }
 
 TRAIL_EXPORT void trail__register(struct trail__tp *const *begin, struct trail__tp *const *end)

@@ -6,6 +6,7 @@
  *   app.h              (this file) an application and the daemon: registration file, attach, plan
  *   ring.h             the rings in shared memory, and what readers and writers guarantee
  *   ring_write.h       the portable writer of a ring
+ *   table_digest.h     the digest of a registration file's tables
  *   context_kind.h     the numbers of context fields
  *   filter_bytecode.h  filter programs: their format, and the verifier
  *   filter_ops.h       operations on values in a filter program
@@ -21,6 +22,10 @@
  * it to 32 hex digits; only a complete file has such a name. The mapping keeps the file locked with
  * flock (LOCK_EX), so a daemon that gets the lock knows that the process has ended. The daemon
  * reads the file with pread and switches tracepoints with pwrite; it never maps it.
+ *
+ * Digest. A daemon that has parsed equal tables of the same user takes these, and does not read the
+ * file's. It trusts the digest for the file that says it, and computes that of tables it keeps: so
+ * a file with a wrong digest makes its own events unreadable, and no other file's.
  *
  * State words. Each tracepoint has a 32-bit word; the call site tests it for non-zero. Byte 0 is
  * the slot of root's daemon, byte 1 the slot of the daemon of the application's own user. A slot is
@@ -85,7 +90,11 @@ struct trail_reg {
 	uint32_t missed_offset;         /* uint64_t[event_count]: hits before the attach; 0: none */
 	uint32_t enum_offset, enum_count;       /* struct trail_reg_enum[enum_count]; or 0, 0 */
 	uint32_t label_offset, label_count;     /* struct trail_reg_label[label_count]; or 0, 0 */
-	uint8_t reserved[4];
+	/*
+	 * sizeof(struct trail_reg): a uint64_t follows, trail_table_digest() of all bytes from the
+	 * end of `missed` to the end of the file. 0: none.
+	 */
+	uint32_t digest_offset;
 };
 
 struct trail_reg_event {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The cache of parsed layouts: see app/layout.h. A file is read in pieces that stay in the
- * processor's cache, and each piece is compared with the copy from which the layout was parsed.
+ * The cache of parsed layouts: see app/layout.h. A file without a digest is read in pieces that
+ * stay in the processor's cache, and each piece is compared with the copy from which the layout was
+ * parsed.
  */
 #include <errno.h>
 #include <stdbool.h>
@@ -9,6 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "tracer/abi/table_digest.h"
 #include "tracer/app/app.h"
 #include "tracer/app/layout.h"
 #include "tracer/app/parse.h"
@@ -111,6 +113,17 @@ static size_t tables_begin(const struct trail_reg *h)
 	return (size_t)begin;
 }
 
+/* The file's own digest of its tables; 0: it has none. */
+static uint64_t claimed_digest(const struct trail_reg *h, const uint8_t after_head[8])
+{
+	uint64_t digest;
+
+	if (h->digest_offset != sizeof(*h) || h->state_offset < sizeof(*h) + sizeof(digest))
+		return 0;
+	memcpy(&digest, after_head, sizeof(digest));
+	return digest;
+}
+
 static uint64_t hash_head(const struct trail_reg *head, uid_t uid)
 {
 	return hash_step(hash_bytes(HASH_START, head, sizeof(*head)), uid);
@@ -142,6 +155,12 @@ static int compare_tables(struct layouts *l, const struct layout *layout, int fd
 	return 1;
 }
 
+/* 1: the file has the layout's tables; 0: it has others; -errno. claimed: see claimed_digest(). */
+static int has_tables(struct layouts *l, const struct layout *layout, int fd, uint64_t claimed)
+{
+	return claimed ? claimed == layout->digest : compare_tables(l, layout, fd);
+}
+
 /* Copies all that registrations share; what is the file's own stays. */
 static void use_layout(struct registration *r, struct layout *layout)
 {
@@ -159,21 +178,26 @@ static void use_layout(struct registration *r, struct layout *layout)
 
 int layout_find(struct layouts *l, struct registration *r, int fd, size_t size)
 {
+	uint8_t begin[sizeof(struct trail_reg) + sizeof(uint64_t)] = { 0 };
 	struct trail_reg head;
 	struct layout *layout;
-	uint64_t hash;
+	uint64_t hash, claimed;
 	uint32_t pid;
 	int ret;
 
-	if (!l || pread(fd, &head, sizeof(head), 0) != (ssize_t)sizeof(head) || head.size != size)
+	if (!l || pread(fd, begin, sizeof(begin), 0) < (ssize_t)sizeof(head))
 		return -ENOENT;
+	memcpy(&head, begin, sizeof(head));
+	if (head.size != size)
+		return -ENOENT;
+	claimed = claimed_digest(&head, begin + sizeof(head));
 	pid = head.pid;
 	head.pid = 0;
 	hash = hash_head(&head, r->uid);
 	cds_list_for_each_entry(layout, &l->buckets[hash & (BUCKETS - 1)], node) {
 		if (!is_alike(layout, hash, &head, r->uid))
 			continue;
-		ret = compare_tables(l, layout, fd);
+		ret = has_tables(l, layout, fd, claimed);
 		if (ret < 0)
 			return ret;
 		if (!ret)
@@ -241,6 +265,24 @@ static void add_to_cache(struct layouts *l, struct layout *layout)
 	l->owned[owner_index(layout->uid)]++;
 }
 
+/*
+ * What later files are compared with: the digest that the tables have, whatever the file claims; or
+ * the tables, if the file has no digest. Takes the data over.
+ */
+static void keep_tables(struct layout *layout, uint8_t *data, size_t begin, size_t size)
+{
+	layout->tables_size = size - begin;
+	if (claimed_digest(&layout->head, data + sizeof(layout->head))) {
+		layout->digest = trail_table_digest(data + begin, size - begin);
+		free(data);
+		return;
+	}
+	memmove(data, data + begin, layout->tables_size);
+	layout->tables = realloc(data, layout->tables_size + 1);
+	if (!layout->tables)
+		layout->tables = data;
+}
+
 int layout_create(struct layouts *l, struct registration *r, uint8_t *data, size_t size)
 {
 	struct layout *layout = calloc(1, sizeof(*layout));
@@ -256,11 +298,7 @@ int layout_create(struct layouts *l, struct registration *r, uint8_t *data, size
 	layout->hash = hash_head(&layout->head, r->uid);
 	begin = l ? tables_begin(&layout->head) : 0;
 	if (begin && has_room(l, layout)) {
-		layout->tables_size = size - begin;
-		memmove(data, data + begin, layout->tables_size);
-		layout->tables = realloc(data, layout->tables_size + 1);
-		if (!layout->tables)
-			layout->tables = data;
+		keep_tables(layout, data, begin, size);
 		add_to_cache(l, layout);
 	} else {
 		free(data);

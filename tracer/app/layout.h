@@ -4,9 +4,12 @@
  * enumerations and strings. Each start of a program writes the same tables again. A cache keeps the
  * parsed tables, so that the daemon compares bytes and does not parse them again.
  *
- * Two files share a layout only if they have the same owner and are equal byte for byte, except for
- * the pid and the tables that change (state words, missed hits). So an owner reaches only layouts
- * of its own files, and equal bytes have one meaning: no file can change what another file means.
+ * Two files share a layout only if they have the same owner, equal headers but for the pid, and
+ * equal tables, except for those that change (state words, missed hits). A file with a digest says
+ * by it what its tables are; of a file without one each byte is compared. A layout is known by the
+ * digest that its tables have: a file that claims another one gets a layout of its owner, and
+ * changes what its own events mean, not what another file means. So an owner reaches only layouts
+ * of its own files.
  *
  * Caller holds tracer.lock (tests: one thread).
  */
@@ -42,7 +45,9 @@ struct layout {
 	uid_t uid;                      /* owner of the files */
 	uint64_t hash;                  /* of the owner and the header */
 	struct trail_reg head;          /* pid is 0 */
-	uint8_t *tables; /* the file after the tables that change; NULL without a cache */
+	uint64_t digest;                /* of the tables; 0: the file has no digest */
+	/* the file after the tables that change; NULL without a cache, or with a digest */
+	uint8_t *tables;
 	size_t tables_size;
 	struct registration parsed;     /* owns what registrations share */
 	struct selection *selections;   /* app/selection.c */

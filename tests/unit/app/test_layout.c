@@ -11,6 +11,7 @@
 
 #include "tests/lib/regs.h"
 #include "tests/lib/test.h"
+#include "tracer/abi/table_digest.h"
 #include "tracer/app/layout.h"
 #include "tracer/os/state_file.h"
 
@@ -159,6 +160,86 @@ static void an_equal_header_does_not_make_a_bad_file_good(void)
 	end();
 }
 
+/* The same file as the library writes it. claim: its digest; 0: the true one. */
+static void build_with_digest(struct md_buf *file, const char *name, uint64_t claim)
+{
+	struct md_buf plain, f = MD_BUF_INIT;
+	struct trail_reg *h;
+	size_t begin;
+
+	build(&plain, name, 4);
+	h = head_of(&plain);
+	begin = h->missed_offset ? h->missed_offset + 8u * h->event_count
+				 : h->state_offset + 4u * h->event_count;
+	if (!claim)
+		claim = trail_table_digest(plain.data + begin, plain.len - begin);
+	h->digest_offset = sizeof(*h);
+	h->size += 8;
+	h->state_offset += 8;
+	h->missed_offset += h->missed_offset ? 8 : 0;
+	h->event_offset += 8;
+	h->field_offset += 8;
+	h->string_offset += 8;
+	md_buf_put(&f, h, sizeof(*h));
+	md_buf_put(&f, &claim, 8);
+	md_buf_put(&f, plain.data + sizeof(*h), plain.len - sizeof(*h));
+	md_buf_deinit(&plain);
+	*file = f;
+}
+
+/* The cost of a known layout does not grow with it: the tables are not read. */
+static void a_digest_stands_for_the_tables(void)
+{
+	struct registration *a, *b, *liar;
+	struct md_buf one, two;
+
+	begin();
+	build_with_digest(&one, "one", 0);
+	build_with_digest(&two, "two", 0);
+	a = load(&one);
+	b = load(&two);
+	CHECK(a && b && a->layout != b->layout && layouts_count(cache) == 2 && !a->layout->tables);
+	CHECK(!strcmp(a->events[0].name, "my_app:one") && !strcmp(b->events[0].name, "my_app:two"));
+	registration_close(b);
+	b = load(&one);
+	CHECK(b && b->layout == a->layout && layouts_count(cache) == 2);
+	registration_close(b);
+	/* Tables that no parser would accept are not looked at: it means what it claims. */
+	memset(one.data + head_of(&one)->event_offset, 0xff, sizeof(struct trail_reg_event));
+	liar = load(&one);
+	CHECK(liar && liar->layout == a->layout);
+	registration_close(liar);
+	registration_close(a);
+	md_buf_deinit(&one);
+	md_buf_deinit(&two);
+	end();
+}
+
+static void a_wrong_digest_changes_no_other_file(void)
+{
+	struct md_buf one, two, liar;
+	struct registration *r;
+	uint64_t digest;
+
+	begin();
+	build_with_digest(&one, "one", 0);
+	memcpy(&digest, one.data + sizeof(struct trail_reg), 8);
+	build_with_digest(&liar, "two", digest);
+	build_with_digest(&two, "two", 0);
+	registration_close(load(&liar));
+	r = load(&one);
+	CHECK(r && !strcmp(r->events[0].name, "my_app:one"));
+	registration_close(r);
+	/* Known by the digest that its tables have. */
+	r = load(&two);
+	CHECK(r && !strcmp(r->events[0].name, "my_app:two") && layouts_count(cache) == 2);
+	registration_close(r);
+	md_buf_deinit(&one);
+	md_buf_deinit(&two);
+	md_buf_deinit(&liar);
+	end();
+}
+
 static void owners_do_not_share(void)
 {
 	struct registration *r, mine = { 0 }, other = { 0 };
@@ -288,6 +369,8 @@ int main(void)
 	CASE(equal_files_share_a_layout);
 	CASE(one_other_byte_is_another_layout);
 	CASE(an_equal_header_does_not_make_a_bad_file_good);
+	CASE(a_digest_stands_for_the_tables);
+	CASE(a_wrong_digest_changes_no_other_file);
 	CASE(owners_do_not_share);
 	CASE(other_orders_of_tables_are_not_cached);
 	CASE(few_layouts_with_one_header_are_cached);
