@@ -41,13 +41,14 @@
  * When it has rings, it adds these numbers to their `lost`; if the process ends first, the daemon
  * does.
  *
- * Attach. The application connects to the SOCK_SEQPACKET socket `socket` in the state directory and
- * sends trail_hello. The daemon answers with trail_answer, whose SCM_RIGHTS are the plan (a sealed
- * memfd) and the regions that it names, in that order. A daemon that needs some time first sends a
- * trail_answer with TRAIL_ALIVE_MAGIC every few milliseconds. When the application has taken over
- * the plan, however late, it sends one byte and closes the connection. A daemon that does not
- * receive the byte counts the attempt as failed and changes the generations, so that the
- * application tries again.
+ * Attach. The application connects to a SOCK_SEQPACKET socket in the state directory, and sends
+ * trail_hello: to `sockets/UID`, which root's daemon makes for a user who has registered an
+ * application, or if there is none to `socket`. The daemon answers with trail_answer, whose
+ * SCM_RIGHTS are the plan (a sealed memfd) and the regions that it names, in that order. A daemon
+ * that needs some time first sends a trail_answer with TRAIL_ALIVE_MAGIC every few milliseconds.
+ * When the application has taken over the plan, however late, it sends one byte and closes the
+ * connection. A daemon that does not receive the byte counts the attempt as failed and changes the
+ * generations, so that the application tries again.
  */
 #ifndef TRACER_ABI_APP_H
 #define TRACER_ABI_APP_H

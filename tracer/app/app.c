@@ -340,6 +340,7 @@ int app_found(struct tracer *t, const char *name)
 	app_table_add(t, a);
 	a->user = u;
 	u->apps++;
+	user_note_fresh(t, u);
 	u->bytes += f->size;
 	__atomic_fetch_add(&t->app_count, 1, __ATOMIC_RELAXED);
 	app_apply(t, a, true);

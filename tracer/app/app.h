@@ -13,6 +13,7 @@
  *	ctf_event.c       makes its event classes
  *	attach_server.c   the thread that applications talk to
  *	attach_connection.c  their connections
+ *	user_queue.c      the turns of the users, and their sockets
  *	attach_reply.c    makes the answers
  *	prepared_slots.c  the parts of answers that applications share
  *	show.c            what apps/ and available/user show

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Connections of applications: who may have one, the question that comes over it, and the answer. A
- * crowd of silent connections keeps no other user's programs from attaching: each user has a limit,
- * and at the limit a new connection takes the place of the user's oldest one. Nor does a user who
- * connects as fast as the daemon accepts: after some of them the other events take their turn.
+ * Connections of applications: who may have one, the question that comes over it, and the answer.
+ * A crowd of silent connections keeps no other user's programs from attaching: each user has a
+ * limit, and at the limit a new connection takes the place of the user's oldest one. Nor does a
+ * user who connects, or asks, as fast as the daemon can serve: see user_queue.c.
  */
 #include <errno.h>
 #include <poll.h>
@@ -19,7 +19,6 @@
 #define CONNS_MAX 16384u
 #define CONNS_PER_USER 8192u /* a thousand processes may come at once */
 #define ANSWERS_AT_ONCE 8u /* while connections are accepted */
-#define ACCEPTS_AT_ONCE 64u /* before the events of other connections take their turn */
 
 /* A question, and one byte more: a longer message is seen to be too long. */
 union question {
@@ -84,8 +83,10 @@ void connection_drop(struct server *sv, struct conn *cn, bool completed)
 	sv->conn_count--;
 	count_for_user(sv, cn->user, -1);
 	pulse_remove(sv->pulse, cn->fd);
-	epoll_ctl(sv->epoll, EPOLL_CTL_DEL, cn->fd,
-		  NULL); /* closing is not enough while a forked child has it too */
+	/* Closing is not enough while a forked child has it too. */
+	epoll_ctl(cn->queue->epoll, EPOLL_CTL_DEL, cn->fd, NULL);
+	if (!--cn->queue->conn_count)
+		sv->has_unused = true;
 	close(cn->fd);
 	cn->fd = -1;
 }
@@ -266,50 +267,70 @@ void connections_listen(struct server *sv, bool on)
 
 	sv->deaf = !on;
 	epoll_ctl(sv->epoll, EPOLL_CTL_MOD, sv->listener, &ev);
+	queues_listen(sv, on);
 }
 
-void connections_accept(struct server *sv)
+/* Takes a new connection over; closes it if there is no place for it. NULL: it is closed. */
+static struct conn *connection_create(struct server *sv, int fd)
 {
-	for (uint32_t n = 0; n < ACCEPTS_AT_ONCE; n++) {
-		int early = pulse_accept(sv->pulse);
-		int fd = early >= 0
-				 ? early
-				 : accept4(sv->listener, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
-		struct epoll_event ev = { .events = EPOLLIN };
-		struct ucred peer = { .uid = (uid_t)-1 };
-		socklen_t len = sizeof(peer);
-		struct user *u = NULL;
+	struct epoll_event ev = { .events = EPOLLIN };
+	struct ucred peer = { .uid = (uid_t)-1 };
+	struct conn *cn = calloc(1, sizeof(*cn));
+	socklen_t len = sizeof(peer);
+	struct user_queue *q = NULL;
+	struct user *u = NULL;
+
+	if (cn && getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &len) == 0)
+		u = admit_user(sv, peer.uid);
+	if (u)
+		q = queue_get(sv, u);
+	if (!q) {
+		if (u)
+			count_for_user(sv, u, -1);
+		free(cn);
+		pulse_remove(sv->pulse, fd);
+		refuse_connection(sv, fd, peer.uid);
+		return NULL;
+	}
+	*cn = (struct conn){ .fd = fd, .peer = peer, .user = u, .queue = q, .since = wall_clock() };
+	ev.data.ptr = cn;
+	cds_list_add_tail(&cn->node, &sv->conns);
+	sv->conn_count++;
+	q->conn_count++;
+	pulse_add(sv->pulse, fd);
+	if (epoll_ctl(q->epoll, EPOLL_CTL_ADD, fd, &ev) < 0) {
+		connection_drop(sv, cn, true);
+		return NULL;
+	}
+	return cn;
+}
+
+/* A connection that waits; -1: none, or no descriptor. */
+static int accept_next(struct server *sv, int listener)
+{
+	int fd = listener == sv->listener ? pulse_accept(sv->pulse) : -1;
+
+	if (fd < 0)
+		fd = accept4(listener, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
+	if (fd < 0 && (errno == EMFILE || errno == ENFILE || errno == ENOMEM || errno == ENOBUFS)) {
+		/* Peers stay in the queue until a descriptor is free: see timer_event(). */
+		connections_listen(sv, false);
+		server_arm(sv, RETRY_FIRST);
+	}
+	return fd;
+}
+
+void connections_accept(struct server *sv, int listener, uint32_t max)
+{
+	for (uint32_t n = 0; n < max; n++) {
+		int fd = accept_next(sv, listener);
 		struct conn *cn;
 
-		if (fd < 0 &&
-		    (errno == EMFILE || errno == ENFILE || errno == ENOMEM || errno == ENOBUFS)) {
-			/*
-			 * Peers stay in the listener's queue until a descriptor is free: see
-			 * timer_event().
-			 */
-			connections_listen(sv, false);
-			server_arm(sv, RETRY_FIRST);
-		}
 		if (fd < 0)
 			return;
-		cn = calloc(1, sizeof(*cn));
-		if (cn && getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &len) == 0)
-			u = admit_user(sv, peer.uid);
-		if (!u) {
-			free(cn);
-			pulse_remove(sv->pulse, fd);
-			refuse_connection(sv, fd, peer.uid);
+		cn = connection_create(sv, fd);
+		if (!cn)
 			continue;
-		}
-		*cn = (struct conn){ .fd = fd, .peer = peer, .user = u, .since = wall_clock() };
-		ev.data.ptr = cn;
-		cds_list_add_tail(&cn->node, &sv->conns);
-		sv->conn_count++;
-		pulse_add(sv->pulse, fd);
-		if (epoll_ctl(sv->epoll, EPOLL_CTL_ADD, fd, &ev) < 0) {
-			connection_drop(sv, cn, true);
-			continue;
-		}
 		server_arm(sv, CONNECTION_SECONDS_SHORT * 1000);
 		/*
 		 * Most send their question at once. The rest of a crowd takes its turn with all
@@ -319,5 +340,6 @@ void connections_accept(struct server *sv)
 			connection_read(sv, cn);
 	}
 	/* There may be more: the pulse wakes this thread only once for what it has accepted. */
-	server_wake(sv);
+	if (listener == sv->listener)
+		server_wake(sv);
 }

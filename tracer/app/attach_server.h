@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The thread that serves applications, as its two files share it: attach_server.c has the thread,
- * its timer and the apps directories, attach_connection.c the connections. All functions are called
- * by this thread only, without tracer.lock.
+ * The thread that serves applications, as its three files share it: attach_server.c has the thread,
+ * its timer and the apps directories, attach_connection.c the connections, user_queue.c the users'
+ * turns. All functions are called by this thread only, without tracer.lock.
  */
 #ifndef TRACER_APP_ATTACH_SERVER_H
 #define TRACER_APP_ATTACH_SERVER_H
@@ -25,10 +25,23 @@ struct conn {
 	int fd;
 	struct ucred peer;
 	struct user *user;
+	struct user_queue *queue;
 	int64_t since;
 	bool answered;
 	uint32_t object_count;
 	char (*objects)[33];            /* names of the registrations that it attaches */
+};
+
+/*
+ * What one user's applications want, in an epoll instance of its own that is a member of the
+ * server's: each user gets some turns, then the next user does, however many connections one has.
+ */
+struct user_queue {
+	struct cds_list_head node;      /* in server.queues */
+	struct user *user;              /* whose `queue` this is */
+	int epoll;
+	int listener;                   /* the user's own socket; -1: none */
+	uint32_t conn_count;
 };
 
 struct server {
@@ -40,6 +53,9 @@ struct server {
 	/* Only the thread's own: */
 	struct cds_list_head conns;     /* the oldest is first */
 	uint32_t conn_count;
+	struct cds_list_head queues;    /* struct user_queue; the oldest is first */
+	uint32_t socket_count;          /* users' own */
+	bool has_unused;                /* some queue may be */
 	int64_t scanned;                /* when registrations were last looked for again */
 	struct cds_list_head dropped;   /* closed; events of this batch may name them */
 	bool deaf; /* accept is out of descriptors; tried again with the timer */
@@ -65,12 +81,32 @@ void connection_drop(struct server *sv, struct conn *cn, bool completed);
 void connections_free_dropped(struct server *sv);
 
 /*
- * Accepts some peers that wait, and reads the questions of the first ones. If more may wait, epoll
- * says so again.
+ * Accepts up to `max` peers that wait, and reads the questions of the first ones. If more may wait,
+ * epoll says so again. The common listener also gives what the pulse has accepted.
  */
-void connections_accept(struct server *sv);
+void connections_accept(struct server *sv, int listener, uint32_t max);
 
-/* Switches the listening socket on or off in epoll. */
+/* Switches the listening sockets on or off in epoll. */
 void connections_listen(struct server *sv, bool on);
+
+/* -errno, or a socket that listens at this path, which replaces what was there. */
+int listen_at(const char *path, uid_t owner, mode_t mode);
+
+/* Makes the directory of the users' sockets, and removes those of an earlier daemon. */
+void sockets_prepare(const struct tracer *t);
+void sockets_remove(const struct tracer *t);
+
+/* The user's queue, made if there is none; NULL: no memory, or no descriptor. Takes tracer.lock. */
+struct user_queue *queue_get(struct server *sv, struct user *u);
+/* Some turns of one user. */
+void queue_serve(struct server *sv, struct user_queue *q);
+/*
+ * Gives a socket to each user who has registered an application since the last call, and frees the
+ * queues that are not used. Only when no event of an epoll_wait is left. Takes tracer.lock.
+ */
+void queues_update(struct server *sv);
+void queues_listen(struct server *sv, bool on);
+/* At the end, when there is no connection any more. */
+void queues_free(struct server *sv);
 
 #endif

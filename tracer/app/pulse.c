@@ -18,21 +18,31 @@
 #include "tracer/app/pulse.h"
 
 #define PERIOD 3000000          /* ns between two signs: a few of them in what applications wait */
-#define EARLY_MAX 1024u         /* connections accepted ahead of the thread that answers */
+/* Connections accepted ahead of the thread that answers: */
+#define EARLY_MAX 1024u         /* of one listener */
+#define EARLY_ALL_MAX 4096u
 
 struct fds {
 	int *items;
 	uint32_t count, size;
 };
 
+struct source {
+	int listener;
+	struct fds early;               /* accepted, and not returned by pulse_accept() yet */
+};
+
 struct pulse {
 	pthread_t thread;
-	int listener, wake, timer;
+	int wake, timer;
 	bool stop;                      /* atomic */
-	/* Guards the rest. Held for EARLY_MAX accepts and one sign to each peer at most. */
+	/* Guards the rest. Held for EARLY_ALL_MAX accepts and one sign to each peer at most. */
 	pthread_mutex_t lock;
 	struct fds waiting;             /* all that wait for an answer */
-	struct fds early;               /* those of them that pulse_accept() has not returned yet */
+	struct source *sources;
+	uint32_t source_count;
+	uint32_t turn;                  /* pulse_accept() looks at this source first */
+	uint32_t early_count;           /* of all sources */
 };
 
 static int fds_add(struct fds *f, int fd)
@@ -60,23 +70,31 @@ static void fds_remove(struct fds *f, int fd)
 		}
 }
 
-static void accept_early(struct pulse *p)
+static void accept_from(struct pulse *p, struct source *s)
 {
-	const uint64_t one = 1;
-	uint32_t before = p->early.count;
-
-	while (p->early.count < EARLY_MAX) {
-		int fd = accept4(p->listener, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
+	while (s->early.count < EARLY_MAX && p->early_count < EARLY_ALL_MAX) {
+		int fd = accept4(s->listener, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
 
 		if (fd < 0)
 			break;
-		if (fds_add(&p->early, fd)) {
+		if (fds_add(&s->early, fd)) {
 			close(fd);
 			break;
 		}
+		p->early_count++;
 		fds_add(&p->waiting, fd);
 	}
-	if (p->early.count > before && write(p->wake, &one, sizeof(one)) < 0)
+}
+
+/* The newest listeners first: the oldest one is for all users, and may have the most to accept. */
+static void accept_early(struct pulse *p)
+{
+	const uint64_t one = 1;
+	uint32_t before = p->early_count;
+
+	for (uint32_t i = p->source_count; i > 0; i--)
+		accept_from(p, &p->sources[i - 1]);
+	if (p->early_count > before && write(p->wake, &one, sizeof(one)) < 0)
 		return;         /* it is full: so it is awake */
 }
 
@@ -176,18 +194,65 @@ void pulse_remove(struct pulse *p, int fd)
 	pthread_mutex_unlock(&p->lock);
 }
 
+/* The first of a source's connections; -1: there is none. */
+static int take_early(struct pulse *p, struct source *s)
+{
+	int fd;
+
+	if (!s->early.count)
+		return -1;
+	fd = s->early.items[0];
+	s->early.count--;
+	p->early_count--;
+	memmove(s->early.items, s->early.items + 1, s->early.count * sizeof(int));
+	return fd;
+}
+
 int pulse_accept(struct pulse *p)
 {
 	int fd = -1;
 
 	pthread_mutex_lock(&p->lock);
-	if (p->early.count) {
-		fd = p->early.items[0];
-		p->early.count--;
-		memmove(p->early.items, p->early.items + 1, p->early.count * sizeof(int));
+	for (uint32_t i = 0; fd < 0 && p->early_count && i < p->source_count; i++) {
+		p->turn = (p->turn + 1) % p->source_count;
+		fd = take_early(p, &p->sources[p->turn]);
 	}
 	pthread_mutex_unlock(&p->lock);
 	return fd;
+}
+
+int pulse_listen(struct pulse *p, int listener)
+{
+	struct source *more;
+
+	pthread_mutex_lock(&p->lock);
+	more = realloc(p->sources, (p->source_count + 1) * sizeof(*more));
+	if (more) {
+		p->sources = more;
+		p->sources[p->source_count++] = (struct source){ .listener = listener };
+	}
+	pthread_mutex_unlock(&p->lock);
+	return more ? 0 : -ENOMEM;
+}
+
+static void source_remove(struct pulse *p, struct source *s)
+{
+	for (uint32_t i = 0; i < s->early.count; i++) {
+		fds_remove(&p->waiting, s->early.items[i]);
+		close(s->early.items[i]);
+	}
+	p->early_count -= s->early.count;
+	free(s->early.items);
+	*s = p->sources[--p->source_count];
+}
+
+void pulse_unlisten(struct pulse *p, int listener)
+{
+	pthread_mutex_lock(&p->lock);
+	for (uint32_t i = p->source_count; i > 0; i--)
+		if (p->sources[i - 1].listener == listener)
+			source_remove(p, &p->sources[i - 1]);
+	pthread_mutex_unlock(&p->lock);
 }
 
 int pulse_create(int listener, int wake, struct pulse **out)
@@ -198,11 +263,12 @@ int pulse_create(int listener, int wake, struct pulse **out)
 
 	if (!p)
 		return err;
-	p->listener = listener;
 	p->wake = wake;
 	pthread_mutex_init(&p->lock, NULL);
-	p->timer = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC);
-	err = p->timer < 0 ? -errno : 0;
+	err = pulse_listen(p, listener);
+	p->timer = err ? -1 : timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC);
+	if (!err && p->timer < 0)
+		err = -errno;
 	if (!err) {
 		pthread_attr_init(&attr);
 		pthread_attr_setstacksize(&attr, 128 * 1024);
@@ -213,6 +279,7 @@ int pulse_create(int listener, int wake, struct pulse **out)
 	}
 	if (err) {
 		pthread_mutex_destroy(&p->lock);
+		free(p->sources);
 		free(p);
 		return err;
 	}
@@ -227,9 +294,9 @@ void pulse_destroy(struct pulse *p)
 	__atomic_store_n(&p->stop, true, __ATOMIC_RELEASE);
 	set_timer(p, 1);
 	pthread_join(p->thread, NULL);
-	for (uint32_t i = 0; i < p->early.count; i++)
-		close(p->early.items[i]);
-	free(p->early.items);
+	while (p->source_count)
+		source_remove(p, &p->sources[p->source_count - 1]);
+	free(p->sources);
 	free(p->waiting.items);
 	close(p->timer);
 	pthread_mutex_destroy(&p->lock);

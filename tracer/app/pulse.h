@@ -26,6 +26,14 @@ void pulse_idle(struct pulse *p);
  */
 int pulse_add(struct pulse *p, int fd);
 void pulse_remove(struct pulse *p, int fd);
-int pulse_accept(struct pulse *p); /* a connection that was accepted, now the caller's; -1: none */
+/*
+ * A connection that was accepted, now the caller's; -1: none. The listeners take turns: a crowd at
+ * one of them delays no connection of another.
+ */
+int pulse_accept(struct pulse *p);
+/* One more listener, which stays the caller's; unlisten before closing it. 0 or -ENOMEM. */
+int pulse_listen(struct pulse *p, int listener);
+/* Closes the connections that pulse_accept() did not return. What is not listened to is ignored. */
+void pulse_unlisten(struct pulse *p, int listener);
 
 #endif

@@ -14,6 +14,8 @@
 struct apptable {
 	struct cds_list_head names[BUCKETS], pids[BUCKETS], files[BUCKETS];
 	struct user *users[USERS];
+	struct cds_list_head fresh;     /* users, by user.fresh */
+	bool has_fresh;                 /* atomic; written under tracer.lock */
 };
 
 int app_table_create(struct tracer *t)
@@ -22,6 +24,7 @@ int app_table_create(struct tracer *t)
 
 	if (!table)
 		return -ENOMEM;
+	CDS_INIT_LIST_HEAD(&table->fresh);
 	for (uint32_t i = 0; i < BUCKETS; i++) {
 		CDS_INIT_LIST_HEAD(&table->names[i]);
 		CDS_INIT_LIST_HEAD(&table->pids[i]);
@@ -138,6 +141,7 @@ struct user *user_find(struct tracer *t, uid_t uid)
 	if (!u)
 		return NULL;
 	u->uid = uid;
+	CDS_INIT_LIST_HEAD(&u->fresh);
 	u->next = *bucket;
 	*bucket = u;
 	return u;
@@ -147,10 +151,38 @@ void user_release(struct tracer *t, struct user *u)
 {
 	struct user **at;
 
-	if (!u || u->apps || u->conns)
+	if (!u || u->apps || u->conns || u->queue)
 		return;
+	cds_list_del(&u->fresh);        /* from the list, or from itself */
 	for (at = &t->apptable->users[mix(u->uid) & (USERS - 1)]; *at != u; at = &(*at)->next)
 		;
 	*at = u->next;
 	free(u);
+}
+
+void user_note_fresh(struct tracer *t, struct user *u)
+{
+	if (u->was_fresh)
+		return;
+	u->was_fresh = true;
+	cds_list_add_tail(&u->fresh, &t->apptable->fresh);
+	__atomic_store_n(&t->apptable->has_fresh, true, __ATOMIC_RELAXED);
+}
+
+bool users_have_fresh(const struct tracer *t)
+{
+	return __atomic_load_n(&t->apptable->has_fresh, __ATOMIC_RELAXED);
+}
+
+struct user *user_take_fresh(struct tracer *t)
+{
+	struct user *u;
+
+	if (cds_list_empty(&t->apptable->fresh)) {
+		__atomic_store_n(&t->apptable->has_fresh, false, __ATOMIC_RELAXED);
+		return NULL;
+	}
+	u = cds_list_first_entry(&t->apptable->fresh, struct user, fresh);
+	cds_list_del_init(&u->fresh);
+	return u;
 }

@@ -6,8 +6,11 @@
 #ifndef TRACER_APP_TABLE_H
 #define TRACER_APP_TABLE_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
+
+#include <urcu/list.h>
 
 struct app;
 struct tracer;
@@ -18,6 +21,10 @@ struct user {
 	uid_t uid;
 	uint32_t apps, conns;
 	uint64_t bytes;                 /* of registration files */
+	/* app/user_queue.c: written by the thread that serves applications; keeps the user */
+	struct user_queue *queue;
+	struct cds_list_head fresh;     /* see user_take_fresh() */
+	bool was_fresh;
 };
 
 int app_table_create(struct tracer *t);
@@ -32,5 +39,9 @@ void app_set_pid(struct tracer *t, struct app *a, uint32_t pid);
 
 struct user *user_find(struct tracer *t, uid_t uid);    /* made if need be; NULL: memory */
 void user_release(struct tracer *t, struct user *u);    /* frees it if it has nothing */
+/* The user has an application: user_take_fresh() returns each such user once. */
+void user_note_fresh(struct tracer *t, struct user *u);
+bool users_have_fresh(const struct tracer *t);          /* without tracer.lock */
+struct user *user_take_fresh(struct tracer *t);         /* NULL: there is none */
 
 #endif

@@ -2,17 +2,32 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # TIMEOUT: 120
 #
-# While one user connects as fast as the daemon accepts, beyond the limit of connections, a program
-# of another user is traced.
+# A crowd of one user's questions delays no other user's: the users take turns. While one user
+# connects as fast as the daemon accepts, beyond the limit of connections, a program of another user
+# is traced.
 . "$(dirname "$0")/../../lib/mount.sh"
 flood=$BUILD/tests/mount/users/flood
+turns=$BUILD/tests/mount/users/turns
+burst=$BUILD/tests/mount/programs/burst
 ticker=$BUILD/tests/lib/ticker
 [ "$(id -u)" = 0 ] || skip "only root can be two users"
-[ -x "$flood" ] && [ -x "$ticker" ] || skip "there are no test programs"
+[ -x "$flood" ] && [ -x "$turns" ] && [ -x "$burst" ] && [ -x "$ticker" ] || skip "there are no test programs"
 mount_tree
 limit=$(awk '/^Max open files/ { print $5 }' "/proc/$(daemon_pids)/limits")
 [ "$limit" -ge 10000 ] || skip "the daemon may have only $limit descriptors"
 mkdir "$S/s" && echo 'tick:*' >"$S/s/user/events" && echo start >"$S/s/control" || fail session
+# Root gets a socket of its own with its first application.
+"$burst" 1 1 || fail "burst: $?"
+[ ! -d "$TRAIL_RUNTIME_DIR/sockets" ] || within 20 test -S "$TRAIL_RUNTIME_DIR/sockets/0" ||
+	fail "root has no socket"
+"$turns" "$(daemon_pids)" 65534 >"$work/turns"
+status=$?
+if [ $status != 77 ]; then
+	read -r before all <"$work/turns"
+	[ $status = 0 ] && [ "$before" -lt $((all / 2)) ] ||
+		fail "$before of one user's $all questions were answered before another user's one"
+	checks=$((checks + 1))
+fi
 mkfifo "$work/in" "$work/out" || fail mkfifo
 "$flood" 65534 <"$work/in" >"$work/out" &
 pid=$!

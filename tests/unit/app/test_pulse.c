@@ -86,6 +86,58 @@ static void unread(void)
 	}
 }
 
+static int listen_at(struct sockaddr_un *at)
+{
+	int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+
+	CHECK(fd >= 0 && bind(fd, (struct sockaddr *)at, sizeof(*at)) == 0 && listen(fd, 64) == 0);
+	return fd;
+}
+
+static bool is_at(int fd, const struct sockaddr_un *at)
+{
+	struct sockaddr_un name;
+	socklen_t len = sizeof(name);
+
+	return getsockname(fd, (struct sockaddr *)&name, &len) == 0 &&
+	       !strcmp(name.sun_path, at->sun_path);
+}
+
+/* One listener's crowd is not before another's connection. */
+static void listeners_take_turns(void)
+{
+	struct sockaddr_un first = addr, second = addr;
+	struct pulse *p = NULL;
+	int crowd[15], peer, other, found = -1, fd, n = 0;
+
+	strcat(second.sun_path, ".2");
+	other = listen_at(&second);
+	CHECK(pulse_create(listener, wake, &p) == 0 && pulse_listen(p, other) == 0);
+	for (int i = 0; i < 15; i++)
+		crowd[i] = dial();
+	addr = second;
+	peer = dial();
+	addr = first;
+	pulse_busy(p);
+	CHECK(hears_life(crowd[14], 60000) && hears_life(peer, 60000));
+	pulse_idle(p);
+	while ((fd = pulse_accept(p)) >= 0) {
+		if (is_at(fd, &second))
+			found = n;
+		n++;
+		pulse_remove(p, fd);
+		close(fd);
+	}
+	CHECK(n == 16 && found >= 0 && found < 2);
+	pulse_unlisten(p, other);
+	pulse_destroy(p);
+	for (int i = 0; i < 15; i++)
+		close(crowd[i]);
+	close(peer);
+	close(other);
+	unlink(second.sun_path);
+}
+
 static void early(void)
 {
 	struct pollfd woken = { .fd = wake, .events = POLLIN };
@@ -128,6 +180,7 @@ int main(void)
 	CASE(waiting);
 	CASE(unread);
 	CASE(early);
+	CASE(listeners_take_turns);
 	unlink(addr.sun_path);
 	return test_summary();
 }
