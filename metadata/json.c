@@ -245,7 +245,7 @@ static inline char *put_index(char *o, uint64_t i)
 	return o + (i > 0);
 }
 
-#include "metadata/run_steps.h"
+#include "metadata/run_steps.inc"
 
 /* ---- lines ---- */
 

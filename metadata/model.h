@@ -10,7 +10,7 @@
  *   json.h     events as JSON
  *   name.h     names of fields and events in the form that readers see
  *   program.h  the compiled form of an event's fields (form.h: its literals; mappings.c: sorted
- *              enumerations); run.h, run_steps.h  runs it for a printer
+ *              enumerations); run.h, run_steps.inc  runs it for a printer
  *   number.h   numbers as text
  *   escape.h   strings as text
  *   buf.h      a growable buffer

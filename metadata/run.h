@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * What the printers of a compiled program share (text.c, json.c): the state of a run over one
- * event, literals, values, and room in the buffer. run_steps.h has the run itself. Private to
+ * event, literals, values, and room in the buffer. run_steps.inc has the run itself. Private to
  * metadata/.
  */
 #ifndef METADATA_RUN_H

@@ -189,7 +189,7 @@ static char *put_tag(char *o, const struct md_program *program, const struct md_
 	return put_enum(o, program, s, tag);
 }
 
-#include "metadata/run_steps.h"
+#include "metadata/run_steps.inc"
 
 void md_text_event(struct md_text *t, const struct md_occurrence *e, const struct md_stream *stream,
 		   uint32_t cpu, struct md_buf *out)
