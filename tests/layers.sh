@@ -11,7 +11,7 @@
 #                       tracer/abi/ ◄── ustlib, kmod
 #
 #   - who includes whom; fuse_lowlevel.h in three files at most
-#   - files of at most 500 lines, functions of at most 60 (where Universal Ctags is installed); tests: 700 and 100
+#   - files of at most 500 lines, functions of at most 60 (where Universal Ctags is installed)
 #   - lines of at most 100 columns
 #   - every file says its licence, and the right one
 cd "$(dirname "$0")/.." || exit 2
@@ -176,7 +176,6 @@ sources=$(find metadata tracer fs ustlib kmod tools tests -type f \( -name '*.[c
 for f in $sources; do
 	lines=$(wc -l <"$f")
 	case $f in
-	tests/*) most=700 ;;
 	# A user includes, copies and reads one file for C and one for C++: a split would scatter an
 	# interface that belongs together.
 	ustlib/trail/trail.h | ustlib/trail/cxx.h) most=650 ;;
@@ -215,8 +214,7 @@ if ctags --version 2>/dev/null | grep -q 'Universal Ctags'; then
 				if ($i ~ /^line:/) line = substr($i, 6)
 				if ($i ~ /^end:/) end = substr($i, 5)
 			}
-			most = $2 ~ /^tests\// ? 100 : 60
-			if (end - line + 1 > most) print $2 ":" line ": " $1 "() has " end - line + 1 " lines, " most " are allowed"
+			if (end - line + 1 > 60) print $2 ":" line ": " $1 "() has " end - line + 1 " lines, 60 are allowed"
 		}')
 	[ -z "$long" ] || complain "$long"
 fi

@@ -47,6 +47,35 @@ static size_t add_note(size_t at, uint64_t pc, const char *strings, size_t n)
 	return at + ((44 + n + 3) & ~(size_t)3);
 }
 
+/* The section table: its names, a note that ends at `end`, and the symbols; sizes in bytes */
+static void add_sections(size_t end, size_t names, size_t symbols, size_t table)
+{
+	Elf64_Shdr sh[6] = { { 0 } };
+
+	sh[1] = (Elf64_Shdr){
+		.sh_name = 37, .sh_type = SHT_STRTAB, .sh_offset = NAMES, .sh_size = names
+	};
+	sh[2] = (Elf64_Shdr){
+		.sh_name = 1, .sh_type = SHT_NOTE, .sh_offset = NOTES, .sh_size = end - NOTES
+	};
+	sh[3] = (Elf64_Shdr){ .sh_name = 15,
+			      .sh_type = SHT_PROGBITS,
+			      .sh_addr = 0x401000,
+			      .sh_offset = 512,
+			      .sh_size = 1 };
+	sh[4] = (Elf64_Shdr){ .sh_name = 29,
+			      .sh_type = below(2) ? SHT_SYMTAB : SHT_DYNSYM,
+			      .sh_offset = SYMS,
+			      .sh_size = table,
+			      .sh_link = 5 };
+	sh[5] = (Elf64_Shdr){ .sh_name = 37,
+			      .sh_type = SHT_STRTAB,
+			      .sh_offset = DYNNAMES,
+			      .sh_size = symbols };
+	memcpy(file + SECTIONS, sh, sizeof(sh));
+	file_size = SECTIONS + sizeof(sh);
+}
+
 /* A small file in which everything is right. */
 static void make(void)
 {
@@ -87,7 +116,6 @@ static void make(void)
 			.st_value = 0x400400 },
 	};
 	size_t end;
-	Elf64_Shdr sh[6] = { { 0 } };
 
 	memset(file, 0, sizeof(file));
 	memcpy(file, &e, sizeof(e));
@@ -97,28 +125,7 @@ static void make(void)
 	end = add_note(end, 0x400200, "prov\0two\0", 10);
 	memcpy(file + SYMS, s, sizeof(s));
 	memcpy(file + DYNNAMES, symbols, sizeof(symbols));
-	sh[1] = (Elf64_Shdr){
-		.sh_name = 37, .sh_type = SHT_STRTAB, .sh_offset = NAMES, .sh_size = sizeof(names)
-	};
-	sh[2] = (Elf64_Shdr){
-		.sh_name = 1, .sh_type = SHT_NOTE, .sh_offset = NOTES, .sh_size = end - NOTES
-	};
-	sh[3] = (Elf64_Shdr){ .sh_name = 15,
-			      .sh_type = SHT_PROGBITS,
-			      .sh_addr = 0x401000,
-			      .sh_offset = 512,
-			      .sh_size = 1 };
-	sh[4] = (Elf64_Shdr){ .sh_name = 29,
-			      .sh_type = below(2) ? SHT_SYMTAB : SHT_DYNSYM,
-			      .sh_offset = SYMS,
-			      .sh_size = sizeof(s),
-			      .sh_link = 5 };
-	sh[5] = (Elf64_Shdr){ .sh_name = 37,
-			      .sh_type = SHT_STRTAB,
-			      .sh_offset = DYNNAMES,
-			      .sh_size = sizeof(symbols) };
-	memcpy(file + SECTIONS, sh, sizeof(sh));
-	file_size = SECTIONS + sizeof(sh);
+	add_sections(end, sizeof(names), sizeof(symbols), sizeof(s));
 }
 
 static void spoil(void)

@@ -13,7 +13,7 @@
 #include <time.h>
 
 #include "kmod/quick.h"
-#include "tests/lib/filters.h"
+#include "tests/lib/plain_filter.h"
 #include "tests/lib/kformats.h"
 #include "tracer/kevent/kernel_filter.h"
 #include "tracer/kevent/transcode.h"

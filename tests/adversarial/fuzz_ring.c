@@ -7,7 +7,7 @@
  * [SEED]]
  */
 #include "tests/lib/fuzz.h"
-#include "tests/lib/fake_session.h"
+#include "tests/lib/fake_writers.h"
 
 #define ROUND_MAX 300            /* seconds: a round that takes longer hangs */
 

@@ -29,6 +29,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "tests/lib/raw_fork.h"
 #include "tracer/abi/app.h"
 #include "tracer/ring/ring.h"
 
@@ -70,31 +71,6 @@ static __attribute__((noinline)) void hit(void)
 {
 	TRAIL(exchange, hit, TRAIL_FIELD(n, 1));
 }
-
-#ifdef __x86_64__
-/*
- * As programs do that use no libc: its functions, and those of the library in front of them, are
- * not called.
- */
-static pid_t raw_fork(void)
-{
-	register long r10 __asm__("r10") = 0;
-	register long r8 __asm__("r8") = 0;
-	long ret;
-
-	__asm__ volatile("syscall"
-			 : "=a"(ret)
-			 : "0"((long)SYS_clone), "D"((long)SIGCHLD), "S"(0L), "d"(0L), "r"(r10),
-			   "r"(r8)
-			 : "rcx", "r11", "memory");
-	return (pid_t)ret;
-}
-#else
-static pid_t raw_fork(void)
-{
-	return fork();
-}
-#endif
 
 static void hit_in_child(void)
 {

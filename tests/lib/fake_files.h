@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 
 #include "metadata/ctf.h"
-#include "tests/lib/fake_session.h"
+#include "tests/lib/fake_writers.h"
 #include "tracer/ring/stream_files.h"
 
 struct fake_file {

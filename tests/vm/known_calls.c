@@ -137,14 +137,56 @@ static void accepted(void)
 	       -EBADF);
 }
 
+/* q can be read, p cannot. */
+static void selecting(int p, int q)
+{
+	struct timeval none = { 0, 0 };
+	fd_set in;
+
+	FD_ZERO(&in);
+	FD_SET(p, &in);
+	FD_SET(q, &in);
+#ifdef SYS__newselect
+	syscall(SYS__newselect, 16, &in, NULL, NULL, &none);
+#else
+	syscall(SYS_select, 16, &in, NULL, NULL, &none);
+#endif
+	EXPECT("entry_select: { n = 16, _readfds_length = 2, readfds = [ [0] = 0x%X, [1] = 0x%X ], "
+	       "_writefds_length = 0, writefds = [ ], "
+	       "_exceptfds_length = 0, exceptfds = [ ], tvp = 0x%llX }",
+	       (1u << p | 1u << q) & 255, (1u << p | 1u << q) >> 8, P(&none));
+	EXPECT("exit_select: { ret = 1, _readfds_length = 2, readfds = [ [0] = 0x%X, [1] = 0x%X ], "
+	       "_writefds_length = 0, writefds = [ ], "
+	       "_exceptfds_length = 0, exceptfds = [ ] }",
+	       1u << q & 255, 1u << q >> 8);
+}
+
+static void epolling(int q)
+{
+	struct epoll_event e = { .events = EPOLLIN, .data.u64 = 0x1122334455667788 }, got[4];
+	int ep;
+
+	ep = (int)syscall(SYS_epoll_create1, 0);
+	syscall(SYS_epoll_ctl, ep, EPOLL_CTL_ADD, q, &e);
+	EXPECT("entry_epoll_ctl: { epfd = %d, op_enum = ( \"EPOLL_CTL_ADD\" : container = 1 ), fd "
+	       "= %d, event = { data_union = { "
+	       "u64 = 0x1122334455667788, fd = 1432778632 }, raw_events = 0x1, events = { EPOLLIN "
+	       "= 1, EPOLLPRI = 0, EPOLLOUT = 0, EPOLLERR = 0, "
+	       "EPOLLHUP = 0 } } }",
+	       ep, q);
+	syscall(SYS_epoll_wait, ep, got, 4, 0);
+	EXPECT("exit_epoll_wait: { ret = %d, _fds_length = 1, fds = [ [0] = { data_union = { u64 = "
+	       "0x1122334455667788, fd = 1432778632 }, "
+	       "raw_events = 0x1, events = { EPOLLIN = 1, EPOLLPRI = 0, EPOLLOUT = 0, EPOLLERR = "
+	       "0, EPOLLHUP = 0 } } ] }",
+	       1);
+}
+
 static void waiting(void)
 {
 	struct pollfd fds[2] = { { .events = POLLIN }, { .events = POLLIN } };
 	static struct pollfd many[600];
-	struct epoll_event e = { .events = EPOLLIN, .data.u64 = 0x1122334455667788 }, got[4];
-	struct timeval none = { 0, 0 };
-	fd_set in;
-	int p[2], q[2], ep;
+	int p[2], q[2];
 
 	syscall(SYS_pipe2, p, O_CLOEXEC);
 	EXPECT("exit_pipe2: { ret = 0, fildes = [ [0] = %d, [1] = %d ] }", p[0], p[1]);
@@ -168,36 +210,8 @@ static void waiting(void)
 	memset(many, 0, sizeof(many));
 	syscall(SYS_poll, many, 1u << 30, 0);
 	EXPECT("exit_poll: { ret = %d, _fds_length = 0, fds = [ ] }", -EINVAL);
-	FD_ZERO(&in);
-	FD_SET(p[0], &in);
-	FD_SET(q[0], &in);
-#ifdef SYS__newselect
-	syscall(SYS__newselect, 16, &in, NULL, NULL, &none);
-#else
-	syscall(SYS_select, 16, &in, NULL, NULL, &none);
-#endif
-	EXPECT("entry_select: { n = 16, _readfds_length = 2, readfds = [ [0] = 0x%X, [1] = 0x%X ], "
-	       "_writefds_length = 0, writefds = [ ], "
-	       "_exceptfds_length = 0, exceptfds = [ ], tvp = 0x%llX }",
-	       (1u << p[0] | 1u << q[0]) & 255, (1u << p[0] | 1u << q[0]) >> 8, P(&none));
-	EXPECT("exit_select: { ret = 1, _readfds_length = 2, readfds = [ [0] = 0x%X, [1] = 0x%X ], "
-	       "_writefds_length = 0, writefds = [ ], "
-	       "_exceptfds_length = 0, exceptfds = [ ] }",
-	       1u << q[0] & 255, 1u << q[0] >> 8);
-	ep = (int)syscall(SYS_epoll_create1, 0);
-	syscall(SYS_epoll_ctl, ep, EPOLL_CTL_ADD, q[0], &e);
-	EXPECT("entry_epoll_ctl: { epfd = %d, op_enum = ( \"EPOLL_CTL_ADD\" : container = 1 ), fd "
-	       "= %d, event = { data_union = { "
-	       "u64 = 0x1122334455667788, fd = 1432778632 }, raw_events = 0x1, events = { EPOLLIN "
-	       "= 1, EPOLLPRI = 0, EPOLLOUT = 0, EPOLLERR = 0, "
-	       "EPOLLHUP = 0 } } }",
-	       ep, q[0]);
-	syscall(SYS_epoll_wait, ep, got, 4, 0);
-	EXPECT("exit_epoll_wait: { ret = %d, _fds_length = 1, fds = [ [0] = { data_union = { u64 = "
-	       "0x1122334455667788, fd = 1432778632 }, "
-	       "raw_events = 0x1, events = { EPOLLIN = 1, EPOLLPRI = 0, EPOLLOUT = 0, EPOLLERR = "
-	       "0, EPOLLHUP = 0 } } ] }",
-	       1);
+	selecting(p[0], q[0]);
+	epolling(q[0]);
 }
 
 static void numbers(void)

@@ -253,7 +253,6 @@ static void say_session(int kernel)
 		say_kernel_channel(n);
 }
 
-
 static void one_round(int kernel)
 {
 	say_session(kernel);
@@ -285,46 +284,18 @@ static void insert(size_t at, const char *what, size_t n)
 	len += n;
 }
 
+static const char *const words[] = {
+	/* clang-format off */
+	"[", "]", "=", ":", "\n", " ", "\n ", "[user channel]\n", "[session]\n", "[nothing]\n",
+	"name = x\n", "name =\n", "events", "contexts", "#", ";", "\"", "\\", "\xff",
+	"\xef\xbb\xbf", "= inf\n", "track/", "/", "start = maybe\n", "start = no\n",
+	"99999999999999999999", "-1", "\r\n", "[kernel]\n", "!p:*", "~", "if (((((", "0", "$ctx.",
+	"{", "\t",
+	/* clang-format on */
+};
+
 static void spoil(void)
 {
-	static const char *const words[] = {
-		"[",
-		"]",
-		"=",
-		":",
-		"\n",
-		" ",
-		"\n ",
-		"[user channel]\n",
-		"[session]\n",
-		"[nothing]\n",
-		"name = x\n",
-		"name =\n",
-		"events",
-		"contexts",
-		"#",
-		";",
-		"\"",
-		"\\",
-		"\xff",
-		"\xef\xbb\xbf",
-		"= inf\n",
-		"track/",
-		"/",
-		"start = maybe\n",
-		"start = no\n",
-		"99999999999999999999",
-		"-1",
-		"\r\n",
-		"[kernel]\n",
-		"!p:*",
-		"~",
-		"if (((((",
-		"0",
-		"$ctx.",
-		"{",
-		"\t",
-	};
 	static char much[70000];
 	size_t at = rnd((uint32_t)len + 1), n;
 	const char *word;

@@ -12,48 +12,9 @@
 #include "metadata/ctf.h"
 #include "tests/lib/regs.h"
 #include "tests/lib/test.h"
+#include "tests/unit/app/regfile.h"
 #include "tracer/app/registration.h"
 #include "tracer/os/state_file.h"
-
-static char path[300];
-static int dir;
-static struct regs regs;
-static struct md_buf file;
-
-static void begin(void)
-{
-	const char *tmp = getenv("TMPDIR");
-
-	snprintf(path, sizeof(path), "%s/regfile.XXXXXX", tmp ? tmp : "/tmp");
-	CHECK(mkdtemp(path) != NULL);
-	dir = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
-	regs_sample(&regs);
-}
-
-static void end(void)
-{
-	close(dir);
-	state_file_remove(AT_FDCWD, path);
-	md_buf_deinit(&regs.strings);
-	md_buf_deinit(&file);
-}
-
-/* Writes the file built last and opens it: the reason, or "" for success. */
-static const char *verdict(void)
-{
-	struct registration *r = NULL;
-	const char *reason = NULL;
-	int fd = regs_save(dir, "f", file.data, file.len), ret;
-
-	ret = registration_open(NULL, dir, "f", &r, &reason);
-	close(fd);
-	if (!ret)
-		registration_close(r);
-	else
-		CHECK(!r);
-	CHECK(!ret || (ret == -EBADMSG && reason));
-	return ret ? reason ? reason : "no reason" : "";
-}
 
 static void good_files_are_read(void)
 {
@@ -81,284 +42,6 @@ static void good_files_are_read(void)
 	CHECK(registration_gone(r));
 	registration_close(r);
 	registration_close(NULL);
-	end();
-}
-
-static void events_in_the_model(void)
-{
-	struct registration *r = NULL;
-	const char *reason;
-	struct md_buf text = MD_BUF_INIT;
-	struct md_stream *s = md_stream_create(0, MD_HEADER_COMPACT);
-	uint32_t i;
-
-	begin();
-	regs_file(&regs, &file);
-	close(regs_save(dir, "f", file.data, file.len));
-	CHECK(!registration_open(NULL, dir, "f", &r, &reason));
-	for (i = 0; r && i < r->event_count; i++) {
-		struct md_event *e = registration_event(r, i);
-
-		e->id = i;
-		CHECK(md_event_digest(e) == r->events[i].digest);
-		if (i == 2)
-			CHECK(e->fields[1].type.element->encoding == MD_ENCODING_UTF8 &&
-			      e->fields[1].type.element->is_signed &&
-			      e->fields[2].type.length_size == 4 &&
-			      e->fields[0].type.element->base == 16);
-		md_ctf_print_event(e, 0, &text);
-		CHECK(!md_stream_add(s, e));
-	}
-	CHECK(strstr(
-		md_buf_str(&text),
-		"integer { size = 32; align = 8; signed = 1; encoding = none; base = 10; } _id;"));
-	CHECK(strstr(
-		md_buf_str(&text),
-		"integer { size = 64; align = 8; signed = 0; encoding = none; base = 16; } _at;"));
-	CHECK(strstr(md_buf_str(&text), "byte_order = be; } _port;"));
-	CHECK(strstr(md_buf_str(&text), "encoding = UTF8; base = 10; } _name[16];"));
-	CHECK(strstr(md_buf_str(&text), "encoding = UTF8; base = 10; } _msg[ __msg_length ];"));
-	CHECK(strstr(md_buf_str(&text), "signed = 0; encoding = none; base = 16; } _mac[6];"));
-	md_stream_destroy(s);
-	md_buf_deinit(&text);
-	registration_close(r);
-	end();
-}
-
-static void rare_things_in_the_model(void)
-{
-	struct md_buf text = MD_BUF_INIT;
-	struct registration *r = NULL;
-	const char *reason;
-	struct md_event *e;
-	uint64_t digest;
-
-	begin();
-	regs_rare(&regs);
-	regs_file(&regs, &file);
-	close(regs_save(dir, "f", file.data, file.len));
-	CHECK(!registration_open(NULL, dir, "f", &r, &reason));
-	e = r ? registration_event(r, 3) : NULL;
-	CHECK(e != NULL);
-	if (!e)
-		return;
-	CHECK(r->events[3].field_count == 6 && r->events[3].written == 5 && e->field_count == 5);
-	CHECK(r->events[0].field_count == 5 && r->events[0].written == 5 && !r->events[0].uri);
-	CHECK(r->fields[r->events[3].first_field + 5].flags & TRAIL_FIELD_NOWRITE);
-	md_ctf_print_event(e, 0, &text);
-	CHECK(strstr(md_buf_str(&text), "\tmodel.emf.uri = \"http://example.com/?\\\"a\\\"\";\n"));
-	CHECK(strstr(md_buf_str(&text), "\t\tenum : integer { size = 32; align = 8; signed = 1; "
-					"encoding = none; base = 10; } {\n"
-					"\t\t\t\"RED\" = 0,\n"
-					"\t\t\t\"other \\\"ones\\\"\\\\\" = 2 ... 10,\n"
-					"\t\t\t\"below\" = -5 ... -1,\n"
-					"\t\t} _colour;\n"));
-	CHECK(strstr(md_buf_str(&text), "\"all\" = 0 ... 18446744073709551615,\n\t\t} _state;\n"));
-	CHECK(strstr(md_buf_str(&text), "integer { size = 8; align = 8; signed = 0; encoding = "
-					"none; base = 10; } __s1_length;"));
-	CHECK(strstr(md_buf_str(&text), "integer { size = 16; align = 8; signed = 0; encoding = "
-					"none; base = 10; } __s2_length;"));
-	CHECK(strstr(md_buf_str(&text), "integer { size = 64; align = 8; signed = 0; encoding = "
-					"none; base = 10; } __s8_length;"));
-	CHECK(!strstr(md_buf_str(&text), "hidden"));
-	md_event_destroy(e);
-	digest = r->events[3].digest;
-	registration_close(r);
-
-	/* The digest follows what is in a trace, and only that. */
-#define DIGEST(change) \
-	do { \
-		struct regs kept = regs; \
-		r = NULL; \
-		change; \
-		regs_file(&regs, &file); \
-		close(regs_save(dir, "f", file.data, file.len)); \
-		CHECK(!registration_open(NULL, dir, "f", &r, &reason)); \
-		same = r && r->events[3].digest == digest; \
-		registration_close(r); \
-		kept.strings = regs.strings; \
-		regs = kept; \
-	} while (0)
-	{
-		bool same = false;
-
-		DIGEST(regs.events[3].field_count--);
-		CHECK(same);
-		DIGEST(regs.fields[14].size = 8);
-		CHECK(same);
-		DIGEST(regs.enums[0].name++);
-		CHECK(same);
-		DIGEST(regs.fields[14].flags = 0);
-		CHECK(!same);
-		DIGEST(regs.labels[0].end = 1);
-		CHECK(!same);
-		DIGEST(regs.fields[11].length = 2);
-		CHECK(!same);
-		DIGEST(regs.events[3].uri = TRAIL_NO_STRING);
-		CHECK(!same);
-		DIGEST((void)0);
-		CHECK(same);
-	}
-	md_buf_deinit(&text);
-	end();
-}
-
-/* A structure has its members in it, with theirs; floating point numbers may be elements. */
-static void structures_in_the_model(void)
-{
-	struct registration *r = NULL;
-	const char *reason;
-	struct md_stream *s = md_stream_create(0, MD_HEADER_COMPACT);
-	struct md_event *e;
-
-	begin();
-	regs_event(&regs, "p", "n", 1);
-	regs_field(&regs, "outer", TRAIL_KIND_STRUCT, 0, 0, 3);
-	regs_field(&regs, "x", TRAIL_KIND_INT, 4, 0, 0);
-	regs_field(&regs, "inner", TRAIL_KIND_STRUCT, 0, 0, 2);
-	regs_field(&regs, "x", TRAIL_KIND_STRING, 0, 0, 0);
-	regs_field(&regs, "x", TRAIL_KIND_SEQUENCE, 8, TRAIL_FIELD_FLOAT, 0);
-	regs_field(&regs, "y", TRAIL_KIND_ARRAY, 4, TRAIL_FIELD_FLOAT, 3);
-	regs_field(&regs, "x", TRAIL_KIND_INT, 1, 0, 0);
-	regs_field(&regs, "last", TRAIL_KIND_INT, 1, TRAIL_FIELD_NOWRITE, 0);
-	regs_file(&regs, &file);
-	close(regs_save(dir, "f", file.data, file.len));
-	CHECK(!registration_open(NULL, dir, "f", &r, &reason));
-	e = r ? registration_event(r, 3) : NULL;
-	CHECK(e != NULL);
-	if (!e)
-		return;
-	CHECK(e->field_count == 2 && e->fields[0].type.kind == MD_STRUCT &&
-	      e->fields[0].type.count == 3);
-	CHECK_STR(e->fields[1].name, "x");
-	CHECK_STR(e->fields[0].type.members[1].name, "inner");
-	CHECK_STR(e->fields[0].type.members[2].name, "y");
-	CHECK(e->fields[0].type.members[2].type.element->kind == MD_FLOAT);
-	CHECK(e->fields[0].type.members[1].type.count == 2);
-	CHECK_STR(e->fields[0].type.members[1].type.members[1].name, "x_2");
-	CHECK(!md_stream_add(s, e));
-	md_stream_destroy(s);
-	registration_close(r);
-	end();
-}
-
-static const char *refused(void)
-{
-	struct registration *r = NULL;
-	const char *reason = NULL;
-
-	regs_file(&regs, &file);
-	close(regs_save(dir, "f", file.data, file.len));
-	return registration_open(NULL, dir, "f", &r, &reason) == -EBADMSG ? reason : "taken";
-}
-
-static void bad_structures(void)
-{
-	struct trail_reg_field *f;
-	uint32_t i;
-
-	begin();
-	f = regs.fields + regs.field_count;
-	regs_event(&regs, "p", "n", 1);
-	for (i = 0; i < TRAIL_STRUCT_DEPTH + 1; i++)
-		regs_field(&regs, "s", TRAIL_KIND_STRUCT, 0, 0, 1);
-	regs_field(&regs, "x", TRAIL_KIND_INT, 4, 0, 0);
-	CHECK_STR(refused(), "a structure is empty, or too deep in others");
-	for (i = 3; i < TRAIL_STRUCT_DEPTH + 1; i++)
-		f[i].kind = TRAIL_KIND_STRING;
-	f[2].count = 0;
-	CHECK_STR(refused(), "a structure is empty, or too deep in others");
-	f[2].count = 100;
-	CHECK_STR(refused(), "a structure has members outside of its event");
-	f[2].count = UINT32_MAX;
-	CHECK_STR(refused(), "a structure has members outside of its event");
-	f[2].count = 1;
-	f[3].flags = TRAIL_FIELD_NOWRITE;
-	CHECK_STR(refused(), "a member of a structure is for filters only");
-	f[2].flags = TRAIL_FIELD_NOWRITE;
-	CHECK_STR(refused(), "unknown flags of a structure");
-	end();
-}
-
-/* Labels are shown, not trusted; what covers nothing is left out, by the field's sign. */
-static void labels_of_any_kind(void)
-{
-	struct registration *r = NULL;
-	const char *reason;
-	struct md_stream *s = md_stream_create(0, MD_HEADER_COMPACT);
-	struct md_event *e;
-	uint32_t odd;
-
-	begin();
-	odd = regs_enum(&regs, "");
-	regs_label(&regs, "a\tb\n\x1b[1m\xff\xc2\x9b\xc3\xa4\"'\\", 5, 5);
-	regs_label(&regs, "", 6, 6);
-	regs_label(&regs, "signed", (uint64_t)-1, 1);
-	regs_label(&regs, "unsigned", 1, (uint64_t)-1);
-	regs_event(&regs, "p", "n", 1);
-	regs.events[3].uri = regs_string(&regs, "a\nb");
-	regs_field(&regs, "s", TRAIL_KIND_INT, 4, TRAIL_FIELD_SIGNED | TRAIL_FIELD_ENUM, odd);
-	regs_field(&regs, "u", TRAIL_KIND_INT, 8, TRAIL_FIELD_ENUM, odd);
-	regs_field(&regs, "none", TRAIL_KIND_INT, 1, TRAIL_FIELD_ENUM,
-		   regs_enum(&regs, "no labels"));
-	regs_file(&regs, &file);
-	close(regs_save(dir, "f", file.data, file.len));
-	CHECK(!registration_open(NULL, dir, "f", &r, &reason));
-	e = r ? registration_event(r, 3) : NULL;
-	CHECK(e != NULL);
-	if (!e)
-		return;
-	CHECK_STR(e->emf_uri, "a_b");
-	CHECK(e->fields[0].type.kind == MD_ENUM && e->fields[0].type.count == 3 &&
-	      e->fields[1].type.count == 3);
-	CHECK_STR(e->fields[0].type.mappings[0].name, "a_b__[1m___\xc3\xa4\"'\\");
-	CHECK_STR(e->fields[0].type.mappings[1].name, "");
-	CHECK_STR(e->fields[0].type.mappings[2].name, "signed");
-	CHECK_STR(e->fields[1].type.mappings[2].name, "unsigned");
-	CHECK(!md_stream_add(s, e));
-	md_stream_destroy(s);
-	registration_close(r);
-	end();
-}
-
-static void field_names_are_made_unique(void)
-{
-	static const char *const names[] = {
-		"a",    "a",     "a b", "a-b",       "a_2",       "",  "1x",
-		"Bool", "Bool_", "s",   "_s_length", "_t_length", "t",
-	};
-	struct registration *r = NULL;
-	const char *reason;
-	struct md_stream *s = md_stream_create(0, MD_HEADER_COMPACT);
-	struct md_event *e;
-	size_t i;
-
-	begin();
-	regs_event(&regs, "p", "n", 1);
-	for (i = 0; i < sizeof(names) / sizeof(names[0]); i++)
-		if (*names[i])
-			regs_field(&regs, names[i],
-				   strlen(names[i]) == 1 ? TRAIL_KIND_SEQUENCE : TRAIL_KIND_INT, 4,
-				   0, 0);
-	regs_file(&regs, &file);
-	close(regs_save(dir, "f", file.data, file.len));
-	CHECK(!registration_open(NULL, dir, "f", &r, &reason));
-	e = r ? registration_event(r, 3) : NULL;
-	CHECK(e != NULL);
-	if (!e)
-		return;
-	CHECK_STR(e->fields[0].name, "a");
-	CHECK_STR(e->fields[1].name, "a_2");
-	CHECK_STR(e->fields[2].name, "a_b");
-	CHECK_STR(e->fields[3].name, "a_b_2");
-	CHECK_STR(e->fields[4].name, "a_2_2");
-	CHECK_STR(e->fields[6].name, "Bool_");
-	CHECK_STR(e->fields[7].name, "Bool__2");
-	CHECK_STR(e->fields[9].name, "_s_length_2");
-	CHECK_STR(e->fields[11].name, "t_2");
-	CHECK(!md_stream_add(s, e));
-	md_stream_destroy(s);
-	registration_close(r);
 	end();
 }
 
@@ -440,25 +123,23 @@ static void bad_headers(void)
 	end();
 }
 
-static void bad_tables(void)
-{
-	struct trail_reg *h;
-	struct trail_reg_event *e = regs.events;
-	struct trail_reg_field *f = regs.fields;
-
-	begin();
-	regs_rare(&regs);
 #define EVENT(change, reason) \
 	do { \
 		struct regs kept = regs; \
 		change; \
-		h = regs_file(&regs, &file); \
-		(void)h; \
+		regs_file(&regs, &file); \
 		CHECK_STR(verdict(), reason); \
 		regs.strings.len = kept.strings.len; \
 		kept.strings = regs.strings; \
 		regs = kept; \
 	} while (0)
+
+static void bad_events(void)
+{
+	struct trail_reg_event *e = regs.events;
+
+	begin();
+	regs_rare(&regs);
 	EVENT(e[0].level = 15, "no such log level");
 	EVENT(e[0].field_count = 65, "a tracepoint has too many fields");
 	EVENT(e[0].first_field = UINT32_MAX, "the fields of a tracepoint are outside the table");
@@ -474,6 +155,18 @@ static void bad_tables(void)
 	EVENT(e[0].name = regs_string(&regs, "a\xc2\x9b"), "bad name of a tracepoint");
 	EVENT(e[0].name = regs_string(&regs, "a\xff"), "bad name of a tracepoint");
 	EVENT(e[0].name = regs_string(&regs, "\xc3\xbc:<int>"), "");
+	EVENT(e[3].uri = UINT32_MAX - 1, "bad URI of a tracepoint's model");
+	EVENT(e[3].uri = (uint32_t)regs.strings.len, "bad URI of a tracepoint's model");
+	EVENT(e[3].uri = regs_string(&regs, ""), "");
+	end();
+}
+
+static void bad_fields(void)
+{
+	struct trail_reg_field *f = regs.fields;
+
+	begin();
+	regs_rare(&regs);
 	EVENT(f[0].name = UINT32_MAX, "bad name of a field");
 	EVENT(f[0].name = regs_string(&regs, ""), "bad name of a field");
 	EVENT(f[0].size = 3, "bad size of a field");
@@ -497,9 +190,13 @@ static void bad_tables(void)
 	EVENT(f[13].flags |= TRAIL_FIELD_NOWRITE, "");
 	EVENT(f[12].flags |= TRAIL_FIELD_NOWRITE, "a field follows one that is for filters only");
 	EVENT(f[0].flags |= TRAIL_FIELD_NOWRITE, "a field follows one that is for filters only");
-	EVENT(e[3].uri = UINT32_MAX - 1, "bad URI of a tracepoint's model");
-	EVENT(e[3].uri = (uint32_t)regs.strings.len, "bad URI of a tracepoint's model");
-	EVENT(e[3].uri = regs_string(&regs, ""), "");
+	end();
+}
+
+static void bad_enumerations(void)
+{
+	begin();
+	regs_rare(&regs);
 	EVENT(regs.enums[0].name = UINT32_MAX, "bad name of an enumeration");
 	EVENT(regs.enums[0].first_label = UINT32_MAX,
 	      "the labels of an enumeration are outside the table");
@@ -680,15 +377,11 @@ static void mounts_are_not_crossed(void)
 int main(void)
 {
 	CASE(good_files_are_read);
-	CASE(events_in_the_model);
-	CASE(rare_things_in_the_model);
-	CASE(labels_of_any_kind);
-	CASE(structures_in_the_model);
-	CASE(bad_structures);
-	CASE(field_names_are_made_unique);
 	CASE(switching);
 	CASE(bad_headers);
-	CASE(bad_tables);
+	CASE(bad_events);
+	CASE(bad_fields);
+	CASE(bad_enumerations);
 	CASE(small_files_stand_for_little_memory);
 	CASE(labels_stand_for_little_memory);
 	CASE(traps);

@@ -5,7 +5,7 @@
  */
 #include <time.h>
 
-#include "tests/lib/filters.h"
+#include "tests/lib/plain_filter.h"
 #include "tests/lib/test.h"
 
 /*

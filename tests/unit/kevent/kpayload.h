@@ -7,8 +7,8 @@
 #include "tests/lib/test.h"
 #include "tracer/kevent/transcode.h"
 
-static void check_payload(const struct kformat *f, const uint8_t *record, size_t len,
-			  const char *want)
+static inline void check_payload(const struct kformat *f, const uint8_t *record, size_t len,
+				 const char *want)
 {
 	struct md_stream *s = md_stream_create(0, MD_HEADER_LARGE);
 	struct kcode *c = kcode_make(f);
@@ -36,4 +36,9 @@ static void check_payload(const struct kformat *f, const uint8_t *record, size_t
 	md_buf_deinit(&out);
 	kcode_free(c);
 	md_stream_destroy(s);
+}
+
+static inline void put32(uint8_t *to, uint32_t v)
+{
+	memcpy(to, &v, sizeof(v));
 }

@@ -31,11 +31,6 @@ static struct kformat *parse(const char *text)
 	return f;
 }
 
-static void put32(uint8_t *to, uint32_t v)
-{
-	memcpy(to, &v, sizeof(v));
-}
-
 static void addresses(void)
 {
 	struct kformat *f = parse(address_format);

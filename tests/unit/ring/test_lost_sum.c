@@ -3,7 +3,7 @@
  * The counters of discarded events lie in memory that applications write. Whatever they store
  * there, sums over rings and over the regions of a stream never begin anew.
  */
-#include "tests/lib/fake_session.h"
+#include "tests/lib/fake_writers.h"
 #include "tests/lib/test.h"
 #include "tracer/ring/packetizer.h"
 

@@ -11,7 +11,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "tests/lib/fake_session.h"
+#include "tests/lib/fake_writers.h"
 #include "tests/lib/test.h"
 
 static char dir[64];

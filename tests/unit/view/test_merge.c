@@ -3,7 +3,7 @@
  * Merging against a naive reference: collect all events, sort them stably by (time, place of the
  * stream).
  */
-#include "tests/lib/fake_session.h"
+#include "tests/lib/fake_writers.h"
 #include "tests/lib/test.h"
 #include "tracer/view/merge.h"
 

@@ -3,7 +3,7 @@
  * Marks, counts and cursors: every event once, in order, or counted; also while the writer runs,
  * and from checkpoints.
  */
-#include "tests/lib/fake_session.h"
+#include "tests/lib/fake_writers.h"
 #include "tests/lib/test.h"
 #include "tracer/view/cursor.h"
 

@@ -3,7 +3,7 @@
  * The opens of `text` and `pipe`: offsets, sizes, followers, and what they do when the rings outrun
  * them.
  */
-#include "tests/lib/fake_session.h"
+#include "tests/lib/fake_writers.h"
 #include "tests/lib/test.h"
 #include "tracer/view/text_index.h"
 
@@ -101,7 +101,7 @@ static void follow(void)
 	struct text_view *v;
 	struct fake_threads t;
 	char buf[5000];
-	uint64_t size = 0;
+	uint64_t size = 0, before;
 	ssize_t n;
 
 	CHECK(pipe_open(s, TEXT_PLAIN, &pipe) == 0);
@@ -112,8 +112,7 @@ static void follow(void)
 	fake_start(s, true);
 	fake_threads_start(&t, s, 1, UINT64_MAX);
 	for (int i = 0; i < 400; i++) {
-		uint64_t before = size;
-
+		before = size;
 		/* Streams come when they get their first event. */
 		if (i == 30 || i == 70) {
 			s->visible = i == 30 ? 5 : 8;
@@ -128,7 +127,7 @@ static void follow(void)
 		CHECK(n > 0 || n == -EAGAIN);
 		if (n > 0)
 			md_buf_put(&piped, buf, (size_t)n);
-		if (n < 0)
+		else
 			usleep(1000);
 	}
 	fake_threads_wait(&t, 2000);
