@@ -3,10 +3,10 @@
  * Attaching: asking the daemon where events go. An object's constructor does it if a session is
  * active then; else the first hit after a state word changed. One thread asks, with signals
  * blocked, until the daemon was silent for 10 ms (TRAIL_ATTACH_TIMEOUT) or 250 ms have passed.
- * Threads that need the answer too sleep until it is there (lock.c). After that nobody waits before
+ * Threads that need the answer too sleep until it is there (lock.c). After that none waits before
  * a word changes: hits of tracepoints without a place are counted through tp->missed, in the
  * registration file, and moved to the rings' `lost` when an answer comes (exchange.c keeps the
- * question open). A tracepoint that has places goes on with them. What becomes of the answer is in
+ * question open). A tracepoint that has places keeps them. What becomes of the answer is in
  * slots.c.
  */
 #include <errno.h>

@@ -335,7 +335,7 @@ void TRAIL_HIDDEN words_resolve(struct object *o, unsigned int lane);
 /* attach.c */
 /*
  * Called when the state word is not the one that tp was set up for, or (again) when its slots
- * turned out to be stale. True: go on with tp's slots, if it has any. False: this hit could not
+ * turned out to be stale. True: use tp's slots, if it has any. False: this hit could not
  * attach, and is not counted yet.
  */
 bool TRAIL_HIDDEN attach(struct trail__tp *tp, bool again);

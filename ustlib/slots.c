@@ -8,7 +8,7 @@
  * section at the latest. Mappings that no plan wants any more may still be in use: by a section
  * that compared seq before the slot was retired, or by a slow path, which holds slot_users. So:
  * retire the slots, restart all sections of this process (membarrier), and if slot_users is 0 then,
- * nobody uses the old mappings: unmap. Else the next attach will.
+ * no thread uses the old mappings: unmap them. Else the next attach unmaps them.
  */
 #include <stddef.h>
 #include <string.h>

@@ -87,7 +87,7 @@ static char *next_piece(char *buf, int size, void *reading)
 		return NULL;
 	n += r->next[n] == '\n';
 	n = n < most ? n : most;
-	/* Before the first line there is none to go on with. */
+	/* Before the first line there is none to continue. */
 	if (!r->line || r->next[-1] == '\n') {
 		r->line = r->next;
 		r->number++;

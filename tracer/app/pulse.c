@@ -16,6 +16,7 @@
 
 #include "tracer/abi/app.h"
 #include "tracer/app/pulse.h"
+#include "tracer/os/clock.h"
 
 #define PERIOD 3000000          /* ns between two signs: a few of them in what applications wait */
 /* Connections accepted ahead of the thread that answers: */
@@ -119,17 +120,9 @@ static bool send_sign(int fd)
 	       (errno != EPIPE && errno != ECONNRESET);
 }
 
-static int64_t now_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return t.tv_sec * 1000000000ll + t.tv_nsec;
-}
-
 static void send_signs(struct pulse *p)
 {
-	int64_t begin = now_ns(), took;
+	uint64_t begin = monotonic_now(), took;
 
 	pthread_mutex_lock(&p->lock);
 	accept_early(p);
@@ -137,10 +130,12 @@ static void send_signs(struct pulse *p)
 		if (!send_sign(p->waiting.items[i - 1]))
 			p->waiting.items[i - 1] = p->waiting.items[--p->waiting.count];
 	pthread_mutex_unlock(&p->lock);
-	took = now_ns() - begin;
+	took = monotonic_now() - begin;
 	/* A mutex is not fair: the thread that answers must get it, however many peers wait. */
 	if (took > PERIOD / 2)
-		nanosleep(&(struct timespec){ took / 1000000000, took % 1000000000 }, NULL);
+		nanosleep(&(struct timespec){ (time_t)(took / 1000000000),
+					       (long)(took % 1000000000) },
+			  NULL);
 }
 
 static void *run(void *arg)

@@ -10,6 +10,7 @@
 #define TRACER_OS_CLOCK_H
 
 #include <stdint.h>
+#include <time.h>
 
 #include "metadata/buf.h"
 
@@ -47,5 +48,14 @@ void clock_describe(const struct clock *c, struct md_buf *out);
 
 /* CLOCK_REALTIME in ns since the epoch. Any thread; async-signal-safe. */
 int64_t wall_clock(void);
+
+/* CLOCK_MONOTONIC in ns. Any thread; async-signal-safe. */
+static inline uint64_t monotonic_now(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
+}
 
 #endif

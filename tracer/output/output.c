@@ -18,14 +18,6 @@
 #define MS UINT64_C(1000000)
 #define FINISH_MS 10000u        /* for which the end of a session waits at least */
 
-uint64_t output_now(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
-}
-
 /* ---- requests to the writer ---- */
 
 static unsigned int verb_wait_ms(const struct output *o)
@@ -38,7 +30,7 @@ static unsigned int verb_wait_ms(const struct output *o)
 static bool wait_done(struct output *o, const bool *done, enum output_request what, uint64_t number,
 		     unsigned int ms)
 {
-	uint64_t until = output_now() + ms * MS;
+	uint64_t until = monotonic_now() + ms * MS;
 	struct timespec ts = { (time_t)(until / 1000000000), (long)(until % 1000000000) };
 
 	while (!o->ended && !(done ? *done : o->done[what] >= number))

@@ -181,7 +181,6 @@ int output_removable(struct session *s);
 bool output_flush(struct session *s);
 void output_finish(struct session *s);
 void output_suspend(struct session *s);
-uint64_t output_now(void);                      /* CLOCK_MONOTONIC, ns */
 
 /* ---- status.c ---- */
 

@@ -300,7 +300,7 @@ static void wake_writer(struct session *s)
 	pthread_mutex_unlock(&o->lock);
 }
 
-/* Caller holds tracer.lock. A writer without rings sleeps long. */
+/* Caller holds tracer.lock. A writer of a session that never had a ring sleeps long. */
 static void wake_for_buffers(struct session *s)
 {
 	struct output *o = output_runs(s) ? s->output : NULL;

@@ -20,7 +20,7 @@
 #define DRAIN_PERIOD (10 * MS)   /* between reads of the kernel's buffers */
 #define PAUSE_MIN (MS / 5)
 #define PAUSE_MAX (50 * MS)
-#define PAUSE_EMPTY (2 * MS)      /* the kernel's rings do not exist yet */
+#define PAUSE_EMPTY (2 * MS)      /* no ring has an event yet */
 #define IDLE_AFTER (1000 * MS)        /* since the last event */
 
 static void report_change(struct session *s)
@@ -226,7 +226,7 @@ static int look_live(struct output *o, struct stream_set *set)
 static int write_streams(struct output *o, bool all, struct pressure *p)
 {
 	struct stream_set set = { 0 };
-	uint64_t now = output_now();
+	uint64_t now = monotonic_now();
 	int err, one;
 
 	*p = (struct pressure){ 0 };
@@ -331,9 +331,11 @@ static uint64_t next_pause(struct output *o, const struct pressure *p, uint64_t 
 
 	if (o->read_period)
 		return o->read_period;
-	/* A new ring of a program wakes the writer (wake_for_buffers). */
+	/* The first ring wakes the writer. It may be full soon after its first use. */
 	if (!p->capacity)
-		return o->kernel ? PAUSE_EMPTY : PAUSE_MAX;
+		return o->kernel || __atomic_load_n(&o->s->buffers_version, __ATOMIC_RELAXED)
+			       ? PAUSE_EMPTY
+			       : PAUSE_MAX;
 	/*
 	 * The time in which a writer at full speed, 750 MB/s, fills the smallest ring, ns; half of
 	 * that unless the session is idle.
@@ -399,7 +401,7 @@ static void schedule_rotation(struct output *o, uint64_t now, uint64_t *rotate_a
 void *output_run(void *arg)
 {
 	struct output *o = arg;
-	uint64_t upto[OUTPUT_REQUESTS], sleep = PAUSE_MIN, active_at = output_now(),
+	uint64_t upto[OUTPUT_REQUESTS], sleep = PAUSE_MIN, active_at = monotonic_now(),
 				    rotate_at = UINT64_MAX, until, now;
 	bool asked[OUTPUT_REQUESTS], quit = false, some;
 	struct session *s = o->s;
@@ -413,7 +415,7 @@ void *output_run(void *arg)
 	setpriority(PRIO_PROCESS, (id_t)syscall(SYS_gettid), -10);
 	while (!quit) {
 		session_info(s, &info);
-		now = output_now();
+		now = monotonic_now();
 		if (p.some)
 			active_at = now;
 		sleep = next_pause(o, &p, sleep, now - active_at > IDLE_AFTER);

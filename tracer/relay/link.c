@@ -13,18 +13,12 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "tracer/os/clock.h"
+
 #define SLICE_MS 100            /* between two questions to quits() */
 #define OUT_MANY 16384          /* bytes of commands that are sent early */
 #define BEGIN_MS 5000u    /* until a new connection is ready */
 #define MS UINT64_C(1000000)
-
-static uint64_t now_ns(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
-}
 
 void link_init(struct relay_link *l)
 {
@@ -49,7 +43,7 @@ void link_close(struct relay_link *l)
 static int finish_connect(struct relay_link *l, int fd)
 {
 	struct pollfd p = { .fd = fd, .events = POLLOUT };
-	uint64_t until = now_ns() + LINK_CONNECT_MS * MS;
+	uint64_t until = monotonic_now() + LINK_CONNECT_MS * MS;
 	int err = 0;
 	socklen_t len = sizeof(err);
 
@@ -62,7 +56,7 @@ static int finish_connect(struct relay_link *l, int fd)
 			break;
 		if (n < 0 && errno != EINTR)
 			return -errno;
-		if (now_ns() >= until)
+		if (monotonic_now() >= until)
 			return -ETIMEDOUT;
 	}
 	if (getsockopt(fd, SOL_SOCKET, SO_ERROR, &err, &len) < 0)
@@ -116,7 +110,7 @@ int link_connect(struct relay_link *l, const struct relay_address *a, bool ipv6)
 	for (const struct addrinfo *i = list; i && fd < 0 && fd != -ECANCELED; i = i->ai_next)
 		fd = connect_one(l, i);
 	freeaddrinfo(list);
-	l->progress = now_ns();
+	l->progress = monotonic_now();
 	return fd;
 }
 
@@ -150,7 +144,7 @@ static int check_progress(const struct relay_link *l)
 {
 	uint64_t most = l->begins && l->stall_ms > BEGIN_MS ? BEGIN_MS : l->stall_ms;
 
-	return now_ns() - l->progress > most * MS ? -ETIMEDOUT : 0;
+	return monotonic_now() - l->progress > most * MS ? -ETIMEDOUT : 0;
 }
 
 /* Whether to continue to wait. 0 or -errno. */
@@ -184,7 +178,7 @@ static int take_reply(struct relay_link *l)
 	if (n == 0)
 		return -ECONNRESET;
 	acknowledge(l);
-	l->progress = now_ns();
+	l->progress = monotonic_now();
 	l->in_len += (uint32_t)n;
 	if (l->in_len < sizeof(l->in))
 		return 0;
@@ -280,13 +274,13 @@ static int send_all(struct relay_link *l, int fd, struct iovec *iov, int count)
 	int err = 0;
 	short revents;
 
-	l->progress = now_ns();
+	l->progress = monotonic_now();
 	while (count && !err) {
 		struct msghdr m = { .msg_iov = iov, .msg_iovlen = (size_t)count };
 		ssize_t n = sendmsg(fd, &m, MSG_NOSIGNAL);
 
 		if (n >= 0) {
-			l->progress = now_ns();
+			l->progress = monotonic_now();
 			advance(&iov, &count, (size_t)n);
 		} else if (errno == EAGAIN) {
 			err = wait_slice(l, fd, POLLOUT, SLICE_MS, &revents);
@@ -343,7 +337,7 @@ int link_read(struct relay_link *l, void *to, size_t size)
 
 		if (n > 0) {
 			acknowledge(l);
-			l->progress = now_ns();
+			l->progress = monotonic_now();
 			p += n;
 			size -= (size_t)n;
 		} else if (n == 0) {

@@ -177,7 +177,7 @@ int relay_ask_all(struct output *o)
 int relay_confirm_all(struct output *o)
 {
 	struct relay *r = relay_of(o);
-	uint64_t since = output_now();
+	uint64_t since = monotonic_now();
 	size_t left, before;
 	int err = ask_all(o, &left);
 
@@ -193,8 +193,8 @@ int relay_confirm_all(struct output *o)
 			err = link_pause(&r->link, CONFIRM_PAUSE_MS);
 		err = err ? err : ask_all(o, &left);
 		if (left != before)
-			since = output_now();
-		else if (!err && output_now() - since > r->link.stall_ms * UINT64_C(1000000))
+			since = monotonic_now();
+		else if (!err && monotonic_now() - since > r->link.stall_ms * UINT64_C(1000000))
 			err = -ETIMEDOUT;
 	}
 	return err ? relay_broken(r, err) : 0;
@@ -383,7 +383,7 @@ int relay_send_beacons(struct output *o)
 {
 	const struct relay_wait w = { 0 };
 	struct relay *r = relay_of(o);
-	uint64_t now = output_now();
+	uint64_t now = monotonic_now();
 	int err = 0;
 
 	if (now < r->beacon_at)

@@ -35,7 +35,7 @@ static bool sender_quits(void *arg)
 {
 	const struct relay_sender *s = arg;
 
-	return (s->begin_until && output_now() > s->begin_until) ||
+	return (s->begin_until && monotonic_now() > s->begin_until) ||
 	       s->delivery->quits(s->delivery->arg);
 }
 
@@ -94,7 +94,7 @@ int relay_sender_open(const struct relay_delivery *d, struct relay_sender **out)
 	}
 	link_init(&s->link);
 	s->delivery = d;
-	s->begin_until = output_now() + BEGIN_NS;
+	s->begin_until = monotonic_now() + BEGIN_NS;
 	s->link.stall_ms = SENDER_STALL_MS;
 	s->link.quits = sender_quits;
 	s->link.replied = no_reply;
@@ -177,7 +177,7 @@ int relay_sender_bytes(struct relay_sender *s, const void *bytes, size_t size)
 /* Waits until the relay has all packets of the stream. */
 static int confirm_stream(struct relay_sender *s, const struct sent_stream *t)
 {
-	uint64_t until = output_now() + SENDER_STALL_MS * UINT64_C(1000000);
+	uint64_t until = monotonic_now() + SENDER_STALL_MS * UINT64_C(1000000);
 	uint8_t reply[RELAY_REPLY_CODE];
 	int err = 0;
 
@@ -188,7 +188,7 @@ static int confirm_stream(struct relay_sender *s, const struct sent_stream *t)
 			err = -EREMOTEIO;
 		if (err || !relay_get_u32(reply))
 			break;
-		err = output_now() > until ? -ETIMEDOUT : link_pause(&s->link, PENDING_PAUSE_MS);
+		err = monotonic_now() > until ? -ETIMEDOUT : link_pause(&s->link, PENDING_PAUSE_MS);
 	}
 	return err;
 }

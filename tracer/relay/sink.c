@@ -103,7 +103,7 @@ int relay_broken(struct relay *r, int err)
 
 	link_close(&r->link);
 	r->delay = !r->delay ? RETRY_FIRST : r->delay < RETRY_LAST / 2 ? 2 * r->delay : RETRY_LAST;
-	r->retry = output_now() + r->delay;
+	r->retry = monotonic_now() + r->delay;
 	r->error = err;
 	pthread_mutex_lock(&o->lock);
 	if (r->connected)
@@ -221,7 +221,7 @@ static int sink_begin(struct output *o)
 	if (err)
 		return relay_broken(r, err);
 	if (!r->connected)
-		err = output_now() < r->retry ? r->error : connect_relay(o);
+		err = monotonic_now() < r->retry ? r->error : connect_relay(o);
 	return err || !o->live_period ? err : relay_announce(o);
 }
 
@@ -276,7 +276,7 @@ static void sink_remove(struct output *o, struct stream_writer *os)
 	int err = 0;
 
 	/*
-	 * No outstanding reply may name it. A writer that was told to end says no more to the
+	 * No outstanding reply may name it. A writer that must end says no more to the
 	 * relay, so it closes the connection.
 	 */
 	if (r->connected && net->added) {

@@ -50,7 +50,7 @@ struct snapshot_copies {
 
 /*
  * Queues copies for a new snapshot; does nothing if there is no place for it. only: to this target
- * instead of the session's. wait (may be NULL): is told when they are over. Caller holds
+ * instead of the session's. wait (may be NULL): gets their results. Caller holds
  * tracer.lock.
  */
 int snapshot_copies_add(struct session *s, struct snapshot *sn, const struct snapshot_target *only,

@@ -383,7 +383,7 @@ size_t snapshot_copies_left(const struct session *s)
 static bool wait_for_copies(struct snapshot_copies *q, const struct copy_wait *wait,
 			    unsigned int ms)
 {
-	uint64_t until = output_now() + ms * UINT64_C(1000000);
+	uint64_t until = monotonic_now() + ms * UINT64_C(1000000);
 	struct timespec ts = { (time_t)(until / 1000000000), (long)(until % 1000000000) };
 
 	while (wait ? wait->left > 0 : q->first != NULL)

@@ -47,14 +47,6 @@ void bells_add(struct bells *b, const struct region *r)
 		b->words[b->count++] = bell_of(r);
 }
 
-static uint64_t monotonic_now(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
-}
-
 static struct timespec timespec_of(uint64_t ns)
 {
 	return (struct timespec){ (time_t)(ns / 1000000000), (long)(ns % 1000000000) };

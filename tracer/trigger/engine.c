@@ -11,11 +11,12 @@
 #define DUE_MAX 64              /* looks of one pass over the list */
 #define SHARE 10                /* all looks together use 1 / SHARE of a CPU */
 
-static uint64_t clock_ns(clockid_t clock)
+/* The CPU time of this thread, ns. */
+static uint64_t cpu_time(void)
 {
 	struct timespec ts;
 
-	clock_gettime(clock, &ts);
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &ts);
 	return (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
 }
 
@@ -56,11 +57,11 @@ static size_t find_due(struct triggers *all, uint64_t now, struct trigger *due[D
  */
 static void look_at(struct trigger *g, uint64_t now, uint64_t sampled)
 {
-	uint64_t cost = clock_ns(CLOCK_THREAD_CPUTIME_ID), earliest;
+	uint64_t cost = cpu_time(), earliest;
 	struct triggers *all = g->tracer->triggers;
 
 	sample_look(g, now);
-	cost = clock_ns(CLOCK_THREAD_CPUTIME_ID) - cost;
+	cost = cpu_time() - cost;
 	earliest = now + cost * sampled * SHARE;
 	pthread_mutex_lock(&all->lock);
 	if (g->sample.due && g->sample.due < earliest)
@@ -77,7 +78,7 @@ static uint64_t look_at_due(struct triggers *all)
 	size_t n;
 
 	do {
-		now = clock_ns(CLOCK_MONOTONIC);
+		now = monotonic_now();
 		n = all->closing ? 0 : find_due(all, now, due, &next, &sampled);
 		if (!n)
 			break;
@@ -140,7 +141,7 @@ static void *run(void *arg)
 		}
 		if (all->closing)
 			break;
-		now = clock_ns(CLOCK_MONOTONIC);
+		now = monotonic_now();
 		if (now - saved >= SAVE_PERIOD && has_unsaved(all)) {
 			saved = now;
 			save_counters(all);
