@@ -202,7 +202,10 @@ static void restore_region(struct restore *r, const char *line)
 			       c ? c->name : "?");
 	}
 	cl = region && c && t ? group_get(c, t, true) : NULL;
+	/* No other thread runs yet, but the parts expect the lock. */
+	pthread_mutex_lock(&r->s->tracer->lock);
 	b = cl ? group_adopt(cl, region, ordinal, pid) : NULL;
+	pthread_mutex_unlock(&r->s->tracer->lock);
 	if (b)
 		b->kept = true;
 	else
