@@ -43,7 +43,7 @@ many() {
 	[ "$(key buffers_refused "$MNT/status")" -gt 0 ] || fail "nothing is said of it: $(cat "$MNT/status")"
 	has "$(cat "$S"/m*/error)" 'no buffer'
 	# All views of all of them
-	find "$S" -type f ! -name pipe ! -name wait ! -path '*/streams/*' -exec cat {} + >/dev/null 2>"$work/err"
+	find "$S" -type f ! -name 'pipe*' ! -name wait ! -path '*/streams/*' -exec cat {} + >/dev/null 2>"$work/err"
 	sed -n 's/.*: //p' "$work/err" | sort | uniq -c | sort -rn | head -n 5
 }
 remove() {
@@ -96,7 +96,7 @@ while [ $i -lt 30 ]; do
 		echo "$line"
 	done 2>/dev/null >"$MNT/log"
 done
-find "$S/v" -type f ! -name pipe ! -name wait ! -path '*/streams/*' -exec cat {} + 2>"$work/err" | wc -c
+find "$S/v" -type f ! -name 'pipe*' ! -name wait ! -path '*/streams/*' -exec cat {} + 2>"$work/err" | wc -c
 sed -n 's/.*: //p' "$work/err" | sort | uniq -c
 alive
 rmdir "$S/v" || fail rmdir

@@ -31,7 +31,7 @@ maker() {
 reader() {
 	while running; do
 		ls -lR "$MNT"
-		find "$S" -type f ! -name pipe ! -name wait ! -path '*/streams/*' -exec cat {} +
+		find "$S" -type f ! -name 'pipe*' ! -name wait ! -path '*/streams/*' -exec cat {} +
 		cat "$MNT/error" "$MNT/status"
 	done
 }
