@@ -101,7 +101,7 @@ is "nobody is followed without need" no "$([ -e "$follower" ] && echo yes || ech
 s=$S/filter
 mkdir "$s" "$s/kernel/channels/a" "$s/kernel/channels/b" "$s/kernel/channels/c"
 echo 'syscall:entry:getppid if $ctx.procname == "who-*"' >"$s/kernel/channels/a/events"
-echo 'syscall:exit:getppid if $ctx.pid != $ctx.tid' >"$s/kernel/channels/b/events"
+echo 'syscall:exit:getppid if $ctx.pid != $ctx.tid && $ctx.procname == "who-*"' >"$s/kernel/channels/b/events"
 echo 'sched_process_fork if parent_pid != child_pid && $ctx.procname == "who-second"' >"$s/kernel/channels/c/events"
 if ! by_module; then
 	is "refused" EOPNOTSUPP "$(tool open "$s/kernel/events" w write 'sched_switch if $ctx.prio > 3\n')"
