@@ -181,6 +181,7 @@ struct tracer *tracer_new(const struct tracer_config *config)
 	t->domains[DOMAIN_USER] = &user_domain;
 	t->domains[DOMAIN_KERNEL] = &kernel_domain;
 	t->config = *config;
+	t->config.wait_ms = config->wait_ms ? config->wait_ms : VERB_WAIT_MS;
 	t->opened = wall_clock();
 	snprintf(t->state_dir, sizeof(t->state_dir), "%s", config->state_dir);
 	t->config.state_dir = t->state_dir;

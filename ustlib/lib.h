@@ -82,8 +82,8 @@ struct extra {
 
 /*
  * QUICK: the filter begins with a test of `quick`, and what fails it is rejected. DECIDED: that
- * test is the whole filter, and there are no contexts. WAKE: the
- * region has a bell (tracer/abi/ring.h); such a slot has `extra` and is never DECIDED.
+ * test is the whole filter, and there are no contexts. WAKE: the region has a bell
+ * (tracer/abi/ring.h); such a slot has `extra` and is never DECIDED.
  */
 enum { SLOT_EXTRA = 1, SLOT_RETIRED = 2, SLOT_QUICK = 4, SLOT_DECIDED = 8, SLOT_WAKE = 16 };
 

@@ -226,11 +226,13 @@ static void serve_queue(struct waiter *w)
 /* Reads ahead to find out whether there is something to read. By the thread that made it busy. */
 static bool read_ahead(struct waiter *w)
 {
-	char *buf = w->ahead_end || w->ahead_len > w->ahead_at ? NULL : malloc(AHEAD);
-	ssize_t n = buf ? w->view->read(w->state, 0, buf, AHEAD) : -EAGAIN;
+	char *buf;
+	ssize_t n;
 
 	if (w->ahead_end || w->ahead_len > w->ahead_at)
 		return true;
+	buf = malloc(AHEAD);
+	n = buf ? w->view->read(w->state, 0, buf, AHEAD) : -EAGAIN;
 	w->ahead_end = n <= 0 && n != -EAGAIN;
 	if (n > 0) {
 		w->ahead = buf;
@@ -299,10 +301,8 @@ static void serve_unref(struct waiter *w)
 
 static void hold_waiter(void *arg)
 {
-	struct waiter *w = arg;
-
 	pthread_mutex_lock(&wait.lock);
-	w->refs++;
+	((struct waiter *)arg)->refs++;
 	pthread_mutex_unlock(&wait.lock);
 }
 

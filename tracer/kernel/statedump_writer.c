@@ -198,7 +198,7 @@ void kernel_statedump(struct session *s)
 {
 	struct tracer *t = s->tracer;
 	struct kernel *k = t->kernel;
-	uint32_t wait_ms = t->config.wait_ms ? t->config.wait_ms : VERB_WAIT_MS;
+	uint32_t wait_ms = t->config.wait_ms;
 	struct timespec until;
 	uint64_t number;
 	int ret = 0;

@@ -49,13 +49,24 @@ void clock_describe(const struct clock *c, struct md_buf *out);
 /* CLOCK_REALTIME in ns since the epoch. Any thread; async-signal-safe. */
 int64_t wall_clock(void);
 
-/* CLOCK_MONOTONIC in ns. Any thread; async-signal-safe. */
-static inline uint64_t monotonic_now(void)
+static inline uint64_t clock_read(clockid_t id)
 {
 	struct timespec ts;
 
-	clock_gettime(CLOCK_MONOTONIC, &ts);
+	clock_gettime(id, &ts);
 	return (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
+}
+
+/* CLOCK_MONOTONIC in ns. Any thread; async-signal-safe. */
+static inline uint64_t monotonic_now(void)
+{
+	return clock_read(CLOCK_MONOTONIC);
+}
+
+/* The CPU time of this thread in ns. Async-signal-safe. */
+static inline uint64_t thread_cpu_time(void)
+{
+	return clock_read(CLOCK_THREAD_CPUTIME_ID);
 }
 
 #endif

@@ -22,9 +22,7 @@
 
 static unsigned int verb_wait_ms(const struct output *o)
 {
-	uint32_t ms = o->s->tracer->config.wait_ms;
-
-	return ms ? ms : VERB_WAIT_MS;
+	return o->s->tracer->config.wait_ms;
 }
 
 static bool wait_done(struct output *o, const bool *done, enum output_request what, uint64_t number,

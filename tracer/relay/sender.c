@@ -99,7 +99,6 @@ int relay_sender_open(const struct relay_delivery *d, struct relay_sender **out)
 	s->link.quits = sender_quits;
 	s->link.replied = no_reply;
 	s->link.arg = s;
-	s->link.begins = true;
 	err = relay_open(&s->link, &url, RELAY_MINOR);
 	err = err ? err : make_session(s, &url);
 	/* sender_quits ends the set-up for two reasons: its time is over, or the caller quits. */
@@ -109,7 +108,6 @@ int relay_sender_open(const struct relay_delivery *d, struct relay_sender **out)
 		relay_sender_close(s);
 		return err;
 	}
-	s->link.begins = false;
 	s->begin_until = 0;
 	*out = s;
 	return 0;

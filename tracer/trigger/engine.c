@@ -11,15 +11,6 @@
 #define DUE_MAX 64              /* looks of one pass over the list */
 #define SHARE 10                /* all looks together use 1 / SHARE of a CPU */
 
-/* The CPU time of this thread, ns. */
-static uint64_t cpu_time(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &ts);
-	return (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
-}
-
 static bool is_sampled(const struct trigger *g)
 {
 	return g->enabled && g->action_count && sample_is_for(g->condition.kind);
@@ -57,11 +48,11 @@ static size_t find_due(struct triggers *all, uint64_t now, struct trigger *due[D
  */
 static void look_at(struct trigger *g, uint64_t now, uint64_t sampled)
 {
-	uint64_t cost = cpu_time(), earliest;
+	uint64_t cost = thread_cpu_time(), earliest;
 	struct triggers *all = g->tracer->triggers;
 
 	sample_look(g, now);
-	cost = cpu_time() - cost;
+	cost = thread_cpu_time() - cost;
 	earliest = now + cost * sampled * SHARE;
 	pthread_mutex_lock(&all->lock);
 	if (g->sample.due && g->sample.due < earliest)

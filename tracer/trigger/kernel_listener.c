@@ -63,14 +63,6 @@ static bool run_task(struct listened *task)
 	return some;
 }
 
-static uint64_t get_time(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
-}
-
 /* Locked. Waits for the time of the next look. */
 static void wait_until(struct triggers *all, uint64_t until)
 {
@@ -91,7 +83,7 @@ static void *run(void *arg)
 	pthread_mutex_lock(&all->lock);
 	while (!all->closing) {
 		all->kernel_nudged = false;
-		began = get_time();
+		began = monotonic_now();
 		tasks = list_tasks(all, &count, &some);
 		while (!some && !all->kernel_nudged && !all->closing)
 			pthread_cond_wait(&all->kernel_nudge, &all->lock);
@@ -102,7 +94,7 @@ static void *run(void *arg)
 		for (size_t i = 0; i < count; i++)
 			hit |= run_task(&tasks[i]);
 		free(tasks);
-		took = (get_time() - began) * (hit ? BUSY_SHARE : IDLE_SHARE);
+		took = (monotonic_now() - began) * (hit ? BUSY_SHARE : IDLE_SHARE);
 		pthread_mutex_lock(&all->lock);
 		wait_until(all, began + (took > PERIOD ? took : PERIOD));
 	}

@@ -37,14 +37,6 @@ struct listener {
 
 /* ---- time and credit ---- */
 
-static uint64_t read_clock(clockid_t clock)
-{
-	struct timespec ts;
-
-	clock_gettime(clock, &ts);
-	return (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
-}
-
 static void grow_credit(struct credit *c, uint64_t now, unsigned int share)
 {
 	uint64_t more = (now - c->at) / share;
@@ -335,7 +327,7 @@ static bool is_time(const struct watched *w, uint64_t now)
 /* Looks at the regions of the trigger whose time it is. */
 static void look_at_trigger(struct listener *l, struct listened *t, uint64_t now)
 {
-	uint64_t began = read_clock(CLOCK_THREAD_CPUTIME_ID), cost;
+	uint64_t began = thread_cpu_time(), cost;
 	struct triggers *all = l->tracer->triggers;
 	uint64_t with_hits = 0, hits = 0;
 	enum next_hit next;
@@ -354,7 +346,7 @@ static void look_at_trigger(struct listener *l, struct listened *t, uint64_t now
 	}
 	if (with_hits)
 		hits = take_hits(t, &l->looked);
-	cost = read_clock(CLOCK_THREAD_CPUTIME_ID) - began;
+	cost = thread_cpu_time() - began;
 	pthread_mutex_lock(&all->lock);
 	next = trigger_expects(t->trigger);
 	pthread_mutex_unlock(&all->lock);
@@ -375,7 +367,7 @@ static void look_at_trigger(struct listener *l, struct listened *t, uint64_t now
 /* One round over all regions whose time it is. Returns when the next one has to be. */
 static uint64_t look_at_all(struct listener *l)
 {
-	uint64_t now = read_clock(CLOCK_MONOTONIC), next = UINT64_MAX;
+	uint64_t now = monotonic_now(), next = UINT64_MAX;
 
 	l->polling = 0;
 	for (size_t i = 0; i < l->count; i++) {
@@ -437,10 +429,10 @@ static void *run(void *arg)
 				break;
 			stale = true;
 		}
-		now = read_clock(CLOCK_MONOTONIC);
+		now = monotonic_now();
 		if (stale && now - updated >= took * UPDATE_SHARE) {
 			update_list(l);
-			updated = read_clock(CLOCK_MONOTONIC);
+			updated = monotonic_now();
 			took = updated - now;
 			stale = false;
 		}

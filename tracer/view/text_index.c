@@ -225,7 +225,6 @@ int text_engine_advance(struct text_engine *e, struct session *s)
 
 	/* Acquire: a clear made before the reset is visible. */
 	uint32_t wanted = __atomic_load_n(&e->wanted, __ATOMIC_ACQUIRE);
-	struct timespec ts;
 	uint64_t now;
 	int err;
 
@@ -257,8 +256,7 @@ int text_engine_advance(struct text_engine *e, struct session *s)
 	err = format_text(e);
 	if (!err)
 		begin_chunk(e, chunk);
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	e->looked = (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
+	e->looked = monotonic_now();
 	publish_size(e);
 	return err;
 }

@@ -119,17 +119,13 @@ uint64_t text_size(struct session *s, enum text_form form)
 {
 	/* Acquire: pairs with the release in text_engine_of. */
 	struct text_engine *e = __atomic_load_n(&session_text(s)[form], __ATOMIC_ACQUIRE);
-	struct timespec ts;
 	uint64_t size;
 
 	if (!e)
 		return 0;
-	clock_gettime(CLOCK_MONOTONIC, &ts);
 	/* If the lock is taken, another reader is advancing the engine. */
 	if (!pthread_mutex_trylock(&e->lock)) {
-		if (e->views &&
-		    (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec - e->looked >=
-			    SIZE_INTERVAL)
+		if (e->views && monotonic_now() - e->looked >= SIZE_INTERVAL)
 			text_engine_advance(e, s);
 		pthread_mutex_unlock(&e->lock);
 	}

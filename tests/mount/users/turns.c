@@ -57,7 +57,7 @@ static bool ask(int fd, uint32_t objects)
 	return send(fd, msg, size, MSG_NOSIGNAL) == (ssize_t)size;
 }
 
-/* Reads what is there: true if it is an answer, or an end. */
+/* Reads from the socket without waiting: true if it got an answer, or the end of file. */
 static bool is_answered(int fd)
 {
 	struct trail_answer answer;
