@@ -271,6 +271,11 @@ int copy_begin(struct session *s, struct snapshot_copy *c, struct snapshot *sn,
 	int err;
 
 	pthread_mutex_lock(&q->lock);
+	/* No thread takes it any more, and with its image it would keep the session that ends. */
+	if (q->quit) {
+		pthread_mutex_unlock(&q->lock);
+		return 0;
+	}
 	c->image = image_get(sn->image);
 	c->wait = wait;
 	if (wait) {
