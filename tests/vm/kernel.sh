@@ -2,7 +2,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # TIMEOUT: 900
 #
-# What holds for the kernel domain on this machine's kernel holds on Debian's kernels.
+# What holds for the kernel domain on this machine's kernel holds on Debian's kernels. SOAK: on
+# each of them.
+kernel_in_check=6.1
 . "$(dirname "$0")/lib.sh"
 
 "$BUILD/tests/unit/probe/test_dynevent" || fail "dynamic events"

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
 # For tests in a guest, `. "$(dirname "$0")/lib.sh"` as the first command: outside, it runs the
-# whole script in a guest with each kernel in $VM_KERNEL (6.1 6.12), all at once where there are
-# CPUs for them (a guest uses one; with VM_LANE others use the rest), and ends; inside, it is
+# whole script in a guest with each kernel in $VM_KERNEL, all at once where there are CPUs for them
+# (a guest uses one; with VM_LANE others use the rest), and ends. kernel_in_check: the kernel that
+# it runs on unless others are asked for, or SOAK=1; else on 6.1 and 6.12. Inside, it is
 # tests/lib/mount.sh and continues. $VM is then the kernel's series, root has this machine's files,
 # and nothing that is done to the kernel outlives the guest.
 
@@ -10,6 +11,7 @@ if [ -z "${VM-}" ]; then
 	vm=$(cd "$(dirname "$0")" && pwd) || exit 2
 	BUILD=${BUILD:-$(cd "$vm/../.." && pwd)/build}
 	export BUILD
+	[ -n "${VM_KERNEL-}${SOAK-}" ] || VM_KERNEL=${kernel_in_check-}
 	logs=$(mktemp -d "${TMPDIR:-/tmp}/trailfs-guests.XXXXXX") || exit 2
 	guests=
 	trap 'rm -rf "$logs"' EXIT

@@ -1,9 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
 # For tests of trail.ko, `. "$(dirname "$0")/modlib.sh"` as the first command: lib.sh, with the
-# modules that were built for the guest's kernel in
-# $modules. kernel_in_check: on which one it runs unless others are asked for, or SOAK=1; else on
-# both.
+# modules that were built for the guest's kernel in $modules.
 if [ -z "${VM-}" ]; then
 	here=$(cd "$(dirname "$0")" && pwd) || exit 2
 	BUILD=${BUILD:-$here/../../build}

@@ -4,6 +4,8 @@
 #
 # Text that system calls are given: entries have LTTng's strings, each call is one event, and what
 # that takes in the kernel goes when the daemon ends, or belongs to the next one after a kill.
+# SOAK: on each kernel.
+kernel_in_check=6.1
 . "$(dirname "$0")/lib.sh"
 
 cat >"$work/opens.c" <<'C'

@@ -73,8 +73,8 @@ void snapshot_copies_destroy(struct session *s);        /* no thread uses the se
 struct snapshot_copy *copy_append(struct session *s, uint64_t key, const char *name,
 				  const struct snapshot_target *target);
 /*
- * Gives the copy its image and a thread, unless the session or the daemon ends: then the next daemon
- * makes the copy. 0, or -errno: it is gone.
+ * Gives the copy its image and a thread. When the session or the daemon ends, it does nothing: the
+ * next daemon makes the copy. 0, or -errno: it is gone.
  */
 int copy_begin(struct session *s, struct snapshot_copy *c, struct snapshot *sn,
 	       struct copy_wait *wait);
