@@ -39,7 +39,8 @@ say() {
 
 # 6.12's headers come with a vmlinux, for which kbuild would want pahole.
 kbuild() {
-	make -C "$KDIR" M="$OUT/kmod" CONFIG_DEBUG_INFO_BTF_MODULES= -j"$JOBS" "$@" modules >"$OUT/log" 2>&1
+	make -C "$KDIR" M="$OUT/kmod" CONFIG_DEBUG_INFO_BTF_MODULES= -j"$JOBS" "$@" modules \
+		>"$OUT/log" 2>&1
 }
 
 # ---- the core, whose command line is then used for trials ----
@@ -56,7 +57,8 @@ CC=$(sed -n '1s/^[^=]*:= \(.*\) -c -o [^ ]* [^ ]* *\(;.*\)\{0,1\}$/\1/p' "$OUT/k
 	sed 's/^ *//; s/ -Wp,-MMD,[^ ]*//; s/KBUILD_MODFILE=[^ ]*/KBUILD_MODFILE=0/')
 # Warnings are of no interest here, but those that are errors in the end. What is included first is
 # in trial.h.
-TRIAL_CC="$(echo "$CC" | sed 's/ -include [^ ]*//g' | tr ' ' '\n' | awk '!/^-(g|W)/ || /^-Wno-/ || /^-Werror=/' | tr '\n' ' ') -I$EMPTY"
+TRIAL_CC="$(echo "$CC" | sed 's/ -include [^ ]*//g' | tr ' ' '\n' |
+	awk '!/^-(g|W)/ || /^-Wno-/ || /^-Werror=/' | tr '\n' ' ') -I$EMPTY"
 COMMON=$(dirname "$(sed -n 's/^include \(.*Makefile\)$/\1/p' "$KDIR/Makefile" | head -n 1)")
 [ -d "$COMMON/include/trace" ] || COMMON=$KDIR
 export MODULES HINTS TRIAL_CC
@@ -68,8 +70,10 @@ report() {
 		sed -n "s/^class/$n class/p" "$GEN/h/$n.skip"
 	done | sort -u >"$OUT/hints"
 	{
-		echo "$release: $(cat "$GEN"/*.events 2>/dev/null | sort -u | wc -l) events have compiled probes" \
-			"($(cat "$GEN"/h/*.wanted 2>/dev/null | sort -u | wc -l) types from BTF${BTF:+ of $BTF})"
+		echo "$release: $(cat "$GEN"/*.events 2>/dev/null | sort -u |
+			wc -l) events have compiled probes" \
+			"($(cat "$GEN"/h/*.wanted 2>/dev/null | sort -u |
+				wc -l) types from BTF${BTF:+ of $BTF})"
 		for m in "$GEN"/*.events; do
 			[ ! -e "$m" ] || echo "trail_$(basename "$m" .events): $(wc -l <"$m")"
 		done
@@ -96,7 +100,8 @@ btf() {
 	elif [ "$(uname -r)" = "$release" ] && [ -r /sys/kernel/btf/vmlinux ]; then
 		echo /sys/kernel/btf/vmlinux
 	elif [ -r "${BOOT:-/boot}/vmlinuz-$release" ]; then
-		unpack "${BOOT:-/boot}/vmlinuz-$release" && objcopy --dump-section .BTF="$GEN/vmlinux.btf" "$GEN/vmlinux" /dev/null &&
+		unpack "${BOOT:-/boot}/vmlinuz-$release" &&
+			objcopy --dump-section .BTF="$GEN/vmlinux.btf" "$GEN/vmlinux" /dev/null &&
 			echo "$GEN/vmlinux.btf"
 		rm -f "$GEN/vmlinux"
 	fi
@@ -105,10 +110,12 @@ btf() {
 # A kernel image: what is compressed in it begins somewhere with a well-known number.
 unpack() {
 	while read -r program magic; do
-		for at in $(LC_ALL=C grep -abo "$(printf "$magic")" "$1" | head -n 3 | cut -d : -f 1); do
+		for at in $(LC_ALL=C grep -abo "$(printf "$magic")" "$1" | head -n 3 |
+			cut -d : -f 1); do
 			# What follows it is not to the unpacker's liking.
 			tail -c "+$((at + 1))" "$1" | $program -dc >"$GEN/vmlinux" 2>/dev/null || :
-			[ -z "$(objdump -h "$GEN/vmlinux" 2>/dev/null | grep ' \.BTF ')" ] || return 0
+			[ -z "$(objdump -h "$GEN/vmlinux" 2>/dev/null | grep ' \.BTF ')" ] ||
+				return 0
 		done
 	done <<-E
 		xz \\3757zXZ
@@ -146,9 +153,12 @@ preamble() {
 	: >"$GEN/none.c"
 	for round in 1 2 3 4 5 6 7 8 9 10; do
 		trial_header >"$GEN/trial.h"
-		(cd "$KDIR" && eval "$TRIAL_CC" -include "$GEN/trial.h" -fsyntax-only "$GEN/none.c") 2>"$GEN/errors" && return
+		(cd "$KDIR" &&
+			eval "$TRIAL_CC" -include "$GEN/trial.h" -fsyntax-only "$GEN/none.c") \
+			2>"$GEN/errors" && return
 		# Whichever of them led to an error goes. Three lines more are in trial.h.
-		sed -n 's,.*gen/trial\.h:\([0-9]*\)[:\,].*,\1,p' "$GEN/errors" | sort -un | while read -r n; do
+		sed -n 's,.*gen/trial\.h:\([0-9]*\)[:\,].*,\1,p' "$GEN/errors" | sort -un |
+			while read -r n; do
 			echo "$((n - 3))d"
 		done >"$GEN/drop"
 		[ -s "$GEN/drop" ] || break
@@ -189,7 +199,8 @@ trials() {
 	export BTF
 	preamble
 	# Precompiled, if the compiler can: it is read some thousand times.
-	(cd "$KDIR" && eval "$TRIAL_CC" -x c-header "$GEN/trial.h" -o "$GEN/trial.h.gch") >/dev/null 2>&1 || rm -f "$GEN/trial.h.gch"
+	(cd "$KDIR" && eval "$TRIAL_CC" -x c-header "$GEN/trial.h" -o "$GEN/trial.h.gch") \
+		>/dev/null 2>&1 || rm -f "$GEN/trial.h.gch"
 	list_headers | wanted "$@" >"$GEN/headers"
 	cut -d ' ' -f 1 "$GEN/headers" | xargs -P "$JOBS" -n 1 "$HERE/probe/trial.sh"
 }
@@ -211,7 +222,8 @@ emit_source() {
 }
 
 compiles() {
-	(cd "$KDIR" && eval "$TRIAL_CC" -include "$GEN/trial.h" -fsyntax-only "$GEN/$1.c") >/dev/null 2>&1
+	(cd "$KDIR" && eval "$TRIAL_CC" -include "$GEN/trial.h" -fsyntax-only "$GEN/$1.c") \
+		>/dev/null 2>&1
 }
 
 # Sources for the names in file $1, as many as it takes: what compiles by itself need not do so with
@@ -221,7 +233,8 @@ split_sources() {
 	sources=$((sources + 1))
 	set -- "$1" "part$sources"
 	emit_source "$2" <"$1"
-	if [ "$(wc -l <"$1")" -le 1 ] || { [ "$(wc -l <"$1")" -le $SOURCE_HEADERS ] && compiles "$2"; }; then
+	if [ "$(wc -l <"$1")" -le 1 ] || { [ "$(wc -l <"$1")" -le $SOURCE_HEADERS ] &&
+		compiles "$2"; }; then
 		mv "$1" "$GEN/$2.names"
 		return
 	fi
@@ -269,7 +282,8 @@ make_sources() {
 		[ ! -s "$GEN/todo" ] || split_sources "$GEN/todo"
 		table "$m"
 		echo "obj-m += trail_$m.o"
-		echo "trail_$m-y := gen/table_$m.o $(for i in $(seq $first $sources); do [ ! -e "$GEN/part$i.c" ] || printf 'gen/part%d.o ' $i; done)"
+		echo "trail_$m-y := gen/table_$m.o $(for i in $(seq $first \
+			$sources); do [ ! -e "$GEN/part$i.c" ] || printf 'gen/part%d.o ' $i; done)"
 	done >"$GEN/list.mk"
 	{
 		echo "ccflags-y += -I\$(src)/gen/empty/1/2/3/4"

@@ -21,8 +21,10 @@ complain() {
 
 for h in metadata/*.h tracer/*.h tracer/*/*.h fs/*/*.h ustlib/*.h; do
 	[ -f "$h" ] || continue
-	printf '#define _GNU_SOURCE\n#define FUSE_USE_VERSION 314\n#include "%s"\n#include "%s"\n' "$h" "$h" >"$dir/one.c"
-	${CC:-gcc} -std=gnu11 -Wall -Wextra -I. -Iustlib $pkg -Werror -fsyntax-only "$dir/one.c" >"$dir/out" 2>&1 ||
+	printf '#define _GNU_SOURCE\n#define FUSE_USE_VERSION 314\n#include "%s"\n#include "%s"\n' \
+		"$h" "$h" >"$dir/one.c"
+	${CC:-gcc} -std=gnu11 -Wall -Wextra -I. -Iustlib $pkg -Werror -fsyntax-only "$dir/one.c" \
+		>"$dir/out" 2>&1 ||
 		complain "$h does not compile alone"
 done
 
@@ -58,7 +60,8 @@ try() { # compiler source flags…
 	compiler=$1 source=$2
 	shift 2
 	command -v "${compiler%% *}" >/dev/null || return 0
-	$compiler "$@" -Wall -Wextra -Wshadow -Werror -I"$dir/include" -c -o "$dir/use.o" "$dir/$source" >"$dir/out" 2>&1 ||
+	$compiler "$@" -Wall -Wextra -Wshadow -Werror -I"$dir/include" -c -o "$dir/use.o" \
+		"$dir/$source" >"$dir/out" 2>&1 ||
 		complain "<trail/trail.h> does not compile: $compiler $*"
 }
 for compiler in gcc clang; do
@@ -75,15 +78,18 @@ for compiler in g++ clang++; do
 done
 
 # Qt has macros with these names; a member or parameter called so would not compile with it.
-for h in trail/trail.h trail/site.h trail/object.h trail/log.h lttng/tracepoint.h lttng/tracef.h lttng/tracelog.h; do
+for h in trail/trail.h trail/site.h trail/object.h trail/log.h lttng/tracepoint.h lttng/tracef.h \
+	lttng/tracelog.h; do
 	printf '#define %s @ not with Qt @\n' slots signals emit foreach forever >"$dir/qt.c"
 	printf '#include <%s>\n' "$h" >>"$dir/qt.c"
 	sed '/^#include/d' "$dir/use.c" | { [ "$h" != trail/trail.h ] || cat; } >>"$dir/qt.c"
 	cp "$dir/qt.c" "$dir/qt.cc"
 	for f in qt.c qt.cc; do
-		case $f in *.cc) command=${CXX:-g++} std=c++17 ;; *) command=${CC:-gcc} std=gnu11 ;; esac
+		case $f in *.cc) command=${CXX:-g++} std=c++17 ;; *) command=${CC:-gcc} \
+			std=gnu11 ;; esac
 		command -v "${command%% *}" >/dev/null || continue
-		$command -std=$std -I"$dir/include" -Iustlib/lttng -fsyntax-only "$dir/$f" >"$dir/out" 2>&1 ||
+		$command -std=$std -I"$dir/include" -Iustlib/lttng -fsyntax-only "$dir/$f" \
+			>"$dir/out" 2>&1 ||
 			complain "<$h> does not compile beside Qt's macros: $command"
 	done
 done

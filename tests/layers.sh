@@ -26,7 +26,8 @@ complain() {
 
 # Lines `file:number:header`, header with its quotes or brackets
 includes() {
-	find "$@" -name '*.[chS]' -exec grep -Hn '^[[:space:]]*#[[:space:]]*include' {} + 2>/dev/null |
+	find "$@" -name '*.[chS]' -exec grep -Hn '^[[:space:]]*#[[:space:]]*include' {} + \
+		2>/dev/null |
 		sed 's/^\([^:]*:[0-9]*\):[^"<]*\(["<][^">]*[">]\).*/\1 \2/'
 }
 
@@ -40,12 +41,14 @@ rule() {
 			name=${header#\"}
 			name=${name%\"}
 			case $name in */*) ;; *) name=$1/$name ;; esac
-			echo "$name" | grep -Eq "^($2)\$" || complain "$where: $1 may not include $header"
+			echo "$name" | grep -Eq "^($2)\$" ||
+				complain "$where: $1 may not include $header"
 			;;
 		*)
 			name=${header#<}
 			name=${name%>}
-			echo "$name" | grep -Eq "^($3)" && complain "$where: $1 may not include $header"
+			echo "$name" | grep -Eq "^($3)" &&
+				complain "$where: $1 may not include $header"
 			;;
 		esac
 	done <<EOF
@@ -99,7 +102,8 @@ check_rooms() {
 
 # The objects of sources that are built (and not those of sources that were moved or removed)
 objects_of() { # FOLDER…
-	find "$@" -name '*.c' -o -name '*.cc' | sed "s,^\\(.*\\)\\.[c]*$,${BUILD:-build}/\\1.o," | xargs ls 2>/dev/null
+	find "$@" -name '*.c' -o -name '*.cc' | sed "s,^\\(.*\\)\\.[c]*$,${BUILD:-build}/\\1.o," |
+		xargs ls 2>/dev/null
 }
 
 # check_calls HOUSE ROOMS: the same for calls, by the symbols of the objects, where they are built
@@ -159,20 +163,24 @@ done
 
 # A test is in a folder: of the room that it tests, or of its subject.
 for f in tests/unit/* tests/mount/*; do
-	[ ! -f "$f" ] || complain "$f: a test goes into a folder below ${f%/*}/, and what tests share into tests/lib/"
+	[ ! -f "$f" ] ||
+		complain \
+		"$f: a test goes into a folder below ${f%/*}/, and what tests share into tests/lib/"
 done
 
 # What is installed stands alone.
 for header in ustlib/trail/*.h; do
 	[ -f "$header" ] || continue
-	grep -n '^[[:space:]]*#[[:space:]]*include' "$header" | grep -Ev '[<"](trail/)?[a-z_0-9]+(\.h)?[>"]' |
+	grep -n '^[[:space:]]*#[[:space:]]*include' "$header" |
+		grep -Ev '[<"](trail/)?[a-z_0-9]+(\.h)?[>"]' |
 		grep -Ev '<(sys|linux|asm)/' | sed "s,^,$header:," | grep . && bad=$((bad + 1))
 done
 
 n=$(grep -rl 'fuse_lowlevel\.h' fs 2>/dev/null | wc -l)
 [ "$n" -le 3 ] || complain "fs: fuse_lowlevel.h is included in $n files, 3 are allowed"
 
-sources=$(find metadata tracer fs ustlib kmod tools tests -type f \( -name '*.[chS]' -o -name '*.cc' -o -name '*.sh' \))
+sources=$(find metadata tracer fs ustlib kmod tools tests -type f \( -name '*.[chS]' -o -name \
+	'*.cc' -o -name '*.sh' \))
 for f in $sources; do
 	lines=$(wc -l <"$f")
 	case $f in

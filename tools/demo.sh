@@ -47,7 +47,8 @@ say() {
 	printf '\n%s\n' "$*"
 }
 
-[ -c /dev/fuse ] || die "there is no /dev/fuse: load the module fuse, or give the container the device"
+[ -c /dev/fuse ] ||
+	die "there is no /dev/fuse: load the module fuse, or give the container the device"
 [ -x "$BUILD/trailfs" ] || die "nothing is built; try make demo"
 PATH=$BUILD:$BUILD/tools:$PATH
 mkdir -p "$mnt" "$TRAIL_RUNTIME_DIR/apps"
@@ -85,7 +86,8 @@ if [ -d kernel ]; then
 	show 'echo sched_process_exec > kernel/events'
 	show "echo $$ > kernel/track/pid"
 else
-	say "Without events of the kernel. It cannot be traced here: $(sed -n 's/^kernel none //p' ../../version)"
+	say "Without events of the kernel. It cannot be traced here: $(sed -n 's/^kernel none //p' \
+		../../version)"
 fi
 show 'echo start > control'
 
@@ -96,7 +98,8 @@ if [ -d kernel ]; then
 	show "grep sched_process_exec text | head -n 3"
 	grep -q sched_process_exec text || die "no event of the kernel"
 	missing=$(sed -n 's/^kernel [a-z]* (\(.*\))$/\1/p' ../../version)
-	[ -z "$missing" ] || say "Left out here, because this kernel does not have what it needs: $missing"
+	[ -z "$missing" ] ||
+		say "Left out here, because this kernel does not have what it needs: $missing"
 fi
 show 'cat pipe | head -n 3'
 show 'cat status'

@@ -61,7 +61,8 @@ for group in "$@"; do
 	analyses)
 		# Readers of LTTng's kernel traces; Debian has them.
 		need babeltrace babeltrace babeltrace babeltrace has babeltrace
-		need python3-lttnganalyses lttng-analyses lttng-analyses lttng-analyses has lttng-cputop-mi
+		need python3-lttnganalyses lttng-analyses lttng-analyses lttng-analyses has \
+			lttng-cputop-mi
 		;;
 	bench)
 		need liblttng-ust-dev lttng-ust-devel lttng-ust-dev lttng-ust pc lttng-ust
@@ -74,11 +75,14 @@ for group in "$@"; do
 	multilib)
 		# For building programs of 32 bits beside those of 64; tests that want them are
 		# skipped without.
-		[ "$(uname -m)" != x86_64 ] || need gcc-multilib glibc-devel.i686 gcc-multilib lib32-glibc test -e /usr/lib32/libc.so.6
+		[ "$(uname -m)" != x86_64 ] ||
+			need gcc-multilib glibc-devel.i686 gcc-multilib lib32-glibc test -e \
+			/usr/lib32/libc.so.6
 		;;
 	vm)
 		[ "$(uname -m)" != x86_64 ] ||
-			need qemu-system-x86 qemu-system-x86-core qemu-system-x86_64 qemu-system-x86 has qemu-system-x86_64
+			need qemu-system-x86 qemu-system-x86-core qemu-system-x86_64 \
+				qemu-system-x86 has qemu-system-x86_64
 		need gcc-12 gcc gcc gcc has gcc-12
 		need binutils binutils binutils binutils has objdump
 		need e2fsprogs e2fsprogs e2fsprogs e2fsprogs has mkfs.ext4
@@ -130,7 +134,8 @@ if [ $mode != say ] && [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null; then
 	echo "deps.sh: installing$missing"
 	# Lists that are missing or too old are the usual reason for a failure.
 	if apt install -y --no-install-recommends $missing >"$log" 2>&1 ||
-		{ apt update >"$log" 2>&1 && apt install -y --no-install-recommends $missing >>"$log" 2>&1; }; then
+		{ apt update >"$log" 2>&1 &&
+			apt install -y --no-install-recommends $missing >>"$log" 2>&1; }; then
 		rm -f "$log"
 		exit 0
 	fi

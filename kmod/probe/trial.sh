@@ -32,7 +32,8 @@ modules() {
 		*.zst) zstd -dqc "$ko" ;;
 		*.gz) gzip -dc "$ko" ;;
 		*) cat "$ko" ;;
-		esac >"$GEN/h/$name.$(basename "$ko").btf" && echo "$GEN/h/$name.$(basename "$ko").btf"
+		esac >"$GEN/h/$name.$(basename "$ko").btf" &&
+			echo "$GEN/h/$name.$(basename "$ko").btf"
 	done
 }
 
@@ -59,7 +60,8 @@ incomplete() {
 	else
 		grep -o "\\<$1 [A-Za-z_][A-Za-z_0-9]*" "$file"
 	fi | sort -u | while read -r tag; do
-		grep -q "^[[:space:]]*$tag[[:space:]]*{" "$file" || echo "extern char trail_size[sizeof($tag)];"
+		grep -q "^[[:space:]]*$tag[[:space:]]*{" "$file" ||
+			echo "extern char trail_size[sizeof($tag)];"
 	done | awk '{ sub(/trail_size/, "&" NR); print }' >"$me.c"
 	[ -s "$me.c" ] || return 0
 	compile "$me.c" -fsyntax-only 2>&1 | sed -n "s/.*incomplete type '\\([^']*\\)'.*/\\1/p; s/.*: error: '\\([a-z_0-9]*\\)' undeclared.*/any \\1/p" | sort -u
@@ -109,7 +111,8 @@ give_up() {
 
 # One round of repairs by the errors of the last trial; fails if there is nothing more to be done.
 repair() {
-	awk -v header="$file" -v types="$me.types.h" -f "$HERE/probe/errors.awk" "$me.errors" | awk '!had[$0]++' >"$me.actions"
+	awk -v header="$file" -v types="$me.types.h" -f "$HERE/probe/errors.awk" "$me.errors" |
+		awk '!had[$0]++' >"$me.actions"
 	sed -n 's/^unwant //p' "$me.actions" >"$me.unwanted"
 	if [ -s "$me.unwanted" ]; then
 		cat "$me.unwanted" >>"$me.never"
@@ -149,7 +152,9 @@ settle() {
 		emit "$me" $(skipped)
 		compile "$me.c" $options 2>"$me.errors" && return
 		round=$((round + 1))
-		[ $round -le $ROUNDS ] && repair || give_up "$(sed -n 's/^header //p; s/^class [^ ]* //p' "$me.actions" | head -n 1)"
+		[ $round -le $ROUNDS ] && repair ||
+			give_up \
+			"$(sed -n 's/^header //p; s/^class [^ ]* //p' "$me.actions" | head -n 1)"
 	done
 }
 
@@ -203,7 +208,8 @@ if ! compile "$me.c" -ffunction-sections -c -o "$me.o" 2>"$me.errors"; then
 fi
 foreign >"$me.foreign"
 if grep -q ' ?$' "$me.foreign"; then
-	sed -n 's/^\([^ ]*\) \([^ ]*\) ?$/class \1 calls \2, which is not exported/p' "$me.foreign" >>"$me.skip"
+	sed -n 's/^\([^ ]*\) \([^ ]*\) ?$/class \1 calls \2, which is not exported/p' \
+		"$me.foreign" >>"$me.skip"
 	compiled
 fi
 all=$(classes "$me.o")

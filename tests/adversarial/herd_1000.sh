@@ -15,7 +15,8 @@ resident() { awk '$1 == "VmRSS:" { print $2 }' "/proc/$daemon/status"; }
 registered() { key registrations "$mnt/status"; }
 
 all_here() { [ "$(registered)" = $((count + 1)) ]; }
-all_gone() { [ "$(registered)" = 0 ] && [ -z "$(ls "$TRAIL_RUNTIME_DIR/apps")" ] && [ -z "$(ls "$mnt/apps")" ]; }
+all_gone() { [ "$(registered)" = 0 ] && [ -z "$(ls "$TRAIL_RUNTIME_DIR/apps")" ] &&
+	[ -z "$(ls "$mnt/apps")" ]; }
 idle() { [ "$(descriptors)" -le $((fds + 2)) ]; }
 # All events but the last one of each process are recorded or counted: so each has had its answer.
 all_but_last() {
@@ -39,14 +40,18 @@ one() { # name, events, pause
 	within all_but_last "$2" || fail "not all are counted: $(cat "$s/status")"
 	: >"$TMPDIR/last"
 	wait $crowd || fail "crowd ended with status $?"
-	within all_gone || fail "left: $(registered) registrations, files: $(ls "$TRAIL_RUNTIME_DIR/apps" | wc -l)"
+	within all_gone ||
+		fail "left: $(registered) registrations, files: $(ls "$TRAIL_RUNTIME_DIR/apps" |
+		wc -l)"
 	put stop "$s/control"
 	alive
 	same_text "$s"
 	sed -n 's/.* member = \([0-9]*\), n = \([0-9]*\) }$/\1 \2/p' "$TMPDIR/text" >"$TMPDIR/seen"
-	expect "events that are no others" "$(sort -u "$TMPDIR/seen" | wc -l)" = "$(wc -l <"$TMPDIR/text")"
+	expect "events that are no others" "$(sort -u "$TMPDIR/seen" | wc -l)" = \
+		"$(wc -l <"$TMPDIR/text")"
 	recorded=$(key events_recorded "$s/status") discarded=$(key events_discarded "$s/status")
-	echo "$1: recorded $recorded, discarded $discarded, daemon $(($(key cpu_us "$mnt/status") - cpu)) us," \
+	echo "$1: recorded $recorded, discarded $discarded, daemon $(($(key cpu_us \
+		"$mnt/status") - cpu)) us," \
 		"$(resident) kB, $(descriptors) descriptors"
 	expect "recorded" "$recorded" = "$(wc -l <"$TMPDIR/text")"
 	expect "recorded + discarded" $((recorded + discarded)) = $((count * $2))

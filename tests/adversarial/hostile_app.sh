@@ -55,30 +55,38 @@ for how in files mutations shrink connect hellos ring; do
 		while kill -0 $hostile 2>/dev/null && [ $i -lt 200 ]; do
 			i=$((i + 1))
 			for f in text status user/channels/channel0/status; do
-				timeout 200 cat "$mnt/sessions/evil/$f" >"$TMPDIR/look" || fail "reading $f beside a spoilt ring"
+				timeout 200 cat "$mnt/sessions/evil/$f" >"$TMPDIR/look" ||
+					fail "reading $f beside a spoilt ring"
 				[ "$(wc -c <"$TMPDIR/look")" -lt 200000000 ] || fail "$f has no end"
 			done
-			timeout 5 dd if="$mnt/sessions/evil/pipe" of=/dev/null iflag=nonblock count=100 2>/dev/null
+			timeout 5 dd if="$mnt/sessions/evil/pipe" of=/dev/null iflag=nonblock \
+				count=100 2>/dev/null
 			for f in "$mnt"/sessions/evil/user/channels/channel0/streams/*/*; do
-				timeout 5 dd if="$f" of=/dev/null iflag=nonblock count=100 2>/dev/null
+				timeout 5 dd if="$f" of=/dev/null iflag=nonblock count=100 \
+					2>/dev/null
 			done
 			rm -rf "$TMPDIR/copy"
 			timeout 200 cp -r "$mnt/sessions/evil/trace" "$TMPDIR/copy"
 			[ $? != 124 ] || fail "copying trace/ beside a spoilt ring"
 			timeout 200 babeltrace2 "$TMPDIR/copy" >/dev/null 2>&1
 			[ $? != 124 ] || fail "babeltrace2 on a spoilt ring"
-			timeout 200 mkdir "$mnt/sessions/evil/snapshots/x" || fail "a snapshot of a spoilt ring"
-			timeout 200 cat $(find "$mnt/sessions/evil/snapshots/x" -type f) >/dev/null || fail "reading a snapshot of a spoilt ring"
-			timeout 200 rmdir "$mnt/sessions/evil/snapshots/x" || fail "removing a snapshot of a spoilt ring"
+			timeout 200 mkdir "$mnt/sessions/evil/snapshots/x" ||
+				fail "a snapshot of a spoilt ring"
+			timeout 200 cat $(find "$mnt/sessions/evil/snapshots/x" -type f) \
+				>/dev/null || fail "reading a snapshot of a spoilt ring"
+			timeout 200 rmdir "$mnt/sessions/evil/snapshots/x" ||
+				fail "removing a snapshot of a spoilt ring"
 			alive
 		done
 	fi
 	# Meanwhile others come and are served.
-	timeout 200 "$bin/writer" "$slots" $writer 1 2000 10000 >"$TMPDIR/count" || fail "$how: a good application is not traced"
+	timeout 200 "$bin/writer" "$slots" $writer 1 2000 10000 >"$TMPDIR/count" ||
+		fail "$how: a good application is not traced"
 	writer=$((writer + 1))
 	wait $hostile
 	status=$?
-	[ $status = 0 ] || { cat "$TMPDIR/hostile.out"; fail "$how: hostile ended with status $status"; }
+	[ $status = 0 ] ||
+		{ cat "$TMPDIR/hostile.out"; fail "$how: hostile ended with status $status"; }
 	alive
 	echo "$how: daemon $(rss) kB, $(descriptors) descriptors, $(threads) threads"
 	find "$TRAIL_RUNTIME_DIR/apps" -mindepth 1 -user 65534 -delete 2>/dev/null

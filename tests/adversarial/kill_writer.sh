@@ -14,7 +14,8 @@ mount_tree
 # Slowly, so that all events are held: each can be looked for.
 make_session slow discard 8M 16
 put start "$s/control"
-nice -n 10 "$bin/herd" "$bin/writer" "$slots" 8 2 10000 "$seconds" kill >"$TMPDIR/herd" || fail "the herd"
+nice -n 10 "$bin/herd" "$bin/writer" "$slots" 8 2 10000 "$seconds" kill >"$TMPDIR/herd" ||
+	fail "the herd"
 put stop "$s/control"
 alive
 killed=$(key killed "$TMPDIR/herd")
@@ -31,7 +32,8 @@ rm -f "$slots"
 # As fast as can be, in overwrite mode: the sums.
 make_session fast overwrite 64k 4
 put start "$s/control"
-nice -n 10 "$bin/herd" "$bin/writer" "$slots" 6 2 0 "$seconds" kill >"$TMPDIR/herd" || fail "the herd"
+nice -n 10 "$bin/herd" "$bin/writer" "$slots" 6 2 0 "$seconds" kill >"$TMPDIR/herd" ||
+	fail "the herd"
 put stop "$s/control"
 alive
 killed=$(key killed "$TMPDIR/herd")
@@ -44,7 +46,8 @@ echo "killed $killed, emitted $emitted, recorded $recorded, discarded $discarded
 expect "kills" "$killed" -gt 20
 expect "recorded" "$recorded" -le "$emitted"
 expect "recorded and discarded" $((recorded + discarded)) -ge $((emitted - 2 * killed))
-expect "read and overwritten" $(($(key events "$TMPDIR/tally") + $(key events_overwritten "$s/status"))) = "$recorded"
+expect "read and overwritten" $(($(key events "$TMPDIR/tally") + $(key events_overwritten \
+	"$s/status"))) = "$recorded"
 
 # And the buffers still work.
 rm -f "$slots"
@@ -57,6 +60,7 @@ tally
 recorded=$(key events_recorded "$s/status")
 emitted=$(key emitted "$TMPDIR/tally")
 expect "recorded after all the kills" "$recorded" -le "$emitted"
-expect "recorded and discarded after all the kills" $((recorded + $(key events_discarded "$s/status"))) -ge "$emitted"
+expect "recorded and discarded after all the kills" \
+	$((recorded + $(key events_discarded "$s/status"))) -ge "$emitted"
 rmdir "$s" || fail "rmdir"
 umount_tree

@@ -23,7 +23,8 @@ herd_writes
 round=0
 while [ $round -lt "$rounds" ]; do
 	round=$((round + 1))
-	sleep "0.$(awk -v r=$round 'BEGIN { srand(); printf "%03d", (rand() * 300 + r * 7) % 400 }')"
+	sleep "0.$(awk -v r=$round \
+		'BEGIN { srand(); printf "%03d", (rand() * 300 + r * 7) % 400 }')"
 	rotating=
 	if [ $((round % 3)) = 0 ]; then
 		(while echo rotate >"$s/control"; do :; done) 2>/dev/null &
@@ -54,7 +55,8 @@ for chunk in "$out"/archives/*; do
 		cat "$TMPDIR/bt.err"
 		fail "babeltrace2 does not accept $chunk"
 	}
-	grep -v 'discarded events\|discarded [0-9]* event' "$TMPDIR/bt.err" | grep . && fail "babeltrace2 complains about $chunk"
+	grep -v 'discarded events\|discarded [0-9]* event' "$TMPDIR/bt.err" | grep . &&
+		fail "babeltrace2 complains about $chunk"
 done
 expect "chunks" $chunks -ge $((rounds / 3))
 TZ=UTC timeout 200 babeltrace2 "$out/archives" >"$TMPDIR/text" 2>"$TMPDIR/bt.err" || {
@@ -62,6 +64,7 @@ TZ=UTC timeout 200 babeltrace2 "$out/archives" >"$TMPDIR/text" 2>"$TMPDIR/bt.err
 	fail "babeltrace2 does not accept the chunks together"
 }
 tally
-missing=$(($(key before "$TMPDIR/tally") + $(key holes "$TMPDIR/tally") + $(key behind "$TMPDIR/tally")))
+missing=$(($(key before "$TMPDIR/tally") + $(key holes "$TMPDIR/tally") + $(key behind \
+	"$TMPDIR/tally")))
 expect "missing and not counted as discarded" $missing -le "$lost"
 umount_tree

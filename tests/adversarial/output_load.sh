@@ -16,8 +16,10 @@ ulimit -n "$(ulimit -H -n)" 2>/dev/null
 
 # print DIR: its text to standard output; how many were discarded to $TMPDIR/gone
 print() {
-	TZ=UTC timeout 600 babeltrace2 "$1" 2>"$TMPDIR/bt.err" || { cat "$TMPDIR/bt.err" >&2; return 1; }
-	sed -n 's/.*Tracer discarded \([0-9]*\) event.*/\1/p' "$TMPDIR/bt.err" | awk '{ n += $1 } END { print n + 0 }' >"$TMPDIR/gone"
+	TZ=UTC timeout 600 babeltrace2 "$1" 2>"$TMPDIR/bt.err" ||
+		{ cat "$TMPDIR/bt.err" >&2; return 1; }
+	sed -n 's/.*Tracer discarded \([0-9]*\) event.*/\1/p' "$TMPDIR/bt.err" |
+		awk '{ n += $1 } END { print n + 0 }' >"$TMPDIR/gone"
 }
 # Numbers of each writer only grow, and what is missing between them was counted. (Each stays on its
 # CPU: one that moves leaves older events in one ring than the other has.)
@@ -42,7 +44,9 @@ put "$out" "$s/output"
 put 100ms "$s/rotate_period"
 put start "$s/control"
 writers=
-for cpu in $(awk '/^Cpus_allowed_list/ { gsub("[-,]", " ", $2); n = split($2, c, " "); print c[1], c[n] }' /proc/self/status); do
+for cpu in $(awk \
+	'/^Cpus_allowed_list/ { gsub("[-,]", " ", $2); n = split($2, c, " "); print c[1], c[n] }' \
+	/proc/self/status); do
 	taskset -c "$cpu" "$bin/writer" "$slots" $((cpu + 1)) 1 0 300 >"$TMPDIR/writer" &
 	writers="$writers $!"
 done
@@ -54,8 +58,10 @@ end=$(($(date +%s) + seconds))
 while [ "$(date +%s)" -le $end ]; do
 	mkdir "$s/snapshots/s$i" || fail "snapshot $i: $(cat "$s/error")"
 	if [ $((i % 16)) = 3 ]; then
-		print "$s/snapshots/s$i" >"$TMPDIR/snap" || fail "babeltrace2 does not accept snapshot $i"
-		holes "$(cat "$TMPDIR/gone")" <"$TMPDIR/snap" >"$TMPDIR/verdict" || fail "snapshot $i: $(cat "$TMPDIR/verdict")"
+		print "$s/snapshots/s$i" >"$TMPDIR/snap" ||
+			fail "babeltrace2 does not accept snapshot $i"
+		holes "$(cat "$TMPDIR/gone")" <"$TMPDIR/snap" >"$TMPDIR/verdict" ||
+			fail "snapshot $i: $(cat "$TMPDIR/verdict")"
 	fi
 	[ $i -lt 4 ] || rmdir "$s/snapshots/s$((i - 4))" || fail "rmdir of a snapshot"
 	i=$((i + 1))
@@ -78,18 +84,21 @@ for d in "$out"/snapshots/*; do
 	n=$((n + 1))
 	[ $((n % 16)) = 8 ] || continue
 	print "$d" >"$TMPDIR/snap" || fail "babeltrace2 does not accept $d"
-	holes "$(cat "$TMPDIR/gone")" <"$TMPDIR/snap" >"$TMPDIR/verdict" || fail "$d: $(cat "$TMPDIR/verdict")"
+	holes "$(cat "$TMPDIR/gone")" <"$TMPDIR/snap" >"$TMPDIR/verdict" ||
+		fail "$d: $(cat "$TMPDIR/verdict")"
 	some=$((some + $(wc -l <"$TMPDIR/snap")))
 done
 expect "copies" $n -eq $i
 expect "events in copies" $some -gt 1000
 
 # (Not kept: for 30 seconds it is much.)
-print "$out/archives" | "$bin/tally" "$slots" >"$TMPDIR/tally" || { cat "$TMPDIR/tally"; fail "the trace is wrong"; }
+print "$out/archives" | "$bin/tally" "$slots" >"$TMPDIR/tally" ||
+	{ cat "$TMPDIR/tally"; fail "the trace is wrong"; }
 tr '\n' ' ' <"$TMPDIR/tally"
 expect "events in all chunks" "$(key events "$TMPDIR/tally")" -eq "$recorded"
 expect "losses that the chunks tell of" "$(cat "$TMPDIR/gone")" -eq "$lost"
-missing=$(($(key before "$TMPDIR/tally") + $(key holes "$TMPDIR/tally") + $(key behind "$TMPDIR/tally")))
+missing=$(($(key before "$TMPDIR/tally") + $(key holes "$TMPDIR/tally") + $(key behind \
+	"$TMPDIR/tally")))
 expect "missing and not counted as discarded" $missing -le "$lost"
 expect "what is counted as discarded and not missing" "$lost" -le $((missing + 10000))
 echo "$recorded recorded, $lost discarded, $i snapshots"

@@ -40,12 +40,15 @@ copy_image "$s/archives" "$TMPDIR/copy"
 for d in "$TMPDIR/copy" "$out/archives"; do
 	(cd "$d" && find . -type f | sort | xargs cksum) >"$TMPDIR/sums.${d##*/}" || fail cksum
 done
-cmp "$TMPDIR/sums.copy" "$TMPDIR/sums.archives" || fail "archives/ is not what the output directory has"
+cmp "$TMPDIR/sums.copy" "$TMPDIR/sums.archives" ||
+	fail "archives/ is not what the output directory has"
 first=$(ls "$s/archives" | head -n 1)
-timeout 200 babeltrace2 "$s/archives/$first" >/dev/null 2>"$TMPDIR/bt.err" || fail "babeltrace2 does not read archives/$first"
+timeout 200 babeltrace2 "$s/archives/$first" >/dev/null 2>"$TMPDIR/bt.err" ||
+	fail "babeltrace2 does not read archives/$first"
 rm -rf "$TMPDIR/copy"
 rmdir "$s" || fail rmdir
-[ -z "$(ls "$out" | grep -v '^archives$')" ] || fail "not all was moved to the archives: $(ls "$out")"
+[ -z "$(ls "$out" | grep -v '^archives$')" ] ||
+	fail "not all was moved to the archives: $(ls "$out")"
 
 : >"$TMPDIR/text"
 discarded=0
@@ -58,7 +61,8 @@ for chunk in "$out"/archives/*; do
 		cat "$TMPDIR/bt.err"
 		fail "babeltrace2 does not accept $chunk"
 	}
-	discarded=$((discarded + $(sed -n 's/.*Tracer discarded \([0-9]*\) event.*/\1/p' "$TMPDIR/bt.err" | awk '{ s += $1 } END { print s + 0 }')))
+	discarded=$((discarded + $(sed -n 's/.*Tracer discarded \([0-9]*\) event.*/\1/p' \
+		"$TMPDIR/bt.err" | awk '{ s += $1 } END { print s + 0 }')))
 done
 expect "events in all chunks" "$(wc -l <"$TMPDIR/text")" -eq "$recorded"
 expect "losses that the chunks tell of" $discarded -eq "$lost"
@@ -68,6 +72,7 @@ TZ=UTC timeout 200 babeltrace2 "$out/archives" >"$TMPDIR/text" 2>"$TMPDIR/bt.err
 }
 expect "events, read together" "$(wc -l <"$TMPDIR/text")" -eq "$recorded"
 tally
-missing=$(($(key before "$TMPDIR/tally") + $(key holes "$TMPDIR/tally") + $(key behind "$TMPDIR/tally")))
+missing=$(($(key before "$TMPDIR/tally") + $(key holes "$TMPDIR/tally") + $(key behind \
+	"$TMPDIR/tally")))
 expect "missing and not counted as discarded" $missing -le "$lost"
 umount_tree

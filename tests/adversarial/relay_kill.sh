@@ -54,7 +54,8 @@ stop_emitting() {
 
 check_all() { # SESSION: what was emitted is there, or counted
 	within 60 drained "$1" || fail "not all is on the relay: $(cat "$S/$1/status")"
-	lost=$(key events_discarded "$S/$1/status") connections=$(key relay_connections "$S/$1/status")
+	lost=$(key events_discarded "$S/$1/status") \
+		connections=$(key relay_connections "$S/$1/status")
 	resent=$(key relay_resent_packets "$S/$1/status")
 	rmdir "$S/$1"
 	got=$(numbers "$1" | wc -l)
@@ -87,7 +88,8 @@ emit 20
 i=0
 while [ $i -lt $kills ]; do
 	i=$((i + 1))
-	within 60 connected killed || fail "the relay was not found again: $(cat "$S/killed/status")"
+	within 60 connected killed ||
+		fail "the relay was not found again: $(cat "$S/killed/status")"
 	sleep 0.2
 	kill_relay
 	start_relay
@@ -95,7 +97,8 @@ done
 within 60 connected killed || fail "the relay was not found again"
 stop_emitting
 put stop "$S/killed/control"
-[ "$(key relay_connections "$S/killed/status")" -gt $kills ] || fail "relay_connections: $(cat "$S/killed/status")"
+[ "$(key relay_connections "$S/killed/status")" -gt $kills ] ||
+	fail "relay_connections: $(cat "$S/killed/status")"
 check_all killed
 
 # again OPTIONS: another daemon, for another session

@@ -28,7 +28,8 @@ one() { # loss mode, subbuf_size, subbuf_count
 		i=$((i + 1))
 	done
 	# When each has its first event behind it, and so is attached, they all begin.
-	all_traced() { [ "$(head -c $((processes * 64)) "$slots" 2>/dev/null | od -An -v -t u8 -w64 | awk '$1' | wc -l)" = $processes ]; }
+	all_traced() { [ "$(head -c $((processes * 64)) "$slots" 2>/dev/null |
+		od -An -v -t u8 -w64 | awk '$1' | wc -l)" = $processes ]; }
 	within all_traced || fail "not all writers are traced"
 	before=$(counted)
 	: >"$TMPDIR/go"
@@ -55,9 +56,12 @@ one() { # loss mode, subbuf_size, subbuf_count
 	same_text "$s"
 	tally
 	read=$(key events "$TMPDIR/tally")
-	echo "$1: emitted $emitted, read $read, recorded $(key events_recorded "$s/status"), discarded $discarded, overwritten $overwritten"
-	expect "$1: read + discarded + overwritten = emitted" $((read + discarded + overwritten)) = $((before + emitted))
-	told=$(sed -n 's/.*Tracer discarded \([0-9]*\) event.*/\1/p' "$TMPDIR/bt.err" | awk '{ s += $1 } END { printf "%d", s }')
+	echo "$1: emitted $emitted, read $read, recorded $(key events_recorded \
+		"$s/status"), discarded $discarded, overwritten $overwritten"
+	expect "$1: read + discarded + overwritten = emitted" $((read + discarded + overwritten)) \
+		= $((before + emitted))
+	told=$(sed -n 's/.*Tracer discarded \([0-9]*\) event.*/\1/p' "$TMPDIR/bt.err" |
+		awk '{ s += $1 } END { printf "%d", s }')
 	expect "$1: what babeltrace2 says was discarded" "$told" = "$discarded"
 	if [ "$1" = discard ]; then
 		expect "nothing is overwritten" "$overwritten" = 0
@@ -65,7 +69,8 @@ one() { # loss mode, subbuf_size, subbuf_count
 	else
 		expect "something is overwritten" "$overwritten" -gt 0
 	fi
-	[ -s "$TMPDIR/readers.err" ] && { sort "$TMPDIR/readers.err" | uniq -c | head; fail "readers failed"; }
+	[ -s "$TMPDIR/readers.err" ] && { sort "$TMPDIR/readers.err" | uniq -c |
+		head; fail "readers failed"; }
 	rm -f "$TMPDIR/pipe" "$TMPDIR/text"
 	rmdir "$s" || fail "rmdir"
 }

@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # TIMEOUT: 600
 #
-# Applications of another user spoil the rings of triggers, ring their bells without events, and match
-# in a loop, beside 1,000 triggers and 100 readers of notifications that never read: each hit of a
-# good application is counted and notified, and the daemon stays small.
+# Applications of another user spoil the rings of triggers, ring their bells without events, and
+# match in a loop, beside 1,000 triggers and 100 readers of notifications that never read: each hit
+# of a good application is counted and notified, and the daemon stays small.
 . "$(dirname "$0")/lib.sh"
 [ "$(id -u)" = 0 ] && command -v setpriv >/dev/null || skip "there is no second user"
 hits=${HITS:-300}
@@ -60,7 +60,8 @@ told() {
 within told || fail "notified of $lines of $hits hits"
 
 rss=$(key RssAnon: "/proc/$daemon/status")
-[ -n "${SAN-}" ] && [ "$SAN" != 0 ] || [ $((rss - rss0)) -lt 100000 ] || fail "the daemon grew from $rss0 to $rss kB"
+[ -n "${SAN-}" ] && [ "$SAN" != 0 ] || [ $((rss - rss0)) -lt 100000 ] ||
+	fail "the daemon grew from $rss0 to $rss kB"
 kill $pids
 wait $pids 2>/dev/null
 rmdir "$mnt"/triggers/*

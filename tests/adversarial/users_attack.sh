@@ -115,9 +115,10 @@ END
 for u in $a $b; do
 	as $u sh -c "mkdir $S/s$u $S/s$u/user/channels/c && cd $S/s$u/user/channels/c && echo 64k >subbuf_size && echo 64 >subbuf_count &&
 		echo discard >loss_mode && echo 'tick:*' >events && echo start >$S/s$u/control" || fail "session of $u"
-	# What is to be recorded, all the while: buffers have a limit where a program of the user is.
-	# (exec: it is the process that the shell knows.)
-	(exec setpriv --reuid $u --regid $u --clear-groups env LD_LIBRARY_PATH="$work" "$work/ticker" 0 2000 >"$work/ticks.$u") &
+	# What is to be recorded, all the while: buffers have a limit where a program of the user
+	# is. (exec: it is the process that the shell knows.)
+	(exec setpriv --reuid $u --regid $u --clear-groups env LD_LIBRARY_PATH="$work" \
+		"$work/ticker" 0 2000 >"$work/ticks.$u") &
 	eval "tick$u=$!"
 done
 # (A flood has a program that ticks a thousand times: these two tick longer.)
@@ -130,8 +131,10 @@ end=$(($(date +%s) + seconds))
 # fight ME OTHER OTHER'S_PROCESS
 fight() {
 	while [ "$(date +%s)" -lt $end ]; do
-		as $1 sh "$work/attack" "$TOOL" "$S/s$2" "$TRAIL_RUNTIME_DIR" "$3" "$S/s$1" >>"$work/attack.$1" 2>/dev/null
-		as $1 sh "$work/flood" "$TOOL" "$S" "$MNT" "$1" "$work/ticker" "$TRAIL_RUNTIME_DIR/apps" >>"$work/flood.$1" 2>/dev/null
+		as $1 sh "$work/attack" "$TOOL" "$S/s$2" "$TRAIL_RUNTIME_DIR" "$3" "$S/s$1" \
+			>>"$work/attack.$1" 2>/dev/null
+		as $1 sh "$work/flood" "$TOOL" "$S" "$MNT" "$1" "$work/ticker" \
+			"$TRAIL_RUNTIME_DIR/apps" >>"$work/flood.$1" 2>/dev/null
 	done
 }
 fight $a $b $tick54322 &
@@ -142,10 +145,13 @@ kill $tick54321 $tick54322
 wait $tick54321 && wait $tick54322 || fail "a ticker did not end well"
 
 for u in $a $b; do
-	[ "$(wc -l <"$work/attack.$u")" -gt 150 ] || fail "$u tried little: $(wc -l <"$work/attack.$u")"
+	[ "$(wc -l <"$work/attack.$u")" -gt 150 ] ||
+		fail "$u tried little: $(wc -l <"$work/attack.$u")"
 	# (The other one's registration may just have gone.)
-	grep -v ' \(EACCES\|EPERM\)$' "$work/attack.$u" | grep -v '/apps/.* ENOENT$' >"$work/bad" && fail "user $u: $(sort -u "$work/bad" | head)"
-	grep -v ' \(ok\|6\|EDQUOT\)$' "$work/flood.$u" >"$work/bad" && fail "user $u: $(sort -u "$work/bad" | head)"
+	grep -v ' \(EACCES\|EPERM\)$' "$work/attack.$u" | grep -v '/apps/.* ENOENT$' >"$work/bad" &&
+		fail "user $u: $(sort -u "$work/bad" | head)"
+	grep -v ' \(ok\|6\|EDQUOT\)$' "$work/flood.$u" >"$work/bad" &&
+		fail "user $u: $(sort -u "$work/bad" | head)"
 	grep -q '^mkdir session EDQUOT$' "$work/flood.$u" || fail "user $u met no limit of sessions"
 	grep -q '^start EDQUOT$' "$work/flood.$u" || fail "user $u met no limit of buffers"
 	s=$S/s$u

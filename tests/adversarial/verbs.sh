@@ -86,7 +86,8 @@ read_trace() { # WHAT DIRECTORY: its text comes to $TMPDIR/text
 		tail -n 5 "$TMPDIR/bt.err"
 		fail "seed $seed: babeltrace2 does not accept $1"
 	}
-	grep -v 'Tracer discarded\|Tracer may have discarded' "$TMPDIR/bt.err" | grep . && fail "seed $seed: babeltrace2 complains about $1"
+	grep -v 'Tracer discarded\|Tracer may have discarded' "$TMPDIR/bt.err" | grep . &&
+		fail "seed $seed: babeltrace2 complains about $1"
 	# What is not a difference of two counters that grow
 	grep -E 'discarded [0-9]{12,}' "$TMPDIR/bt.err" && fail "seed $seed: counters in $1 go back"
 	return 0
@@ -136,11 +137,13 @@ judge() {
 	# nothing.)
 	stops=$(grep -c stop "$TMPDIR/plan")
 	lost=$((lost + 4 * (stops + 1)))
-	missing=$(($(key before "$TMPDIR/tally") + $(key holes "$TMPDIR/tally") + $(key behind "$TMPDIR/tally")))
+	missing=$(($(key before "$TMPDIR/tally") + $(key holes "$TMPDIR/tally") + $(key behind \
+		"$TMPDIR/tally")))
 	expect "seed $seed: missing and not counted as discarded" $missing -le "$lost"
 }
 
-[ -n "${SHOW-}" ] || trap '[ $? = 0 ] || { echo "seed $seed, steps:"; tr "\n" " " <"$TMPDIR/plan"; echo; }' EXIT
+[ -n "${SHOW-}" ] ||
+	trap '[ $? = 0 ] || { echo "seed $seed, steps:"; tr "\n" " " <"$TMPDIR/plan"; echo; }' EXIT
 mount_tree
 for seed in $seeds; do
 	sequence

@@ -11,22 +11,29 @@ build_bits32() {
 	# A compiler may build for 32 bits and lack some of the headers for it: all that the library
 	# includes are asked for.
 	{
-		sed -n 's/^#[[:space:]]*include \(<.*>\).*/#include \1/p' ustlib/*.[ch] ustlib/context/*.[ch] tests/lib/ticker.c tests/lib/fields.c tests/lib/process.c |
+		sed -n 's/^#[[:space:]]*include \(<.*>\).*/#include \1/p' ustlib/*.[ch] \
+			ustlib/context/*.[ch] tests/lib/ticker.c tests/lib/fields.c \
+			tests/lib/process.c |
 			grep -v '<trail/\|<lttng/' | sort -u
 		echo 'int main(void) { return sizeof(void *) != 4; }'
 	} >"$work/t.c"
-	if ! $cc -m32 -D_GNU_SOURCE= -o "$work/t" "$work/t.c" -lpthread 2>"$work/cc.log" || ! "$work/t"; then
-		skip "programs of 32 bits cannot be built or run here (gcc-multilib?): $(grep -m 1 'error' "$work/cc.log" || head -n 1 "$work/cc.log")"
+	if ! $cc -m32 -D_GNU_SOURCE= -o "$work/t" "$work/t.c" -lpthread 2>"$work/cc.log" ||
+		! "$work/t"; then
+		skip "programs of 32 bits cannot be built or run here (gcc-multilib?): $(grep -m 1 \
+			'error' "$work/cc.log" || head -n 1 "$work/cc.log")"
 	fi
 	for f in ustlib/*.c ustlib/context/*.c; do
-		$cc -m32 -msse2 -std=gnu11 -D_GNU_SOURCE= -O2 -Wall -Wextra -Werror -fPIC -fvisibility=hidden -I. -Iustlib -c \
+		$cc -m32 -msse2 -std=gnu11 -D_GNU_SOURCE= -O2 -Wall -Wextra -Werror -fPIC \
+			-fvisibility=hidden -I. -Iustlib -c \
 			-o "$work/$(basename "$f" .c).o" "$f" || fail "$f"
 	done
-	$cc -m32 -shared -Wl,-soname,libtrail.so.0 -Wl,-z,nodelete -Wl,-z,defs -o "$work/libtrail.so.0" "$work"/*.o -lpthread ||
+	$cc -m32 -shared -Wl,-soname,libtrail.so.0 -Wl,-z,nodelete -Wl,-z,defs -o \
+		"$work/libtrail.so.0" "$work"/*.o -lpthread ||
 		fail "libtrail.so"
 	ln -s libtrail.so.0 "$work/libtrail.so"
 	for t in "$@"; do
-		$cc -m32 -std=gnu11 -D_GNU_SOURCE= -O2 -Wall -Wextra -Werror -I. -Iustlib -o "$work/$t" "tests/lib/$t.c" -L"$work" -ltrail \
+		$cc -m32 -std=gnu11 -D_GNU_SOURCE= -O2 -Wall -Wextra -Werror -I. -Iustlib -o \
+			"$work/$t" "tests/lib/$t.c" -L"$work" -ltrail \
 			-lpthread -Wl,-rpath,"$work" || fail "$t"
 	done
 }

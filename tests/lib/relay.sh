@@ -36,8 +36,10 @@ start_relay() {
 		if [ -z "${control_port-}" ]; then
 			port=$(($(od -An -N2 -tu2 /dev/urandom) % 20000 + 10000))
 		fi
-		control_port=${control_port-$port} data_port=${data_port-$((port + 1))} live_port=${live_port-$((port + 2))}
-		LTTNG_HOME=$work/lttng LTTNG_RELAYD_HEALTH=$work/lttng/health.$tries lttng-relayd -o "$relay_out" \
+		control_port=${control_port-$port} data_port=${data_port-$((port + 1))} \
+			live_port=${live_port-$((port + 2))}
+		LTTNG_HOME=$work/lttng LTTNG_RELAYD_HEALTH=$work/lttng/health.$tries lttng-relayd \
+			-o "$relay_out" \
 			-C "tcp://127.0.0.1:$control_port" -D "tcp://127.0.0.1:$data_port" \
 			-L "tcp://127.0.0.1:$live_port" "$@" >>"$work/relayd.log" 2>&1 &
 		relay_pid=$!
@@ -84,13 +86,15 @@ read_relay() {
 
 # Discarded events that babeltrace2 has reported at the last read_relay
 reported() {
-	sed -n 's/.*Tracer discarded \([0-9]*\) event.*/\1/p' "$work/warnings" | awk '{ s += $1 } END { print s + 0 }'
+	sed -n 's/.*Tracer discarded \([0-9]*\) event.*/\1/p' "$work/warnings" |
+		awk '{ s += $1 } END { print s + 0 }'
 }
 
 # same_as_trace SESSION DIRECTORY: in $work/files
 same_as_trace() {
 	read_relay "$2" >"$work/files"
 	read_relay "$S/$1/trace" >"$work/trace.text"
-	cmp "$work/files" "$work/trace.text" || fail "$1: the relay's files are not what trace/ shows"
+	cmp "$work/files" "$work/trace.text" ||
+		fail "$1: the relay's files are not what trace/ shows"
 	checks=$((checks + 1))
 }

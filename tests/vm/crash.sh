@@ -25,13 +25,19 @@ if [ -z "${VM-}" ]; then
 	[ $status != 77 ] || exit 77
 	[ -e "$OUT/ready" ] || { echo "FAILED: it did not come as far"; exit 1; }
 	# (1: mended, from the journal)
-	e2fsck -f -y "$VM_DISK" >"$dir/fsck" 2>&1 || [ $? = 1 ] || { cat "$dir/fsck"; echo "FAILED: the disk is not sound"; exit 1; }
+	e2fsck -f -y "$VM_DISK" >"$dir/fsck" 2>&1 || [ $? = 1 ] ||
+		{ cat "$dir/fsck"; echo "FAILED: the disk is not sound"; exit 1; }
 	debugfs -R "rdump / $dir/found" "$VM_DISK" >"$dir/debugfs" 2>&1
 	for what in stopped rotated killed; do
 		trace=$dir/found/$what
 		[ $what = stopped ] || trace=$trace/archives
-		TZ=UTC babeltrace2 "$trace" >"$dir/text" 2>"$dir/err" || { find "$dir/found"; cat "$dir/err"; echo "FAILED: $what does not read"; exit 1; }
-		cmp "$dir/text" "$OUT/$what" || { echo "FAILED: $what is not what was recorded: $(wc -l <"$dir/text") events"; exit 1; }
+		TZ=UTC babeltrace2 "$trace" >"$dir/text" 2>"$dir/err" ||
+			{ find "$dir/found"; cat "$dir/err"; echo \
+			"FAILED: $what does not read"; exit 1; }
+		cmp "$dir/text" "$OUT/$what" ||
+			{ echo \
+			"FAILED: $what is not what was recorded: $(wc -l \
+			<"$dir/text") events"; exit 1; }
 		echo "$what: $(wc -l <"$dir/text") events"
 	done
 	exit 0

@@ -22,7 +22,8 @@ begin() {
 
 # recorded WHAT COUNT TID [CPU]: the events of a thread that the session has
 recorded() {
-	is "$1" "$2" "$(grep -c " syscall_entry_getppid: .*{ tid = $3, cpu_id = ${4:-[01]} }" "$s/text")"
+	is "$1" "$2" "$(grep -c " syscall_entry_getppid: .*{ tid = $3, cpu_id = ${4:-[01]} }" \
+		"$s/text")"
 }
 
 no_complaint() {
@@ -121,7 +122,8 @@ is "it is held" EBUSY "$(tool rmdir "$i")"
 kill_daemon
 rmdir "$i" || fail "the instance cannot be removed"
 mount_tree
-has "$(cat "$work/daemon.log")" "session killed: the kernel's buffer of channel channel0 is lost: .*No such file"
+has "$(cat "$work/daemon.log")" \
+	"session killed: the kernel's buffer of channel channel0 is lost: .*No such file"
 is "it is active" active "$(key state "$s/status")"
 after=$("$calls" 100)
 recorded "the recording continues" 100 "$after"

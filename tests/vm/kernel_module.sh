@@ -14,7 +14,8 @@ mount_tree
 has "$(cat "$MNT/version")" '^kernel tracefs'
 s=$S/over
 mkdir "$s" "$s/kernel/channels/f"
-printf '%s\n' syscall:entry:getppid kretprobe:__x64_sys_getppid >"$s/kernel/events" || fail "$(cat "$s/error")"
+printf '%s\n' syscall:entry:getppid kretprobe:__x64_sys_getppid >"$s/kernel/events" ||
+	fail "$(cat "$s/error")"
 echo 'function:vfs_readlink' >"$s/kernel/channels/f/events" || fail "$(cat "$s/error")"
 echo tid >"$s/kernel/contexts"
 echo start >"$s/control"

@@ -20,7 +20,8 @@ if [ -z "${VM-}" ]; then
 		"$vm/kernel" $kernel >/dev/null         # apt does one thing at a time
 		"$vm/boot" $kernel "$0" "$@" >"$logs/$kernel" 2>&1 &
 		guests="$guests $!"
-		[ -z "${VM_LANE-}" ] && [ "$(nproc)" -ge 2 ] || { wait $!; echo $? >"$logs/$kernel.status"; }
+		[ -z "${VM_LANE-}" ] && [ "$(nproc)" -ge 2 ] ||
+			{ wait $!; echo $? >"$logs/$kernel.status"; }
 	done
 	status=77
 	for kernel in ${VM_KERNEL:-6.1 6.12}; do

@@ -25,7 +25,8 @@ modules=$BUILD/vm/modules-$VM${VM_FULL:+-full}/kmod
 [ -e "$modules/trail.ko" ] || skip "$VM: no modules were built"
 
 load() {
-	busybox insmod "$modules/trail.ko" && busybox insmod "$modules/trail_events.ko" || fail "the modules cannot be loaded: $(dmesg | tail -n 5)"
+	busybox insmod "$modules/trail.ko" && busybox insmod "$modules/trail_events.ko" ||
+		fail "the modules cannot be loaded: $(dmesg | tail -n 5)"
 }
 
 clean() {

@@ -92,7 +92,9 @@ for m in "$other" "$MNT"; do
 	mkdir "$s" "$s/kernel/channels/channel0"
 	echo 1M >"$s/kernel/channels/channel0/subbuf_size"
 	# rcu and filemap have no compiled probes here: counters record them.
-	printf '%s\n' 'syscall:getppid' 'sched:*' 'irq:*' 'timer:*' 'signal:*' 'task:*' 'kmem:mm_*' 'power:*' 'workqueue:*' 'filemap:*' 'exceptions:*' >"$s/kernel/events" ||
+	printf '%s\n' 'syscall:getppid' 'sched:*' 'irq:*' 'timer:*' 'signal:*' 'task:*' \
+		'kmem:mm_*' 'power:*' 'workqueue:*' 'filemap:*' 'exceptions:*' \
+		>"$s/kernel/events" ||
 		fail "$(cat "$s/error")"
 	echo pid tid procname cpu_id >"$s/kernel/contexts"
 done
@@ -116,14 +118,18 @@ compare() {
 	done
 	window "$other" >"$work/by_tracefs"
 	window "$MNT" >"$work/by_module"
-	[ "$(wc -l <"$work/by_module")" -ge 300 ] || fail "only $(wc -l <"$work/by_module") events to compare"
+	[ "$(wc -l <"$work/by_module")" -ge 300 ] ||
+		fail "only $(wc -l <"$work/by_module") events to compare"
 	diff "$work/by_tracefs" "$work/by_module" >"$work/diff"
 }
 # Again, if an interrupt came between the two probes of a mark: to one of them it is outside.
 compare || compare || compare || fail "not the same: $(head -n 20 "$work/diff")"
-echo "$(wc -l <"$work/by_module") events of $(awk '{ print $2 }' "$work/by_module" | sort -u | wc -l) kinds are the same"
-timeout 200 babeltrace2 --clock-gmt "$MNT/sessions/same/trace" >"$work/bt" 2>"$work/bt.err" || fail "babeltrace2: $(cat "$work/bt.err")"
-TZ=UTC cmp -s "$work/bt" "$MNT/sessions/same/text" || is "babeltrace2 reads as many" "$(wc -l <"$work/bt")" "$(wc -l <"$MNT/sessions/same/text")"
+echo "$(wc -l <"$work/by_module") events of $(awk '{ print $2 }' "$work/by_module" | sort -u |
+	wc -l) kinds are the same"
+timeout 200 babeltrace2 --clock-gmt "$MNT/sessions/same/trace" >"$work/bt" 2>"$work/bt.err" ||
+	fail "babeltrace2: $(cat "$work/bt.err")"
+TZ=UTC cmp -s "$work/bt" "$MNT/sessions/same/text" ||
+	is "babeltrace2 reads as many" "$(wc -l <"$work/bt")" "$(wc -l <"$MNT/sessions/same/text")"
 rmdir "$other/sessions/same" "$S/same"
 fusermount3 -u "$other" 2>/dev/null || umount "$other"
 clean
@@ -142,8 +148,10 @@ on_1=$(taskset -c 1 "$work/calls" 30)
 # Before any process reads: reading makes system calls.
 echo stop >"$s/control"
 cat "$s/text" >"$work/text"
-is "counted on CPU 0" 30 "$(grep -c "sys_enter: { cpu_id = 0 }, { tid = $on_0 }, { id = 110, " "$work/text")"
-is "counted on CPU 1" 30 "$(grep -c "sys_enter: { cpu_id = 1 }, { tid = $on_1 }, { id = 110, " "$work/text")"
+is "counted on CPU 0" 30 "$(grep -c "sys_enter: { cpu_id = 0 }, { tid = $on_0 }, { id = 110, " \
+	"$work/text")"
+is "counted on CPU 1" 30 "$(grep -c "sys_enter: { cpu_id = 1 }, { tid = $on_1 }, { id = 110, " \
+	"$work/text")"
 rmdir "$s"
 clean
 
@@ -179,9 +187,12 @@ for mode in discard overwrite; do
 	echo stop >"$s/control"
 	cat "$s/text" >"$work/text"
 	recorded=$(key events_recorded "$s/status") discarded=$(key events_discarded "$s/status")
-	[ $((recorded + discarded)) -ge 20000 ] || fail "$mode: $recorded and $discarded are not 20000"
-	[ $((recorded + discarded)) -le 20200 ] || fail "$mode: $recorded and $discarded are more than 20000"
-	is "$mode: held" "$(wc -l <"$work/text")" "$((recorded - $(key events_overwritten "$s/status")))"
+	[ $((recorded + discarded)) -ge 20000 ] ||
+		fail "$mode: $recorded and $discarded are not 20000"
+	[ $((recorded + discarded)) -le 20200 ] ||
+		fail "$mode: $recorded and $discarded are more than 20000"
+	is "$mode: held" "$(wc -l <"$work/text")" \
+		"$((recorded - $(key events_overwritten "$s/status")))"
 	rmdir "$s"
 done
 clean
@@ -248,7 +259,8 @@ while kill -0 $fuzzer 2>/dev/null; do
 	! busybox rmmod trail 2>/dev/null || fail "unloaded in the midst of the fuzzer"
 	if busybox rmmod trail_events 2>/dev/null; then
 		rounds=$((rounds + 1))
-		busybox insmod "$modules/trail_events.ko" || fail "trail_events cannot be loaded again"
+		busybox insmod "$modules/trail_events.ko" ||
+			fail "trail_events cannot be loaded again"
 	fi
 	sleep 0.1
 done

@@ -80,12 +80,14 @@ load() {
 	busybox insmod "$modules/trail.ko" || fail "trail.ko: $(dmesg | tail -n 5)"
 	for ko in "$modules"/trail_*.ko; do
 		for needed in $(strings "$ko" 2>/dev/null | sed -n 's/^depends=//p' | tr , ' '); do
-			[ "$needed" = trail ] || modprobe "$needed" 2>/dev/null || busybox modprobe "$needed" 2>/dev/null
+			[ "$needed" = trail ] || modprobe "$needed" 2>/dev/null ||
+				busybox modprobe "$needed" 2>/dev/null
 		done
 		if busybox insmod "$ko" 2>/dev/null; then
 			loaded="$(basename "$ko" .ko) ${loaded-}"
 		else
-			case $ko in */trail_events.ko) fail "trail_events.ko: $(dmesg | tail -n 5)" ;; esac
+			case $ko in */trail_events.ko) fail \
+				"trail_events.ko: $(dmesg | tail -n 5)" ;; esac
 			echo "not loaded: $(basename "$ko") ($(dmesg | tail -n 1))"
 		fi
 	done
@@ -93,7 +95,8 @@ load() {
 
 unload() {
 	for m in ${loaded-}; do
-		within 10 busybox rmmod "$m" || fail "$m cannot be unloaded: $(busybox lsmod | grep trail)"
+		within 10 busybox rmmod "$m" ||
+			fail "$m cannot be unloaded: $(busybox lsmod | grep trail)"
 	done
 	loaded=
 	busybox rmmod trail || fail "trail cannot be unloaded: $(busybox lsmod | grep trail)"
@@ -107,8 +110,11 @@ clean() {
 # --- a module of another kernel: refused, and tracefs continues
 for other in "$BUILD"/vm/modules-*/kmod/trail.ko; do
 	case $other in */modules-$VM-full/* | */modules-$VM/*) continue ;; esac
-	[ ! -e "$other" ] || ! busybox insmod "$other" 2>/dev/null || fail "a module of another kernel was loaded: $other"
-	[ ! -e "$other" ] || has "$(dmesg | tail -n 3)" 'version magic\|section size must match\|disagrees about version'
+	[ ! -e "$other" ] || ! busybox insmod "$other" 2>/dev/null ||
+		fail "a module of another kernel was loaded: $other"
+	[ ! -e "$other" ] ||
+		has "$(dmesg | tail -n 3)" \
+		'version magic\|section size must match\|disagrees about version'
 done
 TRAIL_RUNTIME_DIR=$work/other-state
 export TRAIL_RUNTIME_DIR
@@ -133,16 +139,19 @@ cp "$MNT/available/kernel/probes" "$work/probes"
 while IFS=: read -r system name; do
 	[ "$system" = ftrace ] || [ ! -e "$T/events/$system/$name/id" ] || echo "$system:$name"
 done <"$MNT/available/kernel/tracepoints" >"$work/tracepoints"
-sed 's/ .*//' "$work/probes" | grep -v '^ftrace:' | cmp -s - "$work/tracepoints" || fail "not each tracepoint is there"
+sed 's/ .*//' "$work/probes" | grep -v '^ftrace:' | cmp -s - "$work/tracepoints" ||
+	fail "not each tracepoint is there"
 sed -n 's/ module$//p' "$work/probes" | sort >"$work/covered"
 comm -23 "$work/covered" - <<-E >"$work/liars"
 	$(sort /dev/trail)
 E
 [ ! -s "$work/liars" ] || fail "not compiled: $(cat "$work/liars")"
-echo "$n events compiled; of the $(wc -l <"$work/probes") tracepoints here $(wc -l <"$work/covered")"
+echo "$n events compiled; of the $(wc -l <"$work/probes") tracepoints here $(wc -l \
+	<"$work/covered")"
 "$BUILD/tests/vm/enable_each" <"$work/tracepoints" >"$work/each" || fail "no channel"
 is "each was tried" "$(wc -l <"$work/tracepoints")" "$(wc -l <"$work/each")"
-is "compiled, as the tree says" "$(cat "$work/covered")" "$(sed -n 's/ compiled$//p' "$work/each" | sort)"
+is "compiled, as the tree says" "$(cat "$work/covered")" \
+	"$(sed -n 's/ compiled$//p' "$work/each" | sort)"
 grep -v -e ' compiled$' -e ' counters$' "$work/each" >"$work/refused"
 [ ! -s "$work/refused" ] || echo "refused: $(cat "$work/refused")"
 [ "$(wc -l <"$work/refused")" -le 2 ] || fail "so many cannot be recorded"
@@ -181,8 +190,11 @@ for try in 1 2 3; do
 	window "$MNT" >"$work/by_module"
 	# Kinds whose records differ, though maybe only since an interrupt came between the two
 	# probes of a mark: again.
-	diff "$work/by_tracefs" "$work/by_module" | sed -n 's/^[<>] [^ ]* \([^:]*\): .*/\1/p; s/^[<>] \([^ :]*\): .*/\1/p' | sort -u >"$work/differ"
-	awk '{ print $2 }' "$work/by_module" | tr -d : | sort -u | comm -23 - "$work/differ" | sort -u - "$work/same" >"$work/same.new"
+	diff "$work/by_tracefs" "$work/by_module" |
+		sed -n 's/^[<>] [^ ]* \([^:]*\): .*/\1/p; s/^[<>] \([^ :]*\): .*/\1/p' |
+		sort -u >"$work/differ"
+	awk '{ print $2 }' "$work/by_module" | tr -d : | sort -u | comm -23 - "$work/differ" |
+		sort -u - "$work/same" >"$work/same.new"
 	mv "$work/same.new" "$work/same"
 	comm -23 "$work/differ" "$work/same" >"$work/never"
 	cp "$work/by_tracefs" "$work/by_module" "$work/differ" "$OUT/" 2>/dev/null
@@ -193,7 +205,8 @@ echo "$(wc -l <"$work/by_module") events; $(wc -l <"$work/same") kinds are the s
 [ "$(wc -l <"$work/never")" -le 3 ] || fail "never the same: $(cat "$work/never")
 $(diff "$work/by_tracefs" "$work/by_module" | head -n 40)"
 [ ! -s "$work/never" ] || echo "never the same: $(cat "$work/never")"
-timeout 300 babeltrace2 --clock-gmt "$MNT/sessions/same/trace" >"$work/bt" 2>"$work/bt.err" || fail "babeltrace2: $(tail -n 5 "$work/bt.err")"
+timeout 300 babeltrace2 --clock-gmt "$MNT/sessions/same/trace" >"$work/bt" 2>"$work/bt.err" ||
+	fail "babeltrace2: $(tail -n 5 "$work/bt.err")"
 [ "$(wc -l <"$work/bt")" -ge 1000 ] || fail "babeltrace2 reads only $(wc -l <"$work/bt") events"
 rmdir "$other/sessions/same" "$S/same"
 fusermount3 -u "$other" 2>/dev/null || umount "$other"
@@ -209,8 +222,10 @@ one=$!
 "$work/load" 1 20 || fail "the load fails"
 wait $one
 echo stop >"$s/control"
-timeout 300 babeltrace2 --clock-gmt "$s/trace" >"$work/bt" 2>"$work/bt.err" || fail "babeltrace2: $(tail -n 5 "$work/bt.err")"
-echo "$(wc -l <"$work/bt") events of $(sed 's/^\[[^]]*\] ([^)]*) [^ ]* //; s/:.*//' "$work/bt" | sort -u | wc -l) kinds"
+timeout 300 babeltrace2 --clock-gmt "$s/trace" >"$work/bt" 2>"$work/bt.err" ||
+	fail "babeltrace2: $(tail -n 5 "$work/bt.err")"
+echo "$(wc -l <"$work/bt") events of $(sed 's/^\[[^]]*\] ([^)]*) [^ ]* //; s/:.*//' "$work/bt" |
+	sort -u | wc -l) kinds"
 rmdir "$s"
 clean
 
@@ -223,7 +238,8 @@ echo start >"$s/control"
 busy=$!
 busybox rmmod trail 2>/dev/null && fail "unloaded though a daemon has it open"
 for i in 1 2 3; do
-	within 10 busybox rmmod trail_events || fail "trail_events cannot be unloaded while it records"
+	within 10 busybox rmmod trail_events ||
+		fail "trail_events cannot be unloaded while it records"
 	busybox insmod "$modules/trail_events.ko" || fail "trail_events cannot be loaded again"
 done
 echo clear >"$s/control"

@@ -7,10 +7,12 @@
 kernel_in_check=6.12
 . "$(dirname "$0")/modlib.sh"
 self=$work/self
-${CC:-cc} -D_GNU_SOURCE -O1 -fno-omit-frame-pointer -fno-optimize-sibling-calls -o "$self" "$top/tests/vm/self.c" || skip "no compiler"
+${CC:-cc} -D_GNU_SOURCE -O1 -fno-omit-frame-pointer -fno-optimize-sibling-calls -o "$self" \
+	"$top/tests/vm/self.c" || skip "no compiler"
 chmod 755 "$work" "$self"
 
-busybox insmod "$modules/trail.ko" && busybox insmod "$modules/trail_events.ko" || fail "the modules cannot be loaded: $(dmesg | tail -n 5)"
+busybox insmod "$modules/trail.ko" && busybox insmod "$modules/trail_events.ko" ||
+	fail "the modules cannot be loaded: $(dmesg | tail -n 5)"
 mount_tree
 has "$(cat "$MNT/version")" '^kernel module '
 
@@ -24,9 +26,11 @@ session() {
 }
 # What babeltrace2 reads is what `text` has.
 same() {
-	timeout 200 babeltrace2 --clock-gmt "$s/trace" >"$work/bt" 2>"$work/bt.err" || fail "babeltrace2: $(cat "$work/bt.err")"
+	timeout 200 babeltrace2 --clock-gmt "$s/trace" >"$work/bt" 2>"$work/bt.err" ||
+		fail "babeltrace2: $(cat "$work/bt.err")"
 	TZ=UTC timeout 200 cat "$s/text" | awk '!/^\[warning/' >"$work/text"
-	diff "$work/bt" "$work/text" >"$work/diff" || fail "babeltrace2 reads it otherwise: $(head -n 5 "$work/diff")"
+	diff "$work/bt" "$work/text" >"$work/diff" ||
+		fail "babeltrace2 reads it otherwise: $(head -n 5 "$work/diff")"
 	checks=$((checks + 1))
 }
 
@@ -34,7 +38,8 @@ same() {
 all='pid tid procname vpid vtid ppid vppid prio nice hostname uid euid suid gid egid sgid vuid veuid vsuid vgid vegid vsgid
 cgroup_ns ipc_ns mnt_ns net_ns pid_ns time_ns user_ns uts_ns preemptible interruptible migratable'
 for name in $all cpu_id need_reschedule callstack-kernel callstack-user perf:cpu:page-faults; do
-	grep -qx -e "$name" "$MNT/available/kernel/contexts" || fail "available/kernel/contexts has no $name"
+	grep -qx -e "$name" "$MNT/available/kernel/contexts" ||
+		fail "available/kernel/contexts has no $name"
 done
 session all "$all" 'syscall:entry:getppid'
 echo start >"$s/control"
@@ -53,9 +58,12 @@ $(cat "$work/events")"
 done
 same
 # Types as LTTng has them.
-for line in 'size = 32; align = 8; signed = 1; encoding = none; base = 10; } _ppid;' 'size = 8; align = 8; signed = 1; encoding = UTF8; base = 10; } _hostname\[65\];' \
-	'size = 32; align = 8; signed = 0; encoding = none; base = 10; } _vegid;' 'size = 32; align = 8; signed = 0; encoding = none; base = 10; } _mnt_ns;' \
-	'size = 8; align = 8; signed = 0; encoding = none; base = 10; } _migratable;' 'size = 8; align = 8; signed = 1; encoding = none; base = 10; } _interruptible;'; do
+for line in 'size = 32; align = 8; signed = 1; encoding = none; base = 10; } _ppid;' \
+	'size = 8; align = 8; signed = 1; encoding = UTF8; base = 10; } _hostname\[65\];' \
+	'size = 32; align = 8; signed = 0; encoding = none; base = 10; } _vegid;' \
+		'size = 32; align = 8; signed = 0; encoding = none; base = 10; } _mnt_ns;' \
+	'size = 8; align = 8; signed = 0; encoding = none; base = 10; } _migratable;' \
+		'size = 8; align = 8; signed = 1; encoding = none; base = 10; } _interruptible;'; do
 	grep -q "integer { $line" "$s/trace/kernel/metadata" || fail "no $line"
 done
 rmdir "$s"
@@ -75,14 +83,16 @@ upper() {
 has "$(cat "$work/events")" "callstack_user = \[ \[0\] = 0x[0-9A-F]*, \[1\] = 0x$(upper "$in_outer"), \[2\] = 0x$(upper "$in_main"), "
 # In the kernel: it begins with what the tracepoint is in, and none of ours is in it.
 awk '$2 ~ /[tT]/ { print $1, $3, $4 }' /proc/kallsyms | sort >"$work/symbols"
-grep "{ tid = $faults, " "$work/events" | head -n 1 | sed 's/.*callstack_kernel = \[ \(.*\) \], _callstack_user.*/\1/' | tr , '\n' |
+grep "{ tid = $faults, " "$work/events" | head -n 1 |
+	sed 's/.*callstack_kernel = \[ \(.*\) \], _callstack_user.*/\1/' | tr , '\n' |
 	sed 's/.*0x//' | tr A-F a-f >"$work/addresses"
 [ "$(wc -l <"$work/addresses")" -ge 3 ] || fail "kernel callstack: $(head -n 1 "$work/events")"
 awk 'NR == FNR { at[NR] = $1; name[NR] = $2 $3; n = NR; next }
 	{ for (i = 1; i <= n && at[i] <= $1; i++) ; print name[i - 1] }' "$work/symbols" "$work/addresses" >"$work/functions"
 grep -qx do_syscall_64 "$work/functions" || fail "no do_syscall_64 in: $(cat "$work/functions")"
 grep -F '[trail' "$work/functions" && fail "our own functions are in a callstack"
-head -n 1 "$work/functions" | grep -Eq 'syscall|traceiter' || fail "begins with $(head -n 1 "$work/functions")"
+head -n 1 "$work/functions" | grep -Eq 'syscall|traceiter' ||
+	fail "begins with $(head -n 1 "$work/functions")"
 # Counters of CPU 0 between two events of one program.
 count() {
 	grep "{ tid = $faults, " "$work/events" | sed "s/.* perf_cpu_$1 = \([0-9]*\).*/\1/"
@@ -94,7 +104,8 @@ set -- $(count context_switches)
 set -- $(count cpu_clock)
 [ $# = 2 ] && [ $(($2 - $1)) -ge 1000000 ] || fail "CPU clock: $*"
 same
-grep -q '_callstack_kernel\[ __callstack_kernel_length \];' "$s/trace/kernel/metadata" || fail "no sequence: $(grep callstack "$s/trace/kernel/metadata")"
+grep -q '_callstack_kernel\[ __callstack_kernel_length \];' "$s/trace/kernel/metadata" ||
+	fail "no sequence: $(grep callstack "$s/trace/kernel/metadata")"
 rmdir "$s"
 clean
 
@@ -117,7 +128,8 @@ clean
 
 # --- in interrupts and NMIs, with faults inside of it
 session nested 'tid callstack-kernel callstack-user interruptible preemptible need_reschedule perf:cpu:cpu-clock procname' \
-	'timer:hrtimer_expire_entry' 'irq:softirq_entry' 'nmi:nmi_handler' 'exceptions:*' 'sched:sched_switch' 'syscall:entry:getppid'
+	'timer:hrtimer_expire_entry' 'irq:softirq_entry' 'nmi:nmi_handler' 'exceptions:*' \
+		'sched:sched_switch' 'syscall:entry:getppid'
 echo 4M >"$s/kernel/channels/channel0/subbuf_size"
 echo start >"$s/control"
 for i in 1 2 3 4 5; do
@@ -128,13 +140,16 @@ done
 wait
 echo stop >"$s/control"
 cat "$s/text" >"$work/events"
-for of in 'timer_hrtimer_expire_entry 0 0' 'irq_softirq_entry 1 0' 'nmi_handler 0 0' 'syscall_entry_getppid 1 1' 'sched_switch 0 0'; do
+for of in 'timer_hrtimer_expire_entry 0 0' 'irq_softirq_entry 1 0' 'nmi_handler 0 0' \
+	'syscall_entry_getppid 1 1' 'sched_switch 0 0'; do
 	set -- $of
 	n=$(grep -c " $1: .*interruptible = $2, preemptible = $3, need" "$work/events")
 	all_of=$(grep -c " $1: " "$work/events")
-	[ "$n" -ge 1 ] && [ "$n" = "$all_of" ] || fail "$1: $n of $all_of are as they should: $(grep -m 1 " $1: " "$work/events")"
+	[ "$n" -ge 1 ] && [ "$n" = "$all_of" ] ||
+		fail "$1: $n of $all_of are as they should: $(grep -m 1 " $1: " "$work/events")"
 done
-grep -q ' x86_exceptions_page_fault_user: .*callstack_user = \[ \[0\] = 0x' "$work/events" || fail "no callstack of a fault"
+grep -q ' x86_exceptions_page_fault_user: .*callstack_user = \[ \[0\] = 0x' "$work/events" ||
+	fail "no callstack of a fault"
 same
 rmdir "$s"
 clean

@@ -84,7 +84,8 @@ session() {
 		s=$m/sessions/$1
 		mkdir "$s" "$s/kernel/channels/channel0"
 		echo 1M >"$s/kernel/channels/channel0/subbuf_size"
-		{ cat "$work/rules"; echo 'syscall:entry:getppid'; } >"$s/kernel/events" || fail "$1: $(cat "$s/error")"
+		{ cat "$work/rules"; echo 'syscall:entry:getppid'; } >"$s/kernel/events" ||
+			fail "$1: $(cat "$s/error")"
 		echo tid >"$s/kernel/contexts"
 	done
 }
@@ -153,15 +154,19 @@ compare() {
 		echo stop >"$other/sessions/$n/control"
 	done
 	for n in $names; do
-		is "$n: no loss" "0 0" "$(key events_discarded "$S/$n/status") $(key events_discarded "$other/sessions/$n/status")"
+		is "$n: no loss" "0 0" \
+			"$(key events_discarded "$S/$n/status") $(key events_discarded \
+			"$other/sessions/$n/status")"
 		window "$other/sessions/$n" >"$work/$n.tracefs"
 		window "$S/$n" >"$work/$n.module"
-		diff "$work/$n.tracefs" "$work/$n.module" >"$work/$n.diff" || { differs=$n; return 1; }
+		diff "$work/$n.tracefs" "$work/$n.module" >"$work/$n.diff" ||
+			{ differs=$n; return 1; }
 	done
 }
 compare || compare || compare || fail "$differs: not the same: $(head -n 20 "$work/$differs.diff")"
 for n in $names; do
-	kinds=$(awk '{ print $2 }' "$work/$n.module" | sort | uniq -c | awk '{ print $2, $1 }' | sed 's/: / /')
+	kinds=$(awk '{ print $2 }' "$work/$n.module" | sort | uniq -c | awk '{ print $2, $1 }' |
+		sed 's/: / /')
 	echo "$n: $(echo $kinds)"
 	# What was in the rings is what is in the text: nothing was left to the daemon, in these.
 	case $n in

@@ -30,7 +30,8 @@ make_sessions() {
 		esac
 	done
 	echo "$started of 8 sessions have room in $(grep MemTotal /proc/meminfo)"
-	[ $started -ge 2 ] && [ $refused -ge 2 ] || fail "$started sessions have room, $refused have none"
+	[ $started -ge 2 ] && [ $refused -ge 2 ] ||
+		fail "$started sessions have room, $refused have none"
 }
 
 load
@@ -84,7 +85,8 @@ is "as many with the next daemon" $first $started
 kill -9 $(daemon_pids)
 within 20 daemon_ended || fail "the daemon lives"
 umount -l "$MNT"
-sed -n '/^\.Ss What a dead daemon leaves/,/^\.Ed/p' "$top/docs/trailfs.4" | sed '1,/^\.Bd/d; /^\.Ed/d' >"$work/by_hand"
+sed -n '/^\.Ss What a dead daemon leaves/,/^\.Ed/p' "$top/docs/trailfs.4" |
+	sed '1,/^\.Bd/d; /^\.Ed/d' >"$work/by_hand"
 has "$(cat "$work/by_hand")" 'rmmod trail_events'
 before=$(awk '/^MemAvailable/ { print $2 }' /proc/meminfo)
 rmmod() { busybox rmmod "$@"; }

@@ -29,7 +29,8 @@ session() {
 		echo "$2" >"$s/kernel/channels/$c/loss_mode"
 	done
 	echo power:cpu_frequency >"$s/kernel/channels/channel0/events"
-	printf '%s\n' 'irq:*' 'timer:*' 'sched:*' 'nmi:*' 'workqueue:*' >"$s/kernel/channels/real/events"
+	printf '%s\n' 'irq:*' 'timer:*' 'sched:*' 'nmi:*' 'workqueue:*' \
+		>"$s/kernel/channels/real/events"
 	echo start >"$s/control" || fail "$(cat "$s/error")"
 }
 
@@ -101,7 +102,8 @@ in_mode() {
 	lost=$(of_channel channel0 events_discarded)
 	over=$(of_channel channel0 events_overwritten)
 	check $mode $((lost + over))
-	is "$mode: recorded" "$(grep -c power_cpu_frequency "$work/text")" $(($(of_channel channel0 events_recorded) - over))
+	is "$mode: recorded" "$(grep -c power_cpu_frequency "$work/text")" \
+		$(($(of_channel channel0 events_recorded) - over))
 	same_text "$s"
 	rmdir "$s"
 	clean

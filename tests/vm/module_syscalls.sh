@@ -21,7 +21,8 @@ has "$(cat "$MNT/available/kernel/syscalls")" '^openat$'
 has "$(cat "$MNT/available/kernel/syscalls")" '^socketcall$'
 is "each is named once" "" "$(sort "$MNT/available/kernel/syscalls" | uniq -d)"
 is "fields" "uint32 fd,hex uint64 buf,uint64 count,uint32 pos_low,uint32 pos_high," \
-	"$(tr '\n' ',' <"$MNT/available/kernel/events/syscalls/compat_sys_enter_pread64" | sed 's/uint64 count/uint64 count/; s/uint32 count/uint64 count/')"
+	"$(tr '\n' ',' <"$MNT/available/kernel/events/syscalls/compat_sys_enter_pread64" |
+		sed 's/uint64 count/uint64 count/; s/uint32 count/uint64 count/')"
 
 # --- each field of each call
 # known PROGRAM: runs it, and looks for each event that it says there must be
@@ -52,13 +53,15 @@ known() {
 	is "entries" 300 "$(grep -c "^$2syscall_entry_getppid: { }$" "$work/got")"
 	is "results" 300 "$(grep -c "^$2syscall_exit_getppid: " "$work/got")"
 	# What begins returns, but for exit_group; and a child begins with returning.
-	is "pairs" "$(grep -c '^[a-z_]*syscall_entry_' "$work/got")" "$(grep -c '^[a-z_]*syscall_exit_' "$work/got")"
+	is "pairs" "$(grep -c '^[a-z_]*syscall_entry_' "$work/got")" \
+		"$(grep -c '^[a-z_]*syscall_exit_' "$work/got")"
 }
 ${CC:-cc} -static -D_GNU_SOURCE -o "$work/calls64" "$here/known_calls.c" || skip "no compiler"
 known "$work/calls64" ''
 is "none of 32 bits" 0 "$(grep -c '^compat_' "$work/got")"
 rmdir "$s"
-if ${CC:-cc} -m32 -static -D_GNU_SOURCE -D_FILE_OFFSET_BITS=64 -o "$work/calls32" "$here/known_calls.c" 2>/dev/null; then
+if ${CC:-cc} -m32 -static -D_GNU_SOURCE -D_FILE_OFFSET_BITS=64 -o "$work/calls32" \
+	"$here/known_calls.c" 2>/dev/null; then
 	known "$work/calls32" compat_
 	# Before it, the shell's child was a program of 64 bits.
 	is "none of 64 bits" 0 "$(sed '1,/syscall_exit_execve/d' "$work/got" | grep -vc '^compat_')"
@@ -92,24 +95,30 @@ for n in 1 2; do
 	m=$other
 	[ $n = 1 ] || m=$MNT
 	mkdir "$m/sessions/dump"
-	printf '%s\n' 'lttng_statedump_*' 'lttng_logger if msg != "not this*"' >"$m/sessions/dump/kernel/events" || fail "$(cat "$m/sessions/dump/error")"
+	printf '%s\n' 'lttng_statedump_*' 'lttng_logger if msg != "not this*"' \
+		>"$m/sessions/dump/kernel/events" || fail "$(cat "$m/sessions/dump/error")"
 	echo 'pid tid procname' >"$m/sessions/dump/kernel/contexts"
 	echo start >"$m/sessions/dump/control"
-	within 60 grep -q lttng_statedump_end "$m/sessions/dump/text" || fail "the dump does not end"
-	sh -c 'echo $$; echo "a line of text" >"$1"; echo "not this one" >"$1"; exec true' sh "$m/log" >"$work/writer"
+	within 60 grep -q lttng_statedump_end "$m/sessions/dump/text" ||
+		fail "the dump does not end"
+	sh -c 'echo $$; echo "a line of text" >"$1"; echo "not this one" >"$1"; exec true' sh \
+		"$m/log" >"$work/writer"
 	writer=$(cat "$work/writer")
 	echo stop >"$m/sessions/dump/control"
 	same_text "$m/sessions/dump"
 	is "a line of the log" 1 "$(grep -c "lttng_logger: { cpu_id = [0-9]* }, { pid = $writer, tid = $writer, procname = \"sh\" }, { _msg_length = 14, msg = \"a line of text\" }" "$work/text")"
 	is "no other" 1 "$(grep -c lttng_logger "$work/text")"
-	sed 's/^[^)]*) [^ ]* //' "$work/text" | grep -e "statedump_\(interrupt\|block\|network\|cpu\)" -e "{ tid = $sleeper, " \
+	sed 's/^[^)]*) [^ ]* //' "$work/text" |
+		grep -e "statedump_\(interrupt\|block\|network\|cpu\)" -e "{ tid = $sleeper, " \
 		-e "pid = $sleeper, .*fd = 0" | sed 's/statedump_\(interrupt\|block\|network\|cpu\)\([^:]*\): .*}, { /\1\2: { /' >"$work/dump.$n"
 	rmdir "$m/sessions/dump"
 done
 kill $sleeper
 [ "$(wc -l <"$work/dump.1")" -ge 20 ] || fail "only $(wc -l <"$work/dump.1") events"
-cmp -s "$work/dump.1" "$work/dump.2" || fail "the dumps differ: $(diff "$work/dump.1" "$work/dump.2" | head -n 8)"
-has "$(cat "$work/dump.2")" "statedump_process_mnt_ns: .*{ tid = $sleeper, ns_inum = $(stat -L -c %i /proc/self/ns/mnt) }"
+cmp -s "$work/dump.1" "$work/dump.2" ||
+	fail "the dumps differ: $(diff "$work/dump.1" "$work/dump.2" | head -n 8)"
+has "$(cat "$work/dump.2")" "statedump_process_mnt_ns: .*{ tid = $sleeper, ns_inum = $(stat -L -c \
+	%i /proc/self/ns/mnt) }"
 has "$(cat "$work/dump.2")" "statedump_file_descriptor: .*fd = 0, .*filename = \"$work/calls64\""
 fusermount3 -u "$other" 2>/dev/null || umount "$other"
 clean

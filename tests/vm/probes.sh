@@ -115,7 +115,8 @@ is "uprobe of a program that lies anywhere" 50 "$(count "uprobe:$P:from_program"
 is "its return" 50 "$(count "uretprobe:$P:from_program" $pid 'ip = 0x.*, parent_ip = 0x')"
 is "in a library" 50 "$(count "uprobe:$L:from_library" $pid 'ip = 0x7F')"
 is "another's use of it" 30 "$(count "uprobe:$L:from_library" $fixed)"
-is "uprobe of a program that lies fast" 30 "$(count "uprobe:$work/fixed:from_program" $fixed 'ip = 0x40')"
+is "uprobe of a program that lies fast" 30 \
+	"$(count "uprobe:$work/fixed:from_program" $fixed 'ip = 0x40')"
 is "not of the other" 0 "$(count "uprobe:$P:from_program" $fixed)"
 is "usdt" 100 "$(count "usdt:$P:demo:hit" $pid)"
 is "its first place" 1 "$(count "usdt:$P:demo:hit" $pid 'arg0 = 49, arg1 = 1234605616436508552 ')"
@@ -155,7 +156,8 @@ is "old events are still there" 60 "$(wc -l <"$S/other/text")"
 # --- ids of the kernel's are given again: the next event is not taken for the last
 echo stop >"$S/other/control"
 is "but then" 0 "$(probes)"
-for rule in "kprobe:$K" "uretprobe:$P:from_program" "usdt:$P:demo:hit" "kprobe:$K" "uretprobe:$P:from_program" "usdt:$P:demo:hit"; do
+for rule in "kprobe:$K" "uretprobe:$P:from_program" "usdt:$P:demo:hit" "kprobe:$K" \
+	"uretprobe:$P:from_program" "usdt:$P:demo:hit"; do
 	echo "$rule" >"$S/other/kernel/events"
 	echo start >"$S/other/control"
 	"$P" 5 >/dev/null
@@ -163,7 +165,8 @@ for rule in "kprobe:$K" "uretprobe:$P:from_program" "usdt:$P:demo:hit" "kprobe:$
 done
 is "one at a time" 2 "$(probes)"
 same_text "$S/other"
-[ "$(grep -c " kprobe:$K: " "$work/text")" -ge 10 ] || fail "kprobe: $(grep -c " kprobe:$K: " "$work/text")"
+[ "$(grep -c " kprobe:$K: " "$work/text")" -ge 10 ] ||
+	fail "kprobe: $(grep -c " kprobe:$K: " "$work/text")"
 is "uretprobe" 10 "$(grep -c " uretprobe:$P:from_program: .*parent_ip" "$work/text")"
 is "usdt" $((60 + 20)) "$(grep -c " usdt:$P:demo:hit: .*arg1" "$work/text")"
 is "no loss" 0 "$(key events_discarded "$S/other/status")"
@@ -201,9 +204,13 @@ refused ENOENT "no probe 'demo:hot'" "usdt:$P:demo:hot"
 refused EINVAL "no ELF file\|ELF" "uprobe:$work/lib.c:main"
 refused EINVAL "not a regular file" uprobe:/dev/null:main
 refused EINVAL "cannot be compared" "usdt:$P:demo:hit if arg0 == \"x\""
-is "a blacklisted function" EINVAL "$(tool open "$s/kernel/events" w write "kprobe:$(sed -n 's/.*\t\(.*\)/\1/p' /sys/kernel/debug/kprobes/blacklist 2>/dev/null | head -n 1 | grep . || echo kprobe_ftrace_handler)\n")"
+is "a blacklisted function" EINVAL \
+	"$(tool open "$s/kernel/events" w write "kprobe:$(sed -n 's/.*\t\(.*\)/\1/p' \
+	/sys/kernel/debug/kprobes/blacklist 2>/dev/null | head -n 1 | grep . ||
+	echo kprobe_ftrace_handler)\n")"
 has "$(cat "$s/error")" "allows no probe\|no function"
-is "one wrong line, nothing is made" ENOENT "$(tool open "$s/kernel/events" w write "kprobe:$K\nkprobe:no_such_thing_at_all\n")"
+is "one wrong line, nothing is made" ENOENT \
+	"$(tool open "$s/kernel/events" w write "kprobe:$K\nkprobe:no_such_thing_at_all\n")"
 is "nothing is left" 0 "$(probes)"
 is "the rules are as before" sched_switch "$(cat "$s/kernel/events")"
 rmdir "$s"
@@ -220,12 +227,14 @@ cp "$P" "$work/secret"
 chmod 700 "$work/secret"
 as_bob mkdir "$S/bob"
 for rule in "usdt:$work/secret:demo:hit" "uprobe:$work/secret:from_program"; do
-	is "'$rule' of who may not read it" EACCES "$(as_bob "$work/tool" open "$S/bob/kernel/events" w write "$rule\n")"
+	is "'$rule' of who may not read it" EACCES \
+		"$(as_bob "$work/tool" open "$S/bob/kernel/events" w write "$rule\n")"
 	is "not even root for him" EACCES "$(tool open "$S/bob/kernel/events" w write "$rule\n")"
 done
 has "$(cat "$S/bob/error")" "owner may not read it"
 is "nothing is left" 0 "$(probes)"
-as_bob sh -c "echo 'usdt:$P:demo:hit' >'$S/bob/kernel/events'" || fail "a member of the group may not"
+as_bob sh -c "echo 'usdt:$P:demo:hit' >'$S/bob/kernel/events'" ||
+	fail "a member of the group may not"
 is "made for him" 2 "$(probes)"
 rmdir "$S/bob"
 
@@ -242,7 +251,8 @@ mkdir "$S/copy"
 cat "$s/config" >"$S/copy/config" || fail "copy: $(cat "$S/copy/error")"
 rmdir "$s"
 is "the copy needs them" 3 "$(probes)"
-printf '[kernel channel]\nname = q\nevents = kprobe:vfs_read\nevents = kprobe:no_such_thing\n' | cat >"$S/copy/config" 2>/dev/null && fail "taken"
+printf '[kernel channel]\nname = q\nevents = kprobe:vfs_read\nevents = kprobe:no_such_thing\n' |
+	cat >"$S/copy/config" 2>/dev/null && fail "taken"
 is "what is refused leaves nothing" 3 "$(probes)"
 rmdir "$S/copy"
 is "nothing is left of it" 0 "$(probes)"
@@ -250,7 +260,8 @@ is "nothing is left of it" 0 "$(probes)"
 # --- others' events are others'
 echo "p:mine/vfs vfs_read" >>$T/kprobe_events
 echo "p:trailfs_00c0ffee/kprobe_x vfs_read" >>$T/kprobe_events
-is "one that another program made is a tracepoint" 1 "$(grep -c '^mine:vfs$' "$MNT/available/kernel/tracepoints")"
+is "one that another program made is a tracepoint" 1 \
+	"$(grep -c '^mine:vfs$' "$MNT/available/kernel/tracepoints")"
 is "another daemon's is not" 0 "$(grep -c trailfs_ "$MNT/available/kernel/tracepoints")"
 # Counters are closed a moment after their session.
 remove_mine() {
@@ -291,11 +302,14 @@ if by_module; then
 	refused EOPNOTSUPP "trail.ko does not trace calls of functions" "function:$F"
 else
 	echo tid >"$s/kernel/contexts"
-	is "no such function" ENOENT "$(tool open "$s/kernel/events" w write "function:no_such_*_thing\n")"
-	is "another name of a function" ENOENT "$(tool open "$s/kernel/events" w write "function:$K\n")"
+	is "no such function" ENOENT \
+		"$(tool open "$s/kernel/events" w write "function:no_such_*_thing\n")"
+	is "another name of a function" ENOENT \
+		"$(tool open "$s/kernel/events" w write "function:$K\n")"
 	has "$(cat "$s/error")" "its other name '$F'"
 	echo "function:$F" >"$s/kernel/events"
-	echo "function:vfs_* except function:vfs_write,function:vfs_w* if func != \"vfs_read*\"" >>"$s/kernel/events"
+	echo "function:vfs_* except function:vfs_write,function:vfs_w* if func != \"vfs_read*\"" \
+		>>"$s/kernel/events"
 	echo start >"$s/control"
 	set -- $("$P" 40)
 	cat "$P" >/dev/null
@@ -303,11 +317,15 @@ else
 	same_text "$s"
 	is "calls" 40 "$(count function $1 "func = \"$F\", parent_func = \".*")"
 	[ "$(grep -c 'func = "vfs_' "$work/text")" -gt 0 ] || fail "no other functions"
-	is "those are excepted" 0 "$(grep -c ' func = "vfs_[wr]' "$work/text" | sed "s/^$(grep -c ' func = "vfs_rmdir\| func = "vfs_rename' "$work/text")\$/0/")"
-	is "nothing else" 0 "$(grep ' function: ' "$work/text" | grep -vc " func = \"vfs_\| func = \"$F\"")"
+	is "those are excepted" 0 \
+		"$(grep -c ' func = "vfs_[wr]' "$work/text" |
+		sed "s/^$(grep -c ' func = "vfs_rmdir\| func = "vfs_rename' "$work/text")\$/0/")"
+	is "nothing else" 0 "$(grep ' function: ' "$work/text" |
+		grep -vc " func = \"vfs_\| func = \"$F\"")"
 	echo "sched_process_exit" >"$s/kernel/events"
 	echo start >"$s/control"
-	is "no function is traced" 1 "$(wc -l <"$(ls -d $T/instances/trailfs-functions-*)/set_ftrace_filter")"
+	is "no function is traced" 1 \
+		"$(wc -l <"$(ls -d $T/instances/trailfs-functions-*)/set_ftrace_filter")"
 	"$P" 10 >/dev/null
 	echo stop >"$s/control"
 	is "no more of them" 40 "$(grep -c "func = \"$F\", parent_func" "$s/text")"

@@ -36,19 +36,24 @@ echo data >"$work/a file"
 
 # Some kernels read all text as empty (Debian's 6.1.0-50; 6.1.0-56 does not): there is nothing to
 # test then.
-mkdir $T/instances/trial && echo 'e:trial/trial syscalls.sys_enter_openat f=+0($filename):ustring' >>$T/dynamic_events &&
+mkdir $T/instances/trial &&
+	echo 'e:trial/trial syscalls.sys_enter_openat f=+0($filename):ustring' \
+	>>$T/dynamic_events &&
 	echo 1 >$T/instances/trial/events/trial/trial/enable || fail "no event probe can be made"
 for i in 1 2 3; do "$work/opens" 3 "$work/a file" >/dev/null; done
 echo 0 >$T/instances/trial/events/trial/trial/enable
 grep -q 'f="/' $T/instances/trial/trace
 text=$?
-rmdir $T/instances/trial && echo '-:trial/trial' >>$T/dynamic_events || fail "the event probe cannot be removed"
+rmdir $T/instances/trial && echo '-:trial/trial' >>$T/dynamic_events ||
+	fail "the event probe cannot be removed"
 [ $text = 0 ] || skip "event probes of this kernel, $(uname -r), read all text as empty"
 
 mount_tree
 grep '^kernel' "$MNT/version" | grep -q 'no strings' && fail "$(grep '^kernel' "$MNT/version")"
-is "fields" "int32 dfd,string filename,int32 flags,uint16 mode," "$(tr '\n' ',' <"$MNT/available/kernel/events/syscalls/sys_enter_openat")"
-is "a pointer stays one" "hex uint64 buf" "$(grep buf "$MNT/available/kernel/events/syscalls/sys_enter_read")"
+is "fields" "int32 dfd,string filename,int32 flags,uint16 mode," \
+	"$(tr '\n' ',' <"$MNT/available/kernel/events/syscalls/sys_enter_openat")"
+is "a pointer stays one" "hex uint64 buf" \
+	"$(grep buf "$MNT/available/kernel/events/syscalls/sys_enter_read")"
 grep -q trailtext "$MNT/available/kernel/tracepoints" && fail "the probes are listed"
 
 probes() {
@@ -65,7 +70,8 @@ pid=$("$work/opens" 30 "$work/a file")
 echo stop >"$s/control"
 same_text "$s"
 is "entries" 30 "$(grep -c " syscall_entry_openat: .*{ tid = $pid }, { dfd = -100, filename = \"$work/a file\", flags = 256, mode = 0 }" "$work/text")"
-is "no others" "$(grep -c " syscall_exit_openat: .*{ tid = $pid }" "$work/text")" "$(grep -c " syscall_entry_openat: .*{ tid = $pid }" "$work/text")"
+is "no others" "$(grep -c " syscall_exit_openat: .*{ tid = $pid }" "$work/text")" \
+	"$(grep -c " syscall_entry_openat: .*{ tid = $pid }" "$work/text")"
 is "two strings" 1 "$(grep -c " syscall_entry_rename: .*{ tid = $pid }, { oldname = \"$work/a file\", newname = \"${work#/}/a file\" }" "$work/text")"
 is "none" 30 "$(grep -c " syscall_entry_getppid: .*{ tid = $pid }, { }" "$work/text")"
 is "nothing lost" 0 "$(key events_discarded "$s/status")"
@@ -74,7 +80,8 @@ has "$(tr -d '\0' <"$s/trace/kernel/metadata")" 'string _filename;'
 # --- filters on it, in the daemon; of numbers, in the kernel; more rules and fewer while it runs
 echo "syscall:entry:openat if filename == \"*/a f*\" && dfd == -100" >"$s/kernel/events"
 printf 'clear\nstart\n' >"$s/control"
-is "told to the kernel" "(dfd == -100)" "$(cat $T/instances/trailfs-t-*/events/trailtext_*_*/sys_enter_openat/filter)"
+is "told to the kernel" "(dfd == -100)" \
+	"$(cat $T/instances/trailfs-t-*/events/trailtext_*_*/sys_enter_openat/filter)"
 pid=$("$work/opens" 20 "$work/a file")
 is "filtered" 20 "$(wc -l <"$s/text")"
 echo '!syscall:entry:openat' 2>/dev/null >>"$s/kernel/events"
@@ -97,7 +104,8 @@ pid=$("$work/opens" 7 "$work/a file")
 setsid -f "$work/opens" 9 "$work/a file" >/dev/null 2>&1
 echo stop >"$S/b/control"
 echo stop >"$S/a/control"
-is "a child of who is tracked" 7 "$(grep -c "{ tid = $pid }, { dfd = -100, filename = \"$work/a file\"" "$S/b/text")"
+is "a child of who is tracked" 7 \
+	"$(grep -c "{ tid = $pid }, { dfd = -100, filename = \"$work/a file\"" "$S/b/text")"
 [ "$(grep -c "a file" "$S/a/text")" -ge 7 ] || fail "the other session has nothing"
 rmdir "$S/a" "$S/b"
 
@@ -113,7 +121,8 @@ echo stop >"$s/control"
 cat "$s/text" >"$work/text"
 is "each once" "11 11 1" "$(grep "{ tid = $pid }" "$work/text" | awk '/entry_openat.*a file/ { a++ } /entry_getppid/ { b++ } /entry_rename/ { c++ } END { print a, b, c }')"
 is "nothing lost of all" 0 "$(key events_discarded "$s/status")"
-grep -q 'syscall_entry_execve: .*filename = ".*opens"' "$work/text" || fail "no execve with its name: $(grep entry_execve "$work/text")"
+grep -q 'syscall_entry_execve: .*filename = ".*opens"' "$work/text" ||
+	fail "no execve with its name: $(grep entry_execve "$work/text")"
 [ "$(probes)" -gt 30 ] || fail "only $(probes) probes"
 echo 'syscall:entry:open*' >"$s/kernel/events"
 echo start >"$s/control"
@@ -129,8 +138,10 @@ mount_tree
 after=$("$work/opens" 17 "$work/a file")
 echo stop >"$s/control"
 cat "$s/text" >"$work/text"
-is "without a daemon" 13 "$(grep -c "{ tid = $during }, { dfd = -100, filename = \"$work/a file\"" "$work/text")"
-is "with the next one" 17 "$(grep -c "{ tid = $after }, { dfd = -100, filename = \"$work/a file\"" "$work/text")"
+is "without a daemon" 13 "$(grep -c "{ tid = $during }, { dfd = -100, filename = \"$work/a file\"" \
+	"$work/text")"
+is "with the next one" 17 "$(grep -c "{ tid = $after }, { dfd = -100, filename = \"$work/a file\"" \
+	"$work/text")"
 is "the same probes" "$before" "$(probes)"
 fusermount3 -u "$MNT"
 within 20 daemon_ended

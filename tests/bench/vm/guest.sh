@@ -41,7 +41,8 @@ begin_trailfs() {
 	echo 8 >$session/kernel/channels/channel0/subbuf_count
 	echo overwrite >$session/kernel/channels/channel0/loss_mode
 	case $1 in
-	filter) printf '%s\n' 'power:cpu_frequency if cpu_id == 7' 'module:module_get if name == "no*"' 'syscall:getppid if $ctx.tid == 1' ;;
+	filter) printf '%s\n' 'power:cpu_frequency if cpu_id == 7' \
+		'module:module_get if name == "no*"' 'syscall:getppid if $ctx.tid == 1' ;;
 	*) printf '%s\n' power:cpu_frequency module:module_get syscall:getppid ;;
 	esac >$session/kernel/events || return
 	[ "$1" != contexts ] || echo 'pid tid procname' >$session/kernel/contexts || return
@@ -50,7 +51,8 @@ begin_trailfs() {
 
 end_trailfs() {
 	if [ -e $session ]; then
-		[ "$1" = filter ] || grep -q '^events_recorded [1-9]' $session/status || say "trailfs recorded nothing"
+		[ "$1" = filter ] || grep -q '^events_recorded [1-9]' $session/status ||
+			say "trailfs recorded nothing"
 		cat $session/error >&2
 		rmdir $session
 	fi
@@ -64,8 +66,11 @@ start_lttng() {
 	m=/lib/modules/$(uname -r)
 	files=$(readlink -f "$m")
 	rm "$m" && mkdir -p "$m" && cp -r "$loop/lttng/ko" "$m/extra" || return
-	cp "$files/modules.builtin" "$files/modules.order" "$files/modules.builtin.modinfo" "$m/" 2>/dev/null
-	depmod && lttng-sessiond --background --quiet --kmod-probes=power,module >$work/sessiond.log 2>&1
+	cp "$files/modules.builtin" "$files/modules.order" "$files/modules.builtin.modinfo" "$m/" \
+		2>/dev/null
+	depmod &&
+		lttng-sessiond --background --quiet --kmod-probes=power,module >$work/sessiond.log \
+		2>&1
 }
 
 lttng_q() {
@@ -73,15 +78,21 @@ lttng_q() {
 }
 
 begin_lttng() {
-	lttng_q create bench --snapshot && lttng_q enable-channel -k -s bench --overwrite --subbuf-size=1M --num-subbuf=8 ch || return
+	lttng_q create bench --snapshot &&
+		lttng_q enable-channel -k -s bench --overwrite --subbuf-size=1M --num-subbuf=8 ch ||
+		return
 	if [ "$1" = filter ]; then
 		lttng_q enable-event -k -s bench -c ch power_cpu_frequency --filter 'cpu_id == 7' &&
-			lttng_q enable-event -k -s bench -c ch module_get --filter 'name == "no*"' &&
-			lttng_q enable-event -k -s bench -c ch --syscall getppid --filter '$ctx.tid == 1'
+			lttng_q enable-event -k -s bench -c ch module_get --filter \
+				'name == "no*"' &&
+			lttng_q enable-event -k -s bench -c ch --syscall getppid --filter \
+				'$ctx.tid == 1'
 	else
-		lttng_q enable-event -k -s bench -c ch power_cpu_frequency,module_get && lttng_q enable-event -k -s bench -c ch --syscall getppid
+		lttng_q enable-event -k -s bench -c ch power_cpu_frequency,module_get &&
+			lttng_q enable-event -k -s bench -c ch --syscall getppid
 	fi || return
-	[ "$1" != contexts ] || lttng_q add-context -k -s bench -c ch -t pid -t tid -t procname || return
+	[ "$1" != contexts ] || lttng_q add-context -k -s bench -c ch -t pid -t tid -t procname ||
+		return
 	lttng_q start bench
 }
 
@@ -93,9 +104,11 @@ end_lttng() {
 
 begin_ftrace() {
 	i=$T/instances/bench
-	[ "$1" != contexts ] && mkdir $i && echo mono >$i/trace_clock && echo 8192 >$i/buffer_size_kb || return
+	[ "$1" != contexts ] && mkdir $i && echo mono >$i/trace_clock &&
+		echo 8192 >$i/buffer_size_kb || return
 	if [ "$1" = filter ]; then
-		echo 'cpu_id == 7' >$i/events/power/cpu_frequency/filter && echo 'name == "no"' >$i/events/module/module_get/filter &&
+		echo 'cpu_id == 7' >$i/events/power/cpu_frequency/filter &&
+			echo 'name == "no"' >$i/events/module/module_get/filter &&
 			echo 'common_pid == 1' >$i/events/syscalls/sys_enter_getppid/filter &&
 			echo 'common_pid == 1' >$i/events/syscalls/sys_exit_getppid/filter || return
 	fi
@@ -113,7 +126,8 @@ end_ftrace() {
 begin_perf() {
 	perf=
 	[ "$1" = plain ] && command -v perf >/dev/null || return
-	perf record -q -a -m 8M $(printf -- '-e %s ' $events) -o $work/perf.data >$work/perf.log 2>&1 &
+	perf record -q -a -m 8M $(printf -- '-e %s ' $events) -o $work/perf.data >$work/perf.log \
+		2>&1 &
 	perf=$!
 	# Time flies while the guest waits for its disk, and perf does not say when it begins: until
 	# a call costs something.
@@ -144,7 +158,8 @@ busybox insmod "$loop/loop/loop.ko" || exit
 measure none plain
 busybox insmod "$trail/trail.ko" && busybox insmod "$trail/trail_events.ko" || exit
 "$BUILD/trailfs" $mnt >&2 || exit
-say "$(grep '^kernel' $mnt/version), $(cat /sys/devices/system/clocksource/clocksource0/current_clocksource)"
+say "$(grep '^kernel' $mnt/version), $(cat \
+	/sys/devices/system/clocksource/clocksource0/current_clocksource)"
 who='trailfs ftrace perf'
 if start_lttng; then
 	who="trailfs lttng ftrace perf"

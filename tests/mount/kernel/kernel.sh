@@ -28,12 +28,18 @@ refused() {
 n=$(wc -l <"$MNT/available/kernel/tracepoints")
 [ "$n" -gt 100 ] || fail "only $n tracepoints"
 # (trail.ko has system calls of its own: tests/vm/module_syscalls.sh.)
-all=$(($(grep -v '^trailtext_' $T/available_events | grep -vc '^syscalls:') + $(grep -c '^lttng_' "$MNT/available/kernel/tracepoints")))
+all=$(($(grep -v '^trailtext_' $T/available_events |
+	grep -vc '^syscalls:') + $(grep -c '^lttng_' "$MNT/available/kernel/tracepoints")))
 calls_listed=$(ls "$MNT/available/kernel/events/syscalls" | wc -l)
-by_module || is "the directory lists all system calls" "$(grep -c '^syscalls:' $T/available_events)" "$calls_listed"
-is "the directories list all events" "$((all + calls_listed))" "$(ls "$MNT"/available/kernel/events/* | grep -c '^[^/]*[^:]$')"
+by_module ||
+	is "the directory lists all system calls" "$(grep -c '^syscalls:' $T/available_events)" \
+	"$calls_listed"
+is "the directories list all events" "$((all + calls_listed))" \
+	"$(ls "$MNT"/available/kernel/events/* | grep -c '^[^/]*[^:]$')"
 has "$(cat "$MNT/available/kernel/events/sched/sched_switch")" '^int32 next_tid$'
-by_module || is "contexts" "pid tid procname cpu_id" "$(tr '\n' ' ' <"$MNT/available/kernel/contexts" | sed 's/ $//')"
+by_module ||
+	is "contexts" "pid tid procname cpu_id" \
+	"$(tr '\n' ' ' <"$MNT/available/kernel/contexts" | sed 's/ $//')"
 
 # --- rules that are refused
 session=r$mark
@@ -44,7 +50,8 @@ refused ENOENT "did you mean 'sched_switch'" 'sched:sched_swich' "$E"
 refused ENOENT "did you mean 'openat'" 'syscall:opennat' "$E"
 refused EINVAL 'no log levels' 'sched_switch loglevel info' "$E"
 refused EINVAL 'cannot be compared' 'sched_switch if prev_comm == 1' "$E"
-by_module || refused EOPNOTSUPP 'needs the kernel module trail.ko' 'prio' "$S/$session/kernel/contexts"
+by_module ||
+	refused EOPNOTSUPP 'needs the kernel module trail.ko' 'prio' "$S/$session/kernel/contexts"
 is "nothing was made" "" "$(ls "$S/$session/kernel/channels")"
 rmdir "$S/$session"
 
@@ -62,14 +69,17 @@ echo stop >"$s/control"
 "$calls" 10 >/dev/null
 same_text "$s"
 is "getppid entries" 5000 "$(grep -c " syscall_entry_getppid: .*{ tid = $pid, " "$work/text")"
-is "getppid exits" 5000 "$(grep -c " syscall_exit_getppid: .*{ tid = $pid, .*ret = $$ }" "$work/text")"
+is "getppid exits" 5000 "$(grep -c " syscall_exit_getppid: .*{ tid = $pid, .*ret = $$ }" \
+	"$work/text")"
 # The loader's own have O_CLOEXEC.
-is "opens" 700 "$(grep -c " syscall_entry_openat: .*{ tid = $opener, .*dfd = -100, .*flags = 0, " "$work/text")"
+is "opens" 700 "$(grep -c " syscall_entry_openat: .*{ tid = $opener, .*dfd = -100, .*flags = 0, " \
+	"$work/text")"
 grep -q syscall_exit_openat "$work/text" && fail "exits were not asked for"
 is "no loss" 0 "$(key events_discarded "$s/status")"
 is "recorded" "$(wc -l <"$work/text")" "$(key events_recorded "$s/status")"
 for st in "$s"/kernel/channels/channel0/streams/cpu*; do
-	[ "$(head -c 4 "$st" | od -An -tx4 | tr -d ' ')" = c1fc1fc1 ] || fail "$st does not begin with a packet"
+	[ "$(head -c 4 "$st" | od -An -tx4 | tr -d ' ')" = c1fc1fc1 ] ||
+		fail "$st does not begin with a packet"
 done
 
 # --- stop and start, clear
@@ -136,7 +146,8 @@ attrs='vpid uid vuid gid vgid'
 by_module && attrs= # it does: tests/vm/module_context.sh
 for attr in $attrs; do
 	is "all" '*' "$(cat "$s/kernel/track/$attr")"
-	refused EOPNOTSUPP "the $attr of who ran: that needs the kernel module trail.ko" "# none\\n *\\n  17" "$s/kernel/track/$attr"
+	refused EOPNOTSUPP "the $attr of who ran: that needs the kernel module trail.ko" \
+		"# none\\n *\\n  17" "$s/kernel/track/$attr"
 	has "$(cat "$s/error")" "^$attr:3: "
 	echo >"$s/kernel/track/$attr" 2>/dev/null && fail "$attr was emptied"
 	echo '*' >"$s/kernel/track/$attr" || fail "$attr: all"
@@ -149,7 +160,8 @@ mkdir "$s" "$s/kernel/channels/channel0"
 echo 64k >"$s/kernel/channels/channel0/subbuf_size"
 # (babeltrace2 2.0.4 now and then shows an empty string as the one before: these two are given
 # such.)
-printf '* except lttng_statedump_*\nsyscall:* except syscall:newfstatat,syscall:statx\n' >"$s/kernel/events"
+printf '* except lttng_statedump_*\nsyscall:* except syscall:newfstatat,syscall:statx\n' \
+	>"$s/kernel/events"
 echo start >"$s/control"
 find /usr/include /usr/lib -type f 2>/dev/null | head -n $files >/dev/null
 echo stop >"$s/control"
@@ -173,7 +185,8 @@ echo start >"$s/control"
 echo stop >"$s/control"
 same_text "$s"
 sum=$(kernel_counted d$mark)
-is "discarded" "$sum" "$(($(key events_recorded "$s/status") + $(key events_discarded "$s/status")))"
+is "discarded" "$sum" "$(($(key events_recorded "$s/status") + $(key events_discarded \
+	"$s/status")))"
 [ "$sum" -ge 40000 ] || fail "$sum events of 40000"
 rmdir "$s"
 
@@ -189,7 +202,8 @@ for i in 1 2 3; do
 done
 echo stop >"$s/control"
 same_text "$s"
-order=$(grep -E "mark|syscall_entry_getppid" "$work/text" | sed 's/.*\(mark .\).*/\1/; s/.*getppid.*/call/' | uniq | tr '\n' ' ')
+order=$(grep -E "mark|syscall_entry_getppid" "$work/text" |
+	sed 's/.*\(mark .\).*/\1/; s/.*getppid.*/call/' | uniq | tr '\n' ' ')
 is "merged" "call mark 1 call mark 2 call mark 3 " "$order"
 is "two traces" "kernel ust" "$(ls "$s/trace" | tr '\n' ' ' | sed 's/ $//')"
 rmdir "$s"
@@ -204,7 +218,8 @@ echo start >"$s/control"
 "$calls" 3000 >/dev/null
 echo stop >"$s/control"
 wait $reader || fail "the pipe does not end"
-[ "$(grep -c getppid "$work/pipe")" -ge 3000 ] || fail "the pipe has $(grep -c getppid "$work/pipe") of 3000 events"
+[ "$(grep -c getppid "$work/pipe")" -ge 3000 ] ||
+	fail "the pipe has $(grep -c getppid "$work/pipe") of 3000 events"
 rmdir "$s"
 
 # --- who may
@@ -214,14 +229,17 @@ if [ "$(id -u)" = 0 ] && setpriv --reuid 54321 --regid 54321 --clear-groups true
 	}
 	chmod 755 "$work"
 	as mkdir "$S/o$mark"
-	is "no kernel for a user's session" no "$(as test -e "$S/o$mark/kernel" && echo yes || echo no)"
+	is "no kernel for a user's session" no \
+		"$(as test -e "$S/o$mark/kernel" && echo yes || echo no)"
 	is "not even for root there" no "$([ -e "$S/o$mark/kernel" ] && echo yes || echo no)"
-	as cat "$MNT/available/kernel/tracepoints" >/dev/null 2>&1 && fail "a user reads the kernel's tracepoints"
+	as cat "$MNT/available/kernel/tracepoints" >/dev/null 2>&1 &&
+		fail "a user reads the kernel's tracepoints"
 	is "nothing to see" "" "$(as ls "$MNT/available/kernel/events")"
 	mkdir "$S/g$mark"
 	chmod 777 "$S/g$mark"
 	cp "$TOOL" "$work/tool"
-	is "a stranger in a shared session" EACCES "$(as "$work/tool" open "$S/g$mark/kernel/events" w write 'sched_switch\n')"
+	is "a stranger in a shared session" EACCES \
+		"$(as "$work/tool" open "$S/g$mark/kernel/events" w write 'sched_switch\n')"
 	has "$(cat "$S/g$mark/error")" "members of the group 'tracing'"
 	echo sched_switch >"$S/g$mark/kernel/events"
 	echo start >"$S/g$mark/control"
@@ -255,7 +273,8 @@ is "sizes are fixed" EBUSY "$(tool open "$s/kernel/channels/channel0/subbuf_size
 mkdir "$s/kernel/channels/huge"
 echo 1G >"$s/kernel/channels/huge/subbuf_size"
 echo 512 >"$s/kernel/channels/huge/subbuf_count"
-is "more than the kernel gives" failed "$(echo sched_switch 2>/dev/null >"$s/kernel/channels/huge/events" || echo failed)"
+is "more than the kernel gives" failed \
+	"$(echo sched_switch 2>/dev/null >"$s/kernel/channels/huge/events" || echo failed)"
 has "$(cat "$s/error")" "of 549755813888 bytes"
 rmdir "$s/kernel/channels/huge"
 is "the rest continues" 30 "$(grep -c "{ tid = $("$calls" 30) }" "$s/text")"
@@ -271,7 +290,8 @@ ticks() { awk '{ print $14 + $15 }' "/proc/$daemon/stat"; }
 before=$(ticks)
 "$calls" $many >/dev/null
 # Reading them all would take several times that.
-[ $(($(ticks) - before)) -le 10 ] || fail "the daemon worked for $(($(ticks) - before)) ticks although no process looks"
+[ $(($(ticks) - before)) -le 10 ] ||
+	fail "the daemon worked for $(($(ticks) - before)) ticks although no process looks"
 rmdir "$s"
 
 # --- a killed daemon: the kernel continues recording, the next daemon finds it

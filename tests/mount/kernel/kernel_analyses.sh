@@ -9,7 +9,8 @@
 
 mount_kernel
 for program in babeltrace lttng-cputop-mi python3; do
-	command -v $program >/dev/null || skip "there is no $program (packages babeltrace, python3-lttnganalyses)"
+	command -v $program >/dev/null ||
+		skip "there is no $program (packages babeltrace, python3-lttnganalyses)"
 done
 [ -e $T/events/syscalls/sys_enter_getppid ] || skip "this kernel has no system call events"
 
@@ -83,7 +84,8 @@ int main(int argc, char **argv)
 }
 C
 # Without a loader, which reads files too
-${CC:-cc} -static -o "$work/known_work" "$work/known_work.c" 2>/dev/null || skip "no compiler, or no static libc"
+${CC:-cc} -static -o "$work/known_work" "$work/known_work.c" 2>/dev/null ||
+	skip "no compiler, or no static libc"
 
 cat >"$work/check.py" <<'PYTHON'
 import json, re, subprocess, sys
@@ -214,10 +216,12 @@ continuous() {
 
 cpus=$(taskset -cp $$ | sed 's/.*: //')
 s=$S/analyses
-try=$(echo "$cpus" | tr ',' '\n' | awk -F- '{ for (i = $1; i <= ($2 == "" ? $1 : $2); i++) print i }' | head -n 4)
+try=$(echo "$cpus" | tr ',' '\n' |
+	awk -F- '{ for (i = $1; i <= ($2 == "" ? $1 : $2); i++) print i }' | head -n 4)
 # Twice each
 for cpu in $try $try again; do
-	[ "$cpu" != again ] || skip "too busy to record all, or a kernel that does not tell of all switches"
+	[ "$cpu" != again ] ||
+		skip "too busy to record all, or a kernel that does not tell of all switches"
 	record "$cpu"
 	whole && continuous && break
 	rmdir "$s" "$s.irq"
@@ -226,11 +230,13 @@ done
 # --- babeltrace 1, from the mount and from a copy
 copy_image "$s/trace" "$work/copy"
 for trace in "$s/trace" "$work/copy"; do
-	TZ=UTC timeout 200 babeltrace --clock-gmt "$trace" >"$work/bt1" 2>"$work/bt1.err" || fail "babeltrace: $(cat "$work/bt1.err")"
+	TZ=UTC timeout 200 babeltrace --clock-gmt "$trace" >"$work/bt1" 2>"$work/bt1.err" ||
+		fail "babeltrace: $(cat "$work/bt1.err")"
 	[ ! -s "$work/bt1.err" ] || fail "babeltrace: $(cat "$work/bt1.err")"
 	is "events that babeltrace reads" "$(wc -l <"$work/text")" "$(wc -l <"$work/bt1")"
 done
-babeltrace2 "$work/copy" 2>"$work/bt.err" | wc -l >"$work/bt" || fail "babeltrace2: $(cat "$work/bt.err")"
+babeltrace2 "$work/copy" 2>"$work/bt.err" | wc -l >"$work/bt" ||
+	fail "babeltrace2: $(cat "$work/bt.err")"
 is "events that babeltrace2 reads" "$(wc -l <"$work/text")" "$(($(cat "$work/bt")))"
 copy_image "$s.irq/trace" "$work/irqs"
 cat "$s.irq/text" >"$work/irq_text"
@@ -238,5 +244,6 @@ rmdir "$s" "$s.irq"
 
 # --- the tables
 size=$(wc -c <"$work/said")
-timeout 1000 python3 "$work/check.py" "$work/copy" "$work/irqs" "$work/irq_text" "$pid" "$net" "$cpu_ns" "$size" >"$work/checked" 2>&1 || fail "$(cat "$work/checked")"
+timeout 1000 python3 "$work/check.py" "$work/copy" "$work/irqs" "$work/irq_text" "$pid" "$net" \
+	"$cpu_ns" "$size" >"$work/checked" 2>&1 || fail "$(cat "$work/checked")"
 echo "$(cat "$work/checked"), $(wc -l <"$work/text") events, $checks checks"

@@ -60,7 +60,8 @@ changed set_event_pid 1 set_event_pid
 changed events/syscalls/sys_enter_getppid/enable 0 events/syscalls/sys_enter_getppid/enable
 changed events/sched/sched_waking/enable 1 events/sched/sched_waking/enable
 changed events/sched/sched_switch/filter 'next_prio < 200' events/sched/sched_switch/filter
-changed events/syscalls/sys_enter_getppid/filter 'common_pid < 0' events/syscalls/sys_enter_getppid/filter
+changed events/syscalls/sys_enter_getppid/filter 'common_pid < 0' \
+	events/syscalls/sys_enter_getppid/filter
 
 # Another program empties a set of processes.
 sleep 1000 &

@@ -75,7 +75,8 @@ int main(int argc, char **argv)
 	return 0;
 }
 C
-${CC:-cc} -o "$work/bounded" "$work/bounded.c" && ${CC:-cc} -o "$work/counter" "$work/counter.c" || skip "no compiler"
+${CC:-cc} -o "$work/bounded" "$work/bounded.c" && ${CC:-cc} -o "$work/counter" "$work/counter.c" ||
+	skip "no compiler"
 
 H=$T/instances/counts$mark
 mkdir "$H" || skip "no instance of tracefs can be made"
@@ -138,11 +139,14 @@ done >"$work/events"
 watch() {
 	if [ $how = hist ]; then
 		while read -r system event name; do
-			echo "hist:keys=common_pid:size=256 if common_pid == $pid" >"$H/events/$system/$event/trigger" || fail "$system:$event"
+			echo "hist:keys=common_pid:size=256 if common_pid == $pid" \
+				>"$H/events/$system/$event/trigger" || fail "$system:$event"
 		done <"$work/events"
 		return
 	fi
-	"$work/counter" "$pid" $(while read -r system event name; do cat "$H/events/$system/$event/id"; done <"$work/events") \
+	"$work/counter" "$pid" \
+		$(while read -r system event name; do cat "$H/events/$system/$event/id"; done \
+		<"$work/events") \
 		<"$work/end" >"$work/counter.out" &
 	counter=$!
 	exec 4>"$work/end"
@@ -155,12 +159,14 @@ counted() {
 		while read -r system event name; do
 			awk -v e="$name" '$1 == "Hits:" { n += $2 } $1 == "Dropped:" && $2 { n = "dropped" } END { print e, n + 0 }' \
 				"$H/events/$system/$event/hist"
-			echo "!hist:keys=common_pid:size=256 if common_pid == $pid" >"$H/events/$system/$event/trigger"
+			echo "!hist:keys=common_pid:size=256 if common_pid == $pid" \
+				>"$H/events/$system/$event/trigger"
 		done <"$work/events" >"$work/counted"
 	else
 		exec 4>&-
 		wait $counter || fail "the counters cannot be read"
-		sed 1d "$work/counter.out" | paste -d ' ' "$work/events" - | cut -d ' ' -f 3- >"$work/counted"
+		sed 1d "$work/counter.out" | paste -d ' ' "$work/events" - |
+			cut -d ' ' -f 3- >"$work/counted"
 	fi
 	exec 3>&-
 	wait $process || fail "the process failed"
@@ -194,7 +200,8 @@ alone=
 n=2000
 everything $n
 while [ "$(key events_discarded "$s/status")" != 0 ] && [ $n -gt 100 ]; do
-	is "with loss, as the kernel counts" "$(kernel_counted e$mark)" "$(($(key events_recorded "$s/status") + $(key events_discarded "$s/status")))"
+	is "with loss, as the kernel counts" "$(kernel_counted e$mark)" \
+		"$(($(key events_recorded "$s/status") + $(key events_discarded "$s/status")))"
 	rmdir "$s"
 	n=$((n / 4))
 	everything $n
@@ -208,19 +215,25 @@ is "all, as the kernel counts" "$(kernel_counted e$mark)" "$(key events_recorded
 is "nothing is lost, every record decodes" 0 "$(key events_discarded "$s/status")"
 same_text "$s"
 is "babeltrace2 reads them all" "$(key events_recorded "$s/status")" "$(wc -l <"$work/bt")"
-grep "{ tid = $pid }" "$work/bt" | awk '{ sub(/:$/, "", $4); print $4 }' | sort | uniq -c >"$work/counts"
+grep "{ tid = $pid }" "$work/bt" | awk '{ sub(/:$/, "", $4); print $4 }' | sort |
+	uniq -c >"$work/counts"
 while read -r name number; do
-	is "$name" "$number" "$(awk -v e="$name" '$2 == e { print $1; n++ } END { if (!n) print 0 }' "$work/counts")"
+	is "$name" "$number" "$(awk -v e="$name" \
+		'$2 == e { print $1; n++ } END { if (!n) print 0 }' "$work/counts")"
 done <"$work/counted"
-for name in syscall_entry_getpid syscall_exit_getpid syscall_entry_openat syscall_exit_openat syscall_entry_sched_yield; do
+for name in syscall_entry_getpid syscall_exit_getpid syscall_entry_openat syscall_exit_openat \
+	syscall_entry_sched_yield; do
 	is "$name in the loop" "$n" "$(awk -v e=$name '$2 == e { print $1 }' "$work/counts")"
 done
 # The session counts by itself, each event and each rule.
-awk '{ sub(/:$/, "", $4); n[$4]++ } END { for (e in n) print e, n[e] }' "$work/bt" | sort >"$work/sums"
+awk '{ sub(/:$/, "", $4); n[$4]++ } END { for (e in n) print e, n[e] }' "$work/bt" |
+	sort >"$work/sums"
 awk '$3 != "*" && !/^#/ { print $3, $4 }' "$s/counts" | sort >"$work/counted"
-cmp -s "$work/sums" "$work/counted" || fail "counts: $(diff "$work/sums" "$work/counted" | head -n 5)"
+cmp -s "$work/sums" "$work/counted" ||
+	fail "counts: $(diff "$work/sums" "$work/counted" | head -n 5)"
 is "counts, the sum" "kernel channel0 * $(wc -l <"$work/bt") 0 0 0" "$(tail -n 1 "$s/counts")"
-is "rules, the sum" "$(wc -l <"$work/bt")" "$(awk '!/^#/ { s += $3 } END { print s }' "$s/kernel/rules")"
+is "rules, the sum" "$(wc -l <"$work/bt")" \
+	"$(awk '!/^#/ { s += $3 } END { print s }' "$s/kernel/rules")"
 is "rules, one kind" "$(awk '/^syscall_/ { s += $2 } END { print s }' "$work/sums")" \
 	"$(awk '$4 == "syscall:*" { print $3 }' "$s/kernel/rules")"
 # Those of 32-bit programs have entries and exits of their own.
@@ -245,19 +258,23 @@ for mode in discard overwrite; do
 	echo stop >"$s/control"
 	counted
 	sum=0
-	for event in entry_getpid exit_getpid entry_openat exit_openat entry_sched_yield exit_sched_yield; do
+	for event in entry_getpid exit_getpid entry_openat exit_openat entry_sched_yield \
+		exit_sched_yield; do
 		h=$(key syscall_$event "$work/counted")
 		is "$event" 8000 "$h"
 		sum=$((sum + h))
 	done
-	babeltrace2 "$s/trace" >"$work/bt" 2>"$work/bt.err" || fail "babeltrace2: $(cat "$work/bt.err")"
+	babeltrace2 "$s/trace" >"$work/bt" 2>"$work/bt.err" ||
+		fail "babeltrace2: $(cat "$work/bt.err")"
 	recorded=$(key events_recorded "$s/status") discarded=$(key events_discarded "$s/status")
 	overwritten=$(key events_overwritten "$s/status")
 	is "all that happened, $mode" "$sum" "$((recorded + discarded))"
 	is "what is held, $mode" "$(wc -l <"$work/bt")" "$((recorded - overwritten))"
 	[ $((discarded + overwritten)) -gt 0 ] || fail "nothing was lost"
-	is "counts, $mode" "$recorded $discarded $overwritten 0" "$(awk '$3 == "*" { print $4, $5, $6, $7 }' "$s/counts")"
-	is "counts of what is held, $mode" "$(wc -l <"$work/bt")" "$(awk '$3 ~ /^syscall/ { s += $4 } END { print s }' "$s/counts")"
+	is "counts, $mode" "$recorded $discarded $overwritten 0" \
+		"$(awk '$3 == "*" { print $4, $5, $6, $7 }' "$s/counts")"
+	is "counts of what is held, $mode" "$(wc -l <"$work/bt")" \
+		"$(awk '$3 ~ /^syscall/ { s += $4 } END { print s }' "$s/counts")"
 	is "all, as the kernel counts, $mode" "$(kernel_counted l$mark)" "$sum"
 	rmdir "$s"
 done

@@ -15,9 +15,12 @@ share=$((memory / 128 / $(ls -d /sys/devices/system/cpu/cpu[0-9]* | wc -l)))
 [ $bytes -ge 2097152 ] && [ $bytes -le 67108864 ] || fail "$bytes bytes per CPU"
 # (The kernel keeps some memory for itself: MemTotal may be below the limit when all of it is
 # above.)
-[ $bytes -le 2097152 ] || [ $bytes -le $((share + share / 8)) ] || fail "$bytes bytes per CPU, the share is $share"
-[ $bytes -ge 67108864 ] || [ $((2 * bytes)) -gt $share ] || fail "only $bytes bytes per CPU, the share is $share"
-is "the user domain's" "524288 4" "$(cat "$s/user/channels/b/subbuf_size") $(cat "$s/user/channels/b/subbuf_count")"
+[ $bytes -le 2097152 ] || [ $bytes -le $((share + share / 8)) ] ||
+	fail "$bytes bytes per CPU, the share is $share"
+[ $bytes -ge 67108864 ] || [ $((2 * bytes)) -gt $share ] ||
+	fail "only $bytes bytes per CPU, the share is $share"
+is "the user domain's" "524288 4" \
+	"$(cat "$s/user/channels/b/subbuf_size") $(cat "$s/user/channels/b/subbuf_count")"
 
 echo 4096 >"$c/small/subbuf_size"
 echo 2 >"$c/small/subbuf_count"

@@ -6,7 +6,8 @@
 . "$(dirname "$0")/../../lib/mount.sh"
 
 mount_tree
-grep -q '^kernel none' "$MNT/version" && skip "the kernel cannot be traced here: $(grep '^kernel' "$MNT/version")"
+grep -q '^kernel none' "$MNT/version" &&
+	skip "the kernel cannot be traced here: $(grep '^kernel' "$MNT/version")"
 command -v babeltrace2 >/dev/null || skip "there is no babeltrace2"
 
 # count EVENT [PATTERN]: in the text as it was last looked at
@@ -35,8 +36,10 @@ here=$$
 within 10 grep -q dumped-one "/proc/$pid/comm"
 file=$(readlink "/proc/$pid/fd/3")
 
-is "they are listed" 16 "$(grep -c '^lttng_statedump:lttng_statedump_' "$MNT/available/kernel/tracepoints")"
-has "$(cat "$MNT/available/kernel/events/lttng_statedump/lttng_statedump_process_state")" '^int32 ppid$'
+is "they are listed" 16 "$(grep -c '^lttng_statedump:lttng_statedump_' \
+	"$MNT/available/kernel/tracepoints")"
+has "$(cat "$MNT/available/kernel/events/lttng_statedump/lttng_statedump_process_state")" \
+	'^int32 ppid$'
 
 # --- all
 s=$S/all
@@ -49,13 +52,16 @@ echo stop >"$s/control"
 same_text "$s"
 is "one dump" "1 1" "$(count start) $(count end)"
 is "the process" 1 "$(count process_state "{ pid = $pid, procname = \"dumped-one\" }, { tid = $pid, pid = $pid, ppid = $here, name = \"dumped-one\", type = 0, mode = 5, submode = 1, status = 5, ")"
-is "its file" 1 "$(count file_descriptor "file_table_address = 0x$(printf %X "$pid"), fd = 3, flags = 0[0-7]*, fmode = 0x1, filename = \"$file\"")"
+is "its file" 1 "$(count file_descriptor "file_table_address = 0x$(printf %X \
+	"$pid"), fd = 3, flags = 0[0-7]*, fmode = 0x1, filename = \"$file\"")"
 [ "$(count cpu_topology)" -ge 1 ] || [ "$(uname -m)" != x86_64 ] || fail "no CPUs"
 [ "$(count interrupt)" -ge 1 ] || fail "no interrupts"
-[ "$(count network_interface 'name = "lo", address_ipv4 = 0x7F000001')" = 1 ] || ! grep -q '127.0.0.1' /proc/net/fib_trie ||
+[ "$(count network_interface 'name = "lo", address_ipv4 = 0x7F000001')" = 1 ] ||
+	! grep -q '127.0.0.1' /proc/net/fib_trie ||
 	fail "no loopback interface"
 d=$(daemon_pids)
-has "$(grep ' lttng_statedump_start: ' "$work/text")" "{ pid = $d, procname = \"trailfs[^\"]*\" }, { }\$"
+has "$(grep ' lttng_statedump_start: ' "$work/text")" \
+	"{ pid = $d, procname = \"trailfs[^\"]*\" }, { }\$"
 is "in a stream of its own" 1 "$(ls "$s/trace/kernel" | grep -c '^channel0_65536$')"
 echo start >"$s/control"
 finished "$s" 2
@@ -70,15 +76,20 @@ rmdir "$s"
 s=$S/some
 mkdir "$s" "$s/kernel/channels/a" "$s/kernel/channels/b" "$s/kernel/channels/c"
 echo "lttng_statedump_process_state if tid == $pid" >"$s/kernel/channels/a/events"
-echo "lttng_statedump:*file_descriptor if \$ctx.procname == \"dumped-*\" && fd == 3" >"$s/kernel/channels/b/events"
+echo "lttng_statedump:*file_descriptor if \$ctx.procname == \"dumped-*\" && fd == 3" \
+	>"$s/kernel/channels/b/events"
 echo 'syscall:entry:getppid' >"$s/kernel/channels/c/events"
-is "fields are checked" EINVAL "$(tool open "$s/kernel/channels/c/events" w write 'lttng_statedump_start\nlttng_statedump_process_state if name == 1\n')"
-is "names are checked" ENOENT "$(tool open "$s/kernel/channels/c/events" w write 'lttng_statedump_proces_state\n')"
+is "fields are checked" EINVAL \
+	"$(tool open "$s/kernel/channels/c/events" w write \
+	'lttng_statedump_start\nlttng_statedump_process_state if name == 1\n')"
+is "names are checked" ENOENT "$(tool open "$s/kernel/channels/c/events" w write \
+	'lttng_statedump_proces_state\n')"
 echo start >"$s/control"
 finished "$s" 1 file_descriptor
 echo stop >"$s/control"
 same_text "$s"
-is "of one process" "2 1 1" "$(grep -c " lttng_statedump_" "$work/text") $(count process_state) $(count file_descriptor "fd = 3")"
+is "of one process" "2 1 1" "$(grep -c " lttng_statedump_" "$work/text") $(count \
+	process_state) $(count file_descriptor "fd = 3")"
 rmdir "$s"
 
 # --- of whom is tracked
@@ -143,7 +154,10 @@ line=$(printf '%4096s' x | tr ' ' '\303')
 writer=$(sh -c 'echo $$; printf "one\ntwo words\n%s\n" "$1" >"$2"; exec true' sh "$line" "$MNT/log")
 echo stop >"$s/control"
 same_text "$s"
-is "lines, in one and in both" "3 2" "$(grep -c "lttng_logger: .*{ tid = $writer, procname = \"sh\" }, { _msg_length = [0-9]*, msg = " "$work/text") $(grep -c "msg = \"two words\"" "$work/text")"
+is "lines, in one and in both" "3 2" \
+	"$(grep -c \
+	"lttng_logger: .*{ tid = $writer, procname = \"sh\" }, { _msg_length = [0-9]*, msg = " \
+	"$work/text") $(grep -c "msg = \"two words\"" "$work/text")"
 is "whole" 1 "$(grep -c "_msg_length = 4096, " "$work/text")"
 is "no state dump" 0 "$(grep -c lttng_statedump "$work/text")"
 rmdir "$s"

@@ -51,7 +51,8 @@ echo '*' >"$s/kernel/events"
 is "all tracepoints" "$(wc -l <"$work/tracepoints")" "$(wc -l <"$i/set_event")"
 echo 'syscall:*' >>"$s/kernel/events"
 # (Calls with text are recorded by probes of the same name, in a group of the channel's own.)
-is "all events" "$(grep -vc '^trailtext_' $T/available_events)" "$(sed 's/^trailtext_[^:]*:/syscalls:/' "$i/set_event" | sort -u | wc -l)"
+is "all events" "$(grep -vc '^trailtext_' $T/available_events)" \
+	"$(sed 's/^trailtext_[^:]*:/syscalls:/' "$i/set_event" | sort -u | wc -l)"
 echo >"$s/kernel/events"
 is "none" 0 "$(wc -l <"$i/set_event")"
 rmdir "$s"
@@ -69,12 +70,14 @@ echo tid >"$s/kernel/contexts"
 [ -n "${VM-}" ] || timeout 1000 cat "$s/pipe" >"$work/pipe" &
 reader=$!
 echo start >"$s/control"
-(sh -c 'for f in /etc/*; do [ -f "$f" ] && head -c 100 "$f"; done'; dd if=/dev/zero of="$work/file" bs=64k count=20; sync "$work/file"; sleep 0.1) \
+(sh -c 'for f in /etc/*; do [ -f "$f" ] && head -c 100 "$f"; done'; dd if=/dev/zero \
+	of="$work/file" bs=64k count=20; sync "$work/file"; sleep 0.1) \
 	>/dev/null 2>&1
 echo stop >"$s/control"
 wait $reader || fail "the pipe does not end"
 same_text "$s"
-[ -n "${VM-}" ] || cmp -s "$work/pipe" "$work/text" || fail "pipe and text differ: $(diff "$work/pipe" "$work/text" | head -n 4)"
+[ -n "${VM-}" ] || cmp -s "$work/pipe" "$work/text" ||
+	fail "pipe and text differ: $(diff "$work/pipe" "$work/text" | head -n 4)"
 is "as many as counted" "$(wc -l <"$work/text")" "$(key events_recorded "$s/status")"
 kinds=$(awk '{ sub(/:$/, "", $4); print $4 }' "$work/text" | sort -u | wc -l)
 [ "$kinds" -gt 30 ] || fail "only $kinds kinds of events"

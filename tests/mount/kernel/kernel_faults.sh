@@ -102,9 +102,11 @@ wait $reader
 echo stop >"$s/control"
 n=$(told "$(cat "$work/pid")")
 lost=$(($(key events_discarded "$s/status") + $(key events_overwritten "$s/status")))
-[ $((n + lost)) -le $((300000 + $(wc -l <"$s/text") - n)) ] || fail "$n events and $lost lost ones of 300000"
+[ $((n + lost)) -le $((300000 + $(wc -l <"$s/text") - n)) ] ||
+	fail "$n events and $lost lost ones of 300000"
 [ $((n + lost)) -ge $((300000 - 400 * $(nproc))) ] || fail "$n events and $lost lost ones of 300000"
-[ "$(sed 's/ (+[^)]*)//' "$s/text" | sort | uniq -d | wc -l)" = 0 ] || fail "some events are told twice"
+[ "$(sed 's/ (+[^)]*)//' "$s/text" | sort | uniq -d | wc -l)" = 0 ] ||
+	fail "some events are told twice"
 rmdir "$s"
 
 # --- the instance is removed while there is no daemon
@@ -143,13 +145,17 @@ rmdir "$S/k" && echo removed
 umount "$MNT"
 INSIDE
 if unshare -m --propagation private true 2>/dev/null; then
-	work=$work unshare -m --propagation private timeout 200 sh "$work/inside.sh" >"$work/inside" 2>&1
+	work=$work unshare -m --propagation private timeout 200 sh "$work/inside.sh" \
+		>"$work/inside" 2>&1
 	status=$?
 	within 15 daemon_ended
 	if [ $status = 0 ]; then
 		has "$(sed -n 1p "$work/inside")" 'kernel none (.*tracefs'
-		is "without tracefs" "hello" "$(grep -q '^kernel$' "$work/inside" && echo kernel || echo hello)"
-		is "inside" "1 50 removed" "$(grep -E '^([0-9]+|removed)$' "$work/inside" | tr '\n' ' ' | sed 's/ $//')"
+		is "without tracefs" "hello" \
+			"$(grep -q '^kernel$' "$work/inside" && echo kernel || echo hello)"
+		is "inside" "1 50 removed" \
+			"$(grep -E '^([0-9]+|removed)$' "$work/inside" | tr '\n' ' ' |
+			sed 's/ $//')"
 	elif [ $status != 77 ]; then
 		fail "$(cat "$work/inside")"
 	fi

@@ -16,12 +16,15 @@ refused() {
 	has "$(cat "$s/error")" "$2"
 }
 
-refused 'sched_switch if next_pri < 3' "no field 'next_pri' in sched_switch; did you mean 'next_prio'?"
-is "the place" "  sched_switch if next_pri < 3|                  ^" "$(sed -n 2,3p "$s/error" | sed '2s/\^.*/^/' | paste -sd '|')"
+refused 'sched_switch if next_pri < 3' \
+	"no field 'next_pri' in sched_switch; did you mean 'next_prio'?"
+is "the place" "  sched_switch if next_pri < 3|                  ^" \
+	"$(sed -n 2,3p "$s/error" | sed '2s/\^.*/^/' | paste -sd '|')"
 refused 'sched_switch if next_prio < 3 || zzyzx == 1' "no field 'zzyzx' in sched_switch"
 refused 'sched_switch if next_prio < 3 && prev_tidd == 1' "did you mean 'prev_tid'?"
 refused 'syscall:entry:getpp* if nothing == 1' "no field 'nothing' in"
-refused 'sched:* if next_pri == 1' "no field 'next_pri' in any of the rule's events; did you mean 'next_prio'?"
+refused 'sched:* if next_pri == 1' \
+	"no field 'next_pri' in any of the rule's events; did you mean 'next_prio'?"
 is "nothing was taken" "" "$(cat "$E")"
 put 'sched_switch if next_prio < 3' "$E"
 put 'sched:* if next_prio < 3 || child_tid == 3' "$E"

@@ -7,7 +7,8 @@
 
 T=/sys/kernel/tracing
 mount_tree
-grep -q '^kernel none' "$MNT/version" && skip "the kernel cannot be traced here: $(grep '^kernel' "$MNT/version")"
+grep -q '^kernel none' "$MNT/version" &&
+	skip "the kernel cannot be traced here: $(grep '^kernel' "$MNT/version")"
 
 cat >"$work/calls.c" <<'C'
 #include <stddef.h>
@@ -47,7 +48,9 @@ E=$s/kernel/events
 
 # has_filter TEXT: what stands in the kernel. (trail.ko has programs: tests/vm/module_filter.sh.)
 has_filter() {
-	by_module || is "in the kernel" "$1" "$(cat $T/instances/trailfs-f$mark-*/events/syscalls/sys_enter_getrandom/filter)"
+	by_module ||
+		is "in the kernel" "$1" \
+		"$(cat $T/instances/trailfs-f$mark-*/events/syscalls/sys_enter_getrandom/filter)"
 }
 
 # recorded: how many calls of one run
@@ -66,7 +69,8 @@ is "all" 39 "$(recorded)"
 echo "syscall:entry:getrandom if $count == 5" >"$E"
 has_filter "$count == 5"
 is "one count" 3 "$(recorded)"
-echo "syscall:entry:getrandom if $count < 3 && (flags & 3) == 0 && (\$ctx.tid > 0 || $count == 1)" >"$E"
+echo "syscall:entry:getrandom if $count < 3 && (flags & 3) == 0 && (\$ctx.tid > 0 || $count == 1)" \
+	>"$E"
 has_filter "($count < 3 && (common_pid > 0 || $count == 1))"
 is "a part of it in the kernel" 3 "$(recorded)"
 echo "syscall:entry:getrandom if $count >= 10" >>"$E"
@@ -84,7 +88,8 @@ has_filter "($count < 3 && (common_pid > 0 || $count == 1)) || $count >= 10"
 echo 'syscall:*' >>"$E"
 has_filter none
 echo '!syscall:*' >>"$E"
-by_module || is "only there" "" "$(cat $T/events/syscalls/sys_enter_getrandom/filter | grep -v none)"
+by_module ||
+	is "only there" "" "$(cat $T/events/syscalls/sys_enter_getrandom/filter | grep -v none)"
 
 # What the filter keeps out is not recorded at all.
 echo "syscall:entry:getrandom if $count == 5 && \$ctx.tid < 0" >"$E"
@@ -93,7 +98,8 @@ before=$(kernel_counted f$mark)
 is "nothing new" "$before" "$(kernel_counted f$mark)"
 
 # All comparisons of a narrow field, with what the kernel makes of them.
-for filter in 'flags < 4097:13' 'flags <= 4097:26' 'flags > 4097:13' 'flags >= 4097:26' 'flags != 4097:26' '4098 == flags:13'; do
+for filter in 'flags < 4097:13' 'flags <= 4097:26' 'flags > 4097:13' 'flags >= 4097:26' \
+	'flags != 4097:26' '4098 == flags:13'; do
 	echo "syscall:entry:getrandom if ${filter%:*}" >"$E"
 	by_module || [ "$(cat $T/instances/trailfs-f$mark-*/events/syscalls/sys_enter_getrandom/filter)" != none ] ||
 		fail "the kernel has no filter for ${filter%:*}"
@@ -119,8 +125,10 @@ for mode in discard overwrite; do
 	$second "$work/calls" >/dev/null
 	echo stop >"$l/control"
 	is "$mode: no losses" "1 0 0 0" \
-		"$(echo $(for k in recorded discarded overwritten unfiltered; do key events_$k "$l/status"; done))"
-	echo "syscall:entry:getrandom if flags == 4097 && \$ctx.procname == \"nobody\"" >"$l/kernel/events"
+		"$(echo $(for k in recorded discarded overwritten unfiltered; do key events_$k \
+			"$l/status"; done))"
+	echo "syscall:entry:getrandom if flags == 4097 && \$ctx.procname == \"nobody\"" \
+		>"$l/kernel/events"
 	echo start >"$l/control"
 	$first "$work/calls" 30000
 	echo stop >"$l/control"
@@ -132,7 +140,8 @@ for mode in discard overwrite; do
 	lost=$(($(key events_discarded "$l/status") + $(key events_overwritten "$l/status")))
 	is "$mode: not known" "$lost" "$(key events_unfiltered "$l/status")"
 	by_module || [ "$lost" -ge 1000 ] || fail "$mode: only $lost of 30000 events are lost"
-	is "$mode: and of the channel" "$lost" "$(key events_unfiltered "$l/kernel/channels/channel0/status")"
+	is "$mode: and of the channel" "$lost" \
+		"$(key events_unfiltered "$l/kernel/channels/channel0/status")"
 	echo clear >"$l/control"
 	is "$mode: until clear" 0 "$(key events_unfiltered "$l/status")"
 	rmdir "$l"

@@ -67,10 +67,12 @@ counts() {
 	is "$1: recorded" "$2" "$(key events_recorded "$work/status")"
 	is "$1: discarded" 0 "$(key events_discarded "$work/status")"
 	gone=$(key events_overwritten "$work/status")
-	babeltrace2 "$s/trace" >"$work/bt" 2>"$work/bt.err" || fail "babeltrace2: $(cat "$work/bt.err")"
+	babeltrace2 "$s/trace" >"$work/bt" 2>"$work/bt.err" ||
+		fail "babeltrace2: $(cat "$work/bt.err")"
 	is "$1: what is held" "$(wc -l <"$work/bt")" "$(($2 - gone))"
 	[ "$gone" -gt 10000 ] || fail "$1: nothing was overwritten: $gone"
-	is "$1: in the channel's status" "$gone" "$(key events_overwritten "$s/kernel/channels/channel0/status")"
+	is "$1: in the channel's status" "$gone" \
+		"$(key events_overwritten "$s/kernel/channels/channel0/status")"
 }
 
 # Nothing older is held: the trace begins later.
@@ -82,12 +84,14 @@ before=$gone
 run
 counts "with a gap" 80000
 said=$(sed -n 's/.*discarded \([0-9]*\) events.*/\1/p' "$work/bt.err")
-[ "${said:-0}" -gt 0 ] && [ "$said" -le $((gone - before)) ] || fail "the trace says '$said' of $((gone - before)) events"
+[ "${said:-0}" -gt 0 ] && [ "$said" -le $((gone - before)) ] ||
+	fail "the trace says '$said' of $((gone - before)) events"
 
 # All begins anew. (The page that was read last keeps the first events that follow: there may be a
 # gap after them.)
 echo clear >"$s/control"
-is "cleared" "0 0 0" "$(key events_recorded "$s/status") $(key events_discarded "$s/status") $(key events_overwritten "$s/status")"
+is "cleared" "0 0 0" "$(key events_recorded "$s/status") $(key events_discarded "$s/status") $(key \
+	events_overwritten "$s/status")"
 run
 counts "after clear" 40000
 exec 3>&-

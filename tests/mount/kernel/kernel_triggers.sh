@@ -8,7 +8,8 @@
 . "$(dirname "$0")/../../lib/mount.sh"
 mount_kernel
 G=$MNT/triggers
-[ -e "$MNT/available/kernel/events/syscalls/sys_enter_getppid" ] || skip "no system calls are traced here"
+[ -e "$MNT/available/kernel/events/syscalls/sys_enter_getppid" ] ||
+	skip "no system calls are traced here"
 
 # A process that makes N calls of getppid each time it is told to: the conditions ask for its id.
 mkfifo "$work/orders" "$work/answers"
@@ -68,7 +69,8 @@ kill $readers
 rmdir "$G/f"
 is "no session is seen" "" "$(ls "$S")"
 
-# --- all are counted, and what the kernel's buffer loses while the daemon stands still is counted too
+# --- all are counted, and what the kernel's buffer loses while the daemon stands still is counted
+# too
 trigger n "event kernel $mine" 'notify every 1000' 'notify once-after 1500'
 call 20000
 within 30 seen n 20000 || fail "$(cat "$G/n/status")"

@@ -8,7 +8,8 @@
 
 T=/sys/kernel/tracing
 mount_tree
-grep -q '^kernel none' "$MNT/version" && skip "the kernel cannot be traced here: $(grep '^kernel' "$MNT/version")"
+grep -q '^kernel none' "$MNT/version" &&
+	skip "the kernel cannot be traced here: $(grep '^kernel' "$MNT/version")"
 
 cat >"$work/who.c" <<'C'
 #define _GNU_SOURCE
@@ -72,7 +73,8 @@ is "contexts read back" "pid tid procname cpu_id " "$(tr '\n' ' ' <"$s/kernel/co
 echo start >"$s/control"
 # Records of trail.ko have these contexts in them. The names of this daemon's instances end with one
 # number.
-follower=$T/instances/trailfs-threads-$(ls $T/instances | sed -n 's/^trailfs-'$mark'-channel0-.*-//p')
+follower=$T/instances/trailfs-threads-$(ls $T/instances |
+	sed -n 's/^trailfs-'$mark'-channel0-.*-//p')
 by_module || is "threads are followed" 1 "$(cat "$follower/events/task/task_rename/enable")"
 "$work/who" >"$work/ids"
 cat "$s/text" >"$work/text"
@@ -89,11 +91,13 @@ echo 'sched_switch' >"$s/kernel/events"
 "$work/who" >/dev/null
 echo stop >"$s/control"
 cat "$s/text" >"$work/text"
-is "the idle threads" 0 "$(grep ', tid = 0, procname' "$work/text" | grep -vc '{ pid = 0, tid = 0, procname = "swapper/[0-9]*", ')"
+is "the idle threads" 0 "$(grep ', tid = 0, procname' "$work/text" |
+	grep -vc '{ pid = 0, tid = 0, procname = "swapper/[0-9]*", ')"
 # Who was there before and ended at the very start may not be known; all others are.
 is "all are known" 0 "$(grep 'pid = -1' "$work/text" | grep -c 'procname = "\(who\|trailfs\)')"
 d=$(daemon_pids)
-grep "sched_switch: .*{ pid = $d, " "$work/text" | grep -vq "procname = \"trailfs" && fail "the daemon has another name: $(grep "{ pid = $d, " "$work/text")"
+grep "sched_switch: .*{ pid = $d, " "$work/text" | grep -vq "procname = \"trailfs" &&
+	fail "the daemon has another name: $(grep "{ pid = $d, " "$work/text")"
 rmdir "$s"
 is "nobody is followed without need" no "$([ -e "$follower" ] && echo yes || echo no)"
 
@@ -101,10 +105,13 @@ is "nobody is followed without need" no "$([ -e "$follower" ] && echo yes || ech
 s=$S/filter
 mkdir "$s" "$s/kernel/channels/a" "$s/kernel/channels/b" "$s/kernel/channels/c"
 echo 'syscall:entry:getppid if $ctx.procname == "who-*"' >"$s/kernel/channels/a/events"
-echo 'syscall:exit:getppid if $ctx.pid != $ctx.tid && $ctx.procname == "who-*"' >"$s/kernel/channels/b/events"
-echo 'sched_process_fork if parent_pid != child_pid && $ctx.procname == "who-second"' >"$s/kernel/channels/c/events"
+echo 'syscall:exit:getppid if $ctx.pid != $ctx.tid && $ctx.procname == "who-*"' \
+	>"$s/kernel/channels/b/events"
+echo 'sched_process_fork if parent_pid != child_pid && $ctx.procname == "who-second"' \
+	>"$s/kernel/channels/c/events"
 if ! by_module; then
-	is "refused" EOPNOTSUPP "$(tool open "$s/kernel/events" w write 'sched_switch if $ctx.prio > 3\n')"
+	is "refused" EOPNOTSUPP \
+		"$(tool open "$s/kernel/events" w write 'sched_switch if $ctx.prio > 3\n')"
 	has "$(cat "$s/error")" "kernel module trail.ko"
 fi
 is "none such" ENOENT "$(tool open "$s/kernel/events" w write 'sched_switch if $ctx.pidd > 3\n')"

@@ -6,7 +6,8 @@
 . "$(dirname "$0")/../../lib/mount.sh"
 
 mount_tree
-grep -q '^kernel none' "$MNT/version" && skip "the kernel cannot be traced here: $(grep '^kernel' "$MNT/version")"
+grep -q '^kernel none' "$MNT/version" &&
+	skip "the kernel cannot be traced here: $(grep '^kernel' "$MNT/version")"
 T=/sys/kernel/tracing
 s=$S/probes
 mkdir "$s"
@@ -58,12 +59,16 @@ refused ENOENT 'No such file' 'sched_waking\nuprobe:/no/such/file:main'
 
 # --- paths are the daemon's: who lives elsewhere cannot name any
 if [ "$(id -u)" = 0 ] && unshare -m true 2>/dev/null; then
-	is "another mount namespace" EACCES "$(unshare -m "$TOOL" open "$E" w write 'uprobe:/no/such/file:main\n')"
+	is "another mount namespace" EACCES \
+		"$(unshare -m "$TOOL" open "$E" w write 'uprobe:/no/such/file:main\n')"
 	has "$(cat "$s/error")" 'namespace'
-	is "with escapes" EACCES "$(unshare -m "$TOOL" open "$E" w write '"\\x75probe:/no/such/file:main"\n')"
-	is "rules without paths" ok "$(unshare -m "$TOOL" open "$E" w write 'sched_waking\n' | sed 's/^13$/ok/')"
+	is "with escapes" EACCES \
+		"$(unshare -m "$TOOL" open "$E" w write '"\\x75probe:/no/such/file:main"\n')"
+	is "rules without paths" ok \
+		"$(unshare -m "$TOOL" open "$E" w write 'sched_waking\n' | sed 's/^13$/ok/')"
 fi
-is "nothing was made" 0 "$(cat $T/dynamic_events 2>/dev/null | grep -c "$(ls $T/instances | sed -n 's/^trailfs-probes-.*-\(........\)$/trailfs_\1/p' | grep . || echo none)")"
+is "nothing was made" 0 "$(cat $T/dynamic_events 2>/dev/null | grep -c "$(ls $T/instances |
+	sed -n 's/^trailfs-probes-.*-\(........\)$/trailfs_\1/p' | grep . || echo none)")"
 rmdir "$s"
 
 echo "$checks checks"

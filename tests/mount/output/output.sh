@@ -21,8 +21,10 @@ session() { # NAME [OUTPUT]
 	put 'tick:*' "$S/$1/user/events"
 	c=$S/$1/user/channels/channel0
 }
-read_all() { TZ=UTC babeltrace2 "$1" 2>"$work/warnings" || fail "babeltrace2 does not accept $1: $(cat "$work/warnings")" >&2; }
-discarded() { sed -n 's/.*Tracer discarded \([0-9]*\) event.*/\1/p' "$work/warnings" | awk '{ s += $1 } END { print s + 0 }'; }
+read_all() { TZ=UTC babeltrace2 "$1" 2>"$work/warnings" ||
+	fail "babeltrace2 does not accept $1: $(cat "$work/warnings")" >&2; }
+discarded() { sed -n 's/.*Tracer discarded \([0-9]*\) event.*/\1/p' "$work/warnings" |
+	awk '{ s += $1 } END { print s + 0 }'; }
 same_as_text() { # SESSION DIRECTORY
 	read_all "$2" >"$work/files"
 	cat "$S/$1/text" >"$work/text"
@@ -70,7 +72,8 @@ put start "$S/plain/control"
 "$ticker" 1000 0 || fail ticker
 put stop "$S/plain/control"
 same_as_text plain "$out/plain"
-is "events after the second start" 151000 "$(($(wc -l <"$work/files") + $(key events_discarded "$S/plain/status")))"
+is "events after the second start" 151000 \
+	"$(($(wc -l <"$work/files") + $(key events_discarded "$S/plain/status")))"
 is "losses, as babeltrace2 finds them" "$(key events_discarded "$S/plain/status")" "$(discarded)"
 is "mode of the directory" 700 "$(stat -c %a "$out/plain/ust")"
 is "mode of a file" 600 "$(stat -c %a "$out/plain/ust/uid/$(id -u)/64-bit/metadata")"
@@ -79,7 +82,8 @@ is "mode of a file" 600 "$(stat -c %a "$out/plain/ust/uid/$(id -u)/64-bit/metada
 for f in "$out/plain/ust/uid/$(id -u)/64-bit"/channel0_*; do
 	i=${f%/*}/index/${f##*/}.idx
 	size=$(stat -c %s "$i")
-	is "magic number of the index" c1f1dcc1000000010000000100000048 "$(od -An -v -t x1 -N 16 "$i" | tr -d ' \n')"
+	is "magic number of the index" c1f1dcc1000000010000000100000048 \
+		"$(od -An -v -t x1 -N 16 "$i" | tr -d ' \n')"
 	n=$(((size - 16) / 72)) at=0
 	is "size of the index" $((16 + n * 72)) "$size"
 	while [ $n -gt 0 ]; do
@@ -102,7 +106,8 @@ is "bytes after clear" 0 "$(key output_bytes "$S/plain/status")"
 put 'regenerate metadata' "$S/plain/control"
 put stop "$S/plain/control"
 same_as_text plain "$out/plain"
-is "events after clear" 500 "$(($(wc -l <"$work/files") + $(key events_discarded "$S/plain/status")))"
+is "events after clear" 500 "$(($(wc -l <"$work/files") + $(key events_discarded \
+	"$S/plain/status")))"
 rmdir "$S/plain" || fail rmdir
 read_all "$out/plain" | cmp - "$work/text" || fail "rmdir changed what was recorded"
 
@@ -122,7 +127,8 @@ while [ $i -lt 40 ]; do
 	i=$((i + 1))
 	at=$((size * i / 41))
 	tail -c "+$at" "$S/places/text" | head -c 200000 >"$work/part"
-	tail -c "+$at" "$work/text" | head -c 200000 | cmp - "$work/part" || fail "text from $at on is something else"
+	tail -c "+$at" "$work/text" | head -c 200000 | cmp - "$work/part" ||
+		fail "text from $at on is something else"
 done
 checks=$((checks + 1))
 rmdir "$S/places"
@@ -132,7 +138,8 @@ session active
 put start "$S/active/control"
 "$ticker" 1000 100 || fail ticker
 rmdir "$S/active" || fail rmdir
-is "events of a session that was removed while active" 1000 "$(($(read_all "$out/active" | wc -l) + $(discarded)))"
+is "events of a session that was removed while active" 1000 \
+	"$(($(read_all "$out/active" | wc -l) + $(discarded)))"
 
 # Files of a bounded size, all of them kept; and a bounded number of them
 session files
@@ -143,10 +150,12 @@ put start "$S/files/control"
 "$ticker" 10000 20 || fail ticker
 put stop "$S/files/control"
 same_as_text files "$out/files"
-is "events in all files" 10000 "$(($(wc -l <"$work/files") + $(key events_discarded "$S/files/status")))"
+is "events in all files" 10000 \
+	"$(($(wc -l <"$work/files") + $(key events_discarded "$S/files/status")))"
 n=$(ls "$out/files/ust/uid/$(id -u)/64-bit" | grep -c 'channel0_[0-9]*_[0-9]*$')
 [ "$n" -ge 8 ] || fail "only $n files"
-is "an index for each" "$n" "$(ls "$out/files/ust/uid/$(id -u)/64-bit/index" | grep -c 'channel0_[0-9]*_[0-9]*\.idx$')"
+is "an index for each" "$n" "$(ls "$out/files/ust/uid/$(id -u)/64-bit/index" |
+	grep -c 'channel0_[0-9]*_[0-9]*\.idx$')"
 is "larger files than allowed" '' "$(find "$out/files" -name 'channel0_*' -size +16k)"
 rmdir "$S/files"
 
@@ -175,7 +184,9 @@ put start "$S/over/control"
 "$ticker" 30000 0 2 || fail ticker
 put stop "$S/over/control"
 same_as_text over "$out/over"
-is "events and those overwritten" 60000 "$(($(wc -l <"$work/files") + $(key events_overwritten "$S/over/status") + $(key events_discarded "$S/over/status")))"
+is "events and those overwritten" 60000 \
+	"$(($(wc -l <"$work/files") + $(key events_overwritten "$S/over/status") + $(key \
+	events_discarded "$S/over/status")))"
 rmdir "$S/over"
 
 # Who may wait for room gets it.

@@ -30,17 +30,24 @@ tick() { # COUNT MICROSECONDS
 # shown: text and trace/ have all that was recorded, in files or not
 shown() {
 	cat "$s/text" >"$work/text" || fail "cannot read text"
-	TZ=UTC timeout 200 babeltrace2 "$s/trace" >"$work/moment" 2>"$work/warnings" || fail "babeltrace2 does not accept trace/: $(cat "$work/warnings")"
-	cmp "$work/text" "$work/moment" || fail "trace/ is not what text has: $(diff "$work/text" "$work/moment" | head -n 4)"
-	is "events in text" "$(key events_recorded "$s/status")" "$(wc -l <"$work/text" | tr -d ' ')"
+	TZ=UTC timeout 200 babeltrace2 "$s/trace" >"$work/moment" 2>"$work/warnings" ||
+		fail "babeltrace2 does not accept trace/: $(cat "$work/warnings")"
+	cmp "$work/text" "$work/moment" ||
+		fail "trace/ is not what text has: $(diff "$work/text" "$work/moment" | head -n 4)"
+	is "events in text" "$(key events_recorded "$s/status")" \
+		"$(wc -l <"$work/text" | tr -d ' ')"
 	is "losses, as trace/ tells them" "$(key events_discarded "$s/status")" \
-		"$(sed -n 's/.*Tracer discarded \([0-9]*\) event.*/\1/p' "$work/warnings" | awk '{ n += $1 } END { print n + 0 }')"
-	[ ! -e "$work/text.before" ] || cmp -n "$(stat -c %s "$work/text.before")" "$work/text" "$work/text.before" || fail "text has changed"
+		"$(sed -n 's/.*Tracer discarded \([0-9]*\) event.*/\1/p' "$work/warnings" |
+			awk '{ n += $1 } END { print n + 0 }')"
+	[ ! -e "$work/text.before" ] ||
+		cmp -n "$(stat -c %s "$work/text.before")" "$work/text" "$work/text.before" ||
+		fail "text has changed"
 	mv "$work/text" "$work/text.before"
 	kinds=$(find "$s/trace" -name '*.unwritten' | wc -l)
 }
 begins() { # WHAT HOW ERROR: it fails until the user is informed, and then so long that events are discarded
-	for what in $(echo "$1" | tr + ' '); do echo "$what $2"; done >"$work/next" && cat "$work/next" >"$control"
+	for what in $(echo "$1" | tr + ' '); do echo "$what $2"; done >"$work/next" &&
+		cat "$work/next" >"$control"
 	i=0
 	until ill "$3"; do
 		i=$((i + 1))
@@ -51,7 +58,8 @@ begins() { # WHAT HOW ERROR: it fails until the user is informed, and then so lo
 	has "$(cat "$s/error")" "$3"
 	before=$(key events_discarded "$s/status")
 	tick 20000 0
-	[ "$(key events_discarded "$s/status")" -gt $((before + 5000)) ] || fail "$1 $2: nothing is discarded: $(cat "$s/status")"
+	[ "$(key events_discarded "$s/status")" -gt $((before + 5000)) ] ||
+		fail "$1 $2: nothing is discarded: $(cat "$s/status")"
 }
 ends() { # [VERB]: the next success takes away what is in `error`
 	: >"$control"
@@ -64,14 +72,17 @@ ends() { # [VERB]: the next success takes away what is in `error`
 whole() {
 	drained() { [ "$(key pending_bytes "$s/status")" = 0 ]; }
 	within 20 drained || fail "not all is written: $(cat "$s/status")"
-	TZ=UTC timeout 200 babeltrace2 "$disk/${s##*/}" >"$work/all" 2>"$work/warnings" || fail "babeltrace2 does not accept it: $(cat "$work/warnings")"
+	TZ=UTC timeout 200 babeltrace2 "$disk/${s##*/}" >"$work/all" 2>"$work/warnings" ||
+		fail "babeltrace2 does not accept it: $(cat "$work/warnings")"
 	lost=$(key events_discarded "$s/status")
 	is "events and losses" "$emitted" $(($(wc -l <"$work/all") + lost))
 	is "recorded" "$(key events_recorded "$s/status")" "$(wc -l <"$work/all" | tr -d ' ')"
 	is "losses, as babeltrace2 finds them" "$lost" \
-		"$(sed -n 's/.*Tracer discarded \([0-9]*\) event.*/\1/p' "$work/warnings" | awk '{ s += $1 } END { print s + 0 }')"
+		"$(sed -n 's/.*Tracer discarded \([0-9]*\) event.*/\1/p' "$work/warnings" |
+			awk '{ s += $1 } END { print s + 0 }')"
 	# (A ticker counts from 0: n falls where the next one begins.)
-	sed -n 's/^\[\([0-9:.]*\)\].* n = \([0-9]*\).*/\1 \2/p' "$work/all" | sort | uniq -d >"$work/twice"
+	sed -n 's/^\[\([0-9:.]*\)\].* n = \([0-9]*\).*/\1 \2/p' "$work/all" | sort |
+		uniq -d >"$work/twice"
 	[ ! -s "$work/twice" ] || fail "events are there twice: $(head -n 3 "$work/twice")"
 }
 
@@ -100,7 +111,8 @@ put start "$s/control"
 mkdir "$s/snapshots/x" || fail "a snapshot meanwhile"
 [ -n "$(find "$s/snapshots/x" -name metadata)" ] || fail "nothing is in the snapshot"
 # What was written before can be read.
-TZ=UTC babeltrace2 "$disk/eio/ust" >"$work/before" 2>"$work/warnings" || fail "babeltrace2 does not accept it: $(cat "$work/warnings")"
+TZ=UTC babeltrace2 "$disk/eio/ust" >"$work/before" 2>"$work/warnings" ||
+	fail "babeltrace2 does not accept it: $(cat "$work/warnings")"
 [ -s "$work/before" ] || fail "nothing was written"
 shown
 ends
@@ -151,7 +163,8 @@ put stop "$s/control"
 [ "$(key archives "$s/status")" -ge 3 ] || fail "$(cat "$s/status")"
 whole
 for chunk in "$disk"/rotated/archives/*; do
-	timeout 200 babeltrace2 "$chunk" >/dev/null 2>"$work/warnings" || fail "babeltrace2 does not accept $chunk: $(cat "$work/warnings")"
+	timeout 200 babeltrace2 "$chunk" >/dev/null 2>"$work/warnings" ||
+		fail "babeltrace2 does not accept $chunk: $(cat "$work/warnings")"
 done
 rmdir "$s" || fail rmdir
 
@@ -178,7 +191,8 @@ echo 'sync hang' >"$control"
 put rotate "$s/control"
 syncing() { [ "$(key syncing_files "$1")" -gt 0 ]; }
 within 10 syncing "$s/status" || fail "a rotation syncs nothing: $(cat "$s/status")"
-mkdir "$S/elsewhere" && put "$work/elsewhere" "$S/elsewhere/output" && put 'tick:*' "$S/elsewhere/user/events"
+mkdir "$S/elsewhere" && put "$work/elsewhere" "$S/elsewhere/output" &&
+	put 'tick:*' "$S/elsewhere/user/events"
 put start "$S/elsewhere/control"
 "$ticker" 100 0 || fail ticker
 put stop "$S/elsewhere/control"
@@ -192,7 +206,8 @@ within 20 synced || fail "it does not go on: $(cat "$s/status")"
 rmdir "$s" || fail rmdir
 
 # --- all hangs: the tree answers, a stop does not wait for long, and everything arrives
-mkdir "$S/other" "$S/other/user/channels/c" && put 'tick:*' "$S/other/user/channels/c/events" && put start "$S/other/control"
+mkdir "$S/other" "$S/other/user/channels/c" && put 'tick:*' "$S/other/user/channels/c/events" &&
+	put start "$S/other/control"
 session hung
 tick 3000 20
 echo 'all hang' >"$control"
@@ -235,5 +250,6 @@ has "$(cat "$work/err")" 'Input/output error'
 put clear "$s/control"
 rmdir "$s" || fail "rmdir after a clear"
 : >"$control"
-timeout 200 babeltrace2 "$disk/lost" >"$work/all" 2>"$work/warnings" || fail "babeltrace2 does not accept it: $(cat "$work/warnings")"
+timeout 200 babeltrace2 "$disk/lost" >"$work/all" 2>"$work/warnings" ||
+	fail "babeltrace2 does not accept it: $(cat "$work/warnings")"
 echo "$checks checks"

@@ -35,7 +35,8 @@ emitted=$((emitted + 100000))
 lost=$(key events_discarded "$s/status")
 [ "$lost" -gt 10000 ] || fail "$emitted events do not fit, but only $lost were discarded"
 # The files can be read.
-TZ=UTC babeltrace2 "$disk/out" >"$work/before" 2>"$work/warnings" || fail "babeltrace2 does not accept it: $(cat "$work/warnings")"
+TZ=UTC babeltrace2 "$disk/out" >"$work/before" 2>"$work/warnings" ||
+	fail "babeltrace2 does not accept it: $(cat "$work/warnings")"
 [ -s "$work/before" ] || fail "nothing was written"
 [ "$(df --output=avail "$disk" | tail -n 1)" -le 16 ] || fail "the disk is not full"
 
@@ -50,10 +51,13 @@ is "error, when all is well again" '' "$(cat "$s/error")"
 "$ticker" 1000 100 || fail ticker
 put stop "$s/control"
 is "pending" 0 "$(key pending_bytes "$s/status")"
-TZ=UTC babeltrace2 "$disk/out" >"$work/after" 2>"$work/warnings" || fail "babeltrace2 does not accept it: $(cat "$work/warnings")"
-is "events and losses" $((emitted + 1000)) "$(($(wc -l <"$work/after") + $(key events_discarded "$s/status")))"
+TZ=UTC babeltrace2 "$disk/out" >"$work/after" 2>"$work/warnings" ||
+	fail "babeltrace2 does not accept it: $(cat "$work/warnings")"
+is "events and losses" $((emitted + 1000)) \
+	"$(($(wc -l <"$work/after") + $(key events_discarded "$s/status")))"
 is "losses, as babeltrace2 finds them" "$(key events_discarded "$s/status")" \
-	"$(sed -n 's/.*Tracer discarded \([0-9]*\) event.*/\1/p' "$work/warnings" | awk '{ s += $1 } END { print s + 0 }')"
+	"$(sed -n 's/.*Tracer discarded \([0-9]*\) event.*/\1/p' "$work/warnings" |
+		awk '{ s += $1 } END { print s + 0 }')"
 # (Not at the head: what another CPU had not written yet stands between it now, and the time since
 # the last event is another one.)
 sed 's/ (+[^)]*)//' "$work/before" | sort >"$work/before.sorted"

@@ -5,7 +5,8 @@
 # program wakes it, and nothing of a small buffer is lost.
 . "$(dirname "$0")/../../lib/mount.sh"
 ticker=$BUILD/tests/lib/ticker
-switches() { cat /proc/"$1"/task/*/status | awk '/^voluntary_ctxt_switches/ { n += $2 } END { print n }'; }
+switches() { cat /proc/"$1"/task/*/status |
+	awk '/^voluntary_ctxt_switches/ { n += $2 } END { print n }'; }
 
 mount_tree
 mkdir "$S/s" && put "$work/out" "$S/s/output"

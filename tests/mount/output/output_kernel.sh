@@ -11,7 +11,8 @@ ticker=$BUILD/tests/lib/ticker
 out=$work/out
 
 mount_tree -o tz=UTC
-grep -q '^kernel tracefs' "$MNT/version" || skip "the kernel cannot be traced here: $(grep '^kernel' "$MNT/version")"
+grep -q '^kernel tracefs' "$MNT/version" ||
+	skip "the kernel cannot be traced here: $(grep '^kernel' "$MNT/version")"
 s=$S/k
 mkdir "$s" && put "$out" "$s/output"
 put sched_switch "$s/kernel/events"
@@ -26,7 +27,8 @@ put stop "$s/control"
 recorded=$(key events_recorded "$s/status")
 rmdir "$s" || fail rmdir
 for chunk in "$out"/archives/*; do
-	TZ=UTC babeltrace2 "$chunk" >>"$work/all" 2>"$work/warnings" || fail "babeltrace2 does not accept it: $(cat "$work/warnings")"
+	TZ=UTC babeltrace2 "$chunk" >>"$work/all" 2>"$work/warnings" ||
+		fail "babeltrace2 does not accept it: $(cat "$work/warnings")"
 	[ -f "$chunk/kernel/metadata" ] || fail "no kernel trace in ${chunk##*/}"
 done
 is "chunks" 2 "$(ls "$out/archives" | wc -l)"

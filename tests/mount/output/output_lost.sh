@@ -24,7 +24,8 @@ record() { # COUNT: … which are in the files then
 }
 events() { TZ=UTC timeout 200 babeltrace2 "$1" 2>"$work/err" | wc -l | tr -d ' '; }
 accepts() { # WHAT DIRECTORY
-	TZ=UTC timeout 200 babeltrace2 "$2" >"$work/all" 2>"$work/err" || fail "$1: babeltrace2: $(cat "$work/err")"
+	TZ=UTC timeout 200 babeltrace2 "$2" >"$work/all" 2>"$work/err" ||
+		fail "$1: babeltrace2: $(cat "$work/err")"
 	checks=$((checks + 1))
 }
 

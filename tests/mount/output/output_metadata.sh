@@ -19,7 +19,8 @@ session() { # NAME DIRECTORY [PER_PROCESS]
 metadata() { find "$out" -name metadata | grep -q .; }
 empty() { # WHAT: a trace without events
 	within 20 metadata || fail "$1: no metadata: $(find "$out")"
-	timeout 200 babeltrace2 "$out" >"$work/all" 2>"$work/err" || fail "$1: babeltrace2: $(cat "$work/err")"
+	timeout 200 babeltrace2 "$out" >"$work/all" 2>"$work/err" ||
+		fail "$1: babeltrace2: $(cat "$work/err")"
 	is "$1: events in the files" '' "$(cat "$work/all")"
 	is "$1: what babeltrace2 says" '' "$(cat "$work/err")"
 }
@@ -60,7 +61,8 @@ if ! grep -q '^kernel none' "$MNT/version"; then
 	put start "$s/control"
 	within 20 test -s "$out/kernel/metadata" || fail "kernel: no metadata: $(find "$out")"
 	put stop "$s/control"
-	timeout 200 babeltrace2 "$out" >/dev/null 2>"$work/err" || fail "kernel: babeltrace2: $(cat "$work/err")"
+	timeout 200 babeltrace2 "$out" >/dev/null 2>"$work/err" ||
+		fail "kernel: babeltrace2: $(cat "$work/err")"
 	checks=$((checks + 1))
 	rmdir "$s" || fail "rmdir of a session of the kernel"
 fi

@@ -43,7 +43,8 @@ is "size of the file that gave up its place" "$size" "$(stat -c %s "$file")"
 : >"$control"
 within 10 written || fail "the output does not continue: $(cat "$s/status")"
 line 100
-grep -q '"x\{100\}"' "$work/text" || fail "the last line is not in text: $(tail -c 200 "$work/text")"
+grep -q '"x\{100\}"' "$work/text" ||
+	fail "the last line is not in text: $(tail -c 200 "$work/text")"
 put stop "$s/control"
 babeltrace2 "$disk/out" >"$work/bt" 2>"$work/err" || fail "babeltrace2: $(cat "$work/err")"
 grep -q '"x\{100\}"' "$work/bt" || fail "the last line is not in the files"

@@ -11,7 +11,8 @@ command -v babeltrace2 >/dev/null || skip "there is no babeltrace2"
 ticker=$BUILD/tests/lib/ticker
 small_disk 64m
 
-read_all() { TZ=UTC babeltrace2 "$1" 2>"$work/warnings" || fail "babeltrace2 does not accept $1: $(cat "$work/warnings")" >&2; }
+read_all() { TZ=UTC babeltrace2 "$1" 2>"$work/warnings" ||
+	fail "babeltrace2 does not accept $1: $(cat "$work/warnings")" >&2; }
 session() { # NAME FILE_SIZE
 	s=$S/$1 out=$disk/$1
 	c=$s/user/channels/channel0
@@ -59,8 +60,10 @@ cp "$disk/link" "$work/link"
 tick 5000
 after=$(files)
 has "$before" "$(echo "$after" | sed -n 1p)"
-[ "$(echo "$before" | sed -n 2p)" != "$(echo "$after" | sed -n 2p)" ] || fail "a file that is open was filled again"
-[ "$(echo "$before" | sed -n 3p)" != "$(echo "$after" | sed -n 3p)" ] || fail "a file with two names was filled again"
+[ "$(echo "$before" | sed -n 2p)" != "$(echo "$after" | sed -n 2p)" ] ||
+	fail "a file that is open was filled again"
+[ "$(echo "$before" | sed -n 3p)" != "$(echo "$after" | sed -n 3p)" ] ||
+	fail "a file with two names was filled again"
 cat "$d/channel0_${first_cpu}_1" >"$work/copy2"
 cmp -s "$work/copy" "$work/copy2" && fail "nothing came into the second file"
 cmp "$disk/link" "$work/link" || fail "a file with two names has changed"
@@ -70,14 +73,16 @@ exec 3<&-
 put stop "$s/control"
 is "no error" '' "$(cat "$s/error")"
 read_all "$out" >"$work/files"
-is "files that stay open, index and all" 2 "$(ls -l /proc/"$(daemon_pids)"/fd | grep -c "again/.*channel0_$first_cpu")"
+is "files that stay open, index and all" 2 \
+	"$(ls -l /proc/"$(daemon_pids)"/fd | grep -c "again/.*channel0_$first_cpu")"
 cat "$s/text" >"$work/text"
 cmp "$work/files" "$work/text" || fail "text is not what the files have"
 read_all "$s/trace" >"$work/moment"
 cmp "$work/files" "$work/moment" || fail "trace/ is not what the files have"
 has "$(tail -n 1 "$work/files")" 'n = 4999'
 # No event is missing between the first that is there and the last.
-awk '{ n = $(NF - 1); if (NR > 1 && n != (last + 1) % 5000) exit 1; last = n }' "$work/files" || fail "events are missing, or there twice"
+awk '{ n = $(NF - 1); if (NR > 1 && n != (last + 1) % 5000) exit 1; last = n }' "$work/files" ||
+	fail "events are missing, or there twice"
 is "larger files than allowed" '' "$(find "$out" -name 'channel0_*' -size +16k)"
 for f in "$d/channel0_${first_cpu}_"*; do
 	i=$d/index/${f##*/}.idx

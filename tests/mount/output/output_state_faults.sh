@@ -11,8 +11,10 @@ ticker=$BUILD/tests/lib/ticker
 HEADS_FAIL=$work/fail
 export HEADS_FAIL
 can_mount
-LD_PRELOAD=$BUILD/tests/mount/output/libheads.so "$TRAILFS" "$MNT" -o tz=UTC,wait=100000 >"$work/daemon.log" 2>&1 || {
-	[ "$(id -u)" = 0 ] || skip "an ordinary user cannot mount here: $(tail -n 1 "$work/daemon.log")"
+LD_PRELOAD=$BUILD/tests/mount/output/libheads.so "$TRAILFS" "$MNT" -o tz=UTC,wait=100000 \
+	>"$work/daemon.log" 2>&1 || {
+	[ "$(id -u)" = 0 ] ||
+		skip "an ordinary user cannot mount here: $(tail -n 1 "$work/daemon.log")"
 	fail "cannot mount"
 }
 events() { TZ=UTC babeltrace2 "$1" 2>"$work/warnings" | grep -c tick:tock; }

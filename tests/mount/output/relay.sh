@@ -130,7 +130,8 @@ lost=$(key events_overwritten "$S/ring/status")
 d=$(relay_dir ring)
 [ "$d" != "$first" ] || fail "the same directory is used again"
 is "recorded" 29600 "$(key events_recorded "$S/ring/status")"
-is "on the relay, and lost" 29600 "$(($(read_relay "$first" | wc -l) + $(read_relay "$d" | wc -l) + lost))"
+is "on the relay, and lost" 29600 \
+	"$(($(read_relay "$first" | wc -l) + $(read_relay "$d" | wc -l) + lost))"
 is "nothing was resent" 0 "$(key relay_resent_packets "$S/ring/status")"
 is "connections" 2 "$(key relay_connections "$S/ring/status")"
 rmdir "$S/ring"
@@ -154,6 +155,8 @@ read_relay "$d" >"$work/files"
 for f in "$d"/ust/uid/*/64-bit/channel0_*; do
 	[ "$(stat -c %s "$f")" -le 16384 ] || fail "$f is larger than file_size"
 done
-is "at most file_count files" 3 "$(find "$d" -name 'channel0_[0-9]*_*' ! -name '*.idx' | sed 's/_[0-9]*$//' | sort | uniq -c | awk '$1 > n { n = $1 } END { print n }')"
+is "at most file_count files" 3 \
+	"$(find "$d" -name 'channel0_[0-9]*_*' ! -name '*.idx' | sed 's/_[0-9]*$//' | sort |
+	uniq -c | awk '$1 > n { n = $1 } END { print n }')"
 rmdir "$S/named"
 echo "$checks checks"

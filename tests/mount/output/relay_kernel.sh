@@ -52,7 +52,8 @@ put stop "$s/control"
 within 60 sent "small$mark" || fail "not all is sent: $(cat "$s/status")"
 recorded=$(key events_recorded "$s/status") lost=$(key events_discarded "$s/status")
 [ "$lost" -gt 0 ] || fail "nothing was discarded: $(cat "$s/status")"
-is "recorded and discarded, as the kernel counts them" "$(kernel_counted "small$mark")" $((recorded + lost))
+is "recorded and discarded, as the kernel counts them" "$(kernel_counted "small$mark")" \
+	$((recorded + lost))
 d=$(relay_dir "small$mark")
 read_relay "$d" >"$work/files"
 is "events on the relay" "$recorded" "$(wc -l <"$work/files")"

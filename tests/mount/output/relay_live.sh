@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # TIMEOUT: 120
 #
-# live_period: babeltrace2 follows a session by way of the relay, and gets every event, in order; the
-# mount shows the same meanwhile; a reader that is killed and one that comes after it, with kernel and
-# user events in one session; what is refused.
+# live_period: babeltrace2 follows a session by way of the relay, and gets every event, in order;
+# the mount shows the same meanwhile; a reader that is killed and one that comes after it, with
+# kernel and user events in one session; what is refused.
 . "$(dirname "$0")/../../lib/mount.sh"
 . "$top/tests/lib/relay.sh"
 ticker=$BUILD/tests/lib/ticker
@@ -33,7 +33,8 @@ put start "$S/live/control"
 refused 1s "$S/live/live_period" EBUSY 'first started'
 within 20 connected || fail "not connected: $(cat "$S/live/status")"
 
-TZ=UTC babeltrace2 --clock-gmt --input-format=lttng-live "net://127.0.0.1:$live_port/host/$(hostname)/live" \
+TZ=UTC babeltrace2 --clock-gmt --input-format=lttng-live \
+	"net://127.0.0.1:$live_port/host/$(hostname)/live" \
 	>"$work/live" 2>"$work/live.err" &
 reader=$!
 # A reader begins with what is sent after it has come.
@@ -42,13 +43,16 @@ within 30 follows || fail "the reader gets nothing: $(cat "$work/live.err")"
 # The session is active all the time: these come because of the period.
 within 30 all_seen || fail "the reader has $(seen) events: $(cat "$work/live.err")"
 grep 'thread = [345],' "$work/live" >"$work/live.run"
-grep 'thread = [345],' "$S/live/text" | cmp - "$work/live.run" || fail "text is not what the reader has got"
+grep 'thread = [345],' "$S/live/text" | cmp - "$work/live.run" ||
+	fail "text is not what the reader has got"
 put stop "$S/live/control"
 same_as_trace live "$(relay_dir live)"
 rmdir "$S/live"
-within 30 sh -c "! kill -0 $reader 2>/dev/null" || fail "the reader does not see the end of the session"
+within 30 sh -c "! kill -0 $reader 2>/dev/null" ||
+	fail "the reader does not see the end of the session"
 wait $reader || fail "babeltrace2: $(cat "$work/live.err")"
-grep -v '^$' "$work/live.err" | grep -q 'E PLUGIN\|ERROR' && fail "babeltrace2: $(cat "$work/live.err")"
+grep -v '^$' "$work/live.err" | grep -q 'E PLUGIN\|ERROR' &&
+	fail "babeltrace2: $(cat "$work/live.err")"
 
 # Kernel and user events in one session, with streams that stay empty: the reader waits for none of
 # them. A relay has one reader for a session; a reader that is killed leaves its place to the next.
@@ -92,10 +96,13 @@ wait $program || fail ticker
 wanted "$s/text" >"$work/text"
 is "events of the program" 4000 "$(grep -c 'thread = [23],' "$work/text")"
 [ -z "$kernel" ] || is "system calls" 6000 "$(grep -c "tid = $pid " "$work/text")"
-within 60 seen_all || fail "the reader has not what text has: $(cat "$work/live.err"; wanted "$work/live" | cmp - "$work/text")"
+within 60 seen_all ||
+	fail "the reader has not what text has: $(cat "$work/live.err"; wanted "$work/live" |
+	cmp - "$work/text")"
 put stop "$s/control"
 same_as_trace busy "$(relay_dir busy)"
 rmdir "$s"
-within 30 sh -c "! kill -0 $reader 2>/dev/null" || fail "the reader does not see the end of the session"
+within 30 sh -c "! kill -0 $reader 2>/dev/null" ||
+	fail "the reader does not see the end of the session"
 wait $reader || fail "babeltrace2: $(cat "$work/live.err")"
 echo "$checks checks"

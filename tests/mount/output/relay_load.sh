@@ -70,7 +70,8 @@ done
 is "chunks" $((archives + 1)) $n
 is "events in all chunks" "$recorded" "$(wc -l <"$work/all")"
 is "discarded events that the chunks report" "$lost" "$discarded"
-[ -z "$kernel" ] || [ "$(grep -c syscall_e "$work/all")" -gt 1000 ] || fail "hardly any kernel events"
+[ -z "$kernel" ] || [ "$(grep -c syscall_e "$work/all")" -gt 1000 ] ||
+	fail "hardly any kernel events"
 [ -n "$kernel" ] || is "emitted" "$(cat "$work/emitted")" $((recorded + lost))
 is "an event twice" "" "$(grep -o 'thread = .*' "$work/all" | sort | uniq -d | head -n 3)"
 echo "rotations: $archives; $recorded events, $lost discarded"
@@ -104,15 +105,18 @@ within 60 drained wipe || fail "not all is sent: $(cat "$s/status")"
 lost=$(key events_discarded "$s/status") recorded=$(key events_recorded "$s/status")
 rmdir "$s"
 d=$(relay_dir wipe)
-newest_chunk() { for chunk in "$d"/archives/*; do echo "${chunk##*-} $chunk"; done | sort -n | tail -n 1; }
+newest_chunk() { for chunk in "$d"/archives/*; do echo "${chunk##*-} $chunk"; done | sort -n |
+	tail -n 1; }
 set -- $(newest_chunk)
 read_relay "$2" >"$work/files"
 is "recorded after the clear" "$recorded" "$(wc -l <"$work/files")"
 missing=0
 for t in 0 1; do
 	old=$(newest $t <"$work/before")
-	set -- $(sed -n "s/.*thread = $t, n = \([0-9]*\) .*/\1/p" "$work/files" | awk 'NR == 1 { a = $1 } { b = $1 } END { print a, b, NR }')
-	[ "$1" -gt "${old:--1}" ] || fail "event $1 of thread $t from before the clear, which was $old"
+	set -- $(sed -n "s/.*thread = $t, n = \([0-9]*\) .*/\1/p" "$work/files" |
+		awk 'NR == 1 { a = $1 } { b = $1 } END { print a, b, NR }')
+	[ "$1" -gt "${old:--1}" ] ||
+		fail "event $1 of thread $t from before the clear, which was $old"
 	missing=$((missing + $2 - $1 + 1 - $3))
 done
 [ $missing -le "$lost" ] || fail "$missing events are missing, and $lost were counted"

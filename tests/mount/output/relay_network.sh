@@ -104,12 +104,14 @@ printf '127.0.0.1 localhost\n' >"$work/hosts"
 printf 'nameserver 127.0.0.1\noptions timeout:1 attempts:1\n' >"$work/resolv"
 [ "$(readlink /proc/self/ns/mnt)" != "$(readlink "/proc/${RUNNER:-$$}/ns/mnt")" ] ||
 	skip "this test has no mount namespace of its own"
-mount --bind "$work/hosts" /etc/hosts 2>/dev/null && mount --bind "$work/resolv" /etc/resolv.conf 2>/dev/null ||
+mount --bind "$work/hosts" /etc/hosts 2>/dev/null &&
+	mount --bind "$work/resolv" /etc/resolv.conf 2>/dev/null ||
 	skip "cannot mount a file"
 
 s=$S/net
 error() { grep -q "^output_error .*$1" "$s/status"; }
-confirmed() { [ "$(key pending_bytes "$s/status")" = 0 ] && grep -q '^relay connected' "$s/status"; }
+confirmed() { [ "$(key pending_bytes "$s/status")" = 0 ] &&
+	grep -q '^relay connected' "$s/status"; }
 recorded() { key events_recorded "$s/status"; }
 # the events in all directories, each once
 on_relay() {
@@ -119,7 +121,8 @@ on_relay() {
 }
 all_there() { # WHAT EMITTED
 	within 60 confirmed || fail "$1: not confirmed: $(cat "$s/status")"
-	is "$1: recorded and discarded" "$2" "$(($(recorded) + $(key events_discarded "$s/status")))"
+	is "$1: recorded and discarded" "$2" \
+		"$(($(recorded) + $(key events_discarded "$s/status")))"
 	is "$1: on the relay" "$(recorded)" "$(on_relay)"
 }
 

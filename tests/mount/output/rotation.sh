@@ -75,9 +75,11 @@ rmdir "$s" || fail rmdir
 is "what is not in the archives" archives "$(ls "$out")"
 sum=0
 for chunk in "$out"/archives/*; do
-	babeltrace2 "$chunk" >/dev/null 2>"$work/err" || fail "babeltrace2 does not accept $chunk: $(cat "$work/err")"
+	babeltrace2 "$chunk" >/dev/null 2>"$work/err" ||
+		fail "babeltrace2 does not accept $chunk: $(cat "$work/err")"
 	sum=$((sum + $(events "$chunk")))
 done
 is "events of all chunks" "$recorded" $sum
-is "numbers" "$(ls "$out/archives" | wc -l | tr -d ' ')" "$(ls "$out/archives" | sed 's/.*-//' | sort -un | wc -l | tr -d ' ')"
+is "numbers" "$(ls "$out/archives" | wc -l | tr -d ' ')" \
+	"$(ls "$out/archives" | sed 's/.*-//' | sort -un | wc -l | tr -d ' ')"
 echo "$checks checks"

@@ -26,7 +26,8 @@ api:failed { errno = 2 }
 wrapped:event { a = 1, twice = 2 }
 api:in_if { a = 1 }
 END
-printf 'api:large { n = 5, buffer = "%s", after = 6 }\n' "$(printf '%2999s' | tr ' ' x)" >>"$work/want"
+printf 'api:large { n = 5, buffer = "%s", after = 6 }\n' "$(printf '%2999s' | tr ' ' x)" \
+	>>"$work/want"
 cat >>"$work/want" <<'END'
 api:inlined { v = 11 }
 api:once { v = 9 }
@@ -57,10 +58,13 @@ run() {
 	"$@" || fail "$name: exit status $?"
 	echo stop >"$S/$name/control" || fail "stop"
 	cat "$S/$name/text" >"$work/text"
-	TZ=UTC babeltrace2 "$S/$name/trace" >"$work/bt2" 2>"$work/bt2.err" || fail "$name: babeltrace2: $(cat "$work/bt2.err")"
+	TZ=UTC babeltrace2 "$S/$name/trace" >"$work/bt2" 2>"$work/bt2.err" ||
+		fail "$name: babeltrace2: $(cat "$work/bt2.err")"
 	cmp "$work/text" "$work/bt2" || fail "$name: text and babeltrace2 differ"
-	sed 's/^\[[^]]*\] ([^)]*) [^ ]* \([^ ]*\): { cpu_id = [0-9]* }, /\1 /' "$work/text" >"$work/have"
-	diff "$work/have" "$want" >"$work/diff" || fail "$name: $(cut -c1-300 "$work/diff" | head -n 20)"
+	sed 's/^\[[^]]*\] ([^)]*) [^ ]* \([^ ]*\): { cpu_id = [0-9]* }, /\1 /' "$work/text" \
+		>"$work/have"
+	diff "$work/have" "$want" >"$work/diff" ||
+		fail "$name: $(cut -c1-300 "$work/diff" | head -n 20)"
 	rmdir "$S/$name" || fail "rmdir"
 	checks=$((checks + 1))
 	echo "$name"
@@ -74,26 +78,33 @@ for cc in $compilers; do
 	dir=$work/$cc
 	mkdir "$dir"
 	for std in c11 gnu17; do
-		$cc -std=$std -O2 $flags -fPIC -shared -o "$dir/liblibrary.so" "$src/library.c" $link || fail "$cc $std: library"
-		$cc -std=$std -O2 $flags -fPIC -shared -DPLUGIN -o "$dir/plugin.so" "$src/library.c" $link || fail "$cc $std: plug-in"
-		$cc -std=$std -O2 $flags -o "$dir/main" "$src/main.c" "$dir/liblibrary.so" -Wl,-rpath,"$dir" $link -ldl ||
+		$cc -std=$std -O2 $flags -fPIC -shared -o "$dir/liblibrary.so" "$src/library.c" \
+			$link || fail "$cc $std: library"
+		$cc -std=$std -O2 $flags -fPIC -shared -DPLUGIN -o "$dir/plugin.so" \
+			"$src/library.c" $link || fail "$cc $std: plug-in"
+		$cc -std=$std -O2 $flags -o "$dir/main" "$src/main.c" "$dir/liblibrary.so" \
+			-Wl,-rpath,"$dir" $link -ldl ||
 			fail "$cc $std: program"
 		run $cc-$std "$work/want" "$dir/main" "$dir/plugin.so"
 	done
 	# The library as an archive: in the program, in a plug-in, and in a program without any
 	# shared library.
-	$cc -O0 -g $flags -DALONE -o "$dir/archive" "$src/main.c" "$BUILD/libtrail.a" || fail "$cc: archive"
+	$cc -O0 -g $flags -DALONE -o "$dir/archive" "$src/main.c" "$BUILD/libtrail.a" ||
+		fail "$cc: archive"
 	run $cc-archive "$work/want.alone" "$dir/archive"
-	$cc -O2 $flags -fPIC -shared -DPLUGIN -o "$dir/plugin.so" "$src/library.c" "$BUILD/libtrail.a" || fail "$cc: plug-in, archive"
+	$cc -O2 $flags -fPIC -shared -DPLUGIN -o "$dir/plugin.so" "$src/library.c" \
+		"$BUILD/libtrail.a" || fail "$cc: plug-in, archive"
 	run $cc-plugin-archive "$work/want" "$dir/main" "$dir/plugin.so"
-	$cc -O2 -static $flags -DALONE -o "$dir/static" "$src/main.c" "$BUILD/libtrail.a" 2>"$work/static.err" || {
+	$cc -O2 -static $flags -DALONE -o "$dir/static" "$src/main.c" "$BUILD/libtrail.a" \
+		2>"$work/static.err" || {
 		grep -v "statically linked applications" "$work/static.err"; fail "$cc: static"; }
 	run $cc-static "$work/want.alone" "$dir/static"
 	command -v $cxx >/dev/null || continue
 	for std in c++17 gnu++20; do
 		for opt in "-O0" "-O2 -fPIE" "-O2 -flto"; do
 			case $cxx$opt in clang*flto) continue ;; esac
-			$cxx -std=$std $opt $flags -o "$dir/cxx" "$src/main.cc" $link || fail "$cxx $std $opt"
+			$cxx -std=$std $opt $flags -o "$dir/cxx" "$src/main.cc" $link ||
+				fail "$cxx $std $opt"
 			run $cc-cxx "$work/want.cxx" "$dir/cxx"
 		done
 	done

@@ -14,7 +14,8 @@ mkdir -p "$TRAIL_RUNTIME_DIR/apps"
 key() { sed -n "s/^$1 //p" "$2"; }
 same() {
 	cat "$1/text" >"$work/text"
-	TZ=UTC babeltrace2 "$1/trace" >"$work/bt2" 2>"$work/bt2.err" || fail "babeltrace2: $(cat "$work/bt2.err")"
+	TZ=UTC babeltrace2 "$1/trace" >"$work/bt2" 2>"$work/bt2.err" ||
+		fail "babeltrace2: $(cat "$work/bt2.err")"
 	cmp "$work/text" "$work/bt2" || fail "$1: text and babeltrace2 differ"
 }
 session() {
@@ -65,7 +66,8 @@ put start "$S/own/control"
 put stop "$S/own/control"
 same "$S/own"
 [ "$(wc -l <"$work/text")" = 50 ] || fail "$(wc -l <"$work/text") events"
-[ "$(ls "$S/own/trace/ust/pid" | grep -c '^ticker-[0-9]*-[0-9]*-[0-9]*$')" = 3 ] || fail "$(ls "$S/own/trace/ust/pid")"
+[ "$(ls "$S/own/trace/ust/pid" | grep -c '^ticker-[0-9]*-[0-9]*-[0-9]*$')" = 3 ] ||
+	fail "$(ls "$S/own/trace/ust/pid")"
 [ "$(ls "$S/own/user/channels/c/streams" | wc -l)" = 3 ] || fail "owners"
 
 # Rings for threads
@@ -75,13 +77,15 @@ TRAIL_RSEQ=0 "$ticker" 500 0 5 fork || fail "ticker without rseq"
 GLIBC_TUNABLES=glibc.pthread.rseq=0 "$ticker" 500 0 2 fork || fail "ticker without libc's rseq"
 put stop "$S/threads/control"
 same "$S/threads"
-[ "$(wc -l <"$work/text")" = 5500 ] || fail "$(wc -l <"$work/text") events; $(cat "$S/threads/status")"
+[ "$(wc -l <"$work/text")" = 5500 ] ||
+	fail "$(wc -l <"$work/text") events; $(cat "$S/threads/status")"
 
 # Under valgrind (which has no rseq): the same events, and no complaint.
 if command -v valgrind >/dev/null; then
 	session valgrind
 	put start "$S/valgrind/control"
-	valgrind -q --error-exitcode=9 "$ticker" 5 0 2 fork 2>"$work/valgrind" || fail "valgrind: $(cat "$work/valgrind")"
+	valgrind -q --error-exitcode=9 "$ticker" 5 0 2 fork 2>"$work/valgrind" ||
+		fail "valgrind: $(cat "$work/valgrind")"
 	put stop "$S/valgrind/control"
 	same "$S/valgrind"
 	[ "$(wc -l <"$work/text")" = 20 ] || fail "valgrind: $(wc -l <"$work/text") events"
@@ -93,6 +97,7 @@ put start "$S/log/control"
 printf 'first line\nsecond "line"\n' >"$MNT/log" || fail "log"
 put stop "$S/log/control"
 same "$S/log"
-grep -q ' trail:log: { cpu_id = 0 }, { msg = "first line" }$' "$work/text" || fail "$(cat "$work/text")"
+grep -q ' trail:log: { cpu_id = 0 }, { msg = "first line" }$' "$work/text" ||
+	fail "$(cat "$work/text")"
 [ "$(wc -l <"$work/text")" = 2 ] || fail "log: $(cat "$work/text")"
 within 5 gone || fail "left: $(ls "$TRAIL_RUNTIME_DIR/apps")"

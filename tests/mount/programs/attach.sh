@@ -13,7 +13,8 @@ there() { [ -e "$1" ]; }
 
 session() { # NAME [BUFFERING]: a session with room for all, not started
 	mkdir "$S/$1" "$S/$1/user/channels/c" && echo 1M >"$S/$1/user/channels/c/subbuf_size" &&
-		echo discard >"$S/$1/user/channels/c/loss_mode" && echo 'burst:*' >"$S/$1/user/channels/c/events" || fail "session $1"
+		echo discard >"$S/$1/user/channels/c/loss_mode" &&
+			echo 'burst:*' >"$S/$1/user/channels/c/events" || fail "session $1"
 	[ -z "${2-}" ] || echo "$2" >"$S/$1/user/channels/c/buffering" || fail "$1: buffers $2"
 }
 

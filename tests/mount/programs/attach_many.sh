@@ -12,11 +12,13 @@ pid=$(daemon_pids)
 writes() { awk '$1 == "syscw:" { print $2 }' "/proc/$pid/io"; }
 
 numbers() { # of the events in `text`, whose names must fit: eABC is 64 A + 8 B + C
-	sed -n 's/.*many:e\([0-7]\)\([0-7]\)\([0-7]\):.*number = \([0-9]*\).*/\1 \2 \3 \4/p' "$S/many/text" |
+	sed -n 's/.*many:e\([0-7]\)\([0-7]\)\([0-7]\):.*number = \([0-9]*\).*/\1 \2 \3 \4/p' \
+		"$S/many/text" |
 		awk '64 * $1 + 8 * $2 + $3 == $4' | sort -u | wc -l
 }
 
-mkdir "$S/many" && echo 'many:*' >"$S/many/user/events" && echo start >"$S/many/control" || fail "session"
+mkdir "$S/many" && echo 'many:*' >"$S/many/user/events" && echo start >"$S/many/control" ||
+	fail "session"
 before=$(writes)
 "$BUILD/tests/mount/programs/many" || fail "many: $?"
 first=$(($(writes) - before))
@@ -29,4 +31,5 @@ before=$(writes)
 "$BUILD/tests/mount/programs/many" || fail "many: $?"
 second=$(($(writes) - before))
 is "recorded by both" 1024 "$(key events_recorded "$S/many/status")"
-[ $((first - second)) -lt 256 ] || fail "the first attach took $first writes, the second $second: one for each event"
+[ $((first - second)) -lt 256 ] ||
+	fail "the first attach took $first writes, the second $second: one for each event"

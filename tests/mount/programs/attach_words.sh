@@ -16,7 +16,8 @@ pid=$(daemon_pids)
 [ -r "/proc/$pid/io" ] || skip "/proc/PID/io is not there: it counts system calls"
 calls() { sed -n 's/^syscw: //p' "/proc/$pid/io"; }
 session() { # NAME RULE
-	mkdir "$S/$1" "$S/$1/user/channels/c" && echo "$2" >"$S/$1/user/channels/c/events" && echo start >"$S/$1/control" || fail "session $1"
+	mkdir "$S/$1" "$S/$1/user/channels/c" && echo "$2" >"$S/$1/user/channels/c/events" &&
+		echo start >"$S/$1/control" || fail "session $1"
 }
 
 # The least of a few starts: other threads of the daemon write, too.
@@ -29,7 +30,8 @@ for i in 1 2 3 4 5; do
 	n=$(($(calls) - before))
 	[ "$n" -ge "$least" ] || least=$n
 done
-[ "$least" -lt 100 ] || fail "the daemon writes $least times to attach a program with 512 tracepoints"
+[ "$least" -lt 100 ] ||
+	fail "the daemon writes $least times to attach a program with 512 tracepoints"
 is "discarded" 0 "$(key events_discarded "$S/all/status")"
 rmdir "$S/all" || fail rmdir
 

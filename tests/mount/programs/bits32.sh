@@ -22,8 +22,10 @@ echo start >"$S/both/control"
 "$work/process" small >/dev/null || fail "process small"
 echo stop >"$S/both/control"
 cat "$S/both/text" >"$work/text"
-TZ=UTC babeltrace2 "$S/both/trace" >"$work/bt2" 2>"$work/bt2.err" || fail "babeltrace2: $(cat "$work/bt2.err")"
+TZ=UTC babeltrace2 "$S/both/trace" >"$work/bt2" 2>"$work/bt2.err" ||
+	fail "babeltrace2: $(cat "$work/bt2.err")"
 cmp "$work/text" "$work/bt2" || fail "text and babeltrace2 differ"
-[ "$(grep -c 'tick:tock' "$work/text")" = 10000 ] || fail "$(grep -c 'tick:tock' "$work/text") ticks: $(cat "$S/both/status")"
+[ "$(grep -c 'tick:tock' "$work/text")" = 10000 ] ||
+	fail "$(grep -c 'tick:tock' "$work/text") ticks: $(cat "$S/both/status")"
 [ "$(grep -c ' f:all: ' "$work/text")" = 1 ] || fail "$(grep -c ' f:all: ' "$work/text") of f:all"
 [ "$(grep -c ' f:none: ' "$work/text")" = 0 ] || fail "f:none has no fields"

@@ -11,7 +11,8 @@ command -v babeltrace2 >/dev/null || skip "there is no babeltrace2"
 build_bits32 ticker
 u=ust/uid/$(id -u)
 # The traces below a directory
-traces() { (cd "$1" && find . -name metadata | sed 's,^\./,,; s,/metadata$,,' | sort | tr '\n' ' '); }
+traces() { (cd "$1" && find . -name metadata | sed 's,^\./,,; s,/metadata$,,' | sort |
+	tr '\n' ' '); }
 both="$u/32-bit $u/64-bit "
 # ticks DIRECTORY: events that babeltrace2 finds there
 ticks() { TZ=UTC babeltrace2 "$1" 2>"$work/warnings" | grep -c tick:tock; }

@@ -10,16 +10,20 @@ ticker=$BUILD/tests/lib/ticker
 mount_tree
 
 begin() { # NAME TIMEOUT
-	mkdir "$S/$1" && mkdir "$S/$1/user/channels/c" && echo 4096 >"$S/$1/user/channels/c/subbuf_size" &&
-		echo 2 >"$S/$1/user/channels/c/subbuf_count" && echo discard >"$S/$1/user/channels/c/loss_mode" &&
-		echo "$2" >"$S/$1/user/channels/c/blocking_timeout" && echo '*' >"$S/$1/user/channels/c/events" &&
+	mkdir "$S/$1" && mkdir "$S/$1/user/channels/c" &&
+		echo 4096 >"$S/$1/user/channels/c/subbuf_size" &&
+		echo 2 >"$S/$1/user/channels/c/subbuf_count" &&
+			echo discard >"$S/$1/user/channels/c/loss_mode" &&
+		echo "$2" >"$S/$1/user/channels/c/blocking_timeout" &&
+			echo '*' >"$S/$1/user/channels/c/events" &&
 		echo start >"$S/$1/control" || fail "session $1: $(cat "$S/$1/error")"
 }
 discarded() { sed -n 's/^events_discarded //p' "$S/$1/status"; }
 alive() { kill -0 "$1" 2>/dev/null && [ "$(awk '{ print $3 }' "/proc/$1/stat")" != Z ]; }
 gone() { ! alive "$1"; }
 # Its counter stands still: what it recorded does not change any more
-stands_still() { a=$(key events_recorded "$S/says/status"); sleep 0.2; [ "$a" -gt 0 ] && [ "$a" = "$(key events_recorded "$S/says/status")" ]; }
+stands_still() { a=$(key events_recorded "$S/says/status"); sleep 0.2; [ "$a" -gt 0 ] &&
+	[ "$a" = "$(key events_recorded "$S/says/status")" ]; }
 
 # Who did not say so is never kept waiting.
 begin never inf

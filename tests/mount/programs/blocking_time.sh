@@ -15,7 +15,8 @@ put discard "$c/loss_mode"
 put 300ms "$c/blocking_timeout"
 put 'tick:*' "$c/events"
 put start "$s/control"
-sleeps=$(TRAIL_ALLOW_BLOCKING=1 "$BUILD/tests/mount/programs/slow_sleep") || fail "no event waited: $(cat "$s/status")"
+sleeps=$(TRAIL_ALLOW_BLOCKING=1 "$BUILD/tests/mount/programs/slow_sleep") ||
+	fail "no event waited: $(cat "$s/status")"
 checks=$((checks + 1))
 [ "$sleeps" -le 16 ] || fail "an event slept $sleeps times 20 ms where it may wait for 300 ms"
 is "discarded after the wait" 1 "$(key events_discarded "$s/status")"

@@ -32,7 +32,8 @@ for f in fields.h provider.c hits.c log.c; do
 done
 
 plain() {
-	grep -v ' lttng_ust_statedump:' "$1" | sed 's/^\[[^]]*\] ([^)]*) [^ ]* \([^ ]*\): { cpu_id = [0-9]* }, /\1 /'
+	grep -v ' lttng_ust_statedump:' "$1" |
+		sed 's/^\[[^]]*\] ([^)]*) [^ ]* \([^ ]*\): { cpu_id = [0-9]* }, /\1 /'
 }
 
 # Event descriptions, one per line; what follows from the label before may be said or not.
@@ -54,9 +55,13 @@ traced() {
 	metadata=$(find "$S/s/trace" -name metadata | head -n 1)
 	: >"$work/meta"
 	if [ -n "$metadata" ]; then
-		TZ=UTC babeltrace2 "$S/s/trace" >"$work/bt2" 2>"$work/bt2.err" || fail "$name: babeltrace2: $(cat "$work/bt2.err")"
-		cmp "$work/text" "$work/bt2" || fail "$name: text and babeltrace2 differ: $(diff "$work/text" "$work/bt2" | cut -c1-400 | head -n 6)"
-		babeltrace2 -o ctf-metadata "${metadata%/*}" >"$work/meta" 2>/dev/null || fail "$name: metadata"
+		TZ=UTC babeltrace2 "$S/s/trace" >"$work/bt2" 2>"$work/bt2.err" ||
+			fail "$name: babeltrace2: $(cat "$work/bt2.err")"
+		cmp "$work/text" "$work/bt2" ||
+			fail "$name: text and babeltrace2 differ: $(diff "$work/text" "$work/bt2" |
+			cut -c1-400 | head -n 6)"
+		babeltrace2 -o ctf-metadata "${metadata%/*}" >"$work/meta" 2>/dev/null ||
+			fail "$name: metadata"
 	fi
 	descriptions "$work/meta" >"$work/described"
 	rmdir "$S/s" || fail "$name: rmdir"
@@ -68,7 +73,8 @@ like() {
 	want=$2 label=$1
 	shift 2
 	traced "$label" "$@"
-	diff "$work/have" "$want" >"$work/diff" || fail "$label: $(cut -c1-300 "$work/diff" | head -n 20)"
+	diff "$work/have" "$want" >"$work/diff" ||
+		fail "$label: $(cut -c1-300 "$work/diff" | head -n 20)"
 }
 
 # ---- what comes out, spelled out where it says something ----
@@ -88,7 +94,8 @@ compat:second { a = 2, b = "two" }
 compat:third { a = 3, b = "three" }
 compat:first { a = 3, b = "evaluated" }
 END
-gcc -O2 $flags $ours -o "$work/first" "$src/hits.c" "$src/provider.c" $link || fail "the first program"
+gcc -O2 $flags $ours -o "$work/first" "$src/hits.c" "$src/provider.c" $link ||
+	fail "the first program"
 traced first "$work/first"
 cp "$work/have" "$work/want"
 cp "$work/described" "$work/wanted"
@@ -111,28 +118,37 @@ for cc in $compilers; do
 	for std in gnu99 c11 gnu17; do
 		for v in "$src" "$src/one"; do
 			[ "$v" = "$src" ] || one=-DLTTNG_UST_COMPAT_API_VERSION=1
-			$cc -std=$std -O2 ${one-} -I"$v" $flags $ours -o "$work/p" "$v/hits.c" "$v/provider.c" $link ||
+			$cc -std=$std -O2 ${one-} -I"$v" $flags $ours -o "$work/p" "$v/hits.c" \
+				"$v/provider.c" $link ||
 				fail "$cc $std $v"
 			like "$cc $std $v" "$work/want" "$work/p"
-			diff "$work/described" "$work/wanted" >/dev/null || fail "$cc $std $v: descriptions differ"
+			diff "$work/described" "$work/wanted" >/dev/null ||
+				fail "$cc $std $v: descriptions differ"
 			unset one
 		done
 	done
-	$cc -O0 -fPIE -pie $flags $ours -DCOMPAT_DEFINE_HERE -o "$work/p" "$src/hits.c" "$src/provider.c" $link || fail "$cc -O0"
+	$cc -O0 -fPIE -pie $flags $ours -DCOMPAT_DEFINE_HERE -o "$work/p" "$src/hits.c" \
+		"$src/provider.c" $link || fail "$cc -O0"
 	like "$cc defined beside the probes" "$work/want" "$work/p"
 
 	# An archive, which the linker takes the provider out of because the call sites ask for it
-	$cc -O2 -ffunction-sections -fdata-sections $flags $ours -c -o "$work/provider.o" "$src/provider.c" &&
-		rm -f "$work/provider.a" && ar rcs "$work/provider.a" "$work/provider.o" || fail "$cc: archive"
-	$cc -O2 -Wl,--gc-sections $flags $ours -o "$work/p" "$src/hits.c" "$work/provider.a" $link || fail "$cc: archive"
+	$cc -O2 -ffunction-sections -fdata-sections $flags $ours -c -o "$work/provider.o" \
+		"$src/provider.c" &&
+		rm -f "$work/provider.a" && ar rcs "$work/provider.a" "$work/provider.o" ||
+			fail "$cc: archive"
+	$cc -O2 -Wl,--gc-sections $flags $ours -o "$work/p" "$src/hits.c" "$work/provider.a" \
+		$link || fail "$cc: archive"
 	like "$cc archive" "$work/want" "$work/p"
-	$cc -O2 -static $flags $ours -o "$work/p" "$src/hits.c" "$work/provider.a" "$BUILD/libtrail.a" 2>"$work/static.err" || {
+	$cc -O2 -static $flags $ours -o "$work/p" "$src/hits.c" "$work/provider.a" \
+		"$BUILD/libtrail.a" 2>"$work/static.err" || {
 		grep -v "statically linked applications" "$work/static.err"; fail "$cc: static"; }
 	like "$cc static" "$work/want" "$work/p"
 
 	# The provider in another object: linked, preloaded, loaded later
-	$cc -O2 -fPIC -shared $flags $ours -o "$work/libprovider.so" "$src/provider.c" $link || fail "$cc: shared object"
-	$cc -O2 $flags $ours -o "$work/p" "$src/hits.c" -L"$work" -lprovider -Wl,-rpath,"$work" -ldl || fail "$cc: linked"
+	$cc -O2 -fPIC -shared $flags $ours -o "$work/libprovider.so" "$src/provider.c" $link ||
+		fail "$cc: shared object"
+	$cc -O2 $flags $ours -o "$work/p" "$src/hits.c" -L"$work" -lprovider -Wl,-rpath,"$work" \
+		-ldl || fail "$cc: linked"
 	like "$cc linked with the provider" "$work/want" "$work/p"
 	$cc -O2 $flags $ours -DCOMPAT_DYNAMIC -o "$work/p" "$src/hits.c" -ldl || fail "$cc: dynamic"
 	like "$cc preloaded" "$work/want" env LD_PRELOAD="$work/libprovider.so" "$work/p"
@@ -143,10 +159,12 @@ for cc in $compilers; do
 	case $cc in gcc) cxx=g++ ;; *) cxx=clang++ ;; esac
 	command -v $cxx >/dev/null || continue
 	for std in c++11 gnu++14 c++17 gnu++20; do
-		$cxx -x c++ -std=$std -O2 $flags $ours -o "$work/p" "$src/hits.c" "$src/provider.c" $link || fail "$cxx $std"
+		$cxx -x c++ -std=$std -O2 $flags $ours -o "$work/p" "$src/hits.c" \
+			"$src/provider.c" $link || fail "$cxx $std"
 		like "$cxx $std" "$work/want" "$work/p"
 	done
-	$cxx -x c++ -O2 $flags $ours -c -o "$work/hits.o" "$src/hits.c" && $cc -O2 $flags $ours -c -o "$work/provider.o" "$src/provider.c" &&
+	$cxx -x c++ -O2 $flags $ours -c -o "$work/hits.o" "$src/hits.c" &&
+		$cc -O2 $flags $ours -c -o "$work/provider.o" "$src/provider.c" &&
 		$cxx -o "$work/p" "$work/hits.o" "$work/provider.o" $link || fail "$cxx and $cc"
 	like "$cxx with probes in C" "$work/want" "$work/p"
 done
@@ -154,12 +172,16 @@ done
 # ---- objects that come and go ----
 
 gcc -O2 $flags $ours -o "$work/objects" "$src/objects.c" -ldl -lpthread || fail "objects"
-gcc -O2 -fPIC -shared $flags $ours -DCOMPAT_PLUGIN -o "$work/plugin.so" "$src/objects.c" -ldl || fail "plug-in"
+gcc -O2 -fPIC -shared $flags $ours -DCOMPAT_PLUGIN -o "$work/plugin.so" "$src/objects.c" -ldl ||
+	fail "plug-in"
 for p in a b; do
-	gcc -O2 -fPIC -shared $flags $ours -DCOMPAT_FROM="\"$p\"" -o "$work/$p.so" "$src/tick_provider.c" $link || fail "provider $p"
+	gcc -O2 -fPIC -shared $flags $ours -DCOMPAT_FROM="\"$p\"" -o "$work/$p.so" \
+		"$src/tick_provider.c" $link || fail "provider $p"
 done
-gcc -O2 -fPIC -shared $flags $ours -DCOMPAT_OTHER -o "$work/other.so" "$src/tick_provider.c" $link || fail "provider other"
-gcc -O2 -fPIC -shared $flags $ours -DCOMPAT_SLOW -o "$work/slow.so" "$src/tick_provider.c" $link || fail "provider slow"
+gcc -O2 -fPIC -shared $flags $ours -DCOMPAT_OTHER -o "$work/other.so" "$src/tick_provider.c" \
+	$link || fail "provider other"
+gcc -O2 -fPIC -shared $flags $ours -DCOMPAT_SLOW -o "$work/slow.so" "$src/tick_provider.c" $link ||
+	fail "provider slow"
 cd "$work" || exit 2
 
 cat >"$work/objects.want" <<'END'
@@ -172,12 +194,14 @@ compat_tick:tick { from = "a", v = 1000 }
 compat_tick:tick { from = "b", v = 1000 }
 compat_tick:tick { from = "b", v = 9 }
 END
-like "providers of one name" "$work/objects.want" ./objects 1 +./a.so 2 +./b.so 3 -./a.so 4 -./b.so 5 +./a.so 6 fork=7 \
+like "providers of one name" "$work/objects.want" ./objects 1 +./a.so 2 +./b.so 3 -./a.so 4 \
+	-./b.so 5 +./a.so 6 fork=7 \
 	+./plugin.so call=./plugin.so -./plugin.so +./b.so -./a.so +./plugin.so call=./plugin.so 9
 : >"$work/nothing"
 like "other arguments" "$work/nothing" ./objects +./other.so 1 2
 traced "a provider that goes while threads are in it" ./objects churn=./slow.so
-[ "$(grep -c 'compat_tick:tick' "$work/have")" -gt 10 ] || fail "churn: $(wc -l <"$work/have") events"
+[ "$(grep -c 'compat_tick:tick' "$work/have")" -gt 10 ] ||
+	fail "churn: $(wc -l <"$work/have") events"
 ./objects churn=./a.so || fail "a provider that goes while its event is off: exit status $?"
 cd / || exit 2
 
@@ -200,7 +224,8 @@ lttng_ust_tracelog:TRACE_DEBUG { line = 36, file = "log.c", func = "main", _msg_
 lttng_ust_tracelog:TRACE_DEBUG_LINE { line = 38, file = "log.c", func = "main", _msg_length = 11, msg = "in a branch" }
 lttng_ust_tracef:event { _msg_length = 25, msg = "No such file or directory" }
 END
-	diff "$work/log.have" "$work/log.want" >"$work/diff" || fail "$cc log: $(cut -c1-300 "$work/diff")"
+	diff "$work/log.have" "$work/log.want" >"$work/diff" ||
+		fail "$cc log: $(cut -c1-300 "$work/diff")"
 done
 has "$(cat "$work/described")" '"lttng_ust_tracelog:TRACE_EMERG".*loglevel = 0;'
 has "$(cat "$work/described")" '"lttng_ust_tracef:event".*loglevel = 14;'
@@ -220,14 +245,17 @@ cp "gen test.tp" gentest.tp
 gen=$top/tools/trail-gen-tp
 CPPFLAGS=$ours "$gen" -v gentest.tp >"$work/gen.out" || fail "trail-gen-tp: $(cat "$work/gen.out")"
 has "$(cat "$work/gen.out")" '^Compile command: .*gentest.o'
-printf '#include "gentest.h"\nint main(void) { tracepoint(compat_gen, made, 5); return 0; }\n' >main.c
+printf '#include "gentest.h"\nint main(void) { tracepoint(compat_gen, made, 5); return 0; }\n' \
+	>main.c
 gcc $flags $ours -I. -o main main.c gentest.o $link || fail "what trail-gen-tp made does not link"
 echo 'compat_gen:made { v = 5 }' >want
 like "trail-gen-tp" want ./main
-"$gen" -o x.h "gen test.tp" --output=x.c && [ ! -e x.o ] && cmp -s x.c /dev/null && fail "nothing in x.c"
+"$gen" -o x.h "gen test.tp" --output=x.c && [ ! -e x.o ] && cmp -s x.c /dev/null &&
+	fail "nothing in x.c"
 grep -q '^#define LTTNG_UST_TRACEPOINT_PROVIDER compat_gen$' x.h || fail "provider: $(cat x.h)"
 grep -q '^#include "x.h"$' x.c || fail "$(cat x.c)"
-for bad in "" "-o x.txt gentest.tp" "missing.tp" "-o x.h gentest.tp gentest.tp" "--wrong gentest.tp"; do
+for bad in "" "-o x.txt gentest.tp" "missing.tp" "-o x.h gentest.tp gentest.tp" \
+	"--wrong gentest.tp"; do
 	"$gen" $bad >/dev/null 2>&1 && fail "trail-gen-tp $bad: no failure"
 done
 "$gen" --help | grep -q usage || fail "help"
@@ -236,8 +264,10 @@ cd / || exit 2
 # ---- beside LTTng ----
 
 lttng_missing() {
-	[ -z "$(printf '#include <lttng/tracepoint.h>\n' | gcc -E - 2>&1 >/dev/null)" ] || { echo "liblttng-ust-dev is not installed"; return; }
-	for tool in lttng lttng-sessiond; do command -v $tool >/dev/null || { echo "lttng-tools is not installed"; return; }; done
+	[ -z "$(printf '#include <lttng/tracepoint.h>\n' | gcc -E - 2>&1 >/dev/null)" ] ||
+		{ echo "liblttng-ust-dev is not installed"; return; }
+	for tool in lttng lttng-sessiond; do command -v $tool >/dev/null ||
+		{ echo "lttng-tools is not installed"; return; }; done
 	[ "$(id -u)" != 0 ] || unshare -m true 2>/dev/null || echo "no mount namespace can be had"
 }
 why=$(lttng_missing)
@@ -247,9 +277,12 @@ why=$(lttng_missing)
 mkdir "$work/theirs" "$work/ours"
 for v in theirs ours; do
 	[ $v = ours ] && with="$ours" libs="$link -ldl" || { with= libs="-llttng-ust -ldl"; }
-	gcc -O2 $with -I"$src" -o "$work/$v/fields" "$src/hits.c" "$src/provider.c" $libs || fail "$v: fields"
+	gcc -O2 $with -I"$src" -o "$work/$v/fields" "$src/hits.c" "$src/provider.c" $libs ||
+		fail "$v: fields"
 	gcc -O2 $with -I"$src" -o "$work/$v/log" "$src/one/log.c" $libs || fail "$v: log"
-	! command -v g++ >/dev/null || g++ -x c++ -O2 -Wno-narrowing $with -I"$src/one" -o "$work/$v/cxx" "$src/one/hits.c" "$src/one/provider.c" \
+	! command -v g++ >/dev/null ||
+		g++ -x c++ -O2 -Wno-narrowing $with -I"$src/one" -o "$work/$v/cxx" \
+		"$src/one/hits.c" "$src/one/provider.c" \
 		$libs || fail "$v: C++"
 	echo "cd $work/$v && ./fields && ./log && { [ ! -e cxx ] || ./cxx; }" >"$work/$v/run"
 	# LTTng's own examples, if they are installed, with fewer events
@@ -262,11 +295,16 @@ for v in theirs ours; do
 			mkdir -p "$work/lib"
 			ln -sf "$BUILD/libtrail.so" "$work/lib/liblttng-ust.so"
 			ln -sf "$top/tools/trail-gen-tp" "$work/lib/lttng-gen-tp"
-			make -C "$work/$v/$e" CPPFLAGS="$ours" LDFLAGS="-L$work/lib -Wl,-rpath,$BUILD" PYTHON= LTTNG_GEN_TP_PATH="$work/lib/" \
-				>"$work/make.out" 2>&1 || fail "example $e: $(tail -n 20 "$work/make.out")"
+			make -C "$work/$v/$e" CPPFLAGS="$ours" \
+				LDFLAGS="-L$work/lib -Wl,-rpath,$BUILD" PYTHON= \
+				LTTNG_GEN_TP_PATH="$work/lib/" \
+				>"$work/make.out" 2>&1 ||
+					fail "example $e: $(tail -n 20 "$work/make.out")"
 		else
 			make -C "$work/$v/$e" PYTHON= LTTNG_GEN_TP_PATH= >"$work/make.out" 2>&1 || {
-				echo "example $e does not build with LTTng: $(tail -n 1 "$work/make.out")"
+				echo \
+					"example $e does not build with LTTng: $(tail -n 1 \
+					"$work/make.out")"
 				rm -rf "${work:?}/$v/$e"
 			}
 		fi
@@ -279,15 +317,19 @@ example easy-ust ./sample && example hello-static-lib ./hello && example gen-tp 
 END
 done
 [ "$(id -u)" = 0 ] && alone="unshare -m" || alone=
-env -u LD_LIBRARY_PATH $alone sh "$here/compat/lttng.sh" "$work/theirs" "$work/theirs/run" >"$work/lttng.out" 2>&1
+env -u LD_LIBRARY_PATH $alone sh "$here/compat/lttng.sh" "$work/theirs" "$work/theirs/run" \
+	>"$work/lttng.out" 2>&1
 status=$?
-[ $status != 77 ] || { echo "$checks checks; not compared with LTTng: $(tail -n 1 "$work/lttng.out")"; exit 0; }
+[ $status != 77 ] ||
+	{ echo "$checks checks; not compared with LTTng: $(tail -n 1 "$work/lttng.out")"; exit 0; }
 [ $status = 0 ] || fail "recording with LTTng: status $status: $(tail -n 5 "$work/lttng.out")"
 plain "$work/theirs/text" >"$work/theirs.text"
 descriptions "$work/theirs/metadata" >"$work/theirs.described"
-[ "$(wc -l <"$work/theirs.text")" -gt 100 ] || fail "LTTng recorded $(wc -l <"$work/theirs.text") events"
+[ "$(wc -l <"$work/theirs.text")" -gt 100 ] ||
+	fail "LTTng recorded $(wc -l <"$work/theirs.text") events"
 like "LTTng" "$work/theirs.text" sh "$work/ours/run"
 # It describes all levels of tracelog in use, and events that were not hit.
 comm -23 "$work/theirs.described" "$work/described" >"$work/diff"
 [ ! -s "$work/diff" ] || fail "descriptions: $(head -n 5 "$work/diff")"
-echo "$checks checks; $(wc -l <"$work/theirs.text") events and $(wc -l <"$work/theirs.described") descriptions as LTTng has them"
+echo "$checks checks; $(wc -l <"$work/theirs.text") events and $(wc -l \
+	<"$work/theirs.described") descriptions as LTTng has them"

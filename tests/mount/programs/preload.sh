@@ -9,11 +9,13 @@
 command -v babeltrace2 >/dev/null || skip "there is no babeltrace2"
 src=$here/preload
 for c in alloc mutex dlopen; do
-	${CC:-cc} -O1 -D_GNU_SOURCE -Wl,-rpath,"$work/lib" -o "$work/$c" "$src/$c.c" -ldl -lpthread || fail "$c.c"
+	${CC:-cc} -O1 -D_GNU_SOURCE -Wl,-rpath,"$work/lib" -o "$work/$c" "$src/$c.c" -ldl \
+		-lpthread || fail "$c.c"
 done
 ${CC:-cc} -O1 -g -finstrument-functions -o "$work/functions" "$src/functions.c" || fail functions.c
 mkdir "$work/lib"
-${CC:-cc} -O1 -g -shared -fPIC -Wl,--build-id=0x0123456789abcdef -o "$work/plugin.so" "$src/plugin.c" || fail plugin.c
+${CC:-cc} -O1 -g -shared -fPIC -Wl,--build-id=0x0123456789abcdef -o "$work/plugin.so" \
+	"$src/plugin.c" || fail plugin.c
 cp "$work/plugin.so" "$work/lib/libalongpath.so"
 # A debug link, as distributions have them
 linked=0
@@ -27,7 +29,8 @@ mount_tree
 session() {
 	name=$1
 	shift
-	mkdir "$S/$name" "$S/$name/user/channels/c" && echo 4M >"$S/$name/user/channels/c/subbuf_size" || fail "session $name"
+	mkdir "$S/$name" "$S/$name/user/channels/c" &&
+		echo 4M >"$S/$name/user/channels/c/subbuf_size" || fail "session $name"
 	for rule; do echo "$rule" >>"$S/$name/user/channels/c/events" || fail "rule $rule"; done
 	echo start >"$S/$name/control" || fail "start $name"
 }
@@ -43,12 +46,15 @@ with() {
 done_with() {
 	echo stop >"$S/$1/control" || fail "stop $1"
 	cat "$S/$1/text" >"$work/text"
-	TZ=UTC babeltrace2 "$S/$1/trace" >"$work/bt2" 2>"$work/bt2.err" || fail "$1: babeltrace2: $(cat "$work/bt2.err")"
+	TZ=UTC babeltrace2 "$S/$1/trace" >"$work/bt2" 2>"$work/bt2.err" ||
+		fail "$1: babeltrace2: $(cat "$work/bt2.err")"
 	cmp "$work/text" "$work/bt2" || fail "$1: text and babeltrace2 differ"
 	is "$1: discarded" 0 "$(key events_discarded "$S/$1/status")"
-	sed 's/^\[[^]]*\] ([^)]*) [^ ]* \([^ ]*\): { cpu_id = [0-9]* }, /\1 /' "$work/text" >"$work/have"
+	sed 's/^\[[^]]*\] ([^)]*) [^ ]* \([^ ]*\): { cpu_id = [0-9]* }, /\1 /' "$work/text" \
+		>"$work/have"
 	cp "$S/$1/trace/ust/uid/$(id -u)/64-bit/metadata" "$work/$1.metadata" 2>/dev/null ||
-		cp "$(find "$S/$1/trace" -name metadata | head -n 1)" "$work/$1.metadata" || fail "$1: no metadata"
+		cp "$(find "$S/$1/trace" -name metadata | head -n 1)" "$work/$1.metadata" ||
+			fail "$1: no metadata"
 	rmdir "$S/$1" || fail "rmdir $1"
 }
 count() { grep -c "$1" "$work/have"; }
@@ -62,7 +68,8 @@ defined() {
 		on && /integer|string/ { field = $0; sub(/^[ \t]*/, "", field); fields = fields " " field }
 		on && /^\};/ { print name " " level fields; on = 0 }' "$work/$1.metadata" | sort -u >"$work/defined"
 	checks=$((checks + $(wc -l <"$work/defined")))
-	[ -s "$work/defined" ] && sort "$src/lttng.events" | comm -23 "$work/defined" - >"$work/other" || fail "$1: nothing defined"
+	[ -s "$work/defined" ] && sort "$src/lttng.events" |
+		comm -23 "$work/defined" - >"$work/other" || fail "$1: nothing defined"
 	[ ! -s "$work/other" ] || fail "$1: not as LTTng has it: $(cat "$work/other")"
 }
 
@@ -85,8 +92,10 @@ is "allocations never freed twice" "" "$(awk '
 	{ freed[p] = 0 }' "$work/all")"
 
 # Where looking the functions up allocates, and its memory is given back when all is there
-if ${CC:-cc} -shared -fPIC -D_GNU_SOURCE -fno-builtin -o "$work/libearly.so" "$src/early.c" -ldl; then
-	LD_PRELOAD=$BUILD/libtrail-libc.so:$work/libearly.so timeout 200 "$work/alloc" one >"$work/early" || fail "early: $?"
+if ${CC:-cc} -shared -fPIC -D_GNU_SOURCE -fno-builtin -o "$work/libearly.so" "$src/early.c" \
+	-ldl; then
+	LD_PRELOAD=$BUILD/libtrail-libc.so:$work/libearly.so timeout 200 "$work/alloc" one \
+		>"$work/early" || fail "early: $?"
 	is "early" "$(wc -l <"$work/want")" "$(wc -l <"$work/early")"
 fi
 
@@ -108,7 +117,8 @@ seq 200000 | sort -R >"$work/shuffled"
 for helpers in libc pthread dl libc,pthread,dl,cyg-profile dl,pthread,libc; do
 	is "$helpers: sort" "$(sort -n "$work/shuffled" | cksum)" \
 		"$(with $helpers sort -n --parallel=4 -S 1M -T "$work" "$work/shuffled" | cksum)"
-	is "$helpers: bash" "3 x" "$(with $helpers bash -c 'echo $(printf "%s\n" a b c | wc -l) $( (echo x) )')"
+	is "$helpers: bash" "3 x" \
+		"$(with $helpers bash -c 'echo $(printf "%s\n" a b c | wc -l) $( (echo x) )')"
 	is "$helpers: ls" "$(ls -l /usr/bin | cksum)" "$(with $helpers ls -l /usr/bin | cksum)"
 	if command -v python3 >/dev/null; then
 		is "$helpers: python3" 4950 "$(with $helpers python3 -c '
@@ -121,12 +131,14 @@ print(sum(r))')"
 	fi
 done
 echo stop >"$S/programs/control" || fail "stop"
-[ "$(key events_recorded "$S/programs/status")" -gt 1000 ] || fail "programs: $(cat "$S/programs/status")"
+[ "$(key events_recorded "$S/programs/status")" -gt 1000 ] ||
+	fail "programs: $(cat "$S/programs/status")"
 TZ=UTC babeltrace2 "$S/programs/trace" >"$work/bt2" 2>/dev/null || fail "programs: babeltrace2"
 # Of these programs, only Python loads libraries by itself.
 load=
 command -v python3 >/dev/null && load=lib:load
-for e in libc:malloc libc:free libc:calloc libc:realloc pthread:pthread_mutex_lock_req $load statedump:bin_info; do
+for e in libc:malloc libc:free libc:calloc libc:realloc pthread:pthread_mutex_lock_req $load \
+	statedump:bin_info; do
 	grep -q " lttng_ust_$e: " "$work/bt2" || fail "programs: no $e"
 done
 rmdir "$S/programs"
@@ -139,7 +151,8 @@ with pthread "$work/mutex" many 4 500
 done_with mutex
 defined mutex
 m=$(sed -n '1s/.*= \(0x[0-9A-F]*\).*/\1/p' "$work/want")
-sed -n "s/^lttng_ust_pthread:pthread_mutex_\(.*mutex = $m[ ,].*\)/\1/p" "$work/have" | diff "$work/want" - || fail "mutexes"
+sed -n "s/^lttng_ust_pthread:pthread_mutex_\(.*mutex = $m[ ,].*\)/\1/p" "$work/have" |
+	diff "$work/want" - || fail "mutexes"
 for e in lock_req lock_acq unlock; do
 	[ "$(count "pthread_mutex_$e {")" -ge 2000 ] || fail "$e: $(count "pthread_mutex_$e {")"
 done

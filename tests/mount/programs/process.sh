@@ -21,8 +21,10 @@ known() {
 # try WHAT: in a session of its own
 try() {
 	mkdir "$S/$1" && mkdir "$S/$1/user/channels/c" || fail "session $1"
-	echo "${size:-256k}" >"$S/$1/user/channels/c/subbuf_size" && echo "${mode:-discard}" >"$S/$1/user/channels/c/loss_mode" &&
-		echo 'p:*' >"$S/$1/user/channels/c/events" && echo 32 >"$S/$1/user/channels/c/subbuf_count" &&
+	echo "${size:-256k}" >"$S/$1/user/channels/c/subbuf_size" &&
+		echo "${mode:-discard}" >"$S/$1/user/channels/c/loss_mode" &&
+		echo 'p:*' >"$S/$1/user/channels/c/events" &&
+			echo 32 >"$S/$1/user/channels/c/subbuf_count" &&
 		echo start >"$S/$1/control" || fail "$1: channel"
 	timeout 200 "$process" "$1" >"$work/expected" 2>"$work/stderr"
 	status=$?
@@ -34,10 +36,12 @@ try() {
 	missing=${lost:-0}
 	while read -r who n; do
 		[ "$who" != lost ] || { missing=$n; continue; }
-		[ "$(count "$who")" = "$n" ] || fail "$1: $(count "$who") events of $who, not $n: $(cat "$S/$1/status")"
+		[ "$(count "$who")" = "$n" ] ||
+			fail "$1: $(count "$who") events of $who, not $n: $(cat "$S/$1/status")"
 	done <"$work/expected"
 	[ "$(count 2)" = 0 ] || fail "$1: $(count 2) events that must not be there"
-	[ "$missing" = "$(sed -n 's/^events_discarded //p' "$S/$1/status")" ] || fail "$1: $(cat "$S/$1/status")"
+	[ "$missing" = "$(sed -n 's/^events_discarded //p' "$S/$1/status")" ] ||
+		fail "$1: $(cat "$S/$1/status")"
 	rmdir "$S/$1" || fail "$1: rmdir"
 }
 
@@ -59,10 +63,12 @@ if [ "$(id -u)" = 0 ] && try setuid; then
 fi
 
 # A child for each event: each there once, whichever process it was.
-mkdir "$S/storm" && echo 'p:*' >"$S/storm/user/events" && echo start >"$S/storm/control" || fail "storm"
+mkdir "$S/storm" && echo 'p:*' >"$S/storm/user/events" && echo start >"$S/storm/control" ||
+	fail "storm"
 timeout 200 "$process" storm || fail "storm: exit status $?"
 echo stop >"$S/storm/control"
 sed -n 's/.*who = 1, n = \([0-9]*\) .*/\1/p' "$S/storm/text" | sort -n >"$work/seen"
-seq 0 9999 | cmp - "$work/seen" || fail "storm: $(wc -l <"$work/seen") events: $(cat "$S/storm/status")"
+seq 0 9999 | cmp - "$work/seen" ||
+	fail "storm: $(wc -l <"$work/seen") events: $(cat "$S/storm/status")"
 none() { [ -z "$(ls "$TRAIL_RUNTIME_DIR/apps")" ]; }
 within 20 none || fail "left: $(ls "$TRAIL_RUNTIME_DIR/apps" | wc -l)"

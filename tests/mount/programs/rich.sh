@@ -13,7 +13,9 @@ flags="-Wall -Wextra -Wshadow -pedantic -Werror -I$top/ustlib -L$BUILD"
 link="-ltrail -Wl,-rpath,$BUILD"
 
 # line NAME N: what the event is for n = N, without time and CPU
-phase() { case $1 in 0) echo '( "PHASE_IDLE" : container = 0 )' ;; 1) echo '( "PHASE_BUSY" : container = 5 )' ;; 2) echo '( "PHASE_FAILED" : container = -1 )' ;; esac; }
+phase() { case $1 in 0) echo '( "PHASE_IDLE" : container = 0 )' ;; 1) echo \
+	'( "PHASE_BUSY" : container = 5 )' ;; 2) echo \
+	'( "PHASE_FAILED" : container = -1 )' ;; esac; }
 repeat() { printf "%$1s" | tr ' ' "$2"; }
 line() {
 	n=$2
@@ -26,22 +28,26 @@ line() {
 	labels)
 		case $n in
 		0) code='( <unknown> : container = 4 )' small='( <unknown> : container = 0 )' ;;
-		1) code='( "PHASE_BUSY" : container = 5 )' small='( "PHASE_FAILED" : container = -1 )' ;;
+		1) code='( "PHASE_BUSY" : container = 5 )' \
+			small='( "PHASE_FAILED" : container = -1 )' ;;
 		2) code='( <unknown> : container = 6 )' small='( <unknown> : container = -2 )' ;;
 		esac
-		echo "rich:labels { phase = $(phase "$n"), code = $code, small = $small, n = $n }" ;;
+		echo "rich:labels { phase = $(phase \
+			"$n"), code = $code, small = $small, n = $n }" ;;
 	large)
 		ints=$(awk -v n="$n" 'BEGIN { for (i = 0; i < 100; i++) printf "%s[%d] = %d", i ? ", " : "", i, n }')
 		idle="( <unknown> : container = $n )"
 		[ "$n" != 0 ] || idle='( "PHASE_IDLE" : container = 0 )'
-		echo "rich:large { ints = [ $ints ], text = \"$(repeat 10 t)\", full = \"$(repeat 300 f)\", phase = $idle, n = $n }" ;;
+		echo "rich:large { ints = [ $ints ], text = \"$(repeat 10 t)\", full = \"$(repeat \
+			300 f)\", phase = $idle, n = $n }" ;;
 	containers)
 		echo "rich:containers { s = \"string $n\", empty = \"\", nul = \"a\", view = \"str\", none = \"\", _ints_length = 2, ints = [ [0] = $n, [1] = -1 ], _doubles_length = 2, doubles = [ [0] = 0.5, [1] = $n.25 ], _nothing_length = 0, nothing = [ ], fixed = [ [0] = 1, [1] = 2, [2] = $n ], real = [ [0] = 2.5 ], _span_length = 2, span = [ [0] = $n, [1] = -1 ], temporary = \"made $n\", n = $n }" ;;
 	structures)
 		st='( "running" : container = 4 )'
 		[ "$n" != 0 ] || st='( "idle" : container = 3 )'
 		request="id = $n, path = \"$3\", st = $st, from = { x = 1, y = -2 }, _sizes_length = 2, sizes = [ [0] = 7, [1] = 8 ], gains = [ [0] = 0.5, [1] = 1.5 ], note = \"(null)\""
-		[ "$3" = /index ] || { echo "rich:large_structure { r = { $request }, n = $n }"; return; }
+		[ "$3" = /index ] ||
+			{ echo "rich:large_structure { r = { $request }, n = $n }"; return; }
 		echo "rich:structures { st = $st, odd = ( <unknown> : container = 77 ), p = { x = $n, y = 0.5 }, r = { $request }, both = { a = { x = 1, y = 2 }, b = { x = 3, y = $n.75 } }, from = { x = 1, y = -2 }, other = { x = 5, y = 6 }, n = $n }" ;;
 	esac
 }
@@ -62,15 +68,21 @@ done >"$work/want"
 
 # run NAME WANT PROGRAM: runs it traced and compares
 run() {
-	mkdir "$S/$1" && echo 'rich:*' >"$S/$1/user/events" && echo start >"$S/$1/control" || fail "session $1"
+	mkdir "$S/$1" && echo 'rich:*' >"$S/$1/user/events" && echo start >"$S/$1/control" ||
+		fail "session $1"
 	"$3" || fail "$1: exit status $?"
 	echo stop >"$S/$1/control" || fail stop
 	cat "$S/$1/text" >"$work/text"
-	TZ=UTC babeltrace2 "$S/$1/trace" >"$work/bt2" 2>"$work/bt2.err" || fail "$1: babeltrace2: $(cat "$work/bt2.err")"
+	TZ=UTC babeltrace2 "$S/$1/trace" >"$work/bt2" 2>"$work/bt2.err" ||
+		fail "$1: babeltrace2: $(cat "$work/bt2.err")"
 	# (babeltrace2 2.0 shows empty strings as what was before them.)
-	for f in text bt2; do awk 'NR == FNR { skip[FNR] = /= ""/; next } !skip[FNR]' "$work/text" "$work/$f" >"$work/$f.full"; done
-	cmp "$work/text.full" "$work/bt2.full" || fail "$1: text and babeltrace2 differ: $(diff "$work/text.full" "$work/bt2.full" | cut -c1-300)"
-	sed 's/^\[[^]]*\] ([^)]*) [^ ]* \([^ ]*\): { cpu_id = [0-9]* }, /\1 /' "$work/text" >"$work/have"
+	for f in text bt2; do awk 'NR == FNR { skip[FNR] = /= ""/; next } !skip[FNR]' "$work/text" \
+		"$work/$f" >"$work/$f.full"; done
+	cmp "$work/text.full" "$work/bt2.full" ||
+		fail "$1: text and babeltrace2 differ: $(diff "$work/text.full" "$work/bt2.full" |
+		cut -c1-300)"
+	sed 's/^\[[^]]*\] ([^)]*) [^ ]* \([^ ]*\): { cpu_id = [0-9]* }, /\1 /' "$work/text" \
+		>"$work/have"
 	diff "$work/have" "$2" >"$work/diff" || fail "$1: $(cut -c1-700 "$work/diff" | head -n 20)"
 	cp "$(find "$S/$1/trace" -name metadata | head -n 1)" "$work/metadata"
 	rmdir "$S/$1" || fail rmdir
@@ -98,14 +110,16 @@ done
 # As LTTng and the kernel's events have it
 meta=$(tr -d '\0' <"$work/metadata")
 has "$meta" '"idle" = 3,'
-has "$meta" 'floating_point { exp_dig = 11; mant_dig = 53; align = 8; } _doubles\[ __doubles_length \];'
+has "$meta" \
+	'floating_point { exp_dig = 11; mant_dig = 53; align = 8; } _doubles\[ __doubles_length \];'
 has "$meta" 'floating_point { exp_dig = 8; mant_dig = 24; align = 8; } _floats\[2\];'
 
 # seen RULE EXPECTED: the values of n that come through
 seen() {
 	round=$((round + 1))
 	s=$S/f$round
-	mkdir "$s" && echo "$1" >"$s/user/events" && echo start >"$s/control" || fail "rule: $1: $(cat "$S"/*/error)"
+	mkdir "$s" && echo "$1" >"$s/user/events" && echo start >"$s/control" ||
+		fail "rule: $1: $(cat "$S"/*/error)"
 	"$work/cxx" || fail "exit status $?"
 	echo stop >"$s/control"
 	is "$1" "$2" "$(sed -n 's/.*[{,] n = \([0-9]*\) }$/\1/p' "$s/text" | tr '\n' ' ')"
@@ -126,11 +140,13 @@ seen 'rich:structures if st == 3' "0 "
 seen 'rich:structures if x == 1' ""
 seen 'rich:large_structure if r.path == "*x" && n == 1' "1 "
 # A structure as such is nothing to compare.
-mkdir "$S/bad" && echo 'rich:structures if p == 1' >"$S/bad/user/events" && echo start >"$S/bad/control" || fail "session bad"
+mkdir "$S/bad" && echo 'rich:structures if p == 1' >"$S/bad/user/events" &&
+	echo start >"$S/bad/control" || fail "session bad"
 "$work/cxx" wait <"$work/fifo" &
 pid=$!
 exec 3>"$work/fifo"
-within 20 grep -q '^rich:structures ' "$MNT/available/user/fields" || fail "no fields of rich:structures"
+within 20 grep -q '^rich:structures ' "$MNT/available/user/fields" ||
+	fail "no fields of rich:structures"
 has "$(cat "$MNT/available/user/fields")" '^rich:structures {.* struct { int32 id; string path; enum state uint8 st; struct { int32 x; double y } from; int16 sizes\[\]; float gains\[2\]; string note } r;'
 exec 3>&-
 wait $pid || fail "exit status $?"

@@ -38,7 +38,8 @@ for rseq in 1 0; do
 		is "events before PR_SET_TSC (rseq $rseq)" 100 "$(count before)"
 		is "events without TSC (rseq $rseq)" 100 "$(count after)"
 		is "events with TSC again (rseq $rseq)" 100 "$(count last)"
-		is "their order (rseq $rseq)" "before after last" "$(echo $(sed 's/.*rude:\([a-z]*\): .*/\1/' "$S/s/text" | uniq))"
+		is "their order (rseq $rseq)" "before after last" \
+			"$(echo $(sed 's/.*rude:\([a-z]*\): .*/\1/' "$S/s/text" | uniq))"
 	fi
 done
 # (With rseq a signal sends the writer back to its beginning, and nothing is taken.)

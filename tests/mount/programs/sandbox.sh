@@ -12,8 +12,10 @@ mount_tree
 count() { grep -c " box:$1: " "$S/$session/text"; }
 begin() {
 	session=$1
-	mkdir "$S/$1" && mkdir "$S/$1/user/channels/c" && echo 64 >"$S/$1/user/channels/c/subbuf_count" &&
-		echo 32k >"$S/$1/user/channels/c/subbuf_size" && echo "${2:-box:*}" >"$S/$1/user/channels/c/events" &&
+	mkdir "$S/$1" && mkdir "$S/$1/user/channels/c" &&
+		echo 64 >"$S/$1/user/channels/c/subbuf_count" &&
+		echo 32k >"$S/$1/user/channels/c/subbuf_size" &&
+			echo "${2:-box:*}" >"$S/$1/user/channels/c/events" &&
 		echo start >"$S/$1/control" || fail "session $1"
 }
 
@@ -25,7 +27,8 @@ run() {
 	exec 8>"$work/in" 9<"$work/out"
 	read -r line <&9
 	[ "$line" = ready ] || { wait $pid; status=$?; exec 8>&- 9<&-; rm "$work/in" "$work/out"
-				 [ $status = 77 ] && skip "no seccomp here"; fail "$1: status $status"; }
+				 [ $status = 77 ] &&
+					skip "no seccomp here"; fail "$1: status $status"; }
 	${2:-:}
 	echo >&8
 	read -r line <&9
@@ -83,8 +86,10 @@ int main(int argc, char **argv)
 }
 C
 ${CC:-gcc} -I"$top/ustlib" -shared -fPIC -o "$work/plugin.so" "$work/plugin.c" -L"$BUILD" -ltrail &&
-	${CC:-gcc} -I"$top/ustlib" -o "$work/unload" "$work/unload.c" -L"$BUILD" -ltrail -ldl || fail "unload: not built"
-LD_LIBRARY_PATH=$BUILD "$work/unload" "$work/plugin.so" || fail "a child after the library was unloaded: $?"
+	${CC:-gcc} -I"$top/ustlib" -o "$work/unload" "$work/unload.c" -L"$BUILD" -ltrail -ldl ||
+		fail "unload: not built"
+LD_LIBRARY_PATH=$BUILD "$work/unload" "$work/plugin.so" ||
+	fail "a child after the library was unloaded: $?"
 
 # AddressSanitizer's program and our library
 cat >"$work/asan.c" <<'C'
@@ -100,9 +105,11 @@ int main(void)
 	return 0;
 }
 C
-if ${CC:-gcc} -fsanitize=address,undefined -I"$top/ustlib" -o "$work/asan" "$work/asan.c" -L"$BUILD" -ltrail 2>"$work/cc.log"; then
+if ${CC:-gcc} -fsanitize=address,undefined -I"$top/ustlib" -o "$work/asan" "$work/asan.c" \
+	-L"$BUILD" -ltrail 2>"$work/cc.log"; then
 	begin asan
-	ASAN_OPTIONS= LD_LIBRARY_PATH=$BUILD "$work/asan" >"$work/asan.log" 2>&1 || fail "asan: $(cat "$work/asan.log")"
+	ASAN_OPTIONS= LD_LIBRARY_PATH=$BUILD "$work/asan" >"$work/asan.log" 2>&1 ||
+		fail "asan: $(cat "$work/asan.log")"
 	[ "$(count asan)" = 1000 ] || fail "asan: $(count asan) events"
 else
 	echo "no AddressSanitizer here: $(head -n 1 "$work/cc.log")"
@@ -130,9 +137,11 @@ if [ "$(id -u)" = 0 ] && unshare -p -f true 2>/dev/null; then
 		wait "$pid" || fail "process 1 ended with status $?"
 	done
 	for i in 1 2 3 4; do
-		grep -q "tick:tock: .* n = $(($(cat "$work/ticks$i") - 1)) " "$S/containers/text" || fail "containers: $(cat "$S/containers/status")"
+		grep -q "tick:tock: .* n = $(($(cat "$work/ticks$i") - 1)) " "$S/containers/text" ||
+			fail "containers: $(cat "$S/containers/status")"
 	done
-	[ "$(grep -c 'tick:tock: .* n = 0 ' "$S/containers/text")" = 4 ] || fail "containers: $(cat "$S/containers/status")"
+	[ "$(grep -c 'tick:tock: .* n = 0 ' "$S/containers/text")" = 4 ] ||
+		fail "containers: $(cat "$S/containers/status")"
 	none() { [ -z "$(ls "$TRAIL_RUNTIME_DIR/apps")" ]; }
 	within 20 none || fail "left: $(ls "$TRAIL_RUNTIME_DIR/apps" | wc -l)"
 else

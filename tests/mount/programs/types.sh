@@ -14,9 +14,11 @@ echo start >"$S/s/control" || fail start
 
 compare() {
 	cat "$S/s/text" >"$work/text" || fail text
-	TZ=UTC babeltrace2 "$S/s/trace" >"$work/bt2" 2>"$work/bt2.err" || fail "babeltrace2: $(cat "$work/bt2.err")"
+	TZ=UTC babeltrace2 "$S/s/trace" >"$work/bt2" 2>"$work/bt2.err" ||
+		fail "babeltrace2: $(cat "$work/bt2.err")"
 	cmp "$work/text" "$work/bt2" || fail "text and babeltrace2 differ"
-	sed 's/^\[[^]]*\] ([^)]*) [^ ]* \([^ ]*\): { cpu_id = [0-9]* }, /\1 /' "$work/text" >"$work/have"
+	sed 's/^\[[^]]*\] ([^)]*) [^ ]* \([^ ]*\): { cpu_id = [0-9]* }, /\1 /' "$work/text" \
+		>"$work/have"
 	diff "$work/have" "$1" >"$work/diff" || fail "$(cut -c1-300 "$work/diff" | head -n 20)"
 	checks=$((checks + 1))
 }
@@ -66,7 +68,8 @@ mount_tree -o tz=UTC
 cat "$work/want" "$work/want" >"$work/twice"
 "$types" || fail "exit status $?"
 compare "$work/twice"
-is "no class is there twice" 3 "$(cat "$(find "$S/s/trace" -name metadata)" | tr -d '\0' | grep -c 'name = "types:')"
+is "no class is there twice" 3 \
+	"$(cat "$(find "$S/s/trace" -name metadata)" | tr -d '\0' | grep -c 'name = "types:')"
 echo stop >"$S/s/control"
 rmdir "$S/s" || fail rmdir
 echo "$checks checks"

@@ -10,7 +10,8 @@ unshare --mount true 2>/dev/null || skip "no mount namespace can be made here"
 mount_tree
 nsenter --target "$RUNNER" --mount unshare --mount sleep 10000 &
 copy=$!
-copied() { [ "$(readlink "/proc/$copy/ns/mnt")" != "$(readlink "/proc/$RUNNER/ns/mnt")" ] && grep -q sleep "/proc/$copy/comm"; }
+copied() { [ "$(readlink "/proc/$copy/ns/mnt")" != "$(readlink "/proc/$RUNNER/ns/mnt")" ] &&
+	grep -q sleep "/proc/$copy/comm"; }
 within 20 copied || fail "no copy of the runner's mount namespace"
 grep -q " $MNT " "/proc/$copy/mounts" && fail "another mount namespace has a copy of the mount"
 fusermount3 -u "$MNT" || fail "cannot unmount"

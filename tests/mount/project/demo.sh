@@ -18,7 +18,8 @@ status=$?
 kill $strangers
 [ $status = 0 ] || fail "the demo ends with $status: $(cat "$work/out")"
 grep -q "$(printf '\033')" "$work/out" && fail "colours in a file"
-grep -q stranger "$work/out" && fail "events of programs that the demo did not start: $(grep stranger "$work/out")"
+grep -q stranger "$work/out" &&
+	fail "events of programs that the demo did not start: $(grep stranger "$work/out")"
 has "$(cat "$work/out")" '^No event was lost'
 lines=$(wc -l <"$work/out")
 [ "$lines" -le 180 ] || fail "$lines lines"

@@ -19,9 +19,11 @@ host() {
 }
 start_host() { # NAME
 	mkdir -p "$work/$1/mnt" "$work/$1/state" "$work/$1/config/trailfs/sessions.d"
-	sed -e "s,^output = .*,output = $relay_url," -e 's,^events = .*,events = tick:*,' "$top/docs/examples/fleet.ini" \
+	sed -e "s,^output = .*,output = $relay_url," -e 's,^events = .*,events = tick:*,' \
+		"$top/docs/examples/fleet.ini" \
 		>"$work/$1/config/trailfs/sessions.d/fleet.ini"
-	host "$1" unshare --uts sh -c 'hostname "$1" && "$TRAILFS" "$2" -o tz=UTC' sh "$1" "$work/$1/mnt" >"$work/$1/log" 2>&1 ||
+	host "$1" unshare --uts sh -c 'hostname "$1" && "$TRAILFS" "$2" -o tz=UTC' sh "$1" \
+		"$work/$1/mnt" >"$work/$1/log" 2>&1 ||
 		fail "the daemon of $1: $(cat "$work/$1/log")"
 	hosts="${hosts-} $1"
 }
@@ -36,7 +38,8 @@ sent() { [ "$(key pending_bytes "$work/$1/mnt/sessions/fleet/status")" = 0 ]; }
 
 # The example as it is, but that no relay has that name: its values are accepted.
 mkdir -p "$XDG_CONFIG_HOME/trailfs/sessions.d"
-sed 's,relay\.example\.com,127.0.0.1:1:1,' "$top/docs/examples/fleet.ini" >"$XDG_CONFIG_HOME/trailfs/sessions.d/fleet.ini"
+sed 's,relay\.example\.com,127.0.0.1:1:1,' "$top/docs/examples/fleet.ini" \
+	>"$XDG_CONFIG_HOME/trailfs/sessions.d/fleet.ini"
 mount_tree
 is "mistakes in the example" "" "$(cat "$MNT/error")"
 is "state" active "$(key state "$S/fleet/status")"
@@ -50,7 +53,8 @@ host beta "$ticker" 200 100 || fail ticker
 host alpha "$ticker" 100 0 || fail ticker
 for h in alpha beta; do
 	s=$work/$h/mnt/sessions/fleet
-	is "recorded on $h" "$([ $h = alpha ] && echo 400 || echo 200)" "$(key events_recorded "$s/status")"
+	is "recorded on $h" "$([ $h = alpha ] && echo 400 || echo 200)" \
+		"$(key events_recorded "$s/status")"
 	put stop "$s/control"
 	within 60 sent $h || fail "$h: $(cat "$s/status")"
 done

@@ -129,8 +129,10 @@ check_loss_mode() {
 	done
 	echo start >control
 	tick 5000
-	[ "$(key events_discarded user/channels/discard/status)" -gt 1000 ] || fail "nothing is discarded"
-	[ "$(key events_overwritten user/channels/overwrite/status)" -gt 1000 ] || fail "nothing is overwritten"
+	[ "$(key events_discarded user/channels/discard/status)" -gt 1000 ] ||
+		fail "nothing is discarded"
+	[ "$(key events_overwritten user/channels/overwrite/status)" -gt 1000 ] ||
+		fail "nothing is overwritten"
 	is "not both" 0 "$(key events_overwritten user/channels/discard/status)"
 }
 
@@ -222,8 +224,10 @@ check_disable_event() {
 }
 
 check_context() {
-	grep -v '^perf:' "$MNT/available/user/contexts" >user/contexts || fail "some context is refused"
-	grep -v '^perf:' "$MNT/available/user/contexts" | cmp - user/contexts || fail "contexts do not read back"
+	grep -v '^perf:' "$MNT/available/user/contexts" >user/contexts ||
+		fail "some context is refused"
+	grep -v '^perf:' "$MNT/available/user/contexts" | cmp - user/contexts ||
+		fail "contexts do not read back"
 	echo 'vpid procname' >user/contexts
 	echo 'tick:*' >user/events
 	echo start >control
@@ -282,7 +286,8 @@ check_save() {
 	for s in "$S"/*; do cat "$s/config" >"$work/${s##*/}.ini" || fail save; done
 	mkdir "$S/new-name" && cat "$work/s.ini" >"$S/new-name/config" || fail load
 	cmp "$work/s.ini" "$S/new-name/config" || fail "another session was loaded"
-	cd / && rmdir "$S/s" && mkdir "$S/s" && cat "$work/s.ini" >"$S/s/config" || fail "load --force"
+	cd / && rmdir "$S/s" && mkdir "$S/s" && cat "$work/s.ini" >"$S/s/config" ||
+		fail "load --force"
 	is "rules" 'tick:* if n > 1' "$(cat "$S/s/user/events")"
 }
 
@@ -316,7 +321,8 @@ check_regenerate() {
 	echo 'regenerate metadata' >control || fail "regenerate metadata"
 	moved=$(($(metadata_offset) - offset))
 	# (The clock may be set, or slewed, while this runs; not by a minute.)
-	[ "${moved#-}" -lt 60000000000 ] || fail "the offset was not measured again: $moved ns from the first"
+	[ "${moved#-}" -lt 60000000000 ] ||
+		fail "the offset was not measured again: $moved ns from the first"
 	if command -v babeltrace2 >/dev/null; then
 		TZ=UTC babeltrace2 trace | cmp - text || fail "text and trace have other times"
 	fi
@@ -335,7 +341,8 @@ check_list() {
 	has "$(cat config)" '^events = tick:\*$'
 	"$ticker" 0 10000 >"$work/ticks" &
 	p=$!
-	within 10 grep -q '^tick:tock ' "$MNT/available/user/tracepoints" || fail "no tracepoint is listed"
+	within 10 grep -q '^tick:tock ' "$MNT/available/user/tracepoints" ||
+		fail "no tracepoint is listed"
 	has "$(cat "$MNT/available/user/fields")" '^tick:tock { int32 thread; int64 n }'
 	kill $p
 	wait $p || fail "ticker: $?"
@@ -361,12 +368,14 @@ check_view() {
 }
 
 check_kernel() {
-	[ -d kernel ] || { echo "# no kernel domain here: $(grep ^kernel "$MNT/version")"; return 0; }
+	[ -d kernel ] ||
+		{ echo "# no kernel domain here: $(grep ^kernel "$MNT/version")"; return 0; }
 	[ -s "$MNT/available/kernel/tracepoints" ] || fail "no tracepoints are listed"
 	mkdir kernel/channels/calls
 	echo tid >kernel/contexts
 	echo cpu_id >>kernel/contexts
-	is "a context that tracefs does not have" EOPNOTSUPP "$(tool open kernel/contexts w write 'prio\n')"
+	is "a context that tracefs does not have" EOPNOTSUPP \
+		"$(tool open kernel/contexts w write 'prio\n')"
 	echo sched_switch >>kernel/events
 	call=$(grep -x 'openat\|open' "$MNT/available/kernel/syscalls" | head -n 1)
 	[ -z "$call" ] || echo "syscall:entry:$call" >>kernel/channels/calls/events
@@ -401,10 +410,12 @@ for name in $(rows | cut -f 2 | sort -u); do
 		[ -x "$top/tests/$name" ] || fail "there is no tests/$name"
 		;;
 	*.sh)
-		[ -n "$(find "$top/tests/mount" -name "$name" -perm -u+x)" ] || fail "there is no tests/mount/*/$name"
+		[ -n "$(find "$top/tests/mount" -name "$name" -perm -u+x)" ] ||
+			fail "there is no tests/mount/*/$name"
 		;;
 	*)
-		command -v "check_$name" >/dev/null || fail "the table names a check '$name', which there is not"
+		command -v "check_$name" >/dev/null ||
+			fail "the table names a check '$name', which there is not"
 		before=$checks
 		fresh
 		"check_$name"

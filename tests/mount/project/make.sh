@@ -16,22 +16,28 @@ for target in $(sed -n 's/^\([a-z][a-z0-9-]*\):.*## .*/\1/p' Makefile) install-d
 done
 
 # --- a build shows no commands, but with V=1
-mk B="$work/b" "$work/b/tests/reap" "$work/b/libtrail.so.0" >"$work/quiet" 2>&1 || fail "make: $(cat "$work/quiet")"
+mk B="$work/b" "$work/b/tests/reap" "$work/b/libtrail.so.0" >"$work/quiet" 2>&1 ||
+	fail "make: $(cat "$work/quiet")"
 is "lines of a quiet build" "  $work/b/libtrail.so.0" "$(cat "$work/quiet")"
 rm "$work/b/tests/reap"
 mk V=1 B="$work/b" "$work/b/tests/reap" >"$work/loud" 2>&1 || fail "make V=1: $(cat "$work/loud")"
 has "$(cat "$work/loud")" "-o $work/b/tests/reap"
 
 # --- make install, to a private place: nothing of the system is touched
-mk -n install PREFIX="$work/private" >"$work/private.log" 2>&1 || fail "make -n install: $(cat "$work/private.log")"
-grep -n 'ldconfig\|/run/' "$work/private.log" && fail "make install PREFIX=$work/private touches the system"
+mk -n install PREFIX="$work/private" >"$work/private.log" 2>&1 ||
+	fail "make -n install: $(cat "$work/private.log")"
+grep -n 'ldconfig\|/run/' "$work/private.log" &&
+	fail "make install PREFIX=$work/private touches the system"
 for prefix in /usr /usr/local /usr/; do
-	mk -n install PREFIX=$prefix >"$work/system.log" 2>&1 || fail "make -n install: $(cat "$work/system.log")"
+	mk -n install PREFIX=$prefix >"$work/system.log" 2>&1 ||
+		fail "make -n install: $(cat "$work/system.log")"
 	has "$(cat "$work/system.log")" ldconfig
 	has "$(cat "$work/system.log")" /run/trailfs/apps
 done
-mk -n install PREFIX=/usr DESTDIR="$work/package" >"$work/package.log" 2>&1 || fail "make -n install: $(cat "$work/package.log")"
-grep -n 'ldconfig\|/run/' "$work/package.log" && fail "make install DESTDIR=$work/package touches the system"
+mk -n install PREFIX=/usr DESTDIR="$work/package" >"$work/package.log" 2>&1 ||
+	fail "make -n install: $(cat "$work/package.log")"
+grep -n 'ldconfig\|/run/' "$work/package.log" &&
+	fail "make install DESTDIR=$work/package touches the system"
 
 # --- tests/run: n of all, and how long the rest takes
 mkdir -p "$work/b/tests/unit/metadata"
@@ -41,7 +47,8 @@ for t in buf ctf; do
 	chmod +x "$work/b/tests/unit/metadata/test_$t"
 done
 echo 'unit/metadata/test_ctf 500' >"$work/b/tests/times"
-BUILD=$work/b tests/run 'unit/test_buf' 'unit/test_ctf' >"$work/run" 2>&1 || fail "tests/run: $(cat "$work/run")"
+BUILD=$work/b tests/run 'unit/test_buf' 'unit/test_ctf' >"$work/run" 2>&1 ||
+	fail "tests/run: $(cat "$work/run")"
 has "$(sed -n 1p "$work/run")" '^2 tests, [0-9]* s: '
 has "$(sed -n 2p "$work/run")" '^ok .* 1/2 ~5 s  *unit/metadata/test_buf$'
 has "$(sed -n 3p "$work/run")" '^ok .* 2/2  *unit/metadata/test_ctf$'

@@ -15,7 +15,8 @@ print_quick_start() {
 }
 
 [ "$(wc -l <"$top/README")" -le 150 ] || fail "README has more than 150 lines"
-[ "$(LC_ALL=C.UTF-8 wc -L <"$top/README")" -le 80 ] || fail "README has lines of more than 80 columns"
+[ "$(LC_ALL=C.UTF-8 wc -L <"$top/README")" -le 80 ] ||
+	fail "README has lines of more than 80 columns"
 print_quick_start >"$work/lines"
 [ "$(wc -l <"$work/lines")" -le 10 ] || fail "the quick start has more than ten lines"
 has "$(sed -n 1p "$work/lines")" '^git clone '

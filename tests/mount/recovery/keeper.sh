@@ -11,7 +11,8 @@ start() {
 	"$TRAILFS" "$MNT" -f >"$work/daemon.log" 2>&1 &
 	daemon=$!
 	within 10 test -s "$MNT/README" || {
-		[ "$(id -u)" = 0 ] || skip "an ordinary user cannot mount here: $(cat "$work/daemon.log")"
+		[ "$(id -u)" = 0 ] ||
+			skip "an ordinary user cannot mount here: $(cat "$work/daemon.log")"
 		fail "no mount"
 	}
 }
@@ -38,7 +39,8 @@ kill -9 "$first"
 replaced() {
 	[ "$(key keepers_replaced "$MNT/status")" = "$1" ]
 }
-within 20 replaced 1 || fail "the keeper was killed, and no other took its place: $(grep keeper "$MNT/status")"
+within 20 replaced 1 ||
+	fail "the keeper was killed, and no other took its place: $(grep keeper "$MNT/status")"
 second=$(key keeper "$MNT/status")
 [ "$first" != "$second" ] || fail "status shows the dead keeper"
 kill -0 "$second" || fail "no such process: keeper $second"
@@ -51,7 +53,8 @@ start
 is "buffers that were lost" 0 "$(key buffers_lost "$S/s/status")"
 cmp "$S/s/text" "$work/text" || fail "the text is another one after keeper and daemon were killed"
 find "$S/s/snapshots/old" -type f -size +0 -exec cksum {} + | sort >"$work/new"
-cmp "$work/new" "$work/old" || fail "the snapshot is another one after keeper and daemon were killed"
+cmp "$work/new" "$work/old" ||
+	fail "the snapshot is another one after keeper and daemon were killed"
 kill_daemon
 start
 is "buffers that were lost (2)" 0 "$(key buffers_lost "$S/s/status")"

@@ -1,15 +1,16 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# The keeper ends after it has taken a snapshot's memory, and is replaced before the snapshot is visible: the new keeper gets that
-# memory, too, so the snapshot outlives the daemon.
+# The keeper ends after it has taken a snapshot's memory, and is replaced before the snapshot is
+# visible: the new keeper gets that memory, too, so the snapshot outlives the daemon.
 . "$(dirname "$0")/../../lib/mount.sh"
 [ -z "${SAN-}" ] || [ "$SAN" = 0 ] || skip "a sanitizer must be the first library"
 can_mount
 PAUSE=$work/pause
 export PAUSE
 LD_PRELOAD=$BUILD/tests/mount/recovery/libpause.so "$TRAILFS" "$MNT" >"$work/daemon.log" 2>&1 || {
-	[ "$(id -u)" = 0 ] || skip "an ordinary user cannot mount here: $(tail -n 1 "$work/daemon.log")"
+	[ "$(id -u)" = 0 ] ||
+		skip "an ordinary user cannot mount here: $(tail -n 1 "$work/daemon.log")"
 	fail "cannot mount"
 }
 s=$S/s

@@ -17,8 +17,10 @@ recovered() {
 	shift
 	[ $# -gt 0 ] || set -- one two note
 	for s; do
-		babeltrace2 "$output/$s" >"$work/text" 2>"$work/err" || fail "babeltrace2: $(cat "$work/err")"
-		cmp "$work/text" "$work/$s" || fail "$output/$s: $(wc -l <"$work/text") events, not $(wc -l <"$work/$s")"
+		babeltrace2 "$output/$s" >"$work/text" 2>"$work/err" ||
+			fail "babeltrace2: $(cat "$work/err")"
+		cmp "$work/text" "$work/$s" ||
+			fail "$output/$s: $(wc -l <"$work/text") events, not $(wc -l <"$work/$s")"
 		[ -s "$work/err" ] && grep -v discarded "$work/err" && fail "babeltrace2 complains"
 		checks=$((checks + 1))
 	done
@@ -51,14 +53,16 @@ done
 [ "$(key events_overwritten "$S/two/status")" -gt 0 ] || fail "nothing was overwritten"
 
 # With the daemon alive, then dead; the directory is not changed
-"$recover" -o "$work/out1" "$TRAIL_RUNTIME_DIR" >"$work/log" 2>&1 || fail "beside a daemon: $(cat "$work/log")"
+"$recover" -o "$work/out1" "$TRAIL_RUNTIME_DIR" >"$work/log" 2>&1 ||
+	fail "beside a daemon: $(cat "$work/log")"
 recovered "$work/out1"
 pid=$(daemon_pids)
 keeper=$(key keeper "$MNT/status")
 kill -9 "$pid"
 within 5 daemon_ended
 find "$TRAIL_RUNTIME_DIR" -type f ! -path '*/apps/*' -exec cksum {} + | sort >"$work/before"
-"$recover" -o "$work/out2" "$TRAIL_RUNTIME_DIR" >"$work/log" 2>&1 || fail "from the keeper: $(cat "$work/log")"
+"$recover" -o "$work/out2" "$TRAIL_RUNTIME_DIR" >"$work/log" 2>&1 ||
+	fail "from the keeper: $(cat "$work/log")"
 has "$(cat "$work/log")" '^keeper: [1-9]'
 has "$(cat "$work/log")" '^one: events_recorded 3001 events_discarded 0 '
 recovered "$work/out2"
@@ -76,11 +80,13 @@ mkdir "$work/buffers"
 n=0
 for fd in /proc/"$keeper"/fd/*; do
 	case $(readlink "$fd") in
-	/memfd:trail-region*) n=$((n + 1)); cp --sparse=always "$fd" "$work/buffers/$n" || fail "cp $fd" ;;
+	/memfd:trail-region*) n=$((n + 1)); cp --sparse=always "$fd" "$work/buffers/$n" ||
+		fail "cp $fd" ;;
 	esac
 done
 [ $n -ge 3 ] || fail "the keeper has $n buffers"
-"$recover" -o "$work/out3" "$work/copy" "$work"/buffers/* >"$work/log" 2>&1 || fail "from copies: $(cat "$work/log")"
+"$recover" -o "$work/out3" "$work/copy" "$work"/buffers/* >"$work/log" 2>&1 ||
+	fail "from copies: $(cat "$work/log")"
 recovered "$work/out3"
 head -c 12288 /dev/urandom >"$work/image"
 for f in "$work"/buffers/*; do
@@ -88,14 +94,16 @@ for f in "$work"/buffers/*; do
 	head -c 4096 /dev/urandom
 done >>"$work/image"
 head -c 4000 /dev/urandom >>"$work/image"
-"$recover" -o "$work/out4" "$work/copy" "$work/image" >"$work/log" 2>&1 || fail "from an image: $(cat "$work/log")"
+"$recover" -o "$work/out4" "$work/copy" "$work/image" >"$work/log" 2>&1 ||
+	fail "from an image: $(cat "$work/log")"
 has "$(cat "$work/log")" "image: $n buffers"
 recovered "$work/out4"
 
 # With the keeper gone: what the program has, and its core dump
 kill -9 "$keeper"
 rm -rf "$work/buffers" "$work/image"
-"$recover" -o "$work/out5" "$TRAIL_RUNTIME_DIR" >"$work/log" 2>&1 && fail "nothing was there, but all is well"
+"$recover" -o "$work/out5" "$TRAIL_RUNTIME_DIR" >"$work/log" 2>&1 &&
+	fail "nothing was there, but all is well"
 has "$(cat "$work/log")" 'there is no keeper'
 has "$(cat "$work/log")" "session one: a buffer of channel channel0 and its events are lost"
 maps=$(awk '/trail-region/ { print $1 }' "/proc/$alive/maps")
@@ -103,7 +111,8 @@ maps=$(awk '/trail-region/ { print $1 }' "/proc/$alive/maps")
 files=$(for m in $maps; do echo "/proc/$alive/map_files/$m"; done)
 # shellcheck disable=SC2086
 if head -c 1 ${files%% *} >/dev/null 2>&1; then
-	"$recover" -o "$work/out6" "$TRAIL_RUNTIME_DIR" $files >"$work/log" 2>&1 || fail "from a process: $(cat "$work/log")"
+	"$recover" -o "$work/out6" "$TRAIL_RUNTIME_DIR" $files >"$work/log" 2>&1 ||
+		fail "from a process: $(cat "$work/log")"
 	recovered "$work/out6" one two
 fi
 pattern=$(cat /proc/sys/kernel/core_pattern)

@@ -13,8 +13,10 @@ export TZ
 
 # print DIRECTORY: its text; adds what was discarded to $gone
 print() {
-	babeltrace2 "$1" >"$work/text" 2>"$work/err" || fail "babeltrace2 does not accept $1: $(cat "$work/err")"
-	gone=$((gone + $(sed -n 's/.*Tracer discarded \([0-9]*\) event.*/\1/p' "$work/err" | awk '{ n += $1 } END { print n + 0 }')))
+	babeltrace2 "$1" >"$work/text" 2>"$work/err" ||
+		fail "babeltrace2 does not accept $1: $(cat "$work/err")"
+	gone=$((gone + $(sed -n 's/.*Tracer discarded \([0-9]*\) event.*/\1/p' "$work/err" |
+		awk '{ n += $1 } END { print n + 0 }')))
 	cat "$work/text" >>"$work/all"
 }
 
@@ -53,7 +55,8 @@ keeper=$(key keeper "$MNT/status")
 has_all() { [ "$(find "/proc/$keeper/fd" -lname '*memfd:trail-region*' | wc -l)" -ge 3 ]; }
 within 20 has_all || fail "the keeper does not have the buffers"
 for s in written rotated empty; do
-	[ "$(key pending_bytes "$S/$s/status")" -gt 0 ] || fail "$s: all is written: $(cat "$S/$s/status")"
+	[ "$(key pending_bytes "$S/$s/status")" -gt 0 ] ||
+		fail "$s: all is written: $(cat "$S/$s/status")"
 	key events_recorded "$S/$s/status" >"$work/recorded.$s"
 	key events_discarded "$S/$s/status" >"$work/discarded.$s"
 done
@@ -64,7 +67,8 @@ mkdir "$work/buffers"
 n=0
 for fd in /proc/"$keeper"/fd/*; do
 	case $(readlink "$fd") in
-	/memfd:trail-region*) n=$((n + 1)); cp --sparse=always "$fd" "$work/buffers/$n" || fail "cp $fd" ;;
+	/memfd:trail-region*) n=$((n + 1)); cp --sparse=always "$fd" "$work/buffers/$n" ||
+		fail "cp $fd" ;;
 	esac
 done
 kill -9 "$keeper"
@@ -72,9 +76,12 @@ within 5 daemon_ended
 cp -r "$TRAIL_RUNTIME_DIR" "$work/saved" || fail "cp"
 umount -l "$MNT" 2>/dev/null || fusermount3 -u -z "$MNT"
 
-"$recover" -o "$work/rest" "$work/saved" "$work"/buffers/* >"$work/log" 2>&1 || fail "trail-recover: $(cat "$work/log")"
-has "$(cat "$work/log")" "^written: events_recorded $(cat "$work/recorded.written") .*; what is not in $work/out/written\$"
-"$recover" -a -o "$work/held" "$work/saved" "$work"/buffers/* >"$work/log" 2>&1 || fail "trail-recover -a: $(cat "$work/log")"
+"$recover" -o "$work/rest" "$work/saved" "$work"/buffers/* >"$work/log" 2>&1 ||
+	fail "trail-recover: $(cat "$work/log")"
+has "$(cat "$work/log")" "^written: events_recorded $(cat \
+	"$work/recorded.written") .*; what is not in $work/out/written\$"
+"$recover" -a -o "$work/held" "$work/saved" "$work"/buffers/* >"$work/log" 2>&1 ||
+	fail "trail-recover -a: $(cat "$work/log")"
 for s in written rotated empty; do
 	: >"$work/all"
 	gone=0
@@ -89,6 +96,7 @@ for s in written rotated empty; do
 	print "$work/held/$s"
 	[ "$(wc -l <"$work/text")" -ge "$(wc -l <"$work/rest.text")" ] || fail "$s: -a has less"
 	tail -n 1 "$work/rest.text" | sed 's/([^)]*)//' >"$work/last"
-	tail -n 1 "$work/text" | sed 's/([^)]*)//' | cmp - "$work/last" || fail "$s: -a ends otherwise"
+	tail -n 1 "$work/text" | sed 's/([^)]*)//' | cmp - "$work/last" ||
+		fail "$s: -a ends otherwise"
 done
 echo "$checks checks"

@@ -10,7 +10,8 @@ ticker=$BUILD/tests/lib/ticker
 recover=$BUILD/tools/trail-recover
 # text DIRECTORY
 text() {
-	TZ=UTC timeout 200 babeltrace2 --clock-gmt "$1" 2>"$work/err" || fail "babeltrace2 $1: $(cat "$work/err")"
+	TZ=UTC timeout 200 babeltrace2 --clock-gmt "$1" 2>"$work/err" ||
+		fail "babeltrace2 $1: $(cat "$work/err")"
 }
 
 mount_tree
@@ -27,9 +28,11 @@ is "events of y" 150 "$(wc -l <"$work/y")"
 
 # recovered OUTPUT
 recovered() {
-	"$recover" -o "$1" "$TRAIL_RUNTIME_DIR" >"$work/log" 2>&1 || fail "trail-recover: $(cat "$work/log")"
+	"$recover" -o "$1" "$TRAIL_RUNTIME_DIR" >"$work/log" 2>&1 ||
+		fail "trail-recover: $(cat "$work/log")"
 	! grep '^trail-recover: .*snapshot ' "$work/log" || fail "it complains"
-	is "sessions and snapshots" "empty empty~snapshots one one~snapshots" "$(ls "$1" | tr '\n' ' ' | sed 's/ $//')"
+	is "sessions and snapshots" "empty empty~snapshots one one~snapshots" \
+		"$(ls "$1" | tr '\n' ' ' | sed 's/ $//')"
 	for s in x y; do
 		text "$1/one~snapshots/$s" | cmp - "$work/$s" || fail "snapshot $s is another one"
 	done

@@ -52,13 +52,16 @@ for missed in 1 4294967295 18446744073709551615; do
 	before=$(key events_discarded "$S/s/status")
 	"$liar" "$apps" missed $missed || fail "liar: the daemon does not want its events"
 	within 10 none || fail "left: $(ls -A "$apps")"
-	[ $missed != 1 ] || [ "$(key events_discarded "$S/s/status")" = 3 ] || fail "$(cat "$S/s/status")"
+	[ $missed != 1 ] || [ "$(key events_discarded "$S/s/status")" = 3 ] ||
+		fail "$(cat "$S/s/status")"
 	# Each CPU can count one in 4 ns. tmpfs of an old kernel does not know how old a file is.
 	most=$((250000000 * $(getconf _NPROCESSORS_CONF) * ($(date +%s) - began + 2)))
 	[ -n "$(stat -c %W "$work/end" | grep -v '^[0-]$')" ] ||
-		most=$((250000000 * $(getconf _NPROCESSORS_CONF) * ($(sed 's/[. ].*//' /proc/uptime) + 2)))
+		most=$((250000000 * $(getconf \
+			_NPROCESSORS_CONF) * ($(sed 's/[. ].*//' /proc/uptime) + 2)))
 	now=$(key events_discarded "$S/s/status")
 	case $now in ????????????????*) fail "$missed: discarded $now" ;; esac
-	[ $((now - before)) -le $most ] || fail "$missed: $((now - before)) discarded, $most are possible"
+	[ $((now - before)) -le $most ] ||
+		fail "$missed: $((now - before)) discarded, $most are possible"
 done
 grep -q 'claims to have missed more events' "$S/s/error" || fail "not said: $(cat "$S/s/error")"

@@ -10,8 +10,10 @@ ticker=$BUILD/tests/lib/ticker
 TRAIL_ATTACH_TIMEOUT=10
 mount_tree
 pid=$(daemon_pids)
-mkdir "$S/s" "$S/s/user/channels/c" && echo 4096 >"$S/s/user/channels/c/subbuf_size" && echo 8 >"$S/s/user/channels/c/subbuf_count" &&
-	echo discard >"$S/s/user/channels/c/loss_mode" && echo 'tick:*' >"$S/s/user/channels/c/events" && echo start >"$S/s/control" ||
+mkdir "$S/s" "$S/s/user/channels/c" && echo 4096 >"$S/s/user/channels/c/subbuf_size" &&
+	echo 8 >"$S/s/user/channels/c/subbuf_count" &&
+	echo discard >"$S/s/user/channels/c/loss_mode" &&
+		echo 'tick:*' >"$S/s/user/channels/c/events" && echo start >"$S/s/control" ||
 	fail "session"
 sum() { awk '/^events_(recorded|discarded)/ { n += $2 } END { print n + 0 }' "$S/s/status"; }
 

@@ -11,7 +11,8 @@ mount_tree -o tz=UTC
 mkdir "$S/s" || fail mkdir
 put 'tick:*' "$S/s/user/events"
 put 'vpid vtid procname pthread_id ip cpu_id vuid veuid vsuid vgid vegid vsgid' "$S/s/user/contexts"
-printf '%s\n' 'cgroup_ns ipc_ns mnt_ns net_ns pid_ns user_ns uts_ns $app.nobody:knows' >>"$S/s/user/contexts" || fail contexts
+printf '%s\n' 'cgroup_ns ipc_ns mnt_ns net_ns pid_ns user_ns uts_ns $app.nobody:knows' \
+	>>"$S/s/user/contexts" || fail contexts
 counter=$(grep -m 1 -x 'perf:thread:page-faults' "$MNT/available/user/contexts")
 [ -z "$counter" ] || printf '%s\n' "$counter" >>"$S/s/user/contexts" || fail contexts
 put start "$S/s/control"

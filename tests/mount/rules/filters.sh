@@ -15,7 +15,8 @@ seen() {
 	round=$((round + 1))
 	s=$S/r$round
 	mkdir "$s" && mkdir "$s/user/channels/channel0" || fail "session"
-	[ -z "$contexts" ] || echo "$contexts" >"$s/user/channels/channel0/contexts" || fail "contexts: $contexts"
+	[ -z "$contexts" ] || echo "$contexts" >"$s/user/channels/channel0/contexts" ||
+		fail "contexts: $contexts"
 	echo "$1" >"$s/user/events" && echo start >"$s/control" || fail "rule: $1"
 	"$fields" 10 || fail "fields: exit status $?"
 	echo stop >"$s/control"
@@ -73,18 +74,22 @@ f:* loglevel debug_line if n < 3' "0 1 2 "
 
 contexts='vpid vtid procname'
 seen 'f:all if n < 3' "0 1 2 "
-grep -q '{ vpid = [0-9]*, vtid = [0-9]*, procname = "fields" }' "$work/text" || fail "contexts: $(head -n 1 "$work/text")"
+grep -q '{ vpid = [0-9]*, vtid = [0-9]*, procname = "fields" }' "$work/text" ||
+	fail "contexts: $(head -n 1 "$work/text")"
 contexts='pthread_id ip cpu_id vuid veuid vsuid vgid vegid vsgid cgroup_ns ipc_ns mnt_ns net_ns pid_ns time_ns user_ns uts_ns'
 seen 'f:all if word == "word-5"' "5 "
 ns=$(stat -Lc %i /proc/self/ns/net)
-grep -q "vuid = $(id -u), veuid = $(id -u), .*net_ns = $ns," "$work/text" || fail "contexts: $(head -n 1 "$work/text")"
+grep -q "vuid = $(id -u), veuid = $(id -u), .*net_ns = $ns," "$work/text" ||
+	fail "contexts: $(head -n 1 "$work/text")"
 contexts='$app.fields:turn $app.fields:name $app.fields:half $app.nobody:nothing vpid'
 seen 'f:all if n == 7' "7 "
-grep -q '"turn-7".* 3.5 ' "$work/text" || fail "contexts of the application: $(head -n 1 "$work/text")"
+grep -q '"turn-7".* 3.5 ' "$work/text" ||
+	fail "contexts of the application: $(head -n 1 "$work/text")"
 
 # A mistake is shown where it is.
 mkdir "$S/bad"
-for rule in 'f:all if n <' 'f:all if n = 3' 'f:all if $ctx.pidd == 1' 'f:all if (n == 1' 'f:all if "a" < 3'; do
+for rule in 'f:all if n <' 'f:all if n = 3' 'f:all if $ctx.pidd == 1' 'f:all if (n == 1' \
+	'f:all if "a" < 3'; do
 	echo "$rule" >"$S/bad/user/events" 2>/dev/null && fail "accepted: $rule"
 	grep -q '\^' "$S/bad/error" || fail "no place: $rule: $(cat "$S/bad/error")"
 done

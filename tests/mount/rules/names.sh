@@ -4,7 +4,8 @@
 # Contexts are kept per thread, but not longer than they hold: names, forks, namespaces, users.
 . "$(dirname "$0")/../../lib/mount.sh"
 mount_tree
-mkdir "$S/s" && echo 'vpid vtid procname veuid uts_ns' >"$S/s/user/contexts" && echo 'c:*' >"$S/s/user/events" &&
+mkdir "$S/s" && echo 'vpid vtid procname veuid uts_ns' >"$S/s/user/contexts" &&
+	echo 'c:*' >"$S/s/user/events" &&
 	echo start >"$S/s/control" || fail "session"
 "$BUILD/tests/mount/rules/names" >"$work/out" &
 pid=$!
@@ -32,7 +33,9 @@ raw=$(sed -n 's/^raw //p' "$work/out")
 has raw "vpid = $raw, vtid = $raw, procname = \"second-name\", "
 has child "vpid = $child, vtid = $child, procname = \"second-name\", "
 if grep -q '"unshared"' "$work/text"; then
-	grep '"unshared"' "$work/text" | grep -q "uts_ns = $uts " && fail "the namespace is still the old one"
+	grep '"unshared"' "$work/text" | grep -q "uts_ns = $uts " &&
+		fail "the namespace is still the old one"
 	has unshared "$me, procname = \"second-name\", veuid = 0, "
-	grep '"nobody"' "$work/text" | grep -q 'veuid = 65534, ' || fail "veuid: $(grep '"nobody"' "$work/text")"
+	grep '"nobody"' "$work/text" | grep -q 'veuid = 65534, ' ||
+		fail "veuid: $(grep '"nobody"' "$work/text")"
 fi

@@ -34,7 +34,8 @@ within 5 test -d "$MNT/apps/$pid" || fail "not in apps: $(ls "$MNT/apps")"
 fields=$(printf '%s\n' 'my_app:empty { }' 'my_app:other { double id }' \
 	'my_app:request { int32 id; string path; nowrite uint32 size }')
 is "fields" "$fields" "$(cat "$MNT/apps/$pid/fields")"
-is "available fields" "$(printf '%s\ntrail:log { string msg }' "$fields")" "$(cat "$MNT/available/user/fields")"
+is "available fields" "$(printf '%s\ntrail:log { string msg }' "$fields")" \
+	"$(cat "$MNT/available/user/fields")"
 is "gid" "$(id -g)" "$(key gid "$MNT/apps/$pid/status")"
 is "state" idle "$(key state "$MNT/apps/$pid/status")"
 is "off" 0 "$(word 0)"
@@ -72,7 +73,8 @@ w2=$(word 0)
 is "event without the field" 0 "$(word 2)"
 ask plan
 second=$(slot 0)
-[ "$(value "$second" on)" != "$(value "$first" on)" ] || fail "the switch byte is the same with a filter"
+[ "$(value "$second" on)" != "$(value "$first" on)" ] ||
+	fail "the switch byte is the same with a filter"
 is "the id stays" "$(value "$first" id)" "$(value "$second" id)"
 is "what passes" ,4,5,6,7,8,9 "$(value "$second" passes)"
 slot 1 | grep -q passes || fail "no program for my_app:other"
@@ -84,7 +86,8 @@ add 'my_app:req* loglevel warning if id == 0 && size == 100' "$c/events"
 ask plan
 third=$(slot 0)
 is "either" ,0,4,5,6,7,8,9 "$(value "$third" passes)"
-[ "$(value "$third" on)" != "$(value "$second" on)" ] || fail "the switch byte is the same with another filter"
+[ "$(value "$third" on)" != "$(value "$second" on)" ] ||
+	fail "the switch byte is the same with another filter"
 add '!my_app:req* loglevel warning if id == 0 && size==100' "$c/events"
 ask plan
 is "as before" ,4,5,6,7,8,9 "$(value "$(slot 0)" passes)"
@@ -92,12 +95,14 @@ fourth=$(slot 0)
 [ "$(value "$fourth" on)" != "$(value "$third" on)" ] || fail "the switch byte did not change back"
 
 # Types are checked where events are known
-tool open "$c/events" wa write 'my_app:request if id == "5"' | grep -q EINVAL || fail "a clash of types is taken"
+tool open "$c/events" wa write 'my_app:request if id == "5"' | grep -q EINVAL ||
+	fail "a clash of types is taken"
 has "$(cat "$S/s/error")" 'my_app:request'
 has "$(cat "$S/s/error")" '^  my_app:request if id == "5"$'
 add 'my_app:* if path == "5"' "$c/events"
 add 'not_yet:* if id == "5"' "$c/events"
-tool open "$c/events" wa write 'my_app:request if id >' | grep -q EINVAL || fail "a filter without an end is taken"
+tool open "$c/events" wa write 'my_app:request if id >' | grep -q EINVAL ||
+	fail "a filter without an end is taken"
 has "$(cat "$S/s/error")" '^events:1: '
 is "rules" "my_app:* if id > 3
 my_app:* if path == \"5\"
@@ -124,7 +129,8 @@ is "nothing for who is excluded" "" "$(grep '^slot' "$answer")"
 is "and no state dump" 0 "$(key statedump "$answer")"
 add $pid "$S/s/user/track/vpid"
 ask plan
-[ "$(value "$(slot 0)" on)" != "$on" ] || fail "the switch byte is the same after a process was excluded"
+[ "$(value "$(slot 0)" on)" != "$on" ] ||
+	fail "the switch byte is the same after a process was excluded"
 put "$(id -u)" "$S/s/user/track/vuid"
 put "$(id -g)" "$S/s/user/track/vgid"
 ask plan
@@ -145,7 +151,8 @@ put 1s "$d/blocking_timeout"
 put 'my_app:empty' "$d/events"
 put start "$S/t/control"
 tool open "$d/contexts" wa write 'vtid' | grep -q EBUSY || fail "contexts change after the start"
-tool open "$d/blocking_timeout" w write '0' | grep -q EBUSY || fail "blocking_timeout changes after the start"
+tool open "$d/blocking_timeout" w write '0' | grep -q EBUSY ||
+	fail "blocking_timeout changes after the start"
 ask plan
 has "$(cat "$answer")" '^region [01] blocking 1000000 contexts 1 3 22:my:thing 21:1:2$'
 has "$(cat "$answer")" '^region [01] blocking 0 contexts$'
@@ -153,12 +160,15 @@ has "$(cat "$answer")" '^region [01] blocking 0 contexts$'
 dump=$(key statedump "$answer")
 
 # The daemon is killed: what the next one finds is the same, and it says the same
-before=$(value "$(slot 0)" on) files=$(cat "$c/events" "$d/contexts" "$d/blocking_timeout" "$S/s/user/track/vpid" "$S/s/user/track/vuid")
+before=$(value "$(slot 0)" on) \
+	files=$(cat "$c/events" "$d/contexts" "$d/blocking_timeout" "$S/s/user/track/vpid" \
+	"$S/s/user/track/vuid")
 kill -9 $(daemon_pids) || fail "kill"
 within 10 daemon_ended
 umount -l "$MNT" 2>/dev/null || fusermount3 -u -z "$MNT"
 mount_tree 9>&-
-is "files" "$files" "$(cat "$c/events" "$d/contexts" "$d/blocking_timeout" "$S/s/user/track/vpid" "$S/s/user/track/vuid")"
+is "files" "$files" "$(cat "$c/events" "$d/contexts" "$d/blocking_timeout" "$S/s/user/track/vpid" \
+	"$S/s/user/track/vuid")"
 ask plan
 is "the switch byte that applications know" "$before" "$(value "$(slot 0)" on)"
 is "what passes" ,4,5,6,7,8,9 "$(value "$(slot 0)" passes)"

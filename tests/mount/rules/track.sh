@@ -83,9 +83,11 @@ put stop "$S/s/control"
 # A set written before anything runs, and children: they are processes of their own.
 mkdir "$S/u" || fail mkdir
 put 'tick:*' "$S/u/user/events"
-sh -c 'echo $$ >"$1/user/track/vpid" && echo start >"$1/control" && exec "$2" 100 0 1 fork' sh "$S/u" "$ticker" || fail "ticker"
+sh -c 'echo $$ >"$1/user/track/vpid" && echo start >"$1/control" && exec "$2" 100 0 1 fork' sh \
+	"$S/u" "$ticker" || fail "ticker"
 put stop "$S/u/control"
-is "the parent alone" "100 100" "$(grep -c 'thread = 0,' "$S/u/text") $(grep -c 'thread = 100,' "$S/u/text")"
+is "the parent alone" "100 100" \
+	"$(grep -c 'thread = 0,' "$S/u/text") $(grep -c 'thread = 100,' "$S/u/text")"
 is "not its child" 0 "$(grep -c 'thread = 101,' "$S/u/text")"
 
 # As fast as they can: of a process that was excluded nothing is recorded that could turn up after a

@@ -19,7 +19,8 @@ tick_app:tik loglevel <= info
 trail:log
 ticker:none* if n == 1
 R
-is "no application" "tick_app:tick|tick_app:tik loglevel <= info|ticker:none* if n == 1" "$(unmatched)"
+is "no application" "tick_app:tick|tick_app:tik loglevel <= info|ticker:none* if n == 1" \
+	"$(unmatched)"
 
 # An application registers one of them, and ends.
 TICKER=${TICKER:-$BUILD/tests/lib/ticker}

@@ -10,7 +10,8 @@ command -v babeltrace2 >/dev/null || skip "there is no babeltrace2"
 ticker=$BUILD/tests/lib/ticker
 
 copied() { [ "$(key snapshots_copied "$s/status")" = "$1" ]; }
-print() { TZ=UTC timeout 200 babeltrace2 "$1" 2>"$work/err" || fail "babeltrace2 does not read $1: $(cat "$work/err")" >&2; }
+print() { TZ=UTC timeout 200 babeltrace2 "$1" 2>"$work/err" ||
+	fail "babeltrace2 does not read $1: $(cat "$work/err")" >&2; }
 # same NAME DIRECTORY: the snapshot is what was copied
 same() {
 	print "$s/snapshots/$1" >"$work/one"
@@ -47,7 +48,8 @@ same "$unnamed" "$out/$unnamed"
 (cd "$s/snapshots/one" && find . -type f -exec cksum {} + | sort) >"$work/sums.one"
 (cd "$out"/one-* && find . -type f -exec cksum {} + | sort) >"$work/sums.copy"
 cmp "$work/sums.one" "$work/sums.copy" || fail "the copy has other bytes"
-is "modes" "700 600" "$(stat -c %a "$out"/one-*/ust) $(stat -c %a "$(find "$out"/one-* -name metadata)")"
+is "modes" "700 600" "$(stat -c %a "$out"/one-*/ust) $(stat -c %a "$(find "$out"/one-* -name \
+	metadata)")"
 
 # While a disk hangs, the tree does not; it is said how far it is; who removes the snapshot still
 # gets the copy.
@@ -77,7 +79,8 @@ for how in ENOSPC EIO EACCES; do
 	mkdir "$s/snapshots/bad-$how" || fail "a snapshot that cannot be copied"
 	failed() { grep -q "^snapshot_error $why" "$s/status"; }
 	within 20 failed || fail "$how is not told: $(cat "$s/status")"
-	explained() { grep -q "snapshot bad-$how-[0-9-]* cannot be copied to the output: $why" "$s/error"; }
+	explained() { grep -q "snapshot bad-$how-[0-9-]* cannot be copied to the output: $why" \
+		"$s/error"; }
 	within 20 explained || fail "$how is not explained: $(cat "$s/error")"
 	: >"$control"
 	not_there() { [ -z "$(ls -A "$out" | grep "bad-$how")" ]; }
@@ -130,7 +133,8 @@ if [ "$(id -u)" = 0 ] && command -v setpriv >/dev/null; then
 	is "not the owner's" '' "$(find "$work/home/out" ! -uid 12345)"
 	is "events" 100 "$(print "$work/home/out/snapshots"/a-* | wc -l | tr -d ' ')"
 	# Where she may not write, or another user planted a link
-	mkdir "$work/root" && mv "$work/home/out/snapshots" "$work/home/away" && ln -s "$work/root" "$work/home/out/snapshots"
+	mkdir "$work/root" && mv "$work/home/out/snapshots" "$work/home/away" &&
+		ln -s "$work/root" "$work/home/out/snapshots"
 	as mkdir "$s/snapshots/b"
 	failed() { grep -q '^snapshot_error' "$s/status"; }
 	within 20 failed || fail "a link is no error"

@@ -14,7 +14,8 @@ refused() { # VALUE FILE ERRNO PATTERN [COLUMN]: the caret is below that column
 	is "echo '$1' >> $2" "$3" "$(tool open "$2" wa write "$1\n")"
 	has "$(cat "$s/error")" "$4"
 	[ -z "${5-}" ] ||
-		is "the caret of '$1'" "$5" "$(($(awk '/^ *\^$/ { n = length($0) } END { print n }' "$s/error") - 3))"
+		is "the caret of '$1'" "$5" \
+			"$(($(awk '/^ *\^$/ { n = length($0) } END { print n }' "$s/error") - 3))"
 }
 copied() { [ "$(key snapshots_copied "$s/status")" = "$1" ]; }
 snapshots() { ls "$s/snapshots" | tr '\n' ' '; }
@@ -63,7 +64,8 @@ is "the list" "net://h:5342:5343 max-size 2097152
 cat "$f" >"$work/list"
 cat "$work/list" >"$f" || fail "what is shown cannot be written"
 cmp "$work/list" "$f" || fail "it is another list then"
-mkdir "$S/copy" && cat "$s/config" >"$work/ini" && cat "$work/ini" >"$S/copy/config" || fail "config"
+mkdir "$S/copy" && cat "$s/config" >"$work/ini" && cat "$work/ini" >"$S/copy/config" ||
+	fail "config"
 cmp "$work/list" "$S/copy/snapshot_outputs" || fail "config loses the list"
 rmdir "$S/copy"
 echo '!net://h' >>"$f" && echo '!tcp://a:1 tcp://b:2' >>"$f" && echo "!\"$work/a b\"" >>"$f" ||
@@ -89,7 +91,8 @@ same "$(one "$d/one")" "$work/recorded"
 
 # A limit: the newest packets, whole; their index fits.
 for d in "$(one "$work/newest/one")" "$(one "$relay_out/$host/named/one")"; do
-	bytes=$(find "$d" -name 'channel0_[0-9]*' ! -name '*.idx' -exec stat -c %s {} + | awk '{ n += $1 } END { print n }')
+	bytes=$(find "$d" -name 'channel0_[0-9]*' ! -name '*.idx' -exec stat -c %s {} + |
+		awk '{ n += $1 } END { print n }')
 	[ "$bytes" -le 30000 ] && [ "$bytes" -gt 10000 ] || fail "$bytes bytes in $d"
 	read_relay "$d" >"$work/newest.text"
 	n=$(wc -l <"$work/newest.text")
@@ -99,16 +102,19 @@ for d in "$(one "$work/newest/one")" "$(one "$relay_out/$host/named/one")"; do
 	tail -n 1 "$work/recorded" | cmp - "$work/last" || fail "the newest event is missing in $d"
 	# (but for the time since the event before)
 	sed 's/(+[^)]*)//' "$work/recorded" | sort >"$work/all"
-	sed 's/(+[^)]*)//' "$work/newest.text" | sort | comm -23 - "$work/all" | grep . && fail "other events in $d"
+	sed 's/(+[^)]*)//' "$work/newest.text" | sort | comm -23 - "$work/all" | grep . &&
+		fail "other events in $d"
 	checks=$((checks + 2))
 done
 d=$(one "$work/newest/one")
 for i in $(find "$d" -name '*.idx'); do
 	stream=${i%/index/*}/$(basename "$i" .idx)
-	[ "$(od -An -tx1 -N4 "$stream" | tr -d ' ')" = c11ffcc1 ] || fail "$stream begins with no packet"
+	[ "$(od -An -tx1 -N4 "$stream" | tr -d ' ')" = c11ffcc1 ] ||
+		fail "$stream begins with no packet"
 	# the last entry of the index: offset and size are those of the last packet
 	tail -c 72 "$i" | od -An -v -tu8 --endian=big -w8 | awk -v n="$(stat -c %s "$stream")" \
-		'NR == 1 { at = $1 } NR == 2 { exit at + $1 / 8 != n }' || fail "$i does not fit its stream"
+		'NR == 1 { at = $1 } NR == 2 { exit at + $1 / 8 != n }' ||
+			fail "$i does not fit its stream"
 	checks=$((checks + 1))
 done
 
@@ -118,7 +124,8 @@ put 'snapshot two' "$s/control"
 is "it has gone there" 'one ' "$(snapshots)"
 is "the relay has it" 3010 "$(read_relay "$(one "$(one "$relay_out/$host/flight")/two")" | wc -l)"
 put "snapshot three max-size 20k output tcp://127.0.0.1:$control_port/own tcp://127.0.0.1:$data_port" "$s/control"
-[ "$(read_relay "$(one "$relay_out/$host/own/three")" | wc -l)" -lt 2000 ] || fail "max-size of the verb"
+[ "$(read_relay "$(one "$relay_out/$host/own/three")" | wc -l)" -lt 2000 ] ||
+	fail "max-size of the verb"
 is "in no other place" '' "$(ls "$work/whole" | grep three)"
 refused 'snapshot x y' "$s/control" EINVAL "'y' is not expected here" 11
 refused 'snapshot x output' "$s/control" EINVAL 'is missing here'
@@ -172,7 +179,8 @@ within 30 gone || fail "they stay in memory: $(snapshots)"
 kill_relay
 put "snapshot flight nine once-after 1" "$MNT/triggers/t/actions"
 "$ticker" 1 0
-kept() { grep -q 'snapshot nine-.* did not come to net://127.0.0.1.*: Connection refused' "$s/error"; }
+kept() { grep -q 'snapshot nine-.* did not come to net://127.0.0.1.*: Connection refused' \
+	"$s/error"; }
 within 30 kept || fail "it is not said: $(cat "$s/error")"
 [ -d "$s/snapshots/nine" ] || fail "what the relay did not get is lost"
 rmdir "$MNT/triggers/t" "$s/snapshots/nine" || fail rmdir

@@ -12,9 +12,12 @@ mount_tree -o tz=UTC
 
 # print DIR: its text in $work/out; how many events babeltrace2 says were discarded in $work/gone
 print() {
-	TZ=UTC timeout 200 babeltrace2 "$1" >"$work/out" 2>"$work/err" || { cat "$work/err"; fail "babeltrace2 does not read $1"; }
-	grep -v 'Tracer discarded [0-9]* event' "$work/err" | grep . && fail "babeltrace2 complains about $1"
-	sed -n 's/.*Tracer discarded \([0-9]*\) event.*/\1/p' "$work/err" | awk '{ n += $1 } END { print n + 0 }' >"$work/gone"
+	TZ=UTC timeout 200 babeltrace2 "$1" >"$work/out" 2>"$work/err" ||
+		{ cat "$work/err"; fail "babeltrace2 does not read $1"; }
+	grep -v 'Tracer discarded [0-9]* event' "$work/err" | grep . &&
+		fail "babeltrace2 complains about $1"
+	sed -n 's/.*Tracer discarded \([0-9]*\) event.*/\1/p' "$work/err" |
+		awk '{ n += $1 } END { print n + 0 }' >"$work/gone"
 }
 
 # session NAME SUBBUF_SIZE SUBBUF_COUNT LOSS_MODE
@@ -56,7 +59,8 @@ print "$work/copy"
 cmp "$work/out" "$work/one" || fail "a copy of a snapshot is another one"
 stat=$(stat -c '%i %s %Y' $(find "$s/snapshots/one" -type f | sort))
 sleep 2.5
-is "inodes, sizes and times stay" "$stat" "$(stat -c '%i %s %Y' $(find "$s/snapshots/one" -type f | sort))"
+is "inodes, sizes and times stay" "$stat" \
+	"$(stat -c '%i %s %Y' $(find "$s/snapshots/one" -type f | sort))"
 is "mapped is read" same "$(tool open "$(find "$s/snapshots/one" -name metadata)" r map)"
 printf 'snapshot two\nsnapshot\nsnapshot\n' >"$s/control" || fail "the verb"
 is "names" 4 "$(ls "$s/snapshots" | grep -c '^one$\|^two$\|^snapshot-[0-9]*-[0-9]*-[01]$')"
@@ -114,7 +118,8 @@ mkdir "$s/snapshots/all"
 echo 40k >"$s/snapshot_max_size"
 is "reads back" 40960 "$(cat "$s/snapshot_max_size")"
 mkdir "$s/snapshots/some"
-sum=$(find "$s/snapshots/some" -name 'channel0_*' ! -name '*.idx' -printf '%s\n' | awk '{ n += $1 } END { print n }')
+sum=$(find "$s/snapshots/some" -name 'channel0_*' ! -name '*.idx' -printf '%s\n' |
+	awk '{ n += $1 } END { print n }')
 [ "$sum" -le 40960 ] && [ "$sum" -gt 30000 ] || fail "$sum bytes instead of 40960 or a packet less"
 print "$s/snapshots/all"
 cp "$work/out" "$work/all"
@@ -160,7 +165,8 @@ recording() {
 }
 within 20 recording || fail "the load does not begin"
 # (The writers may overwrite all of what a snapshot is about to copy.)
-with_events() { find "$s/snapshots" -path "*/l*/*" -name 'channel0_*' -size +0 | cut -d / -f "$depth" | sort -u | wc -l; }
+with_events() { find "$s/snapshots" -path "*/l*/*" -name 'channel0_*' -size +0 |
+	cut -d / -f "$depth" | sort -u | wc -l; }
 depth=$(echo "$s/snapshots/l" | tr -cd / | wc -c)
 depth=$((depth + 1))
 i=0
@@ -232,7 +238,8 @@ mount_tree -o tz=UTC
 is "all are there" "$names" "$(ls "$s/snapshots")"
 print "$s/snapshots/kept"
 cmp "$work/out" "$work/kept" || fail "another snapshot after the kill"
-frozen -ge "$((bytes / 2))" || fail "$(key frozen_bytes "$MNT/status") bytes are counted instead of $bytes"
+frozen -ge "$((bytes / 2))" ||
+	fail "$(key frozen_bytes "$MNT/status") bytes are counted instead of $bytes"
 echo snapshot >"$s/control"
 is "numbers go on" 1 "$(ls "$s/snapshots" | grep -c '^snapshot-.*-1$')"
 rmdir "$s"/snapshots/*

@@ -13,10 +13,14 @@ echo 'c:rule' >user/channels/c/events || fail events
 # All that can be seen of the session, but for counters. (Hundreds of times: few processes. tail
 # says which file it is.)
 state() {
-	tail -n +1 control user/events user/channels/c/events user/channels/*/enabled user/channels/*/subbuf_size \
-		user/channels/*/subbuf_count user/channels/*/loss_mode user/channels/*/buffering user/contexts \
-		user/channels/*/contexts user/channels/*/blocking_timeout user/channels/*/switch_period \
-		user/channels/*/read_period user/channels/*/monitor_period user/track/vpid user/track/vuid user/track/vgid
+	tail -n +1 control user/events user/channels/c/events user/channels/*/enabled \
+		user/channels/*/subbuf_size \
+		user/channels/*/subbuf_count user/channels/*/loss_mode user/channels/*/buffering \
+			user/contexts \
+		user/channels/*/contexts user/channels/*/blocking_timeout \
+			user/channels/*/switch_period \
+		user/channels/*/read_period user/channels/*/monitor_period user/track/vpid \
+			user/track/vuid user/track/vgid
 	grep -E '^(state|started|owner)' status
 	ls "$S" user/channels
 	stat -c '%A %u %g' "$S/s"
@@ -25,7 +29,8 @@ state() {
 # The error file must be readable text: no control bytes, at most a few lines an error
 explained() {
 	[ -s "$1" ] || fail "$2: nothing in ${1#"$MNT"/}"
-	LC_ALL=C grep -qP '[\x00-\x08\x0e-\x1f\x7f]|\xc2[\x80-\x9f]' "$1" && fail "$2: control bytes in ${1#"$MNT"/}"
+	LC_ALL=C grep -qP '[\x00-\x08\x0e-\x1f\x7f]|\xc2[\x80-\x9f]' "$1" &&
+		fail "$2: control bytes in ${1#"$MNT"/}"
 	IFS= read -r sentence <"$1"
 	who=${sentence%%: *}
 	case $who in *:*[!0-9]* | *: | *:*:*) who= ;; esac
@@ -36,7 +41,9 @@ explained() {
 # unchanged WHAT: the state is as changed() left it
 unchanged() {
 	state >"$work/after"
-	cmp "$work/before" "$work/after" || { diff "$work/before" "$work/after"; fail "$1, or one of those before it, changed something"; }
+	cmp "$work/before" "$work/after" ||
+		{ diff "$work/before" "$work/after"; fail \
+		"$1, or one of those before it, changed something"; }
 }
 # After what changes it
 changed() {
@@ -75,8 +82,10 @@ bad EINVAL control 'regeneratestatedump'
 bad EBUSY control 'regenerate statedump'
 
 # Rules
-for rule in 'nocolon:' ':x' 'a:b:c:d loglevel' 'a:b loglevel' 'a:b loglevel nonsense' 'a:b loglevel 15' 'a:b loglevel -1' \
-	'a:b loglevel 3..1x' 'a:b except' 'a:b except ,' 'a:b excpt c' 'a b' '"a:b' 'a:b "' '!' '~' '! ' 'a:\001b' \
+for rule in 'nocolon:' ':x' 'a:b:c:d loglevel' 'a:b loglevel' 'a:b loglevel nonsense' \
+	'a:b loglevel 15' 'a:b loglevel -1' \
+	'a:b loglevel 3..1x' 'a:b except' 'a:b except ,' 'a:b excpt c' 'a b' '"a:b' 'a:b "' '!' \
+		'~' '! ' 'a:\001b' \
 	'a:b loglevel warning loglevel info' 'a:b\nc:d loglevel nonsense\n'; do
 	bad EINVAL user/events "$rule"
 	bad EINVAL user/channels/c/events "$rule" wt
@@ -87,8 +96,10 @@ bad ENOENT user/channels/c/events '!good:rule'
 bad EINVAL user/events 'a:\303\050'
 
 # Filters
-for filter in '' ' ' 'x =' 'x == ' '== 1' 'x = 1' '(x == 1' 'x == 1)' 'x == "1' 'x == 1 y == 2' 'x && ' '$ctx.' '$app.x' '$nothing.x' 'x[' \
-	'x[1' 'x..y' '"a" < "b"' 'x == 1 # comment' '1 +' 'x @ 1' 'x == 0x' 'x == 1e' '!' '~' 'x == "\\q"'; do
+for filter in '' ' ' 'x =' 'x == ' '== 1' 'x = 1' '(x == 1' 'x == 1)' 'x == "1' 'x == 1 y == 2' \
+	'x && ' '$ctx.' '$app.x' '$nothing.x' 'x[' \
+	'x[1' 'x..y' '"a" < "b"' 'x == 1 # comment' '1 +' 'x @ 1' 'x == 0x' 'x == 1e' '!' '~' \
+		'x == "\\q"'; do
 	bad EINVAL user/events "a:b if $filter"
 	bad EINVAL user/channels/c/events "a:b\nc:d if $filter\n" wt
 done
@@ -99,16 +110,19 @@ bad EINVAL user/events "a:b if $(head -c 8000 /dev/zero | tr '\0' x)\\n"
 
 # Contexts
 for f in user/contexts user/channels/c/contexts; do
-	for name in nonsense vpidd 'vpid nonsense' 'vpid\nnonsense\n' VPID pid '*' 'perf:thread:nonsense' '!vtid' 'vpid,vtid' '~vpid'; do
+	for name in nonsense vpidd 'vpid nonsense' 'vpid\nnonsense\n' VPID pid '*' \
+		'perf:thread:nonsense' '!vtid' 'vpid,vtid' '~vpid'; do
 		bad ENOENT $f "$name"
 		bad ENOENT $f "$name" wt
 	done
-	for name in '$app.' '$app.x' '$app.:x' '$app.x:' '$app.x:a\042b' 'perf:cpu:cycles' 'perf:thread:raw:x:y' 'perf:thread:raw:r1' \
+	for name in '$app.' '$app.x' '$app.:x' '$app.x:' '$app.x:a\042b' 'perf:cpu:cycles' \
+		'perf:thread:raw:x:y' 'perf:thread:raw:r1' \
 		'"vpid' '"vp"id' '\377'; do
 		bad EINVAL $f "$name"
 	done
 done
-bad ENOSPC user/channels/c/contexts "$(i=0; while [ $i -lt 65 ]; do printf '$app.x:n%d ' $i; i=$((i + 1)); done)\\n"
+bad ENOSPC user/channels/c/contexts \
+	"$(i=0; while [ $i -lt 65 ]; do printf '$app.x:n%d ' $i; i=$((i + 1)); done)\\n"
 
 # Inclusion sets
 for f in vpid vuid vgid; do
@@ -143,7 +157,8 @@ unchanged values
 echo overwrite >user/channels/c/loss_mode || fail loss_mode
 changed
 bad EINVAL user/channels/c/blocking_timeout '1s\n'
-echo default >user/channels/c/loss_mode && echo 1s >user/channels/c/blocking_timeout || fail blocking_timeout
+echo default >user/channels/c/loss_mode && echo 1s >user/channels/c/blocking_timeout ||
+	fail blocking_timeout
 changed
 bad EINVAL user/channels/c/loss_mode 'overwrite\n'
 is "default stays" "[default] overwrite discard" "$(cat user/channels/c/loss_mode)"
@@ -214,7 +229,8 @@ echo start >control || fail start
 changed
 for f in subbuf_size subbuf_count loss_mode buffering blocking_timeout switch_period read_period; do
 	v=$(sed 's/.*\[\(.*\)\].*/\1/' user/channels/c/$f)
-	case $f in subbuf_size) v=65536 ;; subbuf_count) v=16 ;; loss_mode) v=discard ;; buffering) v=process ;; *_*) v=2s ;; esac
+	case $f in subbuf_size) v=65536 ;; subbuf_count) v=16 ;; loss_mode) \
+		v=discard ;; buffering) v=process ;; *_*) v=2s ;; esac
 	bad EBUSY user/channels/c/$f "$v\n"
 done
 bad EBUSY user/contexts vpid
@@ -252,8 +268,10 @@ make EPERM "$S/s/trace/x" error
 make EPERM "$S/s/user/channels/c/x" error
 make EPERM "$S/s/user/channels/c/streams/x" error
 make ENOENT "$S/none/x" error
-mkdir "$S/$(printf %.200s "$long")" "$S/s/user/channels/$(printf %.128s "$long")" || fail "the longest names"
-rmdir "$S/$(printf %.200s "$long")" "$S/s/user/channels/$(printf %.128s "$long")" || fail "rmdir of the longest names"
+mkdir "$S/$(printf %.200s "$long")" "$S/s/user/channels/$(printf %.128s "$long")" ||
+	fail "the longest names"
+rmdir "$S/$(printf %.200s "$long")" "$S/s/user/channels/$(printf %.128s "$long")" ||
+	fail "rmdir of the longest names"
 
 # What is not made, removed or renamed like this
 # refuse ERRNO COMMAND…

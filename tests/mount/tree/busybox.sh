@@ -6,8 +6,10 @@
 busybox=$(command -v busybox) || skip "there is no busybox"
 mount_tree -o tz=UTC
 mkdir "$work/bin"
-for applet in sh mkdir rmdir echo cat tail head grep ls cp sleep kill rm wc cut ps timeout find stat; do
-	"$busybox" $applet --help >/dev/null 2>&1 || [ $applet = echo ] || skip "busybox has no $applet"
+for applet in sh mkdir rmdir echo cat tail head grep ls cp sleep kill rm wc cut ps timeout find \
+	stat; do
+	"$busybox" $applet --help >/dev/null 2>&1 || [ $applet = echo ] ||
+		skip "busybox has no $applet"
 	ln -s "$busybox" "$work/bin/$applet"
 done
 cat >"$work/job" <<'END'
@@ -65,7 +67,8 @@ cd ..
 rmdir web
 [ ! -e web ] || exit 19
 END
-env -i PATH="$work/bin" S="$S" MNT="$MNT" WORK="$work" "$work/bin/timeout" 250 "$work/bin/sh" "$work/job" >"$work/out" 2>&1 || {
+env -i PATH="$work/bin" S="$S" MNT="$MNT" WORK="$work" "$work/bin/timeout" 250 "$work/bin/sh" \
+	"$work/job" >"$work/out" 2>&1 || {
 	status=$?
 	cat "$work/out"
 	head "$work/five" "$work/tail"

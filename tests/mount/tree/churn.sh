@@ -21,12 +21,16 @@ come_and_go() {
 		i=$((i + 1))
 		mkdir "$S/s" || fail "mkdir, round $i"
 		case $((i % 4)) in
-		1) echo 'a:*' >"$S/s/user/events" && echo start >"$S/s/control" || fail "start, round $i" ;;
+		1) echo 'a:*' >"$S/s/user/events" && echo start >"$S/s/control" ||
+			fail "start, round $i" ;;
 		2)
-			echo 'trail:log' >"$S/s/user/events" && echo start >"$S/s/control" && echo "message $i" >"$MNT/log" || fail "log, round $i"
-			[ $((i % 50)) != 2 ] || grep -q "message $i" "$S/s/text" || fail "no message in round $i"
+			echo 'trail:log' >"$S/s/user/events" && echo start >"$S/s/control" &&
+				echo "message $i" >"$MNT/log" || fail "log, round $i"
+			[ $((i % 50)) != 2 ] || grep -q "message $i" "$S/s/text" ||
+				fail "no message in round $i"
 			;;
-		3) mkdir "$S/s/user/channels/c" "$S/s/user/channels/d" && rmdir "$S/s/user/channels/c" || fail "channel, round $i" ;;
+		3) mkdir "$S/s/user/channels/c" "$S/s/user/channels/d" &&
+			rmdir "$S/s/user/channels/c" || fail "channel, round $i" ;;
 		esac
 		rmdir "$S/s" || fail "rmdir, round $i"
 	done
@@ -35,7 +39,8 @@ small() { [ "$(rss)" -le $((before + 2048)) ]; }
 # as_before WHAT: within the noise of an allocator; waits for moments that are still held
 as_before() {
 	[ -n "${SAN-}" ] || within 15 small || fail "$1: memory: $before kB before, $(rss) kB now"
-	calm() { [ "$(key frozen_bytes "$MNT/status")" = 0 ] && [ "$(descriptors)" -le "$fds" ] && [ "$(threads)" -le "$tasks" ]; }
+	calm() { [ "$(key frozen_bytes "$MNT/status")" = 0 ] && [ "$(descriptors)" -le "$fds" ] &&
+		[ "$(threads)" -le "$tasks" ]; }
 	within 15 calm || fail "$1: $fds descriptors before, $(descriptors) now; $tasks threads, $(threads); $(key frozen_bytes "$MNT/status") bytes frozen"
 	echo "$1: $before kB before, $(rss) kB after; $fds descriptors"
 }
@@ -62,7 +67,8 @@ is "sessions" 0 "$(key sessions "$MNT/status")"
 is "directories of sessions" "" "$(ls "$TRAIL_RUNTIME_DIR/sessions")"
 
 # Readers: some kB held, and a recording that continues
-mkdir "$S/r" "$S/r/user/channels/c" && echo 64k >"$S/r/user/channels/c/subbuf_size" && echo 'trail:log' >"$S/r/user/channels/c/events" &&
+mkdir "$S/r" "$S/r/user/channels/c" && echo 64k >"$S/r/user/channels/c/subbuf_size" &&
+	echo 'trail:log' >"$S/r/user/channels/c/events" &&
 	echo start >"$S/r/control" || fail "session"
 seq -f 'message %.0f of those that are read and read again' 3000 >"$MNT/log"
 stream=$(find "$S/r/user/channels/c/streams" -type f | head -n 1)

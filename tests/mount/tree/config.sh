@@ -72,7 +72,8 @@ EOF
 is "list" 'a:* b:* if k == 1 c:*' "$(tr '\n' ' ' <user/channels/x/events | sed 's/ $//')"
 is "suffix" 65536 "$(cat user/channels/x/subbuf_size)"
 is "not mentioned" 4 "$(cat user/channels/x/subbuf_count)"
-{ echo '[session]'; echo 'snapshot_max_size = 5'; cat "$work/f"; } >config || fail "two writers, one file"
+{ echo '[session]'; echo 'snapshot_max_size = 5'; cat "$work/f"; } >config ||
+	fail "two writers, one file"
 cmp -s config "$work/f" || fail "later lines win"
 is "what is not mentioned goes" "big channel0" "$(ls user/channels | tr '\n' ' ' | sed 's/ $//')"
 : >config
@@ -103,9 +104,11 @@ wrong Invalid '^config:2: ' '[session]\nsnapshot_max_size = much\n'
 wrong Invalid '^config:2: one value' '[session]\nsnapshot_max_size = 1 2\n'
 wrong Invalid '^config:2: a value is expected' '[session]\nsnapshot_max_size =\n'
 wrong Invalid "begins with its name" '[user channel]\nevents = a:*\n'
-wrong exists '^config:5: there is a channel' '[user channel]\nname = q\nevents = a:*\n[user channel]\nname = q\n'
+wrong exists '^config:5: there is a channel' \
+	'[user channel]\nname = q\nevents = a:*\n[user channel]\nname = q\n'
 wrong Invalid '^config:7: ' '[user channel]\nname = q\nevents = a:*\n# here\n  b:*\n\nevents = c:* if ==\nsubbuf_size = 4k\n'
-wrong Invalid '^config:4: .*loss_mode is overwrite' '[user channel]\nname = q\nloss_mode = overwrite\nblocking_timeout = 1s\n'
+wrong Invalid '^config:4: .*loss_mode is overwrite' \
+	'[user channel]\nname = q\nloss_mode = overwrite\nblocking_timeout = 1s\n'
 wrong Invalid '^config:2: no setting' '[user]\ntrack/nothing = 1\n'
 wrong Invalid '^config:2: no setting' '[user]\ntrack = 1\n'
 wrong Invalid '^config:2: no setting' '[session]\ncontrol = start\n'
@@ -113,19 +116,23 @@ wrong Invalid '^config:2: no setting' '[session]\nuser = 1\n'
 wrong Invalid '^config:2: yes or no' '[session]\nstart = perhaps\n'
 wrong Invalid 'NUL' '[session]\nsnapshot_max_size = 1\0\n'
 wrong Invalid 'UTF-8' '[session]\nsnapshot_max_size = \377\n'
-wrong Invalid '^config:3: .*2049\|^config:3: ' "[user channel]\nname = q\nevents = a:* if s == \"$(printf '%070000d' 0)\"\n"
+wrong Invalid '^config:3: .*2049\|^config:3: ' \
+	"[user channel]\nname = q\nevents = a:* if s == \"$(printf '%070000d' 0)\"\n"
 # Long, but possible
 long="x:* if s == \"$(printf '%03900d' 0)\""
-printf '[user channel]\nname = long\nevents = %s\n' "$long" | cat >config || fail "a long rule is refused"
+printf '[user channel]\nname = long\nevents = %s\n' "$long" | cat >config ||
+	fail "a long rule is refused"
 is "nothing is cut" "$long" "$(cat user/channels/long/events)"
 is "an error goes with the next success" "" "$(cat error)"
 head -c 8388608 /dev/zero | tr '\0' '#' >"$work/much"
 is "too much" "8388608 8388608 EFBIG ECANCELED" \
-	"$(tool open config w file "$work/much" file "$work/much" file "$work/much" write x | tr '\n' ' ' | sed 's/ $//')"
+	"$(tool open config w file "$work/much" file "$work/much" file "$work/much" write x |
+		tr '\n' ' ' | sed 's/ $//')"
 grep -q '^name = long$' config || fail "too much changed something"
 
 # --- start, and what was started
-printf '[session]\nstart = yes\n[user channel]\nname = channel0\nevents = trail:*\n' | cat >config || fail "start"
+printf '[session]\nstart = yes\n[user channel]\nname = channel0\nevents = trail:*\n' |
+	cat >config || fail "start"
 is "started" active "$(key state status)"
 echo hello >"$MNT/log"
 is "records" 1 "$(grep -c hello text)"
@@ -144,7 +151,8 @@ sed '/^# start = yes$/d' config | cmp - "$S/d/config" || fail "the copy of an ac
 # A start that fails changes nothing, either.
 mkdir "$S/e" && cd "$S/e" || fail mkdir
 before=$(cat config)
-printf '[session]\nsnapshot_max_size = 1\nstart = yes\n' | cat 2>/dev/null >config && fail "a start without a channel"
+printf '[session]\nsnapshot_max_size = 1\nstart = yes\n' | cat 2>/dev/null >config &&
+	fail "a start without a channel"
 has "$(cat error)" 'nothing to record'
 is "as it was" "$before" "$(cat config)"
 
@@ -158,7 +166,8 @@ if [ "$(id -u)" = 0 ] && setpriv --reuid 54321 --regid 54321 --clear-groups true
 	as mkdir "$S/theirs"
 	before=$(as cat "$S/theirs/config")
 	printf '[kernel channel]\nname = k\nevents = sched_switch\n' >"$work/k"
-	as sh -c "cat $work/k >$S/theirs/config" 2>/dev/null && fail "a user's session takes the kernel's events"
+	as sh -c "cat $work/k >$S/theirs/config" 2>/dev/null &&
+		fail "a user's session takes the kernel's events"
 	is "nothing changed" "$before" "$(as cat "$S/theirs/config")"
 fi
 
@@ -178,8 +187,10 @@ kernel=
 mkdir "$S/x" && [ -d "$S/x/kernel" ] && kernel=kernel
 rmdir "$S/x"
 seed=${SEED:-$$}
-timeout 200 "$configs" "$S" round 40 "$seed" $kernel >"$work/out" || { cat "$work/out"; fail "seed $seed"; }
-timeout 200 "$configs" "$S" spoil "${FUZZ_SECONDS:-5}" "$seed" >"$work/out" || { cat "$work/out"; fail "seed $seed"; }
+timeout 200 "$configs" "$S" round 40 "$seed" $kernel >"$work/out" ||
+	{ cat "$work/out"; fail "seed $seed"; }
+timeout 200 "$configs" "$S" spoil "${FUZZ_SECONDS:-5}" "$seed" >"$work/out" ||
+	{ cat "$work/out"; fail "seed $seed"; }
 echo "# $(cat "$work/out")"
 daemon_ended && fail "the daemon is gone"
 echo "$checks checks"

@@ -41,7 +41,8 @@ is "start elsewhere" ok "$(start copy)"
 mkdir "$S/third"
 before=$(cat "$S/third/config")
 sed 's/^# start/start/' "$work/web.ini" >"$work/started.ini"
-cat "$work/started.ini" 2>"$work/err" >"$S/third/config" && fail "loaded and started into a directory with a trace"
+cat "$work/started.ini" 2>"$work/err" >"$S/third/config" &&
+	fail "loaded and started into a directory with a trace"
 has "$(cat "$work/err")" 'File exists'
 has_error third "there is a trace in this directory\\|session 'web' writes to this directory"
 is "as it was" "$before" "$(cat "$S/third/config")"
@@ -52,7 +53,8 @@ rmdir "$S/copy" "$S/third"
 
 # --- two sessions name one directory: the first that is started has it
 for n in one two; do
-	printf '[session]\noutput = %s\n[user channel]\nname = channel0\nevents = trail:*\n' "$work/out/both" | load $n
+	printf '[session]\noutput = %s\n[user channel]\nname = channel0\nevents = trail:*\n' \
+		"$work/out/both" | load $n
 done
 is "the first" ok "$(start one)"
 is "the second" EEXIST "$(start two)"
@@ -109,13 +111,16 @@ wrong() { # PATTERN TEXT
 	has_error s "$1"
 	is "nothing changed" "$before" "$(cat "$S/s/config")"
 }
-wrong '^config:4: .*begins with its name' '[user channel]\nname = a\nevents = x:*\n[user channel]\nevents = y:*\n'
-wrong '^config:4: .*begins with its name' '[user channel]\nname = a\nevents = x:*\n[user channel]\n[session]\n'
+wrong '^config:4: .*begins with its name' \
+	'[user channel]\nname = a\nevents = x:*\n[user channel]\nevents = y:*\n'
+wrong '^config:4: .*begins with its name' \
+	'[user channel]\nname = a\nevents = x:*\n[user channel]\n[session]\n'
 wrong '^config:1: .*begins with its name' '[user channel]\n[user channel]\nname = a\n'
 # A line that is indented continues a value, whatever it begins with.
 printf '[user channel]\nname = a\nevents = x:*\n[session]\nrotate_size = 0\n\n [user]\ntrack/vpid =\n 1\n 2\n' | cat 2>/dev/null >"$S/s/config" &&
 	fail "an indented section is one more value of rotate_size"
-printf '[session]\n  [user channel]\nname = a\nevents = x:*\n [user channel]\n' | cat 2>/dev/null >"$S/s/config" &&
+printf '[session]\n  [user channel]\nname = a\nevents = x:*\n [user channel]\n' |
+	cat 2>/dev/null >"$S/s/config" &&
 	fail "an indented line after a key is a value"
 printf '\357\273\277[user channel]\nname = a\n' >"$S/s/config"
 is "a byte order mark" a "$(ls "$S/s/user/channels")"
@@ -125,14 +130,17 @@ if [ "$(id -u)" = 0 ] && setpriv --reuid 54321 --regid 54321 --clear-groups true
 	as() { setpriv --reuid 54321 --regid 54321 --clear-groups "$@"; }
 	printf '\n[kernel]\ntrack/pid = *\ntrack/vpid = *\ntrack/uid = *\n' >"$work/kernel"
 	mkdir "$S/root"
-	grep -q '^\[kernel\]$' "$S/root/config" && cp "$S/root/config" "$work/k.ini" || cat "$S/root/config" "$work/kernel" >"$work/k.ini"
+	grep -q '^\[kernel\]$' "$S/root/config" && cp "$S/root/config" "$work/k.ini" ||
+		cat "$S/root/config" "$work/kernel" >"$work/k.ini"
 	chmod 644 "$work/k.ini"
 	as mkdir "$S/hers"
-	as sh -c "cat $work/k.ini >$S/hers/config" || fail "the defaults of [kernel] are refused: $(cat "$S/hers/error")"
+	as sh -c "cat $work/k.ini >$S/hers/config" ||
+		fail "the defaults of [kernel] are refused: $(cat "$S/hers/error")"
 	before=$(cat "$S/hers/config")
 	for line in 'track/pid = 1' 'track/pid ='; do
 		printf '[kernel]\n%s\n' "$line" >"$work/k"
-		as sh -c "cat $work/k >$S/hers/config" 2>/dev/null && fail "a user's session takes '$line' in [kernel]"
+		as sh -c "cat $work/k >$S/hers/config" 2>/dev/null &&
+			fail "a user's session takes '$line' in [kernel]"
 		is "nothing changed" "$before" "$(cat "$S/hers/config")"
 	done
 fi

@@ -39,7 +39,8 @@ tool open $e rw write 'y:3\n' >/dev/null
 is "read-write adds" "y:1 y:2 y:3 " "$(tr '\n' ' ' <$e)"
 printf 'z:1' >$e
 is "no newline at the end" "z:1" "$(cat $e)"
-is "offsets are ignored" "4 4" "$(tool open $e w write 'z:2\n' write 'z:3\n' | tr '\n' ' ' | sed 's/ $//')"
+is "offsets are ignored" "4 4" \
+	"$(tool open $e w write 'z:2\n' write 'z:3\n' | tr '\n' ' ' | sed 's/ $//')"
 is "offsets are ignored (2)" "z:1 z:2 z:3 " "$(tr '\n' ' ' <$e)"
 dd if=/dev/zero bs=1 count=0 2>/dev/null >$e
 is "dd of nothing" "z:1 z:2 z:3 " "$(tr '\n' ' ' <$e)"
@@ -61,7 +62,8 @@ is "the error is gone" "" "$(cat error)"
 
 # After a failed write the same open takes no more
 is "then ECANCELED" "EINVAL ECANCELED ECANCELED ok " \
-	"$(tool open $e w write 'a:b loglevel 99x\n' write 'c:d\n' write 'e:f\n' close | tr '\n' ' ')"
+	"$(tool open $e w write 'a:b loglevel 99x\n' write 'c:d\n' write 'e:f\n' close |
+		tr '\n' ' ')"
 is "nothing was added" "a:one a:two " "$(tr '\n' ' ' <$e)"
 has "$(cat error)" 'loglevel 99x'
 if command -v bash >/dev/null; then
@@ -88,7 +90,8 @@ tee $e <"$work/rules2" >/dev/null || fail "tee"
 is "the last line came with close" "last:line" "$(tail -n 1 $e)"
 head -c 600 /dev/zero | tr '\0' 'a' >"$work/long"
 printf ':x' >>"$work/long"
-is "an unfinished long line waits" "602" "$(tool open $e w file "$work/long" sh "tail -n 1 $e >$work/seen" close | head -n 1)"
+is "an unfinished long line waits" "602" \
+	"$(tool open $e w file "$work/long" sh "tail -n 1 $e >$work/seen" close | head -n 1)"
 is "and is not there before close" "last:line" "$(cat "$work/seen")"
 : >"$work/bad"
 i=0

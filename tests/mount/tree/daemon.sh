@@ -114,7 +114,8 @@ within 10 gone
 
 # As mount(8) does it
 "$TRAILFS" none "$MNT" -o rw,dev,suid || fail "with a source, as mount.fuse3 calls it"
-grep -q "^none $MNT fuse.trailfs" /proc/self/mounts || fail "source and type: $(grep "$MNT" /proc/self/mounts)"
+grep -q "^none $MNT fuse.trailfs" /proc/self/mounts ||
+	fail "source and type: $(grep "$MNT" /proc/self/mounts)"
 fusermount3 -u "$MNT"
 within 10 gone
 if [ "$(id -u)" = 0 ] && [ -x /sbin/mount.fuse3 ]; then
@@ -127,7 +128,8 @@ if [ "$(id -u)" = 0 ] && [ -x /sbin/mount.fuse3 ]; then
 fi
 
 # Configuration: the file, then -o
-printf '; comment\n[trailfs]\ntz = America/New_York\nmax_sessions = 2\n' >"$XDG_CONFIG_HOME/trailfs.conf"
+printf '; comment\n[trailfs]\ntz = America/New_York\nmax_sessions = 2\n' \
+	>"$XDG_CONFIG_HOME/trailfs.conf"
 if [ -e /usr/share/zoneinfo/America/New_York ]; then
 	mount_tree
 	is "zone of the file" America/New_York "$(key time_zone "$MNT/version")"
@@ -179,6 +181,7 @@ rss=$(awk '/^VmRSS/ { print $2 }' /proc/"$pid"/status)
 threads=$(ls /proc/"$pid"/task | wc -l)
 echo "idle: $rss kB, $threads threads"
 # (The sanitizers' builds are larger.)
-[ -n "${SAN-}" ] || case $TRAILFS in *san/*) ;; *) [ "$rss" -lt $((6144 + threads * 32)) ] || fail "the idle daemon has $rss kB" ;; esac
+[ -n "${SAN-}" ] || case $TRAILFS in *san/*) ;; *) [ "$rss" -lt $((6144 + threads * 32)) ] ||
+	fail "the idle daemon has $rss kB" ;; esac
 rmdir "$S/i"
 echo "$checks checks"

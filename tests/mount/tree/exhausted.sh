@@ -15,7 +15,8 @@ alive() {
 }
 # works: a session from mkdir to rmdir, with all that is in between
 works() {
-	mkdir "$S/works" && echo 'tick:*' >"$S/works/user/events" && echo start >"$S/works/control" || fail "$1: start"
+	mkdir "$S/works" && echo 'tick:*' >"$S/works/user/events" &&
+		echo start >"$S/works/control" || fail "$1: start"
 	"$ticker" 50 0 || fail "$1: ticker"
 	is "$1: events" 50 "$(key events_recorded "$S/works/status")"
 	is "$1: text" 50 "$(wc -l <"$S/works/text")"
@@ -30,7 +31,8 @@ many() {
 		tool mkdir "$S/m$i"
 		[ -d "$S/m$i" ] || continue
 		tool open "$S/m$i/user/channels" r >/dev/null
-		mkdir "$S/m$i/user/channels/c" 2>/dev/null && echo "${2:-4096}" 2>/dev/null >"$S/m$i/user/channels/c/subbuf_size"
+		mkdir "$S/m$i/user/channels/c" 2>/dev/null &&
+			echo "${2:-4096}" 2>/dev/null >"$S/m$i/user/channels/c/subbuf_size"
 		tool open "$S/m$i/user/channels/c/events" w write 'tick:*\n'
 		tool open "$S/m$i/control" w write 'start\n'
 	done | sort | uniq -c >"$work/results"
@@ -39,11 +41,14 @@ many() {
 	# What may be said; a count is a write that was taken
 	awk '$2 !~ /^(ok|[0-9]+|EMFILE|ENFILE|ENOMEM|ENOSPC|ENOENT|EIO|EINVAL|EAGAIN)$/ { bad = 1 } END { exit bad }' "$work/results" ||
 		fail "what is this: $(cat "$work/results")"
-	[ "$(key buffers "$MNT/status")" -lt "$1" ] || fail "there was enough for all: $(cat "$MNT/status")"
-	[ "$(key buffers_refused "$MNT/status")" -gt 0 ] || fail "nothing is said of it: $(cat "$MNT/status")"
+	[ "$(key buffers "$MNT/status")" -lt "$1" ] ||
+		fail "there was enough for all: $(cat "$MNT/status")"
+	[ "$(key buffers_refused "$MNT/status")" -gt 0 ] ||
+		fail "nothing is said of it: $(cat "$MNT/status")"
 	has "$(cat "$S"/m*/error)" 'no buffer'
 	# All views of all of them
-	find "$S" -type f ! -name 'pipe*' ! -name wait ! -path '*/streams/*' -exec cat {} + >/dev/null 2>"$work/err"
+	find "$S" -type f ! -name 'pipe*' ! -name wait ! -path '*/streams/*' -exec cat {} + \
+		>/dev/null 2>"$work/err"
 	sed -n 's/.*: //p' "$work/err" | sort | uniq -c | sort -rn | head -n 5
 }
 remove() {
@@ -51,7 +56,8 @@ remove() {
 		[ ! -d "$s" ] || rmdir "$s" || fail "rmdir $s: $(cat "$MNT/error")"
 	done
 	is "sessions" 0 "$(key sessions "$MNT/status")"
-	no_files() { [ "$(descriptors)" -le "$fds" ] && [ "$(key frozen_bytes "$MNT/status")" = 0 ]; }
+	no_files() { [ "$(descriptors)" -le "$fds" ] &&
+		[ "$(key frozen_bytes "$MNT/status")" = 0 ]; }
 	within 15 no_files || fail "$fds descriptors before, $(descriptors) now"
 	small() { [ "$(rss)" -le $((before + 3072)) ]; }
 	[ -n "${SAN-}" ] || within 15 small || fail "memory: $before kB before, $(rss) kB now"
@@ -73,7 +79,8 @@ works "with descriptors again"
 unmount
 
 # Memory: of addresses, which is what maps of buffers and large views take
-case ${SAN:+-san/}$TRAILFS in *san/*) echo "$checks checks (a sanitizer needs all addresses)"; exit 0 ;; esac
+case ${SAN:+-san/}$TRAILFS in *san/*) echo \
+	"$checks checks (a sanitizer needs all addresses)"; exit 0 ;; esac
 mount_tree
 pid=$(daemon_pids)
 size=$(awk '/^VmSize/ { print $2 }' "/proc/$pid/status")
@@ -86,7 +93,8 @@ alive
 remove
 works "with memory again"
 # A view that is larger than what there is
-mkdir "$S/v" "$S/v/user/channels/c" && echo 4M >"$S/v/user/channels/c/subbuf_size" && echo 'trail:log' >"$S/v/user/channels/c/events" &&
+mkdir "$S/v" "$S/v/user/channels/c" && echo 4M >"$S/v/user/channels/c/subbuf_size" &&
+	echo 'trail:log' >"$S/v/user/channels/c/events" &&
 	echo start >"$S/v/control" || fail "a session of 16 MB"
 line=$(head -c 4000 /dev/zero | tr '\0' x)
 i=0
@@ -96,7 +104,8 @@ while [ $i -lt 30 ]; do
 		echo "$line"
 	done 2>/dev/null >"$MNT/log"
 done
-find "$S/v" -type f ! -name 'pipe*' ! -name wait ! -path '*/streams/*' -exec cat {} + 2>"$work/err" | wc -c
+find "$S/v" -type f ! -name 'pipe*' ! -name wait ! -path '*/streams/*' -exec cat {} + \
+	2>"$work/err" | wc -c
 sed -n 's/.*: //p' "$work/err" | sort | uniq -c
 alive
 rmdir "$S/v" || fail rmdir
@@ -107,7 +116,8 @@ unmount
 if unshare -Urm sh -c 'echo 0 >/proc/sys/user/max_inotify_instances' 2>/dev/null; then
 	mkdir "$work/other" "$work/other.state"
 	TRAIL_RUNTIME_DIR=$work/other.state unshare -Urm sh -c \
-		'echo 0 >/proc/sys/user/max_inotify_instances && exec "$TRAILFS" "$1"' sh "$work/other" >"$work/out" 2>&1 &&
+		'echo 0 >/proc/sys/user/max_inotify_instances && exec "$TRAILFS" "$1"' sh \
+			"$work/other" >"$work/out" 2>&1 &&
 		fail "the daemon starts without inotify"
 	has "$(cat "$work/out")" 'Too many open files, or inotify instances'
 fi

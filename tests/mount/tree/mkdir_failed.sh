@@ -24,7 +24,8 @@ is "in the state directory after that" before "$(sessions)"
 [ ! -e "$S/failed" ] || fail "there is a session"
 # An rmdir without descriptors removes the session, too: no later daemon finds it.
 rmdir "$S/before" || fail "rmdir"
-[ ! -e "$TRAIL_RUNTIME_DIR/sessions/before/session" ] || fail "the session is still in the state directory"
+[ ! -e "$TRAIL_RUNTIME_DIR/sessions/before/session" ] ||
+	fail "the session is still in the state directory"
 # shellcheck disable=SC2086
 set -- $limits
 prlimit --pid "$pid" --nofile="$1:$2" || fail prlimit

@@ -40,7 +40,8 @@ refuse "the state directory" 'state directory' "$work/hidden/state" -o state="$w
 # A link to a directory is as good as the directory, and so is a directory in whose name the state
 # directory's begins
 ln -s mnt "$work/way"
-timeout 200 "$TRAILFS" "$work/way" >"$work/daemon.log" 2>&1 || skip "cannot mount here: $(tail -n 1 "$work/daemon.log")"
+timeout 200 "$TRAILFS" "$work/way" >"$work/daemon.log" 2>&1 ||
+	skip "cannot mount here: $(tail -n 1 "$work/daemon.log")"
 mounted || fail "not mounted through a link"
 mkdir "$S/left" || fail mkdir
 echo 'a:*' >"$S/left/user/events"
@@ -52,9 +53,11 @@ dead() {
 	! kill -0 "$pid" 2>/dev/null
 }
 within 5 dead || fail "killed, and still there"
-if [ "$(id -u)" = 0 ] && command -v setpriv >/dev/null && setpriv --bounding-set=-sys_admin true 2>/dev/null; then
+if [ "$(id -u)" = 0 ] && command -v setpriv >/dev/null &&
+	setpriv --bounding-set=-sys_admin true 2>/dev/null; then
 	fusermount3 -u -z "$MNT"
-	timeout 200 setpriv --bounding-set=-sys_admin --inh-caps=-sys_admin "$TRAILFS" "$MNT" >"$work/out" 2>&1 &&
+	timeout 200 setpriv --bounding-set=-sys_admin --inh-caps=-sys_admin "$TRAILFS" "$MNT" \
+		>"$work/out" 2>&1 &&
 		fail "mounted without the right to mount"
 	mounted && fail "mounted by a daemon that failed"
 fi

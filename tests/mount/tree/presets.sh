@@ -40,13 +40,15 @@ mount_tree
 error=$(cat "$MNT/error")
 is "made" "conf first started third web" "$(ls "$S" | tr '\n' ' ' | sed 's/ $//')"
 cmp "$work/web.ini" "$S/web/config" || fail "the preset is not what it was"
-sed '/^# start = yes$/d' "$S/started/config" | cmp "$work/web.ini" - || fail "the preset with start is not what it was"
+sed '/^# start = yes$/d' "$S/started/config" | cmp "$work/web.ini" - ||
+	fail "the preset with start is not what it was"
 is "not started" inactive "$(key state "$S/web/status")"
 is "started" active "$(key state "$S/started/status")"
 echo hello >"$MNT/log"
 is "and records" 1 "$(grep -c hello "$S/started/text")"
 is "of trailfs.conf" 'e:*' "$(cat "$S/conf/user/events")"
-is "two rules, one below the other" 'c:* c2:*' "$(tr '\n' ' ' <"$S/third/user/channels/c/events" | sed 's/ $//')"
+is "two rules, one below the other" 'c:* c2:*' \
+	"$(tr '\n' ' ' <"$S/third/user/channels/c/events" | sed 's/ $//')"
 is "tz is still read" "time_zone UTC" "$(grep time_zone "$MNT/version")"
 has "$error" "three.ini:10: "
 has "$error" "events\|b:\* if =="

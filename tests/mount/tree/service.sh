@@ -9,10 +9,13 @@ gone() { ! mounted && daemon_ended; }
 examples=$top/docs/examples
 
 # Installed
-make -s -C "$top" install DESTDIR="$work/root" PREFIX=/usr CC="${CC:-gcc}" CXX="${CXX:-g++}" SAN="${SAN-}" >"$work/log" 2>&1 ||
+make -s -C "$top" install DESTDIR="$work/root" PREFIX=/usr CC="${CC:-gcc}" CXX="${CXX:-g++}" \
+	SAN="${SAN-}" >"$work/log" 2>&1 ||
 	fail "make install: $(cat "$work/log")"
-for f in bin/trailfs bin/trail-recover lib/systemd/system/trailfs.service lib/sysusers.d/trailfs.conf lib/tmpfiles.d/trailfs.conf \
-	share/man/man1/trail-recover.1 share/man/man8/trailfs.8 share/doc/trailfs/examples/trace.mount; do
+for f in bin/trailfs bin/trail-recover lib/systemd/system/trailfs.service \
+	lib/sysusers.d/trailfs.conf lib/tmpfiles.d/trailfs.conf \
+	share/man/man1/trail-recover.1 share/man/man8/trailfs.8 \
+		share/doc/trailfs/examples/trace.mount; do
 	[ -s "$work/root/usr/$f" ] || fail "not installed: $f"
 	checks=$((checks + 1))
 done
@@ -28,20 +31,26 @@ done
 for f in lib/pkgconfig/trail.pc lib/trail/pkgconfig/lttng-ust.pc; do
 	has "$(cat "$work/root/usr/$f")" '^prefix=/usr$'
 done
-has "$(cat "$work/root/usr/lib/systemd/system/trailfs.service")" '^ExecStart=/usr/bin/trailfs /trace -f$'
+has "$(cat "$work/root/usr/lib/systemd/system/trailfs.service")" \
+	'^ExecStart=/usr/bin/trailfs /trace -f$'
 # A run path that leads to liblttng-ust.so leads to the library itself; the names of LTTng-UST's
 # helpers.
-for f in trail/liblttng-ust.so trail/libtrail.so.0 trail/liblttng-ust-fork.so trail/liblttng-ust-fd.so; do
-	is "$f" "$(readlink -f "$work/root/usr/lib/libtrail.so.0")" "$(readlink -f "$work/root/usr/lib/$f")"
+for f in trail/liblttng-ust.so trail/libtrail.so.0 trail/liblttng-ust-fork.so \
+	trail/liblttng-ust-fd.so; do
+	is "$f" "$(readlink -f "$work/root/usr/lib/libtrail.so.0")" \
+		"$(readlink -f "$work/root/usr/lib/$f")"
 done
 for f in libc-wrapper pthread-wrapper cyg-profile cyg-profile-fast dl; do
 	for d in "$work/root/usr/lib" "$work/root/usr/lib/trail"; do
-		LD_PRELOAD=$d/liblttng-ust-$f.so grep -c "/libtrail-${f%-wrapper}\.so" /proc/self/maps >"$work/out" 2>"$work/err" ||
-			fail "liblttng-ust-$f.so is not libtrail-${f%-wrapper}.so: $(cat "$work/err")"
+		LD_PRELOAD=$d/liblttng-ust-$f.so grep -c "/libtrail-${f%-wrapper}\.so" \
+			/proc/self/maps >"$work/out" 2>"$work/err" ||
+			fail "liblttng-ust-$f.so is not libtrail-${f%-wrapper}.so: $(cat \
+				"$work/err")"
 		checks=$((checks + 1))
 	done
 done
-make -s -C "$top" uninstall DESTDIR="$work/root" PREFIX=/usr >"$work/log" 2>&1 || fail "make uninstall: $(cat "$work/log")"
+make -s -C "$top" uninstall DESTDIR="$work/root" PREFIX=/usr >"$work/log" 2>&1 ||
+	fail "make uninstall: $(cat "$work/log")"
 is "left by uninstall" "" "$(find "$work/root" ! -type d)"
 
 # systemd finds nothing wrong with the units
@@ -60,10 +69,12 @@ if command -v systemd-analyze >/dev/null; then
 fi
 if command -v systemd-sysusers >/dev/null; then
 	mkdir "$work/etc"
-	systemd-sysusers --root="$work" "$examples/sysusers.conf" >"$work/log" 2>&1 || fail "sysusers: $(cat "$work/log")"
+	systemd-sysusers --root="$work" "$examples/sysusers.conf" >"$work/log" 2>&1 ||
+		fail "sysusers: $(cat "$work/log")"
 	grep -q '^tracing:' "$work/etc/group" || fail "no group tracing"
 	if [ "$(id -u)" = 0 ]; then
-		systemd-tmpfiles --root="$work" --create "$examples/tmpfiles.conf" >"$work/log" 2>&1 || fail "tmpfiles: $(cat "$work/log")"
+		systemd-tmpfiles --root="$work" --create "$examples/tmpfiles.conf" >"$work/log" \
+			2>&1 || fail "tmpfiles: $(cat "$work/log")"
 		is "mode of apps" 1777 "$(stat -c %a "$work/run/trailfs/apps")"
 	fi
 fi
@@ -79,7 +90,8 @@ is "said" "READY=1" "$(cat "$work/said")"
 mounted || fail "ready, but not mounted"
 [ -s "$MNT/README" ] || fail "ready, but does not answer"
 # As with KillMode=process: the daemon is killed, the keeper stays, the next one has all
-mkdir "$S/s" && echo 'trail:log' >"$S/s/user/events" && echo start >"$S/s/control" && echo 'a message' >"$MNT/log" || fail "session"
+mkdir "$S/s" && echo 'trail:log' >"$S/s/user/events" && echo start >"$S/s/control" &&
+	echo 'a message' >"$MNT/log" || fail "session"
 kill -9 $pid
 wait $pid 2>/dev/null
 "$TRAILFS" "$MNT" -f >>"$work/daemon.log" 2>&1 &
@@ -110,7 +122,8 @@ sh -n "$examples/trailfs.openrc" || fail "openrc"
 # The line of fstab, for mount(8), which looks for trailfs where it is installed: so that is made,
 # for these mounts alone
 by_mount() {
-	mkdir "$work/bin" && cp "$TRAILFS" "$work/bin/" && sed "s,/trace,$MNT," "$examples/fstab" >"$work/fstab"
+	mkdir "$work/bin" && cp "$TRAILFS" "$work/bin/" &&
+		sed "s,/trace,$MNT," "$examples/fstab" >"$work/fstab"
 	export work
 	unshare -m sh -e -c '
 		mount --bind "$work/bin" /usr/local/bin
@@ -123,7 +136,8 @@ by_mount() {
 		grep "^time_zone UTC" "$MNT/version"
 		umount "$MNT"'
 }
-if [ "$(id -u)" = 0 ] && [ -x /sbin/mount.fuse3 ] && [ -d /usr/local/bin ] && unshare -m true 2>/dev/null; then
+if [ "$(id -u)" = 0 ] && [ -x /sbin/mount.fuse3 ] && [ -d /usr/local/bin ] &&
+	unshare -m true 2>/dev/null; then
 	by_mount >"$work/log" 2>&1 || fail "by mount(8): $(cat "$work/log")"
 	has "$(cat "$work/log")" 'time_zone UTC'
 fi

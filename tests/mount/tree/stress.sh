@@ -71,7 +71,8 @@ nothing_frozen() {
 }
 within 5 nothing_frozen || fail "frozen_bytes $(key frozen_bytes "$MNT/status")"
 is "no buffer is left" 0 "$(key buffer_bytes "$MNT/status")"
-mkdir "$S/fine" && echo "a:*" >"$S/fine/user/events" && echo start >"$S/fine/control" && rmdir "$S/fine" || fail "nothing works any more"
+mkdir "$S/fine" && echo "a:*" >"$S/fine/user/events" && echo start >"$S/fine/control" &&
+	rmdir "$S/fine" || fail "nothing works any more"
 buffers() {
 	ls -l /proc/"$(daemon_pids)"/fd | grep -c 'memfd\|events-'
 }

@@ -15,7 +15,9 @@ is "top" "README apps available error log sessions status triggers version " "$(
 kernel=
 grep -q '^kernel none' "$MNT/version" || kernel="kernel "
 is "available" "${kernel}user " "$(names "$MNT/available")"
-[ -z "$kernel" ] || is "available/kernel" "contexts events syscalls tracepoints " "$(names "$MNT/available/kernel")"
+[ -z "$kernel" ] ||
+	is "available/kernel" "contexts events syscalls tracepoints " \
+	"$(names "$MNT/available/kernel")"
 is "available/user" "contexts fields tracepoints " "$(names "$MNT/available/user")"
 is "no sessions yet" "" "$(names "$S")"
 is "no apps yet" "" "$(names "$MNT/apps")"
@@ -112,7 +114,8 @@ is "chmod shows there again" "dr-x------" "$(stat -c %A "$S/web/user")"
 (cd "$MNT" && find . ! -path ./apps/\* -printf '%i %y %p\n' | sort -k 3) >"$work/walk1"
 (cd "$MNT" && find . ! -path ./apps/\* -printf '%p\n' | sort | while read -r p; do stat -c '%i %F %n' "$p"; done |
 	sed 's/ regular empty file / f /; s/ regular file / f /; s/ directory / d /') | sort -k 3 >"$work/walk2"
-cmp "$work/walk1" "$work/walk2" || { diff "$work/walk1" "$work/walk2"; fail "readdir and lookup differ"; }
+cmp "$work/walk1" "$work/walk2" ||
+	{ diff "$work/walk1" "$work/walk2"; fail "readdir and lookup differ"; }
 is "inode numbers are unique" "" "$(cut -d ' ' -f 1 "$work/walk1" | sort | uniq -d)"
 # (the digits of CPU time in status may grow)
 ls -liR --time-style=+ "$MNT" | grep -v " status$" >"$work/ls1"
@@ -136,7 +139,8 @@ is "gone" "" "$(names "$S")"
 
 # A channel, too, also while one sits in it
 mkdir "$S/x" "$S/x/user/channels/c" || fail "mkdir"
-(cd "$S/x/user/channels/c" && rmdir "$S/x/user/channels/c" && mkdir "$S/x/user/channels/c") || fail "channel again"
+(cd "$S/x/user/channels/c" && rmdir "$S/x/user/channels/c" && mkdir "$S/x/user/channels/c") ||
+	fail "channel again"
 is "the new channel works" "$(names "$S/x/user/channels/c")" \
 	"blocking_timeout buffering contexts enabled events file_count file_size loss_mode monitor_period read_period status streams subbuf_count subbuf_size switch_period "
 # rmdir of a session that is full, with open files
@@ -151,11 +155,13 @@ exec 3<&- 4<&- 5>&-
 before=$(date +%s)
 mkdir "$S/y"
 made=$(stat -c %Y "$S/y")
-[ "$made" -ge $((before - 1)) ] && [ "$made" -le $(($(date +%s) + 1)) ] || fail "a session is as old as its mkdir"
+[ "$made" -ge $((before - 1)) ] && [ "$made" -le $(($(date +%s) + 1)) ] ||
+	fail "a session is as old as its mkdir"
 is "size of pipe" 0 "$(stat -c %s "$S/y/pipe")"
 df "$MNT" >/dev/null || fail "df"
 is "name length" 255 "$(stat -f -c %l "$MNT")"
-[ "$(stat -f -c %T "$MNT")" = fuseblk ] || [ "$(stat -f -c %T "$MNT")" = fuse ] || fail "stat -f: $(stat -f -c %T "$MNT")"
+[ "$(stat -f -c %T "$MNT")" = fuseblk ] || [ "$(stat -f -c %T "$MNT")" = fuse ] ||
+	fail "stat -f: $(stat -f -c %T "$MNT")"
 
 # ls -lR, du, find: nothing blocks. (Thousands of files: seconds on a busy machine.)
 timeout 200 ls -lR "$MNT" >/dev/null || fail "ls -lR"

@@ -22,13 +22,15 @@ command -v setpriv >/dev/null || skip "there is no setpriv"
 a=65534 b=54322
 unset TRAIL_RUNTIME_DIR
 chmod 755 "$work"
-mkdir -p /run/trailfs "/run/user/$a" "$work/mine" && mkdir -m 1777 /run/trailfs/apps && chown $a "/run/user/$a" "$work/mine" || fail mkdir
+mkdir -p /run/trailfs "/run/user/$a" "$work/mine" && mkdir -m 1777 /run/trailfs/apps &&
+	chown $a "/run/user/$a" "$work/mine" || fail mkdir
 cp "$TRAILFS" "$BUILD/tests/lib/ticker" "$BUILD"/libtrail.so.0 "$work/" || fail cp
 mine=$work/mine/sessions
 as() {
 	uid=$1
 	shift
-	setpriv --reuid "$uid" --regid "$uid" --clear-groups env XDG_RUNTIME_DIR="/run/user/$uid" XDG_CONFIG_HOME=/nonexistent \
+	setpriv --reuid "$uid" --regid "$uid" --clear-groups env XDG_RUNTIME_DIR="/run/user/$uid" \
+		XDG_CONFIG_HOME=/nonexistent \
 		LD_LIBRARY_PATH="$work" "$@"
 }
 # sum SESSION_DIR: recorded and discarded, as root or as the user whose mount it is
@@ -47,25 +49,31 @@ trap 'ended=$?; end_mine; (exit $ended); clean_up' EXIT
 # The user is of the group `tracing`, in a group database that is only seen here
 gid=54400
 if getent passwd $a >/dev/null; then
-	{ grep -v '^tracing:' /etc/group; echo "tracing:x:$gid:$(getent passwd $a | cut -d: -f1)"; } >"$work/group"
+	{ grep -v '^tracing:' /etc/group; echo \
+		"tracing:x:$gid:$(getent passwd $a | cut -d: -f1)"; } >"$work/group"
 	mount --bind "$work/group" /etc/group || fail "mount --bind"
 fi
 
 mount_tree
 if [ -d "$MNT/available/kernel" ] && getent group tracing >/dev/null; then
 	as $a mkdir "$S/k" || fail mkdir
-	as $a grep -q sched_switch "$MNT/available/kernel/tracepoints" || fail "a member of the group does not see what the kernel has"
-	as $a sh -c "echo sched_switch >$S/k/kernel/events && echo start >$S/k/control" || fail "a member of the group: $(cat "$S/k/error")"
-	switched() { [ "$(as $a awk '$1 == "events_recorded" { print $2 }' "$S/k/status")" -gt 10 ]; }
+	as $a grep -q sched_switch "$MNT/available/kernel/tracepoints" ||
+		fail "a member of the group does not see what the kernel has"
+	as $a sh -c "echo sched_switch >$S/k/kernel/events && echo start >$S/k/control" ||
+		fail "a member of the group: $(cat "$S/k/error")"
+	switched() \
+		{ [ "$(as $a awk '$1 == "events_recorded" { print $2 }' "$S/k/status")" -gt 10 ]; }
 	within 10 switched || fail "nothing is recorded"
 	as $a rmdir "$S/k"
 	as $b mkdir "$S/k"
 	[ ! -e "$S/k/kernel" ] || fail "a stranger's session has the kernel's domain"
 	rmdir "$S/k"
 fi
-as $a "$work/trailfs" "$work/mine" >"$work/mine.log" 2>&1 || skip "no mount of an ordinary user here: $(tail -n 1 "$work/mine.log")"
+as $a "$work/trailfs" "$work/mine" >"$work/mine.log" 2>&1 ||
+	skip "no mount of an ordinary user here: $(tail -n 1 "$work/mine.log")"
 [ -S "/run/user/$a/trailfs/socket" ] || fail "the user's state directory is elsewhere"
-mkdir "$S/r" && echo 'tick:*' >"$S/r/user/events" && echo start >"$S/r/control" || fail "root's session"
+mkdir "$S/r" && echo 'tick:*' >"$S/r/user/events" && echo start >"$S/r/control" ||
+	fail "root's session"
 as $a sh -c "mkdir $mine/u && echo 'tick:*' >$mine/u/user/events" || fail "the user's session"
 on start
 
@@ -85,7 +93,8 @@ ls "$work/mine" >/dev/null 2>&1 && fail "root is in the user's mount"
 as $a "$work/ticker" 100000000 2000 &
 program=$!
 grows() { [ "$($1)" -gt "$2" ]; }
-within 20 grows of_root 1100 && within 20 grows of_user 1100 || fail "a program that continues: $(of_root) $(of_user)"
+within 20 grows of_root 1100 && within 20 grows of_user 1100 ||
+	fail "a program that continues: $(of_root) $(of_user)"
 on stop
 n=$(of_user)
 within 20 grows of_root $(($(of_root) + 100)) || fail "root's stands when the user's is stopped"

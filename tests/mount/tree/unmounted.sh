@@ -12,7 +12,8 @@ start() {
 	"$TRAILFS" "$MNT" -f >"$work/daemon.log" 2>&1 &
 	daemon=$!
 	within 10 test -s "$MNT/README" || {
-		[ "$(id -u)" = 0 ] || skip "an ordinary user cannot mount here: $(cat "$work/daemon.log")"
+		[ "$(id -u)" = 0 ] ||
+			skip "an ordinary user cannot mount here: $(cat "$work/daemon.log")"
 		fail "no mount"
 	}
 }
@@ -65,7 +66,8 @@ fi
 mkdir "$S/kept"
 mkfifo "$work/end"
 # (exec: one process in that namespace, and none when it has ended)
-unshare -m --propagation private sh -c 'echo $$ >"$1/elsewhere"; exec cat "$1/end" >/dev/null' sh "$work" &
+unshare -m --propagation private sh -c 'echo $$ >"$1/elsewhere"; exec cat "$1/end" >/dev/null' sh \
+	"$work" &
 exec 3>"$work/end"
 within 10 test -s "$work/elsewhere" || fail "no second namespace"
 elsewhere=$(cat "$work/elsewhere")
@@ -80,7 +82,8 @@ has "$(cat "$work/err")" "kill $daemon"
 is "the tree elsewhere" kept "$(nsenter -t "$elsewhere" -m ls "$S")"
 
 # Another tree on the same place is not unmounted by the end of the first daemon
-"$TRAILFS" "$MNT" -o state="$work/state2" >"$work/second.log" 2>&1 || fail "another state directory: $(cat "$work/second.log")"
+"$TRAILFS" "$MNT" -o state="$work/state2" >"$work/second.log" 2>&1 ||
+	fail "another state directory: $(cat "$work/second.log")"
 mkdir "$S/second" || fail "mkdir in the second tree"
 kill -TERM $daemon
 wait $daemon
@@ -93,7 +96,8 @@ exec 3>&-
 
 # Without a signal: the daemon ends with the last namespace that has the tree
 start
-unshare -m --propagation private sh -c 'echo $$ >"$1/elsewhere"; exec cat "$1/end" >/dev/null' sh "$work" &
+unshare -m --propagation private sh -c 'echo $$ >"$1/elsewhere"; exec cat "$1/end" >/dev/null' sh \
+	"$work" &
 exec 3>"$work/end"
 umount "$MNT"
 kill -0 $daemon || fail "ended though another namespace has the tree"

@@ -3,8 +3,8 @@
 # TIMEOUT: 120
 #
 # Conditions on events of applications: filters and captures; no session is needed; every hit is
-# counted, so `every N` is exact, also at full speed; users see their own; an application or the daemon
-# is killed; 200 triggers, and readers that never read.
+# counted, so `every N` is exact, also at full speed; users see their own; an application or the
+# daemon is killed; 200 triggers, and readers that never read.
 . "$(dirname "$0")/../../lib/mount.sh"
 T=$MNT/triggers
 ticker=$BUILD/tests/lib/ticker
@@ -199,7 +199,8 @@ within 20 grep -q '^readers 50$' "$T/hot/status" || fail "readers: $(cat "$T/hot
 within 60 hits hot 100000 || fail "hot: $(cat "$T/hot/status")"
 for i in 1 75 150; do within 60 hits "m$i" 1 || fail "m$i: $(cat "$T/m$i/status")"; done
 [ -n "$SAN" ] && [ "$SAN" != 0 ] ||
-	awk '/^VmRSS/ { exit $2 > 200000 }' /proc/"$(daemon_pids)"/status || fail "the daemon is large"
+	awk '/^VmRSS/ { exit $2 > 200000 }' /proc/"$(daemon_pids)"/status ||
+		fail "the daemon is large"
 kill $readers 2>/dev/null
 wait
 echo "$checks checks"

@@ -3,8 +3,9 @@
 # TIMEOUT: 300
 #
 # A flight recorder: an error takes a snapshot, while other threads record at full speed. The error
-# is in the snapshot, and it is the last event of its thread there: each time of 10 (SOAK=1: of 100).
-# The errors have a channel of their own, which the load cannot overwrite, however late the daemon is.
+# is in the snapshot, and it is the last event of its thread there: each time of 10 (SOAK=1: of
+# 100). The errors have a channel of their own, which the load cannot overwrite, however late the
+# daemon is.
 . "$(dirname "$0")/../../lib/mount.sh"
 command -v babeltrace2 >/dev/null || skip "there is no babeltrace2"
 T=$MNT/triggers
@@ -35,7 +36,8 @@ exec 8>"$work/errors"
 for n in $(seq "$rounds"); do
 	echo >&8
 	within 20 executed "$n" || fail "round $n: $(cat "$T/error/status")"
-	TZ=UTC babeltrace2 "$s/snapshots/error" >"$work/text" 2>/dev/null || fail "round $n: no trace"
+	TZ=UTC babeltrace2 "$s/snapshots/error" >"$work/text" 2>/dev/null ||
+		fail "round $n: no trace"
 	has "$(grep 'thread = 0[ ,]' "$work/text" | tail -n 1)" "flight:error: .* round = $n }"
 	rmdir "$s/snapshots/error"
 done

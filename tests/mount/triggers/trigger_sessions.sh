@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # TIMEOUT: 120
 #
-# Each condition with each action (those about events of the kernel: kernel_triggers.sh); rate policies; actions that fail;
-# notifications: one queue for each reader, bounded, with a line about what was lost; poll.
+# Each condition with each action (those about events of the kernel: kernel_triggers.sh); rate
+# policies; actions that fail; notifications: one queue for each reader, bounded, with a line about
+# what was lost; poll.
 . "$(dirname "$0")/../../lib/mount.sh"
 T=$MNT/triggers
 ticker=$BUILD/tests/lib/ticker
@@ -97,7 +98,8 @@ rmdir "$S/s"
 check 3
 # The last chunk of a session with archives moves there, too
 within 10 executed t5 1 2 || fail "the rotation by rmdir: $(cat "$T/t5/status")"
-within 10 sh -c "[ \$(wc -l <'$work/json') = 2 ] && [ \$(wc -l <'$work/lines') = 2 ]" || fail "the second line"
+within 10 sh -c "[ \$(wc -l <'$work/json') = 2 ] && [ \$(wc -l <'$work/lines') = 2 ]" ||
+	fail "the second line"
 kill $reader $json
 wait $reader $json 2>/dev/null
 is "lines" 2 "$(wc -l <"$work/lines")"

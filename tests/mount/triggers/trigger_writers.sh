@@ -44,7 +44,8 @@ others=
 for i in 1 2 3 4; do
 	for k in $(seq 10); do cat "$work/saved" >config; done &
 	others="$others $!"
-	for k in $(seq 10); do echo "event user tick:tock if n == 0 && thread < 200" >condition; done &
+	for k in $(seq 10); do echo "event user tick:tock if n == 0 && thread < 200" \
+		>condition; done &
 	others="$others $!"
 done
 wait $others

@@ -11,7 +11,8 @@ turns=$BUILD/tests/mount/users/turns
 burst=$BUILD/tests/mount/programs/burst
 ticker=$BUILD/tests/lib/ticker
 [ "$(id -u)" = 0 ] || skip "only root can be two users"
-[ -x "$flood" ] && [ -x "$turns" ] && [ -x "$burst" ] && [ -x "$ticker" ] || skip "there are no test programs"
+[ -x "$flood" ] && [ -x "$turns" ] && [ -x "$burst" ] && [ -x "$ticker" ] ||
+	skip "there are no test programs"
 mount_tree
 limit=$(awk '/^Max open files/ { print $5 }' "/proc/$(daemon_pids)/limits")
 [ "$limit" -ge 10000 ] || skip "the daemon may have only $limit descriptors"

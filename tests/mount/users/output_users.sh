@@ -26,7 +26,8 @@ refused() { # UID VALUE FILE PATTERN
 }
 
 mount_tree -o tz=UTC
-mkdir "$work/open" "$work/alice" "$work/bob" "$work/root" && chmod 1777 "$work/open" && chmod 700 "$work"/alice "$work/bob" "$work/root"
+mkdir "$work/open" "$work/alice" "$work/bob" "$work/root" && chmod 1777 "$work/open" &&
+	chmod 700 "$work"/alice "$work/bob" "$work/root"
 chown $alice "$work/alice"
 chown $bob "$work/bob"
 as $alice mkdir "$S/a" || fail "mkdir as a user"
@@ -56,7 +57,8 @@ as $alice "$ticker" 1000 100 || fail ticker
 d=$work/alice/trace/ust/uid/$alice/64-bit
 as $alice sh -c 'echo stop >"$1"' sh "$S/a/control"
 is "owner of the files" "$alice $alice" "$(stat -c '%u %g' "$d/metadata")"
-[ -z "$(find "$work/alice/trace" ! -uid $alice)" ] || fail "not all is the user's: $(find "$work/alice/trace" ! -uid $alice)"
+[ -z "$(find "$work/alice/trace" ! -uid $alice)" ] ||
+	fail "not all is the user's: $(find "$work/alice/trace" ! -uid $alice)"
 is "events" 1000 "$(as $alice babeltrace2 "$work/alice/trace" 2>/dev/null | wc -l)"
 as $alice rm "$d/metadata"
 as $alice ln -s /etc/trailfs-test-$$ "$d/metadata"
@@ -65,7 +67,8 @@ as $alice sh -c 'echo "regenerate metadata" >"$1"' sh "$S/a/control"
 as $alice sh -c 'echo start >"$1"' sh "$S/a/control"
 as $alice "$ticker" 10 100
 as $alice sh -c 'echo stop >"$1"' sh "$S/a/control"
-[ ! -e /etc/trailfs-test-$$ ] || { rm /etc/trailfs-test-$$; fail "a link was followed with root's rights"; }
+[ ! -e /etc/trailfs-test-$$ ] ||
+	{ rm /etc/trailfs-test-$$; fail "a link was followed with root's rights"; }
 [ -f "$d/metadata" ] && [ ! -L "$d/metadata" ] || fail "the metadata was not made anew"
 is "events" 1010 "$(as $alice babeltrace2 "$work/alice/trace" 2>/dev/null | wc -l)"
 
@@ -74,7 +77,8 @@ f=$(ls "$d" | grep channel0 | head -n 1)
 echo secret >"$work/root/secret"
 as $alice mv "$d/$f" "$work/alice/away"
 as $alice ln -s "$work/root/secret" "$d/$f"
-as $alice cat "$S/a/trace/ust/uid/$alice/64-bit/$f" 2>/dev/null | grep -q secret && fail "trace/ reads what a link leads to"
+as $alice cat "$S/a/trace/ust/uid/$alice/64-bit/$f" 2>/dev/null | grep -q secret &&
+	fail "trace/ reads what a link leads to"
 cat "$S/a/text" | grep -q secret && fail "text reads what a link leads to"
 as $alice rm "$d/$f"
 as $alice mkfifo "$d/$f"
@@ -85,7 +89,8 @@ as $alice rmdir "$S/a" || fail "rmdir"
 # Another mount namespace, another root
 if unshare -m true 2>/dev/null; then
 	mkdir "$S/ns"
-	unshare -m sh -c 'echo "$1" >"$2"' sh "$work/root/ns" "$S/ns/output" 2>/dev/null && fail "a path of another mount namespace"
+	unshare -m sh -c 'echo "$1" >"$2"' sh "$work/root/ns" "$S/ns/output" 2>/dev/null &&
+		fail "a path of another mount namespace"
 	has "$(cat "$S/ns/error")" 'mount namespace'
 	rmdir "$S/ns"
 fi

@@ -35,7 +35,8 @@ unmount() {
 	fusermount3 -u "$MNT" && within 10 daemon_ended || fail "unmount"
 }
 
-printf '[user %s]\nsessions = 2\n[trailfs]\nuser_sessions = 7\nuser_frozen = 100k\n' $b >"$XDG_CONFIG_HOME/trailfs.conf"
+printf '[user %s]\nsessions = 2\n[trailfs]\nuser_sessions = 7\nuser_frozen = 100k\n' $b \
+	>"$XDG_CONFIG_HOME/trailfs.conf"
 cpus=$(getconf _NPROCESSORS_CONF)
 mount_tree -o user_sessions=4,user_buffers=$((cpus * 1200))k
 
@@ -75,13 +76,16 @@ tick 3000
 is "recorded by one" 3000 "$(key events_recorded "$S/one/status")"
 sum=$(($(key events_recorded "$S/two/status") + $(key events_discarded "$S/two/status")))
 is "recorded or discarded by two" 3000 $sum
-[ "$(key events_discarded "$S/two/status")" -gt 1000 ] || fail "two had room: $(cat "$S/two/status")"
+[ "$(key events_discarded "$S/two/status")" -gt 1000 ] ||
+	fail "two had room: $(cat "$S/two/status")"
 [ "$(key buffers_refused "$S/two/status")" -gt 0 ] || fail "nothing is said: $(cat "$S/two/status")"
 is "in all" "$(key buffers_refused "$S/two/status")" "$(key buffers_refused "$MNT/status")"
 has "$(as $a cat "$S/two/error")" "user $a has no room for its buffers"
-[ "$(user $a buffer_bytes)" -le $((cpus * 1200 * 1024)) ] || fail "more than the limit: $(user $a buffer_bytes)"
+[ "$(user $a buffer_bytes)" -le $((cpus * 1200 * 1024)) ] ||
+	fail "more than the limit: $(user $a buffer_bytes)"
 # Others are not concerned
-mkdir "$S/root" && echo 'tick:*' >"$S/root/user/events" && echo start >"$S/root/control" || fail "root's session"
+mkdir "$S/root" && echo 'tick:*' >"$S/root/user/events" && echo start >"$S/root/control" ||
+	fail "root's session"
 tick 1000
 is "root's session" 1000 "$(key events_recorded "$S/root/status")"
 rmdir "$S/two"
@@ -90,7 +94,8 @@ as $a sh -c "echo stop >$S/one/control"
 # Nobody gets more than there is.
 mkdir "$S/huge" "$S/huge/user/channels/c" || fail "mkdir huge"
 put 'tick:*' "$S/huge/user/channels/c/events"
-memory=$(($(awk '/^MemTotal|^SwapTotal/ { n += $2 } END { print n }' /proc/meminfo) / 1024 / 1024 + 1))
+memory=$(($(awk '/^MemTotal|^SwapTotal/ { n += $2 } END { print n }' \
+	/proc/meminfo) / 1024 / 1024 + 1))
 count=2
 while [ $((count * cpus)) -lt $memory ]; do count=$((count * 2)); done
 put 1G "$S/huge/user/channels/c/subbuf_size"
@@ -118,7 +123,8 @@ tick 6000
 as $a sh -c "echo stop >$S/one/control"
 no_moment() { [ "$(user $a frozen_bytes)" = 0 ]; }
 within 10 no_moment || fail "still frozen: $(user $a frozen_bytes)"
-as $a sh -c "cd $S/one/trace && find . -type f -exec cat {} +" >/dev/null 2>"$work/err" && fail "more than 100k were frozen: $(grep user "$MNT/status")"
+as $a sh -c "cd $S/one/trace && find . -type f -exec cat {} +" >/dev/null 2>"$work/err" &&
+	fail "more than 100k were frozen: $(grep user "$MNT/status")"
 has "$(cat "$work/err")" 'quota'
 [ "$(user $a frozen_bytes)" -le $((100 * 1024)) ] || fail "frozen: $(user $a frozen_bytes)"
 find "$S/root/trace" -type f -exec cat {} + >/dev/null || fail "root's trace"
@@ -129,7 +135,8 @@ nothing() {
 within 10 nothing || fail "left: $(cat "$MNT/status")"
 
 # What the daemon says of itself
-for k in pid keeper uptime_us cpu_user_us cpu_system_us errors events_recorded events_discarded events_overwritten bytes registrations; do
+for k in pid keeper uptime_us cpu_user_us cpu_system_us errors events_recorded events_discarded \
+	events_overwritten bytes registrations; do
 	key $k "$MNT/status" | grep -qx '[0-9]*' || fail "status has no $k"
 done
 is "pid" "$(daemon_pids)" "$(key pid "$MNT/status")"
@@ -144,11 +151,13 @@ mkdir "$S/r" || fail mkdir
 is "root's limit" EDQUOT "$("$TOOL" mkdir "$S/r2")"
 if [ -d "$S/r/kernel" ]; then
 	mkdir "$S/r/kernel/channels/c" && echo 4 >"$S/r/kernel/channels/c/subbuf_count"
-	echo 64k >"$S/r/kernel/channels/c/subbuf_size" && echo sched_switch >"$S/r/kernel/channels/c/events"
+	echo 64k >"$S/r/kernel/channels/c/subbuf_size" &&
+		echo sched_switch >"$S/r/kernel/channels/c/events"
 	is "a kernel channel" EDQUOT "$("$TOOL" open "$S/r/control" w write 'start\n')"
 	echo 16k >"$S/r/kernel/channels/c/subbuf_size"
 	echo start >"$S/r/control" || fail "a small kernel channel"
-	[ "$(user 0 buffer_bytes)" -gt $((cpus * 128 * 1024)) ] || fail "the kernel's buffers do not count: $(user 0 buffer_bytes)"
+	[ "$(user 0 buffer_bytes)" -gt $((cpus * 128 * 1024)) ] ||
+		fail "the kernel's buffers do not count: $(user 0 buffer_bytes)"
 fi
 rmdir "$S/r"
 unmount

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # TIMEOUT: 120
 #
-# Connections that send nothing keep no program of the same user from attaching: at the limit of connections, the oldest silent
-# one makes room for the next.
+# Connections that send nothing keep no program of the same user from attaching: at the limit of
+# connections, the oldest silent one makes room for the next.
 . "$(dirname "$0")/../../lib/mount.sh"
 silent=$BUILD/tests/mount/users/silent
 burst=$BUILD/tests/mount/programs/burst
@@ -16,7 +16,8 @@ mkfifo "$work/in" "$work/out" || fail mkfifo
 "$silent" 8192 <"$work/in" >"$work/out" &
 pid=$!
 exec 8>"$work/in" 7<"$work/out"
-read -r ready <&7 || { wait $pid; [ $? != 77 ] || skip "8192 descriptors cannot be had"; fail "no connections"; }
+read -r ready <&7 || { wait $pid; [ $? != 77 ] ||
+	skip "8192 descriptors cannot be had"; fail "no connections"; }
 for i in 1 2 3; do
 	"$burst" 1 100 || fail "burst: $?"
 done

@@ -5,11 +5,13 @@
 
 # Where only root may use /dev/fuse (containers), this continues in a mount namespace where all
 # users may.
-if [ "$(id -u)" = 0 ] && [ -z "${IN_NAMESPACE-}" ] && [ "$(stat -c %a /dev/fuse 2>/dev/null)" = 600 ] &&
+if [ "$(id -u)" = 0 ] && [ -z "${IN_NAMESPACE-}" ] &&
+	[ "$(stat -c %a /dev/fuse 2>/dev/null)" = 600 ] &&
 	unshare -m true 2>/dev/null; then
 	node=$(mktemp -u "${TMPDIR:-/tmp}/fuse.XXXXXX")
 	mknod -m 666 "$node" c 10 229 2>/dev/null &&
-		IN_NAMESPACE=1 unshare -m sh -c 'mount --bind "$1" /dev/fuse; shift; exec "$@"' sh "$node" "$0" "$@"
+		IN_NAMESPACE=1 unshare -m sh -c 'mount --bind "$1" /dev/fuse; shift; exec "$@"' sh \
+			"$node" "$0" "$@"
 	status=$?
 	rm -f "$node"
 	exit $status
@@ -59,7 +61,8 @@ is "root reads all" "a:*" "$(cat "$S/alice/user/events")"
 # chmod and chgrp share
 as $a chmod 750 "$S/alice" || fail "the owner's chmod"
 as $b ls "$S/alice" >/dev/null 2>&1 && fail "not in the group, but lists"
-setpriv --reuid $a --regid $a --groups $group chgrp $group "$S/alice" || fail "chgrp to a group of one's own"
+setpriv --reuid $a --regid $a --groups $group chgrp $group "$S/alice" ||
+	fail "chgrp to a group of one's own"
 is "chgrp" $group "$(stat -c %g "$S/alice")"
 is "the group reads" "a:*" "$(in_group $b cat "$S/alice/user/events")"
 is "but does not write" EACCES "$(in_group $b "$TOOL" open "$S/alice/user/events" w)"
@@ -81,7 +84,8 @@ cp "$TOOL" "$work/suid" && chown 0 "$work/suid" && chmod 4755 "$work/suid"
 # (Not where the directory is mounted nosuid.)
 suid=$(as $a "$work/suid" open "$work/secret" r)
 as $b chmod 755 "$S/bob"
-is "bob's file" EACCES "$(as $a sh -c "exec 2>&1; $work/suid mkdir $work/new >>$S/bob/control" | sed -n 's/.*Permission denied.*/EACCES/p')"
+is "bob's file" EACCES "$(as $a sh -c "exec 2>&1; $work/suid mkdir $work/new >>$S/bob/control" |
+	sed -n 's/.*Permission denied.*/EACCES/p')"
 suid_message() {
 	as $a sh -c "$work/suid access $work >$MNT/log"
 }
@@ -136,8 +140,10 @@ rmdir "$S/bob" || fail "root's rmdir of a user's session"
 
 # Applications: one's own, root sees all
 app=$BUILD/tools/demo_app
-if [ -x "$app" ] && cp "$app" "$work/app" && cp "$BUILD"/libtrail.so.0 "$work/" && [ -d "$TRAIL_RUNTIME_DIR/apps" ]; then
-	setpriv --reuid $a --regid $a --clear-groups env LD_LIBRARY_PATH="$work" "$work/app" >/dev/null 2>&1 &
+if [ -x "$app" ] && cp "$app" "$work/app" && cp "$BUILD"/libtrail.so.0 "$work/" &&
+	[ -d "$TRAIL_RUNTIME_DIR/apps" ]; then
+	setpriv --reuid $a --regid $a --clear-groups env LD_LIBRARY_PATH="$work" "$work/app" \
+		>/dev/null 2>&1 &
 	pid=$!
 	has_app() {
 		[ -d "$MNT/apps/$pid" ]
@@ -149,7 +155,8 @@ if [ -x "$app" ] && cp "$app" "$work/app" && cp "$BUILD"/libtrail.so.0 "$work/" 
 	has "$(as $a cat "$MNT/apps/$pid/tracepoints")" '^demo:request'
 	has "$(as $a cat "$MNT/available/user/tracepoints")" '^demo:request [a-z_]*$'
 	has "$(cat "$MNT/available/user/tracepoints")" '^demo:request'
-	as $b cat "$MNT/available/user/tracepoints" | grep demo && fail "a stranger sees the tracepoints"
+	as $b cat "$MNT/available/user/tracepoints" | grep demo &&
+		fail "a stranger sees the tracepoints"
 	is "a stranger sees none" "" "$(as $b ls "$MNT/apps")"
 	is "not even by name" ENOENT "$(as $b "$TOOL" open "$MNT/apps/$pid/comm" r)"
 	is "read only" EACCES "$("$TOOL" open "$MNT/apps/$pid/comm" w)"
@@ -165,11 +172,14 @@ fi
 # A user's own mount, beside root's
 mine=$work/mine
 mkdir "$mine" "$work/mystate" && chown $a "$mine" "$work/mystate"
-if as $a env TRAIL_RUNTIME_DIR="$work/mystate" "$TRAILFS" "$mine" -o allow_other >"$work/mine.log" 2>&1; then
-	is "the mount is the user's" $a "$(stat -c %u "$mine" 2>/dev/null || as $a stat -c %u "$mine")"
+if as $a env TRAIL_RUNTIME_DIR="$work/mystate" "$TRAILFS" "$mine" -o allow_other >"$work/mine.log" \
+	2>&1; then
+	is "the mount is the user's" $a \
+		"$(stat -c %u "$mine" 2>/dev/null || as $a stat -c %u "$mine")"
 	as $a mkdir "$mine/sessions/s" || fail "mkdir in one's own mount"
 	is "sessions in it" "drwxr-xr-x" "$(as $a stat -c %A "$mine/sessions")"
-	as $b ls "$mine" >/dev/null 2>&1 && ! grep -q '^user_allow_other' /etc/fuse.conf && fail "a stranger is in it"
+	as $b ls "$mine" >/dev/null 2>&1 && ! grep -q '^user_allow_other' /etc/fuse.conf &&
+		fail "a stranger is in it"
 	as $a fusermount3 -u "$mine" || fail "the user cannot unmount"
 else
 	echo "no mount of an ordinary user here: $(tail -n 1 "$work/mine.log")"

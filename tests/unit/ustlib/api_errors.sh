@@ -20,7 +20,8 @@ complain() {
 # source LANGUAGE ARGUMENTS…: a call for each
 source() {
 	printf '#include <trail/trail.h>\n#include <errno.h>\n'
-	[ "$1" = c ] && printf '#include <stdbool.h>\n' || printf '#include <array>\n#include <memory>\n#include <string>\n#include <vector>\n'
+	[ "$1" = c ] && printf '#include <stdbool.h>\n' ||
+		printf '#include <array>\n#include <memory>\n#include <string>\n#include <vector>\n'
 	cat <<'END'
 struct s { int a; struct s *n; int b[3]; int bits : 3; };
 enum colour { RED, GREEN };
@@ -51,13 +52,15 @@ compile() {
 	for compiler in gcc clang; do
 		case $1 in
 		c) command=$compiler flags="-std=gnu11 -x c" ;;
-		*) command=$(echo $compiler | sed 's/gcc/g++/; s/clang/clang++/') flags="-std=c++17 -x c++" ;;
+		*) command=$(echo $compiler | sed 's/gcc/g++/; s/clang/clang++/') \
+			flags="-std=c++17 -x c++" ;;
 		esac
 		command -v $command >/dev/null || continue
 		tried=$((tried + 1))
 		limit=-fmax-errors=0
 		[ $compiler = gcc ] || limit=-ferror-limit=0
-		$command $flags -Wall -Wextra -Wshadow -pedantic -Wno-vla -Wno-vla-extension -Wno-unknown-warning-option -Werror -Iustlib \
+		$command $flags -Wall -Wextra -Wshadow -pedantic -Wno-vla -Wno-vla-extension \
+			-Wno-unknown-warning-option -Werror -Iustlib \
 			$limit -fsyntax-only "$dir/source" >"$dir/out" 2>&1
 		code=$?
 		"$2" $command $code
@@ -67,7 +70,8 @@ must_pass() { [ "$2" = 0 ] || complain "$1 does not take what it must take"; }
 must_fail() {
 	while read -r sentence; do
 		# (gcc 12 puts a backslash before quotes)
-		tr -d '\\' <"$dir/out" | grep -qF -- "$sentence" || complain "$1 does not say '$sentence'"
+		tr -d '\\' <"$dir/out" | grep -qF -- "$sentence" ||
+			complain "$1 does not say '$sentence'"
 	done <"$dir/sentences"
 }
 
@@ -78,7 +82,8 @@ fails() {
 }
 # nameless EXPRESSION…
 nameless() {
-	for e; do fails "$e" "the field ${e#i, } has no name: write TRAIL_FIELD(name, ${e#i, })"; done
+	for e; do fails "$e" \
+		"the field ${e#i, } has no name: write TRAIL_FIELD(name, ${e#i, })"; done
 }
 # check_fails LANGUAGE: all of them in one source
 check_fails() {
@@ -91,7 +96,8 @@ check_fails() {
 
 no="is of a type that cannot be recorded"
 common() {
-	nameless 'i + 1' 'i % 3' 'i, i - j' 5 -i '(i + 1)' 'i++' 'p->a * 2' '!i' 'i ? i : j' 'i == j' 'p && p->a'
+	nameless 'i + 1' 'i % 3' 'i, i - j' 5 -i '(i + 1)' 'i++' 'p->a * 2' '!i' 'i ? i : j' \
+		'i == j' 'p && p->a'
 	fails '"abc"' '"abc" has no name'
 	fails v "the field v $no"
 	fails ld "the field ld $no"

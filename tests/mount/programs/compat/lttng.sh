@@ -6,7 +6,8 @@
 # (unshare -m), as a session daemon of root has one place.
 dir=$1
 LTTNG_HOME=$dir/lttng
-export LTTNG_HOME LTTNG_UST_WITHOUT_BADDR_STATEDUMP=1 LTTNG_UST_WITHOUT_PROCNAME_STATEDUMP=1 LTTNG_UST_REGISTER_TIMEOUT=20000
+export LTTNG_HOME LTTNG_UST_WITHOUT_BADDR_STATEDUMP=1 LTTNG_UST_WITHOUT_PROCNAME_STATEDUMP=1 \
+	LTTNG_UST_REGISTER_TIMEOUT=20000
 unset LTTNG_UST_DEBUG
 mkdir -p "$LTTNG_HOME" || exit 2
 
@@ -16,7 +17,8 @@ no() {
 }
 
 if [ "$(id -u)" = 0 ]; then
-	mkdir -p /run/lttng && mount -t tmpfs lttng /run/lttng && mount -t tmpfs shm /dev/shm || no "cannot mount a tmpfs"
+	mkdir -p /run/lttng && mount -t tmpfs lttng /run/lttng && mount -t tmpfs shm /dev/shm ||
+		no "cannot mount a tmpfs"
 fi
 
 control() {
@@ -29,14 +31,18 @@ trap 'kill $sessiond 2>/dev/null; wait $sessiond' EXIT
 tries=100
 until control list; do
 	tries=$((tries - 1))
-	[ $tries -gt 0 ] && kill -0 $sessiond 2>/dev/null || no "lttng-sessiond does not start: $(tail -n 1 "$dir/sessiond.log")"
+	[ $tries -gt 0 ] && kill -0 $sessiond 2>/dev/null ||
+		no "lttng-sessiond does not start: $(tail -n 1 "$dir/sessiond.log")"
 	sleep 0.1
 done
-control create compat --output="$dir/trace" && control enable-channel -u --subbuf-size=1M --num-subbuf=8 ch &&
-	control enable-event -u -c ch -a && control start || no "no session: $(tail -n 1 "$dir/lttng.log")"
+control create compat --output="$dir/trace" &&
+	control enable-channel -u --subbuf-size=1M --num-subbuf=8 ch &&
+	control enable-event -u -c ch -a && control start ||
+		no "no session: $(tail -n 1 "$dir/lttng.log")"
 sh "$2" || exit 2
 control stop && control destroy || no "no session: $(tail -n 1 "$dir/lttng.log")"
 metadata=$(find "$dir/trace" -name metadata | head -n 1)
 [ -n "$metadata" ] || no "LTTng recorded nothing"
-TZ=UTC babeltrace2 "$dir/trace" >"$dir/text" 2>"$dir/bt2.err" || no "babeltrace2: $(tail -n 1 "$dir/bt2.err")"
+TZ=UTC babeltrace2 "$dir/trace" >"$dir/text" 2>"$dir/bt2.err" ||
+	no "babeltrace2: $(tail -n 1 "$dir/bt2.err")"
 babeltrace2 -o ctf-metadata "${metadata%/*}" >"$dir/metadata" 2>/dev/null
