@@ -62,7 +62,8 @@ mount_tree() {
 	daemon=$!
 	within up_or_dead
 	answers "$mnt/version" && return
-	grep -qi 'permi\|not permitted' "$TMPDIR/daemon.log" && skip "may not mount here: $(tail -n 1 "$TMPDIR/daemon.log")"
+	grep -qi 'permi\|not permitted' "$TMPDIR/daemon.log" &&
+		skip "may not mount here: $(tail -n 1 "$TMPDIR/daemon.log")"
 	fail "the daemon did not mount"
 }
 
@@ -76,7 +77,8 @@ umount_tree() {
 	# (It waits for the disk, if there was an output.)
 	within daemon_ended || fail "the daemon does not end after an unmount"
 	wait "$daemon" || fail "the daemon ended with status $?"
-	! grep -q 'ERROR: .*Sanitizer\|runtime error:' "$TMPDIR/daemon.log" || fail "the sanitizer complained"
+	! grep -q 'ERROR: .*Sanitizer\|runtime error:' "$TMPDIR/daemon.log" ||
+		fail "the sanitizer complained"
 }
 
 # As a crash; what it served is unmounted.
@@ -89,7 +91,8 @@ kill_daemon() {
 
 # What the writers have counted so far, all together
 sum() {
-	od -An -v -t u8 "$slots" 2>/dev/null | awk '{ for (i = 1; i <= NF; i++) s += $i } END { printf "%d", s }'
+	od -An -v -t u8 "$slots" 2>/dev/null |
+		awk '{ for (i = 1; i <= NF; i++) s += $i } END { printf "%d", s }'
 }
 
 # have_counted NUMBER: more than that
@@ -102,17 +105,20 @@ alive() {
 }
 
 # copy_image FROM TO: cp -r of a trace image. An image lasts for two seconds after the last look of
-# the process: a cp that had to wait longer for its CPU finds another one, says so, and begins again.
+# the process: a cp that had to wait longer for its CPU finds another one, says so, and begins
+# again.
 copy_image() {
 	until cp -r "$1" "$2" 2>"$TMPDIR/cp.err"; do
-		grep -q 'replaced while being copied' "$TMPDIR/cp.err" || fail "cp -r $1: $(cat "$TMPDIR/cp.err")"
+		grep -q 'replaced while being copied' "$TMPDIR/cp.err" ||
+			fail "cp -r $1: $(cat "$TMPDIR/cp.err")"
 		rm -rf "$2"
 	done
 }
 
 # put VALUE FILE: echo VALUE > FILE, or fail
 put() {
-	timeout 200 sh -c 'printf "%s\n" "$1" > "$2"' sh "$1" "$2" || fail "writing '$1' to ${2#"$mnt"/}"
+	timeout 200 sh -c 'printf "%s\n" "$1" > "$2"' sh "$1" "$2" ||
+		fail "writing '$1' to ${2#"$mnt"/}"
 }
 
 # make_session NAME LOSS_MODE SUBBUF_SIZE SUBBUF_COUNT: with all storm events, not started
@@ -128,7 +134,8 @@ make_session() {
 
 # key NAME FILE: the value of a `key value` line
 key() {
-	timeout 200 awk -v k="$1" '$1 == k { print $2; found = 1 } END { exit !found }' "$2" || fail "no '$1' in $2"
+	timeout 200 awk -v k="$1" '$1 == k { print $2; found = 1 } END { exit !found }' "$2" ||
+		fail "no '$1' in $2"
 }
 
 # same_text SESSION_DIR: text is what babeltrace2 prints, and nothing is left to be told by it;
@@ -144,7 +151,8 @@ same_text() {
 		line=$(cmp "$TMPDIR/text" "$TMPDIR/bt" | sed -n 's/.*line \([0-9]*\).*/\1/p')
 		for f in text bt; do
 			echo "$f:"
-			sed -n "$((${line:-2} - 1)),$((${line:-1} + 1))p;$((${line:-1} + 1))q" "$TMPDIR/$f"
+			sed -n "$((${line:-2} - 1)),$((${line:-1} + 1))p;$((${line:-1} + 1))q" \
+				"$TMPDIR/$f"
 		done
 		fail "text is not what babeltrace2 prints"
 	}
@@ -153,7 +161,8 @@ same_text() {
 
 # tally: leaves `key value` lines in $TMPDIR/tally
 tally() {
-	"$bin/tally" "$slots" <"$TMPDIR/text" >"$TMPDIR/tally" || { cat "$TMPDIR/tally"; fail "the trace is wrong"; }
+	"$bin/tally" "$slots" <"$TMPDIR/text" >"$TMPDIR/tally" ||
+		{ cat "$TMPDIR/tally"; fail "the trace is wrong"; }
 	tr '\n' ' ' <"$TMPDIR/tally"
 	echo
 }
@@ -162,7 +171,8 @@ tally() {
 # attaching
 nothing_lost() {
 	lost=$(key events_discarded "$1/status")
-	missing=$(($(key before "$TMPDIR/tally") + $(key holes "$TMPDIR/tally") + $(key behind "$TMPDIR/tally") - ${2:-0}))
+	missing=$(($(key before "$TMPDIR/tally") + $(key holes "$TMPDIR/tally") + $(key behind \
+		"$TMPDIR/tally") - ${2:-0}))
 	expect "missing and not counted as discarded" "$missing" -le "$lost"
 	expect "discarded" "$lost" -le $(($(key events "$TMPDIR/tally") / 10))
 }

@@ -26,7 +26,8 @@ instructions_rows() { # CASE WHAT
 			ours=$(instructions_of trailfs $how "$1")
 			row "  $what, $label" "$ours" "$theirs" "$(ratio "$ours" "$theirs")"
 		done
-		[ -n "$theirs$(instructions_of lttng $how "$1")" ] || row "  $what" "$(instructions_of trailfs $how "$1")" "" ""
+		[ -n "$theirs$(instructions_of lttng $how "$1")" ] ||
+			row "  $what" "$(instructions_of trailfs $how "$1")" "" ""
 	done
 }
 
@@ -36,10 +37,13 @@ kernel_instructions() {
 	trail=$(BUILD=$BUILD tests/vm/modules 6.1) || { echo "  left out: $trail"; return; }
 	loop=$(BUILD=$BUILD tests/bench/vm/modules 6.1) || { echo "  left out: $loop"; return; }
 	note "instructions: in the guest"
-	VM_ICOUNT=1 VM_SECONDS=900 tests/vm/boot 6.1 "$PWD/tests/bench/vm/guest.sh" "$trail" "$loop" >"$work/guest" 2>&1
+	VM_ICOUNT=1 VM_SECONDS=900 tests/vm/boot 6.1 "$PWD/tests/bench/vm/guest.sh" "$trail" \
+		"$loop" >"$work/guest" 2>&1
 	grep '^[a-z]* [a-z]* [a-z_]* [0-9.]*$' "$work/guest" >"$work/instructions"
-	[ -n "$(instructions_of trailfs plain getppid)" ] || { echo "  left out: $(tail -n 1 "$work/guest")"; return; }
-	[ -n "$(instructions_of lttng plain getppid)" ] || echo "  LTTng-modules are left out: $(tail -n 1 "$loop/lttng.log")"
+	[ -n "$(instructions_of trailfs plain getppid)" ] ||
+		{ echo "  left out: $(tail -n 1 "$work/guest")"; return; }
+	[ -n "$(instructions_of lttng plain getppid)" ] ||
+		echo "  LTTng-modules are left out: $(tail -n 1 "$loop/lttng.log")"
 	row "" trailfs theirs ratio
 	instructions_rows cpu_frequency "two u32 (power:cpu_frequency)"
 	instructions_rows module_get "a string (module:module_get)"

@@ -15,15 +15,19 @@ kernel_clean_up() {
 }
 
 kernel_there() {
-	[ "$(id -u)" = 0 ] && grep -q '^kernel tracefs' "$mnt/version" && [ -d $T/events/syscalls/sys_enter_getppid ]
+	[ "$(id -u)" = 0 ] && grep -q '^kernel tracefs' "$mnt/version" &&
+		[ -d $T/events/syscalls/sys_enter_getppid ]
 }
 
 kernel_session() { # NAME LOSS_MODE RULE…
 	k=$mnt/sessions/$1
-	mkdir "$k" "$k/kernel/channels/channel0" && echo $((kernel_kb / 8))k >"$k/kernel/channels/channel0/subbuf_size" &&
-		echo 8 >"$k/kernel/channels/channel0/subbuf_count" && echo "$2" >"$k/kernel/channels/channel0/loss_mode" || die "no session"
+	mkdir "$k" "$k/kernel/channels/channel0" &&
+		echo $((kernel_kb / 8))k >"$k/kernel/channels/channel0/subbuf_size" &&
+		echo 8 >"$k/kernel/channels/channel0/subbuf_count" &&
+			echo "$2" >"$k/kernel/channels/channel0/loss_mode" || die "no session"
 	shift 2
-	printf '%s\n' "$@" >"$k/kernel/events" && echo start >"$k/control" || die "no session: $(cat "$k/error")"
+	printf '%s\n' "$@" >"$k/kernel/events" && echo start >"$k/control" ||
+		die "no session: $(cat "$k/error")"
 }
 
 case_events() { # CASE: as SYSTEM:EVENT
@@ -80,7 +84,8 @@ traced_by() {
 		rmdir "$k"
 		;;
 	tracefs)
-		mkdir "$plain_dir" && echo $kernel_kb >"$plain_dir/buffer_size_kb" || die "no instance of tracefs"
+		mkdir "$plain_dir" && echo $kernel_kb >"$plain_dir/buffer_size_kb" ||
+			die "no instance of tracefs"
 		for e in $(case_events "$2"); do
 			echo 1 >"$plain_dir/events/$(echo "$e" | tr : /)/enable"
 		done
@@ -88,7 +93,8 @@ traced_by() {
 		rmdir "$plain_dir"
 		;;
 	*)
-		record_with "$1" "$2" "$work/$1.data" || die "$1 does not record: $(tail -n 2 "$work/$1.log")"
+		record_with "$1" "$2" "$work/$1.data" ||
+			die "$1 does not record: $(tail -n 2 "$work/$1.log")"
 		"$bin/kernel_calls" "$2"
 		stop_recording
 		rm -f "$work/$1.data"*
@@ -100,7 +106,8 @@ traced_by() {
 # mount namespace that can be helped.
 humour_trace_cmd() {
 	[ -n "${BENCH_INNER-}" ] || return
-	for f in /proc/sys/kernel/ftrace_enabled $T/set_ftrace_filter $T/set_ftrace_notrace $T/set_ftrace_pid; do
+	for f in /proc/sys/kernel/ftrace_enabled $T/set_ftrace_filter $T/set_ftrace_notrace \
+		$T/set_ftrace_pid; do
 		[ -e $f ] || continue
 		cat $f >"$work/${f##*/}" 2>/dev/null
 		mount --bind "$work/${f##*/}" $f
@@ -126,18 +133,21 @@ kernel_tools() {
 			echo "  $tool is left out: $(tail -n 1 "$work/$tool.log")"
 		fi
 	done
-	command -v perf >/dev/null && command -v trace-cmd >/dev/null || echo "  (perf and trace-cmd are left out where they are not installed)"
+	command -v perf >/dev/null && command -v trace-cmd >/dev/null ||
+		echo "  (perf and trace-cmd are left out where they are not installed)"
 }
 
 cost() { # CASE WHO: the least, less that of nobody's
-	awk -v a="$(value "$work/kernel.$2" "$1" 2)" -v b="$(value "$work/kernel.none" "$1" 2)" 'BEGIN { printf "%.1f", a - b }'
+	awk -v a="$(value "$work/kernel.$2" "$1" 2)" -v b="$(value "$work/kernel.none" "$1" 2)" \
+		'BEGIN { printf "%.1f", a - b }'
 }
 
 kernel_costs() {
 	heading "kernel: what an event costs the traced, ns, least of $rounds rounds, nobody reading trailfs nor tracefs"
 	row "" trailfs theirs ratio
 	start_trailfs
-	kernel_there || { echo "  left out: the kernel cannot be traced here"; stop_trailfs; return; }
+	kernel_there ||
+		{ echo "  left out: the kernel cannot be traced here"; stop_trailfs; return; }
 	kernel_tools
 	r=0
 	while [ $r -lt "$rounds" ]; do
@@ -145,7 +155,8 @@ kernel_costs() {
 		note "kernel, round $r of $rounds"
 		for c in calls switches; do
 			for who in none trailfs tracefs $tools; do
-				traced_by $who $c >>"$work/kernel.$who.all" || die "kernel_calls failed"
+				traced_by $who $c >>"$work/kernel.$who.all" ||
+					die "kernel_calls failed"
 			done
 		done
 	done
@@ -157,7 +168,8 @@ kernel_costs() {
 		[ $c = calls ] || what="sched_switch (1 event), pipe between 2 processes"
 		row "  ($what, not traced)" "" "$(pair "$work/kernel.none" $c)" ""
 		for who in tracefs $tools; do
-			row "  $what, $who" "$(cost $c trailfs)" "$(cost $c $who)" "$(ratio "$(cost $c trailfs)" "$(cost $c $who)")"
+			row "  $what, $who" "$(cost $c trailfs)" "$(cost $c $who)" \
+				"$(ratio "$(cost $c trailfs)" "$(cost $c $who)")"
 		done
 	done
 	stop_trailfs
@@ -183,7 +195,8 @@ trailfs_records() {
 		set -- "$k"/kernel/channels/channel0/streams/cpu*
 	fi
 	for from in "$@"; do
-		"$bin/spent" "$work/spent.${from##*/}" taskset -c "$others" cat "$from" >"$work/out.${from##*/}" &
+		"$bin/spent" "$work/spent.${from##*/}" taskset -c "$others" cat "$from" \
+			>"$work/out.${from##*/}" &
 		copiers="$copiers $!"
 	done
 	"$bin/kernel_calls" calls "$calls"
@@ -193,7 +206,8 @@ trailfs_records() {
 	done
 	after=$(cpu_us)
 	n=$(awk '$1 == "events_recorded" { print $2 }' "$k/status")
-	echo $((after - before + $(cat "$work"/spent.* | awk '{ n += $1 } END { print n }'))) "$n" >>"$work/ours.$how"
+	echo $((after - before + $(cat "$work"/spent.* | awk '{ n += $1 } END { print n }'))) "$n" \
+		>>"$work/ours.$how"
 	rm -f "$work"/spent.* "$work"/out.*
 }
 
@@ -243,7 +257,8 @@ kernel_recording() {
 	heading "kernel: CPU time of who records, ms per million events (getppid, entry and exit; daemon and readers), least of $rounds"
 	row "" trailfs theirs ratio
 	start_trailfs
-	kernel_there || { echo "  left out: the kernel cannot be traced here"; stop_trailfs; return; }
+	kernel_there ||
+		{ echo "  left out: the kernel cannot be traced here"; stop_trailfs; return; }
 	kernel_tools
 	calls=${CALLS:-300000}
 	kernel_kb=65536
@@ -268,12 +283,17 @@ kernel_recording() {
 		for how in ctf text; do
 			what="into a file"
 			[ $how = ctf ] || what="recorded and as text"
-			row "  $what, $tool" "$(per_million "$work/ours.$how")" "$(per_million "$work/$tool.$how")" \
-				"$(ratio "$(per_million "$work/ours.$how")" "$(per_million "$work/$tool.$how")")"
+			row "  $what, $tool" "$(per_million "$work/ours.$how")" \
+				"$(per_million "$work/$tool.$how")" \
+				"$(ratio "$(per_million "$work/ours.$how")" "$(per_million \
+					"$work/$tool.$how")")"
 		done
-		row "  a readable file, $tool (record and report)" "$(per_million "$work/ours.ctf")" "$(per_million "$work/$tool.text")" \
-			"$(ratio "$(per_million "$work/ours.ctf")" "$(per_million "$work/$tool.text")")"
-		row "  text, events per second, $tool" "$(best "$work/ours.rate")" "$(best "$work/$tool.rate")" \
+		row "  a readable file, $tool (record and report)" \
+			"$(per_million "$work/ours.ctf")" "$(per_million "$work/$tool.text")" \
+			"$(ratio "$(per_million "$work/ours.ctf")" "$(per_million \
+				"$work/$tool.text")")"
+		row "  text, events per second, $tool" "$(best "$work/ours.rate")" \
+			"$(best "$work/$tool.rate")" \
 			"$(ratio "$(best "$work/$tool.rate")" "$(best "$work/ours.rate")")"
 	done
 	kernel_unread

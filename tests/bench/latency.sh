@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# How long small files take to read while 16 workers change everything (tests/adversarial/tree_storm), a part of run:
-# `version`, `status`, and the `status` of a session that records. Milliseconds: median / p99 / max. Beside it, with
-# BASE=DIRECTORY, the same of the version that was built there, with the same workers.
-# LATENCY_SECONDS (20): how long. LATENCY_SEED (1): of the workers.
+# How long small files take to read while 16 workers change everything
+# (tests/adversarial/tree_storm), a part of run: `version`, `status`, and the `status` of a session
+# that records. Milliseconds: median / p99 / max. Beside it, with BASE=DIRECTORY, the same of the
+# version that was built there, with the same workers. LATENCY_SECONDS (20): how long. LATENCY_SEED
+# (1): of the workers.
 
 latency_user=54321
 
@@ -16,10 +17,12 @@ latency_record() { # UID DIRECTORY
 	done
 }
 
-# Everything of a round is in a directory of its own, so that a daemon that dies leaves nothing to the next one.
+# Everything of a round is in a directory of its own, so that a daemon that dies leaves nothing to
+# the next one.
 latency_run() { # BUILD DIRECTORY
 	local dir=$2 at=$2/mnt state=$2/state one two storm u
-	mkdir -p "$at" "$state" && chmod 755 "$work" "$dir" && mount -t tmpfs -o mode=755 state "$state" || return 1
+	mkdir -p "$at" "$state" && chmod 755 "$work" "$dir" &&
+		mount -t tmpfs -o mode=755 state "$state" || return 1
 	cp "$BUILD/tests/lib/ticker" "$1/libtrail.so.0" "$dir/" || return 1
 	for u in 0 $latency_user $((latency_user + 1)); do
 		mkdir -p "$dir/out/$u" && chown $u "$dir/out/$u"
@@ -32,10 +35,12 @@ latency_run() { # BUILD DIRECTORY
 	one=$!
 	TRAIL_RUNTIME_DIR=$state latency_record $latency_user "$dir" &
 	two=$!
-	"$BUILD/tests/adversarial/tree_storm" "$at" "$seconds" "${LATENCY_SEED:-1}" "$dir/out" $latency_user \
+	"$BUILD/tests/adversarial/tree_storm" "$at" "$seconds" "${LATENCY_SEED:-1}" "$dir/out" \
+		$latency_user \
 		$((latency_user + 1)) "latency$$" >"$dir/storm.log" 2>&1 &
 	storm=$!
-	"$bin/read_time" "$seconds" "$at/version" "$at/status" "$at/sessions/bench/status" >"$dir/times" 2>"$dir/error"
+	"$bin/read_time" "$seconds" "$at/version" "$at/status" "$at/sessions/bench/status" \
+		>"$dir/times" 2>"$dir/error"
 	wait $storm
 	rm -f "$dir/going"
 	wait $one $two
@@ -47,7 +52,9 @@ latency_run() { # BUILD DIRECTORY
 }
 
 latency_value() { # DIRECTORY FILE
-	awk -v f="$1/mnt/$2" '$1 == f { printf "%.1f / %.1f / %.1f", $3 / 1e3, $4 / 1e3, $5 / 1e3 }' "$1/times" 2>/dev/null
+	awk -v f="$1/mnt/$2" \
+		'$1 == f { printf "%.1f / %.1f / %.1f", $3 / 1e3, $4 / 1e3, $5 / 1e3 }' "$1/times" \
+		2>/dev/null
 }
 
 latency_p99() { # DIRECTORY FILE
@@ -66,10 +73,13 @@ latency() {
 	if [ -n "${BASE-}" ]; then
 		note "the same of $BASE"
 		latency_run "$BASE/build" "$work/latency.base" 2>/dev/null
-		[ -s "$work/latency.base/times" ] || note "its daemon died: $(cat "$work/latency.base/error")"
+		[ -s "$work/latency.base/times" ] ||
+			note "its daemon died: $(cat "$work/latency.base/error")"
 	fi
 	for f in version status sessions/bench/status; do
-		row "  cat $f" "$(latency_value "$work/latency" $f)" "$(latency_value "$work/latency.base" $f)" \
-			"$(ratio "$(latency_p99 "$work/latency" $f)" "$(latency_p99 "$work/latency.base" $f)")"
+		row "  cat $f" "$(latency_value "$work/latency" $f)" \
+			"$(latency_value "$work/latency.base" $f)" \
+			"$(ratio "$(latency_p99 "$work/latency" $f)" "$(latency_p99 \
+				"$work/latency.base" $f)")"
 	done
 }

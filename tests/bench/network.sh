@@ -9,13 +9,16 @@
 
 network_start_relay() {
 	local port=$((RANDOM % 20000 + 10000)) i=0
-	LTTNG_RELAYD_HEALTH=$work/relay.health lttng-relayd -o "$disk/relay" -C "tcp://127.0.0.1:$port" \
-		-D "tcp://127.0.0.1:$((port + 1))" -L "tcp://127.0.0.1:$((port + 2))" >>"$work/relayd.log" 2>&1 &
+	LTTNG_RELAYD_HEALTH=$work/relay.health lttng-relayd -o "$disk/relay" -C \
+		"tcp://127.0.0.1:$port" \
+		-D "tcp://127.0.0.1:$((port + 1))" -L "tcp://127.0.0.1:$((port + 2))" \
+			>>"$work/relayd.log" 2>&1 &
 	relayd=$!
 	net=net://127.0.0.1:$port:$((port + 1)) live_port=$((port + 2))
 	until grep -q "0100007F:$(printf %04X $live_port) 00000000:0000 0A" /proc/net/tcp; do
 		i=$((i + 1))
-		[ $i -lt 100 ] && kill -0 "$relayd" 2>/dev/null || die "lttng-relayd does not start: $(tail -n 1 "$work/relayd.log")"
+		[ $i -lt 100 ] && kill -0 "$relayd" 2>/dev/null ||
+			die "lttng-relayd does not start: $(tail -n 1 "$work/relayd.log")"
 		sleep 0.05
 	done
 }
@@ -38,11 +41,13 @@ network_costs() { # RATE SECONDS ROUNDS
 	rm -rf "$disk/relay"/*
 }
 
-# network_follow PROGRAM: leaves "EVENTS MEDIAN MOST" in $work/delays, when $live_reader ends: how long after it was emitted babeltrace2
-# printed an event, ms. Each of two threads emits 256 at a time.
+# network_follow PROGRAM: leaves "EVENTS MEDIAN MOST" in $work/delays, when $live_reader ends: how
+# long after it was emitted babeltrace2 printed an event, ms. Each of two threads emits 256 at a
+# time.
 network_follow() {
 	local reader
-	TZ=UTC babeltrace2 --clock-seconds --input-format=lttng-live "net://127.0.0.1:$live_port/host/$(hostname)/record" \
+	TZ=UTC babeltrace2 --clock-seconds --input-format=lttng-live \
+		"net://127.0.0.1:$live_port/host/$(hostname)/record" \
 		2>"$work/live.err" | "$bin/delays" >"$work/delays" &
 	reader=$!
 	sleep 1
@@ -53,7 +58,8 @@ network_follow() {
 
 network_live_trail() {
 	local s=$mnt/sessions/record
-	mkdir "$s" && echo 'bench:text' >"$s/user/events" && echo "$net" >"$s/output" && echo 1s >"$s/live_period" &&
+	mkdir "$s" && echo 'bench:text' >"$s/user/events" && echo "$net" >"$s/output" &&
+		echo 1s >"$s/live_period" &&
 		echo start >"$s/control" || die "no session: $(cat "$s/error")"
 	network_follow "$bin/bench_record"
 	echo stop >"$s/control"
@@ -66,7 +72,8 @@ network_live_trail() {
 network_live_lttng() {
 	lttng -n -q create record --live=1000000 --set-url="$net" >>"$work/sessiond.log" 2>&1 &&
 		lttng -n -q enable-event -u -s record bench:text >>"$work/sessiond.log" 2>&1 &&
-		lttng -n -q start record >>"$work/sessiond.log" 2>&1 || die "no LTTng session: $(tail -n 3 "$work/sessiond.log")"
+		lttng -n -q start record >>"$work/sessiond.log" 2>&1 ||
+			die "no LTTng session: $(tail -n 3 "$work/sessiond.log")"
 	network_follow "$bin/bench_record_lttng"
 	lttng -n -q stop record >>"$work/sessiond.log" 2>&1
 	lttng -n -q destroy record >>"$work/sessiond.log" 2>&1
@@ -79,9 +86,11 @@ network_rates() {
 	local ours theirs='0 512K 64'
 	search network_trail "${SECONDS_LONG:-20}" "${geometry[@]}"
 	ours=$found
-	[ -z "$lttng" ] || { search network_lttng "${SECONDS_LONG:-20}" "${geometry[@]}"; theirs=$found; }
+	[ -z "$lttng" ] ||
+		{ search network_lttng "${SECONDS_LONG:-20}" "${geometry[@]}"; theirs=$found; }
 	heading "to one relay over loopback, 2 writers, int + 16-byte string (the best of these buffers: $geometries)"
-	verdict "  highest rate without a loss, millions/s" "$(field "$ours" 1)" "$(field "$theirs" 1)" \
+	verdict "  highest rate without a loss, millions/s" "$(field "$ours" 1)" \
+		"$(field "$theirs" 1)" \
 		"$(ratio "$(field "$theirs" 1)" "$(field "$ours" 1)" | sed "s/^0.000\$/-/")" 0.5
 	row "  … with buffers of" "${ours#* }" "${theirs#* }" ""
 }
@@ -89,14 +98,20 @@ network_rates() {
 network_cost_rows() {
 	local a=$work/ours.network b=$work/theirs.network g
 	network_costs 4e6 "${SECONDS_COST:-20}" "${ROUNDS_RECORD:-4}"
-	verdict "  CPU time of the sender, ns per event, at 4 M/s" "$(least "$a" 1)" "$(least "$b" 1)" "$(ratio "$(least "$a" 1)" "$(least "$b" 1)")" 0.5
-	row "  … of the relay meanwhile" "$(least "$a" 7)" "$(least "$b" 7)" "$(ratio "$(least "$a" 7)" "$(least "$b" 7)")"
+	verdict "  CPU time of the sender, ns per event, at 4 M/s" "$(least "$a" 1)" \
+		"$(least "$b" 1)" "$(ratio "$(least "$a" 1)" "$(least "$b" 1)")" 0.5
+	row "  … of the relay meanwhile" "$(least "$a" 7)" "$(least "$b" 7)" \
+		"$(ratio "$(least "$a" 7)" "$(least "$b" 7)")"
 	row "  … events lost meanwhile" "$(least "$a" 4)" "$(least "$b" 4)" ""
 	g=$(by_system_calls config)
-	verdict "  set-up, ms: mkdir, config, start (lttng commands)" "$g" "$(least "$b" 2 1000)" "$(ratio "$g" "$(least "$b" 2 1000)")" 0.1
-	row "  … from a shell, most of it to start mkdir(1)" "$(least "$a" 2 1000)" "$(least "$b" 2 1000)" "$(ratio "$(least "$a" 2)" "$(least "$b" 2)")"
-	verdict "  stop, ms" "$(least "$a" 5 1000)" "$(least "$b" 5 1000)" "$(ratio "$(least "$a" 5)" "$(least "$b" 5)")" 0.1
-	verdict "  rmdir, ms (destroy)" "$(least "$a" 6 1000)" "$(least "$b" 6 1000)" "$(ratio "$(least "$a" 6)" "$(least "$b" 6)")" 0.1
+	verdict "  set-up, ms: mkdir, config, start (lttng commands)" "$g" "$(least "$b" 2 1000)" \
+		"$(ratio "$g" "$(least "$b" 2 1000)")" 0.1
+	row "  … from a shell, most of it to start mkdir(1)" "$(least "$a" 2 1000)" \
+		"$(least "$b" 2 1000)" "$(ratio "$(least "$a" 2)" "$(least "$b" 2)")"
+	verdict "  stop, ms" "$(least "$a" 5 1000)" "$(least "$b" 5 1000)" \
+		"$(ratio "$(least "$a" 5)" "$(least "$b" 5)")" 0.1
+	verdict "  rmdir, ms (destroy)" "$(least "$a" 6 1000)" "$(least "$b" 6 1000)" \
+		"$(ratio "$(least "$a" 6)" "$(least "$b" 6)")" 0.1
 }
 
 network_live_rows() {
@@ -104,18 +119,22 @@ network_live_rows() {
 	network_live_trail
 	ours=$delay
 	[ -z "$lttng" ] || { network_live_lttng; theirs=$delay; }
-	verdict "  live, period 1 s: median delay of an event, ms" "$(field "$ours" 2)" "$(field "$theirs" 2)" "$(ratio "$(field "$ours" 2)" "$(field "$theirs" 2)")" 1
-	row "  … the longest, ms" "$(field "$ours" 3)" "$(field "$theirs" 3)" "$(ratio "$(field "$ours" 3)" "$(field "$theirs" 3)")"
+	verdict "  live, period 1 s: median delay of an event, ms" "$(field "$ours" 2)" \
+		"$(field "$theirs" 2)" "$(ratio "$(field "$ours" 2)" "$(field "$theirs" 2)")" 1
+	row "  … the longest, ms" "$(field "$ours" 3)" "$(field "$theirs" 3)" \
+		"$(ratio "$(field "$ours" 3)" "$(field "$theirs" 3)")"
 }
 
 network() {
 	local saved=$TRAIL_RUNTIME_DIR
-	command -v lttng-relayd >/dev/null || { note "network is left out: there is no lttng-relayd"; return; }
+	command -v lttng-relayd >/dev/null ||
+		{ note "network is left out: there is no lttng-relayd"; return; }
 	note "streaming to a relay"
 	disk=$work/net
 	IFS=, read -r -a geometry <<<"$geometries"
 	read -r -a rate <<<"$rates"
-	mkdir "$disk" && mount -t tmpfs -o size=2g disk "$disk" 2>/dev/null || note "not on a tmpfs: none can be mounted"
+	mkdir "$disk" && mount -t tmpfs -o size=2g disk "$disk" 2>/dev/null ||
+		note "not on a tmpfs: none can be mounted"
 	TRAIL_RUNTIME_DIR=$disk/state
 	mkdir "$TRAIL_RUNTIME_DIR" "$disk/relay"
 	start_trailfs

@@ -14,7 +14,8 @@ file_size=16M file_count=4 net= relayd= live=
 
 cpu_ms() { # PID…: CPU time of all of them; none: 0
 	for p in "$@"; do cat /proc/"$p"/stat 2>/dev/null; done |
-		awk -v hz="$(getconf CLK_TCK)" '{ sub(/.*\) /, ""); s += $12 + $13 } END { printf "%.0f", s * 1000 / hz }'
+		awk -v hz="$(getconf CLK_TCK)" \
+			'{ sub(/.*\) /, ""); s += $12 + $13 } END { printf "%.0f", s * 1000 / hz }'
 }
 
 # Microseconds, without a process being started for it
@@ -30,12 +31,16 @@ field() { # LINE N
 # CPU_MS(relay), of a recording from a shell. $net: the address of a relay, which takes the place of
 # the directory; its process is $relayd.
 record_trail() { # RATE SECONDS SUBBUF_SIZE SUBBUF_COUNT
-	local s=$mnt/sessions/record c=$mnt/sessions/record/user/channels/channel0 a b d e f g got lost cpu relay=$(cpu_ms $relayd)
+	local s=$mnt/sessions/record c=$mnt/sessions/record/user/channels/channel0 a b d e f g got \
+		lost cpu relay=$(cpu_ms $relayd)
 	rm -rf "$disk/ours"
 	stamp; a=$us
-	mkdir "$s" && echo 'bench:text' >"$s/user/events" && echo "${net:-$disk/ours}" >"$s/output" &&
-		echo "$3" >"$c/subbuf_size" && echo "$4" >"$c/subbuf_count" && echo $file_size >"$c/file_size" &&
-		echo $file_count >"$c/file_count" && echo start >"$s/control" || die "no session: $(cat "$s/error")"
+	mkdir "$s" && echo 'bench:text' >"$s/user/events" &&
+		echo "${net:-$disk/ours}" >"$s/output" &&
+		echo "$3" >"$c/subbuf_size" && echo "$4" >"$c/subbuf_count" &&
+			echo $file_size >"$c/file_size" &&
+		echo $file_count >"$c/file_count" && echo start >"$s/control" ||
+			die "no session: $(cat "$s/error")"
 	stamp; b=$us
 	cpu=$(cpu_ms "$daemon")
 	got=$("$bin/bench_record" "$1" "$2") || die "bench_record failed"
@@ -47,7 +52,8 @@ record_trail() { # RATE SECONDS SUBBUF_SIZE SUBBUF_COUNT
 	stamp; f=$us
 	rmdir "$s"
 	stamp; g=$us
-	line="$got $lost $cpu $((b - a)) $((e - d + g - f)) $((e - d)) $((g - f)) $(($(cpu_ms $relayd) - relay))"
+	line="$got $lost $cpu $((b - a)) $((e - d + g - f)) $((e - d)) $((g - f)) $(($(cpu_ms \
+		$relayd) - relay))"
 }
 
 record_lttng() { # the same
@@ -56,10 +62,13 @@ record_lttng() { # the same
 	rm -rf "$disk/theirs"
 	stamp; a=$us
 	lttng -n -q create record "$to" $live >>"$work/sessiond.log" 2>&1 &&
-		lttng -n -q enable-channel -u -s record --discard --subbuf-size="$3" --num-subbuf="$4" --tracefile-size=$file_size \
+		lttng -n -q enable-channel -u -s record --discard --subbuf-size="$3" \
+			--num-subbuf="$4" --tracefile-size=$file_size \
 			--tracefile-count=$file_count ch >>"$work/sessiond.log" 2>&1 &&
-		lttng -n -q enable-event -u -s record -c ch bench:text >>"$work/sessiond.log" 2>&1 &&
-		lttng -n -q start record >>"$work/sessiond.log" 2>&1 || die "no LTTng session: $(tail -n 3 "$work/sessiond.log")"
+		lttng -n -q enable-event -u -s record -c ch bench:text >>"$work/sessiond.log" \
+			2>&1 &&
+		lttng -n -q start record >>"$work/sessiond.log" 2>&1 ||
+			die "no LTTng session: $(tail -n 3 "$work/sessiond.log")"
 	stamp; b=$us
 	pids="$sessiond $(pgrep -P "$sessiond")"
 	cpu=$(cpu_ms $pids)
@@ -68,16 +77,19 @@ record_lttng() { # the same
 	stamp; d=$us
 	lttng -n -q stop record >>"$work/sessiond.log" 2>&1
 	stamp; e=$us
-	lost=$(lttng -n list record 2>/dev/null | awk '/Discarded events:/ { s += $3 } END { print s + 0 }')
+	lost=$(lttng -n list record 2>/dev/null |
+		awk '/Discarded events:/ { s += $3 } END { print s + 0 }')
 	stamp; f=$us
 	lttng -n -q destroy record >>"$work/sessiond.log" 2>&1
 	stamp; g=$us
-	line="$got $lost $cpu $((b - a)) $((e - d + g - f)) $((e - d)) $((g - f)) $(($(cpu_ms $relayd) - relay))"
+	line="$got $lost $cpu $((b - a)) $((e - d + g - f)) $((e - d)) $((g - f)) $(($(cpu_ms \
+		$relayd) - relay))"
 }
 
 # As many as were wanted, nearly, and none lost
 lossless() { # MILLIONS
-	awk -v r="$1" -v l="$line" 'BEGIN { split(l, f); exit !(f[3] == 0 && f[2] >= 0.97 * r * 1e6) }'
+	awk -v r="$1" -v l="$line" \
+		'BEGIN { split(l, f); exit !(f[3] == 0 && f[2] >= 0.97 * r * 1e6) }'
 }
 
 # The highest of $rates at which none is lost, by bisection; each is tried twice. Leaves it in $best
@@ -119,7 +131,9 @@ search() { # WHICH SECONDS GEOMETRY…
 
 verdict() { # WHAT OURS THEIRS RATIO(ours/theirs) TARGET(at most)
 	row "$1" "$2" "$3" "$4"
-	[ "$4" = - ] || awk -v r="$4" -v t="$5" 'BEGIN { printf "%88s (wanted: at most %s)\n", r <= t ? "met" : "NOT met", t }'
+	[ "$4" = - ] ||
+		awk -v r="$4" -v t="$5" \
+		'BEGIN { printf "%88s (wanted: at most %s)\n", r <= t ? "met" : "NOT met", t }'
 }
 
 per_event() { # LINE
@@ -131,7 +145,9 @@ relay_per_event() { # LINE
 }
 
 least() { # FILE COLUMN [DIVISOR]
-	[ -s "$1" ] && awk -v c="$2" -v d="${3:-1}" 'NR == 1 || $c / d < m { m = $c / d } END { printf "%.2f", m }' "$1"
+	[ -s "$1" ] &&
+		awk -v c="$2" -v d="${3:-1}" \
+		'NR == 1 || $c / d < m { m = $c / d } END { printf "%.2f", m }' "$1"
 }
 
 # Costs, from recordings in turns: appended to ours.$1 and theirs.$1: NS_PER_EVENT SET_UP_US END_US
@@ -143,10 +159,14 @@ costs() { # WHERE RATE SECONDS ROUNDS
 	for ((i = 0; i < $4; i++)); do
 		g=${geometry[i % ${#geometry[@]}]}
 		record_trail "$2" "$3" $g
-		echo "$(per_event "$line") $(field "$line" 5) $(field "$line" 6) $(field "$line" 3) $(field "$line" 7) $(field "$line" 8) $(relay_per_event "$line")" >>"$work/ours.$1"
+		echo "$(per_event "$line") $(field "$line" 5) $(field "$line" 6) $(field "$line" \
+			3) $(field "$line" 7) $(field "$line" 8) \
+			$(relay_per_event "$line")" >>"$work/ours.$1"
 		[ -n "$lttng" ] || continue
 		record_lttng "$2" "$3" $g
-		echo "$(per_event "$line") $(field "$line" 5) $(field "$line" 6) $(field "$line" 3) $(field "$line" 7) $(field "$line" 8) $(relay_per_event "$line")" >>"$work/theirs.$1"
+		echo "$(per_event "$line") $(field "$line" 5) $(field "$line" 6) $(field "$line" \
+			3) $(field "$line" 7) $(field "$line" 8) \
+			$(relay_per_event "$line")" >>"$work/theirs.$1"
 	done
 }
 
@@ -164,9 +184,13 @@ subbuf_size = 512K
 subbuf_count = 64
 file_size = $file_size
 file_count = $file_count"
-		[ "$1" = config ] || set -- "$1" write "$s/user/events" bench:text write "$s/output" "${net:-$disk/ours$i}" write "$c/subbuf_size" 512K \
-			write "$c/subbuf_count" 64 write "$c/file_size" $file_size write "$c/file_count" $file_count
-		"$bin/steps" mkdir "$s" "${@:2}" write "$s/control" start || die "steps: $(cat "$s/error")"
+		[ "$1" = config ] ||
+			set -- "$1" write "$s/user/events" bench:text write "$s/output" \
+			"${net:-$disk/ours$i}" write "$c/subbuf_size" 512K \
+			write "$c/subbuf_count" 64 write "$c/file_size" $file_size write \
+				"$c/file_count" $file_count
+		"$bin/steps" mkdir "$s" "${@:2}" write "$s/control" start ||
+			die "steps: $(cat "$s/error")"
 		rmdir "$s"
 	done | sort -n | awk 'NR == 1 { printf "%.2f", $1 / 1e3 }'
 }
@@ -177,7 +201,8 @@ record() {
 	disk=$work/disk
 	IFS=, read -r -a geometry <<<"$geometries"
 	read -r -a rate <<<"$rates"
-	mkdir "$disk" && mount -t tmpfs -o size=2g disk "$disk" 2>/dev/null || note "not on a tmpfs: none can be mounted"
+	mkdir "$disk" && mount -t tmpfs -o size=2g disk "$disk" 2>/dev/null ||
+		note "not on a tmpfs: none can be mounted"
 	TRAIL_RUNTIME_DIR=$disk/state
 	mkdir "$TRAIL_RUNTIME_DIR"
 	start_trailfs
@@ -185,25 +210,33 @@ record() {
 	heading "recording 2 writers, int + 16-byte string, onto tmpfs, $file_count files of $file_size each (the best of these buffers: $geometries)"
 	search record_trail "${SECONDS_LONG:-20}" "${geometry[@]}"
 	ours=$found theirs='0 512K 64'
-	[ -z "$lttng" ] || { search record_lttng "${SECONDS_LONG:-20}" "${geometry[@]}"; theirs=$found; }
-	verdict "  highest rate without a loss, millions/s" "$(field "$ours" 1)" "$(field "$theirs" 1)" \
+	[ -z "$lttng" ] ||
+		{ search record_lttng "${SECONDS_LONG:-20}" "${geometry[@]}"; theirs=$found; }
+	verdict "  highest rate without a loss, millions/s" "$(field "$ours" 1)" \
+		"$(field "$theirs" 1)" \
 		"$(ratio "$(field "$theirs" 1)" "$(field "$ours" 1)" | sed "s/^0.000\$/-/")" 0.5
 	row "  … with buffers of" "${ours#* }" "${theirs#* }" ""
 	note "CPU time, set-up, end"
 	costs tmpfs 4e6 "${SECONDS_COST:-20}" "${ROUNDS_RECORD:-4}"
 	set -- "$work/ours.tmpfs" "$work/theirs.tmpfs"
-	verdict "  CPU time of the daemon, ns per event, at 4 M/s" "$(least "$1" 1)" "$(least "$2" 1)" "$(ratio "$(least "$1" 1)" "$(least "$2" 1)")" 0.5
+	verdict "  CPU time of the daemon, ns per event, at 4 M/s" "$(least "$1" 1)" \
+		"$(least "$2" 1)" "$(ratio "$(least "$1" 1)" "$(least "$2" 1)")" 0.5
 	# (An event has 25 bytes: 4 of header, an int, 17 of text. The files are as many and as
 	# large as those of the two streams.)
-	g=$("$bin/plain_write" "$disk" $((16 << 20)) $((2 * file_count)) 4000 | awk '{ printf "%.2f", 25 * $1 }')
+	g=$("$bin/plain_write" "$disk" $((16 << 20)) $((2 * file_count)) 4000 |
+		awk '{ printf "%.2f", 25 * $1 }')
 	row "  … to write as many bytes by pwrite(2), nothing else" "$g" "$g" ""
 	row "  … events lost meanwhile" "$(least "$1" 4)" "$(least "$2" 4)" ""
 	g=$(by_system_calls config)
-	verdict "  set-up, ms: mkdir, config, start (lttng commands)" "$g" "$(least "$2" 2 1000)" "$(ratio "$g" "$(least "$2" 2 1000)")" 0.1
+	verdict "  set-up, ms: mkdir, config, start (lttng commands)" "$g" "$(least "$2" 2 1000)" \
+		"$(ratio "$g" "$(least "$2" 2 1000)")" 0.1
 	g=$(by_system_calls each)
-	row "  … a file for each setting" "$g" "$(least "$2" 2 1000)" "$(ratio "$g" "$(least "$2" 2 1000)")"
-	row "  … from a shell, most of it to start mkdir(1)" "$(least "$1" 2 1000)" "$(least "$2" 2 1000)" "$(ratio "$(least "$1" 2)" "$(least "$2" 2)")"
-	verdict "  stop and rmdir, ms, from a shell (stop, destroy)" "$(least "$1" 3 1000)" "$(least "$2" 3 1000)" \
+	row "  … a file for each setting" "$g" "$(least "$2" 2 1000)" \
+		"$(ratio "$g" "$(least "$2" 2 1000)")"
+	row "  … from a shell, most of it to start mkdir(1)" "$(least "$1" 2 1000)" \
+		"$(least "$2" 2 1000)" "$(ratio "$(least "$1" 2)" "$(least "$2" 2)")"
+	verdict "  stop and rmdir, ms, from a shell (stop, destroy)" "$(least "$1" 3 1000)" \
+		"$(least "$2" 3 1000)" \
 		"$(ratio "$(least "$1" 3)" "$(least "$2" 3)")" 0.05
 	note "onto disk"
 	disk=$work/real
@@ -212,11 +245,13 @@ record() {
 	ours=$found
 	[ -z "$lttng" ] || { search record_lttng 0 "${theirs#* }"; theirs=$found; }
 	heading "the same onto $(stat -f -c %T "$disk"), ${SECONDS_EACH:-2} s"
-	verdict "  highest rate without a loss, millions/s" "$(field "$ours" 1)" "$(field "$theirs" 1)" \
+	verdict "  highest rate without a loss, millions/s" "$(field "$ours" 1)" \
+		"$(field "$theirs" 1)" \
 		"$(ratio "$(field "$theirs" 1)" "$(field "$ours" 1)" | sed "s/^0.000\$/-/")" 1
 	costs disk 4e6 4 2
 	set -- "$work/ours.disk" "$work/theirs.disk"
-	verdict "  CPU time of the daemon, ns per event, at 4 M/s" "$(least "$1" 1)" "$(least "$2" 1)" "$(ratio "$(least "$1" 1)" "$(least "$2" 1)")" 1
+	verdict "  CPU time of the daemon, ns per event, at 4 M/s" "$(least "$1" 1)" \
+		"$(least "$2" 1)" "$(ratio "$(least "$1" 1)" "$(least "$2" 1)")" 1
 	stop_lttng
 	stop_trailfs
 	umount -l "$work/disk" 2>/dev/null
