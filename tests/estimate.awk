@@ -7,7 +7,7 @@
 
 FNR == 1 { file = FILENAME }
 
-# (An empty file has no first line: files are told apart by their names.)
+# (An empty file has no first line: files are distinguished by their names.)
 file == ARGV[1] { done[$1] = 1; ended++; next }
 file == ARGV[2] { known[$1] = $2; next }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* LINK: none */
 /*
- * reap SECONDS COMMAND…: runs a command in a session of its own and leaves nothing of it behind.
+ * reap SECONDS COMMAND…: runs a command in a session of its own and leaves no process of it.
  *
  * All that descends from the command, daemons included, is killed when it has ended or when its
  * time is over: orphans come to this process (PR_SET_CHILD_SUBREAPER). Exits as the command did;

@@ -217,7 +217,7 @@ static uint8_t quick_make(const struct extra *x, struct quick *q)
 		whole = next.op == FILTER_RETURN && next.at == 1;
 	}
 	/*
-	 * The field is behind no other of variable length; if the test does not hold, that is the
+	 * The field follows no other of variable length; if the test does not hold, that is the
 	 * end.
 	 */
 	if (w.flag != 0 || w.jump != FILTER_JUMP_FALSE || w.at > TRAIL_SUBBUF_MAX)

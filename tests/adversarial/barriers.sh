@@ -101,7 +101,8 @@ while [ $i -lt "$rounds" ]; do
 	events_again "enabling the channel"
 done
 
-# clear: what is there afterwards began afterwards, on threads that were stopped in the middle, too.
+# clear: all events that a reader finds after it began after it, also those of threads that were
+# stopped in the middle of an event.
 i=0
 while [ $i -lt 10 ]; do
 	i=$((i + 1))

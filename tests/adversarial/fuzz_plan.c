@@ -199,7 +199,7 @@ static size_t put_program(uint8_t *to, size_t room)
 	return n;
 }
 
-/* A plan of the first so many regions, as good as it gets. */
+/* A plan of the first regions, as good as it gets. */
 static size_t put_plan(uint8_t *plan, size_t room, uint32_t objects, uint32_t region_count)
 {
 	struct trail_plan *head = (struct trail_plan *)plan;

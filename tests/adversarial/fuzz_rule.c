@@ -76,7 +76,7 @@ static void print(const struct rule_list *l, struct md_buf *b)
 	md_buf_str(b);
 }
 
-/* What prints as text must come back from it, and leave when it is told to. */
+/* A rule that is printed must parse as itself again, and be removed by that text. */
 static void check_list(const struct rule_list *l, const char *lines)
 {
 	struct md_buf text = MD_BUF_INIT, again = MD_BUF_INIT;

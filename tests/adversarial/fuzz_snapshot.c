@@ -61,7 +61,7 @@ static void record(unsigned int n)
 		expect(tracer_log(t, &who, "a message of the log", 20, &err) == 0, err.sentence);
 }
 
-/* Bytes of the data: what decides where events begin is told by the snapshot's own reader. */
+/* Bytes of the data: the snapshot's own reader says which of them decide where events begin. */
 static void spoil(void)
 {
 	struct channel *c = channel_find(s, DOMAIN_USER, "c");

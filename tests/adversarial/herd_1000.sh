@@ -65,7 +65,7 @@ echo "at first: $rss kB, $fds descriptors"
 # With all the time in the world for an answer nothing is lost
 TRAIL_ATTACH_TIMEOUT=60000 one patient 20 0
 expect "discarded by the patient" "$discarded" = 0
-# As programs are: they wait 10 ms, and go on
+# As programs do: they wait 10 ms, then continue
 unset TRAIL_ATTACH_TIMEOUT
 one usual 80 100000
 within idle || fail "descriptors: $fds before, $(descriptors) after"

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # TIMEOUT: 120
 #
-# kill -9 of the daemon at any moment: applications go on undisturbed; the next mount finds the
+# kill -9 of the daemon at any moment: applications continue undisturbed; the next mount finds the
 # session, its rules, its buffers, and what was recorded meanwhile. Then the same with all
 # applications gone before the next mount: the buffers are still there.
 . "$(dirname "$0")/lib.sh"
@@ -62,7 +62,7 @@ while [ $round -lt "$rounds" ]; do
 	esac
 	kill_daemon
 	before=$(sum)
-	within have_counted $((before + 100)) || fail "the applications do not go on"
+	within have_counted $((before + 100)) || fail "the applications do not continue"
 	kill -0 $herd 2>/dev/null || fail "the applications died with the daemon"
 	mount_tree
 	have "$s/status" || fail "the session is gone"
@@ -92,7 +92,8 @@ put stop "$s/control"
 same_text "$s"
 tally
 nothing_lost "$s"
-grep -q 'writer = 1000' "$TMPDIR/text" || fail "a program that started without a daemon is not traced"
+grep -q 'writer = 1000' "$TMPDIR/text" ||
+	fail "a program that started without a daemon is not traced"
 
 cp "$TMPDIR/text" "$TMPDIR/text.before"
 

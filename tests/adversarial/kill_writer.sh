@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # TIMEOUT: 150
 #
-# kill -9 of writers at random moments, while others go on: at most the event in flight is lost, per
-# kill; the buffers are usable for ever after, in both loss modes.
+# kill -9 of writers at random moments, while others continue: at most the event in flight is lost,
+# per kill; the buffers are usable for ever after, in both loss modes.
 . "$(dirname "$0")/lib.sh"
 command -v babeltrace2 >/dev/null || skip "there is no babeltrace2"
 seconds=${KILL_SECONDS:-8}

@@ -31,7 +31,7 @@ kill $writer
 wait $writer || fail "the writer"
 put stop "$s/control"
 no_rotation() { [ "$(key rotation "$s/status")" = idle ]; }
-within no_rotation || fail "a rotation goes on: $(cat "$s/status")"
+within no_rotation || fail "a rotation has not ended: $(cat "$s/status")"
 [ -z "$(cat "$s/error")" ] || fail "$(cat "$s/error")"
 lost=$(key events_discarded "$s/status")
 recorded=$(key events_recorded "$s/status")

@@ -27,7 +27,7 @@ one() { # loss mode, subbuf_size, subbuf_count
 		pids="$pids $!"
 		i=$((i + 1))
 	done
-	# When each has its first event behind it, and so is attached, they all begin.
+	# When each has recorded its first event, and so is attached, they all begin.
 	all_traced() { [ "$(head -c $((processes * 64)) "$slots" 2>/dev/null |
 		od -An -v -t u8 -w64 | awk '$1' | wc -l)" = $processes ]; }
 	within all_traced || fail "not all writers are traced"

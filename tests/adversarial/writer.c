@@ -6,7 +6,7 @@
  *
  * PAUSE: microseconds to sleep after every 64 events; 0: none. GO: a file to wait for after the
  * tracepoint was found to be on, before the threads start. The events are storm:tick { writer,
- * thread, n } and, every eighth, storm:word with a string behind. n counts the thread's events from
+ * thread, n } and, every eighth, storm:word followed by a string. n counts the thread's events from
  * 1. Prints how often the threads hit a tracepoint. (The slots may have fewer: what is lost while a
  * process attaches is counted, but its arguments are not evaluated.)
  */

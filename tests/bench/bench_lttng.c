@@ -18,7 +18,7 @@ static void body(int events)
 }
 
 /*
- * An application of LTTng-UST waits for its session daemon before main(); ours are told with the
+ * An application of LTTng-UST waits for its session daemon before main(); ours learn it with the
  * first event.
  */
 static int wait_until_on(void)

@@ -4,7 +4,7 @@
 # them (tests/vm), with trail.ko beside LTTng-modules, an instance of tracefs and perf. The same on
 # every machine, but for what a cache miss costs on it.
 
-instructions_of() { # WHO HOW KIND: less those that nobody's recording costs
+instructions_of() { # WHO HOW KIND: less those that the loop costs without a recording
 	awk -v who="$1" -v how="$2" -v kind="$3" '
 		$1 == "none" && $3 == kind { none = $4 }
 		$1 == who && $2 == how && $3 == kind { n = $4 }

@@ -137,13 +137,13 @@ kernel_tools() {
 		echo "  (perf and trace-cmd are left out where they are not installed)"
 }
 
-cost() { # CASE WHO: the least, less that of nobody's
+cost() { # CASE WHO: the least, less that without a recording
 	awk -v a="$(value "$work/kernel.$2" "$1" 2)" -v b="$(value "$work/kernel.none" "$1" 2)" \
 		'BEGIN { printf "%.1f", a - b }'
 }
 
 kernel_costs() {
-	heading "kernel: what an event costs the traced, ns, least of $rounds rounds, nobody reading trailfs nor tracefs"
+	heading "kernel: what an event costs the traced, ns, least of $rounds rounds, without readers of trailfs and tracefs"
 	row "" trailfs theirs ratio
 	start_trailfs
 	kernel_there ||

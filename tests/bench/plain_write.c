@@ -26,7 +26,7 @@ static double cpu_ns(void)
 	return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
 }
 
-/* So many bytes, once around and around */
+/* Writes that number of bytes, around and around */
 static int fill(const char *memory, size_t bytes, size_t file_size, unsigned int count)
 {
 	size_t pieces = file_size / PIECE;

@@ -20,7 +20,7 @@ struct fake_file {
 	uint8_t *bytes;                 /* all packets, and their index */
 	struct md_index_header *index;
 	size_t packets, written;
-	size_t each;                    /* so many packets in a file; 0: all */
+	size_t each;                    /* packets in a file; 0: all */
 	uint64_t serial, size;          /* of the current file */
 	int fd, index_fd;
 	char name[192];

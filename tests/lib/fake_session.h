@@ -37,7 +37,7 @@ struct session {
 	struct trace *traces[FAKE_TRACES];
 	struct region *regions[FAKE_TRACES];
 	struct stream_set set;
-	size_t visible;                 /* so many of the streams are told of */
+	size_t visible;                 /* how many of the streams are announced */
 	struct text_engine *engine[TEXT_FORMS];
 	bool active, gone;
 	uint64_t starts;

@@ -95,7 +95,7 @@ static inline void sample_elements(struct sample *s, const char *name, int size,
 		sample_number(s, v[i], size, flags);
 }
 
-/* count bytes, which v has and NULs behind it */
+/* count bytes, which v has, followed by NULs */
 static inline void sample_text(struct sample *s, const char *name, int length, const char *v,
 			       uint32_t count)
 {
@@ -138,7 +138,7 @@ static inline bool sample_context(void *arg, uint32_t kind, const char *name,
 	return true;
 }
 
-/* One of everything: fixed ones, then behind strings and sequences, then those for filters only. */
+/* One of everything: fixed ones, some after strings and sequences, those for filters only. */
 static inline void sample_everything(struct sample *s)
 {
 	static const uint64_t mac[] = { 1, 2, 0xff, 4 }, vals[] = { (uint64_t)-1, 20, 30 },

@@ -47,7 +47,7 @@ static const char format_open[] =
 	"\tfield:umode_t mode;\toffset:32;\tsize:8;\tsigned:0;\n\n"
 	"print fmt: \"\"\n";
 
-/* A kernel that records what is behind the pointers. */
+/* A kernel that records what the pointers point to. */
 static const char format_openat[] =
 	"name: sys_enter_openat\nID: 501\n" COMMON
 	"\tfield:int __syscall_nr;\toffset:8;\tsize:4;\tsigned:1;\n"

@@ -58,7 +58,9 @@ mounted() {
 # The daemons of this test; a pid file is no part of the interface, so they are found by what they
 # serve.
 daemon_pids() {
-	ps -eo pid=,args= | awk -v m="$MNT" '$2 ~ /trailfs$/ { for (i = 3; i <= NF; i++) if ($i == m) { print $1; next } }'
+	ps -eo pid=,args= |
+		awk -v m="$MNT" \
+		'$2 ~ /trailfs$/ { for (i = 3; i <= NF; i++) if ($i == m) { print $1; next } }'
 }
 
 daemon_ended() {
@@ -77,7 +79,8 @@ clean_up() {
 	# Whatever a failed test still has open would hold the mount.
 	[ $status = 0 ] || kill $(daemon_pids) 2>/dev/null
 	while mounted; do
-		fusermount3 -u "$MNT" 2>/dev/null || umount "$MNT" 2>/dev/null || umount -l "$MNT" 2>/dev/null ||
+		fusermount3 -u "$MNT" 2>/dev/null || umount "$MNT" 2>/dev/null ||
+			umount -l "$MNT" 2>/dev/null ||
 			fusermount3 -u -z "$MNT" || break
 	done
 	# The daemon ends by itself when its mount goes; the keeper when the daemon says so.
@@ -120,7 +123,8 @@ can_mount() {
 mount_tree() {
 	can_mount
 	timeout 200 "$TRAILFS" "$MNT" -o wait=100000 "$@" >"$work/daemon.log" 2>&1 || {
-		[ "$(id -u)" = 0 ] || skip "an ordinary user cannot mount here: $(tail -n 1 "$work/daemon.log")"
+		[ "$(id -u)" = 0 ] ||
+			skip "an ordinary user cannot mount here: $(tail -n 1 "$work/daemon.log")"
 		fail "cannot mount: exit status $?"
 	}
 	mounted || fail "the daemon said all is well, but nothing is mounted"
@@ -132,19 +136,24 @@ mount_kernel() {
 	T=/sys/kernel/tracing
 	mark=$(date +%s)$$
 	mount_tree "$@"
-	grep -q '^kernel none' "$MNT/version" && skip "the kernel cannot be traced here: $(grep '^kernel' "$MNT/version")"
+	grep -q '^kernel none' "$MNT/version" &&
+		skip "the kernel cannot be traced here: $(grep '^kernel' "$MNT/version")"
 	command -v babeltrace2 >/dev/null || skip "there is no babeltrace2"
 }
 
 # same_text SESSION: babeltrace2 (in $work/bt) and text (in $work/text) agree on it, but for what
 # babeltrace2 2.0.4 makes of empty strings: now and then the one before.
 same_text() {
-	TZ=UTC timeout 1000 babeltrace2 --clock-gmt "$1/trace" >"$work/bt" 2>"$work/bt.err" || fail "babeltrace2: $(cat "$work/bt.err")"
+	TZ=UTC timeout 1000 babeltrace2 --clock-gmt "$1/trace" >"$work/bt" 2>"$work/bt.err" ||
+		fail "babeltrace2: $(cat "$work/bt.err")"
 	cat "$1/text" >"$work/text"
 	for f in bt text; do
-		awk 'NR == FNR { skip[FNR] = /= ""/; next } !skip[FNR]' "$work/text" "$work/$f" >"$work/$f.full"
+		awk 'NR == FNR { skip[FNR] = /= ""/; next } !skip[FNR]' "$work/text" "$work/$f" \
+			>"$work/$f.full"
 	done
-	cmp -s "$work/bt.full" "$work/text.full" || fail "text of $1 is not what babeltrace2 says: $(diff "$work/bt.full" "$work/text.full" | cut -c1-300 | head -n 4)"
+	cmp -s "$work/bt.full" "$work/text.full" ||
+		fail "text of $1 is not what babeltrace2 says: $(diff "$work/bt.full" \
+		"$work/text.full" | cut -c1-300 | head -n 4)"
 	checks=$((checks + 1))
 }
 
@@ -153,7 +162,7 @@ by_module() {
 	grep -q '^kernel module' "$MNT/version"
 }
 
-# kernel_channels PATTERN: how many channels in the kernel have such a name behind trailfs-, whether
+# kernel_channels PATTERN: how many channels in the kernel have such a name after trailfs-, whether
 # there is a daemon or not
 kernel_channels() {
 	{ [ ! -e /dev/trail ] || "$BUILD/tests/vm/heads"; ls $T/instances; } | grep -c "^trailfs-$1"
@@ -163,7 +172,8 @@ kernel_channels() {
 # them
 kernel_counted() {
 	if by_module; then
-		"$BUILD/tests/vm/heads" "trailfs-$1-" | awk '{ n += $2 + $4 } END { printf "%d\n", n }'
+		"$BUILD/tests/vm/heads" "trailfs-$1-" |
+			awk '{ n += $2 + $4 } END { printf "%d\n", n }'
 		return
 	fi
 	cat $T/instances/trailfs-"$1"-*/per_cpu/cpu*/stats |
@@ -192,10 +202,12 @@ first_cpu=$(awk '/^Cpus_allowed_list/ { split($2, c, "[-,]"); print c[1] }' /pro
 one_cpu() { taskset -c "$first_cpu" "$@"; }
 
 # copy_image FROM TO: cp -r of a trace image. An image lasts for two seconds after the last look of
-# the process: a cp that had to wait longer for its CPU finds another one, says so, and begins again.
+# the process: a cp that had to wait longer for its CPU finds another one, says so, and begins
+# again.
 copy_image() {
 	until cp -r "$1" "$2" 2>"$work/cp.err"; do
-		grep -q 'replaced while being copied' "$work/cp.err" || fail "cp -r $1: $(cat "$work/cp.err")"
+		grep -q 'replaced while being copied' "$work/cp.err" ||
+			fail "cp -r $1: $(cat "$work/cp.err")"
 		rm -rf "$2"
 	done
 }

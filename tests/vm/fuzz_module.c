@@ -205,7 +205,7 @@ static struct filter_word random_word(void)
 		w.jump = 0;
 	} else if (w.op <= FILTER_RANGE_64_BE || w.op == FILTER_TEST_STRING ||
 		   w.op == FILTER_MATCH) {
-		/* The literals are behind 16 words at most. */
+		/* The literals follow 16 words at most. */
 		w.a = (uint32_t)(number() % 2 ? some() : 256 + number() % 200);
 		w.b = (uint32_t)(number() % 2 ? some() : number() % 60 | number() % 4 << 16);
 	}

@@ -197,7 +197,7 @@ for mode in discard overwrite; do
 done
 clean
 
-# --- more than is left, though less than the machine has: nobody is killed to make room
+# --- more than is left, though less than the machine has: no process is killed to make room
 refused=
 for i in 1 2 3 4 5 6 7 8; do
 	s=$S/large$i

@@ -154,7 +154,7 @@ is "compiled, as the tree says" "$(cat "$work/covered")" \
 	"$(sed -n 's/ compiled$//p' "$work/each" | sort)"
 grep -v -e ' compiled$' -e ' counters$' "$work/each" >"$work/refused"
 [ ! -s "$work/refused" ] || echo "refused: $(cat "$work/refused")"
-[ "$(wc -l <"$work/refused")" -le 2 ] || fail "so many cannot be recorded"
+[ "$(wc -l <"$work/refused")" -le 2 ] || fail "more than two cannot be recorded"
 clean
 
 # --- all compiled ones at once, by both backends, under load: each kind that fires is the same
@@ -245,7 +245,7 @@ done
 echo clear >"$s/control"
 "$work/load" 0 3
 grep -q ' sched_switch: ' "$s/text" || fail "nothing is recorded by the probes that came again"
-# Nobody is there to tell it to stop.
+# No daemon is there to stop it.
 kill -9 $(daemon_pids)
 within 10 daemon_ended || fail "the daemon lives"
 umount -l "$MNT"

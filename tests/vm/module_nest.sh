@@ -57,7 +57,7 @@ of_channel() {
 }
 
 # Lines `[time] (+…) power_cpu_frequency: { cpu_id = 0 }, { state = 17, cpu_id = 1000 }`. In
-# $work/text: are times in order, and numbers of each context too? lost: any may be missing, so many
+# $work/text: are times in order, and numbers of each context too? lost: any may be missing, as many
 # in all; -1: no process knows how many.
 check() {
 	awk -v made_file="$work/made" -v mode="$1" -v lost="$2" '

@@ -3,8 +3,8 @@
 # TIMEOUT: 900
 #
 # System calls by trail.ko: what programs of 64 and of 32 bits pass is what is recorded, field by
-# field: strings, addresses, what poll, select and epoll are given, results behind pointers; calls
-# that have no name. State dump and log with the module.
+# field: strings, addresses, what poll, select and epoll are given, results that pointers point to;
+# calls that have no name. State dump and log with the module.
 kernel_in_check=6.12
 . "$(dirname "$0")/modlib.sh"
 

@@ -149,7 +149,7 @@ static int advance_counts(struct counts *n, struct session *s)
 	stream_set_deinit(&set);
 	for (size_t i = 0; i < n->count && !ret; i++)
 		ret = count_stream(&n->streams[i], session_clock(s));
-	/* A failure may have left a cursor behind the others: begin again at the next call. */
+	/* A failure may have left cursors at different events: begin again at the next call. */
 	if (ret)
 		reset_counts(n);
 	return ret;

@@ -3,8 +3,9 @@
 #
 # tests/bench/vm/guest.sh TRAIL LOOP, in a guest whose time is the number of its instructions
 # (VM_ICOUNT): prints lines `WHO HOW CASE INSTRUCTIONS`, those of one call while WHO records it
-# (nobody: none), with the modules in TRAIL (tests/vm/modules) and LOOP (modules). HOW: plain;
-# filter, which rejects; contexts, pid tid procname. A line is missing where WHO cannot do that.
+# (nobody: without a tracer), with the modules in TRAIL (tests/vm/modules) and LOOP (modules). HOW:
+# plain; filter, which rejects; contexts, pid tid procname. A line is missing where WHO cannot do
+# that.
 trail=$1 loop=$2
 T=/sys/kernel/tracing
 work=/run/bench

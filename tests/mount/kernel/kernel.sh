@@ -310,7 +310,7 @@ umount -l "$MNT"
 during=$("$calls" 200)
 rm -rf "$work/state/sessions/l$mark"
 mount_tree
-is "what nobody has any more is removed" 1 "$(instances)"
+is "instances without a session are removed" 1 "$(instances)"
 after=$("$calls" 300)
 echo stop >"$s/control"
 same_text "$s"

@@ -194,7 +194,7 @@ everything() {
 	counted
 }
 
-# --- all events at once; less of them where the machine does not hold so many, and in the end those
+# --- all events at once; less of them where the machine does not hold all, and in the end those
 # of the process alone: other programs may make any number
 alone=
 n=2000

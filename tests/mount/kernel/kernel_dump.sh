@@ -15,8 +15,8 @@ count() {
 	grep " lttng_statedump_$1: " "$work/text" | grep -c -- "${2-}"
 }
 
-# finished SESSION NUMBER [FILE]: so many dumps have been written; the write that asks waits for a
-# while only
+# finished SESSION NUMBER [FILE]: this number of dumps has been written; the write that asks waits
+# for a while only
 ended() {
 	[ "$(grep -c " lttng_statedump_$3: " "$1/text")" = "$2" ]
 }

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# What others do to the kernel's tracing behind the daemon's back: it says so where it can know, and
+# Others change the kernel's tracing without the daemon: it says so where it can know, and
 # the rest continues.
 . "$(dirname "$0")/../../lib/mount.sh"
 
@@ -68,7 +68,7 @@ is "still" 100 "$(told "$before")"
 echo 1 >"$i/events/sched/sched_switch/enable"
 other=$("$work/calls" 100)
 is "with another event on" 100 "$(told "$other")"
-is "which nobody here asked for" 0 "$(grep -c sched_switch "$s/text")"
+is "which no rule here asked for" 0 "$(grep -c sched_switch "$s/text")"
 echo 0 >"$i/events/enable"
 "$work/calls" 100 >/dev/null
 printf 'stop\nstart\n' >"$s/control"
@@ -87,7 +87,7 @@ is "recording again" 100 "$(told "$on")"
 is "the problem is over" "" "$(key problem "$s/status")"
 rmdir "$s"
 
-# --- the daemon is killed while events come and somebody reads: each is there once, but for a page
+# --- the daemon is killed while events come and a reader reads: each is there once, but for a page
 # in flight per CPU
 begin
 cat "$s/pipe" >"$work/pipe" 2>/dev/null &
@@ -106,7 +106,7 @@ lost=$(($(key events_discarded "$s/status") + $(key events_overwritten "$s/statu
 	fail "$n events and $lost lost ones of 300000"
 [ $((n + lost)) -ge $((300000 - 400 * $(nproc))) ] || fail "$n events and $lost lost ones of 300000"
 [ "$(sed 's/ (+[^)]*)//' "$s/text" | sort | uniq -d | wc -l)" = 0 ] ||
-	fail "some events are told twice"
+	fail "some events are there twice"
 rmdir "$s"
 
 # --- the instance is removed while there is no daemon

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# Filters of kernel rules: what the kernel can do of them it is told, and what is recorded is the
+# Filters of kernel rules: the kernel gets the part that it can decide, and what is recorded is the
 # same. Skips where the daemon finds no backend.
 . "$(dirname "$0")/../../lib/mount.sh"
 

@@ -11,7 +11,7 @@ G=$MNT/triggers
 [ -e "$MNT/available/kernel/events/syscalls/sys_enter_getppid" ] ||
 	skip "no system calls are traced here"
 
-# A process that makes N calls of getppid each time it is told to: the conditions ask for its id.
+# A process that makes N calls of getppid each time it is asked to: the conditions ask for its id.
 mkfifo "$work/orders" "$work/answers"
 "$BUILD/tests/lib/calls" <"$work/orders" >"$work/answers" &
 caller=$!

@@ -57,7 +57,7 @@ value() {
 	awk -v k="$1" '$1 == k { print $2 }' "$work/ids"
 }
 
-# lines NUMBER PATTERN: so many in the text
+# lines NUMBER PATTERN: the text has this number of lines with the pattern
 lines() {
 	is "$2" "$1" "$(grep -c -- "$2" "$work/text")"
 }

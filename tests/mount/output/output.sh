@@ -111,7 +111,7 @@ is "events after clear" 500 "$(($(wc -l <"$work/files") + $(key events_discarded
 rmdir "$S/plain" || fail rmdir
 read_all "$out/plain" | cmp - "$work/text" || fail "rmdir changed what was recorded"
 
-# text from any place on, where files of one CPU end and those of another go on
+# text from any place on, where files of one CPU end and those of another continue
 session places
 put 64 "$c/subbuf_count"
 put start "$S/places/control"

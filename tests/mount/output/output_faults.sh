@@ -63,7 +63,7 @@ begins() { # WHAT HOW ERROR: it fails until the user is informed, and then so lo
 }
 ends() { # [VERB]: the next success takes away what is in `error`
 	: >"$control"
-	within 20 well || fail "it does not go on: $(cat "$s/status")"
+	within 20 well || fail "it does not continue: $(cat "$s/status")"
 	[ -z "${1-}" ] || put "$1" "$s/control"
 	put 0 "$s/rotate_size"
 	is "error, when all is well again" '' "$(cat "$s/error")"
@@ -202,7 +202,7 @@ rmdir "$S/elsewhere" || fail rmdir
 syncing "$s/status" || fail "it does not hang"
 : >"$control"
 synced() { ! syncing "$s/status"; }
-within 20 synced || fail "it does not go on: $(cat "$s/status")"
+within 20 synced || fail "it does not continue: $(cat "$s/status")"
 rmdir "$s" || fail rmdir
 
 # --- all hangs: the tree answers, a stop does not wait for long, and everything arrives
@@ -229,7 +229,7 @@ soon rmdir "$S/new"
 soon ls -R "$S/other" >/dev/null
 : >"$control"
 idle() { ! grep -q '^pending ' "$s/status"; }
-within 20 idle || fail "it does not go on: $(cat "$s/status")"
+within 20 idle || fail "it does not continue: $(cat "$s/status")"
 tick 1000 20
 put stop "$s/control"
 rm -rf "$disk/hung/snapshots"

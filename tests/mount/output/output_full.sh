@@ -46,7 +46,7 @@ is "stop" ENOSPC "$(tool open "$s/control" w write 'stop\n')"
 put start "$s/control"
 
 mount -o remount,size=8m "$disk" || fail "cannot make the disk larger"
-within 10 good || fail "does not go on when there is space"
+within 10 good || fail "does not continue when there is space"
 is "error, when all is well again" '' "$(cat "$s/error")"
 "$ticker" 1000 100 || fail ticker
 put stop "$s/control"

@@ -4,8 +4,8 @@
 #
 # What can happen between a session and its relay: a name that does not resolve yet, a relay that is
 # absent at first, a network that stalls, a connection that is cut. Recording
-# and other sessions go on, status says what is wrong, and streaming continues by itself: each event
-# is on the relay, or counted.
+# and other sessions continue, status says what is wrong, and streaming continues by itself: each
+# event is on the relay, or counted.
 . "$(dirname "$0")/../../lib/mount.sh"
 . "$top/tests/lib/relay.sh"
 ticker=$BUILD/tests/lib/ticker
@@ -141,7 +141,7 @@ put start "$s/control"
 "$ticker" 200 0 || fail ticker
 within 60 error 'host name is not known' || fail "a name that does not resolve: $(cat "$s/status")"
 has "$(cat "$s/error")" 'output: the relay.s host name is not known: events are discarded'
-is "text goes on" 200 "$(wc -l <"$s/text")"
+is "text continues" 200 "$(wc -l <"$s/text")"
 echo '127.0.0.1 relay.test' >>"$work/hosts"
 within 60 error 'Connection refused' || fail "a relay that is absent: $(cat "$s/status")"
 is "connections" 0 "$(key relay_connections "$s/status")"
@@ -152,7 +152,8 @@ within 60 connected || fail "no connection: $(cat "$s/status")"
 put stop "$s/control"
 all_there "late" 200
 
-# The network stalls: the buffers fill, what does not fit is counted, and it goes on after that.
+# The network stalls: the buffers fill, what does not fit is counted, and streaming continues after
+# that.
 kill -STOP "$proxy_pid"
 tool open "$s/control" w write 'start\n' >/dev/null
 "$ticker" 60000 0 || fail ticker

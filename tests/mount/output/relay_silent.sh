@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
 # A relay that accepts connections and never answers: rmdir of a session with events refuses and
-# says why, other users of the mount go on, and an empty session can be removed.
+# says why, other users of the mount continue, and an empty session can be removed.
 . "$(dirname "$0")/../../lib/mount.sh"
 ticker=$BUILD/tests/lib/ticker
 

@@ -54,7 +54,7 @@ while alive $pid; do
 	echo clear >"$S/ever/control" || fail "clear"
 	sleep 0.03
 	[ "$(discarded ever)" = 0 ] || fail "discards although it may wait"
-	[ "$(date +%s)" -lt $end ] || fail "does not go on"
+	[ "$(date +%s)" -lt $end ] || fail "does not continue"
 done
 wait $pid || fail "exit status $?"
 rmdir "$S/ever"

@@ -98,7 +98,7 @@ static void stepped(int sig)
 		siglongjmp(before_event, 1);
 }
 
-/* True: the event ended before so many steps. */
+/* True: the event ended within this number of steps. */
 static __attribute__((noinline)) bool hit(int steps)
 {
 	steps_left = steps;

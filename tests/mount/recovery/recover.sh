@@ -73,7 +73,7 @@ has "$(cat "$work/err")" 'File exists'
 (cd "$work" && "$recover" "$TRAIL_RUNTIME_DIR" | tail -n 1) >"$work/log" || fail "without -o"
 recovered "$work/$(cat "$work/log")"
 
-# Copies: buffer by buffer, and all in one image with rubbish before, between and behind them, which
+# Copies: buffer by buffer, and all in one image with rubbish before, between and after them, which
 # has an old copy of one, too
 cp -r "$TRAIL_RUNTIME_DIR" "$work/copy"
 mkdir "$work/buffers"

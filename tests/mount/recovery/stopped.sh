@@ -1,12 +1,12 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# A daemon that stands still (SIGSTOP): applications go on, none waits; a process that reads waits
-# and gets all; what did not fit is counted, to the event; a program that came meanwhile is traced
-# afterwards.
+# A daemon that stands still (SIGSTOP): applications continue, none waits; a process that reads
+# waits and gets all; what did not fit is counted, to the event; a program that came meanwhile is
+# traced afterwards.
 . "$(dirname "$0")/../../lib/mount.sh"
 ticker=$BUILD/tests/lib/ticker
-# Here nobody shall wait for an answer that does not come.
+# No request here may wait for an answer that does not come.
 TRAIL_ATTACH_TIMEOUT=10
 mount_tree
 pid=$(daemon_pids)

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # TIMEOUT: 60
 #
-# What applications are told: which events go where, with which contexts, filters and times; when
+# What applications get: which events go where, with which contexts, filters and times; when
 # they are made to ask again; and that a daemon which was killed continues where it was.
 . "$(dirname "$0")/../../lib/mount.sh"
 asker=$BUILD/tests/mount/rules/asker
@@ -69,7 +69,7 @@ is "the slot" "$first" "$(slot 0)"
 # true: no slot
 put 'my_app:* if id > 3' "$c/events"
 w2=$(word 0)
-[ "$w2" != "$w" ] || fail "a filter was added, but nobody is to ask"
+[ "$w2" != "$w" ] || fail "a filter was added, but applications are not to ask"
 is "event without the field" 0 "$(word 2)"
 ask plan
 second=$(slot 0)
@@ -114,7 +114,7 @@ ask plan
 is "no other request" "$dump" "$(key statedump "$answer")"
 w=$(word 0)
 put 'regenerate  statedump ' "$S/s/control"
-[ "$(word 0)" != "$w" ] || fail "a request for a state dump, but nobody is to ask"
+[ "$(word 0)" != "$w" ] || fail "a request for a state dump, but applications are not to ask"
 ask plan
 [ "$(key statedump "$answer")" -gt "$dump" ] || fail "the number of the request did not grow"
 dump=$(key statedump "$answer")

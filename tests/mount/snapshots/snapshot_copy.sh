@@ -65,7 +65,7 @@ rmdir "$s/snapshots/slow" || fail "rmdir while it is copied"
 has "$(cat "$s/status")" '^pending copy slow-[0-9-]* [0-9]*%$'
 [ "$(key frozen_bytes "$MNT/status")" -gt 0 ] || fail "its memory is gone already"
 : >"$control"
-within 20 copied 4 || fail "it does not go on: $(cat "$s/status")"
+within 20 copied 4 || fail "it does not continue: $(cat "$s/status")"
 is "an error of the copy" '' "$(grep '^snapshot_error' "$s/status")"
 print "$out"/slow-* | cmp - "$work/slow" || fail "the copy is another one"
 

@@ -145,12 +145,12 @@ mkdir "$s/snapshots/four" || fail "again with a relay"
 put 'snapshot five' "$s/control"
 is "no error any more" '' "$(grep '^snapshot_error' "$s/status")"
 
-# A relay that accepts and never answers; the mount goes on meanwhile.
+# A relay that accepts and never answers; the mount works meanwhile.
 kill -STOP "$relay_pid"
 tool open "$s/control" w write 'snapshot six\n' >"$work/verb" &
 verb=$!
 "$ticker" 10 0 || fail ticker
-is "recording goes on" 3020 "$(wc -l <"$s/text")"
+is "recording continues" 3020 "$(wc -l <"$s/text")"
 wait $verb
 is "a silent relay" ETIMEDOUT "$(cat "$work/verb")"
 has "$(cat "$s/error")" 'the relay does not answer'

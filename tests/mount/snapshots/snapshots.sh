@@ -135,7 +135,7 @@ print "$s/snapshots/nothing"
 is "less than a packet" 0 "$(wc -l <"$work/out" | tr -d ' ')"
 rmdir "$s"
 
-# --- losses are told: in discard mode, as status has them
+# --- losses are counted: in discard mode, as status has them
 session d 4k 2 discard
 echo start >"$s/control"
 "$ticker" 5000 0
@@ -241,7 +241,7 @@ cmp "$work/out" "$work/kept" || fail "another snapshot after the kill"
 frozen -ge "$((bytes / 2))" ||
 	fail "$(key frozen_bytes "$MNT/status") bytes are counted instead of $bytes"
 echo snapshot >"$s/control"
-is "numbers go on" 1 "$(ls "$s/snapshots" | grep -c '^snapshot-.*-1$')"
+is "numbers continue" 1 "$(ls "$s/snapshots" | grep -c '^snapshot-.*-1$')"
 rmdir "$s"/snapshots/*
 within 10 frozen -eq 0 || fail "$(key frozen_bytes "$MNT/status") bytes stay"
 mkdir "$s/snapshots/last"

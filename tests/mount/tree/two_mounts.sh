@@ -100,7 +100,7 @@ n=$(of_user)
 within 20 grows of_root $(($(of_root) + 100)) || fail "root's stands when the user's is stopped"
 is "the user's is stopped" "$n" "$(of_user)"
 on start
-within 20 grows of_user $((n + 100)) || fail "the user's does not go on"
+within 20 grows of_user $((n + 100)) || fail "the user's does not continue"
 echo stop >"$S/r/control"
 n=$(of_root)
 within 20 grows of_user $(($(of_user) + 100)) || fail "the user's stands when root's is stopped"

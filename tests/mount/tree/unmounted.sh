@@ -47,7 +47,7 @@ kill -TERM $daemon
 wait $daemon
 has "$(cat "$work/daemon.log")" 'destroys no sessions$'
 
-# A second daemon is told who is there
+# A second daemon says which daemon is there
 start
 mkdir "$work/mnt2"
 timeout 200 "$TRAILFS" "$work/mnt2" 2>"$work/err" && fail "a second daemon on one state directory"

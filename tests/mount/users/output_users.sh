@@ -49,7 +49,7 @@ rmdir "$S/r"
 # One that is the user's own, or root's, is followed.
 as $alice ln -s "$work/alice" "$work/open/mine"
 put $alice "$work/open/mine/trace" "$S/a/output" || fail "a user's own link: $(cat "$S/a/error")"
-[ -d "$work/alice/trace" ] || fail "no directory behind the user's own link"
+[ -d "$work/alice/trace" ] || fail "no directory at the user's own link"
 
 as $alice sh -c 'echo start >"$1"' sh "$S/a/control" || fail "start: $(cat "$S/a/error")"
 as $alice "$ticker" 1000 100 || fail ticker

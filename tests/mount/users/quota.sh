@@ -91,7 +91,7 @@ is "root's session" 1000 "$(key events_recorded "$S/root/status")"
 rmdir "$S/two"
 as $a sh -c "echo stop >$S/one/control"
 
-# Nobody gets more than there is.
+# No user gets more than there is.
 mkdir "$S/huge" "$S/huge/user/channels/c" || fail "mkdir huge"
 put 'tick:*' "$S/huge/user/channels/c/events"
 memory=$(($(awk '/^MemTotal|^SwapTotal/ { n += $2 } END { print n }' \

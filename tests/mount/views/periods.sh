@@ -43,7 +43,7 @@ big a
 big b
 big c
 within 10 holds second || fail "a finished sub-buffer is kept back"
-holds cccc && fail "the unfinished sub-buffer behind it is not kept back"
+holds cccc && fail "the unfinished sub-buffer after it is not kept back"
 put last "$MNT/log"
 end switch_period last
 

@@ -12,7 +12,9 @@ size() { stat -c %s "$1"; }
 same() { # SESSION: text from its start is what babeltrace2 says of trace/
 	cat "$S/$1/text" >"$work/text.$1"
 	TZ=UTC babeltrace2 "$S/$1/trace" >"$work/bt" 2>/dev/null
-	cmp -s "$work/bt" "$work/text.$1" || fail "$1: $(lines "$work/text.$1") lines of text, $(lines "$work/bt") events in trace/"
+	cmp -s "$work/bt" "$work/text.$1" ||
+		fail "$1: $(lines "$work/text.$1") lines of text, $(lines \
+		"$work/bt") events in trace/"
 	checks=$((checks + 1))
 }
 
@@ -61,7 +63,8 @@ is "the size" "$(wc -c <"$work/follow" | tr -d ' ')" "$now"
 [ "$now" -gt "$before" ] || fail "the size shrinks from $before to $now"
 
 # An offset that was remembered stays where it is, for an open that follows, too
-is "what stands behind it" "$(tail -c +$((before + 1)) "$work/follow" | cksum)" "$(tail -c +$((before + 1)) "$S/read/text" | cksum)"
+is "what stands after it" "$(tail -c +$((before + 1)) "$work/follow" | cksum)" \
+	"$(tail -c +$((before + 1)) "$S/read/text" | cksum)"
 
 # Again, with events in between
 for s in read unread; do put rotate "$S/$s/control"; done

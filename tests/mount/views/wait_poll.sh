@@ -35,13 +35,17 @@ exec 3<&-
 # poll on status
 is "poll at once" "none" "$(tool open status r cat 100000 poll 0 | tail -n 1)"
 is "poll after a change" "pri err" \
-	"$(tool open status r read 100000 sh 'echo stop >control' poll 100000 | tail -n 1 | sed 's/ $//')"
+	"$(tool open status r read 100000 sh 'echo stop >control' poll 100000 | tail -n 1 |
+		sed 's/ $//')"
 is "poll while it changes" "pri err" \
-	"$(tool open status r read 100000 sh '(sleep 0.3; echo start >control) &' poll 100000 | tail -n 1 | sed 's/ $//')"
+	"$(tool open status r read 100000 sh '(sleep 0.3; echo start >control) &' poll 100000 |
+		tail -n 1 | sed 's/ $//')"
 is "a read renews it" "none" \
-	"$(tool open status r read 100000 sh 'echo stop >control' poll 100000 pread 0 100000 poll 0 | tail -n 1 | sed 's/ $//')"
+	"$(tool open status r read 100000 sh 'echo stop >control' poll 100000 pread 0 100000 poll \
+		0 | tail -n 1 | sed 's/ $//')"
 is "poll on a channel's status" "pri err" \
-	"$(tool open user/channels/channel0/status r read 100000 sh 'echo start >control' poll 100000 | tail -n 1 | sed 's/ $//')"
+	"$(tool open user/channels/channel0/status r read 100000 sh 'echo start >control' poll \
+		100000 | tail -n 1 | sed 's/ $//')"
 is "other files can be polled" "in" "$(tool open control r poll -1 | sed 's/ $//')"
 
 # pipe: what is held first, then as it happens
@@ -51,7 +55,7 @@ within 5 grep -q 'msg = "x"' "$work/pipe" || fail "pipe does not begin with what
 echo 'happens now' >"$MNT/log"
 within 5 grep -q 'happens now' "$work/pipe" || fail "pipe does not show what happens"
 for i in 1 2 3 4 5; do echo "line $i" >"$MNT/log"; done
-within 5 grep -q 'line 5' "$work/pipe" || fail "pipe is behind"
+within 5 grep -q 'line 5' "$work/pipe" || fail "pipe lacks the line"
 kill -0 $reader || fail "pipe ended"
 echo stop >control || fail stop
 within 5 sh -c "! kill -0 $reader 2>/dev/null" || fail "pipe does not end with the session"
@@ -79,17 +83,23 @@ wait
 
 # O_NONBLOCK and poll
 mkdir "$S/quiet" || fail mkdir
-is "nothing, without blocking" "EAGAIN EAGAIN " "$(tool open "$S/quiet/pipe" rn read 100 read 100 | tr '\n' ' ')"
+is "nothing, without blocking" "EAGAIN EAGAIN " \
+	"$(tool open "$S/quiet/pipe" rn read 100 read 100 | tr '\n' ' ')"
 echo 'trail:log' >"$S/quiet/user/events"
 echo start >"$S/quiet/control"
 is "poll finds nothing" none "$(tool open "$S/quiet/pipe" r poll -200)"
-is "poll finds what comes" "in " "$(tool open "$S/quiet/pipe" r sh "(sleep 0.3; echo p >$MNT/log) &" poll -100000)"
-is "a polled event is not lost" 1 "$(tool open "$S/quiet/pipe" rn poll -100000 cat 10000 | grep -c 'msg = "p"')"
-is "a read anywhere is the next" "in" "$(tool open "$S/quiet/pipe" rn poll -100000 pread 100 100 | tr '\n' ' ' | sed 's/ *[0-9]* *$//')"
+is "poll finds what comes" "in " \
+	"$(tool open "$S/quiet/pipe" r sh "(sleep 0.3; echo p >$MNT/log) &" poll -100000)"
+is "a polled event is not lost" 1 \
+	"$(tool open "$S/quiet/pipe" rn poll -100000 cat 10000 | grep -c 'msg = "p"')"
+is "a read anywhere is the next" "in" \
+	"$(tool open "$S/quiet/pipe" rn poll -100000 pread 100 100 | tr '\n' ' ' |
+	sed 's/ *[0-9]* *$//')"
 # A pipe looks like a regular file: head(1) wants to go back to where the second line ended.
 echo r >"$MNT/log"
 echo r >"$MNT/log"
-timeout 200 head -n 2 "$S/quiet/pipe" >"$work/two" 2>"$work/two.err" || fail "head -n 2 pipe: $(cat "$work/two.err")"
+timeout 200 head -n 2 "$S/quiet/pipe" >"$work/two" 2>"$work/two.err" ||
+	fail "head -n 2 pipe: $(cat "$work/two.err")"
 is "head -n 2 pipe" "2 0" "$(wc -l <"$work/two") $(wc -l <"$work/two.err")"
 
 # Streams
@@ -141,7 +151,7 @@ echo grow >"$MNT/log"
 is "text grows while it is open" 1 "$(tool open text r read 1 sh "echo more >$MNT/log" size | awk -v s="$size" \
 	'END { print ($1 > s) }')"
 
-# So many waiting readers that no thread would be left if they took one
+# More waiting readers than there are threads
 i=0
 while [ $i -lt 40 ]; do
 	timeout 200 cat wait >/dev/null &
@@ -154,7 +164,8 @@ timeout 200 cat status >/dev/null || fail "waiting readers block others"
 pid=$(daemon_pids)
 cd /
 kill "$pid" || fail "cannot find the daemon"
-within 10 sh -c '! grep -qs " $MNT fuse" /proc/self/mounts' || fail "SIGTERM does not unmount while a process reads"
+within 10 sh -c '! grep -qs " $MNT fuse" /proc/self/mounts' ||
+	fail "SIGTERM does not unmount while a process reads"
 within 5 sh -c "! kill -0 $pid 2>/dev/null" || fail "the daemon stays"
 wait
 echo "$checks checks"

@@ -160,7 +160,7 @@ static void early(void)
 		pulse_remove(p, fds[i]);
 		close(fds[i]);
 	}
-	/* What nobody took is closed. */
+	/* What was not taken is closed. */
 	pulse_destroy(p);
 	while (hears_life(peers[2], 0))
 		;

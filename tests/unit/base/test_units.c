@@ -95,7 +95,7 @@ static void errors(void)
 	CHECK(tr_fail_at(&err, -EINVAL, "one\ttwo\nthree", 4, "here") == -EINVAL);
 	CHECK_STR(err.text, "one?two");
 	CHECK(err.column == 4);
-	tr_fail_at(&err, -EINVAL, "abc", 4, "behind the end");
+	tr_fail_at(&err, -EINVAL, "abc", 4, "after the end");
 	CHECK(err.column == -1);
 	memset(line, 'x', sizeof(line) - 1);
 	line[sizeof(line) - 1] = '\0';

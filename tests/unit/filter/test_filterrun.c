@@ -9,7 +9,7 @@
 #include "tests/lib/test.h"
 
 /*
- * No prefix of a payload makes it read behind the end (ASan and valgrind see), and none makes what
+ * No prefix of a payload makes it read past the end (ASan and valgrind see), and none makes what
  * is far away hold.
  */
 static void payloads_cut_short(void)
@@ -140,7 +140,7 @@ static void bad_programs(void)
 	CHECK(filter_verify(program, sizeof(program)));
 	CHECK(!filter_verify(program, 24) && !filter_verify(program, 0) &&
 	      !filter_verify(program, 31));
-	/* The last word must not go on. */
+	/* The last word must end. */
 	filter_put_word(program + 16, word(FILTER_TRUTH, 0, FILTER_JUMP_TRUE, 0, 0, 0));
 	CHECK(!filter_verify(program, sizeof(program)));
 }

@@ -310,7 +310,7 @@ static const struct {
 		uint32_t comm;
 		uint32_t elements[2];
 	} fixed;
-	char text[8], behind[4], tail[20];
+	char text[8], after[4], tail[20];
 } record = {
 	{ { 0 },
 	  -5,

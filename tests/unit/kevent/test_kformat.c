@@ -323,7 +323,7 @@ static bool passes(const struct kformat *f, const char *expression, const uint8_
 	return result;
 }
 
-/* What nobody read is text of its address. */
+/* A string that was not read is shown as its address. */
 static void addresses(void)
 {
 	struct kformat *f = parse("syscalls", format_open);

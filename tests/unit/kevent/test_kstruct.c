@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What lies behind pointers of system calls: types, payloads, filters; and records that lie. */
+/* What pointers of system calls point to: types, payloads, filters; and records that lie. */
 #include <poll.h>
 #include <stdlib.h>
 #include <sys/epoll.h>

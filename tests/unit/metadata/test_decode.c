@@ -103,7 +103,7 @@ static void sizes(void)
 }
 
 /*
- * Every option of a variant before and behind bytes that are something else; and tags that none
+ * Every option of a variant before and after bytes that are something else; and tags that none
  * has.
  */
 static void variants(void)

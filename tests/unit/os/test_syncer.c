@@ -21,7 +21,7 @@
 static struct {
 	pthread_mutex_t lock;           /* guards the rest */
 	pthread_cond_t changed;
-	int may;                        /* so many come through */
+	int may;                        /* how many come through */
 	int inside, files, systems;     /* who wait; done so far */
 	int error;                      /* of all */
 } disk = { .lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER };

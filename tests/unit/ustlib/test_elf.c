@@ -72,7 +72,7 @@ static void loaded(void)
 	info.dlpi_addr = (uintptr_t)at_edge(good, sizeof(good));
 	CHECK(elf_loaded(&id, &base, &info) && base == info.dlpi_addr &&
 	      id.memsz == sizeof(good) + 100 && id.build_id_size == 8);
-	/* Notes outside of what is there are not touched. */
+	/* Notes outside of the file are not read. */
 	h[1].p_vaddr = PAGE;
 	CHECK(elf_loaded(&id, &base, &info) && !id.build_id_size);
 	h[1].p_vaddr = 8;

@@ -40,7 +40,7 @@ static void second(void)
 	second_runs++;
 }
 
-static void nobody(void)
+static void without_recording(void)
 {
 	trail__statedump_run();
 	CHECK(first_runs == 0);
@@ -127,7 +127,7 @@ static void too_many(void)
 
 int main(void)
 {
-	CASE(nobody);
+	CASE(without_recording);
 	CASE(registered);
 	CASE(recursion);
 	CASE(threads);

@@ -71,7 +71,7 @@
 #include LTTNG_UST_TRACEPOINT_INCLUDE
 
 /*
- * Levels and URIs may be said behind the event: in a function, what is said hides what there was
+ * Levels and URIs may be given after the event: in a function, what is said hides what there was
  * before.
  */
 static void __attribute__((used, no_instrument_function))

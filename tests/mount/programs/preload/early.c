@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Preloaded behind the helper: a dlsym(3) that allocates, as some libcs' does, by the functions
+ * Preloaded after the helper: a dlsym(3) that allocates, as some libcs' does, by the functions
  * that are being looked up.
  */
 #include <dlfcn.h>
