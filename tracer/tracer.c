@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "tracer/app/app.h"
+#include "tracer/export/export.h"
 #include "tracer/keeper_guard.h"
 #include "tracer/session/kept.h"
 #include "tracer/session/session.h"
@@ -27,7 +28,7 @@
 
 /* The parts of a session besides its channels (session/part.h). A part may use earlier ones. */
 static const struct session_part *const session_parts[] = {
-	&text_part, &counts_part, &output_part, &snapshot_part, &trigger_part, NULL
+	&text_part, &counts_part, &export_part, &output_part, &snapshot_part, &trigger_part, NULL
 };
 static const struct output_sink *const sinks[] = { &relay_sink, NULL };
 

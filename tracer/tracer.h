@@ -309,6 +309,22 @@ int pipe_open(struct session *s, enum text_form form, struct pipe_view **out);
 ssize_t pipe_read(struct pipe_view *v, void *buf, size_t size);        /* as packet_stream_read */
 void pipe_close(struct pipe_view *v);
 
+/* ---- export/: files that are made when they are opened ---- */
+
+enum export_form { EXPORT_CSV, EXPORT_FORMS };
+
+struct export_view;
+/*
+ * Makes the file of all events held now. It stays as it is until it is closed. -EDQUOT: it has more
+ * bytes than views may hold (max_frozen).
+ */
+int export_open(struct session *s, enum export_form form, struct export_view **out);
+/* Any number of threads. */
+ssize_t export_read(struct export_view *v, uint64_t offset, void *buf, size_t size);
+void export_close(struct export_view *v);
+/* The size of the file that was made last, since the last clear; 0: none. */
+uint64_t export_size(struct session *s, enum export_form form);
+
 /* ---- trace/: trace images ---- */
 
 struct trace_image;

@@ -70,6 +70,7 @@ const char readme[] =
 	"      pipe                the same, but a read waits for the next event, and\n"
 	"                          ends when the session has stopped\n"
 	"      export/json         as text, one JSON object per line; pipe.json: as pipe\n"
+	"      export/csv          the same as a table, made when it is opened\n"
 	"      trace/              the session as a CTF trace directory, as it was when\n"
 	"                          your program first read it\n"
 	"      snapshots/NAME/     mkdir copies the buffers into such a directory; it\n"

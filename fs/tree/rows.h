@@ -56,6 +56,12 @@ struct trigger *trigger_of(const struct node *n);
 int trigger_node_chmod(const struct node *n, mode_t mode);
 int trigger_node_chown(const struct node *n, uid_t uid, gid_t gid);
 
+/* export.c: what is in export/. */
+extern const struct row export_rows[];
+/* session.c: `text`; the row's argument is the form. */
+extern const struct view text_view;
+int text_attr(const struct node *n, const struct who *who, struct stat *st);
+
 /* session.c: a directory in snapshots/. Its tag is the time it was made. */
 extern const struct row snapshot_row;
 /* session.c: a number that grows with each change of the session's state. */

@@ -139,7 +139,7 @@ static void text_view_close(void *state)
 	text_close(state);
 }
 
-static int text_attr(const struct node *n, const struct who *who, struct stat *st)
+int text_attr(const struct node *n, const struct who *who, struct stat *st)
 {
 	(void)who;
 	st->st_size = (off_t)text_size(n->session, (enum text_form)n->row->arg);
@@ -162,9 +162,9 @@ static void pipe_view_close(void *state)
 	pipe_close(state);
 }
 
-static const struct view text_view = { .open = text_view_open,
-				       .read = text_view_read,
-				       .close = text_view_close };
+const struct view text_view = { .open = text_view_open,
+				.read = text_view_read,
+				.close = text_view_close };
 
 static const struct view pipe_view = {
 	.open = pipe_view_open, .read = pipe_view_read, .close = pipe_view_close, .streams = true,
@@ -372,14 +372,6 @@ static void list_kernel(const struct node *dir, const struct who *who, struct li
 	if (session_kernel(dir->session))
 		listing_add(out, "kernel", &kernel_row, 0);
 }
-
-/* What is held, in other forms. */
-static const struct row export_rows[] = { { .name = "json",
-					    .mode = S_IFREG | 0444,
-					    .view = &text_view,
-					    .attr = text_attr,
-					    .arg = TEXT_JSON },
-					  { 0 } };
 
 static const struct row session_rows[] = {
 	{ .name = "control",

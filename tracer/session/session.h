@@ -207,6 +207,7 @@ struct session {
 	uint32_t next_snapshot;                 /* number for the next snapshot without a name */
 	struct trace *traces;
 	struct text_engine *text[TEXT_FORMS];
+	uint64_t exported[EXPORT_FORMS];	/* size of the last file of each form; atomic */
 	struct counts *counts;                  /* view/counts.c; NULL: none yet */
 	uid_t payer;	/* the user whose share has the next two (quota.c) */
 	uint64_t buffer_bytes;

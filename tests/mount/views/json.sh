@@ -2,9 +2,10 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # TIMEOUT: 600
 #
-# `export/json` and `pipe.json` have the values of `text`, as Python's JSON parser reads them: of
-# programs, of hostile lines of `log`, and of the kernel; the size of the file is that of its
-# contents; lines are whole while events come and when the rings overwrite them.
+# `export/json` and `pipe.json` have the values of `text`, as Python's JSON parser reads them, and
+# `export/csv` those of `export/json`, as its csv module reads them: of programs, of hostile lines of
+# `log`, and of the kernel; the size of a file is that of its contents; lines are whole while events
+# come and when the rings overwrite them.
 . "$(dirname "$0")/../../lib/mount.sh"
 
 python3 -c 'import json' 2>/dev/null || skip "there is no python3"
@@ -18,13 +19,16 @@ mount_tree -o tz=UTC
 same_json() {
 	cat "$1/text" >"$work/text" && cat "$1/export/json" >"$work/json" || fail "cannot read"
 	python3 "$top/tests/lib/judge_json.py" "$work/text" "$work/json" >"$work/judged" || fail "$1: $(head -c 3000 "$work/judged")"
-	checks=$((checks + 1))
+	cat "$1/export/csv" >"$work/csv" || fail "cannot read export/csv"
+	python3 "$top/tests/lib/judge_csv.py" "$work/json" "$work/csv" >"$work/judged" || fail "$1, csv: $(head -c 3000 "$work/judged")"
+	checks=$((checks + 2))
 }
 
 s=$S/json
 mkdir "$s" "$s/user/channels/two"
 is "empty" "" "$(cat "$s/export/json")"
-is "the directory" "json" "$(ls "$s/export")"
+is "the directory" "csv json" "$(echo $(ls "$s/export"))"
+is "empty csv" "time,host,cpu,event" "$(cat "$s/export/csv")"
 echo '*' >"$s/user/events"
 echo 'tick:*' >"$s/user/channels/two/events"
 printf '%s\n' vpid procname '$app.none:such' >"$s/user/channels/two/contexts"
@@ -45,6 +49,9 @@ is "the size" "$(wc -c <"$work/json")" "$(stat -c %s "$s/export/json")"
 is "no control characters" "" "$(tr -d '\n' <"$work/json" | LC_ALL=C tr -dc '\000-\037\177')"
 wait $reader
 cmp "$work/pipe" "$work/json" || fail "pipe.json differs"
+is "the size of csv" "$(wc -c <"$work/csv")" "$(stat -c %s "$s/export/csv")"
+is "the end of csv" "$(tail -n 3 "$work/csv")" "$(tail -n 3 "$s/export/csv")"
+is "nothing frozen" "frozen_bytes 0" "$(grep frozen_bytes "$s/status")"
 # The end of the file, by its offset, as curl and tail read it
 is "the end" "$(tail -n 3 "$work/json")" "$(tail -n 3 "$s/export/json")"
 is "from the middle" "$(tail -c +1001 "$work/json" | head -c 5000 | cksum)" "$(dd if="$s/export/json" bs=1000 skip=1 count=5 status=none | cksum)"
@@ -52,6 +59,7 @@ if command -v jq >/dev/null; then
 	is "jq" 2000 "$(jq -r 'select(.event == "tick:tock") | .fields.n' "$s/export/json" | wc -l)"
 fi
 put clear "$s/control"
+is "the size of csv after clear" 0 "$(stat -c %s "$s/export/csv")"
 within 20 eval '[ -z "$(cat "$s/export/json")" ]' || fail "after clear: $(head -n 1 "$s/export/json")"
 rmdir "$s"
 

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* sessions/NAME/export/: what is held, in other forms */
+#include "fs/tree/rows.h"
+#include "tracer/tracer.h"
+
+static int export_view_open(const struct node *n, void **state)
+{
+	return export_open(n->session, (enum export_form)n->row->arg, (struct export_view **)state);
+}
+
+static ssize_t export_view_read(void *state, uint64_t offset, void *buf, size_t size)
+{
+	return export_read(state, offset, buf, size);
+}
+
+static void export_view_close(void *state)
+{
+	export_close(state);
+}
+
+static int export_attr(const struct node *n, const struct who *who, struct stat *st)
+{
+	(void)who;
+	st->st_size = (off_t)export_size(n->session, (enum export_form)n->row->arg);
+	return 0;
+}
+
+static const struct view export_view = { .open = export_view_open,
+					 .read = export_view_read,
+					 .close = export_view_close };
+
+#define EXPORT_ROW(file, form)                                                                \
+	{ .name = file, .mode = S_IFREG | 0444, .view = &export_view, .attr = export_attr,    \
+	  .arg = form }
+
+const struct row export_rows[] = {
+	{ .name = "json",
+	  .mode = S_IFREG | 0444,
+	  .view = &text_view,
+	  .attr = text_attr,
+	  .arg = TEXT_JSON },
+	EXPORT_ROW("csv", EXPORT_CSV),
+	{ 0 }
+};

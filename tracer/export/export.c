@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "tracer/export/export.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "metadata/json.h"
+#include "tracer/session/session.h"
+#include "tracer/view/merge.h"
+
+#define PIECE (256u << 10)
+
+struct export_view {
+	struct session *s;      /* referenced */
+	int fd;
+	uint64_t size;          /* of the memfd; counts as frozen memory of the session */
+};
+
+static void (*const makers[EXPORT_FORMS])(struct maker *m) = {
+	[EXPORT_CSV] = csv_make,
+};
+
+/* Moves the text from m->out to the memfd. */
+static void write_out(struct maker *m)
+{
+	size_t done = 0;
+
+	if (m->out.failed)
+		m->err = -ENOMEM;
+	if (!m->err && m->out.len)
+		m->err = session_frozen(m->s, (int64_t)m->out.len);
+	if (m->err)
+		return;
+	m->size += m->out.len;
+	while (done < m->out.len) {
+		ssize_t n = write(m->fd, m->out.data + done, m->out.len - done);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0) {
+			m->err = n < 0 ? -errno : -EIO;
+			return;
+		}
+		done += (size_t)n;
+	}
+	md_buf_reset(&m->out);
+}
+
+void maker_run(struct maker *m, bool values, void (*add)(void *arg, const struct row *r), void *arg)
+{
+	uint64_t now, clock_offset = session_clock_offset(m->s);
+	struct merge *merge = merge_create();
+	struct cursor *c;
+	struct row r = { 0 };
+
+	if (!merge) {
+		m->err = -ENOMEM;
+		return;
+	}
+	m->err = merge_look_session(merge, m->s, &now);
+	/* A second run has the same events as the first. */
+	if (!m->limit)
+		m->limit = now;
+	while (!m->err && (c = merge_top(merge, m->limit))) {
+		r.class = c->o.event;
+		r.stream = c->stream.class;
+		if (values) {
+			md_buf_reset(&m->line);
+			md_json_event(clock_offset, c->host, &c->o, c->stream.class, c->stream.cpu,
+				      &m->line);
+			if (m->line.failed) {
+				m->err = -ENOMEM;
+				break;
+			}
+			row_parse(&r, m->line.data, m->line.len);
+		}
+		add(arg, &r);
+		if (m->out.len >= PIECE || m->out.failed)
+			write_out(m);
+		merge_next(merge);
+	}
+	merge_destroy(merge);
+}
+
+int export_open(struct session *s, enum export_form form, struct export_view **out)
+{
+	struct export_view *v = calloc(1, sizeof(*v));
+	struct maker m = { .s = s };
+	struct stream_set held = { 0 };
+
+	if (!v)
+		return -ENOMEM;
+	v->s = session_ref(s);
+	/* Between two runs, no event class is freed. */
+	m.err = session_streams(s, NULL, &held);
+	m.fd = memfd_create("trailfs-export", MFD_CLOEXEC);
+	if (m.fd < 0)
+		m.err = -errno;
+	else if (!m.err)
+		makers[form](&m);
+	write_out(&m);
+	stream_set_deinit(&held);
+	md_buf_deinit(&m.out);
+	md_buf_deinit(&m.line);
+	v->fd = m.fd;
+	v->size = m.size;
+	if (m.err) {
+		export_close(v);
+		return m.err;
+	}
+	/* Only a number to show: no other memory depends on it. */
+	__atomic_store_n(&s->exported[form], m.size, __ATOMIC_RELAXED);
+	*out = v;
+	return 0;
+}
+
+ssize_t export_read(struct export_view *v, uint64_t offset, void *buf, size_t size)
+{
+	ssize_t n = offset < v->size ? pread(v->fd, buf, size, (off_t)offset) : 0;
+
+	return n < 0 ? -errno : n;
+}
+
+void export_close(struct export_view *v)
+{
+	struct session *s;
+
+	if (!v)
+		return;
+	s = v->s;
+	if (v->fd >= 0)
+		close(v->fd);
+	session_frozen(s, -(int64_t)v->size);
+	free(v);
+	session_put(s);
+}
+
+uint64_t export_size(struct session *s, enum export_form form)
+{
+	return __atomic_load_n(&s->exported[form], __ATOMIC_RELAXED);
+}
+
+static void clear_sizes(struct session *s)
+{
+	for (int form = 0; form < EXPORT_FORMS; form++)
+		__atomic_store_n(&s->exported[form], 0, __ATOMIC_RELAXED);
+}
+
+const struct session_part export_part = { .name = "export", .clear = clear_sizes };

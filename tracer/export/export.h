@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The files of export/ that are made when they are opened: what the session holds, in the form of
+ * another program.
+ *
+ *	export.c  one open: writes all events held into a memfd, which counts as frozen memory
+ *	row.c     one event as the values of its JSON line (metadata/json.h)
+ *	csv.c     export/csv
+ *
+ * A form is a row of the table in export.c with functions that append to maker.out. tracer.h
+ * declares the functions that the file system calls; this header is private to the room.
+ *
+ * Locks: none here. Each open belongs to its caller, who serializes its calls; session.exported is
+ * atomic.
+ */
+#ifndef TRACER_EXPORT_EXPORT_H
+#define TRACER_EXPORT_EXPORT_H
+
+#include "metadata/buf.h"
+#include "tracer/export/row.h"
+#include "tracer/session/part.h"
+
+/* The sizes of the exports, as a part of a session (session/part.h). */
+extern const struct session_part export_part;
+
+/* One file while it is made. */
+struct maker {
+	struct session *s;
+	uint64_t limit;         /* the file has the events up to this time of the clock */
+	struct md_buf out;      /* text that is not in the memfd yet */
+	struct md_buf line;     /* the current event as JSON */
+	int fd;                 /* the memfd */
+	uint64_t size;          /* of what is in it */
+	int err;                /* -errno: the file cannot be made */
+};
+
+/*
+ * Calls add() for each event up to m->limit, in the order of `text`. The row is valid during the
+ * call. Without `values` a row has only its classes. Ends early when m->err is set.
+ */
+void maker_run(struct maker *m, bool values, void (*add)(void *arg, const struct row *r),
+	       void *arg);
+
+/* Each writes one file. Failures: m->err, or m->out.failed. */
+void csv_make(struct maker *m);
+
+#endif
