@@ -39,6 +39,8 @@ const struct row export_rows[] = {
 	  .view = &text_view,
 	  .attr = text_attr,
 	  .arg = TEXT_JSON },
+	EXPORT_ROW("chrome.json", EXPORT_CHROME),
 	EXPORT_ROW("csv", EXPORT_CSV),
+	EXPORT_ROW("perfetto", EXPORT_PERFETTO),
 	{ 0 }
 };

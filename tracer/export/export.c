@@ -21,6 +21,8 @@ struct export_view {
 
 static void (*const makers[EXPORT_FORMS])(struct maker *m) = {
 	[EXPORT_CSV] = csv_make,
+	[EXPORT_CHROME] = chrome_make,
+	[EXPORT_PERFETTO] = perfetto_make,
 };
 
 /* Moves the text from m->out to the memfd. */

@@ -6,6 +6,9 @@
  *	export.c  one open: writes all events held into a memfd, which counts as frozen memory
  *	row.c     one event as the values of its JSON line (metadata/json.h)
  *	csv.c     export/csv
+ *	track.c   the events as tracks of threads and CPUs, with slices, for the next ones
+ *	chrome.c  export/chrome.json
+ *	perfetto.c  export/perfetto
  *
  * A form is a row of the table in export.c with functions that append to maker.out. tracer.h
  * declares the functions that the file system calls; this header is private to the room.
@@ -43,5 +46,7 @@ void maker_run(struct maker *m, bool values, void (*add)(void *arg, const struct
 
 /* Each writes one file. Failures: m->err, or m->out.failed. */
 void csv_make(struct maker *m);
+void chrome_make(struct maker *m);
+void perfetto_make(struct maker *m);
 
 #endif

@@ -3,8 +3,8 @@
 # TIMEOUT: 600
 #
 # `export/json` and `pipe.json` have the values of `text`, as Python's JSON parser reads them, and
-# `export/csv` those of `export/json`, as its csv module reads them: of programs, of hostile lines of
-# `log`, and of the kernel; the size of a file is that of its contents; lines are whole while events
+# `export/csv` those of `export/json`, as its csv module reads them: of programs, of hostile lines
+# of `log`, and of the kernel; the size of a file is that of its contents; lines are whole while events
 # come and when the rings overwrite them.
 . "$(dirname "$0")/../../lib/mount.sh"
 
@@ -18,16 +18,18 @@ mount_tree -o tz=UTC
 # same_json SESSION: lines of JSON
 same_json() {
 	cat "$1/text" >"$work/text" && cat "$1/export/json" >"$work/json" || fail "cannot read"
-	python3 "$top/tests/lib/judge_json.py" "$work/text" "$work/json" >"$work/judged" || fail "$1: $(head -c 3000 "$work/judged")"
+	python3 "$top/tests/lib/judge_json.py" "$work/text" "$work/json" >"$work/judged" ||
+		fail "$1: $(head -c 3000 "$work/judged")"
 	cat "$1/export/csv" >"$work/csv" || fail "cannot read export/csv"
-	python3 "$top/tests/lib/judge_csv.py" "$work/json" "$work/csv" >"$work/judged" || fail "$1, csv: $(head -c 3000 "$work/judged")"
+	python3 "$top/tests/lib/judge_csv.py" "$work/json" "$work/csv" >"$work/judged" ||
+		fail "$1, csv: $(head -c 3000 "$work/judged")"
 	checks=$((checks + 2))
 }
 
 s=$S/json
 mkdir "$s" "$s/user/channels/two"
 is "empty" "" "$(cat "$s/export/json")"
-is "the directory" "csv json" "$(echo $(ls "$s/export"))"
+is "the directory" "chrome.json csv json perfetto" "$(echo $(ls "$s/export"))"
 is "empty csv" "time,host,cpu,event" "$(cat "$s/export/csv")"
 echo '*' >"$s/user/events"
 echo 'tick:*' >"$s/user/channels/two/events"

@@ -1,0 +1,245 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""judge_slices.py JSON CHROME PERFETTO: whether both have the slices, instants, counters, switches
+and names that follow from the lines of JSON.
+
+The pairs are found here anew, from `export/json`. Prints the first difference and exits with 1;
+else prints the numbers of slices, instants, counters and switches.
+"""
+import json
+import re
+import struct
+import sys
+
+CPUS = 1 << 22
+PAIR = re.compile(r"(?:compat_)?(?:syscall_(?P<call>entry|exit)_(?P<name>.+)|(?P<base>.+)[_:]"
+                  r"(?P<side>begin|end|entry|exit))")
+
+
+class Found:
+    """What a trace shows; times are ns since the epoch."""
+
+    def __init__(self):
+        self.slices, self.instants, self.counters, self.switches = [], [], [], []
+        self.threads, self.processes = {}, {}
+
+    def compare(self, other, what):
+        for part in ("slices", "instants", "counters", "switches"):
+            mine, theirs = sorted(getattr(self, part)), sorted(getattr(other, part))
+            for a, b in zip(mine, theirs):
+                if a != b:
+                    sys.exit("%s, %s:\n%r\n%r" % (what, part, a, b))
+            if len(mine) != len(theirs):
+                sys.exit("%s: %d %s of %d" % (what, len(theirs), part, len(mine)))
+        for part in ("threads", "processes"):
+            for key, name in getattr(self, part).items():
+                if getattr(other, part).get(key) != name:
+                    sys.exit("%s, %s: %r %r %r" % (what, part, key, name, getattr(other, part)))
+
+
+class Stacks:
+    """Slices from begins and ends in order."""
+
+    def __init__(self, found):
+        self.found, self.open = found, {}
+
+    def begin(self, track, time, name):
+        self.open.setdefault(track, []).append((time, name))
+
+    def end(self, track, time):
+        begin, name = self.open[track].pop()
+        self.found.slices.append((track, begin, time, name))
+
+    def finish(self):
+        for track, stack in self.open.items():
+            self.found.slices += [(track, begin, -1, name) for begin, name in stack]
+
+
+def plain(value):
+    return value["value"] if isinstance(value, dict) else value
+
+
+def add_event(f, event, stacks, current):
+    fields, context, time = event["fields"], event.get("context", {}), event["time"]
+    tid = context.get("vtid", context.get("tid", current.get(event["cpu"], 0)))
+    pid = context.get("vpid", context.get("pid", 0))
+    tid = tid or CPUS + event["cpu"]
+    if tid < CPUS and "procname" in context:
+        f.threads[tid] = context["procname"]
+        if pid == tid:
+            f.processes[tid] = context["procname"]
+    m = PAIR.fullmatch(event["event"])
+    side = m and (m["call"] or m["side"])
+    if side in ("begin", "entry"):
+        stacks.begin(tid, time, m["name"] or m["base"])
+        return
+    if side:
+        name, stack = m["name"] or m["base"], stacks.open.get(tid, [])
+        if name in [s[1] for s in stack]:
+            while stack[-1][1] != name:
+                stacks.end(tid, time)
+            stacks.end(tid, time)
+            return
+    if list(fields) == ["value"] and isinstance(fields["value"], (int, float)):
+        f.counters.append((time, event["event"], fields["value"]))
+    else:
+        f.instants.append((tid, time, event["event"]))
+
+
+def expected(path):
+    f, current = Found(), {}
+    stacks = Stacks(f)
+    with open(path, encoding="utf-8") as lines:
+        for line in lines:
+            event = json.loads(line)
+            if event["event"] != "sched_switch":
+                add_event(f, event, stacks, current)
+                continue
+            tid = event["fields"]["next_tid"]
+            current[event["cpu"]] = tid
+            f.switches.append((event["cpu"], event["time"], tid, event["fields"]["next_comm"]))
+    stacks.finish()
+    return f
+
+
+def chrome(path, want):
+    f = Found()
+    stacks, cpus = Stacks(f), {}
+    with open(path, encoding="utf-8") as file:
+        trace = json.load(file)
+    start = int(trace["otherData"]["start"])
+    for e in trace["traceEvents"]:
+        time, tid = start + round(e["ts"] * 1000), e["tid"]
+        if e["ph"] == "M":
+            names = f.threads if e["name"] == "thread_name" else f.processes
+            names[tid if names is f.threads else e["pid"]] = e["args"]["name"]
+        elif e["ph"] in "BE" and e["pid"] == CPUS and "next_tid" in e.get("args", {}):
+            f.switches.append((tid - CPUS, time, e["args"]["next_tid"], e["name"]))
+            cpus[tid] = True
+        elif e["ph"] == "E" and cpus.pop(tid, None):
+            pass
+        elif e["ph"] == "B":
+            stacks.begin(tid, time, e["name"])
+        elif e["ph"] == "E":
+            stacks.end(tid, time)
+        elif e["ph"] == "C":
+            f.counters.append((time, e["name"], e["args"]["value"]))
+        else:
+            assert e["ph"] == "i" and e["s"] == "t", e
+            f.instants.append((tid, time, e["name"]))
+    stacks.finish()
+    # A CPU that becomes idle ends its slice.
+    idle = [s for s in want.switches if s[2] == 0]
+    f.switches += idle
+    return f
+
+
+def varint(data, at):
+    value = shift = 0
+    while True:
+        value |= (data[at] & 127) << shift
+        shift += 7
+        at += 1
+        if data[at - 1] < 128:
+            return value, at
+
+
+def message(data):
+    """{number: [values]}; integers, bytes, or doubles."""
+    fields, at = {}, 0
+    while at < len(data):
+        key, at = varint(data, at)
+        if key & 7 == 0:
+            value, at = varint(data, at)
+        elif key & 7 == 1:
+            value, at = struct.unpack("<d", data[at:at + 8])[0], at + 8
+        else:
+            assert key & 7 == 2, key
+            n, at = varint(data, at)
+            value, at = data[at:at + n], at + n
+            assert len(value) == n
+        fields.setdefault(key >> 3, []).append(value)
+    return fields
+
+
+def signed(value):
+    return value - (1 << 64) if value >> 63 else value
+
+
+def describe(f, d, tracks):
+    uuid = d[1][0]
+    assert uuid not in tracks or 8 not in d
+    if 3 in d:
+        p = message(d[3][0])
+        if 6 in p:
+            f.processes[p[1][0]] = p[6][0].decode()
+    elif 4 in d:
+        t = message(d[4][0])
+        assert d[5][0] in tracks, "a thread before its process"
+        tracks[uuid] = t[2][0]
+        if 5 in t:
+            f.threads[t[2][0]] = t[5][0].decode()
+        return
+    tracks[uuid] = d[2][0].decode() if 8 in d else None
+
+
+def annotations(e):
+    values = {}
+    for note in e.get(4, []):
+        note = message(note)
+        name = note.pop(10)[0].decode()
+        (kind, value), = note.items()
+        value = value[0]
+        values[name] = {3: lambda: value, 4: lambda: signed(value), 5: lambda: value,
+                        6: lambda: value.decode(), 9: lambda: json.loads(value)}[kind]()
+    return values
+
+
+def perfetto(path, notes):
+    f, tracks = Found(), {}
+    stacks = Stacks(f)
+    with open(path, "rb") as file:
+        trace = message(file.read())
+    assert list(trace) in ([1], []), list(trace)
+    for i, packet in enumerate(trace.get(1, [])):
+        p = message(packet)
+        assert p[10] == [1] and p.get(13, [0]) == ([1] if not i else [0]), p
+        if 60 in p:
+            describe(f, message(p[60][0]), tracks)
+        elif 1 in p:
+            bundle = message(p[1][0])
+            e = message(bundle[2][0])
+            s = message(e[4][0])
+            f.switches.append((bundle[1][0], e[1][0], s[6][0], s[5][0].decode()))
+        else:
+            e, time = message(p[11][0]), p[8][0]
+            track, kind = tracks[e[11][0]], e[9][0]
+            if kind == 4:
+                f.counters.append((time, track, signed(e[30][0]) if 30 in e else e[44][0]))
+                continue
+            notes.setdefault((time, track), []).append(annotations(e))
+            if kind == 1:
+                stacks.begin(track, time, e[23][0].decode())
+            elif kind == 2:
+                stacks.end(track, time)
+            else:
+                assert kind == 3
+                f.instants.append((track, time, e[23][0].decode()))
+    stacks.finish()
+    return f
+
+
+def main():
+    want, notes = expected(sys.argv[1]), {}
+    want.compare(chrome(sys.argv[2], want), "chrome")
+    want.compare(perfetto(sys.argv[3], notes), "perfetto")
+    with open(sys.argv[1], encoding="utf-8") as lines:
+        for line in lines:
+            event = json.loads(line)
+            if event["event"] == "work:note":
+                have = notes[(event["time"], event["context"]["vtid"])]
+                if not any(event["fields"].items() <= note.items() for note in have):
+                    sys.exit("annotations:\n%r\n%r" % (event, have))
+    print(len(want.slices), len(want.instants), len(want.counters), len(want.switches))
+
+
+main()

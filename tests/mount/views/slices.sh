@@ -1,0 +1,67 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-or-later
+# TIMEOUT: 600
+#
+# `export/chrome.json` and `export/perfetto` have the slices that pairs of events make, and all
+# other events as instants and counters; a parser that knows nothing of the daemon's reads them, and finds
+# the pairs anew in `export/json`. Of programs and, where it can be traced, of the kernel.
+. "$(dirname "$0")/../../lib/mount.sh"
+
+python3 -c 'import json' 2>/dev/null || skip "there is no python3"
+SLICES=${SLICES:-$BUILD/tests/lib/slices}
+[ -x "$SLICES" ] || skip "there is no slices"
+mount_tree
+
+# same_slices SESSION: sets judged
+same_slices() {
+	cat "$1/export/json" >"$work/json" && cat "$1/export/chrome.json" >"$work/chrome.json" &&
+		cat "$1/export/perfetto" >"$work/perfetto" || fail "cannot read"
+	python3 "$top/tests/lib/judge_slices.py" "$work/json" "$work/chrome.json" \
+		"$work/perfetto" >"$work/judged" 2>&1 ||
+		fail "$1: $(tail -c 3000 "$work/judged")"
+	for f in chrome.json perfetto; do
+		is "the size of $f" "$(wc -c <"$work/$f")" "$(stat -c %s "$1/export/$f")"
+	done
+	if command -v protoc >/dev/null; then
+		protoc --decode_raw <"$work/perfetto" >"$work/raw" || fail "protoc cannot read export/perfetto"
+	fi
+}
+
+s=$S/slices
+mkdir "$s"
+echo 'work:*' >"$s/user/events"
+printf '%s\n' vpid vtid procname >"$s/user/contexts"
+same_slices "$s"
+put start "$s/control"
+"$SLICES" 100 || fail "slices"
+put stop "$s/control"
+same_slices "$s"
+is "slices, instants, counters, switches" "806 204 200 0" "$(cat "$work/judged")"
+rmdir "$s"
+
+# Without contexts, the events of a CPU share its track.
+mkdir "$s"
+echo 'work:*' >"$s/user/events"
+put start "$s/control"
+"$SLICES" 3 || fail "slices"
+put stop "$s/control"
+cat "$s/export/chrome.json" >"$work/chrome.json"
+is "begins on tracks of CPUs" 30 "$(grep -c '"ph":"B","pid":4194304,' "$work/chrome.json")"
+rmdir "$s"
+
+if [ -d "$MNT/available/kernel" ] && ! grep -q '^kernel none' "$MNT/version"; then
+	mkdir "$s"
+	printf '%s\n' sched_switch 'syscall:*' >"$s/kernel/events" || fail "kernel rules"
+	echo 'pid tid procname' >"$s/kernel/contexts"
+	echo $$ >"$s/kernel/track/pid"
+	put start "$s/control"
+	for i in 1 2 3; do
+		ls /proc/self >/dev/null
+	done
+	put stop "$s/control"
+	same_slices "$s"
+	[ "$(cut -d' ' -f1 "$work/judged")" -gt 50 ] ||
+		fail "few slices of the kernel: $(cat "$work/judged")"
+	rmdir "$s"
+fi
+echo "$checks checks"

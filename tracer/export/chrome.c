@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Events in the Trace Event Format of Chrome, as one JSON object. Times are microseconds since the
+ * first event, with three places: a number of JSON has too few digits for the epoch.
+ */
+#include <inttypes.h>
+
+#include "metadata/json.h"
+#include "tracer/export/track.h"
+
+struct chrome {
+	struct maker *m;
+	uint64_t start;         /* time of the first event; valid if `any` */
+	bool any;
+};
+
+static void put(struct md_buf *out, struct json text)
+{
+	md_buf_put(out, text.p, text.n);
+}
+
+/* `{"ph":"B","pid":1,"tid":2,"ts":0.000` */
+static struct md_buf *begin_event(struct chrome *v, char phase, int32_t pid, int32_t tid,
+				  uint64_t time)
+{
+	struct md_buf *out = &v->m->out;
+	uint64_t ns;
+
+	if (!v->start)
+		v->start = time;
+	ns = time - v->start;
+	md_buf_printf(out,
+		      "%s{\"ph\":\"%c\",\"pid\":%" PRId32 ",\"tid\":%" PRId32 ",\"ts\":%" PRIu64
+		      ".%03u",
+		      v->any ? ",\n" : "\n", phase, pid, tid, ns / 1000, (unsigned int)(ns % 1000));
+	v->any = true;
+	return out;
+}
+
+static struct md_buf *begin_mark(struct chrome *v, char phase, const struct mark *k)
+{
+	const struct timeline *t = k->track;
+
+	return begin_event(v, phase, t->pid ? t->pid : t->tid, t->tid, k->time);
+}
+
+static void put_name(struct md_buf *out, struct json name)
+{
+	md_buf_puts(out, ",\"name\":\"");
+	put(out, name);
+	md_buf_putc(out, '"');
+}
+
+/* The fields, and the contexts as a member `context` of them. Ends the event. */
+static void put_args(struct md_buf *out, const struct row *r)
+{
+	if (r) {
+		md_buf_puts(out, ",\"args\":");
+		md_buf_put(out, r->fields.p, r->fields.n - 1);
+		if (r->context.n > 2) {
+			md_buf_puts(out, r->fields.n > 2 ? ",\"context\":" : "\"context\":");
+			put(out, r->context);
+		}
+		md_buf_putc(out, '}');
+	}
+	md_buf_putc(out, '}');
+}
+
+static void put_metadata(struct chrome *v, const char *what, const struct timeline *t,
+			 const char *name, size_t n)
+{
+	struct md_buf *out = begin_event(v, 'M', t->pid ? t->pid : t->tid, t->tid, v->start);
+
+	md_buf_printf(out, ",\"name\":\"%s\",\"args\":{\"name\":\"", what);
+	md_json_escape_put(name, n, out);
+	md_buf_puts(out, "\"}}");
+}
+
+static void describe(void *arg, const struct timeline *t)
+{
+	struct chrome *v = arg;
+
+	if (t->pid == TRACK_CPUS)
+		put_metadata(v, "process_name", t, "CPUs", 4);
+	else if (t->name_len && (!t->pid || t->pid == t->tid))
+		put_metadata(v, "process_name", t, t->name, t->name_len);
+	if (t->name_len)
+		put_metadata(v, "thread_name", t, t->name, t->name_len);
+}
+
+static void add_begin(void *arg, const struct mark *k)
+{
+	struct md_buf *out = begin_mark(arg, 'B', k);
+
+	put_name(out, k->name);
+	put_args(out, k->row);
+}
+
+static void add_end(void *arg, const struct mark *k)
+{
+	put_args(begin_mark(arg, 'E', k), k->row);
+}
+
+static void add_instant(void *arg, const struct mark *k)
+{
+	bool counter = track_counter(k->row).n;
+	struct md_buf *out = begin_mark(arg, counter ? 'C' : 'i', k);
+
+	put_name(out, k->name);
+	if (!counter)
+		md_buf_puts(out, ",\"s\":\"t\"");
+	put_args(out, k->row);
+}
+
+/* On the track of a CPU, a slice for each thread that it runs, none while it is idle. */
+static void add_switch(void *arg, const struct cpu_switch *w)
+{
+	struct mark k = { .track = w->track, .time = w->row->time };
+	struct md_buf *out;
+
+	if (w->was_running)
+		put_args(begin_mark(arg, 'E', &k), NULL);
+	if (!w->track->running)
+		return;
+	out = begin_mark(arg, 'B', &k);
+	if (json_is_string(w->next_name))
+		put_name(out, (struct json){ w->next_name.p + 1, w->next_name.n - 2 });
+	put_args(out, w->row);
+}
+
+void chrome_make(struct maker *m)
+{
+	static const struct track_form form = { .describe = describe, .begin = add_begin,
+						.end = add_end, .instant = add_instant,
+						.switched = add_switch };
+	struct chrome v = { .m = m };
+
+	md_buf_puts(&m->out, "{\"displayTimeUnit\":\"ns\",\"traceEvents\":[");
+	tracks_run(m, &form, &v);
+	md_buf_printf(&m->out, "\n],\"otherData\":{\"start\":\"%" PRIu64 "\"}}\n", v.start);
+}
