@@ -37,6 +37,7 @@ INSTALL ?= install
 PREFIX ?= /usr/local
 BINDIR ?= $(PREFIX)/bin
 LIBDIR ?= $(PREFIX)/lib
+DATADIR ?= $(PREFIX)/share/trailfs
 INCLUDEDIR ?= $(PREFIX)/include
 MANDIR ?= $(PREFIX)/share/man
 DOCDIR ?= $(PREFIX)/share/doc/trailfs
@@ -281,6 +282,8 @@ install: all				## to PREFIX below DESTDIR; makes /run/trailfs only with PREFIX 
 	$(INSTALL) -d $(DESTDIR)$(BINDIR) $(DESTDIR)$(LIBDIR)/pkgconfig $(DESTDIR)$(INCLUDEDIR)/trail \
 		$(DESTDIR)$(MANDIR)/man1 $(DESTDIR)$(MANDIR)/man3 $(DESTDIR)$(MANDIR)/man4 $(DESTDIR)$(MANDIR)/man8 $(DESTDIR)$(DOCDIR) $(DESTDIR)$(TMPFILESDIR)
 	$(INSTALL) -m 755 $B/trailfs $B/tools/trail-recover $(DESTDIR)$(BINDIR)/
+	$(INSTALL) -d $(DESTDIR)$(DATADIR)/groups
+	$(INSTALL) -m 644 $(wildcard data/groups/*.ini) $(DESTDIR)$(DATADIR)/groups/
 	$(INSTALL) -m 755 $B/$(SONAME) $(DESTDIR)$(LIBDIR)/
 	ln -sf $(SONAME) $(DESTDIR)$(LIBDIR)/libtrail.so
 	$(INSTALL) -m 755 $(PRELOAD_LIBS) $(DESTDIR)$(LIBDIR)/
@@ -340,6 +343,6 @@ uninstall:				## remove what install installed
 		l=$(DESTDIR)$(LIBDIR)/liblttng-ust-$${h%%=*}.so; \
 		[ "$$(readlink $$l)" != $${h#*=} ] || rm -f $$l; \
 	done
-	rm -rf $(DESTDIR)$(INCLUDEDIR)/trail $(DESTDIR)$(LTTNG_INCLUDEDIR) $(DESTDIR)$(LTTNG_LIBDIR) $(DESTDIR)$(DOCDIR)
+	rm -rf $(DESTDIR)$(DATADIR) $(DESTDIR)$(INCLUDEDIR)/trail $(DESTDIR)$(LTTNG_INCLUDEDIR) $(DESTDIR)$(LTTNG_LIBDIR) $(DESTDIR)$(DOCDIR)
 
 -include $(wildcard $B/*/*.d $B/*/*/*.d $B/*/*/*/*.d)

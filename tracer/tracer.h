@@ -134,7 +134,13 @@ int kernel_refuses(struct tracer *t, uid_t uid, struct tr_err *err);
  * available/kernel/: names, separated by NULs; lists, one name a line; the fields of a tracepoint,
  * one a line.
  */
-enum kernel_list { KERNEL_TRACEPOINTS, KERNEL_SYSCALLS, KERNEL_CONTEXTS, KERNEL_PROBES };
+enum kernel_list {
+	KERNEL_TRACEPOINTS,
+	KERNEL_SYSCALLS,
+	KERNEL_CONTEXTS,
+	KERNEL_PROBES,
+	KERNEL_GROUPS           /* hooks, with what records each: rule/hook.h */
+};
 void available_kernel(struct tracer *t, enum kernel_list what, struct md_buf *out);
 /* KERNEL_PROBES has lines: the backend is the module */
 bool available_kernel_probes(struct tracer *t);

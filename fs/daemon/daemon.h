@@ -7,6 +7,7 @@
  *	holder.c        which process uses a state directory
  *	stale.c         the mount of a daemon that was killed
  *	presets.c       sessions that are made at mount
+ *	groups.c        hooks of the kernel, by name
  *	zone.c          the time zone
  *
  * No lock: all functions here are called by the main thread.
@@ -83,6 +84,18 @@ int stale_unmount(const char *path);
  * others are made. Call it when the tree has its root (node_init), before the mount.
  */
 void presets_make(void);
+
+/*
+ * ---- groups.c: hooks of the kernel (tracer/rule/hook.h), from INI files ----
+ *
+ *	groups/NAME.ini in share/trailfs beside the program's bin, else /usr/share/trailfs, else, for
+ *	a program that is not installed, in the source tree
+ *	/etc/trailfs/groups.d/NAME.ini          root's daemon only
+ *	$XDG_CONFIG_HOME/trailfs/groups.d/NAME.ini
+ */
+
+/* Reads the hooks. A mistake is logged, and ends its file. Call it before any thread is started. */
+void groups_load(void);
 
 /* ---- zone.c ---- */
 

@@ -25,6 +25,7 @@
 #include "fs/tree/tracedir.h"
 #include "fs/tree/trigger_config.h"
 #include "tracer/keeper/keeper.h"
+#include "tracer/rule/hook.h"
 #include "tracer/tracer.h"
 #include "tracer/trigger/trigger_files.h"
 
@@ -288,6 +289,8 @@ static int run_daemon(const struct options *o)
 		rc = check_state(path, o);
 	if (!rc && !o->foreground)
 		rc = daemon_begin();
+	if (!rc)
+		groups_load();
 	signals = open_signals();
 	/* Before the tracer, which may announce changes as soon as it is open. */
 	if (!rc && (rc = helper_start(housekeep)))
@@ -304,6 +307,7 @@ static int run_daemon(const struct options *o)
 		tracer_close(fs.tracer, rc && left);
 	}
 	helper_end();
+	hooks_free();
 	free(path);
 	return rc ? 1 : 0;
 }

@@ -100,6 +100,7 @@ static const struct row rows[] = {
 	  .arg = KERNEL_TRACEPOINTS },
 	{ .name = "syscalls", .mode = S_IFREG | 0444, .show = show_list, .arg = KERNEL_SYSCALLS },
 	{ .name = "contexts", .mode = S_IFREG | 0444, .show = show_list, .arg = KERNEL_CONTEXTS },
+	{ .name = "groups", .mode = S_IFREG | 0444, .show = show_list, .arg = KERNEL_GROUPS },
 	{ 0 }
 };
 

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "tracer/kernel/kernel.h"
+#include "tracer/rule/hook.h"
 #include "tracer/rule/kernel_pattern.h"
 #include "tracer/statedump/statedump.h"
 #include "tracer/base/base.h"
@@ -321,6 +322,8 @@ int kernel_refresh(struct kernel *k)
 			text.data = NULL;
 		}
 	}
+	if (!ret && hooks_wanted())
+		kernel_choose_hooks(k);
 	if (!ret && !k->ops->ids(k->backend, &ids) && *md_buf_str(&ids))
 		update_ids(k, ids.data);
 	pthread_mutex_unlock(&k->lock);

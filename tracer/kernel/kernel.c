@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "tracer/context/kernel_context.h"
+#include "tracer/rule/hook.h"
 #include "tracer/statedump/statedump.h"
 
 #define GROUP "tracing"
@@ -293,8 +294,14 @@ void available_kernel(struct tracer *t, enum kernel_list what, struct md_buf *ou
 		kcontext_available(out);
 		return;
 	}
+	if (what == KERNEL_GROUPS)
+		hooks_want();
 	if (!t->kernel || kernel_refresh(t->kernel))
 		return;
+	if (what == KERNEL_GROUPS) {
+		hooks_print(out);
+		return;
+	}
 	if (what == KERNEL_PROBES) {
 		show_probes(t->kernel, out);
 		return;

@@ -6,6 +6,7 @@
  *	kernel_domain.c       the domain as the model calls it (session/domain.h)
  *	events.c              the kernel's events and their formats
  *	rule_check.c          checks new rules against the events
+ *	hook_choice.c         which hooks (rule/hook.h) the kernel has, and how
  *	probes.c              dynamic events that rules make
  *	channel.c             channels: start, adopt, remove
  *	channel_rules.c       … what the kernel records for their rules
@@ -99,6 +100,8 @@ struct kernel {
 	struct kevent **by_id;          /* events whose formats were read */
 	size_t by_id_size;
 	char *listed;                   /* the list from which the events were made */
+	/* Hash of the list for which hooks were chosen; 0: not chosen yet */
+	uint64_t hooks_list;
 	struct kprobe *probes;
 	size_t probe_count;
 	uint32_t epoch;	/* atomic; grows when the meaning of an event's id may have changed */
@@ -195,6 +198,11 @@ struct kevent *kevent_find(struct kernel *k, const char *system, const char *nam
 void kevent_load_format(struct kernel *k, struct kevent *e);    /* caller holds kernel.lock */
 void kcatalog_free(struct kernel *k);
 
+/* ---- hook_choice.c ---- */
+
+/* Chooses the hooks' alternatives again if the list of events changed. Caller holds kernel.lock. */
+void kernel_choose_hooks(struct kernel *k);
+
 /* ---- rule_check.c ---- */
 
 /*
@@ -210,9 +218,12 @@ int kernel_check_rules(struct kernel *k, const struct rule_list *l, struct kprob
 bool kprobe_is_rule(const struct rule *r);      /* the rule needs a probe or a traced function */
 /* The pattern of a probe's rule; NULL: no rule has it. Caller holds kernel.lock. */
 const char *kprobe_pattern(const struct kernel *k, const char *name);
-/* Makes the probes of one rule; as kernel_check_rules. */
+/* Makes the probes of one rule, or of a pattern that it stands for; as kernel_check_rules. */
 int kprobe_make(struct kernel *k, struct kprobe_plan *plan, const struct rule *r,
-		struct tr_err *err);
+		const char *pattern, struct tr_err *err);
+/* … those of a rule on hooks. A probe that the kernel refuses is no error: rule/hook.h. */
+int kprobe_make_hooks(struct kernel *k, struct kprobe_plan *plan, const struct rule *r,
+		      struct tr_err *err);
 bool kprobe_pending(const struct kprobe_plan *plan);   /* a probe must be prepared */
 /* Opens the files of the plan with the owner's rights, and reads them. Caller holds no lock. */
 int kprobe_prepare(struct kernel *k, struct kprobe_plan *plan, uid_t owner, struct tr_err *err);

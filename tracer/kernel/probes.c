@@ -20,6 +20,7 @@
 
 #include "tracer/probe/probe.h"
 #include "tracer/kernel/kernel.h"
+#include "tracer/rule/hook.h"
 #include "tracer/rule/kernel_pattern.h"
 #include "tracer/kevent/kevent.h"
 #include "tracer/os/open_as.h"
@@ -113,7 +114,7 @@ bool kprobe_pending(const struct kprobe_plan *plan)
 	return false;
 }
 
-static int plan_rule(struct kprobe_plan *plan, const struct rule *r)
+static int plan_rule(struct kprobe_plan *plan, const struct rule *r, const char *pattern)
 {
 	struct kprobe_planned *more = realloc(plan->items, (plan->count + 1) * sizeof(*more)), *p;
 
@@ -121,7 +122,7 @@ static int plan_rule(struct kprobe_plan *plan, const struct rule *r)
 		return -ENOMEM;
 	plan->items = more;
 	p = &more[plan->count++];
-	*p = (struct kprobe_planned){ .pattern = strdup(r->pattern),
+	*p = (struct kprobe_planned){ .pattern = strdup(pattern),
 				      .text = strdup(r->text),
 				      .line = r->line,
 				      .event.fd = -1 };
@@ -212,7 +213,7 @@ int kprobe_prepare(struct kernel *k, struct kprobe_plan *plan, uid_t owner, stru
 }
 
 int kprobe_make(struct kernel *k, struct kprobe_plan *plan, const struct rule *r,
-		struct tr_err *err)
+		const char *pattern, struct tr_err *err)
 {
 	struct md_buf names = MD_BUF_INIT;
 	struct tr_err why = TR_ERR_INIT;
@@ -220,10 +221,10 @@ int kprobe_make(struct kernel *k, struct kprobe_plan *plan, const struct rule *r
 	int ret;
 
 	for (size_t i = 0; i < plan->count && !p; i++)
-		if (!strcmp(plan->items[i].pattern, r->pattern))
+		if (!strcmp(plan->items[i].pattern, pattern))
 			p = &plan->items[i];
 	if (!p)
-		return plan_rule(plan, r);
+		return plan_rule(plan, r, pattern);
 	if (!p->ready)
 		return -EAGAIN;
 	if (krule_is_function(p->pattern))
@@ -243,6 +244,31 @@ int kprobe_make(struct kernel *k, struct kprobe_plan *plan, const struct rule *r
 	if (ret && err)
 		*err = why;
 	return ret;
+}
+
+int kprobe_make_hooks(struct kernel *k, struct kprobe_plan *plan, const struct rule *r,
+		      struct tr_err *err)
+{
+	bool refused = true, pending = false;
+	const char *pattern;
+
+	/* Again after a refusal, because it may have chosen another probe. */
+	while (refused) {
+		refused = false;
+		for (size_t at = 0; (pattern = hook_next_probe(r->pattern, &at));) {
+			struct tr_err why = TR_ERR_INIT;
+			int ret = kprobe_make(k, plan, r, pattern, &why);
+
+			if (ret == -ENOMEM)
+				return tr_fail(err, ret, "out of memory");
+			pending |= ret == -EAGAIN;
+			if (ret && ret != -EAGAIN) {
+				hook_refuse(pattern);
+				refused = true;
+			}
+		}
+	}
+	return pending ? -EAGAIN : 0;
 }
 
 int kprobe_explain(const struct kprobe_plan *plan, int ret, struct tr_err *err)
@@ -265,10 +291,10 @@ int kprobe_explain(const struct kprobe_plan *plan, int ret, struct tr_err *err)
 /* ---- restart of the daemon ---- */
 
 /*
- * Finds the probes that an earlier daemon made for a rule; makes new ones if the file at the rule's
- * path was replaced.
+ * Finds the probes that an earlier daemon made for a rule's pattern; makes new ones if the file at
+ * its path was replaced.
  */
-static void restore_probes_of(struct channel *c, const struct rule *r)
+static void restore_probes_of(struct channel *c, const struct rule *r, const char *pattern)
 {
 	struct tracer *t = c->session->tracer;
 	struct kprobe_plan plan = { 0 };
@@ -276,20 +302,32 @@ static void restore_probes_of(struct channel *c, const struct rule *r)
 	struct dynamic_event d;
 	int ret;
 
-	if (!dynamic_event_is_rule(r->pattern))
+	if (!dynamic_event_is_rule(pattern))
 		return;
-	ret = dynamic_event_parse(r->pattern, &d, &err);
+	ret = dynamic_event_parse(pattern, &d, &err);
 	for (size_t i = 0; i < t->kernel->probe_count && !ret; i++)
 		if (!t->kernel->probes[i].pattern &&
 		    dynamic_event_made(&d, t->kernel->probes[i].name))
-			t->kernel->probes[i].pattern = strdup(r->pattern);
+			t->kernel->probes[i].pattern = strdup(pattern);
 	dynamic_event_deinit(&d);
-	while (!ret && (ret = kprobe_make(t->kernel, &plan, r, &err)) == -EAGAIN &&
+	while (!ret && (ret = kprobe_make(t->kernel, &plan, r, pattern, &err)) == -EAGAIN &&
 	       kprobe_pending(&plan))
 		ret = kprobe_prepare(t->kernel, &plan, c->session->uid, &err);
 	kprobe_plan_deinit(&plan);
 	if (ret)
 		session_failed(c->session, "channel %s: %s: %s", c->name, r->pattern, err.sentence);
+}
+
+static void restore_rule(struct channel *c, const struct rule *r)
+{
+	const char *pattern;
+
+	if (!hook_is_rule(r->pattern)) {
+		restore_probes_of(c, r, r->pattern);
+		return;
+	}
+	for (size_t at = 0; (pattern = hook_next_probe(r->pattern, &at));)
+		restore_probes_of(c, r, pattern);
 }
 
 void kprobes_restore(struct tracer *t)
@@ -300,6 +338,9 @@ void kprobes_restore(struct tracer *t)
 
 	if (!t->kernel || t->kernel->ops->probes(t->kernel->backend, t->kernel->group, &names))
 		return;
+	/* Chooses hooks. The list of events is read again later, because it has unknown probes. */
+	if (hooks_wanted() && !kernel_refresh(t->kernel))
+		kcatalog_free(t->kernel);
 	for (size_t at = 0; at < names.len; at += strlen(names.data + at) + 1)
 		register_probe(t->kernel, names.data + at, NULL);
 	md_buf_deinit(&names);
@@ -307,7 +348,7 @@ void kprobes_restore(struct tracer *t)
 		cds_list_for_each_entry(c, &s->channels, node)
 			for (size_t i = 0; c->kernel && kernel_may(t, s->uid) && i < c->rules.count;
 			     i++)
-				restore_probes_of(c, &c->rules.rules[i]);
+				restore_rule(c, &c->rules.rules[i]);
 }
 
 /* ---- removing probes ---- */
@@ -318,7 +359,7 @@ static bool has_rule(const struct session *s, const char *pattern)
 
 	cds_list_for_each_entry(c, &s->channels, node)
 		for (size_t i = 0; c->kernel && i < c->rules.count; i++)
-			if (!strcmp(c->rules.rules[i].pattern, pattern))
+			if (krule_match(c->rules.rules[i].pattern, pattern))
 				return true;
 	return false;
 }

@@ -9,6 +9,7 @@
 
 #include "tracer/base/base.h"
 #include "tracer/kernel/kernel.h"
+#include "tracer/rule/hook.h"
 #include "tracer/rule/kernel_pattern.h"
 #include "tracer/statedump/statedump.h"
 
@@ -73,6 +74,13 @@ static int explain_no_match(struct kernel *k, const struct rule *r, struct tr_er
 	const char *p = r->pattern, *colon = strchr(p, ':'), *word;
 	char system[128];
 
+	if (hook_is_rule(p)) {
+		int ret = hook_explain(p, r->text, err);
+
+		if (err)
+			err->line = r->line;
+		return ret;
+	}
 	if (dynamic_event_is_rule(p) || krule_is_function(p))
 		return fail_no_such(r, "event", p, (int)strlen(p), NULL, err);
 	if (!strncmp(p, "syscall:", 8)) {
@@ -194,9 +202,14 @@ static int make_probes(struct kernel *k, const struct rule_list *l, struct kprob
 	int ret = 0, one;
 
 	for (size_t i = 0; i < l->count && (!ret || ret == -EAGAIN); i++) {
-		if (!l->rules[i].line || !kprobe_is_rule(&l->rules[i]))
+		if (!l->rules[i].line)
 			continue;
-		one = kprobe_make(k, plan, &l->rules[i], err);
+		if (hook_is_rule(l->rules[i].pattern))
+			one = kprobe_make_hooks(k, plan, &l->rules[i], err);
+		else if (kprobe_is_rule(&l->rules[i]))
+			one = kprobe_make(k, plan, &l->rules[i], l->rules[i].pattern, err);
+		else
+			continue;
 		ret = one ? one : ret;
 	}
 	return ret;
@@ -205,8 +218,11 @@ static int make_probes(struct kernel *k, const struct rule_list *l, struct kprob
 int kernel_check_rules(struct kernel *k, const struct rule_list *l, struct kprobe_plan *plan,
 		       struct tr_err *err)
 {
-	int ret;
+	int ret = hooks_wanted() ? kernel_refresh(k) : 0;
 
+	if (ret)
+		return tr_fail(err, ret, "the kernel's events cannot be listed: %s",
+			       strerror(-ret));
 	pthread_mutex_lock(&k->making);
 	ret = make_probes(k, l, plan, err);
 	pthread_mutex_unlock(&k->making);

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "tracer/probe/probe.h"
+#include "tracer/rule/hook.h"
 
 #define SYSCALL "syscall:"
 #define KEY_MAX 1024
@@ -33,6 +34,8 @@ bool krule_match(const char *pattern, const char *key)
 	const char *slash = strchr(key, '/'), *colon;
 	size_t n = slash ? (size_t)(slash - key) : strlen(key);
 
+	if (hook_is_rule(pattern))
+		return hook_match(pattern, key);
 	if (dynamic_event_is_rule(pattern) || dynamic_event_is_rule(key))
 		return !strcmp(pattern, key);
 	if (krule_is_function(pattern) || krule_is_function(key))
@@ -106,6 +109,8 @@ int krule_check(struct scan *s, struct word *w)
 		return check_dynamic(s, w);
 	if (krule_is_function(text))
 		return check_function(s, w);
+	if (hook_is_rule(text))
+		return hook_check(s, w);
 	if (!*text)
 		return fail_at(s, w, 0, "the pattern is empty; '*' matches any tracepoint");
 	at = strspn(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_*.:-");

@@ -8,6 +8,7 @@
  *	syscall:entry:NAME  syscall:exit:NAME
  *	kprobe:…  uprobe:…  usdt:…      the rules of probe/probe.h, each of one event
  *	function:NAME                   kernel functions, by function tracing
+ *	@NAME                           the events of hooks: hook.h
  *
  * NAME and SYSTEM may have `*`. Patterns are matched with the key of an event: `system:name`,
  * `system:name/lttng_name`, `syscall:entry:name`, the rule itself for probes, or KRULE_FUNCTION.

@@ -6,6 +6,8 @@
  *   rule.c            parses one rule
  *   rule_list.c       matches, changes and prints lists
  *   kernel_pattern.h  patterns of the kernel domain
+ *   hook.h            hooks, which rules @NAME record
+ *   hook_table.h      (private) their table
  *
  * No lock: each list belongs to its caller. Any thread may call these functions.
  *

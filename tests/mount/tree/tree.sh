@@ -16,7 +16,7 @@ kernel=
 grep -q '^kernel none' "$MNT/version" || kernel="kernel "
 is "available" "${kernel}user " "$(names "$MNT/available")"
 [ -z "$kernel" ] ||
-	is "available/kernel" "contexts events syscalls tracepoints " \
+	is "available/kernel" "contexts events groups syscalls tracepoints " \
 	"$(names "$MNT/available/kernel")"
 is "available/user" "contexts fields tracepoints " "$(names "$MNT/available/user")"
 is "no sessions yet" "" "$(names "$S")"

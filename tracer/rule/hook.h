@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Hooks: names for places in the kernel, which rules of the kernel domain give as
+ *
+ *	@NAME       one hook, or all hooks of a group: @process.execve, @nfs, @nfs.fop, @*
+ *
+ * What a hook stands for is data (data/groups/): alternatives in order of preference, each of
+ * one or more patterns of kernel_pattern.h. A rule @NAME records the first alternative that this
+ * kernel has, of each of its hooks.
+ *
+ * The table is filled before the program has threads, and never shrinks or moves afterwards. What
+ * changes later are the choices, which are atomic words. Any thread may read the table.
+ */
+#ifndef TRACER_RULE_HOOK_H
+#define TRACER_RULE_HOOK_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "metadata/buf.h"
+#include "tracer/base/err.h"
+#include "tracer/base/lexer.h"
+
+struct hook_pattern {
+	char *text;
+	int way;                /* the alternative that it belongs to, 0 … */
+	bool exact;             /* it is spelled as the keys of its events */
+	bool present;           /* atomic: this kernel has it */
+	bool refused;           /* atomic: the kernel refuses such a probe */
+};
+
+struct hook {
+	char *name;             /* `nfs.fop.read.entry` */
+	unsigned int group, id; /* LKET's numbers; 0: none */
+	char *fields;           /* LKET's: `fd:INT64 count:INT64`; NULL: none */
+	char *gone;             /* why nothing records it, and what replaces it; NULL */
+	struct hook_pattern *patterns;
+	size_t count;
+	int chosen;             /* atomic: the alternative that is recorded; -1: none */
+};
+
+/* ---- filling the table: before there are threads ---- */
+
+/* The section of a file that is being read; { 0 } before the first. */
+struct hook_section {
+	char name[64];
+	unsigned int group, id;
+	char fields[400];
+	char result[8];         /* the type of what functions return; "": INT64 */
+	unsigned int begun;     /* bits: the section's hooks that were made */
+};
+
+/*
+ * One line `key = value`; key NULL: a section begins. Keys: group, id, fields, result,
+ * record, entry, return, gone; see trailfs(8). A hook that an earlier section has is replaced. 0, -EINVAL, -ENOMEM.
+ */
+int hook_item(struct hook_section *s, const char *section, const char *key, const char *value,
+	      struct tr_err *err);
+void hooks_free(void);
+
+/* ---- the table ---- */
+
+size_t hooks_count(void);
+const struct hook *hook_at(size_t i);
+/* Appends lines `NAME GROUP.ID PATTERN…`, or `NAME GROUP.ID - SENTENCE`. */
+void hooks_print(struct md_buf *out);
+
+/* ---- choosing ---- */
+
+/* True from the first rule @NAME on, or from hooks_want: hooks_choose is needed. */
+bool hooks_wanted(void);
+void hooks_want(void);
+/* Chooses the alternative of each hook; has: whether the kernel has the pattern. One thread. */
+void hooks_choose(bool (*has)(void *arg, const char *pattern), void *arg);
+/* The kernel refuses the probe: chooses other alternatives. */
+void hook_refuse(const char *pattern);
+
+/* ---- rules ---- */
+
+bool hook_is_rule(const char *pattern);
+/* Checks the characters of a pattern @NAME. 0 or -EINVAL. */
+int hook_check(struct scan *s, struct word *w);
+/* Whether an alternative that is chosen has the event. The key: kernel_pattern.h. */
+bool hook_match(const char *pattern, const char *key);
+/* The next probe (from *at on, first 0) that the rule's hooks need; NULL: no more. */
+const char *hook_next_probe(const char *pattern, size_t *at);
+/* Sets a sentence that says why the rule matches nothing. text: the rule. -ENOENT. */
+int hook_explain(const char *pattern, const char *text, struct tr_err *err);
+
+#endif
