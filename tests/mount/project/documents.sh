@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
 # The documents: lines of at most 80 columns (docs/design.md: 100 columns, 250 lines), manuals that
-# groff formats without a warning, links to files that exist, pictures that are well-formed.
+# groff formats without a warning, tables that are current, links to files that exist, pictures that
+# are well-formed.
 . "$(dirname "$0")/../../lib/mount.sh"
 cd "$top" || fail "cd"
 LC_ALL=C.UTF-8
@@ -29,6 +30,12 @@ for f in $(grep -o 'docs/[A-Za-z.0-9-]*[A-Za-z0-9]' README) \
 	[ -e "$f" ] || fail "there is no $f"
 	checks=$((checks + 1))
 done
+
+tools/lket-table.sh | diff docs/lket.md - >"$work/diff" ||
+	fail "docs/lket.md is not what tools/lket-table.sh makes: $(head -n 5 "$work/diff")"
+hooks=$(grep -c '^| `@' docs/lket.md)
+[ "$hooks" -ge 220 ] || fail "docs/lket.md has $hooks hooks"
+checks=$((checks + 2))
 
 if command -v groff >/dev/null; then
 	for f in docs/*.[1348]; do
