@@ -62,6 +62,12 @@ void holder_say(const char *state_dir);
  * ENOTCONN ----
  */
 
+/*
+ * A killed daemon that had this state directory may be unable to end, and then every access to its
+ * mount waits for ever: aborts its FUSE connection, and logs that. Call it before stale_path. Does
+ * nothing to a daemon that lives.
+ */
+void stale_abort(const char *state_dir);
 /* The absolute path of a mount point, to be freed; also of a dead mount. NULL: errno says why. */
 char *stale_path(const char *path);
 /* Unmounts a dead mount of trailfs at the path, if there is one, and nothing else. 0 or -errno. */

@@ -8,6 +8,7 @@
 #include "fs/base/base.h"
 #include "fs/base/mounttable.h"
 #include "fs/daemon/daemon.h"
+#include "tracer/keeper/keeper.h"
 #include "tracer/tracer.h"
 
 #define TYPE "fuse.trailfs"
@@ -81,8 +82,16 @@ void holder_say(const char *state_dir)
 	struct md_buf text = MD_BUF_INIT;
 	struct holder h = { 0 };
 	struct mount_entry here;
+	int rc;
+	pid_t dead = keeper_abort_dead(state_dir, &rc);
 
-	if (tracer_announced(state_dir, &text) || !parse_holder((char *)md_buf_str(&text), &h))
+	if (dead)
+		say(SAY_ERROR,
+		    "%s: process %d, a trailfs daemon that was killed, uses this state directory "
+		    "and cannot end: one of its threads waits in the kernel, perhaps for a disk "
+		    "that hangs",
+		    state_dir, (int)dead);
+	else if (tracer_announced(state_dir, &text) || !parse_holder((char *)md_buf_str(&text), &h))
 		say(SAY_ERROR,
 		    "%s: another trailfs daemon uses this state directory, and has not mounted yet",
 		    state_dir);

@@ -212,8 +212,11 @@ static int serve(const char *path, const struct options *o, int signals)
 	 * on a directory.
 	 */
 	helper_end();
-	if (m)
+	/* The connection ends before the process does, and another mount may get its number. */
+	if (m) {
+		holder_announce(fs.tracer, path, "");
 		mount_close(m);
+	}
 	/* After an aborted connection the mount is still there. */
 	stale_unmount(path);
 	close_all();
@@ -272,9 +275,11 @@ static int check_state(const char *path, const struct options *o)
 
 static int run_daemon(const struct options *o)
 {
-	char *path = stale_path(o->mountpoint);
+	char *path;
 	int rc, signals;
 
+	stale_abort(o->state);
+	path = stale_path(o->mountpoint);
 	if (!path) {
 		say(SAY_ERROR, "%s: %s", o->mountpoint, strerror(errno));
 		return 1;

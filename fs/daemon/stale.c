@@ -10,10 +10,29 @@
 #include <spawn.h>
 #include <unistd.h>
 
+#include "fs/base/base.h"
 #include "fs/base/mounttable.h"
 #include "fs/daemon/daemon.h"
+#include "tracer/keeper/keeper.h"
 
 extern char **environ;
+
+void stale_abort(const char *state_dir)
+{
+	int rc;
+	pid_t pid = keeper_abort_dead(state_dir, &rc);
+
+	if (pid && rc)
+		say(SAY_ERROR,
+		    "%s: process %d, a trailfs daemon that was killed, cannot end, and its FUSE "
+		    "connection cannot be aborted: %s",
+		    state_dir, (int)pid, strerror(-rc));
+	else if (pid)
+		say(SAY_WARNING,
+		    "%s: process %d, a trailfs daemon that was killed, could not end: aborted its "
+		    "FUSE connection",
+		    state_dir, (int)pid);
+}
 
 static bool dead(const char *path)
 {

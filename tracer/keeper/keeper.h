@@ -9,6 +9,7 @@
  *   keeper.h     (this file) the daemon's calls, and the main function of the keeper
  *   client.c     the daemon's end; one lock in struct keeper, held for one request and its answer
  *   server.c     the keeper's process; one thread, no lock
+ *   dead.c       the connection of a daemon that was killed and cannot end
  *   protocol.h   the messages and the sockets' address
  *
  * Any thread may call these functions, except where one thread is required below.
@@ -48,6 +49,18 @@ bool keeper_watch(struct keeper *k, int stop);
 int keeper_replace(struct keeper *k);
 /* Frees k (may be NULL). quit: the keeper drops everything and ends. */
 void keeper_close(struct keeper *k, int quit);
+
+/*
+ * A killed daemon keeps /dev/fuse open while one of its threads waits in the kernel, for a disk
+ * that hangs or for a lock of a directory. Until then all who use the tree wait for its answers.
+ * This function aborts the connection of such a daemon, so that they get ENOTCONN. It finds the
+ * daemon by what it announced in the state directory: its pid and the device of its file system.
+ *
+ * Returns the pid of the dead daemon, *result: 0 or -errno if its connection cannot be aborted; or
+ * 0 if there is no such daemon. A daemon is dead if its main thread is a zombie, and it still holds
+ * the lock of the state directory.
+ */
+pid_t keeper_abort_dead(const char *state_dir, int *result);
 
 /*
  * The main function of the keeper, called by the daemon's main for argv[1] = "--keeper". Returns an

@@ -17,6 +17,7 @@
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <syslog.h>
 #include <unistd.h>
 
 #include "tracer/keeper/keeper.h"
@@ -27,6 +28,8 @@ enum {
 	SPARE_FDS = 32,         /* of the limit, for the keeper itself */
 	/* the keeper ends after this time without descriptor and connection */
 	IDLE_MS = 10000,
+	/* between two looks whether the daemon is dead but cannot end */
+	LOOK_MS = 2000,
 };
 
 struct item {
@@ -44,6 +47,7 @@ struct state {
 	ino_t ino;              /* of the socket's file */
 	bool lost;              /* the socket's file was removed: no daemon can connect again */
 	bool quit;
+	pid_t dead;             /* the daemon that the log has as dead; 0: none */
 };
 
 static struct item *find_item(struct state *s, const char *name)
@@ -191,6 +195,34 @@ static void check_socket(struct state *s)
 		s->lost = true;
 }
 
+/* Nothing has happened for a while. */
+static void look_around(struct state *s)
+{
+	pid_t pid;
+	int ret;
+
+	if (!s->peer_count) {
+		end_keeper(s);
+		return;
+	}
+	pid = keeper_abort_dead(s->dir_path, &ret);
+	if (pid && pid != s->dead)
+		syslog(LOG_WARNING,
+		       ret ? "process %d was killed and cannot end; its FUSE connection cannot be "
+			     "aborted"
+			   : "process %d was killed and cannot end: aborted its FUSE connection",
+		       (int)pid);
+	s->dead = pid;
+}
+
+/* How long to wait for a message, in ms; -1: without a limit. */
+static int patience(const struct state *s)
+{
+	if (s->peer_count)
+		return LOOK_MS;
+	return s->item_count ? -1 : IDLE_MS;
+}
+
 static void serve_peers(struct state *s)
 {
 	while (!s->quit) {
@@ -204,9 +236,9 @@ static void serve_peers(struct state *s)
 		p[1] = (struct pollfd){ .fd = s->watch, .events = POLLIN };
 		for (i = 0; i < peers; i++)
 			p[i + 2] = (struct pollfd){ .fd = s->peers[i], .events = POLLIN };
-		n = poll(p, (nfds_t)peers + 2, peers || s->item_count ? -1 : IDLE_MS);
+		n = poll(p, (nfds_t)peers + 2, patience(s));
 		if (!n)
-			end_keeper(s);
+			look_around(s);
 		if (n <= 0)
 			continue;
 		for (i = 0; i < peers; i++) {
