@@ -60,6 +60,11 @@ ssize_t control_write(struct file *f, const char *buf, size_t size);
 /* Applies a line that waited for its rest. */
 int control_finish(struct file *f);
 
+/* ---- fuse_ops.c ---- */
+
+/* A lookup, mkdir, rmdir or readdir waits for the daemon's reply, with a directory locked. */
+bool dir_requested(void);
+
 /*
  * ---- prune.c ----
  *

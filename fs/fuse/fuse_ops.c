@@ -5,6 +5,7 @@
 #define FUSE_USE_VERSION 314
 #endif
 #include <fuse_lowlevel.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -19,6 +20,28 @@
  */
 #define NAME_LASTS 1.0
 #define ATTR_LASTS 1.0
+
+/*
+ * Requests during which the kernel holds the lock of a directory, and which are with the daemon.
+ * Relaxed: prune only guesses by it.
+ */
+static atomic_int dir_requests;
+
+bool dir_requested(void)
+{
+	return atomic_load_explicit(&dir_requests, memory_order_relaxed) != 0;
+}
+
+static void begin_dir_request(void)
+{
+	atomic_fetch_add_explicit(&dir_requests, 1, memory_order_relaxed);
+}
+
+/* After the reply. */
+static void end_dir_request(void)
+{
+	atomic_fetch_sub_explicit(&dir_requests, 1, memory_order_relaxed);
+}
 
 static struct who who_of(fuse_req_t req)
 {
@@ -110,8 +133,10 @@ static void lookup(fuse_req_t req, fuse_ino_t parent, const char *name)
 	struct node *dir = node_of(req, parent);
 	struct who who = who_of(req);
 
+	begin_dir_request();
 	if (dir)
 		reply_entry(req, dir, name, &who);
+	end_dir_request();
 }
 
 static void forget(fuse_req_t req, fuse_ino_t ino, uint64_t lookups)
@@ -136,26 +161,29 @@ static void make_dir(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t
 	(void)mode;     /* sessions are private until chmod says otherwise */
 	if (!dir)
 		return;
+	begin_dir_request();
 	rc = tree_make(dir, name, &who);
 	if (rc)
 		fuse_reply_err(req, -rc);
 	else
 		reply_entry(req, dir, name, &who);
+	end_dir_request();
 }
 
 static void remove_dir(fuse_req_t req, fuse_ino_t parent, const char *name)
 {
 	struct node *dir = node_of(req, parent);
 	struct who who = who_of(req);
-
 	int rc;
 
 	if (!dir)
 		return;
+	begin_dir_request();
 	rc = tree_remove(dir, name, &who);
+	fuse_reply_err(req, -rc);
+	end_dir_request();
 	if (!rc)
 		prune_later();
-	fuse_reply_err(req, -rc);
 }
 
 static void refuse_change(fuse_req_t req, fuse_ino_t parent, const char *what, const char *name)
@@ -415,12 +443,14 @@ static void read_dir(fuse_req_t req, fuse_ino_t ino, size_t size, off_t offset,
 		room = put_direntry(&page, ".", f->node->ino, S_IFDIR, 1);
 	if (!rc && room && offset < 2)
 		room = put_direntry(&page, "..", up->ino, S_IFDIR, 2);
+	begin_dir_request();
 	if (!rc && room)
 		rc = file_list(f, offset < 2 ? 0 : (size_t)offset - 2, put_entry, &page);
 	if (rc)
 		fuse_reply_err(req, -rc);
 	else
 		fuse_reply_buf(req, page.buf, page.used);
+	end_dir_request();
 	free(page.buf);
 }
 

@@ -9,6 +9,7 @@
 #include "tracer/tracer.h"
 
 #define PAUSE 500       /* ms between two looks: applications may come and go in crowds */
+#define RETRY 100       /* ms until the next look, when a directory may be locked */
 
 static atomic_bool noted;
 static int64_t last = -PAUSE;   /* the helper thread's */
@@ -32,23 +33,31 @@ static bool app_ended(const char *pid)
 	return app_owner(fs.tracer, 0, pid, &uid) != 0;
 }
 
-static void drop_names(void)
+/*
+ * A note waits for the lock of its directory. So it would wait as long as an rmdir(2) does, and the
+ * helper thread with it; and if the daemon is killed meanwhile, it cannot end. False: names are
+ * left because a directory may be locked.
+ */
+static bool drop_names(void)
 {
 	struct md_buf found = MD_BUF_INIT;
 	const char *p, *end;
+	bool done;
 
 	/* Children first: the kernel drops a directory only when nothing is in it. */
 	node_collect(is_stale, &found);
 	p = found.data;
 	end = p + found.len;
-	while (p < end) {
+	while (p < end && !dir_requested()) {
 		const struct node_name *n = (const void *)p;
 
 		if (n->row != &app_row || app_ended(n->name))
 			notify_forget_name(n->parent, n->name);
 		p += n->size;
 	}
+	done = p >= end;
 	md_buf_deinit(&found);
+	return done;
 }
 
 int64_t prune(int64_t now)
@@ -58,7 +67,10 @@ int64_t prune(int64_t now)
 	if (now - last < PAUSE)
 		return last + PAUSE;
 	atomic_store(&noted, false);
-	drop_names();
-	last = now;
-	return -1;
+	if (!dir_requested() && drop_names()) {
+		last = now;
+		return -1;
+	}
+	atomic_store(&noted, true);
+	return now + RETRY;
 }
