@@ -22,7 +22,12 @@
 
 #define THREADS_MOST 64         /* requests that are served at a time; others wait in the kernel */
 #define THREADS_IDLE 6          /* that stay and wait for requests */
+/* A sanitizer makes frames several times as large, and an overflow ends without a report. */
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define STACK (4096 * 1024)
+#else
 #define STACK (512 * 1024)
+#endif
 #define KEEP (64 * 1024)        /* a request buffer that was used beyond this is given back */
 
 /*

@@ -29,9 +29,9 @@ export TRAIL_RUNTIME_DIR XDG_CONFIG_HOME TRAILFS MNT S
 unset XDG_RUNTIME_DIR
 # (A cancelled thread leaves its marks on its stack, which the next thread gets: no signal stacks,
 # which are looked for there at the end.)
-ASAN_OPTIONS=log_path=$work/sanitizer:use_sigaltstack=0
+ASAN_OPTIONS=log_path=$work/sanitizer:use_sigaltstack=0:handle_abort=1
 UBSAN_OPTIONS=log_path=$work/sanitizer
-TSAN_OPTIONS=log_path=$work/sanitizer
+TSAN_OPTIONS=log_path=$work/sanitizer:handle_abort=1
 export ASAN_OPTIONS UBSAN_OPTIONS TSAN_OPTIONS
 mkdir "$MNT" "$XDG_CONFIG_HOME"
 chmod 755 "$MNT"
@@ -181,13 +181,13 @@ kernel_counted() {
 }
 
 # within SECONDS COMMAND…: waits until the command succeeds. The limit only ends a test that would
-# wait for ever, so it is 200 seconds at least: a machine may be slow.
+# wait for ever, so it is 90 seconds at least: a machine may be slow.
+uptime_seconds() { read -r up rest </proc/uptime && echo "${up%.*}"; }
 within() {
-	tries=$(($1 > 200 ? $1 * 20 : 4000))
+	deadline=$(($(uptime_seconds) + ($1 > 90 ? $1 : 90)))
 	shift
 	until "$@"; do
-		tries=$((tries - 1))
-		[ $tries -gt 0 ] || return 1
+		[ "$(uptime_seconds)" -lt $deadline ] || return 1
 		sleep 0.05
 	done
 }

@@ -9,6 +9,8 @@
 #undef pthread_mutex_unlock
 #undef pthread_mutex_destroy
 
+#include <sanitizer/common_interface_defs.h>
+#include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -34,6 +36,18 @@ static __thread struct {
 	enum lock_rank rank;
 } held[HELD_MAX];
 static __thread unsigned int held_count;
+
+void lock_broken(const char *format, ...)
+{
+	char line[300];
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(line, sizeof(line), format, args);
+	va_end(args);
+	__sanitizer_report_error_summary(line);
+	abort();
+}
 
 static const char *name_of(enum lock_rank rank)
 {
@@ -69,7 +83,7 @@ static void note_held(const pthread_mutex_t *m, enum lock_rank rank)
 	if (!rank)
 		return;
 	if (held_count == HELD_MAX)
-		abort();
+		lock_broken("a thread holds more than %d locks", HELD_MAX);
 	held[held_count].mutex = m;
 	held[held_count++].rank = rank;
 }
@@ -79,9 +93,8 @@ static void check_order(enum lock_rank rank)
 	for (unsigned int i = 0; rank && i < held_count; i++) {
 		if (held[i].rank < rank)
 			continue;
-		fprintf(stderr, "order of locks: %s is taken while %s is held\n", name_of(rank),
-			name_of(held[i].rank));
-		abort();
+		lock_broken("order of locks: %s is taken while %s is held", name_of(rank),
+			    name_of(held[i].rank));
 	}
 }
 

@@ -57,6 +57,8 @@ int lock_release(pthread_mutex_t *m);
 int lock_destroy(pthread_mutex_t *m);
 /* The calling thread holds the lock, which has a rank. */
 bool lock_held(const pthread_mutex_t *m);
+/* Adds a line to the report of the sanitizer (its log_path, else stderr) and aborts. */
+_Noreturn void lock_broken(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 #define pthread_mutex_lock(m) lock_take(m)
 #define pthread_mutex_trylock(m) lock_try(m)

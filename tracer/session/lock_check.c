@@ -4,17 +4,13 @@
 
 #ifdef LOCKS_CHECKED
 
-#include <stdio.h>
-#include <stdlib.h>
-
 #include "tracer/session/session.h"
 
 static void check(const pthread_mutex_t *lock, bool held, const char *name, const char *hook)
 {
 	if (lock_held(lock) == held)
 		return;
-	fprintf(stderr, "%s is called with %s %s\n", hook, name, held ? "not held" : "held");
-	abort();
+	lock_broken("%s is called with %s %s", hook, name, held ? "not held" : "held");
 }
 
 void lock_check(const struct tracer *t, bool held, const char *hook)
