@@ -92,7 +92,7 @@ LIB_OBJ := $(call objects,$(LIB_SRC))
 SONAME = libtrail.so.$(SOVERSION)
 PRELOADS = libc pthread cyg-profile cyg-profile-fast dl
 PRELOAD_LIBS = $(patsubst %,$B/libtrail-%.so,$(PRELOADS))
-PRODUCTS = $B/trailfs $B/tools/trail-recover $B/libtrail.so $B/libtrail.a $B/trail.pc $B/lttng-ust.pc $(PRELOAD_LIBS)
+PRODUCTS = $B/trailfs $B/tools/trail-recover $B/libtrail.so $B/libtrail.a $B/trail.pc $B/lttng-ust.pc $(PRELOAD_LIBS) $B/lttng
 
 # "SOURCE=word,word" for each program that declares its libraries
 PROGRAM_SRC := $(TEST_SRC) $(BENCH_SRC) $(TOOL_SRC)
@@ -245,6 +245,32 @@ $(PRELOAD_LIBS): $B/libtrail-%.so: $B/ustlib/preload/%.o $B/libtrail.so
 	$(CC) $(CFLAGS) $(LDFLAGS) -shared -Wl,-soname,$(@F) -Wl,-z,nodelete -Wl,-z,defs -Wl,-rpath,'$$ORIGIN' -o $@ \
 		$(filter %.o,$^) -L$B -ltrail -ldl -lpthread
 
+# ---- LTTng-UST's libraries for programs that were compiled against them: one object with three names, and those of the
+# helpers. Each directory with it has libtrail.so.0, too: the run path is that of the name it was found by. ----
+
+DROP_IN_OBJ := $(call objects,$(wildcard ustlib/drop-in/*.c))
+DROP_IN = liblttng-ust.so.1
+DROP_IN_NAMES = liblttng-ust-tracepoint.so.1 liblttng-ust-common.so.1
+DROP_IN_HELPERS = $(foreach h,$(LTTNG_HELPERS),liblttng-ust-$(subst =,.so.1=,$(h)))
+# $(1): where libtrail is, seen from the directory $(2)
+drop_in_links = for n in $(DROP_IN_NAMES); do ln -sf $(DROP_IN) $(2)/$$n || exit 1; done; \
+	for h in $(DROP_IN_HELPERS); do ln -sf $(1)/$${h\#*=} $(2)/$${h%%=*} || exit 1; done; \
+	ln -sf $(1)/$(SONAME) $(2)/$(SONAME)
+
+$(DROP_IN_OBJ): $B/%.o: %.c
+	@mkdir -p $(@D)
+	$(CC) $(ALL_CFLAGS) $(LIB_CFLAGS) $(CPPFLAGS) -c -o $@ $<
+
+$B/lttng: $B/lttng/$(DROP_IN)
+	@$(call drop_in_links,..,$@)
+	@touch $@
+
+$B/lttng/$(DROP_IN): $(DROP_IN_OBJ) $B/libtrail.so
+	$(made)
+	@mkdir -p $(@D)
+	$(CC) $(CFLAGS) $(LDFLAGS) -shared -Wl,-soname,$(DROP_IN) -Wl,-z,nodelete -Wl,-z,defs -Wl,-rpath,'$$ORIGIN' -o $@ \
+		$(DROP_IN_OBJ) -L$B -ltrail -lpthread
+
 # Anew each time: PREFIX may have changed.
 $B/trail.pc $B/lttng-ust.pc: $B/%.pc: ustlib/%.pc.in FORCE
 	@mkdir -p $(@D)
@@ -302,6 +328,9 @@ install: all				## to PREFIX below DESTDIR; makes /run/trailfs only with PREFIX 
 		[ -e $(DESTDIR)$(LIBDIR)/liblttng-ust-$${h%%=*}.so ] || \
 			ln -sf $${h#*=} $(DESTDIR)$(LIBDIR)/liblttng-ust-$${h%%=*}.so || exit 1; \
 	done
+	$(INSTALL) -d $(DESTDIR)$(LTTNG_LIBDIR)/lttng
+	$(INSTALL) -m 755 $B/lttng/$(DROP_IN) $(DESTDIR)$(LTTNG_LIBDIR)/lttng/
+	$(call drop_in_links,../..,$(DESTDIR)$(LTTNG_LIBDIR)/lttng)
 	$(INSTALL) -m 755 tools/trail-gen-tp $(DESTDIR)$(BINDIR)/
 	ln -sf $(BINDIR)/trail-gen-tp $(DESTDIR)$(LTTNG_LIBDIR)/lttng-gen-tp
 	$(INSTALL) -m 644 docs/trail-recover.1 $(DESTDIR)$(MANDIR)/man1/

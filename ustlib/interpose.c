@@ -24,6 +24,7 @@
 #include <unistd.h>
 
 #include "ustlib/lib.h"
+#include "trail/site.h"
 
 /* Looked up once by the constructor. A call before that looks up its function itself. */
 static void *next(void **cache, const char *name)
@@ -91,7 +92,7 @@ TRAIL_EXPORT int pthread_setname_np(pthread_t thread, const char *name)
 		} \
 		ret = real arguments; \
 		if (ret == 0) \
-			register_identity(); \
+			trail__identity_changed(); \
 		return ret; \
 	}
 

@@ -429,8 +429,10 @@ void TRAIL_HIDDEN interpose_init(void) __attribute__((weak));
 void TRAIL_HIDDEN register_forked(void);
 /* in a child that was forked without the lock held */
 void TRAIL_HIDDEN register_abandon(void);
-void TRAIL_HIDDEN register_identity(void);      /* the process may be another user's now */
-/* the same with the lock held: it may be so without our having seen the call */
+/*
+ * As trail__identity_changed() (trail/site.h), with the lock held: it may be so without our having
+ * seen the call.
+ */
 void TRAIL_HIDDEN register_identity_now(void);
 
 /* pieces.c */

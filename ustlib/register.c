@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/file.h>
+#include <sys/inotify.h>
 #include <sys/mman.h>
 #include <sys/random.h>
 #include <sys/stat.h>
@@ -21,6 +22,7 @@
 
 #include "ustlib/lib.h"
 #include "ustlib/statedump.h"
+#include "trail/site.h"
 
 #define MEMBARRIER_REGISTER_RSEQ (1 << 8)
 
@@ -269,11 +271,10 @@ static bool collect(struct object *o)
 	return o->event_count > 0;
 }
 
-static void publish_object(struct object *o, unsigned int lanes)
+static void publish_object(struct object *o, const void *within, unsigned int lanes)
 {
 	Dl_info info;
-	const char *path =
-		dladdr((const void *)o->begin, &info) && info.dli_fname ? info.dli_fname : "";
+	const char *path = dladdr(within, &info) && info.dli_fname ? info.dli_fname : "";
 	size_t mapped;
 	struct trail_reg *reg = describe_object(o, path, &mapped);
 
@@ -299,7 +300,8 @@ static void publish_object(struct object *o, unsigned int lanes)
 	munmap(reg, mapped);
 }
 
-TRAIL_EXPORT void trail__register(struct trail__tp *const *begin, struct trail__tp *const *end)
+TRAIL_EXPORT void trail__register_within(struct trail__tp *const *begin,
+					 struct trail__tp *const *end, const void *within)
 {
 	struct object *o;
 	unsigned int lanes;
@@ -317,7 +319,7 @@ TRAIL_EXPORT void trail__register(struct trail__tp *const *begin, struct trail__
 		o->end = end;
 		lanes = active_lanes();
 		if (collect(o))
-			publish_object(o, lanes);
+			publish_object(o, within, lanes);
 		o->next = objects;
 		objects = o;
 		/* A session that starts meanwhile may have seen no file of the object. */
@@ -327,6 +329,32 @@ TRAIL_EXPORT void trail__register(struct trail__tp *const *begin, struct trail__
 	if (dump)
 		statedump_early();
 	errno = saved;
+}
+
+TRAIL_EXPORT void trail__register(struct trail__tp *const *begin, struct trail__tp *const *end)
+{
+	trail__register_within(begin, end, begin);
+}
+
+/* The daemon writes state words with pwrite(2). */
+TRAIL_EXPORT int trail__watch_words(int inotify)
+{
+	char path[DIR_SIZE + 40], name[33];
+	bool all = true;
+	int wd;
+
+	objects_lock();
+	for (struct object *o = objects; o; o = o->next) {
+		hex(o->name, name);
+		wd = -1;
+		for (unsigned int i = 0; o->map && wd < 0 && i < LANES && apps_dir[i][0]; i++) {
+			snprintf(path, sizeof(path), "%.99s/%s", apps_dir[i], name);
+			wd = inotify_add_watch(inotify, path, IN_MODIFY | IN_ATTRIB);
+		}
+		all = all && (!o->map || wd >= 0);
+	}
+	objects_unlock();
+	return all;
 }
 
 /*
@@ -455,7 +483,7 @@ void register_identity_now(void)
 	attach_anew();
 }
 
-void register_identity(void)
+TRAIL_EXPORT void trail__identity_changed(void)
 {
 	int saved = errno;
 

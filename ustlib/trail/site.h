@@ -74,6 +74,17 @@ void trail__probes_unregister(struct trail__probe *const *begin);
 void trail__record_values(struct trail__tp *tp, const struct trail__piece *pieces,
 			  unsigned int count, unsigned int unwritten, const void *ip);
 
+/* As trail__register(), for trace points of the object that has the address `within`. */
+void trail__register_within(struct trail__tp *const *begin, struct trail__tp *const *end,
+			    const void *within);
+/*
+ * Adds a watch to the inotify(7) descriptor for each file whose state words the daemon may change.
+ * True: for all. An event other than IN_MODIFY says that there may be other files now.
+ */
+int trail__watch_words(int inotify);
+/* The user or the name of the process may have changed. */
+void trail__identity_changed(void);
+
 #ifdef __cplusplus
 }
 #endif

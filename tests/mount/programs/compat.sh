@@ -79,21 +79,6 @@ like() {
 
 # ---- what comes out, spelled out where it says something ----
 
-cat >"$work/some" <<'END'
-compat:none { }
-compat:nothing { }
-compat:integers { c = -2, sc = -2, uc = 254, s = -2, us = 65534, i = -2, ui = 4294967294, l = -2, ul = 18446744073709551614, ll = -2, ull = 18446744073709551615, flag = 1, mode = 2, member = 200, call = 42, hex = 0xFFFFFFFE, big_hex = 0xFFFFFFFFFFFFFFFF, pointer = 0x1234, port = 80, net = 1, address = 0x7F000001 }
-compat:numbers { f = 1.5, d = -0.1, narrow = -0.1 }
-compat:strings { text = "some text", none = "(null)", label = "label \"p\"\n", exact = "abc", filled = "abc", _part_length = 4, part = "some", _ended_length = 4, ended = "abc", _empty_length = 0, empty = "" }
-compat:arrays { v = [ [0] = -1, [1] = 0, [2] = 2147483647 ], bytes = [ [0] = 0x0, [1] = 0x1, [2] = 0x2, [3] = 0xFD, [4] = 0xFE, [5] = 0xFF ], net = [ [0] = 80, [1] = 1 ], net_hex = [ [0] = 0x50, [1] = 0x1 ], last = 2147483647 }
-compat:mixed { a = 5, b = "five" }
-compat:ten { a = 1, b = 2, c = 3, d = 4, e = 5, f = 6, g = 7, h = 8, i = 9, j = 10 }
-compat:emerg { v = 0 }
-compat:first { a = 1, b = "one" }
-compat:second { a = 2, b = "two" }
-compat:third { a = 3, b = "three" }
-compat:first { a = 3, b = "evaluated" }
-END
 gcc -O2 $flags $ours -o "$work/first" "$src/hits.c" "$src/provider.c" $link ||
 	fail "the first program"
 traced first "$work/first"
@@ -101,7 +86,7 @@ cp "$work/have" "$work/want"
 cp "$work/described" "$work/wanted"
 while read -r line; do
 	grep -qxF "$line" "$work/want" || fail "no '$line' in: $(cat "$work/want")"
-done <"$work/some"
+done <"$src/some.text"
 is "events" 37 "$(wc -l <"$work/want")"
 is "descriptions" 28 "$(wc -l <"$work/wanted")"
 has "$(cat "$work/wanted")" '"compat:third".*model.emf.uri = "http://example.com/model?third#one"'
@@ -328,6 +313,8 @@ descriptions "$work/theirs/metadata" >"$work/theirs.described"
 [ "$(wc -l <"$work/theirs.text")" -gt 100 ] ||
 	fail "LTTng recorded $(wc -l <"$work/theirs.text") events"
 like "LTTng" "$work/theirs.text" sh "$work/ours/run"
+# The programs that LTTng recorded, with our libraries in place of its own
+like "unmodified programs" "$work/theirs.text" env LD_LIBRARY_PATH="$BUILD/lttng" sh "$work/theirs/run"
 # It describes all levels of tracelog in use, and events that were not hit.
 comm -23 "$work/theirs.described" "$work/described" >"$work/diff"
 [ ! -s "$work/diff" ] || fail "descriptions: $(head -n 5 "$work/diff")"

@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * abi.h - the structures that compiled programs share with LTTng-UST 2.13 (soname 1, provider
+ * version 3.0), with names of our own. `size` is the sizeof() that the program was compiled with:
+ * members may be added after those that are here.
+ */
+#ifndef USTLIB_DROP_IN_ABI_H
+#define USTLIB_DROP_IN_ABI_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct ust_tracepoint_probe {           /* the array ends with func == NULL */
+	void (*func)(void);             /* really (void *data, arguments) */
+	void *data;
+};
+
+struct ust_tracepoint {                 /* a call site */
+	uint32_t size;
+	const char *provider, *event;
+	int state;                      /* the site is on */
+	struct ust_tracepoint_probe *probes;
+	int *provider_ref;
+	const char *signature;          /* types and names of the arguments, as spelled */
+};
+
+enum ust_type {
+	UST_INTEGER, UST_STRING, UST_FLOAT, UST_DYNAMIC, UST_ENUM, UST_ARRAY, UST_SEQUENCE,
+	UST_STRUCT
+};
+
+struct ust_type_common {
+	int type;                       /* enum ust_type; what follows depends on it */
+	uint32_t size;
+};
+
+struct ust_integer {
+	struct ust_type_common common;
+	unsigned int bits;
+	unsigned short alignment;
+	unsigned int is_signed : 1, swapped : 1;
+	unsigned int base;
+};
+
+struct ust_float {
+	struct ust_type_common common;
+	unsigned int exponent_bits, mantissa_bits;
+};
+
+struct ust_enum_value {
+	unsigned long long value;
+	unsigned int is_signed : 1;
+};
+
+struct ust_enum_entry {
+	uint32_t size;
+	struct ust_enum_value begin, end;
+	const char *label;
+	unsigned int options;           /* 1: begins after the entry before */
+};
+
+struct ust_enum_desc {
+	uint32_t size;
+	const char *name;
+	const struct ust_enum_entry *const *entries;
+	unsigned int count;
+};
+
+struct ust_enum {
+	struct ust_type_common common;
+	const struct ust_enum_desc *desc;
+	const struct ust_type_common *container;
+};
+
+struct ust_array {
+	struct ust_type_common common;
+	const struct ust_type_common *element;
+	unsigned int count, alignment;
+	int encoding;                   /* not 0: text */
+};
+
+struct ust_sequence {                   /* its length is the field before */
+	struct ust_type_common common;
+	const char *length_name;
+	const struct ust_type_common *element;
+	unsigned int alignment;
+	int encoding;
+};
+
+struct ust_field {
+	uint32_t size;
+	const char *name;
+	const struct ust_type_common *type;
+	unsigned int nowrite : 1, nofilter : 1;
+};
+
+struct ust_class {
+	uint32_t size;
+	const struct ust_field *const *fields;
+	size_t count;
+	void (*probe)(void);
+	const char *signature;
+};
+
+struct ust_event_desc {
+	uint32_t size;
+	const char *name;
+	const void *provider;
+	const struct ust_class *class;
+	const int **level;
+	const char **uri;
+};
+
+struct ust_provider_desc {
+	uint32_t size;
+	const char *name;
+	const struct ust_event_desc *const *events;
+	unsigned int count;
+	uint32_t major, minor;
+};
+
+struct ust_probe_context {
+	uint32_t size;
+	void *ip;
+};
+
+#define UST_NOTIFIER 1
+
+/* What a compiled probe gets as its `data`. */
+struct ust_event {
+	uint32_t size;
+	void *priv;
+	int type;                       /* UST_NOTIFIER */
+	void *child;
+	int enabled;
+	int eval_filter;
+	void *run_filter;
+};
+
+/*
+ * The kind of event that LTTng sends notifications for. The probe puts all fields on a stack of
+ * its own, also those that are not written, and calls `send` once: 8 bytes for an integer, extended
+ * and in the byte order of the machine; a double; a pointer to a string; a length and a pointer for
+ * arrays and sequences. What is `nofilter` is not there.
+ */
+struct ust_notifier {
+	uint32_t size;
+	struct ust_event *parent;
+	void *priv;
+	int eval_capture;               /* puts the fields on the stack */
+	void (*send)(const struct ust_notifier *notifier, const char *stack,
+		     struct ust_probe_context *context, void *capture);
+};
+
+#if UINTPTR_MAX > UINT32_MAX
+_Static_assert(sizeof(struct ust_tracepoint) == 56 && sizeof(struct ust_enum_entry) == 56 &&
+		       sizeof(struct ust_class) == 40 && sizeof(struct ust_event_desc) == 48 &&
+		       sizeof(struct ust_event) == 48 && sizeof(struct ust_notifier) == 40 &&
+		       offsetof(struct ust_provider_desc, major) == 28,
+	       "known to compiled programs");
+#endif
+
+#endif
