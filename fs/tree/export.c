@@ -41,6 +41,7 @@ const struct row export_rows[] = {
 	  .arg = TEXT_JSON },
 	EXPORT_ROW("chrome.json", EXPORT_CHROME),
 	EXPORT_ROW("csv", EXPORT_CSV),
+	EXPORT_ROW("flame.svg", EXPORT_FLAME),
 	EXPORT_ROW("perfetto", EXPORT_PERFETTO),
 	{ 0 }
 };

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""judge_slices.py JSON CHROME PERFETTO: whether both have the slices, instants, counters, switches
-and names that follow from the lines of JSON.
+"""judge_slices.py JSON CHROME PERFETTO FLAME [times]: whether the first two have the slices,
+instants, counters, switches and names that follow from the lines of JSON. With `times`, FLAME has
+the times of all paths; else it is XML.
 
 The pairs are found here anew, from `export/json`. Prints the first difference and exits with 1;
 else prints the numbers of slices, instants, counters and switches.
@@ -9,6 +10,7 @@ import json
 import re
 import struct
 import sys
+import xml.etree.ElementTree as xml
 
 CPUS = 1 << 22
 PAIR = re.compile(r"(?:compat_)?(?:syscall_(?P<call>entry|exit)_(?P<name>.+)|(?P<base>.+)[_:]"
@@ -40,22 +42,28 @@ class Stacks:
     """Slices from begins and ends in order."""
 
     def __init__(self, found):
-        self.found, self.open = found, {}
+        self.found, self.open, self.paths = found, {}, {}
 
     def begin(self, track, time, name):
         self.open.setdefault(track, []).append((time, name))
 
     def end(self, track, time):
+        self.add_path(track, time)
         begin, name = self.open[track].pop()
         self.found.slices.append((track, begin, time, name))
+
+    def add_path(self, track, time):
+        """Sums of the innermost slice: time, time of the slices in it, count."""
+        stack = self.open[track]
+        path = tuple(name for _, name in stack)
+        spent = time - stack[-1][0]
+        for key, total, inner, n in ((path, spent, 0, 1), (path[:-1], 0, spent, 0)):
+            old = self.paths.get(key, (0, 0, 0))
+            self.paths[key] = (old[0] + total, old[1] + inner, old[2] + n)
 
     def finish(self):
         for track, stack in self.open.items():
             self.found.slices += [(track, begin, -1, name) for begin, name in stack]
-
-
-def plain(value):
-    return value["value"] if isinstance(value, dict) else value
 
 
 def add_event(f, event, stacks, current):
@@ -98,6 +106,11 @@ def expected(path):
             current[event["cpu"]] = tid
             f.switches.append((event["cpu"], event["time"], tid, event["fields"]["next_comm"]))
     stacks.finish()
+    for track, stack in stacks.open.items():
+        while stack:
+            stacks.add_path(track, event["time"])
+            stack.pop()
+    f.paths = stacks.paths
     return f
 
 
@@ -122,7 +135,8 @@ def chrome(path, want):
         elif e["ph"] == "E":
             stacks.end(tid, time)
         elif e["ph"] == "C":
-            f.counters.append((time, e["name"], e["args"]["value"]))
+            (_, value), = e["args"].items()
+            f.counters.append((time, e["name"], value))
         else:
             assert e["ph"] == "i" and e["s"] == "t", e
             f.instants.append((tid, time, e["name"]))
@@ -228,6 +242,27 @@ def perfetto(path, notes):
     return f
 
 
+def duration(ns):
+    return ("%.3f s" % (ns / 1e9) if ns >= 10**9 else
+            "%.3f ms" % (ns / 1e6) if ns >= 10**6 else "%.3f us" % (ns / 1e3))
+
+
+def flame(path, want):
+    """Compares the frames, except those that are too narrow to be shown."""
+    whole = want.paths.pop(())[1]
+    frames = []
+    for keys, (total, inner, count) in want.paths.items():
+        if 1200 * total / whole >= 0.3:
+            frames.append([keys[-1], "total %s, %.2f %%" % (duration(total), 100 * total / whole),
+                           "self " + duration(total - inner),
+                           "%d times, mean %s" % (count, duration(total // count))])
+    shown = [t.text.split("\n") for t in xml.parse(path).iter("{http://www.w3.org/2000/svg}title")]
+    # `all` and the name of the threads are the widest.
+    assert [f[0] for f in shown[:2]] == ["all", "slices"] and shown[0][1] == shown[1][1], shown[:2]
+    if sorted(frames) != sorted(shown[2:]):
+        sys.exit("flame:\n%r\n%r" % (sorted(frames), sorted(shown[2:])))
+
+
 def main():
     want, notes = expected(sys.argv[1]), {}
     want.compare(chrome(sys.argv[2], want), "chrome")
@@ -239,6 +274,10 @@ def main():
                 have = notes[(event["time"], event["context"]["vtid"])]
                 if not any(event["fields"].items() <= note.items() for note in have):
                     sys.exit("annotations:\n%r\n%r" % (event, have))
+    if len(sys.argv) > 5:
+        flame(sys.argv[4], want)
+    else:
+        xml.parse(sys.argv[4])
     print(len(want.slices), len(want.instants), len(want.counters), len(want.switches))
 
 

@@ -107,9 +107,15 @@ static void add_instant(void *arg, const struct mark *k)
 	struct md_buf *out = begin_mark(arg, counter ? 'C' : 'i', k);
 
 	put_name(out, k->name);
-	if (!counter)
+	if (!counter) {
 		md_buf_puts(out, ",\"s\":\"t\"");
-	put_args(out, k->row);
+		put_args(out, k->row);
+		return;
+	}
+	/* Viewers draw a curve for each argument. */
+	md_buf_puts(out, ",\"args\":");
+	put(out, k->row->fields);
+	md_buf_putc(out, '}');
 }
 
 /* On the track of a CPU, a slice for each thread that it runs, none while it is idle. */

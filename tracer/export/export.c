@@ -23,6 +23,7 @@ static void (*const makers[EXPORT_FORMS])(struct maker *m) = {
 	[EXPORT_CSV] = csv_make,
 	[EXPORT_CHROME] = chrome_make,
 	[EXPORT_PERFETTO] = perfetto_make,
+	[EXPORT_FLAME] = flame_make,
 };
 
 /* Moves the text from m->out to the memfd. */

@@ -9,6 +9,7 @@
  *	track.c   the events as tracks of threads and CPUs, with slices, for the next ones
  *	chrome.c  export/chrome.json
  *	perfetto.c  export/perfetto
+ *	flame.c   export/flame.svg
  *
  * A form is a row of the table in export.c with functions that append to maker.out. tracer.h
  * declares the functions that the file system calls; this header is private to the room.
@@ -48,5 +49,6 @@ void maker_run(struct maker *m, bool values, void (*add)(void *arg, const struct
 void csv_make(struct maker *m);
 void chrome_make(struct maker *m);
 void perfetto_make(struct maker *m);
+void flame_make(struct maker *m);
 
 #endif

@@ -3,8 +3,9 @@
 # TIMEOUT: 600
 #
 # `export/chrome.json` and `export/perfetto` have the slices that pairs of events make, and all
-# other events as instants and counters; a parser that knows nothing of the daemon's reads them, and finds
-# the pairs anew in `export/json`. Of programs and, where it can be traced, of the kernel.
+# other events as instants and counters; `export/flame.svg` has the times of the slices. Parsers
+# that share nothing with the daemon read them, and find the pairs anew in `export/json`. Of programs
+# and, where it can be traced, of the kernel.
 . "$(dirname "$0")/../../lib/mount.sh"
 
 python3 -c 'import json' 2>/dev/null || skip "there is no python3"
@@ -12,14 +13,15 @@ SLICES=${SLICES:-$BUILD/tests/lib/slices}
 [ -x "$SLICES" ] || skip "there is no slices"
 mount_tree
 
-# same_slices SESSION: sets judged
+# same_slices SESSION [times]
 same_slices() {
 	cat "$1/export/json" >"$work/json" && cat "$1/export/chrome.json" >"$work/chrome.json" &&
-		cat "$1/export/perfetto" >"$work/perfetto" || fail "cannot read"
+		cat "$1/export/perfetto" >"$work/perfetto" &&
+		cat "$1/export/flame.svg" >"$work/flame.svg" || fail "cannot read"
 	python3 "$top/tests/lib/judge_slices.py" "$work/json" "$work/chrome.json" \
-		"$work/perfetto" >"$work/judged" 2>&1 ||
+		"$work/perfetto" "$work/flame.svg" $2 >"$work/judged" 2>&1 ||
 		fail "$1: $(tail -c 3000 "$work/judged")"
-	for f in chrome.json perfetto; do
+	for f in chrome.json perfetto flame.svg; do
 		is "the size of $f" "$(wc -c <"$work/$f")" "$(stat -c %s "$1/export/$f")"
 	done
 	if command -v protoc >/dev/null; then
@@ -35,7 +37,7 @@ same_slices "$s"
 put start "$s/control"
 "$SLICES" 100 || fail "slices"
 put stop "$s/control"
-same_slices "$s"
+same_slices "$s" times
 is "slices, instants, counters, switches" "806 204 200 0" "$(cat "$work/judged")"
 rmdir "$s"
 
