@@ -100,6 +100,17 @@ printf 'compat_tick:tick { from = "%s", v = %s }\n' a 2 b 4 b 5 a 5 a 6 | cmp - 
 	fail "objects: $(cat "$work/have")"
 traced churn ./objects churn=./slow.so
 [ "$(wc -l <"$work/have")" -gt 10 ] || fail "churn: $(wc -l <"$work/have") events"
+
+# ---- LTTng's helpers by their names ----
+
+helpers=
+for h in fork fd libc-wrapper pthread-wrapper cyg-profile-fast dl; do
+	helpers="$helpers liblttng-ust-$h.so.1"
+done
+traced helpers env LD_PRELOAD="$helpers" ./objects +./a.so fork=1
+for event in 'lttng_ust_libc:malloc' 'lttng_ust_dl:dlopen' 'compat_tick:tick { from = "a", v = 1'; do
+	has "$(cat "$work/have")" "^$event"
+done
 cd / || exit 2
 
 # ---- a library of Debian: LTTng's agent for Python ----
@@ -114,13 +125,16 @@ fi
 
 # ---- filters, contexts ----
 
-session some 'compat:integers if i == -2 && l < 0'
-echo 'compat:strings if text == "some*"' >>"$S/some/user/channels/c/events" || fail "rule"
+# (`unseen` is a field for filters only; `port` is in network byte order.)
+session some 'compat:integers if i == -2 && l < 0 && port == 80'
+for rule in 'strings if unseen == "some*"' 'numbers if unseen == -0.1' 'ten if a == 2'; do
+	echo "compat:$rule" >>"$S/some/user/channels/c/events" || fail "rule: $rule"
+done
 put 'vpid procname' "$S/some/user/channels/c/contexts"
 put start "$S/some/control"
 timeout 200 "$work/fields" || fail "fields: exit status $?"
 put stop "$S/some/control"
 done_with some
-is "filtered events" 2 "$(wc -l <"$work/have")"
+is "filtered events" 3 "$(wc -l <"$work/have")"
 has "$(cat "$work/have")" '^compat:strings { vpid = [0-9]*, procname = "fields" }'
 echo "$checks checks"
