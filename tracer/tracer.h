@@ -214,6 +214,8 @@ void session_troubles(struct session *s, struct md_buf *out);
  * as long as it takes to walk the events that were recorded since the last call.
  */
 int counts_show(struct session *s, struct md_buf *out);
+/* `stats`: rates and times of all events that are held, as tables. Walks them all. */
+int stats_show(struct session *s, struct md_buf *out);
 /* `DOMAIN/rules`: a line for each event rule, with the events that it matches now, and its hits. */
 int rules_show(struct session *s, enum domain domain, struct md_buf *out);
 

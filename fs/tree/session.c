@@ -49,6 +49,12 @@ static int show_counts(const struct node *n, const struct who *who, struct md_bu
 	return counts_show(n->session, out);
 }
 
+static int show_stats(const struct node *n, const struct who *who, struct md_buf *out)
+{
+	(void)who;
+	return stats_show(n->session, out);
+}
+
 static int show_rules(const struct node *n, const struct who *who, struct md_buf *out)
 {
 	(void)who;
@@ -381,6 +387,7 @@ static const struct row session_rows[] = {
 	  .how = STORE_LINES },
 	{ .name = "status", .mode = S_IFREG | 0444, .show = show_status, .change = session_change },
 	{ .name = "counts", .mode = S_IFREG | 0444, .show = show_counts },
+	{ .name = "stats", .mode = S_IFREG | 0444, .show = show_stats },
 	{ .name = "wait", .mode = S_IFREG | 0444, .view = &wait_view },
 	{ .name = "error", .mode = S_IFREG | 0444, .show = errors_show },
 	{ .name = "config",

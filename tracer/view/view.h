@@ -10,6 +10,10 @@
  *	pipe.c           one open of `pipe`: text as it happens
  *	counts.c         how often each event was recorded
  *	counts_text.c    … as a table, and for each rule
+ *	stats.c          rates and times of what is held (stats.h)
+ *	stats_text.c     … as tables
+ *	tally.c          how many events there are, by name and process
+ *	pair.c           times from one event to another
  *	packet_stream.c  one open of streams/OWNER/cpuN: CTF packets of one ring
  *
  * tracer.h declares the functions that the file system calls; the other headers are private.

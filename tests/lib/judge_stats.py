@@ -1,0 +1,156 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""judge_stats.py TEXT STATS [top]: whether `stats`, or `top`, has the numbers of an independent
+count.
+
+TEXT is what `babeltrace2 --clock-seconds` prints of the same events. Prints the number of events,
+of processes and of pairs that were compared.
+"""
+import collections
+import re
+import shlex
+import sys
+
+LINE = re.compile(r"\[(\d+)\.(\d{9})\] \(\+[^)]*\) (?:\S+ )?(\S+): \{ cpu_id = (\d+) \}, (.*)")
+FIELD = re.compile(r'(\w+) = ("(?:[^"\\]|\\.)*"|[^ ,]+)')
+
+
+class Event:
+    def __init__(self, line):
+        m = LINE.fullmatch(line)
+        assert m, line
+        self.ts = int(m[1]) * 10**9 + int(m[2])
+        self.name, self.cpu = m[3], int(m[4])
+        contexts = m[5].split(" }, { ")[0] if " }, { " in m[5] else ""
+        self.fields = dict(FIELD.findall(m[5].split(" }, { ")[-1]))
+        self.kernel = ":" not in self.name
+        c = dict(FIELD.findall(contexts))
+        pid, tid = ("pid", "tid") if self.kernel else ("vpid", "vtid")
+        self.tid = c.get(tid)
+        self.process = ("kernel" if self.kernel else "user", c.get(pid, "-"),
+                        "-" if pid in c else c.get(tid, "-"),
+                        c["procname"][1:-1] if "procname" in c else "-")
+        self.known = pid in c or tid in c or "procname" in c
+
+
+def pair_of(e):
+    """(name, begins, by, key, whether it may nest) of the event's pair, or None."""
+    if e.kernel:
+        f = e.fields
+        if e.name in ("block_rq_issue", "block_rq_complete"):
+            return ("block_rq", e.name.endswith("issue"), "fields", (f["dev"], f["sector"]), False)
+        if e.name in ("sched_wakeup", "sched_wakeup_new"):
+            return ("sched_wakeup", True, "fields", f["tid"], False)
+        if e.name == "sched_switch":
+            return ("sched_wakeup", False, "fields", f["next_tid"], False)
+        m = re.fullmatch(r"(compat_)?syscall_(entry|exit)_(\w+)", e.name)
+        if m:
+            key = ("t", e.tid) if e.tid != "0" else ("c", e.cpu)
+            return ((m[1] or "") + "syscall:" + m[3], m[2] == "entry",
+                    "thread" if e.tid else "-", key, False)
+    m = re.fullmatch(r"(.+)[_:](begin|end|entry|exit)", e.name)
+    if not m:
+        return None
+    by = "thread" if e.tid else "cpu"
+    if e.kernel and e.name.startswith(("irq_", "x86_irq_")):
+        by = "cpu"
+    key = ("t", e.tid) if by == "thread" and e.tid != "0" else ("c", e.cpu)
+    return (m[1], m[2] in ("begin", "entry"), by, key, not e.kernel)
+
+
+class Pair:
+    def __init__(self):
+        self.begun = self.ended = 0
+        self.times, self.by_process = [], collections.defaultdict(list)
+        self.open = collections.defaultdict(list)
+
+
+def count_pairs(events):
+    pairs = collections.defaultdict(Pair)
+    for e in events:
+        of = pair_of(e)
+        if not of:
+            continue
+        name, begins, by, key, nests = of
+        p = pairs[("kernel" if e.kernel else "user", by, name)]
+        p.begun += begins
+        p.ended += not begins
+        if by == "-":
+            continue
+        if begins:
+            if not nests:
+                p.open[key].clear()
+            p.open[key].append(e.ts)
+        elif p.open[key]:
+            ns = e.ts - p.open[key].pop()
+            p.times.append(ns)
+            if by == "thread" and e.known:
+                p.by_process[e.process].append(ns)
+    return {k: p for k, p in pairs.items() if p.begun and p.ended}
+
+
+def us(ns):
+    return "%d.%03d" % (ns // 1000, ns % 1000)
+
+
+def agree(what, expected, got):
+    if expected != got:
+        for k in sorted(set(expected) | set(got), key=str):
+            if expected.get(k) != got.get(k):
+                print(what, k, "expected", expected.get(k), "got", got.get(k))
+        sys.exit(1)
+
+
+def check_pairs(events, rows):
+    expected, got, percentiles = {}, {}, {}
+    for r in rows["pair"]:
+        got[r[0], r[1], r[10]] = r[2:7] + r[9:10]
+        percentiles[r[0], r[1], r[10]] = r[7:9]
+    pairs = count_pairs(events)
+    for k, p in pairs.items():
+        t = sorted(p.times)
+        n, total = len(t), sum(t)
+        head = [str(n), str(p.begun - n), str(p.ended - n)] if k[1] != "-" else ["-"] * 3
+        expected[k] = head + ([us(total), us(total // n), us(t[-1])] if n else ["-"] * 3)
+        for q, text in zip((50, 99), percentiles.get(k, ())):
+            exact = t[(n * q + 99) // 100 - 1] if n else 0
+            ns = int(text.replace(".", "")) if n else 0
+            assert exact <= ns <= exact * 33 / 32 + 1, (k, q, exact, text)
+    agree("pair", expected, got)
+    agree("pair and process",
+          {(k[0], k[2]) + who[1:]: [str(len(t)), us(sum(t)), us(sum(t) // len(t)), us(max(t))]
+           for k, p in pairs.items() for who, t in p.by_process.items()},
+          {(r[0], r[8], r[5], r[6], r[7]): r[1:5] for r in rows["pair_process"]})
+    return len(pairs)
+
+
+def main():
+    with open(sys.argv[1], encoding="utf-8", errors="replace") as f:
+        events = [Event(line.rstrip("\n")) for line in f]
+    rows = collections.defaultdict(list)
+    with open(sys.argv[2], encoding="utf-8") as f:
+        for line in f:
+            if not line.startswith("#"):
+                words = shlex.split(line)
+                rows[words[0]].append(words[1:])
+    top = len(sys.argv) > 3
+    end = max(e.ts for e in events)
+    if top:
+        events = [e for e in events if e.ts > end - 10**9]
+    span = 10**9 if top else end - events[0].ts
+    seconds = "%d.%09d" % (span // 10**9, span % 10**9)
+    agree("span", {"seconds": seconds, "end": "%d.%09d" % (end // 10**9, end % 10**9)},
+          {"seconds": rows["span"][0][0], "end": rows["span"][0][2]})
+
+    def rate(n):
+        return "%.1f" % (n * 1e9 / span) if span else "-"
+    agree("events", {"all": [str(len(events)), rate(len(events))]}, {"all": rows["events"][0]})
+    names = collections.Counter(("kernel" if e.kernel else "user", e.name) for e in events)
+    agree("event", {k: [str(n), rate(n)] for k, n in names.items()},
+          {(r[0], r[3]): r[1:3] for r in rows["event"]})
+    processes = collections.Counter(e.process for e in events if e.known)
+    agree("process", {k: [str(n), rate(n)] for k, n in processes.items()},
+          {(r[0], r[3], r[4], r[5]): r[1:3] for r in rows["process"]})
+    print(len(events), len(processes), 0 if top else check_pairs(events, rows))
+
+
+main()

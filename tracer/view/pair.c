@@ -1,0 +1,379 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "tracer/view/pair.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "metadata/buf.h"
+#include "tracer/base/hash.h"
+
+#define NONE UINT32_MAX
+/* A histogram has 32 intervals of 1 ns, and 32 for each power of two from there to 2^48. */
+#define FINE 5
+#define STEPS 64u               /* chosen collisions do not make a search longer */
+#define INTERVALS ((48 - FINE + 1) << FINE)
+
+/* ---- times ---- */
+
+static uint32_t interval_of(uint64_t ns)
+{
+	unsigned int power;
+
+	if (ns < 1u << FINE)
+		return (uint32_t)ns;
+	power = 63 - (unsigned int)__builtin_clzll(ns) - FINE;
+	if (power > 48 - FINE - 1)
+		return INTERVALS - 1;
+	return (uint32_t)(((power + 1) << FINE) + ((ns >> power) & ((1u << FINE) - 1)));
+}
+
+/* The longest time of the interval. */
+static uint64_t end_of_interval(uint32_t i)
+{
+	unsigned int power = i >> FINE;
+	uint64_t fine = i & ((1u << FINE) - 1);
+
+	if (!power)
+		return fine;
+	return ((((uint64_t)1 << FINE) + fine + 1) << (power - 1)) - 1;
+}
+
+uint64_t pair_percentile(const struct pair *p, unsigned int percent)
+{
+	/* The rank is rounded up. Counts are far below 2^57. */
+	uint64_t rank = (p->times.count * percent + 99) / 100, sum = 0, end;
+
+	for (uint32_t i = 0; i < INTERVALS - 1 && p->histogram; i++) {
+		sum += p->histogram[i];
+		if (sum >= rank && sum) {
+			end = end_of_interval(i);
+			return end < p->times.max ? end : p->times.max;
+		}
+	}
+	return p->times.max;
+}
+
+static void add_time(struct pair_times *t, uint64_t ns)
+{
+	t->count++;
+	if (__builtin_add_overflow(t->total, ns, &t->total))
+		t->total = UINT64_MAX;
+	if (ns > t->max)
+		t->max = ns;
+}
+
+/* ---- names ---- */
+
+/* Pairs by fields, which the names do not show. */
+static const struct by_fields {
+	const char *pair, *event;
+	bool begins;
+	const char *a, *b;
+} by_fields[] = {
+	{ "block_rq", "block_rq_issue", true, "dev", "sector" },
+	{ "block_rq", "block_rq_complete", false, "dev", "sector" },
+	{ "sched_wakeup", "sched_wakeup", true, "tid", NULL },
+	{ "sched_wakeup", "sched_wakeup_new", true, "tid", NULL },
+	{ "sched_wakeup", "sched_switch", false, "next_tid", NULL },
+};
+
+static const struct { const char *begin, *end; } calls[] = {
+	{ "syscall_entry_", "syscall_exit_" },
+	{ "compat_syscall_entry_", "compat_syscall_exit_" },
+};
+
+static const char *const begins[] = { "begin", "entry" }, *const ends[] = { "end", "exit" };
+
+static const struct by_fields *find_by_fields(const char *event)
+{
+	for (size_t i = 0; i < sizeof(by_fields) / sizeof(by_fields[0]); i++)
+		if (!strcmp(by_fields[i].event, event))
+			return &by_fields[i];
+	return NULL;
+}
+
+static bool begins_with(const char *s, const char *with)
+{
+	return !strncmp(s, with, strlen(with));
+}
+
+/* Whether the last word of the name is this one. *len: of the name without it. */
+static bool has_last_word(const char *name, const char *word, size_t *len)
+{
+	size_t n = strlen(name), w = strlen(word);
+
+	if (n < w + 2 || strcmp(name + n - w, word) != 0)
+		return false;
+	*len = n - w - 1;
+	return name[*len] == '_' || name[*len] == ':';
+}
+
+static bool is_interrupt(const char *name)
+{
+	return begins_with(name, "irq_") || begins_with(name, "x86_irq_");
+}
+
+/* The name of the event's pair, and how it finds the other one. False: it is not of a pair. */
+static bool name_pair(const struct tally_stream *s, const struct md_event *class,
+		      struct pair_event *e, struct md_buf *name)
+{
+	const struct by_fields *f = NULL;
+	size_t len;
+
+	if (s->domain == DOMAIN_KERNEL)
+		f = find_by_fields(class->name);
+	if (f) {
+		e->begins = f->begins;
+		e->a = place_of(class->fields, class->field_count, f->a);
+		if (f->b)
+			e->b = place_of(class->fields, class->field_count, f->b);
+		e->by = e->a.size && (!f->b || e->b.size) ? PAIR_FIELDS : PAIR_UNKNOWN;
+		md_buf_puts(name, f->pair);
+		return true;
+	}
+	for (size_t i = 0; i < 2 && s->domain == DOMAIN_KERNEL; i++) {
+		e->begins = begins_with(class->name, calls[i].begin);
+		if (!e->begins && !begins_with(class->name, calls[i].end))
+			continue;
+		/* A call may wait: another thread then runs on the CPU. */
+		e->by = s->tid.size ? PAIR_THREAD : PAIR_UNKNOWN;
+		md_buf_printf(name, "%ssyscall:%s", i ? "compat_" : "",
+			      class->name + strlen(e->begins ? calls[i].begin : calls[i].end));
+		return true;
+	}
+	for (size_t i = 0; i < 2; i++) {
+		e->begins = has_last_word(class->name, begins[i], &len);
+		if (!e->begins && !has_last_word(class->name, ends[i], &len))
+			continue;
+		e->by = s->tid.size ? PAIR_THREAD : PAIR_CPU;
+		if (s->domain == DOMAIN_KERNEL && is_interrupt(class->name))
+			e->by = PAIR_CPU;
+		e->words = (unsigned int)i;
+		md_buf_put(name, class->name, len);
+		return true;
+	}
+	return false;
+}
+
+bool pairs_have(const struct stream *s)
+{
+	bool found = false;
+	uint32_t left;
+
+	pthread_mutex_lock(&s->trace->lock);
+	left = s->class->event_count;
+	pthread_mutex_unlock(&s->trace->lock);
+	for (uint32_t id = 0; left && id <= MD_EVENT_ID_MAX && !found; id++) {
+		const struct md_event *e = md_stream_event(s->class, id);
+		size_t len;
+
+		left -= !!e;
+		found = e && (find_by_fields(e->name) || begins_with(e->name, calls[0].begin) ||
+			      begins_with(e->name, calls[1].begin) ||
+			      has_last_word(e->name, begins[0], &len) ||
+			      has_last_word(e->name, begins[1], &len));
+	}
+	return found;
+}
+
+/* The index of the event's pair; NONE: no room, or no memory. */
+static uint32_t find_pair(struct pairs *p, enum domain domain, const struct pair_event *e,
+			  const char *name)
+{
+	struct pair *n;
+
+	for (uint32_t i = 0; i < p->count; i++)
+		if (p->all[i].domain == domain && p->all[i].by == e->by &&
+		    p->all[i].words == e->words && !strcmp(p->all[i].name, name))
+			return i;
+	p->more |= p->count == PAIRS_MAX;
+	if (p->count == PAIRS_MAX)
+		return NONE;
+	n = &p->all[p->count];
+	*n = (struct pair){
+		.domain = domain, .by = e->by, .words = e->words, .name = strdup(name)
+	};
+	return n->name ? p->count++ : NONE;
+}
+
+int pairs_add_event(struct pairs *p, const struct tally_stream *s, struct tally_event *e)
+{
+	struct md_buf name = MD_BUF_INIT;
+	struct pair_event *n = calloc(1, sizeof(*n));
+	bool failed = !n;
+
+	if (n && name_pair(s, e->class, n, &name)) {
+		n->pair = find_pair(p, s->domain, n, md_buf_str(&name));
+		failed = name.failed || (n->pair == NONE && !p->more);
+		if (n->pair != NONE) {
+			n->next = p->events;
+			p->events = n;
+			e->pair = n;
+			n = NULL;
+		}
+	}
+	free(n);
+	md_buf_deinit(&name);
+	return failed ? -ENOMEM : 0;
+}
+
+/* ---- events that wait for their ends ---- */
+
+static uint32_t slot_of(const struct pair_open *o)
+{
+	uint64_t h = hash_step(HASH_START, o->a);
+
+	h = hash_step(h, o->b);
+	h = hash_step(h, o->pair);
+	h = hash_step(h, (uintptr_t)o->trace);
+	return (uint32_t)(h ^ h >> 32) % PAIRS_OPEN;
+}
+
+static bool is_same_key(const struct pair_open *x, const struct pair_open *y)
+{
+	return x->a == y->a && x->b == y->b && x->pair == y->pair && x->trace == y->trace;
+}
+
+/* The newest entry with this key; NONE: there is none. */
+static uint32_t find_open(const struct pairs *p, const struct pair_open *key)
+{
+	uint32_t i = p->heads[slot_of(key)];
+
+	for (unsigned int n = 0; i != NONE && n < STEPS; n++, i = p->open[i].next)
+		if (is_same_key(&p->open[i], key))
+			return i;
+	return NONE;
+}
+
+static void drop_open(struct pairs *p, uint32_t i)
+{
+	struct pair_open *o = &p->open[i];
+
+	if (o->prev == NONE)
+		p->heads[slot_of(o)] = o->next;
+	else
+		p->open[o->prev].next = o->next;
+	if (o->next != NONE)
+		p->open[o->next].prev = o->prev;
+	o->trace = NULL;
+}
+
+static void add_open(struct pairs *p, const struct pair_open *key)
+{
+	uint32_t i = p->next_open++ % PAIRS_OPEN, *head;
+
+	if (p->open[i].trace)
+		drop_open(p, i);
+	head = &p->heads[slot_of(key)];
+	p->open[i] = *key;
+	p->open[i].next = *head;
+	p->open[i].prev = NONE;
+	if (*head != NONE)
+		p->open[*head].prev = i;
+	*head = i;
+}
+
+/* ---- events ---- */
+
+static void add_process_time(struct pairs *p, uint32_t pair, uint32_t process, uint64_t ns)
+{
+	uint64_t h = hash_step(hash_step(HASH_START, pair), process);
+	struct pair_process *n = &p->processes[0];
+	uint32_t i = (uint32_t)(h ^ h >> 32), steps = 0;
+
+	for (; steps < STEPS; steps++, i++) {
+		n = &p->processes[i % PAIRS_PROCESSES];
+		if (!n->times.count || (n->pair == pair && n->process == process))
+			break;
+	}
+	if (steps == STEPS || (!n->times.count && p->process_count == PAIRS_PROCESSES / 2)) {
+		p->left_out++;
+		return;
+	}
+	p->process_count += !n->times.count;
+	n->pair = pair;
+	n->process = process;
+	add_time(&n->times, ns);
+}
+
+/* Who has the event: what the other event of its pair has, too. */
+static struct pair_open key_of(const struct tally_stream *s, const struct pair_event *e,
+			       const struct md_occurrence *o)
+{
+	struct pair_open k = { .trace = s->stream.trace, .ts = o->ts, .pair = e->pair };
+
+	if (e->by == PAIR_FIELDS) {
+		k.a = (uint64_t)place_number(o->payload, e->a);
+		k.b = e->b.size ? (uint64_t)place_number(o->payload, e->b) : 0;
+		return k;
+	}
+	k.a = e->by == PAIR_THREAD ? (uint64_t)place_number(o->context, s->tid) : 0;
+	/* The idle threads of all CPUs have the id 0. */
+	if (!k.a)
+		k.b = s->stream.cpu + 1;
+	return k;
+}
+
+/* A thread that begins again in the middle of the same: functions do, system calls do not. */
+static bool may_nest(const struct pair *n)
+{
+	return n->domain == DOMAIN_USER;
+}
+
+int pairs_take(struct pairs *p, const struct tally_stream *s, const struct pair_event *e,
+	       const struct md_occurrence *o)
+{
+	struct pair *n = &p->all[e->pair];
+	struct pair_open key;
+	uint64_t ns;
+	uint32_t i;
+
+	n->begun += e->begins;
+	n->ended += !e->begins;
+	if (e->by == PAIR_UNKNOWN)
+		return 0;
+	key = key_of(s, e, o);
+	i = e->begins && may_nest(n) ? NONE : find_open(p, &key);
+	if (e->begins && i != NONE)
+		p->open[i].ts = o->ts;
+	else if (e->begins)
+		add_open(p, &key);
+	if (e->begins || i == NONE)
+		return 0;
+	drop_open(p, i);
+	ns = o->ts - p->open[i].ts;
+	if (!n->histogram && !(n->histogram = calloc(INTERVALS, sizeof(*n->histogram))))
+		return -ENOMEM;
+	n->histogram[interval_of(ns)]++;
+	add_time(&n->times, ns);
+	if (e->by == PAIR_THREAD && s->process != TALLY_NO_PROCESS)
+		add_process_time(p, e->pair, s->process, ns);
+	return 0;
+}
+
+struct pairs *pairs_create(void)
+{
+	struct pairs *p = calloc(1, sizeof(*p));
+
+	if (p)
+		memset(p->heads, 0xff, sizeof(p->heads));
+	return p;
+}
+
+void pairs_destroy(struct pairs *p)
+{
+	struct pair_event *e;
+
+	if (!p)
+		return;
+	while ((e = p->events)) {
+		p->events = e->next;
+		free(e);
+	}
+	for (uint32_t i = 0; i < p->count; i++) {
+		free(p->all[i].name);
+		free(p->all[i].histogram);
+	}
+	free(p);
+}
