@@ -195,6 +195,9 @@ $(CORE_OBJ) $(FS_OBJ): $B/%.o: %.c
 	$(CC) $(ALL_CFLAGS) $(SANFLAGS) -DTRAILFS_VERSION='"$(VERSION)"' $(PKG_CFLAGS) $(CPPFLAGS) -c -o $@ $<
 
 # q, not r: files of two rooms may have the same name.
+# It has the page within it.
+$B/tracer/export/page.o: tracer/export/page.html
+
 $B/libtrailcore.a: $(CORE_OBJ)
 	$(made)
 	@rm -f $@

@@ -43,5 +43,6 @@ const struct row export_rows[] = {
 	EXPORT_ROW("csv", EXPORT_CSV),
 	EXPORT_ROW("flame.svg", EXPORT_FLAME),
 	EXPORT_ROW("perfetto", EXPORT_PERFETTO),
+	EXPORT_ROW("timeline.html", EXPORT_PAGE),
 	{ 0 }
 };

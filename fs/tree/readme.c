@@ -77,6 +77,7 @@ const char readme[] =
 	"      export/chrome.json  as slices and instants on a time line, for Chrome and\n"
 	"                          other viewers; export/perfetto: for ui.perfetto.dev\n"
 	"      export/flame.svg    a flame graph of the slices\n"
+	"      export/timeline.html  slices and events as one page for a browser\n"
 	"      trace/              the session as a CTF trace directory, as it was when\n"
 	"                          your program first read it\n"
 	"      snapshots/NAME/     mkdir copies the buffers into such a directory; it\n"

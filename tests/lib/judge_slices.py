@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""judge_slices.py JSON CHROME PERFETTO FLAME [times]: whether the first two have the slices,
+"""judge_slices.py JSON CHROME PERFETTO PAGE FLAME [times]: whether the first three have the slices,
 instants, counters, switches and names that follow from the lines of JSON. With `times`, FLAME has
 the times of all paths; else it is XML.
 
@@ -242,6 +242,43 @@ def perfetto(path, notes):
     return f
 
 
+def page(path):
+    """The lines of events in the page (page.c has their columns)."""
+    f, time = Found(), 0
+    stacks = Stacks(f)
+    with open(path, encoding="utf-8") as file:
+        parts = re.split('<script type="text/plain" id="events">\n|</script>', file.read())
+    lines = [line.split("\t") for line in parts[1].split("\n")[:-1]]
+    for kind, *columns in lines[:-1]:
+        if kind == "t":
+            tid, pid, name = int(columns[0]), int(columns[1]), json.loads('"%s"' % columns[2])
+            f.threads[tid] = name
+            if tid == pid:
+                f.processes[pid] = name
+            continue
+        time += int(columns[0])
+        tid, event = int(columns[1]), json.loads('"%s"' % "".join(columns[2:3]))
+        fields = json.loads(columns[3]) if kind != "x" else {}
+        fields.pop("context", None)
+        if kind == "b":
+            stacks.begin(tid, time, json.loads('"%s"' % columns[4]))
+        elif kind in "ex":
+            stacks.end(tid, time)
+        elif kind == "s":
+            f.switches.append((tid - CPUS, time, int(columns[4]), json.loads('"%s"' % columns[5])))
+        elif list(fields) == ["value"] and isinstance(fields["value"], (int, float)):
+            f.counters.append((time, event, fields["value"]))
+        else:
+            f.instants.append((tid, time, event))
+    stacks.finish()
+    start = int(lines[-1][1])
+    f.slices = [(t, b + start, e + start if e >= 0 else -1, n) for t, b, e, n in f.slices]
+    f.instants = [(t, time + start, n) for t, time, n in f.instants]
+    f.counters = [(time + start, n, v) for time, n, v in f.counters]
+    f.switches = [(cpu, time + start, t, n) for cpu, time, t, n in f.switches]
+    return f
+
+
 def duration(ns):
     return ("%.3f s" % (ns / 1e9) if ns >= 10**9 else
             "%.3f ms" % (ns / 1e6) if ns >= 10**6 else "%.3f us" % (ns / 1e3))
@@ -274,10 +311,11 @@ def main():
                 have = notes[(event["time"], event["context"]["vtid"])]
                 if not any(event["fields"].items() <= note.items() for note in have):
                     sys.exit("annotations:\n%r\n%r" % (event, have))
-    if len(sys.argv) > 5:
-        flame(sys.argv[4], want)
+    want.compare(page(sys.argv[4]), "page")
+    if len(sys.argv) > 6:
+        flame(sys.argv[5], want)
     else:
-        xml.parse(sys.argv[4])
+        xml.parse(sys.argv[5])
     print(len(want.slices), len(want.instants), len(want.counters), len(want.switches))
 
 

@@ -24,6 +24,7 @@ static void (*const makers[EXPORT_FORMS])(struct maker *m) = {
 	[EXPORT_CHROME] = chrome_make,
 	[EXPORT_PERFETTO] = perfetto_make,
 	[EXPORT_FLAME] = flame_make,
+	[EXPORT_PAGE] = page_make,
 };
 
 /* Moves the text from m->out to the memfd. */

@@ -10,6 +10,7 @@
  *	chrome.c  export/chrome.json
  *	perfetto.c  export/perfetto
  *	flame.c   export/flame.svg
+ *	page.c    export/timeline.html; page.html is the page without events
  *
  * A form is a row of the table in export.c with functions that append to maker.out. tracer.h
  * declares the functions that the file system calls; this header is private to the room.
@@ -50,5 +51,6 @@ void csv_make(struct maker *m);
 void chrome_make(struct maker *m);
 void perfetto_make(struct maker *m);
 void flame_make(struct maker *m);
+void page_make(struct maker *m);
 
 #endif

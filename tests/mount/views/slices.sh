@@ -4,8 +4,9 @@
 #
 # `export/chrome.json` and `export/perfetto` have the slices that pairs of events make, and all
 # other events as instants and counters; `export/flame.svg` has the times of the slices. Parsers
-# that share nothing with the daemon read them, and find the pairs anew in `export/json`. Of programs
-# and, where it can be traced, of the kernel.
+# that share nothing with the daemon read them, and find the pairs anew in `export/json`. Of
+# programs and, where it can be traced, of the kernel. Where Chromium is installed and starts, it
+# opens `export/timeline.html` from the mount, and finds what was searched.
 . "$(dirname "$0")/../../lib/mount.sh"
 
 python3 -c 'import json' 2>/dev/null || skip "there is no python3"
@@ -17,11 +18,12 @@ mount_tree
 same_slices() {
 	cat "$1/export/json" >"$work/json" && cat "$1/export/chrome.json" >"$work/chrome.json" &&
 		cat "$1/export/perfetto" >"$work/perfetto" &&
+		cat "$1/export/timeline.html" >"$work/timeline.html" &&
 		cat "$1/export/flame.svg" >"$work/flame.svg" || fail "cannot read"
 	python3 "$top/tests/lib/judge_slices.py" "$work/json" "$work/chrome.json" \
-		"$work/perfetto" "$work/flame.svg" $2 >"$work/judged" 2>&1 ||
+		"$work/perfetto" "$work/timeline.html" "$work/flame.svg" $2 >"$work/judged" 2>&1 ||
 		fail "$1: $(tail -c 3000 "$work/judged")"
-	for f in chrome.json perfetto flame.svg; do
+	for f in chrome.json perfetto timeline.html flame.svg; do
 		is "the size of $f" "$(wc -c <"$work/$f")" "$(stat -c %s "$1/export/$f")"
 	done
 	if command -v protoc >/dev/null; then
@@ -39,6 +41,23 @@ put start "$s/control"
 put stop "$s/control"
 same_slices "$s" times
 is "slices, instants, counters, switches" "806 204 200 0" "$(cat "$work/judged")"
+
+# shown SEARCH FILTER: what the page has then; nothing if the browser does not start
+shown() {
+	timeout 100 chromium --headless --no-sandbox --disable-gpu --user-data-dir="$work/chromium" \
+		--dump-dom "file://$s/export/timeline.html#q=$1&f=$2" 2>/dev/null |
+		grep -o '<body [^>]*>'
+}
+if command -v chromium >/dev/null; then
+	body=$(shown load_entry 'n%20<%205')
+	case $body in
+	*data-tracks*)
+		want='<body data-shown="10" data-events="2012" data-slices="806" data-tracks="2">'
+		is "the page" "$want" "$body"
+		;;
+	*) echo "# chromium does not start" ;;
+	esac
+fi
 rmdir "$s"
 
 # Without contexts, the events of a CPU share its track.
