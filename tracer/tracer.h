@@ -216,6 +216,8 @@ void session_troubles(struct session *s, struct md_buf *out);
 int counts_show(struct session *s, struct md_buf *out);
 /* `stats`: rates and times of all events that are held, as tables. Walks them all. */
 int stats_show(struct session *s, struct md_buf *out);
+/* `top`: the rates of the last second; of an inactive session, of its last second. */
+int top_show(struct session *s, struct md_buf *out);
 /* `DOMAIN/rules`: a line for each event rule, with the events that it matches now, and its hits. */
 int rules_show(struct session *s, enum domain domain, struct md_buf *out);
 

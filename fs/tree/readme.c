@@ -38,6 +38,7 @@ const char readme[] =
 	"      status, error       its state and counters; your last mistakes in it\n"
 	"      counts              how often each event was recorded; `-` is not known\n"
 	"      stats               rates by event and process, times of entry/exit pairs\n"
+	"      top                 the rates of the last second\n"
 	"      wait                a read returns when something in `status`, except its\n"
 	"                          counters, has changed since the open\n"
 	"      output              empty: events stay in the buffers; new ones overwrite\n"

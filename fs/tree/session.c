@@ -55,6 +55,12 @@ static int show_stats(const struct node *n, const struct who *who, struct md_buf
 	return stats_show(n->session, out);
 }
 
+static int show_top(const struct node *n, const struct who *who, struct md_buf *out)
+{
+	(void)who;
+	return top_show(n->session, out);
+}
+
 static int show_rules(const struct node *n, const struct who *who, struct md_buf *out)
 {
 	(void)who;
@@ -388,6 +394,7 @@ static const struct row session_rows[] = {
 	{ .name = "status", .mode = S_IFREG | 0444, .show = show_status, .change = session_change },
 	{ .name = "counts", .mode = S_IFREG | 0444, .show = show_counts },
 	{ .name = "stats", .mode = S_IFREG | 0444, .show = show_stats },
+	{ .name = "top", .mode = S_IFREG | 0444, .show = show_top },
 	{ .name = "wait", .mode = S_IFREG | 0444, .view = &wait_view },
 	{ .name = "error", .mode = S_IFREG | 0444, .show = errors_show },
 	{ .name = "config",

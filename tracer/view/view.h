@@ -11,6 +11,7 @@
  *	counts.c         how often each event was recorded
  *	counts_text.c    … as a table, and for each rule
  *	stats.c          rates and times of what is held (stats.h)
+ *	top.c            the same of the last second, without times of pairs
  *	stats_text.c     … as tables
  *	tally.c          how many events there are, by name and process
  *	pair.c           times from one event to another

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # TIMEOUT: 600
 #
-# `stats` of a session: the numbers of events, of processes and of pairs, and the times between
+# `stats` and `top` of a session: the numbers of events, of processes and of pairs, and the times between
 # pairs, are those that an independent program counts in babeltrace2's text of the same trace: of
 # threads and of processes, with and without contexts, when buffers were overwritten, after a
 # program was killed, in the files of an output, and of the kernel.
@@ -43,11 +43,33 @@ run "$PAIRS" 200 2
 wait $! || fail "pairs"
 put stop "$s/control"
 judge "$s"
-is "threads" "$(wc -l <"$work/bt") 4 2" "$(cat "$work/judged")"
+judged=$(cat "$work/judged")
+is "threads" "$(wc -l <"$work/bt") 4 2" "$judged"
 is "inner" "thread 2600 0 0" "$(awk '$1 == "pair" && $NF == "work:inner" { print $3, $4, $5, $6 }' "$work/table")"
 is "only begins" "" "$(column pair work:lonely 4)"
+# The second before the last event, and not what was before it.
+put start "$s/control"
+sleep 1.1
+run "$PAIRS" 50 2
+put stop "$s/control"
+judge "$s" top
+[ "$(awk '$1 == "events" { print $2 }' "$work/table")" -lt "$(wc -l <"$work/bt")" ] || fail "top has all events"
 put clear "$s/control"
 within 20 eval 'grep -q "^events 0 " "$s/stats"' || fail "after clear: $(cat "$s/stats")"
+rmdir "$s"
+
+s=$S/live
+mkdir "$s"
+echo '*' >"$s/user/events"
+put start "$s/control"
+"$TICKER" 0 2000 >/dev/null &
+app=$!
+on_top() {
+	awk '$1 == "span" { t = $2 } $1 == "event" { print t, $NF }' "$s/top" | grep -q '^1.000000000 tick:tock$'
+}
+within 20 on_top || fail "the program is not in top: $(cat "$s/top")"
+kill $app
+wait $app
 rmdir "$s"
 
 # --- without contexts: by CPU; buffers of each process know their process
