@@ -106,13 +106,10 @@ static void reply_entry(fuse_req_t req, struct node *dir, const char *name, cons
 	struct node *n;
 	int rc = tree_find(dir, name, who, &found);
 
+	if (!rc)
+		rc = node_enter(dir, name, &found, &n);
 	if (rc) {
 		fuse_reply_err(req, -rc);
-		return;
-	}
-	n = node_enter(dir, name, &found);
-	if (!n) {
-		fuse_reply_err(req, ENOMEM);
 		return;
 	}
 	e.ino = n->id;

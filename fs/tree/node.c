@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
+#include <errno.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -178,13 +179,16 @@ struct node *node_by_id(uint64_t id)
 	return n;
 }
 
-struct node *node_enter(struct node *parent, const char *name, struct found *found)
+int node_enter(struct node *parent, const char *name, struct found *found, struct node **out)
 {
-	struct node *n;
+	struct node *n = NULL;
+	bool gone;
 
 	pthread_mutex_lock(&table.lock);
-	n = by_name(parent, name, found->tag);
-	if (!n) {
+	gone = parent->removed || node_removed(parent);
+	if (!gone)
+		n = by_name(parent, name, found->tag);
+	if (!gone && !n) {
 		n = make_node(parent, name, found);
 		if (n) {
 			struct node **bucket = name_bucket(parent, name);
@@ -199,7 +203,8 @@ struct node *node_enter(struct node *parent, const char *name, struct found *fou
 		n->lookups++;
 	pthread_mutex_unlock(&table.lock);
 	found_drop(found);
-	return n;
+	*out = n;
+	return gone ? -ENOENT : n ? 0 : -ENOMEM;
 }
 
 void node_hold(const struct node *n)

@@ -67,9 +67,10 @@ void node_deinit(void);
 struct node *node_by_id(uint64_t id);   /* NULL if there is none */
 /*
  * The node of what was found, made if need be; its lookup count grows by one. Takes what found
- * owns. NULL: no memory.
+ * owns. 0, -ENOMEM, or -ENOENT if the parent was removed since the caller looked: the kernel would
+ * keep the name for ever, because the notes about the names in that directory may have been sent.
  */
-struct node *node_enter(struct node *parent, const char *name, struct found *found);
+int node_enter(struct node *parent, const char *name, struct found *found, struct node **out);
 /* One lookup more, until node_forget: for those who look at a node outside a request about it. */
 void node_hold(const struct node *n);
 void node_forget(uint64_t id, uint64_t lookups);
