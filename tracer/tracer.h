@@ -321,8 +321,16 @@ void pipe_close(struct pipe_view *v);
 
 /* ---- export/: files that are made when they are opened ---- */
 
-enum export_form { EXPORT_CSV, EXPORT_CHROME, EXPORT_PERFETTO, EXPORT_FLAME, EXPORT_PAGE,
-		   EXPORT_FORMS };
+enum export_form {
+	EXPORT_CSV,
+	EXPORT_SQL,
+	EXPORT_LKET,
+	EXPORT_CHROME,
+	EXPORT_PERFETTO,
+	EXPORT_FLAME,
+	EXPORT_PAGE,
+	EXPORT_FORMS
+};
 
 struct export_view;
 /*

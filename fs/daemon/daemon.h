@@ -94,8 +94,8 @@ void presets_make(void);
 /*
  * ---- groups.c: hooks of the kernel (tracer/rule/hook.h), from INI files ----
  *
- *	groups/NAME.ini in share/trailfs beside the program's bin, else /usr/share/trailfs, else, for
- *	a program that is not installed, in the source tree
+ *	groups/NAME.ini         in share/trailfs beside the program's bin; for a program that is not
+ *	                        installed in data/ of the source tree; else in /usr/share/trailfs
  *	/etc/trailfs/groups.d/NAME.ini          root's daemon only
  *	$XDG_CONFIG_HOME/trailfs/groups.d/NAME.ini
  */

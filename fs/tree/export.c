@@ -42,7 +42,9 @@ const struct row export_rows[] = {
 	EXPORT_ROW("chrome.json", EXPORT_CHROME),
 	EXPORT_ROW("csv", EXPORT_CSV),
 	EXPORT_ROW("flame.svg", EXPORT_FLAME),
+	EXPORT_ROW("lket.txt", EXPORT_LKET),
 	EXPORT_ROW("perfetto", EXPORT_PERFETTO),
+	EXPORT_ROW("sql", EXPORT_SQL),
 	EXPORT_ROW("timeline.html", EXPORT_PAGE),
 	{ 0 }
 };

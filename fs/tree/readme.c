@@ -75,6 +75,8 @@ const char readme[] =
 	"                          ends when the session has stopped\n"
 	"      export/json         as text, one JSON object per line; pipe.json: as pipe\n"
 	"      export/csv          the same as a table, made when it is opened\n"
+	"      export/sql          … as SQL: `sqlite3 FILE <sql`, `mysql DATABASE <sql`\n"
+	"      export/lket.txt     … as lines of lket-b2a\n"
 	"      export/chrome.json  as slices and instants on a time line, for Chrome and\n"
 	"                          other viewers; export/perfetto: for ui.perfetto.dev\n"
 	"      export/flame.svg    a flame graph of the slices\n"

@@ -75,8 +75,20 @@ refused() {
 	is "left by '$3'" "$before" "$(probes)"
 }
 
-mount_tree
 K='__x64_sys_getppid'
+refused_one=$(sed -n 's/.*\t\(.*\)/\1/p' /sys/kernel/debug/kprobes/blacklist 2>/dev/null | head -n 1)
+mkdir -p "$XDG_CONFIG_HOME/trailfs/groups.d"
+cat >"$XDG_CONFIG_HOME/trailfs/groups.d/own.ini" <<END
+[own.ids]
+entry = nowhere:nothing
+    kprobe:${refused_one:-no_such_function}
+    kprobe:$K kprobe:no_such_function
+return = kretprobe:$K
+
+[bad.one]
+record = kprobe:${refused_one:-no_such_function}
+END
+mount_tree
 F=$(grep -m 1 '_sys_getppid$' $T/available_filter_functions)
 
 # --- each kind, and who calls how often
@@ -124,6 +136,31 @@ is "its second place" 1 "$(count "usdt:$P:demo:hit" $pid 'arg0 = -49, arg1 = 5 '
 is "no loss" 0 "$(key events_discarded "$s/status")"
 rmdir "$s"
 is "nothing is left" 0 "$(probes)"
+
+# --- hooks: probes are made and removed with their rule; what the kernel refuses is left out
+s=$S/hooks
+mkdir "$s"
+echo tid >"$s/kernel/contexts"
+refused ENOENT "this kernel \(refuses\|does not have\) kprobe:" @bad.one
+echo '@own' >"$s/kernel/events" || fail "@own"
+is "reads as written" '@own' "$(cat "$s/kernel/events")"
+is "the hook's probes" 2 "$(probes)"
+has "$(cat "$MNT/available/kernel/groups")" "^own.ids.entry 0.0 kprobe:$K\$"
+echo start >"$s/control"
+set -- $("$P" 25)
+echo stop >"$s/control"
+same_text "$s"
+is "entries" 25 "$(count "kprobe:$K" $1 'ip = 0xFF')"
+is "returns" 25 "$(count "kretprobe:$K" $1 'parent_ip = 0xFF')"
+echo '!@own' >>"$s/kernel/events"
+is "nothing is left" 0 "$(probes)"
+echo '@* except @syscall,@iosyscall' >"$s/kernel/events" || fail "all hooks"
+[ "$(probes)" -gt 5 ] || fail "all hooks need $(probes) probes"
+echo start >"$s/control"
+"$P" 1 >/dev/null
+echo stop >"$s/control"
+rmdir "$s"
+is "nothing is left of all hooks" 0 "$(probes)"
 
 # --- filters on fields; the same probe in two channels, and in another session
 s=$S/filters

@@ -21,6 +21,8 @@ struct export_view {
 
 static void (*const makers[EXPORT_FORMS])(struct maker *m) = {
 	[EXPORT_CSV] = csv_make,
+	[EXPORT_SQL] = sql_make,
+	[EXPORT_LKET] = lket_make,
 	[EXPORT_CHROME] = chrome_make,
 	[EXPORT_PERFETTO] = perfetto_make,
 	[EXPORT_FLAME] = flame_make,

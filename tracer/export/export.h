@@ -6,6 +6,8 @@
  *	export.c  one open: writes all events held into a memfd, which counts as frozen memory
  *	row.c     one event as the values of its JSON line (metadata/json.h)
  *	csv.c     export/csv
+ *	sql.c     export/sql
+ *	lket.c    export/lket.txt
  *	track.c   the events as tracks of threads and CPUs, with slices, for the next ones
  *	chrome.c  export/chrome.json
  *	perfetto.c  export/perfetto
@@ -48,6 +50,8 @@ void maker_run(struct maker *m, bool values, void (*add)(void *arg, const struct
 
 /* Each writes one file. Failures: m->err, or m->out.failed. */
 void csv_make(struct maker *m);
+void sql_make(struct maker *m);
+void lket_make(struct maker *m);
 void chrome_make(struct maker *m);
 void perfetto_make(struct maker *m);
 void flame_make(struct maker *m);

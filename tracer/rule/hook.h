@@ -51,8 +51,9 @@ struct hook_section {
 };
 
 /*
- * One line `key = value`; key NULL: a section begins. Keys: group, id, fields, result,
- * record, entry, return, gone; see trailfs(8). A hook that an earlier section has is replaced. 0, -EINVAL, -ENOMEM.
+ * One line `key = value`; key NULL: a section begins. Keys: group, id, fields, result, record,
+ * entry, return, gone; see trailfs(8). A hook that an earlier section has is replaced. 0, -EINVAL,
+ * -ENOMEM.
  */
 int hook_item(struct hook_section *s, const char *section, const char *key, const char *value,
 	      struct tr_err *err);

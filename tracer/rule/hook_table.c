@@ -204,7 +204,8 @@ int hook_item(struct hook_section *s, const char *section, const char *key, cons
 	if (!key)
 		return begin_section(s, section, err);
 	if (!s->name[0])
-		return tr_fail_at(err, -EINVAL, key, 0, "a hook begins with its name: [GROUP.HOOK]");
+		return tr_fail_at(err, -EINVAL, key, 0,
+				  "a hook begins with its name: [GROUP.HOOK]");
 	if (!strcmp(key, "group"))
 		return set_number(&s->group, value, err);
 	if (!strcmp(key, "id"))

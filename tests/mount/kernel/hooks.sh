@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
-# TIMEOUT: 120
+# TIMEOUT: 300
 #
 # Hooks (rules @NAME of the kernel domain) that are tracepoints and system calls on this kernel.
 . "$(dirname "$0")/../../lib/mount.sh"
@@ -69,7 +69,13 @@ has "$(cat "$work/text")" " sched_process_fork: .*child_tid = $pid[ ,]"
 is "and nothing else" "" "$(sed 's/^[^)]*) [^ ]* \([^:]*\):.*/\1/' "$work/text" | sort -u |
 	grep -vx -e 'syscall_e[nx][a-z]*_fsync' -e syscall_entry_getppid -e 'sched_process_[ef][a-z]*')"
 
-# --- exceptions; removing the rule removes all of it
+lket=$(cat "$s/export/lket.txt")
+is "lines of lket-b2a" "$(wc -l <"$work/text")" "$(echo "$lket" | wc -l)"
+has "$lket" '^[0-9]*[.][0-9]\{6\} CPU:[0-9]* TID:[0-9]*, PID:-, PPID:-, APPNAME:- EVT_NAME:iosyscall.fsync.entry fd:[0-9]*,$'
+has "$lket" ' EVT_NAME:process.fork '
+has "$lket" " TID:$pid, .* EVT_NAME:process.execve filename:.*tests/lib/calls,"
+
+# --- removing the rule removes all of it
 is "a rule that is removed" 0 "$(printf '!@iosyscall.fsync\n!@own\n' >>"$E"; echo $?)"
 echo start >"$s/control"
 again=$("$BUILD/tests/lib/calls" 30)
