@@ -60,11 +60,6 @@ ssize_t control_write(struct file *f, const char *buf, size_t size);
 /* Applies a line that waited for its rest. */
 int control_finish(struct file *f);
 
-/* ---- fuse_ops.c ---- */
-
-/* A lookup, mkdir, rmdir or readdir waits for the daemon's reply, with a directory locked. */
-bool dir_requested(void);
-
 /*
  * ---- prune.c ----
  *
@@ -77,5 +72,18 @@ bool dir_requested(void);
 void prune_later(void);
 /* Drops the names if prune_later was called. A part of the helper's work. */
 int64_t prune(int64_t now);
+
+/*
+ * An mkdir or rmdir that is with the daemon: the kernel holds the lock of a directory until the
+ * reply, for which a note about a name in it would wait. On the stack of the thread that serves it,
+ * which calls dir_change_begin before, and dir_change_end after the reply.
+ */
+struct dir_change {
+	struct dir_change *next;        /* the next younger one */
+	int64_t since;                  /* helper_clock */
+};
+
+void dir_change_begin(struct dir_change *c);
+void dir_change_end(struct dir_change *c);
 
 #endif

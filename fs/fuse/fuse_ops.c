@@ -5,7 +5,6 @@
 #define FUSE_USE_VERSION 314
 #endif
 #include <fuse_lowlevel.h>
-#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -20,28 +19,6 @@
  */
 #define NAME_LASTS 1.0
 #define ATTR_LASTS 1.0
-
-/*
- * Requests during which the kernel holds the lock of a directory, and which are with the daemon.
- * Relaxed: prune only guesses by it.
- */
-static atomic_int dir_requests;
-
-bool dir_requested(void)
-{
-	return atomic_load_explicit(&dir_requests, memory_order_relaxed) != 0;
-}
-
-static void begin_dir_request(void)
-{
-	atomic_fetch_add_explicit(&dir_requests, 1, memory_order_relaxed);
-}
-
-/* After the reply. */
-static void end_dir_request(void)
-{
-	atomic_fetch_sub_explicit(&dir_requests, 1, memory_order_relaxed);
-}
 
 static struct who who_of(fuse_req_t req)
 {
@@ -130,10 +107,8 @@ static void lookup(fuse_req_t req, fuse_ino_t parent, const char *name)
 	struct node *dir = node_of(req, parent);
 	struct who who = who_of(req);
 
-	begin_dir_request();
 	if (dir)
 		reply_entry(req, dir, name, &who);
-	end_dir_request();
 }
 
 static void forget(fuse_req_t req, fuse_ino_t ino, uint64_t lookups)
@@ -153,32 +128,34 @@ static void make_dir(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t
 {
 	struct node *dir = node_of(req, parent);
 	struct who who = who_of(req);
+	struct dir_change change;
 	int rc;
 
 	(void)mode;     /* sessions are private until chmod says otherwise */
 	if (!dir)
 		return;
-	begin_dir_request();
+	dir_change_begin(&change);
 	rc = tree_make(dir, name, &who);
 	if (rc)
 		fuse_reply_err(req, -rc);
 	else
 		reply_entry(req, dir, name, &who);
-	end_dir_request();
+	dir_change_end(&change);
 }
 
 static void remove_dir(fuse_req_t req, fuse_ino_t parent, const char *name)
 {
 	struct node *dir = node_of(req, parent);
 	struct who who = who_of(req);
+	struct dir_change change;
 	int rc;
 
 	if (!dir)
 		return;
-	begin_dir_request();
+	dir_change_begin(&change);
 	rc = tree_remove(dir, name, &who);
 	fuse_reply_err(req, -rc);
-	end_dir_request();
+	dir_change_end(&change);
 	if (!rc)
 		prune_later();
 }
@@ -440,14 +417,12 @@ static void read_dir(fuse_req_t req, fuse_ino_t ino, size_t size, off_t offset,
 		room = put_direntry(&page, ".", f->node->ino, S_IFDIR, 1);
 	if (!rc && room && offset < 2)
 		room = put_direntry(&page, "..", up->ino, S_IFDIR, 2);
-	begin_dir_request();
 	if (!rc && room)
 		rc = file_list(f, offset < 2 ? 0 : (size_t)offset - 2, put_entry, &page);
 	if (rc)
 		fuse_reply_err(req, -rc);
 	else
 		fuse_reply_buf(req, page.buf, page.used);
-	end_dir_request();
 	free(page.buf);
 }
 

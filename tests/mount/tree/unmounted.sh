@@ -79,7 +79,7 @@ has "$(cat "$work/err")" "$MNT"
 # (Another test may have made a mount namespace meanwhile: its process has a copy, too.)
 has "$(cat "$work/err")" "process [0-9]* has it"
 has "$(cat "$work/err")" "kill $daemon"
-is "the tree elsewhere" kept "$(nsenter -t "$elsewhere" -m ls "$S")"
+is "the tree elsewhere" kept "$(nsenter -t "$elsewhere" -m -r ls "$S")"
 
 # Another tree on the same place is not unmounted by the end of the first daemon
 "$TRAILFS" "$MNT" -o state="$work/state2" >"$work/second.log" 2>&1 ||
