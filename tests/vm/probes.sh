@@ -3,7 +3,8 @@
 # TIMEOUT: 900
 #
 # Probes that rules make, and function tracing: what is recorded, who shares them, and that nothing
-# of them is left.
+# of them is left. SOAK: on each kernel.
+kernel_in_check=6.12
 VM_SECONDS=${VM_SECONDS:-2000}
 export VM_SECONDS
 . "$(dirname "$0")/lib.sh"
