@@ -71,6 +71,9 @@ static void exchange_contents(struct session *a, struct session *b)
 	move_channels(&b->channels, a);
 	move_channels(&channels, b);
 	pthread_mutex_unlock(&a->tracer->lists_lock);
+	/* Before a start: the output's thread learns from it that streams have files. */
+	session_publish(a);
+	session_publish(b);
 }
 
 static bool was_started(const struct session *s)
