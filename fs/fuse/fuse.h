@@ -70,7 +70,10 @@ int control_finish(struct file *f);
 
 /* A directory was removed, or an application has ended. May be called with any lock held. */
 void prune_later(void);
-/* Drops the names if prune_later was called. A part of the helper's work. */
+/*
+ * Drops the names if prune_later was called, and again while the kernel remembers some of them. A
+ * part of the helper's work.
+ */
 int64_t prune(int64_t now);
 
 /*
