@@ -41,6 +41,10 @@ DATADIR ?= $(PREFIX)/share/trailfs
 INCLUDEDIR ?= $(PREFIX)/include
 MANDIR ?= $(PREFIX)/share/man
 DOCDIR ?= $(PREFIX)/share/doc/trailfs
+# Where that Python looks for modules below PREFIX
+PYTHON ?= python3
+PYTHONDIR ?= $(or $(shell $(PYTHON) -c 'import site; print(next((p for p in site.getsitepackages() \
+	if p.startswith("$(PREFIX)/lib/")), ""))' 2>/dev/null),$(PREFIX)/lib/python3/dist-packages)
 # These are looked for there, and not below /usr/local
 TMPFILESDIR ?= $(if $(filter /usr/local,$(PREFIX)),/etc/tmpfiles.d,$(PREFIX)/lib/tmpfiles.d)
 SYSUSERSDIR ?= $(if $(filter /usr/local,$(PREFIX)),/etc/sysusers.d,$(PREFIX)/lib/sysusers.d)
@@ -78,7 +82,7 @@ LTTNG_CTL_LIBS := $(call pkg,--libs lttng-ctl)
 
 CORE_SRC := $(wildcard metadata/*.c tracer/*.c tracer/*/*.c)
 FS_SRC := $(wildcard fs/*/*.c)
-LIB_SRC := $(wildcard ustlib/*.c ustlib/context/*.c ustlib/*.S)
+LIB_SRC := $(wildcard ustlib/*.c ustlib/context/*.c ustlib/front/*.c ustlib/*.S)
 TEST_SRC := $(wildcard tests/*.c tests/lib/*.c $(foreach d,tests/unit/* tests/mount/* tests/adversarial, \
 	$d/*.c $d/*.cc) tests/vm/*.c)
 BENCH_SRC := $(wildcard tests/bench/*.c)
@@ -211,7 +215,7 @@ $B/trailfs: $(FS_OBJ) $B/libtrailcore.a
 
 LIB_CFLAGS = -fPIC -fvisibility=hidden -Iustlib
 
-$(filter $(call objects,$(wildcard ustlib/*.c ustlib/context/*.c)),$(LIB_OBJ)): $B/%.o: %.c
+$(filter $(call objects,$(wildcard ustlib/*.c ustlib/context/*.c ustlib/front/*.c)),$(LIB_OBJ)): $B/%.o: %.c
 	@mkdir -p $(@D)
 	$(CC) $(ALL_CFLAGS) $(LIB_CFLAGS) $(CPPFLAGS) -c -o $@ $<
 
@@ -336,8 +340,10 @@ install: all				## to PREFIX below DESTDIR; makes /run/trailfs only with PREFIX 
 	$(call drop_in_links,../..,$(DESTDIR)$(LTTNG_LIBDIR)/lttng)
 	$(INSTALL) -m 755 tools/trail-gen-tp $(DESTDIR)$(BINDIR)/
 	ln -sf $(BINDIR)/trail-gen-tp $(DESTDIR)$(LTTNG_LIBDIR)/lttng-gen-tp
+	$(INSTALL) -d $(DESTDIR)$(PYTHONDIR)
+	$(INSTALL) -m 644 ustlib/python/trail.py $(DESTDIR)$(PYTHONDIR)/
 	$(INSTALL) -m 644 docs/trail-recover.1 $(DESTDIR)$(MANDIR)/man1/
-	$(INSTALL) -m 644 docs/trail.3 docs/trail-preload.3 docs/trail-lttng.3 $(DESTDIR)$(MANDIR)/man3/
+	$(INSTALL) -m 644 docs/trail.3 docs/trail-preload.3 docs/trail-lttng.3 docs/trail-python.3 $(DESTDIR)$(MANDIR)/man3/
 	$(INSTALL) -m 644 docs/trailfs.4 $(DESTDIR)$(MANDIR)/man4/
 	$(INSTALL) -m 644 docs/trailfs.8 $(DESTDIR)$(MANDIR)/man8/
 	$(INSTALL) -m 644 README LICENSE $(DOCUMENTS) $(DESTDIR)$(DOCDIR)/
@@ -371,6 +377,7 @@ uninstall:				## remove what install installed
 		$(DESTDIR)$(SYSUSERSDIR)/trailfs.conf $(DESTDIR)$(UNITDIR)/trailfs.service
 	rm -f $(DESTDIR)$(BINDIR)/trail-recover $(DESTDIR)$(MANDIR)/man1/trail-recover.1
 	rm -f $(DESTDIR)$(BINDIR)/trail-gen-tp $(DESTDIR)$(MANDIR)/man3/trail-lttng.3
+	rm -f $(DESTDIR)$(PYTHONDIR)/trail.py $(DESTDIR)$(MANDIR)/man3/trail-python.3
 	for h in $(LTTNG_HELPERS); do \
 		l=$(DESTDIR)$(LIBDIR)/liblttng-ust-$${h%%=*}.so; \
 		[ "$$(readlink $$l)" != $${h#*=} ] || rm -f $$l; \

@@ -68,9 +68,15 @@ static void last_word(const char *s, const char *end, const char **from, const c
 		;
 }
 
+bool spelled_alone(const char *args)
+{
+	return !args[strcspn(args, ",()[]{}\"' \t\n")];
+}
+
 size_t spelled_name(const char *args, unsigned int i, char *out, size_t size)
 {
 	const char *s = args, *end = element_end(s), *from, *to;
+	bool whole = i == 0 && spelled_alone(args);
 	size_t n = 0;
 
 	while (i-- && *end) {
@@ -78,6 +84,10 @@ size_t spelled_name(const char *args, unsigned int i, char *out, size_t size)
 		end = element_end(s);
 	}
 	last_word(s, end, &from, &to);
+	if (whole) {
+		from = s;
+		to = end;
+	}
 	for (; from < to && n + 1 < size; from++)
 		out[n++] = *from;
 	if (!n && size > 1)

@@ -11,7 +11,9 @@
  *	attach.c, exchange.c    questions to the daemon, and what its answers change
  *	slots.c                 slots and mapped regions
  *	lock.c, thread.c        the registration lock; rseq areas, and rings for threads
- *	site.c, statedump.c, log.c      LTTng's call sites, state dumps, formats
+ *	front/                  other definitions of tracepoints: site.c, LTTng's call sites; log.c,
+ *				formats; event.c, events that are defined while the program runs
+ *	statedump.c             state dumps
  *	interpose.c, seal.c     functions of libc that change what is cached; trail_seal()
  *
  * Lock: the registration lock (lock.c) guards the lists of objects, slots and mappings. Code that
@@ -183,6 +185,8 @@ void TRAIL_HIDDEN *arena_alloc(size_t size);
  * to size - 1.
  */
 size_t TRAIL_HIDDEN spelled_name(const char *args, unsigned int i, char *out, size_t size);
+/* There is nothing but the event's name, which may then have any characters but these. */
+bool TRAIL_HIDDEN spelled_alone(const char *args);
 
 /*
  * fields.c: the fields as the registration file has them, one after the other: a structure, then

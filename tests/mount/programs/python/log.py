@@ -1,0 +1,58 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""log.py WAIT: logs once a line comes on standard input (WAIT = 1), and checks the module."""
+import errno
+import logging
+import os
+import sys
+import threading
+
+import trail
+
+log = logging.getLogger("shop.orders")
+log.setLevel(logging.DEBUG)
+log.propagate = False
+log.addHandler(trail.Handler())
+request = trail.Event("my_app", "request", {"id": int, "ms": float, "path": str, "ok": bool})
+
+
+def error_of(*args):
+    try:
+        trail.Event(*args)
+    except OSError as e:
+        return errno.errorcode[e.errno]
+
+
+for bad in (("p", ""), ("p", "a,b"), ("p", "a b"), ("", "a"), ("p", "a", (), 15),
+            ("p", "x" * 256), ("p", "a", [("f%d" % i, int) for i in range(65)]),
+            ("p", "a", {"": int})):
+    assert error_of(*bad) == "EINVAL", bad
+many = [trail.Event("p", "n") for _ in range(127)]
+assert error_of("p", "n") == "ENOSPC"
+del many
+print("ready", flush=True)
+if sys.argv[1] == "1":
+    sys.stdin.readline()
+log.debug("none")
+log.info("paid %d of %d", 1, 2, extra={"user": "ann", "sum": 2.5, "n": -7, "new": True})
+log.warning("big", extra={"n": 1 << 63, "none": None, "a-b": 1, "level": 3})
+log.info("again", extra={"user": "b\0b", "sum": 0.25, "n": 1, "new": False})
+log.error("long %s", "x" * 3000)
+try:
+    1 / 0
+except ZeroDivisionError:
+    log.critical("failed", exc_info=True)
+request(42, 1.5, "/ä", True)
+thread = threading.Thread(target=request, args=(-1, 0, "thread", 0))
+thread.start()
+thread.join()
+if os.fork() == 0:
+    request(2, 0, "child", 1)
+    os._exit(0)
+assert os.wait()[1] == 0
+try:
+    request(1)
+    assert not request.enabled
+except TypeError:
+    assert request.enabled
+for i in range(120):
+    log.info("layout", extra={"k%d" % i: i})
