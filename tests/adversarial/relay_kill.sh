@@ -2,14 +2,15 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # TIMEOUT: 300
 #
-# relay_kill.sh: a relay that is absent, killed by -9 under load again and again, stopped for a
-# while; a daemon that is killed. Each event that was emitted is on the relay or was counted as
-# discarded, and the files are readable but for the packet that the killed relay was writing.
+# A relay that is absent, killed by -9 under load again and again, stopped for a while, or without
+# room on its disk; a daemon that is killed. Each event that was emitted is on the relay or was
+# counted as discarded, and the files are readable but for the packet that the relay was writing.
 # SOAK=1: 50 kills of the relay, 20 of the daemon.
 . "$(dirname "$0")/../lib/mount.sh"
 . "$top/tests/lib/relay.sh"
 ticker=$BUILD/tests/lib/ticker
 need_relay
+trap 'code=$?; stop_relay; umount -l "$relay_out/$(hostname)" 2>/dev/null; (exit $code); clean_up' EXIT
 kills=4 daemons=2
 [ -z "${SOAK-}" ] || kills=50 daemons=20
 
@@ -151,4 +152,21 @@ done
 stop_emitting
 put stop "$S/daemon/control"
 check_all daemon
+
+# The relay's disk is full: the relay closes the connection, and the buffers hold what it did not
+# confirm. Once the disk has room again, nothing is missing.
+mount -t tmpfs -o size=128k none "$relay_out/$(hostname)" || fail "mount"
+relay_session full
+put 16384 "$c/subbuf_size"
+put start "$S/full/control"
+"$ticker" 10000 0 || fail ticker
+emitted=10000
+within 60 grep -q '^output_error' "$S/full/status" ||
+	fail "the disk is not full: $(cat "$S/full/status")"
+mount -o remount,size=64M "$relay_out/$(hostname)"
+within 60 connected full || fail "the relay was not found again"
+put stop "$S/full/control"
+check_all full
+is "discarded while the relay's disk was full" 0 "$lost"
+umount "$relay_out/$(hostname)"
 echo "$checks checks"
