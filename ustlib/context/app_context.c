@@ -10,9 +10,11 @@
 
 #include "ustlib/context/context.h"
 #include "tracer/abi/filter_interp.h"
+#include "trail/site.h"
 
 #define APP_CONTEXTS 256
 #define APP_NAME_MAX 256
+#define PROVIDERS 64
 
 struct app_context {
 	char name[APP_NAME_MAX];        /* constant once count includes it */
@@ -24,6 +26,15 @@ struct app_context {
 static struct app_context *app_contexts;
 static uint32_t app_context_count;              /* stored with release, loaded with acquire */
 static uint32_t app_context_users;              /* threads that may be in a callback */
+
+struct provider {
+	char name[APP_NAME_MAX];        /* constant once count includes it */
+	const struct trail__context_provider *now;      /* NULL: none is registered */
+};
+
+/* Mapped with the first one; under the registration lock. */
+static struct provider *providers;
+static uint32_t provider_count;                 /* stored with release, loaded with acquire */
 
 uint32_t app_context_index(const char *name)
 {
@@ -78,39 +89,145 @@ TRAIL_EXPORT int trail_context_register(const char *name, trail_context_fn get, 
 	return get ? set_app_context(name, get, arg) : -EINVAL;
 }
 
+/* No thread may be in a callback when this returns: the caller may unmap it. */
+static void wait_for_users(void)
+{
+	for (int i = 0; i < 10000 && __atomic_load_n(&app_context_users, __ATOMIC_SEQ_CST); i++)
+		sched_yield();
+}
+
 TRAIL_EXPORT int trail_context_unregister(const char *name)
 {
 	int err = set_app_context(name, NULL, NULL);
 
-	/* No thread may be in the callback when this returns: the caller may unmap it. */
-	for (int i = 0; !err && i < 10000 && __atomic_load_n(&app_context_users, __ATOMIC_SEQ_CST);
-	     i++)
-		sched_yield();
+	if (!err)
+		wait_for_users();
 	return err;
 }
 
-static void app_context_value(uint32_t index, struct trail_value *v)
+/* The entry of the name, which has `n` bytes; NULL: there is none. */
+static struct provider *find_provider(const char *name, size_t n)
 {
-	trail_context_fn get;
+	uint32_t count = __atomic_load_n(&provider_count, __ATOMIC_ACQUIRE);
+
+	for (uint32_t i = 0; i < count; i++)
+		if (!strncmp(providers[i].name, name, n) && !providers[i].name[n])
+			return &providers[i];
+	return NULL;
+}
+
+/* Under the registration lock. */
+static struct provider *add_provider(const char *name, size_t n)
+{
+	void *p;
+
+	if (!providers) {
+		p = mmap(NULL, PROVIDERS * sizeof(*providers), PROT_READ | PROT_WRITE,
+			 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+		if (p == MAP_FAILED)
+			return NULL;
+		providers = p;
+	}
+	if (provider_count == PROVIDERS)
+		return NULL;
+	memcpy(providers[provider_count].name, name, n + 1);
+	__atomic_store_n(&provider_count, provider_count + 1, __ATOMIC_RELEASE);
+	return &providers[provider_count - 1];
+}
+
+TRAIL_EXPORT int
+trail__context_provider_register(const struct trail__context_provider *provider)
+{
+	size_t n = strlen(provider->name);
+	int saved = errno, err = 0;
+	struct provider *p;
+
+	if (!n || n >= APP_NAME_MAX || strchr(provider->name, ':'))
+		return -EINVAL;
+	objects_lock();
+	p = find_provider(provider->name, n);
+	if (!p)
+		p = add_provider(provider->name, n);
+	if (!p)
+		err = -ENOSPC;
+	else if (p->now)
+		err = -EEXIST;
+	else    /* pairs with the load in provider_of() */
+		__atomic_store_n(&p->now, provider, __ATOMIC_SEQ_CST);
+	objects_unlock();
+	errno = saved;
+	return err;
+}
+
+TRAIL_EXPORT int
+trail__context_provider_unregister(const struct trail__context_provider *provider)
+{
+	int saved = errno, err = -ENOENT;
+	struct provider *p;
+
+	objects_lock();
+	p = find_provider(provider->name, strlen(provider->name));
+	if (p && p->now == provider) {
+		__atomic_store_n(&p->now, NULL, __ATOMIC_SEQ_CST);
+		err = 0;
+	}
+	objects_unlock();
+	if (!err)
+		wait_for_users();
+	errno = saved;
+	return err;
+}
+
+/* Caller is one of app_context_users. */
+static const struct trail__context_provider *provider_of(const char *name)
+{
+	const char *colon = strchr(name, ':');
+	struct provider *p = colon ? find_provider(name, (size_t)(colon - name)) : NULL;
+
+	return p ? __atomic_load_n(&p->now, __ATOMIC_SEQ_CST) : NULL;
+}
+
+/*
+ * The value of the name, whose entry is `context` if there is one. With `at`, a provider writes it
+ * there, and the size that it returned is returned.
+ */
+static size_t get_value(const struct app_context *context, const char *name, struct trail_value *v,
+			uint8_t *at)
+{
+	const struct trail__context_provider *provider;
+	trail_context_fn get = NULL;
+	size_t n = 0;
 
 	*v = (struct trail_value){ .type = TRAIL_VALUE_NONE };
-	if (index >= __atomic_load_n(&app_context_count, __ATOMIC_ACQUIRE))
-		return;
 	__atomic_fetch_add(&app_context_users, 1, __ATOMIC_SEQ_CST);
-	get = __atomic_load_n(&app_contexts[index].get, __ATOMIC_SEQ_CST);
+	if (context)
+		get = __atomic_load_n(&context->get, __ATOMIC_SEQ_CST);
+	provider = get ? NULL : provider_of(name);
 	if (get)
-		get(app_contexts[index].arg, v);
+		get(context->arg, v);
+	else if (provider && at)
+		n = provider->put(provider->arg, name, at);
+	else if (provider)
+		provider->get(provider->arg, name, v);
 	__atomic_fetch_sub(&app_context_users, 1, __ATOMIC_RELEASE);
 	if (v->type == TRAIL_VALUE_STRING && !v->s)
 		v->type = TRAIL_VALUE_NONE;
+	return n;
 }
 
 size_t app_context_put(uint32_t index, uint8_t *at, size_t room)
 {
-	struct trail_value v;
-	size_t n = 8;
+	struct trail_value v = { .type = TRAIL_VALUE_NONE };
+	size_t n = 0;
+	uint8_t value[TRAIL__CONTEXT_SIZE];
 
-	app_context_value(index, &v);
+	if (index < __atomic_load_n(&app_context_count, __ATOMIC_ACQUIRE))
+		n = get_value(&app_contexts[index], app_contexts[index].name, &v, value);
+	if (n && n <= room)
+		memcpy(at, value, n);
+	if (n)
+		return n <= room ? n : 0;
+	n = 8;
 	if (room < 9)
 		return 0;
 	switch (v.type) {
@@ -148,9 +265,7 @@ bool app_context_filter_value(const char *name, struct filter_value *out)
 
 	while (i < n && strcmp(app_contexts[i].name, name) != 0)
 		i++;
-	if (i == n)
-		return false;
-	app_context_value(i, &v);
+	get_value(i < n ? &app_contexts[i] : NULL, name, &v, NULL);
 	switch (v.type) {
 	case TRAIL_VALUE_SIGNED:
 		*out = (struct filter_value){ .type = FILTER_SIGNED, .i = v.i };

@@ -152,11 +152,58 @@ struct ust_notifier {
 		     struct ust_probe_context *context, void *capture);
 };
 
+/* ---- contexts of the application ---- */
+
+struct ust_context_value {
+	int type;                       /* enum trail_dynamic */
+	union {
+		int64_t i;              /* of any signed type */
+		uint64_t u;
+		const char *s;
+		double d;
+	};
+};
+
+/* What writes the value into an event: it calls event_write for the type's tag and the value. */
+struct ust_write_context;
+
+struct ust_channel_ops {
+	uint32_t size;
+	void *priv, *event_reserve, *event_commit;
+	void (*event_write)(struct ust_write_context *context, const void *from, size_t len,
+			    size_t alignment);
+};
+
+struct ust_channel {
+	uint32_t size;
+	void *parent, *priv;
+	const struct ust_channel_ops *ops;
+};
+
+struct ust_app_context {                /* the callbacks' `priv` */
+	uint32_t size;
+	const struct ust_field *field;
+	const char *name;               /* "$app.PROVIDER:NAME" */
+};
+
+struct ust_context_provider {
+	uint32_t size;
+	const char *name;               /* "$app.PROVIDER" */
+	void *get_size;
+	void (*record)(void *priv, struct ust_probe_context *probe,
+		       struct ust_write_context *context, struct ust_channel *channel);
+	void (*get_value)(void *priv, struct ust_probe_context *probe,
+			  struct ust_context_value *value);
+	void *priv;                     /* the program's own, not what callbacks get */
+};
+
 #if UINTPTR_MAX > UINT32_MAX
 _Static_assert(sizeof(struct ust_tracepoint) == 56 && sizeof(struct ust_enum_entry) == 56 &&
 		       sizeof(struct ust_class) == 40 && sizeof(struct ust_event_desc) == 48 &&
 		       sizeof(struct ust_event) == 48 && sizeof(struct ust_notifier) == 40 &&
-		       offsetof(struct ust_provider_desc, major) == 28,
+		       offsetof(struct ust_provider_desc, major) == 28 &&
+		       offsetof(struct ust_channel_ops, event_write) == 32 &&
+		       offsetof(struct ust_channel, ops) == 24,
 	       "known to compiled programs");
 #endif
 

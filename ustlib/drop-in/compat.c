@@ -5,7 +5,9 @@
  */
 #include <pthread.h>
 #include <signal.h>
+#include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "ustlib/drop-in/drop_in.h"
 
@@ -43,6 +45,10 @@ NOTHING(lttng_ust_common_ctor)
 NOTHING(lttng_ust_common_alloc_tls)
 NOTHING(lttng_ust_tp_init)
 NOTHING(lttng_ust_tp_exit)
+NOTHING(lttng_ust_tp_probe_prune_release_queue)
+NOTHING(lttng_ust_libc_wrapper_malloc_ctor)
+NOTHING(lttng_ust_lock_fd_tracker)
+NOTHING(lttng_ust_unlock_fd_tracker)
 NOTHING(lttng_ust_urcu_before_fork)
 NOTHING(lttng_ust_urcu_after_fork_parent)
 NOTHING(lttng_ust_urcu_after_fork_child)
@@ -89,6 +95,60 @@ TRAIL_EXPORT const char *lttng_ust_strerror(int code);
 TRAIL_EXPORT const char *lttng_ust_strerror(int code)
 {
 	return strerror(code < 0 ? -code : code);
+}
+
+/* Objects that were loaded: their tracepoints register themselves. */
+TRAIL_EXPORT void lttng_ust_dl_update(void *ip);
+TRAIL_EXPORT void lttng_ust_dl_update(void *ip) { (void)ip; }
+
+/* ---- descriptors: there are none to protect, the watcher's are in a table of its own ---- */
+
+TRAIL_EXPORT int lttng_ust_add_fd_to_tracker(int fd);
+TRAIL_EXPORT int lttng_ust_add_fd_to_tracker(int fd) { return fd; }
+TRAIL_EXPORT void lttng_ust_delete_fd_from_tracker(int fd);
+TRAIL_EXPORT void lttng_ust_delete_fd_from_tracker(int fd) { (void)fd; }
+
+TRAIL_EXPORT int lttng_ust_safe_close_fd(int fd, int (*close_fd)(int));
+TRAIL_EXPORT int lttng_ust_safe_close_fd(int fd, int (*close_fd)(int)) { return close_fd(fd); }
+
+TRAIL_EXPORT int lttng_ust_safe_fclose_stream(FILE *f, int (*close_stream)(FILE *));
+TRAIL_EXPORT int lttng_ust_safe_fclose_stream(FILE *f, int (*close_stream)(FILE *))
+{
+	return close_stream(f);
+}
+
+TRAIL_EXPORT int lttng_ust_safe_closefrom_fd(int low, int (*close_fd)(int));
+TRAIL_EXPORT int lttng_ust_safe_closefrom_fd(int low, int (*close_fd)(int))
+{
+	long end = sysconf(_SC_OPEN_MAX);
+
+	for (int fd = low; fd >= 0 && fd < end; fd++)
+		close_fd(fd);
+	return 0;
+}
+
+/* ---- cancellation, which may be disabled several times over ---- */
+
+static __thread struct {
+	int depth, before;
+} cancel;
+
+TRAIL_EXPORT int lttng_ust_cancelstate_disable_push(void);
+TRAIL_EXPORT int lttng_ust_cancelstate_disable_push(void)
+{
+	if (cancel.depth++ == 0)
+		return pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel.before) ? -1 : 0;
+	return 0;
+}
+
+TRAIL_EXPORT int lttng_ust_cancelstate_disable_pop(void);
+TRAIL_EXPORT int lttng_ust_cancelstate_disable_pop(void)
+{
+	if (!cancel.depth)
+		return -1;
+	if (--cancel.depth == 0)
+		return pthread_setcancelstate(cancel.before, NULL) ? -1 : 0;
+	return 0;
 }
 
 /* ---- pointers that RCU protects ---- */

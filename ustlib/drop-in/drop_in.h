@@ -11,6 +11,7 @@
  *	rcu.c           the read-side of RCU, which call sites enter, and grace periods
  *	watcher.c       the thread that switches call sites when the daemon writes state words
  *	log.c           tracef and tracelog
+ *	context.c       contexts of the application
  *	compat.c        exported functions that have little to do here
  *
  * A call site tests a word of its own, which the daemon does not know: so a thread copies the

@@ -190,7 +190,11 @@ void probes_remove(struct probe *first, size_t count, size_t stride)
 	drop_in_unlock();
 }
 
-/* A probe of a program's own: any function. */
+/*
+ * A probe of a program's own: any function. The variants with a queue leave the grace period to a
+ * later call; here each waits for it.
+ */
+#define ALIAS(name) __attribute__((alias(name)))
 TRAIL_EXPORT int lttng_ust_tracepoint_provider_register(const char *provider, const char *event,
 							void (*func)(void), void *data,
 							const char *signature);
@@ -230,6 +234,15 @@ TRAIL_EXPORT int lttng_ust_tracepoint_provider_unregister(const char *provider, 
 	free(p);
 	return 0;
 }
+
+TRAIL_EXPORT int lttng_ust_tp_probe_register_queue_release(const char *provider, const char *event,
+							   void (*func)(void), void *data,
+							   const char *signature)
+	ALIAS("lttng_ust_tracepoint_provider_register");
+TRAIL_EXPORT int lttng_ust_tp_probe_unregister_queue_release(const char *provider,
+							     const char *event, void (*func)(void),
+							     void *data)
+	ALIAS("lttng_ust_tracepoint_provider_unregister");
 
 /* ---- call sites ---- */
 
@@ -278,3 +291,6 @@ TRAIL_EXPORT int lttng_ust_tracepoint_module_unregister(struct ust_tracepoint *c
 	free(m);
 	return 0;
 }
+
+TRAIL_EXPORT int tracepoint_register_lib(struct ust_tracepoint *const *start, int count)
+	ALIAS("lttng_ust_tracepoint_module_register");

@@ -22,6 +22,7 @@
 struct trail__tp;
 struct trail__piece;
 struct trail__site;
+struct trail_value;
 
 struct trail__probe {           /* of a provider; in section trail_probes is a pointer to it */
 	unsigned int version, hash;
@@ -82,6 +83,23 @@ void trail__register_within(struct trail__tp *const *begin, struct trail__tp *co
  * True: for all. An event other than IN_MODIFY says that there may be other files now.
  */
 int trail__watch_words(int inotify);
+/*
+ * Who has the values of all contexts `name`:NAME that are not registered by trail_context_register.
+ * get and put are called as that one's function, with "name:NAME"; put writes an enum trail_dynamic
+ * and the value, TRAIL__CONTEXT_SIZE bytes at most, and returns their size, or 0 if there is no
+ * value. The structure must stay until unregister has returned. 0, -EINVAL, -EEXIST, -ENOSPC (64
+ * names in the process's life); -ENOENT.
+ */
+#define TRAIL__CONTEXT_SIZE 257         /* a tag, and a string of 255 bytes with its NUL */
+
+struct trail__context_provider {
+	const char *name;
+	void *arg;
+	void (*get)(void *arg, const char *name, struct trail_value *value);
+	size_t (*put)(void *arg, const char *name, unsigned char *at);
+};
+int trail__context_provider_register(const struct trail__context_provider *provider);
+int trail__context_provider_unregister(const struct trail__context_provider *provider);
 /* The user or the name of the process may have changed. */
 void trail__identity_changed(void);
 
