@@ -231,6 +231,34 @@ done
 [ "$(key events_discarded "$s/status")" -gt 2000 ] || fail "nothing was lost"
 rmdir "$s"
 
+# --- extra data: what the kernel's types say of arguments, against what the test knows
+s=$S/extra
+mkdir "$s"
+echo 'pid procname' >"$s/kernel/contexts"
+printf 'eleven byte' >"$work/name known"
+rules="kprobe:vfs_read with file->f_path.dentry->d_name.name:string as name, \$arg3 as count, file->f_inode->i_size:u64 as size, \$comm
+kretprobe:vfs_read with \$retval:s64 as got
+kprobe:$K with +112(\$arg1):u64 as raw, +120(\$arg1):s32 as call, \$stack0"
+if [ -e /sys/kernel/btf/vmlinux ]; then
+	echo "$rules" >"$s/kernel/events" || fail "with"
+	is "reads as written" "$rules" "$(cat "$s/kernel/events")"
+	echo start >"$s/control"
+	dd if="$work/name known" of=/dev/null bs=77 count=1 2>/dev/null
+	set -- $("$P" 12)
+	echo stop >"$s/control"
+	same_text "$s"
+	is "members" 1 "$(grep -c 'name = "name known", count = 77, size = 11, comm = "dd"' "$work/text")"
+	is "return value" 1 "$(grep ' kretprobe:vfs_read: .*"dd"' "$work/text" | grep -c 'got = 11 }')"
+	is "registers of a system call" 12 \
+		"$(grep " kprobe:$K: .*pid = $1," "$work/text" | grep -c 'raw = .*call = 110,')"
+	refused EINVAL "did you mean 'f_inode'" 'kprobe:vfs_read with file->f_inod->i_size'
+	refused EINVAL "did you mean 'file'" 'kprobe:vfs_read with fil->f_inode'
+	refused EINVAL "have no function" 'kprobe:vfs_read_ with fil->f_inode'
+	is "rules are as they were" "$rules" "$(cat "$s/kernel/events")"
+fi
+rmdir "$s"
+is "nothing is left" 0 "$(probes)"
+
 # --- mistakes
 s=$S/wrong
 mkdir "$s"

@@ -101,8 +101,8 @@ static int set_names(struct kevent *e, bool prefixed)
 }
 
 /*
- * A probe's name in the trace is its rule's pattern. A probe without a rule gets a key that no
- * pattern matches.
+ * A probe's name in the trace is its rule's pattern, without its extra data. A probe without a rule
+ * gets a key that no pattern matches.
  */
 static int set_probe_names(const struct kernel *k, struct kevent *e)
 {
@@ -114,7 +114,8 @@ static int set_probe_names(const struct kernel *k, struct kevent *e)
 	else
 		md_buf_printf(&key, "kprobe:/%s", e->name);
 	e->key = strdup(md_buf_str(&key));
-	e->event = strdup(md_buf_str(&key));
+	e->event = strndup(md_buf_str(&key),
+			   (size_t)(strchrnul(md_buf_str(&key), EXTRA_MARK) - md_buf_str(&key)));
 	md_buf_deinit(&key);
 	return e->key && e->event ? 0 : -ENOMEM;
 }

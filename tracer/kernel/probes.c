@@ -88,7 +88,7 @@ void kprobes_free(struct kernel *k)
 
 bool kprobe_is_rule(const struct rule *r)
 {
-	return dynamic_event_is_rule(r->pattern) || krule_is_function(r->pattern);
+	return dynamic_event_is_rule(r->key) || krule_is_function(r->key);
 }
 
 void kprobe_plan_deinit(struct kprobe_plan *plan)
@@ -154,10 +154,11 @@ static int resolve_event(struct dynamic_event *d, const char *pattern, uid_t own
 {
 	int ret = dynamic_event_parse(pattern, d, err);
 
-	if (ret || !dynamic_event_has_file(d))
+	if (ret)
 		return ret;
-	d->fd = ownerfile_open(owner, d->path, err);
-	return d->fd < 0 ? d->fd : dynamic_event_resolve(d, err);
+	if (dynamic_event_has_file(d))
+		d->fd = ownerfile_open(owner, d->path, err);
+	return dynamic_event_has_file(d) && d->fd < 0 ? d->fd : dynamic_event_resolve(d, err);
 }
 
 /* Maps errors of the kernel to the few that users get. */
@@ -181,11 +182,13 @@ static int map_errno(int ret)
 	}
 }
 
+/* Shows the rule; a column in a part of it, such as its extra data, stays at its place. */
 static int fail_at_rule(struct tr_err *err, int ret, const char *text, int line)
 {
 	struct tr_err why = *err;
+	const char *part = *why.text && why.column >= 0 ? strstr(text, why.text) : NULL;
 
-	tr_fail_at(err, ret, text, 0, "%s", why.sentence);
+	tr_fail_at(err, ret, text, part ? (int)(part - text) + why.column : 0, "%s", why.sentence);
 	err->line = line;
 	return map_errno(ret);
 }
@@ -323,7 +326,7 @@ static void restore_rule(struct channel *c, const struct rule *r)
 	const char *pattern;
 
 	if (!hook_is_rule(r->pattern)) {
-		restore_probes_of(c, r, r->pattern);
+		restore_probes_of(c, r, r->key);
 		return;
 	}
 	for (size_t at = 0; (pattern = hook_next_probe(r->pattern, &at));)
@@ -359,7 +362,7 @@ static bool has_rule(const struct session *s, const char *pattern)
 
 	cds_list_for_each_entry(c, &s->channels, node)
 		for (size_t i = 0; c->kernel && i < c->rules.count; i++)
-			if (krule_match(c->rules.rules[i].pattern, pattern))
+			if (krule_match(c->rules.rules[i].key, pattern))
 				return true;
 	return false;
 }

@@ -81,7 +81,7 @@ static int explain_no_match(struct kernel *k, const struct rule *r, struct tr_er
 			err->line = r->line;
 		return ret;
 	}
-	if (dynamic_event_is_rule(p) || krule_is_function(p))
+	if (dynamic_event_is_rule(r->key) || krule_is_function(p))
 		return fail_no_such(r, "event", p, (int)strlen(p), NULL, err);
 	if (!strncmp(p, "syscall:", 8)) {
 		word = krule_syscall_name(p);
@@ -207,7 +207,7 @@ static int make_probes(struct kernel *k, const struct rule_list *l, struct kprob
 		if (hook_is_rule(l->rules[i].pattern))
 			one = kprobe_make_hooks(k, plan, &l->rules[i], err);
 		else if (kprobe_is_rule(&l->rules[i]))
-			one = kprobe_make(k, plan, &l->rules[i], l->rules[i].pattern, err);
+			one = kprobe_make(k, plan, &l->rules[i], l->rules[i].key, err);
 		else
 			continue;
 		ret = one ? one : ret;

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "metadata/name.h"
+#include "tracer/probe/btf.h"
 #include "tracer/probe/probe.h"
 #include "tracer/probe/elf_symbol.h"
 #include "tracer/base/base.h"
@@ -32,7 +33,7 @@ static int find_kind(const char *text)
 
 bool dynamic_event_is_rule(const char *text)
 {
-	return find_kind(text) >= 0;
+	return find_kind(text) >= 0 || strchr(text, EXTRA_MARK);
 }
 
 bool dynamic_event_has_file(const struct dynamic_event *d)
@@ -49,6 +50,7 @@ void dynamic_event_deinit(struct dynamic_event *d)
 	free(d->symbol);
 	free(d->provider);
 	free(d->name);
+	extra_deinit(&d->extra);
 	memset(d, 0, sizeof(*d));
 	d->fd = -1;
 }
@@ -156,12 +158,22 @@ static int parse_usdt(const struct input *in, struct dynamic_event *d)
 	return d->provider && d->name ? 0 : -ENOMEM;
 }
 
+/* The extra data after the rule's EXTRA_MARK. */
+static int parse_extra(const struct input *in, struct dynamic_event *d)
+{
+	size_t at = 0;
+	int ret = extra_parse(in->end + 1, &at, &d->extra, in->err);
+
+	return ret || !in->end[1 + at] ? ret : fail_at(in, in->end, "not expected here");
+}
+
 int dynamic_event_parse(const char *text, struct dynamic_event *out, struct tr_err *err)
 {
 	int kind = find_kind(text), ret;
-	struct input in = { .text = text, .begin = text, .end = text + strlen(text), .err = err };
+	struct input in = { .text = text, .begin = text, .err = err };
 	const char *colon;
 
+	in.end = strchrnul(text, EXTRA_MARK);
 	*out = (struct dynamic_event){ .fd = -1 };
 	if (kind < 0)
 		return fail_at(&in, in.begin, "not a rule of a dynamic event (kprobe:, kretprobe:, "
@@ -181,6 +193,8 @@ int dynamic_event_parse(const char *text, struct dynamic_event *out, struct tr_e
 		if (!ret)
 			ret = parse_symbol(&in, colon + 1, false, kind == DYN_URETPROBE, out);
 	}
+	if (!ret && *in.end)
+		ret = parse_extra(&in, out);
 	if (ret) {
 		dynamic_event_deinit(out);
 		return ret == -ENOMEM ? tr_fail(err, ret, "no memory for the rule") : ret;
@@ -258,11 +272,15 @@ static int resolve_symbol(struct dynamic_event *d, struct tr_err *err)
 
 int dynamic_event_resolve(struct dynamic_event *d, struct tr_err *err)
 {
-	if (!dynamic_event_has_file(d) || d->place_count)
+	int ret = 0;
+
+	if (d->place_count)
 		return 0;
-	if (d->fd < 0)
+	if (dynamic_event_has_file(d) && d->fd < 0)
 		return tr_fail(err, -EBADF, "%s is not open", d->path);
-	return d->kind == DYN_USDT ? resolve_usdt(d, err) : resolve_symbol(d, err);
+	if (dynamic_event_has_file(d))
+		ret = d->kind == DYN_USDT ? resolve_usdt(d, err) : resolve_symbol(d, err);
+	return ret ? ret : extra_resolve(d, BTF_FILE, err);
 }
 
 /* ---- definitions ---- */
@@ -272,20 +290,6 @@ static bool is_valid_name(const char *name)
 	size_t n = strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_");
 
 	return n && !name[n] && n < DYN_NAME_MAX && !isdigit((unsigned char)*name);
-}
-
-/* Appends the field of an operand with its type; false: it has none. */
-static bool put_arg(const char *operand, size_t len, int arg, const char *want, struct md_buf *out)
-{
-	struct md_buf fetch = MD_BUF_INIT;
-	bool good = len && dynamic_event_operand(operand, len, &fetch);
-	const char *type = good ? strrchr(md_buf_str(&fetch), ':') : NULL;
-
-	good = type && (!want || !strcmp(type, want));
-	if (good && out)
-		md_buf_printf(out, " arg%d=%s", arg, md_buf_str(&fetch));
-	md_buf_deinit(&fetch);
-	return good;
 }
 
 /* The arg'th operand and its length; 0: there is none. */
@@ -304,19 +308,18 @@ static size_t find_operand(const char *args, int arg, const char **operand)
 	}
 }
 
-/*
- * The type of an operand of the first place, such as `:s32`, which all other places must have, too.
- */
-static bool find_type(const struct dynamic_event *d, int arg, char type[8])
+bool dynamic_event_arg(const struct dynplace *place, int arg, struct md_buf *out, char type[8])
 {
 	struct md_buf fetch = MD_BUF_INIT;
 	const char *operand, *colon;
-	size_t n = find_operand(d->places[0].args, arg, &operand);
+	size_t n = find_operand(place->args, arg, &operand);
 	bool good = n && dynamic_event_operand(operand, n, &fetch) &&
-		    (colon = strrchr(md_buf_str(&fetch), ':')) && strlen(colon) < 8;
+		    (colon = strrchr(md_buf_str(&fetch), ':')) && strlen(colon) <= 7;
 
-	if (good)
-		strcpy(type, colon);
+	if (good) {
+		strcpy(type, colon + 1);
+		md_buf_put(out, fetch.data, (size_t)(colon - fetch.data));
+	}
 	md_buf_deinit(&fetch);
 	return good;
 }
@@ -328,18 +331,38 @@ static bool find_type(const struct dynamic_event *d, int arg, char type[8])
 static void put_args(const struct dynamic_event *d, size_t place, struct md_buf *out)
 {
 	for (int arg = 0; arg < ARGS_MAX; arg++) {
-		const char *operand;
-		char type[8];
-		size_t n;
-		bool good = find_type(d, arg, type);
+		struct md_buf fetch = MD_BUF_INIT;
+		char type[8], other[8], name[8];
+		bool good = dynamic_event_arg(&d->places[0], arg, &fetch, type);
 
+		snprintf(name, sizeof(name), "arg%d", arg);
+		good = good && !extra_find(&d->extra, name, strlen(name));
 		for (size_t i = 1; i < d->place_count && good; i++) {
-			n = find_operand(d->places[i].args, arg, &operand);
-			good = put_arg(operand, n, arg, type, NULL);
+			md_buf_reset(&fetch);
+			good = dynamic_event_arg(&d->places[i], arg, &fetch, other) &&
+			       !strcmp(type, other);
 		}
-		n = find_operand(d->places[place].args, arg, &operand);
-		if (good)
-			put_arg(operand, n, arg, type, out);
+		md_buf_reset(&fetch);
+		if (good && dynamic_event_arg(&d->places[place], arg, &fetch, type))
+			md_buf_printf(out, " %s=%s:%s", name, md_buf_str(&fetch), type);
+		md_buf_deinit(&fetch);
+	}
+}
+
+/* Appends the extra data; arguments of usdt probes are elsewhere in each place. */
+static void put_extra(const struct dynamic_event *d, size_t place, struct md_buf *out)
+{
+	for (size_t i = 0; i < d->extra.count; i++) {
+		const struct extra_item *e = &d->extra.items[i];
+		struct md_buf fetch = MD_BUF_INIT;
+		char type[8];
+
+		if (d->kind == DYN_USDT && !strncmp(e->from, "arg", 3) &&
+		    dynamic_event_arg(&d->places[place], atoi(e->from + 3), &fetch, type))
+			extra_put(e, md_buf_str(&fetch), type, out);
+		else
+			extra_put(e, NULL, NULL, out);
+		md_buf_deinit(&fetch);
 	}
 }
 
@@ -353,7 +376,7 @@ int dynamic_event_define(const struct dynamic_event *d, size_t place, const char
 			       "names of groups and events have letters, digits and '_' only");
 	md_buf_printf(out, "%c:%s/%s ", is_return ? 'r' : 'p', group, event);
 	if (!dynamic_event_has_file(d)) {
-		md_buf_printf(out, "%s\n", d->symbol);
+		md_buf_puts(out, d->symbol);
 	} else {
 		if (place >= d->place_count)
 			return tr_fail(err, -EINVAL, "%s has no such place", d->path);
@@ -364,7 +387,8 @@ int dynamic_event_define(const struct dynamic_event *d, size_t place, const char
 				      (unsigned long long)d->places[place].semaphore);
 		if (d->kind == DYN_USDT)
 			put_args(d, place, out);
-		md_buf_putc(out, '\n');
 	}
+	put_extra(d, place, out);
+	md_buf_putc(out, '\n');
 	return out->failed ? tr_fail(err, -ENOMEM, "no memory for the event's definition") : 0;
 }

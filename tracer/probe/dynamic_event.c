@@ -42,9 +42,14 @@ static uint64_t hash_rule(const struct dynamic_event *d)
 {
 	const char *const parts[] = { d->path, d->symbol, d->provider, d->name };
 	uint64_t h = HASH_START ^ (uint64_t)d->kind;
+	struct md_buf text = MD_BUF_INIT;
 
 	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++)
 		h = hash_step(hash_string(h, parts[i] ? parts[i] : ""), 0xff);
+	extra_print(&d->extra, &text);
+	if (text.len)
+		h = hash_bytes(h, text.data, text.len);
+	md_buf_deinit(&text);
 	return h;
 }
 
@@ -171,8 +176,8 @@ int dynamic_event_explain(const struct dynamic_event *d, int code, struct tr_err
 		code = tr_fail(err, -ENOENT, "the kernel has no function '%.*s'", (int)len,
 			       d->symbol);
 	else
-		code = tr_fail(err, code, "the kernel allows no probe at '%s': %s", d->symbol,
-			       strerror(-code));
+		code = tr_fail(err, code, "the kernel allows no probe at '%s'%s: %s", d->symbol,
+			       d->extra.count ? " with this data" : "", strerror(-code));
 	for (size_t i = 0; i < near->count; i++)
 		free(near->names[i]);
 	free(near);
@@ -182,6 +187,7 @@ int dynamic_event_explain(const struct dynamic_event *d, int code, struct tr_err
 static int explain_error(const struct dynamic_event *d, int code, struct tr_err *err)
 {
 	const char *what = is_kernel(d) ? "kprobe_events" : "uprobe_events";
+	const char *data = d->extra.count ? " with this data" : "";
 
 	switch (code) {
 	case -EACCES:
@@ -198,9 +204,9 @@ static int explain_error(const struct dynamic_event *d, int code, struct tr_err 
 	case -EINVAL:
 	case -EILSEQ:
 		if (is_kernel(d))
-			return tr_fail(err, code, "the kernel allows no probe at '%s': %s",
-				       d->symbol, strerror(-code));
-		return tr_fail(err, code, "the kernel allows no probe in %s: %s", d->path,
+			return tr_fail(err, code, "the kernel allows no probe at '%s'%s: %s",
+				       d->symbol, data, strerror(-code));
+		return tr_fail(err, code, "the kernel allows no probe in %s%s: %s", d->path, data,
 			       strerror(-code));
 	default:
 		return tr_fail(err, code, "cannot create the event in %s of tracefs: %s", what,

@@ -5,7 +5,8 @@
  *   kprobe:SYMBOL[+OFF]  kretprobe:SYMBOL
  *   uprobe:PATH:SYMBOL[+OFF]  uretprobe:PATH:SYMBOL  usdt:PATH:PROVIDER:NAME
  *
- * becomes definitions in kprobe_events and uprobe_events of tracefs.
+ * becomes definitions in kprobe_events and uprobe_events of tracefs. A rule may have extra data
+ * (extra.h) after EXTRA_MARK.
  *
  *   probe.h          (this file) rules and their events
  *   dynamic_event.c  creates, lists and removes events in tracefs
@@ -14,6 +15,9 @@
  *   elf_symbol.h     places in ELF files: symbols and usdt probes
  *   usdt_note.c      usdt probes of an ELF file
  *   elf_file.h       sections, segments and symbols of an ELF file
+ *   extra.h          extra data of an event: expressions
+ *   extra_fetch.c    … as fetch arguments
+ *   btf.h            the kernel's types
  *
  * No lock: each object belongs to its caller. Any thread may call these functions.
  *
@@ -31,6 +35,7 @@
 
 #include "metadata/buf.h"
 #include "tracer/base/err.h"
+#include "tracer/probe/extra.h"
 
 enum dynamic_event_kind { DYN_KPROBE, DYN_KRETPROBE, DYN_UPROBE, DYN_URETPROBE, DYN_USDT };
 
@@ -56,6 +61,7 @@ struct dynamic_event {
 	int fd;
 	struct dynplace *places;        /* set by dynamic_event_resolve; none for kernel symbols */
 	size_t place_count;
+	struct extra extra;     /* its data beside the arguments of a usdt probe */
 };
 
 /* True if the text begins like one of these rules. */
@@ -116,6 +122,11 @@ int dynamic_event_remove_group(int tracefs_fd, const char *prefix);
 /* Writes one definition to a file of tracefs; also for event probes (backend/event_probe.c). */
 int dynamic_event_write(int tracefs_fd, const char *file, const char *definition, size_t len);
 
+/*
+ * Appends the fetch argument and sets the type of argument N of a usdt probe in a place. False: it
+ * cannot be fetched.
+ */
+bool dynamic_event_arg(const struct dynplace *place, int n, struct md_buf *out, char type[8]);
 /*
  * Appends the fetch argument with its type (`-20(%bp):s32`) of a usdt operand on x86-64
  * (`-4@-20(%rbp)`). False, and nothing appended, if tracefs cannot fetch it (an index register, a

@@ -103,8 +103,10 @@ static int check_syscall(struct scan *s, struct word *w)
 int krule_check(struct scan *s, struct word *w)
 {
 	const char *text = word_text(w), *colon = strchr(text, ':');
-	size_t at;
+	size_t at = strcspn(text, (char[]){ EXTRA_MARK, '\0' });
 
+	if (text[at])
+		return fail_at(s, w, at, "a pattern has no control characters");
 	if (dynamic_event_is_rule(text))
 		return check_dynamic(s, w);
 	if (krule_is_function(text))
@@ -164,6 +166,15 @@ int krule_check_except(struct scan *s, struct word *w, const char *pattern)
 	if (krule_is_function(pattern) != krule_is_function(word_text(w)))
 		return fail_at(s, w, 0,
 			     "functions can be excepted from functions only");
+	return 0;
+}
+
+int krule_check_with(struct scan *s, struct word *with, const struct rule *r)
+{
+	if (!dynamic_event_is_rule(r->pattern))
+		return fail_at(s, with, 0,
+			       "extra data belongs to a rule of one probe: kprobe:, kretprobe:, "
+			       "uprobe:, uretprobe:, usdt:");
 	return 0;
 }
 

@@ -10,6 +10,8 @@
  *	function:NAME                   kernel functions, by function tracing
  *	@NAME                           the events of hooks: hook.h
  *
+ * A rule with extra data (probe/extra.h) is for one event of its own: its key has EXTRA_MARK.
+ *
  * NAME and SYSTEM may have `*`. Patterns are matched with the key of an event: `system:name`,
  * `system:name/lttng_name`, `syscall:entry:name`, the rule itself for probes, or KRULE_FUNCTION.
  * Function tracing is one event with a field `func`, so NAME of such a rule becomes a part of its
@@ -35,6 +37,8 @@ int krule_check(struct scan *s, struct word *w);
  * being parsed.
  */
 int krule_check_except(struct scan *s, struct word *excepted, const char *pattern);
+/* -EINVAL if rules of this kind have no extra data. with: the word that was parsed. */
+int krule_check_with(struct scan *s, struct word *with, const struct rule *r);
 bool krule_is_function(const char *pattern);
 /* For a rule on functions: adds their names to its filter. 0, -E2BIG, -ENOMEM. */
 int krule_add_names(struct rule *r, struct tr_err *err);

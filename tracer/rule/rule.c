@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Parses one event rule: PATTERN [except …] [loglevel …] [if …]. See rule.h. */
+/* Parses one event rule: PATTERN [except …] [loglevel …] [with …] [if …]. See rule.h. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,6 +7,7 @@
 #include "metadata/name.h"
 #include "tracer/abi/app.h"
 #include "tracer/base/hash.h"
+#include "tracer/probe/extra.h"
 #include "tracer/rule/kernel_pattern.h"
 #include "tracer/base/base.h"
 #include "tracer/base/lexer.h"
@@ -20,6 +21,7 @@ void rule_deinit(struct rule *r)
 	free(r->except);
 	filter_put(r->filter);
 	free(r->pattern);
+	free(r->key);
 	free(r->text);
 	*r = (struct rule){ 0 };
 }
@@ -32,9 +34,10 @@ int rule_copy(const struct rule *from, struct rule *to)
 	to->filter = from->filter ? filter_get(from->filter) : NULL;
 	to->text = strdup(from->text);
 	to->pattern = strdup(from->pattern);
+	to->key = strdup(from->key);
 	to->except = calloc(from->except_count + 1, sizeof(*to->except));
 	to->except_count = 0;
-	if (!to->text || !to->pattern || !to->except)
+	if (!to->text || !to->pattern || !to->key || !to->except)
 		goto no_memory;
 	for (i = 0; i < from->except_count; i++) {
 		to->except[i] = strdup(from->except[i]);
@@ -134,11 +137,12 @@ static int check_pattern(struct scan *s, struct word *w, bool kernel)
 	return ret;
 }
 
-static const char *const keywords[] = { "except", "loglevel", "if" };
+static const char *const keywords[] = { "except", "loglevel", "with", "if" };
 
 static bool is_keyword(struct word *w)
 {
-	return word_is(w, "except") || word_is(w, "loglevel") || word_is(w, "if");
+	return word_is(w, "except") || word_is(w, "loglevel") || word_is(w, "with") ||
+	       word_is(w, "if");
 }
 
 static int parse_pattern(struct scan *s, struct word *w, struct rule *r)
@@ -159,7 +163,8 @@ static int parse_pattern(struct scan *s, struct word *w, struct rule *r)
 	if (ret)
 		return ret;
 	r->pattern = strdup(word_text(w));
-	return r->pattern ? 0 : -ENOMEM;
+	r->key = strdup(word_text(w));
+	return r->pattern && r->key ? 0 : -ENOMEM;
 }
 
 static int check_except(struct scan *s, struct word *w, const struct rule *r)
@@ -325,7 +330,7 @@ static int parse_loglevel(struct scan *s, struct rule *r, struct md_buf *spec)
 
 static int fail_unexpected(struct scan *s, struct word *w)
 {
-	const char *near = nearest(word_text(w), strlen(word_text(w)), keywords, 3);
+	const char *near = nearest(word_text(w), strlen(word_text(w)), keywords, 4);
 	int column = word_column(w, 0);
 
 	if (word_is(w, "except"))
@@ -342,8 +347,38 @@ static int fail_unexpected(struct scan *s, struct word *w)
 		return fail_at(s, column, "a rule has one pattern");
 	return tr_fail_at(s->err, -EINVAL, s->line, column,
 			  "'%.60s' is not expected here; a pattern is followed by 'except', "
-			  "'loglevel' and 'if'",
+			  "'loglevel', 'with' and 'if'",
 			  word_text(w));
+}
+
+/* Extra data: the key becomes `PATTERN EXTRA_MARK clause`. */
+static int parse_with(struct scan *s, struct word *w, struct rule *r)
+{
+	struct md_buf key = MD_BUF_INIT;
+	struct extra x;
+	int ret;
+
+	if (!r->kernel)
+		return fail_at(s, word_column(w, 0), "only rules of the kernel domain have 'with'");
+	if (strchr(r->key, EXTRA_MARK))
+		return fail_at(s, word_column(w, 0), "'with' comes once; separate its expressions "
+			       "with commas");
+	ret = krule_check_with(s, w, r);
+	if (!ret)
+		ret = extra_parse(s->line, &s->at, &x, s->err);
+	if (ret)
+		return ret;
+	md_buf_printf(&key, "%s%c", r->pattern, EXTRA_MARK);
+	extra_print(&x, &key);
+	extra_deinit(&x);
+	md_buf_str(&key);
+	if (key.failed) {
+		md_buf_deinit(&key);
+		return -ENOMEM;
+	}
+	free(r->key);
+	r->key = key.data;
+	return 0;
 }
 
 static int parse_clauses(struct scan *s, struct word *w, struct rule *r, struct md_buf *spec)
@@ -357,6 +392,12 @@ static int parse_clauses(struct scan *s, struct word *w, struct rule *r, struct 
 		ret = scan_word(s, false, w);
 		if (ret)
 			return ret;
+		if (word_is(w, "with") && (!spec->len || !r->kernel)) {
+			ret = parse_with(s, w, r);
+			if (ret)
+				return ret;
+			continue;
+		}
 		if (word_is(w, "except") && !r->except_count && !spec->len)
 			ret = parse_except(s, w, r);
 		else if (word_is(w, "loglevel") && r->kernel)
@@ -384,6 +425,8 @@ static int print_rule(struct rule *r, struct md_buf *spec)
 		md_buf_puts(&text, i ? "," : " except ");
 		word_print(r->except[i], &text);
 	}
+	if (strchr(r->key, EXTRA_MARK))
+		md_buf_printf(&text, " with %s", strchr(r->key, EXTRA_MARK) + 1);
 	if (spec->len) {
 		md_buf_puts(&text, " loglevel ");
 		md_buf_put(&text, spec->data, spec->len);

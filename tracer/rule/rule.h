@@ -15,6 +15,10 @@
  *
  *   PATTERN [except PATTERN,…] [loglevel LEVEL | LEVEL.. | A..B | OP LEVEL] [if FILTER]
  *
+ * and one of the kernel domain (kernel_pattern.h)
+ *
+ *   PATTERN [except PATTERN,…] [with EXPR[:TYPE] [as NAME],…] [if FILTER]
+ *
  * A pattern is `provider:name`, where `*` matches any run of characters and `\*` a star; or it is
  * `*`. Filters (filter/filter.h) extend to the end of the line.
  */
@@ -33,6 +37,7 @@
 struct rule {
 	char *text;             /* normalized: single blanks, without `~` */
 	char *pattern;
+	char *key;              /* the pattern; with extra data, EXTRA_MARK and these follow */
 	char **except;          /* except_count patterns */
 	size_t except_count;
 	int level_min, level_max;       /* inclusive, 0 (emerg) … 14 (debug) */

@@ -1,0 +1,320 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* LINK: core */
+/*
+ * Extra data of rules: which fetch arguments expressions become, by types of the test's own, and
+ * what happens with expressions and types that are damaged.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "tests/lib/test.h"
+#include "tracer/probe/btf.h"
+#include "tracer/probe/probe.h"
+
+/* ---- the types ---- */
+
+static uint8_t types[4096], strings[1024];
+static uint32_t types_len, strings_len = 1;
+static char path[] = "/tmp/test_extra.XXXXXX";
+
+static void word(uint32_t v)
+{
+	memcpy(types + types_len, &v, 4);
+	types_len += 4;
+}
+
+static uint32_t name(const char *text)
+{
+	uint32_t at = strings_len;
+
+	if (!*text)
+		return 0;
+	memcpy(strings + at, text, strlen(text) + 1);
+	strings_len += (uint32_t)strlen(text) + 1;
+	return at;
+}
+
+static void type(const char *text, uint32_t kind, uint32_t vlen, uint32_t size)
+{
+	word(name(text));
+	word(kind << 24 | vlen);
+	word(size);
+}
+
+/* A member of a structure; bits: of a bit field. */
+static void member(const char *text, uint32_t of, uint32_t offset, uint32_t bits)
+{
+	word(name(text));
+	word(of);
+	word(bits << 24 | offset);
+}
+
+enum { FLAG = 128, INT = 1, PTR, ARRAY, STRUCT, TYPEDEF = 8, CONST = 10, FUNC = 12, PROTO };
+
+static size_t make_types(uint8_t *out)
+{
+	uint32_t header[6] = { 0x0001eb9f, 24 };
+
+	type("u32", INT, 0, 4), word(32);                               /* 1 */
+	type("char", INT, 0, 1), word(1u << 24 | 8);                    /* 2 */
+	type("", PTR, 0, 4);                                            /* 3: to dev */
+	type("dev", STRUCT, 3, 32);                                     /* 4 */
+	member("name", 5, 0, 0), member("index", 1, 128, 0), member("parent", 3, 192, 0);
+	type("", ARRAY, 0, 0), word(2), word(1), word(16);              /* 5: char[16] */
+	type("skb", STRUCT | FLAG, 5, 40);                              /* 6 */
+	member("next", 7, 0, 0), member("dev", 3, 64, 0), member("", 8, 128, 0);
+	member("pkt", 1, 197, 3), member("self", 6, 256, 0);
+	type("", PTR, 0, 17);                                           /* 7: to const skb */
+	type("", STRUCT, 2, 8);                                         /* 8: unnamed */
+	member("mac", 9, 0, 0), member("err", 10, 32, 0);
+	type("u16", INT, 0, 2), word(16);                               /* 9 */
+	type("int", INT, 0, 4), word(1u << 24 | 32);                    /* 10 */
+	type("", PROTO, 3, 10), word(name("skb")), word(7);             /* 11 */
+	word(name("n")), word(1), word(name("label")), word(13);
+	type("xmit", FUNC, 0, 11);                                      /* 12 */
+	type("", PTR, 0, 2);                                            /* 13: to char */
+	type("loop", TYPEDEF, 0, 14);                                   /* 14: of itself */
+	type("", PROTO, 2, 7), word(name("s")), word(4), word(name("n")), word(1);      /* 15 */
+	type("byval", FUNC, 0, 15);                                     /* 16 */
+	type("skb_t", CONST, 0, 6);                                     /* 17 */
+	header[3] = types_len;
+	header[4] = types_len;
+	header[5] = strings_len;
+	memcpy(out, header, sizeof(header));
+	memcpy(out + 24, types, types_len);
+	memcpy(out + 24 + types_len, strings, strings_len);
+	return 24 + types_len + strings_len;
+}
+
+static uint8_t blob[8192];
+static size_t blob_len;
+
+/* ---- expressions ---- */
+
+static int resolve(const char *rule, const char *clause, struct dynamic_event *d,
+		   struct tr_err *err)
+{
+	char text[2048];
+
+	snprintf(text, sizeof(text), "%s%c%s", rule, EXTRA_MARK, clause);
+	if (dynamic_event_parse(text, d, err))
+		return -1;
+	return extra_resolve(d, path, err);
+}
+
+static void accept(const char *rule, const char *clause, const char *want)
+{
+	struct dynamic_event d;
+	struct tr_err err = TR_ERR_INIT;
+	struct md_buf b = MD_BUF_INIT;
+	const char *args;
+
+	if (resolve(rule, clause, &d, &err)) {
+		CHECK_STR(err.sentence, clause);
+		dynamic_event_deinit(&d);
+		return;
+	}
+	CHECK(!dynamic_event_define(&d, 0, "g", "e", &b, &err));
+	args = strchr(md_buf_str(&b) + 6, ' ');
+	b.data[b.len - 1] = '\0';
+	CHECK_STR(args ? args + 1 : "", want);
+	md_buf_deinit(&b);
+	dynamic_event_deinit(&d);
+}
+
+static void refuse(const char *rule, const char *clause, int column, const char *why)
+{
+	struct dynamic_event d;
+	struct tr_err err = TR_ERR_INIT;
+
+	CHECK(resolve(rule, clause, &d, &err));
+	if (!strstr(err.sentence, why) || err.column != column)
+		printf("# %s: column %d: %s\n", clause, err.column, err.sentence);
+	CHECK(strstr(err.sentence, why) && err.column == column);
+	dynamic_event_deinit(&d);
+}
+
+static void members(void)
+{
+	const char *k = "kprobe:xmit";
+
+	accept(k, "skb", "skb=$arg1:u64");
+	accept(k, "n,skb->err", "n=$arg2:u32 err=+20($arg1):s32");
+	accept(k, "skb->mac as m", "m=+16($arg1):u16");
+	accept(k, "$arg1->mac:u8", "mac=+16($arg1):u8");
+	accept(k, "skb->pkt", "pkt=+24($arg1):b3@5/8");
+	accept(k, "skb->dev->name", "name=+0(+8($arg1)):string");
+	accept(k, "skb->dev->name:u32", "name=+0(+8($arg1)):u32");
+	accept(k, "skb->next->next->dev->parent->index",
+	       "index=+16(+24(+8(+0(+0($arg1))))):u32");
+	accept(k, "skb->self.mac", "mac=+48($arg1):u16");
+	accept(k, "label:string", "label=+0($arg3):string");
+	accept(k, "+4(skb):u16 as x", "x=+4($arg1):u16");
+	accept("kretprobe:byval", "$retval->dev->index", "index=+16(+8($retval)):u32");
+	refuse(k, "skb->mac_", 5, "did you mean 'mac'");
+	refuse(k, "skb->zzzz", 5, "no member");
+	refuse(k, "skb.mac", 3, "its members follow '->'");
+	refuse(k, "skb->self->mac", 9, "its members follow '.'");
+	refuse(k, "n->x", 1, "no structure");
+	refuse(k, "skb->self", 0, "name one of its members");
+	refuse(k, "skc->mac", 0, "did you mean 'skb'");
+	refuse(k, "$arg4->mac", 0, "no argument");
+	refuse(k, "skb->pkt:string", 0, "no string");
+	refuse(k, "skb->mac:string", 0, "neither text");
+	refuse(k, "%di->mac", 0, "the type of this place is not known");
+	refuse("kprobe:nothing", "skb->mac", 0, "have no function");
+	refuse("kprobe:byval", "n", 0, "by value");
+	refuse("kprobe:xmit+8", "$arg1", 0, "function's entry");
+}
+
+static void plain(void)
+{
+	accept("kprobe:f", "$arg2,$comm,$stack,$stack3:u8 as s",
+	       "arg2=$arg2:u64 comm=$comm:string stack=$stack:u64 s=$stack3:u8");
+	accept("kprobe:f", "$arg1:string,+u0x10(+8(%di)):ustring as u",
+	       "arg1=+0($arg1):string u=+u0x10(+8(%di)):ustring");
+	accept("kretprobe:f", "$retval:s32 as result", "result=$retval:s32");
+	refuse("kprobe:f", "$retval", 0, "only return probes");
+	refuse("kprobe:f", "$comm:u8", 0, "is a string");
+}
+
+static void no_types(void)
+{
+	struct dynamic_event d;
+	struct tr_err err = TR_ERR_INIT;
+
+	CHECK(!dynamic_event_parse("kprobe:xmit\tskb->mac", &d, &err) &&
+	      extra_resolve(&d, "/no/such/file", &err) == -EOPNOTSUPP && err.column == 0);
+	CHECK(strstr(err.sentence, "types are not known"));
+	dynamic_event_deinit(&d);
+	CHECK(!dynamic_event_parse("kprobe:xmit\t$arg1,+8(%di) as b", &d, &err) &&
+	      !extra_resolve(&d, "/no/such/file", &err));
+	dynamic_event_deinit(&d);
+}
+
+/* ---- damage ---- */
+
+static uint32_t seed = 1;
+
+static uint32_t random_below(uint32_t n)
+{
+	seed = seed * 1664525 + 1013904223;
+	return (seed >> 8) % n;
+}
+
+/* Expressions of random pieces: each is taken and read back, or has a place and a reason. */
+static void random_expressions(void)
+{
+	static const char *const pieces[] = {
+		"skb", "->", ".", "next", "dev", "mac", "$arg1", "$retval", "$comm", "%di", "+8(",
+		"+u0x1(", ")", ":u32", ":string", " as ", ",", " ", "x", "$", "1", "-", "->next",
+	};
+	unsigned int taken = 0;
+
+	for (int i = 0; i < 1000000; i++) {
+		char text[256] = "";
+		struct extra x, again;
+		struct tr_err err = TR_ERR_INIT;
+		struct md_buf a = MD_BUF_INIT;
+		size_t at = 0, n = 0;
+
+		for (uint32_t k = 1 + random_below(7); k; k--)
+			n += (size_t)snprintf(text + n, sizeof(text) - n, "%s",
+					      pieces[random_below(23)]);
+		if (extra_parse(text, &at, &x, &err)) {
+			CHECK(err.sentence[0] && err.column >= 0 && err.column <= (int)n);
+			continue;
+		}
+		taken++;
+		if (i % 16 == 0) {
+			extra_print(&x, &a);
+			at = 0;
+			CHECK(!extra_parse(md_buf_str(&a), &at, &again, NULL) && at == a.len &&
+			      again.count == x.count);
+			extra_deinit(&again);
+			md_buf_deinit(&a);
+		}
+		extra_deinit(&x);
+	}
+	CHECK(taken > 10000);
+}
+
+static void search(const struct btf *b)
+{
+	const char *names[64];
+	uint32_t type, proto = btf_function(b, "xmit", 4);
+	struct btf_member m;
+
+	btf_structure(b, "skb", 3);
+	for (uint32_t i = 0; i < btf_param_count(b, proto) && i < 8; i++) {
+		struct btf_type t;
+
+		CHECK(btf_param(b, proto, i, &type));
+		t = btf_classify(b, type);
+		if (t.class == BTF_POINTER)
+			t = btf_classify(b, t.id);
+		btf_find_member(b, t.id, "err", 3, &m);
+		btf_find_member(b, t.id, "none", 4, &m);
+		btf_member_names(b, t.id, names, 64);
+	}
+	for (uint32_t i = 0; i < 20; i++)
+		btf_classify(b, i);
+}
+
+static void damaged_types(void)
+{
+	unsigned int good = 0;
+
+	for (int i = 0; i < 100000; i++) {
+		size_t len = random_below(8) ? blob_len : random_below((uint32_t)blob_len + 1);
+		uint8_t *copy = malloc(len + 1);
+		struct btf *b;
+
+		memcpy(copy, blob, len);
+		for (uint32_t k = random_below(4); k && len; k--)
+			copy[random_below((uint32_t)len)] = (uint8_t)random_below(256);
+		if (btf_parse(copy, len, &b))
+			continue;
+		good++;
+		search(b);
+		btf_free(b);
+	}
+	CHECK(good > 10000);
+}
+
+/* The kernel's own: its structures lead to each other. */
+static void own_kernel(void)
+{
+	struct btf_member m;
+	struct btf *b;
+
+	if (btf_load(BTF_FILE, &b))
+		SKIP("no " BTF_FILE);
+	CHECK(btf_function(b, "vfs_read", 8));
+	CHECK(btf_find_member(b, btf_structure(b, "task_struct", 11), "comm", 4, &m) &&
+	      btf_classify(b, m.type).class == BTF_TEXT);
+	CHECK(btf_find_member(b, btf_structure(b, "sk_buff", 7), "mac_len", 7, &m) &&
+	      btf_classify(b, m.type).size == 2);
+	CHECK(!btf_find_member(b, btf_structure(b, "sk_buff", 7), "none", 4, &m));
+	btf_free(b);
+}
+
+int main(void)
+{
+	int fd = mkstemp(path);
+
+	blob_len = make_types(blob);
+	if (fd < 0 || write(fd, blob, blob_len) != (ssize_t)blob_len)
+		return 1;
+	close(fd);
+	CASE(members);
+	CASE(plain);
+	CASE(no_types);
+	CASE(random_expressions);
+	CASE(damaged_types);
+	CASE(own_kernel);
+	unlink(path);
+	return test_summary();
+}

@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Extra data of a kernel event, which a rule gives after its pattern:
+ *
+ *	with EXPR[:TYPE] [as NAME], …
+ *
+ * EXPR is a place, or members of a structure that a pointer there leads to:
+ *
+ *	$argN           the N'th argument, counted from 1, at a function's entry
+ *	$retval  $comm  what the function returns; the thread's name
+ *	$stack  $stackN  the stack pointer; the N'th word of the stack
+ *	%REG            a register, as tracefs names it (%di)
+ *	argN            of a usdt probe: its N'th argument, counted from 0
+ *	NAME            an argument of a kernel function by its name
+ *	+OFF(EXPR)  -OFF(EXPR)  +uOFF(EXPR)     memory there; u: of the process
+ *	EXPR->MEMBER  EXPR.MEMBER       a member of a structure
+ *
+ * Each becomes a fetch argument of the probe in tracefs, and a field of the event. The fetch
+ * argument of a parsed item is `before FROM closers :type`, where FROM is the place.
+ */
+#ifndef TRACER_PROBE_EXTRA_H
+#define TRACER_PROBE_EXTRA_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "metadata/buf.h"
+#include "tracer/base/err.h"
+
+/* In keys of events (rule/kernel_pattern.h) between the pattern and its extra data. */
+#define EXTRA_MARK '\t'
+#define EXTRA_MAX 32u           /* of a rule */
+#define EXTRA_STEPS_MAX 16u     /* pointers and members of an expression */
+#define EXTRA_NAME_MAX 32u      /* of a field in tracefs, with the NUL */
+
+struct extra_item {
+	char *text;             /* the expression; owned */
+	size_t column;          /* of the expression in the clause that extra_print writes */
+	unsigned int wraps;     /* of +OFF( before the place */
+	size_t root, root_len;  /* the place, in text; after it are members or closing brackets */
+	bool members;
+	char type[8];           /* "": none was given */
+	char name[EXTRA_NAME_MAX];      /* of the field */
+	bool named;             /* by `as` */
+
+	/* Set by extra_resolve. */
+	char *before;           /* `+8(+0(`; owned */
+	char *from;             /* the place for tracefs; of usdt probes `argN`; owned */
+	unsigned int closers;
+	char as[24];            /* the type for tracefs; "": that of the usdt operand */
+};
+
+struct extra {
+	struct extra_item *items;
+	size_t count;
+};
+
+/*
+ * Parses the clause after `with` from line[*at] up to the end of the line or the word `if`; *at:
+ * where it ended. 0, -ENOMEM, or -EINVAL with the text and the column.
+ */
+int extra_parse(const char *line, size_t *at, struct extra *out, struct tr_err *err);
+void extra_deinit(struct extra *x);
+/* Appends the clause without `with`; extra_parse reads it back. */
+void extra_print(const struct extra *x, struct md_buf *out);
+/* The item of that field; NULL. */
+const struct extra_item *extra_find(const struct extra *x, const char *name, size_t len);
+
+/* Sets a sentence, with byte `at` of the item's expression as the column in extra_print's text. */
+int extra_fail(const struct extra *x, const struct extra_item *i, size_t at, int code,
+	       struct tr_err *err, const char *fmt, ...) __attribute__((format(printf, 6, 7)));
+
+struct dynamic_event;
+/*
+ * Turns the items of a rule into places for tracefs. types: the file of the kernel's types
+ * (BTF_FILE). -EINVAL: no such place here, or no such member; -EOPNOTSUPP: the types are not known;
+ * -ENOMEM.
+ */
+int extra_resolve(struct dynamic_event *d, const char *types, struct tr_err *err);
+/* Appends ` NAME=FETCH:TYPE`; from: the place, NULL: the item's own. */
+void extra_put(const struct extra_item *i, const char *from, const char *type,
+	       struct md_buf *out);
+bool extra_is_string(const char *type);
+
+#endif
