@@ -22,6 +22,7 @@
 #include "tracer/snapshot/snapshot.h"
 #include "tracer/output/output.h"
 #include "tracer/relay/relay.h"
+#include "tracer/os/slice.h"
 #include "tracer/os/syncer.h"
 #include "tracer/trigger/trigger.h"
 #include "tracer/view/view.h"
@@ -250,6 +251,7 @@ int tracer_open(const struct tracer_config *config, struct tracer **out, struct 
 		files.rlim_cur = files.rlim_max;
 		setrlimit(RLIMIT_NOFILE, &files);
 	}
+	slice_shorten();        /* before any thread is created */
 	ret = open_state(t, err);
 	if (ret)
 		goto fail;

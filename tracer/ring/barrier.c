@@ -7,6 +7,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "tracer/os/slice.h"
 #include "tracer/ring/ring.h"
 
 #define CPUS_MAX 4096
@@ -100,8 +101,10 @@ static void visit_cpus(void)
 			CPU_SET_S(cpu, size, missed);   /* offline, or not in our cpuset */
 	}
 	sched_setaffinity(0, size, before);
-	if (real_time)
+	if (real_time) {
 		sched_setscheduler(0, SCHED_OTHER, &normal);
+		slice_shorten();        /* A change of the policy ends that. */
+	}
 	if (cpus > CPUS_MAX || (CPU_COUNT_S(size, missed) && any_online(missed, size)))
 		wait_for_cpus();
 out:

@@ -15,6 +15,12 @@ gone() {
 mount_tree
 cat "$MNT/version" >/dev/null || fail "mounted, but does not answer"
 is "nothing was printed" "" "$(cat "$work/daemon.log")"
+# It has the shortest slice, where the kernel lets a thread choose, and shows it.
+if grep -q '^se.slice' /proc/self/sched 2>/dev/null &&
+	uname -r | awk -F. '{ exit !($1 > 6 || ($1 == 6 && $2 >= 12)) }'; then
+	is "slice" 100000 \
+		"$(awk '$1 == "se.slice" { print $3 }' /proc/"$(daemon_pids | head -n 1)"/sched)"
+fi
 fusermount3 -u "$MNT" || fail "fusermount3 -u"
 within 10 gone || fail "the daemon stays after fusermount3 -u"
 
