@@ -35,7 +35,7 @@ static const char trace_types[] =
 #define CLOCK_ALIAS(size, align) \
 	"typealias integer {\n" \
 	"\tsize = " size "; align = " align "; signed = false;\n" \
-	"\tmap = clock.monotonic.value;\n" \
+	"\tmap = clock.%s.value;\n" \
 	"} := uint" size "_clock_monotonic_t;\n" \
 	"\n"
 
@@ -328,18 +328,25 @@ static void put_env(const struct md_trace *t, struct md_buf *out)
 	md_buf_puts(out, "};\n\n");
 }
 
+static const char *clock_name(const struct md_trace *t)
+{
+	return t->clock_is_tai ? "tai" : "monotonic";
+}
+
 static void put_clock(const struct md_trace *t, struct md_buf *out)
 {
-	md_buf_puts(out, "clock {\n\tname = \"monotonic\";\n\tuuid = \"");
+	md_buf_printf(out, "clock {\n\tname = \"%s\";\n\tuuid = \"", clock_name(t));
 	put_uuid(t->clock_uuid, out);
 	md_buf_printf(out,
 		      "\";\n"
-		      "\tdescription = \"Monotonic Clock\";\n"
+		      "\tdescription = \"%s\";\n"
 		      "\tfreq = 1000000000; /* Frequency, in Hz */\n"
 		      "\t/* clock value offset from Epoch is: offset * (1/freq) */\n"
 		      "\toffset = %" PRIu64 ";\n"
 		      "};\n"
-		      "\n", t->clock_offset);
+		      "\n",
+		      t->clock_is_tai ? "International Atomic Time" : "Monotonic Clock",
+		      t->clock_offset);
 }
 
 int md_ctf_print(const struct md_trace *t, struct md_buf *out)
@@ -354,7 +361,7 @@ int md_ctf_print(const struct md_trace *t, struct md_buf *out)
 	if (t->env_count)
 		put_env(t, out);
 	put_clock(t, out);
-	md_buf_puts(out, header_types);
+	md_buf_printf(out, header_types, clock_name(t), clock_name(t), clock_name(t));
 	for (i = 0; i < t->stream_count; i++)
 		put_stream(t->streams[i], out);
 	return out->failed ? -ENOMEM : 0;

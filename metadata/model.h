@@ -107,6 +107,7 @@ struct md_trace {
 	uint8_t uuid[16];
 	uint8_t clock_uuid[16];
 	uint64_t clock_offset;          /* ns from the epoch to the clock's zero */
+	bool clock_is_tai;              /* the epoch is that of TAI */
 	uint32_t env_count;
 	struct md_env *env;             /* owned */
 	uint32_t stream_count;

@@ -17,6 +17,7 @@
 #include "tracer/keeper_guard.h"
 #include "tracer/session/kept.h"
 #include "tracer/session/session.h"
+#include "tracer/session/trace_clock.h"
 #include "tracer/kernel/kernel.h"
 #include "tracer/ring/reader.h"
 #include "tracer/snapshot/snapshot.h"
@@ -29,7 +30,8 @@
 
 /* The parts of a session besides its channels (session/part.h). A part may use earlier ones. */
 static const struct session_part *const session_parts[] = {
-	&text_part, &counts_part, &export_part, &output_part, &snapshot_part, &trigger_part, NULL
+	&clock_part, &text_part, &counts_part, &export_part, &output_part, &snapshot_part,
+	&trigger_part, NULL
 };
 static const struct output_sink *const sinks[] = { &relay_sink, NULL };
 

@@ -193,6 +193,7 @@ enum session_attr {
 	SESSION_ROTATE_SIZE, SESSION_ROTATE_PERIOD,
 	/* us; readers of a relay follow within it; fixed by the first start */
 	SESSION_LIVE_PERIOD,
+	SESSION_CLOCK,                  /* `mono` or `tai`; fixed by the first start */
 };
 int session_show(struct session *s, enum session_attr attr, struct md_buf *out);
 int session_store(struct session *s, enum session_attr attr, const char *value, struct tr_err *err);

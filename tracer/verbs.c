@@ -9,6 +9,7 @@
 #include "tracer/app/app.h"
 #include "tracer/output/output.h"
 #include "tracer/session/session.h"
+#include "tracer/session/trace_clock.h"
 #include "tracer/kernel/kernel.h"
 #include "tracer/base/base.h"
 #include "tracer/ring/reader.h"
@@ -161,15 +162,8 @@ static int verb_rotate(struct session *s, const char *arg, struct tr_err *err)
  */
 static int verb_metadata(struct session *s, const char *arg, struct tr_err *err)
 {
-	uint64_t offset = clock_measure_offset(&s->tracer->clock);
-
 	(void)arg, (void)err;
-	__atomic_store_n(&s->clock_offset, offset, __ATOMIC_RELAXED);
-	for (struct trace *t = s->traces; t; t = t->next) {
-		pthread_mutex_lock(&t->lock);
-		t->md->clock_offset = offset;
-		pthread_mutex_unlock(&t->lock);
-	}
+	session_measure_clock(s);
 	return 0;
 }
 

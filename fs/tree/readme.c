@@ -49,6 +49,7 @@ const char readme[] =
 	"      rotate_size, rotate_period\n"
 	"                          when the output begins a new chunk (bytes, time; 0:\n"
 	"                          never)\n"
+	"      clock               mono; or tai: times are those of CLOCK_TAI\n"
 	"      live_period         how often a relay gets what is new, for live readers\n"
 	"      archives/           earlier chunks, each a trace, in the output directory\n"
 	"      user/events         event rules of channel0, which the first rule makes\n"

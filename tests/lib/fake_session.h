@@ -165,7 +165,7 @@ const struct clock *session_clock(struct session *s)
 	return &s->clock;
 }
 
-uint64_t session_clock_offset(struct session *s)
+uint64_t session_clock_offset(const struct session *s)
 {
 	return s->clock.offset;
 }

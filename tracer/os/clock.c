@@ -225,13 +225,13 @@ static uint64_t rate_for_trace(void)
 	return mult >= MULT_MIN && mult <= MULT_MAX ? mult : 0;
 }
 
-uint64_t clock_measure_offset(const struct clock *c)
+uint64_t clock_measure_offset(const struct clock *c, clockid_t id)
 {
 	uint64_t best = 0, width = UINT64_MAX;
 	int i;
 
 	for (i = 0; i < BRACKETS; i++) {
-		uint64_t before = clock_now(c), real = read_clock(CLOCK_REALTIME),
+		uint64_t before = clock_now(c), real = read_clock(id),
 			 after = clock_now(c);
 
 		if (after - before < width) {
@@ -251,7 +251,7 @@ static void measure_clock(struct clock *c, bool use_tsc)
 
 		c->base = p.ns - scale_cycles(p.tsc, c->mult);
 	}
-	c->offset = clock_measure_offset(c);
+	c->offset = clock_measure_offset(c, CLOCK_REALTIME);
 }
 
 /* "92803caf-990c-4d36-b943-4c149e0cc4e0"; without /proc: all zero. */

@@ -36,8 +36,8 @@ int clock_open(struct clock *c, const char *state_dir);
  */
 void clock_recall(struct clock *c, int state_fd);
 uint64_t clock_now(const struct clock *c);
-/* Measures `offset` again: it differs after the system's clock was set. */
-uint64_t clock_measure_offset(const struct clock *c);
+/* Measures how far a clock of the system is before this one: it differs after it was set. */
+uint64_t clock_measure_offset(const struct clock *c, clockid_t id);
 /* Converts a time of the kernel's buffers: TSC cycles, or nanoseconds if mult is 0. */
 static inline uint64_t clock_convert(const struct clock *c, uint64_t time)
 {

@@ -480,7 +480,7 @@ const struct clock *session_clock(struct session *s)
 	return &s->tracer->clock;
 }
 
-uint64_t session_clock_offset(struct session *s)
+uint64_t session_clock_offset(const struct session *s)
 {
 	return __atomic_load_n(&s->clock_offset, __ATOMIC_RELAXED);
 }

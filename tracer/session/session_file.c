@@ -52,6 +52,7 @@ static const struct session_key {
 	{ "next_trace", KEY_U32, offsetof(struct session, next_trace) },
 	{ "statedump", KEY_U64, offsetof(struct session, statedump) },
 	{ "clock_offset", KEY_U64, offsetof(struct session, clock_offset) },
+	{ "clock_is_tai", KEY_FLAG, offsetof(struct session, clock_is_tai) },
 	{ "buffers_refused", KEY_U64, offsetof(struct session, buffers_refused) },
 	{ "buffers_lost", KEY_U64, offsetof(struct session, buffers_lost) },
 };

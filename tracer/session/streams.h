@@ -20,7 +20,7 @@ struct text_engine **session_text(struct session *s);
 
 const struct clock *session_clock(struct session *s);
 /* ns from the epoch to the zero of the session's clock; `regenerate metadata` changes it. */
-uint64_t session_clock_offset(struct session *s);
+uint64_t session_clock_offset(const struct session *s);
 struct session *session_ref(struct session *s);         /* one more reference */
 /* Counts bytes in memory for a view (negative: frees them). -EDQUOT beyond the limit. */
 int session_frozen(struct session *s, int64_t bytes);

@@ -12,6 +12,7 @@
 #include "metadata/ctf.h"
 #include "tracer/base/timefmt.h"
 #include "tracer/session/session.h"
+#include "tracer/session/trace_clock.h"
 
 struct trace *trace_find(struct session *s, struct trace_key key)
 {
@@ -117,7 +118,6 @@ struct trace *trace_new(struct session *s, struct trace_key key, const char *com
 			const uint8_t *uuid, int64_t created)
 {
 	struct trace *t = calloc(1, sizeof(*t));
-	const struct clock *clock = &s->tracer->clock;
 	uint8_t fresh[16];
 
 	if (!t)
@@ -142,8 +142,7 @@ struct trace *trace_new(struct session *s, struct trace_key key, const char *com
 		trace_put(t);
 		return NULL;
 	}
-	t->md->clock_offset = session_clock_offset(s);
-	memcpy(t->md->clock_uuid, clock->uuid, 16);
+	trace_set_clock(t, s);
 	t->index = s->next_trace++;
 	t->next = s->traces;
 	s->traces = t;

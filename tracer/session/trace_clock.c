@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * The clock that a session's traces have. Recorded times are always those of the tracer's clock,
+ * which is near CLOCK_MONOTONIC: `tai` is an offset to CLOCK_TAI in place of CLOCK_REALTIME, with a
+ * name and a UUID of its own.
+ */
+#include <errno.h>
+#include <string.h>
+#include <uuid/uuid.h>
+
+#include "tracer/session/session.h"
+#include "tracer/session/trace_clock.h"
+
+/* Not the boot's id: for readers, clocks of one UUID are the same. */
+static void tai_uuid(const struct clock *c, uint8_t uuid[16])
+{
+	uuid_generate_sha1(uuid, c->uuid, "tai", 3);
+}
+
+void trace_set_clock(struct trace *t, const struct session *s)
+{
+	const struct clock *clock = &s->tracer->clock;
+
+	t->md->clock_offset = session_clock_offset(s);
+	t->md->clock_is_tai = s->clock_is_tai;
+	if (s->clock_is_tai)
+		tai_uuid(clock, t->md->clock_uuid);
+	else
+		memcpy(t->md->clock_uuid, clock->uuid, 16);
+}
+
+static uint64_t measure_offset(const struct session *s)
+{
+	return clock_measure_offset(&s->tracer->clock,
+				    s->clock_is_tai ? CLOCK_TAI : CLOCK_REALTIME);
+}
+
+static void set_offset(struct session *s, uint64_t offset)
+{
+	__atomic_store_n(&s->clock_offset, offset, __ATOMIC_RELAXED);
+	for (struct trace *t = s->traces; t; t = t->next) {
+		pthread_mutex_lock(&t->lock);
+		trace_set_clock(t, s);
+		pthread_mutex_unlock(&t->lock);
+	}
+}
+
+void session_measure_clock(struct session *s)
+{
+	set_offset(s, measure_offset(s));
+}
+
+static void show_clock(const struct session *s, struct md_buf *out)
+{
+	md_buf_puts(out, s->clock_is_tai ? "mono [tai]\n" : "[mono] tai\n");
+}
+
+static int store_clock(struct session *s, const char *value, struct tr_err *err)
+{
+	bool tai = !strcmp(value, "tai");
+	int ret = 0;
+
+	if (!tai && strcmp(value, "mono") != 0)
+		return tr_fail_at(err, -EINVAL, value, 0, "not one of mono, tai");
+	session_lock(s);
+	if (s->gone || s->ending)
+		ret = tr_fail(err, -ENOENT, "the session is gone");
+	else if (s->starts)
+		ret = tr_fail(err, -EBUSY, "cannot change after the session was first started");
+	if (!ret && tai != s->clock_is_tai) {
+		s->clock_is_tai = tai;
+		set_offset(s, tai ? measure_offset(s) : s->tracer->clock.offset);
+		session_save(s);
+		session_changed(s);
+	}
+	session_unlock(s);
+	return ret;
+}
+
+static void exchange_clocks(struct session *a, struct session *b)
+{
+	uint64_t offset = session_clock_offset(a);
+	bool tai = a->clock_is_tai;
+
+	a->clock_is_tai = b->clock_is_tai;
+	b->clock_is_tai = tai;
+	set_offset(a, session_clock_offset(b));
+	set_offset(b, offset);
+}
+
+static const struct session_setting settings[] = {
+	{ SESSION_CLOCK, show_clock, store_clock },
+	{ 0 }
+};
+
+const struct session_part clock_part = {
+	.name = "clock",
+	.settings = settings,
+	.exchange = exchange_clocks,
+};
