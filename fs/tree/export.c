@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* sessions/NAME/export/: what is held, in other forms */
 #include "fs/tree/rows.h"
+#include "fs/tree/tracedir.h"
 #include "tracer/tracer.h"
 
 static int export_view_open(const struct node *n, void **state)
@@ -43,6 +44,11 @@ const struct row export_rows[] = {
 	EXPORT_ROW("csv", EXPORT_CSV),
 	EXPORT_ROW("flame.svg", EXPORT_FLAME),
 	EXPORT_ROW("lket.txt", EXPORT_LKET),
+	{ .name = "ltt",
+	  .mode = S_IFDIR | 0555,
+	  .find = tracedir_find,
+	  .list = tracedir_list,
+	  .arg = TRACEDIR_LTT },
 	EXPORT_ROW("perfetto", EXPORT_PERFETTO),
 	EXPORT_ROW("sql", EXPORT_SQL),
 	EXPORT_ROW("timeline.html", EXPORT_PAGE),

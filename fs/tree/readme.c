@@ -78,6 +78,7 @@ const char readme[] =
 	"      export/csv          the same as a table, made when it is opened\n"
 	"      export/sql          … as SQL: `sqlite3 FILE <sql`, `mysql DATABASE <sql`\n"
 	"      export/lket.txt     … as lines of lket-b2a\n"
+	"      export/ltt/         … as a trace directory of LTT 0.7\n"
 	"      export/chrome.json  as slices and instants on a time line, for Chrome and\n"
 	"                          other viewers; export/perfetto: for ui.perfetto.dev\n"
 	"      export/flame.svg    a flame graph of the slices\n"

@@ -360,9 +360,10 @@ static const struct row kernel_rows[] = { DOMAIN_ROWS(DOMAIN_KERNEL, kernel_trac
 const struct row kernel_row = { .mode = S_IFDIR | 0555, .rows = kernel_rows };
 
 /* The chunks that rotations have moved away, as they are in the output directory. */
-const struct row archives_row = { .mode = S_IFDIR | 0555,
+static const struct row archives_row = { .mode = S_IFDIR | 0555,
 				  .find = tracedir_find,
-				  .list = tracedir_list };
+				  .list = tracedir_list,
+				  .arg = TRACEDIR_ARCHIVES };
 
 /* kernel/ is there if the session's owner may trace the kernel. */
 static int find_kernel(const struct node *dir, const char *name, const struct who *who,

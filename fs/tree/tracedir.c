@@ -25,7 +25,7 @@ struct slot {
 	struct trace_image *moment;
 	uint64_t serial;
 	bool lasts;                     /* a snapshot's */
-	bool archives;                  /* it shows archives/, not trace/ */
+	enum tracedir_form form;        /* what it shows */
 
 	/* Guarded by the lock below. */
 	unsigned refs;                  /* of nodes, of the list, of who looks something up */
@@ -88,13 +88,13 @@ static bool outlived(const struct slot *s, int64_t now)
  * The process's trace image of this session if it lasts, with a new reference. Caller holds the
  * lock.
  */
-static struct slot *find_present(struct session *session, bool archives, const struct process *p,
-			    int64_t now)
+static struct slot *find_present(struct session *session, enum tracedir_form form,
+				 const struct process *p, int64_t now)
 {
 	struct slot *s;
 
 	TAILQ_FOREACH(s, &trace.slots, link) {
-		if (s->lasts || s->session != session || s->archives != archives ||
+		if (s->lasts || s->session != session || s->form != form ||
 		    !process_same(&s->process, p) || outlived(s, now))
 			continue;
 		s->looked = now;
@@ -104,23 +104,27 @@ static struct slot *find_present(struct session *session, bool archives, const s
 	return NULL;
 }
 
-static struct slot *slot_new(struct session *session, const char *name, bool archives,
+static struct slot *slot_new(struct session *session, const char *name, enum tracedir_form form,
 			     const struct process *p, int *rc)
 {
+	static int (*const take[])(struct session *s, struct trace_image **out) = {
+		[TRACEDIR_TRACE] = image_take,
+		[TRACEDIR_ARCHIVES] = image_take_archives,
+		[TRACEDIR_LTT] = image_take_ltt,
+	};
 	struct slot *s = calloc(1, sizeof(*s));
 
 	*rc = s ? 0 : -ENOMEM;
 	if (!s)
 		return NULL;
 	s->process = *p;
-	s->archives = archives;
+	s->form = form;
 	s->refs = 2;            /* the list's and the caller's */
 	s->session = session_get(fs.tracer, name);
 	if (s->session != session)
 		*rc = -ENOENT;  /* removed, perhaps made again, while we came here */
 	else
-		*rc = archives ? image_take_archives(session, &s->moment)
-			       : image_take(session, &s->moment);
+		*rc = take[form](session, &s->moment);
 	if (!*rc)
 		return s;
 	session_put(s->session);
@@ -179,26 +183,29 @@ static int look_up_slot(const struct node *n, const struct who *who, struct slot
 {
 	const struct node *session = node_up(n, &session_row),
 			  *snapshot = node_up(n, &snapshot_row);
-	bool archives = node_up(n, &archives_row) != NULL;
+	enum tracedir_form form;
 	struct slot *s, *fresh;
 	struct process p;
 	int rc;
 
 	if (snapshot)
 		return look_snapshot(n, snapshot, out);
+	while (n->row == &dir_row)
+		n = n->parent;
+	form = (enum tracedir_form)n->row->arg;
 	process_of(who, &p);
 	pthread_mutex_lock(&trace.lock);
-	s = find_present(n->session, archives, &p, helper_clock());
+	s = find_present(n->session, form, &p, helper_clock());
 	pthread_mutex_unlock(&trace.lock);
 	if (s) {
 		*out = s;
 		return 0;
 	}
-	fresh = slot_new(n->session, session->name, archives, &p, &rc);
+	fresh = slot_new(n->session, session->name, form, &p, &rc);
 	if (!fresh)
 		return rc;
 	pthread_mutex_lock(&trace.lock);
-	s = find_present(n->session, archives, &p, helper_clock());
+	s = find_present(n->session, form, &p, helper_clock());
 	/* else another thread of the process has made one, and both must see the same one */
 	if (!s) {
 		s = fresh;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * trace/ and snapshots/NAME/. trace/: which trace image a process sees. A slot is one trace image
- * of one session for one process. Its files have nodes, and so inodes and page cache, of their own;
- * the directories above them are the same for all.
+ * trace/, archives/, export/ltt/ and snapshots/NAME/. The first three: which trace image a process
+ * sees. A slot is one trace image of one session for one process. Its files have nodes, and so
+ * inodes and page cache, of their own; the directories above them are the same for all.
  */
 #ifndef FS_TREE_TRACEDIR_H
 #define FS_TREE_TRACEDIR_H
@@ -17,7 +17,10 @@ struct node;
 struct slot;
 struct who;
 
-/* For the rows of trace/ and of a snapshot. */
+/* What a directory shows: the argument of its row. */
+enum tracedir_form { TRACEDIR_TRACE, TRACEDIR_ARCHIVES, TRACEDIR_LTT };
+
+/* For the rows of these directories. */
 int tracedir_find(const struct node *dir, const char *name, const struct who *who,
 		  struct found *found);
 void tracedir_list(const struct node *dir, const struct who *who, struct listing *out);

@@ -29,8 +29,7 @@ static void (*const makers[EXPORT_FORMS])(struct maker *m) = {
 	[EXPORT_PAGE] = page_make,
 };
 
-/* Moves the text from m->out to the memfd. */
-static void write_out(struct maker *m)
+void maker_write(struct maker *m)
 {
 	size_t done = 0;
 
@@ -71,6 +70,9 @@ void maker_run(struct maker *m, bool values, void (*add)(void *arg, const struct
 	if (!m->limit)
 		m->limit = now;
 	while (!m->err && (c = merge_top(merge, m->limit))) {
+		r.time = clock_offset + c->o.ts;
+		r.cpu = c->stream.cpu;
+		r.occurrence = &c->o;
 		r.class = c->o.event;
 		r.stream = c->stream.class;
 		if (values) {
@@ -85,34 +87,44 @@ void maker_run(struct maker *m, bool values, void (*add)(void *arg, const struct
 		}
 		add(arg, &r);
 		if (m->out.len >= PIECE || m->out.failed)
-			write_out(m);
+			maker_write(m);
 		merge_next(merge);
 	}
 	merge_destroy(merge);
 }
 
+void maker_begin(struct maker *m, struct stream_set *held, struct session *s)
+{
+	*m = (struct maker){ .s = session_ref(s) };
+	*held = (struct stream_set){ 0 };
+	/* Between two runs, no event class is freed. */
+	m->err = session_streams(s, NULL, held);
+	m->fd = memfd_create("trailfs-export", MFD_CLOEXEC);
+	if (m->fd < 0)
+		m->err = -errno;
+}
+
+void maker_end(struct maker *m, struct stream_set *held)
+{
+	maker_write(m);
+	stream_set_deinit(held);
+	md_buf_deinit(&m->out);
+	md_buf_deinit(&m->line);
+}
+
 int export_open(struct session *s, enum export_form form, struct export_view **out)
 {
 	struct export_view *v = calloc(1, sizeof(*v));
-	struct maker m = { .s = s };
-	struct stream_set held = { 0 };
+	struct stream_set held;
+	struct maker m;
 
 	if (!v)
 		return -ENOMEM;
-	v->s = session_ref(s);
-	/* Between two runs, no event class is freed. */
-	m.err = session_streams(s, NULL, &held);
-	m.fd = memfd_create("trailfs-export", MFD_CLOEXEC);
-	if (m.fd < 0)
-		m.err = -errno;
-	else if (!m.err)
+	maker_begin(&m, &held, s);
+	if (!m.err)
 		makers[form](&m);
-	write_out(&m);
-	stream_set_deinit(&held);
-	md_buf_deinit(&m.out);
-	md_buf_deinit(&m.line);
-	v->fd = m.fd;
-	v->size = m.size;
+	maker_end(&m, &held);
+	*v = (struct export_view){ .s = m.s, .fd = m.fd, .size = m.size };
 	if (m.err) {
 		export_close(v);
 		return m.err;

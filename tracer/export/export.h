@@ -13,6 +13,8 @@
  *	perfetto.c  export/perfetto
  *	flame.c   export/flame.svg
  *	page.c    export/timeline.html; page.html is the page without events
+ *	ltt.c     export/ltt/, a directory: its events; ltt_ids.c: their ids; ltt_xml.c: their
+ *	          definitions (ltt.h)
  *
  * A form is a row of the table in export.c with functions that append to maker.out. tracer.h
  * declares the functions that the file system calls; this header is private to the room.
@@ -26,6 +28,7 @@
 #include "metadata/buf.h"
 #include "tracer/export/row.h"
 #include "tracer/session/part.h"
+#include "tracer/session/streams.h"
 
 /* The sizes of the exports, as a part of a session (session/part.h). */
 extern const struct session_part export_part;
@@ -41,9 +44,16 @@ struct maker {
 	int err;                /* -errno: the file cannot be made */
 };
 
+/* Holds the session's event classes and makes the memfd; m->err says whether it could. */
+void maker_begin(struct maker *m, struct stream_set *held, struct session *s);
+/* Frees all but the memfd, and the reference to the session. */
+void maker_end(struct maker *m, struct stream_set *held);
+/* Moves m->out to the memfd. */
+void maker_write(struct maker *m);
 /*
  * Calls add() for each event up to m->limit, in the order of `text`. The row is valid during the
- * call. Without `values` a row has only its classes. Ends early when m->err is set.
+ * call. Without `values` a row has no parts of
+ * its JSON line. Ends early when m->err is set.
  */
 void maker_run(struct maker *m, bool values, void (*add)(void *arg, const struct row *r),
 	       void *arg);

@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "metadata/buf.h"
+#include "metadata/decode.h"
 #include "metadata/model.h"
 
 struct json {                   /* a value; points into the line; p NULL: absent */
@@ -25,6 +26,7 @@ struct row {
 	struct json context, fields;    /* objects */
 	const struct md_event *class;
 	const struct md_stream *stream; /* its class: the fields of the context */
+	const struct md_occurrence *occurrence; /* as it was decoded */
 };
 
 /* Takes the next member off the object. False: there is none. The name has no quotes. */

@@ -17,6 +17,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "tracer/export/ltt.h"
 #include "tracer/view/cursor.h"
 #include "tracer/snapshot/image.h"
 #include "tracer/ring/stream_files.h"
@@ -104,6 +105,26 @@ int image_take_archives(struct session *s, struct trace_image **out)
 	return 0;
 }
 
+int image_take_ltt(struct session *s, struct trace_image **out)
+{
+	struct trace_image *m = image_new(s);
+	const char *path;
+	uint64_t size;
+	int err;
+
+	if (!m)
+		return -ENOMEM;
+	err = ltt_export_open(s, &m->ltt);
+	while (!err && (path = ltt_export_file(m->ltt, m->file_count, &size)))
+		err = image_add_file(m, LTT, NULL, size, 0, "%s%s", path, "");
+	if (err) {
+		image_put(m);
+		return err;
+	}
+	*out = m;
+	return 0;
+}
+
 size_t image_files(struct trace_image *m, const struct image_file **files)
 {
 	*files = m->files;
@@ -140,6 +161,7 @@ void image_put(struct trace_image *m)
 		pthread_mutex_destroy(&src->lock);
 	}
 	archives_close(m->archives);
+	ltt_export_close(m->ltt);
 	if (m->frozen)
 		session_frozen(s, -m->frozen);
 	if (m->map)
@@ -168,6 +190,8 @@ ssize_t image_read(struct trace_image *m, size_t i, uint64_t offset, void *buf, 
 		size = (size_t)(m->files[i].size - offset);
 	if (c->kind == ARCHIVED)
 		return archives_read(m->archives, m->files[i].path, offset, buf, size);
+	if (c->kind == LTT)
+		return ltt_export_read(m->ltt, i, offset, buf, size);
 	if (c->kind == OUTPUT) {
 		ssize_t n = pread(c->fd, buf, size, (off_t)offset);
 

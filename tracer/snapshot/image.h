@@ -14,8 +14,9 @@
 #include "tracer/session/streams.h"
 
 struct archives;
+struct ltt_export;
 
-enum kind { METADATA, STREAM, INDEX, OUTPUT, ARCHIVED };
+enum kind { METADATA, STREAM, INDEX, OUTPUT, ARCHIVED, LTT };
 
 /* A stream of an image: the source of a stream file and its index. */
 struct source {
@@ -51,6 +52,7 @@ struct trace_image {
 	size_t file_count, file_room;
 	int64_t frozen;         /* bytes accounted; atomic */
 	struct archives *archives;      /* of ARCHIVED files */
+	struct ltt_export *ltt; /* of LTT files, whose numbers are the same there */
 	uint64_t max_ts;        /* no event is later */
 
 	/* Of a snapshot; else fd is -1. */

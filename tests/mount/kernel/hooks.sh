@@ -75,6 +75,10 @@ has "$lket" '^[0-9]*[.][0-9]\{6\} CPU:[0-9]* TID:[0-9]*, PID:-, PPID:-, APPNAME:
 has "$lket" ' EVT_NAME:process.fork '
 has "$lket" " TID:$pid, .* EVT_NAME:process.execve filename:.*tests/lib/calls,"
 
+cp -r "$s/export/ltt" "$work/ltt"
+cat "$s/export/json" >"$work/json"
+is "the LTT trace" "$(wc -l <"$work/text")" "$(python3 "$top/tests/lib/judge_ltt.py" "$work/ltt" "$work/json" 2>&1 | sed 's/ [0-9]*$//')"
+
 # --- removing the rule removes all of it
 is "a rule that is removed" 0 "$(printf '!@iosyscall.fsync\n!@own\n' >>"$E"; echo $?)"
 echo start >"$s/control"

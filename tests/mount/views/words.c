@@ -1,9 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* LINK: trail */
-/* words N: that many events whose names and values are special to SQL. */
+/*
+ * words N [BYTES]: that many events whose names and values are special to SQL, and one with a text
+ * of that many bytes.
+ */
 #include <math.h>
 #include <stdint.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include <trail/trail.h>
 
@@ -25,5 +29,15 @@ int main(int argc, char **argv)
 		      cpu);
 	}
 	TRAIL(sqlite_drop, Table, many, values);
+	if (argc > 2) {
+		size_t size = (size_t)atol(argv[2]);
+		char *text = calloc(1, size + 1);
+
+		if (!text)
+			return 1;
+		memset(text, 'x', size);
+		TRAIL(long, text, text, many);
+		free(text);
+	}
 	return 0;
 }
