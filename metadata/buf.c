@@ -22,15 +22,13 @@ void md_buf_reset(struct md_buf *b)
 	b->failed = false;
 }
 
-char *md_buf_room(struct md_buf *b, size_t n)
+char *md_buf_grow(struct md_buf *b, size_t n)
 {
 	size_t need, size;
 	char *data;
 
 	if (b->failed)
 		return NULL;
-	if (b->data && n <= b->size - b->len)
-		return b->data + b->len;
 	if (__builtin_add_overflow(b->len, n, &need) || need > SIZE_MAX / 4)
 		goto fail;
 	/* Doubling keeps many small puts linear. */
@@ -60,11 +58,6 @@ void md_buf_put(struct md_buf *b, const void *data, size_t n)
 void md_buf_puts(struct md_buf *b, const char *s)
 {
 	md_buf_put(b, s, strlen(s));
-}
-
-void md_buf_putc(struct md_buf *b, char c)
-{
-	md_buf_put(b, &c, 1);
 }
 
 static void md_buf_vprintf(struct md_buf *b, const char *fmt, va_list ap)

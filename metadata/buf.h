@@ -25,10 +25,10 @@ void md_buf_deinit(struct md_buf *b);
 /* Forgets the contents, keeps the allocation. */
 void md_buf_reset(struct md_buf *b);
 /* Makes room for n more bytes; returns their place, or NULL without memory. Does not change len. */
-char *md_buf_room(struct md_buf *b, size_t n);
+static inline char *md_buf_room(struct md_buf *b, size_t n);
 void md_buf_put(struct md_buf *b, const void *data, size_t n);
 void md_buf_puts(struct md_buf *b, const char *s);
-void md_buf_putc(struct md_buf *b, char c);
+static inline void md_buf_putc(struct md_buf *b, char c);
 void md_buf_printf(struct md_buf *b, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 /*
  * Appends untrusted bytes: printable ASCII and UTF-8 unchanged; control bytes, quotes and
@@ -40,5 +40,24 @@ void md_buf_escape(struct md_buf *b, const char *s, size_t n);
  * the next call.
  */
 const char *md_buf_str(struct md_buf *b);
+
+char *md_buf_grow(struct md_buf *b, size_t n);  /* md_buf_room, if there is no room yet */
+
+static inline char *md_buf_room(struct md_buf *b, size_t n)
+{
+	if (__builtin_expect(b->data && !b->failed && n <= b->size - b->len, 1))
+		return b->data + b->len;
+	return md_buf_grow(b, n);
+}
+
+static inline void md_buf_putc(struct md_buf *b, char c)
+{
+	char *o = md_buf_room(b, 1);
+
+	if (!o)
+		return;
+	*o = c;
+	b->len++;
+}
 
 #endif

@@ -146,7 +146,7 @@ static char *put_exact(char *o, double d, bool is_float)
 	return put_string(o, text);
 }
 
-static char *put_double(char *o, double d, bool is_float)
+char *md_json_put_double(char *o, double d, bool is_float)
 {
 	static const double tens[] = { 1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6 };
 	double size = fabs(d), scaled;
@@ -191,10 +191,10 @@ static char *put_float(char *o, const struct md_step *s, const uint8_t *p)
 
 	if (s->size == 4) {
 		memcpy(&f, &low, sizeof(f));
-		return put_double(o, (double)f, true);
+		return md_json_put_double(o, (double)f, true);
 	}
 	memcpy(&d, &bits, sizeof(d));
-	return put_double(o, d, false);
+	return md_json_put_double(o, d, false);
 }
 
 static char *put_enum(char *o, const struct md_program *program, const struct md_step *s,
@@ -300,43 +300,90 @@ static char *put_head(char *o, uint64_t time, const char *host, uint32_t cpu)
 	return md_put_u32(o + 7, cpu);
 }
 
+/* An event that is printed. */
+struct line {
+	const struct md_occurrence *e;
+	const struct md_program *program, *context;     /* context NULL: there are none */
+	struct run r;
+};
+
+/* Prepares to print an event with `more` bytes before it. Returns the place; NULL: no memory. */
+static char *begin_line(struct line *l, const struct md_occurrence *e,
+			const struct md_stream *stream, size_t more, struct md_buf *out)
+{
+	*l = (struct line){ .e = e, .program = program_of(e->event),
+			    .r = { .limit = e->limit, .out = out } };
+	if (stream->context_count)
+		l->context = context_of(stream);
+	if (!l->program || (stream->context_count && !l->context)) {
+		out->failed = true;
+		return NULL;
+	}
+	l->r.base = HEAD_JSON + more + TAIL_JSON +
+		    most_text(l->program, (size_t)(e->end - e->payload));
+	if (l->context)
+		l->r.base += most_text(l->context, (size_t)(e->payload - e->context));
+	return md_buf_room(out, l->r.base);
+}
+
+/* Prints the contexts and the fields at o. NULL: no memory; or l->r.torn is set. */
+static inline char *put_line(struct line *l, char *o, size_t *context_end)
+{
+	struct run *r = &l->r;
+
+	if (l->context) {
+		r->p = l->e->context;
+		r->end = l->e->payload;
+		r->per_byte = l->context->text_per_byte;
+		o = put_program(r, l->context, o);
+	}
+	if (o && !r->torn) {
+		*context_end = (size_t)(o - r->out->data);
+		r->p = l->e->payload;
+		r->end = l->e->end;
+		r->per_byte = l->program->text_per_byte;
+		o = put_program(r, l->program, o);
+	}
+	return o;
+}
+
 void md_json_event(uint64_t clock_offset, const char *host, const struct md_occurrence *e,
 		   const struct md_stream *stream, uint32_t cpu, struct md_buf *out)
 {
-	const struct md_program *program = program_of(e->event), *context = NULL;
-	struct run r = { .limit = e->limit, .out = out };
-	size_t before = out->len;
-	char *o;
+	size_t before = out->len, context_end;
+	struct line l;
+	char *o = begin_line(&l, e, stream, 6 * strlen(host), out);
 
-	if (stream->context_count)
-		context = context_of(stream);
-	if (!program || (stream->context_count && !context)) {
-		out->failed = true;
-		return;
-	}
-	r.base = HEAD_JSON + 6 * strlen(host) + TAIL_JSON +
-		 most_text(program, (size_t)(e->end - e->payload));
-	if (context)
-		r.base += most_text(context, (size_t)(e->payload - e->context));
-	o = room(out, r.base);
 	if (!o)
 		return;
 	o = put_head(o, clock_offset + e->ts, host, cpu);
-	o = put_literal(o, program->text, program->title_len);
-	if (context) {
-		r.p = e->context;
-		r.end = e->payload;
-		r.per_byte = context->text_per_byte;
-		o = put_program(&r, context, o);
-	}
-	if (o && !r.torn) {
-		r.p = e->payload;
-		r.end = e->end;
-		r.per_byte = program->text_per_byte;
-		o = put_program(&r, program, o);
-	}
+	o = put_literal(o, l.program->text, l.program->title_len);
+	o = put_line(&l, o, &context_end);
 	/* An unfinished line would not be JSON. */
-	if (o && r.torn)
+	if (o && l.r.torn)
 		o = put_string(put_head(out->data + before, clock_offset + e->ts, host, cpu), TORN);
 	out->len = o ? (size_t)(o - out->data) : before;
+}
+
+bool md_json_parts(const struct md_occurrence *e, const struct md_stream *stream,
+		   struct md_buf *out, struct md_json_parts *parts)
+{
+	size_t before = out->len, context_end = before, end;
+	struct line l;
+	char *o = begin_line(&l, e, stream, 0, out);
+
+	o = o ? put_line(&l, o, &context_end) : NULL;
+	if (!o || l.r.torn) {
+		out->len = before;
+		return false;
+	}
+	end = (size_t)(o - out->data);
+	*parts = (struct md_json_parts){
+		.context = before + sizeof(",\"context\":") - 1,
+		.fields = context_end + sizeof(",\"fields\":") - 1,
+		.fields_end = end - 2,  /* before `}` of the line and its newline */
+	};
+	parts->context_end = l.context ? context_end : parts->context;
+	out->len = end;
+	return true;
 }

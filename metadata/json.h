@@ -28,6 +28,21 @@
 void md_json_event(uint64_t clock_offset, const char *host, const struct md_occurrence *o,
 		   const struct md_stream *stream, uint32_t cpu, struct md_buf *out);
 
+/* Offsets in the buffer of the objects of contexts (empty: there are none) and fields. */
+struct md_json_parts {
+	size_t context, context_end, fields, fields_end;
+};
+
+/*
+ * Appends the part of a line that has the contexts and the fields. False: the bytes have changed,
+ * or there is no memory, and out has failed; out has no part of the line.
+ */
+bool md_json_parts(const struct md_occurrence *o, const struct md_stream *stream,
+		   struct md_buf *out, struct md_json_parts *parts);
+
+/* Writes a finite number as lines have it, or "NaN" and others. Needs room for 40 characters. */
+char *md_json_put_double(char *o, double d, bool is_float);
+
 /* Appends the string's characters, escaped, without quotes. */
 void md_json_escape_put(const char *s, size_t n, struct md_buf *out);
 

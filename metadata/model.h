@@ -8,6 +8,7 @@
  *   decode.h   decodes events
  *   text.h     events as text, in the form of babeltrace2
  *   json.h     events as JSON
+ *   value.h    the fields of an event as single values
  *   name.h     names of fields and events in the form that readers see
  *   program.h  the compiled form of an event's fields (form.h: its literals; mappings.c: sorted
  *              enumerations); run.h, run_steps.inc  runs it for a printer

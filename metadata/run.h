@@ -58,11 +58,4 @@ static inline size_t most_text(const struct md_program *program, size_t bytes)
 	return n;
 }
 
-static inline char *room(struct md_buf *b, size_t n)
-{
-	if (__builtin_expect(n <= b->size - b->len && !b->failed, 1))
-		return b->data + b->len;
-	return md_buf_room(b, n);
-}
-
 #endif

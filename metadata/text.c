@@ -201,7 +201,7 @@ void md_text_event(struct md_text *t, const struct md_occurrence *e, const struc
 	r.base += most_text(program, (size_t)(e->end - e->payload));
 	if (context)
 		r.base += most_text(context, (size_t)(e->payload - e->context));
-	o = room(out, r.base);
+	o = md_buf_room(out, r.base);
 	if (!o)
 		return;
 	o = put_time(o, t, e->ts);

@@ -10,6 +10,7 @@
 #include "metadata/ctf.h"
 #include "metadata/json.h"
 #include "metadata/text.h"
+#include "metadata/value.h"
 #include "tests/lib/classes.h"
 
 static void fail(uint64_t round, const char *what)
@@ -62,6 +63,17 @@ static void random_input(uint64_t *seed, const struct md_stream *s, struct md_bu
 		b->len -= below(seed, b->len);
 }
 
+/* Reads nothing outside the event, even if it has changed. */
+static void show_values(const struct md_occurrence *o, struct md_buf *out)
+{
+	struct md_value *v = calloc(o->event->field_count + 1, sizeof(*v));
+
+	if (md_values_cut(o->event->fields, o->event->field_count, o->payload, o->end, v))
+		for (uint32_t i = 0; i < o->event->field_count; i++)
+			md_value_show(&v[i], out);
+	free(v);
+}
+
 static void decode_all(uint64_t round, uint64_t *seed, const struct md_stream *s,
 		       const struct md_buf *b)
 {
@@ -94,6 +106,7 @@ static void decode_all(uint64_t round, uint64_t *seed, const struct md_stream *s
 		    memchr(out.data, '\n', out.len) != out.data + out.len - 1 ||
 		    memcmp(out.data + out.len - 2, "}\n", 2) != 0)
 			fail(round, "an event is not one line of JSON");
+		show_values(&o, &out);
 	}
 	if (ret && ret != -EAGAIN && ret != -EBADMSG)
 		fail(round, "an unknown error");

@@ -4,8 +4,10 @@
  * first event, with three places: a number of JSON has too few digits for the epoch.
  */
 #include <inttypes.h>
+#include <string.h>
 
 #include "metadata/json.h"
+#include "metadata/number.h"
 #include "tracer/export/track.h"
 
 struct chrome {
@@ -14,7 +16,7 @@ struct chrome {
 	bool any;
 };
 
-static void put(struct md_buf *out, struct json text)
+static void put(struct md_buf *out, struct text text)
 {
 	md_buf_put(out, text.p, text.n);
 }
@@ -24,15 +26,23 @@ static struct md_buf *begin_event(struct chrome *v, char phase, int32_t pid, int
 				  uint64_t time)
 {
 	struct md_buf *out = &v->m->out;
+	char *o = md_buf_room(out, 128);
 	uint64_t ns;
 
 	if (!v->start)
 		v->start = time;
 	ns = time - v->start;
-	md_buf_printf(out,
-		      "%s{\"ph\":\"%c\",\"pid\":%" PRId32 ",\"tid\":%" PRId32 ",\"ts\":%" PRIu64
-		      ".%03u",
-		      v->any ? ",\n" : "\n", phase, pid, tid, ns / 1000, (unsigned int)(ns % 1000));
+	if (!o)
+		return out;
+	o = stpcpy(o, v->any ? ",\n{\"ph\":\"" : "\n{\"ph\":\"");
+	*o++ = phase;
+	o = md_put_s32(stpcpy(o, "\",\"pid\":"), pid);
+	o = md_put_s32(stpcpy(o, ",\"tid\":"), tid);
+	o = md_put_u64(stpcpy(o, ",\"ts\":"), ns / 1000);
+	*o++ = '.';
+	*o++ = (char)('0' + ns % 1000 / 100);
+	o = md_put2(o, ns % 100);
+	out->len = (size_t)(o - out->data);
 	v->any = true;
 	return out;
 }
@@ -44,7 +54,7 @@ static struct md_buf *begin_mark(struct chrome *v, char phase, const struct mark
 	return begin_event(v, phase, t->pid ? t->pid : t->tid, t->tid, k->time);
 }
 
-static void put_name(struct md_buf *out, struct json name)
+static void put_name(struct md_buf *out, struct text name)
 {
 	md_buf_puts(out, ",\"name\":\"");
 	put(out, name);
@@ -56,10 +66,11 @@ static void put_args(struct md_buf *out, const struct row *r)
 {
 	if (r) {
 		md_buf_puts(out, ",\"args\":");
-		md_buf_put(out, r->fields.p, r->fields.n - 1);
-		if (r->context.n > 2) {
-			md_buf_puts(out, r->fields.n > 2 ? ",\"context\":" : "\"context\":");
-			put(out, r->context);
+		md_buf_put(out, r->fields_json.p, r->fields_json.n - 1);
+		if (r->context_json.n > 2) {
+			md_buf_puts(out,
+				    r->fields_json.n > 2 ? ",\"context\":" : "\"context\":");
+			put(out, r->context_json);
 		}
 		md_buf_putc(out, '}');
 	}
@@ -92,7 +103,7 @@ static void add_begin(void *arg, const struct mark *k)
 {
 	struct md_buf *out = begin_mark(arg, 'B', k);
 
-	put_name(out, k->name);
+	put_name(out, k->name->json);
 	put_args(out, k->row);
 }
 
@@ -103,10 +114,10 @@ static void add_end(void *arg, const struct mark *k)
 
 static void add_instant(void *arg, const struct mark *k)
 {
-	bool counter = track_counter(k->row).n;
+	bool counter = track_is_counter(k->row);
 	struct md_buf *out = begin_mark(arg, counter ? 'C' : 'i', k);
 
-	put_name(out, k->name);
+	put_name(out, k->name->json);
 	if (!counter) {
 		md_buf_puts(out, ",\"s\":\"t\"");
 		put_args(out, k->row);
@@ -114,7 +125,7 @@ static void add_instant(void *arg, const struct mark *k)
 	}
 	/* Viewers draw a curve for each argument. */
 	md_buf_puts(out, ",\"args\":");
-	put(out, k->row->fields);
+	put(out, k->row->fields_json);
 	md_buf_putc(out, '}');
 }
 
@@ -129,8 +140,11 @@ static void add_switch(void *arg, const struct cpu_switch *w)
 	if (!w->track->running)
 		return;
 	out = begin_mark(arg, 'B', &k);
-	if (json_is_string(w->next_name))
-		put_name(out, (struct json){ w->next_name.p + 1, w->next_name.n - 2 });
+	if (w->next_name.p) {
+		md_buf_puts(out, ",\"name\":\"");
+		md_json_escape_put(w->next_name.p, w->next_name.n, out);
+		md_buf_putc(out, '"');
+	}
 	put_args(out, w->row);
 }
 
@@ -138,7 +152,7 @@ void chrome_make(struct maker *m)
 {
 	static const struct track_form form = { .describe = describe, .begin = add_begin,
 						.end = add_end, .instant = add_instant,
-						.switched = add_switch };
+						.switched = add_switch, .json = true };
 	struct chrome v = { .m = m };
 
 	md_buf_puts(&m->out, "{\"displayTimeUnit\":\"ns\",\"traceEvents\":[");

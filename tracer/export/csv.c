@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "metadata/name.h"
+#include "metadata/number.h"
 #include "tracer/export/export.h"
 
 struct column {
@@ -17,34 +18,26 @@ struct column {
 	uint32_t number;
 };
 
-/* The columns of the members of an event class, or of a stream class's contexts. */
+/* The columns of the contexts and fields of events with these classes: the row's state. */
 struct layout {
-	const void *class;      /* the key of csv.layouts */
-	uint32_t count;
+	char *event;            /* the cell with the name; part of this allocation */
+	size_t event_len;
 	uint32_t columns[];
 };
 
 struct csv {
 	struct maker *m;
-	void *names, *layouts;  /* trees of struct column, struct layout; owned (tsearch) */
-	const struct layout *last[2];   /* of the last event: its fields, its contexts */
+	void *names;            /* tree of struct column; owned (tsearch) */
 	struct column **columns;        /* by number; elements belong to names */
-	struct json *cells;     /* of the current row, by number */
+	const struct md_value **cells;  /* of the current row, by number */
 	uint32_t count;
-	struct md_buf text;     /* scratch */
+	char host[MD_TEXT_HOSTNAME_MAX + 1];    /* of the last row */
+	struct md_buf host_cell, text;          /* text: scratch */
 };
 
 static int compare_names(const void *a, const void *b)
 {
 	return strcmp(((const struct column *)a)->name, ((const struct column *)b)->name);
-}
-
-static int compare_classes(const void *a, const void *b)
-{
-	uintptr_t x = (uintptr_t)((const struct layout *)a)->class,
-		  y = (uintptr_t)((const struct layout *)b)->class;
-
-	return x < y ? -1 : x > y;
 }
 
 static void free_column(void *p)
@@ -77,56 +70,22 @@ static const struct column *find_column(struct csv *v, const char *name)
 	return c;
 }
 
-static struct layout *add_layout(struct csv *v, const void *class, const char *prefix,
-				 const struct md_field *fields, uint32_t count)
+/* The numbers of the columns of these fields. False: no memory. */
+static bool find_columns(struct csv *v, const char *prefix, const struct text *names,
+			 uint32_t count, uint32_t *numbers)
 {
-	struct layout *l = calloc(1, sizeof(*l) + count * sizeof(l->columns[0]));
-
-	if (!l)
-		return NULL;
-	l->class = class;
-	for (; l->count < count; l->count++) {
+	for (uint32_t i = 0; i < count; i++) {
 		const struct column *c;
 
 		md_buf_reset(&v->text);
 		md_buf_puts(&v->text, prefix);
-		md_name_field(fields[l->count].name, &v->text);
+		md_buf_put(&v->text, names[i].p, names[i].n);
 		c = find_column(v, md_buf_str(&v->text));
 		if (!c || v->text.failed)
-			goto nomem;
-		l->columns[l->count] = c->number;
+			return false;
+		numbers[i] = c->number;
 	}
-	if (tsearch(l, &v->layouts, compare_classes))
-		return l;
-nomem:
-	free(l);
-	return NULL;
-}
-
-/* The layout of a class, from an earlier event. */
-static const struct layout *find_layout(struct csv *v, const void *class, int part)
-{
-	struct layout key = { .class = class }, **found;
-
-	if (v->last[part] && v->last[part]->class == class)
-		return v->last[part];
-	found = tfind(&key, &v->layouts, compare_classes);
-	if (found)
-		v->last[part] = *found;
-	return found ? *found : NULL;
-}
-
-/* First run: finds the columns. */
-static void add_columns(void *arg, const struct row *r)
-{
-	struct csv *v = arg;
-
-	if (!find_layout(v, r->stream, 1) &&
-	    !add_layout(v, r->stream, "context.", r->stream->context, r->stream->context_count))
-		v->m->err = -ENOMEM;
-	if (!find_layout(v, r->class, 0) &&
-	    !add_layout(v, r->class, "fields.", r->class->fields, r->class->field_count))
-		v->m->err = -ENOMEM;
+	return true;
 }
 
 static void put_quoted(struct md_buf *out, const char *s, size_t n)
@@ -153,67 +112,121 @@ static bool needs_quotes(const char *s, size_t n)
 	return !n || s[0] == ' ' || s[n - 1] == ' ';
 }
 
-/* null and absent values are empty; arrays and structures are their JSON. */
-static void put_cell(struct csv *v, struct json value)
+/* Puts quotes around what follows `at`, if they are needed. */
+static void quote_cell(struct csv *v, struct md_buf *out, size_t at, enum md_shown shown)
 {
-	struct md_buf *out = &v->m->out;
-
-	if (!value.n || *value.p == 'n')
+	if (out->failed || shown == MD_SHOWN_NONE || shown == MD_SHOWN_NUMBER ||
+	    (shown == MD_SHOWN_TEXT && !needs_quotes(out->data + at, out->len - at)))
 		return;
-	if (*value.p == '{' || *value.p == '[') {
-		put_quoted(out, value.p, value.n);
-		return;
-	}
-	if (!json_is_string(value)) {
-		md_buf_put(out, value.p, value.n);
-		return;
-	}
 	md_buf_reset(&v->text);
-	json_characters(value, &v->text);
-	if (needs_quotes(v->text.data, v->text.len))
-		put_quoted(out, v->text.data, v->text.len);
-	else
-		md_buf_put(out, v->text.data, v->text.len);
+	md_buf_put(&v->text, out->data + at, out->len - at);
+	out->len = at;
+	put_quoted(out, v->text.data, v->text.len);
 	out->failed |= v->text.failed;
 }
 
-static void fill_cells(struct csv *v, const void *class, int part, const struct md_field *fields,
-		       struct json object)
+/* The cell of the event's name. False: no memory. */
+static bool set_event(struct csv *v, struct layout **l, uint32_t count, const char *name)
 {
-	const struct layout *l = find_layout(v, class, part);
-	struct json name, value;
+	struct md_buf cell = MD_BUF_INIT;
+	size_t size = sizeof(**l) + count * sizeof((*l)->columns[0]);
+	struct layout *more = NULL;
 
-	/* The members of the object are the fields, in their order. */
-	for (uint32_t i = 0; l && i < l->count && json_member(&object, &name, &value); i++)
-		v->cells[l->columns[i]] = json_label(&fields[i], value);
+	md_name_event(name, &cell);
+	quote_cell(v, &cell, 0, MD_SHOWN_TEXT);
+	if (!cell.failed)
+		more = realloc(*l, size + cell.len);
+	if (more) {
+		more->event = (char *)more + size;
+		more->event_len = cell.len;
+		memcpy(more->event, cell.data, cell.len);
+		*l = more;
+	}
+	md_buf_deinit(&cell);
+	return more;
+}
+
+/* First run: finds the columns. */
+static void add_columns(void *arg, const struct row *r)
+{
+	uint32_t contexts = r->stream->context_count, count = contexts + r->class->field_count;
+	struct csv *v = arg;
+	struct layout *l;
+
+	if (*r->state)
+		return;
+	l = calloc(1, sizeof(*l) + count * sizeof(l->columns[0]));
+	if (!l || !find_columns(v, "context.", r->names, contexts, l->columns) ||
+	    !find_columns(v, "fields.", r->names + contexts, r->class->field_count,
+			  l->columns + contexts) ||
+	    !set_event(v, &l, count, r->class->name)) {
+		free(l);
+		v->m->err = -ENOMEM;
+		return;
+	}
+	*r->state = l;
+}
+
+static void set_host(struct csv *v, const char *host)
+{
+	strcpy(v->host, host);
+	md_buf_reset(&v->host_cell);
+	md_value_put_text(host, strlen(host), &v->host_cell);
+	if (*host)
+		quote_cell(v, &v->host_cell, 0, MD_SHOWN_TEXT);
+	v->m->out.failed |= v->host_cell.failed;
+}
+
+static void put_cells(struct csv *v)
+{
+	struct md_buf *out = &v->m->out;
+
+	for (uint32_t i = 0; i < v->count; i++) {
+		size_t at = out->len + 1;
+
+		md_buf_putc(out, ',');
+		if (v->cells[i])
+			quote_cell(v, out, at, md_value_show(v->cells[i], out));
+	}
+	md_buf_putc(out, '\n');
 }
 
 /* Second run: writes the rows. */
 static void add_row(void *arg, const struct row *r)
 {
+	uint32_t contexts = r->stream->context_count;
+	const struct layout *l = *r->state;
 	struct csv *v = arg;
-	struct md_buf *out = &v->m->out;
+	char *o;
 
-	md_buf_printf(out, "%llu,", (unsigned long long)r->time);
-	put_cell(v, r->host);
-	md_buf_printf(out, ",%u,", r->cpu);
-	put_cell(v, r->event);
-	memset(v->cells, 0, v->count * sizeof(*v->cells));
-	fill_cells(v, r->stream, 1, r->stream->context, r->context);
-	fill_cells(v, r->class, 0, r->class->fields, r->fields);
-	for (uint32_t i = 0; i < v->count; i++) {
-		md_buf_putc(out, ',');
-		put_cell(v, v->cells[i]);
-	}
-	md_buf_putc(out, '\n');
+	if (strcmp(r->host, v->host) != 0)
+		set_host(v, r->host);
+	o = l ? md_buf_room(&v->m->out, 64 + v->host_cell.len + l->event_len) : NULL;
+	if (!o)
+		return;
+	o = md_put_u64(o, r->time);
+	*o++ = ',';
+	if (v->host_cell.len)
+		o = mempcpy(o, v->host_cell.data, v->host_cell.len);
+	*o++ = ',';
+	o = md_put_u32(o, r->cpu);
+	*o++ = ',';
+	o = mempcpy(o, l->event, l->event_len);
+	v->m->out.len = (size_t)(o - v->m->out.data);
+	memset(v->cells, 0, v->count * sizeof(const struct md_value *));
+	for (uint32_t i = 0; i < contexts && !r->torn; i++)
+		v->cells[l->columns[i]] = &r->context[i];
+	for (uint32_t i = 0; i < r->class->field_count && !r->torn; i++)
+		v->cells[l->columns[contexts + i]] = &r->fields[i];
+	put_cells(v);
 }
 
 void csv_make(struct maker *m)
 {
 	struct csv v = { .m = m };
 
-	maker_run(m, false, add_columns, &v);
-	v.cells = calloc(v.count + 1, sizeof(*v.cells));
+	maker_run(m, ROW_CLASSES, add_columns, &v);
+	v.cells = calloc(v.count + 1, sizeof(const struct md_value *));
 	if (!v.cells)
 		m->err = -ENOMEM;
 	md_buf_puts(&m->out, "time,host,cpu,event");
@@ -221,10 +234,10 @@ void csv_make(struct maker *m)
 		md_buf_printf(&m->out, ",%s", v.columns[i]->name);
 	md_buf_putc(&m->out, '\n');
 	if (!m->err)
-		maker_run(m, true, add_row, &v);
-	tdestroy(v.layouts, free);
+		maker_run(m, ROW_VALUES, add_row, &v);
 	tdestroy(v.names, free_column);
 	free(v.columns);
-	free(v.cells);
+	free((void *)v.cells);
+	md_buf_deinit(&v.host_cell);
 	md_buf_deinit(&v.text);
 }

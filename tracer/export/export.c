@@ -7,7 +7,6 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "metadata/json.h"
 #include "tracer/session/session.h"
 #include "tracer/view/merge.h"
 
@@ -54,12 +53,13 @@ void maker_write(struct maker *m)
 	md_buf_reset(&m->out);
 }
 
-void maker_run(struct maker *m, bool values, void (*add)(void *arg, const struct row *r), void *arg)
+void maker_run(struct maker *m, enum row_needs needs, void (*add)(void *arg, const struct row *r),
+	       void *arg)
 {
 	uint64_t now, clock_offset = session_clock_offset(m->s);
 	struct merge *merge = merge_create();
 	struct cursor *c;
-	struct row r = { 0 };
+	struct row r;
 
 	if (!merge) {
 		m->err = -ENOMEM;
@@ -70,21 +70,10 @@ void maker_run(struct maker *m, bool values, void (*add)(void *arg, const struct
 	if (!m->limit)
 		m->limit = now;
 	while (!m->err && (c = merge_top(merge, m->limit))) {
+		m->err = rows_read(&m->rows, c, needs, &r);
+		if (m->err)
+			break;
 		r.time = clock_offset + c->o.ts;
-		r.cpu = c->stream.cpu;
-		r.occurrence = &c->o;
-		r.class = c->o.event;
-		r.stream = c->stream.class;
-		if (values) {
-			md_buf_reset(&m->line);
-			md_json_event(clock_offset, c->host, &c->o, c->stream.class, c->stream.cpu,
-				      &m->line);
-			if (m->line.failed) {
-				m->err = -ENOMEM;
-				break;
-			}
-			row_parse(&r, m->line.data, m->line.len);
-		}
 		add(arg, &r);
 		if (m->out.len >= PIECE || m->out.failed)
 			maker_write(m);
@@ -109,7 +98,7 @@ void maker_end(struct maker *m, struct stream_set *held)
 	maker_write(m);
 	stream_set_deinit(held);
 	md_buf_deinit(&m->out);
-	md_buf_deinit(&m->line);
+	rows_deinit(&m->rows);
 }
 
 int export_open(struct session *s, enum export_form form, struct export_view **out)

@@ -4,7 +4,7 @@
  * another program.
  *
  *	export.c  one open: writes all events held into a memfd, which counts as frozen memory
- *	row.c     one event as the values of its JSON line (metadata/json.h)
+ *	row.c     one event as the values of its fields (metadata/value.h)
  *	csv.c     export/csv
  *	sql.c     export/sql
  *	lket.c    export/lket.txt
@@ -38,7 +38,7 @@ struct maker {
 	struct session *s;
 	uint64_t limit;         /* the file has the events up to this time of the clock */
 	struct md_buf out;      /* text that is not in the memfd yet */
-	struct md_buf line;     /* the current event as JSON */
+	struct rows rows;       /* makes the rows */
 	int fd;                 /* the memfd */
 	uint64_t size;          /* of what is in it */
 	int err;                /* -errno: the file cannot be made */
@@ -52,10 +52,9 @@ void maker_end(struct maker *m, struct stream_set *held);
 void maker_write(struct maker *m);
 /*
  * Calls add() for each event up to m->limit, in the order of `text`. The row is valid during the
- * call. Without `values` a row has no parts of
- * its JSON line. Ends early when m->err is set.
+ * call. Ends early when m->err is set.
  */
-void maker_run(struct maker *m, bool values, void (*add)(void *arg, const struct row *r),
+void maker_run(struct maker *m, enum row_needs needs, void (*add)(void *arg, const struct row *r),
 	       void *arg);
 
 /* Each writes one file. Failures: m->err, or m->out.failed. */

@@ -35,7 +35,7 @@ struct flame {
 	struct node *nodes;     /* node 0: all */
 	uint32_t count;
 	uint32_t *table;        /* numbers of nodes by hash, open addressing; 0: free */
-	struct md_buf names, text;
+	struct md_buf names;
 };
 
 /* ---- the tree ---- */
@@ -76,9 +76,7 @@ static void add_begin(void *arg, const struct mark *k)
 	k->slice->mark = NONE;
 	if (parent == NONE)
 		return;
-	md_buf_reset(&v->text);
-	json_text(k->name, &v->text);
-	k->slice->mark = find_child(v, parent, v->text.data, v->text.len);
+	k->slice->mark = find_child(v, parent, k->name->plain.p, k->name->plain.n);
 }
 
 static void add_end(void *arg, const struct mark *k)
@@ -254,12 +252,11 @@ void flame_make(struct maker *m)
 	v.nodes[0] = (struct node){ .child = NONE, .next = NONE, .hash = HASH_START,
 				    .name_len = 3 };
 	tracks_run(m, &form, &v);
-	m->out.failed |= v.names.failed || v.text.failed;
+	m->out.failed |= v.names.failed;
 	if (!m->err && !m->out.failed)
 		put_picture(&v);
 out:
 	free(v.nodes);
 	free(v.table);
 	md_buf_deinit(&v.names);
-	md_buf_deinit(&v.text);
 }

@@ -9,34 +9,19 @@
  * have the escapes of JSON.
  */
 #include <errno.h>
-#include <search.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "metadata/json.h"
 #include "tracer/base/base.h"
 #include "tracer/export/export.h"
 #include "tracer/kevent/kevent.h"
 #include "tracer/rule/hook.h"
 
-/* What an event class is called. */
-struct title {
-	const struct md_event *class;   /* the key of lket.titles */
-	const char *name;               /* of the hook, or of the class */
-};
-
 struct lket {
 	struct maker *m;
-	void *titles;           /* tree of struct title; owned (tsearch) */
-	const struct title *last;       /* of the last event */
+	struct md_buf text;     /* scratch */
 };
-
-static int compare_titles(const void *a, const void *b)
-{
-	uintptr_t x = (uintptr_t)((const struct title *)a)->class,
-		  y = (uintptr_t)((const struct title *)b)->class;
-
-	return (x > y) - (x < y);
-}
 
 /* Whether events that the pattern (rule/kernel_pattern.h) records have this name. */
 static bool is_name_of(const char *pattern, const char *event)
@@ -70,71 +55,72 @@ static const char *find_hook(const char *event)
 	return NULL;
 }
 
-/* NULL: no memory. */
-static const struct title *find_title(struct lket *l, const struct md_event *class, bool kernel)
+/* What the row's event class is called: the row's state. NULL: no memory. */
+static const char *find_title(const struct row *r)
 {
-	struct title key = { .class = class }, **found, *t;
+	bool kernel = r->class->loglevel == MD_LOGLEVEL_NONE;   /* which has no log levels */
+	const char *hook;
 
-	if (l->last && l->last->class == class)
-		return l->last;
-	found = tfind(&key, &l->titles, compare_titles);
-	t = found ? *found : calloc(1, sizeof(*t));
-	if (t && !found) {
-		*t = (struct title){ class, kernel ? find_hook(class->name) : NULL };
-		t->name = t->name ? t->name : class->name;
-		if (!tsearch(t, &l->titles, compare_titles)) {
-			free(t);
-			t = NULL;
-		}
+	if (!*r->state) {
+		hook = kernel ? find_hook(r->class->name) : NULL;
+		*r->state = strdup(hook ? hook : r->class->name);
 	}
-	l->last = t;
-	return t;
+	return *r->state;
 }
 
-/* The value without the quotes of a string. */
-static void put_value(struct md_buf *out, struct json value)
+/* The value, of a string without quotes. */
+static void put_value(struct lket *l, const struct md_value *value)
 {
-	if (!value.n || *value.p == 'n')
+	struct md_buf *out = &l->m->out;
+
+	md_buf_reset(&l->text);
+	switch (value ? md_value_show(value, &l->text) : MD_SHOWN_NONE) {
+	case MD_SHOWN_NONE:
 		md_buf_putc(out, '-');
-	else if (json_is_string(value))
-		md_buf_put(out, value.p + 1, value.n - 2);
-	else
-		md_buf_put(out, value.p, value.n);
+		break;
+	case MD_SHOWN_TEXT:
+		md_json_escape_put(l->text.data, l->text.len, out);
+		break;
+	default:
+		md_buf_put(out, l->text.data, l->text.len);
+		break;
+	}
+	out->failed |= l->text.failed;
 }
 
-static void put_context(struct md_buf *out, const struct row *r, const char *label,
+static void put_context(struct lket *l, const struct row *r, const char *label,
 			const char *kernel, const char *user)
 {
-	struct json value = json_find(r->context, kernel);
+	uint32_t count = r->stream->context_count;
+	int i = row_find(r->stream->context, count, kernel);
 
-	md_buf_puts(out, label);
-	put_value(out, value.n || !user ? value : json_find(r->context, user));
+	if (i < 0 && user)
+		i = row_find(r->stream->context, count, user);
+	md_buf_puts(&l->m->out, label);
+	put_value(l, i < 0 || r->torn ? NULL : &r->context[i]);
 }
 
 static void add_line(void *arg, const struct row *r)
 {
 	struct lket *l = arg;
 	struct md_buf *out = &l->m->out;
-	/* Events of the kernel have no log level. */
-	const struct title *t = find_title(l, r->class, r->class->loglevel == MD_LOGLEVEL_NONE);
-	struct json fields = r->fields, name, value;
+	const char *title = find_title(r);
 
-	if (!t) {
+	if (!title) {
 		l->m->err = -ENOMEM;
 		return;
 	}
 	md_buf_printf(out, "%llu.%06u CPU:%u", (unsigned long long)(r->time / 1000000000),
 		      (unsigned int)(r->time / 1000 % 1000000), r->cpu);
-	put_context(out, r, " TID:", "tid", "vtid");
-	put_context(out, r, ", PID:", "pid", "vpid");
-	put_context(out, r, ", PPID:", "ppid", "vppid");
-	put_context(out, r, ", APPNAME:", "procname", NULL);
-	md_buf_printf(out, " EVT_NAME:%s ", t->name);
-	for (uint32_t i = 0;
-	     i < r->class->field_count && json_member(&fields, &name, &value); i++) {
-		md_buf_put(out, name.p, name.n);
+	put_context(l, r, " TID:", "tid", "vtid");
+	put_context(l, r, ", PID:", "pid", "vpid");
+	put_context(l, r, ", PPID:", "ppid", "vppid");
+	put_context(l, r, ", APPNAME:", "procname", NULL);
+	md_buf_printf(out, " EVT_NAME:%s ", title);
+	for (uint32_t i = 0; i < r->class->field_count && !r->torn; i++) {
+		md_buf_puts(out, r->names[r->stream->context_count + i].p);
 		md_buf_putc(out, ':');
-		put_value(out, json_label(&r->class->fields[i], value));
+		put_value(l, &r->fields[i]);
 		md_buf_putc(out, ',');
 	}
 	md_buf_putc(out, '\n');
@@ -144,6 +130,6 @@ void lket_make(struct maker *m)
 {
 	struct lket l = { .m = m };
 
-	maker_run(m, true, add_line, &l);
-	tdestroy(l.titles, free);
+	maker_run(m, ROW_VALUES, add_line, &l);
+	md_buf_deinit(&l.text);
 }

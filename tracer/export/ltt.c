@@ -393,7 +393,7 @@ static int compare_files(const void *a, const void *b)
 
 static void make_files(struct ltt *t, const struct stream_set *held)
 {
-	maker_run(&t->m, false, count_row, t);
+	maker_run(&t->m, ROW_CLASSES, count_row, t);
 	for (t->block_size = BLOCK_LEAST; t->block_size < t->largest + HEADER + EVENT;)
 		t->block_size *= 2;
 	if (t->block_size > UINT32_MAX)
@@ -405,7 +405,7 @@ static void make_files(struct ltt *t, const struct stream_set *held)
 	add_facilities(t);
 	add_system(t, held);
 	if (!t->m.err)
-		maker_run(&t->m, false, add_row, t);
+		maker_run(&t->m, ROW_CLASSES, add_row, t);
 	for (uint32_t i = 0; !t->m.err && i < t->cpu_count * SETS; i++) {
 		struct file *f = t->cpus[i / SETS][i % SETS];
 

@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "metadata/json.h"
+#include "metadata/number.h"
 #include "tracer/export/track.h"
 
 __asm__(".section .rodata\n"
@@ -31,7 +32,7 @@ struct page {
 };
 
 /* Within a script element, `<` could end it. */
-static void put_safe(struct md_buf *out, struct json text)
+static void put_safe(struct md_buf *out, struct text text)
 {
 	const char *sign;
 
@@ -47,24 +48,31 @@ static void put_safe(struct md_buf *out, struct json text)
 static struct md_buf *begin_line(struct page *v, char kind, uint64_t time, int32_t tid)
 {
 	struct md_buf *out = &v->m->out;
+	char *o = md_buf_room(out, 64);
 
 	if (!v->start)
 		v->start = v->last = time;
-	md_buf_printf(out, "%c\t%" PRIu64 "\t%" PRId32, kind, time - v->last, tid);
+	if (o) {
+		*o++ = kind;
+		*o++ = '\t';
+		o = md_put_u64(o, time - v->last);
+		*o++ = '\t';
+		out->len = (size_t)(md_put_s32(o, tid) - out->data);
+	}
 	v->last = time;
 	return out;
 }
 
 /* The event's name, and its fields with the contexts as the member `context`. */
-static void put_event(struct md_buf *out, const struct row *r)
+static void put_event(struct md_buf *out, const struct track_name *event, const struct row *r)
 {
 	md_buf_putc(out, '\t');
-	put_safe(out, (struct json){ r->event.p + 1, r->event.n - 2 });
+	put_safe(out, event->json);
 	md_buf_putc(out, '\t');
-	put_safe(out, (struct json){ r->fields.p, r->fields.n - 1 });
-	if (r->context.n > 2) {
-		md_buf_puts(out, r->fields.n > 2 ? ",\"context\":" : "\"context\":");
-		put_safe(out, r->context);
+	put_safe(out, (struct text){ r->fields_json.p, r->fields_json.n - 1 });
+	if (r->context_json.n > 2) {
+		md_buf_puts(out, r->fields_json.n > 2 ? ",\"context\":" : "\"context\":");
+		put_safe(out, r->context_json);
 	}
 	md_buf_putc(out, '}');
 }
@@ -89,9 +97,9 @@ static void add_begin(void *arg, const struct mark *k)
 {
 	struct md_buf *out = begin_line(arg, 'b', k->time, k->track->tid);
 
-	put_event(out, k->row);
+	put_event(out, k->event, k->row);
 	md_buf_putc(out, '\t');
-	put_safe(out, k->name);
+	put_safe(out, k->name->json);
 	md_buf_putc(out, '\n');
 }
 
@@ -100,7 +108,7 @@ static void add_end(void *arg, const struct mark *k)
 	struct md_buf *out = begin_line(arg, k->row ? 'e' : 'x', k->time, k->track->tid);
 
 	if (k->row)
-		put_event(out, k->row);
+		put_event(out, k->event, k->row);
 	md_buf_putc(out, '\n');
 }
 
@@ -108,18 +116,21 @@ static void add_instant(void *arg, const struct mark *k)
 {
 	struct md_buf *out = begin_line(arg, 'i', k->time, k->track->tid);
 
-	put_event(out, k->row);
+	put_event(out, k->event, k->row);
 	md_buf_putc(out, '\n');
 }
 
 static void add_switch(void *arg, const struct cpu_switch *w)
 {
+	struct md_buf text = MD_BUF_INIT;
 	struct md_buf *out = begin_line(arg, 's', w->row->time, w->track->tid);
 
-	put_event(out, w->row);
+	put_event(out, w->event, w->row);
 	md_buf_printf(out, "\t%" PRId64 "\t", w->next_tid > 0 ? w->next_tid : 0);
-	if (json_is_string(w->next_name))
-		put_safe(out, (struct json){ w->next_name.p + 1, w->next_name.n - 2 });
+	if (w->next_name.p)
+		md_json_escape_put(w->next_name.p, w->next_name.n, &text);
+	put_safe(out, (struct text){ text.data, text.len });
+	md_buf_deinit(&text);
 	md_buf_putc(out, '\n');
 }
 
@@ -127,7 +138,7 @@ void page_make(struct maker *m)
 {
 	static const struct track_form form = { .describe = describe, .begin = add_begin,
 						.end = add_end, .instant = add_instant,
-						.switched = add_switch };
+						.switched = add_switch, .json = true };
 	struct page v = { .m = m };
 	const char *here = strstr(page_begin, EVENTS_HERE);
 

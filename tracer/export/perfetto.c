@@ -4,10 +4,12 @@
  * descriptor before its first event. Switches of CPUs are events of ftrace, from which Perfetto
  * makes its tracks of CPUs.
  */
+#include <errno.h>
 #include <search.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "metadata/program.h"
 #include "tracer/base/hash.h"
 #include "tracer/export/track.h"
 
@@ -36,7 +38,6 @@ enum { UUID_PROCESS = 1, UUID_THREAD, UUID_COUNTER };
 
 struct perfetto {
 	struct maker *m;
-	struct md_buf packet, event, part, text;        /* messages being made, one in the other */
 	void *counters;         /* tree of uuids that have a descriptor (tsearch); owned */
 	uint32_t counter_count;
 	bool any;
@@ -44,63 +45,102 @@ struct perfetto {
 
 /* ---- protobuf ---- */
 
-static void put_varint(struct md_buf *out, uint64_t v)
+static inline char *write_varint(char *o, uint64_t v)
 {
 	for (; v >= 0x80; v >>= 7)
-		md_buf_putc(out, (char)(v | 0x80));
-	md_buf_putc(out, (char)v);
+		*o++ = (char)(v | 0x80);
+	*o++ = (char)v;
+	return o;
 }
 
 static void put_number(struct md_buf *out, uint32_t field, uint64_t v)
 {
-	put_varint(out, field << 3);
-	put_varint(out, v);
+	char *o = md_buf_room(out, 16);
+
+	if (o)
+		out->len = (size_t)(write_varint(write_varint(o, field << 3), v) - out->data);
 }
 
 static void put_double(struct md_buf *out, uint32_t field, double d)
 {
-	uint8_t bytes[8];
+	char *o = md_buf_room(out, 16);
 	uint64_t bits;
 
+	if (!o)
+		return;
 	memcpy(&bits, &d, sizeof(bits));
+	o = write_varint(o, field << 3 | 1);
 	for (int i = 0; i < 8; i++)
-		bytes[i] = (uint8_t)(bits >> 8 * i);
-	put_varint(out, field << 3 | 1);
-	md_buf_put(out, bytes, sizeof(bytes));
+		*o++ = (char)(uint8_t)(bits >> 8 * i);
+	out->len = (size_t)(o - out->data);
 }
 
 static void put_bytes(struct md_buf *out, uint32_t field, const char *p, size_t n)
 {
-	put_varint(out, field << 3 | 2);
-	put_varint(out, n);
-	md_buf_put(out, p, n);
+	char *o = md_buf_room(out, 16 + n);
+
+	if (!o)
+		return;
+	o = write_varint(write_varint(o, field << 3 | 2), n);
+	out->len = (size_t)((char *)mempcpy(o, p, n) - out->data);
 }
 
-/* Adds a message that is complete, and empties its buffer. */
-static void put_message(struct md_buf *out, uint32_t field, struct md_buf *message)
+/*
+ * Begins a message or a string whose length is not known yet: leaves `size` bytes for its length.
+ * Returns the place of its contents, for end_message.
+ */
+static size_t begin_message(struct md_buf *out, uint32_t field, size_t size)
 {
-	put_bytes(out, field, message->data, message->len);
-	out->failed |= message->failed;
-	md_buf_reset(message);
+	char *o = md_buf_room(out, 16);
+
+	if (o)
+		out->len = (size_t)(write_varint(o, field << 3 | 2) - out->data) + size;
+	return out->len;
 }
 
-/* The characters of a string; of another value its JSON. */
-static void put_characters(struct perfetto *v, struct md_buf *out, uint32_t field,
-			   struct json value)
+static void end_message(struct md_buf *out, size_t at, size_t size)
 {
-	json_characters(value, &v->text);
-	put_message(out, field, &v->text);
+	char length[10];
+	size_t need, n = out->len - at;
+	char *start;
+
+	need = (size_t)(write_varint(length, n) - length);
+	if (!md_buf_room(out, sizeof(length)))
+		return;
+	start = out->data + at - size;
+	if (need != size)
+		memmove(start + need, start + size, n);
+	memcpy(start, length, need);
+	out->len += need - size;
+}
+
+/* The bytes that the lengths of most messages have */
+enum { PACKET_LENGTH = 2, EVENT_LENGTH = 2, NOTE_LENGTH = 1, TEXT_LENGTH = 1 };
+
+static void put_text(struct md_buf *out, uint32_t field, struct text text)
+{
+	size_t at = begin_message(out, field, TEXT_LENGTH);
+
+	md_value_put_text(text.p, text.n, out);
+	end_message(out, at, TEXT_LENGTH);
 }
 
 /* ---- packets ---- */
 
-static void end_packet(struct perfetto *v)
+static size_t begin_packet(struct perfetto *v)
 {
-	put_number(&v->packet, PACKET_SEQUENCE, SEQUENCE);
+	return begin_message(&v->m->out, TRACE_PACKET, PACKET_LENGTH);
+}
+
+static void end_packet(struct perfetto *v, size_t packet)
+{
+	struct md_buf *out = &v->m->out;
+
+	put_number(out, PACKET_SEQUENCE, SEQUENCE);
 	if (!v->any)
-		put_number(&v->packet, PACKET_SEQUENCE_FLAGS, CLEARED);
+		put_number(out, PACKET_SEQUENCE_FLAGS, CLEARED);
 	v->any = true;
-	put_message(&v->m->out, TRACE_PACKET, &v->packet);
+	end_message(out, packet, PACKET_LENGTH);
 }
 
 static uint64_t make_uuid(uint64_t kind, int32_t number)
@@ -116,116 +156,162 @@ static int32_t pid_of(const struct timeline *t)
 static void describe_process(struct perfetto *v, const struct timeline *t, const char *name,
 			     size_t n)
 {
-	put_number(&v->event, TRACK_UUID, make_uuid(UUID_PROCESS, pid_of(t)));
-	put_number(&v->part, PROCESS_PID, (uint32_t)pid_of(t));
+	struct md_buf *out = &v->m->out;
+	size_t packet = begin_packet(v), track, process;
+
+	track = begin_message(out, PACKET_TRACK, EVENT_LENGTH);
+	put_number(out, TRACK_UUID, make_uuid(UUID_PROCESS, pid_of(t)));
+	process = begin_message(out, TRACK_PROCESS, NOTE_LENGTH);
+	put_number(out, PROCESS_PID, (uint32_t)pid_of(t));
 	if (n)
-		put_bytes(&v->part, PROCESS_NAME, name, n);
-	put_message(&v->event, TRACK_PROCESS, &v->part);
-	put_message(&v->packet, PACKET_TRACK, &v->event);
-	end_packet(v);
+		put_bytes(out, PROCESS_NAME, name, n);
+	end_message(out, process, NOTE_LENGTH);
+	end_message(out, track, EVENT_LENGTH);
+	end_packet(v, packet);
 }
 
 static void describe(void *arg, const struct timeline *t)
 {
 	struct perfetto *v = arg;
+	struct md_buf *out = &v->m->out;
+	size_t packet, track, thread;
 
 	if (t->pid == TRACK_CPUS)
 		describe_process(v, t, "CPUs", 4);
 	else if (pid_of(t) == t->tid)
 		describe_process(v, t, t->name, t->name_len);
-	put_number(&v->event, TRACK_UUID, make_uuid(UUID_THREAD, t->tid));
-	put_number(&v->event, TRACK_PARENT, make_uuid(UUID_PROCESS, pid_of(t)));
-	put_number(&v->part, THREAD_PID, (uint32_t)pid_of(t));
-	put_number(&v->part, THREAD_TID, (uint32_t)t->tid);
+	packet = begin_packet(v);
+	track = begin_message(out, PACKET_TRACK, EVENT_LENGTH);
+	put_number(out, TRACK_UUID, make_uuid(UUID_THREAD, t->tid));
+	put_number(out, TRACK_PARENT, make_uuid(UUID_PROCESS, pid_of(t)));
+	thread = begin_message(out, TRACK_THREAD, NOTE_LENGTH);
+	put_number(out, THREAD_PID, (uint32_t)pid_of(t));
+	put_number(out, THREAD_TID, (uint32_t)t->tid);
 	if (t->name_len)
-		put_bytes(&v->part, THREAD_NAME, t->name, t->name_len);
-	put_message(&v->event, TRACK_THREAD, &v->part);
-	put_message(&v->packet, PACKET_TRACK, &v->event);
-	end_packet(v);
+		put_bytes(out, THREAD_NAME, t->name, t->name_len);
+	end_message(out, thread, NOTE_LENGTH);
+	end_message(out, track, EVENT_LENGTH);
+	end_packet(v, packet);
 }
 
 /* ---- events ---- */
 
-static void put_value(struct perfetto *v, struct json value)
+/* Replaces what follows `begin` by the number that is there as text from `at` on. */
+static void put_shown(struct md_buf *out, size_t begin, size_t at, uint32_t field,
+		      uint32_t field_double)
 {
-	char text[40] = "";
-	int64_t n;
+	const char *text = md_buf_str(out) + (out->failed ? 0 : at);
+	long long n;
+	double d;
+	char *end;
 
-	if (json_is_string(value)) {
-		put_characters(v, &v->part, NOTE_STRING, value);
-	} else if (json_integer(value, &n) && *value.p != '{') {
-		put_number(&v->part, NOTE_INT, (uint64_t)n);
-	} else if (*value.p == '{' || *value.p == '[' || value.n >= sizeof(text)) {
-		put_bytes(&v->part, NOTE_JSON, value.p, value.n);
+	errno = 0;
+	n = strtoll(text, &end, 10);
+	d = *end || errno ? strtod(text, NULL) : 0;
+	out->len = begin;
+	if (*end || errno)
+		put_double(out, field_double, d);
+	else
+		put_number(out, field, (uint64_t)n);
+}
+
+static void put_value(struct md_buf *out, const struct md_value *value)
+{
+	size_t begin = out->len, at;
+	enum md_shown shown;
+	uint64_t n = 0;
+	bool integer = md_value_integer(value, &n);
+
+	at = begin_message(out, NOTE_STRING, TEXT_LENGTH);
+	shown = integer && !md_type_is_enum(value->type) ? MD_SHOWN_NUMBER
+							 : md_value_show(value, out);
+	if (out->failed)
+		return;
+	if (shown == MD_SHOWN_JSON)
+		out->data[begin] = (char)(NOTE_JSON << 3 | 2);
+	if (shown != MD_SHOWN_NUMBER) {
+		end_message(out, at, TEXT_LENGTH);
+	} else if (integer) {
+		out->len = begin;
+		/* The largest integers have no sign. */
+		put_number(out, !value->type->is_signed && n > INT64_MAX ? NOTE_UINT : NOTE_INT, n);
 	} else {
-		memcpy(text, value.p, value.n);
-		if (strpbrk(text, ".e"))
-			put_double(&v->part, NOTE_DOUBLE, strtod(text, NULL));
-		else
-			put_number(&v->part, NOTE_UINT, strtoull(text, NULL, 10));
+		put_shown(out, begin, at, NOTE_INT, NOTE_DOUBLE);
 	}
 }
 
 /* A debug annotation for each member; an enumeration is its label, if it has one. */
-static void put_members(struct perfetto *v, const char *prefix, const struct md_field *fields,
-			uint32_t count, struct json object)
+static void put_members(struct md_buf *out, const char *prefix, const struct text *names,
+			uint32_t count, const struct md_value *values)
 {
-	struct json name, value;
+	size_t note, name;
 
-	for (uint32_t i = 0; i < count && json_member(&object, &name, &value); i++) {
-		value = json_label(&fields[i], value);
-		if (*value.p == 'n')
-			continue;       /* null */
-		md_buf_puts(&v->text, prefix);
-		md_buf_put(&v->text, name.p, name.n);
-		put_message(&v->part, NOTE_NAME, &v->text);
-		put_value(v, value);
-		put_message(&v->event, EVENT_ANNOTATION, &v->part);
+	for (uint32_t i = 0; i < count; i++) {
+		if (!values[i].p)
+			continue;
+		note = begin_message(out, EVENT_ANNOTATION, NOTE_LENGTH);
+		name = begin_message(out, NOTE_NAME, TEXT_LENGTH);
+		md_buf_puts(out, prefix);
+		md_buf_put(out, names[i].p, names[i].n);
+		end_message(out, name, TEXT_LENGTH);
+		put_value(out, &values[i]);
+		end_message(out, note, NOTE_LENGTH);
 	}
 }
 
-/* What all events have; the event's own name and values, if row is not NULL. */
-static void put_event(struct perfetto *v, uint64_t type, uint64_t track, const struct mark *k,
-		      bool named)
+struct open_event {             /* places of contents */
+	size_t packet, event;
+};
+
+/* Begins an event in a packet; with its own name and values, if row is not NULL. */
+static struct open_event begin_event(struct perfetto *v, uint64_t type, uint64_t track,
+				const struct mark *k, bool named)
 {
+	struct md_buf *out = &v->m->out;
+	struct open_event at = { .packet = begin_packet(v) };
 	const struct row *r = k->row;
-	struct json event = k->name;
 	const char *colon;
 
-	put_number(&v->packet, PACKET_TIMESTAMP, k->time);
-	put_number(&v->event, EVENT_TYPE, type);
-	put_number(&v->event, EVENT_TRACK, track);
+	put_number(out, PACKET_TIMESTAMP, k->time);
+	at.event = begin_message(out, PACKET_TRACK_EVENT, EVENT_LENGTH);
+	put_number(out, EVENT_TYPE, type);
+	put_number(out, EVENT_TRACK, track);
 	if (named) {
-		json_text(event, &v->text);
-		colon = v->text.len ? memchr(v->text.data, ':', v->text.len) : NULL;
+		struct text name = k->name->plain;
+
+		colon = memchr(name.p, ':', name.n);
 		if (colon)
-			put_bytes(&v->event, EVENT_CATEGORY, v->text.data,
-				  (size_t)(colon - v->text.data));
-		put_message(&v->event, EVENT_NAME, &v->text);
+			put_bytes(out, EVENT_CATEGORY, name.p, (size_t)(colon - name.p));
+		put_bytes(out, EVENT_NAME, name.p, name.n);
 	}
 	if (r && type != TYPE_COUNTER) {
-		put_members(v, "", r->class->fields, r->class->field_count, r->fields);
-		put_members(v, "context.", r->stream->context, r->stream->context_count,
-			    r->context);
+		uint32_t contexts = r->stream->context_count;
+
+		put_members(out, "", r->names + contexts, r->class->field_count, r->fields);
+		put_members(out, "context.", r->names, contexts, r->context);
 	}
+	return at;
 }
 
-static void end_event(struct perfetto *v)
+static void end_event(struct perfetto *v, struct open_event at)
 {
-	put_message(&v->packet, PACKET_TRACK_EVENT, &v->event);
-	end_packet(v);
+	end_message(&v->m->out, at.event, EVENT_LENGTH);
+	end_packet(v, at.packet);
+}
+
+static void put_event(struct perfetto *v, uint64_t type, const struct mark *k, bool named)
+{
+	end_event(v, begin_event(v, type, make_uuid(UUID_THREAD, k->track->tid), k, named));
 }
 
 static void add_begin(void *arg, const struct mark *k)
 {
-	put_event(arg, TYPE_BEGIN, make_uuid(UUID_THREAD, k->track->tid), k, true);
-	end_event(arg);
+	put_event(arg, TYPE_BEGIN, k, true);
 }
 
 static void add_end(void *arg, const struct mark *k)
 {
-	put_event(arg, TYPE_END, make_uuid(UUID_THREAD, k->track->tid), k, false);
-	end_event(arg);
+	put_event(arg, TYPE_END, k, false);
 }
 
 static int compare_uuids(const void *a, const void *b)
@@ -235,10 +321,24 @@ static int compare_uuids(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
+static void describe_counter(struct perfetto *v, const struct mark *k, uint64_t uuid)
+{
+	struct md_buf *out = &v->m->out;
+	size_t packet = begin_packet(v), track;
+
+	track = begin_message(out, PACKET_TRACK, EVENT_LENGTH);
+	put_number(out, TRACK_UUID, uuid);
+	put_number(out, TRACK_PARENT, make_uuid(UUID_PROCESS, pid_of(k->track)));
+	put_bytes(out, TRACK_NAME, k->name->plain.p, k->name->plain.n);
+	put_bytes(out, TRACK_COUNTER, "", 0);
+	end_message(out, track, EVENT_LENGTH);
+	end_packet(v, packet);
+}
+
 /* The track of a counter: one for each event and process. 0: there are too many. */
 static uint64_t find_counter(struct perfetto *v, const struct mark *k)
 {
-	uint64_t h = hash_step(hash_bytes(HASH_START, k->name.p, k->name.n),
+	uint64_t h = hash_step(hash_bytes(HASH_START, k->name->json.p, k->name->json.n),
 			       (uint32_t)pid_of(k->track)),
 		 uuid = (uint64_t)UUID_COUNTER << 40 | (h & 0xffffffffff), *copy;
 
@@ -253,62 +353,59 @@ static uint64_t find_counter(struct perfetto *v, const struct mark *k)
 		return 0;
 	}
 	v->counter_count++;
-	put_number(&v->event, TRACK_UUID, uuid);
-	put_number(&v->event, TRACK_PARENT, make_uuid(UUID_PROCESS, pid_of(k->track)));
-	json_text(k->name, &v->text);
-	put_message(&v->event, TRACK_NAME, &v->text);
-	put_message(&v->event, TRACK_COUNTER, &v->part);        /* empty */
-	put_message(&v->packet, PACKET_TRACK, &v->event);
-	end_packet(v);
+	describe_counter(v, k, uuid);
 	return uuid;
 }
 
 static void add_instant(void *arg, const struct mark *k)
 {
 	struct perfetto *v = arg;
-	struct json value = track_counter(k->row);
-	uint64_t uuid = value.n ? find_counter(v, k) : 0;
-	char text[40] = "";
-	int64_t n;
+	struct md_buf *out = &v->m->out;
+	const struct md_value *value = k->row->fields;
+	uint64_t uuid = track_is_counter(k->row) ? find_counter(v, k) : 0, n;
+	struct open_event at;
+	size_t shown;
 
 	if (!uuid) {
-		put_event(v, TYPE_INSTANT, make_uuid(UUID_THREAD, k->track->tid), k, true);
-		end_event(v);
+		put_event(v, TYPE_INSTANT, k, true);
 		return;
 	}
-	put_event(v, TYPE_COUNTER, uuid, k, false);
-	/* A float that is no number is a string. */
-	memcpy(text, value.p + json_is_string(value),
-	       value.n < sizeof(text) ? value.n - json_is_string(value) : 0);
-	if (json_integer(value, &n))
-		put_number(&v->event, EVENT_COUNTER, (uint64_t)n);
-	else
-		put_double(&v->event, EVENT_COUNTER_DOUBLE, strtod(text, NULL));
-	end_event(v);
+	at = begin_event(v, TYPE_COUNTER, uuid, k, false);
+	shown = out->len;
+	if (md_value_integer(value, &n) && (value->type->is_signed || n <= INT64_MAX)) {
+		put_number(out, EVENT_COUNTER, n);
+	} else {
+		md_value_show(value, out);
+		put_shown(out, shown, shown, EVENT_COUNTER, EVENT_COUNTER_DOUBLE);
+	}
+	end_event(v, at);
 }
 
 static void add_switch(void *arg, const struct cpu_switch *w)
 {
 	struct perfetto *v = arg;
-	struct md_buf *out = &v->part;
+	struct md_buf *out = &v->m->out;
+	size_t packet = begin_packet(v), bundle, event, change;
 
-	if (json_is_string(w->prev_name))
-		put_characters(v, out, SWITCH_PREV_COMM, w->prev_name);
+	bundle = begin_message(out, PACKET_FTRACE, NOTE_LENGTH);
+	put_number(out, BUNDLE_CPU, w->row->cpu);
+	event = begin_message(out, BUNDLE_EVENT, NOTE_LENGTH);
+	put_number(out, FTRACE_TIMESTAMP, w->row->time);
+	put_number(out, FTRACE_PID, (uint64_t)w->prev_tid);
+	change = begin_message(out, FTRACE_SWITCH, NOTE_LENGTH);
+	if (w->prev_name.p)
+		put_text(out, SWITCH_PREV_COMM, w->prev_name);
 	put_number(out, SWITCH_PREV_PID, (uint64_t)w->prev_tid);
 	put_number(out, SWITCH_PREV_PRIO, (uint64_t)w->prev_prio);
 	put_number(out, SWITCH_PREV_STATE, (uint64_t)w->prev_state);
-	if (json_is_string(w->next_name))
-		put_characters(v, out, SWITCH_NEXT_COMM, w->next_name);
+	if (w->next_name.p)
+		put_text(out, SWITCH_NEXT_COMM, w->next_name);
 	put_number(out, SWITCH_NEXT_PID, (uint64_t)w->next_tid);
 	put_number(out, SWITCH_NEXT_PRIO, (uint64_t)w->next_prio);
-	/* event (a message in `event`) in the bundle (in `text`) in the packet */
-	put_number(&v->event, FTRACE_TIMESTAMP, w->row->time);
-	put_number(&v->event, FTRACE_PID, (uint64_t)w->prev_tid);
-	put_message(&v->event, FTRACE_SWITCH, out);
-	put_number(&v->text, BUNDLE_CPU, w->row->cpu);
-	put_message(&v->text, BUNDLE_EVENT, &v->event);
-	put_message(&v->packet, PACKET_FTRACE, &v->text);
-	end_packet(v);
+	end_message(out, change, NOTE_LENGTH);
+	end_message(out, event, NOTE_LENGTH);
+	end_message(out, bundle, NOTE_LENGTH);
+	end_packet(v, packet);
 }
 
 void perfetto_make(struct maker *m)
@@ -320,8 +417,4 @@ void perfetto_make(struct maker *m)
 
 	tracks_run(m, &form, &v);
 	tdestroy(v.counters, free);
-	md_buf_deinit(&v.packet);
-	md_buf_deinit(&v.event);
-	md_buf_deinit(&v.part);
-	md_buf_deinit(&v.text);
 }

@@ -1,178 +1,152 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/*
- * The lines come from md_json_event: they are valid JSON without blanks, so nothing is checked here
- * but the end of the text.
- */
 #include "tracer/export/row.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "metadata/program.h"
+#include "metadata/json.h"
+#include "metadata/name.h"
 
-/* The place after the string at p, or end. */
-static const char *skip_string(const char *p, const char *end)
+struct row_kind {
+	const struct md_event *class;   /* NULL: free */
+	const struct md_stream *stream;
+	void *state;
+	struct text *names;     /* with their characters; owned */
+};
+
+static struct row_kind *place_of(const struct rows *rows, const struct md_event *class,
+				 const struct md_stream *stream)
 {
-	for (p++; p < end && *p != '"'; p++)
-		p += *p == '\\';
-	return p < end ? p + 1 : end;
-}
+	size_t i = ((uintptr_t)class ^ (uintptr_t)stream >> 3) / 16 * 2654435761u >> 4;
+	struct row_kind *k;
 
-/* The place after the value at p, or end. */
-static const char *skip_value(const char *p, const char *end)
-{
-	unsigned int depth = 0;
-
-	for (; p < end; p++) {
-		switch (*p) {
-		case '"':
-			p = skip_string(p, end) - 1;
-			break;
-		case '{':
-		case '[':
-			depth++;
-			break;
-		case '}':
-		case ']':
-			if (!depth)
-				return p;
-			depth--;
-			break;
-		case ',':
-			if (!depth)
-				return p;
-			break;
-		default:
-			break;
-		}
-	}
-	return end;
-}
-
-bool json_member(struct json *object, struct json *name, struct json *value)
-{
-	const char *p = object->p, *end = p + object->n;
-
-	/* `{` or `,` before a member, `}` after the last */
-	if (object->n < 5 || p[1] != '"')
-		return false;
-	name->p = p + 2;
-	p = skip_string(p + 1, end);
-	name->n = (size_t)(p - 1 - name->p);
-	value->p = p < end ? p + 1 : end;
-	p = skip_value(value->p, end);
-	value->n = (size_t)(p - value->p);
-	*object = (struct json){ p, (size_t)(end - p) };
-	return true;
-}
-
-struct json json_find(struct json object, const char *name)
-{
-	size_t n = strlen(name);
-	struct json key, value;
-
-	while (json_member(&object, &key, &value))
-		if (key.n == n && !memcmp(key.p, name, n))
-			return value;
-	return (struct json){ NULL, 0 };
-}
-
-bool json_integer(struct json value, int64_t *result)
-{
-	char text[24], *end;
-
-	if (value.n && *value.p == '{')
-		value = json_find(value, "value");
-	if (!value.n || value.n >= sizeof(text))
-		return false;
-	memcpy(text, value.p, value.n);
-	text[value.n] = 0;
-	errno = 0;
-	*result = strtoll(text, &end, 10);
-	return end == text + value.n && !errno;
-}
-
-/* The character of the escape at p, which is after the backslash. */
-static char read_escape(const char *p, const char *end)
-{
-	static const char letters[] = "b\bf\fn\nr\rt\t";
-	char hex[3] = "";
-	const char *l;
-
-	/* The printer writes \u00XX only: control characters, C1 included. */
-	if (*p == 'u' && end - p >= 5) {
-		memcpy(hex, p + 3, 2);
-		return (char)strtoul(hex, NULL, 16);
-	}
-	l = strchr(letters, *p);
-	return l && *l ? l[1] : *p;
-}
-
-void json_text(struct json part, struct md_buf *out)
-{
-	const char *p = part.p, *end = p + part.n, *stop;
-
-	while (p < end) {
-		char c;
-
-		stop = memchr(p, '\\', (size_t)(end - p));
-		md_buf_put(out, p, (size_t)((stop ? stop : end) - p));
-		if (!stop || stop + 1 >= end)
-			return;
-		c = read_escape(stop + 1, end);
-		if ((unsigned char)c >= 0x80)
-			md_buf_putc(out, '\xc2');       /* C1 in UTF-8 */
-		md_buf_putc(out, c);
-		p = stop + (stop[1] == 'u' ? 6 : 2);
+	for (;; i++) {
+		k = &rows->kinds[i & (rows->size - 1)];
+		if (!k->class || (k->class == class && k->stream == stream))
+			return k;
 	}
 }
 
-void json_characters(struct json value, struct md_buf *out)
+static int grow(struct rows *rows)
 {
-	if (json_is_string(value))
-		value = (struct json){ value.p + 1, value.n - 2 };
-	json_text(value, out);
-}
+	struct rows old = *rows;
 
-struct json json_label(const struct md_field *f, struct json value)
-{
-	struct json label;
-
-	if (!md_type_is_enum(&f->type))
-		return value;
-	label = json_find(value, "label");
-	return json_is_string(label) ? label : json_find(value, "value");
-}
-
-void row_parse(struct row *r, const char *line, size_t n)
-{
-	struct json rest = { line, n }, name, value;
-	int64_t number;
-
-	r->host = r->event = r->context = r->fields = (struct json){ NULL, 0 };
-	while (json_member(&rest, &name, &value)) {
-		/* time, host, cpu, event, context, fields, torn */
-		switch (*name.p) {
-		case 't':
-			if (name.n == 4 && name.p[1] == 'i' && json_integer(value, &number))
-				r->time = (uint64_t)number;
-			break;
-		case 'h':
-			r->host = value;
-			break;
-		case 'e':
-			r->event = value;
-			break;
-		case 'f':
-			r->fields = value;
-			break;
-		default:
-			if (name.p[1] == 'o')
-				r->context = value;
-			else if (json_integer(value, &number))
-				r->cpu = (uint32_t)number;
-			break;
-		}
+	rows->size = old.size ? 2 * old.size : 64;
+	rows->kinds = calloc(rows->size, sizeof(*rows->kinds));
+	if (!rows->kinds) {
+		*rows = old;
+		return -ENOMEM;
 	}
+	for (size_t i = 0; i < old.size; i++)
+		if (old.kinds[i].class)
+			*place_of(rows, old.kinds[i].class, old.kinds[i].stream) = old.kinds[i];
+	free(old.kinds);
+	return 0;
+}
+
+/* The names of the contexts and fields. NULL: no memory. */
+static struct text *list_names(const struct md_event *class, const struct md_stream *stream)
+{
+	uint32_t contexts = stream->context_count, count = contexts + class->field_count;
+	struct md_buf text = MD_BUF_INIT;
+	struct text *names;
+	size_t at = 0;
+
+	for (uint32_t i = 0; i < count; i++) {
+		md_name_field(i < contexts ? stream->context[i].name
+					   : class->fields[i - contexts].name, &text);
+		md_buf_putc(&text, '\0');
+	}
+	names = text.failed ? NULL : malloc(count * sizeof(*names) + text.len + 1);
+	for (uint32_t i = 0; names && i < count; i++) {
+		names[i].p = (char *)(names + count) + at;
+		names[i].n = strlen(strcpy((char *)(names + count) + at, text.data + at));
+		at += names[i].n + 1;
+	}
+	md_buf_deinit(&text);
+	return names;
+}
+
+/* What is known about these classes; NULL: no memory. */
+static struct row_kind *find_kind(struct rows *rows, const struct md_event *class,
+				  const struct md_stream *stream)
+{
+	struct row_kind *k;
+
+	if (2 * rows->count >= rows->size && grow(rows))
+		return NULL;
+	k = place_of(rows, class, stream);
+	if (!k->class) {
+		k->names = list_names(class, stream);
+		if (!k->names)
+			return NULL;
+		k->class = class;
+		k->stream = stream;
+		rows->count++;
+	}
+	return k;
+}
+
+static int read_json(struct rows *rows, const struct md_occurrence *o, struct row *r)
+{
+	struct md_json_parts at;
+	const char *line;
+
+	md_buf_reset(&rows->json);
+	if (!md_json_parts(o, r->stream, &rows->json, &at))
+		return rows->json.failed ? -ENOMEM : 0;
+	line = rows->json.data;
+	r->context_json = (struct text){ line + at.context, at.context_end - at.context };
+	r->fields_json = (struct text){ line + at.fields, at.fields_end - at.fields };
+	return 0;
+}
+
+int rows_read(struct rows *rows, const struct cursor *c, enum row_needs needs, struct row *r)
+{
+	const struct md_occurrence *o = &c->o;
+	const struct md_stream *s = c->stream.class;
+	size_t count = s->context_count + (size_t)o->event->field_count;
+	struct row_kind *kind = find_kind(rows, o->event, s);
+	struct md_value *v;
+
+	if (!kind)
+		return -ENOMEM;
+	*r = (struct row){ .cpu = c->stream.cpu, .host = c->host, .class = o->event, .stream = s,
+			   .occurrence = o, .names = kind->names, .state = &kind->state };
+	if (needs == ROW_CLASSES)
+		return 0;
+	if (count > rows->room) {
+		v = realloc(rows->values, 2 * count * sizeof(*v));
+		if (!v)
+			return -ENOMEM;
+		rows->values = v;
+		rows->room = 2 * count;
+	}
+	v = rows->values;
+	r->context = v;
+	r->fields = v + s->context_count;
+	r->torn = !md_values_cut(s->context, s->context_count, o->context, o->payload, v) ||
+		  !md_values_cut(o->event->fields, o->event->field_count, o->payload, o->end,
+				 v + s->context_count);
+	return needs == ROW_JSON && !r->torn ? read_json(rows, o, r) : 0;
+}
+
+void rows_deinit(struct rows *rows)
+{
+	for (size_t i = 0; i < rows->size; i++) {
+		free(rows->kinds[i].state);
+		free(rows->kinds[i].names);
+	}
+	free(rows->kinds);
+	free(rows->values);
+	md_buf_deinit(&rows->json);
+}
+
+int row_find(const struct md_field *fields, uint32_t count, const char *name)
+{
+	for (uint32_t i = 0; i < count; i++)
+		if (!strcmp(fields[i].name, name))
+			return (int)i;
+	return -1;
 }

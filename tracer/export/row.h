@@ -1,51 +1,52 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * One event as an export needs it: its JSON line, cut into values. Values stay JSON until a form
- * asks for a number or for the characters of a string. No function here allocates anything.
+ * One event as an export needs it: its fields as values, or as JSON too. What a form knows about an
+ * event class is in the row's state, which the form makes when it sees the class first.
  */
 #ifndef TRACER_EXPORT_ROW_H
 #define TRACER_EXPORT_ROW_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
 #include "metadata/buf.h"
-#include "metadata/decode.h"
-#include "metadata/model.h"
+#include "metadata/value.h"
+#include "tracer/view/cursor.h"
 
-struct json {                   /* a value; points into the line; p NULL: absent */
+struct text {                   /* characters, without a NUL; p NULL: absent */
 	const char *p;
 	size_t n;
 };
 
+enum row_needs { ROW_CLASSES, ROW_VALUES, ROW_JSON };   /* each has what those before it have */
+
 struct row {
 	uint64_t time;          /* ns since the epoch */
 	uint32_t cpu;
-	struct json host, event;        /* strings */
-	struct json context, fields;    /* objects */
+	const char *host;       /* "": not known */
 	const struct md_event *class;
 	const struct md_stream *stream; /* its class: the fields of the context */
 	const struct md_occurrence *occurrence; /* as it was decoded */
+	/* As many as the classes have; the bytes of a torn event have changed: it has no values. */
+	const struct md_value *context, *fields;
+	bool torn;
+	const struct text *names;       /* as readers see them: of the contexts, then the fields */
+	struct text context_json, fields_json;  /* objects; no contexts: absent */
+	/* Of the form, for this pair of classes; at first NULL; freed with free(). */
+	void **state;
 };
 
-/* Takes the next member off the object. False: there is none. The name has no quotes. */
-bool json_member(struct json *object, struct json *name, struct json *value);
-/* The value of this member; absent if the object has none. */
-struct json json_find(struct json object, const char *name);
-/* False: the value is not an integer of 64 bits. An enumeration is its value. */
-bool json_integer(struct json value, int64_t *result);
-/* Appends the characters of a string; other values unchanged. */
-void json_characters(struct json value, struct md_buf *out);
-/* The same of a part of a string, without quotes. */
-void json_text(struct json part, struct md_buf *out);
-/* The value of this field; of an enumeration its label, or its number if it has none. */
-struct json json_label(const struct md_field *f, struct json value);
-static inline bool json_is_string(struct json value)
-{
-	return value.n && *value.p == '"';
-}
-/* Sets time, cpu, host, event, context and fields from a line of md_json_event. */
-void row_parse(struct row *r, const char *line, size_t n);
+/* What makes rows of events. All zero at first. */
+struct rows {
+	struct row_kind *kinds; /* by classes, open addressing; owned */
+	size_t count, size;     /* size: a power of two */
+	struct md_value *values;        /* of the current row; owned */
+	size_t room;            /* of values */
+	struct md_buf json;     /* of the current row */
+};
+
+/* The row of the cursor's current event, until the next call. 0 or -ENOMEM. */
+int rows_read(struct rows *rows, const struct cursor *c, enum row_needs needs, struct row *r);
+void rows_deinit(struct rows *rows);
+
+/* The index of the field of this name; -1: there is none. */
+int row_find(const struct md_field *fields, uint32_t count, const char *name);
 
 #endif

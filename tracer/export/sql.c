@@ -15,11 +15,14 @@
 #include <strings.h>
 
 #include "metadata/name.h"
+#include "metadata/number.h"
+#include "metadata/program.h"
 #include "tracer/export/export.h"
 
 #define NAME_MOST 60u           /* characters of a name, without what makes it unique */
 #define STATEMENT_MOST 32768u   /* bytes of an INSERT before it ends */
-#define TYPE_TEXT "LONGTEXT"
+
+static const char text_type[] = "LONGTEXT";     /* types are compared by their addresses */
 
 /* The columns that each table has first */
 enum { COLUMN_TIME, COLUMN_HOST, COLUMN_CPU, COLUMNS_FIRST };
@@ -37,22 +40,19 @@ struct table {
 	uint32_t count;
 };
 
-/* Where the values of events with these two classes go. */
+/* Where the values of events with these two classes go: the row's state. */
 struct shape {
-	const struct md_stream *stream;
-	const struct md_event *class;
 	struct table *table;
 	uint32_t columns[];     /* of the contexts, then of the fields */
 };
 
 struct sql {
 	struct maker *m;
-	void *tables, *shapes;  /* trees of struct table, struct shape; owned (tsearch) */
+	void *tables;           /* tree of struct table; owned (tsearch) */
 	struct table **list;    /* the tables in the order of their first events */
 	uint32_t table_count;
 	uint32_t most;          /* columns of a table */
-	struct shape *last;     /* of the last event */
-	struct json *cells;     /* of the current row, by number */
+	const struct md_value **cells;  /* of the current row, by number */
 	const struct table *open;       /* the INSERT that is not ended yet */
 	size_t statement;       /* its bytes */
 	struct md_buf text;     /* scratch */
@@ -61,19 +61,6 @@ struct sql {
 static int compare_tables(const void *a, const void *b)
 {
 	return strcmp(((const struct table *)a)->event, ((const struct table *)b)->event);
-}
-
-static int compare_pointers(const void *a, const void *b)
-{
-	return ((uintptr_t)a > (uintptr_t)b) - ((uintptr_t)a < (uintptr_t)b);
-}
-
-static int compare_shapes(const void *a, const void *b)
-{
-	const struct shape *x = a, *y = b;
-	int c = compare_pointers(x->class, y->class);
-
-	return c ? c : compare_pointers(x->stream, y->stream);
 }
 
 static void free_table(void *p)
@@ -171,7 +158,7 @@ static const char *type_of(const struct md_type *t)
 		return "DOUBLE";
 	/* An enumeration is its label. */
 	if (t->kind != MD_INT)
-		return TYPE_TEXT;
+		return text_type;
 	return types[t->is_signed][t->size == 1 ? 0 : t->size == 2 ? 1 : t->size == 4 ? 2 : 3];
 }
 
@@ -211,7 +198,7 @@ static int64_t find_column(struct sql *q, struct table *t, const char *prefix,
 		if (!strcmp(t->columns[i].key, key.data))
 			result = i;
 	if (result >= 0 && strcmp(t->columns[result].type, type) != 0)
-		t->columns[result].type = TYPE_TEXT;
+		t->columns[result].type = text_type;
 	if (result < 0 && !key.failed)
 		result = add_column(q, t, key.data, type);
 	md_buf_deinit(&key);
@@ -235,7 +222,7 @@ static struct table *find_table(struct sql *q, const char *event)
 	}
 	if (!t || !list || !t->event || !t->name ||
 	    add_column(q, t, "time", "BIGINT") < 0 ||
-	    add_column(q, t, "host", TYPE_TEXT) < 0 ||
+	    add_column(q, t, "host", text_type) < 0 ||
 	    add_column(q, t, "cpu", "INT UNSIGNED") < 0 ||
 	    !tsearch(t, &q->tables, compare_tables)) {
 		if (t)
@@ -246,18 +233,6 @@ static struct table *find_table(struct sql *q, const char *event)
 	return t;
 }
 
-static struct shape *find_shape(struct sql *q, const struct row *r)
-{
-	struct shape key = { .stream = r->stream, .class = r->class }, **found;
-
-	if (q->last && !compare_shapes(q->last, &key))
-		return q->last;
-	found = tfind(&key, &q->shapes, compare_shapes);
-	if (found)
-		q->last = *found;
-	return found ? *found : NULL;
-}
-
 /* First run: finds the tables and columns. */
 static void add_shape(void *arg, const struct row *r)
 {
@@ -266,11 +241,11 @@ static void add_shape(void *arg, const struct row *r)
 	struct shape *s;
 	int64_t column = 0;
 
-	if (find_shape(q, r))
+	if (*r->state)
 		return;
 	s = calloc(1, sizeof(*s) + count * sizeof(s->columns[0]));
 	if (s) {
-		*s = (struct shape){ r->stream, r->class, find_table(q, r->class->name) };
+		s->table = find_table(q, r->class->name);
 		for (uint32_t i = 0; s->table && i < count && column >= 0; i++) {
 			column = i < contexts ? find_column(q, s->table, "context.",
 							    &r->stream->context[i])
@@ -279,11 +254,12 @@ static void add_shape(void *arg, const struct row *r)
 			s->columns[i] = (uint32_t)column;
 		}
 	}
-	if (!s || !s->table || column < 0 || !tsearch(s, &q->shapes, compare_shapes)) {
+	if (!s || !s->table || column < 0) {
 		free(s);
 		q->m->err = -ENOMEM;
 		return;
 	}
+	*r->state = s;
 	q->most = s->table->count > q->most ? s->table->count : q->most;
 }
 
@@ -302,6 +278,12 @@ static void put_text(struct md_buf *out, const char *s, size_t n)
 	static const char digits[] = "0123456789ABCDEF";
 	bool plain = is_plain(s, n);
 
+	if (plain && !(n && memchr(s, '\'', n))) {
+		md_buf_putc(out, '\'');
+		md_buf_put(out, s, n);
+		md_buf_putc(out, '\'');
+		return;
+	}
 	md_buf_puts(out, plain ? "'" : "CAST(X'");
 	for (size_t i = 0; i < n; i++) {
 		if (!plain)
@@ -314,33 +296,53 @@ static void put_text(struct md_buf *out, const char *s, size_t n)
 }
 
 /* A number that is no integer of 64 bits with a sign: quoted, so that SQLite keeps its digits. */
-static bool is_large(struct json value)
+static bool is_large(const char *s, size_t n)
 {
-	return value.n >= 19 && *value.p != '-' && !memchr(value.p, '.', value.n) &&
-	       !memchr(value.p, 'e', value.n) &&
-	       (value.n > 19 || memcmp(value.p, "9223372036854775807", 19) > 0);
+	return n >= 19 && *s != '-' && !memchr(s, '.', n) && !memchr(s, 'e', n) &&
+	       (n > 19 || memcmp(s, "9223372036854775807", 19) > 0);
 }
 
-static void put_value(struct sql *q, const struct column *c, struct json value)
+/* Puts what is in q->text. */
+static void put_cell(struct sql *q, const struct column *c, enum md_shown shown)
 {
 	struct md_buf *out = &q->m->out;
-	bool text = !strcmp(c->type, TYPE_TEXT);
+	bool text = c->type == text_type;
 
-	if (!value.n || *value.p == 'n' || (!text && json_is_string(value))) {
+	out->failed |= q->text.failed;
+	if (shown == MD_SHOWN_NONE || (!text && shown == MD_SHOWN_TEXT))
 		md_buf_puts(out, "NULL");       /* "NaN" and the like are no numbers of SQL */
-		return;
-	}
-	if (!text && !is_large(value)) {
-		md_buf_put(out, value.p, value.n);
+	else if (!text && !is_large(q->text.data, q->text.len))
+		md_buf_put(out, q->text.data, q->text.len);
+	else
+		put_text(out, q->text.data, q->text.len);
+}
+
+static void put_value(struct sql *q, const struct column *c, const struct md_value *value)
+{
+	uint64_t n;
+
+	if (value && c->type != text_type && md_value_integer(value, &n) &&
+	    !md_type_is_enum(value->type) && (value->type->is_signed || n <= INT64_MAX)) {
+		md_value_show(value, &q->m->out);
 		return;
 	}
 	md_buf_reset(&q->text);
-	if (json_is_string(value))
-		json_characters(value, &q->text);
-	else
-		md_buf_put(&q->text, value.p, value.n);
-	put_text(out, q->text.data, q->text.len);
-	out->failed |= q->text.failed;
+	put_cell(q, c, value ? md_value_show(value, &q->text) : MD_SHOWN_NONE);
+}
+
+static void put_host(struct sql *q, const struct column *c, const char *host)
+{
+	md_buf_reset(&q->text);
+	md_value_put_text(host, strlen(host), &q->text);
+	put_cell(q, c, *host ? MD_SHOWN_TEXT : MD_SHOWN_NONE);
+}
+
+static void put_number(struct md_buf *out, uint64_t n)
+{
+	char *o = md_buf_room(out, 24);
+
+	if (o)
+		out->len = (size_t)(md_put_u64(o, n) - out->data);
 }
 
 static void end_statement(struct sql *q)
@@ -355,20 +357,17 @@ static void add_row(void *arg, const struct row *r)
 {
 	struct sql *q = arg;
 	struct md_buf *out = &q->m->out;
-	const struct shape *s = find_shape(q, r);
-	struct json name, value, contexts = r->context, fields = r->fields;
+	const struct shape *s = *r->state;
 	uint32_t count = r->stream->context_count;
 	size_t before;
 
 	if (!s)
 		return;
-	memset(q->cells, 0, s->table->count * sizeof(*q->cells));
-	q->cells[COLUMN_HOST] = r->host;
-	/* The members of the objects are the contexts and fields, in their order. */
-	for (uint32_t i = 0; i < count && json_member(&contexts, &name, &value); i++)
-		q->cells[s->columns[i]] = json_label(&r->stream->context[i], value);
-	for (uint32_t i = 0; i < r->class->field_count && json_member(&fields, &name, &value); i++)
-		q->cells[s->columns[count + i]] = json_label(&r->class->fields[i], value);
+	memset(q->cells, 0, s->table->count * sizeof(const struct md_value *));
+	for (uint32_t i = 0; i < count && !r->torn; i++)
+		q->cells[s->columns[i]] = &r->context[i];
+	for (uint32_t i = 0; i < r->class->field_count && !r->torn; i++)
+		q->cells[s->columns[count + i]] = &r->fields[i];
 	if (q->open != s->table || q->statement > STATEMENT_MOST) {
 		end_statement(q);
 		md_buf_puts(out, "INSERT INTO ");
@@ -380,9 +379,12 @@ static void add_row(void *arg, const struct row *r)
 		md_buf_puts(out, ",\n");
 	}
 	before = out->len;
-	md_buf_printf(out, "(%llu,", (unsigned long long)r->time);
-	put_value(q, &s->table->columns[COLUMN_HOST], r->host);
-	md_buf_printf(out, ",%u", r->cpu);
+	md_buf_putc(out, '(');
+	put_number(out, r->time);
+	md_buf_putc(out, ',');
+	put_host(q, &s->table->columns[COLUMN_HOST], r->host);
+	md_buf_putc(out, ',');
+	put_number(out, r->cpu);
 	for (uint32_t i = COLUMNS_FIRST; i < s->table->count; i++) {
 		md_buf_putc(out, ',');
 		put_value(q, &s->table->columns[i], q->cells[i]);
@@ -431,18 +433,17 @@ void sql_make(struct maker *m)
 {
 	struct sql q = { .m = m };
 
-	maker_run(m, false, add_shape, &q);
-	q.cells = calloc(q.most + COLUMNS_FIRST, sizeof(*q.cells));
+	maker_run(m, ROW_CLASSES, add_shape, &q);
+	q.cells = calloc(q.most + COLUMNS_FIRST, sizeof(const struct md_value *));
 	if (!q.cells)
 		m->err = -ENOMEM;
 	put_tables(&q);
 	if (!m->err)
-		maker_run(m, true, add_row, &q);
+		maker_run(m, ROW_VALUES, add_row, &q);
 	end_statement(&q);
 	md_buf_puts(&m->out, "COMMIT;\n");
-	tdestroy(q.shapes, free);
 	tdestroy(q.tables, free_table);
 	free(q.list);
-	free(q.cells);
+	free((void *)q.cells);
 	md_buf_deinit(&q.text);
 }

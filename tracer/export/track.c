@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "metadata/json.h"
+#include "metadata/name.h"
 #include "tracer/base/hash.h"
 
 #define TRACKS_MAX 65536u       /* further threads are shown on the track of their CPU */
@@ -22,11 +24,22 @@ struct tracks {
 	uint64_t last;          /* time of the last event */
 };
 
+/* What tracks know about an event class: the row's state. The names' characters follow it. */
+struct kind {
+	enum { KIND_OTHER, KIND_SWITCH, KIND_PROCESS } is;
+	enum pair_side { PAIR_NONE, PAIR_BEGIN, PAIR_END } side;
+	uint64_t pair;          /* hash of the pair's name */
+	struct track_name name, slice;
+	int tid, pid, procname; /* indices of contexts; -1: absent */
+	int fields[8];          /* of KIND_SWITCH and KIND_PROCESS, see below */
+};
+
+enum { PREV_COMM, NEXT_COMM, PREV_TID, NEXT_TID, PREV_PRIO, NEXT_PRIO, PREV_STATE };
+enum { STATE_NAME, STATE_TID, STATE_PID };
+
 /* ---- pairs ---- */
 
-enum pair_side { PAIR_NONE, PAIR_BEGIN, PAIR_END };
-
-static bool begins_with(struct json s, const char *word)
+static bool begins_with(struct text s, const char *word)
 {
 	size_t n = strlen(word);
 
@@ -34,7 +47,7 @@ static bool begins_with(struct json s, const char *word)
 }
 
 /* Whether the last word is this one: before it is '_' or ':', and something before that. */
-static bool ends_with(struct json s, const char *word)
+static bool ends_with(struct text s, const char *word)
 {
 	size_t n = strlen(word);
 
@@ -43,7 +56,7 @@ static bool ends_with(struct json s, const char *word)
 }
 
 /* Whether an event of this name begins or ends a slice, and the name of the slice. */
-static enum pair_side pair_of(struct json event, struct json *slice, uint64_t *pair)
+static enum pair_side pair_of(struct text event, struct text *slice, uint64_t *pair)
 {
 	static const struct word { const char *text; enum pair_side side; } words[] = {
 		{ "begin", PAIR_BEGIN }, { "end", PAIR_END },
@@ -51,23 +64,23 @@ static enum pair_side pair_of(struct json event, struct json *slice, uint64_t *p
 	};
 	static const struct word calls[] = { { "syscall_entry_", PAIR_BEGIN },
 					     { "syscall_exit_", PAIR_END } };
-	struct json name = event;
+	struct text name = event;
 
 	if (begins_with(name, "compat_"))
-		name = (struct json){ name.p + 7, name.n - 7 };
+		name = (struct text){ name.p + 7, name.n - 7 };
 	for (size_t i = 0; i < 2; i++) {
 		size_t n = strlen(calls[i].text);
 
 		if (!begins_with(name, calls[i].text))
 			continue;
-		*slice = (struct json){ name.p + n, name.n - n };
+		*slice = (struct text){ name.p + n, name.n - n };
 		*pair = hash_bytes(hash_step(HASH_START, 's'), slice->p, slice->n);
 		return calls[i].side;
 	}
 	for (size_t i = 0; i < 4; i++) {
 		if (!ends_with(event, words[i].text))
 			continue;
-		*slice = (struct json){ event.p, event.n - strlen(words[i].text) - 1 };
+		*slice = (struct text){ event.p, event.n - strlen(words[i].text) - 1 };
 		/* begin and end, and entry and exit, are two kinds of pairs. */
 		*pair = hash_bytes(hash_step(HASH_START, i / 2), slice->p, slice->n);
 		return words[i].side;
@@ -75,14 +88,89 @@ static enum pair_side pair_of(struct json event, struct json *slice, uint64_t *p
 	return PAIR_NONE;
 }
 
-struct json track_counter(const struct row *r)
+bool track_is_counter(const struct row *r)
 {
 	const struct md_field *f = r->class->fields;
 
-	if (r->class->field_count != 1 || strcmp(f->name, "value") ||
-	    (f->type.kind != MD_INT && f->type.kind != MD_FLOAT))
-		return (struct json){ NULL, 0 };
-	return json_find(r->fields, "value");
+	return r->class->field_count == 1 && !strcmp(f->name, "value") &&
+	       (f->type.kind == MD_INT || f->type.kind == MD_FLOAT);
+}
+
+/* ---- kinds of events ---- */
+
+/* The index of the integer or enumeration with the first name, else with the other one. */
+static int find_integer(const struct md_field *fields, uint32_t count, const char *name,
+			const char *other)
+{
+	int i = row_find(fields, count, name);
+
+	if (i >= 0 && (fields[i].type.kind == MD_INT || fields[i].type.kind == MD_ENUM))
+		return i;
+	return other ? find_integer(fields, count, other, NULL) : -1;
+}
+
+static void find_fields(struct kind *k, const struct md_event *e)
+{
+	const struct md_field *f = e->fields;
+	uint32_t n = e->field_count;
+
+	if (!strcmp(e->name, "sched_switch")) {
+		k->is = KIND_SWITCH;
+		k->fields[PREV_COMM] = row_find(f, n, "prev_comm");
+		k->fields[NEXT_COMM] = row_find(f, n, "next_comm");
+		k->fields[PREV_TID] = find_integer(f, n, "prev_tid", "prev_pid");
+		k->fields[NEXT_TID] = find_integer(f, n, "next_tid", "next_pid");
+		k->fields[PREV_PRIO] = find_integer(f, n, "prev_prio", NULL);
+		k->fields[NEXT_PRIO] = find_integer(f, n, "next_prio", NULL);
+		k->fields[PREV_STATE] = find_integer(f, n, "prev_state", NULL);
+	} else if (!strcmp(e->name, "lttng_statedump_process_state")) {
+		k->is = KIND_PROCESS;
+		k->fields[STATE_NAME] = row_find(f, n, "name");
+		k->fields[STATE_TID] = find_integer(f, n, "tid", NULL);
+		k->fields[STATE_PID] = find_integer(f, n, "pid", NULL);
+	}
+}
+
+/* Sets the name to these characters and their JSON, which are at p. Returns the place after. */
+static char *set_text(struct track_name *name, struct text plain, const struct md_buf *json,
+		      char *p)
+{
+	name->plain = (struct text){ p, plain.n };
+	p = mempcpy(p, plain.p, plain.n);
+	name->json = (struct text){ p, json->len };
+	return mempcpy(p, json->data, json->len);
+}
+
+static struct kind *create_kind(const struct row *r)
+{
+	struct md_buf name = MD_BUF_INIT, json = MD_BUF_INIT, slice_json = MD_BUF_INIT;
+	const struct md_field *contexts = r->stream->context;
+	uint32_t n = r->stream->context_count;
+	struct text plain, slice = { NULL, 0 };
+	struct kind *k = NULL;
+	enum pair_side side;
+	uint64_t pair = 0;
+
+	md_name_event(r->class->name, &name);
+	plain = (struct text){ md_buf_str(&name), name.len };
+	md_json_escape_put(plain.p, plain.n, &json);
+	side = pair_of(plain, &slice, &pair);
+	md_json_escape_put(slice.p, slice.n, &slice_json);
+	if (!name.failed && !json.failed && !slice_json.failed)
+		k = calloc(1, sizeof(*k) + plain.n + json.len + slice.n + slice_json.len);
+	if (k) {
+		*k = (struct kind){ .side = side, .pair = pair,
+				    .tid = find_integer(contexts, n, "vtid", "tid"),
+				    .pid = find_integer(contexts, n, "vpid", "pid"),
+				    .procname = row_find(contexts, n, "procname") };
+		set_text(&k->slice, slice, &slice_json,
+			 set_text(&k->name, plain, &json, (char *)(k + 1)));
+		find_fields(k, r->class);
+	}
+	md_buf_deinit(&name);
+	md_buf_deinit(&json);
+	md_buf_deinit(&slice_json);
+	return k;
 }
 
 /* ---- the table of tracks ---- */
@@ -159,7 +247,7 @@ static struct timeline *find_cpu(struct tracks *v, uint32_t cpu)
 }
 
 /* What an event says about a thread. */
-static void learn(struct tracks *v, int64_t tid, int64_t pid, struct json name)
+static void learn(struct tracks *v, int64_t tid, int64_t pid, struct text name)
 {
 	struct md_buf text = MD_BUF_INIT;
 	struct timeline *t;
@@ -171,22 +259,28 @@ static void learn(struct tracks *v, int64_t tid, int64_t pid, struct json name)
 		t->described = false;
 	}
 	/* Most names are as before: compare without a copy. */
-	if (!json_is_string(name) ||
-	    (name.n == t->name_len + 2 && !memcmp(name.p + 1, t->name, t->name_len)))
+	if (!name.p || (name.n == t->name_len && !memcmp(name.p, t->name, t->name_len)))
 		return;
-	json_characters(name, &text);
+	md_value_put_text(name.p, name.n, &text);
 	set_name(t, text.data, text.len);
 	md_buf_deinit(&text);
 }
 
-static int64_t find_integer(struct json object, const char *name, const char *other)
+/* The integer with this index; -1: there is none. */
+static int64_t number_of(const struct md_value *values, int i)
 {
-	int64_t n;
+	uint64_t n;
 
-	if (json_integer(json_find(object, name), &n) ||
-	    (other && json_integer(json_find(object, other), &n)))
-		return n;
-	return -1;
+	return i >= 0 && md_value_integer(&values[i], &n) ? (int64_t)n : -1;
+}
+
+static struct text text_of(const struct md_value *values, int i)
+{
+	struct text text;
+
+	if (i < 0 || !md_value_string(&values[i], &text.p, &text.n))
+		return (struct text){ NULL, 0 };
+	return text;
 }
 
 /* ---- events ---- */
@@ -208,17 +302,16 @@ static int32_t *current_of(struct tracks *v, uint32_t cpu)
 	return &v->current[cpu];
 }
 
-static struct timeline *track_of(struct tracks *v, const struct row *r)
+static struct timeline *track_of(struct tracks *v, const struct row *r, const struct kind *kind)
 {
-	int64_t tid = find_integer(r->context, "vtid", "tid"),
-		pid = find_integer(r->context, "vpid", "pid");
+	int64_t tid = number_of(r->context, kind->tid), pid = number_of(r->context, kind->pid);
 	const int32_t *current = current_of(v, r->cpu);
 	struct timeline *t = NULL;
 
 	if (tid < 0)
 		tid = current && *current ? *current : pid;
 	if (tid > 0 && tid < TRACK_CPUS) {
-		learn(v, tid, pid, json_find(r->context, "procname"));
+		learn(v, tid, pid, text_of(r->context, kind->procname));
 		t = find_track(v, (int32_t)tid);
 	}
 	return t ? t : find_cpu(v, r->cpu);
@@ -290,39 +383,40 @@ static bool end_pair(struct tracks *v, struct timeline *t, struct mark k, uint64
 	return true;
 }
 
-static void add_mark(struct tracks *v, struct timeline *t, const struct row *r)
+static void add_mark(struct tracks *v, struct timeline *t, const struct row *r,
+		     const struct kind *kind)
 {
-	struct json event = { r->event.p + 1, r->event.n - 2 };
-	struct mark k = { .track = t, .time = r->time, .name = event, .row = r };
-	enum pair_side side;
-	uint64_t pair = 0;
+	struct mark k = { .track = t, .time = r->time, .name = &kind->slice,
+			  .event = &kind->name, .row = r };
 
 	describe(v, t);
-	side = pair_of(event, &k.name, &pair);
-	if (side == PAIR_BEGIN && (k.slice = push(t))) {
-		*k.slice = (struct open_slice){ .pair = pair, .begin = r->time };
+	if (kind->side == PAIR_BEGIN && (k.slice = push(t))) {
+		*k.slice = (struct open_slice){ .pair = kind->pair, .begin = r->time };
 		if (v->form->begin)
 			v->form->begin(v->arg, &k);
 		return;
 	}
-	if (side == PAIR_END && end_pair(v, t, k, pair))
+	if (kind->side == PAIR_END && end_pair(v, t, k, kind->pair))
 		return;
-	k.name = event;
+	k.name = &kind->name;
 	if (v->form->instant)
 		v->form->instant(v->arg, &k);
 }
 
-static void add_switch(struct tracks *v, const struct row *r)
+static void add_switch(struct tracks *v, const struct row *r, const struct kind *kind)
 {
+	const struct md_value *values = r->fields;
+	const int *fields = kind->fields;
 	struct cpu_switch w = {
 		.row = r,
-		.prev_name = json_find(r->fields, "prev_comm"),
-		.next_name = json_find(r->fields, "next_comm"),
-		.prev_tid = find_integer(r->fields, "prev_tid", "prev_pid"),
-		.next_tid = find_integer(r->fields, "next_tid", "next_pid"),
-		.prev_prio = find_integer(r->fields, "prev_prio", NULL),
-		.next_prio = find_integer(r->fields, "next_prio", NULL),
-		.prev_state = find_integer(r->fields, "prev_state", NULL),
+		.event = &kind->name,
+		.prev_name = text_of(values, fields[PREV_COMM]),
+		.next_name = text_of(values, fields[NEXT_COMM]),
+		.prev_tid = number_of(values, fields[PREV_TID]),
+		.next_tid = number_of(values, fields[NEXT_TID]),
+		.prev_prio = number_of(values, fields[PREV_PRIO]),
+		.next_prio = number_of(values, fields[NEXT_PRIO]),
+		.prev_state = number_of(values, fields[PREV_STATE]),
 	};
 	int32_t *current = current_of(v, r->cpu);
 	struct timeline *cpu = find_cpu(v, r->cpu);
@@ -344,21 +438,27 @@ static void add_switch(struct tracks *v, const struct row *r)
 static void add_row(void *arg, const struct row *r)
 {
 	struct tracks *v = arg;
+	struct kind *k = *r->state;
 	struct timeline *t;
 
-	v->last = r->time;
-	if (r->event.n < 2 || !r->fields.n)
-		return;
-	if (!strcmp(r->class->name, "sched_switch")) {
-		add_switch(v, r);
+	if (!k && !(*r->state = k = create_kind(r))) {
+		v->m->err = -ENOMEM;
 		return;
 	}
-	if (!strcmp(r->class->name, "lttng_statedump_process_state"))
-		learn(v, find_integer(r->fields, "tid", NULL),
-		      find_integer(r->fields, "pid", NULL), json_find(r->fields, "name"));
-	t = track_of(v, r);
+	v->last = r->time;
+	if (r->torn)
+		return;
+	if (k->is == KIND_SWITCH) {
+		add_switch(v, r, k);
+		return;
+	}
+	if (k->is == KIND_PROCESS)
+		learn(v, number_of(r->fields, k->fields[STATE_TID]),
+		      number_of(r->fields, k->fields[STATE_PID]),
+		      text_of(r->fields, k->fields[STATE_NAME]));
+	t = track_of(v, r, k);
 	if (t)
-		add_mark(v, t, r);
+		add_mark(v, t, r, k);
 }
 
 static void close_open(struct tracks *v, struct timeline *t)
@@ -373,7 +473,7 @@ void tracks_run(struct maker *m, const struct track_form *form, void *arg)
 {
 	struct tracks v = { .m = m, .form = form, .arg = arg };
 
-	maker_run(m, true, add_row, &v);
+	maker_run(m, form->json ? ROW_JSON : ROW_VALUES, add_row, &v);
 	for (uint32_t i = 0; i < v.size; i++) {
 		if (!v.table[i])
 			continue;

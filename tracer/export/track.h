@@ -35,12 +35,18 @@ struct timeline {
 	uint32_t depth, room;
 };
 
+/* The name of an event or of a slice. */
+struct track_name {
+	struct text json, plain;        /* json: without quotes */
+};
+
 /* A slice or an instant on its track. */
 struct mark {
 	const struct timeline *track;
 	struct open_slice *slice;       /* begin and end: the innermost open one */
 	uint64_t time;          /* ns since the epoch */
-	struct json name;       /* of the slice or event: characters as JSON, without quotes */
+	const struct track_name *name;  /* of the slice, or of the event */
+	const struct track_name *event;
 	const struct row *row;  /* NULL: the event that ends the slice belongs to another */
 };
 
@@ -49,7 +55,8 @@ struct cpu_switch {
 	const struct timeline *track;      /* of the CPU, after the switch */
 	bool was_running;       /* before it */
 	int64_t prev_tid, prev_prio, prev_state, next_tid, next_prio;
-	struct json prev_name, next_name;       /* strings; may be absent */
+	const struct track_name *event;
+	struct text prev_name, next_name;       /* bytes of any kind; may be absent */
 	const struct row *row;
 };
 
@@ -64,11 +71,12 @@ struct track_form {
 	void (*end)(void *arg, const struct mark *k);
 	void (*instant)(void *arg, const struct mark *k);
 	void (*switched)(void *arg, const struct cpu_switch *w);
+	bool json;              /* rows have JSON */
 	bool close_open;        /* slices without an end are ended with the last event */
 };
 
 void tracks_run(struct maker *m, const struct track_form *form, void *arg);
-/* The one numeric field, `value`, of a counter's event; absent: the event is no counter. */
-struct json track_counter(const struct row *r);
+/* Whether the event is of a counter: it has one numeric field, `value`. */
+bool track_is_counter(const struct row *r);
 
 #endif
