@@ -328,14 +328,14 @@ static void put_env(const struct md_trace *t, struct md_buf *out)
 	md_buf_puts(out, "};\n\n");
 }
 
-static const char *clock_name(const struct md_trace *t)
+const char *md_clock_name(const struct md_trace *t)
 {
 	return t->clock_is_tai ? "tai" : "monotonic";
 }
 
 static void put_clock(const struct md_trace *t, struct md_buf *out)
 {
-	md_buf_printf(out, "clock {\n\tname = \"%s\";\n\tuuid = \"", clock_name(t));
+	md_buf_printf(out, "clock {\n\tname = \"%s\";\n\tuuid = \"", md_clock_name(t));
 	put_uuid(t->clock_uuid, out);
 	md_buf_printf(out,
 		      "\";\n"
@@ -347,6 +347,11 @@ static void put_clock(const struct md_trace *t, struct md_buf *out)
 		      "\n",
 		      t->clock_is_tai ? "International Atomic Time" : "Monotonic Clock",
 		      t->clock_offset);
+}
+
+int md_metadata_print(const struct md_trace *t, struct md_buf *out)
+{
+	return t->is_ctf2 ? md_ctf2_print(t, out) : md_ctf_print(t, out);
 }
 
 int md_ctf_print(const struct md_trace *t, struct md_buf *out)
@@ -361,7 +366,7 @@ int md_ctf_print(const struct md_trace *t, struct md_buf *out)
 	if (t->env_count)
 		put_env(t, out);
 	put_clock(t, out);
-	md_buf_printf(out, header_types, clock_name(t), clock_name(t), clock_name(t));
+	md_buf_printf(out, header_types, md_clock_name(t), md_clock_name(t), md_clock_name(t));
 	for (i = 0; i < t->stream_count; i++)
 		put_stream(t->streams[i], out);
 	return out->failed ? -ENOMEM : 0;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * CTF 1.8 in the form of LTTng 2.13: the metadata text and the packet header (CTF 1.8.3, sections
- * 5, 6, 7 and C).
+ * CTF in the form of LTTng: the metadata of CTF 1.8 (1.8.3, sections 7 and C) and of CTF 2, and the
+ * packet header (sections 5 and 6).
  */
 #ifndef METADATA_CTF_H
 #define METADATA_CTF_H
@@ -15,6 +15,17 @@
  * Returns 0 or -ENOMEM. Takes no lock: the caller prevents additions meanwhile.
  */
 int md_ctf_print(const struct md_trace *t, struct md_buf *out);
+
+/*
+ * The same as CTF 2 (CTF2-SPEC-2.0): a JSON text sequence, which describes the same packets. Names
+ * of fields are as in text. Enumerations are integers with mappings; levels and the URI of the
+ * model are attributes of LTTng's name space.
+ */
+int md_ctf2_print(const struct md_trace *t, struct md_buf *out);
+/* One of both, as the trace has it. */
+int md_metadata_print(const struct md_trace *t, struct md_buf *out);
+/* What the metadata call the clock. */
+const char *md_clock_name(const struct md_trace *t);
 
 /* Appends the one `stream { … };` block, without its events. */
 void md_ctf_print_stream(const struct md_stream *s, struct md_buf *out);

@@ -109,6 +109,7 @@ struct md_trace {
 	uint8_t clock_uuid[16];
 	uint64_t clock_offset;          /* ns from the epoch to the clock's zero */
 	bool clock_is_tai;              /* the epoch is that of TAI */
+	bool is_ctf2;                   /* its metadata are of CTF 2, not of CTF 1.8 */
 	uint32_t env_count;
 	struct md_env *env;             /* owned */
 	uint32_t stream_count;

@@ -17,7 +17,7 @@
 #include "tracer/keeper_guard.h"
 #include "tracer/session/kept.h"
 #include "tracer/session/session.h"
-#include "tracer/session/trace_clock.h"
+#include "tracer/session/trace_form.h"
 #include "tracer/kernel/kernel.h"
 #include "tracer/ring/reader.h"
 #include "tracer/snapshot/snapshot.h"
@@ -30,7 +30,7 @@
 
 /* The parts of a session besides its channels (session/part.h). A part may use earlier ones. */
 static const struct session_part *const session_parts[] = {
-	&clock_part, &text_part, &counts_part, &export_part, &output_part, &snapshot_part,
+	&form_part, &text_part, &counts_part, &export_part, &output_part, &snapshot_part,
 	&trigger_part, NULL
 };
 static const struct output_sink *const sinks[] = { &relay_sink, NULL };

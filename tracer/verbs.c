@@ -9,7 +9,7 @@
 #include "tracer/app/app.h"
 #include "tracer/output/output.h"
 #include "tracer/session/session.h"
-#include "tracer/session/trace_clock.h"
+#include "tracer/session/trace_form.h"
 #include "tracer/kernel/kernel.h"
 #include "tracer/base/base.h"
 #include "tracer/ring/reader.h"

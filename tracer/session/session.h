@@ -18,7 +18,7 @@
  *	channel_attr.c  the attributes of a channel, as a table
  *	group.c         stream groups: event ids and switch bytes
  *	buffer.c        buffers: create, keep, clear and remove them
- *	trace_clock.c   which clock their metadata declare
+ *	trace_form.c    their clock and version of CTF
  *	trace_env.c     traces and the environment that their metadata declares
  *	streams.c       the streams of a session as views and the output see them
  *	decision.c      whether a channel records an event, and the compiled filters
@@ -195,7 +195,8 @@ struct session {
 	uint64_t starts, change;
 	int64_t created, started;               /* ns since the epoch; started 0: never */
 	uint64_t clock_offset;                  /* see view.h; atomic */
-	bool clock_is_tai;                      /* session/trace_clock.h */
+	bool clock_is_tai;                      /* session/trace_form.h */
+	bool is_ctf2;                           /* the metadata are of CTF 2; the same */
 	uint32_t next_channel, next_trace;
 	uint64_t statedump;                     /* number of its last request; a start is one */
 	/* of the kernel: numbers of the last requests begun, ended */

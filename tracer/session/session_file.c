@@ -53,6 +53,7 @@ static const struct session_key {
 	{ "statedump", KEY_U64, offsetof(struct session, statedump) },
 	{ "clock_offset", KEY_U64, offsetof(struct session, clock_offset) },
 	{ "clock_is_tai", KEY_FLAG, offsetof(struct session, clock_is_tai) },
+	{ "is_ctf2", KEY_FLAG, offsetof(struct session, is_ctf2) },
 	{ "buffers_refused", KEY_U64, offsetof(struct session, buffers_refused) },
 	{ "buffers_lost", KEY_U64, offsetof(struct session, buffers_lost) },
 };

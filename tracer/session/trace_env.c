@@ -12,7 +12,7 @@
 #include "metadata/ctf.h"
 #include "tracer/base/timefmt.h"
 #include "tracer/session/session.h"
-#include "tracer/session/trace_clock.h"
+#include "tracer/session/trace_form.h"
 
 struct trace *trace_find(struct session *s, struct trace_key key)
 {
@@ -142,7 +142,7 @@ struct trace *trace_new(struct session *s, struct trace_key key, const char *com
 		trace_put(t);
 		return NULL;
 	}
-	trace_set_clock(t, s);
+	trace_set_form(t, s);
 	t->index = s->next_trace++;
 	t->next = s->traces;
 	s->traces = t;

@@ -62,7 +62,7 @@ int image_add_metadata(struct trace_image *m, struct trace *t, uint64_t ts)
 	if (!c)
 		return -ENOMEM;
 	pthread_mutex_lock(&t->lock);
-	err = md_ctf_print(t->md, &c->text);
+	err = md_metadata_print(t->md, &c->text);
 	pthread_mutex_unlock(&t->lock);
 	if (err || c->text.failed) {
 		md_buf_deinit(&c->text);

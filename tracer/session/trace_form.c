@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The clock that a session's traces have. Recorded times are always those of the tracer's clock,
- * which is near CLOCK_MONOTONIC: `tai` is an offset to CLOCK_TAI in place of CLOCK_REALTIME, with a
- * name and a UUID of its own.
+ * The form of a session's traces. Recorded times are always those of the tracer's clock, which is
+ * near CLOCK_MONOTONIC: `tai` is an offset to CLOCK_TAI in place of CLOCK_REALTIME, with a name and
+ * a UUID of its own. CTF 1.8 and CTF 2 describe the same packets: they differ in the metadata.
  */
 #include <errno.h>
 #include <string.h>
 #include <uuid/uuid.h>
 
 #include "tracer/session/session.h"
-#include "tracer/session/trace_clock.h"
+#include "tracer/session/trace_form.h"
 
 /* Not the boot's id: for readers, clocks of one UUID are the same. */
 static void tai_uuid(const struct clock *c, uint8_t uuid[16])
@@ -17,12 +17,13 @@ static void tai_uuid(const struct clock *c, uint8_t uuid[16])
 	uuid_generate_sha1(uuid, c->uuid, "tai", 3);
 }
 
-void trace_set_clock(struct trace *t, const struct session *s)
+void trace_set_form(struct trace *t, const struct session *s)
 {
 	const struct clock *clock = &s->tracer->clock;
 
 	t->md->clock_offset = session_clock_offset(s);
 	t->md->clock_is_tai = s->clock_is_tai;
+	t->md->is_ctf2 = s->is_ctf2;
 	if (s->clock_is_tai)
 		tai_uuid(clock, t->md->clock_uuid);
 	else
@@ -40,7 +41,7 @@ static void set_offset(struct session *s, uint64_t offset)
 	__atomic_store_n(&s->clock_offset, offset, __ATOMIC_RELAXED);
 	for (struct trace *t = s->traces; t; t = t->next) {
 		pthread_mutex_lock(&t->lock);
-		trace_set_clock(t, s);
+		trace_set_form(t, s);
 		pthread_mutex_unlock(&t->lock);
 	}
 }
@@ -55,18 +56,24 @@ static void show_clock(const struct session *s, struct md_buf *out)
 	md_buf_puts(out, s->clock_is_tai ? "mono [tai]\n" : "[mono] tai\n");
 }
 
+/* Locked. */
+static int may_change(const struct session *s, struct tr_err *err)
+{
+	if (s->gone || s->ending)
+		return tr_fail(err, -ENOENT, "the session is gone");
+	return s->starts ? tr_fail(err, -EBUSY, "cannot change after the session was first started")
+			 : 0;
+}
+
 static int store_clock(struct session *s, const char *value, struct tr_err *err)
 {
 	bool tai = !strcmp(value, "tai");
-	int ret = 0;
+	int ret;
 
 	if (!tai && strcmp(value, "mono") != 0)
 		return tr_fail_at(err, -EINVAL, value, 0, "not one of mono, tai");
 	session_lock(s);
-	if (s->gone || s->ending)
-		ret = tr_fail(err, -ENOENT, "the session is gone");
-	else if (s->starts)
-		ret = tr_fail(err, -EBUSY, "cannot change after the session was first started");
+	ret = may_change(s, err);
 	if (!ret && tai != s->clock_is_tai) {
 		s->clock_is_tai = tai;
 		set_offset(s, tai ? measure_offset(s) : s->tracer->clock.offset);
@@ -77,10 +84,36 @@ static int store_clock(struct session *s, const char *value, struct tr_err *err)
 	return ret;
 }
 
-static void exchange_clocks(struct session *a, struct session *b)
+static void show_version(const struct session *s, struct md_buf *out)
+{
+	md_buf_puts(out, s->is_ctf2 ? "1.8 [2]\n" : "[1.8] 2\n");
+}
+
+static int store_version(struct session *s, const char *value, struct tr_err *err)
+{
+	bool two = !strcmp(value, "2");
+	int ret;
+
+	if (!two && strcmp(value, "1.8") != 0)
+		return tr_fail_at(err, -EINVAL, value, 0, "not one of 1.8, 2");
+	session_lock(s);
+	ret = may_change(s, err);
+	if (!ret) {
+		s->is_ctf2 = two;
+		session_save(s);
+		session_changed(s);
+	}
+	session_unlock(s);
+	return ret;
+}
+
+static void exchange_forms(struct session *a, struct session *b)
 {
 	uint64_t offset = session_clock_offset(a);
-	bool tai = a->clock_is_tai;
+	bool tai = a->clock_is_tai, two = a->is_ctf2;
+
+	a->is_ctf2 = b->is_ctf2;
+	b->is_ctf2 = two;
 
 	a->clock_is_tai = b->clock_is_tai;
 	b->clock_is_tai = tai;
@@ -90,11 +123,12 @@ static void exchange_clocks(struct session *a, struct session *b)
 
 static const struct session_setting settings[] = {
 	{ SESSION_CLOCK, show_clock, store_clock },
+	{ SESSION_CTF_VERSION, show_version, store_version },
 	{ 0 }
 };
 
-const struct session_part clock_part = {
-	.name = "clock",
+const struct session_part form_part = {
+	.name = "form",
 	.settings = settings,
-	.exchange = exchange_clocks,
+	.exchange = exchange_forms,
 };
