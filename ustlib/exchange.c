@@ -365,7 +365,7 @@ static enum outcome wait_for_answer(struct question *q, unsigned int lane, int64
 	return outcome;
 }
 
-enum outcome exchange(unsigned int lane)
+static enum outcome ask(unsigned int lane)
 {
 	struct question *q = &questions[lane];
 	int64_t begin = now_us(), silence = begin + (int64_t)attach_ms * 1000;
@@ -383,4 +383,16 @@ enum outcome exchange(unsigned int lane)
 		return wait_for_answer(q, lane, silence, begin + attach_total_us());
 	close(q->fd);
 	return FAILED;
+}
+
+enum outcome exchange(unsigned int lane)
+{
+	static const char *const results[] = {
+		[TAKEN] = "answered", [LATE] = "has not answered yet",
+		[FAILED] = "gave no valid answer", [NO_DAEMON] = "does not run",
+	};
+	enum outcome outcome = ask(lane);
+
+	debug_print("the daemon of %s %s", runtime_dir[lane], results[outcome]);
+	return outcome;
 }

@@ -10,6 +10,7 @@
  *	description.c, mapping.c, words.c       what a registration file says; its map; state words
  *	attach.c, exchange.c    questions to the daemon, and what its answers change
  *	slots.c                 slots and mapped regions
+ *	environment.c           variables of the environment; messages for LTTNG_UST_DEBUG
  *	lock.c, thread.c        the registration lock; rseq areas, and rings for threads
  *	front/                  other definitions of tracepoints: site.c, LTTng's call sites; log.c,
  *				formats; event.c, events that are defined while the program runs
@@ -172,6 +173,11 @@ void TRAIL_HIDDEN objects_waiters_gone(void);
 /* in a child: the other threads are not here */
 void TRAIL_HIDDEN objects_forked(void);
 int64_t TRAIL_HIDDEN now_us(void);                      /* CLOCK_MONOTONIC */
+
+/* environment.c */
+void TRAIL_HIDDEN environment_read(void);       /* after the directories were set */
+/* A line to standard error if LTTNG_UST_DEBUG is set. Keeps errno. */
+void TRAIL_HIDDEN debug_print(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /* register.c: guarded by the registration lock */
 extern TRAIL_HIDDEN struct object *objects;

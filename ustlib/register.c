@@ -62,12 +62,8 @@ static void set_dirs(void)
 {
 	const char *dir = secure_getenv("TRAIL_RUNTIME_DIR"),
 		   *xdg = secure_getenv("XDG_RUNTIME_DIR");
-	const char *timeout = secure_getenv("TRAIL_ATTACH_TIMEOUT");
 	size_t n = 0;
 
-	if (timeout && *timeout && strspn(timeout, "0123456789") == strlen(timeout) &&
-	    strlen(timeout) <= 5)
-		attach_ms = atoi(timeout);
 	if (dir && *dir == '/' && strlen(dir) < sizeof(runtime_dir[0])) {
 		strcpy(runtime_dir[TRAIL_LANE_ROOT], dir);
 		strcpy(runtime_dir[TRAIL_LANE_USER], dir);
@@ -93,6 +89,7 @@ static void init_once(void)
 		return;
 	done = true;
 	set_dirs();
+	environment_read();
 	thread_init();
 #ifdef SYS_membarrier
 	/*
@@ -297,6 +294,9 @@ static void publish_object(struct object *o, const void *within, unsigned int la
 		__atomic_store_n(&tp->state, (const unsigned int *)(o->map + reg->state_offset) + i,
 				 __ATOMIC_RELEASE);
 	}
+	debug_print("%s: %u tracepoints, %s%s", *path ? path : "defined at run time",
+		    o->event_count, o->map ? "registered" : "not registered: ",
+		    o->map ? "" : strerror(errno));
 	munmap(reg, mapped);
 }
 

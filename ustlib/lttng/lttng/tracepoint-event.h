@@ -68,6 +68,13 @@
 #undef TRAIL__TP_PASS_CLASS
 #define TRAIL__TP_PASS_CLASS(provider_, name_, args_, fields_) \
 	TRAIL__TP_PROBE(provider_, name_, TRAIL__TP_LIST(args_), fields_)
+#ifndef __cplusplus
+/* An instance whose arguments are not those of its class does not compile. */
+#undef TRAIL__TP_PASS_INSTANCE
+#define TRAIL__TP_PASS_INSTANCE(class_provider_, class_name_, provider_, name_, args_) \
+	static void trail__call_##class_provider_##___##class_name_( \
+		struct trail__tp *trail__t TRAIL__TP_PARAMS(args_));
+#endif
 #include LTTNG_UST_TRACEPOINT_INCLUDE
 
 /*
