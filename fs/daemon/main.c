@@ -250,13 +250,27 @@ static int check_mountpoint(const char *path)
 	return rc;
 }
 
+/* Where the path is, or where it will be made: the nearest directory above it that exists. */
+static char *find_existing(const char *path)
+{
+	char *above = strdup(path), *found = above ? realpath(above, NULL) : NULL, *slash;
+
+	while (above && !found && errno == ENOENT && *above) {
+		slash = strrchr(above, '/');
+		above[!slash ? 0 : slash > above ? slash - above : 1] = 0;
+		found = realpath(*above ? above : ".", NULL);
+	}
+	free(above);
+	return found;
+}
+
 /*
- * Is the state directory at or below the path? Then the mount would hide it from applications, and
- * from the daemon itself.
+ * Is the state directory at or below the path, or will it be? Then the mount would hide it from
+ * applications, and from the daemon itself.
  */
 static int check_state(const char *path, const struct options *o)
 {
-	char *state = realpath(o->state, NULL);
+	char *state = find_existing(o->state);
 	size_t n = strlen(path);
 	bool below;
 
@@ -268,7 +282,7 @@ static int check_state(const char *path, const struct options *o)
 	if (below)
 		say(SAY_ERROR,
 		    "%s: the state directory %s is there: a mount would hide it from applications",
-		    path, state);
+		    path, o->state);
 	free(state);
 	return below ? -EBUSY : 0;
 }

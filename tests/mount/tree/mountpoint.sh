@@ -35,6 +35,9 @@ refuse "an empty path" 'No such file' ''
 # The state directory may not be hidden
 mkdir -p "$work/hidden/state/apps"
 refuse "the state directory's parent" 'state directory' "$work/hidden" -o state="$work/hidden/state"
+refuse "a state directory that is not there yet" 'state directory' "$work/hidden" \
+	-o state="$work/hidden/new/state"
+[ -e "$work/hidden/new" ] && fail "the state directory was made"
 refuse "the state directory" 'state directory' "$work/hidden/state" -o state="$work/hidden/state"
 
 # A link to a directory is as good as the directory, and so is a directory in whose name the state
