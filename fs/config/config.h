@@ -55,6 +55,8 @@ int options_set_user(struct options *o, const char *user, const char *name, cons
 int options_parse(struct options *o, int argc, char **argv);
 /* The two files. 0, or -errno and was said why. A file that does not exist is no error. */
 int options_read(struct options *o);
+/* Whether a section of these files has options: [trailfs], [user NAME]. */
+bool options_section(const char *section);
 void options_help(void);
 /*
  * Calls visit for each directory that has settings: /etc if the daemon is root's, then

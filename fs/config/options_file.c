@@ -8,6 +8,12 @@
 #include "fs/config/config.h"
 #include "fs/config/inifile.h"
 
+bool options_section(const char *section)
+{
+	return !strcmp(section, "trailfs") ||
+	       (!strncmp(section, "user ", 5) && strcmp(section, "user channel") != 0);
+}
+
 static int item(void *options, int line, const char *section, const char *key, const char *value,
 		struct tr_err *err)
 {

@@ -17,6 +17,7 @@
 
 struct presets {
 	const char *path;
+	bool has_options;               /* trailfs.conf: options_file.c reads its options */
 	struct who who;
 	char name[NAME_MOST + 1];       /* of the session that is being made; "" none */
 	struct config *config;          /* NULL: none, or one that is left alone */
@@ -97,7 +98,7 @@ static int item(void *presets, int line, const char *section, const char *key, c
 	char *name;
 	int rc;
 
-	if (!strcmp(section, "trailfs"))
+	if (p->has_options && options_section(section))
 		return 0;
 	/* The section of a session's name comes before its name. */
 	if (!key && !p->name[0] && !strcmp(section, "session"))
@@ -125,8 +126,11 @@ static void read_file(const char *path)
 	struct presets p = { .path = path, .who = { .uid = fs.uid, .gid = fs.gid } };
 	struct tr_err err = TR_ERR_INIT;
 	struct md_buf text = MD_BUF_INIT;
+	char *name = file_name(path);
 	int rc = inifile_load(path, &text);
 
+	p.has_options = !name;
+	free(name);
 	if (!rc)
 		rc = inifile_read(md_buf_str(&text), item, &p, &err);
 	if (rc != -ENOENT && rc != -ENOTDIR && rc != -EACCES)

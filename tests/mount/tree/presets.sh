@@ -34,7 +34,7 @@ echo '[session]' >"$d/not-a-preset.txt"
 echo 'nonsense' >"$d/nonsense.ini"
 printf '[session]\nname = ../up\n' >"$d/up.ini"
 mkdir "$d/directory.ini"
-printf '[trailfs]\ntz = UTC\n\n[session]\nname = conf\n[user channel]\nname = channel0\nevents = e:*\n' >"$XDG_CONFIG_HOME/trailfs.conf"
+printf '[trailfs]\ntz = UTC\n[user 12345]\nsessions = 3\n\n[session]\nname = conf\n[user channel]\nname = channel0\nevents = e:*\n' >"$XDG_CONFIG_HOME/trailfs.conf"
 
 mount_tree
 error=$(cat "$MNT/error")
@@ -50,6 +50,7 @@ is "of trailfs.conf" 'e:*' "$(cat "$S/conf/user/events")"
 is "two rules, one below the other" 'c:* c2:*' \
 	"$(tr '\n' ' ' <"$S/third/user/channels/c/events" | sed 's/ $//')"
 is "tz is still read" "time_zone UTC" "$(grep time_zone "$MNT/version")"
+grep trailfs.conf "$work/daemon.log" && fail "a section with a user's limits is taken for a session"
 has "$error" "three.ini:10: "
 has "$error" "events\|b:\* if =="
 has "$error" "nonsense.ini:1: neither"
