@@ -283,6 +283,11 @@ static int no_setting(const struct config *c, const char *key, struct tr_err *er
 	for (; rows->mode && n < KEYS_MOST; rows++)
 		if (rows->setting && S_ISREG(rows->mode))
 			names[n++] = rows->name;
+	if (c->section->of_domain && !c->section->channel &&
+	    (!strcmp(key, "events") || !strcmp(key, "contexts")))
+		return tr_fail_at(err, -EINVAL, key, 0,
+				  "no setting of [%s]: write it below [%s channel] and name = channel0",
+				  c->section->name, c->section->name);
 	near = nearest(key, strlen(key), names, n);
 	return tr_fail_at(err, -EINVAL, key, 0,
 			  near ? "no setting of [%s]; did you mean '%s'?" : "no setting of [%s]",
@@ -347,7 +352,7 @@ static int set_start(struct config *c, const char *value, struct tr_err *err)
 	bool yes = !strcmp(value, "yes") || !strcmp(value, "1");
 
 	if (!yes && strcmp(value, "no") && strcmp(value, "0"))
-		return tr_fail_at(err, -EINVAL, value, 0, "yes or no");
+		return tr_fail_at(err, -EINVAL, value, 0, "must be yes or no");
 	c->start = yes;
 	return 0;
 }
@@ -382,7 +387,11 @@ static int begin_section(struct config *c, int line, const char *name, struct tr
 	c->section = find_section(name);
 	c->section_line = line;
 	c->channel[0] = 0;
-	return 0;
+	if (c->section)
+		return 0;
+	return tr_fail_at(err, -EINVAL, name, 0,
+			  "%s: there are session, user, user channel, kernel and kernel channel",
+			  *name ? "no such section" : "a [SECTION] is missing before this line");
 }
 
 /* One more item of a list. */
@@ -419,10 +428,6 @@ int config_item(void *config, int line, const char *section, const char *key, co
 		rc = begin_section(c, line, section, err);
 	if (rc || !key)
 		return rc;
-	if (!c->section)
-		return tr_fail_at(err, -EINVAL, section, 0,
-				  "no such section: there are session, user, user channel, kernel "
-				  "and kernel channel");
 	if (c->section->channel && !strcmp(key, "name")) {
 		rc = store_list(c, err);
 		return rc ? rc : begin_channel(c, value, err);
