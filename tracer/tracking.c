@@ -30,8 +30,8 @@ static int store_all(enum track_attr attr, const char *text, bool replace, struc
 				err->line = line;
 			return tr_fail_at(
 				err, -EOPNOTSUPP, text, (int)at,
-				"records of tracefs do not tell the %s of who ran: that needs the "
-				"kernel module trail.ko; there is track/pid",
+				"records of tracefs do not have the %s of the process: that needs "
+				"the kernel module trail.ko; there is track/pid",
 				names[attr]);
 		}
 		all = all || star;
@@ -39,8 +39,8 @@ static int store_all(enum track_attr attr, const char *text, bool replace, struc
 	}
 	return all ? 0
 		   : tr_fail(err, -EOPNOTSUPP,
-			     "the set cannot be emptied: to tell by %s needs the kernel module "
-			     "trail.ko; there is track/pid",
+			     "the set cannot be emptied: %s needs the kernel module trail.ko; there "
+			     "is track/pid",
 			     names[attr]);
 }
 

@@ -230,7 +230,7 @@ void session_verbs(struct session *s, struct md_buf *out)
 
 	for (size_t i = 0; i < VERBS; i++)
 		if ((shown.info.active ? verbs[i].when_active : verbs[i].when_inactive) &&
-		    (verbs[i].run != verb_rotate || shown.written))
+		    (verbs[i].run != verb_rotate || (shown.written && shown.info.starts)))
 			md_buf_printf(out, "%s%s\n", verbs[i].name,
 				      verbs[i].takes_arguments ? " [NAME]" : "");
 }

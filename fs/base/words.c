@@ -177,7 +177,8 @@ int words_value(char *text, char **word, int *line, struct tr_err *err)
 	p = skip_blank(end, &next);
 	if (*p) {
 		p[strcspn(p, "\n")] = 0;
-		return tr_fail_at(err, -EINVAL, p, 0, "one value is expected, this is too much");
+		return tr_fail_at(err, -EINVAL, p, 0,
+				  "one value is expected; put it in double quotes if it has blanks");
 	}
 	return 0;
 }

@@ -44,6 +44,8 @@ const char *level_nearest(const char *name, size_t len);
 
 /* "4M", "512k", "1G", "4096" → bytes. 0, or -EINVAL with a sentence. */
 int units_size(const char *text, uint64_t *out, struct tr_err *err);
+/* The same for a number that is not bytes, with a sentence that does not speak of bytes. */
+int units_count(const char *text, uint64_t *out, struct tr_err *err);
 /* "100ms", "2s", "0", "inf" → microseconds; UINT64_MAX is inf. 0, or -EINVAL with a sentence. */
 int units_time(const char *text, uint64_t *out, struct tr_err *err);
 

@@ -82,6 +82,12 @@ int units_size(const char *text, uint64_t *out, struct tr_err *err)
 			    "bytes, or with k, M, G or T, as in 512k", out, err);
 }
 
+int units_count(const char *text, uint64_t *out, struct tr_err *err)
+{
+	return parse_number(text, sizes, sizeof(sizes) / sizeof(sizes[0]),
+			    "write a whole number, as in 8", out, err);
+}
+
 int units_time(const char *text, uint64_t *out, struct tr_err *err)
 {
 	size_t len;

@@ -127,6 +127,13 @@ static struct filter_node *fail_operator(struct filter_parse *p)
 			return filter_fail(p, p->at, "'%s' is no operator; did you mean '%s'?",
 					   mistakes[i][0], mistakes[i][1]);
 	}
+	for (i = 0; i < 2; i++) {
+		static const char *const before[] = { "loglevel", "except" };
+		size_t n = strlen(before[i]);
+
+		if (!strncmp(s, before[i], n) && !filter_is_name(s[n]))
+			return filter_fail(p, p->at, "'%s' stands before 'if'", before[i]);
+	}
 	if (strchr("+-*/%", *s))
 		return filter_fail(p, p->at,
 				   "there is no arithmetic in filters: '%c' cannot stand here", *s);

@@ -25,7 +25,8 @@ int output_dir_check(const char *path, struct tr_err *err)
 			       OUTPUT_DIR_PATH_MAX);
 	if (path[0] != '/')
 		return tr_fail_at(err, -EINVAL, path, 0,
-				  "must be an absolute path, 'default', or empty");
+				  "must be an absolute path, 'default', empty, or begin with "
+				  "net://, net6://, tcp:// or tcp6://");
 	for (const char *p = path; (p = strstr(p, "/..")); p += 3)
 		if (p[3] == '/' || !p[3])
 			return tr_fail_at(err, -EINVAL, path, (int)(p - path) + 1,

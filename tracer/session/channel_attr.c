@@ -34,21 +34,18 @@ static int parse_choice(const char *value, const char *const *choices, int *chos
 	return tr_fail_at(err, -EINVAL, value, 0, "not one of %s", all);
 }
 
-/* Rounds the value up to a power of two. */
-static int parse_power_of_two(const char *value, uint64_t min, uint64_t max, uint64_t *out,
-			      struct tr_err *err)
+/* Rounds *v, which was parsed from value, up to a power of two. */
+static int round_to_power(const char *value, uint64_t min, uint64_t max, uint64_t *v,
+			  struct tr_err *err)
 {
-	uint64_t v, p = min;
-	int ret = units_size(value, &v, err);
+	uint64_t p = min;
 
-	if (ret)
-		return ret;
-	while (p < v && p <= max)
+	while (p < *v && p <= max)
 		p *= 2;
-	if (!v || v > max || p > max)
+	if (!*v || *v > max || p > max)
 		return tr_fail_at(err, -EINVAL, value, 0, "must be from %" PRIu64 " to %" PRIu64,
 				  min, max);
-	*out = p;
+	*v = p;
 	return 0;
 }
 
@@ -95,8 +92,10 @@ static void show_subbuf_size(const struct channel *c, struct md_buf *out)
 static int store_subbuf_size(struct channel *c, const char *value, struct tr_err *err)
 {
 	uint64_t v = 0;
-	int ret = parse_power_of_two(value, TRAIL_SUBBUF_MIN, TRAIL_SUBBUF_MAX, &v, err);
+	int ret = units_size(value, &v, err);
 
+	if (!ret)
+		ret = round_to_power(value, TRAIL_SUBBUF_MIN, TRAIL_SUBBUF_MAX, &v, err);
 	if (!ret && v * c->subbuf_count > BUFFER_MAX)
 		ret = tr_fail_at(err, -EINVAL, value, 0, "the buffer would be too large");
 	if (!ret)
@@ -112,8 +111,10 @@ static void show_subbuf_count(const struct channel *c, struct md_buf *out)
 static int store_subbuf_count(struct channel *c, const char *value, struct tr_err *err)
 {
 	uint64_t v = 0;
-	int ret = parse_power_of_two(value, 2, TRAIL_SUBBUF_COUNT_MAX, &v, err);
+	int ret = units_count(value, &v, err);
 
+	if (!ret)
+		ret = round_to_power(value, 2, TRAIL_SUBBUF_COUNT_MAX, &v, err);
 	if (!ret && v * c->subbuf_size > BUFFER_MAX)
 		ret = tr_fail_at(err, -EINVAL, value, 0, "the buffer would be too large");
 	if (!ret)
@@ -241,7 +242,7 @@ static void show_file_count(const struct channel *c, struct md_buf *out)
 static int store_file_count(struct channel *c, const char *value, struct tr_err *err)
 {
 	uint64_t v = 0;
-	int ret = units_size(value, &v, err);
+	int ret = units_count(value, &v, err);
 
 	if (!ret && v > FILE_COUNT_MAX)
 		ret = tr_fail_at(err, -EINVAL, value, 0, "more than %u files", FILE_COUNT_MAX);

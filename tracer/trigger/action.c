@@ -30,14 +30,15 @@ static bool is_option(struct word *w)
 	return false;
 }
 
-static int parse_number(struct scan *s, struct word *w, const char *missing, uint64_t *out)
+static int parse_number(struct scan *s, struct word *w, bool bytes, const char *missing,
+			uint64_t *out)
 {
 	struct tr_err err = TR_ERR_INIT;
 	int ret = next_word(s, w, missing);
 
 	if (ret)
 		return ret;
-	ret = units_size(word_text(w), out, &err);
+	ret = bytes ? units_size(word_text(w), out, &err) : units_count(word_text(w), out, &err);
 	if (ret)
 		return tr_fail_at(s->err, ret, s->line, word_column(w, 0), "%s", err.sentence);
 	return *out ? 0 : tr_fail_at(s->err, -EINVAL, s->line, word_column(w, 0),
@@ -62,14 +63,14 @@ static int parse_option(struct scan *s, struct word *w, struct action *a, unsign
 						   : "an action has one rate: every or once-after");
 	*seen |= 1u << i;
 	if (i == OPTION_MAX_SIZE)
-		return parse_number(s, w, "a size is missing here", &a->max_size);
+		return parse_number(s, w, true, "a size is missing here", &a->max_size);
 	if (i == OPTION_OUTPUT) {
 		int ret = next_word(s, w, "a directory or the address of a relay is missing here");
 
 		return ret ? ret : target_parse(s, w, &a->target);
 	}
 	a->once = i == OPTION_ONCE_AFTER;
-	return parse_number(s, w, "a number of hits is missing here", &a->rate);
+	return parse_number(s, w, false, "a number of hits is missing here", &a->rate);
 }
 
 /* [NAME], then options. */

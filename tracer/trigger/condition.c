@@ -114,7 +114,8 @@ static int parse_threshold(struct scan *s, struct word *w, bool both, bool perce
 		return ret;
 	if (percent && strchr(word_text(w), '%'))
 		return parse_percent(s, w, c);
-	ret = units_size(word_text(w), &c->threshold, &err);
+	ret = c->kind == CONDITION_DISCARDED ? units_count(word_text(w), &c->threshold, &err)
+					     : units_size(word_text(w), &c->threshold, &err);
 	return ret ? tr_fail_at(s->err, ret, s->line, word_column(w, 0), "%s", err.sentence) : 0;
 }
 

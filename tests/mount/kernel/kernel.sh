@@ -146,7 +146,7 @@ attrs='vpid uid vuid gid vgid'
 by_module && attrs= # it does: tests/vm/module_context.sh
 for attr in $attrs; do
 	is "all" '*' "$(cat "$s/kernel/track/$attr")"
-	refused EOPNOTSUPP "the $attr of who ran: that needs the kernel module trail.ko" \
+	refused EOPNOTSUPP "the $attr of the process: that needs the kernel module trail.ko" \
 		"# none\\n *\\n  17" "$s/kernel/track/$attr"
 	has "$(cat "$s/error")" "^$attr:3: "
 	echo >"$s/kernel/track/$attr" 2>/dev/null && fail "$attr was emptied"

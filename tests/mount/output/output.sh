@@ -37,7 +37,8 @@ mount_tree -o tz=UTC
 
 # What is not accepted
 mkdir "$S/bad"
-refused relative "$S/bad/output" EINVAL 'absolute path'
+refused relative "$S/bad/output" EINVAL 'absolute path.*net://'
+refused '/a b' "$S/bad/output" EINVAL 'double quotes'
 refused "$out/../x" "$S/bad/output" EINVAL "without '..'"
 refused net:// "$S/bad/output" EINVAL 'host name'
 refused "$MNT/version/x" "$S/bad/output" ENOTDIR 'cannot be used'
@@ -46,6 +47,8 @@ is "output at first" '' "$(cat "$S/bad/output")"
 refused rotate "$S/bad/control" EINVAL 'no output'
 put 'tick:*' "$S/bad/user/events"
 put "$out/used" "$S/bad/output"
+case $(cat "$S/bad/control") in *rotate*) fail "rotate is no verb before the first start" ;; esac
+refused rotate "$S/bad/control" EINVAL 'never started'
 refused start "$S/bad/control" EEXIST 'a trace in this directory'
 is "not started" inactive "$(key state "$S/bad/status")"
 rmdir "$S/bad"
@@ -54,8 +57,11 @@ rmdir "$S/bad"
 session plain
 is "output" "$out/plain" "$(cat "$S/plain/output")"
 is "the default becomes discard" '[default] overwrite discard' "$(cat "$c/loss_mode")"
+refused many "$c/subbuf_count" EINVAL 'a whole number'
+refused many "$c/file_count" EINVAL 'a whole number'
 put 16 "$c/subbuf_count"
 put start "$S/plain/control"
+has "$(cat "$S/plain/control")" '^rotate$'
 refused "$out/other" "$S/plain/output" EBUSY 'first started'
 refused 1M "$c/file_size" EBUSY 'first started'
 "$ticker" 50000 0 3 || fail ticker

@@ -68,12 +68,14 @@ wrong condition 'buffer web/user/c = 3%' EINVAL "no such comparison '='" 18
 wrong condition 'buffer web/user/c > 101%' EINVAL 'a share is from 0% to 100%' 20
 wrong condition 'buffer web/user/c > much' EINVAL '' 20
 wrong condition 'consumed web < 3' EINVAL "no such comparison '<'" 13
+wrong condition 'discarded web > x' EINVAL 'a whole number' 16
 wrong condition 'discarded web >' EINVAL 'a number is missing' 15
 wrong condition 'rotation web done' EINVAL "no such state of a rotation 'done'" 13
 wrong condition 'session a started\nsession b started' EINVAL 'a trigger has one condition' 0
 wrong actions 'notfy' EINVAL "did you mean 'notify'" 0
 wrong actions 'notify\nstop' EINVAL 'the name of a session is missing' 4
 wrong actions 'notify every' EINVAL 'a number of hits is missing' 12
+wrong actions 'notify every x' EINVAL 'a whole number' 13
 wrong actions 'notify every 0' EINVAL 'must be at least 1' 13
 wrong actions 'notify every 2 once-after 3' EINVAL 'one rate' 15
 wrong actions 'stop web x' EINVAL "'x' is not expected here" 9

@@ -46,6 +46,16 @@ static void sizes(void)
 	CHECK(size("4\n4") == BAD && size("4m") == BAD);
 }
 
+static void counts(void)
+{
+	struct tr_err err = TR_ERR_INIT;
+	uint64_t n = 0;
+
+	CHECK(!units_count("8\n", &n, &err) && n == 8);
+	CHECK(units_count("many", &n, &err) == -EINVAL && n == 8);
+	CHECK_STR(err.sentence, "no number: write a whole number, as in 8");
+}
+
 static void times(void)
 {
 	CHECK(microseconds("0") == 0);
@@ -134,6 +144,7 @@ static void near_words(void)
 int main(void)
 {
 	CASE(sizes);
+	CASE(counts);
 	CASE(times);
 	CASE(names);
 	CASE(errors);

@@ -46,6 +46,10 @@ static void mistakes_of_operators(void)
 	CHECK_STR(mistake("a b", 0), "2: an operator such as '==' or '&&' is missing here");
 	CHECK_STR(mistake("a == 1 ? b : c", 0),
 		  "7: an operator such as '==' or '&&' is missing here");
+	CHECK_STR(mistake("a == 1 loglevel warning", 0), "7: 'loglevel' stands before 'if'");
+	CHECK_STR(mistake("a == 1 except b:*", 0), "7: 'except' stands before 'if'");
+	CHECK_STR(mistake("a == 1 exception", 0),
+		  "7: an operator such as '==' or '&&' is missing here");
 	CHECK_STR(mistake("a == ", 0), "5: a value is missing at the end");
 	CHECK_STR(mistake("a && && b", 0), "5: a value is missing before '&&'");
 	CHECK_STR(mistake("== 1", 0), "0: a value is missing before '=='");
