@@ -37,7 +37,7 @@ _Static_assert(offsetof(struct rseq_area, cpu_id) == 4 && offsetof(struct rseq_a
 	"2:\n\t" \
 	".pushsection .trail_abort, \"ax\"\n\t.byte 0x0f, 0xb9, 0x3d\n\t.long 0x53053053\n\t" \
 	"4: jmp %l[aborted]\n\t.popsection\n\t"
-/* r9: the ring, r10: its head (position), rcx: commits so far + 1 (guarantee G5 of ring.h). */
+/* r9: the ring, r10: its head (position), rcx: commits so far + 1 (guarantee G5 of abi/ring.h). */
 #define SECTION_TALLY \
 	"xorl %%ecx, %%ecx\n\tcmpq %%r10, 16(%%r9)\n\tsete %%cl\n\taddq 24(%%r9), %%rcx\n\t"
 /* r10: the new head. Both halves of the tally are stored at once. */
@@ -159,8 +159,8 @@ _Static_assert(offsetof(struct commit, last_ts) == 160, "known to the assembly")
  * An unchanged head does not prove that the ring is unchanged since the slow path read it: a
  * section that was aborted between its last two stores leaves head, and a later last_ts. A reader
  * may have cut a packet at that head which ends at that last_ts. A commit with the time that was
- * read before would put an earlier event into the next packet (guarantee G3 of ring.h). So compare
- * last_ts, too.
+ * read before would put an earlier event into the next packet (guarantee G3 of abi/ring.h). So
+ * compare last_ts, too.
  */
 #define SECTION_CHECK \
 	"movl 24(%[c]), %%eax\n\tcmpl %%eax, 4(%[rs])\n\tjne %l[aborted]\n\t" \

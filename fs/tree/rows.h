@@ -20,7 +20,7 @@ void apps_each(const struct node *dir, const struct who *who, struct listing *ou
 
 /* channel.c, for user/ and kernel/ of a session. */
 extern const struct row channel_row, kernel_channel_row;
-/* tree_session.c: kernel/, by which what is below knows its domain, and user/, for config.c. */
+/* session.c: kernel/, by which the rows below know their domain; user/, for session_config.c. */
 extern const struct row kernel_row, user_row;
 /* 0, or why this user may not change things in this domain. */
 int domain_refuses(const struct node *n, const struct who *who, struct tr_err *err);

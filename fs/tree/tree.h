@@ -37,7 +37,7 @@
 #include "metadata/buf.h"
 #include "tracer/base/err.h"
 
-/* How what is written to a file is understood (control.c). */
+/* How what is written to a file is understood (fs/fuse/control.c). */
 enum store_how {
 	STORE_VALUE,    /* one word: store gets it without quotes */
 	/* the same; shown as the words that there are, the one that was chosen in brackets */
@@ -51,7 +51,10 @@ enum store_how {
 
 struct notices_watcher;         /* tracer/trigger/trigger_files.h */
 
-/* A file that is read by moving on, not by showing a text: pipe, streams, wait, text (wait.c). */
+/*
+ * A file whose reads continue, instead of showing one text: pipe, streams, wait, text. Reads that
+ * have to wait are in fs/fuse/waiter.c.
+ */
 struct view {
 	int (*open)(const struct node *n, void **state);
 	/*

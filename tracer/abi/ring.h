@@ -79,7 +79,7 @@ struct trail_region {
 	trail_u64 ring_offset, ring_stride;      /* ring i is at ring_offset + i * ring_stride */
 	trail_u64 data_offset;           /* of the data area in a ring */
 	trail_u64 size;                  /* of the region */
-	trail_u64 key;                   /* as in the plan */
+	trail_u64 key;                   /* as in the attach reply */
 	/* ns = (tsc * clock_mult >> 32) + clock_base; 0: CLOCK_MONOTONIC */
 	trail_u64 clock_mult;
 	trail_u64 clock_base;

@@ -13,7 +13,7 @@
 #include "tracer/app/prepared_slots.h"
 #include "tracer/app/selection.h"
 
-#define BLOB_MAX (64u << 20)    /* programs and strings of one plan */
+#define BLOB_MAX (64u << 20)    /* programs and strings of one reply */
 
 struct attach_reply {
 	struct md_buf slots;            /* struct trail_plan_slot */

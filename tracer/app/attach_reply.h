@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The plan that an application gets when it attaches: where each of its events goes
- * (tracer/abi/app.h). Made and sent with the tracer's lock held; destroying needs no lock.
+ * The attach reply: what an application gets when it attaches, that is where each of its events
+ * goes (struct trail_plan in tracer/abi/app.h). Made and sent with tracer.lock held; destroying it
+ * needs no lock.
  */
 #ifndef TRACER_APP_ATTACH_REPLY_H
 #define TRACER_APP_ATTACH_REPLY_H

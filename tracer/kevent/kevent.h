@@ -21,23 +21,20 @@
  *
  * Fields of a record, and their types in the trace:
  *
- *	integers of 1, 2, 4, 8 bytes, bool, enum                the same; syscall arguments get the
- *	size of their C type
- *	pointers                                                unsigned, hexadecimal
- *	pointers to strings, of system calls                    a string as in LTTng, whose text is
- *	the address
- *	char NAME[16] where NAME ends in `comm`                 16 bytes of text, NUL after the
- *	first NUL
- *	char NAME[N]                                            a string
- *	__data_loc char[] NAME, __rel_loc char[] NAME           a string
- *	T NAME[N], __data_loc T[] NAME                          an array, a sequence of integers;
- *	hexadecimal for bytes
- *	T NAME[] of size 0                                      a sequence: the rest of the record
- *	bitmaps (cpumask_t, unsigned long *[])                  a sequence of integers, hexadecimal
- *	structures, other sizes                                 an array or a sequence of bytes,
- *	hexadecimal
- *	__captured KIND NAME                                    see kevent/syscall_struct.h
- *	common_*                                                not in the payload
+ *     integers of 1, 2, 4, 8 bytes, bool, enum       the same; arguments of system calls: as
+ *                                                    wide as their C type
+ *     pointers                                       unsigned, hexadecimal
+ *     pointers to strings, of system calls           a string as in LTTng: the address as text
+ *     char NAME[16] where NAME ends in `comm`        16 bytes of text, all NUL after the first NUL
+ *     char NAME[N]                                   a string
+ *     __data_loc char[] NAME, __rel_loc char[] NAME  a string
+ *     T NAME[N], __data_loc T[] NAME                 an array, a sequence of integers; of bytes:
+ *                                                    hexadecimal
+ *     T NAME[] of size 0                             a sequence: the rest of the record
+ *     bitmaps (cpumask_t, unsigned long *[])         a sequence of integers, hexadecimal
+ *     structures, other sizes                        an array or a sequence of bytes, hexadecimal
+ *     __captured KIND NAME                           see kevent/syscall_struct.h
+ *     common_*                                       not in the payload
  */
 #ifndef TRACER_KEVENT_KEVENT_H
 #define TRACER_KEVENT_KEVENT_H

@@ -31,6 +31,15 @@ for f in $(grep -o 'docs/[A-Za-z.0-9-]*[A-Za-z0-9]' README) \
 	checks=$((checks + 1))
 done
 
+# docs/rooms.md: where each step is
+sed -n 's/^|[^|]*| \([a-z_/0-9]*\.[ch]\) | `\([a-z_0-9]*\)` |$/\1 \2/p' docs/rooms.md >"$work/steps"
+[ "$(wc -l <"$work/steps")" -ge 30 ] || fail "docs/rooms.md has no table of steps"
+while read -r file function; do
+	grep "^\([a-z_].*[ *]\)\?$function(" "$file" | grep -qv ';$' ||
+		fail "docs/rooms.md: $file has no function $function"
+	checks=$((checks + 1))
+done <"$work/steps"
+
 tools/lket-table.sh | diff docs/lket.md - >"$work/diff" ||
 	fail "docs/lket.md is not what tools/lket-table.sh makes: $(head -n 5 "$work/diff")"
 hooks=$(grep -c '^| `@' docs/lket.md)
