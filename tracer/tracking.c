@@ -39,8 +39,8 @@ static int store_all(enum track_attr attr, const char *text, bool replace, struc
 	}
 	return all ? 0
 		   : tr_fail(err, -EOPNOTSUPP,
-			     "the set cannot be emptied: %s needs the kernel module trail.ko; there "
-			     "is track/pid",
+			     "the set cannot be emptied: %s needs the kernel module trail.ko; "
+			     "there is track/pid",
 			     names[attr]);
 }
 

@@ -178,7 +178,7 @@ int words_value(char *text, char **word, int *line, struct tr_err *err)
 	if (*p) {
 		p[strcspn(p, "\n")] = 0;
 		return tr_fail_at(err, -EINVAL, p, 0,
-				  "one value is expected; put it in double quotes if it has blanks");
+				  "one value is expected: quote it if it has blanks");
 	}
 	return 0;
 }

@@ -286,7 +286,8 @@ static int no_setting(const struct config *c, const char *key, struct tr_err *er
 	if (c->section->of_domain && !c->section->channel &&
 	    (!strcmp(key, "events") || !strcmp(key, "contexts")))
 		return tr_fail_at(err, -EINVAL, key, 0,
-				  "no setting of [%s]: write it below [%s channel] and name = channel0",
+				  "no setting of [%s]: write it below [%s channel] and name = "
+				  "channel0",
 				  c->section->name, c->section->name);
 	near = nearest(key, strlen(key), names, n);
 	return tr_fail_at(err, -EINVAL, key, 0,

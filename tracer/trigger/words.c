@@ -57,8 +57,8 @@ int next_choice(struct scan *s, struct word *w, const char *what, const char *co
 				  "no such %s '%.40s'; did you mean '%s'?", what, word_text(w),
 				  near);
 	return tr_fail_at(s->err, -EINVAL, s->line, word_column(w, 0),
-			  n > 1 ? "no such %s '%.40s': %s" : "no such %s '%.40s' here: only %s", what,
-			  word_text(w), all);
+			  n > 1 ? "no such %s '%.40s': %s" : "no such %s '%.40s' here: only %s",
+			  what, word_text(w), all);
 }
 
 int no_more_words(struct scan *s, struct word *w)

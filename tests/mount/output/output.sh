@@ -38,7 +38,7 @@ mount_tree -o tz=UTC
 # What is not accepted
 mkdir "$S/bad"
 refused relative "$S/bad/output" EINVAL 'absolute path.*net://'
-refused '/a b' "$S/bad/output" EINVAL 'double quotes'
+refused '/a b' "$S/bad/output" EINVAL 'quote it'
 refused "$out/../x" "$S/bad/output" EINVAL "without '..'"
 refused net:// "$S/bad/output" EINVAL 'host name'
 refused "$MNT/version/x" "$S/bad/output" ENOTDIR 'cannot be used'
