@@ -50,6 +50,8 @@ for group in "$@"; do
 		need libinih-dev inih-devel inih-dev libinih pc inih
 		;;
 	test)
+		# (without it, there is no export/trace.sqlite)
+		need libsqlite3-dev sqlite-devel sqlite-dev sqlite pc sqlite3
 		need babeltrace2 babeltrace2 babeltrace2 babeltrace2 has babeltrace2
 		need lttng-tools lttng-tools lttng-tools lttng-tools has lttng-relayd
 		need busybox busybox busybox busybox has busybox

@@ -323,9 +323,14 @@ void pipe_close(struct pipe_view *v);
 
 /* ---- export/: files that are made when they are opened ---- */
 
+#if __has_include(<sqlite3.h>)
+#define EXPORT_HAS_SQLITE 1     /* else no file has the form EXPORT_SQLITE */
+#endif
+
 enum export_form {
 	EXPORT_CSV,
 	EXPORT_SQL,
+	EXPORT_SQLITE,
 	EXPORT_LKET,
 	EXPORT_CHROME,
 	EXPORT_PERFETTO,

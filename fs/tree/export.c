@@ -52,5 +52,8 @@ const struct row export_rows[] = {
 	EXPORT_ROW("perfetto", EXPORT_PERFETTO),
 	EXPORT_ROW("sql", EXPORT_SQL),
 	EXPORT_ROW("timeline.html", EXPORT_PAGE),
+#ifdef EXPORT_HAS_SQLITE
+	EXPORT_ROW("trace.sqlite", EXPORT_SQLITE),
+#endif
 	{ 0 }
 };

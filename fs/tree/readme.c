@@ -78,6 +78,7 @@ const char readme[] =
 	"      export/json         as text, one JSON object per line; pipe.json: as pipe\n"
 	"      export/csv          the same as a table, made when it is opened\n"
 	"      export/sql          … as SQL: `sqlite3 FILE <sql`, `mysql DATABASE <sql`\n"
+	"      export/trace.sqlite  … as a database of SQLite\n"
 	"      export/lket.txt     … as lines of lket-b2a\n"
 	"      export/ltt/         … as a trace directory of LTT 0.7\n"
 	"      export/chrome.json  as slices and instants on a time line, for Chrome and\n"

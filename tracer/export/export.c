@@ -21,6 +21,9 @@ struct export_view {
 static void (*const makers[EXPORT_FORMS])(struct maker *m) = {
 	[EXPORT_CSV] = csv_make,
 	[EXPORT_SQL] = sql_make,
+#ifdef EXPORT_HAS_SQLITE
+	[EXPORT_SQLITE] = sqlite_make,
+#endif
 	[EXPORT_LKET] = lket_make,
 	[EXPORT_CHROME] = chrome_make,
 	[EXPORT_PERFETTO] = perfetto_make,
@@ -32,6 +35,10 @@ void maker_write(struct maker *m)
 {
 	size_t done = 0;
 
+	if (m->write) {
+		m->write(m);
+		return;
+	}
 	if (m->out.failed)
 		m->err = -ENOMEM;
 	if (!m->err && m->out.len)

@@ -7,6 +7,7 @@
  *	row.c     one event as the values of its fields (metadata/value.h)
  *	csv.c     export/csv
  *	sql.c     export/sql
+ *	sqlite.c  export/trace.sqlite: executes the text of sql.c
  *	lket.c    export/lket.txt
  *	track.c   the events as tracks of threads and CPUs, with slices, for the next ones
  *	chrome.c  export/chrome.json
@@ -42,13 +43,17 @@ struct maker {
 	int fd;                 /* the memfd */
 	uint64_t size;          /* of what is in it */
 	int err;                /* -errno: the file cannot be made */
+	size_t whole;           /* bytes of `out` up to the end of a statement (sql.c) */
+	/* What takes the text in place of the memfd, or NULL; `writer` is its own. */
+	void (*write)(struct maker *m);
+	void *writer;
 };
 
 /* Holds the session's event classes and makes the memfd; m->err says whether it could. */
 void maker_begin(struct maker *m, struct stream_set *held, struct session *s);
 /* Frees all but the memfd, and the reference to the session. */
 void maker_end(struct maker *m, struct stream_set *held);
-/* Moves m->out to the memfd. */
+/* Moves m->out to the memfd, or to m->write. */
 void maker_write(struct maker *m);
 /*
  * Calls add() for each event up to m->limit, in the order of `text`. The row is valid during the
@@ -60,6 +65,7 @@ void maker_run(struct maker *m, enum row_needs needs, void (*add)(void *arg, con
 /* Each writes one file. Failures: m->err, or m->out.failed. */
 void csv_make(struct maker *m);
 void sql_make(struct maker *m);
+void sqlite_make(struct maker *m);      /* with EXPORT_HAS_SQLITE */
 void lket_make(struct maker *m);
 void chrome_make(struct maker *m);
 void perfetto_make(struct maker *m);

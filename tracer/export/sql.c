@@ -350,6 +350,7 @@ static void end_statement(struct sql *q)
 	if (q->open)
 		md_buf_puts(&q->m->out, ";\n");
 	q->open = NULL;
+	q->m->whole = q->m->out.len;
 }
 
 /* Second run: writes the rows. */
@@ -442,6 +443,7 @@ void sql_make(struct maker *m)
 		maker_run(m, ROW_VALUES, add_row, &q);
 	end_statement(&q);
 	md_buf_puts(&m->out, "COMMIT;\n");
+	m->whole = m->out.len;
 	tdestroy(q.tables, free_table);
 	free(q.list);
 	free((void *)q.cells);
