@@ -59,6 +59,8 @@ for group in "$@"; do
 		need util-linux util-linux util-linux util-linux has setpriv
 		need procps procps-ng procps procps-ng has pgrep
 		need coreutils coreutils coreutils coreutils has timeout
+		need python3-lttngust lttng-ust python3-lttngust lttng-ust \
+			/usr/bin/python3 -c 'import lttngust'
 		;;
 	analyses)
 		# Readers of LTTng's kernel traces; Debian has them.

@@ -12,6 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "tracer/agent/agent.h"
 #include "tracer/app/app.h"
 #include "tracer/export/export.h"
 #include "tracer/keeper_guard.h"
@@ -31,7 +32,7 @@
 /* The parts of a session besides its channels (session/part.h). A part may use earlier ones. */
 static const struct session_part *const session_parts[] = {
 	&form_part, &text_part, &counts_part, &export_part, &output_part, &snapshot_part,
-	&trigger_part, NULL
+	&trigger_part, &agent_part, NULL
 };
 static const struct output_sink *const sinks[] = { &relay_sink, NULL };
 
@@ -215,7 +216,10 @@ void tracer_free(struct tracer *t)
 	free(t);
 }
 
-/* Starts the parts of sessions that an earlier daemon started, and finds their applications. */
+/*
+ * Starts the parts of sessions that an earlier daemon started, and finds their applications and
+ * agents.
+ */
 static void start_sessions(struct tracer *t)
 {
 	struct session *s;
@@ -234,6 +238,7 @@ static void start_sessions(struct tracer *t)
 	pthread_mutex_lock(&t->lock);
 	apps_scan(t);
 	pthread_mutex_unlock(&t->lock);
+	agents_open(t);
 }
 
 int tracer_open(const struct tracer_config *config, struct tracer **out, struct tr_err *err)
@@ -302,6 +307,7 @@ void tracer_close(struct tracer *t, bool keep)
 	struct session *s, *next;
 
 	server_stop(t);
+	agents_close(t);
 	triggers_stop(t);
 	keeper_guard_stop(t);
 	kernel_statedumps_end(t);

@@ -119,6 +119,26 @@ int app_owner(struct tracer *t, uid_t viewer, const char *pid, uid_t *uid);	/* -
  */
 void available_user(struct tracer *t, uid_t viewer, enum app_file what, struct md_buf *out);
 
+/* ---- the domains of LTTng's agents, for loggers of Java and Python ---- */
+
+enum agent_domain { AGENT_JUL, AGENT_LOG4J, AGENT_LOG4J2, AGENT_PYTHON, AGENT_DOMAINS };
+const char *agent_domain_name(enum agent_domain domain);
+/* The channel of the user domain that records them; the first write of rules makes it. */
+const char *agent_channel(enum agent_domain domain);
+/*
+ * Rules on loggers, LOGGER [loglevel LEVELS] [if FILTER]; as events_show and events_store. Returns
+ * when programs that start now find the daemon.
+ */
+int agent_events_show(struct session *s, enum agent_domain domain, struct md_buf *out);
+int agent_events_store(struct session *s, enum agent_domain domain, const char *text, bool replace,
+		       struct tr_err *err);
+/*
+ * Names of loggers, sorted, one a line, of the programs whose agents are connected. Waits for their
+ * answers, a second at most.
+ */
+void available_loggers(struct tracer *t, uid_t viewer, enum agent_domain domain,
+		       struct md_buf *out);
+
 /* ---- the kernel domain ---- */
 
 /*

@@ -16,7 +16,7 @@ static const char *channel_of(const struct node *n)
 
 	if (!channel)
 		channel = node_up(n, &kernel_channel_row);
-	return channel ? channel->name : NULL;
+	return channel ? channel->name : agent_channel_of(n);
 }
 
 static enum domain domain_of(const struct node *n)

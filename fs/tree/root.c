@@ -191,8 +191,15 @@ static const struct row available_user_rows[] = {
 	{ 0 }
 };
 
+#define AGENT_ROW(domain, which) \
+	{ .name = domain, .mode = S_IFDIR | 0555, .rows = available_agent_rows, .arg = which }
+
 static const struct row available_rows[] = {
 	{ .name = "user", .mode = S_IFDIR | 0555, .rows = available_user_rows },
+	AGENT_ROW("jul", AGENT_JUL),
+	AGENT_ROW("log4j", AGENT_LOG4J),
+	AGENT_ROW("log4j2", AGENT_LOG4J2),
+	AGENT_ROW("python", AGENT_PYTHON),
 	{ 0 }
 };
 

@@ -24,6 +24,13 @@ extern const struct row channel_row, kernel_channel_row;
 extern const struct row kernel_row, user_row;
 /* 0, or why this user may not change things in this domain. */
 int domain_refuses(const struct node *n, const struct who *who, struct tr_err *err);
+/* agent.c: the directory of a session for this domain of agents; NULL: there is none. */
+const struct row *agent_row(const char *name);
+void agents_list(struct listing *out);
+/* The channel of the domain of agents that n is or is in; NULL: n is in none. */
+const char *agent_channel_of(const struct node *n);
+/* available/jul/ and so on; the argument of the row with these is the domain. */
+extern const struct row available_agent_rows[];
 /* kernel.c: available/kernel/. */
 extern const struct row available_kernel_row;
 int channels_find(const struct node *dir, const char *name, const struct who *who,

@@ -366,7 +366,7 @@ static const struct row archives_row = { .mode = S_IFDIR | 0555,
 				  .arg = TRACEDIR_ARCHIVES };
 
 /* kernel/ is there if the session's owner may trace the kernel. */
-static int find_kernel(const struct node *dir, const char *name, const struct who *who,
+static int find_domain(const struct node *dir, const char *name, const struct who *who,
 		       struct found *found)
 {
 	(void)who;
@@ -374,16 +374,20 @@ static int find_kernel(const struct node *dir, const char *name, const struct wh
 		found->row = &archives_row;
 		return 0;
 	}
+	found->row = agent_row(name);
+	if (found->row)
+		return 0;
 	found->row = &kernel_row;
 	return !strcmp(name, "kernel") && session_kernel(dir->session) ? 0 : -ENOENT;
 }
 
-static void list_kernel(const struct node *dir, const struct who *who, struct listing *out)
+static void list_domains(const struct node *dir, const struct who *who, struct listing *out)
 {
 	(void)who;
 	listing_add(out, "archives", &archives_row, 0);
 	if (session_kernel(dir->session))
 		listing_add(out, "kernel", &kernel_row, 0);
+	agents_list(out);
 }
 
 static const struct row session_rows[] = {
@@ -475,5 +479,5 @@ static const struct row session_rows[] = {
 };
 
 const struct row session_row = {
-	.mode = S_IFDIR | 07777, .rows = session_rows, .find = find_kernel, .list = list_kernel
+	.mode = S_IFDIR | 07777, .rows = session_rows, .find = find_domain, .list = list_domains
 };

@@ -8,6 +8,7 @@
  *	root.c, readme.c        the rows of the mount's root, and its README
  *	apps.c, kernel.c        the rows of apps/ and of available/kernel/
  *	session.c, channel.c    the rows of a session and of a channel (rows.h: shared)
+ *	agent.c                 the rows of the domains of agents
  *	export.c                the rows of export/
  *	session_config.c        the file `config` of a session (session_config.h)
  *	trigger.c               the rows of a trigger

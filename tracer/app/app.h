@@ -72,6 +72,9 @@ void apps_scan(struct tracer *t);
 void apps_gc(struct tracer *t);                         /* drops applications that have ended */
 void apps_drop(struct tracer *t, bool switch_off);
 
+/* show.c: appends the lines in order, each once; changes them. No lock. */
+void lines_put_sorted(struct md_buf *lines, struct md_buf *out);
+
 /* attach_server.c */
 int server_start(struct tracer *t);
 void server_stop(struct tracer *t);

@@ -136,8 +136,7 @@ static int by_name(const void *a, const void *b)
 	return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-/* Sorted lines, each once. */
-static void put_sorted(struct md_buf *lines, struct md_buf *out)
+void lines_put_sorted(struct md_buf *lines, struct md_buf *out)
 {
 	char **all, *line, *save = NULL, *text = (char *)md_buf_str(lines);
 	size_t n = 0, i = 0;
@@ -292,7 +291,7 @@ int app_show(struct tracer *t, uid_t viewer, const char *pid, enum app_file what
 	case APP_FIELDS:
 		for (a = first; a; a = next_of(t, viewer, first->pid, a))
 			put(a, &lines);
-		put_sorted(&lines, out);
+		lines_put_sorted(&lines, out);
 		break;
 	case APP_STATUS:
 		show_status(t, viewer, first, out);
@@ -314,6 +313,6 @@ void available_user(struct tracer *t, uid_t viewer, enum app_file what, struct m
 		if (visible(a, viewer))
 			(what == APP_FIELDS ? put_fields : put_tracepoints)(a, &lines);
 	pthread_mutex_unlock(&t->lock);
-	put_sorted(&lines, out);
+	lines_put_sorted(&lines, out);
 	md_buf_deinit(&lines);
 }

@@ -92,6 +92,7 @@ struct layouts;
 struct kernel;
 struct server;
 struct triggers;
+struct agents;
 
 struct tracer {
 	uint32_t objects;	/* sessions and drafts that are not freed yet; atomic */
@@ -149,6 +150,7 @@ struct tracer {
 	int64_t opened;                         /* ns since the epoch */
 	struct server *server;                  /* app/attach_server.c */
 	struct triggers *triggers;	/* trigger/trigger.h, with a lock of its own; NULL: none */
+	struct agents *agents;	/* agent/server.h, with a lock of its own; NULL: none */
 	struct kernel *kernel;	/* kernel/kernel.h; NULL: the kernel cannot be traced */
 	char no_kernel[256];                    /* the reason, then */
 };

@@ -14,7 +14,7 @@ is "top" "README apps available error log sessions status triggers version " "$(
 # The kernel domain is where a backend is
 kernel=
 grep -q '^kernel none' "$MNT/version" || kernel="kernel "
-is "available" "${kernel}user " "$(names "$MNT/available")"
+is "available" "jul ${kernel}log4j log4j2 python user " "$(names "$MNT/available")"
 [ -z "$kernel" ] ||
 	is "available/kernel" "contexts events groups syscalls tracepoints " \
 	"$(names "$MNT/available/kernel")"
@@ -53,7 +53,7 @@ is "no errors yet" "" "$(cat "$MNT/error")"
 
 # A session
 mkdir "$S/web" || fail "mkdir"
-is "the session" "archives clock config control counts ctf_version error export ${kernel}live_period output pipe pipe.json rotate_period rotate_size snapshot_max_size snapshot_outputs snapshots stats status text top trace user wait " "$(names "$S/web")"
+is "the session" "archives clock config control counts ctf_version error export jul ${kernel}live_period log4j log4j2 output pipe pipe.json python rotate_period rotate_size snapshot_max_size snapshot_outputs snapshots stats status text top trace user wait " "$(names "$S/web")"
 if [ -n "$kernel" ]; then
 	is "kernel" "channels contexts events rules track " "$(names "$S/web/kernel")"
 	is "kernel track" "gid pid uid vgid vpid vuid " "$(names "$S/web/kernel/track")"

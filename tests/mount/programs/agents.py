@@ -1,0 +1,93 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""A program with loggers, and peers that are no agents.
+
+agents.py log ACKS         logs the lines LOGGER LEVEL MESSAGE of its input; adds a line to ACKS for
+                           each, and one when it has begun
+agents.py hostile PORT     breaks the agents' protocol in several ways; each time the daemon must
+                           close the connection
+agents.py listen FILE      listens on a port and writes it to FILE, until its input ends
+agents.py agent PORT NUMBER   an agent for a domain by its number in the protocol: prints what it is
+                           asked to enable until it is told that its registration is complete
+"""
+import logging
+import os
+import socket
+import struct
+import sys
+
+
+def log(acks):
+    import lttngust  # noqa: F401: connects to the daemon
+
+    with open(acks, "a", buffering=1) as out:
+        out.write("begun\n")
+        for line in sys.stdin:
+            name, level, message = line.split(None, 2)
+            logging.getLogger(name).log(int(level), message.strip())
+            out.write(line)
+
+
+def connect(port):
+    s = socket.create_connection(("127.0.0.1", int(port)))
+    s.settimeout(100)
+    return s
+
+
+def registration(domain=5, major=2):
+    return struct.pack(">IIII", domain, os.getpid(), major, 0)
+
+
+def receive(s, size):
+    data = b""
+    while len(data) < size:
+        piece = s.recv(size - len(data))
+        if not piece:
+            return None
+        data += piece
+    return data
+
+
+def is_closed(s):
+    """Reads commands without an answer until the end."""
+    try:
+        while s.recv(4096):
+            pass
+    except ConnectionResetError:
+        pass
+    s.close()
+    return True
+
+
+def hostile(port):
+    for data in (b"GET / HTTP/1.0\r\n\r\n", registration(domain=9), registration(major=7),
+                 registration() + b"answers" * 1000, registration() + struct.pack(">III", 1, 2**31, 5)):
+        s = connect(port)
+        s.sendall(data)
+        assert is_closed(s)
+    s = connect(port)
+    s.sendall(registration()[:7])
+    s.close()
+
+
+def listen(file):
+    s = socket.create_server(("127.0.0.1", 0))
+    with open(file + ".new", "w") as out:
+        out.write("%d\n" % s.getsockname()[1])
+    os.rename(file + ".new", file)
+    sys.stdin.read()
+
+
+def agent(port, domain):
+    s = connect(port)
+    s.sendall(registration(int(domain)))
+    while True:
+        size, command, _ = struct.unpack(">QII", receive(s, 16))
+        data = receive(s, size)
+        if command == 4:
+            return
+        print(command, data[8:264].rstrip(b"\0").decode(), flush=True)
+        s.sendall(struct.pack(">I", 1))
+
+
+if __name__ == "__main__":
+    globals()[sys.argv[1]](*sys.argv[2:])

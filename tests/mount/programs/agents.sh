@@ -1,0 +1,141 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-or-later
+# TIMEOUT: 400
+#
+# The domain python/ of sessions, with LTTng's agent for Python as Debian has it: rules on loggers
+# with levels and filters in several sessions, programs that start before a session and while no
+# daemon runs, a killed daemon, peers that are no agents, another daemon's port.
+. "$(dirname "$0")/../../lib/mount.sh"
+python=/usr/bin/python3
+LTTNG_HOME=$work
+export LTTNG_HOME
+port_file=$work/.lttng/agent.port
+$python -c 'import lttngust' 2>/dev/null || skip "python3-lttngust is not installed"
+LTTNG_UST_PYTHON_REGISTER_RETRY_DELAY=50
+LTTNG_UST_PYTHON_REGISTER_TIMEOUT=100000
+export LTTNG_UST_PYTHON_REGISTER_RETRY_DELAY LTTNG_UST_PYTHON_REGISTER_TIMEOUT
+mount_tree
+
+# session NAME RULE: started
+session() {
+	mkdir "$S/$1" && put "$2" "$S/$1/python/events" && put start "$S/$1/control" ||
+		fail "session $1"
+}
+# recorded NAME: the messages, in one line
+recorded() { sed -n 's/.* lttng_python:event: .* msg = "\([^"]*\)".*/\1/p' "$S/$1/text" | tr '\n' ' '; }
+acks() { [ "$(wc -l <"$work/acks")" -ge "$1" ]; }
+# tell LOGGER LEVEL MESSAGE: the program will log it; say: and has
+sent=1
+tell() {
+	echo "$*" >&3
+	sent=$((sent + 1))
+}
+say() {
+	tell "$@"
+	within 60 acks $sent || fail "the program does not log"
+}
+# until_recorded NAME LOGGER LEVEL MESSAGE: the program logs until the session records it. (A
+# program that runs already learns of new rules a moment later.)
+appears() {
+	say "$2" "$3" "$4"
+	recorded "$1" | grep -q "$4"
+}
+until_recorded() { within 60 appears "$@" || fail "$1 does not record $4: $(recorded "$1")"; }
+agents_are() { [ "$(key agents "$S/$1/status")" = "$2" ]; }
+
+# ---- three sessions, and a program that starts after them ----
+
+[ ! -e "$port_file" ] || fail "a port before there is a rule"
+session warn 'app.* loglevel warning..'
+session err '* loglevel error'
+session low 'app.db loglevel debug..info if msg != "*secret*"'
+is "a rule reads back" 'app.db loglevel debug..info if msg != "*secret*"' \
+	"$(cat "$S/low/python/events")"
+is "the port" "$(cat "$port_file")" "$(key agent_port "$S/warn/status")"
+is "its mode" 644 "$(stat -c %a "$port_file")"
+mkfifo "$work/fifo"
+: >"$work/acks"
+LD_LIBRARY_PATH=$BUILD/lttng $python "$here/agents.py" log "$work/acks" <"$work/fifo" &
+program=$!
+exec 3>"$work/fifo"
+within 60 acks 1 || fail "the program does not begin"
+for level in 10 20 25 30 40 50; do
+	tell app.db $level "a$level"
+	tell other $level "o$level"
+done
+say app.db 20 a-secret
+is "warning and more severe" "a30 a40 a50 " "$(recorded warn)"
+is "error alone" "a40 o40 " "$(recorded err)"
+is "a range with a filter" "a10 a20 " "$(recorded low)"
+has "$(cat "$S/low/text")" 'logger_name = "app.db", funcName = "log", lineno = [0-9]*, int_loglevel = 20, '
+has "$(ls "$S/warn/trace/ust/uid/$(id -u)/64-bit")" '^lttng_python_channel_[0-9]*$'
+has "$(cat "$MNT/available/python/loggers")" '^app.db$'
+agents_are warn 1 || fail "agents: $(cat "$S/warn/status")"
+
+# ---- a session that comes later, rules that change ----
+
+session late 'nothing.at.all'
+put 'app.db if int_loglevel == 21' "$S/late/python/events"
+until_recorded late app.db 21 later
+printf '%s\n' '!app.db' 'x loglevel >= 35' '~y z' 2>/dev/null >>"$S/late/python/events" &&
+	fail "a line with a mistake was taken"
+has "$(cat "$S/late/error")" "events:3: 'z' is not expected here"
+is "nothing of it was taken" 'app.db loglevel == 21' "$(sed 's/if int_log/log/' "$S/late/python/events")"
+printf '%s\n' '!app.db' 'x loglevel >= 35' '~y' >>"$S/late/python/events" || fail "rules"
+is "rules by their loggers" 'x loglevel >= 35|~y|' "$(tr '\n' '|' <"$S/late/python/events")"
+cat "$S/late/config" >"$work/saved"
+mkdir "$S/copy" && cat "$work/saved" >"$S/copy/config" || fail "config"
+is "a saved configuration" "$(cat "$S/late/python/events")" "$(cat "$S/copy/python/events")"
+
+# ---- the owner of a connection ----
+
+if [ "$(id -u)" = 0 ]; then
+	mkdir "$S/theirs" && chown 65534 "$S/theirs" && put '*' "$S/theirs/python/events" &&
+		put start "$S/theirs/control" || fail "a session of another user"
+	say app.db 50 ours
+	agents_are theirs 0 || fail "another user's program: $(cat "$S/theirs/status")"
+	is "another user's records" "" "$(recorded theirs)"
+	rmdir "$S/theirs"
+fi
+
+# ---- peers that are no agents ----
+
+timeout 200 $python "$here/agents.py" hostile "$(cat "$port_file")" || fail "hostile peers"
+agents_are warn 1 || fail "agents after hostile peers: $(cat "$S/warn/status")"
+
+# ---- the daemon is killed ----
+
+port=$(cat "$port_file")
+kill -9 $(daemon_pids)
+within 60 daemon_ended
+fusermount3 -u -z "$MNT"
+# (A daemon that had the FIFO open would keep the program from its end.)
+mount_tree 3>&-
+reconnected() { [ -e "$port_file" ] && [ "$(cat "$port_file")" = "$port" ] && agents_are warn 1; }
+within 60 reconnected || fail "the agent does not come back: $(cat "$S/warn/status")"
+is "rules after a restart" 'app.* loglevel >= warning' "$(cat "$S/warn/python/events")"
+until_recorded warn app.db 31 again
+put '*' "$S/late/python/events"
+until_recorded late whatever 1 everything
+
+# ---- another daemon has the port ----
+
+mkfifo "$work/end"
+$python "$here/agents.py" listen "$work/other" <"$work/end" &
+exec 4>"$work/end"
+within 60 test -e "$work/other" || fail "no listener"
+for s in "$S"/*; do echo >"$s/python/events"; done
+gone() { [ ! -e "$port_file" ]; }
+within 60 gone || fail "a port without rules"
+cp "$work/other" "$port_file"
+put '*' "$S/late/python/events"
+has "$(cat "$S/late/error")" 'another daemon serves agents'
+has "$(cat "$S/late/status")" '^problem agents: another daemon'
+cmp "$work/other" "$port_file" || fail "the file of another daemon was changed"
+exec 4>&-
+taken() { grep -q '^agent_port [1-9]' "$S/late/status" && ! grep -q '^problem' "$S/late/status"; }
+within 60 taken || fail "the other daemon has ended, but: $(cat "$S/late/status")"
+
+exec 3>&-
+wait $program || fail "the program: exit status $?"
+echo "$checks checks"

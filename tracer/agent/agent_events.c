@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* The rules of a domain of agents: those of its channel, in another form (agent_rule.h). */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "tracer/agent/agent_rule.h"
+#include "tracer/agent/server.h"
+
+int agent_events_show(struct session *s, enum agent_domain domain, struct md_buf *out)
+{
+	const struct agent_kind *k = &agent_kinds[domain];
+	struct agent_rule rule;
+	struct channel *c;
+
+	pthread_mutex_lock(&s->tracer->lock);
+	c = channel_find(s, DOMAIN_USER, k->channel);
+	for (size_t i = 0; c && i < c->rules.count; i++) {
+		if (!agent_rule_read(k, &c->rules.rules[i], &rule))
+			continue;
+		md_buf_puts(out, c->rules.rules[i].disabled ? "~" : "");
+		agent_rule_print(k, &rule, out);
+		md_buf_putc(out, '\n');
+	}
+	pthread_mutex_unlock(&s->tracer->lock);
+	return 0;
+}
+
+/* A write of rules: the lines of the user, as lines for the channel. */
+struct translation {
+	struct session *s;
+	const struct agent_kind *kind;
+	bool replace;
+	struct md_buf lines;
+	struct md_buf from;     /* const char * for each of the lines: the user's line */
+};
+
+static void begin_line(struct translation *t, const char *line)
+{
+	md_buf_put(&t->from, &line, sizeof(line));
+}
+
+/* !LOGGER: removes each rule on exactly that pattern. translated: a rule on it alone. */
+static int remove_logger(struct translation *t, const char *line, const char *translated,
+			 struct tr_err *err)
+{
+	size_t before = t->lines.len;
+	struct agent_rule rule;
+	struct channel *c;
+
+	pthread_mutex_lock(&t->s->tracer->lock);
+	c = t->replace ? NULL : channel_find(t->s, DOMAIN_USER, t->kind->channel);
+	for (size_t i = 0; c && i < c->rules.count; i++) {
+		const struct rule *r = &c->rules.rules[i];
+		struct md_buf own = MD_BUF_INIT;
+
+		if (!agent_rule_read(t->kind, r, &rule))
+			continue;
+		md_buf_puts(&own, t->kind->event);
+		if (strcmp(rule.logger, "*") != 0)
+			md_buf_printf(&own, " if logger_name == \"%s\"", rule.logger);
+		if (!strcmp(md_buf_str(&own), translated)) {
+			begin_line(t, line);
+			md_buf_printf(&t->lines, "!%s\n", r->text);
+		}
+		md_buf_deinit(&own);
+	}
+	pthread_mutex_unlock(&t->s->tracer->lock);
+	return t->lines.len > before || t->lines.failed
+		       ? 0
+		       : tr_fail_at(err, -ENOENT, line, -1, "no rule has this logger");
+}
+
+static int translate_line(struct translation *t, const char *line, struct tr_err *err)
+{
+	struct md_buf rule = MD_BUF_INIT;
+	bool remove, disable, plain;
+	size_t at;
+	int ret;
+
+	if (strcspn(line, "\n") > RULE_LINE_MAX)
+		return tr_fail_at(err, -EINVAL, line, -1, "a line has at most %u bytes",
+				  RULE_LINE_MAX);
+	at = strspn(line, " \t\r");
+	if (line[0] == '#' || !line[at] || line[at] == '\n')
+		return 0;
+	remove = line[at] == '!';
+	at += remove;
+	disable = line[at] == '~';
+	at += disable;
+	ret = agent_rule_write(t->kind, line, at, &rule, &plain, err);
+	if (!ret && remove && plain) {
+		ret = remove_logger(t, line, md_buf_str(&rule), err);
+	} else if (!ret) {
+		begin_line(t, line);
+		md_buf_printf(&t->lines, "%s%s%s\n", remove ? "!" : "", disable ? "~" : "",
+			      md_buf_str(&rule));
+	}
+	t->lines.failed |= rule.failed;
+	md_buf_deinit(&rule);
+	return ret;
+}
+
+static int line_number(const char *text, const char *line)
+{
+	int n = 1;
+
+	for (; text < line; text++)
+		n += *text == '\n';
+	return n;
+}
+
+static int translate(struct translation *t, const char *text, struct tr_err *err)
+{
+	const char *line = text;
+	int ret = 0;
+
+	while (*line && !ret) {
+		ret = translate_line(t, line, err);
+		if (ret && err)
+			err->line = line_number(text, line);
+		line += strcspn(line, "\n");
+		line += *line == '\n';
+	}
+	if (!ret && (t->lines.failed || t->from.failed))
+		ret = tr_fail(err, -ENOMEM, "out of memory");
+	return ret;
+}
+
+/* An error in a translated line is shown in the user's line. */
+static void show_in_own_line(const struct translation *t, const char *text, struct tr_err *err)
+{
+	const char *const *from = (const char *const *)(const void *)t->from.data;
+
+	if (!err || err->line < 1 || (size_t)err->line > t->from.len / sizeof(*from))
+		return;
+	snprintf(err->text, sizeof(err->text), "%.*s",
+		 (int)strcspn(from[err->line - 1], "\n"), from[err->line - 1]);
+	err->column = -1;
+	err->line = line_number(text, from[err->line - 1]);
+}
+
+int agent_events_store(struct session *s, enum agent_domain domain, const char *text, bool replace,
+		       struct tr_err *err)
+{
+	struct translation t = { .s = s, .kind = &agent_kinds[domain], .replace = replace };
+	const char *channel = t.kind->channel;
+	bool made = false;
+	int ret = translate(&t, text, err);
+
+	if (!ret && !channel_exists(s, DOMAIN_USER, channel) && t.lines.len) {
+		ret = channel_create(s, DOMAIN_USER, channel, err);
+		made = !ret;
+		ret = ret == -EEXIST ? 0 : ret;
+	}
+	if (!ret && channel_exists(s, DOMAIN_USER, channel)) {
+		ret = events_store(s, DOMAIN_USER, channel, md_buf_str(&t.lines), replace, err);
+		if (ret)
+			show_in_own_line(&t, text, err);
+	}
+	if (ret && made)
+		channel_destroy(s, DOMAIN_USER, channel, NULL);
+	md_buf_deinit(&t.lines);
+	md_buf_deinit(&t.from);
+	if (!ret)
+		agents_settle(s);
+	return ret;
+}

@@ -1,0 +1,312 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * One agent's connection. All numbers are big-endian. The agent begins with { u32 domain, pid,
+ * major, minor }. The daemon sends commands { u64 size, u32 command, u32 version } with size bytes
+ * after it, one at a time. The agent's answer begins with a u32, 1 for success. A peer that sends
+ * anything else is disconnected.
+ */
+#include <arpa/inet.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "tracer/agent/agent_rule.h"
+#include "tracer/agent/server.h"
+#include "tracer/agent/tcp_table.h"
+
+#define REGISTRATION_SIZE 16u
+#define PROTOCOL_MAJOR 2u
+#define NAME_SIZE 256u
+#define SUCCESS 1u
+#define PIECE 65536u            /* bytes received at once */
+
+enum command { LIST = 1, ENABLE = 2, DISABLE = 3, REGISTERED = 4 };
+
+struct agent_link *link_new(int fd)
+{
+	struct agent_link *l = calloc(1, sizeof(*l));
+
+	if (!l || !tcp_peer_owner(fd, &l->uid)) {
+		close(fd);
+		free(l);
+		return NULL;
+	}
+	l->fd = fd;
+	l->need = REGISTRATION_SIZE;
+	return l;
+}
+
+void link_free(struct agent_link *l)
+{
+	if (l->fd >= 0)
+		close(l->fd);
+	md_buf_deinit(&l->in);
+	md_buf_deinit(&l->wanted);
+	md_buf_deinit(&l->enabled);
+	md_buf_deinit(&l->loggers);
+	free(l);
+}
+
+/* ---- names of loggers ---- */
+
+static const char *next_name(const struct md_buf *names, const char *p)
+{
+	p = p ? p + strlen(p) + 1 : names->data;
+	return names->len && p < names->data + names->len ? p : NULL;
+}
+
+static bool has_name(const struct md_buf *names, const char *name)
+{
+	for (const char *p = next_name(names, NULL); p; p = next_name(names, p))
+		if (!strcmp(p, name))
+			return true;
+	return false;
+}
+
+/* The first of the names that the others lack; NULL: none. */
+static const char *find_missing(const struct md_buf *names, const struct md_buf *others)
+{
+	for (const char *p = next_name(names, NULL); p; p = next_name(names, p))
+		if (!has_name(others, p))
+			return p;
+	return NULL;
+}
+
+static void remove_name(struct md_buf *names, const char *p)
+{
+	size_t size = strlen(p) + 1, at = (size_t)(p - names->data);
+
+	memmove(names->data + at, p + size, names->len - at - size);
+	names->len -= size;
+}
+
+/* Agents know a star at the end of a name only. */
+static const char *pattern_of_agents(const char *logger)
+{
+	const char *star = strchr(logger, '*');
+
+	return strchr(logger, '\\') || (star && star[1]) ? "*" : logger;
+}
+
+static void add_rules(const struct agent_kind *k, const struct channel *c, struct md_buf *names)
+{
+	struct agent_rule rule;
+
+	for (size_t i = 0; i < c->rules.count; i++) {
+		const char *name;
+
+		if (c->rules.rules[i].disabled || !agent_rule_read(k, &c->rules.rules[i], &rule))
+			continue;
+		name = pattern_of_agents(rule.logger);
+		if (!has_name(names, name))
+			md_buf_put(names, name, strlen(name) + 1);
+	}
+}
+
+void link_update(struct agents *a, struct agent_link *l)
+{
+	struct tracer *t = a->tracer;
+	struct md_buf names = MD_BUF_INIT;
+	struct session *s;
+	struct channel *c;
+	size_t count = 0;
+
+	if (!l->kind)
+		return;
+	pthread_mutex_lock(&t->lock);
+	cds_list_for_each_entry(s, &t->sessions, node) {
+		c = session_serves(s, l->uid) ? channel_find(s, DOMAIN_USER, l->kind->channel)
+					      : NULL;
+		if (c && c->enabled)
+			add_rules(l->kind, c, &names);
+	}
+	pthread_mutex_unlock(&t->lock);
+	for (const char *p = next_name(&names, NULL); p; p = next_name(&names, p))
+		count++;
+	/* All loggers: what a rule does not want, its filter rejects. */
+	if (count > ENABLED_MAX || has_name(&names, "*") || names.failed) {
+		md_buf_deinit(&names);
+		names = (struct md_buf)MD_BUF_INIT;
+		md_buf_put(&names, "*", 2);
+	}
+	pthread_mutex_lock(&a->lock);
+	if (!names.failed) {
+		md_buf_deinit(&l->wanted);
+		l->wanted = names;
+	}
+	pthread_mutex_unlock(&a->lock);
+}
+
+/* ---- commands ---- */
+
+struct command_bytes {
+	uint32_t size[2], command, version;     /* the header */
+	union {
+		struct {
+			uint32_t level, level_type;     /* 0, 0: any; the filter decides */
+			char name[NAME_SIZE];
+			uint32_t filter_size;
+		} enable;
+		char disable[NAME_SIZE];
+	} u;
+};
+
+/* The commands are shorter than any socket's buffer: an agent that does not read is broken. */
+static bool send_command(struct agent_link *l, enum command command, const char *name)
+{
+	struct command_bytes c = { .command = htonl(command) };
+	size_t size = command == ENABLE    ? sizeof(c.u.enable)
+		      : command == DISABLE ? sizeof(c.u.disable)
+					   : 0;
+
+	c.size[1] = htonl((uint32_t)size);
+	if (name)
+		memcpy(command == ENABLE ? c.u.enable.name : c.u.disable, name, strlen(name));
+	size += offsetof(struct command_bytes, u);
+	return send(l->fd, &c, size, MSG_NOSIGNAL | MSG_DONTWAIT) == (ssize_t)size;
+}
+
+static void expect(struct agent_link *l, enum link_state state, size_t need)
+{
+	l->state = state;
+	l->need = need;
+}
+
+static bool send_next(struct agent_link *l)
+{
+	const char *name = find_missing(&l->wanted, &l->enabled);
+
+	if (name) {
+		expect(l, LINK_RETURN, 4);
+		md_buf_put(&l->enabled, name, strlen(name) + 1);
+		return !l->enabled.failed && send_command(l, ENABLE, name);
+	}
+	name = find_missing(&l->enabled, &l->wanted);
+	if (name) {
+		bool sent = send_command(l, DISABLE, name);
+
+		expect(l, LINK_RETURN, 4);
+		remove_name(&l->enabled, name);
+		return sent;
+	}
+	if (!l->ready) {
+		l->ready = true;
+		if (!send_command(l, REGISTERED, NULL))
+			return false;
+	}
+	if (l->list_sent == l->list_asked)
+		return true;
+	l->list_sent = l->list_asked;
+	expect(l, LINK_LIST, 4);
+	return send_command(l, LIST, NULL);
+}
+
+/* ---- answers ---- */
+
+static uint32_t number_at(const struct agent_link *l, size_t at)
+{
+	uint32_t n;
+
+	memcpy(&n, l->in.data + at, sizeof(n));
+	return ntohl(n);
+}
+
+static bool take_registration(struct agent_link *l)
+{
+	for (size_t i = 0; i < AGENT_DOMAINS; i++)
+		if (agent_kinds[i].protocol == number_at(l, 0))
+			l->kind = &agent_kinds[i];
+	expect(l, LINK_IDLE, 0);
+	return l->kind && number_at(l, 8) == PROTOCOL_MAJOR;
+}
+
+static bool list_answered(struct agents *a, struct agent_link *l)
+{
+	l->list_done = l->list_sent;
+	pthread_cond_broadcast(&a->changed);
+	expect(l, LINK_IDLE, 0);
+	return true;
+}
+
+static bool take_loggers(struct agents *a, struct agent_link *l)
+{
+	size_t all = l->in.len;
+
+	for (size_t i = 0; i < a->count; i++)
+		all += a->links[i] == l ? 0 : a->links[i]->loggers.len;
+	md_buf_reset(&l->loggers);
+	for (size_t at = 0; at < l->in.len && all <= ALL_LOGGERS_MAX;) {
+		size_t size = strnlen(l->in.data + at, l->in.len - at);
+
+		md_buf_escape(&l->loggers, l->in.data + at, size);
+		md_buf_puts(&l->loggers, size ? "\n" : "");
+		at += size + 1;
+	}
+	return !l->loggers.failed && list_answered(a, l);
+}
+
+/* Takes what has come as a whole. */
+static bool take(struct agents *a, struct agent_link *l)
+{
+	switch (l->state) {
+	case LINK_NEW:
+		return take_registration(l);
+	case LINK_RETURN:
+		expect(l, LINK_IDLE, 0);
+		return true;
+	case LINK_LIST:
+		if (number_at(l, 0) != SUCCESS)
+			return list_answered(a, l);
+		expect(l, LINK_LIST_SIZE, 8);
+		return true;
+	case LINK_LIST_SIZE:
+		expect(l, LINK_LIST_NAMES, number_at(l, 0));
+		md_buf_reset(&l->in);
+		return l->need <= LOGGERS_MAX && (l->need || take_loggers(a, l));
+	case LINK_LIST_NAMES:
+		return take_loggers(a, l);
+	case LINK_IDLE:
+		break;
+	}
+	return false;           /* nothing was asked */
+}
+
+/* False: the peer has ended, or sent what it should not. *more: there may be more to read. */
+static bool receive(struct agents *a, struct agent_link *l, bool *more)
+{
+	size_t left = l->need ? l->need - l->in.len : 1, want = left < PIECE ? left : PIECE;
+	char *room = md_buf_room(&l->in, want);
+	ssize_t n = room ? recv(l->fd, room, want, MSG_DONTWAIT) : 0;
+	bool ok = true;
+
+	*more = n > 0;
+	if (n <= 0)
+		return room && n < 0 && (errno == EAGAIN || errno == EINTR);
+	l->in.len += (size_t)n;
+	if (l->in.len >= l->need) {
+		ok = take(a, l);
+		md_buf_deinit(&l->in);
+		l->in = (struct md_buf)MD_BUF_INIT;
+	}
+	return ok;
+}
+
+bool link_serve(struct agents *a, struct agent_link *l)
+{
+	bool more = true;
+
+	while (more) {
+		bool was_new = !l->kind;
+
+		if (l->state == LINK_IDLE && !was_new && !send_next(l))
+			return false;
+		if (!receive(a, l, &more))
+			return false;
+		/* The thread looks for its loggers first. */
+		if (was_new && l->kind)
+			return true;
+	}
+	return true;
+}

@@ -1,0 +1,381 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "tracer/agent/server.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "tracer/agent/agent.h"
+#include "tracer/agent/port_file.h"
+#include "tracer/app/app.h"
+
+#define STACK (256 * 1024)
+#define LOOK_MS 2000            /* between looks at the port file */
+#define REGISTRATION_NS 10000000000u    /* for which an agent may be silent at first */
+#define WAIT_NS 1000000000u     /* for which a caller waits for the thread or for agents */
+
+/* ---- calls to the thread ---- */
+
+static void wake_thread(struct agents *a)
+{
+	uint64_t one = 1;
+
+	/* Cannot fail: the count of an eventfd does not overflow by this. */
+	while (write(a->wake, &one, sizeof(one)) < 0 && errno == EINTR)
+		;
+}
+
+/* agents.lock. Waits for a change. False: it is too late. */
+static bool wait_change(struct agents *a, uint64_t deadline)
+{
+	struct timespec ts = { .tv_sec = (time_t)(deadline / 1000000000),
+			       .tv_nsec = (long)(deadline % 1000000000) };
+
+	return pthread_cond_timedwait(&a->changed, &a->lock, &ts) != ETIMEDOUT;
+}
+
+void agents_settle(struct session *s)
+{
+	uint64_t deadline = monotonic_now() + WAIT_NS, number;
+	struct agents *a = s->tracer->agents;
+	char trouble[sizeof(a->trouble)];
+
+	if (!a)
+		return;
+	pthread_mutex_lock(&a->lock);
+	number = ++a->asked;
+	wake_thread(a);
+	while (a->done < number && wait_change(a, deadline))
+		;
+	memcpy(trouble, a->trouble, sizeof(trouble));
+	pthread_mutex_unlock(&a->lock);
+	if (trouble[0])
+		session_failed(s, "%s", trouble);
+}
+
+/* agents.lock. The link answers this user's requests for this domain. */
+static bool is_shown(const struct agent_link *l, uid_t viewer, enum agent_domain domain)
+{
+	return l->kind == &agent_kinds[domain] && (!viewer || viewer == l->uid);
+}
+
+static bool all_answered(const struct agents *a, uid_t viewer, enum agent_domain domain,
+			 uint64_t number)
+{
+	for (size_t i = 0; i < a->count; i++)
+		if (is_shown(a->links[i], viewer, domain) && a->links[i]->list_done < number)
+			return false;
+	return true;
+}
+
+void available_loggers(struct tracer *t, uid_t viewer, enum agent_domain domain,
+		       struct md_buf *out)
+{
+	uint64_t deadline = monotonic_now() + WAIT_NS, number;
+	struct agents *a = t->agents;
+	struct md_buf lines = MD_BUF_INIT;
+
+	if (!a)
+		return;
+	pthread_mutex_lock(&a->lock);
+	number = ++a->asked;
+	for (size_t i = 0; i < a->count; i++)
+		if (is_shown(a->links[i], viewer, domain))
+			a->links[i]->list_asked = number;
+	wake_thread(a);
+	while (!all_answered(a, viewer, domain, number) && wait_change(a, deadline))
+		;
+	for (size_t i = 0; i < a->count; i++)
+		if (is_shown(a->links[i], viewer, domain))
+			md_buf_put(&lines, a->links[i]->loggers.data, a->links[i]->loggers.len);
+	pthread_mutex_unlock(&a->lock);
+	lines_put_sorted(&lines, out);
+	md_buf_deinit(&lines);
+}
+
+/* ---- the part of a session ---- */
+
+/* tracer.lock. The domains in which the session has rules, one bit each. */
+static unsigned int domains_of(const struct session *s)
+{
+	unsigned int found = 0;
+
+	for (size_t i = 0; i < AGENT_DOMAINS; i++) {
+		const struct channel *c = channel_find(s, DOMAIN_USER, agent_kinds[i].channel);
+
+		if (c && c->rules.count)
+			found |= 1u << i;
+	}
+	return found;
+}
+
+static void session_has_changed(struct session *s)
+{
+	if (s->tracer->agents)
+		wake_thread(s->tracer->agents);
+}
+
+static void session_is_dropped(struct session *s, bool keep)
+{
+	(void)keep;
+	session_has_changed(s);
+}
+
+static void show_status(struct session *s, struct md_buf *out)
+{
+	struct agents *a = s->tracer->agents;
+	unsigned int domains = domains_of(s), n = 0;
+
+	if (!a || !domains)
+		return;
+	pthread_mutex_lock(&a->lock);
+	for (size_t i = 0; i < a->count; i++) {
+		const struct agent_link *l = a->links[i];
+
+		n += l->ready && (!s->uid || s->uid == l->uid) &&
+		     domains >> (l->kind - agent_kinds) & 1;
+	}
+	md_buf_printf(out, "agents %u\nagent_port %u\n", n, a->port);
+	if (a->trouble[0])
+		md_buf_printf(out, "problem agents: %s\n", a->trouble);
+	pthread_mutex_unlock(&a->lock);
+}
+
+const struct session_part agent_part = {
+	.name = "agents",
+	.changed = session_has_changed,
+	.drop = session_is_dropped,
+	.status = show_status,
+};
+
+/* ---- the thread ---- */
+
+static bool is_needed(struct tracer *t)
+{
+	struct session *s;
+	bool needed = false;
+
+	pthread_mutex_lock(&t->lock);
+	cds_list_for_each_entry(s, &t->sessions, node)
+		needed = needed || (!s->gone && domains_of(s));
+	pthread_mutex_unlock(&t->lock);
+	return needed;
+}
+
+static void set_state(struct agents *a, uint16_t port, const char *trouble)
+{
+	bool new;
+
+	pthread_mutex_lock(&a->lock);
+	new = strcmp(a->trouble, trouble) != 0;
+	a->port = port;
+	snprintf(a->trouble, sizeof(a->trouble), "%s", trouble);
+	pthread_mutex_unlock(&a->lock);
+	if (new && *trouble)
+		tracer_report(a->tracer, "agents: %s", trouble);
+}
+
+/* Opens or closes the port as the sessions need it. */
+static void keep_port(struct agents *a, bool needed)
+{
+	struct tr_err err = TR_ERR_INIT;
+
+	if (!needed && a->listener >= 0) {
+		port_file_close(a->listener, a->last_port);
+		a->listener = -1;
+	} else if (needed && a->listener < 0) {
+		a->listener = port_file_open(&a->last_port, &err);
+	} else if (needed) {
+		port_file_check(a->last_port, &err);
+	}
+	set_state(a, a->listener >= 0 ? a->last_port : 0, err.sentence);
+}
+
+static bool has_room(const struct agents *a, uid_t uid)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < a->count; i++)
+		n += a->links[i]->uid == uid;
+	return a->count < LINKS_MAX && (!uid || n < LINKS_OF_USER);
+}
+
+static void accept_links(struct agents *a)
+{
+	for (;;) {
+		int fd = accept4(a->listener, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
+		struct agent_link *l;
+
+		if (fd < 0) {
+			a->full = errno == EMFILE || errno == ENFILE || errno == ENOMEM ||
+				  errno == ENOBUFS;
+			return;
+		}
+		l = link_new(fd);
+		if (l && !has_room(a, l->uid)) {
+			link_free(l);
+			l = NULL;
+		}
+		if (!l)
+			continue;
+		l->deadline = monotonic_now() + REGISTRATION_NS;
+		pthread_mutex_lock(&a->lock);
+		a->links[a->count++] = l;
+		pthread_mutex_unlock(&a->lock);
+	}
+}
+
+/* Without a lock. Marks the link as closed if it has ended. */
+static void serve_link(struct agents *a, struct agent_link *l)
+{
+	bool was_new = !l->kind, ok;
+
+	pthread_mutex_lock(&a->lock);
+	ok = link_serve(a, l);
+	pthread_mutex_unlock(&a->lock);
+	if (ok && was_new && l->kind) {
+		link_update(a, l);
+		pthread_mutex_lock(&a->lock);
+		ok = link_serve(a, l);
+		pthread_mutex_unlock(&a->lock);
+	}
+	if (ok && !l->kind && monotonic_now() > l->deadline)
+		ok = false;
+	if (!ok) {
+		pthread_mutex_lock(&a->lock);
+		close(l->fd);
+		l->fd = -1;
+		pthread_mutex_unlock(&a->lock);
+	}
+}
+
+static void drop_closed(struct agents *a)
+{
+	size_t kept = 0;
+
+	pthread_mutex_lock(&a->lock);
+	for (size_t i = 0; i < a->count; i++) {
+		if (a->links[i]->fd < 0)
+			link_free(a->links[i]);
+		else
+			a->links[kept++] = a->links[i];
+	}
+	if (kept < a->count)
+		pthread_cond_broadcast(&a->changed);
+	a->count = kept;
+	pthread_mutex_unlock(&a->lock);
+}
+
+/* Does what is to be done now. False: the thread must stop. */
+static bool work(struct agents *a, bool woken)
+{
+	uint64_t asked;
+
+	pthread_mutex_lock(&a->lock);
+	asked = a->asked;
+	pthread_mutex_unlock(&a->lock);
+	if (__atomic_load_n(&a->stop, __ATOMIC_ACQUIRE))
+		return false;
+	keep_port(a, is_needed(a->tracer));
+	if (a->listener >= 0)
+		accept_links(a);
+	for (size_t i = 0; i < a->count; i++) {
+		if (woken)
+			link_update(a, a->links[i]);
+		serve_link(a, a->links[i]);
+	}
+	drop_closed(a);
+	pthread_mutex_lock(&a->lock);
+	a->done = asked;
+	pthread_cond_broadcast(&a->changed);
+	pthread_mutex_unlock(&a->lock);
+	return true;
+}
+
+static void *run(void *arg)
+{
+	struct agents *a = arg;
+	struct pollfd *fds = calloc(LINKS_MAX + 2, sizeof(*fds));
+	bool woken = true;
+
+	while (fds && work(a, woken)) {
+		nfds_t n = 0;
+		uint64_t count;
+
+		fds[n++] = (struct pollfd){ .fd = a->wake, .events = POLLIN };
+		fds[n++] = (struct pollfd){ .fd = a->full ? -1 : a->listener, .events = POLLIN };
+		for (size_t i = 0; i < a->count; i++)
+			fds[n++] = (struct pollfd){ .fd = a->links[i]->fd, .events = POLLIN };
+		poll(fds, n, a->listener >= 0 || a->trouble[0] || a->count ? LOOK_MS : -1);
+		woken = fds[0].revents && read(a->wake, &count, sizeof(count)) > 0;
+	}
+	free(fds);
+	return NULL;
+}
+
+static int start_thread(struct agents *a)
+{
+	pthread_condattr_t clock;
+	pthread_attr_t attr;
+	int err;
+
+	a->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	if (a->wake < 0)
+		return errno;
+	pthread_mutex_init(&a->lock, NULL);
+	pthread_condattr_init(&clock);
+	pthread_condattr_setclock(&clock, CLOCK_MONOTONIC);
+	pthread_cond_init(&a->changed, &clock);
+	pthread_condattr_destroy(&clock);
+	pthread_attr_init(&attr);
+	pthread_attr_setstacksize(&attr, STACK);
+	err = pthread_create(&a->thread, &attr, run, a);
+	pthread_attr_destroy(&attr);
+	if (err)
+		close(a->wake);
+	return err;
+}
+
+void agents_open(struct tracer *t)
+{
+	struct agents *a = calloc(1, sizeof(*a));
+	int err = ENOMEM;
+
+	if (a) {
+		*a = (struct agents){ .tracer = t, .listener = -1 };
+		err = start_thread(a);
+	}
+	if (err) {
+		free(a);
+		tracer_report(t, "agents are not served: %s", strerror(err));
+		return;
+	}
+	pthread_mutex_lock(&t->lock);
+	t->agents = a;
+	pthread_mutex_unlock(&t->lock);
+}
+
+void agents_close(struct tracer *t)
+{
+	struct agents *a = t->agents;
+
+	if (!a)
+		return;
+	__atomic_store_n(&a->stop, true, __ATOMIC_RELEASE);     /* read by work() */
+	wake_thread(a);
+	pthread_join(a->thread, NULL);
+	t->agents = NULL;
+	if (a->listener >= 0)
+		port_file_close(a->listener, a->last_port);
+	for (size_t i = 0; i < a->count; i++)
+		link_free(a->links[i]);
+	close(a->wake);
+	pthread_cond_destroy(&a->changed);
+	pthread_mutex_destroy(&a->lock);
+	free(a);
+}
