@@ -98,8 +98,24 @@ traced objects ./objects 1 +./a.so 2 -./a.so 3 +./b.so 4 +./a.so 5 -./b.so fork=
 # As with LTTng, each of several providers records.
 printf 'compat_tick:tick { from = "%s", v = %s }\n' a 2 b 4 b 5 a 5 a 6 | cmp - "$work/have" ||
 	fail "objects: $(cat "$work/have")"
-traced churn ./objects churn=./slow.so
+times=300
+[ -z "${SOAK-}" ] || times=10000
+traced churn env CHURN=$times ./objects churn=./slow.so
 [ "$(wc -l <"$work/have")" -gt 10 ] || fail "churn: $(wc -l <"$work/have") events"
+
+# ---- a program that is killed while it records, as a provider comes or goes ----
+
+session killed compat_tick:tick
+put start "$S/killed/control"
+CHURN=1000000 ./objects churn=./slow.so &
+killed=$!
+recorded_some() { [ "$(grep -c compat_tick "$S/killed/text")" -gt 50 ]; }
+within 60 recorded_some || fail "killed: nothing is recorded"
+kill -9 $killed
+wait $killed
+put stop "$S/killed/control"
+done_with killed
+grep -vqx 'compat_tick:tick { from = "[^"]*", v = [0-9]* }' "$work/have" && fail "killed: $(tail -n 3 "$work/have")"
 
 # ---- LTTng's helpers by their names ----
 

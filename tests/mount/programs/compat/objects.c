@@ -6,7 +6,8 @@
  *	NUMBER		hit the event with it
  *	fork=NUMBER	in a child
  *	call=FILE	the function that FILE has (COMPAT_PLUGIN)
- *	churn=FILE	load and unload it time and again, while threads hit the event
+ *	churn=FILE	load and unload it time and again, while threads hit the event: 100 times,
+ *			or as many as the variable CHURN says
  */
 #include <dlfcn.h>
 #include <pthread.h>
@@ -65,12 +66,14 @@ static void *hit_all_the_time(void *arg)
 static void churn(const char *file)
 {
 	const struct timespec while_it_is_there = { 0, 2000000 };
+	const char *times = getenv("CHURN");
+	int n = times ? atoi(times) : 100;
 	pthread_t threads[3];
 
 	for (int i = 0; i < 3; i++)
 		if (pthread_create(&threads[i], NULL, hit_all_the_time, NULL))
 			die("pthread_create");
-	for (int i = 0; i < 100; i++) {
+	for (int i = 0; i < n; i++) {
 		load(file);
 		if (i % 3)
 			nanosleep(&while_it_is_there, NULL);
