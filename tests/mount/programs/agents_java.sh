@@ -1,0 +1,40 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-or-later
+# TIMEOUT: 400
+#
+# The domains jul/ and log4j/ of sessions, with LTTng's agents for Java as Debian has them. (These
+# wait some seconds for a second daemon when a program starts.)
+. "$(dirname "$0")/../../lib/mount.sh"
+jars=/usr/share/java
+classes=$jars/log4j-1.2.jar
+for part in common jul log4j; do classes=$classes:$jars/lttng-ust-agent-$part.jar; done
+jni=/usr/lib/$(gcc -print-multiarch 2>/dev/null)/jni
+for f in $(echo "$classes" | tr : ' ') "$jni/liblttng-ust-jul-jni.so"; do
+	[ -e "$f" ] || skip "liblttng-ust-agent-java and liblog4j1.2-java are not installed"
+done
+command -v javac >/dev/null || skip "there is no Java compiler"
+timeout 200 javac -cp "$classes" -d "$work" "$here/java/Logs.java" || fail "javac"
+LTTNG_HOME=$work
+export LTTNG_HOME
+mount_tree
+
+# session NAME DOMAIN RULE: started
+session() {
+	mkdir -p "$S/$1" && put "$3" "$S/$1/$2/events" && put start "$S/$1/control" ||
+		fail "session $1"
+}
+# recorded SESSION: the messages, in one line
+recorded() { sed -n 's/.* lttng_[a-z0-9]*:event: .* msg = "\([^"]*\)".*/\1/p' "$S/$1/text" | tr '\n' ' '; }
+
+session both jul 'app.* loglevel warning..'
+put 'app.log4j loglevel warn' "$S/both/log4j/events"
+session all jul '*'
+session some log4j '* loglevel < warn if msg == "l*"'
+LD_LIBRARY_PATH=$BUILD/lttng timeout 300 java -Djava.library.path="$jni" -cp "$classes:$work" Logs ||
+	fail "the program: exit status $?"
+is "warning and more severe" "j1000 j900 l30000 " "$(recorded both)"
+is "all levels" "j1000 j900 j800 j500 " "$(recorded all)"
+is "less than a level" "l10000 " "$(recorded some)"
+has "$(cat "$S/both/text")" 'lttng_jul:event: .* logger_name = "app.jul", .* int_loglevel = 900, '
+has "$(cat "$S/both/text")" 'lttng_log4j:event: .* logger_name = "app.log4j", .* int_loglevel = 30000, '
+echo "$checks checks"
