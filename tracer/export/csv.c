@@ -225,6 +225,7 @@ void csv_make(struct maker *m)
 {
 	struct csv v = { .m = m };
 
+	m->runs = 2;
 	maker_run(m, ROW_CLASSES, add_columns, &v);
 	v.cells = calloc(v.count + 1, sizeof(const struct md_value *));
 	if (!v.cells)

@@ -11,6 +11,7 @@
 #include "tracer/view/merge.h"
 
 #define PIECE (256u << 10)
+#define EVENTS_A_SHOW 8192u     /* between two values of session.exporting */
 
 struct export_view {
 	struct session *s;      /* referenced */
@@ -18,17 +19,20 @@ struct export_view {
 	uint64_t size;          /* of the memfd; counts as frozen memory of the session */
 };
 
-static void (*const makers[EXPORT_FORMS])(struct maker *m) = {
-	[EXPORT_CSV] = csv_make,
-	[EXPORT_SQL] = sql_make,
+static const struct {
+	const char *name;
+	void (*make)(struct maker *m);
+} forms[EXPORT_FORMS] = {
+	[EXPORT_CSV] = { "csv", csv_make },
+	[EXPORT_SQL] = { "sql", sql_make },
 #ifdef EXPORT_HAS_SQLITE
-	[EXPORT_SQLITE] = sqlite_make,
+	[EXPORT_SQLITE] = { "trace.sqlite", sqlite_make },
 #endif
-	[EXPORT_LKET] = lket_make,
-	[EXPORT_CHROME] = chrome_make,
-	[EXPORT_PERFETTO] = perfetto_make,
-	[EXPORT_FLAME] = flame_make,
-	[EXPORT_PAGE] = page_make,
+	[EXPORT_LKET] = { "lket.txt", lket_make },
+	[EXPORT_CHROME] = { "chrome.json", chrome_make },
+	[EXPORT_PERFETTO] = { "perfetto", perfetto_make },
+	[EXPORT_FLAME] = { "flame.svg", flame_make },
+	[EXPORT_PAGE] = { "timeline.html", page_make },
 };
 
 void maker_write(struct maker *m)
@@ -60,10 +64,22 @@ void maker_write(struct maker *m)
 	md_buf_reset(&m->out);
 }
 
+/* Says how far the file is, by the times of events: the run began at `first`, and is at `now`. */
+static void show_done(const struct maker *m, uint64_t first, uint64_t now)
+{
+	unsigned int runs = m->runs ? m->runs : 1;
+	double part = m->limit > first ? (double)(now - first) / (double)(m->limit - first) : 0;
+
+	/* Only a number to show: no other memory depends on it. */
+	if (m->done)
+		__atomic_store_n(m->done, 1 + (uint32_t)(100 * (m->run + part) / runs),
+				 __ATOMIC_RELAXED);
+}
+
 void maker_run(struct maker *m, enum row_needs needs, void (*add)(void *arg, const struct row *r),
 	       void *arg)
 {
-	uint64_t now, clock_offset = session_clock_offset(m->s);
+	uint64_t now, clock_offset = session_clock_offset(m->s), count = 0, first = 0;
 	struct merge *merge = merge_create();
 	struct cursor *c;
 	struct row r;
@@ -81,11 +97,15 @@ void maker_run(struct maker *m, enum row_needs needs, void (*add)(void *arg, con
 		if (m->err)
 			break;
 		r.time = clock_offset + c->o.ts;
+		first = count ? first : c->o.ts;
+		if (count++ % EVENTS_A_SHOW == 0)
+			show_done(m, first, c->o.ts);
 		add(arg, &r);
 		if (m->out.len >= PIECE || m->out.failed)
 			maker_write(m);
 		merge_next(merge);
 	}
+	m->run++;
 	merge_destroy(merge);
 }
 
@@ -117,9 +137,11 @@ int export_open(struct session *s, enum export_form form, struct export_view **o
 	if (!v)
 		return -ENOMEM;
 	maker_begin(&m, &held, s);
+	m.done = &s->exporting[form];
 	if (!m.err)
-		makers[form](&m);
+		forms[form].make(&m);
 	maker_end(&m, &held);
+	__atomic_store_n(m.done, 0, __ATOMIC_RELAXED);
 	*v = (struct export_view){ .s = m.s, .fd = m.fd, .size = m.size };
 	if (m.err) {
 		export_close(v);
@@ -163,4 +185,15 @@ static void clear_sizes(struct session *s)
 		__atomic_store_n(&s->exported[form], 0, __ATOMIC_RELAXED);
 }
 
-const struct session_part export_part = { .name = "export", .clear = clear_sizes };
+static void show_status(struct session *s, struct md_buf *out)
+{
+	for (int form = 0; form < EXPORT_FORMS; form++) {
+		uint32_t done = __atomic_load_n(&s->exporting[form], __ATOMIC_RELAXED);
+
+		if (done)
+			md_buf_printf(out, "pending export/%s %u%%\n", forms[form].name, done - 1);
+	}
+}
+
+const struct session_part export_part = { .name = "export", .clear = clear_sizes,
+					  .status = show_status };

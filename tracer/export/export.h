@@ -43,6 +43,8 @@ struct maker {
 	int fd;                 /* the memfd */
 	uint64_t size;          /* of what is in it */
 	int err;                /* -errno: the file cannot be made */
+	uint32_t *done;         /* of the session (exporting), or NULL */
+	unsigned int runs, run; /* how often the form reads the events; 0: once */
 	size_t whole;           /* bytes of `out` up to the end of a statement (sql.c) */
 	/* What takes the text in place of the memfd, or NULL; `writer` is its own. */
 	void (*write)(struct maker *m);

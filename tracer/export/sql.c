@@ -434,6 +434,7 @@ void sql_make(struct maker *m)
 {
 	struct sql q = { .m = m };
 
+	m->runs = 2;
 	maker_run(m, ROW_CLASSES, add_shape, &q);
 	q.cells = calloc(q.most + COLUMNS_FIRST, sizeof(const struct md_value *));
 	if (!q.cells)

@@ -213,6 +213,8 @@ struct session {
 	struct trace *traces;
 	struct text_engine *text[TEXT_FORMS];
 	uint64_t exported[EXPORT_FORMS];	/* size of the last file of each form; atomic */
+	/* Percent done and 1, of the file of each form that is being made; 0: none; atomic */
+	uint32_t exporting[EXPORT_FORMS];
 	struct counts *counts;                  /* view/counts.c; NULL: none yet */
 	uid_t payer;	/* the user whose share has the next two (quota.c) */
 	uint64_t buffer_bytes;

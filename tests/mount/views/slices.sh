@@ -58,6 +58,22 @@ if command -v chromium >/dev/null; then
 	*) echo "# chromium does not start" ;;
 	esac
 fi
+# `status` has how far a file is that is being made: percents that do not fall in one opening.
+progress() {
+	cat "$s/export/csv" >/dev/null &
+	making=$!
+	while kill -0 $making 2>/dev/null; do
+		sed -n 's,^pending export/csv \([0-9]*\)%$,\1,p' "$s/status"
+	done >"$work/percents"
+	wait $making && [ "$(sort -u "$work/percents" | wc -l)" -gt 1 ]
+}
+put start "$s/control"
+"$SLICES" 8000 || fail "slices"
+put stop "$s/control"
+within 60 progress || fail "no progress: $(cat "$work/percents")"
+sort -n -c "$work/percents" || fail "percents fall: $(echo $(cat "$work/percents"))"
+[ "$(sort -n "$work/percents" | tail -n 1)" -le 100 ] || fail "more than 100 percent"
+is "no file is being made" "" "$(grep '^pending' "$s/status")"
 rmdir "$s"
 
 # Without contexts, the events of a CPU share its track.
