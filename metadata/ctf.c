@@ -349,11 +349,6 @@ static void put_clock(const struct md_trace *t, struct md_buf *out)
 		      t->clock_offset);
 }
 
-int md_metadata_print(const struct md_trace *t, struct md_buf *out)
-{
-	return t->is_ctf2 ? md_ctf2_print(t, out) : md_ctf_print(t, out);
-}
-
 int md_ctf_print(const struct md_trace *t, struct md_buf *out)
 {
 	uint32_t i;

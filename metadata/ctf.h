@@ -22,7 +22,13 @@ int md_ctf_print(const struct md_trace *t, struct md_buf *out);
  * model are attributes of LTTng's name space.
  */
 int md_ctf2_print(const struct md_trace *t, struct md_buf *out);
-/* One of both, as the trace has it. */
+/*
+ * Appends one packet (CTF 1.8.3, section 7.1) with the beginning of a text of metadata; returns how
+ * many bytes of the text it has.
+ */
+size_t md_metadata_packet(const uint8_t uuid[16], bool is_ctf2, const char *text, size_t len,
+			  struct md_buf *out);
+/* One of both, as text or in packets, as the trace has it. */
 int md_metadata_print(const struct md_trace *t, struct md_buf *out);
 /* What the metadata call the clock. */
 const char *md_clock_name(const struct md_trace *t);

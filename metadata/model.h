@@ -4,7 +4,7 @@
  *
  *   model.h    (this file) traces, stream classes, events, types
  *   model.c, check.c, digest.c  the model; which types are supported; digests of layouts
- *   ctf.h      CTF metadata, packet headers, index files
+ *   ctf.h      CTF metadata (ctf.c: 1.8; ctf2.c: 2; packets.c), packet headers, index files
  *   decode.h   decodes events
  *   text.h     events as text, in the form of babeltrace2
  *   json.h     events as JSON
@@ -110,6 +110,7 @@ struct md_trace {
 	uint64_t clock_offset;          /* ns from the epoch to the clock's zero */
 	bool clock_is_tai;              /* the epoch is that of TAI */
 	bool is_ctf2;                   /* its metadata are of CTF 2, not of CTF 1.8 */
+	bool in_packets;                /* its metadata are packets, not text */
 	uint32_t env_count;
 	struct md_env *env;             /* owned */
 	uint32_t stream_count;

@@ -215,6 +215,7 @@ enum session_attr {
 	SESSION_LIVE_PERIOD,
 	SESSION_CLOCK,                  /* `mono` or `tai`; fixed by the first start */
 	SESSION_CTF_VERSION,            /* `1.8` or `2`; the same */
+	SESSION_METADATA,               /* `text` or `packets`; the same */
 };
 int session_show(struct session *s, enum session_attr attr, struct md_buf *out);
 int session_store(struct session *s, enum session_attr attr, const char *value, struct tr_err *err);

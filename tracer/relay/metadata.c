@@ -13,18 +13,9 @@
 #include "metadata/ctf.h"
 #include "tracer/relay/internal.h"
 
-#define METADATA_MAGIC 0x75D11D57u
-#define METADATA_TEXT 60000             /* bytes of text in one packet */
+#define METADATA_MAGIC 0x75D11D57u      /* of a packet */
+#define PIECE 60000                     /* bytes of packets that are sent at once */
 #define BITS_SIZE ((MD_EVENT_ID_MAX + 1) / 8)
-
-struct metadata_packet {
-	uint32_t magic;
-	uint8_t uuid[16];
-	uint32_t checksum, content_size, packet_size;   /* sizes in bits, with this header */
-	uint8_t compression, encryption, checksum_scheme, major, minor;
-} __attribute__((packed));
-
-_Static_assert(sizeof(struct metadata_packet) == 37, "as the specification has it");
 
 struct relay_trace *relay_trace_of(struct relay *r, struct trace *t)
 {
@@ -126,20 +117,27 @@ static int print_new(struct relay_trace *t, struct md_buf *text)
 int relay_send_metadata(struct relay_link *l, uint64_t id, const uint8_t uuid[16], const char *text,
 			size_t size)
 {
-	struct metadata_packet header = { .magic = METADATA_MAGIC, .major = 1, .minor = 8 };
-	char *packet = malloc(sizeof(header) + METADATA_TEXT);
-	int err = packet ? 0 : -ENOMEM;
+	const uint32_t magic = METADATA_MAGIC;
+	bool packets = size >= sizeof(magic) && !memcmp(text, &magic, sizeof(magic));
+	bool is_ctf2 = size && text[0] == '\x1e';
+	struct md_buf piece = MD_BUF_INIT;
+	int err = 0;
 
-	memcpy(header.uuid, uuid, sizeof(header.uuid));
 	for (size_t at = 0, len; at < size && !err; at += len) {
-		len = size - at < METADATA_TEXT ? size - at : METADATA_TEXT;
-		header.content_size = header.packet_size = (uint32_t)(8 * (sizeof(header) + len));
-		memcpy(packet, &header, sizeof(header));
-		memcpy(packet + sizeof(header), text + at, len);
-		relay_put_metadata(&l->out, id, packet, sizeof(header) + len);
+		md_buf_reset(&piece);
+		len = size - at < PIECE ? size - at : PIECE;
+		if (packets)
+			md_buf_put(&piece, text + at, len);
+		else
+			len = md_metadata_packet(uuid, is_ctf2, text + at, len, &piece);
+		if (piece.failed) {
+			err = -ENOMEM;
+			break;
+		}
+		relay_put_metadata(&l->out, id, piece.data, piece.len);
 		err = link_flush(l);
 	}
-	free(packet);
+	md_buf_deinit(&piece);
 	/* Metadata has no reply; that of the next command says that the relay has written it. */
 	relay_put_one(&l->out, RELAY_QUIESCENT_CONTROL, id);
 	return err ? err : relay_run(l);

@@ -198,7 +198,7 @@ struct session {
 	int64_t created, started;               /* ns since the epoch; started 0: never */
 	uint64_t clock_offset;                  /* see view.h; atomic */
 	bool clock_is_tai;                      /* session/trace_form.h */
-	bool is_ctf2;                           /* the metadata are of CTF 2; the same */
+	bool is_ctf2, in_packets;               /* of the metadata; the same */
 	uint32_t next_channel, next_trace;
 	uint64_t statedump;                     /* number of its last request; a start is one */
 	/* of the kernel: numbers of the last requests begun, ended */

@@ -54,6 +54,7 @@ static const struct session_key {
 	{ "clock_offset", KEY_U64, offsetof(struct session, clock_offset) },
 	{ "clock_is_tai", KEY_FLAG, offsetof(struct session, clock_is_tai) },
 	{ "is_ctf2", KEY_FLAG, offsetof(struct session, is_ctf2) },
+	{ "in_packets", KEY_FLAG, offsetof(struct session, in_packets) },
 	{ "buffers_refused", KEY_U64, offsetof(struct session, buffers_refused) },
 	{ "buffers_lost", KEY_U64, offsetof(struct session, buffers_lost) },
 };

@@ -24,6 +24,7 @@ void trace_set_form(struct trace *t, const struct session *s)
 	t->md->clock_offset = session_clock_offset(s);
 	t->md->clock_is_tai = s->clock_is_tai;
 	t->md->is_ctf2 = s->is_ctf2;
+	t->md->in_packets = s->in_packets;
 	if (s->clock_is_tai)
 		tai_uuid(clock, t->md->clock_uuid);
 	else
@@ -89,17 +90,19 @@ static void show_version(const struct session *s, struct md_buf *out)
 	md_buf_puts(out, s->is_ctf2 ? "1.8 [2]\n" : "[1.8] 2\n");
 }
 
-static int store_version(struct session *s, const char *value, struct tr_err *err)
+static void show_metadata(const struct session *s, struct md_buf *out)
 {
-	bool two = !strcmp(value, "2");
+	md_buf_puts(out, s->in_packets ? "text [packets]\n" : "[text] packets\n");
+}
+
+static int store_flag(struct session *s, bool *flag, bool value, struct tr_err *err)
+{
 	int ret;
 
-	if (!two && strcmp(value, "1.8") != 0)
-		return tr_fail_at(err, -EINVAL, value, 0, "not one of 1.8, 2");
 	session_lock(s);
 	ret = may_change(s, err);
 	if (!ret) {
-		s->is_ctf2 = two;
+		*flag = value;
 		session_save(s);
 		session_changed(s);
 	}
@@ -107,13 +110,33 @@ static int store_version(struct session *s, const char *value, struct tr_err *er
 	return ret;
 }
 
+static int store_version(struct session *s, const char *value, struct tr_err *err)
+{
+	bool two = !strcmp(value, "2");
+
+	if (!two && strcmp(value, "1.8") != 0)
+		return tr_fail_at(err, -EINVAL, value, 0, "not one of 1.8, 2");
+	return store_flag(s, &s->is_ctf2, two, err);
+}
+
+static int store_metadata(struct session *s, const char *value, struct tr_err *err)
+{
+	bool packets = !strcmp(value, "packets");
+
+	if (!packets && strcmp(value, "text") != 0)
+		return tr_fail_at(err, -EINVAL, value, 0, "not one of text, packets");
+	return store_flag(s, &s->in_packets, packets, err);
+}
+
 static void exchange_forms(struct session *a, struct session *b)
 {
 	uint64_t offset = session_clock_offset(a);
-	bool tai = a->clock_is_tai, two = a->is_ctf2;
+	bool tai = a->clock_is_tai, two = a->is_ctf2, packets = a->in_packets;
 
 	a->is_ctf2 = b->is_ctf2;
 	b->is_ctf2 = two;
+	a->in_packets = b->in_packets;
+	b->in_packets = packets;
 
 	a->clock_is_tai = b->clock_is_tai;
 	b->clock_is_tai = tai;
@@ -124,6 +147,7 @@ static void exchange_forms(struct session *a, struct session *b)
 static const struct session_setting settings[] = {
 	{ SESSION_CLOCK, show_clock, store_clock },
 	{ SESSION_CTF_VERSION, show_version, store_version },
+	{ SESSION_METADATA, show_metadata, store_metadata },
 	{ 0 }
 };
 

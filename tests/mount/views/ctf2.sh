@@ -47,6 +47,28 @@ is "after a restart of the daemon" '1.8 [2]' "$(cat "$s/ctf_version")"
 same_events "$work/out/ust" "$work/json"
 rmdir "$s"
 
+# Metadata in packets, which babeltrace2 reads: of CTF 1.8. Those of CTF 2 differ by their header.
+for version in 1.8 2; do
+	s=$S/packets
+	mkdir "$s" || fail mkdir
+	put "$version" "$s/ctf_version"
+	put packets "$s/metadata"
+	has "$(cat "$s/config")" '^metadata = packets'
+	put '*' "$s/user/events"
+	put start "$s/control"
+	"$fields" 5 >/dev/null || fail "fields"
+	"$BUILD/tests/mount/programs/many" >/dev/null 2>&1
+	put stop "$s/control"
+	m=$(find "$s/trace" -name metadata)
+	is "magic" "57 1d d1 75" "$(head -c 4 "$m" | od -An -tx1 | xargs)"
+	is "version" "$version" "$(head -c 37 "$m" | tail -c 2 | od -An -tu1 | awk '
+		{ print $1 == 2 && !$2 ? "2" : $1 "." $2 }')"
+	if [ "$version" = 1.8 ] && command -v babeltrace2 >/dev/null; then
+		same_text "$s"
+	fi
+	rmdir "$s"
+done
+
 # The kernel's events: enumerations, arrays, a header with ids of 16 bits
 if [ -d "$MNT/available/kernel" ] && ! grep -q '^kernel none' "$MNT/version"; then
 	s=$S/kernel
