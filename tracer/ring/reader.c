@@ -165,6 +165,19 @@ uint64_t ring_first_ts(const struct stream *s, uint64_t from, const struct ring_
 	return ts >= after && ts <= p->end_ts ? ts : after;
 }
 
+void ring_pass(const struct stream *s, const struct ring_mark *m)
+{
+	struct trail_ring *ring = region_ring(s->region, s->ring);
+
+	__atomic_store_n(&ring->cleared_events, m->events, __ATOMIC_RELAXED);
+	__atomic_store_n(&ring->cleared_lost, ring_cleared_lost(s) + m->lost, __ATOMIC_RELAXED);
+	__atomic_store_n(&ring->cleared_ts, m->last_ts, __ATOMIC_RELAXED);
+	/* Pairs with the acquire in ring_oldest. */
+	__atomic_store_n(&ring->cleared, m->head, __ATOMIC_RELEASE);
+	/* Pairs with the writers' acquire load before they use a sub-buffer again. */
+	__atomic_store_n(&ring->consumed, m->head, __ATOMIC_RELEASE);
+}
+
 uint64_t ring_unconsumed(const struct stream *s)
 {
 	uint64_t head = region_head(s->region, s->ring), from = ring_oldest(s, head);

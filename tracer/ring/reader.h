@@ -62,6 +62,11 @@ struct ring_piece {
 bool ring_piece(const struct stream *s, const struct ring_mark *m, uint64_t k,
 		struct ring_piece *p);
 /*
+ * The only reader of the ring has taken all up to the mark: writers may use the space again, and
+ * the mark's losses are not counted any more.
+ */
+void ring_pass(const struct stream *s, const struct ring_mark *m);
+/*
  * Whether the bytes of sub-buffer k and its side entry, read before this call, were not
  * overwritten.
  */

@@ -58,20 +58,6 @@ static void count_losses(struct trigger *g, const struct stream *st, const struc
 	trigger_changed(g);
 }
 
-/* What the mark has was looked at. Only this thread stores these words. */
-static void pass_ring(const struct stream *st, const struct ring_mark *m)
-{
-	struct trail_ring *ring = region_ring(st->region, st->ring);
-
-	__atomic_store_n(&ring->cleared_events, m->events, __ATOMIC_RELAXED);
-	__atomic_store_n(&ring->cleared_lost, ring_cleared_lost(st) + m->lost, __ATOMIC_RELAXED);
-	__atomic_store_n(&ring->cleared_ts, m->last_ts, __ATOMIC_RELAXED);
-	/* Pairs with the acquire in ring_oldest. */
-	__atomic_store_n(&ring->cleared, m->head, __ATOMIC_RELEASE);
-	/* Pairs with the writers' acquire load before they use a sub-buffer again. */
-	__atomic_store_n(&ring->consumed, m->head, __ATOMIC_RELEASE);
-}
-
 bool stream_has_hits(const struct stream *st)
 {
 	const struct trail_ring *ring = region_ring(st->region, st->ring);
@@ -167,7 +153,7 @@ static bool count_hits(const struct listened *l, const struct stream_set *set, u
 		counters_save(g);
 	pthread_mutex_unlock(&all->lock);
 	for (size_t i = 0; counted && i < set->count; i++)
-		pass_ring(&set->streams[i], &marks[i]);
+		ring_pass(&set->streams[i], &marks[i]);
 	return counted;
 }
 
@@ -205,7 +191,7 @@ uint64_t take_hits(const struct listened *l, const struct stream_set *set)
 	notices_serve(all);
 	tracer_counted(g->tracer);
 	for (size_t i = 0; i < m->count; i++)
-		pass_ring(&m->cursors[i]->stream, &m->cursors[i]->mark);
+		ring_pass(&m->cursors[i]->stream, &m->cursors[i]->mark);
 	merge_destroy(m);
 	return hits;
 }

@@ -8,7 +8,7 @@
 #include "metadata/buf.h"
 #include "tracer/base/hash.h"
 
-#define NONE UINT32_MAX
+#define NONE PAIR_NONE
 /* A histogram has 32 intervals of 1 ns, and 32 for each power of two from there to 2^48. */
 #define FINE 5
 #define STEPS 64u               /* chosen collisions do not make a search longer */
@@ -218,62 +218,6 @@ int pairs_add_event(struct pairs *p, const struct tally_stream *s, struct tally_
 	return failed ? -ENOMEM : 0;
 }
 
-/* ---- events that wait for their ends ---- */
-
-static uint32_t slot_of(const struct pair_open *o)
-{
-	uint64_t h = hash_step(HASH_START, o->a);
-
-	h = hash_step(h, o->b);
-	h = hash_step(h, o->pair);
-	h = hash_step(h, (uintptr_t)o->trace);
-	return (uint32_t)(h ^ h >> 32) % PAIRS_OPEN;
-}
-
-static bool is_same_key(const struct pair_open *x, const struct pair_open *y)
-{
-	return x->a == y->a && x->b == y->b && x->pair == y->pair && x->trace == y->trace;
-}
-
-/* The newest entry with this key; NONE: there is none. */
-static uint32_t find_open(const struct pairs *p, const struct pair_open *key)
-{
-	uint32_t i = p->heads[slot_of(key)];
-
-	for (unsigned int n = 0; i != NONE && n < STEPS; n++, i = p->open[i].next)
-		if (is_same_key(&p->open[i], key))
-			return i;
-	return NONE;
-}
-
-static void drop_open(struct pairs *p, uint32_t i)
-{
-	struct pair_open *o = &p->open[i];
-
-	if (o->prev == NONE)
-		p->heads[slot_of(o)] = o->next;
-	else
-		p->open[o->prev].next = o->next;
-	if (o->next != NONE)
-		p->open[o->next].prev = o->prev;
-	o->trace = NULL;
-}
-
-static void add_open(struct pairs *p, const struct pair_open *key)
-{
-	uint32_t i = p->next_open++ % PAIRS_OPEN, *head;
-
-	if (p->open[i].trace)
-		drop_open(p, i);
-	head = &p->heads[slot_of(key)];
-	p->open[i] = *key;
-	p->open[i].next = *head;
-	p->open[i].prev = NONE;
-	if (*head != NONE)
-		p->open[*head].prev = i;
-	*head = i;
-}
-
 /* ---- events ---- */
 
 static void add_process_time(struct pairs *p, uint32_t pair, uint32_t process, uint64_t ns)
@@ -334,15 +278,15 @@ int pairs_take(struct pairs *p, const struct tally_stream *s, const struct pair_
 	if (e->by == PAIR_UNKNOWN)
 		return 0;
 	key = key_of(s, e, o);
-	i = e->begins && may_nest(n) ? NONE : find_open(p, &key);
+	i = e->begins && may_nest(n) ? NONE : pair_open_find(&p->open, &key);
 	if (e->begins && i != NONE)
-		p->open[i].ts = o->ts;
+		p->open.all[i].ts = o->ts;
 	else if (e->begins)
-		add_open(p, &key);
+		pair_open_add(&p->open, &key);
 	if (e->begins || i == NONE)
 		return 0;
-	drop_open(p, i);
-	ns = o->ts - p->open[i].ts;
+	pair_open_drop(&p->open, i);
+	ns = o->ts - p->open.all[i].ts;
 	if (!n->histogram && !(n->histogram = calloc(INTERVALS, sizeof(*n->histogram))))
 		return -ENOMEM;
 	n->histogram[interval_of(ns)]++;
@@ -357,7 +301,7 @@ struct pairs *pairs_create(void)
 	struct pairs *p = calloc(1, sizeof(*p));
 
 	if (p)
-		memset(p->heads, 0xff, sizeof(p->heads));
+		pair_open_init(&p->open);
 	return p;
 }
 

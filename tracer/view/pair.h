@@ -5,16 +5,16 @@
  * if they have the same thread, the same CPU, or the same fields.
  *
  * Count, total and maximum are exact. Percentiles come from a histogram whose intervals are a 32nd
- * of the time. Memory is bounded: that of PAIRS_MAX histograms, of PAIRS_OPEN events that wait for
- * their ends, and of PAIRS_PROCESSES sums. No lock: pairs belong to their caller.
+ * of the time. Memory is bounded: that of PAIRS_MAX histograms, of the events that wait for
+ * their ends (pair_open.h), and of PAIRS_PROCESSES sums. No lock: pairs belong to their caller.
  */
 #ifndef TRACER_VIEW_PAIR_H
 #define TRACER_VIEW_PAIR_H
 
+#include "tracer/view/pair_open.h"
 #include "tracer/view/tally.h"
 
 #define PAIRS_MAX 1024u
-#define PAIRS_OPEN 65536u       /* when more wait, the oldest is dropped: it has no end */
 #define PAIRS_PROCESSES 8192u   /* slots, of which half are used */
 
 /* How the two events find each other. */
@@ -48,13 +48,6 @@ struct pair_process {           /* what one process has of a pair */
 	struct pair_times times;        /* count 0: a free slot */
 };
 
-struct pair_open {              /* an event that waits for its end */
-	const struct trace *trace;      /* NULL: free */
-	uint64_t a, b, ts;
-	uint32_t pair;
-	uint32_t next, prev;    /* in its list; UINT32_MAX: none */
-};
-
 struct pairs {
 	struct pair all[PAIRS_MAX];
 	uint32_t count;
@@ -63,9 +56,7 @@ struct pairs {
 	struct pair_process processes[PAIRS_PROCESSES];
 	uint32_t process_count;
 	uint64_t left_out;      /* times that processes had no room for */
-	struct pair_open open[PAIRS_OPEN];
-	uint32_t heads[PAIRS_OPEN];     /* of the lists in open, by hash */
-	uint32_t next_open;     /* the oldest entry: the next one to be used */
+	struct pair_waiting open;
 };
 
 struct pairs *pairs_create(void);       /* NULL: no memory */

@@ -15,6 +15,7 @@
  *	stats_text.c     … as tables
  *	tally.c          how many events there are, by name and process
  *	pair.c           times from one event to another
+ *	pair_open.c      the events that wait for the other one of their pair
  *	packet_stream.c  one open of streams/OWNER/cpuN: CTF packets of one ring
  *
  * tracer.h declares the functions that the file system calls; the other headers are private.

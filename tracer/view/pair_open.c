@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "tracer/view/pair_open.h"
+
+#include <string.h>
+
+#include "tracer/base/hash.h"
+
+#define STEPS 64u               /* chosen collisions do not make a search longer */
+
+void pair_open_init(struct pair_waiting *p)
+{
+	memset(p->heads, 0xff, sizeof(p->heads));
+}
+
+static uint32_t slot_of(const struct pair_open *o)
+{
+	uint64_t h = hash_step(HASH_START, o->a);
+
+	h = hash_step(h, o->b);
+	h = hash_step(h, o->pair);
+	h = hash_step(h, (uintptr_t)o->trace);
+	return (uint32_t)(h ^ h >> 32) % PAIR_WAITING;
+}
+
+static bool is_same_key(const struct pair_open *x, const struct pair_open *y)
+{
+	return x->a == y->a && x->b == y->b && x->pair == y->pair && x->trace == y->trace;
+}
+
+uint32_t pair_open_find(const struct pair_waiting *p, const struct pair_open *key)
+{
+	uint32_t i = p->heads[slot_of(key)];
+
+	for (unsigned int n = 0; i != PAIR_NONE && n < STEPS; n++, i = p->all[i].next)
+		if (is_same_key(&p->all[i], key))
+			return i;
+	return PAIR_NONE;
+}
+
+void pair_open_drop(struct pair_waiting *p, uint32_t i)
+{
+	struct pair_open *o = &p->all[i];
+
+	if (o->prev == PAIR_NONE)
+		p->heads[slot_of(o)] = o->next;
+	else
+		p->all[o->prev].next = o->next;
+	if (o->next != PAIR_NONE)
+		p->all[o->next].prev = o->prev;
+	o->trace = NULL;
+}
+
+void pair_open_add(struct pair_waiting *p, const struct pair_open *key)
+{
+	uint32_t i = p->next_open++ % PAIR_WAITING, *head;
+
+	if (p->all[i].trace)
+		pair_open_drop(p, i);
+	head = &p->heads[slot_of(key)];
+	p->all[i] = *key;
+	p->all[i].next = *head;
+	p->all[i].prev = PAIR_NONE;
+	if (*head != PAIR_NONE)
+		p->all[*head].prev = i;
+	*head = i;
+}
