@@ -118,6 +118,7 @@ int session_become(struct session *s, struct session *draft, bool start, struct 
 		session_changed(s);
 	}
 	session_unlock(s);
+	session_follow_parts(s);
 	if (!ret && start) {
 		kernel_scan(s->tracer);
 		kernel_statedump(s);

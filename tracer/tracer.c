@@ -16,6 +16,8 @@
 #include "tracer/app/app.h"
 #include "tracer/export/export.h"
 #include "tracer/keeper_guard.h"
+#include "tracer/map/map.h"
+#include "tracer/session/hidden.h"
 #include "tracer/session/kept.h"
 #include "tracer/session/session.h"
 #include "tracer/session/trace_form.h"
@@ -31,8 +33,8 @@
 
 /* The parts of a session besides its channels (session/part.h). A part may use earlier ones. */
 static const struct session_part *const session_parts[] = {
-	&form_part, &text_part, &counts_part, &export_part, &output_part, &snapshot_part,
-	&trigger_part, &agent_part, NULL
+	&form_part, &text_part, &counts_part, &export_part, &map_part, &output_part,
+	&snapshot_part, &trigger_part, &agent_part, NULL
 };
 static const struct output_sink *const sinks[] = { &relay_sink, NULL };
 
@@ -181,6 +183,7 @@ struct tracer *tracer_new(const struct tracer_config *config)
 	CDS_INIT_LIST_HEAD(&t->drafts);
 	CDS_INIT_LIST_HEAD(&t->retries);
 	CDS_INIT_LIST_HEAD(&t->dead_snapshots);
+	CDS_INIT_LIST_HEAD(&t->dead_maps);
 	t->parts = session_parts;
 	t->sinks = sinks;
 	t->domains[DOMAIN_USER] = &user_domain;
@@ -194,7 +197,7 @@ struct tracer *tracer_new(const struct tracer_config *config)
 	t->lane = geteuid() == 0 ? TRAIL_LANE_ROOT : TRAIL_LANE_USER;
 	t->cpus = possible_cpus();
 	gethostname(t->hostname, sizeof(t->hostname) - 1);
-	if (app_table_create(t)) {
+	if (maps_open(t) || app_table_create(t)) {
 		tracer_free(t);
 		return NULL;
 	}
@@ -211,6 +214,7 @@ void tracer_free(struct tracer *t)
 	pthread_mutex_destroy(&t->lists_lock);
 	pthread_mutex_destroy(&t->lock);
 	app_table_destroy(t);
+	maps_close(t);
 	quota_deinit(t);
 	programs_drop(t);
 	free(t);
@@ -222,8 +226,10 @@ void tracer_free(struct tracer *t)
  */
 static void start_sessions(struct tracer *t)
 {
-	struct session *s;
+	struct session *s, **all;
+	size_t count;
 
+	hidden_forget_old(t);
 	/* The list does not change before there are triggers and a mount. */
 	cds_list_for_each_entry(s, &t->sessions, node) {
 		struct tr_err why = TR_ERR_INIT;
@@ -235,6 +241,13 @@ static void start_sessions(struct tracer *t)
 		session_apply(s);
 		session_unlock(s);
 	}
+	/* Maps open hidden sessions, which are in the same list. */
+	all = sessions_take(t, &count);
+	for (size_t i = 0; i < count; i++) {
+		session_follow_parts(all[i]);
+		session_put(all[i]);
+	}
+	free(all);
 	pthread_mutex_lock(&t->lock);
 	apps_scan(t);
 	pthread_mutex_unlock(&t->lock);
@@ -309,6 +322,7 @@ void tracer_close(struct tracer *t, bool keep)
 	server_stop(t);
 	agents_close(t);
 	triggers_stop(t);
+	maps_stop(t);
 	keeper_guard_stop(t);
 	kernel_statedumps_end(t);
 	/* No other thread runs any more, and the triggers' hidden sessions are closed. */

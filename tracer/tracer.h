@@ -244,6 +244,23 @@ int top_show(struct session *s, struct md_buf *out);
 /* `DOMAIN/rules`: a line for each event rule, with the events that it matches now, and its hits. */
 int rules_show(struct session *s, enum domain domain, struct md_buf *out);
 
+/* ---- maps: events that are aggregated in place of being recorded (map/map.h) ---- */
+
+#define MAP_NAME_MAX 128
+
+void maps_list(struct session *s, enum domain domain, struct md_buf *names);
+bool map_exists(struct session *s, enum domain domain, const char *name);
+int map_create(struct session *s, enum domain domain, const char *name, struct tr_err *err);
+int map_destroy(struct session *s, enum domain domain, const char *name, struct tr_err *err);
+enum map_file { MAP_RULES, MAP_VALUES, MAP_JSON };
+/* The values have all events recorded before the call. -ENOENT: there is no such map. */
+int map_show(struct session *s, enum domain domain, const char *name, enum map_file what,
+	     struct md_buf *out);
+/* As events_store. The values begin again. */
+int map_store_rules(struct session *s, enum domain domain, const char *name, const char *text,
+		    bool replace, struct tr_err *err);
+int map_clear(struct session *s, enum domain domain, const char *name);        /* -ENOENT */
+
 /* ---- channels: each domain has its own names ---- */
 
 void channels_list(struct session *s, enum domain domain, struct md_buf *names);

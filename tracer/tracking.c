@@ -112,6 +112,8 @@ int track_store(struct session *s, enum track_attr attr, const char *text, bool 
 			session_unlock(s);
 			if (ret)
 				track_deinit(&new);
+			else
+				session_follow_parts(s);
 		}
 		track_deinit(&old);
 	}

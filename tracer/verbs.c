@@ -47,7 +47,7 @@ int session_start(struct session *s, struct tr_err *err)
 		return ret;
 	if (s->active)
 		return tr_fail(err, -EBUSY, "the session is active already");
-	if (cds_list_empty(&s->channels))
+	if (!session_has_work(s))
 		return tr_fail(err, -EINVAL,
 			       "nothing to record: write an event rule to user/events first");
 	cds_list_for_each_entry(c, &s->channels, node)
@@ -341,6 +341,7 @@ int session_control(struct session *s, const char *text, struct tr_err *err)
 		}
 		stopped = !s->active;
 		session_unlock(s);
+		session_follow_parts(s);
 		if (stopped) {
 			kernel_drain(s);
 			kernel_probes_gc(s->tracer);

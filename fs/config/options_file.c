@@ -17,8 +17,9 @@ bool options_section(const char *section)
 static int item(void *options, int line, const char *section, const char *key, const char *value,
 		struct tr_err *err)
 {
-	static const char *const of_sessions[] = { "session", "user", "user channel", "kernel",
-						   "kernel channel" };
+	static const char *const of_sessions[] = { "session",	     "user",   "user channel",
+						   "user map",	     "kernel", "kernel channel",
+						   "kernel map" };
 	int rc;
 
 	(void)line;

@@ -19,7 +19,7 @@ static const char *channel_of(const struct node *n)
 	return channel ? channel->name : agent_channel_of(n);
 }
 
-static enum domain domain_of(const struct node *n)
+enum domain domain_of(const struct node *n)
 {
 	return node_up(n, &kernel_row) ? DOMAIN_KERNEL : DOMAIN_USER;
 }
@@ -35,17 +35,23 @@ int events_read(const struct node *n, const struct who *who, struct md_buf *out)
 	return events_show(n->session, domain_of(n), channel_of(n), out);
 }
 
+int events_check_writer(const struct node *n, const struct who *who, const char *text,
+			struct tr_err *err)
+{
+	if (domain_of(n) != DOMAIN_KERNEL || !events_name_files(text) || !process_elsewhere(who))
+		return 0;
+	return tr_fail(err, -EACCES,
+		       "a rule has a path, and the process that opened this file has ended, or "
+		       "has another root or mount namespace than trailfs");
+}
+
 int events_write(const struct node *n, const struct who *who, const char *text, bool replace,
 		 struct tr_err *err)
 {
 	int rc = domain_refuses(n, who, err);
 
-	if (!rc && domain_of(n) == DOMAIN_KERNEL && events_name_files(text) &&
-	    process_elsewhere(who))
-		rc = tr_fail(err, -EACCES,
-			     "a rule has a path, and the process that opened this file has ended, "
-			     "or has "
-			     "another root or mount namespace than trailfs");
+	if (!rc)
+		rc = events_check_writer(n, who, text, err);
 	return rc ? rc : events_store(n->session, domain_of(n), channel_of(n), text, replace, err);
 }
 

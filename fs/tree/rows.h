@@ -40,10 +40,23 @@ int channels_make(const struct node *dir, const char *name, const struct who *wh
 		  struct tr_err *err);
 int channels_remove(const struct node *dir, const char *name, const struct who *who,
 		    struct tr_err *err);
+/* channel.c: the domain that n is in. */
+enum domain domain_of(const struct node *n);
+/* map.c, for maps/ of user/ and kernel/. */
+extern const struct row map_row;
+int maps_find(const struct node *dir, const char *name, const struct who *who,
+	      struct found *found);
+void maps_each(const struct node *dir, const struct who *who, struct listing *out);
+int maps_make(const struct node *dir, const char *name, const struct who *who, struct tr_err *err);
+int maps_remove(const struct node *dir, const char *name, const struct who *who,
+		struct tr_err *err);
 /* `events` of a channel, or of user/ and kernel/ themselves. */
 int events_read(const struct node *n, const struct who *who, struct md_buf *out);
 int events_write(const struct node *n, const struct who *who, const char *text, bool replace,
 		 struct tr_err *err);
+/* 0, or why this process may not write these rules, which name files. */
+int events_check_writer(const struct node *n, const struct who *who, const char *text,
+			struct tr_err *err);
 /* `contexts` of the same. */
 int contexts_read(const struct node *n, const struct who *who, struct md_buf *out);
 int contexts_write(const struct node *n, const struct who *who, const char *text, bool replace,

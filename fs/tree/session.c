@@ -331,6 +331,8 @@ static int write_track(const struct node *n, const struct who *who, const char *
 	  .store = contexts_write, .how = STORE_LIST },                                       \
 	{ .name = "rules", .mode = S_IFREG | 0444, .show = show_rules, .arg = domain },       \
 	{ .name = "track", .mode = S_IFDIR | 0555, .rows = tracks, .setting = true },         \
+	{ .name = "maps", .mode = S_IFDIR | 0777, .find = maps_find, .list = maps_each,       \
+	  .make = maps_make, .remove = maps_remove },                                         \
 	{ .name = "channels", .mode = S_IFDIR | 0777, .find = channels_find,                  \
 	  .list = channels_each, .make = channels_make, .remove = channels_remove }
 

@@ -15,18 +15,21 @@
 #define KEYS_MOST 64
 
 /*
- * The sections. A channel's rows find their channel by the directory DOMAIN/channels/NAME above
- * them.
+ * The sections. The rows of a channel or a map find it by the directory with its name above them.
  */
+enum part { WHOLE, CHANNEL, MAP };
 static const struct section {
 	const char *name;
-	bool of_domain, kernel, channel;
+	bool of_domain, kernel;
+	enum part part;
 } sections[] = {
-	{ "session", false, false, false },
-	{ "user", true, false, false },
-	{ "user channel", true, false, true },
-	{ "kernel", true, true, false },
-	{ "kernel channel", true, true, true },
+	{ "session", false, false, WHOLE },
+	{ "user", true, false, WHOLE },
+	{ "user channel", true, false, CHANNEL },
+	{ "user map", true, false, MAP },
+	{ "kernel", true, true, WHOLE },
+	{ "kernel channel", true, true, CHANNEL },
+	{ "kernel map", true, true, MAP },
 };
 
 #define SECTIONS (sizeof(sections) / sizeof(sections[0]))
@@ -66,7 +69,9 @@ static const struct row *row_of(const struct section *sec)
 {
 	if (!sec->of_domain)
 		return &session_row;
-	if (sec->channel)
+	if (sec->part == MAP)
+		return &map_row;
+	if (sec->part == CHANNEL)
 		return sec->kernel ? &kernel_channel_row : &channel_row;
 	return sec->kernel ? &kernel_row : &user_row;
 }
@@ -79,7 +84,7 @@ static int enter(struct place *p, const struct section *sec, struct session *s, 
 		return -ENOMEM;
 	if (sec->of_domain && !descend(p, s, sec->kernel ? &kernel_row : &user_row, ""))
 		return -ENOMEM;
-	return !sec->channel || descend(p, s, row_of(sec), channel) ? 0 : -ENOMEM;
+	return !sec->part || descend(p, s, row_of(sec), channel) ? 0 : -ENOMEM;
 }
 
 /* ---- writing ---- */
@@ -177,17 +182,17 @@ int config_show(const struct node *n, const struct who *who, struct md_buf *out)
 
 		if (sec->kernel && !session_kernel(n->session))
 			continue;
-		if (!sec->channel)
+		if (!sec->part)
 			rc = show_section(sec, n->session, NULL, who, out);
 		else
-			channels_list(n->session, sec->kernel ? DOMAIN_KERNEL : DOMAIN_USER,
-				      &names);
+			(sec->part == MAP ? maps_list : channels_list)(
+				n->session, sec->kernel ? DOMAIN_KERNEL : DOMAIN_USER, &names);
 		for (const char *name = names_next(&names, NULL); name && !rc;
 		     name = names_next(&names, name)) {
 			size_t before = out->len;
 
 			rc = show_section(sec, n->session, name, who, out);
-			if (rc == -ENOENT) {    /* the channel was removed meanwhile */
+			if (rc == -ENOENT) {    /* it was removed meanwhile */
 				out->len = before;
 				rc = 0;
 			}
@@ -236,7 +241,7 @@ struct config *config_begin(struct session *s, const struct who *who)
 static bool needs_no_right(struct config *c, const struct node *n)
 {
 	struct md_buf now = MD_BUF_INIT;
-	bool same = c->section->kernel && !c->section->channel && !n->row->show(n, &c->who, &now) &&
+	bool same = c->section->kernel && !c->section->part && !n->row->show(n, &c->who, &now) &&
 		    !strcmp(md_buf_str(&now), md_buf_str(&c->lines));
 
 	md_buf_deinit(&now);
@@ -283,7 +288,7 @@ static int no_setting(const struct config *c, const char *key, struct tr_err *er
 	for (; rows->mode && n < KEYS_MOST; rows++)
 		if (rows->setting && S_ISREG(rows->mode))
 			names[n++] = rows->name;
-	if (c->section->of_domain && !c->section->channel &&
+	if (c->section->of_domain && !c->section->part &&
 	    (!strcmp(key, "events") || !strcmp(key, "contexts")))
 		return tr_fail_at(err, -EINVAL, key, 0,
 				  "no setting of [%s]: write it below [%s channel] and name = "
@@ -313,7 +318,7 @@ static int find_setting(const struct config *c, struct place *p, const char *key
 	return key[n] ? find_setting(c, p, key + n + 1, err) : 0;
 }
 
-static int begin_channel(struct config *c, const char *name, struct tr_err *err)
+static int begin_part(struct config *c, const char *name, struct tr_err *err)
 {
 	struct place p = { 0 };
 	int rc = enter(&p, c->section, c->draft, "");
@@ -323,8 +328,8 @@ static int begin_channel(struct config *c, const char *name, struct tr_err *err)
 	if (!rc)
 		rc = domain_refuses(p.nodes[p.depth - 1], &c->who, err);
 	if (!rc)
-		rc = channel_create(c->draft, c->section->kernel ? DOMAIN_KERNEL : DOMAIN_USER,
-				    name, err);
+		rc = (c->section->part == MAP ? map_create : channel_create)(
+			c->draft, c->section->kernel ? DOMAIN_KERNEL : DOMAIN_USER, name, err);
 	leave(&p, 0);
 	if (!rc)
 		strcpy(c->channel, name);
@@ -366,11 +371,11 @@ static const struct section *find_section(const char *name)
 	return NULL;
 }
 
-static int unnamed_channel(const struct config *c, struct tr_err *err)
+static int unnamed_part(const struct config *c, struct tr_err *err)
 {
 	err->line = c->section_line;
 	return tr_fail_at(err, -EINVAL, c->section->name, -1,
-			  "a channel's section begins with its name: name = channel0");
+			  "a section of a channel or a map begins with its name: name = channel0");
 }
 
 /*
@@ -381,8 +386,8 @@ static int begin_section(struct config *c, int line, const char *name, struct tr
 {
 	int rc = store_list(c, err);
 
-	if (!rc && c->section && c->section->channel && !c->channel[0])
-		rc = unnamed_channel(c, err);
+	if (!rc && c->section && c->section->part && !c->channel[0])
+		rc = unnamed_part(c, err);
 	if (rc)
 		return rc;
 	c->section = find_section(name);
@@ -391,7 +396,8 @@ static int begin_section(struct config *c, int line, const char *name, struct tr
 	if (c->section)
 		return 0;
 	return tr_fail_at(err, -EINVAL, name, 0,
-			  "%s: there are session, user, user channel, kernel and kernel channel",
+			  "%s: there are session, user, user channel, user map, kernel, kernel "
+			  "channel and kernel map",
 			  *name ? "no such section" : "a [SECTION] is missing before this line");
 }
 
@@ -429,14 +435,14 @@ int config_item(void *config, int line, const char *section, const char *key, co
 		rc = begin_section(c, line, section, err);
 	if (rc || !key)
 		return rc;
-	if (c->section->channel && !strcmp(key, "name")) {
+	if (c->section->part && !strcmp(key, "name")) {
 		rc = store_list(c, err);
-		return rc ? rc : begin_channel(c, value, err);
+		return rc ? rc : begin_part(c, value, err);
 	}
 	if (!c->section->of_domain && !strcmp(key, "start"))
 		return set_start(c, value, err);
-	if (c->section->channel && !c->channel[0])
-		rc = unnamed_channel(c, err);
+	if (c->section->part && !c->channel[0])
+		rc = unnamed_part(c, err);
 	if (!rc && enter(&p, c->section, c->draft, c->channel))
 		rc = tr_fail(err, -ENOMEM, "out of memory");
 	if (!rc)

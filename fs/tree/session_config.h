@@ -7,8 +7,10 @@
  *	[session]               snapshot_max_size = 0
  *	[user]                  track/vpid = *
  *	[user channel]          name = channel0, and then its files; each channel has a section
+ *	[user map]              name = map0, and its rules
  *	[kernel]                the same
  *	[kernel channel]
+ *	[kernel map]
  *
  * Lists have a line for each item. What is not mentioned is as in a new session. `start = yes` in
  * [session] starts it; an active session is saved with this line as a comment.

@@ -10,6 +10,7 @@
  *	session.c, channel.c    the rows of a session and of a channel (rows.h: shared)
  *	agent.c                 the rows of the domains of agents
  *	export.c                the rows of export/
+ *	map.c                   the rows of a map
  *	session_config.c        the file `config` of a session (session_config.h)
  *	trigger.c               the rows of a trigger
  *	trigger_config.c        the file `config` of a trigger, and triggers.d (trigger_config.h)

@@ -81,7 +81,7 @@ static int attach_reply_region(struct attach_reply *p, const struct channel *c, 
 	p->regions[p->region_count] = (struct trail_plan_region){
 		.key = r->key, .size = r->size,
 		.flags = (own ? TRAIL_REGION_PROCESS : 0) |
-			 (c->session->hidden ? TRAIL_REGION_WAKE : 0),
+			 (c->session->wakes ? TRAIL_REGION_WAKE : 0),
 		.blocking = r->geo.mode == TRAIL_MODE_DISCARD ? c->blocking : 0,
 		.first_context = p->context_count, .context_count = (uint32_t)c->contexts.count,
 	};

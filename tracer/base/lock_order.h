@@ -15,6 +15,7 @@
 
 #define LOCK_RANKS(X)                                                                             \
 	X(SETTING, "trigger.setting")           /* may be held for a second: see trigger.h */      \
+	X(MAP, "map.lock")                      /* may be held for a second: see map/map.h */      \
 	X(SESSION, "session.lock")              /* may be held for a second: see session.h */      \
 	X(MAKING, "kernel.making")                                                                 \
 	X(TEXT, "text_engine.lock")             /* while text is made */                           \

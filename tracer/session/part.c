@@ -82,6 +82,21 @@ void parts_gc(struct tracer *t)
 			UNLOCKED(t, (*p)->gc(t));
 }
 
+void session_follow_parts(struct session *s)
+{
+	for_each_part(p, s->tracer)
+		if ((*p)->follow)
+			UNLOCKED(s->tracer, (*p)->follow(s));
+}
+
+bool session_has_work(struct session *s)
+{
+	for_each_part(p, s->tracer)
+		if ((*p)->records && LOCKED(s->tracer, (*p)->records(s)))
+			return true;
+	return !cds_list_empty(&s->channels);
+}
+
 void session_drop_parts(struct session *s, bool keep)
 {
 	for_each_part(p, s->tracer)

@@ -42,6 +42,13 @@ struct session_part {
 
 	/* Locked. The session starts. 0 or -errno with a sentence. */
 	int (*start)(struct session *s, struct tr_err *err);
+	/* Locked. Whether a session without channels has something to do while it is active. */
+	bool (*records)(const struct session *s);
+	/*
+	 * Unlocked. The session was started or stopped, or has another owner or other inclusion
+	 * sets; the call that did so has not returned yet.
+	 */
+	void (*follow)(struct session *s);
 	/* Locked. Something of the session other than its counters has changed. */
 	void (*changed)(struct session *s);
 	/* Locked. A buffer was made or is being removed. */
@@ -87,7 +94,9 @@ struct session_part {
 #define for_each_part(p, t) for (const struct session_part *const *p = (t)->parts; *p; p++)
 
 void parts_gc(struct tracer *t);                /* unlocked */
+void session_follow_parts(struct session *s);   /* unlocked */
 /* Each calls one hook of every part, in the order of the table; locked. */
+bool session_has_work(struct session *s);
 void session_clear_parts(struct session *s);
 void session_change_parts(struct session *s);
 void session_buffers_parts(struct session *s);

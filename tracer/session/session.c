@@ -377,6 +377,7 @@ static int set_rights(struct session *s, mode_t mode, uid_t uid, gid_t gid)
 		session_changed(s);
 	}
 	session_unlock(s);
+	session_follow_parts(s);
 	return ret;
 }
 

@@ -25,6 +25,7 @@
  *	session_file.c  a session in the state directory: writes it
  *	restore.c       reads it
  *	kept.c          what the keeper held for an earlier daemon
+ *	hidden.c        sessions that the daemon has for itself
  *	event_log.c     the event descriptions of a trace, in the state directory
  *	quota.c         the share of each user (quota.h, with a lock of its own)
  *	advice.c        the `advice` lines of status
@@ -90,6 +91,7 @@ struct app;                     /* app/app.h */
 struct apptable;
 struct layouts;
 struct kernel;
+struct maps;
 struct server;
 struct triggers;
 struct agents;
@@ -126,6 +128,8 @@ struct tracer {
 	struct cds_list_head sessions;          /* struct session */
 	uint32_t session_count;
 	struct cds_list_head drafts;            /* struct session, too: staging.c */
+	struct maps *maps;                      /* map/map.h; constant */
+	struct cds_list_head dead_maps;         /* struct map; of sessions that were removed */
 	struct cds_list_head apps;              /* struct app */
 	uint32_t app_count;                     /* atomic */
 	struct apptable *apptable;
@@ -191,7 +195,8 @@ struct session {
 	gid_t gid;
 	mode_t mode;
 	bool active, gone;
-	bool hidden;                            /* of a trigger: not named, counted or saved */
+	bool hidden;	/* of a trigger or a map: not named, counted or saved (hidden.h) */
+	bool wakes;                             /* applications ring the bell of its regions */
 	uint64_t buffers_version;               /* grows with each buffer made or removed; atomic */
 	bool draft;	/* staging.c: not in tracer.sessions, and in no file */
 	uint64_t starts, change;
@@ -207,6 +212,7 @@ struct session {
 	struct track track[TRACK_ATTRS];
 	struct cds_list_head channels;          /* struct channel */
 	struct cds_list_head snapshots;         /* struct snapshot */
+	struct cds_list_head maps;	/* struct map, by map/map.c; next NULL: none was made */
 	struct snapshot_target *snapshot_targets;       /* snapshot/target.h; NULL: none */
 	struct snapshot_copies *snapshot_copies;        /* snapshot/copies.h; NULL: no copy yet */
 	uint32_t next_snapshot;                 /* number for the next snapshot without a name */

@@ -91,3 +91,29 @@ void session_put(struct session *s)
 	/* Pairs with the acquire in tracer_close: nothing of the tracer is used after this. */
 	__atomic_fetch_sub(&tracer->objects, 1, __ATOMIC_RELEASE);
 }
+
+/* ---- the lock state of hooks: lock_check.h ---- */
+
+#ifdef LOCKS_CHECKED
+
+static void check(const pthread_mutex_t *lock, bool held, const char *name, const char *hook)
+{
+	if (lock_held(lock) == held)
+		return;
+	lock_broken("%s is called with %s %s", hook, name, held ? "not held" : "held");
+}
+
+void lock_check(const struct tracer *t, bool held, const char *hook)
+{
+	/* A tracer that only reads a state directory has one thread, and needs no lock. */
+	if (!t->reading)
+		check(&t->lock, held, "tracer.lock", hook);
+}
+
+void lock_check_session(const struct session *s, const char *hook)
+{
+	if (!s->tracer->reading)
+		check(&s->lock, true, "session.lock", hook);
+}
+
+#endif

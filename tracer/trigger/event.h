@@ -14,9 +14,6 @@
 /* Without lock. The session of the condition, referenced; its rule's mistakes are explained. */
 int event_open(struct tracer *t, uid_t uid, gid_t gid, const struct condition *c, bool enabled,
 	       struct session **out, struct tr_err *err);
-void event_close(struct session *s);            /* without lock; NULL is allowed */
-void event_enable(struct session *s, bool on);  /* without lock; NULL is allowed */
-void events_forget_old(struct tracer *t);       /* what a killed daemon had, when this one begins */
 
 void listener_start(struct tracer *t);          /* the thread; without lock, as the next */
 void listener_stop(struct triggers *all);

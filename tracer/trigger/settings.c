@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "tracer/base/timefmt.h"
+#include "tracer/session/hidden.h"
 #include "tracer/trigger/event.h"
 
 void actions_free(struct action *list, size_t count)
@@ -251,7 +252,7 @@ static int store_condition(struct trigger *g, const char *text, struct tr_err *e
 	}
 	ret = finish_store(g, ret, err);
 	pthread_mutex_unlock(&all->lock);
-	event_close(events);
+	hidden_close(events);
 	return ret;
 }
 
@@ -291,7 +292,7 @@ static int store_enabled(struct trigger *g, const char *text, struct tr_err *err
 	events = g->events ? session_ref(g->events) : NULL;
 	ret = finish_store(g, ret, err);
 	pthread_mutex_unlock(&all->lock);
-	event_enable(events, text[0] == '1');
+	hidden_enable(events, text[0] == '1');
 	session_put(events);
 	return ret;
 }
@@ -376,7 +377,7 @@ int trigger_load(struct trigger *g, const char *condition, const char *actions, 
 	else
 		ret = load_all(g, &c, &events, list, count, enabled, err);
 	pthread_mutex_unlock(&g->setting);
-	event_close(events);
+	hidden_close(events);
 	if (!ret)
 		tracer_changed(g->tracer, g->name);
 	return ret;
@@ -395,7 +396,7 @@ static void disarm(struct trigger *g, const char *why)
 	snprintf(g->condition_error, sizeof(g->condition_error), "%s", why);
 	trigger_changed(g);
 	pthread_mutex_unlock(&all->lock);
-	event_close(events);
+	hidden_close(events);
 	tracer_report(g->tracer, "trigger %s: %s", g->name, why);
 }
 
@@ -427,5 +428,5 @@ void trigger_reopen(struct trigger *g)
 		set_condition(g, &c, &events);
 	listener_nudge(all);
 	pthread_mutex_unlock(&all->lock);
-	event_close(events);
+	hidden_close(events);
 }

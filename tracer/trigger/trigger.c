@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* The list of triggers: make, find and remove them; owner and mode. */
+#include "tracer/session/hidden.h"
 #include "tracer/trigger/event.h"
 
 #include <errno.h>
@@ -187,7 +188,7 @@ int trigger_destroy(struct tracer *t, const char *name, struct tr_err *err)
 	}
 	if (!g)
 		return tr_fail(err, -ENOENT, "no trigger '%s'", name);
-	event_close(events);
+	hidden_close(events);
 	trigger_put(g);
 	announce(t, NULL);
 	return 0;
@@ -332,7 +333,6 @@ int triggers_open(struct tracer *t, trigger_control control)
 	runners_start(all);
 	t->triggers = all;
 	runner_control(control);
-	events_forget_old(t);
 	triggers_restore(t);
 	watch_begin(t);
 	engine_start(t);
@@ -354,7 +354,7 @@ void triggers_stop(struct tracer *t)
 	runners_stop(t->triggers);
 	notices_serve(t->triggers);
 	cds_list_for_each_entry(g, &t->triggers->list, node) {
-		event_close(g->events);
+		hidden_close(g->events);
 		g->events = NULL;
 	}
 }

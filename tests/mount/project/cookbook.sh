@@ -58,7 +58,7 @@ mkdir "$S/probe"
 split "$docs/cookbook.md" "$work/cookbook"
 (cd "$HOME" && cp "$work/cookbook/01.c" app.c && cc app.c -o app -ltrail && mv app "$work/bin/") ||
 	fail "app.c of the cookbook"
-is "recipes" 25 "$(ls "$work"/cookbook/*.sh | wc -l)"
+is "recipes" 29 "$(ls "$work"/cookbook/*.sh | wc -l)"
 for page in cookbook tutorial troubleshooting; do
 	[ $page = cookbook ] || split "$docs/$page.md" "$work/$page"
 	cd "$HOME" || fail "cd"

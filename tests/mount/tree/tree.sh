@@ -55,14 +55,14 @@ is "no errors yet" "" "$(cat "$MNT/error")"
 mkdir "$S/web" || fail "mkdir"
 is "the session" "archives clock config control counts ctf_version error export jul ${kernel}live_period log4j log4j2 metadata output pipe pipe.json python rotate_period rotate_size snapshot_max_size snapshot_outputs snapshots stats status text top trace user wait " "$(names "$S/web")"
 if [ -n "$kernel" ]; then
-	is "kernel" "channels contexts events rules track " "$(names "$S/web/kernel")"
+	is "kernel" "channels contexts events maps rules track " "$(names "$S/web/kernel")"
 	is "kernel track" "gid pid uid vgid vpid vuid " "$(names "$S/web/kernel/track")"
 	mkdir "$S/web/kernel/channels/k" || fail "mkdir of a kernel channel"
 	is "a kernel channel" "contexts enabled events file_count file_size loss_mode monitor_period read_period status streams subbuf_count subbuf_size switch_period " \
 		"$(names "$S/web/kernel/channels/k")"
 	rmdir "$S/web/kernel/channels/k" || fail "rmdir of a kernel channel"
 fi
-is "user" "channels contexts events rules track " "$(names "$S/web/user")"
+is "user" "channels contexts events maps rules track " "$(names "$S/web/user")"
 is "track" "vgid vpid vuid " "$(names "$S/web/user/track")"
 is "all are tracked" "*" "$(cat "$S/web/user/track/vpid")"
 is "no channels yet" "" "$(names "$S/web/user/channels")"

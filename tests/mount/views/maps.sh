@@ -1,0 +1,241 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-or-later
+# TIMEOUT: 200
+#
+# Maps: their numbers are those that babeltrace2 and awk count in the events of a channel of the
+# same session; for several threads, when a program is killed, when buffers overflow (what is lost
+# is said), when there is no room for a key; rules are saved, restored and refused; system calls.
+. "$(dirname "$0")/../../lib/mount.sh"
+
+command -v babeltrace2 >/dev/null || skip "there is no babeltrace2"
+SELLER=$BUILD/tests/mount/views/seller
+[ -x "$SELLER" ] || skip "there is no seller"
+mount_tree
+
+# text SESSION: into $work/bt, the events as babeltrace2 has them
+text() {
+	babeltrace2 --clock-seconds "$1/trace" >"$work/bt" 2>"$work/bt.err" ||
+		fail "babeltrace2: $(cat "$work/bt.err")"
+}
+# same MAP FILE: the table of the map, sorted, is what the file has
+same() {
+	cat "$1/values" >"$work/values" || fail "cannot read ${1#"$S"/}/values"
+	awk '/^#/ { on = 1; next } /^$/ { on = 0 } /^[a-z]*\(/ { on = 0 } on' "$work/values" |
+		awk '{ $1 = $1; print }' | sort >"$work/got"
+	sort "$2" >"$work/wanted"
+	cmp -s "$work/wanted" "$work/got" ||
+		fail "${1#"$S"/}: $(diff "$work/wanted" "$work/got" | head -n 8)"
+	[ -s "$work/got" ] || fail "${1#"$S"/} has no values"
+	checks=$((checks + 1))
+}
+refuses() { # ERRNO RULE SENTENCE
+	is "$2" "$1" "$(tool open "$m/rules" wt write "$2\\n" close | grep -v ok)"
+	has "$(cat "$s/error")" "$3"
+}
+
+# --- rules
+s=$S/shop
+mkdir "$s"
+for m in sales weights pairs; do
+	mkdir "$s/user/maps/$m"
+done
+m=$s/user/maps/sales
+refuses EINVAL 'shop:sale by item, sum(price)' 'rules:1: no such operator'
+refuses EINVAL 'shop:sale by item summ(price)' "did you mean 'sum'"
+refuses EINVAL 'shop:sale if price > by item' 'rules:1'
+refuses ENOENT 'shop:sale by $ctx.nonsense' 'nonsense'
+refuses EINVAL 'pair shop:sale by item' 'rules:1'
+refuses EINVAL 'shop:sale lhist(price, 5, 1, 1)' 'MIN < MAX'
+refuses ENOENT '!shop:sale' 'no such rule'
+is "no rules yet" "" "$(cat "$m/rules")"
+put 'shop:sale by item count, sum(price), min price, max price, avg price, hist(price)' "$m/rules"
+put 'shop:sale if price > 2000 && count != 3 || thread == 1 by thread sum weight' "$s/user/maps/weights/rules"
+echo 'shop:sale lhist(price, 0, 1000, 250), topk(price, 3)' >>"$s/user/maps/weights/rules"
+put 'pair shop:serve_begin shop:serve_end on thread, n by thread count, hist(latency)' "$s/user/maps/pairs/rules"
+is "two maps with one name" EEXIST "$(tool mkdir "$s/user/maps/sales")"
+
+# --- the same events in a channel and in maps, of two processes with threads
+mkdir "$s/user/channels/all"
+echo 8M >"$s/user/channels/all/subbuf_size"
+echo 'shop:*' >"$s/user/channels/all/events"
+put start "$s/control"
+"$SELLER" 3000 2 </dev/null >/dev/null &
+"$SELLER" 2000 </dev/null >/dev/null || fail "seller"
+wait $! || fail "seller"
+text "$s"
+is "all are recorded" 0 "$(key events_discarded "$s/status")"
+# item, price, weight of each sale, with tabs
+sed -n 's/.*shop:sale: .*thread = \([0-9]*\), n = \([0-9]*\), item = "\(.*\)", price = \([-0-9]*\), weight = \([0-9.]*\) }$/\1\t\2\t\3\t\4\t\5/p' \
+	"$work/bt" >"$work/sales"
+is "sales" 8000 "$(wc -l <"$work/sales")"
+awk -F '\t' '{ i = $3; n[i]++; s[i] += $4
+		if (n[i] == 1 || $4 < lo[i]) lo[i] = $4
+		if (n[i] == 1 || $4 > hi[i]) hi[i] = $4 }
+	END { for (i in n) { a = s[i] / n[i]; name = i
+		if (i ~ /[ ,]/) name = "\"" i "\""
+		printf("%d %d %d %d %s %s\n", n[i], s[i], lo[i], hi[i], a == int(a) ? a : sprintf("%.3f", a), name) } }' \
+	"$work/sales" >"$work/expected"
+same "$s/user/maps/sales" "$work/expected"
+is "lost" 0 "$(key lost "$work/values")"
+is "events" 8000 "$(key events "$work/values")"
+# The histogram of the first kind.
+awk '/^hist\(price\) tea$/ { on = 1; next } on && !/\|/ { exit } on' "$work/values" |
+	sed 's/ *\([0-9]*\) |@* *|$/ \1/' | sort >"$work/got"
+awk -F '\t' '$3 == "tea" { p = $4
+		if (p < 0) k = "(..., 0)"; else if (p == 0) k = "[0, 1)"
+		else { b = 1; while (2 * b <= p) b *= 2
+			k = "[" (b < 1024 ? b : b / 1024 "K") ", " (2 * b < 1024 ? 2 * b : 2 * b / 1024 "K") ")" }
+		n[k]++ } END { for (k in n) print k, n[k] }' "$work/sales" | sort >"$work/wanted"
+# (Intervals in the middle may be empty.)
+grep -v ' 0$' "$work/got" >"$work/got.some"
+cmp -s "$work/wanted" "$work/got.some" || fail "hist: $(diff "$work/wanted" "$work/got.some")"
+# A filter with words that are operators; several rules.
+awk -F '\t' '$1 == 1 { s[$1] += $5 } END { for (i in s) print s[i], i }' "$work/sales" >"$work/expected"
+put 'shop:sale if thread == 1 by thread sum weight' "$s/user/maps/weights/rules"
+echo 'shop:sale lhist(price, 0, 1000, 250), topk(price, 3)' >>"$s/user/maps/weights/rules"
+is "new rules begin again" 0 "$(key events "$s/user/maps/weights/values" | head -n 1)"
+"$SELLER" 1200 2 </dev/null >/dev/null || fail "seller"
+cat "$s/user/maps/weights/values" >"$work/values"
+# 1200 sales of thread 1: 100 times 0 + 0.75 + … + 8.25
+is "sum with a filter" "4950 1" "$(awk '/^#/ && /sum/ { getline; print $1, $2; exit }' "$work/values")"
+awk 'BEGIN { for (n = 0; n < 1200; n++) { p = n * 7919 % 5000 - 100
+		if (p < 0) k = "(..., 0)"; else if (p >= 1000) k = "[1000, ...)"
+		else { b = int(p / 250) * 250; k = "[" b ", " b + 250 ")" }
+		c[k] += 2 } for (k in c) print k, c[k] }' | sort >"$work/wanted"
+awk '/^lhist/ { on = 1; next } /^topk/ { exit } on' "$work/values" |
+	sed 's/ *\([0-9]*\) |@* *|$/ \1/' | sort >"$work/got"
+cmp -s "$work/wanted" "$work/got" || fail "lhist: $(diff "$work/wanted" "$work/got")"
+awk 'BEGIN { for (n = 0; n < 1200; n++) { print n * 7919 % 5000 - 100; print n * 7919 % 5000 - 100 } }' |
+	sort -rn | head -n 3 >"$work/wanted"
+awk '/^topk/ { on = 1; next } on' "$work/values" >"$work/got"
+cmp -s "$work/wanted" "$work/got" || fail "topk: $(cat "$work/got")"
+
+text "$s"
+# --- pairs. (Each ring has times of its own, which differ from those of the channel: a lower bound
+# is known, because the seller sleeps in its second round.)
+awk 'match($0, /thread = [0-9]+, n = [0-9]+/) {
+		k = substr($0, RSTART, RLENGTH); split(k, f, "[ ,]+")
+		if (/serve_begin/) top[k]++
+		else if (/serve_end/ && top[k]) { top[k]--; n[f[3]]++ } }
+	END { for (i in n) printf("%d %d\n", n[i], i) }' "$work/bt" >"$work/expected"
+same "$s/user/maps/pairs" "$work/expected"
+is "hist of pairs" "$(awk '{ n += $1 } END { print n }' "$work/expected")" \
+	"$(awk -F '[)|]' '/^[[]/ { n += $2 } END { print n }' "$work/values")"
+awk '/^[[]/ && $3 + 0 { last = $1 } END { exit last !~ /M,$/ && last !~ /G,$/ }' "$work/values" ||
+	fail "no pair of 2 ms: $(cat "$work/values")"
+is "each end has its begin" 0 "$(key unpaired "$work/values")"
+! grep -q 'map-' "$S"/*/status || fail "the hidden session is named"
+is "streams of the channel only" "" "$(find "$s/trace" -name '*channel0*')"
+if python3 -c 'import json' 2>/dev/null; then
+	python3 -c 'import json, sys
+for r in json.load(sys.stdin)["rules"]:
+	print(r["events"], sum(v["count"] for v in r["values"]), sorted(v["key"]["item"] for v in r["values"]))' \
+		<"$s/user/maps/sales/values.json" >"$work/json" || fail "values.json: $(cat "$s/user/maps/sales/values.json")"
+	is "JSON" "10400 10400 ['café', 'green tea', 'm,3', 'tea']" "$(cat "$work/json")"
+fi
+
+# --- clear and stop
+put 1 "$s/user/maps/sales/clear"
+is "cleared" 0 "$(key events "$s/user/maps/sales/values")"
+put clear "$s/control"
+is "cleared with the session" 0 "$(key events "$s/user/maps/pairs/values")"
+"$SELLER" 100 </dev/null >/dev/null
+put stop "$s/control"
+"$SELLER" 100 </dev/null >/dev/null
+is "after stop" 100 "$(key events "$s/user/maps/sales/values")"
+rmdir "$s/user/maps/weights" || fail "rmdir of a map"
+[ ! -e "$s/user/maps/weights" ] || fail "the map is still there"
+cat "$s/config" >"$work/saved.ini"
+rmdir "$s"
+
+# --- a program that is killed while it records
+s=$S/killed
+mkdir "$s" "$s/user/maps/some"
+put 'shop:sale if n & 4095 == 0 by thread count' "$s/user/maps/some/rules"
+put 'shop:sale if n & 4095 == 0' "$s/user/events"
+put start "$s/control"
+"$SELLER" 100000000 2 </dev/null >/dev/null &
+app=$!
+many() { [ "$(key events "$s/user/maps/some/values")" -gt 100 ]; }
+within 20 many || fail "no values while a program records"
+kill -9 $app
+wait $app 2>/dev/null
+put stop "$s/control"
+text "$s"
+sed -n 's/.*thread = \([0-9]*\), .*/\1/p' "$work/bt" | sort | uniq -c | awk '{ print $1, $2 }' >"$work/expected"
+same "$s/user/maps/some" "$work/expected"
+is "losses" "0 0" "$(key lost "$work/values") $(key events_discarded "$s/status")"
+rmdir "$s"
+
+# --- config; a session without channels; overflow while the daemon stands still
+s=$S/copy
+mkdir "$s"
+cat "$work/saved.ini" >"$s/config" || fail "config: $(cat "$s/error")"
+is "maps of config" "pairs sales" "$(ls "$s/user/maps" | tr '\n' ' ' | sed 's/ $//')"
+rmdir "$s/user/channels/all" "$s/user/maps/pairs"
+put 'shop:* count' "$s/user/maps/sales/rules"
+put start "$s/control"
+mkfifo "$work/go"
+one_cpu "$SELLER" 120000 <"$work/go" >"$work/opened" &
+app=$!
+exec 9>"$work/go"
+within 20 grep -q open "$work/opened" || fail "seller does not open"
+is "one event" 1 "$(key events "$s/user/maps/sales/values")"
+daemon=$(daemon_pids)
+kill -STOP $daemon
+echo >&9
+exec 9>&-
+wait $app
+code=$?
+kill -CONT $daemon
+is "seller beside a daemon that stands still" 0 $code
+cat "$s/user/maps/sales/values" >"$work/values"
+# 9 of 10 rounds have an end
+is "events and losses" $((1 + 2 * 120000 + 120000 - 13334)) \
+	$(($(key events "$work/values") + $(key lost "$work/values")))
+[ "$(key lost "$work/values")" -gt 0 ] || fail "nothing was lost: the test is void"
+
+# --- keys without room are counted
+put 'shop:sale by n' "$s/user/maps/sales/rules"
+"$SELLER" 5000 </dev/null >/dev/null
+cat "$s/user/maps/sales/values" >"$work/values"
+is "keys" "5000 904" "$(key events "$work/values") $(key left_out "$work/values")"
+is "rows" 4096 "$(awk '/^#/ { on = 1; next } on' "$work/values" | wc -l)"
+
+# --- kill -9 of the daemon: the rules stay, the values begin again
+kill -9 $(daemon_pids)
+umount -l "$MNT" 2>/dev/null || fusermount3 -u -z "$MNT"
+mount_tree
+is "restored" 'shop:sale by n' "$(cat "$s/user/maps/sales/rules")"
+"$SELLER" 50 </dev/null >/dev/null
+is "records again" 50 "$(key events "$s/user/maps/sales/values")"
+rmdir "$s"
+
+# --- the kernel
+if ! grep -q '^kernel none' "$MNT/version"; then
+	s=$S/calls
+	mkdir "$s"
+	mkdir "$s/kernel/maps/reads" "$s/kernel/channels/all"
+	put 'pair syscall:entry:read syscall:exit:read on $ctx.tid by $ctx.procname count, sum(ret), hist(latency)' \
+		"$s/kernel/maps/reads/rules"
+	printf 'tid procname\n' >"$s/kernel/channels/all/contexts"
+	printf 'syscall:entry:read\nsyscall:exit:read\n' >"$s/kernel/channels/all/events"
+	put $$ "$s/kernel/track/pid"
+	put start "$s/control"
+	dd if=/dev/zero of=/dev/null bs=100 count=2000 2>/dev/null
+	put stop "$s/control"
+	text "$s"
+	cat "$s/kernel/maps/reads/values" >"$work/values"
+	awk '!/procname = "dd"/ { next }
+		{ match($0, /tid = [0-9]+/); k = substr($0, RSTART, RLENGTH) }
+		/syscall_entry_read:/ { began[k] = 1 }
+		/syscall_exit_read:/ && began[k] { match($0, /ret = [-0-9]+/)
+			r += substr($0, RSTART + 6, RLENGTH - 6); n++; began[k] = 0 }
+		END { printf("%d %d dd\n", n, r) }' "$work/bt" >"$work/wanted"
+	awk '$NF == "dd" && /^ / { $1 = $1; print }' "$work/values" >"$work/got"
+	cmp -s "$work/wanted" "$work/got" ||
+		fail "reads: $(cat "$work/wanted" "$work/got" "$work/values" | head -n 30)"
+	[ "$(awk '{ print $1 }' "$work/got")" -ge 2000 ] || fail "too few: $(cat "$work/got")"
+	rmdir "$s"
+fi
+echo "$checks checks"

@@ -1,0 +1,454 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Takes the events of maps out of their rings, and aggregates them. A thread does it every few
+ * milliseconds while a map is live, so that the rings have room. Each look is complete up to its
+ * time; what is later stays in the rings for the next look.
+ */
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include "tracer/base/hash.h"
+#include "tracer/map/map.h"
+#include "tracer/ring/reader.h"
+#include "tracer/view/merge.h"
+
+#define PERIOD_MIN UINT64_C(4000000)    /* ns between two rounds, after one with events */
+#define PERIOD_MAX UINT64_C(20000000)   /* after rounds without */
+#define SHARE 2                         /* a round may take 1 / SHARE of the time */
+#define LOOKS_MAX 64u                   /* of one map_take: each ring may be filled that often */
+
+/* ---- one event ---- */
+
+struct source {                 /* what a channel of the hidden session is for */
+	const struct map_rule *rule;
+	struct map_state *state;
+	bool begins;            /* it has the first event of a pair */
+};
+
+static struct source source_of(const struct map *m, uint32_t channel)
+{
+	struct source s = { 0 };
+
+	for (size_t i = 0; i < m->rules.count; i++) {
+		const struct map_rule *r = &m->rules.rules[i];
+		uint32_t own = r->events[1] ? 2 : 1;
+
+		if (channel < own)
+			return (struct source){ r, &m->states[i], own == 2 && !channel };
+		channel -= own;
+	}
+	return s;
+}
+
+static struct map_shape *make_shape(const struct map_rule *r, const struct md_stream *class,
+				    const struct md_event *e)
+{
+	size_t n = r->by_count + r->op_count + r->on_count;
+	struct map_shape *s = calloc(1, sizeof(*s) + n * sizeof(s->routes[0]));
+	struct map_route *to = s ? s->routes : NULL;
+
+	if (!s)
+		return NULL;
+	s->event = e;
+	for (size_t i = 0; i < r->by_count; i++)
+		*to++ = map_find_route(class, e, r->by[i].text);
+	for (size_t i = 0; i < r->op_count; i++, to++)
+		if (r->ops[i].field.text)
+			*to = map_find_route(class, e, r->ops[i].field.text);
+	for (size_t i = 0; i < r->on_count; i++)
+		*to++ = map_find_route(class, e, r->on[i].text);
+	return s;
+}
+
+/* The shape that was used last comes first. NULL: no memory. */
+static const struct map_shape *shape_of(struct map *m, const struct map_rule *r,
+					const struct md_stream *class, const struct md_event *e)
+{
+	struct map_shape **first = &m->shapes[class->id], **at = first, *s;
+
+	while (*at && (*at)->event != e)
+		at = &(*at)->next;
+	s = *at;
+	if (s == *first && s)
+		return s;
+	if (s)
+		*at = s->next;
+	else if (!(s = make_shape(r, class, e)))
+		return NULL;
+	s->next = *first;
+	*first = s;
+	return s;
+}
+
+void map_forget_shapes(struct map *m)
+{
+	struct map_shape *s;
+
+	for (size_t i = 0; i < MAP_CHANNELS_MAX; i++)
+		while ((s = m->shapes[i])) {
+			m->shapes[i] = s->next;
+			free(s);
+		}
+}
+
+/* Adds values to a key. False: one is missing. */
+static bool add_values(struct map_key *k, const struct map_route *routes, size_t count,
+		       const struct md_stream *class, const struct md_occurrence *o)
+{
+	for (size_t i = 0; i < count; i++) {
+		struct map_value v = map_read(class, o, &routes[i]);
+
+		if (v.kind == MAP_NOTHING)
+			return false;
+		map_key_add(k, &v);
+	}
+	return true;
+}
+
+enum pairing { PAIR_MISSING, PAIR_WAITS, PAIR_ALONE, PAIR_MADE };
+
+/* Finds the first event of a second one, and the time between them; or remembers a first one. */
+static enum pairing pair_event(struct map *m, const struct source *of,
+			       const struct map_shape *shape, const struct md_stream *class,
+			       const struct md_occurrence *o, uint64_t *latency)
+{
+	const struct map_route *on = shape->routes + of->rule->by_count + of->rule->op_count;
+	struct pair_open key = { .trace = m, .ts = o->ts };
+	struct map_key values = { 0 };
+	struct pair_waiting *w = of->state->waiting;
+	uint32_t i;
+
+	if (!w && (w = calloc(1, sizeof(*w))))
+		pair_open_init(w);
+	of->state->waiting = w;
+	if (!w || !add_values(&values, on, of->rule->on_count, class, o))
+		return PAIR_MISSING;
+	key.a = hash_bytes(HASH_START, values.bytes, values.len);
+	key.b = hash_bytes(key.a, values.bytes, values.len);
+	/* Functions of a program nest; a thread of the kernel that begins again has lost an end. */
+	i = of->begins && m->domain == DOMAIN_USER ? PAIR_NONE : pair_open_find(w, &key);
+	if (of->begins && i != PAIR_NONE)
+		w->all[i].ts = o->ts;
+	else if (of->begins)
+		pair_open_add(w, &key);
+	if (of->begins || i == PAIR_NONE)
+		return of->begins ? PAIR_WAITS : PAIR_ALONE;
+	pair_open_drop(w, i);
+	*latency = o->ts - w->all[i].ts;
+	return PAIR_MADE;
+}
+
+/* The number of each operator. False: a field is missing, or no number. */
+static bool read_numbers(const struct map_rule *r, const struct map_shape *shape,
+			 const struct md_stream *class, const struct md_occurrence *o,
+			 uint64_t latency, long double *numbers)
+{
+	for (size_t i = 0; i < r->op_count; i++) {
+		const struct map_op *op = &r->ops[i];
+		struct map_value v = { .kind = MAP_UNSIGNED, .u = latency };
+
+		if (op->field.text)
+			v = map_read(class, o, &shape->routes[r->by_count + i]);
+		numbers[i] = op->kind == MAP_COUNT ? 0 : map_number(&v);
+		if (isnan(numbers[i]))
+			return false;
+	}
+	return true;
+}
+
+/* The row of the key; a new one counts in the share of the session's owner. NULL: no room. */
+static struct map_row *get_row(struct map *m, const struct source *of, const struct map_key *k)
+{
+	struct map_row *row = map_table_find(&of->state->table, k);
+	size_t size;
+
+	if (row)
+		return row;
+	size = map_row_size(of->rule, k);
+	if (m->bytes + size > MAP_BYTES_MAX || session_frozen(m->session, (int64_t)size))
+		return NULL;
+	row = map_table_add(&of->state->table, of->rule, k);
+	if (row)
+		m->bytes += size;
+	else
+		session_frozen(m->session, -(int64_t)size);
+	return row;
+}
+
+static void take_event(struct map *m, const struct md_stream *class, const struct md_occurrence *o)
+{
+	struct source of = source_of(m, class->id);
+	const struct map_shape *shape;
+	long double numbers[MAP_OPERATORS_MAX];
+	struct map_key key;
+	struct map_row *row;
+	uint64_t latency = 0;
+	enum pairing p = PAIR_MADE;
+
+	if (!of.rule || o->ts <= m->clear_ts)
+		return;
+	of.state->events++;
+	shape = shape_of(m, of.rule, class, o->event);
+	if (shape && of.rule->events[1])
+		p = pair_event(m, &of, shape, class, o, &latency);
+	of.state->unpaired += p == PAIR_ALONE;
+	if (shape && (p == PAIR_WAITS || p == PAIR_ALONE))
+		return;
+	key.len = 0;
+	if (!shape || p == PAIR_MISSING ||
+	    !add_values(&key, shape->routes, of.rule->by_count, class, o) ||
+	    !read_numbers(of.rule, shape, class, o, latency, numbers)) {
+		of.state->missing++;
+		return;
+	}
+	row = get_row(m, &of, &key);
+	if (row)
+		map_row_add(row, of.rule, numbers);
+	else
+		of.state->left_out++;
+}
+
+/* ---- the rings ---- */
+
+/* What the cursor has read may be written again; its losses are counted. */
+static void pass_stream(struct map *m, const struct cursor *c)
+{
+	struct ring_place at = cursor_place(c);
+	struct ring_mark mark = c->mark;
+	struct trail_ring *ring = region_ring(c->stream.region, c->stream.ring);
+	struct source of = source_of(m, c->stream.class->id);
+
+	mark.head = at.pos;
+	mark.last_ts = at.ts;
+	if (c->stream.trace->uid == KERNEL_UID)
+		mark.lost += __atomic_exchange_n(&ring->source_overwritten, 0, __ATOMIC_RELAXED);
+	if (of.state)
+		of.state->lost = add_saturated(of.state->lost, mark.lost);
+	mark.lost = c->mark.lost;
+	ring_pass(&c->stream, &mark);
+}
+
+static bool has_pairs(const struct map *m)
+{
+	for (size_t i = 0; i < m->rules.count; i++)
+		if (m->rules.rules[i].events[1])
+			return true;
+	return false;
+}
+
+/* Takes what the rings hold up to the limit. Returns the number of events. */
+static uint64_t take_events(struct map *m, struct merge *merge, uint64_t limit)
+{
+	uint64_t n = 0;
+	struct cursor *c;
+
+	/* Pairs need the events of all streams in the order of time. */
+	if (has_pairs(m))
+		for (; (c = merge_top(merge, limit)); n++) {
+			take_event(m, c->stream.class, &c->o);
+			merge_next(merge);
+		}
+	else
+		for (size_t i = 0; i < merge->count; i++) {
+			c = merge->cursors[i];
+			for (bool more = c->have; more && c->o.ts <= limit; more = cursor_next(c)) {
+				take_event(m, c->stream.class, &c->o);
+				n++;
+			}
+		}
+	return n;
+}
+
+static void check_clear(struct map *m)
+{
+	uint64_t wanted = __atomic_load_n(&m->wanted, __ATOMIC_ACQUIRE);
+
+	if (wanted == m->cleared)
+		return;
+	m->cleared = wanted;
+	map_reset(m);
+	m->clear_ts = wanted;
+}
+
+/* One look. Returns the number of events; those not later than *now have been taken then. */
+static uint64_t look_once(struct map *m, uint64_t *now)
+{
+	struct merge *merge = merge_create();
+	bool active = session_shown(m->hidden).info.active;
+	uint64_t n = 0;
+
+	check_clear(m);
+	if (merge && !merge_look_session(merge, m->hidden, now)) {
+		n = take_events(m, merge, active ? *now : UINT64_MAX);
+		for (size_t i = 0; i < merge->count; i++)
+			pass_stream(m, merge->cursors[i]);
+	}
+	merge_destroy(merge);
+	return n;
+}
+
+void map_take(struct map *m)
+{
+	uint64_t n = 1, now = 0;
+
+	check_clear(m);
+	if (!m->hidden)
+		return;
+	/* The kernel's buffers may hold more than the rings have room for. */
+	for (uint32_t i = 0; i < LOOKS_MAX && n; i++) {
+		n = look_once(m, &now);
+		/* Programs that record meanwhile do not keep the caller here. */
+		if (m->domain == DOMAIN_USER)
+			break;
+	}
+}
+
+void map_reset(struct map *m)
+{
+	for (size_t i = 0; i < m->rules.count && m->states; i++) {
+		map_table_deinit(&m->states[i].table);
+		free(m->states[i].waiting);
+		m->states[i] = (struct map_state){ 0 };
+	}
+	if (m->bytes)
+		session_frozen(m->session, -(int64_t)m->bytes);
+	m->bytes = 0;
+	m->since = wall_clock();
+	m->clear_ts = clock_now(&m->tracer->clock);
+}
+
+/* ---- the thread ---- */
+
+static bool has_news(struct map *m)
+{
+	struct stream_set set;
+	bool news = false;
+
+	if (m->domain == DOMAIN_KERNEL)
+		domains_drain(m->hidden);
+	if (session_streams(m->hidden, NULL, &set))
+		return false;
+	for (size_t i = 0; i < set.count && !news; i++) {
+		const struct stream *s = &set.streams[i];
+		const struct trail_ring *ring = region_ring(s->region, s->ring);
+
+		news = region_head(s->region, s->ring) !=
+		       __atomic_load_n(&ring->cleared, __ATOMIC_RELAXED);
+	}
+	stream_set_deinit(&set);
+	return news;
+}
+
+/* Takes references to the live maps; free the array. */
+static struct map **list_maps(struct maps *all, size_t *count)
+{
+	struct map *m, **list;
+	size_t n = 0;
+
+	*count = 0;
+	cds_list_for_each_entry(m, &all->live, live)
+		n++;
+	list = n ? calloc(n, sizeof(*list)) : NULL;
+	if (list)
+		cds_list_for_each_entry(m, &all->live, live) {
+			__atomic_fetch_add(&m->refs, 1, __ATOMIC_RELAXED);
+			list[(*count)++] = m;
+		}
+	return list;
+}
+
+/* Without lock. Returns whether a map had events. */
+static bool take_all(struct map **list, size_t count)
+{
+	bool news = false, own;
+
+	for (size_t i = 0; i < count; i++) {
+		pthread_mutex_lock(&list[i]->lock);
+		own = list[i]->hidden && has_news(list[i]);
+		if (own)
+			map_take(list[i]);
+		pthread_mutex_unlock(&list[i]->lock);
+		news |= own;
+		map_put(list[i]);
+	}
+	free(list);
+	return news;
+}
+
+static void *run(void *arg)
+{
+	struct maps *all = arg;
+	uint64_t period = PERIOD_MIN, began, until, took;
+	struct map **list;
+	size_t count;
+	bool news;
+
+	pthread_mutex_lock(&all->lock);
+	while (!all->closing) {
+		if (cds_list_empty(&all->live)) {
+			pthread_cond_wait(&all->nudge, &all->lock);
+			continue;
+		}
+		list = list_maps(all, &count);
+		pthread_mutex_unlock(&all->lock);
+		began = monotonic_now();
+		news = take_all(list, count);
+		took = (monotonic_now() - began) * SHARE;
+		period = news ? PERIOD_MIN : 2 * period < PERIOD_MAX ? 2 * period : PERIOD_MAX;
+		until = began + (took > period ? took : period);
+		pthread_mutex_lock(&all->lock);
+		if (!all->closing)
+			pthread_cond_timedwait(&all->nudge, &all->lock,
+					       &(struct timespec){ (time_t)(until / 1000000000),
+								   (long)(until % 1000000000) });
+	}
+	pthread_mutex_unlock(&all->lock);
+	return NULL;
+}
+
+void map_set_live(struct map *m, bool live)
+{
+	struct maps *all = m->tracer->maps;
+	bool started = true;
+
+	pthread_mutex_lock(&all->lock);
+	if (live && cds_list_empty(&m->live))
+		cds_list_add_tail(&m->live, &all->live);
+	if (!live)
+		cds_list_del_init(&m->live);
+	if (live && !all->runs && !all->closing)
+		started = all->runs = pthread_create(&all->thread, NULL, run, all) == 0;
+	pthread_cond_signal(&all->nudge);
+	pthread_mutex_unlock(&all->lock);
+	if (!started)
+		tracer_report(m->tracer, "no thread for maps: their buffers may overflow");
+}
+
+int maps_open(struct tracer *t)
+{
+	struct maps *all = calloc(1, sizeof(*all));
+	pthread_condattr_t clock;
+
+	if (!all)
+		return -ENOMEM;
+	pthread_mutex_init(&all->lock, NULL);
+	pthread_condattr_init(&clock);
+	pthread_condattr_setclock(&clock, CLOCK_MONOTONIC);
+	pthread_cond_init(&all->nudge, &clock);
+	pthread_condattr_destroy(&clock);
+	CDS_INIT_LIST_HEAD(&all->live);
+	t->maps = all;
+	return 0;
+}
+
+void maps_close(struct tracer *t)
+{
+	if (!t->maps)
+		return;
+	pthread_cond_destroy(&t->maps->nudge);
+	pthread_mutex_destroy(&t->maps->lock);
+	free(t->maps);
+	t->maps = NULL;
+}

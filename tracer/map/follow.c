@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* The hidden session of a map: when it has one, and what it records. */
+#include "tracer/map/map.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define PREFIX ".map-"
+#define SUBBUF_SIZE 262144u
+#define SUBBUF_COUNT 8u                 /* 2 MiB for each CPU last for 20 ms at 100 MB/s */
+
+static uint32_t channel_count(const struct map_rules *r)
+{
+	uint32_t n = 0;
+
+	for (size_t i = 0; i < r->count; i++)
+		n += r->rules[i].events[1] ? 2 : 1;
+	return n;
+}
+
+/* A channel of the hidden session, and the contexts that it needs with their places in the rule. */
+struct plan {
+	struct hidden_channel channel;
+	const struct map_rule *rule;
+	int event;                      /* 0, 1: of a pair */
+	const char *contexts[2 * MAP_FIELDS_MAX + MAP_OPERATORS_MAX];
+	int columns[2 * MAP_FIELDS_MAX + MAP_OPERATORS_MAX];
+};
+
+static void add_context(struct plan *p, const struct map_field *f)
+{
+	size_t skip;
+
+	if (!f->text || *f->text != '$')
+		return;
+	skip = strncmp(f->text, "$ctx.", 5) ? 0 : 5;
+	p->columns[p->channel.context_count] = f->column + (int)skip;
+	p->contexts[p->channel.context_count++] = f->text + skip;
+}
+
+static void make_plan(struct plan *p, const struct map *m, const struct map_rule *r, int event)
+{
+	bool last = !r->events[1] || event == 1;
+
+	*p = (struct plan){ .rule = r, .event = event };
+	p->channel = (struct hidden_channel){
+		.domain = m->domain, .rules = r->events[event], .contexts = p->contexts,
+		.loss = TRAIL_MODE_DISCARD, .subbuf_size = SUBBUF_SIZE,
+		.subbuf_count = SUBBUF_COUNT,
+	};
+	for (size_t i = 0; i < r->on_count; i++)
+		add_context(p, &r->on[i]);
+	for (size_t i = 0; i < r->by_count && last; i++)
+		add_context(p, &r->by[i]);
+	for (size_t i = 0; i < r->op_count && last; i++)
+		add_context(p, &r->ops[i].field);
+}
+
+/* The mistake is in a part of the rule, and err has columns of that part. */
+static int explain(const struct plan *p, const struct hidden_mistake *what, int ret,
+		   struct tr_err *err)
+{
+	int column = what->part == HIDDEN_CONTEXT ? p->columns[what->context]
+						  : p->rule->columns[p->event];
+
+	if (!ret || !err || what->part == HIDDEN_OTHER)
+		return ret;
+	snprintf(err->text, sizeof(err->text), "%s", p->rule->text);
+	if (err->column >= 0)
+		err->column += column;
+	return ret;
+}
+
+/* Caller holds map.lock. */
+static struct plan *make_plans(const struct map *m, const struct map_rules *rules)
+{
+	struct plan *plans = calloc(channel_count(rules) + 1, sizeof(*plans));
+	size_t n = 0;
+
+	for (size_t i = 0; i < rules->count && plans; i++)
+		for (int event = 0; event < 2 && rules->rules[i].events[event]; event++)
+			make_plan(&plans[n++], m, &rules->rules[i], event);
+	return plans;
+}
+
+/* Caller holds map.lock. Opens the map's hidden session. 0 or -errno. */
+static int open_hidden(struct map *m, struct session *s, struct tr_err *err)
+{
+	uint32_t count = channel_count(&m->rules);
+	struct plan *plans = make_plans(m, &m->rules);
+	struct hidden_channel *channels = calloc(count + 1, sizeof(*channels));
+	struct session_info info = session_shown(s).info;
+	struct hidden_spec spec = {
+		.prefix = PREFIX, .uid = info.uid, .gid = info.gid, .active = true, .tracks = s,
+		.channels = channels, .channel_count = count,
+	};
+	struct hidden_mistake what;
+	int ret = m->domain == DOMAIN_KERNEL ? kernel_refuses(m->tracer, info.uid, err) : 0;
+
+	if (!ret && (!plans || !channels))
+		ret = tr_fail(err, -ENOMEM, "out of memory");
+	for (uint32_t i = 0; i < count && !ret; i++)
+		channels[i] = plans[i].channel;
+	if (!ret) {
+		ret = hidden_open(m->tracer, &spec, &m->hidden, &what, err);
+		if (ret && what.channel < count)
+			explain(&plans[what.channel], &what, ret, err);
+	}
+	free(plans);
+	free(channels);
+	return ret;
+}
+
+void map_close_hidden(struct map *m)
+{
+	if (!m->hidden)
+		return;
+	map_set_live(m, false);
+	hidden_enable(m->hidden, false);
+	map_take(m);
+	hidden_close(m->hidden);
+	m->hidden = NULL;
+	map_forget_shapes(m);
+}
+
+/* Caller holds map.lock. The map holds its session while it has values of it. */
+static void hold_session(struct map *m, struct session *s)
+{
+	if (!m->session)
+		m->session = session_ref(s);
+}
+
+int map_follow(struct map *m, struct session *s, struct tr_err *err)
+{
+	struct session_info info = session_shown(s).info;
+	bool wanted = info.active && !info.gone && m->rules.count && !m->gone && !s->draft;
+	int ret = 0;
+
+	if (m->hidden && session_shown(m->hidden).info.uid != info.uid)
+		map_close_hidden(m);
+	if (!wanted) {
+		map_close_hidden(m);
+	} else if (!m->hidden) {
+		hold_session(m, s);
+		ret = open_hidden(m, s, err);
+		if (!ret)
+			map_set_live(m, true);
+	} else {
+		hidden_track(m->hidden, s);
+	}
+	return ret;
+}
+
+int map_check_rules(struct map *m, struct session *s, const struct map_rules *rules,
+		    struct tr_err *err)
+{
+	uint32_t count = channel_count(rules);
+	struct plan *plans = make_plans(m, rules);
+	struct hidden_mistake what;
+	int ret = plans ? 0 : tr_fail(err, -ENOMEM, "out of memory");
+
+	for (uint32_t i = 0; i < count && !ret; i++)
+		ret = explain(&plans[i], &what,
+			      hidden_check(s, &plans[i].channel, &what, err), err);
+	free(plans);
+	return ret;
+}

@@ -1,0 +1,428 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "tracer/map/rules.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const struct {
+	const char *name;
+	uint32_t slots;         /* 0: depends on the arguments */
+} operators[] = {
+	[MAP_COUNT] = { "count", 1 }, [MAP_SUM] = { "sum", 1 },    [MAP_MIN] = { "min", 1 },
+	[MAP_MAX] = { "max", 1 },     [MAP_AVG] = { "avg", 1 },    [MAP_HIST] = { "hist", 66 },
+	[MAP_LHIST] = { "lhist", 0 }, [MAP_TOPK] = { "topk", 0 },
+};
+
+#define OPERATORS (sizeof(operators) / sizeof(operators[0]))
+
+struct parse {
+	const char *line;
+	size_t at;
+	struct tr_err *err;
+};
+
+struct token {
+	const char *text;
+	size_t len;             /* 0: the end */
+};
+
+static int fail(struct parse *p, size_t at, const char *what)
+{
+	return tr_fail_at(p->err, -EINVAL, p->line, (int)at, "%s", what);
+}
+
+static bool token_is(struct token t, const char *word)
+{
+	return t.len == strlen(word) && !strncmp(t.text, word, t.len);
+}
+
+/* A word, or one of `,`, `(`, `)`. */
+static struct token look(struct parse *p)
+{
+	struct token t;
+
+	p->at += strspn(p->line + p->at, " \t");
+	t.text = p->line + p->at;
+	t.len = strcspn(t.text, " \t,()");
+	if (!t.len && *t.text)
+		t.len = 1;
+	return t;
+}
+
+static struct token take(struct parse *p)
+{
+	struct token t = look(p);
+
+	p->at += t.len;
+	return t;
+}
+
+static bool take_if(struct parse *p, const char *word)
+{
+	bool is = token_is(look(p), word);
+
+	if (is)
+		take(p);
+	return is;
+}
+
+static int find_operator(struct token t)
+{
+	for (size_t i = 0; i < OPERATORS; i++)
+		if (token_is(t, operators[i].name))
+			return (int)i;
+	return -1;
+}
+
+/* ---- the event rule ---- */
+
+/* The word at p begins what follows the event rule. */
+static bool ends_rule(const char *line, size_t at)
+{
+	static const char *const before[] = { "if", "except", "loglevel" };
+	struct token t = { line + at, strcspn(line + at, " \t,()") };
+	size_t end = at, begin;
+
+	if (!token_is(t, "by") && !token_is(t, "on") && find_operator(t) < 0)
+		return false;
+	while (end && strchr(" \t", line[end - 1]))
+		end--;
+	/* An operand of a filter, or a pattern, is complete. */
+	if (!end || end == at || (!isalnum((unsigned char)line[end - 1]) &&
+				  !strchr("_)]\"*", line[end - 1])))
+		return false;
+	for (begin = end; begin && !strchr(" \t", line[begin - 1]);)
+		begin--;
+	for (size_t i = 0; i < sizeof(before) / sizeof(before[0]); i++)
+		if (token_is((struct token){ line + begin, end - begin }, before[i]))
+			return false;
+	return true;
+}
+
+/* Where the event rule at the beginning of the line ends. */
+static size_t end_of_rule(const char *line)
+{
+	bool quoted = false;
+	size_t i;
+
+	for (i = 0; line[i]; i++) {
+		if (quoted && line[i] == '\\' && line[i + 1])
+			i++;
+		else if (line[i] == '"')
+			quoted = !quoted;
+		else if (!quoted && i && strchr(" \t", line[i - 1]) && ends_rule(line, i))
+			break;
+	}
+	while (i && strchr(" \t", line[i - 1]))
+		i--;
+	return i;
+}
+
+static int take_event(struct parse *p, struct map_rule *r, int i, size_t len)
+{
+	r->columns[i] = (int)p->at;
+	r->events[i] = strndup(p->line + p->at, len);
+	p->at += len;
+	return r->events[i] ? 0 : -ENOMEM;
+}
+
+static int take_events(struct parse *p, struct map_rule *r)
+{
+	int ret = 0;
+
+	if (!take_if(p, "pair"))
+		return take_event(p, r, 0, end_of_rule(p->line));
+	for (int i = 0; i < 2 && !ret; i++) {
+		size_t len = strcspn(look(p).text, " \t");
+
+		if (!len || token_is(look(p), "on"))
+			return fail(p, p->at, "pair EVENT EVENT on FIELD: an event is missing");
+		ret = take_event(p, r, i, len);
+	}
+	return ret;
+}
+
+/* ---- fields ---- */
+
+static int take_field(struct parse *p, struct map_field *f)
+{
+	struct token t = look(p);
+	size_t skip = t.len && *t.text == '$';
+
+	if (!t.len || !(isalpha((unsigned char)t.text[skip]) || t.text[skip] == '_'))
+		return fail(p, p->at, "expected a field, as path, $ctx.procname or $app.p:name");
+	if (skip && strncmp(t.text, "$ctx.", 5) && strncmp(t.text, "$app.", 5))
+		return fail(p, p->at, "a context is $ctx.NAME or $app.PROVIDER:NAME");
+	f->column = (int)p->at;
+	f->text = strndup(t.text, t.len);
+	take(p);
+	return f->text ? 0 : -ENOMEM;
+}
+
+static int take_fields(struct parse *p, struct map_field *f, size_t *count)
+{
+	int ret;
+
+	if (*count)
+		return fail(p, p->at, "there is such a list already");
+	do {
+		if (*count == MAP_FIELDS_MAX)
+			return fail(p, p->at, "too many fields");
+		ret = take_field(p, &f[*count]);
+		*count += !ret;
+	} while (!ret && take_if(p, ","));
+	return ret;
+}
+
+/* ---- operators ---- */
+
+static int take_number(struct parse *p, int64_t *out)
+{
+	struct token t;
+	char *end;
+
+	if (!take_if(p, ","))
+		return fail(p, p->at, "expected a comma and a number");
+	t = look(p);
+	errno = 0;
+	*out = strtoll(t.text, &end, 0);
+	if (!t.len || errno || end != t.text + t.len)
+		return fail(p, p->at, "expected a whole number");
+	take(p);
+	return 0;
+}
+
+static int take_intervals(struct parse *p, struct map_op *op)
+{
+	size_t at = p->at;
+	uint64_t n;
+	int ret = take_number(p, &op->from);
+
+	ret = ret ? ret : take_number(p, &op->to);
+	ret = ret ? ret : take_number(p, &op->step);
+	if (ret)
+		return ret;
+	if (op->from >= op->to || op->step <= 0)
+		return fail(p, at, "lhist(FIELD, MIN, MAX, STEP): MIN < MAX, 0 < STEP");
+	n = ((uint64_t)op->to - (uint64_t)op->from - 1) / (uint64_t)op->step + 1;
+	if (n > MAP_LHIST_MAX)
+		return fail(p, at, "lhist has at most 1000 intervals");
+	op->slots = (uint32_t)n + 2;    /* below and above, too */
+	return 0;
+}
+
+static int take_k(struct parse *p, struct map_op *op)
+{
+	size_t at = p->at;
+	int64_t k = 10;
+	int ret = token_is(look(p), ",") ? take_number(p, &k) : 0;
+
+	if (!ret && (k < 1 || k > MAP_TOP_MAX))
+		return fail(p, at, "topk(FIELD, K): K is 1 to 100");
+	op->slots = (uint32_t)k;
+	return ret;
+}
+
+/* The arguments in brackets, or the field alone. */
+static int take_arguments(struct parse *p, struct map_op *op)
+{
+	bool brackets = take_if(p, "(");
+	size_t at = p->at;
+	int ret = take_field(p, &op->field);
+
+	if (!ret && op->kind == MAP_LHIST && !brackets)
+		return fail(p, at, "lhist(FIELD, MIN, MAX, STEP) has brackets");
+	if (!ret && op->kind == MAP_LHIST)
+		ret = take_intervals(p, op);
+	if (op->kind == MAP_TOPK)
+		op->slots = 10;
+	if (!ret && op->kind == MAP_TOPK && brackets)
+		ret = take_k(p, op);
+	if (!ret && brackets && !take_if(p, ")"))
+		return fail(p, p->at, "expected )");
+	return ret;
+}
+
+static int no_operator(struct parse *p, const struct token *t)
+{
+	const char *names[OPERATORS], *near;
+
+	for (size_t i = 0; i < OPERATORS; i++)
+		names[i] = operators[i].name;
+	near = nearest(t->text, t->len, names, OPERATORS);
+	return tr_fail_at(p->err, -EINVAL, p->line, (int)p->at,
+			  near ? "no such operator; did you mean '%s'?"
+			       : "no such operator; there are count, sum, min, max, avg, hist, "
+				 "lhist and topk",
+			  near);
+}
+
+static int take_operator(struct parse *p, struct map_rule *r)
+{
+	struct map_op *op = &r->ops[r->op_count];
+	struct token t = look(p);
+	int kind = find_operator(t), ret = 0;
+
+	if (r->op_count == MAP_OPERATORS_MAX)
+		return fail(p, p->at, "a rule has at most 8 operators");
+	if (kind < 0)
+		return no_operator(p, &t);
+	take(p);
+	op->kind = (enum map_operator)kind;
+	op->slots = operators[kind].slots;
+	r->op_count++;
+	if (op->kind != MAP_COUNT)
+		ret = take_arguments(p, op);
+	else if (take_if(p, "(") && !take_if(p, ")"))
+		ret = fail(p, p->at, "count has no arguments");
+	if (ret)
+		return ret;
+	if (asprintf(&op->label, op->kind == MAP_COUNT ? "%s" : "%s(%s)",
+		     operators[kind].name, op->field.text) < 0) {
+		op->label = NULL;
+		return -ENOMEM;
+	}
+	/* The pair's time is no field of the event. */
+	if (r->events[1] && op->field.text && !strcmp(op->field.text, "latency")) {
+		free(op->field.text);
+		op->field.text = NULL;
+	}
+	return 0;
+}
+
+/* The operators of a rule that has none. */
+static int add_default(struct map_rule *r)
+{
+	struct parse p = { .line = r->events[1] ? "hist(latency)" : "count" };
+
+	return take_operator(&p, r);
+}
+
+/* ---- rules ---- */
+
+static void deinit_rule(struct map_rule *r)
+{
+	free(r->text);
+	free(r->events[0]);
+	free(r->events[1]);
+	for (size_t i = 0; i < MAP_FIELDS_MAX; i++) {
+		free(r->on[i].text);
+		free(r->by[i].text);
+	}
+	for (size_t i = 0; i < MAP_OPERATORS_MAX; i++) {
+		free(r->ops[i].label);
+		free(r->ops[i].field.text);
+	}
+}
+
+static int parse_rule(const char *line, struct map_rule *r, struct tr_err *err)
+{
+	struct parse p = { .line = line, .err = err };
+	int ret;
+
+	*r = (struct map_rule){ .text = strdup(line) };
+	ret = r->text ? take_events(&p, r) : -ENOMEM;
+	if (!ret && r->events[1] && !take_if(&p, "on"))
+		ret = fail(&p, p.at, "a pair needs `on FIELD`: what both events have");
+	if (!ret && r->events[1])
+		ret = take_fields(&p, r->on, &r->on_count);
+	if (!ret && take_if(&p, "by"))
+		ret = take_fields(&p, r->by, &r->by_count);
+	if (!ret && !look(&p).len)
+		ret = add_default(r);
+	else if (!ret)
+		do
+			ret = take_operator(&p, r);
+		while (!ret && take_if(&p, ","));
+	if (!ret && look(&p).len)
+		ret = fail(&p, p.at, "expected a comma, or the end");
+	if (ret)
+		deinit_rule(r);
+	return ret;
+}
+
+void map_rules_deinit(struct map_rules *r)
+{
+	for (size_t i = 0; i < r->count; i++)
+		deinit_rule(&r->rules[i]);
+	free(r->rules);
+	*r = (struct map_rules){ 0 };
+}
+
+void map_rules_print(const struct map_rules *r, struct md_buf *out)
+{
+	for (size_t i = 0; i < r->count; i++)
+		md_buf_printf(out, "%s\n", r->rules[i].text);
+}
+
+static size_t find_rule(const struct map_rules *r, const char *text)
+{
+	size_t i = 0;
+
+	while (i < r->count && strcmp(r->rules[i].text, text) != 0)
+		i++;
+	return i;
+}
+
+/* One line without blanks around it. */
+static int apply_line(struct map_rules *r, const char *line, struct tr_err *err)
+{
+	struct map_rule rule;
+	size_t i;
+	int ret;
+
+	if (*line == '!') {
+		line += 1 + strspn(line + 1, " \t");
+		i = find_rule(r, line);
+		if (i == r->count)
+			return tr_fail_at(err, -ENOENT, line, 0, "the map has no such rule");
+		deinit_rule(&r->rules[i]);
+		memmove(&r->rules[i], &r->rules[i + 1], (--r->count - i) * sizeof(*r->rules));
+		return 0;
+	}
+	if (find_rule(r, line) < r->count)
+		return 0;
+	if (r->count == MAP_RULES_MAX)
+		return tr_fail_at(err, -ENOSPC, line, -1, "a map has at most 16 rules");
+	ret = parse_rule(line, &rule, err);
+	if (!ret)
+		r->rules[r->count++] = rule;
+	return ret;
+}
+
+int map_rules_apply(const struct map_rules *old, const char *lines, bool replace,
+		    struct map_rules *out, struct tr_err *err)
+{
+	struct map_rules new = { .rules = calloc(MAP_RULES_MAX, sizeof(*new.rules)) };
+	int ret = new.rules ? 0 : -ENOMEM, number = 0;
+
+	for (size_t i = 0; i < old->count && !replace && !ret; i++)
+		ret = apply_line(&new, old->rules[i].text, err);
+	while (*lines && !ret) {
+		size_t len = strcspn(lines, "\n"), skip = strspn(lines, " \t\r"), end = len;
+		char *line = NULL;
+
+		while (end > skip && strchr(" \t\r", lines[end - 1]))
+			end--;
+		number++;
+		if (end > skip && lines[skip] != '#') {
+			line = strndup(lines + skip, end - skip);
+			ret = line ? apply_line(&new, line, err) : -ENOMEM;
+		}
+		free(line);
+		lines += len + (lines[len] == '\n');
+	}
+	if (ret == -ENOMEM)
+		tr_fail(err, ret, "out of memory");
+	if (ret && err)
+		err->line = number;
+	if (ret)
+		map_rules_deinit(&new);
+	else
+		*out = new;
+	return ret;
+}

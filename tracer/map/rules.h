@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The rules of a map:
+ *
+ *   EVENT-RULE [by FIELD,…] [OPERATOR,…]
+ *   pair PATTERN PATTERN on FIELD,… [by FIELD,…] [OPERATOR,…]
+ *
+ * EVENT-RULE is a rule as in `events`, with its filter. OPERATOR is count, sum, min, max, avg,
+ * hist, topk or lhist; `sum ms` and `sum(ms)` are the same.
+ */
+#ifndef TRACER_MAP_RULES_H
+#define TRACER_MAP_RULES_H
+
+#include "tracer/base/base.h"
+#include "metadata/buf.h"
+
+#define MAP_RULES_MAX 16u
+#define MAP_FIELDS_MAX 8u               /* of `by`, and of `on` */
+#define MAP_OPERATORS_MAX 8u
+#define MAP_LHIST_MAX 1000u             /* intervals */
+#define MAP_TOP_MAX 100u                /* values */
+
+struct map_field {
+	char *text;             /* "path", "a.b[3].c", "$ctx.NAME", "$app.PROVIDER:NAME"; owned */
+	int column;             /* in the rule */
+};
+
+enum map_operator { MAP_COUNT, MAP_SUM, MAP_MIN, MAP_MAX, MAP_AVG, MAP_HIST, MAP_LHIST, MAP_TOPK };
+
+struct map_op {
+	enum map_operator kind;
+	char *label;            /* "sum(ms)"; owned */
+	struct map_field field; /* text NULL: MAP_COUNT, or the latency of a pair */
+	int64_t from, to, step; /* MAP_LHIST */
+	uint32_t slots;         /* of its numbers in a row of the table */
+};
+
+struct map_rule {
+	char *text;             /* with single blanks around it removed; owned */
+	char *events[2];        /* rules for `events`; [1] NULL: no pair; owned */
+	int columns[2];         /* where these begin in the text */
+	struct map_field on[MAP_FIELDS_MAX], by[MAP_FIELDS_MAX];
+	size_t on_count, by_count;
+	struct map_op ops[MAP_OPERATORS_MAX];
+	size_t op_count;        /* not 0 */
+};
+
+struct map_rules {
+	struct map_rule *rules; /* owned */
+	size_t count;
+};
+
+/*
+ * Applies one write: new = (replace ? nothing : old) + lines; `!RULE` removes the rule with this
+ * text; lines that begin with # are skipped. 0; -EINVAL, -ENOENT, -ENOSPC (more than MAP_RULES_MAX)
+ * with a sentence and the place; -ENOMEM. On an error *out is not set.
+ */
+int map_rules_apply(const struct map_rules *old, const char *lines, bool replace,
+		    struct map_rules *out, struct tr_err *err);
+void map_rules_deinit(struct map_rules *r);
+void map_rules_print(const struct map_rules *r, struct md_buf *out);    /* one per line */
+
+#endif

@@ -1,0 +1,372 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* The values of a map as a table with bars, and as JSON. */
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "metadata/json.h"
+#include "metadata/name.h"
+#include "tracer/base/lexer.h"
+#include "tracer/base/timefmt.h"
+#include "tracer/map/map.h"
+
+#define BAR 50                  /* columns of the longest bar */
+
+static bool is_histogram(const struct map_op *op)
+{
+	return op->kind == MAP_HIST || op->kind == MAP_LHIST;
+}
+
+static long double value_of(const struct map_row *row, const struct map_rule *r, size_t op)
+{
+	const union map_slot *s = map_row_slots(row, r, op);
+	enum map_operator kind = r->ops[op].kind;
+
+	if (kind == MAP_COUNT || is_histogram(&r->ops[op]))
+		return (long double)row->count;
+	return kind == MAP_AVG ? s->v / (long double)row->count : s->v;
+}
+
+/* ---- the order: by the first operator, the greatest first; then by key ---- */
+
+struct ordered {
+	const struct map_row *row;
+	long double value;
+};
+
+static int compare_rows(const void *a, const void *b)
+{
+	const struct ordered *x = a, *y = b;
+	uint32_t n = x->row->key_len < y->row->key_len ? x->row->key_len : y->row->key_len;
+	int c = (x->value < y->value) - (x->value > y->value);
+
+	c = c ? c : memcmp(x->row->key, y->row->key, n);
+	return c ? c : (x->row->key_len > y->row->key_len) - (x->row->key_len < y->row->key_len);
+}
+
+/* Free the array; NULL: no memory. */
+static struct ordered *order_rows(const struct map_table *t, const struct map_rule *r)
+{
+	struct ordered *all = calloc(t->count + 1, sizeof(*all));
+
+	for (uint32_t i = 0; i < t->count && all; i++)
+		all[i] = (struct ordered){ t->rows[i], value_of(t->rows[i], r, 0) };
+	if (all && t->count)
+		qsort(all, t->count, sizeof(*all), compare_rows);
+	return all;
+}
+
+/* ---- numbers and keys ---- */
+
+static bool is_whole(long double v)
+{
+	return v > -1e19L && v < 1e19L && v == truncl(v);
+}
+
+static void put_number(struct md_buf *out, int width, long double v)
+{
+	md_buf_printf(out, "%*.*Lf", width, is_whole(v) ? 0 : 3, v);
+}
+
+/* In one line, whatever bytes the application's text has. */
+static void put_text(struct md_buf *out, const struct map_value *v, bool json)
+{
+	struct md_buf clean = MD_BUF_INIT;
+	char *copy;
+
+	if (json) {
+		md_buf_putc(out, '"');
+		md_json_escape_put(v->text, v->len, out);
+		md_buf_putc(out, '"');
+		return;
+	}
+	copy = strndup(v->text, v->len);
+	if (copy)
+		md_name_event(copy, &clean);
+	out->failed |= !copy || clean.failed;
+	word_print(md_buf_str(&clean), out);
+	free(copy);
+	md_buf_deinit(&clean);
+}
+
+static void put_value(struct md_buf *out, const struct map_value *v, bool json)
+{
+	if (v->kind == MAP_TEXT)
+		put_text(out, v, json);
+	else if (v->kind == MAP_SIGNED)
+		md_buf_printf(out, "%" PRId64, v->i);
+	else if (v->kind == MAP_UNSIGNED)
+		md_buf_printf(out, "%" PRIu64, v->u);
+	else if (isfinite(v->f) || !json)
+		md_buf_printf(out, "%.17g", v->f);
+	else
+		md_buf_puts(out, "null");
+}
+
+static void put_key(struct md_buf *out, const struct map_row *row)
+{
+	struct map_value v;
+
+	for (uint32_t at = 0; map_key_next(row, &at, &v);) {
+		md_buf_putc(out, ' ');
+		put_value(out, &v, false);
+	}
+}
+
+/* ---- bars ---- */
+
+/* 0, 5, 1K, 512M: a bound of hist is a power of two, and short. */
+static void put_bound(struct md_buf *out, const struct map_op *op, long double v)
+{
+	static const char units[] = " KMGTPE";
+	unsigned int u = 0;
+
+	if (op->kind == MAP_HIST)
+		for (; v >= 1024 && units[u + 1]; u++)
+			v /= 1024;
+	md_buf_printf(out, "%.0Lf", v);
+	if (u)
+		md_buf_putc(out, units[u]);
+}
+
+static void put_interval(struct md_buf *out, const struct map_op *op, uint32_t i)
+{
+	struct map_interval n = map_interval_of(op, i);
+	size_t begin = out->len;
+
+	md_buf_puts(out, isinf(n.from) ? "(..." : "[");
+	if (!isinf(n.from))
+		put_bound(out, op, n.from);
+	md_buf_puts(out, ", ");
+	if (isinf(n.to))
+		md_buf_puts(out, "...");
+	else
+		put_bound(out, op, n.to);
+	md_buf_putc(out, ')');
+	while (out->len < begin + 18 && !out->failed)
+		md_buf_putc(out, ' ');
+}
+
+/* From the first interval with events to the last one. */
+static void put_histogram(struct md_buf *out, const struct map_op *op, const union map_slot *s)
+{
+	uint32_t first = 0, last = op->slots - 1;
+	uint64_t most = 1;
+
+	while (first < last && !s[first].n)
+		first++;
+	while (last > first && !s[last].n)
+		last--;
+	for (uint32_t i = first; i <= last; i++)
+		most = s[i].n > most ? s[i].n : most;
+	for (uint32_t i = first; i <= last; i++) {
+		unsigned int bar = (unsigned int)((long double)s[i].n * BAR / (long double)most);
+
+		put_interval(out, op, i);
+		md_buf_printf(out, "%10" PRIu64 " |", s[i].n);
+		for (unsigned int n = 0; n < BAR; n++)
+			md_buf_putc(out, n < bar ? '@' : ' ');
+		md_buf_puts(out, "|\n");
+	}
+}
+
+static void put_top(struct md_buf *out, const struct map_op *op, const union map_slot *s,
+		    uint64_t count, const char *separator)
+{
+	for (uint32_t i = 0; i < op->slots && i < count; i++) {
+		md_buf_puts(out, i ? separator : "");
+		put_number(out, 0, s[i].v);
+	}
+}
+
+/* ---- the table ---- */
+
+static void print_heading(const struct map_rule *r, struct md_buf *out)
+{
+	size_t begin = out->len;
+
+	for (size_t i = 0; i < r->op_count; i++)
+		if (!is_histogram(&r->ops[i]) && r->ops[i].kind != MAP_TOPK)
+			md_buf_printf(out, " %14s", r->ops[i].label);
+	if (out->len == begin)
+		md_buf_printf(out, " %14s", "count");
+	if (out->len > begin && !out->failed)
+		out->data[begin] = '#';
+	for (size_t i = 0; i < r->by_count; i++)
+		md_buf_printf(out, " %s", r->by[i].text);
+	md_buf_putc(out, '\n');
+}
+
+static void print_row(const struct map_rule *r, const struct map_row *row, struct md_buf *out)
+{
+	bool some = false;
+
+	for (size_t i = 0; i < r->op_count; i++)
+		if (!is_histogram(&r->ops[i]) && r->ops[i].kind != MAP_TOPK) {
+			md_buf_putc(out, ' ');
+			put_number(out, 14, value_of(row, r, i));
+			some = true;
+		}
+	if (!some) {
+		md_buf_putc(out, ' ');
+		put_number(out, 14, (long double)row->count);
+	}
+	put_key(out, row);
+	md_buf_putc(out, '\n');
+}
+
+static void print_lists(const struct map_rule *r, const struct map_row *row, struct md_buf *out)
+{
+	for (size_t i = 0; i < r->op_count; i++) {
+		const struct map_op *op = &r->ops[i];
+		const union map_slot *s = map_row_slots(row, r, i);
+
+		if (!is_histogram(op) && op->kind != MAP_TOPK)
+			continue;
+		md_buf_puts(out, op->label);
+		put_key(out, row);
+		md_buf_putc(out, '\n');
+		if (is_histogram(op)) {
+			put_histogram(out, op, s);
+			continue;
+		}
+		put_top(out, op, s, row->count, "\n");
+		md_buf_putc(out, '\n');
+	}
+}
+
+static void print_counters(const struct map_rule *r, const struct map_state *st,
+			   struct md_buf *out)
+{
+	md_buf_printf(out,
+		      "rule %s\nevents %" PRIu64 "\nlost %" PRIu64 "\nmissing %" PRIu64
+		      "\nleft_out %" PRIu64 "\n",
+		      r->text, st->events, st->lost, st->missing, st->left_out);
+	if (r->events[1])
+		md_buf_printf(out, "unpaired %" PRIu64 "\n", st->unpaired);
+}
+
+int map_print(const struct map *m, struct md_buf *out)
+{
+	char since[TIME_TEXT_MAX];
+
+	time_print(m->since, TIME_FORMAT_STATUS, since);
+	md_buf_printf(out, "since %s\n", since);
+	for (size_t i = 0; i < m->rules.count; i++) {
+		const struct map_rule *r = &m->rules.rules[i];
+		const struct map_table *t = &m->states[i].table;
+		struct ordered *all = order_rows(t, r);
+
+		if (!all)
+			return -ENOMEM;
+		md_buf_putc(out, '\n');
+		print_counters(r, &m->states[i], out);
+		print_heading(r, out);
+		for (uint32_t n = 0; n < t->count; n++)
+			print_row(r, all[n].row, out);
+		for (uint32_t n = 0; n < t->count; n++)
+			print_lists(r, all[n].row, out);
+		free(all);
+	}
+	return out->failed ? -ENOMEM : 0;
+}
+
+/* ---- JSON ---- */
+
+static void json_text(struct md_buf *out, const char *text)
+{
+	put_text(out, &(struct map_value){ .kind = MAP_TEXT, .text = text, .len = strlen(text) },
+		 true);
+}
+
+static void json_histogram(struct md_buf *out, const struct map_op *op, const union map_slot *s)
+{
+	const char *comma = "";
+
+	for (uint32_t i = 0; i < op->slots; i++) {
+		struct map_interval n = map_interval_of(op, i);
+
+		if (!s[i].n)
+			continue;
+		md_buf_printf(out, "%s{", comma);
+		comma = ",";
+		if (!isinf(n.from))
+			md_buf_printf(out, "\"from\":%.0Lf,", n.from);
+		if (!isinf(n.to))
+			md_buf_printf(out, "\"to\":%.0Lf,", n.to);
+		md_buf_printf(out, "\"count\":%" PRIu64 "}", s[i].n);
+	}
+}
+
+static void json_row(const struct map_rule *r, const struct map_row *row, struct md_buf *out)
+{
+	struct map_value v;
+	uint32_t at = 0;
+
+	md_buf_puts(out, "{\"key\":{");
+	for (size_t i = 0; i < r->by_count && map_key_next(row, &at, &v); i++) {
+		md_buf_puts(out, i ? "," : "");
+		json_text(out, r->by[i].text);
+		md_buf_putc(out, ':');
+		put_value(out, &v, true);
+	}
+	md_buf_printf(out, "},\"events\":%" PRIu64, row->count);
+	for (size_t i = 0; i < r->op_count; i++) {
+		const struct map_op *op = &r->ops[i];
+		const union map_slot *s = map_row_slots(row, r, i);
+		bool list = is_histogram(op) || op->kind == MAP_TOPK;
+
+		md_buf_putc(out, ',');
+		json_text(out, op->label);
+		md_buf_puts(out, list ? ":[" : ":");
+		if (is_histogram(op))
+			json_histogram(out, op, s);
+		else if (op->kind == MAP_TOPK)
+			put_top(out, op, s, row->count, ",");
+		else if (isfinite(value_of(row, r, i)))
+			put_number(out, 0, value_of(row, r, i));
+		else
+			md_buf_puts(out, "null");
+		md_buf_puts(out, list ? "]" : "");
+	}
+	md_buf_putc(out, '}');
+}
+
+static int json_rule(const struct map_rule *r, const struct map_state *st, struct md_buf *out)
+{
+	struct ordered *all = order_rows(&st->table, r);
+
+	if (!all)
+		return -ENOMEM;
+	md_buf_puts(out, "{\"rule\":");
+	json_text(out, r->text);
+	md_buf_printf(out,
+		      ",\"events\":%" PRIu64 ",\"lost\":%" PRIu64 ",\"missing\":%" PRIu64
+		      ",\"left_out\":%" PRIu64,
+		      st->events, st->lost, st->missing, st->left_out);
+	if (r->events[1])
+		md_buf_printf(out, ",\"unpaired\":%" PRIu64, st->unpaired);
+	md_buf_puts(out, ",\"values\":[");
+	for (uint32_t i = 0; i < st->table.count; i++) {
+		md_buf_puts(out, i ? ",\n" : "\n");
+		json_row(r, all[i].row, out);
+	}
+	md_buf_puts(out, "]}");
+	free(all);
+	return 0;
+}
+
+int map_print_json(const struct map *m, struct md_buf *out)
+{
+	int ret = 0;
+
+	md_buf_printf(out, "{\"map\":\"%s\",\"since\":%" PRId64 ",\"rules\":[", m->name, m->since);
+	for (size_t i = 0; i < m->rules.count && !ret; i++) {
+		md_buf_puts(out, i ? ",\n" : "\n");
+		ret = json_rule(&m->rules.rules[i], &m->states[i], out);
+	}
+	md_buf_puts(out, "]}\n");
+	return ret ? ret : out->failed ? -ENOMEM : 0;
+}

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The keys of a rule, and the numbers of each. Bounded: MAP_KEYS_MAX keys; the first that come have
+ * the room. No lock: a table belongs to its map.
+ */
+#ifndef TRACER_MAP_TABLE_H
+#define TRACER_MAP_TABLE_H
+
+#include "tracer/map/rules.h"
+#include "tracer/map/value.h"
+
+#define MAP_KEYS_MAX 4096u
+#define MAP_TEXT_MAX 255u               /* bytes of a text in a key; a longer one is cut */
+#define MAP_KEY_BYTES (MAP_FIELDS_MAX * (MAP_TEXT_MAX + 9u))
+
+union map_slot {
+	uint64_t n;                     /* MAP_HIST, MAP_LHIST */
+	long double v;
+};
+
+struct map_row {
+	uint64_t count;                 /* events */
+	uint32_t key_len;
+	uint8_t *key;                   /* after the slots, in the same piece of memory */
+	union map_slot slots[];         /* of each operator, in order */
+};
+
+struct map_table {
+	struct map_row **rows;          /* in the order of their first events; owned */
+	uint32_t count;
+	uint32_t *slots;                /* hash table: indices in rows + 1; 0: free; owned */
+};
+
+/* A key in the making. */
+struct map_key {
+	uint32_t len;
+	uint8_t bytes[MAP_KEY_BYTES];
+};
+
+void map_key_add(struct map_key *k, const struct map_value *v);
+/* Takes the next value off a key; *at begins as 0. False: there is none. */
+bool map_key_next(const struct map_row *row, uint32_t *at, struct map_value *v);
+
+struct map_row *map_table_find(const struct map_table *t, const struct map_key *k);
+/* Bytes of a new row. */
+size_t map_row_size(const struct map_rule *r, const struct map_key *k);
+/* Adds a key that the table does not have. NULL: no room, or no memory. */
+struct map_row *map_table_add(struct map_table *t, const struct map_rule *r,
+			      const struct map_key *k);
+/* Adds an event: its number for each operator (0 for MAP_COUNT). */
+void map_row_add(struct map_row *row, const struct map_rule *r, const long double *numbers);
+void map_table_deinit(struct map_table *t);
+
+/* Interval i of a histogram: from <= number < to. The first and the last have no end. */
+struct map_interval { long double from, to; };
+struct map_interval map_interval_of(const struct map_op *op, uint32_t i);
+/* The numbers of operator `op` in the row. */
+const union map_slot *map_row_slots(const struct map_row *row, const struct map_rule *r, size_t op);
+
+#endif

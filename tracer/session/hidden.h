@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Hidden sessions: the daemon records events for itself, for conditions of triggers and for maps.
+ * Users do not see them, and no file has them. They begin when they are opened, and never survive
+ * their daemon.
+ */
+#ifndef TRACER_SESSION_HIDDEN_H
+#define TRACER_SESSION_HIDDEN_H
+
+#include "tracer/session/session.h"
+
+struct hidden_channel {
+	enum domain domain;
+	const char *rules;              /* lines */
+	const char *const *contexts;    /* words, as the file `contexts` takes them */
+	size_t context_count;
+	enum trail_mode loss;
+	uint64_t subbuf_size;           /* bytes; also of the kernel's buffers, then */
+	uint32_t subbuf_count;
+};
+
+struct hidden_spec {
+	const char *prefix;             /* of its name; begins with a dot */
+	uid_t uid;
+	gid_t gid;
+	bool wakes;                     /* applications ring the bell of its regions */
+	bool active;
+	const struct session *tracks;   /* has the same inclusion sets; NULL: all processes */
+	const struct hidden_channel *channels;  /* get the ids 0, 1, … */
+	size_t channel_count;
+};
+
+/* What of a spec was refused. The error's column is one of that text. */
+struct hidden_mistake {
+	enum { HIDDEN_OTHER, HIDDEN_RULE, HIDDEN_CONTEXT } part;
+	size_t channel, context;        /* indices */
+};
+
+/*
+ * Opens a hidden session with started channels; *out is referenced. Without lock; may take a
+ * second. 0 or -errno; *what (not NULL) is set then.
+ */
+int hidden_open(struct tracer *t, const struct hidden_spec *spec, struct session **out,
+		struct hidden_mistake *what, struct tr_err *err);
+/* Checks the rules and contexts of a channel as if it were one of s. Without lock. 0 or -errno. */
+int hidden_check(struct session *s, const struct hidden_channel *channel,
+		 struct hidden_mistake *what, struct tr_err *err);
+/* Removes the session; NULL is allowed. Without lock. */
+void hidden_close(struct session *s);
+/* Starts or stops recording; NULL is allowed. Without lock. */
+void hidden_enable(struct session *s, bool on);
+/* Takes over the inclusion sets of another session. Without lock. */
+void hidden_track(struct session *s, struct session *from);
+/* Removes what a killed daemon had, when this one begins. */
+void hidden_forget_old(struct tracer *t);
+
+#endif
