@@ -231,33 +231,7 @@ done
 [ "$(key events_discarded "$s/status")" -gt 2000 ] || fail "nothing was lost"
 rmdir "$s"
 
-# --- extra data: what the kernel's types say of arguments, against what the test knows
-s=$S/extra
-mkdir "$s"
-echo 'pid procname' >"$s/kernel/contexts"
-printf 'eleven byte' >"$work/name known"
-rules="kprobe:vfs_read with file->f_path.dentry->d_name.name:string as name, \$arg3 as count, file->f_inode->i_size:u64 as size, \$comm
-kretprobe:vfs_read with \$retval:s64 as got
-kprobe:$K with +112(\$arg1):u64 as raw, +120(\$arg1):s32 as call, \$stack0"
-if [ -e /sys/kernel/btf/vmlinux ]; then
-	echo "$rules" >"$s/kernel/events" || fail "with"
-	is "reads as written" "$rules" "$(cat "$s/kernel/events")"
-	echo start >"$s/control"
-	dd if="$work/name known" of=/dev/null bs=77 count=1 2>/dev/null
-	set -- $("$P" 12)
-	echo stop >"$s/control"
-	same_text "$s"
-	is "members" 1 "$(grep -c 'name = "name known", count = 77, size = 11, comm = "dd"' "$work/text")"
-	is "return value" 1 "$(grep ' kretprobe:vfs_read: .*"dd"' "$work/text" | grep -c 'got = 11 }')"
-	is "registers of a system call" 12 \
-		"$(grep " kprobe:$K: .*pid = $1," "$work/text" | grep -c 'raw = .*call = 110,')"
-	refused EINVAL "did you mean 'f_inode'" 'kprobe:vfs_read with file->f_inod->i_size'
-	refused EINVAL "did you mean 'file'" 'kprobe:vfs_read with fil->f_inode'
-	refused EINVAL "have no function" 'kprobe:vfs_read_ with fil->f_inode'
-	is "rules are as they were" "$rules" "$(cat "$s/kernel/events")"
-fi
-rmdir "$s"
-is "nothing is left" 0 "$(probes)"
+. "$(dirname "$0")/extra_data"
 
 # --- mistakes
 s=$S/wrong
@@ -433,6 +407,10 @@ mkdir "$s" "$S/lost"
 echo tid >"$s/kernel/contexts"
 printf '%s\n' "usdt:$P:demo:hit" "kretprobe:$K" >"$s/kernel/events"
 by_module || echo "function:$F" >>"$s/kernel/events"
+T_EXTRA=
+by_module || grep -q '^kernel.*no strings of system calls' "$MNT/version" ||
+	T_EXTRA='sched_process_exit with pid as who'
+[ -z "$T_EXTRA" ] || echo "$T_EXTRA" >>"$s/kernel/events" || fail "$T_EXTRA"
 printf '%s\n' "usdt:$P:demo:hit" "uprobe:$P:from_program" >"$S/lost/kernel/events"
 echo start >"$s/control"
 echo start >"$S/lost/control"
@@ -456,6 +434,7 @@ for one in "$before 10" "$during 20" "$after 30"; do
 	is "usdt" $((2 * $2)) "$(count "usdt:$P:demo:hit" $1)"
 	is "kretprobe" $2 "$(count "kretprobe:$K" $1)"
 	by_module || is "function" $2 "$(count function $1)"
+	[ -z "$T_EXTRA" ] || is "extra data" 1 "$(count sched_process_exit $1 ", who = $1 }")"
 done
 is "no loss" 0 "$(key events_discarded "$s/status")"
 fusermount3 -u "$MNT" 2>/dev/null || umount "$MNT"

@@ -6,10 +6,11 @@
 #include <unistd.h>
 
 #include "tracer/probe/probe.h"
+#include "tracer/probe/event_field.h"
 #include "tracer/backend/event_probe.h"
 #include "tracer/kevent/kevent.h"
 
-enum { FIELDS_MAX = 13, WORD_MAX = 64 };
+enum { FIELDS_MAX = 13 };
 
 /* The format in which tracefs shows a number, for a C type. */
 static const char *choose_number_type(const char *type)
@@ -38,50 +39,31 @@ static const char *choose_number_type(const char *type)
 	return "u64";
 }
 
-/* Parses `TYPE NAME` of a format's field line. False: no field that a probe can name. */
-static bool parse_field(const char *p, size_t n, char type[WORD_MAX], char name[WORD_MAX])
-{
-	size_t at = n, len;
-
-	while (at && p[at - 1] != ' ')
-		at--;
-	len = n - at;
-	if (!at || at > WORD_MAX || !len || len >= WORD_MAX)
-		return false;
-	memcpy(name, p + at, len);
-	name[len] = '\0';
-	memcpy(type, p, at - 1);
-	type[at - 1] = '\0';
-	return strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_") ==
-	       len;
-}
-
 int event_probe_define(const char *format, const char *event, const char *group, struct md_buf *out)
 {
 	struct md_buf b = MD_BUF_INIT;
-	char type[WORD_MAX], name[WORD_MAX];
+	struct event_field f;
 	bool has_text = false;
 	int strings = 0, fields = 0, ret;
 
 	if (strncmp(event, "sys_enter_", 10))
 		return -EINVAL;
 	md_buf_printf(&b, "e:%s/%s syscalls.%s", group, event, event);
-	for (const char *p = format; (p = strstr(p, "\tfield:")) && fields < FIELDS_MAX; fields++) {
-		size_t n = strcspn(p += 7, ";\n");
+	for (; fields < FIELDS_MAX && (format = event_field_next(format, &f)); fields++) {
 		bool text;
 
 		/* The event's name has the number of the call already. */
-		if (p[n] != ';' || !parse_field(p, n, type, name) || !strncmp(name, "common_", 7) ||
-		    !strcmp(name, "__syscall_nr"))
+		if (!strcmp(f.name, "__syscall_nr"))
 			continue;
 		/* This kernel records the string itself. */
-		has_text = has_text || !strncmp(type, "__data_loc", 10);
-		text = syscall_takes_string(event + 10, type, name);
+		has_text = has_text || !strncmp(f.type, "__data_loc", 10);
+		text = syscall_takes_string(event + 10, f.type, f.name);
 		strings += text;
 		if (text)
-			md_buf_printf(&b, " %s=+0($%s):ustring", name, name);
+			md_buf_printf(&b, " %s=+0($%s):ustring", f.name, f.name);
 		else
-			md_buf_printf(&b, " %s=$%s:%s", name, name, choose_number_type(type));
+			md_buf_printf(&b, " %s=$%s:%s", f.name, f.name,
+				      choose_number_type(f.type));
 	}
 	md_buf_putc(&b, '\n');
 	ret = b.failed ? -ENOMEM : !fields ? -EINVAL : has_text ? 0 : strings;

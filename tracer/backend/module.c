@@ -5,6 +5,7 @@
  */
 #include "tracer/backend/module.h"
 #include "tracer/backend/module_syscalls.h"
+#include "tracer/probe/probe.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -144,6 +145,17 @@ static int list_channels(const struct backend *b, struct md_buf *names)
 	return ret ? ret : tracefs_backend.channels(b, names);
 }
 
+/* Event probes have no performance counters, by which the module records probes. */
+static int create_probe(struct backend *b, const char *group, const struct dynamic_event *d,
+			struct md_buf *names, struct tr_err *err)
+{
+	if (d->kind == DYN_EVENT)
+		return tr_fail(err, -EOPNOTSUPP,
+			       "trail.ko records no extra data of tracepoints; kprobe: rules have "
+			       "extra data");
+	return tracefs_probe_create(b, group, d, names, err);
+}
+
 const struct backend_ops module_backend = {
 	.name = "module",
 	.probe = probe_module,
@@ -152,7 +164,7 @@ const struct backend_ops module_backend = {
 	.list = list_events,
 	.compiled = list_compiled,
 	.format = print_format,
-	.probe_create = tracefs_probe_create,
+	.probe_create = create_probe,
 	.probe_remove = tracefs_probe_remove,
 	.probes = tracefs_probes,
 	.ids = tracefs_ids,

@@ -225,15 +225,23 @@ static int print_format(const struct backend *b, const char *system, const char 
 		  struct md_buf *out)
 {
 	struct md_buf text = MD_BUF_INIT, types = MD_BUF_INIT;
+	bool model = tracefs_is_model(system, event);
+	char tracepoint[TRACEFS_TRACEPOINT_MAX];
 	int ret;
 
 	if (!tracefs_has_text(b, system, event))
 		return tracefs_read_format(b, system, event, out);
-	ret = tracefs_read_format(b, tracefs_text_model(b), event, &text);
+	ret = tracefs_read_format(b, model ? system : tracefs_text_model(b), event, &text);
+	if (!ret && model)
+		ret = tracefs_model_of(b, system, event, tracepoint);
+	if (!ret && model) {
+		system = tracepoint;
+		event = tracepoint + strlen(tracepoint) + 1;
+	}
 	if (!ret)
 		ret = tracefs_read_format(b, system, event, &types);
 	if (!ret)
-		tracefs_text_format(md_buf_str(&types), md_buf_str(&text), out);
+		tracefs_text_format(md_buf_str(&types), md_buf_str(&text), model, out);
 	md_buf_deinit(&text);
 	md_buf_deinit(&types);
 	return ret;
@@ -242,6 +250,10 @@ static int print_format(const struct backend *b, const char *system, const char 
 int tracefs_probe_create(struct backend *b, const char *group, const struct dynamic_event *d,
 			 struct md_buf *names, struct tr_err *err)
 {
+	if (d->kind == DYN_EVENT && !tracefs_texts_supported(b))
+		return tr_fail(err, -EOPNOTSUPP,
+			       "this kernel was built without event probes: its tracepoints have "
+			       "no extra data; kprobe: rules have, where it has kprobes");
 	return dynamic_event_create(b->dir, group, d, names, err);
 }
 

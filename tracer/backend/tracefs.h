@@ -38,12 +38,17 @@ struct tracefs_texts *tracefs_texts_create(const char *owner);
 void tracefs_texts_destroy(struct backend *b);
 bool tracefs_texts_supported(const struct backend *b);
 /*
- * Whether event probes record this tracepoint. Its model, a probe of the same name in the group of
- * models, shows the format of their records.
+ * Whether event probes of the channel record this event: a tracepoint whose model, a probe of the
+ * same name in the group of models, shows the format of their records; or a model that a rule with
+ * extra data made (tracefs_is_model).
  */
 bool tracefs_has_text(const struct backend *b, const char *system, const char *event);
+bool tracefs_is_model(const char *system, const char *event);
+/* The system and the name of the event whose probe the line GROUP:NAME of tracefs_is_text is. */
+void tracefs_text_of(const struct backend *b, const char *name, struct md_buf *out);
 const char *tracefs_text_model(const struct backend *b);
 bool tracefs_is_text(const char *line);	/* a line GROUP:NAME of such a probe, of any daemon */
+#define TRACEFS_TRACEPOINT_MAX 256
 /* The group of a channel's probes, from the channel's name in the kernel. */
 #define TRACEFS_GROUP_MAX 64
 void tracefs_text_group(const struct backend *b, const char *channel,
@@ -51,13 +56,24 @@ void tracefs_text_group(const struct backend *b, const char *channel,
 /*
  * Makes the channel's probe if it is missing, and sets ids[id of the probe] to the tracepoint's id.
  */
-int tracefs_text_make(const struct backend *b, const char *group, const char *event, uint16_t *ids);
+int tracefs_text_make(const struct backend *b, const char *group, const char *system,
+		      const char *event, uint16_t *ids);
 /* sets ids for all probes of the group */
 void tracefs_text_adopt(const struct backend *b, const char *group, uint16_t *ids);
 /* after the channel's instance is removed */
 void tracefs_text_remove(const struct backend *b, const char *group);
-/* Prints the format of a probe's records with the types and the id of its tracepoint. */
-void tracefs_text_format(const char *tracepoint, const char *probe, struct md_buf *out);
+/*
+ * Prints the format of a probe's records with the types of its tracepoint; own_id: with its own id,
+ * else with the tracepoint's.
+ */
+void tracefs_text_format(const char *tracepoint, const char *probe, bool own_id,
+			 struct md_buf *out);
+/*
+ * Finds the tracepoint of a model that a rule made: its system, a NUL, its name. 0, -ENOENT,
+ * -ENOMEM.
+ */
+int tracefs_model_of(const struct backend *b, const char *system, const char *event,
+		     char tracepoint[TRACEFS_TRACEPOINT_MAX]);
 
 int tracefs_probe_create(struct backend *b, const char *group, const struct dynamic_event *d,
 			 struct md_buf *names, struct tr_err *err);

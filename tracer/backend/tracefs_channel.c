@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "tracer/backend/tracefs_channel.h"
+#include "tracer/probe/probe.h"
 
 static int set_options(struct backend_channel *c, const struct backend_geometry *g,
 		       struct tr_err *err)
@@ -211,8 +212,11 @@ int tracefs_enable(struct backend_channel *c, const char *system, const char *ev
 
 	if (!event && !strcmp(system, "syscalls"))
 		return enable_syscalls(c, on);
+	/* Models are not enabled, only their copies. */
+	if (!event && tracefs_is_model(system, DYN_EVENT_NAME "_"))
+		return -EOPNOTSUPP;
 	if (event && tracefs_has_text(c->b, system, event)) {
-		ret = on ? tracefs_text_make(c->b, c->group, event, c->ids) : 0;
+		ret = on ? tracefs_text_make(c->b, c->group, system, event, c->ids) : 0;
 		if (ret)
 			return ret;
 		system = c->group;
@@ -233,7 +237,7 @@ int tracefs_filter(struct backend_channel *c, const char *system, const char *ev
 	(void)len;
 
 	if (tracefs_has_text(c->b, system, event)) {
-		ret = *text ? tracefs_text_make(c->b, c->group, event, c->ids) : 0;
+		ret = *text ? tracefs_text_make(c->b, c->group, system, event, c->ids) : 0;
 		if (ret)
 			return ret;
 		system = c->group;
@@ -270,6 +274,14 @@ int tracefs_filter_text(struct backend_channel *c, const char *system, const cha
 	return 0;
 }
 
+/* A probe of the channel, `:NAME`, as the event that it records. */
+static void put_enabled(struct backend_channel *c, const char *colon, const char *end,
+			struct md_buf *out)
+{
+	tracefs_text_of(c->b, colon + (*colon == ':'), out);
+	md_buf_put(out, colon, (size_t)(end - colon));
+}
+
 int tracefs_enabled(struct backend_channel *c, struct md_buf *out)
 {
 	struct md_buf text = MD_BUF_INIT;
@@ -280,8 +292,7 @@ int tracefs_enabled(struct backend_channel *c, struct md_buf *out)
 		end = strchrnul(line, '\n');
 		end += *end == '\n';
 		if (tracefs_is_text(line))
-			md_buf_printf(out, "syscalls%.*s", (int)(end - strchrnul(line, ':')),
-				      strchrnul(line, ':'));
+			put_enabled(c, strchrnul(line, ':'), end, out);
 		else
 			md_buf_put(out, line, (size_t)(end - line));
 	}

@@ -7,6 +7,9 @@
  * The kernel attaches an event probe only to the first instance that enables it. So each channel
  * has its own probes, in a group named after the channel; the ids in their records are replaced by
  * those of the tracepoints. One more probe, the model, is never enabled and shows the format.
+ *
+ * A rule with extra data on a tracepoint makes an event probe (probe/probe.h), a model as well: a
+ * channel records it by a copy in its own group.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -26,6 +29,7 @@
 #define GROUP "trailtext_"
 #define SYSTEM "syscalls"
 #define ENTRY "sys_enter_"
+#define RULES "trailfs_"        /* prefix of the groups of probes that rules make */
 
 struct text_event {
 	char *name;
@@ -123,10 +127,32 @@ static bool has_probe(const struct backend *b, const char *event)
 	return more[i].probed;
 }
 
+bool tracefs_is_model(const char *system, const char *event)
+{
+	return !strncmp(system, RULES, strlen(RULES)) &&
+	       !strncmp(event, DYN_EVENT_NAME "_", strlen(DYN_EVENT_NAME "_"));
+}
+
+/* The daemon's group of probes that rules make, and of all models of rules. */
+static void print_rules_group(const struct backend *b, char group[TRACEFS_GROUP_MAX])
+{
+	snprintf(group, TRACEFS_GROUP_MAX, RULES "%s", b->texts->group + strlen(GROUP));
+}
+
+void tracefs_text_of(const struct backend *b, const char *name, struct md_buf *out)
+{
+	char group[TRACEFS_GROUP_MAX];
+
+	print_rules_group(b, group);
+	md_buf_puts(out, tracefs_is_model(group, name) ? group : SYSTEM);
+}
+
 bool tracefs_has_text(const struct backend *b, const char *system, const char *event)
 {
 	bool yes;
 
+	if (tracefs_is_model(system, event))
+		return true;
 	if (strcmp(system, SYSTEM) || strncmp(event, ENTRY, strlen(ENTRY)))
 		return false;
 	pthread_mutex_lock(&b->texts->lock);
@@ -163,10 +189,10 @@ int tracefs_event_id(const struct backend *b, const char *system, const char *ev
 	return id > 0 && id <= UINT16_MAX ? (int)id : -ENOENT;
 }
 
-static int map_record_id(const struct backend *b, const char *group, const char *event,
-			 uint16_t *ids)
+static int map_record_id(const struct backend *b, const char *group, const char *system,
+			 const char *event, uint16_t *ids)
 {
-	int id = tracefs_event_id(b, group, event), as = tracefs_event_id(b, SYSTEM, event);
+	int id = tracefs_event_id(b, group, event), as = tracefs_event_id(b, system, event);
 
 	if (id < 0 || as < 0)
 		return -ENOENT;
@@ -178,28 +204,94 @@ static int map_record_id(const struct backend *b, const char *group, const char 
 	return 0;
 }
 
-int tracefs_text_make(const struct backend *b, const char *group, const char *event, uint16_t *ids)
+/* Finds what follows `e:SYSTEM/EVENT ` in the list of definitions. */
+static int find_definition(const struct backend *b, const char *system, const char *event,
+			   struct md_buf *out)
 {
-	int ret = event_probe_create(b->dir, group, event, NULL);
+	char begin[160];
+	struct md_buf text = MD_BUF_INIT;
+	int n = snprintf(begin, sizeof(begin), "e:%s/%s ", system, event), ret = -ENOENT;
 
-	return ret == 1 || ret == -EEXIST ? map_record_id(b, group, event, ids)
+	if (tracefs_read(b->dir, "dynamic_events", 16u << 20, &text) > 0 && n > 0)
+		for (const char *p = md_buf_str(&text); *p && ret; p = strchrnul(p, '\n'),
+				p += *p == '\n')
+			if (!strncmp(p, begin, (size_t)n)) {
+				md_buf_put(out, p + n, strcspn(p + n, "\n"));
+				ret = 0;
+			}
+	md_buf_deinit(&text);
+	md_buf_str(out);
+	return out->failed ? -ENOMEM : ret;
+}
+
+int tracefs_model_of(const struct backend *b, const char *system, const char *event,
+		     char tracepoint[TRACEFS_TRACEPOINT_MAX])
+{
+	struct md_buf line = MD_BUF_INIT;
+	int ret = find_definition(b, system, event, &line);
+	size_t n = ret ? 0 : strcspn(line.data, " ");
+
+	if (!ret && (n >= TRACEFS_TRACEPOINT_MAX || !memchr(line.data, '.', n)))
+		ret = -ENOENT;
+	if (!ret) {
+		memcpy(tracepoint, line.data, n);
+		tracepoint[n] = '\0';
+		*strchr(tracepoint, '.') = '\0';
+	}
+	md_buf_deinit(&line);
+	return ret;
+}
+
+/* Makes the channel's copy of a model that a rule made. As event_probe_create. */
+static int copy_model(const struct backend *b, const char *group, const char *system,
+		      const char *event)
+{
+	struct md_buf line = MD_BUF_INIT, rest = MD_BUF_INIT;
+	char path[2 * TRACEFS_GROUP_MAX + 32];
+	int ret;
+
+	snprintf(path, sizeof(path), "events/%s/%.63s", group, event);
+	if (faccessat(b->dir, path, F_OK, 0) == 0)
+		return -EEXIST;
+	ret = find_definition(b, system, event, &rest);
+	if (!ret) {
+		md_buf_printf(&line, "e:%s/%s %s\n", group, event, md_buf_str(&rest));
+		ret = dynamic_event_write(b->dir, "dynamic_events", md_buf_str(&line), line.len);
+	}
+	md_buf_deinit(&line);
+	md_buf_deinit(&rest);
+	return ret ? ret : 1;
+}
+
+int tracefs_text_make(const struct backend *b, const char *group, const char *system,
+		      const char *event, uint16_t *ids)
+{
+	int ret = tracefs_is_model(system, event)
+			  ? copy_model(b, group, system, event)
+			  : event_probe_create(b->dir, group, event, NULL);
+
+	return ret == 1 || ret == -EEXIST ? map_record_id(b, group, system, event, ids)
 	       : ret                      ? ret
 					  : -ENOENT;
 }
 
 void tracefs_text_adopt(const struct backend *b, const char *group, uint16_t *ids)
 {
-	char path[16 + TRACEFS_GROUP_MAX];
+	char path[16 + TRACEFS_GROUP_MAX], rules[TRACEFS_GROUP_MAX];
 	struct dirent *d;
 	DIR *dir;
 	int fd;
+
+	print_rules_group(b, rules);
 
 	snprintf(path, sizeof(path), "events/%s", group);
 	fd = openat(b->dir, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	dir = fd < 0 ? NULL : fdopendir(fd);
 	while (dir && (d = readdir(dir)))
 		if (!strncmp(d->d_name, ENTRY, strlen(ENTRY)))
-			map_record_id(b, group, d->d_name, ids);
+			map_record_id(b, group, SYSTEM, d->d_name, ids);
+		else if (tracefs_is_model(rules, d->d_name))
+			map_record_id(b, group, rules, d->d_name, ids);
 	if (dir)
 		closedir(dir);
 	else if (fd >= 0)
@@ -252,13 +344,14 @@ static size_t find_declaration(const char *text, const char *wanted, size_t len,
 	return 0;
 }
 
-void tracefs_text_format(const char *tracepoint, const char *probe, struct md_buf *out)
+void tracefs_text_format(const char *tracepoint, const char *probe, bool own_id,
+			 struct md_buf *out)
 {
 	const char *line, *from, *name, *type;
 	size_t n, m;
 
 	for (line = probe; *line; line = next_line(line)) {
-		if (!strncmp(line, "ID:", 3)) {
+		if (!strncmp(line, "ID:", 3) && !own_id) {
 			type = strstr(tracepoint, "\nID:");
 			type = type ? type + 1 : line;
 			md_buf_put(out, type, (size_t)(next_line(type) - type));

@@ -106,16 +106,22 @@ static int set_names(struct kevent *e, bool prefixed)
  */
 static int set_probe_names(const struct kernel *k, struct kevent *e)
 {
-	const char *pattern = kprobe_pattern(k, e->name);
+	const char *pattern = kprobe_pattern(k, e->name), *name, *colon;
 	struct md_buf key = MD_BUF_INIT;
+	char *mark;
 
 	if (pattern)
 		md_buf_puts(&key, pattern);
 	else
 		md_buf_printf(&key, "kprobe:/%s", e->name);
 	e->key = strdup(md_buf_str(&key));
-	e->event = strndup(md_buf_str(&key),
-			   (size_t)(strchrnul(md_buf_str(&key), EXTRA_MARK) - md_buf_str(&key)));
+	name = md_buf_str(&key);
+	mark = strchr(name, EXTRA_MARK);
+	if (mark)
+		*mark = '\0';
+	/* With extra data a tracepoint keeps its name. */
+	colon = dynamic_event_is_rule(name) ? NULL : strchr(name, ':');
+	e->event = strdup(colon ? colon + 1 : name);
 	md_buf_deinit(&key);
 	return e->key && e->event ? 0 : -ENOMEM;
 }
@@ -193,7 +199,8 @@ static int resolve_duplicates(struct kernel *k)
 	qsort(sorted, k->event_count, sizeof(*sorted), compare_event_names);
 	for (size_t i = k->event_count; i-- > 1 && !ret;)
 		if (!strcmp(sorted[i]->event, sorted[i - 1]->event) && !sorted[i]->format &&
-		    !dynamic_event_is_rule(sorted[i]->key))
+		    !dynamic_event_is_rule(sorted[i]->key) &&
+		    !dynamic_event_is_rule(sorted[i - 1]->key))
 			ret = set_names(sorted[i], true);
 	free(sorted);
 	return ret;

@@ -216,6 +216,8 @@ int kernel_check_rules(struct kernel *k, const struct rule_list *l, struct kprob
 /* ---- probes.c ---- */
 
 bool kprobe_is_rule(const struct rule *r);      /* the rule needs a probe or a traced function */
+/* Whether a pattern without extra data means this tracepoint, which can have some. */
+bool kprobe_is_tracepoint(const struct kevent *e, const char *pattern);
 /* The pattern of a probe's rule; NULL: no rule has it. Caller holds kernel.lock. */
 const char *kprobe_pattern(const struct kernel *k, const char *name);
 /* Makes the probes of one rule, or of a pattern that it stands for; as kernel_check_rules. */

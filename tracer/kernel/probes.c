@@ -149,11 +149,44 @@ static int check_function(const struct kernel *k, const char *pattern, struct tr
 	return ret;
 }
 
-static int resolve_event(struct dynamic_event *d, const char *pattern, uid_t owner,
-		       struct tr_err *err)
+bool kprobe_is_tracepoint(const struct kevent *e, const char *pattern)
+{
+	return e->present && e->dump < 0 && kevent_is_tracepoint(e) && krule_match(pattern, e->key);
+}
+
+/* Finds the tracepoint of a rule with extra data, and its format. */
+static int find_tracepoint(struct kernel *k, struct dynamic_event *d, struct tr_err *err)
+{
+	struct md_buf format = MD_BUF_INIT;
+	const struct kevent *e = NULL;
+	int ret = kernel_refresh(k);
+
+	if (ret)
+		return tr_fail(err, ret, "the kernel's events cannot be listed: %s",
+			       strerror(-ret));
+	pthread_mutex_lock(&k->lock);
+	for (size_t i = 0; i < k->event_count && !e; i++)
+		if (kprobe_is_tracepoint(k->events[i], d->symbol))
+			e = k->events[i];
+	pthread_mutex_unlock(&k->lock);
+	if (!e)
+		return tr_fail(err, -ENOENT, "no such tracepoint '%.100s'", d->symbol);
+	ret = k->ops->format(k->backend, e->system, e->name, &format);
+	if (!ret)
+		ret = dynamic_event_set_tracepoint(d, e->system, e->name, md_buf_str(&format));
+	md_buf_deinit(&format);
+	return ret ? tr_fail(err, ret, "the format of '%.100s' cannot be read: %s", d->symbol,
+			     strerror(-ret))
+		   : 0;
+}
+
+static int resolve_event(struct kernel *k, struct dynamic_event *d, const char *pattern,
+			 uid_t owner, struct tr_err *err)
 {
 	int ret = dynamic_event_parse(pattern, d, err);
 
+	if (!ret && d->kind == DYN_EVENT)
+		ret = find_tracepoint(k, d, err);
 	if (ret)
 		return ret;
 	if (dynamic_event_has_file(d))
@@ -205,7 +238,7 @@ int kprobe_prepare(struct kernel *k, struct kprobe_plan *plan, uid_t owner, stru
 			continue;
 		ret = krule_is_function(p->pattern)
 			      ? check_function(k, p->pattern, &why)
-			      : resolve_event(&p->event, p->pattern, owner, &why);
+			      : resolve_event(k, &p->event, p->pattern, owner, &why);
 		p->ready = !ret;
 		if (ret)
 			ret = fail_at_rule(&why, ret, p->text, p->line);
@@ -341,9 +374,8 @@ void kprobes_restore(struct tracer *t)
 
 	if (!t->kernel || t->kernel->ops->probes(t->kernel->backend, t->kernel->group, &names))
 		return;
-	/* Chooses hooks. The list of events is read again later, because it has unknown probes. */
-	if (hooks_wanted() && !kernel_refresh(t->kernel))
-		kcatalog_free(t->kernel);
+	if (hooks_wanted())
+		kernel_refresh(t->kernel);      /* chooses hooks */
 	for (size_t at = 0; at < names.len; at += strlen(names.data + at) + 1)
 		register_probe(t->kernel, names.data + at, NULL);
 	md_buf_deinit(&names);
@@ -352,6 +384,8 @@ void kprobes_restore(struct tracer *t)
 			for (size_t i = 0; c->kernel && kernel_may(t, s->uid) && i < c->rules.count;
 			     i++)
 				restore_rule(c, &c->rules.rules[i]);
+	/* The list of events is read again later, because it may have unknown probes. */
+	kcatalog_free(t->kernel);
 }
 
 /* ---- removing probes ---- */

@@ -81,7 +81,7 @@ static int explain_no_match(struct kernel *k, const struct rule *r, struct tr_er
 			err->line = r->line;
 		return ret;
 	}
-	if (dynamic_event_is_rule(r->key) || krule_is_function(p))
+	if (dynamic_event_is_rule(p) || krule_is_function(p))
 		return fail_no_such(r, "event", p, (int)strlen(p), NULL, err);
 	if (!strncmp(p, "syscall:", 8)) {
 		word = krule_syscall_name(p);
@@ -195,6 +195,34 @@ static int check_rule(struct kernel *k, const struct rule *r, struct tr_err *err
 	return ret || !r->filter ? ret : check_fields(k, r, err);
 }
 
+/* Checks that a rule with extra data, but for those of probes, is for one tracepoint. */
+static int check_tracepoint(struct kernel *k, const struct rule *r, struct tr_err *err)
+{
+	size_t matches = 0;
+	int ret = 0;
+
+	if (dynamic_event_is_rule(r->pattern) || !dynamic_event_is_rule(r->key))
+		return 0;
+	ret = kernel_refresh(k);
+	if (ret)
+		return tr_fail(err, ret, "the kernel's events cannot be listed: %s",
+			       strerror(-ret));
+	pthread_mutex_lock(&k->lock);
+	for (size_t i = 0; i < k->event_count; i++)
+		matches += kprobe_is_tracepoint(k->events[i], r->pattern);
+	if (!matches)
+		ret = explain_no_match(k, r, err);
+	pthread_mutex_unlock(&k->lock);
+	if (matches > 1) {
+		ret = tr_fail_at(err, -EINVAL, r->text, 0,
+				 "extra data is for one tracepoint: %zu have this name; write "
+				 "SYSTEM:NAME", matches);
+		if (err)
+			err->line = r->line;
+	}
+	return ret;
+}
+
 /* Makes the probes of new rules. One call requests the preparation of all that need it. */
 static int make_probes(struct kernel *k, const struct rule_list *l, struct kprobe_plan *plan,
 		       struct tr_err *err)
@@ -204,12 +232,15 @@ static int make_probes(struct kernel *k, const struct rule_list *l, struct kprob
 	for (size_t i = 0; i < l->count && (!ret || ret == -EAGAIN); i++) {
 		if (!l->rules[i].line)
 			continue;
-		if (hook_is_rule(l->rules[i].pattern))
+		if (hook_is_rule(l->rules[i].pattern)) {
 			one = kprobe_make_hooks(k, plan, &l->rules[i], err);
-		else if (kprobe_is_rule(&l->rules[i]))
-			one = kprobe_make(k, plan, &l->rules[i], l->rules[i].key, err);
-		else
+		} else if (kprobe_is_rule(&l->rules[i])) {
+			one = check_tracepoint(k, &l->rules[i], err);
+			if (!one)
+				one = kprobe_make(k, plan, &l->rules[i], l->rules[i].key, err);
+		} else {
 			continue;
+		}
 		ret = one ? one : ret;
 	}
 	return ret;

@@ -10,6 +10,7 @@
 #include "tracer/probe/btf.h"
 #include "tracer/probe/probe.h"
 #include "tracer/probe/elf_symbol.h"
+#include "tracer/probe/event_field.h"
 #include "tracer/base/base.h"
 
 enum { ARGS_MAX = 32, SYMBOL_MAX = 1000 };
@@ -50,6 +51,7 @@ void dynamic_event_deinit(struct dynamic_event *d)
 	free(d->symbol);
 	free(d->provider);
 	free(d->name);
+	free(d->format);
 	extra_deinit(&d->extra);
 	memset(d, 0, sizeof(*d));
 	d->fd = -1;
@@ -170,17 +172,21 @@ static int parse_extra(const struct input *in, struct dynamic_event *d)
 int dynamic_event_parse(const char *text, struct dynamic_event *out, struct tr_err *err)
 {
 	int kind = find_kind(text), ret;
+	bool is_event = kind < 0 && strchr(text, EXTRA_MARK);
 	struct input in = { .text = text, .begin = text, .err = err };
 	const char *colon;
 
 	in.end = strchrnul(text, EXTRA_MARK);
 	*out = (struct dynamic_event){ .fd = -1 };
-	if (kind < 0)
+	if (kind < 0 && !is_event)
 		return fail_at(&in, in.begin, "not a rule of a dynamic event (kprobe:, kretprobe:, "
 			     "uprobe:, uretprobe:, usdt:)");
-	out->kind = (enum dynamic_event_kind)kind;
-	in.begin += kinds[kind].len;
-	if (kind == DYN_USDT) {
+	out->kind = is_event ? DYN_EVENT : (enum dynamic_event_kind)kind;
+	in.begin += is_event ? 0 : kinds[kind].len;
+	if (is_event) {
+		out->symbol = strndup(text, (size_t)(in.end - text));
+		ret = out->symbol ? 0 : -ENOMEM;
+	} else if (kind == DYN_USDT) {
 		ret = parse_usdt(&in, out);
 	} else if (kind == DYN_KPROBE || kind == DYN_KRETPROBE) {
 		ret = parse_symbol(&in, in.begin, true, kind == DYN_KRETPROBE, out);
@@ -200,6 +206,18 @@ int dynamic_event_parse(const char *text, struct dynamic_event *out, struct tr_e
 		return ret == -ENOMEM ? tr_fail(err, ret, "no memory for the rule") : ret;
 	}
 	return 0;
+}
+
+int dynamic_event_set_tracepoint(struct dynamic_event *d, const char *system, const char *name,
+				 const char *format)
+{
+	free(d->provider);
+	free(d->name);
+	free(d->format);
+	d->provider = strdup(system);
+	d->name = strdup(name);
+	d->format = strdup(format);
+	return d->provider && d->name && d->format ? 0 : -ENOMEM;
 }
 
 /* ---- places in the file ---- */
@@ -374,8 +392,14 @@ int dynamic_event_define(const struct dynamic_event *d, size_t place, const char
 	if (!is_valid_name(group) || !is_valid_name(event))
 		return tr_fail(err, -EINVAL,
 			       "names of groups and events have letters, digits and '_' only");
-	md_buf_printf(out, "%c:%s/%s ", is_return ? 'r' : 'p', group, event);
-	if (!dynamic_event_has_file(d)) {
+	md_buf_printf(out, "%c:%s/%s ", is_return ? 'r' : d->kind == DYN_EVENT ? 'e' : 'p', group,
+		      event);
+	if (d->kind == DYN_EVENT) {
+		if (!d->format)
+			return tr_fail(err, -EINVAL, "the tracepoint is not known");
+		md_buf_printf(out, "%s.%s", d->provider, d->name);
+		event_field_put(d->format, &d->extra, out);
+	} else if (!dynamic_event_has_file(d)) {
 		md_buf_puts(out, d->symbol);
 	} else {
 		if (place >= d->place_count)

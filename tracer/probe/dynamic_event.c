@@ -40,7 +40,9 @@ static bool is_kernel(const struct dynamic_event *d)
 /* Identifies a rule in the names of its events, because its text is too long for a name. */
 static uint64_t hash_rule(const struct dynamic_event *d)
 {
-	const char *const parts[] = { d->path, d->symbol, d->provider, d->name };
+	bool found = d->kind == DYN_EVENT;      /* the pattern is hashed */
+	const char *const parts[] = { d->path, d->symbol, found ? NULL : d->provider,
+				      found ? NULL : d->name };
 	uint64_t h = HASH_START ^ (uint64_t)d->kind;
 	struct md_buf text = MD_BUF_INIT;
 
@@ -74,7 +76,8 @@ static uint32_t hash_file(const struct dynamic_event *d)
 /* KIND_SYMBOL_RULE, the common prefix of a rule's names. Returns its length. */
 static size_t make_stem(const struct dynamic_event *d, char name[DYN_NAME_MAX])
 {
-	static const char *const kinds[] = { "kprobe", "kretprobe", "uprobe", "uretprobe", "usdt" };
+	static const char *const kinds[] = { "kprobe", "kretprobe", "uprobe", "uretprobe", "usdt",
+					     DYN_EVENT_NAME };
 	int n = snprintf(name, DYN_NAME_MAX, "%s_%.16s_%016llx_", kinds[d->kind],
 			 d->symbol ? d->symbol : d->name, (unsigned long long)hash_rule(d));
 
@@ -184,9 +187,16 @@ int dynamic_event_explain(const struct dynamic_event *d, int code, struct tr_err
 	return code;
 }
 
+/* The file of tracefs for definitions of this kind. */
+static const char *choose_file(const struct dynamic_event *d)
+{
+	return is_kernel(d) ? "kprobe_events"
+	       : d->kind == DYN_EVENT ? "dynamic_events" : "uprobe_events";
+}
+
 static int explain_error(const struct dynamic_event *d, int code, struct tr_err *err)
 {
-	const char *what = is_kernel(d) ? "kprobe_events" : "uprobe_events";
+	const char *what = choose_file(d);
 	const char *data = d->extra.count ? " with this data" : "";
 
 	switch (code) {
@@ -206,7 +216,8 @@ static int explain_error(const struct dynamic_event *d, int code, struct tr_err 
 		if (is_kernel(d))
 			return tr_fail(err, code, "the kernel allows no probe at '%s'%s: %s",
 				       d->symbol, data, strerror(-code));
-		return tr_fail(err, code, "the kernel allows no probe in %s%s: %s", d->path, data,
+		return tr_fail(err, code, "the kernel allows no probe in %s%s: %s",
+			       d->kind == DYN_EVENT ? d->symbol : d->path, data,
 			       strerror(-code));
 	default:
 		return tr_fail(err, code, "cannot create the event in %s of tracefs: %s", what,
@@ -218,7 +229,7 @@ static int explain_error(const struct dynamic_event *d, int code, struct tr_err 
 static int create_place(int tracefs_fd, const char *group, const struct dynamic_event *d,
 			size_t place, const char *name, struct tr_err *err)
 {
-	const char *file = is_kernel(d) ? "kprobe_events" : "uprobe_events";
+	const char *file = choose_file(d);
 	struct md_buf line = MD_BUF_INIT;
 	int ret;
 
@@ -237,7 +248,7 @@ static int create_place(int tracefs_fd, const char *group, const struct dynamic_
 int dynamic_event_create(int tracefs_fd, const char *group, const struct dynamic_event *d,
 			 struct md_buf *names, struct tr_err *err)
 {
-	const char *file = is_kernel(d) ? "kprobe_events" : "uprobe_events";
+	const char *file = choose_file(d);
 	size_t count = dynamic_event_has_file(d) ? d->place_count : 1, i;
 	bool made[DYN_PLACES_MAX] = { false };
 	char name[DYN_NAME_MAX];

@@ -43,6 +43,14 @@ void extra_print(const struct extra *x, struct md_buf *out)
 	}
 }
 
+void extra_put(const struct extra_item *i, const char *from, const char *type, struct md_buf *out)
+{
+	md_buf_printf(out, " %s=%s%s", i->name, i->before, from ? from : i->from);
+	for (unsigned int n = 0; n < i->closers; n++)
+		md_buf_putc(out, ')');
+	md_buf_printf(out, ":%s", type && !*i->as ? type : i->as);
+}
+
 const struct extra_item *extra_find(const struct extra *x, const char *name, size_t len)
 {
 	for (size_t i = 0; i < x->count; i++)

@@ -11,7 +11,8 @@
  *	$stack  $stackN  the stack pointer; the N'th word of the stack
  *	%REG            a register, as tracefs names it (%di)
  *	argN            of a usdt probe: its N'th argument, counted from 0
- *	NAME            an argument of a kernel function by its name
+ *	NAME            an argument of a kernel function or a tracepoint by its name; a field of a
+ *			tracepoint
  *	+OFF(EXPR)  -OFF(EXPR)  +uOFF(EXPR)     memory there; u: of the process
  *	EXPR->MEMBER  EXPR.MEMBER       a member of a structure
  *

@@ -8,10 +8,10 @@
 
 #include "tracer/base/base.h"
 #include "tracer/probe/btf.h"
+#include "tracer/probe/event_field.h"
 #include "tracer/probe/probe.h"
 
 enum { NAMES_MAX = 1024 };
-
 struct resolver {
 	struct dynamic_event *d;
 	struct extra_item *item;
@@ -39,14 +39,6 @@ static int get_number(const struct extra_item *i, const char *prefix)
 	    strspn(p + n, "0123456789") < i->root_len - n)
 		return -1;
 	return atoi(p + n);
-}
-
-void extra_put(const struct extra_item *i, const char *from, const char *type, struct md_buf *out)
-{
-	md_buf_printf(out, " %s=%s%s", i->name, i->before, from ? from : i->from);
-	for (unsigned int n = 0; n < i->closers; n++)
-		md_buf_putc(out, ')');
-	md_buf_printf(out, ":%s", type && !*i->as ? type : i->as);
 }
 
 /* Reads memory at the place that the item has now. */
@@ -84,35 +76,44 @@ static void set_number_type(struct extra_item *i, uint32_t size, bool is_signed)
 static int fail_no_param(struct resolver *r)
 {
 	const char *names[64], *near;
-	uint32_t count = btf_param_count(r->btf, r->proto), type;
+	uint32_t first = r->d->kind == DYN_EVENT, n = 0, type;
 
-	for (uint32_t n = 0; n < count && n < 64; n++)
-		names[n] = btf_param(r->btf, r->proto, n, &type);
-	near = nearest(r->item->text + r->item->root, r->item->root_len, names,
-		       count < 64 ? count : 64);
+	while (n < 64 && n + first < btf_param_count(r->btf, r->proto)) {
+		names[n] = btf_param(r->btf, r->proto, n + first, &type);
+		n++;
+	}
+	near = nearest(r->item->text + r->item->root, r->item->root_len, names, n);
 	if (near)
 		return FAIL(r, r->item->root, -EINVAL,
 			    "'%.60s' has no argument of this name; did you mean '%.60s'?",
 			    r->d->symbol, near);
 	return FAIL(r, r->item->root, -EINVAL, "'%.60s' has no argument of this name; it has %u",
-		    r->d->symbol, count);
+		    r->d->symbol, n);
 }
 
 static int load_types(struct resolver *r)
 {
-	size_t len = strcspn(r->d->symbol, "+");
-	int ret = r->btf ? 0 : btf_load(r->types, &r->btf);
+	/* The kernel makes the second and the third for each tracepoint, with its arguments. */
+	static const char *const functions[] = { "", "__traceiter_", "__probestub_" };
+	bool event = r->d->kind == DYN_EVENT;
+	const char *symbol = event ? r->d->name : r->d->symbol;
+	int ret = r->btf ? 0 : btf_load(r->types, &r->btf), len = (int)strcspn(symbol, "+");
 
 	if (ret)
 		return FAIL(r, r->item->root, -EOPNOTSUPP,
 			    "the kernel's types are not known (%.60s: %s); $argN, %%REG and "
 			    "+OFF(EXPR) do without", r->types, strerror(-ret));
-	if (!r->proto)
-		r->proto = btf_function(r->btf, r->d->symbol, len);
+	for (int i = event ? 1 : 0; i <= (event ? 2 : 0) && !r->proto; i++) {
+		char name[256];
+		int n = snprintf(name, sizeof(name), "%s%.*s", functions[i], len, symbol);
+
+		r->proto = btf_function(r->btf, name, (size_t)n < sizeof(name) ? (size_t)n : 0);
+	}
 	if (!r->proto)
 		return FAIL(r, r->item->root, -EINVAL,
-			    "the kernel's types have no function '%.*s', or several; $argN and "
-			    "+OFF(EXPR) do without", (int)(len < 60 ? len : 60), r->d->symbol);
+			    "the kernel's types have no %s '%.*s', or several; %s do without",
+			    event ? "tracepoint" : "function", len < 60 ? len : 60, symbol,
+			    event ? "fields and +OFF(FIELD)" : "$argN and +OFF(EXPR)");
 	return 0;
 }
 
@@ -138,10 +139,9 @@ static int resolve_root(struct resolver *r, uint32_t *type)
 
 	if (ret)
 		return ret;
-	if (is_root(i, "$retval")) {
-		*type = btf_returned(r->btf, r->proto);
+	*type = btf_returned(r->btf, r->proto);
+	if (is_root(i, "$retval"))
 		return 0;
-	}
 	if (n < 0 && strchr("$%", i->text[i->root]))
 		return FAIL(r, i->root, -EINVAL, "the type of this place is not known: it has no "
 			    "members; +OFF(EXPR) reads memory");
@@ -160,6 +160,44 @@ static int resolve_root(struct resolver *r, uint32_t *type)
 	free(i->from);
 	i->from = strdup(from);
 	return i->from ? 0 : -ENOMEM;
+}
+
+/*
+ * Of a tracepoint: its argument NAME is in the record as a field NAME or NAMEaddr, as the kernel
+ * calls them. Without members the place may be any field.
+ */
+static int resolve_field(struct resolver *r, uint32_t *type)
+{
+	static const char *const suffixes[] = { "", "addr", "_addr", "ptr" };
+	struct extra_item *i = r->item;
+	struct event_field f = { .size = 0 };
+	struct md_buf from = MD_BUF_INIT;
+	bool named = false;
+	int ret = load_types(r);
+
+	if (ret)
+		return ret;
+	/* The first argument is the tracer's own. */
+	for (uint32_t k = 1; k < btf_param_count(r->btf, r->proto) && !named; k++)
+		named = is_root(i, btf_param(r->btf, r->proto, k, type));
+	if (!named)
+		return fail_no_param(r);
+	for (size_t k = 0; k < 4 && !from.len; k++) {
+		char name[EVENT_FIELD_WORD_MAX + 8];
+		int n = snprintf(name, sizeof(name), "%.*s%s", (int)i->root_len, i->text + i->root,
+				 suffixes[k]);
+
+		if (n > 0 && (size_t)n < sizeof(name) &&
+		    event_field_find(r->d->format, name, (size_t)n, &f) && f.size == 8 &&
+		    !f.is_text && !f.is_array)
+			md_buf_printf(&from, "$%s", name);
+	}
+	if (!from.len)
+		return FAIL(r, i->root, -EINVAL, "the record of '%.60s' does not have this "
+			    "pointer; a rule kprobe: on a function may have it", r->d->name);
+	free(i->from);
+	i->from = from.data;
+	return md_buf_str(&from) ? 0 : -ENOMEM;
 }
 
 static int fail_no_member(struct resolver *r, uint32_t structure, size_t at, size_t len)
@@ -215,13 +253,22 @@ static int resolve_member(struct resolver *r, struct spot *s, size_t *at)
 	return 0;
 }
 
-/* A bit field is read in the smallest aligned integer that has all of it. */
+/* Bits of the type that the rule gives; 0: none. */
+static uint32_t given_bits(const struct extra_item *i)
+{
+	return *i->type && !extra_is_string(i->type) ? (uint32_t)atoi(i->type + 1) : 0;
+}
+
+/*
+ * A bit field is read in the smallest aligned integer that has all of it, and the bits that the
+ * rule wants. tracefs knows no other way to give a member more bits than it has.
+ */
 static int set_bits(struct resolver *r, const struct spot *s)
 {
 	for (uint32_t size = 8; size <= 64; size *= 2) {
 		uint64_t in = s->offset % size;
 
-		if (in + s->bits > size)
+		if (in + s->bits > size || size < given_bits(r->item))
 			continue;
 		snprintf(r->item->as, sizeof(r->item->as), "b%u@%u/%u", s->bits, (unsigned int)in,
 			 size);
@@ -231,11 +278,14 @@ static int set_bits(struct resolver *r, const struct spot *s)
 }
 
 /* The value at the end of an expression. */
-static int finish(struct resolver *r, const struct spot *s)
+static int finish(struct resolver *r, struct spot *s)
 {
 	struct extra_item *i = r->item;
 	bool text = extra_is_string(i->type);
 
+	if (s->in_memory && s->type.class == BTF_NUMBER && !s->bits && !s->type.is_signed &&
+	    given_bits(i) > 8 * s->type.size)
+		s->bits = 8 * s->type.size;
 	if (s->bits)
 		return text ? FAIL(r, i->root, -EINVAL, "a bit field is no string")
 			    : set_bits(r, s);
@@ -254,7 +304,9 @@ static int finish(struct resolver *r, const struct spot *s)
 			    s->type.class == BTF_STRUCTURE
 				    ? "this is a structure: name one of its members"
 				    : "neither a number nor text: give its type, as in :u32");
-	if (s->type.class == BTF_NUMBER)
+	if (s->type.class == BTF_NUMBER && s->in_memory && given_bits(i) > 8 * s->type.size)
+		snprintf(i->as, sizeof(i->as), "s%u", 8 * (s->type.size & 15));
+	else if (s->type.class == BTF_NUMBER)
 		set_number_type(i, s->type.size, s->type.is_signed);
 	else
 		set_type(i, "u64");
@@ -266,7 +318,7 @@ static int resolve_typed(struct resolver *r)
 	struct spot s = { .in_memory = false };
 	size_t at = r->item->root + r->item->root_len;
 	uint32_t type;
-	int ret = resolve_root(r, &type);
+	int ret = r->d->kind == DYN_EVENT ? resolve_field(r, &type) : resolve_root(r, &type);
 
 	if (ret)
 		return ret;
@@ -281,11 +333,6 @@ static int resolve_typed(struct resolver *r)
 }
 
 /* ---- places without types ---- */
-
-static bool is_program(const struct dynamic_event *d)
-{
-	return dynamic_event_has_file(d);
-}
 
 /* Of a usdt probe: each place has an operand for it. */
 static int resolve_usdt_arg(struct resolver *r, int n)
@@ -353,10 +400,10 @@ static int check_place(struct resolver *r)
 	if (n > 0 && d->symbol && strchr(d->symbol, '+'))
 		return FAIL(r, i->root, -EINVAL, "arguments are known at the function's entry "
 			    "only, not at +OFF");
-	if (is_program(d) && i->members)
+	if (dynamic_event_has_file(d) && i->members)
 		return FAIL(r, i->root + i->root_len, -EINVAL, "types of programs are not known; "
 			    "+OFF(EXPR) reads memory");
-	if (is_program(d) && !strchr("$%", i->text[i->root]) &&
+	if (dynamic_event_has_file(d) && !strchr("$%", i->text[i->root]) &&
 	    (d->kind != DYN_USDT || get_number(i, "arg") < 0))
 		return FAIL(r, i->root, -EINVAL,
 			    d->kind == DYN_USDT ? "arguments of a usdt probe are arg0, arg1, …"
@@ -373,12 +420,44 @@ static int resolve_plain(struct resolver *r)
 
 	if (comm && (i->wraps || (*i->type && !extra_is_string(i->type))))
 		return FAIL(r, i->root, -EINVAL, "$comm is a string");
-	if (n > 0 && is_program(r->d))
+	if (n > 0 && dynamic_event_has_file(r->d))
 		ret = resolve_register(r, n);
 	if (!ret && extra_is_string(i->type) && !i->wraps && !comm)
 		ret = add_wrap(i, 0);
 	set_type(i, comm ? "string" : "u64");
 	return ret;
+}
+
+/* A tracepoint has fields, and arguments with members. */
+static int resolve_event(struct resolver *r)
+{
+	struct extra_item *i = r->item;
+	struct event_field f = { .size = 0 };
+	struct md_buf from = MD_BUF_INIT;
+
+	if (!r->d->format)
+		return FAIL(r, i->root, -EINVAL, "the tracepoint is not known");
+	if (is_root(i, "$comm"))
+		return resolve_plain(r);
+	if (strchr("$%", i->text[i->root]))
+		return FAIL(r, i->root, -EINVAL,
+			    "a tracepoint has fields, $comm, and members of its arguments");
+	if (i->members ||
+	    !event_field_find(r->d->format, i->text + i->root, i->root_len, &f) || f.is_array)
+		return resolve_typed(r);
+	if (f.is_text && (i->wraps || (*i->type && !extra_is_string(i->type))))
+		return FAIL(r, i->root, -EINVAL, "this field is text");
+	if (extra_is_string(i->type) && !i->wraps && !f.is_text && add_wrap(i, 0))
+		return -ENOMEM;
+	md_buf_printf(&from, "$%s", f.name);
+	free(i->from);
+	i->from = strdup(md_buf_str(&from));
+	md_buf_deinit(&from);
+	if (f.is_text)
+		set_type(i, "string");
+	else
+		set_number_type(i, i->wraps ? 8 : f.size, !i->wraps && f.is_signed);
+	return i->from ? 0 : -ENOMEM;
 }
 
 static int resolve_item(struct resolver *r)
@@ -393,6 +472,8 @@ static int resolve_item(struct resolver *r)
 	i->closers = i->wraps;
 	if (!i->before || !i->from)
 		return -ENOMEM;
+	if (r->d->kind == DYN_EVENT)
+		return resolve_event(r);
 	ret = check_place(r);
 	if (ret)
 		return ret;

@@ -6,7 +6,8 @@
  *   uprobe:PATH:SYMBOL[+OFF]  uretprobe:PATH:SYMBOL  usdt:PATH:PROVIDER:NAME
  *
  * becomes definitions in kprobe_events and uprobe_events of tracefs. A rule may have extra data
- * (extra.h) after EXTRA_MARK.
+ * (extra.h) after EXTRA_MARK; then it may also be for a tracepoint, and becomes an event probe in
+ * dynamic_events, which has the fields of the tracepoint as well.
  *
  *   probe.h          (this file) rules and their events
  *   dynamic_event.c  creates, lists and removes events in tracefs
@@ -17,6 +18,7 @@
  *   elf_file.h       sections, segments and symbols of an ELF file
  *   extra.h          extra data of an event: expressions
  *   extra_fetch.c    … as fetch arguments
+ *   event_field.h    fields of a tracepoint's record
  *   btf.h            the kernel's types
  *
  * No lock: each object belongs to its caller. Any thread may call these functions.
@@ -37,8 +39,12 @@
 #include "tracer/base/err.h"
 #include "tracer/probe/extra.h"
 
-enum dynamic_event_kind { DYN_KPROBE, DYN_KRETPROBE, DYN_UPROBE, DYN_URETPROBE, DYN_USDT };
+enum dynamic_event_kind {
+	DYN_KPROBE, DYN_KRETPROBE, DYN_UPROBE, DYN_URETPROBE, DYN_USDT,
+	DYN_EVENT,              /* a tracepoint with extra data: an event probe */
+};
 
+#define DYN_EVENT_NAME "event"  /* names of the events of DYN_EVENT begin with it and _ */
 #define DYN_PLACES_MAX 256      /* places of one usdt probe */
 #define DYN_NAME_MAX 64         /* of an event or a group in tracefs, with the NUL */
 
@@ -51,8 +57,9 @@ struct dynplace {
 struct dynamic_event {
 	enum dynamic_event_kind kind;
 	char *path;             /* NULL for kernel symbols; owned, as are the other strings */
-	char *symbol;           /* with +OFF; NULL for usdt */
-	char *provider, *name;  /* of a usdt probe */
+	char *symbol;           /* with +OFF; NULL for usdt; of DYN_EVENT: the pattern */
+	char *provider, *name;  /* of a usdt probe; of DYN_EVENT: system and name, once found */
+	char *format;           /* of DYN_EVENT, once found: text of the format file */
 	/*
 	 * The file, -1 after dynamic_event_parse. The caller opens it (O_RDONLY) with the rights of
 	 * the user who asks, and closes it. The kernel gets this file, not its path, so that no
@@ -73,6 +80,9 @@ bool dynamic_event_is_rule(const char *text);
 int dynamic_event_parse(const char *text, struct dynamic_event *out, struct tr_err *err);
 void dynamic_event_deinit(struct dynamic_event *d);
 bool dynamic_event_has_file(const struct dynamic_event *d);
+/* For DYN_EVENT, before dynamic_event_resolve: the tracepoint. 0 or -ENOMEM. */
+int dynamic_event_set_tracepoint(struct dynamic_event *d, const char *system, const char *name,
+				 const char *format);
 /*
  * Finds the places in the open file; may take seconds. Errors of probe/elf_symbol.h; -ENOENT: no
  * such probe; -EFBIG.

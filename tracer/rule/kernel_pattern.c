@@ -171,10 +171,22 @@ int krule_check_except(struct scan *s, struct word *w, const char *pattern)
 
 int krule_check_with(struct scan *s, struct word *with, const struct rule *r)
 {
-	if (!dynamic_event_is_rule(r->pattern))
+	const char *p = r->pattern;
+
+	if (hook_is_rule(p))
 		return fail_at(s, with, 0,
-			       "extra data belongs to a rule of one probe: kprobe:, kretprobe:, "
-			       "uprobe:, uretprobe:, usdt:");
+			       "a hook has no extra data; its tracepoint has, which "
+			       "available/kernel/groups names");
+	if (krule_is_function(p) || begins_with(p, SYSCALL))
+		return fail_at(s, with, 0,
+			       "only tracepoints and probes have extra data; for a function write "
+			       "kprobe:");
+	if (!dynamic_event_is_rule(p) && strchr(p, '*'))
+		return fail_at(s, with, 0, "extra data is for one tracepoint: the pattern has no "
+			       "'*'");
+	if (r->except_count)
+		return fail_at(s, with, 0, "extra data is for one event: the rule has no "
+			       "'except'");
 	return 0;
 }
 

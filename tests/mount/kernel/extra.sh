@@ -42,7 +42,17 @@ refused "$K with \$arg1 ^with \$arg2" "'with' comes once"
 refused "$K ^wiht \$arg1" "did you mean 'with'"
 refused "$K with +8(\$arg1)^->x" 'not expected here'
 refused "$K with a$(printf -- '->b%.0s' $(seq 16))^->b" 'more than 16'
-refused "* ^with \$arg1" 'a rule of one probe'
+refused "* ^with \$arg1" 'for one tracepoint'
+refused "sched_switch except sched_waking ^with a" 'for one event'
+refused "syscall:read ^with fd" 'only tracepoints and probes'
+refused "@netdev ^with skb->len" 'a hook has no extra data'
+is "no such tracepoint" ENOENT "$(tool open "$E" w write 'sched_swich with next->pid\n')"
+has "$(tail -n 3 "$s/error")" "did you mean 'sched_switch'"
+if [ -e /sys/kernel/btf/vmlinux ]; then
+	refused "net_dev_queue with ^socket->x" 'no argument of this name'
+	refused "net_dev_queue with skb->^mac_lem" "did you mean 'mac_len'"
+	refused "sched_switch with ^next->pid" 'does not have this pointer'
+fi
 is "user domain" EINVAL "$(tool open "$s/user/events" w write 'a:b with arg0\n')"
 has "$(cat "$s/error")" "only rules of the kernel domain have 'with'"
 # … with the program's or the kernel's types

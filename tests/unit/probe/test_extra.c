@@ -79,6 +79,9 @@ static size_t make_types(uint8_t *out)
 	type("", PROTO, 2, 7), word(name("s")), word(4), word(name("n")), word(1);      /* 15 */
 	type("byval", FUNC, 0, 15);                                     /* 16 */
 	type("skb_t", CONST, 0, 6);                                     /* 17 */
+	type("", PROTO, 4, 0), word(name("__data")), word(3), word(name("skb")), word(7);
+	word(name("n")), word(1), word(name("label")), word(3);         /* 18 */
+	type("__traceiter_xmit", FUNC, 0, 18);                          /* 19 */
 	header[3] = types_len;
 	header[4] = types_len;
 	header[5] = strings_len;
@@ -145,6 +148,8 @@ static void members(void)
 	accept(k, "skb->mac as m", "m=+16($arg1):u16");
 	accept(k, "$arg1->mac:u8", "mac=+16($arg1):u8");
 	accept(k, "skb->pkt", "pkt=+24($arg1):b3@5/8");
+	accept(k, "skb->pkt:u32", "pkt=+24($arg1):b3@5/32");
+	accept(k, "skb->mac:u64, skb->err:s64", "mac=+16($arg1):b16@0/64 err=+20($arg1):s32");
 	accept(k, "skb->dev->name", "name=+0(+8($arg1)):string");
 	accept(k, "skb->dev->name:u32", "name=+0(+8($arg1)):u32");
 	accept(k, "skb->next->next->dev->parent->index",
@@ -167,6 +172,54 @@ static void members(void)
 	refuse("kprobe:nothing", "skb->mac", 0, "have no function");
 	refuse("kprobe:byval", "n", 0, "by value");
 	refuse("kprobe:xmit+8", "$arg1", 0, "function's entry");
+}
+
+static void fields(void)
+{
+	static const char format[] =
+		"\tfield:unsigned short common_type;\toffset:0;\tsize:2;\tsigned:0;\n\n"
+		"\tfield:void * skbaddr;\toffset:8;\tsize:8;\tsigned:0;\n"
+		"\tfield:int len;\toffset:16;\tsize:4;\tsigned:1;\n"
+		"\tfield:__data_loc char[] name;\toffset:20;\tsize:4;\tsigned:0;\n"
+		"\tfield:u8 mac[6];\toffset:24;\tsize:6;\tsigned:0;\n"
+		"\tfield:char comm[16];\toffset:32;\tsize:16;\tsigned:0;\n";
+	static const struct {
+		const char *clause, *want;
+	} good[] = {
+		{ "skb->mac as m", "m=+16($skbaddr):u16" },
+		{ "skb->dev->name as dev", "dev=+0(+8($skbaddr)):string" },
+		{ "len as l,name as n", "l=$len:s32 n=$name:string" },
+		{ "+8(skbaddr):u32 as x,$comm as c", "x=+8($skbaddr):u32 c=$comm:string" },
+	};
+	static const char *const bad[] = { "skb->none", "label->x", "mac", "%di", "name:u32",
+					   "n->x" };
+	struct dynamic_event d;
+	struct tr_err err;
+	char text[200];
+
+	for (size_t i = 0; i < sizeof(good) / sizeof(good[0]); i++) {
+		struct md_buf b = MD_BUF_INIT;
+
+		snprintf(text, sizeof(text), "net:xmit%c%s", EXTRA_MARK, good[i].clause);
+		CHECK(!dynamic_event_parse(text, &d, NULL) && d.kind == DYN_EVENT &&
+		      !dynamic_event_set_tracepoint(&d, "net", "xmit", format) &&
+		      !extra_resolve(&d, path, NULL) &&
+		      !dynamic_event_define(&d, 0, "g", "e", &b, NULL));
+		snprintf(text, sizeof(text),
+			 "e:g/e net.xmit skbaddr=$skbaddr:u64 len=$len:s32 name=$name:string "
+			 "comm=$comm:string %s\n", good[i].want);
+		CHECK_STR(md_buf_str(&b), text);
+		md_buf_deinit(&b);
+		dynamic_event_deinit(&d);
+	}
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		err = (struct tr_err)TR_ERR_INIT;
+		snprintf(text, sizeof(text), "net:xmit%c%s", EXTRA_MARK, bad[i]);
+		CHECK(!dynamic_event_parse(text, &d, NULL) &&
+		      !dynamic_event_set_tracepoint(&d, "net", "xmit", format) &&
+		      extra_resolve(&d, path, &err) == -EINVAL && err.column >= 0);
+		dynamic_event_deinit(&d);
+	}
 }
 
 static void plain(void)
@@ -310,6 +363,7 @@ int main(void)
 		return 1;
 	close(fd);
 	CASE(members);
+	CASE(fields);
 	CASE(plain);
 	CASE(no_types);
 	CASE(random_expressions);
