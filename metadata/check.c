@@ -80,7 +80,7 @@ static int check_element(const struct md_type *t, unsigned int depth)
 	 * The length of a sequence and the tag of a variant are members of a structure; an element
 	 * has no place for them.
 	 */
-	if (!t || t->kind == MD_SEQUENCE || t->kind == MD_VARIANT)
+	if (!t || (!t->quiet && (t->kind == MD_SEQUENCE || t->kind == MD_VARIANT)))
 		return -EINVAL;
 	ret = check_type(t, depth);
 	if (ret)
@@ -102,8 +102,9 @@ static int check_variant(const struct md_type *t, unsigned int depth)
 		 * As in check_element, there is no place for a length or another tag; but an option
 		 * may have size 0.
 		 */
-		if (!t->members[i].name || option->kind == MD_SEQUENCE ||
-		    option->kind == MD_VARIANT)
+		if (!t->members[i].name ||
+		    (!option->quiet &&
+		     (option->kind == MD_SEQUENCE || option->kind == MD_VARIANT)))
 			return -EINVAL;
 		ret = check_type(option, depth);
 		if (ret)

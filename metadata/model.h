@@ -58,6 +58,8 @@ struct md_type {
 	uint8_t base;           /* MD_INT: 10, 16, 8 or 2: how it is shown */
 	uint8_t encoding;       /* MD_INT of 8 bits as element: text if MD_ENCODING_UTF8 */
 	uint8_t length_size;    /* MD_SEQUENCE: bytes of the unsigned length */
+	/* MD_SEQUENCE, MD_VARIANT: another field shows the length or tag; text omits this one. */
+	bool quiet;
 	uint32_t count;         /* elements, mappings, members or options, by kind */
 	struct md_type *element;        /* MD_ARRAY, MD_SEQUENCE; owned */
 	struct md_mapping *mappings;    /* MD_ENUM; owned */
@@ -66,6 +68,7 @@ struct md_type {
 
 struct md_field {
 	char *name;             /* without the leading underscore of CTF; owned */
+	bool group;             /* text shows it and those after it in braces of their own */
 	struct md_type type;
 };
 
@@ -89,6 +92,7 @@ enum md_header { MD_HEADER_COMPACT, MD_HEADER_LARGE };  /* header: 5 + 27 bits, 
 struct md_stream {              /* a stream class: one channel */
 	uint32_t id;
 	enum md_header header;
+	bool no_cpu;                    /* packets do not name a CPU: text has no cpu_id */
 	uint32_t context_count;
 	struct md_field *context;       /* event contexts, before the fields of each event; owned */
 	struct md_program *context_program;     /* or NULL if there are none */

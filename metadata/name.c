@@ -101,6 +101,8 @@ int md_name_check(const struct md_field *fields, uint32_t count)
 		md_name_field(fields[i].name, &text);
 		md_buf_putc(&text, '\0');
 		n++;
+		if (fields[i].type.quiet)
+			continue;
 		if (fields[i].type.kind == MD_SEQUENCE) {
 			md_buf_putc(&text, '_');
 			md_name_field(fields[i].name, &text);

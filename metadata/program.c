@@ -129,18 +129,19 @@ static struct bounds compile_type(struct compiler *c, const struct md_type *t);
 static struct bounds compile_fields(struct compiler *c, const struct md_field *fields,
 				    uint32_t count);
 
-static struct bounds compile_length(struct compiler *c, uint8_t size)
+static struct bounds compile_length(struct compiler *c, const struct md_type *t)
 {
-	struct md_step s = { .op = MD_STEP_LENGTH, .size = size, .base = 10 };
+	struct md_step s = { .op = t->quiet ? MD_STEP_QUIET_LENGTH : MD_STEP_LENGTH,
+			     .size = t->length_size, .base = 10 };
 
 	add_step(c, &s);
-	return (struct bounds){ .min = size, .base = INT_TEXT };
+	return (struct bounds){ .min = s.size, .base = INT_TEXT };
 }
 
 static struct bounds compile_tag(struct compiler *c, const struct md_type *t)
 {
-	struct md_step s = { .op = MD_STEP_TAG, .size = 1, .base = 10, .is_signed = true,
-			     .label_count = t->count,
+	struct md_step s = { .op = t->quiet ? MD_STEP_QUIET_TAG : MD_STEP_TAG, .size = 1,
+			     .base = 10, .is_signed = true, .label_count = t->count,
 			     .labels = (uint32_t)(c->labels.len / sizeof(struct md_label)) };
 	struct bounds b = { .min = 1, .base = ENUM_TEXT };
 	struct md_label label;
@@ -301,8 +302,32 @@ static struct bounds compile_string(struct compiler *c)
 	return (struct bounds){ .min = 1, .base = 2, .per_byte = c->is->escape_text };
 }
 
+static void add_bounds(struct bounds *sum, const struct bounds *b)
+{
+	sum->min += b->min;
+	sum->fixed = sum->fixed && b->fixed;
+	sum->base += b->base;
+	/* Members have separate bytes, so the maximum of all members holds for each byte. */
+	if (b->per_byte > sum->per_byte)
+		sum->per_byte = b->per_byte;
+}
+
+/* A sequence or a variant whose length or tag is shown by another field. */
+static struct bounds compile_quiet(struct compiler *c, const struct md_type *t)
+{
+	struct bounds sum = t->kind == MD_SEQUENCE ? compile_length(c, t) : compile_tag(c, t), b;
+	struct md_type rest = *t;
+
+	rest.quiet = false;
+	b = compile_type(c, &rest);
+	add_bounds(&sum, &b);
+	return sum;
+}
+
 static struct bounds compile_type(struct compiler *c, const struct md_type *t)
 {
+	if (t->quiet)
+		return compile_quiet(c, t);
 	switch (t->kind) {
 	case MD_ENUM:
 		if (md_type_is_enum(t))
@@ -324,16 +349,6 @@ static struct bounds compile_type(struct compiler *c, const struct md_type *t)
 	}
 }
 
-static void add_bounds(struct bounds *sum, const struct bounds *b)
-{
-	sum->min += b->min;
-	sum->fixed = sum->fixed && b->fixed;
-	sum->base += b->base;
-	/* Members have separate bytes, so the maximum of all members holds for each byte. */
-	if (b->per_byte > sum->per_byte)
-		sum->per_byte = b->per_byte;
-}
-
 static void put_name(struct compiler *c, const char *before, const char *name, const char *after)
 {
 	md_buf_puts(&c->text, c->is->before_name);
@@ -353,11 +368,11 @@ static void compile_hidden(struct compiler *c, const struct md_field *f, struct 
 	bool sequence = f->type.kind == MD_SEQUENCE, named = c->form == MD_FORM_TEXT;
 	struct bounds b;
 
-	if (!sequence && f->type.kind != MD_VARIANT)
+	if (f->type.quiet || (!sequence && f->type.kind != MD_VARIANT))
 		return;
 	if (named)
 		put_name(c, sequence ? "_" : "", f->name, sequence ? "_length" : "_tag");
-	b = sequence ? compile_length(c, f->type.length_size) : compile_tag(c, &f->type);
+	b = sequence ? compile_length(c, &f->type) : compile_tag(c, &f->type);
 	add_bounds(sum, &b);
 	if (named)
 		md_buf_puts(&c->text, c->is->next);
@@ -368,11 +383,14 @@ static struct bounds compile_fields(struct compiler *c, const struct md_field *f
 				    uint32_t count)
 {
 	struct bounds sum = { .fixed = true }, b;
+	bool text = c->form == MD_FORM_TEXT;
 	uint32_t i;
 
 	md_buf_putc(&c->text, '{');
 	for (i = 0; i < count; i++) {
-		md_buf_puts(&c->text, i ? c->is->next : c->is->first);
+		md_buf_puts(&c->text, !i		      ? c->is->first
+				      : fields[i].group && text ? " }, { "
+								: c->is->next);
 		compile_hidden(c, &fields[i], &sum);
 		put_name(c, "", fields[i].name, "");
 		b = compile_type(c, &fields[i].type);
@@ -479,15 +497,4 @@ int md_program_create_context(const struct md_field *context, uint32_t count, en
 			      struct md_program **result)
 {
 	return compile_program(form, NULL, context, count, result);
-}
-
-void md_program_destroy(struct md_program *p)
-{
-	if (!p)
-		return;
-	free(p->walk);
-	free(p->steps);
-	free(p->labels);
-	free(p->text);
-	free(p);
 }

@@ -43,9 +43,11 @@ enum md_step_op {
 	MD_STEP_STRING,
 	MD_STEP_ENUM,
 	MD_STEP_LENGTH,         /* prints a length and keeps it for the next step */
+	MD_STEP_QUIET_LENGTH,   /* keeps a length for the next step */
 	MD_STEP_TEXT,           /* `count` bytes of text, or as many as the length says */
 	MD_STEP_LOOP,           /* body `count` times, or as often as the length says */
 	MD_STEP_TAG,            /* prints a tag as an enumeration and keeps it for the next step */
+	MD_STEP_QUIET_TAG,      /* keeps a tag for the next step */
 	MD_STEP_VARIANT,        /* one of `count` options, selected by the tag; they are its body */
 	MD_STEP_OPTION,         /* its body has an end of its own */
 };

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* How many bytes of data each step leaves for the steps after it. */
+/* How many bytes of data each step leaves for the steps after it; the end of a program. */
+#include <stdlib.h>
+
 #include "metadata/program.h"
 
 static uint64_t step_min(const struct md_step *s)
@@ -38,4 +40,15 @@ void md_program_set_rest(struct md_step *list)
 		     i++, option = next_step(option))
 			md_program_set_rest(option + 1);
 	}
+}
+
+void md_program_destroy(struct md_program *p)
+{
+	if (!p)
+		return;
+	free(p->walk);
+	free(p->steps);
+	free(p->labels);
+	free(p->text);
+	free(p);
 }

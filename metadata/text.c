@@ -14,6 +14,8 @@ enum {
 	TAIL_TEXT = MD_TEXT_SLACK + 32,         /* for copies in pieces beyond the end; TORN */
 };
 
+#define CPU_ID_TEXT (sizeof("{ cpu_id = ") - 1)       /* the end of a title, before the number */
+#define CPU_END_TEXT (sizeof(" }, ") - 1)             /* what follows it */
 #define TORN " <torn> }\n"
 #define NO_DELTA "(+?.???" "???" "???" ") "     /* in pieces, or it would hold a trigraph */
 
@@ -191,11 +193,19 @@ static char *put_tag(char *o, const struct md_program *program, const struct md_
 
 #include "metadata/run_steps.inc"
 
+/* Removes n characters at p from a text that ends at o. Returns its new end. */
+static __attribute__((noinline)) char *cut_text(char *p, size_t n, char *o)
+{
+	memmove(p, p + n, (size_t)(o - p) - n);
+	return o - n;
+}
+
 void md_text_event(struct md_text *t, const struct md_occurrence *e, const struct md_stream *stream,
 		   uint32_t cpu, struct md_buf *out)
 {
 	const struct md_program *program = e->event->program, *context = stream->context_program;
 	struct run r = { .limit = e->limit, .out = out, .base = HEAD_TEXT + TAIL_TEXT };
+	size_t no_cpu = 0;      /* place after the name, without a CPU */
 	char *o;
 
 	r.base += most_text(program, (size_t)(e->end - e->payload));
@@ -210,7 +220,10 @@ void md_text_event(struct md_text *t, const struct md_occurrence *e, const struc
 		*o++ = ' ';
 	}
 	o = put_literal(o, program->text, program->title_len);
-	o = md_put_u32(o, cpu);
+	if (stream->no_cpu)
+		no_cpu = (size_t)((o -= CPU_ID_TEXT) - out->data);
+	else
+		o = md_put_u32(o, cpu);
 	if (context) {
 		r.p = e->context;
 		r.end = e->payload;
@@ -223,6 +236,8 @@ void md_text_event(struct md_text *t, const struct md_occurrence *e, const struc
 		r.per_byte = program->text_per_byte;
 		o = put_program(&r, program, o);
 	}
+	if (o && no_cpu)
+		o = cut_text(out->data + no_cpu, CPU_END_TEXT, o);
 	if (o && r.torn)
 		o = put_string(o, TORN);
 	if (o)

@@ -15,6 +15,7 @@
 #include "tracer/agent/agent.h"
 #include "tracer/app/app.h"
 #include "tracer/export/export.h"
+#include "tracer/import/import.h"
 #include "tracer/keeper_guard.h"
 #include "tracer/map/map.h"
 #include "tracer/session/hidden.h"
@@ -33,7 +34,7 @@
 
 /* The parts of a session besides its channels (session/part.h). A part may use earlier ones. */
 static const struct session_part *const session_parts[] = {
-	&form_part, &text_part, &counts_part, &export_part, &map_part, &output_part,
+	&form_part, &import_part, &text_part, &counts_part, &export_part, &map_part, &output_part,
 	&snapshot_part, &trigger_part, &agent_part, NULL
 };
 static const struct output_sink *const sinks[] = { &relay_sink, NULL };

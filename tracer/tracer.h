@@ -210,6 +210,7 @@ enum session_attr {
 	SESSION_SNAPSHOT_MAX_SIZE,
 	SESSION_OUTPUT,                 /* the directory for packets; the first start fixes it */
 	SESSION_OUTPUT_SAVED,	/* for `config`: `default` if the user wrote that; read-only */
+	SESSION_INPUT,                  /* the directory of a trace, which the session shows */
 	SESSION_ROTATE_SIZE, SESSION_ROTATE_PERIOD,
 	/* us; readers of a relay follow within it; fixed by the first start */
 	SESSION_LIVE_PERIOD,

@@ -228,7 +228,7 @@ void session_verbs(struct session *s, struct md_buf *out)
 {
 	struct session_shown shown = session_shown(s);
 
-	for (size_t i = 0; i < VERBS; i++)
+	for (size_t i = 0; i < VERBS && !shown.imported; i++)
 		if ((shown.info.active ? verbs[i].when_active : verbs[i].when_inactive) &&
 		    (verbs[i].run != verb_rotate || (shown.written && shown.info.starts)))
 			md_buf_printf(out, "%s%s\n", verbs[i].name,
@@ -325,6 +325,8 @@ int session_control(struct session *s, const char *text, struct tr_err *err)
 			 * An earlier verb may have released the lock, so an rmdir may have begun.
 			 */
 			ret = session_check_alive(s, err);
+			if (verb && !ret)
+				ret = session_check_records(s, err);
 			if (verb && !ret)
 				ret = verb->run(s, arg, err);
 			if (verb && !ret) {

@@ -51,6 +51,7 @@ const char readme[] =
 	"                          never)\n"
 	"      clock               mono; or tai: times are those of CLOCK_TAI\n"
 	"      ctf_version         1.8 or 2: of the metadata of its traces\n"
+	"      input               a directory: the session shows the trace in it\n"
 	"      metadata            text, or packets\n"
 	"      live_period         how often a relay gets what is new, for live readers\n"
 	"      archives/           earlier chunks, each a trace, in the output directory\n"

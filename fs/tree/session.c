@@ -257,16 +257,16 @@ static int store_attr(const struct node *n, const struct who *who, const char *t
 	return session_store(n->session, (enum session_attr)n->row->arg, text, err);
 }
 
-/* Unlike other values, it may be empty. */
-static int store_output(const struct node *n, const struct who *who, const char *text, bool replace,
-			struct tr_err *err)
+/* `output` and `input`: unlike other values, they may be empty. */
+static int store_path(const struct node *n, const struct who *who, const char *text, bool replace,
+		      struct tr_err *err)
 {
 	char *copy = strdup(text), *word = copy;
 	int line, rc = copy ? 0 : -ENOMEM;
 
 	(void)replace;
 	/* Two addresses, one for control and one for data, are two words or lines. */
-	if (copy && !strncmp(copy, "tcp", 3))
+	if (copy && n->row->arg == SESSION_OUTPUT && !strncmp(copy, "tcp", 3))
 		word = copy;
 	else if (copy && copy[strspn(copy, " \t\r\n")])
 		rc = words_value(copy, &word, &line, err);
@@ -275,7 +275,7 @@ static int store_output(const struct node *n, const struct who *who, const char 
 	if (!rc)
 		rc = process_check_paths(who, word, err);
 	if (!rc)
-		rc = session_store(n->session, SESSION_OUTPUT, word, err);
+		rc = session_store(n->session, (enum session_attr)n->row->arg, word, err);
 	free(copy);
 	return rc;
 }
@@ -430,10 +430,17 @@ static const struct row session_rows[] = {
 	{ .name = "output",
 	  .mode = S_IFREG | 0666,
 	  .show = show_attr,
-	  .store = store_output,
+	  .store = store_path,
 	  .how = STORE_LINES,
 	  .save = save_output,
 	  .arg = SESSION_OUTPUT,
+	  .setting = true },
+	{ .name = "input",
+	  .mode = S_IFREG | 0666,
+	  .show = show_attr,
+	  .store = store_path,
+	  .how = STORE_LINES,
+	  .arg = SESSION_INPUT,
 	  .setting = true },
 	{ .name = "rotate_size",
 	  .mode = S_IFREG | 0666,

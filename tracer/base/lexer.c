@@ -195,3 +195,17 @@ void word_print(const char *text, struct md_buf *out)
 	}
 	md_buf_putc(out, '"');
 }
+
+void lexer_quote_path(const char *path, struct md_buf *out)
+{
+	bool quote = strpbrk(path, " \"\\#") != NULL;
+
+	if (quote)
+		md_buf_putc(out, '"');
+	for (; *path; path++) {
+		if (*path == '"' || *path == '\\')
+			md_buf_putc(out, '\\');
+		md_buf_putc(out, *path);
+	}
+	md_buf_puts(out, quote ? "\"\n" : "\n");
+}

@@ -47,5 +47,7 @@ int word_column(const struct word *w, size_t i);
 void word_deinit(struct word *w);
 /* Appends a word so that scan_word reads it back. */
 void word_print(const char *text, struct md_buf *out);
+/* Appends a path, in quotes if it needs them, and a newline: a setting that can be written. */
+void lexer_quote_path(const char *path, struct md_buf *out);
 
 #endif

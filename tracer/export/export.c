@@ -105,6 +105,8 @@ void maker_run(struct maker *m, enum row_needs needs, void (*add)(void *arg, con
 			maker_write(m);
 		merge_next(merge);
 	}
+	if (!m->err)
+		m->err = merge_failed(merge);
 	m->run++;
 	merge_destroy(merge);
 }

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "tracer/base/base.h"
+#include "tracer/base/lexer.h"
 #include "tracer/base/timefmt.h"
 #include "tracer/output/directory.h"
 #include "tracer/output/output.h"
@@ -340,24 +341,9 @@ static int store_rotate_period(struct session *s, const char *value, struct tr_e
 	return store_rotation(s, SESSION_ROTATE_PERIOD, value, err);
 }
 
-/* Quotes a path so that it can be written to `output` again. */
-static void show_path(const char *path, struct md_buf *out)
-{
-	bool quote = strpbrk(path, " \"\\#") != NULL;
-
-	if (quote)
-		md_buf_putc(out, '"');
-	for (; *path; path++) {
-		if (*path == '"' || *path == '\\')
-			md_buf_putc(out, '\\');
-		md_buf_putc(out, *path);
-	}
-	md_buf_puts(out, quote ? "\"\n" : "\n");
-}
-
 static void show_output(const struct session *s, struct md_buf *out)
 {
-	show_path(s->output ? s->output->path : "", out);
+	lexer_quote_path(s->output ? s->output->path : "", out);
 }
 
 /* `config` saves `default` as such, because the next session needs a directory of its own. */

@@ -11,6 +11,7 @@
  *   packetizer.h    cuts a ring into CTF packets
  *   stream.h        traces and their streams
  *   stream_files.h  the files of a stream
+ *   input.h         a stream of an imported trace, which has no ring
  *
  * Locks: struct trace has one for its metadata, struct stream_files one for its list; rings have
  * none. Any thread may call these functions.

@@ -18,6 +18,8 @@ void trace_put(struct trace *t)
 	 */
 	if (!t || __atomic_sub_fetch(&t->refs, 1, __ATOMIC_ACQ_REL))
 		return;
+	if (t->release)
+		t->release(t->import);
 	md_trace_destroy(t->md);
 	if (t->log_fd >= 0)
 		close(t->log_fd);

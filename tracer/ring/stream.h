@@ -35,12 +35,16 @@ struct trace {
 	char comm[17];          /* per-process: name of the process */
 	/* The event log in the state directory (os/state_file.h), or -1; guarded by tracer.lock. */
 	int log_fd;
+	/* Of an imported trace: called before the trace is freed, with `import`; NULL: none. */
+	void (*release)(void *import);
+	void *import;
 };
 
 struct trace *trace_get(struct trace *t);
 void trace_put(struct trace *t);        /* NULL is allowed */
 
 struct stream_files;
+struct input;
 
 struct stream {
 	struct trace *trace;            /* referenced */
@@ -55,6 +59,11 @@ struct stream {
 	/* Its files in the session's output (ring/stream_files.h), referenced; NULL: no output. */
 	struct stream_files *log;
 	bool streamed;                  /* a relay gets its packets */
+	/*
+	 * Of an imported trace (ring/input.h): views read this, and the ring is empty. It lives as
+	 * long as the trace. NULL: the events are in the ring.
+	 */
+	const struct input *input;
 };
 
 /*

@@ -143,6 +143,15 @@ static uint32_t channel_count(struct session *s)
 	return n;
 }
 
+int session_check_records(const struct session *s, struct tr_err *err)
+{
+	return s->input ? tr_fail(err, -EBUSY,
+				  "the session shows the trace in %.150s (see input): it cannot "
+				  "record",
+				  s->input)
+			: 0;
+}
+
 int channel_create(struct session *s, enum domain domain, const char *channel, struct tr_err *err)
 {
 	struct channel *c;
@@ -153,6 +162,8 @@ int channel_create(struct session *s, enum domain domain, const char *channel, s
 	session_lock(s);
 	if (s->gone)
 		ret = gone(err);
+	else if ((ret = session_check_records(s, err)))
+		;
 	else if (channel_find(s, domain, channel))
 		ret = tr_fail(err, -EEXIST, "there is a channel '%s' already", channel);
 	else if (channel_count(s) >= CHANNELS_MAX)
@@ -247,7 +258,7 @@ static int store_rules(struct session *s, enum domain domain, const char *channe
 		ret = gone(err);
 	else if (!c && channel)
 		ret = channel_missing(err, channel);
-	else
+	else if (!(ret = session_check_records(s, err)))
 		ret = rule_list_apply(c ? &c->rules : &none, domain, text, replace, &rules, err);
 	if (!ret)
 		ret = SESSION_LOCKED(s, domain_ops(s, domain)->check_rules(s, &rules, prep, err));
@@ -315,7 +326,7 @@ int contexts_store(struct session *s, enum domain domain, const char *channel, c
 	else if (c && c->started)
 		ret = tr_fail(err, -EBUSY,
 			      "contexts cannot change after the session was first started");
-	else
+	else if (!(ret = session_check_records(s, err)))
 		ret = context_list_apply(c ? &c->contexts : &none, domain, text, replace, true,
 					 &contexts, err);
 	if (!ret && !c && !(c = channel_new(s, domain, SHORTCUT, s->next_channel)))

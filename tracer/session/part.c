@@ -44,6 +44,16 @@ bool session_flush(struct session *s)
 	return done;
 }
 
+int session_part_streams(struct session *s, struct stream_set *out)
+{
+	int ret = 0;
+
+	for_each_part(p, s->tracer)
+		if (!ret && (*p)->streams)
+			ret = UNLOCKED(s->tracer, (*p)->streams(s, out));
+	return ret;
+}
+
 int session_stop_parts(struct session *s)
 {
 	int ret = 0;

@@ -13,6 +13,7 @@
 #include <stdbool.h>
 
 #include "metadata/buf.h"
+#include "tracer/ring/stream.h"
 #include "tracer/session/lock_check.h"
 #include "tracer/tracer.h"
 
@@ -55,6 +56,11 @@ struct session_part {
 	void (*buffers)(struct session *s);
 	/* Locked. Views show nothing that was recorded before now. */
 	void (*clear)(struct session *s);
+	/*
+	 * Unlocked. The streams of a session whose events are not in rings. 1: *out has them; 0:
+	 * they are in rings; -errno.
+	 */
+	int (*streams)(struct session *s, struct stream_set *out);
 	/*
 	 * Unlocked: waits for a writer, at most half a second. Brings what the rings hold to the
 	 * place where views read it. False: not all of it.
@@ -101,6 +107,8 @@ void session_clear_parts(struct session *s);
 void session_change_parts(struct session *s);
 void session_buffers_parts(struct session *s);
 bool session_must_finish(const struct session *s);
+/* Unlocked: calls streams() of the parts until one does not return 0. */
+int session_part_streams(struct session *s, struct stream_set *out);
 /* Unlocked: calls stopped() of the parts until one fails. 0 or its -errno. */
 int session_stop_parts(struct session *s);
 void session_drop_parts(struct session *s, bool keep);

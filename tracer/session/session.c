@@ -483,6 +483,9 @@ const struct clock *session_clock(struct session *s)
 
 uint64_t session_clock_offset(const struct session *s)
 {
+	/* Times of an imported trace are those since the epoch. */
+	if (__atomic_load_n(&s->input, __ATOMIC_RELAXED))
+		return 0;
 	return __atomic_load_n(&s->clock_offset, __ATOMIC_RELAXED);
 }
 

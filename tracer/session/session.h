@@ -174,6 +174,7 @@ struct session_seen {
 /* What a session shows to readers that do not hold tracer.lock */
 struct session_shown {
 	struct session_info info;
+	bool imported;		/* it has an input */
 	bool written;		/* it has an output */
 	bool files;		/* views read the files of its output */
 	bool follows;		/* readers of a relay follow it: live_period is set */
@@ -228,6 +229,8 @@ struct session {
 	uint64_t buffers_refused;	/* not made: the share had no room; atomic */
 	uint64_t buffers_lost;	/* the keeper had ended when the daemon started; atomic */
 	struct output *output;	/* output/output.h; NULL: events stay in the rings */
+	struct import *import;  /* import/import.h; NULL: none, or not opened yet */
+	char *input;            /* the directory of its trace; NULL: the session records */
 	bool streamed;	/* the output is no directory: views read the rings */
 	uint64_t rotate_size, rotate_period;    /* bytes, us; 0: no automatic rotation */
 	uint64_t live_period;                   /* us; 0: readers of the relay do not follow */
@@ -369,6 +372,8 @@ void session_drop(struct session *s);
 int session_start(struct session *s, struct tr_err *err);
 
 /* channel.c: caller holds tracer.lock */
+/* -EBUSY if the session shows a trace that was recorded elsewhere: it cannot record. */
+int session_check_records(const struct session *s, struct tr_err *err);
 /* The note in `status` about a channel with a blocking_timeout. */
 #define CHANNEL_BLOCKING_NOTE \
 	"only programs with TRAIL_ALLOW_BLOCKING or LTTNG_UST_ALLOW_BLOCKING in their " \

@@ -25,6 +25,7 @@ void session_publish(struct session *s)
 			.rotate_size = s->rotate_size,
 			.rotate_period = s->rotate_period,
 		},
+		.imported = s->input != NULL,
 		.written = s->output,
 		.files = s->output && !s->streamed,
 		.follows = s->streamed && s->live_period,

@@ -87,9 +87,15 @@ static int take_streams(struct session *s, const char *channel, bool all, struct
 	struct channel *c;
 	struct stream_group *cl;
 	struct buffer *b;
-	int ret = 0;
+	int ret;
 
 	*out = (struct stream_set){ 0 };
+	ret = session_part_streams(s, out);
+	if (ret) {
+		if (ret > 0 && out->count)
+			qsort(out->streams, out->count, sizeof(*out->streams), compare);
+		return ret > 0 ? 0 : ret;
+	}
 	pthread_mutex_lock(&s->tracer->lists_lock);
 	cds_list_for_each_entry(c, &s->channels, node) {
 		if (channel && strcmp(c->name, channel) != 0)
@@ -171,7 +177,11 @@ int session_look(struct session *s, const char *channel, struct stream_set *out,
 	if (needs_cpu_barrier(s))
 		barrier_cpus();
 	domains_drain(s);
-	return session_streams(s, channel, out);
+	n = (size_t)session_streams(s, channel, out);
+	/* The times of an imported trace are not this clock's. */
+	if (!n && out->count && out->streams[0].input)
+		*now = UINT64_MAX;
+	return (int)n;
 }
 
 /* Sets whether hits may wait for space in the channel. 0 or -ENOENT. */

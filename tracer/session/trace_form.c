@@ -130,7 +130,7 @@ static int store_metadata(struct session *s, const char *value, struct tr_err *e
 
 static void exchange_forms(struct session *a, struct session *b)
 {
-	uint64_t offset = session_clock_offset(a);
+	uint64_t offset = a->clock_offset;
 	bool tai = a->clock_is_tai, two = a->is_ctf2, packets = a->in_packets;
 
 	a->is_ctf2 = b->is_ctf2;
@@ -140,7 +140,7 @@ static void exchange_forms(struct session *a, struct session *b)
 
 	a->clock_is_tai = b->clock_is_tai;
 	b->clock_is_tai = tai;
-	set_offset(a, session_clock_offset(b));
+	set_offset(a, b->clock_offset);
 	set_offset(b, offset);
 }
 

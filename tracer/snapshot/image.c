@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "tracer/export/ltt.h"
+#include "tracer/import/import.h"
 #include "tracer/view/cursor.h"
 #include "tracer/snapshot/image.h"
 #include "tracer/ring/stream_files.h"
@@ -40,13 +41,22 @@ static int take_image(struct session *s, struct trace_image **out)
 {
 	struct trace_image *m = image_new(s);
 	struct stream_set set = { 0 };
+	struct import *im;
 	uint64_t now;
 	int err;
 
 	if (!m)
 		return -ENOMEM;
-	err = session_look(s, NULL, &set, &now);
-	if (!err && set.count && set.streams[0].log) {
+	im = import_get(s, &err);
+	if (im) {
+		err = image_plan_import(m, im);
+		import_put(im);
+	} else if (!err) {
+		err = session_look(s, NULL, &set, &now);
+	}
+	if (im) {
+		;
+	} else if (!err && set.count && set.streams[0].log) {
 		err = image_plan_output(m, &set, session_flush(s));
 	} else if (!err) {
 		err = image_plan_streams(m, &set);

@@ -39,7 +39,8 @@ struct content {
 	uint8_t *bytes;         /* of a snapshot: the file in the map */
 	/* Atomic. An earlier daemon may not have checked the packets (image_check.c). */
 	bool unchecked;
-	int fd;	/* of OUTPUT: the output's file, used up to its size at the moment */
+	/* of OUTPUT: a file of the output or the input, used up to its size at the moment */
+	int fd;
 };
 
 struct trace_image {
@@ -101,6 +102,10 @@ uint64_t count_valid_events(const struct md_stream *class, const uint8_t *bytes,
 
 /* Adds the output's files. flushed: they have everything; else adds what only the rings have. */
 int image_plan_output(struct trace_image *m, const struct stream_set *set, bool flushed);
+
+/* Adds the files of an imported trace, as they are. */
+struct import;
+int image_plan_import(struct trace_image *m, const struct import *im);
 
 /* ---- image_check.c ---- */
 

@@ -5,10 +5,12 @@
  * cannot be written, packets that are only in the ring become one more file, copied at once.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "tracer/import/import.h"
 #include "tracer/ring/stream_files.h"
 #include "tracer/snapshot/image.h"
 
@@ -129,6 +131,28 @@ int image_plan_output(struct trace_image *m, const struct stream_set *set, bool 
 		set_times(m, first, newest);
 		first = m->file_count;
 		newest = 0;
+	}
+	return err ? err : image_sort_files(m);
+}
+
+int image_plan_import(struct trace_image *m, const struct import *im)
+{
+	int err = 0;
+
+	for (size_t i = 0; i < im->file_count && !err; i++) {
+		const struct import_file *f = &im->files[i];
+		int fd = fcntl(f->fd, F_DUPFD_CLOEXEC, 0);
+
+		err = fd < 0 ? -errno
+			     : image_add_file(m, OUTPUT, NULL, f->size, 0, "%s%s", f->path, "");
+		if (err) {
+			if (fd >= 0)
+				close(fd);
+			break;
+		}
+		m->contents[m->file_count - 1].fd = fd;
+		m->files[m->file_count - 1].mtime =
+			(int64_t)f->changed.tv_sec * 1000000000 + f->changed.tv_nsec;
 	}
 	return err ? err : image_sort_files(m);
 }

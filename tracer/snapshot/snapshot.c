@@ -266,6 +266,9 @@ int snapshot_take(struct session *s, const struct snapshot_request *r, struct tr
 	struct snapshot *sn = NULL;
 	int ret = r->name[0] ? name_check(r->name, SNAPSHOT_NAME_MAX, err) : 0;
 
+	if (!ret && session_shown(s).imported)
+		ret = tr_fail(err, -EINVAL,
+			      "the session records nothing: the files of its trace are in trace/");
 	ret = ret ? ret : make_snapshot(s, r, &wait, &sn, err);
 	if (!ret) {
 		ret = snapshot_copies_wait(s, &wait, err);

@@ -128,7 +128,7 @@ static int count_stream(struct stream_count *n, const struct clock *clock)
 		n->counted++;
 	}
 	cursor_release(c);
-	return 0;
+	return c->failed;
 }
 
 static int advance_counts(struct counts *n, struct session *s)

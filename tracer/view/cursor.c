@@ -53,6 +53,8 @@ struct cursor *cursor_create(const struct stream *s, struct ring_place at, size_
 	c->d.stream = s->class;
 	c->d.ts = at.ts;
 	c->skip = at.beyond;
+	if (s->input)
+		inputcursor_set(c, at);
 	c->chunk = chunk;
 	c->max_ts = UINT64_MAX;
 	set_host(c, s->trace);
@@ -67,7 +69,10 @@ void cursor_destroy(struct cursor *c)
 	region_put(c->stream.region);
 	filecursor_close(c);
 	stream_files_put(c->stream.log);
-	free(c->buf);
+	if (c->stream.input)
+		md_buf_deinit(&c->piece);
+	else
+		free(c->buf);
 	free(c);
 }
 
@@ -87,6 +92,8 @@ static struct ring_place oldest_in_ring(const struct stream *s)
 
 struct ring_place cursor_oldest(const struct stream *s)
 {
+	if (s->input)
+		return (struct ring_place){ 0 };
 	return s->log ? (struct ring_place){ .file = stream_files_first(s->log) }
 		      : oldest_in_ring(s);
 }
@@ -103,6 +110,8 @@ bool cursor_at_mark(const struct cursor *c)
 {
 	if (c->have || c->d.p != c->d.end)
 		return false;
+	if (c->stream.input)
+		return c->ended;
 	if (c->stream.log && !c->in_ring)
 		return filecursor_at_mark(c) && (!c->ahead || c->last.pos >= c->mark.head);
 	return c->pos >= c->mark.head;
@@ -113,6 +122,8 @@ bool cursor_held(const struct stream *s, struct ring_place at)
 	uint64_t oldest;
 	struct stream_file f;
 
+	if (s->input)
+		return true;
 	if (!s->log) {
 		oldest = ring_oldest(s, region_head(s->region, s->ring));
 		return (at.pos ? at.pos : s->region->geo.subbuf_size) >= oldest;
@@ -253,6 +264,8 @@ static int fill_buffer(struct cursor *c, size_t need)
 {
 	int r;
 
+	if (c->stream.input)
+		return inputcursor_fill(c);
 	if (c->stream.log && !c->in_ring) {
 		r = filecursor_fill(c, need);
 		if (r || !filecursor_leave(c))
@@ -404,6 +417,8 @@ struct ring_place cursor_place(const struct cursor *c)
 {
 	struct ring_place at = get_position(c);
 
+	if (c->stream.input)
+		return inputcursor_place(c);
 	if (c->in_ring) {
 		at = c->left;
 		at.beyond = c->skip.events ? c->skip : c->beyond;
@@ -415,6 +430,10 @@ void cursor_release(struct cursor *c)
 {
 	struct ring_place at = get_position(c);
 
+	if (c->stream.input) {
+		inputcursor_release(c);
+		return;
+	}
 	c->pos = at.pos;
 	c->d.ts = at.ts;
 	c->d.p = c->d.end = NULL;

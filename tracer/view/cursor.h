@@ -14,12 +14,16 @@
  * place of the ring. A position is then an offset in a file, and a place names the file, too. The
  * owner of the files may have changed them: the cursor checks headers, clamps what they say to the
  * file, and gives up a file that is not valid for the next one.
+ *
+ * In a session with an input, the cursor reads the stream of the imported trace. A place is then
+ * a struct input_place in pos, file and ts, and in beyond.events a number of bytes.
  */
 #ifndef TRACER_VIEW_CURSOR_H
 #define TRACER_VIEW_CURSOR_H
 
 #include "metadata/decode.h"
 #include "metadata/text.h"
+#include "tracer/ring/input.h"
 #include "tracer/ring/stream_files.h"
 #include "tracer/ring/reader.h"
 
@@ -70,6 +74,12 @@ struct cursor {
 	/* events of `skip` that were skipped since the cursor left the files */
 	uint64_t skipped;
 	char host[MD_TEXT_HOSTNAME_MAX + 1];    /* host column of its events in text */
+	/* With an input (input_cursor.c) */
+	struct md_buf piece;            /* the events between the next two; buf is its contents */
+	struct input_place from, next;
+	uint64_t offset;                /* bytes of the next piece to skip */
+	bool ended;                     /* the end of the stream was reached */
+	int failed;                     /* -errno: the trace cannot be read further */
 };
 
 /*
@@ -93,7 +103,8 @@ bool cursor_held(const struct stream *s, struct ring_place at);
 /* Sets a clock reading taken after the mark: a later event is not valid. */
 static inline void cursor_limit(struct cursor *c, uint64_t max_ts)
 {
-	c->max_ts = max_ts;
+	/* An imported trace was recorded with another clock. */
+	c->max_ts = c->stream.input ? UINT64_MAX : max_ts;
 }
 
 /* Steps to the next event. 1: c->o is it; 0: the mark is reached (or memory ran out). */
@@ -122,5 +133,13 @@ bool filecursor_leave(struct cursor *c);
 int filecursor_fill(struct cursor *c, size_t need);
 void filecursor_close(struct cursor *c);
 bool filecursor_at_mark(const struct cursor *c);
+
+/* ---- input_cursor.c: a stream of an imported trace ---- */
+
+void inputcursor_set(struct cursor *c, struct ring_place at);
+/* Reads the next piece. 1; 0: the end, or c->failed. */
+int inputcursor_fill(struct cursor *c);
+struct ring_place inputcursor_place(const struct cursor *c);
+void inputcursor_release(struct cursor *c);
 
 #endif

@@ -272,6 +272,15 @@ bool merge_text(struct merge *m, struct md_text *t, uint64_t limit, struct md_bu
 	return true;
 }
 
+int merge_failed(const struct merge *m)
+{
+	int failed = 0;
+
+	for (size_t i = 0; i < m->count && !failed; i++)
+		failed = m->cursors[i]->failed;
+	return failed;
+}
+
 uint64_t merge_missed(const struct merge *m)
 {
 	uint64_t n = 0;

@@ -71,6 +71,8 @@ void merge_next(struct merge *m);
 bool merge_text(struct merge *m, struct md_text *t, uint64_t limit, struct md_buf *out,
 		size_t want);
 
+/* -errno if an imported trace could not be read to its end; else 0. */
+int merge_failed(const struct merge *m);
 /* Number of sub-buffers that were overwritten before they were read. */
 uint64_t merge_missed(const struct merge *m);
 /* Fills m->count elements. */

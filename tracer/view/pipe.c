@@ -87,6 +87,9 @@ static int format_more(struct pipe_view *v)
 		return 1;
 	if (v->out.failed)
 		return -ENOMEM;
+	err = merge_failed(v->m);
+	if (err)
+		return err;
 	if (v->limit == UINT64_MAX)
 		return 0;
 	merge_release(v->m);    /* the next event may come much later: free the copies */

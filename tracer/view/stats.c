@@ -79,6 +79,8 @@ static int take_held(struct stats *st, struct session *s, struct merge *m)
 		tally_add(&st->tally, &m->cursors[i]->stream);
 	if (!ret)
 		ret = have_pairs(m) ? take_in_order(st, m, limit) : take_streams(st, m, limit);
+	if (!ret)
+		ret = merge_failed(m);
 	tally_sum(&st->tally);
 	st->missed = merge_missed(m);
 	st->begin = st->tally.first;

@@ -255,6 +255,8 @@ int text_engine_advance(struct text_engine *e, struct session *s)
 		e->limit = now;
 	err = format_text(e);
 	if (!err)
+		err = merge_failed(e->m);
+	if (!err)
 		begin_chunk(e, chunk);
 	e->looked = monotonic_now();
 	publish_size(e);

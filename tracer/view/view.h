@@ -4,6 +4,7 @@
  *
  *	cursor.c         walks the events of one ring
  *	file_cursor.c    … and of the files of an output, in place of the ring
+ *	input_cursor.c   … and of a stream of an imported trace
  *	merge.c          the events of all rings as one sequence, ordered by time
  *	text_index.c     the text engine: how long the text is, where a reader can begin
  *	text_view.c      one open of `text`

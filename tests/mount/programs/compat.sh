@@ -309,6 +309,11 @@ status=$?
 	{ echo "$checks checks; not compared with LTTng: $(tail -n 1 "$work/lttng.out")"; exit 0; }
 [ $status = 0 ] || fail "recording with LTTng: status $status: $(tail -n 5 "$work/lttng.out")"
 plain "$work/theirs/text" >"$work/theirs.text"
+# … and imported
+mkdir "$S/import" && put "$work/theirs/trace" "$S/import/input"
+TZ=UTC babeltrace2 "$S/import/trace" 2>/dev/null | cmp - "$work/theirs/text" || fail "trace/ of the import"
+cat "$S/import/text" >"$work/imported"
+cmp "$work/imported" "$work/theirs/text" || fail "the text of LTTng's trace, imported"
 descriptions "$work/theirs/metadata" >"$work/theirs.described"
 [ "$(wc -l <"$work/theirs.text")" -gt 100 ] ||
 	fail "LTTng recorded $(wc -l <"$work/theirs.text") events"

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * A stream of a trace on disk (tracer/import/), as views read it: in place of a ring, a cursor has
+ * a function that returns events in the form of metadata/decode.h.
+ */
+#ifndef TRACER_RING_INPUT_H
+#define TRACER_RING_INPUT_H
+
+#include <stdint.h>
+
+#include "metadata/buf.h"
+
+/*
+ * A place before an event. The format of the trace chooses what the members mean (clock: the value
+ * of the trace's clock there). All 0: the beginning of the stream.
+ */
+struct input_place { uint64_t packet, within, clock; };
+
+/* Lives as long as the struct trace of its stream, which owns it. */
+struct input {
+	/*
+	 * Appends whole events from *at on: about `want` bytes, at least one event, and moves *at
+	 * after them. Each event has a header of MD_HEADER_LARGE in its long form (id 65535, the
+	 * event's id, its time in ns since the epoch), the contexts of the stream class, and its
+	 * fields. Times never decrease. The same place gives the same bytes. *cpu: of these events.
+	 *
+	 * 1; 0: the end of the stream; -ENOMEM; another -errno: the trace is not valid or changed,
+	 * and the function has reported where. Events before that place were returned by earlier
+	 * calls. Any thread, any number at once; takes no lock.
+	 */
+	int (*read)(const struct input *in, struct input_place *at, size_t want,
+		    struct md_buf *out, uint32_t *cpu);
+};
+
+#endif
