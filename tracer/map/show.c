@@ -62,7 +62,9 @@ static struct ordered *order_rows(const struct map_table *t, const struct map_ru
 
 static bool is_whole(long double v)
 {
-	return v > -1e19L && v < 1e19L && v == truncl(v);
+	long double n = v < 0 ? -v : v;
+
+	return n < 1e19L && n == (long double)(uint64_t)n;
 }
 
 static void put_number(struct md_buf *out, int width, long double v)
