@@ -15,12 +15,14 @@
 #include "fs/daemon/daemon.h"
 #include "tracer/keeper/keeper.h"
 
+#define PATIENCE_MS 2000        /* for a killed daemon that is about to end */
+
 extern char **environ;
 
 void stale_abort(const char *state_dir)
 {
 	int rc;
-	pid_t pid = keeper_abort_dead(state_dir, &rc);
+	pid_t pid = keeper_abort_dead(state_dir, PATIENCE_MS, &rc);
 
 	if (pid && rc)
 		say(SAY_ERROR,

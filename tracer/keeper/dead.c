@@ -9,6 +9,7 @@
 #include <sys/mount.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "tracer/keeper/keeper.h"
@@ -16,6 +17,7 @@
 
 #define STATE_LOCK "lock"       /* tracer.c locks it and stores the announcement in it */
 #define ANNOUNCED_MAX 8192
+#define PAUSE_MS 10
 
 struct daemon {
 	pid_t pid;
@@ -110,14 +112,27 @@ static int open_abort(unsigned int connection)
 	return fd;
 }
 
-pid_t keeper_abort_dead(const char *state_dir, int *result)
+/* Whether one is still there after that time. Most need some milliseconds to end. */
+static bool stays_dead(int dir, unsigned int patience_ms, struct daemon *out)
+{
+	const struct timespec pause = { .tv_nsec = PAUSE_MS * 1000000 };
+	bool found = find_dead(dir, out);
+
+	for (unsigned int ms = 0; found && ms < patience_ms; ms += PAUSE_MS) {
+		nanosleep(&pause, NULL);
+		found = find_dead(dir, out);
+	}
+	return found;
+}
+
+pid_t keeper_abort_dead(const char *state_dir, unsigned int patience_ms, int *result)
 {
 	int dir = open(state_dir, O_PATH | O_DIRECTORY | O_CLOEXEC), fd = -1;
 	struct daemon dead = { 0 }, still = { 0 };
 	pid_t pid = 0;
 
 	*result = 0;
-	if (dir >= 0 && find_dead(dir, &dead)) {
+	if (dir >= 0 && stays_dead(dir, patience_ms, &dead)) {
 		pid = dead.pid;
 		fd = open_abort(dead.connection);
 		if (fd < 0)

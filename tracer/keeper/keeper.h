@@ -55,12 +55,13 @@ void keeper_close(struct keeper *k, int quit);
  * that hangs or for a lock of a directory. Until then all who use the tree wait for its answers.
  * This function aborts the connection of such a daemon, so that they get ENOTCONN. It finds the
  * daemon by what it announced in the state directory: its pid and the device of its file system.
+ * A daemon that ends within patience_ms is left alone.
  *
  * Returns the pid of the dead daemon, *result: 0 or -errno if its connection cannot be aborted; or
  * 0 if there is no such daemon. A daemon is dead if its main thread is a zombie, and it still holds
  * the lock of the state directory.
  */
-pid_t keeper_abort_dead(const char *state_dir, int *result);
+pid_t keeper_abort_dead(const char *state_dir, unsigned int patience_ms, int *result);
 
 /*
  * The main function of the keeper, called by the daemon's main for argv[1] = "--keeper". Returns an

@@ -205,7 +205,7 @@ static void look_around(struct state *s)
 		end_keeper(s);
 		return;
 	}
-	pid = keeper_abort_dead(s->dir_path, &ret);
+	pid = keeper_abort_dead(s->dir_path, 0, &ret);
 	if (pid && pid != s->dead)
 		syslog(LOG_WARNING,
 		       ret ? "process %d was killed and cannot end; its FUSE connection cannot be "
