@@ -324,25 +324,6 @@ static bool add_part(struct ctf_stream *s, const struct import_file *f, uint64_t
 	return true;
 }
 
-/* "channel0_3" is of the channel "channel0". */
-static void channel_of(const char *file, char *out, size_t size)
-{
-	const char *end = file + strlen(file), *p = end;
-
-	while (p > file && p[-1] >= '0' && p[-1] <= '9')
-		p--;
-	if (p < end && p - 1 > file && p[-1] == '_')
-		end = p - 1;
-	snprintf(out, size, "%.*s", (int)(end - file), file);
-}
-
-static const char *file_name(const struct import_file *f)
-{
-	const char *slash = strrchr(f->path, '/');
-
-	return slash ? slash + 1 : f->path;
-}
-
 /* Adds the files of the directory of the metadata to streams. *count: of streams. */
 static int find_parts(struct import *im, const struct ctf_trace *t, const struct import_file *meta,
 		      struct ctf_stream **streams, size_t *count, struct tr_err *err)
@@ -378,16 +359,13 @@ static int add_streams(struct import *im, struct ctf_trace *t, struct trace *tra
 {
 	struct ctf_stream **streams = calloc(im->file_count + 1, sizeof(struct ctf_stream *));
 	size_t count = 0;
-	char channel[129];
 	int ret = streams ? find_parts(im, t, meta, streams, &count, err)
 			  : tr_fail(err, -ENOMEM, "out of memory");
 
 	for (size_t i = 0; i < count && !ret; i++) {
-		const char *name = file_name(streams[i]->parts[0].file);
-
-		channel_of(name, channel, sizeof(channel));
 		ret = import_add_stream(im, trace, streams[i]->class->md, streams[i]->instance,
-					streams[i]->cpu, channel, name, &streams[i]->in);
+					streams[i]->cpu, streams[i]->parts[0].file,
+					&streams[i]->in);
 		if (ret)
 			tr_fail(err, ret, "out of memory");
 	}
@@ -420,7 +398,7 @@ static int open_trace(struct import *im, const struct import_file *meta, struct 
 	t->im = im;
 	c.out = &t->layout;
 	snprintf(path, sizeof(path), "%.*s",
-		 (int)(strlen(meta->path) - strlen(file_name(meta))), meta->path);
+		 (int)(strlen(meta->path) - strlen(import_file_name(meta))), meta->path);
 	if (*path)
 		path[strlen(path) - 1] = 0;
 	ret = read_metadata(im, meta, &tsdl, err);
@@ -446,7 +424,7 @@ static int open_traces(struct import *im, struct tr_err *err)
 	int ret = 0;
 
 	for (size_t i = 0; i < im->file_count && !ret; i++)
-		if (!strcmp(file_name(&im->files[i]), METADATA))
+		if (!strcmp(import_file_name(&im->files[i]), METADATA))
 			ret = open_trace(im, &im->files[i], err);
 	return ret;
 }

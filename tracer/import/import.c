@@ -13,7 +13,7 @@
 #include "tracer/base/lexer.h"
 #include "tracer/session/session.h"
 
-static const struct import_format *const formats[] = { &ctf_format, NULL };
+static const struct import_format *const formats[] = { &ctf_format, &ltt_format, NULL };
 
 /* ---- imports ---- */
 
@@ -106,10 +106,30 @@ struct trace *import_add_trace(struct import *im, struct md_trace *md, const cha
 	return t;
 }
 
+const char *import_file_name(const struct import_file *f)
+{
+	const char *slash = strrchr(f->path, '/');
+
+	return slash ? slash + 1 : f->path;
+}
+
+/* "channel0_3" is of the channel "channel0". */
+static void channel_of(const char *file, char *out, size_t size)
+{
+	const char *end = file + strlen(file), *p = end;
+
+	while (p > file && p[-1] >= '0' && p[-1] <= '9')
+		p--;
+	if (p < end && p - 1 > file && p[-1] == '_')
+		end = p - 1;
+	snprintf(out, size, "%.*s", (int)(end - file), file);
+}
+
 int import_add_stream(struct import *im, struct trace *t, const struct md_stream *class,
-		      uint64_t instance, uint32_t cpu, const char *channel, const char *name,
+		      uint64_t instance, uint32_t cpu, const struct import_file *file,
 		      const struct input *in)
 {
+	const char *name = import_file_name(file);
 	struct stream *more = grow(im->streams, im->stream_count, sizeof(*more));
 
 	if (!more)
@@ -118,7 +138,7 @@ int import_add_stream(struct import *im, struct trace *t, const struct md_stream
 	more += im->stream_count;
 	*more = (struct stream){ .trace = t, .ring = (uint32_t)im->stream_count++, .class = class,
 				 .instance_id = instance, .cpu = cpu, .input = in };
-	snprintf(more->channel, sizeof(more->channel), "%s", channel);
+	channel_of(name, more->channel, sizeof(more->channel));
 	snprintf(more->file, sizeof(more->file), "%s", name);
 	snprintf(more->name, sizeof(more->name), "%s", name);
 	return 0;
@@ -187,7 +207,7 @@ static int import_open(struct session *s, const char *path, uid_t uid, gid_t gid
 	if (!ret && !im->trace_count)
 		ret = tr_fail_at(err, -EINVAL, path, -1,
 				 "no trace in this directory: expected a file `metadata` of CTF "
-				 "1.8 in it or below it");
+				 "1.8, or eventdefs/ and control/ of LTT, in it or below it");
 	if (!ret && (ret = make_region(im)))
 		tr_fail(err, ret, "the streams cannot be opened: %s", strerror(-ret));
 	if (ret) {

@@ -10,6 +10,8 @@
  *                packets and events (ctf_stream.c)
  *   layout.h     … compiles types into steps (layout.c) that read bits and write bytes (packet.c)
  *   tsdl.h       … the types and blocks of the metadata text (tsdl_*.c)
+ *   ltt.h        LTT 0.3 and 0.7: a reader of their files (ltt_*.c)
+ *   ltt_input.c  … which makes traces and streams of directories
  *
  * A format is a row of the table in import.c. Its open() looks through the files, makes a struct
  * md_trace for each trace that it knows, and adds streams; import.c does the rest. All files stay
@@ -67,7 +69,7 @@ struct import_format {
 	int (*open)(struct import *im, struct tr_err *err);
 };
 
-extern const struct import_format ctf_format;
+extern const struct import_format ctf_format, ltt_format;
 
 /* ---- for formats, in open() ---- */
 
@@ -78,12 +80,15 @@ extern const struct import_format ctf_format;
 struct trace *import_add_trace(struct import *im, struct md_trace *md, const char *path,
 			       bool kernel);
 /*
- * Adds a stream of a trace. in: owned by the caller (import_own). name: of its file; channel: its
- * name in `counts`. cpu: MD_NO_CPU if the trace does not say. 0 or -ENOMEM.
+ * Adds a stream of a trace. in: owned by the caller (import_own). file: its first one, whose name
+ * without a number is the channel in `counts`. cpu: MD_NO_CPU if the trace does not say. 0 or
+ * -ENOMEM.
  */
 int import_add_stream(struct import *im, struct trace *t, const struct md_stream *class,
-		      uint64_t instance, uint32_t cpu, const char *channel, const char *name,
+		      uint64_t instance, uint32_t cpu, const struct import_file *file,
 		      const struct input *in);
+/* The part of its path after the last slash. */
+const char *import_file_name(const struct import_file *f);
 /* Has p freed with the import. 0 or -ENOMEM; then p was freed. */
 int import_own(struct import *im, void *p, void (*free)(void *p));
 /* Sets err, or without one (err NULL) reports to `error`: "FILE: offset N: …". Returns -EINVAL. */
@@ -100,8 +105,8 @@ void import_put_header(struct md_buf *out, uint32_t id, uint64_t ts);
 int import_open_files(struct import *im, uid_t uid, gid_t gid, struct tr_err *err);
 void import_close_files(struct import *im);
 /*
- * Reads n bytes. 0; -ESTALE: the file is not as it was; another -errno; both are reported as by
- * import_fail.
+ * Reads n bytes; if n is 0, only checks the file. 0; -ESTALE: the file is not as it was; another
+ * -errno; both are reported as by import_fail.
  */
 int import_read(const struct import *im, struct tr_err *err, const struct import_file *f,
 		uint64_t offset, void *buf, size_t n);

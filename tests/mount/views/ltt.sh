@@ -3,28 +3,58 @@
 # TIMEOUT: 300
 #
 # `export/ltt/` is an LTT 0.7 trace that has the events of `export/json`: fields of all types, an
-# event larger than 64 KiB, two channels with other contexts, heartbeats in a long silence.
+# event larger than 64 KiB, two channels with other contexts, heartbeats in a long silence. A session
+# that has it as its `input` shows the same text; wrong and changed files are errors that say where.
 . "$(dirname "$0")/../../lib/mount.sh"
 
 command -v python3 >/dev/null || skip "there is no python3"
-for p in "$BUILD/tests/lib/ticker" "$BUILD/tests/mount/views/words" "$BUILD/tests/mount/programs/types"; do
+for p in "$BUILD/tests/lib/ticker" "$BUILD/tests/mount/views/words" \
+	"$BUILD/tests/mount/programs/types"; do
 	[ -x "$p" ] || skip "there is no $p"
 done
 
 # judge SESSION COUNT: copies the trace as `cp -r` does, and compares
 judge() {
 	rm -rf "$work/ltt"
-	cp -r "$1/export/ltt" "$work/ltt" || fail "cp -r"
+	copy_image "$1/export/ltt" "$work/ltt"
 	cat "$1/export/json" >"$work/json" || fail "json"
 	python3 "$top/tests/lib/judge_ltt.py" "$work/ltt" "$work/json" >"$work/judged" 2>&1 ||
 		fail "$(head -c 3000 "$work/judged")"
 	read -r events beats <"$work/judged"
 	is "events" "$2" "$events"
+	same_import "$1"
 }
+
+# same_import SESSION: a session whose input is the copy has the same text. (The value of a context
+# of an application is bytes in LTT. Events of one time have no order; sort has the same for both,
+# without the time since the event before.)
+same_import() {
+	put "$work/ltt" "$old/input"
+	for f in "$1" "$old"; do
+		cat "$f/text" >"$work/raw" || fail "text: $(cat "$f/error")"
+		cut -d ' ' -f 1 "$work/raw" >"$work/times.${f##*/}"
+		sed 's/ (+[0-9?.]*)//; s/, [_a-z]*app_none_such.* }, {/ }, {/' "$work/raw" |
+			sort >"$work/text.${f##*/}"
+	done
+	cmp "$work/times.ltt" "$work/times.old" || fail "the order differs"
+	cmp "$work/text.ltt" "$work/text.old" ||
+		fail "text and import differ: $(diff "$work/text.ltt" "$work/text.old" | head -n 6)"
+	diff -r "$old/trace" "$work/ltt" || fail "trace/ is not the input"
+}
+
+# refused PATTERN COMMAND…: it fails, and `error` of the imported session says why
+refused() {
+	pattern=$1
+	shift
+	! "$@" >"$work/refused" 2>&1 || fail "$* is accepted"
+	has "$(cat "$old/error")" "$pattern"
+}
+write() { printf '%s\n' "$1" >"$2"; }
 
 mount_tree -o tz=UTC
 s=$S/ltt
-mkdir "$s" "$s/user/channels/two"
+old=$S/old
+mkdir "$s" "$s/user/channels/two" "$old"
 is "without events" "" "$(ls "$s/export/ltt")"
 echo 1M >"$s/user/channels/two/subbuf_size" || fail "subbuf_size"
 echo '*' >"$s/user/events"
@@ -54,4 +84,20 @@ taskset -c "$cpu" "$BUILD/tests/mount/views/words" 1 || fail "words"
 put stop "$s/control"
 judge "$s" "$(wc -l <"$s/text")"
 [ "$beats" -gt 0 ] || fail "no heartbeat"
+
+# ---- the session that shows it ----
+
+is "format" "LTT 0.x" "$(sed -n 's/^input_format //p' "$old/status")"
+is "events in counts" "$events" "$(awk '$3 == "*" { n += $4 } END { print n }' "$old/counts")"
+mkdir "$work/all"
+mv "$work/ltt" "$work/all/one"
+file=$(cd "$work/all" && ls one/cpu_* | head -n 1)
+printf x | dd of="$work/all/$file" bs=1 seek=40 conv=notrunc 2>/dev/null
+refused "${file#*/}: offset [0-9]*: the file has changed" cat "$old/text"
+put "$work/all" "$old/input"
+refused "$file: offset 40: expected the magic number" cat "$old/text"
+rm "$work/all/one/eventdefs/"*
+refused "no trace in this directory" write "$work/all" "$old/input"
+echo '<facility name=core>' >"$work/all/one/eventdefs/core.xml"
+refused "one/eventdefs/ has no definition of the facility" write "$work/all" "$old/input"
 echo "$checks checks"
