@@ -40,6 +40,9 @@ static void *grow(struct compiler *c, void *array, size_t count, size_t size)
 {
 	void *more = array;
 
+	/* The caller drops what is returned then: the array must not move. */
+	if (c->failed)
+		return NULL;
 	if (count >= STEPS_MAX)
 		fail(c, "the types have too many parts");
 	else if (!(count & (count - 1)) && !(more = realloc(array, (count ? 2 * count : 1) * size)))
