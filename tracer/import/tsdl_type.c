@@ -229,11 +229,8 @@ static void read_body(struct tsdl_parser *p, struct tsdl_type *t)
 	uint32_t names = p->name_count;
 
 	tsdl_expect(p, "{");
-	if (++p->nesting > TSDL_DEPTH_MAX)
-		tsdl_fail(p, "types are nested more than %u times", TSDL_DEPTH_MAX);
 	while (!p->failed && !tsdl_is(p, "}"))
 		read_member(p, t);
-	p->nesting--;
 	tsdl_expect(p, "}");
 	p->name_count = names;
 }
@@ -346,7 +343,7 @@ static const struct tsdl_type *read_words(struct tsdl_parser *p)
 	return t;
 }
 
-const struct tsdl_type *tsdl_type(struct tsdl_parser *p)
+static const struct tsdl_type *read_type(struct tsdl_parser *p)
 {
 	while (!p->failed && is_keyword(p))
 		tsdl_next(p);
@@ -365,6 +362,21 @@ const struct tsdl_type *tsdl_type(struct tsdl_parser *p)
 	if (tsdl_take_name(p, "variant"))
 		return read_variant(p);
 	return read_words(p);
+}
+
+const struct tsdl_type *tsdl_type(struct tsdl_parser *p)
+{
+	const struct tsdl_type *t;
+
+	/* A scalar in the innermost structure, and the container of an enumeration in it */
+	if (p->nesting == TSDL_DEPTH_MAX + 2) {
+		tsdl_fail(p, "types are nested more than %u times", TSDL_DEPTH_MAX);
+		return NULL;
+	}
+	p->nesting++;
+	t = read_type(p);
+	p->nesting--;
+	return t;
 }
 
 void tsdl_typealias(struct tsdl_parser *p)
