@@ -25,6 +25,7 @@
 #define TSDL_DEPTH_MAX 12u      /* of types; the model's own limit is MD_DEPTH_MAX */
 #define TSDL_NODES_MAX 8192u   /* of one structure with all that it contains */
 #define TSDL_NAMES_MAX 4096u    /* named types */
+#define TSDL_BUCKETS 1024u      /* a power of two */
 #define TSDL_CLOCKS_MAX 64u
 #define TSDL_ENV_MAX 1024u
 #define TSDL_STREAMS_MAX 256u
@@ -122,8 +123,13 @@ struct tsdl_parser {
 	int failed;             /* -errno: every function returns at once */
 	unsigned int nesting;
 	/* named types of the open scopes, the last one last */
-	struct tsdl_name { const char *name; const struct tsdl_type *type; } *names;
+	struct tsdl_name {
+		const char *name;
+		const struct tsdl_type *type;
+		uint32_t hash, next;    /* next: as in named */
+	} *names;
 	uint32_t name_count;
+	uint32_t named[TSDL_BUCKETS];   /* by hash: 1 + the index of the last name; 0: none */
 };
 
 /* Makes the next token the current one; after a failure there is only TOKEN_END. */
@@ -155,6 +161,8 @@ uint32_t tsdl_align(struct tsdl_parser *p);
 const struct tsdl_type *tsdl_scalar(struct tsdl_parser *p, enum tsdl_kind kind);
 /* A type, from the current token on, without declarators. NULL: failed. */
 const struct tsdl_type *tsdl_type(struct tsdl_parser *p);
+/* Forgets the named types of a scope: those after this number. */
+void tsdl_forget_names(struct tsdl_parser *p, uint32_t count);
 /* `typealias …;` or `typedef …;`, from the token after the word on. */
 void tsdl_typealias(struct tsdl_parser *p);
 void tsdl_typedef(struct tsdl_parser *p);

@@ -188,7 +188,7 @@ static void read_block(struct tsdl_parser *p, struct block *b,
 	}
 	tsdl_expect(p, "}");
 	tsdl_expect(p, ";");
-	p->name_count = names;
+	tsdl_forget_names(p, names);
 }
 
 static void read_clock(struct tsdl_parser *p)

@@ -4,24 +4,44 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "tracer/base/hash.h"
+
+static uint32_t hash_name(const char *name)
+{
+	return (uint32_t)hash_string(HASH_START, name);
+}
+
 static const struct tsdl_type *find_type(const struct tsdl_parser *p, const char *name)
 {
-	for (uint32_t i = p->name_count; i--;)
-		if (!strcmp(p->names[i].name, name))
-			return p->names[i].type;
+	uint32_t hash = hash_name(name);
+
+	for (uint32_t i = p->named[hash % TSDL_BUCKETS]; i; i = p->names[i - 1].next)
+		if (p->names[i - 1].hash == hash && !strcmp(p->names[i - 1].name, name))
+			return p->names[i - 1].type;
 	return NULL;
 }
 
 static void name_type(struct tsdl_parser *p, const char *name, const struct tsdl_type *type)
 {
+	uint32_t hash = hash_name(name), *last = &p->named[hash % TSDL_BUCKETS];
+
 	if (p->failed)
 		return;
 	if (p->name_count == TSDL_NAMES_MAX) {
 		tsdl_fail(p, "more than %u types have names", TSDL_NAMES_MAX);
 		return;
 	}
-	p->names[p->name_count].name = tsdl_copy(p, name);
-	p->names[p->name_count++].type = type;
+	p->names[p->name_count] = (struct tsdl_name){ tsdl_copy(p, name), type, hash, *last };
+	*last = ++p->name_count;
+}
+
+void tsdl_forget_names(struct tsdl_parser *p, uint32_t count)
+{
+	while (p->name_count > count) {
+		const struct tsdl_name *n = &p->names[--p->name_count];
+
+		p->named[n->hash % TSDL_BUCKETS] = n->next;
+	}
 }
 
 struct tsdl_type *tsdl_new_type(struct tsdl_parser *p, enum tsdl_kind kind)
@@ -232,7 +252,7 @@ static void read_body(struct tsdl_parser *p, struct tsdl_type *t)
 	while (!p->failed && !tsdl_is(p, "}"))
 		read_member(p, t);
 	tsdl_expect(p, "}");
-	p->name_count = names;
+	tsdl_forget_names(p, names);
 }
 
 static const struct tsdl_type *read_struct(struct tsdl_parser *p)
