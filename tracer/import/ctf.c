@@ -340,6 +340,8 @@ static int find_parts(struct import *im, const struct ctf_trace *t, const struct
 		if (f == meta || !f->size || strncmp(f->path, meta->path, dir) ||
 		    strchr(f->path + dir, '/'))
 			continue;
+		if (f->size > CTF_FILE_MAX)
+			return import_fail(im, err, f, 0, "the file has more than 256 TiB");
 		ret = ctf_read_header(t, err, f, 0, &p);
 		if (ret == -ENOMEM)
 			tr_fail(err, ret, "out of memory");

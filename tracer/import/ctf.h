@@ -6,6 +6,9 @@
 #include "tracer/import/import.h"
 #include "tracer/import/layout.h"
 
+#define CTF_OFFSET_BITS 48      /* of a struct input_place's packet; above: the number of the file */
+#define CTF_FILE_MAX ((UINT64_C(1) << CTF_OFFSET_BITS) - 1)
+
 struct ctf_event { bool known; uint32_t context, fields; };     /* programs */
 
 struct ctf_class {              /* a stream class */

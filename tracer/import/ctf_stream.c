@@ -14,7 +14,6 @@
 
 #define HEADER_PIECE 4096u      /* bytes that are read for a packet's header at first */
 #define EVENT_MAX (UINT64_C(64) << 20)  /* bytes of one event */
-#define OFFSET_BITS 48
 
 bool ctf_time(const struct run *r, uint64_t cycles, uint64_t *ns)
 {
@@ -109,6 +108,7 @@ int ctf_read_header(const struct ctf_trace *t, struct tr_err *err, const struct 
 			break;
 		p->r.bits = (struct bits){ .data = data, .end = 8 * n };
 		p->r.have = 0;
+		p->r.cycles = p->r.work = 0;
 		ret = run_header(t, p);
 		n = 16 * n < room ? 16 * n : room;
 	} while (ret == LAYOUT_SHORT && p->r.bits.end < 8 * n && n <= EVENT_MAX);
@@ -129,10 +129,11 @@ static int read_event(struct ctf_packet *p, struct md_buf *out, uint64_t *last)
 	const struct ctf_class *class = p->class;
 	const struct ctf_event *e;
 	struct run *r = &p->r;
-	uint64_t ns, id;
+	uint64_t ns, id, begin = r->bits.at;
 	int ret;
 
 	r->out = NULL;
+	r->work = 0;
 	r->have &= ~(1u << ROLE_ID);
 	ret = layout_run(r, class->event_header);
 	if (ret)
@@ -152,7 +153,14 @@ static int read_event(struct ctf_packet *p, struct md_buf *out, uint64_t *last)
 	ret = layout_run(r, class->event_context);
 	if (!ret)
 		ret = layout_run(r, e->context);
-	return ret ? ret : layout_run(r, e->fields);
+	if (!ret)
+		ret = layout_run(r, e->fields);
+	/* There would be no end of such events. */
+	if (!ret && r->bits.at == begin) {
+		r->why = "an event has no bits";
+		return LAYOUT_BAD;
+	}
+	return ret;
 }
 
 /*
@@ -256,19 +264,19 @@ int ctf_read(const struct input *in, struct input_place *at, size_t want, struct
 	     uint32_t *cpu)
 {
 	const struct ctf_stream *s = (const struct ctf_stream *)in;
-	uint64_t mask = (UINT64_C(1) << OFFSET_BITS) - 1;
+	uint64_t mask = CTF_FILE_MAX;
 	struct ctf_packet p;
 	int ret = 0;
 
 	while (!ret) {
-		uint64_t part = at->packet >> OFFSET_BITS, offset = at->packet & mask;
+		uint64_t part = at->packet >> CTF_OFFSET_BITS, offset = at->packet & mask;
 		const struct import_file *f;
 
 		if (part >= s->part_count)
 			return 0;
 		f = s->parts[part].file;
 		if (offset >= f->size) {
-			at->packet = (part + 1) << OFFSET_BITS;
+			at->packet = (part + 1) << CTF_OFFSET_BITS;
 			at->within = 0;
 			continue;
 		}

@@ -91,6 +91,12 @@ struct bits {                   /* bytes of a packet, from one of its bytes on *
 	uint64_t end;           /* of the bits that can be read */
 };
 
+/*
+ * Steps, and bytes written, of one event or header: a bit of a packet may select thousands of empty
+ * sequences, each with a length in the output.
+ */
+#define LAYOUT_WORK_MAX (UINT64_C(64) << 20)
+
 enum { LAYOUT_SHORT = -1, LAYOUT_BAD = -2, LAYOUT_NOMEM = -3 };
 
 struct run {
@@ -102,6 +108,7 @@ struct run {
 	uint64_t roles[ROLES];  /* values */
 	uint32_t have;          /* bit ROLE_…: it has a value */
 	uint64_t *slots;        /* layout.slot_count */
+	uint64_t work;          /* since the caller set it to 0 */
 	const char *why;        /* of LAYOUT_BAD */
 };
 

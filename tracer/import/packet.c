@@ -48,6 +48,7 @@ static void advance_clock(struct run *r, const struct step *s, uint64_t v)
 
 static int put(struct run *r, const void *data, size_t n)
 {
+	r->work += n;
 	if (!r->out)
 		return 0;
 	md_buf_put(r->out, data, n);
@@ -78,10 +79,11 @@ static int run_string(struct run *r)
 {
 	struct bits *b = &r->bits;
 	uint64_t at = align_up(b->at, 8);
-	const uint8_t *p = b->data + (at - b->from) / 8, *nul;
+	const uint8_t *p, *nul;
 
 	if (at >= b->end)
 		return LAYOUT_SHORT;
+	p = b->data + (at - b->from) / 8;
 	nul = memchr(p, 0, (size_t)(b->end - at) / 8);
 	if (!nul)
 		return LAYOUT_SHORT;
@@ -147,6 +149,7 @@ static int run_variant(struct run *r, const struct step *s)
 		if (g->is_signed ? (int64_t)tag >= g->begin && (int64_t)tag <= g->end
 				 : tag >= (uint64_t)g->begin && tag <= (uint64_t)g->end)
 			break;
+	r->work += (uint64_t)(g - (end - s->count));
 	if (g == end) {
 		r->why = "a tag selects no option of its variant";
 		return LAYOUT_BAD;
@@ -186,6 +189,10 @@ static int run_steps(struct run *r, const struct step *s)
 		}
 		if (err)
 			return err;
+		if (++r->work > LAYOUT_WORK_MAX) {
+			r->why = "an event or a header has too many values";
+			return LAYOUT_BAD;
+		}
 	}
 }
 
