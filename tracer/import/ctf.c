@@ -170,6 +170,9 @@ static int add_events(struct compiler *c, struct ctf_class *class)
 		if (e->id >= class->event_limit)
 			class->event_limit = (uint32_t)e->id + 1;
 	}
+	layout_use_memory(c, class->event_limit * sizeof(*class->events));
+	if (c->failed)
+		return c->failed;
 	class->events = calloc(class->event_limit + 1, sizeof(*class->events));
 	if (!class->events)
 		return tr_fail(c->err, -ENOMEM, "out of memory");
@@ -193,6 +196,9 @@ static int add_class(struct compiler *c, struct ctf_class *class, struct md_trac
 			       ts->id > UINT32_MAX
 				       ? "its id is above 4294967295"
 				       : "expected a time in the headers of its events");
+	layout_use_memory(c, sizeof(*class) + 2 * sizeof(*class->md));
+	if (c->failed)
+		return c->failed;
 	class->id = ts->id;
 	class->md = md_stream_create((uint32_t)ts->id, MD_HEADER_LARGE);
 	ret = class->md ? md_trace_add(md, class->md) : -ENOMEM;
@@ -399,6 +405,7 @@ static int open_trace(struct import *im, const struct import_file *meta, struct 
 		return tr_fail(err, -ENOMEM, "out of memory");
 	t->im = im;
 	c.out = &t->layout;
+	c.used = im->used + 2 * meta->size;     /* names and texts outside of types */
 	snprintf(path, sizeof(path), "%.*s",
 		 (int)(strlen(meta->path) - strlen(import_file_name(meta))), meta->path);
 	if (*path)
@@ -414,6 +421,7 @@ static int open_trace(struct import *im, const struct import_file *meta, struct 
 		md_trace_destroy(md);
 	if (!ret)
 		ret = add_streams(im, t, trace, meta, err);
+	im->used = c.used;
 	layout_forget(&c, 0, 0);
 	free(c.symbols);
 	md_buf_deinit(&c.path);

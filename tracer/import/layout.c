@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define WORK_MAX (UINT64_C(1) << 28)
+#define WORK_MAX (UINT64_C(1) << 27)
 #define STEPS_MAX (1u << 20)
 #define PATH_MOST 4096u         /* bytes of the path of a field */
 
@@ -36,6 +36,13 @@ static void fail_memory(struct compiler *c)
 		c->failed = tr_fail(c->err, -ENOMEM, "out of memory");
 }
 
+void layout_use_memory(struct compiler *c, uint64_t bytes)
+{
+	c->used += bytes;
+	if (c->used > LAYOUT_MEMORY_MAX)
+		fail(c, "the types have too many parts");
+}
+
 static void *grow(struct compiler *c, void *array, size_t count, size_t size)
 {
 	void *more = array;
@@ -54,6 +61,7 @@ static uint32_t add_step(struct compiler *c, const struct step *s)
 {
 	struct step *more = grow(c, c->out->steps, c->out->step_count, sizeof(*more));
 
+	layout_use_memory(c, 256);      /* the field, and its part of two programs */
 	if (!more)
 		return 0;
 	c->out->steps = more;
@@ -78,6 +86,8 @@ static size_t enter(struct compiler *c, const char *name)
 
 	md_buf_putc(&c->path, '.');
 	md_buf_puts(&c->path, name);
+	layout_use_memory(c, 64 + 2 * strlen(name));
+	c->work += c->path.len;
 	if (c->path.len > PATH_MOST)
 		fail(c, "the names of a field are too long");
 	return len;
@@ -98,14 +108,20 @@ static void add_symbol(struct compiler *c, uint32_t slot, const struct tsdl_type
 		c->symbol_count++;
 }
 
+/* Counts comparisons. False: these are too many. */
+static bool may_work(struct compiler *c, uint64_t n)
+{
+	c->work += n;
+	if (c->work > WORK_MAX)
+		fail(c, "the types have too many parts");
+	return !c->failed;
+}
+
 static const struct symbol *find_path(struct compiler *c, const char *prefix, size_t n,
 				      const char *ref)
 {
-	c->work += c->symbol_count;
-	if (c->work > WORK_MAX) {
-		fail(c, "the types have too many parts");
+	if (!may_work(c, c->symbol_count * (1 + n / 16)))
 		return NULL;
-	}
 	for (size_t i = c->symbol_count; i--;) {
 		const char *path = c->symbols[i].path;
 
@@ -171,9 +187,9 @@ static uint8_t bytes_for(unsigned int bits)
 
 static void copy_mappings(struct compiler *c, const struct tsdl_type *t, struct md_type *to)
 {
-	c->labels += t->count;
-	if (c->labels > STEPS_MAX)
-		fail(c, "the enumerations have too many labels");
+	layout_use_memory(c, t->count * sizeof(*to->mappings));
+	if (c->failed)
+		return;
 	to->mappings = calloc(t->count + 1, sizeof(*to->mappings));
 	if (!to->mappings) {
 		fail_memory(c);
@@ -187,6 +203,7 @@ static void copy_mappings(struct compiler *c, const struct tsdl_type *t, struct 
 			fail_memory(c);
 			return;
 		}
+		layout_use_memory(c, 64 + 2 * strlen(m->label));
 	}
 }
 
@@ -302,6 +319,8 @@ static void compile_struct(struct compiler *c, const struct tsdl_type *t, struct
 static void add_ranges(struct compiler *c, const struct tsdl_type *tag, const char *name,
 		       uint8_t option, uint32_t step)
 {
+	if (!may_work(c, tag->count))
+		return;
 	for (uint32_t i = 0; i < tag->count && !c->failed; i++) {
 		const struct tsdl_mapping *m = &tag->mappings[i];
 		struct range *more;

@@ -10,6 +10,9 @@
 #include "metadata/model.h"
 #include "tracer/import/tsdl.h"
 
+/* Bytes of the types and names of all traces of an import, as layout_use_memory counts them */
+#define LAYOUT_MEMORY_MAX (UINT64_C(256) << 20)
+
 /* Fields that say something about their packet or event, by their names. */
 enum role {
 	ROLE_NONE, ROLE_MAGIC, ROLE_STREAM, ROLE_INSTANCE, ROLE_BEGIN, ROLE_END, ROLE_CONTENT,
@@ -66,7 +69,7 @@ struct compiler {
 	size_t symbol_count;
 	uint32_t slots;
 	struct md_buf path;     /* of the structure that is compiled, with its scope */
-	uint64_t labels;        /* of all enumerations */
+	uint64_t used;          /* about the bytes of all traces of the import so far */
 	uint64_t work;          /* of all searches: hostile metadata must not take for ever */
 };
 
@@ -77,6 +80,8 @@ struct compiler {
  */
 int layout_compile(struct compiler *c, enum scope scope, const struct tsdl_type *type,
 		   uint32_t *first, struct md_field **fields, uint32_t *count);
+/* Counts memory that the model and the layout need. Fails if it is more than LAYOUT_MEMORY_MAX. */
+void layout_use_memory(struct compiler *c, uint64_t bytes);
 void layout_free_fields(struct md_field *fields, uint32_t count);
 /* Forgets the symbols and slots after these numbers, for the next structure of the same scope. */
 void layout_forget(struct compiler *c, size_t symbols, uint32_t slots);
