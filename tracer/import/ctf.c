@@ -213,6 +213,8 @@ static int add_class(struct compiler *c, struct ctf_class *class, struct md_trac
 	if (!ret)
 		ret = layout_compile(c, SCOPE_EVENT_HEADER, ts->event_header,
 				     &class->event_header, NULL, NULL);
+	for (size_t i = class->event_header; i < c->out->step_count && !class->clock; i++)
+		class->clock = c->out->steps[i].clock;
 	if (!ret)
 		ret = layout_compile(c, SCOPE_STREAM_EVENT, ts->event_context,
 				     &class->event_context, &context, &count);

@@ -6,7 +6,7 @@
 #include "tracer/import/import.h"
 #include "tracer/import/layout.h"
 
-#define CTF_OFFSET_BITS 48      /* of a struct input_place's packet; above: the number of the file */
+#define CTF_OFFSET_BITS 48      /* of input_place.packet; above them: the number of the file */
 #define CTF_FILE_MAX ((UINT64_C(1) << CTF_OFFSET_BITS) - 1)
 
 struct ctf_event { bool known; uint32_t context, fields; };     /* programs */
@@ -15,6 +15,7 @@ struct ctf_class {              /* a stream class */
 	uint64_t id;
 	struct md_stream *md;   /* owned by the md_trace */
 	uint32_t packet_context, event_header, event_context;   /* programs */
+	const struct clock_class *clock;        /* of the headers of events */
 	struct ctf_event *events;       /* by id; owned */
 	uint32_t event_limit;   /* ids are below it */
 };

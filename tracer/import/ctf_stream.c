@@ -84,7 +84,10 @@ static int run_header(const struct ctf_trace *t, struct ctf_packet *p)
 		r->why = "the packet is of a stream that the metadata does not have";
 		return LAYOUT_BAD;
 	}
-	return layout_run(r, p->class->packet_context);
+	ret = layout_run(r, p->class->packet_context);
+	if (!r->clock)
+		r->clock = p->class->clock;
+	return ret;
 }
 
 int ctf_read_header(const struct ctf_trace *t, struct tr_err *err, const struct import_file *f,
@@ -109,6 +112,7 @@ int ctf_read_header(const struct ctf_trace *t, struct tr_err *err, const struct 
 		p->r.bits = (struct bits){ .data = data, .end = 8 * n };
 		p->r.have = 0;
 		p->r.cycles = p->r.work = 0;
+		p->r.clock = NULL;
 		ret = run_header(t, p);
 		n = 16 * n < room ? 16 * n : room;
 	} while (ret == LAYOUT_SHORT && p->r.bits.end < 8 * n && n <= EVENT_MAX);
@@ -165,15 +169,13 @@ static int read_event(struct ctf_packet *p, struct md_buf *out, uint64_t *last)
 
 /*
  * Reads events from r->bits.at on, until `out` has `want` bytes or the piece or the packet ends.
- * As layout_run, for the first event that was not read.
+ * last: time of the event before, ns. As layout_run, for the first event that was not read.
  */
-static int read_events(struct ctf_packet *p, struct md_buf *out, size_t want)
+static int read_events(struct ctf_packet *p, struct md_buf *out, size_t want, uint64_t last)
 {
 	struct run *r = &p->r;
-	uint64_t last = 0;
 	int ret = 0;
 
-	ctf_time(r, r->cycles, &last);
 	while (!ret && out->len < want && r->bits.at < p->content) {
 		uint64_t at = r->bits.at, cycles = r->cycles;
 		size_t len = out->len;
@@ -219,6 +221,21 @@ static int fail_event(const struct ctf_stream *s, const struct import_file *f, u
 					       : p->r.why);
 }
 
+/*
+ * Sets the clock at a place, whose packet may begin earlier than the one before it ended. Returns
+ * the time before which no event may be, ns.
+ */
+static uint64_t set_clock(struct run *r, const struct input_place *at)
+{
+	uint64_t before = 0, begin = 0;
+
+	if (at->within || (r->cycles < at->clock && !(r->have & 1u << ROLE_BEGIN)))
+		r->cycles = at->clock;
+	ctf_time(r, at->clock, &before);
+	ctf_time(r, r->cycles, &begin);
+	return before > begin ? before : begin;
+}
+
 /* Events of one packet. 1; 0: it has no more; -errno. Moves `at` in the packet, or to the next. */
 static int read_packet(const struct ctf_stream *s, const struct import_file *f, uint64_t offset,
 		       struct ctf_packet *p, struct input_place *at, size_t want,
@@ -226,23 +243,20 @@ static int read_packet(const struct ctf_stream *s, const struct import_file *f, 
 {
 	struct run *r = &p->r;
 	size_t before = out->len;
-	uint64_t n = want;
+	uint64_t n = want, last;
 	uint8_t *data = NULL;
 	int ret;
 
 	if (p->class != s->class)
 		return import_fail(s->trace->im, NULL, f, offset,
 				   "expected a packet of the stream class of the file's first one");
-	if (at->within) {
+	if (at->within)
 		r->bits.at = at->within;
-		r->cycles = at->clock;
-	} else if (r->cycles < at->clock && !(r->have & 1u << ROLE_BEGIN)) {
-		r->cycles = at->clock;
-	}
+	last = set_clock(r, at);
 	do {
 		ret = read_piece(s, f, offset, p, n, &data);
 		if (!ret)
-			ret = read_events(p, out, before + want);
+			ret = read_events(p, out, before + want, last);
 		n *= 4;
 	} while (ret == LAYOUT_SHORT && out->len == before && r->bits.end < p->content &&
 		 n <= EVENT_MAX);
@@ -252,7 +266,8 @@ static int read_packet(const struct ctf_stream *s, const struct import_file *f, 
 	if (ret < LAYOUT_NOMEM || (ret == LAYOUT_NOMEM && out->failed))
 		return ret < LAYOUT_NOMEM ? ret : -ENOMEM;
 	at->within = r->bits.at;
-	at->clock = r->cycles;
+	if (out->len > before || at->clock < r->cycles)
+		at->clock = r->cycles;
 	if (r->bits.at >= p->content) {
 		at->within = 0;
 		at->packet += p->size / 8;
