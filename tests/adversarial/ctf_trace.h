@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * A small trace of CTF 1.8 in both byte orders, with all that its text can say of types: for
+ * fuzz_import.c. Include it in one file of a program only.
+ */
+#ifndef TESTS_ADVERSARIAL_CTF_TRACE_H
+#define TESTS_ADVERSARIAL_CTF_TRACE_H
+
+#include <string.h>
+
+#include "metadata/buf.h"
+#include "tests/lib/fuzz.h"
+
+static const char *const heads[] = {
+	"/* CTF 1.8 */\n"
+	"typealias integer { size = 8; align = 8; signed = false; } := uint8_t;\n"
+	"typealias integer { size = 16; align = 8; } := uint16_t;\n"
+	"typealias integer { size = 32; align = 8; base = hex; } := uint32_t;\n"
+	"typealias integer { size = 64; align = 8; } := uint64_t;\n"
+	"typealias integer { size = 64; align = 8; } := unsigned long;\n"
+	"trace { major = 1; minor = 8; uuid = \"025e84d6-3d89-4fe1-b434-44b603a14a04\";\n"
+	"byte_order = %s; packet.header := struct {\n"
+	"uint32_t magic; uint8_t uuid[16]; uint32_t stream_id; uint64_t stream_instance_id; }; };",
+	"env { domain = \"ust\"; hostname = \"vm\"; tracer_minor = 13; below = -1; };\n"
+	"clock { name = \"monotonic\"; uuid = \"92803caf-990c-4d36-b943-4c149e0cc4e0\";\n"
+	"freq = 1000000000; offset = 1795172223238349640; };\n"
+	"clock { name = slow; freq = 1000; offset_s = 1700000000; offset = 2500; precision = 1; };"
+	"callsite { name = \"a:b\"; func = \"f\"; file = \"f.c\"; line = 12; ip = 0x40; };\n"
+	"typealias integer { size = 27; align = 1; map = clock.monotonic.value; } := uint27_c;\n"
+	"typealias integer { size = 64; align = 8; map = clock.monotonic.value; } := uint64_c;\n"
+	"typealias integer { size = 16; align = 8; map = clock.slow.value; } := uint16_c;\n"
+	"typealias floating_point { exp_dig = 8; mant_dig = 24; align = 8; } := float;\n"
+	"typedef uint16_t pair_t[2];\n"
+	"struct packet_context { uint64_c timestamp_begin; uint64_c timestamp_end;\n"
+	"uint64_t content_size; uint64_t packet_size; uint64_t packet_seq_num;\n"
+	"unsigned long events_discarded; uint32_t cpu_id; };\n"
+	"struct event_header_compact { enum : integer { size = 5; align = 1; } {\n"
+	"compact = 0 ... 30, extended = 31 } id; variant <id> { struct { uint27_c timestamp; }\n"
+	"compact; struct { uint32_t id; uint64_c timestamp; } extended; } v; } align(8);\n",
+	"stream { id = 0; event.header := struct event_header_compact;\n"
+	"packet.context := struct packet_context;\n"
+	"event.context := struct { integer { size = 32; align = 8; signed = 0; } _vpid;\n"
+	"integer { size = 8; align = 8; encoding = UTF8; } _procname[3]; }; };\n",
+	"event { name = \"a:text\"; id = 0; stream_id = 0; loglevel = 13; fields := struct {\n"
+	"string _s; uint8_t _n; uint16_t _list[_n]; string { encoding = ASCII; } _t; }; };\n",
+	"event { name = \"a:bits\"; id = 1; stream_id = 0; context := struct { uint8_t c; };\n"
+	"fields := struct { integer { size = 3; align = 1; } a; integer { size = 13; align = 1;\n"
+	"signed = true; byte_order = be; } b; float f; pair_t pairs[2]; }; };\n",
+	"enum kind : uint8_t { none, one = 1, some = 2 ... 9, \"all of it\" = 10 ... 255 };\n"
+	"event { name = \"a:kinds\"; id = 2; stream_id = 0; fields := struct { enum kind tag;\n"
+	"variant <tag> { struct { } none; uint8_t one; struct { uint8_t x; uint8_t y; } some; } v;"
+	"struct { uint8_t _len; struct { uint8_t k; string w; } rows[_len]; } nested;\n"
+	"uint8_t bytes[stream.event.context._vpid]; } align(8); };\n",
+	"stream { id = 7; event.header := struct { uint8_t id; uint16_c timestamp; };\n"
+	"packet.context := struct { uint64_t packet_size; uint64_t content_size; }; };\n"
+	"event { name = \"b\"; id = 1; stream_id = 7; fields := struct { uint8_t x; }; };\n",
+};
+
+#define HEADS (sizeof(heads) / sizeof(*heads))
+
+static bool big;
+
+static inline void put_number(struct md_buf *b, uint64_t v, unsigned int bytes)
+{
+	for (unsigned int i = 0; i < bytes; i++)
+		md_buf_putc(b, (char)(v >> 8 * (big ? bytes - 1 - i : i)));
+}
+
+static inline void make_text(struct md_buf *b)
+{
+	md_buf_reset(b);
+	for (size_t i = 0; i < HEADS; i++)
+		if (i)
+			md_buf_puts(b, heads[i]);
+		else
+			md_buf_printf(b, heads[i], big ? "be" : "le");
+}
+
+static inline void make_fields(struct md_buf *b, uint32_t id, uint32_t vpid)
+{
+	uint32_t n = (uint32_t)rnd(4);
+
+	if (id == 0) {
+		md_buf_put(b, "text", 5);
+		put_number(b, n, 1);
+		while (n--)
+			put_number(b, rnd(65536), 2);
+		md_buf_put(b, "", 1);
+	} else if (id == 1) {
+		put_number(b, rnd(UINT64_MAX), 1 + 2 + 4);
+		put_number(b, rnd(UINT64_MAX), 8);
+	} else {
+		uint32_t tag = (uint32_t)rnd(10);
+
+		put_number(b, tag, 1);
+		put_number(b, rnd(65536), tag > 1 ? 2 : tag);
+		put_number(b, n, 1);
+		while (n--)
+			md_buf_put(b, "kw", 3);
+		put_number(b, rnd(UINT64_MAX), vpid);
+	}
+}
+
+/* The extended header of an event: 5 bits, then a 32-bit id and a time of 64 bits. */
+static inline void make_event(struct md_buf *b, uint64_t time)
+{
+	uint32_t id = (uint32_t)rnd(3), vpid = (uint32_t)rnd(5);
+
+	md_buf_putc(b, (char)(big ? 31 << 3 : 31));
+	put_number(b, id, 4);
+	put_number(b, time, 8);
+	put_number(b, vpid, 4);
+	md_buf_put(b, "abc", 3);
+	make_fields(b, id, vpid);
+}
+
+static inline void set_number(struct md_buf *b, size_t at, uint64_t v)
+{
+	struct md_buf n = MD_BUF_INIT;
+
+	put_number(&n, v, 8);
+	memcpy(b->data + at, n.data, 8);
+	md_buf_deinit(&n);
+}
+
+static inline void make_packet(struct md_buf *b, uint32_t class, uint64_t *time,
+			       unsigned int events)
+{
+	size_t from = b->len, sizes;
+
+	put_number(b, 0xc1fc1fc1, 4);
+	md_buf_put(b, "uuuuuuuuuuuuuuuu", 16);
+	put_number(b, class, 4);
+	put_number(b, class, 8);
+	if (!class) {
+		put_number(b, *time, 8);
+		put_number(b, *time + 100, 8);
+	}
+	sizes = b->len;
+	put_number(b, 0, 8);
+	put_number(b, 0, 8);
+	if (!class) {
+		put_number(b, 1, 8);
+		put_number(b, 0, 8);
+		put_number(b, 3, 4);
+	}
+	while (events--) {
+		*time += rnd(10);
+		if (class) {
+			put_number(b, 1, 1);
+			put_number(b, *time, 2);
+			put_number(b, rnd(256), 1);
+		} else {
+			make_event(b, *time);
+		}
+	}
+	set_number(b, sizes + (class ? 8 : 0), 8 * (b->len - from));
+	while (b->len % 16)
+		md_buf_putc(b, 0);
+	set_number(b, sizes + (class ? 0 : 8), 8 * (b->len - from));
+}
+
+#endif
