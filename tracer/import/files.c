@@ -7,12 +7,16 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/statfs.h>
 #include <unistd.h>
 
 #include "tracer/os/cred.h"
 
+#define FUSE_MAGIC 0x65735546   /* FUSE_SUPER_MAGIC of the kernel */
+
 struct walk {
 	struct import *im;
+	dev_t dev;
 	struct tr_err *err;
 	char path[1024];        /* below the input */
 };
@@ -73,6 +77,11 @@ static int walk_entry(struct walk *w, int dir, const char *name, size_t len, uns
 		close(fd);
 		return 0;
 	}
+	if (st.st_dev != w->dev) {
+		close(fd);
+		return tr_fail(w->err, -EXDEV, "%s/%s: is on another file system", w->im->path,
+			       w->path);
+	}
 	if (S_ISREG(st.st_mode))
 		return add_file(w, fd, &st);
 	if (depth == IMPORT_DEPTH_MAX) {
@@ -102,6 +111,27 @@ static int walk_dir(struct walk *w, int fd, size_t len, unsigned int depth)
 	return ret;
 }
 
+/* Takes fd over: a directory. */
+static int walk_root(struct walk *w, int fd)
+{
+	struct statfs fs;
+	struct stat st;
+
+	if (fstat(fd, &st) || fstatfs(fd, &fs)) {
+		close(fd);
+		return tr_fail(w->err, -EIO, "%s: cannot be read", w->im->path);
+	}
+	/* Reads of our own files would wait for ourselves; others may never answer. */
+	if (fs.f_type == FUSE_MAGIC) {
+		close(fd);
+		return tr_fail_at(w->err, -EINVAL, w->im->path, -1,
+				  "the directory is on a FUSE file system, perhaps this one: copy "
+				  "the trace first");
+	}
+	w->dev = st.st_dev;
+	return walk_dir(w, fd, 0, 1);
+}
+
 int import_open_files(struct import *im, uid_t uid, gid_t gid, struct tr_err *err)
 {
 	struct walk w = { .im = im, .err = err };
@@ -123,7 +153,7 @@ int import_open_files(struct import *im, uid_t uid, gid_t gid, struct tr_err *er
 					 : "the directory cannot be read: %s",
 				 strerror(errno));
 	else
-		ret = walk_dir(&w, fd, 0, 1);
+		ret = walk_root(&w, fd);
 	cred_leave(&cred);
 	cred_deinit(&cred);
 	if (im->file_count)

@@ -13,6 +13,8 @@
 #include "tracer/base/lexer.h"
 #include "tracer/session/session.h"
 
+#define OPENING_SECONDS 3       /* waits for another input */
+
 static const struct import_format *const formats[] = { &ctf_format, &ltt_format, NULL };
 
 /* ---- imports ---- */
@@ -183,6 +185,43 @@ static void give_up(struct import *im)
 }
 
 /*
+ * One input is opened at a time: that bounds the memory for metadata, and the threads that wait for
+ * a file system. Taken without another lock.
+ */
+static pthread_mutex_t opening = PTHREAD_MUTEX_INITIALIZER;
+
+static int lock_opening(struct tr_err *err)
+{
+	struct timespec until;
+
+	clock_gettime(CLOCK_REALTIME, &until);
+	until.tv_sec += OPENING_SECONDS;
+	return pthread_mutex_timedlock(&opening, &until)
+		       ? tr_fail(err, -EBUSY, "another input is being opened: try again")
+		       : 0;
+}
+
+/* Fills the import. Caller holds `opening`. */
+static int read_input(struct import *im, uid_t uid, gid_t gid, struct tr_err *err)
+{
+	int ret = im->path ? import_open_files(im, uid, gid, err)
+			   : tr_fail(err, -ENOMEM, "out of memory");
+
+	for (size_t i = 0; formats[i] && !ret; i++) {
+		ret = formats[i]->open(im, err);
+		if (!ret && im->trace_count && !im->format)
+			im->format = formats[i]->name;
+	}
+	if (!ret && !im->trace_count)
+		ret = tr_fail_at(err, -EINVAL, im->path, -1,
+				 "no trace in this directory: expected a file `metadata` of CTF "
+				 "1.8, or eventdefs/ and control/ of LTT, in it or below it");
+	if (!ret && (ret = make_region(im)))
+		tr_fail(err, ret, "the streams cannot be opened: %s", strerror(-ret));
+	return ret;
+}
+
+/*
  * Opens the input. Caller holds no lock. The references to the traces, one each, are the caller's
  * until import_drop.
  */
@@ -197,19 +236,11 @@ static int import_open(struct session *s, const char *path, uid_t uid, gid_t gid
 	im->refs = 1;
 	im->s = s;
 	im->path = strdup(path);
-	ret = im->path ? import_open_files(im, uid, gid, err)
-		       : tr_fail(err, -ENOMEM, "out of memory");
-	for (size_t i = 0; formats[i] && !ret; i++) {
-		ret = formats[i]->open(im, err);
-		if (!ret && im->trace_count && !im->format)
-			im->format = formats[i]->name;
+	ret = lock_opening(err);
+	if (!ret) {
+		ret = read_input(im, uid, gid, err);
+		pthread_mutex_unlock(&opening);
 	}
-	if (!ret && !im->trace_count)
-		ret = tr_fail_at(err, -EINVAL, path, -1,
-				 "no trace in this directory: expected a file `metadata` of CTF "
-				 "1.8, or eventdefs/ and control/ of LTT, in it or below it");
-	if (!ret && (ret = make_region(im)))
-		tr_fail(err, ret, "the streams cannot be opened: %s", strerror(-ret));
 	if (ret) {
 		give_up(im);
 		return ret;

@@ -198,4 +198,8 @@ is "no input" "" "$(cat "$s/input")"
 is "no text" "" "$(cat "$s/text")"
 put 'trail:log' "$s/user/events"
 put start "$s/control"
+# On a FUSE file system, such as this one: reads would wait for the daemon itself.
+mkdir "$S/self" "$S/third" || fail mkdir
+is "our own mount" EINVAL "$(tool open "$S/self/input" wt write "$S/third/trace\n")"
+has "$(cat "$S/self/error")" 'FUSE'
 echo "$checks checks"
