@@ -188,9 +188,9 @@ static void be_quick(void)
 		.size = sizeof(attr),
 		.policy = 6 /* SCHED_DEADLINE */,
 		.flags = 1 /* RESET_ON_FORK */,
-		.runtime = 10000000,
-		.deadline = 40000000,
-		.period = 40000000,
+		.runtime = 20000000,
+		.deadline = 80000000,
+		.period = 80000000,
 	};
 
 	if (syscall(SYS_sched_setattr, 0, &attr, 0) < 0)
