@@ -22,6 +22,7 @@ int md_ctf_print(const struct md_trace *t, struct md_buf *out);
  * model are attributes of LTTng's name space.
  */
 int md_ctf2_print(const struct md_trace *t, struct md_buf *out);
+#define MD_METADATA_MAGIC 0x75D11D57u   /* begins a packet of metadata */
 /*
  * Appends one packet (CTF 1.8.3, section 7.1) with the beginning of a text of metadata; returns how
  * many bytes of the text it has.

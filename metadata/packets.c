@@ -5,7 +5,6 @@
 
 #include "metadata/ctf.h"
 
-#define MAGIC 0x75D11D57u
 #define TEXT_MOST 60000u        /* bytes of text in one packet */
 
 struct header {
@@ -20,7 +19,8 @@ _Static_assert(sizeof(struct header) == 37, "as the specification has it");
 size_t md_metadata_packet(const uint8_t uuid[16], bool is_ctf2, const char *text, size_t len,
 			  struct md_buf *out)
 {
-	struct header h = { .magic = MAGIC, .major = is_ctf2 ? 2 : 1, .minor = is_ctf2 ? 0 : 8 };
+	struct header h = { .magic = MD_METADATA_MAGIC, .major = is_ctf2 ? 2 : 1,
+			    .minor = is_ctf2 ? 0 : 8 };
 
 	if (len > TEXT_MOST)
 		len = TEXT_MOST;

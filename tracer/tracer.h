@@ -402,7 +402,10 @@ struct image_file {
 int image_take(struct session *s, struct trace_image **out);
 /* The same for chunks that rotations moved to the archives: paths begin with the archive's name. */
 int image_take_archives(struct session *s, struct trace_image **out);
-/* The same for export/ltt/: all events as an LTT trace. -EOVERFLOW: it has no ids for so many. */
+/*
+ * The same for export/ltt/: all events as an LTT trace. -EOVERFLOW: it has more event classes than
+ * LTT has ids.
+ */
 int image_take_ltt(struct session *s, struct trace_image **out);
 size_t image_files(struct trace_image *m, const struct image_file **files);	/* sorted by path */
 /*

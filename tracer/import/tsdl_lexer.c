@@ -30,8 +30,8 @@ void *tsdl_alloc(struct tsdl_parser *p, size_t n)
 	p->t->used += n + sizeof(*m);
 	m = p->t->used <= TSDL_MEMORY_MAX ? calloc(1, sizeof(*m) + n) : NULL;
 	if (!m) {
-		p->failed = tr_fail(p->err, -ENOMEM, "%s:%d: no memory for so many types", p->file,
-				    p->line);
+		p->failed = tr_fail(p->err, -ENOMEM, "%s:%d: the types need too much memory",
+				    p->file, p->line);
 		p->token = TOKEN_END;
 		return NULL;
 	}

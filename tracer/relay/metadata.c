@@ -13,7 +13,6 @@
 #include "metadata/ctf.h"
 #include "tracer/relay/internal.h"
 
-#define METADATA_MAGIC 0x75D11D57u      /* of a packet */
 #define PIECE 60000                     /* bytes of packets that are sent at once */
 #define BITS_SIZE ((MD_EVENT_ID_MAX + 1) / 8)
 
@@ -117,7 +116,7 @@ static int print_new(struct relay_trace *t, struct md_buf *text)
 int relay_send_metadata(struct relay_link *l, uint64_t id, const uint8_t uuid[16], const char *text,
 			size_t size)
 {
-	const uint32_t magic = METADATA_MAGIC;
+	const uint32_t magic = MD_METADATA_MAGIC;
 	bool packets = size >= sizeof(magic) && !memcmp(text, &magic, sizeof(magic));
 	bool is_ctf2 = size && text[0] == '\x1e';
 	struct md_buf piece = MD_BUF_INIT;
