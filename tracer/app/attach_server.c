@@ -7,22 +7,20 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
-#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/inotify.h>
-#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <sys/timerfd.h>
 #include <sys/un.h>
 #include <unistd.h>
 
 #include "tracer/app/attach_server.h"
+#include "tracer/os/slice.h"
 
 /* For a peer to send its next message; on a loaded machine a crowd needs some. */
 #define CONNECTION_SECONDS 10
@@ -170,40 +168,19 @@ static void inotify_event(struct server *sv)
 	pthread_mutex_unlock(&t->lock);
 }
 
-/*
- * Applications wait for a sign of life for 10 ms at most, so this thread runs ahead of busy ones:
- * by SCHED_DEADLINE (sched(7)) if that is permitted, else by a nice value. At most a quarter of a
- * CPU, so that applications cannot use it to keep others from running. One run is long enough to
- * describe 5,000 events of a program to a new session without a pause.
- */
-static void be_quick(void)
-{
-	struct {
-		uint32_t size, policy;
-		uint64_t flags;
-		int32_t nice;
-		uint32_t priority;
-		uint64_t runtime, deadline, period;
-	} attr = {
-		.size = sizeof(attr),
-		.policy = 6 /* SCHED_DEADLINE */,
-		.flags = 1 /* RESET_ON_FORK */,
-		.runtime = 20000000,
-		.deadline = 80000000,
-		.period = 80000000,
-	};
-
-	if (syscall(SYS_sched_setattr, 0, &attr, 0) < 0)
-		setpriority(PRIO_PROCESS, (id_t)syscall(SYS_gettid), -15);
-}
-
 static void *serve(void *arg)
 {
 	struct server *sv = arg;
 	struct epoll_event events[64];
 	struct conn *cn, *next;
 
-	be_quick();
+	/*
+	 * Applications wait for a sign of life for 10 ms at most, so this thread runs ahead of busy
+	 * ones. At most a quarter of a CPU, so that applications cannot use it to keep others from
+	 * running. One run is long enough to describe 5,000 events of a program to a new session
+	 * without a pause.
+	 */
+	slice_reserve(20000000, 80000000);
 	queues_update(sv);
 	/* For what the scan at start left to a later one. */
 	server_arm(sv, SCAN_AGAIN);

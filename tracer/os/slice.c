@@ -3,28 +3,46 @@
 
 #include <errno.h>
 #include <sched.h>
-#include <stdint.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #define SHORTEST 100000         /* ns; the kernel allows no less */
+#define DEADLINE 6u             /* SCHED_DEADLINE */
+#define RESET_ON_FORK 1u        /* SCHED_FLAG_RESET_ON_FORK */
+#define NICE (-15)
+
+/* struct sched_attr of sched_setattr(2), its first version */
+struct attr {
+	uint32_t size, policy;
+	uint64_t flags;
+	int32_t nice;
+	uint32_t priority;
+	uint64_t runtime, deadline, period;
+};
+
+static int set_attr(const struct attr *a)
+{
+	return (int)syscall(SYS_sched_setattr, 0, a, 0);
+}
 
 void slice_shorten(void)
 {
-	/* struct sched_attr of sched_setattr(2), its first version */
-	struct {
-		uint32_t size, policy;
-		uint64_t flags;
-		int32_t nice;
-		uint32_t priority;
-		uint64_t runtime, deadline, period;
-	} attr = { .size = sizeof(attr), .policy = SCHED_OTHER, .runtime = SHORTEST };
+	struct attr a = { .size = sizeof(a), .policy = SCHED_OTHER, .runtime = SHORTEST };
 	int saved = errno;
 
 	if (sched_getscheduler(0) == SCHED_OTHER) {
-		attr.nice = getpriority(PRIO_PROCESS, 0);
-		syscall(SYS_sched_setattr, 0, &attr, 0);
+		a.nice = getpriority(PRIO_PROCESS, 0);
+		set_attr(&a);
 	}
 	errno = saved;
+}
+
+void slice_reserve(uint64_t runtime, uint64_t period)
+{
+	const struct attr a = { .size = sizeof(a), .policy = DEADLINE, .flags = RESET_ON_FORK,
+				.runtime = runtime, .deadline = period, .period = period };
+
+	if (set_attr(&a) < 0)
+		setpriority(PRIO_PROCESS, (id_t)syscall(SYS_gettid), NICE);
 }

@@ -103,15 +103,6 @@ static int default_path(const char *name, uid_t uid, char *out, size_t size, str
 	return (size_t)n < size ? 0 : -ENAMETOOLONG;
 }
 
-/* Caller holds tracer.lock. */
-static int may_change(const struct session *s, struct tr_err *err)
-{
-	if (s->gone || s->ending)
-		return tr_fail(err, -ENOENT, "the session is gone");
-	return s->starts ? tr_fail(err, -EBUSY, "cannot change after the session was first started")
-			 : 0;
-}
-
 /*
  * -EEXIST if another session writes to the directory of this one, -EBUSY if it writes to the same
  * path on a relay: each would overwrite the other's files. Caller holds tracer.lock, so this
@@ -186,7 +177,7 @@ static int store_output(struct session *s, const char *value, struct tr_err *err
 	int ret;
 
 	pthread_mutex_lock(&s->tracer->lock);
-	ret = may_change(s, err);
+	ret = session_may_set(s, err);
 	of = output_owner_of(s);
 	pthread_mutex_unlock(&s->tracer->lock);
 	if (!ret)
@@ -194,7 +185,7 @@ static int store_output(struct session *s, const char *value, struct tr_err *err
 	if (ret)
 		return ret;
 	session_lock(s);
-	ret = may_change(s, err);
+	ret = session_may_set(s, err);
 	if (!ret) {
 		struct output *old = s->output;
 
@@ -365,7 +356,7 @@ static int store_live_period(struct session *s, const char *value, struct tr_err
 	if (ret)
 		return ret;
 	session_lock(s);
-	ret = may_change(s, err);
+	ret = session_may_set(s, err);
 	if (!ret) {
 		s->live_period = v;
 		session_save(s);

@@ -143,3 +143,12 @@ bool session_must_finish(const struct session *s)
 			return true;
 	return false;
 }
+
+int session_may_set(const struct session *s, struct tr_err *err)
+{
+	int ret = session_check_alive(s, err);
+
+	if (!ret && s->starts)
+		ret = tr_fail(err, -EBUSY, "cannot change after the session was first started");
+	return ret;
+}

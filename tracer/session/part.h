@@ -116,5 +116,10 @@ void session_exchange_parts(struct session *a, struct session *b);
 void session_save_parts(const struct session *s, struct md_buf *out);
 /* True: the line was a part's. No other thread knows the session yet. */
 bool session_restore_part(struct session *s, const char *key, const char *value);
+/*
+ * Whether a setting that the first start fixes may change now: 0, or -ENOENT, -EBUSY with a
+ * sentence. Locked.
+ */
+int session_may_set(const struct session *s, struct tr_err *err);
 
 #endif

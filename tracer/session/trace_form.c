@@ -57,15 +57,6 @@ static void show_clock(const struct session *s, struct md_buf *out)
 	md_buf_puts(out, s->clock_is_tai ? "mono [tai]\n" : "[mono] tai\n");
 }
 
-/* Locked. */
-static int may_change(const struct session *s, struct tr_err *err)
-{
-	if (s->gone || s->ending)
-		return tr_fail(err, -ENOENT, "the session is gone");
-	return s->starts ? tr_fail(err, -EBUSY, "cannot change after the session was first started")
-			 : 0;
-}
-
 static int store_clock(struct session *s, const char *value, struct tr_err *err)
 {
 	bool tai = !strcmp(value, "tai");
@@ -74,7 +65,7 @@ static int store_clock(struct session *s, const char *value, struct tr_err *err)
 	if (!tai && strcmp(value, "mono") != 0)
 		return tr_fail_at(err, -EINVAL, value, 0, "not one of mono, tai");
 	session_lock(s);
-	ret = may_change(s, err);
+	ret = session_may_set(s, err);
 	if (!ret && tai != s->clock_is_tai) {
 		s->clock_is_tai = tai;
 		set_offset(s, tai ? measure_offset(s) : s->tracer->clock.offset);
@@ -100,7 +91,7 @@ static int store_flag(struct session *s, bool *flag, bool value, struct tr_err *
 	int ret;
 
 	session_lock(s);
-	ret = may_change(s, err);
+	ret = session_may_set(s, err);
 	if (!ret) {
 		*flag = value;
 		session_save(s);
@@ -137,7 +128,6 @@ static void exchange_forms(struct session *a, struct session *b)
 	b->is_ctf2 = two;
 	a->in_packets = b->in_packets;
 	b->in_packets = packets;
-
 	a->clock_is_tai = b->clock_is_tai;
 	b->clock_is_tai = tai;
 	set_offset(a, b->clock_offset);
