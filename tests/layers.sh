@@ -148,6 +148,7 @@ if command -v nm >/dev/null && [ -d "${BUILD:-build}/tests/unit" ]; then
 		{
 			file = $1
 			sub(/:.*/, "", file)
+			if ($NF ~ /^__/) next	# (of the compiler, of a sanitizer)
 			if ($(NF - 1) == "U") used[$NF] = 1
 			else if (file ~ /\/(tracer|metadata|fs)\// && file !~ /\/tests\// && $(NF - 1) ~ /^[TDBRC]$/) where[$NF] = file
 		}

@@ -6,6 +6,10 @@
 # and after a rotation by a daemon that was killed before it had synced anything, is there and
 # reads; the disk is ext4, and what a guest had not written to it is gone.
 if [ -z "${VM-}" ]; then
+	case ${SAN-} in
+	'' | 0) ;;
+	*) echo "a sanitizer must be the first library" && exit 77 ;;
+	esac
 	PATH=$PATH:/usr/sbin:/sbin
 	here=$(cd "$(dirname "$0")" && pwd) || exit 2
 	for tool in mkfs.ext4 e2fsck debugfs babeltrace2; do

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Small files are read while another thread holds tracer.lock: here the reader itself holds it, so
- * a function that takes it waits until the alarm ends the test.
+ * Small files are read while another thread holds tracer.lock: a function that takes it waits until
+ * the alarm ends the test.
  */
 #include <inttypes.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -61,11 +62,24 @@ static void reads_of_a_session(void)
 	md_buf_deinit(&names);
 }
 
+/* The thread that holds tracer.lock, and the point that it and main() both reach twice */
+static pthread_barrier_t both;
+
+static void *holder(void *arg)
+{
+	pthread_mutex_lock(&t->lock);
+	pthread_barrier_wait(&both);
+	pthread_barrier_wait(&both);
+	pthread_mutex_unlock(&t->lock);
+	return arg;
+}
+
 int main(int argc, char **argv)
 {
 	struct log_writer who = { .pid = (uint32_t)getpid(), .uid = getuid(), .gid = getgid() };
 	struct tr_err err = TR_ERR_INIT;
 	struct tracer_config config = { 0 };
+	pthread_t thread;
 	char dir[128];
 
 	if (argc > 2 && !strcmp(argv[1], "--keeper"))
@@ -82,10 +96,13 @@ int main(int argc, char **argv)
 		return 1;
 	}
 	alarm(60);
-	pthread_mutex_lock(&t->lock);
+	if (pthread_barrier_init(&both, NULL, 2) || pthread_create(&thread, NULL, holder, NULL))
+		return 2;
+	pthread_barrier_wait(&both);
 	CASE(reads_of_the_daemon);
 	CASE(reads_of_a_session);
-	pthread_mutex_unlock(&t->lock);
+	pthread_barrier_wait(&both);
+	pthread_join(thread, NULL);
 	session_put(s);
 	tracer_close(t, false);
 	return test_summary();
