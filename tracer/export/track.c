@@ -138,7 +138,7 @@ static char *set_text(struct track_name *name, struct text plain, const struct m
 	name->plain = (struct text){ p, plain.n };
 	p = mempcpy(p, plain.p, plain.n);
 	name->json = (struct text){ p, json->len };
-	return mempcpy(p, json->data, json->len);
+	return json->len ? mempcpy(p, json->data, json->len) : p;
 }
 
 static struct kind *create_kind(const struct row *r)
@@ -146,7 +146,7 @@ static struct kind *create_kind(const struct row *r)
 	struct md_buf name = MD_BUF_INIT, json = MD_BUF_INIT, slice_json = MD_BUF_INIT;
 	const struct md_field *contexts = r->stream->context;
 	uint32_t n = r->stream->context_count;
-	struct text plain, slice = { NULL, 0 };
+	struct text plain, slice = { "", 0 };
 	struct kind *k = NULL;
 	enum pair_side side;
 	uint64_t pair = 0;
