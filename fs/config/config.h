@@ -32,7 +32,7 @@ struct options {
 	bool allow_other;
 	uint64_t max_frozen;
 	uint32_t max_sessions;
-	uint32_t wait_ms;
+	uint32_t wait_ms, relay_timeout_ms;
 	struct user_limit limit;        /* of each user */
 	struct user_limit *user_limits; /* of those that have a section of their own */
 	size_t user_limit_count;

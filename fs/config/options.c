@@ -39,6 +39,8 @@ static const struct option options[] = {
 	  "=SIZE  bytes that one user's trace images may hold (default 256M)" },
 	{ "wait", COUNT, AT(wait_ms),
 	  "=MS         how long stop, rotate, clear and the like wait for files (default 800)" },
+	{ "relay_timeout", COUNT, AT(relay_timeout_ms),
+	  "=MS   how long a relay may show no progress (default 60000)" },
 	{ "log_level", LEVEL, AT(log_level),
 	  "=LEVEL   error, warning, info or debug (default info)" },
 };

@@ -5,14 +5,14 @@
 # A relay that is absent, killed by -9 under load again and again, stopped for a while, or without
 # room on its disk; a daemon that is killed. Each event that was emitted is on the relay or was
 # counted as discarded, and the files are readable but for the packet that the relay was writing.
-# SOAK=1: 50 kills of the relay, 20 of the daemon.
+# SOAK=1: 50 kills of the relay, 20 of the daemon, stopped for 30 s.
 . "$(dirname "$0")/../lib/mount.sh"
 . "$top/tests/lib/relay.sh"
 ticker=$BUILD/tests/lib/ticker
 need_relay
 trap 'code=$?; stop_relay; umount -l "$relay_out/$(hostname)" 2>/dev/null; (exit $code); clean_up' EXIT
-kills=4 daemons=2
-[ -z "${SOAK-}" ] || kills=50 daemons=20
+kills=4 daemons=2 stall=1
+[ -z "${SOAK-}" ] || kills=50 daemons=20 stall=30
 
 connected() { grep -q '^relay connected' "$S/$1/status"; }
 drained() { [ "$(key pending_bytes "$S/$1/status")" = 0 ] && connected "$1"; }
@@ -118,7 +118,7 @@ put start "$S/stalled/control"
 emit 20
 within 20 connected stalled || fail "not connected"
 kill -STOP "$relay_pid"
-sleep 1
+sleep $stall
 # The relay continues only after this: a stop that waited for it would not come to an end.
 (timeout 200 sh -c "echo stop >'$S/stalled/control'") 2>/dev/null
 [ $? != 124 ] || fail "stop waits for the relay"

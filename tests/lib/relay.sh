@@ -4,10 +4,13 @@
 #
 #   relay_out   the directory that lttng-relayd writes to
 #   relay_url   its address, for `output`
+#   relay_host  set before: where it listens, in place of 127.0.0.1
+#   relay_net   set before: a process; the relay runs in its network namespace
 #   live_port   for `babeltrace2 --input-format=lttng-live net://localhost:PORT`
 
 relay_out=$work/relay
 relay_pid=
+relay_host=${relay_host-127.0.0.1}
 
 need_relay() {
 	command -v lttng-relayd >/dev/null || skip "there is no lttng-relayd"
@@ -15,9 +18,18 @@ need_relay() {
 	trap 'code=$?; stop_relay; (exit $code); clean_up' EXIT
 }
 
-# A program listens on this port of 127.0.0.1.
+# A program listens on this port of relay_host.
 listening() {
-	grep -q "^ *[0-9]*: 0100007F:$(printf %04X "$1") 00000000:0000 0A" /proc/net/tcp
+	grep -q "^ *[0-9]*: $(hex_address):$(printf %04X "$1") 00000000:0000 0A" \
+		"/proc/${relay_net-$$}/net/tcp"
+}
+
+# As /proc/net/tcp has it on little-endian machines
+hex_address() {
+	echo "$relay_host" | {
+		IFS=. read -r a b c d
+		printf '%02X%02X%02X%02X' "$d" "$c" "$b" "$a"
+	}
 }
 
 relay_listens() {
@@ -38,10 +50,10 @@ start_relay() {
 		fi
 		control_port=${control_port-$port} data_port=${data_port-$((port + 1))} \
 			live_port=${live_port-$((port + 2))}
-		LTTNG_HOME=$work/lttng LTTNG_RELAYD_HEALTH=$work/lttng/health.$tries lttng-relayd \
-			-o "$relay_out" \
-			-C "tcp://127.0.0.1:$control_port" -D "tcp://127.0.0.1:$data_port" \
-			-L "tcp://127.0.0.1:$live_port" "$@" >>"$work/relayd.log" 2>&1 &
+		LTTNG_HOME=$work/lttng LTTNG_RELAYD_HEALTH=$work/lttng/health.$tries \
+			${relay_net:+nsenter -t "$relay_net" -n --} lttng-relayd -o "$relay_out" \
+			-C "tcp://$relay_host:$control_port" -D "tcp://$relay_host:$data_port" \
+			-L "tcp://$relay_host:$live_port" "$@" >>"$work/relayd.log" 2>&1 &
 		relay_pid=$!
 		until relay_listens || relay_ended; do sleep 0.02; done
 		relay_ended || break
@@ -49,7 +61,7 @@ start_relay() {
 		[ $tries -gt 0 ] || fail "lttng-relayd does not start: $(cat "$work/relayd.log")"
 		[ -z "${relay_url-}" ] && unset control_port data_port live_port
 	done
-	relay_url=net://127.0.0.1:$control_port:$data_port
+	relay_url=net://$relay_host:$control_port:$data_port
 }
 
 # kill_relay [SIGNAL]: it has ended when this returns

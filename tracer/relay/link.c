@@ -66,7 +66,7 @@ static int finish_connect(struct relay_link *l, int fd)
 
 static int connect_one(struct relay_link *l, const struct addrinfo *a)
 {
-	int one = 1, stall = (int)l->stall_ms, err = 0;
+	int one = 1, stall = (int)l->stall_ms, probe = stall / 4000 ? stall / 4000 : 1, err = 0;
 	int fd = socket(a->ai_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
 
 	if (fd < 0)
@@ -74,6 +74,8 @@ static int connect_one(struct relay_link *l, const struct addrinfo *a)
 	setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one));
 	/* A peer that is gone without a word is noticed also while nothing is sent. */
 	setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &one, sizeof(one));
+	setsockopt(fd, IPPROTO_TCP, TCP_KEEPIDLE, &probe, sizeof(probe));
+	setsockopt(fd, IPPROTO_TCP, TCP_KEEPINTVL, &probe, sizeof(probe));
 	setsockopt(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &stall, sizeof(stall));
 	if (connect(fd, a->ai_addr, a->ai_addrlen) < 0)
 		err = errno == EINPROGRESS ? finish_connect(l, fd) : -errno;

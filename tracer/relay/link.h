@@ -2,7 +2,7 @@
 /*
  * The two connections to a relay: control (commands and replies) and data (packets). One thread
  * uses a link; nothing here takes a lock. All sockets are non-blocking, and every wait ends: after
- * LINK_STALL_MS without a byte in either direction (-ETIMEDOUT), or soon after `quits` says so
+ * stall_ms without a byte in either direction (-ETIMEDOUT), or soon after `quits` says so
  * (-ECANCELED). After an error other than -EAGAIN the link can only be closed.
  *
  * Replies that have only a code are read when they come: a command is sent, a struct relay_wait
@@ -43,7 +43,7 @@ struct relay_link {
 	uint8_t in[RELAY_REPLY_CODE];   /* of the reply to the first of them */
 	uint32_t in_len;
 	uint64_t progress;              /* when a byte was last moved, ns */
-	uint32_t stall_ms;              /* LINK_STALL_MS; tests shorten it */
+	uint32_t stall_ms;              /* LINK_STALL_MS, or what the daemon's options say */
 	bool begins;                    /* the session is not set up yet: less patience */
 	bool (*quits)(void *arg);       /* asked about ten times a second; NULL: never */
 	/* The reply to a command with a wait. 0, or -errno: the link ends. */

@@ -180,6 +180,8 @@ static int connect_relay(struct output *o)
 	r->link.replied = relay_replied;
 	r->link.arg = r;
 	r->link.begins = true;
+	if (o->s->tracer->config.relay_timeout_ms)
+		r->link.stall_ms = o->s->tracer->config.relay_timeout_ms;
 	err = relay_open(&r->link, &r->url, RELAY_MINOR);
 	err = err ? err : set_up(o, path);
 	r->link.begins = false;

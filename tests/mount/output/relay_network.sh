@@ -6,6 +6,7 @@
 # absent at first, a network that stalls, a connection that is cut. Recording
 # and other sessions continue, status says what is wrong, and streaming continues by itself: each
 # event is on the relay, or counted.
+# SOAK=1: the network stalls for 30 s.
 . "$(dirname "$0")/../../lib/mount.sh"
 . "$top/tests/lib/relay.sh"
 ticker=$BUILD/tests/lib/ticker
@@ -159,6 +160,7 @@ tool open "$s/control" w write 'start\n' >/dev/null
 "$ticker" 60000 0 || fail ticker
 [ "$(key events_discarded "$s/status")" -gt 0 ] || fail "the buffers do not fill"
 [ "$(wc -l <"$s/text")" -gt 0 ] || fail "text while the network stalls"
+[ -z "${SOAK-}" ] || sleep 30
 is "another session" 60200 "$(key events_recorded "$S/other/status")"
 kill -CONT "$proxy_pid"
 tool open "$s/control" w write 'stop\n' >/dev/null
