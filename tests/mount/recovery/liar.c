@@ -63,8 +63,9 @@ int main(int argc, char **argv)
 	if (argc < 3)
 		return 2;
 	regs_sample(&regs);
-	reg = regs_file(&regs, &file);
+	regs_file(&regs, &file);
 	regs_pad(&file);
+	reg = (struct trail_reg *)(void *)file.data;
 	reg->missed_offset = (uint32_t)file.len;
 	for (uint32_t i = 0; i < regs.event_count; i++)
 		md_buf_put(&file, &zero, sizeof(zero));
@@ -74,6 +75,8 @@ int main(int argc, char **argv)
 	if (!strcmp(argv[2], "garbage"))
 		memset(file.data, 0, file.len);
 	reg = (struct trail_reg *)(void *)publish(argv[1], &file, strcmp(argv[2], "unlocked") != 0);
+	md_buf_deinit(&file);
+	md_buf_deinit(&regs.strings);
 	if (!reg) {
 		perror(argv[1]);
 		return 1;
