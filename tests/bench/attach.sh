@@ -3,8 +3,9 @@
 # What attaching costs and loses, a part of run: programs of 1, 4 and 64 threads with 1, 1000 and
 # 5000 tracepoints, all of them wanted, each thread hits 100 of them as the first it does. The
 # session was active before, was started while the program ran, the threads run in a forked child,
-# or the tracepoints come with dlopen(3). LOST is exact: what of the hits is not in the trace. The
-# time is that of ROUNDS_ATTACH (7) runs in turns, min / median, less that of the same program
+# or the tracepoints come with dlopen(3); load: the same, but the time counts from the start of the
+# program, with what a tracer does there already. LOST is exact: the hits that are not in the trace.
+# The time is that of ROUNDS_ATTACH (7) runs in turns, min / median, less that of the same program
 # without tracepoints: until the last thread has done its hits, from execve(2), fork(2) or
 # dlopen(3). For a program that ran before, it begins with the command that starts the session, and
 # the time of the command without any program is taken off. ATTACH_EVENTS, ATTACH_THREADS,
@@ -95,7 +96,7 @@ attach_once() { # EVENTS WHO MODE THREADS
 	local d=$attach_dir/$1 preload=
 	case $3 in
 	running) attach_running "$1" "$2" "$4" ;;
-	dlopen) took=$("$attach_dir/$1/plain" exec "$d/$2.host" "$3" "$4" "$d/$2.so") || die "dlopen failed" ;;
+	dlopen | load) took=$("$attach_dir/$1/plain" exec "$d/$2.host" "$3" "$4" "$d/$2.so") || die "dlopen failed" ;;
 	*)	[ "$3$2" != forklttng ] || preload=liblttng-ust-fork.so
 		took=$(LD_PRELOAD=$preload "$attach_dir/$1/plain" exec "$d/$2" "$3" "$4") || die "$2 $3 failed" ;;
 	esac
@@ -174,7 +175,7 @@ attach() {
 	start_trailfs
 	[ -z "$lttng" ] || start_lttng
 	heading "attaching: time added at start, ms, min / median of ${ROUNDS_ATTACH:-7}; events lost of all (each thread hits 100 tracepoints at once; wanted: $wanted)"
-	for mode in ${ATTACH_MODES:-before running fork dlopen}; do
+	for mode in ${ATTACH_MODES:-before running fork dlopen load}; do
 		ours=0 theirs=0
 		[ "$mode" != running ] || { ours=$(attach_command trail); [ -z "$lttng" ] || theirs=$(attach_command lttng); }
 		for events in ${ATTACH_EVENTS:-1 1000 5000}; do

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * program before|running|fork|dlopen THREADS STAMP [PLUGIN]: each thread hits 100 tracepoints, one
+ * program before|running|fork|dlopen|load THREADS STAMP [PLUGIN]: each thread hits 100 tracepoints, one
  * after the other of those that hit() of hits.c knows. Prints the microseconds until all threads
  * are done, counted
  *
@@ -8,6 +8,7 @@
  *	running		from the byte on its input that says that tracing was started
  *	fork		from before fork(2); the child has the threads
  *	dlopen		from before PLUGIN was loaded, which has hit()
+ *	load		the same PLUGIN, from STAMP
  *
  * `running` prints a line `ready` before it waits.
  *
@@ -116,11 +117,10 @@ int main(int argc, char **argv)
 			return 1;
 		begin = now_ns();
 	}
-	if (!strcmp(argv[1], "dlopen")) {
+	if (!strcmp(argv[1], "dlopen"))
 		begin = now_ns();
-		if (argc < 5 || load(argv[4]))
-			return 1;
-	}
+	if (argc > 4 && load(argv[4]))
+		return 1;
 	run_threads(count);
 	print_since(begin);
 	return 0;
