@@ -437,6 +437,10 @@ int config_item(void *config, int line, const char *section, const char *key, co
 		return rc;
 	if (c->section->part && !strcmp(key, "name")) {
 		rc = store_list(c, err);
+		if (!rc && c->channel[0])
+			rc = tr_fail_at(err, -EINVAL, value, 0,
+					"this section has its name already: begin another [%s]",
+					c->section->name);
 		return rc ? rc : begin_part(c, value, err);
 	}
 	if (!c->section->of_domain && !strcmp(key, "start"))

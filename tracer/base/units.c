@@ -66,6 +66,8 @@ static int parse_number(const char *text, const struct unit *units, size_t count
 			return tr_fail_at(err, -EINVAL, s, 0, "the number is too large");
 	if (!i)
 		return tr_fail_at(err, -EINVAL, s, 0, "no number: %s", help);
+	if (s[i] == '.')
+		return tr_fail_at(err, -EINVAL, s, (int)i, "not a whole number: %s", help);
 	unit = find_unit(units, count, s + i, len - i);
 	if (!unit)
 		return tr_fail_at(err, -EINVAL, s, (int)i, "no such unit: %s", help);

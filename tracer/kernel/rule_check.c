@@ -68,6 +68,20 @@ static int fail_no_such(const struct rule *r, const char *what, const char *word
 	return ret;
 }
 
+static int fail_no_system(struct kernel *k, const struct rule *r, const char *system,
+			  struct tr_err *err)
+{
+	const char *near = suggest_system(k, system, strlen(system));
+
+	if (near)
+		return fail_no_such(r, "system", r->pattern, (int)strlen(system), near, err);
+	if (err)
+		err->line = r->line;
+	return tr_fail_at(err, -ENOENT, r->text, 0,
+			  "the kernel has no system '%s'; rules on events of programs belong into "
+			  "user/events", system);
+}
+
 /* Sets a sentence that says why no event matches the rule. */
 static int explain_no_match(struct kernel *k, const struct rule *r, struct tr_err *err)
 {
@@ -93,8 +107,7 @@ static int explain_no_match(struct kernel *k, const struct rule *r, struct tr_er
 				    suggest_event(k, NULL, "", p), err);
 	snprintf(system, sizeof(system), "%.*s", (int)(colon - p), p);
 	if (!strchr(system, '*') && !kevent_find(k, system, NULL, 0))
-		return fail_no_such(r, "system", p, (int)(colon - p),
-			       suggest_system(k, system, strlen(system)), err);
+		return fail_no_system(k, r, system, err);
 	return fail_no_such(r, "tracepoint", colon + 1, (int)strlen(colon + 1),
 		       suggest_event(k, system, "", colon + 1), err);
 }

@@ -32,6 +32,7 @@ struct action {
 	struct snapshot_target *target; /* where it goes; owned; NULL: where the session's go */
 	uint64_t rate;                  /* N; 1 with `every`: each hit */
 	bool once;                      /* once-after */
+	bool removes;                   /* in a write: the action with this text is to go */
 	uint64_t base;                  /* hits of the trigger when the action was written */
 	uint64_t executed, failed;
 	char error[256];                /* sentence of the last failure; "": none */

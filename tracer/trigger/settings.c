@@ -30,11 +30,13 @@ static int add_action(const char *line, uint64_t hits, struct action **list, siz
 	if (!more)
 		return tr_fail(err, -ENOMEM, "out of memory");
 	*list = more;
-	ret = action_parse(line, &more[*count], err);
+	line += strspn(line, " \t\r");
+	ret = action_parse(line + (*line == '!'), &more[*count], err);
 	if (ret) {
 		action_deinit(&more[*count]);
 		return ret;
 	}
+	more[*count].removes = *line == '!';
 	more[*count].base = hits;
 	++*count;
 	return 0;
@@ -170,34 +172,87 @@ static void set_condition(struct trigger *g, struct condition *c, struct session
 	g->sample = (struct sample){ 0 };
 }
 
-/* Locked. Takes the list over. */
-static void set_actions(struct trigger *g, struct action *list, size_t count)
+static const struct action **find_action(const struct action **list, size_t count,
+					 const struct action *a)
 {
-	actions_free(g->actions, g->action_count);
-	g->actions = list;
-	g->action_count = count;
-	g->actions_version++;
+	size_t i = 0;
+
+	while (i < count && strcmp(list[i]->text, a->text) != 0)
+		i++;
+	return i < count ? &list[i] : NULL;
 }
 
-/* Locked. Takes the list over. */
-static int append_actions(struct trigger *g, struct action *list, size_t count, struct tr_err *err)
+/*
+ * out becomes what remains of the old actions and of the list, *count of them. -ENOSPC, or -ENOENT:
+ * an action that is to be removed is not there.
+ */
+static int merge_actions(const struct action *old, size_t old_count, const struct action *list,
+			 size_t list_count, const struct action **out, size_t *count,
+			 struct tr_err *err)
 {
-	struct action *both;
+	const struct action **found;
+	size_t n = 0;
 
-	if (g->action_count + count > ACTIONS_MAX) {
-		actions_free(list, count);
-		return tr_fail(err, -ENOSPC, "a trigger has at most %u actions", ACTIONS_MAX);
+	for (; n < old_count; n++)
+		out[n] = &old[n];
+	for (size_t i = 0; i < list_count; i++) {
+		found = list[i].removes ? find_action(out, n, &list[i]) : NULL;
+		if (list[i].removes && !found)
+			return tr_fail_at(err, -ENOENT, list[i].text, 0,
+					  "the trigger has no such action");
+		if (!found && n == ACTIONS_MAX)
+			return tr_fail(err, -ENOSPC, "a trigger has at most %u actions",
+				       ACTIONS_MAX);
+		if (found)
+			memmove(found, found + 1, (size_t)(out + --n - found) * sizeof(*found));
+		else
+			out[n++] = &list[i];
 	}
-	both = realloc(g->actions, (g->action_count + count + 1) * sizeof(*both));
-	if (!both) {
-		actions_free(list, count);
-		return tr_fail(err, -ENOMEM, "out of memory");
+	*count = n;
+	return 0;
+}
+
+/* Frees the list, and what its actions own if they are not among those that remain. */
+static void free_others(struct action *list, size_t list_count, const struct action **remaining,
+			size_t count)
+{
+	for (size_t i = 0; i < list_count; i++) {
+		size_t j = 0;
+
+		while (j < count && remaining[j] != &list[i])
+			j++;
+		if (j == count)
+			action_deinit(&list[i]);
 	}
-	if (count)
-		memcpy(both + g->action_count, list, count * sizeof(*list));
-	g->actions = both;
-	g->action_count += count;
 	free(list);
+}
+
+/* Locked. Takes the list over: new = (replace ? nothing : old) + list, but for what it removes. */
+static int set_actions(struct trigger *g, struct action *list, size_t list_count, bool replace,
+		       struct tr_err *err)
+{
+	const struct action *remaining[ACTIONS_MAX];
+	struct action *new = calloc(ACTIONS_MAX, sizeof(*new));
+	size_t old_count = replace ? 0 : g->action_count, count = 0, kept = 0;
+	int ret = new ? merge_actions(g->actions, old_count, list, list_count, remaining, &count,
+				      err)
+		      : tr_fail(err, -ENOMEM, "out of memory");
+
+	if (ret) {
+		free(new);
+		actions_free(list, list_count);
+		return ret;
+	}
+	for (size_t i = 0; i < count; i++)
+		new[i] = *remaining[i];
+	while (kept < count && remaining[kept] == &g->actions[kept])
+		kept++;
+	/* Actions that wait know theirs by its index. */
+	g->actions_version += kept < g->action_count;
+	free_others(g->actions, g->action_count, remaining, count);
+	free_others(list, list_count, remaining, count);
+	g->actions = new;
+	g->action_count = count;
 	return 0;
 }
 
@@ -265,10 +320,8 @@ static int store_actions(struct trigger *g, const char *text, bool replace, stru
 
 	pthread_mutex_lock(&all->lock);
 	ret = g->gone ? gone(err) : actions_parse(text, g->hits, &list, &count, err);
-	if (!ret && replace)
-		set_actions(g, list, count);
-	else if (!ret)
-		ret = append_actions(g, list, count, err);
+	if (!ret)
+		ret = set_actions(g, list, count, replace, err);
 	ret = finish_store(g, ret, err);
 	pthread_mutex_unlock(&all->lock);
 	return ret;
@@ -335,18 +388,21 @@ static int load_all(struct trigger *g, struct condition *c, struct session **eve
 		    struct action *list, size_t count, bool enabled, struct tr_err *err)
 {
 	struct triggers *all = g->tracer->triggers;
-	int ret = 0;
+	int ret;
 
 	pthread_mutex_lock(&all->lock);
 	if (g->gone) {
-		condition_deinit(c);
 		actions_free(list, count);
 		ret = gone(err);
 	} else {
 		for (size_t i = 0; i < count; i++)
 			list[i].base = g->hits;
+		ret = set_actions(g, list, count, true, err);
+	}
+	if (ret) {
+		condition_deinit(c);
+	} else {
 		set_condition(g, c, events);
-		set_actions(g, list, count);
 		g->enabled = enabled;
 	}
 	ret = finish_store(g, ret, err);

@@ -108,6 +108,8 @@ wrong Invalid '^config:2: a value is expected' '[session]\nsnapshot_max_size =\n
 wrong Invalid "begins with its name" '[user channel]\nevents = a:*\n'
 wrong exists '^config:5: there is a channel' \
 	'[user channel]\nname = q\nevents = a:*\n[user channel]\nname = q\n'
+wrong Invalid '^config:4: this section has its name' \
+	'[user channel]\nname = q\nevents = a:*\nname = r\nevents = b:*\n'
 wrong Invalid '^config:7: ' '[user channel]\nname = q\nevents = a:*\n# here\n  b:*\n\nevents = c:* if ==\nsubbuf_size = 4k\n'
 wrong Invalid '^config:4: .*loss_mode is overwrite' \
 	'[user channel]\nname = q\nloss_mode = overwrite\nblocking_timeout = 1s\n'

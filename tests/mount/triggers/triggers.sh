@@ -100,6 +100,11 @@ echo >actions
 is "emptied" "" "$(cat actions)"
 echo 'snapshot web "every" max-size 4M once-after 2' >>actions
 echo 'notify' >>actions
+(echo '!stop web' >>actions) 2>/dev/null && fail "an action that is not there is removed"
+has "$(cat "$MNT/error")" '^actions: the trigger has no such action'
+printf '%s\n' 'stop web' notify '! stop web' 'clear web' >>actions || fail "remove: $(cat "$MNT/error")"
+is "one of two" 'notify notify clear web ' "$(sed 1d actions | tr '\n' ' ')"
+printf '%s\n' !notify '!clear web' >>actions || fail "remove: $(cat "$MNT/error")"
 is "added" 'snapshot web "every" max-size 4M once-after 2 notify ' "$(tr '\n' ' ' <actions)"
 echo >condition
 is "no condition again" "" "$(cat condition)"
@@ -145,6 +150,8 @@ is "the session of before is no start" 1 "$(key hits status)"
 echo stop >"$S/web/control"
 echo start >"$S/web/control"
 is "the next start" 2 "$(key hits status)"
+# Its actions run after the write has returned: the reader below shall not see them.
+within 20 grep -q '^action 2 executed 2' status || fail "its actions: $(cat status)"
 
 # --- removed
 cat notifications >"$work/end" &

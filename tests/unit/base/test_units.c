@@ -54,6 +54,8 @@ static void counts(void)
 	CHECK(!units_count("8\n", &n, &err) && n == 8);
 	CHECK(units_count("many", &n, &err) == -EINVAL && n == 8);
 	CHECK_STR(err.sentence, "no number: write a whole number, as in 8");
+	CHECK(units_size("1.5M", &n, &err) == -EINVAL && n == 8);
+	CHECK_STR(err.sentence, "not a whole number: bytes, or with k, M, G or T, as in 512k");
 }
 
 static void times(void)
