@@ -5,6 +5,7 @@
 # live_period: babeltrace2 follows a session by way of the relay, and gets every event, in order;
 # the mount shows the same meanwhile; a reader that is killed and one that comes after it, with
 # kernel and user events in one session; what is refused.
+# SOAK=1: a run of 30 s, and how late its events come.
 . "$(dirname "$0")/../../lib/mount.sh"
 . "$top/tests/lib/relay.sh"
 ticker=$BUILD/tests/lib/ticker
@@ -18,7 +19,18 @@ connected() { grep -q '^relay connected' "$S/live/status"; }
 follows() { "$ticker" 10 0 2 && [ -s "$work/live" ]; }
 # The run with the most threads is the one that is looked at: its threads are 3 to 5.
 seen() { grep -c 'thread = [345],' "$work/live"; }
-all_seen() { [ "$(seen)" = $((3 * 2000)) ]; }
+all_seen() { [ "$(seen)" = $((3 * ticks)) ]; }
+
+ticks=2000 pause=200 clock=--clock-gmt out=$work/live
+without_time() { cat; }
+if [ -n "${SOAK-}" ]; then
+	ticks=30000 pause=1000 clock=--clock-seconds out=$work/lines
+	without_time() { sed 's/^[^)]*) //'; }
+	${CC:-cc} -o "$work/delays" "$top/tests/bench/delays.c" || skip "no compiler"
+	mkfifo "$out"
+	tee "$work/live" <"$out" | grep --line-buffered 'thread = [345],' |
+		"$work/delays" >"$work/late" &
+fi
 
 start_relay
 mount_tree -o tz=UTC
@@ -33,17 +45,17 @@ put start "$S/live/control"
 refused 1s "$S/live/live_period" EBUSY 'first started'
 within 20 connected || fail "not connected: $(cat "$S/live/status")"
 
-TZ=UTC babeltrace2 --clock-gmt --input-format=lttng-live \
+TZ=UTC babeltrace2 $clock --input-format=lttng-live \
 	"net://127.0.0.1:$live_port/host/$(hostname)/live" \
-	>"$work/live" 2>"$work/live.err" &
+	>"$out" 2>"$work/live.err" &
 reader=$!
 # A reader begins with what is sent after it has come.
 within 30 follows || fail "the reader gets nothing: $(cat "$work/live.err")"
-"$ticker" 2000 200 6 || fail ticker
+"$ticker" $ticks $pause 6 || fail ticker
 # The session is active all the time: these come because of the period.
 within 30 all_seen || fail "the reader has $(seen) events: $(cat "$work/live.err")"
-grep 'thread = [345],' "$work/live" >"$work/live.run"
-grep 'thread = [345],' "$S/live/text" | cmp - "$work/live.run" ||
+grep 'thread = [345],' "$work/live" | without_time >"$work/live.run"
+grep 'thread = [345],' "$S/live/text" | without_time | cmp - "$work/live.run" ||
 	fail "text is not what the reader has got"
 put stop "$S/live/control"
 same_as_trace live "$(relay_dir live)"
@@ -51,6 +63,14 @@ rmdir "$S/live"
 within 30 sh -c "! kill -0 $reader 2>/dev/null" ||
 	fail "the reader does not see the end of the session"
 wait $reader || fail "babeltrace2: $(cat "$work/live.err")"
+[ -z "${SOAK-}" ] || {
+	within 10 [ -s "$work/late" ]
+	read -r n median most <"$work/late"
+	is "events of the run" $((3 * ticks)) "$n"
+	echo "live: $n events, $median ms late, at most $most"
+	# Half of the events come within two periods however busy the machine is.
+	[ "${median%.*}" -le 400 ] || fail "half of the events are later than two periods"
+}
 grep -v '^$' "$work/live.err" | grep -q 'E PLUGIN\|ERROR' &&
 	fail "babeltrace2: $(cat "$work/live.err")"
 
