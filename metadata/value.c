@@ -322,23 +322,35 @@ static const uint8_t *put_json(const struct md_type *t, const uint8_t *p, const 
 			       struct md_buf *out)
 {
 	struct md_value v;
-	enum md_shown shown;
-	bool is_enum;
-	uint64_t n;
-	size_t at;
 
 	end = skip_type(t, p, end);
 	if (!end)
 		return NULL;
 	v = value_at(t, p, end);
-	is_enum = md_type_is_enum(v.type) && md_value_integer(&v, &n);
+	md_value_json(&v, out);
+	return end;
+}
+
+void md_value_json(const struct md_value *v, struct md_buf *out)
+{
+	bool is_enum = md_type_is_enum(v->type);
+	enum md_shown shown;
+	const char *s;
+	size_t at, len;
+
+	if (v->p && md_value_string(v, &s, &len)) {
+		md_buf_putc(out, '"');
+		md_json_escape_put(s, len, out);
+		md_buf_putc(out, '"');
+		return;
+	}
 	if (is_enum) {
 		md_buf_puts(out, "{\"value\":");
-		put_integer(v.type, n, out);
+		put_integer(v->type, load_integer(v->type, v->p), out);
 		md_buf_puts(out, ",\"label\":");
 	}
 	at = out->len;
-	shown = md_value_show(&v, out);
+	shown = md_value_show(v, out);
 	if (shown == MD_SHOWN_TEXT)
 		quote_text(out, at);
 	if (is_enum && shown == MD_SHOWN_NUMBER)
@@ -347,7 +359,6 @@ static const uint8_t *put_json(const struct md_type *t, const uint8_t *p, const 
 		md_buf_puts(out, "null");
 	if (is_enum)
 		md_buf_putc(out, '}');
-	return end;
 }
 
 enum md_shown md_value_show(const struct md_value *v, struct md_buf *out)

@@ -41,5 +41,7 @@ enum md_shown {
 enum md_shown md_value_show(const struct md_value *v, struct md_buf *out);
 /* Appends bytes as text up to a NUL in the same way. */
 void md_value_put_text(const char *s, size_t n, struct md_buf *out);
+/* Appends the value as JSON, as a line of json.h has it. */
+void md_value_json(const struct md_value *v, struct md_buf *out);
 
 #endif

@@ -244,34 +244,58 @@ def perfetto(path, notes):
 
 def page(path):
     """The lines of events in the page (page.c has their columns)."""
-    f, time = Found(), 0
+    f, time, start, tracks, classes = Found(), 0, 0, {}, {}
     stacks = Stacks(f)
     with open(path, encoding="utf-8") as file:
-        parts = re.split('<script type="text/plain" id="events">\n|</script>', file.read())
-    lines = [line.split("\t") for line in parts[1].split("\n")[:-1]]
-    for kind, *columns in lines[:-1]:
-        if kind == "t":
-            tid, pid, name = int(columns[0]), int(columns[1]), json.loads('"%s"' % columns[2])
+        blocks = re.findall('<script type="text/plain">\n(.*?)</script><script>take\\(\\)</script>\n',
+                            file.read(), re.S)
+    for line in "".join(blocks).split("\n")[:-1]:
+        assert "<" not in line, line
+        head, *cells = line.split("\t")
+        if head == "t":
+            tid, pid, name = int(cells[1]), int(cells[2]), json.loads('"%s"' % cells[3])
             f.threads[tid] = name
             if tid == pid:
                 f.processes[pid] = name
+            tracks[cells[0]] = {"tid": tid, "contexts": None}
             continue
-        time += int(columns[0])
-        tid, event = int(columns[1]), json.loads('"%s"' % "".join(columns[2:3]))
-        fields = json.loads(columns[3]) if kind != "x" else {}
-        fields.pop("context", None)
+        if head == "d":
+            names = [json.loads('"%s"' % name) for name in cells[1:3] + cells[4:]]
+            classes[cells[0]] = (names[0], names[1], int(cells[3]), names[2:])
+            continue
+        if head == "z":
+            start = int(cells[0])
+            continue
+        kind, (*number, since, track) = head[0], head[1:].split(" ")
+        time, track = time + int(since), tracks[track]
+        tid = track["tid"]
+        if kind == "x":
+            stacks.end(tid, time)
+            continue
+        event, name, contexts, names = classes[number[0]]
+        values = [json.loads(cell) if cell else None for cell in cells]
+        if kind.isupper():
+            track["contexts"] = dict(zip(names[:contexts], values[:contexts]))
+            values = values[contexts:]
+        fields = dict(zip(names[contexts:], values))
+        assert len(values) == len(names) - contexts, line
+        if contexts:
+            have = track["contexts"]
+            assert list(have) == names[:contexts] and have.get("vtid", tid) == tid, (line, have)
+        kind = kind.lower()
         if kind == "b":
-            stacks.begin(tid, time, json.loads('"%s"' % columns[4]))
-        elif kind in "ex":
+            stacks.begin(tid, time, name)
+        elif kind == "e":
             stacks.end(tid, time)
         elif kind == "s":
-            f.switches.append((tid - CPUS, time, int(columns[4]), json.loads('"%s"' % columns[5])))
+            f.switches.append((tid - CPUS, time, fields["next_tid"], fields["next_comm"]))
         elif list(fields) == ["value"] and isinstance(fields["value"], (int, float)):
             f.counters.append((time, event, fields["value"]))
         else:
             f.instants.append((tid, time, event))
+        if event == "work:note":
+            assert list(fields) == ["text", "ratio", "big"] and fields["big"] == (1 << 64) - 1, line
     stacks.finish()
-    start = int(lines[-1][1])
     f.slices = [(t, b + start, e + start if e >= 0 else -1, n) for t, b, e, n in f.slices]
     f.instants = [(t, time + start, n) for t, time, n in f.instants]
     f.counters = [(time + start, n, v) for time, n, v in f.counters]

@@ -1,20 +1,27 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The page of a time line: page.html with the events in it, one a line. A line has these columns,
- * with tabs between them; texts are JSON without quotes, with `<` as an escape:
+ * The page of a time line: page.html with the events in it, one a line, in blocks of BLOCK bytes: a
+ * browser reads a block while it loads the next one. What repeats is written once. Columns have
+ * tabs between them; texts and values are JSON, texts without quotes; `<` is an escape:
  *
- *   t TID PID NAME                     a track; again when its name changes
- *   b NS TID EVENT FIELDS SLICE        begins a slice; NS: since the event before
- *   e NS TID EVENT FIELDS              ends the innermost slice
- *   i NS TID EVENT FIELDS              an instant
- *   x NS TID                           ends a slice without an event of its own
- *   s NS TID EVENT FIELDS NEXT NAME    a CPU (its track) runs another thread; 0: none
+ *   t TRACK TID PID NAME       a track; again when its name changes
+ *   d CLASS EVENT SLICE N NAME…        an event class; N: how many of the fields are contexts
+ *   KIND CLASS NS TRACK VALUE… an event, the first columns without tabs: `b3 120 0`. NS: since the
+ *                              event before. A capital KIND: the values of the contexts are before
+ *                              those of the fields; else they are those of the last event of this
+ *                              track that has a capital.
+ *   x NS TRACK                 ends a slice without an event of its own: `x120 0`
+ *
+ * KIND: b begins a slice, e ends the innermost one, i is an instant; s: a CPU, which is the track,
+ * runs another thread.
  */
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "metadata/json.h"
 #include "metadata/number.h"
+#include "metadata/program.h"
 #include "tracer/export/track.h"
 
 __asm__(".section .rodata\n"
@@ -25,126 +32,218 @@ __asm__(".section .rodata\n"
 extern const char page_begin[], page_end[];
 
 #define EVENTS_HERE "@EVENTS@"
+#define BLOCK (1u << 20)
+#define BLOCK_BEGIN "<script type=\"text/plain\">\n"
+#define BLOCK_END "</script><script>take()</script>\n"
 
 struct page {
 	struct maker *m;
 	uint64_t start, last;   /* times of the first event and of the last line */
+	uint64_t block;         /* where the block begins in the file */
+	struct md_buf text;     /* scratch */
 };
 
-/* Within a script element, `<` could end it. */
-static void put_safe(struct md_buf *out, struct text text)
-{
-	const char *sign;
+/* The contexts of the last event of a track. */
+struct last_context {
+	const struct md_stream *stream; /* its names */
+	size_t len;
+	char text[];
+};
 
-	while (text.n && (sign = memchr(text.p, '<', text.n))) {
-		md_buf_put(out, text.p, (size_t)(sign - text.p));
-		md_buf_puts(out, "\\u003c");
-		text.n -= (size_t)(sign + 1 - text.p);
-		text.p = sign + 1;
-	}
-	md_buf_put(out, text.p, text.n);
-}
-
-static struct md_buf *begin_line(struct page *v, char kind, uint64_t time, int32_t tid)
+/* Within a script element, `<` could end it: makes those from `at` on an escape of JSON. */
+static void make_safe(struct page *v, size_t at)
 {
 	struct md_buf *out = &v->m->out;
-	char *o = md_buf_room(out, 64);
+	const char *p, *sign;
+	size_t n;
 
-	if (!v->start)
-		v->start = v->last = time;
-	if (o) {
-		*o++ = kind;
-		*o++ = '\t';
-		o = md_put_u64(o, time - v->last);
-		*o++ = '\t';
-		out->len = (size_t)(md_put_s32(o, tid) - out->data);
+	if (out->failed || out->len == at || !memchr(out->data + at, '<', out->len - at))
+		return;
+	md_buf_reset(&v->text);
+	md_buf_put(&v->text, out->data + at, out->len - at);
+	out->len = at;
+	out->failed |= v->text.failed;
+	p = md_buf_str(&v->text);
+	for (n = v->text.len; n && (sign = memchr(p, '<', n)); p = sign + 1) {
+		md_buf_put(out, p, (size_t)(sign - p));
+		md_buf_puts(out, "\\u003c");
+		n -= (size_t)(sign + 1 - p);
 	}
-	v->last = time;
-	return out;
+	md_buf_put(out, p, n);
 }
 
-/* The event's name, and its fields with the contexts as the member `context`. */
-static void put_event(struct md_buf *out, const struct track_name *event, const struct row *r)
+static void put_text(struct page *v, const char *s, size_t n)
 {
-	md_buf_putc(out, '\t');
-	put_safe(out, event->json);
-	md_buf_putc(out, '\t');
-	put_safe(out, (struct text){ r->fields_json.p, r->fields_json.n - 1 });
-	if (r->context_json.n > 2) {
-		md_buf_puts(out, r->fields_json.n > 2 ? ",\"context\":" : "\"context\":");
-		put_safe(out, r->context_json);
+	size_t at = v->m->out.len;
+
+	md_json_escape_put(s, n, &v->m->out);
+	make_safe(v, at);
+}
+
+static void put_values(struct page *v, const struct md_value *values, uint32_t count)
+{
+	struct md_buf *out = &v->m->out;
+	size_t at = out->len;
+	uint64_t n;
+	char *o;
+
+	for (uint32_t i = 0; i < count; i++) {
+		o = md_buf_room(out, 24);
+		if (!o)
+			return;
+		*o++ = '\t';
+		out->len++;
+		if (!values[i].p)
+			continue;
+		if (values[i].type->kind != MD_INT || md_type_is_enum(values[i].type)) {
+			md_value_json(&values[i], out);
+			continue;
+		}
+		md_value_integer(&values[i], &n);
+		o = values[i].type->is_signed ? md_put_s64(o, (int64_t)n) : md_put_u64(o, n);
+		out->len = (size_t)(o - out->data);
 	}
-	md_buf_putc(out, '}');
+	make_safe(v, at);
+}
+
+/* Begins a block, and ends the one before. */
+static void begin_block(struct page *v)
+{
+	struct md_buf *out = &v->m->out;
+
+	if (v->block)
+		md_buf_puts(out, BLOCK_END);
+	md_buf_puts(out, BLOCK_BEGIN);
+	v->block = v->m->size + out->len;
+}
+
+static struct md_buf *begin_line(struct page *v)
+{
+	if (v->m->size + v->m->out.len - v->block >= BLOCK)
+		begin_block(v);
+	return &v->m->out;
+}
+
+static void add_classes(void *arg, const struct row *r, const struct track_name *event,
+			const struct track_name *slice)
+{
+	uint32_t contexts = r->stream->context_count, count = contexts + r->class->field_count;
+	struct page *v = arg;
+	struct md_buf *out = begin_line(v);
+
+	md_buf_printf(out, "d\t%" PRIu32 "\t", event->number);
+	put_text(v, event->plain.p, event->plain.n);
+	md_buf_putc(out, '\t');
+	put_text(v, slice->plain.p, slice->plain.n);
+	md_buf_printf(out, "\t%" PRIu32, contexts);
+	for (uint32_t i = 0; i < count; i++) {
+		md_buf_putc(out, '\t');
+		put_text(v, r->names[i].p, r->names[i].n);
+	}
+	md_buf_putc(out, '\n');
 }
 
 static void describe(void *arg, const struct timeline *t)
 {
 	struct page *v = arg;
-	struct md_buf *out = &v->m->out;
-	size_t at;
+	struct md_buf *out = begin_line(v);
 
-	md_buf_printf(out, "t\t%" PRId32 "\t%" PRId32 "\t", t->tid, t->pid);
-	at = out->len;
-	md_json_escape_put(t->name, t->name_len, out);
-	/* A name of a thread in the middle of a line may not end the script. */
-	for (; !out->failed && at < out->len; at++)
-		if (out->data[at] == '<')
-			out->data[at] = '(';
+	md_buf_printf(out, "t\t%" PRIu32 "\t%" PRId32 "\t%" PRId32 "\t", t->number, t->tid,
+		      t->pid);
+	put_text(v, t->name, t->name_len);
+	md_buf_putc(out, '\n');
+}
+
+/* Puts the contexts, and makes the KIND at `line` a capital, if the track had others before. */
+static void put_contexts(struct page *v, size_t line, struct timeline *t, const struct row *r)
+{
+	struct md_buf *out = &v->m->out;
+	struct last_context *last = t->note, *more;
+	size_t at = out->len, n;
+
+	if (!r->stream->context_count)
+		return;
+	put_values(v, r->context, r->stream->context_count);
+	n = out->len - at;
+	if (out->failed)
+		return;
+	if (last && last->stream == r->stream && last->len == n &&
+	    !memcmp(last->text, out->data + at, n)) {
+		out->len = at;
+		return;
+	}
+	out->data[line] = (char)(out->data[line] - 'a' + 'A');
+	more = last && last->len >= n ? last : realloc(last, sizeof(*more) + n);
+	if (!more) {
+		out->failed = true;
+		return;
+	}
+	more->stream = r->stream;
+	more->len = n;
+	memcpy(more->text, out->data + at, n);
+	t->note = more;
+}
+
+static void put_event(struct page *v, char kind, struct timeline *t, const struct row *r,
+		      uint64_t time, uint32_t class)
+{
+	struct md_buf *out = begin_line(v);
+	size_t line = out->len;
+	char *o = md_buf_room(out, 64);
+
+	if (!o)
+		return;
+	if (!v->start)
+		v->start = v->last = time;
+	*o++ = kind;
+	if (r) {
+		o = md_put_u32(o, class);
+		*o++ = ' ';
+	}
+	o = md_put_u64(o, time - v->last);
+	*o++ = ' ';
+	out->len = (size_t)(md_put_u32(o, t->number) - out->data);
+	v->last = time;
+	if (r) {
+		put_contexts(v, line, t, r);
+		put_values(v, r->fields, r->class->field_count);
+	}
 	md_buf_putc(out, '\n');
 }
 
 static void add_begin(void *arg, const struct mark *k)
 {
-	struct md_buf *out = begin_line(arg, 'b', k->time, k->track->tid);
-
-	put_event(out, k->event, k->row);
-	md_buf_putc(out, '\t');
-	put_safe(out, k->name->json);
-	md_buf_putc(out, '\n');
+	put_event(arg, 'b', k->track, k->row, k->time, k->event->number);
 }
 
 static void add_end(void *arg, const struct mark *k)
 {
-	struct md_buf *out = begin_line(arg, k->row ? 'e' : 'x', k->time, k->track->tid);
-
-	if (k->row)
-		put_event(out, k->event, k->row);
-	md_buf_putc(out, '\n');
+	put_event(arg, k->row ? 'e' : 'x', k->track, k->row, k->time, k->event->number);
 }
 
 static void add_instant(void *arg, const struct mark *k)
 {
-	struct md_buf *out = begin_line(arg, 'i', k->time, k->track->tid);
-
-	put_event(out, k->event, k->row);
-	md_buf_putc(out, '\n');
+	put_event(arg, 'i', k->track, k->row, k->time, k->event->number);
 }
 
 static void add_switch(void *arg, const struct cpu_switch *w)
 {
-	struct md_buf text = MD_BUF_INIT;
-	struct md_buf *out = begin_line(arg, 's', w->row->time, w->track->tid);
-
-	put_event(out, w->event, w->row);
-	md_buf_printf(out, "\t%" PRId64 "\t", w->next_tid > 0 ? w->next_tid : 0);
-	if (w->next_name.p)
-		md_json_escape_put(w->next_name.p, w->next_name.n, &text);
-	put_safe(out, (struct text){ text.data, text.len });
-	md_buf_deinit(&text);
-	md_buf_putc(out, '\n');
+	put_event(arg, 's', w->track, w->row, w->row->time, w->event->number);
 }
 
 void page_make(struct maker *m)
 {
-	static const struct track_form form = { .describe = describe, .begin = add_begin,
-						.end = add_end, .instant = add_instant,
-						.switched = add_switch, .json = true };
+	static const struct track_form form = { .classes = add_classes, .describe = describe,
+						.begin = add_begin, .end = add_end,
+						.instant = add_instant, .switched = add_switch };
 	struct page v = { .m = m };
 	const char *here = strstr(page_begin, EVENTS_HERE);
 
 	md_buf_put(&m->out, page_begin, (size_t)(here - page_begin));
+	begin_block(&v);
 	tracks_run(m, &form, &v);
-	md_buf_printf(&m->out, "z\t%" PRIu64 "\n", v.start);
+	md_buf_printf(&m->out, "z\t%" PRIu64 "\n" BLOCK_END, v.start);
 	here += strlen(EVENTS_HERE);
 	md_buf_put(&m->out, here, (size_t)(page_end - here));
+	md_buf_deinit(&v.text);
 }

@@ -19,6 +19,7 @@ struct tracks {
 	void *arg;
 	struct timeline **table;   /* by tid, open addressing; elements are owned */
 	uint32_t count, size;   /* size: a power of two */
+	uint32_t kinds;
 	int32_t *current;       /* the thread of each CPU; 0: not known */
 	uint32_t cpus;
 	uint64_t last;          /* time of the last event */
@@ -230,7 +231,7 @@ static struct timeline *find_track(struct tracks *v, int32_t tid)
 		return NULL;
 	}
 	(*at)->tid = tid;
-	v->count++;
+	(*at)->number = v->count++;
 	return *at;
 }
 
@@ -441,9 +442,15 @@ static void add_row(void *arg, const struct row *r)
 	struct kind *k = *r->state;
 	struct timeline *t;
 
-	if (!k && !(*r->state = k = create_kind(r))) {
-		v->m->err = -ENOMEM;
-		return;
+	if (!k) {
+		*r->state = k = create_kind(r);
+		if (!k) {
+			v->m->err = -ENOMEM;
+			return;
+		}
+		k->name.number = k->slice.number = v->kinds++;
+		if (v->form->classes)
+			v->form->classes(v->arg, r, &k->name, &k->slice);
 	}
 	v->last = r->time;
 	if (r->torn)
@@ -479,6 +486,7 @@ void tracks_run(struct maker *m, const struct track_form *form, void *arg)
 			continue;
 		close_open(&v, v.table[i]);
 		free(v.table[i]->open);
+		free(v.table[i]->note);
 		free(v.table[i]);
 	}
 	free(v.table);

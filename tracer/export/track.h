@@ -27,6 +27,8 @@ struct open_slice {
 
 struct timeline {
 	int32_t pid, tid;       /* pid 0: not known */
+	uint32_t number;        /* from 0, in the order in which tracks are found */
+	void *note;             /* of the form; freed with free() */
 	bool described;         /* with this name and process */
 	bool running;           /* of a CPU: it runs a thread, and is not idle */
 	uint32_t name_len;
@@ -38,11 +40,12 @@ struct timeline {
 /* The name of an event or of a slice. */
 struct track_name {
 	struct text json, plain;        /* json: without quotes */
+	uint32_t number;        /* of the event's classes, from 0 */
 };
 
 /* A slice or an instant on its track. */
 struct mark {
-	const struct timeline *track;
+	struct timeline *track; /* a form changes its `note` alone */
 	struct open_slice *slice;       /* begin and end: the innermost open one */
 	uint64_t time;          /* ns since the epoch */
 	const struct track_name *name;  /* of the slice, or of the event */
@@ -52,7 +55,7 @@ struct mark {
 
 /* A switch of a CPU from one thread to another. */
 struct cpu_switch {
-	const struct timeline *track;      /* of the CPU, after the switch */
+	struct timeline *track; /* of the CPU, after the switch */
 	bool was_running;       /* before it */
 	int64_t prev_tid, prev_prio, prev_state, next_tid, next_prio;
 	const struct track_name *event;
@@ -62,6 +65,9 @@ struct cpu_switch {
 
 /* What a form does with them. arg: of tracks_run. Functions may be NULL. */
 struct track_form {
+	/* Before the first mark of an event with these classes; slice: empty if it has no pair. */
+	void (*classes)(void *arg, const struct row *r, const struct track_name *event,
+			const struct track_name *slice);
 	/*
 	 * Before the first mark of a track, and when its name or process has changed. The main
 	 * thread of a process comes before its other threads.

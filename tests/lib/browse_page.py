@@ -1,0 +1,155 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""browse_page.py URL EVENTS SLICES TRACKS [SHOTS]: uses the page of a time line as its readers do.
+
+Chromium opens URL: `export/timeline.html` of 100 rounds of slices.c. Prints the first mistake and
+exits with 1; else prints the seconds until the page could be used. Exit status 77: the browser does
+not start. SHOTS: a directory for pictures.
+"""
+import sys
+
+from browser import Browser
+
+READY = "!!(document.body && document.body.dataset.events)"
+
+
+def same(what, want, have):
+    if want != have:
+        sys.exit("%s: %r, not %r" % (what, have, want))
+
+
+def shown(b):
+    return int(b.run("document.body.dataset.shown"))
+
+
+def wait(b, what, expression):
+    """Searches begin a moment after the last key."""
+    b.run("new Promise(done => { const look = () => (%s) ? done() : setTimeout(look, 10);"
+          " look(); })" % expression)
+    b.frame()
+
+
+def span(b):
+    return b.run("[view.from, view.to]")
+
+
+def search(b):
+    """By keys alone: text, a filter, a row of the table."""
+    b.key("/")
+    same("after /", "q", b.run("document.activeElement.id"))
+    b.type("load_entry")
+    wait(b, "search", "shown.length === 200")
+    b.key("Tab")
+    b.type("n < 5")
+    wait(b, "filter", "shown.length === 10")
+    same("values of n", "Values of n: 10, mean 2", b.run("$('what').textContent"))
+    b.key("Escape")
+    same("after Escape", "c", b.run("document.activeElement.id"))
+    while b.run("document.activeElement.id") != "table":
+        b.key("Tab")
+    b.key("ArrowDown")
+    b.key("ArrowDown")
+    same("the row", 1, b.run("now"))
+    tip = b.run("$('tip').textContent")
+    if "work:load_entry" not in tip or "n=" not in tip or "vpid=" not in tip:
+        sys.exit("the line of the event: " + tip)
+    b.frame()
+    same("the marked row", 1, b.run("document.querySelectorAll('#table .now').length"))
+    for text, n in (("quotes \" and", 200), ("slices", shown_all(b)), ("work:step", 800),
+                    ("no such text", 0), ("0.25", 200), ("18446744073709551615", 200)):
+        b.run("$('f').value = ''; $('q').value = %r; refresh()" % text)
+        same("search for " + text, n, shown(b))
+    for text, n in (("thread = 1", 100), ("thread", 200), ("ratio >= 0.25", 200), ("n != 5", 594),
+                    ("text = quotes", 0), ("procname = slices", shown_all(b)), ("vtid < 0", 0)):
+        b.run("$('q').value = ''; $('f').value = %r; refresh()" % text)
+        same("filter " + text, n, shown(b))
+    b.run("$('f').value = ''; refresh()")
+
+
+def shown_all(b):
+    return b.run("data.n")
+
+
+def zoom(b):
+    b.run("$('c').focus()")
+    b.key("0")
+    start, end = span(b)
+    b.key("+")
+    same("the part after +", round((end - start) / 2), round(span(b)[1] - span(b)[0]))
+    b.key("ArrowRight")
+    if span(b)[0] <= start:
+        sys.exit("the arrow does not move: %r" % span(b))
+    b.key("v")
+    inside = b.run("data.time.slice(0, data.n).filter(t => t >= view.from && t <= view.to).length")
+    same("the selection", inside, shown(b))
+    b.key("Escape")
+    same("no selection", shown_all(b), shown(b))
+    b.key("-")
+    same("the part after -", round(end - start), round(span(b)[1] - span(b)[0]))
+    b.mouse("mouseWheel", 700, 100, deltaX=0, deltaY=-100)
+    wait(b, "wheel", "view.to - view.from < %r" % (0.9 * (end - start)))
+    b.key("0")
+    middle = b.run("Math.round(LEFT + data.time[data.n >> 1] * scale())")
+    drag(b, 1270, middle, 8)
+    inside = b.run("data.time.slice(0, data.n).filter(t => t >= chosen[0] && t <= chosen[1]).length")
+    if not 0 < inside < shown_all(b):
+        sys.exit("selected by the pointer: %d" % inside)
+    same("selected by the pointer", inside, shown(b))
+    b.key("Escape")
+
+
+def drag(b, start, end, modifiers):
+    b.mouse("mousePressed", start, 100, button="left", buttons=1, clickCount=1, modifiers=modifiers)
+    b.mouse("mouseMoved", end, 100, buttons=1, modifiers=modifiers)
+    b.mouse("mouseReleased", end, 100, button="left", clickCount=1, modifiers=modifiers)
+
+
+def click(b):
+    """A slice: the table shows the event that begins it."""
+    b.run("show(data.begin[0] - 10, data.end[0] + 10)")
+    b.frame()
+    x, y = b.run("(r => [LEFT + (data.begin[0] + data.end[0]) / 2 * scale() - view.from * scale(),"
+                 " r.y - view.y + r.h / 2 + $('c').getBoundingClientRect().top])"
+                 "(data.rows[data.row[0]])")
+    b.mouse("mousePressed", x, y, button="left", buttons=1, clickCount=1)
+    b.mouse("mouseReleased", x, y, button="left", clickCount=1)
+    same("the event of the slice", b.run("data.event[0]"), b.run("shown[now]"))
+
+
+def looks(b, shots):
+    """Light and dark, narrow and wide: the canvas fills its place, and nothing is outside."""
+    for width, height, dark in ((1280, 720, False), (1280, 720, True), (3840, 2160, False)):
+        b.shape(width, height, dark)
+        wait(b, "size", "$('c').width === innerWidth")
+        b.frame()
+        color = b.run("getComputedStyle(document.body).backgroundColor.match(/[0-9]+/g).map(Number)")
+        same("light at %d" % width, not dark, sum(color[:3]) > 384)
+        same("outside of the page", [0, 0], b.run(
+            "[document.documentElement.scrollWidth - innerWidth,"
+            " document.documentElement.scrollHeight - innerHeight]"))
+        if shots:
+            b.screenshot("%s/timeline-%d%s.png" % (shots, width, "-dark" if dark else ""))
+    b.shape(1280, 720, False)
+
+
+def main():
+    url, counts, shots = sys.argv[1], sys.argv[2:5], sys.argv[5:]
+    try:
+        b = Browser()
+    except (EOFError, OSError) as e:
+        print(e)
+        sys.exit(77)
+    try:
+        seconds = b.open(url, READY)
+        have = b.run("['events', 'slices', 'tracks'].map(k => document.body.dataset[k])")
+        same("events, slices, tracks", counts, have)
+        search(b)
+        zoom(b)
+        click(b)
+        looks(b, shots and shots[0])
+        same("errors of the page", [], b.errors())
+        print("%.2f" % seconds)
+    finally:
+        b.close()
+
+
+main()

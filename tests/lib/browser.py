@@ -1,0 +1,132 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""A headless Chromium that a test drives over the browser's own protocol, by two pipes."""
+import base64
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+
+SLOW = 100      # s: a browser that needs longer does not work
+
+
+class Browser:
+    """Commands of the protocol, one after another."""
+
+    def __init__(self, size=(1280, 720), dark=False):
+        self.home = tempfile.TemporaryDirectory()
+        self.events, self.count, self.left, self.session = [], 0, b"", None
+        ours, theirs = os.pipe(), os.pipe()
+        # Chromium reads commands from descriptor 3 and answers on 4.
+        self.process = subprocess.Popen(
+            ["sh", "-c", 'exec chromium "$@" 3<&%d 4>&%d' % (ours[0], theirs[1]), "sh",
+             "--headless", "--no-sandbox", "--disable-gpu", "--remote-debugging-pipe",
+             "--user-data-dir=" + self.home.name, "--hide-scrollbars", "--no-first-run",
+             "about:blank"],
+            pass_fds=(ours[0], theirs[1]), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        os.close(ours[0])
+        os.close(theirs[1])
+        self.to, self.answers = ours[1], theirs[0]
+        target = self.call("Target.createTarget", url="about:blank")["targetId"]
+        self.session = self.call("Target.attachToTarget", targetId=target,
+                                 flatten=True)["sessionId"]
+        for domain in ("Page", "Runtime", "Log"):
+            self.call(domain + ".enable")
+        self.shape(*size, dark=dark)
+
+    def read(self):
+        while b"\0" not in self.left:
+            piece = os.read(self.answers, 1 << 20)
+            if not piece:
+                raise EOFError("the browser has ended")
+            self.left += piece
+        line, self.left = self.left.split(b"\0", 1)
+        return json.loads(line)
+
+    def call(self, method, **params):
+        self.count += 1
+        command = {"id": self.count, "method": method, "params": params}
+        if self.session:
+            command["sessionId"] = self.session
+        os.write(self.to, json.dumps(command).encode() + b"\0")
+        while True:
+            answer = self.read()
+            if answer.get("id") == self.count:
+                if "error" in answer:
+                    raise RuntimeError("%s: %s" % (method, answer["error"]))
+                return answer["result"]
+            self.events.append(answer)
+
+    def shape(self, width, height, dark):
+        self.call("Emulation.setDeviceMetricsOverride", width=width, height=height,
+                  deviceScaleFactor=1, mobile=False)
+        self.call("Emulation.setEmulatedMedia", features=[
+            {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}])
+
+    def run(self, script):
+        """The value of an expression; a promise is awaited."""
+        answer = self.call("Runtime.evaluate", expression=script, returnByValue=True,
+                           awaitPromise=True)
+        if "exceptionDetails" in answer:
+            raise RuntimeError("%s: %s" % (script, answer["exceptionDetails"]))
+        return answer["result"].get("value")
+
+    def open(self, url, ready):
+        """Returns the seconds until the expression `ready` holds and a frame has been drawn."""
+        begin = time.monotonic()
+        self.call("Page.navigate", url=url)
+        while not self.run(ready):
+            if time.monotonic() - begin > SLOW:
+                sys.exit("%s is not there after %d s" % (url, SLOW))
+            time.sleep(0.01)
+        self.frame()
+        return time.monotonic() - begin
+
+    def frame(self):
+        """Waits until the page has drawn what the last command changed."""
+        self.run("new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
+
+    def key(self, key, text=None):
+        named = {"key": key, "code": key if len(key) > 1 else "", "windowsVirtualKeyCode":
+                 {"Tab": 9, "Escape": 27, "ArrowLeft": 37, "ArrowUp": 38, "ArrowRight": 39,
+                  "ArrowDown": 40, "Enter": 13}.get(key, ord(key[0].upper()))}
+        if len(key) == 1:
+            named["text"] = key
+        self.call("Input.dispatchKeyEvent", type="keyDown", **named)
+        self.call("Input.dispatchKeyEvent", type="keyUp", **named)
+
+    def type(self, text):
+        for letter in text:
+            self.key(letter)
+
+    def mouse(self, kind, x, y, **more):
+        self.call("Input.dispatchMouseEvent", type=kind, x=x, y=y, **more)
+
+    def screenshot(self, path):
+        self.frame()
+        with open(path, "wb") as out:
+            out.write(base64.b64decode(self.call("Page.captureScreenshot", format="png")["data"]))
+
+    def errors(self):
+        """What scripts of the page have failed with."""
+        return [e for e in self.events if e["method"] == "Runtime.exceptionThrown" or
+                e["method"] == "Log.entryAdded" and e["params"]["entry"]["level"] == "error"]
+
+    def close(self):
+        self.process.kill()
+        self.process.wait()
+        self.home.cleanup()
+
+
+def main():
+    """browser.py URL: prints the seconds until the page of a time line can be used."""
+    b = Browser()
+    try:
+        print("%.2f" % b.open(sys.argv[1], "!!(document.body && document.body.dataset.events)"))
+    finally:
+        b.close()
+
+
+if __name__ == "__main__":
+    main()
