@@ -39,13 +39,18 @@ static const char trace_types[] =
 	"} := uint" size "_clock_monotonic_t;\n" \
 	"\n"
 
-#define EVENT_HEADER(name, id, last, extended, stamp) \
+/*
+ * more, option: further ids of the enumeration, and their options. An option is aligned as its
+ * members are: one that begins within a byte must have none that is aligned to 8 bits.
+ */
+#define EVENT_HEADER(name, id, last, more, extended, stamp, option) \
 	"struct event_header_" name " {\n" \
-	"\tenum : " id " { compact = 0 ... " last ", extended = " extended " } id;\n" \
+	"\tenum : " id " { compact = 0 ... " last ", " more "extended = " extended " } id;\n" \
 	"\tvariant <id> {\n" \
 	"\t\tstruct {\n" \
 	"\t\t\t" stamp " timestamp;\n" \
 	"\t\t} compact;\n" \
+	option \
 	"\t\tstruct {\n" \
 	"\t\t\tuint32_t id;\n" \
 	"\t\t\tuint64_clock_monotonic_t timestamp;\n" \
@@ -68,8 +73,12 @@ static const char header_types[] =
 	"\tuint32_t cpu_id;\n"
 	"};\n"
 	"\n"
-	EVENT_HEADER("compact", "uint5_t", "30", "31", "uint27_clock_monotonic_t")
-	EVENT_HEADER("large", "uint16_t", "65534", "65535", "uint32_clock_monotonic_t");
+	EVENT_HEADER("compact", "uint5_t", "29", "wide = 30, ", "31", "uint27_clock_monotonic_t",
+		     "\t\tstruct {\n"
+		     "\t\t\tuint27_clock_monotonic_t timestamp;\n"
+		     "\t\t\tinteger { size = 16; align = 1; signed = false; } id;\n"
+		     "\t\t} wide;\n")
+	EVENT_HEADER("large", "uint16_t", "65534", "", "65535", "uint32_clock_monotonic_t", "");
 
 static void put_tabs(unsigned int n, struct md_buf *out)
 {

@@ -42,18 +42,23 @@ static const char packet_context[] = STRUCTURE(
 	"]],\"field-class\":" class "}"
 
 /* The id of an event is in the first member, or, if that has its largest value, in the option. */
-#define EVENT_HEADER(id, alignment, last, extended, stamp) \
+#define EVENT_HEADER(id, alignment, last, more, extended, stamp) \
 	"{\"type\":\"structure\",\"minimum-alignment\":8,\"member-classes\":[" \
 	MEMBER("id", UNSIGNED(id, alignment, ROLE("event-record-class-id"))) "," \
 	MEMBER("v", "{\"type\":\"variant\",\"selector-field-location\":{\"path\":[\"id\"]}," \
 		    "\"options\":[" \
-		    OPTION("compact", "0", last, STRUCTURE(STAMP(stamp, alignment))) "," \
+		    OPTION("compact", "0", last, STRUCTURE(STAMP(stamp, alignment))) "," more \
 		    OPTION("extended", extended, extended, STRUCTURE( \
 			    MEMBER("id", UNSIGNED("32", "8", ROLE("event-record-class-id"))) "," \
 			    STAMP("64", "8"))) "]}") "]}"
 
-static const char compact_header[] = EVENT_HEADER("5", "1", "30", "31", "27");
-static const char large_header[] = EVENT_HEADER("16", "8", "65534", "65535", "32");
+static const char compact_header[] = EVENT_HEADER(
+	"5", "1", "29",
+	OPTION("wide", "30", "30", STRUCTURE(
+		STAMP("27", "1") "," MEMBER("id", UNSIGNED("16", "1",
+							   ROLE("event-record-class-id"))))) ",",
+	"31", "27");
+static const char large_header[] = EVENT_HEADER("16", "8", "65534", "", "65535", "32");
 
 static void put_string(const char *s, struct md_buf *out)
 {

@@ -185,13 +185,18 @@ static inline const uint8_t *read_compact(const uint8_t *p, const uint8_t *end, 
 	uint32_t word;
 
 	if (end - p < 4)
-		return NULL;    /* the extended form is longer still */
+		return NULL;    /* the other forms are longer still */
 	word = md_load32(p);
 	h->id = word & 31;
+	h->ts = extend(last, word >> 5, 27);
+	if (h->id < 30)
+		return p + 4;
 	if (__builtin_expect(h->id == 31, 0))
 		return read_extended(p, end, 1, h);
-	h->ts = extend(last, word >> 5, 27);
-	return p + 4;
+	if (end - p < 6)
+		return NULL;
+	h->id = md_load16(p + 4);
+	return p + 6;
 }
 
 static inline const uint8_t *read_large(const uint8_t *p, const uint8_t *end, uint64_t last,

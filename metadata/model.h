@@ -87,7 +87,12 @@ struct md_event {
 	struct md_program *json;        /* made by the first md_json_event; atomic; owned */
 };
 
-enum md_header { MD_HEADER_COMPACT, MD_HEADER_LARGE };  /* header: 5 + 27 bits, or 16 + 32 bits */
+/*
+ * Headers of events. COMPACT: an id of 5 bits and 27 bits of the time; the id 30 says that the id
+ * follows, in 16 bits. LARGE: 16 and 32 bits. With the largest id of either, the id follows in 32
+ * bits and the time in 64.
+ */
+enum md_header { MD_HEADER_COMPACT, MD_HEADER_LARGE };
 
 struct md_stream {              /* a stream class: one channel */
 	uint32_t id;

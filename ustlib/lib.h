@@ -122,7 +122,8 @@ struct slot {
 	uint8_t lane;
 	bool own;                       /* of this process alone */
 	uint8_t flags;                  /* SLOT_*; stored before seq, loaded after it */
-	uint32_t pad;
+	uint32_t header_size;           /* 92: bytes, of a header with 27 bits of the time */
+	uint64_t header_ids;            /* 96: such a header of time 0, as a little-endian number */
 	struct mapping *mapping;
 	struct extra *extra;            /* SLOT_EXTRA */
 	uint64_t key;                   /* of the mapping */

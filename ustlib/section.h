@@ -22,7 +22,9 @@ enum section { SECTION_DONE, SECTION_OFF, SECTION_STALE, SECTION_SLOW, SECTION_A
 _Static_assert(offsetof(struct slot, limit) == 40 && offsetof(struct slot, clock_mult) == 48 &&
 		       offsetof(struct slot, ring_count) == 64 &&
 		       offsetof(struct slot, data_offset) == 72 &&
-		       offsetof(struct slot, seq) == 80 && offsetof(struct slot, on_value) == 88,
+		       offsetof(struct slot, seq) == 80 && offsetof(struct slot, on_value) == 88 &&
+		       offsetof(struct slot, header_size) == 92 &&
+		       offsetof(struct slot, header_ids) == 96,
 	       "known to the assembly");
 _Static_assert(offsetof(struct rseq_area, cpu_id) == 4 && offsetof(struct rseq_area, rseq_cs) == 8,
 	       "known to the assembly");
@@ -46,8 +48,8 @@ _Static_assert(offsetof(struct rseq_area, cpu_id) == 4 && offsetof(struct rseq_a
 	"movaps %%xmm0, 16(%%r9)\n\t"
 
 /*
- * The fast path: one event with a compact header into the sub-buffer that is open. data: 16
- * readable bytes after len.
+ * The fast path: one event with a compact or wide header into the sub-buffer that is open. 8 bytes
+ * are stored for either header; the payload is stored after it. data: 16 readable bytes after len.
  */
 static inline __attribute__((always_inline)) enum section
 section_event(struct rseq_area *rs, const struct slot *slot, uint64_t seq, const void *data,
@@ -73,12 +75,11 @@ section_event(struct rseq_area *rs, const struct slot *slot, uint64_t seq, const
 		"cmpq 40(%%r8), %%rcx\n\tja %l[slow]\n\t"
 		"movq %%r10, %%r11\n\tandq 32(%%r8), %%r11\n\taddq %%r9, %%r11\n\taddq 72(%%r8), "
 		"%%r11\n\t"
-		"movl 68(%%r8), %%edx\n\tcmpl $31, %%edx\n\tjae 6f\n\t"
-		"movl %%eax, %%ecx\n\tshll $5, %%ecx\n\torl %%edx, %%ecx\n\tmovl %%ecx, (%%r11)\n\t"
-		"addq $4, %%r11\n\tleaq 4(%%r10, %[len]), %%rdx\n\tjmp 7f\n\t"
-		"6: movb $31, (%%r11)\n\tmovl %%edx, 1(%%r11)\n\tmovq %%rax, 5(%%r11)\n\t"
-		"addq $13, %%r11\n\tleaq 13(%%r10, %[len]), %%rdx\n\t"
-		"7:\n\t" SECTION_TALLY "movq %%rdx, %%r10\n\t" SECTION_COMMIT_TALLY
+		"movl %%eax, %%ecx\n\tshll $5, %%ecx\n\torq 96(%%r8), %%rcx\n\t"
+		"movq %%rcx, (%%r11)\n\t"
+		"movl 92(%%r8), %%edx\n\taddq %%rdx, %%r11\n\taddq %%r10, %%rdx\n\t"
+		"addq %[len], %%rdx\n\t"
+		SECTION_TALLY "movq %%rdx, %%r10\n\t" SECTION_COMMIT_TALLY
 		"xorl %%edx, %%edx\n\t"
 		"5: movups (%[data], %%rdx), %%xmm0\n\tmovups %%xmm0, (%%r11, %%rdx)\n\t"
 		"addq $16, %%rdx\n\tcmpq %[len], %%rdx\n\tjb 5b\n\t"

@@ -17,6 +17,7 @@
 
 #include "ustlib/lib.h"
 #include "tracer/abi/filter_interp.h"
+#include "tracer/abi/ring_write.h"
 
 #define MEMBARRIER_RSEQ (1 << 7)
 
@@ -176,6 +177,8 @@ static void slot_fill(struct slot *s, const struct slot *from)
 	to->on_value = from->on_value;
 	to->lane = from->lane;
 	to->own = from->own;
+	to->header_size = from->header_size;
+	to->header_ids = from->header_ids;
 	to->mapping = from->mapping;
 	to->extra = from->extra;
 	to->key = from->key;
@@ -256,12 +259,13 @@ static bool slot_make(struct slot *s, const struct taken_plan *p,
 		      const struct trail_plan_slot *from, unsigned int lane)
 {
 	struct mapping *m = from->region < p->head->region_count ? p->mapped[from->region] : NULL;
-	uint64_t header =
-		from->id < TRAIL_ID_EXTENDED ? TRAIL_HEADER_COMPACT : TRAIL_HEADER_EXTENDED;
+	uint64_t ids = 0;
+	uint32_t header;
 	struct extra *x;
 
 	if (!m || from->id >= m->switch_count || !from->on || extra_make(p, from, &x) == MADE_NOT)
 		return false;
+	header = ring_put_header((uint8_t *)&ids, from->id, 0, false);
 	*s = (struct slot){
 		.rings = m->base + m->ring_offset,
 		.on = m->base + m->switch_offset + from->id,
@@ -278,6 +282,8 @@ static bool slot_make(struct slot *s, const struct taken_plan *p,
 		.lane = (uint8_t)lane,
 		.own = p->regions[from->region].flags & TRAIL_REGION_PROCESS,
 		.flags = x ? SLOT_EXTRA : 0,
+		.header_size = header,
+		.header_ids = ids,
 		.mapping = m,
 		.extra = x,
 		.key = m->key,

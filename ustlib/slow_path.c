@@ -105,8 +105,7 @@ __attribute__((cold)) bool slow_write(const struct slot *slot, const void *data,
 				c.ts = c.last_ts;
 			c.header_len =
 				ring_put_header(c.header, slot->id, c.ts,
-						slot->id >= TRAIL_ID_EXTENDED ||
-							(c.ts ^ c.last_ts) >> TRAIL_EPOCH_SHIFT);
+						(c.ts ^ c.last_ts) >> TRAIL_EPOCH_SHIFT);
 			c.to = (uint8_t *)ring + slot->data_offset + (c.head & slot->data_mask);
 			c.new_head = c.head + c.header_len + len;
 			r = section_commit_event(rs, &c, data, len);

@@ -355,13 +355,15 @@ static inline void put_header(const struct md_stream *stream, uint32_t id, uint6
 	bool compact = stream->header == MD_HEADER_COMPACT;
 	unsigned int bits = compact ? 27 : 32;
 
-	extended |= id > (compact ? 30 : 65534) || ts < last || ts - last >= UINT64_C(1) << bits;
+	extended |= (!compact && id > 65534) || ts < last || ts - last >= UINT64_C(1) << bits;
 	if (extended) {
 		put_int(compact ? 31 : 65535, compact ? 1 : 2, false, b);
 		put_int(id, 4, false, b);
 		put_int(ts, 8, false, b);
 	} else if (compact) {
-		put_int(id | (ts & 0x7ffffff) << 5, 4, false, b);
+		put_int((id < 30 ? id : 30) | (ts & 0x7ffffff) << 5, 4, false, b);
+		if (id >= 30)
+			put_int(id, 2, false, b);
 	} else {
 		put_int(id, 2, false, b);
 		put_int(ts, 4, false, b);

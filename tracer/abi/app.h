@@ -57,7 +57,7 @@
 
 #include "tracer/abi/context_kind.h"
 
-#define TRAIL_ABI_VERSION 3u
+#define TRAIL_ABI_VERSION 4u
 
 /* Limits that both sides keep and the daemon enforces. */
 #define TRAIL_EVENT_MAX 65536u          /* tracepoints of an object; ids of a stream group */

@@ -22,7 +22,7 @@
  *       bytes there that the next one overwrites.
  *   G3  Times never decrease in a ring, and time of the last event <= last_ts <= time of the next
  *       event while head does not move. An aborted section may have stored last_ts, but only within
- *       the same 2^27 ns epoch: the fast path writes the compact header only if `ts >> 27` equals
+ *       the same 2^27 ns epoch: the fast path writes 27 bits of the time only if `ts >> 27` equals
  *       that of last_ts; every other path commits {head, last_ts} with one store. A section whose
  *       time was read before it began commits only if last_ts has not changed since.
  *   G4  The side entry of sub-buffer k has its `end` values once head is beyond the sub-buffer, its
@@ -48,12 +48,19 @@
 #include <stdint.h>
 
 #define TRAIL_REGION_MAGIC 0x4e474552u  /* "REGN" */
-#define TRAIL_REGION_VERSION 2u
+#define TRAIL_REGION_VERSION 3u
 #define TRAIL_PAGE 4096u
 #define TRAIL_SLACK 16u                 /* bytes after an event that a copy may overwrite */
-#define TRAIL_HEADER_COMPACT 4u         /* bytes of an event header */
-#define TRAIL_HEADER_EXTENDED 13u
-#define TRAIL_ID_EXTENDED 31u           /* compact id: a 32-bit id and a 64-bit time follow */
+
+/*
+ * Headers of events. The first 32 bits of the first two are an id of 5 bits, and 27 bits of the
+ * time.
+ */
+#define TRAIL_HEADER_COMPACT 4u         /* bytes; for ids below TRAIL_ID_WIDE */
+#define TRAIL_HEADER_WIDE 6u            /* then the id, 16 bits, follows */
+#define TRAIL_HEADER_EXTENDED 13u       /* one byte; then a 32-bit id and a 64-bit time follow */
+#define TRAIL_ID_WIDE 30u               /* the ids of 5 bits that mark the two long headers */
+#define TRAIL_ID_EXTENDED 31u
 #define TRAIL_EPOCH_SHIFT 27
 
 #define TRAIL_SUBBUF_MIN 4096u

@@ -42,13 +42,18 @@ static inline void ring_lost(struct trail_ring *ring, uint64_t n)
 	__atomic_fetch_add(&ring->lost, n, __ATOMIC_RELAXED);
 }
 
+/* id: at most 65535. Returns the bytes of the header, at most TRAIL_HEADER_EXTENDED. */
 static inline uint32_t ring_put_header(uint8_t *at, uint32_t id, uint64_t ts, bool extended)
 {
 	if (!extended) {
-		uint32_t word = id | (uint32_t)(ts << 5);
+		bool wide = id >= TRAIL_ID_WIDE;
+		uint32_t word = (wide ? TRAIL_ID_WIDE : id) | (uint32_t)(ts << 5);
+		uint16_t whole = (uint16_t)id;
 
 		memcpy(at, &word, sizeof(word));
-		return TRAIL_HEADER_COMPACT;
+		if (wide)
+			memcpy(at + sizeof(word), &whole, sizeof(whole));
+		return wide ? TRAIL_HEADER_WIDE : TRAIL_HEADER_COMPACT;
 	}
 	at[0] = TRAIL_ID_EXTENDED;
 	memcpy(at + 1, &id, sizeof(id));
@@ -165,7 +170,7 @@ static inline bool ring_write(const struct ring_writer *w, const uint8_t *on, ui
 			continue;
 		}
 		to = w->data + (pos & mask);
-		header = ring_put_header(to, id, ts, id >= TRAIL_ID_EXTENDED || w->whole_time ||
+		header = ring_put_header(to, id, ts, w->whole_time ||
 					 ts >> TRAIL_EPOCH_SHIFT !=
 					 ring->last_ts >> TRAIL_EPOCH_SHIFT);
 		memcpy(to + header, payload, len);

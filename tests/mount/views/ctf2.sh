@@ -69,7 +69,20 @@ for version in 1.8 2; do
 	rmdir "$s"
 done
 
-# The kernel's events: enumerations, arrays, a header with ids of 16 bits
+# 512 events, each of another id, with 4 bytes of payload. Their headers have 4 or 6 bytes; those
+# with a whole time, of which there are 7 in a second, have 13.
+s=$S/wide
+mkdir "$s" || fail mkdir
+put 'many:*' "$s/user/events"
+put start "$s/control"
+"$BUILD/tests/mount/programs/many" >/dev/null 2>&1
+put stop "$s/control"
+bytes=$(awk '$1 == "bytes" { print $2 }' "$s/status")
+is "events" 512 "$(wc -l <"$s/text")"
+[ "$bytes" -lt $((512 * (8 + 4))) ] || fail "$bytes bytes for 512 events of 4 bytes"
+rmdir "$s"
+
+# The kernel's events: enumerations, arrays, headers with ids of 16 bits
 if [ -d "$MNT/available/kernel" ] && ! grep -q '^kernel none' "$MNT/version"; then
 	s=$S/kernel
 	mkdir "$s"

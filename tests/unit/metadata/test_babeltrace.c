@@ -63,7 +63,7 @@ static void kinds(enum md_header header)
 	for (i = 0; i < 400; i++) {
 		if (i % 50 == 0)
 			begin_packet(&w, ts);
-		add_event(&w, i % 5 ? 1 : 300, ts, i % 7 == 0);
+		add_event(&w, i % 5 ? 1 : 300, ts, i % 7 == 0);   /* 300: a wide header, too */
 		if (i % 5)
 			random_values(&seed, e->fields, e->field_count, &w.file);
 		/* From steps within the compact stamp to ones beyond the large header's. */

@@ -57,8 +57,10 @@ static void headers(void)
 		bool extended;
 		size_t size;
 	} c[] = {
-		{ MD_HEADER_COMPACT, 0, false, 4 },   { MD_HEADER_COMPACT, 30, false, 4 },
-		{ MD_HEADER_COMPACT, 30, true, 13 },  { MD_HEADER_COMPACT, 31, false, 13 },
+		{ MD_HEADER_COMPACT, 0, false, 4 },   { MD_HEADER_COMPACT, 29, false, 4 },
+		{ MD_HEADER_COMPACT, 30, false, 6 },  { MD_HEADER_COMPACT, 31, false, 6 },
+		{ MD_HEADER_COMPACT, 65535, false, 6 },
+		{ MD_HEADER_COMPACT, 30, true, 13 },  { MD_HEADER_COMPACT, 31, true, 13 },
 		{ MD_HEADER_LARGE, 65534, false, 6 }, { MD_HEADER_LARGE, 65535, false, 14 },
 		{ MD_HEADER_LARGE, 3, true, 14 },
 	};

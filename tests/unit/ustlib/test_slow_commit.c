@@ -122,6 +122,8 @@ static bool begin(void)
 		.clock_mult = UINT64_C(1) << 32,
 		.ring_count = CPUS,
 		.id = 1,
+		.header_size = TRAIL_HEADER_COMPACT,
+		.header_ids = 1,
 		.data_offset = DATA,
 		.seq = 2,
 		.on_value = 1,
