@@ -190,6 +190,28 @@ static inline bool plain_relation(enum filter_operator op, bool less, bool equal
 	}
 }
 
+static inline bool plain_is_bits(const struct filter_node *n)
+{
+	return (n->kind == NODE_BINARY && n->op < OP_LT) ||
+	       (n->kind == NODE_UNARY && n->op == OP_COMPLEMENT);
+}
+
+/* An integer for every event; a context of the application may be of another type each time. */
+static inline bool plain_is_int(const struct filter_node *n)
+{
+	while (n->kind == NODE_UNARY && (n->op == OP_MINUS || n->op == OP_PLUS))
+		n = n->first;
+	return plain_is_bits(n) || n->kind != NODE_CONTEXT || n->context != TRAIL_CONTEXT_APP;
+}
+
+/* == and != of the result of a bit operator: of the 64 bits. */
+static inline bool plain_by_bits(const struct filter_node *n)
+{
+	return (n->op == OP_EQ || n->op == OP_NE) &&
+	       (plain_is_bits(n->first) || plain_is_bits(n->last)) && plain_is_int(n->first) &&
+	       plain_is_int(n->last);
+}
+
 static inline struct plain plain_compare(struct reference *r, const struct filter_node *n,
 					 struct plain x, struct plain y)
 {
@@ -210,6 +232,8 @@ static inline struct plain plain_compare(struct reference *r, const struct filte
 
 		return plain_int(plain_relation(n->op, f < g, f == g, f > g), false);
 	}
+	if (plain_by_bits(n))
+		return plain_int(((uint64_t)x.i == (uint64_t)y.i) == (n->op == OP_EQ), false);
 	return plain_int(plain_relation(n->op, x.i < y.i, x.i == y.i, x.i > y.i), false);
 }
 

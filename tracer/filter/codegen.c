@@ -249,6 +249,14 @@ static void test_comparison(struct code *c, const struct filter_node *n, uint8_t
 
 		test_pattern(c, pattern_left ? left : right, pattern_left ? right : left, r,
 		      n->op == OP_EQ ? p : swap_places(p));
+	} else if (filter_compares_bits(n, info_of(c, left), info_of(c, right))) {
+		load_operands(c, n, r, &w);
+		w.op = FILTER_XOR;
+		w.flag = r;
+		w.at = 0;
+		code_put(c, w);
+		code_test(c, (struct filter_word){ .op = FILTER_TRUTH, .flag = r },
+			  n->op == OP_NE ? p : swap_places(p));
 	} else if (info_of(c, right)->constant) {
 		test_constant(c, left, info_of(c, right)->value, w.at, r, p);
 	} else if (info_of(c, left)->constant) {

@@ -107,6 +107,14 @@ bool filter_weaken(const struct filter *f, struct filter_info *info);
 /* A comparison as a set of outcomes; swapped: with its sides exchanged. */
 unsigned int filter_relation(enum filter_operator op, bool swapped);
 
+/*
+ * Whether the comparison n of l and r is of 64 bits rather than of numbers: == and != of integers,
+ * one of which is the result of a bit operator, and the other possibly of another sign. So
+ * `~0 == 0xffffffffffffffff` holds, as with LTTng.
+ */
+bool filter_compares_bits(const struct filter_node *n, const struct filter_info *l,
+			  const struct filter_info *r);
+
 /* Whether the node is a string literal with a star. */
 bool filter_is_pattern(const struct filter_node *n);
 /* Matches two string literals, of which the second has no star. */

@@ -350,9 +350,34 @@ static int bind_strings(struct bind *b, const struct filter_node *n, struct filt
 	return 0;
 }
 
+static bool is_bits(const struct filter_node *n)
+{
+	return (n->kind == NODE_BINARY && bit_ops[n->op]) ||
+	       (n->kind == NODE_UNARY && n->op == OP_COMPLEMENT);
+}
+
+bool filter_compares_bits(const struct filter_node *n, const struct filter_info *l,
+			  const struct filter_info *r)
+{
+	bool bits = is_bits(n->first) || is_bits(n->last);
+
+	if (!bits || (n->op != OP_EQ && n->op != OP_NE) || (l->type == r->type && is_int(l->type)))
+		return false;
+	return (is_int(l->type) || is_bits(n->first)) && (is_int(r->type) || is_bits(n->last)) &&
+	       !(l->constant && l->value.i >= 0) && !(r->constant && r->value.i >= 0);
+}
+
+/* Gives a constant the sign of what its bits are compared with. */
+static void set_sign(struct filter_info *constant, const struct filter_info *other)
+{
+	constant->type = other->type;
+	constant->value.type = other->type == TYPE_SIGNED ? FILTER_SIGNED : FILTER_UNSIGNED;
+}
+
 static int bind_compare(struct bind *b, const struct filter_node *n, struct filter_info *i)
 {
-	const struct filter_info *l = info_of(b, n->first), *r = info_of(b, n->last);
+	struct filter_info *l = info_of(b, n->first), *r = info_of(b, n->last);
+	bool bits = filter_compares_bits(n, l, r);
 	bool strings = l->type == TYPE_STRING || r->type == TYPE_STRING;
 	int ret = 0;
 
@@ -360,6 +385,10 @@ static int bind_compare(struct bind *b, const struct filter_node *n, struct filt
 		return fail_clash(b, n->column, "a string and a number cannot be compared");
 	i->type = TYPE_SIGNED;
 	i->fails = l->fails || r->fails || l->type == TYPE_DYNAMIC || r->type == TYPE_DYNAMIC;
+	if (bits && r->constant && is_int(l->type))
+		set_sign(r, l);
+	else if (bits && l->constant && is_int(r->type))
+		set_sign(l, r);
 	if (strings)
 		ret = bind_strings(b, n, i);
 	else if (l->constant && r->constant)
