@@ -7,6 +7,7 @@
 # that come and go; tracef and tracelog; trail-gen-tp. Where LTTng is installed, the same programs
 # and its own examples are recorded by it too: text and event descriptions must be the same.
 . "$(dirname "$0")/../../lib/mount.sh"
+. "$top/tests/lib/lttng.sh"
 command -v babeltrace2 >/dev/null || skip "there is no babeltrace2"
 mount_tree
 src=$work/src
@@ -30,11 +31,6 @@ for f in fields.h provider.c hits.c log.c; do
 		s/\<TRACE_\([A-Z]\)/LTTNG_UST_TRACEPOINT_LOGLEVEL_\1/g; s/\<\(do_\)\{0,1\}tracepoint\(_enabled\)\{0,1\}(/lttng_ust_&/g
 		s/\<trace\(f\|log\)(/lttng_ust_&/g' "$src/$f" >"$src/one/$f"
 done
-
-plain() {
-	grep -v ' lttng_ust_statedump:' "$1" |
-		sed 's/^\[[^]]*\] ([^)]*) [^ ]* \([^ ]*\): { cpu_id = [0-9]* }, /\1 /'
-}
 
 # Event descriptions, one per line; what follows from the label before may be said or not.
 descriptions() {
@@ -248,13 +244,6 @@ cd / || exit 2
 
 # ---- beside LTTng ----
 
-lttng_missing() {
-	[ -z "$(printf '#include <lttng/tracepoint.h>\n' | gcc -E - 2>&1 >/dev/null)" ] ||
-		{ echo "liblttng-ust-dev is not installed"; return; }
-	for tool in lttng lttng-sessiond; do command -v $tool >/dev/null ||
-		{ echo "lttng-tools is not installed"; return; }; done
-	[ "$(id -u)" != 0 ] || unshare -m true 2>/dev/null || echo "no mount namespace can be had"
-}
 why=$(lttng_missing)
 [ -z "$why" ] || { echo "$checks checks; not compared with LTTng: $why"; exit 0; }
 
@@ -301,13 +290,8 @@ example easy-ust ./sample && example hello-static-lib ./hello && example gen-tp 
 	example demo env LD_PRELOAD="./lttng-ust-provider-ust-tests-demo.so ./lttng-ust-provider-ust-tests-demo3.so" ./demo 0
 END
 done
-[ "$(id -u)" = 0 ] && alone="unshare -m" || alone=
-env -u LD_LIBRARY_PATH $alone sh "$here/compat/lttng.sh" "$work/theirs" "$work/theirs/run" \
-	>"$work/lttng.out" 2>&1
-status=$?
-[ $status != 77 ] ||
+record_lttng "$work/theirs" "$work/theirs/run" ||
 	{ echo "$checks checks; not compared with LTTng: $(tail -n 1 "$work/lttng.out")"; exit 0; }
-[ $status = 0 ] || fail "recording with LTTng: status $status: $(tail -n 5 "$work/lttng.out")"
 plain "$work/theirs/text" >"$work/theirs.text"
 # … and imported
 mkdir "$S/import" && put "$work/theirs/trace" "$S/import/input"

@@ -1,7 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# lttng.sh DIR SCRIPT: runs the script while an LTTng of its own records it: DIR/text, DIR/metadata.
+# lttng.sh DIR SCRIPT [SESSION]: runs the script while an LTTng of its own records it: DIR/text,
+# DIR/metadata. What it records is in the file SESSION, as `lttng save` writes it; or everything.
 # Status 77 if that cannot be, the last line says why. For root in a mount namespace of its own
 # (unshare -m), as a session daemon of root has one place.
 dir=$1
@@ -35,12 +36,15 @@ until control list; do
 		no "lttng-sessiond does not start: $(tail -n 1 "$dir/sessiond.log")"
 	sleep 0.1
 done
-control create compat --output="$dir/trace" &&
-	control enable-channel -u --subbuf-size=1M --num-subbuf=8 ch &&
-	control enable-event -u -c ch -a && control start ||
-		no "no session: $(tail -n 1 "$dir/lttng.log")"
+create() {
+	[ -z "${1-}" ] || { control load --input-path="$1"; return; }
+	control create compat --output="$dir/trace" &&
+		control enable-channel -u --subbuf-size=1M --num-subbuf=8 ch &&
+		control enable-event -u -c ch -a
+}
+create "${3-}" && control start compat || no "no session: $(tail -n 1 "$dir/lttng.log")"
 sh "$2" || exit 2
-control stop && control destroy || no "no session: $(tail -n 1 "$dir/lttng.log")"
+control stop compat && control destroy compat || no "no session: $(tail -n 1 "$dir/lttng.log")"
 metadata=$(find "$dir/trace" -name metadata | head -n 1)
 [ -n "$metadata" ] || no "LTTng recorded nothing"
 TZ=UTC babeltrace2 "$dir/trace" >"$dir/text" 2>"$dir/bt2.err" ||
