@@ -70,6 +70,7 @@ static bool set_type(const struct kformat_field *f, struct md_type *t)
 	case KFORMAT_STRING:
 	case KFORMAT_ADDRESS:
 	case KFORMAT_SYMBOL:
+	case KFORMAT_UNREAD:
 		*t = (struct md_type){ .kind = MD_STRING, .encoding = MD_ENCODING_UTF8 };
 		return true;
 	case KFORMAT_LOC_INT:
@@ -114,7 +115,7 @@ static struct trail_reg_field make_filter_field(const struct kformat_field *f)
 		[KFORMAT_ADDRESS] = TRAIL_KIND_STRING, [KFORMAT_SYMBOL] = TRAIL_KIND_STRING,
 		[KFORMAT_LOC_INT] = TRAIL_KIND_INT, [KFORMAT_LOC_ARRAY] = TRAIL_KIND_ARRAY,
 		[KFORMAT_PORT] = TRAIL_KIND_INT, [KFORMAT_V4] = TRAIL_KIND_SEQUENCE,
-		[KFORMAT_V6] = TRAIL_KIND_SEQUENCE,
+		[KFORMAT_V6] = TRAIL_KIND_SEQUENCE, [KFORMAT_UNREAD] = TRAIL_KIND_STRING,
 	};
 	struct trail_reg_field r = { .kind = kinds[f->kind], .size = f->to };
 
@@ -139,6 +140,7 @@ static struct trail_reg_field make_filter_field(const struct kformat_field *f)
 	case KFORMAT_STRING:
 	case KFORMAT_ADDRESS:
 	case KFORMAT_SYMBOL:
+	case KFORMAT_UNREAD:
 		r.size = 1;
 		r.flags = 0;
 		break;

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tracer/kevent/extra_pointer.h"
 #include "tracer/kevent/kevent.h"
 #include "tracer/kevent/lttng_names.h"
 #include "tracer/kevent/ring_page.h"
@@ -214,17 +215,20 @@ static int parse_fields(struct kformat *k, struct span text, struct span print)
 				return -EINVAL;
 			continue;
 		}
-		if (k->field_count >= KFORMAT_FIELDS_MAX)
+		ret = kpointer_add(k, &l);
+		if (!ret && k->field_count >= KFORMAT_FIELDS_MAX)
 			return -EINVAL;
-		ret = add_field(k, &l, print);
-		if (ret)
+		if (!ret)
+			ret = add_field(k, &l, print);
+		if (ret < 0)
 			return ret;
 	}
 	if (common != 3)
 		return -EINVAL;
 	if (!strcmp(k->system, "syscalls"))
 		join_values(k);
-	return add_lttng_fields(k);
+	ret = kpointers_finish(k);
+	return ret ? ret : add_lttng_fields(k);
 }
 
 /*
@@ -276,6 +280,9 @@ static int parse_format(struct kformat *k, struct span text)
 		if (k->fields[i].offset + k->fields[i].size > k->size)
 			k->size = k->fields[i].offset + k->fields[i].size;
 	}
+	for (i = 0; i < k->pointer_count; i++)
+		if (k->pointers[i].offset + 8 > k->size)
+			k->size = k->pointers[i].offset + 8;
 	return kformat_make_filter(k);
 }
 
@@ -331,6 +338,7 @@ void kformat_free(struct kformat *f)
 	for (i = 0; i < f->field_count; i++)
 		deinit_field(&f->fields[i]);
 	free(f->fields);
+	free(f->pointers);
 	free(f->filter_fields);
 	free(f->filter_strings);
 	free(f->event);

@@ -38,7 +38,9 @@ static bool find_operand(const struct print *p, const struct filter_node *n, str
 	if (n->kind != NODE_FIELD || i->missing || !i->field || n->index_count)
 		return false;
 	f = &p->format->fields[i->field - p->event->fields];
+	/* The kernel compares the bytes of an item that it did not read. */
 	if (f->kind != KFORMAT_INT || f->place != KFORMAT_FIXED || f->process || f->big_endian ||
+	    f->item ||
 	    f->to > f->from || f->from != f->size)
 		return false;
 	*o = (struct operand){ f->kernel_name, f->to, f->is_signed, f->extend, f->to < f->from };
@@ -274,6 +276,8 @@ static void place_text(const struct kformat_field *f, struct trail_reg_field *r)
 /* Changes a field of the payload to one of the record; returns its offset there. */
 static uint32_t place_field(const struct kformat_field *f, struct trail_reg_field *r)
 {
+	if (f->item)
+		return FILTER_OPAQUE;
 	switch (f->kind) {
 	case KFORMAT_INT:
 		if (f->process || (f->big_endian && f->from != f->to))

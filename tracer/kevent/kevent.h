@@ -12,6 +12,7 @@
  *   syscall_string.c  arguments of system calls that are strings
  *   lttng_names.h     LTTng's names and types (lttng_names.def)
  *   syscall_struct.h  structures that system calls point to
+ *   extra_pointer.h   extra data that the kernel could not read
  *   transcode.h       records to payloads
  *   kernel_filter.h   filters for tracefs and for trail.ko
  *   ring_page.h       pages of the kernel's ring buffer
@@ -34,6 +35,7 @@
  *     bitmaps (cpumask_t, unsigned long *[])         a sequence of integers, hexadecimal
  *     structures, other sizes                        an array or a sequence of bytes, hexadecimal
  *     __captured KIND NAME                           see kevent/syscall_struct.h
+ *     __trailfs_*                                    not in the payload: kevent/extra_pointer.h
  *     common_*                                       not in the payload
  */
 #ifndef TRACER_KEVENT_KEVENT_H
@@ -65,6 +67,7 @@ enum kformat_kind {
 	 */
 	KFORMAT_LOC_INT, KFORMAT_LOC_ARRAY, KFORMAT_PORT, KFORMAT_V4, KFORMAT_V6,
 	KFORMAT_STRUCT, KFORMAT_STRUCTS,
+	KFORMAT_UNREAD,         /* in the trace names of items; not in the record */
 };
 
 enum kformat_place {
@@ -89,8 +92,16 @@ struct kformat_field {
 	uint8_t place;          /* enum kformat_place */
 	uint8_t structure;      /* KFORMAT_STRUCT, _STRUCTS: which structure */
 	uint32_t count;         /* _TEXT, _ARRAY: elements; fixed _STRING, _RWBS: most bytes */
+	uint32_t item;          /* its bit in kformat_pointer.items; 0: its value is always read */
 	uint32_t label_count;   /* KFORMAT_INT: of its enumeration; 0: no enumeration */
 	struct md_mapping *labels;
+};
+
+/* On the way to the values of extra data: see probe/extra.h. */
+struct kformat_pointer {
+	uint32_t offset;        /* in the record, 8 bytes */
+	uint32_t items;         /* whose values need the pointer */
+	bool user;              /* the kernel reads the process's memory there */
 };
 
 struct kformat {
@@ -101,6 +112,8 @@ struct kformat {
 	uint32_t size;          /* least bytes of a record */
 	uint32_t field_count;   /* without the common fields */
 	struct kformat_field *fields;
+	uint32_t pointer_count;
+	struct kformat_pointer *pointers;
 	struct trail_reg_field *filter_fields;  /* one per field, at most TRAIL_EVENT_FIELDS_MAX */
 	char *filter_strings;
 };

@@ -9,6 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tracer/kevent/extra_pointer.h"
+#include "tracer/kevent/put_value.h"
 #include "tracer/kevent/syscall_struct.h"
 #include "tracer/kevent/transcode.h"
 
@@ -27,6 +29,9 @@ enum op {
 	LOC_COPY,                       /* n bytes, or zeros */
 	ADDRESS_PART,                   /* of kind m, elements of n bytes; n 0: two bytes */
 	STRUCT, STRUCTS,                /* of kind m */
+	/* Only with pointers (run_extra) */
+	ITEM,                           /* the next step is the item with bit n; 0: is none */
+	UNREAD,                         /* names of items */
 };
 
 struct step {
@@ -46,6 +51,7 @@ struct kcode {
 	uint32_t dynamic;       /* dynamic fields; each at most as long as the record and 5 */
 	bool varies;            /* while it is compiled: a field has no fixed size */
 	const struct ksyms *symbols;
+	struct kextra *extra;   /* NULL: without pointers; owned */
 	bool has_symbols;
 	uint32_t processes;
 	uint32_t process[PROCESSES_MAX];        /* places in the payload */
@@ -123,6 +129,14 @@ static void add_field(struct kcode *c, const struct kformat_field *f)
 	struct step s = { .at = f->offset };
 	bool string = f->kind == KFORMAT_STRING;
 
+	if (c->extra)
+		c->steps[c->count++] = (struct step){ .op = ITEM, .n = f->item };
+	if (f->kind == KFORMAT_UNREAD) {
+		c->fixed += KEXTRA_TEXT_MAX;
+		c->varies = true;
+		c->steps[c->count++] = (struct step){ .op = UNREAD };
+		return;
+	}
 	if (add_captured(c, f))
 		return;
 	if (f->kind == KFORMAT_INT) {
@@ -172,11 +186,13 @@ static void add_field(struct kcode *c, const struct kformat_field *f)
 
 struct kcode *kcode_make(const struct kformat *f)
 {
-	struct kcode *c = calloc(1, sizeof(*c) + f->field_count * sizeof(struct step));
+	struct kcode *c = calloc(1, sizeof(*c) + 2 * f->field_count * sizeof(struct step));
 	uint32_t i;
 
-	if (!c)
+	if (!c || (f->pointer_count && !(c->extra = kextra_make(f)))) {
+		free(c);
 		return NULL;
+	}
 	c->need = f->size;
 	for (i = 0; i < f->field_count; i++)
 		add_field(c, &f->fields[i]);
@@ -195,6 +211,8 @@ void kcode_symbols(struct kcode *c, const struct ksyms *s)
 
 void kcode_free(struct kcode *c)
 {
+	if (c)
+		kextra_free(c->extra);
 	free(c);
 }
 
@@ -248,39 +266,6 @@ static void put_widened(const struct step *s, const uint8_t *from, uint8_t *to)
 	memcpy(to, &v, s->m);
 }
 
-/*
- * LTTng's flags from the letters of blk_fill_rwbs: F before the operation is a flush, after it FUA.
- */
-static uint32_t make_flags(const uint8_t *s, size_t n)
-{
-	enum { WRITE = 1, DISCARD = 2, READ = 4, AHEAD = 8, SYNC = 32, META = 64, SECURE = 128,
-	       FLUSH = 256, FUA = 512, PREFLUSH = 1024,
-	       OPERATION = WRITE | DISCARD | READ | FLUSH };
-	uint32_t flags = 0;
-	size_t i = 0;
-	bool seen = false;
-
-	if (n > 1 && s[0] == 'F' && s[1] && strchr("WDRFN", s[1])) {
-		flags |= PREFLUSH;
-		i++;
-	}
-	for (; i < n && s[i]; i++) {
-		switch (s[i]) {
-		case 'W': flags |= WRITE; break;
-		case 'D': flags |= DISCARD; break;
-		case 'E': flags |= SECURE; break;
-		case 'R': flags |= READ; break;
-		case 'F': flags |= seen ? FUA : FLUSH; break;
-		case 'A': flags |= AHEAD; break;
-		case 'S': flags |= SYNC; break;
-		case 'M': flags |= META; break;
-		default: break;
-		}
-		seen = true;
-	}
-	return flags;
-}
-
 /* Finds a dynamic value in the record; empty if it lies outside. */
 static inline const uint8_t *find_dynamic(const struct step *s, const uint8_t *record, size_t len,
 				  size_t *n)
@@ -299,58 +284,6 @@ static inline const uint8_t *find_dynamic(const struct step *s, const uint8_t *r
 		return record;
 	}
 	return record + at;
-}
-
-static uint8_t *put_string(const uint8_t *from, size_t n, uint8_t *to, const uint8_t *end)
-{
-	n = strnlen((const char *)from, n);
-	if (n >= (size_t)(end - to))
-		return NULL;
-	memcpy(to, from, n);
-	to[n] = '\0';
-	return to + n + 1;
-}
-
-/* Copies a text to `size` bytes as LTTng does for a thread's name: the last byte is NUL. */
-static uint8_t *put_cut_text(const uint8_t *from, size_t n, size_t size, uint8_t *to,
-			     const uint8_t *end)
-{
-	if (size > (size_t)(end - to))
-		return NULL;
-	n = strnlen((const char *)from, n < size ? n : size - 1);
-	memcpy(to, from, n);
-	memset(to + n, 0, size - n);
-	return to + size;
-}
-
-static uint8_t *put_sequence(const uint8_t *from, size_t n, uint32_t element, uint8_t *to,
-			     const uint8_t *end)
-{
-	uint32_t count = (uint32_t)(n / element);
-
-	n = (size_t)count * element;
-	if (n + 4 > (size_t)(end - to))
-		return NULL;
-	memcpy(to, &count, sizeof(count));
-	memcpy(to + 4, from, n);
-	return to + 4 + n;
-}
-
-static uint8_t *put_address(const uint8_t *from, uint8_t *to, const uint8_t *end)
-{
-	unsigned int digits;
-	uint64_t v;
-
-	memcpy(&v, from, sizeof(v));
-	digits = v ? (67 - (unsigned int)__builtin_clzll(v)) / 4 : 1;
-	if (digits + 3 > (size_t)(end - to))
-		return NULL;
-	*to++ = '0';
-	*to++ = 'x';
-	while (digits--)
-		*to++ = (uint8_t)"0123456789abcdef"[v >> 4 * digits & 15];
-	*to++ = '\0';
-	return to;
 }
 
 static uint8_t *put_symbol(const struct ksyms *symbols, const uint8_t *from, uint8_t *to,
@@ -473,6 +406,38 @@ static inline uint8_t *run_step(const struct kcode *c, const struct step *s, con
 				: put_dynamic(c, s, record, len, to, end);
 }
 
+/* The value of an item that was not read: 0 or "". NULL: no room. */
+static uint8_t *put_nothing(const struct step *s, uint8_t *to, const uint8_t *end)
+{
+	size_t n = s->op <= COPY ? s->n : s->op < TEXT_LOC ? s->m : 1;
+
+	if (n > (size_t)(end - to))
+		return NULL;
+	memset(to, 0, n);
+	return to + n;
+}
+
+static ssize_t run_extra(const struct kcode *c, const uint8_t *record, size_t len, uint8_t *to,
+			 size_t room)
+{
+	uint32_t unread = kextra_unread(c->extra, record);
+	const struct step *s = c->steps, *last = s + c->count;
+	const uint8_t *end = to + room;
+	uint8_t *p = to;
+
+	for (; s < last; s++) {
+		if (s->op == UNREAD)
+			p = kextra_put(c->extra, unread, p, end);
+		else if (s->op != ITEM)
+			p = run_step(c, s, record, len, p, end);
+		else if (s->n & unread)
+			p = put_nothing(++s, p, end);
+		if (!p)
+			return -ENOSPC;
+	}
+	return p - to;
+}
+
 ssize_t kcode_run(const struct kcode *c, const uint8_t *record, size_t len, uint8_t *to,
 		  size_t room)
 {
@@ -482,6 +447,8 @@ ssize_t kcode_run(const struct kcode *c, const uint8_t *record, size_t len, uint
 
 	if (len < c->need)
 		return -EBADMSG;
+	if (c->extra)
+		return run_extra(c, record, len, to, room);
 	for (; s < last; s++) {
 		p = run_step(c, s, record, len, p, end);
 		if (!p)

@@ -370,18 +370,21 @@ static void put_args(const struct dynamic_event *d, size_t place, struct md_buf 
 /* Appends the extra data; arguments of usdt probes are elsewhere in each place. */
 static void put_extra(const struct dynamic_event *d, size_t place, struct md_buf *out)
 {
+	struct md_buf fetch[EXTRA_MAX] = { MD_BUF_INIT };
+	const char *from[EXTRA_MAX] = { NULL };
+
 	for (size_t i = 0; i < d->extra.count; i++) {
 		const struct extra_item *e = &d->extra.items[i];
-		struct md_buf fetch = MD_BUF_INIT;
 		char type[8];
 
 		if (d->kind == DYN_USDT && !strncmp(e->from, "arg", 3) &&
-		    dynamic_event_arg(&d->places[place], atoi(e->from + 3), &fetch, type))
-			extra_put(e, md_buf_str(&fetch), type, out);
-		else
-			extra_put(e, NULL, NULL, out);
-		md_buf_deinit(&fetch);
+		    dynamic_event_arg(&d->places[place], atoi(e->from + 3), &fetch[i], type))
+			from[i] = md_buf_str(&fetch[i]);
+		extra_put(e, from[i], from[i] ? type : NULL, out);
 	}
+	extra_put_pointers(d, from, out);
+	for (size_t i = 0; i < d->extra.count; i++)
+		md_buf_deinit(&fetch[i]);
 }
 
 int dynamic_event_define(const struct dynamic_event *d, size_t place, const char *group,

@@ -302,6 +302,9 @@ static int parse_item(struct input *in, struct extra *x)
 	if (!ret && extra_find(x, item->name, strlen(item->name)))
 		ret = fail_at(in, begin, "two fields have the same name; give one another with "
 			      "'as NAME'");
+	if (!ret && !strcmp(item->name, EXTRA_SIGN))
+		ret = fail_at(in, begin, "a field of this name says which extra data is not "
+			      "available; give another with 'as NAME'");
 	if (!ret && (!strcmp(item->name, "ip") || !strcmp(item->name, "parent_ip") ||
 		     !strncmp(item->name, "common_", 7) || !strncmp(item->name, "__", 2)))
 		ret = fail_at(in, begin, "the kernel has a field of this name; give another with "

@@ -18,12 +18,21 @@
  *
  * Each becomes a fetch argument of the probe in tracefs, and a field of the event. The fetch
  * argument of a parsed item is `before FROM closers :type`, where FROM is the place.
+ *
+ * The kernel leaves the bytes of a value as they were when a pointer on the way to it is bad. So
+ * the record has these pointers, too, in hidden fields after the items
+ *
+ *	EXTRA_POINTER k|u NUMBER _ ITEMS
+ *
+ * k: memory of the kernel is read there, u: of the process. ITEMS: hexadecimal; bit n stands for
+ * the n'th item from the end, whose value needs the pointer. kevent/extra_pointer.h reads them.
  */
 #ifndef TRACER_PROBE_EXTRA_H
 #define TRACER_PROBE_EXTRA_H
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "metadata/buf.h"
 #include "tracer/base/err.h"
@@ -33,6 +42,8 @@
 #define EXTRA_MAX 32u           /* of a rule */
 #define EXTRA_STEPS_MAX 16u     /* pointers and members of an expression */
 #define EXTRA_NAME_MAX 32u      /* of a field in tracefs, with the NUL */
+#define EXTRA_POINTER "__trailfs_"
+#define EXTRA_SIGN "unavailable"        /* field of the trace: names of items without a value */
 
 struct extra_item {
 	char *text;             /* the expression; owned */
@@ -82,5 +93,8 @@ int extra_resolve(struct dynamic_event *d, const char *types, struct tr_err *err
 void extra_put(const struct extra_item *i, const char *from, const char *type,
 	       struct md_buf *out);
 bool extra_is_string(const char *type);
+/* Appends the hidden fields; from[i]: the place of item i, NULL: its own. */
+void extra_put_pointers(const struct dynamic_event *d, const char *const *from,
+			struct md_buf *out);
 
 #endif

@@ -18,6 +18,7 @@
  *   elf_file.h       sections, segments and symbols of an ELF file
  *   extra.h          extra data of an event: expressions
  *   extra_fetch.c    … as fetch arguments
+ *   extra_pointer.c  … the pointers on the way to them
  *   event_field.h    fields of a tracepoint's record
  *   btf.h            the kernel's types
  *

@@ -388,6 +388,57 @@ static void functions(void)
 	ksyms_free(s);
 }
 
+/* Values that the kernel could not read are 0 and "", whatever the record has. */
+static void unread(void)
+{
+	static const char text[] =
+		"name: mine\nID: 1901\n" COMMON
+		"\tfield:unsigned long __probe_ip;\toffset:8;\tsize:8;\tsigned:0;\n"
+		"\tfield:u32 mtu;\toffset:16;\tsize:4;\tsigned:0;\n"
+		"\tfield:__data_loc char[] dev;\toffset:20;\tsize:4;\tsigned:1;\n"
+		"\tfield:u32 n;\toffset:24;\tsize:4;\tsigned:0;\n"
+		"\tfield:u64 __trailfs_k0_6;\toffset:28;\tsize:8;\tsigned:0;\n"
+		"\tfield:u64 __trailfs_u1_2;\toffset:36;\tsize:8;\tsigned:0;\n"
+		"print fmt: \"\", 0\n";
+	static const struct {
+		uint64_t kernel, user;
+		const char *want;
+	} cases[] = {
+		{ 0xffff888000001000, 0x7fff00001000,
+		  "7, dev = \"lo\", n = 9, unavailable = \"\"" },
+		{ 0xffff888000001000, 8, "7, dev = \"\", n = 9, unavailable = \"dev\"" },
+		{ 0, 0x7fff00001000, "0, dev = \"\", n = 9, unavailable = \"mtu dev\"" },
+#ifdef __x86_64__
+		{ 0x7fff00001000, 4096, "0, dev = \"\", n = 9, unavailable = \"mtu dev\"" },
+		{ 0xdead000000000100, 4096, "0, dev = \"\", n = 9, unavailable = \"mtu dev\"" },
+		{ UINT64_MAX, 4096, "0, dev = \"\", n = 9, unavailable = \"mtu dev\"" },
+#endif
+	};
+	struct kformat *f = parse("kprobes", text), *none;
+	char damaged[sizeof(text)], *at;
+
+	CHECK(f->field_count == 5 && f->size == 44);
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		uint8_t r[48] = { 0 };
+		char want[200];
+
+		put32(r + 16, 7);
+		put32(r + 20, 3 << 16 | 44);
+		put32(r + 24, 9);
+		memcpy(r + 28, &cases[i].kernel, 8);
+		memcpy(r + 36, &cases[i].user, 8);
+		memcpy(r + 44, "lo", 3);
+		snprintf(want, sizeof(want), "{ ip = 0x0, mtu = %s }\n", cases[i].want);
+		check_payload(f, r, 47, want);
+	}
+	kformat_free(f);
+	/* A field after the pointers that is none */
+	strcpy(damaged, text);
+	at = strstr(damaged, "__trailfs_u1_2");
+	memcpy(at, "__trailfs_u1-2", 14);
+	CHECK(kformat_parse("kprobes", damaged, strlen(damaged), &none) == -EINVAL);
+}
+
 static void filters(void)
 {
 	struct kformat *f = parse("syscalls", format_openat);
@@ -431,6 +482,7 @@ int main(void)
 	CASE(lttng_values);
 	CASE(other_sizes);
 	CASE(addresses);
+	CASE(unread);
 	CASE(filters);
 	CASE(functions);
 	return test_summary();

@@ -122,6 +122,8 @@ static void accept(const char *rule, const char *clause, const char *want)
 	CHECK(!dynamic_event_define(&d, 0, "g", "e", &b, &err));
 	args = strchr(md_buf_str(&b) + 6, ' ');
 	b.data[b.len - 1] = '\0';
+	if (!strstr(want, EXTRA_POINTER) && strstr(b.data, " " EXTRA_POINTER))
+		*strstr(b.data, " " EXTRA_POINTER) = '\0';
 	CHECK_STR(args ? args + 1 : "", want);
 	md_buf_deinit(&b);
 	dynamic_event_deinit(&d);
@@ -207,7 +209,8 @@ static void fields(void)
 		      !dynamic_event_define(&d, 0, "g", "e", &b, NULL));
 		snprintf(text, sizeof(text),
 			 "e:g/e net.xmit skbaddr=$skbaddr:u64 len=$len:s32 name=$name:string "
-			 "comm=$comm:string %s\n", good[i].want);
+			 "comm=$comm:string %s", good[i].want);
+		b.data[strlen(text)] = '\0';
 		CHECK_STR(md_buf_str(&b), text);
 		md_buf_deinit(&b);
 		dynamic_event_deinit(&d);
@@ -220,6 +223,21 @@ static void fields(void)
 		      extra_resolve(&d, path, &err) == -EINVAL && err.column >= 0);
 		dynamic_event_deinit(&d);
 	}
+}
+
+/* The pointers on the way, each once; the items that need them, counted from the end. */
+static void pointers(void)
+{
+	accept("kprobe:xmit",
+	       "skb->mac, n, skb->dev->name, skb->dev->parent->index, +u8($arg3) as u",
+	       "mac=+16($arg1):u16 n=$arg2:u32 name=+0(+8($arg1)):string "
+	       "index=+16(+24(+8($arg1))):u32 u=+u8($arg3):u64 __trailfs_k0_16=$arg1:u64 "
+	       "__trailfs_k1_6=+8($arg1):u64 __trailfs_k2_2=+24(+8($arg1)):u64 "
+	       "__trailfs_u3_1=$arg3:u64");
+	accept("kprobe:f", "+8(+u4($stack1)):string as s",
+	       "s=+8(+u4($stack1)):string __trailfs_k0_1=+u4($stack1):u64 "
+	       "__trailfs_u1_1=$stack1:u64");
+	refuse("kprobe:xmit", "n as unavailable", 0, "says which extra data is not available");
 }
 
 static void plain(void)
@@ -364,6 +382,7 @@ int main(void)
 	close(fd);
 	CASE(members);
 	CASE(fields);
+	CASE(pointers);
 	CASE(plain);
 	CASE(no_types);
 	CASE(random_expressions);
