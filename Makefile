@@ -167,8 +167,9 @@ layers:					## who may include whom, how long files and functions may be
 vm: all tests				## the tests in guests with other kernels
 	@$(RUN) vm
 
-soak: all tests				## the adversarial tests and those in guests, for an hour
-	@SOAK=1 $(RUN) adversarial vm
+soak: all tests				## the adversarial tests, those in guests, and SQL, for an hour
+	@tools/deps.sh --try soak
+	@SOAK=1 $(RUN) adversarial vm sql_server
 
 bench: deps				## costs beside LTTng-UST, babeltrace2, perf and trace-cmd
 	@tools/deps.sh --try vm bench

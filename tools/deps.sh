@@ -4,9 +4,9 @@
 # tools/deps.sh [--try | --say] GROUP…: sees to the packages that building and testing need.
 #
 # Groups: build, test, multilib, vm (guests with other kernels), analyses (readers of kernel
-# traces), bench (beside LTTng-UST, perf, trace-cmd), clang. On Debian and Ubuntu root gets what is
-# missing, and nothing else, installed; elsewhere it is said what to install, and the exit status is
-# 1. --try: failing is no error; --say: install nothing.
+# traces), bench (beside LTTng-UST, perf, trace-cmd), soak (databases), clang. On Debian and Ubuntu
+# root gets what is missing, and nothing else, installed; elsewhere it is said what to install, and
+# the exit status is 1. --try: failing is no error; --say: install nothing.
 mode=install
 case ${1-} in
 --try) mode=try && shift ;;
@@ -75,6 +75,10 @@ for group in "$@"; do
 		need linux-perf perf perf perf has perf
 		need trace-cmd trace-cmd trace-cmd trace-cmd has trace-cmd
 		need kmod kmod kmod kmod has depmod
+		;;
+	soak)
+		need mariadb-server mariadb-server mariadb mariadb has mariadbd
+		need sqlite3 sqlite sqlite sqlite has sqlite3
 		;;
 	multilib)
 		# For building programs of 32 bits beside those of 64; tests that want them are

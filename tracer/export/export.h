@@ -6,7 +6,7 @@
  *	export.c  one open: writes all events held into a memfd, which counts as frozen memory
  *	row.c     one event as the values of its fields (metadata/value.h)
  *	csv.c     export/csv
- *	sql.c     export/sql
+ *	sql.c     export/sql; process_names.c: names of processes for it
  *	sqlite.c  export/trace.sqlite: executes the text of sql.c
  *	lket.c    export/lket.txt
  *	track.c   the events as tracks of threads and CPUs, with slices, for the next ones

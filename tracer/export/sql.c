@@ -18,6 +18,7 @@
 #include "metadata/number.h"
 #include "metadata/program.h"
 #include "tracer/export/export.h"
+#include "tracer/export/process_names.h"
 
 #define NAME_MOST 60u           /* characters of a name, without what makes it unique */
 #define STATEMENT_MOST 32768u   /* bytes of an INSERT before it ends */
@@ -43,6 +44,7 @@ struct table {
 /* Where the values of events with these two classes go: the row's state. */
 struct shape {
 	struct table *table;
+	struct process_contexts process;
 	uint32_t columns[];     /* of the contexts, then of the fields */
 };
 
@@ -55,6 +57,7 @@ struct sql {
 	const struct md_value **cells;  /* of the current row, by number */
 	const struct table *open;       /* the INSERT that is not ended yet */
 	size_t statement;       /* its bytes */
+	struct process_names names;
 	struct md_buf text;     /* scratch */
 };
 
@@ -104,7 +107,7 @@ static void put_name(const char *name, struct md_buf *out)
 /* As both databases compare names: ASCII in any case. */
 static bool is_taken(const struct sql *q, const struct table *t, const char *name)
 {
-	static const char *const used[] = { "trace_header", "table_desc" };
+	static const char *const used[] = { "trace_header", "table_desc", "appNameMap" };
 
 	for (uint32_t i = 0; t && i < t->count; i++)
 		if (!strcasecmp(t->columns[i].name, name))
@@ -112,7 +115,10 @@ static bool is_taken(const struct sql *q, const struct table *t, const char *nam
 	for (uint32_t i = 0; !t && i < q->table_count; i++)
 		if (!strcasecmp(q->list[i]->name, name))
 			return true;
-	return !t && (!strcasecmp(name, used[0]) || !strcasecmp(name, used[1]));
+	for (size_t i = 0; !t && i < sizeof(used) / sizeof(used[0]); i++)
+		if (!strcasecmp(name, used[i]))
+			return true;
+	return false;
 }
 
 /* A new name of a column of t, or of a table (t NULL). NULL: no memory. */
@@ -246,6 +252,7 @@ static void add_shape(void *arg, const struct row *r)
 	s = calloc(1, sizeof(*s) + count * sizeof(s->columns[0]));
 	if (s) {
 		s->table = find_table(q, r->class->name);
+		s->process = process_contexts_find(r->stream);
 		for (uint32_t i = 0; s->table && i < count && column >= 0; i++) {
 			column = i < contexts ? find_column(q, s->table, "context.",
 							    &r->stream->context[i])
@@ -369,6 +376,8 @@ static void add_row(void *arg, const struct row *r)
 		q->cells[s->columns[i]] = &r->context[i];
 	for (uint32_t i = 0; i < r->class->field_count && !r->torn; i++)
 		q->cells[s->columns[count + i]] = &r->fields[i];
+	if (!process_names_add(&q->names, s->process, r))
+		q->m->err = -ENOMEM;
 	if (q->open != s->table || q->statement > STATEMENT_MOST) {
 		end_statement(q);
 		md_buf_puts(out, "INSERT INTO ");
@@ -404,6 +413,8 @@ static void put_tables(struct sql *q)
 			 "CREATE TABLE trace_header (Major_Ver INT, Minor_Ver INT, Big_Endian INT, "
 			 "Timing_Method INT, Bits_Width INT);\n"
 			 "CREATE TABLE table_desc (table_name LONGTEXT, table_desc LONGTEXT)"
+			 "/*! CHARACTER SET utf8mb4 */;\n"
+			 "CREATE TABLE appNameMap (pid BIGINT, pname LONGTEXT)"
 			 "/*! CHARACTER SET utf8mb4 */;\n");
 	for (uint32_t i = 0; i < q->table_count; i++) {
 		const struct table *t = q->list[i];
@@ -430,6 +441,24 @@ static void put_tables(struct sql *q)
 	}
 }
 
+/* After the last row. */
+static void put_process_names(struct sql *q)
+{
+	struct md_buf *out = &q->m->out;
+
+	for (size_t i = 0; i < q->names.size; i++) {
+		const struct process_name *n = &q->names.list[i];
+
+		if (!*n->name)
+			continue;
+		md_buf_reset(&q->text);
+		md_value_put_text(n->name, strlen(n->name), &q->text);
+		md_buf_printf(out, "INSERT INTO appNameMap VALUES (%lld,", (long long)n->pid);
+		put_text(out, md_buf_str(&q->text), q->text.len);
+		md_buf_puts(out, ");\n");
+	}
+}
+
 void sql_make(struct maker *m)
 {
 	struct sql q = { .m = m };
@@ -443,10 +472,12 @@ void sql_make(struct maker *m)
 	if (!m->err)
 		maker_run(m, ROW_VALUES, add_row, &q);
 	end_statement(&q);
+	put_process_names(&q);
 	md_buf_puts(&m->out, "COMMIT;\n");
 	m->whole = m->out.len;
 	tdestroy(q.tables, free_table);
 	free(q.list);
 	free((void *)q.cells);
+	process_names_deinit(&q.names);
 	md_buf_deinit(&q.text);
 }

@@ -44,6 +44,8 @@ within 20 grep -q '^frozen_bytes 0$' "$s/status" || fail "$(grep frozen_bytes "$
 if command -v sqlite3 >/dev/null; then
 	sqlite3 "$work/db" <"$s/export/sql" || fail "sqlite3"
 	is "sqlite3" 2000 "$(sqlite3 "$work/db" 'SELECT count(*) FROM `tick:tock`')"
+	is "names of processes" ticker \
+		"$(sqlite3 "$work/db" 'SELECT DISTINCT pname FROM appNameMap WHERE pid > 0')"
 	is "64 bits" "18446744073709551615|-9223372036854775808" \
 		"$(sqlite3 "$work/db" 'SELECT `order`, `group` FROM `_sqlite_drop:table` WHERE `time_2` = 0')"
 fi
