@@ -37,7 +37,7 @@ ours() {
 	}
 }
 
-seeds=18
+seeds=19
 [ -z "${SOAK-}" ] || seeds=$(seq 20)
 for seed in $seeds; do
 	dir=$work/seed$seed

@@ -21,7 +21,7 @@ import sys
 from xml.sax.saxutils import escape
 
 INTEGERS = ["n", "s8", "u8", "s16", "u16", "s32", "u32", "s64", "u64", "be16", "be32", "kind",
-            "hidden", "list[0]", "list[3]", "many[0]", "$ctx.vpid", "$ctx.vtid"]
+            "hidden", "list[0]", "list[3]", "many[0]"]
 SMALL = ["n", "u8", "u16", "be16"]
 FLOATS = ["f32", "f64"]
 STRINGS = ["word", "text", "tail", "$ctx.procname"]
@@ -41,6 +41,10 @@ SESSION = """<?xml version="1.0" encoding="UTF-8"?>
 <output><consumer_output><enabled>true</enabled><destination><path>%s/trace</path></destination>
 </consumer_output></output></session></sessions>
 """
+# Of processes only what is the same in each run
+CONTEXTS = ["$ctx.vpid == $ctx.vtid", "$ctx.vtid < $ctx.vpid", "$ctx.vpid > 0"]
+BITS = ["(1 << 63) == 9223372036854775808", "~0 == 0xffffffffffffffff", "~u8 == -1",
+        "(1 << 63) < 0", "(s8 | 0) != 0xfffffffffffffffe", "(n & 1) != -1"]
 COMPARED = ["==", "!=", "<", "<=", ">", ">="]
 pick = random.choice
 
@@ -80,7 +84,9 @@ def number(floats):
 
 
 def comparison(floats):
-    what = random.randrange(6)
+    what = random.randrange(7)
+    if what == 6:
+        return pick(CONTEXTS)
     if what < 2:
         sides = [pick(STRINGS), '"%s"' % pick(WORDS)]
         if random.randrange(5) == 0:
@@ -125,7 +131,7 @@ def write(name, text):
 def main():
     count = int(sys.argv[2])
     random.seed(int(sys.argv[3]))
-    filters = [condition(3) for _ in range(count)]
+    filters = BITS + [condition(3) for _ in range(count - len(BITS))]
     events = "".join(
         "<event><name>verdict:e%d</name><enabled>true</enabled><type>TRACEPOINT</type>"
         "<loglevel_type>ALL</loglevel_type><filter>%s</filter></event>\n" % (k, escape(f))
