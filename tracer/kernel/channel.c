@@ -190,6 +190,13 @@ int kchannel_reserve(struct kchannel *kc, size_t count)
 	return 0;
 }
 
+void kchannel_forget_filter(struct kchannel_filter *f)
+{
+	free(f->data);
+	*f = (struct kchannel_filter){ .data = strdup(FILTER_UNKNOWN) };
+	f->len = f->data ? strlen(f->data) : 0;
+}
+
 void kchannel_note_enabled(struct kchannel *kc)
 {
 	if (kc->on_count > kc->ever_count) {
@@ -224,8 +231,7 @@ static void read_enabled_events(struct kchannel *kc, struct kernel *k)
 		e = kernel_find(k, line, colon + 1, strlen(colon + 1));
 		if (e && e->index < kc->on_count) {
 			kc->on[e->index] = true;
-			/* unknown: the next apply writes it */
-			kc->filters[e->index].data = strdup(FILTER_UNKNOWN);
+			kchannel_forget_filter(&kc->filters[e->index]);
 		}
 	}
 	md_buf_deinit(&text);

@@ -100,9 +100,7 @@ static void check_filters(struct kchannel *kc, struct kernel *k, bool repair, st
 		append_change(out, "events/%s/%s/filter", e->system, e->name);
 		if (!repair)
 			continue;
-		free(f->data);
-		/* written by the next apply */
-		*f = (struct kchannel_filter){ strdup(FILTER_UNKNOWN), 1, false };
+		kchannel_forget_filter(f);
 	}
 	md_buf_deinit(&text);
 }

@@ -248,6 +248,8 @@ void kchannel_drop(struct channel *c);          /* puts it on the list of dead c
  * Makes space for this number of events. 0 or -ENOMEM. Caller holds session.lock, as for the next.
  */
 int kchannel_reserve(struct kchannel *kc, size_t count);
+/* Sets FILTER_UNKNOWN. Caller holds session.lock. */
+void kchannel_forget_filter(struct kchannel_filter *f);
 void kchannel_mark_enabled(struct kchannel *kc, size_t index, bool on);
 /* Adds the enabled events to `ever`. Caller holds session.lock, too. */
 void kchannel_note_enabled(struct kchannel *kc);

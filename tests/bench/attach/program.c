@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * program before|running|fork|dlopen|load THREADS STAMP [PLUGIN]: each thread hits 100 tracepoints, one
- * after the other of those that hit() of hits.c knows. Prints the microseconds until all threads
- * are done, counted
+ * program before|running|fork|dlopen|load THREADS STAMP [PLUGIN]: each thread hits 100
+ * tracepoints, one after the other of those that hit() of hits.c knows. Prints the microseconds
+ * until all threads are done, counted
  *
  *	before		from STAMP (CLOCK_MONOTONIC, ns), before the program was started
  *	running		from the byte on its input that says that tracing was started
