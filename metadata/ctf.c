@@ -71,6 +71,7 @@ static const char header_types[] =
 	"\tuint64_t packet_seq_num;\n"
 	"\tunsigned long events_discarded;\n"
 	"\tuint32_t cpu_id;\n"
+	"%s"
 	"};\n"
 	"\n"
 	EVENT_HEADER("compact", "uint5_t", "29", "wide = 30, ", "31", "uint27_clock_monotonic_t",
@@ -79,6 +80,12 @@ static const char header_types[] =
 		     "\t\t\tinteger { size = 16; align = 1; signed = false; } id;\n"
 		     "\t\t} wide;\n")
 	EVENT_HEADER("large", "uint16_t", "65534", "", "65535", "uint32_clock_monotonic_t", "");
+
+static const char sealed_fields[] =
+	"\tuint32_t checksum;\n"
+	"\tuint8_t  compression_scheme;\n"
+	"\tuint8_t  encryption_scheme;\n"
+	"\tuint8_t  checksum_scheme;\n";
 
 static void put_tabs(unsigned int n, struct md_buf *out)
 {
@@ -358,7 +365,7 @@ static void put_clock(const struct md_trace *t, struct md_buf *out)
 		      t->clock_offset);
 }
 
-int md_ctf_print(const struct md_trace *t, struct md_buf *out)
+int md_ctf_print(const struct md_trace *t, bool sealed, struct md_buf *out)
 {
 	uint32_t i;
 
@@ -370,7 +377,8 @@ int md_ctf_print(const struct md_trace *t, struct md_buf *out)
 	if (t->env_count)
 		put_env(t, out);
 	put_clock(t, out);
-	md_buf_printf(out, header_types, md_clock_name(t), md_clock_name(t), md_clock_name(t));
+	md_buf_printf(out, header_types, md_clock_name(t), md_clock_name(t), md_clock_name(t),
+		      sealed ? sealed_fields : "");
 	for (i = 0; i < t->stream_count; i++)
 		put_stream(t->streams[i], out);
 	return out->failed ? -ENOMEM : 0;

@@ -12,16 +12,17 @@
 /*
  * Appends the whole TSDL text. As in LTTng, field names get a leading underscore, which CTF readers
  * strip; hidden lengths of sequences are named `__NAME_length`, tags of variants `_NAME_tag`.
+ * sealed: its packets begin with a struct md_sealed_packet, not a struct md_packet.
  * Returns 0 or -ENOMEM. Takes no lock: the caller prevents additions meanwhile.
  */
-int md_ctf_print(const struct md_trace *t, struct md_buf *out);
+int md_ctf_print(const struct md_trace *t, bool sealed, struct md_buf *out);
 
 /*
  * The same as CTF 2 (CTF2-SPEC-2.0): a JSON text sequence, which describes the same packets. Names
  * of fields are as in text. Enumerations are integers with mappings; levels and the URI of the
  * model are attributes of LTTng's name space.
  */
-int md_ctf2_print(const struct md_trace *t, struct md_buf *out);
+int md_ctf2_print(const struct md_trace *t, bool sealed, struct md_buf *out);
 #define MD_METADATA_MAGIC 0x75D11D57u   /* begins a packet of metadata */
 /*
  * Appends one packet (CTF 1.8.3, section 7.1) with the beginning of a text of metadata; returns how
@@ -30,7 +31,7 @@ int md_ctf2_print(const struct md_trace *t, struct md_buf *out);
 size_t md_metadata_packet(const uint8_t uuid[16], bool is_ctf2, const char *text, size_t len,
 			  struct md_buf *out);
 /* One of both, as text or in packets, as the trace has it. */
-int md_metadata_print(const struct md_trace *t, struct md_buf *out);
+int md_metadata_print(const struct md_trace *t, bool sealed, struct md_buf *out);
 /* What the metadata call the clock. */
 const char *md_clock_name(const struct md_trace *t);
 
@@ -56,6 +57,23 @@ struct md_packet {
 } __attribute__((packed));
 
 #define MD_PACKET_HEADER sizeof(struct md_packet)      /* 84 bytes */
+
+/* Values of the schemes, as the CTF proposal (1.6, section 5) numbers them */
+enum { MD_COMPRESSION_NONE = 0, MD_COMPRESSION_GZIP = 2, MD_COMPRESSION_XZ = 3 };
+enum { MD_CHECKSUM_NONE = 0, MD_CHECKSUM_CRC32 = 3 };
+
+/*
+ * The same with the proposal's fields for the form of the content. If that is compressed,
+ * packet_size has the bits in the file, and content_size those of the header and of the content as
+ * it was: a reader that does not undo it finds that the content is greater than the packet.
+ */
+struct md_sealed_packet {
+	struct md_packet packet;
+	uint32_t checksum;              /* of the content as it is in the file */
+	uint8_t compression_scheme, encryption_scheme, checksum_scheme;
+} __attribute__((packed));
+
+#define MD_SEALED_HEADER sizeof(struct md_sealed_packet)        /* 91 bytes */
 
 /* Packet index file of LTTng (index/NAME.idx, CTF index 1.1); all fields big endian. */
 struct md_index_header {

@@ -26,16 +26,24 @@ static const char packet_header[] = STRUCTURE(
 	MEMBER("stream_id", UNSIGNED("32", "8", ROLE("data-stream-class-id"))) ","
 	MEMBER("stream_instance_id", UNSIGNED("64", "8", ROLE("data-stream-id"))));
 
-static const char packet_context[] = STRUCTURE(
-	MEMBER("timestamp_begin", UNSIGNED("64", "8", ROLE("default-clock-timestamp"))) ","
-	MEMBER("timestamp_end",
-	       UNSIGNED("64", "8", ROLE("packet-end-default-clock-timestamp"))) ","
-	MEMBER("content_size", UNSIGNED("64", "8", ROLE("packet-content-length"))) ","
-	MEMBER("packet_size", UNSIGNED("64", "8", ROLE("packet-total-length"))) ","
-	MEMBER("packet_seq_num", UNSIGNED("64", "8", ROLE("packet-sequence-number"))) ","
-	MEMBER("events_discarded",
-	       UNSIGNED("64", "8", ROLE("discarded-event-record-counter-snapshot"))) ","
-	MEMBER("cpu_id", UNSIGNED("32", "8", "")));
+/* (EXTRA: more members) */
+#define PACKET_CONTEXT(extra) STRUCTURE( \
+	MEMBER("timestamp_begin", UNSIGNED("64", "8", ROLE("default-clock-timestamp"))) "," \
+	MEMBER("timestamp_end", \
+	       UNSIGNED("64", "8", ROLE("packet-end-default-clock-timestamp"))) "," \
+	MEMBER("content_size", UNSIGNED("64", "8", ROLE("packet-content-length"))) "," \
+	MEMBER("packet_size", UNSIGNED("64", "8", ROLE("packet-total-length"))) "," \
+	MEMBER("packet_seq_num", UNSIGNED("64", "8", ROLE("packet-sequence-number"))) "," \
+	MEMBER("events_discarded", \
+	       UNSIGNED("64", "8", ROLE("discarded-event-record-counter-snapshot"))) "," \
+	MEMBER("cpu_id", UNSIGNED("32", "8", "")) extra)
+
+static const char packet_context[] = PACKET_CONTEXT("");
+static const char sealed_context[] = PACKET_CONTEXT(
+	"," MEMBER("checksum", UNSIGNED("32", "8", "")) ","
+	MEMBER("compression_scheme", UNSIGNED("8", "8", "")) ","
+	MEMBER("encryption_scheme", UNSIGNED("8", "8", "")) ","
+	MEMBER("checksum_scheme", UNSIGNED("8", "8", "")));
 
 #define OPTION(name, first, last, class) \
 	"{\"name\":\"" name "\",\"selector-field-ranges\":[[" first "," last \
@@ -301,13 +309,14 @@ static void put_event(const struct md_event *e, uint32_t stream_id, struct md_bu
 	md_buf_deinit(&name);
 }
 
-static void put_stream(const struct md_stream *s, const char *clock, struct md_buf *out)
+static void put_stream(const struct md_stream *s, const char *clock, const char *context,
+		       struct md_buf *out)
 {
 	open_fragment("data-stream-class", out);
 	md_buf_printf(out,
 		      ",\"id\":%" PRIu32 ",\"default-clock-class-id\":\"%s\","
 		      "\"packet-context-field-class\":%s,\"event-record-header-field-class\":%s",
-		      s->id, clock, packet_context,
+		      s->id, clock, context,
 		      s->header == MD_HEADER_COMPACT ? compact_header : large_header);
 	if (s->context_count) {
 		md_buf_puts(out, ",\"event-record-common-context-field-class\":");
@@ -358,7 +367,7 @@ static void put_clock(const struct md_trace *t, struct md_buf *out)
 	close_fragment(out);
 }
 
-int md_ctf2_print(const struct md_trace *t, struct md_buf *out)
+int md_ctf2_print(const struct md_trace *t, bool sealed, struct md_buf *out)
 {
 	open_fragment("preamble", out);
 	md_buf_puts(out, ",\"version\":2,\"uuid\":[");
@@ -369,6 +378,7 @@ int md_ctf2_print(const struct md_trace *t, struct md_buf *out)
 	put_trace(t, out);
 	put_clock(t, out);
 	for (uint32_t i = 0; i < t->stream_count; i++)
-		put_stream(t->streams[i], md_clock_name(t), out);
+		put_stream(t->streams[i], md_clock_name(t),
+			   sealed ? sealed_context : packet_context, out);
 	return out->failed ? -ENOMEM : 0;
 }

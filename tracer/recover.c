@@ -74,7 +74,7 @@ static void note_written(struct session *s, const struct checkpoint_slot *slot, 
 			cds_list_for_each_entry(b, &cl->buffers, node)
 				if (b->region->key == slot->key &&
 				    slot->ring < b->region->geo.ring_count &&
-				    (l = buffer_files(b, slot->ring)))
+				    (l = buffer_files(s, b, slot->ring)))
 					stream_files_set_end(l, &end);
 }
 

@@ -212,6 +212,8 @@ enum session_attr {
 	SESSION_OUTPUT,                 /* the directory for packets; the first start fixes it */
 	SESSION_OUTPUT_SAVED,	/* for `config`: `default` if the user wrote that; read-only */
 	SESSION_INPUT,                  /* the directory of a trace, which the session shows */
+	SESSION_CHECKSUM,               /* of packets in the directory; the same */
+	SESSION_COMPRESS,               /* `none`, `gzip` or `xz`; the same */
 	SESSION_ROTATE_SIZE, SESSION_ROTATE_PERIOD,
 	/* us; readers of a relay follow within it; fixed by the first start */
 	SESSION_LIVE_PERIOD,

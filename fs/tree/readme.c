@@ -46,6 +46,8 @@ const char readme[] =
 	"                          (`default`: ~/trailfs-traces/NAME-DATE-TIME); text,\n"
 	"                          pipe and trace/ then show these files.\n"
 	"                          net://HOST: sent to an lttng-relayd\n"
+	"      checksum            crc32: the packets in a directory have checksums\n"
+	"      compress            gzip or xz: they are compressed there\n"
 	"      rotate_size, rotate_period\n"
 	"                          when the output begins a new chunk (bytes, time; 0:\n"
 	"                          never)\n"

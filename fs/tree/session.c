@@ -392,6 +392,11 @@ static void list_domains(const struct node *dir, const struct who *who, struct l
 	agents_list(out);
 }
 
+/* A setting whose values are shown, the current one in brackets */
+#define CHOICE(name_, attr) { .name = name_, .mode = S_IFREG | 0666, .show = show_attr, \
+			      .store = store_attr, .how = STORE_CHOICE, .arg = attr, \
+			      .setting = true }
+
 static const struct row session_rows[] = {
 	{ .name = "control",
 	  .mode = S_IFREG | 0666,
@@ -442,33 +447,17 @@ static const struct row session_rows[] = {
 	  .how = STORE_LINES,
 	  .arg = SESSION_INPUT,
 	  .setting = true },
+	CHOICE("checksum", SESSION_CHECKSUM),
+	CHOICE("compress", SESSION_COMPRESS),
 	{ .name = "rotate_size",
 	  .mode = S_IFREG | 0666,
 	  .show = show_attr,
 	  .store = store_attr,
 	  .arg = SESSION_ROTATE_SIZE,
 	  .setting = true },
-	{ .name = "clock",
-	  .mode = S_IFREG | 0666,
-	  .show = show_attr,
-	  .store = store_attr,
-	  .how = STORE_CHOICE,
-	  .arg = SESSION_CLOCK,
-	  .setting = true },
-	{ .name = "ctf_version",
-	  .mode = S_IFREG | 0666,
-	  .show = show_attr,
-	  .store = store_attr,
-	  .how = STORE_CHOICE,
-	  .arg = SESSION_CTF_VERSION,
-	  .setting = true },
-	{ .name = "metadata",
-	  .mode = S_IFREG | 0666,
-	  .show = show_attr,
-	  .store = store_attr,
-	  .how = STORE_CHOICE,
-	  .arg = SESSION_METADATA,
-	  .setting = true },
+	CHOICE("clock", SESSION_CLOCK),
+	CHOICE("ctf_version", SESSION_CTF_VERSION),
+	CHOICE("metadata", SESSION_METADATA),
 	{ .name = "live_period",
 	  .mode = S_IFREG | 0666,
 	  .show = show_attr,

@@ -164,7 +164,7 @@ static void write_trace(const struct load *load, const char *dir, long count)
 	}
 	fclose(f);
 	md_buf_reset(&b);
-	md_ctf_print(t, &b);
+	md_ctf_print(t, false, &b);
 	f = create(dir, load->name, "metadata");
 	fwrite(b.data, 1, b.len, f);
 	fclose(f);

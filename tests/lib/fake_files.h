@@ -71,7 +71,7 @@ static inline void fake_files_init(struct fake_files *ff, struct session *s, siz
 		f->bytes = fake_bytes(m, f->st, "%s/%s", &size);
 		f->index = (struct md_index_header *)fake_bytes(m, f->st, "%s/index/%s.idx", &size);
 		f->packets = (size - sizeof(*f->index)) / sizeof(struct md_index_entry);
-		f->log = f->st->log = stream_files_create(f->st->region->key, f->st->ring);
+		f->log = f->st->log = stream_files_create(f->st->region->key, f->st->ring, false);
 		f->place = calloc(1, sizeof(*f->place));
 		f->place->refs = 1;
 		snprintf(path, sizeof(path), "%s/%zu", ff->dir, i);

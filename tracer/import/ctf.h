@@ -44,7 +44,9 @@ struct ctf_stream {
 /* A packet whose header was read: r is after it. */
 struct ctf_packet {
 	const struct ctf_class *class;
-	uint64_t content, size; /* bits */
+	/* Bits. Of a compressed packet, content has those of its header and the rest as it was. */
+	uint64_t content, size;
+	unsigned int compression;       /* MD_COMPRESSION_… */
 	uint64_t start;         /* of its first event, bits */
 	uint32_t cpu;
 	struct run r;           /* slots: owned */

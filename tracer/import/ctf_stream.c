@@ -11,8 +11,10 @@
 #include <string.h>
 
 #include "metadata/ctf.h"
+#include "tracer/ring/seal.h"
 
 #define HEADER_PIECE 4096u      /* bytes that are read for a packet's header at first */
+#define DECOMPRESS_PIECE (1u << 20)     /* bytes: each piece decompresses its packet up to it */
 #define EVENT_MAX (UINT64_C(64) << 20)  /* bytes of one event */
 
 bool ctf_time(const struct run *r, uint64_t cycles, uint64_t *ns)
@@ -59,12 +61,44 @@ static int set_packet(const struct ctf_trace *t, struct tr_err *err, const struc
 				   "expected a packet of %llu bytes, but the file ends after %llu",
 				   (unsigned long long)p->size / 8,
 				   (unsigned long long)room / 8);
-	if (p->content > p->size || p->content < p->start || p->size % 8 || !p->size)
+	p->compression = (unsigned int)r->roles[ROLE_COMPRESSION];
+	if ((p->content > p->size && !p->compression) || p->content < p->start || p->size % 8 ||
+	    !p->size || p->size < p->start)
 		return import_fail(t->im, err, f, offset,
 				   "expected a packet of whole bytes with its header and content, "
 				   "found packet_size %llu, content_size %llu",
 				   (unsigned long long)p->size, (unsigned long long)p->content);
+	if (r->roles[ROLE_ENCRYPTION])
+		return import_fail(t->im, err, f, offset, "the packet is encrypted");
+	if (p->compression && (p->start % 8 || p->content - p->start > 8 * SEAL_CONTENT_MAX ||
+			       (p->compression != MD_COMPRESSION_GZIP &&
+				p->compression != MD_COMPRESSION_XZ)))
+		return import_fail(t->im, err, f, offset,
+				   "expected a packet of 64 MiB that is not compressed, or by gzip "
+				   "or xz, found compression_scheme %u", p->compression);
 	return 0;
+}
+
+/* The checksum of a packet, if it has one that is known. 0 or -errno. */
+static int check_sum(const struct ctf_stream *s, const struct import_file *f, uint64_t offset,
+		     const struct ctf_packet *p)
+{
+	uint64_t start = p->start / 8;
+	uint32_t sum, wanted = (uint32_t)p->r.roles[ROLE_CHECKSUM];
+	int ret;
+
+	if (p->r.roles[ROLE_CHECKSUM_SCHEME] != MD_CHECKSUM_CRC32 || p->start % 8)
+		return 0;
+	ret = seal_file_checksum(f->fd, offset + start, p->size / 8 - start, &sum);
+	if (!ret && sum == wanted)
+		return 0;
+	/* If the file has changed, that is the error to report. */
+	if (import_read(s->trace->im, NULL, f, offset, NULL, 0))
+		return -ESTALE;
+	return import_fail(s->trace->im, NULL, f, offset,
+			   ret ? "the content of the packet cannot be read"
+			       : "expected a content with the checksum %08x, found %08x",
+			   (unsigned int)wanted, (unsigned int)sum);
 }
 
 /* Runs the programs of header and context. As layout_run; LAYOUT_BAD has a reason. */
@@ -190,6 +224,26 @@ static int read_events(struct ctf_packet *p, struct md_buf *out, size_t want, ui
 	return ret;
 }
 
+/* n bytes of a compressed packet, from this one of the decompressed on. 0 or -errno, reported. */
+static int decompress_piece(const struct ctf_stream *s, const struct import_file *f,
+			    uint64_t offset, const struct ctf_packet *p, uint64_t first,
+			    void *out, size_t n)
+{
+	uint64_t start = p->start / 8;
+	int ret = seal_decompress(p->compression, f->fd, offset + start, p->size / 8 - start,
+				  first - start, out, n);
+
+	if (ret == -ENOMEM)
+		return ret;
+	if (import_read(s->trace->im, NULL, f, offset, NULL, 0))
+		return -ESTALE;
+	if (!ret)
+		return 0;
+	import_fail(s->trace->im, NULL, f, offset,
+		    "the content of the packet cannot be decompressed");
+	return -EBADMSG;
+}
+
 /* The piece of the packet from r->bits.at on, of n bytes at most. 0 or -errno. */
 static int read_piece(const struct ctf_stream *s, const struct import_file *f, uint64_t offset,
 		      struct ctf_packet *p, uint64_t n, uint8_t **data)
@@ -204,7 +258,10 @@ static int read_piece(const struct ctf_stream *s, const struct import_file *f, u
 	*data = malloc(n + 16);
 	if (!*data)
 		return -ENOMEM;
-	ret = import_read(s->trace->im, NULL, f, offset + first, *data, n);
+	if (p->compression)
+		ret = decompress_piece(s, f, offset, p, first, *data, n);
+	else
+		ret = import_read(s->trace->im, NULL, f, offset + first, *data, n);
 	b->data = *data;
 	b->from = 8 * first;
 	b->end = 8 * (first + n) < p->content ? 8 * (first + n) : p->content;
@@ -252,6 +309,10 @@ static int read_packet(const struct ctf_stream *s, const struct import_file *f, 
 				   "expected a packet of the stream class of the file's first one");
 	if (at->within)
 		r->bits.at = at->within;
+	else if ((ret = check_sum(s, f, offset, p)))
+		return ret;
+	if (p->compression && want < DECOMPRESS_PIECE)
+		n = want = DECOMPRESS_PIECE;
 	last = set_clock(r, at);
 	do {
 		ret = read_piece(s, f, offset, p, n, &data);

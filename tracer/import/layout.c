@@ -164,6 +164,10 @@ static enum role role_of(const struct compiler *c, const char *name)
 		{ SCOPE_PACKET, "content_size", ROLE_CONTENT },
 		{ SCOPE_PACKET, "packet_size", ROLE_PACKET },
 		{ SCOPE_PACKET, "cpu_id", ROLE_CPU },
+		{ SCOPE_PACKET, "checksum", ROLE_CHECKSUM },
+		{ SCOPE_PACKET, "checksum_scheme", ROLE_CHECKSUM_SCHEME },
+		{ SCOPE_PACKET, "compression_scheme", ROLE_COMPRESSION },
+		{ SCOPE_PACKET, "encryption_scheme", ROLE_ENCRYPTION },
 		{ SCOPE_EVENT_HEADER, "id", ROLE_ID },
 	};
 

@@ -45,7 +45,8 @@ struct checkpoint_slot {
 	uint64_t dev, ino;
 	uint64_t events;                /* in the ring below pos */
 	uint64_t begin;                 /* timestamp_begin of the last packet; 0: none yet */
-	uint64_t pad[13];
+	uint64_t plain_size;            /* of sealed packets: of the file as views see it */
+	uint64_t pad[12];
 	uint64_t check;                 /* hash of all fields above */
 };
 

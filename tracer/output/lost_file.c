@@ -13,6 +13,7 @@
 
 #include "tracer/output/directory.h"
 #include "tracer/output/output.h"
+#include "tracer/ring/sealed_file.h"
 
 enum damage { DAMAGE_NONE, DAMAGE_CUT, DAMAGE_REMOVED };
 
@@ -39,7 +40,7 @@ static void cut_to_packets(struct stream_writer *os)
 	struct stat st = { 0 }, index_st = { 0 };
 	struct md_index_entry e;
 	struct stream_file f;
-	uint64_t entries, size = 0;
+	uint64_t entries, size = 0, view_size;
 	int fd = -1;
 
 	if (stream_files_find(os->st.log, os->at.serial, &f)) {
@@ -59,11 +60,12 @@ static void cut_to_packets(struct stream_writer *os)
 			packet_end = be64toh(e.offset) + be64toh(e.packet_size) / 8;
 		size = packet_end <= (uint64_t)st.st_size ? packet_end : 0;
 	}
+	view_size = size && os->sealed ? sealed_plain_size(fd, header + entries * sizeof(e)) : size;
 	if (fd >= 0)
 		close(fd);
 	if (!ftruncate(os->fd, (off_t)size) &&
 	    !ftruncate(os->index_fd, (off_t)(header + entries * sizeof(e))))
-		stream_files_grow(os->st.log, size, header + entries * sizeof(e), &end);
+		stream_files_grow(os->st.log, view_size, header + entries * sizeof(e), &end);
 }
 
 /*

@@ -7,6 +7,7 @@
  *	writer.c                the writer: when it reads the rings, how it serves requests
  *	sink.h, file_sink.c     where packets go: what the writer calls; the row for a directory
  *	stream_writer.c         one stream: the packets of its ring, into its files
+ *	seal_packet.c           … with a checksum, or compressed
  *	stream_writer_files.c   … make, trim, sync and remove these files
  *	stream_files_restore.c  … continue the files of an earlier daemon
  *	lost_file.c             … files that another program removed or truncated
@@ -38,7 +39,7 @@
 #include "tracer/os/syncer.h"
 #include "tracer/output/checkpoint.h"
 #include "tracer/output/sink.h"
-#include "tracer/ring/reader.h"
+#include "tracer/ring/packetizer.h"
 #include "tracer/ring/stream_files.h"
 #include "tracer/session/session.h"
 
@@ -76,6 +77,7 @@ struct stream_writer {
 	uint64_t switched;              /* when a partial sub-buffer was last written, ns */
 	/* Size of a file that is filled again: padding follows at.size. 0: an ordinary file. */
 	uint64_t spare;
+	bool sealed;                    /* the packets are (ring/seal.h) */
 	uint64_t file_size;             /* limit of a file, bytes; 0: no limit */
 	uint32_t file_count;            /* limit of the number of files; 0: no limit */
 	struct relay_stream *net;       /* relay/: the stream on the connection; NULL: files */
@@ -126,6 +128,7 @@ struct output {
 	uint64_t pending;               /* bytes in the rings after the last pass */
 	uint64_t bytes, packets;        /* written since the first start or the last clear */
 	uint64_t chunk_bytes;           /* written into the current chunk */
+	uint64_t plain_bytes;           /* of `bytes`, as they were before they were compressed */
 	uint64_t chunk, archives;       /* the current chunk's number; number of archives */
 	char archive[64];               /* name of the last archive; "": none */
 	int rotate_error;               /* of the last rotation, or 0 */
@@ -206,10 +209,33 @@ void stream_writer_publish(const struct stream_writer *os);
 uint64_t stream_writer_pending(const struct stream_writer *os); /* bytes in the ring */
 /* The files, or the relay, and the checkpoint have all up to os->at: makes room in the ring. */
 void stream_writer_consume(struct stream_writer *os, uint64_t missed);
-/* Counts bytes and packets that are in files now, for `status`. */
-void output_count_written(struct output *o, uint64_t bytes, unsigned int packets);
+/*
+ * Counts bytes and packets that are in files now, for `status`. plain: the bytes before they were
+ * compressed.
+ */
+void output_count_written(struct output *o, uint64_t bytes, uint64_t plain, unsigned int packets);
 /* pwritev of all. The number of bytes written; *err: why not all. Changes iov. */
 uint64_t output_put(int fd, struct iovec *iov, int count, uint64_t at, int *err);
+
+/* The size of the current file as views see it. */
+static inline uint64_t stream_writer_view_size(const struct stream_writer *os)
+{
+	return os->sealed ? os->at.plain_size : os->at.size;
+}
+
+/* ---- seal_packet.c ---- */
+
+/*
+ * The header of a sealed packet, and its content if that is compressed: *content is *size bytes
+ * from malloc, or NULL: as it is in the ring. Sets the sizes in p->header, which the index gets.
+ */
+void seal_packet(const struct session *s, const struct stream *st, struct packet *p,
+		 struct md_sealed_packet *header, void **content, uint64_t *size);
+/* The settings `checksum` and `compress` */
+void show_checksum(const struct session *s, struct md_buf *out);
+int store_checksum(struct session *s, const char *value, struct tr_err *err);
+void show_compress(const struct session *s, struct md_buf *out);
+int store_compress(struct session *s, const char *value, struct tr_err *err);
 
 /* ---- stream_writer_files.c: with the owner's rights ---- */
 

@@ -268,6 +268,10 @@ int output_prepare(struct session *s, struct tr_err *err)
 	}
 	if (s->gone || s->ending)
 		return tr_fail(err, -ENOENT, "the session is gone");
+	if (s->streamed && (s->checksum || s->compression))
+		return tr_fail(err, -EINVAL,
+			       "`checksum` and `compress` are for an output directory: a relay "
+			       "gets packets as they are");
 	return s->streamed && !s->output->started ? check_unshared(s, err) : 0;
 }
 
@@ -385,7 +389,13 @@ static void exchange_outputs(struct session *a, struct session *b)
 {
 	struct output *o = a->output;
 	uint64_t size = a->rotate_size, period = a->rotate_period, live = a->live_period;
+	uint32_t compression = a->compression;
+	bool checksum = a->checksum;
 
+	a->compression = b->compression;
+	a->checksum = b->checksum;
+	b->compression = compression;
+	b->checksum = checksum;
 	a->live_period = b->live_period;
 	b->live_period = live;
 	set_output(a, b->output);
@@ -425,6 +435,8 @@ static bool has_output(const struct session *s)
 static const struct session_setting settings[] = {
 	{ SESSION_OUTPUT, show_output, store_output },
 	{ SESSION_OUTPUT_SAVED, show_output_saved, NULL },
+	{ SESSION_CHECKSUM, show_checksum, store_checksum },
+	{ SESSION_COMPRESS, show_compress, store_compress },
 	{ SESSION_ROTATE_SIZE, show_rotate_size, store_rotate_size },
 	{ SESSION_LIVE_PERIOD, show_live_period, store_live_period },
 	{ SESSION_ROTATE_PERIOD, show_rotate_period, store_rotate_period },

@@ -41,6 +41,9 @@ void output_show_status(struct session *s, struct md_buf *out)
 		      "\nwritten_percent %" PRIu64 "\nsyncing_files %" PRIu64 "\n",
 		      o->bytes, o->packets, o->pending,
 		      o->pending ? 100 * o->bytes / (o->bytes + o->pending) : 100, syncing);
+	if (s->compression && o->sink == &file_sink)
+		md_buf_printf(out, "output_compression %s\noutput_plain_bytes %" PRIu64 "\n",
+			      s->compression == MD_COMPRESSION_XZ ? "xz" : "gzip", o->plain_bytes);
 	md_buf_printf(out, "chunk %" PRIu64 "\nrotation %s\narchives %" PRIu64 "\n", o->chunk,
 		      o->rotating ? "busy" : "idle", o->archives);
 	if (o->archive[0])

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "tracer/output/output.h"
+#include "tracer/ring/sealed_file.h"
 
 /* Opens a file for writing. -ESTALE: it is not the regular file that a daemon made. */
 static int open_old_file(int dir, const char *name, struct stat *st)
@@ -34,6 +35,7 @@ static int restore_file(struct output *o, struct stream_writer *os, uint64_t ser
 	struct stream_file f = { .serial = serial, .place = os->trace->place };
 	struct stat st = { 0 }, index_st = { 0 };
 	char index[200];
+	uint64_t stored;
 	int fd, index_fd, err = 0;
 
 	stream_writer_file_name(os, serial, f.name, sizeof(f.name));
@@ -51,10 +53,13 @@ static int restore_file(struct output *o, struct stream_writer *os, uint64_t ser
 		err = -ESTALE;
 	else if (current && (st.st_dev != os->at.dev || st.st_ino != os->at.ino))
 		err = -ESTALE;
+	stored = f.size;
+	if (!err && os->sealed)
+		f.size = current ? os->at.plain_size : sealed_plain_size(index_fd, f.index_size);
 	if (!err)
 		err = stream_files_add(os->st.log, &f);
 	if (!err)
-		output_count_written(o, f.size, 0);
+		output_count_written(o, stored, f.size, 0);
 	if (!err && current) {
 		os->fd = fd;
 		os->index_fd = index_fd;

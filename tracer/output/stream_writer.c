@@ -24,6 +24,9 @@
 struct batch {
 	struct packetizer cut;                  /* its position is after the last packet */
 	struct packet packets[BATCH];
+	struct md_sealed_packet heads[BATCH];   /* of sealed packets, */
+	void *contents[BATCH];                  /* … and their contents, if compressed; owned */
+	uint64_t sizes[BATCH];                  /* of the packets in the file */
 	struct iovec iov[2 * BATCH + 1];        /* recycle_put needs one more element */
 	struct packet_position after[BATCH];    /* the position after each packet */
 	uint64_t bytes;
@@ -44,6 +47,7 @@ struct stream_writer *stream_writer_create(struct output *o, const struct stream
 	stream_files_get(st->log);
 	os->trace = t;
 	os->fd = os->index_fd = -1;
+	os->sealed = st->log->sealed;
 	os->at.key = st->region->key;
 	os->at.ring = st->ring;
 	os->at.chunk = o->head.chunk;
@@ -113,35 +117,57 @@ static void batch_init(struct output *o, const struct stream_writer *os, struct 
 	};
 }
 
-/* Adds b->packets[b->count], which the caller made. */
-static void add_packet(struct stream_writer *os, struct batch *b)
+/*
+ * Adds b->packets[b->count], which the caller made. -EFBIG: it needs a new file; an empty packet
+ * never does.
+ */
+static int add_packet(struct output *o, struct stream_writer *os, struct batch *b)
 {
 	struct packet *p = &b->packets[b->count];
+	struct iovec head = { &p->header, sizeof(p->header) },
+		     content = { p->len ? (void *)packet_content(p, &os->st) : NULL, p->len };
+	void **copy = &b->contents[b->count];
+	uint64_t size = p->len, at = os->at.size + b->bytes;
 
-	b->iov[b->iovs++] = (struct iovec){ &p->header, sizeof(p->header) };
-	if (p->len)
-		b->iov[b->iovs++] = (struct iovec){ (void *)packet_content(p, &os->st), p->len };
-	b->bytes += packet_size(p);
+	*copy = NULL;
+	if (os->sealed) {
+		head = (struct iovec){ &b->heads[b->count], sizeof(b->heads[0]) };
+		seal_packet(o->s, &os->st, p, &b->heads[b->count], copy, &size);
+		content = (struct iovec){ *copy ? *copy : content.iov_base, size };
+	}
+	size += head.iov_len;
+	if (p->len && os->file_size && at && at + size > os->file_size) {
+		free(*copy);
+		return -EFBIG;
+	}
+	b->iov[b->iovs++] = head;
+	if (content.iov_len)
+		b->iov[b->iovs++] = content;
+	b->bytes += b->sizes[b->count] = size;
 	b->after[b->count++] = b->cut.at;
+	return 0;
+}
+
+static void batch_deinit(struct batch *b)
+{
+	for (unsigned int i = 0; i < b->count; i++)
+		free(b->contents[i]);
 }
 
 /*
  * Adds the next packet of the ring. 1; 0: none is ready, but b->cut may have moved; -EFBIG: it
  * needs a new file.
  */
-static int add_next_packet(struct stream_writer *os, struct batch *b, bool all)
+static int add_next_packet(struct output *o, struct stream_writer *os, struct batch *b, bool all)
 {
 	struct packetizer before = b->cut;
-	uint64_t size = os->at.size + b->bytes;
 
 	if (!packetizer_next(&b->cut, all, &b->packets[b->count]))
 		return 0;
-	if (os->file_size && size && size + packet_size(&b->packets[b->count]) > os->file_size) {
-		b->cut = before;
-		return -EFBIG;
-	}
-	add_packet(os, b);
-	return 1;
+	if (!add_packet(o, os, b))
+		return 1;
+	b->cut = before;
+	return -EFBIG;
 }
 
 /* ---- writing ---- */
@@ -203,7 +229,7 @@ static int write_index(struct stream_writer *os, const struct batch *b, unsigned
 
 	for (unsigned int i = 0; i < count; i++) {
 		md_index_entry_set(&entries[i], &b->packets[i].header, offset);
-		offset += packet_size(&b->packets[i]);
+		offset += b->sizes[i];
 	}
 	if (os->spare) {
 		pad = recycle_padding(os, after);
@@ -214,11 +240,12 @@ static int write_index(struct stream_writer *os, const struct batch *b, unsigned
 	return err;
 }
 
-void output_count_written(struct output *o, uint64_t bytes, unsigned int packets)
+void output_count_written(struct output *o, uint64_t bytes, uint64_t plain, unsigned int packets)
 {
 	pthread_mutex_lock(&o->lock);
 	o->bytes += bytes;
 	o->chunk_bytes += bytes;
+	o->plain_bytes += plain;
 	o->packets += packets;
 	pthread_mutex_unlock(&o->lock);
 }
@@ -232,15 +259,15 @@ static unsigned int count_written(const struct stream_writer *os, const struct b
 {
 	unsigned int count = 0;
 
-	for (*whole = 0; count < b->count && *whole + packet_size(&b->packets[count]) <= done;
-	     count++) {
+	for (*whole = 0; count < b->count && *whole + b->sizes[count] <= done; count++) {
 		const struct packet *p = &b->packets[count];
 
-		if (p->subbuf && !ring_holds(&os->st, p->subbuf)) {
+		if (p->gone || (p->subbuf && !b->contents[count] &&
+				!ring_holds(&os->st, p->subbuf))) {
 			*err = -EAGAIN;
 			break;
 		}
-		*whole += packet_size(p);
+		*whole += b->sizes[count];
 	}
 	return count;
 }
@@ -249,7 +276,7 @@ static unsigned int count_written(const struct stream_writer *os, const struct b
 static int write_batch(struct output *o, struct stream_writer *os, struct batch *b)
 {
 	struct checkpoint_slot after = os->at;
-	uint64_t done, whole;
+	uint64_t done, whole, plain = os->at.plain_size;
 	unsigned int count;
 	struct outend end;
 	int err = stream_writer_trim(os), index_err;
@@ -264,6 +291,8 @@ static int write_batch(struct output *o, struct stream_writer *os, struct batch 
 	if (count)
 		set_position(&after, &b->after[count - 1]);
 	after.size = os->at.size + whole;
+	for (unsigned int i = 0; i < count; i++)
+		after.plain_size += packet_size(&b->packets[i]);
 	index_err = count ? write_index(os, b, count, &after) : 0;
 	if (index_err || !count)
 		return stream_writer_cut_back(os, index_err ? index_err : err);
@@ -277,9 +306,9 @@ static int write_batch(struct output *o, struct stream_writer *os, struct batch 
 	 */
 	checkpoint_slot_put(o->state, os->slot, &os->at);
 	end = end_of_files(os);
-	stream_files_grow(os->st.log, os->at.size, os->at.index_size, &end);
+	stream_files_grow(os->st.log, stream_writer_view_size(os), os->at.index_size, &end);
 	stream_writer_consume(os, b->cut.missed);
-	output_count_written(o, whole, count);
+	output_count_written(o, whole, os->at.plain_size - plain, count);
 	return err;
 }
 
@@ -298,13 +327,17 @@ static int stream_writer_open(struct output *o, struct stream_writer *os)
 	batch_init(o, os, &b);
 	if (!packetizer_lead(&b.cut, &b.packets[0]))
 		return 0;
-	add_packet(os, &b);
-	return write_batch(o, os, &b);
+	add_packet(o, os, &b);
+	err = write_batch(o, os, &b);
+	batch_deinit(&b);
+	return err;
 }
 
 int stream_writer_write(struct output *o, struct stream_writer *os, bool all)
 {
-	unsigned int batch = os->st.region->geo.mode == TRAIL_MODE_OVERWRITE ? 1 : BATCH;
+	/* Compressing takes time: each packet makes room in the ring early. */
+	unsigned int batch = os->st.region->geo.mode == TRAIL_MODE_OVERWRITE || o->s->compression
+				     ? 1 : BATCH;
 	uint64_t size = os->st.region->geo.subbuf_size;
 	int err = stream_writer_open(o, os), more;
 	struct batch b;
@@ -317,13 +350,14 @@ int stream_writer_write(struct output *o, struct stream_writer *os, bool all)
 	     rounds++) {
 		batch_init(o, os, &b);
 		do
-			more = add_next_packet(os, &b, all);
+			more = add_next_packet(o, os, &b, all);
 		while (more == 1 && b.count < batch && b.bytes < BATCH_BYTES);
 		if (more == 0 && all && b.count < BATCH &&
 		    packetizer_trail(&b.cut, &b.packets[b.count]))
-			add_packet(os, &b);
+			add_packet(o, os, &b);
 		if (b.count) {
 			err = write_batch(o, os, &b);
+			batch_deinit(&b);
 			err = err == -EAGAIN ? 0 : err;
 		} else if (more == -EFBIG) {
 			err = stream_writer_next_file(o, os);

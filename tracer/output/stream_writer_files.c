@@ -51,7 +51,7 @@ static int make_files(struct output *o, struct stream_writer *os, struct stream_
 
 	for (;; os->at.variant++) {
 		stream_writer_file_name(os, f->serial, f->name, sizeof(f->name));
-		*fd = old && os->st.region->geo.mode == TRAIL_MODE_DISCARD
+		*fd = old && !os->sealed && os->st.region->geo.mode == TRAIL_MODE_DISCARD
 			      ? recycle_take(old, f->name)
 			      : -1;
 		*spare = *fd >= 0 ? old->size : 0;
@@ -145,7 +145,7 @@ int stream_writer_next_file(struct output *o, struct stream_writer *os)
 	os->fd = fd;
 	os->index_fd = index_fd;
 	os->at.serial = f.serial;
-	os->at.size = 0;
+	os->at.size = os->at.plain_size = 0;
 	os->at.index_size = sizeof(header);
 	os->at.dev = st.st_dev;
 	os->at.ino = st.st_ino;

@@ -113,7 +113,7 @@ int trace_dir_ready(struct output *o, struct trace_dir *t)
 	pthread_mutex_lock(&t->trace->lock);
 	version = md_trace_version(t->trace->md);
 	if (version != t->version)
-		err = md_metadata_print(t->trace->md, &text);
+		err = md_metadata_print(t->trace->md, o->s->checksum || o->s->compression, &text);
 	pthread_mutex_unlock(&t->trace->lock);
 	if (!err && version != t->version)
 		err = replace_metadata(t->place, o->mode & 0666, text.data, text.len);

@@ -102,7 +102,7 @@ static int print_new(struct relay_trace *t, struct md_buf *text)
 	const struct md_trace *md = t->trace->md;
 	uint32_t before = t->stream_count;
 	bool whole = !t->version;
-	int err = whole ? md_ctf_print(md, text) : 0;
+	int err = whole ? md_ctf_print(md, false, text) : 0;
 
 	err = err || !md->stream_count ? err : add_streams(t, md->stream_count);
 	for (uint32_t i = 0; i < md->stream_count && !err; i++) {

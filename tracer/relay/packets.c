@@ -112,7 +112,7 @@ static void confirm(struct output *o, struct stream_writer *os, const struct pac
 	checkpoint_slot_put(o->state, os->slot, &os->at);
 	stream_writer_consume(os, missed);
 	if (packets)
-		output_count_written(o, bytes, (unsigned int)packets);
+		output_count_written(o, bytes, bytes, (unsigned int)packets);
 }
 
 int relay_replied(void *arg, const struct relay_wait *w, uint32_t code)

@@ -30,7 +30,7 @@ void trace_place_put(struct trace_place *p)
 	free(p);
 }
 
-struct stream_files *stream_files_create(uint64_t key, uint32_t ring)
+struct stream_files *stream_files_create(uint64_t key, uint32_t ring, bool sealed)
 {
 	struct stream_files *l = calloc(1, sizeof(*l));
 
@@ -39,6 +39,7 @@ struct stream_files *stream_files_create(uint64_t key, uint32_t ring)
 	l->refs = 1;
 	l->key = key;
 	l->ring = ring;
+	l->sealed = sealed;
 	l->next_serial = 1;
 	lock_init(&l->lock, NULL, LOCK_STREAM_FILES);
 	return l;

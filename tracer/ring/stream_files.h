@@ -30,7 +30,8 @@ struct stream_file {
 	char name[192];         /* "channel0_0", "channel0_0_3" */
 	dev_t dev;
 	ino_t ino, index_ino;
-	uint64_t size, index_size;      /* whole packets */
+	/* whole packets; of sealed packets the size that views see (sealed_file.h) */
+	uint64_t size, index_size;
 };
 
 /* How far the files reach. */
@@ -47,6 +48,7 @@ struct stream_files {
 	int refs;               /* atomic */
 	uint64_t key;           /* of the region */
 	uint32_t ring;
+	bool sealed;            /* constant: the packets of all files are (seal.h) */
 	pthread_mutex_t lock;   /* guards the rest; no other lock is taken under it */
 	struct stream_file *files;
 	size_t count;
@@ -55,7 +57,7 @@ struct stream_files {
 	struct outend end;
 };
 
-struct stream_files *stream_files_create(uint64_t key, uint32_t ring);
+struct stream_files *stream_files_create(uint64_t key, uint32_t ring, bool sealed);
 struct stream_files *stream_files_get(struct stream_files *l);
 void stream_files_put(struct stream_files *l);              /* NULL is allowed */
 

@@ -16,12 +16,13 @@
 #define BITS32_REGION_MAX (UINT64_C(256) << 20) /* bytes of a buffer of 32-bit applications */
 #define BITS32_RINGS_MIN 4u
 
-struct stream_files *buffer_files(struct buffer *b, uint32_t ring)
+struct stream_files *buffer_files(const struct session *s, struct buffer *b, uint32_t ring)
 {
 	if (!b->logs)
 		b->logs = calloc(b->region->geo.ring_count, sizeof(*b->logs));
 	if (b->logs && !b->logs[ring])
-		b->logs[ring] = stream_files_create(b->region->key, ring);
+		b->logs[ring] = stream_files_create(b->region->key, ring,
+						    s->checksum || s->compression);
 	return b->logs ? b->logs[ring] : NULL;
 }
 

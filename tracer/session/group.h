@@ -89,7 +89,7 @@ void buffers_keep(struct tracer *t);
  * The files of one ring, a new list if there is none; NULL: no memory. The buffer keeps its
  * reference.
  */
-struct stream_files *buffer_files(struct buffer *b, uint32_t ring);
+struct stream_files *buffer_files(const struct session *s, struct buffer *b, uint32_t ring);
 /* `clear`: no view shows events recorded before this call. */
 void session_clear_rings(struct session *s);
 

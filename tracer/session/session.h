@@ -205,6 +205,9 @@ struct session {
 	uint64_t clock_offset;                  /* see view.h; atomic */
 	bool clock_is_tai;                      /* session/trace_form.h */
 	bool is_ctf2, in_packets;               /* of the metadata; the same */
+	/* Of packets in an output directory (ring/seal.h): crc32, or none; MD_COMPRESSION_… */
+	bool checksum;
+	uint32_t compression;
 	uint32_t next_channel, next_trace;
 	uint64_t statedump;                     /* number of its last request; a start is one */
 	/* of the kernel: numbers of the last requests begun, ended */

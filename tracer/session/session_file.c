@@ -55,6 +55,8 @@ static const struct session_key {
 	{ "clock_is_tai", KEY_FLAG, offsetof(struct session, clock_is_tai) },
 	{ "is_ctf2", KEY_FLAG, offsetof(struct session, is_ctf2) },
 	{ "in_packets", KEY_FLAG, offsetof(struct session, in_packets) },
+	{ "checksum", KEY_FLAG, offsetof(struct session, checksum) },
+	{ "compression", KEY_U32, offsetof(struct session, compression) },
 	{ "buffers_refused", KEY_U64, offsetof(struct session, buffers_refused) },
 	{ "buffers_lost", KEY_U64, offsetof(struct session, buffers_lost) },
 };

@@ -29,7 +29,7 @@ static bool used(const struct region *r, uint32_t ring)
 static int add_stream(struct stream_set *set, const struct stream_group *cl, struct buffer *b,
 		      uint32_t ring, bool files)
 {
-	struct stream_files *log = files ? buffer_files(b, ring) : NULL;
+	struct stream_files *log = files ? buffer_files(cl->channel->session, b, ring) : NULL;
 	struct stream *st;
 
 	if ((set->count & (set->count - 1)) == 0) {

@@ -20,6 +20,7 @@
 #include "tracer/export/ltt.h"
 #include "tracer/import/import.h"
 #include "tracer/view/cursor.h"
+#include "tracer/session/session.h"
 #include "tracer/snapshot/image.h"
 #include "tracer/ring/stream_files.h"
 
@@ -34,6 +35,7 @@ struct trace_image *image_new(struct session *s)
 	m->refs = 1;
 	m->fd = -1;
 	m->s = session_ref(s);
+	lock_init(&m->sealed_lock, NULL, LOCK_SOURCE);
 	return m;
 }
 
@@ -160,7 +162,9 @@ void image_put(struct trace_image *m)
 		md_buf_deinit(&m->contents[i].text);
 		if (m->contents[i].kind == OUTPUT)
 			close(m->contents[i].fd);
+		sealed_file_close(m->contents[i].sealed);
 	}
+	pthread_mutex_destroy(&m->sealed_lock);
 	for (size_t i = 0; i < m->source_count; i++) {
 		struct source *src = &m->sources[i];
 
@@ -185,6 +189,21 @@ void image_put(struct trace_image *m)
 	session_put(s);
 }
 
+static ssize_t read_sealed(struct trace_image *m, size_t i, uint64_t offset, void *buf, size_t size)
+{
+	ssize_t n;
+
+	pthread_mutex_lock(&m->sealed_lock);
+	n = sealed_file_read(m->contents[i].sealed, buf, size, offset);
+	pthread_mutex_unlock(&m->sealed_lock);
+	if (n != -EBADMSG)
+		return n;
+	session_failed(m->s,
+		       "output: %s: offset %llu: the packet is not valid, or its checksum is wrong",
+		       m->files[i].path, (unsigned long long)offset);
+	return -EIO;
+}
+
 ssize_t image_read(struct trace_image *m, size_t i, uint64_t offset, void *buf, size_t size)
 {
 	struct content *c;
@@ -202,6 +221,8 @@ ssize_t image_read(struct trace_image *m, size_t i, uint64_t offset, void *buf, 
 		return archives_read(m->archives, m->files[i].path, offset, buf, size);
 	if (c->kind == LTT)
 		return ltt_export_read(m->ltt, i, offset, buf, size);
+	if (c->kind == SEALED)
+		return read_sealed(m, i, offset, buf, size);
 	if (c->kind == OUTPUT) {
 		ssize_t n = pread(c->fd, buf, size, (off_t)offset);
 
@@ -221,7 +242,7 @@ ssize_t image_read(struct trace_image *m, size_t i, uint64_t offset, void *buf, 
 		snapshot_check(m, i);
 	if (c->bytes)
 		data = c->bytes;
-	else if (c->kind == METADATA)
+	else if (c->kind == TEXT)
 		data = c->text.data;
 	else
 		data = c->source->data + (c->kind == INDEX ? c->source->size : 0);

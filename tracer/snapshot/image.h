@@ -11,12 +11,13 @@
 
 #include "tracer/base/lock_order.h"
 #include "tracer/ring/packetizer.h"
+#include "tracer/ring/sealed_file.h"
 #include "tracer/session/streams.h"
 
 struct archives;
 struct ltt_export;
 
-enum kind { METADATA, STREAM, INDEX, OUTPUT, ARCHIVED, LTT };
+enum kind { TEXT, STREAM, INDEX, OUTPUT, SEALED, ARCHIVED, LTT };
 
 /* A stream of an image: the source of a stream file and its index. */
 struct source {
@@ -35,12 +36,14 @@ struct source {
 struct content {
 	enum kind kind;
 	struct source *source;  /* of STREAM and INDEX; NULL: of an earlier daemon's snapshot */
-	struct md_buf text;     /* of METADATA */
+	/* of TEXT: the metadata, or the index of a sealed file */
+	struct md_buf text;
 	uint8_t *bytes;         /* of a snapshot: the file in the map */
 	/* Atomic. An earlier daemon may not have checked the packets (image_check.c). */
 	bool unchecked;
 	/* of OUTPUT: a file of the output or the input, used up to its size at the moment */
 	int fd;
+	struct sealed_file *sealed;     /* of SEALED: a file of the output; sealed_lock guards it */
 };
 
 struct trace_image {
@@ -55,6 +58,7 @@ struct trace_image {
 	struct archives *archives;      /* of ARCHIVED files */
 	struct ltt_export *ltt; /* of LTT files, whose numbers are the same there */
 	uint64_t max_ts;        /* no event is later */
+	pthread_mutex_t sealed_lock;    /* held while a packet is decompressed */
 
 	/* Of a snapshot; else fd is -1. */
 	int fd;
@@ -72,6 +76,9 @@ struct trace_image *image_new(struct session *s);       /* NULL: no memory */
 bool image_reserve_file(struct trace_image *m);         /* space for one more file, zeroed */
 int image_add_file(struct trace_image *m, enum kind kind, struct source *src, uint64_t size,
 		   uint64_t ts, const char *fmt, const char *dir, const char *name);
+/* A file of kind TEXT; takes text over, also if it fails. */
+int image_add_text(struct trace_image *m, struct md_buf *text, uint64_t ts, const char *fmt,
+		   const char *dir, const char *name);
 int image_add_metadata(struct trace_image *m, struct trace *t, uint64_t ts);
 int image_sort_files(struct trace_image *m);
 /* Adds the files of all planned streams, and the metadata of their traces as it is now. */

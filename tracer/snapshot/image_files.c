@@ -54,30 +54,37 @@ int image_add_file(struct trace_image *m, enum kind kind, struct source *src, ui
 	return 0;
 }
 
-int image_add_metadata(struct trace_image *m, struct trace *t, uint64_t ts)
+int image_add_text(struct trace_image *m, struct md_buf *text, uint64_t ts, const char *fmt,
+		   const char *dir, const char *name)
 {
-	struct content *c = image_reserve_file(m) ? &m->contents[m->file_count] : NULL;
-	int err;
+	int err = text->failed ? -ENOMEM : session_frozen(m->s, (int64_t)text->len);
 
-	if (!c)
-		return -ENOMEM;
-	pthread_mutex_lock(&t->lock);
-	err = md_metadata_print(t->md, &c->text);
-	pthread_mutex_unlock(&t->lock);
-	if (err || c->text.failed) {
-		md_buf_deinit(&c->text);
-		return -ENOMEM;
-	}
-	err = session_frozen(m->s, (int64_t)c->text.len);
 	if (err) {
-		md_buf_deinit(&c->text);
+		md_buf_deinit(text);
 		return err;
 	}
-	m->frozen += (int64_t)c->text.len;
-	err = image_add_file(m, METADATA, NULL, c->text.len, ts, "%s/%s", t->path, "metadata");
+	m->frozen += (int64_t)text->len;
+	err = image_add_file(m, TEXT, NULL, text->len, ts, fmt, dir, name);
 	if (err)
-		md_buf_deinit(&c->text);
+		md_buf_deinit(text);
+	else
+		m->contents[m->file_count - 1].text = *text;
 	return err;
+}
+
+int image_add_metadata(struct trace_image *m, struct trace *t, uint64_t ts)
+{
+	struct md_buf text = MD_BUF_INIT;
+	int err;
+
+	pthread_mutex_lock(&t->lock);
+	err = md_metadata_print(t->md, false, &text);
+	pthread_mutex_unlock(&t->lock);
+	if (err) {
+		md_buf_deinit(&text);
+		return err;
+	}
+	return image_add_text(m, &text, ts, "%s/%s", t->path, "metadata");
 }
 
 struct row {

@@ -53,6 +53,36 @@ static int add_unwritten(struct trace_image *m, const struct stream *st,
 	return err;
 }
 
+/* Adds a file whose packets are sealed, as if they were not, and its index. */
+static int add_sealed_file(struct trace_image *m, const struct stream *st,
+			   const struct stream_file *of)
+{
+	int fd = stream_files_open(st->log, of), index_fd = fd < 0 ? fd : outfile_open(of, true);
+	struct md_buf index = MD_BUF_INIT;
+	struct sealed_file *f = NULL;
+	int err;
+
+	if (index_fd >= 0)
+		f = sealed_file_open(fd, index_fd);
+	else if (fd >= 0)
+		close(fd);
+	/* As in add_output_file */
+	if (index_fd == -ENOENT || index_fd == -ESTALE)
+		return 0;
+	if (!f)
+		return index_fd < 0 ? index_fd : -ENOMEM;
+	err = sealed_file_index(f, of->index_size, &index);
+	err = err ? err : image_add_file(m, SEALED, NULL, of->size, 0, "%s/%s", st->trace->path,
+					 of->name);
+	if (err) {
+		md_buf_deinit(&index);
+		sealed_file_close(f);
+		return err == -EBADMSG ? -EIO : err;
+	}
+	m->contents[m->file_count - 1].sealed = f;
+	return image_add_text(m, &index, 0, "%s/index/%s.idx", st->trace->path, of->name);
+}
+
 /* Adds a file of the output, or its index. */
 static int add_output_file(struct trace_image *m, const struct stream *st,
 			   const struct stream_file *of, bool index)
@@ -98,7 +128,9 @@ static int add_output_stream(struct trace_image *m, const struct stream *st, boo
 			of.size = end.size;
 			of.index_size = end.index_size;
 		}
-		if (of.serial <= end.serial) {
+		if (of.serial <= end.serial && st->log->sealed) {
+			err = add_sealed_file(m, st, &of);
+		} else if (of.serial <= end.serial) {
 			err = add_output_file(m, st, &of, false);
 			if (!err)
 				err = add_output_file(m, st, &of, true);

@@ -264,7 +264,7 @@ static int write_files(struct trace_image *m, const uint64_t *begins, uint64_t a
 			entries[i].offset = begins[c->source - m->sources];
 			continue;
 		}
-		err = c->kind == METADATA ? write_at(m->fd, c->text.data, c->text.len, at)
+		err = c->kind == TEXT ? write_at(m->fd, c->text.data, c->text.len, at)
 					  : write_index(m->fd, c->source, at);
 		at += m->files[i].size;
 	}

@@ -24,6 +24,7 @@
 #include "metadata/decode.h"
 #include "metadata/text.h"
 #include "tracer/ring/input.h"
+#include "tracer/ring/sealed_file.h"
 #include "tracer/ring/stream_files.h"
 #include "tracer/ring/reader.h"
 
@@ -63,7 +64,8 @@ struct cursor {
 	/* With an output; positions are offsets in the file then. */
 	struct stream_file file;	/* as it was at its open; its place is referenced */
 	uint64_t serial;                /* of the file that is read */
-	int fd;                         /* of that file; -1: not open */
+	int fd;                         /* of that file; -1: not open, or sealed is */
+	struct sealed_file *sealed;     /* that file, if its packets are sealed; else NULL */
 	struct outend last;             /* the mark */
 	bool ahead;                     /* the cursor may continue in the ring after the files */
 	bool in_ring;                   /* the cursor reads the ring: positions are the ring's */

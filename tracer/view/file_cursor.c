@@ -44,6 +44,8 @@ void filecursor_close(struct cursor *c)
 	if (c->fd >= 0)
 		close(c->fd);
 	c->fd = -1;
+	sealed_file_close(c->sealed);
+	c->sealed = NULL;
 	trace_place_put(c->file.place);
 	c->file.place = NULL;
 }
@@ -54,14 +56,29 @@ bool filecursor_at_mark(const struct cursor *c)
 	       (c->serial == c->last.serial && c->pos >= c->last.size);
 }
 
+/* All of n bytes at the cursor. */
+static bool read_bytes(const struct cursor *c, void *buf, size_t n)
+{
+	ssize_t got = c->sealed ? sealed_file_read(c->sealed, buf, n, c->pos)
+				: pread(c->fd, buf, n, (off_t)c->pos);
+
+	return got == (ssize_t)n;
+}
+
 /* Finds the packet that contains the position, in the index, and sets the end of its content. */
 static bool find_packet_end(struct cursor *c)
 {
 	struct md_index_entry e;
-	int fd = outfile_open(&c->file, true);
+	uint64_t begin;
+	int fd = c->sealed ? -1 : outfile_open(&c->file, true);
 	uint64_t low = 0, high = (c->file.index_size - sizeof(struct md_index_header)) / sizeof(e);
 	bool found = false;
 
+	if (c->sealed) {
+		found = sealed_file_packet(c->sealed, c->pos, &begin, &c->piece_end);
+		if (found && c->pos == begin)
+			c->piece_end = 0;
+	}
 	while (fd >= 0 && low < high && !found) {
 		uint64_t mid = low + (high - low) / 2, offset, end;
 
@@ -101,13 +118,30 @@ static uint64_t find_file_end(struct cursor *c)
 		if (size != UINT64_MAX)
 			return size;
 	}
-	return fstat(c->fd, &st) ? 0 : (uint64_t)st.st_size;
+	return c->sealed ? c->file.size : fstat(c->fd, &st) ? 0 : (uint64_t)st.st_size;
+}
+
+/* Opens c->file. False: it is not there. */
+static bool open_descriptors(struct cursor *c)
+{
+	int fd = stream_files_open(c->stream.log, &c->file), index;
+
+	if (fd < 0 || !c->stream.log->sealed) {
+		c->fd = fd;
+		return fd >= 0;
+	}
+	index = outfile_open(&c->file, true);
+	if (index >= 0)
+		c->sealed = sealed_file_open(fd, index);
+	else
+		close(fd);
+	return c->sealed != NULL;
 }
 
 /* Opens the file of the cursor's place, or the next existing one. False: none up to the mark. */
 static bool open_file(struct cursor *c)
 {
-	while (c->fd < 0) {
+	while (c->fd < 0 && !c->sealed) {
 		struct stream_file f;
 
 		if (!stream_files_find(c->stream.log, c->serial, &f))
@@ -125,8 +159,7 @@ static bool open_file(struct cursor *c)
 		}
 		trace_place_put(c->file.place);
 		c->file = f;
-		c->fd = stream_files_open(c->stream.log, &f);
-		if (c->fd < 0 ||
+		if (!open_descriptors(c) ||
 		    (c->pos && !c->piece_end && c->pos < f.size && !find_packet_end(c))) {
 			c->missed++;
 			filecursor_close(c);
@@ -143,8 +176,7 @@ static bool begin_packet(struct cursor *c, uint64_t end)
 	struct md_packet h;
 	uint64_t content;
 
-	if (end - c->pos < sizeof(h) ||
-	    pread(c->fd, &h, sizeof(h), (off_t)c->pos) != (ssize_t)sizeof(h))
+	if (end - c->pos < sizeof(h) || !read_bytes(c, &h, sizeof(h)))
 		return false;
 	content = h.content_size / 8;
 	if (h.magic != MD_CTF_MAGIC || h.stream_id != c->stream.class->id || content < sizeof(h) ||
@@ -155,6 +187,17 @@ static bool begin_packet(struct cursor *c, uint64_t end)
 	if (h.timestamp_begin > c->d.ts && h.timestamp_begin <= c->max_ts)
 		c->d.ts = h.timestamp_begin;
 	return true;
+}
+
+/* The packet is not valid: in a sealed file, the next one is known. */
+static void skip_packet(struct cursor *c, uint64_t end)
+{
+	uint64_t begin, next = end;
+
+	c->bad++;
+	if (c->sealed && sealed_file_packet(c->sealed, c->pos, &begin, &next) && next > end)
+		next = end;
+	c->pos = next;
 }
 
 static void next_file(struct cursor *c)
@@ -180,10 +223,8 @@ int filecursor_fill(struct cursor *c, size_t need)
 			continue;
 		}
 		if (c->pos >= c->piece_end) {
-			if (!begin_packet(c, end)) {
-				c->bad++;
-				c->pos = end;
-			}
+			if (!begin_packet(c, end))
+				skip_packet(c, end);
 			continue;
 		}
 		n = c->piece_end - c->pos;
@@ -196,7 +237,7 @@ int filecursor_fill(struct cursor *c, size_t need)
 			c->buf = buf;
 			c->buf_size = n;
 		}
-		if (pread(c->fd, c->buf, n, (off_t)c->pos) != (ssize_t)n) {
+		if (!read_bytes(c, c->buf, n)) {
 			/* Another program truncated the file. */
 			c->bad++;
 			c->pos = end;

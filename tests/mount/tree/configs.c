@@ -236,9 +236,11 @@ static void say_session(int kernel)
 	for (uint32_t i = 0; i < places; i++)
 		say("snapshot_outputs = net://host%u:%u:%u/a%s\n", i, 1 + rnd(65535),
 		    1 + rnd(65535), rnd(2) ? " max-size 4096" : "");
-	say("%soutput =\ninput =\nrotate_size = %u\nclock = %s\nctf_version = %s\n"
+	say("%soutput =\ninput =\nchecksum = %s\ncompress = %s\nrotate_size = %u\n"
+	    "clock = %s\nctf_version = %s\n"
 	    "metadata = %s\nlive_period = %u\nrotate_period = %u\n\n[user]\n",
-	    places ? "" : "snapshot_outputs =\n", rnd(2) * rnd(1u << 31),
+	    places ? "" : "snapshot_outputs =\n", rnd(2) ? "none" : "crc32",
+	    rnd(2) ? "none" : rnd(2) ? "gzip" : "xz", rnd(2) * rnd(1u << 31),
 	    rnd(2) ? "mono" : "tai", rnd(2) ? "1.8" : "2", rnd(2) ? "text" : "packets",
 	    rnd(2) * (10000 + rnd(1u << 31)), rnd(2) * (10000 + rnd(1u << 31)));
 	say_ids("track/vpid");

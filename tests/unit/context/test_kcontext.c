@@ -86,7 +86,7 @@ static void types(void)
 		     false, &l, NULL));
 	CHECK(context_list_fields(&l, &fields) == 0);
 	CHECK(md_stream_set_context(s, fields, (uint32_t)l.count) == 0);
-	CHECK(md_trace_add(t, s) == 0 && md_ctf_print(t, &out) == 0);
+	CHECK(md_trace_add(t, s) == 0 && md_ctf_print(t, false, &out) == 0);
 	CHECK(strstr(md_buf_str(&out), want) != NULL);
 	md_buf_deinit(&out);
 	md_trace_destroy(t);

@@ -36,7 +36,7 @@ static void write_trace(const char *dir, struct md_stream *s, struct md_trace *t
 
 	memcpy(p.uuid, t->uuid, 16);
 	p.content_size = p.packet_size = 8 * (MD_PACKET_HEADER + events->len);
-	CHECK(md_ctf_print(t, &metadata) == 0);
+	CHECK(md_ctf_print(t, false, &metadata) == 0);
 	snprintf(path, sizeof(path), "%s/metadata", dir);
 	file = fopen(path, "w");
 	CHECK(file && fwrite(metadata.data, 1, metadata.len, file) == metadata.len &&

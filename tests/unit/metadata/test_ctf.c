@@ -138,7 +138,7 @@ static void whole_text(void)
 	CHECK(md_stream_set_context(s, context, 1) == 0);
 	CHECK(md_stream_add(s, sample_event()) == 0);
 	CHECK(md_trace_add(t, s) == 0);
-	CHECK(md_ctf_print(t, &b) == 0);
+	CHECK(md_ctf_print(t, false, &b) == 0);
 	text = md_buf_str(&b);
 	CHECK(!strncmp(text, "/* CTF 1.8 */\n", 14));
 	CHECK(strstr(text, "uuid = \"ef7239a4-7cf0-4e6a-a7a0-0fc2434b6645\";\n"));
@@ -171,7 +171,7 @@ static void application_context(void)
 	CHECK(md_type_dynamic(&context->type) == 0);
 	CHECK(md_stream_set_context(s, context, 1) == 0);
 	CHECK(md_trace_add(t, s) == 0);
-	CHECK(md_ctf_print(t, &b) == 0);
+	CHECK(md_ctf_print(t, false, &b) == 0);
 #define INT(size, sign, name) \
 	"\t\t\tinteger { size = " #size "; align = 8; signed = " #sign "; encoding = none; " \
 	"base = 10; } _" name ";\n"

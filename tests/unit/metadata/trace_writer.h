@@ -120,7 +120,7 @@ static void writer_finish(struct writer *w)
 {
 	struct md_buf metadata = MD_BUF_INIT, out = MD_BUF_INIT;
 
-	CHECK(md_ctf_print(w->trace, &metadata) == 0);
+	CHECK(md_ctf_print(w->trace, false, &metadata) == 0);
 	write_file("metadata", &metadata);
 	write_file("stream_0", &w->file);
 	run_babeltrace(&out);
