@@ -4,9 +4,9 @@
 # tools/deps.sh [--try | --say] GROUP…: sees to the packages that building and testing need.
 #
 # Groups: build, test, multilib, vm (guests with other kernels), analyses (readers of kernel
-# traces), bench (beside LTTng-UST, perf, trace-cmd), soak (databases), clang. On Debian and Ubuntu
-# root gets what is missing, and nothing else, installed; elsewhere it is said what to install, and
-# the exit status is 1. --try: failing is no error; --say: install nothing.
+# traces), bench (beside LTTng-UST, perf, trace-cmd, bpftrace), soak (databases), clang. On Debian
+# and Ubuntu root gets what is missing, and nothing else, installed; elsewhere it is said what to
+# install, and the exit status is 1. --try: failing is no error; --say: install nothing.
 mode=install
 case ${1-} in
 --try) mode=try && shift ;;
@@ -76,6 +76,7 @@ for group in "$@"; do
 		need liblttng-ctl-dev lttng-tools-devel lttng-tools-dev lttng-tools pc lttng-ctl
 		need linux-perf perf perf perf has perf
 		need trace-cmd trace-cmd trace-cmd trace-cmd has trace-cmd
+		need bpftrace bpftrace bpftrace bpftrace has bpftrace
 		need kmod kmod kmod kmod has depmod
 		;;
 	soak)

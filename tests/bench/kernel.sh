@@ -274,6 +274,11 @@ kernel_recording() {
 		b=$(now_ms)
 		rate "$n" "$a" "$b" >>"$work/ours.rate"
 		echo >>"$work/ours.rate"
+		a=$(now_ms)
+		cat "$k/stats" >/dev/null
+		b=$(now_ms)
+		rate "$n" "$a" "$b" >>"$work/stats.rate"
+		echo >>"$work/stats.rate"
 		rmdir "$k"
 		for tool in $tools; do
 			tool_records $tool
@@ -295,6 +300,9 @@ kernel_recording() {
 		row "  text, events per second, $tool" "$(best "$work/ours.rate")" \
 			"$(best "$work/$tool.rate")" \
 			"$(ratio "$(best "$work/$tool.rate")" "$(best "$work/ours.rate")")"
+		row "  stats with pairs, and its text, events per second" \
+			"$(best "$work/stats.rate")" "$(best "$work/$tool.rate")" \
+			"$(ratio "$(best "$work/$tool.rate")" "$(best "$work/stats.rate")")"
 	done
 	kernel_unread
 	stop_trailfs
