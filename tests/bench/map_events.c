@@ -2,11 +2,11 @@
 /* LINK: trail pthread */
 /*
  * What a hit costs the program while its values are aggregated: map_events trail | usdt | call
- * [HITS], on CPU 0: of a tracepoint of TRAIL, of a USDT probe at the same place, of the system call
  * [HITS], on CPU 0: of a tracepoint of TRAIL, of a USDT probe at the same place, of the system
  * call getppid. Each has a key of 16 values and a number. Prints `CASE MIN MEDIAN`, ns of thread
  * CPU time of each hit, less that of an empty loop. Short runs, and pauses for who aggregates.
  */
+#include "tests/bench/bench.h"
 
 #include <sys/syscall.h>
 #include <trail/trail.h>
