@@ -128,6 +128,25 @@ static const uint8_t *elements_of(const struct md_value *v, uint64_t *n)
 	return v->type->kind == MD_ARRAY ? v->p : v->p + v->type->length_size;
 }
 
+bool md_value_integers(const struct md_value *v, uint64_t *n)
+{
+	const struct md_type *e = v->p && is_array(v->type) ? v->type->element : NULL;
+	const uint8_t *p;
+
+	if (!e || (e->kind != MD_INT && e->kind != MD_ENUM))
+		return false;
+	p = elements_of(v, n);
+	/* The bytes may have changed since the value was cut. */
+	return *n <= (uint64_t)(v->end - p) / e->size;
+}
+
+uint64_t md_value_element(const struct md_value *v, uint64_t i)
+{
+	uint64_t n;
+
+	return load_integer(v->type->element, elements_of(v, &n) + i * v->type->element->size);
+}
+
 bool md_value_string(const struct md_value *v, const char **s, size_t *n)
 {
 	const uint8_t *p = v->p;

@@ -26,6 +26,12 @@ bool md_values_cut(const struct md_field *fields, uint32_t count, const uint8_t 
 bool md_value_integer(const struct md_value *v, uint64_t *n);
 /* Whether it is text; then its bytes up to a NUL, which may be no valid UTF-8. */
 bool md_value_string(const struct md_value *v, const char **s, size_t *n);
+/*
+ * Whether it is an array or a sequence of integers of at most 8 bytes; then *n is their number, and
+ * md_value_element one of them (i < *n).
+ */
+bool md_value_integers(const struct md_value *v, uint64_t *n);
+uint64_t md_value_element(const struct md_value *v, uint64_t i);
 
 enum md_shown {
 	MD_SHOWN_NONE,          /* nothing: a context of an application without a value */

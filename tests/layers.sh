@@ -73,7 +73,7 @@ rule tools '(tools|metadata)/.*|tracer/(recover|tracer)\.h' 'fuse|ini\.h|urcu|lt
 
 # Every folder is in the list, and has a rank. The face (tracer/*.c) comes last; its contract,
 # tracer.h, is included by session/ and later rooms as well, because they define its functions.
-tracer_rooms='abi base os keeper ring context filter probe rule kevent statedump backend session app agent kernel output relay import view export map snapshot trigger'
+tracer_rooms='abi base os keeper ring context filter probe rule kevent symbol statedump backend session app agent kernel output relay import view export map snapshot trigger'
 fs_rooms='base config tree fuse daemon'
 
 # check_rooms HOUSE ROOMS

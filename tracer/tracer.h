@@ -340,8 +340,11 @@ void packet_stream_close(struct packet_stream *p);
 
 /* ---- text and pipe ---- */
 
-/* The forms of a session's text: as babeltrace2 prints it (`text`), and JSON (`export/json`). */
-enum text_form { TEXT_PLAIN, TEXT_JSON, TEXT_FORMS };
+/*
+ * The forms of a session's text: as babeltrace2 prints it (`text`), JSON (`export/json`), and the
+ * first with the names of code addresses (`text.symbols`).
+ */
+enum text_form { TEXT_PLAIN, TEXT_JSON, TEXT_SYMBOLS, TEXT_FORMS };
 
 struct text_view;
 /* One open of `text` or `export/json`: brings the session's text up to date. */

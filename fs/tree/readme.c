@@ -79,6 +79,8 @@ const char readme[] =
 	"                          follows it\n"
 	"      pipe                the same, but a read waits for the next event, and\n"
 	"                          ends when the session has stopped\n"
+	"      text.symbols        text, and the functions that callstacks and ip are in;\n"
+	"                          pipe.symbols: as pipe\n"
 	"      export/json         as text, one JSON object per line; pipe.json: as pipe\n"
 	"      export/csv          the same as a table, made when it is opened\n"
 	"      export/sql          … as SQL: `sqlite3 FILE <sql`, `mysql DATABASE <sql`\n"

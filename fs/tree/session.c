@@ -472,13 +472,13 @@ static const struct row session_rows[] = {
 	  .setting = true },
 	{ .name = "user", .mode = S_IFDIR | 0555, .rows = user_rows },
 	{ .name = "trace", .mode = S_IFDIR | 0555, .find = tracedir_find, .list = tracedir_list },
-	{ .name = "text",
-	  .mode = S_IFREG | 0444,
-	  .view = &text_view,
-	  .attr = text_attr,
+	{ .name = "text", .mode = S_IFREG | 0444, .view = &text_view, .attr = text_attr,
 	  .arg = TEXT_PLAIN },
 	{ .name = "pipe", .mode = S_IFREG | 0444, .view = &pipe_view, .arg = TEXT_PLAIN },
 	{ .name = "pipe.json", .mode = S_IFREG | 0444, .view = &pipe_view, .arg = TEXT_JSON },
+	{ .name = "text.symbols", .mode = S_IFREG | 0444, .view = &text_view, .attr = text_attr,
+	  .arg = TEXT_SYMBOLS },
+	{ .name = "pipe.symbols", .mode = S_IFREG | 0444, .view = &pipe_view, .arg = TEXT_SYMBOLS },
 	{ .name = "export", .mode = S_IFDIR | 0555, .rows = export_rows },
 	{ 0 }
 };

@@ -7,12 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/statfs.h>
 #include <unistd.h>
 
 #include "tracer/os/cred.h"
-
-#define FUSE_MAGIC 0x65735546   /* FUSE_SUPER_MAGIC of the kernel */
+#include "tracer/os/open_as.h"
 
 struct walk {
 	struct import *im;
@@ -114,15 +112,13 @@ static int walk_dir(struct walk *w, int fd, size_t len, unsigned int depth)
 /* Takes fd over: a directory. */
 static int walk_root(struct walk *w, int fd)
 {
-	struct statfs fs;
 	struct stat st;
 
-	if (fstat(fd, &st) || fstatfs(fd, &fs)) {
+	if (fstat(fd, &st)) {
 		close(fd);
 		return tr_fail(w->err, -EIO, "%s: cannot be read", w->im->path);
 	}
-	/* Reads of our own files would wait for ourselves; others may never answer. */
-	if (fs.f_type == FUSE_MAGIC) {
+	if (file_is_fuse(fd)) {
 		close(fd);
 		return tr_fail_at(w->err, -EINVAL, w->im->path, -1,
 				  "the directory is on a FUSE file system, perhaps this one: copy "

@@ -93,7 +93,7 @@ void ksyms_free(struct ksyms *s)
 	free(s);
 }
 
-const char *ksyms_find(const struct ksyms *s, uint64_t address)
+const char *ksyms_find_at(const struct ksyms *s, uint64_t address, uint64_t *offset)
 {
 	size_t low = 0, high = s->count, middle;
 
@@ -105,10 +105,19 @@ const char *ksyms_find(const struct ksyms *s, uint64_t address)
 			high = middle;
 	}
 	if (!low || address - s->symbols[low - 1].address > FAR)
-		return "";
+		return NULL;
 	while (low > 1 && s->symbols[low - 2].address == s->symbols[low - 1].address)
 		low--;
+	*offset = address - s->symbols[low - 1].address;
 	return s->names.data + s->symbols[low - 1].name;
+}
+
+const char *ksyms_find(const struct ksyms *s, uint64_t address)
+{
+	uint64_t offset;
+	const char *name = ksyms_find_at(s, address, &offset);
+
+	return name ? name : "";
 }
 
 const char *ksyms_first(const struct ksyms *s, const char *name)

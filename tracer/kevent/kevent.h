@@ -169,6 +169,8 @@ struct ksyms *ksyms_load(const char *path);
 void ksyms_free(struct ksyms *s);       /* NULL is allowed */
 /* "": none is near. If a function has several names, the first in the file, as in the kernel. */
 const char *ksyms_find(const struct ksyms *s, uint64_t address);
+/* The same, with the offset from the function's address. NULL: none is near. */
+const char *ksyms_find_at(const struct ksyms *s, uint64_t address, uint64_t *offset);
 /* The name that ksyms_find gives for the function of this name; NULL: there is no such function. */
 const char *ksyms_first(const struct ksyms *s, const char *name);
 /* True if the file is readable and has addresses: kernel.kptr_restrict may hide them from root. */

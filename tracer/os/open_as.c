@@ -12,12 +12,14 @@
 #include <string.h>
 #include <sys/fsuid.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #define GROUPS_MOST 4096
 #define LOOKUP_MAX 65536
 #define LINKS_MOST 40
+#define FUSE_MAGIC 0x65735546   /* FUSE_SUPER_MAGIC of the kernel */
 
 /* ---- rights: of the calling thread only (libc's setgroups changes all threads) ---- */
 
@@ -225,4 +227,11 @@ int ownerfile_open(uid_t owner, const char *path, struct tr_err *err)
 			       "symbolic link in the path",
 			       path);
 	return fd < 0 ? tr_fail(err, fd, "%s: %s", path, strerror(-fd)) : fd;
+}
+
+bool file_is_fuse(int fd)
+{
+	struct statfs fs;
+
+	return !fstatfs(fd, &fs) && fs.f_type == FUSE_MAGIC;
 }

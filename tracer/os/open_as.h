@@ -3,6 +3,7 @@
 #ifndef TRACER_OS_OPEN_AS_H
 #define TRACER_OS_OPEN_AS_H
 
+#include <stdbool.h>
 #include <sys/types.h>
 
 #include "tracer/base/err.h"
@@ -14,5 +15,11 @@
  * -ELOOP, … with a sentence.
  */
 int ownerfile_open(uid_t owner, const char *path, struct tr_err *err);
+
+/*
+ * Whether the file is on a FUSE file system: reads of our own files would wait for ourselves, and
+ * others may never answer.
+ */
+bool file_is_fuse(int fd);
 
 #endif

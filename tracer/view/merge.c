@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "metadata/json.h"
+#include "tracer/view/stack.h"
 
 #define COPIES_MAX (1u << 20)   /* bytes that all cursors of a merge copy at a time, together */
 #define CHUNK_MAX 32768u
@@ -264,6 +265,8 @@ bool merge_text(struct merge *m, struct md_text *t, uint64_t limit, struct md_bu
 				      c->stream.cpu, out);
 		else
 			md_text_event(t, &c->o, c->stream.class, c->stream.cpu, out);
+		if (m->stacks)
+			stacks_put(m->stacks, t->clock_offset, c, out);
 		missed = c->missed;
 		merge_next(m);
 		if (c->missed != missed)

@@ -16,6 +16,8 @@
 #include "tracer/view/cursor.h"
 #include "tracer/session/streams.h"
 
+struct stacks;                  /* view/stack.h */
+
 /* The place of one stream of a merge. Keys of regions are never used twice. */
 struct merge_place {
 	uint64_t key;
@@ -38,6 +40,7 @@ struct merge {
 	bool looked;                    /* new streams are read from their beginning */
 	bool uniform;                   /* all traces have the same host name */
 	enum text_form form;            /* of the lines; set by the caller */
+	struct stacks *stacks;          /* the caller's, with TEXT_SYMBOLS */
 	bool ahead;	/* with an output: the cursors continue in the rings after the files */
 	bool dropped;	/* streams were removed from the session since the last look */
 };

@@ -1,19 +1,21 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * One open of `pipe` or `pipe.json`: the session's text while events come, from the oldest event
- * held at the open.
+ * One open of `pipe`, `pipe.json` or `pipe.symbols`: the session's text while events come, from
+ * the oldest event held at the open.
  */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "tracer/view/merge.h"
+#include "tracer/view/stack.h"
 
 #define PIECE (64u << 10)
 
 struct pipe_view {
 	struct session *s;      /* referenced */
 	struct merge *m;
+	struct stacks *stacks;  /* with TEXT_SYMBOLS */
 	struct md_text text;
 	struct md_buf out;      /* text not read yet is out[taken …] */
 	size_t taken;
@@ -53,6 +55,7 @@ void pipe_close(struct pipe_view *v)
 		return;
 	s = v->s;
 	merge_destroy(v->m);
+	stacks_destroy(v->stacks);
 	md_buf_deinit(&v->out);
 	free(v);
 	session_put(s);
@@ -65,6 +68,12 @@ static int format_more(struct pipe_view *v)
 	uint64_t now;
 	int err;
 
+	if (v->m->form == TEXT_SYMBOLS && !v->stacks) {
+		err = stacks_create(v->s, &v->stacks);
+		if (err)
+			return err;
+		v->m->stacks = v->stacks;
+	}
 	merge_text(v->m, &v->text, v->limit, &v->out, PIECE);
 	if (v->out.len)
 		return 1;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "tracer/view/text_index.h"
+#include "tracer/view/stack.h"
 #include "tracer/view/view.h"
 
 #include "tracer/session/part.h"
@@ -64,6 +65,7 @@ void text_engine_destroy(struct text_engine *e)
 	reset_text(e);
 	md_buf_deinit(&e->tail[0]);
 	md_buf_deinit(&e->tail[1]);
+	stacks_destroy(e->stacks);
 	pthread_mutex_destroy(&e->lock);
 	pthread_mutex_destroy(&e->shown_lock);
 	free(e);
@@ -232,11 +234,17 @@ int text_engine_advance(struct text_engine *e, struct session *s)
 		reset_text(e);
 		e->generation = wanted;
 	}
+	if (e->form == TEXT_SYMBOLS && !e->stacks) {
+		err = stacks_create(s, &e->stacks);
+		if (err)
+			return err;
+	}
 	if (!e->m) {
 		e->m = merge_create();
 		if (!e->m)
 			return -ENOMEM;
 		e->m->form = e->form;
+		e->m->stacks = e->stacks;
 		e->chunk = chunk;
 		md_text_init(&e->text, session_clock_offset(s), "");
 	}
@@ -300,6 +308,11 @@ const struct text_checkpoint *text_engine_checkpoint(const struct text_engine *e
 
 void text_engine_rest(struct text_engine *e)
 {
+	/* Other names would move the offsets: with the next open, the text begins again. */
+	if (e->stacks)
+		reset_text(e);
+	stacks_destroy(e->stacks);
+	e->stacks = NULL;
 	if (e->m)
 		merge_release(e->m);
 	md_buf_deinit(&e->tail[0]);

@@ -39,6 +39,8 @@ struct text_engine {
 	uint32_t generation;
 	size_t views;
 	struct merge *m;
+	/* With TEXT_SYMBOLS, while there are views: each address keeps its name as long. */
+	struct stacks *stacks;
 	struct md_text text;
 	uint64_t end;                   /* length of the text, bytes */
 	uint64_t limit;                 /* the text has all events up to this time */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * One open of `text` or `export/json`. It is in one of two states.
+ * One open of `text`, `text.symbols` or `export/json`. It is in one of two states.
  *
  * exact: the byte at `offset` of this open is the byte at `offset + shift` of the engine's text. It
  * is in the engine's tail, or this open formats it again by a run, a merge that begins at a
@@ -203,6 +203,7 @@ static int continue_at_oldest(struct text_view *v, uint64_t offset, uint64_t lim
 	if (!v->m)
 		return -ENOMEM;
 	v->m->form = v->e->form;
+	v->m->stacks = v->e->stacks;
 	md_text_init(&v->text, session_clock_offset(v->s), "");
 	clear_window(v, offset);
 	v->exact = false;
@@ -224,6 +225,7 @@ static int start_run(struct text_view *v, const struct text_checkpoint *p, uint6
 	if (!v->m)
 		return -ENOMEM;
 	v->m->form = v->e->form;
+	v->m->stacks = v->e->stacks;
 	v->text = p->text;
 	clear_window(v, p->offset - v->shift);
 	v->missed = 0;

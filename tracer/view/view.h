@@ -14,6 +14,7 @@
  *	stats.c          rates and times of what is held (stats.h)
  *	top.c            the same of the last second, without times of pairs
  *	stats_text.c     … as tables
+ *	stack.c          code addresses of events by name: pipe.symbols, text.symbols
  *	tally.c          how many events there are, by name and process
  *	pair.c           times from one event to another
  *	pair_open.c      the events that wait for the other one of their pair

@@ -1,0 +1,172 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-or-later
+#
+# Names of code addresses: a program whose call chains are known (its own functions, libc, stripped
+# libraries with a build id, one of them with a debug file, code made at run time) has the right
+# names in text.symbols and pipe.symbols, while it runs, and from the mappings in the trace after it
+# has ended. nm is asked for the addresses independently. Wrong build ids, other hosts and other
+# users' files give no names.
+. "$(dirname "$0")/../../lib/mount.sh"
+
+cc=${CC:-cc}
+python=$(command -v python3) || skip "there is no python3"
+command -v objcopy >/dev/null && command -v readelf >/dev/null || skip "there are no binutils"
+cd "$work" || fail cd
+
+# ---- the program ----
+
+cat >one.c <<'END'
+void one_call(void (*call)(void));
+void one_call(void (*call)(void)) { call(); __asm__ volatile(""); }
+END
+cat >two.c <<'END'
+void two_call(void (*call)(void));
+static __attribute__((noinline)) void two_hidden(void (*call)(void)) { call(); __asm__ volatile(""); }
+void two_call(void (*call)(void)) { two_hidden(call); __asm__ volatile(""); }
+END
+options="-O1 -fno-omit-frame-pointer -fno-optimize-sibling-calls"
+for n in one two; do
+	$cc $options -shared -fPIC -Wl,--build-id -o lib$n.so $n.c 2>cc.log ||
+		skip "no library can be built here: $(head -n 1 cc.log)"
+	cp lib$n.so lib$n.whole
+	strip lib$n.so
+done
+objcopy --only-keep-debug libtwo.whole libtwo.debug &&
+	objcopy --add-gnu-debuglink=libtwo.debug libtwo.so || fail "objcopy"
+$cc $options -o frames "$top/tests/mount/views/frames/frames.c" -L. -lone -ltwo -Wl,-rpath,"$work" \
+	-Wl,-z,lazy || fail "frames cannot be built"
+nm libone.so 2>&1 | grep -q one_call && fail "libone.so is not stripped"
+id_of() { readelf -n "$1" | sed -n 's/.*Build ID: //p'; }
+ids="$work/libone.so=$(id_of libone.so) $work/libtwo.so=$(id_of libtwo.so)"
+
+mkfifo line
+./frames "$work/map" <line >said &
+frames=$!
+exec 3>line
+within 20 grep -q '^end' said || fail "frames says nothing"
+perf_map=/tmp/perf-$frames.map
+trap 'ended=$?; rm -f "$perf_map"; (exit $ended); clean_up' EXIT
+[ ! -f map ] || cp map "$perf_map"
+host=$(uname -n)
+# trace NAME HOST records|none
+trace() { "$python" "$top/tests/lib/stack_trace.py" "$work/$1" "$2" $frames "$3" $4 <said || fail "trace"; }
+trace alive "$host" none
+trace records "$host" records "$ids"
+trace plain elsewhere records "$ids"
+
+# ---- what the names must be: nm, for the addresses and the mappings that the program printed ----
+
+# expected ADDRESS BEFORE: the function at ADDRESS - BEFORE, by the mapping and the file's symbols
+cat >expected.awk <<'END'
+function hex(s,   i, n) {
+	n = 0
+	s = tolower(s)
+	for (i = 1; i <= length(s); i++) n = 16 * n + index("0123456789abcdef", substr(s, i, 1)) - 1
+	return n
+}
+BEGIN {
+	at = hex(substr(address, 3)) - before
+	while ((getline line <"said") > 0) {
+		if (split(line, word, " ") < 6 || word[6] !~ /^\//) continue
+		split(word[1], range, "-")
+		if (!(word[6] in base)) base[word[6]] = hex(range[1])
+		if (at >= hex(range[1]) && at < hex(range[2])) file = word[6]
+	}
+	if (file == "") exit
+	whole = file
+	if (sub(/\.so$/, ".whole", whole) && (getline line <whole) < 0) whole = file
+	command = "nm -S --defined-only " whole " 2>/dev/null; nm -DS --defined-only " whole " 2>/dev/null"
+	while ((command | getline line) > 0)
+		if (split(line, word, " ") == 4 && word[3] ~ /[tTwWi]/ && at - base[file] >= hex(word[1]) &&
+			at - base[file] < hex(word[1]) + hex(word[2])) {
+			sub(/@.*/, "", word[4])
+			print word[4]
+		}
+}
+END
+expected() { awk -v address="$1" -v before="$2" -f expected.awk; }
+grep -E '^(own|libc|one|two|jit) ' said >chains
+checked=0
+while read -r chain first second rest; do
+	case $chain in
+	own) is "nm: inner" inner "$(expected "$first" 0 | sort -u)"
+		is "nm: outer" outer "$(expected "$second" 1 | sort -u)" ;;
+	libc) has "$(expected "$second" 1)" '^bsearch$' ;;
+	one) is "nm: one" one_call "$(expected "$second" 1 | sort -u)" ;;
+	two) is "nm: two" two_hidden "$(expected "$second" 1 | sort -u)" ;;
+	esac
+done <chains
+
+# ---- in text ----
+
+mount_tree
+for of in alive records plain; do
+	mkdir "$S/$of"
+	put "$work/$of" "$S/$of/input"
+done
+# names SESSION CHAIN: as the first event of the chain has them, without offsets
+names() {
+	grep -m 1 "chain = \"$2\"" "$S/$1/text.symbols" |
+		sed 's/.*, { callstack_user = \[ \(.*\) \] }$/\1/; s/\[[0-9]*\] = //g; s/+0x[0-9a-f]* / /g'
+}
+own='"inner (frames)", "outer (frames)", "main (frames)"'
+jit='"in_jit (frames)", "LazyCompile:~add /tmp/a.js:1 ([JIT])"'
+compare() {
+	is "$1: own functions" "$own" "$(names $1 own)"
+	is "$1: libc" '"in_bsearch (frames)", "bsearch (libc.so.6)", "main (frames)"' "$(names $1 libc)"
+	is "$1: stripped" '"in_one (frames)", "one_call (libone.so)"' "$(names $1 one)"
+	is "$1: a debug file" '"in_two (frames)", "two_hidden (libtwo.so)"' "$(names $1 two)"
+	! grep -q '^jit' chains || is "$1: JIT" "$jit" "$(names $1 jit)"
+}
+compare alive
+echo >&3
+exec 3>&-
+wait $frames || fail "frames"
+compare records
+[ "$(names alive own)" = '"[unknown]", "[unknown]", "[unknown]"' ] ||
+	fail "a process that has ended: $(names alive own)"
+
+# Offsets are those of the program: a return address is inside of the calling function.
+has "$(cat "$S/records/text.symbols")" '{ chain = "own" }, { callstack_user = \[ \[0\] = "inner+0x[0-9a-f]* (frames)", \[1\] = "outer+0x[0-9a-f]* (frames)", '
+# The rest of the lines is `text`; both views agree, and a second reader sees the same.
+sed 's/, { callstack_user = \[ \[0\] = "[^{]*$//' "$S/records/text.symbols" | cmp - "$S/records/text" ||
+	fail "text.symbols is not text with names"
+timeout 60 cat "$S/records/pipe.symbols" | cmp - "$S/records/text.symbols" || fail "pipe.symbols"
+
+# Another host: the files by their build ids, but not the system's process or its JIT compiler.
+is "another host: own functions" "$own" "$(names plain own)"
+! grep -q '^jit' chains ||
+	is "another host: JIT" '"in_jit (frames)", "[unknown]"' "$(names plain jit)"
+
+# ---- files that are not those of the trace ----
+
+cat >>two.c <<'END'
+int two_more;
+END
+$cc $options -shared -fPIC -Wl,--build-id -o other.so two.c || fail "other.so"
+cp libtwo.so saved
+cp other.so libtwo.debug
+has "$(names records two)" '"libtwo.so+0x[0-9a-f]*"$'
+cp other.so libtwo.so
+has "$(names records two)" '"libtwo.so+0x[0-9a-f]*"$'
+cp saved libtwo.so
+objcopy --only-keep-debug libtwo.whole libtwo.debug
+compare records
+# Bytes that are no ELF file, and one that is cut
+head -c 1000 libone.whole >libone.so
+has "$(names records one)" '"libone.so+0x[0-9a-f]*"$'
+: >libone.so
+has "$(names records one)" '"libone.so+0x[0-9a-f]*"$'
+
+# ---- rights: the session's owner may read neither the program nor another user's JIT file ----
+
+if [ "$(id -u)" = 0 ] && [ -f map ]; then
+	chown 4712 "$perf_map"
+	chmod 700 frames
+	mkdir "$S/user"
+	chown 4711 "$S/user"
+	put "$work/records" "$S/user/input"
+	is "a file of another user" '"frames+0x, "[unknown]"' \
+		"$(names user jit | sed 's/+0x[0-9a-f]*"/+0x/')"
+fi
+echo "$checks checks"

@@ -1,0 +1,361 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "tracer/view/stack.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <uuid/uuid.h>
+
+#include "metadata/escape.h"
+#include "metadata/value.h"
+#include "tracer/view/merge.h"
+
+#define FIELDS_MAX 256          /* of an event, or contexts; further ones are not looked at */
+
+struct stacks {
+	pthread_mutex_t lock;
+	struct symbols *symbols;
+	uint64_t known;         /* events up to this time have been collected, trace clock */
+	struct md_value values[FIELDS_MAX];
+};
+
+/* ---- fields ---- */
+
+enum is { IS_NONE, IS_KERNEL, IS_USER, IS_PLACE };
+
+/* What a context has. A return address is before the place to which it returns. */
+static enum is kind_of(const struct md_field *f)
+{
+	static const struct { const char *name; enum is is; } kinds[] = {
+		{ "callstack_kernel", IS_KERNEL }, { "callstack_user", IS_USER },
+		{ "callstack-kernel", IS_KERNEL }, { "callstack-user", IS_USER },
+		{ "ip", IS_PLACE },
+	};
+
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
+		if (!strcmp(f->name, kinds[i].name))
+			return kinds[i].is;
+	return IS_NONE;
+}
+
+static uint32_t count_of(uint32_t count)
+{
+	return count < FIELDS_MAX ? count : FIELDS_MAX;
+}
+
+static bool cut(struct stacks *k, const struct md_field *fields, uint32_t count, const uint8_t *p,
+		const uint8_t *end)
+{
+	return md_values_cut(fields, count_of(count), p, end, k->values);
+}
+
+static bool cut_contexts(struct stacks *k, const struct cursor *c)
+{
+	return cut(k, c->stream.class->context, c->stream.class->context_count, c->o.context,
+		   c->o.payload);
+}
+
+/* The value of a field that was cut. NULL: there is none. */
+static const struct md_value *value_of(const struct stacks *k, const struct md_field *fields,
+				       uint32_t count, const char *name)
+{
+	for (uint32_t i = 0; i < count_of(count); i++)
+		if (!strcmp(fields[i].name, name))
+			return k->values[i].p ? &k->values[i] : NULL;
+	return NULL;
+}
+
+/* The process of the event, whose contexts are cut; 0: not known. */
+static int32_t process_of(const struct stacks *k, const struct cursor *c)
+{
+	static const char *const names[] = { "pid", "vpid", "tid", "vtid" };
+	const struct md_stream *class = c->stream.class;
+	const struct md_value *v;
+	uint64_t pid;
+
+	for (size_t i = 0; i < 4; i++) {
+		v = value_of(k, class->context, class->context_count, names[i]);
+		if (v && md_value_integer(v, &pid))
+			return pid <= INT32_MAX ? (int32_t)pid : 0;
+	}
+	return (int32_t)c->stream.trace->pid;
+}
+
+/* ---- mappings ---- */
+
+/* Events about mappings. */
+static const struct source {
+	const char *name;
+	const char *start;      /* field */
+	const char *id;         /* field: build id of what begins there; NULL: it is a mapping */
+} sources[] = {
+	{ "lttng_ust_statedump:bin_info", "baddr", NULL },
+	{ "lttng_ust_statedump:build_id", "baddr", "build_id" },
+	{ "lttng_ust_lib:load", "baddr", NULL },
+	{ "lttng_ust_lib:build_id", "baddr", "build_id" },
+};
+
+static uint64_t number_of(const struct stacks *k, const struct md_event *e, const char *name,
+			  uint64_t otherwise)
+{
+	const struct md_value *v = value_of(k, e->fields, e->field_count, name);
+	uint64_t n;
+
+	return v && md_value_integer(v, &n) ? n : otherwise;
+}
+
+static size_t id_of(const struct stacks *k, const struct md_event *e, const char *name,
+		    uint8_t id[SYMBOL_ID_MAX])
+{
+	const struct md_value *v = value_of(k, e->fields, e->field_count, name);
+	uint64_t n = 0;
+
+	if (!v || !md_value_integers(v, &n) || n > SYMBOL_ID_MAX)
+		return 0;
+	for (uint64_t i = 0; i < n; i++)
+		id[i] = (uint8_t)md_value_element(v, i);
+	return (size_t)n;
+}
+
+static void add_mapping(struct stacks *k, const struct md_event *e, int32_t pid, uint64_t time)
+{
+	const struct md_value *path = value_of(k, e->fields, e->field_count, "path");
+	uint8_t id[SYMBOL_ID_MAX];
+	struct symbol_mapping m = {
+		.pid = (int32_t)number_of(k, e, "pid", (uint64_t)pid),
+		.from = time,
+		.start = number_of(k, e, "start", number_of(k, e, "baddr", 0)),
+		.size = number_of(k, e, "size", number_of(k, e, "memsz", 0)),
+		.offset = (int64_t)number_of(k, e, "offset", UINT64_MAX),
+		.id = id,
+		.id_size = id_of(k, e, "build_id", id),
+	};
+
+	if (path && md_value_string(path, &m.path, &m.path_len))
+		symbols_add(k->symbols, &m);
+}
+
+/* Takes what the event says about mappings. Caller holds the lock. */
+static void collect(struct stacks *k, uint64_t clock_offset, const struct cursor *c)
+{
+	const struct md_event *e = c->o.event;
+	const struct source *from = NULL;
+	uint8_t id[SYMBOL_ID_MAX];
+	int32_t pid = 0;
+	size_t size;
+
+	if (c->o.ts <= k->known || strncmp(e->name, "lttng_", 6) != 0)
+		return;
+	for (size_t i = 0; i < sizeof(sources) / sizeof(sources[0]); i++)
+		if (!strcmp(e->name, sources[i].name))
+			from = &sources[i];
+	if (!from)
+		return;
+	if (cut_contexts(k, c))
+		pid = process_of(k, c);
+	if (!cut(k, e->fields, e->field_count, c->o.payload, c->o.end))
+		return;
+	if (!from->id) {
+		add_mapping(k, e, pid, clock_offset + c->o.ts);
+		return;
+	}
+	size = id_of(k, e, from->id, id);
+	if (size)
+		symbols_set_id(k->symbols, pid, number_of(k, e, from->start, 0), id, size);
+}
+
+/* ---- all of a session ---- */
+
+static bool has_env(const struct md_trace *t, const char *name, const char *value, bool otherwise)
+{
+	for (uint32_t i = 0; i < t->env_count; i++)
+		if (!strcmp(t->env[i].name, name))
+			return t->env[i].value && !strcmp(t->env[i].value, value);
+	return otherwise;
+}
+
+/*
+ * Whether the trace of a stream was recorded by this machine since its boot. LTTng's traces have
+ * the name of the host only: of them, symbol/ also checks the times.
+ */
+static bool is_here(const struct stream *s, const struct clock *clock)
+{
+	char host[65], boot[37];
+
+	if (!s->input)
+		return true;
+	uuid_unparse_lower(clock->uuid, boot);
+	return !gethostname(host, sizeof(host)) &&
+	       has_env(s->trace->md, "hostname", host, false) &&
+	       has_env(s->trace->md, "boot_id", boot, true);
+}
+
+static int collect_all(struct stacks *k, struct session *s)
+{
+	struct merge *m = merge_create();
+	uint64_t now;
+	struct cursor *c;
+	int err = m ? merge_look_session(m, s, &now) : -ENOMEM;
+
+	while (!err && (c = merge_top(m, now))) {
+		collect(k, session_clock_offset(s), c);
+		merge_next(m);
+	}
+	if (!err)
+		err = merge_failed(m);
+	merge_destroy(m);
+	symbols_settle(k->symbols);
+	k->known = err ? 0 : now;
+	return err;
+}
+
+int stacks_create(struct session *s, struct stacks **out)
+{
+	struct stacks *k = calloc(1, sizeof(*k));
+	struct stream_set set = { 0 };
+	struct session_info info;
+	bool here = true;
+	int err = k ? session_streams(s, NULL, &set) : -ENOMEM;
+
+	for (size_t i = 0; !err && i < set.count; i++)
+		here &= is_here(&set.streams[i], session_clock(s));
+	stream_set_deinit(&set);
+	if (err) {
+		free(k);
+		return err;
+	}
+	pthread_mutex_init(&k->lock, NULL);
+	session_info(s, &info);
+	k->symbols = symbols_create(info.uid, here);
+	err = k->symbols ? collect_all(k, s) : -ENOMEM;
+	if (err) {
+		stacks_destroy(k);
+		return err;
+	}
+	*out = k;
+	return 0;
+}
+
+void stacks_destroy(struct stacks *k)
+{
+	if (!k)
+		return;
+	pthread_mutex_destroy(&k->lock);
+	symbols_free(k->symbols);
+	free(k);
+}
+
+/* ---- names ---- */
+
+struct place {
+	int32_t pid;
+	uint64_t time;
+};
+
+static void find(struct stacks *k, const struct place *at, enum is is, uint64_t i,
+		 uint64_t address, struct symbol *out)
+{
+	if (is == IS_KERNEL)
+		symbols_find_kernel(k->symbols, at->time, address, i > 0, out);
+	else
+		symbols_find(k->symbols, at->pid, at->time, address, i > 0, out);
+}
+
+static void put_symbol(const struct symbol *symbol, struct md_buf *out)
+{
+	if (symbol->name)
+		md_buf_puts(out, symbol->name);
+	else
+		md_buf_puts(out, symbol->object ? symbol->object : "[unknown]");
+	if (symbol->object)
+		md_buf_printf(out, "+0x%" PRIx64, symbol->offset);
+	if (symbol->name && symbol->object)
+		md_buf_printf(out, " (%s)", symbol->object);
+}
+
+static void put_address(struct stacks *k, const struct place *at, enum is is, uint64_t i,
+			uint64_t address, struct md_buf *out)
+{
+	struct md_buf text = MD_BUF_INIT;
+	struct symbol symbol;
+
+	find(k, at, is, i, address, &symbol);
+	put_symbol(&symbol, &text);
+	md_escape_put(md_buf_str(&text), text.len, out);
+	out->failed |= text.failed;
+	md_buf_deinit(&text);
+}
+
+/* `name = "…"`, or `name = [ [0] = "…", … ]`. *some: a field precedes it. */
+static void put_field(struct stacks *k, const struct place *at, const char *name, enum is is,
+		      const struct md_value *v, bool *some, struct md_buf *out)
+{
+	uint64_t n = 0, address;
+	bool single = is == IS_PLACE;
+
+	if (!v->p || !(single ? md_value_integer(v, &address) : md_value_integers(v, &n)) ||
+	    (!single && !n))
+		return;
+	if (!*some)
+		out->len--;             /* the newline */
+	md_buf_printf(out, "%s%s = ", *some ? ", " : ", { ", name);
+	*some = true;
+	if (single) {
+		put_address(k, at, is, 0, address, out);
+		return;
+	}
+	md_buf_puts(out, "[");
+	for (uint64_t i = 0; i < n && i < STACK_DEPTH; i++) {
+		md_buf_printf(out, "%s[%" PRIu64 "] = ", i ? ", " : " ", i);
+		put_address(k, at, is, i, md_value_element(v, i), out);
+	}
+	md_buf_puts(out, " ]");
+}
+
+/* The functions that -finstrument-functions reports are fields of the event. */
+static void put_functions(struct stacks *k, const struct place *at, const struct cursor *c,
+			  bool *some, struct md_buf *out)
+{
+	static const char *const names[] = { "addr", "call_site" };
+	const struct md_event *e = c->o.event;
+
+	if (strncmp(e->name, "lttng_ust_cyg_profile", 21) != 0 ||
+	    !cut(k, e->fields, e->field_count, c->o.payload, c->o.end))
+		return;
+	for (size_t i = 0; i < 2; i++) {
+		const struct md_value *v = value_of(k, e->fields, e->field_count, names[i]);
+
+		if (v)
+			put_field(k, at, names[i], IS_PLACE, v, some, out);
+	}
+}
+
+void stacks_put(struct stacks *k, uint64_t clock_offset, const struct cursor *c,
+		struct md_buf *out)
+{
+	const struct md_stream *class = c->stream.class;
+	bool some = false;
+	struct place at;
+
+	pthread_mutex_lock(&k->lock);
+	collect(k, clock_offset, c);
+	if (!out->failed && cut_contexts(k, c)) {
+		at = (struct place){ process_of(k, c), clock_offset + c->o.ts };
+		for (uint32_t i = 0; i < count_of(class->context_count); i++) {
+			enum is is = kind_of(&class->context[i]);
+
+			if (is)
+				put_field(k, &at, is == IS_KERNEL ? "callstack_kernel"
+					  : is == IS_USER	  ? "callstack_user"
+								  : "ip",
+					  is, &k->values[i], &some, out);
+		}
+		put_functions(k, &at, c, &some, out);
+	}
+	if (some && !out->failed)
+		md_buf_puts(out, " }\n");
+	pthread_mutex_unlock(&k->lock);
+}

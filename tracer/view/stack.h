@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Code addresses of events by name: the contexts callstack-user, callstack-kernel and ip, and the
+ * functions that lttng_ust_cyg_profile records. Names come from what the trace says about the
+ * mappings of processes (state dumps, loaded libraries) and from the system (symbol/symbol.h).
+ *
+ * The process of an event is that of the context pid, else vpid, tid or vtid, else of the trace.
+ *
+ * One struct stacks serves one view of the events. Its lock guards all of it, and is the innermost
+ * but those of symbol/.
+ */
+#ifndef TRACER_VIEW_STACK_H
+#define TRACER_VIEW_STACK_H
+
+#include "metadata/buf.h"
+#include "tracer/session/streams.h"
+#include "tracer/symbol/symbol.h"
+#include "tracer/view/cursor.h"
+
+#define STACK_DEPTH 130         /* further addresses of a stack are left out */
+
+struct stacks;
+
+/*
+ * Reads all events that are held, and collects the mappings; returns 0, and none in *out if there
+ * is no memory. -errno as merge_look_session.
+ */
+int stacks_create(struct session *s, struct stacks **out);
+void stacks_destroy(struct stacks *k);  /* NULL is allowed */
+
+/*
+ * Appends the addresses of the cursor's event as a further part of the line in `out`, which ends
+ * with a newline: `, { callstack_user = [ [0] = "inner+0x12 (prog)", [1] = … ] }`. Without
+ * addresses it appends nothing. Collects the event if it is about a mapping.
+ */
+void stacks_put(struct stacks *k, uint64_t clock_offset, const struct cursor *c,
+		struct md_buf *out);
+
+#endif
