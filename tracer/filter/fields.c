@@ -70,3 +70,15 @@ int filter_no_field(const struct filter *f, const struct filter_node *field, con
 	free(list);
 	return ret;
 }
+
+int filter_check(const struct filter *f, const struct filter_event *e, struct tr_err *err)
+{
+	struct filter_info *info = calloc(f->node_count, sizeof(*info));
+	int ret;
+
+	if (!info)
+		return tr_fail(err, -ENOMEM, "out of memory");
+	ret = filter_bind(f, e, info, err);
+	free(info);
+	return ret;
+}

@@ -277,21 +277,6 @@ static int bind_bits(struct bind *b, const struct filter_node *n, struct filter_
 
 /* ---- comparisons ---- */
 
-static const uint8_t relations[OP_COUNT] = {
-	[OP_LT] = FILTER_LESS, [OP_LE] = FILTER_LESS | FILTER_EQUAL, [OP_GT] = FILTER_GREATER,
-	[OP_GE] = FILTER_GREATER | FILTER_EQUAL, [OP_EQ] = FILTER_EQUAL, [OP_NE] = FILTER_UNEQUAL,
-};
-
-unsigned int filter_relation(enum filter_operator op, bool swapped)
-{
-	unsigned int r = relations[op];
-
-	if (!swapped)
-		return r;
-	return (r & ~5u) | (r & FILTER_LESS ? FILTER_GREATER : 0) |
-	       (r & FILTER_GREATER ? FILTER_LESS : 0);
-}
-
 /* An integer field against an integer constant: computes the range of values for which it holds. */
 static void bind_range(struct filter_info *i, const struct filter_info *field,
 		       struct filter_value v, unsigned int relation)
@@ -500,16 +485,4 @@ int filter_bind(const struct filter *f, const struct filter_event *e, struct fil
 	int ret = bind_node(&b, f->root);
 
 	return ret ? ret : check_truth(&b, f->root);
-}
-
-int filter_check(const struct filter *f, const struct filter_event *e, struct tr_err *err)
-{
-	struct filter_info *info = calloc(f->node_count, sizeof(*info));
-	int ret;
-
-	if (!info)
-		return tr_fail(err, -ENOMEM, "out of memory");
-	ret = filter_bind(f, e, info, err);
-	free(info);
-	return ret;
 }
