@@ -167,9 +167,10 @@ layers:					## who may include whom, how long files and functions may be
 vm: all tests				## the tests in guests with other kernels
 	@$(RUN) vm
 
-soak: all tests				## the adversarial tests, those in guests, and SQL, for an hour
+soak: all tests				## the adversarial tests, guests, SQL, LTTng's programs, for an hour
 	@tools/deps.sh --try soak
-	@SOAK=1 $(RUN) adversarial vm sql_server
+	@tools/deps.sh --try programs
+	@SOAK=1 $(RUN) adversarial vm sql_server packages agents_java verdicts
 
 bench: deps				## costs beside LTTng-UST, babeltrace2, perf and trace-cmd
 	@tools/deps.sh --try vm bench

@@ -4,9 +4,10 @@
 # tools/deps.sh [--try | --say] GROUP…: sees to the packages that building and testing need.
 #
 # Groups: build, test, multilib, vm (guests with other kernels), analyses (readers of kernel
-# traces), bench (beside LTTng-UST, perf, trace-cmd, bpftrace), soak (databases), clang. On Debian
-# and Ubuntu root gets what is missing, and nothing else, installed; elsewhere it is said what to
-# install, and the exit status is 1. --try: failing is no error; --say: install nothing.
+# traces), bench (beside LTTng-UST, perf, trace-cmd, bpftrace), soak (databases), programs (a JDK,
+# programs that were compiled against LTTng-UST), clang. On Debian and Ubuntu root gets what is
+# missing, and nothing else, installed; elsewhere it is said what to install, and the exit status is
+# 1. --try: failing is no error; --say: install nothing.
 mode=install
 case ${1-} in
 --try) mode=try && shift ;;
@@ -82,6 +83,18 @@ for group in "$@"; do
 	soak)
 		need mariadb-server mariadb-server mariadb mariadb has mariadbd
 		need sqlite3 sqlite sqlite sqlite has sqlite3
+		;;
+	programs)
+		# Unmodified programs with LTTng-UST's tracepoints, and a JDK for its agents
+		need default-jdk-headless java-17-openjdk-devel openjdk17-jdk jdk17-openjdk has javac
+		need xvfb xorg-x11-server-Xvfb xvfb xorg-server-xvfb has Xvfb
+		command -v apt-get >/dev/null || continue
+		for p in liblttng-ust-python-agent1 liblttng-ust-java liblttng-ust-java-jni \
+			liblttng-ust-agent-java liblog4j1.2-java lomiri-app-launch-profiler \
+			lomiri-app-launch-tools dbus-daemon lomiri-ui-toolkit-tools mir-test-tools \
+			mir-platform-graphics-x20 libcamera0.0.3 qml-module-qtmir; do
+			need $p - - - dpkg -s $p
+		done
 		;;
 	multilib)
 		# For building programs of 32 bits beside those of 64; tests that want them are

@@ -10,10 +10,10 @@ filters.py DIR COUNT SEED: random filters, one for each of the events verdict:e0
     DIR/hits.h      a call of each
 
 The filters are of the language that LTTng 2.13 and trailfs share, without what is known to differ
-(docs/lttng-commands.md): fields that an event lacks; order of numbers of 2^63 and more; floating point
-numbers as operands of && || !; results of bit operators as such, and beside floating point numbers;
-comparisons of `a && b` where b is not 1 or 0, and of comparisons of floating point numbers; a
-negative constant as a condition.
+(docs/lttng-commands.md): fields that an event lacks; order of numbers of 2^63 and more; floating
+point numbers as operands of && || !; results of bit operators as such, and beside floating point
+numbers; comparisons of `a && b` where b is not 1 or 0, and of comparisons of floating point
+numbers; a negative constant as a condition.
 """
 import os
 import random
