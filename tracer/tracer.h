@@ -413,6 +413,8 @@ int image_take_archives(struct session *s, struct trace_image **out);
  * LTT has ids.
  */
 int image_take_ltt(struct session *s, struct trace_image **out);
+/* The same for export/lket/: LKET's files. -EOVERFLOW: more event classes than it has ids. */
+int image_take_lket(struct session *s, struct trace_image **out);
 size_t image_files(struct trace_image *m, const struct image_file **files);	/* sorted by path */
 /*
  * Reads bytes of file i. The first read of a stream file copies it out of its ring (-EDQUOT beyond

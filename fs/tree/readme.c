@@ -86,6 +86,7 @@ const char readme[] =
 	"      export/sql          … as SQL: `sqlite3 FILE <sql`, `mysql DATABASE <sql`\n"
 	"      export/trace.sqlite  … as a database of SQLite\n"
 	"      export/lket.txt     … as lines of lket-b2a\n"
+	"      export/lket/        … as binary files of LKET\n"
 	"      export/ltt/         … as a trace directory of LTT 0.7\n"
 	"      export/chrome.json  as slices and instants on a time line, for Chrome and\n"
 	"                          other viewers; export/perfetto: for ui.perfetto.dev\n"

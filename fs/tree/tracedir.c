@@ -111,6 +111,7 @@ static struct slot *slot_new(struct session *session, const char *name, enum tra
 		[TRACEDIR_TRACE] = image_take,
 		[TRACEDIR_ARCHIVES] = image_take_archives,
 		[TRACEDIR_LTT] = image_take_ltt,
+		[TRACEDIR_LKET] = image_take_lket,
 	};
 	struct slot *s = calloc(1, sizeof(*s));
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * trace/, archives/, export/ltt/ and snapshots/NAME/. The first three: which trace image a process
- * sees. A slot is one trace image of one session for one process. Its files have nodes, and so
+ * trace/, archives/, export/ltt/, export/lket/ and snapshots/NAME/. All but the last: which trace
+ * image a process sees. A slot is one trace image of one session for one process. Its files have nodes, and so
  * inodes and page cache, of their own; the directories above them are the same for all.
  */
 #ifndef FS_TREE_TRACEDIR_H
@@ -18,7 +18,7 @@ struct slot;
 struct who;
 
 /* What a directory shows: the argument of its row. */
-enum tracedir_form { TRACEDIR_TRACE, TRACEDIR_ARCHIVES, TRACEDIR_LTT };
+enum tracedir_form { TRACEDIR_TRACE, TRACEDIR_ARCHIVES, TRACEDIR_LTT, TRACEDIR_LKET };
 
 /* For the rows of these directories. */
 int tracedir_find(const struct node *dir, const char *name, const struct who *who,

@@ -8,7 +8,8 @@
  *	csv.c     export/csv
  *	sql.c     export/sql; process_names.c: names of processes for it
  *	sqlite.c  export/trace.sqlite: executes the text of sql.c
- *	lket.c    export/lket.txt
+ *	lket.c    export/lket.txt; lket_files.c: export/lket/; lket_kind.c: its formats (lket.h)
+ *	files.c   the files of a directory (files.h)
  *	track.c   the events as tracks of threads and CPUs, with slices, for the next ones
  *	chrome.c  export/chrome.json
  *	perfetto.c  export/perfetto

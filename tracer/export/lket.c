@@ -14,9 +14,8 @@
 
 #include "metadata/json.h"
 #include "tracer/base/base.h"
-#include "tracer/export/export.h"
+#include "tracer/export/lket.h"
 #include "tracer/kevent/kevent.h"
-#include "tracer/rule/hook.h"
 
 struct lket {
 	struct maker *m;
@@ -41,8 +40,13 @@ static bool is_name_of(const char *pattern, const char *event)
 	return !kformat_event_name(system, colon + 1, false, name) && !strcmp(name, event);
 }
 
-static const char *find_hook(const char *event)
+const struct hook *lket_find_hook(const struct md_event *class)
 {
+	const char *event = class->name;
+
+	if (class->loglevel != MD_LOGLEVEL_NONE)        /* an event of an application */
+		return NULL;
+
 	/* First without stars: @iosyscall.read is nearer than @syscall. */
 	for (int star = 0; star < 2; star++)
 		for (size_t i = 0; i < hooks_count(); i++)
@@ -50,7 +54,7 @@ static const char *find_hook(const char *event)
 				const char *text = hook_at(i)->patterns[n].text;
 
 				if (!strchr(text, '*') == !star && is_name_of(text, event))
-					return hook_at(i)->name;
+					return hook_at(i);
 			}
 	return NULL;
 }
@@ -58,12 +62,11 @@ static const char *find_hook(const char *event)
 /* What the row's event class is called: the row's state. NULL: no memory. */
 static const char *find_title(const struct row *r)
 {
-	bool kernel = r->class->loglevel == MD_LOGLEVEL_NONE;   /* which has no log levels */
-	const char *hook;
+	const struct hook *hook;
 
 	if (!*r->state) {
-		hook = kernel ? find_hook(r->class->name) : NULL;
-		*r->state = strdup(hook ? hook : r->class->name);
+		hook = lket_find_hook(r->class);
+		*r->state = strdup(hook ? hook->name : r->class->name);
 	}
 	return *r->state;
 }

@@ -12,7 +12,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/utsname.h>
-#include <unistd.h>
 
 #include "tracer/session/session.h"
 
@@ -31,29 +30,11 @@ enum set { SET_FACILITIES, SET_INTERRUPTS, SET_MODULES, SET_PROCESSES, SET_CPU, 
 static const char *const set_names[SETS] = { "control/facilities", "control/interrupts",
 					     "control/modules", "control/processes", "cpu" };
 
-struct file {
-	char path[96];
-	uint64_t size;
-	uint64_t unit;          /* bytes of a piece */
-	uint64_t *pieces;       /* places in the memfd; owned */
-	size_t count;
-	struct md_buf block;    /* that is not full yet */
-	uint64_t begin, last;   /* times of its first and last event */
-};
-
-struct ltt_export {
-	struct session *s;      /* referenced */
-	int fd;
-	uint64_t frozen;        /* size of the memfd */
-	struct file **files;    /* owned */
-	size_t count;
-};
-
 struct ltt {
 	struct maker m;
-	struct ltt_export *l;
+	struct export_files *l;
 	struct ltt_ids ids;
-	struct file *(*cpus)[SETS];     /* by number; the files belong to l */
+	struct export_file *(*cpus)[SETS];     /* by number; the files belong to l */
 	uint32_t cpu_count;
 	uint32_t first_cpu;     /* of the first event */
 	uint64_t first;         /* its time */
@@ -62,48 +43,14 @@ struct ltt {
 	struct md_buf event;    /* scratch */
 };
 
-static struct file *add_file(struct ltt *t, const char *path, uint64_t unit)
-{
-	struct file **more = realloc(t->l->files, (t->l->count + 1) * sizeof(struct file *)), *f;
-
-	if (more)
-		t->l->files = more;
-	f = more ? calloc(1, sizeof(*f)) : NULL;
-	if (!f) {
-		t->m.err = -ENOMEM;
-		return NULL;
-	}
-	snprintf(f->path, sizeof(f->path), "%s", path);
-	f->unit = unit;
-	more[t->l->count++] = f;
-	return f;
-}
-
-/* Moves what was appended to m->out since `begin` into the file, as a piece. */
-static void add_piece(struct ltt *t, struct file *f, size_t begin)
-{
-	uint64_t *more = f->pieces;
-
-	/* Room grows at the powers of 2. */
-	if (!(f->count & (f->count - 1)))
-		more = realloc(more, 2 * (f->count + 1) * sizeof(*more));
-	if (!more) {
-		t->m.err = -ENOMEM;
-		return;
-	}
-	f->pieces = more;
-	more[f->count++] = t->m.size + begin;
-	f->size += t->m.out.len - begin;
-}
-
 static void add_text(struct ltt *t, const char *path, const char *text, size_t n)
 {
-	struct file *f = add_file(t, path, n);
+	struct export_file *f = export_file_add(&t->m, t->l, path, n);
 	size_t begin = t->m.out.len;
 
 	md_buf_put(&t->m.out, text, n);
 	if (f)
-		add_piece(t, f, begin);
+		export_file_piece(&t->m, f, begin);
 }
 
 /* ---- blocks ---- */
@@ -132,7 +79,7 @@ static uint32_t arch_type(void)
 #endif
 }
 
-static void put_header(struct ltt *t, const struct file *f, struct md_buf *out)
+static void put_header(struct ltt *t, const struct export_file *f, struct md_buf *out)
 {
 	const uint32_t second = 1000000000;
 	uint64_t start = t->first - t->first % 1000;
@@ -161,7 +108,7 @@ static void put_header(struct ltt *t, const struct file *f, struct md_buf *out)
 	put(out, start % second / 1000, 8);
 }
 
-static void end_block(struct ltt *t, struct file *f)
+static void end_block(struct ltt *t, struct export_file *f)
 {
 	size_t begin = t->m.out.len, rest = t->block_size - HEADER - f->block.len;
 	char *zero;
@@ -173,13 +120,13 @@ static void end_block(struct ltt *t, struct file *f)
 		memset(zero, 0, rest);
 		t->m.out.len += rest;
 	}
-	add_piece(t, f, begin);
+	export_file_piece(&t->m, f, begin);
 	t->m.err = f->block.failed ? -ENOMEM : t->m.err;
 	md_buf_reset(&f->block);
 }
 
 /* Appends an event whose bytes are at p. */
-static void put_event(struct ltt *t, struct file *f, uint64_t time, unsigned int facility,
+static void put_event(struct ltt *t, struct export_file *f, uint64_t time, unsigned int facility,
 		      unsigned int id, const void *p, size_t n)
 {
 	if (f->block.len && n + EVENT > t->block_size - HEADER - f->block.len)
@@ -195,7 +142,7 @@ static void put_event(struct ltt *t, struct file *f, uint64_t time, unsigned int
 }
 
 /* A reader counts how often 32 bits overflowed: tells it before it can miss that. */
-static void put_heartbeats(struct ltt *t, struct file *f, uint64_t time)
+static void put_heartbeats(struct ltt *t, struct export_file *f, uint64_t time)
 {
 	if (!f->block.len || (time >= f->last && time - f->last < STEP))
 		return;
@@ -258,7 +205,7 @@ static enum set set_of(const char *name)
 
 static void add_cpu(struct ltt *t, uint32_t cpu)
 {
-	struct file *(*more)[SETS];
+	struct export_file *(*more)[SETS];
 
 	if (cpu >= CPU_MOST) {
 		t->m.err = -EOVERFLOW;
@@ -278,7 +225,7 @@ static void add_cpu(struct ltt *t, uint32_t cpu)
 		char path[sizeof(t->l->files[0]->path)];
 
 		snprintf(path, sizeof(path), "%s_%u", set_names[set], cpu);
-		t->cpus[cpu][set] = add_file(t, path, 0);
+		t->cpus[cpu][set] = export_file_add(&t->m, t->l, path, 0);
 	}
 }
 
@@ -306,7 +253,7 @@ static void add_row(void *arg, const struct row *r)
 {
 	struct ltt *t = arg;
 	const struct ltt_shape *s = ltt_ids_of(&t->ids, r, &t->m.err);
-	struct file *f;
+	struct export_file *f;
 	const void *p;
 	size_t n;
 
@@ -335,7 +282,7 @@ static bool is_taken(const struct ltt *t, const char *path)
 /* Writes eventdefs/, and the events that load the facilities. */
 static void add_facilities(struct ltt *t)
 {
-	struct file *loads = t->cpus[t->first_cpu][SET_FACILITIES];
+	struct export_file *loads = t->cpus[t->first_cpu][SET_FACILITIES];
 	struct md_buf text = MD_BUF_INIT, load = MD_BUF_INIT;
 	char path[sizeof(t->l->files[0]->path)];
 
@@ -386,11 +333,6 @@ static void add_system(struct ltt *t, const struct stream_set *held)
 	md_buf_deinit(&text);
 }
 
-static int compare_files(const void *a, const void *b)
-{
-	return strcmp((*(struct file *const *)a)->path, (*(struct file *const *)b)->path);
-}
-
 static void make_files(struct ltt *t, const struct stream_set *held)
 {
 	maker_run(&t->m, ROW_CLASSES, count_row, t);
@@ -407,7 +349,7 @@ static void make_files(struct ltt *t, const struct stream_set *held)
 	if (!t->m.err)
 		maker_run(&t->m, ROW_CLASSES, add_row, t);
 	for (uint32_t i = 0; !t->m.err && i < t->cpu_count * SETS; i++) {
-		struct file *f = t->cpus[i / SETS][i % SETS];
+		struct export_file *f = t->cpus[i / SETS][i % SETS];
 
 		if (f && !f->begin)
 			f->begin = f->last = t->first;
@@ -417,9 +359,9 @@ static void make_files(struct ltt *t, const struct stream_set *held)
 	}
 }
 
-int ltt_export_open(struct session *s, struct ltt_export **out)
+int ltt_export_open(struct session *s, struct export_files **out)
 {
-	struct ltt_export *l = calloc(1, sizeof(*l));
+	struct export_files *l = calloc(1, sizeof(*l));
 	struct ltt t = { .l = l };
 	struct stream_set held;
 
@@ -432,61 +374,5 @@ int ltt_export_open(struct session *s, struct ltt_export **out)
 	ltt_ids_deinit(&t.ids);
 	md_buf_deinit(&t.event);
 	free(t.cpus);
-	*l = (struct ltt_export){ t.m.s, t.m.fd, t.m.size, l->files, l->count };
-	for (size_t i = 0; i < l->count; i++)
-		md_buf_deinit(&l->files[i]->block);
-	if (t.m.err) {
-		ltt_export_close(l);
-		return t.m.err;
-	}
-	if (l->count)
-		qsort(l->files, l->count, sizeof(struct file *), compare_files);
-	*out = l;
-	return 0;
-}
-
-void ltt_export_close(struct ltt_export *l)
-{
-	if (!l)
-		return;
-	for (size_t i = 0; i < l->count; i++) {
-		free(l->files[i]->pieces);
-		free(l->files[i]);
-	}
-	free(l->files);
-	if (l->fd >= 0)
-		close(l->fd);
-	session_frozen(l->s, -(int64_t)l->frozen);
-	session_put(l->s);
-	free(l);
-}
-
-const char *ltt_export_file(const struct ltt_export *l, size_t i, uint64_t *size)
-{
-	if (i >= l->count)
-		return NULL;
-	*size = l->files[i]->size;
-	return l->files[i]->path;
-}
-
-ssize_t ltt_export_read(const struct ltt_export *l, size_t i, uint64_t offset, void *buf,
-			size_t size)
-{
-	const struct file *f = l->files[i];
-	size_t done = 0;
-
-	while (done < size && offset < f->size) {
-		uint64_t at = offset % f->unit, rest = f->unit - at;
-		ssize_t n = pread(l->fd, (char *)buf + done,
-				  rest < size - done ? rest : size - done,
-				  (off_t)(f->pieces[offset / f->unit] + at));
-
-		if (n < 0)
-			return -errno;
-		if (!n)
-			break;
-		done += (size_t)n;
-		offset += (uint64_t)n;
-	}
-	return (ssize_t)done;
+	return export_files_finish(&t.m, l, out);
 }

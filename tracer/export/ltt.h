@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * export/ltt/: what the session holds as a trace directory of LTT 0.7. Private to the room, but for
- * the functions of struct ltt_export, which snapshot/ shows as the files of a trace image.
+ * ltt_export_open, whose files (files.h) snapshot/ shows as those of a trace image.
  *
  * Blocks of one size, packed (alignment 0), the byte order of this machine, heartbeats. A cycle is
  * one nanosecond, counted from the epoch. Attributes of definitions that begin with `trail_` say
@@ -14,18 +14,12 @@
 
 #include "metadata/model.h"
 #include "tracer/export/export.h"
+#include "tracer/export/files.h"
 
 /* ---- ltt.c ---- */
 
-struct ltt_export;
-
 /* Makes all files. 0, -ENOMEM, -EDQUOT or, with more event classes than LTT has ids, -EOVERFLOW. */
-int ltt_export_open(struct session *s, struct ltt_export **out);
-void ltt_export_close(struct ltt_export *l);            /* NULL is allowed */
-/* The path and size of file i, or NULL after the last; in the order of paths. */
-const char *ltt_export_file(const struct ltt_export *l, size_t i, uint64_t *size);
-ssize_t ltt_export_read(const struct ltt_export *l, size_t i, uint64_t offset, void *buf,
-			size_t size);
+int ltt_export_open(struct session *s, struct export_files **out);
 
 /* ---- ltt_ids.c: facilities and the ids of events ---- */
 

@@ -17,6 +17,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "tracer/export/lket.h"
 #include "tracer/export/ltt.h"
 #include "tracer/import/import.h"
 #include "tracer/view/cursor.h"
@@ -117,7 +118,8 @@ int image_take_archives(struct session *s, struct trace_image **out)
 	return 0;
 }
 
-int image_take_ltt(struct session *s, struct trace_image **out)
+static int take_exported(struct session *s, struct trace_image **out,
+			 int (*open_files)(struct session *s, struct export_files **out))
 {
 	struct trace_image *m = image_new(s);
 	const char *path;
@@ -126,15 +128,25 @@ int image_take_ltt(struct session *s, struct trace_image **out)
 
 	if (!m)
 		return -ENOMEM;
-	err = ltt_export_open(s, &m->ltt);
-	while (!err && (path = ltt_export_file(m->ltt, m->file_count, &size)))
-		err = image_add_file(m, LTT, NULL, size, 0, "%s%s", path, "");
+	err = open_files(s, &m->exported);
+	while (!err && (path = export_files_path(m->exported, m->file_count, &size)))
+		err = image_add_file(m, EXPORTED, NULL, size, 0, "%s%s", path, "");
 	if (err) {
 		image_put(m);
 		return err;
 	}
 	*out = m;
 	return 0;
+}
+
+int image_take_ltt(struct session *s, struct trace_image **out)
+{
+	return take_exported(s, out, ltt_export_open);
+}
+
+int image_take_lket(struct session *s, struct trace_image **out)
+{
+	return take_exported(s, out, lket_export_open);
 }
 
 size_t image_files(struct trace_image *m, const struct image_file **files)
@@ -175,7 +187,7 @@ void image_put(struct trace_image *m)
 		pthread_mutex_destroy(&src->lock);
 	}
 	archives_close(m->archives);
-	ltt_export_close(m->ltt);
+	export_files_close(m->exported);
 	if (m->frozen)
 		session_frozen(s, -m->frozen);
 	if (m->map)
@@ -219,8 +231,8 @@ ssize_t image_read(struct trace_image *m, size_t i, uint64_t offset, void *buf, 
 		size = (size_t)(m->files[i].size - offset);
 	if (c->kind == ARCHIVED)
 		return archives_read(m->archives, m->files[i].path, offset, buf, size);
-	if (c->kind == LTT)
-		return ltt_export_read(m->ltt, i, offset, buf, size);
+	if (c->kind == EXPORTED)
+		return export_files_read(m->exported, i, offset, buf, size);
 	if (c->kind == SEALED)
 		return read_sealed(m, i, offset, buf, size);
 	if (c->kind == OUTPUT) {

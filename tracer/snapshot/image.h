@@ -15,9 +15,9 @@
 #include "tracer/session/streams.h"
 
 struct archives;
-struct ltt_export;
+struct export_files;
 
-enum kind { TEXT, STREAM, INDEX, OUTPUT, SEALED, ARCHIVED, LTT };
+enum kind { TEXT, STREAM, INDEX, OUTPUT, SEALED, ARCHIVED, EXPORTED };
 
 /* A stream of an image: the source of a stream file and its index. */
 struct source {
@@ -56,7 +56,7 @@ struct trace_image {
 	size_t file_count, file_room;
 	int64_t frozen;         /* bytes accounted; atomic */
 	struct archives *archives;      /* of ARCHIVED files */
-	struct ltt_export *ltt; /* of LTT files, whose numbers are the same there */
+	struct export_files *exported;  /* of EXPORTED files, whose numbers are the same there */
 	uint64_t max_ts;        /* no event is later */
 	pthread_mutex_t sealed_lock;    /* held while a packet is decompressed */
 

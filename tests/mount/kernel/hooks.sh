@@ -77,6 +77,9 @@ has "$lket" " TID:$pid, .* EVT_NAME:process.execve filename:.*tests/lib/calls,"
 
 cp -r "$s/export/ltt" "$work/ltt"
 cat "$s/export/json" >"$work/json"
+echo "$lket" >"$work/lket.txt"
+is "LKET's files" "$(wc -l <"$work/text")" "$(python3 "$top/tests/lib/judge_lket.py" \
+	"$s/export/lket" "$work/json" "$work/lket.txt" 2>&1)"
 is "the LTT trace" "$(wc -l <"$work/text")" "$(python3 "$top/tests/lib/judge_ltt.py" "$work/ltt" "$work/json" 2>&1 | sed 's/ [0-9]*$//')"
 
 # --- removing the rule removes all of it

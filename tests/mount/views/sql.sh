@@ -3,8 +3,8 @@
 # TIMEOUT: 300
 #
 # `export/sql` loads into SQLite, with the values of `export/json`, the counts and sums of
-# babeltrace2; `export/trace.sqlite` is the database of these statements; `export/lket.txt` has the
-# same events. Names and texts that are special to SQL, integers of 64 bits, two channels with other
+# babeltrace2; `export/trace.sqlite` is the database of these statements; `export/lket.txt` and the
+# files of `export/lket/` have the same events. Names and texts that are special to SQL, integers of 64 bits, two channels with other
 # contexts.
 . "$(dirname "$0")/../../lib/mount.sh"
 
@@ -23,7 +23,7 @@ echo '*' >"$s/user/events"
 echo 'tick:*' >"$s/user/channels/two/events"
 printf '%s\n' vpid vtid procname '$app.none:such' >"$s/user/channels/two/contexts"
 is "empty" "CREATE TABLE trace_header" "$(sed -n 's/^\(CREATE TABLE trace_header\) .*/\1/p' "$s/export/sql")"
-is "empty" "" "$(cat "$s/export/lket.txt")"
+is "empty" "" "$(cat "$s/export/lket.txt" && ls "$s/export/lket")"
 put start "$s/control"
 "$BUILD/tests/lib/ticker" 500 0 2 || fail "ticker"
 "$BUILD/tests/mount/views/words" 40 || fail "words"
@@ -37,6 +37,9 @@ done
 python3 "$top/tests/lib/judge_sql.py" "$work/json" "$work/sql" "$work/text" "$work/lket.txt" \
 	>"$work/judged" || fail "$(head -c 3000 "$work/judged")"
 is "rows" "$(wc -l <"$work/json")" "$(cat "$work/judged")"
+cp -r "$s/export/lket" "$work/lket" || fail "export/lket"
+is "LKET's files" "$(cat "$work/judged")" \
+	"$(python3 "$top/tests/lib/judge_lket.py" "$work/lket" "$work/json" "$work/lket.txt" 2>&1)"
 [ "$(cat "$work/judged")" -ge 2050 ] || fail "$(cat "$work/judged") rows"
 is "the size" "$(wc -c <"$work/sql")" "$(stat -c %s "$s/export/sql")"
 # The kernel tells the daemon of a close after close(2).

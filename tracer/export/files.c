@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "tracer/export/files.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "tracer/session/session.h"
+
+struct export_file *export_file_add(struct maker *m, struct export_files *l, const char *path,
+				    uint64_t unit)
+{
+	struct export_file **more = realloc(l->files, (l->count + 1) * sizeof(*more)), *f;
+
+	if (more)
+		l->files = more;
+	f = more ? calloc(1, sizeof(*f)) : NULL;
+	if (!f) {
+		m->err = -ENOMEM;
+		return NULL;
+	}
+	snprintf(f->path, sizeof(f->path), "%s", path);
+	f->unit = unit;
+	more[l->count++] = f;
+	return f;
+}
+
+void export_file_piece(struct maker *m, struct export_file *f, size_t begin)
+{
+	uint64_t *more = f->pieces;
+
+	/* Room grows at the powers of 2. */
+	if (!(f->count & (f->count - 1)))
+		more = realloc(more, 2 * (f->count + 1) * sizeof(*more));
+	if (!more) {
+		m->err = -ENOMEM;
+		return;
+	}
+	f->pieces = more;
+	more[f->count++] = m->size + begin;
+	f->size += m->out.len - begin;
+}
+
+static int compare_files(const void *a, const void *b)
+{
+	return strcmp((*(struct export_file *const *)a)->path,
+		      (*(struct export_file *const *)b)->path);
+}
+
+int export_files_finish(struct maker *m, struct export_files *l, struct export_files **out)
+{
+	*l = (struct export_files){ m->s, m->fd, m->size, l->files, l->count };
+	for (size_t i = 0; i < l->count; i++)
+		md_buf_deinit(&l->files[i]->block);
+	if (m->err) {
+		export_files_close(l);
+		return m->err;
+	}
+	if (l->count)
+		qsort(l->files, l->count, sizeof(struct export_file *), compare_files);
+	*out = l;
+	return 0;
+}
+
+void export_files_close(struct export_files *l)
+{
+	if (!l)
+		return;
+	for (size_t i = 0; i < l->count; i++) {
+		free(l->files[i]->pieces);
+		free(l->files[i]);
+	}
+	free(l->files);
+	if (l->fd >= 0)
+		close(l->fd);
+	session_frozen(l->s, -(int64_t)l->frozen);
+	session_put(l->s);
+	free(l);
+}
+
+const char *export_files_path(const struct export_files *l, size_t i, uint64_t *size)
+{
+	if (i >= l->count)
+		return NULL;
+	*size = l->files[i]->size;
+	return l->files[i]->path;
+}
+
+ssize_t export_files_read(const struct export_files *l, size_t i, uint64_t offset, void *buf,
+			  size_t size)
+{
+	const struct export_file *f = l->files[i];
+	size_t done = 0;
+
+	if (offset >= f->size)
+		return 0;
+	size = size < f->size - offset ? size : (size_t)(f->size - offset);
+	while (done < size) {
+		uint64_t at = offset % f->unit, rest = f->unit - at;
+		ssize_t n = pread(l->fd, (char *)buf + done,
+				  rest < size - done ? rest : size - done,
+				  (off_t)(f->pieces[offset / f->unit] + at));
+
+		if (n < 0)
+			return -errno;
+		if (!n)
+			break;
+		done += (size_t)n;
+		offset += (uint64_t)n;
+	}
+	return (ssize_t)done;
+}
