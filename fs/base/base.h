@@ -70,7 +70,7 @@ int64_t helper_clock(void);     /* ms, monotonic */
 
 /* ---- trim.c: the C library keeps freed memory for later; a closed view leaves much of it ---- */
 
-/* A view was closed, or a trace image of trace/ has ended. */
+/* A view was closed, a trace image of trace/ has ended, or a directory or values were removed. */
 void trim_later(void);
 /* Gives memory back, some time after trim_later. A part of the helper's work. */
 int64_t trim(int64_t now);

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "fs/base/base.h"
 #include "fs/base/process.h"
 #include "fs/base/words.h"
 #include "fs/tree/rows.h"
@@ -26,6 +27,7 @@ static int store_rules(const struct node *n, const struct who *who, const char *
 
 	if (!rc)
 		rc = events_check_writer(n, who, text, err);
+	trim_later();
 	return rc ? rc : map_store_rules(n->session, domain_of(n), map_of(n), text, replace, err);
 }
 
@@ -33,6 +35,7 @@ static int store_clear(const struct node *n, const struct who *who, const char *
 		       struct tr_err *err)
 {
 	(void)who, (void)replace;
+	trim_later();
 	if (strcmp(text, "1") != 0)
 		return tr_fail_at(err, -EINVAL, text, 0, "write 1 to clear the values");
 	return map_clear(n->session, domain_of(n), map_of(n));

@@ -192,8 +192,10 @@ int tree_remove(const struct node *dir, const char *name, const struct who *who)
 	else
 		rc = tr_fail_at(&err, -EPERM, name, 0,
 				"this directory is part of the tree and cannot be removed");
-	if (!rc)
+	if (!rc) {
 		node_unname(dir, name);
+		trim_later();
+	}
 	errors_result(dir, "rmdir", who, since, rc, &err);
 	return rc;
 }

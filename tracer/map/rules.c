@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "tracer/map/rules.h"
+#include "tracer/map/value.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -148,6 +149,30 @@ static int take_events(struct parse *p, struct map_rule *r)
 
 /* ---- fields ---- */
 
+/* NAME, then .NAME or [NUMBER]; MAP_STEPS_MAX of these in all. */
+static bool is_path(const char *s, const char *end)
+{
+	unsigned int steps = 0;
+	char *after;
+	size_t n;
+
+	do {
+		if (*s == '[') {
+			if (!isdigit((unsigned char)s[1]) ||
+			    strtoul(s + 1, &after, 10) > UINT32_MAX || *after != ']')
+				return false;
+			s = after + 1;
+			continue;
+		}
+		s += steps && *s == '.';
+		n = strcspn(s, ".[ \t,()");
+		if (!n)
+			return false;
+		s += n;
+	} while (++steps < MAP_STEPS_MAX && s < end && (*s == '.' || *s == '['));
+	return s == end;
+}
+
 static int take_field(struct parse *p, struct map_field *f)
 {
 	struct token t = look(p);
@@ -157,6 +182,10 @@ static int take_field(struct parse *p, struct map_field *f)
 		return fail(p, p->at, "expected a field, as path, $ctx.procname or $app.p:name");
 	if (skip && strncmp(t.text, "$ctx.", 5) && strncmp(t.text, "$app.", 5))
 		return fail(p, p->at, "a context is $ctx.NAME or $app.PROVIDER:NAME");
+	if (skip ? t.len == 5 : !is_path(t.text, t.text + t.len))
+		return fail(p, p->at, skip ? "the name of the context is missing"
+					   : "a field is NAME, with members .NAME and elements "
+					     "[NUMBER], at most 8 names and elements in all");
 	f->column = (int)p->at;
 	f->text = strndup(t.text, t.len);
 	take(p);

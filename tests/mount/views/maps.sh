@@ -47,6 +47,12 @@ refuses ENOENT 'shop:sale by $ctx.nonsense' 'nonsense'
 refuses EINVAL 'pair shop:sale by item' 'rules:1'
 refuses EINVAL 'shop:sale lhist(price, 5, 1, 1)' 'MIN < MAX'
 refuses ENOENT '!shop:sale' 'no such rule'
+for field in 'a[-1]' 'a[4294967296]' 'a[1' a. a..b 'a[1]b' a.b.c.d.e.f.g.h.i; do
+	refuses EINVAL "shop:sale by $field" 'a field is NAME, with members'
+done
+refuses EINVAL 'shop:sale by $ctx.' 'the name of the context is missing'
+put 'shop:sale by a[1].b[4294967295][0].c, d.e sum(f.g.h.i.j.k.l.m)' "$m/rules"
+echo >"$m/rules"
 is "no rules yet" "" "$(cat "$m/rules")"
 put 'shop:sale by item count, sum(price), min price, max price, avg price, hist(price)' "$m/rules"
 put 'shop:sale if price > 2000 && count != 3 || thread == 1 by thread sum weight' "$s/user/maps/weights/rules"
