@@ -101,7 +101,8 @@ static void add_symbol(struct compiler *c, uint32_t slot, const struct tsdl_type
 		return;
 	c->symbols = more;
 	more += c->symbol_count;
-	*more = (struct symbol){ strdup(md_buf_str(&c->path)), slot, t };
+	*more = (struct symbol){ strdup(md_buf_str(&c->path)), slot,
+				 c->block ? c->block->id : 0, t };
 	if (!more->path)
 		fail_memory(c);
 	else
@@ -133,6 +134,13 @@ static const struct symbol *find_path(struct compiler *c, const char *prefix, si
 	return NULL;
 }
 
+static bool is_in_block(const struct block *b, uint32_t id)
+{
+	while (id && b && b->id != id)
+		b = b->up;
+	return !id || b;
+}
+
 /* The field that a length or a tag names: of the nearest structure around, or by its whole path. */
 static const struct symbol *find_symbol(struct compiler *c, const char *ref)
 {
@@ -150,7 +158,20 @@ static const struct symbol *find_symbol(struct compiler *c, const char *ref)
 		s = find_path(c, NULL, 0, ref);
 	if (!s)
 		fail(c, "there is no field '%.80s' before its use as a length or a tag", ref);
-	return s;
+	else if (!is_in_block(c->block, s->block))
+		fail(c, "the length or tag '%.80s' is in an option or an element, and may have no "
+			"value", ref);
+	return c->failed ? NULL : s;
+}
+
+/* Compiles the type of an option or of elements. */
+static void compile_block(struct compiler *c, const struct tsdl_type *t, struct md_type *to)
+{
+	struct block block = { c->block, ++c->block_count };
+
+	c->block = &block;
+	compile_type(c, t, to);
+	c->block = block.up;
 }
 
 static enum role role_of(const struct compiler *c, const char *name)
@@ -277,7 +298,7 @@ static void compile_array(struct compiler *c, const struct tsdl_type *t, struct 
 		return;
 	}
 	at = add_step(c, &s);
-	compile_type(c, t->element, to->element);
+	compile_block(c, t->element, to->element);
 	end_steps(c);
 	if (!c->failed)
 		c->out->steps[at].body = (uint32_t)(c->out->step_count - 1 - at);
@@ -374,7 +395,7 @@ static void compile_variant(struct compiler *c, const struct tsdl_type *t, struc
 		first[i] = (uint32_t)c->out->step_count;
 		to->members[i].name = strdup(plain_name(t->members[i].name));
 		to->count = i + 1;
-		compile_type(c, t->members[i].type, &to->members[i].type);
+		compile_block(c, t->members[i].type, &to->members[i].type);
 		end_steps(c);
 		c->path.len = len;
 	}

@@ -57,7 +57,13 @@ struct layout {                 /* of one trace */
 enum scope { SCOPE_HEADER, SCOPE_PACKET, SCOPE_EVENT_HEADER, SCOPE_STREAM_EVENT, SCOPE_EVENT,
 	     SCOPE_FIELDS, SCOPES };
 
-struct symbol { char *path; uint32_t slot; const struct tsdl_type *type; };
+/*
+ * What is in an option of a variant, or in an element, has no value if no such option or element
+ * was read: only the other fields in it may refer to it.
+ */
+struct block { const struct block *up; uint32_t id; };
+
+struct symbol { char *path; uint32_t slot, block; const struct tsdl_type *type; };
 
 struct compiler {
 	const struct tsdl *t;
@@ -69,6 +75,8 @@ struct compiler {
 	struct symbol *symbols; /* of all scopes compiled so far */
 	size_t symbol_count;
 	uint32_t slots;
+	const struct block *block;      /* the innermost one; NULL: none */
+	uint32_t block_count;
 	struct md_buf path;     /* of the structure that is compiled, with its scope */
 	uint64_t used;          /* about the bytes of all traces of the import so far */
 	uint64_t work;          /* of all searches: hostile metadata must not take for ever */

@@ -262,8 +262,7 @@ int text_engine_advance(struct text_engine *e, struct session *s)
 	if (now > e->limit)
 		e->limit = now;
 	err = format_text(e);
-	if (!err)
-		err = merge_failed(e->m);
+	e->failed = merge_failed(e->m);
 	if (!err)
 		begin_chunk(e, chunk);
 	e->looked = monotonic_now();

@@ -44,6 +44,7 @@ struct text_engine {
 	struct md_text text;
 	uint64_t end;                   /* length of the text, bytes */
 	uint64_t limit;                 /* the text has all events up to this time */
+	int failed;	/* -errno: an imported trace cannot be read beyond the text */
 	uint64_t chunk;	/* number of the output's chunk at the last advance */
 	/* Before this offset are events of archived chunks: no new open begins there. */
 	uint64_t floor;

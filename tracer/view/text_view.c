@@ -482,7 +482,11 @@ ssize_t text_read(struct text_view *v, uint64_t offset, void *buf, size_t size)
 		done += (size_t)n;
 		v->served = offset + done;
 	}
-	if (!done && !n)
+	if (!done && !n) {
 		v->ended = true;
+		pthread_mutex_lock(&v->e->lock);
+		n = v->e->failed;
+		pthread_mutex_unlock(&v->e->lock);
+	}
 	return done ? (ssize_t)done : n;
 }

@@ -175,11 +175,67 @@ cp "$work/be/metadata" "$work/wrong/"
 printf 'x' | dd of="$work/wrong/data" bs=1 seek=49 conv=notrunc 2>/dev/null
 put "$work/wrong" "$s/input"
 refused "an unknown event" "data: offset 49: the metadata has no event with the id" cat "$s/text"
+# (What could be read, and then the error)
+is "events before it" 1 "$(cat "$s/text" 2>/dev/null | wc -l)"
+is "events before it" 1 "$(timeout 60 cat "$s/pipe" 2>/dev/null | wc -l)"
+# A tag in an option that another event may not have
+sed 's/variant <kind>/variant <pick.some.x>/; s/enum : integer { size = 8; } { no, some } kind;/enum : integer { size = 8; } { no, some } kind; variant <kind> { struct { } no; struct { enum : integer { size = 8; } { no, some } x; } some; } pick;/' \
+	"$work/be/metadata" >"$work/wrong/metadata"
+refused "a tag in an option" "'pick.some.x' is in an option" write "$work/wrong" "$s/input"
+cp "$work/be/metadata" "$work/wrong/"
 cp -r "$work/be" "$work/changed"
 put "$work/changed" "$s/input"
 is "events before the change" 2 "$(wc -l <"$s/text")"
 printf 'more' >>"$work/changed/data"
 refused "a changed file" "data: offset 0: the file has changed" timeout 60 cat "$s/pipe"
+# While it is read: after the first bytes of the text, the file is overwritten, cut or removed.
+# (One stream of more than a reader takes at once)
+mkdir "$S/long"
+put 'tick:*' "$S/long/user/events"
+put 64 "$S/long/user/channels/channel0/subbuf_count"
+put start "$S/long/control"
+one_cpu "$TICKER" 40000 0 || fail "ticker"
+put stop "$S/long/control"
+copy_image "$S/long/trace" "$work/long"
+cat "$S/long/text" >"$work/live"
+rmdir "$S/long"
+cp -r "$work/long" "$work/changing"
+f=$(find "$work/changing" -name 'channel0_*[0-9]' -size +512k)
+cp "$f" "$work/stream"
+for change in overwritten cut removed metadata; do
+	put "$work/changing" "$s/input"
+	exec 3<"$s/pipe"
+	head -c 20000 <&3 >"$work/before"
+	case $change in
+	overwritten) dd if=/dev/urandom of="$f" bs=4096 seek=50 count=4 conv=notrunc 2>/dev/null ;;
+	cut) truncate -s 300000 "$f" ;;
+	removed) rm -r "$work/changing" ;;
+	metadata) echo 'event {' >"${f%/*}/metadata" ;;
+	esac
+	result=0
+	timeout 60 cat <&3 >"$work/after" 2>/dev/null || result=$?
+	exec 3<&-
+	cat "$work/before" "$work/after" >"$work/all"
+	case $change in
+	overwritten | cut)
+		is "status, a file that was $change" 1 $result
+		has "$(cat "$s/error")" "${f##*/}: offset [0-9]*: the file has changed"
+		# What was read before is right, as far as it is.
+		size=$(stat -c %s "$work/before")
+		head -c "$size" "$work/live" | cmp - "$work/before" || fail "$change: the text"
+		cp "$work/stream" "$f"
+		;;
+	removed)        # The files are open.
+		cmp "$work/all" "$work/live" || fail "text of removed files"
+		cp -r "$work/long" "$work/changing"
+		;;
+	metadata)       # They were read before; when the input is opened again, they are wrong.
+		cmp "$work/all" "$work/live" || fail "text beside changed metadata"
+		refused "changed metadata" "metadata:" write "$work/changing" "$s/input"
+		;;
+	esac
+done
+put "$work/changed" "$s/input"
 : >"$work/changed/data"
 refused "an emptied file" "data: offset 0: the file has changed" cat "$s/counts"
 head -c 40 "$work/be/data" >"$work/wrong/data"
