@@ -1,16 +1,23 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A flame graph of slices as SVG. A frame is a slice in the slices around it; its width is the time
- * of all slices with that path, of all threads with the same name. What the frames on a frame leave
- * free is its self time.
+ * A flame graph as SVG, of callstacks or of slices.
+ *
+ * If events have callstacks, a frame is a function in its callers, on the event's process, and its
+ * width is the number of events with that path.
+ *
+ * Else a frame is a slice in the slices around it; its width is the time of all slices with that
+ * path, of all threads with the same name. Slices of lttng_ust_cyg_profile are functions. What the
+ * frames on a frame leave free is its self time.
  */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "metadata/name.h"
 #include "tracer/base/hash.h"
 #include "tracer/export/track.h"
+#include "tracer/view/stack.h"
 
 #define NODES_MAX 16384u        /* the time of further paths counts as self time of their parents */
 #define TABLE (2 * NODES_MAX)   /* a power of two */
@@ -25,13 +32,17 @@ struct node {
 	uint32_t child, next;   /* NONE: no more */
 	uint32_t parent;
 	uint64_t hash;          /* of the path */
-	uint64_t total, inner;  /* ns; inner: of the frames on it */
+	uint64_t total, inner;  /* ns or events; inner: of the frames on it */
 	uint64_t count;         /* slices */
 	size_t name, name_len;  /* in flame.names */
 };
 
 struct flame {
 	struct maker *m;
+	struct stacks *stacks;  /* NULL: not needed yet */
+	bool by_stack;          /* numbers are events, not ns */
+	struct stack stack;     /* of the current event */
+	struct md_buf name;     /* of the current frame */
 	struct node *nodes;     /* node 0: all */
 	uint32_t count;
 	uint32_t *table;        /* numbers of nodes by hash, open addressing; 0: free */
@@ -61,6 +72,47 @@ static uint32_t find_child(struct flame *v, uint32_t parent, const char *name, s
 	return v->count++;
 }
 
+/* Names of addresses; NULL: m->err says why. */
+static struct stacks *need_stacks(struct flame *v)
+{
+	if (!v->stacks && !v->m->err)
+		v->m->err = stacks_create(v->m->s, &v->stacks);
+	return v->stacks;
+}
+
+static uint32_t find_symbol(struct flame *v, uint32_t parent, const struct symbol *symbol)
+{
+	struct md_buf *name = &v->name;
+	const char *object = symbol->object ? symbol->object : "[unknown]";
+
+	/* Names of files and functions may have any bytes. */
+	md_buf_reset(name);
+	if (!symbol->name && *object != '[')
+		md_buf_putc(name, '[');
+	md_name_event(symbol->name ? symbol->name : object, name);
+	if (!symbol->name && *object != '[')
+		md_buf_putc(name, ']');
+	return name->failed ? NONE : find_child(v, parent, name->data, name->len);
+}
+
+/* The child for the function that the event says was entered. */
+static uint32_t find_function(struct flame *v, uint32_t parent, const struct mark *k)
+{
+	int i = row_find(k->row->class->fields, k->row->class->field_count, "addr");
+	struct symbol symbol;
+	uint64_t address;
+
+	if (i < 0 || !md_value_integer(&k->row->fields[i], &address) || !need_stacks(v))
+		return find_child(v, parent, k->name->plain.p, k->name->plain.n);
+	stacks_find(v->stacks, session_clock_offset(v->m->s), k->row->cursor, address, &symbol);
+	return find_symbol(v, parent, &symbol);
+}
+
+static bool is_function(const struct row *r)
+{
+	return !strncmp(r->class->name, "lttng_ust_cyg_profile", 21);
+}
+
 static void add_begin(void *arg, const struct mark *k)
 {
 	const struct timeline *t = k->track;
@@ -76,7 +128,10 @@ static void add_begin(void *arg, const struct mark *k)
 	k->slice->mark = NONE;
 	if (parent == NONE)
 		return;
-	k->slice->mark = find_child(v, parent, k->name->plain.p, k->name->plain.n);
+	if (is_function(k->row))
+		k->slice->mark = find_function(v, parent, k);
+	else
+		k->slice->mark = find_child(v, parent, k->name->plain.p, k->name->plain.n);
 }
 
 static void add_end(void *arg, const struct mark *k)
@@ -96,6 +151,53 @@ static void add_end(void *arg, const struct mark *k)
 		v->nodes[parent].total += time;
 		v->nodes[0].total += time;
 	}
+}
+
+/* The frame on which the event's stack stands: its process. */
+static uint32_t find_process(struct flame *v, const struct row *r)
+{
+	int i = row_find(r->stream->context, r->stream->context_count, "procname");
+	struct text name;
+
+	if (i < 0 || !md_value_string(&r->context[i], &name.p, &name.n) || !name.n)
+		return 0;
+	md_buf_reset(&v->name);
+	md_value_put_text(name.p, name.n, &v->name);
+	return v->name.failed ? NONE : find_child(v, 0, v->name.data, v->name.len);
+}
+
+static void add_stack(void *arg, const struct row *r)
+{
+	struct flame *v = arg;
+	uint32_t parent, i = 0;
+
+	if (r->torn || !stacks_has(r->stream) ||
+	    !stacks_read(v->stacks, session_clock_offset(v->m->s), r->cursor, &v->stack))
+		return;
+	v->nodes[0].total++;
+	for (uint32_t n = v->stack.count + 1; n-- > 0; i = parent) {
+		parent = n == v->stack.count ? find_process(v, r)
+					     : find_symbol(v, i, &v->stack.frames[n]);
+		if (parent == NONE)
+			return;
+		if (parent == 0)        /* no process is known */
+			continue;
+		v->nodes[i].inner++;
+		v->nodes[parent].total++;
+	}
+}
+
+/* Whether the session has callstacks. */
+static bool have_stacks(struct maker *m)
+{
+	struct stream_set set = { 0 };
+	bool found = false;
+
+	m->err = session_streams(m->s, NULL, &set);
+	for (size_t i = 0; !m->err && i < set.count; i++)
+		found |= stacks_has(set.streams[i].class);
+	stream_set_deinit(&set);
+	return found;
 }
 
 /* ---- the picture ---- */
@@ -123,9 +225,14 @@ static void put_text(struct md_buf *out, const char *s, size_t n, size_t most)
 		md_buf_puts(out, "…");
 }
 
-static void put_time(struct md_buf *out, uint64_t ns)
+/* Nanoseconds, or a number of events. */
+static void put_amount(const struct flame *v, uint64_t ns)
 {
-	if (ns >= 1000000000)
+	struct md_buf *out = &v->m->out;
+
+	if (v->by_stack)
+		md_buf_printf(out, "%" PRIu64 " event%s", ns, ns == 1 ? "" : "s");
+	else if (ns >= 1000000000)
 		md_buf_printf(out, "%.3f s", (double)ns / 1e9);
 	else if (ns >= 1000000)
 		md_buf_printf(out, "%.3f ms", (double)ns / 1e6);
@@ -148,13 +255,13 @@ static void put_frame(struct flame *v, const struct node *k, double x, double wi
 	md_buf_puts(out, "<g><title>");
 	put_text(out, name, k->name_len, 1000);
 	md_buf_puts(out, "&#10;total ");
-	put_time(out, k->total);
+	put_amount(v, k->total);
 	md_buf_printf(out, ", %.2f %%&#10;self ",
 		      100 * (double)k->total / (double)v->nodes[0].total);
-	put_time(out, k->count ? self : 0);
+	put_amount(v, k->count || v->by_stack ? self : 0);
 	if (k->count) {
 		md_buf_printf(out, "&#10;%" PRIu64 " times, mean ", k->count);
-		put_time(out, k->total / k->count);
+		put_amount(v, k->total / k->count);
 	}
 	md_buf_printf(out,
 		      "</title><rect x=\"%.2f\" y=\"%" PRIu32 "\" width=\"%.2f\" height=\"%d\" "
@@ -217,19 +324,21 @@ static void put_picture(struct flame *v)
 	uint32_t rows = v->nodes[0].total ? measure_depth(v, 0) : 0;
 	uint32_t height = TOP + (rows + 1) * ROW + 10;
 
-	v->nodes[0].inner = v->nodes[0].total;
+	if (!v->by_stack)
+		v->nodes[0].inner = v->nodes[0].total;
 	md_buf_printf(out,
 		      "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %d %" PRIu32 "\" "
 		      "width=\"100%%\" role=\"img\" aria-label=\"flame graph\">\n%s",
 		      (int)WIDTH, height, style);
 	md_buf_puts(out, "<text x=\"6\" y=\"22\">");
 	if (!v->nodes[0].total) {
-		md_buf_puts(out, "No slices: no two events whose names end with begin and end, or "
+		md_buf_puts(out, v->by_stack ? "No event has a callstack.</text>\n</svg>\n" :
+				 "No slices: no two events whose names end with begin and end, or "
 				 "entry and exit.</text>\n</svg>\n");
 		return;
 	}
-	md_buf_puts(out, "Time in slices, of all threads: ");
-	put_time(out, v->nodes[0].total);
+	md_buf_puts(out, v->by_stack ? "By callstack: " : "Time in slices, of all threads: ");
+	put_amount(v, v->nodes[0].total);
 	md_buf_puts(out, "</text>\n");
 	put_frame(v, &v->nodes[0], 0, WIDTH, TOP + rows * ROW);
 	put_children(v, 0, 0, TOP + (rows - 1) * ROW);
@@ -251,12 +360,18 @@ void flame_make(struct maker *m)
 	md_buf_puts(&v.names, "all");
 	v.nodes[0] = (struct node){ .child = NONE, .next = NONE, .hash = HASH_START,
 				    .name_len = 3 };
-	tracks_run(m, &form, &v);
+	v.by_stack = have_stacks(m);
+	if (!v.by_stack)
+		tracks_run(m, &form, &v);
+	else if (need_stacks(&v))
+		maker_run(m, ROW_VALUES, add_stack, &v);
 	m->out.failed |= v.names.failed;
 	if (!m->err && !m->out.failed)
 		put_picture(&v);
 out:
+	stacks_destroy(v.stacks);
 	free(v.nodes);
 	free(v.table);
 	md_buf_deinit(&v.names);
+	md_buf_deinit(&v.name);
 }

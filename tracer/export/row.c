@@ -113,7 +113,8 @@ int rows_read(struct rows *rows, const struct cursor *c, enum row_needs needs, s
 	if (!kind)
 		return -ENOMEM;
 	*r = (struct row){ .cpu = c->stream.cpu, .host = c->host, .class = o->event, .stream = s,
-			   .occurrence = o, .names = kind->names, .state = &kind->state };
+			   .occurrence = o, .cursor = c, .names = kind->names,
+			   .state = &kind->state };
 	if (needs == ROW_CLASSES)
 		return 0;
 	if (count > rows->room) {

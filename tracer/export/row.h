@@ -24,6 +24,7 @@ struct row {
 	const struct md_event *class;
 	const struct md_stream *stream; /* its class: the fields of the context */
 	const struct md_occurrence *occurrence; /* as it was decoded */
+	const struct cursor *cursor;    /* at the event */
 	/* As many as the classes have; the bytes of a torn event have changed: it has no values. */
 	const struct md_value *context, *fields;
 	bool torn;

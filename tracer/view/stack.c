@@ -84,6 +84,15 @@ static int32_t process_of(const struct stacks *k, const struct cursor *c)
 	return (int32_t)c->stream.trace->pid;
 }
 
+bool stacks_has(const struct md_stream *class)
+{
+	for (uint32_t i = 0; i < class->context_count; i++)
+		if (kind_of(&class->context[i]) == IS_KERNEL ||
+		    kind_of(&class->context[i]) == IS_USER)
+			return true;
+	return false;
+}
+
 /* ---- mappings ---- */
 
 /* Events about mappings. */
@@ -357,5 +366,54 @@ void stacks_put(struct stacks *k, uint64_t clock_offset, const struct cursor *c,
 	}
 	if (some && !out->failed)
 		md_buf_puts(out, " }\n");
+	pthread_mutex_unlock(&k->lock);
+}
+
+static void read_field(struct stacks *k, const struct place *at, enum is is,
+		       const struct md_value *v, struct stack *out)
+{
+	uint64_t n, address;
+
+	if (!md_value_integers(v, &n))
+		return;
+	for (uint64_t i = 0; i < n && out->count < STACK_DEPTH; i++) {
+		address = md_value_element(v, i);
+		/* The stack had more addresses than the event. */
+		if (address == UINT64_MAX)
+			break;
+		find(k, at, is, i, address, &out->frames[out->count++]);
+	}
+}
+
+bool stacks_read(struct stacks *k, uint64_t clock_offset, const struct cursor *c,
+		 struct stack *out)
+{
+	static const enum is order[] = { IS_KERNEL, IS_USER };
+	const struct md_field *fields = c->stream.class->context;
+	uint32_t count = count_of(c->stream.class->context_count);
+	struct place at;
+
+	out->count = 0;
+	pthread_mutex_lock(&k->lock);
+	collect(k, clock_offset, c);
+	if (cut_contexts(k, c)) {
+		at = (struct place){ process_of(k, c), clock_offset + c->o.ts };
+		for (uint32_t i = 0; i < 2 * count; i++)
+			if (kind_of(&fields[i % count]) == order[i / count])
+				read_field(k, &at, order[i / count], &k->values[i % count], out);
+	}
+	pthread_mutex_unlock(&k->lock);
+	return out->count > 0;
+}
+
+void stacks_find(struct stacks *k, uint64_t clock_offset, const struct cursor *c, uint64_t address,
+		 struct symbol *out)
+{
+	struct place at = { 0, clock_offset + c->o.ts };
+
+	pthread_mutex_lock(&k->lock);
+	if (cut_contexts(k, c))
+		at.pid = process_of(k, c);
+	find(k, &at, IS_USER, 0, address, out);
 	pthread_mutex_unlock(&k->lock);
 }

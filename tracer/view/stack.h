@@ -36,4 +36,18 @@ void stacks_destroy(struct stacks *k);  /* NULL is allowed */
 void stacks_put(struct stacks *k, uint64_t clock_offset, const struct cursor *c,
 		struct md_buf *out);
 
+struct stack {                  /* of one event, innermost first: the kernel's, then the user's */
+	struct symbol frames[STACK_DEPTH];
+	uint32_t count;
+};
+
+/* Whether events of this class have callstacks. */
+bool stacks_has(const struct md_stream *class);
+/* The callstacks of the cursor's event. False: it has none. Collects mappings as stacks_put. */
+bool stacks_read(struct stacks *k, uint64_t clock_offset, const struct cursor *c,
+		 struct stack *out);
+/* The name of one address of the event's process. */
+void stacks_find(struct stacks *k, uint64_t clock_offset, const struct cursor *c, uint64_t address,
+		 struct symbol *out);
+
 #endif

@@ -123,6 +123,35 @@ echo >&3
 exec 3>&-
 wait $frames || fail "frames"
 compare records
+# frames SESSION: `DEPTH EVENTS NAME` of each frame of the picture, outermost first
+frames() {
+	cat "$S/$1/export/flame.svg" >flame.svg || fail "flame.svg: $(cat "$S/$1/error")"
+	"$python" - flame.svg <<'END'
+import re, sys, xml.etree.ElementTree
+frames = []
+for g in xml.etree.ElementTree.parse(sys.argv[1]).iter("{http://www.w3.org/2000/svg}g"):
+	name, total = g[0].text.split("\n")[:2]
+	frames.append((-float(g[1].get("y")), float(g[1].get("x")), name, re.search(r"total (\d+) event", total)[1]))
+lowest = frames[0][0]
+for y, x, name, total in sorted(frames):
+	print(int((y - lowest) / 18), total, name)
+END
+}
+compare_frames() {
+	count=$(wc -l <chains)
+	frames $1 >pictured
+	for frame in "0 $((2 * count)) all" "1 4 main" "2 2 outer" "3 2 inner" "2 2 bsearch" "3 2 in_bsearch" \
+		"1 2 one_call" "2 2 in_one" "1 2 two_hidden" "2 2 in_two" ${2+"$2" "2 2 in_jit"}; do
+		grep -qxF "$frame" pictured || fail "$1: flame.svg has no $frame: $(cat pictured)"
+		checks=$((checks + 1))
+	done
+	is "$1: frames" $((10 + (${2+2} + 0))) "$(wc -l <pictured)"
+}
+if grep -q '^jit' chains; then
+	compare_frames records "1 2 LazyCompile:~add /tmp/a.js:1"
+else
+	compare_frames records
+fi
 [ "$(names alive own)" = '"[unknown]", "[unknown]", "[unknown]"' ] ||
 	fail "a process that has ended: $(names alive own)"
 
@@ -137,6 +166,33 @@ timeout 60 cat "$S/records/pipe.symbols" | cmp - "$S/records/text.symbols" || fa
 is "another host: own functions" "$own" "$(names plain own)"
 ! grep -q '^jit' chains ||
 	is "another host: JIT" '"in_jit (frames)", "[unknown]"' "$(names plain jit)"
+
+# ---- a session of our own: functions that were entered, after the program has ended ----
+
+cat >timed.c <<'END'
+__attribute__((noinline)) static void leaf(void) { __asm__ volatile(""); }
+__attribute__((noinline)) static void branch(void) { leaf(); leaf(); }
+int main(void) { branch(); leaf(); return 0; }
+END
+$cc -O1 -finstrument-functions -o timed timed.c || fail "timed cannot be built"
+s=$S/timed
+mkdir "$s"
+printf '%s\n' 'lttng_ust_cyg_profile:*' 'lttng_ust_statedump:*' >"$s/user/events"
+printf '%s\n' vpid vtid procname >"$s/user/contexts"
+put start "$s/control"
+LD_PRELOAD=$BUILD/libtrail-dl.so:$BUILD/libtrail-cyg-profile.so ./timed || fail "timed"
+put stop "$s/control"
+is "functions in text" "main branch leaf leaf leaf" "$(echo $(sed -n \
+	's/.*:func_entry: .*, { addr = "\([a-z]*\)+0x0 (timed)", call_site = ".*/\1/p' "$s/text.symbols"))"
+"$python" - "$s/export/flame.svg" >functions <<'END'
+import sys, xml.etree.ElementTree
+for g in xml.etree.ElementTree.parse(sys.argv[1]).iter("{http://www.w3.org/2000/svg}g"):
+	print(g[0].text.split("\n")[0])
+END
+# (Frames of less than 1/4000 of the time are left out.)
+has "$(cat functions)" '^main$'
+grep -vxE 'all|timed|main|branch|leaf' functions && fail "flame.svg: other names"
+rmdir "$s"
 
 # ---- files that are not those of the trace ----
 
