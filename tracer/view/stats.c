@@ -44,6 +44,7 @@ static int take_in_order(struct stats *st, struct merge *m, uint64_t limit)
 
 	while (!ret && (c = merge_top(m, limit))) {
 		ret = take_event(st, &st->tally.streams[m->heap[0].rank], &c->o);
+		frames_take(st->frames, c);
 		merge_next(m);
 	}
 	return ret;
@@ -54,9 +55,11 @@ static int take_streams(struct stats *st, struct merge *m, uint64_t limit)
 	for (size_t i = 0; i < m->count; i++) {
 		struct cursor *c = m->cursors[i];
 
-		for (bool more = c->have; more && c->o.ts <= limit; more = cursor_next(c))
+		for (bool more = c->have; more && c->o.ts <= limit; more = cursor_next(c)) {
 			if (!tally_count(&st->tally, &st->tally.streams[i], &c->o))
 				return -ENOMEM;
+			frames_take(st->frames, c);
+		}
 		cursor_release(c);
 	}
 	return 0;
@@ -77,6 +80,8 @@ static int take_held(struct stats *st, struct session *s, struct merge *m)
 		ret = tally_init(&st->tally, m->count);
 	for (size_t i = 0; i < m->count && !ret; i++)
 		tally_add(&st->tally, &m->cursors[i]->stream);
+	if (!ret)
+		ret = frames_create(s, m, &st->frames);
 	if (!ret)
 		ret = have_pairs(m) ? take_in_order(st, m, limit) : take_streams(st, m, limit);
 	if (!ret)
@@ -99,6 +104,7 @@ int stats_show(struct session *s, struct md_buf *out)
 		ret = stats_print(&st, out);
 	tally_deinit(&st.tally);
 	pairs_destroy(st.pairs);
+	frames_destroy(st.frames);
 	merge_destroy(m);
 	return ret;
 }

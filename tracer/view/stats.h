@@ -4,11 +4,13 @@
 #define TRACER_VIEW_STATS_H
 
 #include "tracer/ring/reader.h"
+#include "tracer/view/frames.h"
 #include "tracer/view/pair.h"
 
 struct stats {
 	struct tally tally;
 	struct pairs *pairs;    /* NULL: `top` */
+	struct frames *frames;  /* NULL: no event has a callstack, or `top` */
 	uint64_t begin, end;    /* the span, as times of the session's clock */
 	uint64_t offset;        /* ns from the epoch to the zero of that clock */
 	uint64_t missed;        /* sub-buffers and files that left the session meanwhile */

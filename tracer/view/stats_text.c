@@ -9,6 +9,8 @@
 #include "tracer/base/lexer.h"
 #include "tracer/view/stats.h"
 
+#define FRAMES_SHOWN 100u       /* of the functions of callstacks */
+
 static const char *const domain_names[DOMAINS] = { [DOMAIN_USER] = "user",
 						   [DOMAIN_KERNEL] = "kernel" };
 static const char *const by_names[] = { [PAIR_THREAD] = "thread", [PAIR_CPU] = "cpu",
@@ -312,6 +314,31 @@ static int print_pair_processes(const struct stats *st, struct md_buf *out)
 	return 0;
 }
 
+/* ---- callstacks ---- */
+
+static int print_frames(const struct frames *f, struct md_buf *out)
+{
+	const struct frame **rows = calloc(FRAMES_MAX, sizeof(struct frame *));
+	uint32_t n = rows ? frames_sort(f, rows) : 0;
+
+	if (!rows)
+		return -ENOMEM;
+	md_buf_printf(out, "# stacks events\nstacks %" PRIu64 "\n", f->events);
+	md_buf_printf(out, "# frame %12s %12s function file\n", "self", "total");
+	for (uint32_t i = 0; i < n && i < FRAMES_SHOWN; i++) {
+		md_buf_puts(out, "frame  ");
+		put_number(out, 12, true, rows[i]->self);
+		put_number(out, 12, true, rows[i]->total);
+		put_name(rows[i]->symbol.name, out);
+		put_name(rows[i]->symbol.object, out);
+		md_buf_putc(out, '\n');
+	}
+	if (n > FRAMES_SHOWN || f->left_out)
+		md_buf_printf(out, "# the others of %u functions are left out\n", n);
+	free(rows);
+	return 0;
+}
+
 int stats_print(const struct stats *st, struct md_buf *out)
 {
 	int ret;
@@ -324,5 +351,7 @@ int stats_print(const struct stats *st, struct md_buf *out)
 		ret = print_pairs(st, out);
 	if (!ret && st->pairs)
 		ret = print_pair_processes(st, out);
+	if (!ret && st->frames)
+		ret = print_frames(st->frames, out);
 	return ret || !out->failed ? ret : -ENOMEM;
 }

@@ -15,6 +15,7 @@
  *	top.c            the same of the last second, without times of pairs
  *	stats_text.c     … as tables
  *	stack.c          code addresses of events by name: pipe.symbols, text.symbols
+ *	frames.c         the functions of callstacks, for stats
  *	tally.c          how many events there are, by name and process
  *	pair.c           times from one event to another
  *	pair_open.c      the events that wait for the other one of their pair

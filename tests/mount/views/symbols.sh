@@ -162,6 +162,17 @@ sed 's/, { callstack_user = \[ \[0\] = "[^{]*$//' "$S/records/text.symbols" | cm
 	fail "text.symbols is not text with names"
 timeout 60 cat "$S/records/pipe.symbols" | cmp - "$S/records/text.symbols" || fail "pipe.symbols"
 
+# stats: each chain is there twice, and main is in two chains.
+sed -n 's/^frame  *\([0-9]* *[0-9]* [^ ]* [^ ]*\)$/\1/p' "$S/records/stats" | tr -s ' ' >counted
+for frame in "2 2 inner frames" "0 2 outer frames" "0 4 main frames" "2 2 in_bsearch frames" \
+	"0 2 bsearch libc.so.6" "2 2 in_one frames" "0 2 one_call libone.so" "0 2 two_hidden libtwo.so"; do
+	grep -qxF "$frame" counted || fail "stats has no $frame: $(cat "$S/records/stats")"
+	checks=$((checks + 1))
+done
+! grep -q '^jit' chains ||
+	has "$(cat "$S/records/stats")" '^frame  *0  *2 "LazyCompile:~add /tmp/a.js:1" "*\[JIT\]"*$'
+is "stacks" "stacks $((2 * $(wc -l <chains)))" "$(grep '^stacks' "$S/records/stats")"
+
 # Another host: the files by their build ids, but not the system's process or its JIT compiler.
 is "another host: own functions" "$own" "$(names plain own)"
 ! grep -q '^jit' chains ||
@@ -192,6 +203,7 @@ END
 # (Frames of less than 1/4000 of the time are left out.)
 has "$(cat functions)" '^main$'
 grep -vxE 'all|timed|main|branch|leaf' functions && fail "flame.svg: other names"
+is "stats without stacks" "" "$(grep -E 'stacks|frame' "$s/stats")"
 rmdir "$s"
 
 # ---- files that are not those of the trace ----

@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "tracer/view/frames.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tracer/base/hash.h"
+
+#define SLOTS (2 * FRAMES_MAX)  /* a power of two */
+
+int frames_create(struct session *s, const struct merge *m, struct frames **out)
+{
+	struct frames *f;
+	bool found = false;
+	int err;
+
+	for (size_t i = 0; i < m->count; i++)
+		found |= stacks_has(m->cursors[i]->stream.class);
+	if (!found)
+		return 0;
+	f = calloc(1, sizeof(*f));
+	if (!f)
+		return -ENOMEM;
+	f->clock_offset = session_clock_offset(s);
+	f->all = calloc(SLOTS, sizeof(*f->all));
+	err = f->all ? stacks_create(s, &f->stacks) : -ENOMEM;
+	if (err) {
+		frames_destroy(f);
+		return err;
+	}
+	*out = f;
+	return 0;
+}
+
+void frames_destroy(struct frames *f)
+{
+	if (!f)
+		return;
+	stacks_destroy(f->stacks);
+	free(f->all);
+	free(f);
+}
+
+/* The frame of this function, or of this file without a name. NULL: there is no room. */
+static struct frame *find_frame(struct frames *f, const struct symbol *symbol)
+{
+	/* Equal names of one struct stacks are at one address. */
+	uint64_t hash = hash_step(hash_step(HASH_START, (uintptr_t)symbol->name),
+				  (uintptr_t)symbol->object);
+	struct frame *one;
+
+	for (uint32_t i = (uint32_t)(hash >> 20);; i++) {
+		one = &f->all[i & (SLOTS - 1)];
+		if (!one->total)
+			break;
+		if (one->symbol.name == symbol->name && one->symbol.object == symbol->object)
+			return one;
+	}
+	if (f->count == FRAMES_MAX)
+		return NULL;
+	f->count++;
+	one->symbol = *symbol;
+	return one;
+}
+
+void frames_take(struct frames *f, const struct cursor *c)
+{
+	struct frame *one;
+
+	if (!f || !stacks_has(c->stream.class) ||
+	    !stacks_read(f->stacks, f->clock_offset, c, &f->stack))
+		return;
+	f->events++;
+	for (uint32_t i = 0; i < f->stack.count; i++) {
+		one = find_frame(f, &f->stack.frames[i]);
+		if (!one) {
+			f->left_out++;
+			continue;
+		}
+		one->self += !i;
+		/* A function that calls itself counts once. */
+		one->total += one->last != f->events;
+		one->last = f->events;
+	}
+}
+
+static int compare_frames(const void *a, const void *b)
+{
+	const struct frame *x = *(const struct frame *const *)a;
+	const struct frame *y = *(const struct frame *const *)b;
+	const char *p = x->symbol.name ? x->symbol.name : "";
+	const char *q = y->symbol.name ? y->symbol.name : "";
+
+	if (x->self != y->self)
+		return x->self > y->self ? -1 : 1;
+	if (x->total != y->total)
+		return x->total > y->total ? -1 : 1;
+	return strcmp(p, q);
+}
+
+uint32_t frames_sort(const struct frames *f, const struct frame **rows)
+{
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < SLOTS; i++)
+		if (f->all[i].total)
+			rows[n++] = &f->all[i];
+	qsort(rows, n, sizeof(const struct frame *), compare_frames);
+	return n;
+}
