@@ -170,7 +170,7 @@ vm: all tests				## the tests in guests with other kernels
 soak: all tests				## the adversarial tests, guests, SQL, LTTng's programs, for an hour
 	@tools/deps.sh --try soak
 	@tools/deps.sh --try programs
-	@SOAK=1 $(RUN) adversarial vm sql_server packages agents_java verdicts
+	@SOAK=1 $(RUN) adversarial vm sql_server packages languages agents_java verdicts
 
 bench: deps				## costs beside LTTng-UST, babeltrace2, perf and trace-cmd
 	@tools/deps.sh --try vm bench
@@ -344,6 +344,9 @@ install: all				## to PREFIX below DESTDIR; makes /run/trailfs only with PREFIX 
 	$(call drop_in_links,../..,$(DESTDIR)$(LTTNG_LIBDIR)/lttng)
 	$(INSTALL) -m 755 tools/trail-gen-tp $(DESTDIR)$(BINDIR)/
 	ln -sf $(BINDIR)/trail-gen-tp $(DESTDIR)$(LTTNG_LIBDIR)/lttng-gen-tp
+	$(INSTALL) -d $(DESTDIR)$(DATADIR)/rust/src
+	$(INSTALL) -m 644 ustlib/rust/Cargo.toml $(DESTDIR)$(DATADIR)/rust/
+	$(INSTALL) -m 644 ustlib/rust/src/lib.rs $(DESTDIR)$(DATADIR)/rust/src/
 	$(INSTALL) -d $(DESTDIR)$(PYTHONDIR)
 	$(INSTALL) -m 644 ustlib/python/trail.py $(DESTDIR)$(PYTHONDIR)/
 	$(INSTALL) -m 644 docs/trail-recover.1 $(DESTDIR)$(MANDIR)/man1/

@@ -5,7 +5,7 @@
 #
 # Groups: build, test, multilib, vm (guests with other kernels), analyses (readers of kernel
 # traces), bench (beside LTTng-UST, perf, trace-cmd, bpftrace), soak (databases), programs (a JDK,
-# programs that were compiled against LTTng-UST), clang. On Debian and Ubuntu root gets what is
+# Rust, Go, programs that were compiled against LTTng-UST), clang. On Debian and Ubuntu root gets what is
 # missing, and nothing else, installed; elsewhere it is said what to install, and the exit status is
 # 1. --try: failing is no error; --say: install nothing.
 mode=install
@@ -85,7 +85,9 @@ for group in "$@"; do
 		need sqlite3 sqlite sqlite sqlite has sqlite3
 		;;
 	programs)
-		# Unmodified programs with LTTng-UST's tracepoints, and a JDK for its agents
+		# Unmodified programs with LTTng-UST's tracepoints, a JDK for its agents; Rust, Go
+		need cargo cargo cargo rust has cargo
+		need golang-go golang go go has go
 		need default-jdk-headless java-17-openjdk-devel openjdk17-jdk jdk17-openjdk has javac
 		need xvfb xorg-x11-server-Xvfb xvfb xorg-server-xvfb has Xvfb
 		command -v apt-get >/dev/null || continue
