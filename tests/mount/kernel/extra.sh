@@ -132,7 +132,7 @@ echo stop >"$s/control"
 same_text "$s"
 # seen EVENT FIELDS: events of the program that have them
 seen() {
-	grep -c ":$1: .*{ tid = $pid }, .*$2 }\$" "$work/text"
+	grep -c ":$1: .*{ tid = $pid }, .*$2\(, unavailable = \"\"\)\? }\$" "$work/text"
 }
 for n in 1 7 20; do
 	is "string of a usdt probe" 1 "$(seen query \
@@ -144,7 +144,7 @@ for n in 1 7 20; do
 done
 is "a filter on extra data" 16 "$(seen probed '{ ip = 0x[0-9A-F]*, n = [0-9]*, si = [0-9]*')"
 is "not those" 0 "$(seen probed ', n = [1-5], si = .*')"
-is "a pointer that leads nowhere" 1 "$(seen probed 'item = 0, .*comm = .prog.')"
+is "a pointer that leads nowhere" 1 "$(seen probed 'item = 0, id = 0, .*comm = .prog., unavailable = .id text port.')"
 is "no loss" 0 "$(key events_discarded "$s/status")"
 sed -n '1,3p' "$s/counts" >/dev/null || fail "counts"
 cat "$s/config" >"$work/saved"
