@@ -58,7 +58,16 @@ mkdir "$S/probe"
 split "$docs/cookbook.md" "$work/cookbook"
 (cd "$HOME" && cp "$work/cookbook/01.c" app.c && cc app.c -o app -ltrail && mv app "$work/bin/") ||
 	fail "app.c of the cookbook"
-is "recipes" 29 "$(ls "$work"/cookbook/*.sh | wc -l)"
+is "recipes" 38 "$(ls "$work"/cookbook/*.sh | wc -l)"
+# Chapters 12 and 13 answer twenty questions and more, each by at most three lines (a line that ends
+# with |, && or \ continues).
+awk '/^## / { chapter = $2 + 0 }
+	/^```sh$/ && chapter >= 12 { lines = 0; inside = 1; next }
+	/^```$/ { if (inside && lines > 3) { print "more than three lines before line " FNR; bad = 1 }
+		n += inside; inside = 0 }
+	inside && !/[|&\\\\]$/ { lines++ }
+	END { if (n < 22) print n " blocks, with 2 recordings"; exit bad || n < 22 }' "$docs/cookbook.md" >"$work/short" ||
+	fail "cookbook.md: $(cat "$work/short")"
 for page in cookbook tutorial troubleshooting; do
 	[ $page = cookbook ] || split "$docs/$page.md" "$work/$page"
 	cd "$HOME" || fail "cd"
