@@ -99,6 +99,22 @@ struct quick {
 	uint64_t mask, low, span;
 };
 
+enum quick_outcome { QUICK_CANNOT, QUICK_REJECTS, QUICK_PASSES };
+
+/* Loads the place once: another thread may fill the slot anew between the check and the use. */
+static inline __attribute__((always_inline)) enum quick_outcome
+quick_test(const struct quick *q, const void *data, size_t len)
+{
+	uint32_t at = __atomic_load_n(&q->at, __ATOMIC_RELAXED);
+	uint64_t v;
+
+	if (at > len || q->end > len)
+		return QUICK_CANNOT;
+	/* the bytes after the payload are readable: TRAIL__SPARE */
+	memcpy(&v, (const uint8_t *)data + at, sizeof(v));
+	return ((v - q->low) & q->mask) > q->span ? QUICK_REJECTS : QUICK_PASSES;
+}
+
 /*
  * Where one event goes. The first line is what the fast path reads (offsets are known to
  * section.h). Slots lie in memory that is only ever used for slots: a thread that holds a pointer

@@ -204,22 +204,33 @@ static __attribute__((noinline, cold)) void ring_bell(const struct slot *slot, u
 	errno = saved;
 }
 
+static __attribute__((noinline, cold)) bool write_and_ring(const struct slot *slot, uint64_t seq,
+							   const void *data, size_t len)
+{
+	if (!write_slot(slot, seq, data, len))
+		return false;
+	ring_bell(slot, seq);
+	return true;
+}
+
 /*
  * As write_slot(), for a slot with SLOT_WAKE. There is no barrier between the commit and the load
- * of the bell: the daemon looks at the rings again a while after it has armed the bell.
+ * of the bell, which may come first: the daemon looks at the rings again a while after it has armed
+ * the bell.
  */
 static inline __attribute__((always_inline)) bool write_and_wake(const struct slot *slot,
 								 uint64_t seq, const void *data,
 								 size_t len)
 {
-	if (!write_slot(slot, seq, data, len))
-		return false;
 #ifdef __x86_64__
-	if (likely(!section_armed(rseq_self(), slot, seq)))
+	enum section r = section_event_wake(rseq_self(), slot, seq, data, len);
+
+	if (unlikely(r == SECTION_ARMED))
+		ring_bell(slot, seq);
+	if (likely(r <= SECTION_ARMED))
 		return true;
 #endif
-	ring_bell(slot, seq);
-	return true;
+	return write_and_ring(slot, seq, data, len);
 }
 
 /* ---- events with a filter, contexts or a bell ---- */
@@ -264,6 +275,12 @@ static inline __attribute__((always_inline)) bool filter_and_write(const struct 
 	return true;
 }
 
+static __attribute__((noinline)) bool filter_and_wake(const struct slot *slot, uint64_t seq,
+						      const struct extra *x, const struct hit *h)
+{
+	return filter_and_write(slot, seq, x, h, true);
+}
+
 static __attribute__((noinline)) bool hit_wake(const struct slot *slot, uint64_t seq,
 					       const struct hit *h)
 {
@@ -271,7 +288,10 @@ static __attribute__((noinline)) bool hit_wake(const struct slot *slot, uint64_t
 
 	if (!x || __atomic_load_n(&slot->flags, __ATOMIC_RELAXED) & SLOT_RETIRED)
 		return false;
-	return filter_and_write(slot, seq, x, h, true);
+	if (__atomic_load_n(&x->context_count, __ATOMIC_RELAXED) |
+	    __atomic_load_n(&x->program_size, __ATOMIC_RELAXED))
+		return filter_and_wake(slot, seq, x, h);
+	return write_and_wake(slot, seq, h->data, h->len);
 }
 
 static __attribute__((noinline)) bool hit_extra(const struct slot *slot, uint64_t seq,
@@ -279,26 +299,9 @@ static __attribute__((noinline)) bool hit_extra(const struct slot *slot, uint64_
 {
 	const struct extra *x = __atomic_load_n(&slot->extra, __ATOMIC_RELAXED);
 
-	if (unlikely(!x || __atomic_load_n(&slot->flags, __ATOMIC_RELAXED) &
-				   (SLOT_RETIRED | SLOT_WAKE)))
-		return hit_wake(slot, seq, h);
+	if (unlikely(!x))
+		return false;
 	return filter_and_write(slot, seq, x, h, false);
-}
-
-enum quick_outcome { QUICK_CANNOT, QUICK_REJECTS, QUICK_PASSES };
-
-/* Loads the place once: another thread may fill the slot anew between the check and the use. */
-static inline __attribute__((always_inline)) enum quick_outcome
-quick_test(const struct quick *q, const void *data, size_t len)
-{
-	uint32_t at = __atomic_load_n(&q->at, __ATOMIC_RELAXED);
-	uint64_t v;
-
-	if (at > len || q->end > len)
-		return QUICK_CANNOT;
-	/* the bytes after the payload are readable: TRAIL__SPARE */
-	memcpy(&v, (const uint8_t *)data + at, sizeof(v));
-	return ((v - q->low) & q->mask) > q->span ? QUICK_REJECTS : QUICK_PASSES;
 }
 
 /* False: the slot is stale. */
@@ -316,8 +319,11 @@ static inline __attribute__((always_inline)) bool hit_slot(const struct slot *sl
 
 		if (quick == QUICK_REJECTS)
 			return still(slot, seq);
+		/* If the slot is retired after this, the section or still() sees it by seq. */
 		if (quick == QUICK_CANNOT || !(flags & SLOT_DECIDED))
-			return hit_extra(slot, seq, h);
+			return unlikely(flags & (SLOT_RETIRED | SLOT_WAKE))
+				       ? hit_wake(slot, seq, h)
+				       : hit_extra(slot, seq, h);
 	}
 	return write_slot(slot, seq, h->data, h->len);
 }

@@ -17,7 +17,14 @@
 
 #define RSEQ_SIGNATURE 0x53053053
 
-enum section { SECTION_DONE, SECTION_OFF, SECTION_STALE, SECTION_SLOW, SECTION_ABORTED };
+enum section {
+	SECTION_DONE,
+	SECTION_ARMED,
+	SECTION_OFF,
+	SECTION_STALE,
+	SECTION_SLOW,
+	SECTION_ABORTED,
+};
 
 _Static_assert(offsetof(struct slot, limit) == 40 && offsetof(struct slot, clock_mult) == 48 &&
 		       offsetof(struct slot, ring_count) == 64 &&
@@ -48,47 +55,52 @@ _Static_assert(offsetof(struct rseq_area, cpu_id) == 4 && offsetof(struct rseq_a
 	"movaps %%xmm0, 16(%%r9)\n\t"
 
 /*
- * The fast path: one event with a compact or wide header into the sub-buffer that is open. 8 bytes
- * are stored for either header; the payload is stored after it. data: 16 readable bytes after len.
+ * One event with a compact or wide header into the sub-buffer that is open, but for the last store.
+ * 8 bytes are stored for either header; the payload is stored after it.
  */
+#define SECTION_EVENT \
+	SECTION_BEGIN \
+	"cmpq %[seq], 80(%%r8)\n\tjne %l[stale]\n\t" \
+	"movl 4(%[rs]), %%eax\n\t" \
+	/* also when cpu_id is negative */ \
+	"cmpl %%eax, 64(%%r8)\n\tjbe %l[slow]\n\t" \
+	"movq 8(%%r8), %%rcx\n\tmovzbl (%%rcx), %%ecx\n\t" \
+	"testl %%ecx, %%ecx\n\tjz %l[off]\n\tcmpb %%cl, 88(%%r8)\n\tjne %l[stale]\n\t" \
+	"imulq 16(%%r8), %%rax\n\taddq (%%r8), %%rax\n\tmovq %%rax, %%r9\n\t" \
+	"rdtsc\n\tshlq $32, %%rdx\n\torq %%rdx, %%rax\n\t" \
+	"mulq 48(%%r8)\n\tshrdq $32, %%rdx, %%rax\n\taddq 56(%%r8), %%rax\n\t" \
+	"movq 8(%%r9), %%rdx\n\tcmpq %%rdx, %%rax\n\tjb %l[slow]\n\t" \
+	"movq %%rax, %%rcx\n\txorq %%rdx, %%rcx\n\tshrq $27, %%rcx\n\tjnz %l[slow]\n\t" \
+	"movq (%%r9), %%r10\n\t" \
+	"movq %%r10, %%rcx\n\tandq 24(%%r8), %%rcx\n\taddq %[len], %%rcx\n\t" \
+	"cmpq 40(%%r8), %%rcx\n\tja %l[slow]\n\t" \
+	"movq %%r10, %%r11\n\tandq 32(%%r8), %%r11\n\taddq %%r9, %%r11\n\t" \
+	"addq 72(%%r8), %%r11\n\t" \
+	"movl %%eax, %%ecx\n\tshll $5, %%ecx\n\torq 96(%%r8), %%rcx\n\t" \
+	"movq %%rcx, (%%r11)\n\t" \
+	"movl 92(%%r8), %%edx\n\taddq %%rdx, %%r11\n\taddq %%r10, %%rdx\n\t" \
+	"addq %[len], %%rdx\n\t" \
+	SECTION_TALLY "movq %%rdx, %%r10\n\t" SECTION_COMMIT_TALLY \
+	"xorl %%edx, %%edx\n\t" \
+	"5: movups (%[data], %%rdx), %%xmm0\n\tmovups %%xmm0, (%%r11, %%rdx)\n\t" \
+	"addq $16, %%rdx\n\tcmpq %[len], %%rdx\n\tjb 5b\n\t" \
+	"movq %%rax, 8(%%r9)\n\t"
+#define SECTION_STORE_HEAD "movq %%r10, (%%r9)\n\t" SECTION_END
+#define SECTION_EVENT_CHANGES \
+	"memory", "cc", "rax", "rcx", "rdx", "r9", "r10", "r11", "xmm0", "xmm1"
+
+/* The fast path. data: 16 readable bytes after len. */
 static inline __attribute__((always_inline)) enum section
 section_event(struct rseq_area *rs, const struct slot *slot, uint64_t seq, const void *data,
 	      size_t len)
 {
 	register const struct slot *r8 __asm__("r8") = slot;
 
-	__asm__ goto(
-		SECTION_BEGIN
-		"cmpq %[seq], 80(%%r8)\n\tjne %l[stale]\n\t"
-		"movl 4(%[rs]), %%eax\n\t"
-		/* also when cpu_id is negative */
-		"cmpl %%eax, 64(%%r8)\n\tjbe %l[slow]\n\t"
-		"movq 8(%%r8), %%rcx\n\tmovzbl (%%rcx), %%ecx\n\t"
-		"testl %%ecx, %%ecx\n\tjz %l[off]\n\tcmpb %%cl, 88(%%r8)\n\tjne %l[stale]\n\t"
-		"imulq 16(%%r8), %%rax\n\taddq (%%r8), %%rax\n\tmovq %%rax, %%r9\n\t"
-		"rdtsc\n\tshlq $32, %%rdx\n\torq %%rdx, %%rax\n\t"
-		"mulq 48(%%r8)\n\tshrdq $32, %%rdx, %%rax\n\taddq 56(%%r8), %%rax\n\t"
-		"movq 8(%%r9), %%rdx\n\tcmpq %%rdx, %%rax\n\tjb %l[slow]\n\t"
-		"movq %%rax, %%rcx\n\txorq %%rdx, %%rcx\n\tshrq $27, %%rcx\n\tjnz %l[slow]\n\t"
-		"movq (%%r9), %%r10\n\t"
-		"movq %%r10, %%rcx\n\tandq 24(%%r8), %%rcx\n\taddq %[len], %%rcx\n\t"
-		"cmpq 40(%%r8), %%rcx\n\tja %l[slow]\n\t"
-		"movq %%r10, %%r11\n\tandq 32(%%r8), %%r11\n\taddq %%r9, %%r11\n\taddq 72(%%r8), "
-		"%%r11\n\t"
-		"movl %%eax, %%ecx\n\tshll $5, %%ecx\n\torq 96(%%r8), %%rcx\n\t"
-		"movq %%rcx, (%%r11)\n\t"
-		"movl 92(%%r8), %%edx\n\taddq %%rdx, %%r11\n\taddq %%r10, %%rdx\n\t"
-		"addq %[len], %%rdx\n\t"
-		SECTION_TALLY "movq %%rdx, %%r10\n\t" SECTION_COMMIT_TALLY
-		"xorl %%edx, %%edx\n\t"
-		"5: movups (%[data], %%rdx), %%xmm0\n\tmovups %%xmm0, (%%r11, %%rdx)\n\t"
-		"addq $16, %%rdx\n\tcmpq %[len], %%rdx\n\tjb 5b\n\t"
-		"movq %%rax, 8(%%r9)\n\t"
-		"movq %%r10, (%%r9)\n\t" SECTION_END
-		:
-		: [rs] "r"(rs), "r"(r8), [seq] "r"(seq), [data] "r"(data), [len] "r"(len)
-		: "memory", "cc", "rax", "rcx", "rdx", "r9", "r10", "r11", "xmm0", "xmm1"
-		: off, stale, slow, aborted);
+	__asm__ goto(SECTION_EVENT SECTION_STORE_HEAD
+		     :
+		     : [rs] "r"(rs), "r"(r8), [seq] "r"(seq), [data] "r"(data), [len] "r"(len)
+		     : SECTION_EVENT_CHANGES
+		     : off, stale, slow, aborted);
 	return SECTION_DONE;
 off:
 	return SECTION_OFF;
@@ -101,33 +113,37 @@ aborted:
 }
 
 /*
- * Whether the daemon may be asleep until the slot's bell is rung; for a slot with SLOT_WAKE. The
- * section keeps the mapping while it reads the bell.
+ * The same for a slot with SLOT_WAKE. SECTION_ARMED: the event is recorded, and the daemon may be
+ * asleep until the slot's bell is rung. The bell is compared while the section keeps the mapping;
+ * the commit leaves the processor's flags as they are.
  */
-static inline __attribute__((always_inline)) bool section_armed(struct rseq_area *rs,
-								const struct slot *slot,
-								uint64_t seq)
+static inline __attribute__((always_inline)) enum section
+section_event_wake(struct rseq_area *rs, const struct slot *slot, uint64_t seq, const void *data,
+		   size_t len)
 {
 	register const struct slot *r8 __asm__("r8") = slot;
 
-	__asm__ goto(
-		SECTION_BEGIN
-		"cmpq %[seq], 80(%%r8)\n\tjne %l[no]\n\t"
-		"movl 4(%[rs]), %%eax\n\tcmpl %%eax, 64(%%r8)\n\tjbe %l[aborted]\n\t"
-		"movq %c[mapping](%%r8), %%rax\n\tmovq %c[region](%%rax), %%rax\n\t"
-		"cmpl $0, %c[bell](%%rax)\n\tjne %l[aborted]\n\t"
-		SECTION_END
-		:
-		: [rs] "r"(rs), "r"(r8), [seq] "r"(seq),
-		  [mapping] "i"(offsetof(struct slot, mapping)),
-		  [region] "i"(offsetof(struct mapping, region)),
-		  [bell] "i"(offsetof(struct trail_region, bell))
-		: "memory", "cc", "rax"
-		: no, aborted);
-no:
-	return false;
+	__asm__ goto(SECTION_EVENT
+		     "movq %c[mapping](%%r8), %%rax\n\tmovq %c[region](%%rax), %%rax\n\t"
+		     "cmpl $0, %c[bell](%%rax)\n\t" SECTION_STORE_HEAD "jne %l[armed]\n\t"
+		     :
+		     : [rs] "r"(rs), "r"(r8), [seq] "r"(seq), [data] "r"(data), [len] "r"(len),
+		       [mapping] "i"(offsetof(struct slot, mapping)),
+		       [region] "i"(offsetof(struct mapping, region)),
+		       [bell] "i"(offsetof(struct trail_region, bell))
+		     : SECTION_EVENT_CHANGES
+		     : off, stale, slow, aborted, armed);
+	return SECTION_DONE;
+armed:
+	return SECTION_ARMED;
+off:
+	return SECTION_OFF;
+stale:
+	return SECTION_STALE;
+slow:
+	return SECTION_SLOW;
 aborted:
-	return true;
+	return SECTION_ABORTED;
 }
 
 /* What the slow path has computed; it is stored only if no other writer came in between. */
