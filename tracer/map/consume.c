@@ -17,7 +17,6 @@
 #define PERIOD_MIN UINT64_C(4000000)    /* ns between two rounds, after one with events */
 #define PERIOD_MAX UINT64_C(20000000)   /* after rounds without */
 #define SHARE 2                         /* a round may take 1 / SHARE of the time */
-#define LOOKS_MAX 64u                   /* of one map_take: each ring may be filled that often */
 
 /* ---- one event ---- */
 
@@ -238,27 +237,23 @@ static bool has_pairs(const struct map *m)
 	return false;
 }
 
-/* Takes what the rings hold up to the limit. Returns the number of events. */
-static uint64_t take_events(struct map *m, struct merge *merge, uint64_t limit)
+/* Takes what the rings hold up to the limit. */
+static void take_events(struct map *m, struct merge *merge, uint64_t limit)
 {
-	uint64_t n = 0;
 	struct cursor *c;
 
 	/* Pairs need the events of all streams in the order of time. */
 	if (has_pairs(m))
-		for (; (c = merge_top(merge, limit)); n++) {
+		while ((c = merge_top(merge, limit))) {
 			take_event(m, c->stream.class, &c->o);
 			merge_next(merge);
 		}
 	else
 		for (size_t i = 0; i < merge->count; i++) {
 			c = merge->cursors[i];
-			for (bool more = c->have; more && c->o.ts <= limit; more = cursor_next(c)) {
+			for (bool more = c->have; more && c->o.ts <= limit; more = cursor_next(c))
 				take_event(m, c->stream.class, &c->o);
-				n++;
-			}
 		}
-	return n;
 }
 
 static void check_clear(struct map *m)
@@ -272,37 +267,27 @@ static void check_clear(struct map *m)
 	m->clear_ts = wanted;
 }
 
-/* One look. Returns the number of events; those not later than *now have been taken then. */
-static uint64_t look_once(struct map *m, uint64_t *now)
+/* One look: takes the events that were recorded before it. Later ones do not keep the caller. */
+static void look_once(struct map *m)
 {
 	struct merge *merge = merge_create();
 	bool active = session_shown(m->hidden).info.active;
-	uint64_t n = 0;
+	uint64_t now;
 
 	check_clear(m);
-	if (merge && !merge_look_session(merge, m->hidden, now)) {
-		n = take_events(m, merge, active ? *now : UINT64_MAX);
+	if (merge && !merge_look_session(merge, m->hidden, &now)) {
+		take_events(m, merge, active ? now : UINT64_MAX);
 		for (size_t i = 0; i < merge->count; i++)
 			pass_stream(m, merge->cursors[i]);
 	}
 	merge_destroy(merge);
-	return n;
 }
 
 void map_take(struct map *m)
 {
-	uint64_t n = 1, now = 0;
-
 	check_clear(m);
-	if (!m->hidden)
-		return;
-	/* The kernel's buffers may hold more than the rings have room for. */
-	for (uint32_t i = 0; i < LOOKS_MAX && n; i++) {
-		n = look_once(m, &now);
-		/* Programs that record meanwhile do not keep the caller here. */
-		if (m->domain == DOMAIN_USER)
-			break;
-	}
+	if (m->hidden)
+		look_once(m);
 }
 
 void map_reset(struct map *m)
