@@ -12,18 +12,38 @@
 
 #define MIB (1u << 20)
 
+/* A ring that was never full discards for other reasons. (The kernel has a buffer before it.) */
+static bool was_full(const struct stream *st)
+{
+	const struct region_geometry *g = &st->region->geo;
+	struct ring_mark m;
+
+	ring_mark(st, &m);
+	return st->trace->uid == KERNEL_UID || m.head >= (g->subbuf_count - 1) * g->subbuf_size;
+}
+
 /* One line for each channel, because a channel has many streams. */
 static void advise(const struct stream *st, const struct ring_counts *c, struct md_buf *out)
 {
 	const struct region_geometry *g = &st->region->geo;
 	struct md_buf line = MD_BUF_INIT;
 
-	md_buf_printf(&line,
-		      "advice %s/channels/%s/subbuf_count: events are %s: buffers of more than %u "
-		      "x %" PRIu64
-		      " bytes per CPU hold more; write it before a session's first start\n",
-		      st->trace->uid == KERNEL_UID ? "kernel" : "user", st->channel,
-		      c->discarded ? "discarded" : "overwritten", g->subbuf_count, g->subbuf_size);
+	if (c->discarded && !was_full(st))
+		md_buf_printf(&line,
+			      "advice TRAIL_ATTACH_TIMEOUT: events of user/channels/%s are "
+			      "discarded, though its buffers had room: they are larger than a "
+			      "sub-buffer, or the daemon was silent for longer than programs wait "
+			      "(10 ms; this variable in their environment sets other "
+			      "milliseconds)\n",
+			      st->channel);
+	else
+		md_buf_printf(&line,
+			      "advice %s/channels/%s/subbuf_count: events are %s: buffers of more "
+			      "than %u x %" PRIu64 " bytes per CPU hold more; write it before a "
+			      "session's first start\n",
+			      st->trace->uid == KERNEL_UID ? "kernel" : "user", st->channel,
+			      c->discarded ? "discarded" : "overwritten", g->subbuf_count,
+			      g->subbuf_size);
 	if (!line.failed && !strstr(md_buf_str(out), md_buf_str(&line)))
 		md_buf_put(out, line.data, line.len);
 	md_buf_deinit(&line);

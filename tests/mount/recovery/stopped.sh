@@ -50,4 +50,14 @@ echo clear >"$S/s/control" || fail clear
 TRAIL_ATTACH_TIMEOUT=60000 "$ticker" 100 0 || fail "ticker"
 is "afterwards" 100 "$(key events_recorded "$S/s/status")"
 echo stop >"$S/s/control" && rmdir "$S/s" || fail "stop, rmdir"
+
+# Larger buffers would not have helped
+mkdir "$S/t" && echo 'tick:*' >"$S/t/user/events" && echo start >"$S/t/control" || fail "session t"
+kill -STOP "$pid"
+"$ticker" 20 0 || fail "ticker"
+kill -CONT "$pid"
+counted() { [ "$(key events_discarded "$S/t/status")" = 20 ]; }
+within 20 counted || fail "not counted: $(cat "$S/t/status")"
+is "advice" TRAIL_ATTACH_TIMEOUT: "$(key advice "$S/t/status" | cut -d ' ' -f 1)"
+rmdir "$S/t" || fail "rmdir t"
 echo "$checks checks"
