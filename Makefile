@@ -306,7 +306,7 @@ $(foreach s,$(call buildable,$(PROGRAM_SRC)),$(eval $(call program_rule,$(s),$(c
 # ---- installation ----
 
 HEADERS = $(wildcard ustlib/trail/*.h)
-DOCUMENTS = $(wildcard docs/*.md docs/*.svg) docs/CHANGES docs/CONTRIBUTING docs/trailfs.conf
+DOCUMENTS = $(wildcard docs/*.md docs/*.svg docs/*.png) docs/CHANGES docs/CONTRIBUTING docs/trailfs.conf
 
 # For programs with LTTng-UST trace points: what they look for, where a real LTTng-UST has nothing
 LTTNG_HEADERS = $(wildcard ustlib/lttng/lttng/*.h)

@@ -1,15 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""browse_page.py URL EVENTS SLICES TRACKS [SHOTS]: uses the page of a time line as its readers do.
+"""browse_page.py URL EVENTS SLICES TRACKS: uses the page of a time line as its readers do.
 
 Chromium opens URL: `export/timeline.html` of 100 rounds of slices.c. Prints the first mistake and
 exits with 1; else prints the seconds until the page could be used. Exit status 77: the browser does
-not start. SHOTS: a directory for pictures.
+not work here.
 """
 import sys
 
-from browser import Browser
-
-READY = "!!(document.body && document.body.dataset.events)"
+from browser import Browser, Silent
 
 
 def same(what, want, have):
@@ -21,13 +19,6 @@ def shown(b):
     return int(b.run("document.body.dataset.shown"))
 
 
-def wait(b, what, expression):
-    """Searches begin a moment after the last key."""
-    b.run("new Promise(done => { const look = () => (%s) ? done() : setTimeout(look, 10);"
-          " look(); })" % expression)
-    b.frame()
-
-
 def span(b):
     return b.run("[view.from, view.to]")
 
@@ -37,10 +28,10 @@ def search(b):
     b.key("/")
     same("after /", "q", b.run("document.activeElement.id"))
     b.type("load_entry")
-    wait(b, "search", "shown.length === 200")
+    b.wait("search", "shown.length === 200")
     b.key("Tab")
     b.type("n < 5")
-    wait(b, "filter", "shown.length === 10")
+    b.wait("filter", "shown.length === 10")
     same("values of n", "Values of n: 10, mean 2", b.run("$('what').textContent"))
     b.key("Escape")
     same("after Escape", "c", b.run("document.activeElement.id"))
@@ -54,11 +45,11 @@ def search(b):
         sys.exit("the line of the event: " + tip)
     b.frame()
     same("the marked row", 1, b.run("document.querySelectorAll('#table .now').length"))
-    for text, n in (("quotes \" and", 200), ("slices", shown_all(b)), ("work:step", 800),
-                    ("no such text", 0), ("0.25", 200), ("18446744073709551615", 200)):
+    for text, n in (("quotes \" and", 400), ("slices", shown_all(b)), ("work:step", 800),
+                    ("no such text", 0), ("0.25", 400), ("18446744073709551615", 200)):
         b.run("$('f').value = ''; $('q').value = %r; refresh()" % text)
         same("search for " + text, n, shown(b))
-    for text, n in (("thread = 1", 100), ("thread", 200), ("ratio >= 0.25", 200), ("n != 5", 594),
+    for text, n in (("thread = 1", 100), ("thread", 200), ("ratio >= 0.25", 400), ("n != 5", 792),
                     ("text = quotes", 0), ("procname = slices", shown_all(b)), ("vtid < 0", 0)):
         b.run("$('q').value = ''; $('f').value = %r; refresh()" % text)
         same("filter " + text, n, shown(b))
@@ -67,6 +58,19 @@ def search(b):
 
 def shown_all(b):
     return b.run("data.n")
+
+
+def counters(b):
+    """One of an event with `value`, two of another event; the pointer over one of them."""
+    have = b.run("data.counters.map(c => [c.name, c.value.length, c.low, c.high])")
+    same("counters", [["work:queue", 200, -2, 97], ["work:cache_counter.n", 200, 0, 99],
+                      ["work:cache_counter.ratio", 200, 0, 0.25]], have)
+    b.run("show(0, 1.05 * data.last)")
+    b.frame()
+    last = b.run("data.counters[1].value[199]")
+    y = b.run("(r => r.y - view.y + r.h / 2)(data.rows.find(r => r.counter === data.counters[1]))")
+    same("the pointer over a counter", "work:cache_counter.n %d" % last,
+         b.run("describe($('c').clientWidth - 2, %r)" % y))
 
 
 def zoom(b):
@@ -86,10 +90,10 @@ def zoom(b):
     b.key("-")
     same("the part after -", round(end - start), round(span(b)[1] - span(b)[0]))
     b.mouse("mouseWheel", 700, 100, deltaX=0, deltaY=-100)
-    wait(b, "wheel", "view.to - view.from < %r" % (0.9 * (end - start)))
+    b.wait("wheel", "view.to - view.from < %r" % (0.9 * (end - start)))
     b.key("0")
     middle = b.run("Math.round(LEFT + data.time[data.n >> 1] * scale())")
-    drag(b, 1270, middle, 8)
+    drag(b, b.run("LEFT"), middle + 1, 8)
     inside = b.run("data.time.slice(0, data.n).filter(t => t >= chosen[0] && t <= chosen[1]).length")
     if not 0 < inside < shown_all(b):
         sys.exit("selected by the pointer: %d" % inside)
@@ -115,41 +119,44 @@ def click(b):
     same("the event of the slice", b.run("data.event[0]"), b.run("shown[now]"))
 
 
-def looks(b, shots):
+def looks(b):
     """Light and dark, narrow and wide: the canvas fills its place, and nothing is outside."""
     for width, height, dark in ((1280, 720, False), (1280, 720, True), (3840, 2160, False)):
         b.shape(width, height, dark)
-        wait(b, "size", "$('c').width === innerWidth")
+        b.wait("size", "$('c').width === innerWidth")
         b.frame()
         color = b.run("getComputedStyle(document.body).backgroundColor.match(/[0-9]+/g).map(Number)")
         same("light at %d" % width, not dark, sum(color[:3]) > 384)
         same("outside of the page", [0, 0], b.run(
             "[document.documentElement.scrollWidth - innerWidth,"
             " document.documentElement.scrollHeight - innerHeight]"))
-        if shots:
-            b.screenshot("%s/timeline-%d%s.png" % (shots, width, "-dark" if dark else ""))
     b.shape(1280, 720, False)
 
 
+def use(b, url, counts):
+    seconds = b.open(url)
+    have = b.run("['events', 'slices', 'tracks'].map(k => document.body.dataset[k])")
+    same("events, slices, tracks", counts, have)
+    search(b)
+    counters(b)
+    zoom(b)
+    click(b)
+    looks(b)
+    same("errors of the page", [], b.errors())
+    print("%.2f" % seconds)
+
+
 def main():
-    url, counts, shots = sys.argv[1], sys.argv[2:5], sys.argv[5:]
+    b = None
     try:
         b = Browser()
-    except (EOFError, OSError) as e:
+        use(b, sys.argv[1], sys.argv[2:5])
+    except (Silent, OSError) as e:
         print(e)
         sys.exit(77)
-    try:
-        seconds = b.open(url, READY)
-        have = b.run("['events', 'slices', 'tracks'].map(k => document.body.dataset[k])")
-        same("events, slices, tracks", counts, have)
-        search(b)
-        zoom(b)
-        click(b)
-        looks(b, shots and shots[0])
-        same("errors of the page", [], b.errors())
-        print("%.2f" % seconds)
     finally:
-        b.close()
+        if b:
+            b.close()
 
 
 main()

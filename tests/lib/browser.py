@@ -3,28 +3,36 @@
 import base64
 import json
 import os
+import select
+import shutil
+import signal
 import subprocess
 import sys
 import tempfile
 import time
 
-SLOW = 100      # s: a browser that needs longer does not work
+SLOW = 60      # s: a browser that needs longer for an answer does not work
+
+
+class Silent(Exception):
+    """The browser ends, or does not answer."""
 
 
 class Browser:
     """Commands of the protocol, one after another."""
 
     def __init__(self, size=(1280, 720), dark=False):
-        self.home = tempfile.TemporaryDirectory()
+        self.home = tempfile.mkdtemp(prefix="trailfs-browser.")
         self.events, self.count, self.left, self.session = [], 0, b"", None
         ours, theirs = os.pipe(), os.pipe()
         # Chromium reads commands from descriptor 3 and answers on 4.
         self.process = subprocess.Popen(
             ["sh", "-c", 'exec chromium "$@" 3<&%d 4>&%d' % (ours[0], theirs[1]), "sh",
              "--headless", "--no-sandbox", "--disable-gpu", "--remote-debugging-pipe",
-             "--user-data-dir=" + self.home.name, "--hide-scrollbars", "--no-first-run",
+             "--user-data-dir=" + self.home, "--hide-scrollbars", "--no-first-run",
              "about:blank"],
-            pass_fds=(ours[0], theirs[1]), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+            pass_fds=(ours[0], theirs[1]), start_new_session=True,
+            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         os.close(ours[0])
         os.close(theirs[1])
         self.to, self.answers = ours[1], theirs[0]
@@ -37,9 +45,10 @@ class Browser:
 
     def read(self):
         while b"\0" not in self.left:
-            piece = os.read(self.answers, 1 << 20)
+            ready = select.select([self.answers], [], [], SLOW)[0]
+            piece = ready and os.read(self.answers, 1 << 20)
             if not piece:
-                raise EOFError("the browser has ended")
+                raise Silent("the browser %s" % ("has ended" if ready else "does not answer"))
             self.left += piece
         line, self.left = self.left.split(b"\0", 1)
         return json.loads(line)
@@ -72,16 +81,24 @@ class Browser:
             raise RuntimeError("%s: %s" % (script, answer["exceptionDetails"]))
         return answer["result"].get("value")
 
-    def open(self, url, ready):
-        """Returns the seconds until the expression `ready` holds and a frame has been drawn."""
+    def open(self, url):
+        """Returns the seconds until the page's scripts have run and a frame has been drawn."""
         begin = time.monotonic()
+        self.events = []
         self.call("Page.navigate", url=url)
-        while not self.run(ready):
-            if time.monotonic() - begin > SLOW:
-                sys.exit("%s is not there after %d s" % (url, SLOW))
-            time.sleep(0.01)
+        while not any(e["method"] == "Page.loadEventFired" for e in self.events):
+            self.events.append(self.read())
         self.frame()
         return time.monotonic() - begin
+
+    def wait(self, what, expression):
+        """Until the expression holds: some changes come a moment after the key."""
+        begin = time.monotonic()
+        while not self.run(expression):
+            if time.monotonic() - begin > SLOW:
+                sys.exit("%s: not after %d s" % (what, SLOW))
+            time.sleep(0.01)
+        self.frame()
 
     def frame(self):
         """Waits until the page has drawn what the last command changed."""
@@ -114,18 +131,34 @@ class Browser:
                 e["method"] == "Log.entryAdded" and e["params"]["entry"]["level"] == "error"]
 
     def close(self):
-        self.process.kill()
+        # Its processes are a group of their own; some of them still write files.
+        os.killpg(self.process.pid, signal.SIGKILL)
         self.process.wait()
-        self.home.cleanup()
+        shutil.rmtree(self.home, ignore_errors=True)
 
 
 def main():
-    """browser.py URL: prints the seconds until the page of a time line can be used."""
-    b = Browser()
+    """browser.py URL [DIRECTORY]: prints the seconds until the page of a time line can be used.
+
+    Writes two pictures to the directory: all of it, light; then the program slices.c, dark.
+    """
+    b = None
     try:
-        print("%.2f" % b.open(sys.argv[1], "!!(document.body && document.body.dataset.events)"))
+        b = Browser()
+        print("%.2f" % b.open(sys.argv[1]))
+        if sys.argv[2:]:
+            b.shape(1120, 425, False)
+            b.screenshot(sys.argv[2] + "/timeline.png")
+            b.shape(1120, 600, True)
+            b.run("$('q').value = 'work:'; refresh(); show(data.time[rows[2000]],"
+                  " data.time[rows[2060]]); go(2001, true);"
+                  " view.y = data.rows.find(r => r.group && r.group.name === 'slices').y - 24")
+            b.screenshot(sys.argv[2] + "/timeline-dark.png")
+    except (Silent, OSError) as e:
+        print(e)
     finally:
-        b.close()
+        if b:
+            b.close()
 
 
 if __name__ == "__main__":

@@ -13,6 +13,8 @@ import sys
 import xml.etree.ElementTree as xml
 
 CPUS = 1 << 22
+INTERRUPTS = CPUS + (1 << 20)
+DISKS = CPUS + (2 << 20)
 PAIR = re.compile(r"(?:compat_)?(?:syscall_(?P<call>entry|exit)_(?P<name>.+)|(?P<base>.+)[_:]"
                   r"(?P<side>begin|end|entry|exit))")
 
@@ -22,10 +24,11 @@ class Found:
 
     def __init__(self):
         self.slices, self.instants, self.counters, self.switches = [], [], [], []
+        self.flows = []
         self.threads, self.processes = {}, {}
 
     def compare(self, other, what):
-        for part in ("slices", "instants", "counters", "switches"):
+        for part in ("slices", "instants", "counters", "switches", "flows"):
             mine, theirs = sorted(getattr(self, part)), sorted(getattr(other, part))
             for a, b in zip(mine, theirs):
                 if a != b:
@@ -66,45 +69,92 @@ class Stacks:
             self.found.slices += [(track, begin, -1, name) for begin, name in stack]
 
 
-def add_event(f, event, stacks, current):
+def counters_of(event, known):
+    """The counters of an event and their values."""
+    name, fields = event["event"], event["fields"]
+    numbers = {k: v for k, v in fields.items() if isinstance(v, (int, float))}
+    if name == "power_cpu_frequency":
+        return [("CPU %d frequency, kHz" % fields["cpu_id"], fields["state"])]
+    if name == "kmem_rss_stat":
+        member = fields["member"]
+        member = member["value"] if isinstance(member, dict) else member
+        if fields["curr"]:
+            known.add((fields["mm_id"], member))
+        elif (fields["mm_id"], member) not in known:
+            return []
+        kind = ["file", "anon", "swap", "shmem"][member] if 0 <= member < 4 else "other"
+        return [("memory %s, bytes" % kind, fields["size"])]
+    if re.search(".[_:]counter$", name):
+        return [(name + "." + k, v) for k, v in numbers.items()]
+    return [(name, numbers["value"])] if list(fields) == ["value"] and numbers else []
+
+
+def lane(event, lanes):
+    """The track of a block request: where it began, or a free one of its device."""
+    begins = event["event"] == "block_rq_issue"
+    dev, sector = event["fields"]["dev"], event["fields"]["sector"]
+    for i, other in enumerate(lanes):
+        if other[0] == dev and other[2] != begins and (begins or other[1] == sector):
+            break
+    else:
+        if not begins:
+            return None
+        i = len(lanes)
+        lanes.append(None)
+    lanes[i] = (dev, sector, begins)
+    return DISKS + i
+
+
+def add_event(f, event, stacks, current, state):
     fields, context, time = event["fields"], event.get("context", {}), event["time"]
-    tid = context.get("vtid", context.get("tid", current.get(event["cpu"], 0)))
+    name, cpu = event["event"], event["cpu"]
+    tid = context.get("vtid", context.get("tid", current.get(cpu, 0)))
     pid = context.get("vpid", context.get("pid", 0))
-    tid = tid or CPUS + event["cpu"]
+    tid = tid or CPUS + cpu
+    m = PAIR.fullmatch(name)
+    side, pair = m and (m["call"] or m["side"]), m and (m["name"] or m["base"])
+    if side and re.match("(x86_)?irq_", name):
+        tid = INTERRUPTS + cpu
+    if name in ("block_rq_issue", "block_rq_complete"):
+        side, pair = "begin" if name == "block_rq_issue" else "end", "block_rq"
+        tid = lane(event, state["lanes"]) or tid
+    # (a thread whose events are all on tracks of hardware has no track)
     if tid < CPUS and "procname" in context:
         f.threads[tid] = context["procname"]
         if pid == tid:
             f.processes[tid] = context["procname"]
-    m = PAIR.fullmatch(event["event"])
-    side = m and (m["call"] or m["side"])
     if side in ("begin", "entry"):
-        stacks.begin(tid, time, m["name"] or m["base"])
+        stacks.begin(tid, time, pair)
         return
     if side:
-        name, stack = m["name"] or m["base"], stacks.open.get(tid, [])
-        if name in [s[1] for s in stack]:
-            while stack[-1][1] != name:
+        stack = stacks.open.get(tid, [])
+        if pair in [s[1] for s in stack]:
+            while stack[-1][1] != pair:
                 stacks.end(tid, time)
             stacks.end(tid, time)
             return
-    if list(fields) == ["value"] and isinstance(fields["value"], (int, float)):
-        f.counters.append((time, event["event"], fields["value"]))
-    else:
-        f.instants.append((tid, time, event["event"]))
+    counters = counters_of(event, state["known"])
+    f.counters += [(time, counter, value) for counter, value in counters]
+    if not counters:
+        f.instants.append((tid, time, name))
+    if name in ("sched_waking", "sched_wakeup", "sched_wakeup_new") and fields["tid"] > 0:
+        state["woken"].setdefault(fields["tid"], time)
 
 
 def expected(path):
-    f, current = Found(), {}
+    f, current, state = Found(), {}, {"lanes": [], "known": set(), "woken": {}}
     stacks = Stacks(f)
     with open(path, encoding="utf-8") as lines:
         for line in lines:
             event = json.loads(line)
             if event["event"] != "sched_switch":
-                add_event(f, event, stacks, current)
+                add_event(f, event, stacks, current, state)
                 continue
             tid = event["fields"]["next_tid"]
             current[event["cpu"]] = tid
             f.switches.append((event["cpu"], event["time"], tid, event["fields"]["next_comm"]))
+            if tid in state["woken"]:
+                f.flows.append((state["woken"].pop(tid), event["time"]))
     stacks.finish()
     for track, stack in stacks.open.items():
         while stack:
@@ -116,7 +166,7 @@ def expected(path):
 
 def chrome(path, want):
     f = Found()
-    stacks, cpus = Stacks(f), {}
+    stacks, cpus, flows = Stacks(f), {}, {}
     with open(path, encoding="utf-8") as file:
         trace = json.load(file)
     start = int(trace["otherData"]["start"])
@@ -134,12 +184,19 @@ def chrome(path, want):
             stacks.begin(tid, time, e["name"])
         elif e["ph"] == "E":
             stacks.end(tid, time)
+        elif e["ph"] == "s":
+            assert tid - CPUS < 65536 and e["id"] not in flows, e
+            flows[e["id"]] = time
+        elif e["ph"] == "f":
+            assert (tid, time) == (last["tid"], start + round(last["ts"] * 1000)), e
+            f.flows.append((flows.pop(e["id"]), time))
         elif e["ph"] == "C":
             (_, value), = e["args"].items()
             f.counters.append((time, e["name"], value))
         else:
             assert e["ph"] == "i" and e["s"] == "t", e
             f.instants.append((tid, time, e["name"]))
+        last = e
     stacks.finish()
     # A CPU that becomes idle ends its slice.
     idle = [s for s in want.switches if s[2] == 0]
@@ -165,7 +222,9 @@ def message(data):
         if key & 7 == 0:
             value, at = varint(data, at)
         elif key & 7 == 1:
-            value, at = struct.unpack("<d", data[at:at + 8])[0], at + 8
+            # Numbers of flows are no doubles.
+            kind = "<Q" if key >> 3 in (47, 48) else "<d"
+            value, at = struct.unpack(kind, data[at:at + 8])[0], at + 8
         else:
             assert key & 7 == 2, key
             n, at = varint(data, at)
@@ -209,7 +268,7 @@ def annotations(e):
 
 
 def perfetto(path, notes):
-    f, tracks = Found(), {}
+    f, tracks, flows = Found(), {}, {}
     stacks = Stacks(f)
     with open(path, "rb") as file:
         trace = message(file.read())
@@ -235,8 +294,14 @@ def perfetto(path, notes):
                 stacks.begin(track, time, e[23][0].decode())
             elif kind == 2:
                 stacks.end(track, time)
+            elif 48 in e:
+                assert kind == 3 and e[23] == [b"woken"] and f.switches[-1][1:3] == (time, track), e
+                f.flows.append((flows.pop(e[48][0]), time))
             else:
                 assert kind == 3
+                for flow in e.get(47, []):
+                    assert flow not in flows, e
+                    flows[flow] = time
                 f.instants.append((track, time, e[23][0].decode()))
     stacks.finish()
     return f
@@ -244,7 +309,7 @@ def perfetto(path, notes):
 
 def page(path):
     """The lines of events in the page (page.c has their columns)."""
-    f, time, start, tracks, classes = Found(), 0, 0, {}, {}
+    f, time, start, tracks, classes, counters = Found(), 0, 0, {}, {}, {}
     stacks = Stacks(f)
     with open(path, encoding="utf-8") as file:
         blocks = re.findall('<script type="text/plain">\n(.*?)</script><script>take\\(\\)</script>\n',
@@ -262,6 +327,13 @@ def page(path):
         if head == "d":
             names = [json.loads('"%s"' % name) for name in cells[1:3] + cells[4:]]
             classes[cells[0]] = (names[0], names[1], int(cells[3]), names[2:])
+            continue
+        if head == "n":
+            counters[cells[0]] = json.loads('"%s"' % cells[2])
+            continue
+        if head[0] == "v":
+            number, value = head[1:].split(" ", 1)
+            f.counters.append((time, counters[number], json.loads(value)))
             continue
         if head == "z":
             start = int(cells[0])
@@ -289,10 +361,10 @@ def page(path):
             stacks.end(tid, time)
         elif kind == "s":
             f.switches.append((tid - CPUS, time, fields["next_tid"], fields["next_comm"]))
-        elif list(fields) == ["value"] and isinstance(fields["value"], (int, float)):
-            f.counters.append((time, event, fields["value"]))
-        else:
+        elif kind == "i":
             f.instants.append((tid, time, event))
+        else:
+            assert kind == "c", line
         if event == "work:note":
             assert list(fields) == ["text", "ratio", "big"] and fields["big"] == (1 << 64) - 1, line
     stacks.finish()
@@ -335,12 +407,15 @@ def main():
                 have = notes[(event["time"], event["context"]["vtid"])]
                 if not any(event["fields"].items() <= note.items() for note in have):
                     sys.exit("annotations:\n%r\n%r" % (event, have))
-    want.compare(page(sys.argv[4]), "page")
+    shown = page(sys.argv[4])
+    shown.flows = want.flows        # the page has the events alone
+    want.compare(shown, "page")
     if len(sys.argv) > 6:
         flame(sys.argv[5], want)
     else:
         xml.parse(sys.argv[5])
-    print(len(want.slices), len(want.instants), len(want.counters), len(want.switches))
+    print(len(want.slices), len(want.instants), len(want.counters), len(want.switches),
+          len(want.flows))
 
 
 main()

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* LINK: trail pthread */
 /*
- * slices COUNT: two threads, COUNT times each: slices in slices, instants and a counter. Then an
+ * slices COUNT: two threads, COUNT times each: slices in slices, instants and counters. Then an
  * end without a begin, slices that overlap, and a begin without an end.
  */
 #include <pthread.h>
@@ -31,6 +31,7 @@ static void *work(void *arg)
 		}
 		value = n - 2;
 		TRAIL(work, queue, value);
+		TRAIL(work, cache_counter, n, ratio, text);
 		TRAIL(work, end);
 	}
 	TRAIL(work, other_end);

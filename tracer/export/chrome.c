@@ -91,8 +91,10 @@ static void describe(void *arg, const struct timeline *t)
 {
 	struct chrome *v = arg;
 
-	if (t->pid == TRACK_CPUS)
-		put_metadata(v, "process_name", t, "CPUs", 4);
+	const char *hardware = track_process_name(t);
+
+	if (hardware)
+		put_metadata(v, "process_name", t, hardware, strlen(hardware));
 	else if (t->name_len && (!t->pid || t->pid == t->tid))
 		put_metadata(v, "process_name", t, t->name, t->name_len);
 	if (t->name_len)
@@ -112,21 +114,36 @@ static void add_end(void *arg, const struct mark *k)
 	put_args(begin_mark(arg, 'E', k), k->row);
 }
 
+/* A flow begins ('s') or ends ('f') in the slice of the thread that the CPU runs. */
+static void put_flow(struct chrome *v, char phase, uint32_t cpu, uint64_t time, uint64_t flow)
+{
+	struct md_buf *out = begin_event(v, phase, TRACK_CPUS,
+					 TRACK_CPUS + (int32_t)(cpu & 0xfffff), time);
+
+	md_buf_printf(out, ",\"name\":\"wakeup\",\"cat\":\"wakeup\",\"id\":%" PRIu64 "%s}", flow,
+		      phase == 'f' ? ",\"bp\":\"e\"" : "");
+}
+
 static void add_instant(void *arg, const struct mark *k)
 {
-	bool counter = track_is_counter(k->row);
-	struct md_buf *out = begin_mark(arg, counter ? 'C' : 'i', k);
+	struct md_buf *out = begin_mark(arg, 'i', k);
 
 	put_name(out, k->name->json);
-	if (!counter) {
-		md_buf_puts(out, ",\"s\":\"t\"");
-		put_args(out, k->row);
-		return;
-	}
-	/* Viewers draw a curve for each argument. */
-	md_buf_puts(out, ",\"args\":");
-	put(out, k->row->fields_json);
-	md_buf_putc(out, '}');
+	md_buf_puts(out, ",\"s\":\"t\"");
+	put_args(out, k->row);
+	if (k->flow)
+		put_flow(arg, 's', k->row->cpu, k->time, k->flow);
+}
+
+static void add_counter(void *arg, const struct mark *k, struct track_counter *c,
+			const struct md_value *value)
+{
+	struct md_buf *out = begin_event(arg, 'C', c->pid, k->track->tid, k->time);
+
+	put_name(out, c->json);
+	md_buf_puts(out, ",\"args\":{\"value\":");
+	md_value_json(value, out);
+	md_buf_puts(out, "}}");
 }
 
 /* On the track of a CPU, a slice for each thread that it runs, none while it is idle. */
@@ -146,13 +163,16 @@ static void add_switch(void *arg, const struct cpu_switch *w)
 		md_buf_putc(out, '"');
 	}
 	put_args(out, w->row);
+	if (w->flow)
+		put_flow(arg, 'f', w->row->cpu, k.time, w->flow);
 }
 
 void chrome_make(struct maker *m)
 {
 	static const struct track_form form = { .describe = describe, .begin = add_begin,
 						.end = add_end, .instant = add_instant,
-						.switched = add_switch, .json = true };
+						.switched = add_switch,
+						.counter = add_counter, .json = true };
 	struct chrome v = { .m = m };
 
 	md_buf_puts(&m->out, "{\"displayTimeUnit\":\"ns\",\"traceEvents\":[");

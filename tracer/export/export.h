@@ -10,7 +10,8 @@
  *	sqlite.c  export/trace.sqlite: executes the text of sql.c
  *	lket.c    export/lket.txt; lket_files.c: export/lket/; lket_kind.c: its formats (lket.h)
  *	files.c   the files of a directory (files.h)
- *	track.c   the events as tracks of threads and CPUs, with slices, for the next ones
+ *	track.c   the events as tracks of threads and CPUs, with slices, for the next ones;
+ *	          event_kind.c and counter.c are parts of it
  *	chrome.c  export/chrome.json
  *	perfetto.c  export/perfetto
  *	flame.c   export/flame.svg

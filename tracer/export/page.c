@@ -10,10 +10,12 @@
  *                              event before. A capital KIND: the values of the contexts are before
  *                              those of the fields; else they are those of the last event of this
  *                              track that has a capital.
+ *   n COUNTER PID NAME         a counter; PID: of its process
+ *   v COUNTER VALUE            a value of the event before, without tabs: `v0 12`
  *   x NS TRACK                 ends a slice without an event of its own: `x120 0`
  *
- * KIND: b begins a slice, e ends the innermost one, i is an instant; s: a CPU, which is the track,
- * runs another thread.
+ * KIND: b begins a slice, e ends the innermost one, i is an instant, c has counters; s: a CPU (the
+ * track) runs another thread.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -226,6 +228,29 @@ static void add_instant(void *arg, const struct mark *k)
 	put_event(arg, 'i', k->track, k->row, k->time, k->event->number);
 }
 
+static void add_counted(void *arg, const struct mark *k)
+{
+	put_event(arg, 'c', k->track, k->row, k->time, k->event->number);
+}
+
+static void add_counter(void *arg, const struct mark *k, struct track_counter *c,
+			const struct md_value *value)
+{
+	struct page *v = arg;
+	struct md_buf *out = &v->m->out;
+
+	(void)k;
+	if (!c->described) {
+		md_buf_printf(out, "n\t%" PRIu32 "\t%" PRId32 "\t", c->number, c->pid);
+		put_text(v, c->plain.p, c->plain.n);
+		md_buf_putc(out, '\n');
+	}
+	c->described = true;
+	md_buf_printf(out, "v%" PRIu32 " ", c->number);
+	md_value_json(value, out);
+	md_buf_putc(out, '\n');
+}
+
 static void add_switch(void *arg, const struct cpu_switch *w)
 {
 	put_event(arg, 's', w->track, w->row, w->row->time, w->event->number);
@@ -235,7 +260,8 @@ void page_make(struct maker *m)
 {
 	static const struct track_form form = { .classes = add_classes, .describe = describe,
 						.begin = add_begin, .end = add_end,
-						.instant = add_instant, .switched = add_switch };
+						.instant = add_instant, .switched = add_switch,
+						.counted = add_counted, .counter = add_counter };
 	struct page v = { .m = m };
 	const char *here = strstr(page_begin, EVENTS_HERE);
 

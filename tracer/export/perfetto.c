@@ -5,16 +5,13 @@
  * makes its tracks of CPUs.
  */
 #include <errno.h>
-#include <search.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "metadata/program.h"
-#include "tracer/base/hash.h"
 #include "tracer/export/track.h"
 
 #define SEQUENCE 1              /* trusted_packet_sequence_id of all packets */
-#define COUNTERS_MAX 65536u     /* further counters are shown as instants */
 
 /* Numbers of fields, by message. */
 enum { TRACE_PACKET = 1 };
@@ -24,7 +21,7 @@ enum { TRACK_UUID = 1, TRACK_NAME, TRACK_PROCESS, TRACK_THREAD, TRACK_PARENT, TR
 enum { PROCESS_PID = 1, PROCESS_NAME = 6 };
 enum { THREAD_PID = 1, THREAD_TID, THREAD_NAME = 5 };
 enum { EVENT_ANNOTATION = 4, EVENT_TYPE = 9, EVENT_TRACK = 11, EVENT_CATEGORY = 22, EVENT_NAME,
-       EVENT_COUNTER = 30, EVENT_COUNTER_DOUBLE = 44 };
+       EVENT_COUNTER = 30, EVENT_COUNTER_DOUBLE = 44, EVENT_FLOW = 47, EVENT_FLOW_END };
 enum { TYPE_BEGIN = 1, TYPE_END, TYPE_INSTANT, TYPE_COUNTER };
 enum { NOTE_UINT = 3, NOTE_INT, NOTE_DOUBLE, NOTE_STRING, NOTE_JSON = 9, NOTE_NAME };
 enum { BUNDLE_CPU = 1, BUNDLE_EVENT };
@@ -38,8 +35,6 @@ enum { UUID_PROCESS = 1, UUID_THREAD, UUID_COUNTER };
 
 struct perfetto {
 	struct maker *m;
-	void *counters;         /* tree of uuids that have a descriptor (tsearch); owned */
-	uint32_t counter_count;
 	bool any;
 };
 
@@ -61,18 +56,25 @@ static void put_number(struct md_buf *out, uint32_t field, uint64_t v)
 		out->len = (size_t)(write_varint(write_varint(o, field << 3), v) - out->data);
 }
 
-static void put_double(struct md_buf *out, uint32_t field, double d)
+/* Eight bytes, the lowest first */
+static void put_fixed(struct md_buf *out, uint32_t field, uint64_t bits)
 {
 	char *o = md_buf_room(out, 16);
-	uint64_t bits;
 
 	if (!o)
 		return;
-	memcpy(&bits, &d, sizeof(bits));
 	o = write_varint(o, field << 3 | 1);
 	for (int i = 0; i < 8; i++)
 		*o++ = (char)(uint8_t)(bits >> 8 * i);
 	out->len = (size_t)(o - out->data);
+}
+
+static void put_double(struct md_buf *out, uint32_t field, double d)
+{
+	uint64_t bits;
+
+	memcpy(&bits, &d, sizeof(bits));
+	put_fixed(out, field, bits);
 }
 
 static void put_bytes(struct md_buf *out, uint32_t field, const char *p, size_t n)
@@ -176,8 +178,10 @@ static void describe(void *arg, const struct timeline *t)
 	struct md_buf *out = &v->m->out;
 	size_t packet, track, thread;
 
-	if (t->pid == TRACK_CPUS)
-		describe_process(v, t, "CPUs", 4);
+	const char *hardware = track_process_name(t);
+
+	if (hardware)
+		describe_process(v, t, hardware, strlen(hardware));
 	else if (pid_of(t) == t->tid)
 		describe_process(v, t, t->name, t->name_len);
 	packet = begin_packet(v);
@@ -314,63 +318,33 @@ static void add_end(void *arg, const struct mark *k)
 	put_event(arg, TYPE_END, k, false);
 }
 
-static int compare_uuids(const void *a, const void *b)
-{
-	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-
-	return x < y ? -1 : x > y;
-}
-
-static void describe_counter(struct perfetto *v, const struct mark *k, uint64_t uuid)
+static void describe_counter(struct perfetto *v, const struct track_counter *c)
 {
 	struct md_buf *out = &v->m->out;
 	size_t packet = begin_packet(v), track;
 
 	track = begin_message(out, PACKET_TRACK, EVENT_LENGTH);
-	put_number(out, TRACK_UUID, uuid);
-	put_number(out, TRACK_PARENT, make_uuid(UUID_PROCESS, pid_of(k->track)));
-	put_bytes(out, TRACK_NAME, k->name->plain.p, k->name->plain.n);
+	put_number(out, TRACK_UUID, make_uuid(UUID_COUNTER, (int32_t)c->number));
+	put_number(out, TRACK_PARENT, make_uuid(UUID_PROCESS, c->pid));
+	put_bytes(out, TRACK_NAME, c->plain.p, c->plain.n);
 	put_bytes(out, TRACK_COUNTER, "", 0);
 	end_message(out, track, EVENT_LENGTH);
 	end_packet(v, packet);
 }
 
-/* The track of a counter: one for each event and process. 0: there are too many. */
-static uint64_t find_counter(struct perfetto *v, const struct mark *k)
-{
-	uint64_t h = hash_step(hash_bytes(HASH_START, k->name->json.p, k->name->json.n),
-			       (uint32_t)pid_of(k->track)),
-		 uuid = (uint64_t)UUID_COUNTER << 40 | (h & 0xffffffffff), *copy;
-
-	if (tfind(&uuid, &v->counters, compare_uuids))
-		return uuid;
-	copy = v->counter_count < COUNTERS_MAX ? malloc(sizeof(*copy)) : NULL;
-	if (!copy)
-		return 0;
-	*copy = uuid;
-	if (!tsearch(copy, &v->counters, compare_uuids)) {
-		free(copy);
-		return 0;
-	}
-	v->counter_count++;
-	describe_counter(v, k, uuid);
-	return uuid;
-}
-
-static void add_instant(void *arg, const struct mark *k)
+static void add_counter(void *arg, const struct mark *k, struct track_counter *c,
+			const struct md_value *value)
 {
 	struct perfetto *v = arg;
 	struct md_buf *out = &v->m->out;
-	const struct md_value *value = k->row->fields;
-	uint64_t uuid = track_is_counter(k->row) ? find_counter(v, k) : 0, n;
 	struct open_event at;
 	size_t shown;
+	uint64_t n;
 
-	if (!uuid) {
-		put_event(v, TYPE_INSTANT, k, true);
-		return;
-	}
-	at = begin_event(v, TYPE_COUNTER, uuid, k, false);
+	if (!c->described)
+		describe_counter(v, c);
+	c->described = true;
+	at = begin_event(v, TYPE_COUNTER, make_uuid(UUID_COUNTER, (int32_t)c->number), k, false);
 	shown = out->len;
 	if (md_value_integer(value, &n) && (value->type->is_signed || n <= INT64_MAX)) {
 		put_number(out, EVENT_COUNTER, n);
@@ -378,6 +352,28 @@ static void add_instant(void *arg, const struct mark *k)
 		md_value_show(value, out);
 		put_shown(out, shown, shown, EVENT_COUNTER, EVENT_COUNTER_DOUBLE);
 	}
+	end_event(v, at);
+}
+
+static void add_instant(void *arg, const struct mark *k)
+{
+	struct open_event at = begin_event(arg, TYPE_INSTANT, make_uuid(UUID_THREAD, k->track->tid),
+					   k, true);
+
+	if (k->flow)
+		put_fixed(&((struct perfetto *)arg)->m->out, EVENT_FLOW, k->flow);
+	end_event(arg, at);
+}
+
+/* The end of a flow: an instant of the thread that has been woken. */
+static void add_woken(struct perfetto *v, const struct cpu_switch *w)
+{
+	static const struct track_name name = { .plain = { "woken", 5 } };
+	struct mark k = { .time = w->row->time, .name = &name };
+	struct open_event at = begin_event(v, TYPE_INSTANT, make_uuid(UUID_THREAD, w->thread->tid),
+					   &k, true);
+
+	put_fixed(&v->m->out, EVENT_FLOW_END, w->flow);
 	end_event(v, at);
 }
 
@@ -406,15 +402,16 @@ static void add_switch(void *arg, const struct cpu_switch *w)
 	end_message(out, event, NOTE_LENGTH);
 	end_message(out, bundle, NOTE_LENGTH);
 	end_packet(v, packet);
+	if (w->flow)
+		add_woken(v, w);
 }
 
 void perfetto_make(struct maker *m)
 {
 	static const struct track_form form = { .describe = describe, .begin = add_begin,
 						.end = add_end, .instant = add_instant,
-						.switched = add_switch };
+						.switched = add_switch, .counter = add_counter };
 	struct perfetto v = { .m = m };
 
 	tracks_run(m, &form, &v);
-	tdestroy(v.counters, free);
 }

@@ -151,3 +151,10 @@ int row_find(const struct md_field *fields, uint32_t count, const char *name)
 			return (int)i;
 	return -1;
 }
+
+int64_t row_number(const struct md_value *values, int i)
+{
+	uint64_t n;
+
+	return i >= 0 && md_value_integer(&values[i], &n) ? (int64_t)n : -1;
+}

@@ -50,4 +50,7 @@ void rows_deinit(struct rows *rows);
 /* The index of the field of this name; -1: there is none. */
 int row_find(const struct md_field *fields, uint32_t count, const char *name);
 
+/* The integer with this index; -1: there is none. */
+int64_t row_number(const struct md_value *values, int i);
+
 #endif

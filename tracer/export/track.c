@@ -1,17 +1,22 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "tracer/export/track.h"
+#include "tracer/export/event_kind.h"
 
 #include <errno.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "metadata/json.h"
-#include "metadata/name.h"
-#include "tracer/base/hash.h"
 
 #define TRACKS_MAX 65536u       /* further threads are shown on the track of their CPU */
+#define LANES_MAX 256u          /* block requests at a time that have tracks */
 #define DEPTH_MAX 1024u         /* slices that are open at a time on one track */
+
+struct lane {                   /* a track of block requests */
+	struct timeline *track;
+	uint64_t dev, sector;   /* sector: of the request that is under way */
+	bool busy;
+};
 
 struct tracks {
 	struct maker *m;
@@ -20,159 +25,14 @@ struct tracks {
 	struct timeline **table;   /* by tid, open addressing; elements are owned */
 	uint32_t count, size;   /* size: a power of two */
 	uint32_t kinds;
+	struct counters *counters;      /* owned */
+	struct lane *lanes;     /* owned */
+	uint32_t lane_count;
+	uint64_t flows;         /* how many have begun */
 	int32_t *current;       /* the thread of each CPU; 0: not known */
 	uint32_t cpus;
 	uint64_t last;          /* time of the last event */
 };
-
-/* What tracks know about an event class: the row's state. The names' characters follow it. */
-struct kind {
-	enum { KIND_OTHER, KIND_SWITCH, KIND_PROCESS } is;
-	enum pair_side { PAIR_NONE, PAIR_BEGIN, PAIR_END } side;
-	uint64_t pair;          /* hash of the pair's name */
-	struct track_name name, slice;
-	int tid, pid, procname; /* indices of contexts; -1: absent */
-	int fields[8];          /* of KIND_SWITCH and KIND_PROCESS, see below */
-};
-
-enum { PREV_COMM, NEXT_COMM, PREV_TID, NEXT_TID, PREV_PRIO, NEXT_PRIO, PREV_STATE };
-enum { STATE_NAME, STATE_TID, STATE_PID };
-
-/* ---- pairs ---- */
-
-static bool begins_with(struct text s, const char *word)
-{
-	size_t n = strlen(word);
-
-	return s.n > n && !memcmp(s.p, word, n);
-}
-
-/* Whether the last word is this one: before it is '_' or ':', and something before that. */
-static bool ends_with(struct text s, const char *word)
-{
-	size_t n = strlen(word);
-
-	return s.n > n + 1 && !memcmp(s.p + s.n - n, word, n) &&
-	       (s.p[s.n - n - 1] == '_' || s.p[s.n - n - 1] == ':');
-}
-
-/* Whether an event of this name begins or ends a slice, and the name of the slice. */
-static enum pair_side pair_of(struct text event, struct text *slice, uint64_t *pair)
-{
-	static const struct word { const char *text; enum pair_side side; } words[] = {
-		{ "begin", PAIR_BEGIN }, { "end", PAIR_END },
-		{ "entry", PAIR_BEGIN }, { "exit", PAIR_END },
-	};
-	static const struct word calls[] = { { "syscall_entry_", PAIR_BEGIN },
-					     { "syscall_exit_", PAIR_END } };
-	struct text name = event;
-
-	if (begins_with(name, "compat_"))
-		name = (struct text){ name.p + 7, name.n - 7 };
-	for (size_t i = 0; i < 2; i++) {
-		size_t n = strlen(calls[i].text);
-
-		if (!begins_with(name, calls[i].text))
-			continue;
-		*slice = (struct text){ name.p + n, name.n - n };
-		*pair = hash_bytes(hash_step(HASH_START, 's'), slice->p, slice->n);
-		return calls[i].side;
-	}
-	for (size_t i = 0; i < 4; i++) {
-		if (!ends_with(event, words[i].text))
-			continue;
-		*slice = (struct text){ event.p, event.n - strlen(words[i].text) - 1 };
-		/* begin and end, and entry and exit, are two kinds of pairs. */
-		*pair = hash_bytes(hash_step(HASH_START, i / 2), slice->p, slice->n);
-		return words[i].side;
-	}
-	return PAIR_NONE;
-}
-
-bool track_is_counter(const struct row *r)
-{
-	const struct md_field *f = r->class->fields;
-
-	return r->class->field_count == 1 && !strcmp(f->name, "value") &&
-	       (f->type.kind == MD_INT || f->type.kind == MD_FLOAT);
-}
-
-/* ---- kinds of events ---- */
-
-/* The index of the integer or enumeration with the first name, else with the other one. */
-static int find_integer(const struct md_field *fields, uint32_t count, const char *name,
-			const char *other)
-{
-	int i = row_find(fields, count, name);
-
-	if (i >= 0 && (fields[i].type.kind == MD_INT || fields[i].type.kind == MD_ENUM))
-		return i;
-	return other ? find_integer(fields, count, other, NULL) : -1;
-}
-
-static void find_fields(struct kind *k, const struct md_event *e)
-{
-	const struct md_field *f = e->fields;
-	uint32_t n = e->field_count;
-
-	if (!strcmp(e->name, "sched_switch")) {
-		k->is = KIND_SWITCH;
-		k->fields[PREV_COMM] = row_find(f, n, "prev_comm");
-		k->fields[NEXT_COMM] = row_find(f, n, "next_comm");
-		k->fields[PREV_TID] = find_integer(f, n, "prev_tid", "prev_pid");
-		k->fields[NEXT_TID] = find_integer(f, n, "next_tid", "next_pid");
-		k->fields[PREV_PRIO] = find_integer(f, n, "prev_prio", NULL);
-		k->fields[NEXT_PRIO] = find_integer(f, n, "next_prio", NULL);
-		k->fields[PREV_STATE] = find_integer(f, n, "prev_state", NULL);
-	} else if (!strcmp(e->name, "lttng_statedump_process_state")) {
-		k->is = KIND_PROCESS;
-		k->fields[STATE_NAME] = row_find(f, n, "name");
-		k->fields[STATE_TID] = find_integer(f, n, "tid", NULL);
-		k->fields[STATE_PID] = find_integer(f, n, "pid", NULL);
-	}
-}
-
-/* Sets the name to these characters and their JSON, which are at p. Returns the place after. */
-static char *set_text(struct track_name *name, struct text plain, const struct md_buf *json,
-		      char *p)
-{
-	name->plain = (struct text){ p, plain.n };
-	p = mempcpy(p, plain.p, plain.n);
-	name->json = (struct text){ p, json->len };
-	return json->len ? mempcpy(p, json->data, json->len) : p;
-}
-
-static struct kind *create_kind(const struct row *r)
-{
-	struct md_buf name = MD_BUF_INIT, json = MD_BUF_INIT, slice_json = MD_BUF_INIT;
-	const struct md_field *contexts = r->stream->context;
-	uint32_t n = r->stream->context_count;
-	struct text plain, slice = { "", 0 };
-	struct kind *k = NULL;
-	enum pair_side side;
-	uint64_t pair = 0;
-
-	md_name_event(r->class->name, &name);
-	plain = (struct text){ md_buf_str(&name), name.len };
-	md_json_escape_put(plain.p, plain.n, &json);
-	side = pair_of(plain, &slice, &pair);
-	md_json_escape_put(slice.p, slice.n, &slice_json);
-	if (!name.failed && !json.failed && !slice_json.failed)
-		k = calloc(1, sizeof(*k) + plain.n + json.len + slice.n + slice_json.len);
-	if (k) {
-		*k = (struct kind){ .side = side, .pair = pair,
-				    .tid = find_integer(contexts, n, "vtid", "tid"),
-				    .pid = find_integer(contexts, n, "vpid", "pid"),
-				    .procname = row_find(contexts, n, "procname") };
-		set_text(&k->slice, slice, &slice_json,
-			 set_text(&k->name, plain, &json, (char *)(k + 1)));
-		find_fields(k, r->class);
-	}
-	md_buf_deinit(&name);
-	md_buf_deinit(&json);
-	md_buf_deinit(&slice_json);
-	return k;
-}
 
 /* ---- the table of tracks ---- */
 
@@ -235,16 +95,70 @@ static struct timeline *find_track(struct tracks *v, int32_t tid)
 	return *at;
 }
 
-static struct timeline *find_cpu(struct tracks *v, uint32_t cpu)
+const char *track_process_name(const struct timeline *t)
 {
-	struct timeline *t = find_track(v, TRACK_CPUS + (int32_t)(cpu & 0xfffff));
+	return t->pid == TRACK_CPUS ? "CPUs" : t->pid == TRACK_DISKS ? "Block devices" : NULL;
+}
+
+/* A track of hardware: of the process pid, with this tid. */
+__attribute__((format(printf, 4, 5)))
+static struct timeline *find_hardware(struct tracks *v, int32_t pid, int32_t tid, const char *fmt,
+				      ...)
+{
+	struct timeline *t = find_track(v, tid);
 	char name[TRACK_NAME_MAX];
+	va_list args;
 
 	if (t && !t->pid) {
-		t->pid = TRACK_CPUS;
-		set_name(t, name, (size_t)snprintf(name, sizeof(name), "CPU %u", cpu));
+		t->pid = pid;
+		va_start(args, fmt);
+		set_name(t, name, (size_t)vsnprintf(name, sizeof(name), fmt, args));
+		va_end(args);
 	}
 	return t;
+}
+
+static struct timeline *find_cpu(struct tracks *v, uint32_t cpu)
+{
+	return find_hardware(v, TRACK_CPUS, TRACK_CPUS + (int32_t)(cpu & 0xfffff), "CPU %u", cpu);
+}
+
+static struct timeline *find_interrupts(struct tracks *v, uint32_t cpu)
+{
+	return find_hardware(v, TRACK_CPUS, TRACK_INTERRUPTS + (int32_t)(cpu & 0xfffff),
+			     "CPU %u interrupts", cpu);
+}
+
+/* The track for a block request: where it began, or one of its device that is free. */
+static struct timeline *find_request(struct tracks *v, const struct row *r,
+				     const struct event_kind *kind)
+{
+	const int dev = kind->fields[REQUEST_DEV], sector = kind->fields[REQUEST_SECTOR];
+	bool begins = kind->side == PAIR_BEGIN;
+	struct lane key = { .busy = begins }, *l;
+	uint32_t i = 0;
+
+	if (dev < 0 || sector < 0 || !md_value_integer(&r->fields[dev], &key.dev) ||
+	    !md_value_integer(&r->fields[sector], &key.sector))
+		return NULL;
+	while (i < v->lane_count &&
+	       (v->lanes[i].dev != key.dev || v->lanes[i].busy == begins ||
+		(!begins && v->lanes[i].sector != key.sector)))
+		i++;
+	if (i == v->lane_count && begins && i < LANES_MAX) {
+		if (!v->lanes && !(v->lanes = calloc(LANES_MAX, sizeof(*v->lanes))))
+			return NULL;
+		v->lanes[v->lane_count++].track =
+			find_hardware(v, TRACK_DISKS, TRACK_DISKS + (int32_t)i, "%u:%u",
+				      (unsigned int)(key.dev >> 20),
+				      (unsigned int)(key.dev & 0xfffff));
+	}
+	if (i == v->lane_count)
+		return NULL;
+	l = &v->lanes[i];
+	key.track = l->track;
+	*l = key;
+	return l->track;
 }
 
 /* What an event says about a thread. */
@@ -265,14 +179,6 @@ static void learn(struct tracks *v, int64_t tid, int64_t pid, struct text name)
 	md_value_put_text(name.p, name.n, &text);
 	set_name(t, text.data, text.len);
 	md_buf_deinit(&text);
-}
-
-/* The integer with this index; -1: there is none. */
-static int64_t number_of(const struct md_value *values, int i)
-{
-	uint64_t n;
-
-	return i >= 0 && md_value_integer(&values[i], &n) ? (int64_t)n : -1;
 }
 
 static struct text text_of(const struct md_value *values, int i)
@@ -303,9 +209,10 @@ static int32_t *current_of(struct tracks *v, uint32_t cpu)
 	return &v->current[cpu];
 }
 
-static struct timeline *track_of(struct tracks *v, const struct row *r, const struct kind *kind)
+static struct timeline *track_of(struct tracks *v, const struct row *r,
+				 const struct event_kind *kind)
 {
-	int64_t tid = number_of(r->context, kind->tid), pid = number_of(r->context, kind->pid);
+	int64_t tid = row_number(r->context, kind->tid), pid = row_number(r->context, kind->pid);
 	const int32_t *current = current_of(v, r->cpu);
 	struct timeline *t = NULL;
 
@@ -314,6 +221,13 @@ static struct timeline *track_of(struct tracks *v, const struct row *r, const st
 	if (tid > 0 && tid < TRACK_CPUS) {
 		learn(v, tid, pid, text_of(r->context, kind->procname));
 		t = find_track(v, (int32_t)tid);
+	}
+	if (kind->of_cpu)
+		return find_interrupts(v, r->cpu);
+	if (kind->is == KIND_REQUEST && kind->side) {
+		struct timeline *request = find_request(v, r, kind);
+
+		t = request ? request : t;
 	}
 	return t ? t : find_cpu(v, r->cpu);
 }
@@ -335,7 +249,7 @@ static void describe_main(struct tracks *v, const struct timeline *t)
 
 static void describe(struct tracks *v, struct timeline *t)
 {
-	if (!t->described && t->pid && t->pid != t->tid && t->pid != TRACK_CPUS)
+	if (!t->described && t->pid && t->pid != t->tid && t->pid < TRACK_CPUS)
 		describe_main(v, t);
 	if (!t->described && v->form->describe)
 		v->form->describe(v->arg, t);
@@ -384,12 +298,47 @@ static bool end_pair(struct tracks *v, struct timeline *t, struct mark k, uint64
 	return true;
 }
 
+/* False: none of the event's fields is a counter that can be shown. */
+static bool add_counters(struct tracks *v, const struct mark *k, const struct event_kind *kind)
+{
+	struct track_counter *c;
+	bool any = false;
+
+	for (uint32_t i = 0; i < kind->counter_count && v->form->counter; i++) {
+		const struct md_value *value = &k->row->fields[kind->counters[i]];
+
+		c = value->p ? counters_find(v->counters, k, kind, kind->counters[i]) : NULL;
+		if (!c)
+			continue;
+		if (!any && v->form->counted)
+			v->form->counted(v->arg, k);
+		any = true;
+		v->form->counter(v->arg, k, c, value);
+	}
+	return any;
+}
+
+/* The number of the flow that begins with the wakeup of a thread; 0: it has been woken before. */
+static uint64_t begin_flow(struct tracks *v, const struct row *r, const struct event_kind *kind)
+{
+	int64_t tid = row_number(r->fields, kind->fields[WAKEUP_TID]);
+	struct timeline *t;
+
+	if (tid <= 0 || tid >= TRACK_CPUS || !(t = find_track(v, (int32_t)tid)) || t->flow)
+		return 0;
+	return t->flow = ++v->flows;
+}
+
 static void add_mark(struct tracks *v, struct timeline *t, const struct row *r,
-		     const struct kind *kind)
+		     const struct event_kind *kind)
 {
 	struct mark k = { .track = t, .time = r->time, .name = &kind->slice,
 			  .event = &kind->name, .row = r };
 
+	if (kind->is == KIND_FREQUENCY)
+		k.track = t = find_cpu(v, r->cpu);
+	if (!t)
+		return;
 	describe(v, t);
 	if (kind->side == PAIR_BEGIN && (k.slice = push(t))) {
 		*k.slice = (struct open_slice){ .pair = kind->pair, .begin = r->time };
@@ -400,11 +349,30 @@ static void add_mark(struct tracks *v, struct timeline *t, const struct row *r,
 	if (kind->side == PAIR_END && end_pair(v, t, k, kind->pair))
 		return;
 	k.name = &kind->name;
+	if (kind->counter_count && add_counters(v, &k, kind))
+		return;
+	if (kind->is == KIND_WAKEUP)
+		k.flow = begin_flow(v, r, kind);
 	if (v->form->instant)
 		v->form->instant(v->arg, &k);
 }
 
-static void add_switch(struct tracks *v, const struct row *r, const struct kind *kind)
+/* The thread that the CPU runs now, which ends the flow that leads to it. */
+static void end_flow(struct tracks *v, struct cpu_switch *w)
+{
+	struct timeline *t;
+
+	if (w->next_tid <= 0 || w->next_tid >= TRACK_CPUS ||
+	    !(t = find_track(v, (int32_t)w->next_tid)))
+		return;
+	w->thread = t;
+	w->flow = t->flow;
+	t->flow = 0;
+	if (w->flow)
+		describe(v, t);
+}
+
+static void add_switch(struct tracks *v, const struct row *r, const struct event_kind *kind)
 {
 	const struct md_value *values = r->fields;
 	const int *fields = kind->fields;
@@ -413,11 +381,11 @@ static void add_switch(struct tracks *v, const struct row *r, const struct kind 
 		.event = &kind->name,
 		.prev_name = text_of(values, fields[PREV_COMM]),
 		.next_name = text_of(values, fields[NEXT_COMM]),
-		.prev_tid = number_of(values, fields[PREV_TID]),
-		.next_tid = number_of(values, fields[NEXT_TID]),
-		.prev_prio = number_of(values, fields[PREV_PRIO]),
-		.next_prio = number_of(values, fields[NEXT_PRIO]),
-		.prev_state = number_of(values, fields[PREV_STATE]),
+		.prev_tid = row_number(values, fields[PREV_TID]),
+		.next_tid = row_number(values, fields[NEXT_TID]),
+		.prev_prio = row_number(values, fields[PREV_PRIO]),
+		.next_prio = row_number(values, fields[NEXT_PRIO]),
+		.prev_state = row_number(values, fields[PREV_STATE]),
 	};
 	int32_t *current = current_of(v, r->cpu);
 	struct timeline *cpu = find_cpu(v, r->cpu);
@@ -432,6 +400,7 @@ static void add_switch(struct tracks *v, const struct row *r, const struct kind 
 	w.track = cpu;
 	w.was_running = cpu->running;
 	cpu->running = w.next_tid > 0;
+	end_flow(v, &w);
 	if (v->form->switched)
 		v->form->switched(v->arg, &w);
 }
@@ -439,16 +408,15 @@ static void add_switch(struct tracks *v, const struct row *r, const struct kind 
 static void add_row(void *arg, const struct row *r)
 {
 	struct tracks *v = arg;
-	struct kind *k = *r->state;
+	struct event_kind *k = *r->state;
 	struct timeline *t;
 
 	if (!k) {
-		*r->state = k = create_kind(r);
+		*r->state = k = event_kind_create(r, v->kinds++);
 		if (!k) {
 			v->m->err = -ENOMEM;
 			return;
 		}
-		k->name.number = k->slice.number = v->kinds++;
 		if (v->form->classes)
 			v->form->classes(v->arg, r, &k->name, &k->slice);
 	}
@@ -460,8 +428,8 @@ static void add_row(void *arg, const struct row *r)
 		return;
 	}
 	if (k->is == KIND_PROCESS)
-		learn(v, number_of(r->fields, k->fields[STATE_TID]),
-		      number_of(r->fields, k->fields[STATE_PID]),
+		learn(v, row_number(r->fields, k->fields[STATE_TID]),
+		      row_number(r->fields, k->fields[STATE_PID]),
 		      text_of(r->fields, k->fields[STATE_NAME]));
 	t = track_of(v, r, k);
 	if (t)
@@ -480,6 +448,11 @@ void tracks_run(struct maker *m, const struct track_form *form, void *arg)
 {
 	struct tracks v = { .m = m, .form = form, .arg = arg };
 
+	v.counters = counters_create();
+	if (!v.counters) {
+		m->err = -ENOMEM;
+		return;
+	}
 	maker_run(m, form->json ? ROW_JSON : ROW_VALUES, add_row, &v);
 	for (uint32_t i = 0; i < v.size; i++) {
 		if (!v.table[i])
@@ -489,6 +462,8 @@ void tracks_run(struct maker *m, const struct track_form *form, void *arg)
 		free(v.table[i]->note);
 		free(v.table[i]);
 	}
+	counters_destroy(v.counters);
+	free(v.lanes);
 	free(v.table);
 	free(v.current);
 }

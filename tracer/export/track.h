@@ -6,10 +6,15 @@
  * The thread of an event is that of the context vtid or tid; else the one that the last
  * sched_switch of its CPU switched to; else the process of vpid or pid.
  *
- * A pair is two events of one thread whose names differ in their last word, begin and end or entry
- * and exit (web:load_begin, web:load_end; web:begin, web:end), or syscall_entry_X and
- * syscall_exit_X. A slice that is still open when one below it ends has ended, too. An end without
- * a begin is an instant.
+ * Pairs are those of view/pair_rule.h. The handlers of interrupts have a track for each CPU. The
+ * requests of a block device have tracks, too: as many as there are at a time. A slice that is open
+ * when one below it ends has ended, too. An end without a begin is an instant.
+ *
+ * A counter belongs to a process (event_kind.c), a flow leads from the first wakeup of a thread to
+ * the switch to it.
+ *
+ *	event_kind.c    an event class, by its names
+ *	counter.c       the counters
  */
 #ifndef TRACER_EXPORT_TRACK_H
 #define TRACER_EXPORT_TRACK_H
@@ -17,7 +22,10 @@
 #include "tracer/export/export.h"
 
 #define TRACK_NAME_MAX 64
-#define TRACK_CPUS (1 << 22)    /* pid of the CPUs; tid of the first: above each pid of Linux */
+/* pids, and the tid of the first track: above each pid of Linux */
+#define TRACK_CPUS (1 << 22)
+#define TRACK_INTERRUPTS (TRACK_CPUS + (1 << 20))       /* tids of process TRACK_CPUS */
+#define TRACK_DISKS (TRACK_CPUS + (2 << 20))
 
 struct open_slice {
 	uint64_t pair;          /* hash of the pair's name */
@@ -28,6 +36,7 @@ struct open_slice {
 struct timeline {
 	int32_t pid, tid;       /* pid 0: not known */
 	uint32_t number;        /* from 0, in the order in which tracks are found */
+	uint64_t flow;          /* of the wakeup after which the thread has not run; 0: none */
 	void *note;             /* of the form; freed with free() */
 	bool described;         /* with this name and process */
 	bool running;           /* of a CPU: it runs a thread, and is not idle */
@@ -51,12 +60,22 @@ struct mark {
 	const struct track_name *name;  /* of the slice, or of the event */
 	const struct track_name *event;
 	const struct row *row;  /* NULL: the event that ends the slice belongs to another */
+	uint64_t flow;          /* not 0: a flow of this number begins */
+};
+
+struct track_counter {
+	uint32_t number;        /* from 0, in the order in which counters are found */
+	int32_t pid;            /* of its process */
+	bool described;
+	struct text json, plain;        /* name; json: without quotes */
 };
 
 /* A switch of a CPU from one thread to another. */
 struct cpu_switch {
 	struct timeline *track; /* of the CPU, after the switch */
 	bool was_running;       /* before it */
+	const struct timeline *thread;  /* that runs now; NULL: none, or not known */
+	uint64_t flow;          /* not 0: the flow of this number ends here */
 	int64_t prev_tid, prev_prio, prev_state, next_tid, next_prio;
 	const struct track_name *event;
 	struct text prev_name, next_name;       /* bytes of any kind; may be absent */
@@ -77,12 +96,16 @@ struct track_form {
 	void (*end)(void *arg, const struct mark *k);
 	void (*instant)(void *arg, const struct mark *k);
 	void (*switched)(void *arg, const struct cpu_switch *w);
+	/* The event of a counter, once; then each of its counters, with one value. */
+	void (*counted)(void *arg, const struct mark *k);
+	void (*counter)(void *arg, const struct mark *k, struct track_counter *c,
+			const struct md_value *value);
 	bool json;              /* rows have JSON */
 	bool close_open;        /* slices without an end are ended with the last event */
 };
 
 void tracks_run(struct maker *m, const struct track_form *form, void *arg);
-/* Whether the event is of a counter: it has one numeric field, `value`. */
-bool track_is_counter(const struct row *r);
+/* The name of a process that stands for hardware; NULL: of another one. */
+const char *track_process_name(const struct timeline *t);
 
 #endif

@@ -117,7 +117,6 @@ static enum pairing pair_event(struct map *m, const struct source *of,
 	struct pair_open key = { .trace = m, .ts = o->ts };
 	struct map_key values = { 0 };
 	struct pair_waiting *w = of->state->waiting;
-	uint32_t i;
 
 	if (!w && (w = calloc(1, sizeof(*w))))
 		pair_open_init(w);
@@ -126,17 +125,10 @@ static enum pairing pair_event(struct map *m, const struct source *of,
 		return PAIR_MISSING;
 	key.a = hash_bytes(HASH_START, values.bytes, values.len);
 	key.b = hash_bytes(key.a, values.bytes, values.len);
-	/* Functions of a program nest; a thread of the kernel that begins again has lost an end. */
-	i = of->begins && m->domain == DOMAIN_USER ? PAIR_NONE : pair_open_find(w, &key);
-	if (of->begins && i != PAIR_NONE)
-		w->all[i].ts = o->ts;
-	else if (of->begins)
-		pair_open_add(w, &key);
-	if (of->begins || i == PAIR_NONE)
-		return of->begins ? PAIR_WAITS : PAIR_ALONE;
-	pair_open_drop(w, i);
-	*latency = o->ts - w->all[i].ts;
-	return PAIR_MADE;
+	/* A thread of the kernel that begins again has lost an end. */
+	if (pair_open_take(w, &key, of->begins, m->domain == DOMAIN_USER, latency))
+		return PAIR_MADE;
+	return of->begins ? PAIR_WAITS : PAIR_ALONE;
 }
 
 /* The number of each operator. False: a field is missing, or no number. */

@@ -65,95 +65,29 @@ static void add_time(struct pair_times *t, uint64_t ns)
 
 /* ---- names ---- */
 
-/* Pairs by fields, which the names do not show. */
-static const struct by_fields {
-	const char *pair, *event;
-	bool begins;
-	const char *a, *b;
-} by_fields[] = {
-	{ "block_rq", "block_rq_issue", true, "dev", "sector" },
-	{ "block_rq", "block_rq_complete", false, "dev", "sector" },
-	{ "sched_wakeup", "sched_wakeup", true, "tid", NULL },
-	{ "sched_wakeup", "sched_wakeup_new", true, "tid", NULL },
-	{ "sched_wakeup", "sched_switch", false, "next_tid", NULL },
-};
-
-static const struct { const char *begin, *end; } calls[] = {
-	{ "syscall_entry_", "syscall_exit_" },
-	{ "compat_syscall_entry_", "compat_syscall_exit_" },
-};
-
-static const char *const begins[] = { "begin", "entry" }, *const ends[] = { "end", "exit" };
-
-static const struct by_fields *find_by_fields(const char *event)
-{
-	for (size_t i = 0; i < sizeof(by_fields) / sizeof(by_fields[0]); i++)
-		if (!strcmp(by_fields[i].event, event))
-			return &by_fields[i];
-	return NULL;
-}
-
-static bool begins_with(const char *s, const char *with)
-{
-	return !strncmp(s, with, strlen(with));
-}
-
-/* Whether the last word of the name is this one. *len: of the name without it. */
-static bool has_last_word(const char *name, const char *word, size_t *len)
-{
-	size_t n = strlen(name), w = strlen(word);
-
-	if (n < w + 2 || strcmp(name + n - w, word) != 0)
-		return false;
-	*len = n - w - 1;
-	return name[*len] == '_' || name[*len] == ':';
-}
-
-static bool is_interrupt(const char *name)
-{
-	return begins_with(name, "irq_") || begins_with(name, "x86_irq_");
-}
-
 /* The name of the event's pair, and how it finds the other one. False: it is not of a pair. */
 static bool name_pair(const struct tally_stream *s, const struct md_event *class,
 		      struct pair_event *e, struct md_buf *name)
 {
-	const struct by_fields *f = NULL;
-	size_t len;
+	struct pair_rule rule;
 
-	if (s->domain == DOMAIN_KERNEL)
-		f = find_by_fields(class->name);
-	if (f) {
-		e->begins = f->begins;
-		e->a = place_of(class->fields, class->field_count, f->a);
-		if (f->b)
-			e->b = place_of(class->fields, class->field_count, f->b);
-		e->by = e->a.size && (!f->b || e->b.size) ? PAIR_FIELDS : PAIR_UNKNOWN;
-		md_buf_puts(name, f->pair);
-		return true;
-	}
-	for (size_t i = 0; i < 2 && s->domain == DOMAIN_KERNEL; i++) {
-		e->begins = begins_with(class->name, calls[i].begin);
-		if (!e->begins && !begins_with(class->name, calls[i].end))
-			continue;
+	if (!pair_rule_find(class->name, s->domain == DOMAIN_KERNEL, &rule))
+		return false;
+	e->begins = rule.begins;
+	e->words = rule.words;
+	e->by = rule.by;
+	md_buf_printf(name, "%s%.*s", rule.prefix, (int)rule.name_len, rule.name);
+	if (rule.by == PAIR_FIELDS) {
+		e->a = place_of(class->fields, class->field_count, rule.a);
+		if (rule.b)
+			e->b = place_of(class->fields, class->field_count, rule.b);
+		if (!e->a.size || (rule.b && !e->b.size))
+			e->by = PAIR_UNKNOWN;
+	} else if (rule.by == PAIR_THREAD && !s->tid.size) {
 		/* A call may wait: another thread then runs on the CPU. */
-		e->by = s->tid.size ? PAIR_THREAD : PAIR_UNKNOWN;
-		md_buf_printf(name, "%ssyscall:%s", i ? "compat_" : "",
-			      class->name + strlen(e->begins ? calls[i].begin : calls[i].end));
-		return true;
+		e->by = *rule.prefix ? PAIR_UNKNOWN : PAIR_CPU;
 	}
-	for (size_t i = 0; i < 2; i++) {
-		e->begins = has_last_word(class->name, begins[i], &len);
-		if (!e->begins && !has_last_word(class->name, ends[i], &len))
-			continue;
-		e->by = s->tid.size ? PAIR_THREAD : PAIR_CPU;
-		if (s->domain == DOMAIN_KERNEL && is_interrupt(class->name))
-			e->by = PAIR_CPU;
-		e->words = (unsigned int)i;
-		md_buf_put(name, class->name, len);
-		return true;
-	}
-	return false;
+	return true;
 }
 
 bool pairs_have(const struct stream *s)
@@ -166,13 +100,11 @@ bool pairs_have(const struct stream *s)
 	pthread_mutex_unlock(&s->trace->lock);
 	for (uint32_t id = 0; left && id <= MD_EVENT_ID_MAX && !found; id++) {
 		const struct md_event *e = md_stream_event(s->class, id);
-		size_t len;
+		struct pair_rule rule;
 
 		left -= !!e;
-		found = e && (find_by_fields(e->name) || begins_with(e->name, calls[0].begin) ||
-			      begins_with(e->name, calls[1].begin) ||
-			      has_last_word(e->name, begins[0], &len) ||
-			      has_last_word(e->name, begins[1], &len));
+		found = e && pair_rule_find(e->name, true, &rule) &&
+			(rule.begins || rule.by == PAIR_FIELDS);
 	}
 	return found;
 }
@@ -259,34 +191,21 @@ static struct pair_open key_of(const struct tally_stream *s, const struct pair_e
 	return k;
 }
 
-/* A thread that begins again in the middle of the same: functions do, system calls do not. */
-static bool may_nest(const struct pair *n)
-{
-	return n->domain == DOMAIN_USER;
-}
-
 int pairs_take(struct pairs *p, const struct tally_stream *s, const struct pair_event *e,
 	       const struct md_occurrence *o)
 {
 	struct pair *n = &p->all[e->pair];
 	struct pair_open key;
 	uint64_t ns;
-	uint32_t i;
 
 	n->begun += e->begins;
 	n->ended += !e->begins;
 	if (e->by == PAIR_UNKNOWN)
 		return 0;
 	key = key_of(s, e, o);
-	i = e->begins && may_nest(n) ? NONE : pair_open_find(&p->open, &key);
-	if (e->begins && i != NONE)
-		p->open.all[i].ts = o->ts;
-	else if (e->begins)
-		pair_open_add(&p->open, &key);
-	if (e->begins || i == NONE)
+	/* Functions begin again in the middle of themselves, system calls do not. */
+	if (!pair_open_take(&p->open, &key, e->begins, n->domain == DOMAIN_USER, &ns))
 		return 0;
-	pair_open_drop(&p->open, i);
-	ns = o->ts - p->open.all[i].ts;
 	if (!n->histogram && !(n->histogram = calloc(INTERVALS, sizeof(*n->histogram))))
 		return -ENOMEM;
 	n->histogram[interval_of(ns)]++;

@@ -12,13 +12,11 @@
 #define TRACER_VIEW_PAIR_H
 
 #include "tracer/view/pair_open.h"
+#include "tracer/view/pair_rule.h"
 #include "tracer/view/tally.h"
 
 #define PAIRS_MAX 1024u
 #define PAIRS_PROCESSES 8192u   /* slots, of which half are used */
-
-/* How the two events find each other. */
-enum pair_by { PAIR_THREAD, PAIR_CPU, PAIR_FIELDS, PAIR_UNKNOWN };
 
 struct pair_event {             /* an event class as a part of a pair */
 	struct pair_event *next;

@@ -27,7 +27,8 @@ static bool is_same_key(const struct pair_open *x, const struct pair_open *y)
 	return x->a == y->a && x->b == y->b && x->pair == y->pair && x->trace == y->trace;
 }
 
-uint32_t pair_open_find(const struct pair_waiting *p, const struct pair_open *key)
+/* The newest entry with this key; PAIR_NONE: there is none. */
+static uint32_t find_key(const struct pair_waiting *p, const struct pair_open *key)
 {
 	uint32_t i = p->heads[slot_of(key)];
 
@@ -37,7 +38,7 @@ uint32_t pair_open_find(const struct pair_waiting *p, const struct pair_open *ke
 	return PAIR_NONE;
 }
 
-void pair_open_drop(struct pair_waiting *p, uint32_t i)
+static void drop_entry(struct pair_waiting *p, uint32_t i)
 {
 	struct pair_open *o = &p->all[i];
 
@@ -50,12 +51,12 @@ void pair_open_drop(struct pair_waiting *p, uint32_t i)
 	o->trace = NULL;
 }
 
-void pair_open_add(struct pair_waiting *p, const struct pair_open *key)
+static void add_entry(struct pair_waiting *p, const struct pair_open *key)
 {
 	uint32_t i = p->next_open++ % PAIR_WAITING, *head;
 
 	if (p->all[i].trace)
-		pair_open_drop(p, i);
+		drop_entry(p, i);
 	head = &p->heads[slot_of(key)];
 	p->all[i] = *key;
 	p->all[i].next = *head;
@@ -63,4 +64,20 @@ void pair_open_add(struct pair_waiting *p, const struct pair_open *key)
 	if (*head != PAIR_NONE)
 		p->all[*head].prev = i;
 	*head = i;
+}
+
+bool pair_open_take(struct pair_waiting *p, const struct pair_open *key, bool begins, bool nest,
+		    uint64_t *ns)
+{
+	uint32_t i = begins && nest ? PAIR_NONE : find_key(p, key);
+
+	if (begins && i != PAIR_NONE)
+		p->all[i].ts = key->ts;
+	else if (begins)
+		add_entry(p, key);
+	if (begins || i == PAIR_NONE)
+		return false;
+	*ns = key->ts - p->all[i].ts;
+	drop_entry(p, i);
+	return true;
 }

@@ -26,10 +26,13 @@ struct pair_waiting {
 };
 
 void pair_open_init(struct pair_waiting *p);    /* of a table that is all zeros */
-/* The newest entry with this key (trace, a, b, pair); PAIR_NONE: there is none. */
-uint32_t pair_open_find(const struct pair_waiting *p, const struct pair_open *key);
-void pair_open_add(struct pair_waiting *p, const struct pair_open *key);
-/* The entry keeps its values until the next pair_open_add. */
-void pair_open_drop(struct pair_waiting *p, uint32_t i);
+/*
+ * Takes an event of a pair: a begin waits, an end finds the newest begin with its key (trace, a, b,
+ * pair) and the time between them. nest: several begins with one key may wait, as of functions of a
+ * program; else a begin replaces the one that waits, whose end is lost. True: a pair ends, *ns is
+ * set.
+ */
+bool pair_open_take(struct pair_waiting *p, const struct pair_open *key, bool begins, bool nest,
+		    uint64_t *ns);
 
 #endif
