@@ -284,8 +284,9 @@ static const struct md_program *context_of(const struct md_stream *s)
 	return p;
 }
 
-/* `{"time":1795172223238349640,"host":"vm","cpu":0` */
-static char *put_head(char *o, uint64_t time, const char *host, uint32_t cpu)
+/* `{"time":1795172223238349640,"host":"vm","cpu":0`; no CPU if packets do not name one */
+static char *put_head(char *o, uint64_t time, const char *host, const struct md_stream *stream,
+		      uint32_t cpu)
 {
 	const uint8_t *h = (const uint8_t *)host, *end = h + strlen(host), *stop;
 
@@ -296,6 +297,8 @@ static char *put_head(char *o, uint64_t time, const char *host, uint32_t cpu)
 		o = put_characters(o, h, end, end, &stop);
 		*o++ = '"';
 	}
+	if (stream->no_cpu)
+		return o;
 	memcpy(o, ",\"cpu\":", 7);
 	return md_put_u32(o + 7, cpu);
 }
@@ -356,12 +359,13 @@ void md_json_event(uint64_t clock_offset, const char *host, const struct md_occu
 
 	if (!o)
 		return;
-	o = put_head(o, clock_offset + e->ts, host, cpu);
+	o = put_head(o, clock_offset + e->ts, host, stream, cpu);
 	o = put_literal(o, l.program->text, l.program->title_len);
 	o = put_line(&l, o, &context_end);
 	/* An unfinished line would not be JSON. */
 	if (o && l.r.torn)
-		o = put_string(put_head(out->data + before, clock_offset + e->ts, host, cpu), TORN);
+		o = put_string(put_head(out->data + before, clock_offset + e->ts, host, stream, cpu),
+			       TORN);
 	out->len = o ? (size_t)(o - out->data) : before;
 }
 

@@ -5,7 +5,7 @@
  *   {"time":1795172223238349640,"host":"vm","cpu":0,"event":"my_app:request",
  *    "context":{"vpid":12},"fields":{"id":1,"path":"/"}}
  *
- * time: ns since the epoch. host: only if it is known. context: only if the stream class has
+ * time: ns since the epoch. host, cpu: only if known. context: only if the stream class has
  * contexts. Integers are decimal numbers of any size up to 64 bits. A float is a number that reads
  * back as the same float, or "NaN", "Infinity", "-Infinity". An enumeration is
  * {"value":2,"label":"B"}: several labels of one value are one string, with commas; null: it has no

@@ -209,7 +209,8 @@ static void add_row(void *arg, const struct row *r)
 	if (v->host_cell.len)
 		o = mempcpy(o, v->host_cell.data, v->host_cell.len);
 	*o++ = ',';
-	o = md_put_u32(o, r->cpu);
+	if (!r->stream->no_cpu)
+		o = md_put_u32(o, r->cpu);
 	*o++ = ',';
 	o = mempcpy(o, l->event, l->event_len);
 	v->m->out.len = (size_t)(o - v->m->out.data);

@@ -394,7 +394,10 @@ static void add_row(void *arg, const struct row *r)
 	md_buf_putc(out, ',');
 	put_host(q, &s->table->columns[COLUMN_HOST], r->host);
 	md_buf_putc(out, ',');
-	put_number(out, r->cpu);
+	if (r->stream->no_cpu)
+		md_buf_puts(out, "NULL");
+	else
+		put_number(out, r->cpu);
 	for (uint32_t i = COLUMNS_FIRST; i < s->table->count; i++) {
 		md_buf_putc(out, ',');
 		put_value(q, &s->table->columns[i], q->cells[i]);

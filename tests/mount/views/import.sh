@@ -165,6 +165,10 @@ same_text "$s"
 is "events of the other" 2 "$(wc -l <"$s/text")"
 has "$(cat "$s/text")" 'far be:bits: { a = 5, b = -2, c = 0xABC, d = 9, e = ( "blue ones" : container = 15 ), kind = ( "some" : container = 1 ), v = { { x = 1, y = 2 } }, n = 2, list = \[ \[0\] = 1, \[1\] = 65535 \], .* s = "hi", word = "ab", swapped = 258 }'
 has "$(cat "$s/export/json")" '"event":"be:bits".*"list":\[1,65535\]'
+# Its packets do not name a CPU.
+is "events with a CPU" 0 "$(grep -c '"cpu"' "$s/export/json")"
+is "CPUs in csv" "" "$(sed 1d "$s/export/csv" | cut -d, -f3 | grep .)"
+is "CPUs in sql" "" "$(grep 'far' "$s/export/sql" | grep -v "'far', *NULL")"
 
 # ---- wrong and changed files ----
 
