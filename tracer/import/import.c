@@ -15,7 +15,8 @@
 
 #define OPENING_SECONDS 3       /* waits for another input */
 
-static const struct import_format *const formats[] = { &ctf_format, &ltt_format, NULL };
+static const struct import_format *const formats[] = { &ctf_format, &ltt_format, &lket_format,
+						NULL };
 
 /* ---- imports ---- */
 
@@ -215,7 +216,8 @@ static int read_input(struct import *im, uid_t uid, gid_t gid, struct tr_err *er
 	if (!ret && !im->trace_count)
 		ret = tr_fail_at(err, -EINVAL, im->path, -1,
 				 "no trace in this directory: expected a file `metadata` of CTF "
-				 "1.8, or eventdefs/ and control/ of LTT, in it or below it");
+				 "1.8, eventdefs/ and control/ of LTT, or files stpd_cpuN of LKET, "
+				 "in it or below it");
 	if (!ret && (ret = make_region(im)))
 		tr_fail(err, ret, "the streams cannot be opened: %s", strerror(-ret));
 	return ret;

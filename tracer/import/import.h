@@ -12,6 +12,7 @@
  *   tsdl.h       … the types and blocks of the metadata text (tsdl_*.c)
  *   ltt.h        LTT 0.3 and 0.7: a reader of their files (ltt_*.c)
  *   ltt_input.c  … which makes traces and streams of directories
+ *   lket.c       LKET's files stpd_cpuN
  *
  * A format is a row of the table in import.c. Its open() looks through the files, makes a struct
  * md_trace for each trace that it knows, and adds streams; import.c does the rest. All files stay
@@ -70,7 +71,7 @@ struct import_format {
 	int (*open)(struct import *im, struct tr_err *err);
 };
 
-extern const struct import_format ctf_format, ltt_format;
+extern const struct import_format ctf_format, ltt_format, lket_format;
 
 /* ---- for formats, in open() ---- */
 

@@ -8,6 +8,7 @@
 . "$(dirname "$0")/../../lib/mount.sh"
 
 command -v babeltrace2 >/dev/null || skip "there is no babeltrace2"
+command -v python3 >/dev/null || skip "there is no python3"
 TICKER=${TICKER:-$BUILD/tests/lib/ticker}
 [ -x "$TICKER" ] || skip "there is no ticker"
 TZ=UTC
@@ -169,6 +170,39 @@ has "$(cat "$s/export/json")" '"event":"be:bits".*"list":\[1,65535\]'
 is "events with a CPU" 0 "$(grep -c '"cpu"' "$s/export/json")"
 is "CPUs in csv" "" "$(sed 1d "$s/export/csv" | cut -d, -f3 | grep .)"
 is "CPUs in sql" "" "$(grep 'far' "$s/export/sql" | grep -v "'far', *NULL")"
+
+# ---- LKET ----
+
+# Ours: the import has the same files again.
+mkdir "$S/plain"
+put '*' "$S/plain/user/events"
+put start "$S/plain/control"
+"$TICKER" 300 0 2 || fail "ticker"
+printf 'one "line"\n' >"$MNT/log"
+put stop "$S/plain/control"
+copy_image "$S/plain/export/lket" "$work/lket"
+put "$work/lket" "$s/input"
+is "format" LKET "$(sed -n 's/^input_format //p' "$s/status")"
+copy_image "$s/export/lket" "$work/lket.again"
+diff -r "$work/lket" "$work/lket.again" || fail "LKET's files of an import"
+is "events" "$(wc -l <"$S/plain/text")" "$(wc -l <"$s/text")"
+rmdir "$S/plain"
+# Another writer
+python3 "$top/tests/lib/make_lket.py" "$work/other" || fail "make_lket.py"
+put "$work/other" "$s/input"
+cat >"$work/expected" <<'END'
+[22:13:20.000001000] (+?.?????????) iosyscall.open.entry: { cpu_id = 0 }, { tid = 101, pid = 100, ppid = 7 }, { filename = "/etc/passwd", flags = -1, mode = 420, small = -3, unsigned = 65535, large = -1099511627776 }
+[22:13:20.000002000] (+0.000001000) group3.hook5: { cpu_id = 1 }, { tid = 101, pid = 100, ppid = 7 }, { a = 255, b = 4294967295, c = 18446744073709551615, d = -2 }
+[22:13:20.000003000] (+0.000001000) iosyscall.open.return: { cpu_id = 0 }, { tid = 101, pid = 100, ppid = 7 }, { return = -2 }
+END
+cmp "$s/text" "$work/expected" || fail "LKET: $(cat "$s/text")"
+printf '\t' | dd of="$work/other/stpd_cpu1" bs=1 seek=40 conv=notrunc 2>/dev/null
+refused "a changed file of LKET" "stpd_cpu1: offset [0-9]*: the file has changed" cat "$s/text"
+put "$work/other" "$s/input"
+refused "an unknown hook" "stpd_cpu1: offset 15: no event describes the group and hook" cat "$s/text"
+printf '\0' | dd of="$work/other/stpd_cpu0" bs=1 seek=2 conv=notrunc 2>/dev/null
+refused "a wrong header" "stpd_cpu0: offset 0: expected the magic number 0xAEFCDB6B" \
+	write "$work/other" "$s/input"
 
 # ---- wrong and changed files ----
 
