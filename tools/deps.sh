@@ -53,6 +53,8 @@ for group in "$@"; do
 		need liblzma-dev xz-devel xz-dev xz pc liblzma
 		;;
 	test)
+		# (what programs of LTTng-UST need to be built, and traced without being linked again)
+		need liblttng-ust-dev lttng-ust-devel lttng-ust-dev lttng-ust pc lttng-ust
 		# (without it, there is no export/trace.sqlite)
 		need libsqlite3-dev sqlite-devel sqlite-dev sqlite pc sqlite3
 		need babeltrace2 babeltrace2 babeltrace2 babeltrace2 has babeltrace2

@@ -30,4 +30,10 @@ wait $second || fail "crowd ended with status $?"
 within 20 are_registered 0 || fail "$(registered) registered at the end"
 within 20 are_files 0 || fail "$(files) files at the end"
 echo stop >"$S/s/control" || fail stop
-is "events" 100 $(($(key events_recorded "$S/s/status") + $(key events_discarded "$S/s/status")))
+known=$(($(key events_recorded "$S/s/status") + $(key events_discarded "$S/s/status")))
+# (All programs that attach at once may leave no descriptor for a buffer, which the session says.)
+if [ "$(key buffers_refused "$S/s/status")" = 0 ]; then
+	is "events" 100 "$known"
+else
+	has "$(cat "$S/s/error")" 'no buffer'
+fi
