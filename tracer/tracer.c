@@ -34,8 +34,8 @@
 
 /* The parts of a session besides its channels (session/part.h). A part may use earlier ones. */
 static const struct session_part *const session_parts[] = {
-	&form_part, &import_part, &text_part, &counts_part, &export_part, &map_part, &output_part,
-	&snapshot_part, &trigger_part, &agent_part, NULL
+	&form_part, &import_part, &text_part, &counts_part, &stats_part, &export_part, &map_part,
+	&output_part, &snapshot_part, &trigger_part, &agent_part, NULL
 };
 static const struct output_sink *const sinks[] = { &relay_sink, NULL };
 

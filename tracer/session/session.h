@@ -226,6 +226,7 @@ struct session {
 	/* Percent done and 1, of the file of each form that is being made; 0: none; atomic */
 	uint32_t exporting[EXPORT_FORMS];
 	struct counts *counts;                  /* view/counts.c; NULL: none yet */
+	struct kept_stats *kept_stats;          /* view/stats.c; owned; NULL: none */
 	uid_t payer;	/* the user whose share has the next two (quota.c) */
 	uint64_t buffer_bytes;
 	int64_t frozen;

@@ -3,9 +3,25 @@
 #include "tracer/view/stats.h"
 
 #include <errno.h>
+#include <stdlib.h>
+#include <string.h>
 
+#include "tracer/base/hash.h"
 #include "tracer/session/session.h"
 #include "tracer/view/merge.h"
+#include "tracer/view/view.h"
+
+#define KEPT_MAX 65536u         /* bytes of a text that is kept */
+
+/* What the last read has shown, for a read of the same events. */
+struct kept_stats {
+	uint64_t state;         /* of the session, see state_of */
+	size_t len;
+	char text[];
+};
+
+/* guards session.kept_stats and what it points to; a leaf */
+static pthread_mutex_t kept_lock = PTHREAD_MUTEX_INITIALIZER;
 
 static int take_event(struct stats *st, struct tally_stream *s, const struct md_occurrence *o)
 {
@@ -47,6 +63,7 @@ static int take_in_order(struct stats *st, struct merge *m, uint64_t limit)
 		frames_take(st->frames, c);
 		merge_next(m);
 	}
+	st->partial = m->heap_count;
 	return ret;
 }
 
@@ -60,24 +77,70 @@ static int take_streams(struct stats *st, struct merge *m, uint64_t limit)
 				return -ENOMEM;
 			frames_take(st->frames, c);
 		}
+		st->partial = st->partial || c->have;
 		cursor_release(c);
 	}
 	return 0;
 }
 
-static int take_held(struct stats *st, struct session *s, struct merge *m)
+/*
+ * A number that changes with the events that are held, with their losses and with their times.
+ * 0: it is not known.
+ */
+static uint64_t state_of(struct session *s, const struct stats *st, const struct merge *m)
 {
-	struct session_info info;
-	uint64_t limit;
-	int ret;
+	const uint64_t of_session[] = { st->offset, session_chunk(s), st->counts.discarded,
+					st->counts.overwritten, st->counts.unfiltered, m->count };
+	uint64_t h = hash_bytes(HASH_START, of_session, sizeof(of_session));
 
-	/* Before the look: if the session is inactive now, the look has its last events. */
-	session_info(s, &info);
-	ret = merge_look_session(m, s, &limit);
-	if (!info.active)
-		limit = UINT64_MAX;
-	if (!ret)
-		ret = tally_init(&st->tally, m->count);
+	for (size_t i = 0; i < m->count; i++) {
+		const struct cursor *c = m->cursors[i];
+		const uint64_t of_stream[] = {
+			c->stream.region->key, c->stream.ring, c->mark.head,
+			ring_oldest(&c->stream, c->mark.head),
+			c->stream.log ? stream_files_first(c->stream.log) : 0,
+		};
+
+		if (c->stream.input)
+			return 0;
+		h = hash_bytes(h, of_stream, sizeof(of_stream));
+	}
+	return h | 1;
+}
+
+/* Adds the kept text, if it is that of this state. */
+static bool show_kept(struct session *s, uint64_t state, struct md_buf *out)
+{
+	bool found;
+
+	pthread_mutex_lock(&kept_lock);
+	found = state && s->kept_stats && s->kept_stats->state == state;
+	if (found)
+		md_buf_put(out, s->kept_stats->text, s->kept_stats->len);
+	pthread_mutex_unlock(&kept_lock);
+	return found;
+}
+
+static void keep_text(struct session *s, uint64_t state, const char *text, size_t len)
+{
+	struct kept_stats *k = len <= KEPT_MAX ? malloc(sizeof(*k) + len) : NULL, *old;
+
+	if (k) {
+		*k = (struct kept_stats){ .state = state, .len = len };
+		memcpy(k->text, text, len);
+	}
+	pthread_mutex_lock(&kept_lock);
+	old = s->kept_stats;
+	s->kept_stats = k;
+	pthread_mutex_unlock(&kept_lock);
+	free(old);
+}
+
+/* Reads the events up to the limit, of a merge that has looked. */
+static int take_held(struct stats *st, struct session *s, struct merge *m, uint64_t limit)
+{
+	int ret = tally_init(&st->tally, m->count);
+
 	for (size_t i = 0; i < m->count && !ret; i++)
 		tally_add(&st->tally, &m->cursors[i]->stream);
 	if (!ret)
@@ -93,18 +156,51 @@ static int take_held(struct stats *st, struct session *s, struct merge *m)
 	return ret;
 }
 
+/*
+ * A stat(2) makes the text for its size, and the read that follows needs the same: it is kept while
+ * no event comes or goes.
+ */
+static int show_held(struct stats *st, struct session *s, struct merge *m, struct md_buf *out)
+{
+	struct session_info info;
+	size_t before = out->len;
+	uint64_t limit, state;
+	int ret;
+
+	/* Before the look: if the session is inactive now, the look has its last events. */
+	session_info(s, &info);
+	ret = merge_look_session(m, s, &limit);
+	if (!info.active)
+		limit = UINT64_MAX;
+	session_counts(s, &st->counts);
+	state = ret ? 0 : state_of(s, st, m);
+	if (show_kept(s, state, out))
+		return 0;
+	if (!ret)
+		ret = take_held(st, s, m, limit);
+	if (!ret)
+		ret = stats_print(st, out);
+	if (!ret && state && !st->partial && !st->missed && !out->failed)
+		keep_text(s, state, out->data + before, out->len - before);
+	return ret;
+}
+
 int stats_show(struct session *s, struct md_buf *out)
 {
 	struct stats st = { .pairs = pairs_create(), .offset = session_clock_offset(s) };
 	struct merge *m = merge_create();
-	int ret = m && st.pairs ? take_held(&st, s, m) : -ENOMEM;
+	int ret = m && st.pairs ? show_held(&st, s, m, out) : -ENOMEM;
 
-	session_counts(s, &st.counts);
-	if (!ret)
-		ret = stats_print(&st, out);
 	tally_deinit(&st.tally);
 	pairs_destroy(st.pairs);
 	frames_destroy(st.frames);
 	merge_destroy(m);
 	return ret;
 }
+
+static void destroy_stats(struct session *s)
+{
+	free(s->kept_stats);
+}
+
+const struct session_part stats_part = { .name = "stats", .destroy = destroy_stats };

@@ -13,6 +13,7 @@ struct stats {
 	struct frames *frames;  /* NULL: no event has a callstack, or `top` */
 	uint64_t begin, end;    /* the span, as times of the session's clock */
 	uint64_t offset;        /* ns from the epoch to the zero of that clock */
+	bool partial;           /* events are held that are later than the last look */
 	uint64_t missed;        /* sub-buffers and files that left the session meanwhile */
 	struct ring_counts counts;      /* of the whole session; `stats` only */
 };

@@ -34,7 +34,8 @@
 
 /* The text of a session, as a part of it (session/part.h). */
 extern const struct session_part text_part;
-/* The counts of its events, as a part of it. */
+/* The counts of its events, and the last text of `stats`, as parts of it. */
 extern const struct session_part counts_part;
+extern const struct session_part stats_part;
 
 #endif

@@ -109,6 +109,33 @@ judge "$s"
 is "lost" "0 $(key events_overwritten "$s/status")" "$(awk '$1 == "lost" { print $2, $3 }' "$work/table")"
 rmdir "$s"
 
+# --- the text that a stat(2) makes is kept for the read after it, until an event comes or goes
+s=$S/kept
+mkdir "$s" "$s/user/channels/channel0"
+echo 4096 >"$s/user/channels/channel0/subbuf_size"
+echo 2 >"$s/user/channels/channel0/subbuf_count"
+echo '*' >"$s/user/events"
+put start "$s/control"
+now() {
+	stat "$s/stats" >/dev/null && awk '$1 == "events" || $1 == "lost" { print $2, $3 }' "$s/stats" | paste -sd ' '
+}
+for i in 1 2 3; do
+	run "$TICKER" 3
+	is "after $i events" "$((3 * i)) 0 0" "$(now | awk '{ print $1, $3, $4 }')"
+	is "and again" "$((3 * i)) 0 0" "$(now | awk '{ print $1, $3, $4 }')"
+done
+run "$TICKER" 2000
+judge "$s"
+is "what is overwritten meanwhile" "0 $(key events_overwritten "$s/status")" "$(now | awk '{ print $3, $4 }')"
+put stop "$s/control"
+judge "$s"
+put clear "$s/control"
+within 20 eval 'grep -q "^events 0 " "$s/stats"' || fail "after clear: $(cat "$s/stats")"
+put start "$s/control"
+run "$TICKER" 5
+is "after clear" 5 "$(now | awk '{ print $1 }')"
+rmdir "$s"
+
 # --- an output
 s=$S/written
 mkdir "$s" "$work/out"
