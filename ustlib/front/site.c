@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
  * Call sites and probes (trail/site.h). They are connected by name, under the registration lock,
- * whenever an object with either comes or goes; of several probes of one name the first wins.
+ * whenever an object with either comes or goes. Of several probes of one name each is called, in the
+ * order in which they came: the site then has a set in place of a probe.
  *
  * Unloading. A site whose probe is in another object counts the hits that are inside it. When the
  * probe's object goes, its sites are disconnected, and then its destructor waits until no thread is
@@ -25,8 +26,22 @@ struct group {                          /* the sites, or the probes, of one obje
 	struct group *next;
 };
 
+#define SET_MEMBERS 8           /* of more probes of one name the first are called */
+#define SET_VERSION 0x736574u   /* of the probe that stands for a set */
+
+/* Several probes of one site. It does not change while a hit may read it. */
+struct set {
+	struct trail__probe head;       /* what the site points to */
+	const struct trail__probe *members[SET_MEMBERS];
+	struct set *next;
+};
+
 /* All guarded by the registration lock. */
 static struct group *sites, *probes, *unused;
+static struct set *free_sets;
+static struct set *retired;             /* no site has them, but hits may be inside */
+
+static const unsigned int always_on = 1;        /* the state of sites with sets */
 
 static struct {
 	uint32_t inside[2];             /* hits under way of this share of the threads */
@@ -64,24 +79,58 @@ static void leave(unsigned int p)
 	__atomic_fetch_sub(&counts[count_of_thread()].inside[p], 1, __ATOMIC_RELEASE);
 }
 
+static bool is_on(const struct trail__probe *probe)
+{
+	return __atomic_load_n(__atomic_load_n(&probe->tp->state, __ATOMIC_RELAXED),
+			       __ATOMIC_RELAXED);
+}
+
+/* The member that is on and follows `probe`, or the first such one if that is null. */
+static const struct trail__probe *member_after(const struct set *set,
+					       const struct trail__probe *probe)
+{
+	bool past = !probe;
+
+	for (int i = 0; i < SET_MEMBERS && set->members[i]; i++) {
+		if (past && is_on(set->members[i]))
+			return set->members[i];
+		past |= set->members[i] == probe;
+	}
+	return NULL;
+}
+
 static const struct trail__probe *enter(struct trail__site *site, unsigned int *chosen)
 {
 	unsigned int p = __atomic_load_n(&phase, __ATOMIC_RELAXED) & 1;
 	const struct trail__probe *probe;
 
 	/*
-	 * Sequentially consistent with disconnect and is_empty: either we see no probe, or
+	 * Sequentially consistent with set_probe and is_empty: either we see the new probe, or
 	 * they see us.
 	 */
 	__atomic_fetch_add(&counts[count_of_thread()].inside[p], 1, __ATOMIC_SEQ_CST);
 	probe = __atomic_load_n(&site->probe, __ATOMIC_SEQ_CST);
+	if (probe && probe->version == SET_VERSION)
+		probe = member_after((const struct set *)probe, NULL);
 	*chosen = p;
 	if (!probe)
 		leave(p);
 	return probe;
 }
 
-static const struct trail__calls counted = { enter, leave };
+static const struct trail__probe *next_probe(struct trail__site *site,
+					     const struct trail__probe *probe, unsigned int p)
+{
+	const struct trail__probe *now = __atomic_load_n(&site->probe, __ATOMIC_ACQUIRE);
+
+	now = now && now->version == SET_VERSION ? member_after((const struct set *)now, probe)
+						 : NULL;
+	if (!now)
+		leave(p);
+	return now;
+}
+
+static const struct trail__calls counted = { enter, leave, next_probe };
 
 /*
  * A thread leaves through the counter that it entered through: while one that was inside at first
@@ -97,11 +146,12 @@ static bool is_empty(unsigned int p)
 
 /*
  * With a limit: a hit that cannot end, for instance in a stopped thread, must not block dlclose(3)
- * for ever.
+ * for ever. True: all have left.
  */
-static void wait_for_hits(void)
+static bool wait_for_hits(void)
 {
 	struct timespec begin, now;
+	bool all = true;
 
 	thread_now(&begin);
 	while (__atomic_exchange_n(&waiting, 1, __ATOMIC_ACQUIRE))
@@ -114,11 +164,14 @@ static void wait_for_hits(void)
 			thread_now(&now);
 			if ((now.tv_sec - begin.tv_sec) * 1000000000ll +
 				    (now.tv_nsec - begin.tv_nsec) >
-			    1000000000ll)
+			    1000000000ll) {
+				all = false;
 				break;
+			}
 		}
 	}
 	__atomic_store_n(&waiting, 0, __ATOMIC_RELEASE);
+	return all;
 }
 
 void sites_forked(void)
@@ -130,45 +183,88 @@ void sites_forked(void)
 
 /* ---- connecting ---- */
 
-static void connect(struct trail__site *site, const struct trail__probe *probe, bool elsewhere)
+static void set_probe(struct trail__site *site, const struct trail__probe *probe,
+		      const unsigned int *state, bool count)
 {
-	struct trail__tp *tp = probe->tp;
-
-	if (elsewhere) {
+	if (count)
 		__atomic_store_n(&site->calls, &counted, __ATOMIC_RELAXED);
-		/* The site reads the word without being counted. */
-		if (tp->object)
-			((struct object *)tp->object)->keep_map = true;
-	}
-	/* Pairs with the acquire in a hit, which then sees calls too. */
-	__atomic_store_n(&site->probe, probe, __ATOMIC_RELEASE);
-	if (tp->state != &tp->off)
-		__atomic_store_n(&site->state, tp->state, __ATOMIC_RELEASE);
-}
+	if (site->probe && site->probe->version == SET_VERSION) {
+		struct set *old = (struct set *)(uintptr_t)site->probe;
 
-static void disconnect(struct trail__site *site)
-{
-	__atomic_store_n(&site->state, &site->off, __ATOMIC_RELAXED);
-	__atomic_store_n(&site->probe, NULL, __ATOMIC_SEQ_CST);
+		old->next = retired;
+		retired = old;
+	}
+	if (!probe)
+		__atomic_store_n(&site->state, &site->off, __ATOMIC_RELAXED);
+	/* Pairs with the acquire in a hit, which then sees calls too; see also enter. */
+	__atomic_store_n(&site->probe, probe, __ATOMIC_SEQ_CST);
+	if (probe)
+		__atomic_store_n(&site->state, state, __ATOMIC_RELEASE);
 }
 
 static bool same(const struct trail__site *site, const struct trail__probe *probe)
 {
-	return site->hash == probe->hash && probe->version == TRAIL__SITE_VERSION &&
+	return site->hash == probe->hash && probe->version == TRAIL__PROBE_VERSION &&
 	       strcmp(site->name, probe->name) == 0 &&
 	       strcmp(site->provider, probe->provider) == 0 && strcmp(site->args, probe->args) == 0;
 }
 
-static void connect_groups(const struct group *s, const struct group *p)
+static bool is_site(const struct trail__site *site)
 {
-	for (void *const *i = s->begin; i < s->end; i++) {
-		struct trail__site *site = *i;
+	return site && site->version >= 1 && site->version <= TRAIL__SITE_VERSION;
+}
 
-		if (!site || site->version != TRAIL__SITE_VERSION || site->probe)
+static const struct trail__probe *find_probe(const struct group *p, const struct trail__site *site)
+{
+	for (void *const *j = p->begin; j < p->end; j++)
+		if (*j && same(site, *j))
+			return *j;
+	return NULL;
+}
+
+/* NULL: there is no memory. */
+static struct set *alloc_set(void)
+{
+	struct set *set = free_sets;
+
+	if (set)
+		free_sets = set->next;
+	else
+		set = arena_alloc(sizeof(*set));
+	if (set)
+		*set = (struct set){ .head.version = SET_VERSION };
+	return set;
+}
+
+/* Connects a site of the object to the probes of its name. */
+static void connect_site(struct trail__site *site, const void *object)
+{
+	const struct trail__probe *found[SET_MEMBERS];
+	struct set *set;
+	bool elsewhere = false;
+	int n = 0;
+
+	for (const struct group *p = probes; p && n < SET_MEMBERS; p = p->next) {
+		found[n] = find_probe(p, site);
+		if (!found[n])
 			continue;
-		for (void *const *j = p->begin; j < p->end && !site->probe; j++)
-			if (*j && same(site, *j))
-				connect(site, *j, s->object != p->object);
+		/* The site reads the word without being counted. */
+		if (object != p->object && found[n]->tp->object)
+			((struct object *)found[n]->tp->object)->keep_map = true;
+		elsewhere |= object != p->object;
+		n++;
+	}
+	set = n > 1 ? alloc_set() : NULL;
+	if (set) {
+		memcpy(set->members, found, (size_t)n * sizeof(found[0]));
+		set_probe(site, &set->head, &always_on, true);
+	} else if (n) {
+		const unsigned int *state = found[0]->tp->state;
+
+		set_probe(site, found[0], state != &found[0]->tp->off ? state : &site->off,
+			  elsewhere);
+	} else {
+		set_probe(site, NULL, NULL, false);
 	}
 }
 
@@ -226,11 +322,11 @@ TRAIL_EXPORT void trail__sites_register(struct trail__site *const *begin,
 	for (void *const *i = (void *const *)begin; s && i < s->end; i++) {
 		struct trail__site *site = *i;
 
-		if (site && site->version == TRAIL__SITE_VERSION)
-			site->hash = hash_name(site->provider, site->name);
+		if (!is_site(site))
+			continue;
+		site->hash = hash_name(site->provider, site->name);
+		connect_site(site, object);
 	}
-	for (const struct group *p = probes; s && p; p = p->next)
-		connect_groups(s, p);
 	objects_unlock();
 	errno = saved;
 }
@@ -243,8 +339,8 @@ TRAIL_EXPORT void trail__sites_unregister(struct trail__site *const *begin)
 	objects_lock();
 	s = take(&sites, (void *const *)begin);
 	for (void *const *i = s ? s->begin : NULL; s && i < s->end; i++)
-		if (*i && ((struct trail__site *)*i)->version == TRAIL__SITE_VERSION)
-			disconnect(*i);
+		if (is_site(*i))
+			set_probe(*i, NULL, NULL, false);
 	if (s)
 		drop(s);
 	objects_unlock();
@@ -264,11 +360,13 @@ TRAIL_EXPORT void trail__probes_register(struct trail__probe *const *begin,
 	for (void *const *i = (void *const *)begin; p && i < p->end; i++) {
 		struct trail__probe *probe = *i;
 
-		if (probe && probe->version == TRAIL__SITE_VERSION)
+		if (probe && probe->version == TRAIL__PROBE_VERSION)
 			probe->hash = hash_name(probe->provider, probe->name);
 	}
 	for (const struct group *s = sites; p && s; s = s->next)
-		connect_groups(s, p);
+		for (void *const *i = s->begin; i < s->end; i++)
+			if (is_site(*i) && find_probe(p, *i))
+				connect_site(*i, s->object);
 	objects_unlock();
 	errno = saved;
 }
@@ -281,26 +379,47 @@ static bool belongs(const struct trail__probe *probe, const struct group *p)
 	return false;
 }
 
-/* True: a site of another object had one of these probes. */
+static bool uses(const struct trail__site *site, const struct group *p)
+{
+	const struct set *set = (const struct set *)site->probe;
+
+	if (!set || set->head.version != SET_VERSION)
+		return belongs(site->probe, p);
+	for (int i = 0; i < SET_MEMBERS; i++)
+		if (belongs(set->members[i], p))
+			return true;
+	return false;
+}
+
+/* Connects the sites that had one of these probes to others. True: one was of another object. */
 static bool disconnect_group(const struct group *p)
 {
 	bool elsewhere = false;
 
 	for (const struct group *s = sites; s; s = s->next)
-		for (void *const *i = s->begin; i < s->end; i++) {
-			struct trail__site *site = *i;
-
-			if (site && site->version == TRAIL__SITE_VERSION &&
-			    belongs(site->probe, p)) {
-				disconnect(site);
+		for (void *const *i = s->begin; i < s->end; i++)
+			if (is_site(*i) && uses(*i, p)) {
+				connect_site(*i, s->object);
 				elsewhere |= s->object != p->object;
 			}
-		}
 	return elsewhere;
+}
+
+/* Sets that were retired before all hits left can be used again. */
+static void free_retired(struct set *old, bool all_left)
+{
+	while (old) {
+		struct set *set = old, **list = all_left ? &free_sets : &retired;
+
+		old = set->next;
+		set->next = *list;
+		*list = set;
+	}
 }
 
 TRAIL_EXPORT void trail__probes_unregister(struct trail__probe *const *begin)
 {
+	struct set *old = NULL;
 	bool elsewhere = false;
 	int saved = errno;
 	struct group *p;
@@ -311,14 +430,16 @@ TRAIL_EXPORT void trail__probes_unregister(struct trail__probe *const *begin)
 		elsewhere = disconnect_group(p);
 		drop(p);
 	}
+	if (elsewhere) {
+		old = retired;
+		retired = NULL;
+	}
 	objects_unlock();
 	if (elsewhere) {
-		wait_for_hits();
-		/* Another object may have probes of the same names. */
+		bool all_left = wait_for_hits();
+
 		objects_lock();
-		for (const struct group *s = sites; s; s = s->next)
-			for (p = probes; p; p = p->next)
-				connect_groups(s, p);
+		free_retired(old, all_left);
 		objects_unlock();
 	}
 	errno = saved;

@@ -7,7 +7,8 @@
  * A site is off as long as the word that `state` points to is zero. The word is the trace point's
  * own or, when there is none, the site's `off`; it can be read at any time, even while the probe's
  * object is being unloaded. A hit then takes `probe`, and if `calls` is set, enters and leaves, so
- * that the probe's object stays until the hit is over.
+ * that the probe's object stays until the hit is over. While there are several probes of one name,
+ * the word is never zero, and a hit calls each that is on.
  */
 #ifndef TRAIL_SITE_H
 #define TRAIL_SITE_H
@@ -16,7 +17,8 @@
 
 #include <stddef.h>
 
-#define TRAIL__SITE_VERSION 1
+#define TRAIL__SITE_VERSION 2   /* 1: without calls->next */
+#define TRAIL__PROBE_VERSION 1
 #define TRAIL__SONAME "libtrail.so.0"
 
 struct trail__tp;
@@ -40,6 +42,12 @@ struct trail__calls {
 	 */
 	const struct trail__probe *(*enter)(struct trail__site *site, unsigned int *phase);
 	void (*leave)(unsigned int phase);
+	/*
+	 * After a probe that enter or next returned: the one that is to be called after it, or
+	 * null; then it has left.
+	 */
+	const struct trail__probe *(*next)(struct trail__site *site,
+					   const struct trail__probe *probe, unsigned int phase);
 };
 
 struct trail__site {            /* in section trail_sites is a pointer to it */

@@ -168,6 +168,7 @@ cd "$work" || exit 2
 cat >"$work/objects.want" <<'END'
 compat_tick:tick { from = "a", v = 2 }
 compat_tick:tick { from = "a", v = 3 }
+compat_tick:tick { from = "b", v = 3 }
 compat_tick:tick { from = "b", v = 4 }
 compat_tick:tick { from = "a", v = 6 }
 compat_tick:tick { from = "a", v = 7 }
@@ -258,7 +259,16 @@ for v in theirs ours; do
 		g++ -x c++ -O2 -Wno-narrowing $with -I"$src/one" -o "$work/$v/cxx" \
 		"$src/one/hits.c" "$src/one/provider.c" \
 		$libs || fail "$v: C++"
-	echo "cd $work/$v && ./fields && ./log && { [ ! -e cxx ] || ./cxx; }" >"$work/$v/run"
+	# Several providers of one name, which come and go
+	gcc -O2 $with -I"$src" -o "$work/$v/objects" "$src/objects.c" -ldl -lpthread ||
+		fail "$v: objects"
+	for p in a b c; do
+		gcc -O2 -fPIC -shared $with -I"$src" -DCOMPAT_FROM="\"$p\"" \
+			-o "$work/$v/$p.so" "$src/tick_provider.c" $libs || fail "$v: $p"
+	done
+	echo "cd $work/$v && ./fields && ./log && { [ ! -e cxx ] || ./cxx; } &&
+		./objects 1 +./a.so 2 +./b.so 3 +./c.so 4 -./a.so 5 -./c.so 6 +./a.so fork=7" \
+		>"$work/$v/run"
 	# LTTng's own examples, if they are installed, with fewer events
 	for e in easy-ust hello-static-lib gen-tp demo demo-tracef demo-tracelog; do
 		[ -d /usr/share/doc/liblttng-ust-dev/examples/$e ] || continue

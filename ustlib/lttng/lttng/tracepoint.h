@@ -196,6 +196,7 @@ static inline __attribute__((unused)) void tracepoint_disable_destructors(void) 
 
 /*
  * A site and its hit. It is inlined so that the probe's return address tells where the call is.
+ * Without `calls`, the probe's call is the last thing, for which no argument need be kept.
  * What may be unloaded is entered and left; `probe` comes first and with acquire, so that `calls`
  * is that of this probe or of a later one.
  */
@@ -209,16 +210,21 @@ static inline __attribute__((unused)) void tracepoint_disable_destructors(void) 
 			__atomic_load_n(&trail__s->probe, __ATOMIC_ACQUIRE); \
 		const struct trail__calls *trail__c = \
 			__atomic_load_n(&trail__s->calls, __ATOMIC_RELAXED); \
-		unsigned int trail__phase = 0; \
 \
-		if (trail__p && trail__c) \
-			trail__p = trail__c->enter(trail__s, &trail__phase); \
 		if (!trail__p) \
 			return; \
-		((void (*)(struct trail__tp * TRAIL__TP_TYPES(__VA_ARGS__))) \
-			 trail__p->call)(trail__p->tp TRAIL__TP_NAMES(__VA_ARGS__)); \
-		if (trail__c) \
-			trail__c->leave(trail__phase); \
+		if (!trail__c) { \
+			((void (*)(struct trail__tp * TRAIL__TP_TYPES(__VA_ARGS__))) \
+				 trail__p->call)(trail__p->tp TRAIL__TP_NAMES(__VA_ARGS__)); \
+			return; \
+		} \
+		unsigned int trail__phase = 0; \
+		trail__p = trail__c->enter(trail__s, &trail__phase); \
+		while (trail__p) { \
+			((void (*)(struct trail__tp * TRAIL__TP_TYPES(__VA_ARGS__))) \
+				 trail__p->call)(trail__p->tp TRAIL__TP_NAMES(__VA_ARGS__)); \
+			trail__p = trail__c->next(trail__s, trail__p, trail__phase); \
+		} \
 	}
 
 #if LTTNG_UST_COMPAT_API(0)

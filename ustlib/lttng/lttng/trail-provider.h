@@ -41,7 +41,7 @@
 	static struct trail__tp *trail__tp_entry_##provider_##___##name_ TRAIL__ENTRY( \
 		"trail_tps") = &trail__tp_##provider_##___##name_; \
 	static struct trail__probe trail__probe_##provider_##___##name_ = { \
-		TRAIL__SITE_VERSION, \
+		TRAIL__PROBE_VERSION, \
 		0, \
 		#provider_, \
 		#name_, \
