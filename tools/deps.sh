@@ -94,7 +94,8 @@ for group in "$@"; do
 		need xvfb xorg-x11-server-Xvfb xvfb xorg-server-xvfb has Xvfb
 		command -v apt-get >/dev/null || continue
 		for p in liblttng-ust-python-agent1 liblttng-ust-java liblttng-ust-java-jni \
-			liblttng-ust-agent-java liblog4j1.2-java lomiri-app-launch-profiler \
+			liblttng-ust-agent-java liblog4j1.2-java liblog4j2-java \
+			lomiri-app-launch-profiler \
 			lomiri-app-launch-tools dbus-daemon lomiri-ui-toolkit-tools mir-test-tools \
 			mir-platform-graphics-x20 libcamera0.0.3 qml-module-qtmir; do
 			need $p - - - dpkg -s $p
