@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
  * Call sites and probes (trail/site.h). They are connected by name, under the registration lock,
- * whenever an object with either comes or goes. Of several probes of one name each is called, in the
- * order in which they came: the site then has a set in place of a probe.
+ * whenever an object with either comes or goes. Of several probes of one name each is called, in
+ * the order in which they came: the site then has a set in place of a probe.
  *
  * Unloading. A site whose probe is in another object counts the hits that are inside it. When the
  * probe's object goes, its sites are disconnected, and then its destructor waits until no thread is
