@@ -1,20 +1,40 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# tools/lket-table.sh: prints the tables of docs/lket.md from data/groups/*.ini. Without arguments it
-# prints the whole page, with the text of docs/lket.md that precedes the first table.
+# tools/lket-table.sh: prints docs/lket.md: its text before the first table, and the tables, from
+# data/groups/*.ini and from what tests/vm/hook_values found on kernels (data/lket-kernels.txt).
 cd "$(dirname "$0")/.." || exit 2
 
 sed '/^## /,$d' docs/lket.md
 for f in $(grep -H '^group = ' data/groups/*.ini | sed 's/:group = / /' | sort -k2n | cut -d' ' -f1); do
 	awk '
+	BEGIN {
+		while ((getline line <"data/lket-kernels.txt") > 0) {
+			n = split(line, word, " ")
+			if (word[1] == "kernel") for (kernels = n - 1; n > 1; n--) title[n] = word[n]
+			else if (line !~ /^#/) found[word[1]] = line
+		}
+	}
+	# What each kernel has of the alternatives: their numbers, and stars for those that are fired
+	function on_kernels(hook, alternatives,    word, way, part, k, i, n, text) {
+		split(found[hook], word, " ")
+		n = split(alternatives, way, ", else ")
+		for (k = 2; k <= kernels + 1; k++) {
+			split(word[k], part, "/")
+			text = text " | "
+			for (i = 1; i <= n; i++)
+				if (index(way[i], "`" part[1] "`")) break
+			text = text (i > n ? "-" : i (part[2] == "f" ? "*" : ""))
+		}
+		return text
+	}
 	# One hook, when all its lines were read
 	function flush(kind,    suffix) {
 		if (!(kind in ways)) return
 		suffix = kind == "record" ? "" : "." kind
-		printf "| `@%s%s` | %d.%d | %s | %s |\n", name, suffix, group,
+		printf "| `@%s%s` | %d.%d | %s | %s%s |\n", name, suffix, group,
 			id + (kind == "return"), kind == "return" ? "return:" result : fields,
-			gone != "" ? gone : ways[kind]
+			gone != "" ? gone : ways[kind], on_kernels(name suffix, ways[kind])
 	}
 	function flush_all() {
 		if (gone != "" && !("record" in ways) && !("entry" in ways) && !("return" in ways))
@@ -29,7 +49,11 @@ for f in $(grep -H '^group = ' data/groups/*.ini | sed 's/:group = / /' | sort -
 	function patterns(text) { gsub(/[^ ]+/, "`&`", text); return text }
 	/^; LKET group/ {
 		sub(/^; LKET group /, "")
-		printf "## %s\n\n| hook | number | fields | recorded by |\n|---|---|---|---|\n", $0
+		printf "## %s\n\n| hook | number | fields | recorded by", $0
+		for (k = 2; k <= kernels + 1; k++) printf " | %s", title[k]
+		printf " |\n|---|---|---|---"
+		for (k = 2; k <= kernels + 1; k++) printf "|---"
+		printf "|\n"
 		result = "INT64"
 	}
 	/^\[/ { flush_all(); name = substr($0, 2, length($0) - 2) }

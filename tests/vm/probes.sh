@@ -232,6 +232,7 @@ done
 rmdir "$s"
 
 . "$(dirname "$0")/extra_data"
+. "$(dirname "$0")/hook_values"
 
 # --- mistakes
 s=$S/wrong

@@ -4,6 +4,7 @@
 #
 # Hooks (rules @NAME of the kernel domain) that are tracepoints and system calls on this kernel.
 . "$(dirname "$0")/../../lib/mount.sh"
+. "$top/tests/lib/hooks.sh"
 
 mkdir -p "$XDG_CONFIG_HOME/trailfs/groups.d"
 cat >"$XDG_CONFIG_HOME/trailfs/groups.d/own.ini" <<END
@@ -19,7 +20,7 @@ record = nowhere:nothing
 gone = it went with Linux 1.0
 END
 mount_kernel
-[ -x "$BUILD/tests/lib/calls" ] || skip "there is no calls"
+[ -x "$BUILD/tests/lib/calls" ] && [ -x "$BUILD/tests/lib/hook_calls" ] || skip "there is no calls"
 s=$S/h$mark
 mkdir "$s"
 E=$s/kernel/events
@@ -82,6 +83,10 @@ is "LKET's files" "$(wc -l <"$work/text")" "$(python3 "$top/tests/lib/judge_lket
 	"$s/export/lket" "$work/json" "$work/lket.txt" 2>&1)"
 is "the LTT trace" "$(wc -l <"$work/text")" "$(python3 "$top/tests/lib/judge_ltt.py" "$work/ltt" "$work/json" 2>&1 | sed 's/ [0-9]*$//')"
 
+# --- all that this kernel has of what one program can do, with the values that it says
+fire_hooks "f$mark"
+[ "$(wc -l <"$work/fired")" -ge 55 ] || fail "only $(wc -l <"$work/fired") hooks were fired"
+
 # --- removing the rule removes all of it
 is "a rule that is removed" 0 "$(printf '!@iosyscall.fsync\n!@own\n' >>"$E"; echo $?)"
 echo start >"$s/control"
@@ -99,6 +104,7 @@ mkdir "$s"
 E=$s/kernel/events
 echo '@iosyscall.*.entry except @iosyscall.write,syscall:entry:openat' >"$E" || fail "a pattern with stars"
 echo '~@tskdispatch' >>"$E" || fail "a disabled rule"
+echo '@process except @process.fork' >>"$E" || fail "an exception"
 has "$(cat "$s/kernel/rules")" '@iosyscall'
 echo $$ >"$s/kernel/track/pid"
 echo start >"$s/control"
@@ -109,6 +115,9 @@ echo stop >"$s/control"
 text=$(cat "$s/text")
 has "$text" ' syscall_entry_read: '
 has "$text" ' syscall_entry_fsync: '
+has "$text" ' sched_process_exec: '
+has "$text" " lttng_statedump_process_state: .*[{ ]pid = $$, "
+is "LKET's stoptrace_fork" 0 "$(echo "$text" | grep -c sched_process_fork)"
 is "exceptions, returns and disabled rules" "" "$(echo "$text" | grep -e syscall_exit -e entry_write: -e entry_openat: -e sched_switch)"
 
 # --- the session outlives its daemon

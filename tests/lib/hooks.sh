@@ -1,0 +1,60 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+#
+# For tests of hooks, after lib/mount.sh.
+
+# hook_session NAME RULE…: a new session with these rules, which records them
+hook_session() {
+	mkdir "$S/$1" && mkdir "$S/$1/kernel/channels/channel0" || fail "no session $1"
+	echo 4M >"$S/$1/kernel/channels/channel0/subbuf_size"
+	echo 'tid pid procname' >"$S/$1/kernel/contexts"
+	hook_session=$1
+	shift
+	printf '%s\n' "$@" >"$S/$hook_session/kernel/events" ||
+		fail "$*: $(cat "$S/$hook_session/error")"
+}
+
+# fire_hooks NAME [COMMAND]: two sessions record hooks while hook_calls does what they stand for, and
+# the command, which prints lines as hook_calls does. Each hook that this kernel records must have
+# these values; $work/fired has their names, $work/groups how each hook is recorded.
+fire_hooks() {
+	hook_session "$1" '@*'
+	echo $$ >"$S/$1/kernel/track/pid"
+	# What is not done by the process itself
+	hook_session "$1b" "@* except @syscall,@iosyscall,@aio,@signal,@pagefault,@process,\
+@tskdispatch.ctxswitch"
+	cat "$MNT/available/kernel/groups" >"$work/groups"
+	mkdir "$work/hook files"
+	echo start >"$S/$1b/control"
+	echo start >"$S/$1/control"
+	"$BUILD/tests/lib/hook_calls" "$work/hook files" >"$work/calls" || fail "hook_calls"
+	echo stop >"$S/$1/control"
+	[ -z "${2-}" ] || $2 >"$work/more"
+	echo stop >"$S/$1b/control"
+	cat "$S/$1/export/lket.txt" "$S/$1b/export/lket.txt" >"$work/lines" || fail "lket.txt"
+	hook_pid=$(tail -n 1 "$work/calls")
+	: >"$work/fired"
+	{ sed '$d' "$work/calls"; echo "process.snapshot tid:$$,pid:$$,"; [ -z "${2-}" ] || cat "$work/more"; } |
+		while read -r hook fields; do
+			! grep -q "^$hook [0-9.]* - " "$work/groups" || continue
+			case $hook in
+			iosyscall.* | aio.* | signal.*) who=" TID:$hook_pid, PID:$hook_pid, " ;;
+			*) who= ;;
+			esac
+			if grep -q "$who.* EVT_NAME:$hook .*$fields" "$work/lines"; then
+				echo "$hook" >>"$work/fired"
+			else
+				echo "$hook: nothing has '$fields':" \
+					"$(grep -m 1 " EVT_NAME:$hook " "$work/lines")"
+			fi
+		done >"$work/silent"
+	is "hooks that do not have their values" "" "$(cat "$work/silent")"
+	rmdir "$S/$1" "$S/$1b"
+}
+
+# hook_table: after fire_hooks, lines `HOOK PATTERN` with what records each hook, or -; `f` after it:
+# it was fired.
+hook_table() {
+	awk -v fired="$work/fired" '
+	BEGIN { while ((getline hook <fired) > 0) done[hook] = 1 }
+	{ print $1, $3 (done[$1] ? " f" : "") }' "$work/groups" | LC_ALL=C sort
+}
