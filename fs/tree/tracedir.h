@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * trace/, archives/, export/ltt/, export/lket/ and snapshots/NAME/. All but the last: which trace
- * image a process sees. A slot is one trace image of one session for one process. Its files have nodes, and so
- * inodes and page cache, of their own; the directories above them are the same for all.
+ * image a process sees. A slot is one trace image of one session for one process. Its files have
+ * nodes, and so inodes and page cache, of their own; the directories above them are the same for
+ * all.
  */
 #ifndef FS_TREE_TRACEDIR_H
 #define FS_TREE_TRACEDIR_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * LKET's forms of events. Private to the room, but for lket_export_open, whose files snapshot/ shows
- * as those of a trace image.
+ * LKET's forms of events. Private to the room, but for lket_export_open, whose files snapshot/
+ * shows as those of a trace image.
  *
  * export/lket/stpd_cpuN, in the byte order of this machine:
  *
@@ -50,7 +50,7 @@ struct lket_kind {
 struct lket_kinds {
 	struct lket_kind **list;        /* owned */
 	size_t count;
-	unsigned int next;      /* group << 8 | hook of the next kind without a hook; 0: the first */
+	unsigned int next;      /* group << 8 | hook of the last kind without a number; 0: none */
 };
 
 /* Where the values of events with two classes are: the row's state. */
