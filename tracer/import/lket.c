@@ -266,7 +266,8 @@ static int add_event(struct trace_lket *t, unsigned int group, unsigned int hook
 		k->event = e;
 		return 0;
 	}
-	tr_fail(err, ret, ret == -ENOMEM ? "out of memory" : "event %.80s: two fields have one name",
+	tr_fail(err, ret,
+		ret == -ENOMEM ? "out of memory" : "event %.80s: two fields have one name",
 		e->name);
 	md_event_destroy(e);
 	return ret;

@@ -4,7 +4,8 @@
 #
 # `export/ltt/` is an LTT 0.7 trace that has the events of `export/json`: fields of all types, an
 # event larger than 64 KiB, two channels with other contexts, heartbeats in a long silence. A session
-# that has it as its `input` shows the same text; wrong and changed files are errors that say where.
+# that has it as its `input` shows the same text, of a kernel session, too; wrong and changed files
+# are errors that say where.
 . "$(dirname "$0")/../../lib/mount.sh"
 
 command -v python3 >/dev/null || skip "there is no python3"
@@ -36,9 +37,9 @@ same_import() {
 		sed 's/ (+[0-9?.]*)//; s/, [_a-z]*app_none_such.* }, {/ }, {/' "$work/raw" |
 			sort >"$work/text.${f##*/}"
 	done
-	cmp "$work/times.ltt" "$work/times.old" || fail "the order differs"
-	cmp "$work/text.ltt" "$work/text.old" ||
-		fail "text and import differ: $(diff "$work/text.ltt" "$work/text.old" | head -n 6)"
+	cmp "$work/times.${1##*/}" "$work/times.old" || fail "the order differs"
+	cmp "$work/text.${1##*/}" "$work/text.old" || fail "text and import differ: $(diff \
+		"$work/text.${1##*/}" "$work/text.old" | head -n 6)"
 	diff -r "$old/trace" "$work/ltt" || fail "trace/ is not the input"
 }
 
@@ -84,6 +85,30 @@ taskset -c "$cpu" "$BUILD/tests/mount/views/words" 1 || fail "words"
 put stop "$s/control"
 judge "$s" "$(wc -l <"$s/text")"
 [ "$beats" -gt 0 ] || fail "no heartbeat"
+
+# ---- a session of the kernel: all its tracepoints and system calls ----
+
+if [ -d "$MNT/available/kernel" ] && ! grep -q '^kernel none' "$MNT/version"; then
+	k=$S/kernel
+	mkdir "$k" "$k/kernel/channels/k"
+	put 2M "$k/kernel/channels/k/subbuf_size"
+	printf '%s\n' '*' 'syscall:*' >"$k/kernel/channels/k/events" || fail "kernel rules"
+	put 'pid tid procname' "$k/kernel/channels/k/contexts"
+	echo $$ >"$k/kernel/track/pid"
+	put start "$k/control"
+	ls -l /proc/self /dev >/dev/null
+	echo text >"$work/some" && rm "$work/some"
+	put stop "$k/control"
+	copy_image "$k/export/ltt" "$work/ltt.kernel"
+	mv "$work/ltt" "$work/ltt.user"
+	mv "$work/ltt.kernel" "$work/ltt"
+	same_import "$k"
+	echo "kernel: $(wc -l <"$work/raw") events of $(cut -d ' ' -f 4 "$work/raw" | sort -u | wc -l) kinds"
+	rm -rf "$work/ltt"
+	mv "$work/ltt.user" "$work/ltt"
+	put "$work/ltt" "$old/input"
+	rmdir "$k"
+fi
 
 # ---- the session that shows it ----
 
