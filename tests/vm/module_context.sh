@@ -109,6 +109,40 @@ grep -q '_callstack_kernel\[ __callstack_kernel_length \];' "$s/trace/kernel/met
 rmdir "$s"
 clean
 
+# --- names of callstacks: while the program runs, and by the state dump after it has ended
+session names 'pid callstack-kernel callstack-user' 'syscall:entry:getppid' \
+	'lttng_statedump_process_mapping'
+mkfifo "$work/hold"
+"$self" stack - <"$work/hold" >"$work/stack" &
+held=$!
+exec 5>"$work/hold"
+within 20 test -s "$work/stack"
+echo start >"$s/control"
+dumped() { grep -q "pid = $held, .*path = \"$self\"" "$s/text"; }
+within 20 dumped || fail "no mappings of $self: $(cat "$s/text" | tail -n 3)"
+exec 5>&-
+wait $held
+# The program that is started now is in no state dump.
+"$self" stack - <"$work/hold" >"$work/stack" &
+live=$!
+exec 5>"$work/hold"
+within 20 test -s "$work/stack"
+cat "$s/text.symbols" >"$work/named"
+for of in $held $live; do
+	line=$(grep "syscall_entry_getppid: .*pid = $of," "$work/named")
+	has "$line" 'callstack_user = \[ \[0\] = "inner+0x[0-9a-f]* (self)", \[1\] = "outer+0x[0-9a-f]* (self)", \[2\] = "main+0x[0-9a-f]* (self)"'
+	has "$line" '"do_syscall_64+0x[0-9a-f]* (\[kernel\])"'
+done
+cat "$s/export/flame.svg" >"$work/flame" || fail "flame.svg: $(cat "$s/error")"
+has "$(cat "$work/flame")" '<title>inner&#10;total 2 events,'
+has "$(cat "$s/stats")" '^frame  *[0-9]* *2 outer self$'
+exec 5>&-
+wait $live
+has "$(grep "getppid: .*pid = $live," "$s/text.symbols")" '\[unknown\]'
+echo stop >"$s/control"
+rmdir "$s"
+clean
+
 # --- counters of a CPU that was away
 session away 'tid perf:cpu:page-faults' 'syscall:entry:getppid'
 echo start >"$s/control"

@@ -7,7 +7,7 @@
  *   plain      as it is
  *   ids        after setting all user and group ids, and its nice value
  *   spaces     in new name spaces of all kinds
- *   stack      prints two addresses of its call stack
+ *   stack [-]  prints two addresses of its call stack; with `-` again after a byte
  *   faults N CPU   touches N pages there, between two calls
  */
 #include <errno.h>
@@ -183,6 +183,11 @@ int main(int argc, char **argv)
 
 	if (!strcmp(mode, "stack")) {
 		outer();
+		fflush(stdout);
+		if (argc > 2) {
+			getchar();
+			outer();
+		}
 		return 0;
 	}
 	if (!strcmp(mode, "faults") && argc > 3) {

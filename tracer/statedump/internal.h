@@ -23,4 +23,10 @@ ssize_t kdump_read(int dir, const char *path, char *text, size_t size);
 
 int kdump_processes(struct kdump_sink *sink);
 
+/* What the dump knows about the files that processes map. NULL: no memory. */
+struct kdump_files *kdump_files_create(void);
+void kdump_files_free(struct kdump_files *k);
+/* The mappings of a process, of /proc/PID. 0 or the sink's value. */
+int kdump_mappings(struct kdump_sink *sink, struct kdump_files *k, int process, int32_t pid);
+
 #endif

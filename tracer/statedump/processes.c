@@ -233,6 +233,7 @@ static int emit_other_ns(struct kdump_sink *sink, int dir, const struct thread *
 struct walk {
 	struct kdump_sink *sink;
 	uint64_t own_user_ns;
+	struct kdump_files *files;
 	struct thread parent;           /* of the current process */
 };
 
@@ -344,6 +345,8 @@ static int visit_process(void *arg, int proc, long pid)
 	ret = visit_numbers(files.process, "task", visit_task, w);
 	if (!ret)
 		ret = visit_numbers(files.process, "fd", visit_descriptor, &files);
+	if (!ret)
+		ret = kdump_mappings(w->sink, w->files, files.process, (int32_t)pid);
 	close(files.process);
 	return ret;
 }
@@ -356,13 +359,17 @@ int kdump_processes(struct kdump_sink *sink)
 	if (proc < 0)
 		return -errno;
 	w = calloc(1, sizeof(*w));
-	if (!w) {
+	if (w)
+		w->files = kdump_files_create();
+	if (!w || !w->files) {
+		free(w);
 		close(proc);
 		return -ENOMEM;
 	}
 	w->sink = sink;
 	w->own_user_ns = read_ns(proc, "self/ns/user");
 	ret = visit_numbers(proc, ".", visit_process, w);
+	kdump_files_free(w->files);
 	free(w);
 	close(proc);
 	return ret;

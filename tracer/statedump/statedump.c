@@ -41,6 +41,8 @@ static const struct layout {
 	[KDUMP_PROCESS_NET_NS] = { "lttng_statedump_process_net_ns", "du", "tid\0ns_inum" },
 	[KDUMP_PROCESS_TIME_NS] = { "lttng_statedump_process_time_ns", "du", "tid\0ns_inum" },
 	[KDUMP_PROCESS_UTS_NS] = { "lttng_statedump_process_uts_ns", "du", "tid\0ns_inum" },
+	[KDUMP_PROCESS_MAPPING] = { "lttng_statedump_process_mapping", "dpppss",
+		"pid\0start\0size\0offset\0build_id\0path" },
 	[KDUMP_FILE_DESCRIPTOR] = { "lttng_statedump_file_descriptor", "pdoxs",
 		"file_table_address\0fd\0flags\0fmode\0filename" },
 	[KDUMP_BLOCK_DEVICE] = { "lttng_statedump_block_device", "us", "dev\0diskname" },

@@ -2,12 +2,13 @@
 /*
  * tracer/statedump/: the kernel's state dump, the state of the system when a recording starts. It
  * is read from /proc and /sys and recorded as LTTng's events, with LTTng's names, fields and
- * values. Processes that end during the dump are left out.
+ * values; the mappings are an addition. Processes that end during the dump are left out.
  *
  *   statedump.h   (this file) the events, and the dump
  *   statedump.c   the events; block devices, interrupts, network interfaces, CPUs
  *   processes.c   threads, their namespaces and descriptors
- *   internal.h    the interface between the two
+ *   mappings.c    what processes may execute
+ *   internal.h    the interface between them
  *
  * No lock; any thread may call these functions.
  *
@@ -28,8 +29,9 @@
 enum kdump_type {
 	KDUMP_START, KDUMP_END, KDUMP_PROCESS_STATE, KDUMP_PROCESS_PID_NS, KDUMP_PROCESS_USER_NS,
 	KDUMP_PROCESS_CGROUP_NS, KDUMP_PROCESS_IPC_NS, KDUMP_PROCESS_MNT_NS, KDUMP_PROCESS_NET_NS,
-	KDUMP_PROCESS_TIME_NS, KDUMP_PROCESS_UTS_NS, KDUMP_FILE_DESCRIPTOR, KDUMP_BLOCK_DEVICE,
-	KDUMP_NETWORK_INTERFACE, KDUMP_INTERRUPT, KDUMP_CPU_TOPOLOGY,
+	KDUMP_PROCESS_TIME_NS, KDUMP_PROCESS_UTS_NS, KDUMP_PROCESS_MAPPING,
+	KDUMP_FILE_DESCRIPTOR, KDUMP_BLOCK_DEVICE, KDUMP_NETWORK_INTERFACE, KDUMP_INTERRUPT,
+	KDUMP_CPU_TOPOLOGY,
 	KDUMP_DUMPED,
 	/* Not of the dump, but also recorded by the daemon: a line that was written to `log`. */
 	KDUMP_LOGGER = KDUMP_DUMPED,

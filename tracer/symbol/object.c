@@ -32,6 +32,19 @@ static size_t read_build_id(const struct elf_view *v, uint8_t *id)
 	return note.h.n_descsz;
 }
 
+size_t symbol_build_id(int fd, uint8_t *id)
+{
+	struct elf_view *v = malloc(sizeof(*v));
+	size_t n = 0;
+
+	if (v && !elf_view_open(v, fd, NULL)) {
+		n = read_build_id(v, id);
+		elf_view_close(v);
+	}
+	free(v);
+	return n;
+}
+
 /* ---- tables of symbols ---- */
 
 /* The rank of a function (function.h); 0: the symbol is none. */

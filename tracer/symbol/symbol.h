@@ -76,4 +76,7 @@ void symbols_find(struct symbols *s, int32_t pid, uint64_t time, uint64_t addres
 void symbols_find_kernel(struct symbols *s, uint64_t time, uint64_t address, bool returns,
 			 struct symbol *out);
 
+/* Reads the build id of an ELF file (SYMBOL_ID_MAX bytes). Returns its size; 0: it has none. */
+size_t symbol_build_id(int fd, uint8_t *id);
+
 #endif

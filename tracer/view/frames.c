@@ -42,19 +42,25 @@ void frames_destroy(struct frames *f)
 	free(f);
 }
 
+static const char *text_of(const char *name)
+{
+	return name ? name : "";
+}
+
 /* The frame of this function, or of this file without a name. NULL: there is no room. */
 static struct frame *find_frame(struct frames *f, const struct symbol *symbol)
 {
-	/* Equal names of one struct stacks are at one address. */
-	uint64_t hash = hash_step(hash_step(HASH_START, (uintptr_t)symbol->name),
-				  (uintptr_t)symbol->object);
+	/* A file that is known with and without its build id has each name twice. */
+	uint64_t hash = hash_string(HASH_START, text_of(symbol->name));
 	struct frame *one;
 
+	hash = hash_string(hash_step(hash, ' '), text_of(symbol->object));
 	for (uint32_t i = (uint32_t)(hash >> 20);; i++) {
 		one = &f->all[i & (SLOTS - 1)];
 		if (!one->total)
 			break;
-		if (one->symbol.name == symbol->name && one->symbol.object == symbol->object)
+		if (!strcmp(text_of(one->symbol.name), text_of(symbol->name)) &&
+		    !strcmp(text_of(one->symbol.object), text_of(symbol->object)))
 			return one;
 	}
 	if (f->count == FRAMES_MAX)
@@ -89,14 +95,12 @@ static int compare_frames(const void *a, const void *b)
 {
 	const struct frame *x = *(const struct frame *const *)a;
 	const struct frame *y = *(const struct frame *const *)b;
-	const char *p = x->symbol.name ? x->symbol.name : "";
-	const char *q = y->symbol.name ? y->symbol.name : "";
 
 	if (x->self != y->self)
 		return x->self > y->self ? -1 : 1;
 	if (x->total != y->total)
 		return x->total > y->total ? -1 : 1;
-	return strcmp(p, q);
+	return strcmp(text_of(x->symbol.name), text_of(y->symbol.name));
 }
 
 uint32_t frames_sort(const struct frames *f, const struct frame **rows)

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -105,6 +106,7 @@ static const struct source {
 	{ "lttng_ust_statedump:build_id", "baddr", "build_id" },
 	{ "lttng_ust_lib:load", "baddr", NULL },
 	{ "lttng_ust_lib:build_id", "baddr", "build_id" },
+	{ "lttng_statedump_process_mapping", "start", NULL },
 };
 
 static uint64_t number_of(const struct stacks *k, const struct md_event *e, const char *name,
@@ -116,12 +118,27 @@ static uint64_t number_of(const struct stacks *k, const struct md_event *e, cons
 	return v && md_value_integer(v, &n) ? n : otherwise;
 }
 
+/* Two hexadecimal digits for each byte. */
+static size_t parse_id(const char *text, size_t length, uint8_t id[SYMBOL_ID_MAX])
+{
+	size_t n = 0;
+
+	for (; n < length / 2 && n < SYMBOL_ID_MAX; n++)
+		if (sscanf(text + 2 * n, "%2hhx", &id[n]) != 1)
+			return 0;
+	return n;
+}
+
 static size_t id_of(const struct stacks *k, const struct md_event *e, const char *name,
 		    uint8_t id[SYMBOL_ID_MAX])
 {
 	const struct md_value *v = value_of(k, e->fields, e->field_count, name);
+	const char *text;
 	uint64_t n = 0;
+	size_t length;
 
+	if (v && md_value_string(v, &text, &length))
+		return parse_id(text, length, id);
 	if (!v || !md_value_integers(v, &n) || n > SYMBOL_ID_MAX)
 		return 0;
 	for (uint64_t i = 0; i < n; i++)

@@ -36,7 +36,7 @@ here=$$
 within 10 grep -q dumped-one "/proc/$pid/comm"
 file=$(readlink "/proc/$pid/fd/3")
 
-is "they are listed" 16 "$(grep -c '^lttng_statedump:lttng_statedump_' \
+is "they are listed" 17 "$(grep -c '^lttng_statedump:lttng_statedump_' \
 	"$MNT/available/kernel/tracepoints")"
 has "$(cat "$MNT/available/kernel/events/lttng_statedump/lttng_statedump_process_state")" \
 	'^int32 ppid$'
@@ -54,6 +54,18 @@ is "one dump" "1 1" "$(count start) $(count end)"
 is "the process" 1 "$(count process_state "{ pid = $pid, procname = \"dumped-one\" }, { tid = $pid, pid = $pid, ppid = $here, name = \"dumped-one\", type = 0, mode = 5, submode = 1, status = 5, ")"
 is "its file" 1 "$(count file_descriptor "file_table_address = 0x$(printf %X \
 	"$pid"), fd = 3, flags = 0[0-7]*, fmode = 0x1, filename = \"$file\"")"
+# What it may execute, by its own account; the build id is that of the file.
+awk '$2 ~ /x/ && $6 ~ /^\// { split($1, range, "-"); print toupper(range[1]), $6 }' "/proc/$pid/maps" >"$work/mapped"
+[ -s "$work/mapped" ] || fail "no mappings"
+id=
+command -v readelf >/dev/null && id=$(readelf -n "$work/dumped-one" | sed -n 's/.*Build ID: //p')
+while read -r start path; do
+	is "its mapping of $path" 1 "$(count process_mapping "pid = $pid, start = 0x0*$start, .* path = \"$path\"")"
+	case $path in */dumped-one)
+		[ -z "$id" ] || stat -f -c %T "$path" | grep -qv 'ext\|xfs\|btrfs\|tmpfs\|overlay' ||
+			is "its build id" 1 "$(count process_mapping "pid = $pid, .* build_id = \"$id\", path = \"$path\"")" ;;
+	esac
+done <"$work/mapped"
 [ "$(count cpu_topology)" -ge 1 ] || [ "$(uname -m)" != x86_64 ] || fail "no CPUs"
 [ "$(count interrupt)" -ge 1 ] || fail "no interrupts"
 [ "$(count network_interface 'name = "lo", address_ipv4 = 0x7F000001')" = 1 ] ||

@@ -20,7 +20,7 @@ struct collector {
 	size_t count[KDUMP_TYPES], all, bad;
 	enum kdump_type first, last;
 	size_t stop_after;
-	bool own_state, own_file, own_pid_ns, own_user_ns, own_uts;
+	bool own_state, own_file, own_pid_ns, own_user_ns, own_uts, own_code;
 };
 
 static int file_fd;
@@ -72,6 +72,12 @@ static void look(struct collector *c, enum kdump_type type, const uint8_t *p)
 			       (number(p + 12, 4) & (O_ACCMODE | O_APPEND | O_CLOEXEC)) ==
 				       (O_WRONLY | O_APPEND) &&
 			       number(p + 16, 4) == 2 && !strcmp((const char *)p + 20, file_path);
+		break;
+	case KDUMP_PROCESS_MAPPING:     /* pid start size offset build_id path */
+		c->own_code |= number(p, 4) == (uint64_t)getpid() &&
+			       (uintptr_t)look - number(p + 4, 8) < number(p + 12, 8) &&
+			       strstr((const char *)p + 28 + strlen((const char *)p + 28) + 1,
+				      "test_kstatedump");
 		break;
 	default:
 		break;
@@ -142,6 +148,7 @@ static void dump(void)
 	CHECK(c.own_pid_ns);
 	CHECK(c.own_user_ns);
 	CHECK(c.own_uts);
+	CHECK(c.own_code);
 	CHECK(c.count[KDUMP_NETWORK_INTERFACE] >= 1);
 #ifdef __x86_64__
 	CHECK(c.count[KDUMP_CPU_TOPOLOGY] >= 1);
