@@ -10,6 +10,7 @@
 
 #include "metadata/buf.h"
 #include "tests/lib/fuzz.h"
+#include "tracer/ring/seal.h"
 
 static const char *const heads[] = {
 	"/* CTF 1.8 */\n"
@@ -52,7 +53,8 @@ static const char *const heads[] = {
 	"struct { uint8_t _len; struct { uint8_t k; string w; } rows[_len]; } nested;\n"
 	"uint8_t bytes[stream.event.context._vpid]; } align(8); };\n",
 	"stream { id = 7; event.header := struct { uint8_t id; uint16_c timestamp; };\n"
-	"packet.context := struct { uint64_t packet_size; uint64_t content_size; }; };\n"
+	"packet.context := struct { uint64_t packet_size; uint64_t content_size;\n"
+	"uint32_t checksum; uint8_t compression_scheme; uint8_t checksum_scheme; }; };\n"
 	"event { name = \"b\"; id = 1; stream_id = 7; fields := struct { uint8_t x; }; };\n",
 };
 
@@ -123,10 +125,30 @@ static inline void set_number(struct md_buf *b, size_t at, uint64_t v)
 	md_buf_deinit(&n);
 }
 
+/* Compresses the content of the packet, which begins there, and gives it a checksum, or does not. */
+static inline void seal_content(struct md_buf *b, size_t seal)
+{
+	size_t from = seal + 6, n = b->len - from;
+	uint8_t scheme = (uint8_t)(2 + rnd(2)), *out = malloc(n + 1);
+	size_t less = rnd(3) ? seal_compress(scheme, b->data + from, n, out) : 0;
+	uint32_t sum;
+
+	if (less) {
+		memcpy(b->data + from, out, less);
+		b->len = from + less;
+		b->data[seal + 4] = (char)scheme;
+	}
+	free(out);
+	sum = seal_checksum(b->data + from, b->len - from);
+	for (int i = 0; i < 4; i++)
+		b->data[seal + (size_t)i] = (char)(sum >> 8 * (big ? 3 - i : i));
+	b->data[seal + 5] = rnd(2) ? 3 : 0;
+}
+
 static inline void make_packet(struct md_buf *b, uint32_t class, uint64_t *time,
 			       unsigned int events)
 {
-	size_t from = b->len, sizes;
+	size_t from = b->len, sizes, seal, content;
 
 	put_number(b, 0xc1fc1fc1, 4);
 	md_buf_put(b, "uuuuuuuuuuuuuuuu", 16);
@@ -144,20 +166,56 @@ static inline void make_packet(struct md_buf *b, uint32_t class, uint64_t *time,
 		put_number(b, 0, 8);
 		put_number(b, 3, 4);
 	}
+	seal = b->len;
+	if (class)
+		put_number(b, 0, 6);
 	while (events--) {
 		*time += rnd(10);
 		if (class) {
 			put_number(b, 1, 1);
 			put_number(b, *time, 2);
-			put_number(b, rnd(256), 1);
+			put_number(b, rnd(4), 1);
 		} else {
 			make_event(b, *time);
 		}
 	}
-	set_number(b, sizes + (class ? 8 : 0), 8 * (b->len - from));
-	while (b->len % 16)
+	content = b->len - from;
+	if (class)
+		seal_content(b, seal);
+	set_number(b, sizes + (class ? 8 : 0), 8 * content);
+	while (b->len % 16 && !class)
 		md_buf_putc(b, 0);
 	set_number(b, sizes + (class ? 0 : 8), 8 * (b->len - from));
+}
+
+/* An event of LKET (tracer/export/lket.h); text: of n bytes, after the common data. */
+static inline void make_lket_event(struct md_buf *b, uint64_t time, unsigned int group,
+				   unsigned int hook, const char *text, size_t n)
+{
+	put_number(b, 24 + n, 2);
+	put_number(b, 24 + (group == 1 ? n : n < 9 ? n : 9), 2);
+	put_number(b, time, 8);
+	put_number(b, rnd(UINT64_MAX), 8);
+	put_number(b, (uint64_t)group << 24 | hook << 16, 8);
+	md_buf_put(b, text, n);
+}
+
+static inline void make_lket(struct md_buf *b)
+{
+	static const char fields[] = "\5\7INT8:UINT16:STRING\0a:b:c", user[] = "\5\7INT64\0d";
+
+	md_buf_reset(b);
+	put_number(b, 0xaefcdb6b, 4);
+	put_number(b, 9, 2);
+	md_buf_put(b, "\1\1\1", 3);
+	put_number(b, 1 + rnd(3), 1);
+	md_buf_put(b, "@", 1);
+	put_number(b, rnd(3000), 4);
+	make_lket_event(b, 5, 1, 5, "\5\7scsi.iocompleted", 20);
+	make_lket_event(b, 5, 1, 1, fields, sizeof(fields));
+	make_lket_event(b, 5, 1, 3, user, sizeof(user));
+	for (unsigned int i = 0; i < 9; i++)
+		make_lket_event(b, 6 + i, 5, 7, "abcstring\0userdata", 17);
 }
 
 #endif
