@@ -42,7 +42,8 @@ clean
 
 # --- the tests
 for t in mount/kernel/kernel_who mount/kernel/kernel_filter mount/output/relay_kernel \
-	${SOAK:+vm/probes mount/kernel/kernel mount/kernel/kernel_dump mount/kernel/kernel_counts}; do
+	${SOAK:+vm/probes mount/kernel/kernel mount/kernel/kernel_dump mount/kernel/kernel_counts \
+		mount/kernel/kernel_triggers}; do
 	echo "$t"
 	"$top/tests/$t.sh" || fail "$t.sh"
 	clean

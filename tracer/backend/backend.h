@@ -17,9 +17,9 @@
  * All functions return 0 or -errno; those with `err` set a sentence.
  *
  * Locks: the caller of a channel's configuring functions (record, enable, filter, functions, track,
- * track_by), probe_create and probe_remove holds tracer.lock. The caller of drain and lost holds
- * the channel's own lock (kernel/kernel.h). The caller of function_check holds no lock, because it
- * may take long.
+ * track_by), probe_create and probe_remove holds tracer.lock. The caller of drain, lost and watch
+ * holds the channel's own lock (kernel/kernel.h). The caller of function_check holds no lock,
+ * because it may take long.
  */
 #ifndef TRACER_BACKEND_BACKEND_H
 #define TRACER_BACKEND_BACKEND_H
@@ -158,6 +158,11 @@ struct backend_ops {
 	/* Passes on what the buffer of a CPU holds now, at most its size once. */
 	int (*drain)(struct backend_channel *c, uint32_t cpu, const struct backend_sink *sink);
 	int (*lost)(struct backend_channel *c, uint32_t cpu, struct backend_losses *losses);
+	/*
+	 * Adds the files of the buffers to an epoll(7): they are readable while there are records.
+	 * Caller as of drain. How many, or -errno. NULL: the backend wakes no one.
+	 */
+	int (*watch)(struct backend_channel *c, int epoll);
 };
 
 /*

@@ -365,4 +365,5 @@ const struct backend_ops tracefs_backend = {
 	.track = tracefs_track,
 	.drain = tracefs_drain,
 	.lost = tracefs_lost,
+	.watch = tracefs_watch,
 };

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/epoll.h>
 #include <unistd.h>
 
 #include "tracer/backend/tracefs_channel.h"
@@ -34,6 +35,21 @@ void tracefs_close_buffers(struct backend_channel *c)
 			close(c->per_cpu[cpu].raw);
 		c->per_cpu[cpu].raw = -1;
 	}
+}
+
+int tracefs_watch(struct backend_channel *c, int epoll)
+{
+	struct epoll_event want = { .events = EPOLLIN };
+	int count = 0;
+
+	for (uint32_t cpu = 0; cpu < c->cpus; cpu++) {
+		if (c->per_cpu[cpu].raw < 0)
+			continue;
+		if (epoll_ctl(epoll, EPOLL_CTL_ADD, c->per_cpu[cpu].raw, &want) < 0)
+			return -errno;
+		count++;
+	}
+	return count;
 }
 
 int tracefs_read_sizes(struct backend_channel *c)

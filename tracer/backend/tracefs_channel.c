@@ -36,6 +36,8 @@ static int set_options(struct backend_channel *c, const struct backend_geometry 
 	 */
 	tracefs_write(c->dir, "options/event-fork", "1", false);
 	tracefs_write(c->dir, "options/function-fork", "1", false);
+	/* The first record wakes a thread that waits in tracefs_watch()'s epoll. */
+	tracefs_write(c->dir, "buffer_percent", "0", false);
 	snprintf(size, sizeof(size), "%" PRIu64, g->bytes / 1024);
 	ret = tracefs_write(c->dir, "buffer_size_kb", size, false);
 	if (ret)

@@ -426,14 +426,15 @@ static void check_recording(struct kchannel *kc, int recording)
 			 kc->name);
 }
 
-static void drain_channel(struct kchannel *kc)
+int kchannel_drain(struct kchannel *kc, int unused)
 {
 	int ret = 0, one, recording = 1;
 	bool was_recording, was_applying;
 	uint32_t generation;
 
+	(void)unused;
 	if (__atomic_load_n(&kc->drained, __ATOMIC_ACQUIRE))
-		return;
+		return 0;
 	pthread_mutex_lock(&kc->tracer->lock);
 	was_recording = kc->recording;
 	was_applying = kc->applying;
@@ -458,28 +459,5 @@ static void drain_channel(struct kchannel *kc)
 		kchannel_problem(kc, ret, "the kernel's buffers cannot be read: %s",
 				 strerror(-ret));
 	pthread_mutex_unlock(&kc->tracer->lock);
-}
-
-void kernel_drain(struct session *s)
-{
-	struct kchannel **all = NULL;
-	struct channel *c;
-	size_t n = 0;
-
-	pthread_mutex_lock(&s->tracer->lists_lock);
-	cds_list_for_each_entry(c, &s->channels, node)
-		n += c->kchannel != NULL;
-	all = n ? calloc(n, sizeof(*all)) : NULL;
-	n = 0;
-	cds_list_for_each_entry(c, &s->channels, node)
-		if (all && c->kchannel) {
-			all[n++] = c->kchannel;
-			__atomic_fetch_add(&c->kchannel->refs, 1, __ATOMIC_RELAXED);
-		}
-	pthread_mutex_unlock(&s->tracer->lists_lock);
-	for (size_t i = 0; all && i < n; i++) {
-		drain_channel(all[i]);
-		kchannel_put(all[i]);
-	}
-	free(all);
+	return 0;
 }

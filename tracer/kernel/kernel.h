@@ -342,7 +342,9 @@ void kernel_statedumps_end(struct tracer *t);   /* waits for all; none begins an
 
 /* ---- drain.c ---- */
 
-/* Moves the kernel's records into the session's rings. Caller does not hold tracer.lock. */
+/* Moves the kernel's records into the channel's rings. Caller does not hold tracer.lock. 0 */
+int kchannel_drain(struct kchannel *kc, int unused);
+/* The same for a session. kernel_domain.c */
 void kernel_drain(struct session *s);
 void coders_free(struct kchannel *kc);
 

@@ -110,6 +110,55 @@ static void save_channel(const struct channel *c, struct md_buf *out)
 	md_buf_printf(out, "kernel %s\n", c->kchannel ? c->kchannel->name : "-");
 }
 
+/* Calls `visit` for each channel, referenced. The sum of what it returns, or the first -errno. */
+static int visit_channels(struct session *s, int (*visit)(struct kchannel *kc, int arg), int arg)
+{
+	struct kchannel **all = NULL;
+	struct channel *c;
+	size_t n = 0;
+	int sum = 0, one;
+
+	pthread_mutex_lock(&s->tracer->lists_lock);
+	cds_list_for_each_entry(c, &s->channels, node)
+		n += c->kchannel != NULL;
+	all = n ? calloc(n, sizeof(*all)) : NULL;
+	n = 0;
+	cds_list_for_each_entry(c, &s->channels, node)
+		if (all && c->kchannel) {
+			all[n++] = c->kchannel;
+			__atomic_fetch_add(&c->kchannel->refs, 1, __ATOMIC_RELAXED);
+		}
+	pthread_mutex_unlock(&s->tracer->lists_lock);
+	for (size_t i = 0; all && i < n; i++) {
+		one = visit(all[i], arg);
+		sum = sum < 0 || one < 0 ? (sum < 0 ? sum : one) : sum + one;
+		kchannel_put(all[i]);
+	}
+	free(all);
+	return sum;
+}
+
+void kernel_drain(struct session *s)
+{
+	visit_channels(s, kchannel_drain, 0);
+}
+
+static int watch_channel(struct kchannel *kc, int epoll)
+{
+	const struct backend_ops *ops = kc->tracer->kernel->ops;
+	int ret;
+
+	pthread_mutex_lock(&kc->lock);
+	ret = ops->watch && kc->bc ? ops->watch(kc->bc, epoll) : -EOPNOTSUPP;
+	pthread_mutex_unlock(&kc->lock);
+	return ret;
+}
+
+static int kernel_watch(struct session *s, int epoll)
+{
+	return visit_channels(s, watch_channel, epoll);
+}
+
 const struct domain_ops kernel_domain = {
 	.name = "kernel",
 	.check_rules = check_rules,
@@ -119,6 +168,7 @@ const struct domain_ops kernel_domain = {
 	.apply = apply_rules,
 	.applied = applied,
 	.drain = kernel_drain,
+	.watch = kernel_watch,
 	.needs_cpu_barrier = is_recording,
 	.drop = kchannel_drop,
 	.check = kernel_check,

@@ -67,6 +67,11 @@ struct domain_ops {
 	/* Unlocked: waits for a writer. Events recorded so far come into the rings. */
 	void (*drain)(struct session *s);
 	/*
+	 * Unlocked. Adds files to an epoll(7) that are readable while drain() has something to do.
+	 * How many; -errno: drain() may have work and no file says so. NULL: as -EOPNOTSUPP.
+	 */
+	int (*watch)(struct session *s, int epoll);
+	/*
 	 * Locked. Whether an event that began before now may not be complete on some CPU: views
 	 * then run a barrier on all CPUs first.
 	 */

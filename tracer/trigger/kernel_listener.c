@@ -1,18 +1,26 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * The thread for conditions about events of the kernel: copies what the kernel has recorded into
- * the rings of each condition, and looks at them. It looks each millisecond while there is such a
- * condition. When a look takes long, the thread looks less often: it uses at most a twentieth of a
- * CPU without hits, and at most a quarter with hits, because what it does not copy in time is lost.
+ * the rings of each condition, and looks at them, until a look finds nothing. Then it sleeps until
+ * the kernel says that a buffer has a record; with a backend that cannot say so, it looks each
+ * millisecond. It looks at most once in a millisecond. When a look takes long, the thread looks
+ * less often: it uses at most a twentieth of a CPU without hits, and at most a quarter with hits,
+ * because what it does not copy in time is lost.
  */
+#include <poll.h>
 #include <stdlib.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "tracer/trigger/event.h"
 #include "tracer/trigger/listener.h"
 
 #define IDLE_SHARE 20   /* a look without hits may take 1 / IDLE_SHARE of the time */
 #define BUSY_SHARE 4
+/* ns: a channel may get other buffers while the thread waits for those that it had */
+#define LONGEST_SLEEP UINT64_C(100000000)
 
 static bool is_listened_to(const struct trigger *g)
 {
@@ -44,59 +52,97 @@ static struct listened *list_tasks(struct triggers *all, size_t *count, bool *so
 	return tasks;
 }
 
-/* Without lock. Puts the references. Returns whether there were hits. */
-static bool run_task(struct listened *task)
+/* Without lock. Returns whether there were hits. */
+static bool run_task(const struct listened *task)
 {
-	struct trigger *g = task->trigger;
-	const struct domain_ops *ops = g->tracer->domains[DOMAIN_KERNEL];
+	const struct domain_ops *ops = task->trigger->tracer->domains[DOMAIN_KERNEL];
 	struct stream_set set = { 0 };
 	bool some = false;
 
-	UNLOCKED(g->tracer, ops->drain(task->session));
+	UNLOCKED(task->trigger->tracer, ops->drain(task->session));
 	if (!session_streams(task->session, NULL, &set))
 		for (size_t i = 0; i < set.count && !some; i++)
 			some = stream_has_hits(&set.streams[i]);
 	some = some && take_hits(task, &set);
 	stream_set_deinit(&set);
-	session_put(task->session);
-	trigger_put(g);
 	return some;
 }
 
-/* Locked. Waits for the time of the next look. */
-static void wait_until(struct triggers *all, uint64_t until)
+/* Without lock. An epoll(7) that is readable when one of the tasks has records; -1: none can. */
+static int watch_tasks(const struct listened *tasks, size_t count)
 {
-	struct timespec ts = { (time_t)(until / 1000000000), (long)(until % 1000000000) };
+	int epoll = count ? epoll_create1(EPOLL_CLOEXEC) : -1, n = 1;
 
-	if (!all->closing)
-		pthread_cond_timedwait(&all->kernel_nudge, &all->lock, &ts);
+	for (size_t i = 0; epoll >= 0 && i < count && n > 0; i++) {
+		struct tracer *t = tasks[i].trigger->tracer;
+
+		UNLOCKED(t, n = t->domains[DOMAIN_KERNEL]->watch(tasks[i].session, epoll));
+	}
+	if (epoll >= 0 && n <= 0) {
+		close(epoll);
+		epoll = -1;
+	}
+	return epoll;
+}
+
+/* Without lock. */
+static void free_tasks(struct listened *tasks, size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
+		session_put(tasks[i].session);
+		trigger_put(tasks[i].trigger);
+	}
+	free(tasks);
+}
+
+/* Without lock. Sleeps until a nudge, until `records` is readable (-1: no file), or a time. */
+static void sleep_until(struct triggers *all, int records, uint64_t until)
+{
+	uint64_t now = monotonic_now(), left = until > now ? until - now : 0;
+	struct timespec ts = { (time_t)(left / 1000000000), (long)(left % 1000000000) };
+	struct pollfd p[] = { { .fd = all->kernel_nudge, .events = POLLIN },
+			      { .fd = records, .events = POLLIN } };
+
+	ppoll(p, 2, until == UINT64_MAX ? NULL : &ts, NULL);
+}
+
+/* Without lock. One look at all tasks, and the sleep after it. */
+static void look(struct triggers *all, struct listened *tasks, size_t count)
+{
+	uint64_t began = monotonic_now(), took;
+	bool hit = false;
+	int records;
+
+	for (size_t i = 0; i < count; i++)
+		hit |= run_task(&tasks[i]);
+	records = hit ? -1 : watch_tasks(tasks, count);
+	took = (monotonic_now() - began) * (hit ? BUSY_SHARE : IDLE_SHARE);
+	sleep_until(all, -1, began + (took > PERIOD ? took : PERIOD));
+	if (records < 0)
+		return;
+	sleep_until(all, records, monotonic_now() + LONGEST_SLEEP);
+	close(records);
 }
 
 static void *run(void *arg)
 {
 	struct triggers *all = ((struct tracer *)arg)->triggers;
-	uint64_t began, took;
 	struct listened *tasks;
-	bool some, hit;
+	eventfd_t nudges;
 	size_t count;
+	bool some;
 
 	pthread_mutex_lock(&all->lock);
 	while (!all->closing) {
-		all->kernel_nudged = false;
-		began = monotonic_now();
+		eventfd_read(all->kernel_nudge, &nudges);
 		tasks = list_tasks(all, &count, &some);
-		while (!some && !all->kernel_nudged && !all->closing)
-			pthread_cond_wait(&all->kernel_nudge, &all->lock);
-		if (!some)
-			continue;
 		pthread_mutex_unlock(&all->lock);
-		hit = false;
-		for (size_t i = 0; i < count; i++)
-			hit |= run_task(&tasks[i]);
-		free(tasks);
-		took = (monotonic_now() - began) * (hit ? BUSY_SHARE : IDLE_SHARE);
+		if (some)
+			look(all, tasks, count);
+		else
+			sleep_until(all, -1, UINT64_MAX);
+		free_tasks(tasks, count);
 		pthread_mutex_lock(&all->lock);
-		wait_until(all, began + (took > PERIOD ? took : PERIOD));
 	}
 	pthread_mutex_unlock(&all->lock);
 	return NULL;
@@ -104,21 +150,17 @@ static void *run(void *arg)
 
 void kernel_listener_nudge(struct triggers *all)
 {
-	all->kernel_nudged = true;
-	if (all->kernel_listens)
-		pthread_cond_signal(&all->kernel_nudge);
+	if (all->kernel_nudge > 0)
+		eventfd_write(all->kernel_nudge, 1);
 }
 
 void kernel_listener_start(struct tracer *t)
 {
 	struct triggers *all = t->triggers;
-	pthread_condattr_t clock;
 
-	pthread_condattr_init(&clock);
-	pthread_condattr_setclock(&clock, CLOCK_MONOTONIC);
-	pthread_cond_init(&all->kernel_nudge, &clock);
-	pthread_condattr_destroy(&clock);
-	all->kernel_listens = pthread_create(&all->kernel_listener, NULL, run, t) == 0;
+	all->kernel_nudge = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+	all->kernel_listens = all->kernel_nudge >= 0 &&
+			      pthread_create(&all->kernel_listener, NULL, run, t) == 0;
 	if (!all->kernel_listens)
 		tracer_report(t, "no thread for triggers: conditions about events of the kernel "
 				 "are never true");
@@ -127,12 +169,11 @@ void kernel_listener_start(struct tracer *t)
 /* After engine_stop, which has set `closing`. */
 void kernel_listener_stop(struct triggers *all)
 {
-	pthread_mutex_lock(&all->lock);
-	if (all->kernel_listens)
-		pthread_cond_signal(&all->kernel_nudge);
-	pthread_mutex_unlock(&all->lock);
+	kernel_listener_nudge(all);
 	if (all->kernel_listens)
 		pthread_join(all->kernel_listener, NULL);
 	all->kernel_listens = false;
-	pthread_cond_destroy(&all->kernel_nudge);
+	if (all->kernel_nudge > 0)
+		close(all->kernel_nudge);
+	all->kernel_nudge = -1;
 }

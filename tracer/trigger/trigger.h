@@ -109,8 +109,8 @@ struct triggers {
 	bool listens;
 	uint32_t listener_nudge;        /* not 0: it does not sleep; atomic, a futex */
 	pthread_t kernel_listener;      /* kernel_listener.c */
-	bool kernel_listens, kernel_nudged;
-	pthread_cond_t kernel_nudge;
+	bool kernel_listens;
+	int kernel_nudge;               /* an eventfd: readable, it looks at the list anew */
 	bool nudged;                    /* the engine has to look at the list now */
 	pthread_cond_t nudge;
 };

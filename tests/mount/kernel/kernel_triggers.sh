@@ -69,6 +69,17 @@ kill $readers
 rmdir "$G/f"
 is "no session is seen" "" "$(ls "$S")"
 
+# --- without hits the daemon sleeps; a look each millisecond would be 1,000 in a second
+switches() {
+	cat "/proc/$(daemon_pids)"/task/*/status | awk '/^voluntary/ { s += $2 } END { print s }'
+}
+if grep -q '^kernel tracefs' "$MNT/version"; then
+	since=$(uptime_seconds) before=$(switches)
+	sleep 1
+	[ $(($(switches) - before)) -lt $((200 * ($(uptime_seconds) - since + 1))) ] ||
+		fail "the daemon looks again and again"
+fi
+
 # --- all are counted, and what the kernel's buffer loses while the daemon stands still is counted
 # too
 trigger n "event kernel $mine" 'notify every 1000' 'notify once-after 1500'
