@@ -169,6 +169,8 @@ static void members(void)
 	refuse(k, "skc->mac", 0, "did you mean 'skb'");
 	refuse(k, "$arg4->mac", 0, "no argument");
 	refuse(k, "skb->pkt:string", 0, "no string");
+	refuse(k, "skb->next->next->next->next->next->next->next->next->next->next->next->next"
+	       "->next->next->next->next->next->mac", 99, "more than 16 members");
 	refuse(k, "skb->mac:string", 0, "neither text");
 	refuse(k, "%di->mac", 0, "the type of this place is not known");
 	refuse("kprobe:nothing", "skb->mac", 0, "have no function");
