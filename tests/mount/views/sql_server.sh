@@ -58,7 +58,7 @@ kernel=
 	mkdir "$s/kernel/channels/channel0" &&
 		echo 16M >"$s/kernel/channels/channel0/subbuf_size" &&
 		printf '%s\n' pid procname >"$s/kernel/channels/channel0/contexts" &&
-		printf '%s\n' 'syscall:*:getppid' sched_process_exec >"$s/kernel/events" &&
+		printf '%s\n' syscall:getppid sched_process_exec >"$s/kernel/events" &&
 		echo $$ >"$s/kernel/track/pid" && kernel=yes
 } 2>/dev/null
 put start "$s/control"
