@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "tracer/map/rules.h"
+#include "tracer/map/table.h"
 #include "tracer/map/value.h"
 
 #include <ctype.h>
@@ -276,6 +277,29 @@ static int take_arguments(struct parse *p, struct map_op *op)
 	return ret;
 }
 
+/* `topk(K)`, which is about keys and no operator. False: there is something else. */
+static bool take_shown(struct parse *p, struct map_rule *r, int *ret)
+{
+	struct parse q = *p;
+	struct token t;
+	char *end;
+	unsigned long k;
+
+	if (!take_if(&q, operators[MAP_TOPK].name) || !take_if(&q, "("))
+		return false;
+	t = take(&q);
+	if (!t.len || !isdigit((unsigned char)*t.text))
+		return false;
+	k = strtoul(t.text, &end, 10);
+	if (end != t.text + t.len || k < 1 || k > MAP_KEYS_MAX)
+		*ret = fail(p, (size_t)(t.text - p->line), "topk(K): K is 1 to 4096");
+	else if (!take_if(&q, ")"))
+		*ret = fail(p, q.at, "expected )");
+	r->shown = (uint32_t)k;
+	p->at = q.at;
+	return true;
+}
+
 static int no_operator(struct parse *p, const struct token *t)
 {
 	const char *names[OPERATORS], *near;
@@ -296,6 +320,8 @@ static int take_operator(struct parse *p, struct map_rule *r)
 	struct token t = look(p);
 	int kind = find_operator(t), ret = 0;
 
+	if (take_shown(p, r, &ret))
+		return ret;
 	if (r->op_count == MAP_OPERATORS_MAX)
 		return fail(p, p->at, "a rule has at most 8 operators");
 	if (kind < 0)
@@ -361,12 +387,12 @@ static int parse_rule(const char *line, struct map_rule *r, struct tr_err *err)
 		ret = take_fields(&p, r->on, &r->on_count);
 	if (!ret && take_if(&p, "by"))
 		ret = take_fields(&p, r->by, &r->by_count);
-	if (!ret && !look(&p).len)
-		ret = add_default(r);
-	else if (!ret)
+	if (!ret && look(&p).len)
 		do
 			ret = take_operator(&p, r);
 		while (!ret && take_if(&p, ","));
+	if (!ret && !r->op_count)
+		ret = add_default(r);
 	if (!ret && look(&p).len)
 		ret = fail(&p, p.at, "expected a comma, or the end");
 	if (ret)

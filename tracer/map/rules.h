@@ -6,7 +6,8 @@
  *   pair PATTERN PATTERN on FIELD,… [by FIELD,…] [OPERATOR,…]
  *
  * EVENT-RULE is a rule as in `events`, with its filter. OPERATOR is count, sum, min, max, avg,
- * hist, topk or lhist; `sum ms` and `sum(ms)` are the same.
+ * hist, topk or lhist; `sum ms` and `sum(ms)` are the same. topk(K), without a field, shows only K
+ * keys.
  */
 #ifndef TRACER_MAP_RULES_H
 #define TRACER_MAP_RULES_H
@@ -43,6 +44,7 @@ struct map_rule {
 	size_t on_count, by_count;
 	struct map_op ops[MAP_OPERATORS_MAX];
 	size_t op_count;        /* not 0 */
+	uint32_t shown;         /* topk(K): only this many keys are shown; 0: all */
 };
 
 struct map_rules {

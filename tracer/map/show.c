@@ -58,6 +58,12 @@ static struct ordered *order_rows(const struct map_table *t, const struct map_ru
 	return all;
 }
 
+/* How many of the keys are shown. */
+static uint32_t shown_count(const struct map_table *t, const struct map_rule *r)
+{
+	return r->shown && r->shown < t->count ? r->shown : t->count;
+}
+
 /* ---- numbers and keys ---- */
 
 static bool is_whole(long double v)
@@ -248,6 +254,8 @@ static void print_counters(const struct map_rule *r, const struct map_state *st,
 		      r->text, st->events, st->lost, st->missing, st->left_out);
 	if (r->events[1])
 		md_buf_printf(out, "unpaired %" PRIu64 "\n", st->unpaired);
+	if (r->shown)
+		md_buf_printf(out, "keys %" PRIu32 "\n", st->table.count);
 }
 
 int map_print(const struct map *m, struct md_buf *out)
@@ -260,15 +268,16 @@ int map_print(const struct map *m, struct md_buf *out)
 		const struct map_rule *r = &m->rules.rules[i];
 		const struct map_table *t = &m->states[i].table;
 		struct ordered *all = order_rows(t, r);
+		uint32_t count = shown_count(t, r);
 
 		if (!all)
 			return -ENOMEM;
 		md_buf_putc(out, '\n');
 		print_counters(r, &m->states[i], out);
 		print_heading(r, out);
-		for (uint32_t n = 0; n < t->count; n++)
+		for (uint32_t n = 0; n < count; n++)
 			print_row(r, all[n].row, out);
-		for (uint32_t n = 0; n < t->count; n++)
+		for (uint32_t n = 0; n < count; n++)
 			print_lists(r, all[n].row, out);
 		free(all);
 	}
@@ -350,8 +359,10 @@ static int json_rule(const struct map_rule *r, const struct map_state *st, struc
 		      st->events, st->lost, st->missing, st->left_out);
 	if (r->events[1])
 		md_buf_printf(out, ",\"unpaired\":%" PRIu64, st->unpaired);
+	if (r->shown)
+		md_buf_printf(out, ",\"keys\":%" PRIu32, st->table.count);
 	md_buf_puts(out, ",\"values\":[");
-	for (uint32_t i = 0; i < st->table.count; i++) {
+	for (uint32_t i = 0; i < shown_count(&st->table, r); i++) {
 		md_buf_puts(out, i ? ",\n" : "\n");
 		json_row(r, all[i].row, out);
 	}

@@ -100,7 +100,21 @@ awk -F '\t' '$1 == 1 { s[$1] += $5 } END { for (i in s) print s[i], i }' "$work/
 put 'shop:sale if thread == 1 by thread sum weight' "$s/user/maps/weights/rules"
 echo 'shop:sale lhist(price, 0, 1000, 250), topk(price, 3)' >>"$s/user/maps/weights/rules"
 is "new rules begin again" 0 "$(key events "$s/user/maps/weights/values" | head -n 1)"
+# The keys with the greatest values only.
+mkdir "$s/user/maps/top"
+m=$s/user/maps/top
+refuses EINVAL 'shop:sale by item topk(0)' 'topk(K): K is 1 to 4096'
+refuses EINVAL 'shop:sale by item topk(4097)' 'topk(K): K is 1 to 4096'
+refuses EINVAL 'shop:sale by item topk(2, 3)' 'expected )'
+put 'shop:sale by n topk(3), sum(price), topk(price, 1)' "$m/rules"
 "$SELLER" 1200 2 </dev/null >/dev/null || fail "seller"
+awk 'BEGIN { for (n = 0; n < 1200; n++) print 2 * (n * 7919 % 5000 - 100), n }' | sort -rnk1,1 | head -n 3 >"$work/expected"
+same "$m" "$work/expected"
+is "all keys, and lists of some" "1200 3" "$(key keys "$work/values") $(grep -c '^topk(price) ' "$work/values")"
+is "in JSON" "1 3" "$(grep -c '"keys":1200,' "$m/values.json") $(grep -c '^{"key"' "$m/values.json")"
+put 'shop:sale by item topk(3)' "$m/rules"
+is "the default beside topk" "#         count item" "$(grep '^#' "$m/values")"
+rmdir "$m"
 cat "$s/user/maps/weights/values" >"$work/values"
 # 1200 sales of thread 1: 100 times 0 + 0.75 + … + 8.25
 is "sum with a filter" "4950 1" "$(awk '/^#/ && /sum/ { getline; print $1, $2; exit }' "$work/values")"
