@@ -24,7 +24,7 @@ struct tracer;
 /*
  * Forks. The parent waits for the child, and ends with an exit status that says whether the child
  * has mounted. Returns 0 in the child, or -errno in the parent if there is no child. Call it before
- * any thread is started.
+ * any thread is started: the child has closed all descriptors above 2 that it does not know.
  */
 int daemon_begin(void);
 /* The mount works: the parent ends with 0, and the child leaves terminal and directory. */

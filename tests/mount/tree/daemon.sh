@@ -11,8 +11,12 @@ gone() {
 	! mounted && daemon_ended
 }
 
-# Background: returns when it works
+# Background: returns when it works. It keeps no file of the caller, which may hold a lock by it.
+: >"$work/lock"
+exec 9<"$work/lock"
 mount_tree
+[ -z "$(find /proc/"$(daemon_pids | head -n 1)"/fd -lname "$work/lock")" ] || fail "a file of the caller is open"
+exec 9<&-
 cat "$MNT/version" >/dev/null || fail "mounted, but does not answer"
 is "nothing was printed" "" "$(cat "$work/daemon.log")"
 # It has the shortest slice, where the kernel lets a thread choose, and shows it.
