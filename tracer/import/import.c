@@ -13,6 +13,7 @@
 #include "tracer/base/lexer.h"
 #include "tracer/session/session.h"
 
+#define OPEN_FILE_COST 4096u    /* bytes that an open file counts as */
 #define OPENING_SECONDS 3       /* waits for another input */
 
 static const struct import_format *const formats[] = { &ctf_format, &ltt_format, &lket_format,
@@ -223,6 +224,22 @@ static int read_input(struct import *im, uid_t uid, gid_t gid, struct tr_err *er
 	return ret;
 }
 
+/* What the owner of the session has of the daemon by this. 0, or -EDQUOT with a sentence. */
+static int charge(struct import *im, struct tr_err *err)
+{
+	int64_t bytes = (int64_t)(im->used + OPEN_FILE_COST * im->file_count);
+	int ret = session_frozen(im->s, bytes);
+
+	if (ret)
+		return tr_fail(err, ret,
+			       ret == -ENOMEM ? "out of memory"
+					      : "the types and files of the trace need %lld bytes, "
+						"more than the owner's share of frozen memory has",
+			       (long long)bytes);
+	im->charged = bytes;
+	return 0;
+}
+
 /*
  * Opens the input. Caller holds no lock. The references to the traces, one each, are the caller's
  * until import_drop.
@@ -243,6 +260,7 @@ static int import_open(struct session *s, const char *path, uid_t uid, gid_t gid
 		ret = read_input(im, uid, gid, err);
 		pthread_mutex_unlock(&opening);
 	}
+	ret = ret ? ret : charge(im, err);
 	if (ret) {
 		give_up(im);
 		return ret;
@@ -260,6 +278,7 @@ static void import_drop(struct import *im)
 {
 	if (!im)
 		return;
+	session_frozen(im->s, -im->charged);
 	for (size_t i = 0; i < im->trace_count; i++)
 		trace_put(im->traces[i]);
 	import_put(im);
@@ -435,6 +454,17 @@ static void show_status(struct session *s, struct md_buf *out)
 			      s->import->stream_count);
 }
 
+/* Both sessions have one owner: its share has the same as before. */
+static void move_charge(struct import *im, struct session *to)
+{
+	if (!im)
+		return;
+	session_frozen(im->s, -im->charged);
+	im->s = to;
+	if (session_frozen(to, im->charged))
+		im->charged = 0;
+}
+
 static void exchange_inputs(struct session *a, struct session *b)
 {
 	struct import *im = a->import;
@@ -444,10 +474,8 @@ static void exchange_inputs(struct session *a, struct session *b)
 	b->import = im;
 	__atomic_store_n(&a->input, b->input, __ATOMIC_RELAXED);
 	__atomic_store_n(&b->input, path, __ATOMIC_RELAXED);
-	if (a->import)
-		a->import->s = a;
-	if (b->import)
-		b->import->s = b;
+	move_charge(a->import, a);
+	move_charge(b->import, b);
 }
 
 static void destroy_input(struct session *s)

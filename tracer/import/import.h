@@ -59,6 +59,7 @@ struct import {
 	struct region *region;          /* an empty ring for each stream; its key names them */
 	struct owned { void *p; void (*free)(void *p); } *owned;
 	size_t owned_count;
+	int64_t charged;        /* bytes that count as frozen memory of s */
 	uint64_t used;          /* about the bytes of all types, which are limited together */
 };
 

@@ -286,9 +286,12 @@ if [ "$(id -u)" = 0 ]; then
 	refused "a directory of another user" "Permission denied" write "$work/wrong" "$s/input"
 	s=$S/old
 fi
+[ "$(key frozen_bytes "$s/status")" -gt 4096 ] || fail "an import counts for nobody"
 : >"$s/input" || fail "cannot remove the input: $(cat "$s/error")"
 put '' "$s/input"
 is "no input" "" "$(cat "$s/input")"
+nothing_frozen() { grep -q '^frozen_bytes 0$' "$s/status"; }
+within 20 nothing_frozen || fail "$(grep frozen_bytes "$s/status")"
 is "no text" "" "$(cat "$s/text")"
 put 'trail:log' "$s/user/events"
 put start "$s/control"
