@@ -22,7 +22,11 @@ static const char preamble[] =
 	"\n";
 
 static const char trace_types[] =
+#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+	"\tbyte_order = be;\n"
+#else
 	"\tbyte_order = le;\n"
+#endif
 	"\tpacket.header := struct {\n"
 	"\t\tuint32_t magic;\n"
 	"\t\tuint8_t  uuid[16];\n"

@@ -10,9 +10,15 @@
 #include "metadata/name.h"
 #include "metadata/program.h"
 
+#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+#define HOST_ORDER "big"
+#else
+#define HOST_ORDER "little"
+#endif
+
 #define UNSIGNED(length, alignment, more) \
 	"{\"type\":\"fixed-length-unsigned-integer\",\"length\":" length \
-	",\"byte-order\":\"little-endian\",\"alignment\":" alignment more "}"
+	",\"byte-order\":\"" HOST_ORDER "-endian\",\"alignment\":" alignment more "}"
 #define ROLE(role) ",\"roles\":[\"" role "\"]"
 #define MEMBER(name, class) "{\"name\":\"" name "\",\"field-class\":" class "}"
 #define STRUCTURE(members) "{\"type\":\"structure\",\"member-classes\":[" members "]}"
@@ -108,7 +114,7 @@ static void open_number(const char *type, unsigned int size, bool big_endian, st
 	md_buf_printf(out,
 		      "{\"type\":\"fixed-length-%s\",\"length\":%u,\"byte-order\":\"%s-endian\","
 		      "\"alignment\":8",
-		      type, 8 * size, big_endian ? "big" : "little");
+		      type, 8 * size, big_endian ? "big" : HOST_ORDER);
 }
 
 static void open_int(const struct md_type *t, struct md_buf *out)

@@ -54,7 +54,7 @@ static const uint8_t *read_length(const uint8_t *p, const uint8_t *end, unsigned
 		*error = -EAGAIN;
 		return NULL;
 	}
-	*n = md_load(p, size, 0);
+	*n = md_load_field(p, size, 0);
 	return p + size;
 }
 
@@ -187,8 +187,9 @@ static inline const uint8_t *read_compact(const uint8_t *p, const uint8_t *end, 
 	if (end - p < 4)
 		return NULL;    /* the other forms are longer still */
 	word = md_load32(p);
-	h->id = word & 31;
-	h->ts = extend(last, word >> 5, 27);
+	/* The id is in the first 5 bits: a byte of a big-endian host begins with its highest bit. */
+	h->id = MD_HOST_IS_BIG ? word >> 27 : word & 31;
+	h->ts = extend(last, MD_HOST_IS_BIG ? word & 0x7ffffff : word >> 5, 27);
 	if (h->id < 30)
 		return p + 4;
 	if (__builtin_expect(h->id == 31, 0))

@@ -17,7 +17,7 @@
  *   buf.h      a growable buffer
  *
  * Sources of events (user space, kernel) fill the model; printers and decoders read it. All types
- * are byte aligned (align = 8 bits); the byte order is little endian unless a field says otherwise.
+ * are byte aligned (align = 8 bits); the byte order is the host's unless a field says big-endian.
  *
  * Locks: none here. An md_event is immutable once it is in a stream class. A stream class only
  * grows; one thread at a time may add to it (the owner's lock), while md_stream_event may run in
@@ -41,6 +41,8 @@ enum md_kind {
 	MD_VARIANT,     /* a tag (signed, 8 bits), the index of the option that follows */
 };
 
+#define MD_HOST_IS_BIG (__BYTE_ORDER__ == __ORDER_BIG_ENDIAN__)
+
 enum md_encoding { MD_ENCODING_NONE, MD_ENCODING_UTF8 };
 
 struct md_mapping {             /* one name of an enumeration: begin <= value <= end */
@@ -54,7 +56,7 @@ struct md_type {
 	uint8_t kind;           /* enum md_kind */
 	uint8_t size;           /* MD_INT, MD_FLOAT, MD_ENUM: bytes */
 	bool is_signed;         /* MD_INT, MD_ENUM */
-	bool big_endian;        /* MD_INT, MD_ENUM, MD_FLOAT */
+	bool big_endian;        /* MD_INT, MD_ENUM, MD_FLOAT: on every host */
 	uint8_t base;           /* MD_INT: 10, 16, 8 or 2: how it is shown */
 	uint8_t encoding;       /* MD_INT of 8 bits as element: text if MD_ENCODING_UTF8 */
 	uint8_t length_size;    /* MD_SEQUENCE: bytes of the unsigned length */

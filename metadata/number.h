@@ -9,6 +9,9 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "metadata/model.h"
+
+/* A number of 1 to 8 bytes, in that byte order */
 static inline uint64_t md_load(const uint8_t *p, unsigned int size, int big_endian)
 {
 	uint64_t v = 0;
@@ -23,19 +26,26 @@ static inline uint64_t md_load(const uint8_t *p, unsigned int size, int big_endi
 #endif
 }
 
+/* Of a trace, in the host's byte order: see model.h. */
 static inline uint16_t md_load16(const uint8_t *p)
 {
-	return (uint16_t)md_load(p, 2, 0);
+	return (uint16_t)md_load(p, 2, MD_HOST_IS_BIG);
 }
 
 static inline uint32_t md_load32(const uint8_t *p)
 {
-	return (uint32_t)md_load(p, 4, 0);
+	return (uint32_t)md_load(p, 4, MD_HOST_IS_BIG);
 }
 
 static inline uint64_t md_load64(const uint8_t *p)
 {
-	return md_load(p, 8, 0);
+	return md_load(p, 8, MD_HOST_IS_BIG);
+}
+
+/* A field, or with big_endian 0 a length. */
+static inline uint64_t md_load_field(const uint8_t *p, unsigned int size, int big_endian)
+{
+	return md_load(p, size, MD_HOST_IS_BIG || big_endian);
 }
 
 extern const char md_digit_pairs[201];

@@ -35,7 +35,7 @@ struct md_walk {
 
 enum md_step_op {
 	MD_STEP_END,            /* of the program or of a loop's body */
-	/* little endian, decimal: the most frequent */
+	/* the host's byte order, decimal: the most frequent */
 	MD_STEP_U8, MD_STEP_S8, MD_STEP_U16, MD_STEP_S16,
 	MD_STEP_U32, MD_STEP_S32, MD_STEP_U64, MD_STEP_S64,
 	MD_STEP_INT,            /* any other integer */

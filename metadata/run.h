@@ -34,7 +34,7 @@ static inline char *put_literal(char *o, const char *s, size_t n)
 /* The step's integer, extended to 64 bits. */
 static inline uint64_t load(const struct md_step *s, const uint8_t *p)
 {
-	uint64_t v = md_load(p, s->size, s->big_endian);
+	uint64_t v = md_load_field(p, s->size, s->big_endian);
 	unsigned int unused = 64 - 8u * s->size;
 
 	return s->is_signed ? (uint64_t)((int64_t)(v << unused) >> unused) : v;

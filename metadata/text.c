@@ -119,7 +119,7 @@ static inline char *put_time(char *o, struct md_text *t, uint64_t ts)
 
 static char *put_float(char *o, const struct md_step *s, const uint8_t *p)
 {
-	uint64_t bits = md_load(p, s->size, s->big_endian);
+	uint64_t bits = md_load_field(p, s->size, s->big_endian);
 	uint32_t low = (uint32_t)bits;
 	double d;
 	float f;

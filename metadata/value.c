@@ -48,7 +48,7 @@ static const uint8_t *skip_type(const struct md_type *t, const uint8_t *p, const
 	case MD_SEQUENCE:
 		if (t->length_size > (size_t)(end - p))
 			return NULL;
-		return skip_elements(t->element, md_load(p, t->length_size, 0),
+		return skip_elements(t->element, md_load_field(p, t->length_size, 0),
 				     p + t->length_size, end);
 	case MD_STRUCT:
 		for (uint32_t i = 0; p && i < t->count; i++)
@@ -104,7 +104,7 @@ static inline uint64_t load_integer(const struct md_type *t, const uint8_t *p)
 	else if (t->size == 8 && !t->big_endian)
 		n = md_load64(p);
 	else
-		n = md_load(p, t->size, t->big_endian);
+		n = md_load_field(p, t->size, t->big_endian);
 	return t->is_signed ? (uint64_t)((int64_t)(n << unused) >> unused) : n;
 }
 
@@ -124,7 +124,7 @@ static bool is_array(const struct md_type *t)
 /* The bytes of an array or of a sequence, and the number of its elements. */
 static const uint8_t *elements_of(const struct md_value *v, uint64_t *n)
 {
-	*n = v->type->kind == MD_ARRAY ? v->type->count : md_load(v->p, v->type->length_size, 0);
+	*n = v->type->kind == MD_ARRAY ? v->type->count : md_load_field(v->p, v->type->length_size, 0);
 	return v->type->kind == MD_ARRAY ? v->p : v->p + v->type->length_size;
 }
 
@@ -223,7 +223,7 @@ static void put_integer(const struct md_type *t, uint64_t n, struct md_buf *out)
 /* Whether it is finite. */
 static bool put_float(const struct md_value *v, struct md_buf *out)
 {
-	uint64_t bits = md_load(v->p, v->type->size, v->type->big_endian);
+	uint64_t bits = md_load_field(v->p, v->type->size, v->type->big_endian);
 	uint32_t low = (uint32_t)bits;
 	double d;
 	float f;

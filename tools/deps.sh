@@ -4,10 +4,11 @@
 # tools/deps.sh [--try | --say] GROUP…: sees to the packages that building and testing need.
 #
 # Groups: build, test, multilib, vm (guests with other kernels), analyses (readers of kernel
-# traces), bench (beside LTTng-UST, perf, trace-cmd, bpftrace), soak (databases), programs (a JDK,
-# Rust, Go, programs that were compiled against LTTng-UST), clang. On Debian and Ubuntu root gets what is
-# missing, and nothing else, installed; elsewhere it is said what to install, and the exit status is
-# 1. --try: failing is no error; --say: install nothing.
+# traces), bench (beside LTTng-UST, perf, trace-cmd, bpftrace), soak (databases, QEMU and a compiler
+# for another processor), programs (a JDK, Rust, Go, programs that were compiled against LTTng-UST),
+# clang. On Debian and Ubuntu root gets what is missing, and nothing else, installed; elsewhere it
+# is said what to install, and the exit status is 1. --try: failing is no error; --say: install
+# nothing.
 mode=install
 case ${1-} in
 --try) mode=try && shift ;;
@@ -83,6 +84,11 @@ for group in "$@"; do
 		need kmod kmod kmod kmod has depmod
 		;;
 	soak)
+		need qemu-user qemu-user-static-s390x qemu-s390x qemu-user has qemu-s390x
+		need gcc-s390x-linux-gnu gcc-s390x-linux-gnu gcc-s390x-linux-gnu \
+			s390x-linux-gnu-gcc has s390x-linux-gnu-gcc
+		need libc6-dev-s390x-cross glibc-devel musl-dev glibc test -e \
+			/usr/s390x-linux-gnu/include/stdio.h
 		need mariadb-server mariadb-server mariadb mariadb has mariadbd
 		need sqlite3 sqlite sqlite sqlite has sqlite3
 		;;

@@ -12,6 +12,7 @@
 
 #include "metadata/buf.h"
 #include "metadata/model.h"
+#include "tracer/abi/ring_write.h"
 
 static inline uint64_t rnd(uint64_t *state)
 {
@@ -232,6 +233,7 @@ static inline void put_int(uint64_t v, int size, bool big_endian, struct md_buf 
 {
 	int i;
 
+	big_endian |= MD_HOST_IS_BIG;
 	for (i = 0; i < size; i++)
 		md_buf_putc(b, (char)(v >> 8 * (big_endian ? size - 1 - i : i)));
 }
@@ -354,16 +356,15 @@ static inline void put_header(const struct md_stream *stream, uint32_t id, uint6
 {
 	bool compact = stream->header == MD_HEADER_COMPACT;
 	unsigned int bits = compact ? 27 : 32;
+	uint8_t header[TRAIL_HEADER_EXTENDED];
 
 	extended |= (!compact && id > 65534) || ts < last || ts - last >= UINT64_C(1) << bits;
-	if (extended) {
-		put_int(compact ? 31 : 65535, compact ? 1 : 2, false, b);
+	if (compact) {
+		md_buf_put(b, header, ring_put_header(header, id, ts, extended));
+	} else if (extended) {
+		put_int(65535, 2, false, b);
 		put_int(id, 4, false, b);
 		put_int(ts, 8, false, b);
-	} else if (compact) {
-		put_int((id < 30 ? id : 30) | (ts & 0x7ffffff) << 5, 4, false, b);
-		if (id >= 30)
-			put_int(id, 2, false, b);
 	} else {
 		put_int(id, 2, false, b);
 		put_int(ts, 4, false, b);

@@ -15,7 +15,8 @@
  *   module.h           the daemon and trail.ko: the ioctls of /dev/trail
  *   module_ring.h      the rings of trail.ko
  *
- * This file: fixed-width structures, little endian, the same for 32-bit and 64-bit programs.
+ * This file: fixed-width structures in the host's byte order, the same for 32-bit and 64-bit
+ * programs.
  *
  * Registration. Every loaded object with tracepoints has one file in the directory `apps`. The
  * library writes it under a name that begins with '.', maps it, closes the descriptor and renames

@@ -15,9 +15,15 @@ enum filter_outcome {
 	FILTER_BAD,                     /* the program or the payload is invalid */
 };
 
+/* Numbers are in the host's byte order, or, if `big`, in network byte order. */
+#define FILTER_HOST_IS_LITTLE (__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__)
+
 static inline uint16_t filter_load16(const uint8_t *p, bool big)
 {
-	return (uint16_t)(big ? p[0] << 8 | p[1] : p[1] << 8 | p[0]);
+	uint16_t v;
+
+	memcpy(&v, p, sizeof(v));
+	return big && FILTER_HOST_IS_LITTLE ? __builtin_bswap16(v) : v;
 }
 
 static inline uint32_t filter_load32(const uint8_t *p, bool big)
@@ -25,7 +31,7 @@ static inline uint32_t filter_load32(const uint8_t *p, bool big)
 	uint32_t v;
 
 	memcpy(&v, p, sizeof(v));
-	return big == (__BYTE_ORDER__ == __ORDER_BIG_ENDIAN__) ? v : __builtin_bswap32(v);
+	return big && FILTER_HOST_IS_LITTLE ? __builtin_bswap32(v) : v;
 }
 
 static inline uint64_t filter_load64(const uint8_t *p, bool big)
@@ -33,7 +39,7 @@ static inline uint64_t filter_load64(const uint8_t *p, bool big)
 	uint64_t v;
 
 	memcpy(&v, p, sizeof(v));
-	return big == (__BYTE_ORDER__ == __ORDER_BIG_ENDIAN__) ? v : __builtin_bswap64(v);
+	return big && FILTER_HOST_IS_LITTLE ? __builtin_bswap64(v) : v;
 }
 
 /* size: 1, 2, 4 or 8 */

@@ -54,7 +54,7 @@
 
 /*
  * Headers of events. The first 32 bits of the first two are an id of 5 bits, and 27 bits of the
- * time.
+ * time. The first byte begins with its lowest bit, on big-endian hosts with its highest.
  */
 #define TRAIL_HEADER_COMPACT 4u         /* bytes; for ids below TRAIL_ID_WIDE */
 #define TRAIL_HEADER_WIDE 6u            /* then the id, 16 bits, follows */
@@ -62,6 +62,18 @@
 #define TRAIL_ID_WIDE 30u               /* the ids of 5 bits that mark the two long headers */
 #define TRAIL_ID_EXTENDED 31u
 #define TRAIL_EPOCH_SHIFT 27
+#define TRAIL_STAMP_MASK ((1u << TRAIL_EPOCH_SHIFT) - 1)
+
+#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+#define TRAIL_HEADER_WORD(id, ts) \
+	((uint32_t)(id) << TRAIL_EPOCH_SHIFT | ((uint32_t)(ts) & TRAIL_STAMP_MASK))
+#define TRAIL_HEADER_STAMP(word) ((word) & TRAIL_STAMP_MASK)
+#define TRAIL_BYTE_EXTENDED (TRAIL_ID_EXTENDED << 3)
+#else
+#define TRAIL_HEADER_WORD(id, ts) ((uint32_t)(id) | (uint32_t)(ts) << 5)
+#define TRAIL_HEADER_STAMP(word) ((word) >> 5)
+#define TRAIL_BYTE_EXTENDED TRAIL_ID_EXTENDED   /* the first byte of an extended header */
+#endif
 
 #define TRAIL_SUBBUF_MIN 4096u
 #define TRAIL_SUBBUF_MAX (1u << 30)

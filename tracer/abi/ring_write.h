@@ -47,7 +47,7 @@ static inline uint32_t ring_put_header(uint8_t *at, uint32_t id, uint64_t ts, bo
 {
 	if (!extended) {
 		bool wide = id >= TRAIL_ID_WIDE;
-		uint32_t word = (wide ? TRAIL_ID_WIDE : id) | (uint32_t)(ts << 5);
+		uint32_t word = TRAIL_HEADER_WORD(wide ? TRAIL_ID_WIDE : id, ts);
 		uint16_t whole = (uint16_t)id;
 
 		memcpy(at, &word, sizeof(word));
@@ -55,7 +55,7 @@ static inline uint32_t ring_put_header(uint8_t *at, uint32_t id, uint64_t ts, bo
 			memcpy(at + sizeof(word), &whole, sizeof(whole));
 		return wide ? TRAIL_HEADER_WIDE : TRAIL_HEADER_COMPACT;
 	}
-	at[0] = TRAIL_ID_EXTENDED;
+	at[0] = TRAIL_BYTE_EXTENDED;
 	memcpy(at + 1, &id, sizeof(id));
 	memcpy(at + 5, &ts, sizeof(ts));
 	return TRAIL_HEADER_EXTENDED;

@@ -158,7 +158,8 @@ const uint8_t *ltt_skip(const struct md_type *t, const uint8_t *p, const uint8_t
 	case MD_SEQUENCE:
 		if (t->length_size > end - p)
 			return NULL;
-		return skip_elements(t->element, md_load(p, t->length_size, 0), p + t->length_size,
+		return skip_elements(t->element, md_load_field(p, t->length_size, 0),
+				     p + t->length_size,
 				     end);
 	case MD_STRUCT:
 		for (uint32_t i = 0; p && i < t->count; i++)

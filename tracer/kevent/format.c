@@ -25,6 +25,14 @@ static bool split_declaration(struct span declaration, struct line *l)
 		s.end = p;
 		span_trim(&s);
 	}
+	/* `unsigned int x:3` */
+	for (p = s.end; p > s.p && ((p[-1] >= '0' && p[-1] <= '9') || p[-1] == ' '); p--)
+		;
+	l->is_bits = p > s.p && p[-1] == ':';
+	if (l->is_bits) {
+		s.end = p - 1;
+		span_trim(&s);
+	}
 	for (p = s.end; p > s.p && is_name(p[-1]); p--)
 		;
 	l->name = (struct span){ p, s.end };
@@ -81,6 +89,9 @@ static int add_field(struct kformat *k, struct line *l, struct span print)
 	 */
 	if (syscall && l->offset == 8 &&
 	    (span_is(l->name, "__syscall_nr") || span_is(l->name, "nr")))
+		return 0;
+	/* The file gives the place of the integer that has the bits, not theirs in it. */
+	if (l->is_bits)
 		return 0;
 	kfield_set_type(&f, l);
 	f.size = (uint32_t)l->size;

@@ -21,6 +21,7 @@ struct line {                   /* of a field */
 	bool indexed;
 	uint64_t offset, size;
 	bool is_signed;
+	bool is_bits;           /* a bit-field */
 };
 
 static inline size_t span_length(struct span s)

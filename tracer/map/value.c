@@ -92,7 +92,7 @@ static uint64_t load(const uint8_t *p, size_t size, bool big_endian)
 	uint64_t v = 0;
 
 	for (size_t i = 0; i < size; i++)
-		v = v << 8 | p[big_endian ? i : size - 1 - i];
+		v = v << 8 | p[big_endian || MD_HOST_IS_BIG ? i : size - 1 - i];
 	return v;
 }
 

@@ -155,11 +155,11 @@ uint64_t ring_first_ts(const struct stream *s, uint64_t from, const struct ring_
 	 */
 	if (from == p->begin && after < p->begin_ts)
 		ts = after = p->begin_ts;
-	if (p->end - from >= TRAIL_HEADER_EXTENDED && at[0] == TRAIL_ID_EXTENDED) {
+	if (p->end - from >= TRAIL_HEADER_EXTENDED && at[0] == TRAIL_BYTE_EXTENDED) {
 		memcpy(&ts, at + 5, sizeof(ts));
 	} else if (p->end - from >= sizeof(word)) {
 		memcpy(&word, at, sizeof(word));
-		ts = (after & ~(epoch - 1)) | word >> 5;
+		ts = (after & ~(epoch - 1)) | TRAIL_HEADER_STAMP(word);
 		ts += ts < after ? epoch : 0;
 	}
 	return ts >= after && ts <= p->end_ts ? ts : after;

@@ -58,9 +58,11 @@ int64_t place_load(const uint8_t *fields, struct place at)
 	const uint8_t *p = fields + at.at;
 	uint64_t v = 0;
 
-	/* Little endian: metadata/model.h. */
-	for (uint32_t i = at.size < 8 ? at.size : 8; i--;)
-		v = v << 8 | p[i];
+	uint32_t n = at.size < 8 ? at.size : 8;
+
+	/* In the host's byte order: metadata/model.h */
+	for (uint32_t i = 0; i < n; i++)
+		v = v << 8 | p[MD_HOST_IS_BIG ? i : n - 1 - i];
 	if (at.is_signed && at.size < 8 && v >> (8 * at.size - 1))
 		v |= UINT64_MAX << (8 * at.size);
 	return (int64_t)v;

@@ -273,12 +273,17 @@ static bool is_exact(const char *text, uint64_t bits, int size)
 {
 	double d = strtod(text, NULL);
 	float f = strtof(text, NULL);
-	uint64_t got = 0;
+	uint64_t got;
+	uint32_t low;
 
 	if (*text == '"')       /* "NaN", "Infinity" */
 		return true;
-	memcpy(&got, size == 4 ? (const void *)&f : &d, (size_t)size);
-	return got == bits;
+	if (size == 8) {
+		memcpy(&got, &d, sizeof(d));
+		return got == bits;
+	}
+	memcpy(&low, &f, sizeof(f));
+	return low == bits;
 }
 
 static void read_back(const struct writer *w)
@@ -288,9 +293,9 @@ static void read_back(const struct writer *w)
 	uint64_t bits[2], wrong = 0;
 
 	for (int i = 0; i < 20000; i++, p += 12) {
-		p += (*p & 31) == 31 ? 13 : 4;
-		bits[0] = md_load(p, 8, 0);
-		bits[1] = md_load(p + 8, 4, 0);
+		p += *p == TRAIL_BYTE_EXTENDED ? 13 : 4;
+		bits[0] = md_load_field(p, 8, 0);
+		bits[1] = md_load_field(p + 8, 4, 0);
 		line = strstr(line, "\"d\":");
 		if (!line)
 			break;

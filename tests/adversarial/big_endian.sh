@@ -1,0 +1,33 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-or-later
+# TIMEOUT: 300
+#
+# A big-endian host: the metadata writer, the decoder, the formatters and the writer of event
+# headers are built for s390x and run by QEMU. babeltrace2 here reads their traces, with types of
+# all kinds in both byte orders, all headers and contexts, and prints what they print.
+. "$(dirname "$0")/../lib/mount.sh"
+command -v babeltrace2 >/dev/null || skip "there is no babeltrace2"
+command -v qemu-s390x >/dev/null || skip "there is no qemu-s390x"
+gcc=s390x-linux-gnu-gcc root=/usr/s390x-linux-gnu
+command -v $gcc >/dev/null || skip "there is no $gcc"
+[ -e $root/include/stdio.h ] || skip "there is no C library for s390x"
+! command -v ccache >/dev/null || gcc="ccache $gcc"
+cd "$top" || exit 2
+
+mkdir "$work/objects"
+flags="-std=gnu11 -D_GNU_SOURCE= -O1 -Wall -Wextra -Werror -I."
+
+build() { # SOURCE…: objects in $work/objects
+	for f in "$@"; do
+		echo "$f"
+	done | xargs -P 2 -I{} sh -c "$(echo $gcc $flags) -c \
+		-o '$work/objects/'\$(echo {} | tr / _).o {}" >"$work/log" 2>&1 ||
+		fail "$(head -n 20 "$work/log")"
+}
+
+build metadata/*.c tests/unit/metadata/test_babeltrace.c
+$gcc -static -o "$work/test_babeltrace" "$work"/objects/*.o -lm >"$work/log" 2>&1 ||
+	fail "$(head -n 20 "$work/log")"
+qemu-s390x "$work/test_babeltrace" >"$work/cases" 2>&1 || fail "$(cat "$work/cases")"
+is "cases" "" "$(grep -v '^ok \|^#\|^1\.\.\|^$' "$work/cases")"
+echo "$checks checks"
