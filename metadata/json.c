@@ -363,9 +363,10 @@ void md_json_event(uint64_t clock_offset, const char *host, const struct md_occu
 	o = put_literal(o, l.program->text, l.program->title_len);
 	o = put_line(&l, o, &context_end);
 	/* An unfinished line would not be JSON. */
-	if (o && l.r.torn)
-		o = put_string(put_head(out->data + before, clock_offset + e->ts, host, stream, cpu),
-			       TORN);
+	if (o && l.r.torn) {
+		o = put_head(out->data + before, clock_offset + e->ts, host, stream, cpu);
+		o = put_string(o, TORN);
+	}
 	out->len = o ? (size_t)(o - out->data) : before;
 }
 

@@ -2,7 +2,7 @@
 /*
  * Events as CSV (RFC 4180, lines end with a newline alone): time, host, cpu, event, then a column
  * for each name of a context and of a field, in the order in which they first occur. The names are
- * known only after the last event, so the events are read twice.
+ * known only when each event class has occurred, so the events are read twice up to there.
  */
 #include <errno.h>
 #include <search.h>
@@ -11,6 +11,7 @@
 
 #include "metadata/name.h"
 #include "metadata/number.h"
+#include "metadata/program.h"
 #include "tracer/export/export.h"
 
 struct column {
@@ -18,19 +19,22 @@ struct column {
 	uint32_t number;
 };
 
-/* The columns of the contexts and fields of events with these classes: the row's state. */
+/* The cells of events with these classes, in the order of the columns: the row's state. */
 struct layout {
 	char *event;            /* the cell with the name; part of this allocation */
 	size_t event_len;
-	uint32_t columns[];
+	uint32_t count;
+	struct cell {
+		uint32_t column, value; /* value: index; those of the fields follow the contexts' */
+	} cells[];
 };
 
 struct csv {
 	struct maker *m;
 	void *names;            /* tree of struct column; owned (tsearch) */
 	struct column **columns;        /* by number; elements belong to names */
-	const struct md_value **cells;  /* of the current row, by number */
 	uint32_t count;
+	size_t kinds;           /* event classes that have occurred */
 	char host[MD_TEXT_HOSTNAME_MAX + 1];    /* of the last row */
 	struct md_buf host_cell, text;          /* text: scratch */
 };
@@ -70,21 +74,38 @@ static const struct column *find_column(struct csv *v, const char *name)
 	return c;
 }
 
-/* The numbers of the columns of these fields. False: no memory. */
-static bool find_columns(struct csv *v, const char *prefix, const struct text *names,
-			 uint32_t count, uint32_t *numbers)
+static int compare_cells(const void *a, const void *b)
 {
+	const struct cell *x = a, *y = b;
+
+	if (x->column != y->column)
+		return x->column < y->column ? -1 : 1;
+	return x->value < y->value ? -1 : x->value > y->value;
+}
+
+/* The cells of the contexts and fields. False: no memory. */
+static bool find_cells(struct csv *v, struct layout *l, const struct text *names, uint32_t contexts,
+		       uint32_t count)
+{
+	uint32_t n = 0;
+
 	for (uint32_t i = 0; i < count; i++) {
 		const struct column *c;
 
 		md_buf_reset(&v->text);
-		md_buf_puts(&v->text, prefix);
+		md_buf_puts(&v->text, i < contexts ? "context." : "fields.");
 		md_buf_put(&v->text, names[i].p, names[i].n);
 		c = find_column(v, md_buf_str(&v->text));
 		if (!c || v->text.failed)
 			return false;
-		numbers[i] = c->number;
+		l->cells[i] = (struct cell){ c->number, i };
 	}
+	qsort(l->cells, count, sizeof(l->cells[0]), compare_cells);
+	/* Of two fields with one name, the last one has the cell. */
+	for (uint32_t i = 0; i < count; i++)
+		if (i + 1 == count || l->cells[i + 1].column != l->cells[i].column)
+			l->cells[n++] = l->cells[i];
+	l->count = n;
 	return true;
 }
 
@@ -105,11 +126,13 @@ static void put_quoted(struct md_buf *out, const char *s, size_t n)
 
 static bool needs_quotes(const char *s, size_t n)
 {
+	static const bool special[256] = { ['"'] = 1, [','] = 1, ['\n'] = 1, ['\r'] = 1 };
+	bool any = false;
+
 	for (size_t i = 0; i < n; i++)
-		if (s[i] == '"' || s[i] == ',' || s[i] == '\n' || s[i] == '\r')
-			return true;
+		any |= special[(uint8_t)s[i]];
 	/* An empty string is not an absent value. */
-	return !n || s[0] == ' ' || s[n - 1] == ' ';
+	return any || !n || s[0] == ' ' || s[n - 1] == ' ';
 }
 
 /* Puts quotes around what follows `at`, if they are needed. */
@@ -129,7 +152,7 @@ static void quote_cell(struct csv *v, struct md_buf *out, size_t at, enum md_sho
 static bool set_event(struct csv *v, struct layout **l, uint32_t count, const char *name)
 {
 	struct md_buf cell = MD_BUF_INIT;
-	size_t size = sizeof(**l) + count * sizeof((*l)->columns[0]);
+	size_t size = sizeof(**l) + count * sizeof((*l)->cells[0]);
 	struct layout *more = NULL;
 
 	md_name_event(name, &cell);
@@ -155,16 +178,15 @@ static void add_columns(void *arg, const struct row *r)
 
 	if (*r->state)
 		return;
-	l = calloc(1, sizeof(*l) + count * sizeof(l->columns[0]));
-	if (!l || !find_columns(v, "context.", r->names, contexts, l->columns) ||
-	    !find_columns(v, "fields.", r->names + contexts, r->class->field_count,
-			  l->columns + contexts) ||
+	l = calloc(1, sizeof(*l) + count * sizeof(l->cells[0]));
+	if (!l || !find_cells(v, l, r->names, contexts, count) ||
 	    !set_event(v, &l, count, r->class->name)) {
 		free(l);
 		v->m->err = -ENOMEM;
 		return;
 	}
 	*r->state = l;
+	v->m->enough = ++v->kinds == v->m->classes;
 }
 
 static void set_host(struct csv *v, const char *host)
@@ -177,24 +199,47 @@ static void set_host(struct csv *v, const char *host)
 	v->m->out.failed |= v->host_cell.failed;
 }
 
-static void put_cells(struct csv *v)
+static char *put_commas(struct md_buf *out, uint32_t n)
+{
+	char *o = md_buf_room(out, n + 24);
+
+	if (o) {
+		memset(o, ',', n);
+		out->len += n;
+		o += n;
+	}
+	return o;
+}
+
+static void put_cells(struct csv *v, const struct layout *l, const struct md_value *values)
 {
 	struct md_buf *out = &v->m->out;
+	uint32_t column = 0;
 
-	for (uint32_t i = 0; i < v->count; i++) {
-		size_t at = out->len + 1;
+	for (uint32_t i = 0; i < l->count; i++) {
+		const struct md_value *value = &values[l->cells[i].value];
+		char *o = put_commas(out, l->cells[i].column + 1 - column);
+		size_t at = out->len;
+		uint64_t n;
 
-		md_buf_putc(out, ',');
-		if (v->cells[i])
-			quote_cell(v, out, at, md_value_show(v->cells[i], out));
+		column = l->cells[i].column + 1;
+		if (!o)
+			return;
+		if (value->type->kind != MD_INT || md_type_is_enum(value->type)) {
+			quote_cell(v, out, at, md_value_show(value, out));
+			continue;
+		}
+		md_value_integer(value, &n);
+		o = value->type->is_signed ? md_put_s64(o, (int64_t)n) : md_put_u64(o, n);
+		out->len = (size_t)(o - out->data);
 	}
+	put_commas(out, v->count - column);
 	md_buf_putc(out, '\n');
 }
 
 /* Second run: writes the rows. */
 static void add_row(void *arg, const struct row *r)
 {
-	uint32_t contexts = r->stream->context_count;
 	const struct layout *l = *r->state;
 	struct csv *v = arg;
 	char *o;
@@ -214,12 +259,12 @@ static void add_row(void *arg, const struct row *r)
 	*o++ = ',';
 	o = mempcpy(o, l->event, l->event_len);
 	v->m->out.len = (size_t)(o - v->m->out.data);
-	memset(v->cells, 0, v->count * sizeof(const struct md_value *));
-	for (uint32_t i = 0; i < contexts && !r->torn; i++)
-		v->cells[l->columns[i]] = &r->context[i];
-	for (uint32_t i = 0; i < r->class->field_count && !r->torn; i++)
-		v->cells[l->columns[contexts + i]] = &r->fields[i];
-	put_cells(v);
+	if (!r->torn) {
+		put_cells(v, l, r->context);
+	} else {
+		put_commas(&v->m->out, v->count);
+		md_buf_putc(&v->m->out, '\n');
+	}
 }
 
 void csv_make(struct maker *m)
@@ -228,9 +273,6 @@ void csv_make(struct maker *m)
 
 	m->runs = 2;
 	maker_run(m, ROW_CLASSES, add_columns, &v);
-	v.cells = calloc(v.count + 1, sizeof(const struct md_value *));
-	if (!v.cells)
-		m->err = -ENOMEM;
 	md_buf_puts(&m->out, "time,host,cpu,event");
 	for (uint32_t i = 0; i < v.count; i++)
 		md_buf_printf(&m->out, ",%s", v.columns[i]->name);
@@ -239,7 +281,6 @@ void csv_make(struct maker *m)
 		maker_run(m, ROW_VALUES, add_row, &v);
 	tdestroy(v.names, free_column);
 	free(v.columns);
-	free((void *)v.cells);
 	md_buf_deinit(&v.host_cell);
 	md_buf_deinit(&v.text);
 }

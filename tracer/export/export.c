@@ -92,7 +92,9 @@ void maker_run(struct maker *m, enum row_needs needs, void (*add)(void *arg, con
 	/* A second run has the same events as the first. */
 	if (!m->limit)
 		m->limit = now;
-	while (!m->err && (c = merge_top(merge, m->limit))) {
+	m->classes = m->err || needs != ROW_CLASSES ? 0 : merge_classes(merge);
+	m->enough = false;
+	while (!m->err && !m->enough && (c = merge_top(merge, m->limit))) {
 		m->err = rows_read(&m->rows, c, needs, &r);
 		if (m->err)
 			break;

@@ -45,6 +45,8 @@ struct maker {
 	int fd;                 /* the memfd */
 	uint64_t size;          /* of what is in it */
 	int err;                /* -errno: the file cannot be made */
+	size_t classes;         /* event classes that may occur (merge_classes) */
+	bool enough;            /* a form sets it: this run may end before the last event */
 	uint32_t *done;         /* of the session (exporting), or NULL */
 	unsigned int runs, run; /* how often the form reads the events; 0: once */
 	size_t whole;           /* bytes of `out` up to the end of a statement (sql.c) */

@@ -100,16 +100,23 @@ static size_t begin_message(struct md_buf *out, uint32_t field, size_t size)
 	return out->len;
 }
 
+/* A length that is shorter than its place gets bytes without value: protobuf allows them. */
 static void end_message(struct md_buf *out, size_t at, size_t size)
 {
 	char length[10];
 	size_t need, n = out->len - at;
 	char *start;
 
-	need = (size_t)(write_varint(length, n) - length);
 	if (!md_buf_room(out, sizeof(length)))
 		return;
 	start = out->data + at - size;
+	if (n >> 7 * size == 0) {
+		for (; size > 1; size--, n >>= 7)
+			*start++ = (char)(n | 0x80);
+		*start = (char)n;
+		return;
+	}
+	need = (size_t)(write_varint(length, n) - length);
 	if (need != size)
 		memmove(start + need, start + size, n);
 	memcpy(start, length, need);
@@ -244,18 +251,43 @@ static void put_value(struct md_buf *out, const struct md_value *value)
 	}
 }
 
+/* An annotation with an integer, at once. False: its length needs more than a byte. */
+static bool put_integer(struct md_buf *out, struct text prefix, struct text name,
+			const struct md_value *value)
+{
+	size_t n = prefix.n + name.n;
+	char *o = n < 100 ? md_buf_room(out, n + 32) : NULL, *length;
+	uint64_t number;
+
+	if (!o || !md_value_integer(value, &number))
+		return false;
+	*o++ = EVENT_ANNOTATION << 3 | 2;
+	length = o++;
+	*o++ = NOTE_NAME << 3 | 2;
+	*o++ = (char)n;
+	o = mempcpy(mempcpy(o, prefix.p, prefix.n), name.p, name.n);
+	/* The largest integers have no sign. */
+	*o++ = (!value->type->is_signed && number > INT64_MAX ? NOTE_UINT : NOTE_INT) << 3;
+	o = write_varint(o, number);
+	*length = (char)(o - length - 1);
+	out->len = (size_t)(o - out->data);
+	return true;
+}
+
 /* A debug annotation for each member; an enumeration is its label, if it has one. */
-static void put_members(struct md_buf *out, const char *prefix, const struct text *names,
+static void put_members(struct md_buf *out, struct text prefix, const struct text *names,
 			uint32_t count, const struct md_value *values)
 {
 	size_t note, name;
 
 	for (uint32_t i = 0; i < count; i++) {
-		if (!values[i].p)
+		if (!values[i].p ||
+		    (values[i].type->kind == MD_INT && !md_type_is_enum(values[i].type) &&
+		     put_integer(out, prefix, names[i], &values[i])))
 			continue;
 		note = begin_message(out, EVENT_ANNOTATION, NOTE_LENGTH);
 		name = begin_message(out, NOTE_NAME, TEXT_LENGTH);
-		md_buf_puts(out, prefix);
+		md_buf_put(out, prefix.p, prefix.n);
 		md_buf_put(out, names[i].p, names[i].n);
 		end_message(out, name, TEXT_LENGTH);
 		put_value(out, &values[i]);
@@ -291,8 +323,9 @@ static struct open_event begin_event(struct perfetto *v, uint64_t type, uint64_t
 	if (r && type != TYPE_COUNTER) {
 		uint32_t contexts = r->stream->context_count;
 
-		put_members(out, "", r->names + contexts, r->class->field_count, r->fields);
-		put_members(out, "context.", r->names, contexts, r->context);
+		put_members(out, (struct text){ "", 0 }, r->names + contexts,
+			    r->class->field_count, r->fields);
+		put_members(out, (struct text){ "context.", 8 }, r->names, contexts, r->context);
 	}
 	return at;
 }
