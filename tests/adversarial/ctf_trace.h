@@ -125,7 +125,7 @@ static inline void set_number(struct md_buf *b, size_t at, uint64_t v)
 	md_buf_deinit(&n);
 }
 
-/* Compresses the content of the packet, which begins there, and gives it a checksum, or does not. */
+/* Compresses the content of the packet, which begins there, and gives it a checksum; or not. */
 static inline void seal_content(struct md_buf *b, size_t seal)
 {
 	size_t from = seal + 6, n = b->len - from;
