@@ -187,7 +187,7 @@ static inline const uint8_t *read_compact(const uint8_t *p, const uint8_t *end, 
 	if (end - p < 4)
 		return NULL;    /* the other forms are longer still */
 	word = md_load32(p);
-	/* The id is in the first 5 bits: a byte of a big-endian host begins with its highest bit. */
+	/* The id is in the first 5 bits, on big-endian hosts the highest ones. */
 	h->id = MD_HOST_IS_BIG ? word >> 27 : word & 31;
 	h->ts = extend(last, MD_HOST_IS_BIG ? word & 0x7ffffff : word >> 5, 27);
 	if (h->id < 30)

@@ -124,7 +124,8 @@ static bool is_array(const struct md_type *t)
 /* The bytes of an array or of a sequence, and the number of its elements. */
 static const uint8_t *elements_of(const struct md_value *v, uint64_t *n)
 {
-	*n = v->type->kind == MD_ARRAY ? v->type->count : md_load_field(v->p, v->type->length_size, 0);
+	*n = v->type->kind == MD_ARRAY ? v->type->count
+				       : md_load_field(v->p, v->type->length_size, 0);
 	return v->type->kind == MD_ARRAY ? v->p : v->p + v->type->length_size;
 }
 
