@@ -211,7 +211,7 @@ static inline void make_lket(struct md_buf *b)
 	put_number(b, 1 + rnd(3), 1);
 	md_buf_put(b, "@", 1);
 	put_number(b, rnd(3000), 4);
-	make_lket_event(b, 5, 1, 5, "\5\7scsi.iocompleted", 20);
+	make_lket_event(b, 5, 1, 5, "\5\7scsi.iocompleted", 19);
 	make_lket_event(b, 5, 1, 1, fields, sizeof(fields));
 	make_lket_event(b, 5, 1, 3, user, sizeof(user));
 	for (unsigned int i = 0; i < 9; i++)
