@@ -86,7 +86,8 @@ class Browser:
         begin = time.monotonic()
         self.events = []
         self.call("Page.navigate", url=url)
-        while not any(e["method"] == "Page.loadEventFired" for e in self.events):
+        # Each step of the load is an event; one may still be of the empty page before.
+        while not self.run("location.href !== 'about:blank' && document.readyState === 'complete'"):
             self.events.append(self.read())
         self.frame()
         return time.monotonic() - begin
