@@ -27,6 +27,13 @@ static const char format_function[] __attribute__((unused)) =
 	"\tfield:unsigned long parent_ip;\toffset:16;\tsize:8;\tsigned:0;\n\n"
 	"print fmt: \" %ps <-- %ps\", (void *)REC->ip, (void *)REC->parent_ip\n";
 
+static const char format_bits[] __attribute__((unused)) =
+	"name: bits\nID: 9\n" COMMON
+	"\tfield:int before;\toffset:8;\tsize:4;\tsigned:1;\n"
+	"\tfield:unsigned int x:3;\toffset:12;\tsize:4;\tsigned:0;\n"
+	"\tfield:unsigned int y : 29;\toffset:12;\tsize:4;\tsigned:0;\n"
+	"\tfield:int after;\toffset:16;\tsize:4;\tsigned:1;\n\n";
+
 static const char format_switch[] =
 	"name: sched_switch\nID: 316\n" COMMON
 	"\tfield:char prev_comm[16];\toffset:8;\tsize:16;\tsigned:1;\n"

@@ -198,18 +198,9 @@ static void not_formats(void)
 /* Which bits of the integer at the offset a bit-field has is not in the file: it is left out. */
 static void bit_fields(void)
 {
-	static const char text[] =
-		"name: bits\nID: 9\n" COMMON
-		"\tfield:int before;\toffset:8;\tsize:4;\tsigned:1;\n"
-		"\tfield:unsigned int x:3;\toffset:12;\tsize:4;\tsigned:0;\n"
-		"\tfield:unsigned int y : 29;\toffset:12;\tsize:4;\tsigned:0;\n"
-		"\tfield:int after;\toffset:16;\tsize:4;\tsigned:1;\n\n";
-	struct kformat *f = parse("mine", text);
-	uint8_t r[20] = { 9 };
+	struct kformat *f = parse("mine", format_bits);
+	uint8_t r[20] = { [0] = 9, [8] = 1, [12] = 255, [16] = 2 };
 
-	put32(r + 8, 1);
-	put32(r + 12, 0xffffffff);
-	put32(r + 16, 2);
 	check_payload(f, r, sizeof(r), "{ before = 1, after = 2 }\n");
 	kformat_free(f);
 }
