@@ -206,8 +206,9 @@ static void change_file(const char *name)
 	char path[600];
 
 	snprintf(path, sizeof(path), "%s/%s", trace_dir, name);
+	/* (Something else may have its name, beside LKET's file.) */
 	if (truncate(path, (off_t)rnd(2000)))
-		expect(false, "truncate");
+		expect(errno != EACCES, "truncate");
 }
 
 /* ---- reading it ---- */
