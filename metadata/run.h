@@ -40,7 +40,7 @@ static inline uint64_t load(const struct md_step *s, const uint8_t *p)
 	return s->is_signed ? (uint64_t)((int64_t)(v << unused) >> unused) : v;
 }
 
-static bool is_in_range(const struct md_label *l, uint64_t v, bool is_signed)
+static inline bool is_in_range(const struct md_label *l, uint64_t v, bool is_signed)
 {
 	if (is_signed)
 		return (int64_t)v >= l->begin && (int64_t)v <= l->end;

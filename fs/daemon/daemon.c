@@ -51,7 +51,7 @@ int daemon_begin(void)
 	}
 	close(fds[0]);
 	ready = fds[1];
-	/* What else the caller has open, as the file of a lock, would stay open until the unmount. */
+	/* What else the caller has open, as a lock's file, would stay open until the unmount. */
 	if (ready > 3 && dup3(ready, 3, O_CLOEXEC) == 3)
 		ready = 3;
 	close_range((unsigned int)ready + 1, ~0u, 0);
