@@ -2,6 +2,8 @@
 /* sessions/NAME/export/: what is held, in other forms */
 #include "fs/tree/rows.h"
 #include "fs/tree/tracedir.h"
+#include "tracer/ring/reader.h"
+#include "tracer/session/session.h"
 #include "tracer/tracer.h"
 
 static int export_view_open(const struct node *n, void **state)
@@ -19,10 +21,26 @@ static void export_view_close(void *state)
 	export_close(state);
 }
 
+/* More than the page has: a held byte takes at most 6 (an escape), and an event some numbers. */
+static uint64_t bound_page(struct session *s)
+{
+	struct ring_counts c = { 0 };
+
+	session_counts(s, &c);
+	return (1u << 20) + 8 * c.bytes + 128 * c.recorded;
+}
+
 static int export_attr(const struct node *n, const struct who *who, struct stat *st)
 {
+	uint64_t size = export_size(n->session, (enum export_form)n->row->arg);
+	struct session_info info;
+
 	(void)who;
-	st->st_size = (off_t)export_size(n->session, (enum export_form)n->row->arg);
+	session_info(n->session, &info);
+	/* A browser reads no more of the page than the size that it saw before it opened it. */
+	if (n->row->arg == EXPORT_PAGE && (!size || info.active))
+		size = bound_page(n->session);
+	st->st_size = (off_t)size;
 	return 0;
 }
 

@@ -200,4 +200,4 @@ static void show_status(struct session *s, struct md_buf *out)
 }
 
 const struct session_part export_part = { .name = "export", .clear = clear_sizes,
-					  .status = show_status };
+					  .follow = clear_sizes, .status = show_status };

@@ -19,8 +19,6 @@
 static const struct import_format *const formats[] = { &ctf_format, &ltt_format, &lket_format,
 						NULL };
 
-/* ---- imports ---- */
-
 void import_put(struct import *im)
 {
 	/* Release and acquire as in trace_put. */
