@@ -238,10 +238,10 @@ static void numbers(void)
 #endif
 	syscall(SYS_lseek, -1, -5L, 1);
 	EXPECT("entry_lseek: { fd = 4294967295, offset = -5, whence = %d }", 1);
-	syscall(500, 1, 2, 3, 4, 5, 6);
+	syscall(500, 1L, 2L, 3L, 4L, 5L, 6L);
 	EXPECT("entry_unknown: { id = 500, %s }", args);
 	EXPECT("exit_unknown: { id = 500, ret = %d }", -ENOSYS);
-	syscall(1000, 1, 2, 3, 4, 5, 6);
+	syscall(1000, 1L, 2L, 3L, 4L, 5L, 6L);
 	EXPECT("entry_unknown: { id = 1000, %s }", args);
 	for (int i = 0; i < 300; i++)
 		syscall(SYS_getppid);
