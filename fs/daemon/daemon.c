@@ -35,6 +35,17 @@ static _Noreturn void wait_for(pid_t child, int fd)
 	_exit(WIFEXITED(status) && WEXITSTATUS(status) ? WEXITSTATUS(status) : 1);
 }
 
+void daemon_fill_streams(void)
+{
+	int fd;
+
+	do {
+		fd = open("/dev/null", O_RDWR);         /* for children, too */
+	} while (fd >= 0 && fd <= STDERR_FILENO);
+	if (fd >= 0)
+		close(fd);
+}
+
 int daemon_begin(void)
 {
 	int fds[2];

@@ -22,6 +22,13 @@ struct tracer;
 /* ---- daemon.c ---- */
 
 /*
+ * Opens /dev/null as those of the descriptors 0 to 2 that the caller has closed. Otherwise other
+ * files got these numbers: lines of the log would be written to them, and daemon_ready would close
+ * them. Call it before any file is opened.
+ */
+void daemon_fill_streams(void);
+
+/*
  * Forks. The parent waits for the child, and ends with an exit status that says whether the child
  * has mounted. Returns 0 in the child, or -errno in the parent if there is no child. Call it before
  * any thread is started: the child has closed all descriptors above 2 that it does not know.

@@ -347,6 +347,7 @@ int main(int argc, char **argv)
 	struct options o;
 	int rc;
 
+	daemon_fill_streams();
 	if (argc == 3 && !strcmp(argv[1], "--keeper"))
 		return keeper_main(argv[2]);
 	inifile_init();

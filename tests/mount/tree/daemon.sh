@@ -28,6 +28,15 @@ fi
 fusermount3 -u "$MNT" || fail "fusermount3 -u"
 within 10 gone || fail "the daemon stays after fusermount3 -u"
 
+# A caller may have closed its standard streams: no other file gets their numbers.
+for closed in '<&-' '>&-' '2>&-' '<&- >&- 2>&-'; do
+	eval 'timeout 200 "$TRAILFS" "$MNT"' "$closed" || fail "$closed: exit status $?"
+	mounted || fail "$closed: nothing is mounted"
+	cat "$MNT/version" >"$work/out" || fail "$closed: does not answer"
+	fusermount3 -u "$MNT" || fail "$closed: fusermount3 -u"
+	within 10 gone || fail "$closed: the daemon stays"
+done
+
 # Errors: on stderr, exit status 1, nothing mounted
 # refuse PATTERN ARGUMENT…
 refuse() {
