@@ -169,6 +169,7 @@ vm: all tests				## the tests in guests with other kernels
 
 soak: all tests				## the adversarial tests, guests, SQL, LTTng's programs, for an hour
 	@tools/deps.sh --try soak
+	@tools/deps.sh --try cross
 	@tools/deps.sh --try programs
 	@SOAK=1 $(RUN) adversarial vm sql_server packages languages agents_java verdicts
 

@@ -4,11 +4,11 @@
 # tools/deps.sh [--try | --say] GROUP…: sees to the packages that building and testing need.
 #
 # Groups: build, test, multilib, vm (guests with other kernels), analyses (readers of kernel
-# traces), bench (beside LTTng-UST, perf, trace-cmd, bpftrace), soak (databases, QEMU and a compiler
-# for another processor), programs (a JDK, Rust, Go, programs that were compiled against LTTng-UST),
-# clang. On Debian and Ubuntu root gets what is missing, and nothing else, installed; elsewhere it
-# is said what to install, and the exit status is 1. --try: failing is no error; --say: install
-# nothing.
+# traces), bench (beside LTTng-UST, perf, trace-cmd, bpftrace), soak (databases), cross (QEMU and a
+# compiler for another processor), programs (a JDK, Rust, Go, programs that were compiled against
+# LTTng-UST), clang. On Debian and Ubuntu root gets what is missing, and nothing else, installed, and
+# nothing is removed; elsewhere it is said what to install, and the exit status is 1. --try: failing
+# is no error; --say: install nothing.
 mode=install
 case ${1-} in
 --try) mode=try && shift ;;
@@ -84,13 +84,16 @@ for group in "$@"; do
 		need kmod kmod kmod kmod has depmod
 		;;
 	soak)
+		need mariadb-server mariadb-server mariadb mariadb has mariadbd
+		need sqlite3 sqlite sqlite sqlite has sqlite3
+		;;
+	cross)
+		# (Debian's excludes gcc-multilib.)
 		need qemu-user qemu-user-static-s390x qemu-s390x qemu-user has qemu-s390x
 		need gcc-s390x-linux-gnu gcc-s390x-linux-gnu gcc-s390x-linux-gnu \
 			s390x-linux-gnu-gcc has s390x-linux-gnu-gcc
 		need libc6-dev-s390x-cross glibc-devel musl-dev glibc test -e \
 			/usr/s390x-linux-gnu/include/stdio.h
-		need mariadb-server mariadb-server mariadb mariadb has mariadbd
-		need sqlite3 sqlite sqlite sqlite has sqlite3
 		;;
 	programs)
 		# Unmodified programs with LTTng-UST's tracepoints, a JDK for its agents; Rust, Go
@@ -111,8 +114,8 @@ for group in "$@"; do
 		# For building programs of 32 bits beside those of 64; tests that want them are
 		# skipped without.
 		[ "$(uname -m)" != x86_64 ] ||
-			need gcc-multilib glibc-devel.i686 gcc-multilib lib32-glibc test -e \
-			/usr/lib32/libc.so.6
+			need gcc-multilib glibc-devel.i686 gcc-multilib lib32-glibc \
+			gcc -m32 -E -include linux/errno.h -x c /dev/null
 		;;
 	vm)
 		[ "$(uname -m)" != x86_64 ] ||
@@ -168,9 +171,9 @@ if [ $mode != say ] && [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null; then
 	log=$(mktemp)
 	echo "deps.sh: installing$missing"
 	# Lists that are missing or too old are the usual reason for a failure.
-	if apt install -y --no-install-recommends $missing >"$log" 2>&1 ||
+	if apt install -y --no-remove --no-install-recommends $missing >"$log" 2>&1 ||
 		{ apt update >"$log" 2>&1 &&
-			apt install -y --no-install-recommends $missing >>"$log" 2>&1; }; then
+			apt install -y --no-remove --no-install-recommends $missing >>"$log" 2>&1; }; then
 		rm -f "$log"
 		exit 0
 	fi
