@@ -111,7 +111,7 @@ static void describe_new_events(struct channel *c, const struct app *a, struct s
 
 /* ---- slots ---- */
 
-/* One event: its id, its filter, and the switch on. */
+/* One event: its id, its filter, and the switch on. -EXFULL: no id is left. */
 static int put_slot(struct prepared_slots *p, struct channel *c, const struct app *a,
 		    struct stream_group *g, uint32_t event)
 {
@@ -125,7 +125,10 @@ static int put_slot(struct prepared_slots *p, struct channel *c, const struct ap
 	if (p->programs.len + wanted.size > PROGRAMS_MAX)
 		return -ENOSPC;
 	if (group_find_event(g, e->digest, &slot.id))
-		err = group_event(g, e->digest, registration_event(a->file, event), &slot.id);
+		err = g->stream->event_count >= GROUP_EVENTS_MAX
+			      ? -EXFULL
+			      : group_event(g, e->digest, registration_event(a->file, event),
+					    &slot.id);
 	if (err)
 		return err;
 	slot.on = group_switch_on(g, slot.id);
@@ -140,6 +143,16 @@ static int put_slot(struct prepared_slots *p, struct channel *c, const struct ap
 	return 0;
 }
 
+/* No later attempt succeeds: once for all events, which may be thousands. */
+static void report_full(struct channel *c, struct stream_group *g)
+{
+	if (!g->full_reported)
+		session_failed(c->session, "channel %s has %u different events, no more can be "
+			       "recorded: make another channel for some of the rules", c->name,
+			       GROUP_EVENTS_MAX);
+	g->full_reported = true;
+}
+
 /* False: some event could not be recorded now, so the next application tries again. */
 static bool put_slots(struct prepared_slots *p, struct channel *c, const struct app *a,
 		      struct stream_group *g)
@@ -151,6 +164,10 @@ static bool put_slots(struct prepared_slots *p, struct channel *c, const struct 
 		uint32_t event = a->selection->events[i].event;
 
 		err = put_slot(p, c, a, g, event);
+		if (err == -EXFULL) {
+			report_full(c, g);
+			continue;
+		}
 		if (err && err != -EDQUOT)
 			tracer_report(
 				c->session->tracer, "session %s: event %s cannot be recorded: %s",
@@ -181,7 +198,8 @@ struct prepared_slots *prepared_slots_get(const struct app *a, struct channel *c
 	p->version = version;
 	p->channel = c->serial;
 	p->region = b->region->key;
-	describe_new_events(c, a, g);
+	if (g->stream->event_count < GROUP_EVENTS_MAX)
+		describe_new_events(c, a, g);
 	if (put_slots(p, c, a, g) && layout_charge(layout, size_of(p))) {
 		p->kept = true;
 		p->next = a->selection->prepared;

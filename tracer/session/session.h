@@ -304,6 +304,7 @@ struct stream_group {
 	uint32_t switch_size;
 	struct cds_list_head buffers;           /* struct buffer */
 	uint32_t next_ordinal;
+	bool full_reported;                     /* that events got no id */
 };
 
 /* tracer.c */

@@ -33,3 +33,21 @@ second=$(($(writes) - before))
 is "recorded by both" 1024 "$(key events_recorded "$S/many/status")"
 [ $((first - second)) -lt 256 ] ||
 	fail "the first attach took $first writes, the second $second: one for each event"
+
+# A channel has ids for 16,384 events: 33 programs of 512 have more. One sentence says so, and each
+# event that has an id is recorded by the programs that come later, too.
+mkdir "$S/full" && echo 'p_*:*' >"$S/full/user/events" && echo start >"$S/full/control" ||
+	fail "session"
+rmdir "$S/many"
+for n in $(seq 10 42); do
+	# The name of the provider, in a copy of the program
+	sed "s/many/p_$n/g" "$BUILD/tests/mount/programs/many" >"$work/p_$n"
+	chmod 755 "$work/p_$n"
+	LD_LIBRARY_PATH=$BUILD "$work/p_$n" || fail "p_$n: $?"
+done
+is "recorded of 33 programs" 16384 "$(key events_recorded "$S/full/status")"
+is "sentences" 1 "$(grep -c 'channel0 has 16384 different events' "$S/full/error")"
+LD_LIBRARY_PATH=$BUILD "$work/p_10" || fail "p_10: $?"
+LD_LIBRARY_PATH=$BUILD "$work/p_42" || fail "p_42: $?"
+is "recorded with a full channel" 16896 "$(key events_recorded "$S/full/status")"
+is "sentences" 1 "$(grep -c 'channel0 has 16384 different events' "$S/full/error")"
