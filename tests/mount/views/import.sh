@@ -286,7 +286,7 @@ if [ "$(id -u)" = 0 ]; then
 	refused "a directory of another user" "Permission denied" write "$work/wrong" "$s/input"
 	s=$S/old
 fi
-[ "$(key frozen_bytes "$s/status")" -gt 4096 ] || fail "an import counts for nobody"
+[ "$(key frozen_bytes "$s/status")" -gt 4096 ] || fail "no user is charged for an import"
 : >"$s/input" || fail "cannot remove the input: $(cat "$s/error")"
 put '' "$s/input"
 is "no input" "" "$(cat "$s/input")"
