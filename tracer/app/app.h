@@ -44,6 +44,7 @@ struct app {
 	int64_t retry_at;                       /* wall clock */
 	gid_t gid;                              /* of the process when it registered */
 	uint64_t statedump;                     /* number of the last request sent to it */
+	uint8_t closed;         /* how often apps_check_closed() looks at it again */
 };
 
 /* user_domain.c: caller holds tracer.lock */
@@ -59,6 +60,13 @@ uint64_t app_wanted(struct channel *c, const struct app *a, uint32_t event, stru
 int app_found(struct tracer *t, const char *name);      /* a registration file appeared */
 void app_arrived(struct tracer *t, const char *name);   /* the same; also looks for its pid */
 void app_check(struct tracer *t, const char *name);     /* drops the application if it ended */
+/*
+ * A process has closed the file: app_check(). The kernel reports that before it drops the lock of a
+ * process that ends (fs/file_table.c, __fput). So an application that still has it is looked at
+ * again by apps_check_closed(). Both return whether there is such a one.
+ */
+bool app_closed(struct tracer *t, const char *name);
+bool apps_check_closed(struct tracer *t);
 /* It has taken an answer over. */
 void app_attached(struct tracer *t, struct app *a);
 /*

@@ -25,6 +25,7 @@
 /* For a peer to send its next message; on a loaded machine a crowd needs some. */
 #define CONNECTION_SECONDS 10
 #define SCAN_AGAIN 1000 /* ms */
+#define CLOSED_AGAIN 100 /* ms */
 #define ACCEPTS_AT_ONCE 64u /* before the other events take their turn */
 #define LATE_READS 16 /* of connections that are to be dropped, at once */
 #define RETRY_BATCH 64 /* at once: as many as can be answered before they give up */
@@ -96,6 +97,18 @@ static void scan_again(struct server *sv, int64_t now)
 	pthread_mutex_unlock(&t->lock);
 }
 
+/* See app_closed(). */
+static void check_closed(struct server *sv)
+{
+	if (!sv->closing)
+		return;
+	pthread_mutex_lock(&sv->tracer->lock);
+	sv->closing = apps_check_closed(sv->tracer);
+	pthread_mutex_unlock(&sv->tracer->lock);
+	if (sv->closing)
+		server_arm(sv, CLOSED_AGAIN);
+}
+
 static bool is_readable(int fd)
 {
 	struct pollfd pfd = { .fd = fd, .events = POLLIN };
@@ -138,6 +151,7 @@ static void timer_event(struct server *sv)
 	if (sv->conn_count)
 		server_arm(sv, CONNECTION_SECONDS_SHORT * 1000);
 	scan_again(sv, now);
+	check_closed(sv);
 	retry_apps(sv, now);
 }
 
@@ -157,14 +171,16 @@ static void inotify_event(struct server *sv)
 			apps_scan(t);
 		else if (ev->len && ev->mask & IN_MOVED_TO)
 			app_arrived(t, ev->name);
-		else if (ev->len)
-			app_check(t, ev->name);
+		else if (ev->len && app_closed(t, ev->name))
+			sv->closing = true;
 		/* A file that got its name by link(2) is complete now. */
 		if (ev->len && ev->mask & IN_DELETE && ev->name[0] == '.')
 			app_arrived(t, ev->name + 1);
 	}
 	if (t->rescan_pending || !cds_list_empty(&t->retries))
 		server_arm(sv, SCAN_AGAIN);
+	if (sv->closing)
+		server_arm(sv, CLOSED_AGAIN);
 	pthread_mutex_unlock(&t->lock);
 }
 

@@ -7,6 +7,7 @@
  *		   MISSED
  *	garbage    zeros, until standard input ends
  *	unlocked   good, but without a lock
+ *	late       good, closed but locked until standard input ends
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -18,7 +19,11 @@
 
 #include "tests/lib/regs.h"
 
-static uint8_t *publish(const char *apps, struct md_buf *file, bool lock)
+/*
+ * late: the lock is one of a descriptor that only reads, whose end the daemon does not see; what it
+ * sees, the end of the others, is before that.
+ */
+static uint8_t *publish(const char *apps, struct md_buf *file, bool lock, bool late)
 {
 	char name[33], hidden[400], path[400];
 	uint8_t id[16], *map;
@@ -31,7 +36,7 @@ static uint8_t *publish(const char *apps, struct md_buf *file, bool lock)
 	snprintf(hidden, sizeof(hidden), "%s/.%s", apps, name);
 	snprintf(path, sizeof(path), "%s/%s", apps, name);
 	fd = regs_save(AT_FDCWD, hidden, file->data, file->len);
-	if (fd < 0 || (lock && flock(fd, LOCK_EX | LOCK_NB)))
+	if (fd < 0 || (lock && flock(late ? open(hidden, O_RDONLY) : fd, LOCK_EX | LOCK_NB)))
 		return NULL;
 	map = mmap(NULL, file->len, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	if (map == MAP_FAILED || rename(hidden, path))
@@ -74,14 +79,17 @@ int main(int argc, char **argv)
 	reg->size = (uint32_t)file.len;
 	if (!strcmp(argv[2], "garbage"))
 		memset(file.data, 0, file.len);
-	reg = (struct trail_reg *)(void *)publish(argv[1], &file, strcmp(argv[2], "unlocked") != 0);
+	reg = (struct trail_reg *)(void *)publish(argv[1], &file, strcmp(argv[2], "unlocked") != 0,
+					       !strcmp(argv[2], "late"));
 	md_buf_deinit(&file);
 	md_buf_deinit(&regs.strings);
 	if (!reg) {
 		perror(argv[1]);
 		return 1;
 	}
-	if (!strcmp(argv[2], "garbage"))
+	if (!strcmp(argv[2], "late"))
+		munmap(reg, reg->size);
+	if (!strcmp(argv[2], "garbage") || !strcmp(argv[2], "late"))
 		while (getchar() != EOF)
 			;
 	if (strcmp(argv[2], "missed") != 0)

@@ -42,6 +42,15 @@ wait $pid || fail liar
 within 10 none || fail "left: $(ls -A "$apps")"
 "$liar" "$apps" unlocked || fail liar
 within 10 none || fail "left: $(ls -A "$apps")"
+# The kernel reports the end of a file before it drops its lock: the daemon looks again.
+registered() { [ "$(key registrations "$MNT/status")" = "$1" ]; }
+"$liar" "$apps" late <"$work/end" &
+pid=$!
+exec 3>"$work/end"
+within 10 registered 1 || fail "not registered"
+exec 3>&-
+wait $pid || fail liar
+within 10 none || fail "left: $(ls -A "$apps")"
 : >"$apps/.${hex}4"
 within 10 none || fail "left: $(ls -A "$apps")"
 
