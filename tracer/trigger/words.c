@@ -41,7 +41,8 @@ int next_choice(struct scan *s, struct word *w, const char *what, const char *co
 	for (size_t i = 0; i < n; i++)
 		snprintf(all + strlen(all), sizeof(all) - strlen(all), "%s%s",
 			 !i ? "" : i + 1 < n ? ", " : " or ", words[i]);
-	snprintf(missing, sizeof(missing), "a %s is missing here: %s", what, all);
+	snprintf(missing, sizeof(missing), "%s %s is missing here: %s",
+		 *what == 'a' ? "an" : "a", what, all);
 	ret = next_word(s, w, missing);
 	if (ret)
 		return ret;
