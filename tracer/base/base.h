@@ -8,6 +8,7 @@
  *   lexer.h     words of a line, with quotes and escapes
  *   hash.h      the 64-bit hash of tables, digests and checksums
  *   timefmt.h   dates and times as text
+ *   search.h    the search in sorted arrays
  */
 #ifndef TRACER_BASE_BASE_H
 #define TRACER_BASE_BASE_H

@@ -6,12 +6,13 @@
 #include <string.h>
 
 #include "metadata/buf.h"
+#include "tracer/base/search.h"
 
 #define SYMBOLS_MAX (4u << 20)
 #define FAR (1u << 20)          /* bytes: longer than any function */
 
 struct symbol {
-	uint64_t address;
+	uint64_t address;       /* first, for search_above */
 	uint32_t name;          /* in names; grows with the position in the file */
 };
 
@@ -95,21 +96,14 @@ void ksyms_free(struct ksyms *s)
 
 const char *ksyms_find_at(const struct ksyms *s, uint64_t address, uint64_t *offset)
 {
-	size_t low = 0, high = s->count, middle;
+	size_t i = search_above(s->symbols, s->count, sizeof(*s->symbols), address);
 
-	while (low < high) {            /* finds the first one above the address */
-		middle = low + (high - low) / 2;
-		if (s->symbols[middle].address <= address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	if (!low || address - s->symbols[low - 1].address > FAR)
+	if (!i-- || address - s->symbols[i].address > FAR)
 		return NULL;
-	while (low > 1 && s->symbols[low - 2].address == s->symbols[low - 1].address)
-		low--;
-	*offset = address - s->symbols[low - 1].address;
-	return s->names.data + s->symbols[low - 1].name;
+	while (i && s->symbols[i - 1].address == s->symbols[i].address)
+		i--;
+	*offset = address - s->symbols[i].address;
+	return s->names.data + s->symbols[i].name;
 }
 
 const char *ksyms_find(const struct ksyms *s, uint64_t address)

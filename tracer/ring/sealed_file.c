@@ -7,10 +7,12 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "tracer/base/search.h"
+
 #define EXTRA (MD_SEALED_HEADER - MD_PACKET_HEADER)
 #define ENTRIES 256             /* of the index that are read at once */
 
-struct place { uint64_t plain, stored; };       /* where a packet begins */
+struct place { uint64_t plain, stored; };       /* where a packet begins; the first at 0 */
 
 struct sealed_file {
 	int fd, index_fd;
@@ -101,19 +103,9 @@ static bool find_places(struct sealed_file *f, uint64_t offset)
 /* The number of the packet with this byte. False: none. */
 static bool find_packet(struct sealed_file *f, uint64_t offset, size_t *out)
 {
-	size_t low = 0, high;
-
 	if (!find_places(f, offset))
 		return false;
-	for (high = f->count; low + 1 < high;) {
-		size_t middle = low + (high - low) / 2;
-
-		if (f->places[middle].plain <= offset)
-			low = middle;
-		else
-			high = middle;
-	}
-	*out = low;
+	*out = search_above(f->places, f->count, sizeof(*f->places), offset) - 1;
 	return true;
 }
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "tracer/base/lock_order.h"
+#include "tracer/base/search.h"
 #include "tracer/ring/stream_files.h"
 
 #include <errno.h>
@@ -156,25 +157,16 @@ void stream_files_chunk(struct stream_files *l, uint64_t chunk)
 
 bool stream_files_find(struct stream_files *l, uint64_t serial, struct stream_file *out)
 {
-	size_t low = 0, high;
+	size_t i = 0;
 	bool found;
 
 	pthread_mutex_lock(&l->lock);
-	/*
-	 * The list is ordered by serial. It can have many thousands of files, and readers search
-	 * each of them.
-	 */
-	for (high = l->count; low < high;) {
-		size_t middle = low + (high - low) / 2;
-
-		if (l->files[middle].serial < serial)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	found = low < l->count;
+	/* The list can have many thousands of files, and readers search each of them. */
+	if (serial)
+		i = search_above(l->files, l->count, sizeof(*l->files), serial - 1);
+	found = i < l->count;
 	if (found) {
-		*out = l->files[low];
+		*out = l->files[i];
 		trace_place_get(out->place);
 	}
 	pthread_mutex_unlock(&l->lock);

@@ -25,7 +25,7 @@ struct trace_place {
 void trace_place_put(struct trace_place *p);          /* NULL is allowed */
 
 struct stream_file {
-	uint64_t serial;        /* grows with each file of the stream */
+	uint64_t serial;        /* grows with each file; first, for search_above */
 	struct trace_place *place; /* referenced */
 	char name[192];         /* "channel0_0", "channel0_0_3" */
 	dev_t dev;

@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tracer/base/search.h"
+
 #define MEMORY_MAX ((size_t)256 << 20)  /* bytes of all tables of the daemon */
 #define STEP (1u << 16)                 /* bytes that a table takes of it at a time */
 #define BACK 16                         /* functions that may begin inside of another one */
@@ -74,20 +76,13 @@ void functions_sort(struct functions *f)
 
 const char *functions_find(const struct functions *f, uint64_t address, uint64_t *offset)
 {
-	size_t low = 0, high = f->count, middle;
+	size_t above = search_above(f->all, f->count, sizeof(*f->all), address);
 
-	while (low < high) {            /* finds the first one above the address */
-		middle = low + (high - low) / 2;
-		if (f->all[middle].address <= address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	for (size_t i = low; i && i + BACK > low; i--) {
+	for (size_t i = above; i && i + BACK > above; i--) {
 		const struct function *one = &f->all[i - 1];
 
 		/* Without a size, it extends to the next one. */
-		if (address - one->address < one->size || (!one->size && i == low)) {
+		if (address - one->address < one->size || (!one->size && i == above)) {
 			*offset = address - one->address;
 			return f->names.data + one->name;
 		}

@@ -13,7 +13,7 @@
 #define FUNCTION_NAME_MAX 1024u         /* longer names are cut */
 
 struct function {
-	uint64_t address;
+	uint64_t address;       /* first, for search_above */
 	uint32_t size;          /* 0: not known */
 	uint32_t name;          /* in names */
 	uint8_t rank;           /* of two at one address the higher one is shown */

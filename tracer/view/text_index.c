@@ -3,6 +3,7 @@
 #include "tracer/view/stack.h"
 #include "tracer/view/view.h"
 
+#include "tracer/base/search.h"
 #include "tracer/session/part.h"
 
 #include <errno.h>
@@ -292,17 +293,10 @@ size_t text_engine_tail(const struct text_engine *e, uint64_t offset, void *buf,
 
 const struct text_checkpoint *text_engine_checkpoint(const struct text_engine *e, uint64_t offset)
 {
-	size_t low = 0, high = e->checkpoint_count;
+	size_t above = search_above(e->checkpoints, e->checkpoint_count, sizeof(*e->checkpoints),
+				    offset);
 
-	while (low < high) {
-		size_t mid = (low + high) / 2;
-
-		if (e->checkpoints[mid].offset <= offset)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	return low ? &e->checkpoints[low - 1] : NULL;
+	return above ? &e->checkpoints[above - 1] : NULL;
 }
 
 void text_engine_rest(struct text_engine *e)

@@ -20,7 +20,7 @@
 #define TEXT_TAIL_HALF (512u << 10)
 
 struct text_checkpoint {
-	uint64_t offset;
+	uint64_t offset;        /* first, for search_above */
 	struct md_text text;
 	struct merge_place *places;     /* owned */
 	size_t count;

@@ -4,6 +4,7 @@
 
 #include "tests/lib/test.h"
 #include "tracer/base/base.h"
+#include "tracer/base/search.h"
 #include "tracer/rule/rule.h"
 
 #define BAD UINT64_MAX
@@ -143,6 +144,18 @@ static void near_words(void)
 	CHECK_STR(NEAR(longest), "-");
 }
 
+static void sorted_arrays(void)
+{
+	static const struct { uint64_t key; char other; } all[] = {
+		{ 0, 'a' }, { 7, 'b' }, { 7, 'c' }, { 9, 'd' }, { UINT64_MAX, 'e' },
+	};
+#define ABOVE(count, key) search_above(all, count, sizeof(all[0]), key)
+	CHECK(ABOVE(0, 7) == 0);
+	CHECK(ABOVE(5, 0) == 1 && ABOVE(5, 6) == 1 && ABOVE(5, 7) == 3 && ABOVE(5, 8) == 3);
+	CHECK(ABOVE(5, UINT64_MAX - 1) == 4 && ABOVE(5, UINT64_MAX) == 5);
+	CHECK(search_above(all + 1, 4, sizeof(all[0]), 6) == 0);
+}
+
 int main(void)
 {
 	CASE(sizes);
@@ -151,5 +164,6 @@ int main(void)
 	CASE(names);
 	CASE(errors);
 	CASE(near_words);
+	CASE(sorted_arrays);
 	return test_summary();
 }
