@@ -89,6 +89,15 @@ _Static_assert(offsetof(struct rseq_area, cpu_id) == 4 && offsetof(struct rseq_a
 #define SECTION_EVENT_CHANGES \
 	"memory", "cc", "rax", "rcx", "rdx", "r9", "r10", "r11", "xmm0", "xmm1"
 
+/* Where the assembly jumps to: what it returns. */
+#define SECTION_EXITS \
+	off: return SECTION_OFF; \
+	aborted: return SECTION_ABORTED;
+#define SECTION_EVENT_EXITS \
+	SECTION_EXITS \
+	stale: return SECTION_STALE; \
+	slow: return SECTION_SLOW;
+
 /* The fast path. data: 16 readable bytes after len. */
 static inline __attribute__((always_inline)) enum section
 section_event(struct rseq_area *rs, const struct slot *slot, uint64_t seq, const void *data,
@@ -102,14 +111,7 @@ section_event(struct rseq_area *rs, const struct slot *slot, uint64_t seq, const
 		     : SECTION_EVENT_CHANGES
 		     : off, stale, slow, aborted);
 	return SECTION_DONE;
-off:
-	return SECTION_OFF;
-stale:
-	return SECTION_STALE;
-slow:
-	return SECTION_SLOW;
-aborted:
-	return SECTION_ABORTED;
+	SECTION_EVENT_EXITS
 }
 
 /*
@@ -136,14 +138,7 @@ section_event_wake(struct rseq_area *rs, const struct slot *slot, uint64_t seq, 
 	return SECTION_DONE;
 armed:
 	return SECTION_ARMED;
-off:
-	return SECTION_OFF;
-stale:
-	return SECTION_STALE;
-slow:
-	return SECTION_SLOW;
-aborted:
-	return SECTION_ABORTED;
+	SECTION_EVENT_EXITS
 }
 
 /* What the slow path has computed; it is stored only if no other writer came in between. */
@@ -208,10 +203,7 @@ static inline enum section section_commit_event(struct rseq_area *rs, const stru
 		     : "memory", "cc", "rax", "rcx", "rdx", "r9", "r10", "r11", "xmm0", "xmm1"
 		     : off, aborted);
 	return SECTION_DONE;
-off:
-	return SECTION_OFF;
-aborted:
-	return SECTION_ABORTED;
+	SECTION_EXITS
 }
 
 static inline enum section section_commit_switch(struct rseq_area *rs, const struct commit *c)
@@ -228,10 +220,7 @@ static inline enum section section_commit_switch(struct rseq_area *rs, const str
 		     : "memory", "cc", "rax", "rcx", "r9", "r10", "r11", "xmm0", "xmm1"
 		     : off, aborted);
 	return SECTION_DONE;
-off:
-	return SECTION_OFF;
-aborted:
-	return SECTION_ABORTED;
+	SECTION_EXITS
 }
 
 #endif
