@@ -49,8 +49,20 @@ static int compare_files(const void *a, const void *b)
 		      (*(struct export_file *const *)b)->path);
 }
 
-int export_files_finish(struct maker *m, struct export_files *l, struct export_files **out)
+int export_files_make(struct session *s, struct maker *m, struct export_files **list,
+		      void (*make)(void *arg, const struct stream_set *held), void *arg,
+		      struct export_files **out)
 {
+	struct export_files *l = calloc(1, sizeof(*l));
+	struct stream_set held;
+
+	if (!l)
+		return -ENOMEM;
+	*list = l;
+	maker_begin(m, &held, s);
+	if (!m->err)
+		make(arg, &held);
+	maker_end(m, &held);
 	*l = (struct export_files){ m->s, m->fd, m->size, l->files, l->count };
 	for (size_t i = 0; i < l->count; i++)
 		md_buf_deinit(&l->files[i]->block);

@@ -35,10 +35,15 @@ struct export_file *export_file_add(struct maker *m, struct export_files *l, con
 				    uint64_t unit);
 /* What was appended to m->out since `begin` is the file's next piece. */
 void export_file_piece(struct maker *m, struct export_file *f, size_t begin);
-/* After maker_end: takes the memfd and the reference; frees l if m->err. Returns m->err. */
-int export_files_finish(struct maker *m, struct export_files *l, struct export_files **out);
+/*
+ * Opens a directory: begins m, sets *list, calls make() and ends m. Both may be members of *arg.
+ * 0, and the files in *out; or -errno.
+ */
+int export_files_make(struct session *s, struct maker *m, struct export_files **list,
+		      void (*make)(void *arg, const struct stream_set *held), void *arg,
+		      struct export_files **out);
 
-/* ---- for readers, after export_files_finish ---- */
+/* ---- for readers, after export_files_make ---- */
 
 void export_files_close(struct export_files *l);        /* NULL is allowed */
 /* The path and size of file i, or NULL after the last; in the order of paths. */

@@ -237,8 +237,11 @@ static void add_row(void *arg, const struct row *r)
 		  get_id(r, s->ppid), s->kind, system);
 }
 
-static void make_files(struct lket_files *t)
+static void make_files(void *arg, const struct stream_set *held)
 {
+	struct lket_files *t = arg;
+
+	(void)held;
 	maker_run(&t->m, ROW_CLASSES, count_row, t);
 	if (t->m.err || !t->cpu_count)
 		return;
@@ -254,19 +257,12 @@ static void make_files(struct lket_files *t)
 
 int lket_export_open(struct session *s, struct export_files **out)
 {
-	struct export_files *l = calloc(1, sizeof(*l));
-	struct lket_files t = { .l = l };
-	struct stream_set held;
+	struct lket_files t = { 0 };
+	int err = export_files_make(s, &t.m, &t.l, make_files, &t, out);
 
-	if (!l)
-		return -ENOMEM;
-	maker_begin(&t.m, &held, s);
-	if (!t.m.err)
-		make_files(&t);
-	maker_end(&t.m, &held);
 	lket_kinds_deinit(&t.kinds);
 	md_buf_deinit(&t.event);
 	md_buf_deinit(&t.text);
 	free(t.cpus);
-	return export_files_finish(&t.m, l, out);
+	return err;
 }

@@ -333,8 +333,10 @@ static void add_system(struct ltt *t, const struct stream_set *held)
 	md_buf_deinit(&text);
 }
 
-static void make_files(struct ltt *t, const struct stream_set *held)
+static void make_files(void *arg, const struct stream_set *held)
 {
+	struct ltt *t = arg;
+
 	maker_run(&t->m, ROW_CLASSES, count_row, t);
 	for (t->block_size = BLOCK_LEAST; t->block_size < t->largest + HEADER + EVENT;)
 		t->block_size *= 2;
@@ -361,18 +363,11 @@ static void make_files(struct ltt *t, const struct stream_set *held)
 
 int ltt_export_open(struct session *s, struct export_files **out)
 {
-	struct export_files *l = calloc(1, sizeof(*l));
-	struct ltt t = { .l = l };
-	struct stream_set held;
+	struct ltt t = { 0 };
+	int err = export_files_make(s, &t.m, &t.l, make_files, &t, out);
 
-	if (!l)
-		return -ENOMEM;
-	maker_begin(&t.m, &held, s);
-	if (!t.m.err)
-		make_files(&t, &held);
-	maker_end(&t.m, &held);
 	ltt_ids_deinit(&t.ids);
 	md_buf_deinit(&t.event);
 	free(t.cpus);
-	return export_files_finish(&t.m, l, out);
+	return err;
 }
