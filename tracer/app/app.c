@@ -172,6 +172,7 @@ static struct app *app_new(struct registration *f, const char *name, int dir)
 		return NULL;
 	}
 	CDS_INIT_LIST_HEAD(&a->retry);
+	CDS_INIT_LIST_HEAD(&a->closed);
 	a->file = f;
 	a->dir = dir;
 	snprintf(a->name, sizeof(a->name), "%s", name);
@@ -254,6 +255,7 @@ static void app_drop(struct tracer *t, struct app *a)
 {
 	cds_list_del(&a->node);
 	cds_list_del(&a->retry);
+	cds_list_del(&a->closed);
 	app_table_remove(t, a);
 	a->user->apps--;
 	a->user->bytes -= a->file->size;

@@ -44,7 +44,8 @@ struct app {
 	int64_t retry_at;                       /* wall clock */
 	gid_t gid;                              /* of the process when it registered */
 	uint64_t statedump;                     /* number of the last request sent to it */
-	uint8_t closed;         /* how often apps_check_closed() looks at it again */
+	struct cds_list_head closed; /* in tracer.closed: apps_check_closed() looks at it again */
+	uint8_t closed_looks;   /* … so often */
 };
 
 /* user_domain.c: caller holds tracer.lock */
@@ -63,9 +64,9 @@ void app_check(struct tracer *t, const char *name);     /* drops the application
 /*
  * A process has closed the file: app_check(). The kernel reports that before it drops the lock of a
  * process that ends (fs/file_table.c, __fput). So an application that still has it is looked at
- * again by apps_check_closed(). Both return whether there is such a one.
+ * again by apps_check_closed(), which returns whether any is left.
  */
-bool app_closed(struct tracer *t, const char *name);
+void app_closed(struct tracer *t, const char *name);
 bool apps_check_closed(struct tracer *t);
 /* It has taken an answer over. */
 void app_attached(struct tracer *t, struct app *a);

@@ -100,13 +100,10 @@ static void scan_again(struct server *sv, int64_t now)
 /* See app_closed(). */
 static void check_closed(struct server *sv)
 {
-	if (!sv->closing)
-		return;
 	pthread_mutex_lock(&sv->tracer->lock);
-	sv->closing = apps_check_closed(sv->tracer);
-	pthread_mutex_unlock(&sv->tracer->lock);
-	if (sv->closing)
+	if (apps_check_closed(sv->tracer))
 		server_arm(sv, CLOSED_AGAIN);
+	pthread_mutex_unlock(&sv->tracer->lock);
 }
 
 static bool is_readable(int fd)
@@ -171,15 +168,15 @@ static void inotify_event(struct server *sv)
 			apps_scan(t);
 		else if (ev->len && ev->mask & IN_MOVED_TO)
 			app_arrived(t, ev->name);
-		else if (ev->len && app_closed(t, ev->name))
-			sv->closing = true;
+		else if (ev->len)
+			app_closed(t, ev->name);
 		/* A file that got its name by link(2) is complete now. */
 		if (ev->len && ev->mask & IN_DELETE && ev->name[0] == '.')
 			app_arrived(t, ev->name + 1);
 	}
 	if (t->rescan_pending || !cds_list_empty(&t->retries))
 		server_arm(sv, SCAN_AGAIN);
-	if (sv->closing)
+	if (!cds_list_empty(&t->closed))
 		server_arm(sv, CLOSED_AGAIN);
 	pthread_mutex_unlock(&t->lock);
 }

@@ -58,7 +58,6 @@ struct server {
 	bool has_unused;                /* some queue may be */
 	int64_t scanned;                /* when registrations were last looked for again */
 	struct cds_list_head dropped;   /* closed; events of this batch may name them */
-	bool closing;                   /* apps_check_closed() is due */
 	bool deaf; /* accept is out of descriptors; tried again with the timer */
 };
 

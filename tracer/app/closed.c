@@ -4,27 +4,26 @@
 
 #define CLOSED_LOOKS 200u       /* by the timer of the attach server: for 20 s */
 
-bool app_closed(struct tracer *t, const char *name)
+void app_closed(struct tracer *t, const char *name)
 {
 	struct app *a;
 
 	app_check(t, name);
 	a = app_by_name(t, name);
-	if (a)
-		a->closed = CLOSED_LOOKS;
-	return a;
+	if (!a)
+		return;
+	a->closed_looks = CLOSED_LOOKS;
+	cds_list_move(&a->closed, &t->closed);
 }
 
 bool apps_check_closed(struct tracer *t)
 {
 	struct app *a, *next;
-	bool left = false;
 
-	cds_list_for_each_entry_safe(a, next, &t->apps, node) {
-		if (!a->closed)
-			continue;
-		left |= --a->closed > 0;
+	cds_list_for_each_entry_safe(a, next, &t->closed, closed) {
+		if (!--a->closed_looks)
+			cds_list_del_init(&a->closed);
 		app_check(t, a->name);
 	}
-	return left;
+	return !cds_list_empty(&t->closed);
 }

@@ -137,6 +137,7 @@ struct tracer {
 	uint64_t rules_version;	/* grows when sessions may want other events of applications */
 	struct programs *programs;              /* session/decision.c */
 	struct cds_list_head retries;           /* struct app */
+	struct cds_list_head closed;            /* struct app: app_closed() */
 	const struct domain_ops *domains[DOMAINS];      /* session/domain.h; constant */
 	/* session/part.h; ends with NULL; constant */
 	const struct session_part *const *parts;
