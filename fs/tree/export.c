@@ -21,11 +21,19 @@ static void export_view_close(void *state)
 	export_close(state);
 }
 
-/* More than the page has: a held byte takes at most 6 (an escape), and an event some numbers. */
-static uint64_t bound_page(struct session *s)
+/*
+ * A browser reads no more of the page than the size that it saw before it opened it. `made`: the
+ * size when the page was made last. While that may change: more than the page has. A held byte
+ * takes at most 6 (an escape), and an event some numbers.
+ */
+static uint64_t bound_page(struct session *s, uint64_t made)
 {
 	struct ring_counts c = { 0 };
+	struct session_info info;
 
+	session_info(s, &info);
+	if (made && !info.active)
+		return made;
 	session_counts(s, &c);
 	return (1u << 20) + 8 * c.bytes + 128 * c.recorded;
 }
@@ -33,13 +41,10 @@ static uint64_t bound_page(struct session *s)
 static int export_attr(const struct node *n, const struct who *who, struct stat *st)
 {
 	uint64_t size = export_size(n->session, (enum export_form)n->row->arg);
-	struct session_info info;
 
 	(void)who;
-	session_info(n->session, &info);
-	/* A browser reads no more of the page than the size that it saw before it opened it. */
-	if (n->row->arg == EXPORT_PAGE && (!size || info.active))
-		size = bound_page(n->session);
+	if (n->row->arg == EXPORT_PAGE)
+		size = bound_page(n->session, size);
 	st->st_size = (off_t)size;
 	return 0;
 }
