@@ -2,8 +2,12 @@
 /* LINK: core pthread */
 /*
  * trail-recover [-a] [-o OUTPUT] STATE_DIR [FILE…]: makes CTF traces of what a dead daemon has
- * left, without one. See trail-recover(1).
+ * left, without one. trail-recover -c TRACE…: cuts the packets that a killed writer left
+ * unfinished. See trail-recover(1).
  */
+#include <byteswap.h>
+#include <dirent.h>
+#include <endian.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -14,7 +18,12 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "metadata/ctf.h"
 #include "tracer/recover.h"
+
+#define CUT_DEPTH 32                    /* directories within each other below a TRACE */
+#define METADATA_PACKET_HEADER 37       /* bytes, CTF 1.8 section 7.1 */
+#define METADATA_PACKET_SIZE_AT 28      /* within it: 32 bits */
 
 static int failures;
 
@@ -185,10 +194,184 @@ static int recover(struct tracer *t, int output, bool only_unwritten, char **fil
 	return n;
 }
 
+/* ---- -c ---- */
+
+/* Truncates an open file and says so, if it is longer. Returns false if that fails. */
+static bool cut_file(int fd, const char *path, const char *name, uint64_t size)
+{
+	struct stat st;
+
+	if (fstat(fd, &st) == 0 && (uint64_t)st.st_size <= size)
+		return true;
+	if (ftruncate(fd, (off_t)size)) {
+		fprintf(stderr, "trail-recover: %s/%s: %s\n", path, name, strerror(errno));
+		failures++;
+		return false;
+	}
+	printf("%s/%s: %lld bytes cut\n", path, name, (long long)st.st_size - (long long)size);
+	return true;
+}
+
+/*
+ * The end of the last packet that a stream's file and its index both have, or -EINVAL: that is no
+ * index. *entries: how many packets that are.
+ */
+static int64_t whole_packets(int index, int64_t file_size, int64_t *entries)
+{
+	struct md_index_header header, wanted;
+	struct md_index_entry e;
+	int64_t end = 0;
+
+	*entries = 0;
+	md_index_header_set(&wanted);
+	if (pread(index, &header, sizeof(header), 0) != sizeof(header))
+		return 0;
+	if (header.magic != wanted.magic || header.packet_index_len != wanted.packet_index_len)
+		return -EINVAL;
+	while (pread(index, &e, sizeof(e),
+		     (off_t)(sizeof(header) + (size_t)*entries * sizeof(e))) == sizeof(e)) {
+		uint64_t size = be64toh(e.packet_size) / 8;
+
+		if (be64toh(e.offset) != (uint64_t)end || !size)
+			return -EINVAL;
+		if (size > (uint64_t)(file_size - end))
+			break;
+		end += (int64_t)size;
+		++*entries;
+	}
+	return end;
+}
+
+static bool is_stream(int fd)
+{
+	uint32_t magic;
+
+	return pread(fd, &magic, sizeof(magic), 0) == sizeof(magic) &&
+	       (magic == MD_CTF_MAGIC || magic == bswap_32(MD_CTF_MAGIC));
+}
+
+/* A stream's file whose index is in the directory `indexes`. What has no entry there is cut. */
+static void cut_stream(int dir, int indexes, const char *path, const char *name)
+{
+	char index_name[NAME_MAX + 8];
+	int64_t entries = 0, end = 0;
+	int index, fd = openat(dir, name, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	struct stat st;
+
+	if (fd < 0 || fstat(fd, &st) || !S_ISREG(st.st_mode) || !is_stream(fd)) {
+		if (fd >= 0)
+			close(fd);
+		return;
+	}
+	snprintf(index_name, sizeof(index_name), "%s.idx", name);
+	index = openat(indexes, index_name, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	if (index >= 0)
+		end = whole_packets(index, st.st_size, &entries);
+	else if (errno != ENOENT)
+		end = -errno;
+	if (end < 0)
+		complain(index_name, (int)end);
+	else if (cut_file(fd, path, name, (uint64_t)end) && index >= 0)
+		cut_file(index, path, index_name, sizeof(struct md_index_header) +
+			 (size_t)entries * sizeof(struct md_index_entry));
+	if (index >= 0)
+		close(index);
+	close(fd);
+}
+
+/* The size of the packets that metadata has completely. */
+static uint64_t whole_metadata(int fd, uint64_t file_size)
+{
+	uint8_t header[METADATA_PACKET_HEADER];
+	uint64_t end = 0;
+	uint32_t magic, bits;
+
+	while (pread(fd, header, sizeof(header), (off_t)end) == sizeof(header)) {
+		memcpy(&magic, header, sizeof(magic));
+		memcpy(&bits, header + METADATA_PACKET_SIZE_AT, sizeof(bits));
+		if (magic == bswap_32(MD_METADATA_MAGIC))
+			bits = bswap_32(bits);
+		else if (magic != MD_METADATA_MAGIC)
+			break;
+		if (bits / 8 < sizeof(header) || bits / 8 > file_size - end)
+			break;
+		end += bits / 8;
+	}
+	return end;
+}
+
+/* Metadata in packets is cut like a stream; text is left as it is. Readers refuse an empty file. */
+static void cut_metadata(int dir, const char *path)
+{
+	int fd = openat(dir, "metadata", O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	uint32_t magic = 0;
+	struct stat st;
+
+	if (fd < 0 || fstat(fd, &st) || !S_ISREG(st.st_mode)) {
+		complain("metadata", fd < 0 ? errno : EINVAL);
+	} else if (pread(fd, &magic, sizeof(magic), 0) != sizeof(magic) ||
+		   magic == MD_METADATA_MAGIC || magic == bswap_32(MD_METADATA_MAGIC)) {
+		uint64_t end = whole_metadata(fd, (uint64_t)st.st_size);
+
+		if (cut_file(fd, path, "metadata", end) && !end && !unlinkat(dir, "metadata", 0))
+			printf("%s/metadata: removed, because it is empty\n", path);
+	}
+	if (fd >= 0)
+		close(fd);
+}
+
+/* All traces in a directory, and in those below it. Takes dir. */
+static void cut_traces(int dir, const char *path, unsigned int depth)
+{
+	int indexes = openat(dir, "index", O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	DIR *d = fdopendir(dir);
+	struct dirent *e;
+
+	if (!d)
+		close(dir);
+	while (d && (e = readdir(d))) {
+		char below[PATH_MAX];
+		int fd;
+
+		if (e->d_name[0] == '.' || strcmp(e->d_name, "index") == 0)
+			continue;
+		fd = openat(dirfd(d), e->d_name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+		if (fd >= 0 && depth < CUT_DEPTH &&
+		    snprintf(below, sizeof(below), "%s/%s", path, e->d_name) < PATH_MAX)
+			cut_traces(fd, below, depth + 1);
+		else if (fd >= 0)
+			close(fd);
+		else if (strcmp(e->d_name, "metadata") == 0)
+			cut_metadata(dirfd(d), path);
+		else if (indexes >= 0)
+			cut_stream(dirfd(d), indexes, path, e->d_name);
+	}
+	if (d)
+		closedir(d);
+	if (indexes >= 0)
+		close(indexes);
+}
+
+static int cut_all(char **traces)
+{
+	for (; *traces; traces++) {
+		int fd = open(*traces, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+		if (fd < 0)
+			complain(*traces, errno);
+		else
+			cut_traces(fd, *traces, 0);
+	}
+	return failures != 0;
+}
+
+/* ---- command line ---- */
+
 static int usage(FILE *out)
 {
 	fprintf(out,
 		"usage: trail-recover [-a] [-o OUTPUT] STATE_DIR [FILE...]\n"
+		"       trail-recover -c TRACE...\n"
 		"\n"
 		"Makes CTF traces of the sessions in a state directory (/run/trailfs), without a "
 		"daemon:\n"
@@ -197,7 +380,9 @@ static int usage(FILE *out)
 		"of buffers, core dumps. OUTPUT is made; without -o it is "
 		"trail-recovered-DATE-TIME.\n"
 		"Of a session with an output, what was not written there; with -a all that the\n"
-		"buffers hold. Snapshots are in OUTPUT/SESSION~snapshots.\n");
+		"buffers hold. Snapshots are in OUTPUT/SESSION~snapshots.\n"
+		"With -c, cuts the packets that a killed writer (a relay) left unfinished in "
+		"TRACEs.\n");
 	return out == stderr ? 2 : 0;
 }
 
@@ -208,21 +393,25 @@ int main(int argc, char **argv)
 	const char *output = name;
 	time_t now = time(NULL);
 	struct tracer *t;
-	bool only_unwritten = true;
+	bool only_unwritten = true, cut = false;
 	struct tm tm;
 	int dir, opt, ret;
 
 	strftime(name, sizeof(name), "trail-recovered-%Y%m%d-%H%M%S", localtime_r(&now, &tm));
-	while ((opt = getopt(argc, argv, "aho:")) != -1) {
+	while ((opt = getopt(argc, argv, "acho:")) != -1) {
 		if (opt == 'o')
 			output = optarg;
 		else if (opt == 'a')
 			only_unwritten = false;
+		else if (opt == 'c')
+			cut = true;
 		else
 			return usage(opt == 'h' ? stdout : stderr);
 	}
 	if (optind == argc)
 		return usage(stderr);
+	if (cut)
+		return cut_all(argv + optind);
 	ret = recovery_open(argv[optind], report, NULL, &t, &err);
 	if (ret) {
 		report(NULL, err.sentence);

@@ -21,26 +21,9 @@ drained() { [ "$(key pending_bytes "$S/$1/status")" = 0 ] && connected "$1"; }
 # relay has of the packet that it was writing is cut off, as the index says.
 numbers() { # SESSION
 	for trace in "$relay_out/$(hostname)/$1"-*/; do
-		cut_traces "$trace"
+		"$BUILD/tools/trail-recover" -c "$trace" >>"$work/cut" || fail "trail-recover -c $trace"
 		[ -z "$(find "$trace" -name metadata)" ] || read_relay "$trace"
 	done | sed 's/.* n = \([0-9]*\) .*/\1/' | sort -un
-}
-
-# A stream file that is longer than its index says is cut; so is an index that is longer than its
-# file.
-cut_traces() { # DIRECTORY
-	find "$1" -path '*/index/*.idx' | while read -r idx; do
-		f=${idx%/index/*}/$(basename "$idx" .idx)
-		set -- $(od -An -v -t u8 --endian=big -j 16 -w72 "$idx" | awk -v size="$(stat -c %s "$f")" '
-			NF == 9 && $1 == at && at + $2 / 8 <= size { at += $2 / 8; n++ } END { printf "%d %d", at, n }')
-		truncate -s "$1" "$f"
-		truncate -s $((16 + 72 * $2)) "$idx"
-	done
-	# Killed before it had an index.
-	find "$1" -name 'channel0_*' ! -name '*.idx' | while read -r f; do
-		[ -e "${f%/*}/index/${f##*/}.idx" ] || truncate -s 0 "$f"
-	done
-	find "$1" -name metadata -size 0 | while read -r f; do rm -r "${f%/*}"; done
 }
 
 emit() { # until stop_emitting
@@ -64,6 +47,20 @@ check_all() { # SESSION: what was emitted is there, or counted
 	echo "$1: $emitted emitted, $got on the relay, $lost discarded; $connections connections, $resent packets sent again"
 }
 
+# Of a whole trace trail-recover -c cuts nothing; of half a packet, of half an index entry and of
+# metadata in the middle of its packet, exactly that.
+check_cut() { # TRACE
+	stream=$(find "$1" -name 'channel0_*' ! -name '*.idx' -size +0 | head -n 1)
+	before=$(read_relay "$1" | md5sum)
+	is "cut of a whole trace" "" "$("$BUILD/tools/trail-recover" -c "$1")"
+	head -c 100 "$stream" >"$work/half" && cat "$work/half" >>"$stream"
+	idx=${stream%/*}/index/${stream##*/}.idx
+	head -c 40 "$idx" >"$work/half" && cat "$work/half" >>"$idx"
+	head -c 50 "${stream%/*}/metadata" >"$work/half" && cat "$work/half" >>"${stream%/*}/metadata"
+	is "cuts of a damaged trace" 3 "$("$BUILD/tools/trail-recover" -c "$1" | grep -c ' bytes cut$')"
+	is "the trace after the cuts" "$before" "$(read_relay "$1" | md5sum)"
+}
+
 start_relay
 mount_tree -o tz=UTC
 
@@ -80,6 +77,7 @@ has "$(cat "$S/absent/error")" 'Connection refused'
 start_relay
 emitted=1000
 check_all absent
+check_cut "$(echo "$relay_out/$(hostname)"/absent-*)"
 
 # Killed under load
 relay_session killed
