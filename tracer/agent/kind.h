@@ -21,6 +21,7 @@ struct agent_kind {
 	const char *event;      /* the tracepoint of its library */
 	uint32_t protocol;      /* its number in the agents' protocol */
 	bool severe_is_low;     /* a smaller level is more severe */
+	bool has_contexts;      /* its agents know the commands for application contexts */
 	struct agent_level levels[AGENT_LEVELS];
 };
 

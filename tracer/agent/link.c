@@ -7,6 +7,7 @@
  */
 #include <arpa/inet.h>
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -22,7 +23,15 @@
 #define SUCCESS 1u
 #define PIECE 65536u            /* bytes received at once */
 
-enum command { LIST = 1, ENABLE = 2, DISABLE = 3, REGISTERED = 4 };
+#define CONTEXTS_MAX 256u       /* application contexts for one agent */
+#define ALL_LOGGERS "\x02*"     /* the item: ENABLE and the name */
+
+enum command {
+	LIST = 1,
+	ENABLE = 2, DISABLE = 3,                        /* a logger */
+	REGISTERED = 4,
+	ENABLE_CONTEXT = 5, DISABLE_CONTEXT = 6,        /* an application context */
+};
 
 struct agent_link *link_new(int fd)
 {
@@ -49,37 +58,41 @@ void link_free(struct agent_link *l)
 	free(l);
 }
 
-/* ---- names of loggers ---- */
+/* ---- what an agent is to enable ---- */
 
-static const char *next_name(const struct md_buf *names, const char *p)
+/*
+ * A list of items. An item is the command that enables it, as one byte (the next command disables
+ * it), a name, and a NUL.
+ */
+static const char *next_item(const struct md_buf *items, const char *p)
 {
-	p = p ? p + strlen(p) + 1 : names->data;
-	return names->len && p < names->data + names->len ? p : NULL;
+	p = p ? p + strlen(p) + 1 : items->data;
+	return items->len && p < items->data + items->len ? p : NULL;
 }
 
-static bool has_name(const struct md_buf *names, const char *name)
+static bool has_item(const struct md_buf *items, const char *item)
 {
-	for (const char *p = next_name(names, NULL); p; p = next_name(names, p))
-		if (!strcmp(p, name))
+	for (const char *p = next_item(items, NULL); p; p = next_item(items, p))
+		if (!strcmp(p, item))
 			return true;
 	return false;
 }
 
-/* The first of the names that the others lack; NULL: none. */
-static const char *find_missing(const struct md_buf *names, const struct md_buf *others)
+/* The first of the items that the others lack; NULL: none. */
+static const char *find_missing(const struct md_buf *items, const struct md_buf *others)
 {
-	for (const char *p = next_name(names, NULL); p; p = next_name(names, p))
-		if (!has_name(others, p))
+	for (const char *p = next_item(items, NULL); p; p = next_item(items, p))
+		if (!has_item(others, p))
 			return p;
 	return NULL;
 }
 
-static void remove_name(struct md_buf *names, const char *p)
+static void remove_item(struct md_buf *items, const char *p)
 {
-	size_t size = strlen(p) + 1, at = (size_t)(p - names->data);
+	size_t size = strlen(p) + 1, at = (size_t)(p - items->data);
 
-	memmove(names->data + at, p + size, names->len - at - size);
-	names->len -= size;
+	memmove(items->data + at, p + size, items->len - at - size);
+	items->len -= size;
 }
 
 /* Agents know a star at the end of a name only. */
@@ -90,28 +103,65 @@ static const char *pattern_of_agents(const char *logger)
 	return strchr(logger, '\\') || (star && star[1]) ? "*" : logger;
 }
 
-static void add_rules(const struct agent_kind *k, const struct channel *c, struct md_buf *names)
+/* What the sessions want of one agent, each item once. */
+struct wishes {
+	const struct agent_kind *kind;
+	struct md_buf loggers, contexts;        /* items */
+	size_t logger_count, context_count;
+};
+
+static void add_logger(struct wishes *w, const char *name)
 {
+	char item[LOGGER_MAX + 2];
+
+	snprintf(item, sizeof(item), "%c%s", ENABLE, name);
+	if (w->logger_count > ENABLED_MAX || has_item(&w->loggers, item))
+		return;
+	md_buf_put(&w->loggers, item, strlen(item) + 1);
+	w->logger_count++;
+}
+
+static void add_context(struct wishes *w, const char *name)
+{
+	char item[TRAIL_NAME_MAX + 2];
+
+	snprintf(item, sizeof(item), "%c%s", ENABLE_CONTEXT, name);
+	if (strlen(name) > TRAIL_NAME_MAX || w->context_count == CONTEXTS_MAX ||
+	    has_item(&w->contexts, item))
+		return;
+	md_buf_put(&w->contexts, item, strlen(item) + 1);
+	w->context_count++;
+}
+
+static void add_rules(struct wishes *w, const struct channel *c)
+{
+	struct md_buf contexts = MD_BUF_INIT;
 	struct agent_rule rule;
 
 	for (size_t i = 0; i < c->rules.count; i++) {
-		const char *name;
+		const struct rule *r = &c->rules.rules[i];
 
-		if (c->rules.rules[i].disabled || !agent_rule_read(k, &c->rules.rules[i], &rule))
+		if (r->disabled || !agent_rule_read(w->kind, r, &rule))
 			continue;
-		name = pattern_of_agents(rule.logger);
-		if (!has_name(names, name))
-			md_buf_put(names, name, strlen(name) + 1);
+		add_logger(w, pattern_of_agents(rule.logger));
+		md_buf_reset(&contexts);
+		if (r->filter)
+			filter_app_contexts(r->filter, &contexts);
+		for (const char *p = next_item(&contexts, NULL); p; p = next_item(&contexts, p))
+			add_context(w, p);
 	}
+	md_buf_deinit(&contexts);
+	for (size_t i = 0; i < c->contexts.count; i++)
+		if (c->contexts.items[i].kind == TRAIL_CONTEXT_APP)
+			add_context(w, context_app_name(&c->contexts.items[i]));
 }
 
 void link_update(struct agents *a, struct agent_link *l)
 {
+	struct wishes w = { .kind = l->kind };
 	struct tracer *t = a->tracer;
-	struct md_buf names = MD_BUF_INIT;
 	struct session *s;
 	struct channel *c;
-	size_t count = 0;
 
 	if (!l->kind)
 		return;
@@ -120,21 +170,26 @@ void link_update(struct agents *a, struct agent_link *l)
 		c = session_serves(s, l->uid) ? channel_find(s, DOMAIN_USER, l->kind->channel)
 					      : NULL;
 		if (c && c->enabled)
-			add_rules(l->kind, c, &names);
+			add_rules(&w, c);
 	}
 	pthread_mutex_unlock(&t->lock);
-	for (const char *p = next_name(&names, NULL); p; p = next_name(&names, p))
-		count++;
 	/* All loggers: what a rule does not want, its filter rejects. */
-	if (count > ENABLED_MAX || has_name(&names, "*") || names.failed) {
-		md_buf_deinit(&names);
-		names = (struct md_buf)MD_BUF_INIT;
-		md_buf_put(&names, "*", 2);
+	if (w.logger_count > ENABLED_MAX || w.loggers.failed ||
+	    has_item(&w.loggers, ALL_LOGGERS)) {
+		md_buf_deinit(&w.loggers);
+		w.loggers = (struct md_buf)MD_BUF_INIT;
+		md_buf_put(&w.loggers, ALL_LOGGERS, sizeof(ALL_LOGGERS));
 	}
+	/* Python's agent does not know the commands for contexts. */
+	if (l->kind->has_contexts)
+		md_buf_put(&w.loggers, w.contexts.data, w.contexts.len);
+	md_buf_deinit(&w.contexts);
 	pthread_mutex_lock(&a->lock);
-	if (!names.failed) {
+	if (w.loggers.failed) {
+		md_buf_deinit(&w.loggers);
+	} else {
 		md_buf_deinit(&l->wanted);
-		l->wanted = names;
+		l->wanted = w.loggers;
 	}
 	pthread_mutex_unlock(&a->lock);
 }
@@ -150,20 +205,44 @@ struct command_bytes {
 			uint32_t filter_size;
 		} enable;
 		char disable[NAME_SIZE];
+		char context[2 * sizeof(uint32_t) + TRAIL_NAME_MAX + 1];
 	} u;
 };
+
+/* Writes PROVIDER:NAME as two texts, each after its length; returns the bytes that it wrote. */
+static size_t put_context(const char *name, char *out)
+{
+	size_t provider = strcspn(name, ":"), i = 0;
+	const char *parts[] = { name, name + provider + 1 };
+
+	for (size_t p = 0; p < 2; p++) {
+		size_t len = p ? strlen(parts[p]) : provider;
+		uint32_t size = htonl((uint32_t)len + 1);
+
+		memcpy(out + i, &size, sizeof(size));
+		memcpy(out + i + sizeof(size), parts[p], len);
+		out[i + sizeof(size) + len] = 0;
+		i += sizeof(size) + len + 1;
+	}
+	return i;
+}
 
 /* The commands are shorter than any socket's buffer: an agent that does not read is broken. */
 static bool send_command(struct agent_link *l, enum command command, const char *name)
 {
 	struct command_bytes c = { .command = htonl(command) };
-	size_t size = command == ENABLE    ? sizeof(c.u.enable)
-		      : command == DISABLE ? sizeof(c.u.disable)
-					   : 0;
+	size_t size = 0;
 
+	if (command == ENABLE) {
+		size = sizeof(c.u.enable);
+		memcpy(c.u.enable.name, name, strlen(name));
+	} else if (command == DISABLE) {
+		size = sizeof(c.u.disable);
+		memcpy(c.u.disable, name, strlen(name));
+	} else if (command == ENABLE_CONTEXT || command == DISABLE_CONTEXT) {
+		size = put_context(name, c.u.context);
+	}
 	c.size[1] = htonl((uint32_t)size);
-	if (name)
-		memcpy(command == ENABLE ? c.u.enable.name : c.u.disable, name, strlen(name));
 	size += offsetof(struct command_bytes, u);
 	return send(l->fd, &c, size, MSG_NOSIGNAL | MSG_DONTWAIT) == (ssize_t)size;
 }
@@ -176,19 +255,19 @@ static void expect(struct agent_link *l, enum link_state state, size_t need)
 
 static bool send_next(struct agent_link *l)
 {
-	const char *name = find_missing(&l->wanted, &l->enabled);
+	const char *item = find_missing(&l->wanted, &l->enabled);
 
-	if (name) {
+	if (item) {
 		expect(l, LINK_RETURN, 4);
-		md_buf_put(&l->enabled, name, strlen(name) + 1);
-		return !l->enabled.failed && send_command(l, ENABLE, name);
+		md_buf_put(&l->enabled, item, strlen(item) + 1);
+		return !l->enabled.failed && send_command(l, (enum command)item[0], item + 1);
 	}
-	name = find_missing(&l->enabled, &l->wanted);
-	if (name) {
-		bool sent = send_command(l, DISABLE, name);
+	item = find_missing(&l->enabled, &l->wanted);
+	if (item) {
+		bool sent = send_command(l, (enum command)item[0] + 1, item + 1);
 
 		expect(l, LINK_RETURN, 4);
-		remove_name(&l->enabled, name);
+		remove_item(&l->enabled, item);
 		return sent;
 	}
 	if (!l->ready) {

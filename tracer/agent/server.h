@@ -2,7 +2,8 @@
 /*
  * The thread that agents talk to, and their connections. A connection belongs to the user who has
  * its other end, as the kernel says. An agent is asked to enable the loggers that the sessions of
- * its user, and those of root, have rules on; filters of the channel decide on each record.
+ * its user, and those of root, have rules on, and the application contexts that these record or
+ * have in filters; filters of the channel decide on each record.
  */
 #ifndef TRACER_AGENT_SERVER_H
 #define TRACER_AGENT_SERVER_H
@@ -30,7 +31,7 @@ struct agent_link {
 	size_t need;                    /* bytes of what it sends next */
 	struct md_buf in;               /* those that came */
 	bool ready;                     /* it was told that its registration is complete */
-	struct md_buf wanted, enabled;  /* names of loggers, each with a NUL */
+	struct md_buf wanted, enabled;  /* loggers and contexts: items of link.c */
 	/* numbers of requests: the last one, the last that was sent, the last that was answered */
 	uint64_t list_asked, list_sent, list_done;
 	struct md_buf loggers;          /* the answer: names, one a line */
@@ -68,7 +69,7 @@ void agents_settle(struct session *s);
 /* NULL: no memory, or the connection's owner is not known. Owns fd in any case. */
 struct agent_link *link_new(int fd);
 void link_free(struct agent_link *l);
-/* tracer.lock: collects the loggers to enable; replaces l->wanted with agents.lock held. */
+/* tracer.lock: collects what to enable; replaces l->wanted with agents.lock held. */
 void link_update(struct agents *a, struct agent_link *l);
 /*
  * agents.lock: receives what has come and sends the next command. False: the agent has ended, or

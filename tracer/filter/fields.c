@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The fields that a filter names, and whether an event has them. */
+/* The fields and contexts that a filter names, and whether an event has these fields. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,6 +22,14 @@ static const struct filter_node *find_number(const struct filter_node *n, size_t
 const struct filter_node *filter_named_field(const struct filter *f, size_t i)
 {
 	return find_number(f->root, &i);
+}
+
+void filter_app_contexts(const struct filter *f, struct md_buf *out)
+{
+	for (const struct filter_node *n = f->made; n; n = n->made)
+		if (n->kind == NODE_CONTEXT && n->context == TRAIL_CONTEXT_APP)
+			md_buf_put(out, n->text + n->context_name,
+				   n->text_length - n->context_name + 1);
 }
 
 bool filter_event_has(const struct filter_event *e, const struct filter_node *field)

@@ -139,6 +139,8 @@ const struct filter_node *filter_named_field(const struct filter *f, size_t i);
 bool filter_event_has(const struct filter_event *e, const struct filter_node *field);
 /* Appends the names of the event's fields in the form that filters use, each with a NUL. */
 void filter_event_names(const struct filter_event *e, struct md_buf *out);
+/* Appends the `provider:name` of each application context that the filter names, with a NUL. */
+void filter_app_contexts(const struct filter *f, struct md_buf *out);
 /*
  * Fails with -EINVAL at the field's column: `where` has no such field. Suggests the nearest of the
  * names.

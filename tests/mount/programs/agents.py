@@ -6,8 +6,8 @@ agents.py log ACKS         logs the lines LOGGER LEVEL MESSAGE of its input; add
 agents.py hostile PORT     breaks the agents' protocol in several ways; each time the daemon must
                            close the connection
 agents.py listen FILE      listens on a port and writes it to FILE, until its input ends
-agents.py agent PORT NUMBER   an agent for a domain by its number in the protocol: prints what it is
-                           asked to enable until it is told that its registration is complete
+agents.py agent PORT NUMBER   an agent for a domain by its number in the protocol: prints each
+                           command that it gets, by its number, until the daemon closes
 """
 import logging
 import os
@@ -77,16 +77,34 @@ def listen(file):
     sys.stdin.read()
 
 
+def texts(data):
+    """Two texts, each after its length; with NULs, which end the texts."""
+    found = []
+    while data:
+        (size,) = struct.unpack(">I", data[:4])
+        assert 1 < size <= len(data) - 4 and data[3 + size] == 0
+        found.append(data[4:3 + size].decode())
+        data = data[4 + size:]
+    assert len(found) == 2
+    return " ".join(found)
+
+
 def agent(port, domain):
     s = connect(port)
+    s.settimeout(None)
     s.sendall(registration(int(domain)))
     while True:
-        size, command, _ = struct.unpack(">QII", receive(s, 16))
-        data = receive(s, size)
-        if command == 4:
+        header = receive(s, 16)
+        if not header:
             return
-        print(command, data[8:264].rstrip(b"\0").decode(), flush=True)
-        s.sendall(struct.pack(">I", 1))
+        size, command, _ = struct.unpack(">QII", header)
+        data = receive(s, size)
+        if command == 2:
+            print(command, data[8:264].rstrip(b"\0").decode(), flush=True)
+        else:
+            print(command, texts(data) if command in (5, 6) else "", flush=True)
+        if command != 4:
+            s.sendall(struct.pack(">I", 3))     # it does not know this name
 
 
 if __name__ == "__main__":

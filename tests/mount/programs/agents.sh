@@ -4,7 +4,8 @@
 #
 # The domain python/ of sessions, with LTTng's agent for Python as Debian has it: rules on loggers
 # with levels and filters in several sessions, programs that start before a session and while no
-# daemon runs, a killed daemon, peers that are no agents, another daemon's port.
+# daemon runs, a killed daemon, peers that are no agents, another daemon's port; which loggers and
+# application contexts an agent is told to enable.
 . "$(dirname "$0")/../../lib/mount.sh"
 python=/usr/bin/python3
 LTTNG_HOME=$work
@@ -102,6 +103,29 @@ fi
 
 timeout 200 $python "$here/agents.py" hostile "$(cat "$port_file")" || fail "hostile peers"
 agents_are warn 1 || fail "agents after hostile peers: $(cat "$S/warn/status")"
+
+# ---- application contexts, of which the agents of Java are told ----
+
+mkdir "$S/java"
+put 'a.b if $app.p:n == 1 || $app.p:n == 2' "$S/java/jul/events"
+put '$app.q.r:x' "$S/java/jul/contexts"
+put '*' "$S/java/python/events"
+put '$app.q.r:x' "$S/java/python/contexts"
+put start "$S/java/control"
+for domain in 3 5; do
+	: >"$work/agent$domain"
+	timeout 200 $python "$here/agents.py" agent "$(cat "$port_file")" $domain >>"$work/agent$domain" &
+	agents="$agents $!"
+	within 60 grep -q '^4' "$work/agent$domain" || fail "domain $domain: no registration"
+done
+is "loggers and contexts" "2 a.b|5 p n|5 q.r x|4 |" "$(tr '\n' '|' <"$work/agent3")"
+grep -q '^5' "$work/agent5" && fail "Python's agent gets a context: $(cat "$work/agent5")"
+put 'a.b if $app.q:y == "1"' "$S/java/jul/events"
+within 60 grep -q '^6 p n$' "$work/agent3" || fail "a context that no session has any more"
+is "contexts of another filter" "5 q y|6 p n|" "$(tail -n +5 "$work/agent3" | tr '\n' '|')"
+kill $agents
+wait $agents 2>/dev/null
+rmdir "$S/java"
 
 # ---- the daemon is killed ----
 

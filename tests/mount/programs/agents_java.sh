@@ -30,6 +30,10 @@ session both jul 'app.* loglevel warning..'
 put 'app.log4j loglevel warn' "$S/both/log4j/events"
 session all jul '*'
 session some log4j '* loglevel < warn if msg == "l*"'
+# Application contexts: recorded, and in a filter that decides without being recorded.
+mkdir "$S/contexts" && put '*' "$S/contexts/log4j/events" && put '$app.app:turn $app.app:user $app.app:load $app.app:open $app.app:none $app.no:one' \
+	"$S/contexts/log4j/contexts" && put start "$S/contexts/control" || fail "contexts"
+session anna log4j 'app.* if $app.app:user == "anna*" && $app.app:load < 1'
 LD_LIBRARY_PATH=$BUILD/lttng timeout 300 java -Djava.library.path="$jni" -cp "$classes:$work" Logs ||
 	fail "the program: exit status $?"
 is "warning and more severe" "j1000 j900 l30000 " "$(recorded both)"
@@ -37,6 +41,13 @@ is "all levels" "j1000 j900 j800 j500 " "$(recorded all)"
 is "less than a level" "l10000 " "$(recorded some)"
 has "$(cat "$S/both/text")" 'lttng_jul:event: .* logger_name = "app.jul", .* int_loglevel = 900, '
 has "$(cat "$S/both/text")" 'lttng_log4j:event: .* logger_name = "app.log4j", .* int_loglevel = 30000, '
+has "$(cat "$S/contexts/text")" '{ _app_app_turn_tag = ( "_int32" : container = 3 ), _app_app_turn = { 2 }, _app_app_user_tag = ( "_string" : container = 11 ), _app_app_user = { "otto" }, _app_app_load_tag = ( "_double" : container = 10 ), _app_app_load = { 0.5 }, _app_app_open_tag = ( "_int8" : container = 1 ), _app_app_open = { 1 }, _app_app_none_tag = ( "_none" : container = 0 ), _app_app_none = { { } }, _app_no_one_tag = ( "_none" : container = 0 ), _app_no_one = { { } } }, { msg = "l30000"'
+has "$(cat "$S/contexts/text")" '_app_app_user = { "anna é" }, .* msg = "l10000"'
+is "a filter on application contexts" "l10000 " "$(recorded anna)"
+if command -v babeltrace2 >/dev/null; then
+	put stop "$S/contexts/control"
+	same_text "$S/contexts"
+fi
 
 # log4j 2, for which Debian has no agent, by its bridge to java.util.logging
 bridge=$jars/log4j-api.jar:$jars/log4j-to-jul.jar
