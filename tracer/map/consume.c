@@ -188,6 +188,7 @@ static void take_event(struct map *m, const struct md_stream *class, const struc
 	if (shape && (p == PAIR_WAITS || p == PAIR_ALONE))
 		return;
 	key.len = 0;
+	key.count = key.hex = 0;
 	if (!shape || p == PAIR_MISSING ||
 	    !add_values(&key, shape->routes, of.rule->by_count, class, o) ||
 	    !read_numbers(of.rule, shape, class, o, latency, numbers)) {

@@ -188,8 +188,11 @@ static int take_field(struct parse *p, struct map_field *f)
 					   : "a field is NAME, with members .NAME and elements "
 					     "[NUMBER], at most 8 names and elements in all");
 	f->column = (int)p->at;
-	f->text = strndup(t.text, t.len);
 	take(p);
+	if (token_is(look(p), "(") && find_operator(t) >= 0)
+		return fail(p, (size_t)f->column,
+			    "an operator follows the last field without a comma: by path topk(2)");
+	f->text = strndup(t.text, t.len);
 	return f->text ? 0 : -ENOMEM;
 }
 
@@ -262,8 +265,11 @@ static int take_arguments(struct parse *p, struct map_op *op)
 {
 	bool brackets = take_if(p, "(");
 	size_t at = p->at;
-	int ret = take_field(p, &op->field);
+	int ret;
 
+	if (op->kind == MAP_TOPK && !brackets && isdigit((unsigned char)*look(p).text))
+		return fail(p, p->at, "the number of keys has brackets: topk(K)");
+	ret = take_field(p, &op->field);
 	if (!ret && op->kind == MAP_LHIST && !brackets)
 		return fail(p, at, "lhist(FIELD, MIN, MAX, STEP) has brackets");
 	if (!ret && op->kind == MAP_LHIST)
@@ -288,10 +294,12 @@ static bool take_shown(struct parse *p, struct map_rule *r, int *ret)
 	if (!take_if(&q, operators[MAP_TOPK].name) || !take_if(&q, "("))
 		return false;
 	t = take(&q);
-	if (!t.len || !isdigit((unsigned char)*t.text))
+	if (!t.len || !isdigit((unsigned char)t.text[*t.text == '-' || *t.text == '+']))
 		return false;
 	k = strtoul(t.text, &end, 10);
-	if (end != t.text + t.len || k < 1 || k > MAP_KEYS_MAX)
+	if (r->shown)
+		*ret = fail(p, p->at, "topk(K) is there already: a rule has one number of keys");
+	else if (end != t.text + t.len || k < 1 || k > MAP_KEYS_MAX)
 		*ret = fail(p, (size_t)(t.text - p->line), "topk(K): K is 1 to 4096");
 	else if (!take_if(&q, ")"))
 		*ret = fail(p, q.at, "expected )");

@@ -116,10 +116,14 @@ static void put_value(struct md_buf *out, const struct map_value *v, bool json)
 static void put_key(struct md_buf *out, const struct map_row *row)
 {
 	struct map_value v;
+	uint8_t hex = row->hex;
 
-	for (uint32_t at = 0; map_key_next(row, &at, &v);) {
+	for (uint32_t at = 0; map_key_next(row, &at, &v); hex >>= 1) {
 		md_buf_putc(out, ' ');
-		put_value(out, &v, false);
+		if (v.kind == MAP_UNSIGNED && hex & 1)
+			md_buf_printf(out, "0x%" PRIX64, v.u);
+		else
+			put_value(out, &v, false);
 	}
 }
 

@@ -29,6 +29,7 @@ void map_key_add(struct map_key *k, const struct map_value *v)
 		n = sizeof(v->u);
 		memcpy(p, &v->u, n);
 	}
+	k->hex |= (uint8_t)(v->hex << k->count++);
 	k->len = (uint32_t)(p + n - k->bytes);
 }
 
@@ -113,6 +114,7 @@ struct map_row *map_table_add(struct map_table *t, const struct map_rule *r,
 		return NULL;
 	row->key = (uint8_t *)row + size - k->len;
 	row->key_len = k->len;
+	row->hex = k->hex;
 	memcpy(row->key, k->bytes, k->len);
 	t->rows[t->count++] = row;
 	t->slots[i] = t->count;

@@ -21,6 +21,7 @@ union map_slot {
 struct map_row {
 	uint64_t count;                 /* events */
 	uint32_t key_len;
+	uint8_t hex;                    /* as in struct map_key, of the row's first event */
 	uint8_t *key;                   /* after the slots, in the same piece of memory */
 	union map_slot slots[];         /* of each operator, in order */
 };
@@ -34,6 +35,8 @@ struct map_table {
 /* A key in the making. */
 struct map_key {
 	uint32_t len;
+	uint8_t count;                  /* of values */
+	uint8_t hex;                    /* bit n: value n is shown in base 16; no part of the key */
 	uint8_t bytes[MAP_KEY_BYTES];
 };
 

@@ -171,6 +171,7 @@ static void read_number(const struct md_type *t, const uint8_t *p, struct map_va
 
 	v->u = load(p, t->size, t->big_endian);
 	v->kind = t->kind == MD_FLOAT ? MAP_FLOAT : t->is_signed ? MAP_SIGNED : MAP_UNSIGNED;
+	v->hex = t->kind == MD_INT && t->base == 16;
 	if (t->kind == MD_FLOAT && t->size == 4) {
 		uint32_t bits = (uint32_t)v->u;
 

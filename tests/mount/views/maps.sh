@@ -40,7 +40,7 @@ for m in sales weights pairs; do
 	mkdir "$s/user/maps/$m"
 done
 m=$s/user/maps/sales
-refuses EINVAL 'shop:sale by item, sum(price)' 'rules:1: no such operator'
+refuses EINVAL 'shop:sale by item, sum(price)' 'rules:1: an operator follows the last field'
 refuses EINVAL 'shop:sale by item summ(price)' "did you mean 'sum'"
 refuses EINVAL 'shop:sale if price > by item' 'rules:1'
 refuses ENOENT 'shop:sale by $ctx.nonsense' 'nonsense'
@@ -106,8 +106,16 @@ m=$s/user/maps/top
 refuses EINVAL 'shop:sale by item topk(0)' 'topk(K): K is 1 to 4096'
 refuses EINVAL 'shop:sale by item topk(4097)' 'topk(K): K is 1 to 4096'
 refuses EINVAL 'shop:sale by item topk(2, 3)' 'expected )'
+refuses EINVAL 'shop:sale by item topk(-1)' 'topk(K): K is 1 to 4096'
+refuses EINVAL 'shop:sale by item topk(2), topk(3)' 'topk(K) is there already'
+refuses EINVAL 'shop:sale by item topk 2' 'brackets: topk(K)'
+refuses EINVAL 'shop:sale by item, topk(2)' 'follows the last field without a comma'
+mkdir "$s/user/maps/shelves"
+put 'shop:open by shelf, threads' "$s/user/maps/shelves/rules"
 put 'shop:sale by n topk(3), sum(price), topk(price, 1)' "$m/rules"
 "$SELLER" 1200 2 </dev/null >/dev/null || fail "seller"
+is "a key in base 16" "1 0x1F00 2" "$(awk '/^#/ { on = 1; next } on { $1 = $1; print }' "$s/user/maps/shelves/values")"
+rmdir "$s/user/maps/shelves"
 awk 'BEGIN { for (n = 0; n < 1200; n++) print 2 * (n * 7919 % 5000 - 100), n }' | sort -rnk1,1 | head -n 3 >"$work/expected"
 same "$m" "$work/expected"
 is "all keys, and lists of some" "1200 3" "$(key keys "$work/values") $(grep -c '^topk(price) ' "$work/values")"

@@ -41,7 +41,7 @@ int main(int argc, char **argv)
 	pthread_t ids[8];
 
 	count = argc > 1 ? atoi(argv[1]) : 1;
-	TRAIL(shop, open, threads);
+	TRAIL(shop, open, threads, TRAIL_FIELD(shelf, (const void *)0x1f00));
 	puts("open");
 	fflush(stdout);
 	getchar();
