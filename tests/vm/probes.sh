@@ -138,6 +138,46 @@ is "no loss" 0 "$(key events_discarded "$s/status")"
 rmdir "$s"
 is "nothing is left" 0 "$(probes)"
 
+# --- entry and return of a function as one rule, and names of one's own
+s=$S/calls
+mkdir "$s"
+echo tid >"$s/kernel/contexts"
+rules="kcall:$K
+kcall:$K as asked
+ucall:$P:from_program as step with %di:s32 as n, \$retval:s32 as got
+usdt:$P:demo:hit as one_hit with arg0 as n if n > 48
+kprobe:$K as asked_entry"
+echo "$rules" >"$s/kernel/events" || fail "kcall: $(cat "$s/error")"
+is "reads as written" "$rules" "$(cat "$s/kernel/events")"
+is "a rule makes its entry and its return, and shares them" $((2 + 2 + 2 + 2)) "$(probes)"
+refused ENOENT "no function 'no_such_thing_at_all'" kcall:no_such_thing_at_all
+refused EINVAL "has no offset" "kcall:$K+8 as x"
+refused EINVAL "only probes get a name" "sched_switch as x"
+refused EINVAL "letters, '_'" "kprobe:$K as x-y"
+echo start >"$s/control"
+set -- $("$P" 50)
+echo stop >"$s/control"
+same_text "$s"
+for name in "$K" asked; do
+	is "entries" 50 "$(count ${name}_entry $1 'ip = 0xFF')"
+	is "returns" 50 "$(count ${name}_exit $1 'ip = 0xFF.*, parent_ip = 0xFF')"
+done
+is "each argument and its result" "" "$(grep " step_[a-z]*: .*{ tid = $1 }" "$work/text" |
+	awk '{ want = NR % 2 ? "n = " i++ " }" : "got = " i " }" }
+	!index($0, want) || (!/ step_entry: /) == NR % 2 { print want ": " $0 }')"
+is "calls" 100 "$(grep -c ' step_[a-z]*: ' "$work/text")"
+is "a name of its own" 1 "$(count one_hit $1 'n = 49 }')"
+is "with a filter" 1 "$(grep -c ' one_hit: ' "$work/text")"
+is "counted as one rule" "2 100 ucall" "$(sed -n 's/^channel0 \(.* ucall\):.*/\1/p' "$s/kernel/rules")"
+for name in "$K" asked step; do
+	[ "$(awk -v name="$name" '$1 == "pair" && $NF == name { print $4, $5, $6 }' "$s/stats" |
+		awk '$1 >= 50')" ] || fail "no times of $name: $(grep ^pair "$s/stats")"
+done
+echo "!kcall:$K" >>"$s/kernel/events"
+is "all are removed but the entry that another rule has, too" $((1 + 2 + 2)) "$(probes)"
+rmdir "$s"
+is "nothing is left" 0 "$(probes)"
+
 # --- hooks: probes are made and removed with their rule; what the kernel refuses is left out
 s=$S/hooks
 mkdir "$s"
@@ -406,7 +446,7 @@ is "nothing is left" 0 "$(probes)"
 s=$S/killed
 mkdir "$s" "$S/lost"
 echo tid >"$s/kernel/contexts"
-printf '%s\n' "usdt:$P:demo:hit" "kretprobe:$K" >"$s/kernel/events"
+printf '%s\n' "usdt:$P:demo:hit" "kretprobe:$K" "kcall:$K as asked" >"$s/kernel/events"
 by_module || echo "function:$F" >>"$s/kernel/events"
 T_EXTRA=
 by_module || grep -q '^kernel.*no strings of system calls' "$MNT/version" ||
@@ -420,7 +460,7 @@ before=$1
 kill -9 $(daemon_pids)
 within 20 daemon_ended
 umount -l "$MNT"
-is "they stay" 4 "$(probes)"
+is "they stay" 6 "$(probes)"
 set -- $("$P" 20)
 during=$1
 rm -rf "$work/state/sessions/lost"
@@ -428,12 +468,14 @@ mount_tree
 set -- $("$P" 30)
 after=$1
 echo stop >"$s/control"
-is "but for those of a session that is gone" 3 "$(probes)"
+is "but for those of a session that is gone" 5 "$(probes)"
 same_text "$s"
 for one in "$before 10" "$during 20" "$after 30"; do
 	set -- $one
 	is "usdt" $((2 * $2)) "$(count "usdt:$P:demo:hit" $1)"
 	is "kretprobe" $2 "$(count "kretprobe:$K" $1)"
+	is "entry" $2 "$(count asked_entry $1)"
+	is "and return" $2 "$(count asked_exit $1)"
 	by_module || is "function" $2 "$(count function $1)"
 	[ -z "$T_EXTRA" ] || is "extra data" 1 "$(count sched_process_exit $1 ", who = $1 }")"
 done

@@ -101,8 +101,8 @@ static int set_names(struct kevent *e, bool prefixed)
 }
 
 /*
- * A probe's name in the trace is its rule's pattern, without its extra data. A probe without a rule
- * gets a key that no pattern matches.
+ * A probe's name in the trace is that which its rule gives, else its pattern. A probe without a
+ * rule gets a key that no pattern matches.
  */
 static int set_probe_names(const struct kernel *k, struct kevent *e)
 {
@@ -119,9 +119,10 @@ static int set_probe_names(const struct kernel *k, struct kevent *e)
 	mark = strchr(name, EXTRA_MARK);
 	if (mark)
 		*mark = '\0';
+	mark = strchr(name, EVENT_NAME_MARK);
 	/* With extra data a tracepoint keeps its name. */
 	colon = dynamic_event_is_rule(name) ? NULL : strchr(name, ':');
-	e->event = strdup(colon ? colon + 1 : name);
+	e->event = strdup(mark ? mark + 1 : colon ? colon + 1 : name);
 	md_buf_deinit(&key);
 	return e->key && e->event ? 0 : -ENOMEM;
 }

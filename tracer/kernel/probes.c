@@ -360,6 +360,8 @@ static void restore_rule(struct channel *c, const struct rule *r)
 
 	if (!hook_is_rule(r->pattern)) {
 		restore_probes_of(c, r, r->key);
+		if (r->return_key)
+			restore_probes_of(c, r, r->return_key);
 		return;
 	}
 	for (size_t at = 0; (pattern = hook_next_probe(r->pattern, &at));)
@@ -395,9 +397,13 @@ static bool has_rule(const struct session *s, const char *pattern)
 	struct channel *c;
 
 	cds_list_for_each_entry(c, &s->channels, node)
-		for (size_t i = 0; c->kernel && i < c->rules.count; i++)
-			if (krule_match(c->rules.rules[i].key, pattern))
+		for (size_t i = 0; c->kernel && i < c->rules.count; i++) {
+			const struct rule *r = &c->rules.rules[i];
+
+			if (krule_match(r->key, pattern) ||
+			    (r->return_key && krule_match(r->return_key, pattern)))
 				return true;
+		}
 	return false;
 }
 

@@ -236,6 +236,17 @@ static int check_tracepoint(struct kernel *k, const struct rule *r, struct tr_er
 	return ret;
 }
 
+static int make_rule_probes(struct kernel *k, struct kprobe_plan *plan, const struct rule *r,
+			    struct tr_err *err)
+{
+	int ret = kprobe_make(k, plan, r, r->key, err), other;
+
+	if (!r->return_key || (ret && ret != -EAGAIN))
+		return ret;
+	other = kprobe_make(k, plan, r, r->return_key, err);
+	return other ? other : ret;
+}
+
 /* Makes the probes of new rules. One call requests the preparation of all that need it. */
 static int make_probes(struct kernel *k, const struct rule_list *l, struct kprobe_plan *plan,
 		       struct tr_err *err)
@@ -250,7 +261,7 @@ static int make_probes(struct kernel *k, const struct rule_list *l, struct kprob
 		} else if (kprobe_is_rule(&l->rules[i])) {
 			one = check_tracepoint(k, &l->rules[i], err);
 			if (!one)
-				one = kprobe_make(k, plan, &l->rules[i], l->rules[i].key, err);
+				one = make_rule_probes(k, plan, &l->rules[i], err);
 		} else {
 			continue;
 		}

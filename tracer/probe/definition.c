@@ -18,23 +18,31 @@ enum { ARGS_MAX = 32, SYMBOL_MAX = 1000 };
 static const struct {
 	const char *word;
 	size_t len;
-} kinds[] = {
-	[DYN_KPROBE] = { "kprobe:", 7 }, [DYN_KRETPROBE] = { "kretprobe:", 10 },
-	[DYN_UPROBE] = { "uprobe:", 7 }, [DYN_URETPROBE] = { "uretprobe:", 10 },
-	[DYN_USDT] = { "usdt:", 5 },
+	enum dynamic_event_kind kind;
+} words[] = {
+	{ "kprobe:", 7, DYN_KPROBE }, { "kretprobe:", 10, DYN_KRETPROBE },
+	{ "uprobe:", 7, DYN_UPROBE }, { "uretprobe:", 10, DYN_URETPROBE },
+	{ "usdt:", 5, DYN_USDT },
+	{ "kcall:", DYN_CALL_LEN, DYN_KRETPROBE }, { "ucall:", DYN_CALL_LEN, DYN_URETPROBE },
 };
 
-static int find_kind(const char *text)
+/* The index in words; -1: none. */
+static int find_word(const char *text)
 {
-	for (int i = 0; i <= DYN_USDT; i++)
-		if (!strncmp(text, kinds[i].word, kinds[i].len))
+	for (int i = 0; i < (int)(sizeof(words) / sizeof(words[0])); i++)
+		if (!strncmp(text, words[i].word, words[i].len))
 			return i;
 	return -1;
 }
 
+bool dynamic_event_is_call(const char *text)
+{
+	return !strncmp(text, "kcall:", DYN_CALL_LEN) || !strncmp(text, "ucall:", DYN_CALL_LEN);
+}
+
 bool dynamic_event_is_rule(const char *text)
 {
-	return find_kind(text) >= 0 || strchr(text, EXTRA_MARK);
+	return find_word(text) >= 0 || strchr(text, EXTRA_MARK);
 }
 
 bool dynamic_event_has_file(const struct dynamic_event *d)
@@ -51,6 +59,7 @@ void dynamic_event_deinit(struct dynamic_event *d)
 	free(d->symbol);
 	free(d->provider);
 	free(d->name);
+	free(d->label);
 	free(d->format);
 	extra_deinit(&d->extra);
 	memset(d, 0, sizeof(*d));
@@ -97,7 +106,7 @@ static int parse_symbol(const struct input *in, const char *p, bool is_kernel, b
 	if (q == p)
 		return fail_at(in, p, "a symbol is missing before '+'");
 	if (q < in->end && is_return)
-		return fail_at(in, q, "a return probe is at a function's return: it has no offset");
+		return fail_at(in, q, "the return of a function has no offset");
 	if (q < in->end) {
 		bool hex = in->end - q > 3 && q[1] == '0' && q[2] == 'x';
 		const char *o = q + 1 + 2 * hex;
@@ -169,27 +178,41 @@ static int parse_extra(const struct input *in, struct dynamic_event *d)
 	return ret || !in->end[1 + at] ? ret : fail_at(in, in->end, "not expected here");
 }
 
+/* The event's name after EVENT_NAME_MARK, and the extra data after it. */
+static int parse_rest(struct input *in, struct dynamic_event *d)
+{
+	const char *extra = strchrnul(in->end, EXTRA_MARK);
+
+	if (*in->end == EVENT_NAME_MARK) {
+		d->label = strndup(in->end + 1, (size_t)(extra - in->end - 1));
+		if (!d->label)
+			return -ENOMEM;
+	}
+	in->end = extra;
+	return *extra ? parse_extra(in, d) : 0;
+}
+
 int dynamic_event_parse(const char *text, struct dynamic_event *out, struct tr_err *err)
 {
-	int kind = find_kind(text), ret;
-	bool is_event = kind < 0 && strchr(text, EXTRA_MARK);
+	int word = find_word(text), ret;
+	bool is_event = word < 0 && strchr(text, EXTRA_MARK);
 	struct input in = { .text = text, .begin = text, .err = err };
 	const char *colon;
 
-	in.end = strchrnul(text, EXTRA_MARK);
+	in.end = text + strcspn(text, (char[]){ EVENT_NAME_MARK, EXTRA_MARK, '\0' });
 	*out = (struct dynamic_event){ .fd = -1 };
-	if (kind < 0 && !is_event)
+	if (word < 0 && !is_event)
 		return fail_at(&in, in.begin, "not a rule of a dynamic event (kprobe:, kretprobe:, "
 			     "uprobe:, uretprobe:, usdt:)");
-	out->kind = is_event ? DYN_EVENT : (enum dynamic_event_kind)kind;
-	in.begin += is_event ? 0 : kinds[kind].len;
+	out->kind = is_event ? DYN_EVENT : words[word].kind;
+	in.begin += is_event ? 0 : words[word].len;
 	if (is_event) {
 		out->symbol = strndup(text, (size_t)(in.end - text));
 		ret = out->symbol ? 0 : -ENOMEM;
-	} else if (kind == DYN_USDT) {
+	} else if (out->kind == DYN_USDT) {
 		ret = parse_usdt(&in, out);
-	} else if (kind == DYN_KPROBE || kind == DYN_KRETPROBE) {
-		ret = parse_symbol(&in, in.begin, true, kind == DYN_KRETPROBE, out);
+	} else if (out->kind == DYN_KPROBE || out->kind == DYN_KRETPROBE) {
+		ret = parse_symbol(&in, in.begin, true, out->kind == DYN_KRETPROBE, out);
 	} else {
 		colon = find_last_colon(in.begin, in.end);
 		if (!colon)
@@ -197,10 +220,11 @@ int dynamic_event_parse(const char *text, struct dynamic_event *out, struct tr_e
 		else
 			ret = parse_path(&in, colon, out);
 		if (!ret)
-			ret = parse_symbol(&in, colon + 1, false, kind == DYN_URETPROBE, out);
+			ret = parse_symbol(&in, colon + 1, false, out->kind == DYN_URETPROBE,
+					   out);
 	}
-	if (!ret && *in.end)
-		ret = parse_extra(&in, out);
+	if (!ret)
+		ret = parse_rest(&in, out);
 	if (ret) {
 		dynamic_event_deinit(out);
 		return ret == -ENOMEM ? tr_fail(err, ret, "no memory for the rule") : ret;

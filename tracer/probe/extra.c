@@ -31,15 +31,18 @@ void extra_deinit(struct extra *x)
 	*x = (struct extra){ 0 };
 }
 
+void extra_print_item(const struct extra_item *i, struct md_buf *out)
+{
+	md_buf_printf(out, "%s%s%s", i->text, *i->type ? ":" : "", i->type);
+	if (i->named)
+		md_buf_printf(out, " as %s", i->name);
+}
+
 void extra_print(const struct extra *x, struct md_buf *out)
 {
 	for (size_t i = 0; i < x->count; i++) {
-		const struct extra_item *e = &x->items[i];
-
-		md_buf_printf(out, "%s%s%s%s", i ? ", " : "", e->text, *e->type ? ":" : "",
-			      e->type);
-		if (e->named)
-			md_buf_printf(out, " as %s", e->name);
+		md_buf_puts(out, i ? ", " : "");
+		extra_print_item(&x->items[i], out);
 	}
 }
 

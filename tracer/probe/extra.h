@@ -75,6 +75,8 @@ int extra_parse(const char *line, size_t *at, struct extra *out, struct tr_err *
 void extra_deinit(struct extra *x);
 /* Appends the clause without `with`; extra_parse reads it back. */
 void extra_print(const struct extra *x, struct md_buf *out);
+/* Appends one item of it. */
+void extra_print_item(const struct extra_item *i, struct md_buf *out);
 /* The item of that field; NULL. */
 const struct extra_item *extra_find(const struct extra *x, const char *name, size_t len);
 

@@ -5,9 +5,10 @@
  *   kprobe:SYMBOL[+OFF]  kretprobe:SYMBOL
  *   uprobe:PATH:SYMBOL[+OFF]  uretprobe:PATH:SYMBOL  usdt:PATH:PROVIDER:NAME
  *
- * becomes definitions in kprobe_events and uprobe_events of tracefs. A rule may have extra data
- * (extra.h) after EXTRA_MARK; then it may also be for a tracepoint, and becomes an event probe in
- * dynamic_events, which has the fields of the tracepoint as well.
+ * becomes definitions in kprobe_events and uprobe_events of tracefs. EVENT_NAME_MARK and a name of
+ * the event may follow. A rule may have extra data (extra.h) after EXTRA_MARK; then it may also be
+ * for a tracepoint, and becomes an event probe in dynamic_events, which has the fields of the
+ * tracepoint as well.
  *
  *   probe.h          (this file) rules and their events
  *   dynamic_event.c  creates, lists and removes events in tracefs
@@ -45,6 +46,7 @@ enum dynamic_event_kind {
 	DYN_EVENT,              /* a tracepoint with extra data: an event probe */
 };
 
+#define EVENT_NAME_MARK '\v'    /* in a rule's key, between the pattern and the event's name */
 #define DYN_EVENT_NAME "event"  /* names of the events of DYN_EVENT begin with it and _ */
 #define DYN_PLACES_MAX 256      /* places of one usdt probe */
 #define DYN_NAME_MAX 64         /* of an event or a group in tracefs, with the NUL */
@@ -60,6 +62,7 @@ struct dynamic_event {
 	char *path;             /* NULL for kernel symbols; owned, as are the other strings */
 	char *symbol;           /* with +OFF; NULL for usdt; of DYN_EVENT: the pattern */
 	char *provider, *name;  /* of a usdt probe; of DYN_EVENT: system and name, once found */
+	char *label;            /* the event's name, if the rule gives one; else NULL */
 	char *format;           /* of DYN_EVENT, once found: text of the format file */
 	/*
 	 * The file, -1 after dynamic_event_parse. The caller opens it (O_RDONLY) with the rights of
@@ -72,8 +75,14 @@ struct dynamic_event {
 	struct extra extra;     /* its data beside the arguments of a usdt probe */
 };
 
-/* True if the text begins like one of these rules. */
+/* True if the text begins like one of these rules, or is a call. */
 bool dynamic_event_is_rule(const char *text);
+/*
+ * True for kcall:SYMBOL and ucall:PATH:SYMBOL: the entry and the return of a function, two events.
+ * dynamic_event_parse takes it for the return.
+ */
+bool dynamic_event_is_call(const char *text);
+#define DYN_CALL_LEN 6          /* of `kcall:` and `ucall:` */
 /*
  * Parses a rule. -EINVAL and a sentence with text and column; -ENOMEM. Call dynamic_event_deinit
  * afterwards.

@@ -119,6 +119,7 @@ static int add_pattern(struct hook *h, const char *text, size_t len, int way, st
 	h->count++;
 	if (hook_is_rule(more->text) || !strncmp(more->text, "uprobe:", 7) ||
 	    !strncmp(more->text, "uretprobe:", 10) || !strncmp(more->text, "usdt:", 5) ||
+	    dynamic_event_is_call(more->text) ||
 	    !strncmp(more->text, "function:", 9))
 		return tr_fail_at(err, -EINVAL, more->text, 0,
 				  "a hook stands for tracepoints, system calls and probes of the "

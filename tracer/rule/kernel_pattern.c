@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "tracer/probe/probe.h"
@@ -10,6 +11,7 @@
 
 #define SYSCALL "syscall:"
 #define KEY_MAX 1024
+#define EVENT_NAME_MAX 200u      /* of a probe, in the trace; `_entry` may follow */
 
 static bool begins_with(const char *text, const char *with)
 {
@@ -103,7 +105,7 @@ static int check_syscall(struct scan *s, struct word *w)
 int krule_check(struct scan *s, struct word *w)
 {
 	const char *text = word_text(w), *colon = strchr(text, ':');
-	size_t at = strcspn(text, (char[]){ EXTRA_MARK, '\0' });
+	size_t at = strcspn(text, (char[]){ EXTRA_MARK, EVENT_NAME_MARK, '\0' });
 
 	if (text[at])
 		return fail_at(s, w, at, "a pattern has no control characters");
@@ -187,6 +189,109 @@ int krule_check_with(struct scan *s, struct word *with, const struct rule *r)
 	if (r->except_count)
 		return fail_at(s, with, 0, "extra data is for one event: the rule has no "
 			       "'except'");
+	return 0;
+}
+
+#define NAME_LETTERS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_"
+
+int krule_parse_name(struct scan *s, struct word *w, struct rule *r)
+{
+	char *key;
+	size_t n;
+	int ret;
+
+	if (!dynamic_event_is_rule(r->pattern))
+		return fail_at(s, w, 0, "only probes get a name by 'as'");
+	if (strlen(r->key) != strlen(r->pattern))
+		return fail_at(s, w, 0, "'as' comes once, right after the pattern");
+	scan_blanks(s);
+	ret = scan_at_end(s) ? fail_at(s, w, 2, "a name is missing") : scan_word(s, false, w);
+	if (ret)
+		return ret;
+	n = strspn(word_text(w), NAME_LETTERS);
+	n += n ? strspn(word_text(w) + n, NAME_LETTERS "0123456789") : 0;
+	if (!n || word_text(w)[n])
+		return fail_at(s, w, n, "a name has letters, '_', and then also digits");
+	if (n > EVENT_NAME_MAX)
+		return fail_at(s, w, 0, "the name is too long");
+	if (asprintf(&key, "%s%c%s", r->key, EVENT_NAME_MARK, word_text(w)) < 0)
+		return -ENOMEM;
+	free(r->key);
+	r->key = key;
+	return 0;
+}
+
+/* The name in a key; NULL: it has none. */
+static const char *find_name(const char *key, int *len)
+{
+	const char *name = strchr(key, EVENT_NAME_MARK);
+
+	*len = name ? (int)strcspn(name + 1, (char[]){ EXTRA_MARK, '\0' }) : 0;
+	return name ? name + 1 : NULL;
+}
+
+void krule_print_name(const struct rule *r, struct md_buf *out)
+{
+	int len;
+	const char *name = find_name(r->key, &len);
+
+	if (name)
+		md_buf_printf(out, " as %.*s", len, name);
+}
+
+/* The key of one of a call's events. $retval belongs to the return, other data to the entry. */
+static char *make_half(const struct rule *r, const struct extra *x, bool is_return)
+{
+	const char *place = r->pattern + DYN_CALL_LEN, *name;
+	struct md_buf key = MD_BUF_INIT;
+	size_t count = 0;
+	int len;
+
+	name = find_name(r->key, &len);
+	if (!name) {
+		name = strrchr(r->pattern, ':') + 1;
+		len = (int)strnlen(name, EVENT_NAME_MAX);
+	}
+	md_buf_printf(&key, "%c%sprobe:%s%c%.*s%s", *r->pattern, is_return ? "ret" : "", place,
+		      EVENT_NAME_MARK, len, name, is_return ? "_exit" : "_entry");
+	for (size_t i = 0; i < x->count; i++) {
+		const struct extra_item *e = &x->items[i];
+
+		if (begins_with(e->text + e->root, "$retval") != is_return)
+			continue;
+		if (count++)
+			md_buf_puts(&key, ", ");
+		else
+			md_buf_putc(&key, EXTRA_MARK);
+		extra_print_item(e, &key);
+	}
+	md_buf_str(&key);
+	if (key.failed) {
+		md_buf_deinit(&key);
+		return NULL;
+	}
+	return key.data;
+}
+
+int krule_split_call(struct rule *r)
+{
+	const char *mark = strchr(r->key, EXTRA_MARK);
+	struct extra x = { 0 };
+	size_t at = 0;
+	char *entry;
+	int ret = mark ? extra_parse(mark + 1, &at, &x, NULL) : 0;
+
+	if (ret)
+		return ret;
+	entry = make_half(r, &x, false);
+	r->return_key = make_half(r, &x, true);
+	extra_deinit(&x);
+	if (!entry || !r->return_key) {
+		free(entry);
+		return -ENOMEM;
+	}
+	free(r->key);
+	r->key = entry;
 	return 0;
 }
 

@@ -7,10 +7,12 @@
  *	syscall:NAME                    entry and exit of system calls
  *	syscall:entry:NAME  syscall:exit:NAME
  *	kprobe:…  uprobe:…  usdt:…      the rules of probe/probe.h, each of one event
+ *	kcall:SYMBOL  ucall:PATH:SYMBOL         entry and return of a function, two probes
  *	function:NAME                   kernel functions, by function tracing
  *	@NAME                           the events of hooks: hook.h
  *
- * A rule with extra data (probe/extra.h) is for one event of its own: its key has EXTRA_MARK.
+ * A rule with extra data (probe/extra.h) is for one event of its own: its key has EXTRA_MARK. A
+ * probe may have a name of its own: its key has EVENT_NAME_MARK. A call has two keys.
  *
  * NAME and SYSTEM may have `*`. Patterns are matched with the key of an event: `system:name`,
  * `system:name/lttng_name`, `syscall:entry:name`, the rule itself for probes, or KRULE_FUNCTION.
@@ -39,6 +41,12 @@ int krule_check(struct scan *s, struct word *w);
 int krule_check_except(struct scan *s, struct word *excepted, const char *pattern);
 /* -EINVAL if rules of this kind have no extra data. with: the word that was parsed. */
 int krule_check_with(struct scan *s, struct word *with, const struct rule *r);
+/* The NAME of `PATTERN as NAME`: adds it to the rule's key. 0, -EINVAL, -ENOMEM. w: `as`. */
+int krule_parse_name(struct scan *s, struct word *w, struct rule *r);
+/* Appends ` as NAME`, if the rule has one. */
+void krule_print_name(const struct rule *r, struct md_buf *out);
+/* For a rule on calls: makes the keys of its two events. 0 or -ENOMEM. */
+int krule_split_call(struct rule *r);
 bool krule_is_function(const char *pattern);
 /* For a rule on functions: adds their names to its filter. 0, -E2BIG, -ENOMEM. */
 int krule_add_names(struct rule *r, struct tr_err *err);

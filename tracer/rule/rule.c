@@ -7,7 +7,7 @@
 #include "metadata/name.h"
 #include "tracer/abi/app.h"
 #include "tracer/base/hash.h"
-#include "tracer/probe/extra.h"
+#include "tracer/probe/probe.h"
 #include "tracer/rule/kernel_pattern.h"
 #include "tracer/base/base.h"
 #include "tracer/base/lexer.h"
@@ -22,6 +22,7 @@ void rule_deinit(struct rule *r)
 	filter_put(r->filter);
 	free(r->pattern);
 	free(r->key);
+	free(r->return_key);
 	free(r->text);
 	*r = (struct rule){ 0 };
 }
@@ -35,9 +36,11 @@ int rule_copy(const struct rule *from, struct rule *to)
 	to->text = strdup(from->text);
 	to->pattern = strdup(from->pattern);
 	to->key = strdup(from->key);
+	to->return_key = from->return_key ? strdup(from->return_key) : NULL;
 	to->except = calloc(from->except_count + 1, sizeof(*to->except));
 	to->except_count = 0;
-	if (!to->text || !to->pattern || !to->key || !to->except)
+	if (!to->text || !to->pattern || !to->key || !to->except ||
+	    !to->return_key != !from->return_key)
 		goto no_memory;
 	for (i = 0; i < from->except_count; i++) {
 		to->except[i] = strdup(from->except[i]);
@@ -137,7 +140,7 @@ static int check_pattern(struct scan *s, struct word *w, bool kernel)
 	return ret;
 }
 
-static const char *const keywords[] = { "except", "loglevel", "with", "if" };
+static const char *const keywords[] = { "except", "loglevel", "with", "if", "as" };
 
 static bool is_keyword(struct word *w)
 {
@@ -330,7 +333,7 @@ static int parse_loglevel(struct scan *s, struct rule *r, struct md_buf *spec)
 
 static int fail_unexpected(struct scan *s, struct word *w)
 {
-	const char *near = nearest(word_text(w), strlen(word_text(w)), keywords, 4);
+	const char *near = nearest(word_text(w), strlen(word_text(w)), keywords, 5);
 	int column = word_column(w, 0);
 
 	if (word_is(w, "except"))
@@ -351,7 +354,7 @@ static int fail_unexpected(struct scan *s, struct word *w)
 			  word_text(w));
 }
 
-/* Extra data: the key becomes `PATTERN EXTRA_MARK clause`. */
+/* Extra data: EXTRA_MARK and the clause are added to the key. */
 static int parse_with(struct scan *s, struct word *w, struct rule *r)
 {
 	struct md_buf key = MD_BUF_INIT;
@@ -368,7 +371,7 @@ static int parse_with(struct scan *s, struct word *w, struct rule *r)
 		ret = extra_parse(s->line, &s->at, &x, s->err);
 	if (ret)
 		return ret;
-	md_buf_printf(&key, "%s%c", r->pattern, EXTRA_MARK);
+	md_buf_printf(&key, "%s%c", r->key, EXTRA_MARK);
 	extra_print(&x, &key);
 	extra_deinit(&x);
 	md_buf_str(&key);
@@ -398,6 +401,12 @@ static int parse_clauses(struct scan *s, struct word *w, struct rule *r, struct 
 				return ret;
 			continue;
 		}
+		if (word_is(w, "as") && r->kernel && !r->except_count) {
+			ret = krule_parse_name(s, w, r);
+			if (ret)
+				return ret;
+			continue;
+		}
 		if (word_is(w, "except") && !r->except_count && !spec->len)
 			ret = parse_except(s, w, r);
 		else if (word_is(w, "loglevel") && r->kernel)
@@ -421,6 +430,7 @@ static int print_rule(struct rule *r, struct md_buf *spec)
 	size_t i;
 
 	word_print(r->pattern, &text);
+	krule_print_name(r, &text);
 	for (i = 0; i < r->except_count; i++) {
 		md_buf_puts(&text, i ? "," : " except ");
 		word_print(r->except[i], &text);
@@ -465,6 +475,8 @@ int rule_parse(const char *line, size_t at, enum domain domain, struct rule *out
 		ret = print_rule(&r, &spec);
 	if (!ret && r.kernel && krule_is_function(r.pattern))
 		ret = krule_add_names(&r, err);
+	if (!ret && r.kernel && dynamic_event_is_call(r.pattern))
+		ret = krule_split_call(&r);
 	/* The normalized text, with a sign before it, must be accepted as a line. */
 	if (!ret && strlen(r.text) + 2 > RULE_LINE_MAX)
 		ret = tr_fail_at(err, -EINVAL, line, (int)at,

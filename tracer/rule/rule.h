@@ -17,7 +17,7 @@
  *
  * and one of the kernel domain (kernel_pattern.h)
  *
- *   PATTERN [except PATTERN,…] [with EXPR[:TYPE] [as NAME],…] [if FILTER]
+ *   PATTERN [as NAME] [except PATTERN,…] [with EXPR[:TYPE] [as NAME],…] [if FILTER]
  *
  * A pattern is `provider:name`, where `*` matches any run of characters and `\*` a star; or it is
  * `*`. Filters (filter/filter.h) extend to the end of the line.
@@ -37,7 +37,9 @@
 struct rule {
 	char *text;             /* normalized: single blanks, without `~` */
 	char *pattern;
-	char *key;              /* the pattern; with extra data, EXTRA_MARK and these follow */
+	/* the pattern; EVENT_NAME_MARK and a name, EXTRA_MARK and extra data may follow */
+	char *key;
+	char *return_key;       /* of a call, whose entry has `key`: of its return; else NULL */
 	char **except;          /* except_count patterns */
 	size_t except_count;
 	int level_min, level_max;       /* inclusive, 0 (emerg) … 14 (debug) */

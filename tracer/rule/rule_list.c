@@ -16,7 +16,9 @@ bool rule_match(const struct rule *r, const char *event, int level)
 {
 	size_t i;
 
-	if (level < r->level_min || level > r->level_max || !match_pattern(r, r->key, event))
+	if (level < r->level_min || level > r->level_max ||
+	    (!match_pattern(r, r->key, event) &&
+	     !(r->return_key && match_pattern(r, r->return_key, event))))
 		return false;
 	/* Exceptions of functions are a part of the filter. */
 	for (i = 0; i < r->except_count; i++)

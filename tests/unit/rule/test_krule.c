@@ -113,6 +113,45 @@ static void lists(void)
 	CHECK_STR(apply("syscall:x:y") + 4, "8");
 }
 
+static const char *keys(const char *line)
+{
+	static char out[512];
+	struct rule_list l = { 0 };
+
+	if (rule_list_apply(NULL, DOMAIN_KERNEL, line, true, &l, NULL))
+		return "refused";
+	snprintf(out, sizeof(out), "%s|%s", l.rules[0].key,
+		 l.rules[0].return_key ? l.rules[0].return_key : "");
+	for (char *p = out; *p; p++)
+		*p = *p == '\v' ? '=' : *p == '\t' ? ' ' : *p;
+	rule_list_deinit(&l);
+	return out;
+}
+
+/* A call is two events; $retval belongs to the second. */
+static void calls(void)
+{
+	CHECK_STR(keys("kprobe:a as b with c"), "kprobe:a=b c|");
+	CHECK_STR(keys("kcall:a"), "kprobe:a=a_entry|kretprobe:a=a_exit");
+	CHECK_STR(keys("kcall:m:a"), "kprobe:m:a=a_entry|kretprobe:m:a=a_exit");
+	CHECK_STR(keys("kcall:a as b with $retval:s32 as x, c->d,  +8($arg2):u8 as y"),
+		  "kprobe:a=b_entry c->d, +8($arg2):u8 as y|kretprobe:a=b_exit $retval:s32 as x");
+	CHECK_STR(keys("ucall:/x/y:z@V as b"), "uprobe:/x/y:z@V=b_entry|uretprobe:/x/y:z@V=b_exit");
+	CHECK_STR(apply("kcall:a  as  b   with  c ,d if c == 1\n~kprobe:a as b\n!kprobe:a"),
+		  "kcall:a as b with c, d if c == 1\n");
+	CHECK_STR(apply("kcall:a as b\nkprobe:c\nkcall:a\n!kcall:a as b"), "kprobe:c\nkcall:a\n");
+	CHECK_STR(apply("kcall:a+8") + 4, "7");
+	CHECK_STR(apply("kcall:") + 4, "6");
+	CHECK_STR(apply("kcall:a as") + 4, "10");
+	CHECK_STR(apply("kcall:a as 1b") + 4, "11");
+	CHECK_STR(apply("kcall:a as b as c") + 4, "13");
+	CHECK_STR(apply("kcall:a with b as c as d") + 4, "20");
+	CHECK_STR(apply("a as b") + 4, "2");
+	CHECK_STR(apply("syscall:a as b") + 4, "10");
+	CHECK_STR(apply("\"kprobe:a\vb\"") + 4, "0");
+	CHECK(events_name_files("ucall:/a:b") && !events_name_files("kcall:b"));
+}
+
 /* Names of functions are decided on by the filter. */
 static void functions(void)
 {
@@ -185,6 +224,7 @@ int main(void)
 {
 	CASE(patterns);
 	CASE(lists);
+	CASE(calls);
 	CASE(functions);
 	CASE(files);
 	CASE(contexts);
