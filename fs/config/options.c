@@ -6,11 +6,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <unistd.h>
 
 #include "fs/config/config.h"
 
-enum kind { STRING, SWITCH, SIZE, COUNT, LEVEL };
+enum kind { STRING, SWITCH, SIZE, COUNT, TIME, LEVEL };
 
 struct option {
 	const char *name;
@@ -37,10 +38,10 @@ static const struct option options[] = {
 	  "=SIZE bytes of buffers for one user's sessions (default 0: no limit)" },
 	{ "user_frozen", SIZE, AT(limit.max_frozen),
 	  "=SIZE  bytes that one user's trace images may hold (default 256M)" },
-	{ "wait", COUNT, AT(wait_ms),
-	  "=MS         how long stop, rotate, clear and the like wait for files (default 800)" },
-	{ "relay_timeout", COUNT, AT(relay_timeout_ms),
-	  "=MS   how long a relay may show no progress (default 60000)" },
+	{ "wait", TIME, AT(wait_ms),
+	  "=TIME       how long stop, rotate, clear and the like wait for files (default 800ms)" },
+	{ "relay_timeout", TIME, AT(relay_timeout_ms),
+	  "=TIME how long a relay may show no progress (default 60s)" },
 	{ "log_level", LEVEL, AT(log_level),
 	  "=LEVEL   error, warning, info or debug (default info)" },
 };
@@ -94,6 +95,8 @@ static bool is_one_of(const char *opt, const char *const *list, size_t n)
 	return false;
 }
 
+#define TOO_LARGE "possible: it is too large"
+
 static int bad(const struct option *o, const char *value, const char *expected)
 {
 	say(SAY_ERROR, "option %s: '%s' is not %s", o->name, value ? value : "", expected);
@@ -111,27 +114,46 @@ static int set_string(char **field, const char *value)
 	return 0;
 }
 
-static int number(const char *value, bool units, uint64_t *out)
+struct unit { const char *suffix; uint64_t factor; };
+
+static const struct unit sizes[] = { { "", 1 },
+				     { "k", 1u << 10 },
+				     { "m", 1u << 20 },
+				     { "g", 1u << 30 },
+				     { "t", UINT64_C(1) << 40 },
+				     { NULL, 0 } };
+static const struct unit counts[] = { { "", 1 }, { NULL, 0 } };
+static const struct unit milliseconds[] = { { "", 1 },      { "ms", 1 },      { "s", 1000 },
+					    { "m", 60000 }, { "h", 3600000 }, { NULL, 0 } };
+
+/* 0, -EINVAL, or -ERANGE if the number is above `most`. */
+static int number(const char *value, const struct unit *units, uint64_t most, uint64_t *out)
 {
-	static const char letters[] = "kmgt";
-	const char *unit;
 	char *end;
 
 	if (!value || !isdigit((unsigned char)*value))
 		return -EINVAL;
 	errno = 0;
 	*out = strtoull(value, &end, 10);
-	if (errno)
+	while (units->suffix && strcasecmp(units->suffix, end))
+		units++;
+	if (!units->suffix)
 		return -EINVAL;
-	if (units && *end && (unit = strchr(letters, tolower((unsigned char)*end)))) {
-		unsigned shift = 10 * (unsigned)(unit - letters + 1);
+	if (errno || __builtin_mul_overflow(*out, units->factor, out) || *out > most)
+		return -ERANGE;
+	return 0;
+}
 
-		if (*out > UINT64_MAX >> shift)
-			return -EINVAL;
-		*out <<= shift;
-		end++;
-	}
-	return *end ? -EINVAL : 0;
+static int set_number(const struct option *o, uint32_t *field, const struct unit *units,
+		      const char *value, const char *expected)
+{
+	uint64_t n;
+	int rc = number(value, units, UINT32_MAX, &n);
+
+	if (rc)
+		return bad(o, value, rc == -ERANGE ? TOO_LARGE : expected);
+	*field = (uint32_t)n;
+	return 0;
 }
 
 static int set_switch(bool *field, const char *value)
@@ -163,7 +185,7 @@ static int set_level(enum say_level *field, const char *value)
 static int set_option(void *in, const struct option *opt, const char *value)
 {
 	void *field = (char *)in + opt->at;
-	uint64_t n = 0;
+	int rc;
 
 	switch (opt->kind) {
 	case STRING:
@@ -171,12 +193,12 @@ static int set_option(void *in, const struct option *opt, const char *value)
 	case SWITCH:
 		return set_switch(field, value) ? bad(opt, value, "0 or 1") : 0;
 	case SIZE:
-		return number(value, true, field) ? bad(opt, value, "a size like 512M") : 0;
+		rc = number(value, sizes, UINT64_MAX, field);
+		return rc ? bad(opt, value, rc == -ERANGE ? TOO_LARGE : "a size like 512M") : 0;
 	case COUNT:
-		if (number(value, false, &n) || n > UINT32_MAX)
-			return bad(opt, value, "a number");
-		*(uint32_t *)field = (uint32_t)n;
-		return 0;
+		return set_number(opt, field, counts, value, "a number");
+	case TIME:
+		return set_number(opt, field, milliseconds, value, "a time like 500ms or 5s");
 	case LEVEL:
 		return set_level(field, value) ? bad(opt, value, "error, warning, info or debug")
 					       : 0;

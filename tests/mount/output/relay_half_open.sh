@@ -41,7 +41,7 @@ given_up() { grep -q '^relay disconnected' "$S/$1/status"; }
 confirmed() { connected "$1" && [ "$(key pending_bytes "$S/$1/status")" = 0 ]; }
 
 start_relay
-mount_tree -o tz=UTC,relay_timeout=1000
+mount_tree -o tz=UTC,relay_timeout=1s
 relay_session busy
 relay_session idle
 put 4096 "$S/busy/user/channels/channel0/subbuf_size"

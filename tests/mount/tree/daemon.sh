@@ -53,6 +53,8 @@ refuse 'unknown argument' "$MNT" --nonsense
 refuse 'No such file' "$work/none"
 refuse 'time zone' "$MNT" -o tz=Mars/Olympus
 refuse 'max_frozen' "$MNT" -o max_frozen=lots
+refuse "'5000000000' is not possible: it is too large" "$MNT" -o relay_timeout=5000000000
+refuse "'5x' is not a time like" "$MNT" -o relay_timeout=5x
 refuse 'too many' a b c
 : >"$work/file"
 refuse . "$MNT" -o state="$work/file"
