@@ -39,7 +39,7 @@ static unsigned int code_of(enum trail_value_type type)
 
 static bool is_name(const char *s)
 {
-	return s && *s && strnlen(s, TRAIL_NAME_MAX + 1) <= TRAIL_NAME_MAX;
+	return s && *s && strnlen(s, TRAIL_NAME_MAX + 1) <= TRAIL_NAME_MAX && spelled_alone(s);
 }
 
 static const char *put_name(char **at, const char *name)
@@ -54,7 +54,7 @@ static const char *put_name(char **at, const char *name)
 static bool is_valid(const char *provider, const char *name, unsigned int level,
 		     const struct trail_event_field *fields, unsigned int count)
 {
-	if (!is_name(provider) || !is_name(name) || !spelled_alone(name) ||
+	if (!is_name(provider) || !is_name(name) ||
 	    level > TRAIL__LEVEL_DEBUG || count > TRAIL_EVENT_FIELDS_MAX)
 		return false;
 	for (unsigned int i = 0; i < count; i++)

@@ -58,13 +58,16 @@ class Event:
     """The event provider:name. Calling it with a value for each field records it.
 
     fields: a dictionary, or pairs, of names and types, which are int (of 64 bits), float, str and
-    bool (an integer, 0 or 1). Raises OSError if the event cannot be had, with errno EINVAL,
+    bool (an integer, 0 or 1). A value of another type is recorded as str() has it. Raises OSError if the event cannot be had, with errno EINVAL,
     ENOSPC (there are 128) or ENOMEM.
     """
 
     def __init__(self, provider, name, fields=(), level=DEBUG_LINE):
         fields = list(fields.items() if hasattr(fields, "items") else fields)
-        kinds = [_TYPES[kind] for _, kind in fields]
+        for field, kind in fields:
+            if not isinstance(kind, type):
+                raise TypeError("field %s: %r is not a type" % (field, kind))
+        kinds = [_TYPES.get(kind, _TYPES[str]) for _, kind in fields]
         table = (_Field * len(fields))(
             *((_bytes(field), kind[0]) for (field, _), kind in zip(fields, kinds)))
         event = ctypes.c_void_p()
@@ -93,7 +96,7 @@ class Event:
             raise TypeError("%d values for %d fields" % (len(values), len(self._members)))
         out = self._values()
         for slot, member, value in zip(out, self._members, values):
-            setattr(slot, member, _bytes(value) if member == "s" else value)
+            setattr(slot, member, _bytes(str(value)) if member == "s" else value)
         _lib.trail_event_record(self._event, out)
 
 

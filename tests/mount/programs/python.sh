@@ -35,6 +35,7 @@ printf 'python:shop.orders { level = 40, logger = "shop.orders", message = "long
 	"$(printf '%3000s' | tr ' ' x)" >>"$work/want"
 cat >>"$work/want" <<'END2'
 my_app:request { id = 42, ms = 1.5, path = "/ä", ok = 1 }
+my_app:cart { items = "[1, 2.5]", text = "None" }
 my_app:request { id = -1, ms = 0, path = "thread", ok = 0 }
 my_app:request { id = 2, ms = 0, path = "child", ok = 1 }
 END2

@@ -12,6 +12,7 @@ log = logging.getLogger("shop.orders")
 log.setLevel(logging.DEBUG)
 log.propagate = False
 log.addHandler(trail.Handler())
+cart = trail.Event("my_app", "cart", {"items": list, "text": str})
 request = trail.Event("my_app", "request", {"id": int, "ms": float, "path": str, "ok": bool})
 
 
@@ -24,9 +25,9 @@ def error_of(*args):
 
 for bad in (("p", ""), ("p", "a,b"), ("p", "a b"), ("", "a"), ("p", "a", (), 15),
             ("p", "x" * 256), ("p", "a", [("f%d" % i, int) for i in range(65)]),
-            ("p", "a", {"": int})):
+            ("p", "a", {"": int}), ("my app", "a"), ("p", "a", {"x y": int})):
     assert error_of(*bad) == "EINVAL", bad
-many = [trail.Event("p", "n") for _ in range(127)]
+many = [trail.Event("p", "n") for _ in range(126)]
 assert error_of("p", "n") == "ENOSPC"
 del many
 print("ready", flush=True)
@@ -42,6 +43,7 @@ try:
 except ZeroDivisionError:
     log.critical("failed", exc_info=True)
 request(42, 1.5, "/ä", True)
+cart([1, 2.5], None)
 thread = threading.Thread(target=request, args=(-1, 0, "thread", 0))
 thread.start()
 thread.join()
