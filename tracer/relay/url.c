@@ -53,11 +53,14 @@ static bool is_host_char(char c, bool bracketed)
 	       (bracketed && (c == ':' || c == '%'));
 }
 
-static int parse_host(struct scan *s, char *host, size_t size)
+static int parse_host(struct scan *s, bool ipv6, char *host, size_t size)
 {
 	bool bracketed = s->p < s->end && *s->p == '[';
-	const char *from = s->p += bracketed;
+	const char *from;
 
+	if (bracketed && !ipv6)
+		return refuse(s, "an IPv6 address needs net6:// or tcp6://");
+	from = s->p += bracketed;
 	while (s->p < s->end && is_host_char(*s->p, bracketed))
 		s->p++;
 	if (s->p == from || *from == '-')
@@ -147,7 +150,7 @@ static int parse_data(const char *text, const struct relay_url *u, struct relay_
 		return refuse(&s, "must be the address for data, tcp://HOST[:PORT]");
 	s.p += strlen(scheme->name);
 	data->port = RELAY_PORT_DATA;
-	ret = parse_host(&s, data->host, sizeof(data->host));
+	ret = parse_host(&s, u->ipv6, data->host, sizeof(data->host));
 	ret = ret ? ret : parse_port(&s, &data->port);
 	ret = ret ? ret : parse_path(&s, path, sizeof(path));
 	if (!ret && path[0] && strcmp(path, u->path))
@@ -166,7 +169,7 @@ int relay_url_parse(const char *text, struct relay_url *u, struct tr_err *err)
 		return refuse(&s, "must begin with net://, net6://, tcp:// or tcp6://");
 	*u = (struct relay_url){ .ipv6 = scheme->ipv6, .control.port = RELAY_PORT_CONTROL };
 	s.p += strlen(scheme->name);
-	ret = parse_host(&s, u->control.host, sizeof(u->control.host));
+	ret = parse_host(&s, u->ipv6, u->control.host, sizeof(u->control.host));
 	ret = ret ? ret : parse_port(&s, &u->control.port);
 	u->data = u->control;
 	u->data.port = RELAY_PORT_DATA;

@@ -51,6 +51,7 @@ static void bad_addresses(void)
 	static const char *const bad[] = {
 		"net://",
 		"net://:1",
+		"net://[::1]",
 		"net:///p",
 		"net://h:",
 		"net://h:0",
