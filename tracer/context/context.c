@@ -156,7 +156,7 @@ static int parse_app(struct scan *s, struct word *w, const char *name, struct co
 
 static int parse_user(struct scan *s, struct word *w, size_t skip, bool probe, struct context *c)
 {
-	const char *name = word_text(w) + skip, *names[TRAIL_CONTEXT_KINDS];
+	const char *name = word_text(w) + skip, *names[TRAIL_CONTEXT_KINDS], *near;
 	size_t n = 0;
 
 	*c = (struct context){ .text = (char *)(uintptr_t)name };
@@ -177,7 +177,12 @@ static int parse_user(struct scan *s, struct word *w, size_t skip, bool probe, s
 		return tr_fail_at(s->err, -EINVAL, s->line, word_column(w, skip),
 				  "perf:cpu: counters are for kernel events; use perf:thread:%.60s",
 				  name + strlen(PERF_CPU));
-	return fail_unknown(s, w, (int)skip, c, "", nearest(name, strlen(name), names, n));
+	near = nearest(name, strlen(name), names, n);
+	if (!near && kcontext_kind(name, strlen(name), true) >= 0)
+		return tr_fail_at(s->err, -ENOENT, s->line, word_column(w, skip),
+				  "'%.80s' is a context of kernel events; write it to kernel/contexts",
+				  name);
+	return fail_unknown(s, w, (int)skip, c, "", near);
 }
 
 /* ---- the list ---- */
