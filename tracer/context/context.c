@@ -180,7 +180,7 @@ static int parse_user(struct scan *s, struct word *w, size_t skip, bool probe, s
 	near = nearest(name, strlen(name), names, n);
 	if (!near && kcontext_kind(name, strlen(name), true) >= 0)
 		return tr_fail_at(s->err, -ENOENT, s->line, word_column(w, skip),
-				  "'%.80s' is a context of kernel events; write it to kernel/contexts",
+				  "'%.80s' is a context of kernel events: see kernel/contexts",
 				  name);
 	return fail_unknown(s, w, (int)skip, c, "", near);
 }

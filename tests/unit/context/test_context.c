@@ -54,7 +54,7 @@ static void mistakes(void)
 	CHECK_STR(apply("", "zebra", true),
 		  "-2 1 0 no such context 'zebra'; available/user/contexts lists them");
 	CHECK_STR(apply("", "callstack-user", true),
-		  "-2 1 0 'callstack-user' is a context of kernel events; write it to kernel/contexts");
+		  "-2 1 0 'callstack-user' is a context of kernel events: see kernel/contexts");
 	CHECK_STR(apply("ip", "  !vpid", false), "-2 1 2 the channel does not have this context");
 	CHECK_STR(apply("", "perf:thread:cpu-cicles", true),
 		  "-2 1 12 no such context 'perf:thread:cpu-cicles'; did you mean "
