@@ -52,6 +52,8 @@ static int check_int(const struct md_type *t)
 	bool base_known =
 		t->base == 0 || t->base == 10 || t->base == 16 || t->base == 8 || t->base == 2;
 
+	if (t->bits)
+		return t->kind == MD_INT && base_known && !t->big_endian ? 0 : -EINVAL;
 	return is_int_size(t->size) && base_known ? 0 : -EINVAL;
 }
 
@@ -82,7 +84,7 @@ static int check_element(const struct md_type *t, unsigned int depth)
 	 */
 	if (!t || (!t->quiet && (t->kind == MD_SEQUENCE || t->kind == MD_VARIANT)))
 		return -EINVAL;
-	ret = check_type(t, depth);
+	ret = t->bits ? -EINVAL : check_type(t, depth);
 	if (ret)
 		return ret;
 	return least_size(t) ? 0 : -EINVAL;
@@ -102,7 +104,7 @@ static int check_variant(const struct md_type *t, unsigned int depth)
 		 * As in check_element, there is no place for a length or another tag; but an option
 		 * may have size 0.
 		 */
-		if (!t->members[i].name ||
+		if (!t->members[i].name || option->bits ||
 		    (!option->quiet &&
 		     (option->kind == MD_SEQUENCE || option->kind == MD_VARIANT)))
 			return -EINVAL;
@@ -150,14 +152,25 @@ static int check_type(const struct md_type *t, unsigned int depth)
 	}
 }
 
+/* Whether a bit field begins where those before it end; *used are the bits of the last byte. */
+static bool is_placed(const struct md_type *t, unsigned int *used)
+{
+	unsigned int begin = t->shift ? *used : 0, end = begin + t->bits;
+
+	*used = t->bits ? end % 8 : 0;
+	return !t->bits || (t->shift == begin && end <= 64 &&
+			    t->size == (end + 7) / 8 - (begin != 0));
+}
+
 int md_type_check_fields(const struct md_field *fields, uint32_t count, unsigned int depth)
 {
+	unsigned int used = 0;
 	uint64_t sum = 0;
 	uint32_t i;
 	int ret;
 
 	for (i = 0; i < count; i++) {
-		if (!fields[i].name)
+		if (!fields[i].name || !is_placed(&fields[i].type, &used))
 			return -EINVAL;
 		ret = check_type(&fields[i].type, depth);
 		if (ret)

@@ -126,6 +126,11 @@ static void put_int_type(const struct md_type *t, struct md_buf *out)
 	/* Readers accept only bytes as text. */
 	bool text = t->kind == MD_INT && t->encoding == MD_ENCODING_UTF8 && t->size == 1;
 
+	if (t->bits) {
+		md_buf_printf(out, "integer { size = %u; align = %d; signed = %d; base = %u; }",
+			      t->bits, t->shift ? 1 : 8, t->is_signed, t->base ? t->base : 10);
+		return;
+	}
 	put_int(t->size, t->is_signed, text ? "UTF8" : "none", t->base, t->big_endian, out);
 }
 

@@ -109,18 +109,24 @@ static void put_name(const char *before, const char *name, const char *after, st
 	md_buf_printf(out, "%s\"", after);
 }
 
-static void open_number(const char *type, unsigned int size, bool big_endian, struct md_buf *out)
+static void open_bits(const char *type, unsigned int bits, unsigned int alignment, bool big_endian,
+		      struct md_buf *out)
 {
 	md_buf_printf(out,
 		      "{\"type\":\"fixed-length-%s\",\"length\":%u,\"byte-order\":\"%s-endian\","
-		      "\"alignment\":8",
-		      type, 8 * size, big_endian ? "big" : HOST_ORDER);
+		      "\"alignment\":%u",
+		      type, bits, big_endian ? "big" : HOST_ORDER, alignment);
+}
+
+static void open_number(const char *type, unsigned int size, bool big_endian, struct md_buf *out)
+{
+	open_bits(type, 8 * size, 8, big_endian, out);
 }
 
 static void open_int(const struct md_type *t, struct md_buf *out)
 {
-	open_number(t->is_signed ? "signed-integer" : "unsigned-integer", t->size, t->big_endian,
-		    out);
+	open_bits(t->is_signed ? "signed-integer" : "unsigned-integer",
+		  t->bits ? t->bits : 8u * t->size, t->shift ? 1 : 8, t->big_endian, out);
 	if (t->base && t->base != 10)
 		md_buf_printf(out, ",\"preferred-display-base\":%u", t->base);
 }

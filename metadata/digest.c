@@ -39,11 +39,14 @@ static uint64_t type(uint64_t h, const struct md_type *t)
 	switch (t->kind) {
 	case MD_INT:
 	case MD_ENUM:
-		h = byte(h, t->size);
+		h = byte(h, t->bits ? 0xff : t->size);
 		h = byte(h, t->is_signed);
 		h = byte(h, t->big_endian);
 		h = byte(h, t->base);
 		h = byte(h, t->encoding);
+		/* Only of bit fields, so that other events keep their digests */
+		if (t->bits)
+			h = byte(byte(h, t->bits), t->shift);
 		if (t->kind == MD_INT)
 			return h;
 		h = number(h, t->count);

@@ -17,7 +17,8 @@
  *   buf.h      a growable buffer
  *
  * Sources of events (user space, kernel) fill the model; printers and decoders read it. All types
- * are byte aligned (align = 8 bits); the byte order is the host's unless a field says big-endian.
+ * but bit fields are byte aligned (align = 8 bits); the byte order is the host's unless a field
+ * says big-endian.
  *
  * Locks: none here. An md_event is immutable once it is in a stream class. A stream class only
  * grows; one thread at a time may add to it (the owner's lock), while md_stream_event may run in
@@ -55,6 +56,13 @@ struct md_field;
 struct md_type {
 	uint8_t kind;           /* enum md_kind */
 	uint8_t size;           /* MD_INT, MD_FLOAT, MD_ENUM: bytes */
+	/*
+	 * MD_INT: 0, or the bits of a bit field, 1 to 64. It begins `shift` bits after the last
+	 * byte boundary, where the bit field before it ends, and lies in at most 8 bytes; from the
+	 * least significant bit on, on a big-endian host from the most significant one. `size` then
+	 * is the number of bytes that it begins, maybe 0.
+	 */
+	uint8_t bits, shift;
 	bool is_signed;         /* MD_INT, MD_ENUM */
 	bool big_endian;        /* MD_INT, MD_ENUM, MD_FLOAT: on every host */
 	uint8_t base;           /* MD_INT: 10, 16, 8 or 2: how it is shown */

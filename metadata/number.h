@@ -48,6 +48,29 @@ static inline uint64_t md_load_field(const uint8_t *p, unsigned int size, int bi
 	return md_load(p, size, MD_HOST_IS_BIG || big_endian);
 }
 
+/*
+ * A bit field: md_type.bits and shift; p is the first byte that begins with or after it. Its sign
+ * is extended if it is signed.
+ */
+static inline uint64_t md_load_bits(const uint8_t *p, unsigned int shift, unsigned int bits,
+				    bool is_signed)
+{
+	unsigned int size = (shift + bits + 7) / 8, unused = 64 - bits;
+	uint64_t v = md_load(p - (shift != 0), size, MD_HOST_IS_BIG);
+
+	v >>= MD_HOST_IS_BIG ? 8 * size - shift - bits : shift;
+	v <<= unused;
+	return is_signed ? (uint64_t)((int64_t)v >> unused) : v >> unused;
+}
+
+/* The bytes of an integer type that has all values: 1, 2, 4 or 8. */
+static inline unsigned int md_int_size(const struct md_type *t)
+{
+	if (!t->bits)
+		return t->size;
+	return t->bits <= 8 ? 1 : t->bits <= 16 ? 2 : t->bits <= 32 ? 4 : 8;
+}
+
 extern const char md_digit_pairs[201];
 
 static inline char *md_put2(char *o, uint32_t v)

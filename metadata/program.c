@@ -67,8 +67,8 @@ static uint8_t int_op(const struct md_type *t)
 	bool swapped = t->big_endian && t->size > 1;
 	uint8_t s = t->is_signed;
 
-	if (swapped || (t->base && t->base != 10))
-		return MD_STEP_INT;
+	if (t->bits || swapped || (t->base && t->base != 10))
+		return t->bits ? MD_STEP_BITS : MD_STEP_INT;
 	switch (t->size) {
 	case 1: return (uint8_t)(MD_STEP_U8 + s);
 	case 2: return (uint8_t)(MD_STEP_U16 + s);
@@ -80,7 +80,8 @@ static uint8_t int_op(const struct md_type *t)
 static struct bounds compile_scalar(struct compiler *c, const struct md_type *t, uint8_t op)
 {
 	struct md_step s = { .op = op, .size = t->size, .base = t->base ? t->base : 10,
-			     .is_signed = t->is_signed, .big_endian = t->big_endian };
+			     .is_signed = t->is_signed, .big_endian = t->big_endian,
+			     .count = t->bits | (uint32_t)t->shift << 8 };
 
 	add_step(c, &s);
 	c->pending += t->size;
@@ -329,10 +330,6 @@ static struct bounds compile_type(struct compiler *c, const struct md_type *t)
 	if (t->quiet)
 		return compile_quiet(c, t);
 	switch (t->kind) {
-	case MD_ENUM:
-		if (md_type_is_enum(t))
-			return compile_enum(c, t);
-		return compile_scalar(c, t, int_op(t));
 	case MD_FLOAT:
 		return compile_scalar(c, t, MD_STEP_FLOAT);
 	case MD_STRING:
@@ -345,7 +342,7 @@ static struct bounds compile_type(struct compiler *c, const struct md_type *t)
 	case MD_VARIANT:
 		return compile_variant(c, t);
 	default:
-		return compile_scalar(c, t, int_op(t));
+		return md_type_is_enum(t) ? compile_enum(c, t) : compile_scalar(c, t, int_op(t));
 	}
 }
 

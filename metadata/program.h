@@ -38,7 +38,8 @@ enum md_step_op {
 	/* the host's byte order, decimal: the most frequent */
 	MD_STEP_U8, MD_STEP_S8, MD_STEP_U16, MD_STEP_S16,
 	MD_STEP_U32, MD_STEP_S32, MD_STEP_U64, MD_STEP_S64,
-	MD_STEP_INT,            /* any other integer */
+	MD_STEP_INT,            /* any other integer of whole bytes */
+	MD_STEP_BITS,           /* a bit field: count is its bits | shift << 8 */
 	MD_STEP_FLOAT,
 	MD_STEP_STRING,
 	MD_STEP_ENUM,

@@ -40,6 +40,11 @@ static inline uint64_t load(const struct md_step *s, const uint8_t *p)
 	return s->is_signed ? (uint64_t)((int64_t)(v << unused) >> unused) : v;
 }
 
+static inline uint64_t load_bits(const struct md_step *s, const uint8_t *p)
+{
+	return md_load_bits(p, s->count >> 8, s->count & 255, s->is_signed);
+}
+
 static inline bool is_in_range(const struct md_label *l, uint64_t v, bool is_signed)
 {
 	if (is_signed)

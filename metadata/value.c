@@ -98,6 +98,8 @@ static inline uint64_t load_integer(const struct md_type *t, const uint8_t *p)
 	unsigned int unused = 64 - 8u * t->size;
 	uint64_t n;
 
+	if (t->bits)
+		return md_load_bits(p, t->shift, t->bits, t->is_signed);
 	/* The most frequent sizes without a call */
 	if (t->size == 4 && !t->big_endian)
 		n = md_load32(p);

@@ -156,6 +156,24 @@ static void put_field(void *arg, const struct trail__field *from, const char *na
 	}
 }
 
+/*
+ * An event ends with a byte, for babeltrace2 looks there for the end of the packet: if the last
+ * field is a bit field, it has the rest of its byte, too.
+ */
+static void widen_last(struct trail_reg_field *fields, uint32_t count)
+{
+	uint32_t used = 0;
+
+	for (uint32_t i = 0; i < count; i++) {
+		uint32_t size = fields[i].size;
+
+		used = fields[i].kind == TRAIL_KIND_BITS
+			       ? (trail_bits_begin(used, size) + size) % 8 : 0;
+	}
+	if (used)
+		fields[count - 1].size += (uint8_t)(8 - used);
+}
+
 /* Neighbours often have the same one. */
 static uint32_t put_provider(struct builder *b, const char *provider)
 {
@@ -178,6 +196,8 @@ static void put_event(struct builder *b, uint32_t i, const struct trail__event *
 	out->level = e->level;
 	out->uri = e->uri ? put_text(b, e->uri, strlen(e->uri), TRAIL_URI_MAX) : TRAIL_NO_STRING;
 	out->field_count = (uint16_t)each_field(e, true, put_field, b);
+	widen_last((struct trail_reg_field *)(void *)(b->base + b->reg->field_offset) +
+			   out->first_field, out->field_count);
 }
 
 /* An upper bound. */

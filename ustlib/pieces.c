@@ -35,6 +35,8 @@ static size_t piece_size(const struct trail__piece *p, size_t *string)
 		return TRAIL__LENGTH(p->code) + (size_t)p->count * TRAIL__SIZE(p->code);
 	case TRAIL__ARRAY_OF:
 		return (size_t)p->count * TRAIL__SIZE(p->code);
+	case TRAIL__BITS:
+		return sizeof(uint64_t);
 	default:
 		return TRAIL__SIZE(p->code);
 	}
@@ -62,10 +64,16 @@ static unsigned char *put_measured(unsigned char *at, const char *s, size_t n)
 	return nul + 1;
 }
 
-static unsigned char *put_piece(unsigned char *at, const struct trail__piece *p, size_t string)
+/* used: see trail__put_bits. */
+static unsigned char *put_piece(unsigned char *at, const struct trail__piece *p, size_t string,
+				unsigned int *used)
 {
 	size_t size = TRAIL__SIZE(p->code);
 	uint64_t count = p->count;
+
+	if (TRAIL__KIND(p->code) == TRAIL__BITS)
+		return trail__put_bits(at, p, used);
+	*used = 0;
 
 	switch (TRAIL__KIND(p->code)) {
 	case TRAIL__STRING:
@@ -91,6 +99,7 @@ TRAIL_EXPORT void trail__record_pieces_at(struct trail__tp *tp, const struct tra
 	size_t total = TRAIL__HEADROOM + TRAIL__SPARE, strings[TRAIL_EVENT_FIELDS_MAX] = { 0 },
 	       len = 0;
 	unsigned char *buffer, *begin, *at;
+	unsigned int used = 0;
 	int saved = errno;
 
 	if (count > TRAIL_EVENT_FIELDS_MAX || unwritten > count)
@@ -109,7 +118,7 @@ TRAIL_EXPORT void trail__record_pieces_at(struct trail__tp *tp, const struct tra
 	}
 	begin = at = buffer + TRAIL__HEADROOM;
 	for (unsigned int i = 0; i < count; i++) {
-		at = put_piece(at, &pieces[i], strings[i]);
+		at = put_piece(at, &pieces[i], strings[i], &used);
 		if (i + 1 == count - unwritten)
 			len = (size_t)(at - begin);
 	}

@@ -117,7 +117,26 @@ enum trail_kind {
 	TRAIL_KIND_ARRAY,               /* count integers of size bytes */
 	TRAIL_KIND_SEQUENCE,            /* an unsigned length, `length` bytes, then integers */
 	TRAIL_KIND_STRUCT,              /* no bytes; the next `count` fields are its members */
+	TRAIL_KIND_BITS,                /* size bits, 1 to 64; see trail_bits_begin */
 };
+
+/*
+ * Bit fields share bytes with their neighbours: where a bit field begins in the byte in which the
+ * fields before it end, whose first `used` bits are taken. 0: in a new byte, since used is 0 or the
+ * field would lie in more than 8 bytes. Bits count from the least significant one on, on a
+ * big-endian host from the most significant one. Another field begins a new byte, and an event ends
+ * with a byte.
+ */
+static inline uint32_t trail_bits_begin(uint32_t used, uint32_t size)
+{
+	return used + size > 64 ? 0 : used;
+}
+
+/* The bytes that a bit field begins: it may end in the byte of the one before. */
+static inline uint32_t trail_bits_bytes(uint32_t begin, uint32_t size)
+{
+	return (begin + size + 7) / 8 - (begin != 0);
+}
 
 #define TRAIL_STRUCT_DEPTH 8u           /* levels of nesting */
 

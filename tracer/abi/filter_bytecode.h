@@ -101,6 +101,8 @@ enum filter_op {
 	FILTER_TRUTH,                   /* test. flag: register */
 	/* Test. flag: register, a: literal, b: as TEST_STRING. Removes the match from the text. */
 	FILTER_MATCH,
+	/* As LOAD_INT, of a bit field: size is its bits, b the first one in the byte */
+	FILTER_LOAD_BITS,
 	FILTER_OPS
 };
 
@@ -261,6 +263,20 @@ static inline bool filter_verify_match(size_t size, size_t words, struct filter_
 	return filter_verify_literal(size, words, w, how == FILTER_MATCH_FIND ? 3 * n : n + 1);
 }
 
+static inline bool filter_is_bits(struct filter_word w)
+{
+	uint32_t bits = w.a & 255;
+
+	return bits && w.b < 8 && bits + w.b <= 64;
+}
+
+static inline bool filter_verify_bits(struct filter_word w)
+{
+	return w.flag < FILTER_REGISTERS && !w.jump && filter_is_bits(w) &&
+	       (w.a >> 16 & 255) <= TRAIL_EVENT_FIELDS_MAX && !(w.a >> 24) &&
+	       !(w.a >> 8 & 255 & ~TRAIL_FIELD_SIGNED);
+}
+
 /* Tests and operators. */
 static inline bool filter_verify_rest(size_t size, size_t words, struct filter_word w)
 {
@@ -305,6 +321,8 @@ static inline bool filter_verify_word(size_t size, size_t words, struct filter_w
 		return filter_verify_place(w, w.a & 255) && !w.jump;
 	if (w.op >= FILTER_LOAD_INT && w.op <= FILTER_CONTEXT)
 		return filter_verify_load(size, words, w);
+	if (w.op == FILTER_LOAD_BITS)
+		return filter_verify_bits(w);
 	if (!(w.op >= FILTER_NEGATE && w.op <= FILTER_RIGHT) && !filter_verify_jump(w, at, words))
 		return false;
 	return filter_verify_rest(size, words, w);

@@ -138,6 +138,9 @@ FILTER_INLINE enum filter_outcome filter_step_registers(struct filter_machine *m
 		if (m->registers[r].type != FILTER_STRING)
 			return FILTER_FAILS;
 		return filter_match(m->program + w.a, w.b & 0xffff, w.b >> 16, &m->registers[r]);
+	case FILTER_LOAD_BITS:
+		v = filter_result(m, w.flag);
+		return v ? filter_load_bit_field(m, w, v) : FILTER_BAD;
 	default:
 		if (w.a >= m->top || w.b >= m->top)
 			return FILTER_BAD;

@@ -215,6 +215,22 @@ FILTER_INLINE enum filter_outcome filter_load_field(const struct filter_machine 
 	}
 }
 
+/* LOAD_BITS */
+static __attribute__((__noinline__, unused)) enum filter_outcome
+filter_load_bit_field(const struct filter_machine *m, struct filter_word w, struct filter_value *v)
+{
+	uint32_t bits = w.a & 255, bytes = (w.b + bits + 7) / 8;
+	bool is_signed = w.a >> 8 & TRAIL_FIELD_SIGNED;
+	size_t place;
+
+	if (!filter_is_bits(w) || !filter_place(m, w.a >> 16 & 255, w.at, &place) ||
+	    bytes > m->in->len - place)
+		return FILTER_BAD;
+	v->type = is_signed ? FILTER_SIGNED : FILTER_UNSIGNED;
+	v->u = filter_load_bits(m->in->payload + place, w.b, bits, bytes, is_signed);
+	return FILTER_NEXT;
+}
+
 /*
  * Copies the name, so that it ends with a NUL even if the program changes; APP and PERF always have
  * one.

@@ -53,6 +53,29 @@ static inline uint64_t filter_load(const uint8_t *p, uint32_t size, bool big, bo
 	}
 }
 
+/* A bit field, as enum filter_op has it; `bytes` is how many it lies in. */
+static inline uint64_t filter_load_bits(const uint8_t *p, uint32_t begin, uint32_t bits,
+					uint32_t bytes, bool is_signed)
+{
+	uint32_t unused = 64 - bits, i;
+	uint64_t v = 0;
+
+	for (i = 0; i < bytes; i++) {
+#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+		v = v << 8 | p[i];
+#else
+		v |= (uint64_t)p[i] << 8 * i;
+#endif
+	}
+#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+	v >>= 8 * bytes - begin - bits;
+#else
+	v >>= begin;
+#endif
+	v <<= unused;
+	return is_signed ? (uint64_t)((int64_t)v >> unused) : v >> unused;
+}
+
 #if FILTER_FLOATS
 static inline enum filter_outcome filter_load_float(uint64_t bits, uint32_t size,
 						    struct filter_value *v)

@@ -157,6 +157,17 @@ static uint32_t extent(const struct trail_reg_field *f)
 	return n;
 }
 
+/* A bit field, after one that took the first *used bits of a byte */
+static void bit_field(const struct trail_reg_field *f, uint32_t *used, struct md_type *t)
+{
+	uint32_t begin = trail_bits_begin(*used, f->size);
+
+	*t = (struct md_type){ .kind = MD_INT, .bits = f->size, .shift = (uint8_t)begin,
+			       .size = (uint8_t)trail_bits_bytes(begin, f->size),
+			       .is_signed = f->flags & TRAIL_FIELD_SIGNED, .base = 10 };
+	*used = (begin + f->size) % 8;
+}
+
 /*
  * Fills count fields from the table; those of structures too (app/parse.c has checked how deep).
  * False: no memory.
@@ -164,7 +175,7 @@ static uint32_t extent(const struct trail_reg_field *f)
 static bool fill(const struct registration *r, const struct trail_reg_field *f,
 		 struct md_field *fields, uint32_t count)
 {
-	uint32_t i;
+	uint32_t i, used = 0;
 
 	for (i = 0; i < count; f += extent(f), i++) {
 		struct md_type *t = &fields[i].type;
@@ -173,6 +184,11 @@ static bool fill(const struct registration *r, const struct trail_reg_field *f,
 			field_name(fields, i, r->strings + f->name, f->kind == TRAIL_KIND_SEQUENCE);
 		if (!fields[i].name)
 			return false;
+		if (f->kind == TRAIL_KIND_BITS) {
+			bit_field(f, &used, t);
+			continue;
+		}
+		used = 0;
 		if (f->kind != TRAIL_KIND_STRUCT) {
 			if (!type(r, f, t))
 				return false;

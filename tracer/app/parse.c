@@ -207,6 +207,9 @@ static bool check_field(struct parse *p, const struct trail_reg_field *f)
 		return f->size == 4 || f->size == 8 || fail(p, "bad size of a field");
 	case TRAIL_KIND_INT:
 		return is_size(f->size) || fail(p, "bad size of a field");
+	case TRAIL_KIND_BITS:
+		return (f->size && f->size <= 64 && !(f->flags & ~TRAIL_FIELD_SIGNED)) ||
+		       fail(p, "bad size or flags of a bit field");
 	case TRAIL_KIND_ARRAY:
 		if ((uint64_t)f->count * f->size > ARRAY_BYTES_MAX)
 			return fail(p, "an array is too long");
@@ -276,6 +279,8 @@ static bool check_members(struct parse *p, const struct trail_reg_event *e)
 			left[depth - 1]--;
 			if (f.flags & TRAIL_FIELD_NOWRITE)
 				return fail(p, "a member of a structure is for filters only");
+			if (f.kind == TRAIL_KIND_BITS)
+				return fail(p, "a member of a structure is a bit field");
 		}
 		if (f.kind != TRAIL_KIND_STRUCT)
 			continue;
@@ -292,7 +297,7 @@ static bool check_members(struct parse *p, const struct trail_reg_event *e)
 static bool check_event_fields(struct parse *p, const struct trail_reg_event *e)
 {
 	bool unwritten = false;
-	uint32_t i;
+	uint32_t i, used = 0;
 
 	for (i = 0; i < e->field_count; i++) {
 		struct trail_reg_field f;
@@ -305,10 +310,12 @@ static bool check_event_fields(struct parse *p, const struct trail_reg_event *e)
 		}
 		if (unwritten)
 			return fail(p, "a field follows one that is for filters only");
+		used = f.kind == TRAIL_KIND_BITS ? (trail_bits_begin(used, f.size) + f.size) % 8
+						 : 0;
 		if ((f.flags & TRAIL_FIELD_ENUM) && !expand_enum(p, &f))
 			return false;
 	}
-	return true;
+	return !used || fail(p, "a tracepoint ends within a byte");
 }
 
 static bool check_event(struct parse *p, const struct trail_reg_event *e)

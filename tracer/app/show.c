@@ -176,12 +176,13 @@ static void put_integer(const struct registration *f, const struct trail_reg_fie
 	}
 	md_buf_printf(out, "%s%s%sint%u", field->flags & TRAIL_FIELD_HEX ? "hex " : "",
 		      field->flags & TRAIL_FIELD_BIG_ENDIAN && field->size > 1 ? "be " : "",
-		      field->flags & TRAIL_FIELD_SIGNED ? "" : "u", 8u * field->size);
+		      field->flags & TRAIL_FIELD_SIGNED ? "" : "u",
+		      field->kind == TRAIL_KIND_BITS ? field->size : 8u * field->size);
 }
 
 /*
- * One field as `[enum NAME] [hex] [be] int32 name`; text is an array of characters, and what only
- * filters see says so.
+ * One field as `[enum NAME] [hex] [be] int32 name`, a bit field of 5 bits as `uint5 name`; text is
+ * an array of characters, and what only filters see says so.
  */
 static void put_field(const struct registration *f, const struct trail_reg_field *field,
 		      struct md_buf *out)

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "metadata/name.h"
+#include "metadata/number.h"
 #include "tracer/export/lket.h"
 
 #define GROUP_FIRST 128u        /* of kinds without a hook; LKET's groups are below */
@@ -32,9 +33,9 @@ static const char *find_type(const char *text, size_t len)
 
 static const char *type_of(const struct md_type *t)
 {
-	int i = t->size == 1 ? 0 : t->size == 2 ? 1 : t->size == 4 ? 2 : 3;
-
-	return t->kind == MD_INT || t->kind == MD_ENUM ? types[t->is_signed][i] : type_string;
+	if (t->kind != MD_INT && t->kind != MD_ENUM)
+		return type_string;
+	return types[t->is_signed][__builtin_ctz(md_int_size(t))];
 }
 
 /* ---- kinds ---- */

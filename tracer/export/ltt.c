@@ -13,6 +13,7 @@
 #include <string.h>
 #include <sys/utsname.h>
 
+#include "metadata/number.h"
 #include "tracer/session/session.h"
 
 #define BLOCK_LEAST 8192u       /* bytes */
@@ -177,6 +178,11 @@ static const void *event_bytes(struct ltt *t, const struct ltt_shape *s,
 		next = ltt_skip(type, p, o->end);
 		if (!next)
 			break;
+		if (type->bits) {
+			put(&t->event, md_load_bits(p, type->shift, type->bits, type->is_signed),
+			    8);
+			continue;
+		}
 		if (ltt_is_bytes(type))
 			put(&t->event, (uint64_t)(next - p), 4);
 		md_buf_put(&t->event, p, (size_t)(next - p));

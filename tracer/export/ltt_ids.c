@@ -131,7 +131,8 @@ static void print_event(struct ltt_ids *ids, struct ltt_shape *s, size_t n)
 	md_buf_put(&ids->text, ids->context.data, ids->context.len);
 	for (uint32_t i = 0; i < s->class->field_count; i++) {
 		ltt_put_field(&s->class->fields[i], false, &ids->text);
-		s->converted |= ltt_is_bytes(&s->class->fields[i].type);
+		s->converted |= ltt_is_bytes(&s->class->fields[i].type) ||
+				s->class->fields[i].type.bits;
 	}
 	md_buf_puts(&ids->text, "</event>\n");
 }

@@ -39,8 +39,8 @@ void ltt_put_attribute(const char *name, const char *value, struct md_buf *out)
 
 static void put_integer(const struct md_type *t, struct md_buf *out)
 {
-	md_buf_printf(out, "<%s size=%u%s", t->is_signed ? "int" : "uint", t->size,
-		      t->big_endian && t->size > 1 ? " network" : "");
+	md_buf_printf(out, "<%s size=%u%s", t->is_signed ? "int" : "uint",
+		      t->bits ? 8 : t->size, t->big_endian && t->size > 1 ? " network" : "");
 	if (t->base && t->base != 10)
 		md_buf_printf(out, " trail_base=%u", t->base);
 	if (t->size == 1 && t->encoding == MD_ENCODING_UTF8)

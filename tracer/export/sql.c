@@ -165,7 +165,7 @@ static const char *type_of(const struct md_type *t)
 	/* An enumeration is its label. */
 	if (t->kind != MD_INT)
 		return text_type;
-	return types[t->is_signed][t->size == 1 ? 0 : t->size == 2 ? 1 : t->size == 4 ? 2 : 3];
+	return types[t->is_signed][__builtin_ctz(md_int_size(t))];
 }
 
 /* Adds a column; -1: no memory. */

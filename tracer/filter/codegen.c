@@ -94,6 +94,10 @@ static void load_field(struct code *c, const struct filter_node *n, uint8_t r)
 		w.op = n->index_count ? FILTER_LOAD_ELEMENT : FILTER_LOAD_SEQUENCE;
 		w.b = n->index_count ? (uint32_t)n->index : c->e->places ? f->count : 0;
 		break;
+	case TRAIL_KIND_BITS:
+		w.op = FILTER_LOAD_BITS;
+		w.b = filter_field_bit(c->e, f);
+		break;
 	default:
 		w.op = FILTER_LOAD_INT;
 	}
@@ -305,7 +309,7 @@ static void test_truth(struct code *c, const struct filter_node *n, uint8_t r, s
 	struct filter_info zero = *i;
 
 	if (n->kind == NODE_FIELD && (i->type == TYPE_SIGNED || i->type == TYPE_UNSIGNED) &&
-	    i->field->kind != TRAIL_KIND_SEQUENCE) {
+	    i->field->kind != TRAIL_KIND_SEQUENCE && i->field->kind != TRAIL_KIND_BITS) {
 		zero.lo = zero.hi = 0;
 		zero.inverted = true;
 		test_range(c, &zero, p);

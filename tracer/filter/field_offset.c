@@ -20,6 +20,8 @@ static bool is_sound(const struct trail_reg_field *f, bool record)
 		return f->size == 4 || f->size == 8;
 	case TRAIL_KIND_INT:
 		return filter_is_size(f->size);
+	case TRAIL_KIND_BITS:
+		return !record && f->size && f->size <= 64;
 	case TRAIL_KIND_ARRAY:
 	case TRAIL_KIND_SEQUENCE:
 		return filter_is_size(f->size) &&
@@ -29,6 +31,27 @@ static bool is_sound(const struct trail_reg_field *f, bool record)
 	default:
 		return false;
 	}
+}
+
+/* Where the bit field f begins in its byte, after one that took the first *used bits of a byte */
+static uint32_t begin_bits(const struct trail_reg_field *f, uint32_t *used)
+{
+	uint32_t begin = trail_bits_begin(*used, f->size);
+
+	*used = (begin + f->size) % 8;
+	return begin;
+}
+
+uint32_t filter_field_bit(const struct filter_event *e, const struct trail_reg_field *field)
+{
+	const struct trail_reg_field *f = field;
+	uint32_t used = 0;
+
+	while (f > e->fields && f[-1].kind == TRAIL_KIND_BITS)
+		f--;
+	for (; f < field; f++)
+		begin_bits(f, &used);
+	return begin_bits(field, &used);
 }
 
 bool filter_locate(const struct filter_event *e, uint32_t i, uint32_t *anchor, uint32_t *at)
@@ -50,6 +73,8 @@ bool filter_locate(const struct filter_event *e, uint32_t i, uint32_t *anchor, u
 			from = 0;
 			if (++*anchor > TRAIL_EVENT_FIELDS_MAX)
 				return false;
+		} else if (f->kind == TRAIL_KIND_BITS) {
+			from += trail_bits_bytes(filter_field_bit(e, f), f->size);
 		} else if (f->kind != TRAIL_KIND_STRUCT) {
 			from += f->kind == TRAIL_KIND_ARRAY ? (uint64_t)f->count * f->size
 							    : f->size;
@@ -59,6 +84,8 @@ bool filter_locate(const struct filter_event *e, uint32_t i, uint32_t *anchor, u
 		}
 	}
 	*at = (uint32_t)from;
+	if (e->fields[i].kind == TRAIL_KIND_BITS)
+		*at -= filter_field_bit(e, &e->fields[i]) != 0;
 	return is_sound(&e->fields[i], false);
 }
 

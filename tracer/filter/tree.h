@@ -122,6 +122,8 @@ bool filter_match_literals(const struct filter_node *pattern, const struct filte
 
 /* The anchor and offset of field i of an event. False: a field before it has no valid type. */
 bool filter_locate(const struct filter_event *e, uint32_t i, uint32_t *anchor, uint32_t *at);
+/* The bit of its first byte in which a bit field begins. */
+uint32_t filter_field_bit(const struct filter_event *e, const struct trail_reg_field *field);
 /* The FILTER_PLACE of a field after an anchor. */
 uint32_t filter_field_place(const struct trail_reg_field *f, uint32_t anchor);
 

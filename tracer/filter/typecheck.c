@@ -314,7 +314,8 @@ static void bind_range(struct filter_info *i, const struct filter_info *field,
 /* An integer at a fixed place after an anchor. */
 static bool is_plain_int(const struct filter_node *n, const struct filter_info *i)
 {
-	return n->kind == NODE_FIELD && is_int(i->type) && i->field->kind != TRAIL_KIND_SEQUENCE;
+	return n->kind == NODE_FIELD && is_int(i->type) && i->field->kind != TRAIL_KIND_SEQUENCE &&
+	       i->field->kind != TRAIL_KIND_BITS;
 }
 
 static int bind_strings(struct bind *b, const struct filter_node *n, struct filter_info *i)

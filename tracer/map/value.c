@@ -7,6 +7,7 @@
 
 #include "metadata/buf.h"
 #include "metadata/name.h"
+#include "metadata/number.h"
 
 #define NESTED_MAX 32           /* types in each other */
 
@@ -169,7 +170,8 @@ static void read_number(const struct md_type *t, const uint8_t *p, struct map_va
 {
 	float f;
 
-	v->u = load(p, t->size, t->big_endian);
+	v->u = t->bits ? md_load_bits(p, t->shift, t->bits, t->is_signed)
+		       : load(p, t->size, t->big_endian);
 	v->kind = t->kind == MD_FLOAT ? MAP_FLOAT : t->is_signed ? MAP_SIGNED : MAP_UNSIGNED;
 	v->hex = t->kind == MD_INT && t->base == 16;
 	if (t->kind == MD_FLOAT && t->size == 4) {
@@ -177,7 +179,7 @@ static void read_number(const struct md_type *t, const uint8_t *p, struct map_va
 
 		memcpy(&f, &bits, 4);
 		v->f = (double)f;
-	} else if (v->kind == MAP_SIGNED && t->size < 8 && v->u >> (8 * t->size - 1)) {
+	} else if (v->kind == MAP_SIGNED && !t->bits && t->size < 8 && v->u >> (8 * t->size - 1)) {
 		v->u |= UINT64_MAX << (8 * t->size);
 	}
 }

@@ -68,7 +68,8 @@ static void put_type(struct md_buf *b, const struct md_type *t)
 	put_number(b, t->base, 1);
 	put_number(b, t->encoding, 1);
 	put_number(b, t->length_size, 1);
-	put_number(b, t->count, 4);
+	/* An integer has no count. */
+	put_number(b, t->bits ? t->bits | (uint64_t)t->shift << 8 : t->count, 4);
 	switch (t->kind) {
 	case MD_ARRAY:
 	case MD_SEQUENCE:
@@ -272,7 +273,11 @@ static void get_type(struct input *in, struct md_type *t, int depth)
 	if (in->bad)
 		return;
 	switch (t->kind) {
-	case MD_INT: case MD_FLOAT: case MD_STRING:
+	case MD_INT:
+		t->bits = (uint8_t)count;
+		t->shift = (uint8_t)(count >> 8);
+		break;
+	case MD_FLOAT: case MD_STRING:
 		break;
 	case MD_ARRAY: case MD_SEQUENCE:
 		t->count = count;

@@ -33,7 +33,7 @@ static bool is_readable(const struct md_type *t)
 {
 	if (t->kind == MD_ARRAY)
 		return t->element->kind == MD_INT && t->element->size == 1;
-	return (t->kind == MD_INT || t->kind == MD_ENUM) && !t->big_endian;
+	return (t->kind == MD_INT || t->kind == MD_ENUM) && !t->big_endian && !t->bits;
 }
 
 struct place place_of(const struct md_field *fields, uint32_t count, const char *name)

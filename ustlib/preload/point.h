@@ -68,6 +68,7 @@
 		trail__buffer[TRAIL__HEADROOM + TRAIL__SCALARS + TRAIL__DYNAMIC + TRAIL__SPARE]; \
 	unsigned char *trail__at = trail__buffer + TRAIL__HEADROOM; \
 	int trail__big = 0; \
+	__attribute__((unused)) unsigned int trail__used = 0; \
 	TRAIL__EACH(TRAIL__PUT, __VA_ARGS__) \
 	if (unlikely(trail__big)) { \
 		const struct trail__piece trail__pieces[] = { TRAIL__EACH( \

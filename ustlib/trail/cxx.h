@@ -504,6 +504,7 @@ template <class U, class L, class H> inline void add_pieces(L &list, const H &x)
 #define TRAIL__TOTAL_ENUM(i, ...) +1
 #define TRAIL__TOTAL_SEQUENCE TRAIL__TOTAL_ENUM
 #define TRAIL__TOTAL_ARRAY TRAIL__TOTAL_ENUM
+#define TRAIL__TOTAL_BITS TRAIL__TOTAL_ENUM
 
 #define TRAIL__CAPTURE_PLAIN TRAIL__CAPTURE_VALUE
 #define TRAIL__CAPTURE_VALUE(i, name, flags, e) \
@@ -531,12 +532,15 @@ template <class U, class L, class H> inline void add_pieces(L &list, const H &x)
 #define TRAIL__PUT(i, x) TRAIL__CALL(TRAIL__PUT_, i, TRAIL__NORMAL(x))
 #define TRAIL__PUT_PLAIN(i, name, flags, e) \
 	trail__at = ::trail::put_value<trail__u##i>(trail__at, TRAIL__END, trail__v##i, \
-		trail__b##i, false, &trail__big);
+		trail__b##i, false, &trail__big); \
+	trail__used = 0;
 #define TRAIL__PUT_VALUE TRAIL__PUT_PLAIN
 #define TRAIL__PUT_ENUM(i, ...) \
-	trail__at = trail__put(trail__at, TRAIL__END, &trail__p##i, &trail__big);
+	trail__at = trail__put_field(trail__at, TRAIL__END, &trail__p##i, &trail__big, \
+		&trail__used);
 #define TRAIL__PUT_SEQUENCE TRAIL__PUT_ENUM
 #define TRAIL__PUT_ARRAY TRAIL__PUT_ENUM
+#define TRAIL__PUT_BITS TRAIL__PUT_ENUM
 #define TRAIL__PIECE(i, x) TRAIL__CALL(TRAIL__PIECE_, i, TRAIL__NORMAL(x))
 #define TRAIL__PIECE_PLAIN(i, name, flags, e) \
 	::trail::add_pieces<trail__u##i>(trail__list, trail__v##i);
@@ -544,6 +548,7 @@ template <class U, class L, class H> inline void add_pieces(L &list, const H &x)
 #define TRAIL__PIECE_ENUM(i, ...) trail__list.of[trail__list.count++] = trail__p##i;
 #define TRAIL__PIECE_SEQUENCE TRAIL__PIECE_ENUM
 #define TRAIL__PIECE_ARRAY TRAIL__PIECE_ENUM
+#define TRAIL__PIECE_BITS TRAIL__PIECE_ENUM
 
 #define TRAIL__HIT_PIECES(tp, ...) \
 	::trail::piece_list<trail__total + 1> trail__list; \

@@ -24,6 +24,8 @@
  *	TRAIL_NET(name, expr)                   an integer in network byte order (as in a packet
  *						header)
  *	TRAIL_NET_HEX(name, expr)
+ *	TRAIL_BITS(name, expr, BITS)            the lowest bits of an integer, see <trail/bits.h>
+ *	TRAIL_SIGNED_BITS(name, expr, BITS)
  *	TRAIL_TEXT(name, pointer, length)       a counted string: length bytes of text
  *	TRAIL_BYTES(name, pointer, length)      length bytes, shown in hexadecimal
  *	TRAIL_SEQUENCE(name, pointer, count)    count numbers of the pointer's type
@@ -127,6 +129,7 @@ enum trail__level {
 #define TRAIL__ARRAY_OF 4
 #define TRAIL__SEQUENCE_OF 5
 #define TRAIL__STRUCT 6         /* values is the head of a struct trail__struct */
+#define TRAIL__BITS 7           /* size is the number of bits */
 #define TRAIL__SIGNED 1
 #define TRAIL__HEX 2
 #define TRAIL__BIG_ENDIAN 4
@@ -362,6 +365,8 @@ trail__put(unsigned char *at, unsigned char *end, const struct trail__piece *p, 
 }
 #endif
 
+#include <trail/bits.h>
+
 /*
  * What a hit does: the same for both languages. `end` leaves room for the scalars that may follow.
  */
@@ -371,6 +376,7 @@ trail__put(unsigned char *at, unsigned char *end, const struct trail__piece *p, 
 		trail__buffer[TRAIL__HEADROOM + TRAIL__SCALARS + TRAIL__DYNAMIC + TRAIL__SPARE]; \
 	unsigned char *trail__at = trail__buffer + TRAIL__HEADROOM; \
 	int trail__big = 0; \
+	__attribute__((unused)) unsigned int trail__used = 0; \
 	TRAIL__EACH(TRAIL__PUT, __VA_ARGS__) \
 	if (__builtin_expect(trail__big, 0)) { \
 		TRAIL__HIT_PIECES(tp, __VA_ARGS__) \
@@ -407,8 +413,9 @@ trail__put(unsigned char *at, unsigned char *end, const struct trail__piece *p, 
 /* ---- C ---- */
 
 #define TRAIL__PUT(i, x) \
-	trail__at = trail__put(trail__at, trail__buffer + TRAIL__HEADROOM + TRAIL__DYNAMIC, \
-		&trail__p##i, &trail__big);
+	trail__at = trail__put_field(trail__at, \
+		trail__buffer + TRAIL__HEADROOM + TRAIL__DYNAMIC, &trail__p##i, &trail__big, \
+		&trail__used);
 #define TRAIL__PIECE(i, x) trail__p##i,
 #define TRAIL__HIT_PIECES(tp, ...) \
 	const struct trail__piece trail__pieces[] = { TRAIL__EACH(TRAIL__PIECE, __VA_ARGS__) { 0, \

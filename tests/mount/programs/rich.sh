@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # TIMEOUT: 240
 #
-# Fields of <trail/trail.h> that are more than a number: arrays, enumerations with labels, and in
+# Fields of <trail/trail.h> that are more than a number: arrays, enumerations with labels, bit fields, and in
 # C++ strings, containers, structures (api/rich.*): names, types and values as the text shows them;
 # babeltrace2 agrees, filters see them.
 . "$(dirname "$0")/../../lib/mount.sh"
@@ -40,6 +40,14 @@ line() {
 		[ "$n" != 0 ] || idle='( "PHASE_IDLE" : container = 0 )'
 		echo "rich:large { ints = [ $ints ], text = \"$(repeat 10 t)\", full = \"$(repeat \
 			300 f)\", phase = $idle, n = $n }" ;;
+	bits)
+		code=$((n == 1 ? 5 : 0))
+		echo "rich:bits { ack = 1, delta = $((n - 16)), window = $((4093 + n)), before = 65535, phase = $code, lowest = $n, all = $((-n)), last = $n, end = $((n - 2)), n = $n }" |
+			sed 's/-0,/0,/' ;;
+	last_bits) echo "rich:last_bits { n = $n, one = 1, minus = $((-n)) }" ;;
+	large_bits)
+		echo "rich:large_bits { odd = $((n % 2)), next = $((n + 1)), full = \"$(repeat \
+			300 f)\", minus = $((-n)), even = $(((n + 1) % 2)), n = $n }" ;;
 	containers)
 		echo "rich:containers { s = \"string $n\", empty = \"\", nul = \"a\", view = \"str\", none = \"\", _ints_length = 2, ints = [ [0] = $n, [1] = -1 ], _doubles_length = 2, doubles = [ [0] = 0.5, [1] = $n.25 ], _nothing_length = 0, nothing = [ ], fixed = [ [0] = 1, [1] = 2, [2] = $n ], real = [ [0] = 2.5 ], _span_length = 2, span = [ [0] = $n, [1] = -1 ], temporary = \"made $n\", n = $n }" ;;
 	structures)
@@ -52,7 +60,7 @@ line() {
 	esac
 }
 for n in 0 1 2; do
-	for e in names arrays labels large; do line $e $n; done
+	for e in names arrays labels large bits large_bits last_bits; do line $e $n; done
 done >"$work/want"
 {
 	cat "$work/want"
@@ -114,6 +122,9 @@ has "$meta" \
 	'floating_point { exp_dig = 11; mant_dig = 53; align = 8; } _doubles\[ __doubles_length \];'
 has "$meta" 'floating_point { exp_dig = 8; mant_dig = 24; align = 8; } _floats\[2\];'
 
+has "$meta" 'integer { size = 12; align = 1; signed = 0; base = 10; } _window;'
+has "$meta" 'integer { size = 64; align = 8; signed = 1; base = 10; } _all;'
+
 # seen RULE EXPECTED: the values of n that come through
 seen() {
 	round=$((round + 1))
@@ -130,6 +141,10 @@ seen 'rich:arrays if doubles[0] > 0.75' "1 2 "
 seen 'rich:arrays if some[0] == 1.5 && some[1] < 0' "1 "
 seen 'rich:arrays if text == "te*" && full == "full" && n < 2' "0 1 "
 seen 'rich:labels if phase == -1' "2 "
+seen 'rich:bits if window > 4094' "2 "
+seen 'rich:bits if delta == -15 && phase == 5 && ack' "1 "
+seen 'rich:bits if end < 0 && all == 0 && last == 0 && !lowest' "0 "
+seen 'rich:large_bits if minus == -2 && next != 0 && full == "f*"' "2 "
 seen 'rich:containers if s == "string 1"' "1 "
 seen 'rich:containers if ints[1] < 0 && fixed[2] == 2' "2 "
 seen 'rich:containers if doubles[1] >= 1.25 && real[0] == 2.5' "1 2 "

@@ -171,7 +171,13 @@ static void bad_fields(void)
 	EVENT(f[0].name = regs_string(&regs, ""), "bad name of a field");
 	EVENT(f[0].size = 3, "bad size of a field");
 	EVENT(f[2].size = 2, "bad size of a field");
-	EVENT(f[0].kind = 7, "unknown kind of a field");
+	EVENT(f[0].kind = 8, "unknown kind of a field");
+	EVENT((f[0].kind = TRAIL_KIND_BITS, f[0].size = 65), "bad size or flags of a bit field");
+	EVENT((regs.events[0].field_count = 1, f[0].kind = TRAIL_KIND_BITS, f[0].size = 7),
+	      "a tracepoint ends within a byte");
+	EVENT((f[0].kind = TRAIL_KIND_BITS, f[0].size = 0), "bad size or flags of a bit field");
+	EVENT((f[0].kind = TRAIL_KIND_BITS, f[0].flags = TRAIL_FIELD_HEX),
+	      "bad size or flags of a bit field");
 	EVENT(f[0].kind = 0, "unknown kind of a field");
 	EVENT(f[0].flags = 64, "bad size of floating point elements");
 	EVENT(f[0].flags = 128, "unknown flags of a field");

@@ -132,6 +132,42 @@ static void empty_strings(void)
 	writer_finish(&w);
 }
 
+/* Bit fields of all sizes, in bytes that they share, with other fields between them */
+static void bit_fields(void)
+{
+	struct md_event *e = md_event_create("all:bits", 3, 140);
+	unsigned int used = 0, bytes = 0;
+	uint64_t seed = 11;
+	struct writer w;
+
+	writer_init(&w, MD_HEADER_COMPACT);
+	for (unsigned int i = 0; i < e->field_count; i++) {
+		unsigned int bits = i % 20 == 19 ? 0 : 1 + (i * 37 + i / 64) % 64,
+			     begin = used + bits > 64 ? 0 : used;
+		struct md_type t = { .kind = MD_INT, .size = 1, .base = 10, .is_signed = i % 3 };
+		char name[16];
+
+		if (bits) {
+			t.bits = (uint8_t)bits;
+			t.shift = (uint8_t)begin;
+			t.size = (uint8_t)((begin + bits + 7) / 8 - (begin != 0));
+		}
+		used = bits ? (begin + bits) % 8 : 0;
+		bytes += t.size;
+		snprintf(name, sizeof(name), "f%u", i);
+		set_field(&e->fields[i], name, t);
+	}
+	CHECK(md_stream_add(w.stream, e) == 0);
+	begin_packet(&w, 0);
+	for (int i = 0; i < 50; i++) {
+		add_event(&w, 0, (uint64_t)i, false);
+		for (unsigned int n = 0; n < bytes; n++)
+			md_buf_putc(&w.file, (char)below(&seed, 256));
+	}
+	end_packet(&w);
+	writer_finish(&w);
+}
+
 static void contexts(void)
 {
 	struct md_field *context = calloc(4, sizeof(*context));
@@ -419,6 +455,7 @@ int main(void)
 	CASE(large_header);
 	CASE(every_byte_in_strings);
 	CASE(empty_strings);
+	CASE(bit_fields);
 	CASE(contexts);
 	CASE(application_contexts);
 	CASE(enumerations);

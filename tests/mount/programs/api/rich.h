@@ -57,6 +57,36 @@ static void rich_labels(int n)
 	      TRAIL_ENUM(small, (signed char)-n, PHASE_FAILED), n);
 }
 
+/* Bit fields share bytes; `all` begins a new one, since it would lie in more than 8 bytes. */
+static void rich_bits(int n)
+{
+	struct { unsigned int ack : 1, window : 12; int delta : 5; } f = { 1, 0, -16 };
+	enum phase phase = n == 1 ? PHASE_BUSY : PHASE_IDLE;
+	unsigned short before = 65535;
+
+	f.window = 4093u + (unsigned int)n;
+	f.delta += n;
+	TRAIL(rich, bits, TRAIL_BITS(ack, f.ack, 1), TRAIL_SIGNED_BITS(delta, f.delta, 5),
+	      TRAIL_BITS(window, f.window, 12), before, TRAIL_BITS(phase, phase, 3),
+	      TRAIL_BITS(lowest, 16 + n, 3), TRAIL_SIGNED_BITS(all, -n, 64),
+	      TRAIL_BITS(last, n, 60), TRAIL_SIGNED_BITS(end, n - 2, 9), n);
+}
+
+/* The last one has all of its byte. */
+static void rich_last_bits(int n)
+{
+	TRAIL(rich, last_bits, n, TRAIL_BITS(one, 1, 1), TRAIL_SIGNED_BITS(minus, -n, 3));
+}
+
+static void rich_large_bits(int n)
+{
+	char full[300];
+
+	memset(full, 'f', sizeof(full));
+	TRAIL(rich, large_bits, TRAIL_BITS(odd, n, 1), TRAIL_BITS(next, n + 1, 3), full,
+	      TRAIL_SIGNED_BITS(minus, -n, 11), TRAIL_BITS(even, n + 1, 1), n);
+}
+
 /* More than the call site's buffer has room for */
 static void rich_large(int n)
 {
@@ -78,5 +108,8 @@ static void rich_fields(int step)
 		rich_arrays(n);
 		rich_labels(n);
 		rich_large(n);
+		rich_bits(n);
+		rich_large_bits(n);
+		rich_last_bits(n);
 	}
 }
