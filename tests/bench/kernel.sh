@@ -274,6 +274,13 @@ kernel_recording() {
 		b=$(now_ms)
 		rate "$n" "$a" "$b" >>"$work/ours.rate"
 		echo >>"$work/ours.rate"
+		for form in json csv perfetto; do
+			a=$(now_ms)
+			cat "$k/export/$form" >/dev/null
+			b=$(now_ms)
+			rate "$n" "$a" "$b" >>"$work/$form.rate"
+			echo >>"$work/$form.rate"
+		done
 		a=$(now_ms)
 		cat "$k/stats" >/dev/null
 		b=$(now_ms)
@@ -300,6 +307,11 @@ kernel_recording() {
 		row "  text, events per second, $tool" "$(best "$work/ours.rate")" \
 			"$(best "$work/$tool.rate")" \
 			"$(ratio "$(best "$work/$tool.rate")" "$(best "$work/ours.rate")")"
+		for form in json csv perfetto; do
+			row "  export/$form, events per second, $tool" "$(best "$work/$form.rate")" \
+				"$(best "$work/$tool.rate")" \
+				"$(ratio "$(best "$work/$tool.rate")" "$(best "$work/$form.rate")")"
+		done
 		row "  stats with pairs, and its text, events per second" \
 			"$(best "$work/stats.rate")" "$(best "$work/$tool.rate")" \
 			"$(ratio "$(best "$work/$tool.rate")" "$(best "$work/stats.rate")")"

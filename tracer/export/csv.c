@@ -2,7 +2,8 @@
 /*
  * Events as CSV (RFC 4180, lines end with a newline alone): time, host, cpu, event, then a column
  * for each name of a context and of a field, in the order in which they first occur. The names are
- * known only when each event class has occurred, so the events are read twice up to there.
+ * known only when each event class has occurred, so the events are read twice; first for their
+ * classes alone.
  */
 #include <errno.h>
 #include <search.h>
@@ -11,6 +12,7 @@
 
 #include "metadata/name.h"
 #include "metadata/number.h"
+#include "metadata/plain.h"
 #include "metadata/program.h"
 #include "tracer/export/export.h"
 
@@ -26,6 +28,7 @@ struct layout {
 	uint32_t count;
 	struct cell {
 		uint32_t column, value; /* value: index; those of the fields follow the contexts' */
+		enum cell_is { CELL_OTHER, CELL_U32, CELL_S32, CELL_INTEGER, CELL_STRING } is;
 	} cells[];
 };
 
@@ -34,8 +37,11 @@ struct csv {
 	void *names;            /* tree of struct column; owned (tsearch) */
 	struct column **columns;        /* by number; elements belong to names */
 	uint32_t count;
-	size_t kinds;           /* event classes that have occurred */
-	char host[MD_TEXT_HOSTNAME_MAX + 1];    /* of the last row */
+	uint64_t second;        /* the time of `seconds`; 0: none */
+	char seconds[24];       /* its digits before the nanoseconds */
+	size_t seconds_len;
+	const struct cursor *cursor;    /* of the last row */
+	char host[MD_TEXT_HOSTNAME_MAX + 1];    /* of host_cell */
 	struct md_buf host_cell, text;          /* text: scratch */
 };
 
@@ -83,22 +89,35 @@ static int compare_cells(const void *a, const void *b)
 	return x->value < y->value ? -1 : x->value > y->value;
 }
 
-/* The cells of the contexts and fields. False: no memory. */
-static bool find_cells(struct csv *v, struct layout *l, const struct text *names, uint32_t contexts,
-		       uint32_t count)
+static enum cell_is find_kind(const struct md_type *t)
 {
+	if (t->kind == MD_STRING)
+		return CELL_STRING;
+	if (t->kind != MD_INT || md_type_is_enum(t))
+		return CELL_OTHER;
+	if (t->size != 4 || t->big_endian)
+		return CELL_INTEGER;
+	return t->is_signed ? CELL_S32 : CELL_U32;
+}
+
+/* The cells of the contexts and fields. False: no memory. */
+static bool find_cells(struct csv *v, struct layout *l, const struct row *r)
+{
+	uint32_t contexts = r->stream->context_count, count = contexts + r->class->field_count;
 	uint32_t n = 0;
 
 	for (uint32_t i = 0; i < count; i++) {
+		const struct md_field *f = i < contexts ? &r->stream->context[i]
+							: &r->class->fields[i - contexts];
 		const struct column *c;
 
 		md_buf_reset(&v->text);
 		md_buf_puts(&v->text, i < contexts ? "context." : "fields.");
-		md_buf_put(&v->text, names[i].p, names[i].n);
+		md_buf_put(&v->text, r->names[i].p, r->names[i].n);
 		c = find_column(v, md_buf_str(&v->text));
 		if (!c || v->text.failed)
 			return false;
-		l->cells[i] = (struct cell){ c->number, i };
+		l->cells[i] = (struct cell){ c->number, i, find_kind(&f->type) };
 	}
 	qsort(l->cells, count, sizeof(l->cells[0]), compare_cells);
 	/* Of two fields with one name, the last one has the cell. */
@@ -172,21 +191,17 @@ static bool set_event(struct csv *v, struct layout **l, uint32_t count, const ch
 /* First run: finds the columns. */
 static void add_columns(void *arg, const struct row *r)
 {
-	uint32_t contexts = r->stream->context_count, count = contexts + r->class->field_count;
+	uint32_t count = r->stream->context_count + r->class->field_count;
 	struct csv *v = arg;
 	struct layout *l;
 
-	if (*r->state)
-		return;
 	l = calloc(1, sizeof(*l) + count * sizeof(l->cells[0]));
-	if (!l || !find_cells(v, l, r->names, contexts, count) ||
-	    !set_event(v, &l, count, r->class->name)) {
+	if (!l || !find_cells(v, l, r) || !set_event(v, &l, count, r->class->name)) {
 		free(l);
 		v->m->err = -ENOMEM;
 		return;
 	}
 	*r->state = l;
-	v->m->enough = ++v->kinds == v->m->classes;
 }
 
 static void set_host(struct csv *v, const char *host)
@@ -199,42 +214,77 @@ static void set_host(struct csv *v, const char *host)
 	v->m->out.failed |= v->host_cell.failed;
 }
 
-static char *put_commas(struct md_buf *out, uint32_t n)
+static char *put_commas(char *o, uint32_t n)
 {
-	char *o = md_buf_room(out, n + 24);
-
-	if (o) {
+	/* Most cells follow one another: no call. */
+	if (n == 1)
+		*o = ',';
+	else
 		memset(o, ',', n);
-		out->len += n;
-		o += n;
-	}
-	return o;
+	return o + n;
 }
 
-static void put_cells(struct csv *v, const struct layout *l, const struct md_value *values)
+/* Nanoseconds since the epoch. Most events have the second of the event before. */
+static char *put_time(struct csv *v, char *o, uint64_t time)
+{
+	if (time < 1000000000)
+		return md_put_u64(o, time);
+	if (!v->second || time < v->second || time - v->second >= 1000000000) {
+		v->second = time - time % 1000000000;
+		v->seconds_len = (size_t)(md_put_u64(v->seconds, time / 1000000000) - v->seconds);
+	}
+	memcpy(o, v->seconds, sizeof(v->seconds));
+	return md_put9(o + v->seconds_len, (uint32_t)(time - v->second));
+}
+
+/* A value of any type; then `room` more bytes. NULL: no memory. */
+static char *put_other(struct csv *v, char *o, const struct md_value *value, size_t room)
 {
 	struct md_buf *out = &v->m->out;
+	size_t at = out->len = (size_t)(o - out->data);
+
+	quote_cell(v, out, at, md_value_show(value, out));
+	return md_buf_room(out, room);
+}
+
+/* Whether the value is a plain string, which needs no quotes; then puts it, and moves *o. */
+static bool put_plain(char **o, const struct md_value *value)
+{
+	const char *s = (const char *)value->p;
+	size_t n = (size_t)(value->end - value->p) - 1;
+
+	/* Without its NUL. */
+	if (!n || s[0] == ' ' || s[n - 1] == ' ' || !md_copy_plain(*o, s, n, '"', ','))
+		return false;
+	*o += n;
+	return true;
+}
+
+/* There are `room` bytes at o, also after a value that needs more. NULL: no memory. */
+static char *put_cells(struct csv *v, const struct layout *l, const struct md_value *values,
+		       size_t room, char *o)
+{
 	uint32_t column = 0;
+	uint64_t n;
 
-	for (uint32_t i = 0; i < l->count; i++) {
+	for (uint32_t i = 0; i < l->count && o; i++) {
 		const struct md_value *value = &values[l->cells[i].value];
-		char *o = put_commas(out, l->cells[i].column + 1 - column);
-		size_t at = out->len;
-		uint64_t n;
+		enum cell_is is = value->p ? l->cells[i].is : CELL_OTHER;
 
+		o = put_commas(o, l->cells[i].column + 1 - column);
 		column = l->cells[i].column + 1;
-		if (!o)
-			return;
-		if (value->type->kind != MD_INT || md_type_is_enum(value->type)) {
-			quote_cell(v, out, at, md_value_show(value, out));
-			continue;
+		if (is == CELL_U32) {
+			o = md_put_u32(o, md_load32(value->p));
+		} else if (is == CELL_S32) {
+			o = md_put_s32(o, (int32_t)md_load32(value->p));
+		} else if (is == CELL_INTEGER) {
+			md_value_integer(value, &n);
+			o = value->type->is_signed ? md_put_s64(o, (int64_t)n) : md_put_u64(o, n);
+		} else if (is != CELL_STRING || !put_plain(&o, value)) {
+			o = put_other(v, o, value, room);
 		}
-		md_value_integer(value, &n);
-		o = value->type->is_signed ? md_put_s64(o, (int64_t)n) : md_put_u64(o, n);
-		out->len = (size_t)(o - out->data);
 	}
-	put_commas(out, v->count - column);
-	md_buf_putc(out, '\n');
+	return o ? put_commas(o, v->count - column) : NULL;
 }
 
 /* Second run: writes the rows. */
@@ -242,14 +292,21 @@ static void add_row(void *arg, const struct row *r)
 {
 	const struct layout *l = *r->state;
 	struct csv *v = arg;
+	size_t room;
 	char *o;
 
-	if (strcmp(r->host, v->host) != 0)
+	if (!l)
+		return;
+	if (r->cursor != v->cursor && strcmp(r->host, v->host) != 0)
 		set_host(v, r->host);
-	o = l ? md_buf_room(&v->m->out, 64 + v->host_cell.len + l->event_len) : NULL;
+	v->cursor = r->cursor;
+	/* Numbers, and what needs no quotes: not longer than the event. */
+	room = 128 + v->host_cell.len + l->event_len + v->count + 24 * (size_t)l->count +
+	       (size_t)(r->occurrence->end - r->occurrence->context);
+	o = md_buf_room(&v->m->out, room);
 	if (!o)
 		return;
-	o = md_put_u64(o, r->time);
+	o = put_time(v, o, r->time);
 	*o++ = ',';
 	if (v->host_cell.len)
 		o = mempcpy(o, v->host_cell.data, v->host_cell.len);
@@ -258,13 +315,11 @@ static void add_row(void *arg, const struct row *r)
 		o = md_put_u32(o, r->cpu);
 	*o++ = ',';
 	o = mempcpy(o, l->event, l->event_len);
+	o = r->torn ? put_commas(o, v->count) : put_cells(v, l, r->context, room, o);
+	if (!o)
+		return;
+	*o++ = '\n';
 	v->m->out.len = (size_t)(o - v->m->out.data);
-	if (!r->torn) {
-		put_cells(v, l, r->context);
-	} else {
-		put_commas(&v->m->out, v->count);
-		md_buf_putc(&v->m->out, '\n');
-	}
 }
 
 void csv_make(struct maker *m)
@@ -272,7 +327,7 @@ void csv_make(struct maker *m)
 	struct csv v = { .m = m };
 
 	m->runs = 2;
-	maker_run(m, ROW_CLASSES, add_columns, &v);
+	maker_classes(m, add_columns, &v);
 	md_buf_puts(&m->out, "time,host,cpu,event");
 	for (uint32_t i = 0; i < v.count; i++)
 		md_buf_printf(&m->out, ",%s", v.columns[i]->name);

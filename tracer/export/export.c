@@ -64,11 +64,10 @@ void maker_write(struct maker *m)
 	md_buf_reset(&m->out);
 }
 
-/* Says how far the file is, by the times of events: the run began at `first`, and is at `now`. */
-static void show_done(const struct maker *m, uint64_t first, uint64_t now)
+/* Says how far the file is: the run is at `part` (0 to 1) of its events. */
+static void show_done(const struct maker *m, double part)
 {
 	unsigned int runs = m->runs ? m->runs : 1;
-	double part = m->limit > first ? (double)(now - first) / (double)(m->limit - first) : 0;
 
 	/* Only a number to show: no other memory depends on it. */
 	if (m->done)
@@ -76,41 +75,105 @@ static void show_done(const struct maker *m, uint64_t first, uint64_t now)
 				 __ATOMIC_RELAXED);
 }
 
-void maker_run(struct maker *m, enum row_needs needs, void (*add)(void *arg, const struct row *r),
-	       void *arg)
+/* How far a run is that began at the time `first`, and is at `now`. */
+static double part_of(const struct maker *m, uint64_t first, uint64_t now)
 {
-	uint64_t now, clock_offset = session_clock_offset(m->s), count = 0, first = 0;
+	return m->limit > first ? (double)(now - first) / (double)(m->limit - first) : 0;
+}
+
+/* The events that are held, for a run. NULL: m->err. */
+static struct merge *begin_run(struct maker *m)
+{
 	struct merge *merge = merge_create();
-	struct cursor *c;
-	struct row r;
+	uint64_t now;
 
 	if (!merge) {
 		m->err = -ENOMEM;
-		return;
+		return NULL;
 	}
 	m->err = merge_look_session(merge, m->s, &now);
 	/* A second run has the same events as the first. */
 	if (!m->limit)
 		m->limit = now;
-	m->classes = m->err || needs != ROW_CLASSES ? 0 : merge_classes(merge);
-	m->enough = false;
-	while (!m->err && !m->enough && (c = merge_top(merge, m->limit))) {
+	return merge;
+}
+
+static void end_run(struct maker *m, struct merge *merge)
+{
+	if (!m->err)
+		m->err = merge_failed(merge);
+	m->run++;
+	merge_destroy(merge);
+}
+
+void maker_run(struct maker *m, enum row_needs needs, void (*add)(void *arg, const struct row *r),
+	       void *arg)
+{
+	uint64_t clock_offset = session_clock_offset(m->s), count = 0, first = 0;
+	struct merge *merge = begin_run(m);
+	struct cursor *c;
+	struct row r;
+
+	while (!m->err && (c = merge_top(merge, m->limit))) {
 		m->err = rows_read(&m->rows, c, needs, &r);
 		if (m->err)
 			break;
 		r.time = clock_offset + c->o.ts;
 		first = count ? first : c->o.ts;
 		if (count++ % EVENTS_A_SHOW == 0)
-			show_done(m, first, c->o.ts);
+			show_done(m, part_of(m, first, c->o.ts));
 		add(arg, &r);
 		if (m->out.len >= PIECE || m->out.failed)
 			maker_write(m);
 		merge_next(merge);
 	}
+	if (merge)
+		end_run(m, merge);
+}
+
+/* How many event classes the stream has, at most. */
+static uint32_t count_classes(const struct stream *s)
+{
+	uint32_t n;
+
+	/* An imported trace may describe more of them later. */
+	if (s->input)
+		return UINT32_MAX;
+	pthread_mutex_lock(&s->trace->lock);
+	n = s->class->event_count;
+	pthread_mutex_unlock(&s->trace->lock);
+	return n;
+}
+
+/* Notes the classes of the events of stream i, which is `part` of them all. */
+static void note_stream(struct maker *m, struct cursor *c, uint32_t i, double part)
+{
+	uint32_t classes = count_classes(&c->stream), noted = 0;
+	const struct md_event *last = NULL;
+	uint64_t count = 0, first = c->o.ts;
+	bool more = c->have;
+
+	for (; more && noted < classes && c->o.ts <= m->limit && !m->err; more = cursor_next(c)) {
+		if (count++ % EVENTS_A_SHOW == 0)
+			show_done(m, part * (i + part_of(m, first, c->o.ts)));
+		if (c->o.event != last)
+			m->err = rows_note(&m->rows, c, i + 1, &noted);
+		last = c->o.event;
+	}
+	cursor_release(c);
+}
+
+void maker_classes(struct maker *m, void (*add)(void *arg, const struct row *r), void *arg)
+{
+	struct merge *merge = begin_run(m);
+
+	/* Stream by stream: faster than in the order of time. */
+	for (size_t i = 0; !m->err && i < merge->count; i++)
+		note_stream(m, merge->cursors[i], (uint32_t)i, 1 / (double)merge->count);
 	if (!m->err)
-		m->err = merge_failed(merge);
-	m->run++;
-	merge_destroy(merge);
+		m->err = rows_classes(&m->rows, add, arg);
+	if (merge)
+		end_run(m, merge);
 }
 
 void maker_begin(struct maker *m, struct stream_set *held, struct session *s)

@@ -13,7 +13,7 @@
  *	track.c   the events as tracks of threads and CPUs, with slices, for the next ones;
  *	          event_kind.c and counter.c are parts of it
  *	chrome.c  export/chrome.json
- *	perfetto.c  export/perfetto
+ *	perfetto.c  export/perfetto, in messages of protobuf.h
  *	flame.c   export/flame.svg
  *	page.c    export/timeline.html; page.html is the page without events
  *	ltt.c     export/ltt/, a directory: its events; ltt_ids.c: their ids; ltt_xml.c: their
@@ -45,8 +45,6 @@ struct maker {
 	int fd;                 /* the memfd */
 	uint64_t size;          /* of what is in it */
 	int err;                /* -errno: the file cannot be made */
-	size_t classes;         /* event classes that may occur (merge_classes) */
-	bool enough;            /* a form sets it: this run may end before the last event */
 	uint32_t *done;         /* of the session (exporting), or NULL */
 	unsigned int runs, run; /* how often the form reads the events; 0: once */
 	size_t whole;           /* bytes of `out` up to the end of a statement (sql.c) */
@@ -67,6 +65,11 @@ void maker_write(struct maker *m);
  */
 void maker_run(struct maker *m, enum row_needs needs, void (*add)(void *arg, const struct row *r),
 	       void *arg);
+/*
+ * Calls add() for the classes that events up to m->limit have, in the order of their first events.
+ * The row has no values, time, host and CPU.
+ */
+void maker_classes(struct maker *m, void (*add)(void *arg, const struct row *r), void *arg);
 
 /* Each writes one file. Failures: m->err, or m->out.failed. */
 void csv_make(struct maker *m);

@@ -8,7 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "metadata/plain.h"
 #include "metadata/program.h"
+#include "tracer/export/protobuf.h"
 #include "tracer/export/track.h"
 
 #define SEQUENCE 1              /* trusted_packet_sequence_id of all packets */
@@ -33,95 +35,25 @@ enum { CLEARED = 1 };           /* SEQ_INCREMENTAL_STATE_CLEARED */
 /* The kinds of tracks, in the high bits of their uuids. */
 enum { UUID_PROCESS = 1, UUID_THREAD, UUID_COUNTER };
 
+/* What all events of a class have, as fields of protobuf, one after the other. */
+struct shape {
+	struct md_buf bytes;
+	uint32_t *at;           /* offsets of the parts in bytes, and of their end; owned */
+	uint32_t count;         /* parts */
+};
+
+/* The parts: category and name of the event, and of its slice; the names of contexts and fields */
+enum { PART_EVENT, PART_SLICE, PART_NAMES };
+
 struct perfetto {
 	struct maker *m;
 	bool any;
+	struct shape *shapes;   /* by the number of an event's names; owned */
+	uint32_t shape_count;
+	uint64_t high;          /* what high_bytes have: a time without its lowest 35 bits */
+	char high_bytes[8];
+	size_t high_len;
 };
-
-/* ---- protobuf ---- */
-
-static inline char *write_varint(char *o, uint64_t v)
-{
-	for (; v >= 0x80; v >>= 7)
-		*o++ = (char)(v | 0x80);
-	*o++ = (char)v;
-	return o;
-}
-
-static void put_number(struct md_buf *out, uint32_t field, uint64_t v)
-{
-	char *o = md_buf_room(out, 16);
-
-	if (o)
-		out->len = (size_t)(write_varint(write_varint(o, field << 3), v) - out->data);
-}
-
-/* Eight bytes, the lowest first */
-static void put_fixed(struct md_buf *out, uint32_t field, uint64_t bits)
-{
-	char *o = md_buf_room(out, 16);
-
-	if (!o)
-		return;
-	o = write_varint(o, field << 3 | 1);
-	for (int i = 0; i < 8; i++)
-		*o++ = (char)(uint8_t)(bits >> 8 * i);
-	out->len = (size_t)(o - out->data);
-}
-
-static void put_double(struct md_buf *out, uint32_t field, double d)
-{
-	uint64_t bits;
-
-	memcpy(&bits, &d, sizeof(bits));
-	put_fixed(out, field, bits);
-}
-
-static void put_bytes(struct md_buf *out, uint32_t field, const char *p, size_t n)
-{
-	char *o = md_buf_room(out, 16 + n);
-
-	if (!o)
-		return;
-	o = write_varint(write_varint(o, field << 3 | 2), n);
-	out->len = (size_t)((char *)mempcpy(o, p, n) - out->data);
-}
-
-/*
- * Begins a message or a string whose length is not known yet: leaves `size` bytes for its length.
- * Returns the place of its contents, for end_message.
- */
-static size_t begin_message(struct md_buf *out, uint32_t field, size_t size)
-{
-	char *o = md_buf_room(out, 16);
-
-	if (o)
-		out->len = (size_t)(write_varint(o, field << 3 | 2) - out->data) + size;
-	return out->len;
-}
-
-/* A length that is shorter than its place gets bytes without value: protobuf allows them. */
-static void end_message(struct md_buf *out, size_t at, size_t size)
-{
-	char length[10];
-	size_t need, n = out->len - at;
-	char *start;
-
-	if (!md_buf_room(out, sizeof(length)))
-		return;
-	start = out->data + at - size;
-	if (n >> 7 * size == 0) {
-		for (; size > 1; size--, n >>= 7)
-			*start++ = (char)(n | 0x80);
-		*start = (char)n;
-		return;
-	}
-	need = (size_t)(write_varint(length, n) - length);
-	if (need != size)
-		memmove(start + need, start + size, n);
-	memcpy(start, length, need);
-	out->len += need - size;
-}
 
 /* The bytes that the lengths of most messages have */
 enum { PACKET_LENGTH = 2, EVENT_LENGTH = 2, NOTE_LENGTH = 1, TEXT_LENGTH = 1 };
@@ -205,7 +137,7 @@ static void describe(void *arg, const struct timeline *t)
 	end_packet(v, packet);
 }
 
-/* ---- events ---- */
+/* ---- values ---- */
 
 /* Replaces what follows `begin` by the number that is there as text from `at` on. */
 static void put_shown(struct md_buf *out, size_t begin, size_t at, uint32_t field,
@@ -251,82 +183,180 @@ static void put_value(struct md_buf *out, const struct md_value *value)
 	}
 }
 
-/* An annotation with an integer, at once. False: its length needs more than a byte. */
-static bool put_integer(struct md_buf *out, struct text prefix, struct text name,
-			const struct md_value *value)
-{
-	size_t n = prefix.n + name.n;
-	char *o = n < 100 ? md_buf_room(out, n + 32) : NULL, *length;
-	uint64_t number;
+/* ---- shapes ---- */
 
-	if (!o || !md_value_integer(value, &number))
-		return false;
-	*o++ = EVENT_ANNOTATION << 3 | 2;
-	length = o++;
-	*o++ = NOTE_NAME << 3 | 2;
-	*o++ = (char)n;
-	o = mempcpy(mempcpy(o, prefix.p, prefix.n), name.p, name.n);
-	/* The largest integers have no sign. */
-	*o++ = (!value->type->is_signed && number > INT64_MAX ? NOTE_UINT : NOTE_INT) << 3;
-	o = write_varint(o, number);
-	*length = (char)(o - length - 1);
-	out->len = (size_t)(o - out->data);
-	return true;
+static void put_title(struct md_buf *out, struct text name)
+{
+	const char *colon = memchr(name.p, ':', name.n);
+
+	if (colon)
+		put_bytes(out, EVENT_CATEGORY, name.p, (size_t)(colon - name.p));
+	put_bytes(out, EVENT_NAME, name.p, name.n);
 }
 
-/* A debug annotation for each member; an enumeration is its label, if it has one. */
-static void put_members(struct md_buf *out, struct text prefix, const struct text *names,
-			uint32_t count, const struct md_value *values)
+static void add_shape(void *arg, const struct row *r, const struct track_name *event,
+		      const struct track_name *slice)
 {
-	size_t note, name;
+	uint32_t contexts = r->stream->context_count, i = PART_NAMES;
+	struct perfetto *v = arg;
+	struct shape *more = realloc(v->shapes, (v->shape_count + 1) * sizeof(*more)), *s;
 
-	for (uint32_t i = 0; i < count; i++) {
-		if (!values[i].p ||
-		    (values[i].type->kind == MD_INT && !md_type_is_enum(values[i].type) &&
-		     put_integer(out, prefix, names[i], &values[i])))
-			continue;
-		note = begin_message(out, EVENT_ANNOTATION, NOTE_LENGTH);
-		name = begin_message(out, NOTE_NAME, TEXT_LENGTH);
-		md_buf_put(out, prefix.p, prefix.n);
-		md_buf_put(out, names[i].p, names[i].n);
-		end_message(out, name, TEXT_LENGTH);
-		put_value(out, &values[i]);
-		end_message(out, note, NOTE_LENGTH);
+	if (more)
+		v->shapes = more;
+	s = more ? &more[v->shape_count] : NULL;
+	if (s)
+		*s = (struct shape){ .count = PART_NAMES + contexts + r->class->field_count };
+	if (!s || !(s->at = calloc(s->count + 1, sizeof(*s->at)))) {
+		v->m->err = -ENOMEM;
+		return;
 	}
+	v->shape_count++;
+	put_title(&s->bytes, event->plain);
+	s->at[PART_SLICE] = (uint32_t)s->bytes.len;
+	put_title(&s->bytes, slice->plain);
+	for (; i < s->count; i++) {
+		struct text name = r->names[i - PART_NAMES], prefix = { "context.", 8 };
+		size_t at;
+
+		s->at[i] = (uint32_t)s->bytes.len;
+		at = begin_message(&s->bytes, NOTE_NAME, TEXT_LENGTH);
+		md_buf_put(&s->bytes, prefix.p, i - PART_NAMES < contexts ? prefix.n : 0);
+		md_buf_put(&s->bytes, name.p, name.n);
+		end_message(&s->bytes, at, TEXT_LENGTH);
+	}
+	s->at[i] = (uint32_t)s->bytes.len;
+	v->m->out.failed |= s->bytes.failed;
+}
+
+static void free_shapes(struct perfetto *v)
+{
+	for (uint32_t i = 0; i < v->shape_count; i++) {
+		md_buf_deinit(&v->shapes[i].bytes);
+		free(v->shapes[i].at);
+	}
+	free(v->shapes);
+}
+
+static struct text get_part(const struct shape *s, uint32_t i)
+{
+	return (struct text){ s->bytes.data + s->at[i], s->at[i + 1] - s->at[i] };
+}
+
+/* ---- events ---- */
+
+/* An annotation of up to 127 bytes: an integer or a short plain string. NULL: it is another. */
+static char *put_short(char *o, struct text name, const struct md_value *value)
+{
+	const struct md_type *t = value->type;
+	size_t n = (size_t)(value->end - value->p) - 1;
+	uint64_t number;
+	char *length;
+
+	*o++ = EVENT_ANNOTATION << 3 | 2;
+	length = o++;
+	if (name.n > 100)
+		return NULL;
+	o = mempcpy(o, name.p, name.n);
+	if (t->kind == MD_INT && !md_type_is_enum(t)) {
+		md_value_integer(value, &number);
+		/* The largest integers have no sign. */
+		*o++ = (!t->is_signed && number > INT64_MAX ? NOTE_UINT : NOTE_INT) << 3;
+		o = write_varint(o, number);
+	} else if (t->kind == MD_STRING && name.n + n < 120 &&
+		   md_copy_plain(o + 2, (const char *)value->p, n, 0x7f, 0x7f)) {
+		*o++ = NOTE_STRING << 3 | 2;
+		*o++ = (char)n;
+		o += n;
+	} else {
+		return NULL;
+	}
+	*length = (char)(o - length - 1);
+	return o;
+}
+
+/*
+ * A debug annotation for each member from `first` up to `end`; an enumeration is its label, if it
+ * has one. There are `room` bytes at o, also after a value that needs more. NULL: no memory.
+ */
+static char *put_members(struct perfetto *v, char *o, const struct shape *s, uint32_t first,
+			 uint32_t end, const struct md_value *values, size_t room)
+{
+	struct md_buf *out = &v->m->out;
+
+	for (uint32_t i = first; i < end && o; i++) {
+		struct text name = get_part(s, PART_NAMES + i);
+		char *after = values[i].p ? put_short(o, name, &values[i]) : o;
+		size_t note;
+
+		if (!after) {
+			out->len = (size_t)(o - out->data);
+			note = begin_message(out, EVENT_ANNOTATION, NOTE_LENGTH);
+			md_buf_put(out, name.p, name.n);
+			put_value(out, &values[i]);
+			end_message(out, note, NOTE_LENGTH);
+			after = md_buf_room(out, room);
+		}
+		o = after;
+	}
+	return o;
+}
+
+/* A time, which nearly always has the high bits of the time before. */
+static char *write_time(struct perfetto *v, char *o, uint64_t time)
+{
+	if (time >> 35 != v->high || !v->high_len) {
+		v->high = time >> 35;
+		v->high_len = (size_t)(write_varint(v->high_bytes, v->high) - v->high_bytes);
+	}
+	for (int i = 0; i < 5; i++)
+		*o++ = (char)(uint8_t)(time >> 7 * i | 0x80);
+	memcpy(o, v->high_bytes, sizeof(v->high_bytes));
+	return o + v->high_len;
 }
 
 struct open_event {             /* places of contents */
 	size_t packet, event;
 };
 
-/* Begins an event in a packet; with its own name and values, if row is not NULL. */
+enum title { TITLE_NONE = -1, TITLE_EVENT = PART_EVENT, TITLE_SLICE = PART_SLICE };
+
+/* Begins an event in a packet; with the values of its row, if there is one. */
 static struct open_event begin_event(struct perfetto *v, uint64_t type, uint64_t track,
-				const struct mark *k, bool named)
+				     const struct mark *k, enum title title)
 {
+	const struct row *r = type == TYPE_COUNTER ? NULL : k->row;
+	const struct shape *s = k->event ? &v->shapes[k->event->number] : NULL;
 	struct md_buf *out = &v->m->out;
 	struct open_event at = { .packet = begin_packet(v) };
-	const struct row *r = k->row;
-	const char *colon;
+	size_t room = 64 + (s ? s->bytes.len + 16 * (size_t)s->count : 0) +
+		      (r ? (size_t)(r->occurrence->end - r->occurrence->context) : 0);
+	char *o = md_buf_room(out, room);
 
-	put_number(out, PACKET_TIMESTAMP, k->time);
-	at.event = begin_message(out, PACKET_TRACK_EVENT, EVENT_LENGTH);
-	put_number(out, EVENT_TYPE, type);
-	put_number(out, EVENT_TRACK, track);
-	if (named) {
-		struct text name = k->name->plain;
+	if (!o)
+		return at;
+	*o++ = PACKET_TIMESTAMP << 3;
+	o = write_time(v, o, k->time);
+	*o++ = PACKET_TRACK_EVENT << 3 | 2;
+	o += EVENT_LENGTH;
+	at.event = (size_t)(o - out->data);
+	*o++ = EVENT_TYPE << 3;
+	*o++ = (char)type;
+	*o++ = EVENT_TRACK << 3;
+	o = write_varint(o, track);
+	if (s && title != TITLE_NONE) {
+		struct text name = get_part(s, (uint32_t)title);
 
-		colon = memchr(name.p, ':', name.n);
-		if (colon)
-			put_bytes(out, EVENT_CATEGORY, name.p, (size_t)(colon - name.p));
-		put_bytes(out, EVENT_NAME, name.p, name.n);
+		o = mempcpy(o, name.p, name.n);
 	}
-	if (r && type != TYPE_COUNTER) {
+	if (r) {
 		uint32_t contexts = r->stream->context_count;
 
-		put_members(out, (struct text){ "", 0 }, r->names + contexts,
-			    r->class->field_count, r->fields);
-		put_members(out, (struct text){ "context.", 8 }, r->names, contexts, r->context);
+		o = put_members(v, o, s, contexts, contexts + r->class->field_count, r->context,
+				room);
+		o = o ? put_members(v, o, s, 0, contexts, r->context, room) : NULL;
 	}
+	if (o)
+		out->len = (size_t)(o - out->data);
 	return at;
 }
 
@@ -336,19 +366,19 @@ static void end_event(struct perfetto *v, struct open_event at)
 	end_packet(v, at.packet);
 }
 
-static void put_event(struct perfetto *v, uint64_t type, const struct mark *k, bool named)
+static void put_event(struct perfetto *v, uint64_t type, const struct mark *k, enum title title)
 {
-	end_event(v, begin_event(v, type, make_uuid(UUID_THREAD, k->track->tid), k, named));
+	end_event(v, begin_event(v, type, make_uuid(UUID_THREAD, k->track->tid), k, title));
 }
 
 static void add_begin(void *arg, const struct mark *k)
 {
-	put_event(arg, TYPE_BEGIN, k, true);
+	put_event(arg, TYPE_BEGIN, k, TITLE_SLICE);
 }
 
 static void add_end(void *arg, const struct mark *k)
 {
-	put_event(arg, TYPE_END, k, false);
+	put_event(arg, TYPE_END, k, TITLE_NONE);
 }
 
 static void describe_counter(struct perfetto *v, const struct track_counter *c)
@@ -377,7 +407,8 @@ static void add_counter(void *arg, const struct mark *k, struct track_counter *c
 	if (!c->described)
 		describe_counter(v, c);
 	c->described = true;
-	at = begin_event(v, TYPE_COUNTER, make_uuid(UUID_COUNTER, (int32_t)c->number), k, false);
+	at = begin_event(v, TYPE_COUNTER, make_uuid(UUID_COUNTER, (int32_t)c->number), k,
+			 TITLE_NONE);
 	shown = out->len;
 	if (md_value_integer(value, &n) && (value->type->is_signed || n <= INT64_MAX)) {
 		put_number(out, EVENT_COUNTER, n);
@@ -391,7 +422,7 @@ static void add_counter(void *arg, const struct mark *k, struct track_counter *c
 static void add_instant(void *arg, const struct mark *k)
 {
 	struct open_event at = begin_event(arg, TYPE_INSTANT, make_uuid(UUID_THREAD, k->track->tid),
-					   k, true);
+					   k, TITLE_EVENT);
 
 	if (k->flow)
 		put_fixed(&((struct perfetto *)arg)->m->out, EVENT_FLOW, k->flow);
@@ -401,11 +432,11 @@ static void add_instant(void *arg, const struct mark *k)
 /* The end of a flow: an instant of the thread that has been woken. */
 static void add_woken(struct perfetto *v, const struct cpu_switch *w)
 {
-	static const struct track_name name = { .plain = { "woken", 5 } };
-	struct mark k = { .time = w->row->time, .name = &name };
+	struct mark k = { .time = w->row->time };
 	struct open_event at = begin_event(v, TYPE_INSTANT, make_uuid(UUID_THREAD, w->thread->tid),
-					   &k, true);
+					   &k, TITLE_NONE);
 
+	put_bytes(&v->m->out, EVENT_NAME, "woken", 5);
 	put_fixed(&v->m->out, EVENT_FLOW_END, w->flow);
 	end_event(v, at);
 }
@@ -441,10 +472,12 @@ static void add_switch(void *arg, const struct cpu_switch *w)
 
 void perfetto_make(struct maker *m)
 {
-	static const struct track_form form = { .describe = describe, .begin = add_begin,
-						.end = add_end, .instant = add_instant,
-						.switched = add_switch, .counter = add_counter };
+	static const struct track_form form = { .classes = add_shape, .describe = describe,
+						.begin = add_begin, .end = add_end,
+						.instant = add_instant, .switched = add_switch,
+						.counter = add_counter };
 	struct perfetto v = { .m = m };
 
 	tracks_run(m, &form, &v);
+	free_shapes(&v);
 }

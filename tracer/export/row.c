@@ -13,6 +13,8 @@ struct row_kind {
 	const struct md_stream *stream;
 	void *state;
 	struct text *names;     /* with their characters; owned */
+	uint64_t first, order;  /* of the first event that was noted: its time; order 0: none */
+	uint32_t seen;          /* the stream that noted it last */
 };
 
 static struct row_kind *place_of(const struct rows *rows, const struct md_event *class,
@@ -32,6 +34,7 @@ static int grow(struct rows *rows)
 {
 	struct rows old = *rows;
 
+	rows->last = NULL;
 	rows->size = old.size ? 2 * old.size : 64;
 	rows->kinds = calloc(rows->size, sizeof(*rows->kinds));
 	if (!rows->kinds) {
@@ -72,8 +75,11 @@ static struct text *list_names(const struct md_event *class, const struct md_str
 static struct row_kind *find_kind(struct rows *rows, const struct md_event *class,
 				  const struct md_stream *stream)
 {
-	struct row_kind *k;
+	struct row_kind *k = rows->last;
 
+	/* Most events have the classes of the event before. */
+	if (k && k->class == class && k->stream == stream)
+		return k;
 	if (2 * rows->count >= rows->size && grow(rows))
 		return NULL;
 	k = place_of(rows, class, stream);
@@ -85,7 +91,52 @@ static struct row_kind *find_kind(struct rows *rows, const struct md_event *clas
 		k->stream = stream;
 		rows->count++;
 	}
-	return k;
+	return rows->last = k;
+}
+
+int rows_note(struct rows *rows, const struct cursor *c, uint32_t stream, uint32_t *count)
+{
+	struct row_kind *k = find_kind(rows, c->o.event, c->stream.class);
+
+	if (!k)
+		return -ENOMEM;
+	*count += k->seen != stream;
+	k->seen = stream;
+	if (!k->order || c->o.ts < k->first) {
+		k->first = c->o.ts;
+		k->order = ++rows->noted;
+	}
+	return 0;
+}
+
+static int compare_first(const void *a, const void *b)
+{
+	const struct row_kind *x = *(struct row_kind *const *)a, *y = *(struct row_kind *const *)b;
+
+	if (x->first != y->first)
+		return x->first < y->first ? -1 : 1;
+	return x->order < y->order ? -1 : x->order > y->order;
+}
+
+int rows_classes(struct rows *rows, void (*add)(void *arg, const struct row *r), void *arg)
+{
+	struct row_kind **list = calloc(rows->count + 1, sizeof(*list));
+	size_t n = 0;
+
+	if (!list)
+		return -ENOMEM;
+	for (size_t i = 0; i < rows->size; i++)
+		if (rows->kinds[i].order)
+			list[n++] = &rows->kinds[i];
+	qsort(list, n, sizeof(*list), compare_first);
+	for (size_t i = 0; i < n; i++) {
+		const struct row r = { .class = list[i]->class, .stream = list[i]->stream,
+				       .names = list[i]->names, .state = &list[i]->state };
+
+		add(arg, &r);
+	}
+	free(list);
+	return 0;
 }
 
 static int read_json(struct rows *rows, const struct md_occurrence *o, struct row *r)

@@ -38,6 +38,8 @@ struct row {
 struct rows {
 	struct row_kind *kinds; /* by classes, open addressing; owned */
 	size_t count, size;     /* size: a power of two */
+	struct row_kind *last;  /* that was asked for; NULL: none */
+	uint64_t noted;         /* by rows_note */
 	struct md_value *values;        /* of the current row; owned */
 	size_t room;            /* of values */
 	struct md_buf json;     /* of the current row */
@@ -45,6 +47,16 @@ struct rows {
 
 /* The row of the cursor's current event, until the next call. 0 or -ENOMEM. */
 int rows_read(struct rows *rows, const struct cursor *c, enum row_needs needs, struct row *r);
+/*
+ * Notes that the cursor's current event has its classes. Events with one time count in the order of
+ * the calls. stream: a number of the cursor, not 0; counts its classes. 0 or -ENOMEM.
+ */
+int rows_note(struct rows *rows, const struct cursor *c, uint32_t stream, uint32_t *count);
+/*
+ * Calls add() for the classes that were noted, in the order of their first events; the row has
+ * class, stream, names and state. 0 or -ENOMEM.
+ */
+int rows_classes(struct rows *rows, void (*add)(void *arg, const struct row *r), void *arg);
 void rows_deinit(struct rows *rows);
 
 /* The index of the field of this name; -1: there is none. */

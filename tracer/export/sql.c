@@ -247,8 +247,6 @@ static void add_shape(void *arg, const struct row *r)
 	struct shape *s;
 	int64_t column = 0;
 
-	if (*r->state)
-		return;
 	s = calloc(1, sizeof(*s) + count * sizeof(s->columns[0]));
 	if (s) {
 		s->table = find_table(q, r->class->name);
@@ -467,7 +465,7 @@ void sql_make(struct maker *m)
 	struct sql q = { .m = m };
 
 	m->runs = 2;
-	maker_run(m, ROW_CLASSES, add_shape, &q);
+	maker_classes(m, add_shape, &q);
 	q.cells = calloc(q.most + COLUMNS_FIRST, sizeof(const struct md_value *));
 	if (!q.cells)
 		m->err = -ENOMEM;

@@ -24,6 +24,7 @@ struct tracks {
 	void *arg;
 	struct timeline **table;   /* by tid, open addressing; elements are owned */
 	uint32_t count, size;   /* size: a power of two */
+	struct timeline *found; /* by the last search; NULL: none */
 	uint32_t kinds;
 	struct counters *counters;      /* owned */
 	struct lane *lanes;     /* owned */
@@ -78,13 +79,15 @@ static struct timeline *find_track(struct tracks *v, int32_t tid)
 {
 	struct timeline **at;
 
+	if (v->found && v->found->tid == tid)
+		return v->found;
 	if (v->count * 2 >= v->size && !grow(v)) {
 		v->m->err = -ENOMEM;
 		return NULL;
 	}
 	at = place_of(v, tid);
 	if (*at || (v->count >= TRACKS_MAX && tid < TRACK_CPUS))
-		return *at;
+		return v->found = *at;
 	*at = calloc(1, sizeof(**at));
 	if (!*at) {
 		v->m->err = -ENOMEM;

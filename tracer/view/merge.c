@@ -309,22 +309,3 @@ void merge_release(struct merge *m)
 		cursor_release(m->cursors[i]);
 	m->heap_count = 0;
 }
-
-size_t merge_classes(const struct merge *m)
-{
-	size_t sum = 0;
-
-	for (size_t i = 0; i < m->count; i++) {
-		const struct stream *s = &m->cursors[i]->stream;
-
-		if (s->input)
-			return 0;
-		/* The streams of a class are neighbours. */
-		if (i && m->cursors[i - 1]->stream.class == s->class)
-			continue;
-		pthread_mutex_lock(&s->trace->lock);
-		sum += s->class->event_count;
-		pthread_mutex_unlock(&s->trace->lock);
-	}
-	return sum;
-}

@@ -74,11 +74,6 @@ void merge_next(struct merge *m);
 bool merge_text(struct merge *m, struct md_text *t, uint64_t limit, struct md_buf *out,
 		size_t want);
 
-/*
- * How many event classes the events up to the last look may have, at most: once for each stream
- * class. 0: it is not known.
- */
-size_t merge_classes(const struct merge *m);
 /* -errno if an imported trace could not be read to its end; else 0. */
 int merge_failed(const struct merge *m);
 /* Number of sub-buffers that were overwritten before they were read. */

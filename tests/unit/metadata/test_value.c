@@ -3,6 +3,7 @@
 #include "metadata/decode.h"
 #include "metadata/json.h"
 #include "metadata/name.h"
+#include "metadata/plain.h"
 #include "metadata/value.h"
 #include "tests/lib/classes.h"
 #include "tests/lib/test.h"
@@ -112,8 +113,31 @@ static void text(void)
 	md_buf_deinit(&out);
 }
 
+/* Each byte at each place of strings of each length, and no byte beyond them */
+static void plain(void)
+{
+	for (size_t n = 0; n < 27; n++) {
+		char *s = malloc(n + !n), *o = malloc(n + !n);
+
+		memset(s, 'x', n);
+		CHECK(md_copy_plain(o, s, n, '"', ',') && !memcmp(o, s, n));
+		for (size_t i = 0; i < 256 * n; i++) {
+			unsigned char c = (unsigned char)i;
+			bool is_plain = c >= 0x20 && c < 0x80 && c != '"' && c != ',';
+
+			s[i / 256] = (char)c;
+			CHECK(md_copy_plain(o, s, n, '"', ',') == is_plain);
+			CHECK(!is_plain || !memcmp(o, s, n));
+			s[i / 256] = 'x';
+		}
+		free(s);
+		free(o);
+	}
+}
+
 int main(void)
 {
+	CASE(plain);
 	CASE(as_json);
 	CASE(text);
 	return test_summary();
