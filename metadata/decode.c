@@ -31,8 +31,8 @@ static inline const uint8_t *skip_string(const uint8_t *p, const uint8_t *end, i
 {
 	const uint8_t *nul;
 #ifdef __SSE2__
-	/* Most strings are short: look at the first 16 bytes without a call. */
-	if (end - p >= 16) {
+	/* Most strings are short: look at the first bytes without a call. */
+	for (int i = 0; i < 2 && end - p >= 16; i++, p += 16) {
 		__m128i piece = _mm_loadu_si128((const __m128i *)(const void *)p);
 		int zero = _mm_movemask_epi8(_mm_cmpeq_epi8(piece, _mm_setzero_si128()));
 

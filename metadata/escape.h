@@ -66,10 +66,12 @@ static inline char *md_escape(char *o, const uint8_t *p, const uint8_t *end, con
 {
 	unsigned int n;
 
-	/* Most strings are short and have no escapes: one piece, no call. */
-	if (limit - p >= MD_PIECE) {
+	/* Most strings are short and have no escapes: one piece or two, no call. */
+	if (limit - p >= 2 * MD_PIECE) {
 		n = md_copy_plain(o + 1, p);
-		if (n < MD_PIECE && n < (size_t)(end - p) && !p[n]) {
+		if (n == MD_PIECE)
+			n += md_copy_plain(o + 1 + MD_PIECE, p + MD_PIECE);
+		if (n < 2 * MD_PIECE && n < (size_t)(end - p) && !p[n]) {
 			*o = '"';
 			o[n + 1] = '"';
 			*stop = p + n;

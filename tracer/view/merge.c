@@ -33,9 +33,10 @@ static bool comes_before(const struct merge_entry *a, const struct merge_entry *
 	return a->ts < b->ts || (a->ts == b->ts && a->rank < b->rank);
 }
 
-static void sift_down(struct merge *m, size_t i, struct merge_entry e)
+/* Moves the entry at i down to its place. */
+static void sift_down(struct merge *m, size_t i)
 {
-	struct merge_entry *heap = m->heap;
+	struct merge_entry *heap = m->heap, e = heap[i];
 	size_t child;
 
 	while ((child = 2 * i + 1) < m->heap_count) {
@@ -49,18 +50,31 @@ static void sift_down(struct merge *m, size_t i, struct merge_entry e)
 	heap[i] = e;
 }
 
+/*
+ * Whether the entry on top is still the first one. Mostly it is: a CPU has many events in a row.
+ * Then the heap is not written: reading an entry whole, after its time alone was written, would
+ * wait for that write.
+ */
+static bool is_first(const struct merge *m)
+{
+	const struct merge_entry *heap = m->heap;
+
+	return (m->heap_count < 2 || comes_before(&heap[0], &heap[1])) &&
+	       (m->heap_count < 3 || comes_before(&heap[0], &heap[2]));
+}
+
 void merge_next(struct merge *m)
 {
-	struct merge_entry e = m->heap[0];
+	struct merge_entry *top = m->heap;
 
-	if (cursor_next(e.c)) {
-		e.ts = e.c->o.ts;
-	} else {
-		if (!--m->heap_count)
-			return;
-		e = m->heap[m->heap_count];
-	}
-	sift_down(m, 0, e);
+	if (cursor_next(top->c))
+		top->ts = top->c->o.ts;
+	else if (--m->heap_count)
+		*top = m->heap[m->heap_count];
+	else
+		return;
+	if (!is_first(m))
+		sift_down(m, 0);
 }
 
 static size_t choose_chunk(size_t streams)
@@ -198,7 +212,7 @@ int merge_look(struct merge *m, const struct stream_set *set, const struct clock
 			m->heap[m->heap_count++] = (struct merge_entry){ c->o.ts, (uint32_t)i, c };
 	}
 	for (size_t i = m->heap_count / 2; i-- > 0;)
-		sift_down(m, i, m->heap[i]);
+		sift_down(m, i);
 	return 0;
 }
 
