@@ -235,8 +235,8 @@ $B/$(SONAME): $(LIB_OBJ)
 $B/libtrail.so: $B/$(SONAME)
 	@ln -sf $(SONAME) $@
 
-# What stands in for functions of libc would stand in its way in an archive.
-$B/libtrail.a: $(filter-out $B/ustlib/interpose.o,$(LIB_OBJ))
+# What stands in for functions of libc would stand in its way in an archive; a static program loads no plug-in.
+$B/libtrail.a: $(filter-out $B/ustlib/interpose.o $B/ustlib/plugin.o,$(LIB_OBJ))
 	$(made)
 	@rm -f $@
 	$(AR) rcs $@ $^

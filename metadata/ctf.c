@@ -355,23 +355,26 @@ static void put_env(const struct md_trace *t, struct md_buf *out)
 
 const char *md_clock_name(const struct md_trace *t)
 {
-	return t->clock_is_tai ? "tai" : "monotonic";
+	return t->plugin.freq ? t->plugin.name : t->clock_is_tai ? "tai" : "monotonic";
 }
 
 static void put_clock(const struct md_trace *t, struct md_buf *out)
 {
 	md_buf_printf(out, "clock {\n\tname = \"%s\";\n\tuuid = \"", md_clock_name(t));
 	put_uuid(t->clock_uuid, out);
+	md_buf_puts(out, "\";\n\tdescription = ");
+	put_quoted(t->plugin.freq    ? t->plugin.description
+		   : t->clock_is_tai ? "International Atomic Time"
+				     : "Monotonic Clock",
+		   out);
 	md_buf_printf(out,
-		      "\";\n"
-		      "\tdescription = \"%s\";\n"
-		      "\tfreq = 1000000000; /* Frequency, in Hz */\n"
+		      ";\n"
+		      "\tfreq = %" PRIu64 "; /* Frequency, in Hz */\n"
 		      "\t/* clock value offset from Epoch is: offset * (1/freq) */\n"
 		      "\toffset = %" PRIu64 ";\n"
 		      "};\n"
 		      "\n",
-		      t->clock_is_tai ? "International Atomic Time" : "Monotonic Clock",
-		      t->clock_offset);
+		      t->plugin.freq ? t->plugin.freq : 1000000000, t->clock_offset);
 }
 
 int md_ctf_print(const struct md_trace *t, bool sealed, struct md_buf *out)

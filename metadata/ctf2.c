@@ -372,9 +372,14 @@ static void put_clock(const struct md_trace *t, struct md_buf *out)
 	md_buf_printf(out, ",\"id\":\"%s\",\"name\":\"%s\",\"uid\":", md_clock_name(t),
 		      md_clock_name(t));
 	put_uuid(t->clock_uuid, out);
+	if (t->plugin.freq) {
+		md_buf_puts(out, ",\"description\":");
+		put_string(t->plugin.description, out);
+	}
 	md_buf_printf(out,
-		      ",\"frequency\":1000000000,\"origin\":\"unix-epoch\","
+		      ",\"frequency\":%" PRIu64 ",\"origin\":\"unix-epoch\","
 		      "\"offset-from-origin\":{\"seconds\":%" PRIu64 ",\"cycles\":%" PRIu64 "}",
+		      t->plugin.freq ? t->plugin.freq : 1000000000,
 		      t->clock_offset / 1000000000, t->clock_offset % 1000000000);
 	close_fragment(out);
 }

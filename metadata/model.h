@@ -123,11 +123,22 @@ struct md_env {
 	int64_t number;
 };
 
+/* A clock that is not one of the host's: the plug-in of an application. */
+#define MD_CLOCK_NAME_MAX 63u
+#define MD_CLOCK_DESCRIPTION_MAX 191u
+struct md_clock {
+	uint64_t freq;                  /* Hz; 0: there is none */
+	uint8_t uuid[16];
+	char name[MD_CLOCK_NAME_MAX + 1];       /* an identifier */
+	char description[MD_CLOCK_DESCRIPTION_MAX + 1];
+};
+
 struct md_trace {
 	uint8_t uuid[16];
 	uint8_t clock_uuid[16];
 	uint64_t clock_offset;          /* ns from the epoch to the clock's zero */
 	bool clock_is_tai;              /* the epoch is that of TAI */
+	struct md_clock plugin;         /* freq not 0: instead of the host's clock; offset is 0 */
 	bool is_ctf2;                   /* its metadata are of CTF 2, not of CTF 1.8 */
 	bool in_packets;                /* its metadata are packets, not text */
 	uint32_t env_count;

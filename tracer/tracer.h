@@ -217,7 +217,7 @@ enum session_attr {
 	SESSION_ROTATE_SIZE, SESSION_ROTATE_PERIOD,
 	/* us; readers of a relay follow within it; fixed by the first start */
 	SESSION_LIVE_PERIOD,
-	SESSION_CLOCK,                  /* `mono` or `tai`; fixed by the first start */
+	SESSION_CLOCK,                  /* `mono`, `tai` or `plugin`; fixed by the first start */
 	SESSION_CTF_VERSION,            /* `1.8` or `2`; the same */
 	SESSION_METADATA,               /* `text` or `packets`; the same */
 };

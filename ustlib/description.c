@@ -9,6 +9,7 @@
 
 #include "tracer/abi/table_digest.h"
 #include "ustlib/lib.h"
+#include "ustlib/plugin.h"
 
 #define POPULATE_MIN 16384u
 
@@ -267,6 +268,11 @@ static void lay_out(struct trail_reg *reg, const struct object *o, const struct 
 	at += (o->event_count * 4 + 7) & ~7u;
 	reg->missed_offset = at;
 	at += o->event_count * 8;
+	if (plugin_clock.read) {
+		reg->word_bits |= TRAIL_REG_CLOCK;
+		at += sizeof(struct trail_reg_clock);
+		reg->string_size += 2 * (TRAIL_NAME_MAX + 1);
+	}
 	reg->event_offset = at;
 	at += o->event_count * (uint32_t)sizeof(struct trail_reg_event);
 	reg->field_offset = (at + 7) & ~7u;
@@ -278,8 +284,8 @@ static void lay_out(struct trail_reg *reg, const struct object *o, const struct 
 		at = reg->label_offset + enums->labels * (uint32_t)sizeof(struct trail_reg_label);
 	}
 	reg->string_offset = (at + 7) & ~7u;
-	reg->string_size = strings;
-	reg->size = reg->string_offset + strings;
+	reg->string_size += strings;
+	reg->size = reg->string_offset + reg->string_size;
 }
 
 static void put_digest(uint8_t *data, const struct trail_reg *reg)
@@ -288,6 +294,16 @@ static void put_digest(uint8_t *data, const struct trail_reg *reg)
 	uint64_t digest = trail_table_digest(data + begin, reg->size - begin);
 
 	memcpy(data + reg->digest_offset, &digest, sizeof(digest));
+}
+
+static void put_clock(struct builder *b)
+{
+	struct trail_reg_clock *to = (void *)(b->base + b->reg->event_offset - sizeof(*to));
+
+	to->freq = plugin_clock.freq;
+	memcpy(to->uuid, plugin_clock.uuid, sizeof(to->uuid));
+	to->name = put_name(b, plugin_clock.name, strlen(plugin_clock.name));
+	to->description = put_name(b, plugin_clock.description, strlen(plugin_clock.description));
 }
 
 /* The strings turn out to be shorter than their upper bound. */
@@ -301,6 +317,8 @@ static void fill(uint8_t *data, const struct trail_reg *reg, const struct object
 	for (uint32_t i = 0; i < o->event_count; i++)
 		put_event(&b, i, o->tps[i]->event);
 	put_enums(&b);
+	if (b.reg->word_bits & TRAIL_REG_CLOCK)
+		put_clock(&b);
 	b.reg->string_size = b.strings;
 	b.reg->size = b.reg->string_offset + b.strings;
 	put_digest(data, b.reg);

@@ -10,6 +10,7 @@
  *	description.c, mapping.c, words.c       what a registration file says; its map; state words
  *	attach.c, exchange.c    questions to the daemon, and what its answers change
  *	slots.c                 slots and mapped regions
+ *	plugin.c                clock plug-ins (plugin.h); the archive has none
  *	environment.c           variables of the environment; messages for LTTNG_UST_DEBUG
  *	lock.c, thread.c        the registration lock; rseq areas, and rings for threads
  *	front/                  other definitions of tracepoints: site.c, LTTng's call sites; log.c,
@@ -485,7 +486,7 @@ extern TRAIL_HIDDEN bool missed_any;                    /* some hit was, since t
  */
 bool TRAIL_HIDDEN slow_write(const struct slot *slot, const void *data, size_t len, int tries);
 
-/* slot.c: all async-signal-safe */
+/* slot.c: all async-signal-safe. slot_clock() may call a clock plug-in (plugin.h). */
 uint64_t TRAIL_HIDDEN slot_clock(uint64_t mult, uint64_t base);
 bool TRAIL_HIDDEN slot_populate(const struct mapping *m, uint32_t ring, uint64_t subbuf);
 void TRAIL_HIDDEN slot_lost(const struct slot *slot, uint64_t n);

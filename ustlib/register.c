@@ -21,6 +21,7 @@
 #include <unistd.h>
 
 #include "ustlib/lib.h"
+#include "ustlib/plugin.h"
 #include "ustlib/statedump.h"
 #include "trail/site.h"
 
@@ -103,6 +104,8 @@ static void init_once(void)
 	context_init();
 	if (interpose_init)
 		interpose_init();
+	if (plugin_load)
+		plugin_load();
 }
 
 static void random_name(uint8_t name[16])

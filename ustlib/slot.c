@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "ustlib/lib.h"
+#include "ustlib/plugin.h"
 #include "tracer/abi/ring_write.h"
 
 #ifndef MADV_POPULATE_WRITE
@@ -28,9 +29,33 @@ static uint64_t scale_tsc(uint64_t tsc, uint64_t mult, uint64_t base)
 #endif
 }
 
+struct plugin_clock plugin_clock;
+
+/*
+ * An event that the plug-in itself records has the time 0: the ring then gives it the time of the
+ * event before.
+ */
+static uint64_t read_plugin(void)
+{
+	static __thread bool reads __attribute__((tls_model("initial-exec")));
+	int saved = errno;
+	uint64_t now;
+
+	if (reads || !plugin_clock.read)
+		return 0;
+	reads = true;
+	now = plugin_clock.read();
+	reads = false;
+	errno = saved;
+	return now;
+}
+
 uint64_t slot_clock(uint64_t mult, uint64_t base)
 {
 	struct timespec ts;
+
+	if (!mult && base == TRAIL_CLOCK_PLUGIN)
+		return read_plugin();
 #if defined(__x86_64__) || defined(__i386__)
 	if (unlikely(thread_state.clock.without_tsc)) {
 		uint64_t tsc, passed = thread_clock(&tsc);

@@ -58,6 +58,13 @@ static bool fits_at_all(const struct slot *slot, size_t len)
 	return TRAIL_HEADER_EXTENDED + (uint64_t)len + TRAIL_SLACK <= slot->mapping->subbuf_size;
 }
 
+static uint64_t time_after(const struct slot *slot, const uint64_t *own, uint64_t last)
+{
+	uint64_t ts = own ? *own : slot_clock(slot->clock_mult, slot->clock_base);
+
+	return ts < last ? last : ts;
+}
+
 __attribute__((cold)) bool slow_write(const struct slot *slot, const void *data, size_t len,
 				      int tries)
 {
@@ -65,6 +72,9 @@ __attribute__((cold)) bool slow_write(const struct slot *slot, const void *data,
 	struct rseq_area *rs = rseq_real();
 	struct commit c = { .on = slot->on, .on_value = slot->on_value };
 	uint64_t began = 0;     /* of the wait for room */
+	/* A plug-in is called once, before the first try: what it records would abort the try. */
+	bool own_clock = !slot->clock_mult && slot->clock_base == TRAIL_CLOCK_PLUGIN;
+	uint64_t own = own_clock ? slot_clock(0, TRAIL_CLOCK_PLUGIN) : 0;
 
 	for (; tries < TRIES; tries++) {
 		struct trail_ring *ring;
@@ -94,15 +104,11 @@ __attribute__((cold)) bool slow_write(const struct slot *slot, const void *data,
 			slot_lost(slot, 1);
 			return true;
 		case ROOM_NEXT:
-			c.ts = slot_clock(slot->clock_mult, slot->clock_base);
-			if (c.ts < c.last_ts)
-				c.ts = c.last_ts;
+			c.ts = time_after(slot, own_clock ? &own : NULL, c.last_ts);
 			r = commit_switch(rs, &c, m, ring_commits(ring, c.head));
 			break;
 		default:
-			c.ts = slot_clock(slot->clock_mult, slot->clock_base);
-			if (c.ts < c.last_ts)
-				c.ts = c.last_ts;
+			c.ts = time_after(slot, own_clock ? &own : NULL, c.last_ts);
 			c.header_len =
 				ring_put_header(c.header, slot->id, c.ts,
 						(c.ts ^ c.last_ts) >> TRAIL_EPOCH_SHIFT);

@@ -80,7 +80,7 @@
 struct trail_reg {
 	uint32_t magic;
 	uint16_t version;
-	uint16_t word_bits;             /* 32 or 64 */
+	uint16_t word_bits;             /* 32 or 64, and TRAIL_REG_CLOCK */
 	uint32_t size;                  /* of the whole file */
 	uint32_t event_count;
 	uint32_t state_offset;          /* uint32_t[event_count] */
@@ -97,6 +97,18 @@ struct trail_reg {
 	 * end of `missed` to the end of the file. 0: none.
 	 */
 	uint32_t digest_offset;
+};
+
+/*
+ * In trail_reg.word_bits: the process has a clock plug-in. struct trail_reg_clock, which describes
+ * the clock, ends where the events begin, after the tables that change.
+ */
+#define TRAIL_REG_CLOCK 0x8000u
+
+struct trail_reg_clock {
+	uint64_t freq;                  /* Hz, not 0 */
+	uint8_t uuid[16];               /* zeros: the plug-in has none */
+	uint32_t name, description;     /* string offsets */
 };
 
 struct trail_reg_event {

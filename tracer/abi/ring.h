@@ -99,7 +99,10 @@ struct trail_region {
 	trail_u64 data_offset;           /* of the data area in a ring */
 	trail_u64 size;                  /* of the region */
 	trail_u64 key;                   /* as in the attach reply */
-	/* ns = (tsc * clock_mult >> 32) + clock_base; 0: CLOCK_MONOTONIC */
+	/*
+	 * ns = (tsc * clock_mult >> 32) + clock_base. clock_mult 0: CLOCK_MONOTONIC, or with
+	 * TRAIL_CLOCK_PLUGIN as clock_base the clock plug-in of each process, in its own unit.
+	 */
 	trail_u64 clock_mult;
 	trail_u64 clock_base;
 	uint32_t populate;              /* 1: writers populate sub-buffers (MADV_POPULATE_WRITE) */
@@ -112,6 +115,7 @@ struct trail_region {
 };
 
 #define TRAIL_BELL_ARMED 1u
+#define TRAIL_CLOCK_PLUGIN UINT64_MAX
 
 #define TRAIL_THREAD_RINGS 64u          /* rings in a region of kind TRAIL_RINGS_THREAD */
 

@@ -10,6 +10,7 @@
  *	table.c           registrations by name, by process and by file, and what each user has
  *	registration.c    one registration file: opened, watched, switched
  *	parse.c           reads it
+ *	plugin_clock.c    what it says of a clock plug-in
  *	ctf_event.c       makes its event classes
  *	attach_server.c   the thread that applications talk to
  *	attach_connection.c  their connections
@@ -50,7 +51,10 @@ struct app {
 
 /* user_domain.c: caller holds tracer.lock */
 extern const struct domain_ops user_domain;
-/* The session is active and serves the user, and the inclusion sets have the process. */
+/*
+ * The session is active, serves the user and has the clock of the process, and the inclusion sets
+ * have the process.
+ */
 bool session_wants(const struct session *s, const struct app *a);
 /* The group of the application's owner, made if there is none; NULL: no memory, or an I/O error. */
 struct stream_group *owner_group(struct channel *c, const struct app *a);

@@ -12,6 +12,7 @@
 #include "tracer/app/app.h"
 #include "tracer/base/base.h"
 #include "tracer/app/parse.h"
+#include "tracer/app/plugin_clock.h"
 
 enum {
 	OBJECT_MAX = 4095, /* bytes of the path kept for display */
@@ -66,7 +67,7 @@ static bool check_head(struct parse *p)
 		return fail(p, "wrong magic number");
 	if (h->version != TRAIL_ABI_VERSION)
 		return fail(p, "another version of the interface");
-	if (h->word_bits != 32 && h->word_bits != 64)
+	if ((h->word_bits & ~TRAIL_REG_CLOCK) != 32 && (h->word_bits & ~TRAIL_REG_CLOCK) != 64)
 		return fail(p, "wrong word size");
 	if (h->size != p->size)
 		return fail(p, "the header tells another size");
@@ -130,6 +131,12 @@ static bool is_printable(const char *s, size_t len, bool colon)
 		c += n;
 	}
 	return true;
+}
+
+static bool check_clock(struct parse *p)
+{
+	return !(p->head.word_bits & TRAIL_REG_CLOCK) || plugin_clock_check(p->data, &p->head) ||
+	       fail(p, "bad description of a clock");
 }
 
 static void get_event(const struct parse *p, uint32_t i, struct trail_reg_event *e)
@@ -426,13 +433,15 @@ static int copy(struct registration *r, const struct parse *p)
 	if (!r->strings || !r->fields || !r->enums || !r->labels || !r->events || !r->object)
 		return -ENOMEM;
 	r->pid = h->pid;
-	r->word_bits = h->word_bits;
+	r->word_bits = h->word_bits & (uint16_t)~TRAIL_REG_CLOCK;
 	r->size = h->size;
 	r->state_offset = h->state_offset;
 	r->missed_offset = h->missed_offset;
 	r->field_count = h->field_count;
 	r->enum_count = h->enum_count;
 	r->label_count = h->label_count;
+	if (h->word_bits & TRAIL_REG_CLOCK)
+		ret = plugin_clock_copy(r, p->data, h);
 	for (i = 0; i < h->event_count && !ret; i++)
 		ret = copy_event(r, p, i);
 	return ret;
@@ -444,7 +453,8 @@ int registration_parse(struct registration *r, const uint8_t *data, size_t size,
 	struct parse p = { .data = data, .size = size };
 	int ret;
 
-	if (!check_head(&p) || !check_enums(&p) || !check_fields(&p) || !check_events(&p)) {
+	if (!check_head(&p) || !check_clock(&p) || !check_enums(&p) ||
+	    !check_fields(&p) || !check_events(&p)) {
 		*reason = p.reason;
 		return -EBADMSG;
 	}
@@ -466,6 +476,8 @@ void registration_forget(struct registration *r)
 	free(r->labels);
 	free(r->strings);
 	free(r->object);
+	free(r->clock);
+	r->clock = NULL;
 	r->events = NULL;
 	r->fields = NULL;
 	r->enums = NULL;

@@ -45,6 +45,7 @@ struct registration {
 	struct trail_reg_enum *enums;           /* as in the file, too */
 	struct trail_reg_label *labels;
 	char *strings;
+	struct md_clock *clock;                 /* of its plug-in (plugin_clock.c); NULL: none */
 };
 
 /*

@@ -265,6 +265,8 @@ static void show_status(struct tracer *t, uid_t viewer, struct app *first, struc
 	read_proc(first->pid, "exe", out);
 	md_buf_printf(out, "\npid_inside %u\ngid %u\nword_bits %u\nobjects %u\ntracepoints_on %u\n",
 		      first->file->pid, first->gid, first->file->word_bits, objects, on);
+	if (first->file->clock)
+		md_buf_printf(out, "clock %s\n", first->file->clock->name);
 	md_buf_put(out, lines.data, lines.len);
 	md_buf_deinit(&lines);
 }

@@ -5,6 +5,7 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,13 +13,14 @@
 
 #include "tracer/app/app.h"
 #include "tracer/session/session.h"
+#include "tracer/session/trace_form.h"
 
 #define UNMATCHED_LOOKS \
 	1000000u /* of rules at tracepoints, in one read of `status`: the tracer's lock is held */
 
 bool session_wants(const struct session *s, const struct app *a)
 {
-	return session_serves(s, a->file->uid) &&
+	return session_serves(s, a->file->uid) && session_has_clock(s, a->file->clock) &&
 	       session_tracks(s, a->file->pid, a->file->uid, a->gid);
 }
 
@@ -54,6 +56,7 @@ struct stream_group *owner_group(struct channel *c, const struct app *a)
 	char comm[17] = "";
 	int err;
 
+	session_take_clock(s, a->file->clock);
 	if (!t) {
 		if (pid)
 			comm_of(pid, comm, sizeof(comm));
@@ -162,6 +165,20 @@ static void show_unmatched(const struct session *s, struct md_buf *out)
 				md_buf_printf(out, "unmatched %s\n", c->rules.rules[i].text);
 }
 
+/* Lines `unmatched RULE`, and `other_clock N`: registrations that the clock excludes. */
+static void show_status(const struct session *s, struct md_buf *out)
+{
+	uint32_t others = 0;
+	struct app *a;
+
+	show_unmatched(s, out);
+	cds_list_for_each_entry(a, &s->tracer->apps, node)
+		others += session_serves(s, a->file->uid) &&
+			  !session_has_clock(s, a->file->clock);
+	if (others)
+		md_buf_printf(out, "other_clock %" PRIu32 "\n", others);
+}
+
 static int check_rules(struct session *s, const struct rule_list *l, struct rule_preparation **prep,
 		       struct tr_err *err)
 {
@@ -235,5 +252,5 @@ const struct domain_ops user_domain = {
 	.check_rules = check_rules,
 	.apply = apply_rules,
 	.list_events = list_events,
-	.status = show_unmatched,
+	.status = show_status,
 };

@@ -123,8 +123,8 @@ static struct region_geometry geometry(const struct channel *c, enum trail_ring_
 		.subbuf_count = c->subbuf_count,
 		.subbuf_size = c->subbuf_size,
 		.switch_count = GROUP_EVENTS_MAX,
-		.clock_mult = t->clock.mult,
-		.clock_base = t->clock.base,
+		.clock_mult = c->session->clock_is_plugin ? 0 : t->clock.mult,
+		.clock_base = c->session->clock_is_plugin ? TRAIL_CLOCK_PLUGIN : t->clock.base,
 	};
 
 	if (!per_cpu(c, kind, pid))

@@ -79,6 +79,9 @@ int channel_start(struct channel *c, struct tr_err *err)
 	 */
 	c->mode = c->loss >= 0 ? (enum trail_mode)c->loss :
 		  c->blocking || c->session->output ? TRAIL_MODE_DISCARD : TRAIL_MODE_OVERWRITE;
+	if (c->kernel && c->session->clock_is_plugin)
+		return tr_fail(err, -EINVAL,
+			       "a session whose clock is plugin does not record the kernel");
 	if (ops->start)
 		ret = SESSION_LOCKED(c->session, ops->start(c, err));
 	c->started = !ret;

@@ -478,7 +478,9 @@ struct text_engine **session_text(struct session *s)
 
 const struct clock *session_clock(struct session *s)
 {
-	return &s->tracer->clock;
+	static const struct clock never = { .stands = INT64_MAX };
+
+	return s->clock_is_plugin ? &never : &s->tracer->clock;
 }
 
 uint64_t session_clock_offset(const struct session *s)

@@ -204,7 +204,8 @@ struct session {
 	uint64_t starts, change;
 	int64_t created, started;               /* ns since the epoch; started 0: never */
 	uint64_t clock_offset;                  /* see view.h; atomic */
-	bool clock_is_tai;                      /* session/trace_form.h */
+	bool clock_is_tai, clock_is_plugin;     /* session/trace_form.h */
+	struct md_clock plugin;                 /* freq 0: no application has come yet */
 	bool is_ctf2, in_packets;               /* of the metadata; the same */
 	/* Of packets in an output directory (ring/seal.h): crc32, or none; MD_COMPRESSION_… */
 	bool checksum;

@@ -53,6 +53,7 @@ static const struct session_key {
 	{ "statedump", KEY_U64, offsetof(struct session, statedump) },
 	{ "clock_offset", KEY_U64, offsetof(struct session, clock_offset) },
 	{ "clock_is_tai", KEY_FLAG, offsetof(struct session, clock_is_tai) },
+	{ "clock_is_plugin", KEY_FLAG, offsetof(struct session, clock_is_plugin) },
 	{ "is_ctf2", KEY_FLAG, offsetof(struct session, is_ctf2) },
 	{ "in_packets", KEY_FLAG, offsetof(struct session, in_packets) },
 	{ "checksum", KEY_FLAG, offsetof(struct session, checksum) },

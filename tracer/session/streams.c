@@ -168,7 +168,7 @@ int session_look(struct session *s, const char *channel, struct stream_set *out,
 	 * The order matters: an event older than now is in a region that exists by then, and in its
 	 * ring after the barrier. Minus 1 ns: another event may still get this time.
 	 */
-	*now = clock_now(&s->tracer->clock) - 1;
+	*now = clock_now(session_clock(s)) - 1;
 	n = session_regions(s, &regions);
 	barrier(regions, n);
 	while (n)

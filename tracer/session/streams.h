@@ -18,6 +18,7 @@ struct text_engine;             /* the text of a session, shared by its opens: v
  */
 struct text_engine **session_text(struct session *s);
 
+/* Shows the latest possible time, always, if the session's events have times of a plug-in. */
 const struct clock *session_clock(struct session *s);
 /* ns from the epoch to the zero of the session's clock; `regenerate metadata` changes it. */
 uint64_t session_clock_offset(const struct session *s);

@@ -14,6 +14,10 @@ struct trace;
  * other thread knows t.
  */
 void trace_set_form(struct trace *t, const struct session *s);
+/* Whether its times are of that clock; NULL: the application has no plug-in. Locked. */
+bool session_has_clock(const struct session *s, const struct md_clock *clock);
+/* Before its events are recorded: its clock becomes the session's, if that has none. Locked. */
+void session_take_clock(struct session *s, const struct md_clock *clock);
 /* Measures the offset of the session's clock, and sets it in all its traces. Locked. */
 void session_measure_clock(struct session *s);
 

@@ -7,16 +7,22 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define NS_PER_S 1000000000u
 #define FILL_TRIES 100000       /* larger than the number of sub-buffers of a ring */
 
-/* The host column of text, as babeltrace2 prints it: `hostname`, or `hostname:procname:(vpid)`. */
-static void set_host(struct cursor *c, struct trace *t)
+/*
+ * The unit of its times, and the host column of text, as babeltrace2 prints it: `hostname`, or
+ * `hostname:procname:(vpid)`.
+ */
+static void set_trace(struct cursor *c, struct trace *t)
 {
 	const char *host = "", *proc = NULL;
 	int64_t vpid = -1;
 	int n;
 
 	pthread_mutex_lock(&t->lock);
+	if (t->md && t->md->plugin.freq != NS_PER_S)
+		c->freq = t->md->plugin.freq;
 	for (uint32_t i = 0; t->md && i < t->md->env_count; i++) {
 		const struct md_env *e = &t->md->env[i];
 
@@ -57,7 +63,7 @@ struct cursor *cursor_create(const struct stream *s, struct ring_place at, size_
 		inputcursor_set(c, at);
 	c->chunk = chunk;
 	c->max_ts = UINT64_MAX;
-	set_host(c, s->trace);
+	set_trace(c, s->trace);
 	return c;
 }
 
@@ -328,6 +334,14 @@ static bool was_shown(struct cursor *c)
 	return false;
 }
 
+/* Rounded as babeltrace2 does it. */
+static uint64_t nanoseconds(uint64_t cycles, uint64_t freq)
+{
+	double ns = 1e9 * (double)cycles / (double)freq;
+
+	return ns < 9.2e18 ? (uint64_t)ns : INT64_MAX;
+}
+
 /* Moves past the current event. */
 static void pass_event(struct cursor *c)
 {
@@ -354,6 +368,8 @@ int cursor_next(struct cursor *c)
 		c->event_ts = c->d.ts;
 		r = md_decoder_next(&c->d, &c->o);
 		if (r == 1 && c->o.ts >= c->event_ts && c->o.ts <= c->max_ts) {
+			if (__builtin_expect(c->freq != 0, 0))
+				c->o.ts = nanoseconds(c->o.ts, c->freq);
 			if (was_shown(c)) {
 				pass_event(c);
 				continue;
@@ -381,7 +397,7 @@ size_t cursor_take(struct cursor *c, const uint8_t **p, uint64_t *begin_ts, uint
 	first = c->event;
 	*begin_ts = c->event_ts;
 	end = c->d.p;
-	*end_ts = c->o.ts;
+	*end_ts = c->d.ts;
 	while (c->d.p < c->d.end) {
 		c->event_ts = c->d.ts;
 		r = md_decoder_next(&c->d, &c->o);

@@ -49,6 +49,8 @@ struct cursor {
 	const uint8_t *event;           /* start of `o` in buf */
 	uint64_t event_ts;              /* decoder time before `o` */
 	bool have;                      /* `o` is the current event */
+	/* Hz of the recorded times, if o.ts has to be made ns of them; else 0 */
+	uint64_t freq;
 	struct md_occurrence o;
 
 	uint64_t pos;                   /* ring position of the end of buf */

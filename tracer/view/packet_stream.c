@@ -193,7 +193,7 @@ static int cut_more(struct packet_stream *p)
 	 */
 	session_info(p->s, &info);
 	p->active |= info.active || info.starts != p->starts;
-	now = clock_now(session_clock(p->s));
+	now = monotonic_now();
 	if (info.active && p->looked && now - p->looked < p->periods.look)
 		return -EAGAIN;
 	p->looked = now;
@@ -201,7 +201,7 @@ static int cut_more(struct packet_stream *p)
 	if (err)
 		return err;
 	stream_set_deinit(&set);
-	set_mark(p, now, !info.active);
+	set_mark(p, p->looked, !info.active);
 	now = clock_now(session_clock(p->s));
 	cursor_limit(p->c, now + 1000000000);   /* as in merge_look */
 	cut_packets(p);
@@ -214,7 +214,8 @@ static int cut_more(struct packet_stream *p)
 		cursor_release(p->c);
 		return -EAGAIN;
 	}
-	put_trail(p, now);
+	/* A clock that does not run says nothing of the losses after the last event. */
+	put_trail(p, session_clock(p->s)->stands ? p->c->mark.last_ts : now);
 	return p->out.len ? 1 : 0;
 }
 

@@ -82,7 +82,7 @@ static int format_more(struct pipe_view *v)
 	 */
 	session_info(v->s, &info);
 	v->active |= info.active || info.starts != v->starts;
-	now = clock_now(session_clock(v->s));
+	now = monotonic_now();
 	if (info.active && v->looked && now - v->looked < session_periods(v->s, NULL, NULL).look)
 		return -EAGAIN;
 	v->looked = now;

@@ -36,7 +36,10 @@ static struct ring_place find_place(const struct stream *s, uint64_t after, uint
 /* Counts the events of a ring that are in (begin, end]. 0 or -ENOMEM. */
 static int take_recent(struct stats *st, struct tally_stream *s, const struct clock *clock)
 {
-	struct cursor *c = cursor_create(&s->stream, find_place(&s->stream, st->begin, 0), CHUNK);
+	/* A clock that stands is not that of the ring: its times may have another unit. */
+	struct ring_place at = clock->stands ? cursor_oldest(&s->stream)
+					     : find_place(&s->stream, st->begin, 0);
+	struct cursor *c = cursor_create(&s->stream, at, CHUNK);
 	int ret = c ? 0 : -ENOMEM;
 
 	if (ret)
@@ -92,9 +95,11 @@ static int take_second(struct stats *st, struct session *s, struct stream_set *s
 {
 	const struct clock *clock = session_clock(s);
 	struct session_info info;
+	bool runs;
 	int ret;
 
 	session_info(s, &info);
+	runs = info.active && !clock->stands;
 	ret = session_look(s, NULL, set, &st->end);
 	if (!ret)
 		ret = tally_init(&st->tally, set->count);
@@ -103,15 +108,15 @@ static int take_second(struct stats *st, struct session *s, struct stream_set *s
 		stream_files_put(set->streams[i].log);
 		set->streams[i].log = NULL;
 	}
-	if (!info.active)
+	if (!runs)
 		st->end = 0;
-	for (size_t i = 0; i < set->count && !info.active; i++) {
+	for (size_t i = 0; i < set->count && !runs; i++) {
 		uint64_t last = find_last(&set->streams[i], clock);
 
 		st->end = last > st->end ? last : st->end;
 	}
 	st->begin = st->end > SECOND ? st->end - SECOND : 0;
-	for (size_t i = 0; i < set->count; i++) {
+	for (size_t i = 0; i < set->count && !clock->stands; i++) {
 		uint64_t oldest = find_oldest(&set->streams[i]);
 
 		if (oldest > st->begin && oldest < st->end)
