@@ -12,7 +12,11 @@ for f in $(grep -H '^group = ' data/groups/*.ini | sed 's/:group = / /' | sort -
 		while ((getline line <"data/lket-kernels.txt") > 0) {
 			n = split(line, word, " ")
 			if (word[1] == "kernel") for (kernels = n - 1; n > 1; n--) title[n] = word[n]
-			else if (line !~ /^#/) found[word[1]] = line
+			else if (word[1] == "unfired") {
+				sub(/^unfired [^ ]* /, "", line)
+				prefix[++prefixes] = word[2]
+				because[prefixes] = line
+			} else if (line !~ /^#/) found[word[1]] = line
 		}
 	}
 	# What each kernel has of the alternatives: their numbers, and stars for those that are fired
@@ -28,13 +32,21 @@ for f in $(grep -H '^group = ' data/groups/*.ini | sed 's/:group = / /' | sort -
 		}
 		return text
 	}
+	# Why no test fires the hook on some kernel that has it
+	function reason(hook,    i) {
+		if (found[hook] !~ / [^- ][^ /]*( |$)/) return ""
+		for (i = 1; i <= prefixes; i++)
+			if (index(hook, prefix[i]) == 1) return because[i]
+		return "?"
+	}
 	# One hook, when all its lines were read
 	function flush(kind,    suffix) {
 		if (!(kind in ways)) return
 		suffix = kind == "record" ? "" : "." kind
-		printf "| `@%s%s` | %d.%d | %s | %s%s |\n", name, suffix, group,
+		printf "| `@%s%s` | %d.%d | %s | %s%s | %s |\n", name, suffix, group,
 			id + (kind == "return"), kind == "return" ? "return:" result : fields,
-			gone != "" ? gone : ways[kind], on_kernels(name suffix, ways[kind])
+			gone != "" ? gone : ways[kind], on_kernels(name suffix, ways[kind]),
+			reason(name suffix)
 	}
 	function flush_all() {
 		if (gone != "" && !("record" in ways) && !("entry" in ways) && !("return" in ways))
@@ -51,9 +63,9 @@ for f in $(grep -H '^group = ' data/groups/*.ini | sed 's/:group = / /' | sort -
 		sub(/^; LKET group /, "")
 		printf "## %s\n\n| hook | number | fields | recorded by", $0
 		for (k = 2; k <= kernels + 1; k++) printf " | %s", title[k]
-		printf " |\n|---|---|---|---"
+		printf " | not fired because |\n|---|---|---|---"
 		for (k = 2; k <= kernels + 1; k++) printf "|---"
-		printf "|\n"
+		printf "|---|\n"
 		result = "INT64"
 	}
 	/^\[/ { flush_all(); name = substr($0, 2, length($0) - 2) }

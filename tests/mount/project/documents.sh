@@ -42,6 +42,7 @@ done <"$work/steps"
 
 tools/lket-table.sh | diff docs/lket.md - >"$work/diff" ||
 	fail "docs/lket.md is not what tools/lket-table.sh makes: $(head -n 5 "$work/diff")"
+! grep '^| `@.* | ? |$' docs/lket.md || fail "hooks that no test fires, without a reason"
 hooks=$(grep -c '^| `@' docs/lket.md)
 [ "$hooks" -ge 220 ] || fail "docs/lket.md has $hooks hooks"
 checks=$((checks + 2))
