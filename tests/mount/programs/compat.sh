@@ -93,6 +93,16 @@ within 5 test -z "$(ls "$TRAIL_RUNTIME_DIR/apps")"
 # Off, nothing is evaluated: the program exits with a failure if it is.
 "$work/first" || fail "the program without a session"
 
+# ---- blobs ----
+
+for cc in $compilers; do
+	$cc -O2 $flags $ours -o "$work/blob" "$src/blob.c" $link || fail "$cc: blobs"
+	traced blobs "$work/blob"
+	printf 'compat_blob:blob { begin = [ %s ], _all_length = %s, all = [ %s] }\n' \
+		'[0] = 0x89, [1] = 0x50' 4 '[0] = 0x89, [1] = 0x50, [2] = 0x4E, [3] = 0x47 ' \
+		'[0] = 0x0, [1] = 0xFF' 0 '' | diff - "$work/have" || fail "$cc: blobs"
+done
+
 # ---- languages, compilers, linkage ----
 
 for cc in $compilers; do

@@ -91,6 +91,16 @@ template <> struct real<true> { typedef float type; };
 #define lttng_ust_field_sequence_text_nowrite(type, item, e, len_type, n) \
 	TRAIL__TP_SEQUENCE(1, TRAIL__TEXT, type, item, e, len_type, n)
 
+/* Of LTTng-UST 2.16: a trace of CTF 1.8 has no blobs, so they are bytes, without a media type. */
+#define lttng_ust_field_fixed_length_blob(item, e, n, media_type) \
+	TRAIL__TP_ARRAY(0, TRAIL__HEX, unsigned char, item, e, n)
+#define lttng_ust_field_fixed_length_blob_nowrite(item, e, n, media_type) \
+	TRAIL__TP_ARRAY(1, TRAIL__HEX, unsigned char, item, e, n)
+#define lttng_ust_field_variable_length_blob(item, e, len_type, n, media_type) \
+	TRAIL__TP_SEQUENCE(0, TRAIL__HEX, unsigned char, item, e, len_type, n)
+#define lttng_ust_field_variable_length_blob_nowrite(item, e, len_type, n, media_type) \
+	TRAIL__TP_SEQUENCE(1, TRAIL__HEX, unsigned char, item, e, len_type, n)
+
 #define LTTNG_UST_TP_ENUM_VALUES(...) __VA_ARGS__
 #define lttng_ust_field_enum_value(label, value) \
 	{ (label), (unsigned long long)(value), (unsigned long long)(value), 0 },
