@@ -53,7 +53,7 @@ traced() {
 	shift
 	session "$name"
 	put start "$S/$name/control"
-	timeout 200 "$@" || fail "$*: exit status $?"
+	timeout ${SOAK:+20}200 "$@" || fail "$*: exit status $?"
 	put stop "$S/$name/control"
 	done_with "$name"
 }

@@ -39,6 +39,7 @@ grep -q "lttng_ust_statedump:bin_info: .*path = \"$BUILD/tests/mount/programs/lo
 tell t
 [ "$(dumps)" = 1 ] || fail "$(dumps) state dumps, though the second was not requested"
 echo 'regenerate statedump' >"$S/s/control" || fail "regenerate statedump"
+[ "$(dumps)" = 1 ] || fail "$(dumps) state dumps of a program that hits no tracepoint"
 tell t
 [ "$(dumps)" = 2 ] || fail "$(dumps) state dumps, not 2"
 for i in 1 2 3; do
