@@ -174,7 +174,7 @@ soak: all tests				## the adversarial tests, guests, SQL, LTTng's programs, for 
 	@SOAK=1 $(RUN) adversarial vm sql_server packages languages agents_java verdicts
 
 bench: deps				## costs beside LTTng-UST, babeltrace2, perf and trace-cmd
-	@tools/deps.sh --try vm bench
+	@tools/deps.sh --try vm bench analyses
 	@$(MAKE) bench-built
 
 .PHONY: bench-built demo-built FORCE

@@ -245,6 +245,34 @@ kernel_unread() {
 	rmdir "$k"
 }
 
+# The same pairs of one trace by `stats` and by lttng-analyses, which wants to know who runs where.
+# It needs a minute for a million events.
+kernel_analyses() {
+	command -v lttng-syscallstats >/dev/null ||
+		{ echo "  (lttng-analyses is left out where it is not installed)"; return; }
+	kernel_session analysed discard syscall:getppid sched:sched_switch
+	"$bin/kernel_calls" calls "$calls"
+	echo stop >"$k/control"
+	n=$(awk '$1 == "events_recorded" { print $2 }' "$k/status")
+	a=$(now_ms)
+	cat "$k/stats" >/dev/null
+	b=$(now_ms)
+	ours=$(rate "$n" "$a" "$b")
+	cp -r "$k/trace" "$work/copy"
+	rmdir "$k"
+	a=$(now_ms)
+	lttng-syscallstats --no-progress "$work/copy" >"$work/out" 2>&1
+	b=$(now_ms)
+	theirs=$(rate "$n" "$a" "$b")
+	if grep -q getppid "$work/out"; then
+		row "  stats; lttng-syscallstats, events/s" "$ours" \
+			"$theirs" "$(ratio "$theirs" "$ours")"
+	else
+		echo "  lttng-analyses is left out: $(tail -n 1 "$work/out")"
+	fi
+	rm -rf "$work/copy" "$work/out"
+}
+
 per_million() { # FILE: CPU ms per million events, the least of all rounds
 	[ -s "$1" ] && awk '$2 { t = $1 / 1e3 / ($2 / 1e6); if (!n++ || t < least) least = t } END { if (n) printf "%.1f", least }' "$1"
 }
@@ -312,10 +340,11 @@ kernel_recording() {
 				"$(best "$work/$tool.rate")" \
 				"$(ratio "$(best "$work/$tool.rate")" "$(best "$work/$form.rate")")"
 		done
-		row "  stats with pairs, and its text, events per second" \
+		row "  stats; text of $tool, events/s" \
 			"$(best "$work/stats.rate")" "$(best "$work/$tool.rate")" \
 			"$(ratio "$(best "$work/$tool.rate")" "$(best "$work/stats.rate")")"
 	done
+	kernel_analyses
 	kernel_unread
 	stop_trailfs
 }

@@ -5,6 +5,7 @@
  */
 #include <time.h>
 
+#include "metadata/escape.h"
 #include "metadata/text.h"
 #include "metadata/number.h"
 #include "tests/lib/classes.h"
@@ -211,6 +212,53 @@ static void doubles(void)
 	}
 }
 
+/* The string at p as babeltrace2 shows it, byte by byte. */
+static void escape_slowly(const uint8_t *p, struct md_buf *out)
+{
+	md_buf_putc(out, '"');
+	for (; *p; p++) {
+		char e = md_escapes[*p];
+
+		if (e)
+			md_buf_putc(out, '\\');
+		if (e == 'x')
+			md_buf_printf(out, "x%02x", *p);
+		else
+			md_buf_putc(out, e ? e : (char)*p);
+	}
+	md_buf_putc(out, '"');
+}
+
+/* A string is copied in pieces: each length, with an escape at each place, and bytes after it. */
+static void strings_of_all_lengths(void)
+{
+	static const uint8_t specials[] = { 'a', '"', '\n', 0x7f, 0x1b, 0xff };
+	struct md_buf want = MD_BUF_INIT;
+	uint8_t bytes[128];
+	const uint8_t *stop;
+	char got[1024];
+	int wrong = 0;
+
+	for (size_t len = 0; len < 80; len++)
+		for (size_t at = 0; at < 6 * (len + 1); at++) {
+			memset(bytes, 'z', sizeof(bytes));
+			bytes[at / 6] = specials[at % 6];
+			bytes[len] = 0;
+			md_buf_reset(&want);
+			escape_slowly(bytes, &want);
+			/* The event may end with the string, and the packet with the event. */
+			for (size_t more = 0; more < 40; more++) {
+				const uint8_t *end = bytes + len + 1 + more / 2;
+				char *o = md_escape(got, bytes, end, end + more % 2 * 20, &stop);
+
+				wrong += (size_t)(o - got) != want.len || stop != bytes + len ||
+					 memcmp(got, want.data, want.len) != 0;
+			}
+		}
+	CHECK(wrong == 0);
+	md_buf_deinit(&want);
+}
+
 int main(void)
 {
 	setenv("TZ", "UTC0", 1);
@@ -220,6 +268,7 @@ int main(void)
 	CASE(long_text_from_few_bytes);
 	CASE(bytes_that_change);
 	CASE(numbers);
+	CASE(strings_of_all_lengths);
 	CASE(doubles);
 	return test_summary();
 }
