@@ -4,7 +4,7 @@
  * java.util.logging, log4j) to liblttng-ust as events `lttng_python:event` and so on. An agent
  * connects to the daemon by TCP, which tells it which loggers to listen to. A session records these
  * events by an ordinary user channel with a fixed name; the files of its directory python/ show and
- * change this channel.
+ * change this channel. The hidden session of a trigger on loggers has the same channel.
  *
  *	agent.h        (this file) what the tracer calls; tracer.h has what fs/ calls
  *	kind.c         the domains: their events, channels and log levels (kind.h)
@@ -25,8 +25,8 @@
 extern const struct session_part agent_part;
 
 /*
- * Starts the thread, which serves agents while a session has a rule on loggers. A failure is
- * reported; then no agent is served.
+ * Starts the thread, which serves agents while a session, also a hidden one, has a rule on loggers.
+ * A failure is reported; then no agent is served.
  */
 void agents_open(struct tracer *t);
 /* Ends it and removes the port file. No other thread uses the tracer. */

@@ -54,7 +54,7 @@ void agents_settle(struct session *s)
 		;
 	memcpy(trouble, a->trouble, sizeof(trouble));
 	pthread_mutex_unlock(&a->lock);
-	if (trouble[0])
+	if (trouble[0] && !s->hidden)
 		session_failed(s, "%s", trouble);
 }
 
@@ -144,6 +144,13 @@ static void show_status(struct session *s, struct md_buf *out)
 	if (a->trouble[0])
 		md_buf_printf(out, "problem agents: %s\n", a->trouble);
 	pthread_mutex_unlock(&a->lock);
+}
+
+void agents_show_status(struct session *s, struct md_buf *out)
+{
+	pthread_mutex_lock(&s->tracer->lock);
+	show_status(s, out);
+	pthread_mutex_unlock(&s->tracer->lock);
 }
 
 const struct session_part agent_part = {

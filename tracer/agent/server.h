@@ -60,9 +60,11 @@ struct agents {
 
 /*
  * Any lock state but agents.lock. Waits until the thread has seen the rules as they are now, a
- * second at most, and reports to the session that agents cannot be served.
+ * second at most, and reports to the session, unless it is hidden, that agents cannot be served.
  */
 void agents_settle(struct session *s);
+/* Without lock. Lines `key value` about the agents for the rules of the session. */
+void agents_show_status(struct session *s, struct md_buf *out);
 
 /* ---- link.c: by the thread ---- */
 

@@ -38,10 +38,10 @@ static int add_channel(struct session *s, const struct hidden_channel *c, struct
 		       struct hidden_mistake *what, struct tr_err *err)
 {
 	struct channel *ch;
-	char name[24];
+	char number[24];
 
-	snprintf(name, sizeof(name), "channel%zu", what->channel);
-	ch = channel_new(s, c->domain, name, (uint32_t)what->channel);
+	snprintf(number, sizeof(number), "channel%zu", what->channel);
+	ch = channel_new(s, c->domain, c->name ? c->name : number, (uint32_t)what->channel);
 	if (!ch) {
 		rule_list_deinit(rules);
 		return tr_fail(err, -ENOMEM, "out of memory");

@@ -11,6 +11,7 @@
 
 struct hidden_channel {
 	enum domain domain;
+	const char *name;               /* NULL: `channel` and its id */
 	const char *rules;              /* lines */
 	const char *const *contexts;    /* words, as the file `contexts` takes them */
 	size_t context_count;

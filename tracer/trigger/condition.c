@@ -253,14 +253,27 @@ static int parse_captures(struct scan *s, struct condition *c)
 	return ret;
 }
 
+/* user, kernel, or the name of a domain of agents */
+static int parse_domain(struct scan *s, struct word *w, struct condition *c)
+{
+	const char *names[2 + AGENT_DOMAINS] = { "user", "kernel" };
+	size_t domain = 0;
+	int ret;
+
+	for (size_t i = 0; i < AGENT_DOMAINS; i++)
+		names[2 + i] = agent_kinds[i].name;
+	ret = next_choice(s, w, "domain", names, 2 + AGENT_DOMAINS, &domain);
+	c->domain = domain == 1 ? DOMAIN_KERNEL : DOMAIN_USER;
+	c->agent = domain > 1 ? &agent_kinds[domain - 2] : NULL;
+	return ret;
+}
+
 static int parse_event(struct scan *s, struct word *w, struct condition *c)
 {
-	static const char *const domains[] = { "user", "kernel" };
-	size_t domain = 0, begin, end;
-	int ret = next_choice(s, w, "domain", domains, 2, &domain);
+	size_t begin, end;
+	int ret = parse_domain(s, w, c);
 
 	c->kind = CONDITION_EVENT;
-	c->domain = domain ? DOMAIN_KERNEL : DOMAIN_USER;
 	if (ret)
 		return ret;
 	scan_blanks(s);

@@ -3,6 +3,7 @@
  * A condition, from its one line:
  *
  *	event user|kernel RULE [capture EXPR, …]
+ *	event jul|log4j|log4j2|python RULE [capture EXPR, …]    on loggers: agent/agent_rule.h
  *	buffer SESSION/DOMAIN/CHANNEL > 75%     also < and bytes
  *	consumed SESSION > 10M
  *	discarded SESSION[/DOMAIN/CHANNEL] > 0
@@ -18,6 +19,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "tracer/agent/kind.h"
 #include "tracer/base/base.h"
 
 enum condition_kind {
@@ -39,6 +41,7 @@ struct condition {
 	char session[201];
 	bool has_channel;
 	enum domain domain;             /* of the channel, or of CONDITION_EVENT */
+	const struct agent_kind *agent; /* CONDITION_EVENT, of a rule on loggers; else NULL */
 	char channel[129];
 	bool below;                     /* `<` */
 	/* threshold is in hundredths of a percent, else bytes, events */

@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tracer/agent/agent_rule.h"
+#include "tracer/agent/server.h"
 #include "tracer/session/hidden.h"
 
 #define PREFIX ".trigger-"
@@ -60,14 +62,41 @@ static int explain_context(const struct condition *c, size_t capture, int ret, s
 	return place_error(c, name, ret, err);
 }
 
+/* The rule of the condition as one of its channel. */
+static int write_rule(const struct condition *c, struct md_buf *out, struct tr_err *err)
+{
+	bool plain;
+	int ret = 0;
+
+	if (c->agent)
+		ret = explain_rule(c, agent_rule_write(c->agent, c->rule, 0, out, &plain, err),
+				   err);
+	else
+		md_buf_puts(out, c->rule);
+	return !ret && out->failed ? tr_fail(err, -ENOMEM, "out of memory") : ret;
+}
+
+/* A mistake that was found in the rule as write_rule() wrote it. */
+static int explain_written_rule(const struct condition *c, int ret, struct tr_err *err)
+{
+	if (!c->agent || !err)
+		return explain_rule(c, ret, err);
+	/* The user wrote it in other words: there is no column. */
+	snprintf(err->text, sizeof(err->text), "%s", c->text);
+	err->column = -1;
+	err->line = 1;
+	return ret;
+}
+
 int event_open(struct tracer *t, uid_t uid, gid_t gid, const struct condition *c, bool enabled,
 	       struct session **out, struct tr_err *err)
 {
 	const char **contexts = calloc(c->capture_count + 1, sizeof(*contexts));
 	size_t *captures = calloc(c->capture_count + 1, sizeof(*captures));
+	struct md_buf rule = MD_BUF_INIT;
 	struct hidden_channel channel = {
-		.domain = c->domain, .rules = c->rule, .contexts = contexts,
-		.loss = TRAIL_MODE_OVERWRITE, .subbuf_count = SUBBUF_COUNT,
+		.domain = c->domain, .name = c->agent ? c->agent->channel : NULL,
+		.contexts = contexts, .loss = TRAIL_MODE_OVERWRITE, .subbuf_count = SUBBUF_COUNT,
 		.subbuf_size = c->domain == DOMAIN_KERNEL ? KERNEL_SUBBUF_SIZE : SUBBUF_SIZE,
 	};
 	struct hidden_spec spec = {
@@ -78,6 +107,9 @@ int event_open(struct tracer *t, uid_t uid, gid_t gid, const struct condition *c
 	int ret = c->domain == DOMAIN_KERNEL ? kernel_refuses(t, uid, err) : 0;
 
 	*out = NULL;
+	if (!ret)
+		ret = write_rule(c, &rule, err);
+	channel.rules = md_buf_str(&rule);
 	if (!ret && (!contexts || !captures))
 		ret = tr_fail(err, -ENOMEM, "out of memory");
 	for (size_t i = 0; i < c->capture_count && !ret; i++)
@@ -89,11 +121,14 @@ int event_open(struct tracer *t, uid_t uid, gid_t gid, const struct condition *c
 	if (!ret) {
 		ret = hidden_open(t, &spec, out, &what, err);
 		if (ret && what.part == HIDDEN_RULE)
-			explain_rule(c, ret, err);
+			explain_written_rule(c, ret, err);
 		else if (ret && what.part == HIDDEN_CONTEXT)
 			explain_context(c, captures[what.context], ret, err);
 	}
+	if (!ret && c->agent)
+		agents_settle(*out);
 	free(contexts);
 	free(captures);
+	md_buf_deinit(&rule);
 	return ret;
 }

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tracer/agent/server.h"
 #include "tracer/base/timefmt.h"
 #include "tracer/session/hidden.h"
 #include "tracer/trigger/event.h"
@@ -96,6 +97,7 @@ static void show_status(const struct trigger *g, struct md_buf *out)
 void trigger_show(struct trigger *g, enum trigger_file what, struct md_buf *out)
 {
 	struct triggers *all = g->tracer->triggers;
+	struct session *loggers = NULL;
 
 	pthread_mutex_lock(&all->lock);
 	switch (what) {
@@ -112,9 +114,14 @@ void trigger_show(struct trigger *g, enum trigger_file what, struct md_buf *out)
 		break;
 	case TRIGGER_STATUS:
 		show_status(g, out);
+		loggers = g->condition.agent && g->events ? session_ref(g->events) : NULL;
 		break;
 	}
 	pthread_mutex_unlock(&all->lock);
+	if (loggers) {
+		agents_show_status(loggers, out);
+		session_put(loggers);
+	}
 }
 
 /* ---- store ---- */
@@ -332,6 +339,7 @@ static int store_enabled(struct trigger *g, const char *text, struct tr_err *err
 {
 	struct triggers *all = g->tracer->triggers;
 	struct session *events;
+	bool loggers;
 	int ret = 0;
 
 	if (strcmp(text, "0") != 0 && strcmp(text, "1") != 0)
@@ -343,9 +351,12 @@ static int store_enabled(struct trigger *g, const char *text, struct tr_err *err
 		g->enabled = text[0] == '1';
 	g->sample = (struct sample){ 0 };
 	events = g->events ? session_ref(g->events) : NULL;
+	loggers = g->condition.agent != NULL;
 	ret = finish_store(g, ret, err);
 	pthread_mutex_unlock(&all->lock);
 	hidden_enable(events, text[0] == '1');
+	if (events && loggers)
+		agents_settle(events);
 	session_put(events);
 	return ret;
 }

@@ -5,7 +5,7 @@
 # The domain python/ of sessions, with LTTng's agent for Python as Debian has it: rules on loggers
 # with levels and filters in several sessions, programs that start before a session and while no
 # daemon runs, a killed daemon, peers that are no agents, another daemon's port; which loggers and
-# application contexts an agent is told to enable.
+# application contexts an agent is told to enable; triggers on loggers.
 . "$(dirname "$0")/../../lib/mount.sh"
 python=/usr/bin/python3
 LTTNG_HOME=$work
@@ -44,6 +44,44 @@ appears() {
 until_recorded() { within 60 appears "$@" || fail "$1 does not record $4: $(recorded "$1")"; }
 agents_are() { [ "$(key agents "$S/$1/status")" = "$2" ]; }
 
+# ---- a trigger on loggers; there is no session ----
+
+T=$MNT/triggers
+gone() { [ ! -e "$port_file" ]; }
+hits() { [ "$(key hits "$T/$1/status")" = "$2" ]; }
+# log_once LINE…: a program of its own logs these lines
+log_once() { printf '%s\n' "$@" | LD_LIBRARY_PATH=$BUILD/lttng $python "$here/agents.py" log "$work/once"; }
+mkdir "$T/bad" "$T/off" || fail "triggers"
+rule='app.* loglevel error.. if msg != "*secret*" capture msg, logger_name, int_loglevel, none'
+put "event python $rule" "$T/bad/condition" && put notify "$T/bad/actions"
+put 0 "$T/off/enabled" && put 'event python *' "$T/off/condition"
+is "its condition" "event python $rule" "$(cat "$T/bad/condition")"
+is "the port for a trigger" "$(cat "$port_file")" "$(key agent_port "$T/bad/status")"
+exec 5<"$T/bad/notifications"
+log_once 'app.db 40 a-secret' 'app.db 30 low' 'other 50 else' 'app.db 41 found' 'app.x 50 too'
+within 60 hits bad 2 || fail "a trigger on loggers: $(cat "$T/bad/status")"
+head -n 1 <&5 | grep -q 'bad { msg = "found", logger_name = "app.db", int_loglevel = 41, none = unavailable }' ||
+	fail "captured values"
+exec 5<&-
+hits off 0 || fail "a trigger that is off"
+put 1 "$T/off/enabled" && put 0 "$T/bad/enabled"
+log_once 'b 10 x' 'app.b 50 y'
+within 60 hits off 2 || fail "a trigger that was switched on: $(cat "$T/off/status")"
+hits bad 2 || fail "a trigger that was switched off"
+# wrong CONDITION SENTENCE CARET: it is a mistake, at this column (-1: no caret)
+wrong() {
+	echo "$1" 2>/dev/null >"$T/off/condition" && fail "a mistake: $1"
+	has "$(cat "$MNT/error")" "^condition:1: .*$2"
+	is "caret of '$1'" "$3" "$(awk '/^ *\^$/ { at = index($0, "^") - 3; n = 1 } END { print n ? at : -1 }' "$MNT/error")"
+}
+wrong 'event log4j2 app.* loglevel errr' "no such level 'errr'; levels are off (0), fatal (100)" 28
+wrong 'event jul if msg == "x" capture msg' "a logger's name is missing" 10
+wrong 'event python a if msg == "x" &&' 'a value is missing' 31
+wrong 'event python capture msg' 'a rule is missing' 13
+wrong 'event pyton a' "did you mean 'python'" 6
+is "the condition of before" 'event python *' "$(cat "$T/off/condition")"
+rmdir "$T"/* && within 60 gone || fail "a port without a trigger"
+
 # ---- three sessions, and a program that starts after them ----
 
 [ ! -e "$port_file" ] || fail "a port before there is a rule"
@@ -72,6 +110,10 @@ has "$(cat "$S/low/text")" 'logger_name = "app.db", funcName = "log", lineno = [
 has "$(ls "$S/warn/trace/ust/uid/$(id -u)/64-bit")" '^lttng_python_channel_[0-9]*$'
 has "$(cat "$MNT/available/python/loggers")" '^app.db$'
 agents_are warn 1 || fail "agents: $(cat "$S/warn/status")"
+
+mkdir "$T/off"
+wrong 'event python a if lineno == "x"' 'a string' -1
+rmdir "$T/off"
 
 # ---- a session that comes later, rules that change ----
 
@@ -129,6 +171,7 @@ rmdir "$S/java"
 
 # ---- the daemon is killed ----
 
+mkdir "$T/kept" && put 'event python app.db loglevel 31' "$T/kept/condition"
 port=$(cat "$port_file")
 kill -9 $(daemon_pids)
 within 60 daemon_ended
@@ -139,6 +182,9 @@ reconnected() { [ -e "$port_file" ] && [ "$(cat "$port_file")" = "$port" ] && ag
 within 60 reconnected || fail "the agent does not come back: $(cat "$S/warn/status")"
 is "rules after a restart" 'app.* loglevel >= warning' "$(cat "$S/warn/python/events")"
 until_recorded warn app.db 31 again
+hit() { ! hits kept 0; }
+within 60 hit || fail "a trigger after a restart: $(cat "$T/kept/status")"
+rmdir "$T/kept"
 put '*' "$S/late/python/events"
 until_recorded late whatever 1 everything
 
@@ -149,7 +195,6 @@ $python "$here/agents.py" listen "$work/other" <"$work/end" &
 exec 4>"$work/end"
 within 60 test -e "$work/other" || fail "no listener"
 for s in "$S"/*; do echo >"$s/python/events"; done
-gone() { [ ! -e "$port_file" ]; }
 within 60 gone || fail "a port without rules"
 cp "$work/other" "$port_file"
 put '*' "$S/late/python/events"

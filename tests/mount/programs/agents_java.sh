@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # TIMEOUT: 400
 #
-# The domains jul/ and log4j/ of sessions, with LTTng's agents for Java as Debian has them; log4j 2
-# by way of jul/. (The agents wait some seconds for a second daemon when a program starts.)
+# The domains jul/ and log4j/ of sessions, and triggers on loggers, with LTTng's agents for Java as
+# Debian has them; log4j 2 by way of jul/. (The agents wait some seconds for a second daemon when a program starts.)
 . "$(dirname "$0")/../../lib/mount.sh"
 jars=/usr/share/java
 classes=$jars/log4j-1.2.jar
@@ -34,6 +34,15 @@ session some log4j '* loglevel < warn if msg == "l*"'
 mkdir "$S/contexts" && put '*' "$S/contexts/log4j/events" && put '$app.app:turn $app.app:user $app.app:load $app.app:open $app.app:none $app.no:one' \
 	"$S/contexts/log4j/contexts" && put start "$S/contexts/control" || fail "contexts"
 session anna log4j 'app.* if $app.app:user == "anna*" && $app.app:load < 1'
+# Triggers on loggers
+trigger() {
+	mkdir "$MNT/triggers/$1" && put "$2" "$MNT/triggers/$1/condition" &&
+		put notify "$MNT/triggers/$1/actions" || fail "trigger $1"
+}
+hits() { [ "$(key hits "$MNT/triggers/$1/status")" = "$2" ]; }
+trigger jul 'event jul app.* loglevel warning.. if msg != "j1000"'
+trigger log4j 'event log4j * if $app.app:open == 1 && msg != "l4*" capture msg, $app.app:turn'
+exec 5<"$MNT/triggers/log4j/notifications"
 LD_LIBRARY_PATH=$BUILD/lttng timeout 300 java -Djava.library.path="$jni" -cp "$classes:$work" Logs ||
 	fail "the program: exit status $?"
 is "warning and more severe" "j1000 j900 l30000 " "$(recorded both)"
@@ -48,6 +57,10 @@ if command -v babeltrace2 >/dev/null; then
 	put stop "$S/contexts/control"
 	same_text "$S/contexts"
 fi
+within 60 hits jul 1 || fail "a trigger on jul: $(cat "$MNT/triggers/jul/status")"
+within 60 hits log4j 2 || fail "a trigger on log4j: $(cat "$MNT/triggers/log4j/status")"
+has "$(head -n 1 <&5)" 'log4j { msg = "l30000", $app.app:turn = 2 }'
+exec 5<&-
 
 # log4j 2, for which Debian has no agent, by its bridge to java.util.logging
 bridge=$jars/log4j-api.jar:$jars/log4j-to-jul.jar
