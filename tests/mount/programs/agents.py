@@ -5,6 +5,7 @@ agents.py log ACKS         logs the lines LOGGER LEVEL MESSAGE of its input; add
                            each, and one when it has begun
 agents.py hostile PORT     breaks the agents' protocol in several ways; each time the daemon must
                            close the connection
+agents.py contexts PORT     does so when it is asked to enable an application context
 agents.py listen FILE      listens on a port and writes it to FILE, until its input ends
 agents.py agent PORT NUMBER   an agent for a domain by its number in the protocol: prints each
                            command that it gets, by its number, until the daemon closes
@@ -67,6 +68,28 @@ def hostile(port):
     s = connect(port)
     s.sendall(registration()[:7])
     s.close()
+
+
+def contexts(port):
+    kept = []
+    for answer in (b"", b"\0\0", struct.pack(">I", 0) + b"more" * 5000, None):
+        s = connect(port)
+        s.sendall(registration(domain=3))
+        command = 0
+        while command != 5:
+            size, command, _ = struct.unpack(">QII", receive(s, 16))
+            receive(s, size)
+            if command != 5:
+                s.sendall(struct.pack(">I", 1))
+        if answer is None:
+            kept.append(s)      # it never answers
+            continue
+        s.sendall(answer)
+        if len(answer) > 4:
+            assert is_closed(s)
+        s.close()
+    print("done", flush=True)
+    sys.stdin.read()
 
 
 def listen(file):

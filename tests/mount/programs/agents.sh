@@ -165,9 +165,28 @@ grep -q '^5' "$work/agent5" && fail "Python's agent gets a context: $(cat "$work
 put 'a.b if $app.q:y == "1"' "$S/java/jul/events"
 within 60 grep -q '^6 p n$' "$work/agent3" || fail "a context that no session has any more"
 is "contexts of another filter" "5 q y|6 p n|" "$(tail -n +5 "$work/agent3" | tr '\n' '|')"
+
+# Agents that break off at a context, or never answer; more contexts than an agent may get, and long
+# names: the agent of before gets all that it should.
+mkfifo "$work/silent"
+: >"$work/hostile"
+timeout 200 $python "$here/agents.py" contexts "$(cat "$port_file")" <"$work/silent" >"$work/hostile" &
+agents="$agents $!"
+exec 4>"$work/silent"
+within 60 grep -q done "$work/hostile" || fail "hostile agents: $(cat "$work/hostile")"
+for i in 1 2 3 4 5; do
+	mkdir "$S/many$i" && put 'a.b' "$S/many$i/jul/events"
+	put "$(seq -f "\$app.p$i:n%0250.f" 60)" "$S/many$i/jul/contexts"
+	put start "$S/many$i/control"
+done
+# (As many as one agent gets.)
+all_enabled() { [ $(($(grep -c '^5' "$work/agent3") - $(grep -c '^6' "$work/agent3"))) = 256 ]; }
+within 60 all_enabled || fail "$(grep -c '^5' "$work/agent3") contexts"
+grep -q '^5 p1 n[0-9]\{250\}$' "$work/agent3" || fail "a long name"
+exec 4>&-
 kill $agents
 wait $agents 2>/dev/null
-rmdir "$S/java"
+rmdir "$S/java" "$S"/many*
 
 # ---- the daemon is killed ----
 
