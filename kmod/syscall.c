@@ -85,15 +85,15 @@ static u32 copy_string(u8 *to, const char __user *from, u32 max)
 static u32 bytes_of(const struct modabi_capture *c, const unsigned long *args, long ret)
 {
 	s64 n = 1;
-	s32 behind;
+	s32 last;
 
 	if (c->flags & MODABI_COUNT_RETURNED) {
 		n = ret;
 	} else if (c->flags & MODABI_COUNT_BEHIND) {
-		if (copy_from_user_nofault(&behind, (const void __user *)args[c->count],
-					   sizeof(behind)))
+		if (copy_from_user_nofault(&last, (const void __user *)args[c->count],
+					   sizeof(last)))
 			return 0;
-		n = behind;
+		n = last;
 	} else if (c->count != MODABI_ONE) {
 		n = (s32)args[c->count];
 	}

@@ -14,7 +14,7 @@ fusectl=/sys/fs/fuse/connections
 [ -e "$fusectl/$(ls "$fusectl" | head -n 1)/abort" ] || mount -t fusectl fusectl "$fusectl" ||
 	skip "cannot mount fusectl"
 faulty_disk
-# Whatever happens, no process stays behind in the kernel.
+# Whatever happens, no process stays in the kernel.
 device=
 free_all() {
 	: >"$control"

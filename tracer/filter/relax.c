@@ -29,39 +29,39 @@ static bool is_whole(const struct filter_info *info, const struct filter_node *n
 }
 
 static bool weaken_node(struct filter_info *info, const struct filter_node *n, bool either,
-			bool behind);
+			bool after_removed);
 
 static bool weaken_both(struct filter_info *info, const struct filter_node *n, bool either,
-			bool behind)
+			bool after_removed)
 {
 	bool left = false, whole;
 
 	for (const struct filter_node *o = n->first; o; o = o->next) {
 		whole = is_whole(info, o);
-		if (weaken_node(info, o, either, behind))
+		if (weaken_node(info, o, either, after_removed))
 			left |= !info[o->id].constant;
 		else    /* true */
 			info[o->id] = (struct filter_info){
 				.type = TYPE_SIGNED, .constant = true, .registers = 1,
 				.value = { .type = FILTER_SIGNED, .i = 1 },
 			};
-		behind |= !whole;
+		after_removed |= !whole;
 	}
 	return left;
 }
 
-/* either: inside an ||; behind: after a removed part. False: the caller has to remove n. */
+/* either: inside an ||; after_removed: after a removed part. False: the caller has to remove n. */
 static bool weaken_node(struct filter_info *info, const struct filter_node *n, bool either,
-			bool behind)
+			bool after_removed)
 {
 	if (is_whole(info, n))
-		return !(either && behind && info[n->id].fails);
+		return !(either && after_removed && info[n->id].fails);
 	if (n->kind != NODE_LOGIC)
 		return false;
 	if (n->op == OP_BOTH)
-		return weaken_both(info, n, either, behind);
+		return weaken_both(info, n, either, after_removed);
 	for (const struct filter_node *o = n->first; o; o = o->next)
-		if (!weaken_node(info, o, true, behind))
+		if (!weaken_node(info, o, true, after_removed))
 			return false;
 	return true;
 }

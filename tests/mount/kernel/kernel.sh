@@ -136,7 +136,7 @@ echo >"$s/kernel/track/pid"
 echo start >"$s/control"
 pid=$("$calls" 40)
 echo stop >"$s/control"
-is "nobody is tracked" 0 "$(grep -c "{ tid = $pid }" "$s/text")"
+is "no process is tracked" 0 "$(grep -c "{ tid = $pid }" "$s/text")"
 rmdir "$s"
 
 # --- by what the records do not tell

@@ -117,7 +117,7 @@ is "no other process" "1 1" "$(count process_state "tid = $pid, ") $(count proce
 is "and the rest" 1 "$(count start)"
 echo >"$s/kernel/track/pid"
 printf 'clear\nstart\nstop\n' >"$s/control"
-is "nobody at all" 0 "$(wc -l <"$s/text")"
+is "no process at all" 0 "$(wc -l <"$s/text")"
 rmdir "$s"
 
 # --- a small ring: what does not fit is counted

@@ -99,7 +99,7 @@ d=$(daemon_pids)
 grep "sched_switch: .*{ pid = $d, " "$work/text" | grep -vq "procname = \"trailfs" &&
 	fail "the daemon has another name: $(grep "{ pid = $d, " "$work/text")"
 rmdir "$s"
-is "nobody is followed without need" no "$([ -e "$follower" ] && echo yes || echo no)"
+is "no process is followed without need" no "$([ -e "$follower" ] && echo yes || echo no)"
 
 # --- filters
 s=$S/filter

@@ -58,7 +58,7 @@ chown $b "$S/a4" || fail chown
 is "a session that was given away" "3 3" "$(user $a sessions) $(user $b sessions)"
 as $a mkdir "$S/a5" || fail "one was given away, but there is no room"
 rmdir "$S"/a? "$S"/b? "$S"/r? || fail rmdir
-is "nobody has anything" "" "$(grep '^user' "$MNT/status" | grep -v 'sessions=0 buffer_bytes=0')"
+is "no user has anything" "" "$(grep '^user' "$MNT/status" | grep -v 'sessions=0 buffer_bytes=0')"
 
 # Buffers: at the start
 session big 1M

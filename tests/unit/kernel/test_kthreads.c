@@ -11,7 +11,7 @@
 #include "tests/lib/test.h"
 #include "tracer/kernel/thread_table.h"
 
-#define NOBODY 2147000000       /* more than any thread id */
+#define NO_THREAD 2147000000     /* more than any thread id */
 
 /* "PID NAME" */
 static const char *at(struct kthreads *k, uint64_t time, int32_t tid)
@@ -28,7 +28,7 @@ static void lives(void)
 {
 	struct kthreads *k = kthreads_create(false);
 
-	CHECK_STR(at(k, 5, NOBODY), "-1 ");
+	CHECK_STR(at(k, 5, NO_THREAD), "-1 ");
 	CHECK_STR(at(k, 5, 0), "0 ");
 	kthreads_born(k, 100, 7, 1, false, "sh");
 	kthreads_renamed(k, 200, 7, "sh", "a program whose name is long");
@@ -136,7 +136,7 @@ static void proc(void)
 	pthread_join(t, NULL);
 	CHECK_STR(at(scanned, 1, thread_id), want);
 	/* Who made the thread is not known, but it can be asked itself. */
-	kthreads_born(k, 10, (int32_t)getpid(), NOBODY, true, "main");
+	kthreads_born(k, 10, (int32_t)getpid(), NO_THREAD, true, "main");
 	snprintf(want, sizeof(want), "%d main", (int)getpid());
 	CHECK_STR(at(k, 10, (int32_t)getpid()), want);
 	pthread_barrier_destroy(&turn);
