@@ -22,11 +22,12 @@ static void export_view_close(void *state)
 }
 
 /*
- * A browser reads no more of the page than the size that it saw before it opened it. `made`: the
- * size when the page was made last. While that may change: more than the page has. A held byte
- * takes at most 6 (an escape), and an event some numbers.
+ * A browser reads no more of a file than the size that it saw before it opened it. `made`: the size
+ * when the file was made last. While that may change: more than the file has. Of the page, a held
+ * byte takes at most 6 (an escape), and an event some numbers. A flame graph has at most 16384
+ * frames.
  */
-static uint64_t bound_page(struct session *s, uint64_t made)
+static uint64_t bound_size(struct session *s, enum export_form form, uint64_t made)
 {
 	struct ring_counts c = { 0 };
 	struct session_info info;
@@ -34,17 +35,20 @@ static uint64_t bound_page(struct session *s, uint64_t made)
 	session_info(s, &info);
 	if (made && !info.active)
 		return made;
+	if (form == EXPORT_FLAME)
+		return 16384 * 2048;
 	session_counts(s, &c);
 	return (1u << 20) + 8 * c.bytes + 128 * c.recorded;
 }
 
 static int export_attr(const struct node *n, const struct who *who, struct stat *st)
 {
-	uint64_t size = export_size(n->session, (enum export_form)n->row->arg);
+	enum export_form form = (enum export_form)n->row->arg;
+	uint64_t size = export_size(n->session, form);
 
 	(void)who;
-	if (n->row->arg == EXPORT_PAGE)
-		size = bound_page(n->session, size);
+	if (form == EXPORT_PAGE || form == EXPORT_FLAME)
+		size = bound_size(n->session, form, size);
 	st->st_size = (off_t)size;
 	return 0;
 }

@@ -43,6 +43,12 @@ put stop "$s/control"
 same_slices "$s" times
 is "slices, instants, counters, switches, flows" "806 204 600 0 0" "$(cat "$work/judged")"
 
+# A browser asks for the size before it opens a file; a start forgets the sizes.
+put start "$s/control" && put stop "$s/control"
+for f in timeline.html flame.svg; do
+	[ "$(stat -c %s "$s/export/$f")" -gt "$(wc -c <"$work/$f")" ] || fail "$f seems to be empty"
+done
+
 if command -v chromium >/dev/null; then
 	# (A start forgets the sizes: nothing has read the page when the browser opens it.)
 	put start "$s/control" && put stop "$s/control"
