@@ -149,7 +149,7 @@ static int list_channels(const struct backend *b, struct md_buf *names)
 static int create_probe(struct backend *b, const char *group, const struct dynamic_event *d,
 			struct md_buf *names, struct tr_err *err)
 {
-	if (d->kind == DYN_EVENT)
+	if (dynamic_event_has_record(d))
 		return tr_fail(err, -EOPNOTSUPP,
 			       "trail.ko records no extra data of tracepoints; kprobe: rules have "
 			       "extra data");

@@ -50,6 +50,11 @@ bool dynamic_event_has_file(const struct dynamic_event *d)
 	return d->path != NULL;
 }
 
+bool dynamic_event_has_record(const struct dynamic_event *d)
+{
+	return d->kind == DYN_EVENT || d->kind == DYN_ARGUMENTS;
+}
+
 void dynamic_event_deinit(struct dynamic_event *d)
 {
 	for (size_t i = 0; i < d->place_count; i++)
@@ -419,9 +424,15 @@ int dynamic_event_define(const struct dynamic_event *d, size_t place, const char
 	if (!is_valid_name(group) || !is_valid_name(event))
 		return tr_fail(err, -EINVAL,
 			       "names of groups and events have letters, digits and '_' only");
-	md_buf_printf(out, "%c:%s/%s ", is_return ? 'r' : d->kind == DYN_EVENT ? 'e' : 'p', group,
-		      event);
-	if (d->kind == DYN_EVENT) {
+	md_buf_printf(out, "%c:%s/%s ",
+		      is_return                      ? 'r'
+		      : d->kind == DYN_EVENT         ? 'e'
+		      : d->kind == DYN_ARGUMENTS ? 't'
+						     : 'p',
+		      group, event);
+	if (d->kind == DYN_ARGUMENTS) {
+		md_buf_puts(out, d->name);
+	} else if (d->kind == DYN_EVENT) {
 		if (!d->format)
 			return tr_fail(err, -EINVAL, "the tracepoint is not known");
 		md_buf_printf(out, "%s.%s", d->provider, d->name);

@@ -40,7 +40,8 @@ static bool is_kernel(const struct dynamic_event *d)
 /* Identifies a rule in the names of its events, because its text is too long for a name. */
 static uint64_t hash_rule(const struct dynamic_event *d)
 {
-	bool found = d->kind == DYN_EVENT;      /* the pattern is hashed */
+	/* of a tracepoint the pattern is hashed */
+	bool found = dynamic_event_has_record(d);
 	const char *const parts[] = { d->path, d->symbol, found ? NULL : d->provider,
 				      found ? NULL : d->name };
 	uint64_t h = HASH_START ^ (uint64_t)d->kind;
@@ -79,7 +80,7 @@ static uint32_t hash_file(const struct dynamic_event *d)
 static size_t make_stem(const struct dynamic_event *d, char name[DYN_NAME_MAX])
 {
 	static const char *const kinds[] = { "kprobe", "kretprobe", "uprobe", "uretprobe", "usdt",
-					     DYN_EVENT_NAME };
+					     DYN_EVENT_NAME, "arguments" };
 	int n = snprintf(name, DYN_NAME_MAX, "%s_%.16s_%016llx_", kinds[d->kind],
 			 d->symbol ? d->symbol : d->name, (unsigned long long)hash_rule(d));
 
@@ -102,10 +103,14 @@ static void make_name(const struct dynamic_event *d, size_t place, char name[DYN
 
 bool dynamic_event_made(const struct dynamic_event *d, const char *name)
 {
+	struct dynamic_event other = *d;
 	char stem[DYN_NAME_MAX];
-	size_t n = make_stem(d, stem);
 
-	return !strncmp(name, stem, n);
+	if (!strncmp(name, stem, make_stem(d, stem)))
+		return true;
+	/* An unresolved rule may have become the other. */
+	other.kind = DYN_ARGUMENTS;
+	return d->kind == DYN_EVENT && !strncmp(name, stem, make_stem(&other, stem));
 }
 
 static bool is_created(int tracefs_fd, const char *group, const char *name)
@@ -193,7 +198,7 @@ int dynamic_event_explain(const struct dynamic_event *d, int code, struct tr_err
 static const char *choose_file(const struct dynamic_event *d)
 {
 	return is_kernel(d) ? "kprobe_events"
-	       : d->kind == DYN_EVENT ? "dynamic_events" : "uprobe_events";
+	       : dynamic_event_has_file(d) ? "uprobe_events" : "dynamic_events";
 }
 
 static int explain_error(const struct dynamic_event *d, int code, struct tr_err *err)
@@ -219,7 +224,7 @@ static int explain_error(const struct dynamic_event *d, int code, struct tr_err 
 			return tr_fail(err, code, "the kernel allows no probe at '%s'%s: %s",
 				       d->symbol, data, strerror(-code));
 		return tr_fail(err, code, "the kernel allows no probe in %s%s: %s",
-			       d->kind == DYN_EVENT ? d->symbol : d->path, data,
+			       dynamic_event_has_file(d) ? d->path : d->symbol, data,
 			       strerror(-code));
 	default:
 		return tr_fail(err, code, "cannot create the event in %s of tracefs: %s", what,
@@ -247,6 +252,23 @@ static int create_place(int tracefs_fd, const char *group, const struct dynamic_
 	return ret;
 }
 
+/* Whether the kernel has tracepoint probes. */
+static bool has_arguments(int tracefs_fd)
+{
+	int fd = openat(tracefs_fd, "README", O_RDONLY | O_CLOEXEC);
+	FILE *f = fd < 0 ? NULL : fdopen(fd, "r");
+	char line[512];
+	bool found = false;
+
+	while (f && !found && fgets(line, sizeof(line), f))
+		found = strstr(line, " t[:[<group>/][<event>]] <tracepoint>");
+	if (f)
+		fclose(f);
+	else if (fd >= 0)
+		close(fd);
+	return found;
+}
+
 int dynamic_event_create(int tracefs_fd, const char *group, const struct dynamic_event *d,
 			 struct md_buf *names, struct tr_err *err)
 {
@@ -260,6 +282,15 @@ int dynamic_event_create(int tracefs_fd, const char *group, const struct dynamic
 		return tr_fail(err, -EOPNOTSUPP,
 			       "this kernel was built without %cprobes (tracefs has no %s)",
 			       is_kernel(d) ? 'k' : 'u', file);
+	if (d->kind == DYN_ARGUMENTS && !has_arguments(tracefs_fd)) {
+		const struct extra_item *item = &d->extra.items[d->lacking];
+
+		return extra_fail(&d->extra, item, item->root, -EINVAL, err,
+				  "the record of '%.60s' does not have this pointer, and this "
+				  "kernel has no tracepoint probes (Linux 6.5, "
+				  "CONFIG_FPROBE_EVENTS); a rule kprobe: on a function may have it",
+				  d->name);
+	}
 	if (!count || count > DYN_PLACES_MAX)
 		return tr_fail(err, -EINVAL, "the place of the probe is not known");
 	for (i = 0; i < count && ret >= 0; i++) {
@@ -360,7 +391,7 @@ static bool parse_line(const char *line, const char *prefix, char group[DYN_NAME
 	if (sscanf(line, "%c%*[0-9]:%63[^/ \n]/%63[^ \n]", &kind, group, name) != 3 &&
 	    sscanf(line, "%c:%63[^/ \n]/%63[^ \n]", &kind, group, name) != 3)
 		return false;
-	return (kind == 'p' || kind == 'r' || kind == 'e') &&
+	return strchr("pret", kind) &&
 	       !strncmp(group, prefix, strlen(prefix));
 }
 

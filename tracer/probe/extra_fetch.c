@@ -76,7 +76,7 @@ static void set_number_type(struct extra_item *i, uint32_t size, bool is_signed)
 static int fail_no_param(struct resolver *r)
 {
 	const char *names[64], *near;
-	uint32_t first = r->d->kind == DYN_EVENT, n = 0, type;
+	uint32_t first = dynamic_event_has_record(r->d), n = 0, type;
 
 	while (n < 64 && n + first < btf_param_count(r->btf, r->proto)) {
 		names[n] = btf_param(r->btf, r->proto, n + first, &type);
@@ -95,7 +95,7 @@ static int load_types(struct resolver *r)
 {
 	/* The kernel makes the second and the third for each tracepoint, with its arguments. */
 	static const char *const functions[] = { "", "__traceiter_", "__probestub_" };
-	bool event = r->d->kind == DYN_EVENT;
+	bool event = dynamic_event_has_record(r->d);
 	const char *symbol = event ? r->d->name : r->d->symbol;
 	int ret = r->btf ? 0 : btf_load(r->types, &r->btf), len = (int)strcspn(symbol, "+");
 
@@ -164,7 +164,7 @@ static int resolve_root(struct resolver *r, uint32_t *type)
 
 /*
  * Of a tracepoint: its argument NAME is in the record as a field NAME or NAMEaddr, as the kernel
- * calls them. Without members the place may be any field.
+ * calls them; -EAGAIN: it is not. Without members the place may be any field.
  */
 static int resolve_field(struct resolver *r, uint32_t *type)
 {
@@ -172,16 +172,18 @@ static int resolve_field(struct resolver *r, uint32_t *type)
 	struct extra_item *i = r->item;
 	struct event_field f = { .size = 0 };
 	struct md_buf from = MD_BUF_INIT;
-	bool named = false;
+	uint32_t place = 0;
 	int ret = load_types(r);
 
 	if (ret)
 		return ret;
 	/* The first argument is the tracer's own. */
-	for (uint32_t k = 1; k < btf_param_count(r->btf, r->proto) && !named; k++)
-		named = is_root(i, btf_param(r->btf, r->proto, k, type));
-	if (!named)
+	for (uint32_t k = 1; k < btf_param_count(r->btf, r->proto) && !place; k++)
+		place = is_root(i, btf_param(r->btf, r->proto, k, type)) ? k : 0;
+	if (!place)
 		return fail_no_param(r);
+	if (r->d->kind == DYN_ARGUMENTS)
+		md_buf_printf(&from, "$arg%u", place);
 	for (size_t k = 0; k < 4 && !from.len; k++) {
 		char name[EVENT_FIELD_WORD_MAX + 8];
 		int n = snprintf(name, sizeof(name), "%.*s%s", (int)i->root_len, i->text + i->root,
@@ -193,8 +195,7 @@ static int resolve_field(struct resolver *r, uint32_t *type)
 			md_buf_printf(&from, "$%s", name);
 	}
 	if (!from.len)
-		return FAIL(r, i->root, -EINVAL, "the record of '%.60s' does not have this "
-			    "pointer; a rule kprobe: on a function may have it", r->d->name);
+		return -EAGAIN;
 	free(i->from);
 	i->from = from.data;
 	return md_buf_str(&from) ? 0 : -ENOMEM;
@@ -318,7 +319,7 @@ static int resolve_typed(struct resolver *r)
 	struct spot s = { .in_memory = false };
 	size_t at = r->item->root + r->item->root_len;
 	uint32_t type;
-	int ret = r->d->kind == DYN_EVENT ? resolve_field(r, &type) : resolve_root(r, &type);
+	int ret = dynamic_event_has_record(r->d) ? resolve_field(r, &type) : resolve_root(r, &type);
 
 	if (ret)
 		return ret;
@@ -368,18 +369,13 @@ static int resolve_usdt_arg(struct resolver *r, int n)
 /* `$argN` of a function of a program: its register at the entry. */
 static int resolve_register(struct resolver *r, int n)
 {
-	static const char *const registers[] = { "%di", "%si", "%dx", "%cx", "%r8", "%r9" };
+	const char *name = dynamic_event_register(n);
 
-#ifdef __x86_64__
-	if (n <= (int)(sizeof(registers) / sizeof(registers[0]))) {
-		free(r->item->from);
-		r->item->from = strdup(registers[n - 1]);
-		return r->item->from ? 0 : -ENOMEM;
-	}
-#else
-	(void)registers;
-#endif
-	return FAIL(r, r->item->root, -EINVAL, "argument %d is in no register", n);
+	if (!name)
+		return FAIL(r, r->item->root, -EINVAL, "argument %d is in no register", n);
+	free(r->item->from);
+	r->item->from = strdup(name);
+	return r->item->from ? 0 : -ENOMEM;
 }
 
 /* Checks that this kind of probe has the place. */
@@ -442,7 +438,7 @@ static int resolve_event(struct resolver *r)
 	if (strchr("$%", i->text[i->root]))
 		return FAIL(r, i->root, -EINVAL,
 			    "a tracepoint has fields, $comm, and members of its arguments");
-	if (i->members ||
+	if (r->d->kind == DYN_ARGUMENTS || i->members ||
 	    !event_field_find(r->d->format, i->text + i->root, i->root_len, &f) || f.is_array)
 		return resolve_typed(r);
 	if (f.is_text && (i->wraps || (*i->type && !extra_is_string(i->type))))
@@ -472,7 +468,7 @@ static int resolve_item(struct resolver *r)
 	i->closers = i->wraps;
 	if (!i->before || !i->from)
 		return -ENOMEM;
-	if (r->d->kind == DYN_EVENT)
+	if (dynamic_event_has_record(r->d))
 		return resolve_event(r);
 	ret = check_place(r);
 	if (ret)
@@ -492,9 +488,13 @@ int extra_resolve(struct dynamic_event *d, const char *types, struct tr_err *err
 	for (size_t i = 0; i < d->extra.count && !ret; i++) {
 		r.item = &d->extra.items[i];
 		ret = resolve_item(&r);
-		if (ret == -ENOMEM)
-			tr_fail(err, ret, "out of memory");
+		d->lacking = ret == -EAGAIN ? i : d->lacking;
 	}
 	btf_free(r.btf);
-	return ret;
+	if (ret == -ENOMEM)
+		tr_fail(err, ret, "out of memory");
+	if (ret != -EAGAIN)
+		return ret;
+	d->kind = DYN_ARGUMENTS;
+	return extra_resolve(d, types, err);
 }

@@ -44,6 +44,11 @@
 enum dynamic_event_kind {
 	DYN_KPROBE, DYN_KRETPROBE, DYN_UPROBE, DYN_URETPROBE, DYN_USDT,
 	DYN_EVENT,              /* a tracepoint with extra data: an event probe */
+	/*
+	 * The same where its record lacks a pointer: a tracepoint probe (Linux 6.5), which has the
+	 * arguments in place of the record. dynamic_event_resolve makes it of a DYN_EVENT.
+	 */
+	DYN_ARGUMENTS,
 };
 
 #define EVENT_NAME_MARK '\v'    /* in a rule's key, between the pattern and the event's name */
@@ -72,6 +77,7 @@ struct dynamic_event {
 	int fd;
 	struct dynplace *places;        /* set by dynamic_event_resolve; none for kernel symbols */
 	size_t place_count;
+	size_t lacking;         /* of DYN_ARGUMENTS: the item whose pointer the record lacks */
 	struct extra extra;     /* its data beside the arguments of a usdt probe */
 };
 
@@ -90,6 +96,8 @@ bool dynamic_event_is_call(const char *text);
 int dynamic_event_parse(const char *text, struct dynamic_event *out, struct tr_err *err);
 void dynamic_event_deinit(struct dynamic_event *d);
 bool dynamic_event_has_file(const struct dynamic_event *d);
+/* Whether it is a tracepoint with extra data. */
+bool dynamic_event_has_record(const struct dynamic_event *d);
 /* For DYN_EVENT, before dynamic_event_resolve: the tracepoint. 0 or -ENOMEM. */
 int dynamic_event_set_tracepoint(struct dynamic_event *d, const char *system, const char *name,
 				 const char *format);
@@ -153,5 +161,8 @@ bool dynamic_event_arg(const struct dynplace *place, int n, struct md_buf *out, 
  * symbol, a float).
  */
 bool dynamic_event_operand(const char *operand, size_t len, struct md_buf *out);
+
+/* The register of a function's argument, from 1, at its entry, as tracefs names it; NULL. */
+const char *dynamic_event_register(int n);
 
 #endif

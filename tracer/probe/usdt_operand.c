@@ -118,3 +118,16 @@ bool dynamic_event_operand(const char *operand, size_t len, struct md_buf *out)
 	return false;
 #endif
 }
+
+const char *dynamic_event_register(int n)
+{
+#ifdef __x86_64__
+	static const char *const order[] = { "%di", "%si", "%dx", "%cx", "%r8", "%r9" };
+
+	if (n > 0 && n <= (int)(sizeof(order) / sizeof(order[0])))
+		return order[n - 1];
+#else
+	(void)n;
+#endif
+	return NULL;
+}

@@ -227,6 +227,33 @@ static void fields(void)
 	}
 }
 
+/* The record lacks the pointer `label`: the tracepoint's arguments are recorded in its place. */
+static void arguments(void)
+{
+	static const char format[] = "\tfield:void * skbaddr;\toffset:8;\tsize:8;\tsigned:0;\n"
+				     "\tfield:int len;\toffset:16;\tsize:4;\tsigned:1;\n";
+	struct dynamic_event d;
+	struct md_buf b = MD_BUF_INIT;
+	char text[200];
+
+	snprintf(text, sizeof(text), "net:xmit%cskb->mac, label->index, n, $comm", EXTRA_MARK);
+	CHECK(!dynamic_event_parse(text, &d, NULL) &&
+	      !dynamic_event_set_tracepoint(&d, "net", "xmit", format) &&
+	      !extra_resolve(&d, path, NULL) && d.kind == DYN_ARGUMENTS && d.lacking == 1 &&
+	      !dynamic_event_define(&d, 0, "g", "e", &b, NULL));
+	CHECK_STR(md_buf_str(&b), "t:g/e xmit mac=+16($arg1):u16 index=+16($arg3):u32 n=$arg2:u32 "
+				  "comm=$comm:string __trailfs_k0_8=$arg1:u64 "
+				  "__trailfs_k1_4=$arg3:u64\n");
+	md_buf_deinit(&b);
+	dynamic_event_deinit(&d);
+	/* A field of the record is no argument. */
+	snprintf(text, sizeof(text), "net:xmit%clabel->index, len", EXTRA_MARK);
+	CHECK(!dynamic_event_parse(text, &d, NULL) &&
+	      !dynamic_event_set_tracepoint(&d, "net", "xmit", format) &&
+	      extra_resolve(&d, path, NULL) == -EINVAL);
+	dynamic_event_deinit(&d);
+}
+
 /* The pointers on the way, each once; the items that need them, counted from the end. */
 static void pointers(void)
 {
@@ -277,14 +304,36 @@ static uint32_t random_below(uint32_t n)
 	return (seed >> 8) % n;
 }
 
-/* Expressions of random pieces: each is taken and read back, or has a place and a reason. */
+/* True if the expression is in the rule's definition; else it has a place and a reason. */
+static bool is_defined(const char *rule, const char *clause)
+{
+	struct tr_err err = TR_ERR_INIT;
+	struct dynamic_event d;
+	struct md_buf b = MD_BUF_INIT;
+	bool good = !resolve(rule, clause, &d, &err);
+
+	if (good)
+		CHECK(!dynamic_event_define(&d, 0, "g", "e", &b, &err) && b.len > 8);
+	else
+		/* A column counts the rule, and the blanks that are put after commas. */
+		CHECK(err.sentence[0] && err.column >= 0 &&
+		      err.column <= (int)(strlen(rule) + 1 + 2 * strlen(clause)));
+	md_buf_deinit(&b);
+	dynamic_event_deinit(&d);
+	return good;
+}
+
+/*
+ * Expressions of random pieces: each is taken, read back and resolved by the types, or has a place
+ * and a reason.
+ */
 static void random_expressions(void)
 {
 	static const char *const pieces[] = {
 		"skb", "->", ".", "next", "dev", "mac", "$arg1", "$retval", "$comm", "%di", "+8(",
 		"+u0x1(", ")", ":u32", ":string", " as ", ",", " ", "x", "$", "1", "-", "->next",
 	};
-	unsigned int taken = 0;
+	unsigned int taken = 0, defined = 0;
 
 	for (int i = 0; i < 1000000; i++) {
 		char text[256] = "";
@@ -301,6 +350,7 @@ static void random_expressions(void)
 			continue;
 		}
 		taken++;
+		defined += is_defined(taken % 2 ? "kprobe:xmit" : "kretprobe:xmit", text);
 		if (i % 16 == 0) {
 			extra_print(&x, &a);
 			at = 0;
@@ -311,7 +361,8 @@ static void random_expressions(void)
 		}
 		extra_deinit(&x);
 	}
-	CHECK(taken > 10000);
+	printf("# 1000000 expressions: %u parsed, %u of them defined\n", taken, defined);
+	CHECK(taken > 10000 && defined > 1000);
 }
 
 static void search(const struct btf *b)
@@ -384,6 +435,7 @@ int main(void)
 	close(fd);
 	CASE(members);
 	CASE(fields);
+	CASE(arguments);
 	CASE(pointers);
 	CASE(plain);
 	CASE(no_types);
