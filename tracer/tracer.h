@@ -341,10 +341,15 @@ void packet_stream_close(struct packet_stream *p);
 /* ---- text and pipe ---- */
 
 /*
- * The forms of a session's text: as babeltrace2 prints it (`text`), JSON (`export/json`), and the
- * first with the names of code addresses (`text.symbols`).
+ * The forms of a session's text: as babeltrace2 prints it (`text`), JSON (`export/json`), and both
+ * with the names of code addresses (`text.symbols`, `export/json.symbols`).
  */
-enum text_form { TEXT_PLAIN, TEXT_JSON, TEXT_SYMBOLS, TEXT_FORMS };
+enum text_form { TEXT_PLAIN, TEXT_JSON, TEXT_SYMBOLS, TEXT_JSON_SYMBOLS, TEXT_FORMS };
+
+static inline bool text_has_symbols(enum text_form form)
+{
+	return form == TEXT_SYMBOLS || form == TEXT_JSON_SYMBOLS;
+}
 
 struct text_view;
 /* One open of `text` or `export/json`: brings the session's text up to date. */

@@ -9,6 +9,8 @@
 #include "metadata/json.h"
 #include "metadata/number.h"
 #include "tracer/export/track.h"
+#include "tracer/session/session.h"
+#include "tracer/view/stack.h"
 
 struct chrome {
 	struct maker *m;
@@ -61,9 +63,29 @@ static void put_name(struct md_buf *out, struct text name)
 	md_buf_putc(out, '"');
 }
 
-/* The fields, and the contexts as a member `context` of them. Ends the event. */
-static void put_args(struct md_buf *out, const struct row *r)
+/* After the contexts, which callstacks are. */
+static void put_names(struct chrome *v, const struct row *r)
 {
+	struct md_buf *out = &v->m->out;
+	size_t before = out->len, at;
+
+	if (!v->m->stacks || r->context_json.n <= 2)
+		return;
+	md_buf_puts(out, ",\"symbols\":");
+	at = out->len;
+	stacks_put(v->m->stacks, session_clock_offset(v->m->s), r->cursor, STACKS_OBJECT, out);
+	if (out->len == at)
+		out->len = before;
+}
+
+/*
+ * The fields, with the contexts and the names of code addresses as members `context` and `symbols`.
+ * Ends the event.
+ */
+static void put_args(struct chrome *v, const struct row *r)
+{
+	struct md_buf *out = &v->m->out;
+
 	if (r) {
 		md_buf_puts(out, ",\"args\":");
 		md_buf_put(out, r->fields_json.p, r->fields_json.n - 1);
@@ -72,6 +94,7 @@ static void put_args(struct md_buf *out, const struct row *r)
 				    r->fields_json.n > 2 ? ",\"context\":" : "\"context\":");
 			put(out, r->context_json);
 		}
+		put_names(v, r);
 		md_buf_putc(out, '}');
 	}
 	md_buf_putc(out, '}');
@@ -106,12 +129,13 @@ static void add_begin(void *arg, const struct mark *k)
 	struct md_buf *out = begin_mark(arg, 'B', k);
 
 	put_name(out, k->name->json);
-	put_args(out, k->row);
+	put_args(arg, k->row);
 }
 
 static void add_end(void *arg, const struct mark *k)
 {
-	put_args(begin_mark(arg, 'E', k), k->row);
+	begin_mark(arg, 'E', k);
+	put_args(arg, k->row);
 }
 
 /* A flow begins ('s') or ends ('f') in the slice of the thread that the CPU runs. */
@@ -130,7 +154,7 @@ static void add_instant(void *arg, const struct mark *k)
 
 	put_name(out, k->name->json);
 	md_buf_puts(out, ",\"s\":\"t\"");
-	put_args(out, k->row);
+	put_args(arg, k->row);
 	if (k->flow)
 		put_flow(arg, 's', k->row->cpu, k->time, k->flow);
 }
@@ -152,8 +176,10 @@ static void add_switch(void *arg, const struct cpu_switch *w)
 	struct mark k = { .track = w->track, .time = w->row->time };
 	struct md_buf *out;
 
-	if (w->was_running)
-		put_args(begin_mark(arg, 'E', &k), NULL);
+	if (w->was_running) {
+		begin_mark(arg, 'E', &k);
+		put_args(arg, NULL);
+	}
 	if (!w->track->running)
 		return;
 	out = begin_mark(arg, 'B', &k);
@@ -162,7 +188,7 @@ static void add_switch(void *arg, const struct cpu_switch *w)
 		md_json_escape_put(w->next_name.p, w->next_name.n, out);
 		md_buf_putc(out, '"');
 	}
-	put_args(out, w->row);
+	put_args(arg, w->row);
 	if (w->flow)
 		put_flow(arg, 'f', w->row->cpu, k.time, w->flow);
 }
@@ -176,6 +202,7 @@ void chrome_make(struct maker *m)
 	struct chrome v = { .m = m };
 
 	md_buf_puts(&m->out, "{\"displayTimeUnit\":\"ns\",\"traceEvents\":[");
+	maker_names(m, false);
 	tracks_run(m, &form, &v);
 	md_buf_printf(&m->out, "\n],\"otherData\":{\"start\":\"%" PRIu64 "\"}}\n", v.start);
 }

@@ -3,7 +3,7 @@
  * Events as CSV (RFC 4180, lines end with a newline alone): time, host, cpu, event, then a column
  * for each name of a context and of a field, in the order in which they first occur. The names are
  * known only when each event class has occurred, so the events are read twice; first for their
- * classes alone.
+ * classes alone. With callstacks, the last column is `symbols`.
  */
 #include <errno.h>
 #include <search.h>
@@ -15,6 +15,8 @@
 #include "metadata/plain.h"
 #include "metadata/program.h"
 #include "tracer/export/export.h"
+#include "tracer/session/session.h"
+#include "tracer/view/stack.h"
 
 struct column {
 	char *name;             /* "fields.n"; the key of csv.names */
@@ -287,6 +289,20 @@ static char *put_cells(struct csv *v, const struct layout *l, const struct md_va
 	return o ? put_commas(o, v->count - column) : NULL;
 }
 
+/* The names of code addresses. NULL: no memory; else there is room for the end of the row. */
+static char *put_names(struct csv *v, char *o, const struct row *r)
+{
+	struct md_buf *out = &v->m->out;
+	size_t at;
+
+	*o++ = ',';
+	at = out->len = (size_t)(o - out->data);
+	stacks_put(v->m->stacks, session_clock_offset(v->m->s), r->cursor, STACKS_OBJECT, out);
+	if (out->len > at)
+		quote_cell(v, out, at, MD_SHOWN_JSON);
+	return md_buf_room(out, 1);
+}
+
 /* Second run: writes the rows. */
 static void add_row(void *arg, const struct row *r)
 {
@@ -318,6 +334,10 @@ static void add_row(void *arg, const struct row *r)
 	o = r->torn ? put_commas(o, v->count) : put_cells(v, l, r->context, room, o);
 	if (!o)
 		return;
+	if (v->m->stacks)
+		o = put_names(v, o, r);
+	if (!o)
+		return;
 	*o++ = '\n';
 	v->m->out.len = (size_t)(o - v->m->out.data);
 }
@@ -331,7 +351,7 @@ void csv_make(struct maker *m)
 	md_buf_puts(&m->out, "time,host,cpu,event");
 	for (uint32_t i = 0; i < v.count; i++)
 		md_buf_printf(&m->out, ",%s", v.columns[i]->name);
-	md_buf_putc(&m->out, '\n');
+	md_buf_puts(&m->out, maker_names(m, false) ? ",symbols\n" : "\n");
 	if (!m->err)
 		maker_run(m, ROW_VALUES, add_row, &v);
 	tdestroy(v.names, free_column);

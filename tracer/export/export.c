@@ -9,6 +9,7 @@
 
 #include "tracer/session/session.h"
 #include "tracer/view/merge.h"
+#include "tracer/view/stack.h"
 
 #define PIECE (256u << 10)
 #define EVENTS_A_SHOW 8192u     /* between two values of session.exporting */
@@ -176,6 +177,26 @@ void maker_classes(struct maker *m, void (*add)(void *arg, const struct row *r),
 		end_run(m, merge);
 }
 
+/* Whether the session has callstacks. */
+static bool have_stacks(struct maker *m)
+{
+	struct stream_set set = { 0 };
+	bool found = false;
+
+	m->err = session_streams(m->s, NULL, &set);
+	for (size_t i = 0; !m->err && i < set.count; i++)
+		found |= stacks_has(set.streams[i].class);
+	stream_set_deinit(&set);
+	return found;
+}
+
+struct stacks *maker_names(struct maker *m, bool always)
+{
+	if (!m->stacks && !m->err && (always || have_stacks(m)) && !m->err)
+		m->err = stacks_create(m->s, &m->stacks);
+	return m->stacks;
+}
+
 void maker_begin(struct maker *m, struct stream_set *held, struct session *s)
 {
 	*m = (struct maker){ .s = session_ref(s) };
@@ -193,6 +214,7 @@ void maker_end(struct maker *m, struct stream_set *held)
 	stream_set_deinit(held);
 	md_buf_deinit(&m->out);
 	rows_deinit(&m->rows);
+	stacks_destroy(m->stacks);
 }
 
 int export_open(struct session *s, enum export_form form, struct export_view **out)

@@ -45,6 +45,7 @@ struct maker {
 	int fd;                 /* the memfd */
 	uint64_t size;          /* of what is in it */
 	int err;                /* -errno: the file cannot be made */
+	struct stacks *stacks;  /* names of code addresses; NULL: maker_names was not called */
 	uint32_t *done;         /* of the session (exporting), or NULL */
 	unsigned int runs, run; /* how often the form reads the events; 0: once */
 	size_t whole;           /* bytes of `out` up to the end of a statement (sql.c) */
@@ -70,6 +71,12 @@ void maker_run(struct maker *m, enum row_needs needs, void (*add)(void *arg, con
  * The row has no values, time, host and CPU.
  */
 void maker_classes(struct maker *m, void (*add)(void *arg, const struct row *r), void *arg);
+
+/*
+ * Prepares names of code addresses, if the session has callstacks. NULL: it has none, or m->err.
+ * For functions that events of a program without callstacks name: always.
+ */
+struct stacks *maker_names(struct maker *m, bool always);
 
 /* Each writes one file. Failures: m->err, or m->out.failed. */
 void csv_make(struct maker *m);

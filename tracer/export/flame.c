@@ -39,7 +39,6 @@ struct node {
 
 struct flame {
 	struct maker *m;
-	struct stacks *stacks;  /* NULL: not needed yet */
 	bool by_stack;          /* numbers are events, not ns */
 	struct stack stack;     /* of the current event */
 	struct md_buf name;     /* of the current frame */
@@ -72,14 +71,6 @@ static uint32_t find_child(struct flame *v, uint32_t parent, const char *name, s
 	return v->count++;
 }
 
-/* Names of addresses; NULL: m->err says why. */
-static struct stacks *need_stacks(struct flame *v)
-{
-	if (!v->stacks && !v->m->err)
-		v->m->err = stacks_create(v->m->s, &v->stacks);
-	return v->stacks;
-}
-
 static uint32_t find_symbol(struct flame *v, uint32_t parent, const struct symbol *symbol)
 {
 	struct md_buf *name = &v->name;
@@ -102,9 +93,9 @@ static uint32_t find_function(struct flame *v, uint32_t parent, const struct mar
 	struct symbol symbol;
 	uint64_t address;
 
-	if (i < 0 || !md_value_integer(&k->row->fields[i], &address) || !need_stacks(v))
+	if (i < 0 || !md_value_integer(&k->row->fields[i], &address) || !maker_names(v->m, true))
 		return find_child(v, parent, k->name->plain.p, k->name->plain.n);
-	stacks_find(v->stacks, session_clock_offset(v->m->s), k->row->cursor, address, &symbol);
+	stacks_find(v->m->stacks, session_clock_offset(v->m->s), k->row->cursor, address, &symbol);
 	return find_symbol(v, parent, &symbol);
 }
 
@@ -172,7 +163,7 @@ static void add_stack(void *arg, const struct row *r)
 	uint32_t parent, i = 0;
 
 	if (r->torn || !stacks_has(r->stream) ||
-	    !stacks_read(v->stacks, session_clock_offset(v->m->s), r->cursor, &v->stack))
+	    !stacks_read(v->m->stacks, session_clock_offset(v->m->s), r->cursor, &v->stack))
 		return;
 	v->nodes[0].total++;
 	for (uint32_t n = v->stack.count + 1; n-- > 0; i = parent) {
@@ -185,19 +176,6 @@ static void add_stack(void *arg, const struct row *r)
 		v->nodes[i].inner++;
 		v->nodes[parent].total++;
 	}
-}
-
-/* Whether the session has callstacks. */
-static bool have_stacks(struct maker *m)
-{
-	struct stream_set set = { 0 };
-	bool found = false;
-
-	m->err = session_streams(m->s, NULL, &set);
-	for (size_t i = 0; !m->err && i < set.count; i++)
-		found |= stacks_has(set.streams[i].class);
-	stream_set_deinit(&set);
-	return found;
 }
 
 /* ---- the picture ---- */
@@ -328,7 +306,8 @@ static void put_picture(struct flame *v)
 		v->nodes[0].inner = v->nodes[0].total;
 	md_buf_printf(out,
 		      "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %d %" PRIu32 "\" "
-		      "width=\"100%%\" role=\"img\" aria-label=\"flame graph\">\n%s",
+		      "width=\"100%%\" preserveAspectRatio=\"xMidYMin\" role=\"img\" "
+		      "aria-label=\"flame graph\">\n%s",
 		      (int)WIDTH, height, style);
 	md_buf_puts(out, "<text x=\"6\" y=\"22\">");
 	if (!v->nodes[0].total) {
@@ -360,16 +339,15 @@ void flame_make(struct maker *m)
 	md_buf_puts(&v.names, "all");
 	v.nodes[0] = (struct node){ .child = NONE, .next = NONE, .hash = HASH_START,
 				    .name_len = 3 };
-	v.by_stack = have_stacks(m);
-	if (!v.by_stack)
-		tracks_run(m, &form, &v);
-	else if (need_stacks(&v))
+	v.by_stack = maker_names(m, false);
+	if (v.by_stack)
 		maker_run(m, ROW_VALUES, add_stack, &v);
+	else if (!m->err)
+		tracks_run(m, &form, &v);
 	m->out.failed |= v.names.failed;
 	if (!m->err && !m->out.failed)
 		put_picture(&v);
 out:
-	stacks_destroy(v.stacks);
 	free(v.nodes);
 	free(v.table);
 	md_buf_deinit(&v.names);

@@ -263,6 +263,7 @@ nomem:
 
 bool merge_text(struct merge *m, struct md_text *t, uint64_t limit, struct md_buf *out, size_t want)
 {
+	bool json = m->form == TEXT_JSON || m->form == TEXT_JSON_SYMBOLS;
 	uint64_t missed;
 	struct cursor *c;
 
@@ -274,13 +275,14 @@ bool merge_text(struct merge *m, struct md_text *t, uint64_t limit, struct md_bu
 			return false;
 		if (!m->uniform)
 			md_text_hostname(t, c->host);
-		if (m->form == TEXT_JSON)
+		if (json)
 			md_json_event(t->clock_offset, t->hostname, &c->o, c->stream.class,
 				      c->stream.cpu, out);
 		else
 			md_text_event(t, &c->o, c->stream.class, c->stream.cpu, out);
 		if (m->stacks)
-			stacks_put(m->stacks, t->clock_offset, c, out);
+			stacks_put(m->stacks, t->clock_offset, c,
+				   json ? STACKS_JSON : STACKS_TEXT, out);
 		missed = c->missed;
 		merge_next(m);
 		if (c->missed != missed)

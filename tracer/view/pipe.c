@@ -15,7 +15,7 @@
 struct pipe_view {
 	struct session *s;      /* referenced */
 	struct merge *m;
-	struct stacks *stacks;  /* with TEXT_SYMBOLS */
+	struct stacks *stacks;  /* if text_has_symbols(form) */
 	struct md_text text;
 	struct md_buf out;      /* text not read yet is out[taken …] */
 	size_t taken;
@@ -68,7 +68,7 @@ static int format_more(struct pipe_view *v)
 	uint64_t now;
 	int err;
 
-	if (v->m->form == TEXT_SYMBOLS && !v->stacks) {
+	if (text_has_symbols(v->m->form) && !v->stacks) {
 		err = stacks_create(v->s, &v->stacks);
 		if (err)
 			return err;

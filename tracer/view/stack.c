@@ -11,6 +11,7 @@
 #include <uuid/uuid.h>
 
 #include "metadata/escape.h"
+#include "metadata/json.h"
 #include "metadata/value.h"
 #include "tracer/view/merge.h"
 
@@ -302,87 +303,115 @@ static void put_symbol(const struct symbol *symbol, struct md_buf *out)
 		md_buf_printf(out, " (%s)", symbol->object);
 }
 
-static void put_address(struct stacks *k, const struct place *at, enum is is, uint64_t i,
-			uint64_t address, struct md_buf *out)
+/* The names of an event, which are appended to its line. */
+struct line {
+	struct stacks *k;
+	struct place at;
+	enum stacks_form form;
+	bool json, some;        /* some: a field has been put */
+	struct md_buf *out;
+};
+
+static const struct {
+	size_t cut;             /* bytes of the line's end that the names replace */
+	const char *begin, *end;
+} parts[] = {
+	[STACKS_TEXT] = { 1, ", { ", " }\n" },
+	[STACKS_JSON] = { 2, ",\"symbols\":{", "}}\n" },
+	[STACKS_OBJECT] = { 0, "{", "}" },
+};
+
+static void put_address(const struct line *l, enum is is, uint64_t i, uint64_t address)
 {
 	struct md_buf text = MD_BUF_INIT;
 	struct symbol symbol;
 
-	find(k, at, is, i, address, &symbol);
+	find(l->k, &l->at, is, i, address, &symbol);
 	put_symbol(&symbol, &text);
-	md_escape_put(md_buf_str(&text), text.len, out);
-	out->failed |= text.failed;
+	if (l->json) {
+		md_buf_putc(l->out, '"');
+		md_json_escape_put(md_buf_str(&text), text.len, l->out);
+		md_buf_putc(l->out, '"');
+	} else {
+		md_escape_put(md_buf_str(&text), text.len, l->out);
+	}
+	l->out->failed |= text.failed;
 	md_buf_deinit(&text);
 }
 
-/* `name = "…"`, or `name = [ [0] = "…", … ]`. *some: a field precedes it. */
-static void put_field(struct stacks *k, const struct place *at, const char *name, enum is is,
-		      const struct md_value *v, bool *some, struct md_buf *out)
+/* `name = "…"`, or `name = [ [0] = "…", … ]`; in JSON `"name":"…"`, or `"name":["…",…]` */
+static void put_field(struct line *l, const char *name, enum is is, const struct md_value *v)
 {
+	struct md_buf *out = l->out;
 	uint64_t n = 0, address;
 	bool single = is == IS_PLACE;
 
 	if (!v->p || !(single ? md_value_integer(v, &address) : md_value_integers(v, &n)) ||
 	    (!single && !n))
 		return;
-	if (!*some)
-		out->len--;             /* the newline */
-	md_buf_printf(out, "%s%s = ", *some ? ", " : ", { ", name);
-	*some = true;
+	if (l->some) {
+		md_buf_puts(out, l->json ? "," : ", ");
+	} else {
+		out->len -= parts[l->form].cut;
+		md_buf_puts(out, parts[l->form].begin);
+	}
+	l->some = true;
+	md_buf_printf(out, l->json ? "\"%s\":" : "%s = ", name);
 	if (single) {
-		put_address(k, at, is, 0, address, out);
+		put_address(l, is, 0, address);
 		return;
 	}
 	md_buf_puts(out, "[");
 	for (uint64_t i = 0; i < n && i < STACK_DEPTH; i++) {
-		md_buf_printf(out, "%s[%" PRIu64 "] = ", i ? ", " : " ", i);
-		put_address(k, at, is, i, md_value_element(v, i), out);
+		if (l->json)
+			md_buf_puts(out, i ? "," : "");
+		else
+			md_buf_printf(out, "%s[%" PRIu64 "] = ", i ? ", " : " ", i);
+		put_address(l, is, i, md_value_element(v, i));
 	}
-	md_buf_puts(out, " ]");
+	md_buf_puts(out, l->json ? "]" : " ]");
 }
 
 /* The functions that -finstrument-functions reports are fields of the event. */
-static void put_functions(struct stacks *k, const struct place *at, const struct cursor *c,
-			  bool *some, struct md_buf *out)
+static void put_functions(struct line *l, const struct cursor *c)
 {
 	static const char *const names[] = { "addr", "call_site" };
 	const struct md_event *e = c->o.event;
 
 	if (strncmp(e->name, "lttng_ust_cyg_profile", 21) != 0 ||
-	    !cut(k, e->fields, e->field_count, c->o.payload, c->o.end))
+	    !cut(l->k, e->fields, e->field_count, c->o.payload, c->o.end))
 		return;
 	for (size_t i = 0; i < 2; i++) {
-		const struct md_value *v = value_of(k, e->fields, e->field_count, names[i]);
+		const struct md_value *v = value_of(l->k, e->fields, e->field_count, names[i]);
 
 		if (v)
-			put_field(k, at, names[i], IS_PLACE, v, some, out);
+			put_field(l, names[i], IS_PLACE, v);
 	}
 }
 
 void stacks_put(struct stacks *k, uint64_t clock_offset, const struct cursor *c,
-		struct md_buf *out)
+		enum stacks_form form, struct md_buf *out)
 {
 	const struct md_stream *class = c->stream.class;
-	bool some = false;
-	struct place at;
+	struct line l = { .k = k, .form = form, .json = form != STACKS_TEXT, .out = out };
 
 	pthread_mutex_lock(&k->lock);
 	collect(k, clock_offset, c);
 	if (!out->failed && cut_contexts(k, c)) {
-		at = (struct place){ process_of(k, c), clock_offset + c->o.ts };
+		l.at = (struct place){ process_of(k, c), clock_offset + c->o.ts };
 		for (uint32_t i = 0; i < count_of(class->context_count); i++) {
 			enum is is = kind_of(&class->context[i]);
 
 			if (is)
-				put_field(k, &at, is == IS_KERNEL ? "callstack_kernel"
-					  : is == IS_USER	  ? "callstack_user"
-								  : "ip",
-					  is, &k->values[i], &some, out);
+				put_field(&l, is == IS_KERNEL ? "callstack_kernel"
+					  : is == IS_USER     ? "callstack_user"
+							      : "ip",
+					  is, &k->values[i]);
 		}
-		put_functions(k, &at, c, &some, out);
+		put_functions(&l, c);
 	}
-	if (some && !out->failed)
-		md_buf_puts(out, " }\n");
+	if (l.some && !out->failed)
+		md_buf_puts(out, parts[form].end);
 	pthread_mutex_unlock(&k->lock);
 }
 

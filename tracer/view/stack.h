@@ -28,13 +28,20 @@ struct stacks;
 int stacks_create(struct session *s, struct stacks **out);
 void stacks_destroy(struct stacks *k);  /* NULL is allowed */
 
+enum stacks_form {
+	/* a part of a line: `, { callstack_user = [ [0] = "inner+0x12 (prog)", [1] = … ] }` */
+	STACKS_TEXT,
+	/* … of JSON: `,"symbols":{"callstack_user":["inner+0x12 (prog)",…]}` */
+	STACKS_JSON,
+	STACKS_OBJECT,          /* that object alone */
+};
+
 /*
- * Appends the addresses of the cursor's event as a further part of the line in `out`, which ends
- * with a newline: `, { callstack_user = [ [0] = "inner+0x12 (prog)", [1] = … ] }`. Without
- * addresses it appends nothing. Collects the event if it is about a mapping.
+ * Appends the addresses of the cursor's event to `out`; a line is there, and ends with a newline.
+ * Without addresses it appends nothing. Collects the event if it is about a mapping.
  */
 void stacks_put(struct stacks *k, uint64_t clock_offset, const struct cursor *c,
-		struct md_buf *out);
+		enum stacks_form form, struct md_buf *out);
 
 struct stack {                  /* of one event, innermost first: the kernel's, then the user's */
 	struct symbol frames[STACK_DEPTH];

@@ -235,7 +235,7 @@ int text_engine_advance(struct text_engine *e, struct session *s)
 		reset_text(e);
 		e->generation = wanted;
 	}
-	if (e->form == TEXT_SYMBOLS && !e->stacks) {
+	if (text_has_symbols(e->form) && !e->stacks) {
 		err = stacks_create(s, &e->stacks);
 		if (err)
 			return err;

@@ -39,7 +39,7 @@ struct text_engine {
 	uint32_t generation;
 	size_t views;
 	struct merge *m;
-	/* With TEXT_SYMBOLS, while there are views: each address keeps its name as long. */
+	/* If text_has_symbols(form), while there are views: each address keeps its name as long. */
 	struct stacks *stacks;
 	struct md_text text;
 	uint64_t end;                   /* length of the text, bytes */

@@ -161,6 +161,31 @@ has "$(cat "$S/records/text.symbols")" '{ chain = "own" }, { callstack_user = \[
 sed 's/, { callstack_user = \[ \[0\] = "[^{]*$//' "$S/records/text.symbols" | cmp - "$S/records/text" ||
 	fail "text.symbols is not text with names"
 timeout 60 cat "$S/records/pipe.symbols" | cmp - "$S/records/text.symbols" || fail "pipe.symbols"
+# json.symbols is export/json, and the names of text.symbols; csv and chrome.json have them, too.
+cat "$S/records/export/json.symbols" >named && cat "$S/records/export/json" >json &&
+	cat "$S/records/text.symbols" >texts && cat "$S/records/export/csv" >csv &&
+	cat "$S/records/export/chrome.json" >chrome.json || fail "json.symbols"
+"$python" - <<'END' >judged || fail "json.symbols: $(cat judged)"
+import csv, json, re, sys
+count, every = 0, []
+for named, plain, text in zip(*[open(n).read().split("\n")[:-1] for n in ("named", "json", "texts")], strict=True):
+	named = json.loads(named)
+	symbols = named.pop("symbols", {})
+	if named != json.loads(plain):
+		sys.exit("%r\n%s" % (named, plain))
+	want = text[text.find("{ callstack_user = ["):] if "{ callstack_user = [" in text else ""
+	if symbols.get("callstack_user", []) != re.findall(r'\[\d+\] = "([^"]*)"', want):
+		sys.exit("%r\n%s" % (symbols, text))
+	every.append(symbols)
+	count += bool(symbols)
+if [json.loads(row["symbols"] or "{}") for row in csv.DictReader(open("csv"))] != every:
+	sys.exit("csv has other names")
+events = [e for e in json.load(open("chrome.json"))["traceEvents"] if e["ph"] != "M"]
+if [e["args"].get("symbols", {}) for e in events] != every:
+	sys.exit("chrome.json has other names")
+print(count)
+END
+is "events with names in JSON and csv" $((2 * $(wc -l <chains))) "$(cat judged)"
 
 # stats: each chain is there twice, and main is in two chains.
 sed -n 's/^frame  *\([0-9]* *[0-9]* [^ ]* [^ ]*\)$/\1/p' "$S/records/stats" | tr -s ' ' >counted
