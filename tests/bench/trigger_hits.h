@@ -7,6 +7,7 @@
  *		us from the event until the listener has the notification
  *	stop N: N times: starts the session, then a hit whose action stops it. Prints
  *		`stop MEDIAN P99 MAX N`: us until the program finds its event off
+ *	The single values are added to the file SAMPLES, too.
  *	rate SECONDS NS: hits, one each NS ns. Prints `rate CPU_NS HITS`: the CPU time of a
  *		hit, the median of bursts, and how many hits there were
  */
@@ -59,6 +60,12 @@ static inline int compare_us(const void *a, const void *b)
 
 static inline void report_us(const char *what, uint32_t n)
 {
+	FILE *samples = getenv("SAMPLES") ? fopen(getenv("SAMPLES"), "a") : NULL;
+
+	for (uint32_t i = 0; samples && i < n; i++)
+		fprintf(samples, "%.1f\n", took_us[i]);
+	if (samples)
+		fclose(samples);
 	qsort(took_us, n, sizeof(took_us[0]), compare_us);
 	if (n)
 		printf("%s %.1f %.1f %.1f %u\n", what, took_us[n / 2], took_us[n - 1 - n / 100],

@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
 # How fast triggers are, a part of run (trigger_hits.h): from an event to its notification, and to
-# the effect of an action `stop`; and what a hit costs at 1,000,000 hits a second, with an action
-# for each hit and for each millionth. HITS (1000): of the latencies. RATE_SECONDS (5).
+# the effect of an action `stop`; beside them the bare wake-ups that these need, two and one
+# (trigger_floor.c); and what a hit costs at 1,000,000 hits a second, with an action for each hit
+# and for each millionth. HITS (1000): of the latencies, in ROUNDS_TRIGGERS (5) turns.
+# RATE_SECONDS (5).
 
 # Percent of a CPU that processes used while a command ran; the command's output goes to FILE.
 triggers_cpu() { # FILE "PID…" COMMAND…
@@ -23,16 +25,30 @@ triggers_trail() { # ACTION: sets the action of trigger `bench`
 		echo "$1" >"$mnt/triggers/bench/actions" || die "no trigger: $(cat "$mnt/error")"
 }
 
-triggers_ours() {
-	local hits=$1 seconds=$2
-	start_trailfs
-	trail_session bench bench:beat
-	export TRIGGER_FILE=$mnt/triggers/bench/notifications \
-		SESSION_CONTROL=$mnt/sessions/bench/control
-	triggers_trail notify
-	"$bin/trigger_trail" notify "$hits" 5000 >"$work/trig.notify" || die "trigger_trail failed"
-	triggers_trail 'stop bench'
-	"$bin/trigger_trail" stop "$hits" >"$work/trig.stop" || die "trigger_trail failed"
+# triggers_measure NAME PROGRAM notify|stop HITS: adds to the samples of that name
+triggers_measure() {
+	[ "$3" = notify ] && set -- "$@" 5000
+	SAMPLES=$work/$1.$3 "$bin/$2" "${@:3}" >/dev/null || die "$2 failed"
+}
+
+# Tracers and the floor in turns: what else runs on the machine slows all of them.
+triggers_latency() { # HITS ROUNDS
+	local i what
+	for i in $(seq "$2"); do
+		for what in notify stop; do
+			triggers_measure floor trigger_floor $what $(($1 / $2))
+			[ $what = stop ] && triggers_trail 'stop bench' || triggers_trail notify
+			triggers_measure trig trigger_trail $what $(($1 / $2))
+			rmdir "$mnt/triggers/bench"
+			[ -n "$sessiond" ] || continue
+			TRIGGER_ACTION=$what triggers_measure ltrig trigger_lttng $what $(($1 / $2))
+			control_lttng remove-trigger bench
+		done
+	done
+}
+
+triggers_rate_ours() {
+	local seconds=$1
 	triggers_trail notify
 	ours_each=$(triggers_cpu "$work/trig.each" "$daemon" "$bin/trigger_trail" rate "$seconds" \
 		1000)
@@ -45,16 +61,8 @@ triggers_ours() {
 	stop_trailfs
 }
 
-triggers_theirs() {
-	local hits=$1 seconds=$2
-	start_lttng && lttng_session bench bench_trigger:beat '' no ||
-		die "no LTTng session: $(tail -n 3 "$work/sessiond.log")"
-	TRIGGER_ACTION=notify "$bin/trigger_lttng" notify "$hits" 5000 >"$work/ltrig.notify" ||
-		die "trigger_lttng failed"
-	control_lttng remove-trigger bench
-	TRIGGER_ACTION=stop "$bin/trigger_lttng" stop "$hits" >"$work/ltrig.stop" ||
-		die "trigger_lttng failed"
-	control_lttng remove-trigger bench
+triggers_rate_theirs() {
+	local seconds=$1
 	theirs_each=$(TRIGGER_ACTION=notify triggers_cpu "$work/ltrig.each" "$sessiond" \
 		"$bin/trigger_lttng" rate "$seconds" 1000)
 	control_lttng remove-trigger bench
@@ -63,8 +71,14 @@ triggers_theirs() {
 	stop_lttng
 }
 
+triggers_quantile() { # FILE FRACTION
+	[ ! -s "$1" ] || sort -n "$1" | awk -v q="$2" \
+		'{ v[NR] = $1 } END { i = int(NR * q) + 1; i = i > NR ? NR : i; print v[i] }'
+}
+
 triggers_value() { # FILE: "MEDIAN / P99 / MAX"
-	[ -s "$1" ] && awk '{ printf "%s / %s / %s", $2, $3, $4 }' "$1" || echo -
+	[ -s "$1" ] && echo "$(triggers_quantile "$1" 0.5) / $(triggers_quantile "$1" 0.99) / $(
+		triggers_quantile "$1" 1)" || echo -
 }
 
 triggers_row() { # WHAT FILE COLUMN
@@ -78,18 +92,28 @@ triggers() {
 	local hits=${HITS:-1000} seconds=${RATE_SECONDS:-5} f theirs_each='' theirs_every='' \
 		ours_each ours_every ours_fired
 	note "triggers"
-	triggers_ours "$hits" "$seconds"
-	heading "triggers: us from the event, median / p99 / max of $hits"
+	start_trailfs
+	trail_session bench bench:beat
+	export TRIGGER_FILE=$mnt/triggers/bench/notifications \
+		SESSION_CONTROL=$mnt/sessions/bench/control
 	if [ -n "$lttng" ] && [ -x "$bin/trigger_lttng" ]; then
-		triggers_theirs "$hits" "$seconds"
+		start_lttng && lttng_session bench bench_trigger:beat '' no ||
+			die "no LTTng session: $(tail -n 3 "$work/sessiond.log")"
+	fi
+	triggers_latency "$hits" "${ROUNDS_TRIGGERS:-5}"
+	triggers_rate_ours "$seconds"
+	heading "triggers: us from the event, median / p99 / max of $hits"
+	if [ -n "$sessiond" ]; then
+		triggers_rate_theirs "$seconds"
 	else
 		echo "  (LTTng is left out: ${why:-liblttng-ctl-dev is not installed})"
 	fi
 	for f in notify stop; do
 		row "  $f" "$(triggers_value "$work/trig.$f")" \
 			"$(triggers_value "$work/ltrig.$f")" \
-			"$(ratio "$(awk '{ print $2 }' "$work/trig.$f")" "$(awk '{ print $2 }' \
-				"$work/ltrig.$f" 2>/dev/null)")"
+			"$(ratio "$(triggers_quantile "$work/trig.$f" 0.5)" \
+				"$(triggers_quantile "$work/ltrig.$f" 0.5)")"
+		row "  $f: bare wake-ups" "$(triggers_value "$work/floor.$f")" - ""
 	done
 	heading "triggers at 1,000,000 hits a second"
 	triggers_row "CPU time of a hit, notify, ns" each 2
