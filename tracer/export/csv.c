@@ -97,7 +97,7 @@ static enum cell_is find_kind(const struct md_type *t)
 		return CELL_STRING;
 	if (t->kind != MD_INT || md_type_is_enum(t))
 		return CELL_OTHER;
-	if (t->size != 4 || t->big_endian)
+	if (t->size != 4 || t->big_endian || t->bits)
 		return CELL_INTEGER;
 	return t->is_signed ? CELL_S32 : CELL_U32;
 }

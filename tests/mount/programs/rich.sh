@@ -42,8 +42,8 @@ line() {
 			300 f)\", phase = $idle, n = $n }" ;;
 	bits)
 		code=$((n == 1 ? 5 : 0))
-		echo "rich:bits { ack = 1, delta = $((n - 16)), window = $((4093 + n)), before = 65535, phase = $code, lowest = $n, all = $((-n)), last = $n, end = $((n - 2)), n = $n }" |
-			sed 's/-0,/0,/' ;;
+		echo "rich:bits { ack = 1, delta = $((n - 16)), window = $((4093 + n)), before = 65535, phase = $code, lowest = $n, word = $((2147483648 + n)), minus = $((-n)), all = $((-n)), last = $n, end = $((n - 2)), n = $n }" |
+			sed 's/-0,/0,/g' ;;
 	last_bits) echo "rich:last_bits { n = $n, one = 1, minus = $((-n)) }" ;;
 	large_bits)
 		echo "rich:large_bits { odd = $((n % 2)), next = $((n + 1)), full = \"$(repeat \
@@ -74,6 +74,17 @@ done >"$work/want"
 	echo 'rich:in_template { value = { x = 1, y = 2 } }'
 } >"$work/want.cxx"
 
+# csv_has_bits SESSION: the values of rich:bits are those of the text
+csv_has_bits() {
+	cat "$S/$1/export/csv" >"$work/csv" || return
+	awk -F, 'NR == 1 { for (i = 5; i <= NF; i++) { name[i] = $i; sub("fields.", "", name[i]) } }
+		$4 == "rich:bits" { for (i = 5; i <= NF; i++)
+			if ($i != "") { printf " %s = %s%s", name[i], $i, name[i] == "n" ? "\n" : "," } }
+		' "$work/csv" | tr ',' '\n' | sort >"$work/csv.bits"
+	awk -F'[{}]' '/ rich:bits/ { print $(NF - 1) }' "$work/text" | tr ',' '\n' |
+		sed 's/ $//' | sort | cmp -s - "$work/csv.bits"
+}
+
 # run NAME WANT PROGRAM: runs it traced and compares
 run() {
 	mkdir "$S/$1" && echo 'rich:*' >"$S/$1/user/events" && echo start >"$S/$1/control" ||
@@ -92,6 +103,7 @@ run() {
 	sed 's/^\[[^]]*\] ([^)]*) [^ ]* \([^ ]*\): { cpu_id = [0-9]* }, /\1 /' "$work/text" \
 		>"$work/have"
 	diff "$work/have" "$2" >"$work/diff" || fail "$1: $(cut -c1-700 "$work/diff" | head -n 20)"
+	csv_has_bits "$1" || fail "$1: csv has other bit fields: $(grep rich:bits "$work/csv")"
 	cp "$(find "$S/$1/trace" -name metadata | head -n 1)" "$work/metadata"
 	rmdir "$S/$1" || fail rmdir
 	checks=$((checks + 1))

@@ -68,7 +68,8 @@ static void rich_bits(int n)
 	f.delta += n;
 	TRAIL(rich, bits, TRAIL_BITS(ack, f.ack, 1), TRAIL_SIGNED_BITS(delta, f.delta, 5),
 	      TRAIL_BITS(window, f.window, 12), before, TRAIL_BITS(phase, phase, 3),
-	      TRAIL_BITS(lowest, 16 + n, 3), TRAIL_SIGNED_BITS(all, -n, 64),
+	      TRAIL_BITS(lowest, 16 + n, 3), TRAIL_BITS(word, 0x80000000u + (unsigned int)n, 32),
+	      TRAIL_SIGNED_BITS(minus, -n, 26), TRAIL_SIGNED_BITS(all, -n, 64),
 	      TRAIL_BITS(last, n, 60), TRAIL_SIGNED_BITS(end, n - 2, 9), n);
 }
 
