@@ -206,7 +206,7 @@ int tree_refuse(const struct node *dir, const char *what, const char *name, cons
 	uint64_t since = errors_count();
 	int rc = tr_fail_at(&err, -EPERM, name, 0,
 			    "files of this tree are not made, removed or renamed; mkdir and rmdir "
-			    "work on sessions, channels, snapshots and triggers");
+			    "work on sessions, channels, maps, snapshots and triggers");
 
 	errors_result(dir, what, who, since, rc, &err);
 	return rc;

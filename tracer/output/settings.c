@@ -356,7 +356,9 @@ static int store_live_period(struct session *s, const char *value, struct tr_err
 	int ret = units_time(value, &v, err);
 
 	if (!ret && v && (v < LIVE_MIN || v > UINT32_MAX))
-		ret = tr_fail_at(err, -EINVAL, value, 0, "must be 0 (off), or from 10ms to 1h");
+		ret = tr_fail_at(err, -EINVAL, value, 0,
+				 "must be 0 (off), or from 10ms to 1h; a number without a unit "
+				 "is microseconds");
 	if (ret)
 		return ret;
 	session_lock(s);

@@ -500,7 +500,8 @@ trail__put(unsigned char *at, unsigned char *end, const struct trail__piece *p, 
 	_Static_assert( \
 		TRAIL__IS_TYPE(e), \
 		TRAIL__NO_TYPE(name) ", which are integers, floating point numbers, " \
-				     "enumerations, strings, pointers and arrays"); \
+				     "enumerations, strings, pointers and arrays; a bit-field " \
+				     "needs a + before it"); \
 	_Static_assert(!TRAIL__IS_ARRAY(e) || TRAIL__IS_TYPE(*TRAIL__DECAYED(e)), \
 		       TRAIL__NO_TYPE(name) ": an array, but not of numbers"); \
 	_Static_assert( \
