@@ -30,13 +30,13 @@ boot=$(cat /proc/sys/kernel/random/boot_id)
 
 for s in tai mono; do
 	mkdir "$S/$s" || fail "mkdir $s"
-	is "the default of $s" '[mono] tai' "$(cat "$S/$s/clock")"
+	is "the default of $s" '[mono] tai plugin' "$(cat "$S/$s/clock")"
 	put 'tick:*' "$S/$s/user/events"
 done
 is "a bad value" "EINVAL" "$(tool open "$S/tai/clock" w write plug 2>&1 | grep -o EINVAL)"
-has "$(cat "$S/tai/error")" 'not one of mono, tai'
+has "$(cat "$S/tai/error")" 'not one of mono, tai, plugin'
 put tai "$S/tai/clock"
-is "what is written" 'mono [tai]' "$(cat "$S/tai/clock")"
+is "what is written" 'mono [tai] plugin' "$(cat "$S/tai/clock")"
 
 # judge SESSION NAME LEAP BEFORE: times are between BEFORE and now, LEAP seconds later
 judge() {
@@ -69,15 +69,15 @@ cat "$S/tai/config" >"$work/tai.ini"
 has "$(cat "$work/tai.ini")" '^clock = tai$'
 mkdir "$S/again"
 cat "$work/tai.ini" >"$S/again/config" || fail "load: $(cat "$S/again/error")"
-is "loaded" 'mono [tai]' "$(cat "$S/again/clock")"
-is "the other one" '[mono] tai' "$(cat "$S/mono/clock")"
+is "loaded" 'mono [tai] plugin' "$(cat "$S/again/clock")"
+is "the other one" '[mono] tai plugin' "$(cat "$S/mono/clock")"
 
 # a daemon that was killed
 kill -9 $(daemon_pids)
 within 60 daemon_ended
 umount -l "$MNT" 2>/dev/null || fusermount3 -u -z "$MNT"
 mount_leap
-is "after a crash" 'mono [tai]' "$(cat "$S/tai/clock")"
+is "after a crash" 'mono [tai] plugin' "$(cat "$S/tai/clock")"
 judge tai tai 37 "$begin"
 is "the UUID of the trace and its clock" "$uuid_before" "$(grep -a 'uuid = ' "$S/tai"/trace/ust/uid/*/*/metadata)"
 echo "$checks checks"
