@@ -119,7 +119,7 @@ def add_event(f, event, stacks, current, state):
         side, pair = "begin" if name == "block_rq_issue" else "end", "block_rq"
         tid = lane(event, state["lanes"]) or tid
     # (a thread whose events are all on tracks of hardware has no track)
-    if tid < CPUS and "procname" in context:
+    if tid < CPUS and name != "cpu_frequency" and "procname" in context:
         f.threads[tid] = context["procname"]
         if pid == tid:
             f.processes[tid] = context["procname"]

@@ -242,6 +242,8 @@ static void describe_main(struct tracks *v, const struct timeline *t)
 
 	if (!main)
 		return;
+	/* It may have been described when only its name was known. */
+	main->described = main->described && main->pid == t->pid;
 	main->pid = t->pid;
 	if (!main->name_len)
 		set_name(main, t->name, t->name_len);
