@@ -23,9 +23,17 @@ int md_ctf_print(const struct md_trace *t, bool sealed, struct md_buf *out);
  * model are attributes of LTTng's name space.
  */
 int md_ctf2_print(const struct md_trace *t, bool sealed, struct md_buf *out);
-#define MD_METADATA_MAGIC 0x75D11D57u   /* begins a packet of metadata */
+
+#define MD_METADATA_MAGIC 0x75D11D57u
+/* Begins a packet of metadata (CTF 1.8.3, section 7.1), in the byte order of the trace. */
+struct md_metadata_header {
+	uint32_t magic;
+	uint8_t uuid[16];
+	uint32_t checksum, content_size, packet_size;   /* sizes in bits, with this header */
+	uint8_t compression, encryption, checksum_scheme, major, minor;
+} __attribute__((packed));
 /*
- * Appends one packet (CTF 1.8.3, section 7.1) with the beginning of a text of metadata; returns how
+ * Appends one packet with the beginning of a text of metadata; returns how
  * many bytes of the text it has.
  */
 size_t md_metadata_packet(const uint8_t uuid[16], bool is_ctf2, const char *text, size_t len,

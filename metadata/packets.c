@@ -7,20 +7,13 @@
 
 #define TEXT_MOST 60000u        /* bytes of text in one packet */
 
-struct header {
-	uint32_t magic;
-	uint8_t uuid[16];
-	uint32_t checksum, content_size, packet_size;   /* sizes in bits, with this header */
-	uint8_t compression, encryption, checksum_scheme, major, minor;
-} __attribute__((packed));
-
-_Static_assert(sizeof(struct header) == 37, "as the specification has it");
+_Static_assert(sizeof(struct md_metadata_header) == 37, "as the specification has it");
 
 size_t md_metadata_packet(const uint8_t uuid[16], bool is_ctf2, const char *text, size_t len,
 			  struct md_buf *out)
 {
-	struct header h = { .magic = MD_METADATA_MAGIC, .major = is_ctf2 ? 2 : 1,
-			    .minor = is_ctf2 ? 0 : 8 };
+	struct md_metadata_header h = { .magic = MD_METADATA_MAGIC, .major = is_ctf2 ? 2 : 1,
+					.minor = is_ctf2 ? 0 : 8 };
 
 	if (len > TEXT_MOST)
 		len = TEXT_MOST;

@@ -22,8 +22,6 @@
 #include "tracer/recover.h"
 
 #define CUT_DEPTH 32                    /* directories within each other below a TRACE */
-#define METADATA_PACKET_HEADER 37       /* bytes, CTF 1.8 section 7.1 */
-#define METADATA_PACKET_SIZE_AT 28      /* within it: 32 bits */
 
 static int failures;
 
@@ -196,16 +194,16 @@ static int recover(struct tracer *t, int output, bool only_unwritten, char **fil
 
 /* ---- -c ---- */
 
-/* Truncates an open file and says so, if it is longer. Returns false if that fails. */
+/* Truncates an open file, if it is longer, and says so. Returns false if that fails. */
 static bool cut_file(int fd, const char *path, const char *name, uint64_t size)
 {
 	struct stat st;
+	int err = fstat(fd, &st);
 
-	if (fstat(fd, &st) == 0 && (uint64_t)st.st_size <= size)
+	if (!err && (uint64_t)st.st_size <= size)
 		return true;
-	if (ftruncate(fd, (off_t)size)) {
-		fprintf(stderr, "trail-recover: %s/%s: %s\n", path, name, strerror(errno));
-		failures++;
+	if (err || ftruncate(fd, (off_t)size)) {
+		complain(name, errno);
 		return false;
 	}
 	printf("%s/%s: %lld bytes cut\n", path, name, (long long)st.st_size - (long long)size);
@@ -282,20 +280,18 @@ static void cut_stream(int dir, int indexes, const char *path, const char *name)
 /* The size of the packets that metadata has completely. */
 static uint64_t whole_metadata(int fd, uint64_t file_size)
 {
-	uint8_t header[METADATA_PACKET_HEADER];
-	uint64_t end = 0;
-	uint32_t magic, bits;
+	struct md_metadata_header h;
+	uint64_t end = 0, size;
 
-	while (pread(fd, header, sizeof(header), (off_t)end) == sizeof(header)) {
-		memcpy(&magic, header, sizeof(magic));
-		memcpy(&bits, header + METADATA_PACKET_SIZE_AT, sizeof(bits));
-		if (magic == bswap_32(MD_METADATA_MAGIC))
-			bits = bswap_32(bits);
-		else if (magic != MD_METADATA_MAGIC)
+	while (pread(fd, &h, sizeof(h), (off_t)end) == sizeof(h)) {
+		size = h.packet_size / 8;
+		if (h.magic == bswap_32(MD_METADATA_MAGIC))
+			size = bswap_32(h.packet_size) / 8;
+		else if (h.magic != MD_METADATA_MAGIC)
 			break;
-		if (bits / 8 < sizeof(header) || bits / 8 > file_size - end)
+		if (size < sizeof(h) || size > file_size - end)
 			break;
-		end += bits / 8;
+		end += size;
 	}
 	return end;
 }

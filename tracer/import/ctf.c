@@ -8,23 +8,17 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "metadata/ctf.h"
+
 #define METADATA "metadata"
-#define METADATA_MAGIC 0x75d11d57u
 
 /* ---- the metadata ---- */
-
-struct metadata_packet {
-	uint32_t magic;
-	uint8_t uuid[16];
-	uint32_t checksum, content_size, packet_size;
-	uint8_t compression, encryption, checksum_scheme, major, minor;
-} __attribute__((packed));
 
 /* Joins the contents of metadata packets, in place. 0 or -EINVAL. */
 static int unpack_metadata(const struct import *im, const struct import_file *f, char *text,
 			   size_t *size, struct tr_err *err)
 {
-	struct metadata_packet h;
+	struct md_metadata_header h;
 	size_t from = 0, to = 0, content, packet;
 
 	while (from < *size) {
@@ -33,10 +27,10 @@ static int unpack_metadata(const struct import *im, const struct import_file *f,
 		if (*size - from < sizeof(h))
 			return import_fail(im, err, f, from, "expected a metadata packet");
 		memcpy(&h, text + from, sizeof(h));
-		swapped = h.magic == __builtin_bswap32(METADATA_MAGIC);
+		swapped = h.magic == __builtin_bswap32(MD_METADATA_MAGIC);
 		content = (swapped ? __builtin_bswap32(h.content_size) : h.content_size) / 8;
 		packet = (swapped ? __builtin_bswap32(h.packet_size) : h.packet_size) / 8;
-		if ((h.magic != METADATA_MAGIC && !swapped) || content < sizeof(h) ||
+		if ((h.magic != MD_METADATA_MAGIC && !swapped) || content < sizeof(h) ||
 		    packet < content || packet > *size - from)
 			return import_fail(im, err, f, from, "expected a metadata packet");
 		if (h.compression || h.encryption)
@@ -67,7 +61,7 @@ static int read_metadata(const struct import *im, const struct import_file *f, s
 	ret = import_read(im, err, f, 0, text, size);
 	if (size >= sizeof(magic))
 		memcpy(&magic, text, sizeof(magic));
-	if (!ret && (magic == METADATA_MAGIC || magic == __builtin_bswap32(METADATA_MAGIC)))
+	if (!ret && (magic == MD_METADATA_MAGIC || magic == __builtin_bswap32(MD_METADATA_MAGIC)))
 		ret = unpack_metadata(im, f, text, &size, err);
 	if (!ret)
 		ret = tsdl_parse(tsdl, text, size, f->path, err);
