@@ -23,7 +23,7 @@ static inline uint64_t md_find_special(uint64_t x, char a, char b)
  * Copies n bytes to o, where there is room for them. False: one is a control character, `a`, `b` or
  * not ASCII. Reads and writes n bytes, no more.
  */
-static inline bool md_copy_plain(char *o, const char *s, size_t n, char a, char b)
+static inline bool md_copy_if_plain(char *o, const char *s, size_t n, char a, char b)
 {
 	uint64_t special = 0, x;
 	uint32_t low, high;

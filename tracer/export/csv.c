@@ -256,7 +256,7 @@ static bool put_plain(char **o, const struct md_value *value)
 	size_t n = (size_t)(value->end - value->p) - 1;
 
 	/* Without its NUL. */
-	if (!n || s[0] == ' ' || s[n - 1] == ' ' || !md_copy_plain(*o, s, n, '"', ','))
+	if (!n || s[0] == ' ' || s[n - 1] == ' ' || !md_copy_if_plain(*o, s, n, '"', ','))
 		return false;
 	*o += n;
 	return true;

@@ -263,7 +263,7 @@ static char *put_short(char *o, struct text name, const struct md_value *value)
 		*o++ = (!t->is_signed && number > INT64_MAX ? NOTE_UINT : NOTE_INT) << 3;
 		o = write_varint(o, number);
 	} else if (t->kind == MD_STRING && name.n + n < 120 &&
-		   md_copy_plain(o + 2, (const char *)value->p, n, 0x7f, 0x7f)) {
+		   md_copy_if_plain(o + 2, (const char *)value->p, n, 0x7f, 0x7f)) {
 		*o++ = NOTE_STRING << 3 | 2;
 		*o++ = (char)n;
 		o += n;
