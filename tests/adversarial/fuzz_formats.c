@@ -308,13 +308,8 @@ static void make_blocks(struct ltt_form form)
 		struct ltt_writer w = { .form = form };
 
 		for (uint64_t block = 0; block < 2; block++) {
-			ltt_begin_block(&w);
-			ltt_plain(&w, 2000 + 1000 * block, 5, -5, rnd(2));
-			ltt_rich(&w, 2500 + 1000 * block, 5, rnd(2));
-			if (form.heartbeat)
-				ltt_beat(&w, 2600 + 1000 * block);
 			w.freq = 1 + rnd(4000000000);
-			ltt_end_block(&w, FILE_SIZE / 2);
+			ltt_filled_block(&w, block, rnd(2), rnd(2), FILE_SIZE / 2);
 		}
 		keep(blocks[i], &w.file);
 		md_buf_deinit(&w.file);

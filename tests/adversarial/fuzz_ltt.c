@@ -71,13 +71,9 @@ static void make_files(struct ltt_form form)
 	add("control/facilities_0", &w.file, wrong != 2);
 	w = (struct ltt_writer){ .form = form };
 	for (uint64_t block = 0; block < 1 + rnd(3); block++) {
-		ltt_begin_block(&w);
-		ltt_plain(&w, 2000 + 1000 * block, 5, -5, rnd(2));
-		ltt_rich(&w, 2500 + 1000 * block, 5, rnd(2));
-		if (form.heartbeat)
-			ltt_beat(&w, 2600 + 1000 * block);
 		w.freq = 1 + rnd(4000000000);
-		ltt_end_block(&w, 400 + rnd(200) + 32 * (size_t)form.align);
+		ltt_filled_block(&w, block, rnd(2), rnd(2),
+			  400 + rnd(200) + 32 * (size_t)form.align);
 	}
 	add("cpu_0", &w.file, wrong != 3 && wrong);
 }

@@ -167,6 +167,18 @@ static inline void ltt_rich(struct ltt_writer *w, uint64_t cycles, unsigned int 
 	ltt_end_event(w, sized);
 }
 
+/* A block of `size` bytes: a plain and a rich event, and a heartbeat if the form has them. */
+static inline void ltt_filled_block(struct ltt_writer *w, uint64_t number, bool plain_sized,
+			     bool rich_sized, size_t size)
+{
+	ltt_begin_block(w);
+	ltt_plain(w, 2000 + 1000 * number, 5, -5, plain_sized);
+	ltt_rich(w, 2500 + 1000 * number, 5, rich_sized);
+	if (w->form.heartbeat)
+		ltt_beat(w, 2600 + 1000 * number);
+	ltt_end_block(w, size);
+}
+
 static inline void ltt_add_bytes(struct ltt_files *f, const char *path, const void *bytes, size_t n)
 {
 	int fd = memfd_create("ltt", MFD_CLOEXEC);
