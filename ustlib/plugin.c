@@ -98,9 +98,10 @@ void plugin_load(void)
 	init = object ? (void (*)(void))dlsym(object, "lttng_ust_clock_plugin_init") : NULL;
 	if (init)
 		init();
-	debug_print("the clock plug-in %s %s", path,
+	/* dlerror(3) names the file. */
+	debug_print("clock plug-in: %s%s", object ? path : "",
 		    !object ? dlerror()
-		    : !init ? "has no function lttng_ust_clock_plugin_init()"
-		    : plugin_clock.read ? "is used"
-					: "did not enable its clock");
+		    : !init ? " has no function lttng_ust_clock_plugin_init()"
+		    : plugin_clock.read ? " is used"
+					: " did not enable its clock");
 }

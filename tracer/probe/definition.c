@@ -208,7 +208,7 @@ int dynamic_event_parse(const char *text, struct dynamic_event *out, struct tr_e
 	*out = (struct dynamic_event){ .fd = -1 };
 	if (word < 0 && !is_event)
 		return fail_at(&in, in.begin, "not a rule of a dynamic event (kprobe:, kretprobe:, "
-			     "uprobe:, uretprobe:, usdt:)");
+			     "uprobe:, uretprobe:, usdt:, kcall:, ucall:)");
 	out->kind = is_event ? DYN_EVENT : words[word].kind;
 	in.begin += is_event ? 0 : words[word].len;
 	if (is_event) {
@@ -425,10 +425,10 @@ int dynamic_event_define(const struct dynamic_event *d, size_t place, const char
 		return tr_fail(err, -EINVAL,
 			       "names of groups and events have letters, digits and '_' only");
 	md_buf_printf(out, "%c:%s/%s ",
-		      is_return                      ? 'r'
-		      : d->kind == DYN_EVENT         ? 'e'
+		      is_return			 ? 'r'
+		      : d->kind == DYN_EVENT	 ? 'e'
 		      : d->kind == DYN_ARGUMENTS ? 't'
-						     : 'p',
+						 : 'p',
 		      group, event);
 	if (d->kind == DYN_ARGUMENTS) {
 		md_buf_puts(out, d->name);
