@@ -184,13 +184,7 @@ sources=$(find metadata tracer fs ustlib kmod tools tests -type f \( -name '*.[c
 	'*.cc' -o -name '*.sh' \))
 for f in $sources; do
 	lines=$(wc -l <"$f")
-	case $f in
-	# A user includes, copies and reads one file for C and one for C++: a split would scatter an
-	# interface that belongs together.
-	ustlib/trail/trail.h | ustlib/trail/cxx.h) most=650 ;;
-	*) most=500 ;;
-	esac
-	[ "$lines" -le $most ] || complain "$f: $lines lines, $most are allowed"
+	[ "$lines" -le 500 ] || complain "$f: $lines lines, 500 are allowed"
 	case $f in
 	tracer/abi/module*) licence=GPL-2.0-or-later ;;
 	ustlib/* | metadata/* | tracer/abi/*) licence=MIT ;;
