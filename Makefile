@@ -123,7 +123,7 @@ programs = $(foreach s,$(call buildable,$(1)),$(call program,$(s)))
 
 # ---- targets ----
 
-.PHONY: all tests demo check check-built unit mount vm san layers bench soak install install-dkms uninstall clean help deps
+.PHONY: all tests java demo check check-built unit mount vm san layers bench soak install install-dkms uninstall clean help deps
 .DELETE_ON_ERROR:
 .SECONDARY:
 ifeq ($(filter-out 0,$(V)),)
@@ -171,7 +171,7 @@ soak: all tests				## the adversarial tests, guests, SQL, LTTng's programs, for 
 	@tools/deps.sh --try soak
 	@tools/deps.sh --try cross
 	@tools/deps.sh --try programs
-	@SOAK=1 $(RUN) adversarial vm sql_server packages languages agents_java verdicts
+	@SOAK=1 $(RUN) adversarial vm sql_server packages languages agents_ verdicts
 
 bench: deps				## costs beside LTTng-UST, babeltrace2, perf and trace-cmd
 	@tools/deps.sh --try vm bench analyses
@@ -283,6 +283,32 @@ $B/lttng/$(DROP_IN): $(DROP_IN_OBJ) $B/libtrail.so
 	$(CC) $(CFLAGS) $(LDFLAGS) -shared -Wl,-soname,$(DROP_IN) -Wl,-z,nodelete -Wl,-z,defs -Wl,-rpath,'$$ORIGIN' -o $@ \
 		$(DROP_IN_OBJ) -L$B -ltrail -lpthread
 
+# ---- the appender of Log4j 2, for LTTng's classes of Java agents: only by `make java` ----
+
+JAVAC ?= javac
+JAVADIR ?= $(PREFIX)/share/java
+# Where a distribution has the jars that it is compiled with
+JARS ?= /usr/share/java
+JAVA_SRC := $(wildcard ustlib/java/org/lttng/ust/agent/log4j2/*.java)
+JAVA_PRODUCTS = $B/java/trail-log4j2.jar $B/lttng/libtrail-log4j2-jni.so
+JAVA_CLASSPATH = $(JARS)/lttng-ust-agent-common.jar:$(JARS)/log4j-api.jar:$(JARS)/log4j-core.jar
+JAVA_INCLUDE = $(abspath $(shell dirname "$$(readlink -f "$$(command -v $(JAVAC))")")/../include)
+
+java: $(JAVA_PRODUCTS)			## the appender of Log4j 2 (needs a JDK, log4j and LTTng's jars)
+
+# log4j-core.jar has the annotation processor that lists the plug-in.
+$B/java/trail-log4j2.jar: $(JAVA_SRC)
+	$(made)
+	@rm -rf $(@D)/classes && mkdir -p $(@D)/classes
+	$(JAVAC) --release 8 -Xlint:-options -Xlint:-processing -cp $(JAVA_CLASSPATH) -d $(@D)/classes $^
+	@printf 'Class-Path: %s\n' $(JARS)/lttng-ust-agent-common.jar > $(@D)/manifest
+	jar cfm $@ $(@D)/manifest -C $(@D)/classes .
+
+$B/lttng/libtrail-log4j2-jni.so: ustlib/java/log4j2.c $B/libtrail.so $B/lttng
+	$(made)
+	$(CC) $(ALL_CFLAGS) $(LIB_CFLAGS) -I$(JAVA_INCLUDE) -I$(JAVA_INCLUDE)/linux $(CPPFLAGS) $(LDFLAGS) -shared \
+		-Wl,-soname,$(@F) -Wl,-z,defs -Wl,-rpath,'$$ORIGIN' -o $@ $< -L$B -ltrail -ldl
+
 # Anew each time: PREFIX may have changed.
 $B/trail.pc $B/lttng-ust.pc: $B/%.pc: ustlib/%.pc.in FORCE
 	@mkdir -p $(@D)
@@ -343,6 +369,10 @@ install: all				## to PREFIX below DESTDIR; makes /run/trailfs only with PREFIX 
 	$(INSTALL) -d $(DESTDIR)$(LTTNG_LIBDIR)/lttng
 	$(INSTALL) -m 755 $B/lttng/$(DROP_IN) $(DESTDIR)$(LTTNG_LIBDIR)/lttng/
 	$(call drop_in_links,../..,$(DESTDIR)$(LTTNG_LIBDIR)/lttng)
+	if [ -e $B/java/trail-log4j2.jar ]; then \
+		$(INSTALL) -m 755 $B/lttng/libtrail-log4j2-jni.so $(DESTDIR)$(LTTNG_LIBDIR)/lttng/ && \
+		$(INSTALL) -d $(DESTDIR)$(JAVADIR) && $(INSTALL) -m 644 $B/java/trail-log4j2.jar $(DESTDIR)$(JAVADIR)/; \
+	fi
 	$(INSTALL) -m 755 tools/trail-gen-tp $(DESTDIR)$(BINDIR)/
 	ln -sf $(BINDIR)/trail-gen-tp $(DESTDIR)$(LTTNG_LIBDIR)/lttng-gen-tp
 	$(INSTALL) -d $(DESTDIR)$(DATADIR)/rust/src
@@ -385,7 +415,7 @@ uninstall:				## remove what install installed
 		$(DESTDIR)$(SYSUSERSDIR)/trailfs.conf $(DESTDIR)$(UNITDIR)/trailfs.service
 	rm -f $(DESTDIR)$(BINDIR)/trail-recover $(DESTDIR)$(MANDIR)/man1/trail-recover.1
 	rm -f $(DESTDIR)$(BINDIR)/trail-gen-tp $(DESTDIR)$(MANDIR)/man3/trail-lttng.3
-	rm -f $(DESTDIR)$(PYTHONDIR)/trail.py $(DESTDIR)$(MANDIR)/man3/trail-python.3
+	rm -f $(DESTDIR)$(PYTHONDIR)/trail.py $(DESTDIR)$(MANDIR)/man3/trail-python.3 $(DESTDIR)$(JAVADIR)/trail-log4j2.jar
 	for h in $(LTTNG_HELPERS); do \
 		l=$(DESTDIR)$(LIBDIR)/liblttng-ust-$${h%%=*}.so; \
 		[ "$$(readlink $$l)" != $${h#*=} ] || rm -f $$l; \

@@ -3,7 +3,7 @@
 # TIMEOUT: 400
 #
 # The domains jul/ and log4j/ of sessions, and triggers on loggers, with LTTng's agents for Java as
-# Debian has them; log4j 2 by way of jul/. (The agents wait some seconds for a second daemon when a program starts.)
+# Debian has them. (The agents wait some seconds for a second daemon when a program starts.)
 . "$(dirname "$0")/../../lib/mount.sh"
 jars=/usr/share/java
 classes=$jars/log4j-1.2.jar
@@ -61,16 +61,4 @@ within 60 hits jul 1 || fail "a trigger on jul: $(cat "$MNT/triggers/jul/status"
 within 60 hits log4j 2 || fail "a trigger on log4j: $(cat "$MNT/triggers/log4j/status")"
 has "$(head -n 1 <&5)" 'log4j { msg = "l30000", $app.app:turn = 2 }'
 exec 5<&-
-
-# log4j 2, for which Debian has no agent, by its bridge to java.util.logging
-bridge=$jars/log4j-api.jar:$jars/log4j-to-jul.jar
-[ -e "$jars/log4j-api.jar" ] && [ -e "$jars/log4j-to-jul.jar" ] ||
-	{ echo "$checks checks; liblog4j2-java is not installed"; exit 0; }
-timeout 200 javac -cp "$classes:$bridge" -d "$work" "$here/java/Bridge.java" || fail "javac"
-for s in both all; do put clear "$S/$s/control"; done
-LD_LIBRARY_PATH=$BUILD/lttng timeout 300 java -Djava.library.path="$jni" \
-	-cp "$classes:$bridge:$work" Bridge || fail "log4j 2: exit status $?"
-is "warning and more severe of log4j 2" "b1000 b900 " "$(recorded both)"
-is "all levels of log4j 2" "b1000 b900 b800 " "$(recorded all)"
-has "$(cat "$S/both/text")" 'lttng_jul:event: .* logger_name = "app.log4j2", .* int_loglevel = 900, '
 echo "$checks checks"
