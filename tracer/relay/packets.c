@@ -133,7 +133,11 @@ int relay_replied(void *arg, const struct relay_wait *w, uint32_t code)
 	return 0;
 }
 
-/* Asks whether the relay has all that was sent, unless that is being asked. */
+/*
+ * Asks whether the relay has what was sent, unless that is being asked. It answers questions before
+ * it reads packets, so one that is busy never has the newest packet: after a no, the question is
+ * repeated, and not put about later packets.
+ */
 static int ask_pending(struct relay *r, struct stream_writer *os)
 {
 	struct relay_stream *net = os->net;
@@ -142,11 +146,13 @@ static int ask_pending(struct relay *r, struct stream_writer *os)
 	if (net->asking || net->confirmed == net->number)
 		return 0;
 	net->asking = true;
-	net->asked = net->number;
-	net->asked_position = net->sent;
-	net->asked_bytes = net->sent_bytes;
-	net->asked_missed = net->missed;
-	relay_put_two(&r->link.out, RELAY_DATA_PENDING, net->id, net->number - 1);
+	if (net->asked <= net->confirmed || net->asked == net->number) {
+		net->asked = net->number;
+		net->asked_position = net->sent;
+		net->asked_bytes = net->sent_bytes;
+		net->asked_missed = net->missed;
+	}
+	relay_put_two(&r->link.out, RELAY_DATA_PENDING, net->id, net->asked - 1);
 	return link_expect(&r->link, &w);
 }
 

@@ -3,40 +3,25 @@
 #
 # A relay that accepts connections and never answers: rmdir of a session with events refuses and
 # says why, other users of the mount continue, and an empty session can be removed.
+#
+# A relay that is always behind: while it has not read all that was sent, it gets new packets. The
+# daemon repeats its question about a packet until the relay has it. (The newest packet is always
+# missing: no buffer would be free before the applications have filled all of them.)
 . "$(dirname "$0")/../../lib/mount.sh"
-ticker=$BUILD/tests/lib/ticker
+ticker=$BUILD/tests/lib/ticker false_relay=$BUILD/tests/lib/false_relay
 
-cat >"$work/silent.c" <<'C'
-#include <arpa/inet.h>
-#include <stdio.h>
-#include <sys/socket.h>
-#include <unistd.h>
-
-/* Listens on two ports, prints them, and never reads. The kernel accepts for it. */
-int main(void)
-{
-	for (int i = 0; i < 2; i++) {
-		struct sockaddr_in a = { .sin_family = AF_INET };
-		socklen_t len = sizeof(a);
-		int s = socket(AF_INET, SOCK_STREAM, 0);
-
-		a.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-		if (s < 0 || bind(s, (struct sockaddr *)&a, len) || listen(s, 8) ||
-		    getsockname(s, (struct sockaddr *)&a, &len))
-			return 1;
-		printf("%d\n", ntohs(a.sin_port));
-	}
-	fflush(stdout);
-	for (;;)
-		pause();
+# Leaves its process in $relay and its address in $url.
+start_false_relay() {
+	: >"$work/ports"
+	"$false_relay" "$1" >"$work/ports" &
+	relay=$!
+	within 10 has_ports || fail "the false relay has no ports"
+	url=net://127.0.0.1:$(tr '\n' ':' <"$work/ports" | sed 's/:$//')
 }
-C
-${CC:-cc} -o "$work/silent" "$work/silent.c" || skip "no compiler"
-"$work/silent" >"$work/ports" &
-silent=$!
-within 10 sh -c "[ \"\$(wc -l <$work/ports)\" = 2 ]" || fail "the silent relay has no ports"
-url=net://127.0.0.1:$(tr '\n' ':' <"$work/ports" | sed 's/:$//')
+has_ports() { [ "$(wc -l <"$work/ports")" = 2 ]; }
+drained() { [ "$(key pending_bytes "$S/$1/status")" = 0 ]; }
 
+start_false_relay silent
 mount_tree -o wait=800
 for name in full empty; do
 	mkdir "$S/$name" || fail "mkdir $name"
@@ -57,6 +42,24 @@ rmdir "$S/full/user/channels/channel0" 2>"$work/rmdir" && fail "rmdir of the cha
 has "$(cat "$work/rmdir")" 'Input/output error'
 
 # Without the relay's answer a clear is not served before the connection is given up.
-kill $silent
+kill $relay
 within 60 sh -c "echo clear >'$S/full/control' && rmdir '$S/full'" || fail "rmdir after clear"
+
+start_false_relay behind
+mkdir "$S/behind" "$S/behind/user/channels/channel0" || fail mkdir
+put "$url" "$S/behind/output"
+put 'tick:*' "$S/behind/user/events"
+put 4096 "$S/behind/user/channels/channel0/subbuf_size"
+put 64 "$S/behind/user/channels/channel0/subbuf_count"
+put start "$S/behind/control"
+"$ticker" 4000 100 2 || fail ticker
+put stop "$S/behind/control"
+within 60 drained behind || fail "not all is sent: $(cat "$S/behind/status")"
+packets=$(key output_packets "$S/behind/status")
+[ "$packets" -gt 10 ] || fail "only $packets packets"
+rmdir "$S/behind" || fail "rmdir of what the relay has"
+kill $relay
+wait $relay
+is "received, confirmed, asked about later ones too early" "$packets $packets 0" \
+	"$(tail -n 1 "$work/ports")"
 echo "$checks checks"
