@@ -256,6 +256,10 @@ static void start_sessions(struct tracer *t)
 	agents_open(t);
 }
 
+static const struct trigger_verbs trigger_verbs = {
+	.control = session_control, .halt = session_halt, .halted = session_halted,
+};
+
 int tracer_open(const struct tracer_config *config, struct tracer **out, struct tr_err *err)
 {
 	struct rlimit files;
@@ -303,7 +307,7 @@ int tracer_open(const struct tracer_config *config, struct tracer **out, struct 
 	start_sessions(t);
 	kernel_probes_gc(t);
 	keeper_guard_start(t);
-	ret = triggers_open(t, session_control);
+	ret = triggers_open(t, &trigger_verbs);
 	if (ret)        /* not fatal */
 		tracer_report(t, "no triggers: %s", strerror(-ret));
 	*out = t;

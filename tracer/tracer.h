@@ -231,6 +231,13 @@ void session_verbs(struct session *s, struct md_buf *out);
  * the first failure ends it, and err->line is its line. `stop` and `clear` are barriers.
  */
 int session_control(struct session *s, const char *text, struct tr_err *err);
+/*
+ * The first half of `stop`: no event is recorded any more. It waits for no lock and no barrier.
+ * 0: session_halted() has to follow, by any thread. -EAGAIN: nothing was done, use `stop`.
+ */
+int session_halt(struct session *s);
+/* The rest of it: what `stop` does and says. May take long. */
+int session_halted(struct session *s, struct tr_err *err);
 void session_status(struct session *s, struct md_buf *out);
 
 /* Text for `error`: failures since then that still hold. */

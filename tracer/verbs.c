@@ -206,6 +206,73 @@ static int then_stop(struct session *s, struct tr_err *err)
 		   : 0;
 }
 
+/* Without locks, after one or more verbs. */
+static void follow_verbs(struct session *s, bool stopped)
+{
+	session_follow_parts(s);
+	if (stopped) {
+		kernel_drain(s);
+		kernel_probes_gc(s->tracer);
+	}
+	buffers_keep(s->tracer);
+}
+
+#define HALT_MOST 4096u         /* tracepoints: a halt takes a millisecond at most */
+
+static bool has_kernel_channel(const struct session *s)
+{
+	const struct channel *c;
+
+	cds_list_for_each_entry(c, &s->channels, node)
+		if (c->kernel)
+			return true;
+	return false;
+}
+
+int session_halt(struct session *s)
+{
+	int ret = -EAGAIN;
+
+	if (pthread_mutex_trylock(&s->lock))
+		return ret;
+	if (pthread_mutex_trylock(&s->tracer->lock)) {
+		pthread_mutex_unlock(&s->lock);
+		return ret;
+	}
+	if (s->active && !session_check_alive(s, NULL) && !session_check_records(s, NULL) &&
+	    !has_kernel_channel(s) && apps_are_few(s->tracer, HALT_MOST)) {
+		s->active = false;
+		s->halting = true;
+		apps_halt(s);
+		ret = 0;
+	}
+	session_unlock(s);
+	return ret;
+}
+
+int session_halted(struct session *s, struct tr_err *err)
+{
+	bool active;
+	int ret;
+
+	session_lock(s);
+	ret = session_check_alive(s, err);
+	if (!ret) {
+		/* What applications that ended had missed belongs to a session that is active. */
+		active = s->active;
+		s->active = true;
+		apps_gc(s->tracer);
+		s->active = active;
+		session_apply(s);
+		session_save(s);
+		session_changed(s);
+	}
+	session_unlock(s);
+	ret = ret ? ret : then_stop(s, err);
+	follow_verbs(s, true);
+	return ret;
+}
+
 static const struct verb {
 	const char *name;
 	int (*run)(struct session *s, const char *arg, struct tr_err *err);
@@ -343,12 +410,7 @@ int session_control(struct session *s, const char *text, struct tr_err *err)
 		}
 		stopped = !s->active;
 		session_unlock(s);
-		session_follow_parts(s);
-		if (stopped) {
-			kernel_drain(s);
-			kernel_probes_gc(s->tracer);
-		}
-		buffers_keep(s->tracer);
+		follow_verbs(s, stopped);
 	}
 	if (ret && err)
 		err->line = line;

@@ -56,6 +56,10 @@ extern const struct domain_ops user_domain;
  * have the process.
  */
 bool session_wants(const struct session *s, const struct app *a);
+/* The rules of a session that has just become inactive, without the barrier of domains_apply(). */
+void apps_halt(struct session *s);
+/* Whether the words of all applications can be written in the time that `most` tracepoints take. */
+bool apps_are_few(const struct tracer *t, size_t most);
 /* The group of the application's owner, made if there is none; NULL: no memory, or an I/O error. */
 struct stream_group *owner_group(struct channel *c, const struct app *a);
 /* event_wanted for an event of an application; event is its index there. */

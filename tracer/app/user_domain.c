@@ -18,6 +18,8 @@
 #define UNMATCHED_LOOKS \
 	1000000u /* of rules at tracepoints, in one read of `status`: the tracer's lock is held */
 
+#define APP_COST 32u            /* tracepoints whose words cost what one application costs */
+
 bool session_wants(const struct session *s, const struct app *a)
 {
 	return session_serves(s, a->file->uid) && session_has_clock(s, a->file->clock) &&
@@ -191,6 +193,15 @@ static int check_rules(struct session *s, const struct rule_list *l, struct rule
 	return ret;
 }
 
+static void apply_words(struct session *s)
+{
+	struct app *a;
+
+	s->tracer->rules_version++;
+	cds_list_for_each_entry(a, &s->tracer->apps, node)
+		app_apply(s->tracer, a, false);
+}
+
 /*
  * First the state words: from then on each hit asks, and waits for the lock. Then the switch bytes,
  * so that a hit which has passed its word finds that what it knows is old. Then the barrier, for
@@ -198,12 +209,27 @@ static int check_rules(struct session *s, const struct rule_list *l, struct rule
  */
 static void apply_rules(struct session *s)
 {
-	struct app *a;
-
-	s->tracer->rules_version++;
-	cds_list_for_each_entry(a, &s->tracer->apps, node)
-		app_apply(s->tracer, a, false);
+	apply_words(s);
 	session_switch(s);
+}
+
+void apps_halt(struct session *s)
+{
+	apply_words(s);
+	session_switch_bytes(s);
+}
+
+bool apps_are_few(const struct tracer *t, size_t most)
+{
+	const struct app *a;
+	size_t n = 0;
+
+	cds_list_for_each_entry(a, &t->apps, node) {
+		n += APP_COST + a->file->event_count;
+		if (n > most)
+			return false;
+	}
+	return true;
 }
 
 /* ---- the events that rules can match ---- */

@@ -291,14 +291,11 @@ static uint64_t decision_of(const struct stream_group *cl, uint32_t id)
 	return e ? channel_decides(cl->channel, e->name, e->loglevel) : 0;
 }
 
-/* True: some byte went off or changed, so a barrier is needed. */
-static bool group_switch(struct stream_group *cl)
+/* A byte that went off or changed needs a barrier. */
+static void group_switch(struct stream_group *cl)
 {
-	bool changed = false;
-
 	for (uint32_t id = 0; id < cl->stream->event_count; id++)
-		changed |= switch_set(cl, id, decision_of(cl, id));
-	return changed;
+		cl->barrier_due |= switch_set(cl, id, decision_of(cl, id));
 }
 
 uint8_t group_switch_on(struct stream_group *cl, uint32_t id)
@@ -322,6 +319,17 @@ void group_drop(struct stream_group *cl)
 	free(cl);
 }
 
+void session_switch_bytes(struct session *s)
+{
+	struct channel *c;
+	struct stream_group *cl;
+
+	cds_list_for_each_entry(c, &s->channels, node)
+		if (!c->kernel)
+			cds_list_for_each_entry(cl, &c->groups, node)
+				group_switch(cl);
+}
+
 /*
  * One barrier visits each CPU once for all regions of CPU rings, and each region of thread rings.
  * Caller holds tracer.lock.
@@ -334,10 +342,12 @@ void session_switch(struct session *s)
 	struct buffer *b;
 	size_t n = 0;
 
+	session_switch_bytes(s);
 	cds_list_for_each_entry(c, &s->channels, node)
 		cds_list_for_each_entry(cl, &c->groups, node) {
-			if (c->kernel || !group_switch(cl))
+			if (!cl->barrier_due)
 				continue;
+			cl->barrier_due = false;
 			cds_list_for_each_entry(b, &cl->buffers, node) {
 				if (n == 256) {
 					barrier(regions, n);

@@ -60,6 +60,8 @@ int group_restore(struct stream_group *cl, struct md_event *e);
 uint8_t group_switch_on(struct stream_group *cl, uint32_t id);
 /* Sets all switch bytes of the user domain by the rules; a barrier if any went off or changed. */
 void session_switch(struct session *s);
+/* The same without the barrier, which the next session_switch() makes up for. */
+void session_switch_bytes(struct session *s);
 
 /* buffer.c: caller holds tracer.lock, unless the line says otherwise */
 /*

@@ -178,6 +178,7 @@ void session_apply(struct session *s)
 		return;
 	mark_active(s->tracer);
 	domains_apply(s);
+	s->halting = false;
 }
 
 void session_forget(struct session *s)

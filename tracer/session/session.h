@@ -197,6 +197,7 @@ struct session {
 	gid_t gid;
 	mode_t mode;
 	bool active, gone;
+	bool halting;	/* not active, but without the barrier yet: session_apply() has to come */
 	bool hidden;	/* of a trigger or a map: not named, counted or saved (hidden.h) */
 	bool wakes;                             /* applications ring the bell of its regions */
 	uint64_t buffers_version;               /* grows with each buffer made or removed; atomic */
@@ -307,6 +308,7 @@ struct stream_group {
 	struct cds_list_head buffers;           /* struct buffer */
 	uint32_t next_ordinal;
 	bool full_reported;                     /* that events got no id */
+	bool barrier_due;                       /* switch bytes changed, without a barrier */
 };
 
 /* tracer.c */

@@ -17,7 +17,7 @@ void session_publish(struct session *s)
 			.uid = s->uid,
 			.gid = s->gid,
 			.mode = s->mode,
-			.active = s->active,
+			.active = s->active || s->halting,
 			.gone = s->gone,
 			.starts = s->starts,
 			.change = s->change,

@@ -49,13 +49,14 @@ static void print_nothing(const struct values *v, bool json, struct md_buf *out)
 	(void)v, (void)json, (void)out;
 }
 
+const struct values no_values = { print_nothing };
+
 /*
  * An action that is due for some of many hits. A few are executed as always; the rest are lost
  * notifications, or failed actions.
  */
 static void execute_many(struct trigger *g, size_t i, uint64_t count, int64_t time)
 {
-	static const struct values nothing = { print_nothing };
 	struct action *a = &g->actions[i];
 	uint64_t added = 0;
 
@@ -63,7 +64,7 @@ static void execute_many(struct trigger *g, size_t i, uint64_t count, int64_t ti
 		/* Who wants each hit learns how many were lost; who wants some learns of each. */
 		if (a->rate > 1 && count <= MANY_MAX) {
 			for (uint64_t n = 0; n < count; n++)
-				notices_send(g, time, &nothing);
+				notices_send(g, time, &no_values);
 		} else {
 			notices_lose(g, count);
 		}

@@ -17,14 +17,20 @@
 struct event_values {
 	struct values values;           /* first */
 	const struct condition *condition;
-	const char *line;               /* the event's text */
+	const struct cursor *c;         /* at the event; NULL: the condition captures nothing */
+	struct md_text text;
+	struct md_buf line;             /* the event's text; empty: it was not needed yet */
 };
 
 static void print_event(const struct values *v, bool json, struct md_buf *out)
 {
-	const struct event_values *e = (const struct event_values *)v;
+	struct event_values *e = (struct event_values *)v;
 
-	captures_print(e->condition, e->line, json, out);
+	if (!e->condition->capture_count)
+		return;
+	if (!e->line.len)
+		md_text_event(&e->text, &e->c->o, e->c->stream.class, e->c->stream.cpu, &e->line);
+	captures_print(e->condition, md_buf_str(&e->line), json, out);
 }
 
 /* ---- the rings ---- */
@@ -84,26 +90,21 @@ enum next_hit trigger_expects(const struct trigger *g)
 /* Locked. The events that the rings hold, in order; returns how many hits they were. */
 static uint64_t hit_events(struct trigger *g, struct session *s, struct merge *m, uint64_t most)
 {
-	struct event_values v = { { print_event }, &g->condition, NULL };
+	struct event_values v = { { print_event }, &g->condition, .line = MD_BUF_INIT };
 	uint64_t offset = session_clock_offset(s), hits = 0, printed = 0;
-	struct md_buf line = MD_BUF_INIT;
-	struct md_text text;
 	struct cursor *c;
 
-	md_text_init(&text, offset, "");
+	md_text_init(&v.text, offset, "");
 	while (hits < most && hits < DECODED_MAX && printed < PRINTED_MAX &&
 	       (c = merge_top(m, UINT64_MAX))) {
-		if (trigger_due(g)) {
-			md_buf_reset(&line);
-			md_text_event(&text, &c->o, c->stream.class, c->stream.cpu, &line);
-			v.line = md_buf_str(&line);
-			printed++;
-		}
+		printed += trigger_due(g);
+		md_buf_reset(&v.line);
+		v.c = c;
 		trigger_hit(g, (int64_t)(offset + c->o.ts), &v.values);
 		hits++;
 		merge_next(m);
 	}
-	md_buf_deinit(&line);
+	md_buf_deinit(&v.line);
 	return hits;
 }
 
@@ -126,15 +127,58 @@ static bool is_current(const struct listened *l)
 }
 
 /*
- * Counts the hits of the rings without a look at their events, if they execute no action. False:
- * they may.
+ * Locked. The only hit of these rings, if no more than its time has to be known: the condition
+ * captures nothing, or nothing reads notifications. False: its event has to be read.
+ */
+static bool take_one(const struct listened *l, const struct stream_set *set,
+		     const struct ring_mark *marks)
+{
+	struct trigger *g = l->trigger;
+	uint64_t ts = clock_now(&g->tracer->clock);
+
+	if (g->condition.capture_count && g->reader_count)
+		return false;
+	for (size_t i = 0; i < set->count; i++) {
+		if (!new_hits(&set->streams[i], &marks[i]))
+			continue;
+		if (marks[i].lost)
+			return false;
+		ts = marks[i].last_ts < ts ? marks[i].last_ts : ts;
+	}
+	trigger_hit(g, (int64_t)(session_clock_offset(l->session) + ts), &no_values);
+	return true;
+}
+
+/*
+ * Locked; releases the lock. Executes what hits have queued. They are in the state directory before
+ * an action changes a session. Readers of notifications do not wait for that: the next daemon takes
+ * hits that are still in the rings again.
+ */
+static void execute_hits(struct trigger *g)
+{
+	struct triggers *all = g->tracer->triggers;
+
+	if (g->unsaved && all->runners_due)
+		counters_save(g);
+	pthread_mutex_unlock(&all->lock);
+	runners_halt(all);
+	notices_serve(all);
+	pthread_mutex_lock(&all->lock);
+	if (g->unsaved)
+		counters_save(g);
+	pthread_mutex_unlock(&all->lock);
+	tracer_counted(g->tracer);
+}
+
+/*
+ * Takes the hits of the rings without a look at their events, if they execute no action, or it is
+ * only one and nothing wants its values. False: none was taken.
  */
 static bool count_hits(const struct listened *l, const struct stream_set *set, uint64_t *hits)
 {
 	struct trigger *g = l->trigger;
-	struct triggers *all = g->tracer->triggers;
 	struct ring_mark marks[MARKS_MAX];
-	bool counted;
+	bool counted = true;
 
 	*hits = 0;
 	if (set->count > MARKS_MAX)
@@ -143,31 +187,31 @@ static bool count_hits(const struct listened *l, const struct stream_set *set, u
 		ring_mark(&set->streams[i], &marks[i]);
 		*hits += new_hits(&set->streams[i], &marks[i]);
 	}
-	pthread_mutex_lock(&all->lock);
-	counted = !is_current(l) || !is_due_within(g, *hits);
-	if (counted && is_current(l) && *hits)
+	pthread_mutex_lock(&g->tracer->triggers->lock);
+	if (is_current(l) && is_due_within(g, *hits))
+		counted = *hits == 1 && take_one(l, set, marks);
+	else if (is_current(l) && *hits)
 		trigger_hit_many(g, *hits, trigger_now());
-	for (size_t i = 0; counted && is_current(l) && i < set->count; i++)
+	if (!counted) {
+		pthread_mutex_unlock(&g->tracer->triggers->lock);
+		return false;
+	}
+	for (size_t i = 0; is_current(l) && i < set->count; i++)
 		count_losses(g, &set->streams[i], &marks[i]);
-	if (g->unsaved)
-		counters_save(g);
-	pthread_mutex_unlock(&all->lock);
-	for (size_t i = 0; counted && i < set->count; i++)
+	execute_hits(g);
+	for (size_t i = 0; i < set->count; i++)
 		ring_pass(&set->streams[i], &marks[i]);
-	return counted;
+	return true;
 }
 
 uint64_t take_hits(const struct listened *l, const struct stream_set *set)
 {
 	struct trigger *g = l->trigger;
-	struct triggers *all = g->tracer->triggers;
 	struct merge *m;
 	uint64_t hits, seen;
 
-	if (count_hits(l, set, &hits)) {
-		tracer_counted(g->tracer);
+	if (count_hits(l, set, &hits))
 		return hits;
-	}
 	m = merge_create();
 	if (!m || merge_look(m, set, &g->tracer->clock)) {
 		merge_destroy(m);
@@ -176,7 +220,7 @@ uint64_t take_hits(const struct listened *l, const struct stream_set *set)
 	hits = 0;
 	for (size_t i = 0; i < m->count; i++)
 		hits += new_hits(&m->cursors[i]->stream, &m->cursors[i]->mark);
-	pthread_mutex_lock(&all->lock);
+	pthread_mutex_lock(&g->tracer->triggers->lock);
 	if (is_current(l) && hits) {
 		seen = hit_events(g, l->session, m, hits);
 		if (hits > seen)
@@ -184,12 +228,7 @@ uint64_t take_hits(const struct listened *l, const struct stream_set *set)
 	}
 	for (size_t i = 0; is_current(l) && i < m->count; i++)
 		count_losses(g, &m->cursors[i]->stream, &m->cursors[i]->mark);
-	if (g->unsaved)
-		counters_save(g);
-	pthread_mutex_unlock(&all->lock);
-	runners_wake(all);
-	notices_serve(all);
-	tracer_counted(g->tracer);
+	execute_hits(g);
 	for (size_t i = 0; i < m->count; i++)
 		ring_pass(&m->cursors[i]->stream, &m->cursors[i]->mark);
 	merge_destroy(m);

@@ -25,6 +25,7 @@ struct item {
 	uint64_t hit, actions_version;
 	size_t first;
 	bool one;                       /* this action, whether it is due or not, and no other */
+	struct session *halted;         /* by action `first`; referenced; NULL: none */
 	int64_t time;
 };
 
@@ -33,13 +34,17 @@ struct runner {
 	struct triggers *all;
 	uid_t uid;
 	struct cds_list_head items;
+	bool busy;                      /* the thread executes an item */
+	/* the one item, which begins with a stop; runners_halt has not seen it; NULL: none */
+	struct item *stops;
+	bool held;                      /* runners_halt uses the first item: the thread waits */
 };
 
-static trigger_control session_verbs_of_face;
+static const struct trigger_verbs *session_verbs_of_face;
 
-void runner_control(trigger_control control)
+void runner_verbs(const struct trigger_verbs *verbs)
 {
-	session_verbs_of_face = control;
+	session_verbs_of_face = verbs;
 }
 
 /* ---- one action ---- */
@@ -60,17 +65,28 @@ static int snapshot_named(struct session *s, const struct action *a, struct tr_e
 	return ret;
 }
 
-static int run_verb(struct session *s, const struct action *a, bool active, struct tr_err *err)
+/* Waits for a verb that runs. session_info() shows a halted session as active. */
+static bool is_active(struct session *s)
+{
+	bool active;
+
+	session_lock(s);
+	active = s->active;
+	session_unlock(s);
+	return active;
+}
+
+static int run_verb(struct session *s, const struct action *a, struct tr_err *err)
 {
 	switch (a->kind) {
 	case ACTION_START:
-		return active ? 0 : session_verbs_of_face(s, "start", err);
+		return is_active(s) ? 0 : session_verbs_of_face->control(s, "start", err);
 	case ACTION_STOP:
-		return active ? session_verbs_of_face(s, "stop", err) : 0;
+		return is_active(s) ? session_verbs_of_face->control(s, "stop", err) : 0;
 	case ACTION_ROTATE:
-		return session_verbs_of_face(s, "rotate", err);
+		return session_verbs_of_face->control(s, "rotate", err);
 	case ACTION_CLEAR:
-		return session_verbs_of_face(s, "clear", err);
+		return session_verbs_of_face->control(s, "clear", err);
 	case ACTION_SNAPSHOT:
 		return snapshot_named(s, a, err);
 	default:
@@ -89,7 +105,7 @@ static int execute(struct trigger *g, const struct action *a, struct tr_err *err
 		return tr_fail(err, -ENOENT, "no session '%s'", a->session);
 	session_info(s, &info);
 	if (trigger_may_now(g, &info, true))
-		ret = run_verb(s, a, info.active, err);
+		ret = run_verb(s, a, err);
 	else
 		ret = tr_fail(err, -EACCES,
 			      "session '%s' is not the trigger owner's, and not shared",
@@ -106,12 +122,46 @@ static bool still_valid(const struct trigger *g, const struct item *it, size_t i
 	       g->actions_version == it->actions_version && i < g->action_count;
 }
 
+/* Without lock. Halts the session of a `stop`; NULL: execute() has to do it all. */
+static struct session *halt(struct trigger *g, const char *name)
+{
+	struct session *s = session_get(g->tracer, name);
+	struct session_info info;
+
+	if (!s)
+		return NULL;
+	session_info(s, &info);
+	if (trigger_may_now(g, &info, true) && !session_verbs_of_face->halt(s))
+		return s;
+	session_put(s);
+	return NULL;
+}
+
+/* Locked. */
+static void count_result(struct trigger *g, const struct item *it, size_t i, int ret,
+			 const struct tr_err *err)
+{
+	struct action *a = &g->actions[i];
+
+	if (g->actions_version != it->actions_version || i >= g->action_count)
+		return;
+	if (!ret) {
+		a->executed++;
+	} else {
+		a->failed++;
+		snprintf(a->error, sizeof(a->error), "%s",
+			 err->sentence[0] ? err->sentence : strerror(-ret));
+	}
+	counters_save(g);
+	trigger_changed(g);
+}
+
 /* Locked; releases the lock while the action runs. */
 static void run_action(struct trigger *g, const struct item *it, size_t i)
 {
 	struct triggers *all = g->tracer->triggers;
 	struct tr_err err = TR_ERR_INIT;
-	struct action copy = g->actions[i], *a;
+	struct action copy = g->actions[i];
 	bool aimed = copy.target != NULL;
 	int ret;
 
@@ -124,27 +174,34 @@ static void run_action(struct trigger *g, const struct item *it, size_t i)
 		ret = execute(g, &copy, &err);
 	action_deinit(&copy);
 	pthread_mutex_lock(&all->lock);
-	if (g->actions_version != it->actions_version || i >= g->action_count)
-		return;
-	a = &g->actions[i];
-	if (!ret) {
-		a->executed++;
-	} else {
-		a->failed++;
-		snprintf(a->error, sizeof(a->error), "%s",
-			 err.sentence[0] ? err.sentence : strerror(-ret));
-	}
-	counters_save(g);
-	trigger_changed(g);
+	count_result(g, it, i, ret, &err);
+}
+
+/* Locked; releases the lock. Also for a trigger that is gone: the session is halted. */
+static void end_stop(struct trigger *g, const struct item *it)
+{
+	struct triggers *all = g->tracer->triggers;
+	struct tr_err err = TR_ERR_INIT;
+	int ret;
+
+	pthread_mutex_unlock(&all->lock);
+	ret = session_verbs_of_face->halted(it->halted, &err);
+	pthread_mutex_lock(&all->lock);
+	count_result(g, it, it->first, ret, &err);
 }
 
 static void run_item(const struct item *it)
 {
 	struct trigger *g = it->trigger;
+	size_t i = it->first;
 
-	if (it->one && still_valid(g, it, it->first))
-		run_action(g, it, it->first);
-	for (size_t i = it->first; !it->one && still_valid(g, it, i); i++) {
+	if (it->halted) {
+		end_stop(g, it);
+		i++;
+	} else if (it->one && still_valid(g, it, i)) {
+		run_action(g, it, i);
+	}
+	for (; !it->one && still_valid(g, it, i); i++) {
 		if (!action_due(&g->actions[i], it->hit))
 			continue;
 		if (g->actions[i].kind == ACTION_NOTIFY) {
@@ -160,6 +217,7 @@ static void run_item(const struct item *it)
 
 static void free_item(struct item *it)
 {
+	session_put(it->halted);
 	md_buf_deinit(&it->text);
 	md_buf_deinit(&it->json);
 	free(it);
@@ -174,9 +232,12 @@ static bool wait_for_work(struct runner *r)
 
 	clock_gettime(CLOCK_MONOTONIC, &until);
 	until.tv_sec += IDLE_SECONDS;
-	while (cds_list_empty(&r->items) && !r->all->closing)
-		if (pthread_cond_timedwait(&r->all->runner_work, &r->all->lock, &until) ==
-		    ETIMEDOUT)
+	while (r->held || (cds_list_empty(&r->items) && !r->all->closing))
+		if (r->held)
+			pthread_cond_wait(&r->all->runner_work, &r->all->lock);
+		else if (pthread_cond_timedwait(&r->all->runner_work, &r->all->lock, &until) ==
+				 ETIMEDOUT &&
+			 cds_list_empty(&r->items))
 			break;
 	return !cds_list_empty(&r->items);
 }
@@ -193,7 +254,10 @@ static void *run(void *arg)
 		it = cds_list_first_entry(&r->items, struct item, node);
 		cds_list_del(&it->node);
 		g = it->trigger;
+		r->stops = NULL;
+		r->busy = true;
 		run_item(it);
+		r->busy = false;
 		g->queued--;
 		pthread_mutex_unlock(&all->lock);
 		notices_serve(all);
@@ -267,6 +331,8 @@ static bool add(struct trigger *g, uint64_t hit, size_t first, int64_t time,
 	}
 	g->refs++;
 	g->queued++;
+	if (g->actions[first].kind == ACTION_STOP && !r->busy && cds_list_empty(&r->items))
+		r->stops = it;
 	cds_list_add_tail(&it->node, &r->items);
 	all->runners_due = true;
 	return true;
@@ -294,6 +360,45 @@ void runners_wake(struct triggers *all)
 	/* After the unlock: a runner may run at once on this CPU, and needs the lock. */
 	if (due)
 		pthread_cond_broadcast(&all->runner_work);
+}
+
+/* Locked. A runner whose first item runners_halt has not seen; NULL: none. */
+static struct runner *find_stop(const struct triggers *all)
+{
+	struct runner *r;
+
+	cds_list_for_each_entry(r, &all->runners, node)
+		if (r->stops && !r->held)
+			return r;
+	return NULL;
+}
+
+void runners_halt(struct triggers *all)
+{
+	struct session *halted;
+	struct trigger *g;
+	struct item *it;
+	struct runner *r;
+	char name[sizeof(g->actions->session)];
+
+	pthread_mutex_lock(&all->lock);
+	while (all->runners_due && (r = find_stop(all))) {
+		it = r->stops;
+		g = it->trigger;        /* the item refers to it, and the runner leaves the item */
+		r->stops = NULL;
+		if (!still_valid(g, it, it->first))
+			continue;
+		r->held = true;
+		memcpy(name, g->actions[it->first].session, sizeof(name));
+		pthread_mutex_unlock(&all->lock);
+		halted = halt(g, name);
+		pthread_mutex_lock(&all->lock);
+		it->halted = halted;
+		r->held = false;
+		all->runners_due = true;        /* another thread may have woken them meanwhile */
+	}
+	pthread_mutex_unlock(&all->lock);
+	runners_wake(all);
 }
 
 void runners_start(struct triggers *all)

@@ -312,7 +312,7 @@ static void reopen_all(struct tracer *t)
 	}
 }
 
-int triggers_open(struct tracer *t, trigger_control control)
+int triggers_open(struct tracer *t, const struct trigger_verbs *verbs)
 {
 	struct triggers *all;
 	int fd = open_directory(t);
@@ -332,7 +332,7 @@ int triggers_open(struct tracer *t, trigger_control control)
 	CDS_INIT_LIST_HEAD(&all->ready);
 	runners_start(all);
 	t->triggers = all;
-	runner_control(control);
+	runner_verbs(verbs);
 	triggers_restore(t);
 	watch_begin(t);
 	engine_start(t);

@@ -115,14 +115,18 @@ struct triggers {
 	pthread_cond_t nudge;
 };
 
-/* The verbs of a session's `control`. The face has them, so it passes them to triggers_open. */
-typedef int (*trigger_control)(struct session *s, const char *text, struct tr_err *err);
+/* What a session's `control` does. The face has it, so it passes it to triggers_open. */
+struct trigger_verbs {
+	int (*control)(struct session *s, const char *text, struct tr_err *err);
+	int (*halt)(struct session *s);         /* as session_halt of tracer.h */
+	int (*halted)(struct session *s, struct tr_err *err);
+};
 
 /*
  * Restores what an earlier daemon left, and begins. After the sessions were restored. 0 or -errno:
  * then there are no triggers. Without lock.
  */
-int triggers_open(struct tracer *t, trigger_control control);
+int triggers_open(struct tracer *t, const struct trigger_verbs *verbs);
 /* Ends all threads. Before sessions go. Without lock. */
 void triggers_stop(struct tracer *t);
 /* keep: the next daemon finds the triggers again. */
@@ -155,7 +159,7 @@ void counters_close(struct triggers *all, bool keep);
 bool counters_claim(struct trigger *g, uint64_t number);
 void counters_claim_any(struct trigger *g);
 void counters_release(struct trigger *g);
-/* Call it after the last trigger_hit(), before the lock is released: actions are executed then. */
+/* After trigger_hit(), before the lock is released: actions on sessions are executed then. */
 void counters_save(struct trigger *g);
 /* After all settings of the trigger were restored. */
 void counters_restore(struct trigger *g);
@@ -188,6 +192,8 @@ struct values {
 	void (*print)(const struct values *v, bool json, struct md_buf *out);
 };
 
+extern const struct values no_values;   /* fire.c */
+
 /* fire.c. Locked. The condition became true at `time` (epoch ns). */
 void trigger_hit(struct trigger *g, int64_t time, const struct values *v);
 /* The same n times, with nothing known about them but that they were. */
@@ -209,9 +215,14 @@ bool runner_add(struct trigger *g, uint64_t hit, size_t first, int64_t time,
 bool runner_add_one(struct trigger *g, uint64_t hit, size_t i, int64_t time);
 /* Without lock, after the two above: the runners begin. */
 void runners_wake(struct triggers *all);
+/*
+ * The same for a thread that holds no lock at all: if the first thing that a runner has to do is a
+ * `stop`, the session is halted here, before the runner is awake.
+ */
+void runners_halt(struct triggers *all);
 void runners_start(struct triggers *all);       /* of a new `all`, as runners_end of an old one */
 void runners_end(struct triggers *all);
 void runners_stop(struct triggers *all);        /* without lock */
-void runner_control(trigger_control control);   /* once, by triggers_open */
+void runner_verbs(const struct trigger_verbs *verbs);    /* once, by triggers_open */
 
 #endif

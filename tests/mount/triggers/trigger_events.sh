@@ -141,6 +141,20 @@ echo 1 >"$T/stops/enabled"
 "$ticker" 8 0
 within 10 hits stops 2 || fail "enabled again: $(cat "$T/stops/status")"
 
+# --- `stop` as the first action, and a start, again and again. Another session records it all.
+mkdir "$S/cut" "$S/all"
+echo 'tick:*' | tee "$S/cut/user/events" >"$S/all/user/events"
+trigger cuts 'event user tick:tock if n == 7' 'stop cut' notify
+echo start >"$S/all/control"
+for i in 1 2 3 4 5; do
+	echo start >"$S/cut/control" || fail "start $i"
+	"$ticker" 8 0
+	within 10 executed cuts 2 $i || fail "stop $i: $(cat "$T/cuts/status")"
+	is "stop $i" inactive "$(key state "$S/cut/status")"
+done
+is "the other session" active "$(key state "$S/all/status")"
+is "its events" 5 "$(grep -c 'n = 7 }' "$S/all/text")"
+
 # --- users
 if [ "$(id -u)" = 0 ] && command -v setpriv >/dev/null; then
 	cp "$ticker" "$BUILD"/libtrail.so.0 "$work/"
