@@ -25,8 +25,9 @@ start() {
 	LD_LIBRARY_PATH=$BUILD/lttng setsid "$@" </dev/null >>"$work/programs.log" 2>&1 &
 	started="$started $!"
 }
+# (mir_demo_server may wait for ever after SIGTERM, when its display ends at that time.)
 end_started() {
-	for p in $started; do kill -- "-$p" 2>/dev/null; done
+	for p in $started; do kill -s KILL -- "-$p" 2>/dev/null; done
 	wait
 	started=
 }
