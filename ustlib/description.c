@@ -148,7 +148,7 @@ static void put_field(void *arg, const struct trail__field *from, const char *na
 	to->count = from->count;
 	if (to->kind == TRAIL_KIND_STRING)
 		to->flags &= TRAIL_FIELD_NOWRITE;
-	if (to->kind == TRAIL_KIND_STRUCT && from->values)
+	if ((to->kind == TRAIL_KIND_STRUCT || to->kind == TRAIL_KIND_VARIANT) && from->values)
 		to->count = from->values->count;
 	values = has_enum(from) ? find_enum(b->enums, from->values) : b->enums->count;
 	if (values < b->enums->count) {

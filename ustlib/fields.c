@@ -98,6 +98,13 @@ size_t spelled_name(const char *args, unsigned int i, char *out, size_t size)
 
 #define DEPTH_MAX 8             /* structures in structures; the daemon takes no more */
 
+/* Members of a structure or options of a variant */
+static bool has_members(const struct trail__field *f)
+{
+	return (TRAIL__KIND(f->code) == TRAIL__STRUCT || TRAIL__KIND(f->code) == TRAIL__VARIANT) &&
+	       f->values;
+}
+
 static uint32_t each_member(const struct trail__enum *values, unsigned int depth, field_fn *fn,
 			    void *arg)
 {
@@ -112,7 +119,7 @@ static uint32_t each_member(const struct trail__enum *values, unsigned int depth
 		if (fn)
 			fn(arg, f, f->name ? f->name : "_");
 		n++;
-		if (TRAIL__KIND(f->code) == TRAIL__STRUCT && f->values && depth < DEPTH_MAX)
+		if (has_members(f) && depth < DEPTH_MAX)
 			n += each_member(f->values, depth + 1, fn, arg);
 	}
 	return n;
@@ -134,7 +141,7 @@ uint32_t each_field(const struct trail__event *e, bool named, field_fn *fn, void
 		if (fn)
 			fn(arg, f, name);
 		n++;
-		if (TRAIL__KIND(f->code) == TRAIL__STRUCT && f->values)
+		if (has_members(f))
 			n += each_member(f->values, 1, fn, arg);
 	}
 	return n;

@@ -37,6 +37,8 @@ static size_t piece_size(const struct trail__piece *p, size_t *string)
 		return (size_t)p->count * TRAIL__SIZE(p->code);
 	case TRAIL__BITS:
 		return sizeof(uint64_t);
+	case TRAIL__VARIANT:
+		return 1 + piece_size(&((const struct trail__option *)p->data)->value, string);
 	default:
 		return TRAIL__SIZE(p->code);
 	}
@@ -74,6 +76,12 @@ static unsigned char *put_piece(unsigned char *at, const struct trail__piece *p,
 	if (TRAIL__KIND(p->code) == TRAIL__BITS)
 		return trail__put_bits(at, p, used);
 	*used = 0;
+	if (TRAIL__KIND(p->code) == TRAIL__VARIANT) {
+		const struct trail__option *o = p->data;
+
+		*at = o->tag;
+		return put_piece(at + 1, &o->value, string, used);
+	}
 
 	switch (TRAIL__KIND(p->code)) {
 	case TRAIL__STRING:

@@ -58,6 +58,12 @@ static void random_regs(struct regs *r)
 				below(below(200) ? 8 : 256) |
 					(size == 1 && kind > TRAIL_KIND_STRING ? below(2) * 8 : 0),
 				below(200));
+			if (!below(16)) {
+				kind = TRAIL_KIND_VARIANT;
+				f->kind = TRAIL_KIND_VARIANT;
+				f->flags = 0;
+				f->count = 1 + below(3);
+			}
 			if (kind == TRAIL_KIND_SEQUENCE)
 				f->length = (uint8_t)(below(200) ? 1u << below(4) : below(256));
 			if (kind == TRAIL_KIND_INT && enums && below(2)) {

@@ -130,6 +130,11 @@ enum trail_kind {
 	TRAIL_KIND_SEQUENCE,            /* an unsigned length, `length` bytes, then integers */
 	TRAIL_KIND_STRUCT,              /* no bytes; the next `count` fields are its members */
 	TRAIL_KIND_BITS,                /* size bits, 1 to 64; see trail_bits_begin */
+	/*
+	 * A byte, the index of the option that follows it, or `count` if none does; the next
+	 * `count` fields are the options, numbers or strings.
+	 */
+	TRAIL_KIND_VARIANT,
 };
 
 /*
@@ -166,7 +171,7 @@ struct trail_reg_field {
 	uint32_t name;                  /* string offset */
 	uint8_t kind, size, flags;
 	uint8_t length;                 /* TRAIL_KIND_SEQUENCE: bytes of the length, 1, 2, 4 or 8 */
-	/* ARRAY: elements; STRUCT: members; TRAIL_FIELD_ENUM: index */
+	/* ARRAY: elements; STRUCT: members; VARIANT: options; TRAIL_FIELD_ENUM: index */
 	uint32_t count;
 };
 

@@ -103,6 +103,12 @@ enum filter_op {
 	FILTER_MATCH,
 	/* As LOAD_INT, of a bit field: size is its bits, b the first one in the byte */
 	FILTER_LOAD_BITS,
+	/*
+	 * at, a: FILTER_PLACE of a variant's tag; flag: an option. b is 0: fails if the variant has
+	 * another option. Else sets the next anchor to the variant's end if it has this option, of
+	 * b - 2 bytes, or a string if b is 1.
+	 */
+	FILTER_OPTION,
 	FILTER_OPS
 };
 
@@ -277,6 +283,12 @@ static inline bool filter_verify_bits(struct filter_word w)
 	       !(w.a >> 8 & 255 & ~TRAIL_FIELD_SIGNED);
 }
 
+static inline bool filter_verify_option(struct filter_word w)
+{
+	return w.flag <= TRAIL_EVENT_FIELDS_MAX && !w.jump && !(w.a & ~0xff0000u) &&
+	       w.a >> 16 < TRAIL_EVENT_FIELDS_MAX && w.b <= 2 + sizeof(uint64_t);
+}
+
 /* Tests and operators. */
 static inline bool filter_verify_rest(size_t size, size_t words, struct filter_word w)
 {
@@ -323,6 +335,8 @@ static inline bool filter_verify_word(size_t size, size_t words, struct filter_w
 		return filter_verify_load(size, words, w);
 	if (w.op == FILTER_LOAD_BITS)
 		return filter_verify_bits(w);
+	if (w.op == FILTER_OPTION)
+		return filter_verify_option(w);
 	if (!(w.op >= FILTER_NEGATE && w.op <= FILTER_RIGHT) && !filter_verify_jump(w, at, words))
 		return false;
 	return filter_verify_rest(size, words, w);

@@ -141,6 +141,8 @@ FILTER_INLINE enum filter_outcome filter_step_registers(struct filter_machine *m
 	case FILTER_LOAD_BITS:
 		v = filter_result(m, w.flag);
 		return v ? filter_load_bit_field(m, w, v) : FILTER_BAD;
+	case FILTER_OPTION:
+		return filter_take_option(m, w);
 	default:
 		if (w.a >= m->top || w.b >= m->top)
 			return FILTER_BAD;

@@ -231,6 +231,33 @@ filter_load_bit_field(const struct filter_machine *m, struct filter_word w, stru
 	return FILTER_NEXT;
 }
 
+/* OPTION */
+static __attribute__((__noinline__, unused)) enum filter_outcome
+filter_take_option(struct filter_machine *m, struct filter_word w)
+{
+	uint32_t anchor = w.a >> 16 & 255;
+	size_t place, n;
+
+	if (w.b && anchor + 1 < m->anchor_count)
+		return FILTER_NEXT;
+	if (anchor >= TRAIL_EVENT_FIELDS_MAX || !filter_place(m, anchor, w.at, &place) ||
+	    place >= m->in->len)
+		return FILTER_BAD;
+	if (m->in->payload[place] != w.flag)
+		return w.b ? FILTER_NEXT : FILTER_FAILS;
+	if (!w.b)
+		return FILTER_NEXT;
+	place++;
+	if (w.b == 1 && !filter_length(m, place, &n))
+		return FILTER_BAD;
+	n = w.b == 1 ? n + 1 : w.b - 2;
+	if (n > m->in->len - place)
+		return FILTER_BAD;
+	m->anchors[anchor + 1] = (uint32_t)(place + n);
+	m->anchor_count = anchor + 2;
+	return FILTER_NEXT;
+}
+
 /*
  * Copies the name, so that it ends with a NUL even if the program changes; APP and PERF always have
  * one.

@@ -8,33 +8,41 @@
 #include "tracer/app/app.h"
 #include "tracer/app/parse.h"
 
-/* `_NAME_length` is the name of the hidden length of the sequence NAME. */
-static bool is_length_of(const char *length, const char *name)
+/*
+ * Whether it is the name of the hidden field before one of that kind and name: `_NAME_length` of a
+ * sequence, `NAME_tag` of a variant.
+ */
+static bool is_hidden(const char *hidden, const char *name, uint8_t kind)
 {
 	size_t n = strlen(name);
 
-	return length[0] == '_' && !strncmp(length + 1, name, n) &&
-	       !strcmp(length + 1 + n, "_length");
+	if (kind == MD_VARIANT)
+		return !strncmp(hidden, name, n) && !strcmp(hidden + n, "_tag");
+	return kind == MD_SEQUENCE && hidden[0] == '_' && !strncmp(hidden + 1, name, n) &&
+	       !strcmp(hidden + 1 + n, "_length");
 }
 
 static bool is_taken(const struct md_field *fields, uint32_t before, const char *name,
-		     bool sequence)
+		     uint8_t kind)
 {
 	uint32_t i;
 
 	for (i = 0; i < before; i++) {
 		const struct md_field *f = &fields[i];
 
-		if (!strcmp(f->name, name) || (sequence && is_length_of(f->name, name)) ||
-		    (f->type.kind == MD_SEQUENCE && is_length_of(name, f->name)))
+		if (!strcmp(f->name, name) || is_hidden(f->name, name, kind) ||
+		    is_hidden(name, f->name, f->type.kind))
 			return true;
 	}
 	return false;
 }
 
-/* Two fields of one name would make readers refuse the whole trace: the second becomes name_2. */
+/*
+ * Two fields of one name would make readers refuse the whole trace: the second becomes name_2. The
+ * kind, of enum md_kind, matters only if the field has a hidden one.
+ */
 static char *field_name(const struct md_field *fields, uint32_t before, const char *claimed,
-			bool sequence)
+			uint8_t kind)
 {
 	struct md_buf name = MD_BUF_INIT;
 	unsigned int next = 2;
@@ -43,7 +51,7 @@ static char *field_name(const struct md_field *fields, uint32_t before, const ch
 	/* As it will be printed, so that no two come to the same later. */
 	md_name_field(claimed, &name);
 	len = name.len;
-	while (is_taken(fields, before, md_buf_str(&name), sequence)) {
+	while (is_taken(fields, before, md_buf_str(&name), kind)) {
 		name.len = len;
 		md_buf_printf(&name, "_%u", next++);
 	}
@@ -146,14 +154,19 @@ static bool type(const struct registration *r, const struct trail_reg_field *f, 
 	}
 }
 
-/* How many fields the structure at f takes, with all that is in it; another field takes 1. */
+static bool has_members(const struct trail_reg_field *f)
+{
+	return f->kind == TRAIL_KIND_STRUCT || f->kind == TRAIL_KIND_VARIANT;
+}
+
+/* How many fields the structure or variant at f takes, with all that is in it; another takes 1. */
 static uint32_t extent(const struct trail_reg_field *f)
 {
 	uint64_t left = 1;
 	uint32_t n = 0;
 
 	for (; left; left--, n++)
-		left += f[n].kind == TRAIL_KIND_STRUCT ? f[n].count : 0;
+		left += has_members(&f[n]) ? f[n].count : 0;
 	return n;
 }
 
@@ -168,6 +181,39 @@ static void bit_field(const struct trail_reg_field *f, uint32_t *used, struct md
 	*used = (begin + f->size) % 8;
 }
 
+static bool fill(const struct registration *r, const struct trail_reg_field *f,
+		 struct md_field *fields, uint32_t count);
+
+/* A structure or a variant, which has another option, of nothing, for tags that select none. */
+static bool members(const struct registration *r, const struct trail_reg_field *f,
+		    struct md_type *t)
+{
+	bool variant = f->kind == TRAIL_KIND_VARIANT;
+	struct md_field *none;
+
+	t->members = calloc((size_t)f->count + variant, sizeof(*t->members));
+	if (!t->members)
+		return false;
+	t->kind = variant ? MD_VARIANT : MD_STRUCT;
+	t->count = f->count + variant;
+	if (!fill(r, f + 1, t->members, f->count))
+		return false;
+	if (!variant)
+		return true;
+	none = &t->members[f->count];
+	none->type.kind = MD_STRUCT;
+	none->name = field_name(t->members, f->count, "none", MD_STRUCT);
+	return none->name;
+}
+
+/* The kind of a field that has a hidden one before it, or 0. */
+static uint8_t hiding_kind(const struct trail_reg_field *f)
+{
+	return f->kind == TRAIL_KIND_SEQUENCE  ? MD_SEQUENCE
+	       : f->kind == TRAIL_KIND_VARIANT ? MD_VARIANT
+					       : 0;
+}
+
 /*
  * Fills count fields from the table; those of structures too (app/parse.c has checked how deep).
  * False: no memory.
@@ -180,8 +226,7 @@ static bool fill(const struct registration *r, const struct trail_reg_field *f,
 	for (i = 0; i < count; f += extent(f), i++) {
 		struct md_type *t = &fields[i].type;
 
-		fields[i].name =
-			field_name(fields, i, r->strings + f->name, f->kind == TRAIL_KIND_SEQUENCE);
+		fields[i].name = field_name(fields, i, r->strings + f->name, hiding_kind(f));
 		if (!fields[i].name)
 			return false;
 		if (f->kind == TRAIL_KIND_BITS) {
@@ -189,17 +234,7 @@ static bool fill(const struct registration *r, const struct trail_reg_field *f,
 			continue;
 		}
 		used = 0;
-		if (f->kind != TRAIL_KIND_STRUCT) {
-			if (!type(r, f, t))
-				return false;
-			continue;
-		}
-		t->members = calloc(f->count, sizeof(*t->members));
-		if (!t->members)
-			return false;
-		t->kind = MD_STRUCT;
-		t->count = f->count;
-		if (!fill(r, f + 1, t->members, f->count))
+		if (has_members(f) ? !members(r, f, t) : !type(r, f, t))
 			return false;
 	}
 	return true;

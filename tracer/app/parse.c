@@ -15,14 +15,12 @@
 #include "tracer/app/plugin_clock.h"
 
 enum {
-	OBJECT_MAX = 4095, /* bytes of the path kept for display */
-	ARRAY_BYTES_MAX =
-		1 << 20, /* of one field of fixed length; no sub-buffer's event has more */
-	LABELS_MAX =
-		4 *
-		/* of all events, with one enumeration for each field that has one */
-		TRAIL_LABEL_MAX,
-	LABEL_BYTES_MAX = 4 << 20, /* that any file may have of them */
+	OBJECT_MAX = 4095,              /* bytes of the path kept for display */
+	/* of one field of fixed length; no sub-buffer's event has more */
+	ARRAY_BYTES_MAX = 1 << 20,
+	/* of all events, with one enumeration for each field that has one */
+	LABELS_MAX = 4 * TRAIL_LABEL_MAX,
+	LABEL_BYTES_MAX = 4 << 20,      /* that any file may have of them */
 };
 
 #define FLAGS \
@@ -201,8 +199,8 @@ static bool check_field(struct parse *p, const struct trail_reg_field *f)
 	if ((f->flags & TRAIL_FIELD_ENUM) &&
 	    (f->kind != TRAIL_KIND_INT || f->count >= p->head.enum_count))
 		return fail(p, "no such enumeration");
-	if (f->kind == TRAIL_KIND_STRUCT)
-		return !f->flags || fail(p, "unknown flags of a structure");
+	if (f->kind == TRAIL_KIND_STRUCT || f->kind == TRAIL_KIND_VARIANT)
+		return !f->flags || fail(p, "unknown flags of a structure or a variant");
 	if ((f->flags & TRAIL_FIELD_FLOAT) &&
 	    ((f->kind != TRAIL_KIND_ARRAY && f->kind != TRAIL_KIND_SEQUENCE) || f->size < 4 ||
 	     f->flags & TRAIL_FIELD_TEXT))
@@ -271,10 +269,14 @@ static bool expand_enum(struct parse *p, const struct trail_reg_field *f)
 	return true;
 }
 
-/* Each structure has its members within the event, and all of them are recorded. */
+/*
+ * Each structure and variant has its members or options within the event, and all of them are
+ * recorded. A variant is in nothing, and has only numbers and strings in it.
+ */
 static bool check_members(struct parse *p, const struct trail_reg_event *e)
 {
 	uint32_t left[TRAIL_STRUCT_DEPTH], depth = 0, i;
+	bool variant = false;
 
 	for (i = 0; i < e->field_count; i++) {
 		struct trail_reg_field f;
@@ -286,13 +288,17 @@ static bool check_members(struct parse *p, const struct trail_reg_event *e)
 			left[depth - 1]--;
 			if (f.flags & TRAIL_FIELD_NOWRITE)
 				return fail(p, "a member of a structure is for filters only");
-			if (f.kind == TRAIL_KIND_BITS)
-				return fail(p, "a member of a structure is a bit field");
+			if (f.kind == TRAIL_KIND_BITS || f.kind == TRAIL_KIND_VARIANT)
+				return fail(p, "a member of a structure is a bit field or a "
+					       "variant");
+			if (variant && f.kind > TRAIL_KIND_STRING)
+				return fail(p, "an option is neither a number nor a string");
 		}
-		if (f.kind != TRAIL_KIND_STRUCT)
+		if (f.kind != TRAIL_KIND_STRUCT && f.kind != TRAIL_KIND_VARIANT)
 			continue;
 		if (depth == TRAIL_STRUCT_DEPTH || !f.count)
 			return fail(p, "a structure is empty, or too deep in others");
+		variant = f.kind == TRAIL_KIND_VARIANT;
 		left[depth++] = f.count;
 	}
 	while (depth)

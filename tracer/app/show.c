@@ -210,18 +210,21 @@ static void put_field(const struct registration *f, const struct trail_reg_field
 		md_buf_puts(out, "[]");
 }
 
-/* `struct { members } name` for a structure. Returns the field after it. */
+/*
+ * `struct { members } name` for a structure, `variant { options } name` for a variant. Returns the
+ * field after it.
+ */
 static const struct trail_reg_field *
 put_nested(const struct registration *f, const struct trail_reg_field *field, struct md_buf *out)
 {
 	const struct trail_reg_field *member = field + 1;
 	const char *name = f->strings + field->name;
 
-	if (field->kind != TRAIL_KIND_STRUCT) {
+	if (field->kind != TRAIL_KIND_STRUCT && field->kind != TRAIL_KIND_VARIANT) {
 		put_field(f, field, out);
 		return member;
 	}
-	md_buf_puts(out, " struct {");
+	md_buf_puts(out, field->kind == TRAIL_KIND_STRUCT ? " struct {" : " variant {");
 	for (uint32_t i = 0; i < field->count; i++) {
 		md_buf_puts(out, i ? ";" : "");
 		member = put_nested(f, member, out);

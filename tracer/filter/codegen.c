@@ -20,6 +20,23 @@ static const struct filter_info *info_of(const struct code *c, const struct filt
 
 /* ---- fields ---- */
 
+/* The end of a variant, by its option, of which the last is nothing. */
+static void walk_variant(struct code *c, const struct trail_reg_field *f, uint32_t anchor,
+			 uint32_t at)
+{
+	uint32_t i;
+
+	for (i = 0; i <= f->count; i++) {
+		const struct trail_reg_field *option = &f[i + 1];
+		uint32_t end = i == f->count			   ? 2
+			       : option->kind == TRAIL_KIND_STRING ? 1
+								   : 2u + option->size;
+
+		code_put(c, (struct filter_word){ .op = FILTER_OPTION, .flag = (uint8_t)i, .at = at,
+						  .a = FILTER_PLACE(0, 0, anchor, 0), .b = end });
+	}
+}
+
 static void set_anchor(struct code *c, uint32_t anchor)
 {
 	uint32_t i, before, at;
@@ -27,7 +44,13 @@ static void set_anchor(struct code *c, uint32_t anchor)
 	for (i = 0; i < c->e->field_count; i++) {
 		const struct trail_reg_field *f = &c->e->fields[i];
 
-		if ((f->kind == TRAIL_KIND_STRING || f->kind == TRAIL_KIND_SEQUENCE) &&
+		if (f->kind == TRAIL_KIND_VARIANT) {
+			if (filter_locate(c->e, i, &before, &at) && before == anchor) {
+				walk_variant(c, f, anchor, at);
+				return;
+			}
+			i += f->count;
+		} else if ((f->kind == TRAIL_KIND_STRING || f->kind == TRAIL_KIND_SEQUENCE) &&
 		    filter_locate(c->e, i, &before, &at) && before == anchor) {
 			code_put(c, (struct filter_word){ .op = FILTER_WALK, .at = at,
 							  .a = filter_field_place(f, anchor) });
@@ -77,6 +100,10 @@ static void load_field(struct code *c, const struct filter_node *n, uint8_t r)
 	struct filter_word w = { .flag = r, .at = i->at, .a = filter_field_place(f, i->anchor) };
 
 	set_anchors(c, i->anchor);
+	if (i->variant)
+		code_put(c, (struct filter_word){ .op = FILTER_OPTION, .at = i->at - 1,
+						  .flag = (uint8_t)(f - i->variant - 1),
+						  .a = FILTER_PLACE(0, 0, i->anchor, 0) });
 	switch (f->kind) {
 	case TRAIL_KIND_FLOAT:
 		w.op = FILTER_LOAD_FLOAT;
@@ -188,7 +215,7 @@ static void test_pattern(struct code *c, const struct filter_node *pattern,
 	struct parts ahead = parts;
 
 	single = parts.part.how != FILTER_MATCH_FIND && !next_part(&ahead) &&
-		 text->kind == NODE_FIELD && i->field->kind == TRAIL_KIND_STRING;
+		 text->kind == NODE_FIELD && i->field->kind == TRAIL_KIND_STRING && !i->variant;
 	if (single)
 		set_anchors(c, i->anchor);
 	else
@@ -309,7 +336,8 @@ static void test_truth(struct code *c, const struct filter_node *n, uint8_t r, s
 	struct filter_info zero = *i;
 
 	if (n->kind == NODE_FIELD && (i->type == TYPE_SIGNED || i->type == TYPE_UNSIGNED) &&
-	    i->field->kind != TRAIL_KIND_SEQUENCE && i->field->kind != TRAIL_KIND_BITS) {
+	    i->field->kind != TRAIL_KIND_SEQUENCE && i->field->kind != TRAIL_KIND_BITS &&
+	    !i->variant) {
 		zero.lo = zero.hi = 0;
 		zero.inverted = true;
 		test_range(c, &zero, p);

@@ -20,6 +20,8 @@ static bool is_sound(const struct trail_reg_field *f, bool record)
 		return f->size == 4 || f->size == 8;
 	case TRAIL_KIND_INT:
 		return filter_is_size(f->size);
+	case TRAIL_KIND_VARIANT:
+		return !record && f->count;
 	case TRAIL_KIND_BITS:
 		return !record && f->size && f->size <= 64;
 	case TRAIL_KIND_ARRAY:
@@ -54,6 +56,17 @@ uint32_t filter_field_bit(const struct filter_event *e, const struct trail_reg_f
 	return begin_bits(field, &used);
 }
 
+const struct trail_reg_field *filter_variant(const struct filter_event *e,
+					     const struct trail_reg_field *field)
+{
+	const struct trail_reg_field *f;
+
+	for (f = e->fields; f < field; f++)
+		if (f->kind == TRAIL_KIND_VARIANT && field - f <= f->count)
+			return f;
+	return NULL;
+}
+
 bool filter_locate(const struct filter_event *e, uint32_t i, uint32_t *anchor, uint32_t *at)
 {
 	uint64_t from = 0;
@@ -69,7 +82,15 @@ bool filter_locate(const struct filter_event *e, uint32_t i, uint32_t *anchor, u
 
 		if (!is_sound(f, false))
 			return false;
-		if (f->kind == TRAIL_KIND_STRING || f->kind == TRAIL_KIND_SEQUENCE) {
+		/* An option is after the tag. */
+		if (f->kind == TRAIL_KIND_VARIANT && i - k <= f->count) {
+			from++;
+			break;
+		}
+		if (f->kind == TRAIL_KIND_VARIANT)
+			k += f->count;
+		if (f->kind == TRAIL_KIND_STRING || f->kind == TRAIL_KIND_SEQUENCE ||
+		    f->kind == TRAIL_KIND_VARIANT) {
 			from = 0;
 			if (++*anchor > TRAIL_EVENT_FIELDS_MAX)
 				return false;

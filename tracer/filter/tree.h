@@ -88,6 +88,7 @@ struct filter_info {
 	struct filter_value value;
 	/* FIELD, and of a range: `at` bytes after the anchor. */
 	const struct trail_reg_field *field;
+	const struct trail_reg_field *variant;  /* of which the field is an option, or NULL */
 	uint32_t anchor, at;
 };
 
@@ -122,6 +123,9 @@ bool filter_match_literals(const struct filter_node *pattern, const struct filte
 
 /* The anchor and offset of field i of an event. False: a field before it has no valid type. */
 bool filter_locate(const struct filter_event *e, uint32_t i, uint32_t *anchor, uint32_t *at);
+/* The variant of which a field is an option, or NULL. */
+const struct trail_reg_field *filter_variant(const struct filter_event *e,
+					     const struct trail_reg_field *field);
 /* The bit of its first byte in which a bit field begins. */
 uint32_t filter_field_bit(const struct filter_event *e, const struct trail_reg_field *field);
 /* The FILTER_PLACE of a field after an anchor. */

@@ -67,7 +67,7 @@ static void set_truth(struct filter_info *i, bool v)
 /* ---- fields and contexts ---- */
 
 /*
- * Finds the field with that name, as readers see names; a.b is member b of structure a. 1: found,
+ * Finds the field with that name, as readers see names; a.b is member or option b of a. 1: found,
  * 0, -ENOMEM.
  */
 static int find_field(const struct filter_event *e, const char *name, size_t len, uint32_t *out)
@@ -88,7 +88,8 @@ static int find_field(const struct filter_event *e, const char *name, size_t len
 		md_name_field(e->strings + e->fields[i].name, &shown);
 		found = !shown.failed && shown.len == len && !memcmp(shown.data, name, len);
 		*out = i;
-		if (e->fields[i].kind == TRAIL_KIND_STRUCT && depth < TRAIL_STRUCT_DEPTH) {
+		if ((e->fields[i].kind == TRAIL_KIND_STRUCT ||
+		     e->fields[i].kind == TRAIL_KIND_VARIANT) && depth < TRAIL_STRUCT_DEPTH) {
 			left[depth] = e->fields[i].count;
 			md_buf_putc(&shown, '.');
 			prefix[depth++] = shown.len;
@@ -155,10 +156,13 @@ static int bind_field(struct bind *b, const struct filter_node *n, struct filter
 		i->opaque = true;
 		i->at = 0;
 	}
-	if (f->kind == TRAIL_KIND_STRUCT)
-		return fail_clash(b, n->column,
-			     "'%s' is a structure; take one of its members, as in %s.x", n->text,
+	if (f->kind == TRAIL_KIND_STRUCT || f->kind == TRAIL_KIND_VARIANT)
+		return fail_clash(b, n->column, "'%s' is a %s, as in %s.x", n->text,
+			     f->kind == TRAIL_KIND_STRUCT ? "structure; take one of its members"
+							  : "variant; take one of its options",
 			     n->text);
+	i->variant = filter_variant(b->e, f);
+	i->fails = i->variant;
 	if (f->kind == TRAIL_KIND_ARRAY || f->kind == TRAIL_KIND_SEQUENCE) {
 		if (n->index_count)
 			return bind_element(b, n, i);
@@ -315,7 +319,7 @@ static void bind_range(struct filter_info *i, const struct filter_info *field,
 static bool is_plain_int(const struct filter_node *n, const struct filter_info *i)
 {
 	return n->kind == NODE_FIELD && is_int(i->type) && i->field->kind != TRAIL_KIND_SEQUENCE &&
-	       i->field->kind != TRAIL_KIND_BITS;
+	       i->field->kind != TRAIL_KIND_BITS && !i->variant;
 }
 
 static int bind_strings(struct bind *b, const struct filter_node *n, struct filter_info *i)

@@ -58,17 +58,6 @@ trail__put_bits(unsigned char *at, const struct trail__piece *p, unsigned int *u
 	return at + (begin + bits + 7) / 8;
 }
 
-/* Any field but a structure: a bit field, or trail__put */
-static inline __attribute__((always_inline)) unsigned char *
-trail__put_field(unsigned char *at, unsigned char *end, const struct trail__piece *p, int *big,
-		 unsigned int *used)
-{
-	if (TRAIL__KIND(p->code) == TRAIL__BITS)
-		return trail__put_bits(at, p, used);
-	*used = 0;
-	return trail__put(at, end, p, big);
-}
-
 #ifdef __cplusplus
 }
 #define TRAIL__BITS_VALUE(e) (static_cast<unsigned long long>(e))

@@ -161,9 +161,23 @@
 	const struct trail__piece trail__p##i = { TRAIL__ELEMENT(pointer, TRAIL__ARRAY_OF), \
 		(unsigned int)(n), trail__v##i };
 
+#define TRAIL__TOTAL(i, x) TRAIL__CALL(TRAIL__TOTAL_, i, TRAIL__NORMAL(x))
+#define TRAIL__TOTAL_PLAIN(i, ...) +1
+#define TRAIL__TOTAL_VALUE TRAIL__TOTAL_PLAIN
+#define TRAIL__TOTAL_ENUM TRAIL__TOTAL_PLAIN
+#define TRAIL__TOTAL_SEQUENCE TRAIL__TOTAL_PLAIN
+#define TRAIL__TOTAL_ARRAY TRAIL__TOTAL_PLAIN
+#define TRAIL__TOTAL_BITS TRAIL__TOTAL_PLAIN
+
+#define TRAIL__OPTION_CODE(e) TRAIL__VALUE_CODE(e)
+#define TRAIL__OPTION_COUNT(e) TRAIL__LENGTH_OF(e)
+#define TRAIL__OPTION_VALUES(e) 0
+
 #define TRAIL__EVENT(level_, provider_, args_, ...) \
 	do { \
 		TRAIL__EACH(TRAIL__DECLARE, __VA_ARGS__) \
+		_Static_assert(0 TRAIL__EACH(TRAIL__TOTAL, __VA_ARGS__) <= 64, \
+			"TRAIL: an event has 64 fields at most, options of variants included"); \
 		static const struct trail__field trail__fields[] = { \
 			TRAIL__EACH(TRAIL__DESCRIBE, __VA_ARGS__) { 0, 0, 0, 0 } \
 		}; \

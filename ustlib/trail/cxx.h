@@ -184,6 +184,10 @@ template <class U, class L, class H> inline void add_pieces(L &list, const H &x)
 #define TRAIL__TOTAL_ARRAY TRAIL__TOTAL_ENUM
 #define TRAIL__TOTAL_BITS TRAIL__TOTAL_ENUM
 
+#define TRAIL__OPTION_CODE(e) (::trail::code<decltype((e))>())
+#define TRAIL__OPTION_COUNT(e) ((unsigned int)::trail::fixed_size<::trail::bare<decltype((e))>>)
+#define TRAIL__OPTION_VALUES(e) (::trail::values<typename std::decay<decltype((e))>::type>())
+
 #define TRAIL__CAPTURE_PLAIN TRAIL__CAPTURE_VALUE
 #define TRAIL__CAPTURE_VALUE(i, name, flags, e) \
 	using trail__u##i = decltype((e)); \
@@ -219,6 +223,7 @@ template <class U, class L, class H> inline void add_pieces(L &list, const H &x)
 #define TRAIL__PUT_SEQUENCE TRAIL__PUT_ENUM
 #define TRAIL__PUT_ARRAY TRAIL__PUT_ENUM
 #define TRAIL__PUT_BITS TRAIL__PUT_ENUM
+#define TRAIL__PUT_VARIANT TRAIL__PUT_ENUM
 #define TRAIL__PIECE(i, x) TRAIL__CALL(TRAIL__PIECE_, i, TRAIL__NORMAL(x))
 #define TRAIL__PIECE_PLAIN(i, name, flags, e) \
 	::trail::add_pieces<trail__u##i>(trail__list, trail__v##i);
@@ -227,6 +232,7 @@ template <class U, class L, class H> inline void add_pieces(L &list, const H &x)
 #define TRAIL__PIECE_SEQUENCE TRAIL__PIECE_ENUM
 #define TRAIL__PIECE_ARRAY TRAIL__PIECE_ENUM
 #define TRAIL__PIECE_BITS TRAIL__PIECE_ENUM
+#define TRAIL__PIECE_VARIANT TRAIL__PIECE_ENUM
 
 #define TRAIL__HIT_PIECES(tp, ...) \
 	::trail::piece_list<trail__total + 1> trail__list; \

@@ -26,6 +26,7 @@
  *	TRAIL_NET_HEX(name, expr)
  *	TRAIL_BITS(name, expr, BITS)            the lowest bits of an integer, see <trail/bits.h>
  *	TRAIL_SIGNED_BITS(name, expr, BITS)
+ *	TRAIL_VARIANT(name, tag, OPTION, ...)   one of several types, see <trail/variant.h>
  *	TRAIL_TEXT(name, pointer, length)       a counted string: length bytes of text
  *	TRAIL_BYTES(name, pointer, length)      length bytes, shown in hexadecimal
  *	TRAIL_SEQUENCE(name, pointer, count)    count numbers of the pointer's type
@@ -130,6 +131,7 @@ enum trail__level {
 #define TRAIL__SEQUENCE_OF 5
 #define TRAIL__STRUCT 6         /* values is the head of a struct trail__struct */
 #define TRAIL__BITS 7           /* size is the number of bits */
+#define TRAIL__VARIANT 8        /* values as of a structure, with the options */
 #define TRAIL__SIGNED 1
 #define TRAIL__HEX 2
 #define TRAIL__BIG_ENDIAN 4
@@ -367,6 +369,7 @@ trail__put(unsigned char *at, unsigned char *end, const struct trail__piece *p, 
 
 #include <trail/arguments.h>
 #include <trail/bits.h>
+#include <trail/variant.h>
 
 /*
  * What a hit does: the same for both languages. `end` leaves room for the scalars that may follow.

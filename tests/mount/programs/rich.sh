@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # TIMEOUT: 240
 #
-# Fields of <trail/trail.h> that are more than a number: arrays, enumerations with labels, bit fields, and in
-# C++ strings, containers, structures (api/rich.*): names, types and values as the text shows them;
-# babeltrace2 agrees, filters see them.
+# Fields of <trail/trail.h> that are more than a number: arrays, enumerations with labels, bit
+# fields, variants, and in C++ strings, containers, structures (api/rich.*): names, types and values
+# as the text shows them; babeltrace2 agrees, filters see them.
 . "$(dirname "$0")/../../lib/mount.sh"
 command -v babeltrace2 >/dev/null || skip "there is no babeltrace2"
 mkfifo "$work/fifo"
@@ -48,6 +48,21 @@ line() {
 	large_bits)
 		echo "rich:large_bits { odd = $((n % 2)), next = $((n + 1)), full = \"$(repeat \
 			300 f)\", minus = $((-n)), even = $(((n + 1) % 2)), n = $n }" ;;
+	variants)
+		case $n in
+		0) v='( "_OPTION_WHOLE" : container = 0 ), value = { -5 }' o='( "_OPTION_REAL" : container = 0 ), other = { 0.25 }' ;;
+		1) v='( "_OPTION_TEXT" : container = 2 ), value = { "text" }' o='( "_OPTION_FULL" : container = 1 ), other = { "full" }' ;;
+		2) v='( "_none" : container = 3 ), value = { { } }' o='( "_OPTION_PHASE" : container = 2 ), other = { 0x10 }' ;;
+		esac
+		echo "rich:variants { value_tag = $v, value_tag_2 = $((n + 1)), other_tag = $o, bits = $n, n = $n }" ;;
+	large_variants)
+		case $n in
+		0) v='( "_OPTION_WHOLE" : container = 0 ), v = { 0 }' o='( "_none" : container = 2 ), # = { { } }' ;;
+		1) v="( \"_1\" : container = 1 ), v = { \"$(repeat 299 t)\" }" o='( "_1" : container = 0 ), # = { -1 }' ;;
+		2) v='( "_none" : container = 2 ), v = { { } }' o='( "_2" : container = 1 ), # = { 0.5 }' ;;
+		esac
+		echo "rich:large_variants { v_tag = $v, $(for f in a b c d e f g h i j k l; do
+			echo "${f}_tag = $o, " | sed "s/#/$f/"; done | tr -d '\n')n = $n }" ;;
 	containers)
 		echo "rich:containers { s = \"string $n\", empty = \"\", nul = \"a\", view = \"str\", none = \"\", _ints_length = 2, ints = [ [0] = $n, [1] = -1 ], _doubles_length = 2, doubles = [ [0] = 0.5, [1] = $n.25 ], _nothing_length = 0, nothing = [ ], fixed = [ [0] = 1, [1] = 2, [2] = $n ], real = [ [0] = 2.5 ], _span_length = 2, span = [ [0] = $n, [1] = -1 ], temporary = \"made $n\", n = $n }" ;;
 	structures)
@@ -60,7 +75,7 @@ line() {
 	esac
 }
 for n in 0 1 2; do
-	for e in names arrays labels large bits large_bits last_bits; do line $e $n; done
+	for e in names arrays labels large bits large_bits last_bits variants large_variants; do line $e $n; done
 done >"$work/want"
 {
 	cat "$work/want"
@@ -105,7 +120,7 @@ run() {
 	diff "$work/have" "$2" >"$work/diff" || fail "$1: $(cut -c1-700 "$work/diff" | head -n 20)"
 	csv_has_bits "$1" || fail "$1: csv has other bit fields: $(grep rich:bits "$work/csv")"
 	cp "$(find "$S/$1/trace" -name metadata | head -n 1)" "$work/metadata"
-	rmdir "$S/$1" || fail rmdir
+	[ "$1" = c1 ] || rmdir "$S/$1" || fail rmdir
 	checks=$((checks + 1))
 }
 
@@ -157,6 +172,11 @@ seen 'rich:bits if window > 4094' "2 "
 seen 'rich:bits if delta == -15 && phase == 5 && ack' "1 "
 seen 'rich:bits if end < 0 && all == 0 && last == 0 && !lowest' "0 "
 seen 'rich:large_bits if minus == -2 && next != 0 && full == "f*"' "2 "
+seen 'rich:variants if value.OPTION_WHOLE < 0' "0 "
+seen 'rich:variants if value.OPTION_TEXT == "text" && other.OPTION_FULL == "f*l" && bits == 1' "1 "
+seen 'rich:variants if other.OPTION_PHASE == 16 && n' "2 "
+seen 'rich:variants if !value.OPTION_WHOLE' ""
+seen 'rich:large_variants if v.1 == "ttt*" && l.1 == -1 && n < 2' "1 "
 seen 'rich:containers if s == "string 1"' "1 "
 seen 'rich:containers if ints[1] < 0 && fixed[2] == 2' "2 "
 seen 'rich:containers if doubles[1] >= 1.25 && real[0] == 2.5' "1 2 "
@@ -166,8 +186,32 @@ seen 'rich:structures if r.sizes[1] == 8 && r.gains[1] == 1.5 && both.b.y < 1.5'
 seen 'rich:structures if st == 3' "0 "
 seen 'rich:structures if x == 1' ""
 seen 'rich:large_structure if r.path == "*x" && n == 1' "1 "
-# A structure as such is nothing to compare.
+# Variants in the other forms, in CTF 2 and after an import; a value of a map is that of the option
+s=$S/variants
+mkdir "$s" "$s/user/maps/by_value" || fail "session variants"
+echo 2 >"$s/ctf_version"
+echo 'rich:variants by value count' >"$s/user/maps/by_value/rules" ||
+	fail "map: $(cat "$s/error" "$S/error")"
+echo 'rich:variants' >"$s/user/events" && echo start >"$s/control" && "$work/cxx" &&
+	echo stop >"$s/control" || fail "variants"
+cat "$s/export/json" >"$work/json"
+is "json" '"value":-5,"value_tag_2":1,"other":0.25 "value":"text","value_tag_2":2,"other":"full" "value":null,"value_tag_2":3,"other":16 ' \
+	"$(sed 's/.*{\("value".*\),"bits".*/\1/' "$work/json" | tr '\n' ' ')"
+is "csv" '-5,1,0.25,0,0 text,2,full,1,1 ,3,16,2,2 ' \
+	"$(sed -n 's/.*rich:variants,//p' "$s/export/csv" | tr '\n' ' ')"
+has "$(cat "$s/export/chrome.json")" '"value":"text","value_tag_2":2,"other":"full"'
+has "$(cat "$s/export/sql")" "'text',2,'full',1,1)"
+has "$(cat "$s/user/maps/by_value/values")" ' 1 text$'
+python3 "$top/tests/lib/judge_ctf2.py" "$s/trace" "$work/json" >"$work/judged" ||
+	fail "CTF 2: $(head -c 3000 "$work/judged")"
+mkdir "$S/import" && cp -r "$S/c1/trace" "$work/copy" && echo "$work/copy" >"$S/import/input" ||
+	fail "import"
+cmp "$S/import/text" "$S/c1/text" || fail "text of an import"
+rmdir "$S/import" "$S/c1" "$s"
+
+# Neither a structure nor a variant as such is anything to compare.
 mkdir "$S/bad" && echo 'rich:structures if p == 1' >"$S/bad/user/events" &&
+	echo 'rich:variants if value == 1' >>"$S/bad/user/events" &&
 	echo start >"$S/bad/control" || fail "session bad"
 "$work/cxx" wait <"$work/fifo" &
 pid=$!
@@ -175,8 +219,9 @@ exec 3>"$work/fifo"
 within 20 grep -q '^rich:structures ' "$MNT/available/user/fields" ||
 	fail "no fields of rich:structures"
 has "$(cat "$MNT/available/user/fields")" '^rich:structures {.* struct { int32 id; string path; enum state uint8 st; struct { int32 x; double y } from; int16 sizes\[\]; float gains\[2\]; string note } r;'
+has "$(cat "$MNT/available/user/fields")" '^rich:variants { variant { int32 OPTION_WHOLE; double OPTION_REAL; string OPTION_TEXT } value;'
 exec 3>&-
 wait $pid || fail "exit status $?"
-is "a structure compared with a number" 0 "$(key events_recorded "$S/bad/status")"
+is "a structure or a variant compared with a number" 0 "$(key events_recorded "$S/bad/status")"
 rmdir "$S/bad"
 echo "$checks checks"

@@ -213,7 +213,77 @@ static void bad_structures(void)
 	f[3].flags = TRAIL_FIELD_NOWRITE;
 	CHECK_STR(refused(), "a member of a structure is for filters only");
 	f[2].flags = TRAIL_FIELD_NOWRITE;
-	CHECK_STR(refused(), "unknown flags of a structure");
+	CHECK_STR(refused(), "unknown flags of a structure or a variant");
+	end();
+}
+
+/* A variant has its options and one of nothing; no name is that of its tag. */
+static void variants_in_the_model(void)
+{
+	struct registration *r = NULL;
+	const struct md_type *t;
+	const char *reason;
+	struct md_stream *s = md_stream_create(0, MD_HEADER_COMPACT);
+	struct md_event *e;
+
+	begin();
+	regs_event(&regs, "p", "n", 1);
+	regs_field(&regs, "a_tag", TRAIL_KIND_INT, 4, 0, 0);
+	regs_field(&regs, "a", TRAIL_KIND_VARIANT, 0, 0, 3);
+	regs_field(&regs, "none", TRAIL_KIND_INT, 8, TRAIL_FIELD_SIGNED, 0);
+	regs_field(&regs, "x", TRAIL_KIND_STRING, 0, 0, 0);
+	regs_field(&regs, "x", TRAIL_KIND_FLOAT, 4, 0, 0);
+	regs_field(&regs, "a_2_tag", TRAIL_KIND_INT, 4, 0, 0);
+	regs_file(&regs, &file);
+	close(regs_save(dir, "f", file.data, file.len));
+	CHECK(!registration_open(NULL, dir, "f", &r, &reason));
+	e = r ? registration_event(r, 3) : NULL;
+	CHECK(e && e->field_count == 3 && e->fields[1].type.kind == MD_VARIANT);
+	if (!e || e->field_count != 3)
+		return;
+	t = &e->fields[1].type;
+	CHECK_STR(e->fields[1].name, "a_2");
+	CHECK_STR(e->fields[2].name, "a_2_tag_2");
+	CHECK(t->count == 4 && t->members[0].type.size == 8);
+	CHECK_STR(t->members[2].name, "x_2");
+	CHECK_STR(t->members[3].name, "none_2");
+	CHECK(t->members[3].type.kind == MD_STRUCT && !t->members[3].type.count);
+	CHECK(!md_stream_add(s, e));
+	md_stream_destroy(s);
+	registration_close(r);
+	end();
+}
+
+static void bad_variants(void)
+{
+	struct trail_reg_field *f;
+
+	begin();
+	f = regs.fields + regs.field_count;
+	regs_event(&regs, "p", "n", 1);
+	regs_field(&regs, "v", TRAIL_KIND_VARIANT, 0, 0, 0);
+	regs_field(&regs, "x", TRAIL_KIND_INT, 4, 0, 0);
+	regs_field(&regs, "y", TRAIL_KIND_INT, 4, 0, 0);
+	CHECK_STR(refused(), "a structure is empty, or too deep in others");
+	f[0].count = 3;
+	CHECK_STR(refused(), "a structure has members outside of its event");
+	f[0].count = 2;
+	CHECK_STR(refused(), "taken");
+	f[1].kind = TRAIL_KIND_ARRAY;
+	CHECK_STR(refused(), "an option is neither a number nor a string");
+	f[1].kind = TRAIL_KIND_BITS;
+	CHECK_STR(refused(), "a member of a structure is a bit field or a variant");
+	f[1].kind = TRAIL_KIND_VARIANT;
+	CHECK_STR(refused(), "a member of a structure is a bit field or a variant");
+	f[1].kind = TRAIL_KIND_STRUCT;
+	f[1].count = 1;
+	CHECK_STR(refused(), "an option is neither a number nor a string");
+	f[1].kind = TRAIL_KIND_INT;
+	f[2].flags = TRAIL_FIELD_NOWRITE;
+	CHECK_STR(refused(), "a member of a structure is for filters only");
+	f[2].flags = 0;
+	f[0].flags = TRAIL_FIELD_SIGNED;
+	CHECK_STR(refused(), "unknown flags of a structure or a variant");
 	end();
 }
 
@@ -306,6 +376,8 @@ int main(void)
 	CASE(labels_of_any_kind);
 	CASE(structures_in_the_model);
 	CASE(bad_structures);
+	CASE(variants_in_the_model);
+	CASE(bad_variants);
 	CASE(field_names_are_made_unique);
 	return test_summary();
 }

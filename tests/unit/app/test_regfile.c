@@ -171,7 +171,7 @@ static void bad_fields(void)
 	EVENT(f[0].name = regs_string(&regs, ""), "bad name of a field");
 	EVENT(f[0].size = 3, "bad size of a field");
 	EVENT(f[2].size = 2, "bad size of a field");
-	EVENT(f[0].kind = 8, "unknown kind of a field");
+	EVENT(f[0].kind = 9, "unknown kind of a field");
 	EVENT((f[0].kind = TRAIL_KIND_BITS, f[0].size = 65), "bad size or flags of a bit field");
 	EVENT((regs.events[0].field_count = 1, f[0].kind = TRAIL_KIND_BITS, f[0].size = 7),
 	      "a tracepoint ends within a byte");

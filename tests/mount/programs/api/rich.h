@@ -88,6 +88,46 @@ static void rich_large_bits(int n)
 	      TRAIL_SIGNED_BITS(minus, -n, 11), TRAIL_BITS(even, n + 1, 1), n);
 }
 
+enum option { OPTION_WHOLE, OPTION_REAL = 7, OPTION_TEXT = -2, OPTION_FULL, OPTION_PHASE };
+
+/*
+ * One of several types; an expression of another option is not evaluated. The last of three rounds
+ * has a tag without an option.
+ */
+static void rich_variants(int n)
+{
+	static const enum option options[3] = { OPTION_WHOLE, OPTION_TEXT, (enum option)99 };
+	enum option option = options[n];
+	char full[4] = { 'f', 'u', 'l', 'l' }, *null = NULL;
+	float real = (float)n + 0.25f;
+
+	TRAIL(rich, variants,
+	      TRAIL_VARIANT(value, option, TRAIL_OPTION(OPTION_WHOLE, n - 5),
+			    TRAIL_OPTION(OPTION_REAL, *(double *)null),
+			    TRAIL_OPTION(OPTION_TEXT, "text")),
+	      TRAIL_FIELD(value_tag, n + 1),
+	      TRAIL_VARIANT(other, n == 0 ? OPTION_REAL : n == 1 ? OPTION_FULL : OPTION_PHASE,
+			    TRAIL_OPTION(OPTION_REAL, real), TRAIL_OPTION(OPTION_FULL, full),
+			    TRAIL_OPTION(OPTION_PHASE, (void *)16)),
+	      TRAIL_BITS(bits, n, 3), n);
+}
+
+/* More than the call site's buffer has room for, by strings and by numbers */
+static void rich_large_variants(int n)
+{
+	char text[300];
+	long long x = -n;
+
+	memset(text, 't', sizeof(text));
+	text[299] = 0;
+#define NUMBER(name) TRAIL_VARIANT(name, n, TRAIL_OPTION(1, x), TRAIL_OPTION(2, 0.5))
+	TRAIL(rich, large_variants,
+	      TRAIL_VARIANT(v, n, TRAIL_OPTION(OPTION_WHOLE, n), TRAIL_OPTION(1, text)),
+	      NUMBER(a), NUMBER(b), NUMBER(c), NUMBER(d), NUMBER(e), NUMBER(f), NUMBER(g),
+	      NUMBER(h), NUMBER(i), NUMBER(j), NUMBER(k), NUMBER(l), n);
+#undef NUMBER
+}
+
 /* More than the call site's buffer has room for */
 static void rich_large(int n)
 {
@@ -112,5 +152,7 @@ static void rich_fields(int step)
 		rich_bits(n);
 		rich_large_bits(n);
 		rich_last_bits(n);
+		rich_variants(n);
+		rich_large_variants(n);
 	}
 }
