@@ -124,7 +124,7 @@ void available_user(struct tracer *t, uid_t viewer, enum app_file what, struct m
 
 enum agent_domain { AGENT_JUL, AGENT_LOG4J, AGENT_LOG4J2, AGENT_PYTHON, AGENT_DOMAINS };
 const char *agent_domain_name(enum agent_domain domain);
-/* The channel of the user domain that records them; the first write of rules makes it. */
+/* The channel of the user domain that records them. The first rule or context makes it. */
 const char *agent_channel(enum agent_domain domain);
 /*
  * Rules on loggers, LOGGER [loglevel LEVELS] [if FILTER]; as events_show and events_store. Returns
@@ -133,6 +133,9 @@ const char *agent_channel(enum agent_domain domain);
 int agent_events_show(struct session *s, enum agent_domain domain, struct md_buf *out);
 int agent_events_store(struct session *s, enum agent_domain domain, const char *text, bool replace,
 		       struct tr_err *err);
+/* As contexts_store, of the domain's channel, which the first write makes. */
+int agent_contexts_store(struct session *s, enum agent_domain domain, const char *text,
+			 bool replace, struct tr_err *err);
 /*
  * Names of loggers, sorted, one a line, of the programs whose agents are connected. Waits for their
  * answers, a second at most.

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * jul/, log4j/, log4j2/ and python/ of a session, and available/jul/ and so on: the domains of
- * LTTng's agents. What is in such a directory besides `events` is of its channel in the user
- * domain, and is there while the channel is.
+ * LTTng's agents. What is in such a directory is of its channel in the user domain. The first rule
+ * or context makes the channel; other files are there while it is.
  */
 #include <errno.h>
 #include <string.h>
@@ -25,29 +25,47 @@ static int store_events(const struct node *n, const struct who *who, const char 
 				  err);
 }
 
+static bool has_channel(const struct node *dir)
+{
+	return channel_exists(dir->session, DOMAIN_USER,
+			      agent_channel((enum agent_domain)dir->row->arg));
+}
+
+static int show_contexts(const struct node *n, const struct who *who, struct md_buf *out)
+{
+	return has_channel(n->parent) ? contexts_read(n, who, out) : 0;
+}
+
+static int store_contexts(const struct node *n, const struct who *who, const char *text,
+			  bool replace, struct tr_err *err)
+{
+	(void)who;
+	return agent_contexts_store(n->session, (enum agent_domain)n->parent->row->arg, text,
+				    replace, err);
+}
+
 static const struct row rows[] = {
 	{ .name = "events",
 	  .mode = S_IFREG | 0666,
 	  .show = show_events,
 	  .store = store_events,
 	  .how = STORE_LIST },
+	{ .name = "contexts",
+	  .mode = S_IFREG | 0666,
+	  .show = show_contexts,
+	  .store = store_contexts,
+	  .how = STORE_LIST },
 	{ 0 }
 };
 
 static bool is_shared(const struct row *r)
 {
-	static const char *const names[] = { "contexts", "enabled", "status", "streams" };
+	static const char *const names[] = { "enabled", "status", "streams" };
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
 		if (!strcmp(r->name, names[i]))
 			return true;
 	return false;
-}
-
-static bool has_channel(const struct node *dir)
-{
-	return channel_exists(dir->session, DOMAIN_USER,
-			      agent_channel((enum agent_domain)dir->row->arg));
 }
 
 static int find_file(const struct node *dir, const char *name, const struct who *who,

@@ -140,6 +140,33 @@ static void show_in_own_line(const struct translation *t, const char *text, stru
 	err->line = line_number(text, from[err->line - 1]);
 }
 
+/* A channel of these rules or contexts, if the domain has none and `text` says something. */
+static int make_channel(struct session *s, const char *channel, const char *text, bool *made,
+			struct tr_err *err)
+{
+	int ret = 0;
+
+	if (*text && !channel_exists(s, DOMAIN_USER, channel)) {
+		ret = channel_create(s, DOMAIN_USER, channel, err);
+		*made = !ret;
+	}
+	return ret == -EEXIST ? 0 : ret;
+}
+
+int agent_contexts_store(struct session *s, enum agent_domain domain, const char *text,
+			 bool replace, struct tr_err *err)
+{
+	const char *channel = agent_kinds[domain].channel;
+	bool made = false;
+	int ret = make_channel(s, channel, text + strspn(text, " \t\r\n"), &made, err);
+
+	if (!ret && channel_exists(s, DOMAIN_USER, channel))
+		ret = contexts_store(s, DOMAIN_USER, channel, text, replace, err);
+	if (ret && made)
+		channel_destroy(s, DOMAIN_USER, channel, NULL);
+	return ret;
+}
+
 int agent_events_store(struct session *s, enum agent_domain domain, const char *text, bool replace,
 		       struct tr_err *err)
 {
@@ -148,11 +175,8 @@ int agent_events_store(struct session *s, enum agent_domain domain, const char *
 	bool made = false;
 	int ret = translate(&t, text, err);
 
-	if (!ret && !channel_exists(s, DOMAIN_USER, channel) && t.lines.len) {
-		ret = channel_create(s, DOMAIN_USER, channel, err);
-		made = !ret;
-		ret = ret == -EEXIST ? 0 : ret;
-	}
+	if (!ret)
+		ret = make_channel(s, channel, md_buf_str(&t.lines), &made, err);
 	if (!ret && channel_exists(s, DOMAIN_USER, channel)) {
 		ret = events_store(s, DOMAIN_USER, channel, md_buf_str(&t.lines), replace, err);
 		if (ret)

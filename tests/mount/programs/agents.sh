@@ -149,8 +149,12 @@ agents_are warn 1 || fail "agents after hostile peers: $(cat "$S/warn/status")"
 # ---- application contexts, of which the agents of Java are told ----
 
 mkdir "$S/java"
-put 'a.b if $app.p:n == 1 || $app.p:n == 2' "$S/java/jul/events"
+echo '$app.q.r:x nonsense' 2>/dev/null >"$S/java/jul/contexts" && fail "a wrong context is taken"
+is "no channel by a wrong context" "contexts events " "$(ls "$S/java/jul" | tr '\n' ' ')"
+is "no contexts" "" "$(cat "$S/java/jul/contexts")"
 put '$app.q.r:x' "$S/java/jul/contexts"
+is "contexts before a rule" '$app.q.r:x' "$(cat "$S/java/jul/contexts")"
+put 'a.b if $app.p:n == 1 || $app.p:n == 2' "$S/java/jul/events"
 put '*' "$S/java/python/events"
 put '$app.q.r:x' "$S/java/python/contexts"
 put start "$S/java/control"
