@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""browse_page.py URL EVENTS SLICES TRACKS: uses the page of a time line as its readers do.
+"""browse_page.py URL EVENTS SLICES TRACKS, or URL CALLSTACK: uses the page of a time line.
 
-Chromium opens URL: `export/timeline.html` of 100 rounds of slices.c. Prints the first mistake and
-exits with 1; else prints the seconds until the page could be used. Exit status 77: the browser does
-not work here.
+Chromium opens URL: `export/timeline.html` of 100 rounds of slices.c; with CALLSTACK, the names that
+an event's user callstack has there, joined by `|`. Prints the first mistake and exits with 1; else
+prints the seconds until the page could be used. Exit status 77: the browser does not work here.
 """
 import sys
 
@@ -133,6 +133,59 @@ def looks(b):
     b.shape(1280, 720, False)
 
 
+def flame(b, url):
+    """The flame graph beside it: labels in their frames, details by the Tab key, light and dark."""
+    b.open(url)
+    b.frame()
+    have = b.run("(g => [g.length > 3, g.filter(f => !f.querySelector('title')).length,"
+                 " g.filter(f => f.querySelector('text:not(.d)')?.getBBox().width >"
+                 " f.querySelector('rect').getBBox().width).length])"
+                 "([...document.querySelectorAll('g')])")
+    same("frames; without a title, with too long a label", [True, 0, 0], have)
+    details = ("[...document.querySelectorAll('.d')].filter(d => getComputedStyle(d).display !="
+               " 'none').map(d => d.textContent)")
+    same("details without a focus", [], b.run(details))
+    for n in range(3):
+        b.key("Tab")
+        title = b.run("document.querySelectorAll('title')[%d].textContent" % n)
+        same("details of frame %d" % n, [title.replace("\n", "; ")], b.run(details))
+    for width, height, dark in ((1280, 720, False), (1280, 720, True), (3840, 2160, False)):
+        b.shape(width, height, dark)
+        b.frame()
+        color = b.run("getComputedStyle(document.documentElement).backgroundColor"
+                      ".match(/[0-9]+/g).map(Number)")
+        same("a light flame graph", not dark, sum(color[:3]) > 384)
+        same("at the top", True, b.run("document.querySelector('text').getBoundingClientRect().top"
+                                       " < innerWidth / 32"))
+        same("the part of the width", 99, b.run(
+            "Math.floor(100 * document.querySelector('rect').getBoundingClientRect().width /"
+            " innerWidth)"))
+
+
+def read_stack(b, url, names):
+    """By keys alone: the first event with such a callstack, and its frames beside the table."""
+    seconds = b.open(url)
+    b.key("/")
+    b.type(names.split("|")[0].split("+")[0])
+    b.wait("a search for a function", "0 < shown.length && shown.length < data.n")
+    b.key("Escape")
+    same("no stack of no event", "", b.run("$('stack').textContent"))
+    while b.run("document.activeElement.id") != "table":
+        b.key("Tab")
+    b.key("ArrowDown")
+    have = b.run("$('stack').innerText").rstrip("\n").split("\n")
+    same("the callstack", ["callstack_user"] + names.split("|"), have)
+    if names.replace("|", " < ") not in b.run("$('tip').textContent"):
+        sys.exit("the line of the event: " + b.run("$('tip').textContent"))
+    for width, dark in ((1280, False), (1280, True), (3840, False)):
+        b.shape(width, 720, dark)
+        b.frame()
+        same("frames outside of their box", 0, b.run(
+            "Math.max(0, $('stack').getBoundingClientRect().right - innerWidth)"))
+    same("errors of the page", [], b.errors())
+    print("%.2f" % seconds)
+
+
 def use(b, url, counts):
     seconds = b.open(url)
     have = b.run("['events', 'slices', 'tracks'].map(k => document.body.dataset[k])")
@@ -143,6 +196,7 @@ def use(b, url, counts):
     click(b)
     looks(b)
     same("errors of the page", [], b.errors())
+    flame(b, url.replace("timeline.html", "flame.svg"))
     print("%.2f" % seconds)
 
 
@@ -150,7 +204,10 @@ def main():
     b = None
     try:
         b = Browser()
-        use(b, sys.argv[1], sys.argv[2:5])
+        if len(sys.argv) == 3:
+            read_stack(b, *sys.argv[1:])
+        else:
+            use(b, sys.argv[1], sys.argv[2:5])
     except (Silent, OSError) as e:
         print(e)
         sys.exit(77)

@@ -2,6 +2,7 @@
 """A headless Chromium that a test drives over the browser's own protocol, by two pipes."""
 import base64
 import json
+import math
 import os
 import select
 import shutil
@@ -141,13 +142,19 @@ class Browser:
 def main():
     """browser.py URL [DIRECTORY]: prints the seconds until the page of a time line can be used.
 
-    Writes two pictures to the directory: all of it, light; then the program slices.c, dark.
+    Writes two pictures to the directory: all of it, light; then the program slices.c, dark. Of a
+    flame graph: light and dark.
     """
     b = None
     try:
         b = Browser()
         print("%.2f" % b.open(sys.argv[1]))
-        if sys.argv[2:]:
+        if sys.argv[2:] and sys.argv[1].endswith(".svg"):
+            shape = b.run("(b => [b.width, b.height])(document.documentElement.viewBox.baseVal)")
+            for dark in False, True:
+                b.shape(1120, math.ceil(1120 * shape[1] / shape[0]), dark)
+                b.screenshot(sys.argv[2] + ("/flame-dark.png" if dark else "/flame.png"))
+        elif sys.argv[2:]:
             b.shape(1120, 425, False)
             b.screenshot(sys.argv[2] + "/timeline.png")
             b.shape(1120, 600, True)

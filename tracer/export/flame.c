@@ -24,7 +24,7 @@
 #define NONE UINT32_MAX
 #define WIDTH 1200.0            /* of the picture, in units of the SVG */
 #define ROW 18
-#define TOP 40                  /* above the frames: the heading */
+#define TOP 46                  /* above the frames: the heading */
 #define LETTER 7.3              /* the width of a letter */
 #define NARROW 0.3              /* narrower frames are left out */
 
@@ -223,24 +223,33 @@ static double width_of(const struct flame *v, uint64_t ns)
 	return WIDTH * (double)ns / (double)v->nodes[0].total;
 }
 
+/* The name and the amounts of a frame, with `between` before each amount. */
+static void put_details(const struct flame *v, const struct node *k, const char *between)
+{
+	uint64_t self = k->total > k->inner ? k->total - k->inner : 0;
+	struct md_buf *out = &v->m->out;
+
+	put_text(out, v->names.data + k->name, k->name_len, 1000);
+	md_buf_printf(out, "%stotal ", between);
+	put_amount(v, k->total);
+	md_buf_printf(out, ", %.2f %%%sself ",
+		      100 * (double)k->total / (double)v->nodes[0].total, between);
+	put_amount(v, k->count || v->by_stack ? self : 0);
+	if (k->count) {
+		md_buf_printf(out, "%s%" PRIu64 " times, mean ", between, k->count);
+		put_amount(v, k->total / k->count);
+	}
+}
+
+/* The details are a title under the pointer, and a line at the top while the frame has the focus. */
 static void put_frame(struct flame *v, const struct node *k, double x, double width, uint32_t y)
 {
 	const char *name = v->names.data + k->name;
 	struct md_buf *out = &v->m->out;
 	size_t letters = width > 2 * LETTER ? (size_t)((width - 6) / LETTER) : 0;
-	uint64_t self = k->total > k->inner ? k->total - k->inner : 0;
 
-	md_buf_puts(out, "<g><title>");
-	put_text(out, name, k->name_len, 1000);
-	md_buf_puts(out, "&#10;total ");
-	put_amount(v, k->total);
-	md_buf_printf(out, ", %.2f %%&#10;self ",
-		      100 * (double)k->total / (double)v->nodes[0].total);
-	put_amount(v, k->count || v->by_stack ? self : 0);
-	if (k->count) {
-		md_buf_printf(out, "&#10;%" PRIu64 " times, mean ", k->count);
-		put_amount(v, k->total / k->count);
-	}
+	md_buf_puts(out, "<g tabindex=\"0\"><title>");
+	put_details(v, k, "&#10;");
 	md_buf_printf(out,
 		      "</title><rect x=\"%.2f\" y=\"%" PRIu32 "\" width=\"%.2f\" height=\"%d\" "
 		      "class=\"c%u\"/>",
@@ -251,7 +260,9 @@ static void put_frame(struct flame *v, const struct node *k, double x, double wi
 		put_text(out, name, k->name_len, letters);
 		md_buf_puts(out, "</text>");
 	}
-	md_buf_puts(out, "</g>\n");
+	md_buf_puts(out, "<text class=\"d\" x=\"6\" y=\"36\">");
+	put_details(v, k, "; ");
+	md_buf_puts(out, "</text></g>\n");
 }
 
 static uint32_t measure_depth(const struct flame *v, uint32_t i)
@@ -286,11 +297,13 @@ static const char style[] =
 	"<style>\n"
 	"svg { background: #fff; font: 12px monospace }\n"
 	"text { fill: #111; pointer-events: none }\n"
-	"g:hover rect { stroke: #111 }\n"
+	"g:hover rect, g:focus rect { stroke: #111 }\n"
+	"g { outline: none } .d { display: none } g:focus .d { display: inline }\n"
 	".c0 { fill: #f5a26b } .c1 { fill: #f2c14e } .c2 { fill: #f78f8f }\n"
 	".c3 { fill: #e8b07a } .c4 { fill: #efd27a } .c5 { fill: #f0a58f }\n"
 	"@media (prefers-color-scheme: dark) {\n"
-	"svg { background: #16181d } text { fill: #f2f2f2 } g:hover rect { stroke: #fff }\n"
+	"svg { background: #16181d } text { fill: #f2f2f2 } "
+	"g:hover rect, g:focus rect { stroke: #fff }\n"
 	".c0 { fill: #9a4f1c } .c1 { fill: #80611a } .c2 { fill: #93363a }\n"
 	".c3 { fill: #7d5227 } .c4 { fill: #6d5d22 } .c5 { fill: #8a4433 }\n"
 	"}\n"

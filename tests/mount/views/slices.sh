@@ -6,7 +6,8 @@
 # other events as instants and counters; `export/flame.svg` has the times of the slices. Parsers
 # that share nothing with the daemon read them, and find the pairs anew in `export/json`. Of
 # programs and, where it can be traced, of the kernel. Where Chromium is installed and starts, it
-# opens `export/timeline.html` from the mount, and browse_page.py searches, zooms and selects there.
+# opens `export/timeline.html` from the mount, and browse_page.py searches, zooms and selects there,
+# and looks at `export/flame.svg`.
 # SHOTS: a directory for pictures of the page (those of docs/ are made so).
 . "$(dirname "$0")/../../lib/mount.sh"
 

@@ -231,6 +231,32 @@ grep -vxE 'all|timed|main|branch|leaf' functions && fail "flame.svg: other names
 is "stats without stacks" "" "$(grep -E 'stacks|frame' "$s/stats")"
 rmdir "$s"
 
+# ---- pictures for docs/: SHOTS is their directory ----
+
+if [ -n "${SHOTS-}" ]; then
+	cat >shop.c <<'END'
+#define STEP(name, n, calls) static __attribute__((noinline)) void name(void) \
+	{ calls; for (volatile int i = 0; i < 1000 * n; i++); }
+STEP(hash, 90, ) STEP(compare, 60, ) STEP(look_up, 20, hash(); compare())
+STEP(read_line, 70, ) STEP(parse_number, 45, ) STEP(parse_order, 40, read_line(); parse_number())
+STEP(discount, 60, ) STEP(price, 30, look_up(); discount())
+STEP(compress, 150, ) STEP(write_log, 40, compress()) STEP(send_mail, 80, look_up())
+STEP(confirm, 20, write_log(); send_mail())
+STEP(serve, 10, parse_order(); price(); price(); confirm())
+int main(void) { for (int i = 0; i < 20; i++) serve(); return 0; }
+END
+	$cc -O1 -finstrument-functions -o shop shop.c || fail "shop cannot be built"
+	mkdir "$S/shop"
+	printf '%s\n' 'lttng_ust_cyg_profile:*' 'lttng_ust_statedump:*' >"$S/shop/user/events"
+	printf '%s\n' vpid vtid procname >"$S/shop/user/contexts"
+	put start "$S/shop/control"
+	LD_PRELOAD=$BUILD/libtrail-dl.so:$BUILD/libtrail-cyg-profile.so ./shop || fail "shop"
+	put stop "$S/shop/control"
+	"$python" "$top/tests/lib/browser.py" "file://$S/shop/export/flame.svg" "$SHOTS" ||
+		fail "no pictures"
+	rmdir "$S/shop"
+fi
+
 # ---- files that are not those of the trace ----
 
 cat >>two.c <<'END'
