@@ -410,6 +410,8 @@ ssize_t export_read(struct export_view *v, uint64_t offset, void *buf, size_t si
 void export_close(struct export_view *v);
 /* The size of the file that was made last, since the last clear; 0: none. */
 uint64_t export_size(struct session *s, enum export_form form);
+/* Whether exports have names of code addresses; true if that cannot be said. */
+bool export_has_names(struct session *s);
 
 /* ---- trace/: trace images ---- */
 

@@ -24,8 +24,8 @@ static void export_view_close(void *state)
 /*
  * A browser reads no more of a file than the size that it saw before it opened it. `made`: the size
  * when the file was made last. While that may change: more than the file has. Of the page, a held
- * byte takes at most 6 (an escape), and an event some numbers. A flame graph has at most 16384
- * frames.
+ * byte takes at most 6 (an escape), and an event some numbers; eight bytes that are a code address
+ * take a name of some hundred bytes. A flame graph has at most 16384 frames.
  */
 static uint64_t bound_size(struct session *s, enum export_form form, uint64_t made)
 {
@@ -38,7 +38,7 @@ static uint64_t bound_size(struct session *s, enum export_form form, uint64_t ma
 	if (form == EXPORT_FLAME)
 		return 16384 * 2048;
 	session_counts(s, &c);
-	return (1u << 20) + 8 * c.bytes + 128 * c.recorded;
+	return (1u << 20) + (export_has_names(s) ? 64 : 8) * c.bytes + 128 * c.recorded;
 }
 
 static int export_attr(const struct node *n, const struct who *who, struct stat *st)

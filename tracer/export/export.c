@@ -177,23 +177,29 @@ void maker_classes(struct maker *m, void (*add)(void *arg, const struct row *r),
 		end_run(m, merge);
 }
 
-/* Whether the session has callstacks. */
-static bool have_stacks(struct maker *m)
+/* Whether the session has callstacks: 0 or 1; -errno. */
+static int have_stacks(struct session *s)
 {
 	struct stream_set set = { 0 };
-	bool found = false;
+	int found = session_streams(s, NULL, &set);
 
-	m->err = session_streams(m->s, NULL, &set);
-	for (size_t i = 0; !m->err && i < set.count; i++)
-		found |= stacks_has(set.streams[i].class);
+	for (size_t i = 0; !found && i < set.count; i++)
+		found = stacks_has(set.streams[i].class);
 	stream_set_deinit(&set);
 	return found;
 }
 
+bool export_has_names(struct session *s)
+{
+	return have_stacks(s) != 0;
+}
+
 struct stacks *maker_names(struct maker *m, bool always)
 {
-	if (!m->stacks && !m->err && (always || have_stacks(m)) && !m->err)
-		m->err = stacks_create(m->s, &m->stacks);
+	int has = m->stacks || m->err ? 0 : always ? 1 : have_stacks(m->s);
+
+	if (has)
+		m->err = has < 0 ? has : stacks_create(m->s, &m->stacks);
 	return m->stacks;
 }
 

@@ -13,6 +13,7 @@
  *   n COUNTER PID NAME         a counter; PID: of its process
  *   v COUNTER VALUE            a value of the event before, without tabs: `v0 12`
  *   x NS TRACK                 ends a slice without an event of its own: `x120 0`
+ *   y NAMES                    the names of code addresses of the event before, as JSON
  *
  * KIND: b begins a slice, e ends the innermost one, i is an instant, c has counters; s: a CPU (the
  * track) runs another thread.
@@ -25,6 +26,8 @@
 #include "metadata/number.h"
 #include "metadata/program.h"
 #include "tracer/export/track.h"
+#include "tracer/session/session.h"
+#include "tracer/view/stack.h"
 
 __asm__(".section .rodata\n"
 	"page_begin: .incbin \"tracer/export/page.html\"\n"
@@ -186,6 +189,25 @@ static void put_contexts(struct page *v, size_t line, struct timeline *t, const 
 	t->note = more;
 }
 
+/* The line after that of the event, in the same block. */
+static void put_names(struct page *v, const struct row *r)
+{
+	struct md_buf *out = &v->m->out;
+	size_t before = out->len, at;
+
+	if (!v->m->stacks)
+		return;
+	md_buf_puts(out, "y\t");
+	at = out->len;
+	stacks_put(v->m->stacks, session_clock_offset(v->m->s), r->cursor, STACKS_OBJECT, out);
+	if (out->len == at) {
+		out->len = before;
+		return;
+	}
+	make_safe(v, at);
+	md_buf_putc(out, '\n');
+}
+
 static void put_event(struct page *v, char kind, struct timeline *t, const struct row *r,
 		      uint64_t time, uint32_t class)
 {
@@ -211,6 +233,8 @@ static void put_event(struct page *v, char kind, struct timeline *t, const struc
 		put_values(v, r->fields, r->class->field_count);
 	}
 	md_buf_putc(out, '\n');
+	if (r)
+		put_names(v, r);
 }
 
 static void add_begin(void *arg, const struct mark *k)
@@ -267,6 +291,7 @@ void page_make(struct maker *m)
 
 	md_buf_put(&m->out, page_begin, (size_t)(here - page_begin));
 	begin_block(&v);
+	maker_names(m, false);
 	tracks_run(m, &form, &v);
 	md_buf_printf(&m->out, "z\t%" PRIu64 "\n" BLOCK_END, v.start);
 	here += strlen(EVENTS_HERE);

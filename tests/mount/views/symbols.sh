@@ -161,10 +161,12 @@ has "$(cat "$S/records/text.symbols")" '{ chain = "own" }, { callstack_user = \[
 sed 's/, { callstack_user = \[ \[0\] = "[^{]*$//' "$S/records/text.symbols" | cmp - "$S/records/text" ||
 	fail "text.symbols is not text with names"
 timeout 60 cat "$S/records/pipe.symbols" | cmp - "$S/records/text.symbols" || fail "pipe.symbols"
-# json.symbols is export/json, and the names of text.symbols; csv and chrome.json have them, too.
+# json.symbols is export/json, and the names of text.symbols; csv, chrome.json and the page of the
+# time line have them, too.
 cat "$S/records/export/json.symbols" >named && cat "$S/records/export/json" >json &&
 	cat "$S/records/text.symbols" >texts && cat "$S/records/export/csv" >csv &&
-	cat "$S/records/export/chrome.json" >chrome.json || fail "json.symbols"
+	cat "$S/records/export/chrome.json" >chrome.json &&
+	cat "$S/records/export/timeline.html" >page || fail "json.symbols"
 "$python" - <<'END' >judged || fail "json.symbols: $(cat judged)"
 import csv, json, re, sys
 count, every = 0, []
@@ -183,9 +185,21 @@ if [json.loads(row["symbols"] or "{}") for row in csv.DictReader(open("csv"))] !
 events = [e for e in json.load(open("chrome.json"))["traceEvents"] if e["ph"] != "M"]
 if [e["args"].get("symbols", {}) for e in events] != every:
 	sys.exit("chrome.json has other names")
+if [json.loads(line[2:]) for line in open("page") if line.startswith("y\t")] != [s for s in every if s]:
+	sys.exit("timeline.html has other names")
 print(count)
 END
 is "events with names in JSON and csv" $((2 * $(wc -l <chains))) "$(cat judged)"
+stack=$(sed -n 's/.*"chain":"libc".*"callstack_user":\["\([^]]*\)"\].*/\1/p' named | head -n 1 | sed 's/","/|/g')
+has "$stack" '^in_bsearch+.*|bsearch+.*|main+'
+if command -v chromium >/dev/null; then
+	"$python" "$top/tests/lib/browse_page.py" "file://$S/records/export/timeline.html" "$stack" >browsed 2>&1
+	case $? in
+	0) checks=$((checks + 1)) ;;
+	77) echo "# chromium does not work here: $(tail -n 1 browsed)" ;;
+	*) fail "the page: $(tail -n 12 browsed)" ;;
+	esac
+fi
 
 # stats: each chain is there twice, and main is in two chains.
 sed -n 's/^frame  *\([0-9]* *[0-9]* [^ ]* [^ ]*\)$/\1/p' "$S/records/stats" | tr -s ' ' >counted
