@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * Clock plug-ins: lttng/ust-clock.h. What LTTng-UST exports for them, and the load of the plug-in
- * that the environment names.
+ * Plug-ins for the clock and the CPU (lttng/ust-clock.h, ust-getcpu.h): what LTTng-UST exports for
+ * them, and the load of those that the environment names.
  */
 #include <dlfcn.h>
 #include <errno.h>
@@ -10,6 +10,7 @@
 
 #include "ustlib/plugin.h"
 #include "ustlib/lttng/lttng/ust-clock.h"
+#include "ustlib/lttng/lttng/ust-getcpu.h"
 
 static struct {
 	lttng_ust_clock_read64_function read64;
@@ -87,21 +88,44 @@ TRAIL_EXPORT int lttng_ust_enable_trace_clock_override(void)
 	return 0;
 }
 
-void plugin_load(void)
+TRAIL_EXPORT int lttng_ust_getcpu_override(int (*getcpu)(void))
 {
-	const char *path = secure_getenv("LTTNG_UST_CLOCK_PLUGIN");
+	__atomic_store_n(&plugin_getcpu, getcpu, __ATOMIC_RELAXED);
+	return 0;
+}
+
+static bool has_clock(void)
+{
+	return plugin_clock.read;
+}
+
+static bool has_getcpu(void)
+{
+	return __atomic_load_n(&plugin_getcpu, __ATOMIC_RELAXED);
+}
+
+static void load(const char *what, const char *variable, const char *function, bool (*used)(void))
+{
+	const char *path = secure_getenv(variable);
 	void *object, (*init)(void);
 
 	if (!path)
 		return;
 	object = dlopen(path, RTLD_NOW);
-	init = object ? (void (*)(void))dlsym(object, "lttng_ust_clock_plugin_init") : NULL;
+	init = object ? (void (*)(void))dlsym(object, function) : NULL;
 	if (init)
 		init();
-	/* dlerror(3) names the file. */
-	debug_print("clock plug-in: %s%s", object ? path : "",
-		    !object ? dlerror()
-		    : !init ? " has no function lttng_ust_clock_plugin_init()"
-		    : plugin_clock.read ? " is used"
-					: " did not enable its clock");
+	if (!object)    /* dlerror(3) names the file. */
+		debug_print("%s plug-in: %s", what, dlerror());
+	else if (!init)
+		debug_print("%s plug-in: %s has no function %s()", what, path, function);
+	else
+		debug_print("%s plug-in: %s %s", what, path,
+			    used() ? "is used" : "did not enable itself");
+}
+
+void plugin_load(void)
+{
+	load("clock", "LTTNG_UST_CLOCK_PLUGIN", "lttng_ust_clock_plugin_init", has_clock);
+	load("CPU", "LTTNG_UST_GETCPU_PLUGIN", "lttng_ust_getcpu_plugin_init", has_getcpu);
 }

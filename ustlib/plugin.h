@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Clock plug-ins (lttng/ust-clock.h): plugin.c. */
+/* Plug-ins for the clock and the CPU (lttng/ust-clock.h, ust-getcpu.h): plugin.c. */
 #ifndef USTLIB_PLUGIN_H
 #define USTLIB_PLUGIN_H
 
@@ -16,7 +16,9 @@ struct plugin_clock {
 	const char *name, *description;
 };
 extern TRAIL_HIDDEN struct plugin_clock plugin_clock;   /* slot.c */
-/* Once, without the registration lock: loads the plug-in that the environment names. */
+/* The CPU as the process has it; NULL: the real one. Atomic. */
+extern TRAIL_HIDDEN int (*plugin_getcpu)(void);         /* context/context.c */
+/* Once, without the registration lock: loads the plug-ins that the environment names. */
 void TRAIL_HIDDEN plugin_load(void) __attribute__((weak));
 
 #endif

@@ -20,6 +20,7 @@
 #include <unistd.h>
 
 #include "ustlib/context/context.h"
+#include "ustlib/plugin.h"
 #include "tracer/abi/filter_interp.h"
 
 #define PROCNAME 17
@@ -252,10 +253,30 @@ static uint64_t get_namespace(uint32_t kind)
 	return inode;
 }
 
+int (*plugin_getcpu)(void);
+
+/* An event that the plug-in itself records has the CPU. False: there is no plug-in, or that. */
+static bool ask_plugin(int32_t *cpu)
+{
+	static __thread bool asks __attribute__((tls_model("initial-exec")));
+	int (*plugin)(void) = __atomic_load_n(&plugin_getcpu, __ATOMIC_RELAXED), saved = errno;
+
+	if (!plugin || asks)
+		return false;
+	asks = true;
+	*cpu = plugin();
+	asks = false;
+	errno = saved;
+	return true;
+}
+
 static int32_t get_cpu(void)
 {
 	unsigned int cpu = 0;
+	int32_t number;
 
+	if (ask_plugin(&number))
+		return number;
 	if (rseq_usable && __atomic_load_n(&rseq_real()->cpu_id, __ATOMIC_RELAXED) < 65536)
 		return (int32_t)__atomic_load_n(&rseq_real()->cpu_id, __ATOMIC_RELAXED);
 	if (!attach_sealed)

@@ -4,7 +4,8 @@
 #
 # Clock plug-ins (LTTNG_UST_CLOCK_PLUGIN): sessions with the clock `plugin` have the times, and in
 # the metadata the clock, of the program's plug-in; other sessions have the tracer's at the same
-# time. Programs rebuilt with our headers, and where LTTng's are installed unmodified ones.
+# time. CPU plug-ins (LTTNG_UST_GETCPU_PLUGIN): the context cpu_id, in events and filters.
+# Programs rebuilt with our headers, and where LTTng's are installed unmodified ones.
 . "$(dirname "$0")/../../lib/mount.sh"
 command -v babeltrace2 >/dev/null || skip "there is no babeltrace2"
 src=$work/src
@@ -16,7 +17,8 @@ build() {
 	include=$1
 	shift
 	(cd "$src" && gcc -O1 -w -I. $include -rdynamic -o "$work/simulation" simulation.c tick_provider.c \
-		"$@" -ldl && gcc -O1 -w $include -fPIC -shared -o "$work/clock.so" clock.c "$@") ||
+		"$@" -ldl && gcc -O1 -w $include -fPIC -shared -o "$work/clock.so" clock.c "$@" &&
+		gcc -O1 -w $include -fPIC -shared -o "$work/getcpu.so" getcpu.c "$@") ||
 		fail "building with $*"
 }
 # session NAME [CLOCK [CTF VERSION]]
@@ -53,6 +55,25 @@ recorded() {
 	judge "$1"
 	shown "$S/$1-mono/text" | grep '^00:00:05' && fail "$1-mono has virtual times"
 }
+# cpus NAME: the plug-in's numbers, with rings of CPUs and of threads
+cpus() {
+	mkdir "$S/$1" && put 'compat_tick:*' "$S/$1/user/events" && put cpu_id "$S/$1/user/contexts" &&
+		mkdir "$S/$1/user/channels/some" || fail "session $1"
+	put 'compat_tick:* if $ctx.cpu_id == 5001' "$S/$1/user/channels/some/events"
+	put start "$S/$1/control"
+	for rseq in 0 1; do
+		LTTNG_UST_DEBUG=1 TRAIL_RSEQ=$rseq LTTNG_UST_GETCPU_PLUGIN=$work/getcpu.so one_cpu \
+			"$work/simulation" </dev/null 2>"$work/debug" || fail "CPU plug-in: $?"
+		has "$(cat "$work/debug")" "CPU plug-in: $work/getcpu.so is used"
+	done
+	put stop "$S/$1/control"
+	seen='s/.*tick: { cpu_id = [0-9]* },\(.*\) { from = .* v = \([0-9]\) }$/\1\2/p'
+	is "$1: contexts and a filter" "$(for i in 1 2; do printf '%s\n' ' { cpu_id = 5000 },1' \
+		2 ' { cpu_id = 5001 },2' ' { cpu_id = 4000 },3' ' { cpu_id = 70000000 },4' \
+		' { cpu_id = 0 },5'; done | sort)" "$(sed -n "$seen" "$S/$1/text" | sort)"
+	has "$(LTTNG_UST_DEBUG=1 LTTNG_UST_GETCPU_PLUGIN=/none "$work/simulation" </dev/null 2>&1)" \
+		'CPU plug-in: /none: cannot open'
+}
 all_came() { [ "$(grep -c tick "$S/$1/text")" = $count ]; }
 
 # judge NAME: the virtual times, here and by babeltrace2
@@ -79,6 +100,8 @@ done
 is "the virtual times of the trace" "5000 5001 5001 70000000 $((1 << 41))" \
 	"$(babeltrace2 --clock-cycles "$S/ours/trace" | sed -n 's/^\[0*\([0-9]*\)\].* v = [1-5] }$/\1/p' | xargs)"
 
+cpus cpus
+
 # The session keeps its clock when a daemon dies.
 kill -9 $(daemon_pids)
 within 60 daemon_ended
@@ -101,4 +124,5 @@ printf '#include <lttng/tracepoint.h>\n' | gcc -E - >/dev/null 2>&1 && [ -e "$BU
 build "" -llttng-ust -llttng-ust-common
 export LD_LIBRARY_PATH="$BUILD/lttng"
 recorded unmodified
+cpus unmodified-cpus
 echo "$checks checks"
