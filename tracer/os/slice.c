@@ -26,9 +26,10 @@ static int set_attr(const struct attr *a)
 	return (int)syscall(SYS_sched_setattr, 0, a, 0);
 }
 
-void slice_shorten(void)
+/* Only for a thread that is SCHED_OTHER. Slice: ns; 0: the usual one. */
+static void set_slice(uint32_t policy, uint64_t slice)
 {
-	struct attr a = { .size = sizeof(a), .policy = SCHED_OTHER, .runtime = SHORTEST };
+	struct attr a = { .size = sizeof(a), .policy = policy, .runtime = slice };
 	int saved = errno;
 
 	if (sched_getscheduler(0) == SCHED_OTHER) {
@@ -36,6 +37,16 @@ void slice_shorten(void)
 		set_attr(&a);
 	}
 	errno = saved;
+}
+
+void slice_shorten(void)
+{
+	set_slice(SCHED_OTHER, SHORTEST);
+}
+
+void slice_defer(void)
+{
+	set_slice(SCHED_BATCH, 0);
 }
 
 void slice_reserve(uint64_t runtime, uint64_t period)

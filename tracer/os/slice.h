@@ -16,6 +16,11 @@
  */
 void slice_shorten(void);
 /*
+ * The calling thread, if its policy is SCHED_OTHER, does not preempt the thread that wakes it, or
+ * any other (SCHED_BATCH), and has the usual slice. For work that may be done a little later.
+ */
+void slice_defer(void);
+/*
  * The calling thread runs before all others, for `runtime` ns of each `period` ns at most
  * (SCHED_DEADLINE); if that is not permitted, it gets a nice value of -15, or nothing. Threads and
  * processes that it creates do not inherit it.

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tracer/os/slice.h"
 #include "tracer/snapshot/target.h"
 #include "tracer/trigger/trigger.h"
 
@@ -249,6 +250,8 @@ static void *run(void *arg)
 	struct trigger *g;
 	struct item *it;
 
+	/* A program that a `stop` is for shall see it before this thread does the rest. */
+	slice_defer();
 	pthread_mutex_lock(&all->lock);
 	while (wait_for_work(r)) {
 		it = cds_list_first_entry(&r->items, struct item, node);
