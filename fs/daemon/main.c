@@ -40,14 +40,14 @@ static void announce_change(void *unused, const char *session)
 	 * Applications come and go all the time: only a file that waits for a change needs to hear
 	 * of it at once.
 	 */
-	if (session || wait_any())
+	if (session || wait_any(false))
 		helper_kick();
 }
 
 /* A trigger may have thousands of hits a second: only a poll of its `status` needs the helper. */
 static void announce_counts(void)
 {
-	if (wait_any())
+	if (wait_any(true))
 		helper_kick();
 }
 

@@ -36,10 +36,8 @@ struct waiter {
 	STAILQ_HEAD(, parked) queue;
 	struct fuse_pollhandle *ph;
 	unsigned refs;                  /* of the open file, and of each thread at work on it */
-	/* a thread is calling the view: it owns state and the ahead fields */
-	bool busy;
-	/* another thread found it busy: there may be data that the busy one did not see */
-	bool again;
+	bool busy;              /* a thread calls the view: it owns state and the ahead fields */
+	bool again;             /* another thread found it busy: there may be more data */
 	bool listed;
 	bool tick;                      /* data may come unannounced */
 	uint64_t round;
@@ -58,10 +56,10 @@ static struct {
 	 */
 	pthread_mutex_t lock;
 	TAILQ_HEAD(, waiter) waiters;   /* with something parked, or polled */
+	size_t changes;                 /* how many of them are polled for changes only */
 	uint64_t round;
 	bool stop;
-	/* the helper has seen a waiter with `tick`, and looks again after TICK */
-	bool ticking;
+	bool ticking;           /* the helper has seen a `tick`, and looks again after TICK */
 } wait = {
 	.lock = PTHREAD_MUTEX_INITIALIZER,
 	.waiters = TAILQ_HEAD_INITIALIZER(wait.waiters),
@@ -71,8 +69,10 @@ static struct {
 
 static void list_waiter(struct waiter *w)
 {
-	if (!w->listed)
-		TAILQ_INSERT_TAIL(&wait.waiters, w, link);
+	if (w->listed)
+		return;
+	TAILQ_INSERT_TAIL(&wait.waiters, w, link);
+	wait.changes += !w->view;
 	w->listed = true;
 }
 
@@ -81,6 +81,7 @@ static void unlist_if_idle(struct waiter *w)
 	/* A busy thread may put back what it took out of the queue. */
 	if (w->listed && !w->busy && STAILQ_EMPTY(&w->queue) && !w->ph) {
 		TAILQ_REMOVE(&wait.waiters, w, link);
+		wait.changes -= !w->view;
 		w->listed = false;
 	}
 }
@@ -385,8 +386,7 @@ static void interrupt(struct fuse_req *req, void *unused)
 	p = unpark(req);
 	pthread_mutex_unlock(&wait.lock);
 	if (!p)
-		/* a thread is answering it, or will ask reply_interrupted before it parks it */
-		return;
+		return; /* a thread answers it, or asks reply_interrupted before it parks it */
 	free(p);
 	reply_error(req, EINTR);
 }
@@ -478,12 +478,12 @@ int64_t wait_look(void)
 	return ticking ? helper_clock() + TICK : -1;
 }
 
-bool wait_any(void)
+bool wait_any(bool changes)
 {
 	bool any;
 
 	pthread_mutex_lock(&wait.lock);
-	any = !TAILQ_EMPTY(&wait.waiters);
+	any = changes ? wait.changes : !TAILQ_EMPTY(&wait.waiters);
 	pthread_mutex_unlock(&wait.lock);
 	return any;
 }

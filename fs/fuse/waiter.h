@@ -34,10 +34,10 @@ struct waiter;
  */
 int64_t wait_look(void);
 /*
- * Some read or poll waits. A change that happens before the call is seen by all that begin to wait
- * after it. Any lock may be held.
+ * Some read or poll waits; changes: some poll of a file that is no view. A change that happens
+ * before the call is seen by all that begin to wait after it. Any lock may be held.
  */
-bool wait_any(void);
+bool wait_any(bool changes);
 /* Answers everything that is parked; from now on nothing is parked. Call it before helper_end. */
 void wait_stop(void);
 

@@ -49,6 +49,24 @@ is "no session is seen" "" "$(ls "$S")"
 is "or counted" 0 "$(key sessions "$MNT/status")"
 [ ! -e "$S/.trigger-1" ] || fail "it can be named"
 
+# --- a poll of `status` learns of each hit
+if command -v python3 >/dev/null; then
+	"$ticker" 1000000 1000 &
+	p=$!
+	timeout 100 python3 - "$T/a/status" <<'END' || fail "poll"
+import os, select, sys
+fd = os.open(sys.argv[1], os.O_RDONLY)
+p = select.poll()
+p.register(fd, select.POLLPRI)
+for i in range(10):
+    os.pread(fd, 10000, 0)
+    p.poll()
+END
+	kill -9 $p
+	wait $p 2>/dev/null
+	checks=$((checks + 1))
+fi
+
 # --- a value of each type
 trigger types 'event user f:all capture n, small, large, port, half, word, list, list[1], list[3], text, $app.fields:name, $ctx.vpid, $app.fields:turn, $ctx.vpid, $app.fields:half, $app.no:ne' notify
 for f in notifications notifications.json; do
