@@ -82,17 +82,41 @@ network_live_lttng() {
 	delay=${delay:-- - -}
 }
 
+# What the program, the sender and the relay took of the CPUs, and how many events were lost
+network_shares() { # LINE
+	[ -n "$1" ] || return
+	echo "$1" | awk '{ s = $1 / $2 * 10
+		printf "%.0f + %.0f + %.0f, %.1f lost", $10 / s, $4 / s, $9 / s, 100 * $3 / $1 }'
+}
+
+# A tracer's highest rate: leaves it in $found, and the recordings at that rate and at the next one
+# in $kept and $over.
+network_highest() { # WHICH
+	local r
+	search "$1" "${SECONDS_LONG:-20}" "${geometry[@]}"
+	kept=$line over=
+	for r in $rates; do
+		[ "$r" -gt "${found%% *}" ] || continue
+		"$1" "${r}e6" "${SECONDS_EACH:-2}" ${found#* }
+		over=$line
+		break
+	done
+}
+
 network_rates() {
-	local ours theirs='0 512K 64'
-	search network_trail "${SECONDS_LONG:-20}" "${geometry[@]}"
-	ours=$found
-	[ -z "$lttng" ] ||
-		{ search network_lttng "${SECONDS_LONG:-20}" "${geometry[@]}"; theirs=$found; }
+	local ours theirs='0 512K 64' kept over kept_ours over_ours
+	network_highest network_trail
+	ours=$found kept_ours=$kept over_ours=$over kept= over=
+	[ -z "$lttng" ] || { network_highest network_lttng; theirs=$found; }
 	heading "to one relay over loopback, 2 writers, int + 16-byte string (the best of these buffers: $geometries)"
 	verdict "  highest rate without a loss, millions/s" "$(field "$ours" 1)" \
 		"$(field "$theirs" 1)" \
 		"$(ratio "$(field "$theirs" 1)" "$(field "$ours" 1)" | sed "s/^0.000\$/-/")" 0.5
 	row "  … with buffers of" "${ours#* }" "${theirs#* }" ""
+	row "  … % of a CPU: program + sender + relay, of $(nproc)00" \
+		"$(network_shares "$kept_ours")" "$(network_shares "$kept")" ""
+	row "  … the same when the next rate is asked for" \
+		"$(network_shares "$over_ours")" "$(network_shares "$over")" ""
 }
 
 network_cost_rows() {

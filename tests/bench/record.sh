@@ -28,8 +28,8 @@ field() { # LINE N
 }
 
 # These leave in $line: EVENTS RATE LOST CPU_MS(daemon) SET_UP_US END_US STOP_US REMOVE_US
-# CPU_MS(relay), of a recording from a shell. $net: the address of a relay, which takes the place of
-# the directory; its process is $relayd.
+# CPU_MS(relay) CPU_MS(program), of a recording from a shell. $net: the address of a relay, which
+# takes the place of the directory; its process is $relayd.
 record_trail() { # RATE SECONDS SUBBUF_SIZE SUBBUF_COUNT
 	local s=$mnt/sessions/record c=$mnt/sessions/record/user/channels/channel0 a b d e f g got \
 		lost cpu relay=$(cpu_ms $relayd)
@@ -43,7 +43,8 @@ record_trail() { # RATE SECONDS SUBBUF_SIZE SUBBUF_COUNT
 			die "no session: $(cat "$s/error")"
 	stamp; b=$us
 	cpu=$(cpu_ms "$daemon")
-	got=$("$bin/bench_record" "$1" "$2") || die "bench_record failed"
+	got=$("$bin/spent" "$work/program" "$bin/bench_record" "$1" "$2") ||
+		die "bench_record failed"
 	cpu=$(($(cpu_ms "$daemon") - cpu))
 	stamp; d=$us
 	echo stop >"$s/control"
@@ -53,7 +54,7 @@ record_trail() { # RATE SECONDS SUBBUF_SIZE SUBBUF_COUNT
 	rmdir "$s"
 	stamp; g=$us
 	line="$got $lost $cpu $((b - a)) $((e - d + g - f)) $((e - d)) $((g - f)) $(($(cpu_ms \
-		$relayd) - relay))"
+		$relayd) - relay)) $(($(cat "$work/program") / 1000))"
 }
 
 record_lttng() { # the same
@@ -72,7 +73,8 @@ record_lttng() { # the same
 	stamp; b=$us
 	pids="$sessiond $(pgrep -P "$sessiond")"
 	cpu=$(cpu_ms $pids)
-	got=$("$bin/bench_record_lttng" "$1" "$2") || die "bench_record_lttng failed"
+	got=$("$bin/spent" "$work/program" "$bin/bench_record_lttng" "$1" "$2") ||
+		die "bench_record_lttng failed"
 	cpu=$(($(cpu_ms $pids) - cpu))
 	stamp; d=$us
 	lttng -n -q stop record >>"$work/sessiond.log" 2>&1
@@ -83,7 +85,7 @@ record_lttng() { # the same
 	lttng -n -q destroy record >>"$work/sessiond.log" 2>&1
 	stamp; g=$us
 	line="$got $lost $cpu $((b - a)) $((e - d + g - f)) $((e - d)) $((g - f)) $(($(cpu_ms \
-		$relayd) - relay))"
+		$relayd) - relay)) $(($(cat "$work/program") / 1000))"
 }
 
 # As many as were wanted, nearly, and none lost
