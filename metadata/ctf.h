@@ -38,8 +38,10 @@ struct md_metadata_header {
  */
 size_t md_metadata_packet(const uint8_t uuid[16], bool is_ctf2, const char *text, size_t len,
 			  struct md_buf *out);
-/* One of both, as text or in packets, as the trace has it. */
-int md_metadata_print(const struct md_trace *t, bool sealed, struct md_buf *out);
+/*
+ * One of both, as text or in packets, as the trace has it; sealed: with the UUID of md_uuid_seal.
+ */
+int md_metadata_print(const struct md_trace *trace, bool sealed, struct md_buf *out);
 /* What the metadata call the clock. */
 const char *md_clock_name(const struct md_trace *t);
 
@@ -69,6 +71,16 @@ struct md_packet {
 /* Values of the schemes, as the CTF proposal (1.6, section 5) numbers them */
 enum { MD_COMPRESSION_NONE = 0, MD_COMPRESSION_GZIP = 2, MD_COMPRESSION_XZ = 3 };
 enum { MD_CHECKSUM_NONE = 0, MD_CHECKSUM_CRC32 = 3 };
+
+/*
+ * Makes the UUID of a trace whose packets are sealed of that of the trace, or back. Readers take
+ * two directories with one UUID for one trace, and read the packets of both by one metadata: the
+ * output of a session and its snapshots differ.
+ */
+static inline void md_uuid_seal(uint8_t uuid[16])
+{
+	uuid[15] ^= 1;
+}
 
 /*
  * The same with the proposal's fields for the form of the content. If that is compressed,

@@ -24,11 +24,19 @@ size_t md_metadata_packet(const uint8_t uuid[16], bool is_ctf2, const char *text
 	return len;
 }
 
-int md_metadata_print(const struct md_trace *t, bool sealed, struct md_buf *out)
+int md_metadata_print(const struct md_trace *trace, bool sealed, struct md_buf *out)
 {
+	const struct md_trace *t = trace;
 	struct md_buf text = MD_BUF_INIT, *to = t->in_packets ? &text : out;
-	int err = t->is_ctf2 ? md_ctf2_print(t, sealed, to) : md_ctf_print(t, sealed, to);
+	struct md_trace other;
+	int err;
 
+	if (sealed) {
+		other = *trace;
+		md_uuid_seal(other.uuid);
+		t = &other;
+	}
+	err = t->is_ctf2 ? md_ctf2_print(t, sealed, to) : md_ctf_print(t, sealed, to);
 	for (size_t at = 0; at < text.len && !err;)
 		at += md_metadata_packet(t->uuid, t->is_ctf2, text.data + at, text.len - at, out);
 	md_buf_deinit(&text);

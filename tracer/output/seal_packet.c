@@ -36,6 +36,7 @@ void seal_packet(const struct session *s, const struct stream *st, struct packet
 	p->header.content_size = 8 * (MD_SEALED_HEADER + p->len);
 	p->header.packet_size = 8 * (MD_SEALED_HEADER + *size);
 	*header = (struct md_sealed_packet){ .packet = p->header };
+	md_uuid_seal(header->packet.uuid);
 	if (*content)
 		header->compression_scheme = (uint8_t)s->compression;
 	if (!s->checksum)

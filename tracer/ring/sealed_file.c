@@ -151,6 +151,7 @@ static int load_packet(struct sealed_file *f, size_t i)
 	f->content = NULL;
 	if (pread(f->fd, h, sizeof(*h), (off_t)at->stored) != (ssize_t)sizeof(*h))
 		return -EBADMSG;
+	md_uuid_seal(h->packet.uuid);
 	stored = at[1].stored - from;
 	if (h->packet.magic != MD_CTF_MAGIC || h->encryption_scheme ||
 	    h->packet.packet_size != 8 * (at[1].stored - at->stored) ||

@@ -87,6 +87,7 @@ static void add_packet(struct made *m, unsigned int scheme)
 	m->stored += sizeof(h) + size;
 	m->index += sizeof(e);
 	plain = h.packet;
+	md_uuid_seal(plain.uuid);
 	plain.content_size = plain.packet_size = 8 * (sizeof(plain) + n);
 	memcpy(m->plain + m->len, &plain, sizeof(plain));
 	memcpy(m->plain + m->len + sizeof(plain), content, n);
