@@ -173,6 +173,20 @@ bool stream_files_find(struct stream_files *l, uint64_t serial, struct stream_fi
 	return found;
 }
 
+bool stream_files_tell(struct stream_files *l, uint64_t serial, uint64_t offset)
+{
+	bool news;
+
+	pthread_mutex_lock(&l->lock);
+	news = serial > l->told_serial || (serial == l->told_serial && offset >= l->told_offset);
+	if (news) {
+		l->told_serial = serial;
+		l->told_offset = offset + 1;
+	}
+	pthread_mutex_unlock(&l->lock);
+	return news;
+}
+
 uint64_t stream_files_first(struct stream_files *l)
 {
 	uint64_t serial;

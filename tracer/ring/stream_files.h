@@ -55,6 +55,7 @@ struct stream_files {
 	uint64_t next_serial;
 	uint64_t chunk;         /* the current one */
 	struct outend end;
+	uint64_t told_serial, told_offset;      /* stream_files_tell: up to here */
 };
 
 struct stream_files *stream_files_create(uint64_t key, uint32_t ring, bool sealed);
@@ -84,6 +85,11 @@ void stream_files_chunk(struct stream_files *l, uint64_t chunk);
  * Copies the first file whose serial is at least this, with a reference to its place. False: none.
  */
 bool stream_files_find(struct stream_files *l, uint64_t serial, struct stream_file *out);
+/*
+ * Whether a damaged packet, here in a file, is news: none at this place or a later one was asked
+ * for.
+ */
+bool stream_files_tell(struct stream_files *l, uint64_t serial, uint64_t offset);
 /* The serial of the first file of the current chunk. */
 uint64_t stream_files_first(struct stream_files *l);
 /* Opens the file, or its index. -errno; -ESTALE: another file has its name. */

@@ -62,6 +62,7 @@ struct cursor {
 	struct ring_mark mark;
 	uint64_t missed;	/* sub-buffers that were overwritten before they were read */
 	uint64_t bad;                   /* sub-buffers given up */
+	struct session *s;              /* of its merge, or NULL: its error tells of bad packets */
 	struct stream stream;           /* its references are owned */
 	/* With an output; positions are offsets in the file then. */
 	struct stream_file file;	/* as it was at its open; its place is referenced */

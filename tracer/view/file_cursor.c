@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "metadata/ctf.h"
+#include "tracer/session/session.h"
 
 void filecursor_mark(struct cursor *c)
 {
@@ -189,12 +190,34 @@ static bool begin_packet(struct cursor *c, uint64_t end)
 	return true;
 }
 
+/*
+ * Says it once for each packet, in the order of the files. Not of a file that has left the list,
+ * which may be written anew.
+ */
+static void tell_bad(const struct cursor *c)
+{
+	struct stream_files *l = c->stream.log;
+	struct stream_file f;
+	bool listed;
+
+	if (!c->s || !stream_files_find(l, c->serial, &f))
+		return;
+	listed = f.serial == c->serial;
+	trace_place_put(f.place);
+	if (listed && stream_files_tell(l, c->serial, c->pos))
+		session_failed(c->s,
+			       "output: %s: offset %llu: the packet is not valid, or its checksum "
+			       "is wrong; its events are left out", f.name,
+			       (unsigned long long)c->pos);
+}
+
 /* The packet is not valid: in a sealed file, the next one is known. */
 static void skip_packet(struct cursor *c, uint64_t end)
 {
 	uint64_t begin, next = end;
 
 	c->bad++;
+	tell_bad(c);
 	if (c->sealed && sealed_file_packet(c->sealed, c->pos, &begin, &next) && next > end)
 		next = end;
 	c->pos = next;

@@ -195,8 +195,10 @@ int merge_look(struct merge *m, const struct stream_set *set, const struct clock
 			return err;
 		m->looked = true;
 	}
-	for (size_t i = 0; i < m->count; i++)
+	for (size_t i = 0; i < m->count; i++) {
+		m->cursors[i]->s = m->s;
 		cursor_mark(m->cursors[i], m->ahead);
+	}
 	later = clock_now(clock);
 	/*
 	 * Clocks of two CPUs may differ a little: one second is far more than that, and short
@@ -223,6 +225,7 @@ int merge_look_session(struct merge *m, struct session *s, uint64_t *now)
 
 	if (err)
 		return err;
+	m->s = s;
 	/* Packets that the files do not have yet are in the rings. */
 	m->ahead = !session_flush(s);
 	err = merge_look(m, &set, session_clock(s));

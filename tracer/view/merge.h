@@ -40,6 +40,7 @@ struct merge {
 	bool looked;                    /* new streams are read from their beginning */
 	bool uniform;                   /* all traces have the same host name */
 	enum text_form form;            /* of the lines; set by the caller */
+	struct session *s;              /* as of each cursor; set by the caller, or a look at it */
 	struct stacks *stacks;          /* the caller's, if text_has_symbols(form) */
 	bool ahead;	/* with an output: the cursors continue in the rings after the files */
 	bool dropped;	/* streams were removed from the session since the last look */

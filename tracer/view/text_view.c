@@ -202,6 +202,7 @@ static int continue_at_oldest(struct text_view *v, uint64_t offset, uint64_t lim
 	v->m = merge_create();
 	if (!v->m)
 		return -ENOMEM;
+	v->m->s = v->s;
 	v->m->form = v->e->form;
 	v->m->stacks = v->e->stacks;
 	md_text_init(&v->text, session_clock_offset(v->s), "");
@@ -224,6 +225,7 @@ static int start_run(struct text_view *v, const struct text_checkpoint *p, uint6
 	stream_set_deinit(&set);
 	if (!v->m)
 		return -ENOMEM;
+	v->m->s = v->s;
 	v->m->form = v->e->form;
 	v->m->stacks = v->e->stacks;
 	v->text = p->text;

@@ -84,6 +84,12 @@ for how in crc32 gzip xz; do
 	rmdir "$S/import"
 	mkdir "$s/snapshots/one" || fail "snapshot"
 	TZ=UTC babeltrace2 "$s/snapshots/one" 2>/dev/null | cmp - "$work/text" || fail "snapshot"
+	if [ $how = crc32 ]; then
+		# Both at once: each event twice
+		babeltrace2 "$work/copy" "$s/snapshots/one" >"$work/both" 2>"$work/bt2.err" ||
+			fail "output and snapshot in one call: $(head -n 5 "$work/bt2.err")"
+		is "events of both" 6000 "$(wc -l <"$work/both" | tr -d ' ')"
+	fi
 	rmdir "$s/snapshots/one"
 
 	# A daemon that is killed; the first look writes what the rings have
@@ -112,6 +118,7 @@ for how in crc32 gzip xz; do
 	f=$(ls "$d/channel0_"* | tail -n 1)
 	offset=$(flip "$f")
 	! cat "$s/text" >"$work/bad" || [ "$(wc -l <"$work/bad")" -lt 500 ] || fail "text is whole"
+	has "$(cat "$s/error")" "${f##*/}: offset [0-9]*: the packet is not valid, or its checksum is wrong; its events are left out"
 	! cp -r "$s/trace" "$work/bad.trace" 2>/dev/null || fail "trace/ is whole"
 	has "$(cat "$s/error")" "${f##*/}: offset [0-9]*: the packet is not valid"
 	mkdir "$S/import"
