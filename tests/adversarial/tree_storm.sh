@@ -76,7 +76,13 @@ nothing() { [ "$(key frozen_bytes "$MNT/status")" = 0 ] && ! grep '^user ' "$MNT
 within 60 nothing || fail "left: $(cat "$MNT/status")"
 # The daemon keeps a socket and an epoll instance for each of the three users who had programs.
 fewer() { [ "$(descriptors)" -le $((fds + 2 + 2 * 3)) ] && [ "$(kept)" = 0 ]; }
-within 60 fewer || fail "descriptors: $fds before, $(descriptors) now: $(ls -l "/proc/$daemon/fd"); the keeper has $(kept)"
+# What the daemon has open, and what its threads wait for
+opened() {
+	ls -l "/proc/$daemon/fd"
+	! command -v gdb >/dev/null ||
+		timeout 100 gdb -nx -batch -p "$daemon" -ex "thread apply all bt" 2>&1
+}
+within 60 fewer || fail "descriptors: $fds before, $(descriptors) now; the keeper has $(kept): $(opened)"
 is "instances in the kernel" 0 "$(instances)"
 fusermount3 -u "$MNT" || fail "cannot unmount"
 within 120 daemon_ended || fail "the daemon does not end"
