@@ -3,8 +3,16 @@
 # What attaching costs and loses, a part of run: programs of 1, 4 and 64 threads with 1, 1000 and
 # 5000 tracepoints, all of them wanted, each thread hits 100 of them as the first it does. The
 # session was active before, was started while the program ran, the threads run in a forked child,
-# or the tracepoints come with dlopen(3); load: the same, but the time counts from the start of the
-# program, with what a tracer does there already. LOST is exact: the hits that are not in the trace.
+# or the tracepoints come with dlopen(3):
+#
+#	dlopen	the plug-in brings the tracer's library with it: a tracer attaches in dlopen(3)
+#	plugin	the host has recorded an event before: either tracer has attached it
+#	load	the host is linked with the tracer's library; the time counts from the start of the
+#		program, with what a tracer does there already
+#	linked	(only by ATTACH_MODES) as load, but from the dlopen(3): LTTng has attached before,
+#		and trailfs has not, as nothing was to be traced
+#
+# LOST is exact: the hits that are not in the trace.
 # The time is that of ROUNDS_ATTACH (7) runs in turns, min / median, less that of the same program
 # without tracepoints: until the last thread has done its hits, from execve(2), fork(2) or
 # dlopen(3). For a program that ran before, it begins with the command that starts the session, and
@@ -27,6 +35,8 @@ attach_link() { # EVENTS trail|lttng|plain COMPILER_FLAGS LIBRARIES…
 	local d=$attach_dir/$1 who=$2 flags=$3 cc=${CC:-cc}
 	shift 3
 	$cc -O1 -fPIC -I"$d" -Itests/bench/attach -Iustlib $flags -c -o "$d/$who.o" tests/bench/attach/hits.c &&
+		$cc -O1 -I. -Iustlib $flags -c -o "$d/own.o" tests/bench/attach/own.c &&
+		$cc -O2 -o "$d/$who.own" tests/bench/attach/program.c "$d/own.o" "$@" -ldl -lpthread &&
 		$cc -O2 -o "$d/$who.new" tests/bench/attach/program.c "$d/$who.o" "$@" -ldl -lpthread &&
 		$cc -O2 -o "$d/$who.host" tests/bench/attach/program.c -Wl,--no-as-needed "$@" -ldl -lpthread &&
 		$cc -shared -o "$d/$who.so" "$d/$who.o" "$@" && mv "$d/$who.new" "$d/$who"
@@ -34,7 +44,7 @@ attach_link() { # EVENTS trail|lttng|plain COMPILER_FLAGS LIBRARIES…
 
 attach_build() { # EVENTS
 	local d=$attach_dir/$1 who
-	[ -x "$d/plain" ] && [ "$d/plain" -nt tests/bench/attach/program.c ] && [ "$d/plain" -nt tests/bench/attach/hits.c ] &&
+	[ -x "$d/plain" ] && [ "$d/plain" -nt tests/bench/attach/program.c ] && [ "$d/plain" -nt tests/bench/attach/hits.c ] && [ "$d/plain" -nt tests/bench/attach/own.c ] &&
 		[ "$d/plain" -nt ustlib/trail/trail.h ] && { [ -z "$lttng" ] || [ -x "$d/lttng" ]; } && return
 	note "programs with $1 tracepoints are compiled; this takes a while"
 	attach_sources "$1" && attach_link "$1" trail -DTRAIL_HITS -L"$BUILD" -Wl,-rpath,"$BUILD" -ltrail || die "cannot compile"
@@ -45,14 +55,14 @@ attach_build() { # EVENTS
 attach_trail_start() {
 	local s=$mnt/sessions/attach
 	mkdir "$s" && mkdir "$s/user/channels/channel0" && echo 128K >"$s/user/channels/channel0/subbuf_size" &&
-		echo 8 >"$s/user/channels/channel0/subbuf_count" && echo "attach:$wanted" >"$s/user/events" || die "no session: $(cat "$mnt/error")"
+		echo 8 >"$s/user/channels/channel0/subbuf_count" && printf 'attach:%s\n%s\n' "$wanted" "$host_event" >"$s/user/events" || die "no session: $(cat "$mnt/error")"
 }
 
 attach_lttng_start() {
 	rm -rf "$work/lttng.trace"
 	control_lttng create attach --output="$work/lttng.trace" &&
 		control_lttng enable-channel -u -s attach --discard --subbuf-size=128K --num-subbuf=8 ch &&
-		control_lttng enable-event -u -s attach -c ch "attach:$wanted" || die "no LTTng session: $(tail -n 3 "$work/sessiond.log")"
+		control_lttng enable-event -u -s attach -c ch "attach:$wanted,$host_event" || die "no LTTng session: $(tail -n 3 "$work/sessiond.log")"
 }
 
 attach_start() { # trail|lttng
@@ -67,12 +77,12 @@ attach_start() { # trail|lttng
 attach_end() { # trail|lttng
 	if [ "$1" = trail ]; then
 		echo stop >"$mnt/sessions/attach/control"
-		got=$(wc -l <"$mnt/sessions/attach/text")
+		got=$(grep -c attach: "$mnt/sessions/attach/text")
 		rmdir "$mnt/sessions/attach"
 	else
 		control_lttng stop attach
 		control_lttng destroy attach
-		got=$(babeltrace2 "$work/lttng.trace" 2>/dev/null | wc -l)
+		got=$(babeltrace2 "$work/lttng.trace" 2>/dev/null | grep -c attach:)
 	fi
 }
 
@@ -92,11 +102,18 @@ attach_running() { # EVENTS WHO THREADS
 	wait "$pid" 2>/dev/null
 }
 
+attach_plugin() { # HOST MODE THREADS LIBRARY
+	took=$("$d/plain" exec "$d/$1" "${@:2}") || die "$2 failed"
+}
+
 attach_once() { # EVENTS WHO MODE THREADS
 	local d=$attach_dir/$1 preload=
 	case $3 in
 	running) attach_running "$1" "$2" "$4" ;;
-	dlopen | load) took=$("$attach_dir/$1/plain" exec "$d/$2.host" "$3" "$4" "$d/$2.so") || die "dlopen failed" ;;
+	dlopen) attach_plugin plain.host dlopen "$4" "$d/$2.so" ;;
+	plugin) attach_plugin "$2.own" dlopen "$4" "$d/$2.so" ;;
+	linked) attach_plugin "$2.host" dlopen "$4" "$d/$2.so" ;;
+	load) attach_plugin "$2.host" load "$4" "$d/$2.so" ;;
 	*)	[ "$3$2" != forklttng ] || preload=liblttng-ust-fork.so
 		took=$(LD_PRELOAD=$preload "$attach_dir/$1/plain" exec "$d/$2" "$3" "$4") || die "$2 $3 failed" ;;
 	esac
@@ -167,7 +184,7 @@ attach_row() { # EVENTS MODE THREADS COMMAND_US(trail) COMMAND_US(lttng)
 }
 
 attach() {
-	local mode events threads ours theirs wanted=${ATTACH_WANTED:-e*}
+	local mode events threads ours theirs wanted=${ATTACH_WANTED:-e*} host_event=bench:one
 	note "attaching"
 	for events in ${ATTACH_EVENTS:-1 1000 5000}; do
 		attach_build "$events"
@@ -175,7 +192,7 @@ attach() {
 	start_trailfs
 	[ -z "$lttng" ] || start_lttng
 	heading "attaching: time added at start, ms, min / median of ${ROUNDS_ATTACH:-7}; events lost of all (each thread hits 100 tracepoints at once; wanted: $wanted)"
-	for mode in ${ATTACH_MODES:-before running fork dlopen load}; do
+	for mode in ${ATTACH_MODES:-before running fork dlopen plugin load}; do
 		ours=0 theirs=0
 		[ "$mode" != running ] || { ours=$(attach_command trail); [ -z "$lttng" ] || theirs=$(attach_command lttng); }
 		for events in ${ATTACH_EVENTS:-1 1000 5000}; do

@@ -7,7 +7,8 @@
  *	before		from STAMP (CLOCK_MONOTONIC, ns), before the program was started
  *	running		from the byte on its input that says that tracing was started
  *	fork		from before fork(2); the child has the threads
- *	dlopen		from before PLUGIN was loaded, which has hit()
+ *	dlopen		from before PLUGIN was loaded, which has hit(), after a hit of own(), if the
+ *			program has it
  *	load		the same PLUGIN, from STAMP
  *
  * `running` prints a line `ready` before it waits.
@@ -26,6 +27,7 @@
 
 #define HITS 100u
 
+extern void own(int i) __attribute__((weak));
 extern void hit(unsigned int i) __attribute__((weak));
 static void (*do_hit)(unsigned int i) = hit;
 
@@ -117,6 +119,8 @@ int main(int argc, char **argv)
 			return 1;
 		begin = now_ns();
 	}
+	if (own)
+		own(0);
 	if (!strcmp(argv[1], "dlopen"))
 		begin = now_ns();
 	if (argc > 4 && load(argv[4]))
