@@ -241,7 +241,7 @@ static void put_details(const struct flame *v, const struct node *k, const char 
 	}
 }
 
-/* The details are a title under the pointer, and a line at the top while the frame has the focus. */
+/* The details are a title under the pointer, and a line at the top while a frame has the focus. */
 static void put_frame(struct flame *v, const struct node *k, double x, double width, uint32_t y)
 {
 	const char *name = v->names.data + k->name;
