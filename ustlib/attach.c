@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "ustlib/lib.h"
+#include "ustlib/words.h"
 #include "ustlib/statedump.h"
 
 #define TOTAL 25ll /* times attach_ms: a wait in all, while the daemon shows that it lives */
@@ -35,28 +36,6 @@ int64_t attach_total_us(void)
 	int64_t ms = attach_ms * TOTAL, most = attach_ms > TOTAL_MS_MAX ? attach_ms : TOTAL_MS_MAX;
 
 	return (ms < most ? ms : most) * 1000;
-}
-
-static uint32_t lane_of(uint32_t word, unsigned int lane)
-{
-	return word >> (8 * lane) & 255;
-}
-
-static uint32_t word_of(const struct trail__tp *tp)
-{
-	return __atomic_load_n(tp->state, __ATOMIC_RELAXED);
-}
-
-/* From now on tp is set up for this value of the lane. */
-static void set_seen(struct trail__tp *tp, unsigned int lane, uint32_t value)
-{
-	uint32_t seen = (tp->seen & ~(255u << (8 * lane))) | (value & 255) << (8 * lane);
-
-	/*
-	 * Pairs with the acquire loads at the call site and in trail__ready: the slots were stored
-	 * before.
-	 */
-	__atomic_store_n(&tp->seen, seen, __ATOMIC_RELEASE);
 }
 
 /* ---- no answer ---- */
@@ -240,27 +219,33 @@ static void after_asking(void)
 }
 
 /* The lock is held. */
+static void ask_for(struct trail__tp *tp, unsigned int lane)
+{
+	/* Taken before the daemon is asked, so that a change after that is seen as a change. */
+	uint32_t value = lane_of(word_of(tp), lane);
+
+	words_keep(lane);
+	if (note_outcome(lane, exchange(lane)) != TAKEN)
+		return;
+	if (lane_of(word_of(tp), lane) == value)
+		/* On, but no ring takes it: there is no reason to ask at each hit. */
+		set_seen(tp, lane, value);
+	words_settle(tp, lane);
+}
+
+/* The lock is held. */
 static void ask(struct trail__tp *tp, bool again)
 {
 	unsigned int lanes = dirty_lanes(tp) | (again ? stale_lanes(tp) : 0);
 
 	for (unsigned int lane = 0; tp->object && lane < LANES; lane++) {
-		/*
-		 * Taken before the daemon is asked, so that a change after that is seen as a
-		 * change.
-		 */
-		uint32_t value = lane_of(word_of(tp), lane);
-
 		if (!(lanes & 1u << lane))
 			continue;
 		/* The answer that was open may be all that is needed. */
 		if (exchange_open(lane) && note_outcome(lane, exchange_look(lane)) != FAILED &&
 		    (lane_failed[lane] || !((dirty_lanes(tp) | stale_lanes(tp)) & 1u << lane)))
 			continue;
-		if (note_outcome(lane, exchange(lane)) == TAKEN &&
-		    lane_of(word_of(tp), lane) == value)
-			/* On, but no ring takes it: there is no reason to ask at each hit. */
-			set_seen(tp, lane, value);
+		ask_for(tp, lane);
 	}
 	after_asking();
 }

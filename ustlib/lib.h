@@ -164,6 +164,7 @@ struct object {
 	struct trail__tp **tps;         /* event_count of capacity, in the order of the file */
 	/* attach.c: a bit for each tracepoint that has slots of the lane; of `capacity` bits */
 	uint64_t *placed[LANES];
+	uint8_t *asked;         /* words.c: words before a question, of `capacity` bytes */
 	/* a bit for each lane: words may be TRAIL_WORD_ASKING or _UNKNOWN */
 	uint8_t unknown;
 	/* others may read its words when it is gone: zeros take its place */

@@ -239,6 +239,7 @@ static struct object *object_alloc(size_t entries)
 	*p = o->next;
 	*o = (struct object){ .tps = o->tps,
 			      .capacity = o->capacity,
+			      .asked = o->asked,
 			      .placed = { o->placed[0], o->placed[1] } };
 	for (unsigned int lane = 0; lane < LANES; lane++)
 		if (o->placed[lane])
@@ -257,6 +258,7 @@ static bool collect(struct object *o)
 		o->tps = arena_alloc(n * sizeof(*o->tps));
 		o->capacity = o->tps ? (uint32_t)n : 0;
 		memset(o->placed, 0, sizeof(o->placed));
+		o->asked = NULL;
 	}
 	if (!o->tps)
 		return false;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 /*
  * State words as the library writes them: its own values TRAIL_WORD_ASKING and TRAIL_WORD_UNKNOWN,
- * and what takes their place. The daemon writes the words, too; its value stays. Caller holds the
- * registration lock.
+ * and what takes their place. The daemon writes the words, too; its value stays. And the words
+ * that the library has seen. Caller holds the registration lock.
  */
-#include "ustlib/lib.h"
+#include "ustlib/words.h"
 
 void words_fill(uint32_t *words, uint32_t count, unsigned int lanes)
 {
@@ -84,4 +84,60 @@ void words_resolve(struct object *o, unsigned int lane)
 			words_store(o, e, lane, 0);
 	}
 	o->unknown &= (uint8_t) ~(1u << lane);
+}
+
+/* ---- tracepoints that are on but have no place ---- */
+
+/* Under the registration lock: the last tracepoint that asked is on and got no place. */
+static bool refused[LANES];
+static bool prepared[LANES];            /* the words are kept for the question that is open */
+
+static bool has_place(const struct trail__tp *tp, unsigned int lane)
+{
+	const struct slots *slots = slots_of(tp);
+
+	for (uint32_t i = 0; slots && i < slots->count; i++)
+		if (slots->slot[i].lane == lane)
+			return true;
+	return false;
+}
+
+/* The objects of a question: the first that are registered. Begins with NULL. */
+static struct object *next_asked(struct object *o, uint32_t *n)
+{
+	for (o = o ? o->next : objects; o && !o->map; o = o->next)
+		;
+	return (*n)++ < TRAIL_OBJECT_MAX ? o : NULL;
+}
+
+void words_keep(unsigned int lane)
+{
+	uint32_t n = 0;
+
+	prepared[lane] = refused[lane];
+	if (!refused[lane])
+		return;
+	for (struct object *o = next_asked(NULL, &n); o; o = next_asked(o, &n)) {
+		if (!o->asked)
+			o->asked = arena_alloc(o->capacity);
+		for (uint32_t e = 0; o->asked && e < o->event_count; e++)
+			o->asked[e] = (uint8_t)lane_of(word_of(o->tps[e]), lane);
+	}
+}
+
+void words_settle(const struct trail__tp *tp, unsigned int lane)
+{
+	uint32_t word = lane_of(word_of(tp), lane), n = 0;
+
+	refused[lane] = word && !has_place(tp, lane);
+	if (!prepared[lane] || !refused[lane])
+		return;
+	for (struct object *o = next_asked(NULL, &n); o; o = next_asked(o, &n)) {
+		for (uint32_t e = 0; o->asked && e < o->event_count; e++) {
+			word = lane_of(word_of(o->tps[e]), lane);
+			if (word && word < TRAIL_WORD_ASKING && word == o->asked[e] &&
+			    !has_place(o->tps[e], lane))
+				set_seen(o->tps[e], lane, word);
+		}
+	}
 }

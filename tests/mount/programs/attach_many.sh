@@ -48,6 +48,9 @@ done
 is "recorded of 33 programs" 16384 "$(key events_recorded "$S/full/status")"
 is "sentences" 1 "$(grep -c 'channel0 has 16384 different events' "$S/full/error")"
 LD_LIBRARY_PATH=$BUILD "$work/p_10" || fail "p_10: $?"
-LD_LIBRARY_PATH=$BUILD "$work/p_42" || fail "p_42: $?"
+LTTNG_UST_DEBUG=1 LD_LIBRARY_PATH=$BUILD "$work/p_42" 2>"$work/questions" || fail "p_42: $?"
+# One when it starts, one of the first event without an id, one for all others
+questions=$(grep -c 'answered$' "$work/questions")
+[ "$questions" -le 3 ] || fail "a program of 512 events without an id asks $questions times"
 is "recorded with a full channel" 16896 "$(key events_recorded "$S/full/status")"
 is "sentences" 1 "$(grep -c 'channel0 has 16384 different events' "$S/full/error")"
