@@ -8,9 +8,14 @@
 . "$(dirname "$0")/../lib/mount.sh"
 command -v babeltrace2 >/dev/null || skip "there is no babeltrace2"
 command -v qemu-s390x >/dev/null || skip "there is no qemu-s390x"
-gcc=s390x-linux-gnu-gcc root=/usr/s390x-linux-gnu
-command -v $gcc >/dev/null || skip "there is no $gcc"
+# (Debian's gcc-multilib excludes this gcc, but not its libraries, with which clang links.)
+root=/usr/s390x-linux-gnu gcc=
 [ -e $root/include/stdio.h ] || skip "there is no C library for s390x"
+for c in s390x-linux-gnu-gcc "clang --target=s390x-linux-gnu"; do
+	[ -n "$gcc" ] || ! echo 'int main(void) { return 0; }' |
+		$c -static -x c -o "$work/empty" - -lm 2>/dev/null || gcc=$c
+done
+[ -n "$gcc" ] || skip "there is no compiler for s390x"
 ! command -v ccache >/dev/null || gcc="ccache $gcc"
 cd "$top" || exit 2
 

@@ -40,6 +40,14 @@ while read -r file function; do
 	checks=$((checks + 1))
 done <"$work/steps"
 
+# docs/formats.md: no field is empty, and each test that is named exists
+! grep '^|.*| *|' docs/formats.md || fail "docs/formats.md has a row without a test or a reason"
+for t in $(sed -n 's/\\//g; /^|/p' docs/formats.md |
+	grep -o '[a-z_0-9]*\.sh\|\(test\|fuzz\)_[a-z_0-9]*' | sort -u); do
+	[ -n "$(find tests -name "$t" -o -name "$t.c")" ] || fail "docs/formats.md: there is no $t"
+	checks=$((checks + 1))
+done
+
 tools/lket-table.sh | diff docs/lket.md - >"$work/diff" ||
 	fail "docs/lket.md is not what tools/lket-table.sh makes: $(head -n 5 "$work/diff")"
 ! grep '^| `@.* | ? |$' docs/lket.md || fail "hooks that no test fires, without a reason"
