@@ -26,6 +26,7 @@ struct lket {
 static bool is_name_of(const char *pattern, const char *event)
 {
 	const char *colon = strchr(pattern, ':');
+	bool probe = !strncmp(pattern, "kprobe:", 7) || !strncmp(pattern, "kretprobe:", 10);
 	char system[64], name[KFORMAT_NAME_MAX + 1];
 
 	if (!strncmp(pattern, "syscall:entry:", 14))
@@ -33,11 +34,16 @@ static bool is_name_of(const char *pattern, const char *event)
 		       glob_match(pattern + 14, event + 14);
 	if (!strncmp(pattern, "syscall:exit:", 13))
 		return !strncmp(event, "syscall_exit_", 13) && glob_match(pattern + 13, event + 13);
-	if (!colon || !strcmp(pattern, event) || (size_t)(colon - pattern) >= sizeof(system))
+	if (!colon || probe || !strcmp(pattern, event) ||
+	    (size_t)(colon - pattern) >= sizeof(system))
 		return !strcmp(pattern, event);
 	memcpy(system, pattern, (size_t)(colon - pattern));
 	system[colon - pattern] = '\0';
-	return !kformat_event_name(system, colon + 1, false, name) && !strcmp(name, event);
+	/* Prefixed, if another event of the kernel has the name. */
+	for (int prefixed = 0; prefixed < 2; prefixed++)
+		if (!kformat_event_name(system, colon + 1, prefixed, name) && !strcmp(name, event))
+			return true;
+	return false;
 }
 
 const struct hook *lket_find_hook(const struct md_event *class)
