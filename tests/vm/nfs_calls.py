@@ -1,0 +1,258 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""nfs_calls.py DIR GROUPS: this kernel's NFS server and its clients on the loopback device.
+
+Exports a directory by what exportfs(8), rpc.nfsd(8) and rpc.mountd(8) write, mounts it by NFS 4.2
+and 3, and does what LKET's hooks of sunrpc, nfs and nfsd stand for. Prints a line `HOOK FIELDS` for
+each that GROUPS (available/kernel/groups) has, as tests/lib/hook_calls.c does: the address of a
+probe's function, and the values of a tracepoint's fields. Nothing of these services' programs is
+needed: RPCs of rpcbind and mountd are answered here.
+"""
+import fcntl
+import mmap
+import os
+import socket
+import struct
+import subprocess
+import sys
+import threading
+
+top = sys.argv[1]
+export, four, three = (os.path.join(top, d) for d in ("export", "nfs4", "nfs3"))
+NFSD = "/proc/fs/nfsd/"
+INSECURE, NOSUBTREECHECK, CROSSMOUNT, FSID = 2, 0x400, 0x4000, 0x2000
+MOUNTD_PORT = 20048
+
+
+def put(path, text):
+    fd = os.open(path, os.O_WRONLY)
+    try:
+        os.write(fd, text.encode())
+    finally:
+        os.close(fd)
+
+
+def run(*command):
+    subprocess.run(command, check=True)
+
+
+# ---- rpcbind and mountd ----
+
+def result_of(program, procedure):
+    """The result of rpcbind's SET (true), and of mountd's MNT: the directory's handle."""
+    if not procedure:
+        return b""
+    if program != 100005:
+        return struct.pack(">I", 1)
+    fd = os.open(NFSD + "filehandle", os.O_RDWR)
+    os.write(fd, ("local %s 64\n" % export).encode())
+    handle = bytes.fromhex(os.read(fd, 4096).decode().strip().replace("\\x", ""))
+    os.close(fd)
+    pad = b"\0" * (-len(handle) % 4)
+    return struct.pack(">II", 0, len(handle)) + handle + pad + struct.pack(">II", 1, 1)
+
+
+def answer(connection):
+    stream = connection.makefile("rwb")
+    while True:
+        mark = stream.read(4)
+        if len(mark) < 4:
+            return
+        call = stream.read(struct.unpack(">I", mark)[0] & 0x7fffffff)
+        xid, _, _, program, _, procedure = struct.unpack_from(">6I", call)
+        reply = struct.pack(">6I", xid, 1, 0, 0, 0, 0) + result_of(program, procedure)
+        stream.write(struct.pack(">I", 0x80000000 | len(reply)) + reply)
+        stream.flush()
+
+
+def serve(port):
+    listener = socket.socket()
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    listener.bind(("127.0.0.1", port))
+    listener.listen(8)
+
+    def accept():
+        while True:
+            threading.Thread(target=answer, args=(listener.accept()[0],), daemon=True).start()
+    threading.Thread(target=accept, daemon=True).start()
+
+
+# ---- the server ----
+
+def add_export(path, number):
+    flags = INSECURE | NOSUBTREECHECK | CROSSMOUNT | FSID
+    put("/proc/net/rpc/nfsd.export/channel",
+        "local %s 2147483647 %d 65534 65534 %d\n" % (path, flags, number))
+    put("/proc/net/rpc/nfsd.fh/channel", "local 1 \\x%s 2147483647 %s\n" %
+        (struct.pack("<I", number).hex(), path))
+
+
+def start_server():
+    os.makedirs("/var/lib/nfs/v4recovery", exist_ok=True)
+    for directory in (export, four, three):
+        os.mkdir(directory)
+    run("mount", "-t", "nfsd", "nfsd", NFSD)
+    run("mount", "-t", "tmpfs", "export", export)
+    os.mkdir(export + "/sub")
+    run("mount", "-t", "tmpfs", "sub", export + "/sub")
+    for name in "read", "changed", "sub/inner":
+        with open(os.path.join(export, name), "wb") as f:
+            f.write(b"12345678" * 1536)
+    put("/proc/net/rpc/auth.unix.ip/channel", "nfsd 127.0.0.1 2147483647 local\n")
+    add_export(export, 0)
+    add_export(export + "/sub", 1)
+    # No file is opened until clients of an earlier server had the time to say so.
+    put("/proc/sys/fs/nfs/nlm_grace_period", "1\n")
+    put(NFSD + "nfsv4gracetime", "10\n")
+    for port in "tcp 2049", "udp 2049":
+        put(NFSD + "portlist", port + "\n")
+    put(NFSD + "threads", "2\n")
+    put(NFSD + "v4_end_grace", "Y\n")
+
+
+def mount(version, directory, more):
+    run("mount", "-i", "-t", "nfs", "-o", "vers=%s,addr=127.0.0.1,proto=tcp,port=2049,rsize=4096,"
+        "wsize=4096,%s" % (version, more), "127.0.0.1:" + ("/" if version[0] == "4" else export),
+        directory)
+
+
+# ---- what the hooks stand for ----
+
+def use_files(top):
+    os.listdir(top)
+    fd = os.open(top + "/read", os.O_RDONLY)
+    os.lseek(fd, 4321, os.SEEK_SET)
+    os.read(fd, 4000)
+    memory = mmap.mmap(fd, 4096, prot=mmap.PROT_READ)
+    memory.close()
+    os.sendfile(os.open("/dev/null", os.O_WRONLY), fd, 0, 100)
+    os.close(fd)
+
+    fd = os.open(top + "/changed", os.O_RDWR)
+    os.pwrite(fd, b"x", 10)                     # reads the rest of its page first
+    os.fsync(fd)
+    os.close(fd)
+
+    fd = os.open(top + "/made", os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o640)
+    os.write(fd, b"y" * 12288)
+    number = os.fstat(fd).st_ino
+    fcntl.lockf(fd, fcntl.LOCK_EX)
+    fcntl.fcntl(fd, fcntl.F_SETFL, os.O_APPEND)
+    os.fsync(fd)
+    os.close(fd)
+
+    os.mknod(top + "/node", 0o100640)
+    os.mkdir(top + "/new dir")
+    os.rename(top + "/made", top + "/moved")
+    os.unlink(top + "/moved")
+    os.unlink(top + "/node")
+    os.rmdir(top + "/new dir")
+    return number
+
+
+def recall():
+    """A change by NFS 3 of a file that the other client may keep: it is asked to give it back, and
+    the change is repeated."""
+    fd = os.open(four + "/sub/inner", os.O_RDONLY)
+    os.read(fd, 10)
+    other = os.open(three + "/sub/inner", os.O_WRONLY)
+    os.write(other, b"z")
+    os.fsync(other)
+    os.close(other)
+    os.close(fd)
+
+
+# ---- what is recorded of it ----
+
+def values(made):
+    read, changed = (os.stat(os.path.join(export, name)).st_ino for name in ("read", "changed"))
+    return {
+        "nfs.fop.fsync.entry": "fileid:%d," % changed,
+        "nfs.fop.fsync.return": "error:0,.*fileid:%d,.*size:12288," % changed,
+        "nfs.aop.readpage.entry": "fileid:%d,.*offset:0," % changed,
+        "nfs.aop.readpage.return": "ret:0,fileid:%d,.*offset:0," % changed,
+        "nfs.aop.readpages.entry": "fileid:%d,.*offset:4096,nr_pages:2," % read,
+        "nfs.aop.readpages.return": "ret:0,fileid:%d," % read,
+        "nfs.aop.writepage.entry": "fileid:%d,.*offset:0," % changed,
+        "nfs.aop.writepage.return": "ret:0,fileid:%d,.*offset:0," % changed,
+        "nfs.proc.lookup.entry": "name:inner,",
+        "nfs.proc.lookup.return": "error:0,.*name:inner,",
+        "nfs.proc.read.entry": "fileid:%d,offset:8192,count:4096," % read,
+        "nfs.proc.read.return": "fileid:%d,offset:8192,arg_count:4096,res_count:4096,eof:1," % read,
+        "nfs.proc.write.entry": "fileid:%d,offset:8192,count:4096,stable:0," % made,
+        "nfs.proc.write.return": "fileid:%d,offset:8192,arg_count:4096,res_count:4096," % made,
+        "nfs.proc.commit.entry": "fileid:%d,offset:0,count:0," % made,
+        "nfs.proc.commit.return": "fileid:%d,offset:0," % made,
+        "nfs.proc.create.entry": "name:node,",
+        "nfs.proc.create.return": "error:0,.*name:node,",
+        "nfs.proc.rename.entry": "old_name:made,.*new_name:moved,",
+        "nfs.proc.rename.return": "error:0,.*old_name:made,.*new_name:moved,",
+        "nfs.proc.remove.entry": "name:moved,",
+        "nfs.proc.remove.return": "error:0,.*name:moved,",
+        "nfsd.read.entry": "offset:8192,len:4096,",
+        "nfsd.read.return": "offset:8192,len:4096,",
+        "nfsd.write.entry": "offset:8192,len:4096,",
+        "nfsd.write.return": "offset:8192,len:4096,",
+        "nfsd.close.entry": "nf_ref:[1-9]",
+        "nfsd.proc.compound.entry": "opcnt:1,",
+        "nfsd.proc.compound.return":
+            "args_opcnt:1,resp_opcnt:1,status:0,name:OP_CREATE_SESSION,",
+        "sunrpc.clnt.create_client.entry": "program:nfs,server:127.0.0.1,",
+        "sunrpc.clnt.shutdown_client.entry": "client_id:[0-9]",
+        "sunrpc.svc.register.entry":
+            "version:4,family:2,protocol:6,port:[1-9][0-9]*,error:0,program:lockd,",
+        "sunrpc.svc.process.entry":
+            "vers:4,proc:1,service:nfsd,procedure:COMPOUND,addr:127.0.0.1:",
+        "sunrpc.svc.recv.return": "xid:[1-9]",
+        "sunrpc.svc.send.entry": "xid:[1-9].*head_len:[1-9]",
+        "sunrpc.svc.send.return": r"server:\[2,0,8,1,127,0,0,1,.*status:[1-9]",
+        "sunrpc.svc.drop.entry": r"server:\[2,0,8,1,.*xid:1,",
+        "sunrpc.sched.new_task.entry": "status:0,",
+        "sunrpc.sched.release_task.entry": "status:0,",
+    }
+
+
+# No page is released while it waits for a commit; 6.1 writes single pages only if memory is short.
+LEFT = ("nfs.aop.release_page.", "nfs.aop.writepage.")
+# These are the events of nfs.proc.read.return and of its like.
+SAME = ("nfs.proc.read_done.entry", "nfs.proc.write_done.entry", "nfs.proc.commit_done.entry")
+
+
+def report(groups, known):
+    places = {}
+    with open("/proc/kallsyms") as f:
+        for line in f:
+            words = line.split()
+            places.setdefault(words[2], []).append(int(words[0], 16))
+    for line in groups:
+        hook, _, *patterns = line.split()
+        probes = [p.split(":")[1] for p in patterns if p.startswith(("kprobe:", "kretprobe:"))]
+        if not hook.startswith(("nfs.", "nfsd.", "sunrpc.")) or patterns[0] == "-" or hook in SAME:
+            continue
+        if not probes:
+            print(hook, known[hook])
+        elif not hook.startswith(LEFT):
+            # (A function may begin with an instruction that only marks it.)
+            at = [str(a + n) for p in probes for a in places.get(p, ()) for n in (0, 4)]
+            print(hook, r"ip:\(%s\)," % r"\|".join(at))
+
+
+serve(111)
+serve(MOUNTD_PORT)
+start_server()
+mount("4.2", four, "clientaddr=127.0.0.1")
+mount("3", three, "nolock,mountaddr=127.0.0.1,mountport=%d,mountproto=tcp,mountvers=3" %
+      MOUNTD_PORT)
+os.stat(four + "/sub/inner")
+use_files(four)
+made = use_files(three)
+recall()
+# No call, but an answer: it is dropped
+socket.socket(socket.AF_INET, socket.SOCK_DGRAM).sendto(struct.pack(">2I8x", 1, 1),
+                                                        ("127.0.0.1", 2049))
+with open(sys.argv[2]) as f:
+    report(f, values(made))
+run("umount", three)
+run("umount", four)
+put(NFSD + "threads", "0\n")
+run("umount", "-l", export)
+run("umount", NFSD)
