@@ -372,6 +372,11 @@ int text_open(struct session *s, enum text_form form, struct text_view **out);
  * a time per view.
  */
 ssize_t text_read(struct text_view *v, uint64_t offset, void *buf, size_t size);
+/*
+ * If the last read continued the one before: formats as many bytes for the next read, at most 256
+ * KiB, while the reader uses those that it has. As text_read, one caller at a time per view.
+ */
+void text_ahead(struct text_view *v);
 void text_close(struct text_view *v);
 /* The size to show: text produced so far. Advances to the present while a view is open. */
 uint64_t text_size(struct session *s, enum text_form form);

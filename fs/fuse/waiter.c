@@ -108,8 +108,7 @@ static void unref_unlock(struct waiter *w)
 {
 	bool last = !--w->refs;
 
-	/* always so for the last: nothing is parked in a file that is closed */
-	unlist_if_idle(w);
+	unlist_if_idle(w);      /* idle if it is the last: no read waits in a closed file */
 	pthread_mutex_unlock(&wait.lock);
 	if (last)
 		destroy_waiter(w);
@@ -165,6 +164,8 @@ static bool try_read(struct waiter *w, struct parked *p)
 	else
 		reply_error(p->req, (int)-n);
 	free(buf);
+	if (w->view->ahead)
+		w->view->ahead(w->state);
 	return true;
 }
 
@@ -443,13 +444,6 @@ unsigned waiter_poll(struct waiter *w, struct fuse_pollhandle *ph)
 
 /* ---- the helper thread ---- */
 
-static void visit_waiter(struct waiter *w)
-{
-	w->refs++;
-	serve_unref(w);
-	pthread_mutex_lock(&wait.lock);
-}
-
 /* Visits each waiter once; the list may change meanwhile. Those visited go to the end. */
 static void visit_all(void)
 {
@@ -460,7 +454,9 @@ static void visit_all(void)
 		w->round = wait.round;
 		TAILQ_REMOVE(&wait.waiters, w, link);
 		TAILQ_INSERT_TAIL(&wait.waiters, w, link);
-		visit_waiter(w);
+		w->refs++;
+		serve_unref(w);
+		pthread_mutex_lock(&wait.lock);
 	}
 	TAILQ_FOREACH(w, &wait.waiters, link)
 		wait.ticking = wait.ticking || w->tick;

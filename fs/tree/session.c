@@ -174,7 +174,13 @@ static void pipe_view_close(void *state)
 	pipe_close(state);
 }
 
+static void text_view_ahead(void *state)
+{
+	text_ahead(state);
+}
+
 const struct view text_view = { .open = text_view_open,
+				.ahead = text_view_ahead,
 				.read = text_view_read,
 				.close = text_view_close };
 

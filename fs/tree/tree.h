@@ -64,6 +64,8 @@ struct view {
 	 * offset.
 	 */
 	ssize_t (*read)(void *state, uint64_t offset, void *buf, size_t size);
+	/* After a read was answered: prepares the next one. As read(); may be NULL. */
+	void (*ahead)(void *state);
 	void (*close)(void *state);
 	/* not seekable; a read blocks while there is nothing (-EAGAIN) and can be polled for */
 	bool streams;

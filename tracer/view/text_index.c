@@ -12,6 +12,7 @@
 #include <time.h>
 
 #define SPACING_MIN (256u << 10)
+#define SIZE_INTERVAL 5000000u          /* ns between two advances that text_size causes */
 
 /* held while a session's engine is made */
 static pthread_mutex_t slot_lock = PTHREAD_MUTEX_INITIALIZER;
@@ -310,6 +311,26 @@ void text_engine_rest(struct text_engine *e)
 		merge_release(e->m);
 	md_buf_deinit(&e->tail[0]);
 	md_buf_deinit(&e->tail[1]);
+}
+
+uint64_t text_size(struct session *s, enum text_form form)
+{
+	/* Acquire: pairs with the release in text_engine_of. */
+	struct text_engine *e = __atomic_load_n(&session_text(s)[form], __ATOMIC_ACQUIRE);
+	uint64_t size;
+
+	if (!e)
+		return 0;
+	/* If the lock is taken, another reader is advancing the engine. */
+	if (!pthread_mutex_trylock(&e->lock)) {
+		if (e->views && monotonic_now() - e->looked >= SIZE_INTERVAL)
+			text_engine_advance(e, s);
+		pthread_mutex_unlock(&e->lock);
+	}
+	pthread_mutex_lock(&e->shown_lock);
+	size = e->shown_generation == __atomic_load_n(&e->wanted, __ATOMIC_ACQUIRE) ? e->shown : 0;
+	pthread_mutex_unlock(&e->shown_lock);
+	return size;
 }
 
 /* ---- the session's part ---- */

@@ -19,7 +19,6 @@
 
 #define WINDOW_HALF (256u << 10)
 #define PIECE (64u << 10)
-#define SIZE_INTERVAL 5000000u          /* ns between two advances that text_size causes */
 
 struct text_view {
 	struct session *s;              /* referenced */
@@ -32,6 +31,9 @@ struct text_view {
 	uint64_t limit;                 /* the run's marks include all events up to this time */
 	uint64_t missed;
 	uint64_t served;                /* offset of the end of the last read */
+	/* bytes after `served` to format ahead; 0: the last read did not continue the one before */
+	size_t ahead;
+	int failed;                     /* -errno of text_ahead, for the next read */
 	/*
 	 * The end of the text for this open: that of the engine's text at the open. A read at the
 	 * end returns 0, also if events were recorded since; the read after that sets a new end. So
@@ -113,26 +115,6 @@ void text_close(struct text_view *v)
 	pthread_mutex_unlock(&v->e->lock);
 	free(v);
 	session_put(s);
-}
-
-uint64_t text_size(struct session *s, enum text_form form)
-{
-	/* Acquire: pairs with the release in text_engine_of. */
-	struct text_engine *e = __atomic_load_n(&session_text(s)[form], __ATOMIC_ACQUIRE);
-	uint64_t size;
-
-	if (!e)
-		return 0;
-	/* If the lock is taken, another reader is advancing the engine. */
-	if (!pthread_mutex_trylock(&e->lock)) {
-		if (e->views && monotonic_now() - e->looked >= SIZE_INTERVAL)
-			text_engine_advance(e, s);
-		pthread_mutex_unlock(&e->lock);
-	}
-	pthread_mutex_lock(&e->shown_lock);
-	size = e->shown_generation == __atomic_load_n(&e->wanted, __ATOMIC_ACQUIRE) ? e->shown : 0;
-	pthread_mutex_unlock(&e->shown_lock);
-	return size;
 }
 
 /*
@@ -474,16 +456,20 @@ static ssize_t read_step(struct text_view *v, uint64_t offset, char *buf, size_t
 
 ssize_t text_read(struct text_view *v, uint64_t offset, void *buf, size_t size)
 {
+	bool continues = offset && offset == v->served;
 	size_t done = 0;
-	ssize_t n = 0;
+	ssize_t n = v->failed;
 
-	while (done < size) {
+	v->failed = 0;
+	while (!n && done < size) {
 		n = read_step(v, offset + done, (char *)buf + done, size - done);
 		if (n <= 0)
 			break;
 		done += (size_t)n;
 		v->served = offset + done;
+		n = 0;
 	}
+	v->ahead = continues ? done : 0;
 	if (!done && !n) {
 		v->ended = true;
 		pthread_mutex_lock(&v->e->lock);
@@ -491,4 +477,16 @@ ssize_t text_read(struct text_view *v, uint64_t offset, void *buf, size_t size)
 		pthread_mutex_unlock(&v->e->lock);
 	}
 	return done ? (ssize_t)done : n;
+}
+
+void text_ahead(struct text_view *v)
+{
+	const size_t most = v->ahead < WINDOW_HALF ? v->ahead : WINDOW_HALF;
+	int n = 1;
+
+	/* With less than a half ahead, a piece replaces no bytes that were not read. */
+	while (n > 0 && v->m && v->next - v->served < most &&
+	       __atomic_load_n(&v->e->wanted, __ATOMIC_ACQUIRE) == v->generation)
+		n = format_piece(v);
+	v->failed = n < 0 ? n : 0;
 }

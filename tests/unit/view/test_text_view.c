@@ -9,6 +9,15 @@
 
 #define NO_DELTA "(+?.???" "???" "???" ")"    /* in pieces, or it would hold a trigraph */
 
+/* A read, and what the daemon does while the reader uses the bytes. */
+static ssize_t read_on(struct text_view *v, uint64_t offset, void *buf, size_t size)
+{
+	ssize_t n = text_read(v, offset, buf, size);
+
+	text_ahead(v);
+	return n;
+}
+
 static uint64_t held(const struct session *s)
 {
 	uint64_t sum = 0;
@@ -48,7 +57,7 @@ static void offsets(void)
 		at = (at >> 10) % (all.len + 100);
 		if (i % 7 == 6)
 			at = all.len - at % 100000;
-		n = text_read(v[i % 3], at, buf, size);
+		n = read_on(v[i % 3], at, buf, size);
 		if (at >= all.len)
 			size = 0;
 		else if (size > all.len - at)
@@ -58,6 +67,34 @@ static void offsets(void)
 	CHECK(wrong == 0);
 	for (int i = 0; i < 3; i++)
 		text_close(v[i]);
+	md_buf_deinit(&all);
+	free(buf);
+	fake_session_destroy(s);
+}
+
+/* A reader that reads on has the bytes after its last ones, also if they are overwritten since. */
+static void ahead(void)
+{
+	struct session *s = fake_session(TRAIL_MODE_OVERWRITE, 65536, 32);
+	struct md_buf all = MD_BUF_INIT;
+	struct text_view *v;
+	struct fake_threads t;
+	const size_t size = 100000;
+	char *buf = malloc(size);
+
+	fake_start(s, true);
+	fake_threads_run(&t, s, 1, 30000);
+	fake_text(s, &all);
+	CHECK(all.len > 2 * TEXT_TAIL_HALF + 4 * size);
+	CHECK(text_open(s, TEXT_PLAIN, &v) == 0);
+	for (int i = 0; i < 3; i++) {
+		CHECK(read_on(v, (uint64_t)i * size, buf, size) == (ssize_t)size);
+		CHECK(!memcmp(buf, all.data + (size_t)i * size, size));
+	}
+	fake_threads_run(&t, s, 1, 300000);
+	CHECK(text_read(v, 3 * size, buf, size) == (ssize_t)size);
+	CHECK(!memcmp(buf, all.data + 3 * size, size));
+	text_close(v);
 	md_buf_deinit(&all);
 	free(buf);
 	fake_session_destroy(s);
@@ -81,7 +118,7 @@ static void backwards(void)
 		size_t n = all.len - at < 8192 ? all.len - at : 8192;
 
 		if (n)
-			wrong += text_read(v, at, buf, 8192) != (ssize_t)n ||
+			wrong += read_on(v, at, buf, 8192) != (ssize_t)n ||
 				 memcmp(buf, all.data + at, n);
 	}
 	CHECK(wrong == 0);
@@ -107,7 +144,7 @@ static void follow(void)
 	CHECK(pipe_open(s, TEXT_PLAIN, &pipe) == 0);
 	CHECK(pipe_read(pipe, buf, sizeof(buf)) == -EAGAIN);
 	CHECK(text_open(s, TEXT_PLAIN, &v) == 0);
-	CHECK(text_read(v, 0, buf, sizeof(buf)) == 0);
+	CHECK(read_on(v, 0, buf, sizeof(buf)) == 0);
 	s->visible = 1;
 	fake_start(s, true);
 	fake_threads_start(&t, s, 1, UINT64_MAX);
@@ -120,7 +157,7 @@ static void follow(void)
 		}
 		size = text_size(s, TEXT_PLAIN);
 		CHECK(size >= before);
-		n = text_read(v, seen.len, buf, sizeof(buf));
+		n = read_on(v, seen.len, buf, sizeof(buf));
 		CHECK(n >= 0);
 		md_buf_put(&seen, buf, (size_t)n);
 		n = pipe_read(pipe, buf, sizeof(buf));
@@ -135,7 +172,7 @@ static void follow(void)
 	fake_threads_join(&t);
 	/* The first 0 may be of an end that was set while the threads wrote. */
 	for (int ends = 0; ends < 2; ends += n <= 0)
-		if ((n = text_read(v, seen.len, buf, sizeof(buf))) > 0)
+		if ((n = read_on(v, seen.len, buf, sizeof(buf))) > 0)
 			md_buf_put(&seen, buf, (size_t)n);
 	while ((n = pipe_read(pipe, buf, sizeof(buf))) > 0)
 		md_buf_put(&piped, buf, (size_t)n);
@@ -178,7 +215,7 @@ static void overtaken(void)
 
 		size = text_size(s, TEXT_PLAIN);
 		CHECK(size >= before);
-		n = text_read(v[i % 2], seen[i % 2].len, buf, i % 3 ? 100 : sizeof(buf));
+		n = read_on(v[i % 2], seen[i % 2].len, buf, i % 3 ? 100 : sizeof(buf));
 		CHECK(n >= 0);
 		md_buf_put(&seen[i % 2], buf, (size_t)n);
 		CHECK(seen[i % 2].len <= text_size(s, TEXT_PLAIN));
@@ -189,13 +226,13 @@ static void overtaken(void)
 	fake_start(s, false);
 	fake_threads_join(&t);
 	for (int i = 0; i < 2; i++) {
-		while ((n = text_read(v[i], seen[i].len, buf, sizeof(buf))) > 0)
+		while ((n = read_on(v[i], seen[i].len, buf, sizeof(buf))) > 0)
 			md_buf_put(&seen[i], buf, (size_t)n);
 		CHECK(n == 0);
 		CHECK(seen[i].len <= text_size(s, TEXT_PLAIN));
 		CHECK(fake_lines(md_buf_str(&seen[i]), seen[i].len) > 1000);
 		/* What is near the end stands at its place in the whole. */
-		n = text_read(v[i], text_size(s, TEXT_PLAIN) - 1000, buf, 1000);
+		n = read_on(v[i], text_size(s, TEXT_PLAIN) - 1000, buf, 1000);
 		CHECK(n >= 0);
 		text_close(v[i]);
 		md_buf_deinit(&seen[i]);
@@ -230,17 +267,17 @@ static void late(void)
 	CHECK(text_size(s, TEXT_PLAIN) >= text.len + before);
 	/* The last lines, from the end. */
 	CHECK(text_open(s, TEXT_PLAIN, &v) == 0);
-	n = text_read(v, text_size(s, TEXT_PLAIN) - 4096, buf, 4096);
+	n = read_on(v, text_size(s, TEXT_PLAIN) - 4096, buf, 4096);
 	CHECK(n == 4096);
 	CHECK(!memcmp(buf, text.data + text.len - 4096, 4096));
 	/* From before what is held: on at the oldest, to the end of it. */
-	while ((n = text_read(v, 10 + tail.len, buf, sizeof(buf))) > 0)
+	while ((n = read_on(v, 10 + tail.len, buf, sizeof(buf))) > 0)
 		md_buf_put(&tail, buf, (size_t)n);
 	CHECK(n == 0);
 	CHECK_STR(md_buf_str(&tail), text.data);
 	/* And what comes then follows. */
 	fake_threads_run(&t, s, 1, 1);
-	n = text_read(v, 10 + tail.len, buf, sizeof(buf));
+	n = read_on(v, 10 + tail.len, buf, sizeof(buf));
 	CHECK(n > 50 && buf[0] == '[' && buf[n - 1] == '\n');
 	text_close(v);
 	md_buf_deinit(&text);
@@ -259,14 +296,14 @@ static void clear(void)
 	fake_start(s, true);
 	fake_threads_run(&t, s, 8, 100);
 	CHECK(text_open(s, TEXT_PLAIN, &v) == 0);
-	CHECK(text_read(v, 0, buf, 200) == 200);
+	CHECK(read_on(v, 0, buf, 200) == 200);
 	CHECK(text_size(s, TEXT_PLAIN) > 200);
 	fake_clear(s);
 	CHECK(text_size(s, TEXT_PLAIN) == 0);
-	CHECK(text_read(v, 0, buf, 200) == 0);
-	CHECK(text_read(v, 200, buf, 200) == 0);
+	CHECK(read_on(v, 0, buf, 200) == 0);
+	CHECK(read_on(v, 200, buf, 200) == 0);
 	fake_threads_run(&t, s, 8, 2);
-	CHECK(text_read(v, 0, buf, 200) == 200);
+	CHECK(read_on(v, 0, buf, 200) == 200);
 	CHECK(strstr(buf, "{ n = 100, ring") && strstr(buf, NO_DELTA));
 	fake_text(s, &text);
 	CHECK(text.len == text_size(s, TEXT_PLAIN));
@@ -289,7 +326,7 @@ static int read_to_end(struct session *s, struct text_view *v, struct md_buf *se
 	int reads;
 
 	for (reads = 0; n > 0 && reads < 3000; reads++) {
-		n = text_read(v, seen->len, buf, size);
+		n = read_on(v, seen->len, buf, size);
 		CHECK(n >= 0);
 		md_buf_put(seen, buf, n > 0 ? (size_t)n : 0);
 		fake_threads_run(&t, s, 8, more);
@@ -318,7 +355,7 @@ static void ends(void)
 	CHECK(read_to_end(s, v, &seen, sizeof(buf), 50) < 3000);
 	CHECK(seen.len == all.len);
 	CHECK_STR(md_buf_str(&seen), md_buf_str(&all));
-	CHECK(text_read(v, seen.len, buf, sizeof(buf)) == sizeof(buf));
+	CHECK(read_on(v, seen.len, buf, sizeof(buf)) == sizeof(buf));
 	text_close(v);
 	md_buf_deinit(&all);
 	fake_session_destroy(s);
@@ -330,7 +367,7 @@ static void ends(void)
 	md_buf_reset(&seen);
 	CHECK(text_open(s, TEXT_PLAIN, &v) == 0);
 	CHECK(read_to_end(s, v, &seen, 1000, 10) < 3000);
-	CHECK(text_read(v, seen.len, buf, sizeof(buf)) > 0);
+	CHECK(read_on(v, seen.len, buf, sizeof(buf)) > 0);
 	text_close(v);
 	md_buf_deinit(&seen);
 	fake_session_destroy(s);
@@ -354,7 +391,7 @@ static void *read_along(void *arg)
 		if (text_open(r->s, TEXT_PLAIN, &v))
 			abort();
 		for (int i = 0; i < 100; i++) {
-			n = text_read(v, seen.len, buf, sizeof(buf));
+			n = read_on(v, seen.len, buf, sizeof(buf));
 			if (n < 0)
 				abort();
 			md_buf_put(&seen, buf, (size_t)n);
@@ -393,6 +430,7 @@ int main(void)
 {
 	setenv("TZ", "UTC", 1);
 	CASE(offsets);
+	CASE(ahead);
 	CASE(backwards);
 	CASE(follow);
 	CASE(overtaken);
