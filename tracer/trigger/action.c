@@ -45,6 +45,21 @@ static int parse_number(struct scan *s, struct word *w, bool bytes, const char *
 				     "must be at least 1");
 }
 
+/* A word that is no option of this action. */
+static int unexpected(struct scan *s, struct word *w, bool snapshot)
+{
+	const char *text = word_text(w);
+	const char *near = snapshot ? nearest(text, strlen(text), options, OPTIONS)
+				    : nearest(text, strlen(text), options + OPTION_EVERY,
+					      OPTIONS - OPTION_EVERY);
+
+	if (near && strcmp(near, text) != 0)
+		return tr_fail_at(s->err, -EINVAL, s->line, word_column(w, 0),
+				  "'%.60s' is not expected here; did you mean '%s'?", text, near);
+	return tr_fail_at(s->err, -EINVAL, s->line, word_column(w, 0),
+			  "'%.60s' is not expected here", text);
+}
+
 /* The option that w is, and what follows it. */
 static int parse_option(struct scan *s, struct word *w, struct action *a, unsigned int *seen)
 {
@@ -54,8 +69,7 @@ static int parse_option(struct scan *s, struct word *w, struct action *a, unsign
 	while (i < OPTIONS && !word_is(w, options[i]))
 		i++;
 	if (i == OPTIONS || (a->kind != ACTION_SNAPSHOT && i < OPTION_EVERY))
-		return tr_fail_at(s->err, -EINVAL, s->line, column, "'%.60s' is not expected here",
-				  word_text(w));
+		return unexpected(s, w, a->kind == ACTION_SNAPSHOT);
 	if (*seen & 1u << i || (i == OPTION_ONCE_AFTER && *seen & 1u << OPTION_EVERY) ||
 	    (i == OPTION_EVERY && *seen & 1u << OPTION_ONCE_AFTER))
 		return tr_fail_at(s->err, -EINVAL, s->line, column,

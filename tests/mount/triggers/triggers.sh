@@ -78,6 +78,7 @@ wrong actions 'notify every' EINVAL 'a number of hits is missing' 12
 wrong actions 'notify every x' EINVAL 'a whole number' 13
 wrong actions 'notify every 0' EINVAL 'must be at least 1' 13
 wrong actions 'notify every 2 once-after 3' EINVAL 'one rate' 15
+wrong actions 'notify once_after 2' EINVAL "did you mean 'once-after'" 7
 wrong actions 'stop web x' EINVAL "'x' is not expected here" 9
 wrong actions 'stop web max-size 3' EINVAL "'max-size' is not expected here" 9
 wrong actions 'snapshot web a b' EINVAL "'b' is not expected here" 15
