@@ -28,7 +28,8 @@ static struct question {
 	dev_t dev; /* what fd is: the program may close descriptors that are not its own */
 	ino_t ino;
 	pid_t pid; /* of the process that asked; see was_asked_here() */
-	int64_t asked, look; /* now_us; look: when to look for the answer next; atomic */
+	int64_t asked;                          /* now_us */
+	_Alignas(8) int64_t look;               /* when to look for the answer next; atomic */
 	uint32_t object_count;
 	struct object *objects[TRAIL_OBJECT_MAX];
 } questions[LANES];
