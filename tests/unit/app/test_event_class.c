@@ -186,7 +186,10 @@ static const char *refused(void)
 
 	regs_file(&regs, &file);
 	close(regs_save(dir, "f", file.data, file.len));
-	return registration_open(NULL, dir, "f", &r, &reason) == -EBADMSG ? reason : "taken";
+	if (registration_open(NULL, dir, "f", &r, &reason) == -EBADMSG)
+		return reason;
+	registration_close(r);
+	return "taken";
 }
 
 static void bad_structures(void)
