@@ -174,7 +174,9 @@ int tree_make(const struct node *dir, const char *name, const struct who *who)
 	else if (dir->row->make)
 		rc = dir->row->make(dir, name, who, &err);
 	else
-		rc = tr_fail_at(&err, -EPERM, name, 0, "no directory can be made here");
+		rc = tr_fail_at(&err, -EPERM, name, 0,
+				"no directory can be made here; mkdir works in sessions/, "
+				"triggers/ and, in a session, snapshots/, channels/ and maps/");
 	errors_result(dir, "mkdir", who, since, rc, &err);
 	return rc;
 }

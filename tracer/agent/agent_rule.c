@@ -50,8 +50,13 @@ static int fail_level(const struct agent_kind *k, struct scan *s, size_t at, siz
 
 	for (const struct agent_level *l = k->levels; l->name; l++)
 		md_buf_printf(&names, "%s%s (%d)", l == k->levels ? "" : ", ", l->name, l->number);
-	ret = tr_fail_at(s->err, -EINVAL, s->line, (int)at, "no such level '%.*s'; levels are %s",
-			 (int)(size < 40 ? size : 40), s->line + at, md_buf_str(&names));
+	if (size)
+		ret = tr_fail_at(s->err, -EINVAL, s->line, (int)at,
+				 "no such level '%.*s'; levels are %s",
+				 (int)(size < 40 ? size : 40), s->line + at, md_buf_str(&names));
+	else
+		ret = tr_fail_at(s->err, -EINVAL, s->line, (int)at,
+				 "a level is missing here; levels are %s", md_buf_str(&names));
 	md_buf_deinit(&names);
 	return ret;
 }

@@ -479,7 +479,8 @@ struct filter_node *filter_parse_context(struct filter_parse *p)
 		return filter_fail(p, column,
 				   "kernel events have no application contexts");
 	if (!app && strncmp(p->line + p->at, "$ctx.", 5))
-		return filter_fail(p, column, "'$' is followed by ctx.NAME or app.PROVIDER:NAME");
+		return filter_fail(p, column, "'$' is followed by ctx.NAME or app.PROVIDER:NAME; "
+				   "a field has no '$' before it");
 	md_buf_put(&text, p->line + p->at, 5);
 	p->at += 5;
 	ok = app ? parse_app_context(p, n, &text) : parse_static_context(p, n, &text);

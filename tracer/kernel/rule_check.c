@@ -15,10 +15,14 @@
 
 #define SUGGEST_EVENTS 64       /* their fields are suggested for a field that no event has */
 
+/* The nearest of the tracepoints' systems and the words that begin other rules. */
 static const char *suggest_system(struct kernel *k, const char *word, size_t len)
 {
-	const char **names = malloc((k->event_count + 1) * sizeof(*names)), *near;
-	size_t n = 0;
+	static const char *const kinds[] = {
+		"syscall", "kprobe", "kretprobe", "uprobe", "uretprobe", "usdt", "kcall", "ucall",
+	};
+	size_t n = 0, count = sizeof(kinds) / sizeof(kinds[0]);
+	const char **names = malloc((k->event_count + count) * sizeof(*names)), *near;
 
 	if (!names)
 		return NULL;
@@ -26,7 +30,8 @@ static const char *suggest_system(struct kernel *k, const char *word, size_t len
 		if (kevent_is_tracepoint(k->events[i]) &&
 		    (!n || strcmp(names[n - 1], k->events[i]->system) != 0))
 			names[n++] = k->events[i]->system;
-	near = nearest(word, len, names, n);
+	memcpy(names + n, kinds, sizeof(kinds));
+	near = nearest(word, len, names, n + count);
 	free(names);
 	return near;
 }
@@ -108,6 +113,12 @@ static int explain_no_match(struct kernel *k, const struct rule *r, struct tr_er
 	snprintf(system, sizeof(system), "%.*s", (int)(colon - p), p);
 	if (!strchr(system, '*') && !kevent_find(k, system, NULL, 0))
 		return fail_no_system(k, r, system, err);
+	if (!strcmp(system, "syscalls")) {
+		if (err)
+			err->line = r->line;
+		return tr_fail_at(err, -ENOENT, r->text, 0,
+				  "no such tracepoint; a rule for a system call is syscall:NAME");
+	}
 	return fail_no_such(r, "tracepoint", colon + 1, (int)strlen(colon + 1),
 		       suggest_event(k, system, "", colon + 1), err);
 }

@@ -233,7 +233,9 @@ int hook_explain(const char *pattern, const char *text, struct tr_err *err)
 		ret = tr_fail_at(err, -ENOENT, text, 1, "no such hook '%.60s'; did you mean '%s'?",
 				 pattern + 1, near);
 	else
-		ret = tr_fail_at(err, -ENOENT, text, 1, "no such hook '%.60s'", pattern + 1);
+		ret = tr_fail_at(err, -ENOENT, text, 1,
+				 "no such hook '%.60s'; available/kernel/groups has them",
+				 pattern + 1);
 	free(near);
 	return ret;
 }

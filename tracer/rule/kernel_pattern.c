@@ -184,11 +184,12 @@ int krule_check_with(struct scan *s, struct word *with, const struct rule *r)
 			       "only tracepoints and probes have extra data; for a function write "
 			       "kprobe:");
 	if (!dynamic_event_is_rule(p) && strchr(p, '*'))
-		return fail_at(s, with, 0, "extra data is for one tracepoint: the pattern has no "
-			       "'*'");
+		return fail_at(s, with, 0,
+			       "extra data is for one tracepoint: write its name in place "
+			       "of a pattern with '*'");
 	if (r->except_count)
-		return fail_at(s, with, 0, "extra data is for one event: the rule has no "
-			       "'except'");
+		return fail_at(s, with, 0,
+			       "extra data is for one event: leave 'except' out of this rule");
 	return 0;
 }
 

@@ -48,6 +48,9 @@ refused "syscall:read ^with fd" 'only tracepoints and probes'
 refused "@netdev ^with skb->len" 'a hook has no extra data'
 is "no such tracepoint" ENOENT "$(tool open "$E" w write 'sched_swich with next->pid\n')"
 has "$(tail -n 3 "$s/error")" "did you mean 'sched_switch'"
+# … and what a misspelt kind of rule is nearest to
+is "no such kind" ENOENT "$(tool open "$E" w write 'kcal:vfs_read\n')"
+has "$(tail -n 3 "$s/error")" "did you mean 'kcall'"
 if [ -e /sys/kernel/btf/vmlinux ]; then
 	refused "net_dev_queue with ^socket->x" 'no argument of this name'
 	refused "net_dev_queue with skb->^mac_lem" "did you mean 'mac_len'"

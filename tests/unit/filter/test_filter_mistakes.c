@@ -100,8 +100,10 @@ static void mistakes_of_values(void)
 		  "5: an application context has no '$ctx.' before it: $app.PROVIDER:NAME");
 	CHECK_STR(mistake("$ctx. == 1", 0),
 		  "5: the name of a context, such as vpid, is missing here");
-	CHECK_STR(mistake("$ctx == 1", 0), "0: '$' is followed by ctx.NAME or app.PROVIDER:NAME");
-	CHECK_STR(mistake("1 < $vpid", 0), "4: '$' is followed by ctx.NAME or app.PROVIDER:NAME");
+	CHECK_STR(mistake("$ctx == 1", 0), "0: '$' is followed by ctx.NAME or app.PROVIDER:NAME; "
+		  "a field has no '$' before it");
+	CHECK_STR(mistake("1 < $vpid", 0), "4: '$' is followed by ctx.NAME or app.PROVIDER:NAME; "
+		  "a field has no '$' before it");
 	CHECK_STR(mistake("$app.a == 1", 0),
 		  "6: ':' and a name are missing here: $app.PROVIDER:NAME");
 	CHECK_STR(mistake("$app.a: == 1", 0), "7: the name of $app.PROVIDER:NAME is missing here");
