@@ -347,6 +347,9 @@ void waiter_close(struct waiter *w)
 {
 	struct fuse_pollhandle *ph;
 
+	/* A hold() after the last reference was put would put it, and free the waiter, twice. */
+	if (w->view && w->view->watch)
+		w->view->watch(w->state, &(struct notices_watcher){ NULL, serve_waiter, w });
 	pthread_mutex_lock(&wait.lock);
 	ph = w->ph;
 	w->ph = NULL;

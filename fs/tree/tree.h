@@ -73,7 +73,8 @@ struct view {
 	bool silent;
 	/*
 	 * Data come with a call: when read() returned -EAGAIN, hold(arg) and then, without a lock,
-	 * serve(arg) are called once there may be some. May be NULL.
+	 * serve(arg) are called once there may be some. May be NULL. Called again with hold NULL
+	 * before close(): then only the serve(arg) of earlier holds are still called.
 	 */
 	void (*watch)(void *state, const struct notices_watcher *watcher);
 };

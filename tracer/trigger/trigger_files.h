@@ -71,7 +71,8 @@ int notices_open(struct trigger *g, bool json, struct notices **out);
 ssize_t notices_read(struct notices *n, void *buf, size_t size);
 /*
  * hold() is called with triggers.lock held when an empty queue gets something to read; it keeps the
- * open file. serve() is called after that without a lock, and ends what hold() began.
+ * open file. serve() is called after that without a lock, and ends what hold() began. hold NULL: it
+ * is not called any more; serve() still ends what was begun.
  */
 struct notices_watcher {
 	void (*hold)(void *arg);

@@ -133,6 +133,18 @@ is "lost, as the reader learns of it" "$(key notifications_lost "$T/rate/status"
 exec 7<&-
 rmdir "$T/rate"
 
+# --- readers that open and close while notifications are sent
+trigger doors 'event user tick:*' notify
+"$ticker" 20000 50 &
+p=$!
+for i in 1 2 3 4; do
+	while kill -0 $p 2>/dev/null; do : <"$T/doors/notifications"; done &
+done
+wait
+within 20 hits doors 20000 || fail "hits: $(cat "$T/doors/status")"
+within 20 grep -q '^readers 0' "$T/doors/status" || fail "readers: $(cat "$T/doors/status")"
+rmdir "$T/doors"
+
 # --- an application that ends by a signal right after its event
 trigger dies 'event user tick:tock if n == 0' 'notify'
 for i in 1 2 3 4 5; do
