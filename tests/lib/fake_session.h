@@ -145,6 +145,12 @@ uint64_t session_chunk(struct session *s)
 	return 0;
 }
 
+void session_failed(struct session *s, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+void session_failed(struct session *s, const char *fmt, ...)
+{
+	(void)s, (void)fmt;
+}
+
 bool session_flush(struct session *s)
 {
 	return !s->unflushed;
