@@ -108,8 +108,10 @@ static int verb_statedump(struct session *s, const char *arg, struct tr_err *err
 static int verb_stop(struct session *s, const char *arg, struct tr_err *err)
 {
 	(void)arg;
-	if (!s->active)
+	if (!s->active && !s->halting)
 		return tr_fail(err, -EBUSY, "the session is not active");
+	/* What applications that ended had missed belongs to a session that is active. */
+	s->active = true;
 	apps_gc(s->tracer);
 	s->active = false;
 	session_apply(s);

@@ -128,6 +128,20 @@ static void start_between(void)
 	CHECK(is_on() && is_active());
 }
 
+/* Who writes `stop` then has what it promises: no event after it, and not EBUSY. */
+static void stop_between(void)
+{
+	struct tr_err err = TR_ERR_INIT;
+
+	CHECK(is_active() && halts());
+	CHECK(session_control(s, "stop\n", &err) == 0);
+	CHECK(!is_on() && !is_active());
+	CHECK(session_halted(s, &err) == 0);
+	CHECK(!is_on() && !is_active());
+	CHECK(session_control(s, "stop\n", &err) == -EBUSY);
+	CHECK(session_control(s, "start\n", &err) == 0 && comes_on());
+}
+
 static void *halt_it(void *ret)
 {
 	*(int *)ret = session_halt(s);
@@ -182,6 +196,7 @@ int main(int argc, char **argv)
 	alarm(120);
 	CASE(halt);
 	CASE(start_between);
+	CASE(stop_between);
 	CASE(locks);
 	close(program);
 	waitpid(pid, NULL, 0);
