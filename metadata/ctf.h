@@ -33,8 +33,8 @@ struct md_metadata_header {
 	uint8_t compression, encryption, checksum_scheme, major, minor;
 } __attribute__((packed));
 /*
- * Appends one packet with the beginning of a text of metadata; returns how
- * many bytes of the text it has.
+ * Appends one packet with the beginning of a text of metadata; returns how many bytes of the text
+ * it has.
  */
 size_t md_metadata_packet(const uint8_t uuid[16], bool is_ctf2, const char *text, size_t len,
 			  struct md_buf *out);

@@ -105,14 +105,22 @@ static int verb_statedump(struct session *s, const char *arg, struct tr_err *err
 	return 0;
 }
 
+/* What applications that ended had missed belongs to a session that is active, or was just now. */
+static void collect_missed(struct session *s)
+{
+	bool active = s->active;
+
+	s->active = true;
+	apps_gc(s->tracer);
+	s->active = active;
+}
+
 static int verb_stop(struct session *s, const char *arg, struct tr_err *err)
 {
 	(void)arg;
 	if (!s->active && !s->halting)
 		return tr_fail(err, -EBUSY, "the session is not active");
-	/* What applications that ended had missed belongs to a session that is active. */
-	s->active = true;
-	apps_gc(s->tracer);
+	collect_missed(s);
 	s->active = false;
 	session_apply(s);
 	return 0;
@@ -254,17 +262,12 @@ int session_halt(struct session *s)
 
 int session_halted(struct session *s, struct tr_err *err)
 {
-	bool active;
 	int ret;
 
 	session_lock(s);
 	ret = session_check_alive(s, err);
 	if (!ret) {
-		/* What applications that ended had missed belongs to a session that is active. */
-		active = s->active;
-		s->active = true;
-		apps_gc(s->tracer);
-		s->active = active;
+		collect_missed(s);
 		session_apply(s);
 		session_save(s);
 		session_changed(s);

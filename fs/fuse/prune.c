@@ -12,7 +12,7 @@
 #define PAUSE 500       /* ms between two looks: applications may come and go in crowds */
 #define RETRY 100       /* ms until the next look, when a directory is locked for long */
 #define SLOW_CHANGE 20          /* ms: an mkdir or rmdir that waits for nothing takes less */
-#define REPEAT_MOST 8000       /* ms until the notes are sent again, at most */
+#define REPEAT_MOST 8000        /* ms until the notes are sent again, at most */
 
 static atomic_bool noted;
 /* The helper thread's */

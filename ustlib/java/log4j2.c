@@ -28,7 +28,7 @@ struct context_values {
  */
 static struct context_values *context_values(void)
 {
-	static void *library;
+	static void *library;   /* atomic: threads that find it at once store the same handle */
 	void *l = __atomic_load_n(&library, __ATOMIC_RELAXED);
 
 	if (!l) {

@@ -150,18 +150,7 @@
 #define TRAIL__CAPTURE_ENUM(i, name, flags, e, ...) \
 	TRAIL__AUTO trail__v##i = (e); \
 	const struct trail__piece trail__p##i = { TRAIL__CODE(e), 1, (const void *)&trail__v##i };
-#define TRAIL__CAPTURE_SEQUENCE(i, name, flags, pointer, n) \
-	TRAIL__CHECK_ELEMENT(name, pointer) \
-	const void *const trail__v##i = (const void *)(pointer); \
-	const struct trail__piece trail__p##i = { TRAIL__ELEMENT(pointer, TRAIL__SEQUENCE_OF), \
-		(unsigned int)(n), trail__v##i };
-#define TRAIL__CAPTURE_ARRAY(i, name, flags, pointer, n) \
-	TRAIL__CHECK_ELEMENT(name, pointer) \
-	const void *const trail__v##i = (const void *)(pointer); \
-	const struct trail__piece trail__p##i = { TRAIL__ELEMENT(pointer, TRAIL__ARRAY_OF), \
-		(unsigned int)(n), trail__v##i };
 
-#define TRAIL__TOTAL(i, x) TRAIL__CALL(TRAIL__TOTAL_, i, TRAIL__NORMAL(x))
 #define TRAIL__TOTAL_PLAIN(i, ...) +1
 #define TRAIL__TOTAL_VALUE TRAIL__TOTAL_PLAIN
 #define TRAIL__TOTAL_ENUM TRAIL__TOTAL_PLAIN

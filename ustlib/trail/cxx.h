@@ -176,7 +176,6 @@ template <class U, class L, class H> inline void add_pieces(L &list, const H &x)
 		  (unsigned int)(flags) << 16, \
 	  0, &trail__e##i },
 
-#define TRAIL__TOTAL(i, x) TRAIL__CALL(TRAIL__TOTAL_, i, TRAIL__NORMAL(x))
 #define TRAIL__TOTAL_PLAIN(i, name, flags, e) +::trail::total<decltype((e))>()
 #define TRAIL__TOTAL_VALUE TRAIL__TOTAL_PLAIN
 #define TRAIL__TOTAL_ENUM(i, ...) +1
@@ -199,16 +198,6 @@ template <class U, class L, class H> inline void add_pieces(L &list, const H &x)
 		::trail::number_code<typename std::decay<decltype((e))>::type>(0), 1, \
 			(const void *)&trail__v##i \
 	};
-#define TRAIL__CAPTURE_SEQUENCE(i, name, flags, pointer, n) \
-	TRAIL__CHECK_ELEMENT(name, pointer) \
-	const void *const trail__v##i = (const void *)(pointer); \
-	const struct trail__piece trail__p##i = { TRAIL__ELEMENT(pointer, TRAIL__SEQUENCE_OF), \
-		(unsigned int)(n), trail__v##i };
-#define TRAIL__CAPTURE_ARRAY(i, name, flags, pointer, n) \
-	TRAIL__CHECK_ELEMENT(name, pointer) \
-	const void *const trail__v##i = (const void *)(pointer); \
-	const struct trail__piece trail__p##i = { TRAIL__ELEMENT(pointer, TRAIL__ARRAY_OF), \
-		(unsigned int)(n), trail__v##i };
 
 #define TRAIL__END (trail__buffer + TRAIL__HEADROOM + TRAIL__DYNAMIC)
 #define TRAIL__PUT(i, x) TRAIL__CALL(TRAIL__PUT_, i, TRAIL__NORMAL(x))

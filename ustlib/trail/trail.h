@@ -400,6 +400,7 @@ trail__put(unsigned char *at, unsigned char *end, const struct trail__piece *p, 
 #define TRAIL__DECLARE(i, x) TRAIL__CALL(TRAIL__DECLARE_, i, TRAIL__NORMAL(x))
 #define TRAIL__DESCRIBE(i, x) TRAIL__CALL(TRAIL__DESCRIBE_, i, TRAIL__NORMAL(x))
 #define TRAIL__CAPTURE(i, x) TRAIL__CALL(TRAIL__CAPTURE_, i, TRAIL__NORMAL(x))
+#define TRAIL__TOTAL(i, x) TRAIL__CALL(TRAIL__TOTAL_, i, TRAIL__NORMAL(x))
 
 #define TRAIL__NO_NAME(e) "TRAIL: the field " #e " has no name: write TRAIL_FIELD(name, " #e ")"
 #define TRAIL__NO_TYPE(name) "TRAIL: the field " name " is of a type that cannot be recorded"
@@ -411,6 +412,16 @@ trail__put(unsigned char *at, unsigned char *end, const struct trail__piece *p, 
 	{ name, TRAIL__ELEMENT(pointer, TRAIL__SEQUENCE_OF) | (unsigned int)(flags) << 16, 0, 0 },
 #define TRAIL__DESCRIBE_ARRAY(i, name, flags, pointer, n) \
 	{ name, TRAIL__ELEMENT(pointer, TRAIL__ARRAY_OF) | (unsigned int)(flags) << 16, (n), 0 },
+
+#define TRAIL__CAPTURE_SEQUENCE(i, name, flags, pointer, n) \
+	TRAIL__CAPTURE_ELEMENTS(i, name, pointer, n, TRAIL__SEQUENCE_OF)
+#define TRAIL__CAPTURE_ARRAY(i, name, flags, pointer, n) \
+	TRAIL__CAPTURE_ELEMENTS(i, name, pointer, n, TRAIL__ARRAY_OF)
+#define TRAIL__CAPTURE_ELEMENTS(i, name, pointer, n, kind) \
+	TRAIL__CHECK_ELEMENT(name, pointer) \
+	const void *const trail__v##i = (const void *)(pointer); \
+	const struct trail__piece trail__p##i = { TRAIL__ELEMENT(pointer, kind), \
+		(unsigned int)(n), trail__v##i };
 
 #ifndef __cplusplus
 #include <trail/c.h>
