@@ -15,8 +15,10 @@
 #include "tracer/session/session.h"
 #include "tracer/session/trace_form.h"
 
-#define UNMATCHED_LOOKS \
-	1000000u /* of rules at tracepoints, in one read of `status`: the tracer's lock is held */
+/* Of rules at tracepoints, in one read of `status`: the tracer's lock is held. */
+#define STATUS_LOOKS 1000000u
+#define FILTER_LOOKS 50u        /* what a look at the fields of a filter costs */
+#define NAMES_MOST 4096u        /* bytes of names among which a field's name is suggested */
 
 #define APP_COST 32u            /* tracepoints whose words cost what one application costs */
 
@@ -133,47 +135,98 @@ static int check_rule(const struct session *s, const struct rule *r, struct tr_e
 	return -EINVAL;
 }
 
+/* What the registered tracepoints say about a rule. */
+struct rule_report {
+	bool matched;           /* by a tracepoint, or by the daemon's own event */
+	uint64_t missing;       /* fields of the filter that no matching tracepoint has, as bits */
+	struct md_buf names;    /* the fields that matching tracepoints have, each with a NUL */
+};
+
+static void examine_app(const struct app *a, const struct rule *r, size_t *looks,
+			struct rule_report *out)
+{
+	for (uint32_t i = 0; *looks && i < a->file->event_count; i++) {
+		const struct registration_event *e = &a->file->events[i];
+		struct filter_event fields = fields_of(a, i);
+
+		--*looks;
+		if (!rule_match(r, e->name, e->level))
+			continue;
+		out->matched = true;
+		if (!out->missing)
+			return;
+		out->missing &= filter_missing_fields(r->filter, &fields);
+		if (out->names.len < NAMES_MOST)
+			filter_event_names(&fields, &out->names);
+		*looks -= *looks < FILTER_LOOKS ? *looks : FILTER_LOOKS;
+	}
+}
+
 /*
- * Whether an application that the session records has registered a tracepoint that the rule takes.
- * budget: looks that are left.
+ * Looks for tracepoints that the rule takes, of applications that the session records. looks: how
+ * many are left; at 0 the report is not complete.
  */
-static bool is_registered(const struct session *s, const struct rule *r, size_t *budget)
+static void examine_rule(const struct session *s, const struct rule *r, size_t *looks,
+			 struct rule_report *out)
 {
 	struct app *a;
 
-	/* The daemon's own event. */
-	if (rule_match(r, LOG_EVENT, LOG_EVENT_LEVEL))
-		return true;
+	*out = (struct rule_report){ .names = MD_BUF_INIT };
+	/* Filters of the daemon's own event are not examined. */
+	out->matched = rule_match(r, LOG_EVENT, LOG_EVENT_LEVEL);
+	out->missing = r->filter && !out->matched ? UINT64_MAX : 0;
 	cds_list_for_each_entry(a, &s->tracer->apps, node) {
-		if (s->uid && s->uid != a->file->uid)
-			continue;
-		for (uint32_t i = 0; i < a->file->event_count; i++)
-			if (!(*budget)-- ||
-			    rule_match(r, a->file->events[i].name, a->file->events[i].level))
-				return true;
+		if (out->matched && !out->missing)
+			return;
+		if (!s->uid || s->uid == a->file->uid)
+			examine_app(a, r, looks, out);
 	}
-	return false;
 }
 
-static void show_unmatched(const struct session *s, struct md_buf *out)
+/* The line of a rule that can record nothing now, if it is such a rule. */
+static void show_rule(const struct session *s, const struct rule *r, size_t *looks,
+		      struct md_buf *out)
 {
-	size_t budget = UNMATCHED_LOOKS;
+	const struct filter_node *field;
+	struct tr_err err = TR_ERR_INIT;
+	struct rule_report report;
+
+	examine_rule(s, r, looks, &report);
+	if (*looks && !report.matched)
+		md_buf_printf(out, "unmatched %s\n", r->text);
+	for (size_t i = 0; *looks && report.matched && report.missing &&
+			   (field = filter_named_field(r->filter, i)); i++) {
+		if (!(report.missing >> i & 1))
+			continue;
+		filter_no_field(r->filter, field, "the tracepoints that it matches",
+				&report.names, &err);
+		md_buf_printf(out, "unknown_field %s: %s\n", r->text, err.sentence);
+		break;
+	}
+	md_buf_deinit(&report.names);
+}
+
+static void show_rules(const struct session *s, struct md_buf *out)
+{
+	size_t looks = STATUS_LOOKS;
 	struct channel *c;
 
 	cds_list_for_each_entry(c, &s->channels, node)
-		for (size_t i = 0; !c->kernel && budget && i < c->rules.count; i++)
-			if (!c->rules.rules[i].disabled &&
-			    !is_registered(s, &c->rules.rules[i], &budget) && budget)
-				md_buf_printf(out, "unmatched %s\n", c->rules.rules[i].text);
+		for (size_t i = 0; !c->kernel && looks && i < c->rules.count; i++)
+			if (!c->rules.rules[i].disabled)
+				show_rule(s, &c->rules.rules[i], &looks, out);
 }
 
-/* Lines `unmatched RULE`, and `other_clock N`: registrations that the clock excludes. */
+/*
+ * Lines `unmatched RULE`, `unknown_field RULE: SENTENCE`, and `other_clock N`: registrations that
+ * the clock excludes.
+ */
 static void show_status(const struct session *s, struct md_buf *out)
 {
 	uint32_t others = 0;
 	struct app *a;
 
-	show_unmatched(s, out);
+	show_rules(s, out);
 	cds_list_for_each_entry(a, &s->tracer->apps, node)
 		others += session_serves(s, a->file->uid) &&
 			  !session_has_clock(s, a->file->clock);

@@ -48,6 +48,19 @@ bool filter_event_has(const struct filter_event *e, const struct filter_node *fi
 	return found;
 }
 
+uint64_t filter_missing_fields(const struct filter *f, const struct filter_event *e)
+{
+	struct filter_info *info = calloc(f->node_count, sizeof(*info));
+	const struct filter_node *field;
+	uint64_t missing = 0;
+
+	if (info && !filter_bind(f, e, info, NULL))
+		for (size_t i = 0; i < 64 && (field = filter_named_field(f, i)); i++)
+			missing |= (uint64_t)info[field->id].missing << i;
+	free(info);
+	return missing;
+}
+
 void filter_event_names(const struct filter_event *e, struct md_buf *out)
 {
 	for (uint32_t i = 0; i < e->field_count; i++) {

@@ -135,6 +135,11 @@ struct filter_node;
 
 /* The i-th field that the filter names, from 0 on; the filter owns it. NULL: it names no more. */
 const struct filter_node *filter_named_field(const struct filter *f, size_t i);
+/*
+ * Which of the fields that the filter names the event does not have: bit i is the i-th field, up to
+ * 64. 0 also if types clash, or memory is short.
+ */
+uint64_t filter_missing_fields(const struct filter *f, const struct filter_event *e);
 /* Whether an event has the field. True also if memory is short. */
 bool filter_event_has(const struct filter_event *e, const struct filter_node *field);
 /* Appends the names of the event's fields in the form that filters use, each with a NUL. */

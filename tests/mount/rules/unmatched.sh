@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
 # `status` has a line `unmatched RULE` for each rule of the user domain that matches no registered
-# tracepoint.
+# tracepoint, and `unknown_field RULE: SENTENCE` if no tracepoint that it matches has a field of its
+# filter.
 . "$(dirname "$0")/../../lib/mount.sh"
 
 mount_tree
@@ -34,6 +35,23 @@ one_is_left() {
 	[ "$(unmatched)" = tick:tok ]
 }
 within 20 one_is_left || fail "with the application: $(unmatched)"
+unknown() {
+	sed -n 's/^unknown_field //p' "$s/status"
+}
+is "no filter" "" "$(unknown)"
+cat >"$s/user/events" <<'R'
+tick:tock if thred == 1 && n > 2
+~tick:* if nn == 1
+tick:* if n > 2
+* if no_field_of_this_name == 1
+tick:none if nn == 1
+R
+is "a misspelt field" "tick:tock if thred == 1 && n > 2: no field 'thred' in the tracepoints that\
+ it matches; did you mean 'thread'?" "$(unknown)"
+is "a field that is nothing like it" "tick:tock if xyzzy == 1: no field 'xyzzy' in the tracepoints\
+ that it matches" "$(put 'tick:tock if xyzzy == 1' "$s/user/events" && unknown)"
+put 'tick:tock' "$s/user/events"
+echo 'tick:tok' >>"$s/user/events"
 kill $app
 wait $app
 both_are_left() {
