@@ -194,6 +194,14 @@ static int recover(struct tracer *t, int output, bool only_unwritten, char **fil
 
 /* ---- -c ---- */
 
+static void complain_in(const char *path, const char *name, int err)
+{
+	char whole[PATH_MAX];
+
+	snprintf(whole, sizeof(whole), "%s/%s", path, name);
+	complain(whole, err);
+}
+
 /* Truncates an open file, if it is longer, and says so. Returns false if that fails. */
 static bool cut_file(int fd, const char *path, const char *name, uint64_t size)
 {
@@ -203,7 +211,7 @@ static bool cut_file(int fd, const char *path, const char *name, uint64_t size)
 	if (!err && (uint64_t)st.st_size <= size)
 		return true;
 	if (err || ftruncate(fd, (off_t)size)) {
-		complain(name, errno);
+		complain_in(path, name, errno);
 		return false;
 	}
 	printf("%s/%s: %lld bytes cut\n", path, name, (long long)st.st_size - (long long)size);
@@ -268,7 +276,7 @@ static void cut_stream(int dir, int indexes, const char *path, const char *name)
 	else if (errno != ENOENT)
 		end = -errno;
 	if (end < 0)
-		complain(index_name, (int)end);
+		complain_in(path, index_name, (int)end);
 	else if (cut_file(fd, path, name, (uint64_t)end) && index >= 0)
 		cut_file(index, path, index_name, sizeof(struct md_index_header) +
 			 (size_t)entries * sizeof(struct md_index_entry));
@@ -304,7 +312,7 @@ static void cut_metadata(int dir, const char *path)
 	struct stat st;
 
 	if (fd < 0 || fstat(fd, &st) || !S_ISREG(st.st_mode)) {
-		complain("metadata", fd < 0 ? errno : EINVAL);
+		complain_in(path, "metadata", fd < 0 ? errno : EINVAL);
 	} else if (pread(fd, &magic, sizeof(magic), 0) != sizeof(magic) ||
 		   magic == MD_METADATA_MAGIC || magic == bswap_32(MD_METADATA_MAGIC)) {
 		uint64_t end = whole_metadata(fd, (uint64_t)st.st_size);
