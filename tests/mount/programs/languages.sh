@@ -12,7 +12,10 @@ mkdir "$S/s" && printf 'rusty:*\nmy_app:*\n' >"$S/s/user/events" &&
 	put start "$S/s/control" || fail "session"
 : >"$work/want"
 
-if command -v cargo >/dev/null && command -v rustc >/dev/null; then
+# (rustup's cargo is a link that looks below HOME for the real one, which the test makes private.)
+RUSTUP_HOME=${RUSTUP_HOME:-${HOME:-/root}/.rustup}
+export RUSTUP_HOME
+if cargo --version >/dev/null 2>&1 && rustc --version >/dev/null 2>&1; then
 	mkdir -p "$work/rusty/src"
 	cp "$here/languages/main.rs" "$work/rusty/src/"
 	cat >"$work/rusty/Cargo.toml" <<END
