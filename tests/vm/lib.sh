@@ -41,3 +41,22 @@ if [ -z "${VM-}" ]; then
 fi
 . "$(dirname "$0")/../lib/mount.sh"
 T=/sys/kernel/tracing
+
+# Whether this kernel's event probes read the text of system calls. Some read all of it as empty:
+# Debian's 6.1.0-50 does, 6.1.0-56 does not.
+reads_text() {
+	mkdir $T/instances/trial &&
+		echo 'e:trial/trial syscalls.sys_enter_openat f=+0($filename):ustring' \
+		>>$T/dynamic_events &&
+		echo 1 >$T/instances/trial/events/trial/trial/enable ||
+		fail "no event probe can be made"
+	for i in 1 2 3; do
+		busybox cat /proc/version >/dev/null
+	done
+	echo 0 >$T/instances/trial/events/trial/trial/enable
+	grep -q 'f="/' $T/instances/trial/trace
+	text=$?
+	rmdir $T/instances/trial && echo '-:trial/trial' >>$T/dynamic_events ||
+		fail "the event probe cannot be removed"
+	return $text
+}

@@ -68,6 +68,11 @@ ring() {
 	"$BUILD/tests/vm/heads" "trailfs-$1-" | cut -d ' ' -f 2-
 }
 
+texts=
+! reads_text || texts='
+syscall:entry:openat if filename == "/nonexistent/*.conf" || (flags & 0x80000) == 0x80000 && filename == ""
+syscall:entry:execve if filename == "*rue"
+'
 other=$(mktemp -d)
 TRAIL_RUNTIME_DIR=$work/other-state "$TRAILFS" "$other" || fail "no other mount"
 has "$(cat "$other/version")" '^kernel tracefs'
@@ -111,15 +116,14 @@ irq:irq_handler_entry if name == "*a*"
 sched:sched_process_exit if !(comm == "load") && comm == "t*u*e"
 signal:signal_deliver if sig == 12
 E2
-session syscalls <<'E2'
-syscall:entry:openat if filename == "/nonexistent/*.conf" || (flags & 0x80000) == 0x80000 && filename == ""
+session syscalls <<E2
+$texts
 syscall:exit:openat if ret == -2
 syscall:entry:kill if sig == 12
 syscall:entry:mmap if len == 65536u && fd < 0 && addr == 0
 syscall:exit:mmap if ret > 0
 syscall:exit:munmap if ret != 0
-syscall:entry:execve if filename == "*rue"
-syscall:nanosleep if $ctx.tid == 1
+syscall:nanosleep if \$ctx.tid == 1
 E2
 # Several for one event; counters; what only the daemon can do; contexts.
 session mixed <<'E2'

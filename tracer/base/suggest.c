@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* "Did you mean …?" */
+#include <stdio.h>
 #include <string.h>
 #include <strings.h>
 
@@ -70,4 +71,14 @@ const char *nearest(const char *word, size_t len, const char *const *names, size
 		}
 	}
 	return best;
+}
+
+const char *join_names(const char *const *names, size_t count, char *out, size_t size)
+{
+	size_t len = 0;
+
+	snprintf(out, size, "%s", count ? "" : "none");
+	for (size_t i = 0; i < count && len < size; i++)
+		len += (size_t)snprintf(out + len, size - len, "%s%s", i ? ", " : "", names[i]);
+	return out;
 }

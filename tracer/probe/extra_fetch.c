@@ -77,24 +77,17 @@ static int fail_no_param(struct resolver *r)
 {
 	const char *names[64], *near;
 	uint32_t first = dynamic_event_has_record(r->d), n = 0, type;
-	char list[200] = "";
+	char list[200];
 
-	while (n < 64 && n + first < btf_param_count(r->btf, r->proto)) {
+	for (; n < 64 && n + first < btf_param_count(r->btf, r->proto); n++)
 		names[n] = btf_param(r->btf, r->proto, n + first, &type);
-		n++;
-	}
 	near = nearest(r->item->text + r->item->root, r->item->root_len, names, n);
 	if (near)
 		return FAIL(r, r->item->root, -EINVAL,
 			    "'%.60s' has no argument of this name; did you mean '%.60s'?",
 			    r->d->symbol, near);
-	for (uint32_t i = 0; i < n; i++)
-		snprintf(list + strlen(list), sizeof(list) - strlen(list), "%s%s", i ? ", " : "",
-			 names[i]);
-	return FAIL(r, r->item->root, -EINVAL,
-		    n ? "'%.60s' has no argument of this name; it has %s"
-		      : "'%.60s' has no arguments%s",
-		    r->d->symbol, list);
+	return FAIL(r, r->item->root, -EINVAL, "'%.60s' has no argument of this name; it has %s",
+		    r->d->symbol, join_names(names, n, list, sizeof(list)));
 }
 
 static int load_types(struct resolver *r)

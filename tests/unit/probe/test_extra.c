@@ -167,6 +167,7 @@ static void members(void)
 	refuse(k, "n->x", 1, "no structure");
 	refuse(k, "skb->self", 0, "name one of its members");
 	refuse(k, "skc->mac", 0, "did you mean 'skb'");
+	refuse(k, "elephant->mac", 0, "of this name; it has skb, ");
 	refuse(k, "$arg4->mac", 0, "no argument");
 	refuse(k, "skb->pkt:string", 0, "no string");
 	refuse(k, "skb->next->next->next->next->next->next->next->next->next->next->next->next"
