@@ -297,7 +297,7 @@ static char *put_names(struct csv *v, char *o, const struct row *r)
 
 	*o++ = ',';
 	at = out->len = (size_t)(o - out->data);
-	stacks_put(v->m->stacks, session_clock_offset(v->m->s), r->cursor, STACKS_OBJECT, out);
+	stacks_put(v->m->stacks, v->m->clock_offset, r->cursor, STACKS_OBJECT, out);
 	if (out->len > at)
 		quote_cell(v, out, at, MD_SHOWN_JSON);
 	return md_buf_room(out, 1);
@@ -344,7 +344,7 @@ static void add_row(void *arg, const struct row *r)
 
 void csv_make(struct maker *m)
 {
-	struct csv v = { .m = m };
+	struct csv v = { .m = m }, later;
 
 	m->runs = 2;
 	maker_classes(m, add_columns, &v);
@@ -352,8 +352,11 @@ void csv_make(struct maker *m)
 	for (uint32_t i = 0; i < v.count; i++)
 		md_buf_printf(&m->out, ",%s", v.columns[i]->name);
 	md_buf_puts(&m->out, maker_names(m, false) ? ",symbols\n" : "\n");
+	later = (struct csv){ .m = m->later, .count = v.count };
 	if (!m->err)
-		maker_run(m, ROW_VALUES, add_row, &v);
+		maker_halves(m, add_row, &v, &later);
+	md_buf_deinit(&later.host_cell);
+	md_buf_deinit(&later.text);
 	tdestroy(v.names, free_column);
 	free(v.columns);
 	md_buf_deinit(&v.host_cell);

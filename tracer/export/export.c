@@ -4,8 +4,6 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
 #include "tracer/session/session.h"
 #include "tracer/view/merge.h"
@@ -16,8 +14,7 @@
 
 struct export_view {
 	struct session *s;      /* referenced */
-	int fd;
-	uint64_t size;          /* of the memfd; counts as frozen memory of the session */
+	struct memory_file file, rest;
 };
 
 static const struct {
@@ -38,7 +35,7 @@ static const struct {
 
 void maker_write(struct maker *m)
 {
-	size_t done = 0;
+	uint64_t before = m->file.size;
 
 	if (m->write) {
 		m->write(m);
@@ -50,17 +47,11 @@ void maker_write(struct maker *m)
 		m->err = session_frozen(m->s, (int64_t)m->out.len);
 	if (m->err)
 		return;
-	m->size += m->out.len;
-	while (done < m->out.len) {
-		ssize_t n = write(m->fd, m->out.data + done, m->out.len - done);
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n <= 0) {
-			m->err = n < 0 ? -errno : -EIO;
-			return;
-		}
-		done += (size_t)n;
+	m->err = memory_file_add(&m->file, m->out.data, m->out.len);
+	if (m->err) {
+		/* What was added counts already. */
+		session_frozen(m->s, -(int64_t)(before + m->out.len - m->file.size));
+		return;
 	}
 	md_buf_reset(&m->out);
 }
@@ -82,10 +73,22 @@ static double part_of(const struct maker *m, uint64_t first, uint64_t now)
 	return m->limit > first ? (double)(now - first) / (double)(m->limit - first) : 0;
 }
 
+/* A merge at the places where the events of `later` begin. */
+static struct merge *merge_later(const struct maker *m)
+{
+	struct stream_set set = { 0 };
+	struct merge *merge = NULL;
+
+	if (!session_streams(m->s, NULL, &set))
+		merge = merge_create_at(m->places, m->place_count, &set);
+	stream_set_deinit(&set);
+	return merge;
+}
+
 /* The events that are held, for a run. NULL: m->err. */
 static struct merge *begin_run(struct maker *m)
 {
-	struct merge *merge = merge_create();
+	struct merge *merge = m->places ? merge_later(m) : merge_create();
 	uint64_t now;
 
 	if (!merge) {
@@ -110,16 +113,20 @@ static void end_run(struct maker *m, struct merge *merge)
 void maker_run(struct maker *m, enum row_needs needs, void (*add)(void *arg, const struct row *r),
 	       void *arg)
 {
-	uint64_t clock_offset = session_clock_offset(m->s), count = 0, first = 0;
+	uint64_t count = 0, first = 0;
 	struct merge *merge = begin_run(m);
 	struct cursor *c;
 	struct row r;
 
 	while (!m->err && (c = merge_top(merge, m->limit))) {
+		if (c->o.ts < m->from) {
+			merge_next(merge);
+			continue;
+		}
 		m->err = rows_read(&m->rows, c, needs, &r);
 		if (m->err)
 			break;
-		r.time = clock_offset + c->o.ts;
+		r.time = m->clock_offset + c->o.ts;
 		first = count ? first : c->o.ts;
 		if (count++ % EVENTS_A_SHOW == 0)
 			show_done(m, part_of(m, first, c->o.ts));
@@ -131,6 +138,172 @@ void maker_run(struct maker *m, enum row_needs needs, void (*add)(void *arg, con
 	if (merge)
 		end_run(m, merge);
 }
+
+/* ---- two halves ---- */
+
+#define HALVES_MIN (256u << 10) /* bytes of events that are worth a thread */
+
+struct held_piece {             /* a sub-buffer */
+	uint64_t begin, begin_ts, bytes;
+	size_t stream;          /* index of its cursor */
+};
+
+struct held_pieces {
+	struct held_piece *list;        /* owned */
+	size_t count, room;
+	uint64_t bytes;
+};
+
+static bool add_piece(struct held_pieces *h, struct held_piece piece)
+{
+	struct held_piece *more;
+
+	if (h->count == h->room) {
+		more = realloc(h->list, (2 * h->room + 64) * sizeof(*more));
+		if (!more)
+			return false;
+		h->list = more;
+		h->room = 2 * h->room + 64;
+	}
+	h->list[h->count++] = piece;
+	h->bytes += piece.bytes;
+	return true;
+}
+
+/* Lists what the ring of stream i holds. False: it is not known, or no memory. */
+static bool list_pieces(struct held_pieces *h, const struct cursor *c, size_t i)
+{
+	const struct stream *s = &c->stream;
+	uint64_t size, k;
+	struct ring_piece p;
+
+	/* Only a ring says where its events of a time are, and only in ns. */
+	if (s->input || s->log || c->freq)
+		return false;
+	size = s->region->geo.subbuf_size;
+	for (k = ring_oldest(s, c->mark.head) / size; k <= c->mark.head / size; k++) {
+		if (!ring_piece(s, &c->mark, k, &p) || p.begin != k * size || p.begin == p.end)
+			continue;
+		if (!ring_holds(s, k) ||
+		    !add_piece(h, (struct held_piece){ p.begin, p.begin_ts, p.end - p.begin, i }))
+			return false;
+	}
+	return true;
+}
+
+static int compare_times(const void *a, const void *b)
+{
+	const struct held_piece *x = a, *y = b;
+
+	return x->begin_ts < y->begin_ts ? -1 : x->begin_ts > y->begin_ts;
+}
+
+/* The time at which a sub-buffer begins that has about half of the bytes before it. */
+static uint64_t find_middle(struct held_pieces *h)
+{
+	uint64_t before = 0;
+	size_t i = 0;
+
+	qsort(h->list, h->count, sizeof(*h->list), compare_times);
+	while (i + 1 < h->count && before + h->list[i].bytes / 2 < h->bytes / 2)
+		before += h->list[i++].bytes;
+	return h->list[i].begin_ts;
+}
+
+/* Where each stream may have events from m->from on. False: no memory. */
+static bool set_places(struct maker *m, const struct merge *merge, const struct held_pieces *h)
+{
+	m->places = calloc(merge->count, sizeof(*m->places));
+	if (!m->places)
+		return false;
+	m->place_count = merge->count;
+	for (size_t i = 0; i < merge->count; i++) {
+		m->places[i].key = merge->cursors[i]->stream.region->key;
+		m->places[i].ring = merge->cursors[i]->stream.ring;
+	}
+	/* By time: the last one that is not later. */
+	for (size_t i = 0; i < h->count && h->list[i].begin_ts <= m->from; i++)
+		m->places[h->list[i].stream].at.pos = h->list[i].begin;
+	return true;
+}
+
+static void free_later(struct maker *m)
+{
+	if (!m->later)
+		return;
+	md_buf_deinit(&m->later->out);
+	rows_deinit(&m->later->rows);
+	free(m->later->places);
+	free(m->later);
+	m->later = NULL;
+}
+
+/* Makes m->later, if the session's rings have events for two. 0 or -ENOMEM. */
+static int divide(struct maker *m, const struct merge *merge)
+{
+	struct held_pieces h = { 0 };
+	bool all = true;
+	int err = 0;
+
+	for (size_t i = 0; all && i < merge->count; i++)
+		all = list_pieces(&h, merge->cursors[i], i);
+	if (all && h.count > 1 && h.bytes >= HALVES_MIN) {
+		m->later = calloc(1, sizeof(*m->later));
+		err = m->later ? 0 : -ENOMEM;
+	}
+	if (m->later) {
+		*m->later = (struct maker){ .s = m->s, .limit = m->limit, .from = find_middle(&h),
+					    .clock_offset = m->clock_offset };
+		err = set_places(m->later, merge, &h) ? 0 : -ENOMEM;
+	}
+	free(h.list);
+	return err;
+}
+
+struct half {
+	struct maker *m;
+	void (*add)(void *arg, const struct row *r);
+	void *arg;
+};
+
+static void *run_half(void *arg)
+{
+	struct half *half = arg;
+
+	maker_run(half->m, ROW_VALUES, half->add, half->arg);
+	maker_write(half->m);
+	return NULL;
+}
+
+void maker_halves(struct maker *m, void (*add)(void *arg, const struct row *r), void *arg,
+		  void *later)
+{
+	struct half half = { m->later, add, later };
+	uint64_t limit = m->limit;
+	pthread_t id;
+	bool thread;
+
+	/* Names of code addresses are looked up by one thread. */
+	if (m->stacks || !m->later || !m->later->from) {
+		maker_run(m, ROW_VALUES, add, arg);
+		return;
+	}
+	m->err = rows_lend(&m->rows, &m->later->rows);
+	if (m->err)
+		return;
+	thread = !pthread_create(&id, NULL, run_half, &half);
+	m->limit = m->later->from - 1 < limit ? m->later->from - 1 : limit;
+	maker_run(m, ROW_VALUES, add, arg);
+	m->limit = limit;
+	if (thread)
+		pthread_join(id, NULL);
+	else if (!m->err)
+		run_half(&half);
+	m->rest = m->later->file;
+	m->err = m->err ? m->err : m->later->err;
+}
+
+/* ---- event classes ---- */
 
 /* How many event classes the stream has, at most. */
 static uint32_t count_classes(const struct stream *s)
@@ -168,6 +341,8 @@ void maker_classes(struct maker *m, void (*add)(void *arg, const struct row *r),
 {
 	struct merge *merge = begin_run(m);
 
+	if (!m->err)
+		m->err = divide(m, merge);
 	/* Stream by stream: faster than in the order of time. */
 	for (size_t i = 0; !m->err && i < merge->count; i++)
 		note_stream(m, merge->cursors[i], (uint32_t)i, 1 / (double)merge->count);
@@ -205,19 +380,17 @@ struct stacks *maker_names(struct maker *m, bool always)
 
 void maker_begin(struct maker *m, struct stream_set *held, struct session *s)
 {
-	*m = (struct maker){ .s = session_ref(s) };
+	*m = (struct maker){ .s = session_ref(s), .clock_offset = session_clock_offset(s) };
 	*held = (struct stream_set){ 0 };
 	/* Between two runs, no event class is freed. */
 	m->err = session_streams(s, NULL, held);
-	m->fd = memfd_create("trailfs-export", MFD_CLOEXEC);
-	if (m->fd < 0)
-		m->err = -errno;
 }
 
 void maker_end(struct maker *m, struct stream_set *held)
 {
 	maker_write(m);
 	stream_set_deinit(held);
+	free_later(m);
 	md_buf_deinit(&m->out);
 	rows_deinit(&m->rows);
 	stacks_destroy(m->stacks);
@@ -237,22 +410,25 @@ int export_open(struct session *s, enum export_form form, struct export_view **o
 		forms[form].make(&m);
 	maker_end(&m, &held);
 	__atomic_store_n(m.done, 0, __ATOMIC_RELAXED);
-	*v = (struct export_view){ .s = m.s, .fd = m.fd, .size = m.size };
+	*v = (struct export_view){ .s = m.s, .file = m.file, .rest = m.rest };
 	if (m.err) {
 		export_close(v);
 		return m.err;
 	}
 	/* Only a number to show: no other memory depends on it. */
-	__atomic_store_n(&s->exported[form], m.size, __ATOMIC_RELAXED);
+	__atomic_store_n(&s->exported[form], m.file.size + m.rest.size, __ATOMIC_RELAXED);
 	*out = v;
 	return 0;
 }
 
 ssize_t export_read(struct export_view *v, uint64_t offset, void *buf, size_t size)
 {
-	ssize_t n = offset < v->size ? pread(v->fd, buf, size, (off_t)offset) : 0;
+	size_t n = memory_file_read(&v->file, offset, buf, size);
+	uint64_t next = offset + n;
 
-	return n < 0 ? -errno : n;
+	if (n < size && next >= v->file.size)
+		n += memory_file_read(&v->rest, next - v->file.size, (char *)buf + n, size - n);
+	return (ssize_t)n;
 }
 
 void export_close(struct export_view *v)
@@ -262,9 +438,9 @@ void export_close(struct export_view *v)
 	if (!v)
 		return;
 	s = v->s;
-	if (v->fd >= 0)
-		close(v->fd);
-	session_frozen(s, -(int64_t)v->size);
+	session_frozen(s, -(int64_t)(v->file.size + v->rest.size));
+	memory_file_deinit(&v->file);
+	memory_file_deinit(&v->rest);
 	free(v);
 	session_put(s);
 }

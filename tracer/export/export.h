@@ -3,7 +3,7 @@
  * The files of export/ that are made when they are opened: what the session holds, in the form of
  * another program.
  *
- *	export.c  one open: writes all events held into a memfd, which counts as frozen memory
+ *	export.c  one open: makes all events held a file in memory (os/memory_file.h), frozen
  *	row.c     one event as the values of its fields (metadata/value.h)
  *	csv.c     export/csv
  *	sql.c     export/sql; process_names.c: names of processes for it
@@ -30,6 +30,7 @@
 
 #include "metadata/buf.h"
 #include "tracer/export/row.h"
+#include "tracer/os/memory_file.h"
 #include "tracer/session/part.h"
 #include "tracer/session/streams.h"
 
@@ -38,27 +39,32 @@ extern const struct session_part export_part;
 
 /* One file while it is made. */
 struct maker {
-	struct session *s;
+	struct session *s;      /* referenced; of `later`: by its owner */
 	uint64_t limit;         /* the file has the events up to this time of the clock */
-	struct md_buf out;      /* text that is not in the memfd yet */
+	struct md_buf out;      /* text that is not in the file yet */
 	struct rows rows;       /* makes the rows */
-	int fd;                 /* the memfd */
-	uint64_t size;          /* of what is in it */
+	struct memory_file file;        /* counts as frozen memory of the session */
 	int err;                /* -errno: the file cannot be made */
+	uint64_t clock_offset;  /* of the session when the file was opened */
+	uint64_t from;          /* the file has the events from this time of the clock on */
+	struct merge_place *places;     /* where they begin, if from is not 0; owned */
+	size_t place_count;
+	struct maker *later;    /* of the events from a time on, or NULL (maker_halves) */
+	struct memory_file rest;        /* follows `file` */
 	struct stacks *stacks;  /* names of code addresses; NULL: maker_names was not called */
 	uint32_t *done;         /* of the session (exporting), or NULL */
 	unsigned int runs, run; /* how often the form reads the events; 0: once */
 	size_t whole;           /* bytes of `out` up to the end of a statement (sql.c) */
-	/* What takes the text in place of the memfd, or NULL; `writer` is its own. */
+	/* What takes the text in place of the file, or NULL; `writer` is its own. */
 	void (*write)(struct maker *m);
 	void *writer;
 };
 
-/* Holds the session's event classes and makes the memfd; m->err says whether it could. */
+/* Holds the session's event classes; m->err says whether it could. */
 void maker_begin(struct maker *m, struct stream_set *held, struct session *s);
-/* Frees all but the memfd, and the reference to the session. */
+/* Frees all but the file, and the reference to the session. */
 void maker_end(struct maker *m, struct stream_set *held);
-/* Moves m->out to the memfd, or to m->write. */
+/* Moves m->out to the file, or to m->write. */
 void maker_write(struct maker *m);
 /*
  * Calls add() for each event up to m->limit, in the order of `text`. The row is valid during the
@@ -72,6 +78,14 @@ void maker_run(struct maker *m, enum row_needs needs, void (*add)(void *arg, con
  */
 void maker_classes(struct maker *m, void (*add)(void *arg, const struct row *r), void *arg);
 
+/*
+ * As maker_run, after maker_classes, by two threads at a time if the session's rings have many
+ * events. *later is for the events after the time that divides them: add(later) may be called while
+ * add(arg) runs and belongs to m->later; the two share the states of rows, which do not change.
+ * What is appended to m->out afterwards is not at the end of the file.
+ */
+void maker_halves(struct maker *m, void (*add)(void *arg, const struct row *r), void *arg,
+		  void *later);
 /*
  * Prepares names of code addresses, if the session has callstacks. NULL: it has none, or m->err.
  * For functions that events of a program without callstacks name: always.

@@ -5,7 +5,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "tracer/session/session.h"
 
@@ -39,7 +38,7 @@ void export_file_piece(struct maker *m, struct export_file *f, size_t begin)
 		return;
 	}
 	f->pieces = more;
-	more[f->count++] = m->size + begin;
+	more[f->count++] = m->file.size + begin;
 	f->size += m->out.len - begin;
 }
 
@@ -63,7 +62,7 @@ int export_files_make(struct session *s, struct maker *m, struct export_files **
 	if (!m->err)
 		make(arg, &held);
 	maker_end(m, &held);
-	*l = (struct export_files){ m->s, m->fd, m->size, l->files, l->count };
+	*l = (struct export_files){ m->s, m->file, l->files, l->count };
 	for (size_t i = 0; i < l->count; i++)
 		md_buf_deinit(&l->files[i]->block);
 	if (m->err) {
@@ -85,9 +84,8 @@ void export_files_close(struct export_files *l)
 		free(l->files[i]);
 	}
 	free(l->files);
-	if (l->fd >= 0)
-		close(l->fd);
-	session_frozen(l->s, -(int64_t)l->frozen);
+	session_frozen(l->s, -(int64_t)l->file.size);
+	memory_file_deinit(&l->file);
 	session_put(l->s);
 	free(l);
 }
@@ -111,16 +109,14 @@ ssize_t export_files_read(const struct export_files *l, size_t i, uint64_t offse
 	size = size < f->size - offset ? size : (size_t)(f->size - offset);
 	while (done < size) {
 		uint64_t at = offset % f->unit, rest = f->unit - at;
-		ssize_t n = pread(l->fd, (char *)buf + done,
-				  rest < size - done ? rest : size - done,
-				  (off_t)(f->pieces[offset / f->unit] + at));
+		size_t n = memory_file_read(&l->file, f->pieces[offset / f->unit] + at,
+					    (char *)buf + done,
+					    rest < size - done ? (size_t)rest : size - done);
 
-		if (n < 0)
-			return -errno;
 		if (!n)
 			break;
-		done += (size_t)n;
-		offset += (uint64_t)n;
+		done += n;
+		offset += n;
 	}
 	return (ssize_t)done;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The files of a directory below export/, which a form makes at once. Their bytes are pieces of one
- * memfd in the order in which the form ended them.
+ * memory file in the order in which the form ended them.
  */
 #ifndef TRACER_EXPORT_FILES_H
 #define TRACER_EXPORT_FILES_H
@@ -14,7 +14,7 @@ struct export_file {
 	char path[96];
 	uint64_t size;
 	uint64_t unit;          /* bytes of each piece but the last */
-	uint64_t *pieces;       /* places in the memfd; owned */
+	uint64_t *pieces;       /* places in the file; owned */
 	size_t count;
 	struct md_buf block;    /* of the form: what is no piece yet */
 	uint64_t begin, last;   /* of the form: times of the events in it */
@@ -22,8 +22,7 @@ struct export_file {
 
 struct export_files {
 	struct session *s;      /* referenced */
-	int fd;                 /* the memfd */
-	uint64_t frozen;        /* its size */
+	struct memory_file file;        /* counts as frozen memory of the session */
 	struct export_file **files;     /* owned */
 	size_t count;
 };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * LKET's binary files, one for each CPU: see lket.h. The events are read twice: for the formats,
- * then for the files. What is more than a piece of a file moves to the memfd.
+ * then for the files. What is more than a piece of a file moves to m.file.
  */
 #include <endian.h>
 #include <errno.h>
@@ -50,7 +50,7 @@ static void put_header(struct md_buf *out)
 	put(out, 0, 4);
 }
 
-/* Moves what the file has to the memfd: whole pieces, or all. */
+/* Moves what the file has to m.file: whole pieces, or all. */
 static void flush(struct lket_files *t, struct export_file *f, bool all)
 {
 	size_t done = 0;

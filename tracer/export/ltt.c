@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The files of an LTT 0.7 trace (ltt.h). The events are read twice: for the definitions and the
- * size of blocks, then for the blocks. A full block moves to the memfd, so at most one block of
- * each file is in memory.
+ * size of blocks, then for the blocks. A full block moves to m.file, so at most one block of each
+ * file is apart from it.
  */
 #include "tracer/export/ltt.h"
 

@@ -119,12 +119,12 @@ static void begin_block(struct page *v)
 	if (v->block)
 		md_buf_puts(out, BLOCK_END);
 	md_buf_puts(out, BLOCK_BEGIN);
-	v->block = v->m->size + out->len;
+	v->block = v->m->file.size + out->len;
 }
 
 static struct md_buf *begin_line(struct page *v)
 {
-	if (v->m->size + v->m->out.len - v->block >= BLOCK)
+	if (v->m->file.size + v->m->out.len - v->block >= BLOCK)
 		begin_block(v);
 	return &v->m->out;
 }

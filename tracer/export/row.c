@@ -15,6 +15,7 @@ struct row_kind {
 	struct text *names;     /* with their characters; owned */
 	uint64_t first, order;  /* of the first event that was noted: its time; order 0: none */
 	uint32_t seen;          /* the stream that noted it last */
+	bool lent;              /* names and state are of other rows */
 };
 
 static struct row_kind *place_of(const struct rows *rows, const struct md_event *class,
@@ -88,6 +89,7 @@ static struct row_kind *find_kind(struct rows *rows, const struct md_event *clas
 		if (!k->names)
 			return NULL;
 		k->class = class;
+		k->lent = false;
 		k->stream = stream;
 		rows->count++;
 	}
@@ -184,9 +186,25 @@ int rows_read(struct rows *rows, const struct cursor *c, enum row_needs needs, s
 	return needs == ROW_JSON && !r->torn ? read_json(rows, o, r) : 0;
 }
 
+int rows_lend(const struct rows *from, struct rows *to)
+{
+	*to = (struct rows){ .count = from->count, .size = from->size };
+	if (!from->size)
+		return 0;
+	to->kinds = malloc(from->size * sizeof(*to->kinds));
+	if (!to->kinds)
+		return -ENOMEM;
+	memcpy(to->kinds, from->kinds, from->size * sizeof(*to->kinds));
+	for (size_t i = 0; i < to->size; i++)
+		to->kinds[i].lent = true;
+	return 0;
+}
+
 void rows_deinit(struct rows *rows)
 {
 	for (size_t i = 0; i < rows->size; i++) {
+		if (rows->kinds[i].lent)
+			continue;
 		free(rows->kinds[i].state);
 		free(rows->kinds[i].names);
 	}

@@ -57,6 +57,11 @@ int rows_note(struct rows *rows, const struct cursor *c, uint32_t stream, uint32
  * class, stream, names and state. 0 or -ENOMEM.
  */
 int rows_classes(struct rows *rows, void (*add)(void *arg, const struct row *r), void *arg);
+/*
+ * Makes other rows, for another thread, with the states of these, which neither changes until the
+ * others end. 0 or -ENOMEM.
+ */
+int rows_lend(const struct rows *from, struct rows *to);
 void rows_deinit(struct rows *rows);
 
 /* The index of the field of this name; -1: there is none. */

@@ -82,7 +82,7 @@ static void execute(struct maker *m)
 		d->counted = size;
 }
 
-/* Writes the database to the memfd, from its own memory. */
+/* Makes the file of the database, from its own memory. */
 static void write_database(struct maker *m, const struct database *d)
 {
 	struct md_buf text = m->out;

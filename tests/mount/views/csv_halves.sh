@@ -1,0 +1,86 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-or-later
+# TIMEOUT: 600
+#
+# `export/csv` of rings with many sub-buffers, whose halves two threads make: it has the rows of
+# `export/json`, with classes that only one half has. While programs overwrite the rings and others
+# clear or remove the session, each row is whole, and no event comes twice or too early.
+. "$(dirname "$0")/../../lib/mount.sh"
+
+python3 -c 'import csv' 2>/dev/null || skip "there is no python3"
+TICKER=${TICKER:-$BUILD/tests/lib/ticker}
+[ -x "$TICKER" ] || skip "there is no ticker"
+TZ=UTC
+export TZ
+mount_tree -o tz=UTC
+
+# make_session NAME SUBBUF_COUNT
+make_session() {
+	s=$S/$1
+	mkdir "$s" "$s/user/channels/channel0"
+	echo 65536 >"$s/user/channels/channel0/subbuf_size"
+	echo "$2" >"$s/user/channels/channel0/subbuf_count"
+	echo '*' >"$s/user/events"
+	put start "$s/control"
+}
+
+make_session still 64
+echo "the first" >"$MNT/log"
+"$TICKER" 20000 0 4 || fail "ticker"
+echo "the last" >"$MNT/log"
+put stop "$s/control"
+cat "$s/export/json" >"$work/json" && cat "$s/export/csv" >"$work/csv" || fail "cannot read"
+python3 "$top/tests/lib/judge_csv.py" "$work/json" "$work/csv" >"$work/judged" ||
+	fail "$(head -c 3000 "$work/judged")"
+is "rows" "$(awk '$1 == "events_recorded" { print $2 }' "$s/status")" "$(cat "$work/judged")"
+is "the size" "$(wc -c <"$work/csv")" "$(stat -c %s "$s/export/csv")"
+is "the end" "$(tail -n 3 "$work/csv")" "$(tail -n 3 "$s/export/csv")"
+# A read that begins before the end of the first half and ends after it is not cut short.
+is "in one read" "$(cksum <"$work/csv")" \
+	"$(dd if="$s/export/csv" bs=16M count=1 iflag=fullblock status=none | cksum)"
+within 20 grep -q '^frozen_bytes 0$' "$s/status" || fail "$(grep frozen_bytes "$s/status")"
+rmdir "$s"
+
+make_session busy 8
+"$TICKER" 0 0 3 >/dev/null &
+app=$!
+filled() {
+	[ "$(awk '$1 == "events_overwritten" { print $2 }' "$s/status")" -gt 0 ]
+}
+within 60 filled || fail "nothing is overwritten: $(cat "$s/status")"
+i=0
+while [ $i -lt 12 ]; do
+	i=$((i + 1))
+	cat "$s/export/csv" >"$work/busy.$i" || fail "read $i"
+	[ $((i % 4)) -ne 2 ] || put clear "$s/control"
+done
+cat "$s/export/csv" >"$work/busy.13" &
+one=$!
+cat "$s/export/csv" >"$work/busy.14" &
+two=$!
+put clear "$s/control"
+wait $one && wait $two || fail "two at a time"
+exec 3<"$s/export/csv"
+rmdir "$s"
+cat <&3 >"$work/busy.15" || fail "after rmdir"
+exec 3<&-
+kill $app
+wait $app
+python3 - "$work"/busy.* <<'EOF' || fail "a row is wrong"
+import csv, sys
+rows = 0
+for path in sys.argv[1:]:
+    with open(path, newline="") as f:
+        last, time = {}, 0
+        for row in csv.DictReader(f, strict=True):
+            assert None not in row and None not in row.values(), (path, row)
+            assert int(row["time"]) >= time, (path, row)
+            time = int(row["time"])
+            if row["event"] == "tick:tock":
+                assert int(row["fields.n"]) > last.get(row["fields.thread"], -1), (path, row)
+                last[row["fields.thread"]] = int(row["fields.n"])
+                rows += 1
+assert rows > 1000, rows
+EOF
+checks=$((checks + 1))
+echo "$checks checks"
