@@ -8,7 +8,7 @@
  *   ids        after setting all user and group ids, and its nice value
  *   spaces     in new name spaces of all kinds
  *   stack [-]  prints two addresses of its call stack; with `-` again after a byte
- *   faults N CPU   touches N pages there, between two calls
+ *   faults N CPU   touches N pages there and runs a child, between two calls
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -161,6 +161,7 @@ static void __attribute__((noinline)) outer(void)
 static void fault(size_t pages, int where)
 {
 	cpu_set_t cpu;
+	pid_t child;
 	char *p;
 
 	CPU_ZERO(&cpu);
@@ -171,7 +172,12 @@ static void fault(size_t pages, int where)
 	syscall(SYS_getppid);
 	for (size_t i = 0; i < pages; i++)
 		*(volatile char *)(p + i * 4096) = 1;
-	usleep(1000);
+	/* At least one context switch: this CPU runs the child as well. */
+	child = fork();
+	if (!child)
+		_exit(0);
+	if (child < 0 || waitpid(child, NULL, 0) != child)
+		die("fork");
 	syscall(SYS_getppid);
 	printf("%d\n", (int)getpid());
 }
