@@ -3,7 +3,8 @@
 # TIMEOUT: 300
 #
 # `export/sql` loads into a MariaDB server of this test and into SQLite: user and kernel events,
-# with the counts of babeltrace2 and its sums of fields; names and texts that are special to SQL.
+# with the counts of babeltrace2 and its sums of fields, which export/trace.sqlite has, too; names
+# and texts that are special to SQL.
 # SOAK: 5 million events.
 . "$(dirname "$0")/../../lib/mount.sh"
 
@@ -83,7 +84,9 @@ for line in sys.stdin:
 for name in sorted(counts):
     print("%s\t%d\t%s" % (name, counts[name], sums.get(name, "-")))
 ' >"$work/want" || fail "babeltrace2"
+started=$(date +%s%N)
 cat "$s/export/sql" >"$work/sql" || fail "export/sql: $(cat "$s/error")"
+written=$((($(date +%s%N) - started) / 1000000))
 
 # judge COMMAND…: a command that executes SQL says the same of its database
 judge() {
@@ -101,6 +104,9 @@ in_sqlite() {
 in_server() {
 	my t -e "$1"
 }
+in_mount() {
+	sqlite3 "file:$s/export/trace.sqlite?immutable=1" "$1"
+}
 begin=$(date +%s)
 sqlite3 "$work/db" <"$work/sql" || fail "SQLite"
 middle=$(date +%s)
@@ -109,6 +115,10 @@ end=$(date +%s)
 LC_ALL=C sort "$work/want" >"$work/sorted"
 judge in_sqlite >"$work/sqlite"
 judge in_server >"$work/mariadb.out"
+[ ! -e "$s/export/trace.sqlite" ] || {
+	judge in_mount >"$work/in_mount"
+	is "export/trace.sqlite and babeltrace2" "$(cat "$work/sorted")" "$(cat "$work/in_mount")"
+}
 is "SQLite and babeltrace2" "$(cat "$work/sorted")" "$(cat "$work/sqlite")"
 is "MariaDB and babeltrace2" "$(cat "$work/sorted")" "$(cat "$work/mariadb.out")"
 is "rows of MariaDB" $((4 * many)) "$(in_server 'SELECT count(*) FROM `tick:tock`')"
@@ -127,4 +137,7 @@ has "$(in_server 'SELECT pname FROM appNameMap')" '^ticker$'
 is "names of processes" "$(sqlite3 -separator '	' "$work/db" 'SELECT * FROM appNameMap ORDER BY 1, 2')" \
 	"$(in_server 'SELECT * FROM appNameMap ORDER BY 1, 2')"
 is "trace_header" "1	1	0	2	64" "$(in_server 'SELECT * FROM trace_header')"
-echo "$checks checks, $(wc -c <"$work/sql") bytes; SQLite $((middle - begin)) s, MariaDB $((end - middle)) s"
+rows=$(awk '{ n += $2 } END { print n }' FS='\t' "$work/want")
+[ -z "${SOAK-}" ] || cat "$work/want"
+echo "$checks checks, $rows rows, $(wc -c <"$work/sql") bytes written in $written ms;" \
+	"SQLite $((middle - begin)) s, MariaDB $((end - middle)) s"
